@@ -1,0 +1,125 @@
+# Set-up, tests and formatting in one place. Needs Python >= 3.9 with pip, a C++20 compiler and make;
+# everything else (CMake, Ninja, oneDNN, ...) is installed by pip into $(VENV).
+#
+# There is one CMake build tree, $(BUILD): the tests and the package in $(VENV) share its object files.
+
+PYTHON ?= python3
+VENV ?= .venv
+BUILD ?= build
+PRESET ?= release
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+PYTEST_ARGS ?= -m "not install"
+
+BIN := $(VENV)/bin
+CMAKE := $(BIN)/cmake
+CXX_FOLDERS := src python/amp/csrc tests/cpp benchmarks examples tools
+CXX_FILES = $(shell find $(CXX_FOLDERS) -name '*.cc' -o -name '*.h' 2>/dev/null)
+PY_FOLDERS := $(wildcard python tests tools examples benchmarks cmake)
+
+define say
+	@printf '\n==> %s\n' $(1)
+endef
+
+.PHONY: help demo test test-cpp test-python asan format lint clean build package tests
+
+help:
+	@echo "make demo         set up, build and show the conversion of a real model"
+	@echo "make test         all tests, C++ and Python"
+	@echo "make test-cpp     the C++ tests            (CTEST_ARGS='-R passes' for some of them)"
+	@echo "make test-python  the Python tests without those of the installation (PYTEST_ARGS='-k loader': some)"
+	@echo "make asan         all tests under AddressSanitizer and UndefinedBehaviorSanitizer"
+	@echo "make lint         check the formatting; 'make format' corrects it"
+	@echo "make clean        remove what these commands made"
+	@echo
+	@echo "PYTHON=/path/to/python3 chooses the interpreter for a new $(VENV)."
+
+demo: package
+	$(call say,"Running the demo")
+	@$(BIN)/amp demo
+
+test:
+	@$(MAKE) --no-print-directory test-cpp
+	@$(MAKE) --no-print-directory test-python PYTEST_ARGS=
+
+test-cpp: tests
+	$(call say,"C++ tests")
+	@cd $(BUILD) && "$(CURDIR)/$(BIN)/ctest" --output-on-failure --no-tests=error -j $(JOBS) $(CTEST_ARGS)
+
+test-python: package $(VENV)/.dev-installed
+	$(call say,"Python tests")
+	@$(PYTEST_ENV) $(BIN)/python -m pytest $(PYTEST_ARGS)
+
+# The same two steps on trees of their own. Python itself is not instrumented: the sanitizer's run time has to be
+# loaded before it, and leaks are looked for in the C++ tests only. --capture=sys leaves the sanitizer's own report
+# on the screen.
+asan: ASAN := VENV=.venv-asan BUILD=build-asan PRESET=asan
+asan:
+	@$(MAKE) --no-print-directory $(ASAN) test-cpp
+	@$(MAKE) --no-print-directory $(ASAN) test-python PYTEST_ENV="env \
+	  LD_PRELOAD='$$(ldd build-asan/libnnvm_amp.so | awk '/libasan|libubsan|libstdc/ {printf "%s ", $$3}')' \
+	  ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc PYTEST_ADDOPTS=--capture=sys"
+
+format: $(VENV)/.dev-installed
+	@$(BIN)/clang-format -i $(CXX_FILES)
+	@$(BIN)/ruff check --fix $(PY_FOLDERS)
+	@$(BIN)/ruff format $(PY_FOLDERS)
+
+lint: $(VENV)/.dev-installed
+	$(call say,"Checking the formatting")
+	@$(BIN)/clang-format --dry-run -Werror $(CXX_FILES)
+	@$(BIN)/ruff check $(PY_FOLDERS)
+	@$(BIN)/ruff format --check $(PY_FOLDERS)
+
+clean:
+	rm -rf build build-debug build-asan .venv .venv-asan .pytest_cache .ruff_cache
+
+# ---- the steps below are shared; each does nothing when its result is up to date ----
+
+# The package in $(VENV): Python files are read from python/amp, the libraries are copied from the build tree.
+package: build $(VENV)/.package-installed
+	@$(CMAKE) --install $(BUILD) --component python \
+	  --prefix "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("platlib"))')" >/dev/null
+
+build: $(BUILD)/build.ninja
+	$(call say,"Compiling the library and the Python extension")
+	@$(CMAKE) --build $(BUILD) --target _core -j $(JOBS)
+
+tests: $(BUILD)/.tests-configured
+	$(call say,"Compiling the library and the C++ tests")
+	@$(CMAKE) --build $(BUILD) -j $(JOBS)
+
+# The presets generate for Ninja, which has to be the one in $(VENV). The cache is not kept: it may speak of another
+# $(VENV); object files are, as long as the commands that made them stay the same.
+CONFIGURE = rm -f $(BUILD)/CMakeCache.txt && $(CMAKE) --preset $(PRESET) \
+  -DCMAKE_MAKE_PROGRAM="$(CURDIR)/$(BIN)/ninja" -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python" $(CMAKE_ARGS)
+
+# `make demo` needs no GoogleTest. Ninja itself configures again when a CMake file changes.
+$(BUILD)/build.ninja: $(VENV)/.created | $(VENV)/.build-installed
+	$(call say,"Configuring the build in $(BUILD)")
+	@$(CONFIGURE) -DAMP_BUILD_TESTS=OFF
+
+$(BUILD)/.tests-configured: $(VENV)/.created | $(VENV)/.build-installed
+	$(call say,"Configuring the build in $(BUILD) with the C++ tests")
+	@$(CONFIGURE) -DAMP_BUILD_TESTS=ON
+	@touch $@
+
+# The build tree is given to pip, which finds everything compiled.
+$(VENV)/.package-installed: pyproject.toml | build
+	$(call say,"Installing the package into $(VENV)")
+	@$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-build-isolation --no-deps \
+	  --config-settings=build-dir=$(BUILD) --config-settings=cmake.define.AMP_BUNDLE_ONEDNN=OFF \
+	  --config-settings=cmake.build-type=$$(sed -n 's/^CMAKE_BUILD_TYPE:[A-Z]*=//p' $(BUILD)/CMakeCache.txt) \
+	  --editable .
+	@touch $@
+
+$(VENV)/.created:
+	@$(PYTHON) tools/setup_venv.py $(VENV) create
+	@touch $@
+
+$(VENV)/.build-installed: pyproject.toml tools/build_requirements.py | $(VENV)/.created
+	@$(PYTHON) tools/setup_venv.py $(VENV) build
+	@touch $@
+
+$(VENV)/.dev-installed: $(VENV)/.build-installed
+	@$(PYTHON) tools/setup_venv.py $(VENV) dev
+	@touch $@

@@ -1,0 +1,46 @@
+# A room is a folder of src/. Its sources become an OBJECT library, so that code which only registers itself
+# (operators) survives linking; all rooms together become one shared library.
+
+set(amp_rooms "")
+
+# amp_add_room(<name> [OPENMP] [ONEDNN])
+macro(amp_add_room name)
+  amp_add_room_target(${name} ${ARGN})
+  list(APPEND amp_rooms amp_${name})
+endmacro()
+
+function(amp_add_room_target name)
+  cmake_parse_arguments(arg "OPENMP;ONEDNN" "" "" ${ARGN})
+  set(target amp_${name})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${name}/*.cc")
+  list(SORT sources)
+  amp_set_instruction_sets(${sources})
+
+  add_library(${target} OBJECT ${sources})
+  target_include_directories(${target} PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>")
+  target_link_libraries(${target} PRIVATE amp_options fmt::fmt-header-only nlohmann_json::nlohmann_json)
+  if(arg_OPENMP)
+    target_link_libraries(${target} PRIVATE OpenMP::OpenMP_CXX)
+  endif()
+  # Only this room sees dnnl.hpp.
+  if(arg_ONEDNN)
+    target_link_libraries(${target} PRIVATE DNNL::dnnl)
+  endif()
+endfunction()
+
+# Links all rooms into the shared library <name>.
+function(amp_link_rooms name)
+  add_library(${name} SHARED)
+  add_library(${name}::${name} ALIAS ${name})
+  foreach(room IN LISTS amp_rooms)
+    target_sources(${name} PRIVATE $<TARGET_OBJECTS:${room}>)
+  endforeach()
+  set_target_properties(${name} PROPERTIES LINKER_LANGUAGE CXX)
+  target_include_directories(${name} INTERFACE "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>"
+                                               "$<INSTALL_INTERFACE:include/nnvm_amp>")
+  target_compile_features(${name} INTERFACE cxx_std_20)
+  target_link_libraries(${name} PUBLIC fmt::fmt-header-only
+                                PRIVATE $<BUILD_INTERFACE:amp_options> DNNL::dnnl OpenMP::OpenMP_CXX)
+  # A symbol that nobody defines is an error here and not at a user's import.
+  target_link_options(${name} PRIVATE -Wl,-z,defs)
+endfunction()

@@ -1,0 +1,5 @@
+"""Placeholder."""
+
+from ._loader import load_core
+
+_core = load_core()

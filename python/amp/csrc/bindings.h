@@ -1,0 +1,61 @@
+// What the files of the extension share: conversions between Python's and our types, and one Bind function per concept.
+#pragma once
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "nnvm/error.h"
+#include "nnvm/ndarray.h"
+#include "passes/infer.h"
+
+namespace amp::python {
+
+namespace py = pybind11;
+
+// The class amp.NDArray. Memory that its owner declared read-only stays so.
+struct Array {
+  NDArray array;
+  bool writable = true;
+};
+
+// "float32", numpy.float32, ml_dtypes.bfloat16, numpy.dtype([("bfloat16", numpy.uint16)]): everything that names an
+// element type. Throws ArgumentError.
+DType DTypeOf(py::handle spelling);
+py::dtype NumpyDType(DType dtype);
+
+// A sequence of sizes; each must be at least `smallest`. Throws ArgumentError that begins with `what`.
+Shape ShapeOf(py::handle dims, const std::string& what, std::int64_t smallest = 0);
+py::tuple TupleOf(const Shape& shape);
+
+// An array that shares memory with `object` (NDArray, NumPy array, DLPack producer) wherever that is row-major, and is
+// a copy otherwise; nested sequences are what NumPy makes of them. `what` names the array in errors.
+Array ArrayOf(py::handle object, const std::string& what = "the array");
+// The same without any copy, for output: throws ArgumentError where memory cannot be shared or written.
+Array WritableArrayOf(py::handle object, const std::string& what);
+
+Array ArrayFromDLPack(const py::object& producer);
+py::capsule ArrayToDLPack(const Array& array, bool versioned, bool is_copy);
+
+NDArrayMap ArrayMapOf(const py::dict& arrays, const std::string& what);
+py::dict DictOf(const NDArrayMap& arrays);
+
+// {name: (dtype or None, shape or None)}
+TypeMap TypeMapOf(const py::dict& types);
+
+// Keeps a Python object alive; it may be let go of by any thread.
+std::shared_ptr<const void> KeepAlive(py::object object);
+
+void BindErrors(py::module_& module);
+void BindNDArray(py::module_& module);
+void BindParams(py::module_& module);
+void BindRegistry(py::module_& module);
+void BindSymbol(py::module_& module);
+void BindConvert(py::module_& module);
+void BindExecutor(py::module_& module);
+
+}  // namespace amp::python

@@ -1,0 +1,40 @@
+// Conversion of models.
+#include "passes/convert.h"
+
+#include <optional>
+
+#include "bindings.h"
+
+namespace amp::python {
+namespace {
+
+py::dict Convert(const Symbol& symbol, const py::dict& args, const py::dict& aux, const py::dict& input_types,
+                 py::handle target, bool offline) {
+  const ModelParams params{ArrayMapOf(args, "argument"), ArrayMapOf(aux, "auxiliary state")};
+  const TypeMap types = TypeMapOf(input_types);
+  const ConvertOptions options{DTypeOf(target), offline};
+  std::optional<ConvertedModel> model;
+  {
+    const py::gil_scoped_release release;
+    model = ConvertModel(symbol, params, types, options);
+  }
+  py::dict casts;
+  for (const auto& [name, dtype] : model->casts) casts[py::str(name)] = NameOf(dtype);
+  py::dict result;
+  result["symbol"] = std::move(model->symbol);
+  result["arguments"] = DictOf(model->params.args);
+  result["auxiliary_states"] = DictOf(model->params.aux);
+  result["num_casts"] = model->num_casts;
+  result["casts"] = casts;
+  return result;
+}
+
+}  // namespace
+
+void BindConvert(py::module_& module) {
+  module.def("convert_model", Convert, py::arg("symbol"), py::arg("arguments"), py::arg("auxiliary_states"),
+             py::arg("input_types"), py::arg("target_dtype"), py::arg("cast_params_offline"),
+             "A dict with symbol, arguments, auxiliary_states, num_casts and casts ({parameter: dtype}).");
+}
+
+}  // namespace amp::python

@@ -1,0 +1,67 @@
+// Error and its subclasses, which are also the built-in exceptions that a Python programmer expects.
+#include "nnvm/error.h"
+
+#include <exception>
+#include <typeinfo>
+
+#include "bindings.h"
+
+namespace amp::python {
+namespace {
+
+// Made once and never freed: exceptions may be raised until the interpreter's end.
+PyObject* error_class = nullptr;
+PyObject* graph_error_class = nullptr;
+PyObject* argument_error_class = nullptr;
+PyObject* unsupported_error_class = nullptr;
+PyObject* internal_error_class = nullptr;
+
+PyObject* MakeClass(py::module_& module, const char* name, const char* doc, py::object bases) {
+  const std::string full_name = std::string("amp.") + name;
+  PyObject* made = PyErr_NewExceptionWithDoc(full_name.c_str(), doc, bases.ptr(), nullptr);
+  if (made == nullptr) throw py::error_already_set();
+  module.attr(name) = py::handle(made);
+  return made;
+}
+
+PyObject* MakeSubclass(py::module_& module, const char* name, const char* doc, PyObject* built_in) {
+  return MakeClass(module, name, doc, py::make_tuple(py::handle(error_class), py::handle(built_in)));
+}
+
+bool IsOneDnnError(const std::exception& error) {
+  return std::string_view(typeid(error).name()).find("dnnl") != std::string_view::npos;
+}
+
+void Translate(std::exception_ptr pointer) {
+  if (!pointer) return;
+  try {
+    std::rethrow_exception(pointer);
+  } catch (const GraphError& error) {
+    py::set_error(graph_error_class, error.what());
+  } catch (const ArgumentError& error) {
+    py::set_error(argument_error_class, error.what());
+  } catch (const UnsupportedError& error) {
+    py::set_error(unsupported_error_class, error.what());
+  } catch (const InternalError& error) {
+    py::set_error(internal_error_class, error.what());
+  } catch (const Error& error) {
+    py::set_error(error_class, error.what());
+  } catch (const std::exception& error) {
+    if (!IsOneDnnError(error)) throw;  // pybind11 knows the standard ones
+    py::set_error(internal_error_class, (std::string("oneDNN: ") + error.what()).c_str());
+  }
+}
+
+}  // namespace
+
+void BindErrors(py::module_& module) {
+  error_class = MakeClass(module, "Error", "Base class of all errors of this package (MXNet: MXNetError).",
+                          py::reinterpret_borrow<py::object>(PyExc_Exception));
+  graph_error_class = MakeSubclass(module, "GraphError", "The model, or the file it came from, is wrong.", PyExc_ValueError);
+  argument_error_class = MakeSubclass(module, "ArgumentError", "The caller passed something wrong.", PyExc_ValueError);
+  unsupported_error_class = MakeSubclass(module, "UnsupportedError", "Valid, but not implemented.", PyExc_NotImplementedError);
+  internal_error_class = MakeSubclass(module, "InternalError", "A defect of this package.", PyExc_RuntimeError);
+  py::register_exception_translator(Translate);
+}
+
+}  // namespace amp::python

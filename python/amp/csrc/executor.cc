@@ -1,0 +1,129 @@
+// Executors. The GIL is released while they are built and while they run.
+#include "dnnl/executor.h"
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "bindings.h"
+
+namespace amp::python {
+namespace {
+
+using onednn::BindOptions;
+using onednn::Executor;
+using onednn::PlanStep;
+using onednn::PlanSummary;
+
+std::unique_ptr<Executor> Build(const Symbol& symbol, const py::dict& args, const py::dict& aux,
+                                const py::dict& input_types, const std::optional<std::string>& backend,
+                                const std::optional<std::pair<std::string, bool>>& reduce, int num_threads) {
+  const ModelParams params{ArrayMapOf(args, "argument"), ArrayMapOf(aux, "auxiliary state")};
+  const TypeMap types = TypeMapOf(input_types);
+  BindOptions options;
+  options.num_threads = num_threads;
+  if (backend) options.backend = onednn::BackendFromName(*backend);
+  if (reduce) options.reduce_precision = {DTypeFromName(reduce->first), reduce->second};
+  const py::gil_scoped_release release;
+  return std::make_unique<Executor>(symbol, params, types, options);
+}
+
+std::vector<NDArray> InputsOf(const Executor& executor, const py::sequence& arrays) {
+  std::vector<NDArray> inputs;
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    const auto& names = executor.input_names();
+    inputs.push_back(ArrayOf(arrays[i], "input '" + (i < names.size() ? names[i] : std::to_string(i)) + "'").array);
+  }
+  return inputs;
+}
+
+py::list Run(Executor& executor, const py::sequence& arrays) {
+  const std::vector<NDArray> inputs = InputsOf(executor, arrays);
+  std::vector<NDArray> outputs;
+  {
+    const py::gil_scoped_release release;
+    outputs = executor.Run(inputs);
+  }
+  py::list list;
+  for (NDArray& output : outputs) list.append(Array{std::move(output), true});
+  return list;
+}
+
+void RunInto(Executor& executor, const py::sequence& arrays, const py::sequence& out) {
+  const std::vector<NDArray> inputs = InputsOf(executor, arrays);
+  std::vector<NDArray> outputs;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    outputs.push_back(WritableArrayOf(out[i], fmt::format("out[{}]", i)).array);
+  }
+  const py::gil_scoped_release release;
+  executor.Run(inputs, outputs);
+}
+
+std::unique_ptr<Executor> Reshape(const Executor& executor, const py::dict& input_shapes) {
+  std::map<std::string, Shape> shapes;
+  for (const auto& [name, shape] : input_shapes) {
+    const auto key = name.cast<std::string>();
+    shapes[key] = ShapeOf(shape, "the shape of '" + Quotable(key) + "'");
+  }
+  const py::gil_scoped_release release;
+  return executor.Reshape(shapes);
+}
+
+py::list TypeList(const std::vector<TensorType>& types) {
+  py::list list;
+  for (const TensorType& type : types) list.append(py::make_tuple(NumpyDType(type.dtype), TupleOf(type.shape)));
+  return list;
+}
+
+void BindSummary(py::module_& module) {
+  py::class_<PlanStep>(module, "PlanStep", "One step of a plan; all members are text.")
+      .def_readonly("node", &PlanStep::node, "The graph node that the step belongs to.")
+      .def_readonly("work", &PlanStep::work, "'convolution', 'reorder', ...")
+      .def_readonly("implementation", &PlanStep::implementation, "oneDNN's name of the kernel, 'own' or 'reference'.")
+      .def_readonly("layout", &PlanStep::layout, "Memory layout of the output.")
+      .def_readonly("reason", &PlanStep::reason, "Why a reorder or a fallback is there.")
+      .def("__repr__", [](const PlanStep& step) {
+        return fmt::format("<PlanStep {} '{}' {} {}>", step.work, Quotable(step.node), step.implementation, step.layout);
+      });
+  py::class_<PlanSummary>(module, "PlanSummary", "What a plan consists of. str() prints it as a table.")
+      .def_readonly("steps", &PlanSummary::steps)
+      .def_property_readonly("num_steps", [](const PlanSummary& summary) { return summary.steps.size(); })
+      .def_readonly("arena_bytes", &PlanSummary::arena_bytes, "Memory of all intermediate results.")
+      .def_readonly("constant_bytes", &PlanSummary::constant_bytes, "Memory of packed weights and other constants.")
+      .def_readonly("num_threads", &PlanSummary::num_threads)
+      .def_readonly("num_reorders", &PlanSummary::num_reorders, "Changes of memory layout in each run.")
+      .def_readonly("num_references", &PlanSummary::num_references, "Nodes that run on reference kernels.")
+      .def("__str__", &PlanSummary::Print);
+}
+
+}  // namespace
+
+void BindExecutor(py::module_& module) {
+  BindSummary(module);
+  py::class_<Executor>(module, "Executor", "A bound model; amp.Executor wraps it.")
+      .def(py::init(&Build), py::arg("symbol"), py::arg("arguments"), py::arg("auxiliary_states"), py::arg("input_types"),
+           py::arg("backend"), py::arg("reduce_precision"), py::arg("num_threads"))
+      .def("run", &Run, py::arg("inputs"))
+      .def("run_into", &RunInto, py::arg("inputs"), py::arg("outputs"))
+      .def("reshape", &Reshape, py::arg("input_shapes"))
+      .def("input_names", &Executor::input_names)
+      .def("ignored_names", &Executor::ignored_names)
+      .def("output_names", &Executor::output_names)
+      .def("input_types", [](const Executor& self) { return TypeList(self.input_types()); })
+      .def("output_types", [](const Executor& self) { return TypeList(self.output_types()); })
+      .def("symbol", &Executor::symbol)
+      .def("summary", &Executor::summary)
+      .def("notice", &Executor::notice);
+  module.def(
+      "cpu_info",
+      [] {
+        py::dict info;
+        info["isa"] = onednn::CpuIsaName();
+        info["native_bfloat16"] = onednn::CpuHasNativeBF16();
+        info["onednn"] = onednn::OneDnnVersion();
+        return info;
+      },
+      "Instruction set that oneDNN uses, whether it has bfloat16 arithmetic, and oneDNN's version, as a dict.");
+}
+
+}  // namespace amp::python

@@ -1,0 +1,47 @@
+// Parameters and what was computed from them at bind time, shared by all plans of a model and keyed by content (the
+// value's name) and layout.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dnnl/engine.h"
+#include "dnnl/step.h"
+
+namespace amp::onednn {
+
+struct PackedConstant {
+  Desc layout;
+  std::shared_ptr<const void> data;
+};
+
+class ConstantStore {
+ public:
+  // Row-major arrays; a name that is there already keeps what it has.
+  void AddArrays(const std::map<std::string, NDArray>& arrays);
+  void Add(const std::string& name, PackedConstant constant);
+
+  bool Has(const std::string& name) const { return constants_.contains(name); }
+  // In the given layout, or nullptr.
+  const PackedConstant* Find(const std::string& name, const Desc& layout) const;
+  // In any layout, row-major preferred; throws InternalError for an unknown name.
+  const PackedConstant& Any(const std::string& name) const;
+
+  // Of each name that `used` holds, keeps only the layouts that are used; forgets the names in `consumed`.
+  using Used = std::map<std::string, std::vector<Desc>>;
+  void Prune(const Used& used, const std::vector<std::string>& consumed);
+
+  // Bytes held now.
+  std::size_t bytes() const;
+
+ private:
+  std::map<std::string, std::vector<PackedConstant>> constants_;
+};
+
+// Drops the steps whose results the store already holds (another plan of the model computed them) and makes their
+// outputs constants.
+void RemoveKnownConstants(const ConstantStore& store, Program* program);
+
+}  // namespace amp::onednn

@@ -1,0 +1,195 @@
+#include "dnnl/executor.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "dnnl/engine.h"
+#include "dnnl/lowering.h"
+#include "nnvm/env.h"
+#include "nnvm/error.h"
+#include "passes/verify.h"
+
+namespace amp::onednn {
+namespace {
+
+constexpr const char* kNoNativeBF16 =
+    "this CPU has no bfloat16 arithmetic: the model runs in its original precision, which is faster here (force the "
+    "conversion with reduce_precision={'target_dtype': 'bfloat16', 'force': True})";
+constexpr const char* kFloat16IsStorage =
+    "float16 is stored, but computed in float32 between conversions, on a CPU: bfloat16 is the faster choice";
+
+// Variables that a run needs and nobody has given.
+void RequireInputs(const Graph& graph, const std::vector<bool>& needed, const std::set<std::string>& parameters,
+                   const TypeMap& input_types) {
+  std::vector<std::string> missing;
+  for (const NodeId id : graph.variables()) {
+    const std::string& name = graph.node(id).name();
+    if (needed[id] && !parameters.contains(name) && !input_types.contains(name)) missing.push_back(name);
+  }
+  if (!missing.empty()) {
+    Throw<ArgumentError>("neither a parameter array nor an input shape is given for: {}", JoinSome(missing));
+  }
+}
+
+// Types of all tensors; those behind labels may stay unknown.
+Types InferNeeded(const Graph& graph, const std::vector<bool>& needed, const TypeMap& known) {
+  Types types = InferPartial(graph, known);
+  for (EntryId e = 0; e < types.size(); ++e) {
+    if (needed[graph.NodeOf(e)] && !types[e].fully_known()) return Infer(graph, known);  // throws and explains
+  }
+  return types;
+}
+
+bool Overlap(const NDArray& a, const NDArray& b) {
+  const char* a_begin = a.As<char>();
+  const char* b_begin = b.As<char>();
+  return a_begin < b_begin + b.bytes() && b_begin < a_begin + a.bytes();
+}
+
+// Appends a line for an array that is not exactly what it should be.
+void CheckArray(const char* role, const std::string& name, const NDArray& array, const TensorType& expected,
+                std::string* problems) {
+  const std::string got = array.defined() ? array.type().ToString() : "nothing";
+  if (array.defined() && array.type() == expected) return;
+  *problems += fmt::format("\n  {} '{}': expected {}, got {}", role, name, expected.ToString(), got);
+}
+
+}  // namespace
+
+Executor::Executor(const Symbol& symbol, const ModelParams& params, const TypeMap& input_types,
+                   const BindOptions& options)
+    : symbol_(symbol) {
+  compile_options_ = {options.backend.value_or(DefaultBackend()), options.num_threads};
+  output_names_ = symbol.ListOutputs();
+  ModelParams arrays = params;
+  if (options.reduce_precision) {
+    const DType target = options.reduce_precision->target;
+    if (target == DType::kFloat16) notice_ = kFloat16IsStorage;
+    if (target == DType::kBFloat16 && !HasNativeBF16() && !options.reduce_precision->force) {
+      notice_ = kNoNativeBF16;
+    } else {
+      ConvertedModel converted = ConvertModel(symbol, params, input_types, {target, true});
+      symbol_ = std::move(converted.symbol);
+      arrays = std::move(converted.params);
+    }
+  }
+  const Graph graph = symbol_.ToGraph();
+  parameters_ = ParameterNames(arrays);
+  variable_types_ = VariableTypes(graph, arrays, input_types);
+  RequireInputs(graph, NeededNodes(graph), parameters_, input_types);
+  store_ = NewConstantStore(arrays);
+  arrays = {};
+  Bind();
+}
+
+void Executor::Bind() {
+  const Graph graph = symbol_.ToGraph();
+  const std::vector<bool> needed = NeededNodes(graph);
+  const Types types = InferNeeded(graph, needed, variable_types_);
+  VerifyAfter("binding", graph);
+  for (const NodeId id : graph.variables()) {
+    if (!needed[id]) ignored_names_.push_back(graph.node(id).name());
+  }
+  plan_ = Compile(graph, types, parameters_, compile_options_, store_);
+  session_ = std::make_unique<Session>(plan_);
+}
+
+std::unique_ptr<Executor> Executor::Reshape(const std::map<std::string, Shape>& input_shapes) const {
+  std::unique_ptr<Executor> reshaped(new Executor());
+  reshaped->symbol_ = symbol_;
+  reshaped->variable_types_ = variable_types_;
+  reshaped->parameters_ = parameters_;
+  reshaped->compile_options_ = compile_options_;
+  reshaped->store_ = store_;
+  reshaped->output_names_ = output_names_;
+  for (const auto& [name, shape] : input_shapes) {
+    if (parameters_.contains(name)) Throw<ArgumentError>("'{}' is a parameter; its shape is that of its array", name);
+    const auto found = reshaped->variable_types_.find(name);
+    if (found == reshaped->variable_types_.end()) {
+      Throw<ArgumentError>("the model has no input '{}'{}", Quotable(name), NearMatches(name, input_names()));
+    }
+    found->second.shape = shape;
+  }
+  reshaped->Bind();
+  return reshaped;
+}
+
+std::vector<NDArray> Executor::Run(const std::vector<NDArray>& inputs) {
+  std::vector<NDArray> outputs;
+  for (const TensorType& type : plan_->output_types) outputs.emplace_back(type.dtype, type.shape);
+  Run(inputs, outputs);
+  return outputs;
+}
+
+void Executor::Run(const std::vector<NDArray>& inputs, std::vector<NDArray>& outputs) {
+  if (inputs.size() != plan_->input_types.size() || outputs.size() != plan_->output_types.size()) {
+    Throw<ArgumentError>("expected {} inputs ({}) and {} outputs, got {} and {}", plan_->input_types.size(),
+                         JoinSome(plan_->input_names), plan_->output_types.size(), inputs.size(), outputs.size());
+  }
+  std::string problems;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    CheckArray("input", plan_->input_names[i], inputs[i], plan_->input_types[i], &problems);
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    CheckArray("output", output_names_[i], outputs[i], plan_->output_types[i], &problems);
+  }
+  if (!problems.empty()) Throw<ArgumentError>("the arrays do not fit the bound model:{}", problems);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    for (const NDArray& input : inputs) {
+      if (Overlap(outputs[i], input)) Throw<ArgumentError>("output '{}' overlaps an input", output_names_[i]);
+    }
+    for (std::size_t j = 0; j < i; ++j) {
+      if (Overlap(outputs[i], outputs[j])) {
+        Throw<ArgumentError>("outputs '{}' and '{}' overlap", output_names_[j], output_names_[i]);
+      }
+    }
+  }
+  const std::lock_guard lock(*mutex_);
+  session_->Run(inputs, outputs);
+}
+
+Backend BackendFromName(const std::string& name) {
+  if (name == "onednn") return Backend::kOneDnn;
+  if (name == "reference") return Backend::kReference;
+  Throw<ArgumentError>("unknown backend '{}'; expected 'onednn' or 'reference'", Quotable(name));
+}
+
+Backend DefaultBackend() { return BackendFromName(EnvValue("AMP_BACKEND", "onednn")); }
+
+bool CpuHasNativeBF16() { return HasNativeBF16(); }
+
+std::string CpuIsaName() {
+  switch (dnnl::get_effective_cpu_isa()) {
+    case dnnl::cpu_isa::sse41:
+      return "sse41";
+    case dnnl::cpu_isa::avx:
+      return "avx";
+    case dnnl::cpu_isa::avx2:
+      return "avx2";
+    case dnnl::cpu_isa::avx2_vnni:
+      return "avx2_vnni";
+    case dnnl::cpu_isa::avx2_vnni_2:
+      return "avx2_vnni_2";
+    case dnnl::cpu_isa::avx512_core:
+      return "avx512_core";
+    case dnnl::cpu_isa::avx512_core_vnni:
+      return "avx512_core_vnni";
+    case dnnl::cpu_isa::avx512_core_bf16:
+      return "avx512_core_bf16";
+    case dnnl::cpu_isa::avx512_core_fp16:
+      return "avx512_core_fp16";
+    case dnnl::cpu_isa::avx512_core_amx:
+      return "avx512_core_amx";
+    case dnnl::cpu_isa::avx512_core_amx_fp16:
+      return "avx512_core_amx_fp16";
+    default:
+      return "isa_default";
+  }
+}
+
+std::string OneDnnVersion() {
+  const auto* version = dnnl::version();
+  return fmt::format("{}.{}.{}", version->major, version->minor, version->patch);
+}
+
+}  // namespace amp::onednn

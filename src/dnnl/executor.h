@@ -1,0 +1,84 @@
+// Executor: a model bound to shapes, ready to be called.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "dnnl/compile.h"
+#include "nnvm/symbol.h"
+#include "passes/convert.h"
+
+namespace amp::onednn {
+
+struct ReduceOptions {
+  DType target = DType::kBFloat16;
+  // Convert even where the CPU has no arithmetic for the target; without it such a CPU gets the model as it is.
+  bool force = false;
+};
+
+struct BindOptions {
+  std::optional<Backend> backend;  // default: AMP_BACKEND
+  int num_threads = 0;             // 0: as many as OpenMP would use
+  // Convert to low precision before planning. Parameters are cast once, at bind time.
+  std::optional<ReduceOptions> reduce_precision;
+};
+
+class Executor {
+ public:
+  // `input_types`: shape (required) and dtype (float32 where unknown) of every variable that is no parameter; labels that
+  // inference does not read may be missing. Throws ArgumentError, GraphError or UnsupportedError.
+  Executor(const Symbol& symbol, const ModelParams& params, const TypeMap& input_types, const BindOptions& options);
+
+  // The same model for other input shapes (names left out keep theirs); packed weights are shared. The original stays.
+  std::unique_ptr<Executor> Reshape(const std::map<std::string, Shape>& input_shapes) const;
+
+  // Inputs that a run needs, in graph order, and what comes out.
+  const std::vector<std::string>& input_names() const { return plan_->input_names; }
+  const std::vector<TensorType>& input_types() const { return plan_->input_types; }
+  const std::vector<std::string>& output_names() const { return output_names_; }
+  const std::vector<TensorType>& output_types() const { return plan_->output_types; }
+  // Names that a call may pass but that are not read (labels).
+  const std::vector<std::string>& ignored_names() const { return ignored_names_; }
+
+  // Inputs in the order of input_names(), row-major. Throws ArgumentError that lists every missing array, wrong shape
+  // and wrong dtype. Runs of one executor are serialised.
+  std::vector<NDArray> Run(const std::vector<NDArray>& inputs);
+  // Into arrays of the caller's.
+  void Run(const std::vector<NDArray>& inputs, std::vector<NDArray>& outputs);
+
+  const PlanSummary& summary() const { return plan_->summary; }
+  const Symbol& symbol() const { return symbol_; }  // after conversion, where reduce_precision asked for it
+  // A sentence for the user where the binding is not what was asked for (no native bfloat16), else "".
+  const std::string& notice() const { return notice_; }
+
+ private:
+  Executor() = default;
+  void Bind();
+
+  Symbol symbol_;
+  TypeMap variable_types_;            // of parameters and inputs
+  std::set<std::string> parameters_;  // whose arrays are in the store
+  CompileOptions compile_options_;
+  std::shared_ptr<ConstantStore> store_;
+  std::shared_ptr<const Plan> plan_;
+  std::unique_ptr<Session> session_;
+  std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();
+  std::vector<std::string> output_names_;
+  std::vector<std::string> ignored_names_;
+  std::string notice_;
+};
+
+// What AMP_BACKEND says; throws ArgumentError for anything but "onednn" and "reference".
+Backend BackendFromName(const std::string& name);
+Backend DefaultBackend();
+
+// bfloat16 arithmetic in hardware; "avx512_core_bf16" and so on, as oneDNN names what it uses.
+bool CpuHasNativeBF16();
+std::string CpuIsaName();
+std::string OneDnnVersion();
+
+}  // namespace amp::onednn

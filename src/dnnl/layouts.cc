@@ -1,0 +1,195 @@
+#include "dnnl/layouts.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "nnvm/error.h"
+
+namespace amp::onednn {
+namespace {
+
+template <class... Fs>
+struct Overloaded : Fs... {
+  using Fs::operator()...;
+};
+template <class... Fs>
+Overloaded(Fs...) -> Overloaded<Fs...>;
+
+class Assigner {
+ public:
+  Assigner(Program program, const ConstantStore& store) : source_(std::move(program)), store_(store) {}
+
+  LaidOutProgram Run() {
+    result_.program.values = source_.values;
+    result_.program.inputs = source_.inputs;
+    result_.program.outputs = source_.outputs;
+    result_.layouts.resize(source_.values.size());
+    for (ValueId v = 0; v < source_.values.size(); ++v) {
+      result_.storage.push_back(v);
+      if (source_.values[v].source == ValueSource::kConstant) {
+        result_.layouts[v] = store_.Any(source_.values[v].name).layout;
+      } else {
+        result_.layouts[v] = PlainDesc(source_.values[v].type);
+      }
+    }
+    for (Step& step : source_.steps) Assign(step);
+    for (ValueId& output : result_.program.outputs) output = OwnBuffer(output);
+    return std::move(result_);
+  }
+
+ private:
+  const TensorType& TypeOf(ValueId v) const { return result_.program.values[v].type; }
+
+  void Assign(Step& step) {
+    std::visit(Overloaded{
+                   [&](const ReshapeWork&) { AssignReshape(step); },
+                   [&](const PermuteWork& work) { AssignPermute(step, work); },
+                   [&](const CastWork&) { AssignCast(step); },
+                   [&](const CallWork&) { AssignCall(step); },
+                   [&](const auto&) { AssignPrimitive(step); },
+               },
+               step.work);
+  }
+
+  void AssignReshape(const Step& step) {
+    const ValueId in = RowMajor(step.inputs[0], step.node, "a change of shape reads row-major memory");
+    Alias(step.outputs[0], in, PlainDesc(TypeOf(step.outputs[0])));
+  }
+
+  void AssignPermute(const Step& step, const PermuteWork& work) {
+    const ValueId in = step.inputs[0];
+    // dnnl's permutation says where input axis i goes; ours says where output axis i comes from.
+    std::vector<int> destination(work.axes.size());
+    for (std::size_t i = 0; i < work.axes.size(); ++i) destination[work.axes[i]] = static_cast<int>(i);
+    Alias(step.outputs[0], in, result_.layouts[in].permute_axes(destination));
+  }
+
+  void Alias(ValueId out, ValueId in, Desc layout) {
+    result_.storage[out] = result_.storage[in];
+    result_.layouts[out] = std::move(layout);
+    // A view of a constant is one, too.
+    if (result_.IsConstant(in)) result_.program.values[out].source = ValueSource::kConstant;
+  }
+
+  // Element by element on the memory as it lies, if the same layout exists in the other dtype.
+  void AssignCast(Step& step) {
+    const DType to = TypeOf(step.outputs[0]).dtype;
+    Desc layout = WithDType(result_.layouts[step.inputs[0]], to);
+    if (!layout || layout.get_size() % BytesOf(to) != 0 || !IsDense(step.inputs[0])) {
+      step.inputs[0] = RowMajor(step.inputs[0], step.node, "a cast of a layout that has no name");
+      layout = PlainDesc(TypeOf(step.outputs[0]));
+    }
+    result_.layouts[step.outputs[0]] = layout;
+    Append(std::move(step), std::nullopt);
+  }
+
+  bool IsDense(ValueId v) const {
+    const Desc& layout = result_.layouts[v];
+    dnnl::memory::dim elements = 1;
+    for (const auto dim : layout.get_padded_dims()) elements *= dim;
+    return layout.get_size() == static_cast<std::size_t>(elements) * BytesOf(TypeOf(v).dtype);
+  }
+
+  void AssignCall(Step& step) {
+    for (ValueId& input : step.inputs) input = RowMajor(input, step.node, "a reference kernel reads row-major memory");
+    Append(std::move(step), std::nullopt);
+  }
+
+  void AssignPrimitive(Step& step) {
+    std::vector<TensorType> types;
+    std::vector<Desc> layouts;
+    for (const ValueId input : step.inputs) {
+      types.push_back(TypeOf(input));
+      layouts.push_back(result_.layouts[input]);
+    }
+    const ValueId out = step.outputs[0];
+    auto prepared = Prepare(step, types, TypeOf(out), layouts);
+    if (!prepared && !IsRowMajor(layouts[0])) {
+      // Some primitives refuse a packed or permuted source that they would take row-major.
+      step.inputs[0] = RowMajor(step.inputs[0], step.node, "the primitive refuses the producer's layout");
+      layouts[0] = result_.layouts[step.inputs[0]];
+      prepared = Prepare(step, types, TypeOf(out), layouts);
+    }
+    if (!prepared) {
+      result_.refused[step.node] = std::string("oneDNN has no ") + WorkName(step.work) + " for these types";
+      return;
+    }
+    for (std::size_t i = 0; i < step.inputs.size(); ++i) {
+      step.inputs[i] = InLayout(step.inputs[i], prepared->inputs[i], step.node, "the primitive wants this layout");
+    }
+    result_.layouts[out] = prepared->outputs[0];
+    Append(std::move(step), std::move(prepared));
+  }
+
+  ValueId RowMajor(ValueId v, NodeId node, const char* reason) {
+    return IsRowMajor(result_.layouts[v]) ? v : InLayout(v, PlainDesc(TypeOf(v)), node, reason);
+  }
+
+  // The value in the given layout: itself, an earlier reorder of it, or a new one.
+  ValueId InLayout(ValueId v, const Desc& layout, NodeId node, const char* reason) {
+    if (result_.layouts[v] == layout) return v;
+    for (const ValueId copy : copies_[v]) {
+      if (result_.layouts[copy] == layout) return copy;
+    }
+    // A copy of a constant goes by the constant's name: the store tells its layouts apart.
+    const ValueId copy = NewValue(TypeOf(v), source_name(v), layout);
+    copies_[v].push_back(copy);
+    // Row-major memory that only differs in the strides of axes of size 1 needs no work.
+    if (IsRowMajor(result_.layouts[v]) && IsRowMajor(layout)) {
+      Alias(copy, v, layout);
+      return copy;
+    }
+    auto prepared = PrepareReorder(result_.layouts[v], layout);
+    if (!prepared) {
+      Throw<InternalError>("oneDNN cannot reorder {} from {} to {}", source_name(v), LayoutName(result_.layouts[v]),
+                           LayoutName(layout));
+    }
+    Append({ReorderWork{}, {v}, {copy}, node, reason}, std::move(prepared));
+    return copy;
+  }
+
+  const std::string& source_name(ValueId v) const { return result_.program.values[v].name; }
+
+  ValueId NewValue(TensorType type, std::string name, Desc layout) {
+    const ValueId v = result_.program.AddValue(std::move(type), std::move(name), ValueSource::kComputed);
+    result_.layouts.push_back(std::move(layout));
+    result_.storage.push_back(v);
+    return v;
+  }
+
+  // A head must end in row-major memory that is neither an input's, a constant's nor another head's.
+  ValueId OwnBuffer(ValueId v) {
+    if (!result_.refused.empty()) return v;
+    const ValueId root = result_.storage[v];
+    const bool own = result_.program.values[root].source == ValueSource::kComputed && !result_.IsConstant(v) &&
+                     IsRowMajor(result_.layouts[v]) && taken_.insert(root).second;
+    if (own) return v;
+    const Desc plain = PlainDesc(TypeOf(v));
+    const ValueId copy = NewValue(TypeOf(v), source_name(v) + ":head", plain);
+    taken_.insert(copy);
+    std::optional<PreparedPrimitive> prepared;  // absent: the same layout, a plain copy
+    if (!IsRowMajor(result_.layouts[v])) prepared = PrepareReorder(result_.layouts[v], plain);
+    Append({ReorderWork{}, {v}, {copy}, 0, "a head lies in row-major memory of its own"}, std::move(prepared));
+    return copy;
+  }
+
+  void Append(Step step, std::optional<PreparedPrimitive> prepared) {
+    result_.program.steps.push_back(std::move(step));
+    result_.prepared.push_back(std::move(prepared));
+  }
+
+  Program source_;
+  const ConstantStore& store_;
+  LaidOutProgram result_;
+  std::map<ValueId, std::vector<ValueId>> copies_;
+  std::set<ValueId> taken_;
+};
+
+}  // namespace
+
+LaidOutProgram AssignLayouts(Program program, const ConstantStore& store) {
+  return Assigner(std::move(program), store).Run();
+}
+
+}  // namespace amp::onednn

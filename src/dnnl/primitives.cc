@@ -1,0 +1,249 @@
+#include "dnnl/primitives.h"
+
+#include <utility>
+
+namespace amp::onednn {
+namespace {
+
+using dnnl::algorithm;
+using dnnl::prop_kind;
+
+constexpr bool kAllowEmpty = true;  // an unsupported combination gives an empty descriptor instead of an exception
+
+dnnl::primitive_attr UserScratchpad() {
+  dnnl::primitive_attr attr;
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attr;
+}
+
+algorithm EltwiseAlgorithm(EltwiseKind kind) {
+  switch (kind) {
+    case EltwiseKind::kRelu:
+      return algorithm::eltwise_relu;
+    case EltwiseKind::kLinear:
+      return algorithm::eltwise_linear;
+    case EltwiseKind::kClip:
+      return algorithm::eltwise_clip;
+    case EltwiseKind::kTanh:
+      return algorithm::eltwise_tanh;
+    case EltwiseKind::kSigmoid:
+      return algorithm::eltwise_logistic;
+    case EltwiseKind::kSoftplus:
+    case EltwiseKind::kLogSigmoid:
+      return algorithm::eltwise_soft_relu;
+    case EltwiseKind::kMish:
+      return algorithm::eltwise_mish;
+    case EltwiseKind::kElu:
+      return algorithm::eltwise_elu;
+    case EltwiseKind::kGeluErf:
+      return algorithm::eltwise_gelu_erf;
+    case EltwiseKind::kGeluTanh:
+      return algorithm::eltwise_gelu_tanh;
+  }
+  return algorithm::undef;
+}
+
+algorithm PoolingAlgorithm(PoolingKind kind) {
+  switch (kind) {
+    case PoolingKind::kMax:
+      return algorithm::pooling_max;
+    case PoolingKind::kAverageIncludePadding:
+      return algorithm::pooling_avg_include_padding;
+    case PoolingKind::kAverageExcludePadding:
+      return algorithm::pooling_avg_exclude_padding;
+  }
+  return algorithm::undef;
+}
+
+class Preparer {
+ public:
+  Preparer(const std::vector<TensorType>& in_types, const TensorType& out_type, const std::vector<Desc>& layouts)
+      : in_(in_types), out_(out_type), layouts_(layouts) {}
+
+  std::optional<PreparedPrimitive> operator()(const ConvolutionWork& work) {
+    const bool has_bias = in_.size() == 3;
+    const dnnl::convolution_forward::primitive_desc pd(
+        CpuEngine(), prop_kind::forward_inference, algorithm::convolution_direct, AnyDesc(in_[0]), AnyDesc(in_[1]),
+        has_bias ? PlainDesc(in_[2]) : Desc(), AnyDesc(out_), work.strides, work.dilates, work.pads_begin,
+        work.pads_end, UserScratchpad(), kAllowEmpty);
+    if (!pd) return std::nullopt;
+    auto prepared = Describe(pd, {pd.src_desc(), pd.weights_desc()}, pd.dst_desc());
+    if (has_bias) AddInput(&prepared, pd.bias_desc(), DNNL_ARG_BIAS);
+    return prepared;
+  }
+
+  std::optional<PreparedPrimitive> operator()(const InnerProductWork&) {
+    const bool has_bias = in_.size() == 3;
+    const dnnl::inner_product_forward::primitive_desc pd(
+        CpuEngine(), prop_kind::forward_inference, AnyDesc(in_[0]), AnyDesc(in_[1]),
+        has_bias ? PlainDesc(in_[2]) : Desc(), AnyDesc(out_), UserScratchpad(), kAllowEmpty);
+    if (!pd) return std::nullopt;
+    auto prepared = Describe(pd, {pd.src_desc(), pd.weights_desc()}, pd.dst_desc());
+    if (has_bias) AddInput(&prepared, pd.bias_desc(), DNNL_ARG_BIAS);
+    return prepared;
+  }
+
+  std::optional<PreparedPrimitive> operator()(const PoolingWork& work) {
+    const dnnl::memory::dims dense(work.kernel.size(), 0);
+    const dnnl::pooling_forward::primitive_desc pd(
+        CpuEngine(), prop_kind::forward_inference, PoolingAlgorithm(work.kind), layouts_[0], AnyDesc(out_),
+        work.strides, work.kernel, dense, work.pads_begin, work.pads_end, UserScratchpad(), kAllowEmpty);
+    if (!pd) return std::nullopt;
+    return Describe(pd, {pd.src_desc()}, pd.dst_desc());
+  }
+
+  std::optional<PreparedPrimitive> operator()(const EltwiseWork& work) {
+    // log_sigmoid(x) is -softplus(-x): oneDNN's soft_relu with alpha -1.
+    const float alpha = work.kind == EltwiseKind::kSoftplus      ? 1.0f
+                        : work.kind == EltwiseKind::kLogSigmoid ? -1.0f
+                                                                : work.alpha;
+    const dnnl::eltwise_forward::primitive_desc pd(CpuEngine(), prop_kind::forward_inference,
+                                                   EltwiseAlgorithm(work.kind), layouts_[0], layouts_[0], alpha,
+                                                   work.beta, UserScratchpad(), kAllowEmpty);
+    if (!pd) return std::nullopt;
+    auto prepared = Describe(pd, {pd.src_desc()}, pd.dst_desc());
+    prepared.can_run_in_place = true;
+    return prepared;
+  }
+
+  std::optional<PreparedPrimitive> operator()(const AddWork&) {
+    const dnnl::binary::primitive_desc pd(CpuEngine(), algorithm::binary_add, layouts_[0], layouts_[0], layouts_[0],
+                                          UserScratchpad(), kAllowEmpty);
+    if (!pd) return std::nullopt;
+    auto prepared = Describe(pd, {pd.src_desc(0), pd.src_desc(1)}, pd.dst_desc());
+    prepared.input_args = {DNNL_ARG_SRC_0, DNNL_ARG_SRC_1};
+    prepared.can_run_in_place = true;
+    return prepared;
+  }
+
+  std::optional<PreparedPrimitive> operator()(const BatchNormWork& work) {
+    using dnnl::normalization_flags;
+    const auto flags = normalization_flags::use_global_stats | normalization_flags::use_scale |
+                       normalization_flags::use_shift;
+    const dnnl::batch_normalization_forward::primitive_desc pd(CpuEngine(), prop_kind::forward_inference, layouts_[0],
+                                                               layouts_[0], work.epsilon, flags, UserScratchpad(),
+                                                               kAllowEmpty);
+    if (!pd) return std::nullopt;
+    auto prepared = Describe(pd, {pd.src_desc()}, pd.dst_desc());
+    AddInput(&prepared, PlainDesc(in_[1]), DNNL_ARG_SCALE);
+    AddInput(&prepared, PlainDesc(in_[2]), DNNL_ARG_SHIFT);
+    AddInput(&prepared, PlainDesc(in_[3]), DNNL_ARG_MEAN);
+    AddInput(&prepared, PlainDesc(in_[4]), DNNL_ARG_VARIANCE);
+    prepared.can_run_in_place = true;
+    return prepared;
+  }
+
+  std::optional<PreparedPrimitive> operator()(const ConcatWork& work) {
+    // Every operand in the layout of the first; where that is slow or impossible (a reference implementation), row-major.
+    std::vector<Desc> like_first, plain;
+    for (const TensorType& type : in_) {
+      plain.push_back(PlainDesc(type));
+      like_first.push_back(LikeFirst(type));
+    }
+    auto prepared = Concat(work.axis, like_first);
+    const bool fast = prepared && prepared->implementation.find("ref") == std::string::npos;
+    return fast ? prepared : Concat(work.axis, plain);
+  }
+
+  std::optional<PreparedPrimitive> operator()(const SoftmaxWork& work) {
+    const dnnl::softmax_forward::primitive_desc pd(CpuEngine(), prop_kind::forward_inference,
+                                                   algorithm::softmax_accurate, layouts_[0], layouts_[0], work.axis,
+                                                   UserScratchpad(), kAllowEmpty);
+    if (!pd) return std::nullopt;
+    return Describe(pd, {pd.src_desc()}, pd.dst_desc());
+  }
+
+  std::optional<PreparedPrimitive> operator()(const PReluWork&) {
+    const dnnl::prelu_forward::primitive_desc pd(CpuEngine(), prop_kind::forward_inference, layouts_[0],
+                                                 AnyDesc(in_[1]), layouts_[0], UserScratchpad(), kAllowEmpty);
+    if (!pd) return std::nullopt;
+    return Describe(pd, {pd.src_desc(), pd.weights_desc()}, pd.dst_desc());
+  }
+
+  template <class NotAPrimitive>
+  std::optional<PreparedPrimitive> operator()(const NotAPrimitive&) {
+    return std::nullopt;
+  }
+
+ private:
+  template <class PD>
+  static PreparedPrimitive Describe(const PD& pd, std::vector<Desc> inputs, Desc output) {
+    PreparedPrimitive prepared;
+    prepared.desc = pd;
+    prepared.inputs = std::move(inputs);
+    prepared.outputs = {std::move(output)};
+    prepared.input_args = {DNNL_ARG_SRC};
+    if (prepared.inputs.size() > 1) prepared.input_args.push_back(DNNL_ARG_WEIGHTS);
+    prepared.output_args = {DNNL_ARG_DST};
+    prepared.scratchpad = pd.scratchpad_desc();
+    prepared.implementation = pd.impl_info_str();
+    return prepared;
+  }
+
+  static void AddInput(PreparedPrimitive* prepared, const Desc& desc, int arg) {
+    prepared->inputs.push_back(desc);
+    prepared->input_args.push_back(arg);
+  }
+
+  // The layout of the first operand for a tensor of other sizes: its dense strides in the same order of axes.
+  Desc LikeFirst(const TensorType& type) const {
+    const Desc& first = layouts_[0];
+    if (first.get_inner_nblks() != 0) return PlainDesc(type);
+    const auto order = first.get_strides();
+    const dnnl::memory::dims dims = DimsOf(type.shape);
+    std::vector<std::size_t> axes(dims.size());
+    for (std::size_t i = 0; i < axes.size(); ++i) axes[i] = i;
+    std::stable_sort(axes.begin(), axes.end(), [&](std::size_t a, std::size_t b) { return order[a] > order[b]; });
+    dnnl::memory::dims strides(dims.size());
+    dnnl::memory::dim stride = 1;
+    for (std::size_t i = axes.size(); i-- > 0;) {
+      strides[axes[i]] = stride;
+      stride *= dims[axes[i]];
+    }
+    return Desc(dims, DataType(type.dtype), strides);
+  }
+
+  std::optional<PreparedPrimitive> Concat(int axis, const std::vector<Desc>& sources) {
+    try {
+      const dnnl::concat::primitive_desc pd(CpuEngine(), axis, sources, UserScratchpad());
+      auto prepared = Describe(pd, sources, pd.dst_desc());
+      for (std::size_t i = 0; i < sources.size(); ++i) prepared.inputs[i] = pd.src_desc(static_cast<int>(i));
+      prepared.input_args.clear();
+      for (std::size_t i = 0; i < sources.size(); ++i) {
+        prepared.input_args.push_back(DNNL_ARG_MULTIPLE_SRC + static_cast<int>(i));
+      }
+      return prepared;
+    } catch (const dnnl::error&) {  // this constructor knows no allow_empty
+      return std::nullopt;
+    }
+  }
+
+  const std::vector<TensorType>& in_;
+  const TensorType& out_;
+  const std::vector<Desc>& layouts_;
+};
+
+}  // namespace
+
+std::optional<PreparedPrimitive> Prepare(const Step& step, const std::vector<TensorType>& in_types,
+                                         const TensorType& out_type, const std::vector<Desc>& layouts) {
+  return std::visit(Preparer(in_types, out_type, layouts), step.work);
+}
+
+std::optional<PreparedPrimitive> PrepareReorder(const Desc& from, const Desc& to) {
+  const dnnl::reorder::primitive_desc pd(CpuEngine(), from, CpuEngine(), to, UserScratchpad(), kAllowEmpty);
+  if (!pd) return std::nullopt;
+  PreparedPrimitive prepared;
+  prepared.desc = pd;
+  prepared.inputs = {from};
+  prepared.outputs = {to};
+  prepared.input_args = {DNNL_ARG_FROM};
+  prepared.output_args = {DNNL_ARG_TO};
+  prepared.scratchpad = pd.scratchpad_desc();
+  prepared.implementation = pd.impl_info_str();
+  return prepared;
+}
+
+dnnl::primitive BuildPrimitive(const PreparedPrimitive& prepared) { return dnnl::primitive(prepared.desc.get()); }
+
+}  // namespace amp::onednn

@@ -1,0 +1,100 @@
+#include <cstring>
+
+#include "dnnl/compiled_plan.h"
+#include "dnnl/threads.h"
+#include "nnvm/error.h"
+#include "passes/kernel_types.h"
+
+namespace amp::onednn {
+namespace {
+
+NDArray ViewOf(const CompiledPlan& plan, ValueId v, void* data) { return NDArray(plan.types[v], data, nullptr); }
+
+void RunCall(const CallWork& work, const CompiledStep& step, const CompiledPlan& plan, const std::vector<void*>& data) {
+  std::vector<NDArray> inputs, outputs;
+  for (const ValueId v : step.inputs) inputs.push_back(ViewOf(plan, v, data[v]));
+  for (const ValueId v : step.outputs) outputs.push_back(ViewOf(plan, v, data[v]));
+  work.function(inputs, outputs);
+}
+
+}  // namespace
+
+void RunOwnKernel(const CompiledStep& step, const CompiledPlan& plan, const std::vector<void*>& data) {
+  if (const auto* call = std::get_if<CallWork>(&step.work)) return RunCall(*call, step, plan, data);
+  const ValueId in = step.inputs[0];
+  const ValueId out = step.outputs[0];
+  const std::size_t bytes = plan.layouts[in].get_size();
+  if (std::holds_alternative<CastWork>(step.work)) {
+    // On the memory as it lies, padding included: both sides have the same layout.
+    const DType from = plan.types[in].dtype;
+    kernels::Cast(KernelType(from), data[in], KernelType(plan.types[out].dtype), data[out], bytes / BytesOf(from));
+  } else if (bytes != 0) {
+    std::memcpy(data[out], data[in], bytes);
+  }
+}
+
+struct Session::State {
+  explicit State(std::shared_ptr<const Plan> shared) : plan(std::move(shared)), compiled(*plan->compiled) {
+    arena = AllocateAligned(compiled.arena_bytes);
+    data.resize(compiled.types.size());
+    memories.resize(compiled.types.size());
+    for (const CompiledStep& step : compiled.steps) Bind(step);
+  }
+
+  void Bind(const CompiledStep& step) {
+    for (const ValueId v : step.inputs) Locate(v);
+    for (const ValueId v : step.outputs) Locate(v);
+    Arguments bound;
+    for (const auto& [arg, v] : step.args) {
+      Locate(v);
+      bound.emplace(arg, memories[v]);
+    }
+    arguments.push_back(std::move(bound));
+  }
+
+  void Locate(ValueId v) {
+    if (memories[v]) return;
+    const Location& location = compiled.locations[v];
+    if (location.place == Place::kArena) data[v] = static_cast<char*>(arena.get()) + location.offset;
+    if (location.place == Place::kConstant) data[v] = const_cast<void*>(location.data.get());
+    if (location.place == Place::kInput) inputs.emplace_back(v, location.offset);
+    if (location.place == Place::kOutput) outputs.emplace_back(v, location.offset);
+    memories[v] = dnnl::memory(compiled.layouts[v], CpuEngine(), data[v]);
+  }
+
+  void SetHandle(ValueId v, void* handle) {
+    data[v] = handle;
+    memories[v].set_data_handle(handle);
+  }
+
+  std::shared_ptr<const Plan> plan;
+  const CompiledPlan& compiled;
+  dnnl::stream stream{CpuEngine()};
+  std::shared_ptr<void> arena;
+  std::vector<void*> data;              // by value
+  std::vector<dnnl::memory> memories;   // by value
+  std::vector<Arguments> arguments;     // by step
+  std::vector<std::pair<ValueId, std::size_t>> inputs, outputs;  // values in callers' memory
+};
+
+Session::Session(std::shared_ptr<const Plan> plan) : state_(std::make_unique<State>(std::move(plan))) {}
+Session::~Session() = default;
+
+void Session::Run(const std::vector<NDArray>& inputs, std::vector<NDArray>& outputs) {
+  State& state = *state_;
+  RequireThreads(state.compiled.num_threads);
+  const ThreadScope threads(state.compiled.num_threads);
+  for (const auto& [v, i] : state.inputs) state.SetHandle(v, inputs[i].data());
+  for (const auto& [v, i] : state.outputs) state.SetHandle(v, outputs[i].data());
+  for (std::size_t i = 0; i < state.compiled.steps.size(); ++i) {
+    const CompiledStep& step = state.compiled.steps[i];
+    if (step.primitive) {
+      step.primitive.execute(state.stream, state.arguments[i]);
+    } else {
+      RunOwnKernel(step, state.compiled, state.data);
+    }
+  }
+  state.stream.wait();
+}
+
+}  // namespace amp::onednn

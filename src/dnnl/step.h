@@ -1,0 +1,99 @@
+// What operators are lowered to: a straight-line program of steps over values. Nothing here is a dnnl:: type, so that
+// cards can describe work without including the library.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "nnvm/graph.h"
+#include "nnvm/ndarray.h"
+
+namespace amp::onednn {
+
+using ValueId = std::uint32_t;
+
+// Inputs: source, weights, [bias]. Channels are axis 1 of the source. Grouped weights have a leading axis of groups:
+// (G, O/G, I/G, k...). `dilates` counts skipped elements (0 = dense), as oneDNN does.
+struct ConvolutionWork {
+  IntTuple strides, dilates, pads_begin, pads_end;
+};
+// Inputs: source (M, K), weights (N, K), [bias (N)].
+struct InnerProductWork {};
+enum class PoolingKind { kMax, kAverageIncludePadding, kAverageExcludePadding };
+struct PoolingWork {
+  PoolingKind kind = PoolingKind::kMax;
+  IntTuple kernel, strides, pads_begin, pads_end;
+};
+enum class EltwiseKind { kRelu, kLinear, kClip, kTanh, kSigmoid, kSoftplus, kLogSigmoid, kMish, kElu, kGeluErf, kGeluTanh };
+// y = f(x; alpha, beta) as oneDNN's eltwise defines it; linear is alpha * x + beta, clip has bounds alpha and beta,
+// relu and elu a negative slope alpha.
+struct EltwiseWork {
+  EltwiseKind kind = EltwiseKind::kRelu;
+  float alpha = 0;
+  float beta = 0;
+};
+// y = a + b, equal shapes.
+struct AddWork {};
+// Inputs: source, scale, shift, mean, variance; channels are axis 1; statistics are float32 (C).
+struct BatchNormWork {
+  float epsilon = 0;
+};
+struct ConcatWork {
+  int axis = 0;
+};
+struct SoftmaxWork {
+  int axis = 0;
+};
+// Inputs: source, slope that broadcasts to it.
+struct PReluWork {};
+// The elements in another dtype; own kernel.
+struct CastWork {};
+// The same elements in row-major order under another shape; no work where the layout is row-major.
+struct ReshapeWork {};
+// Axis i of the output is axis `axes[i]` of the input; costs nothing, only the layout changes.
+struct PermuteWork {
+  std::vector<int> axes;
+};
+// The same elements in another layout of memory. Only layout assignment makes these.
+struct ReorderWork {};
+// A reference kernel on row-major arrays.
+struct CallWork {
+  std::function<void(std::span<const NDArray> inputs, std::span<NDArray> outputs)> function;
+};
+
+using Work = std::variant<ConvolutionWork, InnerProductWork, PoolingWork, EltwiseWork, AddWork, BatchNormWork, ConcatWork,
+                          SoftmaxWork, PReluWork, CastWork, ReshapeWork, PermuteWork, ReorderWork, CallWork>;
+
+const char* WorkName(const Work& work);
+
+struct Step {
+  Work work;
+  std::vector<ValueId> inputs;
+  std::vector<ValueId> outputs;
+  NodeId node = 0;     // the graph node that it is part of
+  std::string reason;  // why it exists, where that is not obvious
+};
+
+enum class ValueSource : std::uint8_t { kInput, kConstant, kComputed };
+
+struct Value {
+  TensorType type;
+  // Unique in the program, and the same whenever the same graph is lowered: the key of constants.
+  std::string name;
+  ValueSource source = ValueSource::kComputed;
+};
+
+struct Program {
+  std::vector<Value> values;
+  std::vector<Step> steps;
+  std::vector<ValueId> inputs;   // variables that callers supply, in graph order
+  std::vector<ValueId> outputs;  // one per head
+
+  ValueId AddValue(TensorType type, std::string name, ValueSource source);
+};
+
+}  // namespace amp::onednn

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+// What the CPU we run on can do. No answer changes during the life of the process.
+namespace amp::kernels {
+
+// The instruction sets that have kernels of their own, weakest first.
+enum class Isa : uint8_t {
+  kGeneric,  // what the compiler assumes without special flags
+  kAvx2,     // AVX2, FMA and F16C
+  kAvx512,   // kAvx2 and AVX-512 F, BW, VL and DQ
+};
+
+const char* IsaName(Isa isa);
+
+// The inverse of IsaName; nothing for an unknown name.
+std::optional<Isa> ParseIsa(std::string_view name);
+
+// The best one that CPU and operating system support.
+Isa CpuIsa();
+
+// CpuIsa(), but at most what the environment variable AMP_MAX_ISA=generic|avx2|avx512 allows. It is
+// read once, at the first call. A value that is none of these is ignored with one line on stderr.
+Isa AllowedIsa();
+
+// Whether the CPU multiplies bfloat16 natively (AVX512_BF16, with the registers enabled by the
+// operating system). AMP_MAX_ISA has no say in this: it governs our own kernels only.
+bool CpuHasNativeBF16();
+
+}  // namespace amp::kernels

@@ -1,0 +1,126 @@
+#include <cstdio>
+#include <cstdlib>
+
+#include "kernels/cast.h"
+#include "kernels/cast_table.h"
+#include "kernels/cpu.h"
+
+#if defined(__x86_64__) || defined(__i386__)
+#define AMP_KERNELS_X86 1
+#include <cpuid.h>
+#endif
+
+namespace amp::kernels {
+namespace {
+
+constexpr Isa kAllIsas[] = {Isa::kGeneric, Isa::kAvx2, Isa::kAvx512};
+
+#if defined(AMP_KERNELS_X86)
+
+// __builtin_cpu_supports also asks whether the operating system saves the registers, but not every
+// compiler knows the name "f16c".
+bool CpuHasF16C() {
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
+}
+
+Isa DetectIsa() {
+  __builtin_cpu_init();
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !CpuHasF16C())
+    return Isa::kGeneric;
+  const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+  return avx512 ? Isa::kAvx512 : Isa::kAvx2;
+}
+
+bool DetectNativeBF16() {
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx512bf16") != 0;
+}
+
+#else
+
+Isa DetectIsa() { return Isa::kGeneric; }
+bool DetectNativeBF16() { return false; }
+
+#endif
+
+Isa ReadAllowedIsa() {
+  const char* text = std::getenv("AMP_MAX_ISA");
+  if (text == nullptr || *text == '\0') return CpuIsa();
+  const std::optional<Isa> limit = ParseIsa(text);
+  if (!limit) {
+    std::fprintf(stderr, "AMP_MAX_ISA: expected generic, avx2 or avx512, got '%s'; ignored\n",
+                 text);
+    return CpuIsa();
+  }
+  return *limit < CpuIsa() ? *limit : CpuIsa();
+}
+
+const CastTable* BestCastTable(Isa limit) {
+  const CastTable* best = CastTableGeneric();
+  for (Isa isa : kAllIsas) {
+    if (isa > limit) break;
+    if (const CastTable* table = CastTableFor(isa)) best = table;
+  }
+  return best;
+}
+
+}  // namespace
+
+const char* IsaName(Isa isa) {
+  switch (isa) {
+    case Isa::kGeneric:
+      return "generic";
+    case Isa::kAvx2:
+      return "avx2";
+    case Isa::kAvx512:
+      return "avx512";
+  }
+  return "unknown";
+}
+
+std::optional<Isa> ParseIsa(std::string_view name) {
+  for (Isa isa : kAllIsas) {
+    if (name == IsaName(isa)) return isa;
+  }
+  return std::nullopt;
+}
+
+Isa CpuIsa() {
+  static const Isa isa = DetectIsa();
+  return isa;
+}
+
+Isa AllowedIsa() {
+  static const Isa isa = ReadAllowedIsa();
+  return isa;
+}
+
+bool CpuHasNativeBF16() {
+  static const bool has = DetectNativeBF16();
+  return has;
+}
+
+const CastTable* CastTableFor(Isa isa) {
+  if (isa > CpuIsa())
+    return nullptr;  // first: not even the getter below may run on a CPU that lacks it
+  switch (isa) {
+    case Isa::kGeneric:
+      return CastTableGeneric();
+    case Isa::kAvx2:
+      return CastTableAvx2();
+    case Isa::kAvx512:
+      return CastTableAvx512();
+  }
+  return nullptr;
+}
+
+const CastTable& ActiveCastTable() {
+  static const CastTable* const table = BestCastTable(AllowedIsa());
+  return *table;
+}
+
+const char* CastIsa() { return IsaName(ActiveCastTable().isa); }
+
+}  // namespace amp::kernels

@@ -1,0 +1,33 @@
+// Every environment variable that the library reads, in one table. Parsed where it is asked for.
+#pragma once
+
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+namespace amp {
+
+struct EnvSwitch {
+  std::string_view name;
+  std::string_view meaning;
+};
+
+inline constexpr EnvSwitch kEnvSwitches[] = {
+    {"AMP_BACKEND", "'onednn' (default) or 'reference': what executors run on unless told otherwise"},
+    {"AMP_VERIFY", "'1': check the laws of a graph after every pass (on in all tests)"},
+    {"AMP_DUMP", "a folder: write the graph after every pass that changed it, and the plan, as numbered text"},
+    {"AMP_VERBOSE", "'1': print passes, fallbacks and plan summaries to stderr"},
+    {"AMP_MAX_ISA", "'generic', 'avx2' or 'avx512': the widest instruction set that own kernels use"},
+};
+
+inline std::string EnvValue(const char* name, std::string_view fallback = "") {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : std::string(fallback);
+}
+
+inline bool EnvFlag(const char* name) {
+  const std::string value = EnvValue(name);
+  return !value.empty() && value != "0";
+}
+
+}  // namespace amp

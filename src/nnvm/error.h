@@ -1,0 +1,50 @@
+// Errors say whose fault it is: the model's (GraphError), the caller's (ArgumentError), nobody's yet
+// (UnsupportedError: valid, not implemented), or ours (InternalError).
+#pragma once
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace amp {
+
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+class GraphError : public Error {
+ public:
+  using Error::Error;
+};
+class ArgumentError : public Error {
+ public:
+  using Error::Error;
+};
+class UnsupportedError : public Error {
+ public:
+  using Error::Error;
+};
+class InternalError : public Error {
+ public:
+  using Error::Error;
+};
+
+template <class E, class... Args>
+[[noreturn]] void Throw(fmt::format_string<Args...> format, Args&&... args) {
+  throw E(fmt::format(format, std::forward<Args>(args)...));
+}
+
+// "; did you mean 'a', 'b'?" for the candidates closest to `name`, or "" where none is close.
+std::string NearMatches(std::string_view name, const std::vector<std::string>& candidates);
+
+// "a, b, c"; at most `limit` items, then "... (12 more)".
+std::string JoinSome(const std::vector<std::string>& items, std::size_t limit = 12);
+
+// Text from outside, made safe for an error message: at most 80 bytes, unprintable and non-ASCII ones as \xNN.
+std::string Quotable(std::string_view text);
+
+}  // namespace amp

@@ -1,0 +1,51 @@
+// Files, with errors that name them. Writes are atomic: readers see the old file or the whole new one.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace amp {
+
+// The whole file; throws ArgumentError when it cannot be opened.
+std::string ReadFile(const std::string& path);
+
+// Sequential reads from a regular file or from memory that never go past its end.
+class ByteReader {
+ public:
+  static ByteReader OpenFile(const std::string& path);
+  static ByteReader OfMemory(std::string_view bytes, std::string source);
+
+  const std::string& source() const { return source_; }
+  std::uint64_t position() const { return position_; }
+  std::uint64_t remaining() const { return size_ - position_; }
+
+  // Throws GraphError, with the position, when fewer bytes are left; `what` says what was being read.
+  void Read(void* into, std::uint64_t bytes, const char* what);
+  template <class T>
+  T Read(const char* what) {
+    T value;
+    Read(&value, sizeof value, what);
+    return value;
+  }
+
+ private:
+  ByteReader() = default;
+
+  std::string source_;
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_{nullptr, std::fclose};
+  std::string_view memory_;
+  std::uint64_t size_ = 0;
+  std::uint64_t position_ = 0;
+};
+
+// Calls `produce` with a function that appends bytes; the file appears under its name only after all bytes are on disk.
+// On any error the old file stays and the temporary one is removed.
+using AppendBytes = std::function<void(const void* bytes, std::size_t count)>;
+void WriteFileWith(const std::string& path, const std::function<void(const AppendBytes&)>& produce);
+void WriteFile(const std::string& path, std::string_view content);
+
+}  // namespace amp

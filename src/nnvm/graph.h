@@ -1,0 +1,79 @@
+// The indexed, immutable view of a symbol graph that passes and the executor work on.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "nnvm/node.h"
+
+namespace amp {
+
+using NodeId = std::uint32_t;
+using EntryId = std::uint32_t;
+
+// One reader of an entry: input `slot` of node `node`.
+struct Consumer {
+  NodeId node;
+  std::uint32_t slot;
+};
+
+class Graph {
+ public:
+  // Indexes everything that the outputs reach, in linear time and without recursion.
+  explicit Graph(std::vector<NodeEntry> outputs);
+
+  const std::vector<NodeEntry>& outputs() const { return outputs_; }
+
+  // Nodes in depth-first post-order from the first output: inputs always precede their readers.
+  std::size_t num_nodes() const { return nodes_.size(); }
+  const std::vector<NodePtr>& nodes() const { return nodes_; }
+  const Node& node(NodeId id) const { return *nodes_[id]; }
+  NodeId IdOf(const Node* node) const { return ids_.at(node); }
+
+  // Entries are numbered node by node, hidden outputs included.
+  std::size_t num_entries() const { return first_entry_.back(); }
+  EntryId EntryOf(NodeId id, std::uint32_t index) const { return first_entry_[id] + index; }
+  EntryId EntryOf(const NodeEntry& entry) const { return EntryOf(IdOf(entry.node.get()), entry.index); }
+  NodeId NodeOf(EntryId entry) const { return entry_node_[entry]; }
+  std::uint32_t IndexOf(EntryId entry) const { return entry - first_entry_[entry_node_[entry]]; }
+  std::span<const EntryId> InputsOf(NodeId id) const {
+    return {input_entries_.data() + first_input_[id], first_input_[id + 1] - first_input_[id]};
+  }
+  std::string EntryName(EntryId entry) const {
+    return OutputName({nodes_[entry_node_[entry]], IndexOf(entry)});
+  }
+
+  std::span<const Consumer> ConsumersOf(EntryId entry) const {
+    return {consumers_.data() + first_consumer_[entry], first_consumer_[entry + 1] - first_consumer_[entry]};
+  }
+  bool IsOutput(EntryId entry) const { return is_output_[entry]; }
+
+  // Variables in node order. A variable is auxiliary iff it feeds a mutable input.
+  const std::vector<NodeId>& variables() const { return variables_; }
+  bool IsAuxiliary(NodeId id) const { return is_auxiliary_[id]; }
+
+ private:
+  void Visit();
+  void Index();
+
+  std::vector<NodeEntry> outputs_;
+  std::vector<NodePtr> nodes_;
+  std::unordered_map<const Node*, NodeId> ids_;
+  std::vector<EntryId> first_entry_;
+  std::vector<NodeId> entry_node_;
+  std::vector<std::uint32_t> first_input_;
+  std::vector<EntryId> input_entries_;
+  std::vector<std::uint32_t> first_consumer_;
+  std::vector<Consumer> consumers_;
+  std::vector<bool> is_output_;
+  std::vector<bool> is_auxiliary_;
+  std::vector<NodeId> variables_;
+};
+
+// One line per node: "%3 conv0 = Convolution(%0, %1) {kernel=(3, 3)}"; deterministic.
+std::string PrintGraph(const Graph& graph);
+
+}  // namespace amp

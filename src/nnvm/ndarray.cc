@@ -1,0 +1,48 @@
+#include "nnvm/ndarray.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "nnvm/error.h"
+
+namespace amp {
+
+std::shared_ptr<void> AllocateAligned(std::size_t bytes) {
+  constexpr std::size_t kAlignment = 64;
+  if (bytes > SIZE_MAX - kAlignment) Throw<Error>("cannot allocate {} bytes", bytes);
+  const std::size_t rounded = std::max(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
+  void* memory = std::aligned_alloc(kAlignment, rounded);
+  if (memory == nullptr) Throw<Error>("cannot allocate {} bytes", rounded);
+  return {memory, std::free};
+}
+
+NDArray::NDArray(DType dtype, Shape shape) : type_{dtype, std::move(shape)} {
+  if (!type_.fully_known()) Throw<ArgumentError>("cannot allocate an array of type {}", type_.ToString());
+  auto memory = AllocateAligned(static_cast<std::size_t>(type_.bytes()));
+  data_ = memory.get();
+  owner_ = std::move(memory);
+}
+
+NDArray::NDArray(TensorType type, void* data, std::shared_ptr<const void> owner)
+    : type_(std::move(type)), data_(data), owner_(std::move(owner)) {
+  if (!type_.fully_known()) Throw<ArgumentError>("cannot wrap an array of type {}", type_.ToString());
+}
+
+NDArray NDArray::Zeros(DType dtype, Shape shape) {
+  NDArray array(dtype, std::move(shape));
+  std::memset(array.data(), 0, static_cast<std::size_t>(array.bytes()));
+  return array;
+}
+
+NDArray NDArray::Reshaped(Shape shape) const {
+  if (shape.size() != size()) {
+    Throw<ArgumentError>("cannot view an array of shape {} as {}", type_.shape.ToString(), shape.ToString());
+  }
+  NDArray view = *this;
+  view.type_.shape = std::move(shape);
+  return view;
+}
+
+}  // namespace amp

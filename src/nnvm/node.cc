@@ -1,0 +1,121 @@
+#include "nnvm/node.h"
+
+#include <utility>
+
+namespace amp {
+namespace {
+
+std::string DescribeSpec(const Node::Spec& spec) {
+  return fmt::format("{} '{}'", spec.op ? spec.op->name : "variable", Quotable(spec.name));
+}
+
+ParamPtr ParseParams(const Node::Spec& spec) {
+  try {
+    return spec.op->parse(spec.attrs);
+  } catch (const GraphError& error) {
+    throw GraphError(DescribeSpec(spec) + ": " + error.what());
+  }
+}
+
+void CheckInputs(const Node::Spec& spec, const void* params) {
+  const std::vector<std::string> names = spec.op->input_names(params);
+  if (names.size() != spec.inputs.size()) {
+    Throw<GraphError>("{}: expected {} inputs ({}), got {}", DescribeSpec(spec), names.size(), JoinSome(names),
+                      spec.inputs.size());
+  }
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const NodeEntry& entry = spec.inputs[i];
+    if (!entry.node) Throw<GraphError>("{}: input {} is missing", DescribeSpec(spec), names[i]);
+    if (entry.index >= static_cast<std::uint32_t>(entry.node->num_outputs())) {
+      Throw<GraphError>("{}: input {} reads output {} of {}, which has {}", DescribeSpec(spec), names[i],
+                        entry.index, entry.node->Describe(), entry.node->num_outputs());
+    }
+    if (spec.op->IsMutable(i) && !entry.node->is_variable()) {
+      Throw<GraphError>("{}: input {} is an auxiliary state and must be a variable, got the output of {}",
+                        DescribeSpec(spec), names[i], entry.node->Describe());
+    }
+    if (spec.phase == Phase::kForward && entry.node->phase() == Phase::kBackward) {
+      Throw<GraphError>("{}: a forward node cannot read {} of the backward phase", DescribeSpec(spec),
+                        entry.node->Describe());
+    }
+  }
+}
+
+}  // namespace
+
+NodePtr Node::Make(Spec spec) {
+  if (spec.op == nullptr) return Variable(std::move(spec.name), std::move(spec.attrs));
+  ParamPtr params = ParseParams(spec);
+  CheckInputs(spec, params.get());
+  return std::make_shared<Node>(Passkey(), std::move(spec), std::move(params));
+}
+
+NodePtr Node::Variable(std::string name, AttrMap attrs) {
+  return std::make_shared<Node>(Passkey(), Spec{nullptr, std::move(name), std::move(attrs), {}, {}, {}}, nullptr);
+}
+
+NodePtr Node::WithInputs(std::vector<NodeEntry> inputs, std::vector<NodePtr> control_deps) const {
+  Spec spec = spec_;
+  spec.inputs = std::move(inputs);
+  spec.control_deps = std::move(control_deps);
+  if (spec.op) CheckInputs(spec, params_.get());
+  return std::make_shared<Node>(Passkey(), std::move(spec), params_);
+}
+
+NodePtr Node::WithAttrs(AttrMap attrs) const {
+  Spec spec = spec_;
+  spec.attrs = std::move(attrs);
+  return Make(std::move(spec));
+}
+
+Node::Node(Passkey, Spec spec, ParamPtr params) : spec_(std::move(spec)), params_(std::move(params)) {
+  if (spec_.op) num_outputs_ = static_cast<int>(spec_.op->output_names(params_.get()).size());
+}
+
+// Lets go of a chain of any length without recursion: whatever only this node keeps alive is unlinked before it dies.
+Node::~Node() {
+  std::vector<NodePtr> doomed;
+  const auto unlink = [&doomed](Spec& spec) {
+    for (NodeEntry& entry : spec.inputs) doomed.push_back(std::move(entry.node));
+    for (NodePtr& node : spec.control_deps) doomed.push_back(std::move(node));
+    spec.inputs.clear();
+    spec.control_deps.clear();
+  };
+  unlink(spec_);
+  while (!doomed.empty()) {
+    NodePtr node = std::move(doomed.back());
+    doomed.pop_back();
+    if (node && node.use_count() == 1) unlink(const_cast<Node&>(*node).spec_);
+  }
+}
+
+const std::string& Node::op_name() const {
+  static const std::string null = "null";
+  return spec_.op ? spec_.op->name : null;
+}
+
+const std::string* Node::FindAttr(const std::string& key) const {
+  const auto found = spec_.attrs.find(key);
+  return found == spec_.attrs.end() ? nullptr : &found->second;
+}
+
+int Node::num_visible_outputs() const { return spec_.op ? spec_.op->num_visible_outputs(params_.get()) : 1; }
+
+std::vector<std::string> Node::input_names() const {
+  return spec_.op ? spec_.op->input_names(params_.get()) : std::vector<std::string>();
+}
+
+std::vector<std::string> Node::output_names() const {
+  return spec_.op ? spec_.op->output_names(params_.get()) : std::vector<std::string>{"output"};
+}
+
+std::string Node::Describe() const { return DescribeSpec(spec_); }
+
+std::string OutputName(const NodeEntry& entry) {
+  const Node& node = *entry.node;
+  if (node.is_variable()) return node.name();
+  if (const std::string* name = node.FindAttr(kOutputNameAttr); name && node.num_outputs() == 1) return *name;
+  return node.name() + "_" + node.output_names()[entry.index];
+}
+
+}  // namespace amp

@@ -1,0 +1,97 @@
+// The nodes of a symbol graph. A node is immutable once made and cannot exist ill-formed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "nnvm/op.h"
+
+namespace amp {
+
+class Node;
+using NodePtr = std::shared_ptr<const Node>;
+
+// One output of one node.
+struct NodeEntry {
+  NodePtr node;
+  std::uint32_t index = 0;
+
+  bool operator==(const NodeEntry&) const = default;
+};
+
+enum class Phase : std::uint8_t { kForward, kBackward };
+
+class Node {
+  struct Passkey {};
+
+ public:
+  struct Spec {
+    const Op* op = nullptr;
+    std::string name;
+    AttrMap attrs;  // raw text, kept for files; hidden keys included
+    std::vector<NodeEntry> inputs;
+    std::vector<NodePtr> control_deps;
+    Phase phase = Phase::kForward;
+  };
+
+  // Parses the parameters and checks the inputs; throws GraphError that names the node.
+  static NodePtr Make(Spec spec);
+  static NodePtr Variable(std::string name, AttrMap attrs = {});
+
+  // The same node reading other entries (as many as before).
+  NodePtr WithInputs(std::vector<NodeEntry> inputs, std::vector<NodePtr> control_deps) const;
+  NodePtr WithAttrs(AttrMap attrs) const;
+
+  Node(Passkey, Spec spec, ParamPtr params);
+  ~Node();
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  bool is_variable() const { return spec_.op == nullptr; }
+  const Op* op() const { return spec_.op; }  // nullptr for a variable
+  const std::string& op_name() const;        // "null" for a variable
+  const std::string& name() const { return spec_.name; }
+  const AttrMap& attrs() const { return spec_.attrs; }
+  const std::vector<NodeEntry>& inputs() const { return spec_.inputs; }
+  const std::vector<NodePtr>& control_deps() const { return spec_.control_deps; }
+  Phase phase() const { return spec_.phase; }
+
+  // The value of an attribute, or nullptr.
+  const std::string* FindAttr(const std::string& key) const;
+
+  // The card's parameter struct. P must be the type that the card registered.
+  template <class P>
+  const P& params() const {
+    return *static_cast<const P*>(params_.get());
+  }
+  const void* raw_params() const { return params_.get(); }
+
+  int num_outputs() const { return num_outputs_; }  // hidden ones included
+  int num_visible_outputs() const;
+  std::vector<std::string> input_names() const;
+  std::vector<std::string> output_names() const;
+
+  // "Convolution 'stage1_conv0'", the beginning of every message about this node.
+  std::string Describe() const;
+
+ private:
+  Spec spec_;
+  ParamPtr params_;
+  int num_outputs_ = 1;
+};
+
+// A cast in front of a head carries the head's own name in this attribute.
+inline constexpr const char* kOutputNameAttr = "__output_name__";
+
+// "<node>_<output>" for an operator's output (unless kOutputNameAttr names it), the plain name for a variable.
+std::string OutputName(const NodeEntry& entry);
+
+// Throws GraphError whose text begins with the node's description.
+template <class... Args>
+[[noreturn]] void FailAt(const Node& node, fmt::format_string<Args...> format, Args&&... args) {
+  throw GraphError(node.Describe() + ": " + fmt::format(format, std::forward<Args>(args)...));
+}
+
+}  // namespace amp

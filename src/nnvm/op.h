@@ -1,0 +1,153 @@
+// Operators and their registry. An Op is what its card says it is: a parameter schema, named inputs and outputs, and
+// facts of any C++ type, so that this room need not know what other rooms attach to operators.
+#pragma once
+
+#include <any>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <typeindex>
+#include <unordered_map>
+#include <vector>
+
+#include "nnvm/param.h"
+
+namespace amp {
+
+using ParamPtr = std::shared_ptr<const void>;  // points to the op's own parameter struct
+
+class Op {
+ public:
+  Op(std::string op_domain, std::string op_name) : domain(std::move(op_domain)), name(std::move(op_name)) {}
+  Op(const Op&) = delete;
+  Op& operator=(const Op&) = delete;
+
+  const std::string domain;
+  const std::string name;
+  std::vector<std::string> aliases;
+  std::string doc;
+  std::vector<FieldInfo> fields;
+  // Where the number of inputs follows from an attribute (Concat's num_args), its name; composing fills it in.
+  std::string variadic_attr;
+
+  std::function<ParamPtr(const AttrMap&)> parse;
+  std::function<std::vector<std::string>(const void* params)> input_names;
+  std::function<std::vector<std::string>(const void* params)> output_names;  // hidden outputs included
+  std::function<int(const void* params)> num_visible_outputs;
+  std::vector<int> mutable_inputs;  // slots of auxiliary states
+
+  bool IsMutable(std::size_t slot) const;
+
+  template <class T>
+  const T* Find() const {
+    const auto found = facts_.find(typeid(T));
+    return found == facts_.end() ? nullptr : std::any_cast<T>(&found->second);
+  }
+  template <class T>
+  void Set(T fact) {
+    facts_[typeid(T)] = std::move(fact);
+  }
+
+ private:
+  std::unordered_map<std::type_index, std::any> facts_;
+};
+
+class OpRegistry {
+ public:
+  static OpRegistry& Get();
+
+  Op& Add(std::string_view domain, std::string_view name);
+  void AddAlias(Op& op, std::string_view alias);
+
+  // By name or alias; nullptr where there is none.
+  const Op* Find(std::string_view domain, std::string_view name) const;
+  // Throws UnsupportedError with near matches.
+  const Op& Require(std::string_view domain, std::string_view name) const;
+  // Sorted by (domain, name).
+  std::vector<const Op*> All() const;
+
+ private:
+  std::map<std::pair<std::string, std::string>, std::unique_ptr<Op>> ops_;
+  std::map<std::pair<std::string, std::string>, const Op*> aliases_;
+};
+
+inline constexpr std::string_view kMXNetDomain = "mxnet";
+
+// How a card registers its operator, with types in place of void pointers:
+//
+//   const auto registered = RegisterOp<ClipParam>("clip")
+//       .Alias("_npi_clip").Doc("...").Params(schema).Inputs({"data"}).Set(InferShapeFn{...});
+template <class P>
+class OpCard {
+ public:
+  explicit OpCard(std::string_view name) : op_(OpRegistry::Get().Add(kMXNetDomain, name)) {
+    Outputs({"output"});
+    VisibleOutputs([](const P&) { return 1; });
+    Params(ParamSchema<P>());
+  }
+  OpCard& Alias(std::string_view alias) {
+    OpRegistry::Get().AddAlias(op_, alias);
+    return *this;
+  }
+  OpCard& Doc(std::string doc) {
+    op_.doc = std::move(doc);
+    return *this;
+  }
+  // `validate` throws GraphError for combinations of fields that the schema cannot express.
+  OpCard& Params(ParamSchema<P> schema, std::function<void(P&)> validate = nullptr) {
+    op_.fields = schema.infos();
+    op_.parse = [schema = std::move(schema), validate = std::move(validate)](const AttrMap& attrs) -> ParamPtr {
+      auto params = std::make_shared<P>(schema.Parse(attrs));
+      if (validate) validate(*params);
+      return params;
+    };
+    return *this;
+  }
+  OpCard& Inputs(std::vector<std::string> names) {
+    return Inputs([names = std::move(names)](const P&) { return names; });
+  }
+  OpCard& Inputs(std::function<std::vector<std::string>(const P&)> names) {
+    op_.input_names = [names = std::move(names)](const void* p) { return names(*static_cast<const P*>(p)); };
+    return *this;
+  }
+  OpCard& Variadic(std::string attr) {
+    op_.variadic_attr = std::move(attr);
+    return *this;
+  }
+  OpCard& Outputs(std::vector<std::string> names) {
+    return Outputs([names = std::move(names)](const P&) { return names; });
+  }
+  OpCard& Outputs(std::function<std::vector<std::string>(const P&)> names) {
+    op_.output_names = [names = std::move(names)](const void* p) { return names(*static_cast<const P*>(p)); };
+    return *this;
+  }
+  OpCard& VisibleOutputs(std::function<int(const P&)> count) {
+    op_.num_visible_outputs = [count = std::move(count)](const void* p) { return count(*static_cast<const P*>(p)); };
+    return *this;
+  }
+  OpCard& MutableInputs(std::vector<int> slots) {
+    op_.mutable_inputs = std::move(slots);
+    return *this;
+  }
+  template <class T>
+  OpCard& Set(T fact) {
+    op_.Set<T>(std::move(fact));
+    return *this;
+  }
+
+ private:
+  Op& op_;
+};
+
+template <class P>
+OpCard<P> RegisterOp(std::string_view name) {
+  return OpCard<P>(name);
+}
+
+struct NoParam {};
+
+// {"<stem>0", "<stem>1", ...}
+std::vector<std::string> NumberedNames(std::string_view stem, std::int64_t count);
+
+}  // namespace amp

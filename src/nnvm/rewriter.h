@@ -1,0 +1,63 @@
+// The only way to make a changed graph.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "nnvm/graph.h"
+
+namespace amp {
+
+// Which nodes of the original graph a node of the new one stands for.
+using Provenance = std::unordered_map<const Node*, std::vector<NodePtr>>;
+
+struct RewriteResult {
+  Graph graph;
+  Provenance provenance;
+  bool changed = false;  // true iff some node or head differs
+};
+
+// Visits a graph's nodes in order and hands each to a function together with its inputs as they are in the new graph;
+// the function answers with the new entries that stand for the node's outputs (as many as the node has).
+//
+//   Rewriter rewriter(graph);
+//   RewriteResult result = rewriter.Run([&](NodeId id, std::vector<NodeEntry> inputs) -> std::vector<NodeEntry> {
+//     if (graph.node(id).op_name() == "Dropout") return {inputs[0], inputs[0]};
+//     return rewriter.Keep(id, std::move(inputs));
+//   });
+//
+// Guarantees: a node whose inputs did not change stays the same object; new names are unique in the new graph; every
+// new node has provenance.
+class Rewriter {
+ public:
+  using Visit = std::function<std::vector<NodeEntry>(NodeId id, std::vector<NodeEntry> inputs)>;
+  using MapHead = std::function<NodeEntry(std::size_t index, NodeEntry mapped)>;
+
+  explicit Rewriter(const Graph& graph);
+
+  // `map_head`, where given, replaces the new entry of each head (to put a cast in front of it, say).
+  RewriteResult Run(const Visit& visit, const MapHead& map_head = nullptr);
+
+  // All outputs of the node itself, reading `inputs`.
+  std::vector<NodeEntry> Keep(NodeId id, std::vector<NodeEntry> inputs);
+  // A new node that stands for the one being visited; "_<n>" is appended to a name that is taken. To be called
+  // only inside of Run.
+  NodePtr Make(Node::Spec spec);
+  // `node` (made with Node::WithAttrs and the like) in place of the one being visited, under the same name.
+  std::vector<NodeEntry> Replace(NodePtr node);
+
+ private:
+  std::string UniqueName(const std::string& wanted);
+
+  const Graph& graph_;
+  std::vector<NodePtr> control_map_;  // per visited node: what control dependencies on it become
+  std::unordered_set<std::string> names_;
+  std::vector<NodePtr> made_;  // by the visit of the current node
+  NodeId current_ = 0;
+  Provenance provenance_;
+};
+
+}  // namespace amp

@@ -1,0 +1,270 @@
+#include "nnvm/symbol_json.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <unordered_set>
+#include <utility>
+
+#include "nnvm/file_io.h"
+
+namespace amp {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int kMaxDepth = 64;             // of nested brackets; real files need 5
+constexpr int kWrittenVersion = 10901;    // major * 10000 + minor * 100 + patch: what the written form is of
+constexpr std::size_t kMaxNodes = 1u << 28;
+
+// A half-read node: `inputs` are (node, output) numbers as in the file.
+struct RawNode {
+  std::string op;
+  std::string name;
+  AttrMap attrs;
+  std::vector<std::pair<std::size_t, std::uint32_t>> inputs;
+  std::vector<std::size_t> control_deps;
+};
+
+class Reader {
+ public:
+  explicit Reader(const std::string& source) : source_(source) {}
+
+  Symbol Read(std::string_view text) {
+    const Json document = ParseDocument(text);
+    ReadNodes(document);
+    ReadHeads(document);
+    CheckOps();
+    return Build();
+  }
+
+ private:
+  template <class... Args>
+  [[noreturn]] void Fail(fmt::format_string<Args...> format, Args&&... args) const {
+    throw GraphError(source_ + ": " + fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  // The library parses; the callback refuses what it would silently accept: duplicate keys and bottomless nesting.
+  Json ParseDocument(std::string_view text) const {
+    std::vector<std::unordered_set<std::string>> keys;
+    const auto check = [&](int depth, Json::parse_event_t event, Json& parsed) {
+      if (depth > kMaxDepth) Fail("brackets are nested more than {} deep", kMaxDepth);
+      if (event == Json::parse_event_t::object_start) keys.emplace_back();
+      if (event == Json::parse_event_t::object_end) keys.pop_back();
+      if (event == Json::parse_event_t::key && !keys.back().insert(parsed.get_ref<const std::string&>()).second) {
+        Fail("key '{}' occurs twice in one object", Quotable(parsed.get_ref<const std::string&>()));
+      }
+      return true;
+    };
+    try {
+      Json document = Json::parse(text.begin(), text.end(), check);
+      if (!document.is_object()) Fail("expected a JSON object with 'nodes' and 'heads', got {}", document.type_name());
+      return document;
+    } catch (const Json::exception& error) {
+      Fail("not valid JSON: {}", error.what());
+    }
+  }
+
+  const Json& Member(const Json& object, const char* key, const std::string& where, Json::value_t type) const {
+    const auto found = object.find(key);
+    if (found == object.end()) Fail("{}: '{}' is missing", where, key);
+    if (found->type() != type) {
+      Fail("{}: '{}' should be {}, got {}", where, key, Json(type).type_name(), found->type_name());
+    }
+    return *found;
+  }
+
+  std::size_t Index(const Json& value, std::size_t limit, const std::string& where) const {
+    if (!value.is_number_unsigned() || value.get<std::uint64_t>() >= limit) {
+      Fail("{}: expected a number below {}, got {}", where, limit, Quotable(value.dump()));
+    }
+    return value.get<std::size_t>();
+  }
+
+  std::pair<std::size_t, std::uint32_t> Entry(const Json& value, const std::string& where) const {
+    if (!value.is_array() || value.size() < 2 || value.size() > 3) {
+      Fail("{}: expected [node, output, version], got {}", where, Quotable(value.dump()));
+    }
+    return {Index(value[0], num_nodes_, where), static_cast<std::uint32_t>(Index(value[1], 1u << 20, where))};
+  }
+
+  void ReadNodes(const Json& document) {
+    const Json& nodes = Member(document, "nodes", "the symbol", Json::value_t::array);
+    num_nodes_ = nodes.size();
+    if (num_nodes_ > kMaxNodes) Fail("{} nodes are too many", num_nodes_);
+    nodes_.reserve(num_nodes_);
+    for (std::size_t i = 0; i < num_nodes_; ++i) nodes_.push_back(ReadNode(nodes[i], fmt::format("node {}", i)));
+  }
+
+  RawNode ReadNode(const Json& json, std::string where) const {
+    if (!json.is_object()) Fail("{}: expected an object, got {}", where, json.type_name());
+    RawNode node;
+    node.name = Member(json, "name", where, Json::value_t::string).get<std::string>();
+    where += " '" + Quotable(node.name) + "'";
+    node.op = Member(json, "op", where, Json::value_t::string).get<std::string>();
+    for (const char* key : {"attrs", "attr", "param"}) ReadAttrs(json, key, where, &node.attrs);
+    for (const Json& input : Member(json, "inputs", where, Json::value_t::array)) {
+      node.inputs.push_back(Entry(input, where + " inputs"));
+    }
+    if (json.contains("control_deps")) {
+      for (const Json& dep : Member(json, "control_deps", where, Json::value_t::array)) {
+        node.control_deps.push_back(Index(dep, num_nodes_, where + " control_deps"));
+      }
+    }
+    if (json.contains("subgraphs") && !json["subgraphs"].empty()) {
+      throw UnsupportedError(fmt::format("{}: {}: operator '{}' with subgraphs is not supported yet", source_, where,
+                                         Quotable(node.op)));
+    }
+    if (node.op == "null" && !node.inputs.empty()) Fail("{}: a variable cannot have inputs", where);
+    return node;
+  }
+
+  void ReadAttrs(const Json& json, const char* key, const std::string& where, AttrMap* attrs) const {
+    if (!json.contains(key)) return;
+    for (const auto& [name, value] : Member(json, key, where, Json::value_t::object).items()) {
+      if (!value.is_string()) {
+        Fail("{}: attribute '{}' should be a string, got {}", where, Quotable(name), value.type_name());
+      }
+      attrs->emplace(name, value.get<std::string>());
+    }
+  }
+
+  void ReadHeads(const Json& document) {
+    const Json& heads = Member(document, "heads", "the symbol", Json::value_t::array);
+    if (heads.empty()) Fail("the symbol has no heads");
+    for (const Json& head : heads) heads_.push_back(Entry(head, "heads"));
+  }
+
+  void CheckOps() {
+    std::set<std::string> missing;
+    for (const RawNode& node : nodes_) {
+      if (node.op != "null" && OpRegistry::Get().Find(kMXNetDomain, node.op) == nullptr) {
+        missing.insert(Quotable(node.op));
+      }
+    }
+    if (missing.empty()) return;
+    throw UnsupportedError(fmt::format("{}: operators that are not registered: {}", source_,
+                                       JoinSome({missing.begin(), missing.end()}, 40)));
+  }
+
+  // File order is usually topological, but nothing guarantees that: nodes are made as soon as what they read exists.
+  Symbol Build() {
+    std::vector<std::vector<std::size_t>> readers(num_nodes_);
+    std::vector<std::size_t> missing(num_nodes_);
+    for (std::size_t i = 0; i < num_nodes_; ++i) {
+      for (const auto& [source, index] : nodes_[i].inputs) readers[source].push_back(i);
+      for (const std::size_t source : nodes_[i].control_deps) readers[source].push_back(i);
+      missing[i] = nodes_[i].inputs.size() + nodes_[i].control_deps.size();
+    }
+    std::vector<std::size_t> ready;
+    for (std::size_t i = 0; i < num_nodes_; ++i) {
+      if (missing[i] == 0) ready.push_back(i);
+    }
+    built_.resize(num_nodes_);
+    std::size_t done = 0;
+    for (; done < ready.size(); ++done) {
+      const std::size_t id = ready[done];
+      built_[id] = BuildNode(nodes_[id]);
+      for (const std::size_t reader : readers[id]) {
+        if (--missing[reader] == 0) ready.push_back(reader);
+      }
+    }
+    if (done != num_nodes_) ReportCycle(missing);
+    std::vector<NodeEntry> outputs;
+    for (const auto& [id, index] : heads_) outputs.push_back(EntryOf(id, index, "heads"));
+    return Symbol(std::move(outputs));
+  }
+
+  [[noreturn]] void ReportCycle(const std::vector<std::size_t>& missing) const {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < num_nodes_; ++i) {
+      if (missing[i] != 0) names.push_back("'" + Quotable(nodes_[i].name) + "'");
+    }
+    Fail("nodes depend on each other in a cycle: {}", JoinSome(names));
+  }
+
+  NodeEntry EntryOf(std::size_t id, std::uint32_t index, const std::string& where) const {
+    const NodePtr& node = built_[id];
+    if (index >= static_cast<std::uint32_t>(node->num_outputs())) {
+      Fail("{}: reads output {} of {}, which has {}", where, index, node->Describe(), node->num_outputs());
+    }
+    return {node, index};
+  }
+
+  NodePtr BuildNode(RawNode& raw) const {
+    Node::Spec spec;
+    spec.op = raw.op == "null" ? nullptr : OpRegistry::Get().Find(kMXNetDomain, raw.op);
+    spec.name = std::move(raw.name);
+    spec.attrs = std::move(raw.attrs);
+    for (const auto& [id, index] : raw.inputs) {
+      spec.inputs.push_back(EntryOf(id, index, "node '" + Quotable(spec.name) + "'"));
+    }
+    for (const std::size_t id : raw.control_deps) spec.control_deps.push_back(built_[id]);
+    try {
+      return Node::Make(std::move(spec));
+    } catch (const GraphError& error) {
+      Fail("{}", error.what());
+    }
+  }
+
+  const std::string& source_;
+  std::size_t num_nodes_ = 0;
+  std::vector<RawNode> nodes_;
+  std::vector<std::pair<std::size_t, std::uint32_t>> heads_;
+  std::vector<NodePtr> built_;
+};
+
+nlohmann::ordered_json EntryJson(const Graph& graph, EntryId entry, int version) {
+  return {graph.NodeOf(entry), graph.IndexOf(entry), version};
+}
+
+nlohmann::ordered_json NodeJson(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  nlohmann::ordered_json json;
+  json["op"] = node.op_name();
+  json["name"] = node.name();
+  if (!node.attrs().empty()) json["attrs"] = node.attrs();
+  json["inputs"] = nlohmann::ordered_json::array();
+  const auto inputs = graph.InputsOf(id);
+  for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
+    // Version 1 marks a state that its reader updates.
+    json["inputs"].push_back(EntryJson(graph, inputs[slot], node.op()->IsMutable(slot) ? 1 : 0));
+  }
+  if (!node.control_deps().empty()) {
+    json["control_deps"] = nlohmann::ordered_json::array();
+    for (const NodePtr& dep : node.control_deps()) json["control_deps"].push_back(graph.IdOf(dep.get()));
+  }
+  return json;
+}
+
+}  // namespace
+
+Symbol ParseSymbolJson(std::string_view text, const std::string& source) { return Reader(source).Read(text); }
+
+Symbol LoadSymbolJson(const std::string& path) { return ParseSymbolJson(ReadFile(path), path); }
+
+std::string ToSymbolJson(const Symbol& symbol) {
+  const Graph graph = symbol.ToGraph();
+  nlohmann::ordered_json document;
+  document["nodes"] = nlohmann::ordered_json::array();
+  document["arg_nodes"] = graph.variables();
+  document["node_row_ptr"] = {0};
+  for (NodeId id = 0; id < graph.num_nodes(); ++id) {
+    document["nodes"].push_back(NodeJson(graph, id));
+    document["node_row_ptr"].push_back(graph.EntryOf(id, 0) + graph.node(id).num_outputs());
+  }
+  document["heads"] = nlohmann::ordered_json::array();
+  for (const NodeEntry& output : graph.outputs()) {
+    document["heads"].push_back(EntryJson(graph, graph.EntryOf(output), 0));
+  }
+  document["attrs"] = {{"mxnet_version", {"int", kWrittenVersion}}};
+  try {
+    return document.dump(2) + "\n";
+  } catch (const Json::exception& error) {
+    Throw<ArgumentError>("the symbol cannot be written as JSON: {}", error.what());
+  }
+}
+
+void SaveSymbolJson(const Symbol& symbol, const std::string& path) { WriteFile(path, ToSymbolJson(symbol)); }
+
+}  // namespace amp

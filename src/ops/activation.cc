@@ -1,0 +1,84 @@
+// Activation: a table of functions of one variable.
+#include <cmath>
+
+#include "dnnl/lowering.h"
+#include "dnnl/reference.h"
+#include "ops/numeric.h"
+#include "ops/rules.h"
+#include "passes/amp_facts.h"
+
+namespace amp {
+namespace {
+
+struct ActivationParam {
+  std::string act_type;
+};
+
+struct Function {
+  const char* name;
+  double (*reference)(double);
+  onednn::EltwiseKind kind;
+  bool in_library;  // oneDNN has it
+};
+
+// log(1 + exp(x)) without overflow.
+double Softplus(double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }
+
+constexpr Function kFunctions[] = {
+    {"relu", [](double x) { return x > 0 || std::isnan(x) ? x : 0.0; }, onednn::EltwiseKind::kRelu, true},
+    {"sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }, onednn::EltwiseKind::kSigmoid, true},
+    {"log_sigmoid", [](double x) { return -Softplus(-x); }, onednn::EltwiseKind::kLogSigmoid, true},
+    {"mish", [](double x) { return x * std::tanh(Softplus(x)); }, onednn::EltwiseKind::kMish, true},
+    {"tanh", [](double x) { return std::tanh(x); }, onednn::EltwiseKind::kTanh, true},
+    {"softrelu", [](double x) { return Softplus(x); }, onednn::EltwiseKind::kSoftplus, true},
+    {"softsign", [](double x) { return x / (1 + std::fabs(x)); }, onednn::EltwiseKind::kRelu, false},
+};
+
+const Function& FunctionOf(const Node& node) {
+  const std::string& name = node.params<ActivationParam>().act_type;
+  for (const Function& function : kFunctions) {
+    if (function.name == name) return function;
+  }
+  throw InternalError("an activation that the schema does not know");
+}
+
+std::vector<std::string> Names() {
+  std::vector<std::string> names;
+  for (const Function& function : kFunctions) names.emplace_back(function.name);
+  return names;
+}
+
+void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+  const Function& function = FunctionOf(node);
+  WithFloatType(in[0].dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    std::vector<T> values = Numbers<T>(in[0]);
+    for (T& value : values) value = static_cast<T>(function.reference(static_cast<double>(value)));
+    Store(values, out[0]);
+  });
+}
+
+bool Lower(onednn::LowerContext& c) {
+  const Function& function = FunctionOf(c.node());
+  if (!function.in_library) return false;
+  c.SetOut(0, c.Emit(onednn::EltwiseWork{function.kind}, {c.in(0)}, c.out_type(0)));
+  return true;
+}
+
+[[maybe_unused]] const auto kCard =
+    RegisterOp<ActivationParam>("Activation")
+        .Alias("_npx_activation")
+        .Doc("Applies act_type to every element.")
+        .Params(ParamSchema<ActivationParam>()
+                    .Required("act_type", &ActivationParam::act_type, "The function.")
+                    .OneOf(Names()))
+        .Inputs({"data"})
+        .Set(SameShape())
+        .Set(SameFloatDType())
+        .Set(AmpFacts{Arithmetic::kElementwise, {},
+                      [](const Node& node, DType) { return node.params<ActivationParam>().act_type == "relu"; }})
+        .Set(ReferenceKernel{Reference})
+        .Set(onednn::LowerRule{Lower});
+
+}  // namespace
+}  // namespace amp

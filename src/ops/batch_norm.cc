@@ -1,0 +1,140 @@
+// BatchNorm at inference: normalises with the moving statistics.
+#include <cmath>
+#include <utility>
+
+#include "dnnl/lowering.h"
+#include "dnnl/reference.h"
+#include "ops/numeric.h"
+#include "passes/amp_facts.h"
+#include "passes/infer.h"
+
+namespace amp {
+namespace {
+
+struct BatchNormParam {
+  double eps = 1e-3;
+  double momentum = 0.9;
+  bool fix_gamma = true;
+  bool use_global_stats = false;
+  bool output_mean_var = false;
+  std::int64_t axis = 1;
+};
+
+ParamSchema<BatchNormParam> Schema() {
+  return ParamSchema<BatchNormParam>()
+      .Optional("eps", &BatchNormParam::eps, "Added to the variance.")
+      .Range(0)
+      .Optional("momentum", &BatchNormParam::momentum, "Of the moving averages in training; no effect at inference.")
+      .Optional("fix_gamma", &BatchNormParam::fix_gamma, "Gamma counts as 1, whatever the array holds.")
+      .Optional("use_global_stats", &BatchNormParam::use_global_stats,
+                "Use the moving statistics in training, too; no effect at inference.")
+      .Optional("output_mean_var", &BatchNormParam::output_mean_var,
+                "Mean and inverse standard deviation are visible outputs.")
+      .Optional("axis", &BatchNormParam::axis, "The channel axis; may be negative.")
+      .Ignored("cudnn_off")
+      .Ignored("min_calib_range")
+      .Ignored("max_calib_range");
+}
+
+int Axis(const Node& node, const Shape& data) {
+  const auto& p = node.params<BatchNormParam>();
+  const auto axis = NormalizeAxis(p.axis, data.rank());
+  if (!axis) FailAt(node, "axis {} does not exist in data of shape {}", p.axis, data.ToString());
+  return *axis;
+}
+
+void InferShape(ShapeRelation& r) {
+  r.In(0, r.out(0));
+  r.Out(0, r.in(0));
+  Shape channels{kUnknownDim};
+  if (r.in(0).rank_known()) channels[0] = r.in(0)[Axis(r.node(), r.in(0))];
+  for (int i = 1; i < 5; ++i) {
+    r.In(i, channels);
+    channels = r.in(i);
+  }
+  for (int i = 1; i < 5; ++i) r.In(i, channels);
+  for (int i = 1; i < 3; ++i) r.Out(i, channels);
+  if (r.in(0).rank_known()) {
+    Shape data = Shape::OfRank(r.in(0).rank());
+    data[Axis(r.node(), r.in(0))] = channels[0];
+    r.In(0, data);
+    r.Out(0, data);
+  }
+}
+
+// Statistics of a low-precision tensor are float32.
+void InferDType(DTypeRelation& r) {
+  r.Same({0}, {0});
+  r.InIsFloat(0);
+  const DType data = r.in(0);
+  const DType statistics = IsLowPrecision(data) ? DType::kFloat32 : data;
+  for (int i = 1; i < 5; ++i) r.In(i, statistics);
+  r.Same({1, 2, 3, 4}, {1, 2});
+}
+
+void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+  const auto& p = node.params<BatchNormParam>();
+  WithFloatType(in[0].dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const Shape& shape = in[0].shape();
+    const int axis = Axis(node, shape);
+    const std::int64_t outer = shape.SizeOf(0, axis), channels = shape[axis], inner = shape.SizeOf(axis + 1, shape.rank());
+    const std::vector<T> gamma = Numbers<T>(in[1]), beta = Numbers<T>(in[2]), mean = Numbers<T>(in[3]);
+    std::vector<T> inverse_deviation = Numbers<T>(in[4]);
+    for (T& value : inverse_deviation) value = T{1} / std::sqrt(value + static_cast<T>(p.eps));
+    std::vector<T> y = Numbers<T>(in[0]);
+    for (std::int64_t o = 0; o < outer; ++o) {
+      for (std::int64_t c = 0; c < channels; ++c) {
+        const T scale = (p.fix_gamma ? T{1} : gamma[c]) * inverse_deviation[c];
+        T* row = y.data() + (o * channels + c) * inner;
+        for (std::int64_t i = 0; i < inner; ++i) row[i] = (row[i] - mean[c]) * scale + beta[c];
+      }
+    }
+    if (out[0].defined()) Store(y, out[0]);
+    if (out[1].defined()) Store(mean, out[1]);
+    if (out[2].defined()) Store(inverse_deviation, out[2]);
+  });
+}
+
+bool Lower(onednn::LowerContext& c) {
+  const auto& p = c.node().params<BatchNormParam>();
+  const int rank = c.in_type(0).shape.rank();
+  if (rank < 2 || rank > 5) return false;
+  const int axis = Axis(c.node(), c.in_type(0).shape);
+  std::vector<int> axes(rank);
+  for (int i = 0; i < rank; ++i) axes[i] = i;
+  std::swap(axes[axis], axes[1]);  // its own inverse
+  const onednn::ValueId data = axis == 1 ? c.in(0) : c.Permute(c.in(0), axes);
+  onednn::ValueId gamma = c.in(1);
+  if (p.fix_gamma) {
+    NDArray ones(DType::kFloat32, c.in_type(1).shape);
+    for (std::int64_t i = 0; i < ones.size(); ++i) ones.As<float>()[i] = 1.0f;
+    gamma = c.Constant(ones, "gamma");
+  }
+  const auto out = c.Emit(onednn::BatchNormWork{static_cast<float>(p.eps)}, {data, gamma, c.in(2), c.in(3), c.in(4)},
+                          {c.DTypeOf(data), c.ShapeOf(data)});
+  c.SetOut(0, axis == 1 ? out : c.Permute(out, axes));
+  return true;
+}
+
+[[maybe_unused]] const auto kCard =
+    RegisterOp<BatchNormParam>("BatchNorm")
+        .Alias("BatchNorm_v1")
+        .Alias("CuDNNBatchNorm")
+        .Alias("_npx_batch_norm")
+        .Doc("(data - moving_mean) * gamma / sqrt(moving_var + eps) + beta, per channel of `axis`.")
+        .Params(Schema())
+        .Inputs({"data", "gamma", "beta", "moving_mean", "moving_var"})
+        .Outputs({"output", "mean", "var"})
+        .VisibleOutputs([](const BatchNormParam& p) { return p.output_mean_var ? 3 : 1; })
+        .MutableInputs({3, 4})
+        .Set(ShapeRule{InferShape})
+        .Set(DTypeRule{InferDType})
+        .Set(AmpFacts{Arithmetic::kElementwise,
+                      {SlotRole::kData, SlotRole::kStatistic, SlotRole::kStatistic, SlotRole::kStatistic,
+                       SlotRole::kStatistic}})
+        .Set(ReferenceKernel{Reference})
+        .Set(onednn::LowerRule{Lower});
+
+}  // namespace
+}  // namespace amp

@@ -1,0 +1,123 @@
+// Cast, amp_cast and amp_multicast: conversions of element types.
+#include "dnnl/lowering.h"
+#include "dnnl/reference.h"
+#include "ops/numeric.h"
+#include "ops/rules.h"
+#include "passes/amp_facts.h"
+
+namespace amp {
+namespace {
+
+struct CastParam {
+  DType dtype = DType::kUnknown;
+};
+
+ParamSchema<CastParam> CastSchema() {
+  return ParamSchema<CastParam>().Required("dtype", &CastParam::dtype, "Dtype of the output.");
+}
+
+void CastElements(const NDArray& in, NDArray& out) {
+  kernels::Cast(KernelType(in.dtype()), in.data(), KernelType(out.dtype()), out.data(),
+                static_cast<std::size_t>(in.size()));
+}
+
+void Reference(const Node&, std::span<const NDArray> in, std::span<NDArray> out) {
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    if (out[i].defined()) CastElements(in[i], out[i]);
+  }
+}
+
+bool Lower(onednn::LowerContext& c) {
+  for (int i = 0; i < c.node().num_outputs(); ++i) c.SetOut(i, c.Cast(c.in(i), c.out_type(i).dtype));
+  return true;
+}
+
+void InferCast(DTypeRelation& r) { r.Out(0, r.node().params<CastParam>().dtype); }
+
+// Floats become the attribute's dtype; anything else passes as it is.
+void InferAmpCast(DTypeRelation& r) {
+  if (IsKnown(r.in(0))) r.Out(0, IsFloat(r.in(0)) ? r.node().params<CastParam>().dtype : r.in(0));
+}
+
+struct AmpMulticastParam {
+  std::int64_t num_outputs = 0;
+  bool cast_narrow = false;
+};
+
+DType NarrowestFloat(DType a, DType b) {
+  if (a == b) return a;
+  const DType widest = WidestFloat(a, b);
+  if (widest == a) return b;
+  return widest == b ? a : DType::kFloat32;  // float16 with bfloat16: neither contains the other
+}
+
+// All floats get one dtype, the widest (or narrowest) among them; the rest passes as it is.
+void InferMulticast(DTypeRelation& r) {
+  const auto& p = r.node().params<AmpMulticastParam>();
+  DType common = DType::kUnknown;
+  for (int i = 0; i < r.num_inputs(); ++i) {
+    if (!IsKnown(r.in(i))) return;
+    if (!IsFloat(r.in(i))) continue;
+    if (!IsKnown(common)) common = r.in(i);
+    common = p.cast_narrow ? NarrowestFloat(common, r.in(i)) : WidestFloat(common, r.in(i));
+  }
+  for (int i = 0; i < r.num_inputs(); ++i) r.Out(i, IsFloat(r.in(i)) ? common : r.in(i));
+}
+
+void SamePairs(ShapeRelation& r) {
+  for (int i = 0; i < r.num_inputs(); ++i) {
+    r.In(i, r.out(i));
+    r.Out(i, r.in(i));
+  }
+}
+
+[[maybe_unused]] const auto kCast = RegisterOp<CastParam>("Cast")
+                                        .Alias("cast")
+                                        .Alias("_npi_cast")
+                                        .Alias("_npx_cast")
+                                        .Doc("The elements of data in another dtype.")
+                                        .Params(CastSchema())
+                                        .Inputs({"data"})
+                                        .Set(SameShape())
+                                        .Set(DTypeRule{InferCast})
+                                        .Set(AmpFacts{Arithmetic::kCasts})
+                                        .Set(ReferenceKernel{Reference})
+                                        .Set(onednn::LowerRule{Lower});
+
+[[maybe_unused]] const auto kAmpCast =
+    RegisterOp<CastParam>("amp_cast")
+        .Alias("_npi_amp_cast")
+        .Doc("data in another float dtype; data that is not float passes as it is.")
+        .Params(CastSchema(),
+                [](CastParam& p) {
+                  if (!IsFloat(p.dtype)) {
+                    Throw<GraphError>("attribute dtype: expected a float dtype, got {}", NameOf(p.dtype));
+                  }
+                })
+        .Inputs({"data"})
+        .Set(SameShape())
+        .Set(DTypeRule{InferAmpCast})
+        .Set(AmpFacts{Arithmetic::kCasts})
+        .Set(ReferenceKernel{Reference})
+        .Set(onednn::LowerRule{Lower});
+
+[[maybe_unused]] const auto kAmpMulticast =
+    RegisterOp<AmpMulticastParam>("amp_multicast")
+        .Alias("_npi_amp_multicast")
+        .Doc("All float inputs in the widest (cast_narrow: narrowest) of their dtypes; others pass as they are.")
+        .Params(ParamSchema<AmpMulticastParam>()
+                    .Required("num_outputs", &AmpMulticastParam::num_outputs, "Number of inputs and outputs.")
+                    .Range(1, 1 << 20)
+                    .Optional("cast_narrow", &AmpMulticastParam::cast_narrow, "To the narrowest dtype."))
+        .Variadic("num_outputs")
+        .Inputs([](const AmpMulticastParam& p) { return NumberedNames("data_", p.num_outputs); })
+        .Outputs([](const AmpMulticastParam& p) { return NumberedNames("output", p.num_outputs); })
+        .VisibleOutputs([](const AmpMulticastParam& p) { return static_cast<int>(p.num_outputs); })
+        .Set(ShapeRule{SamePairs})
+        .Set(DTypeRule{InferMulticast})
+        .Set(AmpFacts{Arithmetic::kCasts})
+        .Set(ReferenceKernel{Reference})
+        .Set(onednn::LowerRule{Lower});
+
+}  // namespace
+}  // namespace amp

@@ -1,0 +1,252 @@
+// Convolution in one to three dimensions.
+#include <algorithm>
+
+#include "dnnl/lowering.h"
+#include "dnnl/reference.h"
+#include "ops/numeric.h"
+#include "ops/spatial.h"
+#include "passes/amp_facts.h"
+#include "passes/infer.h"
+
+namespace amp {
+namespace {
+
+struct ConvolutionParam {
+  IntTuple kernel, stride, dilate, pad;
+  std::int64_t num_filter = 0;
+  std::int64_t num_group = 1;
+  bool no_bias = false;
+  std::string layout = "None";
+
+  SpatialLayout parsed_layout() const { return ParseLayout(layout, kernel.size()); }
+};
+
+ParamSchema<ConvolutionParam> Schema() {
+  return ParamSchema<ConvolutionParam>()
+      .Required("kernel", &ConvolutionParam::kernel, "Size of the window: (w,), (h, w) or (d, h, w).")
+      .Required("num_filter", &ConvolutionParam::num_filter, "Number of output channels.")
+      .Range(1, 100000)
+      .Optional("stride", &ConvolutionParam::stride, "Step of the window; 1 where not given.")
+      .Optional("dilate", &ConvolutionParam::dilate, "Distance of the window's elements; 1 where not given.")
+      .Optional("pad", &ConvolutionParam::pad, "Zeros added on both sides of each axis.")
+      .Optional("num_group", &ConvolutionParam::num_group, "Channels are convolved in this many separate groups.")
+      .Range(1, 100000)
+      .Optional("no_bias", &ConvolutionParam::no_bias, "There is no bias input.")
+      .Optional("layout", &ConvolutionParam::layout, "Order of the axes of data and output; None: channels first.")
+      .OneOf(LayoutWords())
+      .Ignored("workspace")
+      .Ignored("cudnn_tune")
+      .Ignored("cudnn_off");
+}
+
+void Validate(ConvolutionParam& p) {
+  const std::size_t n = p.kernel.size();
+  if (n < 1 || n > 3) Throw<GraphError>("attribute kernel: expected one to three values, got {}", n);
+  FillTuple(&p.kernel, n, 1, 1, "kernel");
+  std::replace(p.stride.begin(), p.stride.end(), std::int64_t{0}, std::int64_t{1});
+  std::replace(p.dilate.begin(), p.dilate.end(), std::int64_t{0}, std::int64_t{1});
+  FillTuple(&p.stride, n, 1, 1, "stride");
+  FillTuple(&p.dilate, n, 1, 1, "dilate");
+  FillTuple(&p.pad, n, 0, 0, "pad");
+  if (p.num_filter % p.num_group != 0) {
+    Throw<GraphError>("num_filter {} is not a multiple of num_group {}", p.num_filter, p.num_group);
+  }
+  p.parsed_layout();
+}
+
+std::int64_t Extent(const ConvolutionParam& p, int i) { return (p.kernel[i] - 1) * p.dilate[i] + 1; }
+
+Shape WeightShape(const ConvolutionParam& p, std::int64_t channels_per_group) {
+  const SpatialLayout layout = p.parsed_layout();
+  Shape shape = Shape::OfRank(layout.rank());
+  shape[0] = p.num_filter;
+  shape[layout.channel_axis()] = channels_per_group;
+  for (int i = 0; i < layout.num_spatial; ++i) shape[layout.spatial_axis(i)] = p.kernel[i];
+  return shape;
+}
+
+void InferShape(ShapeRelation& r) {
+  const auto& p = r.node().params<ConvolutionParam>();
+  const SpatialLayout layout = p.parsed_layout();
+  const int channel_axis = layout.channel_axis();
+  if (r.in(0).rank_known() && r.in(0).rank() != layout.rank()) {
+    FailAt(r.node(), "expected data of rank {} for a kernel of {} values, got shape {}", layout.rank(),
+           p.kernel.size(), r.in(0).ToString());
+  }
+  r.In(0, Shape::OfRank(layout.rank()));
+  r.In(1, WeightShape(p, kUnknownDim));
+  const std::int64_t channels = r.in(0)[channel_axis];
+  if (channels >= 0) {
+    if (channels % p.num_group != 0) {
+      FailAt(r.node(), "{} input channels cannot be split into {} groups", channels, p.num_group);
+    }
+    const std::int64_t expected = channels / p.num_group;
+    const std::int64_t got = r.in(1)[channel_axis];
+    if (got >= 0 && got != expected) {
+      FailAt(r.node(), "expected weight with {} input channels, got {} (weight shape {}, data shape {}, num_group {})",
+             expected, got, r.in(1).ToString(), r.in(0).ToString(), p.num_group);
+    }
+    r.In(1, WeightShape(p, expected));
+  } else if (r.in(1)[channel_axis] >= 0) {
+    Shape data = Shape::OfRank(layout.rank());
+    data[channel_axis] = r.in(1)[channel_axis] * p.num_group;
+    r.In(0, data);
+  }
+  if (!p.no_bias) r.In(2, Shape{p.num_filter});
+
+  Shape out = Shape::OfRank(layout.rank());
+  out[0] = r.in(0)[0];
+  out[channel_axis] = p.num_filter;
+  for (int i = 0; i < layout.num_spatial; ++i) {
+    const std::int64_t size = r.in(0)[layout.spatial_axis(i)];
+    if (size < 0) continue;
+    const std::int64_t room = size + 2 * p.pad[i] - Extent(p, i);
+    if (room < 0) {
+      FailAt(r.node(), "a window of {} elements does not fit into axis {} of data {} with padding {}", Extent(p, i),
+             layout.spatial_axis(i), r.in(0).ToString(), p.pad[i]);
+    }
+    out[layout.spatial_axis(i)] = room / p.stride[i] + 1;
+  }
+  r.Out(0, out);
+  if (r.out(0)[0] >= 0) {
+    Shape data = Shape::OfRank(layout.rank());
+    data[0] = r.out(0)[0];
+    r.In(0, data);
+  }
+}
+
+// One output row of one filter: adds weight * source, over the positions whose source element exists.
+template <class T>
+void AddRow(T weight, const T* source, std::int64_t source_size, std::int64_t offset, std::int64_t stride, T* row,
+            std::int64_t row_size) {
+  // Source index of position i is i * stride + offset.
+  const std::int64_t first = offset >= 0 ? 0 : (-offset + stride - 1) / stride;
+  const std::int64_t last = offset >= source_size ? 0 : std::min(row_size, (source_size - 1 - offset) / stride + 1);
+  if (stride == 1) {
+    for (std::int64_t i = first; i < last; ++i) row[i] += weight * source[i + offset];
+  } else {
+    for (std::int64_t i = first; i < last; ++i) row[i] += weight * source[i * stride + offset];
+  }
+}
+
+struct Geometry {
+  std::array<std::int64_t, 3> in, out, kernel, stride, dilate, pad;
+};
+
+// Adds the contribution of one source plane to one output plane.
+template <class T>
+void AddPlane(const Geometry& g, const T* source, const T* weights, T* sums) {
+  for (std::int64_t kd = 0; kd < g.kernel[0]; ++kd) {
+    for (std::int64_t kh = 0; kh < g.kernel[1]; ++kh) {
+      for (std::int64_t od = 0; od < g.out[0]; ++od) {
+        const std::int64_t id = od * g.stride[0] + kd * g.dilate[0] - g.pad[0];
+        if (id < 0 || id >= g.in[0]) continue;
+        for (std::int64_t oh = 0; oh < g.out[1]; ++oh) {
+          const std::int64_t ih = oh * g.stride[1] + kh * g.dilate[1] - g.pad[1];
+          if (ih < 0 || ih >= g.in[1]) continue;
+          const T* source_row = source + (id * g.in[1] + ih) * g.in[2];
+          T* row = sums + (od * g.out[1] + oh) * g.out[2];
+          for (std::int64_t kw = 0; kw < g.kernel[2]; ++kw) {
+            const T weight = weights[(kd * g.kernel[1] + kh) * g.kernel[2] + kw];
+            AddRow(weight, source_row, g.in[2], kw * g.dilate[2] - g.pad[2], g.stride[2], row, g.out[2]);
+          }
+        }
+      }
+    }
+  }
+}
+
+template <class T>
+void Convolve(const ConvolutionParam& p, const NDArray& data, const NDArray& weight, const NDArray& bias, NDArray& out) {
+  const Geometry g{Spatial3(data.shape()), Spatial3(out.shape()), Tuple3(p.kernel, 1),
+                   Tuple3(p.stride, 1),    Tuple3(p.dilate, 1),   Tuple3(p.pad, 0)};
+  const std::int64_t batch = data.shape()[0], channels = data.shape()[1];
+  const std::int64_t per_group = channels / p.num_group;
+  const std::int64_t filters_per_group = p.num_filter / p.num_group;
+  const std::int64_t in_plane = g.in[0] * g.in[1] * g.in[2], out_plane = g.out[0] * g.out[1] * g.out[2];
+  const std::int64_t window = g.kernel[0] * g.kernel[1] * g.kernel[2];
+  const std::vector<T> x = Numbers<T>(data), w = Numbers<T>(weight);
+  const std::vector<T> b = p.no_bias ? std::vector<T>(p.num_filter, T{0}) : Numbers<T>(bias);
+  std::vector<T> y(static_cast<std::size_t>(out.size()), T{0});
+#pragma omp parallel for collapse(2) schedule(dynamic)
+  for (std::int64_t n = 0; n < batch; ++n) {
+    for (std::int64_t f = 0; f < p.num_filter; ++f) {
+      T* sums = y.data() + (n * p.num_filter + f) * out_plane;
+      const std::int64_t first_channel = f / filters_per_group * per_group;
+      for (std::int64_t c = 0; c < per_group; ++c) {
+        AddPlane(g, x.data() + (n * channels + first_channel + c) * in_plane,
+                 w.data() + (f * per_group + c) * window, sums);
+      }
+      for (std::int64_t i = 0; i < out_plane; ++i) sums[i] += b[f];
+    }
+  }
+  Store(y, out);
+}
+
+void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+  const auto& p = node.params<ConvolutionParam>();
+  const SpatialLayout layout = p.parsed_layout();
+  const NDArray bias = p.no_bias ? NDArray() : in[2];
+  WithFloatType(in[0].dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    if (!layout.channels_last) return Convolve<T>(p, in[0], in[1], bias, out[0]);
+    const std::vector<int> axes = layout.ToChannelsFirst();
+    const Shape& last = out[0].shape();
+    Shape first = last;
+    for (int i = 0; i < last.rank(); ++i) first[i] = last[axes[i]];
+    NDArray result(out[0].dtype(), first);
+    Convolve<T>(p, Transposed(in[0], axes), Transposed(in[1], axes), bias, result);
+    CopyElements(Transposed(result, layout.FromChannelsFirst()), out[0]);
+  });
+}
+
+bool Lower(onednn::LowerContext& c) {
+  const auto& p = c.node().params<ConvolutionParam>();
+  const SpatialLayout layout = p.parsed_layout();
+  onednn::ValueId data = c.in(0), weight = c.in(1);
+  if (layout.channels_last) {
+    data = c.Permute(data, layout.ToChannelsFirst());
+    weight = c.Permute(weight, layout.ToChannelsFirst());
+  }
+  if (p.num_group > 1) {
+    std::vector<std::int64_t> grouped{p.num_group, p.num_filter / p.num_group};
+    const auto& dims = c.ShapeOf(weight).dims();
+    grouped.insert(grouped.end(), dims.begin() + 1, dims.end());
+    weight = c.Reshape(weight, Shape(grouped));
+  }
+  IntTuple dilates = p.dilate;
+  for (auto& d : dilates) --d;
+  std::vector<onednn::ValueId> inputs{data, weight};
+  if (!p.no_bias) inputs.push_back(c.in(2));
+  TensorType type = c.out_type(0);
+  if (layout.channels_last) {
+    const std::vector<int> axes = layout.ToChannelsFirst();
+    for (int i = 0; i < type.shape.rank(); ++i) type.shape[i] = c.out_type(0).shape[axes[i]];
+  }
+  const auto out = c.Emit(onednn::ConvolutionWork{p.stride, dilates, p.pad, p.pad}, inputs, type);
+  c.SetOut(0, layout.channels_last ? c.Permute(out, layout.FromChannelsFirst()) : out);
+  return true;
+}
+
+[[maybe_unused]] const auto kCard =
+    RegisterOp<ConvolutionParam>("Convolution")
+        .Alias("Convolution_v1")
+        .Alias("_npx_convolution")
+        .Doc("Convolution of data (N, C, spatial...) with weight (num_filter, C / num_group, kernel...), plus bias.\n"
+             "Output size per axis: floor((size + 2 pad - dilate (kernel - 1) - 1) / stride) + 1.")
+        .Params(Schema(), Validate)
+        .Inputs([](const ConvolutionParam& p) {
+          return p.no_bias ? std::vector<std::string>{"data", "weight"}
+                           : std::vector<std::string>{"data", "weight", "bias"};
+        })
+        .Set(ShapeRule{InferShape})
+        .Set(DTypeRule{[](DTypeRelation& r) {
+          r.AllSame();
+          r.InIsFloat(0);
+        }})
+        .Set(AmpFacts{Arithmetic::kAccumulates})
+        .Set(ReferenceKernel{Reference})
+        .Set(onednn::LowerRule{Lower});
+
+}  // namespace
+}  // namespace amp

@@ -1,0 +1,149 @@
+// LeakyReLU: rectifiers with a slope, exponential rectifiers and GELU.
+#include <cmath>
+#include <numbers>
+
+#include "dnnl/lowering.h"
+#include "dnnl/reference.h"
+#include "ops/numeric.h"
+#include "ops/rules.h"
+#include "passes/amp_facts.h"
+
+namespace amp {
+namespace {
+
+struct LeakyReLUParam {
+  std::string act_type = "leaky";
+  double slope = 0.25;
+  double lower_bound = 0.125;
+  double upper_bound = 0.334;
+};
+
+constexpr double kSeluAlpha = 1.6732632423543772;
+constexpr double kSeluScale = 1.0507009873554805;
+
+ParamSchema<LeakyReLUParam> Schema() {
+  return ParamSchema<LeakyReLUParam>()
+      .Optional("act_type", &LeakyReLUParam::act_type, "The function; 'gelu' is the old name of 'gelu_erf'.")
+      .OneOf({"leaky", "prelu", "elu", "selu", "gelu", "gelu_erf", "gelu_tanh", "rrelu"})
+      .Optional("slope", &LeakyReLUParam::slope, "Slope of leaky, alpha of elu.")
+      .Optional("lower_bound", &LeakyReLUParam::lower_bound, "rrelu: smallest slope.")
+      .Optional("upper_bound", &LeakyReLUParam::upper_bound,
+                "rrelu: largest slope; at inference the slope is the mean of both.");
+}
+
+void Validate(LeakyReLUParam& p) {
+  if (p.act_type == "gelu") p.act_type = "gelu_erf";
+}
+
+bool IsPRelu(const Node& node) { return node.params<LeakyReLUParam>().act_type == "prelu"; }
+
+double MeanSlope(const LeakyReLUParam& p) { return (p.lower_bound + p.upper_bound) / 2; }
+
+double Apply(const LeakyReLUParam& p, double x) {
+  if (p.act_type == "leaky") return x > 0 ? x : p.slope * x;
+  if (p.act_type == "rrelu") return x > 0 ? x : MeanSlope(p) * x;
+  if (p.act_type == "elu") return x > 0 ? x : p.slope * std::expm1(x);
+  if (p.act_type == "selu") return kSeluScale * (x > 0 ? x : kSeluAlpha * std::expm1(x));
+  if (p.act_type == "gelu_erf") return 0.5 * x * (1 + std::erf(x / std::numbers::sqrt2));
+  const double inner = std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x);
+  return 0.5 * x * (1 + std::tanh(inner));  // gelu_tanh
+}
+
+// prelu: one slope for all, or one for each channel (axis 1; axis 0 of rank 1).
+void InferShape(ShapeRelation& r) {
+  r.In(0, r.out(0));
+  r.Out(0, r.in(0));
+  if (r.num_outputs() > 1) r.Out(1, r.in(0));
+  if (!IsPRelu(r.node()) || !r.in(0).rank_known()) return;
+  const Shape& data = r.in(0);
+  if (data.rank() == 0) FailAt(r.node(), "prelu: expected data of rank 1 or more, got a scalar");
+  const std::int64_t channels = data[data.rank() > 1 ? 1 : 0];
+  if (!r.in(1).rank_known()) {
+    r.In(1, Shape{channels});
+    return;
+  }
+  const Shape& gamma = r.in(1);
+  const bool known = gamma.rank() == 1 && gamma[0] >= 0 && channels >= 0;
+  if (gamma.rank() != 1 || (known && gamma[0] != 1 && gamma[0] != channels)) {
+    FailAt(r.node(), "prelu: expected gamma of shape [{}] or [1], got {}", channels, gamma.ToString());
+  }
+  if (gamma[0] < 0) r.In(1, Shape{channels});
+}
+
+void PRelu(const NDArray& data, const NDArray& gamma, NDArray& out) {
+  WithFloatType(data.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const Shape& shape = data.shape();
+    const int axis = shape.rank() > 1 ? 1 : 0;
+    const std::int64_t inner = shape.SizeOf(axis + 1, shape.rank());
+    const std::int64_t channels = shape[axis];
+    const std::vector<T> slopes = Numbers<T>(gamma);
+    std::vector<T> values = Numbers<T>(data);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const std::size_t channel = i / static_cast<std::size_t>(inner) % static_cast<std::size_t>(channels);
+      const T slope = slopes.size() == 1 ? slopes[0] : slopes[channel];
+      if (!(values[i] > T{0})) values[i] *= slope;
+    }
+    Store(values, out);
+  });
+}
+
+void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+  const auto& p = node.params<LeakyReLUParam>();
+  if (IsPRelu(node)) return PRelu(in[0], in[1], out[0]);
+  WithFloatType(in[0].dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    std::vector<T> values = Numbers<T>(in[0]);
+    for (T& value : values) value = static_cast<T>(Apply(p, static_cast<double>(value)));
+    if (out[0].defined()) Store(values, out[0]);
+    if (out.size() < 2 || !out[1].defined()) return;
+    Store(std::vector<T>(values.size(), static_cast<T>(MeanSlope(p))), out[1]);  // rrelu's slopes
+  });
+}
+
+bool Lower(onednn::LowerContext& c) {
+  const auto& p = c.node().params<LeakyReLUParam>();
+  if (p.act_type == "prelu") {
+    std::vector<std::int64_t> slope(c.in_type(0).shape.rank(), 1);
+    slope[slope.size() > 1 ? 1 : 0] = c.in_type(1).shape[0];
+    const auto weights = c.Reshape(c.in(1), Shape(slope));
+    c.SetOut(0, c.Emit(onednn::PReluWork{}, {c.in(0), weights}, c.out_type(0)));
+    return true;
+  }
+  onednn::EltwiseWork work;
+  if (p.act_type == "leaky" || p.act_type == "rrelu") {
+    const double slope = p.act_type == "leaky" ? p.slope : MeanSlope(p);
+    work = {onednn::EltwiseKind::kRelu, static_cast<float>(slope)};
+  } else if (p.act_type == "elu") {
+    work = {onednn::EltwiseKind::kElu, static_cast<float>(p.slope)};
+  } else if (p.act_type == "gelu_erf") {
+    work = {onednn::EltwiseKind::kGeluErf};
+  } else if (p.act_type == "gelu_tanh") {
+    work = {onednn::EltwiseKind::kGeluTanh};
+  } else {
+    return false;  // selu scales both branches, which is no single function of the library
+  }
+  c.SetOut(0, c.Emit(work, {c.in(0)}, c.out_type(0)));
+  return true;
+}
+
+[[maybe_unused]] const auto kCard =
+    RegisterOp<LeakyReLUParam>("LeakyReLU")
+        .Alias("_npx_leaky_relu")
+        .Doc("Applies act_type to every element; prelu takes its slopes from the input gamma (one, or one a channel).")
+        .Params(Schema(), Validate)
+        .Inputs([](const LeakyReLUParam& p) {
+          return p.act_type == "prelu" ? std::vector<std::string>{"data", "gamma"} : std::vector<std::string>{"data"};
+        })
+        .Outputs([](const LeakyReLUParam& p) {
+          return p.act_type == "rrelu" ? std::vector<std::string>{"output", "mask"}
+                                       : std::vector<std::string>{"output"};
+        })
+        .Set(ShapeRule{InferShape})
+        .Set(SameFloatDType())
+        .Set(AmpFacts{Arithmetic::kElementwise})
+        .Set(ReferenceKernel{Reference})
+        .Set(onednn::LowerRule{Lower});
+
+}  // namespace
+}  // namespace amp

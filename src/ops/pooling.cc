@@ -1,0 +1,251 @@
+// Pooling in one to three dimensions.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "dnnl/lowering.h"
+#include "dnnl/reference.h"
+#include "ops/numeric.h"
+#include "ops/rules.h"
+#include "ops/spatial.h"
+#include "passes/amp_facts.h"
+
+namespace amp {
+namespace {
+
+struct PoolingParam {
+  IntTuple kernel, stride, pad;
+  std::string pool_type = "max";
+  std::string pooling_convention = "valid";
+  bool global_pool = false;
+  std::optional<std::int64_t> p_value;
+  std::optional<bool> count_include_pad;
+  std::string layout = "None";
+};
+
+ParamSchema<PoolingParam> Schema() {
+  return ParamSchema<PoolingParam>()
+      .Optional("kernel", &PoolingParam::kernel, "Size of the window; needed unless global_pool.")
+      .Optional("pool_type", &PoolingParam::pool_type, "What becomes of a window's elements.")
+      .OneOf({"max", "avg", "sum", "lp"})
+      .Optional("global_pool", &PoolingParam::global_pool, "The window is the whole plane; kernel, stride and pad are ignored.")
+      .Optional("pooling_convention", &PoolingParam::pooling_convention,
+                "Rounding of the output size: valid down, full up; same: ceil(size / stride), one axis only.")
+      .OneOf({"valid", "full", "same"})
+      .Optional("stride", &PoolingParam::stride, "Step of the window; 1 where not given.")
+      .Optional("pad", &PoolingParam::pad, "Padding on both sides of each axis.")
+      .Optional("p_value", &PoolingParam::p_value, "lp: the exponent (1, 2 or 3).")
+      .Optional("count_include_pad", &PoolingParam::count_include_pad,
+                "avg: padding counts in the divisor (the default).")
+      .Optional("layout", &PoolingParam::layout, "Order of the axes; None: channels first.")
+      .OneOf(LayoutWords())
+      .Ignored("cudnn_off");
+}
+
+void Validate(PoolingParam& p) {
+  if (p.pool_type == "lp" && (!p.p_value || *p.p_value < 1 || *p.p_value > 3)) {
+    throw GraphError("attribute p_value: pool_type lp needs 1, 2 or 3");
+  }
+  if (p.global_pool) return;
+  const std::size_t n = p.kernel.size();
+  if (n < 1 || n > 3) Throw<GraphError>("attribute kernel: expected one to three values, got {}", n);
+  FillTuple(&p.kernel, n, 1, 1, "kernel");
+  std::replace(p.stride.begin(), p.stride.end(), std::int64_t{0}, std::int64_t{1});
+  FillTuple(&p.stride, n, 1, 1, "stride");
+  FillTuple(&p.pad, n, 0, 0, "pad");
+  ParseLayout(p.layout, n);
+  if (p.pooling_convention == "same" && n != 1) throw GraphError("pooling_convention same is defined for one axis only");
+  for (std::size_t i = 0; i < n; ++i) {
+    if (p.pad[i] >= p.kernel[i]) {
+      Throw<GraphError>("padding {} must be smaller than the kernel {}", PrintAttr(p.pad), PrintAttr(p.kernel));
+    }
+  }
+}
+
+SpatialLayout LayoutOf(const PoolingParam& p, const Shape& data) {
+  return ParseLayout(p.layout, static_cast<std::size_t>(data.rank() - 2));
+}
+
+std::int64_t OutputSize(const PoolingParam& p, int i, std::int64_t size) {
+  if (p.pooling_convention == "same") return (size + 2 * p.pad[i] + p.stride[i] - 1) / p.stride[i];
+  const std::int64_t room = size + 2 * p.pad[i] - p.kernel[i];
+  const std::int64_t round_up = p.pooling_convention == "full" ? p.stride[i] - 1 : 0;
+  return (room + round_up) / p.stride[i] + 1;
+}
+
+void InferShape(ShapeRelation& r) {
+  const auto& p = r.node().params<PoolingParam>();
+  if (!r.in(0).rank_known()) return;
+  const Shape& data = r.in(0);
+  const bool fits = data.rank() >= 3 && data.rank() <= 5 &&
+                    (p.global_pool || data.rank() == static_cast<int>(p.kernel.size()) + 2);
+  if (!fits) {
+    FailAt(r.node(), "expected data of rank {}, got shape {}",
+           p.global_pool ? "3 to 5" : std::to_string(p.kernel.size() + 2), data.ToString());
+  }
+  const SpatialLayout layout = LayoutOf(p, data);
+  Shape out = data;
+  for (int i = 0; i < layout.num_spatial; ++i) {
+    const int axis = layout.spatial_axis(i);
+    if (p.global_pool) {
+      out[axis] = 1;
+    } else if (data[axis] >= 0) {
+      if (p.pooling_convention != "same" && p.kernel[i] > data[axis] + 2 * p.pad[i]) {
+        FailAt(r.node(), "kernel {} does not fit into data of shape {} with padding {}", PrintAttr(p.kernel),
+               data.ToString(), PrintAttr(p.pad));
+      }
+      out[axis] = OutputSize(p, i, data[axis]);
+    }
+  }
+  r.Out(0, out);
+}
+
+// The window of one axis: elements [begin, end) of the data; `padded` counts the padding that it covers, too.
+struct Window {
+  std::int64_t begin, end, padded;
+};
+
+struct Geometry {
+  std::array<std::int64_t, 3> in, out, kernel, stride, pad;
+
+  Window At(int axis, std::int64_t i) const {
+    const std::int64_t begin = i * stride[axis] - pad[axis];
+    const std::int64_t end = std::min(begin + kernel[axis], in[axis] + pad[axis]);
+    return {std::max<std::int64_t>(begin, 0), std::min(end, in[axis]), end - begin};
+  }
+};
+
+Geometry GeometryOf(const PoolingParam& p, const Shape& in, const Shape& out) {
+  Geometry g{Spatial3(in), Spatial3(out), {}, {1, 1, 1}, {0, 0, 0}};
+  g.kernel = g.in;
+  if (!p.global_pool) {
+    g.kernel = Tuple3(p.kernel, 1);
+    g.stride = Tuple3(p.stride, 1);
+    g.pad = Tuple3(p.pad, 0);
+  }
+  return g;
+}
+
+// Reduces one window of one plane.
+template <class T>
+T Reduce(const PoolingParam& p, const T* plane, const Geometry& g, const std::array<Window, 3>& w) {
+  const bool is_max = p.pool_type == "max";
+  T result = is_max ? std::numeric_limits<T>::lowest() : T{0};
+  for (std::int64_t d = w[0].begin; d < w[0].end; ++d) {
+    for (std::int64_t h = w[1].begin; h < w[1].end; ++h) {
+      for (std::int64_t x = w[2].begin; x < w[2].end; ++x) {
+        const T value = plane[(d * g.in[1] + h) * g.in[2] + x];
+        if (is_max) {
+          result = value > result || std::isnan(value) ? value : result;
+        } else if (p.pool_type == "lp") {
+          result += std::pow(std::abs(value), static_cast<T>(*p.p_value));
+        } else {
+          result += value;
+        }
+      }
+    }
+  }
+  if (p.pool_type == "lp") return std::pow(result, T{1} / static_cast<T>(*p.p_value));
+  if (p.pool_type != "avg") return result;
+  const bool with_padding = p.count_include_pad.value_or(true);
+  std::int64_t count = 1;
+  for (const Window& window : w) count *= with_padding ? window.padded : window.end - window.begin;
+  return result / static_cast<T>(count);
+}
+
+template <class T>
+void Pool(const PoolingParam& p, const NDArray& in, NDArray& out) {
+  const Geometry g = GeometryOf(p, in.shape(), out.shape());
+  const std::int64_t planes = in.shape()[0] * in.shape()[1];
+  const std::vector<T> x = Numbers<T>(in);
+  std::vector<T> y(static_cast<std::size_t>(out.size()));
+  const std::int64_t in_plane = g.in[0] * g.in[1] * g.in[2], out_plane = g.out[0] * g.out[1] * g.out[2];
+#pragma omp parallel for
+  for (std::int64_t i = 0; i < planes; ++i) {
+    T* result = y.data() + i * out_plane;
+    for (std::int64_t d = 0; d < g.out[0]; ++d) {
+      for (std::int64_t h = 0; h < g.out[1]; ++h) {
+        for (std::int64_t w = 0; w < g.out[2]; ++w) {
+          *result++ = Reduce(p, x.data() + i * in_plane, g, {g.At(0, d), g.At(1, h), g.At(2, w)});
+        }
+      }
+    }
+  }
+  Store(y, out);
+}
+
+Shape ChannelsFirst(const Shape& shape, const SpatialLayout& layout) {
+  Shape first = shape;
+  const std::vector<int> axes = layout.ToChannelsFirst();
+  for (int i = 0; i < shape.rank(); ++i) first[i] = shape[axes[i]];
+  return first;
+}
+
+void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+  const auto& p = node.params<PoolingParam>();
+  const SpatialLayout layout = LayoutOf(p, in[0].shape());
+  WithFloatType(in[0].dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    if (!layout.channels_last) return Pool<T>(p, in[0], out[0]);
+    NDArray result(out[0].dtype(), ChannelsFirst(out[0].shape(), layout));
+    Pool<T>(p, Transposed(in[0], layout.ToChannelsFirst()), result);
+    CopyElements(Transposed(result, layout.FromChannelsFirst()), out[0]);
+  });
+}
+
+// oneDNN's windows are those of the data with padding on both sides. It divides by the whole window, so where an
+// average counts padding no window may reach beyond the padding that the attribute gives; and every window must touch
+// the data.
+bool Expressible(const PoolingParam& p, const Shape& in, const Shape& out, onednn::PoolingWork* work) {
+  const bool counts_padding = p.pool_type == "avg" && p.count_include_pad.value_or(true);
+  for (int i = 0; i < in.rank() - 2; ++i) {
+    const std::int64_t size = in[i + 2];
+    const std::int64_t kernel = p.global_pool ? size : p.kernel[i];
+    const std::int64_t stride = p.global_pool ? 1 : p.stride[i];
+    const std::int64_t pad = p.global_pool ? 0 : p.pad[i];
+    const std::int64_t last = (out[i + 2] - 1) * stride - pad;
+    const std::int64_t pad_end = std::max<std::int64_t>(0, last + kernel - size);
+    if (last >= size || pad_end >= kernel || (counts_padding && pad_end > pad)) return false;
+    work->kernel.push_back(kernel);
+    work->strides.push_back(stride);
+    work->pads_begin.push_back(pad);
+    work->pads_end.push_back(pad_end);
+  }
+  return true;
+}
+
+bool Lower(onednn::LowerContext& c) {
+  const auto& p = c.node().params<PoolingParam>();
+  const SpatialLayout layout = LayoutOf(p, c.in_type(0).shape);
+  if (p.pool_type != "max" && p.pool_type != "avg") return false;
+  onednn::PoolingWork work;
+  if (p.pool_type == "avg") {
+    work.kind = p.count_include_pad.value_or(true) ? onednn::PoolingKind::kAverageIncludePadding
+                                                   : onednn::PoolingKind::kAverageExcludePadding;
+  }
+  const auto data = layout.channels_last ? c.Permute(c.in(0), layout.ToChannelsFirst()) : c.in(0);
+  TensorType type = c.out_type(0);
+  if (layout.channels_last) type.shape = ChannelsFirst(type.shape, layout);
+  if (!Expressible(p, c.ShapeOf(data), type.shape, &work)) return false;
+  const auto out = c.Emit(work, {data}, type);
+  c.SetOut(0, layout.channels_last ? c.Permute(out, layout.FromChannelsFirst()) : out);
+  return true;
+}
+
+[[maybe_unused]] const auto kCard =
+    RegisterOp<PoolingParam>("Pooling")
+        .Alias("Pooling_v1")
+        .Alias("_npx_pooling")
+        .Doc("Reduces windows of data (N, C, spatial...) to one value each. An average with count_include_pad divides by\n"
+             "the part of the window that lies in the data or its padding.")
+        .Params(Schema(), Validate)
+        .Inputs({"data"})
+        .Set(ShapeRule{InferShape})
+        .Set(SameFloatDType())
+        .Set(AmpFacts{Arithmetic::kElementwise, {},
+                      [](const Node& node, DType) { return node.params<PoolingParam>().pool_type == "max"; }})
+        .Set(ReferenceKernel{Reference})
+        .Set(onednn::LowerRule{Lower});
+
+}  // namespace
+}  // namespace amp

@@ -1,0 +1,130 @@
+// softmax along an axis, optionally over the first `length` elements only.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "dnnl/lowering.h"
+#include "dnnl/reference.h"
+#include "ops/numeric.h"
+#include "ops/softmax.h"
+#include "passes/amp_facts.h"
+#include "passes/infer.h"
+
+namespace amp {
+namespace {
+
+struct SoftmaxParam {
+  std::int64_t axis = -1;
+  std::optional<double> temperature;
+  std::optional<DType> dtype;
+  std::optional<bool> use_length;
+};
+
+ParamSchema<SoftmaxParam> Schema() {
+  return ParamSchema<SoftmaxParam>()
+      .Optional("axis", &SoftmaxParam::axis, "The axis to normalise; may be negative.")
+      .Optional("temperature", &SoftmaxParam::temperature, "The data is divided by it first; None: 1.")
+      .Optional("dtype", &SoftmaxParam::dtype, "Dtype of the output; None: that of the data.")
+      .Optional("use_length", &SoftmaxParam::use_length, "There is an input length; elements beyond it become 0.");
+}
+
+void Validate(SoftmaxParam& p) {
+  if (p.temperature && !(std::abs(*p.temperature) > 0)) throw GraphError("attribute temperature: expected a number but 0");
+}
+
+bool UsesLength(const SoftmaxParam& p) { return p.use_length.value_or(false); }
+
+int Axis(const Node& node, const Shape& data) {
+  const auto& p = node.params<SoftmaxParam>();
+  const auto axis = NormalizeAxis(p.axis, data.rank());
+  if (!axis) FailAt(node, "axis {} does not exist in data of shape {}", p.axis, data.ToString());
+  return *axis;
+}
+
+void InferShape(ShapeRelation& r) {
+  r.In(0, r.out(0));
+  r.Out(0, r.in(0));
+  if (!r.in(0).rank_known()) return;
+  const int axis = Axis(r.node(), r.in(0));
+  if (!UsesLength(r.node().params<SoftmaxParam>())) return;
+  std::vector<std::int64_t> length = r.in(0).dims();
+  length.erase(length.begin() + axis);
+  r.In(1, Shape(length));
+}
+
+void InferDType(DTypeRelation& r) {
+  const auto& p = r.node().params<SoftmaxParam>();
+  if (p.dtype) {
+    if (!IsFloat(*p.dtype)) FailAt(r.node(), "attribute dtype: expected a float dtype, got {}", NameOf(*p.dtype));
+    r.Out(0, *p.dtype);
+  } else {
+    r.Same({0}, {0});
+  }
+  r.InIsFloat(0);
+  if (UsesLength(p) && !IsKnown(r.in(1))) r.In(1, DType::kInt32);
+}
+
+void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+  const auto& p = node.params<SoftmaxParam>();
+  const std::vector<std::int64_t> lengths = UsesLength(p) ? Numbers<std::int64_t>(in[1]) : std::vector<std::int64_t>();
+  SoftmaxReference(in[0], Axis(node, in[0].shape()), p.temperature.value_or(1.0), lengths, out[0]);
+}
+
+bool Lower(onednn::LowerContext& c) {
+  const auto& p = c.node().params<SoftmaxParam>();
+  if (UsesLength(p)) return false;
+  onednn::ValueId data = c.in(0);
+  if (p.temperature && *p.temperature != 1) {
+    const onednn::EltwiseWork work{onednn::EltwiseKind::kLinear, static_cast<float>(1 / *p.temperature), 0.0f};
+    data = c.Emit(work, {data}, {c.DTypeOf(data), c.ShapeOf(data)});
+  }
+  const auto out = c.Emit(onednn::SoftmaxWork{Axis(c.node(), c.ShapeOf(data))}, {data},
+                          {c.DTypeOf(data), c.ShapeOf(data)});
+  c.SetOut(0, c.Cast(out, c.out_type(0).dtype));
+  return true;
+}
+
+[[maybe_unused]] const auto kCard =
+    RegisterOp<SoftmaxParam>("softmax")
+        .Alias("_npx_softmax")
+        .Doc("exp(data / temperature) normalised to sum 1 along the axis.")
+        .Params(Schema(), Validate)
+        .Inputs([](const SoftmaxParam& p) {
+          return UsesLength(p) ? std::vector<std::string>{"data", "length"} : std::vector<std::string>{"data"};
+        })
+        .Set(ShapeRule{InferShape})
+        .Set(DTypeRule{InferDType})
+        .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole::kIndex}})
+        .Set(ReferenceKernel{Reference})
+        .Set(onednn::LowerRule{Lower});
+
+}  // namespace
+
+void SoftmaxReference(const NDArray& in, int axis, double temperature, const std::vector<std::int64_t>& lengths,
+                      NDArray& out) {
+  WithFloatType(in.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const Shape& shape = in.shape();
+    const std::int64_t outer = shape.SizeOf(0, axis), size = shape[axis], inner = shape.SizeOf(axis + 1, shape.rank());
+    std::vector<T> y = Numbers<T>(in);
+    for (std::int64_t o = 0; o < outer; ++o) {
+      for (std::int64_t i = 0; i < inner; ++i) {
+        T* line = y.data() + o * size * inner + i;
+        const std::int64_t used =
+            lengths.empty() ? size : std::clamp<std::int64_t>(lengths[o * inner + i], 0, size);
+        T largest = -std::numeric_limits<T>::infinity();
+        for (std::int64_t k = 0; k < used; ++k) {
+          line[k * inner] /= static_cast<T>(temperature);
+          largest = std::max(largest, line[k * inner]);
+        }
+        T sum{0};
+        for (std::int64_t k = 0; k < used; ++k) sum += line[k * inner] = std::exp(line[k * inner] - largest);
+        for (std::int64_t k = 0; k < used; ++k) line[k * inner] /= sum;
+        for (std::int64_t k = used; k < size; ++k) line[k * inner] = T{0};
+      }
+    }
+    Store(y, out);
+  });
+}
+
+}  // namespace amp

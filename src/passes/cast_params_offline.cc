@@ -1,0 +1,73 @@
+#include "passes/cast_params_offline.h"
+
+#include <utility>
+
+#include "kernels/cast.h"
+#include "nnvm/error.h"
+#include "passes/kernel_types.h"
+
+namespace amp {
+namespace {
+
+// The single low-precision dtype that all readers cast the variable to, or kUnknown.
+DType CommonCast(const Graph& graph, NodeId variable) {
+  const EntryId entry = graph.EntryOf(variable, 0);
+  if (graph.IsOutput(entry)) return DType::kUnknown;
+  DType common = DType::kUnknown;
+  for (const Consumer& consumer : graph.ConsumersOf(entry)) {
+    const Node& reader = graph.node(consumer.node);
+    if (reader.op_name() != "amp_cast" || graph.IsOutput(graph.EntryOf(consumer.node, 0))) return DType::kUnknown;
+    DType dtype = DType::kUnknown;
+    if (!ParseAttr(*reader.FindAttr("dtype"), &dtype) || !IsLowPrecision(dtype)) return DType::kUnknown;
+    if (IsKnown(common) && common != dtype) return DType::kUnknown;
+    common = dtype;
+  }
+  return common;
+}
+
+}  // namespace
+
+OfflineCasts CastParamsOffline(const Graph& graph, const std::set<std::string>& parameters) {
+  std::map<NodeId, DType> moved;
+  std::map<std::string, DType> casts;
+  for (const NodeId id : graph.variables()) {
+    const std::string& name = graph.node(id).name();
+    if (!parameters.contains(name)) continue;
+    const DType dtype = CommonCast(graph, id);
+    if (!IsKnown(dtype)) continue;
+    moved[id] = dtype;
+    casts[name] = dtype;
+  }
+  Rewriter rewriter(graph);
+  RewriteResult rewrite = rewriter.Run([&](NodeId id, std::vector<NodeEntry> inputs) -> std::vector<NodeEntry> {
+    const Node& node = graph.node(id);
+    if (const auto found = moved.find(id); found != moved.end()) {
+      AttrMap attrs = node.attrs();
+      attrs["__amp_dtype__"] = NameOf(found->second);
+      attrs["__dtype__"] = std::to_string(*InfoOf(found->second).mxnet_code);
+      return rewriter.Replace(node.WithAttrs(std::move(attrs)));
+    }
+    const bool reads_moved = !graph.InputsOf(id).empty() && moved.contains(graph.NodeOf(graph.InputsOf(id)[0]));
+    if (reads_moved) return inputs;  // only casts read such a variable
+    return rewriter.Keep(id, std::move(inputs));
+  });
+  return {std::move(rewrite), std::move(casts)};
+}
+
+NDArray CastArray(const NDArray& array, DType dtype) {
+  if (array.dtype() == dtype) return array;
+  NDArray cast(dtype, array.shape());
+  kernels::Cast(KernelType(array.dtype()), array.data(), KernelType(dtype), cast.data(),
+                static_cast<std::size_t>(array.size()));
+  return cast;
+}
+
+void CastArrays(const std::map<std::string, DType>& casts, NDArrayMap* arrays) {
+  for (const auto& [name, dtype] : casts) {
+    const auto found = arrays->find(name);
+    if (found == arrays->end()) Throw<ArgumentError>("there is no array for the parameter '{}'", name);
+    found->second = CastArray(found->second, dtype);
+  }
+}
+
+}  // namespace amp

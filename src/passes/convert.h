@@ -1,0 +1,32 @@
+// The offline corridor: a model in, the converted model out.
+#pragma once
+
+#include "nnvm/params_file.h"
+#include "nnvm/symbol.h"
+#include "passes/infer.h"
+#include "passes/reduce_precision.h"
+
+namespace amp {
+
+struct ConvertOptions {
+  DType target = DType::kBFloat16;
+  bool cast_params_offline = false;
+};
+
+struct ConvertedModel {
+  Symbol symbol;
+  ModelParams params;
+  std::size_t num_casts = 0;           // amp_cast nodes in the result
+  std::map<std::string, DType> casts;  // parameters cast offline
+};
+
+// Converts `symbol` to low precision. `input_types` gives the dtype (float32 where not given) and, if known, the shape
+// of every variable that is no parameter; parameters have those of their arrays. The arguments are not modified.
+// Throws ArgumentError for names that the symbol lacks or parameters of unknown dtype, GraphError where types clash.
+ConvertedModel ConvertModel(const Symbol& symbol, const ModelParams& params, const TypeMap& input_types,
+                            const ConvertOptions& options);
+
+// The types of all variables: those of `params`, then `input_types` with float32 for the rest.
+TypeMap VariableTypes(const Graph& graph, const ModelParams& params, const TypeMap& input_types);
+
+}  // namespace amp

@@ -1,0 +1,108 @@
+// The story of a conversion, one call per stage.
+#include <algorithm>
+#include <set>
+
+#include "nnvm/dump.h"
+#include "passes/cast_params_offline.h"
+#include "passes/convert.h"
+#include "passes/verify.h"
+
+namespace amp {
+namespace {
+
+void CheckInputNames(const Graph& graph, const TypeMap& input_types) {
+  std::vector<std::string> names;
+  for (const NodeId id : graph.variables()) names.push_back(graph.node(id).name());
+  for (const auto& [name, type] : input_types) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      Throw<ArgumentError>("the symbol has no input '{}'{}", Quotable(name), NearMatches(name, names));
+    }
+  }
+}
+
+// Shapes need not be known for a conversion; dtypes must.
+void RequireDTypes(const Graph& graph, const Types& types) {
+  std::vector<std::string> unknown;
+  for (EntryId e = 0; e < types.size(); ++e) {
+    if (!IsKnown(types[e].dtype)) unknown.push_back(graph.EntryName(e));
+  }
+  if (!unknown.empty()) {
+    Throw<GraphError>("the dtypes of {} tensors are unknown: {}; give the dtypes of the inputs they depend on",
+                      unknown.size(), JoinSome(unknown));
+  }
+}
+
+std::size_t CountCasts(const Graph& graph) {
+  return static_cast<std::size_t>(std::count_if(graph.nodes().begin(), graph.nodes().end(), [](const NodePtr& node) {
+    return node->op_name() == "amp_cast";
+  }));
+}
+
+// What the caller says of a variable must not contradict its array.
+void MergeGiven(const std::string& name, const TensorType& given, TensorType* type) {
+  bool changed = false;
+  const bool same_dtype = !IsKnown(given.dtype) || !IsKnown(type->dtype) || given.dtype == type->dtype;
+  if (!same_dtype || !MergeShape(&type->shape, given.shape, &changed)) {
+    Throw<ArgumentError>("'{}' is given as {}, but its parameter array is {}", name, given.ToString(),
+                         type->ToString());
+  }
+  if (!IsKnown(type->dtype)) type->dtype = given.dtype;
+}
+
+}  // namespace
+
+TypeMap VariableTypes(const Graph& graph, const ModelParams& params, const TypeMap& input_types) {
+  CheckInputNames(graph, input_types);
+  TypeMap known;
+  for (const NodeId id : graph.variables()) {
+    const std::string& name = graph.node(id).name();
+    const NDArrayMap& arrays = graph.IsAuxiliary(id) ? params.aux : params.args;
+    const auto array = arrays.find(name);
+    const auto given = input_types.find(name);
+    if (array != arrays.end()) known[name] = array->second.type();
+    if (given != input_types.end()) MergeGiven(name, given->second, &known[name]);
+    if (!IsKnown(known[name].dtype)) known[name].dtype = DType::kFloat32;
+  }
+  return known;
+}
+
+ConvertedModel ConvertModel(const Symbol& symbol, const ModelParams& params, const TypeMap& input_types,
+                            const ConvertOptions& options) {
+  const Graph graph = symbol.ToGraph();
+  VerifyAfter("loading", graph);
+
+  // Infer: every decision below is made on known dtypes; a clash in the caller's types shows here, not later.
+  const Types types = InferPartial(graph, VariableTypes(graph, params, input_types));
+  RequireDTypes(graph, types);
+
+  // ReducePrecision, first half: which dtype each slot wants. Nothing is changed yet.
+  std::vector<bool> is_parameter(graph.num_nodes());
+  std::set<std::string> parameters;
+  for (const NodeId id : graph.variables()) {
+    const std::string& name = graph.node(id).name();
+    is_parameter[id] = params.args.contains(name) || params.aux.contains(name);
+    if (is_parameter[id]) parameters.insert(name);
+  }
+  const Decision decision = Decide(graph, types, is_parameter, {options.target});
+  DumpText("decision", [&] { return decision.Print(graph); });
+
+  // ReducePrecision, second half: the casts. From here on inference alone reproduces the decided dtypes.
+  RewriteResult reduced = ApplyDecision(graph, types, decision);
+  VerifyAfter("ReducePrecision", reduced.graph);
+  DumpGraph("reduce_precision", reduced.graph, reduced.changed);
+
+  ConvertedModel result{Symbol(reduced.graph.outputs()), params, 0, {}};
+  if (options.cast_params_offline) {
+    // CastParamsOffline: after it the parameter arrays, not the graph, carry the low precision.
+    OfflineCasts offline = CastParamsOffline(reduced.graph, parameters);
+    VerifyAfter("CastParamsOffline", offline.rewrite.graph);
+    DumpGraph("cast_params_offline", offline.rewrite.graph, offline.rewrite.changed);
+    CastArrays(offline.casts, &result.params.args);
+    result.symbol = Symbol(offline.rewrite.graph.outputs());
+    result.casts = std::move(offline.casts);
+  }
+  result.num_casts = CountCasts(result.symbol.ToGraph());
+  return result;
+}
+
+}  // namespace amp

@@ -1,0 +1,25 @@
+"""Settings and fixtures of all Python tests."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+# Read when amp is imported, so it stands here and not in a fixture.
+os.environ["AMP_VERIFY"] = "1"
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="session")
+def repository() -> Path:
+    return REPOSITORY
+
+
+@pytest.fixture(scope="session")
+def shared_dir() -> Path:
+    """The folder with models and MXNet's outputs that is too large for the repository."""
+    folder = Path(os.environ.get("AMP_SHARED") or REPOSITORY.parent / "shared")
+    if not (folder / "cases").is_dir():
+        pytest.skip(f"needs the folder shared/ with cases/ (looked for {folder}; AMP_SHARED names another)")
+    return folder

@@ -1,0 +1,169 @@
+"""Builds a wheel as `pip install .` does and installs it in the ways people install packages.
+
+Every installation is tried from another folder, with nothing of this environment in its way. Which file
+serves as oneDNN's library is read from the process itself.
+"""
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.install
+
+# Prints where amp and the oneDNN that it uses come from.
+PROBE = """
+import amp, pathlib
+core = amp._core
+maps = pathlib.Path("/proc/self/maps").read_text().split("\\n")
+libraries = {line.split(maxsplit=5)[-1] for line in maps if "libdnnl" in line}
+assert len(libraries) == 1, libraries
+print(amp.__file__, core.__file__, *libraries, sep="\\n")
+"""
+
+
+def run(*command, cwd, expect_failure=False, **extra_env):
+    """Runs a command away from this environment; returns what it printed."""
+    hidden = ("PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "LD_PRELOAD", "VIRTUAL_ENV")
+    env = {name: value for name, value in os.environ.items() if name not in hidden}
+    env.update({"PYTHONNOUSERSITE": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"})
+    env.update({name: str(value) for name, value in extra_env.items()})
+    command = [str(part) for part in command]
+    done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True)
+    output = done.stdout + done.stderr
+    assert (done.returncode != 0) == expect_failure, f"{' '.join(command)}\n{output}"
+    return output if expect_failure else done.stdout
+
+
+def probe(python, cwd, **extra_env):
+    """Imports amp; returns the files of amp, of the extension and of libdnnl."""
+    return [Path(line) for line in run(python, "-c", PROBE, cwd=cwd, **extra_env).splitlines()]
+
+
+def make_venv(folder, *options):
+    run(sys.executable, "-m", "venv", "--without-pip", *options, folder, cwd=folder.parent)
+    return folder / "bin" / "python"
+
+
+def pip_install(python, *arguments, cwd, **extra_env):
+    """Installs with this environment's pip for another interpreter."""
+    pip = (sys.executable, "-m", "pip", "--python", python, "install", "--quiet")
+    run(*pip, *arguments, cwd=cwd, **extra_env)
+
+
+def run_paths(library):
+    dynamic = subprocess.run(["readelf", "-d", library], capture_output=True, text=True, check=True).stdout
+    return re.findall(r"\((?:RPATH|RUNPATH)\).*\[(.*)\]", dynamic)
+
+
+@pytest.fixture(scope="session")
+def wheel(repository):
+    """A wheel of the working tree. It is built again only when a file that it depends on has changed."""
+    sources = [repository / name for name in ("CMakeLists.txt", "pyproject.toml", "README.md", "LICENSE")]
+    for folder in ("cmake", "src", "python"):
+        found = (repository / folder).rglob("*")
+        sources += sorted(path for path in found if path.is_file() and path.suffix != ".pyc")
+    digest = hashlib.sha256(sys.version.encode())
+    for path in sources:
+        digest.update(f"{path.relative_to(repository)}\n".encode() + path.read_bytes())
+
+    folder = repository / "build" / "wheel" / digest.hexdigest()[:16]
+    if not list(folder.glob("*.whl")):
+        shutil.rmtree(folder.parent, ignore_errors=True)
+        command = (sys.executable, "-m", "pip", "wheel", "--no-deps", "--wheel-dir", folder, repository)
+        run(*command, cwd=repository.parent)
+    return next(folder.glob("*.whl"))
+
+
+@pytest.fixture
+def target_without_onednn(wheel, tmp_path):
+    """A folder with amp in which no libdnnl lies."""
+    target = tmp_path / "target"
+    pip_install(sys.executable, "--target", target, "--no-deps", wheel, cwd=tmp_path)
+    (target / "amp" / "libdnnl.so.3").unlink()
+    return target
+
+
+@pytest.mark.parametrize("folder", ["venv", "a path with a space"])
+def test_virtual_environment(wheel, tmp_path, folder):
+    venv = tmp_path / folder
+    python = make_venv(venv)
+    pip_install(python, wheel, cwd=tmp_path)
+
+    package, core, onednn = probe(python, tmp_path)
+
+    assert venv in package.parents and venv in core.parents
+    assert onednn.parent.samefile(venv / "lib")
+    assert run(venv / "bin" / "amp", "--help", cwd=tmp_path)
+
+
+def test_no_build_path_stays_in_the_libraries(wheel, tmp_path):
+    pip_install(sys.executable, "--target", tmp_path, "--no-deps", wheel, cwd=tmp_path)
+    libraries = [*(tmp_path / "amp").glob("_core*.so"), tmp_path / "amp" / "libnnvm_amp.so"]
+    assert len(libraries) == 2
+    for library in libraries:
+        assert run_paths(library) == ["$ORIGIN/../../..:$ORIGIN"], library
+
+
+def test_the_wheel_has_no_sources_of_the_extension(wheel, tmp_path):
+    pip_install(sys.executable, "--target", tmp_path, "--no-deps", wheel, cwd=tmp_path)
+    assert not (tmp_path / "amp" / "csrc").exists()
+    assert not list(tmp_path.rglob("*.h"))
+
+
+def test_target(wheel, tmp_path):
+    """pip drops the libdnnl of onednn-cpu-gomp in this case: the copy beside the extension serves."""
+    target = tmp_path / "target"
+    pip_install(sys.executable, "--target", target, wheel, cwd=tmp_path)
+    bare = make_venv(tmp_path / "bare")
+
+    package, core, onednn = probe(bare, tmp_path, PYTHONPATH=target)
+
+    assert package.parent.samefile(target / "amp")
+    assert onednn.samefile(target / "amp" / "libdnnl.so.3")
+
+
+def test_user(wheel, tmp_path):
+    base = tmp_path / "user base"
+    python = make_venv(tmp_path / "venv", "--system-site-packages")  # others do not see user packages
+    env = {"PYTHONUSERBASE": base, "PYTHONNOUSERSITE": ""}
+    pip_install(python, "--user", "--ignore-installed", wheel, cwd=tmp_path, **env)
+
+    package, core, onednn = probe(python, tmp_path, **env)
+
+    assert base in package.parents
+    assert onednn.parent.samefile(base / "lib")
+
+
+def test_editable(repository, tmp_path):
+    """`make` installs the package that way into the environment of these tests."""
+    import amp
+
+    if Path(amp.__file__).parent != repository / "python" / "amp":
+        pytest.skip("amp is not an editable install in this environment (pip install -e . makes it one)")
+    package, core, onednn = probe(sys.executable, tmp_path)
+    assert package.parent == repository / "python" / "amp"
+    assert run_paths(core) == ["$ORIGIN/../../..:$ORIGIN"]
+
+
+def test_library_in_another_prefix_is_found_through_its_metadata(target_without_onednn, tmp_path):
+    python = make_venv(tmp_path / "venv")
+    pip_install(python, "onednn-cpu-gomp==2023.2.0", "numpy", "ml_dtypes", cwd=tmp_path)
+
+    package, core, onednn = probe(python, tmp_path, PYTHONPATH=target_without_onednn)
+
+    assert target_without_onednn in core.parents
+    assert onednn.samefile(tmp_path / "venv" / "lib" / "libdnnl.so.3")
+
+
+def test_missing_library_is_explained(target_without_onednn, tmp_path):
+    bare = make_venv(tmp_path / "bare")
+    code = "from amp._loader import load_core"
+    output = run(bare, "-c", code, cwd=tmp_path, PYTHONPATH=target_without_onednn, expect_failure=True)
+    assert "cannot find oneDNN's library libdnnl.so.3" in output
+    assert "pip install --force-reinstall onednn-cpu-gomp==2023.2.0" in output
