@@ -1,5 +1,81 @@
-"""Placeholder."""
+"""Loads Apache MXNet models, converts them to bfloat16 and runs them on CPUs through oneDNN.
+
+    import amp
+
+    sym, arg_params, aux_params = amp.load("model-symbol.json", "model-0000.params")
+    run = amp.Executor(sym, arg_params, aux_params, {"data": (1, 3, 224, 224)}, reduce_precision="bfloat16")
+    (scores,) = run(image)  # NumPy arrays go in; the results convert to NumPy without a copy
+
+What MXNet names has its name here; what is added is keyword-only.
+"""
+
+import sys
 
 from ._loader import load_core
 
 _core = load_core()
+
+from . import attribute, base, model_zoo, name, nd, sym  # noqa: E402 - they use the extension
+from .attribute import AttrScope  # noqa: E402
+from .base import (  # noqa: E402
+    ArgumentError,
+    Error,
+    GraphError,
+    InternalError,
+    MXNetError,
+    UnsupportedError,
+    cpu_info,
+    dtype_name,
+)
+from .checkpoint import load, load_checkpoint, save_checkpoint  # noqa: E402
+from .conversion import convert_model  # noqa: E402
+from .executor import Executor  # noqa: E402
+from .nd import NDArray  # noqa: E402
+from .sym import Symbol  # noqa: E402
+
+symbol = sym
+ndarray = nd
+# so that `import amp.symbol` finds them, too
+sys.modules[__name__ + ".symbol"] = sym
+sys.modules[__name__ + ".ndarray"] = nd
+
+__all__ = [
+    "ArgumentError",
+    "AttrScope",
+    "Error",
+    "Executor",
+    "GraphError",
+    "InternalError",
+    "MXNetError",
+    "NDArray",
+    "Symbol",
+    "UnsupportedError",
+    "attribute",
+    "base",
+    "convert_model",
+    "cpu_info",
+    "dtype_name",
+    "load",
+    "load_checkpoint",
+    "model_zoo",
+    "name",
+    "nd",
+    "ndarray",
+    "save_checkpoint",
+    "sym",
+    "symbol",
+]
+
+
+def __getattr__(attribute_name):
+    """`amp.__version__`, looked up when asked for: package metadata is slow to read."""
+    if attribute_name != "__version__":
+        raise AttributeError(f"module 'amp' has no attribute {attribute_name!r}")
+    from importlib import metadata
+
+    try:
+        version = metadata.version("nnvm-amp")
+    except metadata.PackageNotFoundError:
+        version = "0.0.0+unknown"
+    globals()["__version__"] = version
+    return version

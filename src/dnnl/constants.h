@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -36,7 +37,11 @@ class ConstantStore {
   // Bytes held now.
   std::size_t bytes() const;
 
+  // To be held by whoever builds a plan; running plans keep their constants alive and do not look here.
+  std::mutex& mutex() { return mutex_; }
+
  private:
+  std::mutex mutex_;
   std::map<std::string, std::vector<PackedConstant>> constants_;
 };
 

@@ -29,7 +29,8 @@ class Graph {
 
   // Nodes in depth-first post-order from the first output: inputs always precede their readers.
   std::size_t num_nodes() const { return nodes_.size(); }
-  const std::vector<NodePtr>& nodes() const { return nodes_; }
+  const std::vector<NodePtr>& nodes() const& { return nodes_; }
+  void nodes() && = delete;  // `for (... : symbol.ToGraph().nodes())` would read a graph that is gone
   const Node& node(NodeId id) const { return *nodes_[id]; }
   NodeId IdOf(const Node* node) const { return ids_.at(node); }
 

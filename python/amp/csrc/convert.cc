@@ -8,6 +8,16 @@
 namespace amp::python {
 namespace {
 
+// The arrays after a conversion; those that it left alone are the caller's own.
+py::dict Converted(const py::dict& before, const NDArrayMap& after, const std::map<std::string, DType>& casts) {
+  py::dict dict;
+  for (const auto& [name, array] : before) {
+    const auto key = name.cast<std::string>();
+    dict[name] = casts.contains(key) ? Array{after.at(key), true} : ArrayOf(array);
+  }
+  return dict;
+}
+
 py::dict Convert(const Symbol& symbol, const py::dict& args, const py::dict& aux, const py::dict& input_types,
                  py::handle target, bool offline) {
   const ModelParams params{ArrayMapOf(args, "argument"), ArrayMapOf(aux, "auxiliary state")};
@@ -22,8 +32,8 @@ py::dict Convert(const Symbol& symbol, const py::dict& args, const py::dict& aux
   for (const auto& [name, dtype] : model->casts) casts[py::str(name)] = NameOf(dtype);
   py::dict result;
   result["symbol"] = std::move(model->symbol);
-  result["arguments"] = DictOf(model->params.args);
-  result["auxiliary_states"] = DictOf(model->params.aux);
+  result["arguments"] = Converted(args, model->params.args, model->casts);
+  result["auxiliary_states"] = Converted(aux, model->params.aux, model->casts);
   result["num_casts"] = model->num_casts;
   result["casts"] = casts;
   return result;

@@ -49,7 +49,8 @@ std::optional<AttrMap> Attributes(const Symbol& symbol) {
 // How often each operator occurs; variables are left out.
 std::map<std::string, int> CountOperators(const Symbol& symbol) {
   std::map<std::string, int> counts;
-  for (const NodePtr& node : symbol.ToGraph().nodes()) {
+  const Graph graph = symbol.ToGraph();
+  for (const NodePtr& node : graph.nodes()) {
     if (!node->is_variable()) ++counts[node->op_name()];
   }
   return counts;

@@ -1,0 +1,38 @@
+"""Errors, and what the other modules share."""
+
+from . import _core
+from ._core import ArgumentError, Error, GraphError, InternalError, UnsupportedError
+
+MXNetError = Error
+
+
+class NotImplementedForSymbol(UnsupportedError):
+    """The operation needs values, and a Symbol has none."""
+
+
+def dtype_name(dtype):
+    """The name of an element type: 'float32', 'bfloat16', ...
+
+    Accepts names, NumPy's dtypes and scalar types, ml_dtypes.bfloat16, MXNet's structured dtype
+    [('bfloat16', numpy.uint16)] and Python's bool, int and float as NumPy reads them. Raises
+    ArgumentError for anything that names no supported type.
+    """
+    return _core.dtype_name(dtype)
+
+
+def cpu_info():
+    """What the kernels run on: {'isa': str, 'native_bfloat16': bool, 'onednn': version}."""
+    return _core.cpu_info()
+
+
+__all__ = [
+    "ArgumentError",
+    "Error",
+    "GraphError",
+    "InternalError",
+    "MXNetError",
+    "NotImplementedForSymbol",
+    "UnsupportedError",
+    "cpu_info",
+    "dtype_name",
+]

@@ -1,0 +1,291 @@
+"""What the command `amp` does: inspect, convert, run, demo."""
+
+import argparse
+import os
+import statistics
+import sys
+import time
+from collections import Counter
+
+import numpy as np
+
+from . import checkpoint, conversion, demo, sym
+from .base import ArgumentError, Error, cpu_info, dtype_name
+from .executor import Executor
+
+USER_ERROR = 2
+
+
+def parse(arguments):
+    """Options of a command line. Ends the process, as argparse does, where they are wrong."""
+    return _parser().parse_args(arguments)
+
+
+def run(options):
+    """Runs the chosen command; returns the exit code."""
+    try:
+        options.command(options)
+        sys.stdout.flush()
+        return 0
+    except BrokenPipeError:  # `amp inspect ... | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (Error, OSError) as error:
+        if os.environ.get("AMP_VERBOSE", "0") not in ("", "0"):
+            raise
+        text = " ".join(line.strip() for line in str(error).splitlines() if line.strip())
+        print(f"amp: error: {text or type(error).__name__}", file=sys.stderr)
+        return USER_ERROR
+
+
+def _parser():
+    parser = argparse.ArgumentParser(prog="amp", description="Inspect, convert and run Apache MXNet models.")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    _add_inspect(commands)
+    _add_convert(commands)
+    _add_run(commands)
+    _add_demo(commands)
+    return parser
+
+
+def _add_command(commands, name, function, summary, runs_models=False):
+    command = commands.add_parser(name, help=summary, description=summary)
+    command.set_defaults(command=function, runs_models=runs_models)
+    return command
+
+
+def _add_inspect(commands):
+    command = _add_command(commands, "inspect", inspect_model, "Show what a model consists of.")
+    command.add_argument("symbol", help="symbol file (.json)")
+    command.add_argument("params", nargs="?", help="parameter file (.params)")
+    _add_inputs(command, "--shape", "data=1x3x224x224 or data=1x3x224x224:float32: shape (and dtype) of an input")
+
+
+def _add_convert(commands):
+    command = _add_command(commands, "convert", convert_files, "Convert a model to low precision.")
+    command.add_argument("symbol", help="symbol file (.json)")
+    command.add_argument("params", help="parameter file (.params)")
+    command.add_argument("--to", default="bfloat16", metavar="DTYPE", help="bfloat16 (default) or float16")
+    _add_inputs(command, "--input", "data:float32 or data=1x3x224x224:float32: dtype of an input (default: float32)")
+    command.add_argument("--offline", action="store_true", help="cast parameters in the file instead of in every run")
+    command.add_argument("-o", "--output", required=True, metavar="PREFIX", help="writes PREFIX-symbol.json, PREFIX-0000.params")
+
+
+def _add_run(commands):
+    command = _add_command(commands, "run", run_files, "Run a model.", runs_models=True)
+    command.add_argument("symbol", help="symbol file (.json)")
+    command.add_argument("params", help="parameter file (.params)")
+    command.add_argument("--input", action="append", default=[], metavar="NAME=FILE.npy", help="array of an input")
+    _add_inputs(command, "--random", "data=1x3x224x224[:float32]: seeded random numbers for an input")
+    command.add_argument("--to", metavar="DTYPE", help="convert before running: bfloat16 or float16")
+    command.add_argument("--force", action="store_true", help="convert even if the CPU has no such arithmetic")
+    command.add_argument("--backend", choices=("onednn", "reference"))
+    command.add_argument("--threads", type=int, metavar="N")
+    command.add_argument("--repeat", type=int, default=10, metavar="N", help="timed runs after the first (default: 10)")
+    command.add_argument("-o", "--output", metavar="FILE.npz", help="write the outputs, by name")
+
+
+def _add_demo(commands):
+    command = _add_command(commands, "demo", demo.main, "Convert a trained model and compare.", runs_models=True)
+    command.add_argument("--data", metavar="DIR", help="folder of the digits model (default: examples/digits)")
+    command.add_argument("--quick", action="store_true", help="leave the timing of ResNet-50 out")
+
+
+def _add_inputs(command, flag, text):
+    command.add_argument(flag, action="append", default=[], type=input_spec, dest="inputs", metavar="INPUT", help=text)
+
+
+def input_spec(text):
+    """'data=1x3x224x224:float32' -> ('data', (1, 3, 224, 224), 'float32'); shape and dtype may be None."""
+    name, equals, rest = text.partition("=")
+    if not equals:
+        name, colon, dtype = text.rpartition(":")
+        name, dtype = (name, dtype) if colon else (text, None)
+        return _checked_spec(text, name, None, dtype)
+    shape, _, dtype = rest.partition(":")
+    try:
+        dims = tuple(int(dim) for dim in shape.replace(",", "x").split("x") if dim != "")
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a shape such as 1x3x224x224, got {shape!r}") from None
+    return _checked_spec(text, name, dims, dtype or None)
+
+
+def _checked_spec(text, name, dims, dtype):
+    if not name or dims == () or any(dim < 0 for dim in dims or ()):
+        raise argparse.ArgumentTypeError(f"{text!r}: expected NAME=1x3x224x224, NAME=SHAPE:DTYPE or NAME:DTYPE")
+    try:
+        return name, dims, dtype_name(dtype) if dtype else None
+    except ArgumentError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+# ---- inspect ----
+
+
+def inspect_model(options):
+    """`amp inspect`"""
+    if options.params:
+        symbol, arg_params, aux_params = checkpoint.load(options.symbol, options.params)
+    else:
+        symbol, arg_params, aux_params = sym.load(options.symbol), {}, {}
+    shapes = {name: shape for name, shape, _ in options.inputs if shape}
+    dtypes = {name: dtype for name, _, dtype in options.inputs if dtype}
+    known_shapes = {**{name: array.shape for name, array in arg_params.items()}, **shapes}
+    arguments = symbol.list_arguments()
+    known_shapes = {name: shape for name, shape in known_shapes.items() if name in arguments or name in shapes}
+    types = symbol.infer_type_partial(**{**dict.fromkeys(shapes, "float32"), **dtypes})
+    inferred = symbol.infer_shape_partial(**known_shapes)
+
+    inputs = [name for name in arguments if name not in arg_params] if options.params else list(shapes) or arguments
+    print("inputs")
+    for name, shape, dtype in zip(arguments, inferred[0], types[0]):
+        if name in inputs:
+            print(f"  {name:<28} {_shape_text(shape):<20} {_type_text(dtype)}")
+    print("outputs")
+    for name, shape, dtype in zip(symbol.list_outputs(), inferred[1], types[1]):
+        print(f"  {name:<28} {_shape_text(shape):<20} {_type_text(dtype)}")
+    if options.params:
+        _print_parameters([*arg_params.values(), *aux_params.values()])
+    counts = symbol._handle.count_operators()
+    print(f"operators ({sum(counts.values())})")
+    for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
+        print(f"  {name:<28} {count}")
+
+
+def _print_parameters(arrays):
+    bytes_of, elements = parameter_bytes(arrays)
+    print(f"parameters ({len(arrays)} arrays, {elements:,} numbers, {_size_text(sum(bytes_of.values()))})")
+    for name, count in sorted(bytes_of.items()):
+        print(f"  {name:<28} {_size_text(count)}")
+
+
+def parameter_bytes(arrays):
+    """({dtype name: bytes}, number of elements) of NDArrays."""
+    bytes_of = Counter()
+    for array in arrays:
+        bytes_of[dtype_name(array.dtype)] += array.nbytes
+    return bytes_of, sum(array.size for array in arrays)
+
+
+def _shape_text(shape):
+    return "x".join(str(dim) if dim else "?" for dim in shape) or "?"
+
+
+def _type_text(dtype):
+    return dtype_name(dtype) if dtype is not None else "?"
+
+
+def _size_text(count):
+    for unit in ("bytes", "KB", "MB"):
+        if count < 1000:
+            break
+        count /= 1000
+    else:
+        unit = "GB"
+    return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.2f} {unit}"
+
+
+# ---- convert ----
+
+
+def convert_files(options):
+    """`amp convert`"""
+    print(f"reading {options.symbol} and {options.params}")
+    symbol, arg_params, aux_params = checkpoint.load(options.symbol, options.params)
+    dtypes = {name: dtype or "float32" for name, _, dtype in options.inputs}
+    print(f"converting {len(symbol.get_internals().list_outputs())} tensors to {options.to}")
+    model = conversion.convert(symbol, arg_params, aux_params, dtypes, options.to, options.offline)
+    converted = sym.Symbol(model["symbol"])
+    checkpoint.save_checkpoint(options.output, 0, converted, model["arguments"], model["auxiliary_states"])
+    before, _ = parameter_bytes([*arg_params.values(), *aux_params.values()])
+    after, _ = parameter_bytes([*model["arguments"].values(), *model["auxiliary_states"].values()])
+    print(f"  casts in the graph:  {model['num_casts']}")
+    print(f"  parameters cast:     {len(model['casts'])} of {len(arg_params)}" + ("" if options.offline else " (see --offline)"))
+    print(f"  parameter bytes:     {_size_text(sum(before.values()))} -> {_size_text(sum(after.values()))}")
+    print(f"wrote {options.output}-symbol.json and {options.output}-0000.params")
+
+
+# ---- run ----
+
+
+def run_files(options):
+    """`amp run`"""
+    if options.repeat < 0:
+        raise ArgumentError(f"--repeat: expected 0 or more, got {options.repeat}")
+    symbol, arg_params, aux_params = checkpoint.load(options.symbol, options.params)
+    arrays = {**_random_arrays(options.inputs), **_arrays_from_files(options.input)}
+    executor = Executor(
+        symbol,
+        arg_params,
+        aux_params,
+        {name: array.shape for name, array in arrays.items()},
+        input_dtypes={name: array.dtype for name, array in arrays.items()},
+        backend=options.backend,
+        reduce_precision={"target_dtype": options.to, "force": options.force} if options.to else None,
+        num_threads=options.threads,
+    )
+    outputs = executor(arrays)
+    for name, output in zip(executor.output_names, outputs):
+        print(f"{name}: {_shape_text(output.shape)} {dtype_name(output.dtype)}")
+        _print_scores(output.asnumpy())
+    if options.output:
+        np.savez(options.output, **{name: _storable(o) for name, o in zip(executor.output_names, outputs)})
+        print(f"wrote {options.output}")
+    if options.repeat:
+        seconds = [timed(executor, arrays) for _ in range(options.repeat)]
+        print(f"{1000 * statistics.median(seconds):.2f} ms per run (median of {options.repeat}, {_conditions(executor)})")
+
+
+def timed(executor, arrays):
+    """Seconds of one run."""
+    start = time.perf_counter()
+    executor(arrays)
+    return time.perf_counter() - start
+
+
+def _conditions(executor):
+    threads = executor.summary.num_threads
+    return f"{threads} thread{'' if threads == 1 else 's'}, {cpu_info()['isa']}"
+
+
+def _random_arrays(specs):
+    arrays = {}
+    for name, shape, dtype in specs:
+        if shape is None:
+            raise ArgumentError(f"--random {name}: a shape is needed, such as {name}=1x3x224x224")
+        values = np.random.default_rng(0).standard_normal(shape, dtype=np.float32)
+        arrays[name] = values if dtype is None else values.astype(sym.symbol._core.numpy_dtype(dtype))
+    return arrays
+
+
+def _arrays_from_files(specs):
+    arrays = {}
+    for spec in specs:
+        name, equals, path = spec.partition("=")
+        if not equals or not name or not path:
+            raise ArgumentError(f"--input {spec}: expected NAME=FILE.npy")
+        try:
+            loaded = np.load(path, allow_pickle=False)
+        except ValueError as error:
+            raise ArgumentError(f"{path}: {error}") from None
+        if not isinstance(loaded, np.ndarray):
+            raise ArgumentError(f"{path} holds several arrays; --input takes a .npy file with one")
+        arrays[name] = loaded
+    return arrays
+
+
+def _storable(array):
+    """NumPy's files have no bfloat16: such outputs are stored as float32, which holds every value."""
+    return array.astype("float32").asnumpy() if dtype_name(array.dtype) == "bfloat16" else array.asnumpy()
+
+
+def _print_scores(values):
+    """The five largest of each of the first rows, if the array looks like scores of classes."""
+    if values.ndim != 2 or not 2 <= values.shape[1] <= 100_000 or values.shape[0] > 1000:
+        return
+    shown = min(values.shape[0], 4)
+    for row in values[:shown].astype(np.float32):
+        best = np.argsort(-row, kind="stable")[:5]
+        print("  best classes: " + ", ".join(f"{index} ({row[index]:.4g})" for index in best))
+    if values.shape[0] > shown:
+        print(f"  ... ({values.shape[0] - shown} more rows)")

@@ -1,0 +1,217 @@
+"""Running a model."""
+
+import difflib
+import warnings
+
+import numpy as np
+
+from . import _core
+from .base import ArgumentError, dtype_name
+from .sym import Symbol
+
+
+class Executor:
+    """A model bound to input shapes, ready to be called.
+
+    Executor(sym, arg_params, aux_params, input_shapes): `input_shapes` is {name: shape} for every
+    argument without an array; labels that inference does not read may be left out. Arrays of names
+    that the symbol lacks are ignored. Arrays are NDArrays, NumPy arrays or DLPack producers; they may
+    be used without a copy, so do not modify them while the executor lives.
+
+    input_dtypes: {name: dtype} or one dtype for all inputs; float32 where nothing is said.
+    backend: 'onednn' or 'reference'; by default what the variable AMP_BACKEND says, else 'onednn'.
+    reduce_precision: a dtype ('bfloat16', 'float16') to convert the model to before it is bound, as
+        `convert_model(..., cast_params_offline=True)` does, or a dict with the keys target_dtype and
+        force. A CPU without bfloat16 arithmetic runs the model as it is, with a warning, unless
+        force is True.
+    num_threads: of one run; by default as many as OpenMP would use.
+
+    Raises ArgumentError, GraphError or UnsupportedError; missing arrays are all named at once.
+
+    Calls from several threads are made one after the other. In a child process after fork() an
+    executor of the parent raises Error (unless it has one thread); build a new one there.
+    """
+
+    def __init__(
+        self,
+        sym,
+        arg_params,
+        aux_params,
+        input_shapes,
+        *,
+        input_dtypes=None,
+        backend=None,
+        reduce_precision=None,
+        num_threads=None,
+    ):
+        if not isinstance(sym, Symbol):
+            raise ArgumentError(f"expected a Symbol, got {type(sym).__name__}")
+        arg_params, aux_params = dict(arg_params or {}), dict(aux_params or {})
+        handle = _core.Executor(
+            sym._handle,
+            _only(arg_params, sym.list_arguments()),
+            _only(aux_params, sym.list_auxiliary_states()),
+            _input_types(input_shapes, input_dtypes),
+            backend,
+            _reduce_options(reduce_precision),
+            _thread_count(num_threads),
+        )
+        self._set(handle, [name for name in sym.list_arguments() if name not in arg_params])
+        if handle.notice():
+            warnings.warn(handle.notice(), stacklevel=2)
+
+    def _set(self, handle, arguments):
+        self._handle = handle
+        self._input_names = handle.input_names()
+        accepted = {*self._input_names, *handle.ignored_names()}
+        # what a call may pass, ignored labels included, in the order of list_arguments
+        self._accepted_names = [name for name in arguments if name in accepted]
+
+    def __call__(self, *args, out=None, **kwargs):
+        """Runs the model; returns a list of NDArrays, one per output.
+
+        Inputs come in the order of `list_arguments` without parameters, by name, or as one dict.
+        Labels that inference does not read may be passed or left out. Shapes and dtypes must be those
+        of the binding. `out` is a list of writable, C-contiguous arrays of the outputs' types to
+        write to; it is then what is returned. Raises ArgumentError that names every wrong array.
+        """
+        arrays = self._arrange(args, kwargs)
+        try:
+            if out is None:
+                return self._handle.run(arrays)
+            out = list(out) if isinstance(out, (list, tuple)) else [out]
+            self._handle.run_into(arrays, out)
+            return out
+        except ArgumentError as error:
+            raise ArgumentError(f"{error}{self._dtype_hint(arrays)}") from None
+
+    def _arrange(self, args, kwargs):
+        """The arrays in the order of `input_names`."""
+        if len(args) == 1 and not kwargs and isinstance(args[0], dict):
+            args, kwargs = (), args[0]
+        if not kwargs and len(args) == len(self._input_names):
+            return list(args)
+        if not kwargs and len(args) == len(self._accepted_names):
+            kwargs = dict(zip(self._accepted_names, args))
+        elif args:
+            self._refuse_positional(args, kwargs)
+        unknown = [name for name in kwargs if name not in self._accepted_names]
+        if unknown:
+            raise ArgumentError(f"the model has no input {unknown[0]!r}{_near(unknown[0], self._accepted_names)}")
+        missing = [name for name in self._input_names if name not in kwargs]
+        if missing:
+            raise ArgumentError(f"inputs are missing: {', '.join(missing)}")
+        return [kwargs[name] for name in self._input_names]
+
+    def _refuse_positional(self, args, kwargs):
+        if kwargs:
+            raise ArgumentError("inputs are passed either by position or by name, not both")
+        expected = ", ".join(self._input_names)
+        raise ArgumentError(f"expected {len(self._input_names)} inputs ({expected}), got {len(args)}")
+
+    def _dtype_hint(self, arrays):
+        hints = []
+        for name, wanted, array in zip(self._input_names, self.input_dtypes.values(), arrays):
+            found = getattr(array, "dtype", None)
+            if not isinstance(found, np.dtype):
+                found = np.asarray(array).dtype
+            if found != wanted and found.names != ("bfloat16",):
+                hints.append(f"\n  use {name}.astype('{dtype_name(wanted)}')")
+        return "".join(hints)
+
+    def reshape(self, input_shapes=None, **shapes):
+        """A new Executor of the same model for other input shapes; packed weights are shared.
+
+        Shapes are keywords or one dict; inputs that are not named keep theirs.
+        """
+        reshaped = Executor.__new__(Executor)
+        reshaped._set(self._handle.reshape({**(input_shapes or {}), **shapes}), self._accepted_names)
+        return reshaped
+
+    @property
+    def input_names(self):
+        """Inputs that a call must pass, in the order of positional arguments."""
+        return list(self._input_names)
+
+    @property
+    def output_names(self):
+        """Names of the outputs, in the order of the results."""
+        return self._handle.output_names()
+
+    @property
+    def input_shapes(self):
+        """{input name: shape}"""
+        return {name: shape for name, (_, shape) in zip(self._input_names, self._handle.input_types())}
+
+    @property
+    def input_dtypes(self):
+        """{input name: numpy.dtype}"""
+        return {name: dtype for name, (dtype, _) in zip(self._input_names, self._handle.input_types())}
+
+    @property
+    def output_shapes(self):
+        """Shapes of the outputs, in the order of the results."""
+        return [shape for _, shape in self._handle.output_types()]
+
+    @property
+    def output_dtypes(self):
+        """numpy.dtypes of the outputs, in the order of the results."""
+        return [dtype for dtype, _ in self._handle.output_types()]
+
+    @property
+    def symbol(self):
+        """The Symbol that runs: converted, where reduce_precision asked for it."""
+        return Symbol(self._handle.symbol())
+
+    @property
+    def summary(self):
+        """What the plan consists of.
+
+        Has num_steps, steps, arena_bytes, constant_bytes, num_reorders, num_references and
+        num_threads; str() prints it as a table.
+        """
+        return self._handle.summary()
+
+    def __repr__(self):
+        inputs = ", ".join(f"{name} {shape}" for name, shape in self.input_shapes.items())
+        return f"<Executor {inputs} -> {', '.join(self.output_names)}>"
+
+
+def _only(arrays, names):
+    known = set(names)
+    return {name: array for name, array in arrays.items() if name in known}
+
+
+def _input_types(shapes, dtypes):
+    if not isinstance(shapes, dict):
+        raise ArgumentError(f"input_shapes: expected a dict {{name: shape}}, got {type(shapes).__name__}")
+    if not isinstance(dtypes, dict):
+        dtypes = {} if dtypes is None else dict.fromkeys(shapes, dtypes)
+    return {name: (dtypes.get(name), shapes.get(name)) for name in {**shapes, **dtypes}}
+
+
+def _reduce_options(reduce_precision):
+    """None or (dtype name, force)."""
+    if reduce_precision is None:
+        return None
+    if not isinstance(reduce_precision, dict):
+        return dtype_name(reduce_precision), False
+    unknown = set(reduce_precision) - {"target_dtype", "force"}
+    if unknown:
+        raise ArgumentError(f"reduce_precision has the keys target_dtype and force, got {sorted(map(str, unknown))[0]!r}")
+    return dtype_name(reduce_precision.get("target_dtype", "bfloat16")), bool(reduce_precision.get("force", False))
+
+
+def _thread_count(num_threads):
+    if num_threads is None:
+        return 0
+    if not isinstance(num_threads, (int, np.integer)) or not 1 <= num_threads <= 4096:
+        raise ArgumentError(f"num_threads: expected None or a number from 1 to 4096, got {num_threads!r}")
+    return int(num_threads)
+
+
+def _near(name, candidates):
+    close = difflib.get_close_matches(str(name), candidates)
+    if close:
+        return f"; did you mean {', '.join(map(repr, close))}?"
+    return f"; its inputs are {', '.join(candidates)}" if candidates else "; it has none"

@@ -1,0 +1,143 @@
+"""Functions that compose operators, made from the registry."""
+
+import difflib
+import functools
+import inspect
+
+from .. import _core
+from ..attribute import AttrScope
+from ..base import ArgumentError
+from ..name import NameManager
+from .attributes import attribute_text, value_of
+from .symbol import Symbol
+
+
+class Required:
+    """Stands for the default of an attribute that has none."""
+
+    def __repr__(self):
+        return "<required>"
+
+
+REQUIRED = Required()
+
+
+@functools.lru_cache(maxsize=None)
+def _names():
+    return _core.operator_names()
+
+
+def function_names():
+    """Names and aliases of all operators that Python can name."""
+    return [name for name in _names() if name.isidentifier()]
+
+
+def near_matches(name):
+    """The end of an error message about an unknown name."""
+    close = difflib.get_close_matches(name, _names())
+    return f"; did you mean {', '.join(map(repr, close))}?" if close else ""
+
+
+@functools.lru_cache(maxsize=None)
+def find_function(name):
+    """The function of the operator that has this name or alias; None where there is none."""
+    if name not in _names():
+        return None
+    return _make_function(name, _core.operator_info(name))
+
+
+def _make_function(name, info):
+    operator = _Operator(name, info)
+
+    def function(*args, **kwargs):
+        return operator(args, kwargs)
+
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = "amp.sym"
+    function.__doc__ = describe(info)
+    function.__signature__ = signature_of(info)
+    return function
+
+
+def signature_of(info):
+    """Tensor inputs, attributes with their defaults, then `name` and `attr`."""
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    parameters = [inspect.Parameter(name, kind, default=None) for name in info["inputs"]]
+    if info["variadic"]:
+        parameters = [inspect.Parameter("data", inspect.Parameter.VAR_POSITIONAL)]
+        kind = inspect.Parameter.KEYWORD_ONLY
+    for field in info["fields"]:
+        if field["name"] == info["variadic"]:
+            continue  # counted
+        default = REQUIRED if field["default"] is None else value_of(field["default"])
+        parameters.append(inspect.Parameter(field["name"], kind, default=default))
+    parameters += [inspect.Parameter(name, kind, default=None) for name in ("name", "attr")]
+    return inspect.Signature(parameters, return_annotation=Symbol)
+
+
+def describe(info):
+    """The docstring of an operator's function."""
+    lines = [info["doc"].strip(), "", "Parameters", "----------"]
+    if info["variadic"]:
+        lines += ["*data : Symbol", f"    The inputs, any number of them ({info['variadic']} is set to it)."]
+    lines += [f"{name} : Symbol, a variable where left out" for name in info["inputs"]]
+    for field in info["fields"]:
+        default = "required" if field["default"] is None else f"default {field['default'] or repr('')}"
+        lines += [f"{field['name']} : {field['type']}, {default}", f"    {field['doc']}"]
+    lines += ["name : str", "    Name of the node; by default the operator's, with a number."]
+    lines += ["attr : dict of str", "    Further attributes of the node, such as '__ctx_group__'."]
+    names = [name for name in info["aliases"] if name.isidentifier()]
+    if names:
+        lines += ["", f"Registered as {info['name']}; also known as {', '.join(names)}."]
+    return "\n".join(lines)
+
+
+class _Operator:
+    """One operator under one of its names."""
+
+    def __init__(self, name, info):
+        self._name = name
+        self._registered_name = info["name"]
+        self._variadic = bool(info["variadic"])
+        self._inputs = set(info["inputs"])
+        self._types = {field["name"]: field["type"] for field in info["fields"]}
+        fields = [field["name"] for field in info["fields"]]
+        self._order = [*info["inputs"], *fields, "name", "attr"]
+
+    def __call__(self, args, kwargs):
+        if self._variadic:
+            positional, given = self._symbols(args), dict(kwargs)
+        else:
+            positional, given = [], self._by_name(args, kwargs)
+        name = NameManager.current().get(given.pop("name", None), self._name.lower())
+        attributes = AttrScope.current().get(given.pop("attr", None))
+        inputs = {}
+        for key, value in given.items():
+            if isinstance(value, Symbol):
+                self._check_is_input(key)
+                inputs[key] = value._handle
+            elif key not in self._inputs:
+                attributes[key] = attribute_text(value, self._types.get(key, ""), f"{self._name}: attribute {key}")
+            elif value is not None:
+                raise ArgumentError(f"{self._name}: input {key} must be a Symbol, got {type(value).__name__}")
+        return Symbol(_core.apply(self._registered_name, name, attributes, positional, inputs))
+
+    def _symbols(self, args):
+        for value in args:
+            if not isinstance(value, Symbol):
+                raise ArgumentError(f"{self._name}: inputs must be Symbols, got {type(value).__name__}")
+        return [value._handle for value in args]
+
+    def _by_name(self, args, kwargs):
+        if len(args) > len(self._order):
+            raise ArgumentError(f"{self._name}: expected at most {len(self._order)} arguments, got {len(args)}")
+        given = dict(zip(self._order, args))
+        for key in kwargs:
+            if key in given:
+                raise ArgumentError(f"{self._name}: {key} is given twice")
+        given.update(kwargs)
+        return given
+
+    def _check_is_input(self, key):
+        if key in self._types and key not in self._inputs:
+            raise ArgumentError(f"{self._name}: attribute {key} ({self._types[key]}) cannot be a Symbol")

@@ -1,0 +1,324 @@
+"""The class Symbol and the functions that make symbols without an operator."""
+
+import os
+import warnings
+
+import numpy as np
+
+from .. import _core
+from ..attribute import AttrScope
+from ..base import ArgumentError, NotImplementedForSymbol, UnsupportedError
+from ..name import NameManager
+from .attributes import attribute_text
+
+
+class Symbol:
+    """One or more outputs of a graph of operators.
+
+    A symbol never changes: composing and indexing give new ones that share nodes. Made by
+    `Variable`, by operator functions, by arithmetic on symbols and by `load`.
+    """
+
+    __slots__ = ("_handle",)
+    __array_ufunc__ = None  # numpy.float32(2) * symbol is ours to compute
+
+    def __init__(self, handle):
+        self._handle = handle
+
+    # ---- what it consists of ----
+
+    @property
+    def name(self):
+        """The name of the node, or None for a group of outputs of several nodes."""
+        return self._handle.name()
+
+    def list_arguments(self):
+        """Names of all variables but auxiliary states, in the order of a depth-first visit."""
+        return self._handle.list_arguments()
+
+    def list_auxiliary_states(self):
+        """Names of the variables that operators update, such as running means."""
+        return self._handle.list_auxiliary_states()
+
+    def list_inputs(self):
+        """Names of all variables, auxiliary states included."""
+        return self._handle.list_inputs()
+
+    def list_outputs(self):
+        """Names of the outputs, such as 'fc1_output'."""
+        return self._handle.list_outputs()
+
+    def get_internals(self):
+        """A group of every output of every node, in the order of a depth-first visit."""
+        return Symbol(self._handle.get_internals())
+
+    def get_children(self):
+        """A group of what the output nodes read, or None for variables."""
+        children = self._handle.get_children()
+        return Symbol(children) if len(children) else None
+
+    def attr(self, key):
+        """An attribute of the node as text, or None; 'lr_mult' finds '__lr_mult__', too."""
+        attributes = self.list_attr()
+        return attributes.get(key, attributes.get(f"__{key}__"))
+
+    def list_attr(self):
+        """Attributes of the node: {key: text}."""
+        attributes = self._handle.attributes()
+        if attributes is None:
+            raise ArgumentError("a group has no attributes of its own; use attr_dict()")
+        return attributes
+
+    def attr_dict(self):
+        """Attributes of all nodes that have some: {node name: {key: text}}."""
+        return self._handle.attr_dict()
+
+    # ---- inference ----
+
+    def infer_shape(self, *args, **kwargs):
+        """Shapes of (arguments, outputs, auxiliary states), three lists of tuples.
+
+        Known shapes are passed by name, or by position in the order of `list_arguments` with None for
+        unknown ones; 0 is an unknown dimension. Where something stays unknown the result is
+        (None, None, None), and a warning names it. Raises GraphError for contradictions.
+        """
+        shapes = self._infer_shapes(args, kwargs)
+        unknown = [name for name, shape in zip(self.list_arguments(), shapes[0]) if _is_partial(shape)]
+        if unknown:
+            warnings.warn(f"shapes of these arguments stay unknown; provide some of them: {', '.join(unknown)}", stacklevel=2)
+        if any(_is_partial(shape) for part in shapes for shape in part):
+            return None, None, None
+        return self.infer_shape_partial(*args, **kwargs)
+
+    def infer_shape_partial(self, *args, **kwargs):
+        """Like `infer_shape`, with 0 for unknown dimensions and () for an unknown shape."""
+        shapes = self._infer_shapes(args, kwargs)
+        return tuple([tuple(max(dim, 0) for dim in shape or ()) for shape in part] for part in shapes)
+
+    def infer_type(self, *args, **kwargs):
+        """Types of (arguments, outputs, auxiliary states), three lists of NumPy scalar types.
+
+        Known types are passed as shapes are to `infer_shape`. Where something stays unknown the
+        result is (None, None, None). Raises GraphError for contradictions.
+        """
+        types = self.infer_type_partial(*args, **kwargs)
+        return (None, None, None) if any(dtype is None for part in types for dtype in part) else types
+
+    def infer_type_partial(self, *args, **kwargs):
+        """Like `infer_type`, with None for each type that stays unknown."""
+        known = {name: (dtype, None) for name, dtype in self._known(args, kwargs).items()}
+        return tuple([_scalar_type(dtype) for dtype, _ in part] for part in self._handle.infer(known))
+
+    def _infer_shapes(self, args, kwargs):
+        """Three lists of shapes; unknown dimensions are -1, an unknown rank is None."""
+        known = {name: (None, _open_dims(name, shape)) for name, shape in self._known(args, kwargs).items()}
+        return tuple([shape for _, shape in part] for part in self._handle.infer(known))
+
+    def _known(self, args, kwargs):
+        if args and kwargs:
+            raise ArgumentError("pass what is known either by position or by name, not both")
+        names = self.list_arguments()
+        if len(args) > len(names):
+            raise ArgumentError(f"expected at most {len(names)} values ({', '.join(names)}), got {len(args)}")
+        return {name: value for name, value in (kwargs or dict(zip(names, args))).items() if value is not None}
+
+    # ---- files ----
+
+    def tojson(self, remove_amp_cast=False):
+        """The symbol as JSON text. Unlike MXNet's, the casts of a converted model are kept."""
+        _refuse_cast_removal(remove_amp_cast)
+        return self._handle.to_json()
+
+    def save(self, fname, remove_amp_cast=False):
+        """Writes the symbol as a JSON file; an existing one is replaced once the new one is complete."""
+        _refuse_cast_removal(remove_amp_cast)
+        self._handle.save(os.fspath(fname))
+
+    def __reduce__(self):
+        return load_json, (self.tojson(),)
+
+    def __copy__(self):
+        return Symbol(self._handle)
+
+    def __deepcopy__(self, memo):
+        return Symbol(self._handle)  # nodes are immutable
+
+    # ---- composition ----
+
+    def __call__(self, *args, **kwargs):
+        """A copy in which other symbols take the place of variables: `net(data=features)`.
+
+        As in MXNet only names work, and `name=` is accepted and has no effect on a composed symbol.
+        """
+        if args:
+            raise ArgumentError("composition takes symbols by name: net(data=other)")
+        kwargs.pop("name", None)
+        for name, value in kwargs.items():
+            if not isinstance(value, Symbol):
+                raise ArgumentError(f"composition: '{name}' must be a Symbol, got {type(value).__name__}")
+        return Symbol(self._handle.substitute({name: value._handle for name, value in kwargs.items()}))
+
+    def __len__(self):
+        return len(self._handle)
+
+    def __getitem__(self, index):
+        """One output, by number or name; several by slice."""
+        if isinstance(index, str):
+            return Symbol(self._handle.by_name(index))
+        if isinstance(index, slice):
+            chosen = [self._handle.at(i) for i in range(*index.indices(len(self)))]
+            return Symbol(_core.group(chosen))
+        number = index.__index__()
+        if not -len(self) <= number < len(self):
+            raise IndexError(f"output {number} of a symbol that has {len(self)}")
+        return Symbol(self._handle.at(number % len(self)))
+
+    def __iter__(self):
+        return (self[i] for i in range(len(self)))
+
+    def __bool__(self):
+        raise NotImplementedForSymbol("a Symbol has no value, hence no truth value; compare it with None")
+
+    def __repr__(self):
+        name = self.name
+        if name is not None:
+            return f"<Symbol {name}>"
+        return f"<Symbol group [{', '.join(self.list_outputs())}]>"
+
+    # ---- arithmetic; operators that are not registered raise UnsupportedError ----
+
+    def __add__(self, other):
+        return _binary("_Plus", "elemwise_add", "_plus_scalar", self, other)
+
+    __radd__ = __add__
+
+    def __sub__(self, other):
+        return _binary("_Minus", "elemwise_sub", "_minus_scalar", self, other)
+
+    def __rsub__(self, other):
+        return _binary("_RMinus", None, "_rminus_scalar", self, other)
+
+    def __mul__(self, other):
+        return _binary("_Mul", "elemwise_mul", "_mul_scalar", self, other)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other):
+        return _binary("_Div", "elemwise_div", "_div_scalar", self, other)
+
+    def __rtruediv__(self, other):
+        return _binary("_RDiv", None, "_rdiv_scalar", self, other)
+
+    def __mod__(self, other):
+        return _binary("_Mod", "broadcast_mod", "_mod_scalar", self, other)
+
+    def __rmod__(self, other):
+        return _binary("_RMod", None, "_rmod_scalar", self, other)
+
+    def __pow__(self, other):
+        return _binary("_Power", "broadcast_power", "_power_scalar", self, other)
+
+    def __rpow__(self, other):
+        return _binary("_RPower", None, "_rpower_scalar", self, other)
+
+    def __neg__(self):
+        return self * -1.0
+
+    def __abs__(self):
+        return _apply("abs", "abs", {}, self)
+
+
+def _apply(op_name, hint, attributes, *inputs):
+    name = NameManager.current().get(None, hint)
+    attributes = {**AttrScope.current().get(), **attributes}
+    return Symbol(_core.apply(op_name, name, attributes, [symbol._handle for symbol in inputs], {}))
+
+
+def _binary(legacy_name, tensor_op, scalar_op, left, right):
+    """`legacy_name` is what MXNet names the nodes of such an expression after: _plus0, _plusscalar0."""
+    if isinstance(right, Symbol):
+        return _apply(tensor_op, legacy_name.lower(), {}, left, right)
+    if isinstance(right, (bool, int, float, np.number, np.bool_)):
+        scalar = attribute_text(right if not isinstance(right, (bool, np.bool_)) else int(right))
+        return _apply(scalar_op, legacy_name.lower() + "scalar", {"scalar": scalar}, left)
+    return NotImplemented
+
+
+def _scalar_type(dtype):
+    return None if dtype is None else _core.numpy_dtype(dtype).type
+
+
+def _open_dims(name, shape):
+    """MXNet's spelling of a partly known shape (0 is unknown) as the library's; None for ()."""
+    try:
+        dims = [int(dim) if int(dim) == dim else None for dim in shape]
+    except (TypeError, ValueError):
+        dims = [None]
+    if None in dims or isinstance(shape, str):
+        raise ArgumentError(f"the shape of '{name}': expected a tuple of integers, got {shape!r}")
+    return tuple(dim if dim > 0 else -1 for dim in dims) or None
+
+
+def _is_partial(shape):
+    return shape is None or any(dim < 0 for dim in shape)
+
+
+def _refuse_cast_removal(remove_amp_cast):
+    if remove_amp_cast:
+        raise UnsupportedError("remove_amp_cast=True is not supported yet: the casts are part of the model")
+
+
+def Variable(name, attr=None, shape=None, lr_mult=None, wd_mult=None, dtype=None, init=None, **kwargs):
+    """A symbol for an input, a parameter or an auxiliary state.
+
+    `shape` (0 for unknown dimensions) and `dtype` are what inference starts from. `attr` and keywords of
+    the form `__key__` are further attributes, as text. `init` is kept in the attribute `__init__`.
+    """
+    if not isinstance(name, str):
+        raise ArgumentError(f"the name of a variable is text, got {name!r}")
+    attributes = AttrScope.current().get(attr)
+    for key, value in kwargs.items():
+        if not (key.startswith("__") and key.endswith("__") and len(key) > 4):
+            raise ArgumentError(f"variable '{name}': unknown argument '{key}'; attributes have the form __key__")
+        attributes[key] = str(value)
+    if shape is not None:
+        attributes["__shape__"] = attribute_text(tuple(shape), what=f"variable '{name}': shape")
+    if dtype is not None:
+        attributes["__dtype__"] = str(_core.dtype_code(dtype))
+    for key, value in (("__lr_mult__", lr_mult), ("__wd_mult__", wd_mult)):
+        if value is not None:
+            attributes[key] = str(value)
+    if init is not None:
+        attributes["__init__"] = init if isinstance(init, str) else init.dumps()
+    return Symbol(_core.variable(name, attributes))
+
+
+var = Variable
+
+
+def Group(symbols):
+    """One symbol with the outputs of all `symbols`, in order."""
+    symbols = list(symbols)
+    for symbol in symbols:
+        if not isinstance(symbol, Symbol):
+            raise ArgumentError(f"a group consists of Symbols, got {type(symbol).__name__}")
+    return Symbol(_core.group([symbol._handle for symbol in symbols]))
+
+
+def load(fname):
+    """Reads a symbol from a JSON file.
+
+    Raises GraphError for a file that is no valid symbol, UnsupportedError (naming all of them) for
+    operators that are not registered, ArgumentError for a file that cannot be opened.
+    """
+    return Symbol(_core.load_symbol(os.fspath(fname)))
+
+
+def load_json(json_str):
+    """Reads a symbol from JSON text; errors as for `load`."""
+    if not isinstance(json_str, str):
+        raise ArgumentError(f"expected JSON text, got {type(json_str).__name__}")
+    return Symbol(_core.parse_symbol(json_str))
+
+
+fromjson = load_json

@@ -1,0 +1,228 @@
+#include "dnnl/plan_builder.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "dnnl/memory_plan.h"
+#include "nnvm/error.h"
+
+namespace amp::onednn {
+namespace {
+
+CompiledStep BuildStep(const Step& step, const std::optional<PreparedPrimitive>& prepared) {
+  CompiledStep compiled{{}, {}, step.work, step.inputs, step.outputs};
+  if (!prepared) return compiled;
+  compiled.primitive = BuildPrimitive(*prepared);
+  for (std::size_t i = 0; i < step.inputs.size(); ++i) {
+    compiled.args.emplace_back(prepared->input_args[i], step.inputs[i]);
+  }
+  compiled.args.emplace_back(prepared->output_args[0], step.outputs[0]);
+  return compiled;
+}
+
+}  // namespace
+
+PlanBuilder::PlanBuilder(LaidOutProgram laid_out, ConstantStore* store) : laid_out_(std::move(laid_out)), store_(store) {
+  plan_->types.reserve(values().size());
+  for (const Value& value : values()) plan_->types.push_back(value.type);
+  plan_->layouts = laid_out_.layouts;
+  plan_->locations.resize(values().size());
+  for (ValueId v = 0; v < values().size(); ++v) {
+    const Value& value = values()[v];
+    if (value.source != ValueSource::kConstant || laid_out_.storage[v] != v) continue;
+    plan_->locations[v] = {Place::kConstant, 0, store_->Find(value.name, laid_out_.layouts[v])->data};
+  }
+  ShareStorage();
+}
+
+void PlanBuilder::FoldConstants() {
+  const std::set<ValueId> heads = HeadStorage();
+  std::vector<Step> remaining;
+  std::vector<std::optional<PreparedPrimitive>> prepared;
+  for (std::size_t i = 0; i < steps().size(); ++i) {
+    Step& step = steps()[i];
+    const bool constant = !step.outputs.empty() && !heads.contains(step.outputs[0]) &&
+                          std::all_of(step.inputs.begin(), step.inputs.end(),
+                                      [&](ValueId v) { return laid_out_.IsConstant(v); });
+    if (constant) {
+      Fold(step, laid_out_.prepared[i]);
+    } else {
+      remaining.push_back(std::move(step));
+      prepared.push_back(std::move(laid_out_.prepared[i]));
+    }
+  }
+  steps() = std::move(remaining);
+  laid_out_.prepared = std::move(prepared);
+  PruneStore();
+}
+
+void PlanBuilder::PlanMemory() {
+  AddScratchpads();
+  std::vector<std::size_t> last_use = LastUses();
+  for (std::size_t i = 0; i < program().inputs.size(); ++i) {
+    plan_->locations[program().inputs[i]] = {Place::kInput, i, nullptr};
+  }
+  const std::set<ValueId> heads = HeadStorage();
+  for (std::size_t i = 0; i < program().outputs.size(); ++i) {
+    plan_->locations[Root(program().outputs[i])] = {Place::kOutput, i, nullptr};
+  }
+  std::vector<Buffer> buffers;
+  std::vector<ValueId> owners;
+  for (std::size_t i = 0; i < steps().size(); ++i) {
+    for (const ValueId output : Written(i)) {
+      const ValueId root = Root(output);
+      if (heads.contains(root)) continue;
+      if (const auto reused = InPlaceOf(i, output, heads, last_use)) {
+        laid_out_.storage[root] = *reused;  // everything that shares `root` now shares `*reused`
+        last_use[*reused] = std::max(i, last_use[root]);
+        buffers[buffer_of_[*reused]].last = last_use[*reused];
+        continue;
+      }
+      buffer_of_[root] = buffers.size();
+      owners.push_back(root);
+      buffers.push_back({plan_->layouts[root].get_size(), i, std::max(i, last_use[root])});
+    }
+  }
+  const ArenaPlan arena = PlanArena(buffers);
+  for (std::size_t i = 0; i < owners.size(); ++i) {
+    plan_->locations[owners[i]] = {Place::kArena, arena.offsets[i], nullptr};
+  }
+  plan_->arena_bytes = arena.bytes;
+  ShareStorage();
+}
+
+void PlanBuilder::BuildPrimitives() {
+  for (std::size_t i = 0; i < steps().size(); ++i) {
+    CompiledStep compiled = BuildStep(steps()[i], laid_out_.prepared[i]);
+    if (scratchpads_[i]) compiled.args.emplace_back(DNNL_ARG_SCRATCHPAD, *scratchpads_[i]);
+    plan_->steps.push_back(std::move(compiled));
+  }
+}
+
+PlanSummary PlanBuilder::Summarise(const Graph& graph) const {
+  PlanSummary summary;
+  summary.arena_bytes = plan_->arena_bytes;
+  summary.constant_bytes = store_->bytes();
+  for (std::size_t i = 0; i < laid_out_.program.steps.size(); ++i) {
+    const Step& step = laid_out_.program.steps[i];
+    const bool called = std::holds_alternative<CallWork>(step.work);
+    const auto& prepared = laid_out_.prepared[i];
+    const std::string layout = step.outputs.empty() ? "" : LayoutName(plan_->layouts[step.outputs[0]]);
+    summary.steps.push_back({graph.node(step.node).name(), WorkName(step.work),
+                             prepared ? prepared->implementation : (called ? "reference" : "own"), layout,
+                             step.reason});
+    summary.num_references += called;
+    summary.num_reorders += std::holds_alternative<ReorderWork>(step.work);
+  }
+  return summary;
+}
+
+std::set<ValueId> PlanBuilder::HeadStorage() {
+  std::set<ValueId> roots;
+  for (const ValueId v : program().outputs) roots.insert(Root(v));
+  return roots;
+}
+
+// The value whose memory v lies in. Paths are shortened on the way, so that long in-place chains stay cheap.
+ValueId PlanBuilder::Root(ValueId v) {
+  std::vector<ValueId>& storage = laid_out_.storage;
+  while (storage[v] != v) v = storage[v] = storage[storage[v]];
+  return v;
+}
+
+void PlanBuilder::ShareStorage() {
+  for (ValueId v = 0; v < plan_->locations.size(); ++v) {
+    const ValueId root = Root(v);
+    if (root != v) plan_->locations[v] = plan_->locations[root];
+  }
+}
+
+void PlanBuilder::Fold(const Step& step, const std::optional<PreparedPrimitive>& prepared) {
+  std::vector<void*> data(values().size());
+  for (const ValueId v : step.inputs) data[v] = const_cast<void*>(plan_->locations[Root(v)].data.get());
+  for (const ValueId v : step.outputs) {
+    std::shared_ptr<void> memory = AllocateAligned(plan_->layouts[v].get_size());
+    data[v] = memory.get();
+    program().values[v].source = ValueSource::kConstant;
+    plan_->locations[v] = {Place::kConstant, 0, memory};
+    store_->Add(values()[v].name, {plan_->layouts[v], memory});
+  }
+  const CompiledStep compiled = BuildStep(step, prepared);
+  if (compiled.primitive) {
+    Arguments arguments;
+    for (const auto& [arg, v] : compiled.args) {
+      arguments.emplace(arg, dnnl::memory(plan_->layouts[v], CpuEngine(), data[v]));
+    }
+    arguments.emplace(DNNL_ARG_SCRATCHPAD, dnnl::memory(prepared->scratchpad, CpuEngine()));
+    dnnl::stream stream(CpuEngine());
+    compiled.primitive.execute(stream, arguments);
+    stream.wait();
+  } else {
+    RunOwnKernel(compiled, *plan_, data);
+  }
+  for (const ValueId v : step.inputs) consumed_.push_back(values()[Root(v)].name);
+}
+
+// What no remaining step reads is let go of; the arrays that the user passed in among it.
+void PlanBuilder::PruneStore() {
+  ConstantStore::Used used;
+  const auto use = [&](ValueId v) {
+    if (!laid_out_.IsConstant(v)) return;
+    const ValueId root = Root(v);
+    used[values()[root].name].push_back(plan_->layouts[root]);
+  };
+  for (const Step& step : steps()) {
+    for (const ValueId v : step.inputs) use(v);
+  }
+  store_->Prune(used, consumed_);
+}
+
+void PlanBuilder::AddScratchpads() {
+  for (std::size_t i = 0; i < steps().size(); ++i) {
+    const auto& prepared = laid_out_.prepared[i];
+    const std::size_t bytes = prepared ? prepared->scratchpad.get_size() : 0;
+    scratchpads_.emplace_back();
+    if (bytes == 0) continue;
+    const TensorType type{DType::kUInt8, Shape{static_cast<std::int64_t>(bytes)}};
+    const ValueId v = program().AddValue(type, "scratchpad", ValueSource::kComputed);
+    plan_->types.push_back(type);
+    plan_->layouts.push_back(prepared->scratchpad);
+    plan_->locations.emplace_back();
+    laid_out_.storage.push_back(v);
+    scratchpads_.back() = v;
+  }
+}
+
+std::vector<ValueId> PlanBuilder::Written(std::size_t i) {
+  std::vector<ValueId> written = steps()[i].outputs;
+  if (scratchpads_[i]) written.push_back(*scratchpads_[i]);
+  return written;
+}
+
+std::vector<std::size_t> PlanBuilder::LastUses() {
+  std::vector<std::size_t> last_use(values().size());
+  for (std::size_t i = 0; i < steps().size(); ++i) {
+    for (const ValueId v : steps()[i].inputs) last_use[Root(v)] = i;
+  }
+  return last_use;
+}
+
+// The storage whose bytes output `output` of step i may overwrite: that of the step's first input, if the primitive
+// can work in place, nobody reads the input later and it lies in the arena in the same layout.
+std::optional<ValueId> PlanBuilder::InPlaceOf(std::size_t i, ValueId output, const std::set<ValueId>& heads,
+                                 const std::vector<std::size_t>& last_use) {
+  const Step& step = steps()[i];
+  const auto& prepared = laid_out_.prepared[i];
+  if (!prepared || !prepared->can_run_in_place || output != step.outputs[0]) return std::nullopt;
+  const ValueId input = step.inputs[0];
+  const ValueId root = Root(input);
+  const bool alone = std::count_if(step.inputs.begin(), step.inputs.end(), [&](ValueId v) {
+                       return Root(v) == root;
+                     }) == 1;
+  const bool legal = alone && last_use[root] == i && buffer_of_.contains(root) && !heads.contains(root) &&
+                     plan_->layouts[input] == plan_->layouts[output] &&
+                     plan_->layouts[root].get_size() == plan_->layouts[output].get_size();
+  return legal ? std::optional(root) : std::nullopt;
+}
+
+}  // namespace amp::onednn
