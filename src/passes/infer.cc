@@ -36,6 +36,15 @@ DType DTypeAttr(const Node& variable) {
   return dtype;
 }
 
+// Sizes beyond this are nonsense, and below it no rule's arithmetic can overflow.
+constexpr std::int64_t kLargestDim = std::int64_t{1} << 40;
+
+void CheckSizes(const std::string& name, const Shape& shape) {
+  for (const std::int64_t dim : shape.dims()) {
+    if (dim > kLargestDim) Throw<GraphError>("{}: shape {} has a size above 2^40", name, shape.ToString());
+  }
+}
+
 class Inference {
  public:
   explicit Inference(const Graph& graph)
@@ -70,6 +79,7 @@ class Inference {
       }
       if (!IsKnown(dtypes_[entry])) dtypes_[entry] = DTypeAttr(variable);
       if (!shapes_[entry].rank_known()) shapes_[entry] = ShapeAttr(variable);
+      CheckSizes(variable.Describe(), shapes_[entry]);
     }
     if (used < known.size()) RefuseUnknownNames(known);
   }
@@ -124,6 +134,7 @@ class Inference {
 
   void Learn(NodeId by, EntryId entry, DType dtype, const Shape& shape) {
     if (dtype == dtypes_[entry] && shape == shapes_[entry]) return;
+    CheckSizes(graph_.node(by).Describe(), shape);
     dtypes_[entry] = dtype;
     // An entry that is read twice by one node may have learnt through both slots.
     bool changed = false;

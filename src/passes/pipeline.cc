@@ -3,6 +3,7 @@
 #include <set>
 
 #include "nnvm/dump.h"
+#include "nnvm/env.h"
 #include "passes/cast_params_offline.h"
 #include "passes/convert.h"
 #include "passes/verify.h"
@@ -29,6 +30,16 @@ void RequireDTypes(const Graph& graph, const Types& types) {
   if (!unknown.empty()) {
     Throw<GraphError>("the dtypes of {} tensors are unknown: {}; give the dtypes of the inputs they depend on",
                       unknown.size(), JoinSome(unknown));
+  }
+}
+
+// Under AMP_VERIFY: the casts are where they have to be, i.e. no operator refuses its new dtypes.
+void VerifyDTypes(const Graph& graph, const TypeMap& variables) {
+  if (!EnvFlag("AMP_VERIFY")) return;
+  try {
+    RequireDTypes(graph, InferPartial(graph, variables));
+  } catch (const GraphError& error) {
+    Throw<InternalError>("the converted graph does not type: {}", error.what());
   }
 }
 
@@ -89,6 +100,7 @@ ConvertedModel ConvertModel(const Symbol& symbol, const ModelParams& params, con
   // ReducePrecision, second half: the casts. From here on inference alone reproduces the decided dtypes.
   RewriteResult reduced = ApplyDecision(graph, types, decision);
   VerifyAfter("ReducePrecision", reduced.graph);
+  VerifyDTypes(reduced.graph, VariableTypes(reduced.graph, params, input_types));
   DumpGraph("reduce_precision", reduced.graph, reduced.changed);
 
   ConvertedModel result{Symbol(reduced.graph.outputs()), params, 0, {}};
