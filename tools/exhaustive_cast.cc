@@ -22,8 +22,7 @@ constexpr uint64_t kShownDifferences = 20;
 
 std::atomic<uint64_t> differences{0};
 
-void CheckEqual(const char* isa, const char* what, uint32_t source, uint32_t actual,
-                uint32_t expected) {
+void CheckEqual(const char* isa, const char* what, uint32_t source, uint32_t actual, uint32_t expected) {
   if (actual == expected) return;
   if (differences.fetch_add(1) >= kShownDifferences) return;
   std::printf("%s %s of %08x: got %x, expected %x\n", isa, what, source, actual, expected);
@@ -37,8 +36,7 @@ class Format {
   Format(const char* name, int exponent_bits, int mantissa_bits)
       : name_(name), exponent_bits_(exponent_bits), mantissa_bits_(mantissa_bits) {
     // Up to and including infinity's code, which rounding treats as the number that would follow.
-    for (uint32_t code = 0; code < Infinity(); ++code)
-      middles_.push_back((Value(code) + Value(code + 1)) / 2);
+    for (uint32_t code = 0; code < Infinity(); ++code) middles_.push_back((Value(code) + Value(code + 1)) / 2);
   }
 
   const char* name() const { return name_; }
@@ -50,8 +48,7 @@ class Format {
     std::vector<uint16_t> codes(kChunk);
     uint32_t code = magnitude < kNaN ? FirstGuess(magnitude) : 0;
     for (uint32_t i = 0; i < kChunk; ++i) {
-      code = magnitude + i < kNaN ? Advance(code, std::bit_cast<float>(magnitude + i))
-                                  : NaN(magnitude + i);
+      code = magnitude + i < kNaN ? Advance(code, std::bit_cast<float>(magnitude + i)) : NaN(magnitude + i);
       codes[i] = static_cast<uint16_t>(sign | code);
     }
     return codes;
@@ -72,14 +69,11 @@ class Format {
   // At most the right code, and no farther from it than the next code.
   uint32_t FirstGuess(uint32_t magnitude) const {
     const double value = std::bit_cast<float>(magnitude);
-    return static_cast<uint32_t>(std::lower_bound(middles_.begin(), middles_.end(), value) -
-                                 middles_.begin());
+    return static_cast<uint32_t>(std::lower_bound(middles_.begin(), middles_.end(), value) - middles_.begin());
   }
 
   uint32_t Advance(uint32_t code, double value) const {
-    while (code < Infinity() &&
-           (value > middles_[code] || (value == middles_[code] && code % 2 == 1)))
-      ++code;
+    while (code < Infinity() && (value > middles_[code] || (value == middles_[code] && code % 2 == 1))) ++code;
     return code;
   }
 
@@ -96,17 +90,15 @@ class Format {
 
 using Narrow = void (*)(const void* src, void* dst, std::size_t count);
 
-void CheckTable(const char* isa, Narrow narrow, const Format& format,
-                const std::vector<uint32_t>& bits, const std::vector<uint16_t>& expected) {
+void CheckTable(const char* isa, Narrow narrow, const Format& format, const std::vector<uint32_t>& bits,
+                const std::vector<uint16_t>& expected) {
   std::vector<uint16_t> actual(bits.size());
   narrow(bits.data(), actual.data(), bits.size());
   if (actual == expected) return;
-  for (std::size_t i = 0; i < bits.size(); ++i)
-    CheckEqual(isa, format.name(), bits[i], actual[i], expected[i]);
+  for (std::size_t i = 0; i < bits.size(); ++i) CheckEqual(isa, format.name(), bits[i], actual[i], expected[i]);
 }
 
-void CheckChunk(uint32_t first, const Format& bf16, const Format& half,
-                const std::vector<const CastTable*>& tables) {
+void CheckChunk(uint32_t first, const Format& bf16, const Format& half, const std::vector<const CastTable*>& tables) {
   std::vector<uint32_t> bits(kChunk);
   for (uint32_t i = 0; i < kChunk; ++i) bits[i] = first + i;
   const std::vector<uint16_t> expected_bf16 = bf16.Round(first);
@@ -133,10 +125,8 @@ void CheckWidening(const CastTable& table) {
   table.half_to_float(codes.data(), from_half.data(), codes.size());
   for (std::size_t i = 0; i < codes.size(); ++i) {
     const char* isa = IsaName(table.isa);
-    CheckEqual(isa, "float from bf16", codes[i], from_bf16[i],
-               std::bit_cast<uint32_t>(BF16ToFloat(codes[i])));
-    CheckEqual(isa, "float from half", codes[i], from_half[i],
-               std::bit_cast<uint32_t>(HalfToFloat(codes[i])));
+    CheckEqual(isa, "float from bf16", codes[i], from_bf16[i], std::bit_cast<uint32_t>(BF16ToFloat(codes[i])));
+    CheckEqual(isa, "float from half", codes[i], from_half[i], std::bit_cast<uint32_t>(HalfToFloat(codes[i])));
   }
 }
 
@@ -144,8 +134,7 @@ std::vector<const CastTable*> AvailableTables() {
   std::vector<const CastTable*> tables;
   for (Isa isa : {Isa::kGeneric, Isa::kAvx2, Isa::kAvx512}) {
     const CastTable* table = CastTableFor(isa);
-    std::printf("%s: %s\n", IsaName(isa),
-                table != nullptr ? "checked" : "not available here, skipped");
+    std::printf("%s: %s\n", IsaName(isa), table != nullptr ? "checked" : "not available here, skipped");
     if (table != nullptr) tables.push_back(table);
   }
   return tables;
@@ -202,7 +191,7 @@ int main() {
   const auto begin = std::chrono::steady_clock::now();
   CheckEverything(tables);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-  std::printf("%llu differences over all 2^32 floats, %.0f s\n",
-              static_cast<unsigned long long>(differences.load()), seconds.count());
+  std::printf("%llu differences over all 2^32 floats, %.0f s\n", static_cast<unsigned long long>(differences.load()),
+              seconds.count());
   return differences.load() == 0 ? 0 : 1;
 }

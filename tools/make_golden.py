@@ -134,9 +134,7 @@ def make_case(mx, model: str, shape: tuple[int, ...]) -> None:
         model,
         outputs,
         by_input=relative_change(outputs, run_mxnet(mx, symbol, other, params)),
-        by_kernel=relative_change(
-            outputs, run_mxnet(mx, symbol, inputs, flip_first_kernel(params))
-        ),
+        by_kernel=relative_change(outputs, run_mxnet(mx, symbol, inputs, flip_first_kernel(params))),
     )
     case["outputs"] = [{"shape": list(v.shape), "absmax": float(np.abs(v).max())} for v in outputs]
     case["sha256"] = {
@@ -147,9 +145,7 @@ def make_case(mx, model: str, shape: tuple[int, ...]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "symbol.json").write_text(exported + "\n", encoding="utf-8")
     (folder / "case.json").write_text(json.dumps(case, indent=1) + "\n", encoding="utf-8")
-    np.savez_compressed(
-        folder / "expected.npz", **{f"out{index}": v for index, v in enumerate(outputs)}
-    )
+    np.savez_compressed(folder / "expected.npz", **{f"out{index}": v for index, v in enumerate(outputs)})
     seeded.load_golden(folder)
 
 

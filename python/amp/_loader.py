@@ -2,8 +2,6 @@
 
 import ctypes
 import importlib
-import importlib.metadata
-import site
 import sys
 from pathlib import Path
 
@@ -46,6 +44,8 @@ def load_core():
 
 def _candidates():
     """Places where libdnnl may lie, likely ones first, each once."""
+    import site  # slow to import, and needed in rare installations only
+
     package = Path(__file__).resolve().parent
     paths = [Path(entry.locate()) for entry in _files() if entry.name == LIBRARY]
     folders = [Path(sys.prefix, "lib"), Path(sys.base_prefix, "lib"), package, package.parent / "lib"]
@@ -56,7 +56,9 @@ def _candidates():
 
 
 def _files():
+    from importlib import metadata  # slow to import, too
+
     try:
-        return importlib.metadata.files(DISTRIBUTION) or []
-    except importlib.metadata.PackageNotFoundError:
+        return metadata.files(DISTRIBUTION) or []
+    except metadata.PackageNotFoundError:
         return []

@@ -1,8 +1,7 @@
 """Models on disk: a symbol's JSON and a parameter file."""
 
-import os
-
 from . import _core, sym
+from ._paths import encoded
 from .base import ArgumentError, UnsupportedError
 
 
@@ -14,7 +13,7 @@ def load(symbol_file, params_file):
     ArgumentError for a file that cannot be opened.
     """
     symbol = sym.load(symbol_file)
-    arg_params, aux_params = _core.load_model_params(os.fspath(params_file))
+    arg_params, aux_params = _core.load_model_params(encoded(params_file))
     return symbol, arg_params, aux_params
 
 
@@ -34,10 +33,10 @@ def save_checkpoint(prefix, epoch, symbol, arg_params, aux_params, remove_amp_ca
     if not isinstance(symbol, sym.Symbol):
         raise ArgumentError(f"expected a Symbol, got {type(symbol).__name__}")
     symbol_file, params_file = _files(prefix, epoch)
-    _core.save_model_params(params_file, dict(arg_params or {}), dict(aux_params or {}))
+    _core.save_model_params(encoded(params_file), dict(arg_params or {}), dict(aux_params or {}))
     symbol.save(symbol_file)
 
 
 def _files(prefix, epoch):
-    prefix = os.fspath(prefix)
-    return f"{prefix}-symbol.json", f"{prefix}-{int(epoch):04d}.params"
+    prefix = encoded(prefix)
+    return prefix + b"-symbol.json", prefix + f"-{int(epoch):04d}.params".encode()

@@ -5,15 +5,18 @@ import os
 import statistics
 import sys
 import time
+import warnings
+import zipfile
 from collections import Counter
 
 import numpy as np
 
-from . import checkpoint, conversion, demo, sym
+from . import _core, checkpoint, conversion, demo, sym
 from .base import ArgumentError, Error, cpu_info, dtype_name
 from .executor import Executor
 
 USER_ERROR = 2
+INTERRUPTED = 130
 
 
 def parse(arguments):
@@ -24,9 +27,13 @@ def parse(arguments):
 def run(options):
     """Runs the chosen command; returns the exit code."""
     try:
-        options.command(options)
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_note
+            options.command(options)
         sys.stdout.flush()
         return 0
+    except KeyboardInterrupt:
+        return INTERRUPTED
     except BrokenPipeError:  # `amp inspect ... | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
@@ -36,6 +43,10 @@ def run(options):
         text = " ".join(line.strip() for line in str(error).splitlines() if line.strip())
         print(f"amp: error: {text or type(error).__name__}", file=sys.stderr)
         return USER_ERROR
+
+
+def _show_note(message, *_):
+    print(f"amp: note: {message}", file=sys.stderr)
 
 
 def _parser():
@@ -68,7 +79,9 @@ def _add_convert(commands):
     command.add_argument("--to", default="bfloat16", metavar="DTYPE", help="bfloat16 (default) or float16")
     _add_inputs(command, "--input", "data:float32 or data=1x3x224x224:float32: dtype of an input (default: float32)")
     command.add_argument("--offline", action="store_true", help="cast parameters in the file instead of in every run")
-    command.add_argument("-o", "--output", required=True, metavar="PREFIX", help="writes PREFIX-symbol.json, PREFIX-0000.params")
+    command.add_argument(
+        "-o", "--output", required=True, metavar="PREFIX", help="writes PREFIX-symbol.json, PREFIX-0000.params"
+    )
 
 
 def _add_run(commands):
@@ -128,13 +141,12 @@ def inspect_model(options):
         symbol, arg_params, aux_params = checkpoint.load(options.symbol, options.params)
     else:
         symbol, arg_params, aux_params = sym.load(options.symbol), {}, {}
-    shapes = {name: shape for name, shape, _ in options.inputs if shape}
-    dtypes = {name: dtype for name, _, dtype in options.inputs if dtype}
-    known_shapes = {**{name: array.shape for name, array in arg_params.items()}, **shapes}
     arguments = symbol.list_arguments()
-    known_shapes = {name: shape for name, shape in known_shapes.items() if name in arguments or name in shapes}
-    types = symbol.infer_type_partial(**{**dict.fromkeys(shapes, "float32"), **dtypes})
-    inferred = symbol.infer_shape_partial(**known_shapes)
+    known = {name: array for name, array in arg_params.items() if name in arguments}
+    shapes = {name: shape for name, shape, _ in options.inputs if shape}
+    dtypes = {**dict.fromkeys(shapes, "float32"), **{name: dtype for name, _, dtype in options.inputs if dtype}}
+    inferred = symbol.infer_shape_partial(**{**{name: array.shape for name, array in known.items()}, **shapes})
+    types = symbol.infer_type_partial(**{**{name: array.dtype for name, array in known.items()}, **dtypes})
 
     inputs = [name for name in arguments if name not in arg_params] if options.params else list(shapes) or arguments
     print("inputs")
@@ -176,13 +188,10 @@ def _type_text(dtype):
 
 
 def _size_text(count):
-    for unit in ("bytes", "KB", "MB"):
-        if count < 1000:
-            break
-        count /= 1000
-    else:
-        unit = "GB"
-    return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.2f} {unit}"
+    if count < 1000:
+        return f"{count} bytes"
+    exponent = min(len(str(count)) - 1, 11) // 3
+    return f"{count / 1000**exponent:.2f} {('KB', 'MB', 'GB')[exponent - 1]}"
 
 
 # ---- convert ----
@@ -200,7 +209,10 @@ def convert_files(options):
     before, _ = parameter_bytes([*arg_params.values(), *aux_params.values()])
     after, _ = parameter_bytes([*model["arguments"].values(), *model["auxiliary_states"].values()])
     print(f"  casts in the graph:  {model['num_casts']}")
-    print(f"  parameters cast:     {len(model['casts'])} of {len(arg_params)}" + ("" if options.offline else " (see --offline)"))
+    print(
+        f"  parameters cast:     {len(model['casts'])} of {len(arg_params)}"
+        + ("" if options.offline else " (see --offline)")
+    )
     print(f"  parameter bytes:     {_size_text(sum(before.values()))} -> {_size_text(sum(after.values()))}")
     print(f"wrote {options.output}-symbol.json and {options.output}-0000.params")
 
@@ -233,7 +245,9 @@ def run_files(options):
         print(f"wrote {options.output}")
     if options.repeat:
         seconds = [timed(executor, arrays) for _ in range(options.repeat)]
-        print(f"{1000 * statistics.median(seconds):.2f} ms per run (median of {options.repeat}, {_conditions(executor)})")
+        print(
+            f"{1000 * statistics.median(seconds):.2f} ms per run (median of {options.repeat}, {_conditions(executor)})"
+        )
 
 
 def timed(executor, arrays):
@@ -254,7 +268,7 @@ def _random_arrays(specs):
         if shape is None:
             raise ArgumentError(f"--random {name}: a shape is needed, such as {name}=1x3x224x224")
         values = np.random.default_rng(0).standard_normal(shape, dtype=np.float32)
-        arrays[name] = values if dtype is None else values.astype(sym.symbol._core.numpy_dtype(dtype))
+        arrays[name] = values if dtype is None else values.astype(_core.numpy_dtype(dtype))
     return arrays
 
 
@@ -266,7 +280,7 @@ def _arrays_from_files(specs):
             raise ArgumentError(f"--input {spec}: expected NAME=FILE.npy")
         try:
             loaded = np.load(path, allow_pickle=False)
-        except ValueError as error:
+        except (ValueError, EOFError, zipfile.BadZipFile) as error:
             raise ArgumentError(f"{path}: {error}") from None
         if not isinstance(loaded, np.ndarray):
             raise ArgumentError(f"{path} holds several arrays; --input takes a .npy file with one")

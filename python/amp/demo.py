@@ -33,7 +33,9 @@ def find_data(folder=None):
     for candidate in candidates:
         if (candidate / "digits-symbol.json").is_file():
             return candidate
-    raise ArgumentError(f"there is no digits-symbol.json in {' or '.join(map(str, candidates))}; name its folder with --data")
+    raise ArgumentError(
+        f"there is no digits-symbol.json in {' or '.join(map(str, candidates))}; name its folder with --data"
+    )
 
 
 def digits(folder):
@@ -61,9 +63,11 @@ def _run(symbol, arg_params, aux_params, inputs):
 
 
 def _show_digits(images, labels, predicted):
-    print(f"\nHandwritten digits that the model has not been trained on, and what it says in bfloat16 ({_SHOWN} of {len(images)})\n")
+    print(f"\n{_SHOWN} of {len(images)} handwritten digits that are new to the model, and its answers in bfloat16\n")
     for row in range(8):
-        print("   ".join("".join(_SHADES[int(pixel) * 9 // 16] * 2 for pixel in image[row]) for image in images[:_SHOWN]))
+        print(
+            "   ".join("".join(_SHADES[int(pixel) * 9 // 16] * 2 for pixel in image[row]) for image in images[:_SHOWN])
+        )
     texts = [f"is {label}, read as {guess}" for label, guess in zip(labels[:_SHOWN], predicted)]
     print("   ".join(f"{text:<16}" for text in texts) + "\n")
 

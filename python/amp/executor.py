@@ -15,8 +15,8 @@ class Executor:
 
     Executor(sym, arg_params, aux_params, input_shapes): `input_shapes` is {name: shape} for every
     argument without an array; labels that inference does not read may be left out. Arrays of names
-    that the symbol lacks are ignored. Arrays are NDArrays, NumPy arrays or DLPack producers; they may
-    be used without a copy, so do not modify them while the executor lives.
+    that the symbol lacks are ignored. Arrays are NDArrays, NumPy arrays or DLPack producers; an executor
+    keeps what it needs of parameters in memory of its own, so changing them later has no effect.
 
     input_dtypes: {name: dtype} or one dtype for all inputs; float32 where nothing is said.
     backend: 'onednn' or 'reference'; by default what the variable AMP_BACKEND says, else 'onednn'.
@@ -198,7 +198,9 @@ def _reduce_options(reduce_precision):
         return dtype_name(reduce_precision), False
     unknown = set(reduce_precision) - {"target_dtype", "force"}
     if unknown:
-        raise ArgumentError(f"reduce_precision has the keys target_dtype and force, got {sorted(map(str, unknown))[0]!r}")
+        raise ArgumentError(
+            f"reduce_precision has the keys target_dtype and force, got {sorted(map(str, unknown))[0]!r}"
+        )
     return dtype_name(reduce_precision.get("target_dtype", "bfloat16")), bool(reduce_precision.get("force", False))
 
 

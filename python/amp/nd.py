@@ -1,11 +1,10 @@
 """Arrays and parameter files."""
 
-import os
-
 import numpy as np
 
 from . import _core
 from ._core import NDArray
+from ._paths import encoded
 from .base import ArgumentError
 
 __all__ = ["NDArray", "array", "from_dlpack", "load", "save"]
@@ -44,7 +43,7 @@ def load(fname):
     Records without a value are None. Raises GraphError for a damaged file, with the position, and
     ArgumentError for one that cannot be opened.
     """
-    named = _core.load_params(os.fspath(fname))
+    named = _core.load_params(encoded(fname))
     if named and not any(name for name, _ in named):
         return [value for _, value in named]
     return dict(named)
@@ -57,7 +56,7 @@ def save(fname, data):
     DLPack producers. An existing file is replaced only once the new one is complete. Raises
     ArgumentError for what the format cannot hold: arrays without dimensions or without elements.
     """
-    _core.save_params(os.fspath(fname), _named(data))
+    _core.save_params(encoded(fname), _named(data))
 
 
 def _named(data):
@@ -69,3 +68,11 @@ def _named(data):
     if isinstance(data, (list, tuple)):
         return [("", value) for value in data]
     return [("", data)]
+
+
+def __getattr__(name):
+    """`amp.nd.bfloat16`: the numpy.dtype of bfloat16 arrays; ml_dtypes is imported when it is asked for."""
+    if name != "bfloat16":
+        raise AttributeError(f"module 'amp.nd' has no attribute {name!r}")
+    globals()[name] = _core.numpy_dtype(name)
+    return globals()[name]

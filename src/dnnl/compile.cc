@@ -71,9 +71,10 @@ std::set<std::string> ParameterNames(const ModelParams& params) {
 }
 
 std::string PlanSummary::Print() const {
-  std::string text = fmt::format("plan: {} steps, {} threads, arena {} bytes, constants {} bytes, {} reorders, {} nodes on "
-                                 "reference kernels\n",
-                                 steps.size(), num_threads, arena_bytes, constant_bytes, num_reorders, num_references);
+  std::string text = fmt::format(
+      "plan: {} steps, {} threads, arena {} bytes, constants {} bytes, {} reorders, {} nodes on "
+      "reference kernels\n",
+      steps.size(), num_threads, arena_bytes, constant_bytes, num_reorders, num_references);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const PlanStep& step = steps[i];
     text += fmt::format("{:4} {:14} {:24} {:8} {}{}\n", i, step.work, step.implementation, step.layout, step.node,

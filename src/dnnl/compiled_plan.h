@@ -8,8 +8,8 @@ namespace amp::onednn {
 
 // One step, ready to be bound to memory.
 struct CompiledStep {
-  dnnl::primitive primitive;                   // empty: an own kernel
-  std::vector<std::pair<int, ValueId>> args;   // of the primitive
+  dnnl::primitive primitive;                  // empty: an own kernel
+  std::vector<std::pair<int, ValueId>> args;  // of the primitive
   Work work;
   std::vector<ValueId> inputs, outputs;
 };

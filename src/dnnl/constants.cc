@@ -1,6 +1,8 @@
 #include "dnnl/constants.h"
 
 #include <algorithm>
+#include <cstring>
+#include <utility>
 
 #include "nnvm/error.h"
 
@@ -11,7 +13,7 @@ void ConstantStore::AddArrays(const std::map<std::string, NDArray>& arrays) {
     if (Has(name)) continue;
     // The array's memory lives as long as somebody holds `data`.
     auto owner = std::make_shared<NDArray>(array);
-    constants_[name] = {{PlainDesc(array.type()), std::shared_ptr<const void>(owner, array.data())}};
+    constants_[name] = {{PlainDesc(array.type()), std::shared_ptr<const void>(owner, array.data()), true}};
   }
 }
 
@@ -35,6 +37,19 @@ const PackedConstant& ConstantStore::Any(const std::string& name) const {
     if (IsRowMajor(constant.layout)) return constant;
   }
   return found->second.front();
+}
+
+const PackedConstant& ConstantStore::Own(const std::string& name, const Desc& layout) {
+  for (PackedConstant& constant : constants_.at(name)) {
+    if (constant.layout != layout) continue;
+    if (!constant.borrowed) return constant;
+    const std::size_t bytes = layout.get_size();
+    std::shared_ptr<void> copy = AllocateAligned(bytes);
+    if (bytes != 0) std::memcpy(copy.get(), constant.data.get(), bytes);
+    constant = {layout, std::move(copy)};
+    return constant;
+  }
+  Throw<InternalError>("the constant '{}' is not held in this layout", name);
 }
 
 void ConstantStore::Prune(const Used& used, const std::vector<std::string>& consumed) {
@@ -66,6 +81,27 @@ void RemoveKnownConstants(const ConstantStore& store, Program* program) {
     step.outputs.clear();
   }
   std::erase_if(program->steps, [](const Step& step) { return step.outputs.empty(); });
+  // The steps that led to them: what those read may be gone from the store.
+  std::vector<bool> read(program->values.size());
+  for (const ValueId v : program->outputs) read[v] = true;
+  for (std::size_t i = program->steps.size(); i-- > 0;) {
+    Step& step = program->steps[i];
+    if (std::none_of(step.outputs.begin(), step.outputs.end(), [&](ValueId v) { return read[v]; })) {
+      step.outputs.clear();
+      continue;
+    }
+    for (const ValueId v : step.inputs) read[v] = true;
+  }
+  std::erase_if(program->steps, [](const Step& step) { return step.outputs.empty(); });
+}
+
+std::vector<bool> ReadValues(const Program& program) {
+  std::vector<bool> read(program.values.size());
+  for (const ValueId v : program.outputs) read[v] = true;
+  for (const Step& step : program.steps) {
+    for (const ValueId v : step.inputs) read[v] = true;
+  }
+  return read;
 }
 
 }  // namespace amp::onednn

@@ -16,6 +16,7 @@ namespace amp::onednn {
 struct PackedConstant {
   Desc layout;
   std::shared_ptr<const void> data;
+  bool borrowed = false;  // the memory is that of an array which somebody else may change
 };
 
 class ConstantStore {
@@ -29,6 +30,9 @@ class ConstantStore {
   const PackedConstant* Find(const std::string& name, const Desc& layout) const;
   // In any layout, row-major preferred; throws InternalError for an unknown name.
   const PackedConstant& Any(const std::string& name) const;
+
+  // The same constant, in memory of its own from now on.
+  const PackedConstant& Own(const std::string& name, const Desc& layout);
 
   // Of each name that `used` holds, keeps only the layouts that are used; forgets the names in `consumed`.
   using Used = std::map<std::string, std::vector<Desc>>;
@@ -45,8 +49,11 @@ class ConstantStore {
   std::map<std::string, std::vector<PackedConstant>> constants_;
 };
 
-// Drops the steps whose results the store already holds (another plan of the model computed them) and makes their
-// outputs constants.
+// Drops the steps whose results the store already holds (another plan of the model computed them), makes their outputs
+// constants, and drops whatever only led to them.
 void RemoveKnownConstants(const ConstantStore& store, Program* program);
+
+// By value: some step or head reads it. Constants that nobody reads may be missing from the store.
+std::vector<bool> ReadValues(const Program& program);
 
 }  // namespace amp::onednn

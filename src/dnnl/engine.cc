@@ -18,28 +18,17 @@ struct NamedTag {
 
 // The layouts of activations that primitives choose on x86-64.
 constexpr std::array kTags{
-    NamedTag{1, Tag::a, "a"},
-    NamedTag{2, Tag::ab, "ab"},
-    NamedTag{2, Tag::ba, "ba"},
-    NamedTag{3, Tag::abc, "abc"},
-    NamedTag{3, Tag::acb, "acb"},
-    NamedTag{3, Tag::aBc8b, "aBc8b"},
-    NamedTag{3, Tag::aBc16b, "aBc16b"},
-    NamedTag{4, Tag::abcd, "abcd"},
-    NamedTag{4, Tag::acdb, "acdb"},
-    NamedTag{4, Tag::aBcd8b, "aBcd8b"},
-    NamedTag{4, Tag::aBcd16b, "aBcd16b"},
-    NamedTag{5, Tag::abcde, "abcde"},
-    NamedTag{5, Tag::acdeb, "acdeb"},
-    NamedTag{5, Tag::aBcde8b, "aBcde8b"},
-    NamedTag{5, Tag::aBcde16b, "aBcde16b"},
+    NamedTag{1, Tag::a, "a"},           NamedTag{2, Tag::ab, "ab"},           NamedTag{2, Tag::ba, "ba"},
+    NamedTag{3, Tag::abc, "abc"},       NamedTag{3, Tag::acb, "acb"},         NamedTag{3, Tag::aBc8b, "aBc8b"},
+    NamedTag{3, Tag::aBc16b, "aBc16b"}, NamedTag{4, Tag::abcd, "abcd"},       NamedTag{4, Tag::acdb, "acdb"},
+    NamedTag{4, Tag::aBcd8b, "aBcd8b"}, NamedTag{4, Tag::aBcd16b, "aBcd16b"}, NamedTag{5, Tag::abcde, "abcde"},
+    NamedTag{5, Tag::acdeb, "acdeb"},   NamedTag{5, Tag::aBcde8b, "aBcde8b"}, NamedTag{5, Tag::aBcde16b, "aBcde16b"},
     NamedTag{6, Tag::abcdef, "abcdef"},
 };
 
 const NamedTag* FindTag(const Desc& desc) {
   for (const NamedTag& candidate : kTags) {
-    if (candidate.rank == desc.get_ndims() &&
-        desc == Desc(desc.get_dims(), desc.get_data_type(), candidate.tag)) {
+    if (candidate.rank == desc.get_ndims() && desc == Desc(desc.get_dims(), desc.get_data_type(), candidate.tag)) {
       return &candidate;
     }
   }
@@ -84,6 +73,9 @@ dnnl::memory::dims DimsOf(const Shape& shape) {
 }
 
 Desc PlainDesc(const TensorType& type) {
+  if (type.shape.rank() > DNNL_MAX_NDIMS) {
+    Throw<UnsupportedError>("tensors of rank above {} cannot be executed, got {}", DNNL_MAX_NDIMS, type.ToString());
+  }
   const dnnl::memory::dims dims = DimsOf(type.shape);
   dnnl::memory::dims strides(dims.size());
   dnnl::memory::dim stride = 1;
@@ -103,7 +95,7 @@ bool IsRowMajor(const Desc& desc) {
   dnnl::memory::dim expected = 1;
   for (std::size_t i = dims.size(); i-- > 0;) {
     if (dims[i] != 1 && strides[i] != expected) return false;
-    expected *= dims[i];
+    expected *= std::max<dnnl::memory::dim>(1, dims[i]);  // as PlainDesc counts
   }
   return true;
 }

@@ -1,10 +1,13 @@
 #include "dnnl/executor.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "dnnl/engine.h"
 #include "dnnl/lowering.h"
+#include "dnnl/threads.h"
 #include "nnvm/env.h"
 #include "nnvm/error.h"
 #include "passes/verify.h"
@@ -54,12 +57,25 @@ void CheckArray(const char* role, const std::string& name, const NDArray& array,
   *problems += fmt::format("\n  {} '{}': expected {}, got {}", role, name, expected.ToString(), got);
 }
 
+// Says, for as long as it lives, in which process a run is under way.
+class RunMark {
+ public:
+  explicit RunMark(std::atomic<pid_t>* process) : process_(process) { *process_ = getpid(); }
+  ~RunMark() { *process_ = 0; }
+  RunMark(const RunMark&) = delete;
+  RunMark& operator=(const RunMark&) = delete;
+
+ private:
+  std::atomic<pid_t>* process_;
+};
+
 }  // namespace
 
 Executor::Executor(const Symbol& symbol, const ModelParams& params, const TypeMap& input_types,
                    const BindOptions& options)
     : symbol_(symbol) {
-  compile_options_ = {options.backend.value_or(DefaultBackend()), options.num_threads};
+  compile_options_ = {options.backend ? *options.backend : DefaultBackend(), options.num_threads};
+  const ThreadScope threads(EffectiveThreads(options.num_threads));  // casting parameters may use threads, too
   output_names_ = symbol.ListOutputs();
   ModelParams arrays = params;
   if (options.reduce_precision) {
@@ -102,6 +118,7 @@ std::unique_ptr<Executor> Executor::Reshape(const std::map<std::string, Shape>& 
   reshaped->compile_options_ = compile_options_;
   reshaped->store_ = store_;
   reshaped->output_names_ = output_names_;
+  reshaped->notice_ = notice_;
   for (const auto& [name, shape] : input_shapes) {
     if (parameters_.contains(name)) Throw<ArgumentError>("'{}' is a parameter; its shape is that of its array", name);
     const auto found = reshaped->variable_types_.find(name);
@@ -144,8 +161,19 @@ void Executor::Run(const std::vector<NDArray>& inputs, std::vector<NDArray>& out
       }
     }
   }
+  RequireThreads(plan_->summary.num_threads);
+  RequireLivingRun();
   const std::lock_guard lock(*mutex_);
+  const RunMark mark(&running_process_);
   session_->Run(inputs, outputs);
+}
+
+// A child that was forked during a run inherits the lock, but not the thread that holds it.
+void Executor::RequireLivingRun() const {
+  const pid_t running = running_process_;
+  if (running != 0 && running != getpid()) {
+    throw Error("this process was forked while the executor was running: build a new Executor in the child");
+  }
 }
 
 Backend BackendFromName(const std::string& name) {

@@ -1,6 +1,9 @@
 // Executor: a model bound to shapes, ready to be called.
 #pragma once
 
+#include <sys/types.h>
+
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -29,8 +32,8 @@ struct BindOptions {
 
 class Executor {
  public:
-  // `input_types`: shape (required) and dtype (float32 where unknown) of every variable that is no parameter; labels that
-  // inference does not read may be missing. Throws ArgumentError, GraphError or UnsupportedError.
+  // `input_types`: shape (required) and dtype (float32 where unknown) of every variable that is no parameter; labels
+  // that inference does not read may be missing. Throws ArgumentError, GraphError or UnsupportedError.
   Executor(const Symbol& symbol, const ModelParams& params, const TypeMap& input_types, const BindOptions& options);
 
   // The same model for other input shapes (names left out keep theirs); packed weights are shared. The original stays.
@@ -58,6 +61,7 @@ class Executor {
  private:
   Executor() = default;
   void Bind();
+  void RequireLivingRun() const;
 
   Symbol symbol_;
   TypeMap variable_types_;            // of parameters and inputs
@@ -67,6 +71,7 @@ class Executor {
   std::shared_ptr<const Plan> plan_;
   std::unique_ptr<Session> session_;
   std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();
+  std::atomic<pid_t> running_process_{0};  // that of the run under way
   std::vector<std::string> output_names_;
   std::vector<std::string> ignored_names_;
   std::string notice_;

@@ -25,9 +25,10 @@ class Assigner {
     result_.program.inputs = source_.inputs;
     result_.program.outputs = source_.outputs;
     result_.layouts.resize(source_.values.size());
+    const std::vector<bool> read = ReadValues(source_);
     for (ValueId v = 0; v < source_.values.size(); ++v) {
       result_.storage.push_back(v);
-      if (source_.values[v].source == ValueSource::kConstant) {
+      if (source_.values[v].source == ValueSource::kConstant && read[v]) {
         result_.layouts[v] = store_.Any(source_.values[v].name).layout;
       } else {
         result_.layouts[v] = PlainDesc(source_.values[v].type);
@@ -72,12 +73,14 @@ class Assigner {
     if (result_.IsConstant(in)) result_.program.values[out].source = ValueSource::kConstant;
   }
 
-  // Element by element on the memory as it lies, if the same layout exists in the other dtype.
+  // Element by element on the memory as it lies, if the same layout exists in the other dtype and can be left again:
+  // the library reorders float16 on few CPUs.
   void AssignCast(Step& step) {
-    const DType to = TypeOf(step.outputs[0]).dtype;
-    Desc layout = WithDType(result_.layouts[step.inputs[0]], to);
-    if (!layout || layout.get_size() % BytesOf(to) != 0 || !IsDense(step.inputs[0])) {
-      step.inputs[0] = RowMajor(step.inputs[0], step.node, "a cast of a layout that has no name");
+    const TensorType& type = TypeOf(step.outputs[0]);
+    Desc layout = WithDType(result_.layouts[step.inputs[0]], type.dtype);
+    if (!layout || layout.get_size() % BytesOf(type.dtype) != 0 || !IsDense(step.inputs[0]) ||
+        !(IsRowMajor(layout) || PrepareReorder(layout, PlainDesc(type)))) {
+      step.inputs[0] = RowMajor(step.inputs[0], step.node, "a cast whose result could not be reordered");
       layout = PlainDesc(TypeOf(step.outputs[0]));
     }
     result_.layouts[step.outputs[0]] = layout;
@@ -140,13 +143,17 @@ class Assigner {
       Alias(copy, v, layout);
       return copy;
     }
+    Append({ReorderWork{}, {v}, {copy}, node, reason}, RequireReorder(v, layout));
+    return copy;
+  }
+
+  std::optional<PreparedPrimitive> RequireReorder(ValueId v, const Desc& layout) const {
     auto prepared = PrepareReorder(result_.layouts[v], layout);
     if (!prepared) {
       Throw<InternalError>("oneDNN cannot reorder {} from {} to {}", source_name(v), LayoutName(result_.layouts[v]),
                            LayoutName(layout));
     }
-    Append({ReorderWork{}, {v}, {copy}, node, reason}, std::move(prepared));
-    return copy;
+    return prepared;
   }
 
   const std::string& source_name(ValueId v) const { return result_.program.values[v].name; }
@@ -169,7 +176,7 @@ class Assigner {
     const ValueId copy = NewValue(TypeOf(v), source_name(v) + ":head", plain);
     taken_.insert(copy);
     std::optional<PreparedPrimitive> prepared;  // absent: the same layout, a plain copy
-    if (!IsRowMajor(result_.layouts[v])) prepared = PrepareReorder(result_.layouts[v], plain);
+    if (!IsRowMajor(result_.layouts[v])) prepared = RequireReorder(v, plain);
     Append({ReorderWork{}, {v}, {copy}, 0, "a head lies in row-major memory of its own"}, std::move(prepared));
     return copy;
   }

@@ -12,7 +12,7 @@
 namespace amp::onednn {
 
 struct LaidOutProgram {
-  Program program;  // reorders inserted, reshapes and permutes gone
+  Program program;                                         // reorders inserted, reshapes and permutes gone
   std::vector<std::optional<PreparedPrimitive>> prepared;  // by step; nullopt: own kernel
   std::vector<Desc> layouts;                               // by value
   std::vector<ValueId> storage;  // by value: the value whose memory it shares (itself, where it has its own)

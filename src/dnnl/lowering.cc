@@ -15,9 +15,12 @@ bool IsCast(const Node& node) { return FactsOf(node).arithmetic == Arithmetic::k
 
 class Lowerer {
  public:
-  Lowerer(const Graph& graph, const Types& types, const std::set<std::string>& parameters,
-          const LowerOptions& options)
-      : graph_(graph), types_(types), parameters_(parameters), options_(options), value_of_(graph.num_entries(), kNoValue) {}
+  Lowerer(const Graph& graph, const Types& types, const std::set<std::string>& parameters, const LowerOptions& options)
+      : graph_(graph),
+        types_(types),
+        parameters_(parameters),
+        options_(options),
+        value_of_(graph.num_entries(), kNoValue) {}
 
   LoweredGraph Run() {
     const std::vector<bool> needed = NeededNodes(graph_);
@@ -66,9 +69,7 @@ class Lowerer {
       empty = empty && (!wanted.back() || out_types.back().shape.size() == 0);
     }
     const std::size_t num_steps = program().steps.size();
-    const auto new_context = [&] {
-      return LowerContext(&program(), node, id, inputs, in_types, out_types, wanted);
-    };
+    const auto new_context = [&] { return LowerContext(&program(), node, id, inputs, in_types, out_types, wanted); };
     LowerContext by_rule = new_context();
     if (!empty && !options_.reference && LowerByRule(id, &by_rule)) return Finish(id, by_rule);
     program().steps.resize(num_steps);
@@ -158,7 +159,11 @@ class Lowerer {
     Step step;
     step.node = id;
     const auto refused = options_.refused.find(id);
-    if (refused != options_.refused.end()) step.reason = refused->second;
+    if (refused != options_.refused.end()) {
+      step.reason = refused->second;
+    } else if (!options_.reference) {
+      step.reason = empty ? "its outputs have no elements" : "oneDNN cannot express it with these attributes or types";
+    }
     std::vector<int> read_slots, written;
     for (int i = 0; i < static_cast<int>(node->inputs().size()); ++i) {
       if (IsIgnored(*node, i) || empty) continue;
@@ -172,14 +177,14 @@ class Lowerer {
       step.outputs.push_back(program().AddValue(context->out_type(i), name, ValueSource::kComputed));
       context->SetOut(i, step.outputs.back());
     }
-    step.work = CallWork{[node, kernel, read_slots, written, empty](std::span<const NDArray> inputs,
-                                                                    std::span<NDArray> outputs) {
-      if (empty) return;  // every output has no elements
-      std::vector<NDArray> in(node->inputs().size()), out(node->num_outputs());
-      for (std::size_t i = 0; i < read_slots.size(); ++i) in[read_slots[i]] = inputs[i];
-      for (std::size_t i = 0; i < written.size(); ++i) out[written[i]] = outputs[i];
-      kernel->run(*node, in, out);
-    }};
+    step.work = CallWork{
+        [node, kernel, read_slots, written, empty](std::span<const NDArray> inputs, std::span<NDArray> outputs) {
+          if (empty) return;  // every output has no elements
+          std::vector<NDArray> in(node->inputs().size()), out(node->num_outputs());
+          for (std::size_t i = 0; i < read_slots.size(); ++i) in[read_slots[i]] = inputs[i];
+          for (std::size_t i = 0; i < written.size(); ++i) out[written[i]] = outputs[i];
+          kernel->run(*node, in, out);
+        }};
     program().steps.push_back(std::move(step));
   }
 

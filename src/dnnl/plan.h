@@ -1,4 +1,5 @@
-// A Plan is what a graph becomes for given shapes, options and thread count: immutable, shared by any number of sessions.
+// A Plan is what a graph becomes for given shapes, options and thread count: immutable, shared by any number of
+// sessions.
 #pragma once
 
 #include <functional>

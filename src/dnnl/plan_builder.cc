@@ -22,7 +22,8 @@ CompiledStep BuildStep(const Step& step, const std::optional<PreparedPrimitive>&
 
 }  // namespace
 
-PlanBuilder::PlanBuilder(LaidOutProgram laid_out, ConstantStore* store) : laid_out_(std::move(laid_out)), store_(store) {
+PlanBuilder::PlanBuilder(LaidOutProgram laid_out, ConstantStore* store)
+    : laid_out_(std::move(laid_out)), store_(store) {
   plan_->types.reserve(values().size());
   for (const Value& value : values()) plan_->types.push_back(value.type);
   plan_->layouts = laid_out_.layouts;
@@ -30,7 +31,9 @@ PlanBuilder::PlanBuilder(LaidOutProgram laid_out, ConstantStore* store) : laid_o
   for (ValueId v = 0; v < values().size(); ++v) {
     const Value& value = values()[v];
     if (value.source != ValueSource::kConstant || laid_out_.storage[v] != v) continue;
-    plan_->locations[v] = {Place::kConstant, 0, store_->Find(value.name, laid_out_.layouts[v])->data};
+    // Absent: nobody reads it any more, but what was computed from it.
+    const PackedConstant* constant = store_->Find(value.name, laid_out_.layouts[v]);
+    if (constant != nullptr) plan_->locations[v] = {Place::kConstant, 0, constant->data};
   }
   ShareStorage();
 }
@@ -41,9 +44,10 @@ void PlanBuilder::FoldConstants() {
   std::vector<std::optional<PreparedPrimitive>> prepared;
   for (std::size_t i = 0; i < steps().size(); ++i) {
     Step& step = steps()[i];
-    const bool constant = !step.outputs.empty() && !heads.contains(step.outputs[0]) &&
-                          std::all_of(step.inputs.begin(), step.inputs.end(),
-                                      [&](ValueId v) { return laid_out_.IsConstant(v); });
+    const bool constant =
+        !step.outputs.empty() &&
+        std::none_of(step.outputs.begin(), step.outputs.end(), [&](ValueId v) { return heads.contains(v); }) &&
+        std::all_of(step.inputs.begin(), step.inputs.end(), [&](ValueId v) { return laid_out_.IsConstant(v); });
     if (constant) {
       Fold(step, laid_out_.prepared[i]);
     } else {
@@ -169,12 +173,16 @@ void PlanBuilder::PruneStore() {
   const auto use = [&](ValueId v) {
     if (!laid_out_.IsConstant(v)) return;
     const ValueId root = Root(v);
-    used[values()[root].name].push_back(plan_->layouts[root]);
+    const std::string& name = values()[root].name;
+    used[name].push_back(plan_->layouts[root]);
+    // A caller who changes his arrays later does not change a bound model.
+    plan_->locations[root].data = store_->Own(name, plan_->layouts[root]).data;
   };
   for (const Step& step : steps()) {
     for (const ValueId v : step.inputs) use(v);
   }
   store_->Prune(used, consumed_);
+  ShareStorage();
 }
 
 void PlanBuilder::AddScratchpads() {
@@ -210,15 +218,14 @@ std::vector<std::size_t> PlanBuilder::LastUses() {
 // The storage whose bytes output `output` of step i may overwrite: that of the step's first input, if the primitive
 // can work in place, nobody reads the input later and it lies in the arena in the same layout.
 std::optional<ValueId> PlanBuilder::InPlaceOf(std::size_t i, ValueId output, const std::set<ValueId>& heads,
-                                 const std::vector<std::size_t>& last_use) {
+                                              const std::vector<std::size_t>& last_use) {
   const Step& step = steps()[i];
   const auto& prepared = laid_out_.prepared[i];
   if (!prepared || !prepared->can_run_in_place || output != step.outputs[0]) return std::nullopt;
   const ValueId input = step.inputs[0];
   const ValueId root = Root(input);
-  const bool alone = std::count_if(step.inputs.begin(), step.inputs.end(), [&](ValueId v) {
-                       return Root(v) == root;
-                     }) == 1;
+  const bool alone =
+      std::count_if(step.inputs.begin(), step.inputs.end(), [&](ValueId v) { return Root(v) == root; }) == 1;
   const bool legal = alone && last_use[root] == i && buffer_of_.contains(root) && !heads.contains(root) &&
                      plan_->layouts[input] == plan_->layouts[output] &&
                      plan_->layouts[root].get_size() == plan_->layouts[output].get_size();

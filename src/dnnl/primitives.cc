@@ -74,9 +74,9 @@ class Preparer {
 
   std::optional<PreparedPrimitive> operator()(const InnerProductWork&) {
     const bool has_bias = in_.size() == 3;
-    const dnnl::inner_product_forward::primitive_desc pd(
-        CpuEngine(), prop_kind::forward_inference, AnyDesc(in_[0]), AnyDesc(in_[1]),
-        has_bias ? PlainDesc(in_[2]) : Desc(), AnyDesc(out_), UserScratchpad(), kAllowEmpty);
+    const dnnl::inner_product_forward::primitive_desc pd(CpuEngine(), prop_kind::forward_inference, AnyDesc(in_[0]),
+                                                         AnyDesc(in_[1]), has_bias ? PlainDesc(in_[2]) : Desc(),
+                                                         AnyDesc(out_), UserScratchpad(), kAllowEmpty);
     if (!pd) return std::nullopt;
     auto prepared = Describe(pd, {pd.src_desc(), pd.weights_desc()}, pd.dst_desc());
     if (has_bias) AddInput(&prepared, pd.bias_desc(), DNNL_ARG_BIAS);
@@ -94,7 +94,7 @@ class Preparer {
 
   std::optional<PreparedPrimitive> operator()(const EltwiseWork& work) {
     // log_sigmoid(x) is -softplus(-x): oneDNN's soft_relu with alpha -1.
-    const float alpha = work.kind == EltwiseKind::kSoftplus      ? 1.0f
+    const float alpha = work.kind == EltwiseKind::kSoftplus     ? 1.0f
                         : work.kind == EltwiseKind::kLogSigmoid ? -1.0f
                                                                 : work.alpha;
     const dnnl::eltwise_forward::primitive_desc pd(CpuEngine(), prop_kind::forward_inference,
@@ -118,8 +118,8 @@ class Preparer {
 
   std::optional<PreparedPrimitive> operator()(const BatchNormWork& work) {
     using dnnl::normalization_flags;
-    const auto flags = normalization_flags::use_global_stats | normalization_flags::use_scale |
-                       normalization_flags::use_shift;
+    const auto flags =
+        normalization_flags::use_global_stats | normalization_flags::use_scale | normalization_flags::use_shift;
     const dnnl::batch_normalization_forward::primitive_desc pd(CpuEngine(), prop_kind::forward_inference, layouts_[0],
                                                                layouts_[0], work.epsilon, flags, UserScratchpad(),
                                                                kAllowEmpty);
@@ -134,7 +134,8 @@ class Preparer {
   }
 
   std::optional<PreparedPrimitive> operator()(const ConcatWork& work) {
-    // Every operand in the layout of the first; where that is slow or impossible (a reference implementation), row-major.
+    // Every operand in the layout of the first; where that is slow or impossible (a reference implementation),
+    // row-major.
     std::vector<Desc> like_first, plain;
     for (const TensorType& type : in_) {
       plain.push_back(PlainDesc(type));

@@ -12,8 +12,8 @@ namespace amp::onednn {
 
 struct PreparedPrimitive {
   dnnl::primitive_desc_base desc;
-  std::vector<Desc> inputs;   // the layouts that it reads ...
-  std::vector<Desc> outputs;  // ... and writes
+  std::vector<Desc> inputs;                  // the layouts that it reads ...
+  std::vector<Desc> outputs;                 // ... and writes
   std::vector<int> input_args, output_args;  // DNNL_ARG_*
   Desc scratchpad;
   std::string implementation;

@@ -71,9 +71,9 @@ struct Session::State {
   const CompiledPlan& compiled;
   dnnl::stream stream{CpuEngine()};
   std::shared_ptr<void> arena;
-  std::vector<void*> data;              // by value
-  std::vector<dnnl::memory> memories;   // by value
-  std::vector<Arguments> arguments;     // by step
+  std::vector<void*> data;                                       // by value
+  std::vector<dnnl::memory> memories;                            // by value
+  std::vector<Arguments> arguments;                              // by step
   std::vector<std::pair<ValueId, std::size_t>> inputs, outputs;  // values in callers' memory
 };
 

@@ -28,7 +28,19 @@ struct PoolingWork {
   PoolingKind kind = PoolingKind::kMax;
   IntTuple kernel, strides, pads_begin, pads_end;
 };
-enum class EltwiseKind { kRelu, kLinear, kClip, kTanh, kSigmoid, kSoftplus, kLogSigmoid, kMish, kElu, kGeluErf, kGeluTanh };
+enum class EltwiseKind {
+  kRelu,
+  kLinear,
+  kClip,
+  kTanh,
+  kSigmoid,
+  kSoftplus,
+  kLogSigmoid,
+  kMish,
+  kElu,
+  kGeluErf,
+  kGeluTanh
+};
 // y = f(x; alpha, beta) as oneDNN's eltwise defines it; linear is alpha * x + beta, clip has bounds alpha and beta,
 // relu and elu a negative slope alpha.
 struct EltwiseWork {
@@ -65,8 +77,9 @@ struct CallWork {
   std::function<void(std::span<const NDArray> inputs, std::span<NDArray> outputs)> function;
 };
 
-using Work = std::variant<ConvolutionWork, InnerProductWork, PoolingWork, EltwiseWork, AddWork, BatchNormWork, ConcatWork,
-                          SoftmaxWork, PReluWork, CastWork, ReshapeWork, PermuteWork, ReorderWork, CallWork>;
+using Work =
+    std::variant<ConvolutionWork, InnerProductWork, PoolingWork, EltwiseWork, AddWork, BatchNormWork, ConcatWork,
+                 SoftmaxWork, PReluWork, CastWork, ReshapeWork, PermuteWork, ReorderWork, CallWork>;
 
 const char* WorkName(const Work& work);
 

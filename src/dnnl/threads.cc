@@ -1,43 +1,30 @@
 #include "dnnl/threads.h"
 
 #include <omp.h>
-#include <pthread.h>
 
-#include <atomic>
-
+#include "kernels/fork.h"
 #include "nnvm/error.h"
 
 namespace amp::onednn {
-namespace {
-
-std::atomic<bool> pool_started{false};
-std::atomic<bool> pool_lost{false};
-
-void WatchForks() {
-  static const int registered = pthread_atfork(nullptr, nullptr, [] { pool_lost = pool_started.load(); });
-  static_cast<void>(registered);
-}
-
-}  // namespace
 
 int EffectiveThreads(int requested) {
   if (requested < 0) Throw<ArgumentError>("num_threads: expected 0 (all) or more, got {}", requested);
-  if (pool_lost) return 1;
+  if (kernels::ThreadsLost()) return 1;
   // The caller's own setting (OMP_NUM_THREADS, or omp_set_num_threads by another library) is the default.
   return requested == 0 ? omp_get_max_threads() : requested;
 }
 
 void RequireThreads(int count) {
-  if (count > 1 && pool_lost) {
-    throw Error("this process was forked from one that had already run with several threads, and an executor of the "
-                "parent cannot run here: build a new Executor in the child (it will use one thread), or start the "
-                "child with the 'spawn' method");
+  if (count > 1 && kernels::ThreadsLost()) {
+    throw Error(
+        "this process was forked from one that had already run with several threads, and an executor of the "
+        "parent cannot run here: build a new Executor in the child (it will use one thread), or start the "
+        "child with the 'spawn' method");
   }
 }
 
 ThreadScope::ThreadScope(int count) : previous_(omp_get_max_threads()) {
-  WatchForks();
-  if (count > 1) pool_started = true;
+  if (count > 1) kernels::NoteThreadsStarted();
   omp_set_num_threads(count);
 }
 

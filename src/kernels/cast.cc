@@ -13,6 +13,11 @@
 
 #include "kernels/cast_table.h"
 #include "kernels/float_bits.h"
+#include "kernels/fork.h"
+
+#if defined(_OPENMP)
+#include <omp.h>
+#endif
 
 namespace amp::kernels {
 namespace {
@@ -29,8 +34,8 @@ struct Bool {
 };
 
 // In the order of ElementType.
-using ElementTypes = std::tuple<float, double, Half, BFloat16, uint8_t, int8_t, int16_t, uint16_t,
-                                int32_t, uint32_t, int64_t, uint64_t, Bool>;
+using ElementTypes = std::tuple<float, double, Half, BFloat16, uint8_t, int8_t, int16_t, uint16_t, int32_t, uint32_t,
+                                int64_t, uint64_t, Bool>;
 static_assert(std::tuple_size_v<ElementTypes> == kElementTypeCount);
 static_assert(static_cast<std::size_t>(ElementType::kBool) + 1 == kElementTypeCount);
 
@@ -75,8 +80,7 @@ To TruncateSaturated(From value) {
   constexpr To kHighest = std::numeric_limits<To>::max();
   // The first value too large, 2^digits. `kHighest` itself may not be representable in From; both
   // bounds here are.
-  constexpr From kEnd =
-      static_cast<From>(uint64_t{1} << (std::numeric_limits<To>::digits - 1)) * From{2};
+  constexpr From kEnd = static_cast<From>(uint64_t{1} << (std::numeric_limits<To>::digits - 1)) * From{2};
   if (value >= kEnd) return kHighest;
   if (value > static_cast<From>(kLowest)) return static_cast<To>(value);
   return value != value ? To{0} : kLowest;
@@ -171,7 +175,7 @@ std::size_t ElementBytes(ElementType type) { return kSizes[Index(type)]; }
 void Cast(ElementType from, const void* src, ElementType to, void* dst, std::size_t count) {
   if (count == 0) return;
   const CastFunction cast = Select(from, to);
-  if (count < kParallelFrom) return cast(src, dst, count);
+  if (count < kParallelFrom || ThreadsLost()) return cast(src, dst, count);
 
   const auto* in = static_cast<const unsigned char*>(src);
   auto* out = static_cast<unsigned char*>(dst);
@@ -179,6 +183,7 @@ void Cast(ElementType from, const void* src, ElementType to, void* dst, std::siz
   const std::size_t out_bytes = ElementBytes(to);
   const auto blocks = static_cast<std::ptrdiff_t>((count + kBlock - 1) / kBlock);
 #if defined(_OPENMP)
+  if (omp_get_max_threads() > 1) NoteThreadsStarted();
 #pragma omp parallel for schedule(static)
 #endif
   for (std::ptrdiff_t block = 0; block < blocks; ++block) {

@@ -83,8 +83,7 @@ void CastAll(const void* src, void* dst, std::size_t count) {
     Step::Run(in + i * sizeof(typename Step::From), out + i * sizeof(typename Step::To));
   }
   if (i < count) {
-    CastTail<Step>(in + i * sizeof(typename Step::From), out + i * sizeof(typename Step::To),
-                   count - i);
+    CastTail<Step>(in + i * sizeof(typename Step::From), out + i * sizeof(typename Step::To), count - i);
   }
 }
 

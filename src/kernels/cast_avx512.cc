@@ -37,8 +37,7 @@ struct BF16ToFloatStep {
   using From = uint16_t;
   using To = float;
   static void Run(const void* src, void* dst, __mmask16 lanes) {
-    const __m512i wide =
-        _mm512_maskz_cvtepu16_epi32(kAllLanes, _mm256_maskz_loadu_epi16(lanes, src));
+    const __m512i wide = _mm512_maskz_cvtepu16_epi32(kAllLanes, _mm256_maskz_loadu_epi16(lanes, src));
     _mm512_mask_storeu_epi32(dst, lanes, _mm512_maskz_slli_epi32(kAllLanes, wide, 16));
   }
 };
@@ -51,8 +50,7 @@ struct FloatToHalfStep {
   using To = uint16_t;
   static void Run(const void* src, void* dst, __mmask16 lanes) {
     const __m512 value = _mm512_maskz_loadu_ps(lanes, src);
-    _mm256_mask_storeu_epi16(dst, lanes,
-                             _mm512_maskz_cvtps_ph(kAllLanes, value, _MM_FROUND_TO_NEAREST_INT));
+    _mm256_mask_storeu_epi16(dst, lanes, _mm512_maskz_cvtps_ph(kAllLanes, value, _MM_FROUND_TO_NEAREST_INT));
   }
 };
 

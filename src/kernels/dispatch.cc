@@ -26,8 +26,7 @@ bool CpuHasF16C() {
 
 Isa DetectIsa() {
   __builtin_cpu_init();
-  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !CpuHasF16C())
-    return Isa::kGeneric;
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !CpuHasF16C()) return Isa::kGeneric;
   const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
   return avx512 ? Isa::kAvx512 : Isa::kAvx2;
@@ -50,8 +49,7 @@ Isa ReadAllowedIsa() {
   if (text == nullptr || *text == '\0') return CpuIsa();
   const std::optional<Isa> limit = ParseIsa(text);
   if (!limit) {
-    std::fprintf(stderr, "AMP_MAX_ISA: expected generic, avx2 or avx512, got '%s'; ignored\n",
-                 text);
+    std::fprintf(stderr, "AMP_MAX_ISA: expected generic, avx2 or avx512, got '%s'; ignored\n", text);
     return CpuIsa();
   }
   return *limit < CpuIsa() ? *limit : CpuIsa();
@@ -103,8 +101,7 @@ bool CpuHasNativeBF16() {
 }
 
 const CastTable* CastTableFor(Isa isa) {
-  if (isa > CpuIsa())
-    return nullptr;  // first: not even the getter below may run on a CPU that lacks it
+  if (isa > CpuIsa()) return nullptr;  // first: not even the getter below may run on a CPU that lacks it
   switch (isa) {
     case Isa::kGeneric:
       return CastTableGeneric();

@@ -59,8 +59,7 @@ constexpr uint16_t RoundOnce(bool negative, uint64_t significand, int exponent) 
   if (dropped_bits > 64) return static_cast<uint16_t>(sign);
 
   const uint64_t half_ulp = uint64_t{1} << (dropped_bits - 1);
-  const uint64_t kept =
-      significand >> (dropped_bits - 1) >> 1;  // in two steps: a shift by 64 is undefined
+  const uint64_t kept = significand >> (dropped_bits - 1) >> 1;  // in two steps: a shift by 64 is undefined
   const uint64_t remainder = significand & ((half_ulp << 1) - 1);
   const bool up = remainder > half_ulp || (remainder == half_ulp && (kept & 1) != 0);
 
@@ -86,16 +85,13 @@ constexpr uint16_t NarrowDouble(double value) {
   }
   // Zeros and float64 denormals get a leading bit too many here; they are far below either format's
   // smallest denormal.
-  return RoundOnce<Format>(negative, (uint64_t{1} << 63) | (mantissa << 11),
-                           biased_exponent - 1023);
+  return RoundOnce<Format>(negative, (uint64_t{1} << 63) | (mantissa << 11), biased_exponent - 1023);
 }
 
 }  // namespace internal
 
 // Exact. The bits move unchanged: a signalling NaN stays signalling.
-constexpr float BF16ToFloat(uint16_t value) {
-  return std::bit_cast<float>(static_cast<uint32_t>(value) << 16);
-}
+constexpr float BF16ToFloat(uint16_t value) { return std::bit_cast<float>(static_cast<uint32_t>(value) << 16); }
 
 constexpr uint16_t FloatToBF16(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
@@ -111,8 +107,7 @@ constexpr float HalfToFloat(uint16_t value) {
   const uint32_t sign = static_cast<uint32_t>(value & 0x8000u) << 16;
   const uint32_t magnitude = value & 0x7FFFu;
   const uint32_t normal = (magnitude << 13) + ((127u - 15u) << 23);
-  const uint32_t denormal =
-      std::bit_cast<uint32_t>(static_cast<float>(static_cast<int32_t>(magnitude)) * 0x1p-24f);
+  const uint32_t denormal = std::bit_cast<uint32_t>(static_cast<float>(static_cast<int32_t>(magnitude)) * 0x1p-24f);
   const uint32_t quiet = magnitude > 0x7C00u ? 0x00400000u : 0u;
   const uint32_t special = (magnitude << 13) | 0x7F800000u | quiet;
   const uint32_t finite = internal::Select(magnitude < 0x0400u, denormal, normal);
@@ -124,30 +119,23 @@ constexpr uint16_t FloatToHalf(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
   const uint32_t magnitude = bits & 0x7FFFFFFFu;
   constexpr uint32_t kSmallestNormal = 0x38800000u;  // 2^-14
-  constexpr uint32_t kFirstInfinite =
-      0x47800000u;  // 2^16; [65520, 65536) reaches infinity by rounding
+  constexpr uint32_t kFirstInfinite = 0x47800000u;   // 2^16; [65520, 65536) reaches infinity by rounding
   const uint32_t rebiased = magnitude - ((127u - 15u) << 23);
   const uint32_t normal = (rebiased + 0x0FFFu + ((rebiased >> 13) & 1u)) >> 13;
   // Just above 0.5 a float32's last bit is worth 2^-24, float16's smallest denormal: the addition
   // itself rounds.
   const uint32_t small = magnitude < kSmallestNormal ? magnitude : kSmallestNormal;
-  const uint32_t denormal =
-      std::bit_cast<uint32_t>(std::bit_cast<float>(small) + 0.5f) - 0x3F000000u;
+  const uint32_t denormal = std::bit_cast<uint32_t>(std::bit_cast<float>(small) + 0.5f) - 0x3F000000u;
   const uint32_t quiet_nan = internal::HalfFormat::kQuietBit | ((magnitude >> 13) & 0x03FFu);
-  const uint32_t special =
-      internal::HalfFormat::kInfinity | (magnitude > 0x7F800000u ? quiet_nan : 0u);
+  const uint32_t special = internal::HalfFormat::kInfinity | (magnitude > 0x7F800000u ? quiet_nan : 0u);
   const uint32_t finite = internal::Select(magnitude < kSmallestNormal, denormal, normal);
   return static_cast<uint16_t>(((bits >> 16) & 0x8000u) |
                                internal::Select(magnitude >= kFirstInfinite, special, finite));
 }
 
 // One rounding from the exact value; going through float32 would round twice.
-constexpr uint16_t DoubleToBF16(double value) {
-  return internal::NarrowDouble<internal::BF16Format>(value);
-}
-constexpr uint16_t DoubleToHalf(double value) {
-  return internal::NarrowDouble<internal::HalfFormat>(value);
-}
+constexpr uint16_t DoubleToBF16(double value) { return internal::NarrowDouble<internal::BF16Format>(value); }
+constexpr uint16_t DoubleToHalf(double value) { return internal::NarrowDouble<internal::HalfFormat>(value); }
 
 // There is no such function for float16: whatever float32 cannot hold exactly is infinite there, so
 // that FloatToHalf(static_cast<float>(value)) rounds once.
@@ -158,8 +146,7 @@ constexpr uint16_t IntegerToBF16(Integer value) {
   const auto wide = static_cast<uint64_t>(value);  // sign-extends
   const uint64_t magnitude = negative ? uint64_t{0} - wide : wide;
   const int leading_zeros = std::countl_zero(magnitude);
-  return internal::RoundOnce<internal::BF16Format>(negative, magnitude << leading_zeros,
-                                                   63 - leading_zeros);
+  return internal::RoundOnce<internal::BF16Format>(negative, magnitude << leading_zeros, 63 - leading_zeros);
 }
 
 }  // namespace amp::kernels

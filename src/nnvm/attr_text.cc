@@ -18,7 +18,7 @@ std::string_view Trim(std::string_view text) {
 template <class T>
 bool ParseNumber(std::string_view text, T* value) {
   text = Trim(text);
-  if (text.starts_with('+')) text.remove_prefix(1);
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
   return error == std::errc() && end == text.data() + text.size() && !text.empty();
 }

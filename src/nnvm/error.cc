@@ -47,10 +47,9 @@ std::string JoinSome(const std::vector<std::string>& items, std::size_t limit) {
   return text;
 }
 
-std::string Quotable(std::string_view text) {
-  constexpr std::size_t kLongest = 80;
+std::string Quotable(std::string_view text, std::size_t longest) {
   std::string safe;
-  for (const char c : text.substr(0, kLongest)) {
+  for (const char c : text.substr(0, longest)) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte < 0x20 || byte >= 0x7f) {
       safe += fmt::format("\\x{:02x}", byte);
@@ -58,7 +57,7 @@ std::string Quotable(std::string_view text) {
       safe += c;
     }
   }
-  return text.size() > kLongest ? safe + "..." : safe;
+  return text.size() > longest ? safe + "..." : safe;
 }
 
 }  // namespace amp

@@ -44,7 +44,7 @@ std::string NearMatches(std::string_view name, const std::vector<std::string>& c
 // "a, b, c"; at most `limit` items, then "... (12 more)".
 std::string JoinSome(const std::vector<std::string>& items, std::size_t limit = 12);
 
-// Text from outside, made safe for an error message: at most 80 bytes, unprintable and non-ASCII ones as \xNN.
-std::string Quotable(std::string_view text);
+// Text from outside, made safe for an error message: at most `longest` bytes, unprintable and non-ASCII ones as \xNN.
+std::string Quotable(std::string_view text, std::size_t longest = 80);
 
 }  // namespace amp

@@ -19,7 +19,9 @@ using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
 }
 
 File OpenRegular(const std::string& path, std::uint64_t* size) {
-  File file(std::fopen(path.c_str(), "rb"), std::fclose);
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe must not make us wait
+  if (descriptor < 0) FailWith("open", path);
+  File file(fdopen(descriptor, "rb"), std::fclose);
   struct stat status {};
   if (!file || fstat(fileno(file.get()), &status) != 0) FailWith("open", path);
   if (!S_ISREG(status.st_mode)) Throw<ArgumentError>("cannot read '{}': not a regular file", path);
@@ -31,10 +33,12 @@ File OpenRegular(const std::string& path, std::uint64_t* size) {
 class TemporaryFile {
  public:
   explicit TemporaryFile(const std::string& target) : target_(target), name_(target + ".tmp-XXXXXX") {
+    RefuseSpecial(target);
     const int descriptor = mkstemp(name_.data());
     if (descriptor < 0) FailWith("write", target);
     fchmod(descriptor, ModeFor(target));
     file_.reset(fdopen(descriptor, "wb"));
+    if (!file_) FailWith("write", target);
   }
   ~TemporaryFile() {
     if (!renamed_) std::remove(name_.c_str());
@@ -53,6 +57,14 @@ class TemporaryFile {
   }
 
  private:
+  // Renaming would put a file in the place of /dev/null, if the user may do that.
+  static void RefuseSpecial(const std::string& target) {
+    struct stat status {};
+    if (stat(target.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
+      Throw<ArgumentError>("cannot write '{}': not a regular file", target);
+    }
+  }
+
   // That of the file to be replaced, else what a newly created file would get.
   static mode_t ModeFor(const std::string& target) {
     struct stat status {};

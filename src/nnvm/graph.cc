@@ -89,6 +89,7 @@ std::string PrintGraph(const Graph& graph) {
       separator = ", ";
     }
     text += ")";
+    for (const NodePtr& dep : node.control_deps()) text += fmt::format(" after %{}", graph.IdOf(dep.get()));
     for (const auto& [key, value] : node.attrs()) text += fmt::format(" {}={}", key, value);
     text += "\n";
   }

@@ -43,9 +43,7 @@ class Graph {
   std::span<const EntryId> InputsOf(NodeId id) const {
     return {input_entries_.data() + first_input_[id], first_input_[id + 1] - first_input_[id]};
   }
-  std::string EntryName(EntryId entry) const {
-    return OutputName({nodes_[entry_node_[entry]], IndexOf(entry)});
-  }
+  std::string EntryName(EntryId entry) const { return OutputName({nodes_[entry_node_[entry]], IndexOf(entry)}); }
 
   std::span<const Consumer> ConsumersOf(EntryId entry) const {
     return {consumers_.data() + first_consumer_[entry], first_consumer_[entry + 1] - first_consumer_[entry]};
@@ -74,7 +72,8 @@ class Graph {
   std::vector<NodeId> variables_;
 };
 
-// One line per node: "%3 conv0 = Convolution(%0, %1) {kernel=(3, 3)}"; deterministic.
+// One line per node: "%3 conv0 = Convolution(%0, %1) kernel=(3, 3)", control dependencies as " after %2";
+// deterministic.
 std::string PrintGraph(const Graph& graph);
 
 }  // namespace amp

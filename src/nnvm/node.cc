@@ -27,8 +27,8 @@ void CheckInputs(const Node::Spec& spec, const void* params) {
     const NodeEntry& entry = spec.inputs[i];
     if (!entry.node) Throw<GraphError>("{}: input {} is missing", DescribeSpec(spec), names[i]);
     if (entry.index >= static_cast<std::uint32_t>(entry.node->num_outputs())) {
-      Throw<GraphError>("{}: input {} reads output {} of {}, which has {}", DescribeSpec(spec), names[i],
-                        entry.index, entry.node->Describe(), entry.node->num_outputs());
+      Throw<GraphError>("{}: input {} reads output {} of {}, which has {}", DescribeSpec(spec), names[i], entry.index,
+                        entry.node->Describe(), entry.node->num_outputs());
     }
     if (spec.op->IsMutable(i) && !entry.node->is_variable()) {
       Throw<GraphError>("{}: input {} is an auxiliary state and must be a variable, got the output of {}",
@@ -41,12 +41,24 @@ void CheckInputs(const Node::Spec& spec, const void* params) {
   }
 }
 
+// What a node is made to depend on: its inputs and control dependencies.
+void CheckLinks(const Node::Spec& spec, const void* params) {
+  if (spec.op) {
+    CheckInputs(spec, params);
+  } else if (!spec.inputs.empty() || !spec.control_deps.empty()) {
+    Throw<GraphError>("{}: a variable depends on nothing, got {} inputs and {} control dependencies",
+                      DescribeSpec(spec), spec.inputs.size(), spec.control_deps.size());
+  }
+  for (const NodePtr& dep : spec.control_deps) {
+    if (!dep) Throw<GraphError>("{}: a control dependency is missing", DescribeSpec(spec));
+  }
+}
+
 }  // namespace
 
 NodePtr Node::Make(Spec spec) {
-  if (spec.op == nullptr) return Variable(std::move(spec.name), std::move(spec.attrs));
-  ParamPtr params = ParseParams(spec);
-  CheckInputs(spec, params.get());
+  ParamPtr params = spec.op ? ParseParams(spec) : nullptr;
+  CheckLinks(spec, params.get());
   return std::make_shared<Node>(Passkey(), std::move(spec), std::move(params));
 }
 
@@ -58,7 +70,7 @@ NodePtr Node::WithInputs(std::vector<NodeEntry> inputs, std::vector<NodePtr> con
   Spec spec = spec_;
   spec.inputs = std::move(inputs);
   spec.control_deps = std::move(control_deps);
-  if (spec.op) CheckInputs(spec, params_.get());
+  CheckLinks(spec, params_.get());
   return std::make_shared<Node>(Passkey(), std::move(spec), params_);
 }
 

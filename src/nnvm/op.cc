@@ -15,9 +15,8 @@ OpRegistry& OpRegistry::Get() {
 
 Op& OpRegistry::Add(std::string_view domain, std::string_view name) {
   const std::pair<std::string, std::string> key(domain, name);
-  auto [slot, inserted] = ops_.emplace(key, std::make_unique<Op>(key.first, key.second));
-  if (!inserted || aliases_.contains(key)) Throw<InternalError>("operator {} is registered twice", name);
-  return *slot->second;
+  if (Find(domain, name) != nullptr) Throw<InternalError>("operator {} is registered twice", name);
+  return *ops_.emplace(key, std::make_unique<Op>(key.first, key.second)).first->second;
 }
 
 void OpRegistry::AddAlias(Op& op, std::string_view alias) {

@@ -82,6 +82,7 @@ template <class P>
 class OpCard {
  public:
   explicit OpCard(std::string_view name) : op_(OpRegistry::Get().Add(kMXNetDomain, name)) {
+    Inputs(std::vector<std::string>{});
     Outputs({"output"});
     VisibleOutputs([](const P&) { return 1; });
     Params(ParamSchema<P>());

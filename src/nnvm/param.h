@@ -21,9 +21,7 @@ namespace amp {
 using AttrMap = std::map<std::string, std::string>;
 
 // Keys like "__shape__" belong to the graph, not to the operator; parameter parsing ignores them.
-inline bool IsHiddenKey(std::string_view key) {
-  return key.size() > 4 && key.starts_with("__") && key.ends_with("__");
-}
+inline bool IsHiddenKey(std::string_view key) { return key.size() > 4 && key.starts_with("__") && key.ends_with("__"); }
 
 struct FieldInfo {
   std::string name;
@@ -67,8 +65,7 @@ class ParamSchema {
       for (const std::string& word : words) {
         if (word == value) return "";
       }
-      return fmt::format("attribute {}: expected one of {}, got '{}'", name, JoinSome(words, 99),
-                         Quotable(value));
+      return fmt::format("attribute {}: expected one of {}, got '{}'", name, JoinSome(words, 99), Quotable(value));
     };
     return *this;
   }

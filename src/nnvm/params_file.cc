@@ -28,8 +28,10 @@ class ParamsReader {
       Fail("not an MXNet parameter file (it does not begin with 0x112)");
     }
     bytes_.Read<std::uint64_t>("the reserved word");
-    NamedArrays arrays(ReadCount("the number of arrays", kMinRecord));
-    for (std::size_t i = 0; i < arrays.size(); ++i) arrays[i].second = ReadRecord(i);
+    // The list grows with the records that are really there; a count alone allocates nothing.
+    const std::uint64_t count = ReadCount("the number of arrays", kMinRecord);
+    NamedArrays arrays;
+    for (std::uint64_t i = 0; i < count; ++i) arrays.emplace_back("", ReadRecord(i));
     const std::uint64_t names = ReadCount("the number of names", sizeof(std::uint64_t));
     if (names != 0 && names != arrays.size()) Fail("{} names for {} arrays", names, arrays.size());
     for (std::size_t i = 0; i < names; ++i) arrays[i].first = ReadName();
@@ -104,14 +106,15 @@ class ParamsReader {
 
   NDArray ReadData(TensorType type) {
     const std::uint64_t limit = bytes_.remaining() / BytesOf(type.dtype);
-    std::uint64_t elements = 1;
-    for (const std::int64_t dim : type.shape.dims()) {
-      if (dim != 0 && elements > limit / static_cast<std::uint64_t>(dim)) {
+    const auto& dims = type.shape.dims();
+    std::uint64_t elements = std::find(dims.begin(), dims.end(), 0) == dims.end() ? 1 : 0;
+    if (elements > limit) Fail("an array of type {} is larger than the rest of the file", type.ToString());
+    for (const std::int64_t dim : dims) {
+      if (elements != 0 && elements > limit / static_cast<std::uint64_t>(dim)) {
         Fail("an array of type {} is larger than the rest of the file", type.ToString());
       }
       elements *= static_cast<std::uint64_t>(dim);
     }
-    if (elements > limit) Fail("an array of type {} is larger than the rest of the file", type.ToString());
     NDArray array(type.dtype, std::move(type.shape));
     bytes_.Read(array.data(), static_cast<std::uint64_t>(array.bytes()), "an array's data");
     return array;
@@ -125,10 +128,16 @@ void Put(const AppendBytes& append, T value) {
   append(&value, sizeof value);
 }
 
+// A list of arrays: no names are written.
+bool IsUnnamed(const NamedArrays& arrays) {
+  return std::all_of(arrays.begin(), arrays.end(), [](const auto& named) { return named.first.empty(); });
+}
+
 void CheckWritable(const NamedArrays& arrays) {
+  const bool is_list = IsUnnamed(arrays);
   std::set<std::string> names;
   for (const auto& [name, array] : arrays) {
-    if (!names.insert(name).second) Throw<ArgumentError>("two arrays are named '{}'", name);
+    if (!names.insert(name).second && !is_list) Throw<ArgumentError>("two arrays are named '{}'", name);
     if (!array.defined()) Throw<ArgumentError>("array '{}' has no value", name);
     if (array.shape().rank() == 0 || array.size() == 0) {
       Throw<ArgumentError>("array '{}' of type {}: V2 files hold neither scalars nor empty arrays", name,
@@ -163,8 +172,10 @@ void SaveParams(const std::string& path, const NamedArrays& arrays) {
     Put<std::uint64_t>(append, 0);
     Put<std::uint64_t>(append, arrays.size());
     for (const auto& [name, array] : arrays) PutRecord(append, array);
-    Put<std::uint64_t>(append, arrays.size());
+    const bool is_list = IsUnnamed(arrays);
+    Put<std::uint64_t>(append, is_list ? 0 : arrays.size());
     for (const auto& [name, array] : arrays) {
+      if (is_list) break;
       Put<std::uint64_t>(append, name.size());
       append(name.data(), name.size());
     }

@@ -18,8 +18,8 @@ using NamedArrays = std::vector<std::pair<std::string, NDArray>>;
 NamedArrays LoadParams(const std::string& path);
 NamedArrays ParseParams(std::string_view bytes, const std::string& source);
 
-// Writes V2 records, which every MXNet since 1.0 reads. Atomic. Throws ArgumentError for what V2 cannot hold (rank 0
-// and empty arrays) and for duplicate names.
+// Writes V2 records, which every MXNet since 1.0 reads; a list without names where all are empty. Atomic. Throws
+// ArgumentError for what V2 cannot hold (rank 0 and empty arrays) and for duplicate names.
 void SaveParams(const std::string& path, const NamedArrays& arrays);
 
 // The arrays of a checkpoint by role: keys "arg:NAME" and "aux:NAME".

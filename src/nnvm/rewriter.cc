@@ -33,8 +33,7 @@ RewriteResult Rewriter::Run(const Visit& visit, const MapHead& map_head) {
       mapped[graph_.EntryOf(current_, static_cast<std::uint32_t>(i))] = outputs[i];
     }
     control_map_[current_] = outputs[0].node;
-    for (NodePtr& made : made_) provenance_[made.get()].push_back(graph_.nodes()[current_]);
-    made_.clear();
+    RecordMade();
   }
   std::vector<NodeEntry> heads;
   bool changed = false;
@@ -43,8 +42,7 @@ RewriteResult Rewriter::Run(const Visit& visit, const MapHead& map_head) {
     current_ = graph_.IdOf(old.node.get());
     NodeEntry head = mapped[graph_.EntryOf(old)];
     if (map_head) head = map_head(i, std::move(head));
-    for (NodePtr& made : made_) provenance_[made.get()].push_back(graph_.nodes()[current_]);
-    made_.clear();
+    RecordMade();
     changed = changed || head != old;
     heads.push_back(std::move(head));
   }
@@ -54,6 +52,12 @@ RewriteResult Rewriter::Run(const Visit& visit, const MapHead& map_head) {
     result.provenance[node.get()] = made == provenance_.end() ? std::vector<NodePtr>{node} : made->second;
   }
   return result;
+}
+
+void Rewriter::RecordMade() {
+  for (; num_recorded_ < made_.size(); ++num_recorded_) {
+    provenance_[made_[num_recorded_].get()].push_back(graph_.nodes()[current_]);
+  }
 }
 
 std::vector<NodeEntry> Rewriter::Keep(NodeId id, std::vector<NodeEntry> inputs) {

@@ -50,12 +50,15 @@ class Rewriter {
   std::vector<NodeEntry> Replace(NodePtr node);
 
  private:
+  void RecordMade();
   std::string UniqueName(const std::string& wanted);
 
   const Graph& graph_;
   std::vector<NodePtr> control_map_;  // per visited node: what control dependencies on it become
   std::unordered_set<std::string> names_;
-  std::vector<NodePtr> made_;  // by the visit of the current node
+  // All nodes made so far, used or not: kept alive, so that provenance_ never sees one address twice.
+  std::vector<NodePtr> made_;
+  std::size_t num_recorded_ = 0;  // of made_, in provenance_
   NodeId current_ = 0;
   Provenance provenance_;
 };

@@ -15,10 +15,12 @@ std::int64_t Shape::size() const { return SizeOf(0, rank()); }
 std::int64_t Shape::SizeOf(int begin, int end) const {
   constexpr std::int64_t kLimit = std::int64_t{1} << 62;
   if (!known_) throw InternalError("size of a shape whose rank is unknown");
-  std::int64_t size = 1;
+  // One 0 among the sizes makes it 0, whatever the others are.
+  const bool empty = std::find(dims_.begin() + begin, dims_.begin() + end, 0) != dims_.begin() + end;
+  std::int64_t size = empty ? 0 : 1;
   for (int i = begin; i < end; ++i) {
     if (dims_[i] < 0) throw InternalError("size of the partly unknown shape " + ToString());
-    if (dims_[i] != 0 && size > kLimit / dims_[i]) {
+    if (size != 0 && size > kLimit / dims_[i]) {
       Throw<GraphError>("shape {} has more than 2^62 elements", ToString());
     }
     size *= dims_[i];

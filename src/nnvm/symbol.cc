@@ -1,6 +1,7 @@
 #include "nnvm/symbol.h"
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 #include "nnvm/rewriter.h"
@@ -10,8 +11,7 @@ namespace {
 
 NodeEntry SingleOutput(const Symbol& symbol, std::string_view op_name) {
   if (symbol.outputs().size() != 1) {
-    Throw<ArgumentError>("{}: an input must have one output, got a symbol with {}", op_name,
-                         symbol.outputs().size());
+    Throw<ArgumentError>("{}: an input must have one output, got a symbol with {}", op_name, symbol.outputs().size());
   }
   return symbol.outputs()[0];
 }
@@ -72,13 +72,14 @@ Symbol Symbol::Group(const std::vector<Symbol>& symbols) {
   return Symbol(std::move(outputs));
 }
 
-Symbol Symbol::Apply(std::string_view op_name, std::string name, AttrMap attrs,
-                     const std::vector<Symbol>& positional, const std::map<std::string, Symbol>& by_name) {
+Symbol Symbol::Apply(std::string_view op_name, std::string name, AttrMap attrs, const std::vector<Symbol>& positional,
+                     const std::map<std::string, Symbol>& by_name) {
   const Op& op = OpRegistry::Get().Require(kMXNetDomain, op_name);
   if (name.empty()) Throw<ArgumentError>("{}: a node needs a name", op.name);
   std::vector<NodeEntry> entries = Positional(op, positional);
   if (!op.variadic_attr.empty()) {
-    const auto [attr, inserted] = attrs.emplace(op.variadic_attr, std::to_string(entries.size()));
+    const std::size_t given = entries.size() + by_name.size();
+    const auto [attr, inserted] = attrs.emplace(op.variadic_attr, std::to_string(given));
     std::int64_t declared = 0;
     if (!inserted && by_name.empty() &&
         (!ParseAttr(attr->second, &declared) || declared != static_cast<std::int64_t>(entries.size()))) {
@@ -145,10 +146,9 @@ Symbol Symbol::GetInternals() const {
 
 Symbol Symbol::GetChildren() const {
   std::vector<NodeEntry> children;
-  std::vector<const Node*> seen;
+  std::unordered_set<const Node*> seen;
   for (const NodeEntry& output : outputs_) {
-    if (std::find(seen.begin(), seen.end(), output.node.get()) != seen.end()) continue;
-    seen.push_back(output.node.get());
+    if (!seen.insert(output.node.get()).second) continue;
     children.insert(children.end(), output.node->inputs().begin(), output.node->inputs().end());
   }
   return Symbol(std::move(children));

@@ -21,8 +21,8 @@ class Symbol {
   // Applies an operator. Inputs come by position, then by name; each of them must have exactly one output, except that
   // the only positional input of a variadic operator may have several. Missing inputs become variables
   // "<name>_<input>". Throws GraphError / ArgumentError / UnsupportedError.
-  static Symbol Apply(std::string_view op_name, std::string name, AttrMap attrs,
-                      const std::vector<Symbol>& positional, const std::map<std::string, Symbol>& by_name);
+  static Symbol Apply(std::string_view op_name, std::string name, AttrMap attrs, const std::vector<Symbol>& positional,
+                      const std::map<std::string, Symbol>& by_name);
 
   const std::vector<NodeEntry>& outputs() const { return outputs_; }
   Graph ToGraph() const { return Graph(outputs_); }

@@ -13,8 +13,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kMaxDepth = 64;             // of nested brackets; real files need 5
-constexpr int kWrittenVersion = 10901;    // major * 10000 + minor * 100 + patch: what the written form is of
+constexpr int kMaxDepth = 64;           // of nested brackets; real files need 5
+constexpr int kWrittenVersion = 10901;  // major * 10000 + minor * 100 + patch: what the written form is of
 constexpr std::size_t kMaxNodes = 1u << 28;
 
 // A half-read node: `inputs` are (node, output) numbers as in the file.
@@ -61,7 +61,7 @@ class Reader {
       if (!document.is_object()) Fail("expected a JSON object with 'nodes' and 'heads', got {}", document.type_name());
       return document;
     } catch (const Json::exception& error) {
-      Fail("not valid JSON: {}", error.what());
+      Fail("not valid JSON: {}", Quotable(error.what(), 300));  // it quotes the text, valid UTF-8 or not
     }
   }
 
@@ -112,8 +112,8 @@ class Reader {
       }
     }
     if (json.contains("subgraphs") && !json["subgraphs"].empty()) {
-      throw UnsupportedError(fmt::format("{}: {}: operator '{}' with subgraphs is not supported yet", source_, where,
-                                         Quotable(node.op)));
+      throw UnsupportedError(
+          fmt::format("{}: {}: operator '{}' with subgraphs is not supported yet", source_, where, Quotable(node.op)));
     }
     if (node.op == "null" && !node.inputs.empty()) Fail("{}: a variable cannot have inputs", where);
     return node;

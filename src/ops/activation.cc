@@ -75,7 +75,8 @@ bool Lower(onednn::LowerContext& c) {
         .Inputs({"data"})
         .Set(SameShape())
         .Set(SameFloatDType())
-        .Set(AmpFacts{Arithmetic::kElementwise, {},
+        .Set(AmpFacts{Arithmetic::kElementwise,
+                      {},
                       [](const Node& node, DType) { return node.params<ActivationParam>().act_type == "relu"; }})
         .Set(ReferenceKernel{Reference})
         .Set(onednn::LowerRule{Lower});

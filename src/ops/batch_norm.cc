@@ -78,7 +78,8 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
     using T = decltype(zero);
     const Shape& shape = in[0].shape();
     const int axis = Axis(node, shape);
-    const std::int64_t outer = shape.SizeOf(0, axis), channels = shape[axis], inner = shape.SizeOf(axis + 1, shape.rank());
+    const std::int64_t outer = shape.SizeOf(0, axis), channels = shape[axis],
+                       inner = shape.SizeOf(axis + 1, shape.rank());
     const std::vector<T> gamma = Numbers<T>(in[1]), beta = Numbers<T>(in[2]), mean = Numbers<T>(in[3]);
     std::vector<T> inverse_deviation = Numbers<T>(in[4]);
     for (T& value : inverse_deviation) value = T{1} / std::sqrt(value + static_cast<T>(p.eps));
@@ -130,9 +131,9 @@ bool Lower(onednn::LowerContext& c) {
         .MutableInputs({3, 4})
         .Set(ShapeRule{InferShape})
         .Set(DTypeRule{InferDType})
-        .Set(AmpFacts{Arithmetic::kElementwise,
-                      {SlotRole::kData, SlotRole::kStatistic, SlotRole::kStatistic, SlotRole::kStatistic,
-                       SlotRole::kStatistic}})
+        .Set(AmpFacts{
+            Arithmetic::kElementwise,
+            {SlotRole::kData, SlotRole::kStatistic, SlotRole::kStatistic, SlotRole::kStatistic, SlotRole::kStatistic}})
         .Set(ReferenceKernel{Reference})
         .Set(onednn::LowerRule{Lower});
 

@@ -55,7 +55,8 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
         .Inputs({"data"})
         .Set(SameShape())
         .Set(SameDType())
-        .Set(AmpFacts{Arithmetic::kElementwise, {},
+        .Set(AmpFacts{Arithmetic::kElementwise,
+                      {},
                       [](const Node& node, DType target) {
                         const auto& p = node.params<ClipParam>();
                         return Representable(p.a_min, target) && Representable(p.a_max, target);

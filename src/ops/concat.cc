@@ -101,19 +101,18 @@ bool Lower(onednn::LowerContext& c) {
   return true;
 }
 
-[[maybe_unused]] const auto kCard =
-    RegisterOp<ConcatParam>("Concat")
-        .Alias("concat")
-        .Alias("_npi_concatenate")
-        .Doc("Joins arrays along the axis `dim`.")
-        .Params(Schema())
-        .Variadic("num_args")
-        .Inputs([](const ConcatParam& p) { return NumberedNames("arg", p.num_args); })
-        .Set(ShapeRule{InferShape})
-        .Set(SameDType())
-        .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
-        .Set(ReferenceKernel{Reference})
-        .Set(onednn::LowerRule{Lower});
+[[maybe_unused]] const auto kCard = RegisterOp<ConcatParam>("Concat")
+                                        .Alias("concat")
+                                        .Alias("_npi_concatenate")
+                                        .Doc("Joins arrays along the axis `dim`.")
+                                        .Params(Schema())
+                                        .Variadic("num_args")
+                                        .Inputs([](const ConcatParam& p) { return NumberedNames("arg", p.num_args); })
+                                        .Set(ShapeRule{InferShape})
+                                        .Set(SameDType())
+                                        .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
+                                        .Set(ReferenceKernel{Reference})
+                                        .Set(onednn::LowerRule{Lower});
 
 }  // namespace
 }  // namespace amp

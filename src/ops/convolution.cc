@@ -70,8 +70,8 @@ void InferShape(ShapeRelation& r) {
   const SpatialLayout layout = p.parsed_layout();
   const int channel_axis = layout.channel_axis();
   if (r.in(0).rank_known() && r.in(0).rank() != layout.rank()) {
-    FailAt(r.node(), "expected data of rank {} for a kernel of {} values, got shape {}", layout.rank(),
-           p.kernel.size(), r.in(0).ToString());
+    FailAt(r.node(), "expected data of rank {} for a kernel of {} values, got shape {}", layout.rank(), p.kernel.size(),
+           r.in(0).ToString());
   }
   r.In(0, Shape::OfRank(layout.rank()));
   r.In(1, WeightShape(p, kUnknownDim));
@@ -157,7 +157,8 @@ void AddPlane(const Geometry& g, const T* source, const T* weights, T* sums) {
 }
 
 template <class T>
-void Convolve(const ConvolutionParam& p, const NDArray& data, const NDArray& weight, const NDArray& bias, NDArray& out) {
+void Convolve(const ConvolutionParam& p, const NDArray& data, const NDArray& weight, const NDArray& bias,
+              NDArray& out) {
   const Geometry g{Spatial3(data.shape()), Spatial3(out.shape()), Tuple3(p.kernel, 1),
                    Tuple3(p.stride, 1),    Tuple3(p.dilate, 1),   Tuple3(p.pad, 0)};
   const std::int64_t batch = data.shape()[0], channels = data.shape()[1];
@@ -174,8 +175,8 @@ void Convolve(const ConvolutionParam& p, const NDArray& data, const NDArray& wei
       T* sums = y.data() + (n * p.num_filter + f) * out_plane;
       const std::int64_t first_channel = f / filters_per_group * per_group;
       for (std::int64_t c = 0; c < per_group; ++c) {
-        AddPlane(g, x.data() + (n * channels + first_channel + c) * in_plane,
-                 w.data() + (f * per_group + c) * window, sums);
+        AddPlane(g, x.data() + (n * channels + first_channel + c) * in_plane, w.data() + (f * per_group + c) * window,
+                 sums);
       }
       for (std::int64_t i = 0; i < out_plane; ++i) sums[i] += b[f];
     }
@@ -232,8 +233,9 @@ bool Lower(onednn::LowerContext& c) {
     RegisterOp<ConvolutionParam>("Convolution")
         .Alias("Convolution_v1")
         .Alias("_npx_convolution")
-        .Doc("Convolution of data (N, C, spatial...) with weight (num_filter, C / num_group, kernel...), plus bias.\n"
-             "Output size per axis: floor((size + 2 pad - dilate (kernel - 1) - 1) / stride) + 1.")
+        .Doc(
+            "Convolution of data (N, C, spatial...) with weight (num_filter, C / num_group, kernel...), plus bias.\n"
+            "Output size per axis: floor((size + 2 pad - dilate (kernel - 1) - 1) / stride) + 1.")
         .Params(Schema(), Validate)
         .Inputs([](const ConvolutionParam& p) {
           return p.no_bias ? std::vector<std::string>{"data", "weight"}

@@ -28,7 +28,8 @@ ParamSchema<DropoutParam> Schema() {
 
 void RefuseAlways(const Node& node) {
   if (node.params<DropoutParam>().mode == "always") {
-    throw UnsupportedError(node.Describe() + ": mode 'always' draws random numbers at inference, which is not supported");
+    throw UnsupportedError(node.Describe() +
+                           ": mode 'always' draws random numbers at inference, which is not supported");
   }
 }
 
@@ -47,18 +48,17 @@ bool Lower(onednn::LowerContext& c) {
   return true;
 }
 
-[[maybe_unused]] const auto kCard =
-    RegisterOp<DropoutParam>("Dropout")
-        .Alias("_npx_dropout")
-        .Doc("The identity at inference.")
-        .Params(Schema())
-        .Inputs({"data"})
-        .Outputs({"output", "mask"})
-        .Set(SameShape())
-        .Set(SameDType())
-        .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
-        .Set(ReferenceKernel{Reference})
-        .Set(onednn::LowerRule{Lower});
+[[maybe_unused]] const auto kCard = RegisterOp<DropoutParam>("Dropout")
+                                        .Alias("_npx_dropout")
+                                        .Doc("The identity at inference.")
+                                        .Params(Schema())
+                                        .Inputs({"data"})
+                                        .Outputs({"output", "mask"})
+                                        .Set(SameShape())
+                                        .Set(SameDType())
+                                        .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
+                                        .Set(ReferenceKernel{Reference})
+                                        .Set(onednn::LowerRule{Lower});
 
 }  // namespace
 }  // namespace amp

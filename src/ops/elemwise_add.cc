@@ -26,21 +26,20 @@ void Reference(const Node&, std::span<const NDArray> in, std::span<NDArray> out)
   });
 }
 
-[[maybe_unused]] const auto kCard =
-    RegisterOp<NoParam>("elemwise_add")
-        .Alias("_add")
-        .Alias("_plus")
-        .Alias("_Plus")
-        .Doc("lhs + rhs, equal shapes.")
-        .Inputs({"lhs", "rhs"})
-        .Set(SameShape())
-        .Set(SameDType())
-        .Set(AmpFacts{Arithmetic::kElementwise})
-        .Set(ReferenceKernel{Reference})
-        .Set(onednn::LowerRule{[](onednn::LowerContext& c) {
-          c.SetOut(0, c.Emit(onednn::AddWork{}, {c.in(0), c.in(1)}, c.out_type(0)));
-          return true;
-        }});
+[[maybe_unused]] const auto kCard = RegisterOp<NoParam>("elemwise_add")
+                                        .Alias("_add")
+                                        .Alias("_plus")
+                                        .Alias("_Plus")
+                                        .Doc("lhs + rhs, equal shapes.")
+                                        .Inputs({"lhs", "rhs"})
+                                        .Set(SameShape())
+                                        .Set(SameDType())
+                                        .Set(AmpFacts{Arithmetic::kElementwise})
+                                        .Set(ReferenceKernel{Reference})
+                                        .Set(onednn::LowerRule{[](onednn::LowerContext& c) {
+                                          c.SetOut(0, c.Emit(onednn::AddWork{}, {c.in(0), c.in(1)}, c.out_type(0)));
+                                          return true;
+                                        }});
 
 }  // namespace
 }  // namespace amp

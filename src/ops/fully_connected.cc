@@ -108,8 +108,9 @@ bool Lower(onednn::LowerContext& c) {
 [[maybe_unused]] const auto kCard =
     RegisterOp<FullyConnectedParam>("FullyConnected")
         .Alias("_npx_fully_connected")
-        .Doc("data (N, ...) flattened to (N, K) times weight (num_hidden, K) transposed, plus bias (num_hidden).\n"
-             "With flatten=False the data is (..., K) and the output (..., num_hidden).")
+        .Doc(
+            "data (N, ...) flattened to (N, K) times weight (num_hidden, K) transposed, plus bias (num_hidden).\n"
+            "With flatten=False the data is (..., K) and the output (..., num_hidden).")
         .Params(Schema())
         .Inputs([](const FullyConnectedParam& p) {
           return p.no_bias ? std::vector<std::string>{"data", "weight"}

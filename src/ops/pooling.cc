@@ -28,7 +28,8 @@ ParamSchema<PoolingParam> Schema() {
       .Optional("kernel", &PoolingParam::kernel, "Size of the window; needed unless global_pool.")
       .Optional("pool_type", &PoolingParam::pool_type, "What becomes of a window's elements.")
       .OneOf({"max", "avg", "sum", "lp"})
-      .Optional("global_pool", &PoolingParam::global_pool, "The window is the whole plane; kernel, stride and pad are ignored.")
+      .Optional("global_pool", &PoolingParam::global_pool,
+                "The window is the whole plane; kernel, stride and pad are ignored.")
       .Optional("pooling_convention", &PoolingParam::pooling_convention,
                 "Rounding of the output size: valid down, full up; same: ceil(size / stride), one axis only.")
       .OneOf({"valid", "full", "same"})
@@ -54,7 +55,8 @@ void Validate(PoolingParam& p) {
   FillTuple(&p.stride, n, 1, 1, "stride");
   FillTuple(&p.pad, n, 0, 0, "pad");
   ParseLayout(p.layout, n);
-  if (p.pooling_convention == "same" && n != 1) throw GraphError("pooling_convention same is defined for one axis only");
+  if (p.pooling_convention == "same" && n != 1)
+    throw GraphError("pooling_convention same is defined for one axis only");
   for (std::size_t i = 0; i < n; ++i) {
     if (p.pad[i] >= p.kernel[i]) {
       Throw<GraphError>("padding {} must be smaller than the kernel {}", PrintAttr(p.pad), PrintAttr(p.kernel));
@@ -77,8 +79,8 @@ void InferShape(ShapeRelation& r) {
   const auto& p = r.node().params<PoolingParam>();
   if (!r.in(0).rank_known()) return;
   const Shape& data = r.in(0);
-  const bool fits = data.rank() >= 3 && data.rank() <= 5 &&
-                    (p.global_pool || data.rank() == static_cast<int>(p.kernel.size()) + 2);
+  const bool fits =
+      data.rank() >= 3 && data.rank() <= 5 && (p.global_pool || data.rank() == static_cast<int>(p.kernel.size()) + 2);
   if (!fits) {
     FailAt(r.node(), "expected data of rank {}, got shape {}",
            p.global_pool ? "3 to 5" : std::to_string(p.kernel.size() + 2), data.ToString());
@@ -150,7 +152,7 @@ T Reduce(const PoolingParam& p, const T* plane, const Geometry& g, const std::ar
   const bool with_padding = p.count_include_pad.value_or(true);
   std::int64_t count = 1;
   for (const Window& window : w) count *= with_padding ? window.padded : window.end - window.begin;
-  return result / static_cast<T>(count);
+  return count > 0 ? result / static_cast<T>(count) : T{0};  // convention full has windows beyond everything
 }
 
 template <class T>
@@ -236,13 +238,16 @@ bool Lower(onednn::LowerContext& c) {
     RegisterOp<PoolingParam>("Pooling")
         .Alias("Pooling_v1")
         .Alias("_npx_pooling")
-        .Doc("Reduces windows of data (N, C, spatial...) to one value each. An average with count_include_pad divides by\n"
-             "the part of the window that lies in the data or its padding.")
+        .Doc(
+            "Reduces windows of data (N, C, spatial...) to one value each. An average with count_include_pad divides "
+            "by\n"
+            "the part of the window that lies in the data or its padding.")
         .Params(Schema(), Validate)
         .Inputs({"data"})
         .Set(ShapeRule{InferShape})
         .Set(SameFloatDType())
-        .Set(AmpFacts{Arithmetic::kElementwise, {},
+        .Set(AmpFacts{Arithmetic::kElementwise,
+                      {},
                       [](const Node& node, DType) { return node.params<PoolingParam>().pool_type == "max"; }})
         .Set(ReferenceKernel{Reference})
         .Set(onednn::LowerRule{Lower});

@@ -1,4 +1,5 @@
 // Arithmetic of an array with a scalar: a table of four.
+#include <cmath>
 #include <cstdint>
 
 #include "dnnl/lowering.h"
@@ -70,6 +71,12 @@ void Reference(Kind kind, const Node& node, const NDArray& in, NDArray& out) {
   });
 }
 
+// Division by it is multiplication by its reciprocal, up to rounding.
+bool HasReciprocal(double scalar) {
+  const auto s = static_cast<float>(scalar);
+  return std::isnormal(s) && std::isnormal(1 / s);
+}
+
 onednn::EltwiseWork LinearWork(Kind kind, double scalar) {
   const auto s = static_cast<float>(scalar);
   switch (kind) {
@@ -91,9 +98,8 @@ bool RegisterAll() {
     RegisterOp<ScalarParam>(row.name)
         .Alias(row.alias)
         .Doc(row.doc)
-        .Params(ParamSchema<ScalarParam>()
-                    .Optional("scalar", &ScalarParam::scalar, "The other operand.")
-                    .Ignored("is_int"))
+        .Params(
+            ParamSchema<ScalarParam>().Optional("scalar", &ScalarParam::scalar, "The other operand.").Ignored("is_int"))
         .Inputs({"data"})
         .Set(SameShape())
         .Set(SameDType())
@@ -103,7 +109,7 @@ bool RegisterAll() {
         }})
         .Set(onednn::LowerRule{[kind](onednn::LowerContext& c) {
           const double scalar = c.node().params<ScalarParam>().scalar;
-          if (kind == Kind::kDiv && scalar == 0) return false;
+          if (kind == Kind::kDiv && !HasReciprocal(scalar)) return false;
           c.SetOut(0, c.Emit(LinearWork(kind, scalar), {c.in(0)}, c.out_type(0)));
           return true;
         }});

@@ -29,7 +29,8 @@ ParamSchema<SoftmaxParam> Schema() {
 }
 
 void Validate(SoftmaxParam& p) {
-  if (p.temperature && !(std::abs(*p.temperature) > 0)) throw GraphError("attribute temperature: expected a number but 0");
+  if (p.temperature && !(std::abs(*p.temperature) > 0))
+    throw GraphError("attribute temperature: expected a number but 0");
 }
 
 bool UsesLength(const SoftmaxParam& p) { return p.use_length.value_or(false); }
@@ -70,16 +71,17 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
   SoftmaxReference(in[0], Axis(node, in[0].shape()), p.temperature.value_or(1.0), lengths, out[0]);
 }
 
+// In float32 from end to end: the library's bfloat16 softmax rounds its exponentials, too.
 bool Lower(onednn::LowerContext& c) {
   const auto& p = c.node().params<SoftmaxParam>();
-  if (UsesLength(p)) return false;
-  onednn::ValueId data = c.in(0);
+  if (UsesLength(p) || c.in_type(0).dtype == DType::kFloat64) return false;
+  const TensorType single{DType::kFloat32, c.in_type(0).shape};
+  onednn::ValueId data = c.Cast(c.in(0), single.dtype);
   if (p.temperature && *p.temperature != 1) {
-    const onednn::EltwiseWork work{onednn::EltwiseKind::kLinear, static_cast<float>(1 / *p.temperature), 0.0f};
-    data = c.Emit(work, {data}, {c.DTypeOf(data), c.ShapeOf(data)});
+    data = c.Emit(onednn::EltwiseWork{onednn::EltwiseKind::kLinear, static_cast<float>(1 / *p.temperature), 0.0f},
+                  {data}, single);
   }
-  const auto out = c.Emit(onednn::SoftmaxWork{Axis(c.node(), c.ShapeOf(data))}, {data},
-                          {c.DTypeOf(data), c.ShapeOf(data)});
+  const auto out = c.Emit(onednn::SoftmaxWork{Axis(c.node(), single.shape)}, {data}, single);
   c.SetOut(0, c.Cast(out, c.out_type(0).dtype));
   return true;
 }
@@ -110,8 +112,7 @@ void SoftmaxReference(const NDArray& in, int axis, double temperature, const std
     for (std::int64_t o = 0; o < outer; ++o) {
       for (std::int64_t i = 0; i < inner; ++i) {
         T* line = y.data() + o * size * inner + i;
-        const std::int64_t used =
-            lengths.empty() ? size : std::clamp<std::int64_t>(lengths[o * inner + i], 0, size);
+        const std::int64_t used = lengths.empty() ? size : std::clamp<std::int64_t>(lengths[o * inner + i], 0, size);
         T largest = -std::numeric_limits<T>::infinity();
         for (std::int64_t k = 0; k < used; ++k) {
           line[k * inner] /= static_cast<T>(temperature);

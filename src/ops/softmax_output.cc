@@ -72,27 +72,27 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
 
 bool Lower(onednn::LowerContext& c) {
   const Lines lines = LinesOf(c.node().params<SoftmaxOutputParam>(), c.in_type(0).shape);
-  const auto data = c.Reshape(c.in(0), lines.shape);
-  const auto out = c.Emit(onednn::SoftmaxWork{lines.axis}, {data}, {c.DTypeOf(data), lines.shape});
-  c.SetOut(0, c.Reshape(out, c.out_type(0).shape));
+  const TensorType single{DType::kFloat32, lines.shape};  // see softmax
+  const auto data = c.Reshape(c.Cast(c.in(0), single.dtype), lines.shape);
+  const auto out = c.Reshape(c.Emit(onednn::SoftmaxWork{lines.axis}, {data}, single), c.out_type(0).shape);
+  c.SetOut(0, c.Cast(out, c.out_type(0).dtype));
   return true;
 }
 
-[[maybe_unused]] const auto kCard =
-    RegisterOp<SoftmaxOutputParam>("SoftmaxOutput")
-        .Alias("Softmax")
-        .Doc("Softmax of data (N, C); the label is for training and need not be bound.")
-        .Params(Schema())
-        .Inputs({"data", "label"})
-        .Set(ShapeRule{InferShape})
-        .Set(DTypeRule{[](DTypeRelation& r) {
-          r.Same({0}, {0});
-          r.InIsFloat(0);
-          if (!IsKnown(r.in(1))) r.In(1, r.in(0));
-        }})
-        .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole::kIgnored}})
-        .Set(ReferenceKernel{Reference})
-        .Set(onednn::LowerRule{Lower});
+[[maybe_unused]] const auto kCard = RegisterOp<SoftmaxOutputParam>("SoftmaxOutput")
+                                        .Alias("Softmax")
+                                        .Doc("Softmax of data (N, C); the label is for training and need not be bound.")
+                                        .Params(Schema())
+                                        .Inputs({"data", "label"})
+                                        .Set(ShapeRule{InferShape})
+                                        .Set(DTypeRule{[](DTypeRelation& r) {
+                                          r.Same({0}, {0});
+                                          r.InIsFloat(0);
+                                          if (!IsKnown(r.in(1))) r.In(1, r.in(0));
+                                        }})
+                                        .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole::kIgnored}})
+                                        .Set(ReferenceKernel{Reference})
+                                        .Set(onednn::LowerRule{Lower});
 
 }  // namespace
 }  // namespace amp

@@ -62,10 +62,11 @@ NDArray CastArray(const NDArray& array, DType dtype) {
   return cast;
 }
 
-void CastArrays(const std::map<std::string, DType>& casts, NDArrayMap* arrays) {
+void CastArrays(const std::map<std::string, DType>& casts, ModelParams* params) {
   for (const auto& [name, dtype] : casts) {
-    const auto found = arrays->find(name);
-    if (found == arrays->end()) Throw<ArgumentError>("there is no array for the parameter '{}'", name);
+    NDArrayMap& arrays = params->args.contains(name) ? params->args : params->aux;
+    const auto found = arrays.find(name);
+    if (found == arrays.end()) Throw<ArgumentError>("there is no array for the parameter '{}'", name);
     found->second = CastArray(found->second, dtype);
   }
 }

@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "nnvm/ndarray.h"
+#include "nnvm/params_file.h"
 #include "nnvm/rewriter.h"
 
 namespace amp {
@@ -24,6 +24,6 @@ OfflineCasts CastParamsOffline(const Graph& graph, const std::set<std::string>& 
 NDArray CastArray(const NDArray& array, DType dtype);
 
 // Replaces the arrays that `casts` names by their casts.
-void CastArrays(const std::map<std::string, DType>& casts, NDArrayMap* arrays);
+void CastArrays(const std::map<std::string, DType>& casts, ModelParams* params);
 
 }  // namespace amp

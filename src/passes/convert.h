@@ -20,13 +20,15 @@ struct ConvertedModel {
   std::map<std::string, DType> casts;  // parameters cast offline
 };
 
-// Converts `symbol` to low precision. `input_types` gives the dtype (float32 where not given) and, if known, the shape
-// of every variable that is no parameter; parameters have those of their arrays. The arguments are not modified.
-// Throws ArgumentError for names that the symbol lacks or parameters of unknown dtype, GraphError where types clash.
+// Converts `symbol` to low precision. `input_types` gives the dtype and, if known, the shape of every variable that is
+// no parameter (see VariableTypes); parameters have those of their arrays. The arguments are not modified. Throws
+// ArgumentError for names that the symbol lacks or parameters of unknown dtype, GraphError where types clash.
 ConvertedModel ConvertModel(const Symbol& symbol, const ModelParams& params, const TypeMap& input_types,
                             const ConvertOptions& options);
 
-// The types of all variables: those of `params`, then `input_types` with float32 for the rest.
+// The types of all variables: those of `params`, then `input_types`, then __dtype__, and float32 for the rest. Throws
+// ArgumentError for names that the graph lacks, for a parameter that has no value or is given as argument and as
+// auxiliary state, and GraphError where two variables have one name.
 TypeMap VariableTypes(const Graph& graph, const ModelParams& params, const TypeMap& input_types);
 
 }  // namespace amp

@@ -26,16 +26,6 @@ Shape ShapeAttr(const Node& variable) {
   return Shape(std::move(dims));
 }
 
-DType DTypeAttr(const Node& variable) {
-  const std::string* text = variable.FindAttr("__dtype__");
-  if (text == nullptr || *text == "-1" || *text == "None") return DType::kUnknown;
-  DType dtype = DType::kUnknown;
-  if (!ParseAttr(*text, &dtype)) {
-    FailAt(variable, "attribute __dtype__: expected a dtype code or name, got '{}'", Quotable(*text));
-  }
-  return dtype;
-}
-
 // Sizes beyond this are nonsense, and below it no rule's arithmetic can overflow.
 constexpr std::int64_t kLargestDim = std::int64_t{1} << 40;
 
@@ -115,6 +105,10 @@ class Inference {
     if (const auto* rule = node.op()->Find<ShapeRule>()) rule->infer(shape_relation);
     if (!dtype_relation.changed() && !shape_relation.changed()) return;
     for (std::size_t i = 0; i < inputs.size(); ++i) Learn(id, inputs[i], in_dtypes[i], in_shapes[i]);
+    // An entry that the node reads twice may know more now than the rule saw in either slot.
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (dtypes_[inputs[i]] != in_dtypes[i] || shapes_[inputs[i]] != in_shapes[i]) Enqueue(id);
+    }
     for (std::size_t i = 0; i < num_outputs; ++i) {
       Learn(id, static_cast<EntryId>(first_output + i), out_dtypes[i], out_shapes[i]);
     }
@@ -133,15 +127,19 @@ class Inference {
   }
 
   void Learn(NodeId by, EntryId entry, DType dtype, const Shape& shape) {
-    if (dtype == dtypes_[entry] && shape == shapes_[entry]) return;
     CheckSizes(graph_.node(by).Describe(), shape);
-    dtypes_[entry] = dtype;
-    // An entry that is read twice by one node may have learnt through both slots.
-    bool changed = false;
-    if (!MergeShape(&shapes_[entry], shape, &changed)) {
-      FailAt(graph_.node(by), "{} would have the shapes {} and {}", graph_.EntryName(entry),
-             shapes_[entry].ToString(), shape.ToString());
+    // An entry that is read twice by one node may have learnt through both slots: what it knows is merged.
+    bool changed = IsKnown(dtype) && dtype != dtypes_[entry];
+    if (changed && IsKnown(dtypes_[entry])) {
+      FailAt(graph_.node(by), "{} would have the dtypes {} and {}", graph_.EntryName(entry), NameOf(dtypes_[entry]),
+             NameOf(dtype));
     }
+    if (changed) dtypes_[entry] = dtype;
+    if (!MergeShape(&shapes_[entry], shape, &changed)) {
+      FailAt(graph_.node(by), "{} would have the shapes {} and {}", graph_.EntryName(entry), shapes_[entry].ToString(),
+             shape.ToString());
+    }
+    if (!changed) return;
     const NodeId producer = graph_.NodeOf(entry);
     if (producer != by) Enqueue(producer);
     for (const Consumer& consumer : graph_.ConsumersOf(entry)) {
@@ -231,6 +229,16 @@ void DTypeRelation::AllSame() {
   for (int i = 0; i < num_inputs(); ++i) inputs.push_back(i);
   for (int i = 0; i < num_outputs(); ++i) outputs.push_back(i);
   Same(std::move(inputs), std::move(outputs));
+}
+
+DType DTypeAttr(const Node& variable) {
+  const std::string* text = variable.FindAttr("__dtype__");
+  if (text == nullptr || *text == "-1" || *text == "None") return DType::kUnknown;
+  DType dtype = DType::kUnknown;
+  if (!ParseAttr(*text, &dtype)) {
+    FailAt(variable, "attribute __dtype__: expected a dtype code or name, got '{}'", Quotable(*text));
+  }
+  return dtype;
 }
 
 Types InferPartial(const Graph& graph, const TypeMap& known) { return Inference(graph).Run(known); }

@@ -83,6 +83,9 @@ struct DTypeRule {
   InferDTypeFn infer;
 };
 
+// What a variable's attribute __dtype__ says; kUnknown where it says nothing.
+DType DTypeAttr(const Node& variable);
+
 // Runs every operator's rules in both directions to the fixed point. `known` outranks the __shape__ and __dtype__ of
 // variables (a 0 in __shape__ is an unknown dimension). Entries that stay unknown are left so.
 // Throws GraphError for contradictions, ArgumentError for names in `known` that are no variable.

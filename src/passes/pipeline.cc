@@ -44,9 +44,30 @@ void VerifyDTypes(const Graph& graph, const TypeMap& variables) {
 }
 
 std::size_t CountCasts(const Graph& graph) {
-  return static_cast<std::size_t>(std::count_if(graph.nodes().begin(), graph.nodes().end(), [](const NodePtr& node) {
-    return node->op_name() == "amp_cast";
-  }));
+  return static_cast<std::size_t>(std::count_if(graph.nodes().begin(), graph.nodes().end(),
+                                                [](const NodePtr& node) { return node->op_name() == "amp_cast"; }));
+}
+
+// Types and arrays go by name.
+void CheckVariableNames(const Graph& graph) {
+  std::set<std::string> names;
+  for (const NodeId id : graph.variables()) {
+    if (!names.insert(graph.node(id).name()).second) {
+      Throw<GraphError>("two variables of the symbol are named '{}'", Quotable(graph.node(id).name()));
+    }
+  }
+}
+
+// The array of a parameter, whichever group it is in; nullptr where there is none.
+const NDArray* FindParameter(const ModelParams& params, const std::string& name) {
+  const auto arg = params.args.find(name);
+  const auto aux = params.aux.find(name);
+  const bool is_arg = arg != params.args.end(), is_aux = aux != params.aux.end();
+  if (is_arg && is_aux) Throw<ArgumentError>("'{}' is given both as argument and as auxiliary state", name);
+  if (!is_arg && !is_aux) return nullptr;
+  const NDArray& array = is_arg ? arg->second : aux->second;
+  if (!array.defined()) Throw<ArgumentError>("the array of the parameter '{}' has no value", name);
+  return &array;
 }
 
 // What the caller says of a variable must not contradict its array.
@@ -64,15 +85,16 @@ void MergeGiven(const std::string& name, const TensorType& given, TensorType* ty
 
 TypeMap VariableTypes(const Graph& graph, const ModelParams& params, const TypeMap& input_types) {
   CheckInputNames(graph, input_types);
+  CheckVariableNames(graph);
   TypeMap known;
   for (const NodeId id : graph.variables()) {
-    const std::string& name = graph.node(id).name();
-    const NDArrayMap& arrays = graph.IsAuxiliary(id) ? params.aux : params.args;
-    const auto array = arrays.find(name);
-    const auto given = input_types.find(name);
-    if (array != arrays.end()) known[name] = array->second.type();
-    if (given != input_types.end()) MergeGiven(name, given->second, &known[name]);
-    if (!IsKnown(known[name].dtype)) known[name].dtype = DType::kFloat32;
+    const Node& variable = graph.node(id);
+    TensorType& type = known[variable.name()];
+    if (const NDArray* array = FindParameter(params, variable.name())) type = array->type();
+    const auto given = input_types.find(variable.name());
+    if (given != input_types.end()) MergeGiven(variable.name(), given->second, &type);
+    if (!IsKnown(type.dtype)) type.dtype = DTypeAttr(variable);
+    if (!IsKnown(type.dtype)) type.dtype = DType::kFloat32;
   }
   return known;
 }
@@ -80,11 +102,11 @@ TypeMap VariableTypes(const Graph& graph, const ModelParams& params, const TypeM
 ConvertedModel ConvertModel(const Symbol& symbol, const ModelParams& params, const TypeMap& input_types,
                             const ConvertOptions& options) {
   const Graph graph = symbol.ToGraph();
-  VerifyAfter("loading", graph);
 
   // Infer: every decision below is made on known dtypes; a clash in the caller's types shows here, not later.
   const Types types = InferPartial(graph, VariableTypes(graph, params, input_types));
   RequireDTypes(graph, types);
+  VerifyAfter("loading", graph);
 
   // ReducePrecision, first half: which dtype each slot wants. Nothing is changed yet.
   std::vector<bool> is_parameter(graph.num_nodes());
@@ -109,7 +131,7 @@ ConvertedModel ConvertModel(const Symbol& symbol, const ModelParams& params, con
     OfflineCasts offline = CastParamsOffline(reduced.graph, parameters);
     VerifyAfter("CastParamsOffline", offline.rewrite.graph);
     DumpGraph("cast_params_offline", offline.rewrite.graph, offline.rewrite.changed);
-    CastArrays(offline.casts, &result.params.args);
+    CastArrays(offline.casts, &result.params);
     result.symbol = Symbol(offline.rewrite.graph.outputs());
     result.casts = std::move(offline.casts);
   }

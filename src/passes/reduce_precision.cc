@@ -142,9 +142,8 @@ class DecisionRewriter {
       : graph_(graph), types_(types), decision_(decision), rewriter_(graph) {}
 
   RewriteResult Run() {
-    return rewriter_.Run(
-        [this](NodeId id, std::vector<NodeEntry> inputs) { return Visit(id, std::move(inputs)); },
-        [this](std::size_t index, NodeEntry mapped) { return Head(index, std::move(mapped)); });
+    return rewriter_.Run([this](NodeId id, std::vector<NodeEntry> inputs) { return Visit(id, std::move(inputs)); },
+                         [this](std::size_t index, NodeEntry mapped) { return Head(index, std::move(mapped)); });
   }
 
  private:
@@ -175,7 +174,8 @@ class DecisionRewriter {
     const std::string name = OutputName(head);
     if (DecidedDType(entry) != types_[entry].dtype) mapped = Cast(std::move(mapped), entry, types_[entry].dtype);
     if (OutputName(mapped) == name) return mapped;
-    return NewCast(mapped, entry, types_[entry].dtype, {{kOutputNameAttr, name}});
+    if (const auto found = named_.find(entry); found != named_.end()) return found->second;  // a head given twice
+    return named_[entry] = NewCast(std::move(mapped), entry, types_[entry].dtype, {{kOutputNameAttr, name}});
   }
 
   NodeEntry AsType(EntryId source, NodeEntry mapped, DType dtype) {
@@ -197,8 +197,7 @@ class DecisionRewriter {
     static const Op& amp_cast = OpRegistry::Get().Require(kMXNetDomain, "amp_cast");
     attrs["dtype"] = NameOf(dtype);
     const Node& producer = graph_.node(graph_.NodeOf(source));
-    const std::string name =
-        fmt::format("{}_{}_amp_cast_{}", producer.name(), graph_.IndexOf(source), NameOf(dtype));
+    const std::string name = fmt::format("{}_{}_amp_cast_{}", producer.name(), graph_.IndexOf(source), NameOf(dtype));
     return {rewriter_.Make({&amp_cast, name, std::move(attrs), {std::move(mapped)}, {}, {}}), 0};
   }
 
@@ -211,6 +210,7 @@ class DecisionRewriter {
   const Decision& decision_;
   Rewriter rewriter_;
   std::map<CastKey, NodeEntry> casts_;
+  std::map<EntryId, NodeEntry> named_;  // casts made for a head's name alone
 };
 
 }  // namespace

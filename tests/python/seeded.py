@@ -96,9 +96,7 @@ def _uniform(name: str, shape: Iterable[int], seed: int, low: float, high: float
     return flat.reshape(shape)
 
 
-def _parameter_range(
-    name: str, shape: tuple[int, ...], gamma: tuple[float, float]
-) -> tuple[float, float]:
+def _parameter_range(name: str, shape: tuple[int, ...], gamma: tuple[float, float]) -> tuple[float, float]:
     """The interval a parameter is drawn from, chosen by the last part of its name."""
     kind = name.rsplit("_", 1)[-1]
     if kind == "weight" and len(shape) >= 2:
@@ -174,8 +172,7 @@ def generate(case: dict) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     """Inputs and parameters a ``case.json`` describes, both in its order."""
     inputs = {name: seeded_input(name, shape) for name, shape in case["inputs"].items()}
     params = {
-        key: seeded_array(key.split(":", 1)[1], shape, gamma=case["gamma"])
-        for key, shape in case["params"].items()
+        key: seeded_array(key.split(":", 1)[1], shape, gamma=case["gamma"]) for key, shape in case["params"].items()
     }
     return inputs, params
 
@@ -183,10 +180,7 @@ def generate(case: dict) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
 def _check_digest(folder: Path, what: str, arrays: Iterable[np.ndarray], recorded: str) -> None:
     actual = sha256_of(arrays)
     if actual != recorded:
-        raise SeededDataError(
-            f"{folder.name}: the SHA-256 of the {what} is {actual}, "
-            f"but case.json records {recorded}"
-        )
+        raise SeededDataError(f"{folder.name}: the SHA-256 of the {what} is {actual}, but case.json records {recorded}")
 
 
 def load_golden(folder: str | Path) -> Golden:

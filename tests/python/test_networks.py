@@ -3,6 +3,7 @@
 import importlib.util
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import pytest
 import seeded
@@ -65,7 +66,7 @@ def run(symbol, args, aux, inputs, backend, precision):
     if precision == "bfloat16":
         dtypes = {name: array.dtype for name, array in inputs.items()}
         symbol, args, aux = amp.convert_model(symbol, args, aux, dtypes, "bfloat16", cast_params_offline=True)
-        assert any(array.dtype == amp.nd.bfloat16 for array in args.values())
+        assert any(array.dtype == ml_dtypes.bfloat16 for array in args.values())
     shapes = {name: array.shape for name, array in inputs.items()}
     executor = amp.Executor(symbol, args, aux, shapes, backend=backend)
     if backend == "onednn":

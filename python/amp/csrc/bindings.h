@@ -41,6 +41,9 @@ Array WritableArrayOf(py::handle object, const std::string& what);
 Array ArrayFromDLPack(const py::object& producer);
 py::capsule ArrayToDLPack(const Array& array, bool versioned, bool is_copy);
 
+// Text from a file. Throws GraphError that begins with `what` where it is not UTF-8.
+py::str TextOf(const std::string& utf8, const std::string& what);
+
 NDArrayMap ArrayMapOf(const py::dict& arrays, const std::string& what);
 py::dict DictOf(const NDArrayMap& arrays);
 

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "bindings.h"
+#include "gil.h"
 
 namespace amp::python {
 namespace {
@@ -24,10 +25,7 @@ py::dict Convert(const Symbol& symbol, const py::dict& args, const py::dict& aux
   const TypeMap types = TypeMapOf(input_types);
   const ConvertOptions options{DTypeOf(target), offline};
   std::optional<ConvertedModel> model;
-  {
-    const py::gil_scoped_release release;
-    model = ConvertModel(symbol, params, types, options);
-  }
+  WithoutGil([&] { model = ConvertModel(symbol, params, types, options); });
   py::dict casts;
   for (const auto& [name, dtype] : model->casts) casts[py::str(name)] = NameOf(dtype);
   py::dict result;

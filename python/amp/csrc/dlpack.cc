@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "bindings.h"
+#include "gil.h"
 
 namespace amp::python {
 namespace {
@@ -58,10 +59,10 @@ struct CodeRow {
   std::uint8_t bits;
 };
 constexpr CodeRow kCodes[] = {
-    {DType::kFloat32, kFloat, 32}, {DType::kFloat64, kFloat, 64}, {DType::kFloat16, kFloat, 16},
-    {DType::kBFloat16, kBfloat, 16}, {DType::kBool, kBool, 8}, {DType::kUInt8, kUInt, 8},
-    {DType::kUInt16, kUInt, 16}, {DType::kUInt32, kUInt, 32}, {DType::kUInt64, kUInt, 64},
-    {DType::kInt8, kInt, 8}, {DType::kInt16, kInt, 16}, {DType::kInt32, kInt, 32},
+    {DType::kFloat32, kFloat, 32},   {DType::kFloat64, kFloat, 64}, {DType::kFloat16, kFloat, 16},
+    {DType::kBFloat16, kBfloat, 16}, {DType::kBool, kBool, 8},      {DType::kUInt8, kUInt, 8},
+    {DType::kUInt16, kUInt, 16},     {DType::kUInt32, kUInt, 32},   {DType::kUInt64, kUInt, 64},
+    {DType::kInt8, kInt, 8},         {DType::kInt16, kInt, 16},     {DType::kInt32, kInt, 32},
     {DType::kInt64, kInt, 64},
 };
 
@@ -95,8 +96,13 @@ std::vector<std::int64_t> RowMajorStrides(const std::vector<std::int64_t>& dims)
 
 DLTensor TensorOf(Exported& exported) {
   const NDArray& array = exported.array;
-  return {array.data(), {kDLCpu, 0}, array.shape().rank(), CodeOf(array.dtype()), exported.shape.data(),
-          exported.strides.data(), 0};
+  return {array.data(),
+          {kDLCpu, 0},
+          array.shape().rank(),
+          CodeOf(array.dtype()),
+          exported.shape.data(),
+          exported.strides.data(),
+          0};
 }
 
 template <class Managed>
@@ -171,15 +177,15 @@ Array Import(const py::object& capsule, bool writable) {
   if (managed == nullptr) throw py::error_already_set();
   CheckTensor(managed->tensor);
   const DLTensor& tensor = managed->tensor;
-  const TensorType type{DTypeOfCode(tensor.dtype), Shape(std::vector<std::int64_t>(tensor.shape, tensor.shape + tensor.ndim))};
+  const TensorType type{DTypeOfCode(tensor.dtype),
+                        Shape(std::vector<std::int64_t>(tensor.shape, tensor.shape + tensor.ndim))};
   char* data = static_cast<char*>(tensor.data) + tensor.byte_offset;
   if (!IsRowMajor(tensor)) return {CopyStrided(tensor, data, type), true};  // the capsule still owns the original
 
   PyCapsule_SetName(capsule.ptr(), Managed::kUsedName);
   std::shared_ptr<const void> owner(managed, [](Managed* consumed) {
-    if (consumed->deleter == nullptr || !Py_IsInitialized()) return;
-    const py::gil_scoped_acquire acquire;  // producers differ in whether they take it themselves
-    consumed->deleter(consumed);
+    if (consumed->deleter == nullptr) return;
+    WithGil([consumed] { consumed->deleter(consumed); });  // producers differ in whether they take it themselves
   });
   return {NDArray(type, data, std::move(owner)), writable};
 }

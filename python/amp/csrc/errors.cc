@@ -1,6 +1,7 @@
 // Error and its subclasses, which are also the built-in exceptions that a Python programmer expects.
 #include "nnvm/error.h"
 
+#include <cstring>
 #include <exception>
 #include <typeinfo>
 
@@ -32,23 +33,30 @@ bool IsOneDnnError(const std::exception& error) {
   return std::string_view(typeid(error).name()).find("dnnl") != std::string_view::npos;
 }
 
+// Messages may quote file names, which need not be UTF-8.
+void Raise(PyObject* type, const char* message) {
+  const auto text = py::reinterpret_steal<py::object>(
+      PyUnicode_DecodeUTF8(message, static_cast<py::ssize_t>(std::strlen(message)), "backslashreplace"));
+  if (text) PyErr_SetObject(type, text.ptr());
+}
+
 void Translate(std::exception_ptr pointer) {
   if (!pointer) return;
   try {
     std::rethrow_exception(pointer);
   } catch (const GraphError& error) {
-    py::set_error(graph_error_class, error.what());
+    Raise(graph_error_class, error.what());
   } catch (const ArgumentError& error) {
-    py::set_error(argument_error_class, error.what());
+    Raise(argument_error_class, error.what());
   } catch (const UnsupportedError& error) {
-    py::set_error(unsupported_error_class, error.what());
+    Raise(unsupported_error_class, error.what());
   } catch (const InternalError& error) {
-    py::set_error(internal_error_class, error.what());
+    Raise(internal_error_class, error.what());
   } catch (const Error& error) {
-    py::set_error(error_class, error.what());
+    Raise(error_class, error.what());
   } catch (const std::exception& error) {
     if (!IsOneDnnError(error)) throw;  // pybind11 knows the standard ones
-    py::set_error(internal_error_class, (std::string("oneDNN: ") + error.what()).c_str());
+    Raise(internal_error_class, (std::string("oneDNN: ") + error.what()).c_str());
   }
 }
 
@@ -57,9 +65,11 @@ void Translate(std::exception_ptr pointer) {
 void BindErrors(py::module_& module) {
   error_class = MakeClass(module, "Error", "Base class of all errors of this package (MXNet: MXNetError).",
                           py::reinterpret_borrow<py::object>(PyExc_Exception));
-  graph_error_class = MakeSubclass(module, "GraphError", "The model, or the file it came from, is wrong.", PyExc_ValueError);
+  graph_error_class =
+      MakeSubclass(module, "GraphError", "The model, or the file it came from, is wrong.", PyExc_ValueError);
   argument_error_class = MakeSubclass(module, "ArgumentError", "The caller passed something wrong.", PyExc_ValueError);
-  unsupported_error_class = MakeSubclass(module, "UnsupportedError", "Valid, but not implemented.", PyExc_NotImplementedError);
+  unsupported_error_class =
+      MakeSubclass(module, "UnsupportedError", "Valid, but not implemented.", PyExc_NotImplementedError);
   internal_error_class = MakeSubclass(module, "InternalError", "A defect of this package.", PyExc_RuntimeError);
   py::register_exception_translator(Translate);
 }

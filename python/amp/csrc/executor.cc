@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "bindings.h"
+#include "gil.h"
 
 namespace amp::python {
 namespace {
@@ -24,8 +25,9 @@ std::unique_ptr<Executor> Build(const Symbol& symbol, const py::dict& args, cons
   options.num_threads = num_threads;
   if (backend) options.backend = onednn::BackendFromName(*backend);
   if (reduce) options.reduce_precision = {DTypeFromName(reduce->first), reduce->second};
-  const py::gil_scoped_release release;
-  return std::make_unique<Executor>(symbol, params, types, options);
+  std::unique_ptr<Executor> executor;
+  WithoutGil([&] { executor = std::make_unique<Executor>(symbol, params, types, options); });
+  return executor;
 }
 
 std::vector<NDArray> InputsOf(const Executor& executor, const py::sequence& arrays) {
@@ -40,10 +42,7 @@ std::vector<NDArray> InputsOf(const Executor& executor, const py::sequence& arra
 py::list Run(Executor& executor, const py::sequence& arrays) {
   const std::vector<NDArray> inputs = InputsOf(executor, arrays);
   std::vector<NDArray> outputs;
-  {
-    const py::gil_scoped_release release;
-    outputs = executor.Run(inputs);
-  }
+  WithoutGil([&] { outputs = executor.Run(inputs); });
   py::list list;
   for (NDArray& output : outputs) list.append(Array{std::move(output), true});
   return list;
@@ -55,8 +54,7 @@ void RunInto(Executor& executor, const py::sequence& arrays, const py::sequence&
   for (std::size_t i = 0; i < out.size(); ++i) {
     outputs.push_back(WritableArrayOf(out[i], fmt::format("out[{}]", i)).array);
   }
-  const py::gil_scoped_release release;
-  executor.Run(inputs, outputs);
+  WithoutGil([&] { executor.Run(inputs, outputs); });
 }
 
 std::unique_ptr<Executor> Reshape(const Executor& executor, const py::dict& input_shapes) {
@@ -65,8 +63,9 @@ std::unique_ptr<Executor> Reshape(const Executor& executor, const py::dict& inpu
     const auto key = name.cast<std::string>();
     shapes[key] = ShapeOf(shape, "the shape of '" + Quotable(key) + "'");
   }
-  const py::gil_scoped_release release;
-  return executor.Reshape(shapes);
+  std::unique_ptr<Executor> reshaped;
+  WithoutGil([&] { reshaped = executor.Reshape(shapes); });
+  return reshaped;
 }
 
 py::list TypeList(const std::vector<TensorType>& types) {
@@ -83,7 +82,8 @@ void BindSummary(py::module_& module) {
       .def_readonly("layout", &PlanStep::layout, "Memory layout of the output.")
       .def_readonly("reason", &PlanStep::reason, "Why a reorder or a fallback is there.")
       .def("__repr__", [](const PlanStep& step) {
-        return fmt::format("<PlanStep {} '{}' {} {}>", step.work, Quotable(step.node), step.implementation, step.layout);
+        return fmt::format("<PlanStep {} '{}' {} {}>", step.work, Quotable(step.node), step.implementation,
+                           step.layout);
       });
   py::class_<PlanSummary>(module, "PlanSummary", "What a plan consists of. str() prints it as a table.")
       .def_readonly("steps", &PlanSummary::steps)
@@ -101,8 +101,8 @@ void BindSummary(py::module_& module) {
 void BindExecutor(py::module_& module) {
   BindSummary(module);
   py::class_<Executor>(module, "Executor", "A bound model; amp.Executor wraps it.")
-      .def(py::init(&Build), py::arg("symbol"), py::arg("arguments"), py::arg("auxiliary_states"), py::arg("input_types"),
-           py::arg("backend"), py::arg("reduce_precision"), py::arg("num_threads"))
+      .def(py::init(&Build), py::arg("symbol"), py::arg("arguments"), py::arg("auxiliary_states"),
+           py::arg("input_types"), py::arg("backend"), py::arg("reduce_precision"), py::arg("num_threads"))
       .def("run", &Run, py::arg("inputs"))
       .def("run_into", &RunInto, py::arg("inputs"), py::arg("outputs"))
       .def("reshape", &Reshape, py::arg("input_shapes"))

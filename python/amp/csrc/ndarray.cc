@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "bindings.h"
+#include "gil.h"
 #include "passes/cast_params_offline.h"
 
 namespace amp::python {
@@ -35,8 +36,6 @@ std::string Objection(const py::dtype& dtype) {
   return fmt::format("the unsupported dtype {}", name);
 }
 
-NDArray Allocate(DType dtype, const Shape& shape) { return NDArray(dtype, shape); }
-
 py::array CopyInOrder(const py::array& array) { return array.attr("copy")("C").cast<py::array>(); }
 
 bool IsPlain(const py::array& array) {
@@ -47,7 +46,8 @@ bool IsPlain(const py::array& array) {
 Array ArrayOfNumpy(py::array array, const std::string& what, bool may_copy) {
   const DType dtype = FindDTypeOf(array.dtype());
   if (!IsKnown(dtype)) Throw<ArgumentError>("{} has {}", what, Objection(array.dtype()));
-  if (array.ndim() > kMaxRank) Throw<ArgumentError>("{} has {} dimensions; at most {} are supported", what, array.ndim(), kMaxRank);
+  if (array.ndim() > kMaxRank)
+    Throw<ArgumentError>("{} has {} dimensions; at most {} are supported", what, array.ndim(), kMaxRank);
   if (!IsPlain(array)) {
     if (!may_copy) Throw<ArgumentError>("{} is not C-contiguous", what);
     array = CopyInOrder(array);
@@ -84,25 +84,31 @@ py::object ToNumpyAs(const py::object& self, const py::object& dtype, const py::
   const bool same = wanted.equal(view.dtype());
   const bool must_copy = !copy.is_none() && copy.cast<bool>();
   if (same && !must_copy) return view;
-  if (!copy.is_none() && !must_copy) throw py::value_error("an NDArray of another dtype cannot be viewed without a copy");
+  if (!copy.is_none() && !must_copy)
+    throw py::value_error("an NDArray of another dtype cannot be viewed without a copy");
   return view.attr("astype")(wanted);
+}
+
+NDArray Duplicate(const NDArray& array) {
+  NDArray duplicate(array.dtype(), array.shape());
+  if (array.bytes() > 0) std::memcpy(duplicate.data(), array.data(), static_cast<std::size_t>(array.bytes()));
+  return duplicate;
 }
 
 Array Cast(const Array& self, py::handle dtype, bool copy) {
   const DType target = DTypeOf(dtype);
   if (target == self.array.dtype() && !copy) return self;
-  const py::gil_scoped_release release;
-  if (target != self.array.dtype()) return {CastArray(self.array, target), true};
-  NDArray duplicate(target, self.array.shape());
-  if (self.array.bytes() > 0) std::memcpy(duplicate.data(), self.array.data(), static_cast<std::size_t>(self.array.bytes()));
-  return {std::move(duplicate), true};
+  NDArray result;
+  WithoutGil([&] { result = target == self.array.dtype() ? Duplicate(self.array) : CastArray(self.array, target); });
+  return {std::move(result), true};
 }
 
 Array Copy(const Array& self) { return Cast(self, NumpyDType(self.array.dtype()), true); }
 
 // One dimension may be -1: what the others leave.
 Array Reshape(const Array& self, const py::args& args) {
-  const py::object dims = args.size() == 1 && !py::isinstance<py::int_>(args[0]) ? py::object(args[0]) : py::object(args);
+  const py::object dims =
+      args.size() == 1 && !py::isinstance<py::int_>(args[0]) ? py::object(args[0]) : py::object(args);
   Shape shape = ShapeOf(dims, "the new shape", -1);
   std::int64_t others = 1;
   int unknown = -1;
@@ -151,7 +157,7 @@ py::tuple Pickle(const py::object& self) {
 
 Array Unpickle(const py::tuple& state) {
   const auto bytes = state[2].cast<std::string>();
-  NDArray array = Allocate(DTypeOf(state[0]), ShapeOf(state[1], "the shape"));
+  NDArray array(DTypeOf(state[0]), ShapeOf(state[1], "the shape"));
   if (static_cast<std::int64_t>(bytes.size()) != array.bytes()) throw ArgumentError("a pickled NDArray is damaged");
   std::memcpy(array.data(), bytes.data(), bytes.size());
   return {std::move(array), true};
@@ -195,7 +201,8 @@ Shape ShapeOf(py::handle dims, const std::string& what, std::int64_t smallest) {
     Throw<ArgumentError>("{}: expected a sequence of integers, got {}", what, ReprOf(dims));
   }
   for (const std::int64_t size : sizes) {
-    if (size < smallest) Throw<ArgumentError>("{}: dimensions must be at least {}, got {}", what, smallest, ReprOf(dims));
+    if (size < smallest)
+      Throw<ArgumentError>("{}: dimensions must be at least {}, got {}", what, smallest, ReprOf(dims));
   }
   if (static_cast<int>(sizes.size()) > kMaxRank) {
     Throw<ArgumentError>("{} has {} dimensions; at most {} are supported", what, sizes.size(), kMaxRank);
@@ -206,11 +213,8 @@ Shape ShapeOf(py::handle dims, const std::string& what, std::int64_t smallest) {
 py::tuple TupleOf(const Shape& shape) { return py::tuple(py::cast(shape.dims())); }
 
 std::shared_ptr<const void> KeepAlive(py::object object) {
-  return {object.release().ptr(), [](const void* held) {
-            if (!Py_IsInitialized()) return;  // the interpreter has already taken everything with it
-            const py::gil_scoped_acquire acquire;
-            Py_DECREF(static_cast<PyObject*>(const_cast<void*>(held)));
-          }};
+  return {object.release().ptr(),
+          [](const void* held) { WithGil([held] { Py_DECREF(static_cast<PyObject*>(const_cast<void*>(held))); }); }};
 }
 
 Array ArrayOf(py::handle object, const std::string& what) {
@@ -243,9 +247,18 @@ NDArrayMap ArrayMapOf(const py::dict& arrays, const std::string& what) {
   return map;
 }
 
+py::str TextOf(const std::string& utf8, const std::string& what) {
+  PyObject* text = PyUnicode_DecodeUTF8(utf8.data(), static_cast<py::ssize_t>(utf8.size()), "strict");
+  if (text == nullptr) {
+    PyErr_Clear();
+    Throw<GraphError>("{} is not UTF-8: '{}'", what, Quotable(utf8));
+  }
+  return py::reinterpret_steal<py::str>(text);
+}
+
 py::dict DictOf(const NDArrayMap& arrays) {
   py::dict dict;
-  for (const auto& [name, array] : arrays) dict[py::str(name)] = Array{array, true};
+  for (const auto& [name, array] : arrays) dict[TextOf(name, "an array's name")] = Array{array, true};
   return dict;
 }
 
@@ -262,9 +275,12 @@ TypeMap TypeMapOf(const py::dict& types) {
 }
 
 void BindNDArray(py::module_& module) {
-  module.def("dtype_name", [](py::handle dtype) { return NameOf(DTypeOf(dtype)); }, py::arg("dtype"));
-  module.def("dtype_code", [](py::handle dtype) { return InfoOf(DTypeOf(dtype)).mxnet_code; }, py::arg("dtype"));
-  module.def("numpy_dtype", [](py::handle dtype) { return NumpyDType(DTypeOf(dtype)); }, py::arg("dtype"));
+  module.def(
+      "dtype_name", [](py::handle dtype) { return NameOf(DTypeOf(dtype)); }, py::arg("dtype"));
+  module.def(
+      "dtype_code", [](py::handle dtype) { return InfoOf(DTypeOf(dtype)).mxnet_code; }, py::arg("dtype"));
+  module.def(
+      "numpy_dtype", [](py::handle dtype) { return NumpyDType(DTypeOf(dtype)); }, py::arg("dtype"));
   module.def("from_dlpack", ArrayFromDLPack, py::arg("producer"));
 
   py::class_<Array> type(module, "NDArray", R"(A dense, row-major array in CPU memory.
@@ -273,15 +289,18 @@ NDArray(object, dtype=None) shares the memory of a C-contiguous NumPy array, of 
 NDArray; anything else is copied as NumPy would read it. NumPy reads an NDArray without a copy (numpy.asarray).
 Raises ArgumentError for byte-swapped, complex, text and object arrays.)");
   type.attr("__module__") = "amp";
-  type.attr("__array_priority__") = 0.0;
-  type.attr("__hash__") = py::none();
   type.def(py::init(&Construct), py::arg("object"), py::arg("dtype") = py::none())
-      .def_property_readonly("shape", [](const Array& self) { return TupleOf(self.array.shape()); }, "Tuple of int.")
-      .def_property_readonly("dtype", [](const Array& self) { return NumpyDType(self.array.dtype()); },
-                             "numpy.dtype; that of ml_dtypes.bfloat16 for bfloat16.")
-      .def_property_readonly("size", [](const Array& self) { return self.array.size(); }, "Number of elements.")
-      .def_property_readonly("ndim", [](const Array& self) { return self.array.shape().rank(); }, "Number of dimensions.")
-      .def_property_readonly("nbytes", [](const Array& self) { return self.array.bytes(); }, "Bytes of all elements.")
+      .def_property_readonly(
+          "shape", [](const Array& self) { return TupleOf(self.array.shape()); }, "Tuple of int.")
+      .def_property_readonly(
+          "dtype", [](const Array& self) { return NumpyDType(self.array.dtype()); },
+          "numpy.dtype; that of ml_dtypes.bfloat16 for bfloat16.")
+      .def_property_readonly(
+          "size", [](const Array& self) { return self.array.size(); }, "Number of elements.")
+      .def_property_readonly(
+          "ndim", [](const Array& self) { return self.array.shape().rank(); }, "Number of dimensions.")
+      .def_property_readonly(
+          "nbytes", [](const Array& self) { return self.array.bytes(); }, "Bytes of all elements.")
       .def("asnumpy", &ToNumpy, "The array as a numpy.ndarray that shares its memory and keeps it alive.")
       .def("__array__", &ToNumpyAs, py::arg("dtype") = py::none(), py::arg("copy") = py::none())
       .def("__dlpack__", &ToDLPack, py::kw_only(), py::arg("stream") = py::none(), py::arg("max_version") = py::none(),
@@ -291,16 +310,16 @@ Raises ArgumentError for byte-swapped, complex, text and object arrays.)");
            "A copy with another dtype. To floats: rounded once, to nearest even. With copy=False an array that already "
            "has the dtype is returned as it is.")
       .def("copy", &Copy, "A copy in memory of its own.")
-      .def("reshape", &Reshape, "The same elements under another shape, given as a tuple or as arguments; one dimension "
+      .def("reshape", &Reshape,
+           "The same elements under another shape, given as a tuple or as arguments; one dimension "
            "may be -1. Shares memory. Raises ArgumentError where the number of elements differs.")
-      .def("wait_to_read", [](const Array&) {}, "Does nothing: results are complete when a call returns.")
+      .def(
+          "wait_to_read", [](const Array&) {}, "Does nothing: results are complete when a call returns.")
       .def("__len__", &Length)
-      .def("__getitem__", [](const py::object& self, const py::object& key) {
-        return ArrayOf(py::object(ToNumpy(self)[key]));
-      })
-      .def("__setitem__", [](const py::object& self, const py::object& key, const py::object& value) {
-        ToNumpy(self).attr("__setitem__")(key, value);
-      })
+      .def("__getitem__",
+           [](const py::object& self, const py::object& key) { return ArrayOf(py::object(ToNumpy(self)[key])); })
+      .def("__setitem__", [](const py::object& self, const py::object& key,
+                             const py::object& value) { ToNumpy(self).attr("__setitem__")(key, value); })
       .def("__repr__", &Repr)
       .def("__copy__", &Copy)
       .def("__deepcopy__", [](const Array& self, const py::dict&) { return Copy(self); })

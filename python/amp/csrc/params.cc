@@ -2,6 +2,7 @@
 #include "nnvm/params_file.h"
 
 #include "bindings.h"
+#include "gil.h"
 
 namespace amp::python {
 namespace {
@@ -10,12 +11,11 @@ py::object ToPython(const NDArray& array) { return array.defined() ? py::cast(Ar
 
 py::list Load(const std::string& path) {
   NamedArrays arrays;
-  {
-    const py::gil_scoped_release release;
-    arrays = LoadParams(path);
-  }
+  WithoutGil([&] { arrays = LoadParams(path); });
   py::list list;
-  for (const auto& [name, array] : arrays) list.append(py::make_tuple(name, ToPython(array)));
+  for (const auto& [name, array] : arrays) {
+    list.append(py::make_tuple(TextOf(name, path + ": an array's name"), ToPython(array)));
+  }
   return list;
 }
 
@@ -24,29 +24,25 @@ void Save(const std::string& path, const std::vector<std::pair<std::string, py::
   for (const auto& [name, array] : named) {
     arrays.emplace_back(name, ArrayOf(array, "the array '" + Quotable(name) + "'").array);
   }
-  const py::gil_scoped_release release;
-  SaveParams(path, arrays);
+  WithoutGil([&] { SaveParams(path, arrays); });
 }
 
 py::tuple LoadModel(const std::string& path) {
   ModelParams params;
-  {
-    const py::gil_scoped_release release;
-    params = SplitParams(LoadParams(path), path);
-  }
+  WithoutGil([&] { params = SplitParams(LoadParams(path), path); });
   return py::make_tuple(DictOf(params.args), DictOf(params.aux));
 }
 
 void SaveModel(const std::string& path, const py::dict& args, const py::dict& aux) {
   const ModelParams params{ArrayMapOf(args, "argument"), ArrayMapOf(aux, "auxiliary state")};
-  const py::gil_scoped_release release;
-  SaveParams(path, JoinParams(params));
+  WithoutGil([&] { SaveParams(path, JoinParams(params)); });
 }
 
 }  // namespace
 
 void BindParams(py::module_& module) {
-  module.def("load_params", Load, py::arg("path"), "[(name, NDArray or None)]; names are empty in a file without names.");
+  module.def("load_params", Load, py::arg("path"),
+             "[(name, NDArray or None)]; names are empty in a file without names.");
   module.def("save_params", Save, py::arg("path"), py::arg("arrays"));
   module.def("load_model_params", LoadModel, py::arg("path"), "(arguments, auxiliary states), two dicts.");
   module.def("save_model_params", SaveModel, py::arg("path"), py::arg("arguments"), py::arg("auxiliary_states"));

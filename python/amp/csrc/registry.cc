@@ -97,9 +97,10 @@ std::map<std::string, std::string> Names() {
 
 void BindRegistry(py::module_& module) {
   module.def("operator_names", Names, "{name or alias: registered name}");
-  module.def("operator_info", DescribeOp, py::arg("name"),
-             "Domain, name, aliases, doc, fields, inputs and (where the number of inputs is free) the attribute that counts "
-             "them, as a dict. Raises UnsupportedError for an unknown name.");
+  module.def(
+      "operator_info", DescribeOp, py::arg("name"),
+      "Domain, name, aliases, doc, fields, inputs and (where the number of inputs is free) the attribute that counts "
+      "them, as a dict. Raises UnsupportedError for an unknown name.");
 }
 
 }  // namespace amp::python

@@ -74,16 +74,16 @@ void BindSymbol(py::module_& module) {
       .def("attributes", &Attributes)
       .def("count_operators", &CountOperators)
       .def("infer", &InferTypes, py::arg("known"))
-      .def("to_json", &ToSymbolJson, py::call_guard<py::gil_scoped_release>())
-      .def("save", &SaveSymbolJson, py::arg("path"), py::call_guard<py::gil_scoped_release>())
+      .def("to_json", &ToSymbolJson)
+      .def("save", &SaveSymbolJson, py::arg("path"))
       .def("__len__", [](const Symbol& self) { return self.outputs().size(); });
   module.def("variable", &Symbol::Variable, py::arg("name"), py::arg("attrs"));
   module.def("group", &Symbol::Group, py::arg("symbols"));
   module.def("apply", &Symbol::Apply, py::arg("op_name"), py::arg("name"), py::arg("attrs"), py::arg("positional"),
              py::arg("by_name"));
-  module.def("load_symbol", &LoadSymbolJson, py::arg("path"), py::call_guard<py::gil_scoped_release>());
-  module.def("parse_symbol", [](const std::string& text) { return ParseSymbolJson(text, "symbol JSON"); }, py::arg("text"),
-             py::call_guard<py::gil_scoped_release>());
+  module.def("load_symbol", &LoadSymbolJson, py::arg("path"));
+  module.def(
+      "parse_symbol", [](const std::string& text) { return ParseSymbolJson(text, "symbol JSON"); }, py::arg("text"));
 }
 
 }  // namespace amp::python

@@ -3,6 +3,8 @@
 import ast
 import numbers
 
+import numpy as np
+
 from ..base import ArgumentError, dtype_name
 
 
@@ -40,7 +42,7 @@ def _number_text(value, what):
         return str(value if isinstance(value, bool) or value is None else int(value))
     if isinstance(value, numbers.Real):
         return repr(float(value))
-    if getattr(value, "dtype", None) == bool:
+    if isinstance(value, np.bool_):
         return str(bool(value))
     raise ArgumentError(f"{what}: cannot print a {type(value).__name__} as an attribute: {value!r:.60}")
 

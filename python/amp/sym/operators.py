@@ -22,7 +22,7 @@ class Required:
 REQUIRED = Required()
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _names():
     return _core.operator_names()
 
@@ -38,7 +38,7 @@ def near_matches(name):
     return f"; did you mean {', '.join(map(repr, close))}?" if close else ""
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def find_function(name):
     """The function of the operator that has this name or alias; None where there is none."""
     if name not in _names():

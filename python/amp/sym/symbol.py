@@ -1,11 +1,11 @@
 """The class Symbol and the functions that make symbols without an operator."""
 
-import os
 import warnings
 
 import numpy as np
 
 from .. import _core
+from .._paths import encoded
 from ..attribute import AttrScope
 from ..base import ArgumentError, NotImplementedForSymbol, UnsupportedError
 from ..name import NameManager
@@ -85,15 +85,16 @@ class Symbol:
         shapes = self._infer_shapes(args, kwargs)
         unknown = [name for name, shape in zip(self.list_arguments(), shapes[0]) if _is_partial(shape)]
         if unknown:
-            warnings.warn(f"shapes of these arguments stay unknown; provide some of them: {', '.join(unknown)}", stacklevel=2)
+            warnings.warn(
+                f"shapes of these arguments stay unknown; provide some of them: {', '.join(unknown)}", stacklevel=2
+            )
         if any(_is_partial(shape) for part in shapes for shape in part):
             return None, None, None
-        return self.infer_shape_partial(*args, **kwargs)
+        return _in_mxnets_spelling(shapes)
 
     def infer_shape_partial(self, *args, **kwargs):
         """Like `infer_shape`, with 0 for unknown dimensions and () for an unknown shape."""
-        shapes = self._infer_shapes(args, kwargs)
-        return tuple([tuple(max(dim, 0) for dim in shape or ()) for shape in part] for part in shapes)
+        return _in_mxnets_spelling(self._infer_shapes(args, kwargs))
 
     def infer_type(self, *args, **kwargs):
         """Types of (arguments, outputs, auxiliary states), three lists of NumPy scalar types.
@@ -132,7 +133,7 @@ class Symbol:
     def save(self, fname, remove_amp_cast=False):
         """Writes the symbol as a JSON file; an existing one is replaced once the new one is complete."""
         _refuse_cast_removal(remove_amp_cast)
-        self._handle.save(os.fspath(fname))
+        self._handle.save(encoded(fname))
 
     def __reduce__(self):
         return load_json, (self.tojson(),)
@@ -259,6 +260,10 @@ def _open_dims(name, shape):
     return tuple(dim if dim > 0 else -1 for dim in dims) or None
 
 
+def _in_mxnets_spelling(shapes):
+    return tuple([tuple(max(dim, 0) for dim in shape or ()) for shape in part] for part in shapes)
+
+
 def _is_partial(shape):
     return shape is None or any(dim < 0 for dim in shape)
 
@@ -289,7 +294,7 @@ def Variable(name, attr=None, shape=None, lr_mult=None, wd_mult=None, dtype=None
         if value is not None:
             attributes[key] = str(value)
     if init is not None:
-        attributes["__init__"] = init if isinstance(init, str) else init.dumps()
+        attributes["__init__"] = init.dumps() if hasattr(init, "dumps") else str(init)
     return Symbol(_core.variable(name, attributes))
 
 
@@ -311,7 +316,7 @@ def load(fname):
     Raises GraphError for a file that is no valid symbol, UnsupportedError (naming all of them) for
     operators that are not registered, ArgumentError for a file that cannot be opened.
     """
-    return Symbol(_core.load_symbol(os.fspath(fname)))
+    return Symbol(_core.load_symbol(encoded(fname)))
 
 
 def load_json(json_str):

@@ -83,10 +83,8 @@ class CastTables : public ::testing::TestWithParam<Isa> {
     table_->bf16_to_float(codes.data(), from_bf16.data(), codes.size());
     table_->half_to_float(codes.data(), from_half.data(), codes.size());
     for (std::size_t i = 0; i < codes.size(); ++i) {
-      ASSERT_EQ(from_bf16[i], std::bit_cast<uint32_t>(BF16ToFloat(codes[i])))
-          << std::hex << codes[i];
-      ASSERT_EQ(from_half[i], std::bit_cast<uint32_t>(HalfToFloat(codes[i])))
-          << std::hex << codes[i];
+      ASSERT_EQ(from_bf16[i], std::bit_cast<uint32_t>(BF16ToFloat(codes[i]))) << std::hex << codes[i];
+      ASSERT_EQ(from_half[i], std::bit_cast<uint32_t>(HalfToFloat(codes[i]))) << std::hex << codes[i];
     }
   }
 
@@ -95,13 +93,9 @@ class CastTables : public ::testing::TestWithParam<Isa> {
 
 TEST_P(CastTables, NamesItself) { EXPECT_EQ(table_->isa, GetParam()); }
 
-TEST_P(CastTables, NarrowsCornersLikeTheScalarCode) {
-  ExpectNarrowingEqualsScalar(testing::CornerFloatBits());
-}
+TEST_P(CastTables, NarrowsCornersLikeTheScalarCode) { ExpectNarrowingEqualsScalar(testing::CornerFloatBits()); }
 
-TEST_P(CastTables, NarrowsStridedSamplesLikeTheScalarCode) {
-  ExpectNarrowingEqualsScalar(StridedBits());
-}
+TEST_P(CastTables, NarrowsStridedSamplesLikeTheScalarCode) { ExpectNarrowingEqualsScalar(StridedBits()); }
 
 TEST_P(CastTables, WidensLikeTheScalarCode) { ExpectWideningEqualsScalar(); }
 
@@ -148,8 +142,7 @@ TEST_P(CastTables, HandlesEveryShortLengthUnaligned) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(AllIsas, CastTables,
-                         ::testing::Values(Isa::kGeneric, Isa::kAvx2, Isa::kAvx512),
+INSTANTIATE_TEST_SUITE_P(AllIsas, CastTables, ::testing::Values(Isa::kGeneric, Isa::kAvx2, Isa::kAvx512),
                          [](const auto& instance) { return std::string(IsaName(instance.param)); });
 
 TEST(Cpu, NamesRoundTrip) {

@@ -29,9 +29,8 @@ using testing::NarrowOracle;
 
 using Bytes = std::vector<unsigned char>;
 
-constexpr const char* kNames[] = {"Float32", "Float64", "Float16", "BFloat16", "UInt8",
-                                  "Int8",    "Int16",   "UInt16",  "Int32",    "UInt32",
-                                  "Int64",   "UInt64",  "Bool"};
+constexpr const char* kNames[] = {"Float32", "Float64", "Float16", "BFloat16", "UInt8",  "Int8", "Int16",
+                                  "UInt16",  "Int32",   "UInt32",  "Int64",    "UInt64", "Bool"};
 constexpr std::size_t kBytes[] = {4, 8, 2, 2, 1, 1, 2, 2, 4, 4, 8, 8, 1};
 
 std::vector<ElementType> AllTypes() {
@@ -70,9 +69,7 @@ Meaning ReadFloat(const unsigned char* element, int mantissa_bits) {
 Meaning ReadNarrow(const unsigned char* element, const NarrowOracle& oracle, int mantissa_bits) {
   const auto code = ReadAs<uint16_t>(element);
   if (!oracle.IsNaN(code)) return {.value = oracle.Decode(code)};
-  return {.is_nan = true,
-          .negative = code >> 15 != 0,
-          .payload = static_cast<uint64_t>(code) << (64 - mantissa_bits)};
+  return {.is_nan = true, .negative = code >> 15 != 0, .payload = static_cast<uint64_t>(code) << (64 - mantissa_bits)};
 }
 
 template <typename T>
@@ -126,8 +123,7 @@ uint64_t ExpectedFloat(const Meaning& source, int mantissa_bits, bool moves_bits
 }
 
 uint64_t ExpectedNarrow(const Meaning& source, const NarrowOracle& oracle) {
-  return source.is_nan ? oracle.EncodeNaN(source.negative, source.payload)
-                       : oracle.Encode(source.value);
+  return source.is_nan ? oracle.EncodeNaN(source.negative, source.payload) : oracle.Encode(source.value);
 }
 
 template <typename T>
@@ -135,8 +131,7 @@ uint64_t ExpectedInteger(const Meaning& source, bool from_float) {
   if (source.is_nan) return 0;
   if (!from_float) {  // modulo 2^bits
     const uint64_t magnitude = static_cast<uint64_t>(std::fabs(source.value));
-    return static_cast<std::make_unsigned_t<T>>(source.value < 0 ? uint64_t{0} - magnitude
-                                                                 : magnitude);
+    return static_cast<std::make_unsigned_t<T>>(source.value < 0 ? uint64_t{0} - magnitude : magnitude);
   }
   const Exact truncated = std::trunc(source.value);
   T result = 0;
@@ -201,8 +196,7 @@ std::vector<double> NearIntegerLimits() {
       values.push_back(std::nextafter(power, 0.0));
       values.push_back(std::nextafter(power, 2 * power));
       values.push_back(static_cast<double>(std::nextafter(static_cast<float>(power), 0.0f)));
-      values.push_back(static_cast<double>(
-          std::nextafter(static_cast<float>(power), static_cast<float>(2 * power))));
+      values.push_back(static_cast<double>(std::nextafter(static_cast<float>(power), static_cast<float>(2 * power))));
     }
   }
   return values;
@@ -311,8 +305,7 @@ TEST_P(CastPair, DoesNotDependOnTheNumberOfThreads) {
   const std::size_t count = (std::size_t{1} << 17) + 77;
   const Bytes elements = Elements(from);
   Bytes source;
-  while (source.size() < count * ElementBytes(from))
-    source.insert(source.end(), elements.begin(), elements.end());
+  while (source.size() < count * ElementBytes(from)) source.insert(source.end(), elements.begin(), elements.end());
   source.resize(count * ElementBytes(from));
 
   const int threads_before = omp_get_max_threads();
@@ -328,16 +321,13 @@ TEST_P(CastPair, DoesNotDependOnTheNumberOfThreads) {
 #endif
 
 INSTANTIATE_TEST_SUITE_P(AllPairs, CastPair,
-                         ::testing::Combine(::testing::ValuesIn(AllTypes()),
-                                            ::testing::ValuesIn(AllTypes())),
+                         ::testing::Combine(::testing::ValuesIn(AllTypes()), ::testing::ValuesIn(AllTypes())),
                          [](const auto& instance) {
-                           return Name(std::get<0>(instance.param)) + "To" +
-                                  Name(std::get<1>(instance.param));
+                           return Name(std::get<0>(instance.param)) + "To" + Name(std::get<1>(instance.param));
                          });
 
 TEST(Cast, KnowsTheSizesOfElements) {
-  for (ElementType type : AllTypes())
-    EXPECT_EQ(ElementBytes(type), kBytes[static_cast<std::size_t>(type)]);
+  for (ElementType type : AllTypes()) EXPECT_EQ(ElementBytes(type), kBytes[static_cast<std::size_t>(type)]);
 }
 
 TEST(Cast, AcceptsNullForNoElements) {
@@ -355,8 +345,8 @@ TEST(Cast, LongArraysEqualTheirPieces) {
   std::vector<uint16_t> pieces(count);
   Cast(ElementType::kFloat32, source.data(), ElementType::kBFloat16, whole.data(), count);
   for (std::size_t begin = 0; begin < count; begin += 1000) {
-    Cast(ElementType::kFloat32, source.data() + begin, ElementType::kBFloat16,
-         pieces.data() + begin, std::min<std::size_t>(1000, count - begin));
+    Cast(ElementType::kFloat32, source.data() + begin, ElementType::kBFloat16, pieces.data() + begin,
+         std::min<std::size_t>(1000, count - begin));
   }
   EXPECT_EQ(whole, pieces);
 }

@@ -39,8 +39,7 @@ uint16_t ExpectedFromDouble(const NarrowOracle& oracle, uint64_t bits) {
 
 std::vector<uint32_t> FloatSamples() {
   std::vector<uint32_t> bits = testing::CornerFloatBits();
-  for (uint64_t random : testing::RandomBits(1 << 18, 1))
-    bits.push_back(static_cast<uint32_t>(random));
+  for (uint64_t random : testing::RandomBits(1 << 18, 1)) bits.push_back(static_cast<uint32_t>(random));
   return bits;
 }
 
@@ -57,15 +56,13 @@ std::vector<uint64_t> DoubleSamples() {
 
 TEST(FloatBits, FloatToBF16MatchesTheDefinition) {
   for (uint32_t bits : FloatSamples()) {
-    ASSERT_EQ(FloatToBF16(std::bit_cast<float>(bits)), ExpectedFromFloat(BF16Oracle(), bits))
-        << std::hex << bits;
+    ASSERT_EQ(FloatToBF16(std::bit_cast<float>(bits)), ExpectedFromFloat(BF16Oracle(), bits)) << std::hex << bits;
   }
 }
 
 TEST(FloatBits, FloatToHalfMatchesTheDefinition) {
   for (uint32_t bits : FloatSamples()) {
-    ASSERT_EQ(FloatToHalf(std::bit_cast<float>(bits)), ExpectedFromFloat(HalfOracle(), bits))
-        << std::hex << bits;
+    ASSERT_EQ(FloatToHalf(std::bit_cast<float>(bits)), ExpectedFromFloat(HalfOracle(), bits)) << std::hex << bits;
   }
 }
 
@@ -87,8 +84,7 @@ TEST(FloatBits, DoubleIsNotRoundedViaFloat) {
 
 TEST(FloatBits, IntegersRoundOnceToBF16) {
   std::vector<uint64_t> samples = testing::CornerIntegerBits();
-  for (uint64_t random : testing::RandomBits(1 << 17, 3))
-    samples.push_back(random >> (random % 64));
+  for (uint64_t random : testing::RandomBits(1 << 17, 3)) samples.push_back(random >> (random % 64));
   for (uint64_t bits : samples) {
     const auto value = static_cast<int64_t>(bits);
     ASSERT_EQ(IntegerToBF16(value), BF16Oracle().Encode(static_cast<Exact>(value))) << value;

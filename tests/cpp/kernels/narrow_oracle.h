@@ -16,8 +16,7 @@ static_assert(std::numeric_limits<Exact>::digits >= 64);
 
 class NarrowOracle {
  public:
-  NarrowOracle(int exponent_bits, int mantissa_bits)
-      : exponent_bits_(exponent_bits), mantissa_bits_(mantissa_bits) {
+  NarrowOracle(int exponent_bits, int mantissa_bits) : exponent_bits_(exponent_bits), mantissa_bits_(mantissa_bits) {
     const int codes = ((1 << exponent_bits) - 1) << mantissa_bits;
     // One more than the finite values: what infinity's code would mean if the exponent range went
     // on. Rounding is defined as if it did.
@@ -25,15 +24,12 @@ class NarrowOracle {
   }
 
   uint16_t Infinity() const { return static_cast<uint16_t>(magnitudes_.size() - 1); }
-  uint16_t SignBit() const {
-    return static_cast<uint16_t>(1u << (exponent_bits_ + mantissa_bits_));
-  }
+  uint16_t SignBit() const { return static_cast<uint16_t>(1u << (exponent_bits_ + mantissa_bits_)); }
   bool IsNaN(uint16_t code) const { return (code & (SignBit() - 1)) > Infinity(); }
 
   Exact Decode(uint16_t code) const {
     const uint16_t magnitude = code & static_cast<uint16_t>(SignBit() - 1);
-    const Exact value = magnitude == Infinity() ? std::numeric_limits<Exact>::infinity()
-                                                : magnitudes_.at(magnitude);
+    const Exact value = magnitude == Infinity() ? std::numeric_limits<Exact>::infinity() : magnitudes_.at(magnitude);
     return (code & SignBit()) != 0 ? -value : value;
   }
 
@@ -53,8 +49,7 @@ class NarrowOracle {
   Exact Magnitude(int code) const {
     const int bias = (1 << (exponent_bits_ - 1)) - 1;
     const int field = code >> mantissa_bits_;
-    const Exact fraction =
-        std::ldexp(static_cast<Exact>(code & ((1 << mantissa_bits_) - 1)), -mantissa_bits_);
+    const Exact fraction = std::ldexp(static_cast<Exact>(code & ((1 << mantissa_bits_) - 1)), -mantissa_bits_);
     return field == 0 ? std::ldexp(fraction, 1 - bias) : std::ldexp(1 + fraction, field - bias);
   }
 
@@ -62,8 +57,7 @@ class NarrowOracle {
     if (value >= magnitudes_.back()) return Infinity();
     const auto above = std::upper_bound(magnitudes_.begin(), magnitudes_.end(), value);
     const auto below = static_cast<uint16_t>(above - magnitudes_.begin() - 1);
-    const Exact middle =
-        (magnitudes_[below] + *above) / 2;  // exact: one bit more than the format has
+    const Exact middle = (magnitudes_[below] + *above) / 2;  // exact: one bit more than the format has
     const bool up = value > middle || (value == middle && below % 2 == 1);
     return below + static_cast<uint16_t>(up);
   }

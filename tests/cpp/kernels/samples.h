@@ -38,9 +38,8 @@ inline std::vector<uint64_t> CornerDoubleBits() {
   }
   for (uint64_t sign : {uint64_t{0}, uint64_t{1} << 63}) {
     for (uint64_t magnitude :
-         {0x0ull, 0x1ull, 0xFFFFFFFFFFFFFull, 0x10000000000000ull, 0x7FEFFFFFFFFFFFFFull,
-          0x7FF0000000000000ull, 0x7FF0000000000001ull, 0x7FF4000000000123ull,
-          0x7FF8000000000000ull, 0x7FFFFFFFFFFFFFFFull}) {
+         {0x0ull, 0x1ull, 0xFFFFFFFFFFFFFull, 0x10000000000000ull, 0x7FEFFFFFFFFFFFFFull, 0x7FF0000000000000ull,
+          0x7FF0000000000001ull, 0x7FF4000000000123ull, 0x7FF8000000000000ull, 0x7FFFFFFFFFFFFFFFull}) {
       bits.push_back(sign | magnitude);
     }
   }
@@ -55,8 +54,7 @@ inline std::vector<uint64_t> CornerIntegerBits() {
     for (int kept : {7, 8, 9, 10, 11, 12, 23, 24, 52, 53}) {
       const uint64_t step = exponent >= kept ? uint64_t{1} << (exponent - kept) : 0;
       for (uint64_t value : {power, power + step, power + 2 * step, power + 3 * step}) {
-        for (uint64_t near : {value - 1, value, value + 1})
-          bits.insert(bits.end(), {near, uint64_t{0} - near});
+        for (uint64_t near : {value - 1, value, value + 1}) bits.insert(bits.end(), {near, uint64_t{0} - near});
       }
     }
   }

@@ -1,0 +1,272 @@
+// What a plan consists of: layouts and reorders, heads, constants, memory.
+#include "dnnl/plan.h"
+
+#include <gtest/gtest.h>
+
+#include "dnnl/models.h"
+
+namespace amp::onednn {
+namespace {
+
+using namespace testing;
+
+TEST(Plan, RowMajorNetworksNeedNoReorders) {
+  Model m;
+  m.symbol =
+      Op("Activation", "relu", {Op("FullyConnected", "fc", {Var("x")}, {{"num_hidden", "8"}, {"no_bias", "True"}})},
+         {{"act_type", "tanh"}});
+  m.params.args["fc_weight"] = Random({8, 4}, 1);
+  m.types["x"] = F32({2, 4});
+  const PlanSummary summary = Bind(m)->summary();
+  EXPECT_EQ(summary.num_reorders, 0) << summary.Print();
+  EXPECT_EQ(summary.steps.size(), 2u);
+  EXPECT_EQ(summary.num_references, 0);
+}
+
+// data into the convolution's layout, and back to row-major where Flatten reads it; everything between takes what it
+// gets.
+TEST(Plan, ASmallNetReordersAtItsEndsOnly) {
+  const PlanSummary summary = Bind(SmallNet())->summary();
+  EXPECT_LE(summary.num_reorders, 2) << summary.Print();
+  EXPECT_EQ(summary.num_reorders, CountWork(summary, "reorder"));
+  for (const PlanStep& step : summary.steps) EXPECT_EQ(step.work == "reorder", !step.reason.empty()) << summary.Print();
+  EXPECT_EQ(CountWork(summary, "convolution"), 1);
+  EXPECT_EQ(summary.num_references, 0);
+}
+
+TEST(Plan, TheSummaryPrints) {
+  const std::string text = Bind(SmallNet())->summary().Print();
+  EXPECT_CONTAINS(text, "nodes on reference kernels\n   0 ");
+  EXPECT_CONTAINS(text, "convolution");
+  EXPECT_CONTAINS(text, "softmax");
+}
+
+TEST(Plan, TheReferenceBackendRunsReferencesOnly) {
+  const PlanSummary summary = Bind(SmallNet(), On(Backend::kReference))->summary();
+  EXPECT_EQ(summary.num_references, 7);
+  EXPECT_EQ(summary.num_reorders, 0);
+  for (const PlanStep& step : summary.steps) EXPECT_EQ(step.implementation, "reference");
+}
+
+TEST(Plan, WhatTheLibraryRefusesFallsBackWithAReason) {
+  Model m;  // oneDNN's prelu knows up to five axes
+  m.symbol =
+      Op("LeakyReLU", "prelu", {Op("Activation", "relu", {Var("x")}, {{"act_type", "tanh"}})}, {{"act_type", "prelu"}});
+  m.params.args["prelu_gamma"] = Random({3}, 1);
+  m.types["x"] = F32({1, 3, 1, 2, 1, 2});
+  auto executor = Bind(m);
+  EXPECT_EQ(executor->summary().num_references, 1) << executor->summary().Print();
+  EXPECT_CONTAINS(executor->summary().Print(), "oneDNN has no prelu for these types");
+  EXPECT_LT(Distance(RunOnce(m, On(Backend::kReference))[0], RunOnce(*executor)[0]), kFloatTolerance);
+}
+
+TEST(Plan, WhatTheCardCannotLowerFallsBackWithAReason) {
+  Model m = ReluChain(0, {4});
+  m.symbol = Op("Activation", "softsign", {m.symbol}, {{"act_type", "softsign"}});
+  const PlanSummary summary = Bind(m)->summary();
+  EXPECT_EQ(summary.num_references, 1);
+  EXPECT_FALSE(summary.steps.at(0).reason.empty());
+}
+
+TEST(Plan, MoreAxesThanTheLibraryKnowsAreRefusedClearly) {
+  Model m = ReluChain(1, Shape(std::vector<std::int64_t>(13, 1)));
+  EXPECT_CONTAINS(ErrorOf<UnsupportedError>([&] { Bind(m); }), "rank above 12");
+}
+
+// --- heads ---
+
+// Runs on both backends, checks that the outputs agree, lie apart, and survive each other being overwritten.
+std::vector<NDArray> CheckHeads(const Model& m) {
+  const std::vector<NDArray> expected = RunOnce(m, On(Backend::kReference));
+  auto executor = Bind(m);
+  std::vector<NDArray> actual = RunOnce(*executor);
+  EXPECT_EQ(actual.size(), expected.size());
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    EXPECT_LT(Distance(expected[i], actual[i]), kFloatTolerance) << i << "\n" << executor->summary().Print();
+  }
+  const std::vector<NDArray> inputs = InputsFor(*executor);
+  for (NDArray& output : actual) std::memset(output.data(), 0xff, static_cast<std::size_t>(output.bytes()));
+  executor->Run(inputs, actual);  // every byte is written anew
+  for (std::size_t i = 0; i < actual.size(); ++i) EXPECT_LT(Distance(expected[i], actual[i]), kFloatTolerance) << i;
+  return actual;
+}
+
+TEST(Heads, AnInputAndAParameter) {
+  Model m;
+  m.symbol = Symbol::Group({Var("x"), Var("w")});
+  m.types["x"] = F32({2, 3});
+  m.params.args["w"] = Random({4}, 1);
+  const std::vector<NDArray> outputs = CheckHeads(m);
+  EXPECT_EQ(At(outputs[1], 2), At(m.params.args["w"], 2));
+  EXPECT_NE(outputs[1].data(), m.params.args["w"].data());
+}
+
+TEST(Heads, TheSameEntryTwiceAndAViewOfIt) {
+  Model m = ReluChain(1, {2, 3, 4});
+  m.symbol = Symbol::Group({m.symbol, Op("Flatten", "flat", {m.symbol}), m.symbol});
+  const std::vector<NDArray> outputs = CheckHeads(m);
+  EXPECT_NE(outputs[0].data(), outputs[1].data());
+  EXPECT_NE(outputs[0].data(), outputs[2].data());
+}
+
+TEST(Heads, AliasesThroughDropout) {
+  Model m = ReluChain(1, {2, 3});
+  const Symbol drop = Op("Dropout", "drop", {m.symbol});
+  m.symbol = Symbol::Group({drop, m.symbol, Op("Dropout", "drop2", {Var("x2")}), Op("Dropout", "drop3", {drop})});
+  m.types["x2"] = F32({5});
+  CheckHeads(m);
+}
+
+TEST(Heads, OneThatLaterStepsRead) {
+  Model m = ReluChain(1, {2, 3});
+  const Symbol twice = Op("_mul_scalar", "m", {m.symbol}, {{"scalar", "-2"}});
+  m.symbol = Symbol::Group({m.symbol, Op("Activation", "r2", {twice}, {{"act_type", "relu"}}), twice});
+  CheckHeads(m);
+}
+
+TEST(Heads, OfABlockedLayout) {
+  Model m;
+  const Symbol conv =
+      Op("Convolution", "conv", {Var("data")}, {{"kernel", "(3, 3)"}, {"num_filter", "19"}, {"no_bias", "True"}});
+  m.symbol = Symbol::Group({conv, Op("Flatten", "flat", {conv}), conv});
+  m.params.args["conv_weight"] = Random({19, 5, 3, 3}, 1);
+  m.types["data"] = F32({2, 5, 9, 8});
+  CheckHeads(m);
+}
+
+TEST(Heads, ComputedFromConstants) {
+  Model m;
+  m.symbol = Symbol::Group({Op("Activation", "relu", {Var("w")}, {{"act_type", "relu"}}), Var("x")});
+  m.params.args["w"] = Random({2, 3}, 1);
+  m.types["x"] = F32({1});
+  CheckHeads(m);
+}
+
+TEST(Heads, OneOfSeveralOutputsOfAConstantStep) {
+  Model m;
+  const Symbol bn = Op("BatchNorm", "bn", {Var("w")}, {{"output_mean_var", "True"}, {"fix_gamma", "False"}});
+  m.symbol = Symbol::Group({Op("Activation", "relu", {bn.At(0)}, {{"act_type", "relu"}}), bn.At(1), bn.At(2)});
+  m.params.args["w"] = Random({2, 3}, 1);
+  m.params.args["bn_gamma"] = Random({3}, 2);
+  m.params.args["bn_beta"] = Random({3}, 3);
+  m.params.aux["bn_moving_mean"] = Random({3}, 4);
+  m.params.aux["bn_moving_var"] = NDArray::Zeros(DType::kFloat32, {3});
+  CheckHeads(m);
+}
+
+TEST(Heads, IntegersOfAllWidths) {
+  for (const DType dtype : {DType::kInt8, DType::kUInt8, DType::kInt32, DType::kInt64, DType::kBool, DType::kFloat64}) {
+    Model m;
+    const Symbol i = Var("i"), j = Var("j");
+    m.symbol = Symbol::Group({Op("Flatten", "flat", {i}), j, Op("elemwise_add", "sum", {j, j})});
+    m.types["i"] = {dtype, Shape{2, 3, 2}};
+    m.types["j"] = {dtype, Shape{3}};
+    const std::vector<NDArray> expected = RunOnce(m, On(Backend::kReference)), actual = RunOnce(m);
+    for (std::size_t h = 0; h < expected.size(); ++h) ExpectSameBits(expected[h], actual[h]);
+  }
+}
+
+// --- memory ---
+
+TEST(Memory, AChainInPlaceUsesOneBuffer) {
+  const std::size_t bytes = 16 * 16 * 4;
+  const PlanSummary summary = Bind(ReluChain(10, {16, 16}))->summary();
+  EXPECT_EQ(summary.arena_bytes, bytes) << summary.Print();  // the last one writes to the caller's array
+  EXPECT_EQ(Bind(ReluChain(1, {16, 16}))->summary().arena_bytes, 0u);
+}
+
+TEST(Memory, InPlaceWorkLeavesWhatOthersReadAlone) {
+  Model m = ReluChain(1, {64});
+  const Symbol a = Op("_plus_scalar", "a", {m.symbol}, {{"scalar", "1"}});
+  const Symbol b = Op("_mul_scalar", "b", {a}, {{"scalar", "3"}});
+  m.symbol = Op("elemwise_add", "s", {Op("elemwise_add", "t", {b, a}), Op("elemwise_add", "u", {a, a})});
+  CheckHeads(m);
+}
+
+TEST(Memory, TheArenaIsSmallerThanTheSum) {
+  Model m;
+  m.symbol = Var("x");
+  for (int i = 0; i < 10; ++i) m.symbol = Op("softmax", "s" + std::to_string(i), {m.symbol});  // not in place
+  m.types["x"] = F32({32, 32});
+  const PlanSummary summary = Bind(m)->summary();
+  EXPECT_LE(summary.arena_bytes, 2u * 32 * 32 * 4 + 8192) << summary.Print();
+  CheckHeads(m);
+}
+
+TEST(Memory, AnInputIsNeverWritten) {
+  auto executor = Bind(ReluChain(3, {64}));
+  const std::vector<NDArray> inputs = InputsFor(*executor), before = InputsFor(*executor);
+  executor->Run(inputs);
+  ExpectSameBits(inputs[0], before[0]);
+}
+
+// --- constants ---
+
+// The memory of a parameter, watched.
+std::weak_ptr<const void> Watch(const Model& m, const std::string& name) { return m.params.args.at(name).owner(); }
+
+TEST(Constants, TheOriginalsOfPackedWeightsAreLetGo) {
+  Model m = SmallNet();
+  const auto options = Low();
+  const auto conv = Watch(m, "conv_weight"), fc = Watch(m, "fc_weight");
+  const auto executor = std::make_unique<Executor>(m.symbol, m.params, m.types, options);
+  m.params = {};
+  EXPECT_TRUE(conv.expired());  // bfloat16 copies took their place
+  EXPECT_TRUE(fc.expired());
+  EXPECT_EQ(executor->output_types()[0].dtype, DType::kFloat32);
+}
+
+TEST(Constants, TheCallersArraysAreNotTouched) {
+  const Model m = SmallNet();
+  const Model untouched = SmallNet();
+  RunOnce(m, Low());
+  for (const auto& [name, array] : m.params.args) ExpectSameBits(array, untouched.params.args.at(name));
+}
+
+TEST(Constants, WeightsArePackedOnceForAllShapes) {
+  for (const std::int64_t groups : {1, 3}) {
+    for (const auto& options : {On(Backend::kOneDnn), On(Backend::kReference), Low(), Low(DType::kFloat16)}) {
+      Model m = SmallNet(groups);
+      const auto executor = Bind(m, options);
+      const std::size_t bytes = executor->summary().constant_bytes;
+      const std::vector<NDArray> before = RunOnce(*executor);
+      const auto other = executor->Reshape({{"data", {5, 3, 12, 12}}});
+      EXPECT_EQ(other->summary().constant_bytes, bytes);
+      EXPECT_EQ(other->output_types()[0].ToString(), "float32[5,10]");
+      Model five = m;
+      five.types["data"] = F32({5, 3, 12, 12});
+      ExpectSameBits(RunOnce(*other)[0], RunOnce(five, options)[0]);
+      const auto back = other->Reshape({{"data", {2, 3, 12, 12}}});
+      ExpectSameBits(RunOnce(*back)[0], before[0]);
+      ExpectSameBits(RunOnce(*executor)[0], before[0]);  // the original still runs
+    }
+  }
+}
+
+TEST(Constants, ChannelsLastWeightsSurviveAReshape) {
+  for (const DType dtype : {DType::kFloat32, DType::kBFloat16, DType::kFloat16}) {
+    Model m;
+    m.symbol = Op("Convolution", "conv", {Var("data")},
+                  {{"kernel", "(3, 3)"}, {"num_filter", "8"}, {"layout", "NHWC"}, {"no_bias", "True"}});
+    m.params.args["conv_weight"] = Random({dtype, Shape{8, 3, 3, 4}}, 1);
+    m.types["data"] = {dtype, Shape{1, 6, 6, 4}};
+    const auto executor = Bind(m);
+    const auto again = executor->Reshape({{"data", {2, 7, 6, 4}}})->Reshape({{"data", {1, 6, 6, 4}}});
+    ExpectSameBits(RunOnce(*again)[0], RunOnce(*executor)[0]);
+  }
+}
+
+TEST(Constants, AWeightThatTwoNodesShare) {
+  Model m;
+  const Symbol w = Var("w");
+  const AttrMap attrs{{"kernel", "(1, 1)"}, {"num_filter", "4"}, {"no_bias", "True"}};
+  const Symbol first = Op("Convolution", "a", {Var("data"), w}, attrs);
+  m.symbol = Symbol::Group({Op("Convolution", "b", {first, w}, attrs), w});
+  m.params.args["w"] = Random({4, 4, 1, 1}, 1, 0.5f);
+  m.types["data"] = F32({1, 4, 5, 5});
+  CheckHeads(m);
+  RunOnce(*Bind(m)->Reshape({{"data", {3, 4, 5, 5}}}));
+}
+
+}  // namespace
+}  // namespace amp::onednn

@@ -1,0 +1,43 @@
+// Short words for building symbols in tests, and for what went wrong.
+#pragma once
+
+#include <map>
+#include <string>
+#include <typeinfo>
+#include <vector>
+
+#include "nnvm/error.h"
+#include "nnvm/symbol.h"
+
+namespace amp::testing {
+
+inline Symbol Var(std::string name, AttrMap attrs = {}) { return Symbol::Variable(std::move(name), std::move(attrs)); }
+
+// Inputs by position; missing ones become variables, as for users.
+inline Symbol Op(std::string_view op, std::string name, const std::vector<Symbol>& inputs, AttrMap attrs = {}) {
+  return Symbol::Apply(op, std::move(name), std::move(attrs), inputs, {});
+}
+
+inline std::string Text(const Symbol& symbol) { return PrintGraph(symbol.ToGraph()); }
+
+// The entry of a symbol with one output.
+inline NodeEntry EntryOf(const Symbol& symbol) { return symbol.outputs().at(0); }
+inline NodePtr NodeOf(const Symbol& symbol) { return symbol.outputs().at(0).node; }
+
+// The node's message of an exception of exactly the type E; something that no test expects otherwise.
+template <class E, class F>
+std::string ErrorOf(F&& f) {
+  try {
+    f();
+  } catch (const std::exception& error) {
+    if (typeid(error) == typeid(E)) return error.what();
+    return std::string("<another exception: ") + typeid(error).name() + ": " + error.what() + ">";
+  }
+  return "<no exception>";
+}
+
+inline bool Contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+}  // namespace amp::testing
+
+#define EXPECT_CONTAINS(text, part) EXPECT_PRED2(::amp::testing::Contains, (text), (part))

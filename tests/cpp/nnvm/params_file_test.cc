@@ -1,0 +1,298 @@
+#include "nnvm/params_file.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <cstring>
+#include <random>
+
+#include "nnvm/compose.h"
+#include "nnvm/file_io.h"
+#include "nnvm/temporary_folder.h"
+
+namespace amp {
+namespace {
+
+using testing::ErrorOf;
+using testing::TemporaryFolder;
+
+// Bytes of a file, written by hand.
+class Bytes {
+ public:
+  template <class T>
+  Bytes& Put(T value) {
+    text.append(reinterpret_cast<const char*>(&value), sizeof value);
+    return *this;
+  }
+  Bytes& U64(std::uint64_t value) { return Put(value); }
+  Bytes& I64(std::int64_t value) { return Put(value); }
+  Bytes& U32(std::uint32_t value) { return Put(value); }
+  Bytes& I32(std::int32_t value) { return Put(value); }
+  Bytes& Text(std::string_view value) {
+    text += value;
+    return *this;
+  }
+  Bytes& Header(std::uint64_t arrays) { return U64(0x112).U64(0).U64(arrays); }
+  Bytes& Floats(std::initializer_list<float> values) {
+    for (const float value : values) Put(value);
+    return *this;
+  }
+  // Device (CPU 0) and dtype.
+  Bytes& Tail(std::int32_t code) { return I32(1).I32(0).I32(code); }
+  Bytes& Names(std::initializer_list<std::string_view> names) {
+    U64(names.size());
+    for (const auto name : names) U64(name.size()).Text(name);
+    return *this;
+  }
+
+  std::string text;
+};
+
+constexpr std::uint32_t kV1 = 0xF993FAC8, kV2 = 0xF993FAC9, kV3 = 0xF993FACA;
+
+NamedArrays Parse(const Bytes& bytes) { return ParseParams(bytes.text, "p.params"); }
+std::string Refusal(const Bytes& bytes) {
+  return ErrorOf<GraphError>([&] { Parse(bytes); });
+}
+
+NDArray Iota(DType dtype, Shape shape) {
+  NDArray array(dtype, std::move(shape));
+  for (std::int64_t i = 0; i < array.bytes(); ++i) array.As<std::uint8_t>()[i] = static_cast<std::uint8_t>(i * 7 + 1);
+  return array;
+}
+
+void ExpectSame(const NDArray& a, const NDArray& b) {
+  ASSERT_EQ(a.type(), b.type());
+  EXPECT_EQ(std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.bytes())), 0);
+}
+
+constexpr DType kAllDTypes[] = {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kUInt8, DType::kInt32,
+                                DType::kInt8,    DType::kInt64,   DType::kBool,    DType::kInt16, DType::kUInt16,
+                                DType::kUInt32,  DType::kUInt64,  DType::kBFloat16};
+
+TEST(ParamsFile, EveryDTypeSurvives) {
+  const TemporaryFolder folder;
+  NamedArrays arrays;
+  for (const DType dtype : kAllDTypes) arrays.emplace_back("arg:" + NameOf(dtype), Iota(dtype, {2, 3}));
+  SaveParams(folder / "p", arrays);
+  const NamedArrays loaded = LoadParams(folder / "p");
+  ASSERT_EQ(loaded.size(), arrays.size());
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    EXPECT_EQ(loaded[i].first, arrays[i].first);
+    ExpectSame(loaded[i].second, arrays[i].second);
+  }
+  SaveParams(folder / "again", loaded);
+  EXPECT_EQ(ReadFile(folder / "again"), ReadFile(folder / "p"));
+}
+
+TEST(ParamsFile, WritesV2AsMXNetDoes) {
+  const TemporaryFolder folder;
+  NDArray array(DType::kFloat32, {2});
+  array.As<float>()[0] = 1, array.As<float>()[1] = 2;
+  SaveParams(folder / "p", {{"arg:w", array}});
+  Bytes expected;
+  expected.Header(1).U32(kV2).I32(0).I32(1).I64(2).Tail(0).Floats({1, 2}).Names({"arg:w"});
+  EXPECT_EQ(ReadFile(folder / "p"), expected.text);
+}
+
+TEST(ParamsFile, EmptyListsAndListsWithoutNames) {
+  const TemporaryFolder folder;
+  SaveParams(folder / "p", {});
+  EXPECT_TRUE(LoadParams(folder / "p").empty());
+  Bytes bytes;
+  bytes.Header(1).U32(kV2).I32(0).I32(1).I64(1).Tail(3).Text("x").U64(0);
+  const NamedArrays loaded = Parse(bytes);
+  ASSERT_EQ(loaded.size(), 1u);
+  EXPECT_EQ(loaded[0].first, "");
+  SaveParams(folder / "list", {{"", Iota(DType::kInt8, {1})}, {"", Iota(DType::kInt8, {2})}});
+  EXPECT_EQ(LoadParams(folder / "list").size(), 2u);
+}
+
+TEST(ParamsFile, ReadsEveryGeneration) {
+  Bytes v0, v1, v2, v3;
+  v0.Header(1).U32(2).U32(1).U32(2).Tail(0).Floats({5, 6}).Names({"a"});  // the magic is the rank
+  v1.Header(1).U32(kV1).I32(2).I64(1).I64(2).Tail(0).Floats({5, 6}).Names({"a"});
+  v2.Header(1).U32(kV2).I32(0).I32(2).I64(1).I64(2).Tail(0).Floats({5, 6}).Names({"a"});
+  v3.Header(1).U32(kV3).I32(0).I32(2).I64(1).I64(2).Tail(0).Floats({5, 6}).Names({"a"});
+  for (const Bytes* bytes : {&v0, &v1, &v2, &v3}) {
+    const NamedArrays loaded = Parse(*bytes);
+    ASSERT_EQ(loaded.size(), 1u);
+    EXPECT_EQ(loaded[0].second.type().ToString(), "float32[1,2]");
+    EXPECT_EQ(loaded[0].second.As<float>()[1], 6);
+  }
+}
+
+TEST(ParamsFile, RecordsWithoutAValue) {
+  Bytes v0, v1, v2, v3;
+  v0.Header(1).U32(0).Names({"a"});
+  v1.Header(1).U32(kV1).I32(0).Names({"a"});
+  v2.Header(1).U32(kV2).I32(0).I32(0).Names({"a"});
+  v3.Header(1).U32(kV3).I32(0).I32(-1).Names({"a"});
+  for (const Bytes* bytes : {&v0, &v1, &v2, &v3}) {
+    const NamedArrays loaded = Parse(*bytes);
+    ASSERT_EQ(loaded.size(), 1u);
+    EXPECT_EQ(loaded[0].first, "a");
+    EXPECT_FALSE(loaded[0].second.defined());
+  }
+}
+
+TEST(ParamsFile, V3HoldsScalarsAndEmptyArrays) {
+  Bytes bytes;
+  bytes.Header(3).U32(kV3).I32(0).I32(0).Tail(0).Floats({4});
+  bytes.U32(kV3).I32(0).I32(2).I64(1000000).I64(0).Tail(0);  // no elements, whatever the other size
+  bytes.U32(kV3).I32(0).I32(2).I64(0).I64(1000000).Tail(0).Names({"a", "b", "c"});
+  const NamedArrays loaded = Parse(bytes);
+  EXPECT_EQ(loaded[0].second.type().ToString(), "float32[]");
+  EXPECT_EQ(loaded[0].second.As<float>()[0], 4);
+  EXPECT_EQ(loaded[1].second.size(), 0);
+  EXPECT_EQ(loaded[2].second.size(), 0);
+}
+
+TEST(ParamsFile, RefusesSparseRecords) {
+  Bytes bytes;
+  bytes.Header(1).U32(kV2).I32(1).I32(1).I64(1).Tail(0).Floats({1}).Names({"a"});
+  EXPECT_CONTAINS(ErrorOf<UnsupportedError>([&] { Parse(bytes); }), "p.params: array 0 is sparse (storage type 1)");
+}
+
+TEST(ParamsFile, RefusesWhatIsNoParameterFile) {
+  EXPECT_CONTAINS(Refusal(Bytes().Text("PK\x03\x04 something else entirely")), "not an MXNet parameter file");
+  EXPECT_CONTAINS(Refusal(Bytes()), "truncated at byte 0: the file's magic number needs 8 bytes, 0 are left");
+}
+
+TEST(ParamsFile, RefusesInconsistentRecords) {
+  const auto record = [] { return Bytes().Header(1).U32(kV2).I32(0).I32(1).I64(1); };
+  EXPECT_CONTAINS(Refusal(record().Tail(99).Floats({1}).Names({"a"})), "array 0 has the unknown dtype code 99");
+  EXPECT_CONTAINS(Refusal(record().Tail(-1).Floats({1}).Names({"a"})), "unknown dtype code -1");
+  EXPECT_CONTAINS(Refusal(record().Tail(0).Floats({1}).Names({"a", "b"})), "2 names for 1 arrays");
+  EXPECT_CONTAINS(Refusal(record().Tail(0).Floats({1}).Names({"a"}).Text("xyz")), "3 bytes follow the last name");
+  EXPECT_CONTAINS(Refusal(record().Tail(0).Floats({1})), "truncated");  // names missing
+  EXPECT_CONTAINS(Refusal(Bytes().Header(1).U32(kV2).I32(0).I32(-1).Text(std::string(64, 0))), "an array of rank -1");
+  EXPECT_CONTAINS(Refusal(Bytes().Header(1).U32(33).Text(std::string(400, 0))), "an array of rank 33");
+  EXPECT_CONTAINS(Refusal(Bytes().Header(1).U32(kV2).I32(0).I32(1).I64(-5).Tail(0).Names({"a"})), "a dimension of -5");
+}
+
+// Keeps the address space close to what is used now, so that a large allocation fails.
+class AddressSpaceLimit {
+ public:
+  AddressSpaceLimit() {
+#if !defined(__SANITIZE_ADDRESS__)
+    getrlimit(RLIMIT_DATA, &before_);
+    rlimit limit = before_;
+    limit.rlim_cur = std::min<rlim_t>(before_.rlim_max, rlim_t{512} << 20);
+    setrlimit(RLIMIT_DATA, &limit);
+#endif
+  }
+  ~AddressSpaceLimit() {
+#if !defined(__SANITIZE_ADDRESS__)
+    setrlimit(RLIMIT_DATA, &before_);
+#endif
+  }
+
+ private:
+  rlimit before_{};
+};
+
+TEST(ParamsFile, NumbersThatTheFileCannotHoldAllocateNothing) {
+  const AddressSpaceLimit limit;
+  for (const std::uint64_t huge : {std::uint64_t{1} << 32, std::uint64_t{1} << 62, ~std::uint64_t{0}}) {
+    const auto size = static_cast<std::int64_t>(huge & INT64_MAX);
+    EXPECT_CONTAINS(Refusal(Bytes().Header(huge).Text(std::string(64, 0))), "more than the file can hold");
+    EXPECT_CONTAINS(Refusal(Bytes().Header(1).U32(kV2).I32(0).I32(1).I64(size).Tail(0).Floats({1})),
+                    "is larger than the rest of the file");
+    EXPECT_CONTAINS(Refusal(Bytes().Header(1).U32(kV2).I32(0).I32(2).I64(size).I64(size).Tail(1).Floats({1})),
+                    "is larger than the rest of the file");
+    EXPECT_CONTAINS(Refusal(Bytes().Header(0).U64(huge)), "more than the file can hold");
+    EXPECT_CONTAINS(Refusal(Bytes().Header(1).U32(0).U64(1).U64(huge).Text("a")), "more than the file can hold");
+  }
+}
+
+TEST(ParamsFile, ACountAloneBuysNoMemory) {
+  const AddressSpaceLimit limit;
+  // 8 million records would fit by their smallest size, but the first of them is broken.
+  EXPECT_CONTAINS(Refusal(Bytes().Header(8 << 20).Text(std::string(40 << 20, '\x7f'))), "an array of rank");
+}
+
+NamedArrays Small() {
+  return {{"arg:w", Iota(DType::kFloat32, {2, 2})},
+          {"aux:m", Iota(DType::kBFloat16, {3})},
+          {"arg:é", Iota(DType::kInt8, {1})}};
+}
+
+std::string SmallFile() {
+  const TemporaryFolder folder;
+  SaveParams(folder / "p", Small());
+  return ReadFile(folder / "p");
+}
+
+TEST(ParamsFile, AFileCutAnywhereIsRefusedWithItsPosition) {
+  const std::string whole = SmallFile();
+  EXPECT_EQ(ParseParams(whole, "p").size(), 3u);
+  for (std::size_t bytes = 0; bytes < whole.size(); ++bytes) {
+    const std::string error =
+        ErrorOf<GraphError>([&] { ParseParams(std::string_view(whole).substr(0, bytes), "cut.params"); });
+    EXPECT_CONTAINS(error, "cut.params") << bytes;
+    EXPECT_CONTAINS(error, "at byte ") << bytes;
+  }
+}
+
+TEST(ParamsFile, FlippedBitsNeverCrash) {
+  const std::string whole = SmallFile();
+  const AddressSpaceLimit limit;
+  std::mt19937 random(8);
+  for (int i = 0; i < 50000; ++i) {
+    std::string text = whole;
+    for (int flips = static_cast<int>(random() % 4); flips >= 0; --flips) {
+      text[random() % text.size()] ^= static_cast<char>(1 << random() % 8);
+    }
+    try {
+      ParseParams(text, "flipped");
+    } catch (const Error&) {
+    }
+  }
+}
+
+TEST(ParamsFile, RefusesToWriteWhatV2CannotHold) {
+  const TemporaryFolder folder;
+  const auto refusal = [&](const NamedArrays& arrays) {
+    return ErrorOf<ArgumentError>([&] { SaveParams(folder / "p", arrays); });
+  };
+  const NDArray one = Iota(DType::kFloat32, {1});
+  EXPECT_EQ(refusal({{"a", one}, {"a", one}}), "two arrays are named 'a'");
+  EXPECT_EQ(refusal({{"a", NDArray()}}), "array 'a' has no value");
+  EXPECT_CONTAINS(refusal({{"a", NDArray(DType::kFloat32, Shape(std::vector<std::int64_t>{}))}}),
+                  "neither scalars nor empty");
+  EXPECT_CONTAINS(refusal({{"a", NDArray(DType::kFloat32, {2, 0})}}), "'a' of type float32[2,0]");
+  EXPECT_TRUE(folder.Names().empty());
+}
+
+TEST(ParamsFile, AFailedSaveKeepsTheOldFile) {
+  const TemporaryFolder folder;
+  SaveParams(folder / "p", Small());
+  const std::string before = ReadFile(folder / "p");
+  EXPECT_THROW(SaveParams(folder / "p", {{"a", NDArray()}}), ArgumentError);
+  EXPECT_EQ(ReadFile(folder / "p"), before);
+}
+
+TEST(SplitParams, ByRole) {
+  const ModelParams params = SplitParams(Small(), "p.params");
+  EXPECT_EQ(params.args.size(), 2u);
+  ExpectSame(params.aux.at("m"), Small()[1].second);
+  const NamedArrays joined = JoinParams(params);
+  EXPECT_EQ(joined.size(), 3u);
+  EXPECT_EQ(joined[0].first, "arg:w");
+  EXPECT_EQ(joined.back().first, "aux:m");
+}
+
+TEST(SplitParams, RefusesOtherKeys) {
+  const NDArray one = Iota(DType::kFloat32, {1});
+  const auto refusal = [&](const NamedArrays& arrays) {
+    return ErrorOf<GraphError>([&] { SplitParams(arrays, "p.params"); });
+  };
+  EXPECT_EQ(refusal({{"weight", one}}), "p.params: 'weight' is not of the form arg:NAME or aux:NAME");
+  EXPECT_EQ(refusal({{"", one}}), "p.params: '' is not of the form arg:NAME or aux:NAME");
+  EXPECT_EQ(refusal({{"arg:a", one}, {"arg:a", one}}), "p.params: 'arg:a' occurs twice");
+  EXPECT_EQ(refusal({{"arg:a", NDArray()}}), "p.params: 'arg:a' has no value");
+}
+
+}  // namespace
+}  // namespace amp

@@ -1,0 +1,65 @@
+// Every operator, in random uses, on every backend, against the truth in float64.
+//
+// AMP_TEST_SEED=<n> starts from another case; a failure prints the seed under which it comes first.
+// AMP_TEST_ITERATIONS=<n> draws n times as many.
+#include <gtest/gtest.h>
+
+#include "nnvm/env.h"
+#include "op_harness.h"
+
+namespace amp::testing {
+namespace {
+
+constexpr int kCases = 400;  // per operator
+
+std::uint64_t FirstSeed() { return std::stoull(EnvValue("AMP_TEST_SEED", "20240")); }
+int NumCases() { return kCases * std::stoi(EnvValue("AMP_TEST_ITERATIONS", "1")); }
+
+const char* NameOf(onednn::Backend backend) { return backend == onednn::Backend::kReference ? "reference" : "onednn"; }
+
+// The case of one seed in all ways of binding it. Returns what is wrong, "" where nothing is.
+std::string Problems(const OpRow& row, std::uint64_t seed) {
+  Random random(seed);
+  const OpCase c = row.draw(random);
+  std::vector<NDArray> inputs;
+  for (const InputCase& input : c.inputs) inputs.push_back(DrawArray(random, input));
+  std::string problems;
+  std::string description = row.op;
+  try {
+    const OneNode one(row.op, c, inputs, random.Chance(0.2));
+    description = one.Describe();
+    const int num_threads = random.Chance(0.2) ? 2 : 1;
+    // All inputs from outside; weights as parameters, which are folded and packed; now and then nothing but parameters.
+    std::vector<std::size_t> bindings{inputs.size()};
+    if (inputs.size() > 1) bindings.push_back(1);
+    if (random.Chance(0.2)) bindings.push_back(0);
+    for (const std::size_t first_parameter : bindings) {
+      for (const auto backend : {onednn::Backend::kReference, onednn::Backend::kOneDnn}) {
+        const std::string problem = one.Judge(backend, one.Execute(backend, first_parameter, num_threads));
+        if (problem.empty()) continue;
+        problems += fmt::format("\n  {} with {} threads, parameters from input {}: {}", NameOf(backend), num_threads,
+                                first_parameter, problem);
+      }
+    }
+  } catch (const std::exception& error) {
+    problems += fmt::format("\n  threw: {}", error.what());
+  }
+  return problems.empty() ? "" : fmt::format("AMP_TEST_SEED={}: {}{}", seed, description, problems);
+}
+
+class OpAgreement : public ::testing::TestWithParam<OpRow> {};
+
+TEST_P(OpAgreement, BackendsStayWithinTheBounds) {
+  int failures = 0;
+  for (int i = 0; i < NumCases(); ++i) {
+    const std::string problems = Problems(GetParam(), FirstSeed() + static_cast<std::uint64_t>(i));
+    if (problems.empty()) continue;
+    ADD_FAILURE() << problems;
+    if (++failures == 5) FAIL() << "and perhaps more";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ops, OpAgreement, ::testing::ValuesIn(OpRows()), [](const auto& row) { return row.param.op; });
+
+}  // namespace
+}  // namespace amp::testing

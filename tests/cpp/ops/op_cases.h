@@ -1,0 +1,71 @@
+// One row per operator: how to draw a legal use of it at random, and how far backends may differ on it.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "nnvm/param.h"
+#include "nnvm/shape.h"
+#include "random.h"
+
+namespace amp::testing {
+
+enum class Values {
+  kPlain,     // a few units around zero
+  kPositive,  // variances
+  kWide,      // all magnitudes, infinities, NaN, denormals; limits of integers
+  kLengths,   // small integers, some of them out of range
+};
+
+struct InputCase {
+  TensorType type;
+  Values values = Values::kPlain;
+  // The sign that makes every term of the operator's sum positive (see ErrorModel::terms).
+  double sign = 1;
+};
+
+// The distance from the exact result that correct arithmetic may have *before* the result is rounded to the output's
+// dtype, in units of the arithmetic's rounding error:
+//   terms * (the result for absolute inputs) + relative * |result| + absolute
+// All zero: only the final rounding.
+struct ErrorModel {
+  double terms = 0;  // length of the longest sum
+  double relative = 0;
+  double absolute = 0;  // of functions that the library approximates to an absolute error
+};
+
+// What oneDNN does not promise where the truth is huge, infinite or no number.
+enum class Special {
+  kKept,
+  kMaximum,         // relu, clip, max pooling: NaN may vanish, -inf become the lowest finite number
+  kOverflowsEarly,  // gelu_erf doubles its argument, and multiplies infinities by 0
+};
+
+// What results are measured against.
+enum class Truth {
+  kWide,      // the reference kernel in float64, within the ErrorModel
+  kSelected,  // the reference kernel in the dtype itself: selects elements (denormals may become zero)
+  kSameBits,  // as before, bit by bit: moves or converts data
+};
+
+struct OpCase {
+  AttrMap attrs;
+  std::vector<InputCase> inputs;
+  ErrorModel error;
+  Truth truth = Truth::kWide;
+  Special special = Special::kKept;
+};
+
+struct OpRow {
+  std::string op;
+  std::function<OpCase(Random&)> draw;
+};
+
+// In alphabetical order of operators.
+const std::vector<OpRow>& OpRows();
+
+const std::vector<DType>& FloatTypes();
+const std::vector<DType>& AllTypes();
+
+}  // namespace amp::testing

@@ -1,0 +1,135 @@
+// AmpFacts::commutes promises that rounding before the operator gives the same bits as rounding after it.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <initializer_list>
+#include <set>
+
+#include "nnvm/env.h"
+#include "op_harness.h"
+#include "passes/amp_facts.h"
+
+namespace amp::testing {
+namespace {
+
+constexpr int kCases = 300;
+constexpr DType kTargets[] = {DType::kBFloat16, DType::kFloat16};
+
+bool Claims(const Node& node, DType target) {
+  const AmpFacts& facts = FactsOf(node);
+  return facts.commutes && facts.commutes(node, target);
+}
+
+// Any NaN equals any NaN, and 0 equals -0: a maximum of both may be either.
+bool SameElements(const NDArray& a, const NDArray& b) {
+  const std::vector<double> left = Doubles(a), right = Doubles(b);
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    if (left[i] != right[i] && !(std::isnan(left[i]) && std::isnan(right[i]))) return false;
+  }
+  return left.size() == right.size();
+}
+
+std::vector<NDArray> RoundedInputs(const std::vector<NDArray>& inputs, DType target) {
+  std::vector<NDArray> rounded;
+  for (const NDArray& input : inputs) {
+    rounded.push_back(input.dtype() == DType::kFloat32 ? Converted(input, target) : input);
+  }
+  return rounded;
+}
+
+// The operator on rounded inputs against the rounded result, both on the reference kernel.
+bool Commutes(const OneNode& one, const std::vector<NDArray>& inputs, DType target) {
+  std::vector<TensorType> low_types = one.output_types();
+  for (TensorType& type : low_types) type.dtype = target;
+  const std::vector<NDArray> after = one.CallKernel(inputs, one.output_types());
+  const std::vector<NDArray> before = one.CallKernel(RoundedInputs(inputs, target), low_types);
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    if (!SameElements(Converted(after[i], target), before[i])) return false;
+  }
+  return true;
+}
+
+std::vector<NDArray> DrawInputs(Random& random, const OpCase& c, Values values) {
+  std::vector<NDArray> inputs;
+  for (InputCase input : c.inputs) {
+    if (input.values == Values::kPlain) input.values = values;
+    inputs.push_back(DrawArray(random, input));
+  }
+  return inputs;
+}
+
+// Draws float32 cases, checks those that claim to commute and returns how many did.
+int CheckClaims(const OpRow& row) {
+  int claims = 0;
+  const std::uint64_t first = std::stoull(EnvValue("AMP_TEST_SEED", "4711"));
+  for (std::uint64_t seed = first; seed < first + kCases; ++seed) {
+    Random random(seed, DType::kFloat32);
+    const OpCase c = row.draw(random);
+    const std::vector<NDArray> inputs = DrawInputs(random, c, Values::kWide);
+    const OneNode one(row.op, c, inputs, false);
+    for (const DType target : kTargets) {
+      if (!Claims(one.node(), target)) continue;
+      ++claims;
+      EXPECT_TRUE(Commutes(one, inputs, target)) << "AMP_TEST_SEED=" << seed << ": " << one.Describe();
+    }
+  }
+  return claims;
+}
+
+TEST(OpCommutes, ClaimsHoldBitByBit) {
+  std::set<std::string> claimants;
+  for (const OpRow& row : OpRows()) {
+    if (CheckClaims(row) > 0) claimants.insert(row.op);
+  }
+  const std::set<std::string> expected{"Activation", "Concat", "Dropout", "Flatten", "Pooling", "clip"};
+  EXPECT_EQ(claimants, expected);
+}
+
+// Operators that look harmless and are not: no claim, and random data that shows why.
+TEST(OpCommutes, ArithmeticDoesNotClaim) {
+  const std::vector<std::pair<const char*, AttrMap>> uses{
+      {"Pooling", {{"kernel", "(2, 2)"}, {"pool_type", "avg"}}},
+      {"Pooling", {{"kernel", "(2, 2)"}, {"pool_type", "sum"}}},
+      {"Pooling", {{"kernel", "(2, 2)"}, {"pool_type", "lp"}, {"p_value", "2"}}},
+      {"Activation", {{"act_type", "tanh"}}},
+      {"Activation", {{"act_type", "sigmoid"}}},
+      {"LeakyReLU", {{"act_type", "leaky"}, {"slope", "0.1"}}},
+      {"LeakyReLU", {{"act_type", "elu"}}},
+      {"_plus_scalar", {{"scalar", "0.1"}}},
+      {"_mul_scalar", {{"scalar", "1.1"}}},
+      {"softmax", {}},
+  };
+  for (const auto& [op, attrs] : uses) {
+    const OpCase c{attrs, {{{DType::kFloat32, Shape{1, 2, 8, 8}}}}, {}};
+    Random random(7);
+    const std::vector<NDArray> inputs = DrawInputs(random, c, Values::kPlain);
+    const OneNode one(op, c, inputs, false);
+    for (const DType target : kTargets) {
+      EXPECT_FALSE(Claims(one.node(), target)) << one.Describe();
+      EXPECT_FALSE(Commutes(one, inputs, target)) << one.Describe();
+    }
+  }
+}
+
+TEST(OpCommutes, ClipClaimsExactlyWhereBoundsAreRepresentable) {
+  struct Bounds {
+    const char* low;
+    const char* high;
+    bool bfloat16, float16;
+  };
+  for (const Bounds& b : std::initializer_list<Bounds>{{"0", "6", true, true},
+                                                       {"-1", "1", true, true},
+                                                       {"0", "0.1", false, false},
+                                                       {"0", "257", false, true},
+                                                       {"0", "65536", true, false},
+                                                       {"-inf", "inf", true, true}}) {
+    OpCase c{{{"a_min", b.low}, {"a_max", b.high}}, {{{DType::kFloat32, Shape{4}}}}, {}};
+    Random random(1);
+    const OneNode one("clip", c, DrawInputs(random, c, Values::kPlain), false);
+    EXPECT_EQ(Claims(one.node(), DType::kBFloat16), b.bfloat16) << b.low << " " << b.high;
+    EXPECT_EQ(Claims(one.node(), DType::kFloat16), b.float16) << b.low << " " << b.high;
+  }
+}
+
+}  // namespace
+}  // namespace amp::testing

@@ -1,0 +1,79 @@
+// Every operator has all that a card owes, and a row in op_cases.cc; every card has an operator.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <regex>
+
+#include "dnnl/reference.h"
+#include "nnvm/file_io.h"
+#include "op_cases.h"
+#include "passes/amp_facts.h"
+#include "passes/infer.h"
+
+namespace amp::testing {
+namespace {
+
+std::ptrdiff_t CountMatches(const std::string& text, const std::string& pattern) {
+  const std::regex regex(pattern);
+  return std::distance(std::sregex_iterator(text.begin(), text.end(), regex), std::sregex_iterator());
+}
+
+// Registrations in one source file; a family that registers `row.name` counts with the rows of its table.
+std::ptrdiff_t CountRegistrations(const std::string& text) {
+  std::ptrdiff_t count = CountMatches(text, "RegisterOp<\\w+>\\(\"");
+  const auto families = CountMatches(text, "RegisterOp<\\w+>\\(row\\.name\\)");
+  EXPECT_EQ(CountMatches(text, "RegisterOp<"), count + families)
+      << "a form of registration that this test cannot count";
+  if (families == 0) return count;
+  std::smatch table;
+  EXPECT_TRUE(std::regex_search(text, table, std::regex("kRows\\[\\] = \\{([^]*?)\n\\};")));
+  return count + families * CountMatches(table[1], "\\{\"");
+}
+
+TEST(OpRegistry, HasAsManyOperatorsAsTheCardsRegister) {
+  std::ptrdiff_t registrations = 0;
+  for (const auto& file : std::filesystem::directory_iterator(AMP_TEST_DATA_DIR "/../../src/ops")) {
+    if (file.path().extension() == ".cc") registrations += CountRegistrations(ReadFile(file.path().string()));
+  }
+  EXPECT_GT(registrations, 0);
+  EXPECT_EQ(static_cast<std::ptrdiff_t>(OpRegistry::Get().All().size()), registrations);
+}
+
+TEST(OpRegistry, EveryOperatorHasARowOfCases) {
+  std::vector<std::string> registered, rows;
+  for (const Op* op : OpRegistry::Get().All()) registered.push_back(op->name);
+  for (const OpRow& row : OpRows()) rows.push_back(row.op);
+  EXPECT_TRUE(std::is_sorted(rows.begin(), rows.end()));
+  EXPECT_EQ(registered, rows);
+}
+
+TEST(OpRegistry, EveryCardIsComplete) {
+  for (const Op* op : OpRegistry::Get().All()) {
+    SCOPED_TRACE(op->name);
+    EXPECT_NE(op->Find<AmpFacts>(), nullptr);
+    EXPECT_NE(op->Find<ShapeRule>(), nullptr);
+    EXPECT_NE(op->Find<DTypeRule>(), nullptr);
+    EXPECT_NE(op->Find<ReferenceKernel>(), nullptr);
+    EXPECT_FALSE(op->doc.empty());
+    for (const FieldInfo& field : op->fields) EXPECT_FALSE(field.doc.empty()) << field.name;
+  }
+}
+
+TEST(OpRegistry, RolesFitTheInputs) {
+  for (const OpRow& row : OpRows()) {
+    const Op& op = OpRegistry::Get().Require(kMXNetDomain, row.op);
+    std::size_t most_inputs = 0;
+    for (std::uint64_t seed = 0; seed < 100; ++seed) {
+      Random random(seed);
+      const OpCase c = row.draw(random);
+      const auto names = op.input_names(op.parse(c.attrs).get());
+      EXPECT_EQ(names.size(), c.inputs.size()) << row.op;
+      most_inputs = std::max(most_inputs, names.size());
+    }
+    EXPECT_LE(op.Find<AmpFacts>()->roles.size(), most_inputs) << row.op;
+  }
+}
+
+}  // namespace
+}  // namespace amp::testing

@@ -1,0 +1,357 @@
+#include "passes/reduce_precision.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <sstream>
+
+#include "nnvm/symbol_json.h"
+#include "passes/fake_rules.h"
+#include "passes/typed.h"
+#include "passes/verify.h"
+
+namespace amp {
+namespace {
+
+using testing::ErrorOf;
+using testing::MakeTyped;
+using testing::TypedGraph;
+using testing::Var;
+using Params = std::set<std::string>;
+
+Symbol Op(std::string_view op, std::string name, const std::vector<Symbol>& inputs, AttrMap attrs = {}) {
+  testing::RegisterRuleOps();
+  return testing::Op(op, std::move(name), inputs, std::move(attrs));
+}
+Symbol Gemm(const std::string& name, const Symbol& data) { return Op("_rule_gemm", name, {data, Var(name + "_w")}); }
+
+// The decision in words.
+std::string Decided(const Symbol& symbol, const Params& parameters = {}, const TypeMap& known = {},
+                    DType target = DType::kBFloat16) {
+  const TypedGraph t = MakeTyped(symbol, parameters, known);
+  return Decide(t.graph, t.types, t.parameters, {target}).Print(t.graph);
+}
+
+RewriteResult Rewritten(const TypedGraph& t) {
+  RewriteResult result = ApplyDecision(t.graph, t.types, Decide(t.graph, t.types, t.parameters, {}));
+  EXPECT_EQ(FindBreaches(result.graph), "");
+  return result;
+}
+std::string Converted(const Symbol& symbol, const Params& parameters = {}, const TypeMap& known = {}) {
+  return PrintGraph(Rewritten(MakeTyped(symbol, parameters, known)).graph);
+}
+
+const std::string kGains = "accumulates in float32 and gains from low-precision operands";
+const std::string kAllLow = "all it reads is in low precision";
+
+TEST(Decide, AccumulatingOperatorsGoLow) {
+  const Symbol fc = Gemm("fc", Var("x"));
+  EXPECT_EQ(Decided(fc), "fc.data <- bfloat16: " + kGains + "\nfc.weight <- bfloat16: " + kGains +
+                             "\nfc.output -> bfloat16: " + kGains + "\n");
+  EXPECT_EQ(Decided(fc, {}, {}, DType::kFloat16), "fc.data <- float16: " + kGains + "\nfc.weight <- float16: " +
+                                                      kGains + "\nfc.output -> float16: " + kGains + "\n");
+}
+
+TEST(Decide, AccumulationIsFloat32) {
+  const TypedGraph t = MakeTyped(Op("_rule_exp", "e", {Gemm("fc", Var("x"))}));
+  const Decision decision = Decide(t.graph, t.types, t.parameters, {});
+  EXPECT_EQ(decision.nodes[2].accumulation, DType::kFloat32);
+  EXPECT_EQ(decision.nodes[3].accumulation, DType::kFloat32);
+}
+
+TEST(Decide, NeutralOperatorsFollow) {
+  EXPECT_EQ(Decided(Op("_rule_move", "m", {Var("x")})),
+            "m.data <- float32: no input is in low precision\nm.output -> float32: no input is in low precision\n");
+  EXPECT_CONTAINS(Decided(Op("_rule_move", "m", {Gemm("fc", Var("x"))})),
+                  "m.data <- bfloat16: " + kAllLow + "\nm.output -> bfloat16: " + kAllLow + "\n");
+}
+
+TEST(Decide, ASumOfLowAndFloat32StaysFloat32) {
+  const std::string mixed = Decided(Op("_rule_add", "s", {Gemm("fc", Var("x")), Var("y")}));
+  EXPECT_CONTAINS(mixed,
+                  "s.lhs <- float32: y is not in low precision\ns.rhs <- float32: y is not in low precision\n"
+                  "s.output -> float32: y is not in low precision\n");
+  EXPECT_CONTAINS(Decided(Op("_rule_add", "s", {Gemm("a", Var("x")), Gemm("b", Var("x"))})), "s.output -> bfloat16");
+}
+
+TEST(Decide, AParameterBesideALowTensorIsPulledDown) {
+  const Symbol s = Op("_rule_add", "s", {Gemm("fc", Var("x")), Var("bias")});
+  EXPECT_CONTAINS(Decided(s, {"bias"}), "s.rhs <- bfloat16: " + kAllLow);
+  EXPECT_CONTAINS(Decided(s), "s.rhs <- float32: bias is not in low precision");
+  // But parameters alone do not pull anything.
+  EXPECT_CONTAINS(Decided(Op("_rule_add", "s", {Var("x"), Var("bias")}), {"bias"}), "s.output -> float32: no input");
+}
+
+TEST(Decide, StatisticsStayFloat32) {
+  const std::string text = Decided(Op("_rule_norm", "n", {Gemm("fc", Var("x")), Var("scale")}), {"scale"});
+  EXPECT_CONTAINS(text, "n.data <- bfloat16: " + kAllLow);
+  EXPECT_CONTAINS(text, "n.scale <- float32: statistics, scales and indices keep their dtype");
+  EXPECT_CONTAINS(text, "n.output -> bfloat16");
+  // Even where the scale is computed by something that goes low.
+  EXPECT_CONTAINS(Decided(Op("_rule_norm", "n", {Gemm("fc", Var("x")), Gemm("g", Var("x"))})), "n.scale <- float32");
+}
+
+TEST(Decide, HiddenOutputsAreDecidedToo) {
+  const std::string text = Decided(Op("_rule_bn", "b", {Gemm("fc", Var("x"))}));
+  EXPECT_CONTAINS(text, "b.output -> bfloat16");
+  EXPECT_CONTAINS(text, "b.saved -> float32");
+}
+
+TEST(Decide, ExponentialsStayFloat32) {
+  EXPECT_CONTAINS(Decided(Op("_rule_exp", "e", {Gemm("fc", Var("x"))})),
+                  "e.data <- float32: computes in float32 (exponentials, reductions or losses)");
+}
+
+TEST(Decide, IntegersAreNotTouched) {
+  const TypeMap ints{{"i", {DType::kInt32, Shape()}}};
+  const std::string picked = Decided(Op("_rule_pick", "p", {Var("x"), Var("i")}), {}, ints);
+  EXPECT_CONTAINS(picked, "p.data <- bfloat16");
+  EXPECT_CONTAINS(picked, "p.index <- int32: statistics, scales and indices keep their dtype");
+  const TypeMap both{{"i", {DType::kInt32, Shape()}}, {"j", {DType::kInt32, Shape()}}};
+  EXPECT_CONTAINS(Decided(Op("_rule_add", "s", {Var("i"), Var("j")}), {}, both), "s.output -> int32");
+}
+
+TEST(Decide, IndicesOfAFloatDTypeAreNotRoundedEither) {
+  EXPECT_CONTAINS(Decided(Op("_rule_pick", "p", {Var("x"), Var("i")})), "p.index <- float32");
+}
+
+TEST(Decide, OtherDTypesAreExcluded) {
+  const TypeMap doubles{{"x", {DType::kFloat64, Shape()}}};
+  EXPECT_CONTAINS(
+      Decided(Gemm("fc", Var("x")), {}, {{"x", {DType::kFloat64, Shape()}}, {"fc_w", {DType::kFloat64, Shape()}}}),
+      "fc.data <- float64: x is float64\n");
+  EXPECT_CONTAINS(Decided(Op("_rule_exp", "e", {Var("x")}), {}, doubles), "e.output -> float64");
+  const TypeMap halves{{"x", {DType::kFloat16, Shape()}}, {"fc_w", {DType::kFloat16, Shape()}}};
+  EXPECT_CONTAINS(Decided(Gemm("fc", Var("x")), {}, halves), "fc.output -> float16: x is float16");
+  EXPECT_CONTAINS(Decided(Gemm("fc", Var("x")), {}, halves, DType::kFloat16), "fc.output -> float16: " + kGains);
+}
+
+TEST(Decide, WhatTheOperatorRefusesStays) {
+  EXPECT_CONTAINS(Decided(Op("_rule_only32", "o", {Var("x")})),
+                  "o.data <- float32: the operator refuses low precision: _rule_only32 'o': expected data of dtype "
+                  "float32, got bfloat16\n");
+}
+
+TEST(Decide, IgnoredInputsAreTakenAsTheyCome) {
+  EXPECT_CONTAINS(Decided(Op("_rule_loss", "l", {Gemm("fc", Var("x")), Var("label")})),
+                  "l.label <- float32: not read at inference\nl.output -> bfloat16");
+}
+
+TEST(Decide, CastsThatTheUserMadeKeepTheirMeaning) {
+  const Symbol low = Op("amp_cast", "c", {Var("x")}, {{"dtype", "bfloat16"}});
+  EXPECT_CONTAINS(Decided(Op("_rule_move", "m", {low})), "m.output -> bfloat16: " + kAllLow);
+  const Symbol up = Op("amp_cast", "c", {Gemm("fc", Var("x"))}, {{"dtype", "float32"}});
+  EXPECT_CONTAINS(Decided(up), "c.data <- bfloat16: casts to the dtype of its attribute\nc.output -> float32");
+  EXPECT_CONTAINS(Decided(Op("Cast", "c", {Gemm("fc", Var("x"))}, {{"dtype", "int32"}})), "c.output -> int32");
+}
+
+TEST(Decide, RefusesTargetsThatAreNotLow) {
+  for (const DType target : {DType::kFloat32, DType::kInt8, DType::kUnknown}) {
+    EXPECT_EQ(ErrorOf<ArgumentError>([&] { Decided(Var("x"), {}, {}, target); }),
+              "target dtype: expected bfloat16 or float16, got " + NameOf(target));
+  }
+}
+
+// A random symbol of made-up operators; all its nodes by name.
+std::map<std::string, Symbol> RandomNodes(std::mt19937& random) {
+  std::map<std::string, Symbol> nodes{{"v0", Var("v0")}, {"v1", Var("v1")}};
+  std::vector<std::string> names{"v0", "v1"};
+  const char* const ops[] = {"_rule_gemm", "_rule_add",  "_rule_norm",  "_rule_exp",
+                             "_rule_move", "_rule_pick", "_rule_only32"};
+  for (int i = 0; i < 14; ++i) {
+    const std::string name = "n" + std::to_string(i);
+    const auto any = [&] { return nodes.at(names[random() % names.size()]); };
+    std::vector<Symbol> inputs{any()};
+    const amp::Op& op = OpRegistry::Get().Require(kMXNetDomain, ops[random() % std::size(ops)]);
+    if (op.input_names(nullptr).size() == 2 && random() % 2) inputs.push_back(any());
+    nodes.emplace(name, Op(op.name, name, inputs));
+    names.push_back(name);
+  }
+  return nodes;
+}
+
+std::vector<std::string> SortedLines(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  std::sort(lines.begin(), lines.end());
+  return lines;
+}
+
+TEST(Decide, DoesNotDependOnTheOrderOfNodes) {
+  testing::RegisterRuleOps();
+  std::mt19937 random(11);
+  for (int round = 0; round < 100; ++round) {
+    const std::map<std::string, Symbol> nodes = RandomNodes(random);
+    std::vector<Symbol> heads;
+    for (const auto& [name, symbol] : nodes) heads.push_back(symbol);
+    const Params parameters{"n3_weight", "n5_rhs", "n7_weight"};
+    std::vector<std::string> first;
+    for (int order = 0; order < 5; ++order) {
+      std::shuffle(heads.begin(), heads.end(), random);  // another depth-first order
+      const std::vector<std::string> lines = SortedLines(Decided(Symbol::Group(heads), parameters));
+      if (order == 0) first = lines;
+      EXPECT_EQ(lines, first) << "round " << round;
+    }
+  }
+}
+
+TEST(Decide, IsPure) {
+  std::mt19937 random(12);
+  testing::RegisterRuleOps();
+  const TypedGraph t = MakeTyped(RandomNodes(random).at("n13"));
+  const std::string before = PrintGraph(t.graph);
+  const std::string once = Decide(t.graph, t.types, t.parameters, {}).Print(t.graph);
+  EXPECT_EQ(Decide(t.graph, t.types, t.parameters, {}).Print(t.graph), once);
+  EXPECT_EQ(PrintGraph(t.graph), before);
+}
+
+TEST(ApplyDecision, OneProduct) {
+  EXPECT_EQ(Converted(Gemm("fc", Var("x"))),
+            "%0 x = null()\n"
+            "%1 x_0_amp_cast_bfloat16 = amp_cast(%0) dtype=bfloat16\n"
+            "%2 fc_w = null()\n"
+            "%3 fc_w_0_amp_cast_bfloat16 = amp_cast(%2) dtype=bfloat16\n"
+            "%4 fc = _rule_gemm(%1, %3)\n"
+            "%5 fc_0_amp_cast_float32 = amp_cast(%4) __output_name__=fc_output dtype=float32\n"
+            "outputs: %5\n");
+}
+
+TEST(ApplyDecision, ReadersShareOneCast) {
+  const Symbol x = Var("x");
+  EXPECT_EQ(Converted(Op("_rule_exp", "e", {Op("_rule_add", "s", {Gemm("a", x), Op("_rule_gemm", "b", {x, x})})})),
+            "%0 x = null()\n"
+            "%1 x_0_amp_cast_bfloat16 = amp_cast(%0) dtype=bfloat16\n"
+            "%2 a_w = null()\n"
+            "%3 a_w_0_amp_cast_bfloat16 = amp_cast(%2) dtype=bfloat16\n"
+            "%4 a = _rule_gemm(%1, %3)\n"
+            "%5 b = _rule_gemm(%1, %1)\n"
+            "%6 s = _rule_add(%4, %5)\n"
+            "%7 s_0_amp_cast_float32 = amp_cast(%6) dtype=float32\n"
+            "%8 e = _rule_exp(%7)\n"
+            "outputs: %8\n");
+}
+
+TEST(ApplyDecision, NothingToDoChangesNothing) {
+  const TypedGraph t = MakeTyped(Op("_rule_exp", "e", {Var("x")}));
+  const RewriteResult result = Rewritten(t);
+  EXPECT_FALSE(result.changed);
+  EXPECT_EQ(result.graph.nodes(), t.graph.nodes());
+}
+
+TEST(ApplyDecision, AHeadThatIsReadInFloat32SharesItsCast) {
+  const Symbol fc = Gemm("fc", Var("x"));
+  const std::string text = Converted(Symbol::Group({fc, Op("_rule_exp", "e", {fc})}));
+  EXPECT_CONTAINS(text,
+                  "%5 fc_0_amp_cast_float32 = amp_cast(%4) __output_name__=fc_output dtype=float32\n"
+                  "%6 e = _rule_exp(%5)\noutputs: %5 %6\n");
+}
+
+TEST(ApplyDecision, HeadsKeepNamesDTypesAndNumber) {
+  const Symbol x = Var("x");
+  const Symbol fc = Gemm("fc", x), mid = Op("_rule_move", "m", {fc});
+  const Symbol heads = Symbol::Group({fc, x, mid, fc, Op("_rule_exp", "e", {mid})});
+  const TypedGraph t = MakeTyped(heads);
+  const Symbol after(Rewritten(t).graph.outputs());
+  EXPECT_EQ(after.ListOutputs(), heads.ListOutputs());
+  EXPECT_EQ(after.outputs()[0], after.outputs()[3]);
+  const TypedGraph again = MakeTyped(after);
+  for (const NodeEntry& head : again.graph.outputs())
+    EXPECT_EQ(again.types[again.graph.EntryOf(head)].dtype, DType::kFloat32);
+}
+
+TEST(ApplyDecision, SeveralOutputsAreCastOneByOne) {
+  const Symbol split = Op("_rule_split", "s", {Gemm("fc", Var("x"))}, {{"num_outputs", "2"}});
+  const Symbol symbol = Symbol::Group({Op("_rule_exp", "e", {split.At(1)}), split});
+  const std::string text = Converted(symbol);
+  EXPECT_CONTAINS(text, "s_1_amp_cast_float32 = amp_cast(%5.1) __output_name__=s_output1 dtype=float32");
+  EXPECT_CONTAINS(text, "s_0_amp_cast_float32 = amp_cast(%5) __output_name__=s_output0 dtype=float32");
+}
+
+TEST(ApplyDecision, MulticastBecomesCastsOfSingleTensors) {
+  const Symbol both = Op("amp_multicast", "mc", {Gemm("fc", Var("x")), Var("y")});
+  EXPECT_EQ(Converted(Op("_rule_add", "s", {both.At(0), both.At(1)})),
+            "%0 x = null()\n"
+            "%1 x_0_amp_cast_bfloat16 = amp_cast(%0) dtype=bfloat16\n"
+            "%2 fc_w = null()\n"
+            "%3 fc_w_0_amp_cast_bfloat16 = amp_cast(%2) dtype=bfloat16\n"
+            "%4 fc = _rule_gemm(%1, %3)\n"
+            "%5 fc_0_amp_cast_float32 = amp_cast(%4) dtype=float32\n"
+            "%6 y = null()\n"
+            "%7 s = _rule_add(%5, %6)\n"
+            "outputs: %7\n");
+  const Symbol narrow = Op("amp_multicast", "mc", {Gemm("fc", Var("x")), Var("y")}, {{"cast_narrow", "True"}});
+  const std::string text = Converted(Op("_rule_add", "s", {narrow.At(0), narrow.At(1)}));
+  EXPECT_CONTAINS(text, "y_0_amp_cast_bfloat16");
+  EXPECT_FALSE(testing::Contains(text, "multicast"));
+}
+
+TEST(ApplyDecision, AMulticastThatIsAHeadKeepsItsNames) {
+  const Symbol both = Op("amp_multicast", "mc", {Gemm("fc", Var("x")), Var("y")});
+  const Symbol heads = Symbol::Group({both, both.At(1)});
+  const Symbol after(Rewritten(MakeTyped(heads)).graph.outputs());
+  EXPECT_EQ(after.ListOutputs(), heads.ListOutputs());
+  EXPECT_FALSE(testing::Contains(testing::Text(after), "amp_multicast("));
+  EXPECT_EQ(after.outputs()[1], after.outputs()[2]);
+}
+
+TEST(ApplyDecision, CastsToTheDTypeThatIsThereAlreadyGo) {
+  const Symbol same = Op("amp_cast", "c", {Var("x")}, {{"dtype", "float32"}});
+  EXPECT_EQ(Converted(Op("_rule_exp", "e", {same})), "%0 x = null()\n%1 e = _rule_exp(%0)\noutputs: %1\n");
+  // As a head it stays: the name is somebody's.
+  EXPECT_EQ(Converted(same), "%0 x = null()\n%1 c = amp_cast(%0) dtype=float32\noutputs: %1\n");
+  // amp_cast passes integers as they are.
+  EXPECT_EQ(Converted(Op("_rule_move", "m", {Op("amp_cast", "c", {Var("i")}, {{"dtype", "bfloat16"}})}), {},
+                      {{"i", {DType::kInt32, Shape()}}}),
+            "%0 i = null()\n%1 m = _rule_move(%0)\noutputs: %1\n");
+}
+
+TEST(ApplyDecision, CastNamesAvoidTakenOnes) {
+  const Symbol symbol = Op("_rule_gemm", "fc", {Var("x"), Var("x_0_amp_cast_bfloat16")});
+  EXPECT_CONTAINS(Converted(symbol), "x_0_amp_cast_bfloat16_1 = amp_cast(%0)");
+}
+
+TEST(ApplyDecision, ProvenanceNamesTheProducerOrTheReader) {
+  const RewriteResult result = Rewritten(MakeTyped(Gemm("fc", Var("x"))));
+  for (const NodePtr& node : result.graph.nodes()) {
+    EXPECT_TRUE(result.provenance.contains(node.get())) << node->name();
+    EXPECT_FALSE(result.provenance.at(node.get()).empty()) << node->name();
+  }
+}
+
+// Converted once, a graph stays as it is, and the same graph gives the same bytes.
+TEST(ApplyDecision, IdempotentAndDeterministicOnRandomGraphs) {
+  testing::RegisterRuleOps();
+  std::mt19937 random(13);
+  for (int round = 0; round < 200; ++round) {
+    const std::map<std::string, Symbol> nodes = RandomNodes(random);
+    const Symbol symbol = Symbol::Group({nodes.at("n13"), nodes.at("n12"), nodes.at("n11"), nodes.at("n13")});
+    const Params parameters{"n3_weight", "n5_rhs", "n7_weight"};
+    const Symbol once(Rewritten(MakeTyped(symbol, parameters)).graph.outputs());
+    EXPECT_EQ(ToSymbolJson(Symbol(Rewritten(MakeTyped(symbol, parameters)).graph.outputs())), ToSymbolJson(once));
+    const RewriteResult twice = Rewritten(MakeTyped(once, parameters));
+    EXPECT_FALSE(twice.changed) << "round " << round << "\n" << testing::Text(once) << PrintGraph(twice.graph);
+  }
+}
+
+// Inference alone reproduces the decision.
+TEST(ApplyDecision, TheNewGraphTypesAsDecided) {
+  testing::RegisterRuleOps();
+  std::mt19937 random(14);
+  for (int round = 0; round < 200; ++round) {
+    const TypedGraph t = MakeTyped(RandomNodes(random).at("n13"));
+    const Decision decision = Decide(t.graph, t.types, t.parameters, {});
+    const TypedGraph after = MakeTyped(Symbol(ApplyDecision(t.graph, t.types, decision).graph.outputs()));
+    std::map<std::string, NodeId> by_name;
+    for (NodeId id = 0; id < after.graph.num_nodes(); ++id) by_name[after.graph.node(id).name()] = id;
+    for (NodeId id = 0; id < t.graph.num_nodes(); ++id) {
+      const NodeId now = by_name.at(t.graph.node(id).name());
+      EXPECT_EQ(after.types[after.graph.EntryOf(now, 0)].dtype, decision.nodes[id].outputs[0].dtype);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace amp

@@ -1,0 +1,73 @@
+// V1 (schema) and V5 (phases) cannot be breached: Node refuses such nodes when they are made
+// (tests/cpp/nnvm/node_test.cc). So does it refuse the half of V2 that says "only variables feed mutable slots".
+#include "passes/verify.h"
+
+#include <gtest/gtest.h>
+
+#include "nnvm/compose.h"
+#include "passes/fake_rules.h"
+
+namespace amp {
+namespace {
+
+using testing::ErrorOf;
+using testing::Var;
+
+Symbol Op(std::string_view op, std::string name, const std::vector<Symbol>& inputs) {
+  testing::RegisterRuleOps();
+  return testing::Op(op, std::move(name), inputs);
+}
+
+std::string Breaches(const Symbol& symbol) { return FindBreaches(symbol.ToGraph()); }
+
+TEST(Verify, ALegalGraphHasNoBreaches) {
+  const Graph graph = Op("_rule_gemm", "g", {Op("_rule_bn", "b", {Var("x")}), Var("w")}).ToGraph();
+  const Types types = Infer(graph, {{"x", {DType::kFloat32, Shape{2}}}});
+  EXPECT_EQ(FindBreaches(graph), "");
+  EXPECT_EQ(FindBreaches(graph, &types), "");
+}
+
+TEST(Verify, V2StatesFeedMutableSlotsOnly) {
+  const Symbol m = Var("m");
+  EXPECT_EQ(Breaches(Op("_rule_add", "s", {Op("_rule_bn", "b", {Var("x"), m}), m})),
+            "V2: _rule_add 's' reads the state variable 'm' through an ordinary input\n");
+}
+
+TEST(Verify, V3VariablesHaveNamesOfTheirOwn) {
+  EXPECT_EQ(Breaches(Op("_rule_add", "s", {Var("x"), Var("x")})), "V3: two variables are named 'x'\n");
+}
+
+TEST(Verify, V4OperatorsHaveRules) {
+  EXPECT_EQ(Breaches(Op("_rule_none", "n", {Var("x")})), "V4: operator _rule_none has no inference rules\n");
+}
+
+TEST(Verify, V6TypesAreCompleteAndAFixedPoint) {
+  const Graph graph = Op("_rule_exp", "e", {Var("x")}).ToGraph();
+  const TensorType good{DType::kFloat32, Shape{2}};
+  const auto breaches = [&](Types types) { return FindBreaches(graph, &types); };
+  EXPECT_EQ(breaches({good, good}), "");
+  EXPECT_EQ(breaches({good}), "V6: 1 types for 2 entries\n");
+  EXPECT_EQ(breaches({good, {DType::kFloat32, Shape{3}}}),
+            "V6: e_output is recorded as float32[3], inference gives float32[2]\n");
+  EXPECT_EQ(breaches({good, {DType::kFloat64, Shape{2}}}),
+            "V6: e_output is recorded as float64[2], inference gives float32[2]\n");
+  EXPECT_CONTAINS(breaches({TensorType(), TensorType()}), "V6: cannot infer the type of 2 of 2 tensors");
+  EXPECT_CONTAINS(breaches({{DType::kInt8, Shape{2}}, good}), "V6: _rule_exp 'e': expected data of a float dtype");
+}
+
+TEST(Verify, AllBreachesAtOnce) {
+  const Symbol s = Op("_rule_add", "s", {Op("_rule_none", "n", {Var("x")}), Var("x")});
+  EXPECT_EQ(Breaches(s), "V4: operator _rule_none has no inference rules\nV3: two variables are named 'x'\n");
+}
+
+TEST(VerifyAfter, ThrowsOnlyWhenItIsOn) {
+  const Graph graph = Op("_rule_none", "n", {Var("x")}).ToGraph();
+  setenv("AMP_VERIFY", "0", 1);
+  VerifyAfter("a stage", graph);
+  setenv("AMP_VERIFY", "1", 1);
+  EXPECT_EQ(ErrorOf<InternalError>([&] { VerifyAfter("a stage", graph); }),
+            "after a stage the graph is not legal:\nV4: operator _rule_none has no inference rules\n");
+}
+
+}  // namespace
+}  // namespace amp

@@ -1,0 +1,214 @@
+"""The command `amp`: what it prints, what it writes, how it fails."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import amp
+from amp.__main__ import main
+from amp.commands import input_spec
+
+
+@pytest.fixture(scope="session")
+def digits(repository):
+    folder = repository / "examples" / "digits"
+    return str(folder / "digits-symbol.json"), str(folder / "digits-0000.params")
+
+
+def run(capsys, *arguments):
+    """Runs a command in this process; returns (exit code, stdout, stderr)."""
+    try:
+        code = main(list(map(str, arguments)))
+    except SystemExit as stop:
+        code = stop.code
+    return code, *capsys.readouterr()
+
+
+def fails(capsys, *arguments):
+    """The one line that a failing command prints to stderr."""
+    code, _, errors = run(capsys, *arguments)
+    assert code == 2 and "Traceback" not in errors
+    return errors.strip().splitlines()[-1]
+
+
+def process(*arguments, **env):
+    command = [sys.executable, "-m", "amp", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, env={**os.environ, **env})
+
+
+# ---- inspect ----
+
+
+def test_inspect(capsys, digits):
+    code, text, errors = run(capsys, "inspect", *digits, "--shape", "data=5x1x8x8")
+    assert (code, errors) == (0, "")
+    lines = [line.split() for line in text.splitlines()]
+    assert ["data", "5x1x8x8", "float32"] in lines
+    assert ["digits_dense0_fwd_output", "5x10", "float32"] in lines
+    assert ["Convolution", "3"] in lines and ["operators", "(14)"] in lines
+    assert "20,890 numbers" in text and ["float32", "83.56", "KB"] in lines
+    assert "conv0_weight" not in text
+
+
+def test_inspect_without_parameters_or_shapes(capsys, digits):
+    _, text, _ = run(capsys, "inspect", digits[0])
+    lines = [line.split() for line in text.splitlines()]
+    assert ["digits_conv0_weight", "16x?x3x3", "float32"] in lines
+    assert ["digits_dense0_fwd_output", "?x10", "float32"] in lines
+
+
+# ---- convert ----
+
+
+@pytest.mark.parametrize("offline", [False, True])
+def test_convert(capsys, digits, tmp_path, offline):
+    prefix = tmp_path / "small"
+    flags = ["--offline"] if offline else []
+    code, text, _ = run(capsys, "convert", *digits, "--input", "data:float32", "-o", prefix, *flags)
+    assert code == 0
+    assert "casts in the graph" in text and f"wrote {prefix}-symbol.json" in text
+    assert ("83.56 KB -> 42.55 KB" in text) == offline
+    symbol, args, _ = amp.load_checkpoint(prefix, 0)
+    dtypes = {str(array.dtype) for array in args.values()}
+    assert dtypes == ({"float32", "bfloat16"} if offline else {"float32"})
+    assert "amp_cast" in symbol.tojson()
+
+
+# ---- run ----
+
+
+def test_run_with_a_file(capsys, digits, repository, tmp_path):
+    with np.load(repository / "examples/digits/heldout.npz") as stored:
+        images, expected = stored["images"], stored["mxnet_output"]
+    np.save(tmp_path / "x.npy", (images[:6].reshape(-1, 1, 8, 8) / 16).astype("f4"))
+    out = tmp_path / "out.npz"
+    code, text, _ = run(capsys, "run", *digits, "--input", f"data={tmp_path / 'x.npy'}", "--repeat", 2, "-o", out)
+    assert code == 0
+    assert "digits_dense0_fwd_output: 6x10 float32" in text
+    assert "best classes: " in text and "2 more rows" in text and "ms per run (median of 2" in text
+    with np.load(out) as stored:
+        np.testing.assert_allclose(stored["digits_dense0_fwd_output"], expected[:6], rtol=1e-4, atol=1e-4)
+
+
+def test_run_with_random_numbers(capsys, digits):
+    options = ("--random", "data=2x1x8x8", "--repeat", 0, "--threads", 1)
+    for extra in ((), ("--backend", "reference"), ("--to", "bfloat16", "--force")):
+        code, text, _ = run(capsys, "run", *digits, *options, *extra)
+        assert code == 0 and "2x10 float32" in text and "ms per run" not in text
+
+
+def test_notes_are_one_line(digits):
+    done = process("run", *digits, "--random", "data=1x1x8x8", "--to", "bfloat16", ONEDNN_MAX_CPU_ISA="AVX2")
+    assert done.returncode == 0
+    assert done.stderr.startswith("amp: note: ") and len(done.stderr.splitlines()) == 1
+
+
+# ---- demo ----
+
+
+def test_demo(capsys, repository):
+    code, text, errors = run(capsys, "demo", "--data", repository / "examples/digits", "--quick")
+    assert (code, errors) == (0, "")
+    for part in ("accuracy in float32       99.44%", "read as", "casts inserted", "83,560 -> 42,548", "%%"):
+        assert part in text
+
+
+def test_demo_finds_its_data(repository, tmp_path, monkeypatch, capsys):
+    (tmp_path / "examples").mkdir()
+    shutil.copytree(repository / "examples/digits", tmp_path / "examples/digits")
+    monkeypatch.chdir(tmp_path)
+    assert run(capsys, "demo", "--quick")[0] == 0
+    assert "--data" in fails(capsys, "demo", "--data", "nowhere")
+
+
+# ---- mistakes ----
+
+
+def test_user_errors_are_one_line(capsys, digits, tmp_path):
+    symbol, params = digits
+    (tmp_path / "cut.params").write_bytes(open(params, "rb").read()[:1000])
+    (tmp_path / "bad.npy").write_bytes(b"x")
+    for arguments, text in [
+        (("inspect", "nothing.json"), "nothing.json"),
+        (("inspect", params), "not valid JSON"),
+        (("inspect", symbol, tmp_path / "cut.params"), "cut.params at byte"),
+        (("inspect", symbol, "--shape", "dta=1x2"), "did you mean 'data'"),
+        (("convert", *digits, "--to", "int8", "-o", tmp_path / "x"), "int8"),
+        (("convert", *digits, "-o", tmp_path / "no" / "x"), "no/x"),
+        (("run", *digits), "data"),
+        (("run", *digits, "--random", "data:float32"), "shape is needed"),
+        (("run", *digits, "--random", "data=1x3x8x8"), "digits_conv0"),
+        (("run", *digits, "--random", "data=1x1x8x8:float64"), "float64"),
+        (("run", *digits, "--input", "data"), "NAME=FILE.npy"),
+        (("run", *digits, "--input", "data=nothing.npy"), "nothing.npy"),
+        (("run", *digits, "--input", f"data={tmp_path / 'bad.npy'}"), "bad.npy"),
+        (("run", *digits, "--random", "data=1x1x8x8", "--repeat", -1), "--repeat"),
+        (("run", *digits, "--random", "data=1x1x8x8", "--threads", 0), "num_threads"),
+        (("run", *digits, "--random", "data=axb"), "expected a shape"),
+        (("run", *digits, "--random", "=1"), "NAME=1x3x224x224"),
+        (("run", *digits, "--random", "data=1:float33"), "float33"),
+        ((), "COMMAND"),
+        (("inspekt",), "inspekt"),
+    ]:
+        line = fails(capsys, *arguments)
+        assert line.startswith("amp") and "error: " in line and text in line, line
+
+
+def test_verbose_shows_where_it_happened(capsys, monkeypatch):
+    monkeypatch.setenv("AMP_VERBOSE", "1")
+    with pytest.raises(amp.ArgumentError):
+        main(["inspect", "nothing.json"])
+
+
+@pytest.mark.parametrize(
+    "text, spec",
+    [
+        ("data=1x3:float32", ("data", (1, 3), "float32")),
+        ("data=1,3", ("data", (1, 3), None)),
+        ("a:b:bf", None),
+        ("data:bfloat16", ("data", None, "bfloat16")),
+        ("data", ("data", None, None)),
+        ("data=", None),
+        ("data=-1x3", None),
+    ],
+)
+def test_input_specs(text, spec):
+    if spec is None:
+        with pytest.raises(Exception, match="expected"):
+            input_spec(text)
+    else:
+        assert input_spec(text) == spec
+
+
+# ---- the process ----
+
+
+def test_module_and_help():
+    done = process("--help")
+    assert done.returncode == 0 and all(word in done.stdout for word in ("inspect", "convert", "run", "demo"))
+    assert process().returncode == 2
+
+
+def test_closed_output_is_no_error(digits):
+    command = f'"{sys.executable}" -m amp inspect "{digits[0]}" | head -1'
+    done = subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("inputs\n", "")
+
+
+def test_models_run_with_short_spins(digits, tmp_path):
+    """libgomp reads the variable at load, so the command starts itself again with it, once."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, sys\nsys.stderr.write(os.environ.get('GOMP_SPINCOUNT', '-') + ';')\n"
+    )
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    clean = {"PYTHONPATH": path, "GOMP_SPINCOUNT": "7"}
+    arguments = ("run", *digits, "--random", "data=1x1x8x8", "--repeat", 0)
+    assert process(*arguments, **clean).stderr == "7;"
+    unset = {name: value for name, value in os.environ.items() if name not in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")}
+    command = [sys.executable, "-m", "amp", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env={**unset, "PYTHONPATH": path})
+    assert (done.returncode, done.stderr) == (0, "-;1000;")

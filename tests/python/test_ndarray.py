@@ -1,0 +1,371 @@
+"""amp.NDArray: memory shared with NumPy and DLPack; NumPy and ml_dtypes say what is right."""
+
+import copy
+import gc
+import pickle
+import threading
+import weakref
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import amp
+
+BF16 = np.dtype(ml_dtypes.bfloat16)
+DTYPES = [np.dtype(n) for n in "f4 f8 f2 u1 i4 i1 i8 ? i2 u2 u4 u8".split()] + [BF16]
+SHAPES = [(), (0,), (3,), (2, 0, 3), (2, 3), (2, 1, 4)]
+
+
+def filled(shape, dtype):
+    return np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_shares_memory_with_numpy(dtype, shape):
+    source = filled(shape, dtype)
+    array = amp.NDArray(source)
+    assert (array.shape, array.dtype, array.size, array.ndim) == (shape, dtype, source.size, source.ndim)
+    assert array.nbytes == source.nbytes
+    view = array.asnumpy()
+    assert view.dtype == dtype and view.shape == shape
+    np.testing.assert_array_equal(view, source)
+    if source.size:
+        assert np.shares_memory(view, source)
+        view.flat[0] = 7
+        assert source.flat[0] == dtype.type(7)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        np.arange(12.0).reshape(3, 4).T,
+        np.arange(12.0)[::2],
+        np.asfortranarray(np.ones((2, 3, 4), "f4")),
+        np.broadcast_to(np.float32(3), (2, 2)),
+        np.frombuffer(b"\0" + np.arange(4.0).tobytes(), "f8", offset=1),
+    ],
+    ids=["transposed", "strided", "fortran", "broadcast", "unaligned"],
+)
+def test_copies_what_is_not_contiguous(source):
+    array = amp.NDArray(source)
+    np.testing.assert_array_equal(array.asnumpy(), source)
+    assert not np.shares_memory(array.asnumpy(), source)
+
+
+def test_result_is_writable_and_outlives_the_array():
+    view = amp.NDArray(np.zeros((100, 100), "f4")).asnumpy()
+    gc.collect()
+    view[:] = 3
+    assert view.sum() == 30000
+
+
+def test_read_only_memory_stays_read_only():
+    source = np.arange(3.0)
+    source.flags.writeable = False
+    array = amp.NDArray(source)
+    with pytest.raises(ValueError, match="read-only"):
+        array.asnumpy()[0] = 1
+    with pytest.raises(ValueError, match="read-only"):
+        array[0] = 1
+    array.copy()[0] = 1
+
+
+@pytest.mark.parametrize(
+    "source, text",
+    [
+        (np.ones(2, ">f4"), "byte-swapped.*astype.'float32'"),
+        (np.ones(2, "c8"), "complex64"),
+        (np.array(["a"]), "<U1"),
+        (np.array([object()]), "object"),
+        (np.ones(2, "M8[s]"), "datetime64"),
+        (np.zeros(2, [("a", "f4"), ("b", "f4")]), "dtype"),
+        (None, "None"),
+        ([[1, 2], [3]], "cannot be read"),
+    ],
+)
+def test_refuses_other_arrays(source, text):
+    with pytest.raises(amp.ArgumentError, match=text):
+        amp.NDArray(source)
+
+
+def test_mxnets_structured_bfloat16_is_bfloat16():
+    array = amp.NDArray(np.array([(0x3F80,), (0xC000,)], [("bfloat16", np.uint16)]))
+    assert array.dtype == BF16
+    assert array.asnumpy().tolist() == [1.0, -2.0]
+
+
+def test_array_protocol():
+    array = amp.NDArray(filled((2, 3), "f4"))
+    assert np.shares_memory(np.asarray(array), array.asnumpy())
+    assert not np.shares_memory(np.array(array), array.asnumpy())
+    assert np.asarray(array, dtype="f8").dtype == np.float64
+    assert np.asarray(array, "f4").dtype == np.float32
+    assert array.__array__(copy=False) is not None
+    assert not np.shares_memory(array.__array__(copy=True), array.asnumpy())
+    with pytest.raises(ValueError, match="without a copy"):
+        array.__array__(np.float64, copy=False)
+    assert (np.add(array, 1) == filled((2, 3), "f4") + 1).all()
+
+
+@pytest.mark.parametrize("source", DTYPES, ids=str)
+@pytest.mark.parametrize("target", DTYPES, ids=str)
+def test_astype_agrees_with_numpy(source, target):
+    values = np.array([0, 1, 2, 3, 100], "f8").astype(source)
+    cast = amp.NDArray(values).astype(target)
+    assert cast.dtype == target
+    np.testing.assert_array_equal(cast.asnumpy(), values.astype(target))
+    assert not np.shares_memory(cast.asnumpy(), values)
+
+
+def test_astype_rounds_to_nearest_even():
+    values = np.array([1 + 2**-8, 1 + 3 * 2**-8, -np.inf, np.nan, 1e-40, 3.4e38, -0.0], "f4")
+    cast = amp.NDArray(values).astype("bfloat16").asnumpy()
+    expected = values.astype(BF16)
+    np.testing.assert_array_equal(cast.view("u2")[[0, 1, 2, 4, 5, 6]], expected.view("u2")[[0, 1, 2, 4, 5, 6]])
+    assert np.isnan(cast[3])
+
+
+def test_astype_without_copy():
+    array = amp.NDArray(np.ones(3, "f4"))
+    assert np.shares_memory(array.astype("float32", copy=False).asnumpy(), array.asnumpy())
+    assert not np.shares_memory(array.astype("float32").asnumpy(), array.asnumpy())
+
+
+def test_reshape():
+    array = amp.NDArray(filled((2, 6), "i4"))
+    assert array.reshape((3, 4)).shape == array.reshape(3, 4).shape == array.reshape([3, -1]).shape == (3, 4)
+    assert array.reshape(-1).shape == (12,)
+    assert amp.NDArray(np.ones(1, "f4")).reshape(()).shape == ()
+    assert np.shares_memory(array.reshape(12).asnumpy(), array.asnumpy())
+    for shape in [(5,), (-1, 5), (-1, -1)]:
+        with pytest.raises(amp.ArgumentError, match="shape"):
+            array.reshape(shape)
+    with pytest.raises(amp.ArgumentError, match="sequence of integers"):
+        array.reshape("12")
+
+
+def test_indexing():
+    source = filled((3, 4), "f4")
+    array = amp.NDArray(source)
+    assert len(array) == 3
+    assert [row.shape for row in array] == [(4,)] * 3
+    np.testing.assert_array_equal(array[1].asnumpy(), source[1])
+    assert np.shares_memory(array[1:].asnumpy(), source)
+    np.testing.assert_array_equal(array[:, 1].asnumpy(), source[:, 1])
+    assert float(array[2, 3].asnumpy()) == 11
+    with pytest.raises(IndexError):
+        array[3]
+    array[:] = 5
+    assert (source == 5).all()
+    with pytest.raises(TypeError):
+        len(amp.NDArray(np.float32(1)))
+
+
+def test_repr_shows_values_and_type():
+    assert repr(amp.NDArray(np.array([[1, 2]], BF16))) == "[[1 2]]\n<NDArray bfloat16[1,2]>"
+
+
+def test_copies_and_pickles():
+    for dtype in (np.float32, BF16):
+        array = amp.NDArray(filled((2, 3), dtype))
+        for other in (array.copy(), copy.copy(array), copy.deepcopy(array), pickle.loads(pickle.dumps(array))):
+            assert other.dtype == array.dtype
+            np.testing.assert_array_equal(other.asnumpy(), array.asnumpy())
+            assert not np.shares_memory(other.asnumpy(), array.asnumpy())
+    array.wait_to_read()
+
+
+def test_array_function_has_mxnets_default_dtype():
+    assert amp.nd.array([1, 2]).dtype == amp.nd.array(np.arange(3)).dtype == np.float32
+    assert amp.nd.array(np.ones(2)).dtype == np.float32
+    assert amp.nd.array(amp.NDArray(np.arange(3))).dtype == np.int64
+    assert amp.nd.array(np.ones(2, BF16)).dtype == BF16
+    assert amp.nd.array([1, 2], dtype="int32").dtype == np.int32
+    source = np.ones(2, "f4")
+    assert not np.shares_memory(amp.nd.array(source).asnumpy(), source)
+
+
+# ---- ownership ----
+
+
+class Tracked(np.ndarray):
+    """An array whose end can be seen."""
+
+
+def tracked(array):
+    """A copy that owns its memory, and a weak reference to it."""
+    copied = Tracked(array.shape, array.dtype)
+    copied[...] = array
+    return copied, weakref.ref(copied)
+
+
+def test_lets_go_of_numpys_array():
+    source, alive = tracked(np.ones(10, "f4"))
+    array = amp.NDArray(source)
+    view = array.asnumpy()
+    del source, array
+    gc.collect()
+    assert alive() is not None
+    del view
+    gc.collect()
+    assert alive() is None
+
+
+def test_lets_go_in_another_thread():
+    held = [amp.NDArray(np.ones(1000, "f4")) for _ in range(100)]
+    thread = threading.Thread(target=held.clear)
+    thread.start()
+    thread.join(10)
+    assert not thread.is_alive() and not held
+
+
+# ---- DLPack ----
+
+
+@pytest.mark.parametrize("dtype", [d for d in DTYPES if d != BF16], ids=str)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_dlpack_to_numpy_and_back(dtype, shape):
+    array = amp.NDArray(filled(shape, dtype))
+    there = np.from_dlpack(array)
+    np.testing.assert_array_equal(there, array.asnumpy())
+    back = amp.nd.from_dlpack(there)
+    assert (back.dtype, back.shape) == (dtype, shape)
+    if array.size:
+        assert np.shares_memory(back.asnumpy(), array.asnumpy())
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_dlpack_round_trip_of_bfloat16(shape):
+    array = amp.NDArray(filled(shape, BF16))
+    back = amp.nd.from_dlpack(array)
+    assert (back.dtype, back.shape) == (BF16, shape)
+    np.testing.assert_array_equal(back.asnumpy(), array.asnumpy())
+
+
+class OldProducer:
+    """What libraries of DLPack's first version offer; their capsules have no version."""
+
+    def __init__(self, array):
+        self._array = array
+
+    def __dlpack__(self, stream=None):
+        return self._array.__dlpack__(stream=stream)
+
+    def __dlpack_device__(self):
+        return self._array.__dlpack_device__()
+
+
+def test_dlpack_of_old_producers():
+    source = amp.NDArray(filled((2, 3), "f4"))
+    array = amp.nd.from_dlpack(OldProducer(source))
+    assert np.shares_memory(array.asnumpy(), source.asnumpy())
+    assert amp.nd.array(OldProducer(amp.NDArray(np.arange(3)))).dtype == np.int64
+    np.testing.assert_array_equal(amp.NDArray(OldProducer(source)).asnumpy(), source.asnumpy())
+
+
+def test_dlpack_copies_what_is_not_row_major():
+    source = filled((3, 4), "i4").T[:, ::-1]
+    array = amp.nd.from_dlpack(source)
+    np.testing.assert_array_equal(array.asnumpy(), source)
+
+
+def test_dlpack_keeps_read_only():
+    source = np.arange(4.0)
+    source.flags.writeable = False
+    array = amp.NDArray(source)
+    capsule_owner = amp.nd.from_dlpack(array)
+    with pytest.raises(ValueError, match="read-only"):
+        capsule_owner.asnumpy()[0] = 1
+    with pytest.raises(BufferError, match="read-only"):
+        array.__dlpack__()
+
+
+def test_dlpack_arguments():
+    array = amp.NDArray(np.ones(3, "f4"))
+    assert array.__dlpack_device__() == (1, 0)
+    with pytest.raises(ValueError, match="stream"):
+        array.__dlpack__(stream=1)
+    with pytest.raises(BufferError, match="device"):
+        array.__dlpack__(dl_device=(2, 0))
+    with pytest.raises(TypeError, match="__dlpack__"):
+        amp.nd.from_dlpack([1, 2])
+
+
+class OtherDevice:
+    def __dlpack__(self, **kwargs):
+        raise AssertionError("must not be called")
+
+    def __dlpack_device__(self):
+        return (2, 0)
+
+
+def test_dlpack_refuses_other_devices():
+    with pytest.raises(amp.ArgumentError, match="device type 2"):
+        amp.nd.from_dlpack(OtherDevice())
+
+
+class UsedCapsule:
+    def __init__(self):
+        self._capsule = amp.NDArray(np.ones(3, "f4")).__dlpack__(max_version=(1, 0))
+
+    def __dlpack__(self, **kwargs):
+        return self._capsule
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+
+def test_a_capsule_is_consumed_once():
+    producer = UsedCapsule()
+    amp.nd.from_dlpack(producer)
+    with pytest.raises(amp.ArgumentError, match="unused"):
+        amp.nd.from_dlpack(producer)
+
+
+def test_unused_capsules_free_their_array():
+    source, alive = tracked(np.ones(10, "f4"))
+    for version in (None, (1, 0)):
+        amp.NDArray(source).__dlpack__(max_version=version)
+    del source
+    gc.collect()
+    assert alive() is None
+
+
+# ---- dtypes ----
+
+
+@pytest.mark.parametrize(
+    "spelling, name",
+    [
+        ("bfloat16", "bfloat16"),
+        (ml_dtypes.bfloat16, "bfloat16"),
+        (BF16, "bfloat16"),
+        ([("bfloat16", np.uint16)], "bfloat16"),
+        (np.dtype([("bfloat16", np.uint16)]), "bfloat16"),
+        (np.float32, "float32"),
+        (np.dtype("f4"), "float32"),
+        ("<f4", "float32"),
+        ("float16", "float16"),
+        (float, "float64"),
+        (int, "int64"),
+        (bool, "bool"),
+        (np.uint8, "uint8"),
+    ],
+)
+def test_dtype_spellings(spelling, name):
+    assert amp.dtype_name(spelling) == name
+
+
+WRONG = [None, "float33", "", complex, ">f4", "U3", object, 3.5, [("a", "f4"), ("b", "f4")]]
+
+
+@pytest.mark.parametrize("spelling", WRONG, ids=str)
+def test_wrong_dtypes(spelling):
+    with pytest.raises(amp.ArgumentError, match="dtype"):
+        amp.dtype_name(spelling)
+
+
+def test_bfloat16_has_a_name():
+    assert amp.nd.bfloat16 == BF16

@@ -1,0 +1,167 @@
+"""What users can rely on: names, signatures, errors, and what an import costs."""
+
+import inspect
+import pickle
+import subprocess
+import sys
+import types
+
+import pytest
+
+import amp
+
+MODULES = [amp, amp.attribute, amp.base, amp.model_zoo, amp.name, amp.nd, amp.sym, amp.sym._internal]
+
+# An accidental change of the public face shows here.
+SIGNATURES = {
+    amp.load: "(symbol_file, params_file)",
+    amp.load_checkpoint: "(prefix, epoch)",
+    amp.save_checkpoint: "(prefix, epoch, symbol, arg_params, aux_params, remove_amp_cast=False)",
+    amp.convert_model: "(sym, arg_params, aux_params, input_dtypes='float32', target_dtype='bfloat16', *, "
+    "cast_params_offline=False)",
+    amp.Executor: "(sym, arg_params, aux_params, input_shapes, *, input_dtypes=None, backend=None, "
+    "reduce_precision=None, num_threads=None)",
+    amp.Executor.__call__: "(self, *args, out=None, **kwargs)",
+    amp.Executor.reshape: "(self, input_shapes=None, **shapes)",
+    amp.dtype_name: "(dtype)",
+    amp.nd.array: "(source_array, dtype=None)",
+    amp.nd.load: "(fname)",
+    amp.nd.save: "(fname, data)",
+    amp.nd.from_dlpack: "(producer)",
+    amp.sym.Variable: "(name, attr=None, shape=None, lr_mult=None, wd_mult=None, dtype=None, init=None, **kwargs)",
+    amp.sym.Group: "(symbols)",
+    amp.sym.load: "(fname)",
+    amp.sym.load_json: "(json_str)",
+    amp.model_zoo.get_model: "(name, classes=1000, prefix=None)",
+    amp.model_zoo.seeded_params: "(sym, input_shapes, seed=0)",
+    amp.sym.Activation: "(data=None, act_type=<required>, name=None, attr=None) -> amp.sym.symbol.Symbol",
+    amp.sym.elemwise_add: "(lhs=None, rhs=None, name=None, attr=None) -> amp.sym.symbol.Symbol",
+    amp.sym.clip: "(data=None, a_min=<required>, a_max=<required>, name=None, attr=None) -> amp.sym.symbol.Symbol",
+}
+
+SYMBOL_MEMBERS = """attr attr_dict get_children get_internals infer_shape infer_shape_partial infer_type
+infer_type_partial list_arguments list_attr list_auxiliary_states list_inputs list_outputs name save tojson""".split()
+
+EXECUTOR_MEMBERS = """input_dtypes input_names input_shapes output_dtypes output_names output_shapes reshape summary
+symbol""".split()
+
+NDARRAY_MEMBERS = "asnumpy astype copy dtype nbytes ndim reshape shape size wait_to_read".split()
+
+
+@pytest.mark.parametrize("function", SIGNATURES, ids=lambda function: function.__qualname__)
+def test_signatures(function):
+    assert str(inspect.signature(function)) == SIGNATURES[function]
+
+
+NAMES = """ArgumentError AttrScope Error Executor GraphError InternalError MXNetError NDArray Symbol UnsupportedError
+attribute base convert_model cpu_info dtype_name load load_checkpoint model_zoo name nd ndarray save_checkpoint sym
+symbol""".split()
+
+
+def test_names_of_the_package():
+    assert amp.__all__ == NAMES
+    assert all(getattr(amp, name) is not None for name in NAMES)
+    assert amp.symbol is amp.sym and amp.ndarray is amp.nd
+    import amp.ndarray as by_import
+    import amp.symbol as symbol_by_import
+
+    assert by_import is amp.nd and symbol_by_import is amp.sym
+    assert amp.nd.NDArray is amp.NDArray and amp.sym.Symbol is amp.Symbol and amp.sym.var is amp.sym.Variable
+
+
+@pytest.mark.parametrize(
+    "owner, members",
+    [(amp.Symbol, SYMBOL_MEMBERS), (amp.Executor, EXECUTOR_MEMBERS), (amp.NDArray, NDARRAY_MEMBERS)],
+)
+def test_members(owner, members):
+    assert sorted(name for name in vars(owner) if not name.startswith("_")) == sorted(members)
+
+
+def public_objects():
+    for module in MODULES:
+        for name in getattr(module, "__all__", [n for n in vars(module) if not n.startswith("_")]):
+            value = getattr(module, name)
+            if isinstance(value, (type, types.FunctionType)):
+                yield f"{module.__name__}.{name}", value
+    for owner in (amp.Symbol, amp.Executor, amp.NDArray):
+        for name, value in vars(owner).items():
+            if not name.startswith("_"):
+                yield f"{owner.__name__}.{name}", value
+
+
+def test_everything_public_is_documented():
+    missing = [name for name, value in public_objects() if not (getattr(value, "__doc__", None) or "").strip()]
+    assert not missing
+
+
+def test_modules_are_documented():
+    assert all(module.__doc__ for module in MODULES)
+
+
+# ---- errors ----
+
+
+@pytest.mark.parametrize(
+    "error, built_in",
+    [
+        (amp.GraphError, ValueError),
+        (amp.ArgumentError, ValueError),
+        (amp.UnsupportedError, NotImplementedError),
+        (amp.InternalError, RuntimeError),
+    ],
+)
+def test_errors(error, built_in):
+    assert issubclass(error, amp.Error) and issubclass(error, built_in)
+    assert error.__module__ == "amp" and error.__doc__
+    copied = pickle.loads(pickle.dumps(error("text")))
+    assert type(copied) is error and str(copied) == "text"
+
+
+def test_mxnets_name_of_the_base_class():
+    assert amp.MXNetError is amp.Error is amp.base.MXNetError
+
+
+# ---- import ----
+
+
+def imported(statement):
+    """Modules that a fresh interpreter has after a statement."""
+    script = f"import sys\nbefore = set(sys.modules)\n{statement}\nprint(*sorted(set(sys.modules) - before))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+def test_import_needs_numpy_and_ml_dtypes_only():
+    roots = {name.split(".")[0] for name in imported("import amp")}
+    assert roots - set(sys.stdlib_module_names if hasattr(sys, "stdlib_module_names") else roots) <= {
+        "amp",
+        "ml_dtypes",
+        "numpy",
+    }
+
+
+def test_import_leaves_the_command_line_out():
+    modules = imported("import numpy, amp")
+    assert "amp" in modules
+    for name in ("argparse", "amp.commands", "amp.demo", "json", "ml_dtypes"):
+        assert name not in modules
+
+
+def test_there_is_no_module_common():
+    with pytest.raises(ImportError):
+        __import__("amp.common")
+
+
+def test_version(repository):
+    line = next(line for line in (repository / "pyproject.toml").read_text().splitlines() if line.startswith("version"))
+    assert amp.__version__ in (line.split('"')[1], "0.0.0+unknown")
+
+
+def test_unknown_names_of_the_package():
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        amp.nothing  # noqa: B018
+
+
+def test_cpu_info():
+    info = amp.cpu_info()
+    assert set(info) == {"isa", "native_bfloat16", "onednn"} and info["onednn"].startswith("3.")
