@@ -31,8 +31,9 @@ import numpy as np
 FLOATS = ["float32", "float32", "float32", "float64", "float16"]
 INTEGERS = ["uint8", "int8", "int32", "int64"]
 
-# Relative to the largest magnitude among the output's elements; both sides sum in an order of their own.
-TOLERANCES = {"float16": 4e-3, "float32": 1e-5, "float64": 1e-11}
+# Relative to the largest magnitude among the output's elements; both sides sum in an order of their own, and for float64
+# MXNet keeps attributes and some intermediate values in float32. The coarsest dtype of a case counts.
+TOLERANCES = {"float16": 4e-3, "float32": 1e-5, "float64": 3e-7}
 
 
 @dataclasses.dataclass
@@ -105,8 +106,10 @@ def draw_cast(rng):
 
 def draw_clip(rng):
     low, high = sorted((rng.uniform(-5, 5), rng.uniform(-5, 5)))
-    low, high = rng.choice([(low, high), (0, 6), (-1, 1), (0.1, 0.3), (high, low), (-1e10, 3), (-300, 300)])
+    low, high = rng.choice([(low, high), (0, 6), (-1, 1), (0.1, 0.3), (-1e10, 3), (-300, 300)])
     dtype = rng.choice(FLOATS + INTEGERS)
+    if dtype in FLOATS and rng.random() < 0.1:
+        low, high = high, low
     fill = "special" if dtype in FLOATS and rng.random() < 0.3 else "plain"
     shape = shape_of(rng, rng.randint(1, 4))
     return Case("clip", {"a_min": low, "a_max": high}, {"data": shape}, {"data": dtype}, {"data": fill})
@@ -423,7 +426,7 @@ def load_case(path):
     return Case(**fields), recorded, dict(np.load(path.with_suffix(".npz")))
 
 
-def difference(expected, got):
+def difference(expected, got, tolerance):
     """(error relative to the largest magnitude, what is wrong or "")."""
     got = np.asarray(got)
     if got.shape != expected.shape or got.dtype != expected.dtype:
@@ -446,7 +449,7 @@ def difference(expected, got):
         return 0.0, ""
     error = np.abs(a - b) / max(np.abs(a).max(), 1e-3)
     worst = int(error.argmax())
-    text = f"{b[worst]:.9g} instead of {a[worst]:.9g}" if error[worst] > TOLERANCES[expected.dtype.name] else ""
+    text = f"{b[worst]:.9g} instead of {a[worst]:.9g}" if error[worst] > tolerance else ""
     return float(error[worst]), text
 
 
@@ -488,7 +491,11 @@ def judge(amp, case, recorded, arrays, backend):
     if "error" in recorded:
         return "MXNet refuses", 0.0, recorded["error"]
     expected = [arrays[f"output:{i}"] for i in range(len(outputs))]
-    worst, explanation = max((difference(a, b) for a, b in zip(expected, outputs)), key=lambda pair: pair[0])
+    tolerance = max(TOLERANCES.get(array.dtype.name, 0) for array in arrays.values())
+    pairs = list(zip(expected, outputs))
+    if case.attrs.get("act_type") == "rrelu":
+        del pairs[1:]  # MXNet leaves the mask uninitialised at inference
+    worst, explanation = max((difference(a, b, tolerance) for a, b in pairs), key=lambda pair: pair[0])
     return ("differ" if explanation else "agree"), worst, explanation
 
 

@@ -52,8 +52,8 @@ bool Overlap(const NDArray& a, const NDArray& b) {
 // Appends a line for an array that is not exactly what it should be.
 void CheckArray(const char* role, const std::string& name, const NDArray& array, const TensorType& expected,
                 std::string* problems) {
-  const std::string got = array.defined() ? array.type().ToString() : "nothing";
   if (array.defined() && array.type() == expected) return;
+  const std::string got = array.defined() ? array.type().ToString() : "nothing";
   *problems += fmt::format("\n  {} '{}': expected {}, got {}", role, name, expected.ToString(), got);
 }
 

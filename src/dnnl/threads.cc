@@ -8,7 +8,10 @@
 namespace amp::onednn {
 
 int EffectiveThreads(int requested) {
-  if (requested < 0) Throw<ArgumentError>("num_threads: expected 0 (all) or more, got {}", requested);
+  constexpr int kMost = 1024;  // far beyond it the run-time library ends the process
+  if (requested < 0 || requested > kMost) {
+    Throw<ArgumentError>("num_threads: expected 0 (all) to {}, got {}", kMost, requested);
+  }
   if (kernels::ThreadsLost()) return 1;
   // The caller's own setting (OMP_NUM_THREADS, or omp_set_num_threads by another library) is the default.
   return requested == 0 ? omp_get_max_threads() : requested;

@@ -139,6 +139,7 @@ bool Lower(onednn::LowerContext& c) {
           return p.act_type == "rrelu" ? std::vector<std::string>{"output", "mask"}
                                        : std::vector<std::string>{"output"};
         })
+        .VisibleOutputs([](const LeakyReLUParam& p) { return p.act_type == "rrelu" ? 2 : 1; })
         .Set(ShapeRule{InferShape})
         .Set(SameFloatDType())
         .Set(AmpFacts{Arithmetic::kElementwise})

@@ -35,7 +35,7 @@ ParamSchema<PoolingParam> Schema() {
       .OneOf({"valid", "full", "same"})
       .Optional("stride", &PoolingParam::stride, "Step of the window; 1 where not given.")
       .Optional("pad", &PoolingParam::pad, "Padding on both sides of each axis.")
-      .Optional("p_value", &PoolingParam::p_value, "lp: the exponent (1, 2 or 3).")
+      .Optional("p_value", &PoolingParam::p_value, "lp: the exponent (1, 2 or 3) in (sum of x^p)^(1/p).")
       .Optional("count_include_pad", &PoolingParam::count_include_pad,
                 "avg: padding counts in the divisor (the default).")
       .Optional("layout", &PoolingParam::layout, "Order of the axes; None: channels first.")
@@ -128,6 +128,17 @@ Geometry GeometryOf(const PoolingParam& p, const Shape& in, const Shape& out) {
   return g;
 }
 
+// MXNet's lp pooling takes no absolute values: odd powers keep their sign.
+template <class T>
+T Power(T value, std::int64_t p) {
+  return p == 1 ? value : p == 2 ? value * value : value * value * value;
+}
+
+template <class T>
+T Root(T value, std::int64_t p) {
+  return p == 1 ? value : p == 2 ? std::sqrt(value) : std::cbrt(value);
+}
+
 // Reduces one window of one plane.
 template <class T>
 T Reduce(const PoolingParam& p, const T* plane, const Geometry& g, const std::array<Window, 3>& w) {
@@ -140,14 +151,14 @@ T Reduce(const PoolingParam& p, const T* plane, const Geometry& g, const std::ar
         if (is_max) {
           result = value > result || std::isnan(value) ? value : result;
         } else if (p.pool_type == "lp") {
-          result += std::pow(std::abs(value), static_cast<T>(*p.p_value));
+          result += Power(value, *p.p_value);
         } else {
           result += value;
         }
       }
     }
   }
-  if (p.pool_type == "lp") return std::pow(result, T{1} / static_cast<T>(*p.p_value));
+  if (p.pool_type == "lp") return Root(result, *p.p_value);
   if (p.pool_type != "avg") return result;
   const bool with_padding = p.count_include_pad.value_or(true);
   std::int64_t count = 1;

@@ -1,4 +1,6 @@
 // SoftmaxOutput at inference: a softmax that does not look at its label.
+#include <algorithm>
+
 #include "dnnl/lowering.h"
 #include "dnnl/reference.h"
 #include "ops/softmax.h"
@@ -33,7 +35,8 @@ ParamSchema<SoftmaxOutputParam> Schema() {
       .Optional("smooth_alpha", &SoftmaxOutputParam::smooth_alpha, training);
 }
 
-// Without multi_output and preserve_shape all axes but the first are one.
+// Without multi_output and preserve_shape all axes but the first are one. (MXNet's oneDNN kernel, which takes float32
+// of rank 4, normalises the last axis there; its other kernels and its documentation agree with this one.)
 struct Lines {
   Shape shape;
   int axis;
@@ -45,23 +48,23 @@ Lines LinesOf(const SoftmaxOutputParam& p, const Shape& data) {
   return {Shape{data[0], data.SizeOf(1, data.rank())}, 1};
 }
 
+// What MXNet infers where the label's shape is not given: one label per line.
+Shape LabelShape(const SoftmaxOutputParam& p, const Shape& data) {
+  if (!p.multi_output) return Shape(std::vector<std::int64_t>(data.dims().begin(), data.dims().end() - 1));
+  const bool known = std::all_of(data.dims().begin() + 2, data.dims().end(), [](std::int64_t dim) { return dim >= 0; });
+  return Shape{data[0], known ? data.SizeOf(2, data.rank()) : kUnknownDim};
+}
+
 void InferShape(ShapeRelation& r) {
   const auto& p = r.node().params<SoftmaxOutputParam>();
   r.In(0, r.out(0));
   r.Out(0, r.in(0));
   if (!r.in(0).rank_known()) return;
   const Shape& data = r.in(0);
-  if (data.rank() < 2 && !(p.preserve_shape && data.rank() == 1)) {
+  if (data.rank() < (p.preserve_shape && !p.multi_output ? 1 : 2)) {
     FailAt(r.node(), "expected data of rank 2 or more, got shape {}", data.ToString());
   }
-  if (r.in(1).rank_known()) return;  // several forms of labels are legal; none is read
-  std::vector<std::int64_t> label = data.dims();
-  if (p.multi_output) {
-    label.erase(label.begin() + 1);
-  } else {
-    label.pop_back();
-  }
-  r.In(1, Shape(label));
+  if (!r.in(1).rank_known()) r.In(1, LabelShape(p, data));  // other forms of labels are legal; none is read
 }
 
 void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {

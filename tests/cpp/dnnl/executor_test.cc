@@ -52,6 +52,7 @@ TEST(Executor, TheCallersThreadCountIsRestored) {
   EXPECT_EQ(EffectiveThreads(0), before);
   EXPECT_CONTAINS(ErrorOf<ArgumentError>([] { Bind(SmallNet(), On(Backend::kOneDnn, -1)); }),
                   "num_threads: expected 0");
+  EXPECT_CONTAINS(ErrorOf<ArgumentError>([] { Bind(SmallNet(), On(Backend::kOneDnn, 100000)); }), "got 100000");
 }
 
 TEST(Executor, WritesIntoTheCallersArrays) {

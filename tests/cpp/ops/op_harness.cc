@@ -39,16 +39,18 @@ std::int64_t DrawInteger(Random& random, Values values) {
 }
 
 bool IsBetween(double value, double low, double high, Special special) {
-  if (std::isnan(low)) return std::isnan(value) || special == Special::kNanMayVanish;
+  if (std::isnan(low)) return std::isnan(value) || special == Special::kMaximum;
   if (value >= low && value <= high) return true;
+  if (special == Special::kMaximum && std::isinf(high)) return high < 0 && value < -3.3e38;
   return special == Special::kOverflowsEarly && std::abs(low) > 1e38 && !std::isfinite(value);
 }
 
 // Distances are rounded outwards: the end of the interval that rounding to the output's dtype may reach.
 double Reach(double truth, double magnitude, const ErrorModel& error, const Precision& precision) {
-  const double distance = precision.rounding_error *
-                          (error.terms * std::abs(magnitude) + error.relative * std::abs(truth) + error.absolute);
-  return distance + precision.smallest_normal;
+  // Results of low precision pass through float32.
+  const double relative = error.relative + (IsLowPrecision(precision.dtype) ? 1 : 0);
+  const double units = error.terms * std::abs(magnitude) + relative * std::abs(truth) + error.absolute;
+  return precision.rounding_error * units + precision.smallest_normal;
 }
 
 }  // namespace

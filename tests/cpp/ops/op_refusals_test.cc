@@ -95,6 +95,10 @@ const std::vector<Refusal>& Refusals() {
        {"attribute p_value", "lp needs 1, 2 or 3"}},
 
       {"SoftmaxOutput", {}, {F32({5})}, {"expected data of rank 2 or more, got shape [5]"}},
+      {"SoftmaxOutput",
+       {{"multi_output", "1"}, {"preserve_shape", "1"}},
+       {F32({5})},
+       {"expected data of rank 2 or more, got shape [5]"}},
       {"SoftmaxOutput", {{"normalization", "all"}}, {F32({2, 5})}, {"one of null, batch, valid, got 'all'"}},
 
       {"_div_scalar", {{"scalar", "0"}}, {I32({2})}, {"division of integers by zero"}},

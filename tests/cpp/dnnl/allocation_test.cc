@@ -1,0 +1,46 @@
+// None of our own code allocates in a run after the first one.
+#include <gtest/gtest.h>
+
+#include "dnnl/allocation_counter.h"
+#include "dnnl/models.h"
+
+namespace amp::onednn {
+namespace {
+
+using namespace testing;
+
+// Allocations of each of some runs into the caller's arrays, the first one not counted.
+std::vector<long> AllocationsPerRun(const Model& m) {
+  const auto executor = Bind(m);
+  const std::vector<NDArray> inputs = InputsFor(*executor);
+  std::vector<NDArray> outputs = executor->Run(inputs);
+  std::vector<long> counts;
+  counts.reserve(5);
+  for (int i = 0; i < 5; ++i) {
+    const long before = CountedAllocations();
+    executor->Run(inputs, outputs);
+    counts.push_back(CountedAllocations() - before);
+  }
+  return counts;
+}
+
+TEST(Allocations, OwnKernelsNeedNone) {
+  Model m;
+  m.symbol =
+      Symbol::Group({Op("amp_cast", "low", {Var("x")}, {{"dtype", "bfloat16"}}), Op("Flatten", "flat", {Var("y")})});
+  m.types["x"] = m.types["y"] = F32({4, 5, 6});
+  EXPECT_EQ(AllocationsPerRun(m), std::vector<long>(5, 0));
+}
+
+// oneDNN itself allocates a few times for each primitive.
+TEST(Allocations, AreTheSameInEveryRun) {
+  const std::vector<long> counts = AllocationsPerRun(SmallNet());
+  EXPECT_EQ(counts, std::vector<long>(5, counts[0]));
+  EXPECT_LT(counts[0], 100);
+  if (CountedAllocations() != 0) {
+    EXPECT_GT(counts[0], 0);  // the counter sees into the library
+  }
+}
+
+}  // namespace
+}  // namespace amp::onednn
