@@ -165,7 +165,7 @@ std::map<std::string, Symbol> RandomNodes(std::mt19937& random) {
     const auto any = [&] { return nodes.at(names[random() % names.size()]); };
     std::vector<Symbol> inputs{any()};
     const amp::Op& op = OpRegistry::Get().Require(kMXNetDomain, ops[random() % std::size(ops)]);
-    if (op.input_names(nullptr).size() == 2 && random() % 2) inputs.push_back(any());
+    if (op.input_names(op.parse({}).get()).size() == 2 && random() % 2) inputs.push_back(any());
     nodes.emplace(name, Op(op.name, name, inputs));
     names.push_back(name);
   }
