@@ -89,7 +89,6 @@ Desc PlainDesc(const TensorType& type) {
 Desc AnyDesc(const TensorType& type) { return Desc(DimsOf(type.shape), DataType(type.dtype), Tag::any); }
 
 bool IsRowMajor(const Desc& desc) {
-  if (desc.get_size() == 0) return true;  // no elements: nothing to be in any order
   if (!IsStrided(desc) || desc.get_dims() != desc.get_padded_dims() || desc.get_submemory_offset() != 0) return false;
   const auto dims = desc.get_dims();
   const auto strides = desc.get_strides();
