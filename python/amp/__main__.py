@@ -32,6 +32,7 @@ def _restart_with_short_spins():
     if hasattr(sys, "orig_argv"):  # Python >= 3.10 knows the interpreter's own options, too
         command = [sys.executable, *sys.orig_argv[1:]]
     sys.stdout.flush()
+    sys.stderr.flush()
     os.execv(sys.executable, command)
 
 

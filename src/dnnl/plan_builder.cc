@@ -44,8 +44,9 @@ void PlanBuilder::FoldConstants() {
   std::vector<std::optional<PreparedPrimitive>> prepared;
   for (std::size_t i = 0; i < steps().size(); ++i) {
     Step& step = steps()[i];
+    // A step without inputs fills an empty tensor, which has elements under other shapes: its result is not to be kept.
     const bool constant =
-        !step.outputs.empty() &&
+        !step.outputs.empty() && !step.inputs.empty() &&
         std::none_of(step.outputs.begin(), step.outputs.end(), [&](ValueId v) { return heads.contains(v); }) &&
         std::all_of(step.inputs.begin(), step.inputs.end(), [&](ValueId v) { return laid_out_.IsConstant(v); });
     if (constant) {

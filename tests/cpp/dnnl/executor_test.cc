@@ -173,6 +173,19 @@ TEST(Reshape, BatchZeroAndBack) {
   }
 }
 
+// A step of an empty tensor reads nothing; that does not make its result a constant for the next shape.
+TEST(Reshape, AnEmptyPartOfALargerTensorAndBack) {
+  for (const Backend backend : {Backend::kOneDnn, Backend::kReference}) {
+    Model m = ReluChain(2, {0, 3});
+    m.symbol = Op("Concat", "cat", {m.symbol, Var("y")}, {{"dim", "0"}});
+    m.types["y"] = F32({1, 3});
+    const auto executor = Bind(m, On(backend));
+    EXPECT_EQ(RunOnce(*executor)[0].shape(), Shape({1, 3}));
+    m.types["x"] = F32({2, 3});
+    ExpectSameBits(RunOnce(*executor->Reshape({{"x", {2, 3}}}))[0], RunOnce(m, On(backend))[0]);
+  }
+}
+
 TEST(Reshape, Refuses) {
   const auto executor = Bind(SmallNet());
   EXPECT_EQ(ErrorOf<ArgumentError>([&] {

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <random>
 
 #include "dnnl/executor.h"
@@ -40,12 +41,14 @@ inline void ExpectSameBits(const NDArray& a, const NDArray& b) {
   EXPECT_EQ(std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.bytes())), 0);
 }
 
-// Largest difference, relative to the largest magnitude.
+// Largest difference, relative to the largest magnitude; infinite where one of both is no number.
 inline double Distance(const NDArray& expected, const NDArray& actual) {
   const NDArray e = CastArray(expected, DType::kFloat32), a = CastArray(actual, DType::kFloat32);
   double difference = 0, largest = 1e-30;
   for (std::int64_t i = 0; i < e.size(); ++i) {
-    difference = std::max(difference, std::abs(static_cast<double>(e.As<float>()[i]) - a.As<float>()[i]));
+    const double one = std::abs(static_cast<double>(e.As<float>()[i]) - a.As<float>()[i]);
+    if (!std::isfinite(one)) return std::numeric_limits<double>::infinity();  // std::max would lose a NaN
+    difference = std::max(difference, one);
     largest = std::max(largest, std::abs(static_cast<double>(e.As<float>()[i])));
   }
   return difference / largest;
