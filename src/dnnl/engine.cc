@@ -1,7 +1,8 @@
 #include "dnnl/engine.h"
 
+#include <algorithm>
 #include <array>
-#include <cstring>
+#include <numeric>
 
 #include "nnvm/error.h"
 
@@ -108,6 +109,22 @@ Desc WithDType(const Desc& desc, DType dtype) {
   }
   const NamedTag* tag = FindTag(desc);
   return tag ? Desc(desc.get_dims(), type, tag->tag) : Desc();
+}
+
+Desc DenseLike(const Desc& like, const TensorType& type) {
+  if (!IsStrided(like)) return PlainDesc(type);
+  const auto order = like.get_strides();
+  const dnnl::memory::dims dims = DimsOf(type.shape);
+  std::vector<std::size_t> axes(dims.size());
+  std::iota(axes.begin(), axes.end(), std::size_t{0});
+  std::stable_sort(axes.begin(), axes.end(), [&](std::size_t a, std::size_t b) { return order[a] > order[b]; });
+  dnnl::memory::dims strides(dims.size());
+  dnnl::memory::dim stride = 1;
+  for (std::size_t i = axes.size(); i-- > 0;) {
+    strides[axes[i]] = stride;
+    stride *= std::max<dnnl::memory::dim>(1, dims[axes[i]]);
+  }
+  return Desc(dims, DataType(type.dtype), strides);
 }
 
 std::string LayoutName(const Desc& desc) {

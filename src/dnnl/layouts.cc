@@ -46,6 +46,7 @@ class Assigner {
     std::visit(Overloaded{
                    [&](const ReshapeWork&) { AssignReshape(step); },
                    [&](const PermuteWork& work) { AssignPermute(step, work); },
+                   [&](const SliceWork& work) { AssignSlice(step, work); },
                    [&](const CastWork&) { AssignCast(step); },
                    [&](const CallWork&) { AssignCall(step); },
                    [&](const auto&) { AssignPrimitive(step); },
@@ -64,6 +65,27 @@ class Assigner {
     std::vector<int> destination(work.axes.size());
     for (std::size_t i = 0; i < work.axes.size(); ++i) destination[work.axes[i]] = static_cast<int>(i);
     Alias(step.outputs[0], in, result_.layouts[in].permute_axes(destination));
+  }
+
+  // A view of a part of the input, copied into dense memory with the axes in the same order.
+  void AssignSlice(Step& step, const SliceWork& work) {
+    ValueId in = step.inputs[0];
+    const ValueId out = step.outputs[0];
+    const dnnl::memory::dims dims = DimsOf(TypeOf(out).shape);
+    Desc box = result_.layouts[in].submemory_desc(dims, work.begins, /*allow_empty=*/true);
+    if (!box) {
+      in = RowMajor(in, step.node, "a blocked layout cannot be cut there");
+      box = result_.layouts[in].submemory_desc(dims, work.begins);
+    }
+    const ValueId view = NewValue(TypeOf(out), source_name(out) + ":view", box);
+    Alias(view, in, box);
+    result_.layouts[out] = DenseLike(result_.layouts[in], TypeOf(out));
+    auto prepared = PrepareReorder(box, result_.layouts[out]);
+    if (!prepared) {
+      result_.refused[step.node] = "oneDNN cannot copy this part of a tensor";
+      return;
+    }
+    Append({ReorderWork{}, {view}, {out}, step.node, "a slice is copied into dense memory"}, std::move(prepared));
   }
 
   void Alias(ValueId out, ValueId in, Desc layout) {
@@ -89,6 +111,7 @@ class Assigner {
 
   bool IsDense(ValueId v) const {
     const Desc& layout = result_.layouts[v];
+    if (layout.get_submemory_offset() != 0) return false;
     dnnl::memory::dim elements = 1;
     for (const auto dim : layout.get_padded_dims()) elements *= dim;
     return layout.get_size() == static_cast<std::size_t>(elements) * BytesOf(TypeOf(v).dtype);

@@ -90,20 +90,21 @@ class Lowerer {
     if (options_.refused.contains(id)) return false;
     if (node.op()->Find<IsView>()) {
       context->SetOut(0, context->Reshape(context->in(0), context->out_type(0).shape));
-      return !HiddenOutputWanted(*context);
+      return HasAllOutputs(*context);
     }
     const auto* rule = node.op()->Find<LowerRule>();
-    if (rule == nullptr || HasEmptyInput(*context) || HiddenOutputWanted(*context)) return false;
+    if (rule == nullptr || HasEmptyInput(*context)) return false;
     if (IsCast(node)) return rule->lower(*context);
-    return NeedsEmulation(*context) ? LowerEmulated(id, *rule, context)
-                                    : OnlyNativeDTypes(*context) && rule->lower(*context);
+    if (NeedsEmulation(*context)) return LowerEmulated(id, *rule, context);
+    return OnlyNativeDTypes(*context) && rule->lower(*context) && HasAllOutputs(*context);
   }
 
-  static bool HiddenOutputWanted(const LowerContext& context) {
-    for (int i = 1; i < context.node().num_outputs(); ++i) {
-      if (context.wanted(i)) return !IsCast(context.node());
+  // A rule need not know how to make every output; one that is read and missing is a refusal.
+  static bool HasAllOutputs(const LowerContext& context) {
+    for (int i = 0; i < context.node().num_outputs(); ++i) {
+      if (context.wanted(i) && context.outputs()[i] == kNoValue) return false;
     }
-    return false;
+    return true;
   }
 
   bool HasEmptyInput(const LowerContext& context) const {
@@ -144,7 +145,7 @@ class Lowerer {
       wanted.push_back(context->wanted(i));
     }
     LowerContext inner(&program(), node, id, inputs, in_types, out_types, wanted);
-    if (!rule.lower(inner)) return false;
+    if (!rule.lower(inner) || !HasAllOutputs(inner)) return false;
     result_.constants.insert(inner.constants().begin(), inner.constants().end());
     for (int i = 0; i < node.num_outputs(); ++i) {
       if (wanted[i]) context->SetOut(i, context->Cast(inner.outputs()[i], context->out_type(i).dtype));

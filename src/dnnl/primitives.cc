@@ -39,6 +39,16 @@ algorithm EltwiseAlgorithm(EltwiseKind kind) {
       return algorithm::eltwise_gelu_erf;
     case EltwiseKind::kGeluTanh:
       return algorithm::eltwise_gelu_tanh;
+    case EltwiseKind::kAbs:
+      return algorithm::eltwise_abs;
+    case EltwiseKind::kExp:
+      return algorithm::eltwise_exp;
+    case EltwiseKind::kLog:
+      return algorithm::eltwise_log;
+    case EltwiseKind::kSqrt:
+      return algorithm::eltwise_sqrt;
+    case EltwiseKind::kSquare:
+      return algorithm::eltwise_square;
   }
   return algorithm::undef;
 }
@@ -51,6 +61,24 @@ algorithm PoolingAlgorithm(PoolingKind kind) {
       return algorithm::pooling_avg_include_padding;
     case PoolingKind::kAverageExcludePadding:
       return algorithm::pooling_avg_exclude_padding;
+  }
+  return algorithm::undef;
+}
+
+algorithm BinaryAlgorithm(BinaryKind kind) {
+  switch (kind) {
+    case BinaryKind::kAdd:
+      return algorithm::binary_add;
+    case BinaryKind::kSub:
+      return algorithm::binary_sub;
+    case BinaryKind::kMul:
+      return algorithm::binary_mul;
+    case BinaryKind::kDiv:
+      return algorithm::binary_div;
+    case BinaryKind::kMax:
+      return algorithm::binary_max;
+    case BinaryKind::kMin:
+      return algorithm::binary_min;
   }
   return algorithm::undef;
 }
@@ -70,6 +98,31 @@ class Preparer {
     auto prepared = Describe(pd, {pd.src_desc(), pd.weights_desc()}, pd.dst_desc());
     if (has_bias) AddInput(&prepared, pd.bias_desc(), DNNL_ARG_BIAS);
     return prepared;
+  }
+
+  std::optional<PreparedPrimitive> operator()(const DeconvolutionWork& work) {
+    const bool has_bias = in_.size() == 3;
+    const dnnl::deconvolution_forward::primitive_desc pd(
+        CpuEngine(), prop_kind::forward_inference, algorithm::deconvolution_direct, AnyDesc(in_[0]), AnyDesc(in_[1]),
+        has_bias ? PlainDesc(in_[2]) : Desc(), AnyDesc(out_), work.strides, work.dilates, work.pads_begin,
+        work.pads_end, UserScratchpad(), kAllowEmpty);
+    if (!pd) return std::nullopt;
+    auto prepared = Describe(pd, {pd.src_desc(), pd.weights_desc()}, pd.dst_desc());
+    if (has_bias) AddInput(&prepared, pd.bias_desc(), DNNL_ARG_BIAS);
+    return prepared;
+  }
+
+  std::optional<PreparedPrimitive> operator()(const MatMulWork& work) {
+    dnnl::primitive_attr attr = UserScratchpad();
+    if (work.scale != 1) {
+      dnnl::post_ops post_ops;
+      post_ops.append_eltwise(algorithm::eltwise_linear, work.scale, 0.0f);
+      attr.set_post_ops(post_ops);
+    }
+    const dnnl::matmul::primitive_desc pd(CpuEngine(), AnyDesc(in_[0]), AnyDesc(in_[1]), PlainDesc(out_), attr,
+                                          kAllowEmpty);
+    if (!pd) return std::nullopt;
+    return Describe(pd, {pd.src_desc(), pd.weights_desc()}, pd.dst_desc());
   }
 
   std::optional<PreparedPrimitive> operator()(const InnerProductWork&) {
@@ -106,8 +159,10 @@ class Preparer {
     return prepared;
   }
 
-  std::optional<PreparedPrimitive> operator()(const AddWork&) {
-    const dnnl::binary::primitive_desc pd(CpuEngine(), algorithm::binary_add, layouts_[0], layouts_[0], layouts_[0],
+  std::optional<PreparedPrimitive> operator()(const BinaryWork& work) {
+    const bool same_shape = in_[0].shape == in_[1].shape;
+    const Desc other = same_shape ? layouts_[0] : PlainDesc(in_[1]);
+    const dnnl::binary::primitive_desc pd(CpuEngine(), BinaryAlgorithm(work.kind), layouts_[0], other, layouts_[0],
                                           UserScratchpad(), kAllowEmpty);
     if (!pd) return std::nullopt;
     auto prepared = Describe(pd, {pd.src_desc(0), pd.src_desc(1)}, pd.dst_desc());
@@ -139,7 +194,7 @@ class Preparer {
     std::vector<Desc> like_first, plain;
     for (const TensorType& type : in_) {
       plain.push_back(PlainDesc(type));
-      like_first.push_back(LikeFirst(type));
+      like_first.push_back(DenseLike(layouts_[0], type));
     }
     auto prepared = Concat(work.axis, like_first);
     const bool fast = prepared && prepared->implementation.find("ref") == std::string::npos;
@@ -147,9 +202,31 @@ class Preparer {
   }
 
   std::optional<PreparedPrimitive> operator()(const SoftmaxWork& work) {
-    const dnnl::softmax_forward::primitive_desc pd(CpuEngine(), prop_kind::forward_inference,
-                                                   algorithm::softmax_accurate, layouts_[0], layouts_[0], work.axis,
-                                                   UserScratchpad(), kAllowEmpty);
+    const algorithm kind = work.logarithm ? algorithm::softmax_log : algorithm::softmax_accurate;
+    const dnnl::softmax_forward::primitive_desc pd(CpuEngine(), prop_kind::forward_inference, kind, layouts_[0],
+                                                   layouts_[0], work.axis, UserScratchpad(), kAllowEmpty);
+    if (!pd) return std::nullopt;
+    return Describe(pd, {pd.src_desc()}, pd.dst_desc());
+  }
+
+  std::optional<PreparedPrimitive> operator()(const LayerNormWork& work) {
+    using dnnl::normalization_flags;
+    const Desc plain = PlainDesc(in_[0]);
+    const dnnl::layer_normalization_forward::primitive_desc pd(
+        CpuEngine(), prop_kind::forward_inference, plain, plain, work.epsilon,
+        normalization_flags::use_scale | normalization_flags::use_shift, UserScratchpad(), kAllowEmpty);
+    if (!pd) return std::nullopt;
+    auto prepared = Describe(pd, {pd.src_desc()}, pd.dst_desc());
+    AddInput(&prepared, PlainDesc(in_[1]), DNNL_ARG_SCALE);
+    AddInput(&prepared, PlainDesc(in_[2]), DNNL_ARG_SHIFT);
+    prepared.can_run_in_place = true;
+    return prepared;
+  }
+
+  std::optional<PreparedPrimitive> operator()(const NearestResampleWork&) {
+    const dnnl::resampling_forward::primitive_desc pd(CpuEngine(), prop_kind::forward_inference,
+                                                      algorithm::resampling_nearest, layouts_[0], AnyDesc(out_),
+                                                      UserScratchpad(), kAllowEmpty);
     if (!pd) return std::nullopt;
     return Describe(pd, {pd.src_desc()}, pd.dst_desc());
   }
@@ -184,24 +261,6 @@ class Preparer {
   static void AddInput(PreparedPrimitive* prepared, const Desc& desc, int arg) {
     prepared->inputs.push_back(desc);
     prepared->input_args.push_back(arg);
-  }
-
-  // The layout of the first operand for a tensor of other sizes: its dense strides in the same order of axes.
-  Desc LikeFirst(const TensorType& type) const {
-    const Desc& first = layouts_[0];
-    if (first.get_inner_nblks() != 0) return PlainDesc(type);
-    const auto order = first.get_strides();
-    const dnnl::memory::dims dims = DimsOf(type.shape);
-    std::vector<std::size_t> axes(dims.size());
-    for (std::size_t i = 0; i < axes.size(); ++i) axes[i] = i;
-    std::stable_sort(axes.begin(), axes.end(), [&](std::size_t a, std::size_t b) { return order[a] > order[b]; });
-    dnnl::memory::dims strides(dims.size());
-    dnnl::memory::dim stride = 1;
-    for (std::size_t i = axes.size(); i-- > 0;) {
-      strides[axes[i]] = stride;
-      stride *= dims[axes[i]];
-    }
-    return Desc(dims, DataType(type.dtype), strides);
   }
 
   std::optional<PreparedPrimitive> Concat(int axis, const std::vector<Desc>& sources) {

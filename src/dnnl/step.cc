@@ -5,8 +5,10 @@
 namespace amp::onednn {
 
 const char* WorkName(const Work& work) {
-  constexpr std::array kNames{"convolution", "inner_product", "pooling", "eltwise", "add",     "batch_norm", "concat",
-                              "softmax",     "prelu",         "cast",    "reshape", "permute", "reorder",    "call"};
+  constexpr std::array kNames{"convolution", "deconvolution", "inner_product", "matmul", "pooling",
+                              "eltwise",     "binary",        "batch_norm",    "concat", "softmax",
+                              "layer_norm",  "resample",      "prelu",         "cast",   "reshape",
+                              "permute",     "slice",         "reorder",       "call"};
   static_assert(kNames.size() == std::variant_size_v<Work>);
   return kNames[work.index()];
 }

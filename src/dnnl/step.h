@@ -21,8 +21,16 @@ using ValueId = std::uint32_t;
 struct ConvolutionWork {
   IntTuple strides, dilates, pads_begin, pads_end;
 };
+// As a convolution's, with weights (O, I, k...) or (G, O/G, I/G, k...); padding is cut off the output.
+struct DeconvolutionWork {
+  IntTuple strides, dilates, pads_begin, pads_end;
+};
 // Inputs: source (M, K), weights (N, K), [bias (N)].
 struct InnerProductWork {};
+// Inputs: a (..., M, K), b (..., K, N), equal leading sizes. y = scale * a b.
+struct MatMulWork {
+  float scale = 1;
+};
 enum class PoolingKind { kMax, kAverageIncludePadding, kAverageExcludePadding };
 struct PoolingWork {
   PoolingKind kind = PoolingKind::kMax;
@@ -39,7 +47,12 @@ enum class EltwiseKind {
   kMish,
   kElu,
   kGeluErf,
-  kGeluTanh
+  kGeluTanh,
+  kAbs,
+  kExp,
+  kLog,
+  kSqrt,
+  kSquare,
 };
 // y = f(x; alpha, beta) as oneDNN's eltwise defines it; linear is alpha * x + beta, clip has bounds alpha and beta,
 // relu and elu a negative slope alpha.
@@ -48,8 +61,11 @@ struct EltwiseWork {
   float alpha = 0;
   float beta = 0;
 };
-// y = a + b, equal shapes.
-struct AddWork {};
+enum class BinaryKind { kAdd, kSub, kMul, kDiv, kMax, kMin };
+// y = a op b; sizes of 1 in b are broadcast to those of a.
+struct BinaryWork {
+  BinaryKind kind = BinaryKind::kAdd;
+};
 // Inputs: source, scale, shift, mean, variance; channels are axis 1; statistics are float32 (C).
 struct BatchNormWork {
   float epsilon = 0;
@@ -59,7 +75,14 @@ struct ConcatWork {
 };
 struct SoftmaxWork {
   int axis = 0;
+  bool logarithm = false;
 };
+// Inputs: source, scale, shift (float32, size of the last axis, over which the source is normalised).
+struct LayerNormWork {
+  float epsilon = 0;
+};
+// Repeats elements along the spatial axes; the sizes are those of the types.
+struct NearestResampleWork {};
 // Inputs: source, slope that broadcasts to it.
 struct PReluWork {};
 // The elements in another dtype; own kernel.
@@ -70,6 +93,10 @@ struct ReshapeWork {};
 struct PermuteWork {
   std::vector<int> axes;
 };
+// The box of the input that begins at `begins` and has the output's sizes, in dense memory.
+struct SliceWork {
+  IntTuple begins;
+};
 // The same elements in another layout of memory. Only layout assignment makes these.
 struct ReorderWork {};
 // A reference kernel on row-major arrays.
@@ -77,9 +104,9 @@ struct CallWork {
   std::function<void(std::span<const NDArray> inputs, std::span<NDArray> outputs)> function;
 };
 
-using Work =
-    std::variant<ConvolutionWork, InnerProductWork, PoolingWork, EltwiseWork, AddWork, BatchNormWork, ConcatWork,
-                 SoftmaxWork, PReluWork, CastWork, ReshapeWork, PermuteWork, ReorderWork, CallWork>;
+using Work = std::variant<ConvolutionWork, DeconvolutionWork, InnerProductWork, MatMulWork, PoolingWork, EltwiseWork,
+                          BinaryWork, BatchNormWork, ConcatWork, SoftmaxWork, LayerNormWork, NearestResampleWork,
+                          PReluWork, CastWork, ReshapeWork, PermuteWork, SliceWork, ReorderWork, CallWork>;
 
 const char* WorkName(const Work& work);
 

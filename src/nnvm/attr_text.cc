@@ -28,6 +28,38 @@ bool Bracketed(std::string_view text) {
          ((text.front() == '(' && text.back() == ')') || (text.front() == '[' && text.back() == ']'));
 }
 
+bool ParseElement(std::string_view text, std::int64_t* value) { return ParseAttr(text, value); }
+bool ParseElement(std::string_view text, std::optional<std::int64_t>* value) { return ParseAttr(Trim(text), value); }
+
+template <class Element>
+bool ParseTuple(std::string_view text, std::vector<Element>* value) {
+  text = Trim(text);
+  std::vector<Element> parsed;
+  if (!Bracketed(text)) {
+    parsed.resize(1);
+    if (!ParseElement(text, &parsed[0])) return false;
+    *value = std::move(parsed);
+    return true;
+  }
+  text = Trim(text.substr(1, text.size() - 2));
+  while (!text.empty()) {
+    const std::size_t comma = text.find(',');
+    Element element{};
+    if (!ParseElement(text.substr(0, comma), &element)) return false;
+    parsed.push_back(element);
+    text = comma == std::string_view::npos ? std::string_view() : Trim(text.substr(comma + 1));
+  }
+  *value = std::move(parsed);
+  return true;
+}
+
+template <class Element>
+std::string PrintTuple(const std::vector<Element>& value) {
+  std::string text = "(";
+  for (std::size_t i = 0; i < value.size(); ++i) text += (i ? ", " : "") + PrintAttr(value[i]);
+  return text + (value.size() == 1 ? ",)" : ")");
+}
+
 }  // namespace
 
 bool ParseAttr(std::string_view text, bool* value) {
@@ -55,26 +87,8 @@ bool ParseAttr(std::string_view text, std::string* value) {
   return true;
 }
 
-bool ParseAttr(std::string_view text, IntTuple* value) {
-  text = Trim(text);
-  IntTuple parsed;
-  if (!Bracketed(text)) {
-    parsed.resize(1);
-    if (!ParseAttr(text, &parsed[0])) return false;
-    *value = std::move(parsed);
-    return true;
-  }
-  text = Trim(text.substr(1, text.size() - 2));
-  while (!text.empty()) {
-    const std::size_t comma = text.find(',');
-    std::int64_t element = 0;
-    if (!ParseAttr(text.substr(0, comma), &element)) return false;
-    parsed.push_back(element);
-    text = comma == std::string_view::npos ? std::string_view() : Trim(text.substr(comma + 1));
-  }
-  *value = std::move(parsed);
-  return true;
-}
+bool ParseAttr(std::string_view text, IntTuple* value) { return ParseTuple(text, value); }
+bool ParseAttr(std::string_view text, OptionalIntTuple* value) { return ParseTuple(text, value); }
 
 bool ParseAttr(std::string_view text, DType* value) {
   text = Trim(text);
@@ -99,10 +113,7 @@ std::string PrintAttr(double value) {
   return text;
 }
 
-std::string PrintAttr(const IntTuple& value) {
-  std::string text = "(";
-  for (std::size_t i = 0; i < value.size(); ++i) text += (i ? ", " : "") + std::to_string(value[i]);
-  return text + (value.size() == 1 ? ",)" : ")");
-}
+std::string PrintAttr(const IntTuple& value) { return PrintTuple(value); }
+std::string PrintAttr(const OptionalIntTuple& value) { return PrintTuple(value); }
 
 }  // namespace amp

@@ -18,12 +18,14 @@
 namespace amp {
 
 using IntTuple = std::vector<std::int64_t>;
+using OptionalIntTuple = std::vector<std::optional<std::int64_t>>;  // elements may be None
 
 bool ParseAttr(std::string_view text, bool* value);
 bool ParseAttr(std::string_view text, std::int64_t* value);
 bool ParseAttr(std::string_view text, double* value);
 bool ParseAttr(std::string_view text, std::string* value);
 bool ParseAttr(std::string_view text, IntTuple* value);
+bool ParseAttr(std::string_view text, OptionalIntTuple* value);
 bool ParseAttr(std::string_view text, DType* value);
 
 template <class T>
@@ -43,6 +45,7 @@ std::string PrintAttr(std::int64_t value);
 std::string PrintAttr(double value);  // shortest text that reads back as the same double
 std::string PrintAttr(const std::string& value);
 std::string PrintAttr(const IntTuple& value);
+std::string PrintAttr(const OptionalIntTuple& value);
 std::string PrintAttr(DType value);
 
 template <class T>
@@ -56,6 +59,7 @@ inline const char* AttrTypeName(const std::int64_t*) { return "int"; }
 inline const char* AttrTypeName(const double*) { return "float"; }
 inline const char* AttrTypeName(const std::string*) { return "str"; }
 inline const char* AttrTypeName(const IntTuple*) { return "tuple of int"; }
+inline const char* AttrTypeName(const OptionalIntTuple*) { return "tuple of int or None"; }
 inline const char* AttrTypeName(const DType*) { return "dtype"; }
 template <class T>
 std::string AttrTypeName(const std::optional<T>*) {

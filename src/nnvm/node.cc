@@ -14,6 +14,8 @@ ParamPtr ParseParams(const Node::Spec& spec) {
     return spec.op->parse(spec.attrs);
   } catch (const GraphError& error) {
     throw GraphError(DescribeSpec(spec) + ": " + error.what());
+  } catch (const UnsupportedError& error) {
+    throw UnsupportedError(DescribeSpec(spec) + ": " + error.what());
   }
 }
 

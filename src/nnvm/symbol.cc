@@ -28,6 +28,8 @@ std::vector<std::string> InputNames(const Op& op, const std::string& name, const
     return op.input_names(op.parse(attrs).get());
   } catch (const GraphError& error) {
     Throw<GraphError>("{} '{}': {}", op.name, Quotable(name), error.what());
+  } catch (const UnsupportedError& error) {
+    Throw<UnsupportedError>("{} '{}': {}", op.name, Quotable(name), error.what());
   }
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "nnvm/file_io.h"
+#include "nnvm/legacy_json.h"
 
 namespace amp {
 namespace {
@@ -17,15 +18,6 @@ constexpr int kMaxDepth = 64;           // of nested brackets; real files need 5
 constexpr int kWrittenVersion = 10901;  // major * 10000 + minor * 100 + patch: what the written form is of
 constexpr std::size_t kMaxNodes = 1u << 28;
 
-// A half-read node: `inputs` are (node, output) numbers as in the file.
-struct RawNode {
-  std::string op;
-  std::string name;
-  AttrMap attrs;
-  std::vector<std::pair<std::size_t, std::uint32_t>> inputs;
-  std::vector<std::size_t> control_deps;
-};
-
 class Reader {
  public:
   explicit Reader(const std::string& source) : source_(source) {}
@@ -35,6 +27,8 @@ class Reader {
     ReadNodes(document);
     ReadHeads(document);
     CheckOps();
+    UpgradeLegacyNodes(FileVersion(document), &nodes_);
+    num_nodes_ = nodes_.size();
     return Build();
   }
 
@@ -127,6 +121,19 @@ class Reader {
       }
       attrs->emplace(name, value.get<std::string>());
     }
+  }
+
+  // {"attrs": {"mxnet_version": ["int", 10901]}}; files of 0.8 and before have none.
+  int FileVersion(const Json& document) const {
+    constexpr int kOldest = 800;
+    const auto attrs = document.find("attrs");
+    if (attrs == document.end() || !attrs->is_object() || !attrs->contains("mxnet_version")) return kOldest;
+    const Json& version = (*attrs)["mxnet_version"];
+    if (!version.is_array() || version.size() != 2 || !version[1].is_number_integer()) {
+      Fail("attrs: expected mxnet_version as [\"int\", number], got {}", Quotable(version.dump()));
+    }
+    const auto number = version[1].get<std::int64_t>();
+    return static_cast<int>(std::clamp<std::int64_t>(number, 0, 1000000));
   }
 
   void ReadHeads(const Json& document) {

@@ -40,7 +40,8 @@ ParamSchema<PoolingParam> Schema() {
                 "avg: padding counts in the divisor (the default).")
       .Optional("layout", &PoolingParam::layout, "Order of the axes; None: channels first.")
       .OneOf(LayoutWords())
-      .Ignored("cudnn_off");
+      .Ignored("cudnn_off")
+      .Ignored("output_size");  // of another operator that shares the struct in 2.0
 }
 
 void Validate(PoolingParam& p) {

@@ -65,14 +65,14 @@ void InferDType(DTypeRelation& r) {
   if (UsesLength(p) && !IsKnown(r.in(1))) r.In(1, DType::kInt32);
 }
 
-void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+void Reference(const Node& node, bool logarithm, std::span<const NDArray> in, std::span<NDArray> out) {
   const auto& p = node.params<SoftmaxParam>();
   const std::vector<std::int64_t> lengths = UsesLength(p) ? Numbers<std::int64_t>(in[1]) : std::vector<std::int64_t>();
-  SoftmaxReference(in[0], Axis(node, in[0].shape()), p.temperature.value_or(1.0), lengths, out[0]);
+  SoftmaxReference(in[0], Axis(node, in[0].shape()), p.temperature.value_or(1.0), lengths, out[0], logarithm);
 }
 
 // In float32 from end to end: the library's bfloat16 softmax rounds its exponentials, too.
-bool Lower(onednn::LowerContext& c) {
+bool Lower(onednn::LowerContext& c, bool logarithm) {
   const auto& p = c.node().params<SoftmaxParam>();
   if (UsesLength(p) || c.in_type(0).dtype == DType::kFloat64) return false;
   const TensorType single{DType::kFloat32, c.in_type(0).shape};
@@ -81,29 +81,77 @@ bool Lower(onednn::LowerContext& c) {
     data = c.Emit(onednn::EltwiseWork{onednn::EltwiseKind::kLinear, static_cast<float>(1 / *p.temperature), 0.0f},
                   {data}, single);
   }
-  const auto out = c.Emit(onednn::SoftmaxWork{Axis(c.node(), single.shape)}, {data}, single);
+  const auto out = c.Emit(onednn::SoftmaxWork{Axis(c.node(), single.shape), logarithm}, {data}, single);
   c.SetOut(0, c.Cast(out, c.out_type(0).dtype));
   return true;
 }
 
-[[maybe_unused]] const auto kCard =
-    RegisterOp<SoftmaxParam>("softmax")
-        .Alias("_npx_softmax")
-        .Doc("exp(data / temperature) normalised to sum 1 along the axis.")
-        .Params(Schema(), Validate)
-        .Inputs([](const SoftmaxParam& p) {
-          return UsesLength(p) ? std::vector<std::string>{"data", "length"} : std::vector<std::string>{"data"};
-        })
-        .Set(ShapeRule{InferShape})
-        .Set(DTypeRule{InferDType})
-        .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole::kIndex}})
-        .Set(ReferenceKernel{Reference})
-        .Set(onednn::LowerRule{Lower});
+OpCard<SoftmaxParam> Register(const char* name, const char* doc, bool logarithm) {
+  return RegisterOp<SoftmaxParam>(name)
+      .Doc(doc)
+      .Params(Schema(), Validate)
+      .Inputs([](const SoftmaxParam& p) {
+        return UsesLength(p) ? std::vector<std::string>{"data", "length"} : std::vector<std::string>{"data"};
+      })
+      .Set(ShapeRule{InferShape})
+      .Set(DTypeRule{InferDType})
+      .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole::kIndex}})
+      .Set(ReferenceKernel{[logarithm](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+        Reference(node, logarithm, in, out);
+      }})
+      .Set(onednn::LowerRule{[logarithm](onednn::LowerContext& c) { return Lower(c, logarithm); }});
+}
+
+[[maybe_unused]] const auto kSoftmax =
+    Register("softmax", "exp(data / temperature) normalised to sum 1 along the axis.", false).Alias("_npx_softmax");
+[[maybe_unused]] const auto kLogSoftmax =
+    Register("log_softmax", "The logarithm of softmax.", true).Alias("_npx_log_softmax");
+
+struct SoftmaxActivationParam {
+  std::string mode = "instance";
+};
+
+// mode channel: axis 1; mode instance: all axes but the first are one.
+Shape Lines(const SoftmaxActivationParam& p, const Shape& data) {
+  return p.mode == "channel" ? data : Shape{data[0], data.SizeOf(1, data.rank())};
+}
+
+[[maybe_unused]] const auto kSoftmaxActivation =
+    RegisterOp<SoftmaxActivationParam>("SoftmaxActivation")
+        .Doc("Softmax of data (N, ...) over axis 1 (mode channel) or over all of each instance.")
+        .Params(ParamSchema<SoftmaxActivationParam>()
+                    .Optional("mode", &SoftmaxActivationParam::mode, "What is normalised to sum 1.")
+                    .OneOf({"instance", "channel"}))
+        .Inputs({"data"})
+        .Set(ShapeRule{[](ShapeRelation& r) {
+          r.AllSame();
+          if (r.in(0).rank_known() && r.in(0).rank() < 2) {
+            FailAt(r.node(), "expected data of rank 2 or more, got shape {}", r.in(0).ToString());
+          }
+        }})
+        .Set(DTypeRule{[](DTypeRelation& r) {
+          r.AllSame();
+          r.InIsFloat(0);
+        }})
+        .Set(AmpFacts{Arithmetic::kNeedsFloat32})
+        .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+          const Shape lines = Lines(node.params<SoftmaxActivationParam>(), in[0].shape());
+          NDArray result = out[0].Reshaped(lines);
+          SoftmaxReference(in[0].Reshaped(lines), 1, 1.0, {}, result);
+        }})
+        .Set(onednn::LowerRule{[](onednn::LowerContext& c) {
+          const TensorType single{DType::kFloat32,
+                                  Lines(c.node().params<SoftmaxActivationParam>(), c.in_type(0).shape)};
+          const auto data = c.Reshape(c.Cast(c.in(0), single.dtype), single.shape);
+          const auto out = c.Reshape(c.Emit(onednn::SoftmaxWork{1}, {data}, single), c.out_type(0).shape);
+          c.SetOut(0, c.Cast(out, c.out_type(0).dtype));
+          return true;
+        }});
 
 }  // namespace
 
 void SoftmaxReference(const NDArray& in, int axis, double temperature, const std::vector<std::int64_t>& lengths,
-                      NDArray& out) {
+                      NDArray& out, bool logarithm) {
   WithFloatType(in.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const Shape& shape = in.shape();
@@ -119,8 +167,11 @@ void SoftmaxReference(const NDArray& in, int axis, double temperature, const std
           largest = std::max(largest, line[k * inner]);
         }
         T sum{0};
-        for (std::int64_t k = 0; k < used; ++k) sum += line[k * inner] = std::exp(line[k * inner] - largest);
-        for (std::int64_t k = 0; k < used; ++k) line[k * inner] /= sum;
+        for (std::int64_t k = 0; k < used; ++k) sum += std::exp(line[k * inner] - largest);
+        for (std::int64_t k = 0; k < used; ++k) {
+          const T shifted = line[k * inner] - largest;
+          line[k * inner] = logarithm ? shifted - std::log(sum) : std::exp(shifted) / sum;
+        }
         for (std::int64_t k = used; k < size; ++k) line[k * inner] = T{0};
       }
     }

@@ -55,6 +55,11 @@ def BatchNorm_v1(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def BlockGrad(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def Cast(
     data: Symbol | None = None,
     dtype: Any = ...,
@@ -121,12 +126,42 @@ def CuDNNBatchNorm(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def Deconvolution(
+    data: Symbol | None = None,
+    weight: Symbol | None = None,
+    bias: Symbol | None = None,
+    kernel: Sequence[int] | int = ...,
+    num_filter: int = ...,
+    stride: Sequence[int] | int = ...,
+    dilate: Sequence[int] | int = ...,
+    pad: Sequence[int] | int = ...,
+    adj: Sequence[int] | int = ...,
+    target_shape: Sequence[int] | int = ...,
+    num_group: int = ...,
+    no_bias: bool = ...,
+    layout: Literal["None", "NCW", "NCHW", "NCDHW"] = ...,
+    workspace: str = ...,
+    cudnn_tune: str = ...,
+    cudnn_off: str = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def Dropout(
     data: Symbol | None = None,
     p: float = ...,
     mode: Literal["training", "always"] = ...,
     axes: Sequence[int] | int = ...,
     cudnn_off: str = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def Embedding(
+    data: Symbol | None = None,
+    weight: Symbol | None = None,
+    input_dim: int = ...,
+    output_dim: int = ...,
+    dtype: Any = ...,
+    sparse_grad: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -145,6 +180,16 @@ def FullyConnected(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def LayerNorm(
+    data: Symbol | None = None,
+    gamma: Symbol | None = None,
+    beta: Symbol | None = None,
+    axis: int = ...,
+    eps: float = ...,
+    output_mean_var: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def LeakyReLU(
     data: Symbol | None = None,
     gamma: Symbol | None = None,
@@ -152,6 +197,14 @@ def LeakyReLU(
     slope: float = ...,
     lower_bound: float = ...,
     upper_bound: float = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def Pad(
+    data: Symbol | None = None,
+    mode: Literal["constant", "edge", "reflect"] = ...,
+    pad_width: Sequence[int] | int = ...,
+    constant_value: float = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -167,6 +220,7 @@ def Pooling(
     count_include_pad: bool | None = ...,
     layout: Literal["None", "NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] = ...,
     cudnn_off: str = ...,
+    output_size: str = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -182,6 +236,33 @@ def Pooling_v1(
     count_include_pad: bool | None = ...,
     layout: Literal["None", "NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] = ...,
     cudnn_off: str = ...,
+    output_size: str = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def Reshape(
+    data: Symbol | None = None,
+    shape: Sequence[int] | int = ...,
+    reverse: bool = ...,
+    target_shape: Sequence[int] | int = ...,
+    keep_highest: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def SequenceMask(
+    data: Symbol | None = None,
+    sequence_length: Symbol | None = None,
+    use_sequence_length: bool = ...,
+    value: float = ...,
+    axis: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def SliceChannel(
+    data: Symbol | None = None,
+    num_outputs: int = ...,
+    axis: int = ...,
+    squeeze_axis: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -199,6 +280,12 @@ def Softmax(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def SoftmaxActivation(
+    data: Symbol | None = None,
+    mode: Literal["instance", "channel"] = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def SoftmaxOutput(
     data: Symbol | None = None,
     label: Symbol | None = None,
@@ -213,6 +300,29 @@ def SoftmaxOutput(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def SwapAxis(
+    data: Symbol | None = None,
+    dim1: int = ...,
+    dim2: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def UpSampling(
+    *data: Symbol,
+    scale: int = ...,
+    num_filter: int = ...,
+    sample_type: Literal["nearest", "bilinear"] = ...,
+    multi_input_mode: Literal["concat", "sum"] = ...,
+    workspace: str = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _Div(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _DivScalar(
     data: Symbol | None = None,
     scalar: float = ...,
@@ -220,10 +330,36 @@ def _DivScalar(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _MaximumScalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: str = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _MinimumScalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: str = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _Minus(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _MinusScalar(
     data: Symbol | None = None,
     scalar: float = ...,
     is_int: str = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _Mul(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -247,7 +383,86 @@ def _PlusScalar(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _PowerScalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: str = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _RDivScalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: str = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _RMinusScalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: str = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _RPowerScalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: str = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _add(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _contrib_AdaptiveAvgPooling2D(
+    data: Symbol | None = None,
+    output_size: Sequence[int] | int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _contrib_BilinearResize2D(
+    data: Symbol | None = None,
+    height: int = ...,
+    width: int = ...,
+    scale_height: float | None = ...,
+    scale_width: float | None = ...,
+    mode: str = ...,
+    align_corners: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _contrib_arange_like(
+    data: Symbol | None = None,
+    start: float = ...,
+    step: float = ...,
+    repeat: int = ...,
+    ctx: str = ...,
+    axis: int | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _contrib_interleaved_matmul_selfatt_qk(
+    queries_keys_values: Symbol | None = None,
+    heads: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _contrib_interleaved_matmul_selfatt_valatt(
+    queries_keys_values: Symbol | None = None,
+    attention: Symbol | None = None,
+    heads: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _copy(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _div(
     lhs: Symbol | None = None,
     rhs: Symbol | None = None,
     name: str | None = None,
@@ -260,6 +475,26 @@ def _div_scalar(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _maximum_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: str = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _minimum_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: str = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _minus(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _minus_scalar(
     data: Symbol | None = None,
     scalar: float = ...,
@@ -267,10 +502,22 @@ def _minus_scalar(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _mul(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _mul_scalar(
     data: Symbol | None = None,
     scalar: float = ...,
     is_int: str = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_add(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -305,9 +552,92 @@ def _npi_concatenate(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_expand_dims(
+    data: Symbol | None = None,
+    axis: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_multiply(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_rpower_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: str = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_slice(
+    data: Symbol | None = None,
+    begin: Sequence[int] | int | None = ...,
+    end: Sequence[int] | int | None = ...,
+    step: Sequence[int] | int | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_squeeze(
+    data: Symbol | None = None,
+    axis: Sequence[int] | int | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_stack(
+    *data: Symbol,
+    axis: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_subtract(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_swapaxes(
+    data: Symbol | None = None,
+    dim1: int = ...,
+    dim2: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_transpose(
+    data: Symbol | None = None,
+    axes: Sequence[int] | int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_true_divide(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npx_activation(
     data: Symbol | None = None,
     act_type: Literal["relu", "sigmoid", "log_sigmoid", "mish", "tanh", "softrelu", "softsign"] = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npx_arange_like(
+    data: Symbol | None = None,
+    start: float = ...,
+    step: float = ...,
+    repeat: int = ...,
+    ctx: str = ...,
+    axis: int | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npx_batch_dot(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    transpose_a: bool = ...,
+    transpose_b: bool = ...,
+    forward_stype: str = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -358,12 +688,42 @@ def _npx_convolution(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npx_deconvolution(
+    data: Symbol | None = None,
+    weight: Symbol | None = None,
+    bias: Symbol | None = None,
+    kernel: Sequence[int] | int = ...,
+    num_filter: int = ...,
+    stride: Sequence[int] | int = ...,
+    dilate: Sequence[int] | int = ...,
+    pad: Sequence[int] | int = ...,
+    adj: Sequence[int] | int = ...,
+    target_shape: Sequence[int] | int = ...,
+    num_group: int = ...,
+    no_bias: bool = ...,
+    layout: Literal["None", "NCW", "NCHW", "NCDHW"] = ...,
+    workspace: str = ...,
+    cudnn_tune: str = ...,
+    cudnn_off: str = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npx_dropout(
     data: Symbol | None = None,
     p: float = ...,
     mode: Literal["training", "always"] = ...,
     axes: Sequence[int] | int = ...,
     cudnn_off: str = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npx_embedding(
+    data: Symbol | None = None,
+    weight: Symbol | None = None,
+    input_dim: int = ...,
+    output_dim: int = ...,
+    dtype: Any = ...,
+    sparse_grad: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -377,6 +737,16 @@ def _npx_fully_connected(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npx_layer_norm(
+    data: Symbol | None = None,
+    gamma: Symbol | None = None,
+    beta: Symbol | None = None,
+    axis: int = ...,
+    eps: float = ...,
+    output_mean_var: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npx_leaky_relu(
     data: Symbol | None = None,
     gamma: Symbol | None = None,
@@ -384,6 +754,16 @@ def _npx_leaky_relu(
     slope: float = ...,
     lower_bound: float = ...,
     upper_bound: float = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npx_log_softmax(
+    data: Symbol | None = None,
+    length: Symbol | None = None,
+    axis: int = ...,
+    temperature: float | None = ...,
+    dtype: Any = ...,
+    use_length: bool | None = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -399,6 +779,33 @@ def _npx_pooling(
     count_include_pad: bool | None = ...,
     layout: Literal["None", "NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] = ...,
     cudnn_off: str = ...,
+    output_size: str = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npx_relu(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npx_reshape(
+    data: Symbol | None = None,
+    newshape: Sequence[int] | int = ...,
+    reverse: bool = ...,
+    order: Literal["C"] = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npx_sigmoid(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npx_slice(
+    data: Symbol | None = None,
+    begin: Sequence[int] | int | None = ...,
+    end: Sequence[int] | int | None = ...,
+    step: Sequence[int] | int | None = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -409,6 +816,11 @@ def _npx_softmax(
     temperature: float | None = ...,
     dtype: Any = ...,
     use_length: bool | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npx_stop_gradient(
+    data: Symbol | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -425,6 +837,45 @@ def _plus_scalar(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _power_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: str = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _rdiv_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: str = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _rminus_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: str = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _rpower_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: str = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sub(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def abs(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def amp_cast(
     data: Symbol | None = None,
     dtype: Any = ...,
@@ -434,6 +885,77 @@ def amp_cast(
 def amp_multicast(
     *data: Symbol,
     cast_narrow: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def batch_dot(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    transpose_a: bool = ...,
+    transpose_b: bool = ...,
+    forward_stype: str = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def broadcast_add(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def broadcast_axes(
+    data: Symbol | None = None,
+    axis: Sequence[int] | int = ...,
+    size: Sequence[int] | int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def broadcast_axis(
+    data: Symbol | None = None,
+    axis: Sequence[int] | int = ...,
+    size: Sequence[int] | int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def broadcast_div(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def broadcast_maximum(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def broadcast_minimum(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def broadcast_minus(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def broadcast_mul(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def broadcast_plus(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def broadcast_sub(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -456,14 +978,170 @@ def concat(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def crop(
+    data: Symbol | None = None,
+    begin: Sequence[int] | int | None = ...,
+    end: Sequence[int] | int | None = ...,
+    step: Sequence[int] | int | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def dot(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    transpose_a: bool = ...,
+    transpose_b: bool = ...,
+    forward_stype: str = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def elemwise_add(
     lhs: Symbol | None = None,
     rhs: Symbol | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def elemwise_div(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def elemwise_mul(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def elemwise_sub(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def exp(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def expand_dims(
+    data: Symbol | None = None,
+    axis: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def flatten(
     data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def identity(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def log(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def log_softmax(
+    data: Symbol | None = None,
+    length: Symbol | None = None,
+    axis: int = ...,
+    temperature: float | None = ...,
+    dtype: Any = ...,
+    use_length: bool | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def max(
+    data: Symbol | None = None,
+    axis: Sequence[int] | int | None = ...,
+    keepdims: bool = ...,
+    exclude: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def max_axis(
+    data: Symbol | None = None,
+    axis: Sequence[int] | int | None = ...,
+    keepdims: bool = ...,
+    exclude: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def mean(
+    data: Symbol | None = None,
+    axis: Sequence[int] | int | None = ...,
+    keepdims: bool = ...,
+    exclude: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def min(
+    data: Symbol | None = None,
+    axis: Sequence[int] | int | None = ...,
+    keepdims: bool = ...,
+    exclude: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def min_axis(
+    data: Symbol | None = None,
+    axis: Sequence[int] | int | None = ...,
+    keepdims: bool = ...,
+    exclude: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def ones_like(
+    data: Symbol | None = None,
+    dtype: Any = ...,
+    ctx: str = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def pad(
+    data: Symbol | None = None,
+    mode: Literal["constant", "edge", "reflect"] = ...,
+    pad_width: Sequence[int] | int = ...,
+    constant_value: float = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def relu(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def reshape(
+    data: Symbol | None = None,
+    shape: Sequence[int] | int = ...,
+    reverse: bool = ...,
+    target_shape: Sequence[int] | int = ...,
+    keep_highest: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def sigmoid(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def slice(
+    data: Symbol | None = None,
+    begin: Sequence[int] | int | None = ...,
+    end: Sequence[int] | int | None = ...,
+    step: Sequence[int] | int | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def slice_axis(
+    data: Symbol | None = None,
+    axis: int = ...,
+    begin: int = ...,
+    end: int | None = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -474,6 +1152,82 @@ def softmax(
     temperature: float | None = ...,
     dtype: Any = ...,
     use_length: bool | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def split(
+    data: Symbol | None = None,
+    num_outputs: int = ...,
+    axis: int = ...,
+    squeeze_axis: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def sqrt(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def square(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def squeeze(
+    data: Symbol | None = None,
+    axis: Sequence[int] | int | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def stack(
+    *data: Symbol,
+    axis: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def stop_gradient(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def sum(
+    data: Symbol | None = None,
+    axis: Sequence[int] | int | None = ...,
+    keepdims: bool = ...,
+    exclude: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def sum_axis(
+    data: Symbol | None = None,
+    axis: Sequence[int] | int | None = ...,
+    keepdims: bool = ...,
+    exclude: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def swapaxes(
+    data: Symbol | None = None,
+    dim1: int = ...,
+    dim2: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def tanh(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def transpose(
+    data: Symbol | None = None,
+    axes: Sequence[int] | int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def zeros_like(
+    data: Symbol | None = None,
+    dtype: Any = ...,
+    ctx: str = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...

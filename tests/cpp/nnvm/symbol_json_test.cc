@@ -61,6 +61,25 @@ TEST(SymbolJson, OldFilesWithTwoNumbersParamAndAttr) {
             "outputs: %4\n");
 }
 
+// Files of 0.8 and before have neither a version nor nodes for auxiliary states.
+TEST(SymbolJson, FilesWithoutVersionGetTheVariablesTheyLeftOut) {
+  const std::string nodes = Variable("x") + R"(,{"op":"BatchNorm","name":"bn","inputs":[[0,0]]})";
+  const Symbol symbol = Parse(Document(nodes, "[[1,0]]"));
+  EXPECT_EQ(symbol.ListArguments(), (Names{"x", "bn_gamma", "bn_beta"}));
+  EXPECT_EQ(symbol.ListAuxiliaryStates(), (Names{"bn_moving_mean", "bn_moving_var"}));
+  std::string newer = Document(nodes, "[[1,0]]");
+  newer.insert(newer.size() - 1, R"(,"attrs":{"mxnet_version":["int",10901]})");
+  EXPECT_EQ(Refusal(newer),
+            "test.json: BatchNorm 'bn': expected 5 inputs (data, gamma, beta, moving_mean, moving_var), got 1");
+}
+
+TEST(SymbolJson, KeysOfTheGraphAmongParametersBecomeHidden) {
+  const Symbol symbol = Parse(Document(
+      Variable("x") + "," + Unary("a", "[[0,0,0]]", R"(,"attr":{"lr_mult":"2","data_wd_mult":"0"})"), "[[1,0,0]]"));
+  EXPECT_EQ(symbol.AttrDict().at("a"), (AttrMap{{"__lr_mult__", "2"}}));
+  EXPECT_EQ(symbol.AttrDict().at("x"), (AttrMap{{"__wd_mult__", "0"}}));
+}
+
 TEST(SymbolJson, HiddenOutputsCountInNodeRowPtrAndStatesHaveVersionOne) {
   const Symbol state = Op("_fake_state", "s", {Var("x"), Var("m")});
   const auto document = nlohmann::json::parse(ToSymbolJson(Op("_fake_unary", "u", {state})));
@@ -193,8 +212,8 @@ TEST(SymbolJson, RefusesMembersOfTheWrongType) {
 }
 
 TEST(SymbolJson, RefusesWhatNodesRefuse) {
-  EXPECT_EQ(Refusal(Document(Variable("x") + "," + Unary("a", "[]"))),
-            "test.json: _fake_unary 'a': expected 1 inputs (data), got 0");
+  EXPECT_EQ(Refusal(Document(Variable("x") + "," + Unary("a", "[[0,0,0],[0,0,0]]"))),
+            "test.json: _fake_unary 'a': expected 1 inputs (data), got 2");
   EXPECT_EQ(Refusal(Document(Variable("x") + "," + Unary("a", "[[0,0,0]]", R"(,"attrs":{"count":"-3"})"))),
             "test.json: _fake_unary 'a': attribute count: expected a value in [0, 9], got -3");
 }

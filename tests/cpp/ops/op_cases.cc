@@ -4,25 +4,12 @@
 #include <cmath>
 #include <limits>
 
-#include "nnvm/attr_text.h"
+#include "draw.h"
 
 namespace amp::testing {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-std::string Flag(Random& random) { return random.Of({"True", "False", "1", "0", "true"}); }
-
-// An attribute that is left out, or given, now and then.
-void Maybe(Random& random, AttrMap* attrs, const char* name, const std::string& text) {
-  if (random.Chance(0.7)) (*attrs)[name] = text;
-}
-
-IntTuple Tuple(Random& random, int size, std::int64_t low, std::int64_t high) {
-  IntTuple tuple;
-  for (int i = 0; i < size; ++i) tuple.push_back(random.Int(low, high));
-  return tuple;
-}
 
 std::string LayoutText(Random& random, int num_spatial, bool* channels_last) {
   static const char* const first[] = {"NCW", "NCHW", "NCDHW"};
@@ -39,8 +26,6 @@ Shape Arrange(std::int64_t n, std::int64_t c, const IntTuple& spatial, bool chan
   if (channels_last) dims.push_back(c);
   return Shape(std::move(dims));
 }
-
-std::int64_t AnyAxis(Random& random, int rank) { return random.Int(-rank, rank - 1); }
 
 // Ordinary numbers and the awkward ones, all of them floats.
 double AnyScalar(Random& random) {
@@ -330,6 +315,32 @@ OpCase DrawSoftmax(Random& random) {
   return c;
 }
 
+OpCase DrawLogSoftmax(Random& random) {
+  OpCase c = DrawSoftmax(random);
+  c.error.absolute = 16 * c.error.relative;  // differences of numbers that may be much larger than the result
+  return c;
+}
+
+OpCase DrawRDivScalar(Random& random) {
+  OpCase c = DrawScalar(random, false);
+  c.inputs[0].type.dtype = random.Type(FloatTypes());
+  c.error.relative = 3;
+  return c;
+}
+
+// The scalar is rounded to the dtype of the data first, hence one that all dtypes have.
+OpCase DrawPowerScalar(Random& random) {
+  OpCase c{{{"scalar", random.Of({"2.0", "0.5", "3.0", "-1.0", "0.0"})}}, {}, {0, 8, 0}};
+  c.inputs = {{{random.Type(FloatTypes()), random.Sizes(static_cast<int>(random.Int(0, 4)), 7)}, Values::kPositive}};
+  return c;
+}
+
+OpCase DrawRPowerScalar(Random& random) {
+  OpCase c = DrawPowerScalar(random);
+  c.attrs["scalar"] = random.Of({"2.0", "0.5", "3.0", "1.0"});
+  return c;
+}
+
 OpCase DrawSoftmaxOutput(Random& random) {
   OpCase c;
   const bool multi_output = random.Chance(0.4), preserve_shape = random.Chance(0.4);
@@ -352,28 +363,41 @@ OpCase DrawSoftmaxOutput(Random& random) {
 }  // namespace
 
 const std::vector<OpRow>& OpRows() {
-  static const std::vector<OpRow> rows{
-      {"Activation", DrawActivation},
-      {"BatchNorm", DrawBatchNorm},
-      {"Cast", DrawCast},
-      {"Concat", DrawConcat},
-      {"Convolution", DrawConvolution},
-      {"Dropout", DrawDropout},
-      {"Flatten", DrawFlatten},
-      {"FullyConnected", DrawFullyConnected},
-      {"LeakyReLU", DrawLeakyReLU},
-      {"Pooling", DrawPooling},
-      {"SoftmaxOutput", DrawSoftmaxOutput},
-      {"_div_scalar", DrawDivScalar},
-      {"_minus_scalar", DrawScalarOperand},
-      {"_mul_scalar", DrawScalarOperand},
-      {"_plus_scalar", DrawScalarOperand},
-      {"amp_cast", DrawAmpCast},
-      {"amp_multicast", DrawAmpMulticast},
-      {"clip", DrawClip},
-      {"elemwise_add", DrawElemwiseAdd},
-      {"softmax", DrawSoftmax},
-  };
+  static const std::vector<OpRow> rows = [] {
+    std::vector<OpRow> all{
+        {"Activation", DrawActivation},
+        {"BatchNorm", DrawBatchNorm},
+        {"Cast", DrawCast},
+        {"Concat", DrawConcat},
+        {"Convolution", DrawConvolution},
+        {"Dropout", DrawDropout},
+        {"Flatten", DrawFlatten},
+        {"FullyConnected", DrawFullyConnected},
+        {"LeakyReLU", DrawLeakyReLU},
+        {"Pooling", DrawPooling},
+        {"SoftmaxOutput", DrawSoftmaxOutput},
+        {"_div_scalar", DrawDivScalar},
+        {"_maximum_scalar", DrawScalarOperand},
+        {"_minimum_scalar", DrawScalarOperand},
+        {"_minus_scalar", DrawScalarOperand},
+        {"_mul_scalar", DrawScalarOperand},
+        {"_npi_rpower_scalar", DrawRPowerScalar},
+        {"_plus_scalar", DrawScalarOperand},
+        {"_power_scalar", DrawPowerScalar},
+        {"_rdiv_scalar", DrawRDivScalar},
+        {"_rminus_scalar", DrawScalarOperand},
+        {"_rpower_scalar", DrawRPowerScalar},
+        {"amp_cast", DrawAmpCast},
+        {"amp_multicast", DrawAmpMulticast},
+        {"clip", DrawClip},
+        {"elemwise_add", DrawElemwiseAdd},
+        {"log_softmax", DrawLogSoftmax},
+        {"softmax", DrawSoftmax},
+    };
+    all.insert(all.end(), ArrayOpRows().begin(), ArrayOpRows().end());
+    std::sort(all.begin(), all.end(), [](const OpRow& a, const OpRow& b) { return a.op < b.op; });
+    return all;
+  }();
   return rows;
 }
 

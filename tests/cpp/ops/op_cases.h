@@ -64,6 +64,8 @@ struct OpRow {
 
 // In alphabetical order of operators.
 const std::vector<OpRow>& OpRows();
+// Those of op_cases_arrays.cc.
+const std::vector<OpRow>& ArrayOpRows();
 
 const std::vector<DType>& FloatTypes();
 const std::vector<DType>& AllTypes();

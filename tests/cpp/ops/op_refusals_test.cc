@@ -2,25 +2,16 @@
 #include <gtest/gtest.h>
 
 #include "dnnl/executor.h"
+#include "op_refusals.h"
 
 namespace amp {
 namespace {
 
-struct Refusal {
-  const char* op;
-  AttrMap attrs;
-  std::vector<TensorType> inputs;
-  std::vector<const char*> fragments;  // of the message, behind "<op> 'node'"
-};
-
-TensorType F32(Shape shape) { return {DType::kFloat32, std::move(shape)}; }
-TensorType I32(Shape shape) { return {DType::kInt32, std::move(shape)}; }
-
-const std::vector<Refusal>& Refusals() {
+std::vector<Refusal> Refusals() {
   static const AttrMap kConv{{"kernel", "(3, 3)"}, {"num_filter", "4"}};
   static const AttrMap kPool{{"kernel", "(2, 2)"}};
   static const Shape kScalar(std::vector<std::int64_t>{});
-  static const std::vector<Refusal> refusals{
+  std::vector<Refusal> refusals{
       {"Activation", {{"act_type", "swish"}}, {F32({2})}, {"act_type", "relu, sigmoid", "got 'swish'"}},
       {"Activation", {}, {F32({2})}, {"attribute act_type", "is missing"}},
       {"Activation", {{"act_type", "relu"}}, {I32({2})}, {"expected data of a float dtype, got int32"}},
@@ -130,6 +121,8 @@ const std::vector<Refusal>& Refusals() {
       {"softmax", {{"dtype", "int32"}}, {F32({2, 3})}, {"attribute dtype: expected a float dtype, got int32"}},
       {"softmax", {{"use_length", "1"}}, {F32({2, 3}), I32({3})}, {"expected length of shape [2], got [3]"}},
   };
+  const std::vector<Refusal> arrays = ArrayRefusals();
+  refusals.insert(refusals.end(), arrays.begin(), arrays.end());
   return refusals;
 }
 

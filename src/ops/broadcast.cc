@@ -1,0 +1,56 @@
+#include "ops/broadcast.h"
+
+#include <algorithm>
+
+namespace amp {
+
+Shape AlignedRight(const Shape& shape, int rank) {
+  std::vector<std::int64_t> dims(static_cast<std::size_t>(rank - shape.rank()), 1);
+  dims.insert(dims.end(), shape.dims().begin(), shape.dims().end());
+  return Shape(dims);
+}
+
+ShapeRule BroadcastShape() {
+  return {[](ShapeRelation& r) {
+    if (!r.in(0).rank_known() || !r.in(1).rank_known()) return;
+    const int rank = std::max(r.in(0).rank(), r.in(1).rank());
+    const Shape a = AlignedRight(r.in(0), rank), b = AlignedRight(r.in(1), rank);
+    Shape out = Shape::OfRank(rank);
+    for (int i = 0; i < rank; ++i) {
+      const bool clash = a[i] >= 0 && b[i] >= 0 && a[i] != b[i] && a[i] != 1 && b[i] != 1;
+      if (clash) {
+        FailAt(r.node(), "shapes {} and {} cannot be broadcast to one", r.in(0).ToString(), r.in(1).ToString());
+      }
+      // A known size other than 1 is that of the output, whatever the other one turns out to be.
+      if (a[i] == 1) {
+        out[i] = b[i];
+      } else {
+        out[i] = b[i] == 1 || a[i] >= 0 ? a[i] : b[i];
+      }
+    }
+    r.Out(0, out);
+  }};
+}
+
+BroadcastIndex::BroadcastIndex(const Shape& in, const Shape& out)
+    : sizes_(out.dims()), strides_(sizes_.size()), position_(sizes_.size()) {
+  const Shape aligned = AlignedRight(in, out.rank());
+  std::int64_t stride = 1;
+  for (int i = out.rank(); i-- > 0;) {
+    strides_[i] = aligned[i] == 1 ? 0 : stride;
+    stride *= aligned[i];
+  }
+}
+
+std::size_t BroadcastIndex::Next() {
+  const std::int64_t current = offset_;
+  for (std::size_t i = sizes_.size(); i-- > 0;) {
+    offset_ += strides_[i];
+    if (++position_[i] < sizes_[i]) break;
+    offset_ -= strides_[i] * sizes_[i];
+    position_[i] = 0;
+  }
+  return static_cast<std::size_t>(current);
+}
+
+}  // namespace amp

@@ -1,0 +1,27 @@
+// NumPy's broadcasting: shapes aligned at their last axes, sizes of 1 repeated.
+#pragma once
+
+#include <vector>
+
+#include "passes/infer.h"
+
+namespace amp {
+
+// `shape` with ones in front, so that it has the given rank.
+Shape AlignedRight(const Shape& shape, int rank);
+
+// The rule of an operator with two inputs and one output.
+ShapeRule BroadcastShape();
+
+// Walks the elements of `out` in row-major order and gives the element of `in` that belongs to each.
+class BroadcastIndex {
+ public:
+  BroadcastIndex(const Shape& in, const Shape& out);
+  std::size_t Next();
+
+ private:
+  std::vector<std::int64_t> sizes_, strides_, position_;
+  std::int64_t offset_ = 0;
+};
+
+}  // namespace amp

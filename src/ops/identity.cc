@@ -1,0 +1,41 @@
+// Operators whose output is their input, or has its shape only: a table.
+#include <cstring>
+
+#include "dnnl/lowering.h"
+#include "dnnl/reference.h"
+#include "ops/numeric.h"
+#include "ops/rules.h"
+#include "passes/amp_facts.h"
+
+namespace amp {
+namespace {
+
+struct Row {
+  const char* name;
+  const char* aliases;
+  const char* doc;
+};
+
+constexpr Row kRows[] = {
+    {"_copy", "identity", "The input as it is."},
+    {"BlockGrad", "stop_gradient _npx_stop_gradient", "The input; training sends no gradient through it."},
+};
+
+[[maybe_unused]] const bool kIdentities = [] {
+  for (const Row& row : kRows) {
+    auto card = RegisterOp<NoParam>(row.name);
+    AddAliases(card, row.aliases);
+    card.Doc(row.doc)
+        .Inputs({"data"})
+        .Set(SameShape())
+        .Set(SameDType())
+        .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
+        .Set(ReferenceKernel{
+            [](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { CopyElements(in[0], out[0]); }})
+        .Set(onednn::IsView{});
+  }
+  return true;
+}();
+
+}  // namespace
+}  // namespace amp

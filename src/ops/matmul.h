@@ -1,0 +1,11 @@
+// The kernel that matrix products and attention share.
+#pragma once
+
+#include "nnvm/ndarray.h"
+
+namespace amp {
+
+// out (B, M, N) = scale * a (B, M, K) b (B, K, N), of one float dtype.
+void MatMulReference(const NDArray& a, const NDArray& b, float scale, NDArray& out);
+
+}  // namespace amp

@@ -1,0 +1,290 @@
+// The same elements under another shape: Reshape, _npx_reshape, expand_dims, squeeze.
+#include <algorithm>
+
+#include "dnnl/lowering.h"
+#include "dnnl/reference.h"
+#include "ops/numeric.h"
+#include "ops/rules.h"
+#include "passes/amp_facts.h"
+
+namespace amp {
+namespace {
+
+// Walks the axes of the data while the codes of a shape attribute build the new ones.
+struct ReshapeState {
+  const Node& node;
+  std::vector<std::int64_t> data;
+  std::size_t next = 0;  // axis of the data
+  std::vector<std::int64_t> out = {};
+  int inferred = -1;  // axis of the output whose size is to be computed
+
+  std::int64_t Take() {
+    if (next >= data.size()) FailAt(node, "the shape refers to more axes than the data has ({})", data.size());
+    return data[next++];
+  }
+  void Infer() {
+    if (inferred >= 0) FailAt(node, "the shape has more than one -1");
+    inferred = static_cast<int>(out.size());
+    out.push_back(1);
+  }
+  void CopyRest() {
+    while (next < data.size()) out.push_back(data[next++]);
+  }
+  void Merge() {
+    const std::int64_t first = Take();
+    out.push_back(first * Take());
+  }
+  // Splits the current axis into two sizes, one of which may be -1.
+  void Split(std::int64_t first, std::int64_t second) {
+    const std::int64_t size = Take();
+    if (first == -1 && second == -1) FailAt(node, "an axis cannot be split into two unknown sizes");
+    if (first == -1) first = second > 0 ? size / second : 0;
+    if (second == -1) second = first > 0 ? size / first : 0;
+    if (first < 0 || second < 0 || first * second != size) {
+      FailAt(node, "an axis of size {} cannot be split into {} and {}", size, first, second);
+    }
+    out.push_back(first);
+    out.push_back(second);
+  }
+  void Skip() {
+    if (next < data.size()) ++next;
+  }
+};
+
+// A -1 stands for what is left of the number of elements.
+Shape Finish(ReshapeState state) {
+  const Shape data(state.data);
+  std::int64_t known = 1;
+  for (const std::int64_t size : state.out) {
+    if (size > (std::int64_t{1} << 40) || known > (std::int64_t{1} << 40)) FailAt(state.node, "the shape is too large");
+    known *= size;
+  }
+  if (state.inferred >= 0 && known > 0) state.out[state.inferred] = data.size() / known;
+  const Shape out(state.out);
+  if (out.size() != data.size()) {
+    FailAt(state.node, "data of shape {} has {} elements, the requested shape {} has {}", data.ToString(), data.size(),
+           out.ToString(), out.size());
+  }
+  return out;
+}
+
+std::int64_t NextSize(const ReshapeState& state, const IntTuple& codes, std::size_t* i) {
+  if (++*i >= codes.size()) FailAt(state.node, "a split needs two sizes after its code");
+  return codes[*i];
+}
+
+struct ReshapeParam {
+  IntTuple shape;
+  bool reverse = false;
+  IntTuple target_shape;  // before 0.9
+  bool keep_highest = false;
+};
+
+// 0 keeps an axis, -1 is computed, -2 copies the rest, -3 merges two axes, -4 a b splits one.
+void ApplyCodes(const IntTuple& codes, ReshapeState* s) {
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    switch (codes[i]) {
+      case 0:
+        s->out.push_back(s->Take());
+        break;
+      case -1:
+        s->Infer();
+        s->Skip();
+        break;
+      case -2:
+        s->CopyRest();
+        break;
+      case -3:
+        s->Merge();
+        break;
+      case -4: {
+        const std::int64_t first = NextSize(*s, codes, &i), second = NextSize(*s, codes, &i);
+        s->Split(first, second);
+        break;
+      }
+      default:
+        if (codes[i] < 0) FailAt(s->node, "attribute shape: {} is no size and no code", codes[i]);
+        s->out.push_back(codes[i]);
+        s->Skip();
+    }
+  }
+}
+
+// The codes and the data's axes from the right: everything is turned round, the pair behind -4 included.
+IntTuple ReversedCodes(IntTuple codes) {
+  std::reverse(codes.begin(), codes.end());
+  for (std::size_t i = 2; i < codes.size(); ++i) {
+    if (codes[i] == -4) std::rotate(codes.begin() + i - 2, codes.begin() + i, codes.begin() + i + 1);
+  }
+  return codes;
+}
+
+Shape NewShape(const Node& node, const ReshapeParam& p, const Shape& data) {
+  ReshapeState state{node, data.dims()};
+  if (p.shape.empty() && !p.target_shape.empty()) {
+    for (std::size_t i = 0; i < p.target_shape.size(); ++i) {
+      const std::int64_t size = i == 0 && p.keep_highest && !data.dims().empty() ? data[0] : p.target_shape[i];
+      if (size > 0) {
+        state.out.push_back(size);
+      } else {
+        state.Infer();
+      }
+    }
+    return Finish(std::move(state));
+  }
+  if (!p.reverse) {
+    ApplyCodes(p.shape, &state);
+    return Finish(std::move(state));
+  }
+  std::reverse(state.data.begin(), state.data.end());
+  ApplyCodes(ReversedCodes(p.shape), &state);
+  std::reverse(state.data.begin(), state.data.end());
+  std::reverse(state.out.begin(), state.out.end());
+  if (state.inferred >= 0) state.inferred = static_cast<int>(state.out.size()) - 1 - state.inferred;
+  return Finish(std::move(state));
+}
+
+struct NpxReshapeParam {
+  IntTuple newshape;
+  bool reverse = false;
+  std::string order = "C";
+};
+
+// -1 is computed, -2 keeps an axis, -3 drops an axis of size 1, -4 copies the rest, -5 merges two, -6 a b splits one.
+void ApplyNpxCodes(const IntTuple& codes, ReshapeState* s) {
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    switch (codes[i]) {
+      case -1:
+        s->Infer();
+        s->Skip();
+        break;
+      case -2:
+        s->out.push_back(s->Take());
+        break;
+      case -3:
+        if (const std::int64_t size = s->Take(); size != 1) FailAt(s->node, "-3 drops an axis of size 1, not {}", size);
+        break;
+      case -4:
+        s->CopyRest();
+        break;
+      case -5:
+        s->Merge();
+        break;
+      case -6: {
+        const std::int64_t first = NextSize(*s, codes, &i), second = NextSize(*s, codes, &i);
+        s->Split(first, second);
+        break;
+      }
+      default:
+        if (codes[i] < 0) FailAt(s->node, "attribute newshape: {} is no size and no code", codes[i]);
+        s->out.push_back(codes[i]);
+        s->Skip();
+    }
+  }
+}
+
+IntTuple ReversedNpxCodes(IntTuple codes) {
+  std::reverse(codes.begin(), codes.end());
+  for (std::size_t i = 2; i < codes.size(); ++i) {
+    if (codes[i] == -6) std::rotate(codes.begin() + i - 2, codes.begin() + i, codes.begin() + i + 1);
+  }
+  return codes;
+}
+
+Shape NewShape(const Node& node, const NpxReshapeParam& p, const Shape& data) {
+  ReshapeState state{node, data.dims()};
+  if (p.reverse) std::reverse(state.data.begin(), state.data.end());
+  ApplyNpxCodes(p.reverse ? ReversedNpxCodes(p.newshape) : p.newshape, &state);
+  if (p.reverse) {
+    std::reverse(state.data.begin(), state.data.end());
+    std::reverse(state.out.begin(), state.out.end());
+    if (state.inferred >= 0) state.inferred = static_cast<int>(state.out.size()) - 1 - state.inferred;
+  }
+  return Finish(std::move(state));
+}
+
+struct ExpandDimsParam {
+  std::int64_t axis = 0;
+};
+
+Shape NewShape(const Node& node, const ExpandDimsParam& p, const Shape& data) {
+  const auto axis = NormalizeAxis(p.axis, data.rank() + 1);
+  if (!axis) FailAt(node, "axis {} does not exist in the output of rank {}", p.axis, data.rank() + 1);
+  std::vector<std::int64_t> dims = data.dims();
+  dims.insert(dims.begin() + *axis, 1);
+  return Shape(dims);
+}
+
+struct SqueezeParam {
+  std::optional<IntTuple> axis;
+};
+
+Shape NewShape(const Node& node, const SqueezeParam& p, const Shape& data) {
+  std::vector<bool> drop(data.rank());
+  for (int i = 0; i < data.rank(); ++i) drop[i] = !p.axis && data[i] == 1;
+  for (const std::int64_t given : p.axis.value_or(IntTuple())) {
+    const auto axis = NormalizeAxis(given, data.rank());
+    if (!axis || data[*axis] != 1) {
+      FailAt(node, "axis {} of data of shape {} cannot be dropped: it is not of size 1", given, data.ToString());
+    }
+    drop[*axis] = true;
+  }
+  std::vector<std::int64_t> dims;
+  for (int i = 0; i < data.rank(); ++i) {
+    if (!drop[i]) dims.push_back(data[i]);
+  }
+  return Shape(dims);
+}
+
+template <class P>
+OpCard<P> Register(const char* name, const char* doc, ParamSchema<P> schema) {
+  return RegisterOp<P>(name)
+      .Doc(doc)
+      .Params(std::move(schema))
+      .Inputs({"data"})
+      .Set(ShapeRule{[](ShapeRelation& r) {
+        if (r.in(0).fully_known()) r.Out(0, NewShape(r.node(), r.node().params<P>(), r.in(0)));
+      }})
+      .Set(SameDType())
+      .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
+      .Set(ReferenceKernel{
+          [](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { CopyElements(in[0], out[0]); }})
+      .Set(onednn::IsView{});
+}
+
+[[maybe_unused]] const auto kReshape =
+    Register<ReshapeParam>(
+        "Reshape",
+        "The elements under the shape `shape`: 0 keeps an axis, -1 is computed, -2 copies the rest, -3 merges\n"
+        "two axes, -4 splits one into the two sizes that follow.",
+        ParamSchema<ReshapeParam>()
+            .Optional("shape", &ReshapeParam::shape, "Sizes and codes.")
+            .Optional("reverse", &ReshapeParam::reverse, "Codes refer to axes from the right.")
+            .Optional("target_shape", &ReshapeParam::target_shape, "The form of 0.x files; 0 is computed.")
+            .Optional("keep_highest", &ReshapeParam::keep_highest, "target_shape: the first axis stays."))
+        .Alias("reshape");
+
+[[maybe_unused]] const auto kNpxReshape = Register<NpxReshapeParam>(
+    "_npx_reshape",
+    "The elements under the shape `newshape`: -1 is computed, -2 keeps an axis, -3 drops one of size 1,\n"
+    "-4 copies the rest, -5 merges two axes, -6 splits one into the two sizes that follow.",
+    ParamSchema<NpxReshapeParam>()
+        .Required("newshape", &NpxReshapeParam::newshape, "Sizes and codes.")
+        .Optional("reverse", &NpxReshapeParam::reverse, "Codes refer to axes from the right.")
+        .Optional("order", &NpxReshapeParam::order, "Row-major.")
+        .OneOf({"C"}));
+
+[[maybe_unused]] const auto kExpandDims =
+    Register<ExpandDimsParam>(
+        "expand_dims", "A new axis of size 1.",
+        ParamSchema<ExpandDimsParam>().Required("axis", &ExpandDimsParam::axis, "Where; may be negative."))
+        .Alias("_npi_expand_dims");
+
+[[maybe_unused]] const auto kSqueeze =
+    Register<SqueezeParam>(
+        "squeeze", "Without axes of size 1.",
+        ParamSchema<SqueezeParam>().Optional("axis", &SqueezeParam::axis, "Which; None: all of size 1."))
+        .Alias("_npi_squeeze");
+
+}  // namespace
+}  // namespace amp

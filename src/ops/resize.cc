@@ -1,0 +1,189 @@
+// Pooling and interpolation to a given size: _contrib_AdaptiveAvgPooling2D, _contrib_BilinearResize2D.
+#include <algorithm>
+#include <cmath>
+
+#include "dnnl/lowering.h"
+#include "dnnl/reference.h"
+#include "ops/numeric.h"
+#include "ops/rules.h"
+#include "passes/amp_facts.h"
+
+namespace amp {
+namespace {
+
+void RequireRank4(ShapeRelation& r) {
+  if (r.in(0).rank_known() && r.in(0).rank() != 4) {
+    FailAt(r.node(), "expected data of rank 4, got shape {}", r.in(0).ToString());
+  }
+}
+
+// Calls f(plane of the input, plane of the output) for each image and channel.
+template <class F>
+void ForEachPlane(const NDArray& in, NDArray& out, F&& f) {
+  WithFloatType(in.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const std::int64_t planes = in.shape()[0] * in.shape()[1];
+    const std::vector<T> x = Numbers<T>(in);
+    std::vector<T> y(static_cast<std::size_t>(out.size()));
+    const std::int64_t in_plane = in.shape().SizeOf(2, 4), out_plane = out.shape().SizeOf(2, 4);
+#pragma omp parallel for
+    for (std::int64_t i = 0; i < planes; ++i) f(x.data() + i * in_plane, y.data() + i * out_plane);
+    Store(y, out);
+  });
+}
+
+struct AdaptiveParam {
+  IntTuple output_size;
+};
+
+void ValidateAdaptive(AdaptiveParam& p) {
+  if (p.output_size.empty()) p.output_size = {1};
+  if (p.output_size.size() > 2) Throw<GraphError>("attribute output_size: expected one or two values");
+  for (const std::int64_t size : p.output_size) {
+    if (size < 1 || size > (1 << 20)) Throw<GraphError>("attribute output_size: {} is out of range", size);
+  }
+}
+
+void AdaptiveReference(const NDArray& in, NDArray& out) {
+  const std::int64_t h = in.shape()[2], w = in.shape()[3], oh = out.shape()[2], ow = out.shape()[3];
+  ForEachPlane(in, out, [=](const auto* x, auto* y) {
+    using T = std::remove_reference_t<decltype(*y)>;
+    for (std::int64_t i = 0; i < oh; ++i) {
+      for (std::int64_t j = 0; j < ow; ++j) {
+        const std::int64_t top = i * h / oh, bottom = ((i + 1) * h + oh - 1) / oh;
+        const std::int64_t left = j * w / ow, right = ((j + 1) * w + ow - 1) / ow;
+        T sum{0};
+        for (std::int64_t r = top; r < bottom; ++r) {
+          for (std::int64_t c = left; c < right; ++c) sum += x[r * w + c];
+        }
+        y[i * ow + j] = sum / static_cast<T>((bottom - top) * (right - left));
+      }
+    }
+  });
+}
+
+// Where the sizes divide each other the windows are those of an ordinary pooling.
+bool LowerAdaptive(onednn::LowerContext& c) {
+  const Shape &in = c.in_type(0).shape, &out = c.out_type(0).shape;
+  onednn::PoolingWork work{onednn::PoolingKind::kAverageExcludePadding, {}, {}, {0, 0}, {0, 0}};
+  for (int axis = 2; axis < 4; ++axis) {
+    if (in[axis] % out[axis] != 0) return false;
+    work.kernel.push_back(in[axis] / out[axis]);
+    work.strides.push_back(in[axis] / out[axis]);
+  }
+  c.SetOut(0, c.Emit(work, {c.in(0)}, c.out_type(0)));
+  return true;
+}
+
+[[maybe_unused]] const auto kAdaptive =
+    RegisterOp<AdaptiveParam>("_contrib_AdaptiveAvgPooling2D")
+        .Doc("Averages over output_size windows; window i covers [floor(i H / h), ceil((i + 1) H / h)).")
+        .Params(ParamSchema<AdaptiveParam>().Optional("output_size", &AdaptiveParam::output_size,
+                                                      "(height, width), one value for both, or empty: 1."),
+                ValidateAdaptive)
+        .Inputs({"data"})
+        .Set(ShapeRule{[](ShapeRelation& r) {
+          RequireRank4(r);
+          if (!r.in(0).rank_known()) return;
+          const IntTuple& size = r.node().params<AdaptiveParam>().output_size;
+          r.Out(0, Shape{r.in(0)[0], r.in(0)[1], size.front(), size.back()});
+          if (r.in(0)[2] == 0 || r.in(0)[3] == 0) FailAt(r.node(), "the data is empty: {}", r.in(0).ToString());
+        }})
+        .Set(SameFloatDType())
+        .Set(AmpFacts{Arithmetic::kElementwise})
+        .Set(ReferenceKernel{
+            [](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { AdaptiveReference(in[0], out[0]); }})
+        .Set(onednn::LowerRule{LowerAdaptive});
+
+struct BilinearParam {
+  std::int64_t height = 1;
+  std::int64_t width = 1;
+  std::optional<double> scale_height;
+  std::optional<double> scale_width;
+  std::string mode = "size";
+  bool align_corners = true;
+};
+
+void ValidateBilinear(BilinearParam& p) {
+  if (p.mode != "size") {
+    throw UnsupportedError("mode '" + p.mode + "' is not supported, only 'size'");
+  }
+}
+
+std::int64_t Scaled(std::int64_t size, std::int64_t wanted, const std::optional<double>& scale) {
+  return scale ? static_cast<std::int64_t>(static_cast<double>(size) * *scale) : wanted;
+}
+
+// Where output position i lies in the input: two neighbours and the weight of the second.
+struct Sample {
+  std::int64_t first, second;
+  float weight;
+};
+
+std::vector<Sample> Samples(std::int64_t in, std::int64_t out, bool align_corners) {
+  std::vector<Sample> samples;
+  const float step = align_corners ? (out > 1 ? static_cast<float>(in - 1) / static_cast<float>(out - 1) : 0.0f)
+                                   : static_cast<float>(in) / static_cast<float>(out);
+  for (std::int64_t i = 0; i < out; ++i) {
+    float position = align_corners ? step * static_cast<float>(i) : step * (static_cast<float>(i) + 0.5f) - 0.5f;
+    position = std::max(position, 0.0f);
+    const std::int64_t first = std::min(static_cast<std::int64_t>(position), in - 1);
+    samples.push_back({first, std::min(first + 1, in - 1), position - static_cast<float>(first)});
+  }
+  return samples;
+}
+
+void BilinearReference(const BilinearParam& p, const NDArray& in, NDArray& out) {
+  const std::int64_t w = in.shape()[3], ow = out.shape()[3];
+  const std::vector<Sample> rows = Samples(in.shape()[2], out.shape()[2], p.align_corners);
+  const std::vector<Sample> columns = Samples(w, ow, p.align_corners);
+  ForEachPlane(in, out, [&](const auto* x, auto* y) {
+    using T = std::remove_reference_t<decltype(*y)>;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const Sample& r = rows[i];
+      for (std::size_t j = 0; j < columns.size(); ++j) {
+        const Sample& c = columns[j];
+        const T right = static_cast<T>(c.weight), left = T{1} - right;
+        const T top = left * x[r.first * w + c.first] + right * x[r.first * w + c.second];
+        const T bottom = left * x[r.second * w + c.first] + right * x[r.second * w + c.second];
+        const T lower = static_cast<T>(r.weight);
+        y[static_cast<std::int64_t>(i) * ow + static_cast<std::int64_t>(j)] = (T{1} - lower) * top + lower * bottom;
+      }
+    }
+  });
+}
+
+[[maybe_unused]] const auto kBilinear =
+    RegisterOp<BilinearParam>("_contrib_BilinearResize2D")
+        .Doc("Bilinear interpolation of data (N, C, H, W).")
+        .Params(ParamSchema<BilinearParam>()
+                    .Optional("height", &BilinearParam::height, "Height of the output.")
+                    .Range(1, 1 << 20)
+                    .Optional("width", &BilinearParam::width, "Width of the output.")
+                    .Range(1, 1 << 20)
+                    .Optional("scale_height", &BilinearParam::scale_height, "Height as a multiple of the data's.")
+                    .Optional("scale_width", &BilinearParam::scale_width, "Width as a multiple of the data's.")
+                    .Optional("mode", &BilinearParam::mode, "Only 'size' is supported.")
+                    .Optional("align_corners", &BilinearParam::align_corners,
+                              "Corner elements lie on each other; otherwise pixels are areas."),
+                ValidateBilinear)
+        .Inputs({"data"})
+        .Set(ShapeRule{[](ShapeRelation& r) {
+          const auto& p = r.node().params<BilinearParam>();
+          RequireRank4(r);
+          if (!r.in(0).fully_known()) return;
+          const Shape out{r.in(0)[0], r.in(0)[1], Scaled(r.in(0)[2], p.height, p.scale_height),
+                          Scaled(r.in(0)[3], p.width, p.scale_width)};
+          if (out[2] < 1 || out[3] < 1 || r.in(0)[2] < 1 || r.in(0)[3] < 1) {
+            FailAt(r.node(), "cannot resize {} to {}", r.in(0).ToString(), out.ToString());
+          }
+          r.Out(0, out);
+        }})
+        .Set(SameFloatDType())
+        .Set(AmpFacts{Arithmetic::kElementwise})
+        .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+          BilinearReference(node.params<BilinearParam>(), in[0], out[0]);
+        }});
+
+}  // namespace
+}  // namespace amp

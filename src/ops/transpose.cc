@@ -1,0 +1,98 @@
+// transpose and SwapAxis: axes in another order.
+#include <algorithm>
+#include <utility>
+
+#include "dnnl/lowering.h"
+#include "dnnl/reference.h"
+#include "ops/numeric.h"
+#include "ops/rules.h"
+#include "passes/amp_facts.h"
+
+namespace amp {
+namespace {
+
+struct TransposeParam {
+  IntTuple axes;  // empty: reversed
+};
+struct SwapAxisParam {
+  std::int64_t dim1 = 0;
+  std::int64_t dim2 = 0;
+};
+
+// Axis i of the output is axis result[i] of the input. Throws GraphError where that is no permutation.
+std::vector<int> Permutation(const Node& node, const TransposeParam& p, int rank) {
+  std::vector<int> axes;
+  for (const std::int64_t axis : p.axes) axes.push_back(NormalizeAxis(axis, rank).value_or(-1));
+  for (int i = rank; p.axes.empty() && i-- > 0;) axes.push_back(i);
+  std::vector<int> sorted = axes;
+  std::sort(sorted.begin(), sorted.end());
+  bool legal = static_cast<int>(axes.size()) == rank;
+  for (int i = 0; legal && i < rank; ++i) legal = sorted[i] == i;
+  if (!legal) FailAt(node, "axes {} are no permutation of the axes of rank {}", PrintAttr(p.axes), rank);
+  return axes;
+}
+
+std::vector<int> Permutation(const Node& node, const SwapAxisParam& p, int rank) {
+  const auto first = NormalizeAxis(p.dim1, rank), second = NormalizeAxis(p.dim2, rank);
+  if (!first || !second) FailAt(node, "axes {} and {} do not both exist in rank {}", p.dim1, p.dim2, rank);
+  std::vector<int> axes;
+  for (int i = 0; i < rank; ++i) axes.push_back(i);
+  std::swap(axes[*first], axes[*second]);
+  return axes;
+}
+
+template <class P>
+void InferShape(ShapeRelation& r) {
+  if (!r.in(0).rank_known() && !r.out(0).rank_known()) return;
+  const int rank = r.in(0).rank_known() ? r.in(0).rank() : r.out(0).rank();
+  const std::vector<int> axes = Permutation(r.node(), r.node().params<P>(), rank);
+  r.In(0, Shape::OfRank(rank));
+  Shape out = Shape::OfRank(rank);
+  for (int i = 0; i < rank; ++i) out[i] = r.in(0)[axes[i]];
+  r.Out(0, out);
+  Shape in = Shape::OfRank(rank);
+  for (int i = 0; i < rank; ++i) in[axes[i]] = r.out(0)[i];
+  r.In(0, in);
+}
+
+template <class P>
+OpCard<P> Register(const char* name, const char* doc, ParamSchema<P> schema) {
+  return RegisterOp<P>(name)
+      .Doc(doc)
+      .Params(std::move(schema))
+      .Inputs({"data"})
+      .Set(ShapeRule{InferShape<P>})
+      .Set(SameDType())
+      .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
+      .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+        const std::vector<int> axes = Permutation(node, node.params<P>(), in[0].shape().rank());
+        CopyElements(Transposed(in[0], axes), out[0]);
+      }})
+      .Set(onednn::LowerRule{[](onednn::LowerContext& c) {
+        const int rank = c.in_type(0).shape.rank();
+        if (rank == 0) return false;
+        c.SetOut(0, c.Permute(c.in(0), Permutation(c.node(), c.node().params<P>(), rank)));
+        return true;
+      }});
+}
+
+ParamSchema<TransposeParam> TransposeSchema() {
+  return ParamSchema<TransposeParam>().Optional("axes", &TransposeParam::axes,
+                                                "Axis i of the output is axis axes[i] of the data.");
+}
+
+[[maybe_unused]] const auto kTranspose = Register<TransposeParam>(
+    "transpose", "The axes in the order `axes`; reversed where that is empty.", TransposeSchema());
+[[maybe_unused]] const auto kNpiTranspose = Register<TransposeParam>(
+    "_npi_transpose", "The axes in the order `axes`; reversed where that is empty.", TransposeSchema());
+
+[[maybe_unused]] const auto kSwapAxis =
+    Register<SwapAxisParam>("SwapAxis", "Two axes exchanged.",
+                            ParamSchema<SwapAxisParam>()
+                                .Optional("dim1", &SwapAxisParam::dim1, "The first axis; may be negative.")
+                                .Optional("dim2", &SwapAxisParam::dim2, "The second axis; may be negative."))
+        .Alias("swapaxes")
+        .Alias("_npi_swapaxes");
+
+}  // namespace
+}  // namespace amp

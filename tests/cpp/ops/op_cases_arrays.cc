@@ -1,0 +1,469 @@
+// Rows of operators that move, combine and reduce arrays.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "draw.h"
+
+namespace amp::testing {
+namespace {
+
+int Rank(Random& random, int low, int high) { return static_cast<int>(random.Int(low, high)); }
+
+OpCase Unary(Random& random, double relative, Values values = Values::kPlain, Special special = Special::kKept) {
+  const Shape shape = random.Sizes(Rank(random, 1, 5), 6);
+  return {{}, {{{random.Type(FloatTypes()), shape}, values}}, {0, relative, 0}, Truth::kWide, special};
+}
+
+OpCase DrawRelu(Random& random) { return Unary(random, 0, Values::kWide, Special::kMaximum); }
+OpCase DrawAbs(Random& random) { return Unary(random, 0, Values::kWide); }
+OpCase DrawSquare(Random& random) { return Unary(random, 2); }
+OpCase DrawFunction(Random& random) { return Unary(random, 16); }
+OpCase DrawLog(Random& random) {
+  OpCase c = Unary(random, 16, Values::kPositive);
+  c.error.absolute = 64;  // the library's logarithm near 1
+  return c;
+}
+OpCase DrawSqrt(Random& random) { return Unary(random, 4, Values::kPositive); }
+
+OpCase DrawMove(Random& random) {
+  const Shape shape = random.Sizes(Rank(random, 0, 4), 6);
+  return {{}, {{{random.Type(AllTypes()), shape}, Values::kWide}}, {}, Truth::kSameBits};
+}
+
+OpCase DrawFillLike(Random& random) {
+  OpCase c = DrawMove(random);
+  if (random.Chance(0.3)) c.attrs["dtype"] = NameOf(random.Of(AllTypes()));
+  return c;
+}
+
+OpCase DrawEqualShapes(Random& random) {
+  const TensorType type{random.Type(AllTypes()), random.Sizes(Rank(random, 0, 5), 6)};
+  return {{}, {{type}, {type, Values::kPositive}}, {0, 2, 0}};
+}
+
+OpCase DrawBroadcast(Random& random) {
+  const DType dtype = random.Type(AllTypes());
+  const Shape out = random.Sizes(Rank(random, 1, 4), 6);
+  const auto shrink = [&](bool may_shorten) {
+    std::vector<std::int64_t> dims = out.dims();
+    for (auto& dim : dims) {
+      if (random.Chance(0.3)) dim = 1;
+    }
+    if (may_shorten) dims.erase(dims.begin(), dims.begin() + random.Int(0, out.rank() - 1));
+    return Shape(std::move(dims));
+  };
+  const bool left = random.Chance(0.3);
+  return {
+      {},
+      {{{dtype, left ? shrink(random.Chance(0.5)) : out}}, {{dtype, shrink(random.Chance(0.5))}, Values::kPositive}},
+      {0, 2, 0}};
+}
+
+OpCase DrawTranspose(Random& random) {
+  OpCase c = DrawMove(random);
+  const int rank = c.inputs[0].type.shape.rank();
+  IntTuple axes(static_cast<std::size_t>(rank));
+  std::iota(axes.begin(), axes.end(), std::int64_t{0});
+  for (std::size_t i = axes.size(); i > 1; --i) std::swap(axes[i - 1], axes[random.Bits() % i]);
+  if (rank > 0 && random.Chance(0.8)) c.attrs["axes"] = PrintAttr(axes);
+  return c;
+}
+
+OpCase DrawSwapAxis(Random& random) {
+  const int rank = Rank(random, 1, 4);
+  OpCase c{{}, {{{random.Type(AllTypes()), random.Sizes(rank, 6)}, Values::kWide}}, {}, Truth::kSameBits};
+  c.attrs["dim1"] = PrintAttr(AnyAxis(random, rank));
+  c.attrs["dim2"] = PrintAttr(AnyAxis(random, rank));
+  return c;
+}
+
+OpCase DrawExpandDims(Random& random) {
+  OpCase c = DrawMove(random);
+  c.attrs["axis"] = PrintAttr(AnyAxis(random, c.inputs[0].type.shape.rank() + 1));
+  return c;
+}
+
+OpCase DrawSqueeze(Random& random) {
+  OpCase c = DrawMove(random);
+  Shape& shape = c.inputs[0].type.shape;
+  IntTuple axes;
+  for (int i = 0; i < shape.rank(); ++i) {
+    if (random.Chance(0.6)) shape[i] = 1;
+    if (shape[i] == 1 && random.Chance(0.7)) axes.push_back(random.Chance(0.5) ? i : i - shape.rank());
+  }
+  if (!axes.empty() && random.Chance(0.7)) c.attrs["axis"] = PrintAttr(axes);
+  return c;
+}
+
+// Shapes that were checked against MXNet's documentation, on data of random dtype.
+OpCase DrawReshape(Random& random) {
+  struct Use {
+    Shape data;
+    AttrMap attrs;
+  };
+  const auto use = random.Of<Use>({{{2, 3, 4}, {{"shape", "(4, 0, 2)"}}},
+                                   {{2, 3, 4}, {{"shape", "(-1,)"}}},
+                                   {{2, 3, 4}, {{"shape", "(6, 1, -1)"}}},
+                                   {{2, 3, 4}, {{"shape", "(2, 0, 0)"}}},
+                                   {{2, 3, 4}, {{"shape", "(-2,)"}}},
+                                   {{2, 3, 4}, {{"shape", "(2, -2)"}}},
+                                   {{2, 3, 4}, {{"shape", "(-2, 1, 1)"}}},
+                                   {{2, 3, 4}, {{"shape", "(-3, 4)"}}},
+                                   {{2, 3, 4, 5}, {{"shape", "(-3, -3)"}}},
+                                   {{2, 3, 4}, {{"shape", "(-4, 1, 2, -2)"}}},
+                                   {{2, 3, 4}, {{"shape", "(2, -4, -1, 3, -2)"}}},
+                                   {{10, 5, 4}, {{"shape", "(-1, 0)"}, {"reverse", "True"}}},
+                                   {{8, 3, 3, 3, 4, 4}, {{"shape", "(-4, -1, 2, 0, 0, 0, -2)"}}},
+                                   {{2, 3, 4}, {{"target_shape", "(0, 12)"}, {"keep_highest", "True"}}}});
+  return {use.attrs, {{{random.Type(AllTypes()), use.data}, Values::kWide}}, {}, Truth::kSameBits};
+}
+
+OpCase DrawNpxReshape(Random& random) {
+  struct Use {
+    Shape data;
+    const char* newshape;
+  };
+  const auto use = random.Of<Use>({{{2, 3, 4}, "(-1,)"},
+                                   {{2, 3, 4}, "(-2, -1)"},
+                                   {{2, 3, 4}, "[-2, -2, 2, -1]"},
+                                   {{1, 3, 4}, "(-3, -4)"},
+                                   {{2, 3, 4}, "(-4,)"},
+                                   {{2, 3, 4}, "(-5, 4)"},
+                                   {{8, 3}, "(-6, 2, -1, -2)"},
+                                   {{2, 3, 8}, "(-2, -2, -6, -1, 2)"}});
+  return {{{"newshape", use.newshape}}, {{{random.Type(AllTypes()), use.data}, Values::kWide}}, {}, Truth::kSameBits};
+}
+
+std::optional<std::int64_t> Position(Random& random, std::int64_t size) {
+  if (random.Chance(0.2)) return std::nullopt;
+  return random.Int(-size - 1, size + 1);
+}
+
+// The library copies parts of bfloat16 tensors as numbers: denormals become zero.
+OpCase DrawSlice(Random& random) {
+  const int rank = Rank(random, 1, 4);
+  OpCase c{{}, {{{random.Type(AllTypes()), random.Sizes(rank, 7)}, Values::kWide}}, {}, Truth::kSelected};
+  OptionalIntTuple begin, end, step;
+  const bool steps = random.Chance(0.5);
+  for (int i = 0; i < random.Int(1, rank); ++i) {
+    begin.push_back(Position(random, c.inputs[0].type.shape[i]));
+    end.push_back(Position(random, c.inputs[0].type.shape[i]));
+    step.push_back(steps ? random.Of({-3, -1, 1, 2, 3}) : 1);
+  }
+  end.resize(begin.size());
+  c.attrs = {{"begin", PrintAttr(begin)}, {"end", PrintAttr(end)}};
+  if (steps) c.attrs["step"] = PrintAttr(step);
+  return c;
+}
+
+OpCase DrawSliceAxis(Random& random) {
+  const int rank = Rank(random, 1, 4);
+  OpCase c{{}, {{{random.Type(AllTypes()), random.Sizes(rank, 7)}, Values::kWide}}, {}, Truth::kSelected};
+  const std::int64_t axis = AnyAxis(random, rank);
+  const std::int64_t size = c.inputs[0].type.shape[Normal(axis, rank)];
+  c.attrs = {{"axis", PrintAttr(axis)},
+             {"begin", PrintAttr(random.Int(-size, size))},
+             {"end", PrintAttr(Position(random, size))}};
+  return c;
+}
+
+OpCase DrawSliceChannel(Random& random) {
+  const int rank = Rank(random, 1, 4);
+  const std::int64_t axis = AnyAxis(random, rank), parts = random.Int(1, 4);
+  const bool squeeze = random.Chance(0.3);
+  Shape shape = random.Sizes(rank, 5);
+  shape[Normal(axis, rank)] = squeeze ? parts : parts * random.Int(0, 3);
+  OpCase c{{}, {{{random.Type(AllTypes()), shape}, Values::kWide}}, {}, Truth::kSelected};
+  c.attrs = {{"num_outputs", PrintAttr(parts)}, {"axis", PrintAttr(axis)}, {"squeeze_axis", PrintAttr(squeeze)}};
+  return c;
+}
+
+OpCase DrawStack(Random& random) {
+  OpCase c;
+  const std::int64_t count = random.Int(1, 4);
+  const TensorType type{random.Type(AllTypes()), random.Sizes(Rank(random, 0, 4), 5)};
+  for (std::int64_t i = 0; i < count; ++i) c.inputs.push_back({type, Values::kWide});
+  c.attrs = {{"num_args", PrintAttr(count)}, {"axis", PrintAttr(AnyAxis(random, type.shape.rank() + 1))}};
+  c.truth = Truth::kSameBits;
+  return c;
+}
+
+OpCase DrawBroadcastAxis(Random& random) {
+  OpCase c = DrawMove(random);
+  Shape& shape = c.inputs[0].type.shape;
+  IntTuple axes, sizes;
+  for (int i = 0; i < shape.rank(); ++i) {
+    if (!random.Chance(0.5)) continue;
+    shape[i] = 1;
+    axes.push_back(random.Chance(0.5) ? i : i - shape.rank());
+    sizes.push_back(random.Int(0, 5));
+  }
+  c.attrs = {{"axis", PrintAttr(axes)}, {"size", PrintAttr(sizes)}};
+  return c;
+}
+
+OpCase DrawReduce(Random& random, const std::vector<DType>& types) {
+  const int rank = Rank(random, 1, 4);
+  OpCase c{{}, {{{random.Type(types), Shape()}}}, {}};
+  std::vector<std::int64_t> dims;
+  for (int i = 0; i < rank; ++i) dims.push_back(random.Int(1, 6));
+  c.inputs[0].type.shape = Shape(dims);
+  IntTuple axes;
+  for (int i = 0; i < rank; ++i) {
+    if (random.Chance(0.5)) axes.push_back(random.Chance(0.5) ? i : i - rank);
+  }
+  if (random.Chance(0.8)) c.attrs["axis"] = PrintAttr(axes);
+  Maybe(random, &c.attrs, "keepdims", Flag(random));
+  if (!axes.empty() && random.Chance(0.2)) c.attrs["exclude"] = "True";
+  c.error.terms = static_cast<double>(c.inputs[0].type.shape.size()) + 2;
+  return c;
+}
+
+OpCase DrawSum(Random& random) { return DrawReduce(random, AllTypes()); }
+OpCase DrawMean(Random& random) { return DrawReduce(random, FloatTypes()); }
+OpCase DrawExtreme(Random& random) {
+  OpCase c = DrawReduce(random, AllTypes());
+  c.error = {};
+  c.truth = Truth::kSelected;
+  return c;
+}
+
+OpCase DrawDot(Random& random) {
+  const DType dtype = random.Type(FloatTypes());
+  const bool ta = random.Chance(0.4), tb = random.Chance(0.4);
+  const std::int64_t m = random.Int(1, 9), k = random.Int(1, 40), n = random.Int(1, 9);
+  const Shape a = random.Chance(0.2) ? Shape{k} : ta ? Shape{k, m} : Shape{m, k};
+  const Shape b = tb ? Shape{n, k} : Shape{k, n};
+  OpCase c{{}, {{{dtype, a}}, {{dtype, b}}}, {}};
+  if (ta || random.Chance(0.5)) c.attrs["transpose_a"] = PrintAttr(ta);
+  if (tb || random.Chance(0.5)) c.attrs["transpose_b"] = PrintAttr(tb);
+  c.error.terms = static_cast<double>(k) + 2;
+  return c;
+}
+
+OpCase DrawBatchDot(Random& random) {
+  const DType dtype = random.Type(FloatTypes());
+  const bool ta = random.Chance(0.4), tb = random.Chance(0.4);
+  const std::int64_t m = random.Int(1, 9), k = random.Int(1, 40), n = random.Int(1, 9);
+  std::vector<std::int64_t> a{random.Size(4)}, b;
+  if (random.Chance(0.3)) a.push_back(random.Int(1, 3));
+  b = a;
+  for (const std::int64_t dim : ta ? IntTuple{k, m} : IntTuple{m, k}) a.push_back(dim);
+  for (const std::int64_t dim : tb ? IntTuple{n, k} : IntTuple{k, n}) b.push_back(dim);
+  OpCase c{
+      {{"transpose_a", PrintAttr(ta)}, {"transpose_b", PrintAttr(tb)}}, {{{dtype, Shape(a)}}, {{dtype, Shape(b)}}}, {}};
+  c.error.terms = static_cast<double>(k) + 2;
+  return c;
+}
+
+OpCase DrawSelfAttention(Random& random, bool values) {
+  const std::int64_t heads = random.Int(1, 4), size = random.Int(1, 16), length = random.Int(1, 9),
+                     batch = random.Int(1, 3);
+  const DType dtype = random.Type(FloatTypes());
+  OpCase c{{{"heads", PrintAttr(heads)}}, {{{dtype, Shape{length, batch, heads * 3 * size}}}}, {}};
+  if (values) c.inputs.push_back({{dtype, Shape{batch * heads, length, length}}});
+  c.error.terms = static_cast<double>(values ? length : size) + 4;
+  return c;
+}
+OpCase DrawSelfAttentionQK(Random& random) { return DrawSelfAttention(random, false); }
+OpCase DrawSelfAttentionValAtt(Random& random) { return DrawSelfAttention(random, true); }
+
+OpCase DrawEmbedding(Random& random) {
+  const std::int64_t rows = random.Int(1, 12), size = random.Int(1, 6);
+  OpCase c{{{"input_dim", PrintAttr(rows)}, {"output_dim", PrintAttr(size)}}, {}, {}, Truth::kSameBits};
+  const DType index = random.Of({DType::kInt32, DType::kInt64, DType::kFloat32, DType::kUInt8});
+  c.inputs = {{{index, random.Sizes(Rank(random, 0, 3), 5)}, IsFloat(index) ? Values::kPositive : Values::kLengths},
+              {{random.Type(AllTypes()), Shape{rows, size}}, Values::kWide}};
+  return c;
+}
+
+OpCase DrawSequenceMask(Random& random) {
+  Shape shape = random.Sizes(Rank(random, 2, 4), 6);
+  const std::int64_t axis = random.Int(0, 1);
+  OpCase c{{{"axis", PrintAttr(axis)}}, {{{random.Type(AllTypes()), shape}, Values::kWide}}, {}, Truth::kSameBits};
+  const bool with_length = random.Chance(0.8);
+  c.attrs["use_sequence_length"] = PrintAttr(with_length);
+  Maybe(random, &c.attrs, "value", random.Of({"0", "-1.0", "7"}));
+  const Shape lengths{shape[axis == 0 ? 1 : 0]};
+  if (with_length) c.inputs.push_back({{random.Of({DType::kInt32, DType::kInt64}), lengths}, Values::kLengths});
+  return c;
+}
+
+OpCase DrawArangeLike(Random& random) {
+  const int rank = Rank(random, 1, 3);
+  OpCase c{{}, {{{random.Type(FloatTypes()), random.Sizes(rank, 6)}}}, {}, Truth::kSameBits};
+  Maybe(random, &c.attrs, "start", random.Of({"0", "1", "-2.5"}));
+  Maybe(random, &c.attrs, "step", random.Of({"1", "0.5", "-3"}));
+  Maybe(random, &c.attrs, "repeat", random.Of({"1", "2"}));
+  c.attrs["axis"] = random.Chance(0.4) ? "None" : PrintAttr(AnyAxis(random, rank));
+  return c;
+}
+
+OpCase DrawPad(Random& random) {
+  const int rank = Rank(random, 2, 5);
+  std::vector<std::int64_t> dims;
+  IntTuple widths;
+  for (int i = 0; i < rank; ++i) {
+    dims.push_back(random.Int(3, 6));
+    widths.push_back(i < 2 ? 0 : random.Int(0, 2));
+    widths.push_back(i < 2 ? 0 : random.Int(0, 2));
+  }
+  OpCase c{{{"mode", random.Of({"constant", "edge", "reflect"})}, {"pad_width", PrintAttr(widths)}},
+           {{{random.Type(AllTypes()), Shape(dims)}, Values::kWide}},
+           {},
+           Truth::kSameBits};
+  Maybe(random, &c.attrs, "constant_value", random.Of({"0", "1.5", "-2"}));
+  return c;
+}
+
+OpCase DrawUpSampling(Random& random) {
+  const std::int64_t scale = random.Int(1, 4), count = random.Of({1, 1, 1, 2});
+  const DType dtype = random.Type(FloatTypes());
+  const Shape data{random.Int(1, 3), random.Int(1, 20), random.Int(1, 5), random.Int(1, 5)};
+  OpCase c{{{"scale", PrintAttr(scale)}, {"sample_type", "nearest"}, {"num_args", PrintAttr(count)}}, {}, {}};
+  c.attrs["multi_input_mode"] = random.Of({"concat", "sum"});
+  for (std::int64_t i = 0; i < count; ++i) c.inputs.push_back({{dtype, data}});
+  return c;
+}
+
+Shape Images(Random& random) { return Shape{random.Int(1, 2), random.Int(1, 20), random.Int(1, 9), random.Int(1, 9)}; }
+
+OpCase DrawAdaptivePooling(Random& random) {
+  OpCase c{{}, {{{random.Type(FloatTypes()), Images(random)}}}, {}};
+  if (random.Chance(0.9)) {
+    c.attrs["output_size"] = PrintAttr(Tuple(random, Rank(random, 1, 2), 1, 8));
+  }
+  c.error.terms = 83;
+  return c;
+}
+
+OpCase DrawBilinear(Random& random) {
+  OpCase c{{}, {{{random.Type(FloatTypes()), Images(random)}}}, {}};
+  c.attrs = {{"height", PrintAttr(random.Int(1, 12))}, {"width", PrintAttr(random.Int(1, 12))}};
+  Maybe(random, &c.attrs, "align_corners", Flag(random));
+  if (random.Chance(0.2)) c.attrs["scale_height"] = "2.0";
+  c.error.terms = 8;
+  return c;
+}
+
+OpCase DrawLayerNorm(Random& random) {
+  const int rank = Rank(random, 1, 4);
+  std::vector<std::int64_t> dims;
+  for (int i = 0; i < rank; ++i) dims.push_back(random.Int(2, 12));
+  const std::int64_t axis = random.Chance(0.6) ? -1 : AnyAxis(random, rank);
+  const DType dtype = random.Type(FloatTypes());
+  const DType scale = IsLowPrecision(dtype) && random.Chance(0.5) ? DType::kFloat32 : dtype;
+  const Shape line{dims[Normal(axis, rank)]};
+  OpCase c{{{"eps", random.Of({"1e-05", "1e-12", "0.1"})}},
+           {{{dtype, Shape(dims)}}, {{scale, line}, Values::kPositive}, {{scale, line}}},
+           {}};
+  if (axis != -1) c.attrs["axis"] = PrintAttr(axis);
+  Maybe(random, &c.attrs, "output_mean_var", Flag(random));
+  // Two sums over the line, the second one of squares: values of about 4 with a deviation that may be small.
+  c.error = {0, 64, 2048};
+  return c;
+}
+
+OpCase DrawSoftmaxActivation(Random& random) {
+  const Shape shape = random.Sizes(Rank(random, 2, 4), 6);
+  OpCase c{{}, {{{random.Type(FloatTypes()), shape}}}, {}};
+  Maybe(random, &c.attrs, "mode", random.Of({"instance", "channel"}));
+  c.error.relative = 40 + static_cast<double>(shape.SizeOf(1, shape.rank()));
+  return c;
+}
+
+OpCase DrawDeconvolution(Random& random) {
+  OpCase c;
+  const int n = Rank(random, 1, 3);
+  const IntTuple kernel = Tuple(random, n, 1, n == 3 ? 3 : 4), stride = Tuple(random, n, 1, 3);
+  IntTuple pad, adj, spatial;
+  double window = 1;
+  for (int i = 0; i < n; ++i) {
+    pad.push_back(random.Int(0, (kernel[i] - 1) / 2));
+    adj.push_back(random.Int(0, stride[i] - 1));
+    spatial.push_back(random.Int(2, n == 3 ? 3 : 6));
+    window *= static_cast<double>(kernel[i]);
+  }
+  const std::int64_t groups = random.Of({1, 1, 2, 4});
+  const std::int64_t channels = groups * random.Int(1, 8), filters = groups * random.Int(1, 8);
+  c.attrs = {{"kernel", PrintAttr(kernel)}, {"num_filter", PrintAttr(filters)}, {"num_group", PrintAttr(groups)}};
+  c.attrs["stride"] = PrintAttr(stride);
+  Maybe(random, &c.attrs, "pad", PrintAttr(pad));
+  if (random.Chance(0.4)) c.attrs["adj"] = PrintAttr(adj);
+  const bool no_bias = random.Chance(0.6);
+  if (!no_bias || random.Chance(0.5)) c.attrs["no_bias"] = PrintAttr(no_bias);
+  const DType dtype = random.Type(FloatTypes());
+  std::vector<std::int64_t> data{random.Int(1, 2), channels}, weight{channels, filters / groups};
+  data.insert(data.end(), spatial.begin(), spatial.end());
+  weight.insert(weight.end(), kernel.begin(), kernel.end());
+  c.inputs = {{{dtype, Shape(data)}}, {{dtype, Shape(weight)}}};
+  if (!no_bias) c.inputs.push_back({{dtype, Shape{filters}}});
+  c.error.terms = window * static_cast<double>(channels / groups) + 2;
+  return c;
+}
+
+}  // namespace
+
+const std::vector<OpRow>& ArrayOpRows() {
+  static const std::vector<OpRow> rows{
+      {"BlockGrad", DrawMove},
+      {"Deconvolution", DrawDeconvolution},
+      {"Embedding", DrawEmbedding},
+      {"LayerNorm", DrawLayerNorm},
+      {"Pad", DrawPad},
+      {"Reshape", DrawReshape},
+      {"SequenceMask", DrawSequenceMask},
+      {"SliceChannel", DrawSliceChannel},
+      {"SoftmaxActivation", DrawSoftmaxActivation},
+      {"SwapAxis", DrawSwapAxis},
+      {"UpSampling", DrawUpSampling},
+      {"_contrib_AdaptiveAvgPooling2D", DrawAdaptivePooling},
+      {"_contrib_BilinearResize2D", DrawBilinear},
+      {"_contrib_arange_like", DrawArangeLike},
+      {"_contrib_interleaved_matmul_selfatt_qk", DrawSelfAttentionQK},
+      {"_contrib_interleaved_matmul_selfatt_valatt", DrawSelfAttentionValAtt},
+      {"_copy", DrawMove},
+      {"_npi_add", DrawBroadcast},
+      {"_npi_multiply", DrawBroadcast},
+      {"_npi_subtract", DrawBroadcast},
+      {"_npi_transpose", DrawTranspose},
+      {"_npi_true_divide", DrawBroadcast},
+      {"_npx_reshape", DrawNpxReshape},
+      {"abs", DrawAbs},
+      {"batch_dot", DrawBatchDot},
+      {"broadcast_add", DrawBroadcast},
+      {"broadcast_axis", DrawBroadcastAxis},
+      {"broadcast_div", DrawBroadcast},
+      {"broadcast_maximum", DrawBroadcast},
+      {"broadcast_minimum", DrawBroadcast},
+      {"broadcast_mul", DrawBroadcast},
+      {"broadcast_sub", DrawBroadcast},
+      {"dot", DrawDot},
+      {"elemwise_div", DrawEqualShapes},
+      {"elemwise_mul", DrawEqualShapes},
+      {"elemwise_sub", DrawEqualShapes},
+      {"exp", DrawFunction},
+      {"expand_dims", DrawExpandDims},
+      {"log", DrawLog},
+      {"max", DrawExtreme},
+      {"mean", DrawMean},
+      {"min", DrawExtreme},
+      {"ones_like", DrawFillLike},
+      {"relu", DrawRelu},
+      {"sigmoid", DrawFunction},
+      {"slice", DrawSlice},
+      {"slice_axis", DrawSliceAxis},
+      {"sqrt", DrawSqrt},
+      {"square", DrawSquare},
+      {"squeeze", DrawSqueeze},
+      {"stack", DrawStack},
+      {"sum", DrawSum},
+      {"tanh", DrawFunction},
+      {"transpose", DrawTranspose},
+      {"zeros_like", DrawFillLike},
+  };
+  return rows;
+}
+
+}  // namespace amp::testing

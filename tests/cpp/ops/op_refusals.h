@@ -1,0 +1,24 @@
+// Uses of operators that their cards refuse, and the words of the refusal.
+#pragma once
+
+#include <vector>
+
+#include "nnvm/param.h"
+#include "nnvm/shape.h"
+
+namespace amp {
+
+struct Refusal {
+  std::string op;
+  AttrMap attrs;
+  std::vector<TensorType> inputs;
+  std::vector<const char*> fragments;  // of the message, behind "<op> 'node'"
+};
+
+inline TensorType F32(Shape shape) { return {DType::kFloat32, std::move(shape)}; }
+inline TensorType I32(Shape shape) { return {DType::kInt32, std::move(shape)}; }
+
+// Those of the operators in op_cases_arrays.cc, and of the scalar family's later rows.
+std::vector<Refusal> ArrayRefusals();
+
+}  // namespace amp

@@ -1,0 +1,153 @@
+#include "op_refusals.h"
+
+namespace amp {
+namespace {
+
+// What all functions of one float array refuse.
+void AddFunctions(std::vector<Refusal>* all) {
+  for (const char* op : {"abs", "exp", "log", "relu", "sigmoid", "sqrt", "square", "tanh"}) {
+    all->push_back({op, {}, {I32({2})}, {"expected data of a float dtype, got int32"}});
+    all->push_back({op, {{"slope", "1"}}, {F32({2})}, {"unknown attribute 'slope'"}});
+  }
+}
+
+void AddBinary(std::vector<Refusal>* all) {
+  for (const char* op : {"elemwise_sub", "elemwise_mul", "elemwise_div"}) {
+    all->push_back({op, {}, {F32({2, 3}), F32({2, 4})}, {"expected rhs of shape [2,3], got [2,4]"}});
+    all->push_back({op, {}, {F32({2}), I32({2})}, {"expected rhs of dtype float32, got int32"}});
+  }
+  for (const char* op : {"broadcast_add", "broadcast_sub", "broadcast_mul", "broadcast_div", "broadcast_maximum",
+                         "broadcast_minimum", "_npi_add", "_npi_subtract", "_npi_multiply", "_npi_true_divide"}) {
+    all->push_back({op, {}, {F32({2, 3}), F32({2, 4})}, {"shapes [2,3] and [2,4] cannot be broadcast"}});
+    all->push_back({op, {}, {F32({2}), I32({2})}, {"expected rhs of dtype float32, got int32"}});
+  }
+}
+
+void AddScalars(std::vector<Refusal>* all) {
+  for (const char* op : {"_rminus_scalar", "_rdiv_scalar", "_maximum_scalar", "_minimum_scalar", "_power_scalar",
+                         "_rpower_scalar", "_npi_rpower_scalar"}) {
+    all->push_back({op, {{"scalar", "one"}}, {F32({2})}, {"attribute scalar: expected float, got 'one'"}});
+    all->push_back({op, {{"scalar", "1e30"}}, {I32({2})}, {"does not fit an integer array"}});
+  }
+}
+
+void AddMoves(std::vector<Refusal>* all) {
+  for (const char* op : {"_copy", "BlockGrad"}) {
+    all->push_back({op, {{"axis", "1"}}, {F32({2})}, {"unknown attribute 'axis'"}});
+    all->push_back({op, {}, {F32({2}), F32({2})}, {"expected at most 1 inputs (data), got 2"}});
+  }
+  for (const char* op : {"zeros_like", "ones_like"}) {
+    all->push_back({op, {{"dtype", "float33"}}, {F32({2})}, {"attribute dtype", "got 'float33'"}});
+    all->push_back({op, {{"value", "1"}}, {F32({2})}, {"unknown attribute 'value'"}});
+  }
+  for (const char* op : {"transpose", "_npi_transpose"}) {
+    all->push_back({op, {{"axes", "(0, 0)"}}, {F32({2, 3})}, {"axes (0, 0) are no permutation", "rank 2"}});
+    all->push_back({op, {{"axes", "(0, 1, 2)"}}, {F32({2, 3})}, {"axes (0, 1, 2) are no permutation", "rank 2"}});
+  }
+  all->insert(
+      all->end(),
+      {{"SwapAxis", {{"dim1", "2"}}, {F32({2, 3})}, {"axes 2 and 0 do not both exist in rank 2"}},
+       {"SwapAxis", {{"dim1", "x"}}, {F32({2, 3})}, {"attribute dim1: expected int, got 'x'"}},
+       {"Reshape", {{"shape", "(-1, -1)"}}, {F32({2, 3})}, {"more than one -1"}},
+       {"Reshape", {{"shape", "(4, 2)"}}, {F32({2, 3})}, {"[2,3] has 6 elements", "[4,2] has 8"}},
+       {"Reshape", {{"shape", "(-7,)"}}, {F32({2, 3})}, {"-7 is no size and no code"}},
+       {"Reshape", {{"shape", "(-4, 2)"}}, {F32({2, 3})}, {"a split needs two sizes"}},
+       {"_npx_reshape", {{"newshape", "(-3, -1)"}}, {F32({2, 3})}, {"-3 drops an axis of size 1, not 2"}},
+       {"_npx_reshape", {{"newshape", "(-2, -2, -2)"}}, {F32({2, 3})}, {"more axes than the data has (2)"}},
+       {"expand_dims", {{"axis", "4"}}, {F32({2, 3})}, {"axis 4 does not exist in the output of rank 3"}},
+       {"expand_dims", {}, {F32({2, 3})}, {"attribute axis", "is missing"}},
+       {"squeeze", {{"axis", "(0,)"}}, {F32({2, 1})}, {"axis 0", "[2,1]", "not of size 1"}},
+       {"squeeze", {{"axis", "(5,)"}}, {F32({2, 1})}, {"axis 5", "[2,1]"}},
+       {"slice", {{"begin", "(0, 0)"}, {"end", "(1,)"}}, {F32({2, 3})}, {"begin has 2 positions, end 1"}},
+       {"slice", {{"begin", "(0,)"}, {"end", "(1,)"}, {"step", "(0,)"}}, {F32({2, 3})}, {"a step of 0 on axis 0"}},
+       {"slice_axis",
+        {{"axis", "2"}, {"begin", "0"}, {"end", "1"}},
+        {F32({2, 3})},
+        {"axis 2 does not exist in data of shape [2,3]"}},
+       {"slice_axis", {{"axis", "0"}, {"begin", "None"}, {"end", "1"}}, {F32({2, 3})}, {"attribute begin"}},
+       {"SliceChannel", {{"num_outputs", "2"}}, {F32({2, 3})}, {"[2,3] cannot be split into 2 parts"}},
+       {"SliceChannel", {{"num_outputs", "0"}}, {F32({2, 3})}, {"attribute num_outputs", "got 0"}},
+       {"stack", {{"num_args", "2"}, {"axis", "4"}}, {F32({2, 3}), F32({2, 3})}, {"axis 4", "rank 3"}},
+       {"stack", {{"num_args", "2"}}, {F32({2, 3}), F32({3, 2})}, {"expected arg1 of shape [2,3], got [3,2]"}},
+       {"broadcast_axis", {{"axis", "(0,)"}, {"size", "(4,)"}}, {F32({2, 3})}, {"axis 0", "not of size 1"}},
+       {"broadcast_axis", {{"axis", "(0,)"}, {"size", "(4, 5)"}}, {F32({1, 3})}, {"1 axes and 2 sizes"}},
+       {"Embedding", {{"input_dim", "4"}}, {F32({2})}, {"attribute output_dim", "is missing"}},
+       {"Embedding",
+        {{"input_dim", "4"}, {"output_dim", "2"}},
+        {F32({2}), F32({5, 2})},
+        {"expected weight of shape [4,2], got [5,2]"}},
+       {"SequenceMask", {}, {F32({2})}, {"expected data of rank 2 or more, got [2]"}},
+       {"SequenceMask", {{"axis", "2"}}, {F32({2, 2, 2})}, {"attribute axis: expected a value in [0, 1], got 2"}},
+       {"_contrib_arange_like", {{"axis", "3"}}, {F32({2})}, {"axis 3 does not exist in data of shape [2]"}},
+       {"_contrib_arange_like", {{"repeat", "0"}}, {F32({2})}, {"attribute repeat", "got 0"}},
+       {"Pad", {{"mode", "edge"}, {"pad_width", "(0, 0)"}}, {F32({2, 3})}, {"pad_width with 4 values", "got 2"}},
+       {"Pad", {{"mode", "wrap"}, {"pad_width", "(0, 0)"}}, {F32({2})}, {"attribute mode", "got 'wrap'"}},
+       {"UpSampling",
+        {{"scale", "2"}, {"sample_type", "nearest"}, {"num_args", "1"}},
+        {F32({2, 3})},
+        {"expected data of rank 4, got shape [2,3]"}},
+       {"UpSampling",
+        {{"scale", "2"}, {"sample_type", "bilinear"}},
+        {F32({1, 1, 2, 2})},
+        {"sample_type 'bilinear' is not supported"}}});
+}
+
+void AddArithmetic(std::vector<Refusal>* all) {
+  for (const char* op : {"sum", "mean", "max", "min"}) {
+    all->push_back({op, {{"axis", "(3,)"}}, {F32({2, 3})}, {"axis 3 does not exist in data of rank 2"}});
+    all->push_back({op, {{"keepdims", "yes"}}, {F32({2})}, {"attribute keepdims: expected bool, got 'yes'"}});
+  }
+  all->insert(all->end(),
+              {{"dot", {}, {F32({2, 3}), F32({4, 5})}, {"common inner size", "[2,3] and [4,5]"}},
+               {"dot", {}, {I32({2, 3}), I32({3, 5})}, {"a float dtype, got int32"}},
+               {"batch_dot", {}, {F32({2, 3, 4}), F32({2, 5, 6})}, {"[2,3,4] and [2,5,6] do not fit"}},
+               {"batch_dot", {}, {F32({3, 4}), F32({4, 6})}, {"one rank, 3 or more, got [3,4] and [4,6]"}},
+               {"_contrib_interleaved_matmul_selfatt_qk",
+                {{"heads", "2"}},
+                {F32({4, 1, 9})},
+                {"projections (length, batch, 3 * 2 * size), got [4,1,9]"}},
+               {"_contrib_interleaved_matmul_selfatt_qk", {}, {F32({4, 1, 9})}, {"attribute heads", "is missing"}},
+               {"_contrib_interleaved_matmul_selfatt_valatt",
+                {{"heads", "1"}},
+                {F32({4, 1, 9}), F32({1, 4, 5})},
+                {"expected attention of shape [1,4,4], got [1,4,5]"}},
+               {"_contrib_interleaved_matmul_selfatt_valatt",
+                {{"heads", "0"}},
+                {F32({4, 1, 9}), F32({1, 4, 4})},
+                {"attribute heads", "got 0"}},
+               {"LayerNorm", {{"axis", "2"}}, {F32({2, 3})}, {"axis 2 does not exist in data of shape [2,3]"}},
+               {"LayerNorm", {}, {F32({2, 3}), F32({2})}, {"expected gamma of shape [3], got [2]"}},
+               {"SoftmaxActivation", {}, {F32({3})}, {"expected data of rank 2 or more, got shape [3]"}},
+               {"SoftmaxActivation", {{"mode", "all"}}, {F32({3, 3})}, {"attribute mode", "got 'all'"}},
+               {"log_softmax", {{"axis", "2"}}, {F32({2, 3})}, {"axis 2 does not exist in data of shape [2,3]"}},
+               {"log_softmax", {{"temperature", "0"}}, {F32({2, 3})}, {"attribute temperature"}},
+               {"_contrib_AdaptiveAvgPooling2D", {}, {F32({2, 3})}, {"expected data of rank 4, got shape [2,3]"}},
+               {"_contrib_AdaptiveAvgPooling2D",
+                {{"output_size", "(0, 1)"}},
+                {F32({1, 1, 2, 2})},
+                {"attribute output_size: 0 is out of range"}},
+               {"_contrib_BilinearResize2D", {}, {F32({2, 3})}, {"expected data of rank 4, got shape [2,3]"}},
+               {"_contrib_BilinearResize2D", {{"mode", "like"}}, {F32({1, 1, 2, 2})}, {"mode 'like' is not supported"}},
+               {"Deconvolution",
+                {{"kernel", "(3, 3)"}, {"num_filter", "2"}},
+                {F32({1, 2, 5})},
+                {"expected data of rank 4, got shape [1,2,5]"}},
+               {"Deconvolution",
+                {{"kernel", "(3, 3)"}, {"num_filter", "2"}, {"adj", "(1, 1)"}},
+                {F32({1, 2, 5, 5})},
+                {"adj (1, 1) must be smaller than stride (1, 1)"}}});
+}
+
+}  // namespace
+
+std::vector<Refusal> ArrayRefusals() {
+  std::vector<Refusal> all;
+  AddFunctions(&all);
+  AddBinary(&all);
+  AddScalars(&all);
+  AddMoves(&all);
+  AddArithmetic(&all);
+  return all;
+}
+
+}  // namespace amp
