@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "dnnl/compile.h"
+#include "dnnl/convert_model.h"
 #include "nnvm/symbol.h"
-#include "passes/convert.h"
 
 namespace amp::onednn {
 

@@ -1,9 +1,9 @@
 #include <cstring>
 
 #include "dnnl/compiled_plan.h"
+#include "dnnl/kernel_types.h"
 #include "dnnl/threads.h"
 #include "nnvm/error.h"
-#include "passes/kernel_types.h"
 
 namespace amp::onednn {
 namespace {

@@ -17,7 +17,7 @@ ParamSchema<CastParam> CastSchema() {
 }
 
 void CastElements(const NDArray& in, NDArray& out) {
-  kernels::Cast(KernelType(in.dtype()), in.data(), KernelType(out.dtype()), out.data(),
+  kernels::Cast(onednn::KernelType(in.dtype()), in.data(), onednn::KernelType(out.dtype()), out.data(),
                 static_cast<std::size_t>(in.size()));
 }
 

@@ -1,4 +1,4 @@
-// The offline corridor: a model in, the converted model out.
+// The offline corridor: a symbol in, the converted symbol out.
 #pragma once
 
 #include "nnvm/params_file.h"
@@ -13,18 +13,17 @@ struct ConvertOptions {
   bool cast_params_offline = false;
 };
 
-struct ConvertedModel {
+struct ConvertedSymbol {
   Symbol symbol;
-  ModelParams params;
   std::size_t num_casts = 0;           // amp_cast nodes in the result
-  std::map<std::string, DType> casts;  // parameters cast offline
+  std::map<std::string, DType> casts;  // parameters to be cast, where offline casts were asked for
 };
 
 // Converts `symbol` to low precision. `input_types` gives the dtype and, if known, the shape of every variable that is
-// no parameter (see VariableTypes); parameters have those of their arrays. The arguments are not modified. Throws
+// no parameter (see VariableTypes); parameters have those of their arrays, whose values are not looked at. Throws
 // ArgumentError for names that the symbol lacks or parameters of unknown dtype, GraphError where types clash.
-ConvertedModel ConvertModel(const Symbol& symbol, const ModelParams& params, const TypeMap& input_types,
-                            const ConvertOptions& options);
+ConvertedSymbol ConvertSymbol(const Symbol& symbol, const ModelParams& params, const TypeMap& input_types,
+                              const ConvertOptions& options);
 
 // The types of all variables: those of `params`, then `input_types`, then __dtype__, and float32 for the rest. Throws
 // ArgumentError for names that the graph lacks, for a parameter that has no value or is given as argument and as

@@ -99,8 +99,8 @@ TypeMap VariableTypes(const Graph& graph, const ModelParams& params, const TypeM
   return known;
 }
 
-ConvertedModel ConvertModel(const Symbol& symbol, const ModelParams& params, const TypeMap& input_types,
-                            const ConvertOptions& options) {
+ConvertedSymbol ConvertSymbol(const Symbol& symbol, const ModelParams& params, const TypeMap& input_types,
+                              const ConvertOptions& options) {
   const Graph graph = symbol.ToGraph();
 
   // Infer: every decision below is made on known dtypes; a clash in the caller's types shows here, not later.
@@ -125,13 +125,12 @@ ConvertedModel ConvertModel(const Symbol& symbol, const ModelParams& params, con
   VerifyDTypes(reduced.graph, VariableTypes(reduced.graph, params, input_types));
   DumpGraph("reduce_precision", reduced.graph, reduced.changed);
 
-  ConvertedModel result{Symbol(reduced.graph.outputs()), params, 0, {}};
+  ConvertedSymbol result{Symbol(reduced.graph.outputs()), 0, {}};
   if (options.cast_params_offline) {
-    // CastParamsOffline: after it the parameter arrays, not the graph, carry the low precision.
+    // CastParamsOffline: from here on `casts` says which arrays have to be cast for the graph to be right.
     OfflineCasts offline = CastParamsOffline(reduced.graph, parameters);
     VerifyAfter("CastParamsOffline", offline.rewrite.graph);
     DumpGraph("cast_params_offline", offline.rewrite.graph, offline.rewrite.changed);
-    CastArrays(offline.casts, &result.params);
     result.symbol = Symbol(offline.rewrite.graph.outputs());
     result.casts = std::move(offline.casts);
   }

@@ -11,7 +11,7 @@ SOURCE = Path(__file__).parent.parent.parent / "src"
 MAY_INCLUDE = {
     "kernels": {"kernels"},
     "nnvm": {"nnvm"},
-    "passes": {"nnvm", "kernels", "passes"},
+    "passes": {"nnvm", "passes"},
     "dnnl": {"nnvm", "kernels", "passes", "dnnl"},
     "ops": {"nnvm", "kernels", "passes", "dnnl", "ops"},
 }

@@ -1,5 +1,5 @@
 // Conversion of models.
-#include "passes/convert.h"
+#include "dnnl/convert_model.h"
 
 #include <optional>
 
@@ -24,8 +24,8 @@ py::dict Convert(const Symbol& symbol, const py::dict& args, const py::dict& aux
   const ModelParams params{ArrayMapOf(args, "argument"), ArrayMapOf(aux, "auxiliary state")};
   const TypeMap types = TypeMapOf(input_types);
   const ConvertOptions options{DTypeOf(target), offline};
-  std::optional<ConvertedModel> model;
-  WithoutGil([&] { model = ConvertModel(symbol, params, types, options); });
+  std::optional<onednn::ConvertedModel> model;
+  WithoutGil([&] { model = onednn::ConvertModel(symbol, params, types, options); });
   py::dict casts;
   for (const auto& [name, dtype] : model->casts) casts[py::str(name)] = NameOf(dtype);
   py::dict result;

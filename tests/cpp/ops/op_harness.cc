@@ -5,10 +5,10 @@
 #include <cstring>
 #include <limits>
 
+#include "dnnl/kernel_types.h"
 #include "dnnl/reference.h"
 #include "dnnl/threads.h"
 #include "passes/amp_facts.h"
-#include "passes/kernel_types.h"
 
 namespace amp::testing {
 namespace {
@@ -72,7 +72,7 @@ const Precision& PrecisionOf(DType dtype) {
 
 NDArray Converted(const NDArray& array, DType dtype) {
   NDArray out(dtype, array.shape());
-  kernels::Cast(KernelType(array.dtype()), array.data(), KernelType(dtype), out.data(),
+  kernels::Cast(onednn::KernelType(array.dtype()), array.data(), onednn::KernelType(dtype), out.data(),
                 static_cast<std::size_t>(array.size()));
   return out;
 }

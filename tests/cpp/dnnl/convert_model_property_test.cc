@@ -7,13 +7,14 @@
 
 #include "dnnl/executor.h"
 #include "nnvm/symbol_json.h"
-#include "passes/convert.h"
 #include "passes/random_models.h"
 #include "passes/verify.h"
 
 namespace amp {
 namespace {
 
+using onednn::ConvertedModel;
+using onednn::ConvertModel;
 using testing::RandomModel;
 using testing::RandomModelMaker;
 

@@ -4,8 +4,8 @@
 #include "kernels/cast.h"
 #include "nnvm/dtype.h"
 
-namespace amp {
+namespace amp::onednn {
 
 kernels::ElementType KernelType(DType dtype);
 
-}  // namespace amp
+}  // namespace amp::onednn

@@ -1,8 +1,8 @@
-#include "passes/kernel_types.h"
+#include "dnnl/kernel_types.h"
 
 #include "nnvm/error.h"
 
-namespace amp {
+namespace amp::onednn {
 
 kernels::ElementType KernelType(DType dtype) {
   using kernels::ElementType;
@@ -39,4 +39,4 @@ kernels::ElementType KernelType(DType dtype) {
   throw InternalError("a kernel on an unknown dtype");
 }
 
-}  // namespace amp
+}  // namespace amp::onednn

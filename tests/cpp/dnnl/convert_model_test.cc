@@ -1,4 +1,4 @@
-#include "passes/convert.h"
+#include "dnnl/convert_model.h"
 
 #include <gtest/gtest.h>
 
@@ -11,6 +11,8 @@
 namespace amp {
 namespace {
 
+using onednn::ConvertedModel;
+using onednn::ConvertModel;
 using testing::ErrorOf;
 using testing::Text;
 using testing::Var;

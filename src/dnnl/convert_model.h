@@ -1,0 +1,20 @@
+// The offline corridor, arrays included: a model in, the converted model out.
+#pragma once
+
+#include "passes/convert.h"
+
+namespace amp::onednn {
+
+struct ConvertedModel {
+  Symbol symbol;
+  ModelParams params;
+  std::size_t num_casts = 0;           // amp_cast nodes in the result
+  std::map<std::string, DType> casts;  // parameters cast offline
+};
+
+// ConvertSymbol, and the parameters that it says are to be cast in their new dtypes. The arguments are not modified.
+// Arrays that did not change are shared.
+ConvertedModel ConvertModel(const Symbol& symbol, const ModelParams& params, const TypeMap& input_types,
+                            const ConvertOptions& options);
+
+}  // namespace amp::onednn
