@@ -1,6 +1,7 @@
 """What the command `amp` does: inspect, convert, run, demo."""
 
 import argparse
+import json
 import os
 import statistics
 import sys
@@ -11,7 +12,7 @@ from collections import Counter
 
 import numpy as np
 
-from . import _core, checkpoint, conversion, demo, sym
+from . import _core, checkpoint, conversion, demo, inspection, sym
 from .base import ArgumentError, Error, cpu_info, dtype_name
 from .executor import Executor
 
@@ -66,10 +67,12 @@ def _add_command(commands, name, function, summary, runs_models=False):
 
 
 def _add_inspect(commands):
-    command = _add_command(commands, "inspect", inspect_model, "Show what a model consists of.")
-    command.add_argument("symbol", help="symbol file (.json)")
-    command.add_argument("params", nargs="?", help="parameter file (.params)")
-    _add_inputs(command, "--shape", "data=1x3x224x224 or data=1x3x224x224:float32: shape (and dtype) of an input")
+    command = _add_command(commands, "inspect", inspect_model, "Show what a model or a file consists of.")
+    command.add_argument("file", help="symbol file (.json), or a parameter file alone (.params, .npz, .npy)")
+    command.add_argument("params", nargs="?", help="parameter file of the symbol")
+    text = "data=1x3x224x224 or data=1x3x224x224:float32: shape (and dtype) of an input"
+    _add_inputs(command, "--input", text, "--shape")
+    command.add_argument("--json", action="store_true", help="print all facts as JSON")
 
 
 def _add_convert(commands):
@@ -104,8 +107,10 @@ def _add_demo(commands):
     command.add_argument("--quick", action="store_true", help="leave the timing of ResNet-50 out")
 
 
-def _add_inputs(command, flag, text):
-    command.add_argument(flag, action="append", default=[], type=input_spec, dest="inputs", metavar="INPUT", help=text)
+def _add_inputs(command, flag, text, *aliases):
+    command.add_argument(
+        flag, *aliases, action="append", default=[], type=input_spec, dest="inputs", metavar="INPUT", help=text
+    )
 
 
 def input_spec(text):
@@ -137,54 +142,73 @@ def _checked_spec(text, name, dims, dtype):
 
 def inspect_model(options):
     """`amp inspect`"""
-    if options.params:
-        symbol, arg_params, aux_params = checkpoint.load(options.symbol, options.params)
-    else:
-        symbol, arg_params, aux_params = sym.load(options.symbol), {}, {}
-    arguments = symbol.list_arguments()
-    known = {name: array for name, array in arg_params.items() if name in arguments}
     shapes = {name: shape for name, shape, _ in options.inputs if shape}
-    dtypes = {**dict.fromkeys(shapes, "float32"), **{name: dtype for name, _, dtype in options.inputs if dtype}}
-    inferred = symbol.infer_shape_partial(**{**{name: array.shape for name, array in known.items()}, **shapes})
-    types = symbol.infer_type_partial(**{**{name: array.dtype for name, array in known.items()}, **dtypes})
-
-    inputs = [name for name in arguments if name not in arg_params] if options.params else list(shapes) or arguments
-    print("inputs")
-    for name, shape, dtype in zip(arguments, inferred[0], types[0]):
-        if name in inputs:
-            print(f"  {name:<28} {_shape_text(shape):<20} {_type_text(dtype)}")
-    print("outputs")
-    for name, shape, dtype in zip(symbol.list_outputs(), inferred[1], types[1]):
-        print(f"  {name:<28} {_shape_text(shape):<20} {_type_text(dtype)}")
-    if options.params:
-        _print_parameters([*arg_params.values(), *aux_params.values()])
-    counts = symbol._handle.count_operators()
-    print(f"operators ({sum(counts.values())})")
-    for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
-        print(f"  {name:<28} {count}")
+    dtypes = {name: dtype for name, _, dtype in options.inputs if dtype}
+    facts = inspection.describe(options.file, options.params, shapes, dtypes)
+    if options.json:
+        print(json.dumps(facts, indent=2))
+        return
+    for title in ("inputs", "outputs"):
+        _print_tensors(title, facts.get(title, []))
+    if "parameters" in facts:
+        _print_parameters(facts)
+    if "operators" in facts:
+        _print_operators(facts)
+    _print_unknowns(facts)
 
 
-def _print_parameters(arrays):
-    bytes_of, elements = parameter_bytes(arrays)
-    print(f"parameters ({len(arrays)} arrays, {elements:,} numbers, {_size_text(sum(bytes_of.values()))})")
-    for name, count in sorted(bytes_of.items()):
+def _print_tensors(title, tensors):
+    if tensors:
+        print(title)
+    for tensor in tensors:
+        print(f"  {tensor['name']:<28} {_dims_text(tensor['shape']):<20} {tensor['dtype'] or '?'}")
+
+
+def _print_parameters(facts):
+    parameters = facts["parameters"]
+    if "bytes" not in parameters:
+        _print_tensors(f"parameters ({parameters['count']} arrays, not in this file)", parameters["arrays"])
+        return
+    size = _size_text(parameters["bytes"])
+    print(f"parameters ({parameters['count']} arrays, {parameters['elements']:,} numbers, {size})")
+    for name, count in parameters["bytes_by_dtype"].items():
         print(f"  {name:<28} {_size_text(count)}")
+    if facts["kind"] == "arrays":
+        _print_tensors("arrays", parameters["arrays"])
+
+
+def _print_operators(facts):
+    print(f"operators ({sum(facts['operators'].values())})")
+    for name, count in facts["operators"].items():
+        print(f"  {name:<28} {count}{'   (not supported)' if name in facts['unsupported_operators'] else ''}")
+
+
+def _print_unknowns(facts):
+    if facts.get("note"):
+        print(f"cannot be run: {facts['note']}")
+    if not facts.get("unknown"):
+        return
+    print(f"unknown types ({len(facts['unknown'])} tensors, such as {', '.join(facts['unknown'][:3])})")
+    for name in facts["resolve"][:10]:
+        print(f"  would be settled by          --input {name}=SHAPE[:DTYPE]")
 
 
 def parameter_bytes(arrays):
-    """({dtype name: bytes}, number of elements) of NDArrays."""
+    """{dtype name: bytes} of NDArrays."""
     bytes_of = Counter()
     for array in arrays:
         bytes_of[dtype_name(array.dtype)] += array.nbytes
-    return bytes_of, sum(array.size for array in arrays)
+    return bytes_of
+
+
+def _dims_text(dims):
+    if dims is None:
+        return "?"
+    return "x".join("?" if dim is None else str(dim) for dim in dims) or "scalar"
 
 
 def _shape_text(shape):
     return "x".join(str(dim) if dim else "?" for dim in shape) or "?"
-
-
-def _type_text(dtype):
-    return dtype_name(dtype) if dtype is not None else "?"
 
 
 def _size_text(count):
@@ -206,8 +230,8 @@ def convert_files(options):
     model = conversion.convert(symbol, arg_params, aux_params, dtypes, options.to, options.offline)
     converted = sym.Symbol(model["symbol"])
     checkpoint.save_checkpoint(options.output, 0, converted, model["arguments"], model["auxiliary_states"])
-    before, _ = parameter_bytes([*arg_params.values(), *aux_params.values()])
-    after, _ = parameter_bytes([*model["arguments"].values(), *model["auxiliary_states"].values()])
+    before = parameter_bytes([*arg_params.values(), *aux_params.values()])
+    after = parameter_bytes([*model["arguments"].values(), *model["auxiliary_states"].values()])
     print(f"  casts in the graph:  {model['num_casts']}")
     print(
         f"  parameters cast:     {len(model['casts'])} of {len(arg_params)}"

@@ -85,6 +85,18 @@ class Executor:
         except ArgumentError as error:
             raise ArgumentError(f"{error}{self._dtype_hint(arrays)}") from None
 
+    def run_monitored(self, callback, *args, **kwargs):
+        """Runs the model and shows every intermediate result; returns the outputs, as a plain call does.
+
+        `callback(name, op, array)` is called for each visible output of each operator, in the order of
+        `symbol`'s nodes: name is '<node>_<output>', such as 'fc1_output', op the operator's name, array a new
+        NDArray. Nothing is fused or left out: each node runs by itself, on a plan that is built at the first
+        such call. All results are in memory at once. Inputs are passed as in a plain call.
+        """
+        if not callable(callback):
+            raise ArgumentError(f"expected a function to call, got {type(callback).__name__}")
+        return self._handle.run_monitored(callback, self._arrange(args, kwargs))
+
     def _arrange(self, args, kwargs):
         """The arrays in the order of `input_names`."""
         if len(args) == 1 and not kwargs and isinstance(args[0], dict):

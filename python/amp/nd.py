@@ -38,10 +38,12 @@ def from_dlpack(producer):
 
 
 def load(fname):
-    """Reads a parameter file of MXNet: {name: NDArray}, or a list where the file has no names.
+    """Reads a file of arrays: {name: NDArray}, or a list where the file has no names.
 
-    Records without a value are None. Raises GraphError for a damaged file, with the position, and
-    ArgumentError for one that cannot be opened.
+    The content, not the name, says what it is: MXNet's binary `.params` of any generation, NumPy's .npz
+    (MXNet 2.0's `.params`) or .npy, which gives a list of one. Records without a value are None. Raises
+    GraphError for a damaged file, with the position, UnsupportedError for sparse arrays and compressed
+    .npz files, and ArgumentError for a file that cannot be opened.
     """
     named = _core.load_params(encoded(fname))
     if named and not any(name for name, _ in named):
@@ -49,14 +51,19 @@ def load(fname):
     return dict(named)
 
 
-def save(fname, data):
+def save(fname, data, *, format=None):
     """Writes arrays as a parameter file that MXNet reads.
 
     `data` is {name: array}, a list of arrays or one array; arrays are NDArrays, NumPy arrays or
-    DLPack producers. An existing file is replaced only once the new one is complete. Raises
-    ArgumentError for what the format cannot hold: arrays without dimensions or without elements.
+    DLPack producers. An existing file is replaced only once the new one is complete.
+
+    format: 'V2', which every MXNet since 1.0 reads; 'V3', which MXNet 2.0 reads, with arrays that have no
+        dimensions or no elements; 'npz', which MXNet 2.0 and NumPy read (bfloat16 arrays are '<b2' there,
+        which only MXNet and this package know). By default V2, or V3 for arrays that V2 cannot hold.
+
+    Raises ArgumentError for what the format cannot hold and for names that occur twice.
     """
-    _core.save_params(encoded(fname), _named(data))
+    _core.save_params(encoded(fname), _named(data), format)
 
 
 def _named(data):

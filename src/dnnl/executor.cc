@@ -10,6 +10,7 @@
 #include "dnnl/threads.h"
 #include "nnvm/env.h"
 #include "nnvm/error.h"
+#include "passes/unfuse.h"
 #include "passes/verify.h"
 
 namespace amp::onednn {
@@ -43,6 +44,19 @@ Types InferNeeded(const Graph& graph, const std::vector<bool>& needed, const Typ
   return types;
 }
 
+// The visible outputs of all operators that a run needs, in graph order.
+std::vector<NodeEntry> OperatorOutputs(const Graph& graph) {
+  const std::vector<bool> needed = NeededNodes(graph);
+  std::vector<NodeEntry> entries;
+  for (NodeId id = 0; id < graph.num_nodes(); ++id) {
+    if (!needed[id] || graph.node(id).is_variable()) continue;
+    for (int i = 0; i < graph.node(id).num_visible_outputs(); ++i) {
+      entries.push_back({graph.nodes()[id], static_cast<std::uint32_t>(i)});
+    }
+  }
+  return entries;
+}
+
 bool Overlap(const NDArray& a, const NDArray& b) {
   const char* a_begin = a.As<char>();
   const char* b_begin = b.As<char>();
@@ -73,7 +87,7 @@ class RunMark {
 
 Executor::Executor(const Symbol& symbol, const ModelParams& params, const TypeMap& input_types,
                    const BindOptions& options)
-    : symbol_(symbol) {
+    : symbol_(Unfuse(symbol)) {
   compile_options_ = {options.backend ? *options.backend : DefaultBackend(), options.num_threads};
   const ThreadScope threads(EffectiveThreads(options.num_threads));  // casting parameters may use threads, too
   output_names_ = symbol.ListOutputs();
@@ -84,7 +98,7 @@ Executor::Executor(const Symbol& symbol, const ModelParams& params, const TypeMa
     if (target == DType::kBFloat16 && !HasNativeBF16() && !options.reduce_precision->force) {
       notice_ = kNoNativeBF16;
     } else {
-      ConvertedModel converted = ConvertModel(symbol, params, input_types, {target, true});
+      ConvertedModel converted = ConvertModel(symbol_, params, input_types, {target, true});
       symbol_ = std::move(converted.symbol);
       arrays = std::move(converted.params);
     }
@@ -110,15 +124,21 @@ void Executor::Bind() {
   session_ = std::make_unique<Session>(plan_);
 }
 
+// Not bound yet; shares the parameters.
+std::unique_ptr<Executor> Executor::WithSymbol(Symbol symbol) const {
+  std::unique_ptr<Executor> other(new Executor());
+  other->symbol_ = std::move(symbol);
+  other->variable_types_ = variable_types_;
+  other->parameters_ = parameters_;
+  other->compile_options_ = compile_options_;
+  other->store_ = store_;
+  other->notice_ = notice_;
+  return other;
+}
+
 std::unique_ptr<Executor> Executor::Reshape(const std::map<std::string, Shape>& input_shapes) const {
-  std::unique_ptr<Executor> reshaped(new Executor());
-  reshaped->symbol_ = symbol_;
-  reshaped->variable_types_ = variable_types_;
-  reshaped->parameters_ = parameters_;
-  reshaped->compile_options_ = compile_options_;
-  reshaped->store_ = store_;
+  std::unique_ptr<Executor> reshaped = WithSymbol(symbol_);
   reshaped->output_names_ = output_names_;
-  reshaped->notice_ = notice_;
   for (const auto& [name, shape] : input_shapes) {
     if (parameters_.contains(name)) Throw<ArgumentError>("'{}' is a parameter; its shape is that of its array", name);
     const auto found = reshaped->variable_types_.find(name);
@@ -166,6 +186,27 @@ void Executor::Run(const std::vector<NDArray>& inputs, std::vector<NDArray>& out
   const std::lock_guard lock(*mutex_);
   const RunMark mark(&running_process_);
   session_->Run(inputs, outputs);
+}
+
+std::vector<NDArray> Executor::RunMonitored(const std::vector<NDArray>& inputs, const Monitor& monitor) {
+  const std::vector<NodeEntry> tensors = OperatorOutputs(symbol_.ToGraph());
+  {
+    const std::lock_guard lock(*mutex_);
+    if (!monitored_) {
+      std::vector<NodeEntry> heads = tensors;
+      heads.insert(heads.end(), symbol_.outputs().begin(), symbol_.outputs().end());
+      auto executor = WithSymbol(Symbol(std::move(heads), symbol_.np_shape()));
+      executor->output_names_ = executor->symbol_.ListOutputs();
+      executor->Bind();
+      monitored_ = std::move(executor);
+    }
+  }
+  std::vector<NDArray> values = monitored_->Run(inputs);
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const Node& node = *tensors[i].node;
+    monitor(node.name() + "_" + node.output_names()[tensors[i].index], node.op_name(), values[i]);
+  }
+  return {values.begin() + static_cast<std::ptrdiff_t>(tensors.size()), values.end()};
 }
 
 // A child that was forked during a run inherits the lock, but not the thread that holds it.

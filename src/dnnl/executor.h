@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -30,6 +31,9 @@ struct BindOptions {
   std::optional<ReduceOptions> reduce_precision;
 };
 
+// What a monitored run tells about one output of one node: "<node>_<output>", the operator's name, the value.
+using Monitor = std::function<void(const std::string& name, const std::string& op, const NDArray& value)>;
+
 class Executor {
  public:
   // `input_types`: shape (required) and dtype (float32 where unknown) of every variable that is no parameter; labels
@@ -53,6 +57,10 @@ class Executor {
   // Into arrays of the caller's.
   void Run(const std::vector<NDArray>& inputs, std::vector<NDArray>& outputs);
 
+  // Runs every node of symbol() by itself, on a plan of its own that is built at the first such call, then calls
+  // `monitor` for each visible output of each operator, in graph order. Every tensor is held until then.
+  std::vector<NDArray> RunMonitored(const std::vector<NDArray>& inputs, const Monitor& monitor);
+
   const PlanSummary& summary() const { return plan_->summary; }
   const Symbol& symbol() const { return symbol_; }  // after conversion, where reduce_precision asked for it
   // A sentence for the user where the binding is not what was asked for (no native bfloat16), else "".
@@ -61,6 +69,7 @@ class Executor {
  private:
   Executor() = default;
   void Bind();
+  std::unique_ptr<Executor> WithSymbol(Symbol symbol) const;
   void RequireLivingRun() const;
 
   Symbol symbol_;
@@ -70,6 +79,7 @@ class Executor {
   std::shared_ptr<ConstantStore> store_;
   std::shared_ptr<const Plan> plan_;
   std::unique_ptr<Session> session_;
+  std::unique_ptr<Executor> monitored_;  // its outputs: all tensors of the graph, then those of symbol_
   std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();
   std::atomic<pid_t> running_process_{0};  // that of the run under way
   std::vector<std::string> output_names_;

@@ -1,9 +1,13 @@
 #include "nnvm/file_io.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -27,6 +31,27 @@ File OpenRegular(const std::string& path, std::uint64_t* size) {
   if (!S_ISREG(status.st_mode)) Throw<ArgumentError>("cannot read '{}': not a regular file", path);
   *size = static_cast<std::uint64_t>(status.st_size);
   return file;
+}
+
+// A mapped file that is cut short kills whoever reads beyond its new end. So we map only what nobody can shorten or
+// change: sealed memory files, and files on file systems that are read-only by nature.
+bool IsSafeToMap(int descriptor) {
+  const int seals = fcntl(descriptor, F_GET_SEALS);
+  constexpr int kFixed = F_SEAL_SHRINK | F_SEAL_WRITE;
+  if (seals >= 0 && (seals & kFixed) == kFixed) return true;
+  struct statfs system {};
+  if (fstatfs(descriptor, &system) != 0) return false;
+  constexpr std::uint32_t kErofs = 0xE0F5E1E2;
+  const auto type = static_cast<std::uint32_t>(system.f_type);
+  return type == SQUASHFS_MAGIC || type == kErofs || type == ISOFS_SUPER_MAGIC || type == CRAMFS_MAGIC;
+}
+
+// Private pages: they may be written to, and the file stays as it is. nullptr where mapping is not possible.
+std::shared_ptr<void> Map(int descriptor, std::uint64_t size) {
+  if (size == 0 || !IsSafeToMap(descriptor)) return nullptr;
+  void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, descriptor, 0);
+  if (memory == MAP_FAILED) return nullptr;
+  return {memory, [size](void* mapped) { munmap(mapped, size); }};
 }
 
 // Owns a temporary file until it is renamed; removes it otherwise.
@@ -93,6 +118,11 @@ ByteReader ByteReader::OpenFile(const std::string& path) {
   ByteReader reader;
   reader.source_ = path;
   reader.file_ = OpenRegular(path, &reader.size_);
+  reader.mapping_ = Map(fileno(reader.file_.get()), reader.size_);
+  if (reader.mapping_) {
+    reader.memory_ = {static_cast<const char*>(reader.mapping_.get()), reader.size_};
+    reader.file_.reset();
+  }
   return reader;
 }
 
@@ -102,6 +132,28 @@ ByteReader ByteReader::OfMemory(std::string_view bytes, std::string source) {
   reader.memory_ = bytes;
   reader.size_ = bytes.size();
   return reader;
+}
+
+std::string ByteReader::Peek(std::size_t count) {
+  const std::uint64_t start = position_;
+  std::string bytes(std::min<std::uint64_t>(count, remaining()), '\0');
+  Read(bytes.data(), bytes.size(), "the first bytes");
+  Seek(start);
+  return bytes;
+}
+
+void ByteReader::Seek(std::uint64_t position) {
+  if (position > size_) Throw<GraphError>("{}: byte {} of a file of {}", source_, position, size_);
+  if (file_ && fseeko(file_.get(), static_cast<off_t>(position), SEEK_SET) != 0) FailWith("read", source_);
+  position_ = position;
+}
+
+std::shared_ptr<void> ByteReader::Borrow(std::uint64_t bytes, std::size_t alignment) {
+  if (!mapping_ || bytes > remaining()) return nullptr;
+  char* start = static_cast<char*>(mapping_.get()) + position_;
+  if (reinterpret_cast<std::uintptr_t>(start) % alignment != 0) return nullptr;
+  position_ += bytes;
+  return {mapping_, start};
 }
 
 void ByteReader::Read(void* into, std::uint64_t bytes, const char* what) {

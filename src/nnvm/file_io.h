@@ -23,6 +23,14 @@ class ByteReader {
   std::uint64_t position() const { return position_; }
   std::uint64_t remaining() const { return size_ - position_; }
 
+  // Up to `count` bytes from here on, which stay to be read.
+  std::string Peek(std::size_t count);
+  // Throws GraphError for a position behind the end.
+  void Seek(std::uint64_t position);
+  // The next bytes without a copy, if the file is mapped and they are so aligned; otherwise nullptr, and nothing is
+  // read. Writing to them does not change the file.
+  std::shared_ptr<void> Borrow(std::uint64_t bytes, std::size_t alignment);
+
   // Throws GraphError, with the position, when fewer bytes are left; `what` says what was being read.
   void Read(void* into, std::uint64_t bytes, const char* what);
   template <class T>
@@ -38,6 +46,7 @@ class ByteReader {
   std::string source_;
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_{nullptr, std::fclose};
   std::string_view memory_;
+  std::shared_ptr<void> mapping_;  // behind memory_, where a file is mapped
   std::uint64_t size_ = 0;
   std::uint64_t position_ = 0;
 };

@@ -56,7 +56,7 @@ void Graph::Index() {
       const NodeEntry& input = node.inputs()[slot];
       const NodeId source = ids_.at(input.node.get());
       input_entries_.push_back(first_entry_[source] + input.index);
-      if (node.op()->IsMutable(slot)) is_auxiliary_[source] = true;
+      if (node.IsMutable(slot)) is_auxiliary_[source] = true;
     }
     first_input_.push_back(static_cast<std::uint32_t>(input_entries_.size()));
     if (node.is_variable()) variables_.push_back(id);

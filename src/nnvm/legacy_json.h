@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "nnvm/param.h"
+#include "nnvm/node.h"
 
 namespace amp {
 
@@ -17,6 +17,7 @@ struct RawNode {
   AttrMap attrs;
   std::vector<std::pair<std::size_t, std::uint32_t>> inputs;
   std::vector<std::size_t> control_deps;
+  Subgraphs subgraphs = {};
 };
 
 // `version` is major * 10000 + minor * 100 + patch. In this order:

@@ -9,9 +9,19 @@ std::string DescribeSpec(const Node::Spec& spec) {
   return fmt::format("{} '{}'", spec.op ? spec.op->name : "variable", Quotable(spec.name));
 }
 
+void BindSubgraphs(const Node::Spec& spec, void* params) {
+  if (spec.op->bind_subgraphs) {
+    spec.op->bind_subgraphs(params, spec.subgraphs);
+  } else if (!spec.subgraphs.empty()) {
+    Throw<GraphError>("expected no subgraphs, got {}", spec.subgraphs.size());
+  }
+}
+
 ParamPtr ParseParams(const Node::Spec& spec) {
   try {
-    return spec.op->parse(spec.attrs);
+    std::shared_ptr<void> params = spec.op->parse(spec.attrs);
+    BindSubgraphs(spec, params.get());
+    return params;
   } catch (const GraphError& error) {
     throw GraphError(DescribeSpec(spec) + ": " + error.what());
   } catch (const UnsupportedError& error) {
@@ -32,7 +42,7 @@ void CheckInputs(const Node::Spec& spec, const void* params) {
       Throw<GraphError>("{}: input {} reads output {} of {}, which has {}", DescribeSpec(spec), names[i], entry.index,
                         entry.node->Describe(), entry.node->num_outputs());
     }
-    if (spec.op->IsMutable(i) && !entry.node->is_variable()) {
+    if (spec.op->is_mutable(params, i) && !entry.node->is_variable()) {
       Throw<GraphError>("{}: input {} is an auxiliary state and must be a variable, got the output of {}",
                         DescribeSpec(spec), names[i], entry.node->Describe());
     }
@@ -50,6 +60,8 @@ void CheckLinks(const Node::Spec& spec, const void* params) {
   } else if (!spec.inputs.empty() || !spec.control_deps.empty()) {
     Throw<GraphError>("{}: a variable depends on nothing, got {} inputs and {} control dependencies",
                       DescribeSpec(spec), spec.inputs.size(), spec.control_deps.size());
+  } else if (!spec.subgraphs.empty()) {
+    Throw<GraphError>("{}: a variable has no subgraphs, got {}", DescribeSpec(spec), spec.subgraphs.size());
   }
   for (const NodePtr& dep : spec.control_deps) {
     if (!dep) Throw<GraphError>("{}: a control dependency is missing", DescribeSpec(spec));
@@ -92,8 +104,12 @@ Node::~Node() {
   const auto unlink = [&doomed](Spec& spec) {
     for (NodeEntry& entry : spec.inputs) doomed.push_back(std::move(entry.node));
     for (NodePtr& node : spec.control_deps) doomed.push_back(std::move(node));
+    for (std::vector<NodeEntry>& subgraph : spec.subgraphs) {
+      for (NodeEntry& entry : subgraph) doomed.push_back(std::move(entry.node));
+    }
     spec.inputs.clear();
     spec.control_deps.clear();
+    spec.subgraphs.clear();
   };
   unlink(spec_);
   while (!doomed.empty()) {

@@ -34,6 +34,7 @@ class Node {
     std::vector<NodeEntry> inputs;
     std::vector<NodePtr> control_deps;
     Phase phase = Phase::kForward;
+    Subgraphs subgraphs = {};
   };
 
   // Parses the parameters and checks the inputs; throws GraphError that names the node.
@@ -57,6 +58,7 @@ class Node {
   const std::vector<NodeEntry>& inputs() const { return spec_.inputs; }
   const std::vector<NodePtr>& control_deps() const { return spec_.control_deps; }
   Phase phase() const { return spec_.phase; }
+  const Subgraphs& subgraphs() const { return spec_.subgraphs; }
 
   // The value of an attribute, or nullptr.
   const std::string* FindAttr(const std::string& key) const;
@@ -68,6 +70,7 @@ class Node {
   }
   const void* raw_params() const { return params_.get(); }
 
+  bool IsMutable(std::size_t slot) const { return spec_.op && spec_.op->is_mutable(params_.get(), slot); }
   int num_outputs() const { return num_outputs_; }  // hidden ones included
   int num_visible_outputs() const;
   std::vector<std::string> input_names() const;

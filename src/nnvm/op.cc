@@ -4,10 +4,6 @@
 
 namespace amp {
 
-bool Op::IsMutable(std::size_t slot) const {
-  return std::find(mutable_inputs.begin(), mutable_inputs.end(), static_cast<int>(slot)) != mutable_inputs.end();
-}
-
 OpRegistry& OpRegistry::Get() {
   static OpRegistry registry;
   return registry;

@@ -2,6 +2,7 @@
 // facts of any C++ type, so that this room need not know what other rooms attach to operators.
 #pragma once
 
+#include <algorithm>
 #include <any>
 #include <functional>
 #include <memory>
@@ -17,6 +18,10 @@ namespace amp {
 
 using ParamPtr = std::shared_ptr<const void>;  // points to the op's own parameter struct
 
+struct NodeEntry;
+// The graphs inside of a node (what a fused node stands for, the body of a loop), each given by its heads.
+using Subgraphs = std::vector<std::vector<NodeEntry>>;
+
 class Op {
  public:
   Op(std::string op_domain, std::string op_name) : domain(std::move(op_domain)), name(std::move(op_name)) {}
@@ -31,13 +36,14 @@ class Op {
   // Where the number of inputs follows from an attribute (Concat's num_args), its name; composing fills it in.
   std::string variadic_attr;
 
-  std::function<ParamPtr(const AttrMap&)> parse;
+  std::function<std::shared_ptr<void>(const AttrMap&)> parse;
+  // Takes note of a node's subgraphs in its parameters; null for an operator that has none. Throws GraphError for what
+  // does not fit the operator.
+  std::function<void(void* params, const Subgraphs&)> bind_subgraphs;
   std::function<std::vector<std::string>(const void* params)> input_names;
   std::function<std::vector<std::string>(const void* params)> output_names;  // hidden outputs included
   std::function<int(const void* params)> num_visible_outputs;
-  std::vector<int> mutable_inputs;  // slots of auxiliary states
-
-  bool IsMutable(std::size_t slot) const;
+  std::function<bool(const void* params, std::size_t slot)> is_mutable;  // a slot of an auxiliary state
 
   template <class T>
   const T* Find() const {
@@ -86,6 +92,7 @@ class OpCard {
     Outputs({"output"});
     VisibleOutputs([](const P&) { return 1; });
     Params(ParamSchema<P>());
+    MutableIf([](const P&, std::size_t) { return false; });
   }
   OpCard& Alias(std::string_view alias) {
     OpRegistry::Get().AddAlias(op_, alias);
@@ -98,7 +105,8 @@ class OpCard {
   // `validate` throws GraphError for combinations of fields that the schema cannot express.
   OpCard& Params(ParamSchema<P> schema, std::function<void(P&)> validate = nullptr) {
     op_.fields = schema.infos();
-    op_.parse = [schema = std::move(schema), validate = std::move(validate)](const AttrMap& attrs) -> ParamPtr {
+    op_.parse = [schema = std::move(schema),
+                 validate = std::move(validate)](const AttrMap& attrs) -> std::shared_ptr<void> {
       auto params = std::make_shared<P>(schema.Parse(attrs));
       if (validate) validate(*params);
       return params;
@@ -127,8 +135,21 @@ class OpCard {
     op_.num_visible_outputs = [count = std::move(count)](const void* p) { return count(*static_cast<const P*>(p)); };
     return *this;
   }
-  OpCard& MutableInputs(std::vector<int> slots) {
-    op_.mutable_inputs = std::move(slots);
+  OpCard& MutableInputs(std::vector<std::size_t> slots) {
+    return MutableIf([slots = std::move(slots)](const P&, std::size_t slot) {
+      return std::find(slots.begin(), slots.end(), slot) != slots.end();
+    });
+  }
+  OpCard& MutableIf(std::function<bool(const P&, std::size_t slot)> is_mutable) {
+    op_.is_mutable = [is_mutable = std::move(is_mutable)](const void* p, std::size_t slot) {
+      return is_mutable(*static_cast<const P*>(p), slot);
+    };
+    return *this;
+  }
+  OpCard& BindSubgraphs(std::function<void(P&, const Subgraphs&)> bind) {
+    op_.bind_subgraphs = [bind = std::move(bind)](void* p, const Subgraphs& subgraphs) {
+      bind(*static_cast<P*>(p), subgraphs);
+    };
     return *this;
   }
   template <class T>

@@ -1,183 +1,67 @@
 #include "nnvm/params_file.h"
 
 #include <algorithm>
-#include <bit>
 #include <set>
 
+#include "nnvm/binary_params.h"
 #include "nnvm/error.h"
-#include "nnvm/file_io.h"
+#include "nnvm/npz.h"
 
 namespace amp {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "parameter files are read as they are on disk");
-
-constexpr std::uint64_t kFileMagic = 0x112;
-constexpr std::uint32_t kMagicV1 = 0xF993FAC8;
-constexpr std::uint32_t kMagicV2 = 0xF993FAC9;
-constexpr std::uint32_t kMagicV3 = 0xF993FACA;
-constexpr std::int32_t kDense = 0;
-constexpr std::int32_t kCpu = 1;
-
-class ParamsReader {
- public:
-  explicit ParamsReader(ByteReader bytes) : bytes_(std::move(bytes)) {}
-
-  NamedArrays Read() {
-    if (bytes_.Read<std::uint64_t>("the file's magic number") != kFileMagic) {
-      Fail("not an MXNet parameter file (it does not begin with 0x112)");
-    }
-    bytes_.Read<std::uint64_t>("the reserved word");
-    // The list grows with the records that are really there; a count alone allocates nothing.
-    const std::uint64_t count = ReadCount("the number of arrays", kMinRecord);
-    NamedArrays arrays;
-    for (std::uint64_t i = 0; i < count; ++i) arrays.emplace_back("", ReadRecord(i));
-    const std::uint64_t names = ReadCount("the number of names", sizeof(std::uint64_t));
-    if (names != 0 && names != arrays.size()) Fail("{} names for {} arrays", names, arrays.size());
-    for (std::size_t i = 0; i < names; ++i) arrays[i].first = ReadName();
-    if (bytes_.remaining() != 0) Fail("{} bytes follow the last name", bytes_.remaining());
-    return arrays;
-  }
-
- private:
-  static constexpr std::uint64_t kMinRecord = 4;
-
-  template <class... Args>
-  [[noreturn]] void Fail(fmt::format_string<Args...> format, Args&&... args) const {
-    throw GraphError(fmt::format("{} at byte {}: ", bytes_.source(), bytes_.position()) +
-                     fmt::format(format, std::forward<Args>(args)...));
-  }
-
-  // A count is believed only as far as the rest of the file could hold that many of the smallest item.
-  std::uint64_t ReadCount(const char* what, std::uint64_t smallest) {
-    const auto count = bytes_.Read<std::uint64_t>(what);
-    if (count > bytes_.remaining() / smallest) Fail("{} is {}, more than the file can hold", what, count);
-    return count;
-  }
-
-  std::string ReadName() {
-    std::string name(ReadCount("the length of a name", 1), '\0');
-    bytes_.Read(name.data(), name.size(), "a name");
-    return name;
-  }
-
-  template <class Dim>
-  Shape ReadDims(std::int64_t rank) {
-    if (rank < 0 || rank > kMaxRank) Fail("an array of rank {}", rank);
-    std::vector<std::int64_t> dims;
-    for (std::int64_t i = 0; i < rank; ++i) {
-      const auto dim = static_cast<std::int64_t>(bytes_.Read<Dim>("a dimension"));
-      if (dim < 0) Fail("a dimension of {}", dim);
-      dims.push_back(dim);
-    }
-    return Shape(std::move(dims));
-  }
-
-  // Returns false for a record without a value.
-  bool ReadShape(std::uint32_t magic, Shape* shape) {
-    if (magic != kMagicV1 && magic != kMagicV2 && magic != kMagicV3) {
-      *shape = ReadDims<std::uint32_t>(magic);  // V0: the magic is the rank
-      return magic != 0;
-    }
-    const auto rank = bytes_.Read<std::int32_t>("the rank");
-    if (magic == kMagicV3 && rank == -1) return false;
-    *shape = ReadDims<std::int64_t>(rank);
-    return magic == kMagicV3 || rank != 0;
-  }
-
-  NDArray ReadRecord(std::size_t index) {
-    const auto magic = bytes_.Read<std::uint32_t>("an array's magic number");
-    if (magic == kMagicV2 || magic == kMagicV3) {
-      const auto storage = bytes_.Read<std::int32_t>("the storage type");
-      if (storage != kDense) {
-        throw UnsupportedError(fmt::format("{}: array {} is sparse (storage type {}), which is not supported",
-                                           bytes_.source(), index, storage));
-      }
-    }
-    Shape shape;
-    if (!ReadShape(magic, &shape)) return {};
-    bytes_.Read<std::int32_t>("the device type");
-    bytes_.Read<std::int32_t>("the device number");
-    const auto code = bytes_.Read<std::int32_t>("the dtype");
-    const auto dtype = DTypeFromMXNetCode(code);
-    if (!dtype) Fail("array {} has the unknown dtype code {}", index, code);
-    return ReadData({*dtype, std::move(shape)});
-  }
-
-  NDArray ReadData(TensorType type) {
-    const std::uint64_t limit = bytes_.remaining() / BytesOf(type.dtype);
-    const auto& dims = type.shape.dims();
-    std::uint64_t elements = std::find(dims.begin(), dims.end(), 0) == dims.end() ? 1 : 0;
-    if (elements > limit) Fail("an array of type {} is larger than the rest of the file", type.ToString());
-    for (const std::int64_t dim : dims) {
-      if (elements != 0 && elements > limit / static_cast<std::uint64_t>(dim)) {
-        Fail("an array of type {} is larger than the rest of the file", type.ToString());
-      }
-      elements *= static_cast<std::uint64_t>(dim);
-    }
-    NDArray array(type.dtype, std::move(type.shape));
-    bytes_.Read(array.data(), static_cast<std::uint64_t>(array.bytes()), "an array's data");
-    return array;
-  }
-
-  ByteReader bytes_;
-};
-
-template <class T>
-void Put(const AppendBytes& append, T value) {
-  append(&value, sizeof value);
+NamedArrays Read(ByteReader bytes) {
+  const std::string start = bytes.Peek(8);
+  if (IsZip(start)) return ReadNpz(&bytes);
+  if (IsNpy(start)) return {{"", InRowOrder(ReadNpyFile(&bytes, bytes.remaining()))}};
+  return ReadBinaryParams(&bytes);
 }
 
-// A list of arrays: no names are written.
-bool IsUnnamed(const NamedArrays& arrays) {
-  return std::all_of(arrays.begin(), arrays.end(), [](const auto& named) { return named.first.empty(); });
-}
+// V2 has no way to say that a shape is () or that a size is 0.
+bool FitsV2(const NDArray& array) { return array.shape().rank() != 0 && array.size() != 0; }
 
-void CheckWritable(const NamedArrays& arrays) {
+void CheckWritable(const NamedArrays& arrays, ParamsFormat format) {
   const bool is_list = IsUnnamed(arrays);
   std::set<std::string> names;
   for (const auto& [name, array] : arrays) {
-    if (!names.insert(name).second && !is_list) Throw<ArgumentError>("two arrays are named '{}'", name);
-    if (!array.defined()) Throw<ArgumentError>("array '{}' has no value", name);
-    if (array.shape().rank() == 0 || array.size() == 0) {
-      Throw<ArgumentError>("array '{}' of type {}: V2 files hold neither scalars nor empty arrays", name,
-                           array.type().ToString());
+    if (!names.insert(name).second && !is_list) Throw<ArgumentError>("two arrays are named '{}'", Quotable(name));
+    if (!array.defined()) Throw<ArgumentError>("array '{}' has no value", Quotable(name));
+    if (format == ParamsFormat::kV2 && !FitsV2(array)) {
+      Throw<ArgumentError>("array '{}' of type {}: V2 files hold neither scalars nor empty arrays (V3 and npz do)",
+                           Quotable(name), array.type().ToString());
     }
   }
-}
-
-void PutRecord(const AppendBytes& append, const NDArray& array) {
-  Put<std::uint32_t>(append, kMagicV2);
-  Put<std::int32_t>(append, kDense);
-  Put<std::int32_t>(append, array.shape().rank());
-  for (const std::int64_t dim : array.shape().dims()) Put<std::int64_t>(append, dim);
-  Put<std::int32_t>(append, kCpu);
-  Put<std::int32_t>(append, 0);
-  Put<std::int32_t>(append, *InfoOf(array.dtype()).mxnet_code);
-  append(array.data(), static_cast<std::size_t>(array.bytes()));
 }
 
 }  // namespace
 
-NamedArrays LoadParams(const std::string& path) { return ParamsReader(ByteReader::OpenFile(path)).Read(); }
+NamedArrays LoadParams(const std::string& path) { return Read(ByteReader::OpenFile(path)); }
 
 NamedArrays ParseParams(std::string_view bytes, const std::string& source) {
-  return ParamsReader(ByteReader::OfMemory(bytes, source)).Read();
+  return Read(ByteReader::OfMemory(bytes, source));
 }
 
-void SaveParams(const std::string& path, const NamedArrays& arrays) {
-  CheckWritable(arrays);
+ParamsFormat DefaultFormat(const NamedArrays& arrays) {
+  const bool fits = std::all_of(arrays.begin(), arrays.end(),
+                                [](const auto& named) { return !named.second.defined() || FitsV2(named.second); });
+  return fits ? ParamsFormat::kV2 : ParamsFormat::kV3;
+}
+
+ParamsFormat ParamsFormatFromName(std::string_view name) {
+  if (name == "V2") return ParamsFormat::kV2;
+  if (name == "V3") return ParamsFormat::kV3;
+  if (name == "npz") return ParamsFormat::kNpz;
+  Throw<ArgumentError>("unknown parameter file format '{}'; expected V2, V3 or npz", Quotable(name));
+}
+
+void SaveParams(const std::string& path, const NamedArrays& arrays, std::optional<ParamsFormat> format) {
+  const ParamsFormat chosen = format ? *format : DefaultFormat(arrays);
+  CheckWritable(arrays, chosen);
   WriteFileWith(path, [&](const AppendBytes& append) {
-    Put<std::uint64_t>(append, kFileMagic);
-    Put<std::uint64_t>(append, 0);
-    Put<std::uint64_t>(append, arrays.size());
-    for (const auto& [name, array] : arrays) PutRecord(append, array);
-    const bool is_list = IsUnnamed(arrays);
-    Put<std::uint64_t>(append, is_list ? 0 : arrays.size());
-    for (const auto& [name, array] : arrays) {
-      if (is_list) break;
-      Put<std::uint64_t>(append, name.size());
-      append(name.data(), name.size());
+    if (chosen == ParamsFormat::kNpz) {
+      WriteNpz(arrays, append);
+    } else {
+      WriteBinaryParams(arrays, chosen == ParamsFormat::kV3, append);
     }
   });
 }
@@ -195,6 +79,24 @@ ModelParams SplitParams(const NamedArrays& arrays, const std::string& source) {
     }
   }
   return params;
+}
+
+ModelParams SplitParamsOf(const Symbol& symbol, const NamedArrays& arrays, const std::string& source) {
+  const auto has_role = [](const auto& named) {
+    return named.first.starts_with("arg:") || named.first.starts_with("aux:");
+  };
+  if (std::any_of(arrays.begin(), arrays.end(), has_role)) return SplitParams(arrays, source);
+  const std::vector<std::string> inputs = symbol.ListInputs(), states = symbol.ListAuxiliaryStates();
+  const std::set<std::string> known(inputs.begin(), inputs.end()), auxiliary(states.begin(), states.end());
+  NamedArrays with_roles;
+  for (const auto& [name, array] : arrays) {
+    if (!known.contains(name)) {
+      Throw<GraphError>("{}: '{}' is neither of the form arg:NAME or aux:NAME nor a variable of the symbol{}", source,
+                        Quotable(name), NearMatches(name, inputs));
+    }
+    with_roles.emplace_back((auxiliary.contains(name) ? "aux:" : "arg:") + name, array);
+  }
+  return SplitParams(with_roles, source);
 }
 
 NamedArrays JoinParams(const ModelParams& params) {

@@ -1,26 +1,35 @@
-// MXNet's binary `.params` files: named arrays, little-endian.
+// Parameter files: named arrays in MXNet's binary container or in NumPy's.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
-#include "nnvm/ndarray.h"
+#include "nnvm/named_arrays.h"
+#include "nnvm/symbol.h"
 
 namespace amp {
 
-// In file order. A list saved without names has empty ones; a record without a value has an undefined array.
-using NamedArrays = std::vector<std::pair<std::string, NDArray>>;
-
-// Reads records of every binary generation (V0 to V3). Throws GraphError, with file and position, for anything that
-// is cut off, inconsistent or no such file, and UnsupportedError for sparse records.
+// Reads any of the containers, told apart by content: MXNet's binary one (V0 to V3), .npz and .npy. Throws GraphError,
+// with file and position, for anything that is cut off, inconsistent or no such file, and UnsupportedError for sparse
+// arrays and compressed .npz files. A file that cannot be cut short behind our back (a sealed memory file, a read-only
+// file system such as squashfs) is mapped and its arrays share the mapping; changing them does not change the file.
 NamedArrays LoadParams(const std::string& path);
 NamedArrays ParseParams(std::string_view bytes, const std::string& source);
 
-// Writes V2 records, which every MXNet since 1.0 reads; a list without names where all are empty. Atomic. Throws
-// ArgumentError for what V2 cannot hold (rank 0 and empty arrays) and for duplicate names.
-void SaveParams(const std::string& path, const NamedArrays& arrays);
+enum class ParamsFormat {
+  kV2,   // read by every MXNet since 1.0
+  kV3,   // MXNet 2.0 and 1.6+ in np mode; holds scalars and empty arrays
+  kNpz,  // MXNet 2.0 and NumPy (which does not know the bfloat16 arrays, dtype '<b2')
+};
+// V2 where it can hold the arrays, else V3.
+ParamsFormat DefaultFormat(const NamedArrays& arrays);
+// Throws ArgumentError that lists what there is.
+ParamsFormat ParamsFormatFromName(std::string_view name);
+
+// Writes a list without names where all are empty. Atomic. Throws ArgumentError for what the format cannot hold (rank 0
+// and empty arrays in V2), for arrays without a value and for duplicate names.
+void SaveParams(const std::string& path, const NamedArrays& arrays, std::optional<ParamsFormat> format = std::nullopt);
 
 // The arrays of a checkpoint by role: keys "arg:NAME" and "aux:NAME".
 struct ModelParams {
@@ -29,6 +38,8 @@ struct ModelParams {
 };
 // Throws GraphError for keys of another form.
 ModelParams SplitParams(const NamedArrays& arrays, const std::string& source);
+// The same for a symbol's parameters, whose keys may also all be plain names of its variables (save_parameters).
+ModelParams SplitParamsOf(const Symbol& symbol, const NamedArrays& arrays, const std::string& source);
 NamedArrays JoinParams(const ModelParams& params);
 
 }  // namespace amp

@@ -16,6 +16,16 @@ NodeEntry SingleOutput(const Symbol& symbol, std::string_view op_name) {
   return symbol.outputs()[0];
 }
 
+bool AnyNpShape(const std::vector<Symbol>& symbols) {
+  return std::any_of(symbols.begin(), symbols.end(), [](const Symbol& symbol) { return symbol.np_shape(); });
+}
+
+std::vector<Symbol> Values(const std::map<std::string, Symbol>& symbols) {
+  std::vector<Symbol> values;
+  for (const auto& [name, symbol] : symbols) values.push_back(symbol);
+  return values;
+}
+
 std::vector<NodeEntry> Positional(const Op& op, const std::vector<Symbol>& symbols) {
   std::vector<NodeEntry> entries;
   if (!op.variadic_attr.empty() && symbols.size() == 1) return symbols[0].outputs();
@@ -71,7 +81,7 @@ Symbol Symbol::Group(const std::vector<Symbol>& symbols) {
     outputs.insert(outputs.end(), symbol.outputs_.begin(), symbol.outputs_.end());
   }
   if (outputs.empty()) throw ArgumentError("a group needs at least one symbol");
-  return Symbol(std::move(outputs));
+  return Symbol(std::move(outputs), AnyNpShape(symbols));
 }
 
 Symbol Symbol::Apply(std::string_view op_name, std::string name, AttrMap attrs, const std::vector<Symbol>& positional,
@@ -94,7 +104,7 @@ Symbol Symbol::Apply(std::string_view op_name, std::string name, AttrMap attrs, 
   const NodePtr node = Node::Make({&op, std::move(name), std::move(attrs), std::move(inputs), {}, {}});
   std::vector<NodeEntry> outputs;
   for (int i = 0; i < node->num_visible_outputs(); ++i) outputs.push_back({node, static_cast<std::uint32_t>(i)});
-  return Symbol(std::move(outputs));
+  return Symbol(std::move(outputs), AnyNpShape(positional) || AnyNpShape(Values(by_name)));
 }
 
 std::vector<std::string> Symbol::ListArguments() const {
@@ -143,7 +153,7 @@ Symbol Symbol::GetInternals() const {
   for (const NodePtr& node : graph.nodes()) {
     for (int i = 0; i < node->num_visible_outputs(); ++i) outputs.push_back({node, static_cast<std::uint32_t>(i)});
   }
-  return Symbol(std::move(outputs));
+  return Symbol(std::move(outputs), np_shape_);
 }
 
 Symbol Symbol::GetChildren() const {
@@ -153,7 +163,7 @@ Symbol Symbol::GetChildren() const {
     if (!seen.insert(output.node.get()).second) continue;
     children.insert(children.end(), output.node->inputs().begin(), output.node->inputs().end());
   }
-  return Symbol(std::move(children));
+  return Symbol(std::move(children), np_shape_);
 }
 
 Symbol Symbol::ByName(std::string_view output_name) const {
@@ -169,7 +179,7 @@ Symbol Symbol::At(std::size_t index) const {
   if (index >= outputs_.size()) {
     Throw<ArgumentError>("output {} of a symbol that has {}", index, outputs_.size());
   }
-  return Symbol({outputs_[index]});
+  return Symbol({outputs_[index]}, np_shape_);
 }
 
 Symbol Symbol::Substitute(const std::map<std::string, Symbol>& variables) const {
@@ -187,7 +197,7 @@ Symbol Symbol::Substitute(const std::map<std::string, Symbol>& variables) const 
     if (replacement != variables.end()) return {SingleOutput(replacement->second, node.name())};
     return rewriter.Keep(id, std::move(inputs));
   });
-  return Symbol(result.graph.outputs());
+  return Symbol(result.graph.outputs(), np_shape_ || AnyNpShape(Values(variables)));
 }
 
 }  // namespace amp

@@ -13,7 +13,8 @@ namespace amp {
 class Symbol {
  public:
   Symbol() = default;
-  explicit Symbol(std::vector<NodeEntry> outputs) : outputs_(std::move(outputs)) {}
+  explicit Symbol(std::vector<NodeEntry> outputs, bool np_shape = false)
+      : outputs_(std::move(outputs)), np_shape_(np_shape) {}
 
   static Symbol Variable(std::string name, AttrMap attrs = {});
   static Symbol Group(const std::vector<Symbol>& symbols);
@@ -25,6 +26,10 @@ class Symbol {
                       const std::map<std::string, Symbol>& by_name);
 
   const std::vector<NodeEntry>& outputs() const { return outputs_; }
+  // Files say whether a graph is of MXNet's np mode, in which scalars and empty arrays are values. What is made of
+  // such a symbol is of that mode, too.
+  bool np_shape() const { return np_shape_; }
+  Symbol WithNpShape(bool np_shape) const { return Symbol(outputs_, np_shape); }
   Graph ToGraph() const { return Graph(outputs_); }
 
   std::vector<std::string> ListArguments() const;
@@ -45,6 +50,7 @@ class Symbol {
 
  private:
   std::vector<NodeEntry> outputs_;
+  bool np_shape_ = false;
 };
 
 }  // namespace amp

@@ -14,8 +14,10 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kMaxDepth = 64;           // of nested brackets; real files need 5
-constexpr int kWrittenVersion = 10901;  // major * 10000 + minor * 100 + patch: what the written form is of
+constexpr int kMaxDepth = 64;  // of nested brackets; real files need 5
+// major * 10000 + minor * 100 + patch: what the written form is of, without and with np shapes
+constexpr int kWrittenVersion = 10901;
+constexpr int kWrittenNpVersion = 20000;
 constexpr std::size_t kMaxNodes = 1u << 28;
 
 class Reader {
@@ -24,18 +26,27 @@ class Reader {
 
   Symbol Read(std::string_view text) {
     const Json document = ParseDocument(text);
-    ReadNodes(document);
-    ReadHeads(document);
-    CheckOps();
-    UpgradeLegacyNodes(FileVersion(document), &nodes_);
+    CheckOps(document);
+    version_ = FileVersion(document);
+    return Symbol(ReadGraph(document), ReadNpShape(document));
+  }
+
+ private:
+  // A reader of one of the file's subgraphs.
+  Reader(const std::string& source, std::string where, int version)
+      : source_(source), where_(std::move(where)), version_(version) {}
+
+  std::vector<NodeEntry> ReadGraph(const Json& graph) {
+    ReadNodes(graph);
+    ReadHeads(graph);
+    UpgradeLegacyNodes(version_, &nodes_);
     num_nodes_ = nodes_.size();
     return Build();
   }
 
- private:
   template <class... Args>
   [[noreturn]] void Fail(fmt::format_string<Args...> format, Args&&... args) const {
-    throw GraphError(source_ + ": " + fmt::format(format, std::forward<Args>(args)...));
+    throw GraphError(source_ + ": " + where_ + fmt::format(format, std::forward<Args>(args)...));
   }
 
   // The library parses; the callback refuses what it would silently accept: duplicate keys and bottomless nesting.
@@ -105,12 +116,19 @@ class Reader {
         node.control_deps.push_back(Index(dep, num_nodes_, where + " control_deps"));
       }
     }
-    if (json.contains("subgraphs") && !json["subgraphs"].empty()) {
-      throw UnsupportedError(
-          fmt::format("{}: {}: operator '{}' with subgraphs is not supported yet", source_, where, Quotable(node.op)));
-    }
+    if (json.contains("subgraphs")) node.subgraphs = ReadSubgraphs(json, where);
     if (node.op == "null" && !node.inputs.empty()) Fail("{}: a variable cannot have inputs", where);
     return node;
+  }
+
+  Subgraphs ReadSubgraphs(const Json& json, const std::string& where) const {
+    Subgraphs subgraphs;
+    for (const Json& graph : Member(json, "subgraphs", where, Json::value_t::array)) {
+      const std::string place = fmt::format("{} subgraph {}", where, subgraphs.size());
+      if (!graph.is_object()) Fail("{}: expected an object, got {}", place, graph.type_name());
+      subgraphs.push_back(Reader(source_, where_ + place + ": ", version_).ReadGraph(graph));
+    }
+    return subgraphs;
   }
 
   void ReadAttrs(const Json& json, const char* key, const std::string& where, AttrMap* attrs) const {
@@ -136,26 +154,46 @@ class Reader {
     return static_cast<int>(std::clamp<std::int64_t>(number, 0, 1000000));
   }
 
+  // "is_np_shape": ["int", 1] among the file's attributes.
+  bool ReadNpShape(const Json& document) const {
+    const auto attrs = document.find("attrs");
+    if (attrs == document.end() || !attrs->is_object() || !attrs->contains("is_np_shape")) return false;
+    const Json& flag = (*attrs)["is_np_shape"];
+    if (!flag.is_array() || flag.size() != 2 || !flag[1].is_number_integer()) {
+      Fail("attrs: expected is_np_shape as [\"int\", 0 or 1], got {}", Quotable(flag.dump()));
+    }
+    return flag[1].get<std::int64_t>() != 0;
+  }
+
   void ReadHeads(const Json& document) {
     const Json& heads = Member(document, "heads", "the symbol", Json::value_t::array);
     if (heads.empty()) Fail("the symbol has no heads");
     for (const Json& head : heads) heads_.push_back(Entry(head, "heads"));
   }
 
-  void CheckOps() {
+  // What is missing is reported all at once, that in subgraphs included, and before anything else: somebody else's
+  // operator may have inputs and attributes that look wrong to us.
+  void CheckOps(const Json& document) const {
     std::set<std::string> missing;
-    for (const RawNode& node : nodes_) {
-      if (node.op != "null" && OpRegistry::Get().Find(kMXNetDomain, node.op) == nullptr) {
-        missing.insert(Quotable(node.op));
-      }
-    }
+    CollectMissing(document, &missing);
     if (missing.empty()) return;
     throw UnsupportedError(fmt::format("{}: operators that are not registered: {}", source_,
                                        JoinSome({missing.begin(), missing.end()}, 40)));
   }
 
+  static void CollectMissing(const Json& graph, std::set<std::string>* missing) {
+    if (!graph.is_object() || !graph.contains("nodes")) return;
+    for (const Json& node : graph["nodes"]) {
+      if (!node.is_object() || !node.contains("op") || !node["op"].is_string()) continue;
+      const auto& op = node["op"].get_ref<const std::string&>();
+      if (op != "null" && OpRegistry::Get().Find(kMXNetDomain, op) == nullptr) missing->insert(Quotable(op));
+      if (!node.contains("subgraphs") || !node["subgraphs"].is_array()) continue;
+      for (const Json& subgraph : node["subgraphs"]) CollectMissing(subgraph, missing);
+    }
+  }
+
   // File order is usually topological, but nothing guarantees that: nodes are made as soon as what they read exists.
-  Symbol Build() {
+  std::vector<NodeEntry> Build() {
     std::vector<std::vector<std::size_t>> readers(num_nodes_);
     std::vector<std::size_t> missing(num_nodes_);
     for (std::size_t i = 0; i < num_nodes_; ++i) {
@@ -179,7 +217,7 @@ class Reader {
     if (done != num_nodes_) ReportCycle(missing);
     std::vector<NodeEntry> outputs;
     for (const auto& [id, index] : heads_) outputs.push_back(EntryOf(id, index, "heads"));
-    return Symbol(std::move(outputs));
+    return outputs;
   }
 
   [[noreturn]] void ReportCycle(const std::vector<std::size_t>& missing) const {
@@ -207,14 +245,19 @@ class Reader {
       spec.inputs.push_back(EntryOf(id, index, "node '" + Quotable(spec.name) + "'"));
     }
     for (const std::size_t id : raw.control_deps) spec.control_deps.push_back(built_[id]);
+    spec.subgraphs = std::move(raw.subgraphs);
     try {
       return Node::Make(std::move(spec));
     } catch (const GraphError& error) {
       Fail("{}", error.what());
+    } catch (const UnsupportedError& error) {
+      throw UnsupportedError(source_ + ": " + where_ + error.what());
     }
   }
 
   const std::string& source_;
+  const std::string where_;  // "" or the subgraph that is read, for messages
+  int version_ = 0;
   std::size_t num_nodes_ = 0;
   std::vector<RawNode> nodes_;
   std::vector<std::pair<std::size_t, std::uint32_t>> heads_;
@@ -224,6 +267,8 @@ class Reader {
 nlohmann::ordered_json EntryJson(const Graph& graph, EntryId entry, int version) {
   return {graph.NodeOf(entry), graph.IndexOf(entry), version};
 }
+
+nlohmann::ordered_json GraphJson(const Graph& graph);
 
 nlohmann::ordered_json NodeJson(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
@@ -235,13 +280,37 @@ nlohmann::ordered_json NodeJson(const Graph& graph, NodeId id) {
   const auto inputs = graph.InputsOf(id);
   for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
     // Version 1 marks a state that its reader updates.
-    json["inputs"].push_back(EntryJson(graph, inputs[slot], node.op()->IsMutable(slot) ? 1 : 0));
+    json["inputs"].push_back(EntryJson(graph, inputs[slot], node.IsMutable(slot) ? 1 : 0));
   }
   if (!node.control_deps().empty()) {
     json["control_deps"] = nlohmann::ordered_json::array();
     for (const NodePtr& dep : node.control_deps()) json["control_deps"].push_back(graph.IdOf(dep.get()));
   }
+  for (const std::vector<NodeEntry>& subgraph : node.subgraphs()) {
+    json["subgraphs"].push_back(GraphJson(Graph(subgraph)));
+  }
   return json;
+}
+
+nlohmann::ordered_json GraphJson(const Graph& graph) {
+  nlohmann::ordered_json json;
+  json["nodes"] = nlohmann::ordered_json::array();
+  json["arg_nodes"] = graph.variables();
+  json["node_row_ptr"] = {0};
+  for (NodeId id = 0; id < graph.num_nodes(); ++id) {
+    json["nodes"].push_back(NodeJson(graph, id));
+    json["node_row_ptr"].push_back(graph.EntryOf(id, 0) + graph.node(id).num_outputs());
+  }
+  json["heads"] = nlohmann::ordered_json::array();
+  for (const NodeEntry& output : graph.outputs()) {
+    json["heads"].push_back(EntryJson(graph, graph.EntryOf(output), 0));
+  }
+  return json;
+}
+
+nlohmann::ordered_json FileAttrs(const Symbol& symbol) {
+  if (!symbol.np_shape()) return {{"mxnet_version", {"int", kWrittenVersion}}};
+  return {{"is_np_shape", {"int", 1}}, {"mxnet_version", {"int", kWrittenNpVersion}}};
 }
 
 }  // namespace
@@ -251,20 +320,8 @@ Symbol ParseSymbolJson(std::string_view text, const std::string& source) { retur
 Symbol LoadSymbolJson(const std::string& path) { return ParseSymbolJson(ReadFile(path), path); }
 
 std::string ToSymbolJson(const Symbol& symbol) {
-  const Graph graph = symbol.ToGraph();
-  nlohmann::ordered_json document;
-  document["nodes"] = nlohmann::ordered_json::array();
-  document["arg_nodes"] = graph.variables();
-  document["node_row_ptr"] = {0};
-  for (NodeId id = 0; id < graph.num_nodes(); ++id) {
-    document["nodes"].push_back(NodeJson(graph, id));
-    document["node_row_ptr"].push_back(graph.EntryOf(id, 0) + graph.node(id).num_outputs());
-  }
-  document["heads"] = nlohmann::ordered_json::array();
-  for (const NodeEntry& output : graph.outputs()) {
-    document["heads"].push_back(EntryJson(graph, graph.EntryOf(output), 0));
-  }
-  document["attrs"] = {{"mxnet_version", {"int", kWrittenVersion}}};
+  nlohmann::ordered_json document = GraphJson(symbol.ToGraph());
+  document["attrs"] = FileAttrs(symbol);
   try {
     return document.dump(2) + "\n";
   } catch (const Json::exception& error) {

@@ -6,6 +6,7 @@
 #include "nnvm/env.h"
 #include "passes/cast_params_offline.h"
 #include "passes/convert.h"
+#include "passes/unfuse.h"
 #include "passes/verify.h"
 
 namespace amp {
@@ -101,7 +102,8 @@ TypeMap VariableTypes(const Graph& graph, const ModelParams& params, const TypeM
 
 ConvertedSymbol ConvertSymbol(const Symbol& symbol, const ModelParams& params, const TypeMap& input_types,
                               const ConvertOptions& options) {
-  const Graph graph = symbol.ToGraph();
+  // Unfuse: precision is decided on plain operators.
+  const Graph graph = Unfuse(symbol).ToGraph();
 
   // Infer: every decision below is made on known dtypes; a clash in the caller's types shows here, not later.
   const Types types = InferPartial(graph, VariableTypes(graph, params, input_types));
@@ -125,13 +127,13 @@ ConvertedSymbol ConvertSymbol(const Symbol& symbol, const ModelParams& params, c
   VerifyDTypes(reduced.graph, VariableTypes(reduced.graph, params, input_types));
   DumpGraph("reduce_precision", reduced.graph, reduced.changed);
 
-  ConvertedSymbol result{Symbol(reduced.graph.outputs()), 0, {}};
+  ConvertedSymbol result{Symbol(reduced.graph.outputs(), symbol.np_shape()), 0, {}};
   if (options.cast_params_offline) {
     // CastParamsOffline: from here on `casts` says which arrays have to be cast for the graph to be right.
     OfflineCasts offline = CastParamsOffline(reduced.graph, parameters);
     VerifyAfter("CastParamsOffline", offline.rewrite.graph);
     DumpGraph("cast_params_offline", offline.rewrite.graph, offline.rewrite.changed);
-    result.symbol = Symbol(offline.rewrite.graph.outputs());
+    result.symbol = Symbol(offline.rewrite.graph.outputs(), symbol.np_shape());
     result.casts = std::move(offline.casts);
   }
   result.num_casts = CountCasts(result.symbol.ToGraph());

@@ -42,7 +42,7 @@ class Verifier {
     }
     for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
       const Node& source = graph_.node(graph_.NodeOf(inputs[slot]));
-      const bool is_mutable = node.op()->IsMutable(slot);
+      const bool is_mutable = node.IsMutable(slot);
       if (is_mutable && !source.is_variable()) {
         Report("V2", "{} updates {}, which is no variable", node.Describe(), source.Describe());
       }

@@ -1,5 +1,6 @@
 """The command `amp`: what it prints, what it writes, how it fails."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -59,6 +60,63 @@ def test_inspect_without_parameters_or_shapes(capsys, digits):
     lines = [line.split() for line in text.splitlines()]
     assert ["digits_conv0_weight", "16x?x3x3", "float32"] in lines
     assert ["digits_dense0_fwd_output", "?x10", "float32"] in lines
+    assert "--input data=SHAPE[:DTYPE]" in text and "digits_conv0_weight=SHAPE" not in text
+
+
+def inspected(capsys, *arguments):
+    code, text, errors = run(capsys, "inspect", *arguments, "--json")
+    assert (code, errors) == (0, "")
+    return json.loads(text)
+
+
+def test_inspect_as_json(capsys, digits):
+    facts = inspected(capsys, *digits, "--input", "data=5x1x8x8")
+    assert facts["kind"] == "model" and not facts["np_shape"] and facts["unknown"] == []
+    assert facts["inputs"] == [{"name": "data", "shape": [5, 1, 8, 8], "dtype": "float32"}]
+    assert facts["outputs"] == [{"name": "digits_dense0_fwd_output", "shape": [5, 10], "dtype": "float32"}]
+    assert facts["operators"]["Convolution"] == 3
+    assert facts["parameters"]["bytes_by_dtype"] == {"float32": 83560}
+    assert {"name": "arg:digits_dense0_bias", "shape": [10], "dtype": "float32", "bytes": 40} in facts["parameters"][
+        "arrays"
+    ]
+
+
+def test_inspect_says_what_would_settle_the_unknown(capsys, digits):
+    facts = inspected(capsys, digits[0])
+    assert facts["kind"] == "symbol" and facts["resolve"] == ["data"] and "data" in facts["unknown"]
+    settled = inspected(capsys, digits[0], "--input", "data=1x1x8x8")
+    assert settled["resolve"] == [] and settled["unknown"] == []
+    weights = {array["name"]: array["shape"] for array in settled["parameters"]["arrays"]}
+    assert weights["digits_conv0_weight"] == [16, 1, 3, 3]
+
+
+def test_inspect_files_of_arrays(capsys, digits, tmp_path):
+    facts = inspected(capsys, digits[1])
+    assert facts["kind"] == "arrays" and facts["parameters"]["elements"] == 20890
+    np.savez(tmp_path / "x.npz", a=np.ones((2, 3), "f8"), b=np.float32(1))
+    facts = inspected(capsys, tmp_path / "x.npz")
+    assert facts["parameters"]["arrays"][0] == {"name": "a", "shape": [2, 3], "dtype": "float64", "bytes": 48}
+    text = run(capsys, "inspect", tmp_path / "x.npz")[1]
+    lines = [line.split() for line in text.splitlines()]
+    assert ["a", "2x3", "float64"] in lines and ["b", "scalar", "float32"] in lines
+
+
+def test_inspect_files_with_unknown_operators(capsys, tmp_path):
+    document = {
+        "nodes": [
+            {"op": "null", "name": "x", "inputs": []},
+            {"op": "Frobnicate", "name": "f", "attrs": {"what": "7"}, "inputs": [[0, 0, 0]]},
+            {"op": "relu", "name": "r", "inputs": [[1, 0, 0]]},
+        ],
+        "arg_nodes": [0],
+        "heads": [[2, 0, 0]],
+    }
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps(document))
+    facts = inspected(capsys, path)
+    assert facts["unsupported_operators"] == ["Frobnicate"] and facts["operators"] == {"Frobnicate": 1, "relu": 1}
+    text = run(capsys, "inspect", path)[1]
+    assert "Frobnicate                   1   (not supported)" in text and "cannot be run: " in text
 
 
 # ---- convert ----
@@ -132,9 +190,12 @@ def test_user_errors_are_one_line(capsys, digits, tmp_path):
     symbol, params = digits
     (tmp_path / "cut.params").write_bytes(open(params, "rb").read()[:1000])
     (tmp_path / "bad.npy").write_bytes(b"x")
+    bad_json = tmp_path / "bad.json"
+    bad_json.write_text("{")
     for arguments, text in [
         (("inspect", "nothing.json"), "nothing.json"),
-        (("inspect", params), "not valid JSON"),
+        (("inspect", params, symbol), "comes first"),
+        (("inspect", bad_json), "not valid JSON"),
         (("inspect", symbol, tmp_path / "cut.params"), "cut.params at byte"),
         (("inspect", symbol, "--shape", "dta=1x2"), "did you mean 'data'"),
         (("convert", *digits, "--to", "int8", "-o", tmp_path / "x"), "int8"),

@@ -63,8 +63,10 @@ def test_bytes_are_those_of_mxnet(tmp_path):
 
 def test_what_the_format_cannot_hold(tmp_path):
     for array in (np.float32(1), np.zeros((0, 3), "f4")):
-        with pytest.raises(amp.ArgumentError):
-            amp.nd.save(tmp_path / "x.params", {"a": array})
+        with pytest.raises(amp.ArgumentError, match="V3 and npz do"):
+            amp.nd.save(tmp_path / "x.params", {"a": array}, format="V2")
+    with pytest.raises(amp.ArgumentError, match="expected V2, V3 or npz"):
+        amp.nd.save(tmp_path / "x.params", {"a": array}, format="zip")
     with pytest.raises(amp.ArgumentError, match="text"):
         amp.nd.save(tmp_path / "x.params", {1: np.ones(2, "f4")})
     with pytest.raises(amp.ArgumentError, match="complex"):
@@ -77,7 +79,7 @@ def test_a_failed_save_leaves_the_old_file(tmp_path):
     amp.nd.save(path, {"a": np.ones(2, "f4")})
     before = path.read_bytes()
     with pytest.raises(amp.ArgumentError):
-        amp.nd.save(path, {"a": np.ones(2, "f4"), "b": np.float32(1)})
+        amp.nd.save(path, {"a": np.ones(2, "f4"), "b": np.float32(1)}, format="V2")
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["x.params"]
 
@@ -155,7 +157,9 @@ def test_names_that_are_no_text(tmp_path):
 def test_keys_of_a_model_need_a_role(tmp_path):
     small_net().save(tmp_path / "s.json")
     amp.nd.save(tmp_path / "p.params", {"fc1_weight": np.ones((3, 4), "f4")})
-    with pytest.raises(amp.GraphError, match="fc1_weight"):
+    assert list(amp.load(tmp_path / "s.json", tmp_path / "p.params")[1]) == ["fc1_weight"]
+    amp.nd.save(tmp_path / "p.params", {"fc1_wieght": np.ones((3, 4), "f4")})
+    with pytest.raises(amp.GraphError, match="fc1_wieght.*did you mean 'fc1_weight'"):
         amp.load(tmp_path / "s.json", tmp_path / "p.params")
 
 

@@ -16,17 +16,19 @@ MODULES = [amp, amp.attribute, amp.base, amp.model_zoo, amp.name, amp.nd, amp.sy
 SIGNATURES = {
     amp.load: "(symbol_file, params_file)",
     amp.load_checkpoint: "(prefix, epoch)",
-    amp.save_checkpoint: "(prefix, epoch, symbol, arg_params, aux_params, remove_amp_cast=False)",
+    amp.save_checkpoint: "(prefix, epoch, symbol, arg_params, aux_params, remove_amp_cast=False, *, "
+    "params_format=None)",
     amp.convert_model: "(sym, arg_params, aux_params, input_dtypes='float32', target_dtype='bfloat16', *, "
     "cast_params_offline=False)",
     amp.Executor: "(sym, arg_params, aux_params, input_shapes, *, input_dtypes=None, backend=None, "
     "reduce_precision=None, num_threads=None)",
     amp.Executor.__call__: "(self, *args, out=None, **kwargs)",
+    amp.Executor.run_monitored: "(self, callback, *args, **kwargs)",
     amp.Executor.reshape: "(self, input_shapes=None, **shapes)",
     amp.dtype_name: "(dtype)",
     amp.nd.array: "(source_array, dtype=None)",
     amp.nd.load: "(fname)",
-    amp.nd.save: "(fname, data)",
+    amp.nd.save: "(fname, data, *, format=None)",
     amp.nd.from_dlpack: "(producer)",
     amp.sym.Variable: "(name, attr=None, shape=None, lr_mult=None, wd_mult=None, dtype=None, init=None, **kwargs)",
     amp.sym.Group: "(symbols)",
@@ -42,8 +44,8 @@ SIGNATURES = {
 SYMBOL_MEMBERS = """attr attr_dict get_children get_internals infer_shape infer_shape_partial infer_type
 infer_type_partial list_arguments list_attr list_auxiliary_states list_inputs list_outputs name save tojson""".split()
 
-EXECUTOR_MEMBERS = """input_dtypes input_names input_shapes output_dtypes output_names output_shapes reshape summary
-symbol""".split()
+EXECUTOR_MEMBERS = """input_dtypes input_names input_shapes output_dtypes output_names output_shapes reshape
+run_monitored summary symbol""".split()
 
 NDARRAY_MEMBERS = "asnumpy astype copy dtype nbytes ndim reshape shape size wait_to_read".split()
 

@@ -39,13 +39,17 @@ std::vector<NDArray> InputsOf(const Executor& executor, const py::sequence& arra
   return inputs;
 }
 
+py::list ListOf(std::vector<NDArray> arrays) {
+  py::list list;
+  for (NDArray& array : arrays) list.append(Array{std::move(array), true});
+  return list;
+}
+
 py::list Run(Executor& executor, const py::sequence& arrays) {
   const std::vector<NDArray> inputs = InputsOf(executor, arrays);
   std::vector<NDArray> outputs;
   WithoutGil([&] { outputs = executor.Run(inputs); });
-  py::list list;
-  for (NDArray& output : outputs) list.append(Array{std::move(output), true});
-  return list;
+  return ListOf(std::move(outputs));
 }
 
 void RunInto(Executor& executor, const py::sequence& arrays, const py::sequence& out) {
@@ -55,6 +59,24 @@ void RunInto(Executor& executor, const py::sequence& arrays, const py::sequence&
     outputs.push_back(WritableArrayOf(out[i], fmt::format("out[{}]", i)).array);
   }
   WithoutGil([&] { executor.Run(inputs, outputs); });
+}
+
+// Python is called once the run is over: nobody waits for the GIL with a lock in hand.
+py::list RunMonitored(Executor& executor, const py::function& callback, const py::sequence& arrays) {
+  struct Tensor {
+    std::string name, op;
+    NDArray value;
+  };
+  const std::vector<NDArray> inputs = InputsOf(executor, arrays);
+  std::vector<NDArray> outputs;
+  std::vector<Tensor> tensors;
+  WithoutGil([&] {
+    outputs = executor.RunMonitored(inputs, [&](const std::string& name, const std::string& op, const NDArray& value) {
+      tensors.push_back({name, op, value});
+    });
+  });
+  for (Tensor& tensor : tensors) callback(tensor.name, tensor.op, Array{std::move(tensor.value), true});
+  return ListOf(std::move(outputs));
 }
 
 std::unique_ptr<Executor> Reshape(const Executor& executor, const py::dict& input_shapes) {
@@ -105,6 +127,7 @@ void BindExecutor(py::module_& module) {
            py::arg("input_types"), py::arg("backend"), py::arg("reduce_precision"), py::arg("num_threads"))
       .def("run", &Run, py::arg("inputs"))
       .def("run_into", &RunInto, py::arg("inputs"), py::arg("outputs"))
+      .def("run_monitored", &RunMonitored, py::arg("callback"), py::arg("inputs"))
       .def("reshape", &Reshape, py::arg("input_shapes"))
       .def("input_names", &Executor::input_names)
       .def("ignored_names", &Executor::ignored_names)

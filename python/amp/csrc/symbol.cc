@@ -56,6 +56,21 @@ std::map<std::string, int> CountOperators(const Symbol& symbol) {
   return counts;
 }
 
+// The names of the inputs that each variable is read through; none where it is a head only.
+std::map<std::string, std::vector<std::string>> SlotsOfVariables(const Symbol& symbol) {
+  std::map<std::string, std::vector<std::string>> slots;
+  const Graph graph = symbol.ToGraph();
+  for (const NodePtr& node : graph.nodes()) {
+    if (node->is_variable()) slots[node->name()];
+    const std::vector<std::string> names = node->input_names();
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const Node& source = *node->inputs()[i].node;
+      if (source.is_variable()) slots[source.name()].push_back(names[i]);
+    }
+  }
+  return slots;
+}
+
 }  // namespace
 
 void BindSymbol(py::module_& module) {
@@ -73,6 +88,9 @@ void BindSymbol(py::module_& module) {
       .def("name", &Name)
       .def("attributes", &Attributes)
       .def("count_operators", &CountOperators)
+      .def("np_shape", &Symbol::np_shape)
+      .def("with_np_shape", &Symbol::WithNpShape, py::arg("np_shape"))
+      .def("slots_of_variables", &SlotsOfVariables)
       .def("infer", &InferTypes, py::arg("known"))
       .def("to_json", &ToSymbolJson)
       .def("save", &SaveSymbolJson, py::arg("path"))

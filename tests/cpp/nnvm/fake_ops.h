@@ -55,6 +55,9 @@ inline void RegisterFakeOps() {
         .Variadic("num_args")
         .Inputs([](const FakeManyParam& p) { return NumberedNames("arg", p.num); });
     RegisterOp<NoParam>("_fake_source");
+    RegisterOp<NoParam>("_fake_nest").Inputs({"data"}).BindSubgraphs([](NoParam&, const Subgraphs& subgraphs) {
+      if (subgraphs.size() != 1) Throw<GraphError>("expected one subgraph, got {}", subgraphs.size());
+    });
     return true;
   }();
   static_cast<void>(once);

@@ -70,9 +70,10 @@ TEST(Op, FactsAreKeyedByType) {
 
 TEST(Op, MutableInputs) {
   const Op* op = Registry().Find(kMXNetDomain, "_fake_state");
-  EXPECT_FALSE(op->IsMutable(0));
-  EXPECT_TRUE(op->IsMutable(1));
-  EXPECT_FALSE(op->IsMutable(2));
+  const auto params = op->parse({});
+  EXPECT_FALSE(op->is_mutable(params.get(), 0));
+  EXPECT_TRUE(op->is_mutable(params.get(), 1));
+  EXPECT_FALSE(op->is_mutable(params.get(), 2));
 }
 
 TEST(Op, NumberedNames) {

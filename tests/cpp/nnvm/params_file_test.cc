@@ -7,6 +7,7 @@
 #include <random>
 
 #include "nnvm/compose.h"
+#include "nnvm/fake_ops.h"
 #include "nnvm/file_io.h"
 #include "nnvm/temporary_folder.h"
 
@@ -155,7 +156,7 @@ TEST(ParamsFile, RefusesSparseRecords) {
 }
 
 TEST(ParamsFile, RefusesWhatIsNoParameterFile) {
-  EXPECT_CONTAINS(Refusal(Bytes().Text("PK\x03\x04 something else entirely")), "not an MXNet parameter file");
+  EXPECT_CONTAINS(Refusal(Bytes().Text("something else entirely")), "not an MXNet parameter file");
   EXPECT_CONTAINS(Refusal(Bytes()), "truncated at byte 0: the file's magic number needs 8 bytes, 0 are left");
 }
 
@@ -254,7 +255,7 @@ TEST(ParamsFile, FlippedBitsNeverCrash) {
 TEST(ParamsFile, RefusesToWriteWhatV2CannotHold) {
   const TemporaryFolder folder;
   const auto refusal = [&](const NamedArrays& arrays) {
-    return ErrorOf<ArgumentError>([&] { SaveParams(folder / "p", arrays); });
+    return ErrorOf<ArgumentError>([&] { SaveParams(folder / "p", arrays, ParamsFormat::kV2); });
   };
   const NDArray one = Iota(DType::kFloat32, {1});
   EXPECT_EQ(refusal({{"a", one}, {"a", one}}), "two arrays are named 'a'");
@@ -263,6 +264,21 @@ TEST(ParamsFile, RefusesToWriteWhatV2CannotHold) {
                   "neither scalars nor empty");
   EXPECT_CONTAINS(refusal({{"a", NDArray(DType::kFloat32, {2, 0})}}), "'a' of type float32[2,0]");
   EXPECT_TRUE(folder.Names().empty());
+}
+
+TEST(ParamsFile, TheDefaultFormatHoldsTheArrays) {
+  const NDArray one = Iota(DType::kFloat32, {1});
+  const NDArray scalar = Iota(DType::kFloat32, Shape(std::vector<std::int64_t>{}));
+  EXPECT_EQ(DefaultFormat({{"a", one}}), ParamsFormat::kV2);
+  EXPECT_EQ(DefaultFormat({{"a", one}, {"b", scalar}}), ParamsFormat::kV3);
+  EXPECT_EQ(DefaultFormat({{"a", Iota(DType::kFloat32, {0})}}), ParamsFormat::kV3);
+  const TemporaryFolder folder;
+  SaveParams(folder / "p", {{"b", scalar}});
+  Bytes expected;
+  expected.Header(1).U32(kV3).I32(0).I32(0).Tail(0).Put(scalar.As<float>()[0]).Names({"b"});
+  EXPECT_EQ(ReadFile(folder / "p"), expected.text);
+  EXPECT_EQ(ParamsFormatFromName("npz"), ParamsFormat::kNpz);
+  EXPECT_CONTAINS(ErrorOf<ArgumentError>([] { ParamsFormatFromName("v2"); }), "expected V2, V3 or npz");
 }
 
 TEST(ParamsFile, AFailedSaveKeepsTheOldFile) {
@@ -292,6 +308,20 @@ TEST(SplitParams, RefusesOtherKeys) {
   EXPECT_EQ(refusal({{"", one}}), "p.params: '' is not of the form arg:NAME or aux:NAME");
   EXPECT_EQ(refusal({{"arg:a", one}, {"arg:a", one}}), "p.params: 'arg:a' occurs twice");
   EXPECT_EQ(refusal({{"arg:a", NDArray()}}), "p.params: 'arg:a' has no value");
+}
+
+TEST(SplitParams, PlainNamesAreThoseOfTheSymbol) {
+  const NDArray one = Iota(DType::kFloat32, {1});
+  testing::RegisterFakeOps();
+  const Symbol symbol = testing::Op("_fake_state", "s", {testing::Var("x"), testing::Var("mean")});
+  const ModelParams params = SplitParamsOf(symbol, {{"mean", one}, {"x", one}}, "p.params");
+  EXPECT_TRUE(params.aux.contains("mean") && params.args.contains("x"));
+  EXPECT_TRUE(SplitParamsOf(symbol, {{"arg:elsewhere", one}}, "p.params").args.contains("elsewhere"));
+  EXPECT_CONTAINS(ErrorOf<GraphError>([&] {
+                    SplitParamsOf(symbol, {{"maen", one}}, "p.params");
+                  }),
+                  "p.params: 'maen' is neither of the form arg:NAME or aux:NAME nor a variable of the symbol; "
+                  "did you mean 'mean'?");
 }
 
 }  // namespace

@@ -253,12 +253,79 @@ TEST(SymbolJson, AllUnregisteredOperatorsAreListedOnce) {
             "test.json: operators that are not registered: Frobnicate, Whirl");
 }
 
-TEST(SymbolJson, SubgraphsAreRefusedByName) {
-  const std::string text =
-      Document(Variable("x") + R"(,{"op":"_sg_onednn_conv","name":"sg0","inputs":[[0,0,0]],"subgraphs":[{}]})");
-  EXPECT_EQ(ErrorOf<UnsupportedError>([&] { Parse(text); }),
-            "test.json: node 1 'sg0': operator '_sg_onednn_conv' with subgraphs is not supported yet");
+// A node of an operator with one subgraph.
+std::string Nest(const std::string& name, const std::string& subgraphs) {
+  return R"({"op":"_fake_nest","name":")" + name + R"(","inputs":[[0,0,0]],"subgraphs":)" + subgraphs + "}";
+}
+std::string Body(const std::string& nodes, const std::string& heads) {
+  return R"({"nodes":[)" + nodes + R"(],"arg_nodes":[0],"node_row_ptr":[0,1,2],"heads":)" + heads + "}";
+}
+
+TEST(SymbolJson, SubgraphsAreReadAndWritten) {
+  const std::string inner = Body(Variable("y") + "," + Unary("u", "[[0,0,0]]"), "[[1,0,0]]");
+  const std::string middle = Body(Variable("z") + "," + Nest("n", "[" + inner + "]"), "[[1,0,0]]");
+  const Symbol symbol = Parse(Document(Variable("x") + "," + Nest("outer", "[" + middle + "]"), "[[1,0,0]]"));
+  const NodePtr outer = NodeOf(symbol);
+  ASSERT_EQ(outer->subgraphs().size(), 1u);
+  const NodePtr nested = outer->subgraphs()[0][0].node;
+  EXPECT_EQ(nested->name(), "n");
+  EXPECT_EQ(nested->subgraphs()[0][0].node->name(), "u");
+  EXPECT_EQ(symbol.ListInputs(), (Names{"x"}));  // those of subgraphs are not the symbol's
+  const std::string text = ToSymbolJson(symbol);
+  EXPECT_EQ(ToSymbolJson(Parse(text)), text);
+  const auto json = nlohmann::json::parse(text);
+  EXPECT_EQ(json["nodes"][1]["subgraphs"][0]["nodes"][1]["subgraphs"][0], nlohmann::json::parse(inner));
+}
+
+TEST(SymbolJson, NodesKeepTheirSubgraphs) {
+  const std::string inner = Body(Variable("y") + "," + Unary("u", "[[0,0,0]]"), "[[1,0,0]]");
+  const Symbol symbol = Parse(Document(Variable("x") + "," + Nest("outer", "[" + inner + "]"), "[[1,0,0]]"));
+  EXPECT_EQ(NodeOf(symbol)->WithAttrs({{"__a__", "1"}})->subgraphs(), NodeOf(symbol)->subgraphs());
+  const Symbol other = symbol.Substitute({{"x", Var("w")}});
+  EXPECT_EQ(NodeOf(other)->subgraphs(), NodeOf(symbol)->subgraphs());
+}
+
+TEST(SymbolJson, RefusesBadSubgraphs) {
+  const auto refusal = [](const std::string& subgraphs) {
+    return Refusal(Document(Variable("x") + "," + Nest("n", subgraphs), "[[1,0,0]]"));
+  };
+  const std::string good = Body(Variable("y"), "[[0,0,0]]");
+  EXPECT_EQ(refusal("[]"), "test.json: _fake_nest 'n': expected one subgraph, got 0");
+  EXPECT_EQ(refusal("[" + good + "," + good + "]"), "test.json: _fake_nest 'n': expected one subgraph, got 2");
+  EXPECT_EQ(refusal("7"), "test.json: node 1 'n': 'subgraphs' should be array, got number");
+  EXPECT_EQ(refusal("[7]"), "test.json: node 1 'n' subgraph 0: expected an object, got number");
+  EXPECT_EQ(refusal("[{}]"), "test.json: node 1 'n' subgraph 0: the symbol: 'nodes' is missing");
+  EXPECT_CONTAINS(refusal("[" + Body(Unary("u", "[[0,0,0]]"), "[[0,0,0]]") + "]"),
+                  "test.json: node 1 'n' subgraph 0: nodes depend on each other in a cycle: 'u'");
+  EXPECT_CONTAINS(Refusal(Document(Variable("x") + "," + Unary("u", "[[0,0,0]]", R"(,"subgraphs":[)" + good + "]"))),
+                  "_fake_unary 'u': expected no subgraphs, got 1");
+  EXPECT_CONTAINS(Refusal(Document(R"({"op":"null","name":"x","inputs":[],"subgraphs":[)" + good + "]}")),
+                  "variable 'x': a variable has no subgraphs, got 1");
   Parse(Document(R"({"op":"null","name":"x","inputs":[],"subgraphs":[]})"));
+}
+
+TEST(SymbolJson, UnregisteredOperatorsInSubgraphsAreListed) {
+  const std::string body = Body(R"({"op":"Frobnicate","name":"f","inputs":[]})", "[[0,0,0]]");
+  const std::string text = Document(Variable("x") + "," + Nest("n", "[" + body + "]") +
+                                    R"(,{"op":"_foreach","name":"l","inputs":[],"subgraphs":[]})");
+  EXPECT_EQ(ErrorOf<UnsupportedError>([&] { Parse(text); }),
+            "test.json: operators that are not registered: Frobnicate, _foreach");
+}
+
+TEST(SymbolJson, TheFlagOfNpShapesIsKept) {
+  const auto with = [](const std::string& attrs) {
+    return R"({"nodes":[)" + Variable("x") + R"(],"arg_nodes":[0],"heads":[[0,0,0]],"attrs":)" + attrs + "}";
+  };
+  const Symbol np = Parse(with(R"({"is_np_shape":["int",1],"mxnet_version":["int",20000]})"));
+  EXPECT_TRUE(np.np_shape());
+  EXPECT_EQ(nlohmann::json::parse(ToSymbolJson(np))["attrs"],
+            nlohmann::json::parse(R"({"is_np_shape":["int",1],"mxnet_version":["int",20000]})"));
+  EXPECT_TRUE(Op("_fake_unary", "u", {np}).np_shape());
+  EXPECT_TRUE(Symbol::Group({Var("y"), np}).np_shape());
+  EXPECT_TRUE(np.GetInternals().np_shape() && np.At(0).np_shape() && np.Substitute({{"x", Var("y")}}).np_shape());
+  EXPECT_FALSE(Parse(with(R"({"is_np_shape":["int",0]})")).np_shape());
+  EXPECT_FALSE(Parse(with(R"({"mxnet_version":["int",10901]})")).np_shape());
+  EXPECT_CONTAINS(Refusal(with(R"({"is_np_shape":1})")), "attrs: expected is_np_shape as");
 }
 
 TEST(SymbolJson, NamesThatAreNoUtf8CannotBeWritten) {

@@ -142,7 +142,7 @@ std::vector<NDArray> OneNode::Execute(onednn::Backend backend, std::size_t first
     if (i < first_parameter) {
       types[name] = inputs_[i].type();
     } else {
-      (node().op()->IsMutable(i) ? params.aux : params.args)[name] = inputs_[i];
+      (node().IsMutable(i) ? params.aux : params.args)[name] = inputs_[i];
     }
   }
   onednn::BindOptions options;

@@ -10,6 +10,7 @@
 #include "op_cases.h"
 #include "passes/amp_facts.h"
 #include "passes/infer.h"
+#include "passes/unfuse.h"
 
 namespace amp::testing {
 namespace {
@@ -43,9 +44,14 @@ TEST(OpRegistry, HasAsManyOperatorsAsTheCardsRegister) {
   EXPECT_EQ(static_cast<std::ptrdiff_t>(OpRegistry::Get().All().size()), registrations);
 }
 
+// A fused node has no kernel, it is opened before it runs; tests/cpp/passes/unfuse_test.cc has its cases.
+bool Runs(const Op& op) { return op.Find<FusedFact>() == nullptr; }
+
 TEST(OpRegistry, EveryOperatorHasARowOfCases) {
   std::vector<std::string> registered, rows;
-  for (const Op* op : OpRegistry::Get().All()) registered.push_back(op->name);
+  for (const Op* op : OpRegistry::Get().All()) {
+    if (Runs(*op)) registered.push_back(op->name);
+  }
   for (const OpRow& row : OpRows()) rows.push_back(row.op);
   EXPECT_TRUE(std::is_sorted(rows.begin(), rows.end()));
   EXPECT_EQ(registered, rows);
@@ -57,7 +63,7 @@ TEST(OpRegistry, EveryCardIsComplete) {
     EXPECT_NE(op->Find<AmpFacts>(), nullptr);
     EXPECT_NE(op->Find<ShapeRule>(), nullptr);
     EXPECT_NE(op->Find<DTypeRule>(), nullptr);
-    EXPECT_NE(op->Find<ReferenceKernel>(), nullptr);
+    EXPECT_EQ(op->Find<ReferenceKernel>() != nullptr, Runs(*op));
     EXPECT_FALSE(op->doc.empty());
     for (const FieldInfo& field : op->fields) EXPECT_FALSE(field.doc.empty()) << field.name;
   }

@@ -1,0 +1,98 @@
+// Nodes that MXNet's oneDNN backend fused: each stands for the subgraph that it carries, and is opened before anything
+// is decided or run (passes/unfuse.h).
+#include <set>
+
+#include "nnvm/graph.h"
+#include "ops/rules.h"
+#include "passes/amp_facts.h"
+#include "passes/unfuse.h"
+
+namespace amp {
+namespace {
+
+struct FusedParam {
+  bool quantized = false;
+  std::optional<DType> enabled_float_output;
+  std::shared_ptr<const Graph> body;  // from the subgraph
+  std::vector<std::string> input_names;
+};
+
+// The other attributes repeat what the subgraph says. Both spellings: those of 1.x and those of 2.0.
+ParamSchema<FusedParam> Schema() {
+  ParamSchema<FusedParam> schema;
+  schema.Optional("quantized", &FusedParam::quantized, "8-bit arithmetic: not supported.")
+      .Optional("enabled_float_output", &FusedParam::enabled_float_output, "Dtype of the output, if not the inputs'.");
+  for (const char* name :
+       {"with_bn", "with_act", "with_relu", "with_sum", "with_postsum_act", "with_postsum_relu", "with_eltwise",
+        "dedup_sum", "channel_wise_quantize", "min_calib_range", "max_calib_range"}) {
+    schema.Ignored(name);
+  }
+  return schema;
+}
+
+void Validate(FusedParam& p) {
+  if (p.quantized) throw UnsupportedError("quantized=True (8-bit arithmetic) is not supported");
+}
+
+std::vector<std::string> VariableNames(const Graph& body) {
+  std::vector<std::string> names;
+  for (const NodeId id : body.variables()) names.push_back(body.node(id).name());
+  return names;
+}
+
+void Bind(FusedParam& p, const Subgraphs& subgraphs) {
+  if (subgraphs.size() != 1) Throw<GraphError>("expected one subgraph, got {}", subgraphs.size());
+  if (subgraphs[0].size() != 1) Throw<GraphError>("expected a subgraph with one head, got {}", subgraphs[0].size());
+  p.body = std::make_shared<const Graph>(subgraphs[0]);
+  p.input_names = VariableNames(*p.body);
+  const std::set<std::string> different(p.input_names.begin(), p.input_names.end());
+  if (different.size() != p.input_names.size()) throw GraphError("two variables of the subgraph have the same name");
+}
+
+bool IsState(const FusedParam& p, std::size_t slot) {
+  return p.body && slot < p.body->variables().size() && p.body->IsAuxiliary(p.body->variables()[slot]);
+}
+
+void InferShapes(ShapeRelation& r) {
+  const auto& p = r.node().params<FusedParam>();
+  TypeMap known;
+  for (int i = 0; i < r.num_inputs(); ++i) known[p.input_names[i]].shape = r.in(i);
+  const Types types = InferPartial(*p.body, known);
+  for (int i = 0; i < r.num_inputs(); ++i) r.In(i, types[p.body->EntryOf(p.body->variables()[i], 0)].shape);
+  r.Out(0, types[p.body->EntryOf(p.body->outputs()[0])].shape);
+}
+
+void InferDTypes(DTypeRelation& r) {
+  const auto& p = r.node().params<FusedParam>();
+  TypeMap known;
+  for (int i = 0; i < r.num_inputs(); ++i) known[p.input_names[i]].dtype = r.in(i);
+  const Types types = InferPartial(*p.body, known);
+  for (int i = 0; i < r.num_inputs(); ++i) r.In(i, types[p.body->EntryOf(p.body->variables()[i], 0)].dtype);
+  r.Out(0, p.enabled_float_output ? *p.enabled_float_output : types[p.body->EntryOf(p.body->outputs()[0])].dtype);
+}
+
+DType OutputDType(const Node& node) { return node.params<FusedParam>().enabled_float_output.value_or(DType::kUnknown); }
+
+OpCard<FusedParam> Register(std::string_view name, const char* doc) {
+  auto card = RegisterOp<FusedParam>(name);
+  card.Doc(doc)
+      .Params(Schema(), Validate)
+      .BindSubgraphs(Bind)
+      .Inputs([](const FusedParam& p) { return p.input_names; })  // none before a subgraph is bound
+      .MutableIf(IsState)
+      .Set(ShapeRule{InferShapes})
+      .Set(DTypeRule{InferDTypes})
+      .Set(FusedFact{OutputDType})
+      .Set(AmpFacts{});
+  return card;
+}
+
+[[maybe_unused]] const auto kConvolution =
+    Register("_sg_onednn_conv", "A convolution and what MXNet fused with it; stands for its subgraph.")
+        .Alias("_sg_mkldnn_conv");
+[[maybe_unused]] const auto kFullyConnected =
+    Register("_sg_onednn_fully_connected", "A fully connected layer and what MXNet fused with it; see its subgraph.")
+        .Alias("_sg_mkldnn_fully_connected");
+
+}  // namespace
+}  // namespace amp

@@ -1,0 +1,98 @@
+#include "passes/unfuse.h"
+
+#include <utility>
+
+namespace amp {
+namespace {
+
+bool IsFused(const Node& node) { return !node.is_variable() && node.op()->Find<FusedFact>() != nullptr; }
+
+bool HasFused(const Graph& graph) {
+  for (const NodePtr& node : graph.nodes()) {
+    if (IsFused(*node)) return true;
+  }
+  return false;
+}
+
+// Copies the subgraph of one node into the graph under construction.
+class Opener {
+ public:
+  Opener(Rewriter* rewriter, const Node& node, bool is_head) : rewriter_(rewriter), node_(node), is_head_(is_head) {}
+
+  NodeEntry Open(const std::vector<NodeEntry>& inputs) {
+    const Graph body(node_.subgraphs()[0]);
+    std::vector<NodeEntry> mapped(body.num_entries());
+    for (std::size_t i = 0; i < body.variables().size(); ++i) mapped[body.EntryOf(body.variables()[i], 0)] = inputs[i];
+    const NodeEntry head = body.outputs()[0];
+    for (NodeId id = 0; id < body.num_nodes(); ++id) {
+      if (!body.node(id).is_variable()) Copy(body, id, body.nodes()[id] == head.node, &mapped);
+    }
+    return Cast(mapped[body.EntryOf(head)]);
+  }
+
+ private:
+  DType output_dtype() const { return node_.op()->Find<FusedFact>()->output_dtype(node_); }
+
+  // A single output keeps the name that the fused node gave it.
+  AttrMap NamedAttrs(AttrMap attrs) const {
+    if (is_head_) attrs.emplace(kOutputNameAttr, OutputName({NodePtr(NodePtr(), &node_), 0}));
+    return attrs;
+  }
+
+  void Copy(const Graph& body, NodeId id, bool is_last, std::vector<NodeEntry>* mapped) {
+    const Node& inner = body.node(id);
+    const bool gives_head = is_last && !IsKnown(output_dtype());
+    Node::Spec spec{inner.op(), inner.name(), gives_head ? NamedAttrs(inner.attrs()) : inner.attrs(), {}, {}};
+    for (const EntryId input : body.InputsOf(id)) spec.inputs.push_back((*mapped)[input]);
+    spec.subgraphs = inner.subgraphs();
+    const NodePtr made = rewriter_->Make(std::move(spec));
+    for (int i = 0; i < made->num_outputs(); ++i) {
+      (*mapped)[body.EntryOf(id, static_cast<std::uint32_t>(i))] = {made, static_cast<std::uint32_t>(i)};
+    }
+  }
+
+  NodeEntry Cast(NodeEntry entry) {
+    const DType dtype = output_dtype();
+    if (!IsKnown(dtype)) return entry;
+    const Op& op = OpRegistry::Get().Require(kMXNetDomain, "amp_cast");
+    const std::string name = fmt::format("{}_0_amp_cast_{}", node_.name(), NameOf(dtype));
+    const AttrMap attrs = NamedAttrs({{"dtype", std::string(NameOf(dtype))}});
+    return {rewriter_->Make({&op, name, attrs, {std::move(entry)}, {}}), 0};
+  }
+
+  Rewriter* rewriter_;
+  const Node& node_;
+  const bool is_head_;
+};
+
+RewriteResult UnfuseOnce(const Graph& graph) {
+  Rewriter rewriter(graph);
+  return rewriter.Run([&](NodeId id, std::vector<NodeEntry> inputs) -> std::vector<NodeEntry> {
+    const Node& node = graph.node(id);
+    if (!IsFused(node)) return rewriter.Keep(id, std::move(inputs));
+    return {Opener(&rewriter, node, graph.IsOutput(graph.EntryOf(id, 0))).Open(inputs)};
+  });
+}
+
+}  // namespace
+
+RewriteResult Unfuse(const Graph& graph) {
+  RewriteResult result = UnfuseOnce(graph);
+  while (HasFused(result.graph)) {  // fused nodes inside of fused nodes; each round opens one level
+    RewriteResult inner = UnfuseOnce(result.graph);
+    for (auto& [node, origins] : inner.provenance) {
+      const auto outer = result.provenance.find(origins[0].get());
+      if (outer != result.provenance.end()) origins = outer->second;
+    }
+    inner.changed = true;
+    result = std::move(inner);
+  }
+  return result;
+}
+
+Symbol Unfuse(const Symbol& symbol) {
+  const Graph graph = symbol.ToGraph();
+  return HasFused(graph) ? Symbol(Unfuse(graph).graph.outputs(), symbol.np_shape()) : symbol;
+}
+
+}  // namespace amp

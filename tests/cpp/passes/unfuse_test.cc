@@ -1,0 +1,118 @@
+#include "passes/unfuse.h"
+
+#include <gtest/gtest.h>
+
+#include "nnvm/compose.h"
+#include "nnvm/symbol_json.h"
+#include "passes/infer.h"
+
+namespace amp {
+namespace {
+
+using testing::ErrorOf;
+using testing::Text;
+using Names = std::vector<std::string>;
+
+std::string Null(const std::string& name) { return R"({"op":"null","name":")" + name + R"(","inputs":[]})"; }
+
+// conv (no bias) -> batch norm -> relu, as MXNet 1.9.1 writes it.
+const std::string kBody =
+    R"({"nodes":[)" + Null("data0") + "," + Null("w0") +
+    R"(,{"op":"Convolution","name":"conv","attrs":{"kernel":"[3,3]","num_filter":"8","no_bias":"True"},)"
+    R"("inputs":[[0,0,0],[1,0,0]]},)" +
+    Null("g0") + "," + Null("b0") + "," + Null("m0") + "," + Null("v0") +
+    R"(,{"op":"BatchNorm","name":"bn","inputs":[[2,0,0],[3,0,0],[4,0,0],[5,0,0],[6,0,0]]},)"
+    R"({"op":"Activation","name":"relu","attrs":{"act_type":"relu"},"inputs":[[7,0,0]]}],)"
+    R"("arg_nodes":[0,1,3,4,5,6],"heads":[[8,0,0]]})";
+
+std::string Model(const std::string& attrs, const std::string& body = kBody, const std::string& heads = "[[6,0,0]]") {
+  return R"({"nodes":[)" + Null("data") + "," + Null("w") + "," + Null("g") + "," + Null("b") + "," + Null("m") + "," +
+         Null("v") + R"(,{"op":"_sg_mkldnn_conv","name":"sg0","attrs":{)" + attrs +
+         R"(},"inputs":[[0,0,0],[1,0,0],[2,0,0],[3,0,0],[4,0,1],[5,0,1]],"subgraphs":[)" + body +
+         R"(]}],"arg_nodes":[0,1,2,3,4,5],"heads":)" + heads + "}";
+}
+
+Symbol Parse(const std::string& text) { return ParseSymbolJson(text, "test.json"); }
+
+TEST(FusedNode, HasTheInputsAndStatesOfItsSubgraph) {
+  const Symbol symbol = Parse(Model(R"("with_bn":"true","with_act":"true")"));
+  EXPECT_EQ(symbol.ListArguments(), (Names{"data", "w", "g", "b"}));
+  EXPECT_EQ(symbol.ListAuxiliaryStates(), (Names{"m", "v"}));
+  EXPECT_EQ(symbol.ListOutputs(), (Names{"sg0_output"}));
+}
+
+TEST(FusedNode, IsInferredThroughItsSubgraph) {
+  const Graph graph = Parse(Model("")).ToGraph();
+  const Types types = Infer(graph, {{"data", {DType::kBFloat16, {1, 3, 10, 10}}}});
+  EXPECT_EQ(types[graph.EntryOf(graph.outputs()[0])].ToString(), "bfloat16[1,8,8,8]");
+  EXPECT_EQ(types[1].ToString(), "bfloat16[8,3,3,3]");
+  EXPECT_EQ(types[5].ToString(), "float32[8]");
+}
+
+TEST(FusedNode, RefusesWhatDoesNotFit) {
+  const auto refusal = [](const std::string& text) { return ErrorOf<GraphError>([&] { Parse(text); }); };
+  const std::string two_heads = R"({"nodes":[)" + Null("a") + R"(],"arg_nodes":[0],"heads":[[0,0,0],[0,0,0]]})";
+  EXPECT_CONTAINS(refusal(Model("", two_heads)), "_sg_onednn_conv 'sg0': expected a subgraph with one head, got 2");
+  const std::string few = R"({"nodes":[)" + Null("a") + R"(],"arg_nodes":[0],"heads":[[0,0,0]]})";
+  EXPECT_CONTAINS(refusal(Model("", few)), "_sg_onednn_conv 'sg0': expected 1 inputs (a), got 6");
+  EXPECT_CONTAINS(refusal(Model(R"("with_cake":"true")")), "unknown attribute 'with_cake'");
+  EXPECT_CONTAINS(ErrorOf<UnsupportedError>([] { Parse(Model(R"("quantized":"true")")); }),
+                  "test.json: _sg_onednn_conv 'sg0': quantized=True");
+  std::string twins = kBody;
+  twins.replace(twins.find("\"w0\""), 4, "\"g0\"");
+  EXPECT_CONTAINS(refusal(Model("", twins)), "two variables of the subgraph have the same name");
+}
+
+TEST(Unfuse, OpensANodeUnderTheNamesOfItsSubgraph) {
+  const Symbol symbol = Unfuse(Parse(Model("")));
+  EXPECT_EQ(Text(symbol),
+            "%0 data = null()\n"
+            "%1 w = null()\n"
+            "%2 conv = Convolution(%0, %1) kernel=[3,3] no_bias=True num_filter=8\n"
+            "%3 g = null()\n"
+            "%4 b = null()\n"
+            "%5 m = null()\n"
+            "%6 v = null()\n"
+            "%7 bn = BatchNorm(%2, %3, %4, %5, %6)\n"
+            "%8 relu = Activation(%7) __output_name__=sg0_output act_type=relu\n"
+            "outputs: %8\n");
+  EXPECT_EQ(symbol.ListOutputs(), (Names{"sg0_output"}));
+  EXPECT_EQ(symbol.ListAuxiliaryStates(), (Names{"m", "v"}));
+}
+
+TEST(Unfuse, AFloatOutputIsACast) {
+  const Symbol symbol = Unfuse(Parse(Model(R"("enabled_float_output":"float32")")));
+  const Node& head = *symbol.outputs()[0].node;
+  EXPECT_EQ(head.op_name(), "amp_cast");
+  EXPECT_EQ(*head.FindAttr("dtype"), "float32");
+  EXPECT_EQ(symbol.ListOutputs(), (Names{"sg0_output"}));
+}
+
+TEST(Unfuse, NodesInsideOfNodesAreOpenedToo) {
+  const std::string inputs =
+      Null("p") + "," + Null("q") + "," + Null("r") + "," + Null("s") + "," + Null("t") + "," + Null("u");
+  const std::string nested = R"({"nodes":[)" + inputs +
+                             R"(,{"op":"_sg_onednn_conv","name":"inner",)"
+                             R"("inputs":[[0,0,0],[1,0,0],[2,0,0],[3,0,0],[4,0,1],[5,0,1]],"subgraphs":[)" +
+                             kBody + R"(]}],"arg_nodes":[0,1,2,3,4,5],"heads":[[6,0,0]]})";
+  const Graph graph = Parse(Model("", nested)).ToGraph();
+  const RewriteResult result = Unfuse(graph);
+  EXPECT_TRUE(result.changed);
+  std::size_t operators = 0;
+  for (const NodePtr& node : result.graph.nodes()) {
+    if (node->is_variable()) continue;
+    ++operators;
+    ASSERT_EQ(result.provenance.at(node.get()).size(), 1u);
+    EXPECT_EQ(result.provenance.at(node.get())[0]->name(), "sg0");
+  }
+  EXPECT_EQ(operators, 3u);
+}
+
+TEST(Unfuse, NothingFusedIsNothingChanged) {
+  const Symbol symbol = testing::Op("Activation", "a", {testing::Var("x")}, {{"act_type", "relu"}});
+  EXPECT_FALSE(Unfuse(symbol.ToGraph()).changed);
+  EXPECT_EQ(Unfuse(symbol).outputs(), symbol.outputs());
+}
+
+}  // namespace
+}  // namespace amp
