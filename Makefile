@@ -75,8 +75,11 @@ clean:
 
 # ---- the steps below are shared; each does nothing when its result is up to date ----
 
-# The package in $(VENV): Python files are read from python/amp, the libraries are copied from the build tree.
-package: build $(VENV)/.package-installed
+# The package in $(VENV): Python files are read from python/amp, the libraries are copied from the build tree. The
+# installation says where each module is, so another set of modules is installed anew: the set is part of the name.
+PACKAGE_INSTALLED := $(VENV)/.package-installed-$(shell find python/amp -name '*.py' | sort | cksum | cut -d' ' -f1)
+
+package: build $(PACKAGE_INSTALLED)
 	@$(CMAKE) --install $(BUILD) --component python \
 	  --prefix "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("platlib"))')" >/dev/null
 
@@ -104,12 +107,13 @@ $(BUILD)/.tests-configured: $(VENV)/.created | $(VENV)/.build-installed
 	@touch $@
 
 # The build tree is given to pip, which finds everything compiled.
-$(VENV)/.package-installed: pyproject.toml | build
+$(PACKAGE_INSTALLED): pyproject.toml | build
 	$(call say,"Installing the package into $(VENV)")
 	@$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-build-isolation --no-deps \
 	  --config-settings=build-dir=$(BUILD) --config-settings=cmake.define.AMP_BUNDLE_ONEDNN=OFF \
 	  --config-settings=cmake.build-type=$$(sed -n 's/^CMAKE_BUILD_TYPE:[A-Z]*=//p' $(BUILD)/CMakeCache.txt) \
 	  --editable .
+	@rm -f $(VENV)/.package-installed*
 	@touch $@
 
 $(VENV)/.created:
