@@ -34,7 +34,7 @@ SIGNATURES = {
     amp.sym.Group: "(symbols)",
     amp.sym.load: "(fname)",
     amp.sym.load_json: "(json_str)",
-    amp.model_zoo.get_model: "(name, classes=1000, prefix=None)",
+    amp.model_zoo.get_model: "(name, classes=1000, prefix=None, *, form='1.x')",
     amp.model_zoo.seeded_params: "(sym, input_shapes, seed=0)",
     amp.sym.Activation: "(data=None, act_type=<required>, name=None, attr=None) -> amp.sym.symbol.Symbol",
     amp.sym.elemwise_add: "(lhs=None, rhs=None, name=None, attr=None) -> amp.sym.symbol.Symbol",

@@ -1,0 +1,38 @@
+"""Parameters for networks without a parameter file."""
+
+import math
+import zlib
+
+import numpy as np
+
+from ..base import ArgumentError
+from ..nd import NDArray
+
+
+def seeded_params(sym, input_shapes, seed=0):
+    """Random float32 parameters for a network: (arg_params, aux_params), dicts of NDArrays.
+
+    `input_shapes` is {name: shape} of everything that is no parameter. Weights have the variance
+    2 / fan_in, scales and running variances lie around 1, biases, shifts and running means around 0.
+    The values of a parameter depend on its name, its shape and `seed` only.
+    """
+    arg_shapes, _, aux_shapes = sym.infer_shape(**input_shapes)
+    if arg_shapes is None:
+        raise ArgumentError("the input shapes do not determine the shapes of all parameters")
+    args = zip(sym.list_arguments(), arg_shapes)
+    aux = zip(sym.list_auxiliary_states(), aux_shapes)
+    return (
+        {name: _seeded(name, shape, seed) for name, shape in args if name not in input_shapes},
+        {name: _seeded(name, shape, seed) for name, shape in aux},
+    )
+
+
+def _seeded(name, shape, seed):
+    random = np.random.default_rng([seed, zlib.crc32(name.encode())])
+    if name.endswith(("gamma", "var")):
+        return NDArray(random.uniform(0.75, 1.25, shape).astype(np.float32))
+    if len(shape) < 2:
+        return NDArray(random.uniform(-0.1, 0.1, shape).astype(np.float32))
+    values = random.standard_normal(shape, dtype=np.float32)
+    values *= np.float32(math.sqrt(2.0 / math.prod(shape[1:])))
+    return NDArray(values)
