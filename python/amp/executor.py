@@ -25,6 +25,7 @@ class Executor:
         force. A CPU without bfloat16 arithmetic runs the model as it is, with a warning, unless
         force is True.
     num_threads: of one run; by default as many as OpenMP would use.
+    monitor: whether `run_monitored` will be called: a second plan is built for it.
 
     Raises ArgumentError, GraphError or UnsupportedError; missing arrays are all named at once.
 
@@ -43,6 +44,7 @@ class Executor:
         backend=None,
         reduce_precision=None,
         num_threads=None,
+        monitor=False,
     ):
         if not isinstance(sym, Symbol):
             raise ArgumentError(f"expected a Symbol, got {type(sym).__name__}")
@@ -55,6 +57,7 @@ class Executor:
             backend,
             _reduce_options(reduce_precision),
             _thread_count(num_threads),
+            bool(monitor),
         )
         self._set(handle, [name for name in sym.list_arguments() if name not in arg_params])
         if handle.notice():
@@ -90,8 +93,9 @@ class Executor:
 
         `callback(name, op, array)` is called for each visible output of each operator, in the order of
         `symbol`'s nodes: name is '<node>_<output>', such as 'fc1_output', op the operator's name, array a new
-        NDArray. Nothing is fused or left out: each node runs by itself, on a plan that is built at the first
-        such call. All results are in memory at once. Inputs are passed as in a plain call.
+        NDArray. Nothing is fused or left out: each node runs by itself. All results are in memory at once.
+        Inputs are passed as in a plain call. Raises ArgumentError unless the executor was made with
+        monitor=True.
         """
         if not callable(callback):
             raise ArgumentError(f"expected a function to call, got {type(callback).__name__}")

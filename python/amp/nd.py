@@ -58,8 +58,9 @@ def save(fname, data, *, format=None):
     DLPack producers. An existing file is replaced only once the new one is complete.
 
     format: 'V2', which every MXNet since 1.0 reads; 'V3', which MXNet 2.0 reads, with arrays that have no
-        dimensions or no elements; 'npz', which MXNet 2.0 and NumPy read (bfloat16 arrays are '<b2' there,
-        which only MXNet and this package know). By default V2, or V3 for arrays that V2 cannot hold.
+        dimensions or no elements; 'npz', which MXNet 2.0 and NumPy read (but for bfloat16 arrays, whose
+        '<b2' MXNet 2.0.0b1 writes without being able to read it). By default V2, or V3 for arrays that
+        V2 cannot hold.
 
     Raises ArgumentError for what the format cannot hold and for names that occur twice.
     """

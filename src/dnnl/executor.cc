@@ -108,6 +108,7 @@ Executor::Executor(const Symbol& symbol, const ModelParams& params, const TypeMa
   variable_types_ = VariableTypes(graph, arrays, input_types);
   RequireInputs(graph, NeededNodes(graph), parameters_, input_types);
   store_ = NewConstantStore(arrays);
+  if (options.monitor) BindMonitored(arrays);
   arrays = {};
   Bind();
 }
@@ -136,6 +137,16 @@ std::unique_ptr<Executor> Executor::WithSymbol(Symbol symbol) const {
   return other;
 }
 
+// The outputs of every operator are heads: nothing can be fused or left out.
+void Executor::BindMonitored(const ModelParams& params) {
+  std::vector<NodeEntry> heads = OperatorOutputs(symbol_.ToGraph());
+  heads.insert(heads.end(), symbol_.outputs().begin(), symbol_.outputs().end());
+  monitored_ = WithSymbol(Symbol(std::move(heads), symbol_.np_shape()));
+  monitored_->output_names_ = monitored_->symbol_.ListOutputs();
+  monitored_->store_ = NewConstantStore(params);  // the other plan lets go of what it has packed
+  monitored_->Bind();
+}
+
 std::unique_ptr<Executor> Executor::Reshape(const std::map<std::string, Shape>& input_shapes) const {
   std::unique_ptr<Executor> reshaped = WithSymbol(symbol_);
   reshaped->output_names_ = output_names_;
@@ -148,6 +159,7 @@ std::unique_ptr<Executor> Executor::Reshape(const std::map<std::string, Shape>& 
     found->second.shape = shape;
   }
   reshaped->Bind();
+  if (monitored_) reshaped->monitored_ = monitored_->Reshape(input_shapes);
   return reshaped;
 }
 
@@ -189,18 +201,10 @@ void Executor::Run(const std::vector<NDArray>& inputs, std::vector<NDArray>& out
 }
 
 std::vector<NDArray> Executor::RunMonitored(const std::vector<NDArray>& inputs, const Monitor& monitor) {
-  const std::vector<NodeEntry> tensors = OperatorOutputs(symbol_.ToGraph());
-  {
-    const std::lock_guard lock(*mutex_);
-    if (!monitored_) {
-      std::vector<NodeEntry> heads = tensors;
-      heads.insert(heads.end(), symbol_.outputs().begin(), symbol_.outputs().end());
-      auto executor = WithSymbol(Symbol(std::move(heads), symbol_.np_shape()));
-      executor->output_names_ = executor->symbol_.ListOutputs();
-      executor->Bind();
-      monitored_ = std::move(executor);
-    }
+  if (!monitored_) {
+    throw ArgumentError("the model was not bound for this: pass monitor=True (BindOptions::monitor) when binding");
   }
+  const std::vector<NodeEntry> tensors = OperatorOutputs(symbol_.ToGraph());
   std::vector<NDArray> values = monitored_->Run(inputs);
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const Node& node = *tensors[i].node;

@@ -29,6 +29,7 @@ struct BindOptions {
   int num_threads = 0;             // 0: as many as OpenMP would use
   // Convert to low precision before planning. Parameters are cast once, at bind time.
   std::optional<ReduceOptions> reduce_precision;
+  bool monitor = false;  // make RunMonitored possible: a second plan, with parameters of its own
 };
 
 // What a monitored run tells about one output of one node: "<node>_<output>", the operator's name, the value.
@@ -57,8 +58,8 @@ class Executor {
   // Into arrays of the caller's.
   void Run(const std::vector<NDArray>& inputs, std::vector<NDArray>& outputs);
 
-  // Runs every node of symbol() by itself, on a plan of its own that is built at the first such call, then calls
-  // `monitor` for each visible output of each operator, in graph order. Every tensor is held until then.
+  // Runs every node of symbol() by itself, then calls `monitor` for each visible output of each operator, in graph
+  // order. Every tensor is held until then. Throws ArgumentError unless BindOptions::monitor was set.
   std::vector<NDArray> RunMonitored(const std::vector<NDArray>& inputs, const Monitor& monitor);
 
   const PlanSummary& summary() const { return plan_->summary; }
@@ -69,6 +70,7 @@ class Executor {
  private:
   Executor() = default;
   void Bind();
+  void BindMonitored(const ModelParams& params);
   std::unique_ptr<Executor> WithSymbol(Symbol symbol) const;
   void RequireLivingRun() const;
 

@@ -20,7 +20,7 @@ NamedArrays ParseParams(std::string_view bytes, const std::string& source);
 enum class ParamsFormat {
   kV2,   // read by every MXNet since 1.0
   kV3,   // MXNet 2.0 and 1.6+ in np mode; holds scalars and empty arrays
-  kNpz,  // MXNet 2.0 and NumPy (which does not know the bfloat16 arrays, dtype '<b2')
+  kNpz,  // MXNet 2.0 and NumPy, but for bfloat16 arrays ('<b2', which MXNet 2.0.0b1 writes and cannot read)
 };
 // V2 where it can hold the arrays, else V3.
 ParamsFormat DefaultFormat(const NamedArrays& arrays);

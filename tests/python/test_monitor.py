@@ -33,7 +33,7 @@ def monitored(executor, *args, **kwargs):
 
 @pytest.mark.parametrize("backend", ["onednn", "reference"])
 def test_every_output_in_order(backend):
-    executor = amp.Executor(net(), PARAMS, {}, {"data": X.shape}, backend=backend)
+    executor = amp.Executor(net(), PARAMS, {}, {"data": X.shape}, backend=backend, monitor=True)
     outputs, seen = monitored(executor, X)
     assert [(name, op) for name, op, _ in seen] == [
         ("fc1_output", "FullyConnected"),
@@ -55,7 +55,12 @@ def test_every_output_in_order(backend):
 
 def test_casts_are_shown_and_values_change_with_the_input():
     executor = amp.Executor(
-        net(), PARAMS, {}, {"data": X.shape}, reduce_precision={"target_dtype": "bfloat16", "force": True}
+        net(),
+        PARAMS,
+        {},
+        {"data": X.shape},
+        reduce_precision={"target_dtype": "bfloat16", "force": True},
+        monitor=True,
     )
     _, seen = monitored(executor, data=X)
     ops = [op for _, op, _ in seen]
@@ -69,12 +74,32 @@ def test_casts_are_shown_and_values_change_with_the_input():
 def test_labels_stay_optional():
     data = amp.sym.Variable("data")
     symbol = amp.sym.SoftmaxOutput(amp.sym.FullyConnected(data, num_hidden=4, name="fc1"), name="softmax")
-    executor = amp.Executor(symbol, {n: a for n, a in PARAMS.items() if "fc1" in n}, {}, {"data": X.shape})
+    executor = amp.Executor(symbol, {n: a for n, a in PARAMS.items() if "fc1" in n}, {}, {"data": X.shape}, monitor=True)
     assert [name for name, _, _ in monitored(executor, X)[1]] == ["fc1_output", "softmax_output"]
 
 
+def test_tensors_that_depend_on_parameters_alone_are_shown():
+    """The plain plan computes them once and lets go of what they were computed from."""
+    weight = amp.sym.Reshape(amp.sym.Variable("flat"), shape=(2, 5), name="weight")
+    symbol = amp.sym.FullyConnected(amp.sym.Variable("data"), weight, num_hidden=2, no_bias=True, name="fc")
+    flat = np.arange(10, dtype="f4")
+    executor = amp.Executor(symbol, {"flat": flat}, {}, {"data": X.shape}, monitor=True)
+    executor(X)
+    _, seen = monitored(executor, X)
+    assert [name for name, _, _ in seen] == ["weight_output", "fc_output"]
+    np.testing.assert_array_equal(seen[0][2].asnumpy(), flat.reshape(2, 5))
+
+
+def test_reshaped_executors_can_be_monitored():
+    executor = amp.Executor(net(), PARAMS, {}, {"data": X.shape}, monitor=True)
+    _, seen = monitored(executor.reshape(data=(1, 5)), X[1:])
+    np.testing.assert_array_equal(seen[-1][2].asnumpy(), executor(X)[0].asnumpy()[1:])
+
+
 def test_mistakes():
-    executor = amp.Executor(net(), PARAMS, {}, {"data": X.shape})
+    with pytest.raises(amp.ArgumentError, match="pass monitor=True"):
+        amp.Executor(net(), PARAMS, {}, {"data": X.shape}).run_monitored(print, X)
+    executor = amp.Executor(net(), PARAMS, {}, {"data": X.shape}, monitor=True)
     with pytest.raises(amp.ArgumentError, match="expected a function to call, got int"):
         executor.run_monitored(3, X)
     with pytest.raises(amp.ArgumentError, match="inputs are missing: data"):

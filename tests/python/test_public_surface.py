@@ -21,7 +21,7 @@ SIGNATURES = {
     amp.convert_model: "(sym, arg_params, aux_params, input_dtypes='float32', target_dtype='bfloat16', *, "
     "cast_params_offline=False)",
     amp.Executor: "(sym, arg_params, aux_params, input_shapes, *, input_dtypes=None, backend=None, "
-    "reduce_precision=None, num_threads=None)",
+    "reduce_precision=None, num_threads=None, monitor=False)",
     amp.Executor.__call__: "(self, *args, out=None, **kwargs)",
     amp.Executor.run_monitored: "(self, callback, *args, **kwargs)",
     amp.Executor.reshape: "(self, input_shapes=None, **shapes)",

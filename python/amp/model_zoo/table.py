@@ -5,6 +5,7 @@ from functools import partial
 
 from ..base import ArgumentError
 from ..name import NameManager
+from ..sym import Symbol
 from . import densenet, mobilenet, resnet, squeezenet, vgg
 from .alexnet import alexnet
 from .forms import Classic, Structural
@@ -56,7 +57,8 @@ def get_model(name, classes=1000, prefix=None, *, form="1.x"):
             return network.trace(Classic(), f"{network.kind}0_" if prefix is None else prefix)
         if prefix is not None:
             raise ArgumentError(f"prefix {prefix!r}: names have no prefix in the form 2.0")
-        return network.trace(Structural(_shapes(network)), "")
+        symbol = network.trace(Structural(_shapes(network)), "")
+        return Symbol(symbol._handle.with_np_shape(True))  # 2.0 exports in np mode
 
 
 def _find(name):
