@@ -99,6 +99,12 @@ def test_operators_of_2_0_are_numbered_from_0(name):
     assert names == {f"node_{i}" for i in range(len(names))}
 
 
+def test_the_form_of_2_0_is_of_np_mode():
+    attrs = json.loads(amp.model_zoo.get_model("alexnet", form="2.0").tojson())["attrs"]
+    assert attrs == {"is_np_shape": ["int", 1], "mxnet_version": ["int", 20000]}
+    assert "is_np_shape" not in json.loads(amp.model_zoo.get_model("alexnet").tojson())["attrs"]
+
+
 def test_differences_are_found():
     """The helpers above would be worth little if they saw nothing."""
     ours = structure_of(amp.model_zoo.get_model("resnet18_v1").tojson())

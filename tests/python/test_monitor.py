@@ -74,7 +74,8 @@ def test_casts_are_shown_and_values_change_with_the_input():
 def test_labels_stay_optional():
     data = amp.sym.Variable("data")
     symbol = amp.sym.SoftmaxOutput(amp.sym.FullyConnected(data, num_hidden=4, name="fc1"), name="softmax")
-    executor = amp.Executor(symbol, {n: a for n, a in PARAMS.items() if "fc1" in n}, {}, {"data": X.shape}, monitor=True)
+    args = {name: array for name, array in PARAMS.items() if "fc1" in name}
+    executor = amp.Executor(symbol, args, {}, {"data": X.shape}, monitor=True)
     assert [name for name, _, _ in monitored(executor, X)[1]] == ["fc1_output", "softmax_output"]
 
 
