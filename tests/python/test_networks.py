@@ -23,7 +23,7 @@ GOLDEN_NETWORKS = (
 SHARED = Path(os.environ.get("AMP_SHARED") or Path(__file__).parents[3] / "shared") / "cases"
 SHARED_CASES = sorted(str(file.parent.relative_to(SHARED)) for file in SHARED.rglob("case.json"))
 # Beyond these the reference backend takes long; tools/run_cases.py goes through them node by node.
-ON_REFERENCE = ("amp191/", "mx191/", "nlp/bert_small", "real/", "zoo/alexnet", "zoo/cifar", "zoo/mobilenet", "zoo/squeeze")
+ON_REFERENCE = ("amp191/", "mx191/", "nlp/bert_small", "real/", "zoo/alexnet", "zoo/cifar", "zoo/mobile", "zoo/squeeze")
 
 # float32: largest error over the largest magnitude. bfloat16: relative rms.
 FP32_LARGEST = 2e-5
