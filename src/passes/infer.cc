@@ -26,12 +26,18 @@ Shape ShapeAttr(const Node& variable) {
   return Shape(std::move(dims));
 }
 
-// Sizes beyond this are nonsense, and below it no rule's arithmetic can overflow.
+// What is beyond these is nonsense, and below them no rule's arithmetic can overflow: neither sums and multiples of
+// sizes nor products of some of them.
 constexpr std::int64_t kLargestDim = std::int64_t{1} << 40;
+constexpr std::int64_t kMostElements = std::int64_t{1} << 50;
 
-void CheckSizes(const std::string& name, const Shape& shape) {
+void CheckSizes(const Node& node, const Shape& shape) {
+  if (shape.rank() > kMaxRank) FailAt(node, "shape {} has more than {} axes", shape.ToString(), kMaxRank);
+  std::int64_t elements = 1;  // of the axes that are known and not empty
   for (const std::int64_t dim : shape.dims()) {
-    if (dim > kLargestDim) Throw<GraphError>("{}: shape {} has a size above 2^40", name, shape.ToString());
+    if (dim > kLargestDim) FailAt(node, "shape {} has a size above 2^40", shape.ToString());
+    if (dim > 0 && elements > kMostElements / dim) FailAt(node, "shape {} has too many elements", shape.ToString());
+    if (dim > 0) elements *= dim;
   }
 }
 
@@ -69,7 +75,7 @@ class Inference {
       }
       if (!IsKnown(dtypes_[entry])) dtypes_[entry] = DTypeAttr(variable);
       if (!shapes_[entry].rank_known()) shapes_[entry] = ShapeAttr(variable);
-      CheckSizes(variable.Describe(), shapes_[entry]);
+      CheckSizes(variable, shapes_[entry]);
     }
     if (used < known.size()) RefuseUnknownNames(known);
   }
@@ -127,7 +133,7 @@ class Inference {
   }
 
   void Learn(NodeId by, EntryId entry, DType dtype, const Shape& shape) {
-    CheckSizes(graph_.node(by).Describe(), shape);
+    CheckSizes(graph_.node(by), shape);
     // An entry that is read twice by one node may have learnt through both slots: what it knows is merged.
     bool changed = IsKnown(dtype) && dtype != dtypes_[entry];
     if (changed && IsKnown(dtypes_[entry])) {
