@@ -1,8 +1,8 @@
 #include "passes/infer.h"
 
 #include <algorithm>
-
 #include <deque>
+#include <set>
 
 namespace amp {
 namespace {
@@ -83,8 +83,9 @@ class Inference {
   void RefuseUnknownNames(const TypeMap& known) const {
     std::vector<std::string> names;
     for (const NodeId id : graph_.variables()) names.push_back(graph_.node(id).name());
+    const std::set<std::string> existing(names.begin(), names.end());
     for (const auto& [name, type] : known) {
-      if (std::find(names.begin(), names.end(), name) == names.end()) {
+      if (!existing.contains(name)) {
         Throw<ArgumentError>("the graph has no variable '{}'{}", Quotable(name), NearMatches(name, names));
       }
     }
@@ -137,13 +138,13 @@ class Inference {
     // An entry that is read twice by one node may have learnt through both slots: what it knows is merged.
     bool changed = IsKnown(dtype) && dtype != dtypes_[entry];
     if (changed && IsKnown(dtypes_[entry])) {
-      FailAt(graph_.node(by), "{} would have the dtypes {} and {}", graph_.EntryName(entry), NameOf(dtypes_[entry]),
-             NameOf(dtype));
+      FailAt(graph_.node(by), "{} would have the dtypes {} and {}", Quotable(graph_.EntryName(entry)),
+             NameOf(dtypes_[entry]), NameOf(dtype));
     }
     if (changed) dtypes_[entry] = dtype;
     if (!MergeShape(&shapes_[entry], shape, &changed)) {
-      FailAt(graph_.node(by), "{} would have the shapes {} and {}", graph_.EntryName(entry), shapes_[entry].ToString(),
-             shape.ToString());
+      FailAt(graph_.node(by), "{} would have the shapes {} and {}", Quotable(graph_.EntryName(entry)),
+             shapes_[entry].ToString(), shape.ToString());
     }
     if (!changed) return;
     const NodeId producer = graph_.NodeOf(entry);
@@ -165,6 +166,24 @@ class Inference {
   std::deque<NodeId> queue_;
   std::vector<bool> queued_;
 };
+
+// Names are made for the few entries that the message shows: a node's names take time to make.
+[[noreturn]] void ReportUnresolved(const Graph& graph, const Types& types, const std::vector<EntryId>& unresolved) {
+  constexpr std::size_t kShown = 12;
+  std::vector<std::string> entries(unresolved.size()), variables;
+  for (std::size_t i = 0; i < std::min(kShown, entries.size()); ++i) {
+    const EntryId e = unresolved[i];
+    entries[i] = fmt::format("{} ({})", Quotable(graph.EntryName(e)), types[e].ToString());
+  }
+  for (const EntryId e : unresolved) {
+    const Node& node = graph.node(graph.NodeOf(e));
+    if (node.is_variable()) variables.push_back(Quotable(node.name()));
+  }
+  std::string hint;
+  if (!variables.empty()) hint = "; the types of these variables would help: " + JoinSome(variables);
+  Throw<GraphError>("cannot infer the type of {} of {} tensors: {}{}", unresolved.size(), types.size(),
+                    JoinSome(entries, kShown), hint);
+}
 
 }  // namespace
 
@@ -251,19 +270,12 @@ Types InferPartial(const Graph& graph, const TypeMap& known) { return Inference(
 
 Types Infer(const Graph& graph, const TypeMap& known) {
   Types types = InferPartial(graph, known);
-  std::vector<std::string> unresolved;
-  std::vector<std::string> variables;
+  std::vector<EntryId> unresolved;
   for (EntryId e = 0; e < types.size(); ++e) {
-    if (types[e].fully_known()) continue;
-    unresolved.push_back(fmt::format("{} ({})", graph.EntryName(e), types[e].ToString()));
-    const Node& node = graph.node(graph.NodeOf(e));
-    if (node.is_variable()) variables.push_back(node.name());
+    if (!types[e].fully_known()) unresolved.push_back(e);
   }
-  if (unresolved.empty()) return types;
-  std::string hint;
-  if (!variables.empty()) hint = "; the types of these variables would help: " + JoinSome(variables);
-  Throw<GraphError>("cannot infer the type of {} of {} tensors: {}{}", unresolved.size(), types.size(),
-                    JoinSome(unresolved), hint);
+  if (!unresolved.empty()) ReportUnresolved(graph, types, unresolved);
+  return types;
 }
 
 std::vector<DType> OutputDTypes(const Node& node, std::vector<DType> in, std::string* why) {
