@@ -17,6 +17,7 @@ using Json = nlohmann::json;
 constexpr int kMaxDepth = 64;           // of nested brackets; real files need 5
 constexpr int kWrittenVersion = 10901;  // major * 10000 + minor * 100 + patch: what the written form is of
 constexpr std::size_t kMaxNodes = 1u << 28;
+constexpr std::size_t kFreeOutputs = 1u << 16;  // that a file may declare whatever its size; split into 4096 is legal
 
 class Reader {
  public:
@@ -24,6 +25,7 @@ class Reader {
 
   Symbol Read(std::string_view text) {
     const Json document = ParseDocument(text);
+    max_outputs_ = kFreeOutputs + text.size();
     ReadNodes(document);
     ReadHeads(document);
     CheckOps();
@@ -172,6 +174,7 @@ class Reader {
     for (; done < ready.size(); ++done) {
       const std::size_t id = ready[done];
       built_[id] = BuildNode(nodes_[id]);
+      CountOutputs(*built_[id]);
       for (const std::size_t reader : readers[id]) {
         if (--missing[reader] == 0) ready.push_back(reader);
       }
@@ -180,6 +183,15 @@ class Reader {
     std::vector<NodeEntry> outputs;
     for (const auto& [id, index] : heads_) outputs.push_back(EntryOf(id, index, "heads"));
     return Symbol(std::move(outputs));
+  }
+
+  // Every output costs memory in whatever works on the graph, and a short attribute can declare many.
+  void CountOutputs(const Node& node) {
+    num_outputs_ += static_cast<std::size_t>(node.num_outputs());
+    if (num_outputs_ > max_outputs_) {
+      Fail("{} and the nodes before it declare {} outputs, more than a file of this size can use", node.Describe(),
+           num_outputs_);
+    }
   }
 
   [[noreturn]] void ReportCycle(const std::vector<std::size_t>& missing) const {
@@ -216,6 +228,8 @@ class Reader {
 
   const std::string& source_;
   std::size_t num_nodes_ = 0;
+  std::size_t num_outputs_ = 0;
+  std::size_t max_outputs_ = 0;
   std::vector<RawNode> nodes_;
   std::vector<std::pair<std::size_t, std::uint32_t>> heads_;
   std::vector<NodePtr> built_;
