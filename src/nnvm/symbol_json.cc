@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <unordered_set>
 #include <utility>
 
 #include "nnvm/file_io.h"
+#include "nnvm/json_text.h"
 #include "nnvm/legacy_json.h"
 
 namespace amp {
@@ -14,10 +14,12 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kMaxDepth = 64;           // of nested brackets; real files need 5
 constexpr int kWrittenVersion = 10901;  // major * 10000 + minor * 100 + patch: what the written form is of
 constexpr std::size_t kMaxNodes = 1u << 28;
-constexpr std::size_t kFreeOutputs = 1u << 16;  // that a file may declare whatever its size; split into 4096 is legal
+// Every output costs memory in whatever works on the graph, and a short attribute can declare many. A file may have so
+// many whatever its size (a split into 4096 parts is legal), and some more for each entry that it reads.
+constexpr std::size_t kFreeOutputs = 1u << 16;
+constexpr std::size_t kOutputsPerEntry = 64;
 
 class Reader {
  public:
@@ -25,7 +27,6 @@ class Reader {
 
   Symbol Read(std::string_view text) {
     const Json document = ParseDocument(text);
-    max_outputs_ = kFreeOutputs + text.size();
     ReadNodes(document);
     ReadHeads(document);
     CheckOps();
@@ -40,25 +41,10 @@ class Reader {
     throw GraphError(source_ + ": " + fmt::format(format, std::forward<Args>(args)...));
   }
 
-  // The library parses; the callback refuses what it would silently accept: duplicate keys and bottomless nesting.
   Json ParseDocument(std::string_view text) const {
-    std::vector<std::unordered_set<std::string>> keys;
-    const auto check = [&](int depth, Json::parse_event_t event, Json& parsed) {
-      if (depth > kMaxDepth) Fail("brackets are nested more than {} deep", kMaxDepth);
-      if (event == Json::parse_event_t::object_start) keys.emplace_back();
-      if (event == Json::parse_event_t::object_end) keys.pop_back();
-      if (event == Json::parse_event_t::key && !keys.back().insert(parsed.get_ref<const std::string&>()).second) {
-        Fail("key '{}' occurs twice in one object", Quotable(parsed.get_ref<const std::string&>()));
-      }
-      return true;
-    };
-    try {
-      Json document = Json::parse(text.begin(), text.end(), check);
-      if (!document.is_object()) Fail("expected a JSON object with 'nodes' and 'heads', got {}", document.type_name());
-      return document;
-    } catch (const Json::exception& error) {
-      Fail("not valid JSON: {}", Quotable(error.what(), 300));  // it quotes the text, valid UTF-8 or not
-    }
+    Json document = ParseJson(text, source_);
+    if (!document.is_object()) Fail("expected a JSON object with 'nodes' and 'heads', got {}", document.type_name());
+    return document;
   }
 
   const Json& Member(const Json& object, const char* key, const std::string& where, Json::value_t type) const {
@@ -158,6 +144,8 @@ class Reader {
 
   // File order is usually topological, but nothing guarantees that: nodes are made as soon as what they read exists.
   Symbol Build() {
+    num_entries_ = heads_.size();
+    for (const RawNode& node : nodes_) num_entries_ += node.inputs.size();
     std::vector<std::vector<std::size_t>> readers(num_nodes_);
     std::vector<std::size_t> missing(num_nodes_);
     for (std::size_t i = 0; i < num_nodes_; ++i) {
@@ -185,12 +173,11 @@ class Reader {
     return Symbol(std::move(outputs));
   }
 
-  // Every output costs memory in whatever works on the graph, and a short attribute can declare many.
   void CountOutputs(const Node& node) {
     num_outputs_ += static_cast<std::size_t>(node.num_outputs());
-    if (num_outputs_ > max_outputs_) {
-      Fail("{} and the nodes before it declare {} outputs, more than a file of this size can use", node.Describe(),
-           num_outputs_);
+    if (num_outputs_ > kFreeOutputs + num_nodes_ + kOutputsPerEntry * num_entries_) {
+      Fail("{} and others declare {} outputs, but only {} entries are read", node.Describe(), num_outputs_,
+           num_entries_);
     }
   }
 
@@ -229,7 +216,7 @@ class Reader {
   const std::string& source_;
   std::size_t num_nodes_ = 0;
   std::size_t num_outputs_ = 0;
-  std::size_t max_outputs_ = 0;
+  std::size_t num_entries_ = 0;
   std::vector<RawNode> nodes_;
   std::vector<std::pair<std::size_t, std::uint32_t>> heads_;
   std::vector<NodePtr> built_;
