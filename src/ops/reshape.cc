@@ -58,7 +58,8 @@ Shape Finish(ReshapeState state) {
   constexpr std::int64_t kLimit = std::int64_t{1} << 62;
   std::int64_t known = 1;
   for (const std::int64_t size : state.out) {
-    if (size != 0 && known > kLimit / size) FailAt(state.node, "the shape {} is too large", Shape(state.out).ToString());
+    if (size != 0 && known > kLimit / size)
+      FailAt(state.node, "the shape {} is too large", Shape(state.out).ToString());
     known *= size;
   }
   if (state.inferred >= 0 && known > 0) state.out[state.inferred] = data.size() / known;

@@ -14,7 +14,7 @@ extern "C" const char* __asan_default_options() { return "allocator_may_return_n
 namespace amp::testing {
 namespace {
 
-constexpr int kDraws = 4;                              // legal uses of each operator, to be spoilt in all ways
+constexpr int kDraws = 4;                               // legal uses of each operator, to be spoilt in all ways
 constexpr std::int64_t kSmall = std::int64_t{1} << 14;  // elements that are worth computing
 constexpr std::size_t kLongestMessage = 2500;
 
@@ -48,9 +48,29 @@ std::string Repeated(const std::string& text, int count) {
 // Texts that are no legal value of most fields, and values at the ends of every range.
 const std::vector<std::string>& HostileTexts() {
   static const std::vector<std::string> texts = [] {
-    std::vector<std::string> all{"", " ", "None", "nan", "inf", "-inf", "1e400", "-1e400", "1e-400", "1e30", "-1e30",
-                                 "1e308", "0.5", "True", "()", "(", "(,)", "((1, 2), 3)", "(None, None)", "\xff\xfe",
-                                 std::string("1\0", 2), "9223372036854775808", "18446744073709551616"};
+    std::vector<std::string> all{"",
+                                 " ",
+                                 "None",
+                                 "nan",
+                                 "inf",
+                                 "-inf",
+                                 "1e400",
+                                 "-1e400",
+                                 "1e-400",
+                                 "1e30",
+                                 "-1e30",
+                                 "1e308",
+                                 "0.5",
+                                 "True",
+                                 "()",
+                                 "(",
+                                 "(,)",
+                                 "((1, 2), 3)",
+                                 "(None, None)",
+                                 "\xff\xfe",
+                                 std::string("1\0", 2),
+                                 "9223372036854775808",
+                                 "18446744073709551616"};
     for (const char* number : {"0", "-1", "1", "7", "65536", "65537", "1048576", "2147483647", "4294967296",
                                "1099511627776", "4611686018427387904", "9223372036854775807", "-2147483648",
                                "-9223372036854775807", "-9223372036854775808"}) {
