@@ -219,7 +219,8 @@ TEST(SymbolJson, RefusesWhatNodesRefuse) {
 }
 
 TEST(SymbolJson, RefusesDuplicateKeys) {
-  EXPECT_EQ(Refusal(R"({"nodes":[],"heads":[],"nodes":[]})"), "test.json at byte 30: key 'nodes' occurs twice in one object");
+  EXPECT_EQ(Refusal(R"({"nodes":[],"heads":[],"nodes":[]})"),
+            "test.json at byte 30: key 'nodes' occurs twice in one object");
   EXPECT_CONTAINS(Refusal(Document(R"({"op":"null","name":"x","inputs":[],"name":"y"})")), "key 'name' occurs twice");
 }
 
