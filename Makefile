@@ -51,14 +51,15 @@ test-python: package $(VENV)/.dev-installed
 	@$(PYTEST_ENV) $(BIN)/python -m pytest $(PYTEST_ARGS)
 
 # The same two steps on trees of their own. Python itself is not instrumented: the sanitizer's run time has to be
-# loaded before it, and leaks are looked for in the C++ tests only. --capture=sys leaves the sanitizer's own report
+# loaded before it, and leaks are looked for in the C++ tests only. What is too large for malloc
+# is no reason to end the process (allocator_may_return_null). --capture=sys leaves the sanitizer's own report
 # on the screen.
 asan: ASAN := VENV=.venv-asan BUILD=build-asan PRESET=asan
 asan:
 	@$(MAKE) --no-print-directory $(ASAN) test-cpp
 	@$(MAKE) --no-print-directory $(ASAN) test-python PYTEST_ENV="env \
 	  LD_PRELOAD='$$(ldd build-asan/libnnvm_amp.so | awk '/libasan|libubsan|libstdc/ {printf "%s ", $$3}')' \
-	  ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc PYTEST_ADDOPTS=--capture=sys"
+	  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 PYTHONMALLOC=malloc PYTEST_ADDOPTS=--capture=sys"
 
 # libFuzzer targets, one after the other: `make fuzz FUZZ_SECONDS=60 FUZZ_TARGETS=params`. Needs clang. What they learn
 # stays in $(FUZZ_BUILD)/found; a finding is written to $(FUZZ_BUILD)/<target>-crash-... and ends the run.
