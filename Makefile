@@ -12,7 +12,7 @@ PYTEST_ARGS ?= -m "not install"
 
 BIN := $(VENV)/bin
 CMAKE := $(BIN)/cmake
-CXX_FOLDERS := src python/amp/csrc tests/cpp benchmarks examples tools
+CXX_FOLDERS := src python/amp/csrc tests/cpp tests/fuzz benchmarks examples tools
 CXX_FILES = $(shell find $(CXX_FOLDERS) -name '*.cc' -o -name '*.h' 2>/dev/null)
 PY_FOLDERS := $(wildcard python tests tools examples benchmarks cmake)
 
@@ -20,7 +20,7 @@ define say
 	@printf '\n==> %s\n' $(1)
 endef
 
-.PHONY: help demo test test-cpp test-python asan format lint clean build package tests
+.PHONY: help demo test test-cpp test-python asan fuzz format lint clean build package tests
 
 help:
 	@echo "make demo         set up, build and show the conversion of a real model"
@@ -28,6 +28,7 @@ help:
 	@echo "make test-cpp     the C++ tests            (CTEST_ARGS='-R passes' for some of them)"
 	@echo "make test-python  the Python tests without those of the installation (PYTEST_ARGS='-k loader': some)"
 	@echo "make asan         all tests under AddressSanitizer and UndefinedBehaviorSanitizer"
+	@echo "make fuzz         libFuzzer on everything that reads files (FUZZ_SECONDS=600 for each of four targets)"
 	@echo "make lint         check the formatting; 'make format' corrects it"
 	@echo "make clean        remove what these commands made"
 	@echo
@@ -50,14 +51,35 @@ test-python: package $(VENV)/.dev-installed
 	@$(PYTEST_ENV) $(BIN)/python -m pytest $(PYTEST_ARGS)
 
 # The same two steps on trees of their own. Python itself is not instrumented: the sanitizer's run time has to be
-# loaded before it, and leaks are looked for in the C++ tests only. --capture=sys leaves the sanitizer's own report
+# loaded before it, and leaks are looked for in the C++ tests only. What is too large for malloc
+# is no reason to end the process (allocator_may_return_null). --capture=sys leaves the sanitizer's own report
 # on the screen.
 asan: ASAN := VENV=.venv-asan BUILD=build-asan PRESET=asan
 asan:
 	@$(MAKE) --no-print-directory $(ASAN) test-cpp
 	@$(MAKE) --no-print-directory $(ASAN) test-python PYTEST_ENV="env \
 	  LD_PRELOAD='$$(ldd build-asan/libnnvm_amp.so | awk '/libasan|libubsan|libstdc/ {printf "%s ", $$3}')' \
-	  ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc PYTEST_ADDOPTS=--capture=sys"
+	  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 PYTHONMALLOC=malloc PYTEST_ADDOPTS=--capture=sys"
+
+# libFuzzer targets, one after the other: `make fuzz FUZZ_SECONDS=60 FUZZ_TARGETS=params`. Needs clang. What they learn
+# stays in $(FUZZ_BUILD)/found; a finding is written to $(FUZZ_BUILD)/<target>-crash-... and ends the run.
+FUZZ_BUILD ?= build-fuzz
+FUZZ_CXX ?= clang++
+FUZZ_SECONDS ?= 600
+FUZZ_TARGETS ?= symbol_json params npz attr_text
+FUZZ_LIMITS = -timeout=20 -rss_limit_mb=2048 -malloc_limit_mb=256 -max_len=65536
+fuzz: $(VENV)/.dev-installed
+	$(call say,"Compiling the fuzz targets")
+	@$(CMAKE) -S tests/fuzz -B $(FUZZ_BUILD) -G Ninja -DCMAKE_MAKE_PROGRAM="$(CURDIR)/$(BIN)/ninja" \
+	  -DCMAKE_CXX_COMPILER=$(FUZZ_CXX) -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python" >/dev/null
+	@$(CMAKE) --build $(FUZZ_BUILD) -j $(JOBS)
+	@$(BIN)/python tests/fuzz/make_corpus.py $(FUZZ_BUILD)/corpus
+	@for target in $(FUZZ_TARGETS); do \
+	  printf '\n==> Fuzzing %s for %s seconds\n' $$target $(FUZZ_SECONDS); \
+	  mkdir -p $(FUZZ_BUILD)/found/$$target; \
+	  $(FUZZ_BUILD)/fuzz_$$target $(FUZZ_LIMITS) -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 -verbosity=0 \
+	    -artifact_prefix=$(FUZZ_BUILD)/$$target- $(FUZZ_BUILD)/found/$$target $(FUZZ_BUILD)/corpus/$$target || exit 1; \
+	done
 
 format: $(VENV)/.dev-installed
 	@$(BIN)/clang-format -i $(CXX_FILES)
@@ -71,7 +93,7 @@ lint: $(VENV)/.dev-installed
 	@$(BIN)/ruff format --check $(PY_FOLDERS)
 
 clean:
-	rm -rf build build-debug build-asan .venv .venv-asan .pytest_cache .ruff_cache
+	rm -rf build build-debug build-asan build-fuzz .venv .venv-asan .pytest_cache .ruff_cache
 
 # ---- the steps below are shared; each does nothing when its result is up to date ----
 

@@ -57,10 +57,45 @@ std::vector<NodeEntry> OperatorOutputs(const Graph& graph) {
   return entries;
 }
 
-bool Overlap(const NDArray& a, const NDArray& b) {
-  const char* a_begin = a.As<char>();
-  const char* b_begin = b.As<char>();
-  return a_begin < b_begin + b.bytes() && b_begin < a_begin + a.bytes();
+// The bytes of an input or output of a run.
+struct Stretch {
+  const char* begin;
+  const char* end;
+  std::size_t index;
+  bool is_output;
+};
+
+void AddStretches(const std::vector<NDArray>& arrays, bool are_outputs, std::vector<Stretch>* stretches) {
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    const char* begin = arrays[i].As<char>();
+    if (arrays[i].bytes() != 0) stretches->push_back({begin, begin + arrays[i].bytes(), i, are_outputs});
+  }
+}
+
+// Refuses outputs that share bytes with anything else; inputs may share theirs. A model may have thousands of both:
+// in the order of their addresses each is compared with what reaches furthest before it.
+void RequireSeparateOutputs(const std::vector<NDArray>& inputs, const std::vector<NDArray>& outputs,
+                            const std::vector<std::string>& output_names) {
+  std::vector<Stretch> stretches;
+  AddStretches(inputs, false, &stretches);
+  AddStretches(outputs, true, &stretches);
+  std::sort(stretches.begin(), stretches.end(), [](const Stretch& a, const Stretch& b) { return a.begin < b.begin; });
+  const Stretch* last_input = nullptr;
+  const Stretch* last_output = nullptr;
+  for (const Stretch& stretch : stretches) {
+    const bool meets_output = last_output != nullptr && last_output->end > stretch.begin;
+    const bool meets_input = last_input != nullptr && last_input->end > stretch.begin;
+    if (stretch.is_output ? meets_input : meets_output) {
+      const std::size_t output = stretch.is_output ? stretch.index : last_output->index;
+      Throw<ArgumentError>("output '{}' overlaps an input", output_names[output]);
+    }
+    if (stretch.is_output && meets_output) {
+      const auto [first, second] = std::minmax(stretch.index, last_output->index);
+      Throw<ArgumentError>("outputs '{}' and '{}' overlap", output_names[first], output_names[second]);
+    }
+    const Stretch*& last = stretch.is_output ? last_output : last_input;
+    if (last == nullptr || last->end < stretch.end) last = &stretch;
+  }
 }
 
 // Appends a line for an array that is not exactly what it should be.
@@ -183,16 +218,7 @@ void Executor::Run(const std::vector<NDArray>& inputs, std::vector<NDArray>& out
     CheckArray("output", output_names_[i], outputs[i], plan_->output_types[i], &problems);
   }
   if (!problems.empty()) Throw<ArgumentError>("the arrays do not fit the bound model:{}", problems);
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    for (const NDArray& input : inputs) {
-      if (Overlap(outputs[i], input)) Throw<ArgumentError>("output '{}' overlaps an input", output_names_[i]);
-    }
-    for (std::size_t j = 0; j < i; ++j) {
-      if (Overlap(outputs[i], outputs[j])) {
-        Throw<ArgumentError>("outputs '{}' and '{}' overlap", output_names_[j], output_names_[i]);
-      }
-    }
-  }
+  RequireSeparateOutputs(inputs, outputs, output_names_);
   RequireThreads(plan_->summary.num_threads);
   RequireLivingRun();
   const std::lock_guard lock(*mutex_);

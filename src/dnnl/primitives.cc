@@ -1,5 +1,7 @@
 #include "dnnl/primitives.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <utility>
 
 namespace amp::onednn {
@@ -9,6 +11,23 @@ using dnnl::algorithm;
 using dnnl::prop_kind;
 
 constexpr bool kAllowEmpty = true;  // an unsupported combination gives an empty descriptor instead of an exception
+
+// oneDNN 3.2 keeps sizes in ints: beyond them it divides by zero or loops without end.
+bool FitsInt(const TensorType& type) {
+  const auto& dims = type.shape.dims();
+  return std::all_of(dims.begin(), dims.end(), [](std::int64_t dim) { return dim <= INT32_MAX; });
+}
+
+// It makes code for every phase of the stride and block of the row: 0.4 s at 128 x 128, minutes at 512 x 512.
+bool BuildsQuickly(const DeconvolutionWork& work, const TensorType& out) {
+  constexpr std::int64_t kMostPhases = 128 * 128, kLongestRow = 8192;
+  std::int64_t phases = 1;
+  for (const std::int64_t stride : work.strides) phases *= std::min(stride, kMostPhases + 1);
+  return phases == 1 || (phases <= kMostPhases && out.shape.dims().back() <= kLongestRow);
+}
+
+// Its code for layer normalisation grows with the row, which it unrolls.
+constexpr std::int64_t kLongestNormalizedRow = 1 << 20;
 
 dnnl::primitive_attr UserScratchpad() {
   dnnl::primitive_attr attr;
@@ -101,6 +120,7 @@ class Preparer {
   }
 
   std::optional<PreparedPrimitive> operator()(const DeconvolutionWork& work) {
+    if (!BuildsQuickly(work, out_)) return std::nullopt;
     const bool has_bias = in_.size() == 3;
     const dnnl::deconvolution_forward::primitive_desc pd(
         CpuEngine(), prop_kind::forward_inference, algorithm::deconvolution_direct, AnyDesc(in_[0]), AnyDesc(in_[1]),
@@ -210,6 +230,7 @@ class Preparer {
   }
 
   std::optional<PreparedPrimitive> operator()(const LayerNormWork& work) {
+    if (in_[0].shape.dims().back() > kLongestNormalizedRow) return std::nullopt;
     using dnnl::normalization_flags;
     const Desc plain = PlainDesc(in_[0]);
     const dnnl::layer_normalization_forward::primitive_desc pd(
@@ -287,6 +308,7 @@ class Preparer {
 
 std::optional<PreparedPrimitive> Prepare(const Step& step, const std::vector<TensorType>& in_types,
                                          const TensorType& out_type, const std::vector<Desc>& layouts) {
+  if (!FitsInt(out_type) || !std::all_of(in_types.begin(), in_types.end(), FitsInt)) return std::nullopt;
   return std::visit(Preparer(in_types, out_type, layouts), step.work);
 }
 

@@ -1,6 +1,7 @@
 #include "nnvm/binary_params.h"
 
 #include <algorithm>
+#include <set>
 
 #include "nnvm/error.h"
 
@@ -30,6 +31,7 @@ class Reader {
     const std::uint64_t names = ReadCount("the number of names", sizeof(std::uint64_t));
     if (names != 0 && names != arrays.size()) Fail("{} names for {} arrays", names, arrays.size());
     for (std::size_t i = 0; i < names; ++i) arrays[i].first = ReadName();
+    RefuseDuplicates(arrays);
     if (bytes_.remaining() != 0) Fail("{} bytes follow the last name", bytes_.remaining());
     return arrays;
   }
@@ -54,6 +56,14 @@ class Reader {
     std::string name(ReadCount("the length of a name", 1), '\0');
     bytes_.Read(name.data(), name.size(), "a name");
     return name;
+  }
+
+  // Readers look arrays up by name: the second one would get lost without a word.
+  void RefuseDuplicates(const NamedArrays& arrays) const {
+    std::set<std::string_view> names;
+    for (const auto& [name, array] : arrays) {
+      if (!name.empty() && !names.insert(name).second) Fail("the name '{}' occurs twice", Quotable(name));
+    }
   }
 
   template <class Dim>

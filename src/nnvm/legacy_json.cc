@@ -63,9 +63,10 @@ void HideKeys(std::size_t id, std::vector<RawNode>* nodes) {
   }
 }
 
+// Of an operator whose inputs an attribute counts the file left out none; that count must not make thousands of nodes.
 void AppendMissingVariables(std::size_t id, std::vector<RawNode>* nodes) {
   const Op* op = FindOp((*nodes)[id]);
-  if (op == nullptr) return;
+  if (op == nullptr || !op->variadic_attr.empty()) return;
   const std::vector<std::string> names = InputNames(*op, (*nodes)[id].attrs);
   for (std::size_t slot = (*nodes)[id].inputs.size(); slot < names.size(); ++slot) {
     (*nodes)[id].inputs.emplace_back(nodes->size(), 0);

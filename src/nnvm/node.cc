@@ -1,5 +1,6 @@
 #include "nnvm/node.h"
 
+#include <unordered_map>
 #include <utility>
 
 namespace amp {
@@ -141,11 +142,25 @@ std::vector<std::string> Node::output_names() const {
 
 std::string Node::Describe() const { return DescribeSpec(spec_); }
 
-std::string OutputName(const NodeEntry& entry) {
-  const Node& node = *entry.node;
-  if (node.is_variable()) return node.name();
-  if (const std::string* name = node.FindAttr(kOutputNameAttr); name && node.num_outputs() == 1) return *name;
-  return node.name() + "_" + node.output_names()[entry.index];
+std::string OutputName(const NodeEntry& entry) { return OutputNames({entry})[0]; }
+
+std::vector<std::string> OutputNames(const std::vector<NodeEntry>& entries) {
+  std::unordered_map<const Node*, std::vector<std::string>> suffixes;  // asked for once a node
+  std::vector<std::string> names;
+  names.reserve(entries.size());
+  for (const NodeEntry& entry : entries) {
+    const Node& node = *entry.node;
+    const std::string* given = node.is_variable() ? &node.name() : nullptr;
+    if (node.num_outputs() == 1 && !node.is_variable()) given = node.FindAttr(kOutputNameAttr);
+    if (given != nullptr) {
+      names.push_back(*given);
+      continue;
+    }
+    std::vector<std::string>& of_node = suffixes[&node];
+    if (of_node.empty()) of_node = node.output_names();
+    names.push_back(node.name() + "_" + of_node[entry.index]);
+  }
+  return names;
 }
 
 }  // namespace amp

@@ -90,6 +90,8 @@ inline constexpr const char* kOutputNameAttr = "__output_name__";
 
 // "<node>_<output>" for an operator's output (unless kOutputNameAttr names it), the plain name for a variable.
 std::string OutputName(const NodeEntry& entry);
+// The same of many entries, in linear time even where one node has thousands of them.
+std::vector<std::string> OutputNames(const std::vector<NodeEntry>& entries);
 
 // Throws GraphError whose text begins with the node's description.
 template <class... Args>

@@ -32,6 +32,7 @@ std::string Shape::ToString() const {
   if (!known_) return "?";
   std::string text = "[";
   for (std::size_t i = 0; i < dims_.size(); ++i) {
+    if (i > kMaxRank) return text + ",...]";  // an absurd attribute must not make an absurd message
     text += (i ? "," : "") + (dims_[i] < 0 ? std::string("?") : std::to_string(dims_[i]));
   }
   return text + "]";

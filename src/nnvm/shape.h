@@ -35,7 +35,7 @@ class Shape {
   // Product of the dimensions [begin, end).
   std::int64_t SizeOf(int begin, int end) const;
 
-  // "[2,3,?]", "[]", or "?" where the rank is unknown.
+  // "[2,3,?]", "[]", or "?" where the rank is unknown; cut off behind kMaxRank + 1 sizes.
   std::string ToString() const;
 
  private:

@@ -1,6 +1,7 @@
 #include "nnvm/symbol.h"
 
 #include <algorithm>
+#include <set>
 #include <unordered_set>
 #include <utility>
 
@@ -132,11 +133,7 @@ std::vector<std::string> Symbol::ListInputs() const {
   return names;
 }
 
-std::vector<std::string> Symbol::ListOutputs() const {
-  std::vector<std::string> names;
-  for (const NodeEntry& output : outputs_) names.push_back(OutputName(output));
-  return names;
-}
+std::vector<std::string> Symbol::ListOutputs() const { return OutputNames(outputs_); }
 
 std::map<std::string, AttrMap> Symbol::AttrDict() const {
   std::map<std::string, AttrMap> dict;
@@ -185,8 +182,9 @@ Symbol Symbol::At(std::size_t index) const {
 Symbol Symbol::Substitute(const std::map<std::string, Symbol>& variables) const {
   const Graph graph = ToGraph();
   const std::vector<std::string> names = ListInputs();
+  const std::set<std::string> known(names.begin(), names.end());
   for (const auto& [name, symbol] : variables) {
-    if (std::find(names.begin(), names.end(), name) == names.end()) {
+    if (!known.contains(name)) {
       Throw<ArgumentError>("the symbol has no input '{}'{}", Quotable(name), NearMatches(name, names));
     }
   }

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <unordered_set>
 #include <utility>
 
 #include "nnvm/file_io.h"
+#include "nnvm/json_text.h"
 #include "nnvm/legacy_json.h"
 
 namespace amp {
@@ -14,11 +14,14 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kMaxDepth = 64;  // of nested brackets; real files need 5
 // major * 10000 + minor * 100 + patch: what the written form is of, without and with np shapes
 constexpr int kWrittenVersion = 10901;
 constexpr int kWrittenNpVersion = 20000;
 constexpr std::size_t kMaxNodes = 1u << 28;
+// Every output costs memory in whatever works on the graph, and a short attribute can declare many. A file may have so
+// many whatever its size (a split into 4096 parts is legal), and some more for each entry that it reads.
+constexpr std::size_t kFreeOutputs = 1u << 16;
+constexpr std::size_t kOutputsPerEntry = 64;
 
 class Reader {
  public:
@@ -49,25 +52,10 @@ class Reader {
     throw GraphError(source_ + ": " + where_ + fmt::format(format, std::forward<Args>(args)...));
   }
 
-  // The library parses; the callback refuses what it would silently accept: duplicate keys and bottomless nesting.
   Json ParseDocument(std::string_view text) const {
-    std::vector<std::unordered_set<std::string>> keys;
-    const auto check = [&](int depth, Json::parse_event_t event, Json& parsed) {
-      if (depth > kMaxDepth) Fail("brackets are nested more than {} deep", kMaxDepth);
-      if (event == Json::parse_event_t::object_start) keys.emplace_back();
-      if (event == Json::parse_event_t::object_end) keys.pop_back();
-      if (event == Json::parse_event_t::key && !keys.back().insert(parsed.get_ref<const std::string&>()).second) {
-        Fail("key '{}' occurs twice in one object", Quotable(parsed.get_ref<const std::string&>()));
-      }
-      return true;
-    };
-    try {
-      Json document = Json::parse(text.begin(), text.end(), check);
-      if (!document.is_object()) Fail("expected a JSON object with 'nodes' and 'heads', got {}", document.type_name());
-      return document;
-    } catch (const Json::exception& error) {
-      Fail("not valid JSON: {}", Quotable(error.what(), 300));  // it quotes the text, valid UTF-8 or not
-    }
+    Json document = ParseJson(text, source_);
+    if (!document.is_object()) Fail("expected a JSON object with 'nodes' and 'heads', got {}", document.type_name());
+    return document;
   }
 
   const Json& Member(const Json& object, const char* key, const std::string& where, Json::value_t type) const {
@@ -101,7 +89,7 @@ class Reader {
     for (std::size_t i = 0; i < num_nodes_; ++i) nodes_.push_back(ReadNode(nodes[i], fmt::format("node {}", i)));
   }
 
-  RawNode ReadNode(const Json& json, std::string where) const {
+  RawNode ReadNode(const Json& json, std::string where) {
     if (!json.is_object()) Fail("{}: expected an object, got {}", where, json.type_name());
     RawNode node;
     node.name = Member(json, "name", where, Json::value_t::string).get<std::string>();
@@ -121,12 +109,16 @@ class Reader {
     return node;
   }
 
-  Subgraphs ReadSubgraphs(const Json& json, const std::string& where) const {
+  Subgraphs ReadSubgraphs(const Json& json, const std::string& where) {
     Subgraphs subgraphs;
     for (const Json& graph : Member(json, "subgraphs", where, Json::value_t::array)) {
       const std::string place = fmt::format("{} subgraph {}", where, subgraphs.size());
       if (!graph.is_object()) Fail("{}: expected an object, got {}", place, graph.type_name());
-      subgraphs.push_back(Reader(source_, where_ + place + ": ", version_).ReadGraph(graph));
+      Reader reader(source_, where_ + place + ": ", version_);
+      subgraphs.push_back(reader.ReadGraph(graph));
+      num_outputs_ += reader.num_outputs_;
+      num_entries_ += reader.num_entries_;
+      CheckOutputs(place);
     }
     return subgraphs;
   }
@@ -194,6 +186,8 @@ class Reader {
 
   // File order is usually topological, but nothing guarantees that: nodes are made as soon as what they read exists.
   std::vector<NodeEntry> Build() {
+    num_entries_ += heads_.size();
+    for (const RawNode& node : nodes_) num_entries_ += node.inputs.size();
     std::vector<std::vector<std::size_t>> readers(num_nodes_);
     std::vector<std::size_t> missing(num_nodes_);
     for (std::size_t i = 0; i < num_nodes_; ++i) {
@@ -210,6 +204,7 @@ class Reader {
     for (; done < ready.size(); ++done) {
       const std::size_t id = ready[done];
       built_[id] = BuildNode(nodes_[id]);
+      CountOutputs(*built_[id]);
       for (const std::size_t reader : readers[id]) {
         if (--missing[reader] == 0) ready.push_back(reader);
       }
@@ -218,6 +213,17 @@ class Reader {
     std::vector<NodeEntry> outputs;
     for (const auto& [id, index] : heads_) outputs.push_back(EntryOf(id, index, "heads"));
     return outputs;
+  }
+
+  void CountOutputs(const Node& node) {
+    num_outputs_ += static_cast<std::size_t>(node.num_outputs());
+    CheckOutputs(node.Describe());
+  }
+
+  // Outputs and entries of subgraphs included.
+  void CheckOutputs(const std::string& where) const {
+    if (num_outputs_ <= kFreeOutputs + num_nodes_ + kOutputsPerEntry * num_entries_) return;
+    Fail("{} and others declare {} outputs, but only {} entries are read", where, num_outputs_, num_entries_);
   }
 
   [[noreturn]] void ReportCycle(const std::vector<std::size_t>& missing) const {
@@ -259,6 +265,8 @@ class Reader {
   const std::string where_;  // "" or the subgraph that is read, for messages
   int version_ = 0;
   std::size_t num_nodes_ = 0;
+  std::size_t num_outputs_ = 0;
+  std::size_t num_entries_ = 0;
   std::vector<RawNode> nodes_;
   std::vector<std::pair<std::size_t, std::uint32_t>> heads_;
   std::vector<NodePtr> built_;

@@ -107,7 +107,7 @@ void SamePairs(ShapeRelation& r) {
         .Doc("All float inputs in the widest (cast_narrow: narrowest) of their dtypes; others pass as they are.")
         .Params(ParamSchema<AmpMulticastParam>()
                     .Required("num_outputs", &AmpMulticastParam::num_outputs, "Number of inputs and outputs.")
-                    .Range(1, 1 << 20)
+                    .Range(1, 1 << 16)
                     .Optional("cast_narrow", &AmpMulticastParam::cast_narrow, "To the narrowest dtype."))
         .Variadic("num_outputs")
         .Inputs([](const AmpMulticastParam& p) { return NumberedNames("data_", p.num_outputs); })

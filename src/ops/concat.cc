@@ -18,7 +18,7 @@ struct ConcatParam {
 ParamSchema<ConcatParam> Schema() {
   return ParamSchema<ConcatParam>()
       .Required("num_args", &ConcatParam::num_args, "Number of inputs.")
-      .Range(1, 1 << 20)
+      .Range(1, 1 << 16)
       .Optional("dim", &ConcatParam::dim, "The axis along which arrays are joined; may be negative.");
 }
 

@@ -40,7 +40,8 @@ struct ReshapeState {
     if (first == -1 && second == -1) FailAt(node, "an axis cannot be split into two unknown sizes");
     if (first == -1) first = second > 0 ? size / second : 0;
     if (second == -1) second = first > 0 ? size / first : 0;
-    if (first < 0 || second < 0 || first * second != size) {
+    const bool fits = first >= 0 && second >= 0 && (first == 0 || second <= size / first) && first * second == size;
+    if (!fits) {
       FailAt(node, "an axis of size {} cannot be split into {} and {}", size, first, second);
     }
     out.push_back(first);
@@ -54,9 +55,11 @@ struct ReshapeState {
 // A -1 stands for what is left of the number of elements.
 Shape Finish(ReshapeState state) {
   const Shape data(state.data);
+  constexpr std::int64_t kLimit = std::int64_t{1} << 62;
   std::int64_t known = 1;
   for (const std::int64_t size : state.out) {
-    if (size > (std::int64_t{1} << 40) || known > (std::int64_t{1} << 40)) FailAt(state.node, "the shape is too large");
+    if (size != 0 && known > kLimit / size)
+      FailAt(state.node, "the shape {} is too large", Shape(state.out).ToString());
     known *= size;
   }
   if (state.inferred >= 0 && known > 0) state.out[state.inferred] = data.size() / known;

@@ -106,7 +106,7 @@ struct BilinearParam {
 
 void ValidateBilinear(BilinearParam& p) {
   if (p.mode != "size") {
-    throw UnsupportedError("mode '" + p.mode + "' is not supported, only 'size'");
+    Throw<UnsupportedError>("mode '{}' is not supported, only 'size'", Quotable(p.mode));
   }
 }
 

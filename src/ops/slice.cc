@@ -1,6 +1,7 @@
 // Parts of an array: slice, slice_axis, SliceChannel.
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "dnnl/lowering.h"
 #include "dnnl/reference.h"
@@ -29,7 +30,7 @@ Range Resolve(std::int64_t size, std::optional<std::int64_t> begin, std::optiona
   const std::int64_t first = begin ? limit(*begin) : forward ? 0 : size - 1;
   const std::int64_t last = end ? limit(*end) : forward ? size : -1;
   const std::int64_t span = forward ? last - first : first - last;
-  const std::int64_t stride = forward ? step : -step;
+  const std::int64_t stride = forward ? step : -std::max(step, -std::numeric_limits<std::int64_t>::max());
   return {first, step, span > 0 ? (span - 1) / stride + 1 : 0};
 }
 
@@ -180,7 +181,7 @@ std::vector<Range> PartRanges(const Node& node, const Shape& data, int part) {
         .Doc("Equal parts along an axis.")
         .Params(ParamSchema<SliceChannelParam>()
                     .Required("num_outputs", &SliceChannelParam::num_outputs, "Number of parts.")
-                    .Range(1, 1 << 20)
+                    .Range(1, 1 << 16)
                     .Optional("axis", &SliceChannelParam::axis, "The axis; may be negative.")
                     .Optional("squeeze_axis", &SliceChannelParam::squeeze_axis, "Parts of size 1 lose the axis."))
         .Inputs({"data"})

@@ -66,7 +66,7 @@ bool Lower(onednn::LowerContext& c) {
         .Doc("Joins arrays of one shape along a new axis.")
         .Params(ParamSchema<StackParam>()
                     .Required("num_args", &StackParam::num_args, "Number of inputs.")
-                    .Range(1, 1 << 20)
+                    .Range(1, 1 << 16)
                     .Optional("axis", &StackParam::axis, "Where the new axis stands; may be negative."))
         .Variadic("num_args")
         .Inputs([](const StackParam& p) { return NumberedNames("arg", p.num_args); })

@@ -28,7 +28,7 @@ std::vector<int> Permutation(const Node& node, const TransposeParam& p, int rank
   std::sort(sorted.begin(), sorted.end());
   bool legal = static_cast<int>(axes.size()) == rank;
   for (int i = 0; legal && i < rank; ++i) legal = sorted[i] == i;
-  if (!legal) FailAt(node, "axes {} are no permutation of the axes of rank {}", PrintAttr(p.axes), rank);
+  if (!legal) FailAt(node, "axes {} are no permutation of the axes of rank {}", Quotable(PrintAttr(p.axes)), rank);
   return axes;
 }
 

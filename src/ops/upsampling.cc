@@ -74,7 +74,7 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
                     .Optional("multi_input_mode", &UpSamplingParam::multi_input_mode, "What becomes of several inputs.")
                     .OneOf({"concat", "sum"})
                     .Optional("num_args", &UpSamplingParam::num_args, "Number of inputs.")
-                    .Range(1, 1 << 20)
+                    .Range(1, 1 << 16)
                     .Ignored("workspace"),
                 Validate)
         .Variadic("num_args")

@@ -1,8 +1,8 @@
 #include "passes/infer.h"
 
 #include <algorithm>
-
 #include <deque>
+#include <set>
 
 namespace amp {
 namespace {
@@ -26,12 +26,18 @@ Shape ShapeAttr(const Node& variable) {
   return Shape(std::move(dims));
 }
 
-// Sizes beyond this are nonsense, and below it no rule's arithmetic can overflow.
+// What is beyond these is nonsense, and below them no rule's arithmetic can overflow: neither sums and multiples of
+// sizes nor products of some of them.
 constexpr std::int64_t kLargestDim = std::int64_t{1} << 40;
+constexpr std::int64_t kMostElements = std::int64_t{1} << 50;
 
-void CheckSizes(const std::string& name, const Shape& shape) {
+void CheckSizes(const Node& node, const Shape& shape) {
+  if (shape.rank() > kMaxRank) FailAt(node, "shape {} has more than {} axes", shape.ToString(), kMaxRank);
+  std::int64_t elements = 1;  // of the axes that are known and not empty
   for (const std::int64_t dim : shape.dims()) {
-    if (dim > kLargestDim) Throw<GraphError>("{}: shape {} has a size above 2^40", name, shape.ToString());
+    if (dim > kLargestDim) FailAt(node, "shape {} has a size above 2^40", shape.ToString());
+    if (dim > 0 && elements > kMostElements / dim) FailAt(node, "shape {} has too many elements", shape.ToString());
+    if (dim > 0) elements *= dim;
   }
 }
 
@@ -69,7 +75,7 @@ class Inference {
       }
       if (!IsKnown(dtypes_[entry])) dtypes_[entry] = DTypeAttr(variable);
       if (!shapes_[entry].rank_known()) shapes_[entry] = ShapeAttr(variable);
-      CheckSizes(variable.Describe(), shapes_[entry]);
+      CheckSizes(variable, shapes_[entry]);
     }
     if (used < known.size()) RefuseUnknownNames(known);
   }
@@ -77,8 +83,9 @@ class Inference {
   void RefuseUnknownNames(const TypeMap& known) const {
     std::vector<std::string> names;
     for (const NodeId id : graph_.variables()) names.push_back(graph_.node(id).name());
+    const std::set<std::string> existing(names.begin(), names.end());
     for (const auto& [name, type] : known) {
-      if (std::find(names.begin(), names.end(), name) == names.end()) {
+      if (!existing.contains(name)) {
         Throw<ArgumentError>("the graph has no variable '{}'{}", Quotable(name), NearMatches(name, names));
       }
     }
@@ -127,17 +134,17 @@ class Inference {
   }
 
   void Learn(NodeId by, EntryId entry, DType dtype, const Shape& shape) {
-    CheckSizes(graph_.node(by).Describe(), shape);
+    CheckSizes(graph_.node(by), shape);
     // An entry that is read twice by one node may have learnt through both slots: what it knows is merged.
     bool changed = IsKnown(dtype) && dtype != dtypes_[entry];
     if (changed && IsKnown(dtypes_[entry])) {
-      FailAt(graph_.node(by), "{} would have the dtypes {} and {}", graph_.EntryName(entry), NameOf(dtypes_[entry]),
-             NameOf(dtype));
+      FailAt(graph_.node(by), "{} would have the dtypes {} and {}", Quotable(graph_.EntryName(entry)),
+             NameOf(dtypes_[entry]), NameOf(dtype));
     }
     if (changed) dtypes_[entry] = dtype;
     if (!MergeShape(&shapes_[entry], shape, &changed)) {
-      FailAt(graph_.node(by), "{} would have the shapes {} and {}", graph_.EntryName(entry), shapes_[entry].ToString(),
-             shape.ToString());
+      FailAt(graph_.node(by), "{} would have the shapes {} and {}", Quotable(graph_.EntryName(entry)),
+             shapes_[entry].ToString(), shape.ToString());
     }
     if (!changed) return;
     const NodeId producer = graph_.NodeOf(entry);
@@ -159,6 +166,24 @@ class Inference {
   std::deque<NodeId> queue_;
   std::vector<bool> queued_;
 };
+
+// Names are made for the few entries that the message shows: a node's names take time to make.
+[[noreturn]] void ReportUnresolved(const Graph& graph, const Types& types, const std::vector<EntryId>& unresolved) {
+  constexpr std::size_t kShown = 12;
+  std::vector<std::string> entries(unresolved.size()), variables;
+  for (std::size_t i = 0; i < std::min(kShown, entries.size()); ++i) {
+    const EntryId e = unresolved[i];
+    entries[i] = fmt::format("{} ({})", Quotable(graph.EntryName(e)), types[e].ToString());
+  }
+  for (const EntryId e : unresolved) {
+    const Node& node = graph.node(graph.NodeOf(e));
+    if (node.is_variable()) variables.push_back(Quotable(node.name()));
+  }
+  std::string hint;
+  if (!variables.empty()) hint = "; the types of these variables would help: " + JoinSome(variables);
+  Throw<GraphError>("cannot infer the type of {} of {} tensors: {}{}", unresolved.size(), types.size(),
+                    JoinSome(entries, kShown), hint);
+}
 
 }  // namespace
 
@@ -245,19 +270,12 @@ Types InferPartial(const Graph& graph, const TypeMap& known) { return Inference(
 
 Types Infer(const Graph& graph, const TypeMap& known) {
   Types types = InferPartial(graph, known);
-  std::vector<std::string> unresolved;
-  std::vector<std::string> variables;
+  std::vector<EntryId> unresolved;
   for (EntryId e = 0; e < types.size(); ++e) {
-    if (types[e].fully_known()) continue;
-    unresolved.push_back(fmt::format("{} ({})", graph.EntryName(e), types[e].ToString()));
-    const Node& node = graph.node(graph.NodeOf(e));
-    if (node.is_variable()) variables.push_back(node.name());
+    if (!types[e].fully_known()) unresolved.push_back(e);
   }
-  if (unresolved.empty()) return types;
-  std::string hint;
-  if (!variables.empty()) hint = "; the types of these variables would help: " + JoinSome(variables);
-  Throw<GraphError>("cannot infer the type of {} of {} tensors: {}{}", unresolved.size(), types.size(),
-                    JoinSome(unresolved), hint);
+  if (!unresolved.empty()) ReportUnresolved(graph, types, unresolved);
+  return types;
 }
 
 std::vector<DType> OutputDTypes(const Node& node, std::vector<DType> in, std::string* why) {

@@ -26,7 +26,7 @@ void CheckInputNames(const Graph& graph, const TypeMap& input_types) {
 void RequireDTypes(const Graph& graph, const Types& types) {
   std::vector<std::string> unknown;
   for (EntryId e = 0; e < types.size(); ++e) {
-    if (!IsKnown(types[e].dtype)) unknown.push_back(graph.EntryName(e));
+    if (!IsKnown(types[e].dtype)) unknown.push_back(Quotable(graph.EntryName(e)));
   }
   if (!unknown.empty()) {
     Throw<GraphError>("the dtypes of {} tensors are unknown: {}; give the dtypes of the inputs they depend on",

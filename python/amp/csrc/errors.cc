@@ -3,6 +3,8 @@
 
 #include <cstring>
 #include <exception>
+#include <new>
+#include <stdexcept>
 #include <typeinfo>
 
 #include "bindings.h"
@@ -54,6 +56,10 @@ void Translate(std::exception_ptr pointer) {
     Raise(internal_error_class, error.what());
   } catch (const Error& error) {
     Raise(error_class, error.what());
+  } catch (const std::bad_alloc&) {
+    Raise(error_class, "there is not enough memory");
+  } catch (const std::length_error& error) {
+    Raise(error_class, (std::string("more memory than any process can have: ") + error.what()).c_str());
   } catch (const std::exception& error) {
     if (!IsOneDnnError(error)) throw;  // pybind11 knows the standard ones
     Raise(internal_error_class, (std::string("oneDNN: ") + error.what()).c_str());

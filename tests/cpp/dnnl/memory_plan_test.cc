@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <random>
 
+#include "nnvm/error.h"
+
 namespace amp::onednn {
 namespace {
 
@@ -13,6 +15,11 @@ using Offsets = std::vector<std::size_t>;
 TEST(PlanArena, NothingNeedsNothing) {
   EXPECT_EQ(PlanArena({}).bytes, 0u);
   EXPECT_EQ(PlanArena({{0, 0, 5}}).bytes, 0u);
+}
+
+TEST(PlanArena, SumsThatWouldWrapAreRefused) {
+  const std::vector<Buffer> buffers(1 << 12, Buffer{std::size_t{1} << 53, 0, 1});
+  EXPECT_THROW(PlanArena(buffers), Error);
 }
 
 TEST(PlanArena, OneAfterTheOtherShareBytes) {

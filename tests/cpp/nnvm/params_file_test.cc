@@ -172,6 +172,15 @@ TEST(ParamsFile, RefusesInconsistentRecords) {
   EXPECT_CONTAINS(Refusal(Bytes().Header(1).U32(kV2).I32(0).I32(1).I64(-5).Tail(0).Names({"a"})), "a dimension of -5");
 }
 
+TEST(ParamsFile, RefusesNamesThatOccurTwice) {
+  const auto two = [](std::string_view a, std::string_view b) {
+    return Bytes().Header(2).U32(0).U32(0).Names({a, b});  // two records of V0 without a value
+  };
+  EXPECT_CONTAINS(Refusal(two("w", "w")), "the name 'w' occurs twice");
+  EXPECT_EQ(Parse(two("w", "v")).size(), 2u);
+  EXPECT_EQ(Parse(two("", "")).size(), 2u);
+}
+
 // Keeps the address space close to what is used now, so that a large allocation fails.
 class AddressSpaceLimit {
  public:

@@ -219,7 +219,8 @@ TEST(SymbolJson, RefusesWhatNodesRefuse) {
 }
 
 TEST(SymbolJson, RefusesDuplicateKeys) {
-  EXPECT_EQ(Refusal(R"({"nodes":[],"heads":[],"nodes":[]})"), "test.json: key 'nodes' occurs twice in one object");
+  EXPECT_EQ(Refusal(R"({"nodes":[],"heads":[],"nodes":[]})"),
+            "test.json at byte 30: key 'nodes' occurs twice in one object");
   EXPECT_CONTAINS(Refusal(Document(R"({"op":"null","name":"x","inputs":[],"name":"y"})")), "key 'name' occurs twice");
 }
 
@@ -233,7 +234,7 @@ TEST(SymbolJson, RefusesBottomlessNesting) {
 
 TEST(SymbolJson, RefusesTextThatIsNoUtf8InPrintableWords) {
   const std::string error = Refusal(Document(Variable("x\xff\xfe")));
-  EXPECT_CONTAINS(error, "test.json: not valid JSON: ");
+  EXPECT_CONTAINS(error, "test.json at byte 33: not valid JSON: ");
   for (const char c : error) EXPECT_TRUE(c >= 0x20 && c < 0x7f) << error;  // Python must be able to show it
   EXPECT_LT(Refusal(Document(Variable(std::string(100000, 'x') + "\xff"))).size(), 1000u);
 }
