@@ -15,6 +15,7 @@ namespace {
 
 struct ScalarParam {
   double scalar = 1;
+  bool is_int = true;
 };
 
 using onednn::EltwiseKind;
@@ -81,7 +82,7 @@ constexpr Row kRows[] = {
 };
 
 void RealReference(const Row& row, double scalar, const NDArray& in, NDArray& out) {
-  WithFloatType(in.dtype(), [&](auto zero) {
+  WithFloatType(out.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const auto s = static_cast<double>(static_cast<T>(scalar));
     std::vector<T> values = Numbers<T>(in);
@@ -90,9 +91,17 @@ void RealReference(const Row& row, double scalar, const NDArray& in, NDArray& ou
   });
 }
 
+// A scalar that is no integer (2.0 says so) makes floats of integers.
+void InferDType(DTypeRelation& r) {
+  const DType data = r.in(0);
+  if (IsFloat(data) || !IsKnown(data)) return r.AllSame();
+  const bool is_int = r.node().params<ScalarParam>().is_int;
+  r.Out(0, !is_int ? DType::kFloat64 : data == DType::kBool ? DType::kInt64 : data);
+}
+
 void Reference(const Row& row, const Node& node, const NDArray& in, NDArray& out) {
   const double scalar = node.params<ScalarParam>().scalar;
-  if (IsFloat(in.dtype())) return RealReference(row, scalar, in, out);
+  if (IsFloat(out.dtype())) return RealReference(row, scalar, in, out);
   if (!(scalar > -9.2e18 && scalar < 9.2e18)) FailAt(node, "scalar {} does not fit an integer array", scalar);
   const auto integer = static_cast<std::int64_t>(scalar);
   std::vector<std::int64_t> values = Numbers<std::int64_t>(in);
@@ -108,10 +117,12 @@ void Register(const Row& row) {
   if (row.alias != nullptr) card.Alias(row.alias);
   card.Doc(row.doc)
       .Params(
-          ParamSchema<ScalarParam>().Optional("scalar", &ScalarParam::scalar, "The other operand.").Ignored("is_int"))
+          ParamSchema<ScalarParam>()
+              .Optional("scalar", &ScalarParam::scalar, "The other operand; integer data truncates it.")
+              .Optional("is_int", &ScalarParam::is_int, "False: integer data gives float64. True: bool gives int64."))
       .Inputs({"data"})
       .Set(SameShape())
-      .Set(SameDType())
+      .Set(DTypeRule{InferDType})
       .Set(AmpFacts{Arithmetic::kElementwise})
       .Set(ReferenceKernel{[&row](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
         Reference(row, node, in[0], out[0]);

@@ -30,8 +30,8 @@ def BatchNorm(
     fix_gamma: bool = ...,
     use_global_stats: bool = ...,
     output_mean_var: bool = ...,
-    axis: int = ...,
     cudnn_off: str = ...,
+    axis: int = ...,
     min_calib_range: str = ...,
     max_calib_range: str = ...,
     name: str | None = None,
@@ -48,8 +48,8 @@ def BatchNorm_v1(
     fix_gamma: bool = ...,
     use_global_stats: bool = ...,
     output_mean_var: bool = ...,
-    axis: int = ...,
     cudnn_off: str = ...,
+    axis: int = ...,
     min_calib_range: str = ...,
     max_calib_range: str = ...,
     name: str | None = None,
@@ -119,8 +119,8 @@ def CuDNNBatchNorm(
     fix_gamma: bool = ...,
     use_global_stats: bool = ...,
     output_mean_var: bool = ...,
-    axis: int = ...,
     cudnn_off: str = ...,
+    axis: int = ...,
     min_calib_range: str = ...,
     max_calib_range: str = ...,
     name: str | None = None,
@@ -326,21 +326,21 @@ def _Div(
 def _DivScalar(
     data: Symbol | None = None,
     scalar: float = ...,
-    is_int: str = ...,
+    is_int: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
 def _MaximumScalar(
     data: Symbol | None = None,
     scalar: float = ...,
-    is_int: str = ...,
+    is_int: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
 def _MinimumScalar(
     data: Symbol | None = None,
     scalar: float = ...,
-    is_int: str = ...,
+    is_int: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -353,7 +353,7 @@ def _Minus(
 def _MinusScalar(
     data: Symbol | None = None,
     scalar: float = ...,
-    is_int: str = ...,
+    is_int: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -366,7 +366,7 @@ def _Mul(
 def _MulScalar(
     data: Symbol | None = None,
     scalar: float = ...,
-    is_int: str = ...,
+    is_int: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -379,35 +379,35 @@ def _Plus(
 def _PlusScalar(
     data: Symbol | None = None,
     scalar: float = ...,
-    is_int: str = ...,
+    is_int: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
 def _PowerScalar(
     data: Symbol | None = None,
     scalar: float = ...,
-    is_int: str = ...,
+    is_int: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
 def _RDivScalar(
     data: Symbol | None = None,
     scalar: float = ...,
-    is_int: str = ...,
+    is_int: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
 def _RMinusScalar(
     data: Symbol | None = None,
     scalar: float = ...,
-    is_int: str = ...,
+    is_int: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
 def _RPowerScalar(
     data: Symbol | None = None,
     scalar: float = ...,
-    is_int: str = ...,
+    is_int: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -431,6 +431,23 @@ def _contrib_BilinearResize2D(
     scale_width: float | None = ...,
     mode: str = ...,
     align_corners: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _contrib_SyncBatchNorm(
+    data: Symbol | None = None,
+    gamma: Symbol | None = None,
+    beta: Symbol | None = None,
+    moving_mean: Symbol | None = None,
+    moving_var: Symbol | None = None,
+    eps: float = ...,
+    momentum: float = ...,
+    fix_gamma: bool = ...,
+    use_global_stats: bool = ...,
+    output_mean_var: bool = ...,
+    cudnn_off: str = ...,
+    ndev: str = ...,
+    key: str = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -471,21 +488,21 @@ def _div(
 def _div_scalar(
     data: Symbol | None = None,
     scalar: float = ...,
-    is_int: str = ...,
+    is_int: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
 def _maximum_scalar(
     data: Symbol | None = None,
     scalar: float = ...,
-    is_int: str = ...,
+    is_int: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
 def _minimum_scalar(
     data: Symbol | None = None,
     scalar: float = ...,
-    is_int: str = ...,
+    is_int: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -498,7 +515,7 @@ def _minus(
 def _minus_scalar(
     data: Symbol | None = None,
     scalar: float = ...,
-    is_int: str = ...,
+    is_int: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -511,7 +528,13 @@ def _mul(
 def _mul_scalar(
     data: Symbol | None = None,
     scalar: float = ...,
-    is_int: str = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _np_squeeze(
+    data: Symbol | None = None,
+    axis: Sequence[int] | int | None = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -567,7 +590,7 @@ def _npi_multiply(
 def _npi_rpower_scalar(
     data: Symbol | None = None,
     scalar: float = ...,
-    is_int: str = ...,
+    is_int: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -657,8 +680,8 @@ def _npx_batch_norm(
     fix_gamma: bool = ...,
     use_global_stats: bool = ...,
     output_mean_var: bool = ...,
-    axis: int = ...,
     cudnn_off: str = ...,
+    axis: int = ...,
     min_calib_range: str = ...,
     max_calib_range: str = ...,
     name: str | None = None,
@@ -824,6 +847,23 @@ def _npx_stop_gradient(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npx_sync_batch_norm(
+    data: Symbol | None = None,
+    gamma: Symbol | None = None,
+    beta: Symbol | None = None,
+    moving_mean: Symbol | None = None,
+    moving_var: Symbol | None = None,
+    eps: float = ...,
+    momentum: float = ...,
+    fix_gamma: bool = ...,
+    use_global_stats: bool = ...,
+    output_mean_var: bool = ...,
+    cudnn_off: str = ...,
+    ndev: str = ...,
+    key: str = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _plus(
     lhs: Symbol | None = None,
     rhs: Symbol | None = None,
@@ -833,35 +873,35 @@ def _plus(
 def _plus_scalar(
     data: Symbol | None = None,
     scalar: float = ...,
-    is_int: str = ...,
+    is_int: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
 def _power_scalar(
     data: Symbol | None = None,
     scalar: float = ...,
-    is_int: str = ...,
+    is_int: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
 def _rdiv_scalar(
     data: Symbol | None = None,
     scalar: float = ...,
-    is_int: str = ...,
+    is_int: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
 def _rminus_scalar(
     data: Symbol | None = None,
     scalar: float = ...,
-    is_int: str = ...,
+    is_int: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
 def _rpower_scalar(
     data: Symbol | None = None,
     scalar: float = ...,
-    is_int: str = ...,
+    is_int: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...

@@ -77,6 +77,14 @@ OpCase DrawBatchNorm(Random& random) {
   return c;
 }
 
+OpCase DrawSyncBatchNorm(Random& random) {
+  OpCase c = DrawBatchNorm(random);
+  while (c.attrs.contains("axis")) c = DrawBatchNorm(random);
+  Maybe(random, &c.attrs, "ndev", "4");
+  Maybe(random, &c.attrs, "key", "bn0");
+  return c;
+}
+
 OpCase DrawCast(Random& random) {
   const DType from = random.Type(AllTypes()), to = random.Of(AllTypes());
   const Shape shape = random.Sizes(static_cast<int>(random.Int(0, 4)), 7);
@@ -376,6 +384,7 @@ const std::vector<OpRow>& OpRows() {
         {"LeakyReLU", DrawLeakyReLU},
         {"Pooling", DrawPooling},
         {"SoftmaxOutput", DrawSoftmaxOutput},
+        {"_contrib_SyncBatchNorm", DrawSyncBatchNorm},
         {"_div_scalar", DrawDivScalar},
         {"_maximum_scalar", DrawScalarOperand},
         {"_minimum_scalar", DrawScalarOperand},

@@ -60,6 +60,15 @@ OpCase DrawBroadcast(Random& random) {
       {0, 2, 0}};
 }
 
+// Of 2.0: floats beside integers and other floats.
+OpCase DrawMixed(Random& random) {
+  OpCase c = DrawBroadcast(random);
+  TensorType& other = c.inputs[random.Chance(0.5) ? 0 : 1].type;
+  if (random.Chance(0.5)) other.dtype = random.Of(IsFloat(other.dtype) ? AllTypes() : FloatTypes());
+  c.error.relative = 4;  // integers are rounded, too
+  return c;
+}
+
 OpCase DrawTranspose(Random& random) {
   OpCase c = DrawMove(random);
   const int rank = c.inputs[0].type.shape.rank();
@@ -115,6 +124,7 @@ OpCase DrawReshape(Random& random) {
                                    {{2, 3, 4}, {{"shape", "(2, -4, -1, 3, -2)"}}},
                                    {{10, 5, 4}, {{"shape", "(-1, 0)"}, {"reverse", "True"}}},
                                    {{8, 3, 3, 3, 4, 4}, {{"shape", "(-4, -1, 2, 0, 0, 0, -2)"}}},
+                                   {{4, 6, 5, 7}, {{"shape", "(0, 2, 3, -4, 0, 0)"}, {"reverse", "True"}}},
                                    {{2, 3, 4}, {{"target_shape", "(0, 12)"}, {"keep_highest", "True"}}}});
   return {use.attrs, {{{random.Type(AllTypes()), use.data}, Values::kWide}}, {}, Truth::kSameBits};
 }
@@ -424,11 +434,12 @@ const std::vector<OpRow>& ArrayOpRows() {
       {"_contrib_interleaved_matmul_selfatt_qk", DrawSelfAttentionQK},
       {"_contrib_interleaved_matmul_selfatt_valatt", DrawSelfAttentionValAtt},
       {"_copy", DrawMove},
-      {"_npi_add", DrawBroadcast},
-      {"_npi_multiply", DrawBroadcast},
-      {"_npi_subtract", DrawBroadcast},
+      {"_npi_add", DrawMixed},
+      {"_npi_multiply", DrawMixed},
+      {"_npi_squeeze", DrawSqueeze},
+      {"_npi_subtract", DrawMixed},
       {"_npi_transpose", DrawTranspose},
-      {"_npi_true_divide", DrawBroadcast},
+      {"_npi_true_divide", DrawMixed},
       {"_npx_reshape", DrawNpxReshape},
       {"abs", DrawAbs},
       {"batch_dot", DrawBatchDot},

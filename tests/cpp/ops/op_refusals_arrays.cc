@@ -16,10 +16,14 @@ void AddBinary(std::vector<Refusal>* all) {
     all->push_back({op, {}, {F32({2, 3}), F32({2, 4})}, {"expected rhs of shape [2,3], got [2,4]"}});
     all->push_back({op, {}, {F32({2}), I32({2})}, {"expected rhs of dtype float32, got int32"}});
   }
-  for (const char* op : {"broadcast_add", "broadcast_sub", "broadcast_mul", "broadcast_div", "broadcast_maximum",
-                         "broadcast_minimum", "_npi_add", "_npi_subtract", "_npi_multiply", "_npi_true_divide"}) {
+  for (const char* op :
+       {"broadcast_add", "broadcast_sub", "broadcast_mul", "broadcast_div", "broadcast_maximum", "broadcast_minimum"}) {
     all->push_back({op, {}, {F32({2, 3}), F32({2, 4})}, {"shapes [2,3] and [2,4] cannot be broadcast"}});
     all->push_back({op, {}, {F32({2}), I32({2})}, {"expected rhs of dtype float32, got int32"}});
+  }
+  for (const char* op : {"_npi_add", "_npi_subtract", "_npi_multiply", "_npi_true_divide"}) {
+    all->push_back({op, {}, {F32({2, 3}), F32({2, 4})}, {"shapes [2,3] and [2,4] cannot be broadcast"}});
+    all->push_back({op, {{"axis", "1"}}, {F32({2}), I32({2})}, {"unknown attribute 'axis'"}});
   }
 }
 
@@ -58,6 +62,8 @@ void AddMoves(std::vector<Refusal>* all) {
        {"expand_dims", {}, {F32({2, 3})}, {"attribute axis", "is missing"}},
        {"squeeze", {{"axis", "(0,)"}}, {F32({2, 1})}, {"axis 0", "[2,1]", "not of size 1"}},
        {"squeeze", {{"axis", "(5,)"}}, {F32({2, 1})}, {"axis 5", "[2,1]"}},
+       {"_npi_squeeze", {{"axis", "(0,)"}}, {F32({2, 1})}, {"axis 0", "[2,1]", "not of size 1"}},
+       {"_npi_squeeze", {{"axis", "(5,)"}}, {F32({2, 1})}, {"axis 5", "[2,1]"}},
        {"slice", {{"begin", "(0, 0)"}, {"end", "(1,)"}}, {F32({2, 3})}, {"begin has 2 positions, end 1"}},
        {"slice", {{"begin", "(0,)"}, {"end", "(1,)"}, {"step", "(0,)"}}, {F32({2, 3})}, {"a step of 0 on axis 0"}},
        {"slice_axis",
