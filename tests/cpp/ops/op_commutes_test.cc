@@ -86,9 +86,9 @@ TEST(OpCommutes, ClaimsHoldBitByBit) {
                                        "Flatten",        "Pad",          "Pooling",    "Reshape",        "SequenceMask",
                                        "SliceChannel",   "SwapAxis",     "UpSampling", "_copy",          "_npi_squeeze",
                                        "_npi_transpose", "_npx_reshape", "abs",        "broadcast_axis", "clip",
-                                       "expand_dims",    "max",          "min",        "ones_like",      "relu",
-                                       "slice",          "slice_axis",   "squeeze",    "stack",          "transpose",
-                                       "zeros_like"};
+                                       "expand_dims",    "max",          "min",        "negative",       "ones_like",
+                                       "relu",           "slice",        "slice_axis", "squeeze",        "stack",
+                                       "transpose",      "zeros_like"};
   EXPECT_EQ(claimants, expected);
 }
 

@@ -5,7 +5,10 @@ namespace {
 
 // What all functions of one float array refuse.
 void AddFunctions(std::vector<Refusal>* all) {
-  for (const char* op : {"abs", "exp", "log", "relu", "sigmoid", "sqrt", "square", "tanh"}) {
+  for (const char* op :
+       {"abs",     "arctan", "cbrt",  "ceil",     "cos",      "erf",        "exp",  "expm1", "fix",   "floor",
+        "log",     "log10",  "log1p", "log2",     "negative", "reciprocal", "relu", "rint",  "round", "rsqrt",
+        "sigmoid", "sign",   "sin",   "softsign", "sqrt",     "square",     "tanh", "trunc"}) {
     all->push_back({op, {}, {I32({2})}, {"expected data of a float dtype, got int32"}});
     all->push_back({op, {{"slope", "1"}}, {F32({2})}, {"unknown attribute 'slope'"}});
   }
@@ -16,8 +19,11 @@ void AddBinary(std::vector<Refusal>* all) {
     all->push_back({op, {}, {F32({2, 3}), F32({2, 4})}, {"expected rhs of shape [2,3], got [2,4]"}});
     all->push_back({op, {}, {F32({2}), I32({2})}, {"expected rhs of dtype float32, got int32"}});
   }
-  for (const char* op :
-       {"broadcast_add", "broadcast_sub", "broadcast_mul", "broadcast_div", "broadcast_maximum", "broadcast_minimum"}) {
+  for (const char* op : {"broadcast_add",     "broadcast_sub",          "broadcast_mul",     "broadcast_div",
+                         "broadcast_maximum", "broadcast_minimum",      "broadcast_mod",     "broadcast_power",
+                         "broadcast_equal",   "broadcast_not_equal",    "broadcast_greater", "broadcast_greater_equal",
+                         "broadcast_lesser",  "broadcast_lesser_equal", "_npi_equal",        "_npi_not_equal",
+                         "_npi_greater",      "_npi_greater_equal",     "_npi_less",         "_npi_less_equal"}) {
     all->push_back({op, {}, {F32({2, 3}), F32({2, 4})}, {"shapes [2,3] and [2,4] cannot be broadcast"}});
     all->push_back({op, {}, {F32({2}), I32({2})}, {"expected rhs of dtype float32, got int32"}});
   }
@@ -28,10 +34,22 @@ void AddBinary(std::vector<Refusal>* all) {
 }
 
 void AddScalars(std::vector<Refusal>* all) {
-  for (const char* op : {"_rminus_scalar", "_rdiv_scalar", "_maximum_scalar", "_minimum_scalar", "_power_scalar",
-                         "_rpower_scalar", "_npi_rpower_scalar"}) {
+  for (const char* op :
+       {"_rminus_scalar",        "_rdiv_scalar",        "_maximum_scalar",           "_minimum_scalar",
+        "_power_scalar",         "_rpower_scalar",      "_npi_rpower_scalar",        "_mod_scalar",
+        "_rmod_scalar",          "_equal_scalar",       "_not_equal_scalar",         "_greater_scalar",
+        "_greater_equal_scalar", "_lesser_scalar",      "_lesser_equal_scalar",      "_npi_equal_scalar",
+        "_npi_not_equal_scalar", "_npi_greater_scalar", "_npi_greater_equal_scalar", "_npi_less_scalar",
+        "_npi_less_equal_scalar"}) {
     all->push_back({op, {{"scalar", "one"}}, {F32({2})}, {"attribute scalar: expected float, got 'one'"}});
     all->push_back({op, {{"scalar", "1e30"}}, {I32({2})}, {"does not fit an integer array"}});
+  }
+}
+
+void AddTrueDivisions(std::vector<Refusal>* all) {
+  for (const char* op : {"_npi_true_divide_scalar", "_npi_rtrue_divide_scalar"}) {
+    all->push_back({op, {{"scalar", "one"}}, {F32({2})}, {"attribute scalar: expected float, got 'one'"}});
+    all->push_back({op, {{"is_int", "perhaps"}}, {F32({2})}, {"attribute is_int: expected bool, got 'perhaps'"}});
   }
 }
 
@@ -151,6 +169,7 @@ std::vector<Refusal> ArrayRefusals() {
   AddFunctions(&all);
   AddBinary(&all);
   AddScalars(&all);
+  AddTrueDivisions(&all);
   AddMoves(&all);
   AddArithmetic(&all);
   return all;

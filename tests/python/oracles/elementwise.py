@@ -32,6 +32,25 @@ SMOOTH = {
     "abs": (np.abs, 0, 0),
     "log": (np.log, 16, 64),
     "sqrt": (np.sqrt, 4, 0),
+    "floor": (np.floor, 0, 0),
+    "ceil": (np.ceil, 0, 0),
+    "trunc": (np.trunc, 0, 0),
+    "fix": (np.trunc, 0, 0),
+    "round": (lambda x: np.copysign(np.floor(np.abs(x) + 0.5), x), 0, 0),  # away from 0 in the middle
+    "rint": (lambda x: np.ceil(x - 0.5), 0, 0),  # downwards in the middle
+    "sign": (np.sign, 0, 0),
+    "negative": (np.negative, 0, 0),
+    "reciprocal": (lambda x: 1 / x, 2, 0),
+    "rsqrt": (lambda x: 1 / np.sqrt(x), 4, 0),
+    "cbrt": (np.cbrt, 4, 0),
+    "log2": (np.log2, 16, 4),
+    "log10": (np.log10, 16, 4),
+    "log1p": (np.log1p, 4, 0),
+    "expm1": (np.expm1, 4, 0),
+    "erf": (erf, 4, 0),
+    "sin": (np.sin, 4, 0),
+    "cos": (np.cos, 4, 0),
+    "arctan": (np.arctan, 4, 0),
 }
 
 
@@ -45,15 +64,16 @@ def draw_unary(low=-6.0, high=6.0, types=FLOATS):
     return lambda d: Case({}, [d.array(d.shape(d.int(1, 5)), d.dtype(types), low, high)])
 
 
-for unary in ("relu", "sigmoid", "tanh", "exp", "square", "abs"):
+ACTIVATIONS = ["relu", "sigmoid", "log_sigmoid", "mish", "tanh", "softrelu", "softsign"]
+OF_POSITIVES = {"log", "sqrt", "reciprocal", "rsqrt", "log2", "log10", "log1p"}
+for unary in SMOOTH.keys() - OF_POSITIVES - {"log_sigmoid", "mish", "softrelu"}:
     operator(unary, lambda attrs, x, name=unary: smooth(name, x), draw_unary())
-for unary in ("log", "sqrt"):
+for unary in OF_POSITIVES:
     operator(unary, lambda attrs, x, name=unary: smooth(name, x), draw_unary(low=0.0625))
 
 
 def draw_activation(d):
-    names = ["relu", "sigmoid", "log_sigmoid", "mish", "tanh", "softrelu", "softsign"]
-    return Case({"act_type": d.of(names)}, draw_unary()(d).inputs)
+    return Case({"act_type": d.of(ACTIVATIONS)}, draw_unary()(d).inputs)
 
 
 operator("Activation", lambda attrs, x: smooth(attrs["act_type"], x), draw_activation)
@@ -114,6 +134,19 @@ def power(a, b):
     return np.power(a, b) if a.dtype == np.float64 else np.trunc(np.power(a.astype(np.float64), b)).astype(np.int64)
 
 
+def remainder(a, b):
+    """With the sign of b; 0 where b is 0."""
+    return np.where(b == 0, 0, np.mod(a, np.where(b == 0, 1, b)))
+
+
+COMPARISONS = {
+    "equal": np.equal,
+    "not_equal": np.not_equal,
+    "greater": np.greater,
+    "greater_equal": np.greater_equal,
+    "lesser": np.less,
+    "lesser_equal": np.less_equal,
+}
 ARITHMETIC = {
     "add": np.add,
     "sub": np.subtract,
@@ -122,6 +155,8 @@ ARITHMETIC = {
     "max": np.maximum,
     "min": np.minimum,
     "power": power,
+    "mod": remainder,
+    **{name: lambda a, b, compare=compare: compare(a, b).astype(a.dtype) for name, compare in COMPARISONS.items()},
 }
 
 
@@ -131,6 +166,8 @@ def arithmetic(kind, a, b, dtype):
     if a.dtype != b.dtype or is_float(dtype):
         a, b = a.astype(np.float64), b.astype(np.float64)
     y = ARITHMETIC[kind](a, b)
+    if dtype == np.dtype("bool"):
+        return Expected(y != 0, dtype)
     return computed(y, dtype, {"div": 3, "power": 16}.get(kind, 0) * np.abs(y))
 
 
@@ -169,9 +206,26 @@ BROADCASTING = {
     "broadcast_div": "div",
     "broadcast_maximum": "max",
     "broadcast_minimum": "min",
+    "broadcast_mod": "mod",
+    **{f"broadcast_{name}": name for name in COMPARISONS},
 }
 for ops, kind in BROADCASTING.items():
     operator(ops, lambda attrs, a, b, kind=kind: arithmetic(kind, a, b, a.dtype), draw_broadcast)
+
+
+def draw_powers(d):
+    """Of positive numbers, so that all exponents are legal; small ones, so that float16 holds them."""
+    dtype = d.dtype(d.of([FLOATS, NUMBERS]))
+    left, right = broadcastable(d)
+    low = 0.5 if is_float(dtype) else 1
+    return Case({}, [d.array(left, dtype, low, 3), d.array(right, dtype, low, 3)])
+
+
+operator("broadcast_power", lambda attrs, a, b: arithmetic("power", a, b, a.dtype), draw_powers)
+NPI_NAMES = {"lesser": "less", "lesser_equal": "less_equal"}
+for kind in COMPARISONS:
+    op = "_npi_" + NPI_NAMES.get(kind, kind)
+    operator(op, lambda attrs, a, b, kind=kind: arithmetic(kind, a, b, np.dtype("bool")), draw_broadcast)
 
 
 def common_dtype(a, b):
@@ -214,6 +268,9 @@ SCALAR = {
     "_minimum_scalar": ("min", False),
     "_power_scalar": ("power", False),
     "_rpower_scalar _npi_rpower_scalar": ("power", True),
+    "_mod_scalar": ("mod", False),
+    "_rmod_scalar": ("mod", True),
+    **{f"_{name}_scalar": (name, False) for name in COMPARISONS},
 }
 
 
@@ -227,6 +284,19 @@ def with_scalar(kind, reverse, attrs, x):
     scalar = scalar if is_float(dtype) else np.trunc(scalar)
     operand = np.asarray(scalar, dtype=np.float64 if is_float(dtype) else np.int64)
     return arithmetic(kind, *((operand, x) if reverse else (x, operand)), dtype)
+
+
+def whether(kind, attrs, x):
+    """A comparison of 2.0; see with_scalar for what becomes of the scalar."""
+    numbers = with_scalar(kind, False, attrs, x)
+    return Expected(numbers.values != 0, np.dtype("bool"))
+
+
+def true_quotient(reverse, attrs, x):
+    """Integers give float32."""
+    dtype = x.dtype if is_float(x.dtype) else np.dtype("float32")
+    operand = np.float64(attrs.get("scalar", 1.0))
+    return arithmetic("div", *((operand, x) if reverse else (x, operand)), dtype)
 
 
 def draw_with_scalar(kind, reverse):
@@ -251,6 +321,13 @@ for ops, (kind, reverse) in SCALAR.items():
         lambda attrs, x, kind=kind, reverse=reverse: with_scalar(kind, reverse, attrs, x),
         draw_with_scalar(kind, reverse),
     )
+
+
+for kind in COMPARISONS:
+    op = f"_npi_{NPI_NAMES.get(kind, kind)}_scalar"
+    operator(op, lambda attrs, x, kind=kind: whether(kind, attrs, x), draw_with_scalar(kind, False))
+for op, reverse in {"_npi_true_divide_scalar": False, "_npi_rtrue_divide_scalar": True}.items():
+    operator(op, lambda attrs, x, reverse=reverse: true_quotient(reverse, attrs, x), draw_with_scalar("div", reverse))
 
 
 def clip(attrs, x):
