@@ -1,6 +1,4 @@
 // broadcast_axis: repeats axes of size 1.
-#include <cstring>
-
 #include "dnnl/lowering.h"
 #include "dnnl/reference.h"
 #include "ops/broadcast.h"
@@ -38,15 +36,6 @@ void InferShape(ShapeRelation& r) {
   r.Out(0, out);
 }
 
-void Reference(const Node&, std::span<const NDArray> in, std::span<NDArray> out) {
-  BroadcastIndex index(in[0].shape(), out[0].shape());
-  const auto bytes = static_cast<std::size_t>(BytesOf(in[0].dtype()));
-  for (std::int64_t i = 0; i < out[0].size(); ++i) {
-    std::memcpy(out[0].As<char>() + static_cast<std::size_t>(i) * bytes, in[0].As<char>() + index.Next() * bytes,
-                bytes);
-  }
-}
-
 [[maybe_unused]] const auto kCard =
     RegisterOp<BroadcastAxisParam>("broadcast_axis")
         .Alias("broadcast_axes")
@@ -59,7 +48,9 @@ void Reference(const Node&, std::span<const NDArray> in, std::span<NDArray> out)
         .Set(ShapeRule{InferShape})
         .Set(SameDType())
         .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
-        .Set(ReferenceKernel{Reference});
+        .Set(ReferenceKernel{[](const Node&, std::span<const NDArray> in, std::span<NDArray> out) {
+          BroadcastElements(in[0], out[0]);
+        }});
 
 }  // namespace
 }  // namespace amp

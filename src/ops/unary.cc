@@ -38,20 +38,20 @@ const Row kRows[] = {
     {"fix", "_npi_fix", "The nearest integer towards 0.", [](double x) { return std::trunc(x); }, {}},
     {"round", "", "The nearest integer, away from 0 in the middle.", [](double x) { return std::round(x); }, {}},
     {"rint", "", "The nearest integer, downwards in the middle.", [](double x) { return std::ceil(x - 0.5); }, {}},
-    {"sign", "_npi_sign", "-1, 0 or 1.", [](double x) { return x > 0   ? 1.0
-                                                               : x < 0 ? -1.0
-                                                                       : x; }, {}},
-    {"negative", "_npi_negative", "-x.", [](double x) { return -x; }, {}, true},
-    {"reciprocal", "_npi_reciprocal", "1 / x.", [](double x) { return 1 / x; }, {}},
-    {"rsqrt", "", "1 / sqrt(x).", [](double x) { return 1 / std::sqrt(x); }, {}},
-    {"cbrt", "_npi_cbrt", "Cube root.", [](double x) { return std::cbrt(x); }, {}},
+    {"sign", "_npi_sign", "The sign: -1, 0 or 1.", [](double x) { return x > 0   ? 1.0
+                                                                         : x < 0 ? -1.0
+                                                                                 : x; }, {}},
+    {"negative", "_npi_negative", "The negative, -x.", [](double x) { return -x; }, {}, true},
+    {"reciprocal", "_npi_reciprocal", "The reciprocal, 1 / x.", [](double x) { return 1 / x; }, {}},
+    {"rsqrt", "", "The reciprocal of the square root.", [](double x) { return 1 / std::sqrt(x); }, {}},
+    {"cbrt", "_npi_cbrt", "The cube root.", [](double x) { return std::cbrt(x); }, {}},
     {"log2", "_npi_log2", "Logarithm to base 2.", [](double x) { return std::log2(x); }, {}},
     {"log10", "_npi_log10", "Logarithm to base 10.", [](double x) { return std::log10(x); }, {}},
-    {"log1p", "_npi_log1p", "log(1 + x).", [](double x) { return std::log1p(x); }, {}},
-    {"expm1", "_npi_expm1", "exp(x) - 1.", [](double x) { return std::expm1(x); }, {}},
+    {"log1p", "_npi_log1p", "The logarithm of 1 + x.", [](double x) { return std::log1p(x); }, {}},
+    {"expm1", "_npi_expm1", "The exponential minus 1.", [](double x) { return std::expm1(x); }, {}},
     {"erf", "_npx_erf", "The error function.", [](double x) { return std::erf(x); }, {}},
-    {"sin", "_npi_sin", "Sine.", [](double x) { return std::sin(x); }, {}},
-    {"cos", "_npi_cos", "Cosine.", [](double x) { return std::cos(x); }, {}},
+    {"sin", "_npi_sin", "The sine of radians.", [](double x) { return std::sin(x); }, {}},
+    {"cos", "_npi_cos", "The cosine of radians.", [](double x) { return std::cos(x); }, {}},
     {"arctan", "_npi_arctan", "Inverse tangent.", [](double x) { return std::atan(x); }, {}},
     {"softsign", "", "x / (1 + |x|).", [](double x) { return x / (1 + std::fabs(x)); }, {}},
 };

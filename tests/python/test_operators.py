@@ -61,7 +61,8 @@ class Use:
         self.arrays = {f"in{i}": array for i, array in enumerate(case.inputs)}
         variables = [_core.variable(name, {}) for name in self.arrays]
         self.symbol = amp.sym.Symbol(_core.apply(self.alias, "node", text_of(case.attrs), variables, {}))
-        self.num_inputs = d.int(0 if d.chance(0.1) else 1, len(case.inputs))  # the others are parameters
+        least = min(len(case.inputs), 0 if d.chance(0.1) else 1)
+        self.num_inputs = d.int(least, len(case.inputs))  # the others are parameters
         self.num_threads = d.of([1, 1, 2])
 
     def describe(self):
@@ -183,6 +184,7 @@ NOT_DRAWN = {
     ("UpSampling", "sample_type"): {"bilinear"},  # refused: not implemented
     ("_contrib_BilinearResize2D", "mode"): None,  # only 'size' is implemented
     ("_npx_reshape", "order"): None,  # 'C' is the only order
+    ("_arange", "infer_range"): {"True"},  # refused: not implemented
 }
 
 

@@ -155,6 +155,11 @@ def Dropout(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def ElementWiseSum(
+    *data: Symbol,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def Embedding(
     data: Symbol | None = None,
     weight: Symbol | None = None,
@@ -473,6 +478,17 @@ def _add(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _arange(
+    start: float = ...,
+    stop: float | None = ...,
+    step: float = ...,
+    repeat: int = ...,
+    infer_range: bool = ...,
+    ctx: str = ...,
+    dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _contrib_AdaptiveAvgPooling2D(
     data: Symbol | None = None,
     output_size: Sequence[int] | int = ...,
@@ -673,6 +689,17 @@ def _npi_amp_multicast(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_arange(
+    start: float = ...,
+    stop: float | None = ...,
+    step: float = ...,
+    repeat: int = ...,
+    infer_range: bool = ...,
+    ctx: str = ...,
+    dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_arctan(
     data: Symbol | None = None,
     name: str | None = None,
@@ -748,6 +775,12 @@ def _npi_fix(
 ) -> Symbol: ...
 def _npi_floor(
     data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_gather_nd(
+    data: Symbol | None = None,
+    indices: Symbol | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -867,6 +900,13 @@ def _npi_not_equal_scalar(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_ones(
+    shape: Sequence[int] | int = ...,
+    ctx: str = ...,
+    dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_power(
     lhs: Symbol | None = None,
     rhs: Symbol | None = None,
@@ -882,6 +922,13 @@ def _npi_power_scalar(
 ) -> Symbol: ...
 def _npi_reciprocal(
     data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_repeat(
+    data: Symbol | None = None,
+    repeats: int = ...,
+    axis: int | None = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -973,8 +1020,22 @@ def _npi_swapaxes(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_take(
+    a: Symbol | None = None,
+    indices: Symbol | None = None,
+    axis: int = ...,
+    mode: Literal["clip", "wrap", "raise"] = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_tanh(
     data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_tile(
+    data: Symbol | None = None,
+    reps: Sequence[int] | int = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1002,9 +1063,28 @@ def _npi_trunc(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_where(
+    condition: Symbol | None = None,
+    x: Symbol | None = None,
+    y: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_zeros(
+    shape: Sequence[int] | int = ...,
+    ctx: str = ...,
+    dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npx_activation(
     data: Symbol | None = None,
     act_type: Literal["relu", "sigmoid", "log_sigmoid", "mish", "tanh", "softrelu", "softsign"] = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npx_add_n(
+    *data: Symbol,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1158,6 +1238,15 @@ def _npx_log_softmax(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npx_one_hot(
+    indices: Symbol | None = None,
+    depth: int = ...,
+    on_value: float = ...,
+    off_value: float = ...,
+    dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npx_pooling(
     data: Symbol | None = None,
     kernel: Sequence[int] | int = ...,
@@ -1232,6 +1321,13 @@ def _npx_sync_batch_norm(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _ones(
+    shape: Sequence[int] | int = ...,
+    ctx: str = ...,
+    dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _plus(
     lhs: Symbol | None = None,
     rhs: Symbol | None = None,
@@ -1286,8 +1382,20 @@ def _sub(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _zeros(
+    shape: Sequence[int] | int = ...,
+    ctx: str = ...,
+    dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def abs(
     data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def add_n(
+    *data: Symbol,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1370,6 +1478,14 @@ def broadcast_lesser(
 def broadcast_lesser_equal(
     lhs: Symbol | None = None,
     rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def broadcast_like(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    lhs_axes: Sequence[int] | int | None = ...,
+    rhs_axes: Sequence[int] | int | None = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1533,8 +1649,20 @@ def flatten(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def flip(
+    data: Symbol | None = None,
+    axis: Sequence[int] | int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def floor(
     data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def gather_nd(
+    data: Symbol | None = None,
+    indices: Symbol | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1618,6 +1746,15 @@ def negative(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def one_hot(
+    indices: Symbol | None = None,
+    depth: int = ...,
+    on_value: float = ...,
+    off_value: float = ...,
+    dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def ones_like(
     data: Symbol | None = None,
     dtype: Any = ...,
@@ -1643,12 +1780,35 @@ def relu(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def repeat(
+    data: Symbol | None = None,
+    repeats: int = ...,
+    axis: int | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def reshape(
     data: Symbol | None = None,
     shape: Sequence[int] | int = ...,
     reverse: bool = ...,
     target_shape: Sequence[int] | int = ...,
     keep_highest: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def reshape_like(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    lhs_begin: int | None = ...,
+    lhs_end: int | None = ...,
+    rhs_begin: int | None = ...,
+    rhs_end: int | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def reverse(
+    data: Symbol | None = None,
+    axis: Sequence[int] | int = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1663,6 +1823,11 @@ def round(
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
 def rsqrt(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def shape_array(
     data: Symbol | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
@@ -1695,6 +1860,13 @@ def slice_axis(
     axis: int = ...,
     begin: int = ...,
     end: int | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def slice_like(
+    data: Symbol | None = None,
+    shape_like: Symbol | None = None,
+    axes: Sequence[int] | int = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1771,8 +1943,22 @@ def swapaxes(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def take(
+    a: Symbol | None = None,
+    indices: Symbol | None = None,
+    axis: int = ...,
+    mode: Literal["clip", "wrap", "raise"] = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def tanh(
     data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def tile(
+    data: Symbol | None = None,
+    reps: Sequence[int] | int = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1784,6 +1970,13 @@ def transpose(
 ) -> Symbol: ...
 def trunc(
     data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def where(
+    condition: Symbol | None = None,
+    x: Symbol | None = None,
+    y: Symbol | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...

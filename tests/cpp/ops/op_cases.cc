@@ -435,6 +435,7 @@ const std::vector<OpRow>& OpRows() {
         {"softmax", DrawSoftmax},
     };
     all.insert(all.end(), ArrayOpRows().begin(), ArrayOpRows().end());
+    all.insert(all.end(), LookupOpRows().begin(), LookupOpRows().end());
     std::sort(all.begin(), all.end(), [](const OpRow& a, const OpRow& b) { return a.op < b.op; });
     return all;
   }();

@@ -162,6 +162,46 @@ void AddArithmetic(std::vector<Refusal>* all) {
                 {"adj (1, 1) must be smaller than stride (1, 1)"}}});
 }
 
+void AddLookups(std::vector<Refusal>* all) {
+  for (const char* op : {"_zeros", "_ones"}) {
+    all->push_back({op, {{"shape", "(2, -3)"}}, {}, {"attribute shape: -3 is no size"}});
+    all->push_back({op, {{"shape", "two"}}, {}, {"attribute shape", "got 'two'"}});
+  }
+  all->insert(
+      all->end(),
+      {{"_arange", {{"start", "0"}, {"stop", "5"}, {"step", "0"}}, {}, {"step 0 give no array"}},
+       {"_arange", {{"start", "0"}, {"infer_range", "True"}}, {}, {"infer_range=True is not supported"}},
+       {"tile", {}, {F32({2})}, {"attribute reps", "is missing"}},
+       {"tile", {{"reps", "(-1,)"}}, {F32({2})}, {"attribute reps: -1 is negative"}},
+       {"repeat", {{"repeats", "0"}}, {F32({2})}, {"attribute repeats", "got 0"}},
+       {"repeat", {{"repeats", "2"}, {"axis", "1"}}, {F32({2})}, {"axis 1 does not exist in data of shape [2]"}},
+       {"reverse", {{"axis", "2"}}, {F32({2, 3})}, {"axis 2 does not exist in data of shape [2,3]"}},
+       {"reverse", {}, {F32({2, 3})}, {"attribute axis", "is missing"}},
+       {"slice_like", {}, {F32({2, 3}), F32({2})}, {"arrays of one rank, got [2,3] and [2]"}},
+       {"slice_like",
+        {{"axes", "(0,)"}},
+        {F32({2, 3}), F32({4})},
+        {"axis 0 of data [2,3] is shorter than that of [4]"}},
+       {"reshape_like", {}, {F32({2, 3}), F32({7})}, {"data of shape [2,3] cannot become [7]"}},
+       {"reshape_like", {{"lhs_begin", "3"}}, {F32({2, 3}), F32({6})}, {"position 3 does not exist in shape [2,3]"}},
+       {"broadcast_like", {}, {F32({2, 3}), F32({2, 4})}, {"axis 1 of [2,3] cannot be broadcast to axis 1 of [2,4]"}},
+       {"broadcast_like", {}, {F32({3}), F32({2, 3})}, {"the axes of [3] and [2,3] do not correspond"}},
+       {"shape_array", {{"axis", "1"}}, {F32({2})}, {"unknown attribute 'axis'"}},
+       {"shape_array", {}, {F32({2}), F32({2})}, {"expected at most 1 inputs (data), got 2"}},
+       {"where", {}, {F32({3}), F32({2, 3}), F32({2, 3})}, {"expected condition of shape [2], got [3]"}},
+       {"where", {}, {F32({2}), F32({2}), I32({2})}, {"expected y of dtype float32, got int32"}},
+       {"_npi_where", {}, {F32({2}), F32({3}), F32({3})}, {"shapes [2], [3] and [3] cannot be broadcast"}},
+       {"_npi_where", {}, {F32({2}), F32({2}), I32({2})}, {"expected y of dtype float32, got int32"}},
+       {"gather_nd", {}, {F32({2, 3}), I32({3, 1})}, {"indices of shape [3,1] do not name axes of data", "[2,3]"}},
+       {"gather_nd", {{"mode", "clip"}}, {F32({2, 3}), I32({1, 1})}, {"unknown attribute 'mode'"}},
+       {"take", {{"axis", "2"}}, {F32({2, 3}), I32({1})}, {"axis 2 does not exist in data of shape [2,3]"}},
+       {"take", {{"mode", "nearest"}}, {F32({2, 3}), I32({1})}, {"attribute mode", "got 'nearest'"}},
+       {"one_hot", {}, {I32({2})}, {"attribute depth", "is missing"}},
+       {"one_hot", {{"depth", "0"}}, {I32({2})}, {"attribute depth", "got 0"}},
+       {"add_n", {{"num_args", "2"}}, {F32({2}), F32({3})}, {"expected arg1 of shape [2], got [3]"}},
+       {"add_n", {{"num_args", "0"}}, {}, {"attribute num_args", "got 0"}}});
+}
+
 }  // namespace
 
 std::vector<Refusal> ArrayRefusals() {
@@ -172,6 +212,7 @@ std::vector<Refusal> ArrayRefusals() {
   AddTrueDivisions(&all);
   AddMoves(&all);
   AddArithmetic(&all);
+  AddLookups(&all);
   return all;
 }
 
