@@ -185,6 +185,13 @@ def FullyConnected(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def L2Normalization(
+    data: Symbol | None = None,
+    eps: float = ...,
+    mode: Literal["instance", "channel", "spatial"] = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def LayerNorm(
     data: Symbol | None = None,
     gamma: Symbol | None = None,
@@ -1321,6 +1328,16 @@ def _npx_sync_batch_norm(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npx_topk(
+    data: Symbol | None = None,
+    axis: int | None = ...,
+    k: int = ...,
+    ret_typ: Literal["value", "indices", "mask", "both"] = ...,
+    is_ascend: bool = ...,
+    dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _ones(
     shape: Sequence[int] | int = ...,
     ctx: str = ...,
@@ -1413,6 +1430,28 @@ def amp_multicast(
 ) -> Symbol: ...
 def arctan(
     data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def argmax(
+    data: Symbol | None = None,
+    axis: int | None = ...,
+    keepdims: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def argmin(
+    data: Symbol | None = None,
+    axis: int | None = ...,
+    keepdims: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def argsort(
+    data: Symbol | None = None,
+    axis: int | None = ...,
+    is_ascend: bool = ...,
+    dtype: Any = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1959,6 +1998,16 @@ def tanh(
 def tile(
     data: Symbol | None = None,
     reps: Sequence[int] | int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def topk(
+    data: Symbol | None = None,
+    axis: int | None = ...,
+    k: int = ...,
+    ret_typ: Literal["value", "indices", "mask", "both"] = ...,
+    is_ascend: bool = ...,
+    dtype: Any = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...

@@ -149,15 +149,57 @@ OpCase DrawAddN(Random& random) {
   return c;
 }
 
+// Values that occur twice, so that their order matters.
+OpCase Sortable(Random& random) {
+  const int rank = static_cast<int>(random.Int(1, 4));
+  Shape shape = random.Sizes(rank, 6);
+  for (int i = 0; i < rank; ++i) shape[i] = std::max<std::int64_t>(shape[i], 1);
+  OpCase c{{}, {{{random.Type(AllTypes()), shape}}}, {}, Truth::kSameBits};
+  c.attrs["axis"] = random.Chance(0.2) ? "None" : PrintAttr(AnyAxis(random, rank));
+  return c;
+}
+
+OpCase DrawArg(Random& random) {
+  OpCase c = Sortable(random);
+  Maybe(random, &c.attrs, "keepdims", Flag(random));
+  return c;
+}
+
+OpCase DrawArgSort(Random& random) {
+  OpCase c = Sortable(random);
+  Maybe(random, &c.attrs, "is_ascend", Flag(random));
+  Maybe(random, &c.attrs, "dtype", random.Of({"int32", "float32"}));
+  return c;
+}
+
+OpCase DrawTopK(Random& random) {
+  OpCase c = DrawArgSort(random);
+  Maybe(random, &c.attrs, "k", random.Of({"0", "1"}));
+  Maybe(random, &c.attrs, "ret_typ", random.Of({"value", "indices", "mask", "both"}));
+  return c;
+}
+
+OpCase DrawL2Normalization(Random& random) {
+  const Shape shape = random.Sizes(static_cast<int>(random.Int(3, 5)), 5);
+  OpCase c{{}, {{{random.Type(FloatTypes()), shape}}}, {0, static_cast<double>(shape.size()) + 4, 0}};
+  Maybe(random, &c.attrs, "mode", random.Of({"instance", "channel", "spatial"}));
+  Maybe(random, &c.attrs, "eps", random.Of({"1e-10", "1"}));
+  return c;
+}
+
 }  // namespace
 
 const std::vector<OpRow>& LookupOpRows() {
   static const std::vector<OpRow> rows{
+      {"L2Normalization", DrawL2Normalization},
       {"_arange", DrawArange},
       {"_npi_where", DrawNpiWhere},
       {"_ones", DrawFill},
       {"_zeros", DrawFill},
       {"add_n", DrawAddN},
+      {"argmax", DrawArg},
+      {"argmin", DrawArg},
+      {"argsort", DrawArgSort},
       {"broadcast_like", DrawBroadcastLike},
       {"gather_nd", DrawGatherNd},
       {"one_hot", DrawOneHot},
@@ -168,6 +210,7 @@ const std::vector<OpRow>& LookupOpRows() {
       {"slice_like", DrawSliceLike},
       {"take", DrawTake},
       {"tile", DrawTile},
+      {"topk", DrawTopK},
       {"where", DrawWhere},
   };
   return rows;

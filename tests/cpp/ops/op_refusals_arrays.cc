@@ -202,6 +202,19 @@ void AddLookups(std::vector<Refusal>* all) {
        {"add_n", {{"num_args", "0"}}, {}, {"attribute num_args", "got 0"}}});
 }
 
+void AddOrders(std::vector<Refusal>* all) {
+  for (const char* op : {"argmax", "argmin", "argsort", "topk"}) {
+    all->push_back({op, {{"axis", "2"}}, {F32({2, 3})}, {"axis 2 does not exist in data of shape [2,3]"}});
+  }
+  all->insert(all->end(),
+              {{"argmax", {}, {F32({0})}, {"data of shape [0] has no extremes"}},
+               {"argmin", {{"keepdims", "yes"}}, {F32({2})}, {"attribute keepdims: expected bool, got 'yes'"}},
+               {"argsort", {{"is_ascend", "up"}}, {F32({2})}, {"attribute is_ascend: expected bool, got 'up'"}},
+               {"topk", {{"k", "4"}}, {F32({2, 3})}, {"k 4 is more than the 3 elements"}},
+               {"L2Normalization", {{"mode", "all"}}, {F32({2, 3})}, {"attribute mode", "got 'all'"}},
+               {"L2Normalization", {{"mode", "spatial"}}, {F32({2, 3})}, {"expected data of rank 3 or more"}}});
+}
+
 }  // namespace
 
 std::vector<Refusal> ArrayRefusals() {
@@ -213,6 +226,7 @@ std::vector<Refusal> ArrayRefusals() {
   AddMoves(&all);
   AddArithmetic(&all);
   AddLookups(&all);
+  AddOrders(&all);
   return all;
 }
 

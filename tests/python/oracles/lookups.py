@@ -246,3 +246,76 @@ def draw_add_n(d):
 
 
 operator("add_n", add_n, draw_add_n)
+
+
+# ---- order of size: equal elements keep theirs ------------------------------------------------------------
+
+
+def order(x, axis, ascending):
+    """Positions along the axis; x may be any number, so that it is negated by rank."""
+    ranks = np.unique(wide(x), return_inverse=True)[1].reshape(x.shape)
+    return np.argsort(ranks if ascending else -ranks, axis=axis, kind="stable")
+
+
+def extreme(function):
+    def oracle(attrs, x):
+        y = function(wide(x), axis=attrs.get("axis"), keepdims=attrs.get("keepdims", False))
+        return Expected(np.atleast_1d(y).astype(x.dtype), x.dtype)
+
+    return oracle
+
+
+def draw_extreme(d):
+    x = d.array(d.shape(d.int(1, 5), empty=0), d.dtype(d.of([FLOATS, NUMBERS])))
+    return Case(d.some(axis=d.of([None, d.axis(x.ndim), d.axis(x.ndim)]), keepdims=d.flag()), [x])
+
+
+operator("argmax", extreme(np.argmax), draw_extreme)
+operator("argmin", extreme(np.argmin), draw_extreme)
+
+
+def flat_where_no_axis(attrs, x):
+    axis = attrs.get("axis", -1)
+    return (x.reshape(-1), 0) if axis is None else (x, axis)
+
+
+def argsort(attrs, x):
+    lines, axis = flat_where_no_axis(attrs, x)
+    dtype = np.dtype(attrs.get("dtype", "float32"))
+    return Expected(order(lines, axis, attrs.get("is_ascend", True)).astype(dtype), dtype)
+
+
+def draw_argsort(d):
+    case = draw_extreme(d)
+    case.attrs.pop("keepdims", None)
+    case.attrs.update(d.some(is_ascend=d.flag(), dtype=d.of(["float32", "int32", "int64"])))
+    return case
+
+
+operator("argsort", argsort, draw_argsort)
+
+
+def topk(attrs, x):
+    lines, axis = flat_where_no_axis(attrs, x)
+    k, kind, dtype = attrs.get("k", 1), attrs.get("ret_typ", "indices"), np.dtype(attrs.get("dtype", "float32"))
+    chosen = np.take(order(lines, axis, attrs.get("is_ascend", False)), range(k if k > 0 else lines.shape[axis]), axis)
+    values = moved(np.take_along_axis(lines, chosen, axis))
+    positions = Expected(chosen.astype(dtype), dtype)
+    mask = np.zeros(lines.shape, x.dtype)
+    np.put_along_axis(mask, chosen, np.ones((), x.dtype), axis)
+    return {
+        "value": [values],
+        "indices": [positions],
+        "both": [values, positions],
+        "mask": [moved(mask.reshape(x.shape))],
+    }[kind]
+
+
+def draw_topk(d):
+    case = draw_argsort(d)
+    lines, axis = flat_where_no_axis(case.attrs, case.inputs[0])
+    case.attrs.update(d.some(k=d.int(0, lines.shape[axis]), ret_typ=d.of(["value", "indices", "mask", "both"])))
+    return case
+
+
+operator("topk", topk, draw_topk)

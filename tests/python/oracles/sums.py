@@ -301,3 +301,20 @@ def draw_layer_norm(d):
 
 
 operator("LayerNorm", layer_norm, draw_layer_norm)
+
+
+def l2_normalization(attrs, x):
+    """By the norm of an instance, of the channels at one place, or of the places of one channel."""
+    axes = {"instance": range(1, x.ndim), "channel": (1,), "spatial": range(2, x.ndim)}[attrs.get("mode", "instance")]
+    v = wide(x)
+    y = v / np.sqrt(np.sum(v * v, axis=tuple(axes), keepdims=True) + attrs.get("eps", 1e-10))
+    return Expected(y, x.dtype, (x.size + 4) * np.abs(y))
+
+
+def draw_l2_normalization(d):
+    attrs = d.some(mode=d.of(["instance", "channel", "spatial"]), eps=d.of([1e-6, 1.0]))
+    rank = d.int(2 if attrs.get("mode", "instance") == "instance" else 3, 5)
+    return Case(attrs, [d.array(d.shape(rank), d.dtype())])
+
+
+operator("L2Normalization", l2_normalization, draw_l2_normalization)
