@@ -660,9 +660,49 @@ def _not_equal_scalar(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _np_broadcast_to(
+    data: Symbol | None = None,
+    shape: Sequence[int] | int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _np_max(
+    data: Symbol | None = None,
+    axis: Sequence[int] | int | None = ...,
+    keepdims: bool = ...,
+    initial: float | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _np_min(
+    data: Symbol | None = None,
+    axis: Sequence[int] | int | None = ...,
+    keepdims: bool = ...,
+    initial: float | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _np_prod(
+    data: Symbol | None = None,
+    axis: Sequence[int] | int | None = ...,
+    keepdims: bool = ...,
+    initial: float | None = ...,
+    dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _np_squeeze(
     data: Symbol | None = None,
     axis: Sequence[int] | int | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _np_sum(
+    data: Symbol | None = None,
+    axis: Sequence[int] | int | None = ...,
+    keepdims: bool = ...,
+    initial: float | None = ...,
+    dtype: Any = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -709,6 +749,20 @@ def _npi_arange(
 ) -> Symbol: ...
 def _npi_arctan(
     data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_array_split(
+    indices: Sequence[int] | int = ...,
+    axis: int = ...,
+    squeeze_axis: bool = ...,
+    sections: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_broadcast_to(
+    data: Symbol | None = None,
+    shape: Sequence[int] | int = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -782,6 +836,14 @@ def _npi_fix(
 ) -> Symbol: ...
 def _npi_floor(
     data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_full_like(
+    a: Symbol | None = None,
+    fill_value: float = ...,
+    dtype: Any = ...,
+    ctx: str = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -863,6 +925,31 @@ def _npi_log2(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_max(
+    data: Symbol | None = None,
+    axis: Sequence[int] | int | None = ...,
+    keepdims: bool = ...,
+    initial: float | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_mean(
+    data: Symbol | None = None,
+    axis: Sequence[int] | int | None = ...,
+    keepdims: bool = ...,
+    initial: float | None = ...,
+    dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_min(
+    data: Symbol | None = None,
+    axis: Sequence[int] | int | None = ...,
+    keepdims: bool = ...,
+    initial: float | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_mod(
     lhs: Symbol | None = None,
     rhs: Symbol | None = None,
@@ -927,6 +1014,15 @@ def _npi_power_scalar(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_prod(
+    data: Symbol | None = None,
+    axis: Sequence[int] | int | None = ...,
+    keepdims: bool = ...,
+    initial: float | None = ...,
+    dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_reciprocal(
     data: Symbol | None = None,
     name: str | None = None,
@@ -985,6 +1081,14 @@ def _npi_slice(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_split(
+    indices: Sequence[int] | int = ...,
+    axis: int = ...,
+    squeeze_axis: bool = ...,
+    sections: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_sqrt(
     data: Symbol | None = None,
     name: str | None = None,
@@ -1017,6 +1121,15 @@ def _npi_subtract_scalar(
     data: Symbol | None = None,
     scalar: float = ...,
     is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_sum(
+    data: Symbol | None = None,
+    axis: Sequence[int] | int | None = ...,
+    keepdims: bool = ...,
+    initial: float | None = ...,
+    dtype: Any = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1245,6 +1358,24 @@ def _npx_log_softmax(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npx_masked_log_softmax(
+    data: Symbol | None = None,
+    mask: Symbol | None = None,
+    axis: int = ...,
+    temperature: float = ...,
+    normalize: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npx_masked_softmax(
+    data: Symbol | None = None,
+    mask: Symbol | None = None,
+    axis: int = ...,
+    temperature: float = ...,
+    normalize: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npx_one_hot(
     indices: Symbol | None = None,
     depth: int = ...,
@@ -1390,6 +1521,14 @@ def _rpower_scalar(
     data: Symbol | None = None,
     scalar: float = ...,
     is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _split_v2(
+    indices: Sequence[int] | int = ...,
+    axis: int = ...,
+    squeeze_axis: bool = ...,
+    sections: int = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1582,6 +1721,12 @@ def broadcast_sub(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def broadcast_to(
+    data: Symbol | None = None,
+    shape: Sequence[int] | int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def cast(
     data: Symbol | None = None,
     dtype: Any = ...,
@@ -1740,6 +1885,24 @@ def log_softmax(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def masked_log_softmax(
+    data: Symbol | None = None,
+    mask: Symbol | None = None,
+    axis: int = ...,
+    temperature: float = ...,
+    normalize: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def masked_softmax(
+    data: Symbol | None = None,
+    mask: Symbol | None = None,
+    axis: int = ...,
+    temperature: float = ...,
+    normalize: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def max(
     data: Symbol | None = None,
     axis: Sequence[int] | int | None = ...,
@@ -1806,6 +1969,14 @@ def pad(
     mode: Literal["constant", "edge", "reflect"] = ...,
     pad_width: Sequence[int] | int = ...,
     constant_value: float = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def prod(
+    data: Symbol | None = None,
+    axis: Sequence[int] | int | None = ...,
+    keepdims: bool = ...,
+    exclude: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...

@@ -1,4 +1,5 @@
-// Rows of operators that repeat, select and look up elements, follow another array's shape or make arrays.
+// Rows of operators that repeat, select, order and look up elements, follow another array's shape or make arrays, and
+// of functions of 2.0.
 #include <algorithm>
 
 #include "draw.h"
@@ -187,22 +188,110 @@ OpCase DrawL2Normalization(Random& random) {
   return c;
 }
 
+OpCase DrawSplit(Random& random) {
+  OpCase c = Move(random);
+  const int rank = c.inputs[0].type.shape.rank();
+  const std::int64_t axis = AnyAxis(random, rank), parts = random.Int(1, 3);
+  c.inputs[0].type.shape[Normal(axis, rank)] = parts * random.Int(0, 3);
+  c.attrs["axis"] = PrintAttr(axis);
+  if (random.Chance(0.5)) {
+    c.attrs["sections"] = PrintAttr(parts);
+  } else {
+    c.attrs["indices"] = random.Of({"(0, 2)", "[0,1,3]", "(0, -1)", "(0, 9)"});
+  }
+  c.truth = Truth::kSelected;  // as slice
+  return c;
+}
+
+OpCase DrawBroadcastTo(Random& random) {
+  OpCase c = Move(random);
+  Shape& data = c.inputs[0].type.shape;
+  for (int i = 0; i < data.rank(); ++i) data[i] = std::max<std::int64_t>(data[i], 1);
+  IntTuple shape = data.dims();
+  for (int i = 0; i < data.rank(); ++i) {
+    if (random.Chance(0.5)) data[i] = 1;
+  }
+  if (random.Chance(0.3)) shape.insert(shape.begin(), 2);
+  c.attrs["shape"] = PrintAttr(shape);
+  return c;
+}
+
+OpCase DrawFullLike(Random& random) {
+  OpCase c = Move(random);
+  c.attrs["fill_value"] = random.Of({"0", "1.5", "7"});
+  Maybe(random, &c.attrs, "dtype", NameOf(random.Of(AllTypes())));
+  return c;
+}
+
+OpCase DrawNpiReduce(Random& random, const std::vector<DType>& types) {
+  OpCase c = Sortable(random);
+  c.inputs[0].type.dtype = random.Type(types);
+  Maybe(random, &c.attrs, "keepdims", Flag(random));
+  c.truth = Truth::kWide;
+  c.error.terms = static_cast<double>(c.inputs[0].type.shape.size()) + 2;
+  return c;
+}
+
+OpCase DrawNpiExtreme(Random& random) {
+  OpCase c = DrawNpiReduce(random, AllTypes());
+  c.error = {};
+  c.truth = Truth::kSelected;
+  return c;
+}
+
+OpCase DrawNpiSum(Random& random) { return DrawNpiReduce(random, AllTypes()); }
+OpCase DrawNpiMean(Random& random) { return DrawNpiReduce(random, FloatTypes()); }
+OpCase DrawProduct(Random& random) {
+  OpCase c = DrawNpiReduce(random, FloatTypes());
+  c.error.relative = c.error.terms;
+  c.error.terms = 0;
+  c.inputs[0].values = Values::kPositive;
+  return c;
+}
+
+OpCase DrawMaskedSoftmax(Random& random) {
+  const int rank = static_cast<int>(random.Int(1, 4));
+  const TensorType data{random.Type(FloatTypes()), random.Sizes(rank, 6)};
+  OpCase c{{{"axis", PrintAttr(AnyAxis(random, rank))}}, {{data}, {{DType::kBool, data.shape}}}, {0, 64, 0}};
+  Maybe(random, &c.attrs, "temperature", random.Of({"1", "0.5", "3"}));
+  Maybe(random, &c.attrs, "normalize", Flag(random));
+  return c;
+}
+
+OpCase DrawMaskedLogSoftmax(Random& random) {
+  OpCase c = DrawMaskedSoftmax(random);
+  c.error.absolute = 256;
+  return c;
+}
+
 }  // namespace
 
 const std::vector<OpRow>& LookupOpRows() {
   static const std::vector<OpRow> rows{
       {"L2Normalization", DrawL2Normalization},
       {"_arange", DrawArange},
+      {"_npi_broadcast_to", DrawBroadcastTo},
+      {"_npi_full_like", DrawFullLike},
+      {"_npi_max", DrawNpiExtreme},
+      {"_npi_mean", DrawNpiMean},
+      {"_npi_min", DrawNpiExtreme},
+      {"_npi_prod", DrawProduct},
+      {"_npi_sum", DrawNpiSum},
       {"_npi_where", DrawNpiWhere},
       {"_ones", DrawFill},
+      {"_split_v2", DrawSplit},
       {"_zeros", DrawFill},
       {"add_n", DrawAddN},
       {"argmax", DrawArg},
       {"argmin", DrawArg},
       {"argsort", DrawArgSort},
       {"broadcast_like", DrawBroadcastLike},
+      {"broadcast_to", DrawBroadcastTo},
       {"gather_nd", DrawGatherNd},
+      {"masked_log_softmax", DrawMaskedLogSoftmax},
+      {"masked_softmax", DrawMaskedSoftmax},
       {"one_hot", DrawOneHot},
+      {"prod", DrawProduct},
       {"repeat", DrawRepeat},
       {"reshape_like", DrawReshapeLike},
       {"reverse", DrawReverse},

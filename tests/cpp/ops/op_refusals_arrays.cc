@@ -215,6 +215,31 @@ void AddOrders(std::vector<Refusal>* all) {
                {"L2Normalization", {{"mode", "spatial"}}, {F32({2, 3})}, {"expected data of rank 3 or more"}}});
 }
 
+void AddNumPy(std::vector<Refusal>* all) {
+  for (const char* op : {"_npi_sum", "_npi_mean", "_npi_prod", "_npi_max", "_npi_min"}) {
+    all->push_back({op, {{"axis", "(3,)"}}, {F32({2, 3})}, {"axis 3 does not exist in data of rank 2"}});
+    all->push_back({op, {{"initial", "1"}}, {F32({2})}, {"attribute initial is not supported"}});
+  }
+  for (const char* op : {"broadcast_to", "_npi_broadcast_to"}) {
+    all->push_back({op, {{"shape", "(3, 3)"}}, {F32({2, 3})}, {"data of shape [2,3] cannot be broadcast to [3,3]"}});
+    all->push_back({op, {{"shape", "(3,)"}}, {F32({2, 3})}, {"shape [3] is shorter than [2,3]"}});
+  }
+  for (const char* op : {"masked_softmax", "masked_log_softmax"}) {
+    all->push_back({op, {}, {F32({2, 3}), F32({2, 4})}, {"mask of shape [2,4] does not fit data of shape [2,3]"}});
+    all->push_back({op, {{"temperature", "0"}}, {F32({2})}, {"attribute temperature"}});
+  }
+  all->insert(all->end(),
+              {{"prod", {{"axis", "(3,)"}}, {F32({2, 3})}, {"axis 3 does not exist in data of rank 2"}},
+               {"prod", {{"keepdims", "yes"}}, {F32({2})}, {"attribute keepdims: expected bool, got 'yes'"}},
+               {"_npi_full_like", {}, {F32({2})}, {"attribute fill_value", "is missing"}},
+               {"_npi_full_like", {{"fill_value", "0"}, {"dtype", "float33"}}, {F32({2})}, {"attribute dtype"}},
+               {"_split_v2", {{"axis", "0"}}, {F32({2})}, {"neither attribute sections nor attribute indices"}},
+               {"_split_v2",
+                {{"axis", "0"}, {"sections", "3"}},
+                {F32({4})},
+                {"4 elements cannot be split into 3 equal parts"}}});
+}
+
 }  // namespace
 
 std::vector<Refusal> ArrayRefusals() {
@@ -227,6 +252,7 @@ std::vector<Refusal> ArrayRefusals() {
   AddArithmetic(&all);
   AddLookups(&all);
   AddOrders(&all);
+  AddNumPy(&all);
   return all;
 }
 

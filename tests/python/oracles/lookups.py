@@ -319,3 +319,73 @@ def draw_topk(d):
 
 
 operator("topk", topk, draw_topk)
+
+
+# ---- parts and shapes of 2.0 ----------------------------------------------------------------------------
+
+
+def split_v2(attrs, x):
+    axis, sections = attrs.get("axis", 1), attrs.get("sections", 0)
+    begins = list(attrs.get("indices", ()))
+    parts = np.split(x, sections, axis) if sections else np.split(x, [*begins[1:]], axis)
+    return [moved(np.squeeze(part, axis) if attrs.get("squeeze_axis", False) else part) for part in parts]
+
+
+def draw_split_v2(d):
+    rank = d.int(2, 5)
+    axis, parts, squeeze_axis = d.axis(rank), d.int(1, 4), d.chance(0.3)
+    shape = list(d.shape(rank, high=5))
+    shape[axis] = parts if squeeze_axis else parts * d.int(1, 3)
+    attrs = {} if axis == 1 else {"axis": axis}
+    attrs.update({"squeeze_axis": True} if squeeze_axis else d.some(squeeze_axis=False))
+    if squeeze_axis or d.flag():
+        attrs.update(sections=parts, **d.some(indices=()))
+    else:  # MXNet's files write the 0 in front
+        places = sorted(set(d.ints(d.int(0, 3), 0, shape[axis])))
+        attrs["indices"] = (0, *(p - shape[axis] if p < shape[axis] and p and d.chance(0.2) else p for p in places))
+    return Case(attrs, [d.array(tuple(shape), d.dtype(ALL_TYPES))])
+
+
+operator("_split_v2", split_v2, draw_split_v2)
+
+
+def draw_broadcast_to(d, zero_keeps):
+    shape = d.shape(d.int(1, 5))
+    data = tuple(1 if d.chance(0.4) else size for size in shape)[d.int(0, len(shape) - 1) * d.flag() :]
+    missing = len(shape) - len(data)
+    kept = [zero_keeps and i >= missing and data[i - missing] == size and d.chance(0.3) for i, size in enumerate(shape)]
+    target = tuple(0 if keep else size for keep, size in zip(kept, shape))
+    if zero_keeps:  # an empty axis cannot be asked for
+        target = tuple(size or 2 * (i < missing or data[i - missing] == 1) for i, size in enumerate(target))
+    return Case({"shape": target}, [d.array(data, d.dtype(ALL_TYPES))])
+
+
+def broadcast_to(attrs, x):
+    shape = attrs["shape"]
+    aligned = (1,) * (len(shape) - x.ndim) + x.shape
+    return [size or own for size, own in zip(shape, aligned)]
+
+
+operator(
+    "broadcast_to",
+    lambda attrs, x: moved(np.broadcast_to(x, broadcast_to(attrs, x)).copy()),
+    lambda d: draw_broadcast_to(d, True),
+)
+operator(
+    "_npi_broadcast_to",
+    lambda attrs, x: moved(np.broadcast_to(x, attrs["shape"]).copy()),
+    lambda d: draw_broadcast_to(d, False),
+)
+
+
+def full_like(attrs, x):
+    dtype = np.dtype(attrs.get("dtype") or x.dtype)
+    return Expected(np.full(x.shape, attrs["fill_value"]).astype(dtype), dtype)
+
+
+def draw_full_like(d):
+    dtype = d.of([None, *(dtype.name for dtype in NUMBERS)])
+    return Case({"fill_value": d.of([0.0, 1.0, 7.0]), **d.some(dtype=dtype)}, [draw_any(d)])
+
+
+operator("_npi_full_like", full_like, draw_full_like)

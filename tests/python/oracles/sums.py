@@ -5,7 +5,7 @@ A sum of n terms has an error of at most n units times the sum of the terms' mag
 
 import numpy as np
 
-from .core import FLOATS, NUMBERS, Case, Expected, computed, operator, wide
+from .core import FLOATS, NUMBERS, Case, Expected, computed, is_float, operator, wide
 
 # ---- products of matrices ------------------------------------------------------------------------
 
@@ -132,8 +132,8 @@ def reduce(function, attrs, x, terms=0.0):
     return computed(apply(wide(x)), x.dtype, error)
 
 
-def draw_reduce(d, types, empty=0.0):
-    x = d.array(d.shape(d.int(1, 5), empty=empty), d.dtype(types))
+def draw_reduce(d, types, empty=0.0, high=6):
+    x = d.array(d.shape(d.int(1, 5), empty=empty, high=high), d.dtype(types), -2, 2)
     attrs = d.some(axis=d.of([None, d.some_axes(x.ndim), d.some_axes(x.ndim)]), keepdims=d.flag())
     return Case({**attrs, **({"exclude": True} if d.chance(0.2) else {})}, [x])
 
@@ -318,3 +318,63 @@ def draw_l2_normalization(d):
 
 
 operator("L2Normalization", l2_normalization, draw_l2_normalization)
+
+
+# ---- functions of 2.0 ------------------------------------------------------------------------------
+
+
+def numpy_reduce(function, attrs, x, terms=0.0, keeps_dtype=False, integers_give=None):
+    """Arrays of rank 0 exist, and the output's dtype is an attribute."""
+    axis = attrs.get("axis")
+    dtype = np.dtype("int64") if x.dtype == np.dtype("bool") and not keeps_dtype else x.dtype
+    if integers_give is not None and not is_float(x.dtype):
+        dtype = integers_give
+    dtype = np.dtype(attrs.get("dtype") or dtype)
+    v = wide(x).astype(np.float64) if is_float(dtype) else wide(x)
+    y = np.asarray(function(v, axis=axis, keepdims=attrs.get("keepdims", False)))
+    magnitude = np.asarray(function(np.abs(v), axis=axis, keepdims=attrs.get("keepdims", False)))
+    return computed(y, dtype, terms * (x.size + 2) * np.abs(magnitude) if terms else 0)
+
+
+def draw_numpy_reduce(d, types, with_dtype=True):
+    x = d.array(d.shape(d.int(1, 4), high=4, empty=0), d.dtype(types), -2, 2)
+    axis = d.of([None, d.axis(x.ndim), d.some_axes(x.ndim) or None])
+    attrs = d.some(axis=(axis,) if isinstance(axis, int) else axis, keepdims=d.flag())
+    if with_dtype and is_float(x.dtype):
+        attrs.update(d.some(dtype=d.of([None, "float32"])))
+    return Case(attrs, [x])
+
+
+FLOAT32 = np.dtype("float32")
+operator("_npi_sum", lambda attrs, x: numpy_reduce(np.sum, attrs, x, 1.0), lambda d: draw_numpy_reduce(d, NUMBERS))
+operator("_npi_prod", lambda attrs, x: numpy_reduce(np.prod, attrs, x, 1.0), lambda d: draw_numpy_reduce(d, FLOATS))
+operator("prod", lambda attrs, x: reduce(np.prod, attrs, x, 1.0), lambda d: draw_reduce(d, FLOATS, high=3))
+operator(
+    "_npi_mean",
+    lambda attrs, x: numpy_reduce(np.mean, attrs, x, 1.0, integers_give=FLOAT32),
+    lambda d: draw_numpy_reduce(d, NUMBERS),
+)
+for name, function in {"_npi_max": np.max, "_npi_min": np.min}.items():
+    operator(
+        name,
+        lambda attrs, x, function=function: numpy_reduce(function, attrs, x, keeps_dtype=True),
+        lambda d: draw_numpy_reduce(d, NUMBERS, with_dtype=False),
+    )
+
+
+def masked_softmax(attrs, x, mask, logarithm=False):
+    """Hidden elements become 0, or -inf as logarithms."""
+    shown = np.broadcast_to(wide(mask) != 0, x.shape)
+    y = normalised(wide(x) / attrs.get("temperature", 1.0), attrs.get("axis", -1), logarithm, x.dtype, shown)
+    return Expected(np.where(shown, y.values, -np.inf), y.dtype, y.error) if logarithm else y
+
+
+def draw_masked_softmax(d):
+    x = d.array(d.shape(d.int(1, 5)), d.dtype())
+    shape = tuple(1 if d.chance(0.2) else size for size in x.shape)
+    attrs = d.some(axis=d.axis(x.ndim), temperature=d.of([0.5, 3.0]), normalize=d.flag())
+    return Case(attrs, [x, d.array(shape, d.of([np.dtype("bool"), np.dtype("int32")]), 0, 1)])
+
+
+operator("masked_softmax", masked_softmax, draw_masked_softmax)
+operator("masked_log_softmax", lambda attrs, *xs: masked_softmax(attrs, *xs, logarithm=True), draw_masked_softmax)
