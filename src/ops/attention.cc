@@ -66,7 +66,7 @@ void InferQK(ShapeRelation& r) {
   r.Out(0, Shape{s.batch * s.heads, s.length, s.length});
 }
 
-float Scale(const Sizes& s) { return 1.0f / std::sqrt(static_cast<float>(s.size)); }
+double Scale(const Sizes& s) { return 1.0 / std::sqrt(static_cast<double>(s.size)); }
 
 void QKReference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
   const Sizes s = SizesOf(node, in[0].shape());
@@ -77,7 +77,8 @@ void QKReference(const Node& node, std::span<const NDArray> in, std::span<NDArra
 bool LowerQK(onednn::LowerContext& c) {
   const Sizes s = SizesOf(c.node(), c.in_type(0).shape);
   const auto keys = c.Permute(Extract(c, c.in(0), s, Part::kKey), {0, 2, 1});
-  c.SetOut(0, c.Emit(onednn::MatMulWork{Scale(s)}, {Extract(c, c.in(0), s, Part::kQuery), keys}, c.out_type(0)));
+  c.SetOut(0, c.Emit(onednn::MatMulWork{static_cast<float>(Scale(s))}, {Extract(c, c.in(0), s, Part::kQuery), keys},
+                     c.out_type(0)));
   return true;
 }
 
@@ -91,7 +92,7 @@ void InferValAtt(ShapeRelation& r) {
 void ValAttReference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
   const Sizes s = SizesOf(node, in[0].shape());
   NDArray heads(out[0].dtype(), Shape{s.batch * s.heads, s.length, s.size});
-  MatMulReference(in[1], Extract(in[0], s, Part::kValue), 1.0f, heads);
+  MatMulReference(in[1], Extract(in[0], s, Part::kValue), 1.0, heads);
   CopyElements(Transposed(heads, {1, 0, 2}), out[0]);
 }
 

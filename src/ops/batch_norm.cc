@@ -30,10 +30,7 @@ ParamSchema<BatchNormParam> Schema() {
                 "Use the moving statistics in training, too; no effect at inference.")
       .Optional("output_mean_var", &BatchNormParam::output_mean_var,
                 "Mean and inverse standard deviation are visible outputs.")
-      .Optional("axis", &BatchNormParam::axis, "The channel axis; may be negative.")
-      .Ignored("cudnn_off")
-      .Ignored("min_calib_range")
-      .Ignored("max_calib_range");
+      .Ignored("cudnn_off");
 }
 
 int Axis(const Node& node, const Shape& data) {
@@ -118,24 +115,35 @@ bool Lower(onednn::LowerContext& c) {
   return true;
 }
 
-[[maybe_unused]] const auto kCard =
-    RegisterOp<BatchNormParam>("BatchNorm")
+OpCard<BatchNormParam> Register(const char* name, ParamSchema<BatchNormParam> schema) {
+  return RegisterOp<BatchNormParam>(name)
+      .Doc("(data - moving_mean) * gamma / sqrt(moving_var + eps) + beta, per channel of `axis`.")
+      .Params(std::move(schema))
+      .Inputs({"data", "gamma", "beta", "moving_mean", "moving_var"})
+      .Outputs({"output", "mean", "var"})
+      .VisibleOutputs([](const BatchNormParam& p) { return p.output_mean_var ? 3 : 1; })
+      .MutableInputs({3, 4})
+      .Set(ShapeRule{InferShape})
+      .Set(DTypeRule{InferDType})
+      .Set(AmpFacts{
+          Arithmetic::kElementwise,
+          {SlotRole::kData, SlotRole::kStatistic, SlotRole::kStatistic, SlotRole::kStatistic, SlotRole::kStatistic}})
+      .Set(ReferenceKernel{Reference})
+      .Set(onednn::LowerRule{Lower});
+}
+
+[[maybe_unused]] const auto kBatchNorm =
+    Register("BatchNorm", Schema()
+                              .Optional("axis", &BatchNormParam::axis, "The channel axis; may be negative.")
+                              .Ignored("min_calib_range")
+                              .Ignored("max_calib_range"))
         .Alias("BatchNorm_v1")
         .Alias("CuDNNBatchNorm")
-        .Alias("_npx_batch_norm")
-        .Doc("(data - moving_mean) * gamma / sqrt(moving_var + eps) + beta, per channel of `axis`.")
-        .Params(Schema())
-        .Inputs({"data", "gamma", "beta", "moving_mean", "moving_var"})
-        .Outputs({"output", "mean", "var"})
-        .VisibleOutputs([](const BatchNormParam& p) { return p.output_mean_var ? 3 : 1; })
-        .MutableInputs({3, 4})
-        .Set(ShapeRule{InferShape})
-        .Set(DTypeRule{InferDType})
-        .Set(AmpFacts{
-            Arithmetic::kElementwise,
-            {SlotRole::kData, SlotRole::kStatistic, SlotRole::kStatistic, SlotRole::kStatistic, SlotRole::kStatistic}})
-        .Set(ReferenceKernel{Reference})
-        .Set(onednn::LowerRule{Lower});
+        .Alias("_npx_batch_norm");
+
+// Training shares statistics among devices; inference does not care.
+[[maybe_unused]] const auto kSyncBatchNorm =
+    Register("_contrib_SyncBatchNorm", Schema().Ignored("ndev").Ignored("key")).Alias("_npx_sync_batch_norm");
 
 }  // namespace
 }  // namespace amp

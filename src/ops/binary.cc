@@ -17,12 +17,16 @@ using onednn::BinaryKind;
 
 enum class Shapes { kEqual, kBroadcast };
 
+// Of the operands: one for both, or (in 2.0) floats beside integers and other floats.
+enum class DTypes { kSame, kMixed, kMixedToFloat };
+
 struct Row {
   const char* name;
   const char* aliases;
   const char* doc;
   BinaryKind kind;
   Shapes shapes;
+  DTypes dtypes = DTypes::kSame;
 };
 
 constexpr Row kRows[] = {
@@ -36,10 +40,11 @@ constexpr Row kRows[] = {
     {"broadcast_div", "", "lhs / rhs.", BinaryKind::kDiv, Shapes::kBroadcast},
     {"broadcast_maximum", "", "The larger of lhs and rhs.", BinaryKind::kMax, Shapes::kBroadcast},
     {"broadcast_minimum", "", "The smaller of lhs and rhs.", BinaryKind::kMin, Shapes::kBroadcast},
-    {"_npi_add", "", "lhs + rhs.", BinaryKind::kAdd, Shapes::kBroadcast},
-    {"_npi_subtract", "", "lhs - rhs.", BinaryKind::kSub, Shapes::kBroadcast},
-    {"_npi_multiply", "", "lhs * rhs.", BinaryKind::kMul, Shapes::kBroadcast},
-    {"_npi_true_divide", "", "lhs / rhs of floats.", BinaryKind::kDiv, Shapes::kBroadcast},
+    {"_npi_add", "", "lhs + rhs.", BinaryKind::kAdd, Shapes::kBroadcast, DTypes::kMixed},
+    {"_npi_subtract", "", "lhs - rhs.", BinaryKind::kSub, Shapes::kBroadcast, DTypes::kMixed},
+    {"_npi_multiply", "", "lhs * rhs.", BinaryKind::kMul, Shapes::kBroadcast, DTypes::kMixed},
+    {"_npi_true_divide", "", "lhs / rhs; integers give float32.", BinaryKind::kDiv, Shapes::kBroadcast,
+     DTypes::kMixedToFloat},
 };
 
 template <class T>
@@ -82,8 +87,25 @@ std::int64_t Compute(BinaryKind kind, std::int64_t a, std::int64_t b) {
   return std::min(a, b);
 }
 
+// Both of one kind: that dtype, the wider one of two floats, the larger one of two integers. Otherwise the float.
+DType Common(DType a, DType b) {
+  if (IsFloat(a) && IsFloat(b)) return WidestFloat(a, b);
+  if (IsFloat(a) != IsFloat(b)) return IsFloat(a) ? a : b;
+  return BytesOf(a) >= BytesOf(b) ? a : b;
+}
+
+DTypeRule DTypeRuleOf(DTypes dtypes) {
+  if (dtypes == DTypes::kSame) return SameDType();
+  return {[dtypes](DTypeRelation& r) {
+    if (IsKnown(r.in(0)) != IsKnown(r.in(1))) r.Same({0, 1}, {});  // as MXNet assumes
+    if (!IsKnown(r.in(0))) return;
+    const DType common = Common(r.in(0), r.in(1));
+    r.Out(0, dtypes == DTypes::kMixedToFloat && !IsFloat(common) ? DType::kFloat32 : common);
+  }};
+}
+
 void Reference(BinaryKind kind, std::span<const NDArray> in, NDArray& out) {
-  WithNumberType(in[0].dtype(), [&](auto zero) {
+  WithNumberType(out.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const std::vector<T> a = Numbers<T>(in[0]), b = Numbers<T>(in[1]);
     std::vector<T> y(static_cast<std::size_t>(out.size()));
@@ -97,9 +119,14 @@ bool Commutative(BinaryKind kind) { return kind != BinaryKind::kSub && kind != B
 
 // The library broadcasts its second operand to the first.
 bool Lower(BinaryKind kind, onednn::LowerContext& c) {
-  const Shape& out = c.out_type(0).shape;
-  const auto lhs = c.Reshape(c.in(0), AlignedRight(c.in_type(0).shape, out.rank()));
-  const auto rhs = c.Reshape(c.in(1), AlignedRight(c.in_type(1).shape, out.rank()));
+  const auto& [dtype, out] = c.out_type(0);
+  const auto operand = [&, dtype = dtype, rank = out.rank()](int i) {
+    return c.Cast(c.Reshape(c.in(i), AlignedRight(c.in_type(i).shape, rank)), dtype);
+  };
+  // A cast to low precision would round an operand that the definition does not round.
+  const bool exact = c.in_type(0).dtype == c.in_type(1).dtype || dtype == DType::kFloat32;
+  if (!exact) return false;
+  const auto lhs = operand(0), rhs = operand(1);
   if (c.ShapeOf(lhs) == out) {
     c.SetOut(0, c.Emit(onednn::BinaryWork{kind}, {lhs, rhs}, c.out_type(0)));
   } else if (Commutative(kind) && c.ShapeOf(rhs) == out) {
@@ -117,7 +144,7 @@ void Register(const Row& row) {
   card.Doc(row.shapes == Shapes::kEqual ? row.doc : std::string(row.doc) + " Sizes of 1 are broadcast.")
       .Inputs({"lhs", "rhs"})
       .Set(row.shapes == Shapes::kEqual ? SameShape() : BroadcastShape())
-      .Set(SameDType())
+      .Set(DTypeRuleOf(row.dtypes))
       .Set(AmpFacts{Arithmetic::kElementwise})
       .Set(ReferenceKernel{
           [kind](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { Reference(kind, in, out[0]); }})

@@ -1,6 +1,7 @@
 #include "ops/broadcast.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace amp {
 
@@ -51,6 +52,14 @@ std::size_t BroadcastIndex::Next() {
     position_[i] = 0;
   }
   return static_cast<std::size_t>(current);
+}
+
+void BroadcastElements(const NDArray& from, NDArray& to) {
+  BroadcastIndex index(from.shape(), to.shape());
+  const auto bytes = static_cast<std::size_t>(BytesOf(from.dtype()));
+  for (std::int64_t i = 0; i < to.size(); ++i) {
+    std::memcpy(to.As<char>() + static_cast<std::size_t>(i) * bytes, from.As<char>() + index.Next() * bytes, bytes);
+  }
 }
 
 }  // namespace amp

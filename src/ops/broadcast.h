@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "nnvm/ndarray.h"
 #include "passes/infer.h"
 
 namespace amp {
@@ -23,5 +24,8 @@ class BroadcastIndex {
   std::vector<std::int64_t> sizes_, strides_, position_;
   std::int64_t offset_ = 0;
 };
+
+// The elements of `from` (same dtype) repeated to the shape of `to`.
+void BroadcastElements(const NDArray& from, NDArray& to);
 
 }  // namespace amp

@@ -1,6 +1,4 @@
-// broadcast_axis: repeats axes of size 1.
-#include <cstring>
-
+// broadcast_axis, broadcast_to: repeat axes of size 1.
 #include "dnnl/lowering.h"
 #include "dnnl/reference.h"
 #include "ops/broadcast.h"
@@ -38,15 +36,6 @@ void InferShape(ShapeRelation& r) {
   r.Out(0, out);
 }
 
-void Reference(const Node&, std::span<const NDArray> in, std::span<NDArray> out) {
-  BroadcastIndex index(in[0].shape(), out[0].shape());
-  const auto bytes = static_cast<std::size_t>(BytesOf(in[0].dtype()));
-  for (std::int64_t i = 0; i < out[0].size(); ++i) {
-    std::memcpy(out[0].As<char>() + static_cast<std::size_t>(i) * bytes, in[0].As<char>() + index.Next() * bytes,
-                bytes);
-  }
-}
-
 [[maybe_unused]] const auto kCard =
     RegisterOp<BroadcastAxisParam>("broadcast_axis")
         .Alias("broadcast_axes")
@@ -59,7 +48,52 @@ void Reference(const Node&, std::span<const NDArray> in, std::span<NDArray> out)
         .Set(ShapeRule{InferShape})
         .Set(SameDType())
         .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
-        .Set(ReferenceKernel{Reference});
+        .Set(ReferenceKernel{[](const Node&, std::span<const NDArray> in, std::span<NDArray> out) {
+          BroadcastElements(in[0], out[0]);
+        }});
+
+struct BroadcastToParam {
+  IntTuple shape;
+};
+
+// Aligned at the last axes. In the classic operator a 0 keeps the data's size.
+void InferBroadcastTo(bool zero_keeps, ShapeRelation& r) {
+  if (!r.in(0).fully_known()) return;
+  Shape out(r.node().params<BroadcastToParam>().shape);
+  if (out.rank() < r.in(0).rank()) FailAt(r.node(), "shape {} is shorter than {}", out.ToString(), r.in(0).ToString());
+  const Shape data = AlignedRight(r.in(0), out.rank());
+  for (int i = 0; i < out.rank(); ++i) {
+    if (out[i] == 0 && zero_keeps) out[i] = data[i];
+    if (data[i] != out[i] && data[i] != 1) {
+      FailAt(r.node(), "data of shape {} cannot be broadcast to {}", r.in(0).ToString(), out.ToString());
+    }
+  }
+  r.Out(0, out);
+}
+
+void ValidateBroadcastTo(BroadcastToParam& p) {
+  for (const std::int64_t size : p.shape) {
+    if (size < 0) Throw<GraphError>("attribute shape: {} is no size", size);
+  }
+}
+
+OpCard<BroadcastToParam> Register(const char* name, const char* doc, bool zero_keeps) {
+  return RegisterOp<BroadcastToParam>(name)
+      .Doc(doc)
+      .Params(ParamSchema<BroadcastToParam>().Optional("shape", &BroadcastToParam::shape, "Shape of the output."),
+              ValidateBroadcastTo)
+      .Inputs({"data"})
+      .Set(ShapeRule{[zero_keeps](ShapeRelation& r) { InferBroadcastTo(zero_keeps, r); }})
+      .Set(SameDType())
+      .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
+      .Set(ReferenceKernel{
+          [](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { BroadcastElements(in[0], out[0]); }});
+}
+
+[[maybe_unused]] const auto kBroadcastTo =
+    Register("broadcast_to", "Repeats axes of size 1 up to `shape`, where 0 keeps a size.", true);
+[[maybe_unused]] const auto kNpiBroadcastTo =
+    Register("_npi_broadcast_to", "Repeats axes of size 1 up to `shape`.", false).Alias("_np_broadcast_to");
 
 }  // namespace
 }  // namespace amp

@@ -1,4 +1,6 @@
 // Cast, amp_cast and amp_multicast: conversions of element types.
+#include <numeric>
+
 #include "dnnl/lowering.h"
 #include "dnnl/reference.h"
 #include "ops/numeric.h"
@@ -44,22 +46,29 @@ struct AmpMulticastParam {
   bool cast_narrow = false;
 };
 
-DType NarrowestFloat(DType a, DType b) {
-  if (a == b) return a;
-  const DType widest = WidestFloat(a, b);
-  if (widest == a) return b;
-  return widest == b ? a : DType::kFloat32;  // float16 with bfloat16: neither contains the other
+// The narrowest of several float dtypes; float16 with bfloat16 gives float32, as neither contains the other.
+DType NarrowestFloat(const std::vector<DType>& floats) {
+  DType narrowest = floats[0];
+  bool mixed = false;
+  for (const DType dtype : floats) {
+    if (BytesOf(dtype) < BytesOf(narrowest)) narrowest = dtype;
+    mixed = mixed || (dtype != narrowest && BytesOf(dtype) == BytesOf(narrowest));
+  }
+  return mixed ? DType::kFloat32 : narrowest;
 }
 
 // All floats get one dtype, the widest (or narrowest) among them; the rest passes as it is.
 void InferMulticast(DTypeRelation& r) {
-  const auto& p = r.node().params<AmpMulticastParam>();
-  DType common = DType::kUnknown;
+  std::vector<DType> floats;
   for (int i = 0; i < r.num_inputs(); ++i) {
     if (!IsKnown(r.in(i))) return;
-    if (!IsFloat(r.in(i))) continue;
-    if (!IsKnown(common)) common = r.in(i);
-    common = p.cast_narrow ? NarrowestFloat(common, r.in(i)) : WidestFloat(common, r.in(i));
+    if (IsFloat(r.in(i))) floats.push_back(r.in(i));
+  }
+  DType common = DType::kUnknown;
+  if (!floats.empty()) {
+    common = r.node().params<AmpMulticastParam>().cast_narrow
+                 ? NarrowestFloat(floats)
+                 : std::accumulate(floats.begin(), floats.end(), floats[0], WidestFloat);
   }
   for (int i = 0; i < r.num_inputs(); ++i) r.Out(i, IsFloat(r.in(i)) ? common : r.in(i));
 }

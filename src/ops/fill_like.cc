@@ -1,4 +1,4 @@
-// zeros_like and ones_like: they read the shape of their input only.
+// zeros_like, ones_like and _npi_full_like: they read the shape of their input only.
 #include "dnnl/lowering.h"
 #include "dnnl/reference.h"
 #include "ops/numeric.h"
@@ -23,6 +23,16 @@ constexpr Row kRows[] = {
     {"ones_like", "Ones of the input's shape.", 1},
 };
 
+template <class P>
+void InferLike(DTypeRelation& r) {
+  const auto& dtype = r.node().params<P>().dtype;
+  if (dtype) {
+    r.Out(0, *dtype);
+  } else {
+    r.Same({0}, {0});
+  }
+}
+
 [[maybe_unused]] const bool kCards = [] {
   for (const Row& row : kRows) {
     RegisterOp<LikeParam>(row.name)
@@ -32,14 +42,7 @@ constexpr Row kRows[] = {
                     .Ignored("ctx"))
         .Inputs({"data"})
         .Set(SameShape())
-        .Set(DTypeRule{[](DTypeRelation& r) {
-          const auto& dtype = r.node().params<LikeParam>().dtype;
-          if (dtype) {
-            r.Out(0, *dtype);
-          } else {
-            r.Same({0}, {0});
-          }
-        }})
+        .Set(DTypeRule{InferLike<LikeParam>})
         .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
         .Set(ReferenceKernel{[&row](const Node&, std::span<const NDArray>, std::span<NDArray> out) {
           Store(std::vector<std::int64_t>(static_cast<std::size_t>(out[0].size()), row.value), out[0]);
@@ -47,6 +50,27 @@ constexpr Row kRows[] = {
   }
   return true;
 }();
+
+struct FullLikeParam {
+  double fill_value = 0;
+  std::optional<DType> dtype;
+};
+
+[[maybe_unused]] const auto kFullLike =
+    RegisterOp<FullLikeParam>("_npi_full_like")
+        .Doc("An array of the input's shape that holds fill_value.")
+        .Params(ParamSchema<FullLikeParam>()
+                    .Required("fill_value", &FullLikeParam::fill_value, "Every element.")
+                    .Optional("dtype", &FullLikeParam::dtype, "Dtype of the output; None: that of the data.")
+                    .Ignored("ctx"))
+        .Inputs({"a"})
+        .Set(SameShape())
+        .Set(DTypeRule{InferLike<FullLikeParam>})
+        .Set(AmpFacts{Arithmetic::kNeedsFloat32})
+        .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray>, std::span<NDArray> out) {
+          const double value = node.params<FullLikeParam>().fill_value;
+          Store(std::vector<double>(static_cast<std::size_t>(out[0].size()), value), out[0]);
+        }});
 
 }  // namespace
 }  // namespace amp

@@ -62,7 +62,7 @@ void DotReference(const Node& node, std::span<const NDArray> in, std::span<NDArr
   const DotShapes s = ShapesOf(node, in[0].shape(), in[1].shape());
   NDArray y = out[0].Reshaped(Shape{1, s.m, s.n});
   MatMulReference(Transposed(in[0], s.a_axes).Reshaped(Shape{1, s.m, s.k}),
-                  Transposed(in[1], s.b_axes).Reshaped(Shape{1, s.k, s.n}), 1.0f, y);
+                  Transposed(in[1], s.b_axes).Reshaped(Shape{1, s.k, s.n}), 1.0, y);
 }
 
 bool LowerDot(onednn::LowerContext& c) {
@@ -112,7 +112,7 @@ NDArray Matrices(const NDArray& array, bool transpose) {
 void BatchDotReference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
   const auto& p = node.params<DotParam>();
   NDArray y = Matrices(out[0], false);
-  MatMulReference(Matrices(in[0], p.transpose_a), Matrices(in[1], p.transpose_b), 1.0f, y);
+  MatMulReference(Matrices(in[0], p.transpose_a), Matrices(in[1], p.transpose_b), 1.0, y);
 }
 
 bool LowerBatchDot(onednn::LowerContext& c) {
@@ -147,7 +147,7 @@ bool LowerBatchDot(onednn::LowerContext& c) {
 
 }  // namespace
 
-void MatMulReference(const NDArray& a, const NDArray& b, float scale, NDArray& out) {
+void MatMulReference(const NDArray& a, const NDArray& b, double scale, NDArray& out) {
   WithFloatType(a.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const std::int64_t batch = a.shape()[0], m = a.shape()[1], k = a.shape()[2], n = b.shape()[2];

@@ -6,6 +6,6 @@
 namespace amp {
 
 // out (B, M, N) = scale * a (B, M, K) b (B, K, N), of one float dtype.
-void MatMulReference(const NDArray& a, const NDArray& b, float scale, NDArray& out);
+void MatMulReference(const NDArray& a, const NDArray& b, double scale, NDArray& out);
 
 }  // namespace amp

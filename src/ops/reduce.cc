@@ -16,22 +16,31 @@ struct ReduceParam {
   std::optional<IntTuple> axis;
   bool keepdims = false;
   bool exclude = false;
+  std::optional<DType> dtype;
+  std::optional<double> initial;
 };
 
-enum class Kind { kSum, kMean, kMax, kMin };
+enum class Kind { kSum, kMean, kProduct, kMax, kMin };
 
 struct Row {
   const char* name;
   const char* alias;
   const char* doc;
   Kind kind;
+  bool numpy = false;  // of 2.0: arrays of rank 0 exist, and the output's dtype is an attribute
 };
 
 constexpr Row kRows[] = {
     {"sum", "sum_axis", "Sum over axes.", Kind::kSum},
     {"mean", nullptr, "Mean over axes.", Kind::kMean},
+    {"prod", nullptr, "Product over axes.", Kind::kProduct},
     {"max", "max_axis", "Largest element over axes.", Kind::kMax},
     {"min", "min_axis", "Smallest element over axes.", Kind::kMin},
+    {"_npi_sum", "_np_sum", "Sum over axes.", Kind::kSum, true},
+    {"_npi_mean", nullptr, "Mean over axes; that of integers is float32.", Kind::kMean, true},
+    {"_npi_prod", "_np_prod", "Product over axes.", Kind::kProduct, true},
+    {"_npi_max", "_np_max", "Largest element over axes.", Kind::kMax, true},
+    {"_npi_min", "_np_min", "Smallest element over axes.", Kind::kMin, true},
 };
 
 // Which axes are reduced.
@@ -49,7 +58,7 @@ std::vector<bool> Reduced(const Node& node, int rank) {
 }
 
 // Without keepdims the reduced axes go; where none is left, MXNet's classic operators give shape (1,).
-void InferShape(ShapeRelation& r) {
+void InferShape(bool numpy, ShapeRelation& r) {
   if (!r.in(0).rank_known()) return;
   const std::vector<bool> reduced = Reduced(r.node(), r.in(0).rank());
   std::vector<std::int64_t> dims;
@@ -57,15 +66,35 @@ void InferShape(ShapeRelation& r) {
     if (!reduced[i]) dims.push_back(r.in(0)[i]);
     if (reduced[i] && r.node().params<ReduceParam>().keepdims) dims.push_back(1);
   }
-  if (dims.empty()) dims.push_back(1);
+  if (dims.empty() && !numpy) dims.push_back(1);
   r.Out(0, Shape(dims));
+}
+
+void InferDType(const Row& row, DTypeRelation& r) {
+  const auto& dtype = r.node().params<ReduceParam>().dtype;
+  if (!row.numpy || !IsKnown(r.in(0))) return r.AllSame();
+  const bool keeps = row.kind == Kind::kMax || row.kind == Kind::kMin;
+  DType out = r.in(0);
+  if (!keeps && out == DType::kBool) out = DType::kInt64;
+  if (row.kind == Kind::kMean && !IsFloat(out)) out = DType::kFloat32;
+  r.Out(0, dtype.value_or(out));
 }
 
 template <class T>
 T Start(Kind kind) {
+  if (kind == Kind::kProduct) return T{1};
   if (kind == Kind::kMax) return std::numeric_limits<T>::lowest();
   if (kind == Kind::kMin) return std::numeric_limits<T>::max();
   return T{0};
+}
+
+template <class T>
+T Product(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+  } else {
+    return a * b;
+  }
 }
 
 template <class T>
@@ -74,6 +103,8 @@ void Add(Kind kind, T value, T* total) {
     *total = value > *total || value != value ? value : *total;
   } else if (kind == Kind::kMin) {
     *total = value < *total || value != value ? value : *total;
+  } else if (kind == Kind::kProduct) {
+    *total = Product(*total, value);
   } else if constexpr (std::is_integral_v<T>) {
     *total = static_cast<T>(static_cast<std::uint64_t>(*total) + static_cast<std::uint64_t>(value));
   } else {
@@ -92,7 +123,8 @@ void Reference(Kind kind, const Node& node, const NDArray& in, NDArray& out) {
     strides[i] = stride;
     stride *= in.shape()[i];
   }
-  WithNumberType(in.dtype(), [&](auto zero) {
+  const bool turns_float = IsFloat(out.dtype()) && !IsFloat(in.dtype());
+  WithNumberType(turns_float ? DType::kFloat64 : in.dtype(), [&](auto zero) {
     using T = decltype(zero);
     // Partial sums in double for float32: long sums lose nothing that the result could show.
     using Sum = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
@@ -115,23 +147,34 @@ void Reference(Kind kind, const Node& node, const NDArray& in, NDArray& out) {
   });
 }
 
+ParamSchema<ReduceParam> Schema(const Row& row) {
+  ParamSchema<ReduceParam> schema;
+  schema.Optional("axis", &ReduceParam::axis, "The axes; None or (): all.")
+      .Optional("keepdims", &ReduceParam::keepdims, "Reduced axes stay, with size 1.");
+  if (!row.numpy) return schema.Optional("exclude", &ReduceParam::exclude, "Reduce the axes that are not given.");
+  schema.Optional("initial", &ReduceParam::initial, "A further operand; not supported.");
+  if (row.kind == Kind::kMax || row.kind == Kind::kMin) return schema;
+  return schema.Optional("dtype", &ReduceParam::dtype, "Dtype of the output; None: that of the data.");
+}
+
+void Validate(ReduceParam& p) {
+  if (p.initial) throw UnsupportedError("attribute initial is not supported");
+}
+
 [[maybe_unused]] const bool kCards = [] {
   for (const Row& row : kRows) {
     const Kind kind = row.kind;
     auto card = RegisterOp<ReduceParam>(row.name);
     if (row.alias) card.Alias(row.alias);
-    const bool sums = kind == Kind::kSum || kind == Kind::kMean;
+    const bool selects = kind == Kind::kMax || kind == Kind::kMin;
     card.Doc(row.doc)
-        .Params(ParamSchema<ReduceParam>()
-                    .Optional("axis", &ReduceParam::axis, "The axes; None or (): all.")
-                    .Optional("keepdims", &ReduceParam::keepdims, "Reduced axes stay, with size 1.")
-                    .Optional("exclude", &ReduceParam::exclude, "Reduce the axes that are not given."))
+        .Params(Schema(row), Validate)
         .Inputs({"data"})
-        .Set(ShapeRule{InferShape})
-        .Set(SameDType())
-        .Set(AmpFacts{sums ? Arithmetic::kNeedsFloat32 : Arithmetic::kMovesData,
+        .Set(ShapeRule{[&row](ShapeRelation& r) { InferShape(row.numpy, r); }})
+        .Set(DTypeRule{[&row](DTypeRelation& r) { InferDType(row, r); }})
+        .Set(AmpFacts{selects ? Arithmetic::kMovesData : Arithmetic::kNeedsFloat32,
                       {},
-                      [sums](const Node&, DType) { return !sums; }})
+                      [selects](const Node&, DType) { return selects; }})
         .Set(ReferenceKernel{[kind](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           Reference(kind, node, in[0], out[0]);
         }});

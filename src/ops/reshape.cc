@@ -76,6 +76,19 @@ std::int64_t NextSize(const ReshapeState& state, const IntTuple& codes, std::siz
   return codes[*i];
 }
 
+// With `reverse` codes and axes are met from the right, a split included: its sizes stand in front of it, as "2, 3,
+// -4".
+template <class Apply>
+void ApplyFrom(bool reverse, IntTuple codes, Apply apply, ReshapeState* state) {
+  if (!reverse) return apply(codes, state);
+  std::reverse(state->data.begin(), state->data.end());
+  std::reverse(codes.begin(), codes.end());
+  apply(codes, state);
+  std::reverse(state->data.begin(), state->data.end());
+  std::reverse(state->out.begin(), state->out.end());
+  if (state->inferred >= 0) state->inferred = static_cast<int>(state->out.size()) - 1 - state->inferred;
+}
+
 struct ReshapeParam {
   IntTuple shape;
   bool reverse = false;
@@ -113,15 +126,6 @@ void ApplyCodes(const IntTuple& codes, ReshapeState* s) {
   }
 }
 
-// The codes and the data's axes from the right: everything is turned round, the pair behind -4 included.
-IntTuple ReversedCodes(IntTuple codes) {
-  std::reverse(codes.begin(), codes.end());
-  for (std::size_t i = 2; i < codes.size(); ++i) {
-    if (codes[i] == -4) std::rotate(codes.begin() + i - 2, codes.begin() + i, codes.begin() + i + 1);
-  }
-  return codes;
-}
-
 Shape NewShape(const Node& node, const ReshapeParam& p, const Shape& data) {
   ReshapeState state{node, data.dims()};
   if (p.shape.empty() && !p.target_shape.empty()) {
@@ -135,15 +139,7 @@ Shape NewShape(const Node& node, const ReshapeParam& p, const Shape& data) {
     }
     return Finish(std::move(state));
   }
-  if (!p.reverse) {
-    ApplyCodes(p.shape, &state);
-    return Finish(std::move(state));
-  }
-  std::reverse(state.data.begin(), state.data.end());
-  ApplyCodes(ReversedCodes(p.shape), &state);
-  std::reverse(state.data.begin(), state.data.end());
-  std::reverse(state.out.begin(), state.out.end());
-  if (state.inferred >= 0) state.inferred = static_cast<int>(state.out.size()) - 1 - state.inferred;
+  ApplyFrom(p.reverse, p.shape, ApplyCodes, &state);
   return Finish(std::move(state));
 }
 
@@ -186,23 +182,9 @@ void ApplyNpxCodes(const IntTuple& codes, ReshapeState* s) {
   }
 }
 
-IntTuple ReversedNpxCodes(IntTuple codes) {
-  std::reverse(codes.begin(), codes.end());
-  for (std::size_t i = 2; i < codes.size(); ++i) {
-    if (codes[i] == -6) std::rotate(codes.begin() + i - 2, codes.begin() + i, codes.begin() + i + 1);
-  }
-  return codes;
-}
-
 Shape NewShape(const Node& node, const NpxReshapeParam& p, const Shape& data) {
   ReshapeState state{node, data.dims()};
-  if (p.reverse) std::reverse(state.data.begin(), state.data.end());
-  ApplyNpxCodes(p.reverse ? ReversedNpxCodes(p.newshape) : p.newshape, &state);
-  if (p.reverse) {
-    std::reverse(state.data.begin(), state.data.end());
-    std::reverse(state.out.begin(), state.out.end());
-    if (state.inferred >= 0) state.inferred = static_cast<int>(state.out.size()) - 1 - state.inferred;
-  }
+  ApplyFrom(p.reverse, p.newshape, ApplyNpxCodes, &state);
   return Finish(std::move(state));
 }
 
@@ -222,7 +204,12 @@ struct SqueezeParam {
   std::optional<IntTuple> axis;
 };
 
-Shape NewShape(const Node& node, const SqueezeParam& p, const Shape& data) {
+// Of 2.0, where arrays of rank 0 exist.
+struct NpiSqueezeParam {
+  std::optional<IntTuple> axis;
+};
+
+Shape NewShape(const Node& node, const NpiSqueezeParam& p, const Shape& data) {
   std::vector<bool> drop(data.rank());
   for (int i = 0; i < data.rank(); ++i) drop[i] = !p.axis && data[i] == 1;
   for (const std::int64_t given : p.axis.value_or(IntTuple())) {
@@ -237,6 +224,12 @@ Shape NewShape(const Node& node, const SqueezeParam& p, const Shape& data) {
     if (!drop[i]) dims.push_back(data[i]);
   }
   return Shape(dims);
+}
+
+// MXNet's classic operators keep one axis where none would be left.
+Shape NewShape(const Node& node, const SqueezeParam& p, const Shape& data) {
+  const Shape out = NewShape(node, NpiSqueezeParam{p.axis}, data);
+  return out.rank() == 0 && data.rank() > 0 ? Shape{1} : out;
 }
 
 template <class P>
@@ -283,11 +276,17 @@ OpCard<P> Register(const char* name, const char* doc, ParamSchema<P> schema) {
         ParamSchema<ExpandDimsParam>().Required("axis", &ExpandDimsParam::axis, "Where; may be negative."))
         .Alias("_npi_expand_dims");
 
-[[maybe_unused]] const auto kSqueeze =
-    Register<SqueezeParam>(
-        "squeeze", "Without axes of size 1.",
-        ParamSchema<SqueezeParam>().Optional("axis", &SqueezeParam::axis, "Which; None: all of size 1."))
-        .Alias("_npi_squeeze");
+template <class P>
+ParamSchema<P> SqueezeSchema() {
+  return ParamSchema<P>().Optional("axis", &P::axis, "Which; None: all of size 1.");
+}
+
+[[maybe_unused]] const auto kSqueeze = Register<SqueezeParam>(
+    "squeeze", "Without axes of size 1; an array of one element keeps one.", SqueezeSchema<SqueezeParam>());
+
+[[maybe_unused]] const auto kNpiSqueeze =
+    Register<NpiSqueezeParam>("_npi_squeeze", "Without axes of size 1.", SqueezeSchema<NpiSqueezeParam>())
+        .Alias("_np_squeeze");
 
 }  // namespace
 }  // namespace amp

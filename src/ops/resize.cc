@@ -122,8 +122,11 @@ struct Sample {
 
 std::vector<Sample> Samples(std::int64_t in, std::int64_t out, bool align_corners) {
   std::vector<Sample> samples;
-  const float step = align_corners ? (out > 1 ? static_cast<float>(in - 1) / static_cast<float>(out - 1) : 0.0f)
-                                   : static_cast<float>(in) / static_cast<float>(out);
+  float step = 0.0f;  // MXNet shows the first element where there is one position only
+  if (out > 1) {
+    step = align_corners ? static_cast<float>(in - 1) / static_cast<float>(out - 1)
+                         : static_cast<float>(in) / static_cast<float>(out);
+  }
   for (std::int64_t i = 0; i < out; ++i) {
     float position = align_corners ? step * static_cast<float>(i) : step * (static_cast<float>(i) + 0.5f) - 0.5f;
     position = std::max(position, 0.0f);

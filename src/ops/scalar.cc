@@ -2,11 +2,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "dnnl/lowering.h"
 #include "dnnl/reference.h"
 #include "ops/numeric.h"
+#include "ops/remainder.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
 
@@ -15,6 +17,7 @@ namespace {
 
 struct ScalarParam {
   double scalar = 1;
+  bool is_int = true;
 };
 
 using onednn::EltwiseKind;
@@ -24,12 +27,13 @@ using onednn::EltwiseWork;
 // Integers wrap modulo 2^64; `divides` says that a zero on the right is an error for them.
 struct Row {
   const char* name;
-  const char* alias;
+  const char* aliases;
   const char* doc;
   double (*real)(double x, double s);
   std::uint64_t (*integer)(std::int64_t x, std::int64_t s);
   std::optional<EltwiseWork> (*work)(double s);  // as one function of the library
   enum Divisor { kNone, kScalar, kData } divisor = kNone;
+  enum Result { kNumbers, kFloats, kBools } result = kNumbers;
 };
 
 std::uint64_t U(std::int64_t x) { return static_cast<std::uint64_t>(x); }
@@ -52,36 +56,93 @@ std::optional<EltwiseWork> Reciprocal(double scalar) {
 }
 std::optional<EltwiseWork> NoWork(double) { return std::nullopt; }
 
+double Plus(double x, double s) { return x + s; }
+double Minus(double x, double s) { return x - s; }
+double RMinus(double x, double s) { return s - x; }
+double Times(double x, double s) { return x * s; }
+double Over(double x, double s) { return x / s; }
+double ROver(double x, double s) { return s / x; }
+double Mod(double x, double s) { return Remainder(x, s); }
+double RMod(double x, double s) { return Remainder(s, x); }
+double ToPower(double x, double s) { return std::pow(x, s); }
+double RToPower(double x, double s) { return std::pow(s, x); }
+
+std::uint64_t IntPlus(std::int64_t x, std::int64_t s) { return U(x) + U(s); }
+std::uint64_t IntMinus(std::int64_t x, std::int64_t s) { return U(x) - U(s); }
+std::uint64_t IntRMinus(std::int64_t x, std::int64_t s) { return U(s) - U(x); }
+std::uint64_t IntTimes(std::int64_t x, std::int64_t s) { return U(x) * U(s); }
+std::uint64_t IntRQuotient(std::int64_t x, std::int64_t s) { return Quotient(s, x); }
+std::uint64_t IntMod(std::int64_t x, std::int64_t s) { return U(Remainder(x, s)); }
+std::uint64_t IntRMod(std::int64_t x, std::int64_t s) { return U(Remainder(s, x)); }
+std::uint64_t IntRPower(std::int64_t x, std::int64_t s) { return Power(s, x); }
+
+std::optional<EltwiseWork> Sum(double s) { return Linear(1, s); }
+std::optional<EltwiseWork> Difference(double s) { return Linear(1, -s); }
+std::optional<EltwiseWork> RDifference(double s) { return Linear(-1, s); }
+std::optional<EltwiseWork> Product(double s) { return Linear(s, 0); }
+
+template <class Compare>
+double Real(double x, double s) {
+  return Compare()(x, s) ? 1 : 0;
+}
+template <class Compare>
+std::uint64_t Integer(std::int64_t x, std::int64_t s) {
+  return Compare()(x, s) ? 1 : 0;
+}
+using Equal = std::equal_to<>;
+using NotEqual = std::not_equal_to<>;
+using Greater = std::greater<>;
+using GreaterEqual = std::greater_equal<>;
+using Lesser = std::less<>;
+using LesserEqual = std::less_equal<>;
+
 constexpr Row kRows[] = {
-    {"_plus_scalar", "_PlusScalar", "data + scalar.", [](double x, double s) { return x + s; },
-     [](std::int64_t x, std::int64_t s) { return U(x) + U(s); }, [](double s) { return Linear(1, s); }},
-    {"_minus_scalar", "_MinusScalar", "data - scalar.", [](double x, double s) { return x - s; },
-     [](std::int64_t x, std::int64_t s) { return U(x) - U(s); }, [](double s) { return Linear(1, -s); }},
-    {"_rminus_scalar", "_RMinusScalar", "scalar - data.", [](double x, double s) { return s - x; },
-     [](std::int64_t x, std::int64_t s) { return U(s) - U(x); }, [](double s) { return Linear(-1, s); }},
-    {"_mul_scalar", "_MulScalar", "data * scalar.", [](double x, double s) { return x * s; },
-     [](std::int64_t x, std::int64_t s) { return U(x) * U(s); }, [](double s) { return Linear(s, 0); }},
-    {"_div_scalar", "_DivScalar", "data / scalar; integers truncate.", [](double x, double s) { return x / s; },
-     Quotient, Reciprocal, Row::kScalar},
-    {"_rdiv_scalar", "_RDivScalar", "scalar / data; integers truncate.", [](double x, double s) { return s / x; },
-     [](std::int64_t x, std::int64_t s) { return Quotient(s, x); }, NoWork, Row::kData},
+    {"_plus_scalar", "_PlusScalar _npi_add_scalar", "data + scalar.", Plus, IntPlus, Sum},
+    {"_minus_scalar", "_MinusScalar _npi_subtract_scalar", "data - scalar.", Minus, IntMinus, Difference},
+    {"_rminus_scalar", "_RMinusScalar _npi_rsubtract_scalar", "scalar - data.", RMinus, IntRMinus, RDifference},
+    {"_mul_scalar", "_MulScalar _npi_multiply_scalar", "data * scalar.", Times, IntTimes, Product},
+    {"_div_scalar", "_DivScalar", "data / scalar; integers truncate.", Over, Quotient, Reciprocal, Row::kScalar},
+    {"_rdiv_scalar", "_RDivScalar", "scalar / data; integers truncate.", ROver, IntRQuotient, NoWork, Row::kData},
+    {"_npi_true_divide_scalar", "", "data / scalar; integers give float32.", Over, Quotient, Reciprocal, Row::kNone,
+     Row::kFloats},
+    {"_npi_rtrue_divide_scalar", "", "scalar / data; integers give float32.", ROver, IntRQuotient, NoWork, Row::kNone,
+     Row::kFloats},
+    {"_mod_scalar", "_ModScalar _npi_mod_scalar", "The remainder of data / scalar with the sign of scalar.", Mod,
+     IntMod, NoWork},
+    {"_rmod_scalar", "_RModScalar _npi_rmod_scalar", "The remainder of scalar / data with the sign of data.", RMod,
+     IntRMod, NoWork},
     {"_maximum_scalar", "_MaximumScalar", "The larger of data and scalar.",
      [](double x, double s) { return x > s || std::isnan(x) ? x : s; },
      [](std::int64_t x, std::int64_t s) { return U(std::max(x, s)); }, NoWork},
     {"_minimum_scalar", "_MinimumScalar", "The smaller of data and scalar.",
      [](double x, double s) { return x < s || std::isnan(x) ? x : s; },
      [](std::int64_t x, std::int64_t s) { return U(std::min(x, s)); }, NoWork},
-    {"_power_scalar", "_PowerScalar", "data to the power of scalar.", [](double x, double s) { return std::pow(x, s); },
-     Power, NoWork},
-    {"_rpower_scalar", "_RPowerScalar", "scalar to the power of data.",
-     [](double x, double s) { return std::pow(s, x); }, [](std::int64_t x, std::int64_t s) { return Power(s, x); },
+    {"_power_scalar", "_PowerScalar _npi_power_scalar", "data to the power of scalar.", ToPower, Power, NoWork},
+    {"_rpower_scalar", "_RPowerScalar", "scalar to the power of data.", RToPower, IntRPower, NoWork},
+    {"_npi_rpower_scalar", "", "scalar to the power of data.", RToPower, IntRPower, NoWork},
+    {"_equal_scalar", "_EqualScalar", "1 where data = scalar, else 0.", Real<Equal>, Integer<Equal>, NoWork},
+    {"_not_equal_scalar", "_NotEqualScalar", "1 where data is not scalar, else 0.", Real<NotEqual>, Integer<NotEqual>,
      NoWork},
-    {"_npi_rpower_scalar", nullptr, "scalar to the power of data.", [](double x, double s) { return std::pow(s, x); },
-     [](std::int64_t x, std::int64_t s) { return Power(s, x); }, NoWork},
+    {"_greater_scalar", "_GreaterScalar", "1 where data > scalar, else 0.", Real<Greater>, Integer<Greater>, NoWork},
+    {"_greater_equal_scalar", "_GreaterEqualScalar", "1 where data >= scalar, else 0.", Real<GreaterEqual>,
+     Integer<GreaterEqual>, NoWork},
+    {"_lesser_scalar", "_LesserScalar", "1 where data < scalar, else 0.", Real<Lesser>, Integer<Lesser>, NoWork},
+    {"_lesser_equal_scalar", "_LesserEqualScalar", "1 where data <= scalar, else 0.", Real<LesserEqual>,
+     Integer<LesserEqual>, NoWork},
+    {"_npi_equal_scalar", "", "Whether data = scalar.", Real<Equal>, Integer<Equal>, NoWork, Row::kNone, Row::kBools},
+    {"_npi_not_equal_scalar", "", "Whether data is not scalar.", Real<NotEqual>, Integer<NotEqual>, NoWork, Row::kNone,
+     Row::kBools},
+    {"_npi_greater_scalar", "", "Whether data > scalar.", Real<Greater>, Integer<Greater>, NoWork, Row::kNone,
+     Row::kBools},
+    {"_npi_greater_equal_scalar", "", "Whether data >= scalar.", Real<GreaterEqual>, Integer<GreaterEqual>, NoWork,
+     Row::kNone, Row::kBools},
+    {"_npi_less_scalar", "", "Whether data < scalar.", Real<Lesser>, Integer<Lesser>, NoWork, Row::kNone, Row::kBools},
+    {"_npi_less_equal_scalar", "", "Whether data <= scalar.", Real<LesserEqual>, Integer<LesserEqual>, NoWork,
+     Row::kNone, Row::kBools},
 };
 
-void RealReference(const Row& row, double scalar, const NDArray& in, NDArray& out) {
-  WithFloatType(in.dtype(), [&](auto zero) {
+void RealReference(const Row& row, double scalar, DType dtype, const NDArray& in, NDArray& out) {
+  WithFloatType(dtype, [&](auto zero) {
     using T = decltype(zero);
     const auto s = static_cast<double>(static_cast<T>(scalar));
     std::vector<T> values = Numbers<T>(in);
@@ -90,9 +151,26 @@ void RealReference(const Row& row, double scalar, const NDArray& in, NDArray& ou
   });
 }
 
+// A scalar that is no integer (2.0 says so) makes floats of integers.
+void InferDType(const Row& row, DTypeRelation& r) {
+  const DType data = r.in(0);
+  if (row.result == Row::kBools) return r.Out(0, DType::kBool);
+  if (IsFloat(data) || !IsKnown(data)) return r.AllSame();
+  const bool is_int = r.node().params<ScalarParam>().is_int;
+  const DType integer = data == DType::kBool ? DType::kInt64 : data;
+  r.Out(0, row.result == Row::kFloats ? DType::kFloat32 : is_int ? integer : DType::kFloat64);
+}
+
+// Comparisons of integers with a scalar that is no integer are those of floats, too.
+DType ComputedIn(const Node& node, DType in, DType out) {
+  if (IsFloat(in) || out != DType::kBool) return IsFloat(in) ? in : out;
+  return node.params<ScalarParam>().is_int ? in : DType::kFloat64;
+}
+
 void Reference(const Row& row, const Node& node, const NDArray& in, NDArray& out) {
   const double scalar = node.params<ScalarParam>().scalar;
-  if (IsFloat(in.dtype())) return RealReference(row, scalar, in, out);
+  const DType dtype = ComputedIn(node, in.dtype(), out.dtype());
+  if (IsFloat(dtype)) return RealReference(row, scalar, dtype, in, out);
   if (!(scalar > -9.2e18 && scalar < 9.2e18)) FailAt(node, "scalar {} does not fit an integer array", scalar);
   const auto integer = static_cast<std::int64_t>(scalar);
   std::vector<std::int64_t> values = Numbers<std::int64_t>(in);
@@ -105,13 +183,15 @@ void Reference(const Row& row, const Node& node, const NDArray& in, NDArray& out
 
 void Register(const Row& row) {
   auto card = RegisterOp<ScalarParam>(row.name);
-  if (row.alias != nullptr) card.Alias(row.alias);
+  AddAliases(card, row.aliases);
   card.Doc(row.doc)
       .Params(
-          ParamSchema<ScalarParam>().Optional("scalar", &ScalarParam::scalar, "The other operand.").Ignored("is_int"))
+          ParamSchema<ScalarParam>()
+              .Optional("scalar", &ScalarParam::scalar, "The other operand; integer data truncates it.")
+              .Optional("is_int", &ScalarParam::is_int, "False: integer data gives float64. True: bool gives int64."))
       .Inputs({"data"})
       .Set(SameShape())
-      .Set(SameDType())
+      .Set(DTypeRule{[&row](DTypeRelation& r) { InferDType(row, r); }})
       .Set(AmpFacts{Arithmetic::kElementwise})
       .Set(ReferenceKernel{[&row](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
         Reference(row, node, in[0], out[0]);
@@ -119,7 +199,7 @@ void Register(const Row& row) {
       .Set(onednn::LowerRule{[&row](onednn::LowerContext& c) {
         const auto work = row.work(c.node().params<ScalarParam>().scalar);
         if (!work) return false;
-        c.SetOut(0, c.Emit(*work, {c.in(0)}, c.out_type(0)));
+        c.SetOut(0, c.Emit(*work, {c.Cast(c.in(0), c.out_type(0).dtype)}, c.out_type(0)));
         return true;
       }});
 }

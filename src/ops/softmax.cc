@@ -111,14 +111,12 @@ struct SoftmaxActivationParam {
   std::string mode = "instance";
 };
 
-// mode channel: axis 1; mode instance: all axes but the first are one.
-Shape Lines(const SoftmaxActivationParam& p, const Shape& data) {
-  return p.mode == "channel" ? data : Shape{data[0], data.SizeOf(1, data.rank())};
-}
+// mode instance: the last axis, whatever MXNet's documentation says of data beyond rank 2.
+int AxisOf(const SoftmaxActivationParam& p, const Shape& data) { return p.mode == "channel" ? 1 : data.rank() - 1; }
 
 [[maybe_unused]] const auto kSoftmaxActivation =
     RegisterOp<SoftmaxActivationParam>("SoftmaxActivation")
-        .Doc("Softmax of data (N, ...) over axis 1 (mode channel) or over all of each instance.")
+        .Doc("Softmax of data (N, ...) over axis 1 (mode channel) or over the last axis (mode instance).")
         .Params(ParamSchema<SoftmaxActivationParam>()
                     .Optional("mode", &SoftmaxActivationParam::mode, "What is normalised to sum 1.")
                     .OneOf({"instance", "channel"}))
@@ -135,15 +133,12 @@ Shape Lines(const SoftmaxActivationParam& p, const Shape& data) {
         }})
         .Set(AmpFacts{Arithmetic::kNeedsFloat32})
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
-          const Shape lines = Lines(node.params<SoftmaxActivationParam>(), in[0].shape());
-          NDArray result = out[0].Reshaped(lines);
-          SoftmaxReference(in[0].Reshaped(lines), 1, 1.0, {}, result);
+          SoftmaxReference(in[0], AxisOf(node.params<SoftmaxActivationParam>(), in[0].shape()), 1.0, {}, out[0]);
         }})
         .Set(onednn::LowerRule{[](onednn::LowerContext& c) {
-          const TensorType single{DType::kFloat32,
-                                  Lines(c.node().params<SoftmaxActivationParam>(), c.in_type(0).shape)};
-          const auto data = c.Reshape(c.Cast(c.in(0), single.dtype), single.shape);
-          const auto out = c.Reshape(c.Emit(onednn::SoftmaxWork{1}, {data}, single), c.out_type(0).shape);
+          const TensorType single{DType::kFloat32, c.in_type(0).shape};  // see softmax
+          const int axis = AxisOf(c.node().params<SoftmaxActivationParam>(), single.shape);
+          const auto out = c.Emit(onednn::SoftmaxWork{axis}, {c.Cast(c.in(0), single.dtype)}, single);
           c.SetOut(0, c.Cast(out, c.out_type(0).dtype));
           return true;
         }});

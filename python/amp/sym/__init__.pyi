@@ -30,8 +30,8 @@ def BatchNorm(
     fix_gamma: bool = ...,
     use_global_stats: bool = ...,
     output_mean_var: bool = ...,
-    axis: int = ...,
     cudnn_off: str = ...,
+    axis: int = ...,
     min_calib_range: str = ...,
     max_calib_range: str = ...,
     name: str | None = None,
@@ -48,8 +48,8 @@ def BatchNorm_v1(
     fix_gamma: bool = ...,
     use_global_stats: bool = ...,
     output_mean_var: bool = ...,
-    axis: int = ...,
     cudnn_off: str = ...,
+    axis: int = ...,
     min_calib_range: str = ...,
     max_calib_range: str = ...,
     name: str | None = None,
@@ -119,8 +119,8 @@ def CuDNNBatchNorm(
     fix_gamma: bool = ...,
     use_global_stats: bool = ...,
     output_mean_var: bool = ...,
-    axis: int = ...,
     cudnn_off: str = ...,
+    axis: int = ...,
     min_calib_range: str = ...,
     max_calib_range: str = ...,
     name: str | None = None,
@@ -155,6 +155,11 @@ def Dropout(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def ElementWiseSum(
+    *data: Symbol,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def Embedding(
     data: Symbol | None = None,
     weight: Symbol | None = None,
@@ -177,6 +182,13 @@ def FullyConnected(
     num_hidden: int = ...,
     no_bias: bool = ...,
     flatten: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def L2Normalization(
+    data: Symbol | None = None,
+    eps: float = ...,
+    mode: Literal["instance", "channel", "spatial"] = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -326,21 +338,56 @@ def _Div(
 def _DivScalar(
     data: Symbol | None = None,
     scalar: float = ...,
-    is_int: str = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _EqualScalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _GreaterEqualScalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _GreaterScalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _LesserEqualScalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _LesserScalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
 def _MaximumScalar(
     data: Symbol | None = None,
     scalar: float = ...,
-    is_int: str = ...,
+    is_int: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
 def _MinimumScalar(
     data: Symbol | None = None,
     scalar: float = ...,
-    is_int: str = ...,
+    is_int: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -353,7 +400,14 @@ def _Minus(
 def _MinusScalar(
     data: Symbol | None = None,
     scalar: float = ...,
-    is_int: str = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _ModScalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -366,7 +420,14 @@ def _Mul(
 def _MulScalar(
     data: Symbol | None = None,
     scalar: float = ...,
-    is_int: str = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _NotEqualScalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -379,41 +440,59 @@ def _Plus(
 def _PlusScalar(
     data: Symbol | None = None,
     scalar: float = ...,
-    is_int: str = ...,
+    is_int: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
 def _PowerScalar(
     data: Symbol | None = None,
     scalar: float = ...,
-    is_int: str = ...,
+    is_int: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
 def _RDivScalar(
     data: Symbol | None = None,
     scalar: float = ...,
-    is_int: str = ...,
+    is_int: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
 def _RMinusScalar(
     data: Symbol | None = None,
     scalar: float = ...,
-    is_int: str = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _RModScalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
 def _RPowerScalar(
     data: Symbol | None = None,
     scalar: float = ...,
-    is_int: str = ...,
+    is_int: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
 def _add(
     lhs: Symbol | None = None,
     rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _arange(
+    start: float = ...,
+    stop: float | None = ...,
+    step: float = ...,
+    repeat: int = ...,
+    infer_range: bool = ...,
+    ctx: str = ...,
+    dtype: Any = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -431,6 +510,23 @@ def _contrib_BilinearResize2D(
     scale_width: float | None = ...,
     mode: str = ...,
     align_corners: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _contrib_SyncBatchNorm(
+    data: Symbol | None = None,
+    gamma: Symbol | None = None,
+    beta: Symbol | None = None,
+    moving_mean: Symbol | None = None,
+    moving_var: Symbol | None = None,
+    eps: float = ...,
+    momentum: float = ...,
+    fix_gamma: bool = ...,
+    use_global_stats: bool = ...,
+    output_mean_var: bool = ...,
+    cudnn_off: str = ...,
+    ndev: str = ...,
+    key: str = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -471,21 +567,56 @@ def _div(
 def _div_scalar(
     data: Symbol | None = None,
     scalar: float = ...,
-    is_int: str = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _equal_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _greater_equal_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _greater_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _lesser_equal_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _lesser_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
 def _maximum_scalar(
     data: Symbol | None = None,
     scalar: float = ...,
-    is_int: str = ...,
+    is_int: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
 def _minimum_scalar(
     data: Symbol | None = None,
     scalar: float = ...,
-    is_int: str = ...,
+    is_int: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -498,7 +629,14 @@ def _minus(
 def _minus_scalar(
     data: Symbol | None = None,
     scalar: float = ...,
-    is_int: str = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _mod_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -511,13 +649,78 @@ def _mul(
 def _mul_scalar(
     data: Symbol | None = None,
     scalar: float = ...,
-    is_int: str = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _not_equal_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _np_broadcast_to(
+    data: Symbol | None = None,
+    shape: Sequence[int] | int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _np_max(
+    data: Symbol | None = None,
+    axis: Sequence[int] | int | None = ...,
+    keepdims: bool = ...,
+    initial: float | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _np_min(
+    data: Symbol | None = None,
+    axis: Sequence[int] | int | None = ...,
+    keepdims: bool = ...,
+    initial: float | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _np_prod(
+    data: Symbol | None = None,
+    axis: Sequence[int] | int | None = ...,
+    keepdims: bool = ...,
+    initial: float | None = ...,
+    dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _np_squeeze(
+    data: Symbol | None = None,
+    axis: Sequence[int] | int | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _np_sum(
+    data: Symbol | None = None,
+    axis: Sequence[int] | int | None = ...,
+    keepdims: bool = ...,
+    initial: float | None = ...,
+    dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_absolute(
+    data: Symbol | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
 def _npi_add(
     lhs: Symbol | None = None,
     rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_add_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -533,9 +736,49 @@ def _npi_amp_multicast(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_arange(
+    start: float = ...,
+    stop: float | None = ...,
+    step: float = ...,
+    repeat: int = ...,
+    infer_range: bool = ...,
+    ctx: str = ...,
+    dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_arctan(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_array_split(
+    indices: Sequence[int] | int = ...,
+    axis: int = ...,
+    squeeze_axis: bool = ...,
+    sections: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_broadcast_to(
+    data: Symbol | None = None,
+    shape: Sequence[int] | int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_cast(
     data: Symbol | None = None,
     dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_cbrt(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_ceil(
+    data: Symbol | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -552,9 +795,171 @@ def _npi_concatenate(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_cos(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_equal(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_equal_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_exp(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_expand_dims(
     data: Symbol | None = None,
     axis: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_expm1(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_fix(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_floor(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_full_like(
+    a: Symbol | None = None,
+    fill_value: float = ...,
+    dtype: Any = ...,
+    ctx: str = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_gather_nd(
+    data: Symbol | None = None,
+    indices: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_greater(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_greater_equal(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_greater_equal_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_greater_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_less(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_less_equal(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_less_equal_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_less_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_log(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_log10(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_log1p(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_log2(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_max(
+    data: Symbol | None = None,
+    axis: Sequence[int] | int | None = ...,
+    keepdims: bool = ...,
+    initial: float | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_mean(
+    data: Symbol | None = None,
+    axis: Sequence[int] | int | None = ...,
+    keepdims: bool = ...,
+    initial: float | None = ...,
+    dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_min(
+    data: Symbol | None = None,
+    axis: Sequence[int] | int | None = ...,
+    keepdims: bool = ...,
+    initial: float | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_mod(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_mod_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -564,10 +969,107 @@ def _npi_multiply(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_multiply_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_negative(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_not_equal(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_not_equal_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_ones(
+    shape: Sequence[int] | int = ...,
+    ctx: str = ...,
+    dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_power(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_power_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_prod(
+    data: Symbol | None = None,
+    axis: Sequence[int] | int | None = ...,
+    keepdims: bool = ...,
+    initial: float | None = ...,
+    dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_reciprocal(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_repeat(
+    data: Symbol | None = None,
+    repeats: int = ...,
+    axis: int | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_rmod_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_rpower_scalar(
     data: Symbol | None = None,
     scalar: float = ...,
-    is_int: str = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_rsubtract_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_rtrue_divide_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_sign(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_sin(
+    data: Symbol | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -576,6 +1078,24 @@ def _npi_slice(
     begin: Sequence[int] | int | None = ...,
     end: Sequence[int] | int | None = ...,
     step: Sequence[int] | int | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_split(
+    indices: Sequence[int] | int = ...,
+    axis: int = ...,
+    squeeze_axis: bool = ...,
+    sections: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_sqrt(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_square(
+    data: Symbol | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -597,10 +1117,45 @@ def _npi_subtract(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_subtract_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_sum(
+    data: Symbol | None = None,
+    axis: Sequence[int] | int | None = ...,
+    keepdims: bool = ...,
+    initial: float | None = ...,
+    dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_swapaxes(
     data: Symbol | None = None,
     dim1: int = ...,
     dim2: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_take(
+    a: Symbol | None = None,
+    indices: Symbol | None = None,
+    axis: int = ...,
+    mode: Literal["clip", "wrap", "raise"] = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_tanh(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_tile(
+    data: Symbol | None = None,
+    reps: Sequence[int] | int = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -616,9 +1171,40 @@ def _npi_true_divide(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_true_divide_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_trunc(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_where(
+    condition: Symbol | None = None,
+    x: Symbol | None = None,
+    y: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_zeros(
+    shape: Sequence[int] | int = ...,
+    ctx: str = ...,
+    dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npx_activation(
     data: Symbol | None = None,
     act_type: Literal["relu", "sigmoid", "log_sigmoid", "mish", "tanh", "softrelu", "softsign"] = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npx_add_n(
+    *data: Symbol,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -657,8 +1243,8 @@ def _npx_batch_norm(
     fix_gamma: bool = ...,
     use_global_stats: bool = ...,
     output_mean_var: bool = ...,
-    axis: int = ...,
     cudnn_off: str = ...,
+    axis: int = ...,
     min_calib_range: str = ...,
     max_calib_range: str = ...,
     name: str | None = None,
@@ -727,6 +1313,11 @@ def _npx_embedding(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npx_erf(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npx_fully_connected(
     data: Symbol | None = None,
     weight: Symbol | None = None,
@@ -764,6 +1355,33 @@ def _npx_log_softmax(
     temperature: float | None = ...,
     dtype: Any = ...,
     use_length: bool | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npx_masked_log_softmax(
+    data: Symbol | None = None,
+    mask: Symbol | None = None,
+    axis: int = ...,
+    temperature: float = ...,
+    normalize: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npx_masked_softmax(
+    data: Symbol | None = None,
+    mask: Symbol | None = None,
+    axis: int = ...,
+    temperature: float = ...,
+    normalize: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npx_one_hot(
+    indices: Symbol | None = None,
+    depth: int = ...,
+    on_value: float = ...,
+    off_value: float = ...,
+    dtype: Any = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -824,6 +1442,40 @@ def _npx_stop_gradient(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npx_sync_batch_norm(
+    data: Symbol | None = None,
+    gamma: Symbol | None = None,
+    beta: Symbol | None = None,
+    moving_mean: Symbol | None = None,
+    moving_var: Symbol | None = None,
+    eps: float = ...,
+    momentum: float = ...,
+    fix_gamma: bool = ...,
+    use_global_stats: bool = ...,
+    output_mean_var: bool = ...,
+    cudnn_off: str = ...,
+    ndev: str = ...,
+    key: str = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npx_topk(
+    data: Symbol | None = None,
+    axis: int | None = ...,
+    k: int = ...,
+    ret_typ: Literal["value", "indices", "mask", "both"] = ...,
+    is_ascend: bool = ...,
+    dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _ones(
+    shape: Sequence[int] | int = ...,
+    ctx: str = ...,
+    dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _plus(
     lhs: Symbol | None = None,
     rhs: Symbol | None = None,
@@ -833,35 +1485,50 @@ def _plus(
 def _plus_scalar(
     data: Symbol | None = None,
     scalar: float = ...,
-    is_int: str = ...,
+    is_int: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
 def _power_scalar(
     data: Symbol | None = None,
     scalar: float = ...,
-    is_int: str = ...,
+    is_int: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
 def _rdiv_scalar(
     data: Symbol | None = None,
     scalar: float = ...,
-    is_int: str = ...,
+    is_int: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
 def _rminus_scalar(
     data: Symbol | None = None,
     scalar: float = ...,
-    is_int: str = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _rmod_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
 def _rpower_scalar(
     data: Symbol | None = None,
     scalar: float = ...,
-    is_int: str = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _split_v2(
+    indices: Sequence[int] | int = ...,
+    axis: int = ...,
+    squeeze_axis: bool = ...,
+    sections: int = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -939,8 +1606,20 @@ def _sub(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _zeros(
+    shape: Sequence[int] | int = ...,
+    ctx: str = ...,
+    dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def abs(
     data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def add_n(
+    *data: Symbol,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -953,6 +1632,33 @@ def amp_cast(
 def amp_multicast(
     *data: Symbol,
     cast_narrow: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def arctan(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def argmax(
+    data: Symbol | None = None,
+    axis: int | None = ...,
+    keepdims: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def argmin(
+    data: Symbol | None = None,
+    axis: int | None = ...,
+    keepdims: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def argsort(
+    data: Symbol | None = None,
+    axis: int | None = ...,
+    is_ascend: bool = ...,
+    dtype: Any = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -991,6 +1697,44 @@ def broadcast_div(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def broadcast_equal(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def broadcast_greater(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def broadcast_greater_equal(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def broadcast_lesser(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def broadcast_lesser_equal(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def broadcast_like(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    lhs_axes: Sequence[int] | int | None = ...,
+    rhs_axes: Sequence[int] | int | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def broadcast_maximum(
     lhs: Symbol | None = None,
     rhs: Symbol | None = None,
@@ -1009,7 +1753,19 @@ def broadcast_minus(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def broadcast_mod(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def broadcast_mul(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def broadcast_not_equal(
     lhs: Symbol | None = None,
     rhs: Symbol | None = None,
     name: str | None = None,
@@ -1021,15 +1777,37 @@ def broadcast_plus(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def broadcast_power(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def broadcast_sub(
     lhs: Symbol | None = None,
     rhs: Symbol | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def broadcast_to(
+    data: Symbol | None = None,
+    shape: Sequence[int] | int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def cast(
     data: Symbol | None = None,
     dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def cbrt(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def ceil(
+    data: Symbol | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1043,6 +1821,11 @@ def clip(
 def concat(
     *data: Symbol,
     dim: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def cos(
+    data: Symbol | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1087,6 +1870,11 @@ def elemwise_sub(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def erf(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def exp(
     data: Symbol | None = None,
     name: str | None = None,
@@ -1098,8 +1886,35 @@ def expand_dims(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def expm1(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def fix(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def flatten(
     data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def flip(
+    data: Symbol | None = None,
+    axis: Sequence[int] | int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def floor(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def gather_nd(
+    data: Symbol | None = None,
+    indices: Symbol | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1113,6 +1928,21 @@ def log(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def log10(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def log1p(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def log2(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def log_softmax(
     data: Symbol | None = None,
     length: Symbol | None = None,
@@ -1120,6 +1950,24 @@ def log_softmax(
     temperature: float | None = ...,
     dtype: Any = ...,
     use_length: bool | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def masked_log_softmax(
+    data: Symbol | None = None,
+    mask: Symbol | None = None,
+    axis: int = ...,
+    temperature: float = ...,
+    normalize: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def masked_softmax(
+    data: Symbol | None = None,
+    mask: Symbol | None = None,
+    axis: int = ...,
+    temperature: float = ...,
+    normalize: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1163,6 +2011,20 @@ def min_axis(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def negative(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def one_hot(
+    indices: Symbol | None = None,
+    depth: int = ...,
+    on_value: float = ...,
+    off_value: float = ...,
+    dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def ones_like(
     data: Symbol | None = None,
     dtype: Any = ...,
@@ -1178,8 +2040,28 @@ def pad(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def prod(
+    data: Symbol | None = None,
+    axis: Sequence[int] | int | None = ...,
+    keepdims: bool = ...,
+    exclude: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def reciprocal(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def relu(
     data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def repeat(
+    data: Symbol | None = None,
+    repeats: int = ...,
+    axis: int | None = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1192,7 +2074,53 @@ def reshape(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def reshape_like(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    lhs_begin: int | None = ...,
+    lhs_end: int | None = ...,
+    rhs_begin: int | None = ...,
+    rhs_end: int | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def reverse(
+    data: Symbol | None = None,
+    axis: Sequence[int] | int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def rint(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def round(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def rsqrt(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def shape_array(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def sigmoid(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def sign(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def sin(
     data: Symbol | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
@@ -1213,6 +2141,13 @@ def slice_axis(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def slice_like(
+    data: Symbol | None = None,
+    shape_like: Symbol | None = None,
+    axes: Sequence[int] | int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def softmax(
     data: Symbol | None = None,
     length: Symbol | None = None,
@@ -1220,6 +2155,11 @@ def softmax(
     temperature: float | None = ...,
     dtype: Any = ...,
     use_length: bool | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def softsign(
+    data: Symbol | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1281,14 +2221,50 @@ def swapaxes(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def take(
+    a: Symbol | None = None,
+    indices: Symbol | None = None,
+    axis: int = ...,
+    mode: Literal["clip", "wrap", "raise"] = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def tanh(
     data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def tile(
+    data: Symbol | None = None,
+    reps: Sequence[int] | int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def topk(
+    data: Symbol | None = None,
+    axis: int | None = ...,
+    k: int = ...,
+    ret_typ: Literal["value", "indices", "mask", "both"] = ...,
+    is_ascend: bool = ...,
+    dtype: Any = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
 def transpose(
     data: Symbol | None = None,
     axes: Sequence[int] | int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def trunc(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def where(
+    condition: Symbol | None = None,
+    x: Symbol | None = None,
+    y: Symbol | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...

@@ -77,6 +77,14 @@ OpCase DrawBatchNorm(Random& random) {
   return c;
 }
 
+OpCase DrawSyncBatchNorm(Random& random) {
+  OpCase c = DrawBatchNorm(random);
+  while (c.attrs.contains("axis")) c = DrawBatchNorm(random);
+  Maybe(random, &c.attrs, "ndev", "4");
+  Maybe(random, &c.attrs, "key", "bn0");
+  return c;
+}
+
 OpCase DrawCast(Random& random) {
   const DType from = random.Type(AllTypes()), to = random.Of(AllTypes());
   const Shape shape = random.Sizes(static_cast<int>(random.Int(0, 4)), 7);
@@ -292,6 +300,21 @@ OpCase DrawDivScalar(Random& random) {
   return c;
 }
 
+// Remainders of huge numbers have no bound: small ones, by scalars that all dtypes have.
+OpCase DrawModScalar(Random& random) {
+  OpCase c = DrawScalar(random, false);
+  c.attrs["scalar"] = random.Of({"2", "3.5", "-2", "5"});
+  c.inputs[0].values = Values::kPositive;
+  c.error.relative = 1;
+  return c;
+}
+
+OpCase DrawTrueDivideScalar(Random& random) {
+  OpCase c = DrawScalar(random, true);
+  c.error.relative = 4;  // the reciprocal, the product, integers
+  return c;
+}
+
 OpCase DrawSoftmax(Random& random) {
   OpCase c;
   const int rank = static_cast<int>(random.Int(1, 4));
@@ -376,7 +399,24 @@ const std::vector<OpRow>& OpRows() {
         {"LeakyReLU", DrawLeakyReLU},
         {"Pooling", DrawPooling},
         {"SoftmaxOutput", DrawSoftmaxOutput},
+        {"_contrib_SyncBatchNorm", DrawSyncBatchNorm},
         {"_div_scalar", DrawDivScalar},
+        {"_equal_scalar", DrawScalarOperand},
+        {"_greater_equal_scalar", DrawScalarOperand},
+        {"_greater_scalar", DrawScalarOperand},
+        {"_lesser_equal_scalar", DrawScalarOperand},
+        {"_lesser_scalar", DrawScalarOperand},
+        {"_mod_scalar", DrawModScalar},
+        {"_not_equal_scalar", DrawScalarOperand},
+        {"_npi_equal_scalar", DrawScalarOperand},
+        {"_npi_greater_equal_scalar", DrawScalarOperand},
+        {"_npi_greater_scalar", DrawScalarOperand},
+        {"_npi_less_equal_scalar", DrawScalarOperand},
+        {"_npi_less_scalar", DrawScalarOperand},
+        {"_npi_not_equal_scalar", DrawScalarOperand},
+        {"_npi_rtrue_divide_scalar", DrawRDivScalar},
+        {"_npi_true_divide_scalar", DrawTrueDivideScalar},
+        {"_rmod_scalar", DrawModScalar},
         {"_maximum_scalar", DrawScalarOperand},
         {"_minimum_scalar", DrawScalarOperand},
         {"_minus_scalar", DrawScalarOperand},
@@ -395,6 +435,7 @@ const std::vector<OpRow>& OpRows() {
         {"softmax", DrawSoftmax},
     };
     all.insert(all.end(), ArrayOpRows().begin(), ArrayOpRows().end());
+    all.insert(all.end(), LookupOpRows().begin(), LookupOpRows().end());
     std::sort(all.begin(), all.end(), [](const OpRow& a, const OpRow& b) { return a.op < b.op; });
     return all;
   }();

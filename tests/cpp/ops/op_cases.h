@@ -66,6 +66,8 @@ struct OpRow {
 const std::vector<OpRow>& OpRows();
 // Those of op_cases_arrays.cc.
 const std::vector<OpRow>& ArrayOpRows();
+// Those of op_cases_lookups.cc.
+const std::vector<OpRow>& LookupOpRows();
 
 const std::vector<DType>& FloatTypes();
 const std::vector<DType>& AllTypes();

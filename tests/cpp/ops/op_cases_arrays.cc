@@ -26,6 +26,9 @@ OpCase DrawLog(Random& random) {
 }
 OpCase DrawSqrt(Random& random) { return Unary(random, 4, Values::kPositive); }
 
+OpCase DrawStep(Random& random) { return Unary(random, 0); }
+OpCase DrawRatio(Random& random) { return Unary(random, 16, Values::kPositive); }
+
 OpCase DrawMove(Random& random) {
   const Shape shape = random.Sizes(Rank(random, 0, 4), 6);
   return {{}, {{{random.Type(AllTypes()), shape}, Values::kWide}}, {}, Truth::kSameBits};
@@ -58,6 +61,32 @@ OpCase DrawBroadcast(Random& random) {
       {},
       {{{dtype, left ? shrink(random.Chance(0.5)) : out}}, {{dtype, shrink(random.Chance(0.5))}, Values::kPositive}},
       {0, 2, 0}};
+}
+
+// Of 2.0: floats beside integers and other floats.
+OpCase DrawMixed(Random& random) {
+  OpCase c = DrawBroadcast(random);
+  TensorType& other = c.inputs[random.Chance(0.5) ? 0 : 1].type;
+  if (random.Chance(0.5)) other.dtype = random.Of(IsFloat(other.dtype) ? AllTypes() : FloatTypes());
+  c.error.relative = 4;  // integers are rounded, too
+  return c;
+}
+
+OpCase DrawCompare(Random& random) {
+  OpCase c = DrawBroadcast(random);
+  c.inputs[1].values = Values::kPlain;
+  return c;
+}
+
+OpCase DrawPower(Random& random) {
+  OpCase c = DrawBroadcast(random);
+  for (InputCase& input : c.inputs) {
+    input.type.dtype = c.inputs[0].type.dtype;
+    input.values = Values::kPositive;
+  }
+  if (!IsFloat(c.inputs[0].type.dtype)) c.inputs[0].type.dtype = c.inputs[1].type.dtype = DType::kFloat32;
+  c.error.relative = 16;
+  return c;
 }
 
 OpCase DrawTranspose(Random& random) {
@@ -115,6 +144,7 @@ OpCase DrawReshape(Random& random) {
                                    {{2, 3, 4}, {{"shape", "(2, -4, -1, 3, -2)"}}},
                                    {{10, 5, 4}, {{"shape", "(-1, 0)"}, {"reverse", "True"}}},
                                    {{8, 3, 3, 3, 4, 4}, {{"shape", "(-4, -1, 2, 0, 0, 0, -2)"}}},
+                                   {{4, 6, 5, 7}, {{"shape", "(0, 2, 3, -4, 0, 0)"}, {"reverse", "True"}}},
                                    {{2, 3, 4}, {{"target_shape", "(0, 12)"}, {"keep_highest", "True"}}}});
   return {use.attrs, {{{random.Type(AllTypes()), use.data}, Values::kWide}}, {}, Truth::kSameBits};
 }
@@ -424,36 +454,70 @@ const std::vector<OpRow>& ArrayOpRows() {
       {"_contrib_interleaved_matmul_selfatt_qk", DrawSelfAttentionQK},
       {"_contrib_interleaved_matmul_selfatt_valatt", DrawSelfAttentionValAtt},
       {"_copy", DrawMove},
-      {"_npi_add", DrawBroadcast},
-      {"_npi_multiply", DrawBroadcast},
-      {"_npi_subtract", DrawBroadcast},
+      {"_npi_add", DrawMixed},
+      {"_npi_equal", DrawCompare},
+      {"_npi_greater", DrawCompare},
+      {"_npi_greater_equal", DrawCompare},
+      {"_npi_less", DrawCompare},
+      {"_npi_less_equal", DrawCompare},
+      {"_npi_multiply", DrawMixed},
+      {"_npi_not_equal", DrawCompare},
+      {"_npi_squeeze", DrawSqueeze},
+      {"_npi_subtract", DrawMixed},
       {"_npi_transpose", DrawTranspose},
-      {"_npi_true_divide", DrawBroadcast},
+      {"_npi_true_divide", DrawMixed},
       {"_npx_reshape", DrawNpxReshape},
       {"abs", DrawAbs},
+      {"arctan", DrawFunction},
       {"batch_dot", DrawBatchDot},
       {"broadcast_add", DrawBroadcast},
       {"broadcast_axis", DrawBroadcastAxis},
       {"broadcast_div", DrawBroadcast},
+      {"broadcast_equal", DrawCompare},
+      {"broadcast_greater", DrawCompare},
+      {"broadcast_greater_equal", DrawCompare},
+      {"broadcast_lesser", DrawCompare},
+      {"broadcast_lesser_equal", DrawCompare},
       {"broadcast_maximum", DrawBroadcast},
       {"broadcast_minimum", DrawBroadcast},
+      {"broadcast_mod", DrawCompare},
       {"broadcast_mul", DrawBroadcast},
+      {"broadcast_not_equal", DrawCompare},
+      {"broadcast_power", DrawPower},
       {"broadcast_sub", DrawBroadcast},
+      {"cbrt", DrawFunction},
+      {"ceil", DrawStep},
+      {"cos", DrawFunction},
       {"dot", DrawDot},
       {"elemwise_div", DrawEqualShapes},
       {"elemwise_mul", DrawEqualShapes},
       {"elemwise_sub", DrawEqualShapes},
+      {"erf", DrawFunction},
       {"exp", DrawFunction},
       {"expand_dims", DrawExpandDims},
+      {"expm1", DrawFunction},
+      {"fix", DrawStep},
+      {"floor", DrawStep},
       {"log", DrawLog},
+      {"log10", DrawLog},
+      {"log1p", DrawRatio},
+      {"log2", DrawLog},
       {"max", DrawExtreme},
       {"mean", DrawMean},
       {"min", DrawExtreme},
+      {"negative", DrawStep},
       {"ones_like", DrawFillLike},
+      {"reciprocal", DrawRatio},
       {"relu", DrawRelu},
+      {"rint", DrawStep},
+      {"round", DrawStep},
+      {"rsqrt", DrawRatio},
       {"sigmoid", DrawFunction},
+      {"sign", DrawStep},
+      {"sin", DrawFunction},
       {"slice", DrawSlice},
       {"slice_axis", DrawSliceAxis},
+      {"softsign", DrawFunction},
       {"sqrt", DrawSqrt},
       {"square", DrawSquare},
       {"squeeze", DrawSqueeze},
@@ -461,6 +525,7 @@ const std::vector<OpRow>& ArrayOpRows() {
       {"sum", DrawSum},
       {"tanh", DrawFunction},
       {"transpose", DrawTranspose},
+      {"trunc", DrawStep},
       {"zeros_like", DrawFillLike},
   };
   return rows;

@@ -82,12 +82,17 @@ TEST(OpCommutes, ClaimsHoldBitByBit) {
   for (const OpRow& row : OpRows()) {
     if (CheckClaims(row) > 0) claimants.insert(row.op);
   }
-  const std::set<std::string> expected{"Activation",   "BlockGrad", "Concat",         "Dropout",   "Embedding",
-                                       "Flatten",      "Pad",       "Pooling",        "Reshape",   "SequenceMask",
-                                       "SliceChannel", "SwapAxis",  "UpSampling",     "_copy",     "_npi_transpose",
-                                       "_npx_reshape", "abs",       "broadcast_axis", "clip",      "expand_dims",
-                                       "max",          "min",       "ones_like",      "relu",      "slice",
-                                       "slice_axis",   "squeeze",   "stack",          "transpose", "zeros_like"};
+  const std::set<std::string> expected{
+      "Activation",   "BlockGrad", "Concat",       "Dropout",        "Embedding",
+      "Flatten",      "Pad",       "Pooling",      "Reshape",        "SequenceMask",
+      "SliceChannel", "SwapAxis",  "UpSampling",   "_copy",          "_npi_broadcast_to",
+      "_npi_max",     "_npi_min",  "_npi_squeeze", "_npi_transpose", "_npi_where",
+      "_npx_reshape", "_split_v2", "abs",          "broadcast_axis", "broadcast_like",
+      "broadcast_to", "clip",      "expand_dims",  "gather_nd",      "max",
+      "min",          "negative",  "ones_like",    "relu",           "repeat",
+      "reshape_like", "reverse",   "slice",        "slice_axis",     "slice_like",
+      "squeeze",      "stack",     "take",         "tile",           "transpose",
+      "where",        "zeros_like"};
   EXPECT_EQ(claimants, expected);
 }
 

@@ -174,7 +174,8 @@ void OneNode::ComputeTruth(const OpCase& c) {
 }
 
 void OneNode::SetBounds(const OpCase& c, const NDArray& truth, const std::vector<double>& magnitude, DType dtype) {
-  const Precision& precision = PrecisionOf(inputs_[0].dtype());
+  // Integers that give floats are computed with as such.
+  const Precision& precision = PrecisionOf(IsFloat(inputs_[0].dtype()) ? inputs_[0].dtype() : dtype);
   // Computing from float64 in float64 is what the truth itself does.
   const bool exact = inputs_[0].dtype() == DType::kFloat64;
   NDArray low(DType::kFloat64, truth.shape()), high(DType::kFloat64, truth.shape());

@@ -5,7 +5,10 @@ namespace {
 
 // What all functions of one float array refuse.
 void AddFunctions(std::vector<Refusal>* all) {
-  for (const char* op : {"abs", "exp", "log", "relu", "sigmoid", "sqrt", "square", "tanh"}) {
+  for (const char* op :
+       {"abs",     "arctan", "cbrt",  "ceil",     "cos",      "erf",        "exp",  "expm1", "fix",   "floor",
+        "log",     "log10",  "log1p", "log2",     "negative", "reciprocal", "relu", "rint",  "round", "rsqrt",
+        "sigmoid", "sign",   "sin",   "softsign", "sqrt",     "square",     "tanh", "trunc"}) {
     all->push_back({op, {}, {I32({2})}, {"expected data of a float dtype, got int32"}});
     all->push_back({op, {{"slope", "1"}}, {F32({2})}, {"unknown attribute 'slope'"}});
   }
@@ -16,18 +19,37 @@ void AddBinary(std::vector<Refusal>* all) {
     all->push_back({op, {}, {F32({2, 3}), F32({2, 4})}, {"expected rhs of shape [2,3], got [2,4]"}});
     all->push_back({op, {}, {F32({2}), I32({2})}, {"expected rhs of dtype float32, got int32"}});
   }
-  for (const char* op : {"broadcast_add", "broadcast_sub", "broadcast_mul", "broadcast_div", "broadcast_maximum",
-                         "broadcast_minimum", "_npi_add", "_npi_subtract", "_npi_multiply", "_npi_true_divide"}) {
+  for (const char* op : {"broadcast_add",     "broadcast_sub",          "broadcast_mul",     "broadcast_div",
+                         "broadcast_maximum", "broadcast_minimum",      "broadcast_mod",     "broadcast_power",
+                         "broadcast_equal",   "broadcast_not_equal",    "broadcast_greater", "broadcast_greater_equal",
+                         "broadcast_lesser",  "broadcast_lesser_equal", "_npi_equal",        "_npi_not_equal",
+                         "_npi_greater",      "_npi_greater_equal",     "_npi_less",         "_npi_less_equal"}) {
     all->push_back({op, {}, {F32({2, 3}), F32({2, 4})}, {"shapes [2,3] and [2,4] cannot be broadcast"}});
     all->push_back({op, {}, {F32({2}), I32({2})}, {"expected rhs of dtype float32, got int32"}});
+  }
+  for (const char* op : {"_npi_add", "_npi_subtract", "_npi_multiply", "_npi_true_divide"}) {
+    all->push_back({op, {}, {F32({2, 3}), F32({2, 4})}, {"shapes [2,3] and [2,4] cannot be broadcast"}});
+    all->push_back({op, {{"axis", "1"}}, {F32({2}), I32({2})}, {"unknown attribute 'axis'"}});
   }
 }
 
 void AddScalars(std::vector<Refusal>* all) {
-  for (const char* op : {"_rminus_scalar", "_rdiv_scalar", "_maximum_scalar", "_minimum_scalar", "_power_scalar",
-                         "_rpower_scalar", "_npi_rpower_scalar"}) {
+  for (const char* op :
+       {"_rminus_scalar",        "_rdiv_scalar",        "_maximum_scalar",           "_minimum_scalar",
+        "_power_scalar",         "_rpower_scalar",      "_npi_rpower_scalar",        "_mod_scalar",
+        "_rmod_scalar",          "_equal_scalar",       "_not_equal_scalar",         "_greater_scalar",
+        "_greater_equal_scalar", "_lesser_scalar",      "_lesser_equal_scalar",      "_npi_equal_scalar",
+        "_npi_not_equal_scalar", "_npi_greater_scalar", "_npi_greater_equal_scalar", "_npi_less_scalar",
+        "_npi_less_equal_scalar"}) {
     all->push_back({op, {{"scalar", "one"}}, {F32({2})}, {"attribute scalar: expected float, got 'one'"}});
     all->push_back({op, {{"scalar", "1e30"}}, {I32({2})}, {"does not fit an integer array"}});
+  }
+}
+
+void AddTrueDivisions(std::vector<Refusal>* all) {
+  for (const char* op : {"_npi_true_divide_scalar", "_npi_rtrue_divide_scalar"}) {
+    all->push_back({op, {{"scalar", "one"}}, {F32({2})}, {"attribute scalar: expected float, got 'one'"}});
+    all->push_back({op, {{"is_int", "perhaps"}}, {F32({2})}, {"attribute is_int: expected bool, got 'perhaps'"}});
   }
 }
 
@@ -58,6 +80,8 @@ void AddMoves(std::vector<Refusal>* all) {
        {"expand_dims", {}, {F32({2, 3})}, {"attribute axis", "is missing"}},
        {"squeeze", {{"axis", "(0,)"}}, {F32({2, 1})}, {"axis 0", "[2,1]", "not of size 1"}},
        {"squeeze", {{"axis", "(5,)"}}, {F32({2, 1})}, {"axis 5", "[2,1]"}},
+       {"_npi_squeeze", {{"axis", "(0,)"}}, {F32({2, 1})}, {"axis 0", "[2,1]", "not of size 1"}},
+       {"_npi_squeeze", {{"axis", "(5,)"}}, {F32({2, 1})}, {"axis 5", "[2,1]"}},
        {"slice", {{"begin", "(0, 0)"}, {"end", "(1,)"}}, {F32({2, 3})}, {"begin has 2 positions, end 1"}},
        {"slice", {{"begin", "(0,)"}, {"end", "(1,)"}, {"step", "(0,)"}}, {F32({2, 3})}, {"a step of 0 on axis 0"}},
        {"slice_axis",
@@ -138,6 +162,84 @@ void AddArithmetic(std::vector<Refusal>* all) {
                 {"adj (1, 1) must be smaller than stride (1, 1)"}}});
 }
 
+void AddLookups(std::vector<Refusal>* all) {
+  for (const char* op : {"_zeros", "_ones"}) {
+    all->push_back({op, {{"shape", "(2, -3)"}}, {}, {"attribute shape: -3 is no size"}});
+    all->push_back({op, {{"shape", "two"}}, {}, {"attribute shape", "got 'two'"}});
+  }
+  all->insert(
+      all->end(),
+      {{"_arange", {{"start", "0"}, {"stop", "5"}, {"step", "0"}}, {}, {"step 0 give no array"}},
+       {"_arange", {{"start", "0"}, {"infer_range", "True"}}, {}, {"infer_range=True is not supported"}},
+       {"tile", {}, {F32({2})}, {"attribute reps", "is missing"}},
+       {"tile", {{"reps", "(-1,)"}}, {F32({2})}, {"attribute reps: -1 is negative"}},
+       {"repeat", {{"repeats", "0"}}, {F32({2})}, {"attribute repeats", "got 0"}},
+       {"repeat", {{"repeats", "2"}, {"axis", "1"}}, {F32({2})}, {"axis 1 does not exist in data of shape [2]"}},
+       {"reverse", {{"axis", "2"}}, {F32({2, 3})}, {"axis 2 does not exist in data of shape [2,3]"}},
+       {"reverse", {}, {F32({2, 3})}, {"attribute axis", "is missing"}},
+       {"slice_like", {}, {F32({2, 3}), F32({2})}, {"arrays of one rank, got [2,3] and [2]"}},
+       {"slice_like",
+        {{"axes", "(0,)"}},
+        {F32({2, 3}), F32({4})},
+        {"axis 0 of data [2,3] is shorter than that of [4]"}},
+       {"reshape_like", {}, {F32({2, 3}), F32({7})}, {"data of shape [2,3] cannot become [7]"}},
+       {"reshape_like", {{"lhs_begin", "3"}}, {F32({2, 3}), F32({6})}, {"position 3 does not exist in shape [2,3]"}},
+       {"broadcast_like", {}, {F32({2, 3}), F32({2, 4})}, {"axis 1 of [2,3] cannot be broadcast to axis 1 of [2,4]"}},
+       {"broadcast_like", {}, {F32({3}), F32({2, 3})}, {"the axes of [3] and [2,3] do not correspond"}},
+       {"shape_array", {{"axis", "1"}}, {F32({2})}, {"unknown attribute 'axis'"}},
+       {"shape_array", {}, {F32({2}), F32({2})}, {"expected at most 1 inputs (data), got 2"}},
+       {"where", {}, {F32({3}), F32({2, 3}), F32({2, 3})}, {"expected condition of shape [2], got [3]"}},
+       {"where", {}, {F32({2}), F32({2}), I32({2})}, {"expected y of dtype float32, got int32"}},
+       {"_npi_where", {}, {F32({2}), F32({3}), F32({3})}, {"shapes [2], [3] and [3] cannot be broadcast"}},
+       {"_npi_where", {}, {F32({2}), F32({2}), I32({2})}, {"expected y of dtype float32, got int32"}},
+       {"gather_nd", {}, {F32({2, 3}), I32({3, 1})}, {"indices of shape [3,1] do not name axes of data", "[2,3]"}},
+       {"gather_nd", {{"mode", "clip"}}, {F32({2, 3}), I32({1, 1})}, {"unknown attribute 'mode'"}},
+       {"take", {{"axis", "2"}}, {F32({2, 3}), I32({1})}, {"axis 2 does not exist in data of shape [2,3]"}},
+       {"take", {{"mode", "nearest"}}, {F32({2, 3}), I32({1})}, {"attribute mode", "got 'nearest'"}},
+       {"one_hot", {}, {I32({2})}, {"attribute depth", "is missing"}},
+       {"one_hot", {{"depth", "0"}}, {I32({2})}, {"attribute depth", "got 0"}},
+       {"add_n", {{"num_args", "2"}}, {F32({2}), F32({3})}, {"expected arg1 of shape [2], got [3]"}},
+       {"add_n", {{"num_args", "0"}}, {}, {"attribute num_args", "got 0"}}});
+}
+
+void AddOrders(std::vector<Refusal>* all) {
+  for (const char* op : {"argmax", "argmin", "argsort", "topk"}) {
+    all->push_back({op, {{"axis", "2"}}, {F32({2, 3})}, {"axis 2 does not exist in data of shape [2,3]"}});
+  }
+  all->insert(all->end(),
+              {{"argmax", {}, {F32({0})}, {"data of shape [0] has no extremes"}},
+               {"argmin", {{"keepdims", "yes"}}, {F32({2})}, {"attribute keepdims: expected bool, got 'yes'"}},
+               {"argsort", {{"is_ascend", "up"}}, {F32({2})}, {"attribute is_ascend: expected bool, got 'up'"}},
+               {"topk", {{"k", "4"}}, {F32({2, 3})}, {"k 4 is more than the 3 elements"}},
+               {"L2Normalization", {{"mode", "all"}}, {F32({2, 3})}, {"attribute mode", "got 'all'"}},
+               {"L2Normalization", {{"mode", "spatial"}}, {F32({2, 3})}, {"expected data of rank 3 or more"}}});
+}
+
+void AddNumPy(std::vector<Refusal>* all) {
+  for (const char* op : {"_npi_sum", "_npi_mean", "_npi_prod", "_npi_max", "_npi_min"}) {
+    all->push_back({op, {{"axis", "(3,)"}}, {F32({2, 3})}, {"axis 3 does not exist in data of rank 2"}});
+    all->push_back({op, {{"initial", "1"}}, {F32({2})}, {"attribute initial is not supported"}});
+  }
+  for (const char* op : {"broadcast_to", "_npi_broadcast_to"}) {
+    all->push_back({op, {{"shape", "(3, 3)"}}, {F32({2, 3})}, {"data of shape [2,3] cannot be broadcast to [3,3]"}});
+    all->push_back({op, {{"shape", "(3,)"}}, {F32({2, 3})}, {"shape [3] is shorter than [2,3]"}});
+  }
+  for (const char* op : {"masked_softmax", "masked_log_softmax"}) {
+    all->push_back({op, {}, {F32({2, 3}), F32({2, 4})}, {"mask of shape [2,4] does not fit data of shape [2,3]"}});
+    all->push_back({op, {{"temperature", "0"}}, {F32({2})}, {"attribute temperature"}});
+  }
+  all->insert(all->end(),
+              {{"prod", {{"axis", "(3,)"}}, {F32({2, 3})}, {"axis 3 does not exist in data of rank 2"}},
+               {"prod", {{"keepdims", "yes"}}, {F32({2})}, {"attribute keepdims: expected bool, got 'yes'"}},
+               {"_npi_full_like", {}, {F32({2})}, {"attribute fill_value", "is missing"}},
+               {"_npi_full_like", {{"fill_value", "0"}, {"dtype", "float33"}}, {F32({2})}, {"attribute dtype"}},
+               {"_split_v2", {{"axis", "0"}}, {F32({2})}, {"neither attribute sections nor attribute indices"}},
+               {"_split_v2",
+                {{"axis", "0"}, {"sections", "3"}},
+                {F32({4})},
+                {"4 elements cannot be split into 3 equal parts"}}});
+}
+
 }  // namespace
 
 std::vector<Refusal> ArrayRefusals() {
@@ -145,8 +247,12 @@ std::vector<Refusal> ArrayRefusals() {
   AddFunctions(&all);
   AddBinary(&all);
   AddScalars(&all);
+  AddTrueDivisions(&all);
   AddMoves(&all);
   AddArithmetic(&all);
+  AddLookups(&all);
+  AddOrders(&all);
+  AddNumPy(&all);
   return all;
 }
 

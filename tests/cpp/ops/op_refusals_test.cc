@@ -92,6 +92,9 @@ std::vector<Refusal> Refusals() {
        {"expected data of rank 2 or more, got shape [5]"}},
       {"SoftmaxOutput", {{"normalization", "all"}}, {F32({2, 5})}, {"one of null, batch, valid, got 'all'"}},
 
+      {"_contrib_SyncBatchNorm", {}, {F32({2})}, {"axis 1 does not exist in data of shape [2]"}},
+      {"_contrib_SyncBatchNorm", {{"axis", "1"}}, {F32({1, 2})}, {"unknown attribute 'axis'"}},
+
       {"_div_scalar", {{"scalar", "0"}}, {I32({2})}, {"division of integers by zero"}},
       {"_div_scalar", {{"scalar", "two"}}, {F32({2})}, {"attribute scalar: expected float, got 'two'"}},
       {"_minus_scalar", {{"scalar", "inf"}}, {I32({2})}, {"scalar inf does not fit an integer array"}},

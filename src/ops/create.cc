@@ -1,0 +1,112 @@
+// Arrays from nothing: _zeros, _ones, _arange.
+#include <algorithm>
+#include <cmath>
+
+#include "dnnl/reference.h"
+#include "ops/numeric.h"
+#include "ops/rules.h"
+#include "passes/amp_facts.h"
+
+namespace amp {
+namespace {
+
+constexpr double kMostElements = 1e12;
+
+struct FillParam {
+  IntTuple shape;
+  DType dtype = DType::kFloat32;
+};
+
+struct Row {
+  const char* name;
+  const char* aliases;
+  const char* doc;
+  std::int64_t value;
+};
+
+constexpr Row kRows[] = {
+    {"_zeros", "_npi_zeros", "An array of zeros.", 0},
+    {"_ones", "_npi_ones", "An array of ones.", 1},
+};
+
+void ValidateFill(FillParam& p) {
+  for (const std::int64_t size : p.shape) {
+    if (size < 0) Throw<GraphError>("attribute shape: {} is no size", size);
+  }
+}
+
+[[maybe_unused]] const bool kFills = [] {
+  for (const Row& row : kRows) {
+    auto card = RegisterOp<FillParam>(row.name);
+    AddAliases(card, row.aliases);
+    card.Doc(row.doc)
+        .Params(ParamSchema<FillParam>()
+                    .Optional("shape", &FillParam::shape, "Shape of the output.")
+                    .Ignored("ctx")
+                    .Optional("dtype", &FillParam::dtype, "Dtype of the output."),
+                ValidateFill)
+        .Inputs(std::vector<std::string>{})
+        .Set(ShapeRule{[](ShapeRelation& r) { r.Out(0, Shape(r.node().params<FillParam>().shape)); }})
+        .Set(DTypeRule{[](DTypeRelation& r) { r.Out(0, r.node().params<FillParam>().dtype); }})
+        .Set(AmpFacts{Arithmetic::kNeedsFloat32})
+        .Set(ReferenceKernel{[&row](const Node&, std::span<const NDArray>, std::span<NDArray> out) {
+          Store(std::vector<std::int64_t>(static_cast<std::size_t>(out[0].size()), row.value), out[0]);
+        }});
+  }
+  return true;
+}();
+
+struct ArangeParam {
+  double start = 0;
+  std::optional<double> stop;
+  double step = 1;
+  std::int64_t repeat = 1;
+  bool infer_range = false;
+  DType dtype = DType::kFloat32;
+};
+
+// arange(n) counts from 0 to n.
+double First(const ArangeParam& p) { return p.stop ? p.start : 0; }
+double Count(const ArangeParam& p) {
+  return std::max(0.0, std::ceil((p.stop.value_or(p.start) - First(p)) / p.step)) * static_cast<double>(p.repeat);
+}
+
+void ValidateArange(ArangeParam& p) {
+  if (p.infer_range) throw UnsupportedError("infer_range=True is not supported");
+  const double count = p.step == 0 ? NAN : Count(p);
+  if (!(count <= kMostElements)) {
+    Throw<GraphError>("start {}, stop {} and step {} give no array", p.start, p.stop.value_or(p.start), p.step);
+  }
+}
+
+[[maybe_unused]] const auto kArange =
+    RegisterOp<ArangeParam>("_arange")
+        .Alias("_npi_arange")
+        .Doc("start, start + step, ... below stop; below start, from 0, where there is no stop.")
+        .Params(ParamSchema<ArangeParam>()
+                    .Optional("start", &ArangeParam::start, "The first value.")
+                    .Optional("stop", &ArangeParam::stop, "What the values stay below (above, for negative steps).")
+                    .Optional("step", &ArangeParam::step, "The difference of neighbours; not 0.")
+                    .Optional("repeat", &ArangeParam::repeat, "Each value occurs this often.")
+                    .Range(1, 1 << 30)
+                    .Optional("infer_range", &ArangeParam::infer_range, "True is not supported.")
+                    .Ignored("ctx")
+                    .Optional("dtype", &ArangeParam::dtype, "Dtype of the output."),
+                ValidateArange)
+        .Inputs(std::vector<std::string>{})
+        .Set(ShapeRule{[](ShapeRelation& r) {
+          r.Out(0, Shape{static_cast<std::int64_t>(Count(r.node().params<ArangeParam>()))});
+        }})
+        .Set(DTypeRule{[](DTypeRelation& r) { r.Out(0, r.node().params<ArangeParam>().dtype); }})
+        .Set(AmpFacts{Arithmetic::kNeedsFloat32})
+        .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray>, std::span<NDArray> out) {
+          const auto& p = node.params<ArangeParam>();
+          std::vector<double> values(static_cast<std::size_t>(out[0].size()));
+          for (std::size_t i = 0; i < values.size(); ++i) {
+            values[i] = First(p) + p.step * static_cast<double>(static_cast<std::int64_t>(i) / p.repeat);
+          }
+          Store(values, out[0]);
+        }});
+
+}  // namespace
+}  // namespace amp

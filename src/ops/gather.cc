@@ -1,0 +1,161 @@
+// Elements that indices name: gather_nd, take, one_hot.
+#include <algorithm>
+#include <cstring>
+
+#include "dnnl/reference.h"
+#include "ops/numeric.h"
+#include "ops/rules.h"
+#include "passes/amp_facts.h"
+
+namespace amp {
+namespace {
+
+// The index slot has any dtype; where nothing says which, it is float32 as in MXNet's own files.
+DTypeRule IndexBesideData(int data, int index) {
+  return {[data, index](DTypeRelation& r) {
+    r.Same({data}, {0});
+    if (!IsKnown(r.in(index))) r.In(index, DType::kFloat32);
+  }};
+}
+
+void CopyRow(const NDArray& from, std::int64_t source, NDArray& to, std::int64_t target, std::size_t row) {
+  std::memcpy(to.As<char>() + static_cast<std::size_t>(target) * row,
+              from.As<char>() + static_cast<std::size_t>(source) * row, row);
+}
+
+// Indices that are out of range, as the attribute `mode` has them.
+std::int64_t InRange(const Node& node, const std::string& mode, std::int64_t index, std::int64_t size) {
+  if (mode == "clip") return std::clamp<std::int64_t>(index, 0, size - 1);
+  if (mode == "wrap") return (index % size + size) % size;
+  if (index < 0 || index >= size) FailAt(node, "index {} is out of range for an axis of size {}", index, size);
+  return index;
+}
+
+// indices (M, ...) name the first M axes of the data.
+void InferGatherNd(ShapeRelation& r) {
+  if (!r.in(0).fully_known() || !r.in(1).fully_known()) return;
+  const Shape &data = r.in(0), &indices = r.in(1);
+  if (indices.rank() < 1 || indices[0] > data.rank() || indices[0] < 1) {
+    FailAt(r.node(), "indices of shape {} do not name axes of data of shape {}", indices.ToString(), data.ToString());
+  }
+  std::vector<std::int64_t> dims(indices.dims().begin() + 1, indices.dims().end());
+  dims.insert(dims.end(), data.dims().begin() + indices[0], data.dims().end());
+  if (dims.empty()) dims.push_back(1);
+  r.Out(0, Shape(dims));
+}
+
+void GatherNdReference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+  const Shape& data = in[0].shape();
+  const std::int64_t named = in[1].shape()[0], count = in[1].size() / std::max<std::int64_t>(named, 1);
+  const auto row = static_cast<std::size_t>(data.SizeOf(static_cast<int>(named), data.rank()) * BytesOf(in[0].dtype()));
+  const std::vector<std::int64_t> indices = Numbers<std::int64_t>(in[1]);
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::int64_t source = 0;
+    for (std::int64_t axis = 0; axis < named; ++axis) {
+      const std::int64_t size = data[static_cast<int>(axis)];
+      std::int64_t index = indices[static_cast<std::size_t>(axis * count + i)];
+      if (index < 0) index += size;
+      source = source * size + InRange(node, "raise", index, size);
+    }
+    CopyRow(in[0], source, out[0], i, row);
+  }
+}
+
+[[maybe_unused]] const auto kGatherNd =
+    RegisterOp<NoParam>("gather_nd")
+        .Alias("_npi_gather_nd")
+        .Doc("data[indices[0], ..., indices[M - 1]] for indices (M, ...); negative ones count from the end.")
+        .Inputs({"data", "indices"})
+        .Set(ShapeRule{InferGatherNd})
+        .Set(IndexBesideData(0, 1))
+        .Set(AmpFacts{Arithmetic::kMovesData, {SlotRole::kData, SlotRole::kIndex}, AlwaysCommutes})
+        .Set(ReferenceKernel{GatherNdReference});
+
+struct TakeParam {
+  std::int64_t axis = 0;
+  std::string mode = "clip";
+};
+
+int AxisOf(const Node& node, std::int64_t given, const Shape& data) {
+  const auto axis = NormalizeAxis(given, data.rank());
+  if (!axis) FailAt(node, "axis {} does not exist in data of shape {}", given, data.ToString());
+  return *axis;
+}
+
+void InferTake(ShapeRelation& r) {
+  if (!r.in(0).fully_known() || !r.in(1).fully_known()) return;
+  const int axis = AxisOf(r.node(), r.node().params<TakeParam>().axis, r.in(0));
+  if (r.in(0)[axis] == 0 && r.in(1).size() > 0) FailAt(r.node(), "nothing to take from {}", r.in(0).ToString());
+  std::vector<std::int64_t> dims = r.in(0).dims();
+  dims.erase(dims.begin() + axis);
+  dims.insert(dims.begin() + axis, r.in(1).dims().begin(), r.in(1).dims().end());
+  r.Out(0, Shape(dims));
+}
+
+void TakeReference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+  const auto& p = node.params<TakeParam>();
+  const Shape& data = in[0].shape();
+  const int axis = AxisOf(node, p.axis, data);
+  const std::int64_t outer = data.SizeOf(0, axis), size = data[axis];
+  const auto row = static_cast<std::size_t>(data.SizeOf(axis + 1, data.rank()) * BytesOf(in[0].dtype()));
+  std::vector<std::int64_t> indices = Numbers<std::int64_t>(in[1]);
+  for (auto& index : indices) index = InRange(node, p.mode, index, size);
+  std::int64_t target = 0;
+  for (std::int64_t o = 0; o < outer; ++o) {
+    for (const std::int64_t index : indices) CopyRow(in[0], o * size + index, out[0], target++, row);
+  }
+}
+
+[[maybe_unused]] const auto kTake =
+    RegisterOp<TakeParam>("take")
+        .Alias("_npi_take")
+        .Doc("Slices of `a` along an axis, at the positions `indices`.")
+        .Params(ParamSchema<TakeParam>()
+                    .Optional("axis", &TakeParam::axis, "The axis; may be negative.")
+                    .Optional("mode", &TakeParam::mode, "What becomes of indices that are out of range.")
+                    .OneOf({"clip", "wrap", "raise"}))
+        .Inputs({"a", "indices"})
+        .Set(ShapeRule{InferTake})
+        .Set(IndexBesideData(0, 1))
+        .Set(AmpFacts{Arithmetic::kMovesData, {SlotRole::kData, SlotRole::kIndex}, AlwaysCommutes})
+        .Set(ReferenceKernel{TakeReference});
+
+struct OneHotParam {
+  std::int64_t depth = 0;
+  double on_value = 1;
+  double off_value = 0;
+  DType dtype = DType::kFloat32;
+};
+
+[[maybe_unused]] const auto kOneHot =
+    RegisterOp<OneHotParam>("one_hot")
+        .Alias("_npx_one_hot")
+        .Doc("A new last axis that is on_value at the position that the index names and off_value elsewhere.")
+        .Params(ParamSchema<OneHotParam>()
+                    .Required("depth", &OneHotParam::depth, "Length of the new axis.")
+                    .Range(1, 1 << 30)
+                    .Optional("on_value", &OneHotParam::on_value, "At the position.")
+                    .Optional("off_value", &OneHotParam::off_value, "Elsewhere.")
+                    .Optional("dtype", &OneHotParam::dtype, "Dtype of the output."))
+        .Inputs({"indices"})
+        .Set(ShapeRule{[](ShapeRelation& r) {
+          if (!r.in(0).rank_known()) return;
+          std::vector<std::int64_t> dims = r.in(0).dims();
+          dims.push_back(r.node().params<OneHotParam>().depth);
+          r.Out(0, Shape(dims));
+        }})
+        .Set(DTypeRule{[](DTypeRelation& r) { r.Out(0, r.node().params<OneHotParam>().dtype); }})
+        .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kIndex}})
+        .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+          const auto& p = node.params<OneHotParam>();
+          const std::vector<std::int64_t> indices = Numbers<std::int64_t>(in[0]);
+          std::vector<double> y(static_cast<std::size_t>(out[0].size()), p.off_value);
+          for (std::size_t i = 0; i < indices.size(); ++i) {
+            if (indices[i] < 0 || indices[i] >= p.depth) continue;
+            y[i * static_cast<std::size_t>(p.depth) + static_cast<std::size_t>(indices[i])] = p.on_value;
+          }
+          Store(y, out[0]);
+        }});
+
+}  // namespace
+}  // namespace amp

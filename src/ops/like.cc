@@ -1,0 +1,193 @@
+// The data in the shape of another array: slice_like, reshape_like, broadcast_like. Also shape_array.
+#include <cstring>
+
+#include "dnnl/lowering.h"
+#include "dnnl/reference.h"
+#include "ops/broadcast.h"
+#include "ops/numeric.h"
+#include "ops/rules.h"
+#include "passes/amp_facts.h"
+
+namespace amp {
+namespace {
+
+// The second input is there for its shape only; its dtype is its own.
+DTypeRule DTypeOfFirst() {
+  return {[](DTypeRelation& r) {
+    r.Same({0}, {0});
+    if (!IsKnown(r.in(1))) r.In(1, r.in(0));
+  }};
+}
+
+AmpFacts FactsOfLike() { return {Arithmetic::kMovesData, {SlotRole::kData, SlotRole::kIgnored}, AlwaysCommutes}; }
+
+int Normal(const Node& node, std::int64_t axis, const Shape& shape) {
+  const auto normal = NormalizeAxis(axis, shape.rank());
+  if (!normal) FailAt(node, "axis {} does not exist in shape {}", axis, shape.ToString());
+  return *normal;
+}
+
+struct SliceLikeParam {
+  IntTuple axes;
+};
+
+void InferSliceLike(ShapeRelation& r) {
+  if (!r.in(0).fully_known() || !r.in(1).fully_known()) return;
+  const Shape &data = r.in(0), &like = r.in(1);
+  IntTuple axes = r.node().params<SliceLikeParam>().axes;
+  if (axes.empty()) {
+    if (data.rank() != like.rank()) {
+      FailAt(r.node(), "expected arrays of one rank, got {} and {}", data.ToString(), like.ToString());
+    }
+    for (int i = 0; i < data.rank(); ++i) axes.push_back(i);
+  }
+  Shape out = data;
+  for (const std::int64_t given : axes) {
+    const int axis = Normal(r.node(), given, data), other = Normal(r.node(), given, like);
+    if (like[other] > data[axis]) {
+      FailAt(r.node(), "axis {} of data {} is shorter than that of {}", given, data.ToString(), like.ToString());
+    }
+    out[axis] = like[other];
+  }
+  r.Out(0, out);
+}
+
+void SliceLikeReference(const Node&, std::span<const NDArray> in, std::span<NDArray> out) {
+  const Shape &from = in[0].shape(), &to = out[0].shape();
+  const auto bytes = static_cast<std::size_t>(BytesOf(in[0].dtype()));
+  std::vector<std::int64_t> index(static_cast<std::size_t>(to.rank()), 0);
+  for (std::int64_t i = 0; i < out[0].size(); ++i) {
+    std::int64_t source = 0;
+    for (int a = 0; a < to.rank(); ++a) source = source * from[a] + index[a];
+    std::memcpy(out[0].As<char>() + static_cast<std::size_t>(i) * bytes,
+                in[0].As<char>() + static_cast<std::size_t>(source) * bytes, bytes);
+    for (int a = to.rank(); a-- > 0 && ++index[a] == to[a];) index[a] = 0;
+  }
+}
+
+[[maybe_unused]] const auto kSliceLike =
+    RegisterOp<SliceLikeParam>("slice_like")
+        .Doc("The front of data, as long as shape_like along the given axes.")
+        .Params(ParamSchema<SliceLikeParam>().Optional("axes", &SliceLikeParam::axes, "The axes; empty: all."))
+        .Inputs({"data", "shape_like"})
+        .Set(ShapeRule{InferSliceLike})
+        .Set(DTypeOfFirst())
+        .Set(FactsOfLike())
+        .Set(ReferenceKernel{SliceLikeReference})
+        .Set(onednn::LowerRule{[](onednn::LowerContext& c) {
+          const onednn::SliceWork work{
+              std::vector<std::int64_t>(static_cast<std::size_t>(c.out_type(0).shape.rank()), 0)};
+          c.SetOut(0, c.Emit(work, {c.in(0)}, c.out_type(0)));
+          return true;
+        }});
+
+struct ReshapeLikeParam {
+  std::optional<std::int64_t> lhs_begin, lhs_end, rhs_begin, rhs_end;
+};
+
+// Axes [begin, end) of an array, as Python counts them.
+struct Part {
+  int begin, end;
+};
+
+Part PartOf(const Node& node, std::optional<std::int64_t> begin, std::optional<std::int64_t> end, const Shape& shape) {
+  const std::int64_t rank = shape.rank();
+  const auto limit = [&](std::int64_t position) {
+    const std::int64_t wrapped = position < 0 ? position + rank : position;
+    if (wrapped < 0 || wrapped > rank)
+      FailAt(node, "position {} does not exist in shape {}", position, shape.ToString());
+    return static_cast<int>(wrapped);
+  };
+  const Part part{limit(begin.value_or(0)), limit(end.value_or(rank))};
+  if (part.begin > part.end) FailAt(node, "positions {} to {} are no range of axes", part.begin, part.end);
+  return part;
+}
+
+void InferReshapeLike(ShapeRelation& r) {
+  if (!r.in(0).fully_known() || !r.in(1).fully_known()) return;
+  const auto& p = r.node().params<ReshapeLikeParam>();
+  const Part lhs = PartOf(r.node(), p.lhs_begin, p.lhs_end, r.in(0));
+  const Part rhs = PartOf(r.node(), p.rhs_begin, p.rhs_end, r.in(1));
+  const auto &from = r.in(0).dims(), &like = r.in(1).dims();
+  std::vector<std::int64_t> dims(from.begin(), from.begin() + lhs.begin);
+  dims.insert(dims.end(), like.begin() + rhs.begin, like.begin() + rhs.end);
+  dims.insert(dims.end(), from.begin() + lhs.end, from.end());
+  if (Shape(dims).size() != r.in(0).size()) {
+    FailAt(r.node(), "data of shape {} cannot become {}", r.in(0).ToString(), Shape(dims).ToString());
+  }
+  r.Out(0, Shape(dims));
+}
+
+[[maybe_unused]] const auto kReshapeLike =
+    RegisterOp<ReshapeLikeParam>("reshape_like")
+        .Doc("The elements of lhs, axes [lhs_begin, lhs_end) replaced by axes [rhs_begin, rhs_end) of rhs.")
+        .Params(ParamSchema<ReshapeLikeParam>()
+                    .Optional("lhs_begin", &ReshapeLikeParam::lhs_begin, "First axis of lhs; None: 0.")
+                    .Optional("lhs_end", &ReshapeLikeParam::lhs_end, "Axis behind the last; None: all that follow.")
+                    .Optional("rhs_begin", &ReshapeLikeParam::rhs_begin, "First axis of rhs; None: 0.")
+                    .Optional("rhs_end", &ReshapeLikeParam::rhs_end, "Axis behind the last; None: all that follow."))
+        .Inputs({"lhs", "rhs"})
+        .Set(ShapeRule{InferReshapeLike})
+        .Set(DTypeOfFirst())
+        .Set(FactsOfLike())
+        .Set(ReferenceKernel{
+            [](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { CopyElements(in[0], out[0]); }})
+        .Set(onednn::IsView{});
+
+struct BroadcastLikeParam {
+  std::optional<IntTuple> lhs_axes, rhs_axes;
+};
+
+void InferBroadcastLike(ShapeRelation& r) {
+  if (!r.in(0).fully_known() || !r.in(1).fully_known()) return;
+  const auto& p = r.node().params<BroadcastLikeParam>();
+  const Shape &data = r.in(0), &like = r.in(1);
+  IntTuple from = p.lhs_axes.value_or(IntTuple()), to = p.rhs_axes.value_or(IntTuple());
+  if (from.empty() && to.empty() && data.rank() == like.rank()) {
+    for (int i = 0; i < data.rank(); ++i) from.push_back(i);
+    to = from;
+  }
+  if (from.size() != to.size() || (from.empty() && data.rank() != like.rank())) {
+    FailAt(r.node(), "the axes of {} and {} do not correspond", data.ToString(), like.ToString());
+  }
+  Shape out = data;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    const int axis = Normal(r.node(), from[i], data), other = Normal(r.node(), to[i], like);
+    if (data[axis] != 1 && data[axis] != like[other]) {
+      FailAt(r.node(), "axis {} of {} cannot be broadcast to axis {} of {}", axis, data.ToString(), other,
+             like.ToString());
+    }
+    out[axis] = like[other];
+  }
+  r.Out(0, out);
+}
+
+[[maybe_unused]] const auto kBroadcastLike =
+    RegisterOp<BroadcastLikeParam>("broadcast_like")
+        .Doc("Repeats axes of size 1 of lhs to the sizes of rhs.")
+        .Params(ParamSchema<BroadcastLikeParam>()
+                    .Optional("lhs_axes", &BroadcastLikeParam::lhs_axes, "Axes of lhs; None: all.")
+                    .Optional("rhs_axes", &BroadcastLikeParam::rhs_axes, "The axes of rhs that they follow."))
+        .Inputs({"lhs", "rhs"})
+        .Set(ShapeRule{InferBroadcastLike})
+        .Set(DTypeOfFirst())
+        .Set(FactsOfLike())
+        .Set(ReferenceKernel{[](const Node&, std::span<const NDArray> in, std::span<NDArray> out) {
+          BroadcastElements(in[0], out[0]);
+        }});
+
+[[maybe_unused]] const auto kShapeArray =
+    RegisterOp<NoParam>("shape_array")
+        .Doc("The shape of the data as an array of int64.")
+        .Inputs({"data"})
+        .Set(ShapeRule{[](ShapeRelation& r) {
+          if (r.in(0).rank_known()) r.Out(0, Shape{r.in(0).rank()});
+        }})
+        .Set(DTypeRule{[](DTypeRelation& r) { r.Out(0, DType::kInt64); }})
+        .Set(AmpFacts{Arithmetic::kMovesData})
+        .Set(ReferenceKernel{[](const Node&, std::span<const NDArray> in, std::span<NDArray> out) {
+          Store(in[0].shape().dims(), out[0]);
+        }});
+
+}  // namespace
+}  // namespace amp

@@ -1,0 +1,235 @@
+// Positions and values in order of size: argmax, argmin, argsort, sort, topk. Equal elements keep their order.
+#include <algorithm>
+#include <numeric>
+
+#include "dnnl/reference.h"
+#include "ops/numeric.h"
+#include "ops/rules.h"
+#include "passes/amp_facts.h"
+
+namespace amp {
+namespace {
+
+// Lines along one axis of an array; without an axis the array is one line.
+struct Lines {
+  std::int64_t outer, size, inner;
+
+  std::int64_t count() const { return outer * inner; }
+  // Element i of a line.
+  std::size_t At(std::int64_t line, std::int64_t i) const {
+    return static_cast<std::size_t>((line / inner * size + i) * inner + line % inner);
+  }
+};
+
+int AxisOf(const Node& node, std::int64_t given, const Shape& data) {
+  const auto axis = NormalizeAxis(given, data.rank());
+  if (!axis) FailAt(node, "axis {} does not exist in data of shape {}", given, data.ToString());
+  return *axis;
+}
+
+Lines LinesOf(const Node& node, const std::optional<std::int64_t>& given, const Shape& data) {
+  if (!given) return {1, data.size(), 1};
+  const int axis = AxisOf(node, *given, data);
+  return {data.SizeOf(0, axis), data[axis], data.SizeOf(axis + 1, data.rank())};
+}
+
+// Calls f(line, values of the line) for all lines.
+template <class F>
+void ForEachLine(const NDArray& data, const Lines& lines, F&& f) {
+  WithNumberType(data.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const std::vector<T> x = Numbers<T>(data);
+    std::vector<T> line(static_cast<std::size_t>(lines.size));
+    for (std::int64_t l = 0; l < lines.count(); ++l) {
+      for (std::int64_t i = 0; i < lines.size; ++i) line[static_cast<std::size_t>(i)] = x[lines.At(l, i)];
+      f(l, line);
+    }
+  });
+}
+
+// The positions of the line's elements in order of size.
+template <class T>
+std::vector<std::int64_t> Order(const std::vector<T>& line, bool ascending) {
+  std::vector<std::int64_t> order(line.size());
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
+    const T left = line[static_cast<std::size_t>(a)], right = line[static_cast<std::size_t>(b)];
+    return ascending ? left < right : left > right;
+  });
+  return order;
+}
+
+struct ArgParam {
+  std::optional<std::int64_t> axis;
+  bool keepdims = false;
+};
+
+void InferArg(ShapeRelation& r) {
+  if (!r.in(0).fully_known()) return;
+  const auto& p = r.node().params<ArgParam>();
+  const Shape& data = r.in(0);
+  if (LinesOf(r.node(), p.axis, data).size == 0) FailAt(r.node(), "data of shape {} has no extremes", data.ToString());
+  std::vector<std::int64_t> dims;
+  const int axis = p.axis ? AxisOf(r.node(), *p.axis, data) : -1;
+  for (int i = 0; i < data.rank(); ++i) {
+    const bool reduced = axis < 0 || i == axis;
+    if (!reduced) dims.push_back(data[i]);
+    if (reduced && p.keepdims) dims.push_back(1);
+  }
+  if (dims.empty()) dims.push_back(1);  // as for the reductions
+  r.Out(0, Shape(dims));
+}
+
+void ArgReference(const Node& node, bool largest, const NDArray& in, NDArray& out) {
+  const Lines lines = LinesOf(node, node.params<ArgParam>().axis, in.shape());
+  std::vector<std::int64_t> y(static_cast<std::size_t>(lines.count()));
+  ForEachLine(in, lines, [&](std::int64_t line, const auto& values) {
+    const auto found =
+        largest ? std::max_element(values.begin(), values.end()) : std::min_element(values.begin(), values.end());
+    y[static_cast<std::size_t>(line)] = found - values.begin();
+  });
+  Store(y, out);
+}
+
+OpCard<ArgParam> Register(const char* name, const char* doc, bool largest) {
+  return RegisterOp<ArgParam>(name)
+      .Doc(doc)
+      .Params(ParamSchema<ArgParam>()
+                  .Optional("axis", &ArgParam::axis, "The axis; None: the data is flattened.")
+                  .Optional("keepdims", &ArgParam::keepdims, "The axis stays, with size 1."))
+      .Inputs({"data"})
+      .Set(ShapeRule{InferArg})
+      .Set(SameDType())
+      .Set(AmpFacts{Arithmetic::kNeedsFloat32})
+      .Set(ReferenceKernel{[largest](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+        ArgReference(node, largest, in[0], out[0]);
+      }});
+}
+
+[[maybe_unused]] const auto kArgMax =
+    Register("argmax", "The first position of the largest element, in the data's dtype.", true);
+[[maybe_unused]] const auto kArgMin =
+    Register("argmin", "The first position of the smallest element, in the data's dtype.", false);
+
+struct ArgSortParam {
+  std::optional<std::int64_t> axis = -1;
+  bool is_ascend = true;
+  DType dtype = DType::kFloat32;
+};
+
+// Without an axis the output is flat.
+Shape Sorted(const std::optional<std::int64_t>& axis, const Shape& data) { return axis ? data : Shape{data.size()}; }
+
+[[maybe_unused]] const auto kArgSort =
+    RegisterOp<ArgSortParam>("argsort")
+        .Doc("The positions of the elements in order of size.")
+        .Params(ParamSchema<ArgSortParam>()
+                    .Optional("axis", &ArgSortParam::axis, "The axis; None: the data is flattened.")
+                    .Optional("is_ascend", &ArgSortParam::is_ascend, "The smallest comes first.")
+                    .Optional("dtype", &ArgSortParam::dtype, "Dtype of the output."))
+        .Inputs({"data"})
+        .Set(ShapeRule{[](ShapeRelation& r) {
+          if (!r.in(0).fully_known()) return;
+          const auto& axis = r.node().params<ArgSortParam>().axis;
+          LinesOf(r.node(), axis, r.in(0));
+          r.Out(0, Sorted(axis, r.in(0)));
+        }})
+        .Set(DTypeRule{[](DTypeRelation& r) { r.Out(0, r.node().params<ArgSortParam>().dtype); }})
+        .Set(AmpFacts{Arithmetic::kNeedsFloat32})
+        .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+          const auto& p = node.params<ArgSortParam>();
+          const Lines lines = LinesOf(node, p.axis, in[0].shape());
+          std::vector<std::int64_t> y(static_cast<std::size_t>(out[0].size()));
+          ForEachLine(in[0], lines, [&](std::int64_t line, const auto& values) {
+            const std::vector<std::int64_t> order = Order(values, p.is_ascend);
+            for (std::int64_t i = 0; i < lines.size; ++i) y[lines.At(line, i)] = order[static_cast<std::size_t>(i)];
+          });
+          Store(y, out[0]);
+        }});
+
+struct TopKParam {
+  std::optional<std::int64_t> axis = -1;
+  std::int64_t k = 1;
+  std::string ret_typ = "indices";
+  bool is_ascend = false;
+  DType dtype = DType::kFloat32;
+};
+
+bool GivesValues(const TopKParam& p) { return p.ret_typ == "value" || p.ret_typ == "both"; }
+
+// k below 1 means all.
+std::int64_t Chosen(const Node& node, const TopKParam& p, const Lines& lines) {
+  if (p.k > lines.size) FailAt(node, "k {} is more than the {} elements that there are", p.k, lines.size);
+  return p.k < 1 ? lines.size : p.k;
+}
+
+void InferTopK(ShapeRelation& r) {
+  if (!r.in(0).fully_known()) return;
+  const auto& p = r.node().params<TopKParam>();
+  const std::int64_t chosen = Chosen(r.node(), p, LinesOf(r.node(), p.axis, r.in(0)));
+  Shape out = p.ret_typ == "mask" ? r.in(0) : Sorted(p.axis, r.in(0));
+  if (p.ret_typ != "mask") out[p.axis ? AxisOf(r.node(), *p.axis, out) : 0] = chosen;
+  for (int i = 0; i < r.num_outputs(); ++i) r.Out(i, out);
+}
+
+void InferTopKDType(DTypeRelation& r) {
+  const auto& p = r.node().params<TopKParam>();
+  if (GivesValues(p) || p.ret_typ == "mask") r.Same({0}, {0});
+  if (p.ret_typ == "indices") r.Out(0, p.dtype);
+  if (r.num_outputs() > 1) r.Out(1, p.dtype);
+}
+
+void TopKReference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+  const auto& p = node.params<TopKParam>();
+  const Lines lines = LinesOf(node, p.axis, in[0].shape());
+  const std::int64_t chosen = Chosen(node, p, lines);
+  const bool mask = p.ret_typ == "mask";
+  const Lines result{lines.outer, mask ? lines.size : chosen, lines.inner};
+  const auto size = static_cast<std::size_t>(result.outer * result.size * result.inner);
+  std::vector<std::int64_t> positions(size, 0);
+  std::vector<double> elements(size);
+  std::vector<std::int64_t> whole(size);  // 64-bit integers are no doubles
+  ForEachLine(in[0], lines, [&](std::int64_t line, const auto& values) {
+    const std::vector<std::int64_t> order = Order(values, p.is_ascend);
+    for (std::int64_t i = 0; i < chosen; ++i) {
+      const std::int64_t position = order[static_cast<std::size_t>(i)];
+      if (mask) {
+        positions[result.At(line, position)] = 1;
+        continue;
+      }
+      positions[result.At(line, i)] = position;
+      elements[result.At(line, i)] = static_cast<double>(values[static_cast<std::size_t>(position)]);
+      if (!IsFloat(in[0].dtype())) {
+        whole[result.At(line, i)] = static_cast<std::int64_t>(values[static_cast<std::size_t>(position)]);
+      }
+    }
+  });
+  const bool values_first = GivesValues(p);
+  if (out[0].defined() && !values_first) Store(positions, out[0]);
+  if (out[0].defined() && values_first) IsFloat(in[0].dtype()) ? Store(elements, out[0]) : Store(whole, out[0]);
+  if (out.size() > 1 && out[1].defined()) Store(positions, out[1]);
+}
+
+[[maybe_unused]] const auto kTopK =
+    RegisterOp<TopKParam>("topk")
+        .Alias("_npx_topk")
+        .Doc("The k largest elements in order: their positions, their values, both, or a mask of where they are.")
+        .Params(ParamSchema<TopKParam>()
+                    .Optional("axis", &TopKParam::axis, "The axis; None: the data is flattened.")
+                    .Optional("k", &TopKParam::k, "How many; below 1: all.")
+                    .Optional("ret_typ", &TopKParam::ret_typ, "What the outputs are.")
+                    .OneOf({"value", "indices", "mask", "both"})
+                    .Optional("is_ascend", &TopKParam::is_ascend, "The k smallest instead.")
+                    .Optional("dtype", &TopKParam::dtype, "Dtype of positions."))
+        .Inputs({"data"})
+        .Outputs([](const TopKParam& p) {
+          return p.ret_typ == "both" ? NumberedNames("output", 2) : std::vector<std::string>{"output"};
+        })
+        .VisibleOutputs([](const TopKParam& p) { return p.ret_typ == "both" ? 2 : 1; })
+        .Set(ShapeRule{InferTopK})
+        .Set(DTypeRule{InferTopKDType})
+        .Set(AmpFacts{Arithmetic::kNeedsFloat32})
+        .Set(ReferenceKernel{TopKReference});
+
+}  // namespace
+}  // namespace amp

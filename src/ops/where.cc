@@ -1,0 +1,94 @@
+// where: elements of one array or another.
+#include <cstring>
+
+#include "dnnl/reference.h"
+#include "ops/broadcast.h"
+#include "ops/numeric.h"
+#include "ops/rules.h"
+#include "passes/amp_facts.h"
+
+namespace amp {
+namespace {
+
+// x, y and the output are of one shape; the condition has it, too, or chooses among rows.
+void InferShape(ShapeRelation& r) {
+  for (int round = 0; round < 2; ++round) {
+    r.In(1, r.out(0));
+    r.In(1, r.in(2));
+    r.In(2, r.in(1));
+    r.Out(0, r.in(1));
+  }
+  if (!r.in(0).rank_known() || !r.in(1).rank_known()) return;
+  if (r.in(0).rank() == 1 && r.in(1).rank() > 1) {
+    r.In(0, Shape{r.in(1)[0]});
+  } else {
+    r.In(0, r.in(1));
+  }
+}
+
+void InferDType(DTypeRelation& r) {
+  r.Same({1, 2}, {0});
+  if (!IsKnown(r.in(0))) r.In(0, r.in(1));
+}
+
+Shape Condition(const Shape& condition, int rank) {
+  std::vector<std::int64_t> dims = condition.dims();
+  if (condition.rank() == 1) dims.resize(static_cast<std::size_t>(rank), 1);
+  return Shape(dims);
+}
+
+void Select(const NDArray& condition, const NDArray& x, const NDArray& y, NDArray& out) {
+  const auto bytes = static_cast<std::size_t>(BytesOf(out.dtype()));
+  const std::vector<double> chooses = Numbers<double>(condition);
+  BroadcastIndex c(condition.shape(), out.shape()), a(x.shape(), out.shape()), b(y.shape(), out.shape());
+  for (std::int64_t i = 0; i < out.size(); ++i) {
+    const std::size_t from_x = a.Next() * bytes, from_y = b.Next() * bytes;
+    const char* source = chooses[c.Next()] != 0 ? x.As<char>() + from_x : y.As<char>() + from_y;
+    std::memcpy(out.As<char>() + static_cast<std::size_t>(i) * bytes, source, bytes);
+  }
+}
+
+// Three shapes broadcast to one.
+void InferBroadcast(ShapeRelation& r) {
+  Shape out(std::vector<std::int64_t>{});
+  for (int i = 0; i < 3; ++i) {
+    if (!r.in(i).fully_known()) return;
+    const int rank = std::max(out.rank(), r.in(i).rank());
+    const Shape a = AlignedRight(out, rank), b = AlignedRight(r.in(i), rank);
+    out = a;
+    for (int axis = 0; axis < rank; ++axis) {
+      if (a[axis] != b[axis] && a[axis] != 1 && b[axis] != 1) {
+        FailAt(r.node(), "shapes {}, {} and {} cannot be broadcast to one", r.in(0).ToString(), r.in(1).ToString(),
+               r.in(2).ToString());
+      }
+      if (a[axis] == 1) out[axis] = b[axis];
+    }
+  }
+  r.Out(0, out);
+}
+
+OpCard<NoParam> Register(const char* name, const char* doc, InferShapeFn infer) {
+  return RegisterOp<NoParam>(name)
+      .Doc(doc)
+      .Inputs({"condition", "x", "y"})
+      .Set(ShapeRule{std::move(infer)})
+      .Set(DTypeRule{InferDType})
+      .Set(AmpFacts{Arithmetic::kMovesData, {SlotRole::kIndex, SlotRole::kData, SlotRole::kData}, AlwaysCommutes});
+}
+
+[[maybe_unused]] const auto kWhere =
+    Register("where", "Elements of x where condition is not 0, else of y; a condition (N,) chooses among rows.",
+             InferShape)
+        .Set(ReferenceKernel{[](const Node&, std::span<const NDArray> in, std::span<NDArray> out) {
+          Select(in[0].Reshaped(Condition(in[0].shape(), out[0].shape().rank())), in[1], in[2], out[0]);
+        }});
+
+[[maybe_unused]] const auto kNpiWhere =
+    Register("_npi_where", "Elements of x where condition is not 0, else of y. Sizes of 1 are broadcast.",
+             InferBroadcast)
+        .Set(ReferenceKernel{[](const Node&, std::span<const NDArray> in, std::span<NDArray> out) {
+          Select(in[0], in[1], in[2], out[0]);
+        }});
+
+}  // namespace
+}  // namespace amp

@@ -1,0 +1,427 @@
+"""Operators that compute each element of the output from one element of each input."""
+
+import math
+
+import numpy as np
+
+from .core import ALL_TYPES, FLOATS, INTEGERS, NUMBERS, Case, Expected, computed, is_float, moved, operator, wide
+
+erf = np.vectorize(math.erf, otypes=[np.float64])
+expm1, log1p = np.expm1, np.log1p
+
+
+def softplus(x):
+    return np.maximum(x, 0) + log1p(np.exp(-np.abs(x)))
+
+
+# ---- functions of one float ----------------------------------------------------------------------
+
+# name: (function, relative error, absolute error) in units of the unit roundoff. The library computes softplus as
+# n log(2) + log(2^-n + exp(r)) with |n log(2)| < 89, which cancels for negative x; its logarithm has an absolute error
+# near 1; erf and exp have small relative ones.
+SMOOTH = {
+    "relu": (lambda x: np.maximum(x, 0), 0, 0),
+    "sigmoid": (lambda x: 1 / (1 + np.exp(-x)), 8, 0),
+    "tanh": (np.tanh, 8, 0),
+    "log_sigmoid": (lambda x: -softplus(-x), 8, 256),
+    "mish": (lambda x: x * np.tanh(softplus(x)), 16, 256),
+    "softrelu": (softplus, 8, 256),
+    "softsign": (lambda x: x / (1 + np.abs(x)), 4, 0),
+    "exp": (np.exp, 16, 0),
+    "square": (np.square, 2, 0),
+    "abs": (np.abs, 0, 0),
+    "log": (np.log, 16, 64),
+    "sqrt": (np.sqrt, 4, 0),
+    "floor": (np.floor, 0, 0),
+    "ceil": (np.ceil, 0, 0),
+    "trunc": (np.trunc, 0, 0),
+    "fix": (np.trunc, 0, 0),
+    "round": (lambda x: np.copysign(np.floor(np.abs(x) + 0.5), x), 0, 0),  # away from 0 in the middle
+    "rint": (lambda x: np.ceil(x - 0.5), 0, 0),  # downwards in the middle
+    "sign": (np.sign, 0, 0),
+    "negative": (np.negative, 0, 0),
+    "reciprocal": (lambda x: 1 / x, 2, 0),
+    "rsqrt": (lambda x: 1 / np.sqrt(x), 4, 0),
+    "cbrt": (np.cbrt, 4, 0),
+    "log2": (np.log2, 16, 4),
+    "log10": (np.log10, 16, 4),
+    "log1p": (np.log1p, 4, 0),
+    "expm1": (np.expm1, 4, 0),
+    "erf": (erf, 4, 0),
+    "sin": (np.sin, 4, 0),
+    "cos": (np.cos, 4, 0),
+    "arctan": (np.arctan, 4, 0),
+}
+
+
+def smooth(name, x):
+    function, relative, absolute = SMOOTH[name]
+    y = function(wide(x))
+    return Expected(y, x.dtype, relative * np.abs(y) + absolute)
+
+
+def draw_unary(low=-6.0, high=6.0, types=FLOATS):
+    return lambda d: Case({}, [d.array(d.shape(d.int(1, 5)), d.dtype(types), low, high)])
+
+
+ACTIVATIONS = ["relu", "sigmoid", "log_sigmoid", "mish", "tanh", "softrelu", "softsign"]
+OF_POSITIVES = {"log", "sqrt", "reciprocal", "rsqrt", "log2", "log10", "log1p"}
+for unary in SMOOTH.keys() - OF_POSITIVES - {"log_sigmoid", "mish", "softrelu"}:
+    operator(unary, lambda attrs, x, name=unary: smooth(name, x), draw_unary())
+for unary in OF_POSITIVES:
+    operator(unary, lambda attrs, x, name=unary: smooth(name, x), draw_unary(low=0.0625))
+
+
+def draw_activation(d):
+    return Case({"act_type": d.of(ACTIVATIONS)}, draw_unary()(d).inputs)
+
+
+operator("Activation", lambda attrs, x: smooth(attrs["act_type"], x), draw_activation)
+
+
+def leaky_relu(attrs, x, gamma=None):
+    act_type, slope = attrs.get("act_type", "leaky"), attrs.get("slope", 0.25)
+    v, dtype = wide(x), x.dtype
+    if act_type == "rrelu":
+        slope = (attrs.get("lower_bound", 0.125) + attrs.get("upper_bound", 0.334)) / 2
+    if act_type == "prelu":
+        slope = wide(gamma).reshape((-1,) + (1,) * max(0, v.ndim - 2))
+    if act_type in ("leaky", "rrelu", "prelu"):
+        y = np.where(v > 0, v, slope * v)
+        outputs = [Expected(y, dtype, 4 * np.abs(y))]
+        # the second output holds the slopes
+        return outputs + [Expected(np.full(v.shape, slope), dtype, 2)] if act_type == "rrelu" else outputs
+    if act_type in ("elu", "selu"):
+        scale, alpha = (1, slope) if act_type == "elu" else (1.0507009873554805, 1.6732632423543772)
+        y = scale * np.where(v > 0, v, alpha * expm1(v))
+        return Expected(y, dtype, 4 * (np.abs(y) + np.abs(scale * alpha)))  # exp(x) - 1 cancels near 0
+    if act_type == "gelu_tanh":
+        y = 0.5 * v * (1 + np.tanh(np.sqrt(2 / np.pi) * (v + 0.044715 * v**3)))
+    else:
+        y = 0.5 * v * (1 + erf(v / np.sqrt(2)))
+    return Expected(y, dtype, 16 * np.abs(y) + 32)  # |x| times the error of erf
+
+
+def draw_leaky_relu(d):
+    act_type = d.of(["leaky", "prelu", "elu", "selu", "gelu", "gelu_erf", "gelu_tanh", "rrelu"])
+    attrs = d.some(slope=d.of([0.1, 0.0, 1.5, -0.5]), lower_bound=0.0625, upper_bound=0.5)
+    if act_type != "leaky" or d.flag():
+        attrs["act_type"] = act_type
+    shape = d.shape(d.int(1, 5))
+    x = d.array(shape, d.dtype())
+    if act_type != "prelu":
+        return Case(attrs, [x])
+    channels = shape[1 if len(shape) > 1 else 0]
+    slopes = 1 if d.chance(0.3) else channels
+    return Case(attrs, [x, d.array((slopes,), x.dtype)], infers=slopes == channels)
+
+
+operator("LeakyReLU", leaky_relu, draw_leaky_relu)
+
+
+# ---- arithmetic of two ---------------------------------------------------------------------------
+
+
+def truncated_quotient(a, b):
+    return (np.abs(a) // np.abs(b)) * np.sign(a) * np.sign(b)
+
+
+def quotient(a, b):
+    return a / b if a.dtype == np.float64 else truncated_quotient(a, b)
+
+
+def power(a, b):
+    return np.power(a, b) if a.dtype == np.float64 else np.trunc(np.power(a.astype(np.float64), b)).astype(np.int64)
+
+
+def remainder(a, b):
+    """With the sign of b; 0 where b is 0."""
+    return np.where(b == 0, 0, np.mod(a, np.where(b == 0, 1, b)))
+
+
+COMPARISONS = {
+    "equal": np.equal,
+    "not_equal": np.not_equal,
+    "greater": np.greater,
+    "greater_equal": np.greater_equal,
+    "lesser": np.less,
+    "lesser_equal": np.less_equal,
+}
+ARITHMETIC = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "div": quotient,
+    "max": np.maximum,
+    "min": np.minimum,
+    "power": power,
+    "mod": remainder,
+    **{name: lambda a, b, compare=compare: compare(a, b).astype(a.dtype) for name, compare in COMPARISONS.items()},
+}
+
+
+def arithmetic(kind, a, b, dtype):
+    """Exact operands give one rounding; a quotient may be a product with a reciprocal, a power two functions."""
+    a, b = wide(a), wide(b)
+    if a.dtype != b.dtype or is_float(dtype):
+        a, b = a.astype(np.float64), b.astype(np.float64)
+    y = ARITHMETIC[kind](a, b)
+    if dtype == np.dtype("bool"):
+        return Expected(y != 0, dtype)
+    return computed(y, dtype, {"div": 3, "power": 16}.get(kind, 0) * np.abs(y))
+
+
+def divisors(array):
+    """Without zeros and without numbers so small that quotients overflow float16."""
+    return np.where(np.abs(wide(array)) < 0.125, np.ones_like(array), array)
+
+
+def draw_equal_shapes(d):
+    shape, dtype = d.shape(d.int(1, 5)), d.dtype(d.of([FLOATS, NUMBERS]))
+    return Case({}, [d.array(shape, dtype), divisors(d.array(shape, dtype))], infers=True)
+
+
+def broadcastable(d, count=2):
+    """Shapes that broadcast to one: axes of size 1, and leading axes left out of all but one of them."""
+    out, whole = d.shape(d.int(1, 5), high=5), d.int(0, count - 1)
+    shapes = []
+    for i in range(count):
+        shape = [1 if d.chance(0.3) else size for size in out]
+        shapes.append(tuple(shape if i == whole else shape[d.int(0, len(shape) - 1) * d.flag() :]))
+    return shapes
+
+
+def draw_broadcast(d):
+    dtype = d.dtype(d.of([FLOATS, NUMBERS]))
+    left, right = broadcastable(d)
+    return Case({}, [d.array(left, dtype), divisors(d.array(right, dtype))])
+
+
+for op, kind in {"elemwise_add": "add", "elemwise_sub": "sub", "elemwise_mul": "mul", "elemwise_div": "div"}.items():
+    operator(op, lambda attrs, a, b, kind=kind: arithmetic(kind, a, b, a.dtype), draw_equal_shapes)
+BROADCASTING = {
+    "broadcast_add": "add",
+    "broadcast_sub": "sub",
+    "broadcast_mul": "mul",
+    "broadcast_div": "div",
+    "broadcast_maximum": "max",
+    "broadcast_minimum": "min",
+    "broadcast_mod": "mod",
+    **{f"broadcast_{name}": name for name in COMPARISONS},
+}
+for ops, kind in BROADCASTING.items():
+    operator(ops, lambda attrs, a, b, kind=kind: arithmetic(kind, a, b, a.dtype), draw_broadcast)
+
+
+def draw_powers(d):
+    """Of positive numbers, so that all exponents are legal; small ones, so that float16 holds them."""
+    dtype = d.dtype(d.of([FLOATS, NUMBERS]))
+    left, right = broadcastable(d)
+    low = 0.5 if is_float(dtype) else 1
+    return Case({}, [d.array(left, dtype, low, 3), d.array(right, dtype, low, 3)])
+
+
+operator("broadcast_power", lambda attrs, a, b: arithmetic("power", a, b, a.dtype), draw_powers)
+NPI_NAMES = {"lesser": "less", "lesser_equal": "less_equal"}
+for kind in COMPARISONS:
+    op = "_npi_" + NPI_NAMES.get(kind, kind)
+    operator(op, lambda attrs, a, b, kind=kind: arithmetic(kind, a, b, np.dtype("bool")), draw_broadcast)
+
+
+def common_dtype(a, b):
+    """Of operands of 2.0's functions: floats outrank integers, the wider type the narrower one."""
+    if is_float(a) != is_float(b):
+        return a if is_float(a) else b
+    if a.itemsize == b.itemsize and a != b:
+        return np.dtype("float32")  # float16 and bfloat16
+    return a if a.itemsize > b.itemsize else b
+
+
+def mixed(kind, a, b, always_float=False):
+    dtype = common_dtype(a.dtype, b.dtype)
+    return arithmetic(kind, a, b, np.dtype("float32") if always_float and not is_float(dtype) else dtype)
+
+
+def draw_mixed(d):
+    """One dtype, or different ones of which at least one is a float."""
+    left, right = broadcastable(d)
+    types = [d.dtype(NUMBERS)] * 2 if d.flag() else d.of([[d.dtype(NUMBERS), d.dtype()], [d.dtype(), d.dtype(NUMBERS)]])
+    return Case({}, [d.array(left, types[0]), divisors(d.array(right, types[1]))])
+
+
+for op, kind in {"_npi_add": "add", "_npi_subtract": "sub", "_npi_multiply": "mul"}.items():
+    operator(op, lambda attrs, a, b, kind=kind: mixed(kind, a, b), draw_mixed)
+operator("_npi_true_divide", lambda attrs, a, b: mixed("div", a, b, always_float=True), draw_mixed)
+
+
+# ---- an array and a scalar -----------------------------------------------------------------------
+
+# The scalar is converted to the dtype of the data (integers truncate), then the operands are computed with.
+SCALAR = {
+    "_plus_scalar": ("add", False),
+    "_minus_scalar": ("sub", False),
+    "_rminus_scalar": ("sub", True),
+    "_mul_scalar": ("mul", False),
+    "_div_scalar": ("div", False),
+    "_rdiv_scalar": ("div", True),
+    "_maximum_scalar": ("max", False),
+    "_minimum_scalar": ("min", False),
+    "_power_scalar": ("power", False),
+    "_rpower_scalar _npi_rpower_scalar": ("power", True),
+    "_mod_scalar": ("mod", False),
+    "_rmod_scalar": ("mod", True),
+    **{f"_{name}_scalar": (name, False) for name in COMPARISONS},
+}
+
+
+def with_scalar(kind, reverse, attrs, x):
+    scalar, dtype = attrs.get("scalar", 1.0), x.dtype
+    if not is_float(dtype):
+        if not attrs.get("is_int", True):
+            dtype = np.dtype("float64")  # a scalar that is no integer makes floats of integers
+        elif dtype == np.dtype("bool"):
+            dtype = np.dtype("int64")
+    scalar = scalar if is_float(dtype) else np.trunc(scalar)
+    operand = np.asarray(scalar, dtype=np.float64 if is_float(dtype) else np.int64)
+    return arithmetic(kind, *((operand, x) if reverse else (x, operand)), dtype)
+
+
+def whether(kind, attrs, x):
+    """A comparison of 2.0; see with_scalar for what becomes of the scalar."""
+    numbers = with_scalar(kind, False, attrs, x)
+    return Expected(numbers.values != 0, np.dtype("bool"))
+
+
+def true_quotient(reverse, attrs, x):
+    """Integers give float32."""
+    dtype = x.dtype if is_float(x.dtype) else np.dtype("float32")
+    operand = np.float64(attrs.get("scalar", 1.0))
+    return arithmetic("div", *((operand, x) if reverse else (x, operand)), dtype)
+
+
+def draw_with_scalar(kind, reverse):
+    def draw(d):
+        dtype = d.dtype(d.of([FLOATS, [*NUMBERS, np.dtype("bool")]]))
+        is_int = d.some(is_int=d.flag())
+        floats = is_float(dtype) or not is_int.get("is_int", True)
+        if kind == "power":
+            x = d.array(d.shape(d.int(1, 4)), dtype, 0.5 if is_float(dtype) else 1, 3)
+            scalar = d.of([2.0, 3.0, *([0.5, -1.0] * (floats and not reverse and dtype != np.dtype("bool")))])
+            return Case({"scalar": scalar, **is_int}, [x])
+        scalars = [2.0, 0.375, -1.5, 7.0] if floats else [2, 5, 2.5, *([-3] if dtype.kind == "i" else [])]
+        x = d.array(d.shape(d.int(1, 5)), dtype)
+        return Case({**d.some(scalar=d.of(scalars)), **is_int}, [divisors(x) if reverse and kind == "div" else x])
+
+    return draw
+
+
+for ops, (kind, reverse) in SCALAR.items():
+    operator(
+        ops,
+        lambda attrs, x, kind=kind, reverse=reverse: with_scalar(kind, reverse, attrs, x),
+        draw_with_scalar(kind, reverse),
+    )
+
+
+for kind in COMPARISONS:
+    op = f"_npi_{NPI_NAMES.get(kind, kind)}_scalar"
+    operator(op, lambda attrs, x, kind=kind: whether(kind, attrs, x), draw_with_scalar(kind, False))
+for op, reverse in {"_npi_true_divide_scalar": False, "_npi_rtrue_divide_scalar": True}.items():
+    operator(op, lambda attrs, x, reverse=reverse: true_quotient(reverse, attrs, x), draw_with_scalar("div", reverse))
+
+
+def clip(attrs, x):
+    """Elements of x, or a bound: rounded once to the dtype, for integers truncated."""
+    low, high = (np.trunc(v) if not is_float(x.dtype) else v for v in (attrs["a_min"], attrs["a_max"]))
+    return computed(np.clip(wide(x), low, high).astype(wide(x).dtype), x.dtype, 0)
+
+
+def draw_clip(d):
+    low, high = d.of([(0.0, 6.0), (-1.0, 1.0), (0.1, 0.3), (-2.5, 2.5), (-300.0, 3.0), (-1e30, 2.0)])
+    dtype = d.dtype(d.of([FLOATS, NUMBERS]))
+    return Case({"a_min": low, "a_max": high}, [d.array(d.shape(d.int(1, 5)), dtype)])
+
+
+operator("clip", clip, draw_clip)
+
+
+# ---- conversions and identities ------------------------------------------------------------------
+
+
+def converted(x, dtype):
+    """Floats are rounded to the nearest, to even in the middle; to integers they are truncated; bool says 'not 0'."""
+    if dtype == np.dtype("bool"):
+        return Expected(wide(x) != 0, dtype)
+    return Expected(wide(x).astype(dtype), dtype)
+
+
+def draw_cast(d, types=ALL_TYPES, targets=ALL_TYPES):
+    x = d.array(d.shape(d.int(1, 5)), d.dtype(types), low=0, high=100)
+    return Case({"dtype": d.of(targets).name}, [x])
+
+
+operator("Cast", lambda attrs, x: converted(x, np.dtype(attrs["dtype"])), draw_cast)
+
+
+def amp_cast(attrs, x):
+    return converted(x, np.dtype(attrs["dtype"])) if is_float(x.dtype) else moved(x)
+
+
+operator("amp_cast", amp_cast, lambda d: draw_cast(d, targets=FLOATS))
+
+WIDTHS = {"float64": 64, "float32": 32, "float16": 16, "bfloat16": 16}
+
+
+def amp_multicast(attrs, *arrays):
+    """All floats in the widest (narrowest) dtype among them; float16 with bfloat16 means float32."""
+    names = {x.dtype.name for x in arrays if is_float(x.dtype)}
+    choose = min if attrs.get("cast_narrow", False) else max
+    width = choose((WIDTHS[name] for name in names), default=0)
+    widest = {name for name in names if WIDTHS[name] == width}
+    target = "float32" if len(widest) > 1 else "".join(widest)
+    return [converted(x, np.dtype(target)) if is_float(x.dtype) else moved(x) for x in arrays]
+
+
+def draw_amp_multicast(d):
+    count = d.int(1, 4)
+    types = d.of([FLOATS, FLOATS + INTEGERS])
+    attrs = {"num_outputs": count, **d.some(cast_narrow=d.flag())}
+    return Case(attrs, [d.array(d.shape(d.int(1, 3)), d.dtype(types)) for _ in range(count)])
+
+
+operator("amp_multicast", amp_multicast, draw_amp_multicast)
+
+
+def draw_any(d, low_rank=1):
+    return Case({}, [d.array(d.shape(d.int(low_rank, 5)), d.dtype(ALL_TYPES))])
+
+
+operator("_copy BlockGrad", lambda attrs, x: moved(x), draw_any)
+
+
+def draw_dropout(d):
+    case = draw_any(d)
+    axes = tuple(sorted(d.some_axes(case.inputs[0].ndim)))
+    return Case(d.some(p=0.25, mode="training", axes=axes), case.inputs)
+
+
+operator("Dropout", lambda attrs, x: moved(x), draw_dropout)
+
+
+def filled_like(value):
+    return lambda attrs, x: converted(np.full(x.shape, value), np.dtype(attrs.get("dtype") or x.dtype))
+
+
+def draw_like(d):
+    return Case(d.some(dtype=d.of([None, *ALL_TYPES])), draw_any(d).inputs)
+
+
+def draw_filled_like(d):
+    case = draw_like(d)
+    if case.attrs.get("dtype") is not None:
+        case.attrs["dtype"] = case.attrs["dtype"].name
+    return case
+
+
+operator("zeros_like", filled_like(0), draw_filled_like)
+operator("ones_like", filled_like(1), draw_filled_like)

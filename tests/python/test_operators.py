@@ -1,0 +1,219 @@
+"""Every registered operator, in random uses, on both backends against its definition in NumPy (oracles/).
+
+AMP_TEST_ITERATIONS=<n> draws n times as many uses, AMP_TEST_SEED=<n> starts from another one; a failure names the seed
+of its use, which is then the first.
+"""
+
+import collections
+import os
+import warnings
+
+import numpy as np
+import pytest
+from oracles import DRAWERS, ORACLES, Draw, is_float
+
+import amp
+from amp import _core
+
+CASES = 100 * int(os.environ.get("AMP_TEST_ITERATIONS", "1"))
+FIRST_SEED = int(os.environ.get("AMP_TEST_SEED", "2024"))
+
+ALIASES = collections.defaultdict(list)
+for alias, registered in _core.operator_names().items():
+    ALIASES[registered].append(alias)
+OPERATORS = sorted(ALIASES)
+
+# Words that fields without effect (cuDNN switches, sizes of workspaces, notes for training) have in files.
+WITHOUT_EFFECT = {
+    "workspace": "512",
+    "cudnn_tune": "limited_workspace",
+    "cudnn_off": "1",
+    "ctx": "cpu(0)",
+    "output_size": "(1, 1)",
+    "min_calib_range": "-1.5",
+    "max_calib_range": "2.5",
+    "forward_stype": "default",
+    "ndev": "4",
+    "key": "bn0",
+}
+
+
+def draw(op, seed):
+    """A use of `op`, now and then with fields that have no effect."""
+    d = Draw(seed)
+    case = DRAWERS[op](d)
+    for field in _core.operator_info(op)["fields"]:
+        if field["ignored"] and d.chance(0.1):
+            case.attrs[field["name"]] = WITHOUT_EFFECT[field["name"]]
+    return case, d
+
+
+def text_of(attrs):
+    return {name: str(value) for name, value in attrs.items()}
+
+
+class Use:
+    """One node over variables `in0`, `in1`, ... with the arrays of a case."""
+
+    def __init__(self, op, case, d):
+        self.case = case
+        self.alias = d.of(ALIASES[op])
+        self.arrays = {f"in{i}": array for i, array in enumerate(case.inputs)}
+        variables = [_core.variable(name, {}) for name in self.arrays]
+        self.symbol = amp.sym.Symbol(_core.apply(self.alias, "node", text_of(case.attrs), variables, {}))
+        least = min(len(case.inputs), 0 if d.chance(0.1) else 1)
+        self.num_inputs = d.int(least, len(case.inputs))  # the others are parameters
+        self.num_threads = d.of([1, 1, 2])
+
+    def describe(self):
+        inputs = ", ".join(f"{a.dtype.name}{list(a.shape)}" for a in self.case.inputs)
+        return f"{self.alias}({inputs}) {self.case.attrs}"
+
+    def infer(self, names):
+        known = {name: (self.arrays[name].dtype, self.arrays[name].shape) for name in names}
+        arguments, outputs, states = self.symbol._handle.infer(known)
+        listed = self.symbol.list_arguments() + self.symbol.list_auxiliary_states()
+        return dict(zip(listed, arguments + states)), outputs
+
+    def run(self, backend):
+        names = list(self.arrays)
+        states = set(self.symbol.list_auxiliary_states())
+        inputs = {name: self.arrays[name] for name in names[: self.num_inputs] if name not in states}
+        executor = amp.Executor(
+            self.symbol,
+            {name: a for name, a in self.arrays.items() if name not in inputs and name not in states},
+            {name: a for name, a in self.arrays.items() if name in states},
+            {name: a.shape for name, a in inputs.items()},
+            input_dtypes={name: a.dtype for name, a in inputs.items()},
+            backend=backend,
+            num_threads=self.num_threads,
+        )
+        return [np.asarray(output) for output in executor(inputs)]
+
+
+# ---- judgement -----------------------------------------------------------------------------------
+
+
+def units(case):
+    """The unit roundoff of the arithmetic: float64 where nothing else is read, float32 everywhere else."""
+    floats = [array.dtype for array in case.inputs if is_float(array.dtype)]
+    return 2.0**-53 if floats and all(dtype == np.float64 for dtype in floats) else 2.0**-24
+
+
+def difference(got, expected, unit):
+    """What is wrong with an output, '' where nothing is.
+
+    The arithmetic may be off by `error` units; rounding to the output's dtype is monotonic, so the result lies between
+    the rounded ends of that interval. One more unit of the result: low precision passes through float32. Denormals may
+    become 0.
+    """
+    wanted = expected.values
+    if got.shape != wanted.shape or got.dtype != expected.dtype:
+        return f"{got.dtype.name}{list(got.shape)} instead of {expected.dtype.name}{list(wanted.shape)}"
+    if expected.error is None:
+        wrong = ~((got == wanted) | ((got != got) & (wanted != wanted)))
+    else:
+        reach = unit * (expected.error + np.abs(wanted)) + 2.0**-126
+        with np.errstate(over="ignore", invalid="ignore"):
+            low, high = (wanted - reach).astype(got.dtype), (wanted + reach).astype(got.dtype)
+            wrong = ~((got == wanted) | ((got >= low) & (got <= high)))
+    if not wrong.any():
+        return ""
+    index = tuple(int(i) for i in np.argwhere(wrong)[0])
+    return f"{wrong.sum()} of {wrong.size} elements, first {index}: {got[index]} instead of {wanted[index]}"
+
+
+def problems_of_inference(use, expected):
+    names = list(use.arrays)
+    problems = []
+    for known in (names, names[:1]):
+        inputs, outputs = use.infer(known)
+        complete = known == names or use.case.infers
+        types = [(f"output {i}", t, e.values.shape, e.dtype) for i, (t, e) in enumerate(zip(outputs, expected))]
+        types += [(name, inputs[name], a.shape, a.dtype) for name, a in use.arrays.items() if use.case.infers]
+        for what, (dtype, shape), wanted_shape, wanted_dtype in types:
+            resolved = dtype is not None and shape is not None and min(shape, default=0) >= 0
+            if not resolved and not complete:
+                continue
+            same_dtype = dtype == wanted_dtype.name or not complete  # a guess from one input may be wrong
+            if not resolved or shape != wanted_shape or not same_dtype:
+                problems.append(f"inference from {known}: {what} is {dtype}{shape}, not {wanted_dtype}{wanted_shape}")
+    return problems
+
+
+def problems_of(op, seed):
+    case, d = draw(op, seed)
+    use = Use(op, case, d)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)  # of the oracle
+        expected = ORACLES[op](case.attrs, *case.inputs)
+    expected = expected if isinstance(expected, list) else [expected]
+    problems = []
+    try:
+        problems += problems_of_inference(use, expected)
+        for backend in ("reference", "onednn"):
+            outputs = use.run(backend)
+            found = [difference(got, e, units(case)) for got, e in zip(outputs, expected)]
+            found += [f"{len(outputs)} outputs"] * (len(outputs) != len(expected))
+            problems += [f"{backend}, output {i}: {text}" for i, text in enumerate(found) if text]
+    except amp.Error as error:
+        problems.append(f"refused: {error}")
+    return [f"AMP_TEST_SEED={seed}: {use.describe()}: {problem}" for problem in problems]
+
+
+# ---- tests ---------------------------------------------------------------------------------------
+
+
+def test_every_operator_has_an_oracle_and_a_drawing_function():
+    assert set(ORACLES) == set(DRAWERS) == set(OPERATORS)
+
+
+@pytest.mark.parametrize("op", OPERATORS)
+def test_backends_follow_the_definition(op):
+    found = []
+    for seed in range(FIRST_SEED, FIRST_SEED + CASES):
+        found += problems_of(op, seed)
+        if len(found) >= 5:
+            break
+    assert not found, "\n".join(found)
+
+
+# What a field may say but no use shows, and why.
+NOT_DRAWN = {
+    ("Dropout", "mode"): {"always"},  # refused: it draws random numbers
+    ("UpSampling", "sample_type"): {"bilinear"},  # refused: not implemented
+    ("_contrib_BilinearResize2D", "mode"): None,  # only 'size' is implemented
+    ("_npx_reshape", "order"): None,  # 'C' is the only order
+    ("_arange", "infer_range"): {"True"},  # refused: not implemented
+    **{(f"_npi_{name}", "initial"): None for name in ("sum", "mean", "prod", "max", "min")},  # refused, too
+}
+
+
+def words_of(field):
+    kind = field["type"]
+    if kind.startswith("one of "):
+        return set(kind[len("one of ") :].split(", "))
+    return {"True", "False"} if kind.startswith("bool") else None
+
+
+@pytest.mark.parametrize("op", OPERATORS)
+def test_every_field_is_drawn(op):
+    """With a value other than its default, and with every word that it may be."""
+    seen = collections.defaultdict(set)
+    for seed in range(400):
+        case, _ = draw(op, seed)
+        for name, value in text_of(case.attrs).items():
+            seen[name].add(value)
+    fields = _core.operator_info(op)["fields"]
+    assert set(seen) <= {field["name"] for field in fields}
+    for field in fields:
+        name, words = field["name"], words_of(field)
+        if field["default"] is not None:
+            seen[name].add(field["default"])
+        unseen = NOT_DRAWN.get((op, name), set())
+        if unseen is None:
+            continue
+        if words is None or field["ignored"]:
+            assert len(seen[name]) >= 2, f"{op}: {name} was always {seen[name]}"
+        else:
+            assert seen[name] - {"None"} == words - unseen - {"None"}, f"{op}: {name}"
