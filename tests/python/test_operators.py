@@ -168,6 +168,60 @@ def test_every_operator_has_an_oracle_and_a_drawing_function():
     assert set(ORACLES) == set(DRAWERS) == set(OPERATORS)
 
 
+# What MXNet's files of any version call an operator: registered name, then aliases.
+NAMES_IN_FILES = """
+Activation _npx_activation
+BatchNorm _npx_batch_norm BatchNorm_v1 CuDNNBatchNorm
+BlockGrad stop_gradient _npx_stop_gradient
+Cast cast _npi_cast _npx_cast
+Concat concat _npi_concatenate
+Convolution _npx_convolution Convolution_v1
+Deconvolution _npx_deconvolution
+Dropout _npx_dropout
+Embedding _npx_embedding
+Flatten flatten _npx_batch_flatten
+FullyConnected _npx_fully_connected
+LayerNorm _npx_layer_norm
+Pooling _npx_pooling Pooling_v1
+Reshape reshape
+SliceChannel split
+SwapAxis swapaxes _npi_swapaxes
+_copy identity
+_div_scalar _DivScalar
+_minus_scalar _MinusScalar
+_mul_scalar _MulScalar
+_plus_scalar _PlusScalar
+_rdiv_scalar _RDivScalar
+_rminus_scalar _RMinusScalar
+_split_v2 _npi_split _npi_array_split
+amp_cast _npi_amp_cast
+amp_multicast _npi_amp_multicast
+clip _npi_clip
+elemwise_add _add _plus _Plus
+elemwise_div _div _Div
+elemwise_mul _mul _Mul
+elemwise_sub _sub _minus _Minus
+expand_dims _npi_expand_dims
+gather_nd _npi_gather_nd
+log_softmax _npx_log_softmax
+masked_softmax _npx_masked_softmax
+repeat _npi_repeat
+reverse flip
+slice crop _npi_slice _npx_slice
+softmax _npx_softmax
+stack _npi_stack
+take _npi_take
+tile _npi_tile
+"""
+
+
+@pytest.mark.parametrize("line", NAMES_IN_FILES.split("\n")[1:-1], ids=lambda line: line.split()[0])
+def test_names_in_files_mean_one_operator(line):
+    names = _core.operator_names()
+    op, *aliases = line.split()
+    assert {names.get(alias) for alias in [op, *aliases]} == {op}
+
+
 @pytest.mark.parametrize("op", OPERATORS)
 def test_backends_follow_the_definition(op):
     found = []
