@@ -36,7 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::RegisterFuzzOps();
   const std::string text(reinterpret_cast<const char*>(data), size);
   Symbol symbol;
-  if (!fuzz::Accepts("fuzz.json: ", [&] { symbol = ParseSymbolJson(text, "fuzz.json"); })) return 0;
+  if (!fuzz::Accepts("fuzz.json", [&] { symbol = ParseSymbolJson(text, "fuzz.json"); })) return 0;
   fuzz::CheckRoundTrip(symbol);
   fuzz::CheckInference(symbol);
   return 0;
