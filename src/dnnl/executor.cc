@@ -57,13 +57,7 @@ std::vector<NodeEntry> OperatorOutputs(const Graph& graph) {
   return entries;
 }
 
-// The bytes of an input or output of a run.
-struct Stretch {
-  const char* begin;
-  const char* end;
-  std::size_t index;
-  bool is_output;
-};
+using Stretch = Executor::Stretch;
 
 void AddStretches(const std::vector<NDArray>& arrays, bool are_outputs, std::vector<Stretch>* stretches) {
   for (std::size_t i = 0; i < arrays.size(); ++i) {
@@ -73,10 +67,11 @@ void AddStretches(const std::vector<NDArray>& arrays, bool are_outputs, std::vec
 }
 
 // Refuses outputs that share bytes with anything else; inputs may share theirs. A model may have thousands of both:
-// in the order of their addresses each is compared with what reaches furthest before it.
+// in the order of their addresses each is compared with what reaches furthest before it. `stretches` is scratch memory.
 void RequireSeparateOutputs(const std::vector<NDArray>& inputs, const std::vector<NDArray>& outputs,
-                            const std::vector<std::string>& output_names) {
-  std::vector<Stretch> stretches;
+                            const std::vector<std::string>& output_names, std::vector<Stretch>* scratch) {
+  std::vector<Stretch>& stretches = *scratch;
+  stretches.clear();
   AddStretches(inputs, false, &stretches);
   AddStretches(outputs, true, &stretches);
   std::sort(stretches.begin(), stretches.end(), [](const Stretch& a, const Stretch& b) { return a.begin < b.begin; });
@@ -218,10 +213,10 @@ void Executor::Run(const std::vector<NDArray>& inputs, std::vector<NDArray>& out
     CheckArray("output", output_names_[i], outputs[i], plan_->output_types[i], &problems);
   }
   if (!problems.empty()) Throw<ArgumentError>("the arrays do not fit the bound model:{}", problems);
-  RequireSeparateOutputs(inputs, outputs, output_names_);
   RequireThreads(plan_->summary.num_threads);
   RequireLivingRun();
   const std::lock_guard lock(*mutex_);
+  RequireSeparateOutputs(inputs, outputs, output_names_, &stretches_);
   const RunMark mark(&running_process_);
   session_->Run(inputs, outputs);
 }

@@ -67,6 +67,14 @@ class Executor {
   // A sentence for the user where the binding is not what was asked for (no native bfloat16), else "".
   const std::string& notice() const { return notice_; }
 
+  // The bytes of an input or output of a run.
+  struct Stretch {
+    const char* begin;
+    const char* end;
+    std::size_t index;
+    bool is_output;
+  };
+
  private:
   Executor() = default;
   void Bind();
@@ -83,6 +91,7 @@ class Executor {
   std::unique_ptr<Session> session_;
   std::unique_ptr<Executor> monitored_;  // its outputs: all tensors of the graph, then those of symbol_
   std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();
+  std::vector<Stretch> stretches_;         // scratch memory of a run
   std::atomic<pid_t> running_process_{0};  // that of the run under way
   std::vector<std::string> output_names_;
   std::vector<std::string> ignored_names_;

@@ -108,28 +108,20 @@ class Preparer {
       : in_(in_types), out_(out_type), layouts_(layouts) {}
 
   std::optional<PreparedPrimitive> operator()(const ConvolutionWork& work) {
-    const bool has_bias = in_.size() == 3;
-    const dnnl::convolution_forward::primitive_desc pd(
-        CpuEngine(), prop_kind::forward_inference, algorithm::convolution_direct, AnyDesc(in_[0]), AnyDesc(in_[1]),
-        has_bias ? PlainDesc(in_[2]) : Desc(), AnyDesc(out_), work.strides, work.dilates, work.pads_begin,
-        work.pads_end, UserScratchpad(), kAllowEmpty);
-    if (!pd) return std::nullopt;
-    auto prepared = Describe(pd, {pd.src_desc(), pd.weights_desc()}, pd.dst_desc());
-    if (has_bias) AddInput(&prepared, pd.bias_desc(), DNNL_ARG_BIAS);
-    return prepared;
+    const dnnl::convolution_forward::primitive_desc pd(CpuEngine(), prop_kind::forward_inference,
+                                                       algorithm::convolution_direct, AnyDesc(in_[0]), AnyDesc(in_[1]),
+                                                       BiasDesc(), AnyDesc(out_), work.strides, work.dilates,
+                                                       work.pads_begin, work.pads_end, UserScratchpad(), kAllowEmpty);
+    return WithBias(pd);
   }
 
   std::optional<PreparedPrimitive> operator()(const DeconvolutionWork& work) {
     if (!BuildsQuickly(work, out_)) return std::nullopt;
-    const bool has_bias = in_.size() == 3;
     const dnnl::deconvolution_forward::primitive_desc pd(
         CpuEngine(), prop_kind::forward_inference, algorithm::deconvolution_direct, AnyDesc(in_[0]), AnyDesc(in_[1]),
-        has_bias ? PlainDesc(in_[2]) : Desc(), AnyDesc(out_), work.strides, work.dilates, work.pads_begin,
-        work.pads_end, UserScratchpad(), kAllowEmpty);
-    if (!pd) return std::nullopt;
-    auto prepared = Describe(pd, {pd.src_desc(), pd.weights_desc()}, pd.dst_desc());
-    if (has_bias) AddInput(&prepared, pd.bias_desc(), DNNL_ARG_BIAS);
-    return prepared;
+        BiasDesc(), AnyDesc(out_), work.strides, work.dilates, work.pads_begin, work.pads_end, UserScratchpad(),
+        kAllowEmpty);
+    return WithBias(pd);
   }
 
   std::optional<PreparedPrimitive> operator()(const MatMulWork& work) {
@@ -146,14 +138,10 @@ class Preparer {
   }
 
   std::optional<PreparedPrimitive> operator()(const InnerProductWork&) {
-    const bool has_bias = in_.size() == 3;
     const dnnl::inner_product_forward::primitive_desc pd(CpuEngine(), prop_kind::forward_inference, AnyDesc(in_[0]),
-                                                         AnyDesc(in_[1]), has_bias ? PlainDesc(in_[2]) : Desc(),
-                                                         AnyDesc(out_), UserScratchpad(), kAllowEmpty);
-    if (!pd) return std::nullopt;
-    auto prepared = Describe(pd, {pd.src_desc(), pd.weights_desc()}, pd.dst_desc());
-    if (has_bias) AddInput(&prepared, pd.bias_desc(), DNNL_ARG_BIAS);
-    return prepared;
+                                                         AnyDesc(in_[1]), BiasDesc(), AnyDesc(out_), UserScratchpad(),
+                                                         kAllowEmpty);
+    return WithBias(pd);
   }
 
   std::optional<PreparedPrimitive> operator()(const PoolingWork& work) {
@@ -265,6 +253,17 @@ class Preparer {
   }
 
  private:
+  Desc BiasDesc() const { return in_.size() == 3 ? PlainDesc(in_[2]) : Desc(); }
+
+  // Of a primitive that reads data, weights and perhaps a bias.
+  template <class PD>
+  std::optional<PreparedPrimitive> WithBias(const PD& pd) const {
+    if (!pd) return std::nullopt;
+    PreparedPrimitive prepared = Describe(pd, {pd.src_desc(), pd.weights_desc()}, pd.dst_desc());
+    if (in_.size() == 3) AddInput(&prepared, pd.bias_desc(), DNNL_ARG_BIAS);
+    return prepared;
+  }
+
   template <class PD>
   static PreparedPrimitive Describe(const PD& pd, std::vector<Desc> inputs, Desc output) {
     PreparedPrimitive prepared;

@@ -10,13 +10,14 @@ namespace amp {
 namespace {
 
 constexpr std::string_view kSuffix = ".npy";
-
 // A sparse array NAME is the group NAME/data.npy, NAME/indices.npy, ..., NAME/format.npy.
+constexpr std::string_view kSparse = "/format";
+
 void RefuseSparse(const std::vector<ZipEntry>& entries, const std::string& source) {
+  const std::string mark = std::string(kSparse) + std::string(kSuffix);
   for (const ZipEntry& entry : entries) {
-    constexpr std::string_view kFormat = "/format.npy";
-    if (!entry.name.ends_with(kFormat)) continue;
-    const std::string name = entry.name.substr(0, entry.name.size() - kFormat.size());
+    if (!entry.name.ends_with(mark)) continue;
+    const std::string name = entry.name.substr(0, entry.name.size() - mark.size());
     throw UnsupportedError(fmt::format("{}: array '{}' is sparse, which is not supported", source, Quotable(name)));
   }
 }
@@ -60,6 +61,9 @@ void WriteNpz(const NamedArrays& arrays, const AppendBytes& append) {
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     const NDArray& array = arrays[i].second;
     const std::string name = is_list ? fmt::format("arr_{}", i) : arrays[i].first;
+    if (name.ends_with(kSparse)) {
+      Throw<ArgumentError>("array '{}': in npz files such a name is the mark of a sparse array", Quotable(name));
+    }
     const std::string npy = NpyHeader(array.type());
     const auto bytes = static_cast<std::uint64_t>(array.bytes());
     const std::string header =

@@ -14,7 +14,8 @@ bool IsZip(std::string_view start);
 // GraphError, with the position, for damage, UnsupportedError for compressed or encrypted entries and sparse arrays.
 NamedArrays ReadNpz(ByteReader* bytes);
 
-// Writes uncompressed entries; arrays without names become arr_0, arr_1 and so on, as NumPy calls them.
+// Writes uncompressed entries; arrays without names become arr_0, arr_1 and so on, as NumPy calls them. Throws
+// ArgumentError for names of more than 65535 bytes and for those that end in "/format", which readers take for a mark.
 void WriteNpz(const NamedArrays& arrays, const AppendBytes& append);
 
 }  // namespace amp

@@ -5,6 +5,7 @@
 #include "dnnl/lowering.h"
 #include "dnnl/reference.h"
 #include "ops/numeric.h"
+#include "ops/rules.h"
 #include "passes/amp_facts.h"
 #include "passes/infer.h"
 
@@ -33,12 +34,7 @@ ParamSchema<BatchNormParam> Schema() {
       .Ignored("cudnn_off");
 }
 
-int Axis(const Node& node, const Shape& data) {
-  const auto& p = node.params<BatchNormParam>();
-  const auto axis = NormalizeAxis(p.axis, data.rank());
-  if (!axis) FailAt(node, "axis {} does not exist in data of shape {}", p.axis, data.ToString());
-  return *axis;
-}
+int Axis(const Node& node, const Shape& data) { return RequireAxis(node, node.params<BatchNormParam>().axis, data); }
 
 void InferShape(ShapeRelation& r) {
   r.In(0, r.out(0));

@@ -4,6 +4,7 @@
 #include "dnnl/lowering.h"
 #include "dnnl/reference.h"
 #include "ops/numeric.h"
+#include "ops/rules.h"
 #include "ops/spatial.h"
 #include "passes/amp_facts.h"
 #include "passes/infer.h"
@@ -237,15 +238,9 @@ bool Lower(onednn::LowerContext& c) {
             "Convolution of data (N, C, spatial...) with weight (num_filter, C / num_group, kernel...), plus bias.\n"
             "Output size per axis: floor((size + 2 pad - dilate (kernel - 1) - 1) / stride) + 1.")
         .Params(Schema(), Validate)
-        .Inputs([](const ConvolutionParam& p) {
-          return p.no_bias ? std::vector<std::string>{"data", "weight"}
-                           : std::vector<std::string>{"data", "weight", "bias"};
-        })
+        .Inputs([](const ConvolutionParam& p) { return DataWeightBias(p.no_bias); })
         .Set(ShapeRule{InferShape})
-        .Set(DTypeRule{[](DTypeRelation& r) {
-          r.AllSame();
-          r.InIsFloat(0);
-        }})
+        .Set(SameFloatDType())
         .Set(AmpFacts{Arithmetic::kAccumulates})
         .Set(ReferenceKernel{Reference})
         .Set(onednn::LowerRule{Lower});

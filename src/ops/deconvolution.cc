@@ -4,6 +4,7 @@
 #include "dnnl/lowering.h"
 #include "dnnl/reference.h"
 #include "ops/numeric.h"
+#include "ops/rules.h"
 #include "ops/spatial.h"
 #include "passes/amp_facts.h"
 #include "passes/infer.h"
@@ -201,15 +202,9 @@ bool Lower(onednn::LowerContext& c) {
             "Transposed convolution of data (N, C, spatial...) with weight (C, num_filter / num_group, kernel...).\n"
             "Output size per axis: (size - 1) stride - 2 pad + dilate (kernel - 1) + 1 + adj.")
         .Params(Schema(), Validate)
-        .Inputs([](const DeconvolutionParam& p) {
-          return p.no_bias ? std::vector<std::string>{"data", "weight"}
-                           : std::vector<std::string>{"data", "weight", "bias"};
-        })
+        .Inputs([](const DeconvolutionParam& p) { return DataWeightBias(p.no_bias); })
         .Set(ShapeRule{InferShape})
-        .Set(DTypeRule{[](DTypeRelation& r) {
-          r.AllSame();
-          r.InIsFloat(0);
-        }})
+        .Set(SameFloatDType())
         .Set(AmpFacts{Arithmetic::kAccumulates})
         .Set(ReferenceKernel{Reference})
         .Set(onednn::LowerRule{Lower});

@@ -4,6 +4,7 @@
 #include "dnnl/lowering.h"
 #include "dnnl/reference.h"
 #include "ops/numeric.h"
+#include "ops/rules.h"
 #include "passes/amp_facts.h"
 #include "passes/infer.h"
 
@@ -112,15 +113,9 @@ bool Lower(onednn::LowerContext& c) {
             "data (N, ...) flattened to (N, K) times weight (num_hidden, K) transposed, plus bias (num_hidden).\n"
             "With flatten=False the data is (..., K) and the output (..., num_hidden).")
         .Params(Schema())
-        .Inputs([](const FullyConnectedParam& p) {
-          return p.no_bias ? std::vector<std::string>{"data", "weight"}
-                           : std::vector<std::string>{"data", "weight", "bias"};
-        })
+        .Inputs([](const FullyConnectedParam& p) { return DataWeightBias(p.no_bias); })
         .Set(ShapeRule{InferShape})
-        .Set(DTypeRule{[](DTypeRelation& r) {
-          r.AllSame();
-          r.InIsFloat(0);
-        }})
+        .Set(SameFloatDType())
         .Set(AmpFacts{Arithmetic::kAccumulates})
         .Set(ReferenceKernel{Reference})
         .Set(onednn::LowerRule{Lower});

@@ -76,15 +76,9 @@ struct TakeParam {
   std::string mode = "clip";
 };
 
-int AxisOf(const Node& node, std::int64_t given, const Shape& data) {
-  const auto axis = NormalizeAxis(given, data.rank());
-  if (!axis) FailAt(node, "axis {} does not exist in data of shape {}", given, data.ToString());
-  return *axis;
-}
-
 void InferTake(ShapeRelation& r) {
   if (!r.in(0).fully_known() || !r.in(1).fully_known()) return;
-  const int axis = AxisOf(r.node(), r.node().params<TakeParam>().axis, r.in(0));
+  const int axis = RequireAxis(r.node(), r.node().params<TakeParam>().axis, r.in(0));
   if (r.in(0)[axis] == 0 && r.in(1).size() > 0) FailAt(r.node(), "nothing to take from {}", r.in(0).ToString());
   std::vector<std::int64_t> dims = r.in(0).dims();
   dims.erase(dims.begin() + axis);
@@ -95,7 +89,7 @@ void InferTake(ShapeRelation& r) {
 void TakeReference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
   const auto& p = node.params<TakeParam>();
   const Shape& data = in[0].shape();
-  const int axis = AxisOf(node, p.axis, data);
+  const int axis = RequireAxis(node, p.axis, data);
   const std::int64_t outer = data.SizeOf(0, axis), size = data[axis];
   const auto row = static_cast<std::size_t>(data.SizeOf(axis + 1, data.rank()) * BytesOf(in[0].dtype()));
   std::vector<std::int64_t> indices = Numbers<std::int64_t>(in[1]);

@@ -16,12 +16,7 @@ struct LayerNormParam {
   bool output_mean_var = false;
 };
 
-int Axis(const Node& node, const Shape& data) {
-  const auto& p = node.params<LayerNormParam>();
-  const auto axis = NormalizeAxis(p.axis, data.rank());
-  if (!axis) FailAt(node, "axis {} does not exist in data of shape {}", p.axis, data.ToString());
-  return *axis;
-}
+int Axis(const Node& node, const Shape& data) { return RequireAxis(node, node.params<LayerNormParam>().axis, data); }
 
 void InferShape(ShapeRelation& r) {
   r.In(0, r.out(0));

@@ -6,6 +6,7 @@
 #include "dnnl/reference.h"
 #include "ops/broadcast.h"
 #include "ops/numeric.h"
+#include "ops/rules.h"
 #include "passes/amp_facts.h"
 #include "passes/infer.h"
 
@@ -19,10 +20,7 @@ struct MaskedSoftmaxParam {
 };
 
 int Axis(const Node& node, const Shape& data) {
-  const auto& p = node.params<MaskedSoftmaxParam>();
-  const auto axis = NormalizeAxis(p.axis, data.rank());
-  if (!axis) FailAt(node, "axis {} does not exist in data of shape {}", p.axis, data.ToString());
-  return *axis;
+  return RequireAxis(node, node.params<MaskedSoftmaxParam>().axis, data);
 }
 
 void Validate(MaskedSoftmaxParam& p) {

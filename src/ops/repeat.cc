@@ -81,9 +81,7 @@ struct RepeatParam {
 Shape AsRead(const RepeatParam& p, const Shape& data) { return p.axis ? data : Shape{data.size()}; }
 
 int AxisOf(const Node& node, const RepeatParam& p, const Shape& data) {
-  const auto axis = NormalizeAxis(p.axis.value_or(0), data.rank());
-  if (!axis) FailAt(node, "axis {} does not exist in data of shape {}", p.axis.value_or(0), data.ToString());
-  return *axis;
+  return RequireAxis(node, p.axis.value_or(0), data);
 }
 
 Shape NewShape(const Node& node, const RepeatParam& p, const Shape& data) {
@@ -105,11 +103,7 @@ struct ReverseParam {
 
 Shape AsRead(const ReverseParam&, const Shape& data) { return data; }
 Shape NewShape(const Node& node, const ReverseParam& p, const Shape& data) {
-  for (const std::int64_t axis : p.axis) {
-    if (!NormalizeAxis(axis, data.rank())) {
-      FailAt(node, "axis {} does not exist in data of shape {}", axis, data.ToString());
-    }
-  }
+  for (const std::int64_t axis : p.axis) RequireAxis(node, axis, data);
   return data;
 }
 

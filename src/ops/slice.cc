@@ -94,11 +94,10 @@ struct SliceAxisParam {
 };
 
 std::vector<Range> RangesOf(const Node& node, const SliceAxisParam& p, const Shape& data) {
-  const auto axis = NormalizeAxis(p.axis, data.rank());
-  if (!axis) FailAt(node, "axis {} does not exist in data of shape {}", p.axis, data.ToString());
+  const int axis = RequireAxis(node, p.axis, data);
   std::vector<Range> ranges;
   for (int i = 0; i < data.rank(); ++i) {
-    ranges.push_back(i == *axis ? Resolve(data[i], p.begin, p.end, 1) : Range{0, 1, data[i]});
+    ranges.push_back(i == axis ? Resolve(data[i], p.begin, p.end, 1) : Range{0, 1, data[i]});
   }
   return ranges;
 }
@@ -147,14 +146,13 @@ struct SliceChannelParam {
 
 int AxisOf(const Node& node, const Shape& data) {
   const auto& p = node.params<SliceChannelParam>();
-  const auto axis = NormalizeAxis(p.axis, data.rank());
-  if (!axis) FailAt(node, "axis {} does not exist in data of shape {}", p.axis, data.ToString());
-  const std::int64_t size = data[*axis];
+  const int axis = RequireAxis(node, p.axis, data);
+  const std::int64_t size = data[axis];
   if (size >= 0 && (size % p.num_outputs != 0 || (p.squeeze_axis && size != p.num_outputs))) {
     FailAt(node, "axis {} of data of shape {} cannot be split into {} parts{}", p.axis, data.ToString(), p.num_outputs,
            p.squeeze_axis ? " of size 1" : "");
   }
-  return *axis;
+  return axis;
 }
 
 void InferSplit(ShapeRelation& r) {

@@ -6,6 +6,7 @@
 #include "dnnl/lowering.h"
 #include "dnnl/reference.h"
 #include "ops/numeric.h"
+#include "ops/rules.h"
 #include "ops/softmax.h"
 #include "passes/amp_facts.h"
 #include "passes/infer.h"
@@ -35,12 +36,7 @@ void Validate(SoftmaxParam& p) {
 
 bool UsesLength(const SoftmaxParam& p) { return p.use_length.value_or(false); }
 
-int Axis(const Node& node, const Shape& data) {
-  const auto& p = node.params<SoftmaxParam>();
-  const auto axis = NormalizeAxis(p.axis, data.rank());
-  if (!axis) FailAt(node, "axis {} does not exist in data of shape {}", p.axis, data.ToString());
-  return *axis;
-}
+int Axis(const Node& node, const Shape& data) { return RequireAxis(node, node.params<SoftmaxParam>().axis, data); }
 
 void InferShape(ShapeRelation& r) {
   r.In(0, r.out(0));

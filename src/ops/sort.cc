@@ -21,15 +21,9 @@ struct Lines {
   }
 };
 
-int AxisOf(const Node& node, std::int64_t given, const Shape& data) {
-  const auto axis = NormalizeAxis(given, data.rank());
-  if (!axis) FailAt(node, "axis {} does not exist in data of shape {}", given, data.ToString());
-  return *axis;
-}
-
 Lines LinesOf(const Node& node, const std::optional<std::int64_t>& given, const Shape& data) {
   if (!given) return {1, data.size(), 1};
-  const int axis = AxisOf(node, *given, data);
+  const int axis = RequireAxis(node, *given, data);
   return {data.SizeOf(0, axis), data[axis], data.SizeOf(axis + 1, data.rank())};
 }
 
@@ -70,7 +64,7 @@ void InferArg(ShapeRelation& r) {
   const Shape& data = r.in(0);
   if (LinesOf(r.node(), p.axis, data).size == 0) FailAt(r.node(), "data of shape {} has no extremes", data.ToString());
   std::vector<std::int64_t> dims;
-  const int axis = p.axis ? AxisOf(r.node(), *p.axis, data) : -1;
+  const int axis = p.axis ? RequireAxis(r.node(), *p.axis, data) : -1;
   for (int i = 0; i < data.rank(); ++i) {
     const bool reduced = axis < 0 || i == axis;
     if (!reduced) dims.push_back(data[i]);
@@ -114,6 +108,7 @@ OpCard<ArgParam> Register(const char* name, const char* doc, bool largest) {
 struct ArgSortParam {
   std::optional<std::int64_t> axis = -1;
   bool is_ascend = true;
+  std::optional<bool> is_ascend_s;
   DType dtype = DType::kFloat32;
 };
 
@@ -126,7 +121,9 @@ Shape Sorted(const std::optional<std::int64_t>& axis, const Shape& data) { retur
         .Params(ParamSchema<ArgSortParam>()
                     .Optional("axis", &ArgSortParam::axis, "The axis; None: the data is flattened.")
                     .Optional("is_ascend", &ArgSortParam::is_ascend, "The smallest comes first.")
-                    .Optional("dtype", &ArgSortParam::dtype, "Dtype of the output."))
+                    .Optional("is_ascend_s", &ArgSortParam::is_ascend_s, "is_ascend, as MXNet 2.0 spells it in files.")
+                    .Optional("dtype", &ArgSortParam::dtype, "Dtype of the output."),
+                [](ArgSortParam& p) { p.is_ascend = p.is_ascend_s.value_or(p.is_ascend); })
         .Inputs({"data"})
         .Set(ShapeRule{[](ShapeRelation& r) {
           if (!r.in(0).fully_known()) return;
@@ -168,7 +165,7 @@ void InferTopK(ShapeRelation& r) {
   const auto& p = r.node().params<TopKParam>();
   const std::int64_t chosen = Chosen(r.node(), p, LinesOf(r.node(), p.axis, r.in(0)));
   Shape out = p.ret_typ == "mask" ? r.in(0) : Sorted(p.axis, r.in(0));
-  if (p.ret_typ != "mask") out[p.axis ? AxisOf(r.node(), *p.axis, out) : 0] = chosen;
+  if (p.ret_typ != "mask") out[p.axis ? RequireAxis(r.node(), *p.axis, out) : 0] = chosen;
   for (int i = 0; i < r.num_outputs(); ++i) r.Out(i, out);
 }
 

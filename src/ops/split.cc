@@ -22,12 +22,7 @@ std::int64_t NumParts(const SplitParam& p) {
   return p.sections > 0 ? p.sections : static_cast<std::int64_t>(p.indices.size());
 }
 
-int AxisOf(const Node& node, const Shape& data) {
-  const auto& p = node.params<SplitParam>();
-  const auto axis = NormalizeAxis(p.axis, data.rank());
-  if (!axis) FailAt(node, "axis {} does not exist in data of shape {}", p.axis, data.ToString());
-  return *axis;
-}
+int AxisOf(const Node& node, const Shape& data) { return RequireAxis(node, node.params<SplitParam>().axis, data); }
 
 // Positions [begin, end) along the axis.
 struct Part {
@@ -113,7 +108,7 @@ void Validate(SplitParam& p) {
                     .Optional("axis", &SplitParam::axis, "The axis; may be negative.")
                     .Optional("squeeze_axis", &SplitParam::squeeze_axis, "Parts of size 1 lose the axis.")
                     .Optional("sections", &SplitParam::sections, "Number of equal parts; 0: see indices.")
-                    .Range(0, 1 << 20),
+                    .Range(0, 1 << 16),
                 Validate)
         .Inputs({"data"})
         .Outputs([](const SplitParam& p) {

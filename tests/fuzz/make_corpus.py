@@ -85,7 +85,9 @@ def newest(document):
     nodes = [dict(node) for node in document["nodes"]]
     nodes[-1] = {**nodes[-1], "control_deps": [0], "subgraphs": []}
     inner = {"nodes": nodes[:1], "arg_nodes": [0], "heads": [[0, 0, 0]], "node_row_ptr": [0, 1]}
-    nodes[-2] = {**nodes[-2], "subgraphs": [inner]} if nodes[-2]["op"] != "null" else nodes[-2]
+    if nodes[-2]["op"] != "null":
+        nodes[-2] = {**nodes[-2], "op": "_fake_nest", "inputs": nodes[-2]["inputs"][:1], "subgraphs": [inner]}
+        nodes[-2]["attrs"] = {}
     return {**document, "nodes": nodes, "attrs": {"is_np_shape": ["int", 1], "mxnet_version": ["int", 20000]}}
 
 

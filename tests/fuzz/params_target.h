@@ -29,14 +29,22 @@ inline const std::string& Scratch() {
 }
 
 // The bytes of the arrays as a file; false where the format cannot hold them, which the writer says.
-inline bool Save(const NamedArrays& arrays, std::string* bytes) {
+inline bool Save(const NamedArrays& arrays, std::optional<ParamsFormat> format, std::string* bytes) {
   try {
-    SaveParams(Scratch(), arrays);
+    SaveParams(Scratch(), arrays, format);
   } catch (const ArgumentError&) {
     return false;
   }
   *bytes = ReadFile(Scratch());
   return true;
+}
+
+inline void TrySaving(const NamedArrays& arrays, std::optional<ParamsFormat> format) {
+  std::string saved, saved_again;
+  if (!Save(arrays, format, &saved)) return;
+  const NamedArrays loaded = ParseParams(saved, "saved");
+  if (!Same(arrays, loaded)) Find("saved arrays come back as others");
+  if (!Save(loaded, format, &saved_again) || saved != saved_again) Find("a second save gives other bytes");
 }
 
 inline int TryParams(const std::uint8_t* data, std::size_t size) {
@@ -47,11 +55,9 @@ inline int TryParams(const std::uint8_t* data, std::size_t size) {
   for (const auto& [name, array] : arrays) total += array.defined() ? static_cast<std::size_t>(array.bytes()) : 0;
   if (total > size) Find("more elements than the file has bytes");
   Accepts("fuzz.params", [&] { SplitParams(arrays, "fuzz.params"); });
-  std::string saved, saved_again;
-  if (!Save(arrays, &saved)) return 0;
-  const NamedArrays loaded = ParseParams(saved, "saved");
-  if (!Same(arrays, loaded)) Find("saved arrays come back as others");
-  if (!Save(loaded, &saved_again) || saved != saved_again) Find("a second save gives other bytes");
+  TrySaving(arrays, std::nullopt);
+  TrySaving(arrays, ParamsFormat::kV3);
+  if (!IsUnnamed(arrays)) TrySaving(arrays, ParamsFormat::kNpz);  // where lists get names
   return 0;
 }
 

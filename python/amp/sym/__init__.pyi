@@ -1524,14 +1524,6 @@ def _rpower_scalar(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
-def _split_v2(
-    indices: Sequence[int] | int = ...,
-    axis: int = ...,
-    squeeze_axis: bool = ...,
-    sections: int = ...,
-    name: str | None = None,
-    attr: Mapping[str, str] | None = None,
-) -> Symbol: ...
 def _sg_mkldnn_conv(
     quantized: bool = ...,
     enabled_float_output: Any = ...,
@@ -1600,6 +1592,14 @@ def _sg_onednn_fully_connected(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _split_v2(
+    indices: Sequence[int] | int = ...,
+    axis: int = ...,
+    squeeze_axis: bool = ...,
+    sections: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _sub(
     lhs: Symbol | None = None,
     rhs: Symbol | None = None,
@@ -1658,6 +1658,7 @@ def argsort(
     data: Symbol | None = None,
     axis: int | None = ...,
     is_ascend: bool = ...,
+    is_ascend_s: bool | None = ...,
     dtype: Any = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,

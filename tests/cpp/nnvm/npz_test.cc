@@ -7,6 +7,7 @@
 
 #include "nnvm/compose.h"
 #include "nnvm/crc32.h"
+#include "nnvm/iota.h"
 #include "nnvm/params_file.h"
 #include "nnvm/temporary_folder.h"
 #include "nnvm/zip_directory.h"
@@ -15,22 +16,10 @@ namespace amp {
 namespace {
 
 using testing::ErrorOf;
+using testing::ExpectSame;
+using testing::Iota;
+using testing::kAllDTypes;
 using testing::TemporaryFolder;
-
-NDArray Iota(DType dtype, Shape shape) {
-  NDArray array(dtype, std::move(shape));
-  for (std::int64_t i = 0; i < array.bytes(); ++i) array.As<std::uint8_t>()[i] = static_cast<std::uint8_t>(i * 7 + 1);
-  return array;
-}
-
-void ExpectSame(const NDArray& a, const NDArray& b) {
-  ASSERT_EQ(a.type(), b.type());
-  EXPECT_EQ(std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.bytes())), 0);
-}
-
-constexpr DType kAllDTypes[] = {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kUInt8, DType::kInt32,
-                                DType::kInt8,    DType::kInt64,   DType::kBool,    DType::kInt16, DType::kUInt16,
-                                DType::kUInt32,  DType::kUInt64,  DType::kBFloat16};
 
 std::string Saved(const NamedArrays& arrays) {
   std::string file;
@@ -184,8 +173,11 @@ TEST(Npz, RefusesWhatItCannotRead) {
   EXPECT_CONTAINS(Unsupported(WithField(10, 8)), "'arg:w.npy' is compressed (method 8)");
   EXPECT_CONTAINS(Unsupported(WithField(8, 1)), "'arg:w.npy' is encrypted");
   NamedArrays sparse = Small();
+  sparse[1].first = "aux:m/farmot";
+  const std::string file = Patched(Patched(Saved(sparse), "farmot", "format"), "farmot", "format");
+  EXPECT_CONTAINS(Unsupported(file), "p.npz: array 'aux:m' is sparse");
   sparse[1].first = "aux:m/format";
-  EXPECT_CONTAINS(Unsupported(Saved(sparse)), "p.npz: array 'aux:m' is sparse");
+  EXPECT_CONTAINS(ErrorOf<ArgumentError>([&] { Saved(sparse); }), "array 'aux:m/format': in npz files such a name");
   EXPECT_CONTAINS(Refusal(Patched(Patched(Saved(Small()), ".npy", ".txt"), ".npy", ".txt", 1)), "is no .npy file");
 }
 

@@ -9,12 +9,16 @@
 #include "nnvm/compose.h"
 #include "nnvm/fake_ops.h"
 #include "nnvm/file_io.h"
+#include "nnvm/iota.h"
 #include "nnvm/temporary_folder.h"
 
 namespace amp {
 namespace {
 
 using testing::ErrorOf;
+using testing::ExpectSame;
+using testing::Iota;
+using testing::kAllDTypes;
 using testing::TemporaryFolder;
 
 // Bytes of a file, written by hand.
@@ -55,21 +59,6 @@ NamedArrays Parse(const Bytes& bytes) { return ParseParams(bytes.text, "p.params
 std::string Refusal(const Bytes& bytes) {
   return ErrorOf<GraphError>([&] { Parse(bytes); });
 }
-
-NDArray Iota(DType dtype, Shape shape) {
-  NDArray array(dtype, std::move(shape));
-  for (std::int64_t i = 0; i < array.bytes(); ++i) array.As<std::uint8_t>()[i] = static_cast<std::uint8_t>(i * 7 + 1);
-  return array;
-}
-
-void ExpectSame(const NDArray& a, const NDArray& b) {
-  ASSERT_EQ(a.type(), b.type());
-  EXPECT_EQ(std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.bytes())), 0);
-}
-
-constexpr DType kAllDTypes[] = {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kUInt8, DType::kInt32,
-                                DType::kInt8,    DType::kInt64,   DType::kBool,    DType::kInt16, DType::kUInt16,
-                                DType::kUInt32,  DType::kUInt64,  DType::kBFloat16};
 
 TEST(ParamsFile, EveryDTypeSurvives) {
   const TemporaryFolder folder;

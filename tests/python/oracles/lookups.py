@@ -282,13 +282,20 @@ def flat_where_no_axis(attrs, x):
 def argsort(attrs, x):
     lines, axis = flat_where_no_axis(attrs, x)
     dtype = np.dtype(attrs.get("dtype", "float32"))
-    return Expected(order(lines, axis, attrs.get("is_ascend", True)).astype(dtype), dtype)
+    ascending = attrs.get("is_ascend_s", attrs.get("is_ascend", True))
+    return Expected(order(lines, axis, ascending).astype(dtype), dtype)
 
 
-def draw_argsort(d):
+def draw_order(d):
     case = draw_extreme(d)
     case.attrs.pop("keepdims", None)
     case.attrs.update(d.some(is_ascend=d.flag(), dtype=d.of(["float32", "int32", "int64"])))
+    return case
+
+
+def draw_argsort(d):
+    case = draw_order(d)
+    case.attrs.update(d.some(is_ascend_s=d.flag()))  # 2.0's files spell is_ascend so
     return case
 
 
@@ -312,7 +319,7 @@ def topk(attrs, x):
 
 
 def draw_topk(d):
-    case = draw_argsort(d)
+    case = draw_order(d)
     lines, axis = flat_where_no_axis(case.attrs, case.inputs[0])
     case.attrs.update(d.some(k=d.int(0, lines.shape[axis]), ret_typ=d.of(["value", "indices", "mask", "both"])))
     return case
