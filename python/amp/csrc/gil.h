@@ -2,7 +2,6 @@
 #pragma once
 
 #include <Python.h>
-#include <cxxabi.h>
 #include <unistd.h>
 
 #include <exception>
@@ -20,12 +19,13 @@ inline bool InterpreterEnds() {
 }
 
 // A thread that asks for the GIL when the interpreter has ended is ended by Python (before 3.14), by unwinding its
-// stack through destructors that would need the GIL. It sleeps instead, until the process ends.
+// stack through destructors that would need the GIL. It sleeps instead, until the process ends. `take` is a function of
+// Python's: nothing else comes out of it. (Named, abi::__forced_unwind& is a null reference to the sanitizer.)
 template <class Take>
 auto TakeGil(Take take) {
   try {
     return take();
-  } catch (abi::__forced_unwind&) {
+  } catch (...) {
     for (;;) pause();
   }
 }
