@@ -73,7 +73,7 @@ def _describe_symbol(symbol, arrays, shapes, dtypes):
         known[name] = (dtype_name(dtypes.get(name) or "float32"), None if shape is None else tuple(shape))
     arguments, outputs, states = symbol._handle.infer(known)
     argument_names, state_names = symbol.list_arguments(), symbol.list_auxiliary_states()
-    inputs = _input_names(symbol, arrays, shapes)
+    inputs = set(_input_names(symbol, arrays, shapes))
     facts = {
         "kind": "symbol" if arrays is None else "model",
         "np_shape": symbol._handle.np_shape(),

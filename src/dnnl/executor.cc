@@ -227,9 +227,11 @@ std::vector<NDArray> Executor::RunMonitored(const std::vector<NDArray>& inputs, 
   }
   const std::vector<NodeEntry> tensors = OperatorOutputs(symbol_.ToGraph());
   std::vector<NDArray> values = monitored_->Run(inputs);
+  std::vector<std::string> names;  // of one node's outputs, which follow each other
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const Node& node = *tensors[i].node;
-    monitor(node.name() + "_" + node.output_names()[tensors[i].index], node.op_name(), values[i]);
+    if (i == 0 || tensors[i - 1].node != tensors[i].node) names = node.output_names();
+    monitor(node.name() + "_" + names[tensors[i].index], node.op_name(), values[i]);
   }
   return {values.begin() + static_cast<std::ptrdiff_t>(tensors.size()), values.end()};
 }

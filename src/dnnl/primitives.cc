@@ -232,6 +232,17 @@ class Preparer {
     return prepared;
   }
 
+  // The library's fast code sums up what lies together in memory; our reference kernel is no slower than its own.
+  std::optional<PreparedPrimitive> operator()(const ReductionWork& work) {
+    const auto kind = work.kind == ReductionKind::kSum ? algorithm::reduction_sum : algorithm::reduction_mean;
+    const dnnl::reduction::primitive_desc pd(CpuEngine(), kind, layouts_[0], PlainDesc(out_), 0.0f, 0.0f,
+                                             UserScratchpad(), kAllowEmpty);
+    if (!pd) return std::nullopt;
+    PreparedPrimitive prepared = Describe(pd, {pd.src_desc()}, pd.dst_desc());
+    if (prepared.implementation.find("ref") != std::string::npos) return std::nullopt;
+    return prepared;
+  }
+
   std::optional<PreparedPrimitive> operator()(const NearestResampleWork&) {
     const dnnl::resampling_forward::primitive_desc pd(CpuEngine(), prop_kind::forward_inference,
                                                       algorithm::resampling_nearest, layouts_[0], AnyDesc(out_),

@@ -81,6 +81,11 @@ struct SoftmaxWork {
 struct LayerNormWork {
   float epsilon = 0;
 };
+enum class ReductionKind { kSum, kMean };
+// Over the axes along which the output has size 1 and the source has not.
+struct ReductionWork {
+  ReductionKind kind = ReductionKind::kSum;
+};
 // Repeats elements along the spatial axes; the sizes are those of the types.
 struct NearestResampleWork {};
 // Inputs: source, slope that broadcasts to it.
@@ -104,9 +109,10 @@ struct CallWork {
   std::function<void(std::span<const NDArray> inputs, std::span<NDArray> outputs)> function;
 };
 
-using Work = std::variant<ConvolutionWork, DeconvolutionWork, InnerProductWork, MatMulWork, PoolingWork, EltwiseWork,
-                          BinaryWork, BatchNormWork, ConcatWork, SoftmaxWork, LayerNormWork, NearestResampleWork,
-                          PReluWork, CastWork, ReshapeWork, PermuteWork, SliceWork, ReorderWork, CallWork>;
+using Work =
+    std::variant<ConvolutionWork, DeconvolutionWork, InnerProductWork, MatMulWork, PoolingWork, EltwiseWork, BinaryWork,
+                 BatchNormWork, ConcatWork, SoftmaxWork, LayerNormWork, ReductionWork, NearestResampleWork, PReluWork,
+                 CastWork, ReshapeWork, PermuteWork, SliceWork, ReorderWork, CallWork>;
 
 const char* WorkName(const Work& work);
 

@@ -147,6 +147,20 @@ void Reference(Kind kind, const Node& node, const NDArray& in, NDArray& out) {
   });
 }
 
+bool Lower(Kind kind, onednn::LowerContext& c) {
+  const TensorType &in = c.in_type(0), &out = c.out_type(0);
+  if ((kind != Kind::kSum && kind != Kind::kMean) || in.dtype != out.dtype || !IsFloat(in.dtype)) return false;
+  const std::vector<bool> reduced = Reduced(c.node(), in.shape.rank());
+  Shape kept = in.shape;
+  for (int i = 0; i < kept.rank(); ++i) {
+    if (reduced[i]) kept[i] = 1;
+  }
+  if (in.shape.size() == 0 || kept == in.shape) return false;
+  const auto work = kind == Kind::kSum ? onednn::ReductionKind::kSum : onednn::ReductionKind::kMean;
+  c.SetOut(0, c.Reshape(c.Emit(onednn::ReductionWork{work}, {c.in(0)}, {in.dtype, kept}), out.shape));
+  return true;
+}
+
 ParamSchema<ReduceParam> Schema(const Row& row) {
   ParamSchema<ReduceParam> schema;
   schema.Optional("axis", &ReduceParam::axis, "The axes; None or (): all.")
@@ -177,7 +191,8 @@ void Validate(ReduceParam& p) {
                       [selects](const Node&, DType) { return selects; }})
         .Set(ReferenceKernel{[kind](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           Reference(kind, node, in[0], out[0]);
-        }});
+        }})
+        .Set(onednn::LowerRule{[kind](onednn::LowerContext& c) { return Lower(kind, c); }});
   }
   return true;
 }();
