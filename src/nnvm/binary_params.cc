@@ -13,6 +13,8 @@ constexpr std::uint32_t kMagicV1 = 0xF993FAC8;
 constexpr std::uint32_t kMagicV2 = 0xF993FAC9;
 constexpr std::uint32_t kMagicV3 = 0xF993FACA;
 constexpr std::int32_t kDense = 0;
+constexpr std::int32_t kRowSparse = 1;
+constexpr std::int32_t kCsr = 2;
 constexpr std::int32_t kCpu = 1;
 
 class Reader {
@@ -33,6 +35,7 @@ class Reader {
     for (std::size_t i = 0; i < names; ++i) arrays[i].first = ReadName();
     RefuseDuplicates(arrays);
     if (bytes_.remaining() != 0) Fail("{} bytes follow the last name", bytes_.remaining());
+    RefuseSparse(arrays);
     return arrays;
   }
 
@@ -66,6 +69,17 @@ class Reader {
     }
   }
 
+  // Names come last in a file, so sparse records are read over first.
+  void RefuseSparse(const NamedArrays& arrays) const {
+    if (sparse_.empty()) return;
+    std::vector<std::string> labels;
+    for (const std::size_t index : sparse_) {
+      const std::string& name = arrays[index].first;
+      labels.push_back(name.empty() ? fmt::format("number {}", index) : "'" + Quotable(name) + "'");
+    }
+    throw UnsupportedError(fmt::format("{}: sparse arrays are not supported: {}", bytes_.source(), JoinSome(labels)));
+  }
+
   template <class Dim>
   Shape ReadDims(std::int64_t rank) {
     if (rank < 0 || rank > kMaxRank) Fail("an array of rank {}", rank);
@@ -94,22 +108,47 @@ class Reader {
     const auto magic = bytes_.Read<std::uint32_t>("an array's magic number");
     if (magic == kMagicV2 || magic == kMagicV3) {
       const auto storage = bytes_.Read<std::int32_t>("the storage type");
-      if (storage != kDense) {
-        throw UnsupportedError(fmt::format("{}: array {} is sparse (storage type {}), which is not supported",
-                                           bytes_.source(), index, storage));
-      }
+      if (storage != kDense) return ReadSparse(index, magic, storage);
     }
     Shape shape;
     if (!ReadShape(magic, &shape)) return {};
+    const DType dtype = ReadDeviceAndDType(index);
+    return ReadArray(&bytes_, {dtype, std::move(shape)}, bytes_.remaining());
+  }
+
+  DType ReadDeviceAndDType(std::size_t index) {
     bytes_.Read<std::int32_t>("the device type");
     bytes_.Read<std::int32_t>("the device number");
+    return ReadDType(index);
+  }
+
+  DType ReadDType(std::size_t index) {
     const auto code = bytes_.Read<std::int32_t>("the dtype");
     const auto dtype = DTypeFromMXNetCode(code);
     if (!dtype) Fail("array {} has the unknown dtype code {}", index, code);
-    return ReadArray(&bytes_, {*dtype, std::move(shape)}, bytes_.remaining());
+    return *dtype;
+  }
+
+  // Shape of the stored elements, shape, device, dtype, type and shape of each array of positions; then the elements
+  // of all of them.
+  NDArray ReadSparse(std::size_t index, std::uint32_t magic, std::int32_t storage) {
+    const int num_positions = storage == kRowSparse ? 1 : storage == kCsr ? 2 : 0;
+    if (num_positions == 0) Fail("array {} has the unknown storage type {}", index, storage);
+    sparse_.push_back(index);
+    const Shape stored = ReadDims<std::int64_t>(bytes_.Read<std::int32_t>("the rank"));
+    Shape shape;
+    if (!ReadShape(magic, &shape)) return {};
+    std::vector<TensorType> parts{{ReadDeviceAndDType(index), stored}};
+    for (int i = 0; i < num_positions; ++i) {
+      const DType dtype = ReadDType(index);
+      parts.push_back({dtype, ReadDims<std::int64_t>(bytes_.Read<std::int32_t>("the rank"))});
+    }
+    for (const TensorType& part : parts) ReadArray(&bytes_, part, bytes_.remaining());
+    return {};
   }
 
   ByteReader& bytes_;
+  std::vector<std::size_t> sparse_;  // numbers of the arrays
 };
 
 template <class T>

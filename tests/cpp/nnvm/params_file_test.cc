@@ -140,8 +140,30 @@ TEST(ParamsFile, V3HoldsScalarsAndEmptyArrays) {
 
 TEST(ParamsFile, RefusesSparseRecords) {
   Bytes bytes;
-  bytes.Header(1).U32(kV2).I32(1).I32(1).I64(1).Tail(0).Floats({1}).Names({"a"});
-  EXPECT_CONTAINS(ErrorOf<UnsupportedError>([&] { Parse(bytes); }), "p.params: array 0 is sparse (storage type 1)");
+  const auto dense = [&] { bytes.U32(kV2).I32(0).I32(1).I64(1).Tail(0).Floats({1}); };
+  // Two of three rows of (3, 2), with their numbers; then a matrix with one element.
+  const auto rows = [&] {
+    bytes.U32(kV2).I32(1).I32(2).I64(2).I64(2).I32(2).I64(3).I64(2).Tail(0).I32(6).I32(1).I64(2);
+    bytes.Floats({1, 2, 3, 4}).I64(0).I64(2);
+  };
+  const auto matrix = [&] {
+    bytes.U32(kV2).I32(2).I32(1).I64(1).I32(2).I64(1).I64(4).Tail(0).I32(6).I32(1).I64(2).I32(6).I32(1).I64(1);
+    bytes.Floats({5}).I64(0).I64(1).I64(3);
+  };
+  bytes.Header(3);
+  rows(), dense(), matrix();
+  bytes.Names({"embedding", "bias", "graph"});
+  EXPECT_EQ(ErrorOf<UnsupportedError>([&] { Parse(bytes); }),
+            "p.params: sparse arrays are not supported: 'embedding', 'graph'");
+  bytes = {};
+  bytes.Header(2);
+  dense(), rows();
+  EXPECT_EQ(ErrorOf<UnsupportedError>([&] { Parse(bytes.U64(0)); }),
+            "p.params: sparse arrays are not supported: number 1");
+  EXPECT_CONTAINS(Refusal(Bytes().Header(1).U32(kV2).I32(3).Text(std::string(64, 0))), "unknown storage type 3");
+  EXPECT_CONTAINS(
+      Refusal(Bytes().Header(1).U32(kV2).I32(1).I32(1).I64(1000).I32(1).I64(1).Tail(0).I32(6).I32(1).I64(1)),
+      "is larger than the rest of the file");
 }
 
 TEST(ParamsFile, RefusesWhatIsNoParameterFile) {
