@@ -35,7 +35,7 @@ def is_symbol_file(path):
     """Whether the first character of a file is that of a JSON object."""
     try:
         with open(path, "rb") as file:
-            return file.read(64).lstrip()[:1] in (b"{", b"[")
+            return file.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[")
     except OSError as error:
         raise ArgumentError(f"cannot open {str(path)!r}: {error.strerror}") from None
 
@@ -67,13 +67,14 @@ def _describe_array(name, array):
 
 
 def _describe_symbol(symbol, arrays, shapes, dtypes):
-    known = {name: (dtype_name(array.dtype), array.shape) for name, array in _by_variable(arrays or [], symbol).items()}
+    held = _by_variable(arrays or [], symbol)
+    known = {name: (dtype_name(array.dtype), array.shape) for name, array in held.items()}
     for name in {**shapes, **dtypes}:
         shape = shapes.get(name)
         known[name] = (dtype_name(dtypes.get(name) or "float32"), None if shape is None else tuple(shape))
     arguments, outputs, states = symbol._handle.infer(known)
     argument_names, state_names = symbol.list_arguments(), symbol.list_auxiliary_states()
-    inputs = set(_input_names(symbol, arrays, shapes))
+    inputs = _input_names(symbol, shapes) if arrays is None else set(argument_names) - set(held)
     facts = {
         "kind": "symbol" if arrays is None else "model",
         "np_shape": symbol._handle.np_shape(),
@@ -99,14 +100,11 @@ def _by_variable(arrays, symbol):
     return {name: array for name, array in named.items() if name in variables and array is not None}
 
 
-def _input_names(symbol, arrays, shapes):
-    """Arguments that a run has to be given: those without an array, or those in no slot of a parameter's."""
-    if arrays is not None:
-        held = _by_variable(arrays, symbol)
-        return [name for name in symbol.list_arguments() if name not in held]
+def _input_names(symbol, shapes):
+    """Arguments that are no parameters by the looks of it: those of `shapes` and those in no parameter's slot."""
     slots = symbol._handle.slots_of_variables()
     arguments = symbol.list_arguments()
-    return [name for name in arguments if name in shapes or not PARAMETER_SLOTS.issuperset(slots[name] or [""])]
+    return {name for name in arguments if name in shapes or not PARAMETER_SLOTS.issuperset(slots[name] or [""])}
 
 
 def _typed(named_types):
@@ -125,7 +123,7 @@ def _counted(counts):
 
 
 def _unknowns(symbol, known, inputs):
-    """How many tensors have no complete type, the first of them, and the inputs that would settle them."""
+    """The tensors without a complete type, and the inputs (failing those, variables) that would settle them."""
     internals = symbol.get_internals()
     _, types, _ = internals._handle.infer(known)
     names = internals.list_outputs()
@@ -140,10 +138,9 @@ def _unknowns(symbol, known, inputs):
 
 
 def _describe_unsupported(path, arrays, error):
-    """What the JSON itself says; the reader has checked that it is well-formed and not nested too deeply."""
-    with open(path, encoding="utf-8") as file:
-        document = json.load(file)
-    nodes = [node for node in document["nodes"] if isinstance(node, dict)]
+    """What the JSON itself says. It is well-formed and not nested too deeply, nothing more has been checked."""
+    with open(path, encoding="utf-8-sig") as file:
+        nodes = _nodes_of(json.load(file))
     counts = Counter(_operators_of(nodes))
     registered = _core.operator_names()
     unsupported = sorted(name for name in counts if name not in registered)
@@ -164,10 +161,16 @@ def _describe_unsupported(path, arrays, error):
     return facts
 
 
+def _nodes_of(graph):
+    nodes = graph.get("nodes") if isinstance(graph, dict) else None
+    return [node for node in nodes if isinstance(node, dict)] if isinstance(nodes, list) else []
+
+
 def _operators_of(nodes):
     """Names of all operators of JSON nodes and of those in their subgraphs."""
     for node in nodes:
         if node.get("op") != "null":
             yield str(node.get("op"))
-        for graph in node.get("subgraphs") or []:
-            yield from _operators_of(graph["nodes"])
+        subgraphs = node.get("subgraphs")
+        for graph in subgraphs if isinstance(subgraphs, list) else []:
+            yield from _operators_of(_nodes_of(graph))

@@ -119,6 +119,20 @@ def test_inspect_files_with_unknown_operators(capsys, tmp_path):
     assert "Frobnicate                   1   (not supported)" in text and "cannot be run: " in text
 
 
+@pytest.mark.parametrize("subgraphs", [7, [7], [{}], [{"nodes": 7}], [{"nodes": [7]}], {"nodes": []}])
+def test_inspect_takes_nothing_in_such_a_file_for_granted(capsys, tmp_path, subgraphs):
+    node = {"op": "Frobnicate", "name": "f", "inputs": [], "subgraphs": subgraphs}
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps({"nodes": [node, 7], "heads": []}))
+    assert inspected(capsys, path)["operators"] == {"Frobnicate": 1}
+
+
+def test_inspect_reads_files_with_a_byte_order_mark(capsys, digits, tmp_path):
+    path = tmp_path / "x.json"
+    path.write_bytes(b"\xef\xbb\xbf" + open(digits[0], "rb").read())
+    assert inspected(capsys, path)["operators"]["Convolution"] == 3
+
+
 # ---- convert ----
 
 
