@@ -48,7 +48,7 @@ void Reference(const Node& node, bool logarithm, std::span<const NDArray> in, ND
   const std::int64_t outer = shape.SizeOf(0, axis), size = shape[axis], inner = shape.SizeOf(axis + 1, shape.rank());
   NDArray mask(in[1].dtype(), shape);
   BroadcastElements(in[1], mask);
-  const std::vector<std::int64_t> shown = Numbers<std::int64_t>(mask);
+  const std::vector<double> shown = Numbers<double>(mask);
   WithFloatType(in[0].dtype(), [&](auto zero) {
     using T = decltype(zero);
     constexpr T kNothing = -std::numeric_limits<T>::infinity();

@@ -373,7 +373,10 @@ def draw_masked_softmax(d):
     x = d.array(d.shape(d.int(1, 5)), d.dtype())
     shape = tuple(1 if d.chance(0.2) else size for size in x.shape)
     attrs = d.some(axis=d.axis(x.ndim), temperature=d.of([0.5, 3.0]), normalize=d.flag())
-    return Case(attrs, [x, d.array(shape, d.of([np.dtype("bool"), np.dtype("int32")]), 0, 1)])
+    mask = d.array(shape, d.of([np.dtype("bool"), np.dtype("int32")]), 0, 1)
+    if d.chance(0.2):  # whatever is not 0 lets through, fractions too
+        mask = mask.astype("float32") * np.float32(0.5)
+    return Case(attrs, [x, mask])
 
 
 operator("masked_softmax", masked_softmax, draw_masked_softmax)
