@@ -41,6 +41,12 @@ void ForEachLine(const NDArray& data, const Lines& lines, F&& f) {
   });
 }
 
+// NaN counts as the largest, as in NumPy: without a place of its own it would leave the others unsorted.
+template <class T>
+bool IsLess(T a, T b) {
+  return a < b || (b != b && a == a);
+}
+
 // The positions of the line's elements in order of size.
 template <class T>
 std::vector<std::int64_t> Order(const std::vector<T>& line, bool ascending) {
@@ -48,7 +54,7 @@ std::vector<std::int64_t> Order(const std::vector<T>& line, bool ascending) {
   std::iota(order.begin(), order.end(), std::int64_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
     const T left = line[static_cast<std::size_t>(a)], right = line[static_cast<std::size_t>(b)];
-    return ascending ? left < right : left > right;
+    return ascending ? IsLess(left, right) : IsLess(right, left);
   });
   return order;
 }

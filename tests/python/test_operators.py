@@ -272,3 +272,10 @@ def test_every_field_is_drawn(op):
             assert len(seen[name]) >= 2, f"{op}: {name} was always {seen[name]}"
         else:
             assert seen[name] - {"None"} == words - unseen - {"None"}, f"{op}: {name}"
+
+
+@pytest.mark.parametrize("ascending, expected", [(True, [2, 3, 0, 1]), (False, [1, 0, 3, 2])])
+def test_sorting_puts_nan_behind_everything(ascending, expected):
+    symbol = amp.sym.argsort(amp.sym.Variable("data"), is_ascend=ascending)
+    (order,) = amp.Executor(symbol, {}, {}, {"data": (4,)})(np.array([3, np.nan, 1, 2], "f4"))
+    assert order.asnumpy().tolist() == expected
