@@ -55,6 +55,15 @@ std::vector<Refusal> Refusals() {
        {F32({1, 3, 5, 5})},
        {"layout: NCW does not fit a kernel with 2 axes"}},
 
+      {"Convolution",
+       {{"kernel", "(3, 3)"}, {"num_filter", "4"}, {kOutDTypeAttr, "int32"}},
+       {F32({1, 3, 5, 5})},
+       {"attribute __out_dtype__: expected the name of a float dtype, got 'int32'"}},
+      {"Activation",
+       {{"act_type", "relu"}, {kOutDTypeAttr, "float32"}},
+       {F32({2})},
+       {"attribute __out_dtype__: only operators that accumulate products take it"}},
+
       {"Dropout", {{"p", "1.5"}}, {F32({2})}, {"attribute p: expected a value in [0, 1], got 1.5"}},
       {"Dropout", {{"mode", "always"}}, {F32({2})}, {"mode 'always' draws random numbers at inference"}},
       {"Dropout", {{"mode", "never"}}, {F32({2})}, {"expected one of training, always, got 'never'"}},
