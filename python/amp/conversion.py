@@ -38,7 +38,8 @@ def convert(sym, arg_params, aux_params, input_dtypes, target_dtype, cast_params
     arg_params, aux_params = dict(arg_params or {}), dict(aux_params or {})
     inputs = [name for name in sym.list_arguments() if name not in arg_params]
     types = {name: (dtype, None) for name, dtype in _by_name(input_dtypes, inputs).items()}
-    return _core.convert_model(sym._handle, arg_params, aux_params, types, target_dtype, bool(cast_params_offline))
+    options = {"target_dtype": target_dtype, "cast_params_offline": bool(cast_params_offline)}
+    return _core.convert_model(sym._handle, arg_params, aux_params, types, options)
 
 
 def _by_name(input_dtypes, inputs):
