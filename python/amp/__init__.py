@@ -16,7 +16,7 @@ from ._loader import load_core
 _core = load_core()
 
 from . import attribute, base, model_zoo, name, nd, sym  # noqa: E402 - they use the extension
-from .attribute import AttrScope  # noqa: E402
+from .attribute import AttrScope, disable_amp  # noqa: E402
 from .base import (  # noqa: E402
     ArgumentError,
     Error,
@@ -54,6 +54,7 @@ __all__ = [
     "base",
     "convert_model",
     "cpu_info",
+    "disable_amp",
     "dtype_name",
     "load",
     "load_checkpoint",

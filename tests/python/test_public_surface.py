@@ -25,6 +25,7 @@ SIGNATURES = {
     amp.Executor.__call__: "(self, *args, out=None, **kwargs)",
     amp.Executor.run_monitored: "(self, callback, *args, **kwargs)",
     amp.Executor.reshape: "(self, input_shapes=None, **shapes)",
+    amp.disable_amp: "()",
     amp.dtype_name: "(dtype)",
     amp.nd.array: "(source_array, dtype=None)",
     amp.nd.load: "(fname)",
@@ -56,8 +57,8 @@ def test_signatures(function):
 
 
 NAMES = """ArgumentError AttrScope Error Executor GraphError InternalError MXNetError NDArray Symbol UnsupportedError
-attribute base convert_model cpu_info dtype_name load load_checkpoint model_zoo name nd ndarray save_checkpoint sym
-symbol""".split()
+attribute base convert_model cpu_info disable_amp dtype_name load load_checkpoint model_zoo name nd ndarray save_checkpoint
+sym symbol""".split()
 
 
 def test_names_of_the_package():
