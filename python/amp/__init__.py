@@ -9,6 +9,7 @@
 What MXNet names has its name here; what is added is keyword-only.
 """
 
+import importlib
 import sys
 
 from ._loader import load_core
@@ -68,15 +69,27 @@ __all__ = [
 ]
 
 
+# Modules that most programs do without: imported when they are first asked for.
+_ON_DEMAND = ("gluon", "operator")
+
+
 def __getattr__(attribute_name):
-    """`amp.__version__`, looked up when asked for: package metadata is slow to read."""
-    if attribute_name != "__version__":
-        raise AttributeError(f"module 'amp' has no attribute {attribute_name!r}")
-    from importlib import metadata
+    if attribute_name in _ON_DEMAND:
+        return importlib.import_module(f"{__name__}.{attribute_name}")
+    if attribute_name == "__version__":
+        globals()["__version__"] = _version()
+        return globals()["__version__"]
+    raise AttributeError(f"module 'amp' has no attribute {attribute_name!r}")
+
+
+def __dir__():
+    return sorted({*globals(), *_ON_DEMAND, "__version__"})
+
+
+def _version():
+    from importlib import metadata  # slow to import
 
     try:
-        version = metadata.version("nnvm-amp")
+        return metadata.version("nnvm-amp")
     except metadata.PackageNotFoundError:
-        version = "0.0.0+unknown"
-    globals()["__version__"] = version
-    return version
+        return "0.0.0+unknown"

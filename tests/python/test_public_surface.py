@@ -10,7 +10,18 @@ import pytest
 
 import amp
 
-MODULES = [amp, amp.attribute, amp.base, amp.model_zoo, amp.name, amp.nd, amp.sym, amp.sym._internal]
+MODULES = [
+    amp,
+    amp.attribute,
+    amp.base,
+    amp.gluon,
+    amp.model_zoo,
+    amp.name,
+    amp.nd,
+    amp.operator,
+    amp.sym,
+    amp.sym._internal,
+]
 
 # An accidental change of the public face shows here.
 SIGNATURES = {
@@ -31,6 +42,13 @@ SIGNATURES = {
     amp.nd.load: "(fname)",
     amp.nd.save: "(fname, data, *, format=None)",
     amp.nd.from_dlpack: "(producer)",
+    amp.gluon.SymbolBlock: "(outputs, inputs, params=None)",
+    amp.gluon.SymbolBlock.imports: "(symbol_file, input_names, param_file=None, ctx=None, allow_missing=False, "
+    "ignore_extra=False, *, device=None)",
+    amp.gluon.SymbolBlock.export: "(self, path, epoch=0, remove_amp_cast=False)",
+    amp.gluon.SymbolBlock.load_parameters: "(self, filename, ctx=None, allow_missing=False, ignore_extra=False, *, "
+    "device=None)",
+    amp.gluon.SymbolBlock.register_op_hook: "(self, callback, monitor_all=False)",
     amp.sym.Variable: "(name, attr=None, shape=None, lr_mult=None, wd_mult=None, dtype=None, init=None, **kwargs)",
     amp.sym.Group: "(symbols)",
     amp.sym.load: "(fname)",
@@ -45,6 +63,9 @@ SIGNATURES = {
 SYMBOL_MEMBERS = """attr attr_dict get_children get_internals infer_shape infer_shape_partial infer_type
 infer_type_partial list_arguments list_attr list_auxiliary_states list_inputs list_outputs name save tojson""".split()
 
+BLOCK_MEMBERS = """arrays collect_params export hybridize imports input_names list_outputs
+load_parameters register_op_hook save_parameters symbol""".split()
+
 EXECUTOR_MEMBERS = """input_dtypes input_names input_shapes output_dtypes output_names output_shapes reshape
 run_monitored summary symbol""".split()
 
@@ -57,8 +78,8 @@ def test_signatures(function):
 
 
 NAMES = """ArgumentError AttrScope Error Executor GraphError InternalError MXNetError NDArray Symbol UnsupportedError
-attribute base convert_model cpu_info disable_amp dtype_name load load_checkpoint model_zoo name nd ndarray save_checkpoint
-sym symbol""".split()
+attribute base convert_model cpu_info disable_amp dtype_name load load_checkpoint
+model_zoo name nd ndarray save_checkpoint sym symbol""".split()
 
 
 def test_names_of_the_package():
@@ -74,7 +95,12 @@ def test_names_of_the_package():
 
 @pytest.mark.parametrize(
     "owner, members",
-    [(amp.Symbol, SYMBOL_MEMBERS), (amp.Executor, EXECUTOR_MEMBERS), (amp.NDArray, NDARRAY_MEMBERS)],
+    [
+        (amp.Symbol, SYMBOL_MEMBERS),
+        (amp.Executor, EXECUTOR_MEMBERS),
+        (amp.NDArray, NDARRAY_MEMBERS),
+        (amp.gluon.SymbolBlock, BLOCK_MEMBERS),
+    ],
 )
 def test_members(owner, members):
     assert sorted(name for name in vars(owner) if not name.startswith("_")) == sorted(members)
@@ -86,7 +112,7 @@ def public_objects():
             value = getattr(module, name)
             if isinstance(value, (type, types.FunctionType)):
                 yield f"{module.__name__}.{name}", value
-    for owner in (amp.Symbol, amp.Executor, amp.NDArray):
+    for owner in (amp.Symbol, amp.Executor, amp.NDArray, amp.gluon.SymbolBlock):
         for name, value in vars(owner).items():
             if not name.startswith("_"):
                 yield f"{owner.__name__}.{name}", value
@@ -146,8 +172,16 @@ def test_import_needs_numpy_and_ml_dtypes_only():
 def test_import_leaves_the_command_line_out():
     modules = imported("import numpy, amp")
     assert "amp" in modules
-    for name in ("argparse", "amp.commands", "amp.demo", "json", "ml_dtypes"):
+    for name in ("argparse", "amp.commands", "amp.demo", "amp.gluon", "amp.operator", "json", "ml_dtypes"):
         assert name not in modules
+
+
+def test_modules_that_are_imported_on_demand():
+    """Both spellings give the same module."""
+    for name in ("gluon", "operator"):
+        lines = f"import amp, sys; module = amp.{name}; assert module is sys.modules['amp.{name}']; import amp.{name}"
+        assert f"amp.{name}" in imported(lines)
+        assert name in dir(amp)
 
 
 def test_there_is_no_module_common():
