@@ -16,7 +16,7 @@ from ._loader import load_core
 
 _core = load_core()
 
-from . import attribute, base, model_zoo, name, nd, sym  # noqa: E402 - they use the extension
+from . import attribute, base, lists, model_zoo, name, nd, sym  # noqa: E402 - they use the extension
 from .attribute import AttrScope, disable_amp  # noqa: E402
 from .base import (  # noqa: E402
     ArgumentError,
@@ -29,8 +29,17 @@ from .base import (  # noqa: E402
     dtype_name,
 )
 from .checkpoint import load, load_checkpoint, save_checkpoint  # noqa: E402
-from .conversion import convert_model  # noqa: E402
+from .conversion import convert_hybrid_block, convert_model, convert_symbol  # noqa: E402
 from .executor import Executor  # noqa: E402
+from .lists import (  # noqa: E402
+    list_conditional_fp32_ops,
+    list_fp32_ops,
+    list_loss_output_functions,
+    list_lp16_fp32_ops,
+    list_lp16_ops,
+    list_lp16_use_fp32_params,
+    list_widest_type_cast,
+)
 from .nd import NDArray  # noqa: E402
 from .sym import Symbol  # noqa: E402
 
@@ -53,10 +62,20 @@ __all__ = [
     "UnsupportedError",
     "attribute",
     "base",
+    "convert_hybrid_block",
     "convert_model",
+    "convert_symbol",
     "cpu_info",
     "disable_amp",
     "dtype_name",
+    "list_conditional_fp32_ops",
+    "list_fp32_ops",
+    "list_loss_output_functions",
+    "list_lp16_fp32_ops",
+    "list_lp16_ops",
+    "list_lp16_use_fp32_params",
+    "list_widest_type_cast",
+    "lists",
     "load",
     "load_checkpoint",
     "model_zoo",
@@ -70,7 +89,7 @@ __all__ = [
 
 
 # Modules that most programs do without: imported when they are first asked for.
-_ON_DEMAND = ("gluon", "operator")
+_ON_DEMAND = ("contrib", "gluon", "mxnet", "operator")
 
 
 def __getattr__(attribute_name):

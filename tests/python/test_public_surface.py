@@ -14,8 +14,15 @@ MODULES = [
     amp,
     amp.attribute,
     amp.base,
+    amp.contrib,
+    amp.contrib.amp,
     amp.gluon,
+    amp.lists,
+    amp.lists.symbol_bf16,
+    amp.lists.symbol_fp16,
     amp.model_zoo,
+    amp.mxnet,
+    amp.mxnet.amp,
     amp.name,
     amp.nd,
     amp.operator,
@@ -23,14 +30,24 @@ MODULES = [
     amp.sym._internal,
 ]
 
+LISTS = "target_dtype_ops=None, fp32_ops=None, conditional_fp32_ops=None, excluded_sym_names=None"
+ADDITIONS = (
+    "widest_dtype_ops=None, policy='default', force=None, output_dtypes=None, fold_batch_norm=None, return_report=False"
+)
+
 # An accidental change of the public face shows here.
 SIGNATURES = {
     amp.load: "(symbol_file, params_file)",
     amp.load_checkpoint: "(prefix, epoch)",
     amp.save_checkpoint: "(prefix, epoch, symbol, arg_params, aux_params, remove_amp_cast=False, *, "
     "params_format=None)",
-    amp.convert_model: "(sym, arg_params, aux_params, input_dtypes='float32', target_dtype='bfloat16', *, "
-    "cast_params_offline=False)",
+    amp.convert_symbol: f"(sym, input_dtypes, param_dtypes, target_dtype='bfloat16', {LISTS}, "
+    f"cast_params_offline=False, *, {ADDITIONS})",
+    amp.convert_model: "(sym, arg_params, aux_params, input_dtypes='float32', target_dtype='bfloat16', "
+    f"{LISTS}, cast_params_offline=False, *, {ADDITIONS})",
+    amp.convert_hybrid_block: f"(block, data_example, target_dtype='bfloat16', {LISTS}, device=None, "
+    f"cast_params_offline=False, *, ctx=None, {ADDITIONS})",
+    amp.list_lp16_ops: "(target_dtype)",
     amp.Executor: "(sym, arg_params, aux_params, input_shapes, *, input_dtypes=None, backend=None, "
     "reduce_precision=None, num_threads=None, monitor=False)",
     amp.Executor.__call__: "(self, *args, out=None, **kwargs)",
@@ -63,7 +80,7 @@ SIGNATURES = {
 SYMBOL_MEMBERS = """attr attr_dict get_children get_internals infer_shape infer_shape_partial infer_type
 infer_type_partial list_arguments list_attr list_auxiliary_states list_inputs list_outputs name save tojson""".split()
 
-BLOCK_MEMBERS = """arrays collect_params export hybridize imports input_names list_outputs
+BLOCK_MEMBERS = """arrays collect_params export forward hybridize imports input_names list_outputs
 load_parameters register_op_hook save_parameters symbol""".split()
 
 EXECUTOR_MEMBERS = """input_dtypes input_names input_shapes output_dtypes output_names output_shapes reshape
@@ -78,8 +95,9 @@ def test_signatures(function):
 
 
 NAMES = """ArgumentError AttrScope Error Executor GraphError InternalError MXNetError NDArray Symbol UnsupportedError
-attribute base convert_model cpu_info disable_amp dtype_name load load_checkpoint
-model_zoo name nd ndarray save_checkpoint sym symbol""".split()
+attribute base convert_hybrid_block convert_model convert_symbol cpu_info disable_amp dtype_name
+list_conditional_fp32_ops list_fp32_ops list_loss_output_functions list_lp16_fp32_ops list_lp16_ops
+list_lp16_use_fp32_params list_widest_type_cast lists load load_checkpoint model_zoo name nd ndarray save_checkpoint sym symbol""".split()
 
 
 def test_names_of_the_package():
@@ -172,13 +190,23 @@ def test_import_needs_numpy_and_ml_dtypes_only():
 def test_import_leaves_the_command_line_out():
     modules = imported("import numpy, amp")
     assert "amp" in modules
-    for name in ("argparse", "amp.commands", "amp.demo", "amp.gluon", "amp.operator", "json", "ml_dtypes"):
+    for name in (
+        "argparse",
+        "amp.commands",
+        "amp.demo",
+        "amp.contrib",
+        "amp.gluon",
+        "amp.mxnet",
+        "amp.operator",
+        "json",
+        "ml_dtypes",
+    ):
         assert name not in modules
 
 
 def test_modules_that_are_imported_on_demand():
     """Both spellings give the same module."""
-    for name in ("gluon", "operator"):
+    for name in ("contrib", "gluon", "mxnet", "operator"):
         lines = f"import amp, sys; module = amp.{name}; assert module is sys.modules['amp.{name}']; import amp.{name}"
         assert f"amp.{name}" in imported(lines)
         assert name in dir(amp)

@@ -68,6 +68,10 @@ class SymbolBlock:
             outputs = executor.run_monitored(self._callback, arrays)
         return outputs if len(outputs) > 1 else outputs[0]
 
+    def forward(self, *args):
+        """The same as a call."""
+        return self(*args)
+
     def _by_name(self, args):
         expected = f"{len(self._input_names)} inputs ({', '.join(self._input_names)})"
         if len(args) > len(self._input_names):
