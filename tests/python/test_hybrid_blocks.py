@@ -282,6 +282,17 @@ def test_blocks_without_parameters(mxnet):
     np.testing.assert_array_equal(converted(FIRST).asnumpy(), np.maximum(FIRST, 0))
 
 
+def test_operators_that_are_not_there(mxnet):
+    class Strange(Plain):
+        def export(self, path, epoch=0):
+            super().export(path)
+            file = Path(f"{path}-symbol.json")
+            file.write_text(file.read_text().replace('"op": "relu"', '"op": "strange_relu"'))
+
+    with pytest.raises(amp.UnsupportedError, match="^the block's graph: .*strange_relu"):
+        amp.convert_hybrid_block(Strange(), FIRST)
+
+
 def test_bfloat16_examples(mxnet):
     casts_made = []
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import checkpoint, sym
 from .._arrays import readable
-from ..base import ArgumentError
+from ..base import ArgumentError, Error
 
 # What a hybridized call changes in a HybridBlock, in 1.x or in 2.0.
 _STATE = (
@@ -134,8 +134,12 @@ def _exported(block):
     with tempfile.TemporaryDirectory(prefix="amp-") as folder:
         block.export(str(Path(folder, "block")), **keep_casts)
         symbol_file, params_file = Path(folder, "block-symbol.json"), Path(folder, "block-0000.params")
-        if params_file.exists():
-            symbol, args, aux = checkpoint.load(symbol_file, params_file)
-        else:  # 2.0 writes none for a block without parameters
-            symbol, args, aux = sym.load(symbol_file), {}, {}
+        try:
+            if params_file.exists():
+                symbol, args, aux = checkpoint.load(symbol_file, params_file)
+            else:  # 2.0 writes none for a block without parameters
+                symbol, args, aux = sym.load(symbol_file), {}, {}
+        except Error as error:  # the files are ours: their names say nothing to the caller
+            text = str(error).replace(str(symbol_file), "the block's graph").replace(str(params_file), "its parameters")
+            raise type(error)(text) from None
     return symbol, args, aux, [variable.name for variable in block._cached_graph[0]]
