@@ -266,6 +266,8 @@ def test_disable_amp_adds_its_bit():
             with amp.AttrScope(__opt_constraint__="0", ctx_group="a"), amp.disable_amp():
                 nested = amp.sym.relu(x)
                 assert nested.list_attr() == {"__opt_constraint__": "1", "__ctx_group__": "a"}
+            with amp.AttrScope(ctx_group="a"):
+                assert constraint(amp.sym.relu(x)) == "3"
             with pytest.raises(amp.ArgumentError, match="__opt_constraint__: expected a number, got 'two'"):
                 amp.sym.relu(x, attr={"__opt_constraint__": "two"})
         assert constraint(amp.sym.relu(x)) == "2"
