@@ -19,8 +19,8 @@ POLICIES = ("default", "mxnet")
 def check_options(sym, given):
     """(options, regular expressions among the excluded names that match nothing).
 
-    `given` is {option: value} with the keys of OPTIONS and `ignore_unknown_names`, all of them optional. All mistakes
-    are in one ArgumentError; names of operators, nodes and outputs are looked up by the extension.
+    `given` is {option: value} with the keys of OPTIONS, `ignore_unknown_names` and `report`, all of them optional. All
+    mistakes are in one ArgumentError; names of operators, nodes and outputs are looked up by the extension.
     """
     given = {key: value for key, value in given.items() if value is not None}
     nodes = _Nodes(sym)
@@ -189,4 +189,5 @@ _CHECKS = {
     "output_dtypes": _outputs,
     "fold_batch_norm": _flag,
     "ignore_unknown_names": _flag,
+    "report": _flag,
 }

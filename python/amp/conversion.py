@@ -39,7 +39,7 @@ def convert_symbol(
     options = {key: value for key, value in locals().items() if key in OPTIONS}
     if fold_batch_norm:
         raise ArgumentError("fold_batch_norm: a symbol has no values to fold; use convert_model")
-    model = convert_types(sym, input_dtypes, param_dtypes, **options)
+    model = convert_types(sym, input_dtypes, param_dtypes, report=return_report, **options)
     converted = Symbol(model["symbol"])
     return (converted, _report(model)) if return_report else converted
 
@@ -88,7 +88,7 @@ def convert_model(
     everything unknown or contradictory among the arguments, GraphError where types in the model contradict each other.
     """
     options = {key: value for key, value in locals().items() if key in OPTIONS}
-    model = convert(sym, arg_params, aux_params, input_dtypes, **options)
+    model = convert(sym, arg_params, aux_params, input_dtypes, report=return_report, **options)
     converted = Symbol(model["symbol"]), model["arguments"], model["auxiliary_states"]
     return (*converted, _report(model)) if return_report else converted
 
@@ -125,13 +125,13 @@ def convert_hybrid_block(
     """
     options = {key: value for key, value in locals().items() if key in OPTIONS}
     check_device(device, ctx)
-    converted, model = convert_block(block, data_example, **options)
+    converted, model = convert_block(block, data_example, report=True, **options)
     converted.conversion_report = _report(model)
     return (converted, converted.conversion_report) if return_report else converted
 
 
 def convert(sym, arg_params, aux_params, input_dtypes, target_dtype, cast_params_offline=False, **further):
-    """What `convert_model` returns, the number of casts and the report, as the extension's dict."""
+    """What `convert_model` returns, the number of casts and (with report=True) the report, as the extension's dict."""
     check_symbol(sym)
     args, aux = readable_dict(arg_params, "arg_params"), readable_dict(aux_params, "aux_params")
     inputs = [name for name in sym.list_arguments() if name not in args]
@@ -154,7 +154,7 @@ def convert_block(block, data_example, **options):
 
 
 def convert_types(sym, input_dtypes, param_dtypes, **options):
-    """What `convert_symbol` returns and the report, as the extension's dict."""
+    """What `convert_symbol` returns, as the extension's dict; see `convert`."""
     check_symbol(sym)
     parameters = _parameter_types(param_dtypes)
     types = _input_types(sym, input_dtypes, [name for name in sym.list_arguments() if name not in parameters])
