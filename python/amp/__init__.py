@@ -9,14 +9,15 @@
 What MXNet names has its name here; what is added is keyword-only.
 """
 
+import importlib
 import sys
 
 from ._loader import load_core
 
 _core = load_core()
 
-from . import attribute, base, model_zoo, name, nd, sym  # noqa: E402 - they use the extension
-from .attribute import AttrScope  # noqa: E402
+from . import attribute, base, lists, model_zoo, name, nd, sym  # noqa: E402 - they use the extension
+from .attribute import AttrScope, disable_amp  # noqa: E402
 from .base import (  # noqa: E402
     ArgumentError,
     Error,
@@ -28,8 +29,17 @@ from .base import (  # noqa: E402
     dtype_name,
 )
 from .checkpoint import load, load_checkpoint, save_checkpoint  # noqa: E402
-from .conversion import convert_model  # noqa: E402
+from .conversion import convert_hybrid_block, convert_model, convert_symbol  # noqa: E402
 from .executor import Executor  # noqa: E402
+from .lists import (  # noqa: E402
+    list_conditional_fp32_ops,
+    list_fp32_ops,
+    list_loss_output_functions,
+    list_lp16_fp32_ops,
+    list_lp16_ops,
+    list_lp16_use_fp32_params,
+    list_widest_type_cast,
+)
 from .nd import NDArray  # noqa: E402
 from .sym import Symbol  # noqa: E402
 
@@ -52,9 +62,20 @@ __all__ = [
     "UnsupportedError",
     "attribute",
     "base",
+    "convert_hybrid_block",
     "convert_model",
+    "convert_symbol",
     "cpu_info",
+    "disable_amp",
     "dtype_name",
+    "list_conditional_fp32_ops",
+    "list_fp32_ops",
+    "list_loss_output_functions",
+    "list_lp16_fp32_ops",
+    "list_lp16_ops",
+    "list_lp16_use_fp32_params",
+    "list_widest_type_cast",
+    "lists",
     "load",
     "load_checkpoint",
     "model_zoo",
@@ -67,15 +88,27 @@ __all__ = [
 ]
 
 
+# Modules that most programs do without: imported when they are first asked for.
+_ON_DEMAND = ("contrib", "gluon", "mxnet", "operator")
+
+
 def __getattr__(attribute_name):
-    """`amp.__version__`, looked up when asked for: package metadata is slow to read."""
-    if attribute_name != "__version__":
-        raise AttributeError(f"module 'amp' has no attribute {attribute_name!r}")
-    from importlib import metadata
+    if attribute_name in _ON_DEMAND:
+        return importlib.import_module(f"{__name__}.{attribute_name}")
+    if attribute_name == "__version__":
+        globals()["__version__"] = _version()
+        return globals()["__version__"]
+    raise AttributeError(f"module 'amp' has no attribute {attribute_name!r}")
+
+
+def __dir__():
+    return sorted({*globals(), *_ON_DEMAND, "__version__"})
+
+
+def _version():
+    from importlib import metadata  # slow to import
 
     try:
-        version = metadata.version("nnvm-amp")
+        return metadata.version("nnvm-amp")
     except metadata.PackageNotFoundError:
-        version = "0.0.0+unknown"
-    globals()["__version__"] = version
-    return version
+        return "0.0.0+unknown"

@@ -147,7 +147,13 @@ def convert_model(
     arguments: Mapping[str, Any],
     auxiliary_states: Mapping[str, Any],
     input_types: Mapping[str, tuple[Any, Any]],
-    target_dtype: Any,
-    cast_params_offline: bool,
+    options: Mapping[str, Any],
 ) -> dict[str, Any]: ...
+def convert_symbol(
+    symbol: Symbol,
+    input_types: Mapping[str, tuple[Any, Any]],
+    parameter_types: Mapping[str, Any],
+    options: Mapping[str, Any],
+) -> dict[str, Any]: ...
+def published_lists(target: str) -> dict[str, Any]: ...
 def cpu_info() -> dict[str, Any]: ...

@@ -1,10 +1,14 @@
-"""Attributes for all nodes that are made inside of a `with` block."""
+"""Attributes and constraints for all nodes that are made inside of a `with` block."""
 
 from ._scope import Scope
 from .base import ArgumentError
 
 # MXNet's own attributes may be written without the underscores that they have in files.
 _HIDDEN_KEYS = ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage", "profiler_scope")
+
+# What optimizations must not do to a node: a number in decimal, one bit each.
+CONSTRAINT_KEY = "__opt_constraint__"
+DISABLE_AMP = 1
 
 
 class AttrScope(Scope):
@@ -14,6 +18,7 @@ class AttrScope(Scope):
     """
 
     _stack_name = "attribute"
+    _constraint = 0
 
     def __init__(self, **attributes):
         self._own = _checked(attributes)
@@ -27,9 +32,32 @@ class AttrScope(Scope):
         """The scope's attributes, overridden and extended by `attributes` (a dict or None)."""
         return {**self._all, **_checked(attributes or {})}
 
+    def constrain(self, attributes):
+        """The attributes (a dict) of an operator, with the constraints of the `with` blocks added to its own."""
+        if not self._constraint:
+            return attributes
+        own = attributes.get(CONSTRAINT_KEY, "0")
+        if not own.strip().isdecimal():
+            raise ArgumentError(f"{CONSTRAINT_KEY}: expected a number, got {own!r}")
+        return {**attributes, CONSTRAINT_KEY: str(int(own) | self._constraint)}
+
     def __enter__(self):
-        self._all = {**AttrScope.current()._all, **self._own}
+        outer = AttrScope.current()
+        self._all = {**outer._all, **self._own}
+        self._constraint = type(self)._constraint | outer._constraint
         return super().__enter__()
+
+
+class _AmpDisabled(AttrScope):
+    _constraint = DISABLE_AMP
+
+
+def disable_amp():
+    """`with disable_amp():` keeps the operators composed inside of the block out of every conversion.
+
+    They carry the attribute `__opt_constraint__` with bit 1 set, which files keep.
+    """
+    return _AmpDisabled()
 
 
 def current():

@@ -1,8 +1,47 @@
-"""Conversion of models to low precision."""
+"""Conversion of models to low precision.
+
+What each argument may be is checked here, what it means to a model is decided by the extension.
+"""
 
 from . import _core
-from .base import ArgumentError
-from .sym import Symbol
+from ._arrays import flattened, readable, readable_dict
+from ._options import OPTIONS, by_name, check_options, declared_dtype, is_float, is_one_dtype
+from .base import ArgumentError, dtype_name
+from .sym import Symbol, Variable
+
+
+def convert_symbol(
+    sym,
+    input_dtypes,
+    param_dtypes,
+    target_dtype="bfloat16",
+    target_dtype_ops=None,
+    fp32_ops=None,
+    conditional_fp32_ops=None,
+    excluded_sym_names=None,
+    cast_params_offline=False,
+    *,
+    widest_dtype_ops=None,
+    policy="default",
+    force=None,
+    output_dtypes=None,
+    fold_batch_norm=None,
+    return_report=False,
+):
+    """Converts a symbol to low precision.
+
+    `input_dtypes` is {name: dtype}, one dtype for all inputs or a list in their order, `param_dtypes` {name: dtype} of
+    the parameters and auxiliary states; variables that neither names are float32 inputs. With
+    `cast_params_offline=True` parameters that all readers want in `target_dtype` carry the attribute `__amp_dtype__`
+    with its name, and whoever binds the symbol casts their arrays. Batch norms are folded by `convert_model`, which
+    has their values: `fold_batch_norm=True` is an error here. Everything else is as for `convert_model`.
+    """
+    options = {key: value for key, value in locals().items() if key in OPTIONS}
+    if fold_batch_norm:
+        raise ArgumentError("fold_batch_norm: a symbol has no values to fold; use convert_model")
+    model = convert_types(sym, input_dtypes, param_dtypes, report=return_report, **options)
+    converted = Symbol(model["symbol"])
+    return (converted, _report(model)) if return_report else converted
 
 
 def convert_model(
@@ -11,49 +50,169 @@ def convert_model(
     aux_params,
     input_dtypes="float32",
     target_dtype="bfloat16",
-    *,
+    target_dtype_ops=None,
+    fp32_ops=None,
+    conditional_fp32_ops=None,
+    excluded_sym_names=None,
     cast_params_offline=False,
+    *,
+    widest_dtype_ops=None,
+    policy="default",
+    force=None,
+    output_dtypes=None,
+    fold_batch_norm=None,
+    return_report=False,
 ):
     """Converts a model to low precision: (Symbol, arg_params, aux_params).
 
-    `input_dtypes` says what the inputs will be: {name: dtype}, one dtype for all of them, or a list
-    in the order of the arguments that have no array in `arg_params`. Inputs that are not named are
-    float32. The converted model takes the same inputs and gives the same dtypes as before; inside
-    of it, operators that gain from it read `target_dtype` ('bfloat16' or 'float16') through
-    `amp_cast` nodes.
+    `input_dtypes` says what the inputs will be: {name: dtype}, one dtype for all of them, or a list in the order of
+    the arguments that have no array in `arg_params`. Inputs that are not named are float32. The converted model takes
+    the same inputs and gives the same dtypes as before; inside of it, operators that gain from it read `target_dtype`
+    ('bfloat16' or 'float16') through `amp_cast` nodes.
 
-    With `cast_params_offline=True` the arrays of parameters are cast instead, where all readers
-    agree. Nothing that is passed in is modified; arrays that did not change are shared.
+    target_dtype_ops, fp32_ops, widest_dtype_ops: lists of operators that run in `target_dtype`, in what the model had,
+        or in the widest dtype of their inputs. Each replaces the policy's list of that kind.
+    conditional_fp32_ops: a list of (operator, attribute, [values]): nodes whose attribute has one of the values
+        are left as they are.
+    excluded_sym_names: a list of nodes that are left as they are. A text is the name of a node, or else a pattern
+        with * and ?; a regular expression (re.compile) has to match the whole name.
+    cast_params_offline: whether the arrays of parameters are cast instead, where all readers agree.
+    policy: 'default', or 'mxnet' for the decisions of MXNet's published operator lists.
+    force: {node: dtype}, stronger than everything else; nodes are named as for excluded_sym_names.
+    output_dtypes: what the outputs shall be: {output: dtype}, one dtype or a list. By default what they were.
+    fold_batch_norm: whether batch norms are folded into the weights before these are cast; by default True under
+        policy 'default' and False under 'mxnet'.
+    return_report: whether a ConversionReport, which explains every decision, is returned as a fourth element.
 
-    Raises ArgumentError for unknown names and dtypes, GraphError where types contradict each other.
+    Nothing that is passed in is modified; arrays that did not change are shared. Raises ArgumentError that names
+    everything unknown or contradictory among the arguments, GraphError where types in the model contradict each other.
     """
-    model = convert(sym, arg_params, aux_params, input_dtypes, target_dtype, cast_params_offline)
-    return Symbol(model["symbol"]), model["arguments"], model["auxiliary_states"]
+    options = {key: value for key, value in locals().items() if key in OPTIONS}
+    model = convert(sym, arg_params, aux_params, input_dtypes, report=return_report, **options)
+    converted = Symbol(model["symbol"]), model["arguments"], model["auxiliary_states"]
+    return (*converted, _report(model)) if return_report else converted
 
 
-def convert(sym, arg_params, aux_params, input_dtypes, target_dtype, cast_params_offline):
-    """What `convert_model` returns and how many casts there are, as the extension's dict."""
+def convert_hybrid_block(
+    block,
+    data_example,
+    target_dtype="bfloat16",
+    target_dtype_ops=None,
+    fp32_ops=None,
+    conditional_fp32_ops=None,
+    excluded_sym_names=None,
+    device=None,
+    cast_params_offline=False,
+    *,
+    ctx=None,
+    widest_dtype_ops=None,
+    policy="default",
+    force=None,
+    output_dtypes=None,
+    fold_batch_norm=None,
+    return_report=False,
+):
+    """Converts a block to low precision: an `amp.gluon.SymbolBlock` that is called as the block was.
+
+    `block` is an amp.gluon.SymbolBlock or a HybridBlock of MXNet 1.x or 2.0; the latter runs once on the example, in
+    MXNet, to be traced. Where its parameters wait for shapes, that initializes them, as any call does; what was
+    hybridized or cached before is as before.
+    `data_example` is one array or a list of arrays in the order of a call: NumPy's, NDArrays, DLPack producers or
+    MXNet's. Inputs take their shapes and dtypes from it. `device` and `ctx` have no effect: results run on the CPU.
+
+    Everything else is as for `convert_model`. The result keeps its ConversionReport as `conversion_report`;
+    with `return_report=True` it is returned as a second element, too.
+    """
+    options = {key: value for key, value in locals().items() if key in OPTIONS}
+    check_device(device, ctx)
+    converted, model = convert_block(block, data_example, report=True, **options)
+    converted.conversion_report = _report(model)
+    return (converted, converted.conversion_report) if return_report else converted
+
+
+def convert(sym, arg_params, aux_params, input_dtypes, target_dtype, cast_params_offline=False, **further):
+    """What `convert_model` returns, the number of casts and (with report=True) the report, as the extension's dict."""
+    check_symbol(sym)
+    args, aux = readable_dict(arg_params, "arg_params"), readable_dict(aux_params, "aux_params")
+    inputs = [name for name in sym.list_arguments() if name not in args]
+    types = _input_types(sym, input_dtypes, inputs)
+    options = {**further, "target_dtype": target_dtype, "cast_params_offline": cast_params_offline}
+    return _run(sym, options, lambda checked: _core.convert_model(sym._handle, args, aux, types, checked))
+
+
+def convert_block(block, data_example, **options):
+    """A SymbolBlock and what `convert` returns. `data_example` may be None where the block knows its graph."""
+    from .gluon import SymbolBlock
+    from .gluon.tracing import graph_of
+
+    examples = None if data_example is None else flattened(data_example)
+    sym, args, aux, input_names = graph_of(block, examples)
+    types = _types_of_examples(sym, examples, input_names)
+    model = _run(sym, options, lambda checked: _core.convert_model(sym._handle, args, aux, types, checked))
+    params = {**model["arguments"], **model["auxiliary_states"]}
+    return SymbolBlock(Symbol(model["symbol"]), [Variable(name) for name in input_names], params), model
+
+
+def convert_types(sym, input_dtypes, param_dtypes, **options):
+    """What `convert_symbol` returns, as the extension's dict; see `convert`."""
+    check_symbol(sym)
+    parameters = _parameter_types(param_dtypes)
+    types = _input_types(sym, input_dtypes, [name for name in sym.list_arguments() if name not in parameters])
+    twice = [name for name in types if name in parameters]
+    if twice:
+        raise ArgumentError(f"input_dtypes and param_dtypes both name {', '.join(twice)}")
+    return _run(sym, options, lambda checked: _core.convert_symbol(sym._handle, types, parameters, checked))
+
+
+def _run(sym, options, convert_with):
+    checked, unmatched = check_options(sym, options)
+    model = convert_with(checked)
+    model["unknown_names"] = [*model["unknown_names"], *unmatched]
+    return model
+
+
+def _report(model):
+    from .report import ConversionReport
+
+    return ConversionReport(model["report"])
+
+
+def check_symbol(sym):
+    """Raises ArgumentError for what is no Symbol."""
     if not isinstance(sym, Symbol):
         raise ArgumentError(f"expected a Symbol, got {type(sym).__name__}")
-    arg_params, aux_params = dict(arg_params or {}), dict(aux_params or {})
-    inputs = [name for name in sym.list_arguments() if name not in arg_params]
-    types = {name: (dtype, None) for name, dtype in _by_name(input_dtypes, inputs).items()}
-    options = {"target_dtype": target_dtype, "cast_params_offline": bool(cast_params_offline)}
-    return _core.convert_model(sym._handle, arg_params, aux_params, types, options)
 
 
-def _by_name(input_dtypes, inputs):
-    if isinstance(input_dtypes, dict):
-        return input_dtypes
-    if not _is_list_of_dtypes(input_dtypes):
-        return dict.fromkeys(inputs, input_dtypes)
-    if len(input_dtypes) != len(inputs):
+def check_device(device, ctx):
+    """Both are accepted, one at a time, and have no effect."""
+    if device is not None and ctx is not None:
+        raise ArgumentError("device and ctx are two names of one argument; pass one of them")
+
+
+def _parameter_types(param_dtypes):
+    if param_dtypes is not None and not isinstance(param_dtypes, dict):
+        raise ArgumentError(f"param_dtypes: expected a dict {{name: dtype}}, got {type(param_dtypes).__name__}")
+    return {name: dtype_name(dtype) for name, dtype in (param_dtypes or {}).items()}
+
+
+def _input_types(sym, input_dtypes, inputs):
+    """{name: (dtype, no shape)}. What the symbol declares to be integers is not meant by one float for all inputs."""
+    if input_dtypes is not None and is_one_dtype(input_dtypes) and is_float(input_dtypes):
+        attributes = sym.attr_dict()
+        declared = {name: declared_dtype(attributes.get(name, {})) for name in inputs}
+        inputs = [name for name in inputs if declared[name] is None or is_float(declared[name])]
+    return {name: (dtype, None) for name, dtype in by_name("input_dtypes", input_dtypes, inputs).items()}
+
+
+def _types_of_examples(sym, examples, input_names):
+    """{name: (dtype, shape)} of the arguments among the inputs."""
+    if examples is None:
+        return {}
+    if len(examples) > len(input_names):
         raise ArgumentError(
-            f"input_dtypes has {len(input_dtypes)} entries, but the model has {len(inputs)} inputs: {', '.join(inputs)}"
+            f"data_example has {len(examples)} arrays, but the block has {len(input_names)} inputs: "
+            f"{', '.join(input_names)}"
         )
-    return dict(zip(inputs, input_dtypes))
-
-
-def _is_list_of_dtypes(value):
-    """Not so [('bfloat16', numpy.uint16)], which is one dtype."""
-    return isinstance(value, (list, tuple)) and not any(isinstance(item, tuple) for item in value)
+    arguments = set(sym.list_arguments())
+    arrays = {name: readable(value, f"data_example for '{name}'") for name, value in zip(input_names, examples)}
+    return {name: (array.dtype, tuple(array.shape)) for name, array in arrays.items() if name in arguments}

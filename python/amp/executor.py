@@ -113,7 +113,9 @@ class Executor:
             self._refuse_positional(args, kwargs)
         unknown = [name for name in kwargs if name not in self._accepted_names]
         if unknown:
-            raise ArgumentError(f"the model has no input {unknown[0]!r}{_near(unknown[0], self._accepted_names)}")
+            raise ArgumentError(
+                f"the model has no input {unknown[0]!r}{near_matches(unknown[0], self._accepted_names)}"
+            )
         missing = [name for name in self._input_names if name not in kwargs]
         if missing:
             raise ArgumentError(f"inputs are missing: {', '.join(missing)}")
@@ -221,7 +223,8 @@ def _thread_count(num_threads):
     return int(num_threads)
 
 
-def _near(name, candidates):
+def near_matches(name, candidates):
+    """The end of an error message about an unknown input."""
     close = difflib.get_close_matches(str(name), candidates)
     if close:
         return f"; did you mean {', '.join(map(repr, close))}?"

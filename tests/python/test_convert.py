@@ -1,6 +1,8 @@
 """amp.convert_model as Python sees it; the pass itself is tested in C++."""
 
+import inspect
 import json
+import re
 
 import ml_dtypes
 import numpy as np
@@ -151,4 +153,243 @@ def test_wrong_arguments(model, arguments, text):
 
 def test_additions_are_keyword_only(model):
     with pytest.raises(TypeError):
-        amp.convert_model(*model, "float32", "bfloat16", True)
+        amp.convert_model(*model, "float32", "bfloat16", None, None, None, None, True, [])
+    with pytest.raises(TypeError):
+        amp.convert_symbol(model[0], {}, {}, "bfloat16", None, None, None, None, True, [])
+    with pytest.raises(TypeError):
+        amp.convert_hybrid_block(model[0], None, "bfloat16", None, None, None, None, None, True, "cpu")
+
+
+# ---- symbols by themselves ----
+
+
+def float32_params(symbol, *inputs):
+    return dict.fromkeys([name for name in symbol.list_inputs() if name not in inputs], "float32")
+
+
+@pytest.mark.parametrize("policy", ["default", "mxnet"])
+@pytest.mark.parametrize("offline", [False, True])
+def test_a_symbol_is_converted_as_its_model_is(model, policy, offline):
+    net, args, aux = model
+    options = {"policy": policy, "cast_params_offline": offline, "fold_batch_norm": False}
+    expected, arrays, _ = amp.convert_model(net, args, aux, "float32", **options)
+    text = net.tojson()
+    found = amp.convert_symbol(net, {"data": "float32"}, float32_params(net, "data"), "bfloat16", **options)
+    assert isinstance(found, amp.Symbol) and found.tojson() == expected.tojson() and net.tojson() == text
+    marked = {name for name, attrs in found.attr_dict().items() if "__amp_dtype__" in attrs}
+    assert (
+        marked
+        == {name for name, array in arrays.items() if array.dtype == BF16}
+        == ({"conv_weight"} if offline else marked)
+    )
+
+
+@pytest.mark.parametrize("inputs", [None, {}, "float32", ["float32"], {"data": np.float32}], ids=str)
+def test_inputs_of_symbols(inputs):
+    net = conv_net()
+    found = amp.convert_symbol(net, inputs, float32_params(net, "data"))
+    assert found.tojson() == amp.convert_symbol(net, {"data": "float32"}, float32_params(net, "data")).tojson()
+    assert casts(found)
+
+
+def test_parameters_in_low_precision_need_no_cast():
+    net = amp.sym.FullyConnected(amp.sym.Variable("data"), num_hidden=4, name="fc")
+    for spelling in ("bfloat16", BF16, np.dtype([("bfloat16", np.uint16)])):
+        params = {"fc_weight": spelling, "fc_bias": spelling}
+        assert casts(amp.convert_symbol(net, {"data": spelling}, params)) == []
+
+
+@pytest.mark.parametrize(
+    "arguments, text",
+    [
+        ({"sym": None}, "expected a Symbol, got NoneType"),
+        ({"param_dtypes": ["float32"]}, "param_dtypes: expected a dict .name: dtype., got list"),
+        ({"param_dtypes": {"fc1_weigth": "float32"}}, "fc1_weigth"),
+        ({"param_dtypes": {"fc1_weight": "float33"}}, "float33"),
+        ({"param_dtypes": {"left": "float32"}, "input_dtypes": {"left": "float32"}}, "both name left"),
+        ({"input_dtypes": {"lefd": "float32"}}, "lefd"),
+        ({"fold_batch_norm": True}, "fold_batch_norm: a symbol has no values.*use convert_model"),
+    ],
+)
+def test_wrong_arguments_for_symbols(arguments, text):
+    everything = {"sym": two_inputs(), "input_dtypes": {}, "param_dtypes": {}, **arguments}
+    with pytest.raises(amp.ArgumentError, match=text):
+        amp.convert_symbol(**everything)
+
+
+# ---- what decides ----
+
+
+def chain():
+    net = amp.sym.Variable("data")
+    for name in ("stage1_fc", "stage2_fc", "head[0]"):
+        net = amp.sym.FullyConnected(net, num_hidden=4, name=name)
+        net = amp.sym.sin(net, name=f"{name}_sine")
+    return net
+
+
+@pytest.fixture
+def layers():
+    net = chain()
+    return (net, *params_for(net, data=(2, 4)))
+
+
+def low(symbol):
+    """Names of the operators (casts aside) whose first output is bfloat16."""
+    internals = symbol.get_internals()
+    types = internals.infer_type_partial(data="float32")[1]
+    low_outputs = {name for name, dtype in zip(internals.list_outputs(), types) if dtype is ml_dtypes.bfloat16}
+    nodes = json.loads(symbol.tojson())["nodes"]
+    return [node["name"] for node in nodes if f"{node['name']}_output" in low_outputs and node["op"] != "amp_cast"]
+
+
+ALL = ["stage1_fc", "stage2_fc", "head[0]"]
+
+
+@pytest.mark.parametrize(
+    "excluded, left",
+    [
+        (None, ALL),
+        ([], ALL),
+        (["stage1_fc"], ["stage2_fc", "head[0]"]),
+        (["stage*"], ["head[0]"]),
+        (["stage?_fc"], ["head[0]"]),
+        (["head[0]"], ["stage1_fc", "stage2_fc"]),  # a name first, and only then a pattern
+        ({"stage1_fc", "stage2_fc"}, ["head[0]"]),
+        ([re.compile("stage._fc")], ["head[0]"]),
+        ([re.compile(r"head\[\d\]"), "stage1_fc"], ["stage2_fc"]),
+        ([re.compile(".*")], []),
+    ],
+    ids=str,
+)
+def test_excluded_names(layers, excluded, left):
+    kept = list(excluded or ())
+    symbol, *_ = amp.convert_model(*layers, policy="mxnet", excluded_sym_names=excluded)
+    assert low(symbol) == left
+    assert list(excluded or ()) == kept
+
+
+def test_an_expression_has_to_match_the_whole_name(layers):
+    with pytest.raises(amp.ArgumentError, match="no operator of the model has a name that matches 'stage'"):
+        amp.convert_model(*layers, excluded_sym_names=[re.compile("stage")])
+
+
+def test_excluded_names_of_one_call_are_not_remembered(layers):
+    amp.convert_model(*layers, policy="mxnet", excluded_sym_names=["stage*"])
+    assert low(amp.convert_model(*layers, policy="mxnet")[0]) == ALL
+
+
+@pytest.mark.parametrize(
+    "force, found",
+    [
+        ({"stage1_fc": "float32"}, ["stage2_fc", "head[0]"]),
+        ({re.compile(".*_fc"): np.float32, "head[0]": BF16}, ["head[0]"]),
+        ({"stage1_fc_sine": "bfloat16"}, ["stage1_fc", "stage1_fc_sine", "stage2_fc", "head[0]"]),
+    ],
+    ids=str,
+)
+def test_force(layers, force, found):
+    given = dict(force)
+    symbol, *_ = amp.convert_model(*layers, policy="mxnet", force=force, excluded_sym_names=["nothing*"][:0])
+    assert low(symbol) == found and force == given
+
+
+def test_lists_of_operators(layers):
+    convert = amp.convert_model
+    assert low(convert(*layers, policy="mxnet", fp32_ops=["FullyConnected"], target_dtype_ops=["sin"])[0]) == [
+        f"{name}_sine" for name in ALL
+    ]
+    conditional = [("FullyConnected", "num_hidden", [4])]
+    for entries in (conditional, tuple(conditional), [["FullyConnected", "num_hidden", ("4", "5")]]):
+        assert low(convert(*layers, policy="mxnet", conditional_fp32_ops=entries)[0]) == []
+    conditional = [("FullyConnected", "no_bias", [True])]
+    assert low(convert(*layers, policy="mxnet", conditional_fp32_ops=conditional)[0]) == ALL
+
+
+@pytest.mark.parametrize("dtypes", ["bfloat16", [BF16], {"head[0]_sine_output": "bfloat16"}], ids=str)
+def test_output_dtypes(layers, dtypes):
+    symbol, args, aux = amp.convert_model(*layers, output_dtypes=dtypes)
+    assert symbol.infer_type_partial(data="float32")[1] == [ml_dtypes.bfloat16]
+    assert symbol.list_outputs() == layers[0].list_outputs()
+
+
+def test_one_float_is_not_meant_for_integers():
+    ids = amp.sym.Variable("ids", dtype="int32")
+    net = amp.sym.take(amp.sym.Variable("table"), ids, name="rows")
+    net = amp.sym.FullyConnected(amp.sym.elemwise_add(net, amp.sym.Variable("data")), num_hidden=2, name="fc")
+    args = {"table": np.ones((5, 3), "f4"), "fc_weight": np.ones((2, 3), "f4"), "fc_bias": np.ones(2, "f4")}
+    symbol, *_ = amp.convert_model(net, args, {})
+    arguments = symbol.list_arguments()
+    assert symbol.infer_type_partial(data="float32")[0][arguments.index("ids")] == np.int32
+
+
+def test_folding_batch_norms(model):
+    folded = amp.convert_model(*model, fold_batch_norm=True)
+    kept = amp.convert_model(*model, fold_batch_norm=False)
+    assert "BatchNorm" not in folded[0].tojson() and "BatchNorm" in kept[0].tojson()
+    assert amp.convert_model(*model)[0].tojson() == folded[0].tojson()
+    assert amp.convert_model(*model, policy="mxnet")[0].tojson().count("BatchNorm") == 1
+    x = np.random.default_rng(0).standard_normal((2, 4, 8, 8)).astype("f4")
+    outputs = [amp.Executor(*converted, {"data": x.shape})(x)[0].asnumpy() for converted in (folded, kept)]
+    np.testing.assert_allclose(*outputs, rtol=0.05, atol=0.05)
+
+
+def test_reports_come_last(model):
+    net, args, aux = model
+    *converted, report = amp.convert_model(*model, return_report=True)
+    assert len(converted) == 3 and type(report).__name__ == "ConversionReport"
+    converted, report = amp.convert_symbol(net, {}, float32_params(net, "data"), return_report=True)
+    assert isinstance(converted, amp.Symbol) and type(report).__name__ == "ConversionReport"
+
+
+@pytest.mark.parametrize(
+    "options, text",
+    [
+        ({"policy": "fast"}, "policy: expected 'default' or 'mxnet', got 'fast'"),
+        ({"target_dtype": "float32"}, "target_dtype: expected bfloat16 or float16, got float32"),
+        (
+            {"target_dtype_ops": "FullyConnected"},
+            r"expected a list, got str; write \['FullyConnected'\]",
+        ),
+        ({"fp32_ops": 3}, "fp32_ops: expected a list, got int"),
+        ({"widest_dtype_ops": [3]}, "widest_dtype_ops: expected names of operators, got 3"),
+        ({"excluded_sym_names": "stage1_fc"}, r"write \['stage1_fc'\]"),
+        ({"excluded_sym_names": [3]}, "expected names or regular expressions .re.compile., got 3"),
+        ({"excluded_sym_names": [re.compile(b"x")]}, "expected names or regular expressions"),
+        ({"conditional_fp32_ops": [("sin",)]}, "expected .operator, attribute, .values.., got .'sin',."),
+        ({"conditional_fp32_ops": [("sin", "x", "y")]}, r"values of sin's x: expected a list, got str; write \['y'\]"),
+        ({"conditional_fp32_ops": "sin"}, "conditional_fp32_ops: expected a list"),
+        ({"force": ["stage1_fc"]}, "force: expected a dict .node: dtype., got list"),
+        ({"force": {"stage1_fc": "float33"}}, "float33"),
+        (
+            {"force": {re.compile("s.*"): "float32", "stage1_fc": "bfloat16"}},
+            "'stage1_fc' is to be both float32 and bfloat16",
+        ),
+        ({"output_dtypes": ["float32"] * 2}, "output_dtypes has 2 entries, but the model has 1 outputs"),
+        ({"cast_params_offline": "yes"}, "cast_params_offline: expected True or False, got 'yes'"),
+        ({"fold_batch_norm": 2}, "fold_batch_norm: expected True or False, got 2"),
+        # what the extension looks up
+        ({"excluded_sym_names": ["stage1_fd"]}, "'stage1_fd'.*'stage1_fc'"),
+        ({"force": {"stage1_fd": "float32"}}, "'stage1_fd'.*'stage1_fc'"),
+        ({"fp32_ops": ["FullyConected"]}, "'FullyConected'.*'FullyConnected'"),
+        ({"output_dtypes": {"head[0]_sine_outputs": "float32"}}, "head.0._sine_outputs"),
+        ({"fp32_ops": ["FullyConnected"], "target_dtype_ops": ["FullyConnected"]}, "FullyConnected"),
+    ],
+    ids=str,
+)
+def test_wrong_options(layers, options, text):
+    with pytest.raises(amp.ArgumentError, match=text):
+        amp.convert_model(*layers, **options)
+
+
+def test_all_mistakes_are_named_at_once(layers):
+    with pytest.raises(amp.ArgumentError) as caught:
+        amp.convert_model(*layers, policy="x", fp32_ops="y", force=3, excluded_sym_names=[re.compile("z")])
+    assert len(str(caught.value).splitlines()) == 4
+
+
+def test_the_three_take_the_same_options():
+    tails = [list(inspect.signature(f).parameters) for f in (amp.convert_symbol, amp.convert_model)]
+    assert tails[0][3:] == tails[1][4:]
+    block = list(inspect.signature(amp.convert_hybrid_block).parameters)
+    assert [name for name in block[2:] if name not in ("device", "ctx")] == tails[0][3:]

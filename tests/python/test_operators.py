@@ -280,3 +280,12 @@ def test_sorting_puts_nan_behind_everything(ascending, expected):
     symbol = amp.sym.argsort(amp.sym.Variable("data"), is_ascend=ascending)
     (order,) = amp.Executor(symbol, {}, {}, {"data": (4,)})(np.array([3, np.nan, 1, 2], "f4"))
     assert order.asnumpy().tolist() == expected
+
+
+def test_lists_of_operators():
+    groups = amp.operator.get_all_registered_operators_grouped()
+    assert groups["elemwise_add"][0] == "elemwise_add" and "_plus" in groups["elemwise_add"]
+    assert "_plus" not in groups and groups["relu"][0] == "relu"
+    names = amp.operator.get_all_registered_operators()
+    assert sorted(names) == sorted(name for group in groups.values() for name in group)
+    assert len(set(names)) == len(names) and {"elemwise_add", "_plus", "relu"} <= set(names)

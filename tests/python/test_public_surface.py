@@ -10,7 +10,30 @@ import pytest
 
 import amp
 
-MODULES = [amp, amp.attribute, amp.base, amp.model_zoo, amp.name, amp.nd, amp.sym, amp.sym._internal]
+MODULES = [
+    amp,
+    amp.attribute,
+    amp.base,
+    amp.contrib,
+    amp.contrib.amp,
+    amp.gluon,
+    amp.lists,
+    amp.lists.symbol_bf16,
+    amp.lists.symbol_fp16,
+    amp.model_zoo,
+    amp.mxnet,
+    amp.mxnet.amp,
+    amp.name,
+    amp.nd,
+    amp.operator,
+    amp.sym,
+    amp.sym._internal,
+]
+
+LISTS = "target_dtype_ops=None, fp32_ops=None, conditional_fp32_ops=None, excluded_sym_names=None"
+ADDITIONS = (
+    "widest_dtype_ops=None, policy='default', force=None, output_dtypes=None, fold_batch_norm=None, return_report=False"
+)
 
 # An accidental change of the public face shows here.
 SIGNATURES = {
@@ -18,18 +41,31 @@ SIGNATURES = {
     amp.load_checkpoint: "(prefix, epoch)",
     amp.save_checkpoint: "(prefix, epoch, symbol, arg_params, aux_params, remove_amp_cast=False, *, "
     "params_format=None)",
-    amp.convert_model: "(sym, arg_params, aux_params, input_dtypes='float32', target_dtype='bfloat16', *, "
-    "cast_params_offline=False)",
+    amp.convert_symbol: f"(sym, input_dtypes, param_dtypes, target_dtype='bfloat16', {LISTS}, "
+    f"cast_params_offline=False, *, {ADDITIONS})",
+    amp.convert_model: "(sym, arg_params, aux_params, input_dtypes='float32', target_dtype='bfloat16', "
+    f"{LISTS}, cast_params_offline=False, *, {ADDITIONS})",
+    amp.convert_hybrid_block: f"(block, data_example, target_dtype='bfloat16', {LISTS}, device=None, "
+    f"cast_params_offline=False, *, ctx=None, {ADDITIONS})",
+    amp.list_lp16_ops: "(target_dtype)",
     amp.Executor: "(sym, arg_params, aux_params, input_shapes, *, input_dtypes=None, backend=None, "
     "reduce_precision=None, num_threads=None, monitor=False)",
     amp.Executor.__call__: "(self, *args, out=None, **kwargs)",
     amp.Executor.run_monitored: "(self, callback, *args, **kwargs)",
     amp.Executor.reshape: "(self, input_shapes=None, **shapes)",
+    amp.disable_amp: "()",
     amp.dtype_name: "(dtype)",
     amp.nd.array: "(source_array, dtype=None)",
     amp.nd.load: "(fname)",
     amp.nd.save: "(fname, data, *, format=None)",
     amp.nd.from_dlpack: "(producer)",
+    amp.gluon.SymbolBlock: "(outputs, inputs, params=None)",
+    amp.gluon.SymbolBlock.imports: "(symbol_file, input_names, param_file=None, ctx=None, allow_missing=False, "
+    "ignore_extra=False, *, device=None)",
+    amp.gluon.SymbolBlock.export: "(self, path, epoch=0, remove_amp_cast=False)",
+    amp.gluon.SymbolBlock.load_parameters: "(self, filename, ctx=None, allow_missing=False, ignore_extra=False, *, "
+    "device=None)",
+    amp.gluon.SymbolBlock.register_op_hook: "(self, callback, monitor_all=False)",
     amp.sym.Variable: "(name, attr=None, shape=None, lr_mult=None, wd_mult=None, dtype=None, init=None, **kwargs)",
     amp.sym.Group: "(symbols)",
     amp.sym.load: "(fname)",
@@ -44,6 +80,9 @@ SIGNATURES = {
 SYMBOL_MEMBERS = """attr attr_dict get_children get_internals infer_shape infer_shape_partial infer_type
 infer_type_partial list_arguments list_attr list_auxiliary_states list_inputs list_outputs name save tojson""".split()
 
+BLOCK_MEMBERS = """arrays collect_params export forward hybridize imports input_names list_outputs
+load_parameters register_op_hook save_parameters symbol""".split()
+
 EXECUTOR_MEMBERS = """input_dtypes input_names input_shapes output_dtypes output_names output_shapes reshape
 run_monitored summary symbol""".split()
 
@@ -55,9 +94,12 @@ def test_signatures(function):
     assert str(inspect.signature(function)) == SIGNATURES[function]
 
 
-NAMES = """ArgumentError AttrScope Error Executor GraphError InternalError MXNetError NDArray Symbol UnsupportedError
-attribute base convert_model cpu_info dtype_name load load_checkpoint model_zoo name nd ndarray save_checkpoint sym
-symbol""".split()
+NAMES = """
+ArgumentError AttrScope Error Executor GraphError InternalError MXNetError NDArray Symbol UnsupportedError attribute
+base convert_hybrid_block convert_model convert_symbol cpu_info disable_amp dtype_name list_conditional_fp32_ops
+list_fp32_ops list_loss_output_functions list_lp16_fp32_ops list_lp16_ops list_lp16_use_fp32_params
+list_widest_type_cast lists load load_checkpoint model_zoo name nd ndarray save_checkpoint sym symbol
+""".split()
 
 
 def test_names_of_the_package():
@@ -73,7 +115,12 @@ def test_names_of_the_package():
 
 @pytest.mark.parametrize(
     "owner, members",
-    [(amp.Symbol, SYMBOL_MEMBERS), (amp.Executor, EXECUTOR_MEMBERS), (amp.NDArray, NDARRAY_MEMBERS)],
+    [
+        (amp.Symbol, SYMBOL_MEMBERS),
+        (amp.Executor, EXECUTOR_MEMBERS),
+        (amp.NDArray, NDARRAY_MEMBERS),
+        (amp.gluon.SymbolBlock, BLOCK_MEMBERS),
+    ],
 )
 def test_members(owner, members):
     assert sorted(name for name in vars(owner) if not name.startswith("_")) == sorted(members)
@@ -85,7 +132,7 @@ def public_objects():
             value = getattr(module, name)
             if isinstance(value, (type, types.FunctionType)):
                 yield f"{module.__name__}.{name}", value
-    for owner in (amp.Symbol, amp.Executor, amp.NDArray):
+    for owner in (amp.Symbol, amp.Executor, amp.NDArray, amp.gluon.SymbolBlock):
         for name, value in vars(owner).items():
             if not name.startswith("_"):
                 yield f"{owner.__name__}.{name}", value
@@ -145,8 +192,17 @@ def test_import_needs_numpy_and_ml_dtypes_only():
 def test_import_leaves_the_command_line_out():
     modules = imported("import numpy, amp")
     assert "amp" in modules
-    for name in ("argparse", "amp.commands", "amp.demo", "json", "ml_dtypes"):
+    left_out = "argparse amp.commands amp.contrib amp.demo amp.gluon amp.mxnet amp.operator json ml_dtypes".split()
+    for name in left_out:
         assert name not in modules
+
+
+def test_modules_that_are_imported_on_demand():
+    """Both spellings give the same module."""
+    for name in ("contrib", "gluon", "mxnet", "operator"):
+        lines = f"import amp, sys; module = amp.{name}; assert module is sys.modules['amp.{name}']; import amp.{name}"
+        assert f"amp.{name}" in imported(lines)
+        assert name in dir(amp)
 
 
 def test_there_is_no_module_common():

@@ -1,5 +1,6 @@
 """amp.sym: composing, asking, indexing, operator functions."""
 
+import concurrent.futures
 import copy
 import inspect
 import pickle
@@ -232,6 +233,49 @@ def test_attribute_scopes_nest():
 
 
 # ---- inference ----
+
+
+def constraint(symbol):
+    return symbol.list_attr().get("__opt_constraint__")
+
+
+def test_disable_amp_marks_operators():
+    x = amp.sym.Variable("x")
+    before = amp.sym.relu(x)
+    with amp.disable_amp():
+        y = amp.sym.Variable("y")
+        inside = [
+            amp.sym.FullyConnected(y, num_hidden=2, name="fc"),
+            amp.sym.Concat(x, y),
+            x + y,
+            2 - y,
+            abs(y),
+        ]
+    assert [constraint(symbol) for symbol in inside] == ["1"] * 5
+    assert [constraint(symbol) for symbol in (x, y, before, amp.sym.relu(x))] == [None] * 4
+    assert amp.sym.load_json(inside[0].tojson()).attr_dict()["fc"]["__opt_constraint__"] == "1"
+
+
+def test_disable_amp_adds_its_bit():
+    x = amp.sym.Variable("x")
+    with amp.AttrScope(__opt_constraint__="2"):
+        assert constraint(amp.sym.relu(x)) == "2"
+        with amp.disable_amp():
+            assert constraint(amp.sym.relu(x)) == constraint(x * 2) == "3"
+            assert constraint(amp.sym.relu(x, attr={"__opt_constraint__": "4"})) == "5"
+            with amp.AttrScope(__opt_constraint__="0", ctx_group="a"), amp.disable_amp():
+                nested = amp.sym.relu(x)
+                assert nested.list_attr() == {"__opt_constraint__": "1", "__ctx_group__": "a"}
+            with amp.AttrScope(ctx_group="a"):
+                assert constraint(amp.sym.relu(x)) == "3"
+            with pytest.raises(amp.ArgumentError, match="__opt_constraint__: expected a number, got 'two'"):
+                amp.sym.relu(x, attr={"__opt_constraint__": "two"})
+        assert constraint(amp.sym.relu(x)) == "2"
+
+
+def test_disable_amp_is_of_one_thread():
+    with amp.disable_amp(), concurrent.futures.ThreadPoolExecutor(1) as pool:
+        assert constraint(pool.submit(lambda: amp.sym.relu(amp.sym.Variable("x"))).result()) is None
 
 
 def test_infer_shape():

@@ -120,6 +120,7 @@ class _Operator:
                 attributes[key] = attribute_text(value, self._types.get(key, ""), f"{self._name}: attribute {key}")
             elif value is not None:
                 raise ArgumentError(f"{self._name}: input {key} must be a Symbol, got {type(value).__name__}")
+        attributes = AttrScope.current().constrain(attributes)
         return Symbol(_core.apply(self._registered_name, name, attributes, positional, inputs))
 
     def _symbols(self, args):

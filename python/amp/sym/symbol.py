@@ -231,7 +231,8 @@ class Symbol:
 
 def _apply(op_name, hint, attributes, *inputs):
     name = NameManager.current().get(None, hint)
-    attributes = {**AttrScope.current().get(), **attributes}
+    scope = AttrScope.current()
+    attributes = scope.constrain({**scope.get(), **attributes})
     return Symbol(_core.apply(op_name, name, attributes, [symbol._handle for symbol in inputs], {}))
 
 

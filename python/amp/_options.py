@@ -1,0 +1,193 @@
+"""What callers ask of a conversion, checked and in the form that the extension reads."""
+
+import functools
+import re
+
+from . import _core
+from .base import ArgumentError, dtype_name
+from .sym.attributes import attribute_text
+
+OPTIONS = (
+    "target_dtype target_dtype_ops fp32_ops conditional_fp32_ops excluded_sym_names cast_params_offline "
+    "widest_dtype_ops policy force output_dtypes fold_batch_norm"
+).split()
+
+TARGETS = ("bfloat16", "float16")
+POLICIES = ("default", "mxnet")
+
+
+def check_options(sym, given):
+    """(options, regular expressions among the excluded names that match nothing).
+
+    `given` is {option: value} with the keys of OPTIONS, `ignore_unknown_names` and `report`, all of them optional. All
+    mistakes are in one ArgumentError; names of operators, nodes and outputs are looked up by the extension.
+    """
+    given = {key: value for key, value in given.items() if value is not None}
+    nodes = _Nodes(sym)
+    options, problems = {}, []
+    for key, value in given.items():
+        try:
+            options[key] = _CHECKS[key](key, value, sym, nodes)
+        except ArgumentError as error:
+            problems.append(str(error))
+    if not given.get("ignore_unknown_names"):
+        problems += [f"no operator of the model has a name that matches {text!r}" for text in nodes.unmatched]
+    if problems:
+        raise ArgumentError("\n".join(problems))
+    return options, nodes.unmatched
+
+
+class _Nodes:
+    """The names of a symbol's operators, as far as regular expressions ask for them."""
+
+    def __init__(self, sym):
+        self._sym = sym
+        self.unmatched = []
+
+    @functools.cached_property
+    def _names(self):
+        import json  # needed here only
+
+        nodes = json.loads(self._sym.tojson())["nodes"]
+        return list(dict.fromkeys(node["name"] for node in nodes if node["op"] != "null"))
+
+    def expand(self, what, name):
+        """The names that `name` stands for; the extension expands texts."""
+        if isinstance(name, str):
+            return [name]
+        if not isinstance(name, re.Pattern) or not isinstance(name.pattern, str):
+            raise ArgumentError(f"{what}: expected names or regular expressions (re.compile), got {name!r}")
+        found = [node for node in self._names if name.fullmatch(node)]
+        if not found:
+            self.unmatched.append(name.pattern)
+        return found
+
+
+def target_name(dtype, key="target_dtype"):
+    """'bfloat16' or 'float16'"""
+    name = dtype_name(dtype)
+    if name not in TARGETS:
+        raise ArgumentError(f"{key}: expected {' or '.join(TARGETS)}, got {name}")
+    return name
+
+
+def by_name(what, value, names):
+    """{name: dtype} from a dict, from one dtype for all `names` or from a list in their order; None is {}."""
+    if value is None:
+        return {}
+    if isinstance(value, dict):
+        return dict(value)
+    if is_one_dtype(value):
+        return dict.fromkeys(names, value)
+    if len(value) != len(names):
+        kind = what.split("_")[0]
+        raise ArgumentError(
+            f"{what} has {len(value)} entries, but the model has {len(names)} {kind}s: {', '.join(names)}"
+        )
+    return dict(zip(names, value))
+
+
+def is_one_dtype(value):
+    """Whether it is neither a dict nor a list of dtypes. [('bfloat16', numpy.uint16)] is one dtype."""
+    if isinstance(value, (list, tuple)):
+        return any(isinstance(item, tuple) for item in value)
+    return not isinstance(value, dict)
+
+
+def is_float(dtype):
+    """Whether a dtype is one of floating-point numbers."""
+    return "float" in dtype_name(dtype)
+
+
+@functools.cache
+def _names_of_codes():
+    names = "float32 float64 float16 bfloat16 uint8 int8 int32 int64 bool".split()
+    return {str(_core.dtype_code(name)): name for name in names}
+
+
+def declared_dtype(attributes):
+    """The dtype that `__dtype__`, MXNet's number for it, declares among the attributes of a variable, or None."""
+    return _names_of_codes().get(attributes.get("__dtype__"))
+
+
+# ---- one function per kind of option: (key, value, symbol, nodes) -> what the extension reads ----
+
+
+def _target(key, value, _sym, _nodes):
+    return target_name(value, key)
+
+
+def _flag(key, value, _sym, _nodes):
+    if value not in (False, True):  # 0 and 1 and NumPy's, too
+        raise ArgumentError(f"{key}: expected True or False, got {value!r}")
+    return bool(value)
+
+
+def _policy(key, value, _sym, _nodes):
+    if value not in POLICIES:
+        raise ArgumentError(f"{key}: expected {' or '.join(map(repr, POLICIES))}, got {value!r}")
+    return value
+
+
+def items_of(key, value):
+    """The elements of a list, tuple or set. One text, which iterates as well, is a mistake."""
+    if not isinstance(value, (list, tuple, set, frozenset)):
+        hint = f"; write [{value!r}]" if isinstance(value, (str, re.Pattern)) else ""
+        raise ArgumentError(f"{key}: expected a list, got {type(value).__name__}{hint}")
+    return list(value)
+
+
+def _operators(key, value, _sym, _nodes):
+    operators = items_of(key, value)
+    for operator in operators:
+        if not isinstance(operator, str):
+            raise ArgumentError(f"{key}: expected names of operators, got {operator!r}")
+    return operators
+
+
+def _conditional(key, value, _sym, _nodes):
+    entries = []
+    for entry in items_of(key, value):
+        parts = tuple(entry) if isinstance(entry, (list, tuple)) else ()
+        if len(parts) != 3 or not isinstance(parts[0], str) or not isinstance(parts[1], str):
+            raise ArgumentError(f"{key}: expected (operator, attribute, [values]), got {entry!r}")
+        values = items_of(f"{key}: values of {parts[0]}'s {parts[1]}", parts[2])
+        entries.append((parts[0], parts[1], [attribute_text(item, what=key) for item in values]))
+    return entries
+
+
+def _excluded(key, value, _sym, nodes):
+    return list(dict.fromkeys(name for item in items_of(key, value) for name in nodes.expand(key, item)))
+
+
+def _force(key, value, _sym, nodes):
+    if not isinstance(value, dict):
+        raise ArgumentError(f"{key}: expected a dict {{node: dtype}}, got {type(value).__name__}")
+    forced = {}
+    for item, dtype in value.items():
+        dtype = dtype_name(dtype)
+        for name in nodes.expand(key, item):
+            if forced.setdefault(name, dtype) != dtype:
+                raise ArgumentError(f"{key}: '{name}' is to be both {forced[name]} and {dtype}")
+    return forced
+
+
+def _outputs(key, value, sym, _nodes):
+    return {name: dtype_name(dtype) for name, dtype in by_name(key, value, sym.list_outputs()).items()}
+
+
+_CHECKS = {
+    "target_dtype": _target,
+    "target_dtype_ops": _operators,
+    "fp32_ops": _operators,
+    "widest_dtype_ops": _operators,
+    "conditional_fp32_ops": _conditional,
+    "excluded_sym_names": _excluded,
+    "cast_params_offline": _flag,
+    "policy": _policy,
+    "force": _force,
+    "output_dtypes": _outputs,
+    "fold_batch_norm": _flag,
+    "ignore_unknown_names": _flag,
+    "report": _flag,
+}

@@ -1,0 +1,78 @@
+"""The operator lists that MXNet publishes for its conversion, as far as the operators are there.
+
+Policy 'mxnet' decides by them. Names are those under which operators are registered. `symbol_bf16` and `symbol_fp16`
+hold the same lists under MXNet's names for them.
+"""
+
+import functools
+import importlib
+
+from .. import _core
+from .._options import target_name
+
+__all__ = [
+    "list_conditional_fp32_ops",
+    "list_fp32_ops",
+    "list_loss_output_functions",
+    "list_lp16_fp32_ops",
+    "list_lp16_ops",
+    "list_lp16_use_fp32_params",
+    "list_widest_type_cast",
+]
+
+_MODULES = ("symbol_bf16", "symbol_fp16")
+
+
+@functools.cache
+def _published(target):
+    return _core.published_lists(target)
+
+
+def _list(target_dtype, key):
+    return list(_published(target_name(target_dtype))[key])
+
+
+def list_lp16_ops(target_dtype):
+    """Operators that always run in `target_dtype`, 'bfloat16' or 'float16'."""
+    return _list(target_dtype, "target")
+
+
+def list_fp32_ops(target_dtype):
+    """Operators that keep the dtypes which they had before the conversion to `target_dtype`."""
+    return _list(target_dtype, "fp32")
+
+
+def list_lp16_fp32_ops(target_dtype):
+    """Operators that run in `target_dtype` where one of their inputs has it already."""
+    return _list(target_dtype, "neutral")
+
+
+def list_conditional_fp32_ops(target_dtype):
+    """(operator, attribute, [values]): operators that keep their dtypes where the attribute has one of the values."""
+    return [(operator, attribute, list(values)) for operator, attribute, values in _list(target_dtype, "conditional")]
+
+
+def list_widest_type_cast(target_dtype):
+    """Operators that run in the widest dtype of their inputs."""
+    return _list(target_dtype, "widest")
+
+
+def list_loss_output_functions(target_dtype):
+    """Operators that compute losses, whose gradients a training loop would scale."""
+    return _list(target_dtype, "loss_outputs")
+
+
+def list_lp16_use_fp32_params(target_dtype):
+    """{operator: [name of each input that stays float32, '' for others]}; None where there is no such operator."""
+    parameters = _published(target_name(target_dtype))["use_fp32_params"]
+    return None if parameters is None else {operator: list(inputs) for operator, inputs in parameters.items()}
+
+
+def __getattr__(name):
+    if name in _MODULES:
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module 'amp.lists' has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted({*globals(), *_MODULES})

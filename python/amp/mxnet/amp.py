@@ -1,0 +1,95 @@
+"""Conversion with the signatures of MXNet's master branch (`mxnet.amp`) and the decisions of its operator lists.
+
+As in MXNet, unknown names among the excluded ones are a warning, and mistakes in operator lists an AssertionError
+(which is an amp.ArgumentError, too).
+"""
+
+from .. import conversion, lists
+from .._compat import strict_options, warn_of_unknown_names
+from ..lists import (
+    list_conditional_fp32_ops,
+    list_fp32_ops,
+    list_loss_output_functions,
+    list_lp16_fp32_ops,
+    list_lp16_ops,
+    list_lp16_use_fp32_params,
+    list_widest_type_cast,
+)
+from ..sym import Symbol
+
+__all__ = [
+    "convert_hybrid_block",
+    "convert_model",
+    "convert_symbol",
+    "list_conditional_fp32_ops",
+    "list_fp32_ops",
+    "list_loss_output_functions",
+    "list_lp16_fp32_ops",
+    "list_lp16_ops",
+    "list_lp16_use_fp32_params",
+    "list_widest_type_cast",
+    "lists",
+]
+
+
+def convert_symbol(
+    sym,
+    input_dtypes,
+    param_dtypes,
+    target_dtype,
+    target_dtype_ops=None,
+    fp32_ops=None,
+    conditional_fp32_ops=None,
+    excluded_sym_names=None,
+    cast_params_offline=False,
+    *,
+    widest_dtype_ops=None,
+):
+    """Converts a symbol; see amp.convert_symbol."""
+    options = strict_options({key: value for key, value in locals().items() if key in conversion.OPTIONS})
+    model = conversion.convert_types(sym, input_dtypes, param_dtypes, **options)
+    warn_of_unknown_names(model)
+    return Symbol(model["symbol"])
+
+
+def convert_model(
+    sym,
+    arg_params,
+    aux_params,
+    input_dtypes,
+    target_dtype,
+    target_dtype_ops=None,
+    fp32_ops=None,
+    conditional_fp32_ops=None,
+    excluded_sym_names=None,
+    cast_params_offline=False,
+    *,
+    widest_dtype_ops=None,
+):
+    """Converts a model: (Symbol, arg_params, aux_params); see amp.convert_model."""
+    options = strict_options({key: value for key, value in locals().items() if key in conversion.OPTIONS})
+    model = conversion.convert(sym, arg_params, aux_params, input_dtypes, **options)
+    warn_of_unknown_names(model)
+    return Symbol(model["symbol"]), model["arguments"], model["auxiliary_states"]
+
+
+def convert_hybrid_block(
+    block,
+    data_example,
+    target_dtype,
+    target_dtype_ops=None,
+    fp32_ops=None,
+    conditional_fp32_ops=None,
+    excluded_sym_names=None,
+    device=None,
+    cast_params_offline=False,
+    *,
+    ctx=None,
+    widest_dtype_ops=None,
+):
+    """Converts a block to an amp.gluon.SymbolBlock; see amp.convert_hybrid_block."""
+    options = strict_options({key: value for key, value in locals().items() if key in conversion.OPTIONS})
+    conversion.check_device(device, ctx)
+    converted, model = conversion.convert_block(block, data_example, **options)
+    warn_of_unknown_names(model)
+    return converted

@@ -1,0 +1,20 @@
+"""What operators there are."""
+
+from . import _core
+
+__all__ = ["get_all_registered_operators", "get_all_registered_operators_grouped"]
+
+
+def get_all_registered_operators():
+    """Names of all operators, aliases included."""
+    return list(_core.operator_names())
+
+
+def get_all_registered_operators_grouped():
+    """{registered name: [that name, and the operator's aliases]}"""
+    groups = {}
+    for alias, name in _core.operator_names().items():
+        groups.setdefault(name, [name])
+        if alias != name:
+            groups[name].append(alias)
+    return groups
