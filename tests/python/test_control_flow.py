@@ -1,11 +1,13 @@
 """_foreach, _while_loop and _cond: subgraphs that run as often as the data say, against loops in NumPy."""
 
 import json
+import random as chance
 import time
 
 import ml_dtypes
 import numpy as np
 import pytest
+from hostile import STRANGE, spoil
 
 import amp
 
@@ -586,3 +588,45 @@ def test_dtypes_that_do_not_fit():
     narrowed = while_loop(total_is_below_one, half, {"s": var("S")}, ["s"], 3)
     with pytest.raises(amp.Error, match="data0 is a state of dtype float32, but the body gives it dtype float16"):
         run(narrowed, {"S": np.ones(3, "f4")})
+
+
+def spoilt_bodies(symbol, draw):
+    """JSON in which the subgraphs and attributes of one node say something else."""
+    document = json.loads(symbol.tojson())
+    node = draw.choice([node for node in document["nodes"] if "subgraphs" in node])
+    if draw.random() < 0.5:
+        spoil(draw.choice(node["subgraphs"]), draw)
+    else:
+        texts = [*map(str, STRANGE), "(0,)", "(1, 0)", "(0, 0)", "()", "0", "1", "2", "3", "4611686018427387904"]
+        node["attrs"][draw.choice(list(node["attrs"]))] = draw.choice(texts)
+    return json.dumps(document)
+
+
+@pytest.mark.parametrize(
+    "make, shapes",
+    [
+        (cumulative_sum, {"data": (4, 3), "start": (3,)}),
+        (recurrent, {"data": (6, 2, 5), "start": (2, 4)}),
+        (doubling, {"data": (2,), "limit": (1,)}),
+        (choice, {"P": (1,), "A": (2, 3), "B": (2, 3)}),
+    ],
+)
+def test_spoilt_files_end_in_an_error_or_a_legal_graph(make, shapes):
+    symbol = make()
+    dtypes = {name: "float32" for name in shapes}
+    draw, refused = chance.Random(7), 0
+    for _ in range(300):
+        text = spoilt_bodies(symbol, draw)
+        try:
+            spoilt = amp.sym.load_json(text)
+            assert amp.sym.load_json(spoilt.tojson()).tojson() == spoilt.tojson()
+            arguments, _, _ = spoilt.infer_shape_partial(**shapes)
+            arrays = {
+                n: np.zeros(shape, "f4") for n, shape in zip(spoilt.list_arguments(), arguments) if n not in shapes
+            }
+            amp.convert_model(spoilt, arrays, {}, dtypes, "bfloat16")
+        except amp.InternalError as error:
+            raise AssertionError(f"{error} for {text}") from error
+        except amp.Error:
+            refused += 1
+    assert 100 < refused < 300
