@@ -26,6 +26,9 @@ def check_options(sym, given):
     nodes = _Nodes(sym)
     options, problems = {}, []
     for key, value in given.items():
+        if key not in _CHECKS:
+            problems.append(f"there is no option {key!r}; there are {', '.join(OPTIONS)}")
+            continue
         try:
             options[key] = _CHECKS[key](key, value, sym, nodes)
         except ArgumentError as error:

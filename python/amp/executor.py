@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 
 from . import _core
+from ._options import check_options
 from .base import ArgumentError, dtype_name
 from .sym import Symbol
 
@@ -55,7 +56,7 @@ class Executor:
             _only(aux_params, sym.list_auxiliary_states()),
             _input_types(input_shapes, input_dtypes),
             backend,
-            _reduce_options(reduce_precision),
+            _reduce_options(sym, reduce_precision),
             _thread_count(num_threads),
             bool(monitor),
         )
@@ -208,11 +209,14 @@ def _input_types(shapes, dtypes):
     return {name: (dtypes.get(name), shapes.get(name)) for name in {**shapes, **dtypes}}
 
 
-def _reduce_options(reduce_precision):
-    """None or the extension's options."""
-    if reduce_precision is None or isinstance(reduce_precision, dict):
-        return reduce_precision
-    return {"target_dtype": reduce_precision}
+def _reduce_options(sym, reduce_precision):
+    """None or the extension's options; there, a bool as `force` speaks of the CPU."""
+    if reduce_precision is None:
+        return None
+    given = dict(reduce_precision) if isinstance(reduce_precision, dict) else {"target_dtype": reduce_precision}
+    force = given.pop("force") if isinstance(given.get("force"), bool) else None
+    options, _ = check_options(sym, given)
+    return options if force is None else {**options, "force": force}
 
 
 def _thread_count(num_threads):
