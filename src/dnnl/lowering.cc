@@ -120,12 +120,15 @@ class Lowerer {
     return dtype == DType::kFloat16 || (dtype == DType::kBFloat16 && !options_.native_bf16);
   }
 
-  // Those that say how the node computes: output 0's, and the inputs' where they may differ from it.
+  // Those that say how the node computes: output 0's, and the operands' where they may differ from it. A bias is none:
+  // it is added to the float32 sum.
   static std::vector<DType> DTypesOf(const Node& node, const std::vector<TensorType>& in,
                                      const std::vector<TensorType>& out) {
     std::vector<DType> dtypes{out[0].dtype};
     if (FactsOf(node).arithmetic != Arithmetic::kAccumulates) return dtypes;
-    for (const TensorType& type : in) dtypes.push_back(type.dtype);
+    for (std::size_t slot = 0; slot < in.size(); ++slot) {
+      if (FactsOf(node).RoleOf(slot) == SlotRole::kData) dtypes.push_back(in[slot].dtype);
+    }
     return dtypes;
   }
   static std::vector<DType> DTypesOf(const LowerContext& context) {

@@ -243,8 +243,8 @@ int ChannelAxis(const Node& node, int) { return node.params<ConvolutionParam>().
         .Params(Schema(), Validate)
         .Inputs([](const ConvolutionParam& p) { return DataWeightBias(p.no_bias); })
         .Set(ShapeRule{InferShape})
-        .Set(SameFloatDType())
-        .Set(AmpFacts{Arithmetic::kAccumulates})
+        .Set(DataWeightBiasDType())
+        .Set(AmpFacts{Arithmetic::kAccumulates, DataWeightBiasRoles()})
         .Set(FoldTarget{ChannelAxis})
         .Set(ReferenceKernel{Reference})
         .Set(onednn::LowerRule{Lower});

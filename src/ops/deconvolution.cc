@@ -212,8 +212,8 @@ FoldTarget Target() {
         .Params(Schema(), Validate)
         .Inputs([](const DeconvolutionParam& p) { return DataWeightBias(p.no_bias); })
         .Set(ShapeRule{InferShape})
-        .Set(SameFloatDType())
-        .Set(AmpFacts{Arithmetic::kAccumulates})
+        .Set(DataWeightBiasDType())
+        .Set(AmpFacts{Arithmetic::kAccumulates, DataWeightBiasRoles()})
         .Set(Target())
         .Set(ReferenceKernel{Reference})
         .Set(onednn::LowerRule{Lower});

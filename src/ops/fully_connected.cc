@@ -116,8 +116,8 @@ bool Lower(onednn::LowerContext& c) {
         .Params(Schema())
         .Inputs([](const FullyConnectedParam& p) { return DataWeightBias(p.no_bias); })
         .Set(ShapeRule{InferShape})
-        .Set(SameFloatDType())
-        .Set(AmpFacts{Arithmetic::kAccumulates})
+        .Set(DataWeightBiasDType())
+        .Set(AmpFacts{Arithmetic::kAccumulates, DataWeightBiasRoles()})
         .Set(FoldTarget{[](const Node&, int rank) { return rank - 1; }})
         .Set(ReferenceKernel{Reference})
         .Set(onednn::LowerRule{Lower});

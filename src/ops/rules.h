@@ -5,6 +5,7 @@
 #include <string>
 
 #include "nnvm/op.h"
+#include "passes/amp_facts.h"
 #include "passes/infer.h"
 
 namespace amp {
@@ -40,5 +41,19 @@ inline DTypeRule SameFloatDType() {
     for (int i = 0; i < r.num_inputs(); ++i) r.InIsFloat(i);
   }};
 }
+
+// Of products of data with weights, the inputs DataWeightBias: all of one float dtype, except that a bias may stay
+// float32 beside low-precision operands. It is added to the float32 sum before that is rounded.
+inline DTypeRule DataWeightBiasDType() {
+  return {[](DTypeRelation& r) {
+    r.Same({0, 1}, {0});
+    for (int i = 0; i < r.num_inputs(); ++i) r.InIsFloat(i);
+    if (r.num_inputs() < 3) return;
+    const bool is_wide = r.in(2) == DType::kFloat32 && IsLowPrecision(r.in(0));
+    const bool may_be_wide = r.in(2) == DType::kFloat32 && !IsKnown(r.in(0));
+    if (!is_wide && !may_be_wide) r.Same({0, 2}, {});
+  }};
+}
+inline std::vector<SlotRole> DataWeightBiasRoles() { return {SlotRole::kData, SlotRole::kData, SlotRole::kStatistic}; }
 
 }  // namespace amp

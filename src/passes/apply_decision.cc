@@ -24,6 +24,7 @@ class DecisionRewriter {
     for (std::size_t i = 0; i < graph.outputs().size(); ++i) {
       head_dtypes_.emplace(graph.EntryOf(graph.outputs()[i]), decision.heads[i]);
     }
+    ChooseExistingCasts();
   }
 
   RewriteResult Run() {
@@ -81,20 +82,45 @@ class DecisionRewriter {
     const auto found = casts_.find(key);
     const bool may_share = found != casts_.end() && (!is_head || found->second.node->name() == graph_.node(id).name());
     if (may_share) return {found->second};
-    std::vector<NodeEntry> kept = rewriter_.Keep(id, {origin});
-    Remember(key, kept[0], std::move(origin), origin_dtype);
-    return kept;
+    const Node* chosen = is_head ? nullptr : ExistingCastOf(graph_.InputsOf(id)[0], to);
+    const bool is_other = chosen != nullptr && chosen != &graph_.node(id);
+    const NodeEntry cast =
+        is_other ? rewriter_.Replace(chosen->WithInputs({origin}, {}))[0] : rewriter_.Keep(id, {origin})[0];
+    Remember(key, cast, std::move(origin), origin_dtype);
+    return {cast};
   }
 
-  // A cast to `dtype` that the graph came with as one of its heads: it has a name to keep.
-  const Node* HeadCast(EntryId source, DType dtype) const {
-    for (const Consumer& reader : graph_.ConsumersOf(source)) {
-      const Node& node = graph_.node(reader.node);
-      const EntryId entry = graph_.EntryOf(reader.node, 0);
-      const bool is_it = IsSingleCast(node) && graph_.IsOutput(entry) && decision_.produced[entry] == dtype;
-      if (is_it && node.control_deps().empty()) return &node;
+  // What a chain of lossless casts in the original graph begins with.
+  EntryId OriginalOrigin(EntryId entry) const {
+    while (true) {
+      const NodeId id = graph_.NodeOf(entry);
+      if (!IsSingleCast(graph_.node(id))) return entry;
+      const DType from = decision_.ReadAt(id, 0), to = decision_.produced[entry];
+      if (!IsFloat(from) || !IsLossless(from, to)) return entry;
+      entry = graph_.InputsOf(id)[0];
     }
-    return nullptr;
+  }
+
+  // Of all casts of one tensor to one dtype that the graph came with, the one that stands for all, whatever the order
+  // of nodes: a head, because it has a name to keep, then the first in the alphabet.
+  void ChooseExistingCasts() {
+    for (NodeId id = 0; id < graph_.num_nodes(); ++id) {
+      const Node& node = graph_.node(id);
+      if (!IsSingleCast(node) || !node.control_deps().empty()) continue;
+      const EntryId entry = graph_.EntryOf(id, 0);
+      const auto [place, is_new] =
+          existing_.emplace(ExistingKey(graph_.InputsOf(id)[0], decision_.produced[entry]), id);
+      if (!is_new && Rank(id) < Rank(place->second)) place->second = id;
+    }
+  }
+  std::pair<EntryId, DType> ExistingKey(EntryId source, DType dtype) const { return {OriginalOrigin(source), dtype}; }
+  std::pair<bool, std::string> Rank(NodeId id) const {
+    return {!graph_.IsOutput(graph_.EntryOf(id, 0)), graph_.node(id).name()};
+  }
+  const Node* ExistingCastOf(EntryId source, DType dtype) const {
+    if (existing_.empty()) return nullptr;
+    const auto found = existing_.find(ExistingKey(source, dtype));
+    return found == existing_.end() ? nullptr : &graph_.node(found->second);
   }
 
   // What a chain of lossless casts began with.
@@ -151,9 +177,9 @@ class DecisionRewriter {
     if (from == to) return origin;
     const CastKey key{origin.node.get(), origin.index, to};
     if (const auto found = casts_.find(key); found != casts_.end()) return found->second;
-    const Node* head = HeadCast(source, to);
-    const NodeEntry cast = head != nullptr ? rewriter_.Replace(head->WithInputs({origin}, {}))[0]
-                                           : NewCast(origin, source, to, HeadName(source, to));
+    const Node* existing = ExistingCastOf(source, to);
+    const NodeEntry cast = existing != nullptr ? rewriter_.Replace(existing->WithInputs({origin}, {}))[0]
+                                               : NewCast(origin, source, to, HeadName(source, to));
     Remember(key, cast, std::move(origin), from);
     return cast;
   }
@@ -183,6 +209,7 @@ class DecisionRewriter {
   const Decision& decision_;
   Rewriter rewriter_;
   std::unordered_map<EntryId, DType> head_dtypes_;
+  std::map<std::pair<EntryId, DType>, NodeId> existing_;
   std::unordered_map<CastKey, NodeEntry, HashCastKey> casts_;
   std::unordered_map<const Node*, OriginEntry> origins_;  // of lossless casts in the new graph
   std::map<std::pair<EntryId, DType>, NodeEntry> named_;  // casts made for a head's name alone

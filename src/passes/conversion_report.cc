@@ -93,7 +93,7 @@ class ReportWriter {
   }
 
   static Json Bytes(const Shape& shape, DType dtype) {
-    if (!shape.fully_known()) return nullptr;
+    if (!shape.fully_known() || !IsKnown(dtype)) return nullptr;
     return shape.size() * static_cast<std::int64_t>(BytesOf(dtype));
   }
 

@@ -9,6 +9,7 @@
 #include "passes/convert.h"
 #include "passes/exclude_fused.h"
 #include "passes/fold_batch_norm.h"
+#include "passes/merge_variables.h"
 #include "passes/precision_choice.h"
 #include "passes/unfuse.h"
 #include "passes/verify.h"
@@ -26,23 +27,11 @@ void CheckInputNames(const Graph& graph, const TypeMap& input_types) {
   }
 }
 
-// Shapes need not be known for a conversion; dtypes must.
-void RequireDTypes(const Graph& graph, const Types& types) {
-  std::vector<std::string> unknown;
-  for (EntryId e = 0; e < types.size(); ++e) {
-    if (!IsKnown(types[e].dtype)) unknown.push_back(Quotable(graph.EntryName(e)));
-  }
-  if (!unknown.empty()) {
-    Throw<GraphError>("the dtypes of {} tensors are unknown: {}; give the dtypes of the inputs they depend on",
-                      unknown.size(), JoinSome(unknown));
-  }
-}
-
 // Under AMP_VERIFY: the casts are where they have to be, i.e. no operator refuses its new dtypes.
 void VerifyDTypes(const Graph& graph, const TypeMap& variables) {
   if (!EnvFlag("AMP_VERIFY")) return;
   try {
-    RequireDTypes(graph, InferPartial(graph, variables));
+    InferPartial(graph, variables);
   } catch (const GraphError& error) {
     Throw<InternalError>("the converted graph does not type: {}", error.what());
   }
@@ -172,15 +161,17 @@ void TakeArrays(const FoldResult& folded, ModelParams* params) {
 
 ConvertedSymbol ConvertSymbol(const Symbol& symbol, const ModelParams& params, const TypeMap& input_types,
                               const ConvertOptions& given_options, ConversionReport* report) {
+  // MergeVariables: arrays and types go by name, so variables of one name are one.
   // Unfuse: precision is decided on plain operators. Fused nodes that the caller excludes hand that on.
   ConvertOptions options = given_options;
-  Corridor c{Unfuse(ExcludeFused(symbol, &options)).ToGraph(), {}, params, ParameterNames(params, options)};
+  Corridor c{
+      Unfuse(ExcludeFused(MergeVariables(symbol), &options)).ToGraph(), {}, params, ParameterNames(params, options)};
   TypeMap given = input_types;
   AddParameterDTypes(options.parameter_dtypes, input_types, &given);
 
-  // Infer: every decision below is made on known dtypes; a clash in the caller's types shows here, not later.
+  // Infer: decisions are made on known dtypes; a clash in the caller's types shows here, not later. A node with a
+  // tensor of unknown dtype stays as it is, and shapes need not be known.
   c.types = InferPartial(c.graph, VariableTypes(c.graph, c.params, given));
-  RequireDTypes(c.graph, c.types);
   VerifyAfter("loading", c.graph);
   const auto [num_parameters, parameter_bytes] = CountParameters(c.graph, c.types, c.parameters);
 

@@ -189,7 +189,7 @@ std::string Decision::Sentence(const Graph& graph, const Reason& reason) const {
     case ReasonKind::kRefused:
       return "the operator refuses low precision: " + details[reason.detail];
     case ReasonKind::kWrongDType:
-      return cause() + " has a dtype that is not converted";
+      return cause() + " has a dtype that is not converted, or none that is known";
   }
   return "";
 }

@@ -178,7 +178,7 @@ TEST(Decide, OtherDTypesAreExcluded) {
   const TypeMap doubles{{"x", {DType::kFloat64, Shape()}}};
   EXPECT_CONTAINS(
       Decided(Gemm("fc", Var("x")), {}, {{"x", {DType::kFloat64, Shape()}}, {"fc_w", {DType::kFloat64, Shape()}}}),
-      "fc.data <- float64: x has a dtype that is not converted\n");
+      "fc.data <- float64: x has a dtype that is not converted, or none that is known\n");
   EXPECT_CONTAINS(Decided(Op("_rule_exp", "e", {Var("x")}), {}, doubles), "e.output -> float64");
   const TypeMap halves{{"x", {DType::kFloat16, Shape()}}, {"fc_w", {DType::kFloat16, Shape()}}};
   EXPECT_CONTAINS(Decided(Gemm("fc", Var("x")), {}, halves), "fc.output -> float16: x has a dtype");
