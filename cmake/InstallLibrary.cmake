@@ -1,5 +1,5 @@
 # Where things are installed. `cmake --install` is for C++ users: headers, library, CMake package nnvm_amp
-# (component `cpp`). Component `python`, only installed when named, fills the package folder amp/ of a wheel.
+# (component `cpp`), and what a program needs beside them. Component `python`, only installed when named, fills the package folder amp/ of a wheel.
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -12,6 +12,23 @@ else()
   set(amp_bundle_default OFF)
 endif()
 option(AMP_BUNDLE_ONEDNN "Install a copy of libdnnl beside the Python extension" ${amp_bundle_default})
+
+# What was found in a Python package is in no place where a C++ user's compiler and loader look: `cmake --install` takes
+# a copy of it along. Sets <result> to whether <name> was.
+function(amp_is_from_python name result)
+  set(${result} FALSE PARENT_SCOPE)
+  if(amp_python_${name} AND ${name}_DIR)
+    file(REAL_PATH "${amp_python_${name}}" ours)
+    file(REAL_PATH "${${name}_DIR}" found)
+    if(ours STREQUAL found)
+      set(${result} TRUE PARENT_SCOPE)
+    endif()
+  endif()
+endfunction()
+
+# Headers for C++ users: they include fmt's and nothing else of others. The rest needs oneDNN's or nlohmann/json's.
+set(AMP_PUBLIC_DNNL_HEADERS compile convert_model executor lowering plan reference step)
+set(AMP_PRIVATE_HEADERS json_text)
 
 # Relative to site-packages/amp: first <prefix>/lib, where onednn-cpu-gomp puts libdnnl, then the folder itself.
 # CMake replaces the build tree's paths by these when it installs.
@@ -27,28 +44,53 @@ function(amp_install_library name)
   endif()
   install(TARGETS ${name} LIBRARY DESTINATION amp COMPONENT python EXCLUDE_FROM_ALL)
   if(AMP_BUNDLE_ONEDNN)
-    amp_install_onednn()
+    amp_install_onednn(amp amp/licenses COMPONENT python EXCLUDE_FROM_ALL)
   endif()
 
   install(TARGETS ${name} EXPORT ${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT cpp)
-  install(DIRECTORY "${PROJECT_SOURCE_DIR}/src/" DESTINATION include/${name} COMPONENT cpp
-          FILES_MATCHING PATTERN "*.h")
+  amp_install_headers(include/${name})
+  amp_install_borrowed(include/${name})
   set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/${name})
   install(EXPORT ${name} NAMESPACE ${name}:: FILE ${name}-targets.cmake DESTINATION ${package_dir}
           COMPONENT cpp)
+  set(bundled_include include/${name}/bundled)
   configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/nnvm_amp-config.cmake.in"
-                                "${PROJECT_BINARY_DIR}/${name}-config.cmake" INSTALL_DESTINATION ${package_dir})
+                                "${PROJECT_BINARY_DIR}/${name}-config.cmake" INSTALL_DESTINATION ${package_dir}
+                                PATH_VARS bundled_include NO_SET_AND_CHECK_MACRO)
   write_basic_package_version_file("${PROJECT_BINARY_DIR}/${name}-config-version.cmake"
                                    COMPATIBILITY SameMinorVersion)
   install(FILES "${PROJECT_BINARY_DIR}/${name}-config.cmake" "${PROJECT_BINARY_DIR}/${name}-config-version.cmake"
           DESTINATION ${package_dir} COMPONENT cpp)
 endfunction()
 
-function(amp_install_onednn)
-  install(FILES "$<TARGET_FILE:DNNL::dnnl>" RENAME "$<TARGET_SONAME_FILE_NAME:DNNL::dnnl>" DESTINATION amp
-          COMPONENT python EXCLUDE_FROM_ALL)
+function(amp_install_headers destination)
+  list(TRANSFORM AMP_PRIVATE_HEADERS REPLACE "(.+)" "PATTERN;\\1.h;EXCLUDE" OUTPUT_VARIABLE private)
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/src/nnvm" "${PROJECT_SOURCE_DIR}/src/passes" DESTINATION ${destination}
+          COMPONENT cpp FILES_MATCHING PATTERN "*.h" ${private})
+  list(TRANSFORM AMP_PUBLIC_DNNL_HEADERS REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/src/dnnl/\\1.h" OUTPUT_VARIABLE dnnl)
+  install(FILES ${dnnl} DESTINATION ${destination}/dnnl COMPONENT cpp)
+endfunction()
+
+# Copies of fmt's headers and of libdnnl, for a prefix that needs nothing else.
+function(amp_install_borrowed destination)
+  amp_is_from_python(fmt fmt_is_from_python)
+  if(fmt_is_from_python)
+    get_target_property(folders fmt::fmt-header-only INTERFACE_INCLUDE_DIRECTORIES)
+    find_path(amp_fmt_include fmt/format.h PATHS ${folders} NO_DEFAULT_PATH NO_CACHE REQUIRED)
+    install(DIRECTORY "${amp_fmt_include}/fmt" DESTINATION ${destination}/bundled COMPONENT cpp)
+  endif()
+  amp_is_from_python(dnnl dnnl_is_from_python)
+  if(dnnl_is_from_python)
+    amp_install_onednn(${CMAKE_INSTALL_LIBDIR} ${CMAKE_INSTALL_DATADIR}/nnvm_amp/licenses COMPONENT cpp)
+  endif()
+endfunction()
+
+# Further arguments go to install().
+function(amp_install_onednn library_dir license_dir)
+  install(FILES "$<TARGET_FILE:DNNL::dnnl>" RENAME "$<TARGET_SONAME_FILE_NAME:DNNL::dnnl>"
+          DESTINATION ${library_dir} ${ARGN})
   if(amp_python_onednn_license)
     install(FILES "${amp_python_onednn_license}/LICENSE" "${amp_python_onednn_license}/THIRD-PARTY-PROGRAMS"
-            DESTINATION amp/licenses/onednn COMPONENT python EXCLUDE_FROM_ALL)
+            DESTINATION ${license_dir}/onednn ${ARGN})
   endif()
 endfunction()

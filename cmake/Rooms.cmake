@@ -39,8 +39,9 @@ function(amp_link_rooms name)
   target_include_directories(${name} INTERFACE "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>"
                                                "$<INSTALL_INTERFACE:include/nnvm_amp>")
   target_compile_features(${name} INTERFACE cxx_std_20)
+  # The library names oneDNN and OpenMP itself (and where to find them): programs that link to it need not know.
   target_link_libraries(${name} PUBLIC fmt::fmt-header-only
-                                PRIVATE $<BUILD_INTERFACE:amp_options> DNNL::dnnl OpenMP::OpenMP_CXX)
+                                PRIVATE "$<BUILD_INTERFACE:amp_options;DNNL::dnnl;OpenMP::OpenMP_CXX>")
   # A symbol that nobody defines is an error here and not at a user's import.
   target_link_options(${name} PRIVATE -Wl,-z,defs)
 endfunction()

@@ -1,6 +1,7 @@
-"""What the command `amp` does: inspect, convert, run, demo."""
+"""What the command `amp` does: inspect, convert, why, diff, run, demo."""
 
 import argparse
+import glob
 import json
 import os
 import statistics
@@ -12,7 +13,7 @@ from collections import Counter
 
 import numpy as np
 
-from . import _core, checkpoint, conversion, demo, inspection, sym
+from . import _core, checkpoint, comparison, conversion, demo, inspection, report
 from .base import ArgumentError, Error, cpu_info, dtype_name
 from .executor import Executor
 
@@ -55,6 +56,8 @@ def _parser():
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     _add_inspect(commands)
     _add_convert(commands)
+    _add_why(commands)
+    _add_diff(commands)
     _add_run(commands)
     _add_demo(commands)
     return parser
@@ -79,12 +82,39 @@ def _add_convert(commands):
     command = _add_command(commands, "convert", convert_files, "Convert a model to low precision.")
     command.add_argument("symbol", help="symbol file (.json)")
     command.add_argument("params", help="parameter file (.params)")
-    command.add_argument("--to", default="bfloat16", metavar="DTYPE", help="bfloat16 (default) or float16")
-    _add_inputs(command, "--input", "data:float32 or data=1x3x224x224:float32: dtype of an input (default: float32)")
-    command.add_argument("--offline", action="store_true", help="cast parameters in the file instead of in every run")
+    _add_conversion(command)
+    command.add_argument("--report", metavar="FILE.json", help="write what was done and why")
     command.add_argument(
         "-o", "--output", required=True, metavar="PREFIX", help="writes PREFIX-symbol.json, PREFIX-0000.params"
     )
+
+
+def _add_conversion(command):
+    """What says how a model is converted."""
+    command.add_argument("--to", default="bfloat16", metavar="DTYPE", help="bfloat16 (default) or float16")
+    _add_inputs(command, "--input", "data:float32 or data=1x3x224x224:float32: dtype of an input (default: float32)")
+    command.add_argument("--offline", action="store_true", help="cast parameters in the file instead of in every run")
+    command.add_argument("--policy", choices=("default", "mxnet"), default="default", help="whose rules decide")
+    command.add_argument(
+        "--exclude", action="append", default=[], metavar="NODE", help="a node (or a pattern such as 'fc*') to keep"
+    )
+    command.add_argument("--no-fold", action="store_true", help="leave batch norm apart from the layer before it")
+
+
+def _add_why(commands):
+    command = _add_command(commands, "why", explain, "Say why a tensor is in the precision that it is in.")
+    command.add_argument(
+        "model", help="report file of `amp convert --report`, or symbol file or prefix of a model to convert"
+    )
+    command.add_argument("tensor", help="name of a tensor, node or parameter")
+    command.add_argument("--params", metavar="FILE", help="parameter file (default: the one beside the symbol file)")
+    _add_conversion(command)
+
+
+def _add_diff(commands):
+    command = _add_command(commands, "diff", diff_models, "Show casts and dtypes in which two models differ.")
+    command.add_argument("first", help="symbol file or prefix of a model")
+    command.add_argument("second", help="the other one")
 
 
 def _add_run(commands):
@@ -218,27 +248,100 @@ def _size_text(count):
     return f"{count / 1000**exponent:.2f} {('KB', 'MB', 'GB')[exponent - 1]}"
 
 
-# ---- convert ----
+# ---- convert, why, diff ----
 
 
 def convert_files(options):
     """`amp convert`"""
     print(f"reading {options.symbol} and {options.params}")
-    symbol, arg_params, aux_params = checkpoint.load(options.symbol, options.params)
-    dtypes = {name: dtype or "float32" for name, _, dtype in options.inputs}
-    print(f"converting {len(symbol.get_internals().list_outputs())} tensors to {options.to}")
-    model = conversion.convert(symbol, arg_params, aux_params, dtypes, options.to, options.offline)
-    converted = sym.Symbol(model["symbol"])
-    checkpoint.save_checkpoint(options.output, 0, converted, model["arguments"], model["auxiliary_states"])
-    before = parameter_bytes([*arg_params.values(), *aux_params.values()])
-    after = parameter_bytes([*model["arguments"].values(), *model["auxiliary_states"].values()])
-    print(f"  casts in the graph:  {model['num_casts']}")
-    print(
-        f"  parameters cast:     {len(model['casts'])} of {len(arg_params)}"
-        + ("" if options.offline else " (see --offline)")
-    )
-    print(f"  parameter bytes:     {_size_text(sum(before.values()))} -> {_size_text(sum(after.values()))}")
+    model = checkpoint.load(options.symbol, options.params)
+    print(f"converting {len(model[0].get_internals().list_outputs())} tensors to {options.to}")
+    *converted, record = _converted(model, options)
+    checkpoint.save_checkpoint(options.output, 0, *converted)
+    totals = record.totals
+    before, after = totals["parameters"]["bytes_before"], totals["parameters"]["bytes_after"]
+    results = [tensor for tensor in record.tensors if tensor["kind"] == "result" and "float" in tensor["dtype"]]
+    low = sum(tensor["dtype"] == record.options["target_dtype"] for tensor in results)
+    print(f"  results in {options.to}: {low} of {len(results)}")
+    if record.options["fold_batch_norm"]:
+        print(f"  batch norms folded:  {len(record.folded)} of {len(record.folded) + len(record.not_folded)}")
+    print(f"  casts in the graph:  {totals['casts']['run_time']}")
+    hint = "" if options.offline else " (see --offline)"
+    print(f"  parameters cast:     {totals['casts']['offline']} of {totals['parameters']['count']}{hint}")
+    print(f"  parameter bytes:     {_size_text(before)} -> {_size_text(after)}")
     print(f"wrote {options.output}-symbol.json and {options.output}-0000.params")
+    if options.report:
+        record.save(options.report)
+        print(f"wrote {options.report}")
+
+
+def _converted(model, options):
+    """(Symbol, arguments, auxiliary states, ConversionReport)"""
+    return conversion.convert_model(
+        *model,
+        {name: dtype or "float32" for name, _, dtype in options.inputs},
+        options.to,
+        excluded_sym_names=options.exclude,
+        cast_params_offline=options.offline,
+        policy=options.policy,
+        fold_batch_norm=False if options.no_fold else None,
+        input_shapes={name: shape for name, shape, _ in options.inputs if shape},
+        return_report=True,
+    )
+
+
+def explain(options):
+    """`amp why`"""
+    print(_record(options).why(options.tensor))
+
+
+def _record(options):
+    """The report of a conversion: a file, or that of converting the model now."""
+    if os.path.isfile(options.model):
+        try:
+            return report.ConversionReport.load(options.model)
+        except (ArgumentError, UnicodeDecodeError):
+            pass  # a symbol file, then
+    return _converted(_load_model(options.model, options.params), options)[-1]
+
+
+def _load_model(model, params=None):
+    """Loads the model of a symbol file or of the prefix of a checkpoint."""
+    symbol_file = model if os.path.isfile(model) else f"{model}-symbol.json"
+    if params is None:
+        stem = symbol_file.removesuffix("-symbol.json").removesuffix(".json")
+        found = sorted(glob.glob(f"{glob.escape(stem)}-[0-9]*.params") or glob.glob(f"{glob.escape(stem)}.params"))
+        if not found:
+            raise ArgumentError(f"{symbol_file}: there is no parameter file {stem}-0000.params")
+        params = found[-1]
+    return checkpoint.load(symbol_file, params)
+
+
+_SHOWN = 40
+
+
+def diff_models(options):
+    """`amp diff`"""
+    found = comparison.compare(_load_model(options.first), _load_model(options.second))
+    for title, casts in found["casts"].items():
+        _print_some(f"casts {title}", [f"{name:<48} to {dtype}" for name, dtype in casts.items()])
+    for title in ("tensors", "parameters"):
+        changed = found[title]["changed"]
+        _print_some(f"{title} of another dtype", [f"{name:<48} {a} -> {b}" for name, (a, b) in changed.items()])
+        _print_some(f"{title} only in the first", found[title]["only_first"])
+        _print_some(f"{title} only in the second", found[title]["only_second"])
+    sizes = [" + ".join(f"{_size_text(size)} {name}" for name, size in sorted(one.items())) for one in found["bytes"]]
+    print(f"parameter bytes: {sizes[0] or '0 bytes'} -> {sizes[1] or '0 bytes'}")
+
+
+def _print_some(title, lines):
+    if not lines:
+        return
+    print(f"{title} ({len(lines)})")
+    for line in lines[:_SHOWN]:
+        print(f"  {line}")
+    if len(lines) > _SHOWN:
+        print(f"  ... and {len(lines) - _SHOWN} more")
 
 
 # ---- run ----

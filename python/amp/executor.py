@@ -21,9 +21,9 @@ class Executor:
     input_dtypes: {name: dtype} or one dtype for all inputs; float32 where nothing is said.
     backend: 'onednn' or 'reference'; by default what the variable AMP_BACKEND says, else 'onednn'.
     reduce_precision: a dtype ('bfloat16', 'float16') to convert the model to before it is bound, as
-        `convert_model(..., cast_params_offline=True)` does, or a dict with the keys target_dtype and
-        force. A CPU without bfloat16 arithmetic runs the model as it is, with a warning, unless
-        force is True.
+        `convert_model(..., cast_params_offline=True)` does, or a dict {option: value} of the options of
+        `convert_model`. A CPU without bfloat16 arithmetic runs the model as it is, with a warning, unless
+        the dict has 'force': True.
     num_threads: of one run; by default as many as OpenMP would use.
     monitor: whether `run_monitored` will be called: a second plan is built for it.
 
@@ -209,17 +209,10 @@ def _input_types(shapes, dtypes):
 
 
 def _reduce_options(reduce_precision):
-    """None or (dtype name, force)."""
-    if reduce_precision is None:
-        return None
-    if not isinstance(reduce_precision, dict):
-        return dtype_name(reduce_precision), False
-    unknown = set(reduce_precision) - {"target_dtype", "force"}
-    if unknown:
-        raise ArgumentError(
-            f"reduce_precision has the keys target_dtype and force, got {sorted(map(str, unknown))[0]!r}"
-        )
-    return dtype_name(reduce_precision.get("target_dtype", "bfloat16")), bool(reduce_precision.get("force", False))
+    """None or the extension's options."""
+    if reduce_precision is None or isinstance(reduce_precision, dict):
+        return reduce_precision
+    return {"target_dtype": reduce_precision}
 
 
 def _thread_count(num_threads):

@@ -3,13 +3,20 @@
 #include <utility>
 
 #include "dnnl/cast_arrays.h"
+#include "passes/conversion_report.h"
 
 namespace amp::onednn {
 
 ConvertedModel ConvertModel(const Symbol& symbol, const ModelParams& params, const TypeMap& input_types,
-                            const ConvertOptions& options) {
-  ConvertedSymbol converted = ConvertSymbol(symbol, params, input_types, options);
-  ConvertedModel model{std::move(converted.symbol), params, converted.num_casts, std::move(converted.casts)};
+                            const ConvertOptions& options, ConversionReport* report) {
+  ConvertedSymbol converted = ConvertSymbol(symbol, params, input_types, options, report);
+  ConvertedModel model{std::move(converted.symbol), params, converted.num_casts, std::move(converted.casts),
+                       std::move(converted.unknown_names)};
+  for (const std::string& name : converted.dropped) {
+    model.params.args.erase(name);
+    model.params.aux.erase(name);
+  }
+  for (auto& [name, array] : converted.new_arrays) model.params.args[name] = std::move(array);
   CastArrays(model.casts, &model.params);
   return model;
 }

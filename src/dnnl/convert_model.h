@@ -10,11 +10,12 @@ struct ConvertedModel {
   ModelParams params;
   std::size_t num_casts = 0;           // amp_cast nodes in the result
   std::map<std::string, DType> casts;  // parameters cast offline
+  std::vector<std::string> unknown_names;
 };
 
-// ConvertSymbol, and the parameters that it says are to be cast in their new dtypes. The arguments are not modified.
-// Arrays that did not change are shared.
+// ConvertSymbol, and the parameters as it says: folded, and cast offline where that was asked for. The arguments are
+// not modified. Arrays that did not change are shared.
 ConvertedModel ConvertModel(const Symbol& symbol, const ModelParams& params, const TypeMap& input_types,
-                            const ConvertOptions& options);
+                            const ConvertOptions& options, ConversionReport* report = nullptr);
 
 }  // namespace amp::onednn

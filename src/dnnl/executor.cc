@@ -128,7 +128,10 @@ Executor::Executor(const Symbol& symbol, const ModelParams& params, const TypeMa
     if (target == DType::kBFloat16 && !HasNativeBF16() && !options.reduce_precision->force) {
       notice_ = kNoNativeBF16;
     } else {
-      ConvertedModel converted = ConvertModel(symbol_, params, input_types, {target, true});
+      ConvertOptions conversion = options.reduce_precision->conversion;
+      conversion.target = target;
+      conversion.cast_params_offline = true;
+      ConvertedModel converted = ConvertModel(symbol_, params, input_types, conversion);
       symbol_ = std::move(converted.symbol);
       arrays = std::move(converted.params);
     }

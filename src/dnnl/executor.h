@@ -22,6 +22,8 @@ struct ReduceOptions {
   DType target = DType::kBFloat16;
   // Convert even where the CPU has no arithmetic for the target; without it such a CPU gets the model as it is.
   bool force = false;
+  // Everything else. Its target is the one above, and parameters are always cast once, at bind time.
+  ConvertOptions conversion = {};
 };
 
 struct BindOptions {

@@ -1,5 +1,6 @@
 #include "dnnl/lowering.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "dnnl/reference.h"
@@ -95,8 +96,9 @@ class Lowerer {
     const auto* rule = node.op()->Find<LowerRule>();
     if (rule == nullptr || HasEmptyInput(*context)) return false;
     if (IsCast(node)) return rule->lower(*context);
+    if (!OnlyKnownDTypes(*context)) return false;
     if (NeedsEmulation(*context)) return LowerEmulated(id, *rule, context);
-    return OnlyNativeDTypes(*context) && rule->lower(*context) && HasAllOutputs(*context);
+    return rule->lower(*context) && HasAllOutputs(*context);
   }
 
   // A rule need not know how to make every output; one that is read and missing is a refusal.
@@ -118,11 +120,31 @@ class Lowerer {
     return dtype == DType::kFloat16 || (dtype == DType::kBFloat16 && !options_.native_bf16);
   }
 
-  bool NeedsEmulation(const LowerContext& context) const { return IsEmulated(context.out_type(0).dtype); }
+  // Those that say how the node computes: output 0's, and the inputs' where they may differ from it.
+  static std::vector<DType> DTypesOf(const Node& node, const std::vector<TensorType>& in,
+                                     const std::vector<TensorType>& out) {
+    std::vector<DType> dtypes{out[0].dtype};
+    if (FactsOf(node).arithmetic != Arithmetic::kAccumulates) return dtypes;
+    for (const TensorType& type : in) dtypes.push_back(type.dtype);
+    return dtypes;
+  }
+  static std::vector<DType> DTypesOf(const LowerContext& context) {
+    return DTypesOf(context.node(), context.in_types(), context.out_types());
+  }
 
-  static bool OnlyNativeDTypes(const LowerContext& context) {
-    const DType out = context.out_type(0).dtype;
-    return out == DType::kFloat32 || out == DType::kBFloat16;
+  // No primitive reads float32 and writes less.
+  static bool Narrows(const std::vector<DType>& dtypes) {
+    return IsLowPrecision(dtypes[0]) && std::find(dtypes.begin(), dtypes.end(), DType::kFloat32) != dtypes.end();
+  }
+
+  bool NeedsEmulation(const LowerContext& context) const {
+    const std::vector<DType> dtypes = DTypesOf(context);
+    return Narrows(dtypes) || std::any_of(dtypes.begin(), dtypes.end(), [&](DType d) { return IsEmulated(d); });
+  }
+
+  static bool OnlyKnownDTypes(const LowerContext& context) {
+    const std::vector<DType> dtypes = DTypesOf(context);
+    return std::all_of(dtypes.begin(), dtypes.end(), [](DType d) { return d == DType::kFloat32 || IsLowPrecision(d); });
   }
 
   // Low-precision tensors are storage only: arithmetic happens in float32 between own conversions.
@@ -144,6 +166,7 @@ class Lowerer {
       out_types.push_back(widened(context->out_type(i)));
       wanted.push_back(context->wanted(i));
     }
+    if (Narrows(DTypesOf(node, in_types, out_types))) out_types[0].dtype = DType::kFloat32;
     LowerContext inner(&program(), node, id, inputs, in_types, out_types, wanted);
     if (!rule.lower(inner) || !HasAllOutputs(inner)) return false;
     result_.constants.insert(inner.constants().begin(), inner.constants().end());

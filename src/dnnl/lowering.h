@@ -21,6 +21,8 @@ class LowerContext {
   const Node& node() const { return node_; }
   const TensorType& in_type(int i) const { return in_types_[i]; }
   const TensorType& out_type(int i) const { return out_types_[i]; }
+  const std::vector<TensorType>& in_types() const { return in_types_; }
+  const std::vector<TensorType>& out_types() const { return out_types_; }
   // Somebody reads output i, or it is a head.
   bool wanted(int i) const { return wanted_[i]; }
 

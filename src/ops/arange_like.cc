@@ -47,7 +47,7 @@ void Reference(const Node& node, std::span<const NDArray>, std::span<NDArray> ou
         .Inputs({"data"})
         .Set(ShapeRule{InferShape})
         .Set(SameDType())
-        .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kIndex}})
+        .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kIndex}, nullptr, true})
         .Set(ReferenceKernel{Reference});
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "passes/fold_batch_norm.h"
 #include "passes/infer.h"
 
 namespace amp {
@@ -111,6 +112,11 @@ bool Lower(onednn::LowerContext& c) {
   return true;
 }
 
+BatchNormFact::Use UseOf(const Node& node) {
+  const auto& p = node.params<BatchNormParam>();
+  return {p.axis, p.eps, p.fix_gamma, !p.output_mean_var};
+}
+
 OpCard<BatchNormParam> Register(const char* name, ParamSchema<BatchNormParam> schema) {
   return RegisterOp<BatchNormParam>(name)
       .Doc("(data - moving_mean) * gamma / sqrt(moving_var + eps) + beta, per channel of `axis`.")
@@ -124,6 +130,7 @@ OpCard<BatchNormParam> Register(const char* name, ParamSchema<BatchNormParam> sc
       .Set(AmpFacts{
           Arithmetic::kElementwise,
           {SlotRole::kData, SlotRole::kStatistic, SlotRole::kStatistic, SlotRole::kStatistic, SlotRole::kStatistic}})
+      .Set(BatchNormFact{UseOf})
       .Set(ReferenceKernel{Reference})
       .Set(onednn::LowerRule{Lower});
 }

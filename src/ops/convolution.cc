@@ -7,6 +7,7 @@
 #include "ops/rules.h"
 #include "ops/spatial.h"
 #include "passes/amp_facts.h"
+#include "passes/fold_batch_norm.h"
 #include "passes/infer.h"
 
 namespace amp {
@@ -230,6 +231,8 @@ bool Lower(onednn::LowerContext& c) {
   return true;
 }
 
+int ChannelAxis(const Node& node, int) { return node.params<ConvolutionParam>().parsed_layout().channel_axis(); }
+
 [[maybe_unused]] const auto kCard =
     RegisterOp<ConvolutionParam>("Convolution")
         .Alias("Convolution_v1")
@@ -242,6 +245,7 @@ bool Lower(onednn::LowerContext& c) {
         .Set(ShapeRule{InferShape})
         .Set(SameFloatDType())
         .Set(AmpFacts{Arithmetic::kAccumulates})
+        .Set(FoldTarget{ChannelAxis})
         .Set(ReferenceKernel{Reference})
         .Set(onednn::LowerRule{Lower});
 

@@ -98,7 +98,7 @@ void ValidateArange(ArangeParam& p) {
           r.Out(0, Shape{static_cast<std::int64_t>(Count(r.node().params<ArangeParam>()))});
         }})
         .Set(DTypeRule{[](DTypeRelation& r) { r.Out(0, r.node().params<ArangeParam>().dtype); }})
-        .Set(AmpFacts{Arithmetic::kNeedsFloat32})
+        .Set(AmpFacts{Arithmetic::kNeedsFloat32, {}, nullptr, true})
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray>, std::span<NDArray> out) {
           const auto& p = node.params<ArangeParam>();
           std::vector<double> values(static_cast<std::size_t>(out[0].size()));

@@ -7,6 +7,7 @@
 #include "ops/rules.h"
 #include "ops/spatial.h"
 #include "passes/amp_facts.h"
+#include "passes/fold_batch_norm.h"
 #include "passes/infer.h"
 
 namespace amp {
@@ -195,6 +196,13 @@ bool Lower(onednn::LowerContext& c) {
   return true;
 }
 
+FoldTarget Target() {
+  FoldTarget target{[](const Node&, int) { return 1; }};
+  target.weight_axis = 1;
+  target.weight_groups = [](const Node& node) { return node.params<DeconvolutionParam>().num_group; };
+  return target;
+}
+
 [[maybe_unused]] const auto kCard =
     RegisterOp<DeconvolutionParam>("Deconvolution")
         .Alias("_npx_deconvolution")
@@ -206,6 +214,7 @@ bool Lower(onednn::LowerContext& c) {
         .Set(ShapeRule{InferShape})
         .Set(SameFloatDType())
         .Set(AmpFacts{Arithmetic::kAccumulates})
+        .Set(Target())
         .Set(ReferenceKernel{Reference})
         .Set(onednn::LowerRule{Lower});
 

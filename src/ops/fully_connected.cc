@@ -6,6 +6,7 @@
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "passes/fold_batch_norm.h"
 #include "passes/infer.h"
 
 namespace amp {
@@ -117,6 +118,7 @@ bool Lower(onednn::LowerContext& c) {
         .Set(ShapeRule{InferShape})
         .Set(SameFloatDType())
         .Set(AmpFacts{Arithmetic::kAccumulates})
+        .Set(FoldTarget{[](const Node&, int rank) { return rank - 1; }})
         .Set(ReferenceKernel{Reference})
         .Set(onednn::LowerRule{Lower});
 

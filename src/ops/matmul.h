@@ -5,7 +5,7 @@
 
 namespace amp {
 
-// out (B, M, N) = scale * a (B, M, K) b (B, K, N), of one float dtype.
+// out (B, M, N) = scale * a (B, M, K) b (B, K, N); a and b have one float dtype, out has any.
 void MatMulReference(const NDArray& a, const NDArray& b, double scale, NDArray& out);
 
 }  // namespace amp

@@ -100,7 +100,7 @@ OpCard<ArgParam> Register(const char* name, const char* doc, bool largest) {
       .Inputs({"data"})
       .Set(ShapeRule{InferArg})
       .Set(SameDType())
-      .Set(AmpFacts{Arithmetic::kNeedsFloat32})
+      .Set(AmpFacts{Arithmetic::kNeedsFloat32, {}, nullptr, true})
       .Set(ReferenceKernel{[largest](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
         ArgReference(node, largest, in[0], out[0]);
       }});
@@ -138,7 +138,7 @@ Shape Sorted(const std::optional<std::int64_t>& axis, const Shape& data) { retur
           r.Out(0, Sorted(axis, r.in(0)));
         }})
         .Set(DTypeRule{[](DTypeRelation& r) { r.Out(0, r.node().params<ArgSortParam>().dtype); }})
-        .Set(AmpFacts{Arithmetic::kNeedsFloat32})
+        .Set(AmpFacts{Arithmetic::kNeedsFloat32, {}, nullptr, true})
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           const auto& p = node.params<ArgSortParam>();
           const Lines lines = LinesOf(node, p.axis, in[0].shape());
@@ -231,7 +231,7 @@ void TopKReference(const Node& node, std::span<const NDArray> in, std::span<NDAr
         .VisibleOutputs([](const TopKParam& p) { return p.ret_typ == "both" ? 2 : 1; })
         .Set(ShapeRule{InferTopK})
         .Set(DTypeRule{InferTopKDType})
-        .Set(AmpFacts{Arithmetic::kNeedsFloat32})
+        .Set(AmpFacts{Arithmetic::kNeedsFloat32, {}, nullptr, true})
         .Set(ReferenceKernel{TopKReference});
 
 }  // namespace

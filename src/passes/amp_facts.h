@@ -30,6 +30,8 @@ struct AmpFacts {
   std::vector<SlotRole> roles = {};
   // Does rounding to `target` before the operator give the same bits as after it? Absent: no.
   std::function<bool(const Node&, DType target)> commutes = nullptr;
+  // Are its results counted (positions, sizes, ranks)? Such numbers are never rounded, whatever their dtype.
+  bool counts = false;
 
   SlotRole RoleOf(std::size_t slot) const { return slot < roles.size() ? roles[slot] : SlotRole::kData; }
 };

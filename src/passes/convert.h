@@ -1,29 +1,34 @@
 // The offline corridor: a symbol in, the converted symbol out.
 #pragma once
 
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
 #include "nnvm/params_file.h"
 #include "nnvm/symbol.h"
 #include "passes/infer.h"
-#include "passes/reduce_precision.h"
+#include "passes/precision_options.h"
 
 namespace amp {
 
-struct ConvertOptions {
-  DType target = DType::kBFloat16;
-  bool cast_params_offline = false;
-};
+class ConversionReport;
 
 struct ConvertedSymbol {
   Symbol symbol;
-  std::size_t num_casts = 0;           // amp_cast nodes in the result
-  std::map<std::string, DType> casts;  // parameters to be cast, where offline casts were asked for
+  std::size_t num_casts = 0;                  // amp_cast nodes in the result
+  std::map<std::string, DType> casts;         // parameters to be cast, where offline casts were asked for
+  std::map<std::string, NDArray> new_arrays;  // parameters with values of their own, by folding; before casts
+  std::set<std::string> dropped;              // parameters that nothing reads any more
+  std::vector<std::string> unknown_names;     // see ConvertOptions::ignore_unknown_names
 };
 
 // Converts `symbol` to low precision. `input_types` gives the dtype and, if known, the shape of every variable that is
-// no parameter (see VariableTypes); parameters have those of their arrays, whose values are not looked at. Throws
+// no parameter (see VariableTypes); parameters have those of their arrays. `report`, where given, is filled. Throws
 // ArgumentError for names that the symbol lacks or parameters of unknown dtype, GraphError where types clash.
 ConvertedSymbol ConvertSymbol(const Symbol& symbol, const ModelParams& params, const TypeMap& input_types,
-                              const ConvertOptions& options);
+                              const ConvertOptions& options, ConversionReport* report = nullptr);
 
 // The types of all variables: those of `params`, then `input_types`, then __dtype__, and float32 for the rest. Throws
 // ArgumentError for names that the graph lacks, for a parameter that has no value or is given as argument and as

@@ -4,6 +4,8 @@
 #include <deque>
 #include <set>
 
+#include "passes/amp_facts.h"
+
 namespace amp {
 namespace {
 
@@ -24,6 +26,40 @@ Shape ShapeAttr(const Node& variable) {
     if (dim <= 0) dim = kUnknownDim;
   }
   return Shape(std::move(dims));
+}
+
+// What kOutDTypeAttr says; kUnknown where it says nothing.
+DType OutDTypeAttr(const Node& node) {
+  const std::string* text = node.FindAttr(kOutDTypeAttr);
+  if (text == nullptr) return DType::kUnknown;
+  if (FactsOf(node).arithmetic != Arithmetic::kAccumulates) {
+    FailAt(node, "attribute {}: only operators that accumulate products take it", kOutDTypeAttr);
+  }
+  const DType dtype = FindDType(*text).value_or(DType::kUnknown);
+  if (!IsFloat(dtype)) {
+    FailAt(node, "attribute {}: expected the name of a float dtype, got '{}'", kOutDTypeAttr, Quotable(*text));
+  }
+  return dtype;
+}
+
+// The operator's rule on these dtypes. Returns whether it learnt any.
+bool ApplyDTypeRule(const Node& node, std::span<DType> in, std::span<DType> out) {
+  const DType declared = OutDTypeAttr(node);
+  const auto* rule = node.op()->Find<DTypeRule>();
+  if (!IsKnown(declared)) {
+    DTypeRelation relation(node, in, out);
+    if (rule) rule->infer(relation);
+    return relation.changed();
+  }
+  const std::vector<DType> in_before(in.begin(), in.end()), out_before(out.begin(), out.end());
+  // The rule does not get to see output 0, and what it says of it counts for nothing.
+  out[0] = DType::kUnknown;
+  DTypeRelation relation(node, in, out);
+  if (rule) rule->infer(relation);
+  out[0] = out_before[0];
+  DTypeRelation(node, in, out).Out(0, declared);
+  return !std::equal(in.begin(), in.end(), in_before.begin()) ||
+         !std::equal(out.begin(), out.end(), out_before.begin());
 }
 
 // What is beyond these is nonsense, and below them no rule's arithmetic can overflow: neither sums and multiples of
@@ -106,11 +142,10 @@ class Inference {
       out_dtypes.push_back(dtypes_[first_output + i]);
       out_shapes.push_back(shapes_[first_output + i]);
     }
-    DTypeRelation dtype_relation(node, in_dtypes, out_dtypes);
-    if (const auto* rule = node.op()->Find<DTypeRule>()) rule->infer(dtype_relation);
+    const bool learnt_dtypes = ApplyDTypeRule(node, in_dtypes, out_dtypes);
     ShapeRelation shape_relation(node, in_shapes, out_shapes);
     if (const auto* rule = node.op()->Find<ShapeRule>()) rule->infer(shape_relation);
-    if (!dtype_relation.changed() && !shape_relation.changed()) return;
+    if (!learnt_dtypes && !shape_relation.changed()) return;
     for (std::size_t i = 0; i < inputs.size(); ++i) Learn(id, inputs[i], in_dtypes[i], in_shapes[i]);
     // An entry that the node reads twice may know more now than the rule saw in either slot.
     for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -281,8 +316,7 @@ Types Infer(const Graph& graph, const TypeMap& known) {
 std::vector<DType> OutputDTypes(const Node& node, std::vector<DType> in, std::string* why) {
   std::vector<DType> out(node.num_outputs(), DType::kUnknown);
   try {
-    DTypeRelation relation(node, in, out);
-    if (const auto* rule = node.op()->Find<DTypeRule>()) rule->infer(relation);
+    ApplyDTypeRule(node, in, out);
   } catch (const GraphError& error) {
     *why = error.what();
     return {};

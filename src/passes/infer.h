@@ -86,6 +86,10 @@ struct DTypeRule {
 // What a variable's attribute __dtype__ says; kUnknown where it says nothing.
 DType DTypeAttr(const Node& variable);
 
+// An operator that accumulates (AmpFacts) may say in this attribute which float dtype its output 0 has. Its rule then
+// relates the inputs alone: a product may read bfloat16 and give float32.
+inline constexpr const char* kOutDTypeAttr = "__out_dtype__";
+
 // Runs every operator's rules in both directions to the fixed point. `known` outranks the __shape__ and __dtype__ of
 // variables (a 0 in __shape__ is an unknown dimension). Entries that stay unknown are left so.
 // Throws GraphError for contradictions, ArgumentError for names in `known` that are no variable.

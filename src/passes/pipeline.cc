@@ -5,7 +5,10 @@
 #include "nnvm/dump.h"
 #include "nnvm/env.h"
 #include "passes/cast_params_offline.h"
+#include "passes/conversion_report.h"
 #include "passes/convert.h"
+#include "passes/fold_batch_norm.h"
+#include "passes/precision_choice.h"
 #include "passes/unfuse.h"
 #include "passes/verify.h"
 
@@ -71,6 +74,16 @@ const NDArray* FindParameter(const ModelParams& params, const std::string& name)
   return &array;
 }
 
+// Nodes that the caller excludes or forces, or for which AMP is disabled.
+std::set<const Node*> KeptByCaller(const Graph& graph, const ConvertOptions& options) {
+  const PrecisionChoices choices = ChoosePrecision(graph, options);
+  std::set<const Node*> kept;
+  for (NodeId id = 0; id < graph.num_nodes(); ++id) {
+    if (choices.named[id]) kept.insert(&graph.node(id));
+  }
+  return kept;
+}
+
 // What the caller says of a variable must not contradict its array.
 void MergeGiven(const std::string& name, const TensorType& given, TensorType* type) {
   bool changed = false;
@@ -100,44 +113,108 @@ TypeMap VariableTypes(const Graph& graph, const ModelParams& params, const TypeM
   return known;
 }
 
+namespace {
+
+// The story's state: each stage replaces what it changes, and types are inferred anew.
+struct Corridor {
+  Graph graph;
+  Types types;
+  ModelParams params;
+  std::set<std::string> parameters;
+};
+
+void AddParameterDTypes(const std::map<std::string, DType>& dtypes, const TypeMap& input_types, TypeMap* known) {
+  for (const auto& [name, dtype] : dtypes) {
+    if (input_types.contains(name))
+      Throw<ArgumentError>("'{}' is given both as input and as parameter", Quotable(name));
+    (*known)[name].dtype = dtype;
+  }
+}
+
+std::set<std::string> ParameterNames(const ModelParams& params, const ConvertOptions& options) {
+  std::set<std::string> names;
+  for (const auto& [name, array] : params.args) names.insert(name);
+  for (const auto& [name, array] : params.aux) names.insert(name);
+  for (const auto& [name, dtype] : options.parameter_dtypes) names.insert(name);
+  return names;
+}
+
+std::vector<bool> AreParameters(const Graph& graph, const std::set<std::string>& names) {
+  std::vector<bool> are(graph.num_nodes());
+  for (const NodeId id : graph.variables()) are[id] = names.contains(graph.node(id).name());
+  return are;
+}
+
+// Arrays of folded parameters in place of those that they replace; states cannot be such.
+void TakeArrays(const FoldResult& folded, ModelParams* params) {
+  for (const std::string& name : folded.dropped) {
+    params->args.erase(name);
+    params->aux.erase(name);
+  }
+  for (const auto& [name, array] : folded.arrays) params->args[name] = array;
+}
+
+}  // namespace
+
 ConvertedSymbol ConvertSymbol(const Symbol& symbol, const ModelParams& params, const TypeMap& input_types,
-                              const ConvertOptions& options) {
+                              const ConvertOptions& options, ConversionReport* report) {
   // Unfuse: precision is decided on plain operators.
-  const Graph graph = Unfuse(symbol).ToGraph();
+  Corridor c{Unfuse(symbol).ToGraph(), {}, params, ParameterNames(params, options)};
+  TypeMap given = input_types;
+  AddParameterDTypes(options.parameter_dtypes, input_types, &given);
 
   // Infer: every decision below is made on known dtypes; a clash in the caller's types shows here, not later.
-  const Types types = InferPartial(graph, VariableTypes(graph, params, input_types));
-  RequireDTypes(graph, types);
-  VerifyAfter("loading", graph);
+  c.types = InferPartial(c.graph, VariableTypes(c.graph, c.params, given));
+  RequireDTypes(c.graph, c.types);
+  VerifyAfter("loading", c.graph);
+
+  // FoldBatchNorm: in float32, before weights are rounded. Nodes that the caller keeps as they are stay apart. From
+  // here on the parameters are those of `c`.
+  FoldResult folded{{c.graph, {}, false}, {}, {}, {}, {}};
+  const bool folds = options.fold_batch_norm.value_or(options.policy == PrecisionPolicy::kDefault);
+  if (folds) {
+    const std::set<const Node*> kept = KeptByCaller(c.graph, options);
+    folded = FoldBatchNorm(c.graph, c.types, c.params, [&](const Node& node) { return kept.contains(&node); });
+    VerifyAfter("FoldBatchNorm", folded.rewrite.graph);
+    DumpGraph("fold_batch_norm", folded.rewrite.graph, folded.rewrite.changed);
+    c.graph = folded.rewrite.graph;
+    TakeArrays(folded, &c.params);
+    c.parameters = ParameterNames(c.params, options);
+    if (folded.rewrite.changed) c.types = InferPartial(c.graph, VariableTypes(c.graph, c.params, given));
+  }
 
   // ReducePrecision, first half: which dtype each slot wants. Nothing is changed yet.
-  std::vector<bool> is_parameter(graph.num_nodes());
-  std::set<std::string> parameters;
-  for (const NodeId id : graph.variables()) {
-    const std::string& name = graph.node(id).name();
-    is_parameter[id] = params.args.contains(name) || params.aux.contains(name);
-    if (is_parameter[id]) parameters.insert(name);
-  }
-  const Decision decision = Decide(graph, types, is_parameter, {options.target});
-  DumpText("decision", [&] { return decision.Print(graph); });
+  const std::vector<bool> is_parameter = AreParameters(c.graph, c.parameters);
+  const Decision decision = Decide(c.graph, c.types, is_parameter, options);
+  DumpText("decision", [&] { return decision.Print(c.graph); });
 
   // ReducePrecision, second half: the casts. From here on inference alone reproduces the decided dtypes.
-  RewriteResult reduced = ApplyDecision(graph, types, decision);
+  RewriteResult reduced = ApplyDecision(c.graph, c.types, decision);
   VerifyAfter("ReducePrecision", reduced.graph);
-  VerifyDTypes(reduced.graph, VariableTypes(reduced.graph, params, input_types));
+  VerifyDTypes(reduced.graph, VariableTypes(reduced.graph, c.params, given));
   DumpGraph("reduce_precision", reduced.graph, reduced.changed);
 
-  ConvertedSymbol result{Symbol(reduced.graph.outputs(), symbol.np_shape()), 0, {}};
+  OfflineCasts offline{std::move(reduced), {}};
   if (options.cast_params_offline) {
     // CastParamsOffline: from here on `casts` says which arrays have to be cast for the graph to be right.
-    OfflineCasts offline = CastParamsOffline(reduced.graph, parameters);
+    offline = CastParamsOffline(offline.rewrite.graph, c.parameters);
     VerifyAfter("CastParamsOffline", offline.rewrite.graph);
     DumpGraph("cast_params_offline", offline.rewrite.graph, offline.rewrite.changed);
-    result.symbol = Symbol(offline.rewrite.graph.outputs(), symbol.np_shape());
-    result.casts = std::move(offline.casts);
   }
-  result.num_casts = CountCasts(result.symbol.ToGraph());
-  return result;
+  const Graph& result = offline.rewrite.graph;
+  if (report != nullptr) {
+    TypeMap known = VariableTypes(result, c.params, given);
+    for (const auto& [name, dtype] : offline.casts) known[name].dtype = dtype;
+    const Types after = InferPartial(result, known);
+    report->Fill({c.graph, c.types, is_parameter, decision, result, after, offline.casts, folded.folded, folded.kept,
+                  options, folds});
+  }
+  return {Symbol(result.outputs(), symbol.np_shape()),
+          CountCasts(result),
+          std::move(offline.casts),
+          std::move(folded.arrays),
+          std::move(folded.dropped),
+          decision.unknown_names};
 }
 
 }  // namespace amp

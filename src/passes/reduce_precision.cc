@@ -1,249 +1,245 @@
 #include "passes/reduce_precision.h"
 
-#include <map>
 #include <utility>
+
+#include "passes/amp_facts.h"
+#include "passes/precision_spread.h"
 
 namespace amp {
 namespace {
 
-class Decider {
+std::vector<std::uint32_t> FirstSlots(const Graph& graph) {
+  std::vector<std::uint32_t> first{0};
+  for (NodeId id = 0; id < graph.num_nodes(); ++id) {
+    first.push_back(first.back() + static_cast<std::uint32_t>(graph.InputsOf(id).size()));
+  }
+  return first;
+}
+
+std::vector<DType> HeadDTypes(const Graph& graph, const Types& types, const ConvertOptions& options) {
+  const std::vector<std::string> names =
+      options.output_dtypes.empty() ? std::vector<std::string>() : OutputNames(graph.outputs());
+  std::vector<DType> dtypes;
+  for (std::size_t i = 0; i < graph.outputs().size(); ++i) {
+    dtypes.push_back(types[graph.EntryOf(graph.outputs()[i])].dtype);
+    if (names.empty()) continue;
+    const auto wanted = options.output_dtypes.find(names[i]);
+    if (wanted == options.output_dtypes.end()) continue;
+    if (!IsFloat(dtypes[i])) {
+      Throw<ArgumentError>("output_dtypes: '{}' is {}, which is no float", names[i], NameOf(dtypes[i]));
+    }
+    dtypes[i] = wanted->second;
+  }
+  return dtypes;
+}
+
+// Turns "who goes low" into dtypes.
+class Settler {
  public:
-  Decider(const Graph& graph, const Types& types, const std::vector<bool>& parameters, DType target)
-      : graph_(graph), types_(types), parameters_(parameters), target_(target), now_(graph.num_entries()) {}
+  Settler(const Graph& graph, const Types& types, const PrecisionChoices& choices, const LowForms& forms,
+          const std::vector<bool>& writes_float32, Decision* decision)
+      : graph_(graph),
+        types_(types),
+        choices_(choices),
+        forms_(forms),
+        writes_float32_(writes_float32),
+        d_(*decision) {}
 
-  Decision Run() {
-    Decision decision;
-    for (NodeId id = 0; id < graph_.num_nodes(); ++id) decision.nodes.push_back(DecideNode(id));
-    return decision;
-  }
-
- private:
-  NodeDecision DecideNode(NodeId id) {
-    const Node& node = graph_.node(id);
-    NodeDecision decision = node.is_variable() ? KeepVariable(id) : DecideOperator(id, node);
-    for (std::size_t i = 0; i < decision.outputs.size(); ++i) {
-      now_[graph_.EntryOf(id, static_cast<std::uint32_t>(i))] = decision.outputs[i].dtype;
-    }
-    return decision;
-  }
-
-  NodeDecision KeepVariable(NodeId id) const {
-    NodeDecision decision;
-    decision.outputs = {{OriginalOf(graph_.EntryOf(id, 0)), "a variable keeps its dtype"}};
-    return decision;
-  }
-
-  NodeDecision DecideOperator(NodeId id, const Node& node) {
-    if (node.op_name() == "amp_multicast") return DecideMulticast(id, node);
-    switch (FactsOf(node).arithmetic) {
-      case Arithmetic::kAccumulates:
-        return Lower(id, node, "accumulates in float32 and gains from low-precision operands");
-      case Arithmetic::kElementwise:
-      case Arithmetic::kMovesData:
-        return Follow(id, node);
-      case Arithmetic::kNeedsFloat32:
-        return Original(id, node, "computes in float32 (exponentials, reductions or losses)");
-      case Arithmetic::kCasts:
-        return AsItComes(id, node, "casts to the dtype of its attribute");
-    }
-    throw InternalError("an operator of unknown arithmetic");
-  }
-
-  // A neutral node goes low when everything it reads is low already, parameters aside: those are cast once.
-  NodeDecision Follow(NodeId id, const Node& node) {
-    const AmpFacts& facts = FactsOf(node);
-    const auto inputs = graph_.InputsOf(id);
-    bool any_low = false;
-    std::string blocker;
-    for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
-      if (facts.RoleOf(slot) != SlotRole::kData || !IsFloat(now_[inputs[slot]])) continue;
-      if (now_[inputs[slot]] == target_) {
-        any_low = true;
-      } else if (!IsParameter(inputs[slot])) {
-        blocker = graph_.EntryName(inputs[slot]);
-      }
-    }
-    if (!any_low) return Original(id, node, "no input is in low precision");
-    if (!blocker.empty()) return Original(id, node, blocker + " is not in low precision");
-    return Lower(id, node, "all it reads is in low precision");
-  }
-
-  NodeDecision Lower(NodeId id, const Node& node, const std::string& reason) {
-    const AmpFacts& facts = FactsOf(node);
-    const auto inputs = graph_.InputsOf(id);
-    NodeDecision decision;
-    std::vector<DType> wanted;
-    for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
-      const DType original = OriginalOf(inputs[slot]);
-      if (facts.RoleOf(slot) == SlotRole::kIgnored) {
-        decision.inputs.push_back({now_[inputs[slot]], "not read at inference"});
-      } else if (facts.RoleOf(slot) != SlotRole::kData) {
-        decision.inputs.push_back({original, "statistics, scales and indices keep their dtype"});
-      } else if (original == DType::kFloat32 || original == target_) {
-        decision.inputs.push_back({target_, reason});
+  void Run() {
+    d_.produced.resize(graph_.num_entries());
+    d_.read.resize(d_.first_slot.back());
+    d_.slot_reasons.resize(d_.first_slot.back());
+    for (NodeId id = 0; id < graph_.num_nodes(); ++id) {
+      if (graph_.node(id).is_variable()) {
+        d_.produced[graph_.EntryOf(id, 0)] = types_[graph_.EntryOf(id, 0)].dtype;
+      } else if (choices_.roles[id] == PrecisionRole::kCast) {
+        TakeAsItComes(id);
       } else {
-        return Original(id, node, fmt::format("{} is {}", graph_.EntryName(inputs[slot]), NameOf(original)));
+        Settle(id);
       }
-      wanted.push_back(decision.inputs.back().dtype);
     }
-    std::string refusal;
-    const std::vector<DType> outputs = OutputDTypes(node, wanted, &refusal);
-    if (outputs.empty()) return Original(id, node, "the operator refuses low precision: " + refusal);
-    for (const DType dtype : outputs) decision.outputs.push_back({dtype, reason});
-    decision.accumulation = DType::kFloat32;
-    return decision;
-  }
-
-  // Every input and output in the dtype that it had before the conversion.
-  NodeDecision Original(NodeId id, const Node& node, const std::string& reason) const {
-    NodeDecision decision;
-    for (const EntryId input : graph_.InputsOf(id)) decision.inputs.push_back({OriginalOf(input), reason});
-    for (int i = 0; i < node.num_outputs(); ++i) {
-      decision.outputs.push_back({OriginalOf(graph_.EntryOf(id, static_cast<std::uint32_t>(i))), reason});
-    }
-    decision.accumulation = decision.outputs[0].dtype;
-    return decision;
-  }
-
-  // Inputs in whatever dtype they now have, if the operator allows that.
-  NodeDecision AsItComes(NodeId id, const Node& node, const std::string& reason) const {
-    NodeDecision decision;
-    std::vector<DType> in;
-    for (const EntryId input : graph_.InputsOf(id)) {
-      in.push_back(now_[input]);
-      decision.inputs.push_back({now_[input], reason});
-    }
-    std::string refusal;
-    const std::vector<DType> outputs = OutputDTypes(node, in, &refusal);
-    if (outputs.empty()) return Original(id, node, refusal);
-    for (const DType dtype : outputs) decision.outputs.push_back({dtype, reason});
-    decision.accumulation = outputs[0];
-    return decision;
-  }
-
-  // The common dtype of what amp_multicast reads now; its replacement casts each input to it where necessary.
-  NodeDecision DecideMulticast(NodeId id, const Node& node) const {
-    return AsItComes(id, node, "amp_multicast: the common dtype of its inputs");
-  }
-
-  DType OriginalOf(EntryId entry) const { return types_[entry].dtype; }
-  bool IsParameter(EntryId entry) const { return parameters_[graph_.NodeOf(entry)]; }
-
-  const Graph& graph_;
-  const Types& types_;
-  const std::vector<bool>& parameters_;
-  const DType target_;
-  std::vector<DType> now_;  // dtype of each entry in the converted graph, before casts
-};
-
-class DecisionRewriter {
- public:
-  DecisionRewriter(const Graph& graph, const Types& types, const Decision& decision)
-      : graph_(graph), types_(types), decision_(decision), rewriter_(graph) {}
-
-  RewriteResult Run() {
-    return rewriter_.Run([this](NodeId id, std::vector<NodeEntry> inputs) { return Visit(id, std::move(inputs)); },
-                         [this](std::size_t index, NodeEntry mapped) { return Head(index, std::move(mapped)); });
   }
 
  private:
-  using CastKey = std::pair<std::pair<const Node*, std::uint32_t>, DType>;
-
-  std::vector<NodeEntry> Visit(NodeId id, std::vector<NodeEntry> inputs) {
-    const Node& node = graph_.node(id);
-    const NodeDecision& decision = decision_.nodes[id];
-    const auto sources = graph_.InputsOf(id);
+  void Settle(NodeId id) {
+    const auto inputs = graph_.InputsOf(id);
     for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
-      inputs[slot] = AsType(sources[slot], std::move(inputs[slot]), decision.inputs[slot].dtype);
+      const ReasonKind kind = forms_.KindOf(id, slot);
+      const bool is_low = d_.low[id] && kind == ReasonKind::kReadsLow;
+      DType dtype = is_low ? d_.target : types_[inputs[slot]].dtype;
+      if (kind == ReasonKind::kNotRead) dtype = d_.produced[inputs[slot]];
+      SetSlot(id, slot, dtype, kind);
     }
-    if (node.op_name() == "amp_multicast") {
-      for (std::size_t i = 0; i < inputs.size(); ++i) {
-        inputs[i] = AsType(sources[i], std::move(inputs[i]), decision.outputs[i].dtype);
-      }
-      return inputs;
+    for (int i = 0; i < graph_.node(id).num_outputs(); ++i) {
+      const EntryId entry = graph_.EntryOf(id, static_cast<std::uint32_t>(i));
+      const bool is_low = d_.low[id] && forms_.IsLowOutput(entry) && !writes_float32_[entry];
+      d_.produced[entry] = is_low ? d_.target : types_[entry].dtype;
     }
-    const bool is_identity = node.op_name() == "amp_cast" && decision.inputs[0].dtype == decision.outputs[0].dtype;
-    if (is_identity && !graph_.IsOutput(graph_.EntryOf(id, 0))) return inputs;
-    return rewriter_.Keep(id, std::move(inputs));
   }
 
-  // A head keeps its dtype and its name: where either would change, a cast that carries the name stands in front of it.
-  NodeEntry Head(std::size_t index, NodeEntry mapped) {
-    const NodeEntry& head = graph_.outputs()[index];
-    const EntryId entry = graph_.EntryOf(head);
-    const std::string name = OutputName(head);
-    if (DecidedDType(entry) != types_[entry].dtype) mapped = Cast(std::move(mapped), entry, types_[entry].dtype);
-    if (OutputName(mapped) == name) return mapped;
-    if (const auto found = named_.find(entry); found != named_.end()) return found->second;  // a head given twice
-    return named_[entry] = NewCast(std::move(mapped), entry, types_[entry].dtype, {{kOutputNameAttr, name}});
-  }
-
-  NodeEntry AsType(EntryId source, NodeEntry mapped, DType dtype) {
-    if (DecidedDType(source) == dtype) return mapped;
-    return Cast(std::move(mapped), source, dtype);
-  }
-
-  NodeEntry Cast(NodeEntry mapped, EntryId source, DType dtype) {
-    const CastKey key{{mapped.node.get(), mapped.index}, dtype};
-    if (const auto found = casts_.find(key); found != casts_.end()) return found->second;
-    AttrMap attrs;
-    if (graph_.IsOutput(source) && dtype == types_[source].dtype) {
-      attrs[kOutputNameAttr] = graph_.EntryName(source);
+  // A cast reads whatever is there, if the operator allows that.
+  void TakeAsItComes(NodeId id) {
+    const auto inputs = graph_.InputsOf(id);
+    std::vector<DType> in;
+    for (const EntryId input : inputs) in.push_back(d_.produced[input]);
+    std::string refusal;
+    const std::vector<DType> out = OutputDTypes(graph_.node(id), in, &refusal);
+    for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
+      SetSlot(id, slot, out.empty() ? types_[inputs[slot]].dtype : in[slot], ReasonKind::kReadsLow);
     }
-    return casts_.emplace(key, NewCast(std::move(mapped), source, dtype, std::move(attrs))).first->second;
+    for (int i = 0; i < graph_.node(id).num_outputs(); ++i) {
+      const EntryId entry = graph_.EntryOf(id, static_cast<std::uint32_t>(i));
+      d_.produced[entry] = types_[entry].dtype;
+    }
   }
 
-  NodeEntry NewCast(NodeEntry mapped, EntryId source, DType dtype, AttrMap attrs) {
-    static const Op& amp_cast = OpRegistry::Get().Require(kMXNetDomain, "amp_cast");
-    attrs["dtype"] = NameOf(dtype);
-    const Node& producer = graph_.node(graph_.NodeOf(source));
-    const std::string name = fmt::format("{}_{}_amp_cast_{}", producer.name(), graph_.IndexOf(source), NameOf(dtype));
-    return {rewriter_.Make({&amp_cast, name, std::move(attrs), {std::move(mapped)}, {}, {}}), 0};
-  }
-
-  DType DecidedDType(EntryId entry) const {
-    return decision_.nodes[graph_.NodeOf(entry)].outputs[graph_.IndexOf(entry)].dtype;
+  void SetSlot(NodeId id, std::size_t slot, DType dtype, ReasonKind kind) {
+    const bool has_its_own = kind == ReasonKind::kStatistic || kind == ReasonKind::kIndex ||
+                             kind == ReasonKind::kNotRead || kind == ReasonKind::kIntegers;
+    d_.read[d_.first_slot[id] + slot] = dtype;
+    d_.slot_reasons[d_.first_slot[id] + slot] = has_its_own ? kind : d_.reasons[id].kind;
   }
 
   const Graph& graph_;
   const Types& types_;
-  const Decision& decision_;
-  Rewriter rewriter_;
-  std::map<CastKey, NodeEntry> casts_;
-  std::map<EntryId, NodeEntry> named_;  // casts made for a head's name alone
+  const PrecisionChoices& choices_;
+  const LowForms& forms_;
+  const std::vector<bool>& writes_float32_;
+  Decision& d_;
 };
 
 }  // namespace
 
+const char* ClassOf(ReasonKind kind) {
+  switch (kind) {
+    case ReasonKind::kVariable:
+    case ReasonKind::kAccumulates:
+    case ReasonKind::kNeedsFloat32:
+    case ReasonKind::kCasts:
+    case ReasonKind::kStatistic:
+    case ReasonKind::kIndex:
+    case ReasonKind::kNotRead:
+    case ReasonKind::kIntegers:
+    case ReasonKind::kNoFloats:
+      return "fact";
+    case ReasonKind::kListed:
+      return "list";
+    case ReasonKind::kUser:
+      return "user";
+    case ReasonKind::kReadsLow:
+    case ReasonKind::kSharesCast:
+    case ReasonKind::kCastsLess:
+    case ReasonKind::kConstant:
+    case ReasonKind::kReadsHigh:
+    case ReasonKind::kNoneLow:
+    case ReasonKind::kNotWanted:
+      return "propagation";
+    case ReasonKind::kRefused:
+    case ReasonKind::kWrongDType:
+      return "refusal";
+  }
+  return "";
+}
+
+DType Decision::AccumulationOf(const Graph& graph, NodeId id) const {
+  const DType dtype = produced[graph.EntryOf(id, 0)];
+  return low[id] && IsLowPrecision(dtype) ? DType::kFloat32 : dtype;
+}
+
+std::string Decision::Sentence(const Graph& graph, const Reason& reason) const {
+  const auto cause = [&] { return graph.EntryName(reason.cause); };
+  switch (reason.kind) {
+    case ReasonKind::kVariable:
+      return "inputs and parameters keep their dtypes";
+    case ReasonKind::kAccumulates:
+      return "accumulates in float32 and gains from low-precision operands";
+    case ReasonKind::kNeedsFloat32:
+      return "computes in float32 (exponentials, reductions, norms or losses)";
+    case ReasonKind::kCasts:
+      return "casts to the dtype of its attribute";
+    case ReasonKind::kStatistic:
+      return "scales, shifts and statistics keep their dtype";
+    case ReasonKind::kIndex:
+      return "indices, lengths, axes and masks are never rounded";
+    case ReasonKind::kNotRead:
+      return "not read at inference";
+    case ReasonKind::kIntegers:
+      if (reason.cause == Reason::kNone) return "counts as integers, which are never rounded";
+      return cause() + " counts as integers, which are never rounded";
+    case ReasonKind::kNoFloats:
+      return "reads no tensor that could be rounded";
+    case ReasonKind::kListed:
+    case ReasonKind::kUser:
+      return details[reason.detail];
+    case ReasonKind::kReadsLow:
+      return cause() + " is in low precision";
+    case ReasonKind::kSharesCast:
+      return cause() + " is there in low precision for other readers anyway";
+    case ReasonKind::kCastsLess:
+      return "rounding before it or after it gives the same bits, and " + cause() + " is the smaller tensor to cast";
+    case ReasonKind::kConstant:
+      return "computed from parameters alone, which are cast once";
+    case ReasonKind::kReadsHigh:
+      return cause() + " is not in low precision";
+    case ReasonKind::kNoneLow:
+      return "nothing that it reads is in low precision";
+    case ReasonKind::kNotWanted:
+      if (reason.cause == Reason::kNone) return "it is read only as an output of the model";
+      return "what reads it, " + cause() + ", is not computed in low precision";
+    case ReasonKind::kRefused:
+      return "the operator refuses low precision: " + details[reason.detail];
+    case ReasonKind::kWrongDType:
+      return cause() + " has a dtype that is not converted";
+  }
+  return "";
+}
+
 std::string Decision::Print(const Graph& graph) const {
   std::string text;
-  for (NodeId id = 0; id < nodes.size(); ++id) {
+  for (NodeId id = 0; id < graph.num_nodes(); ++id) {
     const Node& node = graph.node(id);
     if (node.is_variable()) continue;
+    const std::string why = Sentence(graph, reasons[id]);
     const std::vector<std::string> inputs = node.input_names();
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      const SlotDecision& slot = nodes[id].inputs[i];
-      text += fmt::format("{}.{} <- {}: {}\n", node.name(), inputs[i], NameOf(slot.dtype), slot.reason);
+      const ReasonKind kind = slot_reasons[first_slot[id] + i];
+      const std::string reason = kind == reasons[id].kind ? why : Sentence(graph, {kind});
+      text += fmt::format("{}.{} <- {}: {}\n", node.name(), inputs[i], NameOf(ReadAt(id, i)), reason);
     }
     const std::vector<std::string> outputs = node.output_names();
     for (std::size_t i = 0; i < outputs.size(); ++i) {
-      const SlotDecision& slot = nodes[id].outputs[i];
-      text += fmt::format("{}.{} -> {}: {}\n", node.name(), outputs[i], NameOf(slot.dtype), slot.reason);
+      const DType dtype = produced[graph.EntryOf(id, static_cast<std::uint32_t>(i))];
+      text += fmt::format("{}.{} -> {}: {}\n", node.name(), outputs[i], NameOf(dtype), why);
     }
   }
   return text;
 }
 
 Decision Decide(const Graph& graph, const Types& types, const std::vector<bool>& parameters,
-                const PrecisionOptions& options) {
+                const ConvertOptions& options) {
   if (!IsLowPrecision(options.target)) {
     Throw<ArgumentError>("target dtype: expected bfloat16 or float16, got {}", NameOf(options.target));
   }
-  return Decider(graph, types, parameters, options.target).Run();
-}
-
-RewriteResult ApplyDecision(const Graph& graph, const Types& types, const Decision& decision) {
-  return DecisionRewriter(graph, types, decision).Run();
+  PrecisionChoices choices = ChoosePrecision(graph, options);
+  Decision decision;
+  decision.target = options.target;
+  decision.policy = options.policy;
+  decision.first_slot = FirstSlots(graph);
+  decision.low.resize(graph.num_nodes());
+  decision.reasons = choices.reasons;
+  decision.details = std::move(choices.details);
+  decision.unknown_names = std::move(choices.unknown_names);
+  decision.heads = HeadDTypes(graph, types, options);
+  std::vector<bool> writes_float32(graph.num_entries());
+  const LowForms forms(graph, types, options, &decision);
+  const SpreadContext context{graph, types, parameters, options, choices, forms};
+  if (options.policy == PrecisionPolicy::kMXNet) {
+    SpreadByMXNetRules(context, &decision);
+  } else {
+    SpreadByFacts(context, &decision, &writes_float32);
+  }
+  Settler(graph, types, choices, forms, writes_float32, &decision).Run();
+  return decision;
 }
 
 }  // namespace amp

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "passes/precision_choice.h"
+
 namespace amp {
 namespace {
 
@@ -33,6 +35,13 @@ class Opener {
  private:
   DType output_dtype() const { return node_.op()->Find<FusedFact>()->output_dtype(node_); }
 
+  // What constrains the fused node, or one node inside of it, constrains all that it stands for.
+  AttrMap Constrained(AttrMap attrs) const {
+    const long bits = OptConstraints(node_);
+    if (bits != 0) attrs[kOptConstraintAttr] = std::to_string(bits);
+    return attrs;
+  }
+
   // A single output keeps the name that the fused node gave it.
   AttrMap NamedAttrs(AttrMap attrs) const {
     if (is_head_) attrs.emplace(kOutputNameAttr, OutputName({NodePtr(NodePtr(), &node_), 0}));
@@ -42,7 +51,8 @@ class Opener {
   void Copy(const Graph& body, NodeId id, bool is_last, std::vector<NodeEntry>* mapped) {
     const Node& inner = body.node(id);
     const bool gives_head = is_last && !IsKnown(output_dtype());
-    Node::Spec spec{inner.op(), inner.name(), gives_head ? NamedAttrs(inner.attrs()) : inner.attrs(), {}, {}};
+    AttrMap attrs = Constrained(gives_head ? NamedAttrs(inner.attrs()) : inner.attrs());
+    Node::Spec spec{inner.op(), inner.name(), std::move(attrs), {}, {}};
     for (const EntryId input : body.InputsOf(id)) spec.inputs.push_back((*mapped)[input]);
     spec.subgraphs = inner.subgraphs();
     const NodePtr made = rewriter_->Make(std::move(spec));

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "bindings.h"
+#include "convert_options.h"
 #include "gil.h"
 
 namespace amp::python {
@@ -16,17 +17,33 @@ using onednn::Executor;
 using onednn::PlanStep;
 using onednn::PlanSummary;
 
+// The options of a conversion; `force` may also be a bool, which speaks of the CPU.
+onednn::ReduceOptions ReduceOptionsOf(const py::dict& given) {
+  onednn::ReduceOptions reduce;
+  py::dict conversion;
+  for (const auto& [key, value] : given) {
+    const bool is_force = py::isinstance<py::str>(key) && key.cast<std::string>() == "force";
+    if (is_force && py::isinstance<py::bool_>(value)) {
+      reduce.force = value.cast<bool>();
+    } else {
+      conversion[key] = value;
+    }
+  }
+  reduce.conversion = ConvertOptionsOf(conversion);
+  reduce.target = reduce.conversion.target;
+  return reduce;
+}
+
 std::unique_ptr<Executor> Build(const Symbol& symbol, const py::dict& args, const py::dict& aux,
                                 const py::dict& input_types, const std::optional<std::string>& backend,
-                                const std::optional<std::pair<std::string, bool>>& reduce, int num_threads,
-                                bool monitor) {
+                                const std::optional<py::dict>& reduce, int num_threads, bool monitor) {
   const ModelParams params{ArrayMapOf(args, "argument"), ArrayMapOf(aux, "auxiliary state")};
   const TypeMap types = TypeMapOf(input_types);
   BindOptions options;
   options.num_threads = num_threads;
   options.monitor = monitor;
   if (backend) options.backend = onednn::BackendFromName(*backend);
-  if (reduce) options.reduce_precision = {DTypeFromName(reduce->first), reduce->second};
+  if (reduce) options.reduce_precision = ReduceOptionsOf(*reduce);
   std::unique_ptr<Executor> executor;
   WithoutGil([&] { executor = std::make_unique<Executor>(symbol, params, types, options); });
   return executor;

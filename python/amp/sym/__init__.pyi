@@ -496,6 +496,15 @@ def _arange(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _cond(
+    num_args: int = ...,
+    num_outputs: int = ...,
+    cond_input_locs: Sequence[int] | int = ...,
+    then_input_locs: Sequence[int] | int = ...,
+    else_input_locs: Sequence[int] | int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _contrib_AdaptiveAvgPooling2D(
     data: Symbol | None = None,
     output_size: Sequence[int] | int = ...,
@@ -575,6 +584,16 @@ def _equal_scalar(
     data: Symbol | None = None,
     scalar: float = ...,
     is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _foreach(
+    num_args: int = ...,
+    num_outputs: int = ...,
+    num_out_data: int = ...,
+    in_state_locs: Sequence[int] | int = ...,
+    in_data_locs: Sequence[int] | int = ...,
+    remain_locs: Sequence[int] | int = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1603,6 +1622,17 @@ def _split_v2(
 def _sub(
     lhs: Symbol | None = None,
     rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _while_loop(
+    num_args: int = ...,
+    num_outputs: int = ...,
+    num_out_data: int = ...,
+    max_iterations: int = ...,
+    cond_input_locs: Sequence[int] | int = ...,
+    func_input_locs: Sequence[int] | int = ...,
+    func_var_locs: Sequence[int] | int = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...

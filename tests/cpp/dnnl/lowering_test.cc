@@ -55,6 +55,31 @@ TEST(Lower, LowPrecisionWithoutHardwareIsArithmeticBetweenCasts) {
   EXPECT_EQ(Works(model), "call");
 }
 
+TEST(Lower, WhatAccumulatesMayWriteAnotherDType) {
+  Model model;
+  model.types["x"] = {DType::kBFloat16, {4, 8}};
+  const auto works = [&](const char* out_dtype, bool native_bf16 = true) {
+    model.symbol = Op("FullyConnected", "fc", {Var("x")}, {{"num_hidden", "2"}, {kOutDTypeAttr, out_dtype}});
+    model.params.args["fc_weight"] = Random({model.types["x"].dtype, {2, 8}}, 1);
+    model.params.args["fc_bias"] = Random({model.types["x"].dtype, {2}}, 2);
+    LowerOptions options;
+    options.native_bf16 = native_bf16;
+    return Works(model, options);
+  };
+  EXPECT_EQ(works("float32"), "inner_product");
+  EXPECT_EQ(works("float32", false), "cast cast cast inner_product");
+  EXPECT_EQ(works("bfloat16", false), "cast cast cast inner_product cast");
+  EXPECT_EQ(works("float16"), "inner_product cast");
+  EXPECT_EQ(works("float64"), "call");
+  model.types["x"].dtype = DType::kFloat32;  // no primitive reads float32 and writes bfloat16
+  EXPECT_EQ(works("bfloat16"), "inner_product cast");
+  model.types["x"].dtype = DType::kFloat16;
+  EXPECT_EQ(works("float32"), "cast cast cast inner_product");
+  EXPECT_EQ(works("bfloat16"), "cast cast cast inner_product cast");
+  model.types["x"].dtype = DType::kFloat64;
+  EXPECT_EQ(works("float32"), "call");
+}
+
 TEST(Lower, ViewsCostNoWork) {
   Model model = ReluChain(1, {2, 3, 4});
   model.symbol = Op("Dropout", "drop", {Op("Flatten", "flat", {model.symbol})});

@@ -308,9 +308,9 @@ TEST(SymbolJson, RefusesBadSubgraphs) {
 TEST(SymbolJson, UnregisteredOperatorsInSubgraphsAreListed) {
   const std::string body = Body(R"({"op":"Frobnicate","name":"f","inputs":[]})", "[[0,0,0]]");
   const std::string text = Document(Variable("x") + "," + Nest("n", "[" + body + "]") +
-                                    R"(,{"op":"_foreach","name":"l","inputs":[],"subgraphs":[]})");
+                                    R"(,{"op":"_while_do","name":"l","inputs":[],"subgraphs":[]})");
   EXPECT_EQ(ErrorOf<UnsupportedError>([&] { Parse(text); }),
-            "test.json: operators that are not registered: Frobnicate, _foreach");
+            "test.json: operators that are not registered: Frobnicate, _while_do");
 }
 
 TEST(SymbolJson, TheFlagOfNpShapesIsKept) {

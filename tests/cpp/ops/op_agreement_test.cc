@@ -6,6 +6,7 @@
 
 #include "nnvm/env.h"
 #include "op_harness.h"
+#include "passes/amp_facts.h"
 
 namespace amp::testing {
 namespace {
@@ -17,10 +18,18 @@ int NumCases() { return kCases * std::stoi(EnvValue("AMP_TEST_ITERATIONS", "1"))
 
 const char* NameOf(onednn::Backend backend) { return backend == onednn::Backend::kReference ? "reference" : "onednn"; }
 
+// Results in a dtype of their own, now and then, of the operators that can have them.
+void MaybeDeclareOutput(Random& random, const std::string& op, OpCase* c) {
+  const auto* facts = OpRegistry::Get().Require(kMXNetDomain, op).Find<AmpFacts>();
+  if (facts->arithmetic != Arithmetic::kAccumulates || !random.Chance(0.4)) return;
+  c->attrs[kOutDTypeAttr] = amp::NameOf(random.Of(FloatTypes()));
+}
+
 // The case of one seed in all ways of binding it. Returns what is wrong, "" where nothing is.
 std::string Problems(const OpRow& row, std::uint64_t seed) {
   Random random(seed);
-  const OpCase c = row.draw(random);
+  OpCase c = row.draw(random);
+  MaybeDeclareOutput(random, row.op, &c);
   std::vector<NDArray> inputs;
   for (const InputCase& input : c.inputs) inputs.push_back(DrawArray(random, input));
   std::string problems;

@@ -55,6 +55,15 @@ std::vector<Refusal> Refusals() {
        {F32({1, 3, 5, 5})},
        {"layout: NCW does not fit a kernel with 2 axes"}},
 
+      {"Convolution",
+       {{"kernel", "(3, 3)"}, {"num_filter", "4"}, {kOutDTypeAttr, "int32"}},
+       {F32({1, 3, 5, 5})},
+       {"attribute __out_dtype__: expected the name of a float dtype, got 'int32'"}},
+      {"Activation",
+       {{"act_type", "relu"}, {kOutDTypeAttr, "float32"}},
+       {F32({2})},
+       {"attribute __out_dtype__: only operators that accumulate products take it"}},
+
       {"Dropout", {{"p", "1.5"}}, {F32({2})}, {"attribute p: expected a value in [0, 1], got 1.5"}},
       {"Dropout", {{"mode", "always"}}, {F32({2})}, {"mode 'always' draws random numbers at inference"}},
       {"Dropout", {{"mode", "never"}}, {F32({2})}, {"expected one of training, always, got 'never'"}},
@@ -128,6 +137,26 @@ std::vector<Refusal> Refusals() {
     refusals.push_back({fused, {}, {}, {"expected one subgraph, got 0"}});
     refusals.push_back({fused, {{"quantized", "True"}}, {}, {"quantized=True (8-bit arithmetic) is not supported"}});
   }
+  // More of these, with subgraphs, in tests/python/test_control_flow.py.
+  const AttrMap loop{{"num_args", "3"},
+                     {"num_outputs", "1"},
+                     {"num_out_data", "0"},
+                     {"in_data_locs", "(0,)"},
+                     {"in_state_locs", "(1,)"}};
+  const AttrMap while_loop{{"num_args", "3"},        {"num_outputs", "1"},        {"num_out_data", "0"},
+                           {"max_iterations", "4"},  {"cond_input_locs", "(0,)"}, {"func_input_locs", "(0,)"},
+                           {"func_var_locs", "(0,)"}};
+  const AttrMap cond{{"num_args", "4"},
+                     {"num_outputs", "1"},
+                     {"cond_input_locs", "(0,)"},
+                     {"then_input_locs", "(0,)"},
+                     {"else_input_locs", "(0,)"}};
+  refusals.push_back({"_foreach", loop, {}, {"expected 1 subgraphs (body), got 0"}});
+  refusals.push_back({"_foreach", {}, {}, {"attribute num_args (int) is missing"}});
+  refusals.push_back({"_while_loop", while_loop, {}, {"expected 2 subgraphs (condition, body), got 0"}});
+  refusals.push_back({"_while_loop", cond, {}, {"attribute num_out_data (int) is missing"}});
+  refusals.push_back({"_cond", cond, {}, {"expected 3 subgraphs (condition, then branch, else branch), got 0"}});
+  refusals.push_back({"_cond", loop, {}, {"attribute cond_input_locs (tuple of int) is missing"}});
   const std::vector<Refusal> arrays = ArrayRefusals();
   refusals.insert(refusals.end(), arrays.begin(), arrays.end());
   return refusals;

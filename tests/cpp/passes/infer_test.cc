@@ -186,6 +186,66 @@ TEST(DTypeAttr, SaysWhatTheVariableSays) {
   EXPECT_EQ(DTypeAttr(*NodeOf(Var("x", {{"__dtype__", "None"}}))), DType::kUnknown);
 }
 
+Symbol Gemm(const std::string& out_dtype) {
+  return Op("_rule_gemm", "g", {Var("x"), Var("w")}, {{kOutDTypeAttr, out_dtype}});
+}
+
+TEST(OutDType, TheOutputIsDeclaredAndTheInputsAgreeAmongThemselves) {
+  EXPECT_EQ(Partial(Gemm("float32"), {{"x", {DType::kBFloat16, Shape{2}}}}),
+            "x: bfloat16[2]\nw: bfloat16[2]\ng_output: float32[2]\n");
+  EXPECT_EQ(Partial(Gemm("bfloat16"), {{"w", F32({2})}}), "x: float32[2]\nw: float32[2]\ng_output: bfloat16[2]\n");
+  EXPECT_EQ(Partial(Gemm("float16")), "x: unknown?\nw: unknown?\ng_output: float16?\n");
+  // Nothing is left to learn about dtypes, shapes are: inference ends all the same.
+  EXPECT_EQ(Partial(Gemm("float32"), {{"x", {DType::kBFloat16, Shape{2, kAny}}}}),
+            "x: bfloat16[2,?]\nw: bfloat16[2,?]\ng_output: float32[2,?]\n");
+}
+
+TEST(OutDType, IsNoHintForTheInputs) {
+  const Symbol sum = Op("_rule_add", "s", {Gemm("float32"), Var("y")});
+  EXPECT_EQ(Partial(sum), "x: unknown?\nw: unknown?\ng_output: float32?\ny: float32?\ns_output: float32?\n");
+  EXPECT_CONTAINS(Refusal(sum, {{"y", {DType::kBFloat16, Shape()}}}), "float32");
+  EXPECT_EQ(Refusal(Gemm("float32"), {{"x", {DType::kInt8, Shape()}}}),
+            "_rule_gemm 'g': expected data of a float dtype, got int8");
+  EXPECT_EQ(Refusal(Gemm("float32"), {{"x", F32({})}, {"w", {DType::kBFloat16, Shape()}}}),
+            "_rule_gemm 'g': expected weight of dtype float32, got bfloat16");
+}
+
+TEST(OutDType, ContradictsWhatReadersKnow) {
+  // The sum is visited first: it learns bfloat16 from y and asks it of g.
+  const Symbol sum = Op("_rule_add", "s", {Var("y"), Gemm("float32")});
+  EXPECT_CONTAINS(Refusal(sum, {{"y", {DType::kBFloat16, Shape()}}}), "bfloat16");
+}
+
+TEST(OutDType, RefusesWhatIsNoFloatDTypeAndWhatDoesNotAccumulate) {
+  for (const char* value : {"int32", "bool", "12", "", "None", "float33", "Float32", " float32"}) {
+    EXPECT_EQ(Refusal(Gemm(value), {}), fmt::format("_rule_gemm 'g': attribute __out_dtype__: expected the name of a "
+                                                    "float dtype, got '{}'",
+                                                    value));
+  }
+  EXPECT_EQ(Refusal(Op("_rule_exp", "e", {Var("x")}, {{kOutDTypeAttr, "float32"}}), {}),
+            "_rule_exp 'e': attribute __out_dtype__: only operators that accumulate products take it");
+  EXPECT_EQ(Partial(Op("_rule_exp", "e", {Var("x")}, {{"__out_type__", "int3"}}), {{"x", F32({1})}}),
+            "x: float32[1]\ne_output: float32[1]\n");  // other hidden attributes are notes
+  EXPECT_EQ(Partial(Var("x", {{kOutDTypeAttr, "float32"}})), "x: unknown?\n");
+}
+
+TEST(OutDType, SurvivesAFile) {
+  const Symbol read = ParseSymbolJson(ToSymbolJson(Gemm("float32")), "test.json");
+  EXPECT_EQ(*NodeOf(read)->FindAttr(kOutDTypeAttr), "float32");
+  EXPECT_EQ(Partial(read, {{"x", {DType::kBFloat16, Shape{2}}}}),
+            "x: bfloat16[2]\nw: bfloat16[2]\ng_output: float32[2]\n");
+}
+
+TEST(OutputDTypes, FollowsTheDeclaredOutput) {
+  std::string why;
+  using V = std::vector<DType>;
+  EXPECT_EQ(OutputDTypes(*NodeOf(Gemm("float32")), {DType::kBFloat16, DType::kBFloat16}, &why), V{DType::kFloat32});
+  EXPECT_EQ(OutputDTypes(*NodeOf(Gemm("float32")), {DType::kBFloat16, DType::kFloat32}, &why), V{});
+  EXPECT_EQ(why, "_rule_gemm 'g': expected weight of dtype bfloat16, got float32");
+  EXPECT_EQ(OutputDTypes(*NodeOf(Gemm("int8")), {DType::kFloat32, DType::kFloat32}, &why), V{});
+  EXPECT_CONTAINS(why, "__out_dtype__");
+}
+
 TEST(OutputDTypes, AsksOneNode) {
   std::string why;
   const Symbol norm = Op("_rule_bn", "b", {Var("x")});

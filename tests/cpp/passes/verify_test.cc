@@ -55,6 +55,15 @@ TEST(Verify, V6TypesAreCompleteAndAFixedPoint) {
   EXPECT_CONTAINS(breaches({{DType::kInt8, Shape{2}}, good}), "V6: _rule_exp 'e': expected data of a float dtype");
 }
 
+TEST(Verify, V6KnowsDeclaredOutputs) {
+  testing::RegisterRuleOps();
+  const Graph graph = testing::Op("_rule_gemm", "g", {Var("x"), Var("w")}, {{kOutDTypeAttr, "float32"}}).ToGraph();
+  const TensorType low{DType::kBFloat16, Shape{2}}, wide{DType::kFloat32, Shape{2}};
+  const auto breaches = [&](Types types) { return FindBreaches(graph, &types); };
+  EXPECT_EQ(breaches({low, low, wide}), "");
+  EXPECT_EQ(breaches({low, low, low}), "V6: g_output is recorded as bfloat16[2], inference gives float32[2]\n");
+}
+
 TEST(Verify, AllBreachesAtOnce) {
   const Symbol s = Op("_rule_add", "s", {Op("_rule_none", "n", {Var("x")}), Var("x")});
   EXPECT_EQ(Breaches(s), "V4: operator _rule_none has no inference rules\nV3: two variables are named 'x'\n");

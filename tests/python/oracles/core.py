@@ -76,6 +76,11 @@ def computed(values, dtype, error):
     return Expected(values, dtype, error) if is_float(dtype) else wrapped(values, dtype)
 
 
+def out_dtype(attrs, x):
+    """The dtype of what an accumulating operator makes of x."""
+    return np.dtype(attrs.get("__out_dtype__", x.dtype))
+
+
 class Draw:
     """Random choices. Everything comes from one generator, so a seed tells all."""
 
@@ -119,6 +124,10 @@ class Draw:
     def dtype(self, types=FLOATS):
         """float32 and bfloat16 more often than others."""
         return self.of([np.dtype("float32"), BFLOAT16]) if types is FLOATS and self.chance(0.5) else self.of(types)
+
+    def out_dtype(self):
+        """Attributes that declare the dtype of an accumulating operator's output, now and then."""
+        return {"__out_dtype__": self.of(FLOATS).name} if self.chance(0.3) else {}
 
     def array(self, shape, dtype, low=-4.0, high=4.0):
         """Elements that `dtype` holds exactly, from [low, high]; 0 and neighbours of 1 among them."""

@@ -5,7 +5,7 @@ A sum of n terms has an error of at most n units times the sum of the terms' mag
 
 import numpy as np
 
-from .core import FLOATS, NUMBERS, Case, Expected, computed, is_float, operator, wide
+from .core import FLOATS, NUMBERS, Case, Expected, computed, is_float, operator, out_dtype, wide
 
 # ---- products of matrices ------------------------------------------------------------------------
 
@@ -20,14 +20,15 @@ def fully_connected(attrs, x, weight, bias=None):
     rows = x.reshape(x.shape[0], -1) if attrs.get("flatten", True) and x.size else x
     if attrs.get("flatten", True) and not x.size:
         rows = x.reshape(x.shape[0], int(np.prod(x.shape[1:])))
-    return products(lambda a, b: a @ b.T, rows, weight, weight.shape[1], x.dtype, 0.0 if bias is None else wide(bias))
+    dtype, extra = out_dtype(attrs, x), 0.0 if bias is None else wide(bias)
+    return products(lambda a, b: a @ b.T, rows, weight, weight.shape[1], dtype, extra)
 
 
 def draw_fully_connected(d):
     flatten, no_bias, hidden = d.flag(), d.flag(), d.int(1, 20)
     shape, dtype = d.shape(d.int(1, 4)), d.dtype()
     features = int(np.prod(shape[1:])) if flatten else shape[-1]
-    attrs = {"num_hidden": hidden, **d.some(flatten=True, no_bias=False)}
+    attrs = {"num_hidden": hidden, **d.some(flatten=True, no_bias=False), **d.out_dtype()}
     attrs.update({} if flatten else {"flatten": False}, **({"no_bias": True} if no_bias else {}))
     inputs = [d.array(shape, dtype), d.array((hidden, features), dtype)]
     return Case(attrs, inputs if no_bias else [*inputs, d.array((hidden,), dtype)], infers=True)
@@ -41,11 +42,12 @@ def dot(attrs, a, b):
     a = np.moveaxis(a, 0, -1) if attrs.get("transpose_a", False) else a
     b = np.moveaxis(b, -1, 0) if attrs.get("transpose_b", False) else b
     terms = a.shape[-1]
-    return products(lambda x, y: np.atleast_1d(np.tensordot(x, y, 1)), a, b, terms, a.dtype)
+    return products(lambda x, y: np.atleast_1d(np.tensordot(x, y, 1)), a, b, terms, out_dtype(attrs, a))
 
 
 def draw_dot(d):
     dtype, inner, attrs = d.dtype(), d.int(1, 9), d.some(transpose_a=d.flag(), transpose_b=d.flag())
+    attrs.update(d.out_dtype())
     a, b = (*d.shape(d.int(0, 2)), inner), (inner, *d.shape(d.int(0, 2)))
     a = (a[-1], *a[:-1]) if attrs.get("transpose_a", False) else a
     b = (*b[1:], b[0]) if attrs.get("transpose_b", False) else b
@@ -58,11 +60,12 @@ operator("dot", dot, draw_dot)
 def batch_dot(attrs, a, b):
     a = np.swapaxes(a, -1, -2) if attrs.get("transpose_a", False) else a
     b = np.swapaxes(b, -1, -2) if attrs.get("transpose_b", False) else b
-    return products(np.matmul, a, b, a.shape[-1], a.dtype)
+    return products(np.matmul, a, b, a.shape[-1], out_dtype(attrs, a))
 
 
 def draw_batch_dot(d):
     dtype, attrs = d.dtype(), d.some(transpose_a=d.flag(), transpose_b=d.flag())
+    attrs.update(d.out_dtype())
     batch, (m, k, n) = d.shape(d.int(1, 3), high=4), d.shape(3, high=9)
     a = (k, m) if attrs.get("transpose_a", False) else (m, k)
     b = (n, k) if attrs.get("transpose_b", False) else (k, n)
@@ -82,7 +85,8 @@ def heads_of(attrs, projections):
 def attention_scores(attrs, projections):
     query, key, _ = heads_of(attrs, projections)
     size = query.shape[-1]
-    return products(lambda q, k: q @ k.transpose(0, 2, 1) / np.sqrt(size), query, key, size + 2, projections.dtype)
+    dtype = out_dtype(attrs, projections)
+    return products(lambda q, k: q @ k.transpose(0, 2, 1) / np.sqrt(size), query, key, size + 2, dtype)
 
 
 def attention_values(attrs, projections, attention):
@@ -92,12 +96,12 @@ def attention_values(attrs, projections, attention):
     def apply(weights, values):
         return (weights @ values).transpose(1, 0, 2).reshape(length, batch, width // 3)
 
-    return products(apply, attention, value, length, projections.dtype)
+    return products(apply, attention, value, length, out_dtype(attrs, projections))
 
 
 def draw_projections(d):
     heads, size, length, batch = d.int(1, 4), d.int(1, 16), d.int(1, 9), d.int(1, 3)
-    return Case({"heads": heads}, [d.array((length, batch, heads * 3 * size), d.dtype())])
+    return Case({"heads": heads, **d.out_dtype()}, [d.array((length, batch, heads * 3 * size), d.dtype())])
 
 
 def draw_attention(d):

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 
-from .core import Case, Expected, operator, wide
+from .core import Case, Expected, operator, out_dtype, wide
 
 FIRST, LAST = ["NCW", "NCHW", "NCDHW"], ["NWC", "NHWC", "NDHWC"]
 
@@ -65,13 +65,14 @@ def convolution(attrs, x, weight, bias=None):
     y = convolve(attrs, data, kernels, b, groups)
     magnitude = convolve(attrs, np.abs(data), np.abs(kernels), np.abs(b), groups)
     terms = int(np.prod(kernels.shape[1:])) + 2
-    return Expected(as_given(y, attrs), x.dtype, terms * as_given(magnitude, attrs))
+    return Expected(as_given(y, attrs), out_dtype(attrs, x), terms * as_given(magnitude, attrs))
 
 
 def draw_convolution(d):
     n = d.int(1, 3)
     kernel = d.ints(n, 1, 3 if n == 3 else 4)
     attrs = {"kernel": kernel, **d.some(dilate=d.of([d.ints(n, 1, 3), (0,) * n]), pad=d.ints(n, 0, 2))}
+    attrs.update(d.out_dtype())
     attrs.update(d.some(stride=d.of([d.ints(n, 1, 3), d.ints(n, 1, 2), (0,) * n])))
     groups = d.of([1, 1, 2, 3, 8])
     per_group, filters = d.of([1, d.int(1, 5), 16 // groups]), groups * d.of([1, d.int(1, 4)])
@@ -121,13 +122,14 @@ def deconvolution(attrs, x, weight, bias=None):
     y = deconvolve(attrs, wide(x), wide(weight), b, groups)
     magnitude = deconvolve(attrs, np.abs(wide(x)), np.abs(wide(weight)), np.abs(b), groups)
     terms = x.shape[1] // groups * int(np.prod(weight.shape[2:])) + 2
-    return Expected(y, x.dtype, terms * magnitude)
+    return Expected(y, out_dtype(attrs, x), terms * magnitude)
 
 
 def draw_deconvolution(d):
     n = d.int(1, 3)
     kernel, stride = d.ints(n, 1, 3 if n == 3 else 4), d.ints(n, 1, 3)
     attrs = {"kernel": kernel, **d.some(stride=d.of([stride, stride, (0,) * n]), dilate=d.ints(n, 1, 2))}
+    attrs.update(d.out_dtype())
     stride, dilate = numbers(attrs, "stride", n, 1), numbers(attrs, "dilate", n, 1)
     extent = [(k - 1) * r + 1 for k, r in zip(kernel, dilate)]
     spatial = tuple(d.int(1, 5 if n < 3 else 3) for _ in range(n))

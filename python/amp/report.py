@@ -1,0 +1,159 @@
+"""What a conversion did and why."""
+
+import json
+
+from .base import ArgumentError
+
+_FORMAT = "amp-conversion-report"
+
+
+class ConversionReport:
+    """The record of a conversion, as `convert_model(..., return_report=True)` returns it.
+
+    ConversionReport(text): the JSON text that `to_json()` gives; ArgumentError for any other text.
+    `str(report)` is a table for people, `to_json()` everything for machines, `why(tensor)` the reasons of one
+    tensor.
+
+    Tensors are dicts with id, name, node, op, kind ('input', 'parameter', 'state' or 'result'), before and dtype
+    (names of element types), bytes (None where the shape is not known) and reason; a reason has class ('fact',
+    'list', 'user', 'propagation' or 'refusal'), text and because_of (the id of the tensor whose reason comes
+    before, or None).
+    """
+
+    def __init__(self, text):
+        try:
+            self._facts = json.loads(text)
+        except (TypeError, ValueError) as error:
+            raise ArgumentError(f"this is no conversion report: {error}") from None
+        if not isinstance(self._facts, dict) or self._facts.get("format") != _FORMAT:
+            raise ArgumentError("this is no conversion report: it lacks the format 'amp-conversion-report'")
+        self._by_id = {tensor["id"]: tensor for tensor in self.tensors}
+
+    @classmethod
+    def load(cls, path):
+        """Reads the file that `save` wrote."""
+        with open(path, encoding="utf-8") as file:
+            return cls(file.read())
+
+    def save(self, path):
+        """Writes `to_json()` to a file."""
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.to_json())
+
+    def to_json(self):
+        """The whole report as text; equal conversions give equal texts."""
+        return json.dumps(self._facts, indent=1)
+
+    @property
+    def options(self):
+        """What was asked for: target_dtype, policy, cast_params_offline, fold_batch_norm."""
+        return self._facts["options"]
+
+    @property
+    def totals(self):
+        """Counts: casts {run_time, offline}, tensors and bytes {dtype: n}, parameters."""
+        return self._facts["totals"]
+
+    @property
+    def casts(self):
+        """Every cast: dicts with name, tensor, from, to, run_time, readers ({node, input, reason})."""
+        return self._facts["casts"]
+
+    @property
+    def tensors(self):
+        """Every visible tensor of the model, and what it is computed in now."""
+        return self._facts["tensors"]
+
+    @property
+    def kept(self):
+        """Float tensors that are not in the target dtype; `chain(tensor)` says why."""
+        low = self.options["target_dtype"]
+        return [tensor for tensor in self.tensors if "float" in tensor["dtype"] and tensor["dtype"] != low]
+
+    @property
+    def folded(self):
+        """Batch norms that became part of another node: dicts with batch_norm and into."""
+        return self._facts["folded"]
+
+    @property
+    def not_folded(self):
+        """Other batch norms: dicts with batch_norm and why."""
+        return self._facts["not_folded"]
+
+    def tensor(self, name):
+        """The tensor (or the only output of the node) of this name. Raises ArgumentError with near matches."""
+        for key in ("name", "node"):
+            for tensor in self.tensors:
+                if tensor[key] == name:
+                    return tensor
+        for batch_norm in self.folded:
+            if name in (batch_norm["batch_norm"], f"{batch_norm['batch_norm']}_output"):
+                raise ArgumentError(f"the batch norm {name!r} was folded into {batch_norm['into']!r}")
+        from difflib import get_close_matches
+
+        close = get_close_matches(str(name), [tensor["name"] for tensor in self.tensors])
+        hint = f"; did you mean {', '.join(map(repr, close))}?" if close else ""
+        raise ArgumentError(f"the model has no tensor {name!r}{hint}")
+
+    def chain(self, tensor):
+        """The reasons that led to a tensor's dtype, the nearest first: [(tensor, reason)]."""
+        steps, seen = [], set()
+        while tensor is not None and tensor["id"] not in seen:
+            seen.add(tensor["id"])
+            steps.append((tensor, tensor["reason"]))
+            tensor = self._by_id.get(tensor["reason"]["because_of"])
+        return steps
+
+    def why(self, name):
+        """Why a tensor (or a node's output) is in its dtype, as text of several lines.
+
+        Raises ArgumentError for a name that the model does not have.
+        """
+        tensor = self.tensor(name)
+        lines = [f"{tensor['name']} ({tensor['op']}) is {tensor['dtype']}{_before(tensor)}"]
+        for step, reason in self.chain(tensor):
+            lines.append(f"  {step['name']}: {reason['text']}  [{reason['class']}]")
+        for cast in self.casts:
+            if cast["tensor"] == tensor["name"]:
+                lines += self._cast_lines(cast)
+        return "\n".join(lines)
+
+    def _cast_lines(self, cast):
+        when = "in every run" if cast["run_time"] else "once, offline"
+        yield f"  it is cast to {cast['to']} {when}, for"
+        for reader in cast["readers"]:
+            who = f"{reader['node']}.{reader['input']}" if reader["node"] else f"the output {reader['input']}"
+            yield f"    {who}: {reader['reason']['text']}  [{reader['reason']['class']}]"
+
+    def __str__(self):
+        return "\n".join([*self._total_lines(), "", *self._kept_lines()]).rstrip()
+
+    def _total_lines(self):
+        totals, casts = self.totals, self.totals["casts"]
+        parameters = totals["parameters"]
+        yield f"conversion to {self.options['target_dtype']}, policy {self.options['policy']}"
+        yield f"  casts in every run        {casts['run_time']}"
+        yield f"  casts made once, offline  {casts['offline']} of {parameters['count']} parameters"
+        for dtype, count in sorted(totals["tensors"].items()):
+            yield f"  {dtype + ' tensors':<25} {count:<8} {totals['bytes'].get(dtype, 0):,} bytes"
+        if totals["tensors_of_unknown_size"]:
+            yield f"  of unknown size           {totals['tensors_of_unknown_size']} (give the inputs' shapes)"
+        if self.folded or self.not_folded:
+            yield f"  batch norms folded        {len(self.folded)} of {len(self.folded) + len(self.not_folded)}"
+
+    def _kept_lines(self):
+        results = [tensor for tensor in self.kept if tensor["kind"] == "result"]
+        if not results:
+            return
+        yield "results left in another float dtype"
+        width = min(40, max(len(tensor["name"]) for tensor in results))
+        for tensor in results:
+            yield f"  {tensor['name']:<{width}}  {tensor['dtype']:<9} {tensor['reason']['text']}"
+
+    def __repr__(self):
+        casts = self.totals["casts"]
+        return f"<ConversionReport to {self.options['target_dtype']}: {casts['run_time']} casts in every run>"
+
+
+def _before(tensor):
+    return "" if tensor["before"] == tensor["dtype"] else f" (it was {tensor['before']})"

@@ -1,0 +1,197 @@
+#include <unordered_map>
+#include <utility>
+
+#include "passes/amp_facts.h"
+#include "passes/reduce_precision.h"
+
+namespace amp {
+namespace {
+
+bool IsSingleCast(const Node& node) {
+  return !node.is_variable() && FactsOf(node).arithmetic == Arithmetic::kCasts && node.inputs().size() == 1;
+}
+
+// Does every value of `from` exist in `to`?
+bool IsLossless(DType from, DType to) {
+  return from == to || (IsLowPrecision(from) && (to == DType::kFloat32 || to == DType::kFloat64)) ||
+         (from == DType::kFloat32 && to == DType::kFloat64);
+}
+
+class DecisionRewriter {
+ public:
+  DecisionRewriter(const Graph& graph, const Types& types, const Decision& decision)
+      : graph_(graph), types_(types), decision_(decision), rewriter_(graph) {
+    for (std::size_t i = 0; i < graph.outputs().size(); ++i) {
+      head_dtypes_.emplace(graph.EntryOf(graph.outputs()[i]), decision.heads[i]);
+    }
+  }
+
+  RewriteResult Run() {
+    return rewriter_.Run([this](NodeId id, std::vector<NodeEntry> inputs) { return Visit(id, std::move(inputs)); },
+                         [this](std::size_t index, NodeEntry mapped) { return Head(index, std::move(mapped)); });
+  }
+
+ private:
+  struct CastKey {
+    const Node* node;
+    std::uint32_t index;
+    DType dtype;
+    bool operator==(const CastKey&) const = default;
+  };
+  struct HashCastKey {
+    std::size_t operator()(const CastKey& key) const {
+      return std::hash<const Node*>()(key.node) ^ (key.index * 31 + static_cast<std::size_t>(key.dtype));
+    }
+  };
+
+  std::vector<NodeEntry> Visit(NodeId id, std::vector<NodeEntry> inputs) {
+    const Node& node = graph_.node(id);
+    const auto sources = graph_.InputsOf(id);
+    for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
+      inputs[slot] = AsType(sources[slot], std::move(inputs[slot]), decision_.ReadAt(id, slot));
+    }
+    if (node.op_name() == "amp_multicast") return Multicast(id, std::move(inputs));
+    if (IsSingleCast(node)) return ExistingCast(id, std::move(inputs));
+    return WithOutDType(id, rewriter_.Keep(id, std::move(inputs)));
+  }
+
+  // Each input in its output's dtype.
+  std::vector<NodeEntry> Multicast(NodeId id, std::vector<NodeEntry> inputs) {
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const DType dtype = decision_.produced[graph_.EntryOf(id, static_cast<std::uint32_t>(i))];
+      const DType from = decision_.ReadAt(id, i);
+      if (from != dtype) inputs[i] = Cast(std::move(inputs[i]), graph_.InputsOf(id)[i], from, dtype);
+    }
+    return inputs;
+  }
+
+  // A cast that the graph came with: away with it where it changes nothing or is there already.
+  std::vector<NodeEntry> ExistingCast(NodeId id, std::vector<NodeEntry> inputs) {
+    const EntryId entry = graph_.EntryOf(id, 0);
+    const DType from = decision_.ReadAt(id, 0), to = decision_.produced[entry];
+    const bool is_head = graph_.IsOutput(entry);
+    if (!IsFloat(from) || !IsFloat(to)) {
+      if (from == to && !is_head) return inputs;
+      return rewriter_.Keep(id, std::move(inputs));
+    }
+    DType origin_dtype = from;
+    NodeEntry origin = Origin(inputs[0], &origin_dtype);
+    if (origin_dtype == to && !is_head) return {origin};
+    const CastKey key{origin.node.get(), origin.index, to};
+    const auto found = casts_.find(key);
+    const bool may_share = found != casts_.end() && (!is_head || found->second.node->name() == graph_.node(id).name());
+    if (may_share) return {found->second};
+    std::vector<NodeEntry> kept = rewriter_.Keep(id, {origin});
+    Remember(key, kept[0], std::move(origin), origin_dtype);
+    return kept;
+  }
+
+  // A cast to `dtype` that the graph came with as one of its heads: it has a name to keep.
+  const Node* HeadCast(EntryId source, DType dtype) const {
+    for (const Consumer& reader : graph_.ConsumersOf(source)) {
+      const Node& node = graph_.node(reader.node);
+      const EntryId entry = graph_.EntryOf(reader.node, 0);
+      const bool is_it = IsSingleCast(node) && graph_.IsOutput(entry) && decision_.produced[entry] == dtype;
+      if (is_it && node.control_deps().empty()) return &node;
+    }
+    return nullptr;
+  }
+
+  // What a chain of lossless casts began with.
+  NodeEntry Origin(const NodeEntry& entry, DType* dtype) const {
+    const auto found = origins_.find(entry.node.get());
+    if (found == origins_.end() || !IsLossless(found->second.dtype, *dtype)) return entry;
+    *dtype = found->second.dtype;
+    return found->second.entry;
+  }
+
+  void Remember(const CastKey& key, const NodeEntry& cast, NodeEntry origin, DType origin_dtype) {
+    casts_.emplace(key, cast);
+    if (IsLossless(origin_dtype, key.dtype)) origins_[cast.node.get()] = {std::move(origin), origin_dtype};
+  }
+
+  // An accumulating node says what it writes where that is not what it reads.
+  std::vector<NodeEntry> WithOutDType(NodeId id, std::vector<NodeEntry> kept) {
+    const Node& node = *kept[0].node;
+    if (!decision_.low[id] || FactsOf(node).arithmetic != Arithmetic::kAccumulates) return kept;
+    const DType dtype = decision_.produced[graph_.EntryOf(id, 0)];
+    const std::string* said = node.FindAttr(kOutDTypeAttr);
+    const std::string wanted = dtype == decision_.target ? "" : NameOf(dtype);
+    if ((said == nullptr ? "" : *said) == wanted) return kept;
+    AttrMap attrs = node.attrs();
+    attrs.erase(kOutDTypeAttr);
+    if (!wanted.empty()) attrs[kOutDTypeAttr] = wanted;
+    return rewriter_.Replace(node.WithAttrs(std::move(attrs)));
+  }
+
+  // A head has the decided dtype. Under policy default it keeps its name: where either would change, a cast that
+  // carries the name stands in front of it.
+  NodeEntry Head(std::size_t index, NodeEntry mapped) {
+    const NodeEntry& head = graph_.outputs()[index];
+    const EntryId entry = graph_.EntryOf(head);
+    const DType from = decision_.produced[entry], to = decision_.heads[index];
+    if (from != to) mapped = Cast(std::move(mapped), entry, from, to);
+    if (!KeepsNames()) return mapped;
+    const std::string name = OutputName(head);
+    if (OutputName(mapped) == name) return mapped;
+    const auto key = std::make_pair(entry, to);
+    if (const auto found = named_.find(key); found != named_.end()) return found->second;  // a head given twice
+    return named_[key] = NewCast(std::move(mapped), entry, to, {{kOutputNameAttr, name}});
+  }
+
+  bool KeepsNames() const { return decision_.policy == PrecisionPolicy::kDefault; }
+
+  NodeEntry AsType(EntryId source, NodeEntry mapped, DType dtype) {
+    const DType from = decision_.produced[source];
+    return from == dtype ? mapped : Cast(std::move(mapped), source, from, dtype);
+  }
+
+  NodeEntry Cast(NodeEntry mapped, EntryId source, DType from, DType to) {
+    NodeEntry origin = Origin(mapped, &from);
+    if (from == to) return origin;
+    const CastKey key{origin.node.get(), origin.index, to};
+    if (const auto found = casts_.find(key); found != casts_.end()) return found->second;
+    const Node* head = HeadCast(source, to);
+    const NodeEntry cast = head != nullptr ? rewriter_.Replace(head->WithInputs({origin}, {}))[0]
+                                           : NewCast(origin, source, to, HeadName(source, to));
+    Remember(key, cast, std::move(origin), from);
+    return cast;
+  }
+
+  // A cast that will stand in front of a head carries its name.
+  AttrMap HeadName(EntryId source, DType dtype) const {
+    const auto head = head_dtypes_.find(source);
+    if (!KeepsNames() || head == head_dtypes_.end() || head->second != dtype) return {};
+    return {{kOutputNameAttr, graph_.EntryName(source)}};
+  }
+
+  NodeEntry NewCast(NodeEntry mapped, EntryId source, DType dtype, AttrMap attrs) {
+    static const Op& amp_cast = OpRegistry::Get().Require(kMXNetDomain, "amp_cast");
+    attrs["dtype"] = NameOf(dtype);
+    const Node& producer = graph_.node(graph_.NodeOf(source));
+    const std::string name = fmt::format("{}_{}_amp_cast_{}", producer.name(), graph_.IndexOf(source), NameOf(dtype));
+    return {rewriter_.Make({&amp_cast, name, std::move(attrs), {std::move(mapped)}, {}, {}}), 0};
+  }
+
+  struct OriginEntry {
+    NodeEntry entry;
+    DType dtype = DType::kUnknown;
+  };
+
+  const Graph& graph_;
+  const Types& types_;
+  const Decision& decision_;
+  Rewriter rewriter_;
+  std::unordered_map<EntryId, DType> head_dtypes_;
+  std::unordered_map<CastKey, NodeEntry, HashCastKey> casts_;
+  std::unordered_map<const Node*, OriginEntry> origins_;  // of lossless casts in the new graph
+  std::map<std::pair<EntryId, DType>, NodeEntry> named_;  // casts made for a head's name alone
+};
+
+}  // namespace
+
+RewriteResult ApplyDecision(const Graph& graph, const Types& types, const Decision& decision) {
+  return DecisionRewriter(graph, types, decision).Run();
+}
+
+}  // namespace amp
