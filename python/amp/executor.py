@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 
 from . import _core
+from ._options import check_options
 from .base import ArgumentError, dtype_name
 from .sym import Symbol
 
@@ -55,7 +56,7 @@ class Executor:
             _only(aux_params, sym.list_auxiliary_states()),
             _input_types(input_shapes, input_dtypes),
             backend,
-            _reduce_options(reduce_precision),
+            _reduce_options(sym, reduce_precision),
             _thread_count(num_threads),
             bool(monitor),
         )
@@ -208,11 +209,16 @@ def _input_types(shapes, dtypes):
     return {name: (dtypes.get(name), shapes.get(name)) for name in {**shapes, **dtypes}}
 
 
-def _reduce_options(reduce_precision):
+def _reduce_options(sym, reduce_precision):
     """None or the extension's options."""
-    if reduce_precision is None or isinstance(reduce_precision, dict):
-        return reduce_precision
-    return {"target_dtype": reduce_precision}
+    if reduce_precision is None:
+        return None
+    if not isinstance(reduce_precision, dict):
+        return {"target_dtype": reduce_precision}
+    # True or False speaks of the CPU, a dict of nodes
+    of_cpu = {key: value for key, value in reduce_precision.items() if key == "force" and isinstance(value, bool)}
+    of_model = {key: value for key, value in reduce_precision.items() if key not in of_cpu}
+    return {**check_options(sym, of_model)[0], **of_cpu}
 
 
 def _thread_count(num_threads):
