@@ -267,7 +267,7 @@ def convert_files(options):
         print(f"  batch norms folded:  {len(record.folded)} of {len(record.folded) + len(record.not_folded)}")
     print(f"  casts in the graph:  {totals['casts']['run_time']}")
     hint = "" if options.offline else " (see --offline)"
-    print(f"  parameters cast:     {totals['casts']['offline']} of {totals['parameters']['count']}{hint}")
+    print(f"  parameters cast:     {totals['casts']['offline']} of {totals['parameters']['after']}{hint}")
     print(f"  parameter bytes:     {_size_text(before)} -> {_size_text(after)}")
     print(f"wrote {options.output}-symbol.json and {options.output}-0000.params")
     if options.report:

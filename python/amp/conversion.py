@@ -26,6 +26,7 @@ def convert_symbol(
     force=None,
     output_dtypes=None,
     fold_batch_norm=None,
+    input_shapes=None,
     return_report=False,
 ):
     """Converts a symbol to low precision.
@@ -39,7 +40,7 @@ def convert_symbol(
     options = {key: value for key, value in locals().items() if key in OPTIONS}
     if fold_batch_norm:
         raise ArgumentError("fold_batch_norm: a symbol has no values to fold; use convert_model")
-    model = convert_types(sym, input_dtypes, param_dtypes, report=return_report, **options)
+    model = convert_types(sym, input_dtypes, param_dtypes, input_shapes=input_shapes, report=return_report, **options)
     converted = Symbol(model["symbol"])
     return (converted, _report(model)) if return_report else converted
 
@@ -61,6 +62,7 @@ def convert_model(
     force=None,
     output_dtypes=None,
     fold_batch_norm=None,
+    input_shapes=None,
     return_report=False,
 ):
     """Converts a model to low precision: (Symbol, arg_params, aux_params).
@@ -82,13 +84,17 @@ def convert_model(
     output_dtypes: what the outputs shall be: {output: dtype}, one dtype or a list. By default what they were.
     fold_batch_norm: whether batch norms are folded into the weights before these are cast; by default True under
         policy 'default' and False under 'mxnet'.
+    input_shapes: {name: shape} of inputs. With them casts can move to where a tensor is smallest (equal bits), batch
+        norms behind reshaped tensors can be folded, and the report knows bytes.
     return_report: whether a ConversionReport, which explains every decision, is returned as a fourth element.
 
     Nothing that is passed in is modified; arrays that did not change are shared. Raises ArgumentError that names
     everything unknown or contradictory among the arguments, GraphError where types in the model contradict each other.
     """
     options = {key: value for key, value in locals().items() if key in OPTIONS}
-    model = convert(sym, arg_params, aux_params, input_dtypes, report=return_report, **options)
+    model = convert(
+        sym, arg_params, aux_params, input_dtypes, input_shapes=input_shapes, report=return_report, **options
+    )
     converted = Symbol(model["symbol"]), model["arguments"], model["auxiliary_states"]
     return (*converted, _report(model)) if return_report else converted
 
@@ -130,12 +136,14 @@ def convert_hybrid_block(
     return (converted, converted.conversion_report) if return_report else converted
 
 
-def convert(sym, arg_params, aux_params, input_dtypes, target_dtype, cast_params_offline=False, **further):
+def convert(
+    sym, arg_params, aux_params, input_dtypes, target_dtype, cast_params_offline=False, input_shapes=None, **further
+):
     """What `convert_model` returns, the number of casts and (with report=True) the report, as the extension's dict."""
     check_symbol(sym)
     args, aux = readable_dict(arg_params, "arg_params"), readable_dict(aux_params, "aux_params")
     inputs = [name for name in sym.list_arguments() if name not in args]
-    types = _input_types(sym, input_dtypes, inputs)
+    types = _with_shapes(_input_types(sym, input_dtypes, inputs), input_shapes)
     options = {**further, "target_dtype": target_dtype, "cast_params_offline": cast_params_offline}
     return _run(sym, options, lambda checked: _core.convert_model(sym._handle, args, aux, types, checked))
 
@@ -153,11 +161,12 @@ def convert_block(block, data_example, **options):
     return SymbolBlock(Symbol(model["symbol"]), [Variable(name) for name in input_names], params), model
 
 
-def convert_types(sym, input_dtypes, param_dtypes, **options):
+def convert_types(sym, input_dtypes, param_dtypes, input_shapes=None, **options):
     """What `convert_symbol` returns, as the extension's dict; see `convert`."""
     check_symbol(sym)
     parameters = _parameter_types(param_dtypes)
     types = _input_types(sym, input_dtypes, [name for name in sym.list_arguments() if name not in parameters])
+    types = _with_shapes(types, input_shapes)
     twice = [name for name in types if name in parameters]
     if twice:
         raise ArgumentError(f"input_dtypes and param_dtypes both name {', '.join(twice)}")
@@ -202,6 +211,14 @@ def _input_types(sym, input_dtypes, inputs):
         declared = {name: declared_dtype(attributes.get(name, {})) for name in inputs}
         inputs = [name for name in inputs if declared[name] is None or is_float(declared[name])]
     return {name: (dtype, None) for name, dtype in by_name("input_dtypes", input_dtypes, inputs).items()}
+
+
+def _with_shapes(types, shapes):
+    if shapes is None:
+        return types
+    if not isinstance(shapes, dict):
+        raise ArgumentError(f"input_shapes: expected a dict {{name: shape}}, got {type(shapes).__name__}")
+    return {name: (types.get(name, (None, None))[0], shapes.get(name)) for name in {**types, **shapes}}
 
 
 def _types_of_examples(sym, examples, input_names):

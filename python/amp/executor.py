@@ -210,15 +210,13 @@ def _input_types(shapes, dtypes):
 
 
 def _reduce_options(sym, reduce_precision):
-    """None or the extension's options."""
+    """None or the extension's options; there, a bool as `force` speaks of the CPU."""
     if reduce_precision is None:
         return None
-    if not isinstance(reduce_precision, dict):
-        return {"target_dtype": reduce_precision}
-    # True or False speaks of the CPU, a dict of nodes
-    of_cpu = {key: value for key, value in reduce_precision.items() if key == "force" and isinstance(value, bool)}
-    of_model = {key: value for key, value in reduce_precision.items() if key not in of_cpu}
-    return {**check_options(sym, of_model)[0], **of_cpu}
+    given = dict(reduce_precision) if isinstance(reduce_precision, dict) else {"target_dtype": reduce_precision}
+    force = given.pop("force") if isinstance(given.get("force"), bool) else None
+    options, _ = check_options(sym, given)
+    return options if force is None else {**options, "force": force}
 
 
 def _thread_count(num_threads):

@@ -133,7 +133,7 @@ class ConversionReport:
         parameters = totals["parameters"]
         yield f"conversion to {self.options['target_dtype']}, policy {self.options['policy']}"
         yield f"  casts in every run        {casts['run_time']}"
-        yield f"  casts made once, offline  {casts['offline']} of {parameters['count']} parameters"
+        yield f"  casts made once, offline  {casts['offline']} of {parameters['after']} parameters"
         for dtype, count in sorted(totals["tensors"].items()):
             yield f"  {dtype + ' tensors':<25} {count:<8} {totals['bytes'].get(dtype, 0):,} bytes"
         if totals["tensors_of_unknown_size"]:

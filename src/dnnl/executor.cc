@@ -131,7 +131,7 @@ Executor::Executor(const Symbol& symbol, const ModelParams& params, const TypeMa
       ConvertOptions conversion = options.reduce_precision->conversion;
       conversion.target = target;
       conversion.cast_params_offline = true;
-      ConvertedModel converted = ConvertModel(symbol_, params, input_types, conversion);
+      ConvertedModel converted = ConvertModel(symbol, params, input_types, conversion);
       symbol_ = std::move(converted.symbol);
       arrays = std::move(converted.params);
     }

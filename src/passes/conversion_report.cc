@@ -179,18 +179,21 @@ class ReportWriter {
   }
 
   Json Parameters() const {
-    std::int64_t count = 0, before = 0, after = 0;
+    std::int64_t count = 0, after = 0;
     for (const NodeId id : s_.before.variables()) {
       if (!s_.parameters[id]) continue;
       ++count;
       const TensorType& type = s_.types[s_.before.EntryOf(id, 0)];
       if (!type.fully_known()) continue;
       const auto offline = s_.offline.find(s_.before.node(id).name());
-      before += type.shape.size() * static_cast<std::int64_t>(BytesOf(type.dtype));
       after += type.shape.size() *
                static_cast<std::int64_t>(BytesOf(offline == s_.offline.end() ? type.dtype : offline->second));
     }
-    return {{"count", count}, {"cast", s_.offline.size()}, {"bytes_before", before}, {"bytes_after", after}};
+    return {{"before", s_.num_parameters},
+            {"after", count},
+            {"cast", s_.offline.size()},
+            {"bytes_before", s_.parameter_bytes},
+            {"bytes_after", after}};
   }
 
   const ConversionReport::Stages& s_;

@@ -17,8 +17,9 @@ namespace amp {
 //   casts [{name, tensor, from, to, run_time, readers [{node, input, reason}]}]: every cast; those of parameters that
 //       are made once, offline, have run_time false and their parameter as name
 //   folded [{batch_norm, into}], not_folded [{batch_norm, why}]
-//   totals {casts {run_time, offline}, tensors {dtype: n}, bytes {dtype: n}, parameters {count, cast, bytes_before,
-//       bytes_after}}: tensors and bytes are those of the converted model, parameters included
+//   totals {casts {run_time, offline}, tensors {dtype: n}, bytes {dtype: n}, tensors_of_unknown_size, parameters
+//       {before, after, cast, bytes_before, bytes_after}}: tensors and bytes are those of the converted model,
+//       parameters included; batch norms that are folded take parameters with them
 // A reason is {class, text, because_of}: class is "fact", "list", "user", "propagation" or "refusal"; because_of is the
 // id of the tensor whose own reason comes before this one, or null at the root of the chain.
 class ConversionReport {
@@ -37,6 +38,7 @@ class ConversionReport {
     const std::vector<UnfoldedBatchNorm>& not_folded;
     const ConvertOptions& options;
     bool folds;
+    std::int64_t num_parameters, parameter_bytes;  // of the model as it was given
   };
   void Fill(const Stages& stages);
 

@@ -7,6 +7,7 @@
 #include "passes/cast_params_offline.h"
 #include "passes/conversion_report.h"
 #include "passes/convert.h"
+#include "passes/exclude_fused.h"
 #include "passes/fold_batch_norm.h"
 #include "passes/precision_choice.h"
 #include "passes/unfuse.h"
@@ -145,6 +146,19 @@ std::vector<bool> AreParameters(const Graph& graph, const std::set<std::string>&
   return are;
 }
 
+// Number and bytes of the parameters that the graph reads.
+std::pair<std::int64_t, std::int64_t> CountParameters(const Graph& graph, const Types& types,
+                                                      const std::set<std::string>& parameters) {
+  std::int64_t count = 0, bytes = 0;
+  for (const NodeId id : graph.variables()) {
+    if (!parameters.contains(graph.node(id).name())) continue;
+    const TensorType& type = types[graph.EntryOf(id, 0)];
+    ++count;
+    if (type.fully_known()) bytes += type.shape.size() * static_cast<std::int64_t>(BytesOf(type.dtype));
+  }
+  return {count, bytes};
+}
+
 // Arrays of folded parameters in place of those that they replace; states cannot be such.
 void TakeArrays(const FoldResult& folded, ModelParams* params) {
   for (const std::string& name : folded.dropped) {
@@ -157,9 +171,10 @@ void TakeArrays(const FoldResult& folded, ModelParams* params) {
 }  // namespace
 
 ConvertedSymbol ConvertSymbol(const Symbol& symbol, const ModelParams& params, const TypeMap& input_types,
-                              const ConvertOptions& options, ConversionReport* report) {
-  // Unfuse: precision is decided on plain operators.
-  Corridor c{Unfuse(symbol).ToGraph(), {}, params, ParameterNames(params, options)};
+                              const ConvertOptions& given_options, ConversionReport* report) {
+  // Unfuse: precision is decided on plain operators. Fused nodes that the caller excludes hand that on.
+  ConvertOptions options = given_options;
+  Corridor c{Unfuse(ExcludeFused(symbol, &options)).ToGraph(), {}, params, ParameterNames(params, options)};
   TypeMap given = input_types;
   AddParameterDTypes(options.parameter_dtypes, input_types, &given);
 
@@ -167,6 +182,7 @@ ConvertedSymbol ConvertSymbol(const Symbol& symbol, const ModelParams& params, c
   c.types = InferPartial(c.graph, VariableTypes(c.graph, c.params, given));
   RequireDTypes(c.graph, c.types);
   VerifyAfter("loading", c.graph);
+  const auto [num_parameters, parameter_bytes] = CountParameters(c.graph, c.types, c.parameters);
 
   // FoldBatchNorm: in float32, before weights are rounded. Nodes that the caller keeps as they are stay apart. From
   // here on the parameters are those of `c`.
@@ -207,7 +223,7 @@ ConvertedSymbol ConvertSymbol(const Symbol& symbol, const ModelParams& params, c
     for (const auto& [name, dtype] : offline.casts) known[name].dtype = dtype;
     const Types after = InferPartial(result, known);
     report->Fill({c.graph, c.types, is_parameter, decision, result, after, offline.casts, folded.folded, folded.kept,
-                  options, folds});
+                  options, folds, num_parameters, parameter_bytes});
   }
   return {Symbol(result.outputs(), symbol.np_shape()),
           CountCasts(result),

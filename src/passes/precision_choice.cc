@@ -12,8 +12,6 @@
 namespace amp {
 namespace {
 
-constexpr long kDisableAmpBit = 1;
-
 const Op* FindOp(const std::string& name) { return OpRegistry::Get().Find(kMXNetDomain, name); }
 
 std::vector<std::string> OperatorNames() {

@@ -29,6 +29,7 @@ struct PrecisionChoices {
 PrecisionChoices ChoosePrecision(const Graph& graph, const ConvertOptions& options);
 
 inline constexpr const char* kOptConstraintAttr = "__opt_constraint__";
+inline constexpr long kDisableAmpBit = 1;
 
 // The bits of a node's __opt_constraint__ and of those of the nodes in its subgraphs. Text that is no number counts as
 // 0, as in MXNet.

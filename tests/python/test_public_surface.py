@@ -32,9 +32,8 @@ MODULES = [
 ]
 
 LISTS = "target_dtype_ops=None, fp32_ops=None, conditional_fp32_ops=None, excluded_sym_names=None"
-ADDITIONS = (
-    "widest_dtype_ops=None, policy='default', force=None, output_dtypes=None, fold_batch_norm=None, return_report=False"
-)
+ADDITIONS = "widest_dtype_ops=None, policy='default', force=None, output_dtypes=None, fold_batch_norm=None, "
+WITH_SHAPES = f"{ADDITIONS}input_shapes=None, return_report=False"
 
 # An accidental change of the public face shows here.
 SIGNATURES = {
@@ -43,11 +42,11 @@ SIGNATURES = {
     amp.save_checkpoint: "(prefix, epoch, symbol, arg_params, aux_params, remove_amp_cast=False, *, "
     "params_format=None)",
     amp.convert_symbol: f"(sym, input_dtypes, param_dtypes, target_dtype='bfloat16', {LISTS}, "
-    f"cast_params_offline=False, *, {ADDITIONS})",
+    f"cast_params_offline=False, *, {WITH_SHAPES})",
     amp.convert_model: "(sym, arg_params, aux_params, input_dtypes='float32', target_dtype='bfloat16', "
-    f"{LISTS}, cast_params_offline=False, *, {ADDITIONS})",
+    f"{LISTS}, cast_params_offline=False, *, {WITH_SHAPES})",
     amp.convert_hybrid_block: f"(block, data_example, target_dtype='bfloat16', {LISTS}, device=None, "
-    f"cast_params_offline=False, *, ctx=None, {ADDITIONS})",
+    f"cast_params_offline=False, *, ctx=None, {ADDITIONS}return_report=False)",
     amp.list_lp16_ops: "(target_dtype)",
     amp.Executor: "(sym, arg_params, aux_params, input_shapes, *, input_dtypes=None, backend=None, "
     "reduce_precision=None, num_threads=None, monitor=False)",

@@ -52,7 +52,7 @@ TEST(Choices, ANameMeansItsNodeOtherwiseItIsAPattern) {
 
 TEST(Choices, UnknownNamesAreErrorsWithNearMatchesOrComeBack) {
   EXPECT_EQ(Problem(Excluding({"fc22"})),
-            "excluded_sym_names: the model has no operator node 'fc22'; did you mean 'fc1', 'fc2', 'fc3'?");
+            "excluded_sym_names: the model has no operator node 'fc22'; did you mean 'fc2', 'fc1', 'fc3'?");
   EXPECT_CONTAINS(Problem(Excluding({"nothing*", "x"})), "2 problems: ");
   ConvertOptions options = Excluding({"fc22", "fc2"});
   options.ignore_unknown_names = true;

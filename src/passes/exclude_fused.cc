@@ -1,0 +1,70 @@
+#include "passes/exclude_fused.h"
+
+#include <fnmatch.h>
+
+#include <set>
+
+#include "passes/precision_choice.h"
+#include "passes/unfuse.h"
+
+namespace amp {
+namespace {
+
+bool IsFused(const Node& node) { return !node.is_variable() && node.op()->Find<FusedFact>() != nullptr; }
+
+// The names of fused nodes, and of all other operators: those inside of fused ones included.
+void CollectNames(const Graph& graph, std::set<std::string>* fused, std::set<std::string>* others) {
+  for (const NodePtr& node : graph.nodes()) {
+    if (node->is_variable()) continue;
+    (IsFused(*node) ? fused : others)->insert(node->name());
+    if (!IsFused(*node)) continue;
+    for (const std::vector<NodeEntry>& heads : node->subgraphs()) CollectNames(Graph(heads), fused, others);
+  }
+}
+
+bool Describes(const std::string& pattern, const std::string& name) {
+  return fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+}
+
+// The names that `pattern` means: its own if there is such a node, otherwise all that it describes.
+std::set<std::string> Meant(const std::string& pattern, const std::set<std::string>& names, bool is_name) {
+  std::set<std::string> meant;
+  for (const std::string& name : names) {
+    if (is_name ? name == pattern : Describes(pattern, name)) meant.insert(name);
+  }
+  return meant;
+}
+
+Symbol Marked(const Symbol& symbol, const std::set<std::string>& names) {
+  const Graph graph = symbol.ToGraph();
+  Rewriter rewriter(graph);
+  const RewriteResult result = rewriter.Run([&](NodeId id, std::vector<NodeEntry> inputs) {
+    std::vector<NodeEntry> kept = rewriter.Keep(id, std::move(inputs));
+    const Node& node = graph.node(id);
+    if (!IsFused(node) || !names.contains(node.name())) return kept;
+    AttrMap attrs = node.attrs();
+    attrs[kOptConstraintAttr] = std::to_string(OptConstraints(node) | kDisableAmpBit);
+    return rewriter.Replace(kept[0].node->WithAttrs(std::move(attrs)));
+  });
+  return Symbol(result.graph.outputs(), symbol.np_shape());
+}
+
+}  // namespace
+
+Symbol ExcludeFused(const Symbol& symbol, ConvertOptions* options) {
+  if (options->excluded.empty()) return symbol;
+  std::set<std::string> fused, others, marked;
+  CollectNames(symbol.ToGraph(), &fused, &others);
+  if (fused.empty()) return symbol;
+  std::vector<std::string> rest;
+  for (const std::string& pattern : options->excluded) {
+    const bool is_name = fused.contains(pattern) || others.contains(pattern);
+    const std::set<std::string> meant = Meant(pattern, fused, is_name);
+    marked.insert(meant.begin(), meant.end());
+    if (meant.empty() || !Meant(pattern, others, is_name).empty()) rest.push_back(pattern);
+  }
+  options->excluded = std::move(rest);
+  return marked.empty() ? symbol : Marked(symbol, marked);
+}
+
+}  // namespace amp
