@@ -89,12 +89,14 @@ __all__ = [
 
 
 # Modules that most programs do without: imported when they are first asked for.
-_ON_DEMAND = ("contrib", "gluon", "mxnet", "operator")
+_ON_DEMAND = ("contrib", "gluon", "mxnet", "operator", "report")
 
 
 def __getattr__(attribute_name):
     if attribute_name in _ON_DEMAND:
         return importlib.import_module(f"{__name__}.{attribute_name}")
+    if attribute_name == "ConversionReport":
+        return importlib.import_module(f"{__name__}.report").ConversionReport
     if attribute_name == "__version__":
         globals()["__version__"] = _version()
         return globals()["__version__"]
@@ -102,7 +104,7 @@ def __getattr__(attribute_name):
 
 
 def __dir__():
-    return sorted({*globals(), *_ON_DEMAND, "__version__"})
+    return sorted({*globals(), *_ON_DEMAND, "ConversionReport", "__version__"})
 
 
 def _version():

@@ -1,5 +1,6 @@
 """What callers ask of a conversion, checked and in the form that the extension reads."""
 
+import difflib
 import functools
 import re
 
@@ -26,11 +27,8 @@ def check_options(sym, given):
     nodes = _Nodes(sym)
     options, problems = {}, []
     for key, value in given.items():
-        if key not in _CHECKS:
-            problems.append(f"there is no option {key!r}; there are {', '.join(OPTIONS)}")
-            continue
         try:
-            options[key] = _CHECKS[key](key, value, sym, nodes)
+            options[key] = _check_for(key)(key, value, sym, nodes)
         except ArgumentError as error:
             problems.append(str(error))
     if not given.get("ignore_unknown_names"):
@@ -38,6 +36,14 @@ def check_options(sym, given):
     if problems:
         raise ArgumentError("\n".join(problems))
     return options, nodes.unmatched
+
+
+def _check_for(key):
+    if key in _CHECKS:
+        return _CHECKS[key]
+    close = difflib.get_close_matches(str(key), OPTIONS)
+    hint = f"; did you mean {', '.join(map(repr, close))}?" if close else f"; options are {', '.join(OPTIONS)}"
+    raise ArgumentError(f"there is no option {key!r}{hint}")
 
 
 class _Nodes:

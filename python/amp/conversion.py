@@ -73,7 +73,7 @@ def convert_model(
     ('bfloat16' or 'float16') through `amp_cast` nodes.
 
     target_dtype_ops, fp32_ops, widest_dtype_ops: lists of operators that run in `target_dtype`, in what the model had,
-        or in the widest dtype of their inputs. Each replaces the policy's list of that kind.
+        or in the widest dtype of their inputs. Under policy 'mxnet' each replaces the published list of its kind.
     conditional_fp32_ops: a list of (operator, attribute, [values]): nodes whose attribute has one of the values
         are left as they are.
     excluded_sym_names: a list of nodes that are left as they are. A text is the name of a node, or else a pattern

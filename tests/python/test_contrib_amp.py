@@ -123,6 +123,11 @@ def test_offline_casts():
     assert casts(symbol) == casts(converted[0]) != casts(old.convert_symbol(sym, "bfloat16"))
 
 
+def test_inputs_of_models_are_float32():
+    sym = amp.sym.FullyConnected(amp.sym.Variable("data", dtype="float16"), no_bias=True, num_hidden=2, name="fc")
+    assert casts(old.convert_model(sym, {"fc_weight": np.ones((2, 3), "f4")}, {}, "bfloat16")[0])["bfloat16"] == 2
+
+
 def test_dtypes_that_variables_declare():
     weight = amp.sym.Variable("weight", dtype="bfloat16")
     sym = amp.sym.FullyConnected(amp.sym.Variable("data", dtype="bfloat16"), weight, no_bias=True, num_hidden=2)

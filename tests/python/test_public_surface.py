@@ -26,6 +26,7 @@ MODULES = [
     amp.name,
     amp.nd,
     amp.operator,
+    amp.report,
     amp.sym,
     amp.sym._internal,
 ]
@@ -191,17 +192,17 @@ def test_import_needs_numpy_and_ml_dtypes_only():
 def test_import_leaves_the_command_line_out():
     modules = imported("import numpy, amp")
     assert "amp" in modules
-    left_out = "argparse amp.commands amp.contrib amp.demo amp.gluon amp.mxnet amp.operator json ml_dtypes".split()
-    for name in left_out:
-        assert name not in modules
+    for name in "argparse commands contrib demo gluon json ml_dtypes mxnet operator report".split():
+        assert name not in modules and f"amp.{name}" not in modules
 
 
 def test_modules_that_are_imported_on_demand():
     """Both spellings give the same module."""
-    for name in ("contrib", "gluon", "mxnet", "operator"):
+    for name in ("contrib", "gluon", "mxnet", "operator", "report"):
         lines = f"import amp, sys; module = amp.{name}; assert module is sys.modules['amp.{name}']; import amp.{name}"
         assert f"amp.{name}" in imported(lines)
         assert name in dir(amp)
+    assert amp.ConversionReport is amp.report.ConversionReport and "ConversionReport" in dir(amp)
 
 
 def test_there_is_no_module_common():
