@@ -29,7 +29,7 @@ import numpy as np
 import amp
 
 FP32_LARGEST = 2e-5
-BF16_RMS = 0.05
+BF16_RMS = 0.03
 
 
 def case_class(folder):

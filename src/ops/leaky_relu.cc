@@ -141,8 +141,13 @@ bool Lower(onednn::LowerContext& c) {
         })
         .VisibleOutputs([](const LeakyReLUParam& p) { return p.act_type == "rrelu" ? 2 : 1; })
         .Set(ShapeRule{InferShape})
-        .Set(SameFloatDType())
-        .Set(AmpFacts{Arithmetic::kElementwise})
+        .Set(DTypeRule{[](DTypeRelation& r) {
+          r.Same({0}, {0});
+          r.InIsFloat(0);
+          if (IsPRelu(r.node())) SameOrFloat32(r, 1);
+          if (r.num_outputs() > 1) r.Same({0}, {1});
+        }})
+        .Set(AmpFacts{Arithmetic::kElementwise, {SlotRole::kData, SlotRole::kStatistic}})
         .Set(ReferenceKernel{Reference})
         .Set(onednn::LowerRule{Lower});
 

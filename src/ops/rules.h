@@ -42,16 +42,20 @@ inline DTypeRule SameFloatDType() {
   }};
 }
 
-// Of products of data with weights, the inputs DataWeightBias: all of one float dtype, except that a bias may stay
-// float32 beside low-precision operands. It is added to the float32 sum before that is rounded.
+// A few numbers per channel beside the data (a bias, a slope): of the data's dtype, or float32 beside low-precision
+// data. The arithmetic is in float32 before it is rounded.
+inline void SameOrFloat32(DTypeRelation& r, int input) {
+  r.InIsFloat(input);
+  const bool may_differ = IsLowPrecision(r.in(0)) || !IsKnown(r.in(0));
+  if (r.in(input) != DType::kFloat32 || !may_differ) r.Same({0, input}, {});
+}
+
+// Of products of data with weights, whose inputs are DataWeightBias.
 inline DTypeRule DataWeightBiasDType() {
   return {[](DTypeRelation& r) {
     r.Same({0, 1}, {0});
-    for (int i = 0; i < r.num_inputs(); ++i) r.InIsFloat(i);
-    if (r.num_inputs() < 3) return;
-    const bool is_wide = r.in(2) == DType::kFloat32 && IsLowPrecision(r.in(0));
-    const bool may_be_wide = r.in(2) == DType::kFloat32 && !IsKnown(r.in(0));
-    if (!is_wide && !may_be_wide) r.Same({0, 2}, {});
+    r.InIsFloat(0);
+    if (r.num_inputs() > 2) SameOrFloat32(r, 2);
   }};
 }
 inline std::vector<SlotRole> DataWeightBiasRoles() { return {SlotRole::kData, SlotRole::kData, SlotRole::kStatistic}; }

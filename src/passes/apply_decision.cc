@@ -94,10 +94,13 @@ class DecisionRewriter {
   EntryId OriginalOrigin(EntryId entry) const {
     while (true) {
       const NodeId id = graph_.NodeOf(entry);
-      if (!IsSingleCast(graph_.node(id))) return entry;
-      const DType from = decision_.ReadAt(id, 0), to = decision_.produced[entry];
-      if (!IsFloat(from) || !IsLossless(from, to)) return entry;
-      entry = graph_.InputsOf(id)[0];
+      const Node& node = graph_.node(id);
+      if (node.is_variable() || FactsOf(node).arithmetic != Arithmetic::kCasts) return entry;
+      const std::uint32_t slot = graph_.IndexOf(entry);  // amp_multicast has as many inputs as outputs
+      const EntryId input = graph_.InputsOf(id)[slot];
+      const DType from = decision_.produced[input], read = decision_.ReadAt(id, slot);
+      if (!IsFloat(from) || !IsLossless(from, read) || !IsLossless(read, decision_.produced[entry])) return entry;
+      entry = input;
     }
   }
 
@@ -178,8 +181,9 @@ class DecisionRewriter {
     const CastKey key{origin.node.get(), origin.index, to};
     if (const auto found = casts_.find(key); found != casts_.end()) return found->second;
     const Node* existing = ExistingCastOf(source, to);
+    const EntryId named = OriginalOrigin(source);
     const NodeEntry cast = existing != nullptr ? rewriter_.Replace(existing->WithInputs({origin}, {}))[0]
-                                               : NewCast(origin, source, to, HeadName(source, to));
+                                               : NewCast(origin, named, to, HeadName(named, to));
     Remember(key, cast, std::move(origin), from);
     return cast;
   }

@@ -38,6 +38,17 @@ class FactSpread {
   bool IsTargetCast(NodeId id) const {
     return c_.choices.roles[id] == PrecisionRole::kCast && c_.WasLow(Output(id, 0));
   }
+  // What casts widened can as well be read without them: an operator between such casts and casts back computes the
+  // same bits without.
+  bool IsWidenedLow(EntryId entry) const {
+    while (c_.types[entry].dtype == DType::kFloat32) {
+      const NodeId id = c_.graph.NodeOf(entry);
+      const Node& node = c_.graph.node(id);
+      if (node.is_variable() || FactsOf(node).arithmetic != Arithmetic::kCasts) return false;
+      entry = c_.graph.InputsOf(id)[c_.graph.IndexOf(entry)];  // amp_multicast has as many inputs as outputs
+    }
+    return c_.WasLow(entry);
+  }
   bool IsWidest(NodeId id) const { return c_.choices.roles[id] == PrecisionRole::kWidest; }
   bool MayFollow(NodeId id) const {
     return c_.forms.CanBeLow(id) && (c_.choices.roles[id] == PrecisionRole::kNeutral || IsWidest(id));
@@ -180,16 +191,18 @@ class FactSpread {
     return any;
   }
 
-  // Some input, if all of them exist in low precision, parameters aside.
+  // Some input, if all of them exist in low precision, parameters aside, or if all were widened.
   EntryId SharedInput(NodeId id) const {
     EntryId shared = Reason::kNone;
+    bool all_exist = true, all_widened = true;
     const auto inputs = c_.graph.InputsOf(id);
     for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
       if (!c_.forms.IsLowSlot(id, slot) || IsPulledDown(id, inputs[slot])) continue;
-      if (!IsLow(inputs[slot]) && low_readers_[inputs[slot]] == 0) return Reason::kNone;
+      all_exist = all_exist && (IsLow(inputs[slot]) || low_readers_[inputs[slot]] != 0);
+      all_widened = all_widened && IsWidenedLow(inputs[slot]);
       if (shared == Reason::kNone) shared = inputs[slot];
     }
-    return shared;
+    return all_exist || all_widened ? shared : Reason::kNone;
   }
 
   // The only tensor that the node reads in either precision.

@@ -37,7 +37,9 @@ ON_REFERENCE = (
 
 # float32: largest error over the largest magnitude. bfloat16: relative rms.
 FP32_LARGEST = 2e-5
-BF16_RMS = 0.03
+BF16_RMS = 0.02
+# MXNet's own results in this file are 2.5 % off those in float32, because it rounds folded weights twice; ours 0.5 %.
+SHARED_BF16_RMS = {"amp191/resnet18_v1_bf16_mkldnn": 0.03}
 # The golden networks are small and random, and some of them amplify rounding: rounding inputs and parameters alone
 # moves MXNet's own float32 outputs by this much (relative rms); activations add to it.
 GOLDEN_BF16_RMS = {"vgg11_bn": 0.06, "mobilenetv2_0.25": 0.06, "resnet18_v1": 0.05}
@@ -128,9 +130,48 @@ def test_shared_case(name, backend, precision, shared_dir, case_class):
     outputs = run(symbol, args, aux, case.inputs(), backend, precision, allow_references=True, converts=not is_kept)
     outcome = case.errors([output.astype(np.float64) for output in outputs])
     if was_low:  # equal bits are possible, and for some files MXNet has no outputs at all
-        assert all(rms <= BF16_RMS for _, rms in outcome)
+        assert all(rms <= SHARED_BF16_RMS.get(name, BF16_RMS) for _, rms in outcome)
     else:
         check(outcome, "float32" if is_kept else precision)
+
+
+def gender(logits):
+    """Softmax over the first pair that gender-age gives; 100 pairs of 'older than n' follow."""
+    values = np.exp(logits[:, :2].astype(np.float64))
+    return values / values.sum(-1, keepdims=True)
+
+
+# Trained networks: their last output and how to read probabilities from it, classes on the axis of that number.
+TRAINED = {
+    "real/det1": (None, 1),
+    "real/det1_odd": (None, 1),
+    "real/det1_small": (None, 1),
+    "real/det2": (None, 1),
+    "real/det3": (None, 1),
+    "real/gender-age": (gender, 1),
+}
+
+
+# One probability for each of up to 142,600 windows: a few at the edges of faces are off by up to 0.035, under either
+# policy, because of the ten filters of the first convolution (with that in float32 none is).
+DENSE = ("real/det1", "real/det1_odd")
+
+
+@pytest.mark.parametrize("policy", ["default", "mxnet"])
+@pytest.mark.parametrize("name", TRAINED)
+def test_trained_networks_find_the_same_classes(name, policy, shared_dir, case_class):
+    case = case_class(str(shared_dir / "cases" / name))
+    model, inputs = load_case(case), case.inputs()
+    probabilities, axis = TRAINED[name]
+    found = []
+    for converted in (model, amp.convert_model(*model, "float32", cast_params_offline=True, policy=policy)):
+        last = amp.Executor(*converted, {key: array.shape for key, array in inputs.items()})(**inputs)[-1].asnumpy()
+        found.append(last if probabilities is None else probabilities(last))
+    expected, low = found
+    far = np.abs(low - expected) > 0.02
+    assert far.mean() <= (0.001 if name in DENSE else 0) and (low != expected).any()
+    decided = np.abs(expected.max(axis) - 0.5) > 0.02  # of two classes, neither of which is a toss-up
+    assert (low.argmax(axis) == expected.argmax(axis))[decided].all() and decided.any()
 
 
 @pytest.mark.parametrize("name", SHARED_CASES or ["none"])

@@ -208,6 +208,19 @@ TEST(Decide, CastsThatTheUserMadeKeepTheirMeaning) {
   EXPECT_CONTAINS(Decided(asked), "m.output -> bfloat16");
 }
 
+// What MXNet 1.9.1 writes around operators that it keeps in float32. Between two of them a rounding would be new.
+TEST(Decide, AnOperatorBetweenCastsNeedsThemNot) {
+  const TypeMap known{{"x", {DType::kBFloat16, Shape()}}};
+  const Symbol up = Op("amp_cast", "up", {Var("x")}, {{"dtype", "float32"}});
+  const auto down = [](const Symbol& data) { return Op("amp_cast", "down", {data}, {{"dtype", "bfloat16"}}); };
+  const auto end = [](const Symbol& data) { return Op("_rule_move", "end", {data}); };
+  EXPECT_EQ(Converted(end(down(Op("_rule_move", "m", {up}))), {}, known),
+            "%0 x = null()\n%1 m = _rule_move(%0)\n%2 end = _rule_move(%1)\noutputs: %2\n");
+  const std::string two = Converted(end(down(Op("_rule_move", "n", {Op("_rule_move", "m", {up})}))), {}, known);
+  EXPECT_CONTAINS(two, "up = amp_cast");
+  EXPECT_CONTAINS(two, "down = amp_cast");
+}
+
 TEST(Decide, RefusesTargetsThatAreNotLow) {
   for (const DType target : {DType::kFloat32, DType::kInt8, DType::kUnknown}) {
     EXPECT_EQ(ErrorOf<ArgumentError>([&] { Decided(Var("x"), {}, {}, target); }),
