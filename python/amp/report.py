@@ -56,7 +56,10 @@ class ConversionReport:
 
     @property
     def casts(self):
-        """Every cast: dicts with name, tensor, from, to, run_time, readers ({node, input, reason})."""
+        """Every cast: dicts with name, tensor, tensor_id, from, to, run_time, readers ({node, input, reason}).
+
+        tensor_id is None where the tensor is itself a cast that the conversion made.
+        """
         return self._facts["casts"]
 
     @property
@@ -114,7 +117,7 @@ class ConversionReport:
         for step, reason in self.chain(tensor):
             lines.append(f"  {step['name']}: {reason['text']}  [{reason['class']}]")
         for cast in self.casts:
-            if cast["tensor"] == tensor["name"]:
+            if cast["tensor_id"] == tensor["id"]:
                 lines += self._cast_lines(cast)
         return "\n".join(lines)
 
