@@ -68,6 +68,8 @@ def test_contract_graphs(case, policy):
 class Drawer:
     """Draws one graph. Images are (2, channels, 6, 6), rows (2, units)."""
 
+    kinds = "conv conv conv bn relu clip sigmoid pool add concat dropout cast scalar split".split()
+
     def __init__(self, seed):
         self.random = np.random.default_rng(seed)
         self.images = [amp.sym.Variable("data")]
@@ -99,7 +101,7 @@ class Drawer:
 
     def image(self):
         x, y = self.one(self.images), self.one(self.images)
-        kind = self.one("conv conv conv bn relu clip sigmoid pool add concat dropout cast scalar split".split())
+        kind = self.one(self.kinds)
         if kind == "conv":
             name = self.name("conv", False)
             return amp.sym.Convolution(x, kernel=(3, 3), pad=(1, 1), num_filter=4, name=name, attr=self.attr())
