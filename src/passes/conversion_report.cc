@@ -8,6 +8,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "passes/amp_facts.h"
+
 namespace amp {
 namespace {
 
@@ -140,8 +142,20 @@ class ReportWriter {
               {"kind", KindOf(id)},    {"before", NameOf(s_.types[entry].dtype)},
               {"dtype", NameOf(dtype)}};
     json["bytes"] = Bytes(s_.types[entry].shape, dtype);
-    json["reason"] = is_offline ? CastOffline(entry) : ReasonOf(id);
+    json["reason"] = is_offline ? CastOffline(entry) : WritesFloat32(entry) ? WideResult() : ReasonOf(id);
     return json;
+  }
+
+  // An operator that reads low precision, and whose sums are kept as they are.
+  bool WritesFloat32(EntryId entry) const {
+    const NodeId id = s_.before.NodeOf(entry);
+    return d_.low[id] && d_.produced[entry] == DType::kFloat32 && s_.before.IndexOf(entry) == 0 &&
+           FactsOf(s_.before.node(id)).arithmetic == Arithmetic::kAccumulates;
+  }
+
+  Json WideResult() const {
+    return ReasonJson("fact", fmt::format("reads {} and keeps its float32 sums, because they are read in float32",
+                                          NameOf(d_.target)));
   }
 
   Json CastOffline(EntryId entry) const {

@@ -100,8 +100,8 @@ def test_blocks(tmp_path):
 
 @pytest.mark.parametrize(
     "name",
-    "det3_bf16 det3_bf16_castopt resnet18_v1_bf16 squeezenet1.1_bf16 squeezenet1.1_bf16_castopt squeezenet1.1_fp16_castopt "
-    "resnet18_v1_bf16_mkldnn squeezenet1.1_bf16_mkldnn".split(),
+    "det3_bf16 det3_bf16_castopt resnet18_v1_bf16 squeezenet1.1_bf16 squeezenet1.1_bf16_castopt "
+    "squeezenet1.1_fp16_castopt resnet18_v1_bf16_mkldnn squeezenet1.1_bf16_mkldnn".split(),
 )
 def test_files_that_mxnet_converted(shared_dir, name, tmp_path):
     model, dtypes, shapes = shared_model(shared_dir, f"amp191/{name}")

@@ -234,7 +234,7 @@ def test_digits(repository, policy, offline):
 
 
 SHARED = """nlp/bert_small_b4 zoo/resnet18_v1 zoo/mobilenetv2_1.0 zoo/mobilenetv3_small zoo/densenet121
-zoo/se_resnet50_v1 zoo/center_net_resnet18_v1b_dcnv2_voc real/det3 amp191/squeezenet1.1_bf16
+zoo/se_resnet50_v1 real/det3 amp191/squeezenet1.1_bf16
 amp191/squeezenet1.1_bf16_mkldnn amp191/squeezenet1.1_fp32_mkldnn amp191/det3_bf16_castopt
 amp191/resnet18_v1_fp32_mkldnn mx2/transformer_block misc/foreach""".split()
 
