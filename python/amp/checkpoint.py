@@ -1,8 +1,9 @@
 """Models on disk: a symbol's JSON and a parameter file."""
 
 from . import _core, sym
+from ._arrays import readable_dict
 from ._paths import encoded
-from .base import ArgumentError, UnsupportedError
+from .base import ArgumentError, dtype_name
 
 
 def load(symbol_file, params_file):
@@ -26,16 +27,32 @@ def load_checkpoint(prefix, epoch):
 def save_checkpoint(prefix, epoch, symbol, arg_params, aux_params, remove_amp_cast=False, *, params_format=None):
     """Writes `<prefix>-symbol.json` and `<prefix>-<epoch, four digits>.params`.
 
-    Unlike MXNet's, the casts of a converted model are kept. `remove_amp_cast=True` is not
-    implemented: UnsupportedError. `params_format` is the `format` of `amp.nd.save`.
+    Unlike MXNet's, the casts of a converted model are kept. With `remove_amp_cast=True` the files hold the
+    model without them: see `Symbol.tojson`; arrays that were cast offline are float32 again, with the precision that
+    they have lost. `params_format` is the `format` of `amp.nd.save`.
     """
-    if remove_amp_cast:
-        raise UnsupportedError("save_checkpoint: remove_amp_cast=True is not supported yet")
     if not isinstance(symbol, sym.Symbol):
         raise ArgumentError(f"expected a Symbol, got {type(symbol).__name__}")
     symbol_file, params_file = _files(prefix, epoch)
+    if remove_amp_cast:
+        symbol, arg_params, aux_params = without_amp_casts(symbol, arg_params or {}, aux_params or {})
     _core.save_model_params(encoded(params_file), dict(arg_params or {}), dict(aux_params or {}), params_format)
     symbol.save(symbol_file)
+
+
+def without_amp_casts(symbol, arg_params, aux_params):
+    """A converted model without its casts: (Symbol, arg_params, aux_params), the parameters as NDArrays."""
+    marked = {name for name, attributes in symbol.attr_dict().items() if "__amp_dtype__" in attributes}
+    groups = [
+        {name: _restored(name, array, marked) for name, array in readable_dict(group, what).items()}
+        for group, what in ((arg_params, "arg_params"), (aux_params, "aux_params"))
+    ]
+    dtypes = {name: array.dtype for group in groups for name, array in group.items()}
+    return (sym.Symbol(symbol._handle.without_amp_casts(dtypes)), *groups)
+
+
+def _restored(name, array, marked):
+    return array.astype("float32") if name in marked and dtype_name(array.dtype) != "float32" else array
 
 
 def _files(prefix, epoch):

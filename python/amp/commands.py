@@ -42,7 +42,9 @@ def run(options):
     except (Error, OSError) as error:
         if os.environ.get("AMP_VERBOSE", "0") not in ("", "0"):
             raise
-        text = " ".join(line.strip() for line in str(error).splitlines() if line.strip())
+        is_file = isinstance(error, OSError) and error.filename is not None and error.strerror
+        text = f"{os.fsdecode(error.filename)}: {error.strerror}" if is_file else str(error)
+        text = " ".join(line.strip() for line in text.splitlines() if line.strip())
         print(f"amp: error: {text or type(error).__name__}", file=sys.stderr)
         return USER_ERROR
 
@@ -253,6 +255,8 @@ def _size_text(count):
 
 def convert_files(options):
     """`amp convert`"""
+    if options.params.endswith(".json") and not options.symbol.endswith(".json"):
+        raise ArgumentError(f"the symbol file comes first: {options.params} {options.symbol}")
     print(f"reading {options.symbol} and {options.params}")
     model = checkpoint.load(options.symbol, options.params)
     print(f"converting {len(model[0].get_internals().list_outputs())} tensors to {options.to}")
@@ -302,12 +306,19 @@ def _record(options):
             return report.ConversionReport.load(options.model)
         except (ArgumentError, UnicodeDecodeError):
             pass  # a symbol file, then
-    return _converted(_load_model(options.model, options.params), options)[-1]
+    model = _load_model(options.model, options.params)
+    if "amp_cast" in model[0].tojson():
+        warnings.warn("the model has casts already; this is what converting it again does", stacklevel=1)
+    return _converted(model, options)[-1]
 
 
 def _load_model(model, params=None):
     """Loads the model of a symbol file or of the prefix of a checkpoint."""
+    if model.endswith((".params", ".npz")):
+        raise ArgumentError(f"{model}: expected a symbol file (.json) or the prefix of a model, not parameters")
     symbol_file = model if os.path.isfile(model) else f"{model}-symbol.json"
+    if not os.path.isfile(symbol_file):
+        raise ArgumentError(f"there is neither a file {model} nor {symbol_file}")
     if params is None:
         stem = symbol_file.removesuffix("-symbol.json").removesuffix(".json")
         found = sorted(glob.glob(f"{glob.escape(stem)}-[0-9]*.params") or glob.glob(f"{glob.escape(stem)}.params"))
@@ -323,25 +334,33 @@ _SHOWN = 40
 def diff_models(options):
     """`amp diff`"""
     found = comparison.compare(_load_model(options.first), _load_model(options.second))
+    if not found["common"]:
+        print("the models have no tensor and no parameter in common")
     for title, casts in found["casts"].items():
-        _print_some(f"casts {title}", [f"{name:<48} to {dtype}" for name, dtype in casts.items()])
+        _print_some(f"casts {title}", [(name, f"to {dtype}") for name, dtype in casts.items()])
     for title in ("tensors", "parameters"):
         changed = found[title]["changed"]
-        _print_some(f"{title} of another dtype", [f"{name:<48} {a} -> {b}" for name, (a, b) in changed.items()])
-        _print_some(f"{title} only in the first", found[title]["only_first"])
-        _print_some(f"{title} only in the second", found[title]["only_second"])
+        _print_some(
+            f"{title} of another dtype", [(name, f"{a or '?'} -> {b or '?'}") for name, (a, b) in changed.items()]
+        )
+        _print_some(f"{title} only in the first", [(name, "") for name in found[title]["only_first"]])
+        _print_some(f"{title} only in the second", [(name, "") for name in found[title]["only_second"]])
+    if found["equal"]:
+        print("no differences in casts, dtypes and names")
     sizes = [" + ".join(f"{_size_text(size)} {name}" for name, size in sorted(one.items())) for one in found["bytes"]]
     print(f"parameter bytes: {sizes[0] or '0 bytes'} -> {sizes[1] or '0 bytes'}")
 
 
-def _print_some(title, lines):
-    if not lines:
+def _print_some(title, rows):
+    """Pairs (name, what of it) as a table."""
+    if not rows:
         return
-    print(f"{title} ({len(lines)})")
-    for line in lines[:_SHOWN]:
-        print(f"  {line}")
-    if len(lines) > _SHOWN:
-        print(f"  ... and {len(lines) - _SHOWN} more")
+    print(f"{title} ({len(rows)})")
+    width = max(len(name) for name, _ in rows[:_SHOWN])
+    for name, text in rows[:_SHOWN]:
+        print(f"  {name:<{width}}  {text}".rstrip())
+    if len(rows) > _SHOWN:
+        print(f"  ... and {len(rows) - _SHOWN} more")
 
 
 # ---- run ----

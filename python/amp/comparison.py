@@ -21,7 +21,10 @@ def describe(model):
             known[name] = ("float32", None)
     variables = set(symbol.list_inputs())
     types = internals._handle.infer({name: known[name] for name in known if name in variables})[1]
-    tensors = {name: dtype for name, (dtype, _) in zip(internals.list_outputs(), types) if name not in variables}
+    tensors = {}
+    for name, (dtype, _) in zip(internals.list_outputs(), types):
+        if name not in variables:
+            tensors.setdefault(name, dtype)  # a head's cast bears the name of what it casts, and comes later
     return {
         "casts": _casts(symbol),
         "tensors": tensors,
@@ -30,19 +33,25 @@ def describe(model):
 
 
 def compare(first, second):
-    """The differences of two models: {casts, tensors, parameters, bytes}.
+    """The differences of two models: {casts, tensors, parameters, bytes, common, equal}.
 
     casts: {"added": {name: dtype}, "removed": ...}; tensors: {name: (dtype, dtype)} of those that both have and that
-    differ, and counts of those that only one has; parameters: the same with dtypes of arrays; bytes: ({dtype: bytes},
-    {dtype: bytes}) of the parameters.
+    differ, and the names of those that only one has; parameters: the same with dtypes of arrays; bytes: ({dtype:
+    bytes}, {dtype: bytes}) of the parameters; common: whether any tensor or parameter is in both; equal: whether
+    nothing differs.
     """
     a, b = describe(first), describe(second)
     dtypes = [{name: dtype for name, (dtype, _) in facts["parameters"].items()} for facts in (a, b)]
-    return {
+    differences = {
         "casts": {"added": _only(b["casts"], a["casts"]), "removed": _only(a["casts"], b["casts"])},
         "tensors": _changed(_without(a["tensors"], a["casts"]), _without(b["tensors"], b["casts"])),
         "parameters": _changed(*dtypes),
+    }
+    return {
+        **differences,
         "bytes": tuple(_bytes(facts["parameters"]) for facts in (a, b)),
+        "common": any(a[kind].keys() & b[kind].keys() for kind in ("tensors", "parameters")),
+        "equal": not any(found for part in differences.values() for found in part.values()),
     }
 
 
@@ -58,7 +67,7 @@ def _only(these, others):
 
 
 def _without(tensors, casts):
-    """Results of operators other than casts. A head's cast bears the name of what it casts: it counts as that."""
+    """Results of operators other than casts."""
     names = {f"{cast}_output" for cast in casts}
     return {name: dtype for name, dtype in tensors.items() if name not in names}
 

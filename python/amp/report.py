@@ -56,7 +56,10 @@ class ConversionReport:
 
     @property
     def casts(self):
-        """Every cast: dicts with name, tensor, from, to, run_time, readers ({node, input, reason})."""
+        """Every cast: dicts with name, tensor, tensor_id, from, to, run_time, readers ({node, input, reason}).
+
+        tensor_id is None where the tensor is itself a cast that the conversion made.
+        """
         return self._facts["casts"]
 
     @property
@@ -81,18 +84,17 @@ class ConversionReport:
         return self._facts["not_folded"]
 
     def tensor(self, name):
-        """The tensor (or the only output of the node) of this name. Raises ArgumentError with near matches."""
+        """The tensor (or the first output of the node) of this name. Raises ArgumentError with near matches."""
         for key in ("name", "node"):
             for tensor in self.tensors:
                 if tensor[key] == name:
                     return tensor
-        for batch_norm in self.folded:
-            if name in (batch_norm["batch_norm"], f"{batch_norm['batch_norm']}_output"):
-                raise ArgumentError(f"the batch norm {name!r} was folded into {batch_norm['into']!r}")
         from difflib import get_close_matches
 
-        close = get_close_matches(str(name), [tensor["name"] for tensor in self.tensors])
+        close = get_close_matches(str(name), dict.fromkeys(tensor["name"] for tensor in self.tensors))
         hint = f"; did you mean {', '.join(map(repr, close))}?" if close else ""
+        if self.folded and not close:
+            hint = f" ({len(self.folded)} batch norms were folded: their parameters are gone)"
         raise ArgumentError(f"the model has no tensor {name!r}{hint}")
 
     def chain(self, tensor):
@@ -109,13 +111,22 @@ class ConversionReport:
 
         Raises ArgumentError for a name that the model does not have.
         """
+        lines = []
+        for batch_norm in self.folded:
+            if name in (batch_norm["batch_norm"], f"{batch_norm['batch_norm']}_output"):
+                lines.append(f"the batch norm {name} was folded into {batch_norm['into']}, in float32")
+                name = batch_norm["into"]
         tensor = self.tensor(name)
-        lines = [f"{tensor['name']} ({tensor['op']}) is {tensor['dtype']}{_before(tensor)}"]
+        what = tensor["kind"] if tensor["op"] == "null" else tensor["op"]
+        lines.append(f"{tensor['name']} ({what}) is {tensor['dtype']}{_before(tensor)}")
         for step, reason in self.chain(tensor):
             lines.append(f"  {step['name']}: {reason['text']}  [{reason['class']}]")
         for cast in self.casts:
-            if cast["tensor"] == tensor["name"]:
+            if cast["tensor_id"] == tensor["id"]:
                 lines += self._cast_lines(cast)
+        for batch_norm in self.not_folded:
+            if batch_norm["batch_norm"] == tensor["node"]:
+                lines.append(f"  it was not folded: {batch_norm['why']}")
         return "\n".join(lines)
 
     def _cast_lines(self, cast):

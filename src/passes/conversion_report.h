@@ -14,8 +14,10 @@ namespace amp {
 //   and
 //       the dtype that it is computed in now; kind is "input", "parameter", "state" or "result"; bytes are null where
 //       the shape is not known
-//   casts [{name, tensor, from, to, run_time, readers [{node, input, reason}]}]: every cast; those of parameters that
-//       are made once, offline, have run_time false and their parameter as name
+//   casts [{name, tensor, tensor_id, from, to, run_time, readers [{node, input, reason}]}]: every cast; tensor_id is
+//   null
+//       where the tensor is itself a cast that the conversion made; casts of parameters that are made once, offline,
+//       have run_time false and their parameter as name
 //   folded [{batch_norm, into}], not_folded [{batch_norm, why}]
 //   totals {casts {run_time, offline}, tensors {dtype: n}, bytes {dtype: n}, tensors_of_unknown_size, parameters
 //       {before, after, cast, bytes_before, bytes_after}}: tensors and bytes are those of the converted model,

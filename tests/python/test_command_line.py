@@ -150,6 +150,181 @@ def test_convert(capsys, digits, tmp_path, offline):
     assert "amp_cast" in symbol.tojson()
 
 
+def converted(capsys, digits, prefix, *flags):
+    """What `amp convert` prints; it has to succeed."""
+    code, text, errors = run(capsys, "convert", *digits, "--input", "data=1x1x8x8:float32", "-o", prefix, *flags)
+    assert (code, errors) == (0, "")
+    return text
+
+
+def test_convert_with_every_option(capsys, digits, tmp_path):
+    flags = (
+        "--to",
+        "float16",
+        "--policy",
+        "mxnet",
+        "--no-fold",
+        "--exclude",
+        "*dense*",
+        "--exclude",
+        "digits_conv1_fwd",
+    )
+    text = converted(capsys, digits, tmp_path / "x", *flags, "--offline", "--report", tmp_path / "r.json")
+    assert text.splitlines()[-1] == f"wrote {tmp_path / 'r.json'}" and "batch norms" not in text
+    facts = json.loads((tmp_path / "r.json").read_text())
+    assert facts["options"] == {
+        "target_dtype": "float16",
+        "policy": "mxnet",
+        "cast_params_offline": True,
+        "fold_batch_norm": False,
+    }
+    dtypes = {name: str(array.dtype) for name, array in amp.load_checkpoint(tmp_path / "x", 0)[1].items()}
+    assert dtypes["digits_conv0_weight"] == "float16"
+    assert dtypes["digits_conv1_weight"] == dtypes["digits_dense0_weight"] == "float32"
+    reasons = {tensor["node"]: tensor["reason"]["text"] for tensor in facts["tensors"]}
+    assert reasons["digits_dense0_fwd"] == "excluded by '*dense*'"
+
+
+def test_what_convert_says_is_what_the_files_hold(capsys, digits, tmp_path):
+    text = converted(capsys, digits, tmp_path / "x", "--offline")
+    symbol, args, _ = amp.load_checkpoint(tmp_path / "x", 0)
+    casts = [node for node in json.loads(symbol.tojson())["nodes"] if node["op"] == "amp_cast"]
+    assert f"casts in the graph:  {len(casts)}\n" in text
+    assert f"parameters cast:     {len(args)} of {len(args)}\n" in text
+    assert "batch norms folded:  3 of 3" in text and "results in bfloat16: 10 of 11" in text
+
+
+# ---- why ----
+
+
+@pytest.fixture
+def models(capsys, digits, tmp_path):
+    """Prefixes of the digits model as it is, converted and converted by MXNet's rules; and the report of the second."""
+    prefixes = digits[0].removesuffix("-symbol.json"), tmp_path / "low", tmp_path / "mx"
+    converted(capsys, digits, prefixes[1], "--offline", "--report", tmp_path / "r.json")
+    converted(capsys, digits, prefixes[2], "--policy", "mxnet", "--exclude", "*dense*")
+    return (*prefixes, tmp_path / "r.json")
+
+
+def why(capsys, *arguments):
+    code, text, errors = run(capsys, "why", *arguments)
+    assert (code, errors) == (0, "")
+    return text.splitlines()
+
+
+def test_why_from_a_report_a_symbol_file_or_a_prefix(capsys, digits, models):
+    expected = [
+        "digits_relu0_fwd_output (Activation) is bfloat16 (it was float32)",
+        "  digits_relu0_fwd_output: digits_conv0_fwd_output is in low precision  [propagation]",
+        "  digits_conv0_fwd_output: accumulates in float32 and gains from low-precision operands  [fact]",
+    ]
+    for model in (models[3], digits[0], models[0]):
+        for name in ("digits_relu0_fwd", "digits_relu0_fwd_output"):
+            assert why(capsys, model, name) == expected
+    assert why(capsys, digits[0], "digits_relu0_fwd", "--params", digits[1]) == expected
+
+
+def test_why_of_options(capsys, digits):
+    listed = why(capsys, digits[0], "digits_relu0_fwd", "--policy", "mxnet")
+    assert listed[-1].endswith("Convolution is in MXNet's target_dtype_ops for bfloat16  [list]") and len(listed) == 4
+    kept = why(capsys, digits[0], "digits_dense0_fwd", "--exclude", "*dense*")
+    assert kept[0] == "digits_dense0_fwd_output (FullyConnected) is float32" and kept[1].endswith("[user]")
+
+
+def test_why_of_parameters_inputs_and_results_in_float32(capsys, models):
+    weight = why(capsys, models[3], "digits_conv0_weight")
+    assert weight[0] == "digits_conv0_weight (parameter) is bfloat16 (it was float32)"
+    assert "  it is cast to bfloat16 once, offline, for" in weight
+    data = why(capsys, models[3], "data")
+    assert data[0] == "data (input) is float32" and "  it is cast to bfloat16 in every run, for" in data
+    dense = why(capsys, models[3], "digits_dense0_fwd")
+    assert dense[0].endswith("is float32") and "reads bfloat16 and keeps its float32 sums" in dense[1]
+
+
+def test_why_of_batch_norms(capsys, digits, models):
+    folded = why(capsys, models[3], "digits_batchnorm0_fwd")
+    assert folded[0] == "the batch norm digits_batchnorm0_fwd was folded into digits_conv0_fwd, in float32"
+    assert folded[1].startswith("digits_conv0_fwd_output (Convolution) is bfloat16")
+    kept = why(capsys, digits[0], "digits_batchnorm0_fwd", "--exclude", "digits_conv0_fwd")
+    assert any("it was not folded: " in line for line in kept)
+    assert "3 batch norms were folded" in fails(capsys, "why", models[3], "digits_batchnorm0_gamma")
+
+
+def test_why_of_a_model_that_has_casts_says_so(capsys, models):
+    code, text, errors = run(capsys, "why", models[2], "digits_dense0_fwd")
+    assert code == 0 and text.startswith("digits_dense0_fwd_output") and "has casts already" in errors
+
+
+# ---- diff ----
+
+
+def diff(capsys, first, second):
+    """{title: [rows]}, and the last line."""
+    code, text, errors = run(capsys, "diff", first, second)
+    assert (code, errors) == (0, "")
+    *lines, last = text.splitlines()
+    tables, title = {}, None
+    for line in lines:
+        if line.startswith("  "):
+            tables[title].append(line.split())
+        else:
+            title = line
+            tables[title] = []
+    return tables, last
+
+
+def test_diff_with_what_was_converted(capsys, models):
+    tables, last = diff(capsys, models[0], models[1])
+    assert tables["casts added (1)"] == [["data_0_amp_cast_bfloat16", "to", "bfloat16"]]
+    assert ["digits_conv0_fwd_output", "float32", "->", "bfloat16"] in tables["tensors of another dtype (10)"]
+    assert ["digits_conv0_weight", "float32", "->", "bfloat16"] in tables["parameters of another dtype (5)"]
+    assert ["digits_batchnorm0_gamma"] in tables["parameters only in the first (12)"]
+    assert ["digits_conv0_fwd_bias"] in tables["parameters only in the second (3)"]
+    assert last == "parameter bytes: 83.56 KB float32 -> 41.20 KB bfloat16"
+
+
+def test_diff_the_other_way_round(capsys, models):
+    tables, last = diff(capsys, models[1], models[0])
+    assert "casts removed (1)" in tables and "casts added (1)" not in tables
+    assert ["digits_conv0_fwd_output", "bfloat16", "->", "float32"] in tables["tensors of another dtype (10)"]
+    assert last == "parameter bytes: 41.20 KB bfloat16 -> 83.56 KB float32"
+
+
+def test_diff_of_policies(capsys, models):
+    tables, _ = diff(capsys, models[1], models[2])
+    assert ["digits_flatten0_flatten0_output", "bfloat16", "->", "float32"] in tables["tensors of another dtype (2)"]
+
+
+def test_diff_of_equal_models(capsys, models, tmp_path):
+    amp.save_checkpoint(tmp_path / "copy", 0, *amp.load_checkpoint(models[1], 0))
+    for first, second in ((models[0], models[0]), (models[1], tmp_path / "copy")):
+        tables, last = diff(capsys, first, second)
+        assert tables == {"no differences in casts, dtypes and names": []} and last.startswith("parameter bytes: ")
+
+
+def test_diff_of_unrelated_models(capsys, models, tmp_path):
+    net = amp.sym.FullyConnected(amp.sym.Variable("x"), num_hidden=2, no_bias=True, name="other")
+    amp.save_checkpoint(tmp_path / "other", 0, net, {"other_weight": amp.nd.array(np.ones((2, 3), "f4"))}, {})
+    tables, _ = diff(capsys, models[0], tmp_path / "other")
+    assert next(iter(tables)) == "the models have no tensor and no parameter in common"
+    assert tables["tensors only in the second (1)"] == [["other_output"]]
+
+
+@pytest.mark.parametrize("policy", ["default", "mxnet"])
+def test_diff_sees_a_result_whose_cast_has_its_name(capsys, tmp_path, policy):
+    """The activation is read in bfloat16 and is an output: under policy default the cast bears its name."""
+    net = amp.sym.FullyConnected(amp.sym.Variable("x"), num_hidden=2, name="first")
+    net = amp.sym.Activation(net, act_type="relu", name="act")
+    net = amp.sym.Group([net, amp.sym.FullyConnected(net, num_hidden=2, name="second")])
+    model = (net, *amp.model_zoo.seeded_params(net, {"x": (1, 3)}))
+    amp.save_checkpoint(tmp_path / "a", 0, *model)
+    amp.save_checkpoint(tmp_path / "b", 0, *amp.convert_model(*model, policy=policy))
+    tables, _ = diff(capsys, tmp_path / "a", tmp_path / "b")
+    changed = next(rows for title, rows in tables.items() if title.startswith("tensors of another dtype"))
+    assert ["act_output", "float32", "->", "bfloat16"] in changed
+    assert not any(title.startswith("tensors only") for title in tables)
+
+
 # ---- run ----
 
 
@@ -214,6 +389,24 @@ def test_user_errors_are_one_line(capsys, digits, tmp_path):
         (("inspect", symbol, "--shape", "dta=1x2"), "did you mean 'data'"),
         (("convert", *digits, "--to", "int8", "-o", tmp_path / "x"), "int8"),
         (("convert", *digits, "-o", tmp_path / "no" / "x"), "no/x"),
+        (("convert", params, symbol, "-o", tmp_path / "x"), "the symbol file comes first"),
+        (("convert", *digits, "-o", tmp_path / "x", "--policy", "mine"), "'mine'"),
+        (("convert", *digits, "-o", tmp_path / "x", "--exclude", "digits_conv0_fw"), "did you mean 'digits_conv0_fwd'"),
+        (("convert", *digits, "-o", tmp_path / "x", "--input", "dta:float32"), "did you mean 'data'"),
+        (
+            ("convert", *digits, "-o", tmp_path / "x", "--input", "data=1x3x8x8"),
+            "expected weight with 3 input channels",
+        ),
+        (("convert", *digits, "-o", tmp_path / "x", "--report", tmp_path / "no" / "r"), "r: No such file"),
+        (("convert", *digits), "-o/--output"),
+        (("why", "nothing", "x"), "neither a file nothing nor nothing-symbol.json"),
+        (("why", params, "x"), "expected a symbol file"),
+        (("why", symbol, "digits_relu0_fw"), "did you mean 'digits_relu0_fwd_output'"),
+        (("why", symbol, "?"), "no tensor '?'"),
+        (("why", bad_json, "x", "--params", params), "not valid JSON"),
+        (("diff", symbol, "nothing"), "nothing-symbol.json"),
+        (("diff", symbol, params), "expected a symbol file"),
+        (("diff", symbol), "second"),
         (("run", *digits), "data"),
         (("run", *digits, "--random", "data:float32"), "shape is needed"),
         (("run", *digits, "--random", "data=1x3x8x8"), "digits_conv0"),
@@ -264,7 +457,9 @@ def test_input_specs(text, spec):
 
 def test_module_and_help():
     done = process("--help")
-    assert done.returncode == 0 and all(word in done.stdout for word in ("inspect", "convert", "run", "demo"))
+    assert done.returncode == 0 and all(
+        word in done.stdout for word in ("inspect", "convert", "why", "diff", "run", "demo")
+    )
     assert process().returncode == 2
 
 

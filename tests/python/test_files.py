@@ -183,17 +183,15 @@ def test_checkpoint_round_trip(tmp_path):
     assert again.list_arguments() == net.list_arguments()
 
 
-def test_casts_are_kept(tmp_path):
+def test_casts_are_kept_unless_asked_otherwise(tmp_path):
     net = amp.sym.amp_cast(amp.sym.Variable("data"), dtype="bfloat16", name="cast")
     amp.save_checkpoint(tmp_path / "net", 0, net, {}, None)
     assert "amp_cast" in (tmp_path / "net-symbol.json").read_text()
-    for removal in (
-        lambda: amp.save_checkpoint(tmp_path / "net", 0, net, {}, {}, remove_amp_cast=True),
-        lambda: net.tojson(remove_amp_cast=True),
-        lambda: net.save(tmp_path / "x.json", remove_amp_cast=True),
-    ):
-        with pytest.raises(amp.UnsupportedError, match="remove_amp_cast"):
-            removal()
+    amp.save_checkpoint(tmp_path / "net", 0, net, {}, {}, remove_amp_cast=True)
+    net.save(tmp_path / "x.json", remove_amp_cast=True)
+    for path in ("net-symbol.json", "x.json"):
+        assert (tmp_path / path).read_text() == net.tojson(remove_amp_cast=True)
+        assert "amp_cast" not in (tmp_path / path).read_text()
 
 
 # ---- symbol files ----

@@ -206,9 +206,6 @@ def test_exported_files_come_back(tmp_path):
     assert (
         sorted(params) == sorted(amp.nd.load(files[1])) and "aux:bn_moving_mean" in params and "arg:fc_bias" in params
     )
-    for call in (lambda: block.export(None, remove_amp_cast=True), lambda: block.export(tmp_path / "x", 0, True)):
-        with pytest.raises(amp.UnsupportedError, match="remove_amp_cast"):
-            call()
 
 
 def test_parameters_are_saved_by_plain_names(tmp_path):

@@ -2,7 +2,9 @@
 #include "nnvm/symbol.h"
 
 #include "bindings.h"
+#include "convert_options.h"
 #include "nnvm/symbol_json.h"
+#include "passes/remove_amp_casts.h"
 
 namespace amp::python {
 namespace {
@@ -71,6 +73,12 @@ std::map<std::string, std::vector<std::string>> SlotsOfVariables(const Symbol& s
   return slots;
 }
 
+// Without the casts of a conversion; `dtypes` are those of variables, where known.
+Symbol WithoutAmpCasts(const Symbol& symbol, const py::dict& dtypes) {
+  const Graph graph = symbol.ToGraph();
+  return Symbol(RemoveAmpCasts(graph, DTypeMapOf(dtypes)).graph.outputs(), symbol.np_shape());
+}
+
 }  // namespace
 
 void BindSymbol(py::module_& module) {
@@ -91,6 +99,7 @@ void BindSymbol(py::module_& module) {
       .def("np_shape", &Symbol::np_shape)
       .def("with_np_shape", &Symbol::WithNpShape, py::arg("np_shape"))
       .def("slots_of_variables", &SlotsOfVariables)
+      .def("without_amp_casts", &WithoutAmpCasts, py::arg("dtypes"))
       .def("infer", &InferTypes, py::arg("known"))
       .def("to_json", &ToSymbolJson)
       .def("save", &SaveSymbolJson, py::arg("path"))

@@ -7,7 +7,7 @@ from .. import _core, nd, sym
 from .._arrays import flattened, readable
 from .._paths import encoded
 from ..base import ArgumentError, GraphError, UnsupportedError, dtype_name
-from ..checkpoint import save_checkpoint
+from ..checkpoint import save_checkpoint, without_amp_casts
 from ..executor import Executor, near_matches
 from ..sym import Symbol
 from .parameter import Parameter
@@ -170,14 +170,15 @@ class SymbolBlock:
         """Writes `<path>-symbol.json` and `<path>-<epoch, four digits>.params`; returns the two names.
 
         With path=None nothing is written and the result is (Symbol, {'arg:...' or 'aux:...': NDArray}). Unlike MXNet's,
-        the casts of a converted model are kept; `remove_amp_cast=True` is not supported yet.
+        the casts of a converted model are kept unless `remove_amp_cast=True`, as in `save_checkpoint`.
         """
         args, aux = self.arrays()
         if path is None:
+            symbol = self._symbol
             if remove_amp_cast:
-                raise UnsupportedError("export: remove_amp_cast=True is not supported yet")
+                symbol, args, aux = without_amp_casts(symbol, args, aux)
             named = {f"arg:{name}": array for name, array in args.items()}
-            return self._symbol, {**named, **{f"aux:{name}": array for name, array in aux.items()}}
+            return symbol, {**named, **{f"aux:{name}": array for name, array in aux.items()}}
         save_checkpoint(path, epoch, self._symbol, args, aux, remove_amp_cast)
         return f"{path}-symbol.json", f"{path}-{int(epoch):04d}.params"
 

@@ -7,7 +7,7 @@ import numpy as np
 from .. import _core
 from .._paths import encoded
 from ..attribute import AttrScope
-from ..base import ArgumentError, NotImplementedForSymbol, UnsupportedError
+from ..base import ArgumentError, NotImplementedForSymbol
 from ..name import NameManager
 from .attributes import attribute_text
 
@@ -126,14 +126,20 @@ class Symbol:
     # ---- files ----
 
     def tojson(self, remove_amp_cast=False):
-        """The symbol as JSON text. Unlike MXNet's, the casts of a converted model are kept."""
-        _refuse_cast_removal(remove_amp_cast)
-        return self._handle.to_json()
+        """The symbol as JSON text. Unlike MXNet's, the casts of a converted model are kept.
+
+        With `remove_amp_cast=True` they are not: outputs are rewired and keep their names, parameters that were cast
+        offline are float32 again (`save_checkpoint` casts their arrays back). What is low by itself, such as an input
+        that is declared bfloat16, stays so and is cast where float32 is needed.
+        """
+        return self._to_save(remove_amp_cast).to_json()
 
     def save(self, fname, remove_amp_cast=False):
-        """Writes the symbol as a JSON file; an existing one is replaced once the new one is complete."""
-        _refuse_cast_removal(remove_amp_cast)
-        self._handle.save(encoded(fname))
+        """Writes what `tojson` gives as a file; an existing one is replaced once the new one is complete."""
+        self._to_save(remove_amp_cast).save(encoded(fname))
+
+    def _to_save(self, remove_amp_cast):
+        return self._handle.without_amp_casts({}) if remove_amp_cast else self._handle
 
     def __reduce__(self):
         return load_json, (self.tojson(),)
@@ -267,11 +273,6 @@ def _in_mxnets_spelling(shapes):
 
 def _is_partial(shape):
     return shape is None or any(dim < 0 for dim in shape)
-
-
-def _refuse_cast_removal(remove_amp_cast):
-    if remove_amp_cast:
-        raise UnsupportedError("remove_amp_cast=True is not supported yet: the casts are part of the model")
 
 
 def Variable(name, attr=None, shape=None, lr_mult=None, wd_mult=None, dtype=None, init=None, **kwargs):
