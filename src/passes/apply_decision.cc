@@ -21,9 +21,7 @@ class DecisionRewriter {
  public:
   DecisionRewriter(const Graph& graph, const Types& types, const Decision& decision)
       : graph_(graph), types_(types), decision_(decision), rewriter_(graph) {
-    for (std::size_t i = 0; i < graph.outputs().size(); ++i) {
-      head_dtypes_.emplace(graph.EntryOf(graph.outputs()[i]), decision.heads[i]);
-    }
+    if (KeepsNames()) NameHeads();
     ChooseExistingCasts();
   }
 
@@ -188,11 +186,20 @@ class DecisionRewriter {
     return cast;
   }
 
-  // A cast that will stand in front of a head carries its name.
-  AttrMap HeadName(EntryId source, DType dtype) const {
-    const auto head = head_dtypes_.find(source);
-    if (!KeepsNames() || head == head_dtypes_.end() || head->second != dtype) return {};
-    return {{kOutputNameAttr, graph_.EntryName(source)}};
+  // The name of a head that a cast of this tensor to this dtype will stand in front of; of several heads the first in
+  // the alphabet, whatever the order of nodes.
+  void NameHeads() {
+    for (std::size_t i = 0; i < graph_.outputs().size(); ++i) {
+      const EntryId entry = graph_.EntryOf(graph_.outputs()[i]);
+      const std::string name = graph_.EntryName(entry);
+      const auto [place, is_new] = head_names_.emplace(std::make_pair(OriginalOrigin(entry), decision_.heads[i]), name);
+      if (!is_new && name < place->second) place->second = name;
+    }
+  }
+  AttrMap HeadName(EntryId origin, DType dtype) const {
+    const auto head = head_names_.find({origin, dtype});
+    if (head == head_names_.end()) return {};
+    return {{kOutputNameAttr, head->second}};
   }
 
   NodeEntry NewCast(NodeEntry mapped, EntryId source, DType dtype, AttrMap attrs) {
@@ -212,7 +219,7 @@ class DecisionRewriter {
   const Types& types_;
   const Decision& decision_;
   Rewriter rewriter_;
-  std::unordered_map<EntryId, DType> head_dtypes_;
+  std::map<std::pair<EntryId, DType>, std::string> head_names_;
   std::map<std::pair<EntryId, DType>, NodeId> existing_;
   std::unordered_map<CastKey, NodeEntry, HashCastKey> casts_;
   std::unordered_map<const Node*, OriginEntry> origins_;  // of lossless casts in the new graph

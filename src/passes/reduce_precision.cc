@@ -172,7 +172,7 @@ std::string Decision::Sentence(const Graph& graph, const Reason& reason) const {
     case ReasonKind::kUser:
       return details[reason.detail];
     case ReasonKind::kReadsLow:
-      return cause() + " is in low precision";
+      return cause() + (produced[reason.cause] == target ? " is in low precision" : " is read in low precision");
     case ReasonKind::kSharesCast:
       return cause() + " is there in low precision for other readers anyway";
     case ReasonKind::kCastsLess:

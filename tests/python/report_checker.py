@@ -486,6 +486,7 @@ class _Checker:
         (r"nothing that it reads is in low precision", none_low),
         (r"(.+) is not in low precision", reads_high),
         (r"(.+) is in low precision", reads_low),
+        (r"(.+) is read in low precision", reads_low),
         (r"(.+) is there in low precision for other readers anyway", shares_cast),
         (r"what reads it, (.+), is not computed in low precision", not_wanted),
         (r"it is read only as an output of the model", only_output),

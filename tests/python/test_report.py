@@ -373,7 +373,7 @@ SPOILT = {
     "a total of tensors": (lambda o, c, r: r["totals"]["tensors"].update(float32=99), "tensors are"),
     "a total of bytes": (lambda o, c, r: r["totals"]["bytes"].update(float32=99), "bytes are"),
     "a mark in the file": (
-        lambda o, c, r: next(n for n in c["nodes"] if n["name"] == "fc_bias")["attrs"].pop("__amp_dtype__"),
+        lambda o, c, r: next(n for n in c["nodes"] if n["name"] == "fc_weight")["attrs"].pop("__amp_dtype__"),
         "not both",
     ),
     "a head": (lambda o, c, r: c["heads"].reverse(), "the output softmax_output is called"),

@@ -140,7 +140,7 @@ TEST(MXNetPolicy, MulticastOfLowTensorsIsLow) {
   const std::string text = Rewritten(Symbol::Group({sum, both.At(0)}), MXNet());
   EXPECT_FALSE(testing::Contains(text, "amp_multicast"));
   EXPECT_CONTAINS(text, "s = elemwise_add(%4, %7)");
-  EXPECT_CONTAINS(text, "mc_0_amp_cast_float32 = amp_cast(%4)");
+  EXPECT_CONTAINS(text, "a_0_amp_cast_float32 = amp_cast(%4)");
 }
 
 TEST(MXNetPolicy, ListsOfTheCallReplaceThePublishedOnes) {
