@@ -234,9 +234,11 @@ class FactSpread {
     const Shape& shape = c_.types[entry].shape;
     return shape.fully_known() ? shape.size() : 0;
   }
+  // Of the outputs that somebody reads.
   std::int64_t OutputElements(NodeId id) const {
     std::int64_t sum = 0;
     for (std::uint32_t i = 0; i < NumOutputs(id); ++i) {
+      if (low_readers_[Output(id, i)] + high_readers_[Output(id, i)] == 0) continue;
       if (Elements(Output(id, i)) == 0) return 0;
       sum += Elements(Output(id, i));
     }
