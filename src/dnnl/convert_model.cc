@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "dnnl/cast_arrays.h"
+#include "dnnl/round_folded.h"
 #include "passes/conversion_report.h"
 
 namespace amp::onednn {
@@ -16,7 +17,11 @@ ConvertedModel ConvertModel(const Symbol& symbol, const ModelParams& params, con
     model.params.args.erase(name);
     model.params.aux.erase(name);
   }
-  for (auto& [name, array] : converted.new_arrays) model.params.args[name] = std::move(array);
+  for (auto& [name, array] : converted.new_arrays) {
+    const auto low = converted.folded_weights.find(name);
+    model.params.args[name] =
+        low == converted.folded_weights.end() ? std::move(array) : RoundFolded(array, low->second);
+  }
   CastArrays(model.casts, &model.params);
   return model;
 }

@@ -157,6 +157,21 @@ void TakeArrays(const FoldResult& folded, ModelParams* params) {
   for (const auto& [name, array] : folded.arrays) params->args[name] = array;
 }
 
+// Which of the folded weights are read by one operator, in low precision.
+std::map<std::string, FoldedWeight> LowWeights(const Graph& graph, const FoldResult& folded, const Decision& decision) {
+  std::map<std::string, FoldedWeight> weights;
+  for (const NodeId id : graph.variables()) {
+    const EntryId entry = graph.EntryOf(id, 0);
+    if (!folded.arrays.contains(graph.node(id).name()) || graph.ConsumersOf(entry).size() != 1) continue;
+    const Consumer reader = graph.ConsumersOf(entry)[0];
+    const Node& node = graph.node(reader.node);
+    const auto* target = node.op()->Find<FoldTarget>();
+    if (target == nullptr || reader.slot != 1 || decision.ReadAt(reader.node, 1) != decision.target) continue;
+    weights[graph.node(id).name()] = {decision.target, target->weight_axis, target->weight_groups(node)};
+  }
+  return weights;
+}
+
 }  // namespace
 
 ConvertedSymbol ConvertSymbol(const Symbol& symbol, const ModelParams& params, const TypeMap& input_types,
@@ -216,11 +231,13 @@ ConvertedSymbol ConvertSymbol(const Symbol& symbol, const ModelParams& params, c
     report->Fill({c.graph, c.types, is_parameter, decision, result, after, offline.casts, folded.folded, folded.kept,
                   options, folds, num_parameters, parameter_bytes});
   }
+  std::map<std::string, FoldedWeight> low_weights = LowWeights(c.graph, folded, decision);
   return {Symbol(result.outputs(), symbol.np_shape()),
           CountCasts(result),
           std::move(offline.casts),
           std::move(folded.arrays),
           std::move(folded.dropped),
+          std::move(low_weights),
           decision.unknown_names};
 }
 

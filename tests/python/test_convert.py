@@ -74,8 +74,11 @@ def test_batch_norm_is_folded_before_weights_are_rounded(model):
     symbol, converted, states = amp.convert_model(net, args, aux, "float32", cast_params_offline=True)
     assert "BatchNorm" not in symbol.tojson() and states == {} and set(converted) == {"conv_weight", "conv_bias"}
     scale = args["bn_gamma"].asnumpy().astype("f8") / np.sqrt(aux["bn_moving_var"].asnumpy().astype("f8") + 1e-3)
-    weight = (args["conv_weight"].asnumpy() * scale[:, None, None, None]).astype("f4").astype(BF16)
-    np.testing.assert_array_equal(converted["conv_weight"].asnumpy(), weight)
+    weight = args["conv_weight"].asnumpy() * scale[:, None, None, None]
+    errors = converted["conv_weight"].asnumpy().astype("f8") - weight
+    assert (np.abs(errors) <= 2.0**-7 * np.abs(weight)).all()  # one of the two neighbours
+    nearest = weight.astype("f4").astype(BF16).astype("f8") - weight
+    assert np.abs(errors.sum((1, 2, 3))).sum() < 0.2 * np.abs(nearest.sum((1, 2, 3))).sum()  # errors cancel
     assert symbol.list_outputs() == net.list_outputs()
 
 
