@@ -1,6 +1,7 @@
 // convert_chain [NODES]: time and memory of converting a chain of alternating FullyConnected and relu.
 //
-// Only dtypes of parameters are known, no shapes and no values. Each way of converting runs in a process of its own,
+// NODES operators read one weight or each FullyConnected its own; figures are per node, variables included. Only dtypes
+// of parameters are known, no shapes and no values. Each way of converting runs in a process of its own,
 // so that no peak hides another: `convert_chain NODES WEIGHTS POLICY CASTS` is one of them.
 #include <malloc.h>
 #include <sys/resource.h>
@@ -83,12 +84,13 @@ void Measure(std::size_t num_nodes, const Mode& mode) {
   const ConvertedSymbol converted = ConvertSymbol(chain, {}, {}, options);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
   const double user = UserSeconds() - user_before;
-  const double bytes = (StatusBytes("VmHWM") - bytes_before) / static_cast<double>(num_nodes);
-  const double microseconds = 1e6 * seconds.count() / static_cast<double>(num_nodes);
+  const double all_nodes = static_cast<double>(num_nodes + 1 + options.parameter_dtypes.size());
+  const double bytes = (StatusBytes("VmHWM") - bytes_before) / all_nodes;
+  const double microseconds = 1e6 * seconds.count() / all_nodes;
   const bool is_good = microseconds < kGoalMicroseconds && bytes < kGoalBytes;
-  fmt::print("{:<8} {:<8} {:<8} {:>8.2f} {:>8.2f} {:>10.2f} {:>10.0f} {:>9}  {}\n", mode.one_weight ? "one" : "each",
-             NameOf(mode.policy), mode.offline ? "offline" : "run time", seconds.count(), user, microseconds, bytes,
-             converted.num_casts, is_good ? "good" : "BEYOND THE GOAL");
+  fmt::print("{:<8} {:<8} {:<8} {:>9.0f} {:>8.2f} {:>8.2f} {:>8.2f} {:>10.0f} {:>9}  {}\n",
+             mode.one_weight ? "one" : "each", NameOf(mode.policy), mode.offline ? "offline" : "run time", all_nodes,
+             seconds.count(), user, microseconds, bytes, converted.num_casts, is_good ? "good" : "BEYOND THE GOAL");
 }
 
 // Whether the process ended well.
@@ -106,9 +108,10 @@ bool RunProcess(const char* program, std::vector<std::string> args) {
 }
 
 bool MeasureAll(const std::string& num_nodes) {
-  fmt::print("a chain of {} nodes; goal: under {} us and {} bytes a node\n", num_nodes, kGoalMicroseconds, kGoalBytes);
-  fmt::print("{:<8} {:<8} {:<8} {:>8} {:>8} {:>10} {:>10} {:>9}\n", "weights", "policy", "casts", "s", "user s",
-             "us/node", "bytes/node", "amp_casts");
+  fmt::print("a chain of {} operators; goal: under {} us and {} bytes a node\n", num_nodes, kGoalMicroseconds,
+             kGoalBytes);
+  fmt::print("{:<8} {:<8} {:<8} {:>9} {:>8} {:>8} {:>8} {:>10} {:>9}\n", "weights", "policy", "casts", "nodes", "s",
+             "user s", "us/node", "bytes/node", "amp_casts");
   std::fflush(stdout);
   bool all = true;
   for (const char* weights : {"one", "each"}) {
