@@ -105,25 +105,24 @@ std::vector<NodeEntry> Rewriter::Replace(NodePtr node) {
 }
 
 std::string Rewriter::UniqueName(const std::string& wanted) {
-  std::string name = wanted;
-  for (int i = 1; !TakeName(name); ++i) name = fmt::format("{}_{}", wanted, i);
-  return name;
+  if (hashes_.empty()) {
+    hashes_.reserve(graph_.num_nodes());
+    for (const NodePtr& node : graph_.nodes()) AddName(node->name());
+  }
+  taken_.push_back(wanted);
+  for (int i = 1; !AddName(taken_.back()); ++i) taken_.push_back(fmt::format("{}_{}", wanted, i));
+  return taken_.back();
 }
 
-// Whether the name was free. Names of nodes may be there twice.
-bool Rewriter::TakeName(const std::string& name) {
-  const auto hash_of = [this](std::uint32_t i) { return std::hash<std::string>()(NameAt(i)); };
-  const auto take = [&](const std::string& text, std::uint32_t position) {
-    const auto is_it = [&](std::uint32_t i) { return NameAt(i) == text; };
-    if (names_.Find(std::hash<std::string>()(text), is_it) != IndexTable::kNone) return false;
-    names_.Insert(position, hash_of);
-    return true;
-  };
-  if (taken_.empty()) {
-    for (NodeId id = 0; id < graph_.num_nodes(); ++id) take(graph_.node(id).name(), id);
-  }
-  taken_.push_back(name);
-  return take(name, static_cast<std::uint32_t>(graph_.num_nodes() + taken_.size() - 1));
+// Whether it is the first of that name.
+bool Rewriter::AddName(const std::string& name) {
+  const auto position = static_cast<std::uint32_t>(hashes_.size());
+  const auto hash = static_cast<std::uint32_t>(std::hash<std::string>()(name));
+  hashes_.push_back(hash);
+  const auto is_it = [&](std::uint32_t i) { return hashes_[i] == hash && NameAt(i) == name; };
+  if (names_.Find(hash, is_it) != IndexTable::kNone) return false;
+  names_.Insert(position, [this](std::uint32_t i) { return hashes_[i]; });
+  return true;
 }
 
 const std::string& Rewriter::NameAt(std::uint32_t position) const {

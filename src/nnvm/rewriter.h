@@ -63,12 +63,14 @@ class Rewriter {
  private:
   void RecordMade();
   std::string UniqueName(const std::string& wanted);
-  bool TakeName(const std::string& name);
+  bool AddName(const std::string& name);
   const std::string& NameAt(std::uint32_t position) const;
 
   const Graph& graph_;
   std::vector<NodePtr> control_map_;  // per visited node: what control dependencies on it become
-  IndexTable names_;                  // of nodes by id, then of taken_; empty until a name is asked for
+  // Names of nodes by id, then taken_; nothing until a name is asked for. Most comparisons end at the hashes.
+  IndexTable names_;
+  std::vector<std::uint32_t> hashes_;
   std::vector<std::string> taken_;
   // All nodes made so far, used or not: kept alive, so that provenance_ never sees one address twice.
   std::vector<NodePtr> made_;
