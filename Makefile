@@ -20,7 +20,7 @@ define say
 	@printf '\n==> %s\n' $(1)
 endef
 
-.PHONY: help demo test test-cpp test-python asan fuzz format lint clean build package tests
+.PHONY: help demo test test-cpp test-python asan fuzz bench-convert exhaustive-cast format lint clean build package tests
 
 help:
 	@echo "make demo         set up, build and show the conversion of a real model"
@@ -29,6 +29,8 @@ help:
 	@echo "make test-python  the Python tests without those of the installation (PYTEST_ARGS='-k loader': some)"
 	@echo "make asan         all tests under AddressSanitizer and UndefinedBehaviorSanitizer"
 	@echo "make fuzz         libFuzzer on everything that reads files (FUZZ_SECONDS=600 for each of four targets)"
+	@echo "make bench-convert    time and memory of converting a chain of 1,000,000 nodes (NODES=100000 for another length)"
+	@echo "make exhaustive-cast  casts offline and at run time compared over all 2^32 floats; some minutes"
 	@echo "make lint         check the formatting; 'make format' corrects it"
 	@echo "make clean        remove what these commands made"
 	@echo
@@ -80,6 +82,20 @@ fuzz: $(VENV)/.dev-installed
 	  $(FUZZ_BUILD)/fuzz_$$target $(FUZZ_LIMITS) -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 -verbosity=0 \
 	    -artifact_prefix=$(FUZZ_BUILD)/$$target- $(FUZZ_BUILD)/found/$$target $(FUZZ_BUILD)/corpus/$$target || exit 1; \
 	done
+
+# Wants a machine that does nothing else.
+NODES ?= 1000000
+bench-convert: $(BUILD)/build.ninja
+	$(call say,"Compiling the benchmark")
+	@$(CMAKE) --build $(BUILD) --target convert_chain -j $(JOBS)
+	@$(BUILD)/benchmarks/convert_chain $(NODES)
+
+# First the kernels against the definition of rounding, then the ways on which a cast reaches them against each other.
+exhaustive-cast: $(BUILD)/build.ninja
+	$(call say,"Compiling the comparison of casts")
+	@$(CMAKE) --build $(BUILD) --target exhaustive_cast exhaustive_cast_paths -j $(JOBS)
+	@$(BUILD)/tools/exhaustive_cast
+	@$(BUILD)/tools/exhaustive_cast_paths
 
 format: $(VENV)/.dev-installed
 	@$(BIN)/clang-format -i $(CXX_FILES)

@@ -1,8 +1,14 @@
 #include "nnvm/graph.h"
 
+#include <functional>
 #include <utility>
 
 namespace amp {
+namespace {
+
+std::size_t HashOf(const Node* node) { return std::hash<const Node*>()(node); }
+
+}  // namespace
 
 Graph::Graph(std::vector<NodeEntry> outputs) : outputs_(std::move(outputs)) {
   for (const NodeEntry& entry : outputs_) {
@@ -16,35 +22,68 @@ Graph::Graph(std::vector<NodeEntry> outputs) : outputs_(std::move(outputs)) {
   Index();
 }
 
+NodeId Graph::Find(const Node* node) const {
+  return ids_.Find(HashOf(node), [&](NodeId id) { return nodes_[id].get() == node; });
+}
+
+NodeId Graph::IdOf(const Node* node) const {
+  const NodeId id = Find(node);
+  if (id == IndexTable::kNone) Throw<InternalError>("a graph was asked for a node that is not in it");
+  return id;
+}
+
+// `ids_` numbers nodes as they are found, until all are; then as they are finished, after everything they read.
 void Graph::Visit() {
   struct Frame {
-    const NodePtr* node;
+    std::uint32_t found;
     std::size_t next;  // inputs first, then control dependencies
   };
-  constexpr NodeId kOnStack = ~NodeId{0};
+  std::vector<const NodePtr*> found;
+  std::vector<NodeId> ids;  // of those found
   std::vector<Frame> stack;
   const auto push = [&](const NodePtr& node) {
-    if (ids_.emplace(node.get(), kOnStack).second) stack.push_back({&node, 0});
+    const auto is_it = [&](std::uint32_t i) { return *found[i] == node; };
+    if (ids_.Find(HashOf(node.get()), is_it) != IndexTable::kNone) return;
+    stack.push_back({static_cast<std::uint32_t>(found.size()), 0});
+    found.push_back(&node);
+    ids.push_back(IndexTable::kNone);
+    ids_.Insert(stack.back().found, [&](std::uint32_t i) { return HashOf(found[i]->get()); });
   };
   for (const NodeEntry& output : outputs_) {
     push(output.node);
     while (!stack.empty()) {
       Frame& frame = stack.back();
-      const Node& node = **frame.node;
+      const Node& node = **found[frame.found];
       const std::size_t num_inputs = node.inputs().size();
       if (frame.next < num_inputs + node.control_deps().size()) {
         const std::size_t i = frame.next++;
         push(i < num_inputs ? node.inputs()[i].node : node.control_deps()[i - num_inputs]);
         continue;
       }
-      ids_[&node] = static_cast<NodeId>(nodes_.size());
-      nodes_.push_back(*frame.node);
+      ids[frame.found] = static_cast<NodeId>(nodes_.size());
+      nodes_.push_back(*found[frame.found]);
       stack.pop_back();
     }
   }
+  ids_.Renumber([&](std::uint32_t i) { return ids[i]; });
+}
+
+// Arrays that grow by themselves take up to three times their size while they do.
+void Graph::Reserve() {
+  std::size_t num_entries = 0, num_inputs = 0;
+  for (const NodePtr& node : nodes_) {
+    num_entries += static_cast<std::size_t>(node->num_outputs());
+    num_inputs += node->inputs().size();
+  }
+  nodes_.shrink_to_fit();
+  first_entry_.reserve(nodes_.size() + 1);
+  first_input_.reserve(nodes_.size() + 1);
+  entry_node_.reserve(num_entries);
+  input_entries_.reserve(num_inputs);
 }
 
 void Graph::Index() {
+  Reserve();
   first_entry_.push_back(0);
   first_input_.push_back(0);
   is_auxiliary_.resize(nodes_.size());
@@ -54,7 +93,7 @@ void Graph::Index() {
     entry_node_.insert(entry_node_.end(), node.num_outputs(), id);
     for (std::size_t slot = 0; slot < node.inputs().size(); ++slot) {
       const NodeEntry& input = node.inputs()[slot];
-      const NodeId source = ids_.at(input.node.get());
+      const NodeId source = IdOf(input.node.get());
       input_entries_.push_back(first_entry_[source] + input.index);
       if (node.IsMutable(slot)) is_auxiliary_[source] = true;
     }

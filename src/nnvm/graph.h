@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
+#include "nnvm/index_table.h"
 #include "nnvm/node.h"
 
 namespace amp {
@@ -32,7 +32,8 @@ class Graph {
   const std::vector<NodePtr>& nodes() const& { return nodes_; }
   void nodes() && = delete;  // `for (... : symbol.ToGraph().nodes())` would read a graph that is gone
   const Node& node(NodeId id) const { return *nodes_[id]; }
-  NodeId IdOf(const Node* node) const { return ids_.at(node); }
+  NodeId IdOf(const Node* node) const;
+  bool Contains(const Node* node) const { return Find(node) != IndexTable::kNone; }
 
   // Entries are numbered node by node, hidden outputs included.
   std::size_t num_entries() const { return first_entry_.back(); }
@@ -55,12 +56,14 @@ class Graph {
   bool IsAuxiliary(NodeId id) const { return is_auxiliary_[id]; }
 
  private:
+  NodeId Find(const Node* node) const;
   void Visit();
+  void Reserve();
   void Index();
 
   std::vector<NodeEntry> outputs_;
   std::vector<NodePtr> nodes_;
-  std::unordered_map<const Node*, NodeId> ids_;
+  IndexTable ids_;
   std::vector<EntryId> first_entry_;
   std::vector<NodeId> entry_node_;
   std::vector<std::uint32_t> first_input_;

@@ -6,8 +6,14 @@
 namespace amp {
 namespace {
 
-std::string DescribeSpec(const Node::Spec& spec) {
-  return fmt::format("{} '{}'", spec.op ? spec.op->name : "variable", Quotable(spec.name));
+std::string DescribeNode(const Op* op, const std::string& name) {
+  return fmt::format("{} '{}'", op ? op->name : "variable", Quotable(name));
+}
+std::string DescribeSpec(const Node::Spec& spec) { return DescribeNode(spec.op, spec.name); }
+
+std::shared_ptr<const AttrMap> SharedAttrs(AttrMap attrs) {
+  static const auto none = std::make_shared<const AttrMap>();
+  return attrs.empty() ? none : std::make_shared<const AttrMap>(std::move(attrs));
 }
 
 void BindSubgraphs(const Node::Spec& spec, void* params) {
@@ -74,73 +80,80 @@ void CheckLinks(const Node::Spec& spec, const void* params) {
 NodePtr Node::Make(Spec spec) {
   ParamPtr params = spec.op ? ParseParams(spec) : nullptr;
   CheckLinks(spec, params.get());
-  return std::make_shared<Node>(Passkey(), std::move(spec), std::move(params));
+  std::shared_ptr<const AttrMap> attrs = SharedAttrs(std::move(spec.attrs));
+  return std::make_shared<Node>(Passkey(), std::move(spec), std::move(attrs), std::move(params));
 }
 
 NodePtr Node::Variable(std::string name, AttrMap attrs) {
-  return std::make_shared<Node>(Passkey(), Spec{nullptr, std::move(name), std::move(attrs), {}, {}, {}}, nullptr);
+  return std::make_shared<Node>(Passkey(), Spec{nullptr, std::move(name), {}, {}, {}}, SharedAttrs(std::move(attrs)),
+                                nullptr);
 }
 
 NodePtr Node::WithInputs(std::vector<NodeEntry> inputs, std::vector<NodePtr> control_deps) const {
-  Spec spec = spec_;
-  spec.inputs = std::move(inputs);
-  spec.control_deps = std::move(control_deps);
+  Spec spec{op_, name_, {}, std::move(inputs), std::move(control_deps), phase_, subgraphs_};
   CheckLinks(spec, params_.get());
-  return std::make_shared<Node>(Passkey(), std::move(spec), params_);
+  return std::make_shared<Node>(Passkey(), std::move(spec), attrs_, params_);
 }
 
 NodePtr Node::WithAttrs(AttrMap attrs) const {
-  Spec spec = spec_;
-  spec.attrs = std::move(attrs);
-  return Make(std::move(spec));
+  return Make({op_, name_, std::move(attrs), inputs_, control_deps_, phase_, subgraphs_});
 }
 
-Node::Node(Passkey, Spec spec, ParamPtr params) : spec_(std::move(spec)), params_(std::move(params)) {
-  if (spec_.op) num_outputs_ = static_cast<int>(spec_.op->output_names(params_.get()).size());
+Node::Node(Passkey, Spec spec, std::shared_ptr<const AttrMap> attrs, ParamPtr params)
+    : op_(spec.op),
+      name_(std::move(spec.name)),
+      attrs_(std::move(attrs)),
+      params_(std::move(params)),
+      inputs_(std::move(spec.inputs)),
+      control_deps_(std::move(spec.control_deps)),
+      subgraphs_(std::move(spec.subgraphs)),
+      phase_(spec.phase) {
+  if (op_) num_outputs_ = static_cast<int>(op_->output_names(params_.get()).size());
 }
 
 // Lets go of a chain of any length without recursion: whatever only this node keeps alive is unlinked before it dies.
 Node::~Node() {
   std::vector<NodePtr> doomed;
-  const auto unlink = [&doomed](Spec& spec) {
-    for (NodeEntry& entry : spec.inputs) doomed.push_back(std::move(entry.node));
-    for (NodePtr& node : spec.control_deps) doomed.push_back(std::move(node));
-    for (std::vector<NodeEntry>& subgraph : spec.subgraphs) {
-      for (NodeEntry& entry : subgraph) doomed.push_back(std::move(entry.node));
-    }
-    spec.inputs.clear();
-    spec.control_deps.clear();
-    spec.subgraphs.clear();
-  };
-  unlink(spec_);
+  Unlink(&doomed);
   while (!doomed.empty()) {
     NodePtr node = std::move(doomed.back());
     doomed.pop_back();
-    if (node && node.use_count() == 1) unlink(const_cast<Node&>(*node).spec_);
+    if (node && node.use_count() == 1) const_cast<Node&>(*node).Unlink(&doomed);
   }
+}
+
+void Node::Unlink(std::vector<NodePtr>* unlinked) {
+  for (NodeEntry& entry : inputs_) unlinked->push_back(std::move(entry.node));
+  for (NodePtr& node : control_deps_) unlinked->push_back(std::move(node));
+  for (std::vector<NodeEntry>& subgraph : subgraphs_) {
+    for (NodeEntry& entry : subgraph) unlinked->push_back(std::move(entry.node));
+  }
+  inputs_.clear();
+  control_deps_.clear();
+  subgraphs_.clear();
 }
 
 const std::string& Node::op_name() const {
   static const std::string null = "null";
-  return spec_.op ? spec_.op->name : null;
+  return op_ ? op_->name : null;
 }
 
 const std::string* Node::FindAttr(const std::string& key) const {
-  const auto found = spec_.attrs.find(key);
-  return found == spec_.attrs.end() ? nullptr : &found->second;
+  const auto found = attrs_->find(key);
+  return found == attrs_->end() ? nullptr : &found->second;
 }
 
-int Node::num_visible_outputs() const { return spec_.op ? spec_.op->num_visible_outputs(params_.get()) : 1; }
+int Node::num_visible_outputs() const { return op_ ? op_->num_visible_outputs(params_.get()) : 1; }
 
 std::vector<std::string> Node::input_names() const {
-  return spec_.op ? spec_.op->input_names(params_.get()) : std::vector<std::string>();
+  return op_ ? op_->input_names(params_.get()) : std::vector<std::string>();
 }
 
 std::vector<std::string> Node::output_names() const {
-  return spec_.op ? spec_.op->output_names(params_.get()) : std::vector<std::string>{"output"};
+  return op_ ? op_->output_names(params_.get()) : std::vector<std::string>{"output"};
 }
 
-std::string Node::Describe() const { return DescribeSpec(spec_); }
+std::string Node::Describe() const { return DescribeNode(op_, name_); }
 
 std::string OutputName(const NodeEntry& entry) { return OutputNames({entry})[0]; }
 

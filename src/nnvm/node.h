@@ -45,20 +45,21 @@ class Node {
   NodePtr WithInputs(std::vector<NodeEntry> inputs, std::vector<NodePtr> control_deps) const;
   NodePtr WithAttrs(AttrMap attrs) const;
 
-  Node(Passkey, Spec spec, ParamPtr params);
+  // `attrs` are the node's, whatever `spec` says.
+  Node(Passkey, Spec spec, std::shared_ptr<const AttrMap> attrs, ParamPtr params);
   ~Node();
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
-  bool is_variable() const { return spec_.op == nullptr; }
-  const Op* op() const { return spec_.op; }  // nullptr for a variable
-  const std::string& op_name() const;        // "null" for a variable
-  const std::string& name() const { return spec_.name; }
-  const AttrMap& attrs() const { return spec_.attrs; }
-  const std::vector<NodeEntry>& inputs() const { return spec_.inputs; }
-  const std::vector<NodePtr>& control_deps() const { return spec_.control_deps; }
-  Phase phase() const { return spec_.phase; }
-  const Subgraphs& subgraphs() const { return spec_.subgraphs; }
+  bool is_variable() const { return op_ == nullptr; }
+  const Op* op() const { return op_; }  // nullptr for a variable
+  const std::string& op_name() const;   // "null" for a variable
+  const std::string& name() const { return name_; }
+  const AttrMap& attrs() const { return *attrs_; }
+  const std::vector<NodeEntry>& inputs() const { return inputs_; }
+  const std::vector<NodePtr>& control_deps() const { return control_deps_; }
+  Phase phase() const { return phase_; }
+  const Subgraphs& subgraphs() const { return subgraphs_; }
 
   // The value of an attribute, or nullptr.
   const std::string* FindAttr(const std::string& key) const;
@@ -70,7 +71,7 @@ class Node {
   }
   const void* raw_params() const { return params_.get(); }
 
-  bool IsMutable(std::size_t slot) const { return spec_.op && spec_.op->is_mutable(params_.get(), slot); }
+  bool IsMutable(std::size_t slot) const { return op_ && op_->is_mutable(params_.get(), slot); }
   int num_outputs() const { return num_outputs_; }  // hidden ones included
   int num_visible_outputs() const;
   std::vector<std::string> input_names() const;
@@ -80,9 +81,17 @@ class Node {
   std::string Describe() const;
 
  private:
-  Spec spec_;
-  ParamPtr params_;
+  void Unlink(std::vector<NodePtr>* unlinked);
+
+  const Op* op_;
+  std::string name_;
+  std::shared_ptr<const AttrMap> attrs_;  // shared by all nodes that WithInputs made of one
+  ParamPtr params_;                       // likewise
+  std::vector<NodeEntry> inputs_;
+  std::vector<NodePtr> control_deps_;
+  Subgraphs subgraphs_;
   int num_outputs_ = 1;
+  Phase phase_;
 };
 
 // A cast in front of a head carries the head's own name in this attribute.

@@ -1,5 +1,7 @@
 #include "nnvm/rewriter.h"
 
+#include <algorithm>
+#include <functional>
 #include <utility>
 
 namespace amp {
@@ -13,9 +15,31 @@ std::vector<NodeEntry> AllOutputs(const NodePtr& node) {
 
 }  // namespace
 
-Rewriter::Rewriter(const Graph& graph) : graph_(graph) {
-  for (const NodePtr& node : graph.nodes()) names_.insert(node->name());
+std::vector<NodePtr> Provenance::Of(const NodePtr& node) const {
+  const auto by_node = [](const auto& a, const auto& b) { return std::less<>()(a.first, b.first); };
+  if (!std::exchange(is_sorted_, true)) std::stable_sort(origins_.begin(), origins_.end(), by_node);
+  const auto [first, last] = std::equal_range(origins_.begin(), origins_.end(), std::pair(node.get(), node), by_node);
+  std::vector<NodePtr> origins;
+  for (auto it = first; it != last; ++it) origins.push_back(it->second);
+  if (origins.empty()) origins.push_back(node);
+  return origins;
 }
+
+void Provenance::Add(const Node* made, NodePtr origin) {
+  origins_.emplace_back(made, std::move(origin));
+  is_sorted_ = false;
+}
+
+void Provenance::Compose(const Graph& graph, const Provenance& earlier) {
+  for (const auto& [made, origin] : std::exchange(origins_, {})) {
+    for (NodePtr& first : earlier.Of(origin)) Add(made, std::move(first));
+  }
+  for (const auto& [made, origin] : earlier.origins_) {
+    if (graph.Contains(made)) Add(made, origin);
+  }
+}
+
+Rewriter::Rewriter(const Graph& graph) : graph_(graph) {}
 
 RewriteResult Rewriter::Run(const Visit& visit, const MapHead& map_head) {
   std::vector<NodeEntry> mapped(graph_.num_entries());
@@ -46,17 +70,16 @@ RewriteResult Rewriter::Run(const Visit& visit, const MapHead& map_head) {
     changed = changed || head != old;
     heads.push_back(std::move(head));
   }
-  RewriteResult result{Graph(std::move(heads)), {}, changed};
-  for (const NodePtr& node : result.graph.nodes()) {
-    const auto made = provenance_.find(node.get());
-    result.provenance[node.get()] = made == provenance_.end() ? std::vector<NodePtr>{node} : made->second;
-  }
-  return result;
+  // What the new graph does not need goes before there is one.
+  mapped = {};
+  control_map_ = {};
+  made_ = {};
+  return {Graph(std::move(heads)), std::move(provenance_), changed};
 }
 
 void Rewriter::RecordMade() {
   for (; num_recorded_ < made_.size(); ++num_recorded_) {
-    provenance_[made_[num_recorded_].get()].push_back(graph_.nodes()[current_]);
+    provenance_.Add(made_[num_recorded_].get(), graph_.nodes()[current_]);
   }
 }
 
@@ -82,9 +105,28 @@ std::vector<NodeEntry> Rewriter::Replace(NodePtr node) {
 }
 
 std::string Rewriter::UniqueName(const std::string& wanted) {
-  std::string name = wanted;
-  for (int i = 1; !names_.insert(name).second; ++i) name = fmt::format("{}_{}", wanted, i);
-  return name;
+  if (hashes_.empty()) {
+    hashes_.reserve(graph_.num_nodes());
+    for (const NodePtr& node : graph_.nodes()) AddName(node->name());
+  }
+  taken_.push_back(wanted);
+  for (int i = 1; !AddName(taken_.back()); ++i) taken_.push_back(fmt::format("{}_{}", wanted, i));
+  return taken_.back();
+}
+
+// Whether it is the first of that name.
+bool Rewriter::AddName(const std::string& name) {
+  const auto position = static_cast<std::uint32_t>(hashes_.size());
+  const auto hash = static_cast<std::uint32_t>(std::hash<std::string>()(name));
+  hashes_.push_back(hash);
+  const auto is_it = [&](std::uint32_t i) { return hashes_[i] == hash && NameAt(i) == name; };
+  if (names_.Find(hash, is_it) != IndexTable::kNone) return false;
+  names_.Insert(position, [this](std::uint32_t i) { return hashes_[i]; });
+  return true;
+}
+
+const std::string& Rewriter::NameAt(std::uint32_t position) const {
+  return position < graph_.num_nodes() ? graph_.node(position).name() : taken_[position - graph_.num_nodes()];
 }
 
 }  // namespace amp

@@ -3,16 +3,27 @@
 
 #include <functional>
 #include <string>
-#include <unordered_map>
-#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "nnvm/graph.h"
 
 namespace amp {
 
-// Which nodes of the original graph a node of the new one stands for.
-using Provenance = std::unordered_map<const Node*, std::vector<NodePtr>>;
+// Which nodes of the original graph a node of the new one stands for. Long graphs are rewritten often and asked this
+// rarely: what is kept is a list, put in order for the first question.
+class Provenance {
+ public:
+  // In the order of Add; the node itself where nothing was added, because such nodes were kept.
+  std::vector<NodePtr> Of(const NodePtr& node) const;
+  void Add(const Node* made, NodePtr origin);
+  // Of nodes whose origins are in `graph`, which was itself rewritten: those of its nodes take their place.
+  void Compose(const Graph& graph, const Provenance& earlier);
+
+ private:
+  mutable std::vector<std::pair<const Node*, NodePtr>> origins_;
+  mutable bool is_sorted_ = true;
+};
 
 struct RewriteResult {
   Graph graph;
@@ -29,8 +40,8 @@ struct RewriteResult {
 //     return rewriter.Keep(id, std::move(inputs));
 //   });
 //
-// Guarantees: a node whose inputs did not change stays the same object; new names are unique in the new graph; every
-// new node has provenance.
+// Guarantees: a node whose inputs did not change stays the same object; new names are unique in the new graph; the
+// provenance of every new node is known.
 class Rewriter {
  public:
   using Visit = std::function<std::vector<NodeEntry>(NodeId id, std::vector<NodeEntry> inputs)>;
@@ -52,10 +63,15 @@ class Rewriter {
  private:
   void RecordMade();
   std::string UniqueName(const std::string& wanted);
+  bool AddName(const std::string& name);
+  const std::string& NameAt(std::uint32_t position) const;
 
   const Graph& graph_;
   std::vector<NodePtr> control_map_;  // per visited node: what control dependencies on it become
-  std::unordered_set<std::string> names_;
+  // Names of nodes by id, then taken_; nothing until a name is asked for. Most comparisons end at the hashes.
+  IndexTable names_;
+  std::vector<std::uint32_t> hashes_;
+  std::vector<std::string> taken_;
   // All nodes made so far, used or not: kept alive, so that provenance_ never sees one address twice.
   std::vector<NodePtr> made_;
   std::size_t num_recorded_ = 0;  // of made_, in provenance_

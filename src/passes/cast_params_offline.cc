@@ -26,7 +26,7 @@ DType CommonCast(const Graph& graph, NodeId variable) {
 }  // namespace
 
 OfflineCasts CastParamsOffline(const Graph& graph, const std::set<std::string>& parameters) {
-  std::map<NodeId, DType> moved;
+  std::vector<DType> moved(graph.num_nodes(), DType::kUnknown);  // variables that become this dtype
   std::map<std::string, DType> casts;
   for (const NodeId id : graph.variables()) {
     const std::string& name = graph.node(id).name();
@@ -36,16 +36,17 @@ OfflineCasts CastParamsOffline(const Graph& graph, const std::set<std::string>& 
     moved[id] = dtype;
     casts[name] = dtype;
   }
+  if (casts.empty()) return {{graph, {}, false}, {}};
   Rewriter rewriter(graph);
   RewriteResult rewrite = rewriter.Run([&](NodeId id, std::vector<NodeEntry> inputs) -> std::vector<NodeEntry> {
     const Node& node = graph.node(id);
-    if (const auto found = moved.find(id); found != moved.end()) {
+    if (IsKnown(moved[id])) {
       AttrMap attrs = node.attrs();
-      attrs["__amp_dtype__"] = NameOf(found->second);
-      attrs["__dtype__"] = std::to_string(*InfoOf(found->second).mxnet_code);
+      attrs["__amp_dtype__"] = NameOf(moved[id]);
+      attrs["__dtype__"] = std::to_string(*InfoOf(moved[id]).mxnet_code);
       return rewriter.Replace(node.WithAttrs(std::move(attrs)));
     }
-    const bool reads_moved = !graph.InputsOf(id).empty() && moved.contains(graph.NodeOf(graph.InputsOf(id)[0]));
+    const bool reads_moved = !graph.InputsOf(id).empty() && IsKnown(moved[graph.NodeOf(graph.InputsOf(id)[0])]);
     if (reads_moved) return inputs;  // only casts read such a variable
     return rewriter.Keep(id, std::move(inputs));
   });

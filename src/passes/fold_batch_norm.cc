@@ -276,7 +276,9 @@ class Folder {
   // A producer stands for its norms, too.
   void AddProvenance(RewriteResult* rewrite) const {
     for (const auto& [producer, norms] : norms_) {
-      for (const NodeId norm : norms) rewrite->provenance.at(made_.at(producer)).push_back(graph_.nodes()[norm]);
+      const Node* made = made_.at(producer);
+      if (made == &graph_.node(producer)) rewrite->provenance.Add(made, graph_.nodes()[producer]);
+      for (const NodeId norm : norms) rewrite->provenance.Add(made, graph_.nodes()[norm]);
     }
   }
 
@@ -327,10 +329,17 @@ class Folder {
   std::vector<UnfoldedBatchNorm> kept_;
 };
 
+bool HasNorm(const Graph& graph) {
+  return std::any_of(graph.nodes().begin(), graph.nodes().end(), [](const NodePtr& node) {
+    return !node->is_variable() && node->op()->Find<BatchNormFact>() != nullptr;
+  });
+}
+
 }  // namespace
 
 FoldResult FoldBatchNorm(const Graph& graph, const Types& types, const ModelParams& params,
                          const std::function<bool(const Node&)>& keeps) {
+  if (!HasNorm(graph)) return {{graph, {}, false}, {}, {}, {}, {}};  // spares what Folder gathers first
   return Folder(graph, types, params, keeps).Run();
 }
 

@@ -87,13 +87,11 @@ RewriteResult UnfuseOnce(const Graph& graph) {
 }  // namespace
 
 RewriteResult Unfuse(const Graph& graph) {
+  if (!HasFused(graph)) return {graph, {}, false};
   RewriteResult result = UnfuseOnce(graph);
   while (HasFused(result.graph)) {  // fused nodes inside of fused nodes; each round opens one level
     RewriteResult inner = UnfuseOnce(result.graph);
-    for (auto& [node, origins] : inner.provenance) {
-      const auto outer = result.provenance.find(origins[0].get());
-      if (outer != result.provenance.end()) origins = outer->second;
-    }
+    inner.provenance.Compose(result.graph, result.provenance);
     inner.changed = true;
     result = std::move(inner);
   }

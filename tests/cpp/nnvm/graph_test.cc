@@ -42,6 +42,16 @@ TEST(Graph, PostOrderOfADiamond) {
             "outputs: %3\n");
 }
 
+TEST(Graph, KnowsItsNodes) {
+  const Symbol x = Var("x"), other = Var("other");
+  const Graph graph = Op("_fake_unary", "f", {x}).ToGraph();
+  for (NodeId id = 0; id < graph.num_nodes(); ++id) EXPECT_EQ(graph.IdOf(&graph.node(id)), id);
+  EXPECT_TRUE(graph.Contains(NodeOf(x).get()));
+  EXPECT_FALSE(graph.Contains(NodeOf(other).get()));
+  EXPECT_EQ(ErrorOf<InternalError>([&] { graph.IdOf(NodeOf(other).get()); }),
+            "a graph was asked for a node that is not in it");
+}
+
 TEST(Graph, PrintsEntriesAttributesAndControlDependencies) {
   const Symbol split = Op("_fake_split", "s", {Var("x")}, {{"num_outputs", "2"}});
   const NodePtr late = Node::Make({NodeOf(Op("_fake_unary", "f", {Var("y")}))->op(),

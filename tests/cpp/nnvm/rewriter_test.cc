@@ -47,7 +47,7 @@ TEST(Rewriter, AnUnchangedGraphKeepsItsNodes) {
   EXPECT_FALSE(result.changed);
   EXPECT_EQ(result.graph.nodes(), graph.nodes());
   EXPECT_EQ(result.graph.outputs(), graph.outputs());
-  for (const NodePtr& node : graph.nodes()) EXPECT_EQ(result.provenance.at(node.get()), std::vector<NodePtr>{node});
+  for (const NodePtr& node : graph.nodes()) EXPECT_EQ(result.provenance.Of(node), std::vector<NodePtr>{node});
 }
 
 TEST(Rewriter, OnlyReadersOfAChangeAreMadeAnew) {
@@ -99,11 +99,23 @@ TEST(Rewriter, NewNamesAreUniqueEvenBesideNodesThatGo) {
 TEST(Rewriter, ProvenanceOfNewAndChangedNodes) {
   const Graph graph = Diamond();
   const RewriteResult result = InsertAfterA(graph, "cast");
-  ASSERT_EQ(result.provenance.size(), result.graph.num_nodes());
   for (const NodePtr& node : result.graph.nodes()) {
     const std::string origin = node->name() == "cast" ? "a" : node->name();
-    ASSERT_EQ(result.provenance.at(node.get()).size(), 1u) << node->name();
-    EXPECT_EQ(result.provenance.at(node.get())[0]->name(), origin);
+    ASSERT_EQ(result.provenance.Of(node).size(), 1u) << node->name();
+    EXPECT_EQ(result.provenance.Of(node)[0]->name(), origin);
+  }
+}
+
+TEST(Rewriter, ProvenanceOverTwoRewrites) {
+  const Graph graph = Diamond();
+  const RewriteResult first = InsertAfterA(graph, "cast");
+  RewriteResult second = DropNode(first.graph, "b");  // the readers of b are made anew, the cast stays
+  second.provenance.Compose(first.graph, first.provenance);
+  for (const NodePtr& node : second.graph.nodes()) {
+    const std::vector<NodePtr> origins = second.provenance.Of(node);
+    ASSERT_EQ(origins.size(), 1u) << node->name();
+    EXPECT_EQ(origins[0]->name(), node->name() == "cast" ? "a" : node->name());
+    EXPECT_TRUE(graph.Contains(origins[0].get())) << node->name();
   }
 }
 
@@ -120,7 +132,7 @@ TEST(Rewriter, NodesThatAreThrownAwayLeaveNoProvenance) {
   });
   for (const NodePtr& node : result.graph.nodes()) {
     if (node->is_variable()) continue;
-    const std::vector<NodePtr>& origins = result.provenance.at(node.get());
+    const std::vector<NodePtr>& origins = result.provenance.Of(node);
     ASSERT_EQ(origins.size(), 1u) << node->name();
     EXPECT_EQ("new_" + origins[0]->name(), node->name());
   }
@@ -162,8 +174,8 @@ TEST(Rewriter, HeadsCanBeMapped) {
             "%3 head_1 = _fake_unary(%1)\n"
             "outputs: %1 %2 %3\n");
   EXPECT_TRUE(result.changed);
-  EXPECT_EQ(result.provenance.at(&result.graph.node(2))[0]->name(), "x");
-  EXPECT_EQ(result.provenance.at(&result.graph.node(3))[0]->name(), "u");
+  EXPECT_EQ(result.provenance.Of(result.graph.nodes()[2])[0]->name(), "x");
+  EXPECT_EQ(result.provenance.Of(result.graph.nodes()[3])[0]->name(), "u");
 }
 
 TEST(Rewriter, NewNodesKeepThePhase) {

@@ -104,9 +104,22 @@ TEST(FoldBatchNorm, AProducerStandsForItsNorm) {
   const Model m = ConvAndNorm();
   const FoldResult result = m.Fold();
   Names origins;
-  for (const NodePtr& node : result.rewrite.provenance.at(result.rewrite.graph.outputs()[0].node.get())) {
+  for (const NodePtr& node : result.rewrite.provenance.Of(result.rewrite.graph.outputs()[0].node)) {
     origins.push_back(node->name());
   }
+  EXPECT_EQ(origins, (Names{"conv", "bn"}));
+}
+
+TEST(FoldBatchNorm, AProducerThatOnlyGetsOtherArraysStandsForItsNorm) {
+  Model m = ConvAndNorm();
+  m.symbol = Op("Activation", "relu", {m.symbol}, {{"act_type", "relu"}});
+  const Graph graph = m.graph();
+  const FoldResult result =
+      FoldBatchNorm(graph, InferPartial(graph, VariableTypes(graph, m.params, m.types)), m.params, m.keeps);
+  const NodePtr conv = result.rewrite.graph.outputs()[0].node->inputs()[0].node;
+  EXPECT_TRUE(graph.Contains(conv.get()));
+  Names origins;
+  for (const NodePtr& node : result.rewrite.provenance.Of(conv)) origins.push_back(node->name());
   EXPECT_EQ(origins, (Names{"conv", "bn"}));
 }
 

@@ -102,8 +102,8 @@ TEST(Unfuse, NodesInsideOfNodesAreOpenedToo) {
   for (const NodePtr& node : result.graph.nodes()) {
     if (node->is_variable()) continue;
     ++operators;
-    ASSERT_EQ(result.provenance.at(node.get()).size(), 1u);
-    EXPECT_EQ(result.provenance.at(node.get())[0]->name(), "sg0");
+    ASSERT_EQ(result.provenance.Of(node).size(), 1u);
+    EXPECT_EQ(result.provenance.Of(node)[0]->name(), "sg0");
   }
   EXPECT_EQ(operators, 3u);
 }
