@@ -25,12 +25,12 @@ DType CommonCast(const Graph& graph, NodeId variable) {
 
 }  // namespace
 
-OfflineCasts CastParamsOffline(const Graph& graph, const std::set<std::string>& parameters) {
+OfflineCasts CastParamsOffline(const Graph& graph, const std::function<bool(const std::string& name)>& is_parameter) {
   std::vector<DType> moved(graph.num_nodes(), DType::kUnknown);  // variables that become this dtype
   std::map<std::string, DType> casts;
   for (const NodeId id : graph.variables()) {
     const std::string& name = graph.node(id).name();
-    if (!parameters.contains(name)) continue;
+    if (!is_parameter(name)) continue;
     const DType dtype = CommonCast(graph, id);
     if (!IsKnown(dtype)) continue;
     moved[id] = dtype;

@@ -1,8 +1,8 @@
 // Moves the casts of parameters from run time to the files.
 #pragma once
 
+#include <functional>
 #include <map>
-#include <set>
 #include <string>
 
 #include "nnvm/rewriter.h"
@@ -17,6 +17,6 @@ struct OfflineCasts {
 // A parameter that is read only through casts to one low-precision dtype takes that dtype itself and the casts go. The
 // variable is marked with __amp_dtype__ (MXNet's mark) and its __dtype__ is brought up to date. One direct reader, or a
 // cast to another dtype, keeps the parameter as it is; so does being a head. The arrays are the caller's to cast.
-OfflineCasts CastParamsOffline(const Graph& graph, const std::set<std::string>& parameters);
+OfflineCasts CastParamsOffline(const Graph& graph, const std::function<bool(const std::string& name)>& is_parameter);
 
 }  // namespace amp

@@ -35,8 +35,7 @@ std::set<std::string> Meant(const std::string& pattern, const std::set<std::stri
   return meant;
 }
 
-Symbol Marked(const Symbol& symbol, const std::set<std::string>& names) {
-  const Graph graph = symbol.ToGraph();
+Graph Marked(const Graph& graph, const std::set<std::string>& names) {
   Rewriter rewriter(graph);
   const RewriteResult result = rewriter.Run([&](NodeId id, std::vector<NodeEntry> inputs) {
     std::vector<NodeEntry> kept = rewriter.Keep(id, std::move(inputs));
@@ -46,16 +45,16 @@ Symbol Marked(const Symbol& symbol, const std::set<std::string>& names) {
     attrs[kOptConstraintAttr] = std::to_string(OptConstraints(node) | kDisableAmpBit);
     return rewriter.Replace(kept[0].node->WithAttrs(std::move(attrs)));
   });
-  return Symbol(result.graph.outputs(), symbol.np_shape());
+  return result.graph;
 }
 
 }  // namespace
 
-Symbol ExcludeFused(const Symbol& symbol, ConvertOptions* options) {
-  if (options->excluded.empty()) return symbol;
+Graph ExcludeFused(Graph graph, ConvertOptions* options) {
+  if (options->excluded.empty()) return graph;
   std::set<std::string> fused, others, marked;
-  CollectNames(symbol.ToGraph(), &fused, &others);
-  if (fused.empty()) return symbol;
+  CollectNames(graph, &fused, &others);
+  if (fused.empty()) return graph;
   std::vector<std::string> rest;
   for (const std::string& pattern : options->excluded) {
     const bool is_name = fused.contains(pattern) || others.contains(pattern);
@@ -64,7 +63,7 @@ Symbol ExcludeFused(const Symbol& symbol, ConvertOptions* options) {
     if (meant.empty() || !Meant(pattern, others, is_name).empty()) rest.push_back(pattern);
   }
   options->excluded = std::move(rest);
-  return marked.empty() ? symbol : Marked(symbol, marked);
+  return marked.empty() ? graph : Marked(graph, marked);
 }
 
 }  // namespace amp

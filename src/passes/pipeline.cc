@@ -1,5 +1,7 @@
 // The story of a conversion, one call per stage.
 #include <algorithm>
+#include <functional>
+#include <optional>
 #include <set>
 
 #include "nnvm/dump.h"
@@ -17,23 +19,12 @@
 namespace amp {
 namespace {
 
-void CheckInputNames(const Graph& graph, const TypeMap& input_types) {
-  std::vector<std::string> names;
-  for (const NodeId id : graph.variables()) names.push_back(graph.node(id).name());
+void CheckInputNames(const TypeMap& variables, const TypeMap& input_types) {
   for (const auto& [name, type] : input_types) {
-    if (std::find(names.begin(), names.end(), name) == names.end()) {
-      Throw<ArgumentError>("the symbol has no input '{}'{}", Quotable(name), NearMatches(name, names));
-    }
-  }
-}
-
-// Under AMP_VERIFY: the casts are where they have to be, i.e. no operator refuses its new dtypes.
-void VerifyDTypes(const Graph& graph, const TypeMap& variables) {
-  if (!EnvFlag("AMP_VERIFY")) return;
-  try {
-    InferPartial(graph, variables);
-  } catch (const GraphError& error) {
-    Throw<InternalError>("the converted graph does not type: {}", error.what());
+    if (variables.contains(name)) continue;
+    std::vector<std::string> names;
+    for (const auto& [variable, unused] : variables) names.push_back(variable);
+    Throw<ArgumentError>("the symbol has no input '{}'{}", Quotable(name), NearMatches(name, names));
   }
 }
 
@@ -42,14 +33,15 @@ std::size_t CountCasts(const Graph& graph) {
                                                 [](const NodePtr& node) { return node->op_name() == "amp_cast"; }));
 }
 
-// Types and arrays go by name.
-void CheckVariableNames(const Graph& graph) {
-  std::set<std::string> names;
+// Every variable, none of whose types is known yet. Types and arrays go by name.
+TypeMap UntypedVariables(const Graph& graph) {
+  TypeMap variables;
   for (const NodeId id : graph.variables()) {
-    if (!names.insert(graph.node(id).name()).second) {
+    if (!variables.try_emplace(graph.node(id).name()).second) {
       Throw<GraphError>("two variables of the symbol are named '{}'", Quotable(graph.node(id).name()));
     }
   }
+  return variables;
 }
 
 // The array of a parameter, whichever group it is in; nullptr where there is none.
@@ -88,9 +80,8 @@ void MergeGiven(const std::string& name, const TensorType& given, TensorType* ty
 }  // namespace
 
 TypeMap VariableTypes(const Graph& graph, const ModelParams& params, const TypeMap& input_types) {
-  CheckInputNames(graph, input_types);
-  CheckVariableNames(graph);
-  TypeMap known;
+  TypeMap known = UntypedVariables(graph);
+  CheckInputNames(known, input_types);
   for (const NodeId id : graph.variables()) {
     const Node& variable = graph.node(id);
     TensorType& type = known[variable.name()];
@@ -105,12 +96,21 @@ TypeMap VariableTypes(const Graph& graph, const ModelParams& params, const TypeM
 
 namespace {
 
+// Under AMP_VERIFY: the casts are where they have to be, i.e. no operator refuses its new dtypes.
+void VerifyDTypes(const Graph& graph, const ModelParams& params, const TypeMap& input_types) {
+  if (!EnvFlag("AMP_VERIFY")) return;
+  try {
+    InferPartial(graph, VariableTypes(graph, params, input_types));
+  } catch (const GraphError& error) {
+    Throw<InternalError>("the converted graph does not type: {}", error.what());
+  }
+}
+
 // The story's state: each stage replaces what it changes, and types are inferred anew.
 struct Corridor {
   Graph graph;
   Types types;
   ModelParams params;
-  std::set<std::string> parameters;
 };
 
 void AddParameterDTypes(const std::map<std::string, DType>& dtypes, const TypeMap& input_types, TypeMap* known) {
@@ -121,26 +121,20 @@ void AddParameterDTypes(const std::map<std::string, DType>& dtypes, const TypeMa
   }
 }
 
-std::set<std::string> ParameterNames(const ModelParams& params, const ConvertOptions& options) {
-  std::set<std::string> names;
-  for (const auto& [name, array] : params.args) names.insert(name);
-  for (const auto& [name, array] : params.aux) names.insert(name);
-  for (const auto& [name, dtype] : options.parameter_dtypes) names.insert(name);
-  return names;
-}
-
-std::vector<bool> AreParameters(const Graph& graph, const std::set<std::string>& names) {
+std::vector<bool> AreParameters(const Graph& graph, const std::function<bool(const std::string&)>& is_parameter) {
   std::vector<bool> are(graph.num_nodes());
-  for (const NodeId id : graph.variables()) are[id] = names.contains(graph.node(id).name());
+  for (const NodeId id : graph.variables()) are[id] = is_parameter(graph.node(id).name());
   return are;
 }
 
+Graph NoGraph() { return Graph(std::vector<NodeEntry>()); }
+
 // Number and bytes of the parameters that the graph reads.
 std::pair<std::int64_t, std::int64_t> CountParameters(const Graph& graph, const Types& types,
-                                                      const std::set<std::string>& parameters) {
+                                                      const std::vector<bool>& are_parameters) {
   std::int64_t count = 0, bytes = 0;
   for (const NodeId id : graph.variables()) {
-    if (!parameters.contains(graph.node(id).name())) continue;
+    if (!are_parameters[id]) continue;
     const TensorType& type = types[graph.EntryOf(id, 0)];
     ++count;
     if (type.fully_known()) bytes += type.shape.size() * static_cast<std::int64_t>(BytesOf(type.dtype));
@@ -179,8 +173,10 @@ ConvertedSymbol ConvertSymbol(const Symbol& symbol, const ModelParams& params, c
   // MergeVariables: arrays and types go by name, so variables of one name are one.
   // Unfuse: precision is decided on plain operators. Fused nodes that the caller excludes hand that on.
   ConvertOptions options = given_options;
-  Corridor c{
-      Unfuse(ExcludeFused(MergeVariables(symbol), &options)).ToGraph(), {}, params, ParameterNames(params, options)};
+  Corridor c{Unfuse(ExcludeFused(MergeVariables(Graph(symbol.outputs())), &options)).graph, {}, params};
+  const auto is_parameter = [&](const std::string& name) {
+    return c.params.args.contains(name) || c.params.aux.contains(name) || options.parameter_dtypes.contains(name);
+  };
   TypeMap given = input_types;
   AddParameterDTypes(options.parameter_dtypes, input_types, &given);
 
@@ -188,38 +184,49 @@ ConvertedSymbol ConvertSymbol(const Symbol& symbol, const ModelParams& params, c
   // tensor of unknown dtype stays as it is, and shapes need not be known.
   c.types = InferPartial(c.graph, VariableTypes(c.graph, c.params, given));
   VerifyAfter("loading", c.graph);
-  const auto [num_parameters, parameter_bytes] = CountParameters(c.graph, c.types, c.parameters);
+  const auto [num_parameters, parameter_bytes] =
+      CountParameters(c.graph, c.types, AreParameters(c.graph, is_parameter));
 
   // FoldBatchNorm: in float32, before weights are rounded. Nodes that the caller keeps as they are stay apart. From
   // here on the parameters are those of `c`.
-  FoldResult folded{{c.graph, {}, false}, {}, {}, {}, {}};
+  FoldResult folded{{NoGraph(), {}, false}, {}, {}, {}, {}};
   const bool folds = options.fold_batch_norm.value_or(options.policy == PrecisionPolicy::kDefault);
   if (folds) {
-    const std::set<const Node*> kept = KeptByCaller(c.graph, options);
-    folded = FoldBatchNorm(c.graph, c.types, c.params, [&](const Node& node) { return kept.contains(&node); });
+    std::optional<std::set<const Node*>> kept;  // found out for the first norm
+    folded = FoldBatchNorm(c.graph, c.types, c.params, [&](const Node& node) {
+      if (!kept) kept = KeptByCaller(c.graph, options);
+      return kept->contains(&node);
+    });
     VerifyAfter("FoldBatchNorm", folded.rewrite.graph);
     DumpGraph("fold_batch_norm", folded.rewrite.graph, folded.rewrite.changed);
-    c.graph = folded.rewrite.graph;
+    c.graph = std::move(folded.rewrite.graph);
     TakeArrays(folded, &c.params);
-    c.parameters = ParameterNames(c.params, options);
     if (folded.rewrite.changed) c.types = InferPartial(c.graph, VariableTypes(c.graph, c.params, given));
   }
 
   // ReducePrecision, first half: which dtype each slot wants. Nothing is changed yet.
-  const std::vector<bool> is_parameter = AreParameters(c.graph, c.parameters);
-  const Decision decision = Decide(c.graph, c.types, is_parameter, options);
+  const std::vector<bool> are_parameters = AreParameters(c.graph, is_parameter);
+  const Decision decision = Decide(c.graph, c.types, are_parameters, options);
+  std::map<std::string, FoldedWeight> low_weights = LowWeights(c.graph, folded, decision);
   DumpText("decision", [&] { return decision.Print(c.graph); });
 
   // ReducePrecision, second half: the casts. From here on inference alone reproduces the decided dtypes.
   RewriteResult reduced = ApplyDecision(c.graph, c.types, decision);
   VerifyAfter("ReducePrecision", reduced.graph);
-  VerifyDTypes(reduced.graph, VariableTypes(reduced.graph, c.params, given));
+  VerifyDTypes(reduced.graph, c.params, given);
   DumpGraph("reduce_precision", reduced.graph, reduced.changed);
+
+  // Only a report looks back; without one the last rewrite of a long graph has more room.
+  if (report == nullptr) {
+    c.graph = NoGraph();
+    c.types = {};
+    reduced.provenance = {};
+  }
 
   OfflineCasts offline{std::move(reduced), {}};
   if (options.cast_params_offline) {
     // CastParamsOffline: from here on `casts` says which arrays have to be cast for the graph to be right.
-    offline = CastParamsOffline(offline.rewrite.graph, c.parameters);
+    offline = CastParamsOffline(offline.rewrite.graph, is_parameter);
     VerifyAfter("CastParamsOffline", offline.rewrite.graph);
     DumpGraph("cast_params_offline", offline.rewrite.graph, offline.rewrite.changed);
   }
@@ -228,10 +235,9 @@ ConvertedSymbol ConvertSymbol(const Symbol& symbol, const ModelParams& params, c
     TypeMap known = VariableTypes(result, c.params, given);
     for (const auto& [name, dtype] : offline.casts) known[name].dtype = dtype;
     const Types after = InferPartial(result, known);
-    report->Fill({c.graph, c.types, is_parameter, decision, result, after, offline.casts, folded.folded, folded.kept,
+    report->Fill({c.graph, c.types, are_parameters, decision, result, after, offline.casts, folded.folded, folded.kept,
                   options, folds, num_parameters, parameter_bytes});
   }
-  std::map<std::string, FoldedWeight> low_weights = LowWeights(c.graph, folded, decision);
   return {Symbol(result.outputs(), symbol.np_shape()),
           CountCasts(result),
           std::move(offline.casts),

@@ -52,6 +52,7 @@ class OpChoices {
     if (options.policy == PrecisionPolicy::kMXNet) AddPublished();
     AddLists();
     conditional_ = Conditional();
+    for (const ConditionalOp& entry : conditional_) conditional_ops_.push_back(FindOp(entry.op));
   }
 
   OpChoice Of(const Node& node) {
@@ -152,8 +153,9 @@ class OpChoices {
 
   // An attribute that is not written has its default.
   const ConditionalOp* MatchingCondition(const Node& node) const {
-    for (const ConditionalOp& entry : conditional_) {
-      if (FindOp(entry.op) != node.op()) continue;
+    for (std::size_t i = 0; i < conditional_.size(); ++i) {
+      if (conditional_ops_[i] != node.op()) continue;
+      const ConditionalOp& entry = conditional_[i];
       const std::string* written = node.FindAttr(entry.attr);
       std::optional<std::string> value;
       if (written != nullptr) value = *written;
@@ -187,6 +189,7 @@ class OpChoices {
   std::unordered_map<const Op*, OpChoice> by_op_;
   std::unordered_map<const Op*, ListRole> listed_;  // by the call
   std::vector<ConditionalOp> conditional_;
+  std::vector<const Op*> conditional_ops_;  // of the entries
   std::map<const ConditionalOp*, std::uint32_t> condition_details_;
 };
 
@@ -205,7 +208,7 @@ class Chooser {
     for (NodeId id = 0; id < graph_.num_nodes(); ++id) {
       const Node& node = graph_.node(id);
       if (node.is_variable()) continue;
-      ids_by_name_.emplace(node.name(), id);
+      if (!options_.excluded.empty() || !options_.force.empty()) ids_by_name_.emplace(node.name(), id);
       Set(id, ops_.Of(node));
       if (IsAmpDisabled(node)) SetNamed(id, PrecisionRole::kKeep, disabled);
     }

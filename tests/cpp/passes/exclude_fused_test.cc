@@ -36,8 +36,8 @@ struct Excluded {
 Excluded Exclude(const Symbol& symbol, std::vector<std::string> names) {
   ConvertOptions options;
   options.excluded = std::move(names);
-  const Symbol marked = Unfuse(ExcludeFused(symbol, &options));
-  return {Text(marked), options.excluded};
+  const RewriteResult opened = Unfuse(ExcludeFused(symbol.ToGraph(), &options));
+  return {PrintGraph(opened.graph), options.excluded};
 }
 
 TEST(ExcludeFused, AFusedNodesNameMeansWhatItStandsFor) {
