@@ -39,7 +39,9 @@ ON_REFERENCE = (
 FP32_LARGEST = 2e-5
 BF16_RMS = 0.02
 # MXNet's own results in this file are 2.5 % off those in float32, because it rounds folded weights twice; ours 0.5 %.
-SHARED_BF16_RMS = {"amp191/resnet18_v1_bf16_mkldnn": 0.03}
+# Trained networks are judged by their classes, too (test_trained_networks_find_the_same_classes); under policy mxnet the
+# logits of gender-age are 2.2 % off.
+SHARED_BF16_RMS = {"amp191/resnet18_v1_bf16_mkldnn": 0.03, "real/gender-age": 0.03}
 # The golden networks are small and random, and some of them amplify rounding: rounding inputs and parameters alone
 # moves MXNet's own float32 outputs by this much (relative rms); activations add to it.
 GOLDEN_BF16_RMS = {"vgg11_bn": 0.06, "mobilenetv2_0.25": 0.06, "resnet18_v1": 0.05}
@@ -132,7 +134,7 @@ def test_shared_case(name, backend, precision, shared_dir, case_class):
     if was_low:  # equal bits are possible, and for some files MXNet has no outputs at all
         assert all(rms <= SHARED_BF16_RMS.get(name, BF16_RMS) for _, rms in outcome)
     else:
-        check(outcome, "float32" if is_kept else precision)
+        check(outcome, "float32" if is_kept else precision, SHARED_BF16_RMS.get(name, BF16_RMS))
 
 
 def gender(logits):
