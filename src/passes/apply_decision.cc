@@ -19,8 +19,8 @@ bool IsLossless(DType from, DType to) {
 
 class DecisionRewriter {
  public:
-  DecisionRewriter(const Graph& graph, const Types& types, const Decision& decision)
-      : graph_(graph), types_(types), decision_(decision), rewriter_(graph) {
+  DecisionRewriter(const Graph& graph, const Decision& decision)
+      : graph_(graph), decision_(decision), rewriter_(graph) {
     if (KeepsNames()) NameHeads();
     ChooseExistingCasts();
   }
@@ -216,7 +216,6 @@ class DecisionRewriter {
   };
 
   const Graph& graph_;
-  const Types& types_;
   const Decision& decision_;
   Rewriter rewriter_;
   std::map<std::pair<EntryId, DType>, std::string> head_names_;
@@ -228,8 +227,8 @@ class DecisionRewriter {
 
 }  // namespace
 
-RewriteResult ApplyDecision(const Graph& graph, const Types& types, const Decision& decision) {
-  return DecisionRewriter(graph, types, decision).Run();
+RewriteResult ApplyDecision(const Graph& graph, const Decision& decision) {
+  return DecisionRewriter(graph, decision).Run();
 }
 
 }  // namespace amp

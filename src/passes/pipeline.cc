@@ -211,7 +211,7 @@ ConvertedSymbol ConvertSymbol(const Symbol& symbol, const ModelParams& params, c
   DumpText("decision", [&] { return decision.Print(c.graph); });
 
   // ReducePrecision, second half: the casts. From here on inference alone reproduces the decided dtypes.
-  RewriteResult reduced = ApplyDecision(c.graph, c.types, decision);
+  RewriteResult reduced = ApplyDecision(c.graph, decision);
   VerifyAfter("ReducePrecision", reduced.graph);
   VerifyDTypes(reduced.graph, c.params, given);
   DumpGraph("reduce_precision", reduced.graph, reduced.changed);

@@ -31,7 +31,6 @@ enum class ReasonKind : std::uint8_t {
   kRefused,       // `detail` is the operator's own refusal
   kWrongDType,    // `cause` has another dtype than float32
 };
-inline constexpr std::size_t kNumReasonKinds = static_cast<std::size_t>(ReasonKind::kWrongDType) + 1;
 
 struct Reason {
   static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();

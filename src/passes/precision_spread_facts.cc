@@ -33,7 +33,6 @@ class FactSpread {
  private:
   std::uint32_t NumOutputs(NodeId id) const { return static_cast<std::uint32_t>(c_.graph.node(id).num_outputs()); }
   EntryId Output(NodeId id, std::uint32_t index) const { return c_.graph.EntryOf(id, index); }
-  const Op* OpOf(NodeId id) const { return c_.graph.node(id).op(); }
 
   bool IsTargetCast(NodeId id) const {
     return c_.choices.roles[id] == PrecisionRole::kCast && c_.WasLow(Output(id, 0));

@@ -53,6 +53,6 @@ Decision Decide(const Graph& graph, const Types& types, const std::vector<bool>&
 // "<node>_<output index>_amp_cast_<dtype>". amp_multicast becomes casts of its single inputs; casts that change nothing
 // disappear, and a cast of a lossless cast reads the original. Heads have the decided dtypes; under policy default they
 // keep their names.
-RewriteResult ApplyDecision(const Graph& graph, const Types& types, const Decision& decision);
+RewriteResult ApplyDecision(const Graph& graph, const Decision& decision);
 
 }  // namespace amp

@@ -44,7 +44,7 @@ std::map<std::string, std::string> Produced(const Symbol& symbol, const ConvertO
 
 std::string Rewritten(const Symbol& symbol, const ConvertOptions& options) {
   const TypedGraph t = MakeTyped(symbol);
-  const RewriteResult result = ApplyDecision(t.graph, t.types, Decide(t.graph, t.types, t.parameters, options));
+  const RewriteResult result = ApplyDecision(t.graph, Decide(t.graph, t.types, t.parameters, options));
   EXPECT_EQ(FindBreaches(result.graph), "");
   return PrintGraph(result.graph);
 }
@@ -78,7 +78,7 @@ TEST(MXNetPolicy, Float32OperatorsReadTheirOriginalDTypes) {
 
 TEST(MXNetPolicy, HeadsAreCastBackUnderMXNetsNames) {
   const TypedGraph t = MakeTyped(Fc("fc1", Var("x")));
-  const RewriteResult result = ApplyDecision(t.graph, t.types, Decide(t.graph, t.types, t.parameters, MXNet()));
+  const RewriteResult result = ApplyDecision(t.graph, Decide(t.graph, t.types, t.parameters, MXNet()));
   EXPECT_EQ(Symbol(result.graph.outputs()).ListOutputs(), std::vector<std::string>{"fc1_0_amp_cast_float32_output"});
 }
 
@@ -121,14 +121,12 @@ TEST(MXNetPolicy, BatchNormKeepsItsParametersAndLayerNormDoesNot) {
                       {"m", {DType::kFloat32, {2}}},
                       {"v", {DType::kFloat32, {2}}}};
   const TypedGraph t = MakeTyped(bn, {}, known);
-  const std::string text =
-      PrintGraph(ApplyDecision(t.graph, t.types, Decide(t.graph, t.types, t.parameters, MXNet())).graph);
+  const std::string text = PrintGraph(ApplyDecision(t.graph, Decide(t.graph, t.types, t.parameters, MXNet())).graph);
   EXPECT_FALSE(testing::Contains(text, "g_0_amp_cast"));
   EXPECT_CONTAINS(text, "bn_0_amp_cast_float32");
   const Symbol ln = Op("LayerNorm", "ln", {fc, Var("g"), Var("b")});
   const TypedGraph l = MakeTyped(ln, {}, {known.begin(), std::next(known.begin(), 2)});
-  const std::string layer =
-      PrintGraph(ApplyDecision(l.graph, l.types, Decide(l.graph, l.types, l.parameters, MXNet())).graph);
+  const std::string layer = PrintGraph(ApplyDecision(l.graph, Decide(l.graph, l.types, l.parameters, MXNet())).graph);
   EXPECT_CONTAINS(layer, "g_0_amp_cast_bfloat16");
 }
 

@@ -35,7 +35,7 @@ std::string Decided(const Symbol& symbol, const Params& parameters = {}, const T
 }
 
 RewriteResult Rewritten(const TypedGraph& t) {
-  RewriteResult result = ApplyDecision(t.graph, t.types, Decide(t.graph, t.types, t.parameters, {}));
+  RewriteResult result = ApplyDecision(t.graph, Decide(t.graph, t.types, t.parameters, {}));
   EXPECT_EQ(FindBreaches(result.graph), "");
   return result;
 }
@@ -440,7 +440,7 @@ TEST(ApplyDecision, TheNewGraphTypesAsDecided) {
   for (int round = 0; round < 200; ++round) {
     const TypedGraph t = MakeTyped(RandomNodes(random).at("n13"));
     const Decision decision = Decide(t.graph, t.types, t.parameters, {});
-    const TypedGraph after = MakeTyped(Symbol(ApplyDecision(t.graph, t.types, decision).graph.outputs()));
+    const TypedGraph after = MakeTyped(Symbol(ApplyDecision(t.graph, decision).graph.outputs()));
     std::map<std::string, NodeId> by_name;
     for (NodeId id = 0; id < after.graph.num_nodes(); ++id) by_name[after.graph.node(id).name()] = id;
     for (NodeId id = 0; id < t.graph.num_nodes(); ++id) {
