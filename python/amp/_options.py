@@ -1,11 +1,10 @@
 """What callers ask of a conversion, checked and in the form that the extension reads."""
 
-import difflib
 import functools
 import re
 
 from . import _core
-from .base import ArgumentError, dtype_name
+from .base import ArgumentError, did_you_mean, dtype_name
 from .sym.attributes import attribute_text
 
 OPTIONS = (
@@ -41,8 +40,7 @@ def check_options(sym, given):
 def _check_for(key):
     if key in _CHECKS:
         return _CHECKS[key]
-    close = difflib.get_close_matches(str(key), OPTIONS)
-    hint = f"; did you mean {', '.join(map(repr, close))}?" if close else f"; options are {', '.join(OPTIONS)}"
+    hint = did_you_mean(key, OPTIONS) or f"; options are {', '.join(OPTIONS)}"
     raise ArgumentError(f"there is no option {key!r}{hint}")
 
 

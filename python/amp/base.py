@@ -20,6 +20,14 @@ def dtype_name(dtype):
     return _core.dtype_name(dtype)
 
 
+def did_you_mean(name, candidates):
+    """ "; did you mean 'a', 'b'?", the end of an error message about an unknown name; '' where nothing is close."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(str(name), list(candidates))
+    return f"; did you mean {', '.join(map(repr, close))}?" if close else ""
+
+
 def cpu_info():
     """What the kernels run on: {'isa': str, 'native_bfloat16': bool, 'onednn': version}."""
     return _core.cpu_info()

@@ -1,13 +1,12 @@
 """Running a model."""
 
-import difflib
 import warnings
 
 import numpy as np
 
 from . import _core
 from ._options import check_options
-from .base import ArgumentError, dtype_name
+from .base import ArgumentError, did_you_mean, dtype_name
 from .sym import Symbol
 
 
@@ -229,7 +228,5 @@ def _thread_count(num_threads):
 
 def near_matches(name, candidates):
     """The end of an error message about an unknown input."""
-    close = difflib.get_close_matches(str(name), candidates)
-    if close:
-        return f"; did you mean {', '.join(map(repr, close))}?"
-    return f"; its inputs are {', '.join(candidates)}" if candidates else "; it has none"
+    everything = f"; its inputs are {', '.join(candidates)}" if candidates else "; it has none"
+    return did_you_mean(name, candidates) or everything

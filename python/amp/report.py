@@ -2,7 +2,7 @@
 
 import json
 
-from .base import ArgumentError
+from .base import ArgumentError, did_you_mean
 
 _FORMAT = "amp-conversion-report"
 
@@ -89,11 +89,8 @@ class ConversionReport:
             for tensor in self.tensors:
                 if tensor[key] == name:
                     return tensor
-        from difflib import get_close_matches
-
-        close = get_close_matches(str(name), dict.fromkeys(tensor["name"] for tensor in self.tensors))
-        hint = f"; did you mean {', '.join(map(repr, close))}?" if close else ""
-        if self.folded and not close:
+        hint = did_you_mean(name, dict.fromkeys(tensor["name"] for tensor in self.tensors))
+        if self.folded and not hint:
             hint = f" ({len(self.folded)} batch norms were folded: their parameters are gone)"
         raise ArgumentError(f"the model has no tensor {name!r}{hint}")
 

@@ -42,7 +42,7 @@ OfflineCasts CastParamsOffline(const Graph& graph, const std::function<bool(cons
     const Node& node = graph.node(id);
     if (IsKnown(moved[id])) {
       AttrMap attrs = node.attrs();
-      attrs["__amp_dtype__"] = NameOf(moved[id]);
+      attrs[kAmpDTypeAttr] = NameOf(moved[id]);
       attrs["__dtype__"] = std::to_string(*InfoOf(moved[id]).mxnet_code);
       return rewriter.Replace(node.WithAttrs(std::move(attrs)));
     }

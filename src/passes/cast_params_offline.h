@@ -9,6 +9,9 @@
 
 namespace amp {
 
+// On a variable: the dtype that its array was or is to be cast to.
+inline constexpr const char* kAmpDTypeAttr = "__amp_dtype__";
+
 struct OfflineCasts {
   RewriteResult rewrite;
   std::map<std::string, DType> casts;  // parameter -> its new dtype

@@ -1,7 +1,5 @@
 #include "passes/exclude_fused.h"
 
-#include <fnmatch.h>
-
 #include <set>
 
 #include "passes/precision_choice.h"
@@ -20,10 +18,6 @@ void CollectNames(const Graph& graph, std::set<std::string>* fused, std::set<std
     if (!IsFused(*node)) continue;
     for (const std::vector<NodeEntry>& heads : node->subgraphs()) CollectNames(Graph(heads), fused, others);
   }
-}
-
-bool Describes(const std::string& pattern, const std::string& name) {
-  return fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
 }
 
 // The names that `pattern` means: its own if there is such a node, otherwise all that it describes.

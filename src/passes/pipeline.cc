@@ -184,8 +184,8 @@ ConvertedSymbol ConvertSymbol(const Symbol& symbol, const ModelParams& params, c
   // tensor of unknown dtype stays as it is, and shapes need not be known.
   c.types = InferPartial(c.graph, VariableTypes(c.graph, c.params, given));
   VerifyAfter("loading", c.graph);
-  const auto [num_parameters, parameter_bytes] =
-      CountParameters(c.graph, c.types, AreParameters(c.graph, is_parameter));
+  std::pair<std::int64_t, std::int64_t> parameters_before;  // number and bytes, for the report
+  if (report != nullptr) parameters_before = CountParameters(c.graph, c.types, AreParameters(c.graph, is_parameter));
 
   // FoldBatchNorm: in float32, before weights are rounded. Nodes that the caller keeps as they are stay apart. From
   // here on the parameters are those of `c`.
@@ -236,7 +236,7 @@ ConvertedSymbol ConvertSymbol(const Symbol& symbol, const ModelParams& params, c
     for (const auto& [name, dtype] : offline.casts) known[name].dtype = dtype;
     const Types after = InferPartial(result, known);
     report->Fill({c.graph, c.types, are_parameters, decision, result, after, offline.casts, folded.folded, folded.kept,
-                  options, folds, num_parameters, parameter_bytes});
+                  options, folds, parameters_before.first, parameters_before.second});
   }
   return {Symbol(result.outputs(), symbol.np_shape()),
           CountCasts(result),

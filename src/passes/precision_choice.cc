@@ -260,9 +260,9 @@ class Chooser {
     std::vector<NodeId> ids;
     const auto [first, last] = ids_by_name_.equal_range(pattern);
     for (auto it = first; it != last; ++it) ids.push_back(it->second);
-    if (ids.empty() && pattern.find_first_of("*?[") != std::string::npos) {
+    if (ids.empty()) {
       for (const auto& [name, id] : ids_by_name_) {
-        if (fnmatch(pattern.c_str(), name.c_str(), 0) == 0) ids.push_back(id);
+        if (Describes(pattern, name)) ids.push_back(id);
       }
     }
     if (!ids.empty()) return ids;
@@ -330,6 +330,10 @@ class Chooser {
 };
 
 }  // namespace
+
+bool Describes(const std::string& pattern, const std::string& name) {
+  return fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+}
 
 long OptConstraints(const Node& node) {
   long bits = 0;

@@ -28,6 +28,9 @@ struct PrecisionChoices {
 // between choices of the same strength.
 PrecisionChoices ChoosePrecision(const Graph& graph, const ConvertOptions& options);
 
+// Does `pattern` with its *, ? and [..] describe the name?
+bool Describes(const std::string& pattern, const std::string& name);
+
 inline constexpr const char* kOptConstraintAttr = "__opt_constraint__";
 inline constexpr long kDisableAmpBit = 1;
 

@@ -3,12 +3,11 @@
 #include <map>
 #include <utility>
 
+#include "passes/cast_params_offline.h"
 #include "passes/infer.h"
 
 namespace amp {
 namespace {
-
-constexpr const char* kMark = "__amp_dtype__";
 
 class CastRemover {
  public:
@@ -33,9 +32,9 @@ class CastRemover {
 
   std::vector<NodeEntry> Variable(NodeId id) {
     const Node& variable = graph_.node(id);
-    if (variable.FindAttr(kMark) == nullptr) return Typed(rewriter_.Keep(id, {}), {DTypeOf(variable)});
+    if (variable.FindAttr(kAmpDTypeAttr) == nullptr) return Typed(rewriter_.Keep(id, {}), {DTypeOf(variable)});
     AttrMap attrs = variable.attrs();
-    attrs.erase(kMark);
+    attrs.erase(kAmpDTypeAttr);
     attrs.erase("__dtype__");
     return Typed(rewriter_.Replace(variable.WithAttrs(std::move(attrs))), {DType::kFloat32});
   }

@@ -259,10 +259,7 @@ def shared_model(folder, name):
 
 @pytest.mark.parametrize("name", SHARED)
 def test_shared_models(shared_dir, name):
-    try:
-        model, dtypes, shapes = shared_model(shared_dir, name)
-    except amp.UnsupportedError as error:
-        pytest.skip(str(error)[:80])
+    model, dtypes, shapes = shared_model(shared_dir, name)
     dtypes = {name: dtype for name, dtype in dtypes.items() if name in model[0].list_arguments()}
     for policy in POLICIES:
         for offline, given in ((False, None), (True, shapes)):

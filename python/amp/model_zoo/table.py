@@ -1,9 +1,8 @@
 """The names of the networks, and the way from a name to a symbol."""
 
-import difflib
 from functools import partial
 
-from ..base import ArgumentError
+from ..base import ArgumentError, did_you_mean
 from ..name import NameManager
 from ..sym import Symbol
 from . import densenet, mobilenet, resnet, squeezenet, vgg
@@ -64,9 +63,8 @@ def get_model(name, classes=1000, prefix=None, *, form="1.x"):
 def _find(name):
     network = NETWORKS.get(name.lower()) if isinstance(name, str) else None
     if network is None:
-        close = difflib.get_close_matches(str(name).lower(), NETWORKS)
-        hint = f"did you mean {', '.join(map(repr, close))}?" if close else f"there are {', '.join(NETWORKS)}"
-        raise ArgumentError(f"unknown model {name!r}; {hint}")
+        hint = did_you_mean(str(name).lower(), NETWORKS) or f"; there are {', '.join(NETWORKS)}"
+        raise ArgumentError(f"unknown model {name!r}{hint}")
     return network
 
 

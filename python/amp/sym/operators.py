@@ -1,12 +1,11 @@
 """Functions that compose operators, made from the registry."""
 
-import difflib
 import functools
 import inspect
 
 from .. import _core
 from ..attribute import AttrScope
-from ..base import ArgumentError
+from ..base import ArgumentError, did_you_mean
 from ..name import NameManager
 from .attributes import attribute_text, value_of
 from .symbol import Symbol
@@ -34,8 +33,7 @@ def function_names():
 
 def near_matches(name):
     """The end of an error message about an unknown name."""
-    close = difflib.get_close_matches(name, _names())
-    return f"; did you mean {', '.join(map(repr, close))}?" if close else ""
+    return did_you_mean(name, _names())
 
 
 @functools.cache
