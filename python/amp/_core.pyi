@@ -103,6 +103,7 @@ class Executor:
         backend: str | None,
         reduce_precision: tuple[str, bool] | None,
         num_threads: int,
+        mode: str,
         monitor: bool,
     ) -> None: ...
     def run(self, inputs: Sequence[Any]) -> list[NDArray]: ...

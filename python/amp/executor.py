@@ -24,6 +24,8 @@ class Executor:
         `convert_model(..., cast_params_offline=True)` does, or a dict {option: value} of the options of
         `convert_model`. A CPU without bfloat16 arithmetic runs the model as it is, with a warning, unless
         the dict has 'force': True.
+    mode: 'fast' keeps chains of operators in float32 inside, folds batch norms and may choose other algorithms;
+        'exact' gives every tensor the value that it would have if each node ran alone, on any number of threads.
     num_threads: of one run; by default as many as OpenMP would use.
     monitor: whether `run_monitored` will be called: a second plan is built for it.
 
@@ -43,6 +45,7 @@ class Executor:
         input_dtypes=None,
         backend=None,
         reduce_precision=None,
+        mode="fast",
         num_threads=None,
         monitor=False,
     ):
@@ -57,6 +60,7 @@ class Executor:
             backend,
             _reduce_options(sym, reduce_precision),
             _thread_count(num_threads),
+            _mode(mode),
             bool(monitor),
         )
         self._set(handle, [name for name in sym.list_arguments() if name not in arg_params])
@@ -216,6 +220,12 @@ def _reduce_options(sym, reduce_precision):
     force = given.pop("force") if isinstance(given.get("force"), bool) else None
     options, _ = check_options(sym, given)
     return options if force is None else {**options, "force": force}
+
+
+def _mode(mode):
+    if mode not in ("fast", "exact"):
+        raise ArgumentError(f"mode: expected 'fast' or 'exact', got {mode!r}")
+    return mode
 
 
 def _thread_count(num_threads):

@@ -8,6 +8,7 @@
 #include "dnnl/plan.h"
 #include "nnvm/params_file.h"
 #include "passes/infer.h"
+#include "passes/run_options.h"
 
 namespace amp::onednn {
 
@@ -18,6 +19,7 @@ class ConstantStore;
 struct CompileOptions {
   Backend backend = Backend::kOneDnn;
   int num_threads = 0;  // 0: as many as OpenMP would use
+  NumericMode mode = NumericMode::kFast;
 };
 
 // A store that holds the parameters of a model, to be shared by all its plans.

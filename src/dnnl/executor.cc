@@ -118,7 +118,7 @@ class RunMark {
 Executor::Executor(const Symbol& symbol, const ModelParams& params, const TypeMap& input_types,
                    const BindOptions& options)
     : symbol_(Unfuse(symbol)) {
-  compile_options_ = {options.backend ? *options.backend : DefaultBackend(), options.num_threads};
+  compile_options_ = {options.backend ? *options.backend : DefaultBackend(), options.num_threads, options.mode};
   const ThreadScope threads(EffectiveThreads(options.num_threads));  // casting parameters may use threads, too
   output_names_ = symbol.ListOutputs();
   ModelParams arrays = params;

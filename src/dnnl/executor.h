@@ -31,6 +31,7 @@ struct BindOptions {
   int num_threads = 0;             // 0: as many as OpenMP would use
   // Convert to low precision before planning. Parameters are cast once, at bind time.
   std::optional<ReduceOptions> reduce_precision;
+  NumericMode mode = NumericMode::kFast;
   bool monitor = false;  // make RunMonitored possible: a second plan, with parameters of its own
 };
 
