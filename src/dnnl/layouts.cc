@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "dnnl/rows.h"
 #include "nnvm/error.h"
 
 namespace amp::onednn {
@@ -18,7 +19,8 @@ Overloaded(Fs...) -> Overloaded<Fs...>;
 
 class Assigner {
  public:
-  Assigner(Program program, const ConstantStore& store) : source_(std::move(program)), store_(store) {}
+  Assigner(NumericMode mode, Program program, const ConstantStore& store)
+      : fast_(mode == NumericMode::kFast), source_(std::move(program)), store_(store) {}
 
   LaidOutProgram Run() {
     result_.program.values = source_.values;
@@ -36,6 +38,7 @@ class Assigner {
     }
     for (Step& step : source_.steps) Assign(step);
     for (ValueId& output : result_.program.outputs) output = OwnBuffer(output);
+    RemoveUnread();
     return std::move(result_);
   }
 
@@ -48,6 +51,7 @@ class Assigner {
                    [&](const PermuteWork& work) { AssignPermute(step, work); },
                    [&](const SliceWork& work) { AssignSlice(step, work); },
                    [&](const CastWork&) { AssignCast(step); },
+                   [&](const ScaleShiftWork&) { AssignScaleShift(step); },
                    [&](const CallWork&) { AssignCall(step); },
                    [&](const auto&) { AssignPrimitive(step); },
                },
@@ -100,12 +104,25 @@ class Assigner {
   void AssignCast(Step& step) {
     const TensorType& type = TypeOf(step.outputs[0]);
     Desc layout = WithDType(result_.layouts[step.inputs[0]], type.dtype);
-    if (!layout || layout.get_size() % BytesOf(type.dtype) != 0 || !IsDense(step.inputs[0]) ||
+    if (layout.is_zero() || layout.get_size() % BytesOf(type.dtype) != 0 || !IsDense(step.inputs[0]) ||
         !(IsRowMajor(layout) || PrepareReorder(layout, PlainDesc(type)))) {
       step.inputs[0] = RowMajor(step.inputs[0], step.node, "a cast whose result could not be reordered");
       layout = PlainDesc(TypeOf(step.outputs[0]));
     }
     result_.layouts[step.outputs[0]] = layout;
+    if (fast_) cast_from_[step.outputs[0]] = step.inputs[0];
+    Append(std::move(step), std::nullopt);
+  }
+
+  // On the memory as it lies; what is written is dense.
+  void AssignScaleShift(Step& step) {
+    const ValueId out = step.outputs[0];
+    result_.layouts[out] = DenseCopy(result_.layouts[step.inputs[0]], TypeOf(out));
+    if (!SameRows(result_.layouts[step.inputs[0]], result_.layouts[out])) {
+      step.inputs[0] = RowMajor(step.inputs[0], step.node, "our kernel reads channels first or last");
+      result_.layouts[out] = PlainDesc(TypeOf(out));
+    }
+    for (std::size_t i = 1; i < step.inputs.size(); ++i) step.inputs[i] = RowMajor(step.inputs[i], step.node, "");
     Append(std::move(step), std::nullopt);
   }
 
@@ -137,6 +154,11 @@ class Assigner {
       layouts[0] = result_.layouts[step.inputs[0]];
       prepared = Prepare(step, types, TypeOf(out), layouts);
     }
+    if (!prepared && !step.fused.empty()) {
+      result_.apart.insert(step.node);
+      result_.apart.insert(step.fused.begin(), step.fused.end());
+      return;
+    }
     if (!prepared) {
       result_.refused[step.node] = std::string("oneDNN has no ") + WorkName(step.work) + " for these types";
       return;
@@ -166,8 +188,42 @@ class Assigner {
       Alias(copy, v, layout);
       return copy;
     }
-    Append({ReorderWork{}, {v}, {copy}, node, reason}, RequireReorder(v, layout));
+    const ValueId source = RoundedBy(v, layout);
+    Append(
+        {ReorderWork{}, {source}, {copy}, node, source == v ? reason : "rounds, and the primitive wants this layout"},
+        RequireReorder(source, layout));
     return copy;
+  }
+
+  // Where `v` is a cast of something that a reorder can read just as well: that.
+  ValueId RoundedBy(ValueId v, const Desc& layout) const {
+    const auto cast = cast_from_.find(v);
+    if (cast == cast_from_.end()) return v;
+    const auto direct = PrepareReorder(result_.layouts[cast->second], layout);
+    const bool is_fast = direct && direct->implementation.find("jit") != std::string::npos;
+    return is_fast ? cast->second : v;
+  }
+
+  // Casts whose readers all read something else now.
+  void RemoveUnread() {
+    std::vector<bool> read(result_.program.values.size());
+    const auto mark = [&](ValueId v) {
+      for (; !read[v]; v = result_.storage[v]) read[v] = true;
+    };
+    for (const ValueId v : result_.program.outputs) mark(v);
+    for (const Step& step : result_.program.steps) {
+      for (const ValueId v : step.inputs) mark(v);
+    }
+    std::vector<Step> steps;
+    std::vector<std::optional<PreparedPrimitive>> prepared;
+    for (std::size_t i = 0; i < result_.program.steps.size(); ++i) {
+      Step& step = result_.program.steps[i];
+      if (std::holds_alternative<CastWork>(step.work) && !read[step.outputs[0]]) continue;
+      steps.push_back(std::move(step));
+      prepared.push_back(std::move(result_.prepared[i]));
+    }
+    result_.program.steps = std::move(steps);
+    result_.prepared = std::move(prepared);
   }
 
   std::optional<PreparedPrimitive> RequireReorder(ValueId v, const Desc& layout) const {
@@ -190,7 +246,7 @@ class Assigner {
 
   // A head must end in row-major memory that is neither an input's, a constant's nor another head's.
   ValueId OwnBuffer(ValueId v) {
-    if (!result_.refused.empty()) return v;
+    if (!result_.refused.empty() || !result_.apart.empty()) return v;
     const ValueId root = result_.storage[v];
     const bool own = result_.program.values[root].source == ValueSource::kComputed && !result_.IsConstant(v) &&
                      IsRowMajor(result_.layouts[v]) && taken_.insert(root).second;
@@ -209,17 +265,19 @@ class Assigner {
     result_.prepared.push_back(std::move(prepared));
   }
 
+  const bool fast_;
   Program source_;
   const ConstantStore& store_;
   LaidOutProgram result_;
   std::map<ValueId, std::vector<ValueId>> copies_;
   std::set<ValueId> taken_;
+  std::map<ValueId, ValueId> cast_from_;  // by the result of a cast
 };
 
 }  // namespace
 
-LaidOutProgram AssignLayouts(Program program, const ConstantStore& store) {
-  return Assigner(std::move(program), store).Run();
+LaidOutProgram AssignLayouts(NumericMode mode, Program program, const ConstantStore& store) {
+  return Assigner(mode, std::move(program), store).Run();
 }
 
 }  // namespace amp::onednn

@@ -243,14 +243,29 @@ ValueId LowerContext::Constant(const NDArray& array, const std::string& name) {
   return program_->AddValue(array.type(), key, ValueSource::kConstant);
 }
 
-ValueId LowerContext::Emit(Work work, std::vector<ValueId> inputs, TensorType type) {
-  // The types of the operands are part of the name: emulated and native lowerings of one node must not share constants.
+// The types of the operands are part of the name: emulated and native lowerings of one node must not share constants.
+std::string LowerContext::NewName(const Work& work, DType dtype) const {
   std::size_t number = 0;  // of the steps that this node has already
   while (number < program_->steps.size() && program_->steps[program_->steps.size() - 1 - number].node == id_) ++number;
-  const std::string name = fmt::format("#{}:{}{}:{}", id_, WorkName(work), number, NameOf(type.dtype));
+  return fmt::format("#{}:{}{}:{}", id_, WorkName(work), number, NameOf(dtype));
+}
+
+ValueId LowerContext::Emit(Work work, std::vector<ValueId> inputs, TensorType type) {
+  const std::string name = NewName(work, type.dtype);
   const ValueId out = program_->AddValue(std::move(type), name, ValueSource::kComputed);
   program_->steps.push_back({std::move(work), std::move(inputs), {out}, id_, ""});
   return out;
+}
+
+std::vector<ValueId> LowerContext::EmitCall(CallWork work, std::vector<ValueId> inputs, std::vector<TensorType> types) {
+  Step step{std::move(work), std::move(inputs), {}, id_, ""};
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    const std::string name = fmt::format("{}:{}", NewName(step.work, types[i].dtype), i);
+    step.outputs.push_back(program_->AddValue(std::move(types[i]), name, ValueSource::kComputed));
+  }
+  std::vector<ValueId> outputs = step.outputs;
+  program_->steps.push_back(std::move(step));
+  return outputs;
 }
 
 ValueId LowerContext::Reshape(ValueId value, Shape shape) {

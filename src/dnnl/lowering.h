@@ -30,6 +30,8 @@ class LowerContext {
   ValueId Constant(const NDArray& array, const std::string& name);
   // Adds a step and returns its output.
   ValueId Emit(Work work, std::vector<ValueId> inputs, TensorType type);
+  // The same for a function on row-major arrays with several outputs.
+  std::vector<ValueId> EmitCall(CallWork work, std::vector<ValueId> inputs, std::vector<TensorType> types);
   // `value` is output i.
   void SetOut(int i, ValueId value) { outputs_[i] = value; }
 
@@ -43,6 +45,8 @@ class LowerContext {
   const std::map<std::string, NDArray>& constants() const { return constants_; }
 
  private:
+  std::string NewName(const Work& work, DType dtype) const;
+
   Program* program_;
   const Node& node_;
   NodeId id_;
