@@ -5,8 +5,10 @@
 #include <utility>
 
 #include "nnvm/dump.h"
+#include "passes/compose_views.h"
 #include "passes/fold_batch_norm.h"
 #include "passes/propagate_strides.h"
+#include "passes/simplify.h"
 #include "passes/verify.h"
 
 namespace amp {
@@ -83,6 +85,10 @@ PreparedModel PrepareModel(const Graph& graph, const ModelParams& params, const 
   ModelParams arrays = params;
   bool assumes_ranks = false;
 
+  // Simplify: first, so that the others meet neither copies nor doubles. Once for all shapes: equal nodes share what is
+  // computed from their parameters.
+  if (PassEnabled("Simplify")) c.Take("Simplify", "simplify", Simplify(c.graph, c.types));
+
   // FoldBatchNorm: last, because it changes weights and wants them to be nobody else's. float32 only: low-precision
   // weights would be rounded a second time.
   if (mode == NumericMode::kFast && PassEnabled("FoldBatchNorm")) {
@@ -99,6 +105,11 @@ Graph OptimizeForRun(const Graph& graph, const TypeMap& variable_types, const st
                      NumericMode mode) {
   Corridor c(graph, variable_types);
   const Types given_types = c.types;
+
+  // ComposeViews: the half of Simplify that goes by shapes.
+  if (PassEnabled("Simplify")) {
+    c.Take("ComposeViews", "compose_views", ComposeViews(c.graph, c.types, AreConstant(c.graph, parameters)));
+  }
 
   // PropagateStrides: after everything that lets readers of a tensor meet without nodes in between.
   if (mode == NumericMode::kFast && PassEnabled("PropagateStrides")) {

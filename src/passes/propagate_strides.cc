@@ -7,6 +7,7 @@
 
 #include "passes/amp_facts.h"
 #include "passes/element_facts.h"
+#include "passes/rewriting.h"
 
 namespace amp {
 namespace {
@@ -30,14 +31,10 @@ class Propagator {
       : graph_(graph),
         types_(types),
         constant_(constant),
+        ordered_(OrderedNodes(graph)),
         wanted_(graph.num_nodes()),
         thinned_(graph.num_nodes()),
-        rewriter_(graph) {
-    for (const NodePtr& node : graph.nodes()) {
-      for (const NodePtr& dep : node->control_deps()) waited_for_.push_back(graph.IdOf(dep.get()));
-    }
-    std::sort(waited_for_.begin(), waited_for_.end());
-  }
+        rewriter_(graph) {}
 
   RewriteResult Run() {
     for (NodeId id = static_cast<NodeId>(graph_.num_nodes()); id-- > 0;) wanted_[id] = WantedOf(id);
@@ -61,16 +58,12 @@ class Propagator {
 
   bool MayChange(NodeId id) const {
     const Node& node = graph_.node(id);
-    if (node.is_variable() || constant_[id] || IsOrdered(id) || graph_.IsOutput(graph_.EntryOf(id, 0))) return false;
+    if (node.is_variable() || constant_[id] || ordered_[id] || graph_.IsOutput(graph_.EntryOf(id, 0))) return false;
     for (int i = 1; i < node.num_outputs(); ++i) {
       const EntryId other = graph_.EntryOf(id, static_cast<std::uint32_t>(i));
       if (graph_.IsOutput(other) || !graph_.ConsumersOf(other).empty()) return false;
     }
     return ShapeOf(graph_.EntryOf(id, 0)).fully_known();
-  }
-
-  bool IsOrdered(NodeId id) const {
-    return !graph_.node(id).control_deps().empty() || std::binary_search(waited_for_.begin(), waited_for_.end(), id);
   }
 
   Steps ReadSteps(const Consumer& reader) const {
@@ -96,7 +89,7 @@ class Propagator {
   std::optional<SlidingWindow> WindowOf(NodeId id) const {
     const Node& node = graph_.node(id);
     const auto* fact = node.is_variable() ? nullptr : node.op()->Find<HasWindow>();
-    return fact == nullptr || IsOrdered(id) ? std::nullopt : fact->window(node);
+    return fact == nullptr || ordered_[id] ? std::nullopt : fact->window(node);
   }
 
   static bool IsOnePosition(const SlidingWindow& window) {
@@ -240,9 +233,9 @@ class Propagator {
   const Graph& graph_;
   const Types& types_;
   const std::vector<bool>& constant_;
-  std::vector<Steps> wanted_;       // by node: the steps that its readers want of output 0; empty: all positions
-  std::vector<bool> thinned_;       // by node: output 0 is made in these steps
-  std::vector<NodeId> waited_for_;  // sorted: by control dependencies
+  const std::vector<bool> ordered_;
+  std::vector<Steps> wanted_;  // by node: the steps that its readers want of output 0; empty: all positions
+  std::vector<bool> thinned_;  // by node: output 0 is made in these steps
   Rewriter rewriter_;
   std::map<std::pair<EntryId, Steps>, NodeEntry> copies_;
 };
