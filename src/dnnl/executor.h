@@ -15,6 +15,7 @@
 #include "dnnl/compile.h"
 #include "dnnl/convert_model.h"
 #include "nnvm/symbol.h"
+#include "passes/optimize_for_run.h"
 
 namespace amp::onednn {
 
@@ -80,15 +81,26 @@ class Executor {
 
  private:
   Executor() = default;
+  void Prepare(const ModelParams& params);
   void Bind();
   void BindMonitored(const ModelParams& params);
   std::unique_ptr<Executor> WithSymbol(Symbol symbol) const;
+  void RequireSameRank(const std::string& input, const Shape& shape) const;
   void RequireLivingRun() const;
 
   Symbol symbol_;
-  TypeMap variable_types_;            // of parameters and inputs
-  std::set<std::string> parameters_;  // whose arrays are in the store
+  TypeMap variable_types_;  // of parameters and inputs
+  std::set<std::string> parameters_;
   CompileOptions compile_options_;
+  // What plans are made of: symbol_ as it is, or what PrepareModel made of it.
+  struct Prepared {
+    Symbol symbol;
+    TypeMap variable_types;
+    std::set<std::string> parameters;  // whose arrays are in the store
+    bool is_optimized = false;
+    bool assumes_ranks = false;
+  };
+  Prepared prepared_;
   std::shared_ptr<ConstantStore> store_;
   std::shared_ptr<const Plan> plan_;
   std::unique_ptr<Session> session_;

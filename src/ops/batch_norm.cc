@@ -7,6 +7,7 @@
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "passes/element_facts.h"
 #include "passes/fold_batch_norm.h"
 #include "passes/infer.h"
 
@@ -138,6 +139,9 @@ OpCard<BatchNormParam> Register(const char* name, ParamSchema<BatchNormParam> sc
       .Set(AmpFacts{
           Arithmetic::kElementwise,
           {SlotRole::kData, SlotRole::kStatistic, SlotRole::kStatistic, SlotRole::kStatistic, SlotRole::kStatistic}})
+      .Set(IsPointwise{[](const Node& node, int rank) {
+        return NormalizeAxis(node.params<BatchNormParam>().axis, rank).value_or(0);
+      }})
       .Set(BatchNormFact{UseOf})
       .Set(ReferenceKernel{Reference})
       .Set(onednn::LowerRule{Lower});

@@ -7,6 +7,7 @@
 #include "ops/rules.h"
 #include "ops/spatial.h"
 #include "passes/amp_facts.h"
+#include "passes/element_facts.h"
 #include "passes/fold_batch_norm.h"
 #include "passes/infer.h"
 
@@ -233,6 +234,11 @@ bool Lower(onednn::LowerContext& c) {
 
 int ChannelAxis(const Node& node, int) { return node.params<ConvolutionParam>().parsed_layout().channel_axis(); }
 
+std::optional<SlidingWindow> WindowOf(const Node& node) {
+  const auto& p = node.params<ConvolutionParam>();
+  return SlidingWindow{p.parsed_layout().spatial_axis(0), p.kernel, p.stride, p.pad};
+}
+
 [[maybe_unused]] const auto kCard =
     RegisterOp<ConvolutionParam>("Convolution")
         .Alias("Convolution_v1")
@@ -246,6 +252,7 @@ int ChannelAxis(const Node& node, int) { return node.params<ConvolutionParam>().
         .Set(DataWeightBiasDType())
         .Set(AmpFacts{Arithmetic::kAccumulates, DataWeightBiasRoles()})
         .Set(FoldTarget{ChannelAxis})
+        .Set(HasWindow{WindowOf})
         .Set(ReferenceKernel{Reference})
         .Set(onednn::LowerRule{Lower});
 
