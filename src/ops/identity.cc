@@ -18,7 +18,7 @@ struct Row {
 };
 
 constexpr Row kRows[] = {
-    {"_copy", "identity", "The input as it is."},
+    {"_copy", "identity _npi_copy _np_copy", "The input as it is."},
     {"BlockGrad", "stop_gradient _npx_stop_gradient", "The input; training sends no gradient through it."},
 };
 

@@ -511,6 +511,30 @@ def _contrib_AdaptiveAvgPooling2D(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _contrib_BatchNormWithReLU(
+    quantized: bool = ...,
+    enabled_float_output: Any = ...,
+    with_bn: str = ...,
+    with_act: str = ...,
+    with_relu: str = ...,
+    with_sum: str = ...,
+    with_postsum_act: str = ...,
+    with_postsum_relu: str = ...,
+    with_eltwise: str = ...,
+    dedup_sum: str = ...,
+    channel_wise_quantize: str = ...,
+    min_calib_range: str = ...,
+    max_calib_range: str = ...,
+    eps: str = ...,
+    momentum: str = ...,
+    fix_gamma: str = ...,
+    use_global_stats: str = ...,
+    output_mean_var: str = ...,
+    axis: str = ...,
+    cudnn_off: str = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _contrib_BilinearResize2D(
     data: Symbol | None = None,
     height: int = ...,
@@ -685,6 +709,11 @@ def _np_broadcast_to(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _np_copy(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _np_max(
     data: Symbol | None = None,
     axis: Sequence[int] | int | None = ...,
@@ -811,6 +840,11 @@ def _npi_clip(
 def _npi_concatenate(
     *data: Symbol,
     dim: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_copy(
+    data: Symbol | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1577,6 +1611,49 @@ def _sg_mkldnn_fully_connected(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _sg_onednn_batch_dot(
+    quantized: bool = ...,
+    enabled_float_output: Any = ...,
+    with_bn: str = ...,
+    with_act: str = ...,
+    with_relu: str = ...,
+    with_sum: str = ...,
+    with_postsum_act: str = ...,
+    with_postsum_relu: str = ...,
+    with_eltwise: str = ...,
+    dedup_sum: str = ...,
+    channel_wise_quantize: str = ...,
+    min_calib_range: str = ...,
+    max_calib_range: str = ...,
+    transpose_a: str = ...,
+    transpose_b: str = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sg_onednn_batch_norm(
+    quantized: bool = ...,
+    enabled_float_output: Any = ...,
+    with_bn: str = ...,
+    with_act: str = ...,
+    with_relu: str = ...,
+    with_sum: str = ...,
+    with_postsum_act: str = ...,
+    with_postsum_relu: str = ...,
+    with_eltwise: str = ...,
+    dedup_sum: str = ...,
+    channel_wise_quantize: str = ...,
+    min_calib_range: str = ...,
+    max_calib_range: str = ...,
+    eps: str = ...,
+    momentum: str = ...,
+    fix_gamma: str = ...,
+    use_global_stats: str = ...,
+    output_mean_var: str = ...,
+    axis: str = ...,
+    cudnn_off: str = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _sg_onednn_conv(
     quantized: bool = ...,
     enabled_float_output: Any = ...,
@@ -1608,6 +1685,47 @@ def _sg_onednn_fully_connected(
     channel_wise_quantize: str = ...,
     min_calib_range: str = ...,
     max_calib_range: str = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sg_onednn_selfatt_qk(
+    queries: Symbol | None = None,
+    keys: Symbol | None = None,
+    heads: int = ...,
+    quantized: bool = ...,
+    enabled_float_output: Any = ...,
+    min_calib_range: str = ...,
+    max_calib_range: str = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sg_onednn_selfatt_qk_split(
+    queries_keys_values: Symbol | None = None,
+    heads: int = ...,
+    quantized: bool = ...,
+    enabled_float_output: Any = ...,
+    min_calib_range: str = ...,
+    max_calib_range: str = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sg_onednn_selfatt_valatt(
+    attention: Symbol | None = None,
+    queries_keys_values: Symbol | None = None,
+    heads: int = ...,
+    quantized: bool = ...,
+    enabled_float_output: Any = ...,
+    min_calib_range: str = ...,
+    max_calib_range: str = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sg_pow_mul_scalar(
+    input: Symbol | None = None,
+    exponent: float = ...,
+    multiplier: float = ...,
+    exp_is_int: bool = ...,
+    mul_is_int: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
