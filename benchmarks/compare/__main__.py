@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from . import table
+from . import plot, table
 from .contestants import CONTESTANTS, PEERS
 from .networks import NETWORKS, batches_of
 from .prepare import is_prepared
@@ -40,8 +40,10 @@ def main(arguments=None):
 
 
 def _finish(run, path):
+    picture = path.with_suffix(".svg")
+    picture.write_text(plot.render(run))
     print(table.render(run))
-    print(f"\nall figures: {path}")
+    print(f"\nall figures: {path}; plot: {picture}")
 
 
 def _options(arguments):

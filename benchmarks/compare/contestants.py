@@ -1,7 +1,7 @@
 """The engines that are compared, each with its best documented settings.
 
-A contestant has `load(folder, shapes)` and `run(inputs)`: float32 NumPy arrays in, a list of fresh arrays out, for every
-engine alike. Imports stand inside: a worker has one engine.
+A contestant has `load(folder, shapes)` and `run(inputs)`: float32 NumPy arrays in, a list of fresh arrays out, for
+every engine alike. Imports stand inside: a worker has one engine.
 """
 
 
@@ -23,7 +23,7 @@ class Ours(Contestant):
         reduce_precision = "bfloat16" if self.precision == "bf16" else None
         model = amp.load(f"{folder}/model-symbol.json", f"{folder}/model-0000.params")
         self.executor = amp.Executor(*model, shapes, reduce_precision=reduce_precision, num_threads=self.threads)
-        self.version = f"oneDNN {amp.onednn_version()}" if hasattr(amp, "onednn_version") else ""
+        self.version = f"{amp.__version__}, oneDNN {amp.cpu_info()['onednn']}"
         self.settings = f"Executor(reduce_precision={reduce_precision!r}), GOMP_SPINCOUNT=1000"
 
     def run(self, inputs):
@@ -110,9 +110,9 @@ class MXNet(Contestant):
         symbol, args, aux = mxnet.model.load_checkpoint(f"{folder}/model", 0)
         if self.precision == "bf16":
             symbol, args, aux = amp.convert_model(symbol, args, aux, target_dtype="bfloat16")
+        args = {**args, **{name: mxnet.nd.zeros(shape) for name, shape in shapes.items()}}
         symbol = symbol.optimize_for("MKLDNN", args, aux)
-        arrays = {**args, **{name: mxnet.nd.zeros(shape) for name, shape in shapes.items()}}
-        arrays = {name: arrays[name] for name in symbol.list_arguments()}
+        arrays = {name: args[name] for name in symbol.list_arguments()}
         self.bound = symbol.bind(mxnet.cpu(), arrays, aux_states=aux, grad_req="null")
         self.version = mxnet.__version__
         self.settings = "optimize_for('MKLDNN'), bf16 by its amp.convert_model"

@@ -1,7 +1,7 @@
 """Makes the files of one network: `python -m benchmarks.compare.prepare NETWORK BATCH FOLDER`.
 
-A process of its own, so that the driver stays small. In FOLDER: model-symbol.json, model-0000.params, model.onnx, and per
-batch inputs and the fp32 outputs of ONNX Runtime (of OpenVINO where that is missing), which everything is compared with.
+A process of its own, so that the driver stays small. In FOLDER: model-symbol.json, model-0000.params, model.onnx, and
+per batch inputs and the fp32 outputs of ONNX Runtime (of OpenVINO where that is missing), which all have to meet.
 """
 
 import hashlib

@@ -16,7 +16,8 @@ from .stats import relative_max, relative_rms
 def measure_cell(cell, entries, settings):
     """Fills the dict `cell` (network, batch, threads): probes, and per entry what its worker told.
 
-    entries: dicts with name, contestant, precision, environment, python. settings: folder, probe, rounds, seconds, calls.
+    entries: dicts with name, contestant, precision, environment, python. settings: folder, probe, rounds, seconds,
+    calls.
     A contestant that fails is kept with its error; the others go on.
     """
     cpus = sorted(os.sched_getaffinity(0))[: cell["threads"]]

@@ -36,9 +36,11 @@ class _Reader:
         return self.target.call_function(function, args, kwargs)
 
     def tensor(self, name, convert=lambda array: array):
-        """A value of the graph; an initializer becomes a parameter (`convert` is applied to it) or, of integers, a buffer."""
+        """A value of the graph; an initializer, converted, becomes a number, a parameter or, of integers, a buffer."""
         if name in self.values:
             return self.values[name]
+        if self.arrays[name].ndim == 0:
+            return self.arrays[name].item()  # torch's patterns want numbers
         key = f"p{len(self.values)}"
         held = torch.from_numpy(np.array(convert(self.arrays[name]), order="C"))
         if held.is_floating_point():
@@ -72,11 +74,9 @@ def _batch_norm(graph, node, attrs):
 def _pool(function):
     def make(graph, node, attrs):
         extra = {"count_include_pad": bool(attrs["count_include_pad"])} if "count_include_pad" in attrs else {}
+        extra["ceil_mode"] = bool(attrs["ceil_mode"])
         sizes = {"stride": tuple(attrs["strides"]), "padding": tuple(attrs["pads"][:2])}
-        (x,) = graph.inputs(node)
-        return graph.call(
-            function, x, tuple(attrs["kernel_shape"]), **sizes, ceil_mode=bool(attrs["ceil_mode"]), **extra
-        )
+        return graph.call(function, *graph.inputs(node), tuple(attrs["kernel_shape"]), **sizes, **extra)
 
     return make
 

@@ -12,7 +12,7 @@ SLOWER_THAN_PUBLISHED = 1.10
 
 
 def judge(cell):
-    """Adds to each result of a measured cell: ms, best_ms, void (reason or "") and, against ours, ratio (three numbers)."""
+    """Adds to each result of a measured cell ms, best_ms, void (a reason or "") and ratio (ours to its)."""
     for result in cell["results"]:
         if result["rounds"]:
             result["ms"] = median(r["median"] for r in result["rounds"])

@@ -1,6 +1,6 @@
 """One contestant in a process of its own: `python -m benchmarks.compare.worker SPECIFICATION`.
 
-Reads commands, one JSON object a line, from standard input and answers each with a line; between them it waits, blocked.
+Reads commands, one JSON object a line, from standard input and answers each with a line; between them it waits.
 Runs under any Python that has the contestant's package and NumPy (MXNet's is an old one), so it imports nothing else.
 """
 
