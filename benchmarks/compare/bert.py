@@ -42,7 +42,7 @@ def symbol(layers=LAYERS, units=UNITS, heads=HEADS, hidden=HIDDEN, vocabulary=VO
 
 
 def _layer(sym, x, row_lengths, name, units, heads, hidden):
-    qkv = sym.FullyConnected(x, *_qkv(sym, name, heads), num_hidden=3 * units, flatten=False, name=f"{name}qkv")
+    qkv = sym.FullyConnected(x, *_qkv(sym, name, units, heads), num_hidden=3 * units, flatten=False, name=f"{name}qkv")
     scores = sym._contrib_interleaved_matmul_selfatt_qk(qkv, heads=heads, name=f"{name}qk")
     lengths = sym.broadcast_axis(sym.expand_dims(row_lengths, axis=1), axis=1, size=heads)
     lengths = sym.reshape(lengths, shape=(-1, 0), reverse=True)
@@ -54,10 +54,10 @@ def _layer(sym, x, row_lengths, name, units, heads, hidden):
     return _norm(sym, outer + x, f"{name}layernorm1")
 
 
-def _qkv(sym, name, heads):
+def _qkv(sym, name, units, heads):
     """The weights of three projections, interleaved by head, and their biases: assembled in the graph."""
-    weights = [sym.Variable(f"{name}{part}_weight", shape=(UNITS, UNITS)) for part in ("query", "key", "value")]
-    biases = [sym.Variable(f"{name}{part}_bias", shape=(UNITS,)) for part in ("query", "key", "value")]
+    weights = [sym.Variable(f"{name}{part}_weight", shape=(units, units)) for part in ("query", "key", "value")]
+    biases = [sym.Variable(f"{name}{part}_bias", shape=(units,)) for part in ("query", "key", "value")]
     split = [sym.reshape(weight, shape=(heads, -1, 0), reverse=True) for weight in weights]
     weight = sym.reshape(sym.concat(*split, dim=-2), shape=(-1, 0), reverse=True)
     rows = [sym.reshape(bias, shape=(heads, -1), reverse=True) for bias in biases]

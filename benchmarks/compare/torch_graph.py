@@ -16,9 +16,9 @@ class _Reader:
     def __init__(self, graph):
         self.source, self.root, self.target = graph, torch.nn.Module(), torch.fx.Graph()
         self.arrays = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
-        self.values = {}
-        self.readers = {}
+        self.values, self.readers, self.makers = {}, {}, {}
         for node in graph.node:
+            self.makers[node.output[0]] = node
             for name in node.input:
                 self.readers.setdefault(name, []).append(node)
 
@@ -30,6 +30,7 @@ class _Reader:
                 attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
                 self.values[node.output[0]] = OPERATORS[node.op_type](self, node, attributes)
         self.target.output(tuple(self.values[value.name] for value in self.source.output))
+        self.target.eliminate_dead_code()
         return torch.fx.GraphModule(self.root, self.target)
 
     def call(self, function, *args, **kwargs):
@@ -84,12 +85,25 @@ def _pool(function):
 def _matmul(graph, node, attrs):
     """With constant weights it is a linear layer, and an addition that follows its bias."""
     left, right = node.input
+    if left in graph.makers and graph.makers[left].op_type == "Softmax":
+        return _attention(graph, graph.makers[left], graph.tensor(right))
     if right not in graph.arrays:
         return graph.call(torch.matmul, *graph.inputs(node))
     x, weight = graph.tensor(left), graph.tensor(right, np.transpose)
     (after,) = graph.readers[node.output[0]]
     graph.values[after.output[0]] = graph.call(F.linear, x, weight, graph.tensor(after.input[1]))
     return graph.values[after.output[0]]
+
+
+def _attention(graph, softmax, value):
+    """softmax(q k / sqrt(size) + mask) v, for which torch has a function."""
+    masked = graph.makers[softmax.input[0]]
+    scaled = graph.makers[masked.input[0]]
+    product = graph.makers[scaled.input[0]]
+    query, key = graph.inputs(product)
+    mask = graph.tensor(masked.input[1])
+    key = graph.call(torch.transpose, key, -2, -1)
+    return graph.call(F.scaled_dot_product_attention, query, key, value, attn_mask=mask)
 
 
 def _reshape(graph, node, attrs):
