@@ -20,7 +20,7 @@ define say
 	@printf '\n==> %s\n' $(1)
 endef
 
-.PHONY: help demo test test-cpp test-python asan fuzz bench-convert exhaustive-cast format lint clean build package tests
+.PHONY: help demo test test-cpp test-python asan fuzz bench bench-convert exhaustive-cast format lint clean build package tests
 
 help:
 	@echo "make demo         set up, build and show the conversion of a real model"
@@ -29,6 +29,7 @@ help:
 	@echo "make test-python  the Python tests without those of the installation (PYTEST_ARGS='-k loader': some)"
 	@echo "make asan         all tests under AddressSanitizer and UndefinedBehaviorSanitizer"
 	@echo "make fuzz         libFuzzer on everything that reads files (FUZZ_SECONDS=600 for each of four targets)"
+	@echo "make bench        time against OpenVINO, ONNX Runtime, torch and MXNet (BENCH_ARGS='--quick': a look; --help)"
 	@echo "make bench-convert    time and memory of converting a chain of 1,000,000 nodes (NODES=100000 for another length)"
 	@echo "make exhaustive-cast  casts offline and at run time compared over all 2^32 floats; some minutes"
 	@echo "make lint         check the formatting; 'make format' corrects it"
@@ -83,6 +84,16 @@ fuzz: $(VENV)/.dev-installed
 	    -artifact_prefix=$(FUZZ_BUILD)/$$target- $(FUZZ_BUILD)/found/$$target $(FUZZ_BUILD)/corpus/$$target || exit 1; \
 	done
 
+# Other engines on the same networks, for about two hours. They live in an environment of their own, which also sees
+# the package in $(VENV). MXNET_PYTHON=/path/to/python with MXNet 1.9.1 adds MXNet.
+BENCH_VENV ?= .venv-bench
+BENCH_ARGS ?=
+bench: package $(BENCH_VENV)/.installed
+	$(call say,"Compiling the machine probe")
+	@$(CMAKE) --build $(BUILD) --target machine_probe
+	$(call say,"Measuring; wants a machine that does nothing else")
+	@$(BENCH_VENV)/bin/python -m benchmarks.compare $(BENCH_ARGS)
+
 # Wants a machine that does nothing else.
 NODES ?= 1000000
 bench-convert: $(BUILD)/build.ninja
@@ -109,7 +120,7 @@ lint: $(VENV)/.dev-installed
 	@$(BIN)/ruff format --check $(PY_FOLDERS)
 
 clean:
-	rm -rf build build-debug build-asan build-fuzz .venv .venv-asan .pytest_cache .ruff_cache
+	rm -rf build build-debug build-asan build-fuzz .venv .venv-asan .venv-bench .pytest_cache .ruff_cache
 
 # ---- the steps below are shared; each does nothing when its result is up to date ----
 
@@ -164,4 +175,13 @@ $(VENV)/.build-installed: pyproject.toml tools/build_requirements.py | $(VENV)/.
 
 $(VENV)/.dev-installed: $(VENV)/.build-installed
 	@$(PYTHON) tools/setup_venv.py $(VENV) dev
+	@touch $@
+
+$(BENCH_VENV)/.installed: benchmarks/requirements.txt tools/setup_venv.py | $(VENV)/.created
+	@$(BIN)/python tools/setup_venv.py $(BENCH_VENV) create
+	$(call say,"Installing the other engines (one gigabyte on the first time)")
+	@$(BENCH_VENV)/bin/python -m pip install --disable-pip-version-check --quiet \
+	  $(addprefix --find-links ,$(wildcard /opt/wheels)) -r benchmarks/requirements.txt
+	@$(BIN)/python -c 'import sysconfig; print("import site; site.addsitedir(%r)" % sysconfig.get_path("platlib"))' \
+	  > "$$($(BENCH_VENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("platlib"))')/nnvm_amp.pth"
 	@touch $@

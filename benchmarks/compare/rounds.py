@@ -1,0 +1,83 @@
+"""Measuring one cell: all contestants on one network, batch size and number of threads."""
+
+import json
+import os
+import subprocess
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from statistics import median
+
+from .prepare import batch_folder, load_outputs
+from .processes import Worker, WorkerError
+from .stats import relative_max, relative_rms
+
+
+def measure_cell(cell, entries, settings):
+    """Fills the dict `cell` (network, batch, threads): probes, and per entry what its worker told.
+
+    entries: dicts with name, contestant, precision, environment, python. settings: folder, probe, rounds, seconds,
+    calls.
+    A contestant that fails is kept with its error; the others go on.
+    """
+    cpus = sorted(os.sched_getaffinity(0))[: cell["threads"]]
+    folder = Path(settings.folder) / cell["network"]
+    inputs = batch_folder(folder, cell["batch"]) / "inputs.npz"
+    cell["probe_before"] = probe(settings.probe, cpus)
+    cell["results"] = []
+    with ExitStack() as stack:
+        running = []
+        for entry in entries:
+            specification = {
+                "contestant": entry["contestant"],
+                "precision": entry["precision"],
+                "cpus": cpus,
+                "model": str(folder),
+                "inputs": str(inputs),
+            }
+            worker = stack.enter_context(Worker(specification, entry["environment"], entry["python"]))
+            result = {key: entry[key] for key in ("name", "contestant", "precision")}
+            cell["results"].append({**result, "rounds": []})
+            running.append((worker, cell["results"][-1]))
+            _guarded(*running[-1], _load, batch_folder(folder, cell["batch"]) / "expected.npz")
+        for i in range(settings.rounds):
+            # Each begins a round in turn: who follows whom must not decide.
+            start = i % len(running)
+            for worker, result in running[start:] + running[:start]:
+                _guarded(worker, result, _measure, settings.seconds, settings.calls)
+    cell["probe_after"] = probe(settings.probe, cpus)
+    return cell
+
+
+def _guarded(worker, result, action, *arguments):
+    if "failed" in result:
+        return
+    try:
+        action(worker, result, *arguments)
+    except WorkerError as error:
+        result["failed"] = str(error)
+
+
+def _load(worker, result, expected):
+    result.update(worker.load())
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "outputs.npz"
+        worker.ask("save", path=str(path))
+        outputs, wanted = load_outputs(path), load_outputs(expected)
+    if [array.shape for array in outputs] != [array.shape for array in wanted]:
+        raise WorkerError(f"shapes {[a.shape for a in outputs]} instead of {[a.shape for a in wanted]}")
+    result["error_rms"], result["error_max"] = relative_rms(outputs, wanted), relative_max(outputs, wanted)
+
+
+def _measure(worker, result, seconds, calls):
+    answer = worker.ask("measure", seconds=seconds, calls=calls)
+    times = answer["times"]
+    result["peak_mb"] = answer["peak_mb"]
+    result["rounds"].append({"min": min(times), "median": median(times), "calls": len(times)})
+
+
+def probe(program, cpus):
+    """What the machine can do now, on these CPUs: see machine_probe.cc."""
+    command = [program, str(len(cpus))]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, preexec_fn=lambda: os.sched_setaffinity(0, cpus))
+    return json.loads(done.stdout)
