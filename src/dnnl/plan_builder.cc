@@ -77,7 +77,8 @@ void PlanBuilder::FoldConstants() {
     // A step without inputs fills an empty tensor, which has elements under other shapes: its result is not to be kept.
     const bool constant =
         !step.outputs.empty() && !step.inputs.empty() &&
-        std::none_of(step.outputs.begin(), step.outputs.end(), [&](ValueId v) { return heads.contains(v); }) &&
+        std::none_of(step.outputs.begin(), step.outputs.end(),
+                     [&](ValueId v) { return heads.contains(Root(v)) || Root(v) != v; }) &&
         std::all_of(step.inputs.begin(), step.inputs.end(), [&](ValueId v) { return laid_out_.IsConstant(v); });
     if (constant) {
       Fold(step, laid_out_.prepared[i]);
