@@ -239,6 +239,13 @@ std::optional<SlidingWindow> WindowOf(const Node& node) {
   return SlidingWindow{p.parsed_layout().spatial_axis(0), p.kernel, p.stride, p.pad};
 }
 
+std::optional<FoldReader::Use> ReaderUse(const Node& node, int) {
+  const auto& p = node.params<ConvolutionParam>();
+  if (std::any_of(p.pad.begin(), p.pad.end(), [](std::int64_t pad) { return pad != 0; })) return std::nullopt;
+  const int axis = p.parsed_layout().channel_axis();  // of data and weight
+  return FoldReader::Use{axis, axis, p.num_group};
+}
+
 [[maybe_unused]] const auto kCard =
     RegisterOp<ConvolutionParam>("Convolution")
         .Alias("Convolution_v1")
@@ -252,6 +259,7 @@ std::optional<SlidingWindow> WindowOf(const Node& node) {
         .Set(DataWeightBiasDType())
         .Set(AmpFacts{Arithmetic::kAccumulates, DataWeightBiasRoles()})
         .Set(FoldTarget{ChannelAxis})
+        .Set(FoldReader{ReaderUse})
         .Set(HasWindow{WindowOf})
         .Set(ReferenceKernel{Reference})
         .Set(onednn::LowerRule{Lower});

@@ -92,7 +92,7 @@ PreparedModel PrepareModel(const Graph& graph, const ModelParams& params, const 
   // FoldBatchNorm: last, because it changes weights and wants them to be nobody else's. float32 only: low-precision
   // weights would be rounded a second time.
   if (mode == NumericMode::kFast && PassEnabled("FoldBatchNorm")) {
-    FoldResult folded = FoldBatchNorm(c.graph, c.types, arrays, nullptr);
+    FoldResult folded = FoldBatchNorm(c.graph, c.types, arrays, nullptr, FoldDirection::kBoth);
     TakeArrays(folded, &arrays, &c.variable_types);
     assumes_ranks = !folded.folded.empty();
     c.Take("FoldBatchNorm", "fold_batch_norm", std::move(folded.rewrite));
