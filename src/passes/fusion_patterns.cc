@@ -208,7 +208,8 @@ class Matcher {
     for (NodeId id = 0; id < scope_.graph.num_nodes(); ++id) {
       const Node& node = scope_.graph.node(id);
       const bool begins = !taken_[id] && node.op_name() == chain_.seed && !node.inputs().empty() &&
-                          (scope_.origins == nullptr || OriginOf(id) != nullptr) && chain_.may_begin(scope_, id, id);
+                          (scope_.origins == nullptr || OriginOf(scope_, id) != nullptr) &&
+                          chain_.may_begin(scope_, id, id);
       if (!begins) continue;
       if (std::optional<FusionGroup> group = Begin(id, groups.size())) groups.push_back(std::move(*group));
     }
@@ -237,7 +238,7 @@ class Matcher {
 
   void Name(NodeId seed, std::size_t number, FusionGroup* group) const {
     const Node& node = scope_.graph.node(seed);
-    if (const Node* origin = OriginOf(seed)) {
+    if (const Node* origin = OriginOf(scope_, seed)) {
       group->op = origin->op_name();
       group->name = origin->name();
     } else if (pattern_ == FusionPattern::kFullyConnectedSum) {
@@ -255,7 +256,8 @@ class Matcher {
     if (!HasOneReader(scope_.graph, last)) return std::nullopt;
     const NodeId next = scope_.graph.ConsumersOf(scope_.graph.EntryOf(last, 0))[0].node;
     const Node& node = scope_.graph.node(next);
-    if (taken_[next] || (scope_.origins != nullptr && OriginOf(next) != OriginOf(seed))) return std::nullopt;
+    if (taken_[next] || (scope_.origins != nullptr && OriginOf(scope_, next) != OriginOf(scope_, seed)))
+      return std::nullopt;
     if (!OthersAreOutside(last, next)) return std::nullopt;
     for (const Link& link : stage.links) {
       const bool is_op = std::find(link.ops.begin(), link.ops.end(), node.op_name()) != link.ops.end();
@@ -270,12 +272,6 @@ class Matcher {
     return inputs.size() == 2 || inputs[0] == scope_.graph.EntryOf(last, 0);
   }
 
-  const Node* OriginOf(NodeId id) const {
-    if (scope_.origins == nullptr) return nullptr;
-    const auto found = scope_.origins->find(scope_.graph.node(id).name());
-    return found == scope_.origins->end() ? nullptr : found->second.get();
-  }
-
   const FusionScope& scope_;
   FusionPattern pattern_;
   const Chain chain_;
@@ -283,6 +279,12 @@ class Matcher {
 };
 
 }  // namespace
+
+const Node* OriginOf(const FusionScope& scope, NodeId id) {
+  if (scope.origins == nullptr) return nullptr;
+  const auto found = scope.origins->find(scope.graph.node(id).name());
+  return found == scope.origins->end() ? nullptr : found->second.get();
+}
 
 bool HasOneReader(const Graph& graph, NodeId id) {
   std::size_t readers = 0;

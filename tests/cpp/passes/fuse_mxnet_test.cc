@@ -238,6 +238,11 @@ TEST(OptimizeFor, OtherAttentionIsLeftAlone) {
   EXPECT_TRUE(has({.is_head = true}, "selfatt_qk_split"));  // the scores themselves may be read by anybody
 }
 
+Symbol Interleaved(const Symbol& x) {
+  const Symbol scores = Op("_contrib_interleaved_matmul_selfatt_qk", "qk", {x}, {{"heads", "2"}});
+  return Op("_contrib_interleaved_matmul_selfatt_valatt", "av", {x, Op("softmax", "sm", {scores})}, {{"heads", "2"}});
+}
+
 // ---- what MXNet gets wrong ----
 
 TEST(OptimizeFor, F1NothingIsFusedAcrossAHead) {
@@ -309,6 +314,8 @@ TEST(OptimizeFor, NamesOf1x) {
   EXPECT_EQ(Fused(Add("a", x, Dense("fc", x)), {}, "MKLDNN"),
             (Names{"_sg_mkldnn_fully_connected sg_mkldnn_fully_connected_0", "elemwise_add a"}));
   EXPECT_EQ(Fused(Op("batch_dot", "d", {x, x}), {}, "MKLDNN"), (Names{"batch_dot d"}));
+  EXPECT_EQ(Fused(Interleaved(x), {}, "MKLDNN"), (Names{"_sg_mkldnn_selfatt_qk sg_mkldnn_selfatt_qk_0", "softmax sm",
+                                                        "_sg_mkldnn_selfatt_valatt sg_mkldnn_selfatt_valatt_1"}));
 }
 
 TEST(OptimizeFor, RefusesOtherBackends) {
@@ -350,7 +357,8 @@ TEST(OptimizeFor, ACastThatOthersCouldMissStays) {
 TEST(FuseAgain, RestoresWhatWasOpened) {
   const Symbol x = Var("x");
   const Symbol body = Add("a2", Norm("bn", Conv("c0", x)), Conv("c1", x));
-  const Symbol plain = Add("a", Relu("r2", Dense("fc", Relu("r", body))), Var("y"));
+  const Symbol layer = Add("a", Relu("r2", Dense("fc", Relu("r", body))), Var("y"));
+  const Symbol plain = Symbol::Group({layer, Interleaved(Var("z"))});
   for (const char* backend : {"ONEDNN", "MKLDNN"}) {
     const Symbol fused = OptimizeFor(plain, backend, {});
     const RewriteResult opened = Unfuse(fused.ToGraph());
