@@ -207,8 +207,7 @@ class Matcher {
     std::vector<FusionGroup> groups;
     for (NodeId id = 0; id < scope_.graph.num_nodes(); ++id) {
       const Node& node = scope_.graph.node(id);
-      const bool begins = !taken_[id] && node.op_name() == chain_.seed && !node.inputs().empty() &&
-                          (scope_.origins == nullptr || OriginOf(scope_, id) != nullptr) &&
+      const bool begins = !taken_[id] && node.op_name() == chain_.seed && !node.inputs().empty() && IsOfItsKind(id) &&
                           chain_.may_begin(scope_, id, id);
       if (!begins) continue;
       if (std::optional<FusionGroup> group = Begin(id, groups.size())) groups.push_back(std::move(*group));
@@ -217,6 +216,13 @@ class Matcher {
   }
 
  private:
+  // What is fused again is what it was: a norm that a cast parts from its convolution is no norm with a relu.
+  bool IsOfItsKind(NodeId seed) const {
+    if (scope_.origins == nullptr) return true;
+    const Node* origin = OriginOf(scope_, seed);
+    return origin != nullptr && origin->op_name() == chain_.op;
+  }
+
   std::optional<FusionGroup> Begin(NodeId seed, std::size_t number) {
     FusionGroup group{{seed}, chain_.op, chain_.stem, {}};
     bool has_sum = false;
@@ -239,7 +245,6 @@ class Matcher {
   void Name(NodeId seed, std::size_t number, FusionGroup* group) const {
     const Node& node = scope_.graph.node(seed);
     if (const Node* origin = OriginOf(scope_, seed)) {
-      group->op = origin->op_name();
       group->name = origin->name();
     } else if (pattern_ == FusionPattern::kFullyConnectedSum) {
       group->name = node.name();

@@ -368,6 +368,25 @@ TEST(FuseAgain, RestoresWhatWasOpened) {
   }
 }
 
+// A cast in front of the norm: the convolution is one by itself, and norm and relu are no node of another kind.
+TEST(FuseAgain, WhatACastKeepsApartStaysApart) {
+  const Symbol fused = OptimizeFor(Relu("r", Norm("bn", Conv("c", Var("x")))), "ONEDNN", {});
+  const RewriteResult opened = Unfuse(fused.ToGraph());
+  Rewriter rewriter(opened.graph);
+  const amp::Op& op = OpRegistry::Get().Require(kMXNetDomain, "amp_cast");
+  const Graph parted = rewriter
+                           .Run([&](NodeId id, std::vector<NodeEntry> inputs) {
+                             const bool is_norm = opened.graph.node(id).op_name() == "BatchNorm";
+                             if (is_norm)
+                               inputs[0] = {rewriter.Make({&op, "cast", {{"dtype", "float32"}}, {inputs[0]}, {}}), 0};
+                             return rewriter.Keep(id, std::move(inputs));
+                           })
+                           .graph;
+  const Graph again = FuseAgain(parted, Types(parted.num_entries()), OriginsOf(opened));
+  EXPECT_EQ(Operators(Symbol(again.outputs())),
+            (Names{"_sg_onednn_conv sg_onednn_conv_bn_act_0", "amp_cast cast", "BatchNorm bn", "Activation r"}));
+}
+
 TEST(FuseAgain, LeavesWhatWasNotFused) {
   const Symbol fused = OptimizeFor(Dense("fc", Var("x")), "ONEDNN", {});
   const RewriteResult opened = Unfuse(Dense("other", Relu("r", fused)).ToGraph());
