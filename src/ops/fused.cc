@@ -43,13 +43,31 @@ std::vector<std::string> VariableNames(const Graph& body) {
   return names;
 }
 
+// Variables are inputs by position. MXNet gives two of them one name where one tensor is read by two properties of its
+// backend; inference goes by name.
+Graph WithDistinctNames(const std::vector<NodeEntry>& heads) {
+  const Graph graph(heads);
+  std::set<std::string> names;
+  std::vector<NodePtr> mapped;
+  for (const NodePtr& node : graph.nodes()) {
+    std::string name = node->name();
+    if (node->is_variable() && !names.insert(name).second) {
+      for (int i = 1; !names.insert(name).second; ++i) name = fmt::format("{}_{}", node->name(), i);
+      mapped.push_back(Node::Variable(name, node->attrs()));
+      continue;
+    }
+    std::vector<NodeEntry> inputs = node->inputs();
+    for (NodeEntry& input : inputs) input.node = mapped[graph.IdOf(input.node.get())];
+    mapped.push_back(inputs == node->inputs() ? node : node->WithInputs(std::move(inputs), node->control_deps()));
+  }
+  return Graph({{mapped[graph.IdOf(heads[0].node.get())], heads[0].index}});
+}
+
 void Bind(FusedParam& p, const Subgraphs& subgraphs) {
   if (subgraphs.size() != 1) Throw<GraphError>("expected one subgraph, got {}", subgraphs.size());
   if (subgraphs[0].size() != 1) Throw<GraphError>("expected a subgraph with one head, got {}", subgraphs[0].size());
-  p.body = std::make_shared<const Graph>(subgraphs[0]);
+  p.body = std::make_shared<const Graph>(WithDistinctNames(subgraphs[0]));
   p.input_names = VariableNames(*p.body);
-  const std::set<std::string> different(p.input_names.begin(), p.input_names.end());
-  if (different.size() != p.input_names.size()) throw GraphError("two variables of the subgraph have the same name");
 }
 
 bool IsState(const FusedParam& p, std::size_t slot) {
@@ -98,6 +116,11 @@ constexpr const char* kFullyConnectedDoc = "A fully connected layer and what MXN
 // The names of 1.x, which a file keeps.
 [[maybe_unused]] const auto kConvolution1 = Register("_sg_mkldnn_conv", kConvolutionDoc);
 [[maybe_unused]] const auto kFullyConnected1 = Register("_sg_mkldnn_fully_connected", kFullyConnectedDoc);
+
+[[maybe_unused]] const auto kScores1 =
+    Register("_sg_mkldnn_selfatt_qk", "Queries times keys; stands for its subgraph.", {"heads", "enable_float_output"});
+[[maybe_unused]] const auto kWeightedValues1 = Register(
+    "_sg_mkldnn_selfatt_valatt", "Attention times values; stands for its subgraph.", {"heads", "enable_float_output"});
 
 [[maybe_unused]] const auto kBatchNorm =
     Register("_sg_onednn_batch_norm", "A batch norm and the relu that MXNet fused with it; stands for its subgraph.",

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "passes/fusion_patterns.h"
-
 namespace amp {
 namespace {
 
@@ -145,6 +143,27 @@ std::vector<FusionGroup> FindWeightedValues(const Graph& graph) {
                 groups.size(), values->heads, {graph.InputsOf(id)[0], graph.InputsOf(split)[0]});
     group.name = "_sg_onednn_selfatt_valatt_" + std::to_string(groups.size());  // MXNet's spelling
     groups.push_back(std::move(group));
+  }
+  return groups;
+}
+
+std::vector<FusionGroup> FindInterleaved(const FusionScope& scope) {
+  constexpr std::string_view kStem = "_contrib_interleaved_matmul_";
+  std::vector<FusionGroup> groups;
+  for (NodeId id = 0; id < scope.graph.num_nodes(); ++id) {
+    const Node& node = scope.graph.node(id);
+    const bool fits = IsOp(node, "_contrib_interleaved_matmul_selfatt_qk") ||
+                      IsOp(node, "_contrib_interleaved_matmul_selfatt_valatt");
+    const Node* origin = OriginOf(scope, id);
+    if (!fits || (scope.origins != nullptr && origin == nullptr)) continue;
+    const std::string op = "sg_mkldnn_" + node.op_name().substr(kStem.size());
+    const std::string name = origin != nullptr ? origin->name() : fmt::format("{}_{}", op, groups.size());
+    groups.push_back({{id},
+                      "_" + op,
+                      name,
+                      {{"heads", AttrOf<std::string>(node, "heads", "")},
+                       {"quantized", "False"},
+                       {"enable_float_output", "False"}}});
   }
   return groups;
 }

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "passes/fuse_groups.h"
+#include "passes/fusion_patterns.h"
 
 namespace amp {
 
@@ -15,5 +15,8 @@ std::vector<FusionGroup> FindScores(const Graph& graph);
 // _npx_reshape(-2, -2, -1) of _npi_transpose(0, 2, 1, 3) of batch_dot(attention, v), where v is made like q, of output
 // 2 of a split that nobody else reads: _sg_onednn_selfatt_valatt of the attention and what is split.
 std::vector<FusionGroup> FindWeightedValues(const Graph& graph);
+
+// 1.9.1: the products over interleaved projections, one by one; both kinds are counted together.
+std::vector<FusionGroup> FindInterleaved(const FusionScope& scope);
 
 }  // namespace amp

@@ -25,7 +25,7 @@ Graph FuseAll(Graph graph, const TypeMap& known, const FusionDialect& dialect) {
   graph = RemoveIdentities(ShareEqualNodes(graph));
   fuse(FusionPattern::kConvolution);
   fuse(FusionPattern::kFullyConnected);
-  if (!dialect.is_2) return graph;
+  if (!dialect.is_2) return FuseGroups(graph, FindInterleaved({graph, {}}));
   fuse(FusionPattern::kBatchNormRelu);
   graph = RemoveRepeatedCasts(graph);
   // Attention before single products, and the split of all three projections before two of them.
@@ -75,7 +75,7 @@ Graph FuseAgain(const Graph& graph, const Types& types, const FusedOrigins& orig
   constexpr std::array kPatterns{FusionPattern::kConvolution, FusionPattern::kFullyConnected,
                                  FusionPattern::kBatchNormRelu, FusionPattern::kBatchDot};
   // Members of two patterns have two origins: one set of types serves them all.
-  std::vector<FusionGroup> groups;
+  std::vector<FusionGroup> groups = FindInterleaved({graph, types, &origins});
   for (const FusionPattern pattern : kPatterns) {
     for (FusionGroup& group : FindGroups({graph, types, &origins}, pattern, DialectOf(origins))) {
       groups.push_back(std::move(group));

@@ -207,8 +207,8 @@ class Matcher {
     std::vector<FusionGroup> groups;
     for (NodeId id = 0; id < scope_.graph.num_nodes(); ++id) {
       const Node& node = scope_.graph.node(id);
-      const bool begins = !taken_[id] && node.op_name() == chain_.seed && !node.inputs().empty() &&
-                          (scope_.origins == nullptr || OriginOf(id) != nullptr) && chain_.may_begin(scope_, id, id);
+      const bool begins = !taken_[id] && node.op_name() == chain_.seed && !node.inputs().empty() && IsOfItsKind(id) &&
+                          chain_.may_begin(scope_, id, id);
       if (!begins) continue;
       if (std::optional<FusionGroup> group = Begin(id, groups.size())) groups.push_back(std::move(*group));
     }
@@ -216,6 +216,13 @@ class Matcher {
   }
 
  private:
+  // What is fused again is what it was: a norm that a cast parts from its convolution is no norm with a relu.
+  bool IsOfItsKind(NodeId seed) const {
+    if (scope_.origins == nullptr) return true;
+    const Node* origin = OriginOf(scope_, seed);
+    return origin != nullptr && origin->op_name() == chain_.op;
+  }
+
   std::optional<FusionGroup> Begin(NodeId seed, std::size_t number) {
     FusionGroup group{{seed}, chain_.op, chain_.stem, {}};
     bool has_sum = false;
@@ -237,8 +244,7 @@ class Matcher {
 
   void Name(NodeId seed, std::size_t number, FusionGroup* group) const {
     const Node& node = scope_.graph.node(seed);
-    if (const Node* origin = OriginOf(seed)) {
-      group->op = origin->op_name();
+    if (const Node* origin = OriginOf(scope_, seed)) {
       group->name = origin->name();
     } else if (pattern_ == FusionPattern::kFullyConnectedSum) {
       group->name = node.name();
@@ -255,7 +261,8 @@ class Matcher {
     if (!HasOneReader(scope_.graph, last)) return std::nullopt;
     const NodeId next = scope_.graph.ConsumersOf(scope_.graph.EntryOf(last, 0))[0].node;
     const Node& node = scope_.graph.node(next);
-    if (taken_[next] || (scope_.origins != nullptr && OriginOf(next) != OriginOf(seed))) return std::nullopt;
+    if (taken_[next] || (scope_.origins != nullptr && OriginOf(scope_, next) != OriginOf(scope_, seed)))
+      return std::nullopt;
     if (!OthersAreOutside(last, next)) return std::nullopt;
     for (const Link& link : stage.links) {
       const bool is_op = std::find(link.ops.begin(), link.ops.end(), node.op_name()) != link.ops.end();
@@ -270,12 +277,6 @@ class Matcher {
     return inputs.size() == 2 || inputs[0] == scope_.graph.EntryOf(last, 0);
   }
 
-  const Node* OriginOf(NodeId id) const {
-    if (scope_.origins == nullptr) return nullptr;
-    const auto found = scope_.origins->find(scope_.graph.node(id).name());
-    return found == scope_.origins->end() ? nullptr : found->second.get();
-  }
-
   const FusionScope& scope_;
   FusionPattern pattern_;
   const Chain chain_;
@@ -283,6 +284,12 @@ class Matcher {
 };
 
 }  // namespace
+
+const Node* OriginOf(const FusionScope& scope, NodeId id) {
+  if (scope.origins == nullptr) return nullptr;
+  const auto found = scope.origins->find(scope.graph.node(id).name());
+  return found == scope.origins->end() ? nullptr : found->second.get();
+}
 
 bool HasOneReader(const Graph& graph, NodeId id) {
   std::size_t readers = 0;

@@ -19,6 +19,9 @@ struct FusionScope {
   const FusedOrigins* origins = nullptr;
 };
 
+// Where the node came from; nullptr for one that was never fused.
+const Node* OriginOf(const FusionScope& scope, NodeId id);
+
 // How one version of MXNet names its fused operators and nodes, and what it fuses.
 struct FusionDialect {
   const char* library;  // "onednn"

@@ -19,8 +19,9 @@ CASES = 100 * int(os.environ.get("AMP_TEST_ITERATIONS", "1"))
 FIRST_SEED = int(os.environ.get("AMP_TEST_SEED", "2024"))
 
 WITH_SUBGRAPHS = (
-    "_cond _foreach _while_loop _sg_mkldnn_conv _sg_mkldnn_fully_connected _sg_onednn_batch_dot _sg_onednn_batch_norm "
-    "_sg_onednn_conv _sg_onednn_fully_connected"
+    "_cond _foreach _while_loop "
+    "_sg_mkldnn_conv _sg_mkldnn_fully_connected _sg_mkldnn_selfatt_qk _sg_mkldnn_selfatt_valatt "
+    "_sg_onednn_batch_dot _sg_onednn_batch_norm _sg_onednn_conv _sg_onednn_fully_connected"
 ).split()
 ALIASES = collections.defaultdict(list)
 for alias, registered in _core.operator_names().items():

@@ -238,6 +238,11 @@ TEST(OptimizeFor, OtherAttentionIsLeftAlone) {
   EXPECT_TRUE(has({.is_head = true}, "selfatt_qk_split"));  // the scores themselves may be read by anybody
 }
 
+Symbol Interleaved(const Symbol& x) {
+  const Symbol scores = Op("_contrib_interleaved_matmul_selfatt_qk", "qk", {x}, {{"heads", "2"}});
+  return Op("_contrib_interleaved_matmul_selfatt_valatt", "av", {x, Op("softmax", "sm", {scores})}, {{"heads", "2"}});
+}
+
 // ---- what MXNet gets wrong ----
 
 TEST(OptimizeFor, F1NothingIsFusedAcrossAHead) {
@@ -309,6 +314,8 @@ TEST(OptimizeFor, NamesOf1x) {
   EXPECT_EQ(Fused(Add("a", x, Dense("fc", x)), {}, "MKLDNN"),
             (Names{"_sg_mkldnn_fully_connected sg_mkldnn_fully_connected_0", "elemwise_add a"}));
   EXPECT_EQ(Fused(Op("batch_dot", "d", {x, x}), {}, "MKLDNN"), (Names{"batch_dot d"}));
+  EXPECT_EQ(Fused(Interleaved(x), {}, "MKLDNN"), (Names{"_sg_mkldnn_selfatt_qk sg_mkldnn_selfatt_qk_0", "softmax sm",
+                                                        "_sg_mkldnn_selfatt_valatt sg_mkldnn_selfatt_valatt_1"}));
 }
 
 TEST(OptimizeFor, RefusesOtherBackends) {
@@ -350,7 +357,8 @@ TEST(OptimizeFor, ACastThatOthersCouldMissStays) {
 TEST(FuseAgain, RestoresWhatWasOpened) {
   const Symbol x = Var("x");
   const Symbol body = Add("a2", Norm("bn", Conv("c0", x)), Conv("c1", x));
-  const Symbol plain = Add("a", Relu("r2", Dense("fc", Relu("r", body))), Var("y"));
+  const Symbol layer = Add("a", Relu("r2", Dense("fc", Relu("r", body))), Var("y"));
+  const Symbol plain = Symbol::Group({layer, Interleaved(Var("z"))});
   for (const char* backend : {"ONEDNN", "MKLDNN"}) {
     const Symbol fused = OptimizeFor(plain, backend, {});
     const RewriteResult opened = Unfuse(fused.ToGraph());
@@ -358,6 +366,25 @@ TEST(FuseAgain, RestoresWhatWasOpened) {
     EXPECT_EQ(PrintGraph(again), Text(fused)) << backend;
     EXPECT_EQ(Symbol(again.outputs()).ListOutputs(), fused.ListOutputs());
   }
+}
+
+// A cast in front of the norm: the convolution is one by itself, and norm and relu are no node of another kind.
+TEST(FuseAgain, WhatACastKeepsApartStaysApart) {
+  const Symbol fused = OptimizeFor(Relu("r", Norm("bn", Conv("c", Var("x")))), "ONEDNN", {});
+  const RewriteResult opened = Unfuse(fused.ToGraph());
+  Rewriter rewriter(opened.graph);
+  const amp::Op& op = OpRegistry::Get().Require(kMXNetDomain, "amp_cast");
+  const Graph parted = rewriter
+                           .Run([&](NodeId id, std::vector<NodeEntry> inputs) {
+                             const bool is_norm = opened.graph.node(id).op_name() == "BatchNorm";
+                             if (is_norm)
+                               inputs[0] = {rewriter.Make({&op, "cast", {{"dtype", "float32"}}, {inputs[0]}, {}}), 0};
+                             return rewriter.Keep(id, std::move(inputs));
+                           })
+                           .graph;
+  const Graph again = FuseAgain(parted, Types(parted.num_entries()), OriginsOf(opened));
+  EXPECT_EQ(Operators(Symbol(again.outputs())),
+            (Names{"_sg_onednn_conv sg_onednn_conv_bn_act_0", "amp_cast cast", "BatchNorm bn", "Activation r"}));
 }
 
 TEST(FuseAgain, LeavesWhatWasNotFused) {

@@ -58,9 +58,17 @@ TEST(FusedNode, RefusesWhatDoesNotFit) {
   EXPECT_CONTAINS(refusal(Model(R"("with_cake":"true")")), "unknown attribute 'with_cake'");
   EXPECT_CONTAINS(ErrorOf<UnsupportedError>([] { Parse(Model(R"("quantized":"true")")); }),
                   "test.json: _sg_mkldnn_conv 'sg0': quantized=True");
+}
+
+// MXNet writes such files: a layer plus its own input.
+TEST(FusedNode, VariablesOfOneNameAreInputsByPosition) {
   std::string twins = kBody;
   twins.replace(twins.find("\"w0\""), 4, "\"g0\"");
-  EXPECT_CONTAINS(refusal(Model("", twins)), "two variables of the subgraph have the same name");
+  const Graph graph = Parse(Model("", twins)).ToGraph();
+  const Types types = Infer(graph, {{"data", {DType::kFloat32, {1, 3, 10, 10}}}});
+  EXPECT_EQ(types[1].ToString(), "float32[8,3,3,3]");
+  EXPECT_EQ(types[2].ToString(), "float32[8]");
+  EXPECT_CONTAINS(Text(Unfuse(Parse(Model("", twins)))), "%2 conv = Convolution(%0, %1)");
 }
 
 TEST(Unfuse, OpensANodeUnderTheNamesOfItsSubgraph) {
