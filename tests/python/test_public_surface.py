@@ -52,6 +52,7 @@ SIGNATURES = {
     "reduce_precision=None, num_threads=None, monitor=False)",
     amp.Executor.__call__: "(self, *args, out=None, **kwargs)",
     amp.Executor.run_monitored: "(self, callback, *args, **kwargs)",
+    amp.Executor.profile: "(self, *args, runs=20, **kwargs)",
     amp.Executor.reshape: "(self, input_shapes=None, **shapes)",
     amp.disable_amp: "()",
     amp.dtype_name: "(dtype)",
@@ -83,8 +84,8 @@ infer_type_partial list_arguments list_attr list_auxiliary_states list_inputs li
 BLOCK_MEMBERS = """arrays collect_params export forward hybridize imports input_names list_outputs
 load_parameters register_op_hook save_parameters symbol""".split()
 
-EXECUTOR_MEMBERS = """input_dtypes input_names input_shapes output_dtypes output_names output_shapes reshape
-run_monitored summary symbol""".split()
+EXECUTOR_MEMBERS = """input_dtypes input_names input_shapes output_dtypes output_names output_shapes profile
+reshape run_monitored summary symbol""".split()
 
 NDARRAY_MEMBERS = "asnumpy astype copy dtype nbytes ndim reshape shape size wait_to_read".split()
 
