@@ -1,4 +1,4 @@
-"""Where the time of a run goes: Executor.profile, AMP_PROFILE, `amp profile`. What is tested is never how long it took."""
+"""Where the time of a run goes: Executor.profile, AMP_PROFILE, `amp profile`. Nothing here depends on time itself."""
 
 import os
 import subprocess
