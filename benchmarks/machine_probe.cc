@@ -2,7 +2,6 @@
 // fp32 and bf16 (GFLOP/s), the bandwidth of memory (GB/s), all over THREADS threads, and a core-to-core round trip
 // (ns).
 #include <immintrin.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
@@ -13,91 +12,13 @@
 #include <thread>
 #include <vector>
 
+#include "kernels/peak.h"
+
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
 double SecondsSince(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
-
-constexpr int kChains = 12;  // independent accumulators: latency 4, two per cycle, and some more
-constexpr int kInner = 1000;
-
-// Each returns the floating point operations done. Accumulators are separate variables: arrays may spill.
-#define EACH_CHAIN(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
-
-__attribute__((target("avx512f"))) double Avx512Fma(float* sink) {
-  const __m512 a = _mm512_set1_ps(0.999F), b = _mm512_set1_ps(1e-6F);
-#define DECLARE(i) __m512 c##i = _mm512_set1_ps(i);
-  EACH_CHAIN(DECLARE)
-#undef DECLARE
-  for (int n = 0; n < kInner; ++n) {
-#define STEP(i) c##i = _mm512_fmadd_ps(c##i, a, b);
-    EACH_CHAIN(STEP)
-#undef STEP
-  }
-#define STORE(i) _mm512_storeu_ps(sink + 16 * (i), c##i);
-  EACH_CHAIN(STORE)
-#undef STORE
-  return 2.0 * 16 * kChains * kInner;
-}
-
-__attribute__((target("avx512f,avx512bw,avx512bf16"))) double Avx512Bf16(float* sink) {
-  const __m512bh a = (__m512bh)_mm512_set1_epi32(0x3c003c00);
-#define DECLARE(i) __m512 c##i = _mm512_set1_ps(i);
-  EACH_CHAIN(DECLARE)
-#undef DECLARE
-  for (int n = 0; n < kInner; ++n) {
-#define STEP(i) c##i = _mm512_dpbf16_ps(c##i, a, a);
-    EACH_CHAIN(STEP)
-#undef STEP
-  }
-#define STORE(i) _mm512_storeu_ps(sink + 16 * (i), c##i);
-  EACH_CHAIN(STORE)
-#undef STORE
-  return 4.0 * 16 * kChains * kInner;
-}
-
-__attribute__((target("avx2,fma"))) double Avx2Fma(float* sink) {
-  const __m256 a = _mm256_set1_ps(0.999F), b = _mm256_set1_ps(1e-6F);
-#define DECLARE(i) __m256 c##i = _mm256_set1_ps(i);
-  EACH_CHAIN(DECLARE)
-#undef DECLARE
-  for (int n = 0; n < kInner; ++n) {
-#define STEP(i) c##i = _mm256_fmadd_ps(c##i, a, b);
-    EACH_CHAIN(STEP)
-#undef STEP
-  }
-#define STORE(i) _mm256_storeu_ps(sink + 8 * (i), c##i);
-  EACH_CHAIN(STORE)
-#undef STORE
-  return 2.0 * 8 * kChains * kInner;
-}
-
-double PlainMultiplyAdd(float* sink) {
-#define DECLARE(i) float c##i = i;
-  EACH_CHAIN(DECLARE)
-#undef DECLARE
-  for (int n = 0; n < kInner; ++n) {
-#define STEP(i) c##i = c##i * 0.999F + 1e-6F;
-    EACH_CHAIN(STEP)
-#undef STEP
-  }
-#define STORE(i) sink[i] = c##i;
-  EACH_CHAIN(STORE)
-#undef STORE
-  return 2.0 * kChains * kInner;
-}
-
-using Burst = double (*)(float* sink);
-
-Burst Fp32Burst() {
-  if (__builtin_cpu_supports("avx512f")) return Avx512Fma;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return Avx2Fma;
-  return PlainMultiplyAdd;
-}
-
-// Without instructions for bfloat16 such models run in fp32.
-Burst Bf16Burst() { return __builtin_cpu_supports("avx512bf16") ? Avx512Bf16 : Fp32Burst(); }
 
 // The sum of work(thread) over all threads per second, each repeating for `seconds`; best of three.
 double Rate(int threads, double seconds, const std::function<double(int)>& work) {
@@ -120,11 +41,6 @@ double Rate(int threads, double seconds, const std::function<double(int)>& work)
     best = std::max(best, total);
   }
   return best;
-}
-
-double Gflops(int threads, Burst burst) {
-  std::vector<std::vector<float>> sinks(threads, std::vector<float>(16 * kChains));
-  return Rate(threads, 0.05, [&](int t) { return burst(sinks[t].data()); }) / 1e9;
 }
 
 // a = b + 3 c over arrays far larger than caches; three streams are counted.
@@ -175,7 +91,8 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: machine_probe THREADS\n");
     return 2;
   }
-  std::printf(
-      "{\"threads\": %d, \"fp32_gflops\": %.1f, \"bf16_gflops\": %.1f, \"triad_gbs\": %.1f, \"round_trip_ns\": %.0f}\n",
-      threads, Gflops(threads, Fp32Burst()), Gflops(threads, Bf16Burst()), TriadGbs(threads), RoundTripNs(threads));
+  const amp::kernels::ArithmeticPeak peak = amp::kernels::MeasurePeak(threads);
+  std::printf("{\"threads\": %d, \"fp32_gflops\": %.1f, \"bf16_gflops\": %.1f, ", threads, peak.fp32_gflops,
+              peak.bf16_gflops);
+  std::printf("\"triad_gbs\": %.1f, \"round_trip_ns\": %.0f}\n", TriadGbs(threads), RoundTripNs(threads));
 }

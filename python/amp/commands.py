@@ -1,4 +1,4 @@
-"""What the command `amp` does: inspect, convert, why, diff, run, demo."""
+"""What the command `amp` does: inspect, convert, why, diff, run, profile, demo."""
 
 import argparse
 import glob
@@ -61,6 +61,7 @@ def _parser():
     _add_why(commands)
     _add_diff(commands)
     _add_run(commands)
+    _add_profile(commands)
     _add_demo(commands)
     return parser
 
@@ -121,6 +122,23 @@ def _add_diff(commands):
 
 def _add_run(commands):
     command = _add_command(commands, "run", run_files, "Run a model.", runs_models=True)
+    _add_binding(command)
+    command.add_argument("--repeat", type=int, default=10, metavar="N", help="timed runs after the first (default: 10)")
+    command.add_argument("-o", "--output", metavar="FILE.npz", help="write the outputs, by name")
+
+
+def _add_profile(commands):
+    summary = "Show where the time of a model's runs goes, step by step."
+    command = _add_command(commands, "profile", profile_files, summary, runs_models=True)
+    _add_binding(command)
+    command.add_argument("--runs", type=int, default=20, metavar="N", help="measured runs (default: 20)")
+    command.add_argument(
+        "-o", "--output", default="amp-profile.html", metavar="FILE.html", help="the chart (default: amp-profile.html)"
+    )
+
+
+def _add_binding(command):
+    """What says which model runs, on which inputs and how."""
     command.add_argument("symbol", help="symbol file (.json)")
     command.add_argument("params", help="parameter file (.params)")
     command.add_argument("--input", action="append", default=[], metavar="NAME=FILE.npy", help="array of an input")
@@ -132,8 +150,6 @@ def _add_run(commands):
         "--mode", choices=("fast", "exact"), default="fast", help="exact: every node as if it ran alone"
     )
     command.add_argument("--threads", type=int, metavar="N")
-    command.add_argument("--repeat", type=int, default=10, metavar="N", help="timed runs after the first (default: 10)")
-    command.add_argument("-o", "--output", metavar="FILE.npz", help="write the outputs, by name")
 
 
 def _add_demo(commands):
@@ -373,19 +389,7 @@ def run_files(options):
     """`amp run`"""
     if options.repeat < 0:
         raise ArgumentError(f"--repeat: expected 0 or more, got {options.repeat}")
-    symbol, arg_params, aux_params = checkpoint.load(options.symbol, options.params)
-    arrays = {**_random_arrays(options.inputs), **_arrays_from_files(options.input)}
-    executor = Executor(
-        symbol,
-        arg_params,
-        aux_params,
-        {name: array.shape for name, array in arrays.items()},
-        input_dtypes={name: array.dtype for name, array in arrays.items()},
-        backend=options.backend,
-        mode=options.mode,
-        reduce_precision={"target_dtype": options.to, "force": options.force} if options.to else None,
-        num_threads=options.threads,
-    )
+    executor, arrays = _bound(options)
     outputs = executor(arrays)
     for name, output in zip(executor.output_names, outputs):
         print(f"{name}: {_shape_text(output.shape)} {dtype_name(output.dtype)}")
@@ -398,6 +402,31 @@ def run_files(options):
         print(
             f"{1000 * statistics.median(seconds):.2f} ms per run (median of {options.repeat}, {_conditions(executor)})"
         )
+
+
+def profile_files(options):
+    """`amp profile`"""
+    executor, arrays = _bound(options)
+    profile = executor.profile(arrays, runs=options.runs)
+    print(profile)
+    conditions = ", ".join(text for text in (os.path.basename(options.symbol), options.to, cpu_info()["isa"]) if text)
+    profile.save_html(options.output, title=f"amp profile: {conditions}")
+    print(f"wrote {options.output}")
+
+
+def _bound(options):
+    """(Executor, {input: array})"""
+    arrays = {**_random_arrays(options.inputs), **_arrays_from_files(options.input)}
+    executor = Executor(
+        *checkpoint.load(options.symbol, options.params),
+        {name: array.shape for name, array in arrays.items()},
+        input_dtypes={name: array.dtype for name, array in arrays.items()},
+        backend=options.backend,
+        mode=options.mode,
+        reduce_precision={"target_dtype": options.to, "force": options.force} if options.to else None,
+        num_threads=options.threads,
+    )
+    return executor, arrays
 
 
 def timed(executor, arrays):

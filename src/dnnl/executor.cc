@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "dnnl/engine.h"
@@ -113,6 +114,18 @@ class RunMark {
   std::atomic<pid_t>* process_;
 };
 
+// Prints what it has collected once nobody uses it any more.
+std::shared_ptr<ProfileRecorder> PrintedAtTheEnd(const std::shared_ptr<const Plan>& plan) {
+  return {new ProfileRecorder(plan), [](ProfileRecorder* recorder) {
+            const std::unique_ptr<ProfileRecorder> owner(recorder);
+            if (recorder->num_runs() != 0) fmt::print(stderr, "{}", recorder->Result().Print());
+          }};
+}
+
+double SecondsSince(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
 }  // namespace
 
 Executor::Executor(const Symbol& symbol, const ModelParams& params, const TypeMap& input_types,
@@ -174,6 +187,7 @@ void Executor::Bind() {
   const Types types = InferNeeded(graph, NeededNodes(graph), prepared_.variable_types);
   plan_ = Compile(graph, types, prepared_.parameters, compile_options_, store_);
   session_ = std::make_unique<Session>(plan_);
+  if (EnvFlag("AMP_PROFILE")) printed_profile_ = PrintedAtTheEnd(plan_);
 }
 
 // Not bound yet; shares the parameters.
@@ -232,12 +246,26 @@ void Executor::RequireSameRank(const std::string& input, const Shape& shape) con
 
 std::vector<NDArray> Executor::Run(const std::vector<NDArray>& inputs) {
   std::vector<NDArray> outputs;
-  for (const TensorType& type : plan_->output_types) outputs.emplace_back(type.dtype, type.shape);
-  Run(inputs, outputs);
+  RunIn(printed_profile_.get(), inputs, &outputs);
   return outputs;
 }
 
 void Executor::Run(const std::vector<NDArray>& inputs, std::vector<NDArray>& outputs) {
+  CheckArrays(inputs, outputs);
+  RunIn(printed_profile_.get(), inputs, &outputs);
+}
+
+RunProfile Executor::Profile(const std::vector<NDArray>& inputs, int runs) {
+  if (runs < 1) Throw<ArgumentError>("runs: expected 1 or more, got {}", runs);
+  ProfileRecorder recorder(plan_);
+  for (int i = -1; i < runs; ++i) {
+    std::vector<NDArray> outputs;
+    RunIn(i < 0 ? nullptr : &recorder, inputs, &outputs);  // the first finds cold caches
+  }
+  return recorder.Result();
+}
+
+void Executor::CheckArrays(const std::vector<NDArray>& inputs, const std::vector<NDArray>& outputs) const {
   if (inputs.size() != plan_->input_types.size() || outputs.size() != plan_->output_types.size()) {
     Throw<ArgumentError>("expected {} inputs ({}) and {} outputs, got {} and {}", plan_->input_types.size(),
                          JoinSome(plan_->input_names), plan_->output_types.size(), inputs.size(), outputs.size());
@@ -250,12 +278,24 @@ void Executor::Run(const std::vector<NDArray>& inputs, std::vector<NDArray>& out
     CheckArray("output", output_names_[i], outputs[i], plan_->output_types[i], &problems);
   }
   if (!problems.empty()) Throw<ArgumentError>("the arrays do not fit the bound model:{}", problems);
+}
+
+// Makes the outputs where there are none yet. Steps are timed for a recorder only.
+void Executor::RunIn(ProfileRecorder* recorder, const std::vector<NDArray>& inputs, std::vector<NDArray>* outputs) {
+  using Clock = std::chrono::steady_clock;
+  const auto begin = recorder != nullptr ? Clock::now() : Clock::time_point();
+  if (outputs->empty()) {
+    for (const TensorType& type : plan_->output_types) outputs->emplace_back(type.dtype, type.shape);
+  }
+  CheckArrays(inputs, *outputs);
   RequireThreads(plan_->summary.num_threads);
   RequireLivingRun();
   const std::lock_guard lock(*mutex_);
-  RequireSeparateOutputs(inputs, outputs, output_names_, &stretches_);
+  RequireSeparateOutputs(inputs, *outputs, output_names_, &stretches_);
   const RunMark mark(&running_process_);
-  session_->Run(inputs, outputs);
+  if (recorder == nullptr) return session_->Run(inputs, *outputs);
+  session_->RunProfiled(inputs, *outputs, &step_seconds_);
+  recorder->Add(step_seconds_, SecondsSince(begin));
 }
 
 std::vector<NDArray> Executor::RunMonitored(const std::vector<NDArray>& inputs, const Monitor& monitor) {

@@ -14,6 +14,7 @@
 
 #include "dnnl/compile.h"
 #include "dnnl/convert_model.h"
+#include "dnnl/profile.h"
 #include "nnvm/symbol.h"
 #include "passes/optimize_for_run.h"
 
@@ -66,6 +67,10 @@ class Executor {
   // order. Every tensor is held until then. Throws ArgumentError unless BindOptions::monitor was set.
   std::vector<NDArray> RunMonitored(const std::vector<NDArray>& inputs, const Monitor& monitor);
 
+  // Runs the model `runs` times and once before that, and tells where the time went. Throws ArgumentError for fewer
+  // runs than one.
+  RunProfile Profile(const std::vector<NDArray>& inputs, int runs);
+
   const PlanSummary& summary() const { return plan_->summary; }
   const Symbol& symbol() const { return symbol_; }  // after conversion, where reduce_precision asked for it
   // A sentence for the user where the binding is not what was asked for (no native bfloat16), else "".
@@ -87,6 +92,8 @@ class Executor {
   std::unique_ptr<Executor> WithSymbol(Symbol symbol) const;
   void RequireSameRank(const std::string& input, const Shape& shape) const;
   void RequireLivingRun() const;
+  void CheckArrays(const std::vector<NDArray>& inputs, const std::vector<NDArray>& outputs) const;
+  void RunIn(ProfileRecorder* recorder, const std::vector<NDArray>& inputs, std::vector<NDArray>* outputs);
 
   Symbol symbol_;
   TypeMap variable_types_;  // of parameters and inputs
@@ -111,6 +118,8 @@ class Executor {
   std::vector<std::string> output_names_;
   std::vector<std::string> ignored_names_;
   std::string notice_;
+  std::shared_ptr<ProfileRecorder> printed_profile_;  // of all runs, where AMP_PROFILE asks for it
+  std::vector<double> step_seconds_;                  // scratch memory of a profiled run
 };
 
 // What AMP_BACKEND says; throws ArgumentError for anything but "onednn" and "reference".

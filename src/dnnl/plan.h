@@ -51,6 +51,8 @@ class Session {
   // Row-major arrays of exactly the plan's types, in its order; outputs must not overlap anything else.
   // None of our own code allocates here after the first call, reference kernels aside.
   void Run(const std::vector<NDArray>& inputs, std::vector<NDArray>& outputs);
+  // The same, with the seconds of each step.
+  void RunProfiled(const std::vector<NDArray>& inputs, std::vector<NDArray>& outputs, std::vector<double>* seconds);
 
  private:
   struct State;

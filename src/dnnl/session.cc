@@ -1,3 +1,4 @@
+#include <chrono>
 #include <cstring>
 
 #include "dnnl/compiled_plan.h"
@@ -73,6 +74,20 @@ struct Session::State {
     memories[v] = dnnl::memory(compiled.layouts[v], CpuEngine(), data[v]);
   }
 
+  void SetArrays(const std::vector<NDArray>& input_arrays, std::vector<NDArray>& output_arrays) {
+    for (const auto& [v, i] : inputs) SetHandle(v, input_arrays[i].data());
+    for (const auto& [v, i] : outputs) SetHandle(v, output_arrays[i].data());
+  }
+
+  void RunStep(std::size_t i) {
+    const CompiledStep& step = compiled.steps[i];
+    if (step.primitive) {
+      step.primitive.execute(stream, arguments[i]);
+    } else {
+      RunOwnKernel(step, compiled, data);
+    }
+  }
+
   void SetHandle(ValueId v, void* handle) {
     data[v] = handle;
     memories[v].set_data_handle(handle);
@@ -95,17 +110,24 @@ void Session::Run(const std::vector<NDArray>& inputs, std::vector<NDArray>& outp
   State& state = *state_;
   RequireThreads(state.compiled.num_threads);
   const ThreadScope threads(state.compiled.num_threads);
-  for (const auto& [v, i] : state.inputs) state.SetHandle(v, inputs[i].data());
-  for (const auto& [v, i] : state.outputs) state.SetHandle(v, outputs[i].data());
-  for (std::size_t i = 0; i < state.compiled.steps.size(); ++i) {
-    const CompiledStep& step = state.compiled.steps[i];
-    if (step.primitive) {
-      step.primitive.execute(state.stream, state.arguments[i]);
-    } else {
-      RunOwnKernel(step, state.compiled, state.data);
-    }
-  }
+  state.SetArrays(inputs, outputs);
+  for (std::size_t i = 0; i < state.compiled.steps.size(); ++i) state.RunStep(i);
   state.stream.wait();
+}
+
+void Session::RunProfiled(const std::vector<NDArray>& inputs, std::vector<NDArray>& outputs,
+                          std::vector<double>* seconds) {
+  State& state = *state_;
+  RequireThreads(state.compiled.num_threads);
+  const ThreadScope threads(state.compiled.num_threads);
+  seconds->resize(state.compiled.steps.size());
+  state.SetArrays(inputs, outputs);
+  for (std::size_t i = 0; i < state.compiled.steps.size(); ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    state.RunStep(i);
+    state.stream.wait();
+    (*seconds)[i] = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  }
 }
 
 }  // namespace amp::onednn

@@ -49,9 +49,10 @@ SIGNATURES = {
     f"cast_params_offline=False, *, ctx=None, {ADDITIONS}return_report=False)",
     amp.list_lp16_ops: "(target_dtype)",
     amp.Executor: "(sym, arg_params, aux_params, input_shapes, *, input_dtypes=None, backend=None, "
-    "reduce_precision=None, num_threads=None, monitor=False)",
+    "reduce_precision=None, mode='fast', num_threads=None, monitor=False)",
     amp.Executor.__call__: "(self, *args, out=None, **kwargs)",
     amp.Executor.run_monitored: "(self, callback, *args, **kwargs)",
+    amp.Executor.profile: "(self, *args, runs=20, **kwargs)",
     amp.Executor.reshape: "(self, input_shapes=None, **shapes)",
     amp.disable_amp: "()",
     amp.dtype_name: "(dtype)",
@@ -88,8 +89,8 @@ save tojson""".split()
 BLOCK_MEMBERS = """arrays collect_params export forward hybridize imports input_names list_outputs
 load_parameters optimize_for register_op_hook save_parameters symbol""".split()
 
-EXECUTOR_MEMBERS = """input_dtypes input_names input_shapes output_dtypes output_names output_shapes reshape
-run_monitored summary symbol""".split()
+EXECUTOR_MEMBERS = """input_dtypes input_names input_shapes output_dtypes output_names output_shapes profile
+reshape run_monitored summary symbol""".split()
 
 NDARRAY_MEMBERS = "asnumpy astype copy dtype nbytes ndim reshape shape size wait_to_read".split()
 

@@ -8,6 +8,7 @@
 #include "bindings.h"
 #include "convert_options.h"
 #include "gil.h"
+#include "kernels/peak.h"
 
 namespace amp::python {
 namespace {
@@ -16,6 +17,7 @@ using onednn::BindOptions;
 using onednn::Executor;
 using onednn::PlanStep;
 using onednn::PlanSummary;
+using onednn::RunProfile;
 
 // The options of a conversion; `force` may also be a bool, which speaks of the CPU.
 onednn::ReduceOptions ReduceOptionsOf(const py::dict& given) {
@@ -139,10 +141,61 @@ void BindSummary(py::module_& module) {
       .def("__str__", &PlanSummary::Print);
 }
 
+// A list of dicts, one per step.
+py::list StepList(const RunProfile& profile) {
+  py::list list;
+  for (std::size_t i = 0; i < profile.steps.size(); ++i) {
+    const PlanStep& step = profile.steps[i];
+    const onednn::StepCost& cost = profile.costs[i];
+    py::dict entry;
+    entry["node"] = step.node;
+    entry["work"] = step.work;
+    entry["implementation"] = step.implementation;
+    entry["layout"] = step.layout;
+    entry["reason"] = step.reason;
+    entry["dtype"] = IsKnown(cost.dtype) ? NameOf(cost.dtype) : "";
+    entry["flops"] = cost.flops;
+    entry["bytes"] = cost.bytes;
+    entry["min_seconds"] = profile.times[i].min_seconds;
+    entry["mean_seconds"] = profile.times[i].mean_seconds;
+    list.append(entry);
+  }
+  return list;
+}
+
+void BindProfile(py::module_& module) {
+  py::class_<RunProfile>(module, "RunProfile", "Where the time of runs went; amp.profile.Profile wraps it.")
+      .def_property_readonly("steps", &StepList)
+      .def_property_readonly("min_seconds", [](const RunProfile& profile) { return profile.run.min_seconds; })
+      .def_property_readonly("mean_seconds", [](const RunProfile& profile) { return profile.run.mean_seconds; })
+      .def_readonly("num_runs", &RunProfile::num_runs)
+      .def_readonly("num_threads", &RunProfile::num_threads)
+      .def_property_readonly("outside_share", &RunProfile::OutsideShare);
+  module.def(
+      "measure_peak",
+      [](int threads) {
+        kernels::ArithmeticPeak peak;
+        WithoutGil([&] { peak = kernels::MeasurePeak(threads); });
+        py::dict result;
+        result["float32"] = peak.fp32_gflops;
+        result["bfloat16"] = peak.bf16_gflops;
+        return result;
+      },
+      py::arg("threads"), "GFLOP/s of the arithmetic units by dtype name, measured now.");
+}
+
+RunProfile Profile(Executor& executor, const py::sequence& arrays, int runs) {
+  const std::vector<NDArray> inputs = InputsOf(executor, arrays);
+  RunProfile profile;
+  WithoutGil([&] { profile = executor.Profile(inputs, runs); });
+  return profile;
+}
+
 }  // namespace
 
 void BindExecutor(py::module_& module) {
   BindSummary(module);
+  BindProfile(module);
   py::class_<Executor>(module, "Executor", "A bound model; amp.Executor wraps it.")
       .def(py::init(&Build), py::arg("symbol"), py::arg("arguments"), py::arg("auxiliary_states"),
            py::arg("input_types"), py::arg("backend"), py::arg("reduce_precision"), py::arg("num_threads"),
@@ -150,6 +203,7 @@ void BindExecutor(py::module_& module) {
       .def("run", &Run, py::arg("inputs"))
       .def("run_into", &RunInto, py::arg("inputs"), py::arg("outputs"))
       .def("run_monitored", &RunMonitored, py::arg("callback"), py::arg("inputs"))
+      .def("profile", &Profile, py::arg("inputs"), py::arg("runs"))
       .def("reshape", &Reshape, py::arg("input_shapes"))
       .def("input_names", &Executor::input_names)
       .def("ignored_names", &Executor::ignored_names)
