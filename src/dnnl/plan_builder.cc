@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "dnnl/memory_plan.h"
@@ -31,12 +32,13 @@ kernels::ScaleShift ScaleShiftOf(const ScaleShiftWork& work, const CompiledPlan&
 }
 
 CompiledStep BuildStep(const Step& step, const std::optional<PreparedPrimitive>& prepared, const CompiledPlan& plan) {
-  CompiledStep compiled{{}, {}, step.work, step.inputs, step.outputs};
+  CompiledStep compiled{{}, {}, 0, step.work, step.inputs, step.outputs};
   if (const auto* work = std::get_if<ScaleShiftWork>(&step.work)) {
     compiled.scale_shift = ScaleShiftOf(*work, plan, step.inputs[0], step.outputs[0]);
   }
   if (!prepared) return compiled;
   compiled.primitive = BuildPrimitive(*prepared);
+  compiled.num_threads = prepared->num_threads;
   for (std::size_t i = 0; i < step.inputs.size(); ++i) {
     if (prepared->input_args[i] != kNoArgument) compiled.args.emplace_back(prepared->input_args[i], step.inputs[i]);
   }
@@ -46,6 +48,16 @@ CompiledStep BuildStep(const Step& step, const std::optional<PreparedPrimitive>&
 
 std::size_t FirstByte(const Desc& layout, const TensorType& type) {
   return static_cast<std::size_t>(layout.get_submemory_offset()) * BytesOf(type.dtype);
+}
+
+// Each once, in order.
+std::vector<std::string> FusedNames(const Graph& graph, const Step& step) {
+  std::vector<std::string> names;
+  for (const NodeId id : step.fused) {
+    const std::string& name = graph.node(id).name();
+    if (id != step.node && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  return names;
 }
 
 }  // namespace
@@ -146,8 +158,8 @@ PlanSummary PlanBuilder::Summarise(const Graph& graph) const {
     const auto& prepared = laid_out_.prepared[i];
     const std::string layout = step.outputs.empty() ? "" : LayoutName(plan_->layouts[step.outputs[0]]);
     summary.steps.push_back({graph.node(step.node).name(), WorkName(step.work),
-                             prepared ? prepared->implementation : (called ? "reference" : "own"), layout,
-                             step.reason});
+                             prepared ? prepared->implementation : (called ? "reference" : "own"), layout, step.reason,
+                             FusedNames(graph, step)});
     summary.num_references += called;
     summary.num_reorders += std::holds_alternative<ReorderWork>(step.work);
   }
@@ -186,7 +198,7 @@ void PlanBuilder::Fold(const Step& step, const std::optional<PreparedPrimitive>&
   }
   const CompiledStep compiled = BuildStep(step, prepared, *plan_);
   if (compiled.primitive) {
-    Arguments arguments;
+    std::unordered_map<int, dnnl::memory> arguments;
     for (const auto& [arg, v] : compiled.args) {
       arguments.emplace(arg, dnnl::memory(plan_->layouts[v], CpuEngine(), data[v]));
     }
