@@ -53,18 +53,31 @@ def test_networks_compute_the_same(name):
 @pytest.mark.parametrize("policy", ["mxnet", "default"])
 @pytest.mark.parametrize("name", ["resnet18_v1", "mobilenetv2_0.25", "densenet121"])
 def test_conversion_keeps_fused_nodes(name, policy):
-    """The same numbers as without fusion; fused layers are fused afterwards, as far as no cast stands inside."""
+    """What a conversion of the plain network costs is not exceeded; layers are fused afterwards."""
     symbol, args, aux, x = network(name)
+    exact = run(symbol, args, aux, x)
     plain = amp.convert_model(symbol, args, aux, "float32", "bfloat16", policy=policy)
     fused = symbol.optimize_for("ONEDNN", args, aux)
     converted = amp.convert_model(fused, args, aux, "float32", "bfloat16", policy=policy)
-    # Inside of a fused node MXNet would round once; opened it is the plain graph with the same decisions.
-    assert relative(run(*converted, x), run(*plain, x)) < 1e-6
+    limit = 1.5 * relative(run(*plain, x), exact) + 0.01
+    assert relative(run(*converted, x), exact) < limit
     ops = operators(converted[0])
     assert "Convolution" not in ops and "FullyConnected" not in ops
     absorbed = converted[0].optimize_for("ONEDNN_AMP")
     assert operators(absorbed).count("amp_cast") <= ops.count("amp_cast")
-    assert relative(run(absorbed, *converted[1:], x), run(*plain, x)) < 0.02
+    assert relative(run(absorbed, *converted[1:], x), exact) < limit
+
+
+def test_mxnet_takes_a_fused_layer_for_one_operator():
+    """relu6 alone is float32 in MXNet's lists; inside of a layer it is part of that."""
+    symbol, args, aux, _ = network("mobilenetv2_0.25")
+    options = {"policy": "mxnet", "cast_params_offline": True}
+    plain = operators(amp.convert_model(symbol, args, aux, "float32", "bfloat16", **options)[0])
+    fused = symbol.optimize_for("ONEDNN", args, aux)
+    converted = operators(amp.convert_model(fused, args, aux, "float32", "bfloat16", **options)[0])
+    assert plain.count("amp_cast") > 60
+    assert converted.count("amp_cast") == 2  # of the input and of the output
+    assert [op for op in converted if op != "amp_cast"] == operators(fused)
 
 
 def test_a_converted_fused_model_without_its_casts_is_the_original():
