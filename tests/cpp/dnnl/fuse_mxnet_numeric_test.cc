@@ -54,9 +54,13 @@ TEST(OptimizeForRandomModels, ComputesTheSameBeforeAndAfterConversion) {
 
     const ConvertedModel converted = ConvertModel(fused, model.params, model.input_types, OptionsOf(i));
     const ConvertedModel opened = ConvertModel(Unfuse(fused), model.params, model.input_types, OptionsOf(i));
-    EXPECT_EQ(converted.symbol.ListOutputs(), opened.symbol.ListOutputs());
     const std::vector<NDArray> expected = RunModel(opened.symbol, opened.params, model);
-    ExpectSame(expected, RunModel(converted.symbol, converted.params, model));
+    const std::vector<NDArray> actual = RunModel(converted.symbol, converted.params, model);
+    if (OptionsOf(i).policy == PrecisionPolicy::kDefault) {
+      EXPECT_EQ(converted.symbol.ListOutputs(), opened.symbol.ListOutputs());
+      ExpectSame(expected, actual);
+    }  // under policy mxnet a fused layer is one operator, whatever is in it
+    for (std::size_t h = 0; h < expected.size(); ++h) EXPECT_LT(Distance(expected[h], actual[h]), 0.03);
     // Once instead of twice rounded is as near to the truth; what is wrong is farther away.
     const Symbol absorbed = OptimizeFor(converted.symbol, "ONEDNN_AMP", {});
     const std::vector<NDArray> written = RunModel(absorbed, converted.params, model);
