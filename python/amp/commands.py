@@ -146,6 +146,9 @@ def _add_binding(command):
     command.add_argument("--to", metavar="DTYPE", help="convert before running: bfloat16 or float16")
     command.add_argument("--force", action="store_true", help="convert even if the CPU has no such arithmetic")
     command.add_argument("--backend", choices=("onednn", "reference"))
+    command.add_argument(
+        "--mode", choices=("fast", "exact"), default="fast", help="exact: every node as if it ran alone"
+    )
     command.add_argument("--threads", type=int, metavar="N")
 
 
@@ -419,6 +422,7 @@ def _bound(options):
         {name: array.shape for name, array in arrays.items()},
         input_dtypes={name: array.dtype for name, array in arrays.items()},
         backend=options.backend,
+        mode=options.mode,
         reduce_precision={"target_dtype": options.to, "force": options.force} if options.to else None,
         num_threads=options.threads,
     )

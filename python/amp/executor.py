@@ -156,7 +156,8 @@ class Executor:
     def reshape(self, input_shapes=None, **shapes):
         """A new Executor of the same model for other input shapes; packed weights are shared.
 
-        Shapes are keywords or one dict; inputs that are not named keep theirs.
+        Shapes are keywords or one dict; inputs that are not named keep theirs. Where batch norms were folded, inputs
+        keep their number of axes, too; another one raises an UnsupportedError.
         """
         reshaped = Executor.__new__(Executor)
         reshaped._set(self._handle.reshape({**(input_shapes or {}), **shapes}), self._accepted_names)

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "dnnl/fuse_post_ops.h"
 #include "dnnl/lowering.h"
 #include "dnnl/plan_builder.h"
 #include "dnnl/threads.h"
@@ -18,6 +19,8 @@ std::shared_ptr<const Plan> Compile(const Graph& graph, const Types& types, cons
   const ThreadScope threads(num_threads);
   const std::lock_guard lock(store->mutex());  // plans of one model are built one after the other
   LowerOptions lower_options{options.backend == Backend::kReference, HasNativeBF16(), {}};
+  const bool fuses = PassEnabled("FusePostOps") && options.backend == Backend::kOneDnn;
+  std::set<NodeId> apart;  // nodes that must not be fused: the library refused it
   LoweredGraph lowered;
   LaidOutProgram laid_out;
   do {
@@ -26,11 +29,14 @@ std::shared_ptr<const Plan> Compile(const Graph& graph, const Types& types, cons
     store->AddArrays(lowered.constants);
     // What another plan of this model packed already is a constant now, and is not computed again.
     RemoveKnownConstants(*store, &lowered.program);
+    // FusePostOps: before layouts are assigned, so that what is fused has no layout of its own.
+    if (fuses) FusePostOps(options.mode, apart, &lowered.program);
     // AssignLayouts: primitives choose, reorders become steps. Nodes for which the library has no primitive are lowered
     // again, to their reference kernels; that adds at least one refusal per round, so the loop ends.
-    laid_out = AssignLayouts(lowered.program, *store);
+    laid_out = AssignLayouts(options.mode, lowered.program, *store);
     lower_options.refused.insert(laid_out.refused.begin(), laid_out.refused.end());
-  } while (!laid_out.refused.empty());
+    apart.insert(laid_out.apart.begin(), laid_out.apart.end());
+  } while (!laid_out.refused.empty() || !laid_out.apart.empty());
 
   PlanBuilder builder(std::move(laid_out), store.get());
   // FoldConstants: before memory is planned, so that packed weights and their sources take no room in the arena.

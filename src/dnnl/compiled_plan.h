@@ -3,6 +3,7 @@
 
 #include "dnnl/layouts.h"
 #include "dnnl/plan.h"
+#include "kernels/scale_shift.h"
 
 namespace amp::onednn {
 
@@ -12,6 +13,7 @@ struct CompiledStep {
   std::vector<std::pair<int, ValueId>> args;  // of the primitive
   Work work;
   std::vector<ValueId> inputs, outputs;
+  kernels::ScaleShift scale_shift = {};  // of ScaleShiftWork, without the numbers
 };
 
 // Where the memory of a value is.
@@ -25,9 +27,10 @@ struct Location {
 class CompiledPlan {
  public:
   std::vector<CompiledStep> steps;
-  std::vector<TensorType> types;    // by value
-  std::vector<Desc> layouts;        // by value; scratchpads included
-  std::vector<Location> locations;  // by value; meaningful for the values that steps mention
+  std::vector<TensorType> types;         // by value
+  std::vector<Desc> layouts;             // by value; scratchpads included
+  std::vector<std::size_t> first_bytes;  // by value: how far behind the beginning of its memory its elements begin
+  std::vector<Location> locations;       // by value; meaningful for the values that steps mention
   std::size_t arena_bytes = 0;
   int num_threads = 1;
 };

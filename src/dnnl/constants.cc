@@ -81,7 +81,10 @@ void RemoveKnownConstants(const ConstantStore& store, Program* program) {
     step.outputs.clear();
   }
   std::erase_if(program->steps, [](const Step& step) { return step.outputs.empty(); });
-  // The steps that led to them: what those read may be gone from the store.
+  RemoveUnreadSteps(program);  // that led to them: what those read may be gone from the store
+}
+
+void RemoveUnreadSteps(Program* program) {
   std::vector<bool> read(program->values.size());
   for (const ValueId v : program->outputs) read[v] = true;
   for (std::size_t i = program->steps.size(); i-- > 0;) {

@@ -53,6 +53,9 @@ class ConstantStore {
 // constants, and drops whatever only led to them.
 void RemoveKnownConstants(const ConstantStore& store, Program* program);
 
+// Drops the steps whose results no head and no other step needs.
+void RemoveUnreadSteps(Program* program);
+
 // By value: some step or head reads it. Constants that nobody reads may be missing from the store.
 std::vector<bool> ReadValues(const Program& program);
 

@@ -127,6 +127,19 @@ Desc DenseLike(const Desc& like, const TensorType& type) {
   return Desc(dims, DataType(type.dtype), strides);
 }
 
+Desc ChannelsLast(const TensorType& type) {
+  const dnnl::memory::dims dims = DimsOf(type.shape);
+  dnnl::memory::dims strides(dims.size());
+  strides[1] = 1;
+  dnnl::memory::dim stride = std::max<dnnl::memory::dim>(1, dims[1]);
+  for (std::size_t i = dims.size(); i-- > 0;) {
+    if (i == 1) continue;
+    strides[i] = stride;
+    stride *= std::max<dnnl::memory::dim>(1, dims[i]);
+  }
+  return Desc(dims, DataType(type.dtype), strides);
+}
+
 std::string LayoutName(const Desc& desc) {
   if (desc.get_format_kind() != dnnl::memory::format_kind::blocked) return "packed";
   if (const NamedTag* tag = FindTag(desc)) return tag->name;

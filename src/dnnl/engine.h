@@ -24,6 +24,8 @@ Desc AnyDesc(const TensorType& type);           // layout left to the primitive
 bool IsRowMajor(const Desc& desc);
 // `desc` with another element type; an empty descriptor where its layout cannot be named.
 Desc WithDType(const Desc& desc, DType dtype);
+// Row-major with the channels (axis 1) moved behind everything else.
+Desc ChannelsLast(const TensorType& type);
 // Dense memory for `type` with the axes in the same order as in `like`; row-major where `like` is blocked.
 Desc DenseLike(const Desc& like, const TensorType& type);
 // "abcd", "acdb", "aBcd16b", "strides[...]" or "packed": for people.

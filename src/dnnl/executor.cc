@@ -153,21 +153,39 @@ Executor::Executor(const Symbol& symbol, const ModelParams& params, const TypeMa
   parameters_ = ParameterNames(arrays);
   variable_types_ = VariableTypes(graph, arrays, input_types);
   RequireInputs(graph, NeededNodes(graph), parameters_, input_types);
-  store_ = NewConstantStore(arrays);
   if (options.monitor) BindMonitored(arrays);
+  Prepare(arrays);
   arrays = {};
   Bind();
 }
 
-void Executor::Bind() {
-  const Graph graph = symbol_.ToGraph();
-  const std::vector<bool> needed = NeededNodes(graph);
-  const Types types = InferNeeded(graph, needed, variable_types_);
-  VerifyAfter("binding", graph);
-  for (const NodeId id : graph.variables()) {
-    if (!needed[id]) ignored_names_.push_back(graph.node(id).name());
+// The reference backend runs the graph as it is given: everything else is compared with it.
+void Executor::Prepare(const ModelParams& params) {
+  prepared_ = {symbol_, variable_types_, parameters_};
+  if (compile_options_.backend == Backend::kReference) {
+    store_ = NewConstantStore(params);
+    return;
   }
-  plan_ = Compile(graph, types, parameters_, compile_options_, store_);
+  PreparedModel model = PrepareModel(symbol_.ToGraph(), params, variable_types_, compile_options_.mode);
+  store_ = NewConstantStore(model.params);
+  prepared_ = {Symbol(model.graph.outputs(), symbol_.np_shape()), std::move(model.variable_types),
+               ParameterNames(model.params), true, model.assumes_ranks};
+}
+
+void Executor::Bind() {
+  const Graph given = symbol_.ToGraph();
+  const std::vector<bool> needed = NeededNodes(given);
+  InferNeeded(given, needed, variable_types_);  // what is wrong is said of the model as it was given
+  VerifyAfter("binding", given);
+  for (const NodeId id : given.variables()) {
+    if (!needed[id]) ignored_names_.push_back(given.node(id).name());
+  }
+  Graph graph = prepared_.symbol.ToGraph();
+  if (prepared_.is_optimized) {
+    graph = OptimizeForRun(graph, prepared_.variable_types, prepared_.parameters, compile_options_.mode);
+  }
+  const Types types = InferNeeded(graph, NeededNodes(graph), prepared_.variable_types);
+  plan_ = Compile(graph, types, prepared_.parameters, compile_options_, store_);
   session_ = std::make_unique<Session>(plan_);
   if (EnvFlag("AMP_PROFILE")) printed_profile_ = PrintedAtTheEnd(plan_);
 }
@@ -179,17 +197,20 @@ std::unique_ptr<Executor> Executor::WithSymbol(Symbol symbol) const {
   other->variable_types_ = variable_types_;
   other->parameters_ = parameters_;
   other->compile_options_ = compile_options_;
+  other->prepared_ = prepared_;
   other->store_ = store_;
   other->notice_ = notice_;
   return other;
 }
 
-// The outputs of every operator are heads: nothing can be fused or left out.
+// The outputs of every operator are heads: nothing can be fused or left out. The values are those of each node alone.
 void Executor::BindMonitored(const ModelParams& params) {
   std::vector<NodeEntry> heads = OperatorOutputs(symbol_.ToGraph());
   heads.insert(heads.end(), symbol_.outputs().begin(), symbol_.outputs().end());
   monitored_ = WithSymbol(Symbol(std::move(heads), symbol_.np_shape()));
   monitored_->output_names_ = monitored_->symbol_.ListOutputs();
+  monitored_->compile_options_.mode = NumericMode::kExact;
+  monitored_->prepared_ = {monitored_->symbol_, variable_types_, parameters_};
   monitored_->store_ = NewConstantStore(params);  // the other plan lets go of what it has packed
   monitored_->Bind();
 }
@@ -204,10 +225,23 @@ std::unique_ptr<Executor> Executor::Reshape(const std::map<std::string, Shape>& 
       Throw<ArgumentError>("the model has no input '{}'{}", Quotable(name), NearMatches(name, input_names()));
     }
     found->second.shape = shape;
+    RequireSameRank(name, shape);
+    const auto prepared = reshaped->prepared_.variable_types.find(name);
+    if (prepared != reshaped->prepared_.variable_types.end()) prepared->second.shape = shape;
   }
   reshaped->Bind();
   if (monitored_) reshaped->monitored_ = monitored_->Reshape(input_shapes);
   return reshaped;
+}
+
+// Which axis is that of the channels may depend on the rank, and batch norms are folded for good.
+void Executor::RequireSameRank(const std::string& input, const Shape& shape) const {
+  const Shape& bound = variable_types_.at(input).shape;
+  if (!prepared_.assumes_ranks || !shape.rank_known() || shape.rank() == bound.rank()) return;
+  Throw<UnsupportedError>(
+      "'{}' was bound with {} axes ({}), and batch norms were folded for these: build another Executor for the shape "
+      "{}",
+      Quotable(input), bound.rank(), bound.ToString(), shape.ToString());
 }
 
 std::vector<NDArray> Executor::Run(const std::vector<NDArray>& inputs) {

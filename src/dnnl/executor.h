@@ -16,6 +16,7 @@
 #include "dnnl/convert_model.h"
 #include "dnnl/profile.h"
 #include "nnvm/symbol.h"
+#include "passes/optimize_for_run.h"
 
 namespace amp::onednn {
 
@@ -85,17 +86,28 @@ class Executor {
 
  private:
   Executor() = default;
+  void Prepare(const ModelParams& params);
   void Bind();
   void BindMonitored(const ModelParams& params);
   std::unique_ptr<Executor> WithSymbol(Symbol symbol) const;
+  void RequireSameRank(const std::string& input, const Shape& shape) const;
   void RequireLivingRun() const;
   void CheckArrays(const std::vector<NDArray>& inputs, const std::vector<NDArray>& outputs) const;
   void RunIn(ProfileRecorder* recorder, const std::vector<NDArray>& inputs, std::vector<NDArray>* outputs);
 
   Symbol symbol_;
-  TypeMap variable_types_;            // of parameters and inputs
-  std::set<std::string> parameters_;  // whose arrays are in the store
+  TypeMap variable_types_;  // of parameters and inputs
+  std::set<std::string> parameters_;
   CompileOptions compile_options_;
+  // What plans are made of: symbol_ as it is, or what PrepareModel made of it.
+  struct Prepared {
+    Symbol symbol;
+    TypeMap variable_types;
+    std::set<std::string> parameters;  // whose arrays are in the store
+    bool is_optimized = false;
+    bool assumes_ranks = false;
+  };
+  Prepared prepared_;
   std::shared_ptr<ConstantStore> store_;
   std::shared_ptr<const Plan> plan_;
   std::unique_ptr<Session> session_;

@@ -4,6 +4,8 @@
 #include <set>
 #include <utility>
 
+#include "dnnl/rows.h"
+#include "dnnl/slices.h"
 #include "nnvm/error.h"
 
 namespace amp::onednn {
@@ -18,7 +20,8 @@ Overloaded(Fs...) -> Overloaded<Fs...>;
 
 class Assigner {
  public:
-  Assigner(Program program, const ConstantStore& store) : source_(std::move(program)), store_(store) {}
+  Assigner(NumericMode mode, Program program, const ConstantStore& store)
+      : fast_(mode == NumericMode::kFast), source_(std::move(program)), store_(store) {}
 
   LaidOutProgram Run() {
     result_.program.values = source_.values;
@@ -34,8 +37,10 @@ class Assigner {
         result_.layouts[v] = PlainDesc(source_.values[v].type);
       }
     }
+    if (PassEnabled("ConcatInPlace")) slices_ = FindSlices(source_);
     for (Step& step : source_.steps) Assign(step);
     for (ValueId& output : result_.program.outputs) output = OwnBuffer(output);
+    RemoveUnread();
     return std::move(result_);
   }
 
@@ -48,6 +53,8 @@ class Assigner {
                    [&](const PermuteWork& work) { AssignPermute(step, work); },
                    [&](const SliceWork& work) { AssignSlice(step, work); },
                    [&](const CastWork&) { AssignCast(step); },
+                   [&](const ScaleShiftWork&) { AssignScaleShift(step); },
+                   [&](const ConcatWork&) { AssignConcat(step); },
                    [&](const CallWork&) { AssignCall(step); },
                    [&](const auto&) { AssignPrimitive(step); },
                },
@@ -89,6 +96,7 @@ class Assigner {
   }
 
   void Alias(ValueId out, ValueId in, Desc layout) {
+    read_.insert(in);
     result_.storage[out] = result_.storage[in];
     result_.layouts[out] = std::move(layout);
     // A view of a constant is one, too.
@@ -100,12 +108,25 @@ class Assigner {
   void AssignCast(Step& step) {
     const TensorType& type = TypeOf(step.outputs[0]);
     Desc layout = WithDType(result_.layouts[step.inputs[0]], type.dtype);
-    if (!layout || layout.get_size() % BytesOf(type.dtype) != 0 || !IsDense(step.inputs[0]) ||
+    if (layout.is_zero() || layout.get_size() % BytesOf(type.dtype) != 0 || !IsDense(step.inputs[0]) ||
         !(IsRowMajor(layout) || PrepareReorder(layout, PlainDesc(type)))) {
       step.inputs[0] = RowMajor(step.inputs[0], step.node, "a cast whose result could not be reordered");
       layout = PlainDesc(TypeOf(step.outputs[0]));
     }
     result_.layouts[step.outputs[0]] = layout;
+    if (fast_) cast_from_[step.outputs[0]] = step.inputs[0];
+    Append(std::move(step), std::nullopt);
+  }
+
+  // On the memory as it lies; what is written is dense.
+  void AssignScaleShift(Step& step) {
+    const ValueId out = step.outputs[0];
+    result_.layouts[out] = DenseCopy(result_.layouts[step.inputs[0]], TypeOf(out));
+    if (!SameRows(result_.layouts[step.inputs[0]], result_.layouts[out])) {
+      step.inputs[0] = RowMajor(step.inputs[0], step.node, "our kernel reads channels first or last");
+      result_.layouts[out] = PlainDesc(TypeOf(out));
+    }
+    for (std::size_t i = 1; i < step.inputs.size(); ++i) step.inputs[i] = RowMajor(step.inputs[i], step.node, "");
     Append(std::move(step), std::nullopt);
   }
 
@@ -122,9 +143,92 @@ class Assigner {
     Append(std::move(step), std::nullopt);
   }
 
+  // Parts are written where they belong in the whole, if they lie channels-last; an enclosing concatenation is part of
+  // that.
+  void AssignConcat(Step& step) {
+    const ValueId out = step.outputs[0];
+    const auto slice = slices_.find(out);
+    const bool in_place = slice != slices_.end() && std::any_of(step.inputs.begin(), step.inputs.end(),
+                                                                [&](ValueId v) { return IsChannelsLast(v); });
+    if (!in_place) return AssignPrimitive(step);
+    const ValueId whole = WholeOf(out);
+    PlaceIn(whole, slice->second.first_channel, out);
+    std::int64_t first_channel = placed_.at(out);
+    for (const ValueId part : step.inputs) {
+      PutPart(part, whole, first_channel, step.node);
+      first_channel += TypeOf(part).shape[1];
+    }
+  }
+
+  bool IsChannelsLast(ValueId v) const {
+    const auto rows = RowsOf(result_.layouts[v]);
+    return rows && !rows->planes && rows->num_blocks == 1 && rows->num_rows > 1;
+  }
+
+  // The outermost concatenation that `out` can be a part of.
+  ValueId WholeOf(ValueId out) {
+    const Slice& slice = slices_.at(out);
+    if (!placed_.contains(slice.whole)) {
+      result_.layouts[slice.whole] = ChannelsLast(TypeOf(slice.whole));
+      placed_[slice.whole] = 0;
+    }
+    return slice.whole;
+  }
+
+  void PlaceIn(ValueId whole, std::int64_t first_channel, ValueId v) {
+    if (v == whole) return;
+    Alias(v, whole, SliceOf(whole, first_channel, v));
+    placed_[v] = first_channel;
+  }
+
+  Desc SliceOf(ValueId whole, std::int64_t first_channel, ValueId part) const {
+    dnnl::memory::dims offsets(static_cast<std::size_t>(TypeOf(whole).shape.rank()), 0);
+    offsets[1] = first_channel;
+    return result_.layouts[whole].submemory_desc(DimsOf(TypeOf(part).shape), offsets);
+  }
+
+  void PutPart(ValueId part, ValueId whole, std::int64_t first_channel, NodeId node) {
+    const auto placed = placed_.find(part);
+    if (placed != placed_.end() && result_.storage[part] == whole && placed->second == first_channel) return;
+    const Desc slice = SliceOf(whole, first_channel, part);
+    if (WritesInto(part, slice)) {
+      PlaceIn(whole, first_channel, part);
+      return;
+    }
+    const ValueId view = NewValue(TypeOf(part), source_name(part) + ":slice", slice);
+    Alias(view, whole, slice);
+    Append({ReorderWork{}, {part}, {view}, node, "a part is copied to its place"}, RequireReorder(part, slice));
+  }
+
+  // Whether the step that makes `part` can write there; if so, it will.
+  bool WritesInto(ValueId part, const Desc& slice) {
+    const auto maker = maker_.find(part);
+    const bool is_free = maker != maker_.end() && result_.storage[part] == part && !read_.contains(part) &&
+                         std::find(source_.outputs.begin(), source_.outputs.end(), part) == source_.outputs.end();
+    if (!is_free) return false;
+    Step& step = result_.program.steps[maker->second];
+    if (std::holds_alternative<ScaleShiftWork>(step.work)) return SameRows(result_.layouts[step.inputs[0]], slice);
+    auto& prepared = result_.prepared[maker->second];
+    if (!prepared || prepared->sum_input || !ChoosesLayouts(step.work)) return false;
+    std::vector<TensorType> types;
+    for (const ValueId input : step.inputs) types.push_back(TypeOf(input));
+    auto there = Prepare(step, types, TypeOf(part), {}, slice);
+    // The inputs have been laid out for the primitive that is there.
+    if (!there || there->implementation != prepared->implementation || there->inputs != prepared->inputs) return false;
+    prepared = std::move(there);
+    return true;
+  }
+
   void AssignPrimitive(Step& step) {
     std::vector<TensorType> types;
     std::vector<Desc> layouts;
+    for (ValueId& input : step.inputs) {
+      // A slice of something larger: only sums of products say themselves what they want.
+      if (!ChoosesLayouts(step.work) && result_.storage[input] != input && placed_.contains(input)) {
+        input = InLayout(input, DenseLike(result_.layouts[input], TypeOf(input)), step.node,
+                         "the primitive reads dense memory");
+      }
+    }
     for (const ValueId input : step.inputs) {
       types.push_back(TypeOf(input));
       layouts.push_back(result_.layouts[input]);
@@ -136,6 +240,11 @@ class Assigner {
       step.inputs[0] = RowMajor(step.inputs[0], step.node, "the primitive refuses the producer's layout");
       layouts[0] = result_.layouts[step.inputs[0]];
       prepared = Prepare(step, types, TypeOf(out), layouts);
+    }
+    if (!prepared && !step.fused.empty()) {
+      result_.apart.insert(step.node);
+      result_.apart.insert(step.fused.begin(), step.fused.end());
+      return;
     }
     if (!prepared) {
       result_.refused[step.node] = std::string("oneDNN has no ") + WorkName(step.work) + " for these types";
@@ -166,8 +275,42 @@ class Assigner {
       Alias(copy, v, layout);
       return copy;
     }
-    Append({ReorderWork{}, {v}, {copy}, node, reason}, RequireReorder(v, layout));
+    const ValueId source = RoundedBy(v, layout);
+    Append(
+        {ReorderWork{}, {source}, {copy}, node, source == v ? reason : "rounds, and the primitive wants this layout"},
+        RequireReorder(source, layout));
     return copy;
+  }
+
+  // Where `v` is a cast of something that a reorder can read just as well: that.
+  ValueId RoundedBy(ValueId v, const Desc& layout) const {
+    const auto cast = cast_from_.find(v);
+    if (cast == cast_from_.end()) return v;
+    const auto direct = PrepareReorder(result_.layouts[cast->second], layout);
+    const bool is_fast = direct && direct->implementation.find("jit") != std::string::npos;
+    return is_fast ? cast->second : v;
+  }
+
+  // Casts whose readers all read something else now.
+  void RemoveUnread() {
+    std::vector<bool> read(result_.program.values.size());
+    const auto mark = [&](ValueId v) {
+      for (; !read[v]; v = result_.storage[v]) read[v] = true;
+    };
+    for (const ValueId v : result_.program.outputs) mark(v);
+    for (const Step& step : result_.program.steps) {
+      for (const ValueId v : step.inputs) mark(v);
+    }
+    std::vector<Step> steps;
+    std::vector<std::optional<PreparedPrimitive>> prepared;
+    for (std::size_t i = 0; i < result_.program.steps.size(); ++i) {
+      Step& step = result_.program.steps[i];
+      if (std::holds_alternative<CastWork>(step.work) && !read[step.outputs[0]]) continue;
+      steps.push_back(std::move(step));
+      prepared.push_back(std::move(result_.prepared[i]));
+    }
+    result_.program.steps = std::move(steps);
+    result_.prepared = std::move(prepared);
   }
 
   std::optional<PreparedPrimitive> RequireReorder(ValueId v, const Desc& layout) const {
@@ -190,7 +333,7 @@ class Assigner {
 
   // A head must end in row-major memory that is neither an input's, a constant's nor another head's.
   ValueId OwnBuffer(ValueId v) {
-    if (!result_.refused.empty()) return v;
+    if (!result_.refused.empty() || !result_.apart.empty()) return v;
     const ValueId root = result_.storage[v];
     const bool own = result_.program.values[root].source == ValueSource::kComputed && !result_.IsConstant(v) &&
                      IsRowMajor(result_.layouts[v]) && taken_.insert(root).second;
@@ -205,21 +348,29 @@ class Assigner {
   }
 
   void Append(Step step, std::optional<PreparedPrimitive> prepared) {
+    read_.insert(step.inputs.begin(), step.inputs.end());
+    if (!step.outputs.empty()) maker_[step.outputs[0]] = result_.program.steps.size();
     result_.program.steps.push_back(std::move(step));
     result_.prepared.push_back(std::move(prepared));
   }
 
+  const bool fast_;
   Program source_;
   const ConstantStore& store_;
   LaidOutProgram result_;
   std::map<ValueId, std::vector<ValueId>> copies_;
   std::set<ValueId> taken_;
+  std::map<ValueId, ValueId> cast_from_;    // by the result of a cast
+  std::map<ValueId, Slice> slices_;         // of concatenations
+  std::map<ValueId, std::int64_t> placed_;  // parts of a whole, and wholes: their first channel there
+  std::map<ValueId, std::size_t> maker_;    // by value: the step that writes it
+  std::set<ValueId> read_;                  // by steps that are laid out
 };
 
 }  // namespace
 
-LaidOutProgram AssignLayouts(Program program, const ConstantStore& store) {
-  return Assigner(std::move(program), store).Run();
+LaidOutProgram AssignLayouts(NumericMode mode, Program program, const ConstantStore& store) {
+  return Assigner(mode, std::move(program), store).Run();
 }
 
 }  // namespace amp::onednn

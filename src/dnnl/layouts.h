@@ -3,11 +3,13 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "dnnl/constants.h"
 #include "dnnl/primitives.h"
+#include "passes/run_options.h"
 
 namespace amp::onednn {
 
@@ -19,11 +21,14 @@ struct LaidOutProgram {
   // Nodes of which the library has no primitive; non-empty: the program is incomplete and to be lowered again.
   std::map<NodeId, std::string> refused;
 
+  // Nodes whose fused steps it does not have: to be lowered again without that.
+  std::set<NodeId> apart;
+
   bool IsConstant(ValueId v) const { return program.values[storage[v]].source == ValueSource::kConstant; }
 };
 
-// Convolutions and inner products choose their layouts; everything else takes what its producer wrote. Heads end in
-// row-major memory of their own.
-LaidOutProgram AssignLayouts(Program program, const ConstantStore& store);
+// Sums of products choose their layouts; everything else takes what its producer wrote. Heads end in row-major memory
+// of their own. In mode `fast` a reorder rounds, too, where a cast stands before it.
+LaidOutProgram AssignLayouts(NumericMode mode, Program program, const ConstantStore& store);
 
 }  // namespace amp::onednn

@@ -1,10 +1,12 @@
 #include "dnnl/lowering.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 #include "dnnl/reference.h"
 #include "passes/amp_facts.h"
+#include "passes/element_facts.h"
 
 namespace amp::onednn {
 namespace {
@@ -30,6 +32,7 @@ class Lowerer {
       if (graph_.node(id).is_variable()) {
         AddVariable(id);
       } else {
+        key_ = NewKey(graph_.node(id));
         AddOperator(id);
       }
     }
@@ -51,6 +54,13 @@ class Lowerer {
     result_.input_names.push_back(name);
   }
 
+  // What the names of the node's values begin with. Plans of one model for several shapes share what they computed from
+  // parameters: they have nodes of the same names, which may stand in other places of the graph.
+  std::string NewKey(const Node& node) {
+    const std::string key = node.op_name() + ":" + node.name();
+    return fmt::format("#{}:{}", num_of_key_[key]++, key);
+  }
+
   bool Wanted(EntryId entry) const { return graph_.IsOutput(entry) || !graph_.ConsumersOf(entry).empty(); }
 
   void AddOperator(NodeId id) {
@@ -70,7 +80,9 @@ class Lowerer {
       empty = empty && (!wanted.back() || out_types.back().shape.size() == 0);
     }
     const std::size_t num_steps = program().steps.size();
-    const auto new_context = [&] { return LowerContext(&program(), node, id, inputs, in_types, out_types, wanted); };
+    const auto new_context = [&] {
+      return LowerContext(&program(), node, id, key_, inputs, in_types, out_types, wanted);
+    };
     LowerContext by_rule = new_context();
     if (!empty && !options_.reference && LowerByRule(id, &by_rule)) return Finish(id, by_rule);
     program().steps.resize(num_steps);
@@ -170,7 +182,7 @@ class Lowerer {
       wanted.push_back(context->wanted(i));
     }
     if (Narrows(DTypesOf(node, in_types, out_types))) out_types[0].dtype = DType::kFloat32;
-    LowerContext inner(&program(), node, id, inputs, in_types, out_types, wanted);
+    LowerContext inner(&program(), node, id, key_, inputs, in_types, out_types, wanted);
     if (!rule.lower(inner) || !HasAllOutputs(inner)) return false;
     result_.constants.insert(inner.constants().begin(), inner.constants().end());
     for (int i = 0; i < node.num_outputs(); ++i) {
@@ -200,7 +212,7 @@ class Lowerer {
     for (int i = 0; i < node->num_outputs(); ++i) {
       if (!context->wanted(i)) continue;
       written.push_back(i);
-      const std::string name = fmt::format("#{}:out{}", id, i);
+      const std::string name = fmt::format("{}:out{}", key_, i);
       step.outputs.push_back(program().AddValue(context->out_type(i), name, ValueSource::kComputed));
       context->SetOut(i, step.outputs.back());
     }
@@ -220,17 +232,20 @@ class Lowerer {
   const std::set<std::string>& parameters_;
   const LowerOptions& options_;
   std::vector<ValueId> value_of_;
+  std::string key_;                                  // of the node that is being lowered
+  std::unordered_map<std::string, int> num_of_key_;  // nodes so far
   LoweredGraph result_;
 };
 
 }  // namespace
 
-LowerContext::LowerContext(Program* program, const Node& node, NodeId id, std::vector<ValueId> inputs,
+LowerContext::LowerContext(Program* program, const Node& node, NodeId id, std::string key, std::vector<ValueId> inputs,
                            std::vector<TensorType> in_types, std::vector<TensorType> out_types,
                            std::vector<bool> wanted)
     : program_(program),
       node_(node),
       id_(id),
+      key_(std::move(key)),
       inputs_(std::move(inputs)),
       in_types_(std::move(in_types)),
       out_types_(std::move(out_types)),
@@ -238,19 +253,34 @@ LowerContext::LowerContext(Program* program, const Node& node, NodeId id, std::v
       outputs_(out_types_.size(), kNoValue) {}
 
 ValueId LowerContext::Constant(const NDArray& array, const std::string& name) {
-  const std::string key = fmt::format("#{}:={}", id_, name);
+  const std::string key = fmt::format("{}:={}", key_, name);
   constants_[key] = array;
   return program_->AddValue(array.type(), key, ValueSource::kConstant);
 }
 
-ValueId LowerContext::Emit(Work work, std::vector<ValueId> inputs, TensorType type) {
-  // The types of the operands are part of the name: emulated and native lowerings of one node must not share constants.
+// The types of the operands are part of the name: emulated and native lowerings of one node must not share constants.
+std::string LowerContext::NewName(const Work& work, DType dtype) const {
   std::size_t number = 0;  // of the steps that this node has already
   while (number < program_->steps.size() && program_->steps[program_->steps.size() - 1 - number].node == id_) ++number;
-  const std::string name = fmt::format("#{}:{}{}:{}", id_, WorkName(work), number, NameOf(type.dtype));
+  return fmt::format("{}:{}{}:{}", key_, WorkName(work), number, NameOf(dtype));
+}
+
+ValueId LowerContext::Emit(Work work, std::vector<ValueId> inputs, TensorType type) {
+  const std::string name = NewName(work, type.dtype);
   const ValueId out = program_->AddValue(std::move(type), name, ValueSource::kComputed);
   program_->steps.push_back({std::move(work), std::move(inputs), {out}, id_, ""});
   return out;
+}
+
+std::vector<ValueId> LowerContext::EmitCall(CallWork work, std::vector<ValueId> inputs, std::vector<TensorType> types) {
+  Step step{std::move(work), std::move(inputs), {}, id_, ""};
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    const std::string name = fmt::format("{}:{}", NewName(step.work, types[i].dtype), i);
+    step.outputs.push_back(program_->AddValue(std::move(types[i]), name, ValueSource::kComputed));
+  }
+  std::vector<ValueId> outputs = step.outputs;
+  program_->steps.push_back(std::move(step));
+  return outputs;
 }
 
 ValueId LowerContext::Reshape(ValueId value, Shape shape) {

@@ -15,7 +15,7 @@ namespace amp::onednn {
 // What a card's lowering rule sees of its node and of the program.
 class LowerContext {
  public:
-  LowerContext(Program* program, const Node& node, NodeId id, std::vector<ValueId> inputs,
+  LowerContext(Program* program, const Node& node, NodeId id, std::string key, std::vector<ValueId> inputs,
                std::vector<TensorType> in_types, std::vector<TensorType> out_types, std::vector<bool> wanted);
 
   const Node& node() const { return node_; }
@@ -30,6 +30,8 @@ class LowerContext {
   ValueId Constant(const NDArray& array, const std::string& name);
   // Adds a step and returns its output.
   ValueId Emit(Work work, std::vector<ValueId> inputs, TensorType type);
+  // The same for a function on row-major arrays with several outputs.
+  std::vector<ValueId> EmitCall(CallWork work, std::vector<ValueId> inputs, std::vector<TensorType> types);
   // `value` is output i.
   void SetOut(int i, ValueId value) { outputs_[i] = value; }
 
@@ -43,9 +45,12 @@ class LowerContext {
   const std::map<std::string, NDArray>& constants() const { return constants_; }
 
  private:
+  std::string NewName(const Work& work, DType dtype) const;
+
   Program* program_;
   const Node& node_;
   NodeId id_;
+  std::string key_;
   std::vector<ValueId> inputs_;
   std::vector<TensorType> in_types_;
   std::vector<TensorType> out_types_;
@@ -55,15 +60,11 @@ class LowerContext {
 };
 
 // The card's fact. Returns false where oneDNN cannot express the node; it then runs on its reference kernel.
-// Low-precision nodes are lowered only where the CPU computes that dtype natively; elsewhere the rule sees float32
-// types between casts.
+// A view (see IsView) needs no rule. Low-precision nodes are lowered only where the CPU computes that dtype natively;
+// elsewhere the rule sees float32 types between casts.
 struct LowerRule {
   std::function<bool(LowerContext&)> lower;
 };
-
-// The card's fact for operators that are pure renaming of their first input under another shape (Flatten, Dropout at
-// inference): no rule needed.
-struct IsView {};
 
 struct LowerOptions {
   bool reference = false;  // every node runs on its reference kernel

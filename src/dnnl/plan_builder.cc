@@ -1,23 +1,51 @@
 #include "dnnl/plan_builder.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "dnnl/memory_plan.h"
+#include "dnnl/rows.h"
 #include "nnvm/error.h"
 
 namespace amp::onednn {
 namespace {
 
-CompiledStep BuildStep(const Step& step, const std::optional<PreparedPrimitive>& prepared) {
+// Everything but the numbers that it scales by.
+kernels::ScaleShift ScaleShiftOf(const ScaleShiftWork& work, const CompiledPlan& plan, ValueId in, ValueId out) {
+  const auto x = RowsOf(plan.layouts[in]), y = RowsOf(plan.layouts[out]);
+  if (!x || !y) throw InternalError("a scale and shift on memory that has no rows");
+  kernels::ScaleShift job;
+  job.x_is_bf16 = plan.types[in].dtype == DType::kBFloat16;
+  job.y_is_bf16 = plan.types[out].dtype == DType::kBFloat16;
+  job.low = work.low;
+  job.high = work.high;
+  job.batch = x->num_batch;
+  job.blocks = x->num_blocks;
+  job.rows = x->num_rows;
+  job.channels = x->row_length;
+  job.planes = x->planes;
+  std::tie(job.x_batch, job.x_block, job.x_row) = std::tie(x->batch, x->block, x->row);
+  std::tie(job.y_batch, job.y_block, job.y_row) = std::tie(y->batch, y->block, y->row);
+  return job;
+}
+
+CompiledStep BuildStep(const Step& step, const std::optional<PreparedPrimitive>& prepared, const CompiledPlan& plan) {
   CompiledStep compiled{{}, {}, step.work, step.inputs, step.outputs};
+  if (const auto* work = std::get_if<ScaleShiftWork>(&step.work)) {
+    compiled.scale_shift = ScaleShiftOf(*work, plan, step.inputs[0], step.outputs[0]);
+  }
   if (!prepared) return compiled;
   compiled.primitive = BuildPrimitive(*prepared);
   for (std::size_t i = 0; i < step.inputs.size(); ++i) {
-    compiled.args.emplace_back(prepared->input_args[i], step.inputs[i]);
+    if (prepared->input_args[i] != kNoArgument) compiled.args.emplace_back(prepared->input_args[i], step.inputs[i]);
   }
   compiled.args.emplace_back(prepared->output_args[0], step.outputs[0]);
   return compiled;
+}
+
+std::size_t FirstByte(const Desc& layout, const TensorType& type) {
+  return static_cast<std::size_t>(layout.get_submemory_offset()) * BytesOf(type.dtype);
 }
 
 }  // namespace
@@ -27,6 +55,8 @@ PlanBuilder::PlanBuilder(LaidOutProgram laid_out, ConstantStore* store)
   plan_->types.reserve(values().size());
   for (const Value& value : values()) plan_->types.push_back(value.type);
   plan_->layouts = laid_out_.layouts;
+  for (ValueId v = 0; v < values().size(); ++v)
+    plan_->first_bytes.push_back(FirstByte(plan_->layouts[v], plan_->types[v]));
   plan_->locations.resize(values().size());
   for (ValueId v = 0; v < values().size(); ++v) {
     const Value& value = values()[v];
@@ -47,7 +77,8 @@ void PlanBuilder::FoldConstants() {
     // A step without inputs fills an empty tensor, which has elements under other shapes: its result is not to be kept.
     const bool constant =
         !step.outputs.empty() && !step.inputs.empty() &&
-        std::none_of(step.outputs.begin(), step.outputs.end(), [&](ValueId v) { return heads.contains(v); }) &&
+        std::none_of(step.outputs.begin(), step.outputs.end(),
+                     [&](ValueId v) { return heads.contains(Root(v)) || Root(v) != v; }) &&
         std::all_of(step.inputs.begin(), step.inputs.end(), [&](ValueId v) { return laid_out_.IsConstant(v); });
     if (constant) {
       Fold(step, laid_out_.prepared[i]);
@@ -62,6 +93,7 @@ void PlanBuilder::FoldConstants() {
 }
 
 void PlanBuilder::PlanMemory() {
+  ShareSums();
   AddScratchpads();
   std::vector<std::size_t> last_use = LastUses();
   for (std::size_t i = 0; i < program().inputs.size(); ++i) {
@@ -76,7 +108,7 @@ void PlanBuilder::PlanMemory() {
   for (std::size_t i = 0; i < steps().size(); ++i) {
     for (const ValueId output : Written(i)) {
       const ValueId root = Root(output);
-      if (heads.contains(root)) continue;
+      if (heads.contains(root) || buffer_of_.contains(root)) continue;  // a caller's, or written in parts
       if (const auto reused = InPlaceOf(i, output, heads, last_use)) {
         laid_out_.storage[root] = *reused;  // everything that shares `root` now shares `*reused`
         last_use[*reused] = std::max(i, last_use[root]);
@@ -98,7 +130,7 @@ void PlanBuilder::PlanMemory() {
 
 void PlanBuilder::BuildPrimitives() {
   for (std::size_t i = 0; i < steps().size(); ++i) {
-    CompiledStep compiled = BuildStep(steps()[i], laid_out_.prepared[i]);
+    CompiledStep compiled = BuildStep(steps()[i], laid_out_.prepared[i], *plan_);
     if (scratchpads_[i]) compiled.args.emplace_back(DNNL_ARG_SCRATCHPAD, *scratchpads_[i]);
     plan_->steps.push_back(std::move(compiled));
   }
@@ -152,7 +184,7 @@ void PlanBuilder::Fold(const Step& step, const std::optional<PreparedPrimitive>&
     plan_->locations[v] = {Place::kConstant, 0, memory};
     store_->Add(values()[v].name, {plan_->layouts[v], memory});
   }
-  const CompiledStep compiled = BuildStep(step, prepared);
+  const CompiledStep compiled = BuildStep(step, prepared, *plan_);
   if (compiled.primitive) {
     Arguments arguments;
     for (const auto& [arg, v] : compiled.args) {
@@ -186,6 +218,60 @@ void PlanBuilder::PruneStore() {
   ShareStorage();
 }
 
+// A primitive that adds to its destination finds there what it adds to: both are one memory from here on. Where the
+// operand is needed later, or is nobody's to overwrite, a copy of it is.
+void PlanBuilder::ShareSums() {
+  std::vector<std::size_t> last_use = LastUses();
+  const std::set<ValueId> heads = HeadStorage();
+  std::vector<Step> all;
+  std::vector<std::optional<PreparedPrimitive>> prepared;
+  for (std::size_t i = 0; i < steps().size(); ++i) {
+    Step& step = steps()[i];
+    auto& primitive = laid_out_.prepared[i];
+    if (primitive && primitive->sum_input) {
+      ValueId& operand = step.inputs[*primitive->sum_input];
+      const ValueId output = Root(step.outputs[0]);
+      if (!MayBecome(operand, step.outputs[0], i, heads, last_use)) {
+        const ValueId copy = AddValue(values()[operand].type, plan_->layouts[step.outputs[0]]);
+        all.push_back({ReorderWork{}, {operand}, {copy}, step.node, "a summand that is needed later"});
+        prepared.push_back(PrepareReorder(plan_->layouts[operand], plan_->layouts[copy]));
+        operand = copy;
+        last_use.resize(values().size(), i);
+      }
+      const ValueId summand = Root(operand);
+      last_use[output] = std::max(last_use[output], last_use[summand]);
+      laid_out_.storage[summand] = output;
+    }
+    all.push_back(std::move(step));
+    prepared.push_back(std::move(primitive));
+  }
+  steps() = std::move(all);
+  laid_out_.prepared = std::move(prepared);
+}
+
+// Step i may write its output over this operand.
+bool PlanBuilder::MayBecome(ValueId operand, ValueId output, std::size_t i, const std::set<ValueId>& heads,
+                            const std::vector<std::size_t>& last_use) {
+  const ValueId root = Root(operand);
+  const auto& inputs = program().inputs;
+  return last_use[root] == i && !heads.contains(root) && !laid_out_.IsConstant(operand) &&
+         std::find(inputs.begin(), inputs.end(), root) == inputs.end() &&
+         std::count_if(steps()[i].inputs.begin(), steps()[i].inputs.end(),
+                       [&](ValueId v) { return Root(v) == root; }) == 1 &&
+         plan_->layouts[operand] == plan_->layouts[output] &&
+         plan_->layouts[root].get_size() == plan_->layouts[output].get_size() && Root(output) == output;
+}
+
+ValueId PlanBuilder::AddValue(TensorType type, const Desc& layout) {
+  const ValueId v = program().AddValue(type, "", ValueSource::kComputed);
+  plan_->types.push_back(std::move(type));
+  plan_->layouts.push_back(layout);
+  plan_->first_bytes.push_back(0);
+  plan_->locations.emplace_back();
+  laid_out_.storage.push_back(v);
+  return v;
+}
+
 void PlanBuilder::AddScratchpads() {
   for (std::size_t i = 0; i < steps().size(); ++i) {
     const auto& prepared = laid_out_.prepared[i];
@@ -193,12 +279,7 @@ void PlanBuilder::AddScratchpads() {
     scratchpads_.emplace_back();
     if (bytes == 0) continue;
     const TensorType type{DType::kUInt8, Shape{static_cast<std::int64_t>(bytes)}};
-    const ValueId v = program().AddValue(type, "scratchpad", ValueSource::kComputed);
-    plan_->types.push_back(type);
-    plan_->layouts.push_back(prepared->scratchpad);
-    plan_->locations.emplace_back();
-    laid_out_.storage.push_back(v);
-    scratchpads_.back() = v;
+    scratchpads_.back() = AddValue(type, prepared->scratchpad);
   }
 }
 

@@ -35,6 +35,10 @@ class PlanBuilder {
   std::set<ValueId> HeadStorage();
   void Fold(const Step& step, const std::optional<PreparedPrimitive>& prepared);
   void PruneStore();
+  void ShareSums();
+  bool MayBecome(ValueId operand, ValueId output, std::size_t i, const std::set<ValueId>& heads,
+                 const std::vector<std::size_t>& last_use);
+  ValueId AddValue(TensorType type, const Desc& layout);
   void AddScratchpads();
   std::vector<ValueId> Written(std::size_t i);
   std::vector<std::size_t> LastUses();

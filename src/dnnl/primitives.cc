@@ -5,6 +5,12 @@
 #include <utility>
 
 namespace amp::onednn {
+
+bool ChoosesLayouts(const Work& work) {
+  return std::holds_alternative<ConvolutionWork>(work) || std::holds_alternative<DeconvolutionWork>(work) ||
+         std::holds_alternative<InnerProductWork>(work) || std::holds_alternative<MatMulWork>(work);
+}
+
 namespace {
 
 using dnnl::algorithm;
@@ -28,12 +34,6 @@ bool BuildsQuickly(const DeconvolutionWork& work, const TensorType& out) {
 
 // Its code for layer normalisation grows with the row, which it unrolls.
 constexpr std::int64_t kLongestNormalizedRow = 1 << 20;
-
-dnnl::primitive_attr UserScratchpad() {
-  dnnl::primitive_attr attr;
-  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  return attr;
-}
 
 algorithm EltwiseAlgorithm(EltwiseKind kind) {
   switch (kind) {
@@ -68,8 +68,20 @@ algorithm EltwiseAlgorithm(EltwiseKind kind) {
       return algorithm::eltwise_sqrt;
     case EltwiseKind::kSquare:
       return algorithm::eltwise_square;
+    case EltwiseKind::kSwish:
+      return algorithm::eltwise_swish;
+    case EltwiseKind::kHardSigmoid:
+      return algorithm::eltwise_hardsigmoid;
+    case EltwiseKind::kHardSwish:
+      return algorithm::eltwise_hardswish;
   }
   return algorithm::undef;
+}
+
+// log_sigmoid(x) is -softplus(-x): oneDNN's soft_relu with alpha -1.
+float EltwiseAlpha(const EltwiseWork& work) {
+  if (work.kind == EltwiseKind::kSoftplus) return 1.0f;
+  return work.kind == EltwiseKind::kLogSigmoid ? -1.0f : work.alpha;
 }
 
 algorithm PoolingAlgorithm(PoolingKind kind) {
@@ -104,14 +116,23 @@ algorithm BinaryAlgorithm(BinaryKind kind) {
 
 class Preparer {
  public:
-  Preparer(const std::vector<TensorType>& in_types, const TensorType& out_type, const std::vector<Desc>& layouts)
-      : in_(in_types), out_(out_type), layouts_(layouts) {}
+  Preparer(const Step& step, const std::vector<TensorType>& in_types, const TensorType& out_type,
+           const std::vector<Desc>& layouts, const Desc& out_layout)
+      : chooses_layouts_(ChoosesLayouts(step.work)),
+        post_ops_(step.post_ops),
+        in_(in_types),
+        out_(out_type),
+        layouts_(layouts),
+        out_layout_(out_layout),
+        num_operands_(
+            static_cast<std::size_t>(std::count_if(step.post_ops.begin(), step.post_ops.end(), [](const PostOp& op) {
+              return !std::holds_alternative<EltwiseWork>(op.work);
+            }))) {}
 
   std::optional<PreparedPrimitive> operator()(const ConvolutionWork& work) {
-    const dnnl::convolution_forward::primitive_desc pd(CpuEngine(), prop_kind::forward_inference,
-                                                       algorithm::convolution_direct, AnyDesc(in_[0]), AnyDesc(in_[1]),
-                                                       BiasDesc(), AnyDesc(out_), work.strides, work.dilates,
-                                                       work.pads_begin, work.pads_end, UserScratchpad(), kAllowEmpty);
+    const dnnl::convolution_forward::primitive_desc pd(
+        CpuEngine(), prop_kind::forward_inference, algorithm::convolution_direct, AnyDesc(in_[0]), AnyDesc(in_[1]),
+        BiasDesc(), OutDesc(), work.strides, work.dilates, work.pads_begin, work.pads_end, Attributes(), kAllowEmpty);
     return WithBias(pd);
   }
 
@@ -119,27 +140,20 @@ class Preparer {
     if (!BuildsQuickly(work, out_)) return std::nullopt;
     const dnnl::deconvolution_forward::primitive_desc pd(
         CpuEngine(), prop_kind::forward_inference, algorithm::deconvolution_direct, AnyDesc(in_[0]), AnyDesc(in_[1]),
-        BiasDesc(), AnyDesc(out_), work.strides, work.dilates, work.pads_begin, work.pads_end, UserScratchpad(),
-        kAllowEmpty);
+        BiasDesc(), OutDesc(), work.strides, work.dilates, work.pads_begin, work.pads_end, Attributes(), kAllowEmpty);
     return WithBias(pd);
   }
 
   std::optional<PreparedPrimitive> operator()(const MatMulWork& work) {
-    dnnl::primitive_attr attr = UserScratchpad();
-    if (work.scale != 1) {
-      dnnl::post_ops post_ops;
-      post_ops.append_eltwise(algorithm::eltwise_linear, work.scale, 0.0f);
-      attr.set_post_ops(post_ops);
-    }
-    const dnnl::matmul::primitive_desc pd(CpuEngine(), AnyDesc(in_[0]), AnyDesc(in_[1]), PlainDesc(out_), attr,
-                                          kAllowEmpty);
+    const dnnl::matmul::primitive_desc pd(CpuEngine(), AnyDesc(in_[0]), AnyDesc(in_[1]), PlainDesc(out_),
+                                          Attributes(work.scale), kAllowEmpty);
     if (!pd) return std::nullopt;
-    return Describe(pd, {pd.src_desc(), pd.weights_desc()}, pd.dst_desc());
+    return Describe(pd, {pd.src_desc(), pd.weights_desc()}, pd.dst_desc(), work.scale != 1);
   }
 
   std::optional<PreparedPrimitive> operator()(const InnerProductWork&) {
     const dnnl::inner_product_forward::primitive_desc pd(CpuEngine(), prop_kind::forward_inference, AnyDesc(in_[0]),
-                                                         AnyDesc(in_[1]), BiasDesc(), AnyDesc(out_), UserScratchpad(),
+                                                         AnyDesc(in_[1]), BiasDesc(), OutDesc(), Attributes(),
                                                          kAllowEmpty);
     return WithBias(pd);
   }
@@ -148,19 +162,15 @@ class Preparer {
     const dnnl::memory::dims dense(work.kernel.size(), 0);
     const dnnl::pooling_forward::primitive_desc pd(
         CpuEngine(), prop_kind::forward_inference, PoolingAlgorithm(work.kind), layouts_[0], AnyDesc(out_),
-        work.strides, work.kernel, dense, work.pads_begin, work.pads_end, UserScratchpad(), kAllowEmpty);
+        work.strides, work.kernel, dense, work.pads_begin, work.pads_end, Attributes(), kAllowEmpty);
     if (!pd) return std::nullopt;
     return Describe(pd, {pd.src_desc()}, pd.dst_desc());
   }
 
   std::optional<PreparedPrimitive> operator()(const EltwiseWork& work) {
-    // log_sigmoid(x) is -softplus(-x): oneDNN's soft_relu with alpha -1.
-    const float alpha = work.kind == EltwiseKind::kSoftplus     ? 1.0f
-                        : work.kind == EltwiseKind::kLogSigmoid ? -1.0f
-                                                                : work.alpha;
     const dnnl::eltwise_forward::primitive_desc pd(CpuEngine(), prop_kind::forward_inference,
-                                                   EltwiseAlgorithm(work.kind), layouts_[0], layouts_[0], alpha,
-                                                   work.beta, UserScratchpad(), kAllowEmpty);
+                                                   EltwiseAlgorithm(work.kind), layouts_[0], layouts_[0],
+                                                   EltwiseAlpha(work), work.beta, Attributes(), kAllowEmpty);
     if (!pd) return std::nullopt;
     auto prepared = Describe(pd, {pd.src_desc()}, pd.dst_desc());
     prepared.can_run_in_place = true;
@@ -168,30 +178,15 @@ class Preparer {
   }
 
   std::optional<PreparedPrimitive> operator()(const BinaryWork& work) {
+    if (in_[0].dtype != out_.dtype) return std::nullopt;  // only its slow code can do that
     const bool same_shape = in_[0].shape == in_[1].shape;
     const Desc other = same_shape ? layouts_[0] : PlainDesc(in_[1]);
     const dnnl::binary::primitive_desc pd(CpuEngine(), BinaryAlgorithm(work.kind), layouts_[0], other, layouts_[0],
-                                          UserScratchpad(), kAllowEmpty);
+                                          Attributes(), kAllowEmpty);
     if (!pd) return std::nullopt;
     auto prepared = Describe(pd, {pd.src_desc(0), pd.src_desc(1)}, pd.dst_desc());
-    prepared.input_args = {DNNL_ARG_SRC_0, DNNL_ARG_SRC_1};
-    prepared.can_run_in_place = true;
-    return prepared;
-  }
-
-  std::optional<PreparedPrimitive> operator()(const BatchNormWork& work) {
-    using dnnl::normalization_flags;
-    const auto flags =
-        normalization_flags::use_global_stats | normalization_flags::use_scale | normalization_flags::use_shift;
-    const dnnl::batch_normalization_forward::primitive_desc pd(CpuEngine(), prop_kind::forward_inference, layouts_[0],
-                                                               layouts_[0], work.epsilon, flags, UserScratchpad(),
-                                                               kAllowEmpty);
-    if (!pd) return std::nullopt;
-    auto prepared = Describe(pd, {pd.src_desc()}, pd.dst_desc());
-    AddInput(&prepared, PlainDesc(in_[1]), DNNL_ARG_SCALE);
-    AddInput(&prepared, PlainDesc(in_[2]), DNNL_ARG_SHIFT);
-    AddInput(&prepared, PlainDesc(in_[3]), DNNL_ARG_MEAN);
-    AddInput(&prepared, PlainDesc(in_[4]), DNNL_ARG_VARIANCE);
+    SetInput(&prepared, 0, pd.src_desc(0), DNNL_ARG_SRC_0);
+    SetInput(&prepared, 1, pd.src_desc(1), DNNL_ARG_SRC_1);
     prepared.can_run_in_place = true;
     return prepared;
   }
@@ -211,8 +206,10 @@ class Preparer {
 
   std::optional<PreparedPrimitive> operator()(const SoftmaxWork& work) {
     const algorithm kind = work.logarithm ? algorithm::softmax_log : algorithm::softmax_accurate;
-    const dnnl::softmax_forward::primitive_desc pd(CpuEngine(), prop_kind::forward_inference, kind, layouts_[0],
-                                                   layouts_[0], work.axis, UserScratchpad(), kAllowEmpty);
+    const Desc out = WithDType(layouts_[0], out_.dtype);
+    if (out.is_zero()) return std::nullopt;
+    const dnnl::softmax_forward::primitive_desc pd(CpuEngine(), prop_kind::forward_inference, kind, layouts_[0], out,
+                                                   work.axis, Attributes(), kAllowEmpty);
     if (!pd) return std::nullopt;
     return Describe(pd, {pd.src_desc()}, pd.dst_desc());
   }
@@ -220,14 +217,13 @@ class Preparer {
   std::optional<PreparedPrimitive> operator()(const LayerNormWork& work) {
     if (in_[0].shape.dims().back() > kLongestNormalizedRow) return std::nullopt;
     using dnnl::normalization_flags;
-    const Desc plain = PlainDesc(in_[0]);
     const dnnl::layer_normalization_forward::primitive_desc pd(
-        CpuEngine(), prop_kind::forward_inference, plain, plain, work.epsilon,
-        normalization_flags::use_scale | normalization_flags::use_shift, UserScratchpad(), kAllowEmpty);
+        CpuEngine(), prop_kind::forward_inference, PlainDesc(in_[0]), PlainDesc(out_), work.epsilon,
+        normalization_flags::use_scale | normalization_flags::use_shift, Attributes(), kAllowEmpty);
     if (!pd) return std::nullopt;
     auto prepared = Describe(pd, {pd.src_desc()}, pd.dst_desc());
-    AddInput(&prepared, PlainDesc(in_[1]), DNNL_ARG_SCALE);
-    AddInput(&prepared, PlainDesc(in_[2]), DNNL_ARG_SHIFT);
+    SetInput(&prepared, 1, PlainDesc(in_[1]), DNNL_ARG_SCALE);
+    SetInput(&prepared, 2, PlainDesc(in_[2]), DNNL_ARG_SHIFT);
     prepared.can_run_in_place = true;
     return prepared;
   }
@@ -235,8 +231,8 @@ class Preparer {
   // The library's fast code sums up what lies together in memory; our reference kernel is no slower than its own.
   std::optional<PreparedPrimitive> operator()(const ReductionWork& work) {
     const auto kind = work.kind == ReductionKind::kSum ? algorithm::reduction_sum : algorithm::reduction_mean;
-    const dnnl::reduction::primitive_desc pd(CpuEngine(), kind, layouts_[0], PlainDesc(out_), 0.0f, 0.0f,
-                                             UserScratchpad(), kAllowEmpty);
+    const dnnl::reduction::primitive_desc pd(CpuEngine(), kind, layouts_[0], PlainDesc(out_), 0.0f, 0.0f, Attributes(),
+                                             kAllowEmpty);
     if (!pd) return std::nullopt;
     PreparedPrimitive prepared = Describe(pd, {pd.src_desc()}, pd.dst_desc());
     if (prepared.implementation.find("ref") != std::string::npos) return std::nullopt;
@@ -246,14 +242,14 @@ class Preparer {
   std::optional<PreparedPrimitive> operator()(const NearestResampleWork&) {
     const dnnl::resampling_forward::primitive_desc pd(CpuEngine(), prop_kind::forward_inference,
                                                       algorithm::resampling_nearest, layouts_[0], AnyDesc(out_),
-                                                      UserScratchpad(), kAllowEmpty);
+                                                      Attributes(), kAllowEmpty);
     if (!pd) return std::nullopt;
     return Describe(pd, {pd.src_desc()}, pd.dst_desc());
   }
 
   std::optional<PreparedPrimitive> operator()(const PReluWork&) {
     const dnnl::prelu_forward::primitive_desc pd(CpuEngine(), prop_kind::forward_inference, layouts_[0],
-                                                 AnyDesc(in_[1]), layouts_[0], UserScratchpad(), kAllowEmpty);
+                                                 AnyDesc(in_[1]), layouts_[0], Attributes(), kAllowEmpty);
     if (!pd) return std::nullopt;
     return Describe(pd, {pd.src_desc(), pd.weights_desc()}, pd.dst_desc());
   }
@@ -264,19 +260,81 @@ class Preparer {
   }
 
  private:
-  Desc BiasDesc() const { return in_.size() == 3 ? PlainDesc(in_[2]) : Desc(); }
+  std::size_t num_own_inputs() const { return in_.size() - num_operands_; }
+  Desc OutDesc() const { return out_layout_.is_zero() ? AnyDesc(out_) : out_layout_; }
+  bool has_bias() const { return num_own_inputs() == 3; }
+  Desc BiasDesc() const { return has_bias() ? PlainDesc(in_[2]) : Desc(); }
+
+  // With the step's post-ops; `scale` comes before them.
+  dnnl::primitive_attr Attributes(float scale = 1) const {
+    dnnl::primitive_attr attr;
+    attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    dnnl::post_ops ops;
+    if (scale != 1) ops.append_eltwise(algorithm::eltwise_linear, scale, 0.0f);
+    for (const PostOp& op : post_ops_) Append(op, &ops);
+    if (ops.len() != 0) attr.set_post_ops(ops);
+    return attr;
+  }
+
+  void Append(const PostOp& op, dnnl::post_ops* ops) const {
+    if (const auto* eltwise = std::get_if<EltwiseWork>(&op.work)) {
+      ops->append_eltwise(EltwiseAlgorithm(eltwise->kind), EltwiseAlpha(*eltwise), eltwise->beta);
+    } else if (const auto* binary = std::get_if<BinaryWork>(&op.work)) {
+      ops->append_binary(BinaryAlgorithm(binary->kind), OperandDesc(op));
+    } else if (std::holds_alternative<PReluWork>(op.work)) {
+      ops->append_prelu(BroadcastMask(op));
+    } else {
+      ops->append_sum(1.0f);
+    }
+  }
+
+  // A tensor of the output's size lies like the output.
+  Desc OperandDesc(const PostOp& op) const {
+    const TensorType& type = in_[op.operand];
+    if (type.shape != out_.shape) return PlainDesc(type);
+    return chooses_layouts_ ? AnyDesc(type) : DenseLike(layouts_[0], type);
+  }
+
+  // The axes along which the operand has elements of its own.
+  int BroadcastMask(const PostOp& op) const {
+    int mask = 0;
+    const Shape& shape = in_[op.operand].shape;
+    for (int axis = 0; axis < shape.rank(); ++axis) mask |= shape[axis] == 1 ? 0 : 1 << axis;
+    return mask;
+  }
+
+  // `first` is the number of post-ops that are not the step's.
+  template <class PD>
+  void AddOperands(const PD& pd, int first, PreparedPrimitive* prepared) const {
+    prepared->inputs.resize(in_.size());
+    prepared->input_args.resize(in_.size(), kNoArgument);
+    for (std::size_t i = 0; i < post_ops_.size(); ++i) {
+      const PostOp& op = post_ops_[i];
+      const int arg = DNNL_ARG_ATTR_MULTIPLE_POST_OP(static_cast<int>(i) + first);
+      if (std::holds_alternative<BinaryWork>(op.work)) {
+        prepared->input_args[op.operand] = arg | DNNL_ARG_SRC_1;
+        prepared->inputs[op.operand] = pd.query_md(dnnl::query::exec_arg_md, arg | DNNL_ARG_SRC_1);
+      } else if (std::holds_alternative<PReluWork>(op.work)) {
+        prepared->input_args[op.operand] = arg | DNNL_ARG_WEIGHTS;
+        prepared->inputs[op.operand] = PlainDesc(in_[op.operand]);
+      } else if (std::holds_alternative<SumWork>(op.work)) {
+        prepared->inputs[op.operand] = prepared->outputs[0];
+        prepared->sum_input = op.operand;
+      }
+    }
+  }
 
   // Of a primitive that reads data, weights and perhaps a bias.
   template <class PD>
   std::optional<PreparedPrimitive> WithBias(const PD& pd) const {
     if (!pd) return std::nullopt;
     PreparedPrimitive prepared = Describe(pd, {pd.src_desc(), pd.weights_desc()}, pd.dst_desc());
-    if (in_.size() == 3) AddInput(&prepared, pd.bias_desc(), DNNL_ARG_BIAS);
+    if (has_bias()) SetInput(&prepared, 2, pd.bias_desc(), DNNL_ARG_BIAS);
     return prepared;
   }
 
   template <class PD>
-  static PreparedPrimitive Describe(const PD& pd, std::vector<Desc> inputs, Desc output) {
+  PreparedPrimitive Describe(const PD& pd, std::vector<Desc> inputs, Desc output, int first_post_op = 0) const {
     PreparedPrimitive prepared;
     prepared.desc = pd;
     prepared.inputs = std::move(inputs);
@@ -286,22 +344,21 @@ class Preparer {
     prepared.output_args = {DNNL_ARG_DST};
     prepared.scratchpad = pd.scratchpad_desc();
     prepared.implementation = pd.impl_info_str();
+    AddOperands(pd, first_post_op, &prepared);
     return prepared;
   }
 
-  static void AddInput(PreparedPrimitive* prepared, const Desc& desc, int arg) {
-    prepared->inputs.push_back(desc);
-    prepared->input_args.push_back(arg);
+  static void SetInput(PreparedPrimitive* prepared, std::size_t i, const Desc& desc, int arg) {
+    prepared->inputs[i] = desc;
+    prepared->input_args[i] = arg;
   }
 
   std::optional<PreparedPrimitive> Concat(int axis, const std::vector<Desc>& sources) {
     try {
-      const dnnl::concat::primitive_desc pd(CpuEngine(), axis, sources, UserScratchpad());
+      const dnnl::concat::primitive_desc pd(CpuEngine(), axis, sources, Attributes());
       auto prepared = Describe(pd, sources, pd.dst_desc());
-      for (std::size_t i = 0; i < sources.size(); ++i) prepared.inputs[i] = pd.src_desc(static_cast<int>(i));
-      prepared.input_args.clear();
       for (std::size_t i = 0; i < sources.size(); ++i) {
-        prepared.input_args.push_back(DNNL_ARG_MULTIPLE_SRC + static_cast<int>(i));
+        SetInput(&prepared, i, pd.src_desc(static_cast<int>(i)), DNNL_ARG_MULTIPLE_SRC + static_cast<int>(i));
       }
       return prepared;
     } catch (const dnnl::error&) {  // this constructor knows no allow_empty
@@ -309,21 +366,32 @@ class Preparer {
     }
   }
 
+  const bool chooses_layouts_;
+  const std::vector<PostOp>& post_ops_;
   const std::vector<TensorType>& in_;
   const TensorType& out_;
   const std::vector<Desc>& layouts_;
+  const Desc& out_layout_;
+  std::size_t num_operands_;
 };
 
 }  // namespace
 
 std::optional<PreparedPrimitive> Prepare(const Step& step, const std::vector<TensorType>& in_types,
-                                         const TensorType& out_type, const std::vector<Desc>& layouts) {
+                                         const TensorType& out_type, const std::vector<Desc>& layouts,
+                                         const Desc& out_layout) {
+  const bool sums_fit = std::all_of(step.post_ops.begin(), step.post_ops.end(), [&](const PostOp& op) {
+    return !std::holds_alternative<SumWork>(op.work) || in_types[op.operand] == out_type;
+  });
+  if (!sums_fit) return std::nullopt;
   if (!FitsInt(out_type) || !std::all_of(in_types.begin(), in_types.end(), FitsInt)) return std::nullopt;
-  return std::visit(Preparer(in_types, out_type, layouts), step.work);
+  return std::visit(Preparer(step, in_types, out_type, layouts, out_layout), step.work);
 }
 
 std::optional<PreparedPrimitive> PrepareReorder(const Desc& from, const Desc& to) {
-  const dnnl::reorder::primitive_desc pd(CpuEngine(), from, CpuEngine(), to, UserScratchpad(), kAllowEmpty);
+  dnnl::primitive_attr attr;
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  const dnnl::reorder::primitive_desc pd(CpuEngine(), from, CpuEngine(), to, attr, kAllowEmpty);
   if (!pd) return std::nullopt;
   PreparedPrimitive prepared;
   prepared.desc = pd;

@@ -18,12 +18,20 @@ struct PreparedPrimitive {
   Desc scratchpad;
   std::string implementation;
   bool can_run_in_place = false;  // output 0 may overwrite input 0
+  // The input to which the primitive adds: it must lie where output 0 is to be written. Its argument is kNoArgument.
+  std::optional<std::size_t> sum_input;
 };
+inline constexpr int kNoArgument = 0;
 
-// Finds the primitive for a step whose inputs now lie in `layouts`; nullopt where the library has none for these types.
-// Only for works that are primitives (not cast, reshape, permute, call).
+// Finds the primitive for a step whose inputs now lie in `layouts`; nullopt where the library has none for these types
+// and post-ops. Only for works that are primitives (not cast, scale_shift, reshape, permute, call). Works that choose
+// their layouts (see ChoosesLayouts) look at none, but write `out_layout` where one is given.
 std::optional<PreparedPrimitive> Prepare(const Step& step, const std::vector<TensorType>& in_types,
-                                         const TensorType& out_type, const std::vector<Desc>& layouts);
+                                         const TensorType& out_type, const std::vector<Desc>& layouts,
+                                         const Desc& out_layout = Desc());
+
+// Sums of products: convolution, deconvolution, inner product, matrix product.
+bool ChoosesLayouts(const Work& work);
 
 std::optional<PreparedPrimitive> PrepareReorder(const Desc& from, const Desc& to);
 

@@ -18,12 +18,23 @@ void RunCall(const CallWork& work, const CompiledStep& step, const CompiledPlan&
   work.function(inputs, outputs);
 }
 
+// Where the elements of a value begin: a view need not begin where its memory does.
+void* Begin(const CompiledPlan& plan, ValueId v, const std::vector<void*>& data) {
+  return static_cast<char*>(data[v]) + plan.first_bytes[v];
+}
+
 }  // namespace
 
 void RunOwnKernel(const CompiledStep& step, const CompiledPlan& plan, const std::vector<void*>& data) {
   if (const auto* call = std::get_if<CallWork>(&step.work)) return RunCall(*call, step, plan, data);
   const ValueId in = step.inputs[0];
   const ValueId out = step.outputs[0];
+  if (std::holds_alternative<ScaleShiftWork>(step.work)) {
+    kernels::ScaleShift job = step.scale_shift;
+    job.scale = static_cast<const float*>(data[step.inputs[1]]);
+    job.shift = static_cast<const float*>(data[step.inputs[2]]);
+    return kernels::Run(job, Begin(plan, in, data), Begin(plan, out, data));
+  }
   const std::size_t bytes = plan.layouts[in].get_size();
   if (std::holds_alternative<CastWork>(step.work)) {
     // On the memory as it lies, padding included: both sides have the same layout.

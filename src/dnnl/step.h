@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <span>
 #include <string>
 #include <variant>
@@ -53,9 +54,13 @@ enum class EltwiseKind {
   kLog,
   kSqrt,
   kSquare,
+  kSwish,
+  kHardSigmoid,
+  kHardSwish,
 };
 // y = f(x; alpha, beta) as oneDNN's eltwise defines it; linear is alpha * x + beta, clip has bounds alpha and beta,
-// relu and elu a negative slope alpha.
+// relu and elu a negative slope alpha; swish is x * sigmoid(alpha * x), hard sigmoid clips alpha * x + beta to [0, 1],
+// hard swish is x times that.
 struct EltwiseWork {
   EltwiseKind kind = EltwiseKind::kRelu;
   float alpha = 0;
@@ -66,9 +71,10 @@ enum class BinaryKind { kAdd, kSub, kMul, kDiv, kMax, kMin };
 struct BinaryWork {
   BinaryKind kind = BinaryKind::kAdd;
 };
-// Inputs: source, scale, shift, mean, variance; channels are axis 1; statistics are float32 (C).
-struct BatchNormWork {
-  float epsilon = 0;
+// Inputs: source, scale, shift (float32, C); channels are axis 1. y = scale * x + shift, clipped to [low, high].
+struct ScaleShiftWork {
+  float low = -std::numeric_limits<float>::infinity();
+  float high = std::numeric_limits<float>::infinity();
 };
 struct ConcatWork {
   int axis = 0;
@@ -111,10 +117,21 @@ struct CallWork {
 
 using Work =
     std::variant<ConvolutionWork, DeconvolutionWork, InnerProductWork, MatMulWork, PoolingWork, EltwiseWork, BinaryWork,
-                 BatchNormWork, ConcatWork, SoftmaxWork, LayerNormWork, ReductionWork, NearestResampleWork, PReluWork,
+                 ScaleShiftWork, ConcatWork, SoftmaxWork, LayerNormWork, ReductionWork, NearestResampleWork, PReluWork,
                  CastWork, ReshapeWork, PermuteWork, SliceWork, ReorderWork, CallWork>;
 
 const char* WorkName(const Work& work);
+
+// y = x + operand, where the primitive adds to what its destination holds already: the operand's memory becomes the
+// output's.
+struct SumWork {};
+
+// What a primitive does in float32 with its result before it writes it. The operand, where there is one, is an input of
+// the step; those of BinaryWork and PReluWork have sizes of 1 where they broadcast.
+struct PostOp {
+  std::variant<EltwiseWork, BinaryWork, PReluWork, SumWork> work;
+  std::size_t operand = 0;  // its place among the step's inputs; unused by EltwiseWork
+};
 
 struct Step {
   Work work;
@@ -122,6 +139,8 @@ struct Step {
   std::vector<ValueId> outputs;
   NodeId node = 0;     // the graph node that it is part of
   std::string reason;  // why it exists, where that is not obvious
+  std::vector<PostOp> post_ops = {};
+  std::vector<NodeId> fused = {};  // the nodes that its post-ops, a wider input or a narrower output stand for
 };
 
 enum class ValueSource : std::uint8_t { kInput, kConstant, kComputed };
@@ -132,6 +151,11 @@ struct Value {
   std::string name;
   ValueSource source = ValueSource::kComputed;
 };
+
+// Works whose output is another view of the input's elements: reshape and permute.
+inline bool IsViewWork(const Work& work) {
+  return std::holds_alternative<ReshapeWork>(work) || std::holds_alternative<PermuteWork>(work);
+}
 
 struct Program {
   std::vector<Value> values;

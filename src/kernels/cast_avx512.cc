@@ -4,24 +4,14 @@
 
 #include <immintrin.h>
 
+#include "kernels/bf16_avx512.h"
+
 // See cast_table.h for what may not appear in this file.
 namespace amp::kernels {
 namespace {
 
 constexpr std::size_t kLanes = 16;
 constexpr __mmask16 kAllLanes = 0xFFFF;
-
-// FloatToBF16 on sixteen lanes. Not vcvtneps2bf16: that instruction turns denormals into zero.
-__m256i RoundToBF16(__m512i bits) {
-  const __m512i upper = _mm512_maskz_srli_epi32(kAllLanes, bits, 16);
-  const __m512i is_odd = _mm512_and_si512(upper, _mm512_set1_epi32(1));
-  const __m512i bias = _mm512_add_epi32(is_odd, _mm512_set1_epi32(0x7FFF));
-  const __m512i rounded = _mm512_maskz_srli_epi32(kAllLanes, _mm512_add_epi32(bits, bias), 16);
-  const __m512i magnitude = _mm512_and_si512(bits, _mm512_set1_epi32(0x7FFFFFFF));
-  const __mmask16 is_nan = _mm512_cmpgt_epi32_mask(magnitude, _mm512_set1_epi32(0x7F800000));
-  const __m512i result = _mm512_mask_or_epi32(rounded, is_nan, upper, _mm512_set1_epi32(0x0040));
-  return _mm512_maskz_cvtepi32_epi16(kAllLanes, result);
-}
 
 // Each struct converts the elements that `lanes` selects and touches no byte of the others; the
 // addresses need no alignment.

@@ -6,6 +6,7 @@
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "passes/element_facts.h"
 
 namespace amp {
 namespace {
@@ -78,6 +79,7 @@ bool Lower(onednn::LowerContext& c) {
         .Set(AmpFacts{Arithmetic::kElementwise,
                       {},
                       [](const Node& node, DType) { return node.params<ActivationParam>().act_type == "relu"; }})
+        .Set(IsPointwise{})
         .Set(ReferenceKernel{Reference})
         .Set(onednn::LowerRule{Lower});
 

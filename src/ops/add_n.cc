@@ -4,6 +4,7 @@
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "passes/element_facts.h"
 
 namespace amp {
 namespace {
@@ -51,6 +52,7 @@ bool Lower(onednn::LowerContext& c) {
         .Set(SameShape())
         .Set(SameDType())
         .Set(AmpFacts{Arithmetic::kElementwise})
+        .Set(IsPointwise{})
         .Set(ReferenceKernel{Reference})
         .Set(onednn::LowerRule{Lower});
 

@@ -7,6 +7,7 @@
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "passes/element_facts.h"
 #include "passes/fold_batch_norm.h"
 #include "passes/infer.h"
 
@@ -91,6 +92,17 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
   });
 }
 
+// gamma / sqrt(variance + eps) and beta - mean * that, from (gamma, beta, mean, variance); in double, rounded once.
+void ScaleAndShift(const BatchNormParam& p, std::span<const NDArray> in, std::span<NDArray> out) {
+  const auto gamma = Numbers<double>(in[0]), beta = Numbers<double>(in[1]), mean = Numbers<double>(in[2]),
+             variance = Numbers<double>(in[3]);
+  for (std::size_t c = 0; c < gamma.size(); ++c) {
+    const double scale = (p.fix_gamma ? 1.0 : gamma[c]) / std::sqrt(variance[c] + p.eps);
+    out[0].As<float>()[c] = static_cast<float>(scale);
+    out[1].As<float>()[c] = static_cast<float>(beta[c] - mean[c] * scale);
+  }
+}
+
 bool Lower(onednn::LowerContext& c) {
   const auto& p = c.node().params<BatchNormParam>();
   const int rank = c.in_type(0).shape.rank();
@@ -100,14 +112,11 @@ bool Lower(onednn::LowerContext& c) {
   for (int i = 0; i < rank; ++i) axes[i] = i;
   std::swap(axes[axis], axes[1]);  // its own inverse
   const onednn::ValueId data = axis == 1 ? c.in(0) : c.Permute(c.in(0), axes);
-  onednn::ValueId gamma = c.in(1);
-  if (p.fix_gamma) {
-    NDArray ones(DType::kFloat32, c.in_type(1).shape);
-    for (std::int64_t i = 0; i < ones.size(); ++i) ones.As<float>()[i] = 1.0f;
-    gamma = c.Constant(ones, "gamma");
-  }
-  const auto out = c.Emit(onednn::BatchNormWork{static_cast<float>(p.eps)}, {data, gamma, c.in(2), c.in(3), c.in(4)},
-                          {c.DTypeOf(data), c.ShapeOf(data)});
+  const TensorType per_channel{DType::kFloat32, c.in_type(1).shape};
+  const auto numbers =
+      c.EmitCall({[p](std::span<const NDArray> in, std::span<NDArray> out) { ScaleAndShift(p, in, out); }},
+                 {c.in(1), c.in(2), c.in(3), c.in(4)}, {per_channel, per_channel});
+  const auto out = c.Emit(onednn::ScaleShiftWork{}, {data, numbers[0], numbers[1]}, {c.DTypeOf(data), c.ShapeOf(data)});
   c.SetOut(0, axis == 1 ? out : c.Permute(out, axes));
   return true;
 }
@@ -130,6 +139,9 @@ OpCard<BatchNormParam> Register(const char* name, ParamSchema<BatchNormParam> sc
       .Set(AmpFacts{
           Arithmetic::kElementwise,
           {SlotRole::kData, SlotRole::kStatistic, SlotRole::kStatistic, SlotRole::kStatistic, SlotRole::kStatistic}})
+      .Set(IsPointwise{[](const Node& node, int rank) {
+        return NormalizeAxis(node.params<BatchNormParam>().axis, rank).value_or(0);
+      }})
       .Set(BatchNormFact{UseOf})
       .Set(ReferenceKernel{Reference})
       .Set(onednn::LowerRule{Lower});

@@ -9,6 +9,7 @@
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "passes/element_facts.h"
 
 namespace amp {
 namespace {
@@ -146,6 +147,7 @@ void Register(const Row& row) {
       .Set(row.shapes == Shapes::kEqual ? SameShape() : BroadcastShape())
       .Set(DTypeRuleOf(row.dtypes))
       .Set(AmpFacts{Arithmetic::kElementwise})
+      .Set(IsPointwise{})
       .Set(ReferenceKernel{
           [kind](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { Reference(kind, in, out[0]); }})
       .Set(onednn::LowerRule{[kind](onednn::LowerContext& c) { return Lower(kind, c); }});

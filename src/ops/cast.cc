@@ -6,6 +6,7 @@
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "passes/element_facts.h"
 
 namespace amp {
 namespace {
@@ -90,6 +91,7 @@ void SamePairs(ShapeRelation& r) {
                                         .Set(SameShape())
                                         .Set(DTypeRule{InferCast})
                                         .Set(AmpFacts{Arithmetic::kCasts})
+                                        .Set(IsPointwise{})
                                         .Set(ReferenceKernel{Reference})
                                         .Set(onednn::LowerRule{Lower});
 
@@ -107,6 +109,7 @@ void SamePairs(ShapeRelation& r) {
         .Set(SameShape())
         .Set(DTypeRule{InferAmpCast})
         .Set(AmpFacts{Arithmetic::kCasts})
+        .Set(IsPointwise{})
         .Set(ReferenceKernel{Reference})
         .Set(onednn::LowerRule{Lower});
 

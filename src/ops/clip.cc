@@ -8,6 +8,7 @@
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "passes/element_facts.h"
 
 namespace amp {
 namespace {
@@ -61,6 +62,7 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
                         const auto& p = node.params<ClipParam>();
                         return Representable(p.a_min, target) && Representable(p.a_max, target);
                       }})
+        .Set(IsPointwise{})
         .Set(ReferenceKernel{Reference})
         .Set(onednn::LowerRule{[](onednn::LowerContext& c) {
           const auto& p = c.node().params<ClipParam>();

@@ -7,6 +7,7 @@
 #include "ops/rules.h"
 #include "ops/spatial.h"
 #include "passes/amp_facts.h"
+#include "passes/element_facts.h"
 #include "passes/fold_batch_norm.h"
 #include "passes/infer.h"
 
@@ -233,6 +234,18 @@ bool Lower(onednn::LowerContext& c) {
 
 int ChannelAxis(const Node& node, int) { return node.params<ConvolutionParam>().parsed_layout().channel_axis(); }
 
+std::optional<SlidingWindow> WindowOf(const Node& node) {
+  const auto& p = node.params<ConvolutionParam>();
+  return SlidingWindow{p.parsed_layout().spatial_axis(0), p.kernel, p.stride, p.pad};
+}
+
+std::optional<FoldReader::Use> ReaderUse(const Node& node, int) {
+  const auto& p = node.params<ConvolutionParam>();
+  if (std::any_of(p.pad.begin(), p.pad.end(), [](std::int64_t pad) { return pad != 0; })) return std::nullopt;
+  const int axis = p.parsed_layout().channel_axis();  // of data and weight
+  return FoldReader::Use{axis, axis, p.num_group};
+}
+
 [[maybe_unused]] const auto kCard =
     RegisterOp<ConvolutionParam>("Convolution")
         .Alias("Convolution_v1")
@@ -246,6 +259,8 @@ int ChannelAxis(const Node& node, int) { return node.params<ConvolutionParam>().
         .Set(DataWeightBiasDType())
         .Set(AmpFacts{Arithmetic::kAccumulates, DataWeightBiasRoles()})
         .Set(FoldTarget{ChannelAxis})
+        .Set(FoldReader{ReaderUse})
+        .Set(HasWindow{WindowOf})
         .Set(ReferenceKernel{Reference})
         .Set(onednn::LowerRule{Lower});
 

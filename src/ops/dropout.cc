@@ -6,6 +6,7 @@
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "passes/element_facts.h"
 
 namespace amp {
 namespace {
@@ -48,17 +49,19 @@ bool Lower(onednn::LowerContext& c) {
   return true;
 }
 
-[[maybe_unused]] const auto kCard = RegisterOp<DropoutParam>("Dropout")
-                                        .Alias("_npx_dropout")
-                                        .Doc("The identity at inference.")
-                                        .Params(Schema())
-                                        .Inputs({"data"})
-                                        .Outputs({"output", "mask"})
-                                        .Set(SameShape())
-                                        .Set(SameDType())
-                                        .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
-                                        .Set(ReferenceKernel{Reference})
-                                        .Set(onednn::LowerRule{Lower});
+[[maybe_unused]] const auto kCard =
+    RegisterOp<DropoutParam>("Dropout")
+        .Alias("_npx_dropout")
+        .Doc("The identity at inference.")
+        .Params(Schema())
+        .Inputs({"data"})
+        .Outputs({"output", "mask"})
+        .Set(SameShape())
+        .Set(SameDType())
+        .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
+        .Set(IsIdentity{[](const Node& node) { return node.params<DropoutParam>().mode != "always"; }})
+        .Set(ReferenceKernel{Reference})
+        .Set(onednn::LowerRule{Lower});
 
 }  // namespace
 }  // namespace amp

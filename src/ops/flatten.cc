@@ -4,6 +4,7 @@
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "passes/element_facts.h"
 
 namespace amp {
 namespace {
@@ -30,7 +31,7 @@ void InferShape(ShapeRelation& r) {
         .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
         .Set(ReferenceKernel{
             [](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { CopyElements(in[0], out[0]); }})
-        .Set(onednn::IsView{});
+        .Set(IsView{.flattens = true});
 
 }  // namespace
 }  // namespace amp

@@ -119,6 +119,9 @@ bool Lower(onednn::LowerContext& c) {
         .Set(DataWeightBiasDType())
         .Set(AmpFacts{Arithmetic::kAccumulates, DataWeightBiasRoles()})
         .Set(FoldTarget{[](const Node&, int rank) { return rank - 1; }})
+        .Set(FoldReader{[](const Node& node, int rank) -> std::optional<FoldReader::Use> {
+          return FoldReader::Use{rank - 1, 1, 1, node.params<FullyConnectedParam>().flatten};
+        }})
         .Set(ReferenceKernel{Reference})
         .Set(onednn::LowerRule{Lower});
 

@@ -1,5 +1,6 @@
 // Nodes that MXNet's oneDNN backend fused: each stands for the subgraph that it carries, and is opened before anything
 // is decided or run (passes/unfuse.h).
+#include <initializer_list>
 #include <set>
 
 #include "nnvm/graph.h"
@@ -17,8 +18,9 @@ struct FusedParam {
   std::vector<std::string> input_names;
 };
 
-// The other attributes repeat what the subgraph says. Both spellings: those of 1.x and those of 2.0.
-ParamSchema<FusedParam> Schema() {
+// The other attributes repeat what the subgraph says. Both spellings: those of 1.x and those of 2.0; those of a norm
+// or a product itself are in `repeated`.
+ParamSchema<FusedParam> Schema(std::initializer_list<const char*> repeated) {
   ParamSchema<FusedParam> schema;
   schema.Optional("quantized", &FusedParam::quantized, "8-bit arithmetic: not supported.")
       .Optional("enabled_float_output", &FusedParam::enabled_float_output, "Dtype of the output, if not the inputs'.");
@@ -27,6 +29,7 @@ ParamSchema<FusedParam> Schema() {
         "dedup_sum", "channel_wise_quantize", "min_calib_range", "max_calib_range"}) {
     schema.Ignored(name);
   }
+  for (const char* name : repeated) schema.Ignored(name);
   return schema;
 }
 
@@ -40,13 +43,31 @@ std::vector<std::string> VariableNames(const Graph& body) {
   return names;
 }
 
+// Variables are inputs by position. MXNet gives two of them one name where one tensor is read by two properties of its
+// backend; inference goes by name.
+Graph WithDistinctNames(const std::vector<NodeEntry>& heads) {
+  const Graph graph(heads);
+  std::set<std::string> names;
+  std::vector<NodePtr> mapped;
+  for (const NodePtr& node : graph.nodes()) {
+    std::string name = node->name();
+    if (node->is_variable() && !names.insert(name).second) {
+      for (int i = 1; !names.insert(name).second; ++i) name = fmt::format("{}_{}", node->name(), i);
+      mapped.push_back(Node::Variable(name, node->attrs()));
+      continue;
+    }
+    std::vector<NodeEntry> inputs = node->inputs();
+    for (NodeEntry& input : inputs) input.node = mapped[graph.IdOf(input.node.get())];
+    mapped.push_back(inputs == node->inputs() ? node : node->WithInputs(std::move(inputs), node->control_deps()));
+  }
+  return Graph({{mapped[graph.IdOf(heads[0].node.get())], heads[0].index}});
+}
+
 void Bind(FusedParam& p, const Subgraphs& subgraphs) {
   if (subgraphs.size() != 1) Throw<GraphError>("expected one subgraph, got {}", subgraphs.size());
   if (subgraphs[0].size() != 1) Throw<GraphError>("expected a subgraph with one head, got {}", subgraphs[0].size());
-  p.body = std::make_shared<const Graph>(subgraphs[0]);
+  p.body = std::make_shared<const Graph>(WithDistinctNames(subgraphs[0]));
   p.input_names = VariableNames(*p.body);
-  const std::set<std::string> different(p.input_names.begin(), p.input_names.end());
-  if (different.size() != p.input_names.size()) throw GraphError("two variables of the subgraph have the same name");
 }
 
 bool IsState(const FusedParam& p, std::size_t slot) {
@@ -73,10 +94,10 @@ void InferDTypes(DTypeRelation& r) {
 
 DType OutputDType(const Node& node) { return node.params<FusedParam>().enabled_float_output.value_or(DType::kUnknown); }
 
-OpCard<FusedParam> Register(std::string_view name, const char* doc) {
+OpCard<FusedParam> Register(std::string_view name, const char* doc, std::initializer_list<const char*> repeated = {}) {
   auto card = RegisterOp<FusedParam>(name);
   card.Doc(doc)
-      .Params(Schema(), Validate)
+      .Params(Schema(repeated), Validate)
       .BindSubgraphs(Bind)
       .Inputs([](const FusedParam& p) { return p.input_names; })  // none before a subgraph is bound
       .MutableIf(IsState)
@@ -87,12 +108,26 @@ OpCard<FusedParam> Register(std::string_view name, const char* doc) {
   return card;
 }
 
-[[maybe_unused]] const auto kConvolution =
-    Register("_sg_onednn_conv", "A convolution and what MXNet fused with it; stands for its subgraph.")
-        .Alias("_sg_mkldnn_conv");
-[[maybe_unused]] const auto kFullyConnected =
-    Register("_sg_onednn_fully_connected", "A fully connected layer and what MXNet fused with it; see its subgraph.")
-        .Alias("_sg_mkldnn_fully_connected");
+constexpr const char* kConvolutionDoc = "A convolution and what MXNet fused with it; stands for its subgraph.";
+constexpr const char* kFullyConnectedDoc = "A fully connected layer and what MXNet fused with it; see its subgraph.";
+
+[[maybe_unused]] const auto kConvolution = Register("_sg_onednn_conv", kConvolutionDoc);
+[[maybe_unused]] const auto kFullyConnected = Register("_sg_onednn_fully_connected", kFullyConnectedDoc);
+// The names of 1.x, which a file keeps.
+[[maybe_unused]] const auto kConvolution1 = Register("_sg_mkldnn_conv", kConvolutionDoc);
+[[maybe_unused]] const auto kFullyConnected1 = Register("_sg_mkldnn_fully_connected", kFullyConnectedDoc);
+
+[[maybe_unused]] const auto kScores1 =
+    Register("_sg_mkldnn_selfatt_qk", "Queries times keys; stands for its subgraph.", {"heads", "enable_float_output"});
+[[maybe_unused]] const auto kWeightedValues1 = Register(
+    "_sg_mkldnn_selfatt_valatt", "Attention times values; stands for its subgraph.", {"heads", "enable_float_output"});
+
+[[maybe_unused]] const auto kBatchNorm =
+    Register("_sg_onednn_batch_norm", "A batch norm and the relu that MXNet fused with it; stands for its subgraph.",
+             {"eps", "momentum", "fix_gamma", "use_global_stats", "output_mean_var", "axis", "cudnn_off"})
+        .Alias("_contrib_BatchNormWithReLU");
+[[maybe_unused]] const auto kBatchDot =
+    Register("_sg_onednn_batch_dot", "A product of matrices; stands for its subgraph.", {"transpose_a", "transpose_b"});
 
 }  // namespace
 }  // namespace amp

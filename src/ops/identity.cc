@@ -6,6 +6,7 @@
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "passes/element_facts.h"
 
 namespace amp {
 namespace {
@@ -17,7 +18,7 @@ struct Row {
 };
 
 constexpr Row kRows[] = {
-    {"_copy", "identity", "The input as it is."},
+    {"_copy", "identity _npi_copy _np_copy", "The input as it is."},
     {"BlockGrad", "stop_gradient _npx_stop_gradient", "The input; training sends no gradient through it."},
 };
 
@@ -32,7 +33,8 @@ constexpr Row kRows[] = {
         .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
         .Set(ReferenceKernel{
             [](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { CopyElements(in[0], out[0]); }})
-        .Set(onednn::IsView{});
+        .Set(IsIdentity{})
+        .Set(IsView{});
   }
   return true;
 }();

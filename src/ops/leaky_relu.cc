@@ -7,6 +7,7 @@
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "passes/element_facts.h"
 
 namespace amp {
 namespace {
@@ -148,6 +149,7 @@ bool Lower(onednn::LowerContext& c) {
           if (r.num_outputs() > 1) r.Same({0}, {1});
         }})
         .Set(AmpFacts{Arithmetic::kElementwise, {SlotRole::kData, SlotRole::kStatistic}})
+        .Set(IsPointwise{[](const Node&, int rank) { return rank > 1 ? 1 : 0; }})
         .Set(ReferenceKernel{Reference})
         .Set(onednn::LowerRule{Lower});
 

@@ -7,6 +7,7 @@
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "passes/element_facts.h"
 
 namespace amp {
 namespace {
@@ -132,7 +133,7 @@ void InferReshapeLike(ShapeRelation& r) {
         .Set(FactsOfLike())
         .Set(ReferenceKernel{
             [](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { CopyElements(in[0], out[0]); }})
-        .Set(onednn::IsView{});
+        .Set(IsView{});
 
 struct BroadcastLikeParam {
   std::optional<IntTuple> lhs_axes, rhs_axes;

@@ -9,6 +9,7 @@
 #include "ops/rules.h"
 #include "ops/spatial.h"
 #include "passes/amp_facts.h"
+#include "passes/element_facts.h"
 
 namespace amp {
 namespace {
@@ -246,6 +247,13 @@ bool Lower(onednn::LowerContext& c) {
   return true;
 }
 
+// The other conventions round sizes in ways that depend on the stride.
+std::optional<SlidingWindow> WindowOf(const Node& node) {
+  const auto& p = node.params<PoolingParam>();
+  if (p.global_pool || p.pooling_convention != "valid") return std::nullopt;
+  return SlidingWindow{ParseLayout(p.layout, p.kernel.size()).spatial_axis(0), p.kernel, p.stride, p.pad};
+}
+
 [[maybe_unused]] const auto kCard =
     RegisterOp<PoolingParam>("Pooling")
         .Alias("Pooling_v1")
@@ -261,6 +269,7 @@ bool Lower(onednn::LowerContext& c) {
         .Set(AmpFacts{Arithmetic::kElementwise,
                       {},
                       [](const Node& node, DType) { return node.params<PoolingParam>().pool_type == "max"; }})
+        .Set(HasWindow{WindowOf})
         .Set(ReferenceKernel{Reference})
         .Set(onednn::LowerRule{Lower});
 

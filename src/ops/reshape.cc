@@ -6,6 +6,7 @@
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "passes/element_facts.h"
 
 namespace amp {
 namespace {
@@ -245,7 +246,7 @@ OpCard<P> Register(const char* name, const char* doc, ParamSchema<P> schema) {
       .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
       .Set(ReferenceKernel{
           [](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { CopyElements(in[0], out[0]); }})
-      .Set(onednn::IsView{});
+      .Set(IsView{});
 }
 
 [[maybe_unused]] const auto kReshape =

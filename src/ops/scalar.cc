@@ -11,6 +11,7 @@
 #include "ops/remainder.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "passes/element_facts.h"
 
 namespace amp {
 namespace {
@@ -193,6 +194,7 @@ void Register(const Row& row) {
       .Set(SameShape())
       .Set(DTypeRule{[&row](DTypeRelation& r) { InferDType(row, r); }})
       .Set(AmpFacts{Arithmetic::kElementwise})
+      .Set(IsPointwise{})
       .Set(ReferenceKernel{[&row](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
         Reference(row, node, in[0], out[0]);
       }})

@@ -7,6 +7,7 @@
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "passes/element_facts.h"
 
 namespace amp {
 namespace {
@@ -64,6 +65,7 @@ OpCard<P> Register(const char* name, const char* doc, ParamSchema<P> schema) {
       .Set(ShapeRule{InferShape<P>})
       .Set(SameDType())
       .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
+      .Set(PermutesAxes{[](const Node& node, int rank) { return Permutation(node, node.params<P>(), rank); }})
       .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
         const std::vector<int> axes = Permutation(node, node.params<P>(), in[0].shape().rank());
         CopyElements(Transposed(in[0], axes), out[0]);

@@ -6,6 +6,7 @@
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "passes/element_facts.h"
 
 namespace amp {
 namespace {
@@ -74,6 +75,7 @@ void Register(const Row& row) {
       .Set(SameShape())
       .Set(SameFloatDType())
       .Set(AmpFacts{Arithmetic::kElementwise, {}, [commutes](const Node&, DType) { return commutes; }})
+      .Set(IsPointwise{})
       .Set(ReferenceKernel{
           [&row](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { Reference(row, in[0], out[0]); }})
       .Set(onednn::LowerRule{[&row](onednn::LowerContext& c) {

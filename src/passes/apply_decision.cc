@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "passes/amp_facts.h"
+#include "passes/lossless.h"
 #include "passes/reduce_precision.h"
 
 namespace amp {
@@ -9,12 +10,6 @@ namespace {
 
 bool IsSingleCast(const Node& node) {
   return !node.is_variable() && FactsOf(node).arithmetic == Arithmetic::kCasts && node.inputs().size() == 1;
-}
-
-// Does every value of `from` exist in `to`?
-bool IsLossless(DType from, DType to) {
-  return from == to || (IsLowPrecision(from) && (to == DType::kFloat32 || to == DType::kFloat64)) ||
-         (from == DType::kFloat32 && to == DType::kFloat64);
 }
 
 class DecisionRewriter {

@@ -8,8 +8,6 @@
 namespace amp {
 namespace {
 
-bool IsFused(const Node& node) { return !node.is_variable() && node.op()->Find<FusedFact>() != nullptr; }
-
 // The names of fused nodes, and of all other operators: those inside of fused ones included.
 void CollectNames(const Graph& graph, std::set<std::string>* fused, std::set<std::string>* others) {
   for (const NodePtr& node : graph.nodes()) {

@@ -6,6 +6,10 @@
 #include <unordered_set>
 #include <utility>
 
+#include "passes/element_facts.h"
+#include "passes/fold_arithmetic.h"
+#include "passes/rewriting.h"
+
 namespace amp {
 namespace {
 
@@ -22,84 +26,81 @@ struct Arrays {
   NDArray weight, bias, gamma, beta, mean, variance;  // bias: undefined where the producer has none
 };
 
-// What a producer has to give instead of weight * x + bias, per channel: (scale * weight) * x + bias.
-struct Affine {
-  std::vector<double> scale, bias;
+// A batch norm and the node behind it that it may be folded into.
+struct ReaderSite {
+  NodeId norm, reader;
+  BatchNormFact::Use use;
+  FoldReader::Use read;
+  bool flattened;          // on the way
+  std::int64_t inner = 1;  // see FoldedProduct::FoldInFront
 };
-
-// The weights of every output channel times its scale, rounded once.
-NDArray Scaled(const NDArray& weight, const FoldTarget& target, std::int64_t groups, const std::vector<double>& scale) {
-  const Shape& shape = weight.shape();
-  const int rank = shape.rank();
-  const std::int64_t channels = shape[target.weight_axis], inner = shape.SizeOf(target.weight_axis + 1, rank);
-  const std::int64_t rows = shape.SizeOf(0, target.weight_axis);
-  NDArray scaled(DType::kFloat32, shape);
-  for (std::int64_t i = 0; i < weight.size(); ++i) {
-    const std::int64_t group = i / (inner * channels) * groups / std::max<std::int64_t>(rows, 1);
-    const double factor = scale[static_cast<std::size_t>(group * channels + i / inner % channels)];
-    scaled.As<float>()[i] = static_cast<float>(weight.As<float>()[i] * factor);
-  }
-  return scaled;
-}
-
-NDArray Rounded(const std::vector<double>& values) {
-  NDArray array(DType::kFloat32, Shape{static_cast<std::int64_t>(values.size())});
-  for (std::size_t i = 0; i < values.size(); ++i) array.As<float>()[i] = static_cast<float>(values[i]);
-  return array;
-}
-
-bool AllFinite(const NDArray& array) {
-  return std::all_of(array.As<float>(), array.As<float>() + array.size(), [](float x) { return std::isfinite(x); });
-}
 
 // Functions that look for an obstacle return it as a sentence, "" where there is none.
 class Folder {
  public:
   Folder(const Graph& graph, const Types& types, const ModelParams& params,
          const std::function<bool(const Node&)>& keeps)
-      : graph_(graph), types_(types), params_(params), keeps_(keeps), rewriter_(graph) {
+      : graph_(graph), types_(types), params_(params), keeps_(keeps), ordered_(OrderedNodes(graph)), rewriter_(graph) {
     for (const NodePtr& node : graph.nodes()) {
       taken_.insert(node->name());
       if (node->is_variable() && !variables_.insert(node->name()).second) twins_.insert(node->name());
-      if (!node->control_deps().empty()) ordered_.insert(node.get());
-      for (const NodePtr& dep : node->control_deps()) ordered_.insert(dep.get());
     }
     for (const NDArrayMap* group : {&params.args, &params.aux}) {
       for (const auto& [name, array] : *group) taken_.insert(name);
     }
   }
 
-  FoldResult Run() {
+  FoldResult Run(FoldDirection direction) {
     for (NodeId id = 0; id < graph_.num_nodes(); ++id) {
       const Node& node = graph_.node(id);
       const auto* fact = node.is_variable() ? nullptr : node.op()->Find<BatchNormFact>();
-      if (fact != nullptr) Consider(id, fact->use(node));
+      if (fact != nullptr) ConsiderProducer(id, fact->use(node));
     }
+    // From behind: a norm may be read by one that is folded.
+    for (auto kept = kept_.rbegin(); direction == FoldDirection::kBoth && kept != kept_.rend(); ++kept) {
+      const NodeId id = kept->first;
+      ConsiderReader(id, graph_.node(id).op()->Find<BatchNormFact>()->use(graph_.node(id)));
+    }
+    for (const auto& [norm, into] : into_) kept_.erase(norm);
     RewriteResult rewrite =
         rewriter_.Run([this](NodeId id, std::vector<NodeEntry> inputs) { return Visit(id, std::move(inputs)); });
     AddProvenance(&rewrite);
     std::set<std::string> dropped = Dropped(rewrite.graph);
-    return {std::move(rewrite), std::move(arrays_), std::move(dropped), std::move(folded_), std::move(kept_)};
+    FoldResult result{std::move(rewrite), std::move(arrays_), std::move(dropped), {}, {}};
+    for (const auto& [norm, into] : into_) result.folded.push_back({NodeName(norm), NodeName(into)});
+    for (auto& [norm, reason] : kept_) result.kept.push_back({NodeName(norm), std::move(reason)});
+    return result;
   }
 
  private:
-  // ---- which norms are folded, and what that makes of the parameters ----
+  // ---- norms that are folded into their producers ----
 
-  void Consider(NodeId norm, const BatchNormFact::Use& use) {
+  void ConsiderProducer(NodeId norm, const BatchNormFact::Use& use) {
     const Site site = SiteOf(norm, use);
     Arrays arrays;
     std::string obstacle = NodeObstacle(site);
+    if (obstacle.empty()) obstacle = ResultObstacle(norm, use);
     if (obstacle.empty()) obstacle = ReaderObstacle(site);
     if (obstacle.empty()) obstacle = AxisObstacle(site);
     if (obstacle.empty()) obstacle = ArrayObstacle(site, &arrays);
-    if (obstacle.empty()) obstacle = Fold(site, arrays);
+    if (obstacle.empty()) obstacle = FoldBehind(site, arrays);
     if (!obstacle.empty()) {
-      kept_.push_back({graph_.node(norm).name(), std::move(obstacle)});
+      kept_[norm] = std::move(obstacle);
       return;
     }
     into_[norm] = site.producer;
     norms_[site.producer].push_back(norm);
-    folded_.push_back({graph_.node(norm).name(), graph_.node(site.producer).name()});
+    last_[site.producer] = norm;
+  }
+
+  void ConsiderReader(NodeId norm, const BatchNormFact::Use& use) {
+    if (ordered_[norm] || (keeps_ && keeps_(graph_.node(norm))) || !ResultObstacle(norm, use).empty()) return;
+    std::optional<ReaderSite> site = ReaderSiteOf(norm, use);
+    Arrays arrays;
+    if (!site || !ReaderArrays(&*site, &arrays) || !FoldInFront(*site, arrays)) return;
+    into_[norm] = site->reader;
+    norms_[site->reader].push_back(norm);
+    flattened_[norm] = site->flattened;
   }
 
   Site SiteOf(NodeId norm, const BatchNormFact::Use& use) const {
@@ -120,18 +121,18 @@ class Folder {
     if (norm.phase() != Phase::kForward || producer.phase() != Phase::kForward) {
       return "it is not part of the forward pass";
     }
-    if (ordered_.contains(&norm) || ordered_.contains(&producer)) {
+    if (ordered_[site.norm] || ordered_[site.producer]) {
       return fmt::format("control dependencies hold it or {}", Quotable(producer.name()));
     }
     return "";
   }
 
+  std::string ResultObstacle(NodeId norm, const BatchNormFact::Use& use) const {
+    if (!use.is_plain) return "its mean and variance are outputs, too";
+    return OnlyFirstIsNeeded(norm) ? "" : "its mean or variance is read";
+  }
+
   std::string ReaderObstacle(const Site& site) const {
-    if (!site.use.is_plain) return "its mean and variance are outputs, too";
-    for (int i = 1; i < graph_.node(site.norm).num_outputs(); ++i) {
-      const EntryId hidden = graph_.EntryOf(site.norm, static_cast<std::uint32_t>(i));
-      if (IsNeeded(hidden)) return "its mean or variance is read";
-    }
     const EntryId data = Input(site.norm, kData);
     if (graph_.IsOutput(data)) return "its input is an output of the graph, too";
     if (graph_.ConsumersOf(data).size() > 1) return "its input is read by others, too";
@@ -157,11 +158,16 @@ class Folder {
     if (!obstacle.empty()) return obstacle;
     const Shape channels{NumChannels(site, arrays->weight)};
     if (has_bias) obstacle = Read(site.producer, kBias, channels, &arrays->bias);
+    return obstacle.empty() ? NormObstacle(site.norm, channels, arrays) : obstacle;
+  }
+
+  std::string NormObstacle(NodeId norm, const Shape& channels, Arrays* arrays) const {
+    std::string obstacle;
     const std::pair<Slot, NDArray*> slots[] = {
         {kGamma, &arrays->gamma}, {kBeta, &arrays->beta}, {kMean, &arrays->mean}, {kVariance, &arrays->variance}};
     for (const auto& [slot, array] : slots) {
-      if (obstacle.empty()) obstacle = Read(site.norm, slot, channels, array);
-      if (obstacle.empty()) obstacle = StateObstacle(site.norm, slot);
+      if (obstacle.empty()) obstacle = Read(norm, slot, channels, array);
+      if (obstacle.empty()) obstacle = StateObstacle(norm, slot);
     }
     return obstacle;
   }
@@ -211,33 +217,111 @@ class Folder {
     return "";
   }
 
-  // Takes note of the fold, unless its numbers are none.
-  std::string Fold(const Site& site, const Arrays& arrays) {
-    Affine affine = Before(site, arrays);
-    for (std::size_t c = 0; c < affine.scale.size(); ++c) {
-      const double variance = static_cast<double>(arrays.variance.As<float>()[c]) + site.use.eps;
+  // What the norm does to each channel, unless its numbers are none.
+  static std::string AffineObstacle(const BatchNormFact::Use& use, const Arrays& arrays, ChannelAffine* affine) {
+    for (std::int64_t c = 0; c < arrays.mean.size(); ++c) {
+      const double variance = static_cast<double>(arrays.variance.As<float>()[c]) + use.eps;
       if (!(variance > 0)) return fmt::format("its variance plus eps is {} in channel {}", variance, c);
-      const double gamma = site.use.fix_gamma ? 1.0 : static_cast<double>(arrays.gamma.As<float>()[c]);
-      const double scale = gamma / std::sqrt(variance);
-      affine.scale[c] *= scale;
-      affine.bias[c] = (affine.bias[c] - arrays.mean.As<float>()[c]) * scale + arrays.beta.As<float>()[c];
+      const double gamma = use.fix_gamma ? 1.0 : static_cast<double>(arrays.gamma.As<float>()[c]);
+      affine->scale.push_back(gamma / std::sqrt(variance));
+      affine->mean.push_back(arrays.mean.As<float>()[c]);
+      affine->beta.push_back(arrays.beta.As<float>()[c]);
     }
-    const std::int64_t groups = site.target->weight_groups(graph_.node(site.producer));
-    const NDArray weight = Scaled(arrays.weight, *site.target, groups, affine.scale), bias = Rounded(affine.bias);
-    if (!AllFinite(weight) || !AllFinite(bias)) return "folding it would give weights that are not finite";
-    arrays_[graph_.node(graph_.NodeOf(Input(site.producer, kWeight))).name()] = weight;
-    arrays_[BiasName(site.producer)] = bias;
-    affine_[site.producer] = std::move(affine);
     return "";
   }
 
-  // Of the producer and the norms that are folded into it already.
-  Affine Before(const Site& site, const Arrays& arrays) const {
-    if (const auto found = affine_.find(site.producer); found != affine_.end()) return found->second;
-    const auto channels = static_cast<std::size_t>(arrays.mean.size());
-    Affine affine{std::vector<double>(channels, 1.0), std::vector<double>(channels, 0.0)};
-    if (arrays.bias.defined()) std::copy_n(arrays.bias.As<float>(), channels, affine.bias.begin());
-    return affine;
+  std::string FoldBehind(const Site& site, const Arrays& arrays) {
+    ChannelAffine affine;
+    const std::string obstacle = AffineObstacle(site.use, arrays, &affine);
+    if (!obstacle.empty()) return obstacle;
+    FoldedProduct product = ProductOf(site.producer, arrays);
+    product.FoldBehind(affine);
+    return Take(site.producer, std::move(product));
+  }
+
+  // Takes note of the fold.
+  std::string Take(NodeId id, FoldedProduct product) {
+    const NDArray weight = product.Weight(), bias = product.Bias();
+    if (!AllFinite(weight) || !AllFinite(bias)) return "folding it would give weights that are not finite";
+    arrays_[graph_.node(graph_.NodeOf(Input(id, kWeight))).name()] = weight;
+    arrays_[BiasName(id)] = bias;
+    products_[id] = std::move(product);
+    return "";
+  }
+
+  // With the norms that are folded into it already.
+  FoldedProduct ProductOf(NodeId id, const Arrays& arrays) const {
+    if (const auto found = products_.find(id); found != products_.end()) return found->second;
+    const auto& target = *graph_.node(id).op()->Find<FoldTarget>();
+    return NewProduct(arrays.weight, arrays.bias, target, target.weight_groups(graph_.node(id)));
+  }
+
+  // ---- norms that are folded into what reads them ----
+
+  // Follows the norm's result through copies and norms that are folded, to a node that reads it with weights.
+  std::optional<ReaderSite> ReaderSiteOf(NodeId norm, const BatchNormFact::Use& use) const {
+    const int rank = types_[Input(norm, kData)].shape.rank();
+    bool flattened = false;
+    for (NodeId id = norm; true;) {
+      const EntryId result = graph_.EntryOf(id, 0);
+      const auto readers = graph_.ConsumersOf(result);
+      if (graph_.IsOutput(result) || readers.size() != 1 || readers[0].slot != kData) return std::nullopt;
+      id = readers[0].node;
+      const Node& node = graph_.node(id);
+      if (ordered_[id] || node.phase() != Phase::kForward || (keeps_ && keeps_(node))) return std::nullopt;
+      if (const auto earlier = into_.find(id); earlier != into_.end()) {
+        flattened = flattened || flattened_.at(id);
+        id = earlier->second;
+      } else if (const auto* view = node.op()->Find<IsView>(); view != nullptr && view->flattens) {
+        flattened = true;
+        continue;
+      } else if (IsCopy(node) && OnlyFirstIsNeeded(id)) {
+        continue;
+      }
+      const Node& reader = graph_.node(id);
+      const auto* fact = reader.op()->Find<FoldReader>();
+      const auto read = fact == nullptr ? std::nullopt : fact->use(reader, flattened ? 2 : rank);
+      if (!read) return std::nullopt;
+      return ReaderSite{norm, id, use, *read, flattened};
+    }
+  }
+
+  bool ReaderArrays(ReaderSite* site, Arrays* arrays) const {
+    const NodeId reader = site->reader;
+    const bool has_bias = HasBias(reader);
+    if (!OwnObstacle(reader, kWeight).empty() || (has_bias && !OwnObstacle(reader, kBias).empty())) return false;
+    if (!Read(reader, kWeight, std::nullopt, &arrays->weight).empty()) return false;
+    const Shape& shape = arrays->weight.shape();
+    if (shape.rank() <= site->read.weight_axis || shape[0] == 0 || shape[0] % site->read.groups != 0) return false;
+    if (has_bias && !Read(reader, kBias, Shape{shape[0]}, &arrays->bias).empty()) return false;
+    const Shape& data = types_[Input(site->norm, kData)].shape;
+    const auto axis = NormalizeAxis(site->use.axis, data.rank());
+    if (!data.rank_known() || !axis || data[*axis] <= 0) return false;
+    if (!NormObstacle(site->norm, Shape{data[*axis]}, arrays).empty()) return false;
+    return MatchChannels(site, *axis, data, shape[site->read.weight_axis] * site->read.groups);
+  }
+
+  // Which channel belongs to each of the weight's `positions`. Says no where that would depend on more than the rank.
+  static bool MatchChannels(ReaderSite* site, int axis, const Shape& data, std::int64_t positions) {
+    const std::int64_t channels = data[axis];
+    if (!site->flattened && !site->read.flattens) return axis == site->read.channel_axis && positions == channels;
+    if (axis != data.rank() - 1) site->inner = positions / channels;
+    return axis >= 1 && (axis == 1 || axis == data.rank() - 1) && positions % channels == 0 && site->inner > 0;
+  }
+
+  bool FoldInFront(const ReaderSite& site, const Arrays& arrays) {
+    ChannelAffine affine;
+    if (!AffineObstacle(site.use, arrays, &affine).empty()) return false;
+    FoldedProduct product = ProductOf(site.reader, arrays);
+    product.input_axis = site.read.weight_axis;
+    product.input_groups = site.read.groups;
+    product.FoldInFront(affine, site.inner);
+    return Take(site.reader, std::move(product)).empty();
+  }
+
+  static bool IsCopy(const Node& node) {
+    const auto* fact = node.op()->Find<IsIdentity>();
+    return fact != nullptr && (!fact->holds || fact->holds(node));
   }
 
   // That of the bias which the producer has or gets.
@@ -263,8 +347,9 @@ class Folder {
       for (const auto& [key, value] : node.op()->Find<FoldTarget>()->with_bias) attrs[key] = value;
       inputs.push_back({rewriter_.Make({nullptr, bias->second, {}, {}, {}}), 0});
     }
-    const EntryId result = graph_.EntryOf(norms_[id].back(), 0);
-    if (graph_.IsOutput(result)) attrs[kOutputNameAttr] = graph_.EntryName(result);
+    const auto last = last_.find(id);
+    const EntryId result = graph_.EntryOf(last == last_.end() ? id : last->second, 0);
+    if (last != last_.end() && graph_.IsOutput(result)) attrs[kOutputNameAttr] = graph_.EntryName(result);
     const bool same = attrs == node.attrs() && inputs.size() == node.inputs().size();
     std::vector<NodeEntry> outputs =
         same ? rewriter_.Keep(id, std::move(inputs))
@@ -295,7 +380,15 @@ class Folder {
 
   EntryId Input(NodeId id, Slot slot) const { return graph_.InputsOf(id)[slot]; }
   bool HasBias(NodeId producer) const { return graph_.InputsOf(producer).size() > kBias; }
-  bool IsNeeded(EntryId entry) const { return graph_.IsOutput(entry) || !graph_.ConsumersOf(entry).empty(); }
+  const std::string& NodeName(NodeId id) const { return graph_.node(id).name(); }
+
+  bool OnlyFirstIsNeeded(NodeId id) const {
+    for (int i = 1; i < graph_.node(id).num_outputs(); ++i) {
+      const EntryId hidden = graph_.EntryOf(id, static_cast<std::uint32_t>(i));
+      if (graph_.IsOutput(hidden) || !graph_.ConsumersOf(hidden).empty()) return false;
+    }
+    return true;
+  }
 
   // "the weight of conv0"
   std::string Label(NodeId id, Slot slot) const {
@@ -315,18 +408,19 @@ class Folder {
   const Types& types_;
   const ModelParams& params_;
   const std::function<bool(const Node&)>& keeps_;
+  const std::vector<bool> ordered_;
   Rewriter rewriter_;
   std::unordered_set<std::string> taken_;        // names of nodes and parameters
   std::set<std::string> variables_, twins_;      // names of variables; of several variables each
-  std::unordered_set<const Node*> ordered_;      // at either end of a control dependency
-  std::map<NodeId, NodeId> into_;                // by norm: its producer
-  std::map<NodeId, std::vector<NodeId>> norms_;  // by producer
-  std::map<NodeId, Affine> affine_;              // by producer
-  std::map<NodeId, std::string> new_bias_;       // by producer: the name of the variable
-  std::map<NodeId, const Node*> made_;           // by producer: its node in the new graph
+  std::map<NodeId, NodeId> into_;                // by norm: what it is folded into
+  std::map<NodeId, std::string> kept_;           // by norm: why it is not folded into its producer
+  std::map<NodeId, bool> flattened_;             // by norm that is folded into its reader: on the way
+  std::map<NodeId, std::vector<NodeId>> norms_;  // by what they are folded into
+  std::map<NodeId, NodeId> last_;                // by producer: the norm whose result it gives
+  std::map<NodeId, FoldedProduct> products_;     // by what norms are folded into
+  std::map<NodeId, std::string> new_bias_;       // likewise: the name of the variable
+  std::map<NodeId, const Node*> made_;           // likewise: its node in the new graph
   std::map<std::string, NDArray> arrays_;
-  std::vector<FoldedBatchNorm> folded_;
-  std::vector<UnfoldedBatchNorm> kept_;
 };
 
 bool HasNorm(const Graph& graph) {
@@ -338,9 +432,9 @@ bool HasNorm(const Graph& graph) {
 }  // namespace
 
 FoldResult FoldBatchNorm(const Graph& graph, const Types& types, const ModelParams& params,
-                         const std::function<bool(const Node&)>& keeps) {
+                         const std::function<bool(const Node&)>& keeps, FoldDirection direction) {
   if (!HasNorm(graph)) return {{graph, {}, false}, {}, {}, {}, {}};  // spares what Folder gathers first
-  return Folder(graph, types, params, keeps).Run();
+  return Folder(graph, types, params, keeps).Run(direction);
 }
 
 }  // namespace amp

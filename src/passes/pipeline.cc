@@ -11,6 +11,7 @@
 #include "passes/convert.h"
 #include "passes/exclude_fused.h"
 #include "passes/fold_batch_norm.h"
+#include "passes/fuse_mxnet.h"
 #include "passes/merge_variables.h"
 #include "passes/precision_choice.h"
 #include "passes/unfuse.h"
@@ -173,7 +174,10 @@ ConvertedSymbol ConvertSymbol(const Symbol& symbol, const ModelParams& params, c
   // MergeVariables: arrays and types go by name, so variables of one name are one.
   // Unfuse: precision is decided on plain operators. Fused nodes that the caller excludes hand that on.
   ConvertOptions options = given_options;
-  Corridor c{Unfuse(ExcludeFused(MergeVariables(Graph(symbol.outputs())), &options)).graph, {}, params};
+  RewriteResult opened = Unfuse(ExcludeFused(MergeVariables(Graph(symbol.outputs())), &options));
+  const FusedOrigins origins = OriginsOf(opened);
+  opened.provenance = {};
+  Corridor c{std::move(opened.graph), {}, params};
   const auto is_parameter = [&](const std::string& name) {
     return c.params.args.contains(name) || c.params.aux.contains(name) || options.parameter_dtypes.contains(name);
   };
@@ -231,14 +235,21 @@ ConvertedSymbol ConvertSymbol(const Symbol& symbol, const ModelParams& params, c
     DumpGraph("cast_params_offline", offline.rewrite.graph, offline.rewrite.changed);
   }
   const Graph& result = offline.rewrite.graph;
-  if (report != nullptr) {
+  Types after;
+  if (report != nullptr || !origins.empty()) {
     TypeMap known = VariableTypes(result, c.params, given);
     for (const auto& [name, dtype] : offline.casts) known[name].dtype = dtype;
-    const Types after = InferPartial(result, known);
+    after = InferPartial(result, known);
+  }
+  if (report != nullptr) {
     report->Fill({c.graph, c.types, are_parameters, decision, result, after, offline.casts, folded.folded, folded.kept,
                   options, folds, parameters_before.first, parameters_before.second});
   }
-  return {Symbol(result.outputs(), symbol.np_shape()),
+  // FuseAgain: what came as one node is one again, where no cast stands inside. The report is about plain operators.
+  const Graph fused = FuseAgain(result, after, origins);
+  VerifyAfter("FuseAgain", fused);
+  DumpGraph("fuse_again", fused, !origins.empty());
+  return {Symbol(fused.outputs(), symbol.np_shape()),
           CountCasts(result),
           std::move(offline.casts),
           std::move(folded.arrays),

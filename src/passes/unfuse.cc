@@ -2,12 +2,12 @@
 
 #include <utility>
 
+#include "passes/amp_facts.h"
+#include "passes/infer.h"
 #include "passes/precision_choice.h"
 
 namespace amp {
 namespace {
-
-bool IsFused(const Node& node) { return !node.is_variable() && node.op()->Find<FusedFact>() != nullptr; }
 
 bool HasFused(const Graph& graph) {
   for (const NodePtr& node : graph.nodes()) {
@@ -26,6 +26,7 @@ class Opener {
     std::vector<NodeEntry> mapped(body.num_entries());
     for (std::size_t i = 0; i < body.variables().size(); ++i) mapped[body.EntryOf(body.variables()[i], 0)] = inputs[i];
     const NodeEntry head = body.outputs()[0];
+    FindWriter(body);
     for (NodeId id = 0; id < body.num_nodes(); ++id) {
       if (!body.node(id).is_variable()) Copy(body, id, body.nodes()[id] == head.node, &mapped);
     }
@@ -34,6 +35,28 @@ class Opener {
 
  private:
   DType output_dtype() const { return node_.op()->Find<FusedFact>()->output_dtype(node_); }
+  bool needs_cast() const { return IsKnown(output_dtype()) && writer_ == nullptr; }
+
+  // The product that can write the node's output dtype by itself: it says so already, or all that follows it reads
+  // nothing else but scales and statistics.
+  void FindWriter(const Graph& body) {
+    if (!IsKnown(output_dtype())) return;
+    NodeId id = body.IdOf(body.outputs()[0].node.get());
+    bool is_chain = true;
+    while (!body.node(id).is_variable()) {
+      const Node& node = body.node(id);
+      if (FactsOf(node).arithmetic == Arithmetic::kAccumulates) {
+        const std::string* said = node.FindAttr(kOutDTypeAttr);
+        if (is_chain || (said != nullptr && *said == NameOf(output_dtype()))) writer_ = &node;
+        return;
+      }
+      for (std::size_t slot = 1; slot < node.inputs().size(); ++slot) {
+        is_chain = is_chain && FactsOf(node).RoleOf(slot) == SlotRole::kStatistic;
+      }
+      if (node.inputs().empty()) return;
+      id = body.NodeOf(body.InputsOf(id)[0]);
+    }
+  }
 
   // What constrains the fused node, or one node inside of it, constrains all that it stands for.
   AttrMap Constrained(AttrMap attrs) const {
@@ -50,8 +73,9 @@ class Opener {
 
   void Copy(const Graph& body, NodeId id, bool is_last, std::vector<NodeEntry>* mapped) {
     const Node& inner = body.node(id);
-    const bool gives_head = is_last && !IsKnown(output_dtype());
+    const bool gives_head = is_last && !needs_cast();
     AttrMap attrs = Constrained(gives_head ? NamedAttrs(inner.attrs()) : inner.attrs());
+    if (&inner == writer_) attrs[kOutDTypeAttr] = NameOf(output_dtype());
     Node::Spec spec{inner.op(), inner.name(), std::move(attrs), {}, {}};
     for (const EntryId input : body.InputsOf(id)) spec.inputs.push_back((*mapped)[input]);
     spec.subgraphs = inner.subgraphs();
@@ -63,7 +87,7 @@ class Opener {
 
   NodeEntry Cast(NodeEntry entry) {
     const DType dtype = output_dtype();
-    if (!IsKnown(dtype)) return entry;
+    if (!needs_cast()) return entry;
     const Op& op = OpRegistry::Get().Require(kMXNetDomain, "amp_cast");
     const std::string name = fmt::format("{}_0_amp_cast_{}", node_.name(), NameOf(dtype));
     const AttrMap attrs = NamedAttrs({{"dtype", std::string(NameOf(dtype))}});
@@ -73,6 +97,7 @@ class Opener {
   Rewriter* rewriter_;
   const Node& node_;
   const bool is_head_;
+  const Node* writer_ = nullptr;  // in the subgraph
 };
 
 RewriteResult UnfuseOnce(const Graph& graph) {
@@ -85,6 +110,8 @@ RewriteResult UnfuseOnce(const Graph& graph) {
 }
 
 }  // namespace
+
+bool IsFused(const Node& node) { return !node.is_variable() && node.op()->Find<FusedFact>() != nullptr; }
 
 RewriteResult Unfuse(const Graph& graph) {
   if (!HasFused(graph)) return {graph, {}, false};

@@ -11,11 +11,15 @@ namespace amp {
 // Fact of an operator whose node stands for its only subgraph; the subgraph's variables, in graph order, are the node's
 // inputs, its heads the node's outputs.
 struct FusedFact {
-  // What the node's output is cast to after the subgraph's own arithmetic; kUnknown: nothing.
+  // The dtype that the node writes whatever its subgraph's arithmetic gives; kUnknown: that of the subgraph.
   std::function<DType(const Node&)> output_dtype;
 };
 
-// Every fused node replaced by what it stands for. Heads keep their names.
+bool IsFused(const Node& node);
+
+// Every fused node replaced by what it stands for. Heads keep their names. A node with an output dtype of its own
+// becomes a product that writes it (kOutDTypeAttr) where what follows the product can carry it on; else a cast is
+// added.
 RewriteResult Unfuse(const Graph& graph);
 Symbol Unfuse(const Symbol& symbol);
 

@@ -73,6 +73,9 @@ class _Node:
         return f"{self.name}_output" + (str(index) if self.visible > 1 else "")
 
 
+PRODUCTS = ("Convolution", "FullyConnected", "batch_dot")
+
+
 class _File:
     """The operators of a symbol file, fused ones opened: nodes, whose inputs are pairs (node, output)."""
 
@@ -96,7 +99,7 @@ class _File:
             inputs = [entries[entry[0], entry[1]] for entry in text["inputs"]]
             if text["op"] == "null" and bound is not None:
                 entries[number, 0] = bound.pop(0)
-            elif text["op"].startswith("_sg_"):
+            elif text["op"].startswith("_sg_") and text.get("subgraphs"):
                 entries[number, 0] = self._open(text, inputs)
             else:
                 node = _Node(text["name"], text["op"], text.get("attrs", {}), inputs, _visible(graph, number))
@@ -109,11 +112,24 @@ class _File:
         entries = self._read(inner, inputs)
         head = entries[inner["heads"][0][0], inner["heads"][0][1]]
         dtype = text.get("attrs", {}).get("enabled_float_output")
-        if dtype:
+        if dtype and not self._writes(head[0], dtype):
             head = (_Node(f"{text['name']}_0_amp_cast_{dtype}", "amp_cast", {"dtype": dtype}, [head], 1), 0)
             self.nodes.append(head[0])
         self.fused_names[head[0]] = f"{text['name']}_output"
         return head
+
+    @staticmethod
+    def _writes(node, dtype):
+        """Whether a product behind this chain of a subgraph writes the dtype by itself; from now on, if it can."""
+        is_chain = True
+        while node.op not in PRODUCTS:
+            if not node.inputs:
+                return False
+            is_chain = is_chain and (len(node.inputs) == 1 or node.op == "BatchNorm")
+            node = node.inputs[0][0]
+        if is_chain:
+            node.attrs = {**node.attrs, "__out_dtype__": dtype}
+        return node.attrs.get("__out_dtype__") == dtype
 
     def by_key(self, key="key"):
         nodes = defaultdict(list)
@@ -250,7 +266,8 @@ class _Checker:
 
     def check_cast(self, node, cast):
         source = node.inputs[0]
-        self.expect(cast, "tensor", source[0].output(source[1]))
+        if cast["tensor"] != self.after.fused_names.get(source[0]):  # the name that it had as a head
+            self.expect(cast, "tensor", source[0].output(source[1]))
         self.expect(cast, "tensor_id", self.id_of(source))
         self.expect(cast, "from", self.dtype_after(source))
         self.expect(cast, "to", node.attrs["dtype"])

@@ -18,11 +18,16 @@ from amp import _core
 CASES = 100 * int(os.environ.get("AMP_TEST_ITERATIONS", "1"))
 FIRST_SEED = int(os.environ.get("AMP_TEST_SEED", "2024"))
 
+WITH_SUBGRAPHS = (
+    "_cond _foreach _while_loop "
+    "_sg_mkldnn_conv _sg_mkldnn_fully_connected _sg_mkldnn_selfatt_qk _sg_mkldnn_selfatt_valatt "
+    "_sg_onednn_batch_dot _sg_onednn_batch_norm _sg_onednn_conv _sg_onednn_fully_connected"
+).split()
 ALIASES = collections.defaultdict(list)
 for alias, registered in _core.operator_names().items():
     # Fused nodes stand for their subgraph, which is tested in tests/cpp/passes/unfuse_test.cc; those of control flow
     # are nothing without theirs either: test_control_flow.py.
-    if not registered.startswith("_sg_") and registered not in ("_cond", "_foreach", "_while_loop"):
+    if registered not in WITH_SUBGRAPHS:
         ALIASES[registered].append(alias)
 OPERATORS = sorted(ALIASES)
 
@@ -189,7 +194,7 @@ Pooling _npx_pooling Pooling_v1
 Reshape reshape
 SliceChannel split
 SwapAxis swapaxes _npi_swapaxes
-_copy identity
+_copy identity _npi_copy _np_copy
 _div_scalar _DivScalar
 _minus_scalar _MinusScalar
 _mul_scalar _MulScalar
@@ -242,6 +247,9 @@ NOT_DRAWN = {
     ("_contrib_BilinearResize2D", "mode"): None,  # only 'size' is implemented
     ("_npx_reshape", "order"): None,  # 'C' is the only order
     ("_arange", "infer_range"): {"True"},  # refused: not implemented
+    **{
+        (f"_sg_onednn_selfatt_{name}", "quantized"): {"True"} for name in ("qk", "qk_split", "valatt")
+    },  # 8-bit: refused
     **{(f"_npi_{name}", "initial"): None for name in ("sum", "mean", "prod", "max", "min")},  # refused, too
 }
 

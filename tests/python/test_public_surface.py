@@ -67,6 +67,10 @@ SIGNATURES = {
     amp.gluon.SymbolBlock.load_parameters: "(self, filename, ctx=None, allow_missing=False, ignore_extra=False, *, "
     "device=None)",
     amp.gluon.SymbolBlock.register_op_hook: "(self, callback, monitor_all=False)",
+    amp.gluon.SymbolBlock.optimize_for: "(self, x, *args, backend=None, **kwargs)",
+    amp.Symbol.optimize_for: "(self, backend, args=None, aux=None, ctx=None, shape_dict=None, type_dict=None, "
+    "stype_dict=None, skip_infer=False, **kwargs)",
+    amp.Symbol.get_backend_symbol: "(self, backend)",
     amp.sym.Variable: "(name, attr=None, shape=None, lr_mult=None, wd_mult=None, dtype=None, init=None, **kwargs)",
     amp.sym.Group: "(symbols)",
     amp.sym.load: "(fname)",
@@ -78,11 +82,12 @@ SIGNATURES = {
     amp.sym.clip: "(data=None, a_min=<required>, a_max=<required>, name=None, attr=None) -> amp.sym.symbol.Symbol",
 }
 
-SYMBOL_MEMBERS = """attr attr_dict get_children get_internals infer_shape infer_shape_partial infer_type
-infer_type_partial list_arguments list_attr list_auxiliary_states list_inputs list_outputs name save tojson""".split()
+SYMBOL_MEMBERS = """attr attr_dict get_backend_symbol get_children get_internals infer_shape infer_shape_partial
+infer_type infer_type_partial list_arguments list_attr list_auxiliary_states list_inputs list_outputs name optimize_for
+save tojson""".split()
 
 BLOCK_MEMBERS = """arrays collect_params export forward hybridize imports input_names list_outputs
-load_parameters register_op_hook save_parameters symbol""".split()
+load_parameters optimize_for register_op_hook save_parameters symbol""".split()
 
 EXECUTOR_MEMBERS = """input_dtypes input_names input_shapes output_dtypes output_names output_shapes profile
 reshape run_monitored summary symbol""".split()

@@ -4,6 +4,7 @@
 #include "bindings.h"
 #include "convert_options.h"
 #include "nnvm/symbol_json.h"
+#include "passes/fuse_mxnet.h"
 #include "passes/remove_amp_casts.h"
 
 namespace amp::python {
@@ -101,6 +102,12 @@ void BindSymbol(py::module_& module) {
       .def("slots_of_variables", &SlotsOfVariables)
       .def("without_amp_casts", &WithoutAmpCasts, py::arg("dtypes"))
       .def("infer", &InferTypes, py::arg("known"))
+      .def(
+          "optimize_for",
+          [](const Symbol& self, const std::string& backend, const py::dict& known) {
+            return OptimizeFor(self, backend, TypeMapOf(known));
+          },
+          py::arg("backend"), py::arg("known"))
       .def("to_json", &ToSymbolJson)
       .def("save", &SaveSymbolJson, py::arg("path"))
       .def("__len__", [](const Symbol& self) { return self.outputs().size(); });

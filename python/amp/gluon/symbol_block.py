@@ -127,6 +127,21 @@ class SymbolBlock:
                 self._executors = {}
             self._callback = callback
 
+    def optimize_for(self, x, *args, backend=None, **kwargs):
+        """Replaces the block's symbol by what `Symbol.optimize_for` makes of it, for inputs like these.
+
+        `x` and `args` are arrays in the order of a call; lists are unpacked. Parameters stay as they are. Options of
+        MXNet have no effect, except `skip_infer=True`. Errors as for `Symbol.optimize_for` and a call.
+        """
+        named = self._by_name(flattened((x, *args)))
+        params, states = self.arrays()
+        states.update({name: named.pop(name) for name in self._symbol.list_auxiliary_states() if name in named})
+        skip_infer = bool(kwargs.get("skip_infer", False))
+        optimized = self._symbol.optimize_for(backend, {**params, **named}, states, skip_infer=skip_infer)
+        with self._lock:
+            self._symbol = optimized
+            self._executors = {}
+
     def hybridize(self, active=True, **kwargs):
         """Has no effect: the block is a graph already."""
 

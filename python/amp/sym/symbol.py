@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 
 from .. import _core
+from .._arrays import readable
 from .._paths import encoded
 from ..attribute import AttrScope
 from ..base import ArgumentError, NotImplementedForSymbol
@@ -122,6 +123,53 @@ class Symbol:
         if len(args) > len(names):
             raise ArgumentError(f"expected at most {len(names)} values ({', '.join(names)}), got {len(args)}")
         return {name: value for name, value in (kwargs or dict(zip(names, args))).items() if value is not None}
+
+    # ---- fusion ----
+
+    def optimize_for(
+        self,
+        backend,
+        args=None,
+        aux=None,
+        ctx=None,
+        shape_dict=None,
+        type_dict=None,
+        stype_dict=None,
+        skip_infer=False,
+        **kwargs,
+    ):
+        """A symbol with fewer nodes, as MXNet's oneDNN backends make it; results stay the same.
+
+        `backend` is 'ONEDNN' (MXNet 2: `_sg_onednn_conv` and others, numbered from 0 in each call), 'MKLDNN' (the same
+        as 1.9.1 does it) or 'ONEDNN_AMP' (for converted symbols: a fused node whose only reader is a cast to float32
+        writes float32). `args` and `aux` are arrays, by name or in the order of `list_arguments` and
+        `list_auxiliary_states`; `shape_dict` and `type_dict` are {name: shape} and {name: dtype} for others. A sum that
+        may broadcast is fused only where shapes show that it does not. `ctx`, `stype_dict` and further options of
+        MXNet's backends have no effect; with `skip_infer=True` nothing is taken from the arrays and dicts. Executors
+        and conversions take fused symbols like others. Raises ArgumentError for other backends and for names that the
+        symbol lacks, GraphError where shapes or dtypes clash.
+        """
+        if not isinstance(backend, str):
+            raise ArgumentError(f"backend: expected its name, such as 'ONEDNN', got {backend!r}")
+        known = {} if skip_infer else self._known_types(args, aux, shape_dict, type_dict)
+        return Symbol(self._handle.optimize_for(backend, known))
+
+    def get_backend_symbol(self, backend):
+        """`optimize_for(backend)` without shapes."""
+        return self.optimize_for(backend)
+
+    def _known_types(self, args, aux, shape_dict, type_dict):
+        """{name: (dtype or None, shape or None)}"""
+        arrays = {
+            **_by_name(args, self.list_arguments(), "args"),
+            **_by_name(aux, self.list_auxiliary_states(), "aux"),
+        }
+        known = {name: (array.dtype, tuple(array.shape)) for name, array in arrays.items()}
+        for name, shape in (shape_dict or {}).items():
+            known[name] = (known.get(name, (None, None))[0], _open_dims(name, shape))
+        for name, dtype in (type_dict or {}).items():
+            known[name] = (dtype, known.get(name, (None, None))[1])
+        return known
 
     # ---- files ----
 
@@ -269,6 +317,18 @@ def _open_dims(name, shape):
 
 def _in_mxnets_spelling(shapes):
     return tuple([tuple(max(dim, 0) for dim in shape or ()) for shape in part] for part in shapes)
+
+
+def _by_name(arrays, names, what):
+    """{name: array} of a dict, or of a list in the order of `names`; None is no array."""
+    if arrays is None:
+        return {}
+    if not hasattr(arrays, "items"):
+        arrays = list(arrays)
+        if len(arrays) != len(names):
+            raise ArgumentError(f"{what}: expected {len(names)} arrays ({', '.join(names)}), got {len(arrays)}")
+        arrays = dict(zip(names, arrays))
+    return {name: readable(array, f"{what}[{name!r}]") for name, array in arrays.items() if array is not None}
 
 
 def _is_partial(shape):

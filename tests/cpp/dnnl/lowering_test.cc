@@ -21,7 +21,7 @@ std::string Works(const Model& model, const LowerOptions& options = {}) {
 }
 
 TEST(Lower, EachCardGivesItsSteps) {
-  EXPECT_EQ(Works(SmallNet()), "convolution batch_norm eltwise pooling reshape inner_product softmax");
+  EXPECT_EQ(Works(SmallNet()), "convolution call scale_shift eltwise pooling reshape inner_product softmax");
 }
 
 TEST(Lower, ReferenceModeCallsEveryNode) {

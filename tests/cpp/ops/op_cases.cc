@@ -358,6 +358,13 @@ OpCase DrawPowerScalar(Random& random) {
   return c;
 }
 
+OpCase DrawPowMulScalar(Random& random) {
+  OpCase c = DrawPowerScalar(random);
+  c.attrs = {{"exponent", c.attrs["scalar"]}, {"multiplier", random.Of({"2.0", "-1.5", "0.25"})}};
+  c.error.relative = 10;
+  return c;
+}
+
 OpCase DrawRPowerScalar(Random& random) {
   OpCase c = DrawPowerScalar(random);
   c.attrs["scalar"] = random.Of({"2.0", "0.5", "3.0", "1.0"});
@@ -427,6 +434,7 @@ const std::vector<OpRow>& OpRows() {
         {"_rdiv_scalar", DrawRDivScalar},
         {"_rminus_scalar", DrawScalarOperand},
         {"_rpower_scalar", DrawRPowerScalar},
+        {"_sg_pow_mul_scalar", DrawPowMulScalar},
         {"amp_cast", DrawAmpCast},
         {"amp_multicast", DrawAmpMulticast},
         {"clip", DrawClip},

@@ -299,6 +299,21 @@ OpCase DrawSelfAttention(Random& random, bool values) {
 OpCase DrawSelfAttentionQK(Random& random) { return DrawSelfAttention(random, false); }
 OpCase DrawSelfAttentionValAtt(Random& random) { return DrawSelfAttention(random, true); }
 
+// Fused self-attention: heads lie side by side, and the parts beside each other where there are three.
+OpCase DrawFusedAttention(Random& random, std::vector<std::int64_t> parts, bool values) {
+  const std::int64_t heads = random.Int(1, 4), size = random.Int(1, 16), length = random.Int(1, 9),
+                     batch = random.Int(1, 3);
+  const DType dtype = random.Type(FloatTypes());
+  OpCase c{{{"heads", PrintAttr(heads)}}, {}, {}};
+  if (values) c.inputs.push_back({{dtype, Shape{batch, heads, random.Int(1, 9), length}}});
+  for (const std::int64_t n : parts) c.inputs.push_back({{dtype, Shape{batch, length, n * heads * size}}});
+  c.error.terms = static_cast<double>(values ? length : size) + 4;
+  return c;
+}
+OpCase DrawFusedQK(Random& random) { return DrawFusedAttention(random, {1, 1}, false); }
+OpCase DrawFusedQKSplit(Random& random) { return DrawFusedAttention(random, {3}, false); }
+OpCase DrawFusedValAtt(Random& random) { return DrawFusedAttention(random, {3}, true); }
+
 OpCase DrawEmbedding(Random& random) {
   const std::int64_t rows = random.Int(1, 12), size = random.Int(1, 6);
   OpCase c{{{"input_dim", PrintAttr(rows)}, {"output_dim", PrintAttr(size)}}, {}, {}, Truth::kSameBits};
@@ -467,6 +482,9 @@ const std::vector<OpRow>& ArrayOpRows() {
       {"_npi_transpose", DrawTranspose},
       {"_npi_true_divide", DrawMixed},
       {"_npx_reshape", DrawNpxReshape},
+      {"_sg_onednn_selfatt_qk", DrawFusedQK},
+      {"_sg_onednn_selfatt_qk_split", DrawFusedQKSplit},
+      {"_sg_onednn_selfatt_valatt", DrawFusedValAtt},
       {"abs", DrawAbs},
       {"arctan", DrawFunction},
       {"batch_dot", DrawBatchDot},

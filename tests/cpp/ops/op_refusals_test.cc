@@ -133,7 +133,9 @@ std::vector<Refusal> Refusals() {
       {"softmax", {{"dtype", "int32"}}, {F32({2, 3})}, {"attribute dtype: expected a float dtype, got int32"}},
       {"softmax", {{"use_length", "1"}}, {F32({2, 3}), I32({3})}, {"expected length of shape [2], got [3]"}},
   };
-  for (const char* fused : {"_sg_onednn_conv", "_sg_onednn_fully_connected"}) {
+  for (const char* fused :
+       {"_sg_onednn_conv", "_sg_onednn_fully_connected", "_sg_mkldnn_conv", "_sg_mkldnn_fully_connected",
+        "_sg_onednn_batch_norm", "_sg_onednn_batch_dot", "_sg_mkldnn_selfatt_qk", "_sg_mkldnn_selfatt_valatt"}) {
     refusals.push_back({fused, {}, {}, {"expected one subgraph, got 0"}});
     refusals.push_back({fused, {{"quantized", "True"}}, {}, {"quantized=True (8-bit arithmetic) is not supported"}});
   }

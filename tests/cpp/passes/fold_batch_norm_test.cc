@@ -422,6 +422,189 @@ TEST(FoldBatchNorm, AGraphWithoutNormsIsNotChanged) {
   EXPECT_TRUE(result.folded.empty() && result.kept.empty() && result.dropped.empty() && result.arrays.empty());
 }
 
+// --- into the reader ---
+
+FoldResult FoldBoth(const Model& m) {
+  const Graph g = m.graph();
+  FoldResult result =
+      FoldBatchNorm(g, InferPartial(g, VariableTypes(g, m.params, m.types)), m.params, m.keeps, FoldDirection::kBoth);
+  EXPECT_EQ(FindBreaches(result.rewrite.graph), "");
+  EXPECT_EQ(OutputNames(result.rewrite.graph.outputs()), m.symbol.ListOutputs());
+  return result;
+}
+
+// data -> bn (eps 0) -> conv (1x1, 2 filters).
+Model NormAndConv(const AttrMap& conv = {}, const AttrMap& norm = {}) {
+  Model m;
+  const Symbol bn = Op("BatchNorm", "bn", {Var("data")}, With({{"eps", "0"}, {"fix_gamma", "False"}}, norm));
+  m.symbol = Op("Convolution", "conv", {bn.At(0)}, With(kOneByOne, conv));
+  m.params.args["conv_weight"] = Array({2, 2, 1, 1}, {1, 2, 3, 4});
+  if (!conv.contains("no_bias")) m.params.args["conv_bias"] = Array({2}, {10, 20});
+  AddNorm(&m, "bn");
+  return m;
+}
+
+void ExpectKept(const Model& m) {
+  const FoldResult result = FoldBoth(m);
+  EXPECT_FALSE(result.rewrite.changed);
+  EXPECT_TRUE(result.arrays.empty() && result.dropped.empty() && result.folded.empty());
+  EXPECT_EQ(result.kept.size(), 1u);
+}
+
+TEST(FoldIntoReader, ScalesInputChannelsAndShiftsTheBias) {
+  const Model m = NormAndConv();
+  const FoldResult result = FoldBoth(m);
+  EXPECT_EQ(PrintGraph(result.rewrite.graph),
+            "%0 data = null()\n"
+            "%1 conv_weight = null()\n"
+            "%2 conv_bias = null()\n"
+            "%3 conv = Convolution(%0, %1, %2) kernel=(1, 1) num_filter=2\n"
+            "outputs: %3\n");
+  // The norm is x - 0.5 and 0.75 x - 2.5.
+  EXPECT_EQ(Values(result.arrays.at("conv_weight")), (std::vector<float>{1, 1.5, 3, 3}));
+  EXPECT_EQ(Values(result.arrays.at("conv_bias")), (std::vector<float>{10 - 0.5 - 5, 20 - 1.5 - 10}));
+  EXPECT_EQ(result.dropped, (std::set<std::string>{"bn_beta", "bn_gamma", "bn_moving_mean", "bn_moving_var"}));
+  EXPECT_EQ(result.folded, (std::vector<FoldedBatchNorm>{{"bn", "conv"}}));
+  EXPECT_TRUE(result.kept.empty());
+  Names origins;
+  for (const NodePtr& node : result.rewrite.provenance.Of(result.rewrite.graph.outputs()[0].node)) {
+    origins.push_back(node->name());
+  }
+  EXPECT_EQ(origins, (Names{"conv", "bn"}));
+  // Conversion folds into producers alone.
+  EXPECT_EQ(Reason(m), "its input comes from variable 'data', into which nothing can be folded");
+}
+
+TEST(FoldIntoReader, AMissingBiasBecomesAParameter) {
+  const FoldResult result = FoldBoth(NormAndConv({{"no_bias", "True"}}));
+  EXPECT_EQ(Values(result.arrays.at("conv_bias")), (std::vector<float>{-5.5, -11.5}));
+  EXPECT_EQ(*result.rewrite.graph.outputs()[0].node->FindAttr("no_bias"), "False");
+}
+
+TEST(FoldIntoReader, ANormBetweenTwoConvolutionsGoesIntoTheFirst) {
+  Model m = ConvAndNorm();
+  m.symbol = Op("Convolution", "next", {m.symbol}, kOneByOne);
+  m.params.args["next_weight"] = Array({2, 2, 1, 1}, {1});
+  m.params.args["next_bias"] = Array({2}, {1});
+  EXPECT_EQ(FoldBoth(m).folded, (std::vector<FoldedBatchNorm>{{"bn", "conv"}}));
+  // ... into the second, where somebody else reads the first.
+  m.symbol = Symbol::Group({m.symbol, Symbol({m.symbol.outputs()[0].node->inputs()[0].node->inputs()[0]})});
+  EXPECT_EQ(FoldBoth(m).folded, (std::vector<FoldedBatchNorm>{{"bn", "next"}}));
+}
+
+TEST(FoldIntoReader, FromBothSidesAndTwiceRoundedOnce) {
+  Model m = NormAndConv({}, {{"eps", "0.001"}});
+  const NodePtr conv = testing::NodeOf(m.symbol);
+  const Symbol second = Op("BatchNorm", "bn1", {Symbol({conv->inputs()[0]})}, {{"fix_gamma", "False"}});
+  m.symbol = Op("BatchNorm", "bn2", {Op("Convolution", "conv", {second}, kOneByOne)}, {{"fix_gamma", "False"}});
+  AddNorm(&m, "bn1");
+  AddNorm(&m, "bn2");
+  const FoldResult result = FoldBoth(m);
+  EXPECT_EQ(result.folded, (std::vector<FoldedBatchNorm>{{"bn", "conv"}, {"bn1", "conv"}, {"bn2", "conv"}}));
+  EXPECT_EQ(OutputNames(result.rewrite.graph.outputs()), Names{"bn2_output"});
+  // Channel 1 of each norm, weight [1][1].
+  const double scale = 3 / std::sqrt(16.001);
+  EXPECT_FLOAT_EQ(result.arrays.at("conv_weight").As<float>()[3], static_cast<float>(4 * scale * scale * scale));
+}
+
+TEST(FoldIntoReader, GroupsReadChannelsOfTheirOwn) {
+  Model m = NormAndConv({{"num_filter", "4"}, {"num_group", "2"}});
+  m.types["data"].shape = Shape{1, 4, 4, 4};
+  m.params.args["conv_weight"] = Array({4, 2, 1, 1}, {1});
+  m.params.args["conv_bias"] = Array({4}, {0});
+  AddNorm(&m, "bn", 4);
+  m.params.args["bn_gamma"] = Array({4}, {1, 2, 4, 8});
+  m.params.aux["bn_moving_var"] = Array({4}, {1});
+  EXPECT_EQ(Values(FoldBoth(m).arrays.at("conv_weight")), (std::vector<float>{1, 2, 1, 2, 4, 8, 4, 8}));
+}
+
+TEST(FoldIntoReader, ChannelsLast) {
+  Model m = NormAndConv({{"layout", "NHWC"}}, {{"axis", "-1"}});
+  m.types["data"].shape = Shape{1, 4, 4, 2};
+  m.params.args["conv_weight"] = Array({2, 1, 1, 2}, {1, 2, 3, 4});
+  EXPECT_EQ(Values(FoldBoth(m).arrays.at("conv_weight")), (std::vector<float>{1, 1.5, 3, 3}));
+}
+
+// As in ArcFace: BatchNorm -> Dropout -> FullyConnected.
+Model NormAndDense(const AttrMap& dense, const AttrMap& norm, const Shape& data, std::int64_t features, bool flatten) {
+  Model m;
+  m.types["data"].shape = data;
+  Symbol x = Op("Dropout", "drop", {Op("BatchNorm", "bn", {Var("data")}, With({{"eps", "0"}}, norm))});
+  if (flatten) x = Op("Flatten", "flat", {x});
+  m.symbol = Op("FullyConnected", "fc", {x}, With({{"num_hidden", "1"}, {"no_bias", "True"}}, dense));
+  m.params.args["fc_weight"] = Array({1, features}, {1});
+  AddNorm(&m, "bn");
+  m.params.aux["bn_moving_var"] = Array({2}, {1, 0.25});
+  return m;
+}
+
+TEST(FoldIntoReader, DenseLayersReadEachChannelInManyPlaces) {
+  const auto weights = [](const Model& m) { return Values(FoldBoth(m).arrays.at("fc_weight")); };
+  const std::vector<float> planes{1, 1, 1, 2, 2, 2}, turns{1, 2, 1, 2, 1, 2};
+  for (const bool flatten : {false, true}) {
+    EXPECT_EQ(weights(NormAndDense({}, {}, {5, 2, 3, 1}, 6, flatten)), planes);
+    EXPECT_EQ(weights(NormAndDense({}, {{"axis", "-1"}}, {5, 3, 2}, 6, flatten)), turns);
+    EXPECT_EQ(weights(NormAndDense({}, {}, {5, 2}, 2, flatten)), (std::vector<float>{1, 2}));
+  }
+  EXPECT_EQ(weights(NormAndDense({{"flatten", "False"}}, {{"axis", "2"}}, {5, 3, 2}, 2, false)),
+            (std::vector<float>{1, 2}));
+  // The places of a channel in the middle depend on the sizes beside it.
+  ExpectKept(NormAndDense({}, {{"axis", "2"}}, {5, 3, 2, 1}, 6, false));
+  ExpectKept(NormAndDense({{"flatten", "False"}}, {{"axis", "1"}}, {5, 2, 3}, 3, false));
+}
+
+TEST(FoldIntoReader, Refuses) {
+  ExpectKept(NormAndConv({{"pad", "(1, 1)"}}));
+  ExpectKept(NormAndConv({{"pad", "(0, 1)"}}));
+  ExpectKept(NormAndConv({}, {{"output_mean_var", "True"}}));
+  Model m = NormAndConv();
+  const Symbol conv = m.symbol, norm({testing::NodeOf(conv)->inputs()[0]});
+  const auto kept = [&](const Symbol& symbol) {
+    Model changed = m;
+    changed.symbol = symbol;
+    ExpectKept(changed);
+  };
+  kept(Symbol::Group({conv, norm}));                                                   // a head
+  kept(Symbol::Group({conv, Op("relu", "r", {norm})}));                                // another reader
+  kept(Symbol::Group({conv, Symbol({{testing::NodeOf(norm), 1}})}));                   // its mean, too
+  kept(Op("Convolution", "conv", {Op("relu", "r", {norm})}, kOneByOne));               // not its reader
+  kept(Op("Deconvolution", "conv", {norm}, With(kOneByOne, {{"no_bias", "False"}})));  // borders
+  const NodePtr node = testing::NodeOf(conv);
+  kept(Symbol::Group({conv, Symbol({node->inputs()[1]})}));                     // the weight is a head
+  kept(Symbol::Group({conv, Op("relu", "r", {Symbol({node->inputs()[2]})})}));  // the bias is shared
+  m.keeps = [](const Node& n) { return n.name() == "conv"; };
+  ExpectKept(m);
+  m.keeps = [](const Node& n) { return n.name() == "bn"; };
+  ExpectKept(m);
+  m.keeps = nullptr;
+  m.params.args["conv_weight"] = Array({2, 2, 1, 1}, {3e38f});
+  m.params.aux["bn_moving_var"] = Array({2}, {1e-4f});
+  ExpectKept(m);  // not finite
+}
+
+TEST(FoldIntoReader, RefusesOtherAxesAndDTypes) {
+  Model m = NormAndConv({}, {{"axis", "2"}});
+  m.types["data"].shape = Shape{1, 2, 2, 4};
+  ExpectKept(m);
+  m = NormAndConv();
+  m.params.args["conv_weight"] = NDArray::Zeros(DType::kBFloat16, {2, 2, 1, 1});
+  m.params.args["conv_bias"] = NDArray::Zeros(DType::kBFloat16, {2});
+  m.types["data"].dtype = DType::kBFloat16;
+  ExpectKept(m);
+  m = NormAndConv();
+  m.params.args.erase("conv_weight");
+  m.types["conv_weight"] = {DType::kFloat32, {2, 2, 1, 1}};
+  ExpectKept(m);
+}
+
+TEST(FoldIntoReader, ControlDependenciesHoldNodes) {
+  Model m = NormAndConv();
+  const NodePtr conv = testing::NodeOf(m.symbol);
+  const NodePtr free = testing::NodeOf(Op("relu", "free", {Symbol({conv->inputs()[0].node->inputs()[0]})}));
+  m.symbol = Symbol({{conv->WithInputs(conv->inputs(), {free}), 0}});
+  ExpectKept(m);
+}
+
 ModelParams Applied(ModelParams params, const FoldResult& result) {
   for (const std::string& name : result.dropped) params.args.erase(name), params.aux.erase(name);
   for (const auto& [name, array] : result.arrays) params.args[name] = array;

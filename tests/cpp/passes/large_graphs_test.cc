@@ -8,7 +8,11 @@
 
 #include "nnvm/compose.h"
 #include "nnvm/symbol_json.h"
+#include "passes/compose_views.h"
+#include "passes/fold_batch_norm.h"
 #include "passes/infer.h"
+#include "passes/propagate_strides.h"
+#include "passes/simplify.h"
 #include "passes/verify.h"
 
 namespace amp {
@@ -191,6 +195,88 @@ TEST(LargeGraphs, ManyVariablesWithTypesAndReplacements) {
         types["nobody"] = {DType::kFloat32, {1}};
         ASSERT_NE(testing::ErrorOf<ArgumentError>([&] { Infer(symbol.ToGraph(), types); }).find("nobody"),
                   std::string::npos);
+      },
+      5000, 20000);
+}
+
+// --- passes between model and plan ---
+
+void OptimizeWhole(const Symbol& symbol, const Shape& shape, std::size_t at_most) {
+  const Graph graph = symbol.ToGraph();
+  const TypeMap known{{"x", {DType::kFloat32, shape}}};
+  const Types types = InferPartial(graph, known);
+  const std::vector<bool> constant(graph.num_nodes());
+  ASSERT_LE(Simplify(graph, types).graph.num_nodes(), at_most);
+  ASSERT_LE(ComposeViews(graph, types, constant).graph.num_nodes(), graph.num_nodes());
+  ASSERT_LE(PropagateStrides(graph, types, constant).graph.num_nodes(), graph.num_nodes());
+  ASSERT_FALSE(FoldBatchNorm(graph, types, {}, nullptr, FoldDirection::kBoth).rewrite.changed);
+}
+
+TEST(LargeGraphs, OptimisingAChain) {
+  ExpectLinear("optimising a chain", [](int length) {
+    OptimizeWhole(Chain(length), {2, 3}, static_cast<std::size_t>(length) + 1);
+  });
+}
+
+TEST(LargeGraphs, OptimisingEqualReaders) {
+  ExpectLinear("optimising readers", [](int count) {
+    std::vector<Symbol> ends;
+    for (const Symbol& reader : Readers(count)) ends.push_back(Op("tanh", reader.ListOutputs()[0], {reader}));
+    OptimizeWhole(Op("add_n", "sum", ends), {2, 3}, 4);
+  });
+}
+
+TEST(LargeGraphs, OptimisingAChainOfCopiesCastsAndViews) {
+  ExpectLinear("copies, casts and views", [](int length) {
+    Symbol copies = Var("x"), views = copies;
+    for (int i = 0; i < length / 4; ++i) {
+      const std::string name = std::to_string(i);
+      copies = Op("Dropout", "d" + name, {copies});
+      copies = Op("amp_cast", "c" + name, {copies}, {{"dtype", i % 2 == 0 ? "float64" : "float32"}});
+      views = Op("expand_dims", "e" + name, {views}, {{"axis", "0"}});
+      views = Op("Reshape", "r" + name, {views}, {{"shape", i % 2 == 0 ? "(3, 2)" : "(2, 3)"}});
+    }
+    OptimizeWhole(Symbol::Group({Op("relu", "a", {copies}), Op("relu", "b", {views})}), {2, 3},
+                  static_cast<std::size_t>(length) + 3);
+  });
+}
+
+TEST(LargeGraphs, AStrideThatTravelsFar) {
+  ExpectLinear("strides", [](int length) {
+    Symbol symbol = Op("Pooling", "p", {Var("x")}, {{"kernel", "(2, 2)"}});
+    for (int i = 0; i < length; ++i) symbol = Op("relu", "n" + std::to_string(i), {symbol});
+    symbol = Op("Pooling", "last", {symbol}, {{"kernel", "(1, 1)"}, {"stride", "(2, 2)"}});
+    OptimizeWhole(symbol, {1, 1, 8, 8}, static_cast<std::size_t>(length) + 3);
+  });
+}
+
+// Norms in a row, none of which can be folded, and one that folds through a long chain of copies.
+TEST(LargeGraphs, NormsThatLookForWhatTheyFoldInto) {
+  ExpectLinear("norms", [](int length) {
+    Symbol symbol = Op("BatchNorm", "first", {Var("x")});
+    for (int i = 0; i < length; ++i) symbol = Op("Dropout", "d" + std::to_string(i), {symbol});
+    symbol = Op("FullyConnected", "fc", {symbol}, {{"num_hidden", "1"}, {"no_bias", "True"}});
+    const Graph graph = symbol.ToGraph();
+    ModelParams params;
+    for (const NodeId id : graph.variables()) {
+      const std::string& name = graph.node(id).name();
+      if (name == "x") continue;
+      params.args[name] = NDArray::Zeros(DType::kFloat32, name == "fc_weight" ? Shape{1, 3} : Shape{3});
+    }
+    TypeMap known{{"x", {DType::kFloat32, {2, 3}}}};
+    for (const auto& [name, array] : params.args) known[name] = array.type();
+    const FoldResult result = FoldBatchNorm(graph, InferPartial(graph, known), params, nullptr, FoldDirection::kBoth);
+    ASSERT_EQ(result.folded.size(), 1u);
+  });
+  ExpectLinear(
+      "a row of norms",
+      [](int length) {
+        Symbol symbol = Var("x");
+        for (int i = 0; i < length; ++i) symbol = Op("BatchNorm", "n" + std::to_string(i), {symbol});
+        const Graph graph = symbol.ToGraph();
+        const Types types = InferPartial(graph, {{"x", {DType::kFloat32, {2, 3}}}});
+        ASSERT_EQ(FoldBatchNorm(graph, types, {}, nullptr, FoldDirection::kBoth).kept.size(),
+                  static_cast<std::size_t>(length));
       },
       5000, 20000);
 }

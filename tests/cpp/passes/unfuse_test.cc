@@ -52,15 +52,23 @@ TEST(FusedNode, IsInferredThroughItsSubgraph) {
 TEST(FusedNode, RefusesWhatDoesNotFit) {
   const auto refusal = [](const std::string& text) { return ErrorOf<GraphError>([&] { Parse(text); }); };
   const std::string two_heads = R"({"nodes":[)" + Null("a") + R"(],"arg_nodes":[0],"heads":[[0,0,0],[0,0,0]]})";
-  EXPECT_CONTAINS(refusal(Model("", two_heads)), "_sg_onednn_conv 'sg0': expected a subgraph with one head, got 2");
+  EXPECT_CONTAINS(refusal(Model("", two_heads)), "_sg_mkldnn_conv 'sg0': expected a subgraph with one head, got 2");
   const std::string few = R"({"nodes":[)" + Null("a") + R"(],"arg_nodes":[0],"heads":[[0,0,0]]})";
-  EXPECT_CONTAINS(refusal(Model("", few)), "_sg_onednn_conv 'sg0': expected 1 inputs (a), got 6");
+  EXPECT_CONTAINS(refusal(Model("", few)), "_sg_mkldnn_conv 'sg0': expected 1 inputs (a), got 6");
   EXPECT_CONTAINS(refusal(Model(R"("with_cake":"true")")), "unknown attribute 'with_cake'");
   EXPECT_CONTAINS(ErrorOf<UnsupportedError>([] { Parse(Model(R"("quantized":"true")")); }),
-                  "test.json: _sg_onednn_conv 'sg0': quantized=True");
+                  "test.json: _sg_mkldnn_conv 'sg0': quantized=True");
+}
+
+// MXNet writes such files: a layer plus its own input.
+TEST(FusedNode, VariablesOfOneNameAreInputsByPosition) {
   std::string twins = kBody;
   twins.replace(twins.find("\"w0\""), 4, "\"g0\"");
-  EXPECT_CONTAINS(refusal(Model("", twins)), "two variables of the subgraph have the same name");
+  const Graph graph = Parse(Model("", twins)).ToGraph();
+  const Types types = Infer(graph, {{"data", {DType::kFloat32, {1, 3, 10, 10}}}});
+  EXPECT_EQ(types[1].ToString(), "float32[8,3,3,3]");
+  EXPECT_EQ(types[2].ToString(), "float32[8]");
+  EXPECT_CONTAINS(Text(Unfuse(Parse(Model("", twins)))), "%2 conv = Convolution(%0, %1)");
 }
 
 TEST(Unfuse, OpensANodeUnderTheNamesOfItsSubgraph) {
@@ -80,10 +88,32 @@ TEST(Unfuse, OpensANodeUnderTheNamesOfItsSubgraph) {
   EXPECT_EQ(symbol.ListAuxiliaryStates(), (Names{"m", "v"}));
 }
 
-TEST(Unfuse, AFloatOutputIsACast) {
+TEST(Unfuse, AFloatOutputIsThatOfTheProduct) {
   const Symbol symbol = Unfuse(Parse(Model(R"("enabled_float_output":"float32")")));
+  EXPECT_CONTAINS(Text(symbol), "Convolution(%0, %1) __out_dtype__=float32");
+  EXPECT_FALSE(testing::Contains(Text(symbol), "amp_cast"));
+  EXPECT_EQ(symbol.ListOutputs(), (Names{"sg0_output"}));
+  const Graph graph = symbol.ToGraph();
+  const Types types = Infer(graph, {{"data", {DType::kBFloat16, {1, 3, 10, 10}}}});
+  EXPECT_EQ(types[graph.EntryOf(graph.outputs()[0])].ToString(), "float32[1,8,8,8]");
+}
+
+// The other operand of a sum has the low dtype: the product cannot write float32.
+TEST(Unfuse, AFloatOutputBehindASumIsACast) {
+  const std::string body = R"({"nodes":[)" + Null("a") + "," + Null("w") + "," + Null("b") +
+                           R"(,{"op":"FullyConnected","name":"fc","attrs":{"num_hidden":"4"},)"
+                           R"("inputs":[[0,0,0],[1,0,0],[2,0,0]]},)" +
+                           Null("c") +
+                           R"(,{"op":"elemwise_add","name":"sum","inputs":[[3,0,0],[4,0,0]]}],)"
+                           R"("arg_nodes":[0,1,2,4],"heads":[[5,0,0]]})";
+  const std::string model = R"({"nodes":[)" + Null("x") + "," + Null("w") + "," + Null("b") + "," + Null("y") +
+                            R"(,{"op":"_sg_onednn_fully_connected","name":"sg0","attrs":{"with_sum":"True",)"
+                            R"("enabled_float_output":"float32"},"inputs":[[0,0,0],[1,0,0],[2,0,0],[3,0,0]],)"
+                            R"("subgraphs":[)" +
+                            body + R"(]}],"arg_nodes":[0,1,2,3],"heads":[[4,0,0]]})";
+  const Symbol symbol = Unfuse(Parse(model));
   const Node& head = *symbol.outputs()[0].node;
-  EXPECT_EQ(head.op_name(), "amp_cast");
+  ASSERT_EQ(head.op_name(), "amp_cast");
   EXPECT_EQ(*head.FindAttr("dtype"), "float32");
   EXPECT_EQ(symbol.ListOutputs(), (Names{"sg0_output"}));
 }

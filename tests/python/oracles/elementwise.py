@@ -330,6 +330,30 @@ for op, reverse in {"_npi_true_divide_scalar": False, "_npi_rtrue_divide_scalar"
     operator(op, lambda attrs, x, reverse=reverse: true_quotient(reverse, attrs, x), draw_with_scalar("div", reverse))
 
 
+def power_times(attrs, x):
+    """multiplier * x ** exponent, of integers in integers unless a scalar is none."""
+    is_int = attrs.get("exp_is_int", True) and attrs.get("mul_is_int", True)
+    exponent, multiplier = attrs.get("exponent", 1.0), attrs.get("multiplier", 1.0)
+    if is_float(x.dtype) or not is_int:
+        dtype = x.dtype if is_float(x.dtype) else np.dtype("float64")
+        y = multiplier * wide(x).astype(np.float64) ** exponent
+        return computed(y, dtype, 20 * np.abs(y))
+    y = x.astype(np.int64) ** int(exponent) * int(multiplier)
+    return computed(y, np.dtype("int64") if x.dtype == np.dtype("bool") else x.dtype, 0)
+
+
+def draw_power_times(d):
+    dtype = d.dtype(d.of([FLOATS, [*NUMBERS, np.dtype("bool")]]))
+    flags = d.some(exp_is_int=d.flag(), mul_is_int=d.flag())
+    floats = is_float(dtype) or not (flags.get("exp_is_int", True) and flags.get("mul_is_int", True))
+    x = d.array(d.shape(d.int(1, 4)), dtype, 0.5 if is_float(dtype) else 1, 3)
+    attrs = d.some(exponent=d.of([2.0, 3.0, *([0.5] * floats)]), multiplier=d.of([2.0, 4.0, *([-1.5] * floats)]))
+    return Case({**attrs, **flags}, [x])
+
+
+operator("_sg_pow_mul_scalar", power_times, draw_power_times)
+
+
 def clip(attrs, x):
     """Elements of x, or a bound: rounded once to the dtype, for integers truncated."""
     low, high = (np.trunc(v) if not is_float(x.dtype) else v for v in (attrs["a_min"], attrs["a_max"]))

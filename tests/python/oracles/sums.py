@@ -111,6 +111,55 @@ def draw_attention(d):
     return Case(case.attrs, [*case.inputs, attention], infers=True)
 
 
+def separate_heads(attrs, projections, parts=1):
+    """`parts` arrays, each (batch, heads, length, size), of (batch, length, parts * heads * size)."""
+    batch, length, width = projections.shape
+    heads = attrs["heads"]
+    return projections.reshape(batch, length, parts, heads, width // (parts * heads)).transpose(2, 0, 3, 1, 4)
+
+
+def float_output(attrs, data):
+    return np.dtype(attrs.get("enabled_float_output", out_dtype(attrs, data)))
+
+
+def fused_scores(attrs, query, key):
+    size = query.shape[-1]
+    return products(lambda q, k: q @ k.swapaxes(-1, -2), query, key, size, float_output(attrs, query))
+
+
+def scores_of_two(attrs, queries, keys):
+    return fused_scores(attrs, separate_heads(attrs, queries)[0], separate_heads(attrs, keys)[0])
+
+
+def scores_of_split(attrs, projections):
+    return fused_scores(attrs, *separate_heads(attrs, projections, 3)[:2])
+
+
+def fused_values(attrs, attention, projections):
+    value = separate_heads(attrs, projections, 3)[2]
+
+    def apply(weights, values):
+        heads = (weights @ values).transpose(0, 2, 1, 3)
+        return heads.reshape(*heads.shape[:2], -1)
+
+    return products(apply, attention, value, attention.shape[-1], float_output(attrs, attention))
+
+
+def draw_fused_attention(parts, attention=False):
+    def draw(d):
+        heads, size, length, batch, dtype = d.int(1, 4), d.int(1, 16), d.int(1, 9), d.int(1, 3), d.dtype()
+        output = d.some(enabled_float_output="float32") or d.out_dtype()
+        arrays = [d.array((batch, length, n * heads * size), dtype) for n in parts]
+        if attention:
+            arrays.insert(0, d.array((batch, heads, d.int(1, 9), length), dtype, 0, 1))
+        return Case({"heads": heads, **output}, arrays)
+
+    return draw
+
+
+operator("_sg_onednn_selfatt_qk", scores_of_two, draw_fused_attention([1, 1]))
+operator("_sg_onednn_selfatt_qk_split", scores_of_split, draw_fused_attention([3]))
+operator("_sg_onednn_selfatt_valatt", fused_values, draw_fused_attention([3], attention=True))
 operator("_contrib_interleaved_matmul_selfatt_qk", attention_scores, draw_projections)
 operator("_contrib_interleaved_matmul_selfatt_valatt", attention_values, draw_attention)
 

@@ -1,0 +1,16 @@
+// FusePostOps: what follows a primitive and can be done to its result before that is written.
+#pragma once
+
+#include <set>
+
+#include "dnnl/step.h"
+#include "passes/run_options.h"
+
+namespace amp::onednn {
+
+// Makes post-ops of elementwise steps that are the only readers of what a primitive writes, where the library does both
+// without falling back to slow code. Never across an output of the program. In mode `exact` only what rounds nothing
+// differently: relu and clipping with bounds that the dtype has. Steps of nodes in `apart` stay as they are.
+void FusePostOps(NumericMode mode, const std::set<NodeId>& apart, Program* program);
+
+}  // namespace amp::onednn

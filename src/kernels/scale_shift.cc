@@ -1,0 +1,66 @@
+#include "kernels/scale_shift.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <type_traits>
+
+#include "kernels/float_bits.h"
+
+namespace amp::kernels {
+namespace {
+
+float Widen(float x) { return x; }
+float Widen(std::uint16_t x) { return BF16ToFloat(x); }
+
+template <class X, class Y>
+void Row(const void* x, void* y, std::int64_t count, const float* scale, const float* shift, int step, float low,
+         float high) {
+  const auto* in = static_cast<const X*>(x);
+  auto* out = static_cast<Y*>(y);
+  for (std::int64_t i = 0; i < count; ++i) {
+    float value = std::fma(Widen(in[i]), scale[i * step], shift[i * step]);
+    // Comparisons in this order let a NaN through.
+    value = value < low ? low : value;
+    value = value > high ? high : value;
+    if constexpr (std::is_same_v<Y, float>) {
+      out[i] = value;
+    } else {
+      out[i] = FloatToBF16(value);
+    }
+  }
+}
+
+constexpr ScaleShiftTable kGeneric = {
+    Isa::kGeneric,
+    {{Row<float, float>, Row<float, std::uint16_t>}, {Row<std::uint16_t, float>, Row<std::uint16_t, std::uint16_t>}}};
+
+const ScaleShiftTable& Active() {
+  static const ScaleShiftTable* const table =
+      AllowedIsa() >= Isa::kAvx512 && ScaleShiftTableAvx512() != nullptr ? ScaleShiftTableAvx512() : &kGeneric;
+  return *table;
+}
+
+const void* At(const void* data, bool is_bf16, std::int64_t index) {
+  return static_cast<const char*>(data) + index * (is_bf16 ? 2 : 4);
+}
+
+}  // namespace
+
+const ScaleShiftTable* ScaleShiftTableGeneric() { return &kGeneric; }
+
+void Run(const ScaleShift& job, const void* x, void* y) {
+  const ScaleShiftTable::Row row = Active().row[job.x_is_bf16][job.y_is_bf16];
+  const std::int64_t total = job.batch * job.blocks * job.rows;
+  const bool parallel = total * job.channels >= 8192;
+#pragma omp parallel for schedule(static) if (parallel)
+  for (std::int64_t i = 0; i < total; ++i) {
+    const std::int64_t r = i % job.rows, block = i / job.rows % job.blocks, n = i / job.rows / job.blocks;
+    const std::int64_t first = job.planes ? block : block * job.channels;
+    row(At(x, job.x_is_bf16, n * job.x_batch + block * job.x_block + r * job.x_row),
+        const_cast<void*>(At(y, job.y_is_bf16, n * job.y_batch + block * job.y_block + r * job.y_row)), job.channels,
+        job.scale + first, job.shift + first, job.planes ? 0 : 1, job.low, job.high);
+  }
+}
+
+}  // namespace amp::kernels
