@@ -88,7 +88,7 @@ void PlanBuilder::FoldConstants() {
     Step& step = steps()[i];
     // A step without inputs fills an empty tensor, which has elements under other shapes: its result is not to be kept.
     const bool constant =
-        !step.outputs.empty() && !step.inputs.empty() &&
+        !step.outputs.empty() && !step.inputs.empty() && !step.is_shaped_by_inputs &&
         std::none_of(step.outputs.begin(), step.outputs.end(),
                      [&](ValueId v) { return heads.contains(Root(v)) || Root(v) != v; }) &&
         std::all_of(step.inputs.begin(), step.inputs.end(), [&](ValueId v) { return laid_out_.IsConstant(v); });
