@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "dnnl/choose_layouts.h"
 #include "dnnl/fuse_post_ops.h"
 #include "dnnl/lowering.h"
 #include "dnnl/plan_builder.h"
@@ -19,6 +20,7 @@ std::shared_ptr<const Plan> Compile(const Graph& graph, const Types& types, cons
   const ThreadScope threads(num_threads);
   const std::lock_guard lock(store->mutex());  // plans of one model are built one after the other
   LowerOptions lower_options{options.backend == Backend::kReference, HasNativeBF16(), {}};
+  const bool chooses = options.mode == NumericMode::kFast && PassEnabled("ChooseLayouts");
   const bool fuses = PassEnabled("FusePostOps") && options.backend == Backend::kOneDnn;
   std::set<NodeId> apart;  // nodes that must not be fused: the library refused it
   LoweredGraph lowered;
@@ -31,6 +33,8 @@ std::shared_ptr<const Plan> Compile(const Graph& graph, const Types& types, cons
     RemoveKnownConstants(*store, &lowered.program);
     // FusePostOps: before layouts are assigned, so that what is fused has no layout of its own.
     if (fuses) FusePostOps(options.mode, apart, &lowered.program);
+    // ChooseLayouts: what primitives should wish for, now that it is known what they do. Other layouts, other sums.
+    if (chooses) ChooseLayouts(&lowered.program);
     // AssignLayouts: primitives choose, reorders become steps. Nodes for which the library has no primitive are lowered
     // again, to their reference kernels; that adds at least one refusal per round, so the loop ends.
     laid_out = AssignLayouts(options.mode, lowered.program, *store);

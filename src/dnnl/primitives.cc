@@ -114,6 +114,12 @@ algorithm BinaryAlgorithm(BinaryKind kind) {
   return algorithm::undef;
 }
 
+constexpr std::int64_t kBlock = 16;
+
+Desc BlockedDesc(const TensorType& type) {
+  return Desc(DimsOf(type.shape), DataType(type.dtype), dnnl::memory::format_tag::aBcd16b);
+}
+
 class Preparer {
  public:
   Preparer(const Step& step, const std::vector<TensorType>& in_types, const TensorType& out_type,
@@ -130,10 +136,14 @@ class Preparer {
             }))) {}
 
   std::optional<PreparedPrimitive> operator()(const ConvolutionWork& work) {
-    const dnnl::convolution_forward::primitive_desc pd(
-        CpuEngine(), prop_kind::forward_inference, algorithm::convolution_direct, AnyDesc(in_[0]), AnyDesc(in_[1]),
-        BiasDesc(), OutDesc(), work.strides, work.dilates, work.pads_begin, work.pads_end, Attributes(), kAllowEmpty);
-    return WithBias(pd);
+    std::optional<PreparedPrimitive> prepared;
+    if (work.wish == LayoutWish::kBlocked) {
+      const bool is_image = in_[0].shape[1] < kBlock;  // of which the library has an opinion of its own
+      prepared = Convolution(work, is_image ? AnyDesc(in_[0]) : BlockedDesc(in_[0]), BlockedDesc(out_));
+    } else if (work.wish == LayoutWish::kChannelsLastOut) {
+      prepared = Convolution(work, AnyDesc(in_[0]), ChannelsLast(out_));
+    }
+    return prepared ? prepared : Convolution(work, AnyDesc(in_[0]), AnyDesc(out_));
   }
 
   std::optional<PreparedPrimitive> operator()(const DeconvolutionWork& work) {
@@ -151,10 +161,10 @@ class Preparer {
     return Describe(pd, {pd.src_desc(), pd.weights_desc()}, pd.dst_desc(), work.scale != 1);
   }
 
-  std::optional<PreparedPrimitive> operator()(const InnerProductWork&) {
+  std::optional<PreparedPrimitive> operator()(const InnerProductWork& work) {
+    const Desc weights = work.wish == LayoutWish::kRowMajorWeights ? PlainDesc(in_[1]) : AnyDesc(in_[1]);
     const dnnl::inner_product_forward::primitive_desc pd(CpuEngine(), prop_kind::forward_inference, AnyDesc(in_[0]),
-                                                         AnyDesc(in_[1]), BiasDesc(), OutDesc(), Attributes(),
-                                                         kAllowEmpty);
+                                                         weights, BiasDesc(), OutDesc(), Attributes(), kAllowEmpty);
     return WithBias(pd);
   }
 
@@ -260,6 +270,15 @@ class Preparer {
   }
 
  private:
+  // `out` gives way to the layout that the caller insists on.
+  std::optional<PreparedPrimitive> Convolution(const ConvolutionWork& work, const Desc& source, const Desc& out) const {
+    const dnnl::convolution_forward::primitive_desc pd(
+        CpuEngine(), prop_kind::forward_inference, algorithm::convolution_direct, source, AnyDesc(in_[1]), BiasDesc(),
+        out_layout_.is_zero() ? out : out_layout_, work.strides, work.dilates, work.pads_begin, work.pads_end,
+        Attributes(), kAllowEmpty);
+    return WithBias(pd);
+  }
+
   std::size_t num_own_inputs() const { return in_.size() - num_operands_; }
   Desc OutDesc() const { return out_layout_.is_zero() ? AnyDesc(out_) : out_layout_; }
   bool has_bias() const { return num_own_inputs() == 3; }

@@ -19,15 +19,25 @@ using ValueId = std::uint32_t;
 
 // Inputs: source, weights, [bias]. Channels are axis 1 of the source. Grouped weights have a leading axis of groups:
 // (G, O/G, I/G, k...). `dilates` counts skipped elements (0 = dense), as oneDNN does.
+// What a primitive's layouts are to be, where it has code for that.
+enum class LayoutWish : std::uint8_t {
+  kLibrarys,         // what the library chooses
+  kBlocked,          // blocks of 16 channels
+  kChannelsLastOut,  // an output with its channels last
+  kRowMajorWeights,  // weights as they are
+};
 struct ConvolutionWork {
   IntTuple strides, dilates, pads_begin, pads_end;
+  LayoutWish wish = LayoutWish::kLibrarys;
 };
 // As a convolution's, with weights (O, I, k...) or (G, O/G, I/G, k...); padding is cut off the output.
 struct DeconvolutionWork {
   IntTuple strides, dilates, pads_begin, pads_end;
 };
 // Inputs: source (M, K), weights (N, K), [bias (N)].
-struct InnerProductWork {};
+struct InnerProductWork {
+  LayoutWish wish = LayoutWish::kLibrarys;
+};
 // Inputs: a (..., M, K), b (..., K, N), equal leading sizes. y = scale * a b.
 struct MatMulWork {
   float scale = 1;
