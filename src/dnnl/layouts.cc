@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "dnnl/attention_step.h"
 #include "dnnl/rows.h"
 #include "dnnl/slices.h"
 #include "nnvm/error.h"
@@ -54,6 +55,7 @@ class Assigner {
                    [&](const SliceWork& work) { AssignSlice(step, work); },
                    [&](const CastWork&) { AssignCast(step); },
                    [&](const ScaleShiftWork&) { AssignScaleShift(step); },
+                   [&](const AttentionWork&) { AssignAttention(step); },
                    [&](const ConcatWork&) { AssignConcat(step); },
                    [&](const CallWork&) { AssignCall(step); },
                    [&](const auto&) { AssignPrimitive(step); },
@@ -127,6 +129,20 @@ class Assigner {
       result_.layouts[out] = PlainDesc(TypeOf(out));
     }
     for (std::size_t i = 1; i < step.inputs.size(); ++i) step.inputs[i] = RowMajor(step.inputs[i], step.node, "");
+    Append(std::move(step), std::nullopt);
+  }
+
+  // In any order of axes but the last; the result lies as the queries do.
+  void AssignAttention(Step& step) {
+    const std::size_t num_operands = std::get<AttentionWork>(step.work).interleaved ? 1 : 3;
+    for (std::size_t i = 0; i < step.inputs.size(); ++i) {
+      const bool is_readable = i < num_operands && HasDenseRows(result_.layouts[step.inputs[i]]);
+      if (!is_readable) step.inputs[i] = RowMajor(step.inputs[i], step.node, "our kernel reads rows of heads");
+    }
+    const ValueId out = step.outputs[0];
+    const Desc like_queries = DenseLike(result_.layouts[step.inputs[0]], TypeOf(out));
+    const bool follows = num_operands == 3 && HasDenseRows(like_queries);
+    result_.layouts[out] = follows ? like_queries : PlainDesc(TypeOf(out));
     Append(std::move(step), std::nullopt);
   }
 

@@ -3,7 +3,7 @@
 #include <array>
 #include <functional>
 
-#include "passes/fuse_attention.h"
+#include "passes/fuse_mxnet_attention.h"
 #include "passes/tidy_mxnet.h"
 #include "passes/unfuse.h"
 
