@@ -251,8 +251,10 @@ class Assigner {
     }
     const ValueId out = step.outputs[0];
     auto prepared = Prepare(step, types, TypeOf(out), layouts);
-    if (!prepared && !IsRowMajor(layouts[0])) {
-      // Some primitives refuse a packed or permuted source that they would take row-major.
+    const bool is_slow =
+        prepared && std::holds_alternative<BinaryWork>(step.work) && prepared->implementation.starts_with("ref");
+    if ((!prepared || is_slow) && !IsRowMajor(layouts[0])) {
+      // Some primitives refuse a packed or permuted source that they would take row-major; binary ones are slow there.
       step.inputs[0] = RowMajor(step.inputs[0], step.node, "the primitive refuses the producer's layout");
       layouts[0] = result_.layouts[step.inputs[0]];
       prepared = Prepare(step, types, TypeOf(out), layouts);
