@@ -38,7 +38,7 @@ void SetSeparate(const std::vector<ValueId>& inputs, ValueId output, const Compi
   job->out = RowsOfHeads(plan.layouts[output]);
 }
 
-// (L, B, H, 3, D) and (L, B, H, D).
+// (L, B, H, 3, D) and (L, B, H, D), row-major.
 void SetInterleaved(const std::vector<ValueId>& inputs, ValueId output, const CompiledPlan& plan,
                     kernels::Attention* job) {
   const Shape& all = plan.types[inputs[0]].shape;
@@ -81,10 +81,9 @@ void RunAttention(const CompiledStep& step, const CompiledPlan& plan, const std:
   kernels::AttentionData memory;
   memory.queries = at(step.inputs[0]);
   if (work.interleaved) {
-    const ValueId all = step.inputs[0];
-    const std::size_t part = plan.layouts[all].get_strides()[3] * BytesOf(plan.types[all].dtype);
-    memory.keys = at(all) + part;
-    memory.values = at(all) + 2 * part;
+    const auto part = static_cast<std::size_t>(step.attention.size) * (step.attention.is_bf16 ? 2 : 4);
+    memory.keys = at(step.inputs[0]) + part;
+    memory.values = at(step.inputs[0]) + 2 * part;
   } else {
     memory.keys = at(step.inputs[1]);
     memory.values = at(step.inputs[2]);

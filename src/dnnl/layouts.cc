@@ -132,17 +132,16 @@ class Assigner {
     Append(std::move(step), std::nullopt);
   }
 
-  // In any order of axes but the last; the result lies as the queries do.
+  // Queries, keys and values in any order of axes but the last; the result lies as the queries do.
   void AssignAttention(Step& step) {
-    const std::size_t num_operands = std::get<AttentionWork>(step.work).interleaved ? 1 : 3;
+    const bool is_separate = !std::get<AttentionWork>(step.work).interleaved;
     for (std::size_t i = 0; i < step.inputs.size(); ++i) {
-      const bool is_readable = i < num_operands && HasDenseRows(result_.layouts[step.inputs[i]]);
+      const bool is_readable = is_separate && i < 3 && HasDenseRows(result_.layouts[step.inputs[i]]);
       if (!is_readable) step.inputs[i] = RowMajor(step.inputs[i], step.node, "our kernel reads rows of heads");
     }
     const ValueId out = step.outputs[0];
     const Desc like_queries = DenseLike(result_.layouts[step.inputs[0]], TypeOf(out));
-    const bool follows = num_operands == 3 && HasDenseRows(like_queries);
-    result_.layouts[out] = follows ? like_queries : PlainDesc(TypeOf(out));
+    result_.layouts[out] = is_separate && HasDenseRows(like_queries) ? like_queries : PlainDesc(TypeOf(out));
     Append(std::move(step), std::nullopt);
   }
 

@@ -27,10 +27,12 @@ inline __mmask16 Lanes(std::int64_t count) {
 }
 inline __m512i LoadUnits(const void* units) { return _mm512_loadu_si512(units); }
 
+inline __m512 Larger(__m512 a, __m512 b) { return _mm512_maskz_max_ps(0xFFFF, a, b); }  // b where one is a NaN
+
 // e^x to about one unit in the last place; 0 below -104. A NaN stays one.
 inline __m512 Exp(__m512 x) {
   constexpr __mmask16 kAll = 0xFFFF;
-  x = _mm512_maskz_max_ps(kAll, _mm512_set1_ps(-110.0f), x);  // the second operand where one is a NaN
+  x = Larger(_mm512_set1_ps(-110.0f), x);
   const __m512 scaled = _mm512_mul_ps(x, _mm512_set1_ps(1.44269504088896341f));
   const __m512 n = _mm512_maskz_roundscale_ps(kAll, scaled, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
   // ln 2 in two parts, the first with zeros at its end.
@@ -48,22 +50,16 @@ inline __m512 Exp(__m512 x) {
   return _mm512_maskz_scalef_ps(kAll, p, n);
 }
 
-inline float LargestOf(__m512 x) {
-  alignas(64) float lanes[kLanes];
-  _mm512_store_ps(lanes, x);
-  float largest = lanes[0];
-  for (std::int64_t i = 1; i < kLanes; ++i) largest = lanes[i] > largest ? lanes[i] : largest;
-  return largest;
+// f of all lanes, in each lane; in a fixed order.
+template <class F>
+__m512 Combined(__m512 x, F f) {
+  x = f(x, _mm512_maskz_shuffle_f32x4(0xFFFF, x, x, 0x4E));
+  x = f(x, _mm512_maskz_shuffle_f32x4(0xFFFF, x, x, 0xB1));
+  x = f(x, _mm512_maskz_permute_ps(0xFFFF, x, 0x4E));
+  return f(x, _mm512_maskz_permute_ps(0xFFFF, x, 0xB1));
 }
-
-inline float SumOf(__m512 x) {
-  alignas(64) float lanes[kLanes];
-  _mm512_store_ps(lanes, x);
-  for (std::int64_t half = kLanes / 2; half > 0; half /= 2) {
-    for (std::int64_t i = 0; i < half; ++i) lanes[i] += lanes[i + half];
-  }
-  return lanes[0];
-}
+inline __m512 Plus(__m512 a, __m512 b) { return _mm512_add_ps(a, b); }
+inline float FirstLane(__m512 x) { return _mm512_cvtss_f32(x); }
 
 // Unit j of row i becomes unit i of row j.
 inline void Transpose(__m512i (&r)[16]) {
@@ -303,10 +299,10 @@ class Kernel {
       const __m512 scaled =
           _mm512_mask_mul_ps(nothing, SeenLanes(row, first + key), _mm512_loadu_ps(scores + key), scale);
       _mm512_storeu_ps(scores + key, scaled);
-      largest = _mm512_maskz_max_ps(0xFFFF, scaled, largest);  // `largest` where the score is a NaN
+      largest = Larger(scaled, largest);
     }
     RowState& state = states_[row];
-    const float before = state.largest, now = LargestOf(largest);
+    const float before = state.largest, now = FirstLane(Combined(largest, Larger));
     if (now > before) state.largest = now;
     const float base = state.largest == -__builtin_inff() ? 0 : state.largest;
     __m512 sum = _mm512_setzero_ps();
@@ -317,19 +313,17 @@ class Kernel {
       sum = _mm512_add_ps(sum, weight);
       Arithmetic::StoreWeights(weights, key, weight);
     }
-    const float factor = FirstLane(Exp(_mm512_set1_ps(before - base)));
-    state.sum = state.sum * factor + SumOf(sum);
+    const float factor = before == -__builtin_inff() ? 0 : FirstLane(Exp(_mm512_set1_ps(before - base)));
+    state.sum = state.sum * factor + FirstLane(Combined(sum, Plus));
     return factor;
   }
 
-  static float FirstLane(__m512 x) { return _mm512_cvtss_f32(x); }
-
   void Finish(std::int64_t row) {
     const bool sees_nothing = seen_[row] == 0 || (part_.data.mask != nullptr && states_[row].sum == 0);
-    const __m512 sum = _mm512_set1_ps(states_[row].sum);
+    const __m512 factor = _mm512_set1_ps(1 / states_[row].sum);
     char* to = static_cast<char*>(part_.data.out) + row * job_.out.row * (job_.out_is_bf16 ? 2 : 4);
     for (std::int64_t i = 0; i < job_.value_size; i += kLanes) {
-      const __m512 y = sees_nothing ? _mm512_setzero_ps() : _mm512_div_ps(_mm512_loadu_ps(Sums(row) + i), sum);
+      const __m512 y = sees_nothing ? _mm512_setzero_ps() : _mm512_mul_ps(_mm512_loadu_ps(Sums(row) + i), factor);
       const __mmask16 lanes = Lanes(job_.value_size - i);
       if (job_.out_is_bf16) {
         _mm256_mask_storeu_epi16(to + 2 * i, lanes, RoundToBF16(_mm512_castps_si512(y)));

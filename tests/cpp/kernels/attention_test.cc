@@ -215,7 +215,7 @@ std::string Name(const AttentionTable& table) {
 }
 
 TEST(Attention, IsWithinBoundsOfTheTruth) {
-  for (unsigned seed = 0; seed < 200; ++seed) {
+  for (unsigned seed = 0; seed < 120; ++seed) {
     Draw draw(seed);
     const bool is_bf16 = draw.Chance(0.5);
     const Problem p = DrawProblem(draw, is_bf16);
@@ -231,7 +231,7 @@ TEST(Attention, IsWithinBoundsOfTheTruth) {
 }
 
 TEST(Attention, DoesNotDependOnTheNumberOfThreads) {
-  for (unsigned seed = 0; seed < 60; ++seed) {
+  for (unsigned seed = 0; seed < 40; ++seed) {
     Draw draw(1000 + seed);
     const bool is_bf16 = draw.Chance(0.5);
     const Problem p = DrawProblem(draw, is_bf16);

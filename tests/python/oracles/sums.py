@@ -215,7 +215,8 @@ def draw_separate_attention(d):
         arrays.append(d.array((*heads, queries), np.dtype("int32"), -1, 21))
     elif attrs.get("masking") == "mask":
         shape = tuple(1 if d.chance(0.2) else size for size in (*heads, queries))
-        arrays.append(d.array((*shape, keys), d.of([np.dtype("bool"), np.dtype("int32")]), 0, 1))
+        mask = d.array((*shape, keys), d.of([np.dtype("bool"), np.dtype("int32")]), 0, 1)
+        arrays.append(mask.astype("float32") * np.float32(0.5) if d.chance(0.2) else mask)
     return Case(attrs, arrays)
 
 
