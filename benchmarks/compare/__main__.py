@@ -17,7 +17,15 @@ from .processes import ROOT
 from .rounds import measure_cell
 from .verdicts import judge
 
-PASSES = ("Simplify", "PropagateStrides", "FoldBatchNorm", "FusePostOps", "ConcatInPlace", "ChooseLayouts")
+PASSES = (
+    "Simplify",
+    "FuseAttention",
+    "PropagateStrides",
+    "FoldBatchNorm",
+    "FusePostOps",
+    "ConcatInPlace",
+    "ChooseLayouts",
+)
 
 
 def main(arguments=None):

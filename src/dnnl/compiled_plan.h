@@ -3,6 +3,7 @@
 
 #include "dnnl/layouts.h"
 #include "dnnl/plan.h"
+#include "kernels/attention.h"
 #include "kernels/scale_shift.h"
 
 namespace amp::onednn {
@@ -15,6 +16,7 @@ struct CompiledStep {
   Work work;
   std::vector<ValueId> inputs, outputs;
   kernels::ScaleShift scale_shift = {};  // of ScaleShiftWork, without the numbers
+  kernels::Attention attention = {};     // of AttentionWork
 };
 
 // Where the memory of a value is.

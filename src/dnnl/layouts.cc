@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "dnnl/attention_step.h"
 #include "dnnl/rows.h"
 #include "dnnl/slices.h"
 #include "dnnl/threads.h"
@@ -55,6 +56,7 @@ class Assigner {
                    [&](const SliceWork& work) { AssignSlice(step, work); },
                    [&](const CastWork&) { AssignCast(step); },
                    [&](const ScaleShiftWork&) { AssignScaleShift(step); },
+                   [&](const AttentionWork&) { AssignAttention(step); },
                    [&](const ConcatWork&) { AssignConcat(step); },
                    [&](const CallWork&) { AssignCall(step); },
                    [&](const auto&) { AssignPrimitive(step); },
@@ -128,6 +130,19 @@ class Assigner {
       result_.layouts[out] = PlainDesc(TypeOf(out));
     }
     for (std::size_t i = 1; i < step.inputs.size(); ++i) step.inputs[i] = RowMajor(step.inputs[i], step.node, "");
+    Append(std::move(step), std::nullopt);
+  }
+
+  // Queries, keys and values in any order of axes but the last; the result lies as the queries do.
+  void AssignAttention(Step& step) {
+    const bool is_separate = !std::get<AttentionWork>(step.work).interleaved;
+    for (std::size_t i = 0; i < step.inputs.size(); ++i) {
+      const bool is_readable = is_separate && i < 3 && HasDenseRows(result_.layouts[step.inputs[i]]);
+      if (!is_readable) step.inputs[i] = RowMajor(step.inputs[i], step.node, "our kernel reads rows of heads");
+    }
+    const ValueId out = step.outputs[0];
+    const Desc like_queries = DenseLike(result_.layouts[step.inputs[0]], TypeOf(out));
+    result_.layouts[out] = is_separate && HasDenseRows(like_queries) ? like_queries : PlainDesc(TypeOf(out));
     Append(std::move(step), std::nullopt);
   }
 
@@ -241,8 +256,10 @@ class Assigner {
     std::optional<ThreadScope> one;
     if (on_one) one.emplace(1);
     auto prepared = Prepare(step, types, TypeOf(out), layouts);
-    if (!prepared && !IsRowMajor(layouts[0])) {
-      // Some primitives refuse a packed or permuted source that they would take row-major.
+    const bool is_slow =
+        prepared && std::holds_alternative<BinaryWork>(step.work) && prepared->implementation.starts_with("ref");
+    if ((!prepared || is_slow) && !IsRowMajor(layouts[0])) {
+      // Some primitives refuse a packed or permuted source that they would take row-major; binary ones are slow there.
       step.inputs[0] = RowMajor(step.inputs[0], step.node, "the primitive refuses the producer's layout");
       layouts[0] = result_.layouts[step.inputs[0]];
       prepared = Prepare(step, types, TypeOf(out), layouts);

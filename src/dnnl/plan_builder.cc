@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "dnnl/attention_step.h"
 #include "dnnl/memory_plan.h"
 #include "dnnl/rows.h"
 #include "nnvm/error.h"
@@ -35,6 +36,8 @@ CompiledStep BuildStep(const Step& step, const std::optional<PreparedPrimitive>&
   CompiledStep compiled{{}, {}, 0, step.work, step.inputs, step.outputs};
   if (const auto* work = std::get_if<ScaleShiftWork>(&step.work)) {
     compiled.scale_shift = ScaleShiftOf(*work, plan, step.inputs[0], step.outputs[0]);
+  } else if (const auto* attention = std::get_if<AttentionWork>(&step.work)) {
+    compiled.attention = AttentionOf(*attention, step.inputs, step.outputs[0], plan);
   }
   if (!prepared) return compiled;
   compiled.primitive = BuildPrimitive(*prepared);
@@ -44,6 +47,12 @@ CompiledStep BuildStep(const Step& step, const std::optional<PreparedPrimitive>&
   }
   compiled.args.emplace_back(prepared->output_args[0], step.outputs[0]);
   return compiled;
+}
+
+std::size_t ScratchBytes(const Step& step, const std::optional<PreparedPrimitive>& prepared, const CompiledPlan& plan) {
+  if (prepared) return prepared->scratchpad.get_size();
+  const auto* work = std::get_if<AttentionWork>(&step.work);
+  return work == nullptr ? 0 : kernels::ScratchBytes(AttentionOf(*work, step.inputs, step.outputs[0], plan));
 }
 
 std::size_t FirstByte(const Desc& layout, const TensorType& type) {
@@ -286,12 +295,11 @@ ValueId PlanBuilder::AddValue(TensorType type, const Desc& layout) {
 
 void PlanBuilder::AddScratchpads() {
   for (std::size_t i = 0; i < steps().size(); ++i) {
-    const auto& prepared = laid_out_.prepared[i];
-    const std::size_t bytes = prepared ? prepared->scratchpad.get_size() : 0;
+    const std::size_t bytes = ScratchBytes(steps()[i], laid_out_.prepared[i], *plan_);
     scratchpads_.emplace_back();
     if (bytes == 0) continue;
     const TensorType type{DType::kUInt8, Shape{static_cast<std::int64_t>(bytes)}};
-    scratchpads_.back() = AddValue(type, prepared->scratchpad);
+    scratchpads_.back() = AddValue(type, PlainDesc(type));
   }
 }
 

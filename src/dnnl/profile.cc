@@ -29,6 +29,11 @@ double FlopsOf(const CompiledStep& step, const CompiledPlan& plan) {
   if (std::holds_alternative<InnerProductWork>(step.work) || std::holds_alternative<MatMulWork>(step.work)) {
     return 2 * Elements(plan, step.outputs[0]) * AxisSize(plan, step.inputs[0], 1);
   }
+  if (std::holds_alternative<AttentionWork>(step.work)) {
+    const kernels::Attention& a = step.attention;
+    return 2.0 * static_cast<double>(a.num_batch * a.num_heads * a.num_queries) *
+           static_cast<double>(a.num_keys * (a.size + a.value_size));
+  }
   return 0;
 }
 

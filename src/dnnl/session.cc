@@ -2,6 +2,7 @@
 #include <cstring>
 #include <optional>
 
+#include "dnnl/attention_step.h"
 #include "dnnl/compiled_plan.h"
 #include "dnnl/kernel_types.h"
 #include "dnnl/threads.h"
@@ -28,6 +29,7 @@ void* Begin(const CompiledPlan& plan, ValueId v, const std::vector<void*>& data)
 
 void RunOwnKernel(const CompiledStep& step, const CompiledPlan& plan, const std::vector<void*>& data) {
   if (const auto* call = std::get_if<CallWork>(&step.work)) return RunCall(*call, step, plan, data);
+  if (std::holds_alternative<AttentionWork>(step.work)) return RunAttention(step, plan, data);
   const ValueId in = step.inputs[0];
   const ValueId out = step.outputs[0];
   if (std::holds_alternative<ScaleShiftWork>(step.work)) {

@@ -5,10 +5,10 @@
 namespace amp::onednn {
 
 const char* WorkName(const Work& work) {
-  constexpr std::array kNames{"convolution", "deconvolution", "inner_product", "matmul",  "pooling",
-                              "eltwise",     "binary",        "scale_shift",   "concat",  "softmax",
-                              "layer_norm",  "reduction",     "resample",      "prelu",   "cast",
-                              "reshape",     "permute",       "slice",         "reorder", "call"};
+  constexpr std::array kNames{"convolution", "deconvolution", "inner_product", "matmul",  "pooling",    "eltwise",
+                              "binary",      "scale_shift",   "concat",        "softmax", "layer_norm", "attention",
+                              "reduction",   "resample",      "prelu",         "cast",    "reshape",    "permute",
+                              "slice",       "reorder",       "call"};
   static_assert(kNames.size() == std::variant_size_v<Work>);
   return kNames[work.index()];
 }

@@ -97,6 +97,16 @@ struct SoftmaxWork {
 struct LayerNormWork {
   float epsilon = 0;
 };
+enum class Masking { kNone, kLength, kMask };
+// y = softmax(scale * queries keys^T) values for each of B batches and H heads; own kernel. Inputs: queries (B, H, M,
+// D), keys (B, H, N, D) and values (B, H, N, E), giving (B, H, M, E); or `interleaved`, one tensor (L, B, H, 3, D) of
+// all three, giving (L, B, H, D). Then lengths (B, H, M) int32, how many keys a query sees, or a mask (B, H, M, N)
+// bool, whose first three axes may have size 1: keys where it is false are not seen.
+struct AttentionWork {
+  bool interleaved = false;
+  float scale = 1;
+  Masking masking = Masking::kNone;
+};
 enum class ReductionKind { kSum, kMean };
 // Over the axes along which the output has size 1 and the source has not.
 struct ReductionWork {
@@ -127,8 +137,8 @@ struct CallWork {
 
 using Work =
     std::variant<ConvolutionWork, DeconvolutionWork, InnerProductWork, MatMulWork, PoolingWork, EltwiseWork, BinaryWork,
-                 ScaleShiftWork, ConcatWork, SoftmaxWork, LayerNormWork, ReductionWork, NearestResampleWork, PReluWork,
-                 CastWork, ReshapeWork, PermuteWork, SliceWork, ReorderWork, CallWork>;
+                 ScaleShiftWork, ConcatWork, SoftmaxWork, LayerNormWork, AttentionWork, ReductionWork,
+                 NearestResampleWork, PReluWork, CastWork, ReshapeWork, PermuteWork, SliceWork, ReorderWork, CallWork>;
 
 const char* WorkName(const Work& work);
 

@@ -148,6 +148,7 @@ void SoftmaxReference(const NDArray& in, int axis, double temperature, const std
     const Shape& shape = in.shape();
     const std::int64_t outer = shape.SizeOf(0, axis), size = shape[axis], inner = shape.SizeOf(axis + 1, shape.rank());
     std::vector<T> y = Numbers<T>(in);
+#pragma omp parallel for collapse(2)
     for (std::int64_t o = 0; o < outer; ++o) {
       for (std::int64_t i = 0; i < inner; ++i) {
         T* line = y.data() + o * size * inner + i;
@@ -158,10 +159,13 @@ void SoftmaxReference(const NDArray& in, int axis, double temperature, const std
           largest = std::max(largest, line[k * inner]);
         }
         T sum{0};
-        for (std::int64_t k = 0; k < used; ++k) sum += std::exp(line[k * inner] - largest);
         for (std::int64_t k = 0; k < used; ++k) {
-          const T shifted = line[k * inner] - largest;
-          line[k * inner] = logarithm ? shifted - std::log(sum) : std::exp(shifted) / sum;
+          const T shifted = line[k * inner] - largest, power = std::exp(shifted);
+          sum += power;
+          line[k * inner] = logarithm ? shifted : power;
+        }
+        for (std::int64_t k = 0; k < used; ++k) {
+          line[k * inner] = logarithm ? line[k * inner] - std::log(sum) : line[k * inner] / sum;
         }
         for (std::int64_t k = used; k < size; ++k) line[k * inner] = T{0};
       }

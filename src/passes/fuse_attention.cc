@@ -1,10 +1,19 @@
 #include "passes/fuse_attention.h"
 
-#include <algorithm>
+#include <cmath>
 #include <optional>
+#include <utility>
+
+#include "passes/amp_facts.h"
+#include "passes/element_facts.h"
+#include "passes/fusion_patterns.h"
+#include "passes/rewriting.h"
 
 namespace amp {
 namespace {
+
+constexpr const char* kInterleavedScores = "_contrib_interleaved_matmul_selfatt_qk";
+constexpr const char* kInterleavedValues = "_contrib_interleaved_matmul_selfatt_valatt";
 
 template <class T>
 T AttrOf(const Node& node, const char* attr, T fallback) {
@@ -13,159 +22,173 @@ T AttrOf(const Node& node, const char* attr, T fallback) {
   return fallback;
 }
 
-bool IsOp(const Node& node, const char* op) { return node.op_name() == op && node.control_deps().empty(); }
+bool IsComputedIn(DType dtype) { return dtype == DType::kFloat32 || dtype == DType::kBFloat16; }
 
-// A projection (batch, length, heads * size) as (batch, heads, length, size).
-struct Heads {
-  NodeId swap, reshape;
-  EntryId projection;
-  std::int64_t heads;
+bool IsCopy(const Node& node) {
+  const auto* fact = node.op()->Find<IsIdentity>();
+  return fact != nullptr && (!fact->holds || fact->holds(node));
+}
+
+// What is known of the attention between the two products.
+struct Softmax {
+  NodeId scores;  // the first product
+  double scale = 1;
+  std::string masking = "none";
+  EntryId seen = 0;  // lengths or mask
 };
 
-std::optional<Heads> HeadsBehind(const Graph& graph, EntryId entry) {
-  const NodeId swap = graph.NodeOf(entry);
-  if (!IsOp(graph.node(swap), "SwapAxis") || !HasOneReader(graph, swap)) return std::nullopt;
-  IntTuple axes{AttrOf<std::int64_t>(graph.node(swap), "dim1", 0), AttrOf<std::int64_t>(graph.node(swap), "dim2", 0)};
-  if (axes != IntTuple{1, 2} && axes != IntTuple{2, 1}) return std::nullopt;
-  const NodeId reshape = graph.NodeOf(graph.InputsOf(swap)[0]);
-  if (!IsOp(graph.node(reshape), "_npx_reshape") || !HasOneReader(graph, reshape)) return std::nullopt;
-  const auto shape = AttrOf<IntTuple>(graph.node(reshape), "newshape", {});
-  const bool splits = shape.size() == 4 && shape[0] == -2 && shape[1] == -2 && shape[2] > 0 && shape[3] == -1;
-  if (!splits || AttrOf(graph.node(reshape), "reverse", false)) return std::nullopt;
-  return Heads{swap, reshape, graph.InputsOf(reshape)[0], shape[2]};
-}
+class AttentionFuser {
+ public:
+  AttentionFuser(const Graph& graph, const Types& types)
+      : graph_(graph), types_(types), ordered_(OrderedNodes(graph)), rewriter_(graph) {}
 
-// Three equal parts of the last axis, each of which is read.
-bool SplitsProjections(const Graph& graph, NodeId id) {
-  const Node& node = graph.node(id);
-  const bool splits = IsOp(node, "_split_v2") && AttrOf<std::int64_t>(node, "axis", 0) == -1 &&
-                      AttrOf<std::int64_t>(node, "sections", 0) == 3 && !AttrOf(node, "squeeze_axis", false);
-  for (std::uint32_t part = 0; splits && part < 3; ++part) {
-    if (graph.IsOutput(graph.EntryOf(id, part))) return false;
+  RewriteResult Run() {
+    return rewriter_.Run([this](NodeId id, std::vector<NodeEntry> inputs) { return Visit(id, std::move(inputs)); });
   }
-  return splits;
-}
 
-struct Scores {
-  NodeId product;
-  Heads queries, keys;
+ private:
+  std::vector<NodeEntry> Visit(NodeId id, std::vector<NodeEntry> inputs) {
+    const Node& node = graph_.node(id);
+    for (const EntryId entry : graph_.InputsOf(id)) new_.resize(std::max<std::size_t>(new_.size(), entry + 1));
+    for (std::size_t i = 0; i < inputs.size(); ++i) new_[graph_.InputsOf(id)[i]] = inputs[i];
+    if (!node.is_variable() && !ordered_[id]) {
+      if (node.op_name() == kInterleavedValues) return Interleaved(id, std::move(inputs));
+      if (node.op_name() == "batch_dot") return Separate(id, std::move(inputs));
+    }
+    return rewriter_.Keep(id, std::move(inputs));
+  }
+
+  // The first product is to be of the same projections.
+  std::vector<NodeEntry> Interleaved(NodeId id, std::vector<NodeEntry> inputs) {
+    const Node& node = graph_.node(id);
+    const EntryId projections = graph_.InputsOf(id)[0];
+    const auto heads = AttrOf<std::int64_t>(node, "heads", 0);
+    const std::optional<Softmax> softmax = SoftmaxBehind(graph_.InputsOf(id)[1], kInterleavedScores);
+    const bool fits = softmax && graph_.InputsOf(softmax->scores)[0] == projections && softmax->masking != "mask" &&
+                      AttrOf<std::int64_t>(graph_.node(softmax->scores), "heads", 0) == heads && HasTypes(id, {0});
+    if (!fits) return rewriter_.Keep(id, std::move(inputs));
+    const double size = static_cast<double>(types_[projections].shape[2]) / (3.0 * static_cast<double>(heads));
+    return Make(id, "_amp_interleaved_attention", {{"heads", std::to_string(heads)}}, softmax->scale / std::sqrt(size),
+                *softmax, {inputs[0]});
+  }
+
+  std::vector<NodeEntry> Separate(NodeId id, std::vector<NodeEntry> inputs) {
+    const Node& node = graph_.node(id);
+    const bool is_plain = !AttrOf(node, "transpose_a", false) && !AttrOf(node, "transpose_b", false);
+    const std::optional<Softmax> softmax =
+        is_plain ? SoftmaxBehind(graph_.InputsOf(id)[0], "batch_dot") : std::optional<Softmax>();
+    const bool fits = softmax && !AttrOf(graph_.node(softmax->scores), "transpose_a", false) &&
+                      AttrOf(graph_.node(softmax->scores), "transpose_b", false) && HasTypes(id, {1}) &&
+                      TypesOf(softmax->scores, 0).dtype == TypesOf(id, 1).dtype &&
+                      TypesOf(softmax->scores, 1).shape.fully_known();
+    if (!fits) return rewriter_.Keep(id, std::move(inputs));
+    const auto operands = graph_.InputsOf(softmax->scores);
+    return Make(id, "_amp_attention", {}, softmax->scale, *softmax, {new_[operands[0]], new_[operands[1]], inputs[1]});
+  }
+
+  const TensorType& TypesOf(NodeId id, std::size_t input) const { return types_[graph_.InputsOf(id)[input]]; }
+
+  // These inputs and the output can be read and written by the kernel.
+  bool HasTypes(NodeId id, std::vector<std::size_t> inputs) const {
+    bool fits = IsComputedIn(types_[graph_.EntryOf(id, 0)].dtype);
+    for (const std::size_t i : inputs) {
+      fits = fits && IsComputedIn(TypesOf(id, i).dtype) && TypesOf(id, i).shape.fully_known();
+    }
+    return fits;
+  }
+
+  // The softmax that `entry` comes from, and the product that it normalises.
+  std::optional<Softmax> SoftmaxBehind(EntryId entry, std::string_view product) const {
+    const std::optional<NodeId> id = Behind(entry);
+    if (!id) return std::nullopt;
+    const Node& node = graph_.node(*id);
+    std::optional<Softmax> softmax;
+    if (node.op_name() == "softmax") softmax = PlainSoftmax(*id);
+    if (node.op_name() == "masked_softmax") softmax = MaskedSoftmax(*id);
+    if (!softmax || !IsLastAxis(*id)) return std::nullopt;
+    std::optional<NodeId> scores = Behind(graph_.InputsOf(*id)[0]);
+    while (scores && ScaleOf(*scores)) {
+      softmax->scale *= *ScaleOf(*scores);
+      scores = Behind(graph_.InputsOf(*scores)[0]);
+    }
+    if (!scores || graph_.node(*scores).op_name() != product) return std::nullopt;
+    softmax->scores = *scores;
+    return std::isfinite(softmax->scale) ? softmax : std::nullopt;
+  }
+
+  // The node that made the entry, but for copies and casts; it and they have one reader each.
+  std::optional<NodeId> Behind(EntryId entry) const {
+    while (true) {
+      const NodeId id = graph_.NodeOf(entry);
+      const Node& node = graph_.node(id);
+      if (node.is_variable() || ordered_[id] || !HasOneReader(graph_, id)) return std::nullopt;
+      if (!IsComputedIn(types_[entry].dtype)) return std::nullopt;
+      const bool is_cast = FactsOf(node).arithmetic == Arithmetic::kCasts && graph_.InputsOf(id).size() == 1;
+      if (!is_cast && !IsCopy(node)) return id;
+      entry = graph_.InputsOf(id)[0];
+    }
+  }
+
+  bool IsLastAxis(NodeId id) const {
+    const auto axis = AttrOf<std::int64_t>(graph_.node(id), "axis", -1);
+    return axis == -1 || axis + 1 == types_[graph_.EntryOf(id, 0)].shape.rank();
+  }
+
+  std::optional<Softmax> PlainSoftmax(NodeId id) const {
+    const Node& node = graph_.node(id);
+    Softmax softmax;
+    softmax.scale = 1 / AttrOf<std::optional<double>>(node, "temperature", {}).value_or(1);
+    if (!AttrOf<std::optional<bool>>(node, "use_length", {}).value_or(false)) return softmax;
+    softmax.masking = "length";
+    softmax.seen = graph_.InputsOf(id)[1];
+    return types_[softmax.seen].dtype == DType::kInt32 ? std::optional(softmax) : std::nullopt;
+  }
+
+  std::optional<Softmax> MaskedSoftmax(NodeId id) const {
+    Softmax softmax;
+    softmax.scale = 1 / AttrOf(graph_.node(id), "temperature", 1.0);
+    softmax.masking = "mask";
+    softmax.seen = graph_.InputsOf(id)[1];
+    const Shape &mask = types_[softmax.seen].shape, &scores = types_[graph_.EntryOf(id, 0)].shape;
+    const bool fits = mask.fully_known() && scores.fully_known() && mask[mask.rank() - 1] == scores[scores.rank() - 1];
+    return fits ? std::optional(softmax) : std::nullopt;
+  }
+
+  // By what the node multiplies its input.
+  std::optional<double> ScaleOf(NodeId id) const {
+    const Node& node = graph_.node(id);
+    const std::string& op = node.op_name();
+    if (op == "_mul_scalar") return AttrOf(node, "scalar", 1.0);
+    if (op == "_div_scalar" || op == "_npi_true_divide_scalar") return 1 / AttrOf(node, "scalar", 1.0);
+    return std::nullopt;
+  }
+
+  std::vector<NodeEntry> Make(NodeId id, const char* op, AttrMap attrs, double scale, const Softmax& softmax,
+                              std::vector<NodeEntry> inputs) {
+    const Node& node = graph_.node(id);
+    for (const auto& [key, value] : node.attrs()) {
+      if (IsHiddenKey(key)) attrs[key] = value;
+    }
+    attrs["scale"] = PrintAttr(scale);
+    attrs["masking"] = softmax.masking;
+    if (softmax.masking != "none") inputs.push_back(new_[softmax.seen]);
+    return {rewriter_.Replace(Node::Make({&OpRegistry::Get().Require(kMXNetDomain, op),
+                                          node.name(),
+                                          std::move(attrs),
+                                          std::move(inputs),
+                                          {},
+                                          node.phase()}))[0]};
+  }
+
+  const Graph& graph_;
+  const Types& types_;
+  const std::vector<bool> ordered_;
+  Rewriter rewriter_;
+  std::vector<NodeEntry> new_;  // by entry that was read so far: what stands for it in the new graph
 };
-
-std::optional<Scores> ScoresAt(const Graph& graph, NodeId id) {
-  const Node& node = graph.node(id);
-  const bool is_product =
-      IsOp(node, "batch_dot") && !AttrOf(node, "transpose_a", false) && AttrOf(node, "transpose_b", false);
-  if (!is_product) return std::nullopt;
-  const std::optional<Heads> queries = HeadsBehind(graph, graph.InputsOf(id)[0]);
-  const std::optional<Heads> keys = HeadsBehind(graph, graph.InputsOf(id)[1]);
-  if (!queries || !keys || queries->heads != keys->heads) return std::nullopt;
-  return Scores{id, *queries, *keys};
-}
-
-FusionGroup GroupOf(std::vector<NodeId> members, const std::string& op, std::size_t number, std::int64_t heads,
-                    std::vector<EntryId> inputs) {
-  std::sort(members.begin(), members.end());
-  return {std::move(members), op,   op + std::to_string(number), {{"heads", std::to_string(heads)}},
-          std::move(inputs),  false};
-}
-
-std::vector<NodeId> MembersOf(const Scores& s) {
-  return {s.queries.reshape, s.queries.swap, s.keys.reshape, s.keys.swap, s.product};
-}
-
-// Do the queries and keys come from parts 0 and 1 of one split, whose parts have one reader each?
-bool AreOfOneSplit(const Graph& graph, const Scores& s) {
-  const NodeId split = graph.NodeOf(s.queries.projection);
-  const bool is_split = SplitsProjections(graph, split) && s.queries.projection == graph.EntryOf(split, 0) &&
-                        s.keys.projection == graph.EntryOf(split, 1);
-  for (std::uint32_t part = 0; is_split && part < 3; ++part) {
-    if (graph.ConsumersOf(graph.EntryOf(split, part)).size() != 1) return false;
-  }
-  return is_split;
-}
-
-// transpose and reshape behind the product of attention and values; empty where they are not these.
-std::vector<NodeId> MergedHeads(const Graph& graph, NodeId product) {
-  if (!HasOneReader(graph, product)) return {};
-  const NodeId transpose = graph.ConsumersOf(graph.EntryOf(product, 0))[0].node;
-  const Node& turned = graph.node(transpose);
-  if (!IsOp(turned, "_npi_transpose") || AttrOf<IntTuple>(turned, "axes", {}) != IntTuple{0, 2, 1, 3}) return {};
-  if (!HasOneReader(graph, transpose)) return {};
-  const NodeId reshape = graph.ConsumersOf(graph.EntryOf(transpose, 0))[0].node;
-  const Node& merged = graph.node(reshape);
-  const bool merges = IsOp(merged, "_npx_reshape") && !AttrOf(merged, "reverse", false) &&
-                      AttrOf<IntTuple>(merged, "newshape", {}) == IntTuple{-2, -2, -1};
-  return merges ? std::vector<NodeId>{transpose, reshape} : std::vector<NodeId>();
-}
 
 }  // namespace
 
-std::vector<FusionGroup> FindScoresOfSplit(const Graph& graph) {
-  std::vector<FusionGroup> groups;
-  for (NodeId id = 0; id < graph.num_nodes(); ++id) {
-    const std::optional<Scores> scores = ScoresAt(graph, id);
-    if (!scores || !AreOfOneSplit(graph, *scores)) continue;
-    const EntryId split = graph.InputsOf(graph.NodeOf(scores->queries.projection))[0];
-    groups.push_back(
-        GroupOf(MembersOf(*scores), "_sg_onednn_selfatt_qk_split", groups.size(), scores->queries.heads, {split}));
-  }
-  return groups;
-}
-
-std::vector<FusionGroup> FindScores(const Graph& graph) {
-  std::vector<FusionGroup> groups;
-  for (NodeId id = 0; id < graph.num_nodes(); ++id) {
-    const std::optional<Scores> scores = ScoresAt(graph, id);
-    if (!scores || graph.IndexOf(scores->queries.projection) > 1 || graph.IndexOf(scores->keys.projection) > 1)
-      continue;
-    groups.push_back(GroupOf(MembersOf(*scores), "_sg_onednn_selfatt_qk", groups.size(), scores->queries.heads,
-                             {scores->queries.projection, scores->keys.projection}));
-  }
-  return groups;
-}
-
-std::vector<FusionGroup> FindWeightedValues(const Graph& graph) {
-  std::vector<FusionGroup> groups;
-  for (NodeId id = 0; id < graph.num_nodes(); ++id) {
-    const Node& node = graph.node(id);
-    if (!IsOp(node, "batch_dot") || AttrOf(node, "transpose_a", false) || AttrOf(node, "transpose_b", false)) continue;
-    const std::optional<Heads> values = HeadsBehind(graph, graph.InputsOf(id)[1]);
-    const std::vector<NodeId> merged = MergedHeads(graph, id);
-    if (!values || merged.empty()) continue;
-    const NodeId split = graph.NodeOf(values->projection);
-    const bool is_last_part = SplitsProjections(graph, split) && values->projection == graph.EntryOf(split, 2);
-    if (!is_last_part || graph.ConsumersOf(graph.EntryOf(split, 0)).size() != 0 ||
-        graph.ConsumersOf(graph.EntryOf(split, 1)).size() != 0 || graph.ConsumersOf(values->projection).size() != 1) {
-      continue;
-    }
-    FusionGroup group =
-        GroupOf({split, values->reshape, values->swap, id, merged[0], merged[1]}, "_sg_onednn_selfatt_valatt",
-                groups.size(), values->heads, {graph.InputsOf(id)[0], graph.InputsOf(split)[0]});
-    group.name = "_sg_onednn_selfatt_valatt_" + std::to_string(groups.size());  // MXNet's spelling
-    groups.push_back(std::move(group));
-  }
-  return groups;
-}
-
-std::vector<FusionGroup> FindInterleaved(const FusionScope& scope) {
-  constexpr std::string_view kStem = "_contrib_interleaved_matmul_";
-  std::vector<FusionGroup> groups;
-  for (NodeId id = 0; id < scope.graph.num_nodes(); ++id) {
-    const Node& node = scope.graph.node(id);
-    const bool fits = IsOp(node, "_contrib_interleaved_matmul_selfatt_qk") ||
-                      IsOp(node, "_contrib_interleaved_matmul_selfatt_valatt");
-    const Node* origin = OriginOf(scope, id);
-    if (!fits || (scope.origins != nullptr && origin == nullptr)) continue;
-    const std::string op = "sg_mkldnn_" + node.op_name().substr(kStem.size());
-    const std::string name = origin != nullptr ? origin->name() : fmt::format("{}_{}", op, groups.size());
-    groups.push_back({{id},
-                      "_" + op,
-                      name,
-                      {{"heads", AttrOf<std::string>(node, "heads", "")},
-                       {"quantized", "False"},
-                       {"enable_float_output", "False"}}});
-  }
-  return groups;
-}
+RewriteResult FuseAttention(const Graph& graph, const Types& types) { return AttentionFuser(graph, types).Run(); }
 
 }  // namespace amp

@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "passes/amp_facts.h"
-#include "passes/fuse_attention.h"
+#include "passes/fuse_mxnet_attention.h"
 #include "passes/tidy_mxnet.h"
 #include "passes/unfuse.h"
 

@@ -7,6 +7,7 @@
 #include "nnvm/dump.h"
 #include "passes/compose_views.h"
 #include "passes/fold_batch_norm.h"
+#include "passes/fuse_attention.h"
 #include "passes/propagate_strides.h"
 #include "passes/simplify.h"
 #include "passes/verify.h"
@@ -109,6 +110,11 @@ Graph OptimizeForRun(const Graph& graph, const TypeMap& variable_types, const st
   // ComposeViews: the half of Simplify that goes by shapes.
   if (PassEnabled("Simplify")) {
     c.Take("ComposeViews", "compose_views", ComposeViews(c.graph, c.types, AreConstant(c.graph, parameters)));
+  }
+
+  // FuseAttention: after casts have met and views have gone, so that the two products and the softmax are neighbours.
+  if (mode == NumericMode::kFast && PassEnabled("FuseAttention")) {
+    c.Take("FuseAttention", "fuse_attention", FuseAttention(c.graph, c.types));
   }
 
   // PropagateStrides: after everything that lets readers of a tensor meet without nodes in between.

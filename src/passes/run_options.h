@@ -15,8 +15,8 @@ enum class NumericMode { kFast, kExact };
 NumericMode NumericModeFromName(std::string_view name);
 
 // What AMP_DISABLE_PASSES may name.
-inline constexpr std::array<std::string_view, 6> kOptionalPasses = {
-    "Simplify", "PropagateStrides", "FoldBatchNorm", "FusePostOps", "ConcatInPlace", "ChooseLayouts",
+inline constexpr std::array<std::string_view, 7> kOptionalPasses = {
+    "Simplify", "FuseAttention", "PropagateStrides", "FoldBatchNorm", "FusePostOps", "ConcatInPlace", "ChooseLayouts",
 };
 
 // Whether AMP_DISABLE_PASSES, a list of names between commas, leaves the pass on. Throws ArgumentError where the list

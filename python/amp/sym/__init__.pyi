@@ -485,6 +485,26 @@ def _add(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _amp_attention(
+    query: Symbol | None = None,
+    key: Symbol | None = None,
+    value: Symbol | None = None,
+    lengths: Symbol | None = None,
+    mask: Symbol | None = None,
+    scale: float = ...,
+    masking: Literal["none", "length", "mask"] = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _amp_interleaved_attention(
+    queries_keys_values: Symbol | None = None,
+    lengths: Symbol | None = None,
+    scale: float = ...,
+    masking: Literal["none", "length"] = ...,
+    heads: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _arange(
     start: float = ...,
     stop: float | None = ...,

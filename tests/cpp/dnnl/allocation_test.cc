@@ -32,6 +32,15 @@ TEST(Allocations, OwnKernelsNeedNone) {
   EXPECT_EQ(AllocationsPerRun(m), std::vector<long>(5, 0));
 }
 
+TEST(Allocations, AttentionNeedsNone) {
+  Model m;
+  m.symbol =
+      Op("_amp_interleaved_attention", "a", {Var("qkv"), Var("lengths")}, {{"heads", "2"}, {"masking", "length"}});
+  m.types["qkv"] = F32({9, 2, 48});
+  m.types["lengths"] = {DType::kInt32, Shape{4, 9}};
+  EXPECT_EQ(AllocationsPerRun(m), std::vector<long>(5, 0));
+}
+
 // oneDNN itself allocates a few times for each primitive.
 TEST(Allocations, AreTheSameInEveryRun) {
   const std::vector<long> counts = AllocationsPerRun(SmallNet());

@@ -418,6 +418,53 @@ OpCase DrawSoftmaxActivation(Random& random) {
   return c;
 }
 
+// Exponentials multiply the error of the scores; kernels for bfloat16 round what values are weighted by. The hidden
+// accumulator is a sum over the keys.
+ErrorModel AttentionError(DType dtype, std::int64_t size, std::int64_t keys, double scale) {
+  constexpr double kLargest = 4, kBF16Rounding = 0x1p16;
+  const double scores = kLargest * kLargest * scale * static_cast<double>(size);
+  const double relative = 2 * static_cast<double>(size + 4) * scores + static_cast<double>(2 * keys + 64);
+  const double rounding = dtype == DType::kBFloat16 ? kBF16Rounding : 0;
+  return {0, 0, kLargest * (relative * static_cast<double>(keys + 1) + rounding)};
+}
+
+OpCase DrawAttention(Random& random) {
+  const DType dtype = random.Type(FloatTypes());
+  const Shape heads = random.Sizes(Rank(random, 1, 3), 3);
+  const std::int64_t m = random.Size(9), n = random.Size(9), size = random.Size(20), value_size = random.Size(20);
+  const double scale = random.Of({1.0, 0.5, 0.125});
+  const auto with = [&](std::vector<std::int64_t> last) {
+    std::vector<std::int64_t> dims = heads.dims();
+    dims.insert(dims.end(), last.begin(), last.end());
+    return Shape(dims);
+  };
+  OpCase c{{{"scale", PrintAttr(scale)}},
+           {{{dtype, with({m, size})}}, {{dtype, with({n, size})}}, {{dtype, with({n, value_size})}}},
+           AttentionError(dtype, size, n, scale)};
+  const std::string masking = random.Of({"none", "length", "mask"});
+  if (masking != "none" || random.Chance(0.5)) c.attrs["masking"] = masking;
+  if (masking == "length") {
+    c.inputs.push_back({{random.Of({DType::kInt32, DType::kInt32, DType::kInt64}), with({m})}, Values::kLengths});
+  } else if (masking == "mask") {
+    Shape mask = with({m, n});
+    for (int i = 0; i + 1 < mask.rank(); ++i) mask[i] = random.Chance(0.3) ? 1 : mask[i];
+    c.inputs.push_back({{random.Of({DType::kBool, DType::kInt32}), mask}});
+  }
+  return c;
+}
+
+OpCase DrawInterleavedAttention(Random& random) {
+  const DType dtype = random.Type(FloatTypes());
+  const std::int64_t heads = random.Int(1, 4), size = random.Size(20), length = random.Size(9), batch = random.Size(3);
+  const double scale = random.Of({1.0, 0.5, 0.125});
+  const bool has_lengths = random.Chance(0.5);
+  OpCase c{{{"heads", PrintAttr(heads)}, {"scale", PrintAttr(scale)}, {"masking", has_lengths ? "length" : "none"}},
+           {{{dtype, Shape{length, batch, heads * 3 * size}}}},
+           AttentionError(dtype, size, length, scale)};
+  if (has_lengths) c.inputs.push_back({{DType::kInt32, Shape{batch * heads, length}}, Values::kLengths});
+  return c;
+}
+
 OpCase DrawDeconvolution(Random& random) {
   OpCase c;
   const int n = Rank(random, 1, 3);
@@ -463,6 +510,8 @@ const std::vector<OpRow>& ArrayOpRows() {
       {"SoftmaxActivation", DrawSoftmaxActivation},
       {"SwapAxis", DrawSwapAxis},
       {"UpSampling", DrawUpSampling},
+      {"_amp_attention", DrawAttention},
+      {"_amp_interleaved_attention", DrawInterleavedAttention},
       {"_contrib_AdaptiveAvgPooling2D", DrawAdaptivePooling},
       {"_contrib_BilinearResize2D", DrawBilinear},
       {"_contrib_arange_like", DrawArangeLike},

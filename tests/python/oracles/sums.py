@@ -5,7 +5,7 @@ A sum of n terms has an error of at most n units times the sum of the terms' mag
 
 import numpy as np
 
-from .core import FLOATS, NUMBERS, Case, Expected, computed, is_float, operator, out_dtype, wide
+from .core import BFLOAT16, FLOATS, NUMBERS, Case, Expected, computed, is_float, operator, out_dtype, wide
 
 # ---- products of matrices ------------------------------------------------------------------------
 
@@ -162,6 +162,75 @@ operator("_sg_onednn_selfatt_qk_split", scores_of_split, draw_fused_attention([3
 operator("_sg_onednn_selfatt_valatt", fused_values, draw_fused_attention([3], attention=True))
 operator("_contrib_interleaved_matmul_selfatt_qk", attention_scores, draw_projections)
 operator("_contrib_interleaved_matmul_selfatt_valatt", attention_values, draw_attention)
+
+
+def attend(query, key, value, scale, shown, bf16):
+    """softmax(scale * query key^T) value over the keys that are shown, and its error in units of float32's rounding.
+
+    An exponential multiplies its argument's error. Kernels for bfloat16 round what values are weighted by.
+    """
+    products_of_sizes = np.abs(query) @ np.abs(key).swapaxes(-1, -2)
+    scores = np.where(shown, scale * (query @ key.swapaxes(-1, -2)), -np.inf)
+    largest = np.max(scores, axis=-1, keepdims=True, initial=-1e300)
+    powers = np.exp(scores - largest)
+    total = powers.sum(axis=-1, keepdims=True)
+    weights = np.divide(powers, total, out=np.zeros_like(powers), where=total > 0)
+    argument = (query.shape[-1] + 4) * scale * np.max(products_of_sizes, axis=-1, keepdims=True, initial=0)
+    relative = 2 * argument + 2 * key.shape[-2] + 64 + (2**16 if bf16 else 0)
+    return weights @ value, relative * (weights @ np.abs(value))
+
+
+def is_shown(attrs, masks, scores):
+    """Which keys a query sees, by the optional last input."""
+    if attrs.get("masking", "none") == "none":
+        return np.ones(scores, bool)
+    if attrs["masking"] == "mask":
+        return np.broadcast_to(wide(masks[0]) != 0, scores)
+    return np.arange(scores[-1]) < wide(masks[0])[..., None]
+
+
+def attention(attrs, query, key, value, *masks):
+    shown = is_shown(attrs, masks, (*query.shape[:-1], key.shape[-2]))
+    operands = wide(query), wide(key), wide(value)
+    y, error = attend(*operands, attrs.get("scale", 1.0), shown, query.dtype == BFLOAT16)
+    return Expected(y, out_dtype(attrs, query), error)
+
+
+def interleaved_attention(attrs, projections, *masks):
+    heads = wide(heads_of(attrs, projections))
+    length, batch, width = projections.shape
+    shown = is_shown(attrs, masks, (*heads[0].shape[:-1], length))
+    results = attend(*heads, attrs.get("scale", 1.0), shown, projections.dtype == BFLOAT16)
+    y, error = (x.transpose(1, 0, 2).reshape(length, batch, width // 3) for x in results)
+    return Expected(y, out_dtype(attrs, projections), error)
+
+
+def draw_separate_attention(d):
+    heads, (queries, keys, size, value_size) = d.shape(d.int(1, 3), high=3), d.shape(4, high=20)
+    dtype = d.dtype()
+    attrs = {**d.some(scale=d.of([0.5, 0.125]), masking=d.of(["none", "length", "mask"])), **d.out_dtype()}
+    shapes = (queries, size), (keys, size), (keys, value_size)
+    arrays = [d.array((*heads, *shape), dtype) for shape in shapes]
+    if attrs.get("masking") == "length":
+        arrays.append(d.array((*heads, queries), np.dtype("int32"), -1, 21))
+    elif attrs.get("masking") == "mask":
+        shape = tuple(1 if d.chance(0.2) else size for size in (*heads, queries))
+        mask = d.array((*shape, keys), d.of([np.dtype("bool"), np.dtype("int32")]), 0, 1)
+        arrays.append(mask.astype("float32") * np.float32(0.5) if d.chance(0.2) else mask)
+    return Case(attrs, arrays)
+
+
+def draw_interleaved_attention(d):
+    case = draw_projections(d)
+    attrs = {**case.attrs, **d.some(scale=d.of([0.5, 0.125]), masking=d.of(["none", "length"]))}
+    if attrs.get("masking") == "length":
+        length, batch, _ = case.inputs[0].shape
+        case.inputs.append(d.array((batch * attrs["heads"], length), np.dtype("int32"), -1, 11))
+    return Case(attrs, case.inputs)
+
+
+operator("_amp_attention", attention, draw_separate_attention)
+operator("_amp_interleaved_attention", interleaved_attention, draw_interleaved_attention)
 
 
 # ---- reductions ----------------------------------------------------------------------------------

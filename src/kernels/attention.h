@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/cpu.h"
+
+// Attention: softmax(scale * queries keys^T) values, for each head of each batch.
+namespace amp::kernels {
+
+// Row `row` of head `head` of batch `batch` begins `batch * .batch + head * .head + row * .row` elements from the
+// beginning; its elements lie side by side.
+struct HeadRows {
+  std::int64_t batch = 0, head = 0, row = 0;
+};
+
+// Sums in float32; one rounding at the output. bfloat16 operands: what the values are weighted by is rounded to
+// bfloat16 before it is normalised, and CPUs with bfloat16 arithmetic treat denormals as zero.
+struct Attention {
+  bool is_bf16 = false;      // queries, keys and values; else float32
+  bool out_is_bf16 = false;  // what is written
+  float scale = 1;
+  std::int64_t num_batch = 1, num_heads = 1;
+  std::int64_t num_queries = 0, num_keys = 0;
+  std::int64_t size = 0;        // of a query and a key
+  std::int64_t value_size = 0;  // of a value and a result
+  HeadRows queries, keys, values, out;
+  // Of the lengths (one per query; .row is the distance of two queries') or of the mask (a row of keys per query); 0
+  // where all share them.
+  HeadRows seen;
+  int num_threads = 1;  // for which there is scratch memory
+};
+
+struct AttentionData {
+  const void* queries = nullptr;
+  const void* keys = nullptr;
+  const void* values = nullptr;
+  // At most one of them. A query sees the first so many keys, or those whose byte is not 0. A query that sees none
+  // gives zeros.
+  const std::int32_t* lengths = nullptr;
+  const std::uint8_t* mask = nullptr;
+  void* out = nullptr;
+};
+
+std::size_t ScratchBytes(const Attention& job);
+
+// `scratch`: so many bytes. Splits the heads and blocks of queries among OpenMP threads; the result does not depend on
+// their number. Allocates nothing.
+void Run(const Attention& job, const AttentionData& data, void* scratch);
+
+// Some queries of one head.
+struct AttentionPart {
+  AttentionData data;  // from the first query on
+  std::int64_t num_queries = 0;
+};
+
+// At most this many queries are one part. A multiple of the rows that kernels work on together.
+inline constexpr std::int64_t kMostQueries = 192;
+
+struct AttentionTable {
+  Isa isa;
+  bool has_bf16_arithmetic;
+  std::size_t (*scratch_bytes)(const Attention& job);  // of one thread
+  void (*run)(const Attention& job, const AttentionPart& part, void* scratch);
+};
+const AttentionTable* AttentionTableGeneric();
+const AttentionTable* AttentionTableAvx512();      // null where the compiler was not told to make code for it
+const AttentionTable* AttentionTableAvx512BF16();  // for bfloat16 operands alone; likewise
+
+// The best table for such operands that AllowedIsa() permits.
+const AttentionTable& ActiveAttentionTable(bool is_bf16);
+// The same as Run with a given table, for tests.
+void RunWith(const AttentionTable& table, const Attention& job, const AttentionData& data, void* scratch);
+
+}  // namespace amp::kernels

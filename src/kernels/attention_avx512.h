@@ -1,0 +1,356 @@
+#pragma once
+
+#include <immintrin.h>
+
+#include "kernels/attention.h"
+#include "kernels/bf16_avx512.h"
+
+// The blocked kernel behind the tables for AVX-512, for either kind of arithmetic. Of internal linkage, on purpose: see
+// cast_table.h.
+//
+// Both products are sums over units of 32 bits: a float32, or two bfloat16 that one instruction multiplies and adds.
+// The right-hand side lies in panels of 64 columns: for each unit, 64 units side by side. Six rows of 64 columns are
+// summed up in registers. Keys are taken in blocks: what was summed so far is scaled down where a later block has a
+// larger score.
+namespace amp::kernels {
+namespace {
+
+constexpr std::int64_t kLanes = 16;
+constexpr std::int64_t kPanel = 64;
+constexpr std::int64_t kRows = 6;
+constexpr std::int64_t kKeyBlock = 512;
+
+inline std::int64_t RoundUp(std::int64_t x, std::int64_t unit) { return (x + unit - 1) / unit * unit; }
+inline std::int64_t Smaller(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
+inline __mmask16 Lanes(std::int64_t count) {
+  return static_cast<__mmask16>(count >= kLanes ? 0xFFFF : count <= 0 ? 0 : (1u << count) - 1);
+}
+inline __m512i LoadUnits(const void* units) { return _mm512_loadu_si512(units); }
+
+inline __m512 Larger(__m512 a, __m512 b) { return _mm512_maskz_max_ps(0xFFFF, a, b); }  // b where one is a NaN
+
+// e^x to about one unit in the last place; 0 below -104. A NaN stays one.
+inline __m512 Exp(__m512 x) {
+  constexpr __mmask16 kAll = 0xFFFF;
+  x = Larger(_mm512_set1_ps(-110.0f), x);
+  const __m512 scaled = _mm512_mul_ps(x, _mm512_set1_ps(1.44269504088896341f));
+  const __m512 n = _mm512_maskz_roundscale_ps(kAll, scaled, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  // ln 2 in two parts, the first with zeros at its end.
+  __m512 r = _mm512_fnmadd_ps(n, _mm512_set1_ps(0.693145751953125f), x);
+  r = _mm512_fnmadd_ps(n, _mm512_set1_ps(1.42860682030941723e-6f), r);
+  // Taylor's series: on |r| <= ln(2) / 2 its next term is 5e-9.
+  __m512 p = _mm512_set1_ps(1.0f / 5040);
+  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.0f / 720));
+  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.0f / 120));
+  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.0f / 24));
+  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.0f / 6));
+  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(0.5f));
+  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.0f));
+  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.0f));
+  return _mm512_maskz_scalef_ps(kAll, p, n);
+}
+
+// f of all lanes, in each lane; in a fixed order.
+template <class F>
+__m512 Combined(__m512 x, F f) {
+  x = f(x, _mm512_maskz_shuffle_f32x4(0xFFFF, x, x, 0x4E));
+  x = f(x, _mm512_maskz_shuffle_f32x4(0xFFFF, x, x, 0xB1));
+  x = f(x, _mm512_maskz_permute_ps(0xFFFF, x, 0x4E));
+  return f(x, _mm512_maskz_permute_ps(0xFFFF, x, 0xB1));
+}
+inline __m512 Plus(__m512 a, __m512 b) { return _mm512_add_ps(a, b); }
+inline float FirstLane(__m512 x) { return _mm512_cvtss_f32(x); }
+
+// Unit j of row i becomes unit i of row j.
+inline void Transpose(__m512i (&r)[16]) {
+  __m512i t[16];
+#pragma GCC unroll 8
+  for (int i = 0; i < 16; i += 2) {
+    t[i] = _mm512_maskz_unpacklo_epi32(0xFFFF, r[i], r[i + 1]);
+    t[i + 1] = _mm512_maskz_unpackhi_epi32(0xFFFF, r[i], r[i + 1]);
+  }
+  // Then r[4 i + j] holds units 4 l + j of rows 4 i to 4 i + 3, in its quarters l.
+#pragma GCC unroll 4
+  for (int i = 0; i < 16; i += 4) {
+    r[i] = _mm512_maskz_unpacklo_epi64(0xFF, t[i], t[i + 2]);
+    r[i + 1] = _mm512_maskz_unpackhi_epi64(0xFF, t[i], t[i + 2]);
+    r[i + 2] = _mm512_maskz_unpacklo_epi64(0xFF, t[i + 1], t[i + 3]);
+    r[i + 3] = _mm512_maskz_unpackhi_epi64(0xFF, t[i + 1], t[i + 3]);
+  }
+  constexpr int kEven = 0x88, kOdd = 0xDD;
+#pragma GCC unroll 4
+  for (int j = 0; j < 4; ++j) {
+    const __m512i a = _mm512_maskz_shuffle_i32x4(0xFFFF, r[j], r[4 + j], kEven);
+    const __m512i b = _mm512_maskz_shuffle_i32x4(0xFFFF, r[8 + j], r[12 + j], kEven);
+    const __m512i c = _mm512_maskz_shuffle_i32x4(0xFFFF, r[j], r[4 + j], kOdd);
+    const __m512i d = _mm512_maskz_shuffle_i32x4(0xFFFF, r[8 + j], r[12 + j], kOdd);
+    t[j] = _mm512_maskz_shuffle_i32x4(0xFFFF, a, b, kEven);
+    t[8 + j] = _mm512_maskz_shuffle_i32x4(0xFFFF, a, b, kOdd);
+    t[4 + j] = _mm512_maskz_shuffle_i32x4(0xFFFF, c, d, kEven);
+    t[12 + j] = _mm512_maskz_shuffle_i32x4(0xFFFF, c, d, kOdd);
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < 16; ++i) r[i] = t[i];
+}
+
+// c (kNumRows, 16 kNumVectors) = a b, added to factors[row] * c where there are factors. `a_row` and `c_row` are the
+// distances of rows in units.
+template <class Arithmetic, int kNumRows, int kNumVectors>
+void Multiply(const std::int32_t* a, std::int64_t a_row, const std::int32_t* b, std::int64_t num_units,
+              const float* factors, float* c, std::int64_t c_row) {
+  __m512 sums[kNumRows][kNumVectors];
+#pragma GCC unroll 8
+  for (int r = 0; r < kNumRows; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kNumVectors; ++v) {
+      sums[r][v] = factors == nullptr
+                       ? _mm512_setzero_ps()
+                       : _mm512_mul_ps(_mm512_set1_ps(factors[r]), _mm512_loadu_ps(c + r * c_row + v * kLanes));
+    }
+  }
+  for (std::int64_t u = 0; u < num_units; ++u) {
+    __m512i right[kNumVectors];
+#pragma GCC unroll 4
+    for (int v = 0; v < kNumVectors; ++v) right[v] = LoadUnits(b + u * kPanel + v * kLanes);
+#pragma GCC unroll 8
+    for (int r = 0; r < kNumRows; ++r) {
+      const __m512i left = _mm512_set1_epi32(a[r * a_row + u]);
+#pragma GCC unroll 4
+      for (int v = 0; v < kNumVectors; ++v) sums[r][v] = Arithmetic::MultiplyAdd(left, right[v], sums[r][v]);
+    }
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < kNumRows; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kNumVectors; ++v) _mm512_storeu_ps(c + r * c_row + v * kLanes, sums[r][v]);
+  }
+}
+
+using MultiplyFn = void (*)(const std::int32_t*, std::int64_t, const std::int32_t*, std::int64_t, const float*, float*,
+                            std::int64_t);
+
+template <class Arithmetic, int kNumRows>
+constexpr MultiplyFn kByVectors[4] = {Multiply<Arithmetic, kNumRows, 1>, Multiply<Arithmetic, kNumRows, 2>,
+                                      Multiply<Arithmetic, kNumRows, 3>, Multiply<Arithmetic, kNumRows, 4>};
+
+// As above, for any number of rows up to kRows and of columns; panels lie `panel` units apart.
+template <class Arithmetic>
+void MultiplyPanels(std::int64_t num_rows, std::int64_t num_columns, const std::int32_t* a, std::int64_t a_row,
+                    const std::int32_t* b, std::int64_t panel, std::int64_t num_units, const float* factors, float* c,
+                    std::int64_t c_row) {
+  constexpr const MultiplyFn* kByRows[kRows] = {kByVectors<Arithmetic, 1>, kByVectors<Arithmetic, 2>,
+                                                kByVectors<Arithmetic, 3>, kByVectors<Arithmetic, 4>,
+                                                kByVectors<Arithmetic, 5>, kByVectors<Arithmetic, 6>};
+  for (std::int64_t column = 0; column < num_columns; column += kPanel) {
+    const std::int64_t num_vectors = (Smaller(kPanel, num_columns - column) + kLanes - 1) / kLanes;
+    kByRows[num_rows - 1][num_vectors - 1](a, a_row, b + column / kPanel * panel, num_units, factors, c + column,
+                                           c_row);
+  }
+}
+
+// Scratch memory of one thread, in units.
+struct Sizes {
+  std::int64_t key_units;    // of a key
+  std::int64_t query_row;    // of a query, padded
+  std::int64_t block;        // keys of a block, padded
+  std::int64_t value_row;    // of a result, padded
+  std::int64_t value_units;  // of a block of values: units along the keys
+  std::int64_t keys, values, queries, scores, weights, sums, total;
+
+  Sizes(const Attention& job, std::int64_t per_unit) {
+    key_units = (job.size + per_unit - 1) / per_unit;
+    query_row = RoundUp(key_units, kLanes);
+    block = RoundUp(Smaller(job.num_keys, kKeyBlock), kPanel);
+    value_row = RoundUp(job.value_size, kPanel);
+    value_units = block / per_unit;
+    keys = 0;
+    values = keys + block * key_units;
+    queries = values + value_row * value_units;
+    scores = queries + kRows * query_row;
+    weights = scores + kRows * block;
+    sums = weights + kRows * value_units;
+    total = sums + kMostQueries * value_row;
+  }
+};
+
+// What is known of a query after some blocks of keys.
+struct RowState {
+  float largest, sum;
+};
+
+template <class Arithmetic>
+class Kernel {
+ public:
+  Kernel(const Attention& job, const AttentionPart& part, void* scratch)
+      : job_(job), part_(part), sizes_(job, Arithmetic::kPerUnit), units_(static_cast<std::int32_t*>(scratch)) {}
+
+  void Run() {
+    FindSeen();
+    for (std::int64_t row = 0; row < part_.num_queries; ++row) {
+      states_[row] = {-__builtin_inff(), 0};
+      for (std::int64_t i = 0; i < sizes_.value_row; ++i) Sums(row)[i] = 0;
+    }
+    for (std::int64_t first = 0; first < most_seen_; first += kKeyBlock) {
+      const std::int64_t count = Smaller(kKeyBlock, most_seen_ - first);
+      PackKeys(first, count);
+      PackValues(first, count);
+      for (std::int64_t row = 0; row < part_.num_queries; row += kRows) AddBlock(row, first, count);
+    }
+    for (std::int64_t row = 0; row < part_.num_queries; ++row) Finish(row);
+  }
+
+ private:
+  // How many keys each query sees.
+  void FindSeen() {
+    most_seen_ = 0;
+    for (std::int64_t row = 0; row < part_.num_queries; ++row) {
+      const std::int64_t given = part_.data.lengths ? part_.data.lengths[row * job_.seen.row] : job_.num_keys;
+      seen_[row] = given < 0 ? 0 : Smaller(given, job_.num_keys);
+      most_seen_ = seen_[row] > most_seen_ ? seen_[row] : most_seen_;
+    }
+  }
+
+  const char* Row(const void* data, std::int64_t distance, std::int64_t row) const {
+    return static_cast<const char*>(data) + row * distance * (job_.is_bf16 ? 2 : 4);
+  }
+  float* Sums(std::int64_t row) { return reinterpret_cast<float*>(units_ + sizes_.sums + row * sizes_.value_row); }
+  float* Scores() { return reinterpret_cast<float*>(units_ + sizes_.scores); }
+
+  // Keys as panels of columns; those beyond the last are 0.
+  void PackKeys(std::int64_t first, std::int64_t count) {
+    for (std::int64_t key = 0; key < RoundUp(count, kLanes); key += kLanes) {
+      std::int32_t* to = units_ + sizes_.keys + key / kPanel * kPanel * sizes_.key_units + key % kPanel;
+      for (std::int64_t unit = 0; unit < sizes_.key_units; unit += kLanes) {
+        __m512i rows[16];
+#pragma GCC unroll 16
+        for (int i = 0; i < 16; ++i) {
+          rows[i] = key + i < count ? LoadRow(part_.data.keys, job_.keys.row, first + key + i, unit, job_.size)
+                                    : _mm512_setzero_si512();
+        }
+        Transpose(rows);
+        const std::int64_t num_units = Smaller(kLanes, sizes_.key_units - unit);
+        for (std::int64_t i = 0; i < num_units; ++i) _mm512_storeu_si512(to + (unit + i) * kPanel, rows[i]);
+      }
+    }
+  }
+
+  // Sixteen units of a row of `size` elements; 0 beyond.
+  __m512i LoadRow(const void* data, std::int64_t distance, std::int64_t row, std::int64_t unit,
+                  std::int64_t size) const {
+    return Arithmetic::Load(Row(data, distance, row), job_.is_bf16, unit, size);
+  }
+
+  // Values are right-hand sides as they lie, but that units go along the keys.
+  void PackValues(std::int64_t first, std::int64_t count) {
+    constexpr std::int64_t kPer = Arithmetic::kPerUnit;
+    for (std::int64_t key = 0; key < count; key += kPer) {
+      const char* row = Row(part_.data.values, job_.values.row, first + key);
+      const char* next = key + 1 < count ? Row(part_.data.values, job_.values.row, first + key + 1) : nullptr;
+      for (std::int64_t column = 0; column < job_.value_size; column += kLanes) {
+        std::int32_t* to =
+            units_ + sizes_.values + (column / kPanel * sizes_.value_units + key / kPer) * kPanel + column % kPanel;
+        _mm512_storeu_si512(to, Arithmetic::LoadColumns(row, next, job_.is_bf16, column, job_.value_size));
+      }
+    }
+  }
+
+  void AddBlock(std::int64_t row, std::int64_t first, std::int64_t count) {
+    const std::int64_t num_rows = Smaller(kRows, part_.num_queries - row);
+    std::int64_t seen = 0;  // of this block, by any of the rows
+    for (std::int64_t r = 0; r < num_rows; ++r) {
+      const std::int64_t own = Smaller(seen_[row + r] - first, count);
+      seen = own > seen ? own : seen;
+    }
+    if (seen == 0) return;
+    CopyQueries(row, num_rows);
+    MultiplyPanels<Arithmetic>(num_rows, seen, units_ + sizes_.queries, sizes_.query_row, units_ + sizes_.keys,
+                               kPanel * sizes_.key_units, sizes_.key_units, nullptr, Scores(), sizes_.block);
+    float factors[kRows];
+    for (std::int64_t r = 0; r < num_rows; ++r) factors[r] = Weigh(row + r, r, first, seen);
+    const std::int64_t num_units = (seen + Arithmetic::kPerUnit - 1) / Arithmetic::kPerUnit;
+    MultiplyPanels<Arithmetic>(num_rows, job_.value_size, units_ + sizes_.weights, sizes_.value_units,
+                               units_ + sizes_.values, kPanel * sizes_.value_units, num_units, factors, Sums(row),
+                               sizes_.value_row);
+  }
+
+  void CopyQueries(std::int64_t row, std::int64_t num_rows) {
+    for (std::int64_t r = 0; r < num_rows; ++r) {
+      for (std::int64_t unit = 0; unit < sizes_.key_units; unit += kLanes) {
+        _mm512_storeu_si512(units_ + sizes_.queries + r * sizes_.query_row + unit,
+                            LoadRow(part_.data.queries, job_.queries.row, row + r, unit, job_.size));
+      }
+    }
+  }
+
+  // The keys of the block from `key` on that the query sees.
+  __mmask16 SeenLanes(std::int64_t row, std::int64_t key) const {
+    const __mmask16 lanes = Lanes(seen_[row] - key);
+    if (part_.data.mask == nullptr) return lanes;
+    const __m128i bytes = _mm_maskz_loadu_epi8(lanes, part_.data.mask + row * job_.seen.row + key);
+    return static_cast<__mmask16>(_mm_test_epi8_mask(bytes, bytes));
+  }
+
+  // Scores become weights, relative to the largest score so far; returns what earlier sums are to be multiplied by.
+  float Weigh(std::int64_t row, std::int64_t r, std::int64_t first, std::int64_t count) {
+    float* scores = Scores() + r * sizes_.block;
+    const __m512 scale = _mm512_set1_ps(job_.scale), nothing = _mm512_set1_ps(-__builtin_inff());
+    __m512 largest = nothing;
+    for (std::int64_t key = 0; key < count; key += kLanes) {
+      const __m512 scaled =
+          _mm512_mask_mul_ps(nothing, SeenLanes(row, first + key), _mm512_loadu_ps(scores + key), scale);
+      _mm512_storeu_ps(scores + key, scaled);
+      largest = Larger(scaled, largest);
+    }
+    RowState& state = states_[row];
+    const float before = state.largest, now = FirstLane(Combined(largest, Larger));
+    if (now > before) state.largest = now;
+    const float base = state.largest == -__builtin_inff() ? 0 : state.largest;
+    __m512 sum = _mm512_setzero_ps();
+    std::int32_t* weights = units_ + sizes_.weights + r * sizes_.value_units;
+    for (std::int64_t key = 0; key < count; key += kLanes) {
+      const __m512 shifted = _mm512_sub_ps(_mm512_loadu_ps(scores + key), _mm512_set1_ps(base));
+      const __m512 weight = _mm512_maskz_mov_ps(SeenLanes(row, first + key), Exp(shifted));
+      sum = _mm512_add_ps(sum, weight);
+      Arithmetic::StoreWeights(weights, key, weight);
+    }
+    const float factor = before == -__builtin_inff() ? 0 : FirstLane(Exp(_mm512_set1_ps(before - base)));
+    state.sum = state.sum * factor + FirstLane(Combined(sum, Plus));
+    return factor;
+  }
+
+  void Finish(std::int64_t row) {
+    const bool sees_nothing = seen_[row] == 0 || (part_.data.mask != nullptr && states_[row].sum == 0);
+    const __m512 factor = _mm512_set1_ps(1 / states_[row].sum);
+    char* to = static_cast<char*>(part_.data.out) + row * job_.out.row * (job_.out_is_bf16 ? 2 : 4);
+    for (std::int64_t i = 0; i < job_.value_size; i += kLanes) {
+      const __m512 y = sees_nothing ? _mm512_setzero_ps() : _mm512_mul_ps(_mm512_loadu_ps(Sums(row) + i), factor);
+      const __mmask16 lanes = Lanes(job_.value_size - i);
+      if (job_.out_is_bf16) {
+        _mm256_mask_storeu_epi16(to + 2 * i, lanes, RoundToBF16(_mm512_castps_si512(y)));
+      } else {
+        _mm512_mask_storeu_ps(to + 4 * i, lanes, y);
+      }
+    }
+  }
+
+  const Attention& job_;
+  const AttentionPart& part_;
+  const Sizes sizes_;
+  std::int32_t* const units_;
+  std::int64_t most_seen_ = 0;
+  std::int64_t seen_[kMostQueries];
+  RowState states_[kMostQueries];
+};
+
+template <class Arithmetic>
+std::size_t ScratchBytesFor(const Attention& job) {
+  return static_cast<std::size_t>(Sizes(job, Arithmetic::kPerUnit).total) * sizeof(std::int32_t);
+}
+
+template <class Arithmetic>
+void RunPart(const Attention& job, const AttentionPart& part, void* scratch) {
+  Kernel<Arithmetic>(job, part, scratch).Run();
+}
+
+}  // namespace
+}  // namespace amp::kernels

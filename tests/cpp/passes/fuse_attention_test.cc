@@ -1,0 +1,151 @@
+#include "passes/fuse_attention.h"
+
+#include <gtest/gtest.h>
+
+#include "nnvm/compose.h"
+#include "passes/typed.h"
+#include "passes/verify.h"
+
+namespace amp {
+namespace {
+
+using testing::MakeTyped;
+using testing::Op;
+using testing::Var;
+
+constexpr const char* kScores = "_contrib_interleaved_matmul_selfatt_qk";
+constexpr const char* kValues = "_contrib_interleaved_matmul_selfatt_valatt";
+
+// 5 tokens, batch 2, 4 heads of size 16: scores (8, 5, 5). Separate: 2 batches of 3 heads, 5 queries, 7 keys.
+TypeMap Known(DType dtype = DType::kFloat32) {
+  return {{"qkv", {dtype, Shape{5, 2, 192}}},          {"other", {dtype, Shape{5, 2, 192}}},
+          {"lengths", {DType::kInt32, Shape{8, 5}}},   {"wide_lengths", {DType::kInt64, Shape{8, 5}}},
+          {"q", {dtype, Shape{2, 3, 5, 4}}},           {"k", {dtype, Shape{2, 3, 7, 4}}},
+          {"v", {dtype, Shape{2, 3, 7, 6}}},           {"square", {dtype, Shape{2, 3, 7, 7}}},
+          {"mask", {DType::kBool, Shape{2, 1, 5, 7}}}, {"column", {DType::kBool, Shape{2, 1, 5, 1}}}};
+}
+
+RewriteResult Fused(const Symbol& symbol, DType dtype = DType::kFloat32) {
+  TypeMap known;
+  const Graph graph = symbol.ToGraph();
+  for (const NodeId id : graph.variables()) known[graph.node(id).name()] = Known(dtype).at(graph.node(id).name());
+  const auto typed = MakeTyped(symbol, {}, known);
+  RewriteResult result = FuseAttention(typed.graph, typed.types);
+  EXPECT_EQ(FindBreaches(result.graph), "");
+  EXPECT_EQ(OutputNames(typed.graph.outputs()), OutputNames(result.graph.outputs()));
+  const Types after = Infer(result.graph, known);
+  for (std::size_t i = 0; i < typed.graph.outputs().size(); ++i) {
+    EXPECT_EQ(typed.types[typed.graph.EntryOf(typed.graph.outputs()[i])],
+              after[result.graph.EntryOf(result.graph.outputs()[i])]);
+  }
+  return result;
+}
+
+std::string After(const Symbol& symbol, DType dtype = DType::kFloat32) {
+  return PrintGraph(Fused(symbol, dtype).graph);
+}
+
+void ExpectUnchanged(const Symbol& symbol, DType dtype = DType::kFloat32) {
+  EXPECT_FALSE(Fused(symbol, dtype).changed) << PrintGraph(symbol.ToGraph());
+}
+
+Symbol Cast(const Symbol& data, const char* dtype) {
+  return Op("Cast", std::string("to_") + dtype, {data}, {{"dtype", dtype}});
+}
+Symbol Scores(const Symbol& qkv) { return Op(kScores, "qk", {qkv}, {{"heads", "4"}}); }
+Symbol Values(const Symbol& attention, const Symbol& qkv = Var("qkv")) {
+  return Op(kValues, "out", {qkv, attention}, {{"heads", "4"}});
+}
+Symbol Softmax(const Symbol& data, AttrMap attrs = {}) { return Op("softmax", "p", {data}, std::move(attrs)); }
+Symbol Within(const Symbol& data, const char* lengths = "lengths") {
+  return Op("softmax", "p", {data, Var(lengths)}, {{"use_length", "True"}});
+}
+
+TEST(FuseAttention, Interleaved) {
+  const Symbol qkv = Var("qkv");
+  EXPECT_EQ(After(Values(Softmax(Scores(qkv)), qkv)),
+            "%0 qkv = null()\n"
+            "%1 out = _amp_interleaved_attention(%0) heads=4 masking=none scale=0.25\n"
+            "outputs: %1\n");
+  EXPECT_EQ(After(Values(Op("Dropout", "d", {Within(Scores(qkv))}), qkv)),
+            "%0 qkv = null()\n"
+            "%1 lengths = null()\n"
+            "%2 out = _amp_interleaved_attention(%0, %1) heads=4 masking=length scale=0.25\n"
+            "outputs: %2\n");
+}
+
+TEST(FuseAttention, CastsBetweenAreLeftOut) {
+  const Symbol qkv = Var("qkv");
+  EXPECT_EQ(After(Values(Cast(Within(Cast(Scores(qkv), "float32")), "bfloat16"), qkv), DType::kBFloat16),
+            "%0 qkv = null()\n"
+            "%1 lengths = null()\n"
+            "%2 out = _amp_interleaved_attention(%0, %1) heads=4 masking=length scale=0.25\n"
+            "outputs: %2\n");
+  // The dtype of the result is what the last product says.
+  const Symbol wide = Op(kValues, "out", {qkv, Softmax(Scores(qkv))}, {{"heads", "4"}, {"__out_dtype__", "float32"}});
+  EXPECT_EQ(After(wide, DType::kBFloat16),
+            "%0 qkv = null()\n"
+            "%1 out = _amp_interleaved_attention(%0) __out_dtype__=float32 heads=4 masking=none scale=0.25\n"
+            "outputs: %1\n");
+}
+
+TEST(FuseAttention, TemperatureIsAScale) {
+  const Symbol qkv = Var("qkv");
+  EXPECT_EQ(After(Values(Softmax(Scores(qkv), {{"temperature", "2"}, {"axis", "2"}}), qkv)),
+            "%0 qkv = null()\n"
+            "%1 out = _amp_interleaved_attention(%0) heads=4 masking=none scale=0.125\n"
+            "outputs: %1\n");
+}
+
+Symbol Products(const Symbol& q = Var("q"), const Symbol& k = Var("k"), AttrMap attrs = {{"transpose_b", "True"}}) {
+  return Op("batch_dot", "scores", {q, k}, std::move(attrs));
+}
+Symbol Weighted(const Symbol& attention, const char* v = "v") { return Op("batch_dot", "out", {attention, Var(v)}); }
+Symbol Masked(const Symbol& data, const char* mask = "mask", AttrMap attrs = {}) {
+  return Op("masked_softmax", "p", {data, Var(mask)}, std::move(attrs));
+}
+
+TEST(FuseAttention, Separate) {
+  EXPECT_EQ(After(Weighted(Softmax(Products()))),
+            "%0 q = null()\n%1 k = null()\n%2 v = null()\n"
+            "%3 out = _amp_attention(%0, %1, %2) masking=none scale=1.0\n"
+            "outputs: %3\n");
+  const Symbol scaled =
+      Op("_mul_scalar", "s", {Op("_div_scalar", "d", {Products()}, {{"scalar", "4"}})}, {{"scalar", "2"}});
+  EXPECT_EQ(After(Weighted(Masked(scaled, "mask", {{"temperature", "2"}}))),
+            "%0 q = null()\n%1 k = null()\n%2 v = null()\n%3 mask = null()\n"
+            "%4 out = _amp_attention(%0, %1, %2, %3) masking=mask scale=0.25\n"
+            "outputs: %4\n");
+}
+
+// What each refusal changes of a pattern that would be fused.
+TEST(FuseAttention, OtherGraphsStay) {
+  const Symbol qkv = Var("qkv");
+  ExpectUnchanged(Values(Softmax(Scores(Var("other"))), qkv));
+  ExpectUnchanged(Values(Softmax(Scores(qkv), {{"axis", "1"}}), qkv));
+  ExpectUnchanged(Values(Within(Scores(qkv), "wide_lengths"), qkv));
+  ExpectUnchanged(Values(Softmax(Op("relu", "r", {Scores(qkv)})), qkv));
+  ExpectUnchanged(Values(Op("log_softmax", "p", {Scores(qkv)}), qkv));
+  ExpectUnchanged(Values(Softmax(Scores(qkv)), qkv), DType::kFloat64);
+  ExpectUnchanged(Values(Cast(Cast(Softmax(Scores(qkv)), "float16"), "float32"), qkv));
+  ExpectUnchanged(Weighted(Softmax(Products(), {{"axis", "-2"}})));
+  ExpectUnchanged(Weighted(Masked(Products(), "column")));
+  ExpectUnchanged(Op("batch_dot", "out", {Softmax(Products()), Var("square")}, {{"transpose_b", "True"}}));
+  const Symbol square = Var("square");
+  ExpectUnchanged(Op("batch_dot", "out", {Softmax(Products(square, square, {})), square}));
+  ExpectUnchanged(Weighted(Softmax(Op("_plus_scalar", "s", {Products()}, {{"scalar", "2"}}))));
+}
+
+TEST(FuseAttention, SecondReadersAndHeadsBetweenStay) {
+  const Symbol qkv = Var("qkv");
+  const Symbol scores = Scores(qkv), attention = Softmax(scores);
+  ExpectUnchanged(Symbol::Group({Values(attention, qkv), attention}));
+  ExpectUnchanged(Symbol::Group({Values(attention, qkv), scores}));
+  ExpectUnchanged(Symbol::Group({Values(attention, qkv), Op("relu", "r", {attention})}));
+  ExpectUnchanged(Symbol::Group({Values(attention, qkv), Op("relu", "r", {scores})}));
+  const Symbol separate = Softmax(Products());
+  ExpectUnchanged(Symbol::Group({Weighted(separate), separate}));
+}
+
+}  // namespace
+}  // namespace amp

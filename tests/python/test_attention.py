@@ -1,0 +1,125 @@
+"""Attention as one step: what FuseAttention puts into a model computes what the model says."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import amp
+from amp import sym
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from benchmarks.compare import bert  # noqa: E402
+
+LAYERS = 2
+
+
+def arguments(symbol, inputs):
+    """Random parameters, small enough for the layers, by name."""
+    rng = np.random.default_rng(1)
+    shapes, _, _ = symbol.infer_shape(**{name: array.shape for name, array in inputs.items()})
+    named = {name: shape for name, shape in zip(symbol.list_arguments(), shapes) if name not in inputs}
+    return {
+        name: np.ones(shape, "float32")
+        if name.endswith("gamma")
+        else rng.normal(0, 0.3 / np.sqrt(shape[-1]), shape).astype("float32")
+        for name, shape in named.items()
+    }
+
+
+@pytest.fixture(scope="module")
+def small_bert():
+    symbol = bert.symbol(layers=LAYERS, units=96, heads=4, hidden=64, vocabulary=1000)
+    inputs = bert.inputs(np.random.default_rng(0), 3)
+    inputs["data0"] %= 1000
+    return symbol, arguments(symbol, inputs), inputs
+
+
+def bind(model, **options):
+    symbol, args, inputs = model
+    shapes = {name: array.shape for name, array in inputs.items()}
+    return amp.Executor(symbol, args, {}, shapes, **options)
+
+
+def run(model, **options):
+    """The heads, as float64."""
+    return [head.asnumpy().astype("float64") for head in bind(model, **options)(**model[2])]
+
+
+def steps(model, **options):
+    return [step.work for step in bind(model, **options).summary.steps]
+
+
+def distance(actual, expected):
+    """Relative rms, the largest of all heads."""
+    return max(np.sqrt(np.mean((a - e) ** 2) / np.mean(e**2)) for a, e in zip(actual, expected))
+
+
+@pytest.mark.parametrize("precision", [None, "bfloat16"])
+def test_nothing_is_left_around_it(small_bert, precision):
+    work = steps(small_bert, reduce_precision=precision)
+    assert work.count("attention") == LAYERS
+    assert "softmax" not in work and "matmul" not in work
+    assert work.count("reorder") <= 3  # transposes and slices at both ends of the model
+
+
+def test_exact_mode_and_the_switch_leave_the_graph_alone(small_bert, monkeypatch):
+    assert "attention" not in steps(small_bert, mode="exact")
+    monkeypatch.setenv("AMP_DISABLE_PASSES", "FuseAttention")
+    assert "attention" not in steps(small_bert)
+
+
+def test_float32_is_what_the_reference_says(small_bert):
+    assert distance(run(small_bert), run(small_bert, backend="reference")) < 1e-5
+
+
+def test_bfloat16_is_no_worse_than_without(small_bert, monkeypatch):
+    truth = run(small_bert)
+    fused = distance(run(small_bert, reduce_precision="bfloat16"), truth)
+    monkeypatch.setenv("AMP_DISABLE_PASSES", "FuseAttention")
+    apart = distance(run(small_bert, reduce_precision="bfloat16"), truth)
+    assert 0 < fused <= 1.1 * apart
+
+
+@pytest.mark.parametrize("precision", [None, "bfloat16"])
+def test_any_number_of_threads_gives_the_same_bits(small_bert, precision):
+    alone, together = (run(small_bert, reduce_precision=precision, num_threads=n) for n in (1, 2))
+    # Only the products before and after may depend on them: float32 inner products are cut by threads.
+    if precision:
+        assert all(np.array_equal(a, b) for a, b in zip(alone, together))
+    else:
+        assert distance(alone, together) < 1e-6
+
+
+def separate(queries, keys, heads, batch, size):
+    """batch_dot attention on projections (batch, length, heads * size), as GluonNLP 2 writes it."""
+
+    def split(name):
+        projections = sym.reshape(sym.Variable(name), shape=(batch, -1, heads, size))
+        return sym.transpose(projections, axes=(0, 2, 1, 3))
+
+    scores = sym.batch_dot(split("q"), split("k"), transpose_b=True) / np.sqrt(size)
+    weights = sym.masked_softmax(scores, sym.Variable("mask"))
+    context = sym.transpose(sym.batch_dot(weights, split("v")), axes=(0, 2, 1, 3))
+    symbol = sym.reshape(context, shape=(0, 0, -1))
+    rng = np.random.default_rng(2)
+    lengths = {"q": queries, "k": keys, "v": keys}
+    inputs = {name: rng.normal(size=(batch, n, heads * size)).astype("float32") for name, n in lengths.items()}
+    inputs["mask"] = rng.random((batch, 1, queries, keys)) < 0.7
+    return symbol, inputs
+
+
+@pytest.mark.parametrize("queries, keys", [(7, 7), (5, 700)])
+def test_separate_heads_are_read_where_they_lie(queries, keys):
+    symbol, inputs = separate(queries, keys, heads=3, batch=2, size=20)
+    executor = amp.Executor(
+        symbol, {}, {}, {name: array.shape for name, array in inputs.items()}, input_dtypes={"mask": "bool"}
+    )
+    assert [step.work for step in executor.summary.steps] == ["attention"]
+    q, k, v = (inputs[name].astype("float64").reshape(2, -1, 3, 20).transpose(0, 2, 1, 3) for name in "qkv")
+    scores = np.where(inputs["mask"], q @ k.swapaxes(-1, -2) / np.sqrt(20), -np.inf)
+    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    truth = (powers / powers.sum(axis=-1, keepdims=True)) @ v
+    actual = executor(**inputs)[0].asnumpy()
+    np.testing.assert_allclose(actual, truth.transpose(0, 2, 1, 3).reshape(actual.shape), rtol=2e-5, atol=2e-6)
