@@ -12,7 +12,8 @@ class Profile:
 
     steps: a list of dicts, in the order of execution: node, work ('convolution', 'reorder', ...), implementation
         (oneDNN's name of the kernel), layout of the result, reason (of reorders), dtype of the first operand, bytes of
-        operands and results, flops of sums of products (else 0), min_seconds and mean_seconds over the runs.
+        operands and results (each once and whole: a lookup reads less of its table), flops of sums of products (else
+        0), min_seconds and mean_seconds over the runs.
     min_seconds, mean_seconds: of whole runs, fresh outputs included.
     num_runs, num_threads; outside_share: the part of a run that no step accounts for.
     peaks: {dtype name: GFLOP/s} of the machine at that time.

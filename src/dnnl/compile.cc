@@ -83,8 +83,9 @@ std::string PlanSummary::Print() const {
       steps.size(), num_threads, arena_bytes, constant_bytes, num_reorders, num_references);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const PlanStep& step = steps[i];
-    text += fmt::format("{:4} {:14} {:24} {:8} {}{}\n", i, step.work, step.implementation, step.layout, step.node,
-                        step.reason.empty() ? "" : "  (" + step.reason + ")");
+    const std::string fused = step.fused.empty() ? "" : " + " + JoinSome(step.fused, 99);
+    text += fmt::format("{:4} {:14} {:24} {:8} {}{}{}\n", i, step.work, step.implementation, step.layout, step.node,
+                        fused, step.reason.empty() ? "" : "  (" + step.reason + ")");
   }
   return text;
 }

@@ -12,6 +12,7 @@ namespace amp::onednn {
 struct CompiledStep {
   dnnl::primitive primitive;                  // empty: an own kernel
   std::vector<std::pair<int, ValueId>> args;  // of the primitive
+  int num_threads = 0;                        // that the primitive was made for, where these are not the plan's
   Work work;
   std::vector<ValueId> inputs, outputs;
   kernels::ScaleShift scale_shift = {};  // of ScaleShiftWork, without the numbers
@@ -37,8 +38,6 @@ class CompiledPlan {
   int num_threads = 1;
 };
 
-// A step's own kernel or primitive on memory objects that have their handles set.
-using Arguments = std::unordered_map<int, dnnl::memory>;
 void RunOwnKernel(const CompiledStep& step, const CompiledPlan& plan, const std::vector<void*>& data);
 
 }  // namespace amp::onednn

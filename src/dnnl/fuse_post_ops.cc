@@ -264,9 +264,17 @@ class Fuser {
   // The library has `merged`, and that not in slower code than what it replaces.
   bool Accepts(const Step& merged, const Step& host) {
     const std::string fused = Implementation(merged);
+    if (AddsInParts(merged, fused)) return false;
     if (fused.empty() || fused.find("ref") != std::string::npos) return false;
     const std::string alone = Implementation(host);
     return fast_ ? fused.find("gemm") == std::string::npos || alone.find("gemm") != std::string::npos : fused == alone;
+  }
+
+  // oneDNN 3.2 computes some strided deconvolutions as several convolutions and finishes each of them.
+  static bool AddsInParts(const Step& step, const std::string& implementation) {
+    const auto* work = std::get_if<DeconvolutionWork>(&step.work);
+    return work != nullptr && !step.post_ops.empty() && implementation.find("brg") != std::string::npos &&
+           std::any_of(work->strides.begin(), work->strides.end(), [](std::int64_t s) { return s > 1; });
   }
 
   std::string Implementation(const Step& step) {

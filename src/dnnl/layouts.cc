@@ -7,6 +7,7 @@
 #include "dnnl/attention_step.h"
 #include "dnnl/rows.h"
 #include "dnnl/slices.h"
+#include "dnnl/threads.h"
 #include "nnvm/error.h"
 
 namespace amp::onednn {
@@ -249,6 +250,11 @@ class Assigner {
       layouts.push_back(result_.layouts[input]);
     }
     const ValueId out = step.outputs[0];
+    // Products of matrices may be split along their sums, depending on the number of threads.
+    const bool on_one = !fast_ && (std::holds_alternative<InnerProductWork>(step.work) ||
+                                   std::holds_alternative<MatMulWork>(step.work));
+    std::optional<ThreadScope> one;
+    if (on_one) one.emplace(1);
     auto prepared = Prepare(step, types, TypeOf(out), layouts);
     const bool is_slow =
         prepared && std::holds_alternative<BinaryWork>(step.work) && prepared->implementation.starts_with("ref");
@@ -270,6 +276,7 @@ class Assigner {
     for (std::size_t i = 0; i < step.inputs.size(); ++i) {
       step.inputs[i] = InLayout(step.inputs[i], prepared->inputs[i], step.node, "the primitive wants this layout");
     }
+    if (on_one) prepared->num_threads = 1;
     result_.layouts[out] = prepared->outputs[0];
     Append(std::move(step), std::move(prepared));
   }

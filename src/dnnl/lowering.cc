@@ -91,7 +91,21 @@ class Lowerer {
     Finish(id, by_reference);
   }
 
+  // What only lends its shape may be an input's: a slice of a parameter like an input is no constant.
+  bool IsShapedByInputs(NodeId id) const {
+    const auto inputs = graph_.InputsOf(id);
+    for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
+      const Node& producer = graph_.node(graph_.NodeOf(inputs[slot]));
+      const bool is_parameter = producer.is_variable() && parameters_.contains(producer.name());
+      if (IsIgnored(graph_.node(id), slot) && !is_parameter) return true;
+    }
+    return false;
+  }
+
   void Finish(NodeId id, const LowerContext& context) {
+    if (IsShapedByInputs(id)) {
+      for (Step& step : program().steps) step.is_shaped_by_inputs |= step.node == id;
+    }
     result_.constants.insert(context.constants().begin(), context.constants().end());
     for (std::size_t i = 0; i < context.outputs().size(); ++i) {
       value_of_[graph_.EntryOf(id, static_cast<std::uint32_t>(i))] = context.outputs()[i];

@@ -13,11 +13,12 @@
 namespace amp::onednn {
 
 struct PlanStep {
-  std::string node;            // the graph node that it belongs to
-  std::string work;            // "convolution", "reorder", ...
-  std::string implementation;  // oneDNN's name of the kernel, "own" or "reference"
-  std::string layout;          // of the output
-  std::string reason;          // of reorders and fallbacks
+  std::string node;                     // the graph node that it belongs to
+  std::string work;                     // "convolution", "reorder", ...
+  std::string implementation;           // oneDNN's name of the kernel, "own" or "reference"
+  std::string layout;                   // of the output
+  std::string reason;                   // of reorders and fallbacks
+  std::vector<std::string> fused = {};  // the nodes whose work is done with it
 };
 
 // What people want to know about a plan.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "dnnl/attention_step.h"
@@ -32,7 +33,7 @@ kernels::ScaleShift ScaleShiftOf(const ScaleShiftWork& work, const CompiledPlan&
 }
 
 CompiledStep BuildStep(const Step& step, const std::optional<PreparedPrimitive>& prepared, const CompiledPlan& plan) {
-  CompiledStep compiled{{}, {}, step.work, step.inputs, step.outputs};
+  CompiledStep compiled{{}, {}, 0, step.work, step.inputs, step.outputs};
   if (const auto* work = std::get_if<ScaleShiftWork>(&step.work)) {
     compiled.scale_shift = ScaleShiftOf(*work, plan, step.inputs[0], step.outputs[0]);
   } else if (const auto* attention = std::get_if<AttentionWork>(&step.work)) {
@@ -40,6 +41,7 @@ CompiledStep BuildStep(const Step& step, const std::optional<PreparedPrimitive>&
   }
   if (!prepared) return compiled;
   compiled.primitive = BuildPrimitive(*prepared);
+  compiled.num_threads = prepared->num_threads;
   for (std::size_t i = 0; i < step.inputs.size(); ++i) {
     if (prepared->input_args[i] != kNoArgument) compiled.args.emplace_back(prepared->input_args[i], step.inputs[i]);
   }
@@ -55,6 +57,16 @@ std::size_t ScratchBytes(const Step& step, const std::optional<PreparedPrimitive
 
 std::size_t FirstByte(const Desc& layout, const TensorType& type) {
   return static_cast<std::size_t>(layout.get_submemory_offset()) * BytesOf(type.dtype);
+}
+
+// Each once, in order.
+std::vector<std::string> FusedNames(const Graph& graph, const Step& step) {
+  std::vector<std::string> names;
+  for (const NodeId id : step.fused) {
+    const std::string& name = graph.node(id).name();
+    if (id != step.node && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  return names;
 }
 
 }  // namespace
@@ -85,7 +97,7 @@ void PlanBuilder::FoldConstants() {
     Step& step = steps()[i];
     // A step without inputs fills an empty tensor, which has elements under other shapes: its result is not to be kept.
     const bool constant =
-        !step.outputs.empty() && !step.inputs.empty() &&
+        !step.outputs.empty() && !step.inputs.empty() && !step.is_shaped_by_inputs &&
         std::none_of(step.outputs.begin(), step.outputs.end(),
                      [&](ValueId v) { return heads.contains(Root(v)) || Root(v) != v; }) &&
         std::all_of(step.inputs.begin(), step.inputs.end(), [&](ValueId v) { return laid_out_.IsConstant(v); });
@@ -155,8 +167,8 @@ PlanSummary PlanBuilder::Summarise(const Graph& graph) const {
     const auto& prepared = laid_out_.prepared[i];
     const std::string layout = step.outputs.empty() ? "" : LayoutName(plan_->layouts[step.outputs[0]]);
     summary.steps.push_back({graph.node(step.node).name(), WorkName(step.work),
-                             prepared ? prepared->implementation : (called ? "reference" : "own"), layout,
-                             step.reason});
+                             prepared ? prepared->implementation : (called ? "reference" : "own"), layout, step.reason,
+                             FusedNames(graph, step)});
     summary.num_references += called;
     summary.num_reorders += std::holds_alternative<ReorderWork>(step.work);
   }
@@ -195,7 +207,7 @@ void PlanBuilder::Fold(const Step& step, const std::optional<PreparedPrimitive>&
   }
   const CompiledStep compiled = BuildStep(step, prepared, *plan_);
   if (compiled.primitive) {
-    Arguments arguments;
+    std::unordered_map<int, dnnl::memory> arguments;
     for (const auto& [arg, v] : compiled.args) {
       arguments.emplace(arg, dnnl::memory(plan_->layouts[v], CpuEngine(), data[v]));
     }

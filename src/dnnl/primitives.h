@@ -18,6 +18,7 @@ struct PreparedPrimitive {
   Desc scratchpad;
   std::string implementation;
   bool can_run_in_place = false;  // output 0 may overwrite input 0
+  int num_threads = 0;            // for which it was made; 0: as many as its plan
   // The input to which the primitive adds: it must lie where output 0 is to be written. Its argument is kNoArgument.
   std::optional<std::size_t> sum_input;
 };

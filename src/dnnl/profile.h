@@ -12,7 +12,7 @@ namespace amp::onednn {
 // What a step has to do, whatever it takes for that.
 struct StepCost {
   double flops = 0;       // of sums of products, a multiplication and an addition counted as two; 0 for all others
-  std::size_t bytes = 0;  // of operands and results, once each
+  std::size_t bytes = 0;  // of operands and results, each once and whole (a lookup reads less)
   DType dtype = DType::kUnknown;  // of the first operand
 };
 std::vector<StepCost> StepCosts(const Plan& plan);

@@ -1,5 +1,6 @@
 #include <chrono>
 #include <cstring>
+#include <optional>
 
 #include "dnnl/attention_step.h"
 #include "dnnl/compiled_plan.h"
@@ -58,10 +59,10 @@ struct Session::State {
   void Bind(const CompiledStep& step) {
     for (const ValueId v : step.inputs) Locate(v);
     for (const ValueId v : step.outputs) Locate(v);
-    Arguments bound;
+    std::vector<dnnl_exec_arg_t> bound;
     for (const auto& [arg, v] : step.args) {
       Locate(v);
-      bound.emplace(arg, memories[v]);
+      bound.push_back({arg, memories[v].get()});
     }
     arguments.push_back(std::move(bound));
   }
@@ -84,10 +85,18 @@ struct Session::State {
   void RunStep(std::size_t i) {
     const CompiledStep& step = compiled.steps[i];
     if (step.primitive) {
-      step.primitive.execute(stream, arguments[i]);
+      Execute(step, arguments[i]);
     } else {
       RunOwnKernel(step, compiled, data);
     }
+  }
+
+  void Execute(const CompiledStep& step, const std::vector<dnnl_exec_arg_t>& args) {
+    std::optional<ThreadScope> threads;
+    if (step.num_threads != 0) threads.emplace(step.num_threads);
+    const auto status =
+        dnnl_primitive_execute(step.primitive.get(), stream.get(), static_cast<int>(args.size()), args.data());
+    dnnl::error::wrap_c_api(status, "oneDNN could not run a primitive");
   }
 
   void SetHandle(ValueId v, void* handle) {
@@ -101,7 +110,7 @@ struct Session::State {
   std::shared_ptr<void> arena;
   std::vector<void*> data;                                       // by value
   std::vector<dnnl::memory> memories;                            // by value
-  std::vector<Arguments> arguments;                              // by step
+  std::vector<std::vector<dnnl_exec_arg_t>> arguments;           // by step; the memories are those above
   std::vector<std::pair<ValueId, std::size_t>> inputs, outputs;  // values in callers' memory
 };
 

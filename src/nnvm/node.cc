@@ -164,7 +164,8 @@ std::vector<std::string> OutputNames(const std::vector<NodeEntry>& entries) {
   for (const NodeEntry& entry : entries) {
     const Node& node = *entry.node;
     const std::string* given = node.is_variable() ? &node.name() : nullptr;
-    if (node.num_outputs() == 1 && !node.is_variable()) given = node.FindAttr(kOutputNameAttr);
+    const bool is_only = !node.is_variable() && entry.index == 0 && node.num_visible_outputs() == 1;
+    if (is_only) given = node.FindAttr(kOutputNameAttr);
     if (given != nullptr) {
       names.push_back(*given);
       continue;

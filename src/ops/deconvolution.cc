@@ -177,6 +177,21 @@ onednn::ValueId Weights(onednn::LowerContext& c, const DeconvolutionParam& p) {
   return c.Permute(c.in(1), axes);
 }
 
+bool AllOnes(const IntTuple& tuple) {
+  return std::all_of(tuple.begin(), tuple.end(), [](std::int64_t value) { return value == 1; });
+}
+
+// The library's strided deconvolution (3.2, avx512_core) adds a bias several times where it goes over the kernel in
+// several parts: kernel 4, stride 2, 256 channels. Here it is added to the float32 sums, which are rounded then.
+onednn::ValueId AddBias(onednn::LowerContext& c, onednn::ValueId sums) {
+  std::vector<std::int64_t> dims(static_cast<std::size_t>(c.ShapeOf(sums).rank()), 1);
+  dims[1] = c.in_type(2).shape[0];
+  const auto bias = c.Reshape(c.Cast(c.in(2), DType::kFloat32), Shape(dims));
+  const TensorType type{DType::kFloat32, c.ShapeOf(sums)};
+  const auto out = c.Emit(onednn::BinaryWork{onednn::BinaryKind::kAdd}, {sums, bias}, type);
+  return c.Cast(out, c.out_type(0).dtype);
+}
+
 bool Lower(onednn::LowerContext& c) {
   const auto& p = c.node().params<DeconvolutionParam>();
   onednn::DeconvolutionWork work{p.stride, p.dilate, {}, {}};
@@ -191,6 +206,10 @@ bool Lower(onednn::LowerContext& c) {
     if (work.pads_end.back() < 0) return false;  // beyond the end of the sums: zeros plus bias
   }
   std::vector<onednn::ValueId> inputs{c.in(0), Weights(c, p)};
+  if (!p.no_bias && !AllOnes(p.stride)) {
+    c.SetOut(0, AddBias(c, c.Emit(work, inputs, {DType::kFloat32, c.out_type(0).shape})));
+    return true;
+  }
   if (!p.no_bias) inputs.push_back(c.in(2));
   c.SetOut(0, c.Emit(work, inputs, c.out_type(0)));
   return true;

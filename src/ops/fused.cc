@@ -35,6 +35,10 @@ ParamSchema<FusedParam> Schema(std::initializer_list<const char*> repeated) {
 
 void Validate(FusedParam& p) {
   if (p.quantized) throw UnsupportedError("quantized=True (8-bit arithmetic) is not supported");
+  if (p.enabled_float_output && !IsFloat(*p.enabled_float_output)) {
+    Throw<GraphError>("attribute enabled_float_output: expected a float dtype, got {}",
+                      NameOf(*p.enabled_float_output));
+  }
 }
 
 std::vector<std::string> VariableNames(const Graph& body) {

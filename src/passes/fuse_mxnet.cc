@@ -3,6 +3,7 @@
 #include <array>
 #include <functional>
 
+#include "passes/amp_facts.h"
 #include "passes/fuse_mxnet_attention.h"
 #include "passes/tidy_mxnet.h"
 #include "passes/unfuse.h"
@@ -68,6 +69,17 @@ FusedOrigins OriginsOf(const RewriteResult& opened) {
     }
   }
   return origins;
+}
+
+std::set<std::string> FollowersIn(const Graph& graph, const FusedOrigins& origins) {
+  std::set<std::string> followers;
+  for (const NodePtr& node : graph.nodes()) {
+    const auto origin = node->is_variable() ? origins.end() : origins.find(node->name());
+    if (origin == origins.end() || FactsOf(*node).arithmetic == Arithmetic::kAccumulates) continue;
+    const std::string& op = origin->second->op_name();
+    if (op.ends_with("_conv") || op.ends_with("_fully_connected")) followers.insert(node->name());
+  }
+  return followers;
 }
 
 Graph FuseAgain(const Graph& graph, const Types& types, const FusedOrigins& origins) {

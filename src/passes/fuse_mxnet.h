@@ -1,6 +1,7 @@
 // MXNet's Symbol.optimize_for: operators that its oneDNN backend runs as one become one node.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,10 @@ Symbol OptimizeFor(const Symbol& symbol, std::string_view backend, const TypeMap
 
 // What Unfuse opened (`opened.graph`, by provenance).
 FusedOrigins OriginsOf(const RewriteResult& opened);
+
+// What came inside of layers (a convolution, a fully connected layer) beside their products; see
+// ConvertOptions::followers.
+std::set<std::string> FollowersIn(const Graph& graph, const FusedOrigins& origins);
 
 // `graph`, which was made of an opened one, with groups of nodes of one origin fused again under the old names. What a
 // cast keeps apart stays apart.

@@ -176,6 +176,7 @@ ConvertedSymbol ConvertSymbol(const Symbol& symbol, const ModelParams& params, c
   ConvertOptions options = given_options;
   RewriteResult opened = Unfuse(ExcludeFused(MergeVariables(Graph(symbol.outputs())), &options));
   const FusedOrigins origins = OriginsOf(opened);
+  options.followers = FollowersIn(opened.graph, origins);
   opened.provenance = {};
   Corridor c{std::move(opened.graph), {}, params};
   const auto is_parameter = [&](const std::string& name) {

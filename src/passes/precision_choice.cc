@@ -210,6 +210,7 @@ class Chooser {
       if (node.is_variable()) continue;
       if (!options_.excluded.empty() || !options_.force.empty()) ids_by_name_.emplace(node.name(), id);
       Set(id, ops_.Of(node));
+      if (IsListedFollower(id)) Set(id, {});
       if (IsAmpDisabled(node)) SetNamed(id, PrecisionRole::kKeep, disabled);
     }
     ChooseCasts();
@@ -234,6 +235,10 @@ class Chooser {
   void SetNamed(NodeId id, PrecisionRole role, std::uint32_t detail) {
     Set(id, {role, {ReasonKind::kUser, Reason::kNone, detail}, 0});
     result_.named[id] = true;
+  }
+
+  bool IsListedFollower(NodeId id) const {
+    return result_.reasons[id].kind == ReasonKind::kListed && options_.followers.contains(graph_.node(id).name());
   }
 
   // Casts come before MXNet's lists (rule 1 of its pass). amp_multicast is what its name says: low where all inputs

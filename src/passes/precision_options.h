@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,9 @@ struct ConvertOptions {
   // Whether batch norm becomes part of the layer before it, in float32, before weights are rounded; by default under
   // policy default. Needs the values of parameters.
   std::optional<bool> fold_batch_norm = {};
+  // Operator nodes that follow their neighbours under policy mxnet, whatever its lists say of their operators: what
+  // came inside of a fused layer, which MXNet takes for one operator.
+  std::set<std::string> followers = {};
   // Dtypes of parameters that have no arrays (a symbol converted by itself).
   std::map<std::string, DType> parameter_dtypes = {};
 };

@@ -1,4 +1,8 @@
-"""The comparison with other engines: its statistics, its ONNX models and its reports. Nothing here measures."""
+"""The comparison with other engines: its statistics, its ONNX models and its reports. Nothing here measures.
+
+What needs ONNX or torch is skipped in the usual environment; `make bench` makes one that has them:
+`.venv-bench/bin/python -m pytest tests/python/test_benchmarks.py` runs everything.
+"""
 
 import json
 import math

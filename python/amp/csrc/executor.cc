@@ -126,6 +126,7 @@ void BindSummary(py::module_& module) {
       .def_readonly("implementation", &PlanStep::implementation, "oneDNN's name of the kernel, 'own' or 'reference'.")
       .def_readonly("layout", &PlanStep::layout, "Memory layout of the output.")
       .def_readonly("reason", &PlanStep::reason, "Why a reorder or a fallback is there.")
+      .def_readonly("fused", &PlanStep::fused, "Names of the nodes whose work is done with it.")
       .def("__repr__", [](const PlanStep& step) {
         return fmt::format("<PlanStep {} '{}' {} {}>", step.work, Quotable(step.node), step.implementation,
                            step.layout);

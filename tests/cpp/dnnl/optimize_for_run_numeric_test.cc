@@ -223,6 +223,22 @@ TEST(OptimizeForRun, NormsInFrontOfTheirReaders) {
   }
 }
 
+// The library adds the bias of such a deconvolution several times.
+TEST(OptimizeForRun, ABiasOfAStridedDeconvolutionIsAddedOnce) {
+  for (const std::int64_t channels : {16, 256, 512}) {
+    for (const DType dtype : {DType::kFloat32, DType::kBFloat16}) {
+      Model m;
+      m.symbol = Op(
+          "Deconvolution", "up", {Var("x")},
+          {{"kernel", "(4, 4)"}, {"stride", "(2, 2)"}, {"pad", "(1, 1)"}, {"num_filter", "64"}, {"no_bias", "False"}});
+      m.params.args["up_weight"] = Random({dtype, Shape{channels, 64, 4, 4}}, 1, 0.02f);
+      m.params.args["up_bias"] = Random({dtype, Shape{64}}, 2);
+      m.types["x"] = {dtype, Shape{1, channels, 8, 6}};
+      ExpectSameNumbers(m, dtype == DType::kFloat32 ? 1e-5 : 1.0 / 256);
+    }
+  }
+}
+
 // --- modes, and every subset of the passes ---
 
 TEST(OptimizeForRun, ExactResultsDoNotDependOnThePasses) {

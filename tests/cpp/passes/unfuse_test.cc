@@ -56,6 +56,7 @@ TEST(FusedNode, RefusesWhatDoesNotFit) {
   const std::string few = R"({"nodes":[)" + Null("a") + R"(],"arg_nodes":[0],"heads":[[0,0,0]]})";
   EXPECT_CONTAINS(refusal(Model("", few)), "_sg_mkldnn_conv 'sg0': expected 1 inputs (a), got 6");
   EXPECT_CONTAINS(refusal(Model(R"("with_cake":"true")")), "unknown attribute 'with_cake'");
+  EXPECT_CONTAINS(refusal(Model(R"("enabled_float_output":"int8")")), "expected a float dtype, got int8");
   EXPECT_CONTAINS(ErrorOf<UnsupportedError>([] { Parse(Model(R"("quantized":"true")")); }),
                   "test.json: _sg_mkldnn_conv 'sg0': quantized=True");
 }
@@ -115,6 +116,15 @@ TEST(Unfuse, AFloatOutputBehindASumIsACast) {
   const Node& head = *symbol.outputs()[0].node;
   ASSERT_EQ(head.op_name(), "amp_cast");
   EXPECT_EQ(*head.FindAttr("dtype"), "float32");
+  EXPECT_EQ(symbol.ListOutputs(), (Names{"sg0_output"}));
+}
+
+// Of a batch norm's outputs one is visible.
+TEST(Unfuse, AHeadWithHiddenOutputsKeepsItsName) {
+  std::string body = kBody;
+  body.replace(body.find("[[8,0,0]]"), 9, "[[7,0,0]]");
+  const Symbol symbol = Unfuse(Parse(Model("", body)));
+  EXPECT_EQ(symbol.outputs()[0].node->op_name(), "BatchNorm");
   EXPECT_EQ(symbol.ListOutputs(), (Names{"sg0_output"}));
 }
 

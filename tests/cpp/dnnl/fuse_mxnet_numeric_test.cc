@@ -1,0 +1,78 @@
+// Random models through OptimizeFor and conversion: fusing changes no value, and conversion decides as on the opened
+// graph.
+#include <gtest/gtest.h>
+
+#include "dnnl/convert_model.h"
+#include "dnnl/models.h"
+#include "passes/fuse_mxnet.h"
+#include "passes/random_models.h"
+#include "passes/unfuse.h"
+
+namespace amp::onednn {
+namespace {
+
+using namespace testing;
+using amp::testing::RandomModel;
+
+constexpr int kModels = 300;
+constexpr std::uint32_t kSeed = 61000;
+
+std::vector<NDArray> RunModel(const Symbol& symbol, const ModelParams& params, const RandomModel& model) {
+  Executor executor(symbol, params, model.input_types, On(Backend::kReference));
+  std::vector<NDArray> inputs;
+  for (const std::string& name : executor.input_names()) inputs.push_back(model.inputs.at(name));
+  return executor.Run(inputs);
+}
+
+void ExpectSame(const std::vector<NDArray>& expected, const std::vector<NDArray>& actual) {
+  ASSERT_EQ(expected.size(), actual.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_LT(Distance(expected[i], actual[i]), 1e-6) << "output " << i;
+}
+
+std::size_t NumFused(const Symbol& symbol) {
+  const Graph graph = symbol.ToGraph();
+  return static_cast<std::size_t>(
+      std::count_if(graph.nodes().begin(), graph.nodes().end(), [](const NodePtr& node) { return IsFused(*node); }));
+}
+
+ConvertOptions OptionsOf(int i) {
+  ConvertOptions options;
+  options.policy = i % 2 == 0 ? PrecisionPolicy::kDefault : PrecisionPolicy::kMXNet;
+  options.cast_params_offline = i / 2 % 2 == 0;
+  if (i % 5 == 4) options.excluded = {"n1*"};
+  options.ignore_unknown_names = true;
+  return options;
+}
+
+TEST(OptimizeForRandomModels, ComputesTheSameBeforeAndAfterConversion) {
+  std::size_t fused_before = 0, fused_after = 0;
+  for (int i = 0; i < kModels; ++i) {
+    SCOPED_TRACE(fmt::format("seed {} + {}", kSeed, i));
+    const RandomModel model = amp::testing::RandomModelMaker(kSeed + i).Make(5 + i % 12);
+    const Symbol fused = OptimizeFor(model.symbol, i % 3 == 2 ? "MKLDNN" : "ONEDNN", model.input_types);
+    ExpectSame(RunModel(model.symbol, model.params, model), RunModel(fused, model.params, model));
+
+    const ConvertedModel converted = ConvertModel(fused, model.params, model.input_types, OptionsOf(i));
+    const ConvertedModel opened = ConvertModel(Unfuse(fused), model.params, model.input_types, OptionsOf(i));
+    const std::vector<NDArray> expected = RunModel(opened.symbol, opened.params, model);
+    const std::vector<NDArray> actual = RunModel(converted.symbol, converted.params, model);
+    if (OptionsOf(i).policy == PrecisionPolicy::kDefault) {
+      EXPECT_EQ(converted.symbol.ListOutputs(), opened.symbol.ListOutputs());
+      ExpectSame(expected, actual);
+    }  // under policy mxnet a fused layer is one operator, whatever is in it
+    for (std::size_t h = 0; h < expected.size(); ++h) EXPECT_LT(Distance(expected[h], actual[h]), 0.03);
+    // Once instead of twice rounded is as near to the truth; what is wrong is farther away.
+    const Symbol absorbed = OptimizeFor(converted.symbol, "ONEDNN_AMP", {});
+    const std::vector<NDArray> written = RunModel(absorbed, converted.params, model);
+    for (std::size_t h = 0; h < expected.size(); ++h) EXPECT_LT(Distance(expected[h], written[h]), 0.03);
+
+    fused_before += NumFused(fused);
+    fused_after += NumFused(converted.symbol);
+    if (::testing::Test::HasFailure()) FAIL() << amp::testing::Text(fused) << amp::testing::Text(converted.symbol);
+  }
+  EXPECT_GT(fused_before, 500u);
+  EXPECT_GT(fused_after, fused_before / 2);
+}
+
+}  // namespace
+}  // namespace amp::onednn
