@@ -1,4 +1,5 @@
-// The products of self-attention that MXNet 2.x's oneDNN backend fuses (passes/fuse_mxnet_attention.h): no subgraph is kept.
+// The products of self-attention that MXNet 2.x's oneDNN backend fuses (passes/fuse_mxnet_attention.h): no subgraph is
+// kept.
 //
 // Projections are (batch, length, heads * size); those that are not split yet hold queries, keys and values side by
 // side: (batch, length, 3 * heads * size).
