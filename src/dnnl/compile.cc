@@ -32,7 +32,9 @@ std::shared_ptr<const Plan> Compile(const Graph& graph, const Types& types, cons
     // What another plan of this model packed already is a constant now, and is not computed again.
     RemoveKnownConstants(*store, &lowered.program);
     // FusePostOps: before layouts are assigned, so that what is fused has no layout of its own.
+    // Constants that it makes (wider slopes) may be known from another plan, too.
     if (fuses) FusePostOps(options.mode, apart, &lowered.program);
+    RemoveKnownConstants(*store, &lowered.program);
     // ChooseLayouts: what primitives should wish for, now that it is known what they do. Other layouts, other sums.
     if (chooses) ChooseLayouts(&lowered.program);
     // AssignLayouts: primitives choose, reorders become steps. Nodes for which the library has no primitive are lowered

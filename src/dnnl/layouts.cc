@@ -65,8 +65,18 @@ class Assigner {
   }
 
   void AssignReshape(const Step& step) {
-    const ValueId in = RowMajor(step.inputs[0], step.node, "a change of shape reads row-major memory");
+    ValueId in = RowMajor(step.inputs[0], step.node, "a change of shape reads row-major memory");
+    if (step.is_shaped_by_inputs && result_.IsConstant(in)) in = CopyForThisPlan(in, step.node);
     Alias(step.outputs[0], in, PlainDesc(TypeOf(step.outputs[0])));
+  }
+
+  // What becomes of a constant in a shape that an input gives it is not to be kept for plans with other shapes.
+  ValueId CopyForThisPlan(ValueId v, NodeId node) {
+    const ValueId copy = NewValue(TypeOf(v), source_name(v) + ":copy", PlainDesc(TypeOf(v)));
+    Step step{ReorderWork{}, {v}, {copy}, node, "its shape is that of an input"};
+    step.is_shaped_by_inputs = true;
+    Append(std::move(step), std::nullopt);
+    return copy;
   }
 
   void AssignPermute(const Step& step, const PermuteWork& work) {
@@ -95,7 +105,9 @@ class Assigner {
       result_.refused[step.node] = "oneDNN cannot copy this part of a tensor";
       return;
     }
-    Append({ReorderWork{}, {view}, {out}, step.node, "a slice is copied into dense memory"}, std::move(prepared));
+    Step copy{ReorderWork{}, {view}, {out}, step.node, "a slice is copied into dense memory"};
+    copy.is_shaped_by_inputs = step.is_shaped_by_inputs;
+    Append(std::move(copy), std::move(prepared));
   }
 
   void Alias(ValueId out, ValueId in, Desc layout) {

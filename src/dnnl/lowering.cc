@@ -104,7 +104,8 @@ class Lowerer {
 
   void Finish(NodeId id, const LowerContext& context) {
     if (IsShapedByInputs(id)) {
-      for (Step& step : program().steps) step.is_shaped_by_inputs |= step.node == id;
+      std::vector<Step>& steps = program().steps;
+      for (std::size_t i = steps.size(); i-- > 0 && steps[i].node == id;) steps[i].is_shaped_by_inputs = true;
     }
     result_.constants.insert(context.constants().begin(), context.constants().end());
     for (std::size_t i = 0; i < context.outputs().size(); ++i) {

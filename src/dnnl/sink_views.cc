@@ -128,8 +128,8 @@ bool SinkView(StepGraph* graph, StepId view_id) {
   }
   const std::vector<ValueId> outputs = step.outputs;
   // The elementwise step gets an output of its own; the view writes what that step wrote.
-  const StepId moved = graph->Add(order - 0.125, step.work, step.inputs, inner, step.node,
-                                  graph->value(outputs[0]).name + ":" + std::to_string(view_id));
+  const StepId moved =
+      graph->Add(order - 0.125, step.work, step.inputs, inner, step.node, graph->value(outputs[0]).name + ":sunk");
   step.outputs = graph->step(moved).outputs;
   graph->Replace(moved, step);
   Step sunk = view;

@@ -104,6 +104,26 @@ TEST(Executor, AParameterInTheOtherGroupIsUsed) {
   EXPECT_CONTAINS(ErrorOf<GraphError>([&] { Bind(m); }), "BatchNorm 'bn': expected moving_mean of shape [24], got [7]");
 }
 
+// What is computed from a parameter in the shape of an input is another thing for another shape.
+TEST(Executor, ParametersShapedLikeInputsFollowThem) {
+  for (const char* op : {"slice_like", "broadcast_like", "reshape_like"}) {
+    const bool reshapes = op == std::string("reshape_like"), slices = op == std::string("slice_like");
+    Model m;
+    m.params.args["w"] = Random(slices ? Shape{1, 16, 4} : reshapes ? Shape{24} : Shape{1, 1, 4}, 1);
+    const Symbol x = Var("x");
+    const Symbol shaped = Op("Activation", "act", {Op(op, "like", {Var("w"), x})}, {{"act_type", "relu"}});
+    m.symbol = Op("elemwise_add", "sum", {shaped, x});
+    const Shape first = reshapes ? Shape{2, 3, 4} : Shape{1, 8, 4}, second = reshapes ? Shape{4, 6} : Shape{1, 12, 4};
+    m.types["x"] = F32(first);
+    const auto bound = Bind(m);
+    bound->Run(InputsFor(*bound));
+    const auto reshaped = bound->Reshape({{"x", second}});
+    m.types["x"] = F32(second);
+    const auto fresh = Bind(m, On(Backend::kReference));
+    EXPECT_LT(Distance(fresh->Run(InputsFor(*fresh))[0], reshaped->Run(InputsFor(*reshaped))[0]), 1e-6) << op;
+  }
+}
+
 TEST(Executor, BackendNames) {
   EXPECT_EQ(BackendFromName("onednn"), Backend::kOneDnn);
   EXPECT_EQ(BackendFromName("reference"), Backend::kReference);
