@@ -27,7 +27,7 @@ function(amp_is_from_python name result)
 endfunction()
 
 # Headers for C++ users: they include fmt's and nothing else of others. The rest needs oneDNN's or nlohmann/json's.
-set(AMP_PUBLIC_DNNL_HEADERS compile convert_model executor lowering plan reference step)
+set(AMP_PUBLIC_DNNL_HEADERS compile convert_model executor lowering plan profile reference step)
 set(AMP_PRIVATE_HEADERS json_text)
 
 # Relative to site-packages/amp: first <prefix>/lib, where onednn-cpu-gomp puts libdnnl, then the folder itself.
