@@ -51,42 +51,50 @@ BindOptions Options(bool low, NumericMode mode, int threads) {
   return options;
 }
 
-Model Network(int i) { return RandomNetworkMaker(kSeed + static_cast<std::uint32_t>(i)).Make(4 + i % 17); }
+class FusedNetworks : public ::testing::Test {
+ protected:
+  // Half of the networks are converted.
+  void SetUp() override {
+    if (!CpuHasNativeBF16()) GTEST_SKIP() << "the CPU has no bfloat16 arithmetic";
+  }
 
-TEST(FusedNetworks, ExactPlansHaveTheSameBitsHoweverTheyAreMade) {
-  if (!CpuHasNativeBF16()) GTEST_SKIP() << "the CPU has no bfloat16 arithmetic";
-  std::mt19937 random(kSeed);
-  for (int i = 0; i < NumNetworks(); ++i) {
-    SCOPED_TRACE(fmt::format("seed {} + {}", kSeed, i));
-    const Model model = Network(i);
-    const bool low = i % 2 == 1;
-    const auto expected = RunTwice(model, Options(low, NumericMode::kExact, 1), SomePasses(&random, true));
-    const std::string some = SomePasses(&random, false);
-    const std::pair<int, std::string> plans[] = {{1, ""}, {2, ""}, {1 + i / 2 % 2, some}};
-    for (const auto& [threads, disabled] : plans) {
-      SCOPED_TRACE(fmt::format("{} threads, without {}", threads, disabled));
-      const auto actual = RunTwice(model, Options(low, NumericMode::kExact, threads), disabled);
+  // compare(model, whether to convert it, number of threads for one plan, passes for that plan to leave out).
+  template <class Compare>
+  void ForEach(const Compare& compare) {
+    for (int i = 0; i < NumNetworks(); ++i) {
+      SCOPED_TRACE(fmt::format("seed {} + {}", kSeed, i));
+      const Model model = RandomNetworkMaker(kSeed + static_cast<std::uint32_t>(i)).Make(4 + i % 17);
+      compare(model, i % 2 == 1, 1 + i / 2 % 2, SomePasses(&random_, false));
+      if (HasFailure()) FAIL() << amp::testing::Text(model.symbol);
+    }
+  }
+
+  std::string AllPasses() { return SomePasses(&random_, true); }
+
+ private:
+  std::mt19937 random_{kSeed};
+};
+
+TEST_F(FusedNetworks, ExactPlansHaveTheSameBitsHoweverTheyAreMade) {
+  ForEach([&](const Model& model, bool low, int threads, const std::string& some) {
+    const auto expected = RunTwice(model, Options(low, NumericMode::kExact, 1), AllPasses());
+    const std::pair<int, std::string> plans[] = {{1, ""}, {2, ""}, {threads, some}};
+    for (const auto& [count, disabled] : plans) {
+      SCOPED_TRACE(fmt::format("{} threads, without {}", count, disabled));
+      const auto actual = RunTwice(model, Options(low, NumericMode::kExact, count), disabled);
       for (std::size_t h = 0; h < expected.size(); ++h) ExpectSameBits(expected[h], actual[h]);
     }
-    if (::testing::Test::HasFailure()) FAIL() << amp::testing::Text(model.symbol);
-  }
+  });
 }
 
 // Fast plans round less often: in float32 networks only the casts that stand in the graph, in bfloat16 everywhere.
-TEST(FusedNetworks, FastPlansStayWithinBounds) {
-  if (!CpuHasNativeBF16()) GTEST_SKIP() << "the CPU has no bfloat16 arithmetic";
-  std::mt19937 random(kSeed);
-  for (int i = 0; i < NumNetworks(); ++i) {
-    SCOPED_TRACE(fmt::format("seed {} + {}", kSeed, i));
-    const Model model = Network(i);
-    const bool low = i % 2 == 1;
-    const auto expected = RunTwice(model, Options(false, NumericMode::kExact, 1), SomePasses(&random, true));
-    const std::string disabled = SomePasses(&random, false);
-    SCOPED_TRACE("without " + disabled);
-    const auto actual = RunTwice(model, Options(low, NumericMode::kFast, 1 + i / 2 % 2), disabled);
+TEST_F(FusedNetworks, FastPlansStayWithinBounds) {
+  ForEach([&](const Model& model, bool low, int threads, const std::string& some) {
+    SCOPED_TRACE("without " + some);
+    const auto expected = RunTwice(model, Options(false, NumericMode::kExact, 1), AllPasses());
+    const auto actual = RunTwice(model, Options(low, NumericMode::kFast, threads), some);
     for (std::size_t h = 0; h < expected.size(); ++h) EXPECT_LT(Distance(expected[h], actual[h]), 0.1);
-    if (::testing::Test::HasFailure()) FAIL() << amp::testing::Text(model.symbol);
-  }
+  });
 }
 
 }  // namespace
