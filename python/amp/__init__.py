@@ -89,7 +89,7 @@ __all__ = [
 
 
 # Modules that most programs do without: imported when they are first asked for.
-_ON_DEMAND = ("contrib", "gluon", "mxnet", "np", "npx", "operator", "report")
+_ON_DEMAND = ("context", "contrib", "gluon", "init", "random", "util", "mxnet", "np", "npx", "operator", "report")
 
 
 def __getattr__(attribute_name):

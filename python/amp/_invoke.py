@@ -17,9 +17,9 @@ def _runner():
 def invoke(op, positional, by_name, attributes, out=None, result_class=None):
     """The results of a registered operator: a list of arrays.
 
-    `positional` and {input: array} `by_name` are NDArrays, `attributes` is {key: text}. Results are of the first array's
-    class unless `result_class` says otherwise. `out` is an array, or a list of as many arrays as there are results, to
-    write to; then that is what is returned.
+    `positional` and {input: array} `by_name` are NDArrays, `attributes` is {key: text}. Results are of the first
+    array's class unless `result_class` says otherwise. `out` is an array, or a list of as many arrays as there are
+    results, to write to; then that is what is returned.
     """
     outputs = _runner().run(op, attributes, positional, by_name)
     cls = result_class or _class_of(positional, by_name)

@@ -4,6 +4,7 @@ Inside of a `with Trace():` block every operator that this thread runs on arrays
 arrays have values all the time, so that a block may look at them.
 """
 
+import contextlib
 import itertools
 import threading
 
@@ -18,6 +19,21 @@ _active = threading.local()
 def current():
     """The trace that records this thread's operators, or None."""
     return getattr(_active, "trace", None)
+
+
+def is_inside_of_graph():
+    """Whether the blocks that run now are parts of one that is, or will be, recorded: they are no graphs themselves."""
+    return current() is not None or getattr(_active, "is_rehearsal", False)
+
+
+@contextlib.contextmanager
+def rehearsal():
+    """A block runs as it will when it is recorded, but nothing is recorded: parameters learn their shapes."""
+    _active.is_rehearsal = True
+    try:
+        yield
+    finally:
+        _active.is_rehearsal = False
 
 
 def refuse(what):

@@ -88,8 +88,8 @@ SYMBOL_MEMBERS = """attr attr_dict get_backend_symbol get_children get_internals
 infer_type infer_type_partial list_arguments list_attr list_auxiliary_states list_inputs list_outputs name optimize_for
 save tojson""".split()
 
-BLOCK_MEMBERS = """arrays collect_params export forward hybridize imports input_names list_outputs
-load_parameters optimize_for register_op_hook save_parameters symbol""".split()
+BLOCK_MEMBERS = """arrays cast collect_params export forward hybridize imports infer_shape initialize input_names
+list_outputs load_parameters optimize_for register_op_hook save_parameters symbol""".split()
 
 EXECUTOR_MEMBERS = """input_dtypes input_names input_shapes output_dtypes output_names output_shapes profile
 reshape run_monitored summary symbol""".split()

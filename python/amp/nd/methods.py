@@ -15,7 +15,7 @@ from ..base import ArgumentError, UnsupportedError
 from ..sym.attributes import attribute_text
 from . import indexing
 
-# Python's name of a binary operator: for each class the operator on two arrays, on array and scalar, on scalar and array.
+# Python's name of a binary operator: the operator on two arrays, on array and scalar, on scalar and array.
 LEGACY = {
     "add": ("broadcast_add", "_plus_scalar", "_plus_scalar"),
     "sub": ("broadcast_sub", "_minus_scalar", "_rminus_scalar"),
