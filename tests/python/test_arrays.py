@@ -231,3 +231,24 @@ def test_uses_of_one_kind_share_a_plan():
     for i, result in enumerate(results):  # each call has memory of its own
         e = np.exp(x.asnumpy() * i)
         np.testing.assert_allclose(result.asnumpy(), e / e.sum(1, keepdims=True), rtol=1e-5)
+
+
+def test_random_numbers_are_seeded():
+    draws = []
+    for _ in range(2):
+        amp.random.seed(7)
+        draws.append(
+            [amp.np.random.uniform(-1, 1, (3, 2)), amp.np.random.normal(size=4), amp.nd.random.uniform(shape=3)]
+        )
+    for first, second in zip(*draws):
+        np.testing.assert_array_equal(first.asnumpy(), second.asnumpy())
+    uniform = amp.np.random.uniform(low=2, high=3, size=(1000,), dtype="float16")
+    assert uniform.dtype == np.float16 and 2 <= uniform.asnumpy().min() and uniform.asnumpy().max() <= 3
+    ints = amp.np.random.randint(0, 5, (100,), dtype="int32")
+    assert ints.dtype == np.int32 and set(ints.asnumpy().tolist()) == set(range(5))
+    out = amp.np.zeros((2, 2))
+    assert amp.np.random.normal(0, 1, (2, 2), dtype="float32", out=out) is out and out.asnumpy().any()
+    rows = amp.np.arange(10)
+    amp.np.random.shuffle(rows)
+    assert sorted(rows.tolist()) == list(range(10)) and rows.tolist() != list(range(10))
+    assert amp.np.random.gamma(2.0, 1.0, (3,)).shape == (3,) and amp.np.random.rand(2, 3).shape == (2, 3)

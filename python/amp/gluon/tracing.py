@@ -16,8 +16,8 @@ def graph_of(block, examples):
     """(Symbol, arg_params, aux_params, names of the inputs in the order of a call).
 
     `block` is a HybridBlock of this package, anything with `symbol`, `input_names` and `arrays()`, or a HybridBlock
-    of MXNet; the latter and ours run once on `examples`, the arguments of a call (one array, or a list). With examples=None the block has to have
-    run as a graph already. Raises ArgumentError for other objects.
+    of MXNet; the latter and ours run once on `examples`, the arguments of a call (one array, or a list). With
+    examples=None the block has to have run as a graph already. Raises ArgumentError for other objects.
     """
     from . import mxnet_blocks
     from .block import HybridBlock

@@ -67,7 +67,7 @@ def __getattr__(name):
     if name == "bfloat16":
         value = _core.numpy_dtype(name)
     elif name == "random":
-        from ..random import np as value
+        value = _importlib.import_module("amp.np.random")
     elif name == "linalg":
         value = _importlib.import_module("amp.np.linalg")
     elif name == "_internal":

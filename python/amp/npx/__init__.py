@@ -59,7 +59,7 @@ def __getattr__(name):
 
         value = getattr(util, name, None) or getattr(context, name)
     elif name == "random":
-        from ..random import np as value
+        from ..np import random as value
     elif name == "_internal":
         value = Namespace("amp.npx._internal", ("_npx_", "_npi_", "_"), _find, function_names, "Operators by name.")
     else:
