@@ -89,22 +89,74 @@ __all__ = [
 
 
 # Modules that most programs do without: imported when they are first asked for.
-_ON_DEMAND = ("context", "contrib", "gluon", "init", "random", "util", "mxnet", "np", "npx", "operator", "report")
+_ON_DEMAND = (
+    "autograd",
+    "bound_symbol",
+    "context",
+    "contrib",
+    "gluon",
+    "init",
+    "io",
+    "model",
+    "module",
+    "mxnet",
+    "np",
+    "npx",
+    "operator",
+    "random",
+    "report",
+    "runtime",
+    "test_utils",
+    "util",
+)
+
+# MXNet's second names of modules.
+_SECOND_NAMES = {"device": "context", "initializer": "init", "mod": "module", "rnd": "random"}
+
+# Functions and classes of such modules.
+_FROM_MODULES = {
+    "Context": "context",
+    "Device": "context",
+    "cpu": "context",
+    "cpu_pinned": "context",
+    "current_context": "context",
+    "current_device": "context",
+    "gpu": "context",
+    "num_gpus": "context",
+    "is_np_array": "util",
+    "is_np_default_dtype": "util",
+    "is_np_shape": "util",
+    "np_array": "util",
+    "np_default_dtype": "util",
+    "np_shape": "util",
+    "set_np_shape": "util",
+    "use_np": "util",
+    "use_np_array": "util",
+    "use_np_default_dtype": "util",
+    "use_np_shape": "util",
+}
 
 
 def __getattr__(attribute_name):
     if attribute_name in _ON_DEMAND:
         return importlib.import_module(f"{__name__}.{attribute_name}")
+    if attribute_name in _SECOND_NAMES:
+        return importlib.import_module(f"{__name__}.{_SECOND_NAMES[attribute_name]}")
+    if attribute_name in _FROM_MODULES:
+        return getattr(importlib.import_module(f"{__name__}.{_FROM_MODULES[attribute_name]}"), attribute_name)
     if attribute_name == "ConversionReport":
         return importlib.import_module(f"{__name__}.report").ConversionReport
     if attribute_name == "__version__":
         globals()["__version__"] = _version()
         return globals()["__version__"]
-    raise AttributeError(f"module 'amp' has no attribute {attribute_name!r}")
+    from ._missing import missing
+
+    raise missing("amp", attribute_name, __dir__())
 
 
 def __dir__():
-    return sorted({*globals(), *_ON_DEMAND, "ConversionReport", "__version__"})
+    more = (*_ON_DEMAND, *_SECOND_NAMES, *_FROM_MODULES, "ConversionReport", "__version__")
+    return sorted({*globals(), *more})
 
 
 def _version():

@@ -1,6 +1,7 @@
 """What operators there are."""
 
 from . import _core
+from ._missing import getter
 
 __all__ = ["get_all_registered_operators", "get_all_registered_operators_grouped"]
 
@@ -18,3 +19,6 @@ def get_all_registered_operators_grouped():
         if alias != name:
             groups[name].append(alias)
     return groups
+
+
+__getattr__ = getter(__name__)

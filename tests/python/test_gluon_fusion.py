@@ -138,10 +138,12 @@ def test_convolutions_that_stay_apart(name):
         assert not any(is_on(attributes, f) for f in ("with_bn", "with_act", "with_sum", "with_postsum_act"))
 
 
+def activation(act):
+    return lambda x: npx.activation(x, act_type=act)
+
+
 ELTWISE = {
-    **{
-        act: (lambda act: lambda x: npx.activation(x, act_type=act))(act) for act in ("relu", "sigmoid", "tanh", "mish")
-    },
+    **{act: activation(act) for act in ("relu", "sigmoid", "tanh", "mish")},
     "softrelu": lambda x: npx.activation(x, act_type="softrelu"),
     "log_sigmoid": lambda x: npx.activation(x, act_type="log_sigmoid"),
     "leaky": lambda x: npx.leaky_relu(x, act_type="leaky"),

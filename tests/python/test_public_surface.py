@@ -1,6 +1,7 @@
 """What users can rely on: names, signatures, errors, and what an import costs."""
 
 import inspect
+import logging
 import pickle
 import subprocess
 import sys
@@ -13,14 +14,21 @@ import amp
 MODULES = [
     amp,
     amp.attribute,
+    amp.autograd,
     amp.base,
+    amp.bound_symbol,
+    amp.context,
     amp.contrib,
     amp.contrib.amp,
     amp.gluon,
+    amp.init,
+    amp.io,
     amp.lists,
     amp.lists.symbol_bf16,
     amp.lists.symbol_fp16,
+    amp.model,
     amp.model_zoo,
+    amp.module,
     amp.mxnet,
     amp.mxnet.amp,
     amp.name,
@@ -28,9 +36,13 @@ MODULES = [
     amp.np,
     amp.npx,
     amp.operator,
+    amp.random,
     amp.report,
+    amp.runtime,
     amp.sym,
     amp.sym._internal,
+    amp.test_utils,
+    amp.util,
 ]
 
 LISTS = "target_dtype_ops=None, fp32_ops=None, conditional_fp32_ops=None, excluded_sym_names=None"
@@ -79,20 +91,52 @@ SIGNATURES = {
     amp.sym.load_json: "(json_str)",
     amp.model_zoo.get_model: "(name, classes=1000, prefix=None, *, form='1.x')",
     amp.model_zoo.seeded_params: "(sym, input_shapes, seed=0)",
+    amp.sym.zeros: "(shape, dtype=None, **kwargs)",
+    amp.sym.arange: "(start, stop=None, step=1.0, repeat=1, infer_range=False, name=None, dtype=None)",
+    amp.Symbol.bind: "(self, ctx, args, args_grad=None, grad_req='write', aux_states=None, group2ctx=None, "
+    "shared_exec=None)",
+    amp.Symbol.simple_bind: "(self, ctx=None, grad_req='write', type_dict=None, stype_dict=None, group2ctx=None, "
+    "shared_arg_names=None, shared_exec=None, shared_buffer=None, **kwargs)",
+    amp.bound_symbol.BoundSymbol.forward: "(self, is_train=False, **inputs)",
+    amp.mod.Module: "(symbol, data_names=('data',), label_names=('softmax_label',), logger=<module 'logging' from "
+    f"{logging.__file__!r}>, context=None, work_load_list=None, fixed_param_names=None, state_names=None, "
+    "group2ctxs=None, compression_params=None)",
+    amp.mod.Module.bind: "(self, data_shapes, label_shapes=None, for_training=None, inputs_need_grad=False, "
+    "force_rebind=False, shared_module=None, grad_req='write')",
     amp.sym.Activation: "(data=None, act_type=<required>, name=None, attr=None) -> amp.sym.symbol.Symbol",
     amp.sym.elemwise_add: "(lhs=None, rhs=None, name=None, attr=None) -> amp.sym.symbol.Symbol",
     amp.sym.clip: "(data=None, a_min=<required>, a_max=<required>, name=None, attr=None) -> amp.sym.symbol.Symbol",
 }
 
-SYMBOL_MEMBERS = """attr attr_dict get_backend_symbol get_children get_internals infer_shape infer_shape_partial
-infer_type infer_type_partial list_arguments list_attr list_auxiliary_states list_inputs list_outputs name optimize_for
-save tojson""".split()
+SYMBOL_MEMBERS = """as_nd_ndarray as_np_ndarray attr attr_dict bind eval get_backend_symbol get_children get_internals
+gradient infer_shape infer_shape_partial infer_type infer_type_partial list_arguments list_attr list_auxiliary_states
+list_inputs list_outputs name optimize_for save simple_bind tojson""".split()
+
+# Those of MXNet 1.9.1's class that are operators or need arrays; `astype` is the operator Cast.
+SYMBOL_FLUENT_METHODS = """
+abs arccos arccosh arcsin arcsinh arctan arctanh argmax argmax_channel argmin argsort as_in_context
+asnumpy asscalar astype backward broadcast_axes broadcast_like broadcast_to cbrt ceil clip copy cos
+cosh degrees depth_to_space detach diag exp expand_dims expm1 fix flatten flip floor log log10 log1p
+log2 log_softmax max mean min nanprod nansum norm one_hot ones_like pad pick prod radians rcbrt
+reciprocal relu repeat reshape reshape_like rint round rsqrt shape_array sigmoid sign sin sinh
+size_array slice slice_axis slice_like softmax softmin sort space_to_depth split split_v2 sqrt
+square squeeze sum swapaxes take tan tanh tile topk transpose trunc wait_to_read zeros_like
+""".split()
 
 BLOCK_MEMBERS = """arrays cast collect_params export forward hybridize imports infer_shape initialize input_names
 list_outputs load_parameters optimize_for register_op_hook save_parameters symbol""".split()
 
 EXECUTOR_MEMBERS = """input_dtypes input_names input_shapes output_dtypes output_names output_shapes profile
 reshape run_monitored summary symbol""".split()
+
+BOUND_SYMBOL_MEMBERS = """arg_arrays arg_dict aux_arrays aux_dict backward copy_params_from debug_str forward
+get_optimized_symbol grad_arrays grad_dict output_dict outputs reshape set_monitor_callback""".split()
+
+MODULE_MEMBERS = """
+bind binded data_names data_shapes forward get_outputs get_params init_params iter_predict
+label_names label_shapes load load_params output_names output_shapes params_initialized predict
+reshape save_checkpoint save_params set_params symbol
+""".split()
 
 NDARRAY_MEMBERS = (
     "T as_in_context as_in_ctx as_nd_ndarray as_np_ndarray asnumpy asscalar astype attach_grad backward context copy "
@@ -128,6 +172,9 @@ def test_names_of_the_package():
     "owner, members",
     [
         (amp.Symbol, SYMBOL_MEMBERS),
+        (amp.sym.fluent.FluentMethods, SYMBOL_FLUENT_METHODS),
+        (amp.bound_symbol.BoundSymbol, BOUND_SYMBOL_MEMBERS),
+        (amp.mod.Module, MODULE_MEMBERS),
         (amp.Executor, EXECUTOR_MEMBERS),
         (amp.NDArray, NDARRAY_MEMBERS),
         (amp.gluon.SymbolBlock, BLOCK_MEMBERS),
@@ -143,7 +190,7 @@ def public_objects():
             value = getattr(module, name)
             if isinstance(value, (type, types.FunctionType)):
                 yield f"{module.__name__}.{name}", value
-    for owner in (amp.Symbol, amp.Executor, amp.NDArray, amp.gluon.SymbolBlock):
+    for owner in (amp.Symbol, amp.sym.fluent.FluentMethods, amp.Executor, amp.NDArray, amp.gluon.SymbolBlock):
         for name, value in vars(owner).items():
             if not name.startswith("_"):
                 yield f"{owner.__name__}.{name}", value
@@ -207,9 +254,13 @@ def test_import_leaves_the_command_line_out():
         assert name not in modules and f"amp.{name}" not in modules
 
 
+ON_DEMAND = """autograd bound_symbol context contrib gluon init io model module mxnet operator random report runtime
+test_utils""".split()
+
+
 def test_modules_that_are_imported_on_demand():
     """Both spellings give the same module."""
-    for name in ("contrib", "gluon", "mxnet", "operator", "report"):
+    for name in ON_DEMAND:
         lines = f"import amp, sys; module = amp.{name}; assert module is sys.modules['amp.{name}']; import amp.{name}"
         assert f"amp.{name}" in imported(lines)
         assert name in dir(amp)

@@ -6,7 +6,9 @@ import importlib
 def __getattr__(name):
     if name == "amp":
         return importlib.import_module(f"{__name__}.amp")
-    raise AttributeError(f"module 'amp.contrib' has no attribute {name!r}")
+    from .._missing import missing
+
+    raise missing(__name__, name, ["amp"])
 
 
 def __dir__():

@@ -1,22 +1,51 @@
 """Symbols: networks as graphs of operators.
 
 Every operator of the registry is a function of this module, under its name and its aliases; they are
-made when they are first asked for. Those that begin with an underscore are in `amp.sym._internal`, too.
+made when they are first asked for. Those that begin with an underscore are in `amp.sym._internal`, too, and those of a
+family in its own module: `amp.sym.contrib.X` is `_contrib_X` (also `np`, `npx`, `linalg`, `image`, `random`, `sparse`).
 """
 
 from ..base import NotImplementedForSymbol
+from . import namespaces as _namespaces
 from . import operators as _operators
-from .symbol import Group, Symbol, Variable, fromjson, load, load_json, var
+from .functions import (
+    arange,
+    eye,
+    full,
+    hypot,
+    linspace,
+    maximum,
+    minimum,
+    ones,
+    pow,
+    power,
+    split_v2,
+    zeros,
+)
+from .symbol import Group, NumpySymbol, Symbol, Variable, fromjson, load, load_json, var
 
 __all__ = [
     "Group",
     "NotImplementedForSymbol",
+    "NumpySymbol",
     "Symbol",
     "Variable",
+    "arange",
+    "eye",
     "fromjson",
+    "full",
+    "hypot",
+    "linspace",
     "load",
     "load_json",
+    "maximum",
+    "minimum",
+    "ones",
+    "pow",
+    "power",
+    "split_v2",
     "var",
+    "zeros",
 ]
 
 
@@ -33,3 +62,5 @@ def __dir__():
 
 
 from . import _internal  # noqa: E402, F401 - it asks this module for its functions
+
+globals().update(_namespaces.create_all())

@@ -2,18 +2,18 @@
 
 import warnings
 
-import numpy as np
-
 from .. import _core
 from .._arrays import readable
 from .._paths import encoded
 from ..attribute import AttrScope
-from ..base import ArgumentError, NotImplementedForSymbol
-from ..name import NameManager
+from ..base import ArgumentError, NotImplementedForSymbol, UnsupportedError
+from ..util import is_np_shape
+from .arithmetic import Arithmetic
 from .attributes import attribute_text
+from .fluent import FluentMethods
 
 
-class Symbol:
+class Symbol(Arithmetic, FluentMethods):
     """One or more outputs of a graph of operators.
 
     A symbol never changes: composing and indexing give new ones that share nodes. Made by
@@ -81,7 +81,8 @@ class Symbol:
 
         Known shapes are passed by name, or by position in the order of `list_arguments` with None for
         unknown ones; 0 is an unknown dimension. Where something stays unknown the result is
-        (None, None, None), and a warning names it. Raises GraphError for contradictions.
+        (None, None, None), and a warning names it. With `amp.util.np_shape()` shapes are spelled as NumPy's: -1 is an
+        unknown dimension and () the shape of a scalar. Raises GraphError for contradictions.
         """
         shapes = self._infer_shapes(args, kwargs)
         unknown = [name for name, shape in zip(self.list_arguments(), shapes[0]) if _is_partial(shape)]
@@ -94,7 +95,10 @@ class Symbol:
         return _in_mxnets_spelling(shapes)
 
     def infer_shape_partial(self, *args, **kwargs):
-        """Like `infer_shape`, with 0 for unknown dimensions and () for an unknown shape."""
+        """Like `infer_shape`, with 0 for unknown dimensions and () for an unknown shape.
+
+        With `amp.util.np_shape()` these are -1 and None.
+        """
         return _in_mxnets_spelling(self._infer_shapes(args, kwargs))
 
     def infer_type(self, *args, **kwargs):
@@ -240,64 +244,64 @@ class Symbol:
             return f"<Symbol {name}>"
         return f"<Symbol group [{', '.join(self.list_outputs())}]>"
 
-    # ---- arithmetic; operators that are not registered raise UnsupportedError ----
+    # ---- running ----
 
-    def __add__(self, other):
-        return _binary("_Plus", "elemwise_add", "_plus_scalar", self, other)
+    def as_np_ndarray(self):
+        """The same symbol with NumPy's arithmetic, which broadcasts; see `NumpySymbol`."""
+        return NumpySymbol(self._handle)
 
-    __radd__ = __add__
+    def as_nd_ndarray(self):
+        """The same symbol with MXNet's classic arithmetic."""
+        return Symbol(self._handle)
 
-    def __sub__(self, other):
-        return _binary("_Minus", "elemwise_sub", "_minus_scalar", self, other)
+    def bind(self, ctx, args, args_grad=None, grad_req="write", aux_states=None, group2ctx=None, shared_exec=None):
+        """An `amp.bound_symbol.BoundSymbol` of arrays that the caller has.
 
-    def __rsub__(self, other):
-        return _binary("_RMinus", None, "_rminus_scalar", self, other)
+        `args` and `aux_states` are arrays by name, or lists in the order of `list_arguments` and
+        `list_auxiliary_states`. Nothing has a gradient; `ctx` and the rest have no effect. Raises ArgumentError for
+        missing arrays, GraphError for shapes that clash.
+        """
+        from ..bound_symbol import bind
 
-    def __mul__(self, other):
-        return _binary("_Mul", "elemwise_mul", "_mul_scalar", self, other)
+        return bind(self, args, aux_states)
 
-    __rmul__ = __mul__
+    def simple_bind(
+        self,
+        ctx=None,
+        grad_req="write",
+        type_dict=None,
+        stype_dict=None,
+        group2ctx=None,
+        shared_arg_names=None,
+        shared_exec=None,
+        shared_buffer=None,
+        **kwargs,
+    ):
+        """An `amp.bound_symbol.BoundSymbol` with arrays of zeros, of the shapes that `kwargs` ({name: shape}) imply.
 
-    def __truediv__(self, other):
-        return _binary("_Div", "elemwise_div", "_div_scalar", self, other)
+        `type_dict` is {name: dtype}; nothing has a gradient, and the other arguments have no effect. Raises
+        ArgumentError for shapes that stay unknown, GraphError for shapes that clash.
+        """
+        from ..bound_symbol import simple_bind
 
-    def __rtruediv__(self, other):
-        return _binary("_RDiv", None, "_rdiv_scalar", self, other)
+        return simple_bind(self, kwargs, type_dict)
 
-    def __mod__(self, other):
-        return _binary("_Mod", "broadcast_mod", "_mod_scalar", self, other)
+    _bind, _simple_bind = bind, simple_bind  # as MXNet 2 names them
 
-    def __rmod__(self, other):
-        return _binary("_RMod", None, "_rmod_scalar", self, other)
+    def eval(self, ctx=None, **kwargs):
+        """The outputs for these arrays, by name: a list of NDArrays."""
+        return self.bind(ctx, kwargs).forward()
 
-    def __pow__(self, other):
-        return _binary("_Power", "broadcast_power", "_power_scalar", self, other)
-
-    def __rpow__(self, other):
-        return _binary("_RPower", None, "_rpower_scalar", self, other)
-
-    def __neg__(self):
-        return self * -1.0
-
-    def __abs__(self):
-        return _apply("abs", "abs", {}, self)
-
-
-def _apply(op_name, hint, attributes, *inputs):
-    name = NameManager.current().get(None, hint)
-    scope = AttrScope.current()
-    attributes = scope.constrain({**scope.get(), **attributes})
-    return Symbol(_core.apply(op_name, name, attributes, [symbol._handle for symbol in inputs], {}))
+    def gradient(self, wrt):
+        """Raises UnsupportedError."""
+        raise UnsupportedError("Symbol.gradient: there are no gradients; this package runs models")
 
 
-def _binary(legacy_name, tensor_op, scalar_op, left, right):
-    """`legacy_name` is what MXNet names the nodes of such an expression after: _plus0, _plusscalar0."""
-    if isinstance(right, Symbol):
-        return _apply(tensor_op, legacy_name.lower(), {}, left, right)
-    if isinstance(right, (bool, int, float, np.number, np.bool_)):
-        scalar = attribute_text(right if not isinstance(right, (bool, np.bool_)) else int(right))
-        return _apply(scalar_op, legacy_name.lower() + "scalar", {"scalar": scalar}, left)
-    return NotImplemented
+class NumpySymbol(Symbol):
+    """A Symbol whose arithmetic and methods are NumPy's (`_npi_add`), as `amp.sym.np` makes them."""
+
+    __slots__ = ()
+    _is_numpy = True
 
 
 def _scalar_type(dtype):
@@ -305,17 +309,21 @@ def _scalar_type(dtype):
 
 
 def _open_dims(name, shape):
-    """MXNet's spelling of a partly known shape (0 is unknown) as the library's; None for ()."""
+    """MXNet's spelling of a partly known shape (0 is unknown, () an unknown shape) as the library's, NumPy's."""
     try:
         dims = [int(dim) if int(dim) == dim else None for dim in shape]
     except (TypeError, ValueError):
         dims = [None]
     if None in dims or isinstance(shape, str):
         raise ArgumentError(f"the shape of '{name}': expected a tuple of integers, got {shape!r}")
+    if is_np_shape():
+        return tuple(max(dim, -1) for dim in dims)
     return tuple(dim if dim > 0 else -1 for dim in dims) or None
 
 
 def _in_mxnets_spelling(shapes):
+    if is_np_shape():
+        return shapes
     return tuple([tuple(max(dim, 0) for dim in shape or ()) for shape in part] for part in shapes)
 
 

@@ -1,0 +1,411 @@
+"""`Module`: a symbol, its parameters and the shapes that it is bound to, with MXNet 1.x's interface, for inference."""
+
+import logging
+import warnings
+
+import numpy as np
+
+from . import _core, checkpoint, init, nd
+from ._arrays import readable
+from ._missing import getter
+from .base import ArgumentError, UnsupportedError, dtype_name
+from .context import cpu
+from .executor import Executor
+from .io import DataDesc, NDArrayIter
+from .sym import Symbol
+
+__all__ = ["Module"]
+
+
+class Module:
+    """A model that is bound, given parameters and then called with batches.
+
+        mod = amp.mod.Module(symbol, label_names=None)
+        mod.bind(data_shapes=[("data", (1, 3, 224, 224))])
+        mod.set_params(arg_params, aux_params)
+        mod.forward(amp.io.DataBatch([image]))
+        scores = mod.get_outputs()[0]
+
+    `data_names` and `label_names` say which arguments are inputs. `context` and the other arguments have no effect.
+    Raises ArgumentError for data names that the symbol lacks; labels that it lacks are a warning.
+    """
+
+    def __init__(
+        self,
+        symbol,
+        data_names=("data",),
+        label_names=("softmax_label",),
+        logger=logging,
+        context=None,
+        work_load_list=None,
+        fixed_param_names=None,
+        state_names=None,
+        group2ctxs=None,
+        compression_params=None,
+    ):
+        if not isinstance(symbol, Symbol):
+            raise ArgumentError(f"expected a Symbol, got {type(symbol).__name__}")
+        if state_names:
+            raise UnsupportedError("Module: state_names are not supported; pass states as data")
+        self._symbol = symbol
+        self._context = context if context is not None else cpu()
+        arguments = symbol.list_arguments()
+        self._data_names, self._label_names = list(data_names or []), list(label_names or [])
+        _check_names("data_names", self._data_names, arguments, _raise)
+        _check_names("label_names", self._label_names, arguments, warnings.warn)
+        inputs = {*self._data_names, *self._label_names}
+        self._param_names = [name for name in arguments if name not in inputs]
+        self._aux_names = symbol.list_auxiliary_states()
+        self._arg_params = self._aux_params = None
+        self._data_shapes = self._label_shapes = None
+        self._executor = self._outputs = None
+        self.for_training = self.inputs_need_grad = False
+
+    @staticmethod
+    def load(prefix, epoch, load_optimizer_states=False, **kwargs):
+        """A Module of `<prefix>-symbol.json` with the parameters of `<prefix>-<epoch>.params`; not bound yet.
+
+        `kwargs` are those of Module.
+        """
+        symbol, arg_params, aux_params = checkpoint.load_checkpoint(prefix, epoch)
+        module = Module(symbol, **kwargs)
+        module._arg_params, module._aux_params = arg_params, aux_params
+        return module
+
+    # ---- what it consists of ----
+
+    @property
+    def symbol(self):
+        """The Symbol."""
+        return self._symbol
+
+    @property
+    def data_names(self):
+        """Names of the inputs."""
+        return self._data_names
+
+    @property
+    def label_names(self):
+        """Names of the labels."""
+        return self._label_names
+
+    @property
+    def output_names(self):
+        """Names of the outputs."""
+        return self._symbol.list_outputs()
+
+    @property
+    def data_shapes(self):
+        """[DataDesc] of the binding."""
+        self._require(self._data_shapes, "bind")
+        return self._data_shapes
+
+    @property
+    def label_shapes(self):
+        """[DataDesc] of the labels, or None."""
+        self._require(self._data_shapes, "bind")
+        return self._label_shapes
+
+    @property
+    def output_shapes(self):
+        """[(name, shape)] of the outputs."""
+        self._require(self._data_shapes, "bind")
+        known = {name: desc.shape for name, desc in self._inputs().items()}
+        return list(zip(self.output_names, self._symbol.infer_shape(**known)[1] or []))
+
+    @property
+    def binded(self):
+        """Whether `bind` was called."""
+        return self._data_shapes is not None
+
+    @property
+    def params_initialized(self):
+        """Whether there are parameters."""
+        return self._arg_params is not None
+
+    @staticmethod
+    def _require(value, what):
+        if value is None:
+            raise ArgumentError(f"call {what} first")
+
+    # ---- binding ----
+
+    def bind(
+        self,
+        data_shapes,
+        label_shapes=None,
+        for_training=None,
+        inputs_need_grad=False,
+        force_rebind=False,
+        shared_module=None,
+        grad_req="write",
+    ):
+        """Sets the shapes of the inputs: a list of (name, shape) or DataDesc.
+
+        A Module that is bound stays so unless `force_rebind`. Raises UnsupportedError for `for_training=True`, and
+        ArgumentError for other names than data_names.
+        """
+        if for_training or inputs_need_grad:
+            raise UnsupportedError("Module.bind: training is not there; use for_training=False")
+        if self.binded and not force_rebind:
+            warnings.warn("the Module is bound already; use force_rebind=True, or reshape", stacklevel=2)
+            return
+        self._set_shapes(data_shapes, label_shapes)
+        self._executor = self._outputs = None
+        if shared_module is not None and shared_module.params_initialized:
+            self.set_params(*shared_module.get_params(), allow_extra=True)
+
+    def _set_shapes(self, data_shapes, label_shapes):
+        descriptions = _descriptions(data_shapes)
+        names = [desc.name for desc in descriptions]
+        if sorted(names) != sorted(self._data_names):
+            raise ArgumentError(f"data_shapes: expected {', '.join(self._data_names)}, got {', '.join(names)}")
+        self._data_shapes = descriptions
+        self._label_shapes = _descriptions(label_shapes) if label_shapes else None
+
+    def reshape(self, data_shapes, label_shapes=None):
+        """Sets other shapes; packed weights are kept."""
+        self._require(self._data_shapes, "bind")
+        self._set_shapes(data_shapes, label_shapes)
+        if self._executor is not None:
+            bound = self._inputs()
+            dtypes = self._executor.input_dtypes
+            if all(_dtype(bound[name].dtype) == dtypes[name] for name in dtypes):
+                self._executor = self._executor.reshape({name: tuple(bound[name].shape) for name in dtypes})
+            else:
+                self._executor = None
+
+    # ---- parameters ----
+
+    def set_params(self, arg_params, aux_params, allow_missing=False, force_init=True, allow_extra=False):
+        """Copies arrays, by name. Before `bind` they are not checked.
+
+        Raises ArgumentError for missing ones unless `allow_missing` (they keep their values, or are zero), for names
+        that the symbol lacks unless `allow_extra`, and for shapes that the binding contradicts.
+        """
+        if self.params_initialized and not force_init:
+            return
+        self._arg_params = self._chosen("arg_params", arg_params, self._param_names, allow_missing, allow_extra)
+        self._aux_params = self._chosen("aux_params", aux_params, self._aux_names, allow_missing, allow_extra)
+        self._executor = None
+
+    def _chosen(self, what, arrays, names, allow_missing, allow_extra):
+        arrays = arrays or {}
+        own = getattr(self, f"_{what}") or {}
+        missing = [name for name in names if name not in arrays and name not in own]
+        if missing and not allow_missing:
+            raise ArgumentError(f"{what}: arrays are missing: {', '.join(missing)}")
+        extra = [name for name in arrays if name not in names]
+        if extra and not allow_extra:
+            raise ArgumentError(f"{what}: the symbol has no variables {', '.join(extra)}; see allow_extra")
+        types = self._parameter_types()
+        chosen = {}
+        for name in names:
+            if name in arrays:
+                chosen[name] = nd.NDArray(readable(arrays[name], f"{what}[{name!r}]")).copy()
+                _check_shape(name, chosen[name].shape, types.get(name))
+            else:
+                chosen[name] = own[name] if name in own else _zeros(name, types)
+        return chosen
+
+    def _parameter_types(self):
+        """{variable: (dtype, shape)} by the binding; {} before it."""
+        if not self.binded:
+            return {}
+        known = {name: (desc.dtype, desc.shape) for name, desc in self._inputs().items()}
+        arguments, _, states = self._symbol._handle.infer(known)
+        return dict(zip([*self._symbol.list_arguments(), *self._aux_names], [*arguments, *states]))
+
+    def init_params(
+        self,
+        initializer=None,
+        arg_params=None,
+        aux_params=None,
+        allow_missing=False,
+        force_init=False,
+        allow_extra=False,
+    ):
+        """Parameters from `arg_params` and `aux_params`; others from an initializer (Uniform(0.01) by default).
+
+        Does nothing where there are parameters, unless `force_init`. With `arg_params` or `aux_params`, raises
+        ArgumentError for names that they lack unless `allow_missing`.
+        """
+        self._require(self._data_shapes, "bind")
+        if self.params_initialized and not force_init:
+            return
+        initializer = init.create(initializer) or init.Uniform(0.01)
+        attributes = self._symbol.attr_dict()
+        types = self._parameter_types()
+        groups = []
+        for arrays, names in ((arg_params, self._param_names), (aux_params, self._aux_names)):
+            missing = [name for name in names if name not in arrays] if arrays is not None else []
+            if missing and not allow_missing:
+                raise ArgumentError(f"arrays are missing: {', '.join(missing)}; see allow_missing")
+            group = dict(arrays or {})
+            for name in (name for name in names if name not in group):
+                group[name] = _zeros(name, types)
+                initializer(init.InitDesc(name, attributes.get(name)), group[name])
+            groups.append(group)
+        self.set_params(*groups, allow_extra=allow_extra)
+
+    def get_params(self):
+        """(arg_params, aux_params), {name: NDArray} each. Write with `set_params`: executors have packed copies."""
+        self._require(self._arg_params, "set_params or init_params")
+        return self._arg_params, self._aux_params
+
+    def save_params(self, fname):
+        """Writes the parameters as a file that `load_params` and MXNet read."""
+        arg_params, aux_params = self.get_params()
+        named = {**{f"arg:{k}": v for k, v in arg_params.items()}, **{f"aux:{k}": v for k, v in aux_params.items()}}
+        nd.save(fname, named)
+
+    def load_params(self, fname):
+        """`set_params` with the arrays of a file."""
+        groups = {"arg": {}, "aux": {}}
+        for key, array in nd.load(fname).items():
+            kind, _, name = key.partition(":")
+            if kind not in groups:
+                raise ArgumentError(f"{fname}: expected names 'arg:...' and 'aux:...', got {key!r}")
+            groups[kind][name] = array
+        self.set_params(groups["arg"], groups["aux"])
+
+    def save_checkpoint(self, prefix, epoch, save_optimizer_states=False, remove_amp_cast=False):
+        """Writes the symbol and the parameters; see `amp.save_checkpoint`."""
+        checkpoint.save_checkpoint(prefix, epoch, self._symbol, *self.get_params(), remove_amp_cast=remove_amp_cast)
+
+    # ---- running ----
+
+    def forward(self, data_batch, is_train=None):
+        """Computes the outputs of a DataBatch (or an object like it); `get_outputs` has them.
+
+        Another shape of the data is a `reshape`. Raises UnsupportedError for `is_train=True`.
+        """
+        if is_train:
+            raise UnsupportedError("Module.forward: training is not there; use is_train=False")
+        self._require(self._data_shapes, "bind")
+        self._require(self._arg_params, "set_params or init_params")
+        arrays = self._arrays_of(data_batch)
+        self._follow(arrays)
+        if self._executor is None:
+            shapes = {name: tuple(desc.shape) for name, desc in self._inputs().items()}
+            dtypes = {name: desc.dtype for name, desc in self._inputs().items()}
+            self._executor = Executor(self._symbol, self._arg_params, self._aux_params, shapes, input_dtypes=dtypes)
+        dtypes = self._executor.input_dtypes
+        self._outputs = self._executor({n: _cast(arrays[n], dtypes[n], n) for n in self._executor.input_names})
+
+    def _arrays_of(self, batch):
+        names = [desc[0] for desc in getattr(batch, "provide_data", None) or self._data_shapes]
+        data = list(batch.data)
+        if len(data) != len(names):
+            raise ArgumentError(f"the batch has {len(data)} arrays for {len(names)} inputs ({', '.join(names)})")
+        labels = list(getattr(batch, "label", None) or [])
+        return {**dict(zip(self._label_names, labels)), **dict(zip(names, data))}
+
+    def _follow(self, arrays):
+        """Reshapes where the arrays of a batch have other shapes than the binding."""
+        data, labels = (
+            [
+                DataDesc(desc.name, tuple(np.shape(arrays[desc.name])), desc.dtype, desc.layout)
+                for desc in bound or []
+                if desc.name in arrays
+            ]
+            for bound in (self._data_shapes, self._label_shapes)
+        )
+        if [desc.shape for desc in data] != [tuple(desc.shape) for desc in self._data_shapes]:
+            self.reshape(data, labels)
+
+    def _inputs(self):
+        """{input: DataDesc}, labels included."""
+        return {desc.name: desc for desc in [*self._data_shapes, *(self._label_shapes or [])]}
+
+    def get_outputs(self, merge_multi_context=True):
+        """The outputs of the last `forward`, a list of NDArrays (each in a list where nothing is to be merged)."""
+        self._require(self._outputs, "forward")
+        return list(self._outputs) if merge_multi_context else [[output] for output in self._outputs]
+
+    def iter_predict(self, eval_data, num_batch=None, reset=True):
+        """Yields (outputs without padding, number of the batch, batch) for each batch of an iterator."""
+        if reset:
+            eval_data.reset()
+        for number, batch in enumerate(eval_data):
+            if number == num_batch:
+                return
+            self.forward(batch)
+            kept = [output[: output.shape[0] - (batch.pad or 0)] for output in self.get_outputs()]
+            yield kept, number, batch
+
+    def predict(self, eval_data, num_batch=None, merge_batches=True, reset=True, always_output_list=False):
+        """Outputs of all batches of an iterator (or of one array), rows that pad a batch left out.
+
+        With `merge_batches` those of all batches are joined: a list of NDArrays, or the NDArray where there is one
+        output, unless `always_output_list`. Otherwise a list of lists.
+        """
+        if not hasattr(eval_data, "provide_data") and not hasattr(eval_data, "__next__"):
+            array = readable(eval_data, "eval_data")
+            eval_data = NDArrayIter(array, batch_size=array.shape[0])
+        batches = [outputs for outputs, _, _ in self.iter_predict(eval_data, num_batch, reset)]
+        if not batches or not merge_batches:
+            return batches
+        merged = [nd.NDArray(np.concatenate([output.asnumpy() for output in column])) for column in zip(*batches)]
+        return merged if always_output_list or len(merged) > 1 else merged[0]
+
+    # ---- training is refused by name ----
+
+    def __getattr__(self, name):
+        if name in _REFUSED:
+            raise UnsupportedError(f"Module.{name}: {_REFUSED[name]}")
+        raise AttributeError(f"'Module' object has no attribute {name!r}")
+
+
+_NO_TRAINING = "training is not there, this package runs models"
+_REFUSED = {
+    **dict.fromkeys(
+        "backward fit forward_backward get_input_grads init_optimizer borrow_optimizer update prepare "
+        "load_optimizer_states save_optimizer_states".split(),
+        _NO_TRAINING,
+    ),
+    **dict.fromkeys(
+        ("score", "update_metric"), "accuracies are not computed; use predict() and NumPy on what it returns"
+    ),
+    **dict.fromkeys(("get_states", "set_states"), "states are inputs here; pass them as data"),
+    "install_monitor": "use symbol.simple_bind(...).set_monitor_callback, or amp.Executor.run_monitored",
+}
+
+
+def _raise(message, stacklevel=None):
+    raise ArgumentError(message)
+
+
+def _check_names(what, names, arguments, complain):
+    unknown = [name for name in names if name not in arguments]
+    if unknown:
+        candidates = [name for name in arguments if not name.endswith(("_weight", "_bias", "_gamma", "_beta"))]
+        complain(f"{what}: the symbol has no {unknown[0]!r}; candidates are {', '.join(candidates)}", stacklevel=3)
+
+
+def _descriptions(shapes):
+    return [desc if isinstance(desc, DataDesc) else DataDesc(*desc) for desc in shapes]
+
+
+def _check_shape(name, shape, type):
+    if type is not None and type[1] is not None and any(a != b for a, b in zip(shape, type[1]) if b >= 0):
+        raise ArgumentError(f"'{name}': expected shape {type[1]}, got {tuple(shape)}")
+
+
+def _zeros(name, types):
+    dtype, shape = types.get(name, (None, None))
+    if shape is None or any(dim < 0 for dim in shape):
+        raise ArgumentError(f"the shape of '{name}' stays unknown")
+    return nd.NDArray(np.zeros(shape, _core.numpy_dtype(dtype or "float32")))
+
+
+def _dtype(spelling):
+    return _core.numpy_dtype(dtype_name(spelling))
+
+
+def _cast(array, dtype, name):
+    array = readable(array, f"'{name}'")
+    return array if array.dtype == dtype else array.astype(dtype)
+
+
+__getattr__ = getter(__name__)

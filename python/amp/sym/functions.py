@@ -1,0 +1,107 @@
+"""Functions of MXNet's symbols that are not operators of their own: constants, and arithmetic with numbers."""
+
+import numpy as np
+
+from ..base import ArgumentError
+from . import operators
+from .arithmetic import Arithmetic, binary, is_number
+
+__all__ = [
+    "arange",
+    "eye",
+    "full",
+    "hypot",
+    "linspace",
+    "maximum",
+    "minimum",
+    "ones",
+    "pow",
+    "power",
+    "split_v2",
+    "zeros",
+]
+
+
+def zeros(shape, dtype=None, **kwargs):
+    """A symbol of zeros, float32 unless `dtype` says otherwise; keywords are those of operators (name, attr)."""
+    return _operator("_zeros")(shape=shape, dtype=dtype or "float32", **kwargs)
+
+
+def ones(shape, dtype=None, **kwargs):
+    """A symbol of ones; see `zeros`."""
+    return _operator("_ones")(shape=shape, dtype=dtype or "float32", **kwargs)
+
+
+def full(shape, val, dtype=None, **kwargs):
+    """A symbol filled with the number `val`; see `zeros`."""
+    return _operator("_full")(shape=shape, dtype=dtype or "float32", value=float(val), **kwargs)
+
+
+def eye(N, M=0, k=0, dtype=None, **kwargs):
+    """A symbol of shape (N, M or N) with ones on its k-th diagonal; see `zeros`."""
+    return _operator("_eye")(N=N, M=M, k=k, dtype=dtype or "float32", **kwargs)
+
+
+def arange(start, stop=None, step=1.0, repeat=1, infer_range=False, name=None, dtype=None):
+    """A symbol of the numbers from `start` up to `stop` (from 0 up to `start` without it), each `repeat` times."""
+    if infer_range:
+        raise ArgumentError("arange: infer_range=True is not supported; use contrib.arange_like")
+    return _operator("_arange")(start=start, stop=stop, step=step, repeat=repeat, name=name, dtype=dtype or "float32")
+
+
+def linspace(start, stop, num, endpoint=True, name=None, dtype=None):
+    """A symbol of `num` numbers with equal distances, from `start` to `stop`."""
+    return _operator("_linspace")(
+        start=start, stop=stop, num=num, endpoint=endpoint, name=name, dtype=dtype or "float32"
+    )
+
+
+def split_v2(ary, indices_or_sections, axis=0, squeeze_axis=False):
+    """Splits a symbol into a number of equal parts, or at the indices of a tuple."""
+    if isinstance(indices_or_sections, (int, np.integer)):
+        where = {"indices": (), "sections": int(indices_or_sections)}
+    else:
+        where = {"indices": (0, *indices_or_sections), "sections": 0}
+    return _operator("_split_v2")(data=ary, axis=axis, squeeze_axis=squeeze_axis, **where)
+
+
+def maximum(left, right):
+    """The larger one, element by element; each side is a Symbol or a number."""
+    return _either("maximum", left, right, np.maximum)
+
+
+def minimum(left, right):
+    """The smaller one, element by element; each side is a Symbol or a number."""
+    return _either("minimum", left, right, np.minimum)
+
+
+def hypot(left, right):
+    """sqrt(left² + right²); each side is a Symbol or a number."""
+    return _either("hypot", left, right, np.hypot)
+
+
+def power(base, exp):
+    """base ** exp; each side is a Symbol or a number."""
+    return base**exp
+
+
+pow = power
+
+
+def _operator(name):
+    function = operators.find_function(name)
+    if function is None:
+        raise ArgumentError(f"the operator {name} is not registered")
+    return function
+
+
+def _either(kind, left, right, of_numbers):
+    if is_number(left) and is_number(right):
+        return of_numbers(left, right).item()
+    symbol, other = (left, right) if isinstance(left, Arithmetic) else (right, left)
+    result = binary(kind, symbol, other) if isinstance(symbol, Arithmetic) else NotImplemented
+    if result is NotImplemented:
+        raise ArgumentError(
+            f"{kind}: expected Symbols and numbers, got {type(left).__name__} and {type(right).__name__}"
+        )
+    return result

@@ -1,0 +1,250 @@
+"""Bound symbols: arrays that may be written to between calls."""
+
+import gc
+
+import numpy as np
+import pytest
+
+import amp
+
+X = np.linspace(-1, 1, 6, dtype="f4").reshape(2, 3)
+W = np.linspace(-2, 1, 12, dtype="f4").reshape(4, 3)
+BIAS = np.array([1, 2, 3, 4], "f4")
+
+
+def layer():
+    return amp.sym.FullyConnected(amp.sym.Variable("data"), num_hidden=4, name="fc")
+
+
+def bound():
+    executor = layer().simple_bind(amp.cpu(), data=(2, 3), grad_req="null")
+    executor.copy_params_from({"fc_weight": W, "fc_bias": BIAS})
+    return executor
+
+
+def check(executor, x=X, w=W, bias=BIAS):
+    np.testing.assert_allclose(executor.outputs[0].asnumpy(), x @ w.T + bias, rtol=1e-5, atol=1e-6)
+
+
+def test_simple_bind_makes_arrays():
+    executor = layer().simple_bind(data=(2, 3), type_dict={"data": "float32"})
+    assert {name: array.shape for name, array in executor.arg_dict.items()} == {
+        "data": (2, 3),
+        "fc_weight": (4, 3),
+        "fc_bias": (4,),
+    }
+    assert [array.shape for array in executor.arg_arrays] == [(2, 3), (4, 3), (4,)] and executor.aux_arrays == []
+    assert executor.outputs[0].shape == (2, 4) and list(executor.output_dict) == ["fc_output"]
+    assert executor.grad_dict == {"data": None, "fc_weight": None, "fc_bias": None}
+    assert executor.grad_arrays == [None, None, None]
+
+
+def test_types():
+    executor = layer().simple_bind(data=(2, 3), type_dict={"data": "bfloat16"})
+    assert {amp.dtype_name(array.dtype) for array in executor.arg_arrays} == {"bfloat16"}
+    executor.forward(data=X)
+    assert amp.dtype_name(executor.outputs[0].dtype) == "bfloat16"
+
+
+def test_forward():
+    executor = bound()
+    outputs = executor.forward(is_train=False, data=X)
+    assert outputs[0] is executor.outputs[0]
+    check(executor)
+    np.testing.assert_array_equal(executor.arg_dict["data"].asnumpy(), X)
+    executor.forward(data=amp.nd.array(2 * X))
+    check(executor, x=2 * X)
+
+
+def test_writing_to_arrays():
+    executor = bound()
+    executor.arg_dict["data"][:] = X
+    executor.forward()
+    check(executor)
+    executor.arg_dict["fc_weight"][:] = 2 * W
+    executor.forward()
+    check(executor, w=2 * W)
+    executor.arg_arrays[2][:] = 0
+    executor.forward()
+    check(executor, w=2 * W, bias=0)
+
+
+def test_changes_are_seen_through_anything_that_shares_the_memory():
+    executor = bound()
+    executor.forward(data=X)
+    holders = {
+        "array": executor.arg_dict["fc_weight"],
+        "row": executor.arg_dict["fc_weight"][1],
+        "numpy": executor.arg_dict["fc_weight"].asnumpy()[1],
+        "dlpack": np.from_dlpack(executor.arg_dict["fc_weight"]),
+        "reshaped": executor.arg_dict["fc_weight"].reshape(12),
+    }
+    expected = W.copy()
+    for number, (what, holder) in enumerate(holders.items()):
+        executor.forward()  # nobody wrote since
+        if what in ("row", "numpy"):
+            holder[:] = number + 2
+            expected[1] = number + 2
+        elif holder.shape == (12,):
+            holder[0] = number + 2
+            expected[0, 0] = number + 2
+        elif isinstance(holder, np.ndarray) and not holder.flags.writeable:
+            continue
+        else:
+            holder[0] = number + 2
+            expected[0] = number + 2
+        executor.forward()
+        check(executor, w=expected)
+
+
+def test_packed_weights_stay_while_nobody_writes():
+    executor = bound()
+    executor.forward(data=X)
+    plan = executor._plan
+    for factor in (2, 3):
+        executor.forward(data=factor * X)
+    assert executor._plan is plan
+    executor.arg_dict["fc_weight"].asnumpy()  # looked at, not written
+    gc.collect()
+    executor.forward()
+    weight = executor._arguments["fc_weight"]
+    assert executor._plan is plan and weight.array is weight.packed
+
+
+def test_what_changes_with_every_call_is_no_longer_packed():
+    executor = bound()
+    executor.forward(data=X)
+    for factor in (1, 2, 3, 4):
+        executor.arg_dict["fc_weight"][:] = factor * W
+        executor.forward()
+        check(executor, w=factor * W)
+    plan = executor._plan
+    executor.arg_dict["fc_weight"][:] = 5 * W
+    executor.forward()
+    check(executor, w=5 * W)
+    assert executor._plan is plan
+
+
+def test_bind_shares_the_callers_arrays():
+    arrays = {"data": amp.nd.array(X), "fc_weight": amp.nd.array(W), "fc_bias": amp.nd.array(BIAS)}
+    executor = layer().bind(amp.cpu(), arrays, args_grad=None)
+    assert executor.arg_dict["fc_weight"] is arrays["fc_weight"]
+    executor.forward()
+    check(executor)
+    arrays["fc_weight"][:] = 0
+    arrays["data"][:] = 0
+    executor.forward()
+    check(executor, x=0 * X, w=0 * W)
+
+
+def test_bind_takes_lists_and_master_names():
+    executor = layer()._bind(amp.cpu(), [amp.nd.array(X), amp.nd.array(W), amp.nd.array(BIAS)])
+    executor.forward()
+    check(executor)
+    assert layer()._simple_bind(ctx=amp.cpu(), data=(2, 3)).arg_dict["fc_weight"].shape == (4, 3)
+
+
+def test_eval():
+    (output,) = layer().eval(ctx=amp.cpu(), data=X, fc_weight=W, fc_bias=BIAS)
+    np.testing.assert_allclose(output.asnumpy(), X @ W.T + BIAS, rtol=1e-5, atol=1e-6)
+
+
+def norm(**options):
+    return amp.sym.BatchNorm(layer(), name="bn", fix_gamma=False, eps=1e-3, **options)
+
+
+def test_auxiliary_states():
+    executor = norm().simple_bind(data=(2, 3))
+    executor.copy_params_from(
+        {"fc_weight": W, "fc_bias": BIAS, "bn_gamma": np.ones(4), "bn_beta": np.zeros(4)},
+        {"bn_moving_mean": BIAS, "bn_moving_var": np.full(4, 4 - 1e-3)},
+    )
+    np.testing.assert_allclose(executor.forward(data=X)[0].asnumpy(), X @ W.T / 2, rtol=1e-4, atol=1e-5)
+    executor.aux_dict["bn_moving_mean"][:] = 0
+    np.testing.assert_allclose(executor.forward()[0].asnumpy(), (X @ W.T + BIAS) / 2, rtol=1e-4, atol=1e-5)
+
+
+def test_reshape_shares_arrays():
+    executor = bound()
+    executor.forward(data=X)
+    larger = executor.reshape(data=(4, 3))
+    rows = np.concatenate([X, X])
+    larger.forward(data=rows)
+    check(larger, x=rows)
+    executor.arg_dict["fc_bias"][:] = 7
+    larger.forward()
+    check(larger, x=rows, bias=7)
+    executor.forward()
+    check(executor, bias=7)
+
+
+def test_reshape_that_needs_another_weight():
+    executor = bound()
+    executor.forward(data=X)
+    wider = executor.reshape(data=(2, 5))
+    assert wider.arg_dict["fc_weight"].shape == (4, 5)
+    np.testing.assert_array_equal(wider.forward(data=np.ones((2, 5)))[0].asnumpy(), [BIAS, BIAS])
+
+
+def test_training_is_refused_where_it_matters():
+    executor = norm().simple_bind(data=(2, 3))
+    with pytest.raises(amp.UnsupportedError, match="in training, BatchNorm 'bn' would give other results"):
+        executor.forward(is_train=True)
+    with pytest.raises(amp.UnsupportedError, match="no gradients"):
+        executor.backward()
+    dropped = amp.sym.Dropout(amp.sym.Variable("x"), p=0.5, name="drop").simple_bind(x=(2,))
+    with pytest.raises(amp.UnsupportedError, match="Dropout 'drop'"):
+        dropped.forward(is_train=True)
+    for same in (norm(use_global_stats=True), layer()):
+        same.simple_bind(data=(2, 3)).forward(is_train=True)
+
+
+def test_monitor():
+    executor, seen = bound(), {}
+    executor.set_monitor_callback(lambda name, array: seen.update({name: array.asnumpy()}), monitor_all=True)
+    executor.forward(data=X)
+    assert list(seen) == ["fc_output"]
+    np.testing.assert_array_equal(seen["fc_output"], executor.outputs[0].asnumpy())
+    executor.set_monitor_callback(None)
+    seen.clear()
+    executor.forward()
+    assert not seen
+
+
+def test_labels_that_nobody_reads():
+    net = amp.sym.SoftmaxOutput(layer(), name="softmax")
+    executor = net.simple_bind(data=(2, 3), softmax_label=(2,))
+    executor.copy_params_from({"fc_weight": W, "fc_bias": BIAS})
+    executor.forward(data=X, softmax_label=np.array([1, 2]))
+    scores = np.exp(X @ W.T + BIAS)
+    expected = scores / scores.sum(1, keepdims=True)
+    np.testing.assert_allclose(executor.outputs[0].asnumpy(), expected, rtol=1e-5)
+
+
+def test_seeing_inside():
+    executor = bound()
+    assert "Total 0 MB allocated" in executor.debug_str() and "inner_product" in executor.debug_str()
+    assert executor.get_optimized_symbol().list_outputs() == ["fc_output"]
+
+
+@pytest.mark.parametrize(
+    "mistake, message",
+    [
+        (lambda: layer().simple_bind(), "the shapes of these arguments stay unknown: data, fc_weight"),
+        (lambda: layer().simple_bind(dat=(2, 3)), "no variable 'dat'; did you mean 'data'"),
+        (lambda: layer().simple_bind(data=(2, 3), fc_weight=(4, 4)), "fc"),
+        (lambda: layer().bind(None, {"data": X}), "args: arrays are missing: fc_weight, fc_bias"),
+        (lambda: layer().bind(None, [X]), "args: expected 3 arrays"),
+        (lambda: layer().bind(None, {"data": X, "fc_weight": W, "fc_bias": W}), "fc"),
+        (lambda: bound().forward(dat=X), "no argument 'dat'; did you mean 'data'"),
+        (lambda: bound().forward(data=X[:1]), r"'data': expected shape \(2, 3\), got \(1, 3\)"),
+        (lambda: bound().copy_params_from({"weight": W}), "no variable 'weight'"),
+    ],
+)
+def test_mistakes(mistake, message):
+    with pytest.raises(amp.Error, match=message):
+        mistake()
+
+
+def test_extra_parameters():
+    bound().copy_params_from({"other": W}, allow_extra_params=True)
