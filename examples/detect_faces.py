@@ -2,8 +2,7 @@
 
     python examples/detect_faces.py MODELS PHOTO OUTPUT.png
 
-MODELS is a folder with MTCNN as published for MXNet: det1, det2 and det3, each `-symbol.json` and `-0001.params`.
-The cascade is that of Zhang et al. 2016: proposals on a pyramid, refined twice. Needs Pillow.
+MODELS holds MTCNN (Zhang et al. 2016) as published for MXNet: det1, det2 and det3, two files each. Needs Pillow.
 """
 
 import sys
@@ -17,31 +16,28 @@ SMALLEST_FACE, PYRAMID, THRESHOLDS = 20, 0.709, (0.6, 0.7, 0.7)
 
 
 class Stage:
-    """One network of the cascade."""
-
-    def __init__(self, prefix):
-        sym, self.arg_params, self.aux_params = mx.model.load_checkpoint(prefix, 1)
+    def __init__(self, prefix, size):
+        sym, arg_params, aux_params = mx.model.load_checkpoint(prefix, 1)
         self.module = mx.mod.Module(sym, label_names=None, context=mx.cpu())
+        self.module.bind(data_shapes=[("data", (1, 3, size, size))], for_training=False)
+        self.module.set_params(arg_params, aux_params)
 
     def __call__(self, pixels):
-        """Outputs for a batch of BGR pictures (N, H, W, 3)."""
+        """Outputs for a batch of BGR pictures (N, H, W, 3); for other shapes the module is bound again."""
         batch = mx.nd.array((pixels.transpose(0, 3, 1, 2) - 127.5) / 128)
-        if not self.module.binded:
-            self.module.bind(data_shapes=[("data", batch.shape)], for_training=False)
-            self.module.set_params(self.arg_params, self.aux_params)
-        self.module.forward(mx.io.DataBatch([batch]), is_train=False)  # other shapes are bound again
+        self.module.forward(mx.io.DataBatch([batch]), is_train=False)
         return [output.asnumpy() for output in self.module.get_outputs()]
 
 
 def suppress(boxes, limit, of_smaller=False):
-    """Indices of boxes (x1, y1, x2, y2, score) without those that overlap a better one too much."""
+    """Indices of boxes (x1, y1, x2, y2, score) but for those that overlap a better one too much."""
     order, kept = list(np.argsort(-boxes[:, 4])), []
     area = (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
     while order:
         first, rest = order[0], np.array(order[1:], int)
         kept.append(first)
-        sides = np.minimum(boxes[first, 2:4], boxes[rest, 2:4]) - np.maximum(boxes[first, :2], boxes[rest, :2])
-        inner = np.prod(np.maximum(sides, 0), axis=1)
+        low, high = np.maximum(boxes[first, :2], boxes[rest, :2]), np.minimum(boxes[first, 2:4], boxes[rest, 2:4])
+        inner = np.prod(np.maximum(high - low, 0), axis=1)
         whole = np.minimum(area[first], area[rest]) if of_smaller else area[first] + area[rest] - inner
         order = list(rest[inner <= limit * whole])
     return kept
@@ -49,8 +45,7 @@ def suppress(boxes, limit, of_smaller=False):
 
 def moved(boxes, offsets):
     """Boxes with their corners moved by offsets, which are relative to the sides."""
-    sides = np.tile(boxes[:, 2:4] - boxes[:, :2], 2)
-    return np.hstack([boxes[:, :4] + offsets * sides, boxes[:, 4:]])
+    return np.hstack([boxes[:, :4] + offsets * np.tile(boxes[:, 2:4] - boxes[:, :2], 2), boxes[:, 4:]])
 
 
 def squares(boxes):
@@ -67,7 +62,7 @@ def proposals(stage, photo):
         offsets, scores = stage(np.asarray(small, np.float32)[None, :, :, ::-1])
         rows, columns = np.where(scores[0, 1] > THRESHOLDS[0])
         corners = 2 * np.stack([columns, rows], 1)
-        boxes = np.hstack([corners / scale, (corners + 12) / scale, scores[0, 1, rows, columns][:, None]])
+        boxes = np.hstack([corners / scale, (corners + 12) / scale, scores[0, 1, rows, columns, None]])
         boxes = moved(boxes, offsets[0][:, rows, columns].T)
         found.append(boxes[suppress(boxes, 0.5)])
         scale *= PYRAMID
@@ -75,40 +70,30 @@ def proposals(stage, photo):
     return boxes[suppress(boxes, 0.7)]
 
 
-def crops(photo, boxes, size):
-    """The boxes' contents as pictures of one size; what lies outside of the photograph is black."""
+def refined(stage, size, threshold, photo, boxes):
+    """The boxes that a stage takes for faces, with corners moved, and their landmarks (n, 5, 2) from the last one."""
     parts = [photo.crop([round(v) for v in box[:4]]).resize((size, size), Image.BILINEAR) for box in boxes]
-    return np.stack([np.asarray(part, np.float32)[:, :, ::-1] for part in parts])
-
-
-def detect(models, photo):
-    """(boxes (n, 5), landmarks (n, 5, 2)) of the faces in a photograph."""
-    first, second, third = (Stage(f"{models}/det{i}") for i in (1, 2, 3))
-    boxes, points = squares(proposals(first, photo)), np.zeros((0, 5, 2))
-    for stage, size, threshold in ((second, 24, THRESHOLDS[1]), (third, 48, THRESHOLDS[2])):
-        if len(boxes) == 0:
-            break
-        *marks, offsets, scores = stage(crops(photo, boxes, size))
-        good = scores[:, 1] > threshold
-        boxes, offsets, scores = boxes[good], offsets[good], scores[good, 1:]
-        if marks:
-            points = marks[0][good].reshape(-1, 2, 5).transpose(0, 2, 1)
-            points = boxes[:, None, :2] + points * (boxes[:, 2:4] - boxes[:, :2])[:, None]
-        boxes = moved(np.hstack([boxes[:, :4], scores]), offsets)
-        kept = suppress(boxes, 0.7, of_smaller=bool(marks))
-        boxes, points = boxes[kept], points[kept] if marks else points
-        boxes = boxes if marks else squares(boxes)
-    return boxes, points
+    *marks, offsets, scores = stage(np.stack(parts).astype(np.float32)[..., ::-1])
+    good, is_last = scores[:, 1] > threshold, bool(marks)
+    boxes = np.hstack([boxes[good, :4], scores[good, 1:]])
+    points = marks[0][good].reshape(-1, 2, 5).swapaxes(1, 2) if is_last else np.zeros((len(boxes), 5, 2))
+    points = boxes[:, None, :2] + points * (boxes[:, 2:4] - boxes[:, :2])[:, None]
+    boxes = moved(boxes, offsets[good])
+    kept = suppress(boxes, 0.7, of_smaller=is_last)
+    return boxes[kept] if is_last else squares(boxes[kept]), points[kept]
 
 
 if __name__ == "__main__":
-    models, photo_file, output = sys.argv[1:]
-    photo = Image.open(photo_file).convert("RGB")
-    boxes, landmarks = detect(models, photo)
+    photo = Image.open(sys.argv[2]).convert("RGB")
+    first, second, third = (Stage(f"{sys.argv[1]}/det{i}", 12 * 2 ** (i - 1)) for i in (1, 2, 3))
+    boxes, landmarks = squares(proposals(first, photo)), []
+    for stage, size, threshold in ((second, 24, THRESHOLDS[1]), (third, 48, THRESHOLDS[2])):
+        if len(boxes):
+            boxes, landmarks = refined(stage, size, threshold, photo, boxes)
     pen = ImageDraw.Draw(photo)
     for box, points in zip(boxes, landmarks):
         pen.rectangle(list(box[:4]), outline="lime", width=2)
         for x, y in points:
             pen.ellipse((x - 2, y - 2, x + 2, y + 2), fill="red")
         print(f"face at {box[:4].round(1).tolist()}, score {box[4]:.3f}")
-    photo.save(output)
+    photo.save(sys.argv[3])

@@ -54,7 +54,9 @@ class Module:
         _check_names("data_names", self._data_names, arguments, _raise)
         _check_names("label_names", self._label_names, arguments, warnings.warn)
         inputs = {*self._data_names, *self._label_names}
-        self._param_names = [name for name in arguments if name not in inputs]
+        slots = symbol._handle.slots_of_variables()
+        unread = {name for name in arguments if slots.get(name) and set(slots[name]) == {"label"}}  # by inference
+        self._param_names = [name for name in arguments if name not in inputs and name not in unread]
         self._aux_names = symbol.list_auxiliary_states()
         self._arg_params = self._aux_params = None
         self._data_shapes = self._label_shapes = None

@@ -6,10 +6,9 @@ import sys
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import amp
-
-Image = pytest.importorskip("PIL.Image")
 
 
 def run(repository, program, *arguments):
@@ -67,11 +66,11 @@ def test_classify_images(repository, classifier, tmp_path):
     assert re.findall(r"class \d", low)[0] == f"class {probabilities[0].argmax()}"
 
 
-def test_detect_faces(repository, shared, tmp_path):
+def test_detect_faces(repository, shared_dir, tmp_path):
     import json
 
-    photo = shared / "cases" / "real" / "astronaut_face.png"
-    printed = run(repository, "detect_faces", shared / "models" / "mtcnn", photo, tmp_path / "out.png")
+    photo = shared_dir / "cases" / "real" / "astronaut_face.png"
+    printed = run(repository, "detect_faces", shared_dir / "models" / "mtcnn", photo, tmp_path / "out.png")
     faces = re.findall(r"face at \[([^]]*)\], score ([\d.]+)", printed)
     assert len(faces) == 1 and float(faces[0][1]) > 0.99
     known = json.loads((photo.parent / "face.json").read_text())
