@@ -388,7 +388,10 @@ def _descriptions(shapes):
 
 
 def _check_shape(name, shape, type):
-    if type is not None and type[1] is not None and any(a != b for a, b in zip(shape, type[1]) if b >= 0):
+    wanted = None if type is None else type[1]
+    if wanted is None:
+        return
+    if len(wanted) != len(shape) or any(a != b for a, b in zip(shape, wanted) if b >= 0):
         raise ArgumentError(f"'{name}': expected shape {type[1]}, got {tuple(shape)}")
 
 

@@ -74,6 +74,35 @@ class Symbol(Arithmetic, FluentMethods):
         """Attributes of all nodes that have some: {node name: {key: text}}."""
         return self._handle.attr_dict()
 
+    def _set_attr(self, **kwargs):
+        """Sets attributes, text, of this symbol's node; symbols that were composed before keep what they had."""
+        wrong = [key for key, value in kwargs.items() if not isinstance(value, str)]
+        if wrong:
+            raise ArgumentError(f"attributes are text, got {wrong[0]}={kwargs[wrong[0]]!r}")
+        attributes = {**self.list_attr(), **kwargs}
+        if self.list_inputs() == [self.name]:
+            self._handle = _core.variable(self.name, attributes)
+            return
+        import json  # slow to import
+
+        graph, node = self._graph_and_node()
+        node["attrs"] = attributes
+        self._handle = load_json(json.dumps(graph))._handle
+
+    def _gen_atomic_symbol(self):
+        """The operator of this symbol's node, with new variables as inputs."""
+        operator = self._graph_and_node()[1]["op"]
+        if operator == "null":
+            raise ArgumentError(f"'{self.name}' is a variable, not an operator")
+        return Symbol(_core.apply(operator, self.name, self.list_attr(), [], {}))
+
+    def _graph_and_node(self):
+        """The parsed JSON, and the node of the first output in it."""
+        import json  # slow to import
+
+        graph = json.loads(self.tojson())
+        return graph, graph["nodes"][graph["heads"][0][0]]
+
     # ---- inference ----
 
     def infer_shape(self, *args, **kwargs):
