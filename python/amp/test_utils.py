@@ -9,7 +9,7 @@ import numpy as np
 
 from . import nd, random
 from ._arrays import readable
-from ._missing import getter
+from ._missing import getter, refusing
 from .base import UnsupportedError
 from .context import Context, current_context
 
@@ -299,17 +299,10 @@ def discard_stderr():
         os.close(kept)
 
 
-def download(url, fname=None, dirname=None, overwrite=False, retries=5):
-    """Raises UnsupportedError: nothing is downloaded."""
-    raise UnsupportedError(f"download: nothing is downloaded from a network; get {url} by other means")
+_NO_NETWORK = "nothing is downloaded from a network; get the file by other means"
 
-
-def download_model(model_name, dst_dir="./", meta_info=None):
-    """Raises UnsupportedError: nothing is downloaded."""
-    raise UnsupportedError(
-        f"download_model: nothing is downloaded from a network; get {model_name!r} by other means and use "
-        "amp.load_checkpoint, or make the network without trained parameters: amp.model_zoo.get_model"
-    )
+download = refusing("test_utils.download", _NO_NETWORK)
+download_model = refusing("test_utils.download_model", f"{_NO_NETWORK}, and use amp.load_checkpoint")
 
 
 # ---- running ----

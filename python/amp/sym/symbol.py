@@ -4,9 +4,10 @@ import warnings
 
 from .. import _core
 from .._arrays import readable
+from .._missing import refusing
 from .._paths import encoded
 from ..attribute import AttrScope
-from ..base import ArgumentError, NotImplementedForSymbol, UnsupportedError
+from ..base import ArgumentError, NotImplementedForSymbol
 from ..util import is_np_shape
 from .arithmetic import Arithmetic
 from .attributes import attribute_text
@@ -321,9 +322,7 @@ class Symbol(Arithmetic, FluentMethods):
         """The outputs for these arrays, by name: a list of NDArrays."""
         return self.bind(ctx, kwargs).forward()
 
-    def gradient(self, wrt):
-        """Raises UnsupportedError."""
-        raise UnsupportedError("Symbol.gradient: there are no gradients; this package runs models")
+    gradient = refusing("Symbol.gradient", "there are no gradients; this package runs models")
 
 
 class NumpySymbol(Symbol):
