@@ -75,9 +75,16 @@ _REFUSED = {
 }
 
 
-def reason_for(dotted_name):
-    """Why `amp.<dotted_name>` is left out; None where nobody decided that."""
-    return _REFUSED.get(dotted_name)
+def refusing(name, reason):
+    """A function in the place of MXNet's that raises UnsupportedError; its attribute `refused` is the reason."""
+
+    def function(*args, **kwargs):
+        raise UnsupportedError(f"{name}: {reason}")
+
+    function.__name__ = function.__qualname__ = name.rpartition(".")[2]
+    function.__doc__ = f"Raises UnsupportedError: {reason}."
+    function.refused = reason
+    return function
 
 
 def missing(module, name, candidates=()):

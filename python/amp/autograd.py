@@ -2,8 +2,7 @@
 
 import contextlib
 
-from ._missing import getter
-from .base import UnsupportedError
+from ._missing import getter, refusing
 
 __all__ = [
     "backward",
@@ -20,24 +19,19 @@ __all__ = [
 ]
 
 
-def _refuse(name):
-    raise UnsupportedError(f"autograd.{name}: there are no gradients; this package runs models and does not train them")
+_REASON = "there are no gradients; this package runs models and does not train them"
 
-
-def record(train_mode=True):
-    """Raises UnsupportedError: nothing is recorded."""
-    _refuse("record")
-
-
-def train_mode():
-    """Raises UnsupportedError: operators behave as in prediction."""
-    _refuse("train_mode")
+record = refusing("autograd.record", _REASON)
+train_mode = refusing("autograd.train_mode", _REASON)
+mark_variables = refusing("autograd.mark_variables", _REASON)
+backward = refusing("autograd.backward", _REASON)
+grad = refusing("autograd.grad", _REASON)
 
 
 def pause(train_mode=False):
     """A scope without effect. Raises UnsupportedError for `train_mode=True`."""
     if train_mode:
-        _refuse("pause(train_mode=True)")
+        refusing("autograd.pause(train_mode=True)", _REASON)()
     return contextlib.nullcontext()
 
 
@@ -59,30 +53,15 @@ def is_recording():
 def set_training(train_mode):
     """Returns False, the mode that was; raises UnsupportedError for True."""
     if train_mode:
-        _refuse("set_training(True)")
+        refusing("autograd.set_training(True)", _REASON)()
     return False
 
 
 def set_recording(is_recording):
     """Returns False, what was; raises UnsupportedError for True."""
     if is_recording:
-        _refuse("set_recording(True)")
+        refusing("autograd.set_recording(True)", _REASON)()
     return False
-
-
-def mark_variables(variables, gradients, grad_reqs="write"):
-    """Raises UnsupportedError."""
-    _refuse("mark_variables")
-
-
-def backward(heads, head_grads=None, retain_graph=False, train_mode=True):
-    """Raises UnsupportedError."""
-    _refuse("backward")
-
-
-def grad(heads, variables, head_grads=None, retain_graph=None, create_graph=False, train_mode=True):
-    """Raises UnsupportedError."""
-    _refuse("grad")
 
 
 __getattr__ = getter(__name__)

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 
 from . import _slots, nd
 from ._arrays import readable
-from ._missing import getter
+from ._missing import getter, refusing
 from ._training_mode import refuse_training
-from .base import ArgumentError, UnsupportedError, did_you_mean
+from .base import ArgumentError, did_you_mean
 from .executor import Executor as _Executor
 
 __all__ = ["BoundSymbol", "Executor"]
@@ -131,9 +131,7 @@ class BoundSymbol:
             self._outputs = plan.executor.run_monitored(lambda name, _, array: self._monitor(name, array), arrays)
         return self._outputs
 
-    def backward(self, out_grads=None, is_train=True):
-        """Raises UnsupportedError."""
-        raise UnsupportedError("backward: there are no gradients; this package runs models and does not train them")
+    backward = refusing("backward", "there are no gradients; this package runs models and does not train them")
 
     def set_monitor_callback(self, callback, monitor_all=False):
         """From now on each call shows every operator's results: `callback(name, NDArray)`; None ends that."""

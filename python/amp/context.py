@@ -2,9 +2,9 @@
 
 import warnings
 
-from ._missing import getter
+from ._missing import getter, refusing
 from ._scope import Scope
-from .base import ArgumentError, UnsupportedError, did_you_mean
+from .base import ArgumentError, did_you_mean
 
 __all__ = [
     "Context",
@@ -98,9 +98,7 @@ def num_gpus():
     return 0
 
 
-def gpu_memory_info(device_id=0):
-    """Raises UnsupportedError: there are no GPUs."""
-    raise UnsupportedError("gpu_memory_info: there are no GPUs")
+gpu_memory_info = refusing("gpu_memory_info", "there are no GPUs")
 
 
 def current_context():

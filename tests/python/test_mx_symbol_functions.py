@@ -255,3 +255,27 @@ def test_spelling_of_shapes():
         total = amp.sym.np.sum(amp.sym.Variable("x"))
         assert total.infer_shape(x=(2, 3))[1] == [()]
     assert symbol.infer_shape_partial(x=(2, 3))[1] == [(2, 4)]
+
+
+# ---- what changes a symbol in place ----
+
+
+def test_attributes_of_variables_and_operators():
+    a = amp.sym.Variable("a", lr_mult=2)
+    a._set_attr(__dtype__="0", mood="good")
+    assert a.attr_dict()["a"] == {"__lr_mult__": "2", "__dtype__": "0", "mood": "good"}
+    layer = amp.sym.FullyConnected(a, num_hidden=4, name="fc")
+    before = layer + 1
+    layer._set_attr(__mood__="bad")
+    assert layer.attr("mood") == "bad" and layer.attr("num_hidden") == "4" and layer.list_outputs() == ["fc_output"]
+    assert "__mood__" not in before.attr_dict()["fc"]
+    with pytest.raises(amp.ArgumentError, match="attributes are text, got mood=1"):
+        a._set_attr(mood=1)
+
+
+def test_an_operator_alone():
+    layer = amp.sym.FullyConnected(amp.sym.exp(amp.sym.Variable("a")), num_hidden=4, name="fc")
+    alone = layer._gen_atomic_symbol()
+    assert alone.list_arguments() == ["fc_data", "fc_weight", "fc_bias"] and alone.attr("num_hidden") == "4"
+    with pytest.raises(amp.ArgumentError, match="'a' is a variable"):
+        amp.sym.Variable("a")._gen_atomic_symbol()

@@ -4,9 +4,10 @@ import warnings
 
 from .. import _core
 from .._arrays import readable
+from .._missing import refusing
 from .._paths import encoded
 from ..attribute import AttrScope
-from ..base import ArgumentError, NotImplementedForSymbol, UnsupportedError
+from ..base import ArgumentError, NotImplementedForSymbol
 from ..util import is_np_shape
 from .arithmetic import Arithmetic
 from .attributes import attribute_text
@@ -73,6 +74,35 @@ class Symbol(Arithmetic, FluentMethods):
     def attr_dict(self):
         """Attributes of all nodes that have some: {node name: {key: text}}."""
         return self._handle.attr_dict()
+
+    def _set_attr(self, **kwargs):
+        """Sets attributes, text, of this symbol's node; symbols that were composed before keep what they had."""
+        wrong = [key for key, value in kwargs.items() if not isinstance(value, str)]
+        if wrong:
+            raise ArgumentError(f"attributes are text, got {wrong[0]}={kwargs[wrong[0]]!r}")
+        attributes = {**self.list_attr(), **kwargs}
+        if self.list_inputs() == [self.name]:
+            self._handle = _core.variable(self.name, attributes)
+            return
+        import json  # slow to import
+
+        graph, node = self._graph_and_node()
+        node["attrs"] = attributes
+        self._handle = load_json(json.dumps(graph))._handle
+
+    def _gen_atomic_symbol(self):
+        """The operator of this symbol's node, with new variables as inputs."""
+        operator = self._graph_and_node()[1]["op"]
+        if operator == "null":
+            raise ArgumentError(f"'{self.name}' is a variable, not an operator")
+        return Symbol(_core.apply(operator, self.name, self.list_attr(), [], {}))
+
+    def _graph_and_node(self):
+        """The parsed JSON, and the node of the first output in it."""
+        import json  # slow to import
+
+        graph = json.loads(self.tojson())
+        return graph, graph["nodes"][graph["heads"][0][0]]
 
     # ---- inference ----
 
@@ -292,9 +322,7 @@ class Symbol(Arithmetic, FluentMethods):
         """The outputs for these arrays, by name: a list of NDArrays."""
         return self.bind(ctx, kwargs).forward()
 
-    def gradient(self, wrt):
-        """Raises UnsupportedError."""
-        raise UnsupportedError("Symbol.gradient: there are no gradients; this package runs models")
+    gradient = refusing("Symbol.gradient", "there are no gradients; this package runs models")
 
 
 class NumpySymbol(Symbol):
