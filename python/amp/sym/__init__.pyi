@@ -252,6 +252,26 @@ def Pooling_v1(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def RNN(
+    data: Symbol | None = None,
+    parameters: Symbol | None = None,
+    state: Symbol | None = None,
+    state_cell: Symbol | None = None,
+    sequence_length: Symbol | None = None,
+    state_size: int = ...,
+    num_layers: int = ...,
+    bidirectional: bool = ...,
+    mode: Literal["rnn_relu", "rnn_tanh", "lstm", "gru"] = ...,
+    p: float = ...,
+    state_outputs: bool = ...,
+    projection_size: int | None = ...,
+    lstm_state_clip_min: float | None = ...,
+    lstm_state_clip_max: float | None = ...,
+    lstm_state_clip_nan: bool = ...,
+    use_sequence_length: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def Reshape(
     data: Symbol | None = None,
     shape: Sequence[int] | int = ...,
@@ -1115,6 +1135,12 @@ def _npi_rmod_scalar(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_rnn_param_concat(
+    *data: Symbol,
+    dim: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_rpower_scalar(
     data: Symbol | None = None,
     scalar: float = ...,
@@ -1487,6 +1513,26 @@ def _npx_reshape(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npx_rnn(
+    data: Symbol | None = None,
+    parameters: Symbol | None = None,
+    state: Symbol | None = None,
+    state_cell: Symbol | None = None,
+    sequence_length: Symbol | None = None,
+    state_size: int = ...,
+    num_layers: int = ...,
+    bidirectional: bool = ...,
+    mode: Literal["rnn_relu", "rnn_tanh", "lstm", "gru"] = ...,
+    p: float = ...,
+    state_outputs: bool = ...,
+    projection_size: int | None = ...,
+    lstm_state_clip_min: float | None = ...,
+    lstm_state_clip_max: float | None = ...,
+    lstm_state_clip_nan: bool = ...,
+    use_sequence_length: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npx_sigmoid(
     data: Symbol | None = None,
     name: str | None = None,
@@ -1587,6 +1633,12 @@ def _rmod_scalar(
     data: Symbol | None = None,
     scalar: float = ...,
     is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _rnn_param_concat(
+    *data: Symbol,
+    dim: int = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
