@@ -442,6 +442,7 @@ const std::vector<OpRow>& OpRows() {
         {"elemwise_add", DrawElemwiseAdd},
         {"log_softmax", DrawLogSoftmax},
         {"softmax", DrawSoftmax},
+        {"softmin", DrawSoftmax},
     };
     all.insert(all.end(), ArrayOpRows().begin(), ArrayOpRows().end());
     all.insert(all.end(), LookupOpRows().begin(), LookupOpRows().end());
