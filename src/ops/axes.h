@@ -1,4 +1,4 @@
-// Statistics over named axes: which axes those are, the output's shape, and the data as rows of what each result is of.
+// Statistics over named axes: which axes those are, the output's shape, and the data as rows, one for each result.
 #pragma once
 
 #include <optional>

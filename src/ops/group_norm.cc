@@ -1,4 +1,4 @@
-// InstanceNorm and GroupNorm: the places of channels, or of groups of channels, normalised to mean 0 and variance 1.
+// InstanceNorm and GroupNorm: the places of each channel, or of each group of channels, normalised.
 #include <cmath>
 
 #include "dnnl/reference.h"

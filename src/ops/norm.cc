@@ -119,7 +119,7 @@ void InferNumpyNorm(ShapeRelation& r) {
   r.Out(0, WithoutAxes(r.in(0), NamedAxes(r.node(), p.axis, r.in(0).rank(), true), p.keepdims, true));
 }
 
-// The largest or smallest sum of absolute values over the columns' axis (orders of 1) or the rows' (infinite orders).
+// The largest or smallest sum of absolute values of a column (orders 1 and -1) or of a row (infinite orders).
 double MatrixNorm(const double* x, std::int64_t rows, std::int64_t columns, bool by_column, bool largest) {
   double norm = 0;
   for (std::int64_t i = 0; i < (by_column ? columns : rows); ++i) {

@@ -12,8 +12,8 @@
 namespace amp {
 namespace {
 
-// dot as a product of matrices (m, k) and (k, n): the last axis of a meets the last but one of b (the only one of a
-// vector); a scalar multiplies.
+// dot as a product of matrices (m, k) and (k, n): the last axis of a meets the last but one of b, or the only one of
+// a vector; a scalar multiplies.
 struct DotShapes {
   std::vector<int> b_axes;  // permutation before the product
   std::int64_t m = 1, k = 1, n = 1;
@@ -58,7 +58,7 @@ bool LowerDot(onednn::LowerContext& c) {
   return true;
 }
 
-// matmul: matrices along the last two axes, leading axes broadcast; a vector is a matrix of one row (a) or column (b).
+// matmul: matrices along the last two axes, leading axes broadcast; a vector is a row of a or a column of b.
 struct MatMulShapes {
   Shape a, b;     // as matrices
   Shape out;      // with the axes that vectors do not have

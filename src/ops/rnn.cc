@@ -1,7 +1,7 @@
 // RNN: layers of recurrent networks over a sequence, forward or in both directions.
 //
-// The parameters are one vector: for each layer and direction the weights of the input (gates * H, inputs) and of the
-// state (gates * H, H), then for each layer and direction both vectors of biases (gates * H).
+// The parameters are one vector: for each layer and direction the weights of the input (gates * H, inputs) and of
+// the state (gates * H, H), then for each layer and direction both vectors of biases (gates * H).
 #include <array>
 #include <cmath>
 
