@@ -185,10 +185,37 @@ def FullyConnected(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def GroupNorm(
+    data: Symbol | None = None,
+    gamma: Symbol | None = None,
+    beta: Symbol | None = None,
+    num_groups: int = ...,
+    eps: float = ...,
+    output_mean_var: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def InstanceNorm(
+    data: Symbol | None = None,
+    gamma: Symbol | None = None,
+    beta: Symbol | None = None,
+    eps: float = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def L2Normalization(
     data: Symbol | None = None,
     eps: float = ...,
     mode: Literal["instance", "channel", "spatial"] = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def LRN(
+    data: Symbol | None = None,
+    alpha: float = ...,
+    beta: float = ...,
+    knorm: float = ...,
+    nsize: int = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -252,6 +279,26 @@ def Pooling_v1(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def RNN(
+    data: Symbol | None = None,
+    parameters: Symbol | None = None,
+    state: Symbol | None = None,
+    state_cell: Symbol | None = None,
+    sequence_length: Symbol | None = None,
+    state_size: int = ...,
+    num_layers: int = ...,
+    bidirectional: bool = ...,
+    mode: Literal["rnn_relu", "rnn_tanh", "lstm", "gru"] = ...,
+    p: float = ...,
+    state_outputs: bool = ...,
+    projection_size: int | None = ...,
+    lstm_state_clip_min: float | None = ...,
+    lstm_state_clip_max: float | None = ...,
+    lstm_state_clip_nan: bool = ...,
+    use_sequence_length: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def Reshape(
     data: Symbol | None = None,
     shape: Sequence[int] | int = ...,
@@ -261,11 +308,27 @@ def Reshape(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def SequenceLast(
+    data: Symbol | None = None,
+    sequence_length: Symbol | None = None,
+    use_sequence_length: bool = ...,
+    axis: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def SequenceMask(
     data: Symbol | None = None,
     sequence_length: Symbol | None = None,
     use_sequence_length: bool = ...,
     value: float = ...,
+    axis: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def SequenceReverse(
+    data: Symbol | None = None,
+    sequence_length: Symbol | None = None,
+    use_sequence_length: bool = ...,
     axis: int = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
@@ -593,6 +656,20 @@ def _contrib_arange_like(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _contrib_interleaved_matmul_encdec_qk(
+    queries: Symbol | None = None,
+    keys_values: Symbol | None = None,
+    heads: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _contrib_interleaved_matmul_encdec_valatt(
+    keys_values: Symbol | None = None,
+    attention: Symbol | None = None,
+    heads: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _contrib_interleaved_matmul_selfatt_qk(
     queries_keys_values: Symbol | None = None,
     heads: int = ...,
@@ -669,6 +746,16 @@ def _lesser_scalar(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _linalg_gemm2(
+    A: Symbol | None = None,
+    B: Symbol | None = None,
+    transpose_a: bool = ...,
+    transpose_b: bool = ...,
+    alpha: float = ...,
+    axis: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _maximum_scalar(
     data: Symbol | None = None,
     scalar: float = ...,
@@ -723,6 +810,20 @@ def _not_equal_scalar(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _np_all(
+    data: Symbol | None = None,
+    axis: Sequence[int] | int | None = ...,
+    keepdims: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _np_any(
+    data: Symbol | None = None,
+    axis: Sequence[int] | int | None = ...,
+    keepdims: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _np_broadcast_to(
     data: Symbol | None = None,
     shape: Sequence[int] | int = ...,
@@ -731,6 +832,19 @@ def _np_broadcast_to(
 ) -> Symbol: ...
 def _np_copy(
     data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _np_cumsum(
+    a: Symbol | None = None,
+    axis: int | None = ...,
+    dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _np_dot(
+    a: Symbol | None = None,
+    b: Symbol | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -792,6 +906,13 @@ def _npi_add_scalar(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_all(
+    data: Symbol | None = None,
+    axis: Sequence[int] | int | None = ...,
+    keepdims: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_amp_cast(
     data: Symbol | None = None,
     dtype: Any = ...,
@@ -801,6 +922,13 @@ def _npi_amp_cast(
 def _npi_amp_multicast(
     *data: Symbol,
     cast_narrow: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_any(
+    data: Symbol | None = None,
+    axis: Sequence[int] | int | None = ...,
+    keepdims: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -820,11 +948,34 @@ def _npi_arctan(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_argmax(
+    data: Symbol | None = None,
+    axis: int | None = ...,
+    keepdims: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_argmin(
+    data: Symbol | None = None,
+    axis: int | None = ...,
+    keepdims: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_array_split(
     indices: Sequence[int] | int = ...,
     axis: int = ...,
     squeeze_axis: bool = ...,
     sections: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_average(
+    a: Symbol | None = None,
+    weights: Symbol | None = None,
+    axis: Sequence[int] | int | None = ...,
+    returned: bool = ...,
+    weighted: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -870,6 +1021,26 @@ def _npi_copy(
 ) -> Symbol: ...
 def _npi_cos(
     data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_cumsum(
+    a: Symbol | None = None,
+    axis: int | None = ...,
+    dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_diff(
+    a: Symbol | None = None,
+    n: int = ...,
+    axis: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_dot(
+    a: Symbol | None = None,
+    b: Symbol | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -998,6 +1169,12 @@ def _npi_log2(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_matmul(
+    a: Symbol | None = None,
+    b: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_max(
     data: Symbol | None = None,
     axis: Sequence[int] | int | None = ...,
@@ -1054,6 +1231,15 @@ def _npi_negative(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_norm(
+    data: Symbol | None = None,
+    ord: float = ...,
+    axis: Sequence[int] | int | None = ...,
+    keepdims: bool = ...,
+    flag: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_not_equal(
     lhs: Symbol | None = None,
     rhs: Symbol | None = None,
@@ -1071,6 +1257,16 @@ def _npi_ones(
     shape: Sequence[int] | int = ...,
     ctx: str = ...,
     dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_percentile(
+    a: Symbol | None = None,
+    q: Symbol | None = None,
+    axis: Sequence[int] | int | None = ...,
+    interpolation: Literal["linear", "lower", "higher", "midpoint", "nearest"] = ...,
+    keepdims: bool = ...,
+    q_scalar: float | None = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1112,6 +1308,12 @@ def _npi_rmod_scalar(
     data: Symbol | None = None,
     scalar: float = ...,
     is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_rnn_param_concat(
+    *data: Symbol,
+    dim: int = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1184,6 +1386,15 @@ def _npi_stack(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_std(
+    a: Symbol | None = None,
+    axis: Sequence[int] | int | None = ...,
+    dtype: Any = ...,
+    ddof: int = ...,
+    keepdims: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_subtract(
     lhs: Symbol | None = None,
     rhs: Symbol | None = None,
@@ -1253,6 +1464,15 @@ def _npi_true_divide_scalar(
 ) -> Symbol: ...
 def _npi_trunc(
     data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_var(
+    a: Symbol | None = None,
+    axis: Sequence[int] | int | None = ...,
+    dtype: Any = ...,
+    ddof: int = ...,
+    keepdims: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1401,6 +1621,24 @@ def _npx_fully_connected(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npx_group_norm(
+    data: Symbol | None = None,
+    gamma: Symbol | None = None,
+    beta: Symbol | None = None,
+    num_groups: int = ...,
+    eps: float = ...,
+    output_mean_var: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npx_instance_norm(
+    data: Symbol | None = None,
+    gamma: Symbol | None = None,
+    beta: Symbol | None = None,
+    eps: float = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npx_layer_norm(
     data: Symbol | None = None,
     gamma: Symbol | None = None,
@@ -1449,6 +1687,15 @@ def _npx_masked_softmax(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npx_norm(
+    data: Symbol | None = None,
+    ord: int = ...,
+    axis: Sequence[int] | int | None = ...,
+    out_dtype: Any = ...,
+    keepdims: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npx_one_hot(
     indices: Symbol | None = None,
     depth: int = ...,
@@ -1487,6 +1734,51 @@ def _npx_reshape(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npx_rnn(
+    data: Symbol | None = None,
+    parameters: Symbol | None = None,
+    state: Symbol | None = None,
+    state_cell: Symbol | None = None,
+    sequence_length: Symbol | None = None,
+    state_size: int = ...,
+    num_layers: int = ...,
+    bidirectional: bool = ...,
+    mode: Literal["rnn_relu", "rnn_tanh", "lstm", "gru"] = ...,
+    p: float = ...,
+    state_outputs: bool = ...,
+    projection_size: int | None = ...,
+    lstm_state_clip_min: float | None = ...,
+    lstm_state_clip_max: float | None = ...,
+    lstm_state_clip_nan: bool = ...,
+    use_sequence_length: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npx_sequence_last(
+    data: Symbol | None = None,
+    sequence_length: Symbol | None = None,
+    use_sequence_length: bool = ...,
+    axis: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npx_sequence_mask(
+    data: Symbol | None = None,
+    sequence_length: Symbol | None = None,
+    use_sequence_length: bool = ...,
+    value: float = ...,
+    axis: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npx_sequence_reverse(
+    data: Symbol | None = None,
+    sequence_length: Symbol | None = None,
+    use_sequence_length: bool = ...,
+    axis: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npx_sigmoid(
     data: Symbol | None = None,
     name: str | None = None,
@@ -1497,6 +1789,12 @@ def _npx_slice(
     begin: Sequence[int] | int | None = ...,
     end: Sequence[int] | int | None = ...,
     step: Sequence[int] | int | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npx_smooth_l1(
+    data: Symbol | None = None,
+    scalar: float = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1587,6 +1885,12 @@ def _rmod_scalar(
     data: Symbol | None = None,
     scalar: float = ...,
     is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _rnn_param_concat(
+    *data: Symbol,
+    dim: int = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1853,6 +2157,11 @@ def argmax(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def argmax_channel(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def argmin(
     data: Symbol | None = None,
     axis: int | None = ...,
@@ -2044,6 +2353,13 @@ def crop(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def cumsum(
+    a: Symbol | None = None,
+    axis: int | None = ...,
+    dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def dot(
     lhs: Symbol | None = None,
     rhs: Symbol | None = None,
@@ -2127,6 +2443,16 @@ def gather_nd(
 ) -> Symbol: ...
 def identity(
     data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def linalg_gemm2(
+    A: Symbol | None = None,
+    B: Symbol | None = None,
+    transpose_a: bool = ...,
+    transpose_b: bool = ...,
+    alpha: float = ...,
+    axis: int = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -2218,8 +2544,39 @@ def min_axis(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def moments(
+    axes: Sequence[int] | int | None = ...,
+    keepdims: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def nanprod(
+    data: Symbol | None = None,
+    axis: Sequence[int] | int | None = ...,
+    keepdims: bool = ...,
+    exclude: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def nansum(
+    data: Symbol | None = None,
+    axis: Sequence[int] | int | None = ...,
+    keepdims: bool = ...,
+    exclude: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def negative(
     data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def norm(
+    data: Symbol | None = None,
+    ord: int = ...,
+    axis: Sequence[int] | int | None = ...,
+    out_dtype: Any = ...,
+    keepdims: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -2355,7 +2712,23 @@ def slice_like(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def smooth_l1(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def softmax(
+    data: Symbol | None = None,
+    length: Symbol | None = None,
+    axis: int = ...,
+    temperature: float | None = ...,
+    dtype: Any = ...,
+    use_length: bool | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def softmin(
     data: Symbol | None = None,
     length: Symbol | None = None,
     axis: int = ...,

@@ -161,6 +161,8 @@ std::vector<Refusal> Refusals() {
   refusals.push_back({"_cond", loop, {}, {"attribute cond_input_locs (tuple of int) is missing"}});
   const std::vector<Refusal> arrays = ArrayRefusals();
   refusals.insert(refusals.end(), arrays.begin(), arrays.end());
+  const std::vector<Refusal> statistics = StatisticsRefusals();
+  refusals.insert(refusals.end(), statistics.begin(), statistics.end());
   return refusals;
 }
 
