@@ -611,6 +611,11 @@ def _copy(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _copyto(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _div(
     lhs: Symbol | None = None,
     rhs: Symbol | None = None,
@@ -631,6 +636,15 @@ def _equal_scalar(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _eye(
+    N: int = ...,
+    M: int = ...,
+    k: int = ...,
+    ctx: str = ...,
+    dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _foreach(
     num_args: int = ...,
     num_outputs: int = ...,
@@ -638,6 +652,14 @@ def _foreach(
     in_state_locs: Sequence[int] | int = ...,
     in_data_locs: Sequence[int] | int = ...,
     remain_locs: Sequence[int] | int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _full(
+    shape: Sequence[int] | int = ...,
+    value: float = ...,
+    ctx: str = ...,
+    dtype: Any = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -655,6 +677,12 @@ def _greater_scalar(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _identity_with_attr_like_rhs(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _lesser_equal_scalar(
     data: Symbol | None = None,
     scalar: float = ...,
@@ -666,6 +694,16 @@ def _lesser_scalar(
     data: Symbol | None = None,
     scalar: float = ...,
     is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _linspace(
+    start: float = ...,
+    stop: float = ...,
+    num: int = ...,
+    endpoint: bool = ...,
+    ctx: str = ...,
+    dtype: Any = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -723,6 +761,21 @@ def _not_equal_scalar(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _np_atleast_1d(
+    *data: Symbol,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _np_atleast_2d(
+    *data: Symbol,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _np_atleast_3d(
+    *data: Symbol,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _np_broadcast_to(
     data: Symbol | None = None,
     shape: Sequence[int] | int = ...,
@@ -731,6 +784,12 @@ def _np_broadcast_to(
 ) -> Symbol: ...
 def _np_copy(
     data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _np_diag(
+    data: Symbol | None = None,
+    k: int = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -750,12 +809,26 @@ def _np_min(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _np_moveaxis(
+    data: Symbol | None = None,
+    source: Sequence[int] | int = ...,
+    destination: Sequence[int] | int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _np_prod(
     data: Symbol | None = None,
     axis: Sequence[int] | int | None = ...,
     keepdims: bool = ...,
     initial: float | None = ...,
     dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _np_roll(
+    data: Symbol | None = None,
+    shift: Sequence[int] | int | None = ...,
+    axis: Sequence[int] | int | None = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -828,6 +901,21 @@ def _npi_array_split(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_atleast_1d(
+    *data: Symbol,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_atleast_2d(
+    *data: Symbol,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_atleast_3d(
+    *data: Symbol,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_broadcast_to(
     data: Symbol | None = None,
     shape: Sequence[int] | int = ...,
@@ -857,6 +945,12 @@ def _npi_clip(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_column_stack(
+    *data: Symbol,
+    dim: int | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_concatenate(
     *data: Symbol,
     dim: int = ...,
@@ -868,8 +962,25 @@ def _npi_copy(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_copyto(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_cos(
     data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_diag(
+    data: Symbol | None = None,
+    k: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_dstack(
+    *data: Symbol,
+    dim: int | None = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -902,13 +1013,40 @@ def _npi_expm1(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_eye(
+    N: int = ...,
+    M: int | None = ...,
+    k: int = ...,
+    ctx: str = ...,
+    dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_fix(
     data: Symbol | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_flip(
+    data: Symbol | None = None,
+    axis: Sequence[int] | int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_floor(
     data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_full(
+    shape: Sequence[int] | int = ...,
+    value: float | None = ...,
+    int_value: int | None = ...,
+    uint_value: float | None = ...,
+    double_value: float | None = ...,
+    value_type: int = ...,
+    ctx: str = ...,
+    dtype: Any = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -952,6 +1090,19 @@ def _npi_greater_scalar(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_hstack(
+    *data: Symbol,
+    dim: int | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_identity(
+    shape: Sequence[int] | int = ...,
+    ctx: str = ...,
+    dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_less(
     lhs: Symbol | None = None,
     rhs: Symbol | None = None,
@@ -978,6 +1129,23 @@ def _npi_less_scalar(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_linspace(
+    start: float | None = ...,
+    stop: float | None = ...,
+    start_int: float | None = ...,
+    stop_int: float | None = ...,
+    start_uint: float | None = ...,
+    stop_uint: float | None = ...,
+    start_double: float | None = ...,
+    stop_double: float | None = ...,
+    value_type: int = ...,
+    num: int = ...,
+    endpoint: bool = ...,
+    ctx: str = ...,
+    dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_log(
     data: Symbol | None = None,
     name: str | None = None,
@@ -995,6 +1163,17 @@ def _npi_log1p(
 ) -> Symbol: ...
 def _npi_log2(
     data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_logspace(
+    start: float = ...,
+    stop: float = ...,
+    base: float = ...,
+    num: int = ...,
+    endpoint: bool = ...,
+    ctx: str = ...,
+    dtype: Any = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1036,6 +1215,13 @@ def _npi_mod_scalar(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_moveaxis(
+    data: Symbol | None = None,
+    source: Sequence[int] | int = ...,
+    destination: Sequence[int] | int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_multiply(
     lhs: Symbol | None = None,
     rhs: Symbol | None = None,
@@ -1071,6 +1257,15 @@ def _npi_ones(
     shape: Sequence[int] | int = ...,
     ctx: str = ...,
     dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_pad(
+    pad_width: Sequence[Sequence[int]] = ...,
+    mode: Literal["constant", "edge", "reflect", "symmetric", "maximum", "minimum"] = ...,
+    constant_values: float = ...,
+    constant_value: float | None = ...,
+    reflect_type: Literal["even"] = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1112,6 +1307,20 @@ def _npi_rmod_scalar(
     data: Symbol | None = None,
     scalar: float = ...,
     is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_roll(
+    data: Symbol | None = None,
+    shift: Sequence[int] | int | None = ...,
+    axis: Sequence[int] | int | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_rot90(
+    data: Symbol | None = None,
+    k: int = ...,
+    axes: Sequence[int] | int | None = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1234,7 +1443,19 @@ def _npi_tile(
 ) -> Symbol: ...
 def _npi_transpose(
     data: Symbol | None = None,
-    axes: Sequence[int] | int = ...,
+    axes: Sequence[int] | int | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_tril(
+    data: Symbol | None = None,
+    k: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_triu(
+    data: Symbol | None = None,
+    k: int = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1256,10 +1477,37 @@ def _npi_trunc(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_vstack(
+    *data: Symbol,
+    dim: int | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_where(
     condition: Symbol | None = None,
     x: Symbol | None = None,
     y: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_where_lscalar(
+    condition: Symbol | None = None,
+    x: Symbol | None = None,
+    scalar: float = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_where_rscalar(
+    condition: Symbol | None = None,
+    y: Symbol | None = None,
+    scalar: float = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_where_scalar2(
+    condition: Symbol | None = None,
+    x: float = ...,
+    y: float = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1320,6 +1568,14 @@ def _npx_batch_norm(
     axis: int = ...,
     min_calib_range: str = ...,
     max_calib_range: str = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npx_broadcast_like(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    lhs_axes: Sequence[int] | int | None = ...,
+    rhs_axes: Sequence[int] | int | None = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1487,6 +1743,21 @@ def _npx_reshape(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npx_reshape_like(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    lhs_begin: int | None = ...,
+    lhs_end: int | None = ...,
+    rhs_begin: int | None = ...,
+    rhs_end: int | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npx_shape_array(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npx_sigmoid(
     data: Symbol | None = None,
     name: str | None = None,
@@ -1497,6 +1768,13 @@ def _npx_slice(
     begin: Sequence[int] | int | None = ...,
     end: Sequence[int] | int | None = ...,
     step: Sequence[int] | int | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npx_slice_like(
+    data: Symbol | None = None,
+    shape_like: Symbol | None = None,
+    axes: Sequence[int] | int = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1787,6 +2065,11 @@ def _sg_pow_mul_scalar(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _sparse_stop_gradient(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _split_v2(
     indices: Sequence[int] | int = ...,
     axis: int = ...,
@@ -2041,6 +2324,14 @@ def crop(
     begin: Sequence[int] | int | None = ...,
     end: Sequence[int] | int | None = ...,
     step: Sequence[int] | int | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def diag(
+    data: Symbol | None = None,
+    k: int = ...,
+    axis1: int = ...,
+    axis2: int = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -2332,6 +2623,11 @@ def sin(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def size_array(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def slice(
     data: Symbol | None = None,
     begin: Sequence[int] | int | None = ...,
@@ -2459,7 +2755,7 @@ def topk(
 ) -> Symbol: ...
 def transpose(
     data: Symbol | None = None,
-    axes: Sequence[int] | int = ...,
+    axes: Sequence[int] | int | None = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...

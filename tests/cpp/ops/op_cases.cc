@@ -442,8 +442,9 @@ const std::vector<OpRow>& OpRows() {
         {"log_softmax", DrawLogSoftmax},
         {"softmax", DrawSoftmax},
     };
-    all.insert(all.end(), ArrayOpRows().begin(), ArrayOpRows().end());
-    all.insert(all.end(), LookupOpRows().begin(), LookupOpRows().end());
+    for (const auto& more : {ArrayOpRows(), LookupOpRows(), NumPyOpRows()}) {
+      all.insert(all.end(), more.begin(), more.end());
+    }
     std::sort(all.begin(), all.end(), [](const OpRow& a, const OpRow& b) { return a.op < b.op; });
     return all;
   }();
