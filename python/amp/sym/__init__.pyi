@@ -688,6 +688,11 @@ def _copy(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _copyto(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _div(
     lhs: Symbol | None = None,
     rhs: Symbol | None = None,
@@ -708,6 +713,15 @@ def _equal_scalar(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _eye(
+    N: int = ...,
+    M: int = ...,
+    k: int = ...,
+    ctx: str = ...,
+    dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _foreach(
     num_args: int = ...,
     num_outputs: int = ...,
@@ -715,6 +729,14 @@ def _foreach(
     in_state_locs: Sequence[int] | int = ...,
     in_data_locs: Sequence[int] | int = ...,
     remain_locs: Sequence[int] | int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _full(
+    shape: Sequence[int] | int = ...,
+    value: float = ...,
+    ctx: str = ...,
+    dtype: Any = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -729,6 +751,12 @@ def _greater_scalar(
     data: Symbol | None = None,
     scalar: float = ...,
     is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _identity_with_attr_like_rhs(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -753,6 +781,16 @@ def _linalg_gemm2(
     transpose_b: bool = ...,
     alpha: float = ...,
     axis: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _linspace(
+    start: float = ...,
+    stop: float = ...,
+    num: int = ...,
+    endpoint: bool = ...,
+    ctx: str = ...,
+    dtype: Any = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -824,6 +862,21 @@ def _np_any(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _np_atleast_1d(
+    *data: Symbol,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _np_atleast_2d(
+    *data: Symbol,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _np_atleast_3d(
+    *data: Symbol,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _np_broadcast_to(
     data: Symbol | None = None,
     shape: Sequence[int] | int = ...,
@@ -839,6 +892,12 @@ def _np_cumsum(
     a: Symbol | None = None,
     axis: int | None = ...,
     dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _np_diag(
+    data: Symbol | None = None,
+    k: int = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -864,12 +923,26 @@ def _np_min(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _np_moveaxis(
+    data: Symbol | None = None,
+    source: Sequence[int] | int = ...,
+    destination: Sequence[int] | int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _np_prod(
     data: Symbol | None = None,
     axis: Sequence[int] | int | None = ...,
     keepdims: bool = ...,
     initial: float | None = ...,
     dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _np_roll(
+    data: Symbol | None = None,
+    shift: Sequence[int] | int | None = ...,
+    axis: Sequence[int] | int | None = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -970,6 +1043,21 @@ def _npi_array_split(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_atleast_1d(
+    *data: Symbol,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_atleast_2d(
+    *data: Symbol,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_atleast_3d(
+    *data: Symbol,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_average(
     a: Symbol | None = None,
     weights: Symbol | None = None,
@@ -1008,6 +1096,12 @@ def _npi_clip(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_column_stack(
+    *data: Symbol,
+    dim: int | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_concatenate(
     *data: Symbol,
     dim: int = ...,
@@ -1015,6 +1109,11 @@ def _npi_concatenate(
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
 def _npi_copy(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_copyto(
     data: Symbol | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
@@ -1031,6 +1130,12 @@ def _npi_cumsum(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_diag(
+    data: Symbol | None = None,
+    k: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_diff(
     a: Symbol | None = None,
     n: int = ...,
@@ -1041,6 +1146,12 @@ def _npi_diff(
 def _npi_dot(
     a: Symbol | None = None,
     b: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_dstack(
+    *data: Symbol,
+    dim: int | None = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1073,13 +1184,40 @@ def _npi_expm1(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_eye(
+    N: int = ...,
+    M: int | None = ...,
+    k: int = ...,
+    ctx: str = ...,
+    dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_fix(
     data: Symbol | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_flip(
+    data: Symbol | None = None,
+    axis: Sequence[int] | int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_floor(
     data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_full(
+    shape: Sequence[int] | int = ...,
+    value: float | None = ...,
+    int_value: int | None = ...,
+    uint_value: float | None = ...,
+    double_value: float | None = ...,
+    value_type: int = ...,
+    ctx: str = ...,
+    dtype: Any = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1123,6 +1261,19 @@ def _npi_greater_scalar(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_hstack(
+    *data: Symbol,
+    dim: int | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_identity(
+    shape: Sequence[int] | int = ...,
+    ctx: str = ...,
+    dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_less(
     lhs: Symbol | None = None,
     rhs: Symbol | None = None,
@@ -1149,6 +1300,23 @@ def _npi_less_scalar(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_linspace(
+    start: float | None = ...,
+    stop: float | None = ...,
+    start_int: float | None = ...,
+    stop_int: float | None = ...,
+    start_uint: float | None = ...,
+    stop_uint: float | None = ...,
+    start_double: float | None = ...,
+    stop_double: float | None = ...,
+    value_type: int = ...,
+    num: int = ...,
+    endpoint: bool = ...,
+    ctx: str = ...,
+    dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_log(
     data: Symbol | None = None,
     name: str | None = None,
@@ -1166,6 +1334,17 @@ def _npi_log1p(
 ) -> Symbol: ...
 def _npi_log2(
     data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_logspace(
+    start: float = ...,
+    stop: float = ...,
+    base: float = ...,
+    num: int = ...,
+    endpoint: bool = ...,
+    ctx: str = ...,
+    dtype: Any = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1213,6 +1392,13 @@ def _npi_mod_scalar(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_moveaxis(
+    data: Symbol | None = None,
+    source: Sequence[int] | int = ...,
+    destination: Sequence[int] | int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_multiply(
     lhs: Symbol | None = None,
     rhs: Symbol | None = None,
@@ -1257,6 +1443,15 @@ def _npi_ones(
     shape: Sequence[int] | int = ...,
     ctx: str = ...,
     dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_pad(
+    pad_width: Sequence[Sequence[int]] = ...,
+    mode: Literal["constant", "edge", "reflect", "symmetric", "maximum", "minimum"] = ...,
+    constant_values: float = ...,
+    constant_value: float | None = ...,
+    reflect_type: Literal["even"] = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1314,6 +1509,20 @@ def _npi_rmod_scalar(
 def _npi_rnn_param_concat(
     *data: Symbol,
     dim: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_roll(
+    data: Symbol | None = None,
+    shift: Sequence[int] | int | None = ...,
+    axis: Sequence[int] | int | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_rot90(
+    data: Symbol | None = None,
+    k: int = ...,
+    axes: Sequence[int] | int | None = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1445,7 +1654,19 @@ def _npi_tile(
 ) -> Symbol: ...
 def _npi_transpose(
     data: Symbol | None = None,
-    axes: Sequence[int] | int = ...,
+    axes: Sequence[int] | int | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_tril(
+    data: Symbol | None = None,
+    k: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_triu(
+    data: Symbol | None = None,
+    k: int = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1476,10 +1697,37 @@ def _npi_var(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_vstack(
+    *data: Symbol,
+    dim: int | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_where(
     condition: Symbol | None = None,
     x: Symbol | None = None,
     y: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_where_lscalar(
+    condition: Symbol | None = None,
+    x: Symbol | None = None,
+    scalar: float = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_where_rscalar(
+    condition: Symbol | None = None,
+    y: Symbol | None = None,
+    scalar: float = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_where_scalar2(
+    condition: Symbol | None = None,
+    x: float = ...,
+    y: float = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1540,6 +1788,14 @@ def _npx_batch_norm(
     axis: int = ...,
     min_calib_range: str = ...,
     max_calib_range: str = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npx_broadcast_like(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    lhs_axes: Sequence[int] | int | None = ...,
+    rhs_axes: Sequence[int] | int | None = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1734,6 +1990,16 @@ def _npx_reshape(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npx_reshape_like(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    lhs_begin: int | None = ...,
+    lhs_end: int | None = ...,
+    rhs_begin: int | None = ...,
+    rhs_end: int | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npx_rnn(
     data: Symbol | None = None,
     parameters: Symbol | None = None,
@@ -1779,6 +2045,11 @@ def _npx_sequence_reverse(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npx_shape_array(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npx_sigmoid(
     data: Symbol | None = None,
     name: str | None = None,
@@ -1789,6 +2060,13 @@ def _npx_slice(
     begin: Sequence[int] | int | None = ...,
     end: Sequence[int] | int | None = ...,
     step: Sequence[int] | int | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npx_slice_like(
+    data: Symbol | None = None,
+    shape_like: Symbol | None = None,
+    axes: Sequence[int] | int = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -2091,6 +2369,11 @@ def _sg_pow_mul_scalar(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _sparse_stop_gradient(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _split_v2(
     indices: Sequence[int] | int = ...,
     axis: int = ...,
@@ -2357,6 +2640,14 @@ def cumsum(
     a: Symbol | None = None,
     axis: int | None = ...,
     dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def diag(
+    data: Symbol | None = None,
+    k: int = ...,
+    axis1: int = ...,
+    axis2: int = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -2689,6 +2980,11 @@ def sin(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def size_array(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def slice(
     data: Symbol | None = None,
     begin: Sequence[int] | int | None = ...,
@@ -2832,7 +3128,7 @@ def topk(
 ) -> Symbol: ...
 def transpose(
     data: Symbol | None = None,
-    axes: Sequence[int] | int = ...,
+    axes: Sequence[int] | int | None = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...

@@ -444,9 +444,9 @@ const std::vector<OpRow>& OpRows() {
         {"softmax", DrawSoftmax},
         {"softmin", DrawSoftmax},
     };
-    all.insert(all.end(), ArrayOpRows().begin(), ArrayOpRows().end());
-    all.insert(all.end(), LookupOpRows().begin(), LookupOpRows().end());
-    all.insert(all.end(), StatisticsOpRows().begin(), StatisticsOpRows().end());
+    for (const auto& more : {ArrayOpRows(), LookupOpRows(), NumPyOpRows(), StatisticsOpRows()}) {
+      all.insert(all.end(), more.begin(), more.end());
+    }
     std::sort(all.begin(), all.end(), [](const OpRow& a, const OpRow& b) { return a.op < b.op; });
     return all;
   }();
