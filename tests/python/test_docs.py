@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-PAGES = ["README.md", "CONTRIBUTING.md", "docs/design.md", "docs/precision.md"]
+PAGES = ["README.md", "CONTRIBUTING.md", "docs/design.md", "docs/precision.md", "docs/migrating_from_mxnet.md"]
 
 
 def python_blocks(text):
@@ -22,6 +22,15 @@ def test_precision_runs(repository):
     assert len(blocks) >= 5
     names = {}
     for line, code in blocks:
+        exec(compile("\n" * (line - 1) + code, str(path), "exec"), names)
+
+
+def test_migration_runs(repository, tmp_path, monkeypatch):
+    """What a program of MXNet becomes, block by block in one namespace."""
+    monkeypatch.chdir(tmp_path)
+    path = repository / "docs" / "migrating_from_mxnet.md"
+    names = {}
+    for line, code in python_blocks(path.read_text()):
         exec(compile("\n" * (line - 1) + code, str(path), "exec"), names)
 
 
