@@ -10,6 +10,9 @@ from .base import ArgumentError
 class ParametersOfModule:
     """What Module inherits: parameters come, go and are looked at."""
 
+    _symbol = None
+    _arg_params = _aux_params = None  # {name: NDArray} each
+
     @property
     def params_initialized(self):
         """Whether there are parameters."""

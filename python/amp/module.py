@@ -57,7 +57,6 @@ class Module(ParametersOfModule):
         inputs = {*self._data_names, *self._label_names}
         self._param_names = [name for name in arguments if name not in inputs]
         self._aux_names = symbol.list_auxiliary_states()
-        self._arg_params = self._aux_params = None
         self._data_shapes = self._label_shapes = None
         self._executor = self._outputs = None
         self.for_training = self.inputs_need_grad = False

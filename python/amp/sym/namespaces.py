@@ -4,7 +4,7 @@ import functools
 import sys
 import types
 
-from ..base import did_you_mean
+from .._missing import missing
 from . import operators as _operators
 
 # Namespace -> what names of operators begin with, in the order of search.
@@ -44,8 +44,7 @@ class Namespace(types.ModuleType):
             function = _operators.find_function(prefix + name)
             if function is not None:
                 return _as_numpy(function) if self._amp_path.startswith("np") else function
-        known = [] if name.startswith("__") else self._names()
-        raise AttributeError(f"module '{self.__name__}' has no attribute {name!r}{did_you_mean(name, known)}")
+        raise missing(self.__name__, name, [] if name.startswith("__") else self._names())
 
     def _names(self):
         return {
