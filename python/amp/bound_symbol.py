@@ -42,10 +42,10 @@ class BoundSymbol:
     that somebody outside holds are looked at for changes. There are no gradients.
     """
 
-    def __init__(self, symbol, arguments, auxiliary_states):
+    def __init__(self, symbol, arguments, auxiliary_states, inputs):
         self._symbol = symbol
         self._arguments, self._auxiliary_states = arguments, auxiliary_states  # {name: Slot}
-        self._inputs = _inputs_of(symbol)
+        self._inputs = inputs  # names of what is passed; other arguments are packed
         self._changed = set()  # packed arrays that changed before the last call
         self._plan = None
         self._monitor = None
@@ -206,7 +206,7 @@ def bind(symbol, args, aux_states):
     arguments = _given_slots(symbol.list_arguments(), args, "args")
     states = _given_slots(symbol.list_auxiliary_states(), aux_states, "aux_states")
     _types_of(symbol, {**arguments, **states})  # shapes that clash are found here
-    return BoundSymbol(symbol, arguments, states)
+    return BoundSymbol(symbol, arguments, states, _inputs_of(symbol))
 
 
 def simple_bind(symbol, shapes, dtypes):
@@ -220,9 +220,8 @@ def simple_bind(symbol, shapes, dtypes):
     arguments, _, states = symbol._handle.infer(known)
     groups = [symbol.list_arguments(), arguments], [symbol.list_auxiliary_states(), states]
     _refuse_unknown([(name, shape) for group in groups for name, (_, shape) in zip(*group)])
-    return BoundSymbol(
-        symbol, *({name: _slots.Slot(_slots.zeros(*type)) for name, type in zip(*group)} for group in groups)
-    )
+    slots = [{name: _slots.Slot(_slots.zeros(*type)) for name, type in zip(*group)} for group in groups]
+    return BoundSymbol(symbol, *slots, _inputs_of(symbol) & set(shapes))
 
 
 def _refuse_unknown(shapes):
@@ -261,7 +260,7 @@ _PARAMETER_SLOTS = {"weight", "bias", "gamma", "beta", "moving_mean", "moving_va
 
 def _inputs_of(symbol):
     """Arguments that are expected to change with each call: all but those that only feed slots of parameters."""
-    fed = symbol._handle.slots_of_variables()
+    fed = symbol._handle.without_amp_casts({}).slots_of_variables()
     return {name for name in symbol.list_arguments() if not set(fed.get(name, ["data"])) <= _PARAMETER_SLOTS}
 
 

@@ -54,7 +54,7 @@ class Module(ParametersOfModule):
         self._data_names, self._label_names = list(data_names or []), list(label_names or [])
         _check_names("data_names", self._data_names, arguments, _raise)
         _check_names("label_names", self._label_names, arguments, warnings.warn)
-        inputs = {*self._data_names, *self._label_names}
+        inputs = {*self._data_names, *self._label_names, *_labels_of(symbol)}
         self._param_names = [name for name in arguments if name not in inputs]
         self._aux_names = symbol.list_auxiliary_states()
         self._data_shapes = self._label_shapes = None
@@ -270,6 +270,11 @@ def _check_names(what, names, arguments, complain):
     if unknown:
         candidates = [name for name in arguments if not name.endswith(("_weight", "_bias", "_gamma", "_beta"))]
         complain(f"{what}: the symbol has no {unknown[0]!r}; candidates are {', '.join(candidates)}", stacklevel=3)
+
+
+def _labels_of(symbol):
+    """Variables that only loss layers read, as labels: inference does without."""
+    return {name for name, slots in symbol._handle.slots_of_variables().items() if slots and set(slots) == {"label"}}
 
 
 def _descriptions(shapes):

@@ -125,6 +125,16 @@ def test_what_changes_with_every_call_is_no_longer_packed():
     assert executor._plan is plan
 
 
+def test_a_converted_symbols_weights_are_packed():
+    symbol, arg_params, _ = amp.convert_model(layer(), {"fc_weight": W, "fc_bias": BIAS}, {})
+    arrays = {"data": amp.nd.array(X), **arg_params}
+    for executor in (symbol.bind(None, arrays), symbol.simple_bind(data=(2, 3))):
+        executor.copy_params_from(arg_params)
+        executor.forward(data=X)
+        assert executor._plan.executor.input_names == ["data"]
+        np.testing.assert_allclose(executor.outputs[0].asnumpy(), X @ W.T + BIAS, rtol=2e-2, atol=5e-2)
+
+
 def test_bind_shares_the_callers_arrays():
     arrays = {"data": amp.nd.array(X), "fc_weight": amp.nd.array(W), "fc_bias": amp.nd.array(BIAS)}
     executor = layer().bind(amp.cpu(), arrays, args_grad=None)

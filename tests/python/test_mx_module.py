@@ -98,6 +98,14 @@ def test_labels():
         np.testing.assert_allclose(found, (scores / scores.sum(1, keepdims=True))[:rows], rtol=1e-5)
 
 
+def test_labels_that_nobody_named():
+    mod = amp.mod.Module(amp.sym.SoftmaxOutput(layer(), name="prob"), label_names=None)
+    mod.bind([("data", (5, 3))])
+    mod.set_params(PARAMS, {})
+    mod.forward(amp.io.DataBatch([X]))
+    np.testing.assert_allclose(mod.get_outputs()[0].asnumpy().sum(1), 1, rtol=1e-5)
+
+
 @pytest.mark.parametrize("data", [X, amp.nd.array(X), amp.io.NDArrayIter(X, batch_size=2)])
 def test_predict(data):
     found = module().predict(data)
