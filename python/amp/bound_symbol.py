@@ -255,13 +255,18 @@ def _types_of(symbol, slots):
     return symbol._handle.infer({name: (slot.array.dtype, slot.array.shape) for name, slot in slots.items()})[1]
 
 
-_PARAMETER_SLOTS = {"weight", "bias", "gamma", "beta", "moving_mean", "moving_var", "parameters"}
+# Ends of slots' names; those of fused nodes are made of the names inside, with a number.
+_PARAMETER_SLOTS = ("weight", "bias", "gamma", "beta", "moving_mean", "moving_var", "parameters")
 
 
 def _inputs_of(symbol):
     """Arguments that are expected to change with each call: all but those that only feed slots of parameters."""
     fed = symbol._handle.without_amp_casts({}).slots_of_variables()
-    return {name for name in symbol.list_arguments() if not set(fed.get(name, ["data"])) <= _PARAMETER_SLOTS}
+    return {name for name in symbol.list_arguments() if not all(map(_is_for_parameters, fed.get(name, ["data"])))}
+
+
+def _is_for_parameters(slot):
+    return slot.rstrip("0123456789").endswith(_PARAMETER_SLOTS)
 
 
 __getattr__ = getter(__name__)

@@ -135,6 +135,14 @@ def test_a_converted_symbols_weights_are_packed():
         np.testing.assert_allclose(executor.outputs[0].asnumpy(), X @ W.T + BIAS, rtol=2e-2, atol=5e-2)
 
 
+def test_a_fused_symbols_weights_are_packed():
+    symbol = amp.sym.Activation(layer(), act_type="relu").optimize_for("ONEDNN")
+    executor = symbol.bind(None, {"data": amp.nd.array(X), "fc_weight": amp.nd.array(W), "fc_bias": amp.nd.array(BIAS)})
+    executor.forward()
+    assert executor._plan.executor.input_names == ["data"]
+    np.testing.assert_allclose(executor.outputs[0].asnumpy(), np.maximum(X @ W.T + BIAS, 0), rtol=1e-5, atol=1e-6)
+
+
 def test_bind_shares_the_callers_arrays():
     arrays = {"data": amp.nd.array(X), "fc_weight": amp.nd.array(W), "fc_bias": amp.nd.array(BIAS)}
     executor = layer().bind(amp.cpu(), arrays, args_grad=None)
