@@ -102,6 +102,8 @@ class BoundSymbol:
         Raises ArgumentError for other shapes and, unless `allow_extra_params`, for names that the symbol lacks.
         """
         for slots, arrays in ((self._arguments, arg_params), (self._auxiliary_states, aux_params or {})):
+            if not hasattr(arrays, "items"):
+                raise ArgumentError(f"expected a dict {{name: array}}, got {type(arrays).__name__}")
             unknown = [name for name in arrays if name not in slots]
             if unknown and not allow_extra_params:
                 raise ArgumentError(f"the symbol has no variable {unknown[0]!r}{did_you_mean(unknown[0], slots)}")
@@ -135,6 +137,8 @@ class BoundSymbol:
 
     def set_monitor_callback(self, callback, monitor_all=False):
         """From now on each call shows every operator's results: `callback(name, NDArray)`; None ends that."""
+        if callback is not None and not callable(callback):
+            raise ArgumentError(f"expected a function to call, got {type(callback).__name__}")
         self._monitor, self._plan = callback, None
 
     def reshape(self, partial_shaping=False, allow_up_sizing=False, **kwargs):
@@ -237,6 +241,8 @@ def _is_known(shape):
 def _given_slots(names, arrays, what):
     arrays = [] if arrays is None else arrays
     if not hasattr(arrays, "items"):
+        if not isinstance(arrays, (list, tuple)):
+            raise ArgumentError(f"{what}: expected a list or a dict of arrays, got {type(arrays).__name__}")
         if len(arrays) != len(names):
             raise ArgumentError(f"{what}: expected {len(names)} arrays ({', '.join(names)}), got {len(arrays)}")
         arrays = dict(zip(names, arrays))

@@ -186,6 +186,8 @@ class Module(ParametersOfModule):
         self._outputs = self._executor({n: _cast(arrays[n], dtypes[n], n) for n in self._executor.input_names})
 
     def _arrays_of(self, batch):
+        if not isinstance(getattr(batch, "data", None), (list, tuple)):
+            raise ArgumentError(f"expected a DataBatch, got {type(batch).__name__}")
         names = [desc[0] for desc in getattr(batch, "provide_data", None) or self._data_shapes]
         data = list(batch.data)
         if len(data) != len(names):
@@ -234,6 +236,8 @@ class Module(ParametersOfModule):
         """
         if not hasattr(eval_data, "provide_data") and not hasattr(eval_data, "__next__"):
             array = readable(eval_data, "eval_data")
+            if not array.ndim or not array.shape[0]:
+                raise ArgumentError(f"eval_data: expected rows, got shape {tuple(array.shape)}")
             eval_data = NDArrayIter(array, batch_size=array.shape[0])
         batches = [outputs for outputs, _, _ in self.iter_predict(eval_data, num_batch, reset)]
         if not batches or not merge_batches:
@@ -278,7 +282,14 @@ def _labels_of(symbol):
 
 
 def _descriptions(shapes):
-    return [desc if isinstance(desc, DataDesc) else DataDesc(*desc) for desc in shapes]
+    try:
+        descriptions = [desc if isinstance(desc, DataDesc) else DataDesc(*desc) for desc in shapes]
+        valid = all(int(dim) >= 0 for desc in descriptions for dim in desc.shape)
+    except (TypeError, ValueError):
+        valid = False
+    if not valid:
+        raise ArgumentError(f"expected a list of (name, shape), got {shapes!r:.80}")
+    return descriptions
 
 
 def _dtype(spelling):
