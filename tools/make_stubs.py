@@ -55,6 +55,7 @@ TYPES = {
     "str": "str",
     "dtype": "Any",
     "tuple of int": "Sequence[int] | int",
+    "tuple of pairs of int": "Sequence[Sequence[int]]",
 }
 
 

@@ -100,11 +100,14 @@ _ON_DEMAND = (
     "model",
     "module",
     "mxnet",
+    "np",
+    "npx",
     "operator",
     "random",
     "report",
     "runtime",
     "test_utils",
+    "util",
 )
 
 # MXNet's second names of modules.

@@ -154,7 +154,7 @@ def convert_block(block, data_example, **options):
     from .gluon.tracing import graph_of
 
     examples = None if data_example is None else flattened(data_example)
-    sym, args, aux, input_names = graph_of(block, examples)
+    sym, args, aux, input_names = graph_of(block, data_example)
     types = _types_of_examples(sym, examples, input_names)
     model = _run(sym, options, lambda checked: _core.convert_model(sym._handle, args, aux, types, checked))
     params = {**model["arguments"], **model["auxiliary_states"]}

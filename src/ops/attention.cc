@@ -1,6 +1,8 @@
-// Self-attention on interleaved projections (GluonNLP 0.x): the two products around the softmax.
+// Attention on interleaved projections (GluonNLP 0.x): the two products around the softmax.
 //
-// The projections are (length, batch, heads * 3 * size): for each head its query, key and value side by side.
+// The projections of self-attention are (length, batch, heads * 3 * size): for each head its query, key and value side
+// by side. Those of an encoder's output, read by a decoder, hold keys and values alone, the queries stand by
+// themselves.
 #include <algorithm>
 #include <cmath>
 
@@ -24,10 +26,14 @@ ParamSchema<HeadsParam> Schema() {
       .Range(1, 1 << 20);
 }
 
+// Which of the arrays side by side; of keys and values, kKey is the first.
 enum class Part { kQuery = 0, kKey = 1, kValue = 2 };
 
 struct Sizes {
   std::int64_t length, batch, heads, size;
+  std::int64_t parts = 3;
+
+  std::int64_t IndexOf(Part part) const { return static_cast<std::int64_t>(part) - (parts == 2 ? 1 : 0); }
 };
 
 Sizes SizesOf(const Node& node, const Shape& projections) {
@@ -38,14 +44,23 @@ Sizes SizesOf(const Node& node, const Shape& projections) {
   return {projections[0], projections[1], heads, projections[2] / (3 * heads)};
 }
 
+// Of queries (parts 1) or keys and values (parts 2).
+Sizes SizesOf(const Node& node, const char* name, const Shape& projections, std::int64_t parts) {
+  const std::int64_t heads = node.params<HeadsParam>().heads;
+  if (projections.rank() != 3 || projections[2] % (parts * heads) != 0) {
+    FailAt(node, "expected {} (length, batch, {} * size), got {}", name, parts * heads, projections.ToString());
+  }
+  return {projections[0], projections[1], heads, projections[2] / (parts * heads), parts};
+}
+
 // One part as (batch * heads, length, size).
 NDArray Extract(const NDArray& projections, const Sizes& s, Part part) {
-  const NDArray split = projections.Reshaped(Shape{s.length, s.batch * s.heads, 3, s.size});
+  const NDArray split = projections.Reshaped(Shape{s.length, s.batch * s.heads, s.parts, s.size});
   NDArray out(projections.dtype(), Shape{s.batch * s.heads, s.length, s.size});
   const auto row = static_cast<std::size_t>(s.size * BytesOf(out.dtype()));
   for (std::int64_t l = 0; l < s.length; ++l) {
     for (std::int64_t b = 0; b < s.batch * s.heads; ++b) {
-      const std::int64_t source = (l * s.batch * s.heads + b) * 3 + static_cast<std::int64_t>(part);
+      const std::int64_t source = (l * s.batch * s.heads + b) * s.parts + s.IndexOf(part);
       std::copy_n(split.As<char>() + static_cast<std::size_t>(source) * row, row,
                   out.As<char>() + static_cast<std::size_t>(b * s.length + l) * row);
     }
@@ -54,8 +69,8 @@ NDArray Extract(const NDArray& projections, const Sizes& s, Part part) {
 }
 
 onednn::ValueId Extract(onednn::LowerContext& c, onednn::ValueId projections, const Sizes& s, Part part) {
-  const auto split = c.Reshape(projections, Shape{s.length, s.batch * s.heads, 3, s.size});
-  const auto slice = c.Emit(onednn::SliceWork{{0, 0, static_cast<std::int64_t>(part), 0}}, {split},
+  const auto split = c.Reshape(projections, Shape{s.length, s.batch * s.heads, s.parts, s.size});
+  const auto slice = c.Emit(onednn::SliceWork{{0, 0, s.IndexOf(part), 0}}, {split},
                             {c.DTypeOf(split), Shape{s.length, s.batch * s.heads, 1, s.size}});
   return c.Permute(c.Reshape(slice, Shape{s.length, s.batch * s.heads, s.size}), {1, 0, 2});
 }
@@ -104,6 +119,63 @@ bool LowerValAtt(onednn::LowerContext& c) {
   return true;
 }
 
+struct CrossSizes {
+  Sizes queries, keys_values;
+};
+
+CrossSizes CrossSizesOf(const Node& node, const Shape& queries, const Shape& keys_values) {
+  const CrossSizes s{SizesOf(node, "queries", queries, 1), SizesOf(node, "keys_values", keys_values, 2)};
+  if (s.queries.batch != s.keys_values.batch || s.queries.size != s.keys_values.size) {
+    FailAt(node, "expected queries and keys_values of one batch and one size, got {} and {}", queries.ToString(),
+           keys_values.ToString());
+  }
+  return s;
+}
+
+void InferCrossQK(ShapeRelation& r) {
+  if (!r.in(0).fully_known() || !r.in(1).fully_known()) return;
+  const CrossSizes s = CrossSizesOf(r.node(), r.in(0), r.in(1));
+  r.Out(0, Shape{s.queries.batch * s.queries.heads, s.queries.length, s.keys_values.length});
+}
+
+void CrossQKReference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+  const CrossSizes s = CrossSizesOf(node, in[0].shape(), in[1].shape());
+  const NDArray keys = Transposed(Extract(in[1], s.keys_values, Part::kKey), {0, 2, 1});
+  MatMulReference(Extract(in[0], s.queries, Part::kQuery), keys, Scale(s.queries), out[0]);
+}
+
+bool LowerCrossQK(onednn::LowerContext& c) {
+  const CrossSizes s = CrossSizesOf(c.node(), c.in_type(0).shape, c.in_type(1).shape);
+  const auto heads = c.Reshape(c.in(0), Shape{s.queries.length, s.queries.batch * s.queries.heads, s.queries.size});
+  const auto keys = c.Permute(Extract(c, c.in(1), s.keys_values, Part::kKey), {0, 2, 1});
+  c.SetOut(0, c.Emit(onednn::MatMulWork{static_cast<float>(Scale(s.queries))}, {c.Permute(heads, {1, 0, 2}), keys},
+                     c.out_type(0)));
+  return true;
+}
+
+// Attention has as many rows as there are queries.
+void InferCrossValAtt(ShapeRelation& r) {
+  if (!r.in(0).fully_known()) return;
+  const Sizes s = SizesOf(r.node(), "keys_values", r.in(0), 2);
+  r.In(1, Shape{s.batch * s.heads, kUnknownDim, s.length});
+  r.Out(0, Shape{r.in(1)[1], s.batch, s.heads * s.size});
+}
+
+void CrossValAttReference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+  const Sizes s = SizesOf(node, "keys_values", in[0].shape(), 2);
+  NDArray heads(out[0].dtype(), Shape{s.batch * s.heads, in[1].shape()[1], s.size});
+  MatMulReference(in[1], Extract(in[0], s, Part::kValue), 1.0, heads);
+  CopyElements(Transposed(heads, {1, 0, 2}), out[0]);
+}
+
+bool LowerCrossValAtt(onednn::LowerContext& c) {
+  const Sizes s = SizesOf(c.node(), "keys_values", c.in_type(0).shape, 2);
+  const auto heads = c.Emit(onednn::MatMulWork{}, {c.in(1), Extract(c, c.in(0), s, Part::kValue)},
+                            {c.out_type(0).dtype, Shape{s.batch * s.heads, c.in_type(1).shape[1], s.size}});
+  c.SetOut(0, c.Reshape(c.Permute(heads, {1, 0, 2}), c.out_type(0).shape));
+  return true;
+}
+
 [[maybe_unused]] const auto kQK = RegisterOp<HeadsParam>("_contrib_interleaved_matmul_selfatt_qk")
                                       .Doc("Queries times keys over sqrt(size): (batch * heads, length, length).")
                                       .Params(Schema())
@@ -124,6 +196,28 @@ bool LowerValAtt(onednn::LowerContext& c) {
         .Set(AmpFacts{Arithmetic::kAccumulates})
         .Set(ReferenceKernel{ValAttReference})
         .Set(onednn::LowerRule{LowerValAtt});
+
+[[maybe_unused]] const auto kCrossQK =
+    RegisterOp<HeadsParam>("_contrib_interleaved_matmul_encdec_qk")
+        .Doc("Queries times the keys of others over sqrt(size): (batch * heads, queries, keys).")
+        .Params(Schema())
+        .Inputs({"queries", "keys_values"})
+        .Set(ShapeRule{InferCrossQK})
+        .Set(SameFloatDType())
+        .Set(AmpFacts{Arithmetic::kAccumulates})
+        .Set(ReferenceKernel{CrossQKReference})
+        .Set(onednn::LowerRule{LowerCrossQK});
+
+[[maybe_unused]] const auto kCrossValAtt =
+    RegisterOp<HeadsParam>("_contrib_interleaved_matmul_encdec_valatt")
+        .Doc("Attention (batch * heads, queries, keys) times the values of others: (queries, batch, heads * size).")
+        .Params(Schema())
+        .Inputs({"keys_values", "attention"})
+        .Set(ShapeRule{InferCrossValAtt})
+        .Set(SameFloatDType())
+        .Set(AmpFacts{Arithmetic::kAccumulates})
+        .Set(ReferenceKernel{CrossValAttReference})
+        .Set(onednn::LowerRule{LowerCrossValAtt});
 
 }  // namespace
 }  // namespace amp

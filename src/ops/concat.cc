@@ -101,18 +101,23 @@ bool Lower(onednn::LowerContext& c) {
   return true;
 }
 
-[[maybe_unused]] const auto kCard = RegisterOp<ConcatParam>("Concat")
-                                        .Alias("concat")
-                                        .Alias("_npi_concatenate")
-                                        .Doc("Joins arrays along the axis `dim`.")
-                                        .Params(Schema())
-                                        .Variadic("num_args")
-                                        .Inputs([](const ConcatParam& p) { return NumberedNames("arg", p.num_args); })
-                                        .Set(ShapeRule{InferShape})
-                                        .Set(SameDType())
-                                        .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
-                                        .Set(ReferenceKernel{Reference})
-                                        .Set(onednn::LowerRule{Lower});
+OpCard<ConcatParam> Register(const char* name, const char* doc) {
+  return RegisterOp<ConcatParam>(name)
+      .Doc(doc)
+      .Params(Schema())
+      .Variadic("num_args")
+      .Inputs([](const ConcatParam& p) { return NumberedNames("arg", p.num_args); })
+      .Set(ShapeRule{InferShape})
+      .Set(SameDType())
+      .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
+      .Set(ReferenceKernel{Reference})
+      .Set(onednn::LowerRule{Lower});
+}
+
+[[maybe_unused]] const auto kConcat =
+    Register("Concat", "Joins arrays along the axis `dim`.").Alias("concat").Alias("_npi_concatenate");
+[[maybe_unused]] const auto kRnnParamConcat =
+    Register("_rnn_param_concat", "Joins the parameters of recurrent layers.").Alias("_npi_rnn_param_concat");
 
 }  // namespace
 }  // namespace amp

@@ -6,6 +6,7 @@
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "passes/shape_default.h"
 
 namespace amp {
 namespace {
@@ -31,8 +32,22 @@ constexpr Row kRows[] = {
 
 void ValidateFill(FillParam& p) {
   for (const std::int64_t size : p.shape) {
-    if (size < 0) Throw<GraphError>("attribute shape: {} is no size", size);
+    if (size < kUnknownDim) Throw<GraphError>("attribute shape: {} is no size", size);
   }
+}
+
+// In files of 1.x a size 0 is one that follows from what reads the array (the initial states of an RNN); in those of
+// 2.0 that is -1, and 0 means 0.
+Shape FillShape(const Node& node, std::int64_t zero) {
+  IntTuple shape = node.params<FillParam>().shape;
+  std::replace(shape.begin(), shape.end(), std::int64_t{0}, zero);
+  return Shape(shape);
+}
+
+Shape DefaultShape(const Node& node) {
+  const Shape shape = FillShape(node, 0);
+  if (!shape.fully_known()) FailAt(node, "nothing that reads the output says what -1 is in shape {}", shape.ToString());
+  return shape;
 }
 
 [[maybe_unused]] const bool kFills = [] {
@@ -41,12 +56,14 @@ void ValidateFill(FillParam& p) {
     AddAliases(card, row.aliases);
     card.Doc(row.doc)
         .Params(ParamSchema<FillParam>()
-                    .Optional("shape", &FillParam::shape, "Shape of the output.")
+                    .Optional("shape", &FillParam::shape,
+                              "Shape of the output; -1: a size that follows from what reads it.")
                     .Ignored("ctx")
                     .Optional("dtype", &FillParam::dtype, "Dtype of the output."),
                 ValidateFill)
         .Inputs(std::vector<std::string>{})
-        .Set(ShapeRule{[](ShapeRelation& r) { r.Out(0, Shape(r.node().params<FillParam>().shape)); }})
+        .Set(ShapeRule{[](ShapeRelation& r) { r.Out(0, FillShape(r.node(), kUnknownDim)); }})
+        .Set(ShapeDefault{DefaultShape})
         .Set(DTypeRule{[](DTypeRelation& r) { r.Out(0, r.node().params<FillParam>().dtype); }})
         .Set(AmpFacts{Arithmetic::kNeedsFloat32})
         .Set(ReferenceKernel{[&row](const Node&, std::span<const NDArray>, std::span<NDArray> out) {

@@ -18,8 +18,9 @@ struct Row {
 };
 
 constexpr Row kRows[] = {
-    {"_copy", "identity _npi_copy _np_copy", "The input as it is."},
-    {"BlockGrad", "stop_gradient _npx_stop_gradient", "The input; training sends no gradient through it."},
+    {"_copy", "identity _npi_copy _np_copy _copyto _npi_copyto", "The input as it is."},
+    {"BlockGrad", "stop_gradient _npx_stop_gradient _sparse_stop_gradient",
+     "The input; training sends no gradient through it."},
 };
 
 [[maybe_unused]] const bool kIdentities = [] {

@@ -1,4 +1,4 @@
-// The data in the shape of another array: slice_like, reshape_like, broadcast_like. Also shape_array.
+// The data in the shape of another array: slice_like, reshape_like, broadcast_like. Also shape_array and size_array.
 #include <cstring>
 
 #include "dnnl/lowering.h"
@@ -68,6 +68,7 @@ void SliceLikeReference(const Node&, std::span<const NDArray> in, std::span<NDAr
 
 [[maybe_unused]] const auto kSliceLike =
     RegisterOp<SliceLikeParam>("slice_like")
+        .Alias("_npx_slice_like")
         .Doc("The front of data, as long as shape_like along the given axes.")
         .Params(ParamSchema<SliceLikeParam>().Optional("axes", &SliceLikeParam::axes, "The axes; empty: all."))
         .Inputs({"data", "shape_like"})
@@ -121,6 +122,7 @@ void InferReshapeLike(ShapeRelation& r) {
 
 [[maybe_unused]] const auto kReshapeLike =
     RegisterOp<ReshapeLikeParam>("reshape_like")
+        .Alias("_npx_reshape_like")
         .Doc("The elements of lhs, axes [lhs_begin, lhs_end) replaced by axes [rhs_begin, rhs_end) of rhs.")
         .Params(ParamSchema<ReshapeLikeParam>()
                     .Optional("lhs_begin", &ReshapeLikeParam::lhs_begin, "First axis of lhs; None: 0.")
@@ -165,6 +167,7 @@ void InferBroadcastLike(ShapeRelation& r) {
 
 [[maybe_unused]] const auto kBroadcastLike =
     RegisterOp<BroadcastLikeParam>("broadcast_like")
+        .Alias("_npx_broadcast_like")
         .Doc("Repeats axes of size 1 of lhs to the sizes of rhs.")
         .Params(ParamSchema<BroadcastLikeParam>()
                     .Optional("lhs_axes", &BroadcastLikeParam::lhs_axes, "Axes of lhs; None: all.")
@@ -177,18 +180,42 @@ void InferBroadcastLike(ShapeRelation& r) {
           BroadcastElements(in[0], out[0]);
         }});
 
+[[maybe_unused]] const auto kIdentityLike =
+    RegisterOp<NoParam>("_identity_with_attr_like_rhs")
+        .Doc("lhs, which has the shape and the dtype of rhs.")
+        .Inputs({"lhs", "rhs"})
+        .Set(SameShape())
+        .Set(SameDType())
+        .Set(FactsOfLike())
+        .Set(ReferenceKernel{
+            [](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { CopyElements(in[0], out[0]); }})
+        .Set(IsView{});
+
+// What an array is, in int64.
+OpCard<NoParam> Register(const char* name, const char* doc, Shape (*shape)(const Shape&),
+                         IntTuple (*values)(const Shape&)) {
+  return RegisterOp<NoParam>(name)
+      .Doc(doc)
+      .Inputs({"data"})
+      .Set(ShapeRule{[shape](ShapeRelation& r) {
+        if (r.in(0).rank_known()) r.Out(0, shape(r.in(0)));
+      }})
+      .Set(DTypeRule{[](DTypeRelation& r) { r.Out(0, DType::kInt64); }})
+      .Set(AmpFacts{Arithmetic::kMovesData})
+      .Set(ReferenceKernel{[values](const Node&, std::span<const NDArray> in, std::span<NDArray> out) {
+        Store(values(in[0].shape()), out[0]);
+      }});
+}
+
+[[maybe_unused]] const auto kSizeArray = Register(
+    "size_array", "The number of the data's elements as an array of int64.", [](const Shape&) { return Shape{1}; },
+    [](const Shape& shape) { return IntTuple{shape.size()}; });
+
 [[maybe_unused]] const auto kShapeArray =
-    RegisterOp<NoParam>("shape_array")
-        .Doc("The shape of the data as an array of int64.")
-        .Inputs({"data"})
-        .Set(ShapeRule{[](ShapeRelation& r) {
-          if (r.in(0).rank_known()) r.Out(0, Shape{r.in(0).rank()});
-        }})
-        .Set(DTypeRule{[](DTypeRelation& r) { r.Out(0, DType::kInt64); }})
-        .Set(AmpFacts{Arithmetic::kMovesData})
-        .Set(ReferenceKernel{[](const Node&, std::span<const NDArray> in, std::span<NDArray> out) {
-          Store(in[0].shape().dims(), out[0]);
-        }});
+    Register(
+        "shape_array", "The shape of the data as an array of int64.",
+        [](const Shape& shape) { return Shape{shape.rank()}; }, [](const Shape& shape) { return shape.dims(); })
+        .Alias("_npx_shape_array");
 
 }  // namespace
 }  // namespace amp

@@ -5,6 +5,7 @@
 
 #include "dnnl/lowering.h"
 #include "dnnl/reference.h"
+#include "ops/axes.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
@@ -20,7 +21,7 @@ struct ReduceParam {
   std::optional<double> initial;
 };
 
-enum class Kind { kSum, kMean, kProduct, kMax, kMin };
+enum class Kind { kSum, kMean, kProduct, kMax, kMin, kNanSum, kNanProduct, kAny, kAll };
 
 struct Row {
   const char* name;
@@ -36,42 +37,36 @@ constexpr Row kRows[] = {
     {"prod", nullptr, "Product over axes.", Kind::kProduct},
     {"max", "max_axis", "Largest element over axes.", Kind::kMax},
     {"min", "min_axis", "Smallest element over axes.", Kind::kMin},
+    {"nansum", nullptr, "Sum over axes, NaN counting as 0.", Kind::kNanSum},
+    {"nanprod", nullptr, "Product over axes, NaN counting as 1.", Kind::kNanProduct},
     {"_npi_sum", "_np_sum", "Sum over axes.", Kind::kSum, true},
     {"_npi_mean", nullptr, "Mean over axes; that of integers is float32.", Kind::kMean, true},
     {"_npi_prod", "_np_prod", "Product over axes.", Kind::kProduct, true},
     {"_npi_max", "_np_max", "Largest element over axes.", Kind::kMax, true},
     {"_npi_min", "_np_min", "Smallest element over axes.", Kind::kMin, true},
+    {"_npi_any", "_np_any", "Whether any element over axes is not 0.", Kind::kAny, true},
+    {"_npi_all", "_np_all", "Whether no element over axes is 0.", Kind::kAll, true},
 };
 
+bool IsLogical(Kind kind) { return kind == Kind::kAny || kind == Kind::kAll; }
+
 // Which axes are reduced.
-std::vector<bool> Reduced(const Node& node, int rank) {
+std::vector<bool> Reduced(const Row& row, const Node& node, int rank) {
   const auto& p = node.params<ReduceParam>();
-  const IntTuple given = p.axis.value_or(IntTuple());
-  std::vector<bool> reduced(rank, given.empty());
-  for (const std::int64_t axis : given) {
-    const auto normal = NormalizeAxis(axis, rank);
-    if (!normal) FailAt(node, "axis {} does not exist in data of rank {}", axis, rank);
-    reduced[*normal] = true;
-  }
-  if (p.exclude && !given.empty()) reduced.flip();
+  std::vector<bool> reduced = NamedAxes(node, p.axis, rank, row.numpy);
+  if (p.exclude && p.axis && !p.axis->empty()) reduced.flip();
   return reduced;
 }
 
-// Without keepdims the reduced axes go; where none is left, MXNet's classic operators give shape (1,).
-void InferShape(bool numpy, ShapeRelation& r) {
+void InferShape(const Row& row, ShapeRelation& r) {
   if (!r.in(0).rank_known()) return;
-  const std::vector<bool> reduced = Reduced(r.node(), r.in(0).rank());
-  std::vector<std::int64_t> dims;
-  for (int i = 0; i < r.in(0).rank(); ++i) {
-    if (!reduced[i]) dims.push_back(r.in(0)[i]);
-    if (reduced[i] && r.node().params<ReduceParam>().keepdims) dims.push_back(1);
-  }
-  if (dims.empty() && !numpy) dims.push_back(1);
-  r.Out(0, Shape(dims));
+  const std::vector<bool> reduced = Reduced(row, r.node(), r.in(0).rank());
+  r.Out(0, WithoutAxes(r.in(0), reduced, r.node().params<ReduceParam>().keepdims, row.numpy));
 }
 
 void InferDType(const Row& row, DTypeRelation& r) {
   const auto& dtype = r.node().params<ReduceParam>().dtype;
+  if (IsLogical(row.kind)) return r.Out(0, DType::kBool);
   if (!row.numpy || !IsKnown(r.in(0))) return r.AllSame();
   const bool keeps = row.kind == Kind::kMax || row.kind == Kind::kMin;
   DType out = r.in(0);
@@ -82,7 +77,7 @@ void InferDType(const Row& row, DTypeRelation& r) {
 
 template <class T>
 T Start(Kind kind) {
-  if (kind == Kind::kProduct) return T{1};
+  if (kind == Kind::kProduct || kind == Kind::kNanProduct || kind == Kind::kAll) return T{1};
   if (kind == Kind::kMax) return std::numeric_limits<T>::lowest();
   if (kind == Kind::kMin) return std::numeric_limits<T>::max();
   return T{0};
@@ -103,7 +98,12 @@ void Add(Kind kind, T value, T* total) {
     *total = value > *total || value != value ? value : *total;
   } else if (kind == Kind::kMin) {
     *total = value < *total || value != value ? value : *total;
-  } else if (kind == Kind::kProduct) {
+  } else if (IsLogical(kind)) {
+    const bool is_set = value != T{0};
+    *total = (kind == Kind::kAny ? *total != T{0} || is_set : *total != T{0} && is_set) ? T{1} : T{0};
+  } else if ((kind == Kind::kNanSum || kind == Kind::kNanProduct) && value != value) {
+    return;
+  } else if (kind == Kind::kProduct || kind == Kind::kNanProduct) {
     *total = Product(*total, value);
   } else if constexpr (std::is_integral_v<T>) {
     *total = static_cast<T>(static_cast<std::uint64_t>(*total) + static_cast<std::uint64_t>(value));
@@ -112,9 +112,10 @@ void Add(Kind kind, T value, T* total) {
   }
 }
 
-void Reference(Kind kind, const Node& node, const NDArray& in, NDArray& out) {
+void Reference(const Row& row, const Node& node, const NDArray& in, NDArray& out) {
+  const Kind kind = row.kind;
   const int rank = in.shape().rank();
-  const std::vector<bool> reduced = Reduced(node, rank);
+  const std::vector<bool> reduced = Reduced(row, node, rank);
   // Strides in the output, 0 along reduced axes.
   std::vector<std::int64_t> strides(rank, 0), index(rank, 0);
   std::int64_t stride = 1;
@@ -147,10 +148,11 @@ void Reference(Kind kind, const Node& node, const NDArray& in, NDArray& out) {
   });
 }
 
-bool Lower(Kind kind, onednn::LowerContext& c) {
+bool Lower(const Row& row, onednn::LowerContext& c) {
+  const Kind kind = row.kind;
   const TensorType &in = c.in_type(0), &out = c.out_type(0);
   if ((kind != Kind::kSum && kind != Kind::kMean) || in.dtype != out.dtype || !IsFloat(in.dtype)) return false;
-  const std::vector<bool> reduced = Reduced(c.node(), in.shape.rank());
+  const std::vector<bool> reduced = Reduced(row, c.node(), in.shape.rank());
   Shape kept = in.shape;
   for (int i = 0; i < kept.rank(); ++i) {
     if (reduced[i]) kept[i] = 1;
@@ -163,9 +165,10 @@ bool Lower(Kind kind, onednn::LowerContext& c) {
 
 ParamSchema<ReduceParam> Schema(const Row& row) {
   ParamSchema<ReduceParam> schema;
-  schema.Optional("axis", &ReduceParam::axis, "The axes; None or (): all.")
+  schema.Optional("axis", &ReduceParam::axis, row.numpy ? "The axes; None: all." : "The axes; None or (): all.")
       .Optional("keepdims", &ReduceParam::keepdims, "Reduced axes stay, with size 1.");
   if (!row.numpy) return schema.Optional("exclude", &ReduceParam::exclude, "Reduce the axes that are not given.");
+  if (IsLogical(row.kind)) return schema;
   schema.Optional("initial", &ReduceParam::initial, "A further operand; not supported.");
   if (row.kind == Kind::kMax || row.kind == Kind::kMin) return schema;
   return schema.Optional("dtype", &ReduceParam::dtype, "Dtype of the output; None: that of the data.");
@@ -177,22 +180,21 @@ void Validate(ReduceParam& p) {
 
 [[maybe_unused]] const bool kCards = [] {
   for (const Row& row : kRows) {
-    const Kind kind = row.kind;
     auto card = RegisterOp<ReduceParam>(row.name);
     if (row.alias) card.Alias(row.alias);
-    const bool selects = kind == Kind::kMax || kind == Kind::kMin;
+    const bool selects = row.kind == Kind::kMax || row.kind == Kind::kMin;
     card.Doc(row.doc)
         .Params(Schema(row), Validate)
         .Inputs({"data"})
-        .Set(ShapeRule{[&row](ShapeRelation& r) { InferShape(row.numpy, r); }})
+        .Set(ShapeRule{[&row](ShapeRelation& r) { InferShape(row, r); }})
         .Set(DTypeRule{[&row](DTypeRelation& r) { InferDType(row, r); }})
         .Set(AmpFacts{selects ? Arithmetic::kMovesData : Arithmetic::kNeedsFloat32,
                       {},
                       [selects](const Node&, DType) { return selects; }})
-        .Set(ReferenceKernel{[kind](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
-          Reference(kind, node, in[0], out[0]);
+        .Set(ReferenceKernel{[&row](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+          Reference(row, node, in[0], out[0]);
         }})
-        .Set(onednn::LowerRule{[kind](onednn::LowerContext& c) { return Lower(kind, c); }});
+        .Set(onednn::LowerRule{[&row](onednn::LowerContext& c) { return Lower(row, c); }});
   }
   return true;
 }();

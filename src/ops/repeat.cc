@@ -162,7 +162,8 @@ void ValidateTile(TileParam& p) {
     Register<ReverseParam>(
         "reverse", "The elements in reverse order along each of the axes.",
         ParamSchema<ReverseParam>().Required("axis", &ReverseParam::axis, "The axes; may be negative."))
-        .Alias("flip");
+        .Alias("flip")
+        .Alias("_npi_flip");
 
 }  // namespace
 }  // namespace amp

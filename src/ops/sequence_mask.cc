@@ -47,6 +47,7 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
 
 [[maybe_unused]] const auto kCard =
     RegisterOp<SequenceMaskParam>("SequenceMask")
+        .Alias("_npx_sequence_mask")
         .Doc("Sets elements at and behind sequence_length along the time axis to `value`.")
         .Params(ParamSchema<SequenceMaskParam>()
                     .Optional("use_sequence_length", &SequenceMaskParam::use_sequence_length,

@@ -61,28 +61,31 @@ void InferDType(DTypeRelation& r) {
   if (UsesLength(p) && !IsKnown(r.in(1))) r.In(1, DType::kInt32);
 }
 
-void Reference(const Node& node, bool logarithm, std::span<const NDArray> in, std::span<NDArray> out) {
+// What data is divided by; `sign` -1 makes softmin of softmax.
+double Divisor(const SoftmaxParam& p, double sign) { return sign * p.temperature.value_or(1.0); }
+
+void Reference(const Node& node, bool logarithm, double sign, std::span<const NDArray> in, std::span<NDArray> out) {
   const auto& p = node.params<SoftmaxParam>();
   const std::vector<std::int64_t> lengths = UsesLength(p) ? Numbers<std::int64_t>(in[1]) : std::vector<std::int64_t>();
-  SoftmaxReference(in[0], Axis(node, in[0].shape()), p.temperature.value_or(1.0), lengths, out[0], logarithm);
+  SoftmaxReference(in[0], Axis(node, in[0].shape()), Divisor(p, sign), lengths, out[0], logarithm);
 }
 
 // In float32 from end to end: the library's bfloat16 softmax rounds its exponentials, too.
-bool Lower(onednn::LowerContext& c, bool logarithm) {
+bool Lower(onednn::LowerContext& c, bool logarithm, double sign) {
   const auto& p = c.node().params<SoftmaxParam>();
   if (UsesLength(p) || c.in_type(0).dtype == DType::kFloat64) return false;
   const TensorType single{DType::kFloat32, c.in_type(0).shape};
   onednn::ValueId data = c.Cast(c.in(0), single.dtype);
-  if (p.temperature && *p.temperature != 1) {
-    data = c.Emit(onednn::EltwiseWork{onednn::EltwiseKind::kLinear, static_cast<float>(1 / *p.temperature), 0.0f},
-                  {data}, single);
+  if (const double divisor = Divisor(p, sign); divisor != 1) {
+    data = c.Emit(onednn::EltwiseWork{onednn::EltwiseKind::kLinear, static_cast<float>(1 / divisor), 0.0f}, {data},
+                  single);
   }
   const auto out = c.Emit(onednn::SoftmaxWork{Axis(c.node(), single.shape), logarithm}, {data}, single);
   c.SetOut(0, c.Cast(out, c.out_type(0).dtype));
   return true;
 }
 
-OpCard<SoftmaxParam> Register(const char* name, const char* doc, bool logarithm) {
+OpCard<SoftmaxParam> Register(const char* name, const char* doc, bool logarithm, double sign = 1) {
   return RegisterOp<SoftmaxParam>(name)
       .Doc(doc)
       .Params(Schema(), Validate)
@@ -92,16 +95,18 @@ OpCard<SoftmaxParam> Register(const char* name, const char* doc, bool logarithm)
       .Set(ShapeRule{InferShape})
       .Set(DTypeRule{InferDType})
       .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole::kIndex}})
-      .Set(ReferenceKernel{[logarithm](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
-        Reference(node, logarithm, in, out);
+      .Set(ReferenceKernel{[logarithm, sign](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+        Reference(node, logarithm, sign, in, out);
       }})
-      .Set(onednn::LowerRule{[logarithm](onednn::LowerContext& c) { return Lower(c, logarithm); }});
+      .Set(onednn::LowerRule{[logarithm, sign](onednn::LowerContext& c) { return Lower(c, logarithm, sign); }});
 }
 
 [[maybe_unused]] const auto kSoftmax =
     Register("softmax", "exp(data / temperature) normalised to sum 1 along the axis.", false).Alias("_npx_softmax");
 [[maybe_unused]] const auto kLogSoftmax =
     Register("log_softmax", "The logarithm of softmax.", true).Alias("_npx_log_softmax");
+
+[[maybe_unused]] const auto kSoftmin = Register("softmin", "softmax of -data.", false, -1);
 
 struct SoftmaxActivationParam {
   std::string mode = "instance";

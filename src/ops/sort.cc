@@ -64,7 +64,8 @@ struct ArgParam {
   bool keepdims = false;
 };
 
-void InferArg(ShapeRelation& r) {
+// `numpy`: positions are int64, and arrays of rank 0 exist.
+void InferArg(bool numpy, ShapeRelation& r) {
   if (!r.in(0).fully_known()) return;
   const auto& p = r.node().params<ArgParam>();
   const Shape& data = r.in(0);
@@ -76,12 +77,11 @@ void InferArg(ShapeRelation& r) {
     if (!reduced) dims.push_back(data[i]);
     if (reduced && p.keepdims) dims.push_back(1);
   }
-  if (dims.empty()) dims.push_back(1);  // as for the reductions
+  if (dims.empty() && !numpy) dims.push_back(1);  // as for the reductions
   r.Out(0, Shape(dims));
 }
 
-void ArgReference(const Node& node, bool largest, const NDArray& in, NDArray& out) {
-  const Lines lines = LinesOf(node, node.params<ArgParam>().axis, in.shape());
+void ArgReference(const Lines& lines, bool largest, const NDArray& in, NDArray& out) {
   std::vector<std::int64_t> y(static_cast<std::size_t>(lines.count()));
   ForEachLine(in, lines, [&](std::int64_t line, const auto& values) {
     const auto found =
@@ -91,18 +91,23 @@ void ArgReference(const Node& node, bool largest, const NDArray& in, NDArray& ou
   Store(y, out);
 }
 
-OpCard<ArgParam> Register(const char* name, const char* doc, bool largest) {
+DTypeRule PositionDType(bool numpy) {
+  if (!numpy) return SameDType();
+  return {[](DTypeRelation& r) { r.Out(0, DType::kInt64); }};
+}
+
+OpCard<ArgParam> Register(const char* name, const char* doc, bool largest, bool numpy = false) {
   return RegisterOp<ArgParam>(name)
       .Doc(doc)
       .Params(ParamSchema<ArgParam>()
                   .Optional("axis", &ArgParam::axis, "The axis; None: the data is flattened.")
                   .Optional("keepdims", &ArgParam::keepdims, "The axis stays, with size 1."))
       .Inputs({"data"})
-      .Set(ShapeRule{InferArg})
-      .Set(SameDType())
+      .Set(ShapeRule{[numpy](ShapeRelation& r) { InferArg(numpy, r); }})
+      .Set(PositionDType(numpy))
       .Set(AmpFacts{Arithmetic::kNeedsFloat32, {}, nullptr, true})
       .Set(ReferenceKernel{[largest](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
-        ArgReference(node, largest, in[0], out[0]);
+        ArgReference(LinesOf(node, node.params<ArgParam>().axis, in[0].shape()), largest, in[0], out[0]);
       }});
 }
 
@@ -110,6 +115,32 @@ OpCard<ArgParam> Register(const char* name, const char* doc, bool largest) {
     Register("argmax", "The first position of the largest element, in the data's dtype.", true);
 [[maybe_unused]] const auto kArgMin =
     Register("argmin", "The first position of the smallest element, in the data's dtype.", false);
+
+[[maybe_unused]] const auto kNumpyArgMax =
+    Register("_npi_argmax", "The first position of the largest element, int64.", true, true);
+[[maybe_unused]] const auto kNumpyArgMin =
+    Register("_npi_argmin", "The first position of the smallest element, int64.", false, true);
+
+Lines Channels(const Node& node, const Shape& data) { return LinesOf(node, 1, data); }
+
+[[maybe_unused]] const auto kArgMaxChannel =
+    RegisterOp<NoParam>("argmax_channel")
+        .Doc("The first position of the largest element along axis 1, in the data's dtype.")
+        .Inputs({"data"})
+        .Set(ShapeRule{[](ShapeRelation& r) {
+          if (!r.in(0).fully_known()) return;
+          if (Channels(r.node(), r.in(0)).size == 0) {
+            FailAt(r.node(), "data of shape {} has no extremes", r.in(0).ToString());
+          }
+          std::vector<std::int64_t> dims = r.in(0).dims();
+          dims.erase(dims.begin() + 1);
+          r.Out(0, Shape(dims));
+        }})
+        .Set(SameDType())
+        .Set(AmpFacts{Arithmetic::kNeedsFloat32, {}, nullptr, true})
+        .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+          ArgReference(Channels(node, in[0].shape()), true, in[0], out[0]);
+        }});
 
 struct ArgSortParam {
   std::optional<std::int64_t> axis = -1;

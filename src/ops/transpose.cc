@@ -1,4 +1,4 @@
-// transpose and SwapAxis: axes in another order.
+// transpose, SwapAxis and _npi_moveaxis: axes in another order.
 #include <algorithm>
 #include <utility>
 
@@ -13,23 +13,27 @@ namespace amp {
 namespace {
 
 struct TransposeParam {
-  IntTuple axes;  // empty: reversed
+  std::optional<IntTuple> axes;  // none or empty: reversed
 };
 struct SwapAxisParam {
   std::int64_t dim1 = 0;
   std::int64_t dim2 = 0;
 };
+struct MoveAxisParam {
+  IntTuple source, destination;
+};
 
 // Axis i of the output is axis result[i] of the input. Throws GraphError where that is no permutation.
 std::vector<int> Permutation(const Node& node, const TransposeParam& p, int rank) {
+  const IntTuple given = p.axes.value_or(IntTuple());
   std::vector<int> axes;
-  for (const std::int64_t axis : p.axes) axes.push_back(NormalizeAxis(axis, rank).value_or(-1));
-  for (int i = rank; p.axes.empty() && i-- > 0;) axes.push_back(i);
+  for (const std::int64_t axis : given) axes.push_back(NormalizeAxis(axis, rank).value_or(-1));
+  for (int i = rank; given.empty() && i-- > 0;) axes.push_back(i);
   std::vector<int> sorted = axes;
   std::sort(sorted.begin(), sorted.end());
   bool legal = static_cast<int>(axes.size()) == rank;
   for (int i = 0; legal && i < rank; ++i) legal = sorted[i] == i;
-  if (!legal) FailAt(node, "axes {} are no permutation of the axes of rank {}", Quotable(PrintAttr(p.axes)), rank);
+  if (!legal) FailAt(node, "axes {} are no permutation of the axes of rank {}", Quotable(PrintAttr(given)), rank);
   return axes;
 }
 
@@ -39,6 +43,28 @@ std::vector<int> Permutation(const Node& node, const SwapAxisParam& p, int rank)
   std::vector<int> axes;
   for (int i = 0; i < rank; ++i) axes.push_back(i);
   std::swap(axes[*first], axes[*second]);
+  return axes;
+}
+
+// The axes that stay keep their order, in the places that are left.
+std::vector<int> Permutation(const Node& node, const MoveAxisParam& p, int rank) {
+  if (p.source.size() != p.destination.size()) {
+    FailAt(node, "{} axes cannot move to {} places", p.source.size(), p.destination.size());
+  }
+  std::vector<int> axes(static_cast<std::size_t>(rank), -1);
+  std::vector<bool> moves(axes.size());
+  for (std::size_t i = 0; i < p.source.size(); ++i) {
+    const auto from = NormalizeAxis(p.source[i], rank), to = NormalizeAxis(p.destination[i], rank);
+    if (!from || !to) FailAt(node, "axis {} cannot move to {} in rank {}", p.source[i], p.destination[i], rank);
+    if (moves[*from] || axes[*to] >= 0) FailAt(node, "axis {} or place {} occurs twice", *from, *to);
+    moves[*from] = true;
+    axes[*to] = *from;
+  }
+  int next = 0;
+  for (int& axis : axes) {
+    while (next < rank && moves[next]) ++next;
+    if (axis < 0) axis = next++;
+  }
   return axes;
 }
 
@@ -95,6 +121,14 @@ ParamSchema<TransposeParam> TransposeSchema() {
                                 .Optional("dim2", &SwapAxisParam::dim2, "The second axis; may be negative."))
         .Alias("swapaxes")
         .Alias("_npi_swapaxes");
+
+[[maybe_unused]] const auto kMoveAxis =
+    Register<MoveAxisParam>(
+        "_npi_moveaxis", "Axes moved to other places; the others keep their order.",
+        ParamSchema<MoveAxisParam>()
+            .Required("source", &MoveAxisParam::source, "The axes that move; may be negative.")
+            .Required("destination", &MoveAxisParam::destination, "Their places in the output; may be negative."))
+        .Alias("_np_moveaxis");
 
 }  // namespace
 }  // namespace amp

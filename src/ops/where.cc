@@ -1,9 +1,9 @@
-// where: elements of one array or another.
+// where: elements of one array or another, or numbers.
 #include <cstring>
 
 #include "dnnl/reference.h"
 #include "ops/broadcast.h"
-#include "ops/numeric.h"
+#include "ops/places.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
 
@@ -48,18 +48,25 @@ void Select(const NDArray& condition, const NDArray& x, const NDArray& y, NDArra
   }
 }
 
-// Three shapes broadcast to one.
+std::string ListOfShapes(const ShapeRelation& r) {
+  std::string text = r.in(0).ToString();
+  for (int i = 1; i < r.num_inputs(); ++i) {
+    text += (i + 1 == r.num_inputs() ? " and " : ", ") + r.in(i).ToString();
+  }
+  return text;
+}
+
+// All shapes broadcast to one.
 void InferBroadcast(ShapeRelation& r) {
   Shape out(std::vector<std::int64_t>{});
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < r.num_inputs(); ++i) {
     if (!r.in(i).fully_known()) return;
     const int rank = std::max(out.rank(), r.in(i).rank());
     const Shape a = AlignedRight(out, rank), b = AlignedRight(r.in(i), rank);
     out = a;
     for (int axis = 0; axis < rank; ++axis) {
       if (a[axis] != b[axis] && a[axis] != 1 && b[axis] != 1) {
-        FailAt(r.node(), "shapes {}, {} and {} cannot be broadcast to one", r.in(0).ToString(), r.in(1).ToString(),
-               r.in(2).ToString());
+        FailAt(r.node(), "shapes {} cannot be broadcast to one", ListOfShapes(r));
       }
       if (a[axis] == 1) out[axis] = b[axis];
     }
@@ -88,6 +95,55 @@ OpCard<NoParam> Register(const char* name, const char* doc, InferShapeFn infer) 
              InferBroadcast)
         .Set(ReferenceKernel{[](const Node&, std::span<const NDArray> in, std::span<NDArray> out) {
           Select(in[0], in[1], in[2], out[0]);
+        }});
+
+struct ScalarParam {
+  double scalar = 0;
+};
+
+// Of 2.0, where one of the choices is a number.
+OpCard<ScalarParam> Register(const char* name, const char* doc, const char* array, bool scalar_first) {
+  return RegisterOp<ScalarParam>(name)
+      .Doc(doc)
+      .Params(ParamSchema<ScalarParam>().Optional("scalar", &ScalarParam::scalar, "The number."))
+      .Inputs(std::vector<std::string>{"condition", array})
+      .Set(ShapeRule{InferBroadcast})
+      .Set(DTypeRule{[](DTypeRelation& r) {
+        r.Same({1}, {0});
+        if (!IsKnown(r.in(0))) r.In(0, r.in(1));
+      }})
+      .Set(AmpFacts{Arithmetic::kMovesData,
+                    {SlotRole::kIndex, SlotRole::kData},
+                    [](const Node& node, DType) { return node.params<ScalarParam>().scalar == 0; }})
+      .Set(ReferenceKernel{[scalar_first](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+        const NDArray scalar = OneElement(in[1].dtype(), node.params<ScalarParam>().scalar);
+        Select(in[0], scalar_first ? scalar : in[1], scalar_first ? in[1] : scalar, out[0]);
+      }});
+}
+
+[[maybe_unused]] const auto kLeft = Register(
+    "_npi_where_lscalar", "scalar where condition is not 0, else elements of x. Sizes of 1 are broadcast.", "x", true);
+[[maybe_unused]] const auto kRight = Register(
+    "_npi_where_rscalar", "Elements of x where condition is not 0, else scalar. Sizes of 1 are broadcast.", "y", false);
+
+struct ScalarsParam {
+  double x = 0;
+  double y = 0;
+};
+
+[[maybe_unused]] const auto kScalars =
+    RegisterOp<ScalarsParam>("_npi_where_scalar2")
+        .Doc("The number x where condition is not 0, else the number y, in float32.")
+        .Params(ParamSchema<ScalarsParam>()
+                    .Optional("x", &ScalarsParam::x, "Where condition is not 0.")
+                    .Optional("y", &ScalarsParam::y, "Elsewhere."))
+        .Inputs({"condition"})
+        .Set(SameShape())
+        .Set(DTypeRule{[](DTypeRelation& r) { r.Out(0, DType::kFloat32); }})
+        .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kIndex}})
+        .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+          const auto& p = node.params<ScalarsParam>();
+          Select(in[0], OneElement(DType::kFloat32, p.x), OneElement(DType::kFloat32, p.y), out[0]);
         }});
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "passes/amp_facts.h"
+#include "passes/shape_default.h"
 
 namespace amp {
 namespace {
@@ -86,12 +87,8 @@ class Inference {
     Seed(known);
     queued_.assign(graph_.num_nodes(), true);
     for (NodeId id = 0; id < graph_.num_nodes(); ++id) queue_.push_back(id);
-    while (!queue_.empty()) {
-      const NodeId id = queue_.front();
-      queue_.pop_front();
-      queued_[id] = false;
-      if (!graph_.node(id).is_variable()) Apply(id);
-    }
+    Drain();
+    UseDefaults();
     Types types(graph_.num_entries());
     for (EntryId e = 0; e < types.size(); ++e) types[e] = {dtypes_[e], std::move(shapes_[e])};
     return types;
@@ -125,6 +122,40 @@ class Inference {
         Throw<ArgumentError>("the graph has no variable '{}'{}", Quotable(name), NearMatches(name, names));
       }
     }
+  }
+
+  void Drain() {
+    while (!queue_.empty()) {
+      const NodeId id = queue_.front();
+      queue_.pop_front();
+      queued_[id] = false;
+      if (!graph_.node(id).is_variable()) Apply(id);
+    }
+  }
+
+  // Once all variables are known, readers have nothing more to say about what is still open.
+  void UseDefaults() {
+    for (const NodeId id : graph_.variables()) {
+      if (!shapes_[graph_.EntryOf(id, 0)].fully_known()) return;
+    }
+    for (NodeId id = 0; id < graph_.num_nodes(); ++id) {
+      const Node& node = graph_.node(id);
+      const EntryId output = graph_.EntryOf(id, 0);
+      if (node.is_variable() || shapes_[output].fully_known()) continue;
+      const auto* fact = node.op()->Find<ShapeDefault>();
+      if (fact == nullptr) continue;
+      Learn(id, output, dtypes_[output], Merged(fact->shape(node), shapes_[output]));
+      Drain();
+    }
+  }
+
+  // Sizes of `shape` where it has any, else those of `fallback`.
+  static Shape Merged(const Shape& fallback, const Shape& shape) {
+    Shape merged = shape;
+    for (int i = 0; i < merged.rank(); ++i) {
+      if (merged[i] < 0) merged[i] = fallback[i];
+    }
+    return merged;
   }
 
   void Apply(NodeId id) {

@@ -108,7 +108,7 @@ def test_the_report_is_a_further_element():
 @pytest.mark.parametrize(
     "block, example, text",
     [
-        (3, FIRST, "expected an amp.gluon.SymbolBlock or a HybridBlock of MXNet, got builtins.int"),
+        (3, FIRST, "expected an amp.gluon.HybridBlock or a HybridBlock of MXNet, got builtins.int"),
         (network(), FIRST, "got amp.sym.symbol.Symbol"),
         (own_block(), [FIRST] * 3, "3 arrays, but the block has 2 inputs: data0, data1"),
         (own_block(), [FIRST, "x"], "data_example for 'data1': expected an array, got str"),

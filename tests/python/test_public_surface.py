@@ -33,6 +33,8 @@ MODULES = [
     amp.mxnet.amp,
     amp.name,
     amp.nd,
+    amp.np,
+    amp.npx,
     amp.operator,
     amp.random,
     amp.report,
@@ -68,7 +70,7 @@ SIGNATURES = {
     amp.Executor.reshape: "(self, input_shapes=None, **shapes)",
     amp.disable_amp: "()",
     amp.dtype_name: "(dtype)",
-    amp.nd.array: "(source_array, dtype=None)",
+    amp.nd.array: "(source_array, ctx=None, dtype=None, *, device=None)",
     amp.nd.load: "(fname)",
     amp.nd.save: "(fname, data, *, format=None)",
     amp.nd.from_dlpack: "(producer)",
@@ -121,8 +123,8 @@ size_array slice slice_axis slice_like softmax softmin sort space_to_depth split
 square squeeze sum swapaxes take tan tanh tile topk transpose trunc wait_to_read zeros_like
 """.split()
 
-BLOCK_MEMBERS = """arrays collect_params export forward hybridize imports input_names list_outputs
-load_parameters optimize_for register_op_hook save_parameters symbol""".split()
+BLOCK_MEMBERS = """arrays cast collect_params export forward hybridize imports infer_shape initialize input_names
+list_outputs load_parameters optimize_for register_op_hook save_parameters symbol""".split()
 
 EXECUTOR_MEMBERS = """input_dtypes input_names input_shapes output_dtypes output_names output_shapes profile
 reshape run_monitored summary symbol""".split()
@@ -136,7 +138,10 @@ output_names output_shapes predict reshape symbol""".split()
 MODULE_PARAMETER_MEMBERS = """get_params init_params load_params params_initialized save_checkpoint save_params
 set_params""".split()
 
-NDARRAY_MEMBERS = "asnumpy astype copy dtype nbytes ndim reshape shape size wait_to_read".split()
+NDARRAY_MEMBERS = (
+    "T as_in_context as_in_ctx as_nd_ndarray as_np_ndarray asnumpy asscalar astype attach_grad backward context copy "
+    "copyto ctx detach device dtype grad item nbytes ndim reshape shape size stype to_device tostype wait_to_read"
+).split() + list(amp.nd.methods.FLUENT)
 
 
 @pytest.mark.parametrize("function", SIGNATURES, ids=lambda function: function.__qualname__)

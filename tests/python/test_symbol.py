@@ -73,8 +73,9 @@ def test_variadic_operators():
     assert amp.sym.Concat(amp.sym.Group([a, b]), dim=0).list_arguments() == ["a", "b"]
     with pytest.raises(amp.ArgumentError, match="num_args is 3, but 2 inputs"):
         amp.sym.Concat(a, b, num_args=3)
-    with pytest.raises(amp.ArgumentError, match="must be Symbols, got list"):
-        amp.sym.Concat([a, b])
+    assert amp.sym.Concat([a, b], dim=0).list_arguments() == ["a", "b"]
+    with pytest.raises(amp.ArgumentError, match="must be Symbols, got int"):
+        amp.sym.Concat(a, 2)
     assert len(amp.sym.amp_multicast(a, b, num_outputs=2)) == 2
 
 

@@ -279,8 +279,3 @@ def test_wrong_calls(args, text):
 def test_parameters_without_arrays_are_named_by_the_call():
     with pytest.raises(amp.Error, match="fc_bias"):
         SymbolBlock(FC, DATA, {"fc_weight": WEIGHT})(X)
-
-
-def test_other_layers_are_not_there_yet():
-    with pytest.raises(AttributeError, match="no attribute 'nn': so far, SymbolBlock"):
-        amp.gluon.nn  # noqa: B018

@@ -60,5 +60,6 @@ void BindRegistry(py::module_& module);
 void BindSymbol(py::module_& module);
 void BindConvert(py::module_& module);
 void BindExecutor(py::module_& module);
+void BindOperators(py::module_& module);
 
 }  // namespace amp::python

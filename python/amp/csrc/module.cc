@@ -10,4 +10,5 @@ PYBIND11_MODULE(_core, module) {
   amp::python::BindSymbol(module);
   amp::python::BindConvert(module);
   amp::python::BindExecutor(module);
+  amp::python::BindOperators(module);
 }

@@ -1,12 +1,37 @@
 """Blocks: models that are called like functions.
 
-`SymbolBlock` runs a symbol with its parameters. Layers (`nn`, `rnn`), data loaders and trainers are not there yet.
+`HybridBlock` is what networks are made of, `nn` and `rnn` have the usual layers; a hybridized block runs as a graph.
+`SymbolBlock` runs a symbol with its parameters.
 """
 
+import importlib
+
+from .block import Block, HybridBlock
+from .parameter import Constant, DeferredInitializationError, Parameter, ParameterDict
 from .symbol_block import SymbolBlock
 
-__all__ = ["SymbolBlock"]
+__all__ = [
+    "Block",
+    "Constant",
+    "DeferredInitializationError",
+    "HybridBlock",
+    "Parameter",
+    "ParameterDict",
+    "SymbolBlock",
+    "data",
+    "model_zoo",
+    "nn",
+    "rnn",
+]
+
+_ON_DEMAND = ("data", "model_zoo", "nn", "rnn")
 
 
 def __getattr__(name):
-    raise AttributeError(f"module 'amp.gluon' has no attribute {name!r}: so far, SymbolBlock is all that is there")
+    if name in _ON_DEMAND:
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module 'amp.gluon' has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted({*globals(), *_ON_DEMAND})

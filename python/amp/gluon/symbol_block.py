@@ -3,19 +3,20 @@
 import re
 import threading
 
-from .. import _core, nd, sym
+from .. import _core, _trace, nd, sym
 from .._arrays import flattened, readable
 from .._paths import encoded
 from ..base import ArgumentError, GraphError, UnsupportedError, dtype_name
 from ..checkpoint import save_checkpoint, without_amp_casts
 from ..executor import Executor, near_matches
 from ..sym import Symbol
-from .parameter import Parameter
+from .block import HybridBlock
+from .parameter import Parameter, ParameterDict, plain_name
 
 _EXECUTORS_KEPT = 8  # plans of one block, for as many shapes of its inputs
 
 
-class SymbolBlock:
+class SymbolBlock(HybridBlock):
     """A symbol and its parameters, to be called with arrays.
 
     SymbolBlock(outputs, inputs, params): `outputs` is a Symbol or a list of Symbols; `inputs` are the variables that
@@ -27,6 +28,7 @@ class SymbolBlock:
     """
 
     def __init__(self, outputs, inputs, params=None):
+        super().__init__()
         self._symbol = _grouped(outputs)
         self._input_names = _names_of(inputs)
         self._lock = threading.Lock()
@@ -59,7 +61,16 @@ class SymbolBlock:
         Arrays are NDArrays, NumPy arrays, DLPack producers or arrays of MXNet. Labels that inference does not read may
         be left out at the end. Returns an NDArray, or a list where the symbol has several outputs.
         """
-        arrays = self._by_name(flattened(args))
+        leaves = flattened(args)
+        if any(isinstance(leaf, Symbol) for leaf in leaves):
+            return self._composed(dict(zip(self._input_names, leaves)), {})
+        arrays = self._by_name(leaves)
+        if _trace.current() is not None:
+            return self._traced(arrays)
+        return self._outputs(arrays)
+
+    def _outputs(self, arrays):
+        self._notice_changes()
         states = {name: arrays.pop(name) for name in self._symbol.list_auxiliary_states() if name in arrays}
         executor = self._bind(arrays, states) if states else self._executor(arrays)
         if self._callback is None:
@@ -71,6 +82,29 @@ class SymbolBlock:
     def forward(self, *args):
         """The same as a call."""
         return self(*args)
+
+    def _composed(self, inputs, parameters):
+        """The symbol with symbols in place of its variables."""
+        known = set(self._symbol.list_inputs())
+        return self._symbol(**{name: symbol for name, symbol in {**parameters, **inputs}.items() if name in known})
+
+    def _traced(self, arrays):
+        """The outputs, which stand for this symbol in the graph that is being recorded."""
+        trace = _trace.current()
+        outputs = self._outputs(dict(arrays))
+        parameters = {name: trace.symbol_of(parameter.data()) for name, parameter in self._params.items()}
+        composed = self._composed({name: trace.symbol_of(array) for name, array in arrays.items()}, parameters)
+        for i, output in enumerate(outputs if isinstance(outputs, list) else [outputs]):
+            trace.mark(output, composed[i])
+        return outputs
+
+    def _notice_changes(self):
+        """Forgets executors whose packed parameters are no longer those of the block."""
+        versions = [parameter.version for parameter in self._params.values()]
+        with self._lock:
+            if versions != self._versions:
+                self._versions = versions
+                self._executors = {}
 
     def _by_name(self, args):
         expected = f"{len(self._input_names)} inputs ({', '.join(self._input_names)})"
@@ -145,6 +179,12 @@ class SymbolBlock:
     def hybridize(self, active=True, **kwargs):
         """Has no effect: the block is a graph already."""
 
+    def infer_shape(self, *args):
+        """Has no effect: parameters have arrays."""
+
+    def initialize(self, init=None, ctx=None, verbose=False, force_reinit=False, *, device=None):
+        """Has no effect: parameters have arrays."""
+
     # ---- what it consists of ----
 
     @property
@@ -167,7 +207,16 @@ class SymbolBlock:
         `select` is a regular expression that names have to begin with.
         """
         chosen = re.compile(select or "").match
-        return {name: parameter for name, parameter in self._params.items() if chosen(name)}
+        return ParameterDict({name: parameter for name, parameter in self._params.items() if chosen(name)})
+
+    def _collect(self, prefix):
+        return {prefix + name: parameter for name, parameter in self._params.items()}
+
+    def cast(self, dtype):
+        """Changes the dtype of all parameters that are floats."""
+        for parameter in self._params.values():
+            if parameter.dtype.kind in "fV":
+                parameter.cast(dtype)
 
     def arrays(self):
         """The parameters as `convert_model` and `Executor` take them: (arg_params, aux_params)."""
@@ -214,10 +263,11 @@ class SymbolBlock:
     def _set_params(self, arrays):
         if not hasattr(arrays, "items"):
             raise ArgumentError(f"params: expected a dict {{name: array}}, got {type(arrays).__name__}")
-        arrays = {_plain_name(name): value for name, value in arrays.items()}
+        arrays = {plain_name(name): value for name, value in arrays.items()}
         inputs = set(self._input_names)
         names = [name for name in self._symbol.list_inputs() if name in arrays and name not in inputs]
-        self._params = {name: Parameter(name, _ndarray(name, arrays[name])) for name in names}
+        self._params = {name: _parameter(name, arrays[name]) for name in names}
+        self._versions = [parameter.version for parameter in self._params.values()]
         self._executors = {}  # oldest use first
 
     def _variables_without(self, arrays):
@@ -257,16 +307,15 @@ def _names_of(inputs):
     return names
 
 
-def _plain_name(name):
-    return name[4:] if name.startswith(("arg:", "aux:")) else name
-
-
-def _ndarray(name, value):
-    if not isinstance(value, nd.NDArray) and callable(getattr(value, "data", None)):
-        value = value.data()  # a parameter
-    if isinstance(value, nd.NDArray):
+def _parameter(name, value):
+    if isinstance(value, Parameter):
+        value.data()  # raises where it has no array
         return value
-    return nd.NDArray(readable(value, f"parameter '{name}'")).copy()  # the caller may write to the original
+    if not isinstance(value, nd.NDArray) and callable(getattr(value, "data", None)):
+        value = value.data()  # a parameter of MXNet
+    if not isinstance(value, nd.NDArray):  # the caller may write to the original
+        value = nd.NDArray(readable(value, f"parameter '{name}'")).copy()
+    return Parameter.of_array(name, value)
 
 
 def _read(filename, symbol, ignore_extra):
@@ -274,7 +323,7 @@ def _read(filename, symbol, ignore_extra):
     if not ignore_extra:
         args, aux = _core.load_model_params(encoded(filename), symbol._handle)
         return {**args, **aux}
-    named = {_plain_name(name): array for name, array in _core.load_params(encoded(filename))}
+    named = {plain_name(name): array for name, array in _core.load_params(encoded(filename))}
     return {name: array for name, array in named.items() if array is not None}
 
 

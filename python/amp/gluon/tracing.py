@@ -1,26 +1,11 @@
-"""The graphs of blocks, MXNet's included.
+"""The graphs of blocks: what the forward of a block does with arrays, as a symbol."""
 
-MXNet is never imported here. A block of MXNet is traced by its own means: one hybridized call, then its `export`,
-whose files `amp.load` reads. Nothing of MXNet's internals is relied on but the names in _STATE.
-"""
-
-import contextlib
-import inspect
-import sys
-import tempfile
-from pathlib import Path
-
-import numpy as np
-
-from .. import checkpoint, sym
-from .._arrays import readable
-from ..base import ArgumentError, Error
-
-# What a hybridized call changes in a HybridBlock, in 1.x or in 2.0.
-_STATE = (
-    "_active _flags _cached_graph _cached_op _cached_op_args _in_format _out_format _backend _backend_opts "
-    "_first_forward _partition_if_dynamic"
-).split()
+from .. import _trace, nd, sym
+from .._arrays import flattened, readable
+from .._core import NDArray
+from .._trace import Trace
+from ..base import ArgumentError
+from ..sym import Group, Symbol, Variable
 
 
 class UntracedError(ArgumentError, RuntimeError):
@@ -30,116 +15,160 @@ class UntracedError(ArgumentError, RuntimeError):
 def graph_of(block, examples):
     """(Symbol, arg_params, aux_params, names of the inputs in the order of a call).
 
-    `block` is an amp.gluon.SymbolBlock, anything with its `symbol`, `input_names` and `arrays()`, or a HybridBlock
-    of MXNet, which runs once on `examples`, a list of arrays; with examples=None it has to have run already.
-    Raises ArgumentError for other objects.
+    `block` is a HybridBlock of this package, anything with `symbol`, `input_names` and `arrays()`, or a HybridBlock
+    of MXNet; the latter and ours run once on `examples`, the arguments of a call (one array, or a list). With
+    examples=None the block has to have run as a graph already. Raises ArgumentError for other objects.
     """
+    from . import mxnet_blocks
+    from .block import HybridBlock
+
+    if isinstance(block, HybridBlock) and not hasattr(block, "arrays"):
+        block = _graph_of_ours(block, examples)
     if all(hasattr(block, name) for name in ("symbol", "input_names", "arrays")):
         return (block.symbol, *block.arrays(), list(block.input_names))
-    if not is_mxnet_block(block):
+    if not mxnet_blocks.is_mxnet_block(block):
         raise ArgumentError(
-            f"expected an amp.gluon.SymbolBlock or a HybridBlock of MXNet, got {type(block).__module__}."
+            f"expected an amp.gluon.HybridBlock or a HybridBlock of MXNet, got {type(block).__module__}."
             f"{type(block).__qualname__}"
         )
+    if examples is None and not mxnet_blocks.has_graph(block):
+        raise UntracedError("the block has no graph yet: call block.hybridize(), and then the block, once")
+    return mxnet_blocks.graph_of(block, None if examples is None else flattened(examples))
+
+
+def _graph_of_ours(block, examples):
+    """The SymbolBlock of a HybridBlock; what it is by itself does not change."""
     if examples is None:
-        if not has_graph(block):
-            raise UntracedError("the block has no graph yet: call block.hybridize(), and then the block, once")
-        return _exported(block)
-    with _restored(block):
-        _call(block, examples)
-        return _exported(block)
+        return block._recorded("conversion")
+    args = tuple(examples) if isinstance(examples, (list, tuple)) else (examples,)
+    graph = block._graph
+    return graph.block if graph is not None and graph.fits(args) else trace(block, args).block
 
 
-def is_mxnet_block(block):
-    """Whether an object is a HybridBlock of an MXNet that somebody has imported."""
-    return any(cls.__name__ == "HybridBlock" and _package_of(cls) == "mxnet" for cls in type(block).__mro__)
+class TracedBlock:
+    """A recorded block: a SymbolBlock, and how arguments and results of a call look."""
+
+    def __init__(self, block, arguments, results):
+        self.block = block
+        self._arguments, self._results = arguments, results
+
+    def fits(self, args):
+        """Whether a call with these arguments is one of this graph: equal but for its arrays."""
+        return _form(args) == self._arguments
+
+    def arrays_of(self, args):
+        """The arrays among the arguments of a call."""
+        return [leaf for leaf in flattened(args) if _is_array(leaf)]
+
+    def __call__(self, *args):
+        outputs = self.block(*self.arrays_of(args))
+        outputs = iter(outputs if isinstance(outputs, list) else [outputs])
+        return _rebuilt(self._results, outputs)
 
 
-def has_graph(block):
-    """Whether a block of MXNet has been hybridized and called."""
-    return bool(getattr(block, "_cached_graph", None)) and getattr(block, "_cached_op", None) is not None
+def trace(block, args):
+    """Runs a HybridBlock on arrays and returns a TracedBlock."""
+    from .symbol_block import SymbolBlock
+
+    arrays = [leaf for leaf in flattened(args) if _is_array(leaf)]
+    if any(parameter.is_open for parameter in block.collect_params().values()):
+        with _trace.rehearsal():
+            block(*args)
+    names = ["data"] if len(arrays) == 1 else [f"data{i}" for i in range(len(arrays))]
+    last_names = {id(p): (name, p) for name, p in block.collect_params().items()}  # of shared ones the last name
+    with Trace() as recorded:
+        for name, parameter in last_names.values():
+            recorded.mark(parameter.data(), Variable(name, shape=parameter.shape, dtype=parameter.dtype))
+        inputs = [_array(value) for value in arrays]
+        for name, array in zip(names, inputs):
+            recorded.mark(array, Variable(name))
+        outputs = block(*_replaced(args, iter(inputs)))
+    symbols = [recorded.symbol_of(_checked(block, leaf)) for leaf in flattened(outputs)]
+    symbol = symbols[0] if len(symbols) == 1 else Group(symbols)
+    if any(isinstance(leaf, _numpy_like()) for leaf in (*inputs, *flattened(outputs))):
+        symbol = Symbol(symbol._handle.with_np_shape(True))
+    parameters = {name: parameter for name, parameter in last_names.values()}
+    graph = SymbolBlock(symbol, [Variable(name) for name in names], {**parameters, **recorded.constants})
+    return TracedBlock(graph, _form(args), _classes(outputs))
 
 
-def _package_of(cls):
-    return cls.__module__.split(".")[0]
+def infer_parameter_shapes(block, args):
+    """Sets the shapes of the parameters of a block with a `hybrid_forward`, given the arrays of a call."""
+    names = iter(f"data{i}" for i in range(len(flattened(args))))
+    shapes = {}
+
+    def variable(value):
+        if not _is_array(value):
+            return value
+        name = next(names)
+        shapes[name] = tuple(value.shape)
+        return Variable(name)
+
+    parameters = {name: Variable(name, **_known_shape(p)) for name, p in block._reg_params.items()}
+    outputs = block.hybrid_forward(sym, *_mapped(args, variable), **parameters)
+    net = Group([leaf for leaf in flattened(outputs)])
+    known = set(net.list_arguments())
+    arguments, _, states = net.infer_shape_partial(**{n: shape for n, shape in shapes.items() if n in known})
+    found = {
+        **dict(zip(net.list_arguments(), arguments)),
+        **dict(zip(net.list_auxiliary_states(), states)),
+    }
+    for name, parameter in block._reg_params.items():
+        if name in found:
+            parameter.shape = found[name]
 
 
-# ---- one call of a block of MXNet ----
+def symbol_functions():
+    """What `F` is where a block is called with symbols."""
+    return sym
 
 
-def _call(block, examples):
-    mxnet = sys.modules["mxnet"]
-    arrays = [_as_mxnet_array(mxnet, value) for value in examples]
-    if not block._active:
-        block.hybridize()
-    with mxnet.autograd.pause():  # also where the caller records: statistics are not to change
-        outputs = block(*arrays)
-    for output in _leaves(outputs):
-        output.wait_to_read()  # errors of the call belong here
+def _known_shape(parameter):
+    return {} if parameter.shape is None else {"shape": tuple(max(dim, 0) for dim in parameter.shape)}
 
 
-def _as_mxnet_array(mxnet, value):
-    if _package_of(type(value)) == "mxnet":
-        return value
-    array = np.asarray(readable(value, "data_example"))
-    dtype = str(array.dtype)
-    create = mxnet.np.array if mxnet.util.is_np_array() else mxnet.nd.array
-    if dtype == "bfloat16":  # which the NumPy that MXNet knows lacks
-        return create(array.astype(np.float32), dtype="float32").astype("bfloat16")
-    return create(array, dtype=dtype)
+def _checked(block, leaf):
+    if not isinstance(leaf, NDArray):
+        raise ArgumentError(f"{type(block).__name__}: forward returned {type(leaf).__name__} among arrays")
+    return leaf
 
 
-def _leaves(outputs):
-    if not isinstance(outputs, (list, tuple)):
-        return [outputs]
-    return [leaf for output in outputs for leaf in _leaves(output)]
+def _numpy_like():
+    return nd.methods.ndarray
 
 
-@contextlib.contextmanager
-def _restored(block):
-    """Puts back what calls and hybridize() change in a block and in the blocks inside of it."""
-    kept = [(part, _state_of(part)) for part in _parts(block)]
-    try:
-        yield
-    finally:
-        for part, state in kept:
-            for name in _STATE:
-                vars(part).pop(name, None)
-            vars(part).update(state)
+def _is_array(leaf):
+    return hasattr(leaf, "shape") and hasattr(leaf, "dtype")
 
 
-def _state_of(block):
-    state = {name: vars(block)[name] for name in _STATE if name in vars(block)}
-    return {name: list(value) if isinstance(value, list) else value for name, value in state.items()}
+def _array(value):
+    """A new object for an array of a call: the same array may be passed twice."""
+    cls = type(value) if isinstance(value, NDArray) else NDArray
+    return cls(value if isinstance(value, NDArray) else readable(value))
 
 
-def _parts(block):
-    """A block and all blocks inside of it, each once. MXNet 2.0 holds them by weak references."""
-    parts, waiting = {}, [block]
-    while waiting:
-        part = waiting.pop()
-        if part is None or id(part) in parts:
-            continue
-        parts[id(part)] = part
-        children = getattr(part, "_children", {}).values()
-        waiting += [child if hasattr(child, "_children") else child() for child in children]
-    return list(parts.values())
+def _mapped(value, function):
+    if isinstance(value, (list, tuple)):
+        return type(value)(_mapped(item, function) for item in value)
+    return function(value)
 
 
-# ---- the graph of that call ----
+def _replaced(args, arrays):
+    return _mapped(args, lambda leaf: next(arrays) if _is_array(leaf) else leaf)
 
 
-def _exported(block):
-    keep_casts = {"remove_amp_cast": False} if "remove_amp_cast" in inspect.signature(block.export).parameters else {}
-    with tempfile.TemporaryDirectory(prefix="amp-") as folder:
-        block.export(str(Path(folder, "block")), **keep_casts)
-        symbol_file, params_file = Path(folder, "block-symbol.json"), Path(folder, "block-0000.params")
-        try:
-            if params_file.exists():
-                symbol, args, aux = checkpoint.load(symbol_file, params_file)
-            else:  # 2.0 writes none for a block without parameters
-                symbol, args, aux = sym.load(symbol_file), {}, {}
-        except Error as error:  # the files are ours: their names say nothing to the caller
-            text = str(error).replace(str(symbol_file), "the block's graph").replace(str(params_file), "its parameters")
-            raise type(error)(text) from None
-    return symbol, args, aux, [variable.name for variable in block._cached_graph[0]]
+def _form(args):
+    """The arguments of a call with their arrays left out."""
+    return _mapped(args, lambda leaf: NDArray if _is_array(leaf) else leaf)
+
+
+def _classes(outputs):
+    return _mapped(outputs, type)
+
+
+def _rebuilt(classes, outputs):
+    """Results in the form of `forward`'s, with lists for tuples, as MXNet does it."""
+    if isinstance(classes, (list, tuple)):
+        return [_rebuilt(item, outputs) for item in classes]
+    output = next(outputs)
+    return output if classes is NDArray else classes(output)

@@ -48,7 +48,7 @@ def get_model(name, classes=1000, prefix=None, *, form="1.x"):
 
     Raises ArgumentError for an unknown name or form, and for a prefix in the form 2.0, which has none.
     """
-    network = _find(name)(_checked_classes(classes))
+    network = find_network(name, classes)
     if form not in FORMS:
         raise ArgumentError(f"unknown form {form!r}; there are {', '.join(map(repr, FORMS))}")
     with NameManager():  # an enclosing one does not rename the nodes
@@ -58,6 +58,11 @@ def get_model(name, classes=1000, prefix=None, *, form="1.x"):
             raise ArgumentError(f"prefix {prefix!r}: names have no prefix in the form 2.0")
         symbol = network.trace(Structural(_shapes(network)), "")
         return Symbol(symbol._handle.with_np_shape(True))  # 2.0 exports in np mode
+
+
+def find_network(name, classes):
+    """The description of a network. Raises ArgumentError for an unknown name and for a wrong number of classes."""
+    return _find(name)(_checked_classes(classes))
 
 
 def _find(name):

@@ -207,10 +207,37 @@ def FullyConnected(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def GroupNorm(
+    data: Symbol | None = None,
+    gamma: Symbol | None = None,
+    beta: Symbol | None = None,
+    num_groups: int = ...,
+    eps: float = ...,
+    output_mean_var: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def InstanceNorm(
+    data: Symbol | None = None,
+    gamma: Symbol | None = None,
+    beta: Symbol | None = None,
+    eps: float = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def L2Normalization(
     data: Symbol | None = None,
     eps: float = ...,
     mode: Literal["instance", "channel", "spatial"] = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def LRN(
+    data: Symbol | None = None,
+    alpha: float = ...,
+    beta: float = ...,
+    knorm: float = ...,
+    nsize: int = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -274,6 +301,26 @@ def Pooling_v1(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def RNN(
+    data: Symbol | None = None,
+    parameters: Symbol | None = None,
+    state: Symbol | None = None,
+    state_cell: Symbol | None = None,
+    sequence_length: Symbol | None = None,
+    state_size: int = ...,
+    num_layers: int = ...,
+    bidirectional: bool = ...,
+    mode: Literal["rnn_relu", "rnn_tanh", "lstm", "gru"] = ...,
+    p: float = ...,
+    state_outputs: bool = ...,
+    projection_size: int | None = ...,
+    lstm_state_clip_min: float | None = ...,
+    lstm_state_clip_max: float | None = ...,
+    lstm_state_clip_nan: bool = ...,
+    use_sequence_length: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def Reshape(
     data: Symbol | None = None,
     shape: Sequence[int] | int = ...,
@@ -283,11 +330,27 @@ def Reshape(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def SequenceLast(
+    data: Symbol | None = None,
+    sequence_length: Symbol | None = None,
+    use_sequence_length: bool = ...,
+    axis: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def SequenceMask(
     data: Symbol | None = None,
     sequence_length: Symbol | None = None,
     use_sequence_length: bool = ...,
     value: float = ...,
+    axis: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def SequenceReverse(
+    data: Symbol | None = None,
+    sequence_length: Symbol | None = None,
+    use_sequence_length: bool = ...,
     axis: int = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
@@ -615,6 +678,20 @@ def _contrib_arange_like(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _contrib_interleaved_matmul_encdec_qk(
+    queries: Symbol | None = None,
+    keys_values: Symbol | None = None,
+    heads: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _contrib_interleaved_matmul_encdec_valatt(
+    keys_values: Symbol | None = None,
+    attention: Symbol | None = None,
+    heads: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _contrib_interleaved_matmul_selfatt_qk(
     queries_keys_values: Symbol | None = None,
     heads: int = ...,
@@ -629,6 +706,11 @@ def _contrib_interleaved_matmul_selfatt_valatt(
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
 def _copy(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _copyto(
     data: Symbol | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
@@ -653,6 +735,15 @@ def _equal_scalar(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _eye(
+    N: int = ...,
+    M: int = ...,
+    k: int = ...,
+    ctx: str = ...,
+    dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _foreach(
     num_args: int = ...,
     num_outputs: int = ...,
@@ -660,6 +751,14 @@ def _foreach(
     in_state_locs: Sequence[int] | int = ...,
     in_data_locs: Sequence[int] | int = ...,
     remain_locs: Sequence[int] | int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _full(
+    shape: Sequence[int] | int = ...,
+    value: float = ...,
+    ctx: str = ...,
+    dtype: Any = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -677,6 +776,12 @@ def _greater_scalar(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _identity_with_attr_like_rhs(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _lesser_equal_scalar(
     data: Symbol | None = None,
     scalar: float = ...,
@@ -688,6 +793,26 @@ def _lesser_scalar(
     data: Symbol | None = None,
     scalar: float = ...,
     is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _linalg_gemm2(
+    A: Symbol | None = None,
+    B: Symbol | None = None,
+    transpose_a: bool = ...,
+    transpose_b: bool = ...,
+    alpha: float = ...,
+    axis: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _linspace(
+    start: float = ...,
+    stop: float = ...,
+    num: int = ...,
+    endpoint: bool = ...,
+    ctx: str = ...,
+    dtype: Any = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -745,6 +870,35 @@ def _not_equal_scalar(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _np_all(
+    data: Symbol | None = None,
+    axis: Sequence[int] | int | None = ...,
+    keepdims: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _np_any(
+    data: Symbol | None = None,
+    axis: Sequence[int] | int | None = ...,
+    keepdims: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _np_atleast_1d(
+    *data: Symbol,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _np_atleast_2d(
+    *data: Symbol,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _np_atleast_3d(
+    *data: Symbol,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _np_broadcast_to(
     data: Symbol | None = None,
     shape: Sequence[int] | int = ...,
@@ -753,6 +907,25 @@ def _np_broadcast_to(
 ) -> Symbol: ...
 def _np_copy(
     data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _np_cumsum(
+    a: Symbol | None = None,
+    axis: int | None = ...,
+    dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _np_diag(
+    data: Symbol | None = None,
+    k: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _np_dot(
+    a: Symbol | None = None,
+    b: Symbol | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -772,12 +945,26 @@ def _np_min(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _np_moveaxis(
+    data: Symbol | None = None,
+    source: Sequence[int] | int = ...,
+    destination: Sequence[int] | int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _np_prod(
     data: Symbol | None = None,
     axis: Sequence[int] | int | None = ...,
     keepdims: bool = ...,
     initial: float | None = ...,
     dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _np_roll(
+    data: Symbol | None = None,
+    shift: Sequence[int] | int | None = ...,
+    axis: Sequence[int] | int | None = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -814,6 +1001,13 @@ def _npi_add_scalar(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_all(
+    data: Symbol | None = None,
+    axis: Sequence[int] | int | None = ...,
+    keepdims: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_amp_cast(
     data: Symbol | None = None,
     dtype: Any = ...,
@@ -823,6 +1017,13 @@ def _npi_amp_cast(
 def _npi_amp_multicast(
     *data: Symbol,
     cast_narrow: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_any(
+    data: Symbol | None = None,
+    axis: Sequence[int] | int | None = ...,
+    keepdims: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -842,11 +1043,49 @@ def _npi_arctan(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_argmax(
+    data: Symbol | None = None,
+    axis: int | None = ...,
+    keepdims: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_argmin(
+    data: Symbol | None = None,
+    axis: int | None = ...,
+    keepdims: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_array_split(
     indices: Sequence[int] | int = ...,
     axis: int = ...,
     squeeze_axis: bool = ...,
     sections: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_atleast_1d(
+    *data: Symbol,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_atleast_2d(
+    *data: Symbol,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_atleast_3d(
+    *data: Symbol,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_average(
+    a: Symbol | None = None,
+    weights: Symbol | None = None,
+    axis: Sequence[int] | int | None = ...,
+    returned: bool = ...,
+    weighted: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -879,6 +1118,12 @@ def _npi_clip(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_column_stack(
+    *data: Symbol,
+    dim: int | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_concatenate(
     *data: Symbol,
     dim: int = ...,
@@ -890,8 +1135,45 @@ def _npi_copy(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_copyto(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_cos(
     data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_cumsum(
+    a: Symbol | None = None,
+    axis: int | None = ...,
+    dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_diag(
+    data: Symbol | None = None,
+    k: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_diff(
+    a: Symbol | None = None,
+    n: int = ...,
+    axis: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_dot(
+    a: Symbol | None = None,
+    b: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_dstack(
+    *data: Symbol,
+    dim: int | None = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -924,13 +1206,40 @@ def _npi_expm1(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_eye(
+    N: int = ...,
+    M: int | None = ...,
+    k: int = ...,
+    ctx: str = ...,
+    dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_fix(
     data: Symbol | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_flip(
+    data: Symbol | None = None,
+    axis: Sequence[int] | int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_floor(
     data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_full(
+    shape: Sequence[int] | int = ...,
+    value: float | None = ...,
+    int_value: int | None = ...,
+    uint_value: float | None = ...,
+    double_value: float | None = ...,
+    value_type: int = ...,
+    ctx: str = ...,
+    dtype: Any = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -974,6 +1283,19 @@ def _npi_greater_scalar(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_hstack(
+    *data: Symbol,
+    dim: int | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_identity(
+    shape: Sequence[int] | int = ...,
+    ctx: str = ...,
+    dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_less(
     lhs: Symbol | None = None,
     rhs: Symbol | None = None,
@@ -1000,6 +1322,23 @@ def _npi_less_scalar(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_linspace(
+    start: float | None = ...,
+    stop: float | None = ...,
+    start_int: float | None = ...,
+    stop_int: float | None = ...,
+    start_uint: float | None = ...,
+    stop_uint: float | None = ...,
+    start_double: float | None = ...,
+    stop_double: float | None = ...,
+    value_type: int = ...,
+    num: int = ...,
+    endpoint: bool = ...,
+    ctx: str = ...,
+    dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_log(
     data: Symbol | None = None,
     name: str | None = None,
@@ -1017,6 +1356,23 @@ def _npi_log1p(
 ) -> Symbol: ...
 def _npi_log2(
     data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_logspace(
+    start: float = ...,
+    stop: float = ...,
+    base: float = ...,
+    num: int = ...,
+    endpoint: bool = ...,
+    ctx: str = ...,
+    dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_matmul(
+    a: Symbol | None = None,
+    b: Symbol | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1058,6 +1414,13 @@ def _npi_mod_scalar(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_moveaxis(
+    data: Symbol | None = None,
+    source: Sequence[int] | int = ...,
+    destination: Sequence[int] | int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_multiply(
     lhs: Symbol | None = None,
     rhs: Symbol | None = None,
@@ -1073,6 +1436,15 @@ def _npi_multiply_scalar(
 ) -> Symbol: ...
 def _npi_negative(
     data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_norm(
+    data: Symbol | None = None,
+    ord: float = ...,
+    axis: Sequence[int] | int | None = ...,
+    keepdims: bool = ...,
+    flag: int = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1093,6 +1465,25 @@ def _npi_ones(
     shape: Sequence[int] | int = ...,
     ctx: str = ...,
     dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_pad(
+    pad_width: Sequence[Sequence[int]] = ...,
+    mode: Literal["constant", "edge", "reflect", "symmetric", "maximum", "minimum"] = ...,
+    constant_values: float = ...,
+    constant_value: float | None = ...,
+    reflect_type: Literal["even"] = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_percentile(
+    a: Symbol | None = None,
+    q: Symbol | None = None,
+    axis: Sequence[int] | int | None = ...,
+    interpolation: Literal["linear", "lower", "higher", "midpoint", "nearest"] = ...,
+    keepdims: bool = ...,
+    q_scalar: float | None = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1134,6 +1525,26 @@ def _npi_rmod_scalar(
     data: Symbol | None = None,
     scalar: float = ...,
     is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_rnn_param_concat(
+    *data: Symbol,
+    dim: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_roll(
+    data: Symbol | None = None,
+    shift: Sequence[int] | int | None = ...,
+    axis: Sequence[int] | int | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_rot90(
+    data: Symbol | None = None,
+    k: int = ...,
+    axes: Sequence[int] | int | None = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1206,6 +1617,15 @@ def _npi_stack(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_std(
+    a: Symbol | None = None,
+    axis: Sequence[int] | int | None = ...,
+    dtype: Any = ...,
+    ddof: int = ...,
+    keepdims: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_subtract(
     lhs: Symbol | None = None,
     rhs: Symbol | None = None,
@@ -1256,7 +1676,19 @@ def _npi_tile(
 ) -> Symbol: ...
 def _npi_transpose(
     data: Symbol | None = None,
-    axes: Sequence[int] | int = ...,
+    axes: Sequence[int] | int | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_tril(
+    data: Symbol | None = None,
+    k: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_triu(
+    data: Symbol | None = None,
+    k: int = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1278,10 +1710,46 @@ def _npi_trunc(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_var(
+    a: Symbol | None = None,
+    axis: Sequence[int] | int | None = ...,
+    dtype: Any = ...,
+    ddof: int = ...,
+    keepdims: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_vstack(
+    *data: Symbol,
+    dim: int | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_where(
     condition: Symbol | None = None,
     x: Symbol | None = None,
     y: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_where_lscalar(
+    condition: Symbol | None = None,
+    x: Symbol | None = None,
+    scalar: float = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_where_rscalar(
+    condition: Symbol | None = None,
+    y: Symbol | None = None,
+    scalar: float = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_where_scalar2(
+    condition: Symbol | None = None,
+    x: float = ...,
+    y: float = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1342,6 +1810,14 @@ def _npx_batch_norm(
     axis: int = ...,
     min_calib_range: str = ...,
     max_calib_range: str = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npx_broadcast_like(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    lhs_axes: Sequence[int] | int | None = ...,
+    rhs_axes: Sequence[int] | int | None = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1423,6 +1899,24 @@ def _npx_fully_connected(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npx_group_norm(
+    data: Symbol | None = None,
+    gamma: Symbol | None = None,
+    beta: Symbol | None = None,
+    num_groups: int = ...,
+    eps: float = ...,
+    output_mean_var: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npx_instance_norm(
+    data: Symbol | None = None,
+    gamma: Symbol | None = None,
+    beta: Symbol | None = None,
+    eps: float = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npx_layer_norm(
     data: Symbol | None = None,
     gamma: Symbol | None = None,
@@ -1471,6 +1965,15 @@ def _npx_masked_softmax(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npx_norm(
+    data: Symbol | None = None,
+    ord: int = ...,
+    axis: Sequence[int] | int | None = ...,
+    out_dtype: Any = ...,
+    keepdims: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npx_one_hot(
     indices: Symbol | None = None,
     depth: int = ...,
@@ -1509,6 +2012,66 @@ def _npx_reshape(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npx_reshape_like(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    lhs_begin: int | None = ...,
+    lhs_end: int | None = ...,
+    rhs_begin: int | None = ...,
+    rhs_end: int | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npx_rnn(
+    data: Symbol | None = None,
+    parameters: Symbol | None = None,
+    state: Symbol | None = None,
+    state_cell: Symbol | None = None,
+    sequence_length: Symbol | None = None,
+    state_size: int = ...,
+    num_layers: int = ...,
+    bidirectional: bool = ...,
+    mode: Literal["rnn_relu", "rnn_tanh", "lstm", "gru"] = ...,
+    p: float = ...,
+    state_outputs: bool = ...,
+    projection_size: int | None = ...,
+    lstm_state_clip_min: float | None = ...,
+    lstm_state_clip_max: float | None = ...,
+    lstm_state_clip_nan: bool = ...,
+    use_sequence_length: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npx_sequence_last(
+    data: Symbol | None = None,
+    sequence_length: Symbol | None = None,
+    use_sequence_length: bool = ...,
+    axis: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npx_sequence_mask(
+    data: Symbol | None = None,
+    sequence_length: Symbol | None = None,
+    use_sequence_length: bool = ...,
+    value: float = ...,
+    axis: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npx_sequence_reverse(
+    data: Symbol | None = None,
+    sequence_length: Symbol | None = None,
+    use_sequence_length: bool = ...,
+    axis: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npx_shape_array(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npx_sigmoid(
     data: Symbol | None = None,
     name: str | None = None,
@@ -1519,6 +2082,19 @@ def _npx_slice(
     begin: Sequence[int] | int | None = ...,
     end: Sequence[int] | int | None = ...,
     step: Sequence[int] | int | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npx_slice_like(
+    data: Symbol | None = None,
+    shape_like: Symbol | None = None,
+    axes: Sequence[int] | int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npx_smooth_l1(
+    data: Symbol | None = None,
+    scalar: float = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1609,6 +2185,12 @@ def _rmod_scalar(
     data: Symbol | None = None,
     scalar: float = ...,
     is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _rnn_param_concat(
+    *data: Symbol,
+    dim: int = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1809,6 +2391,11 @@ def _sg_pow_mul_scalar(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _sparse_stop_gradient(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _split_v2(
     indices: Sequence[int] | int = ...,
     axis: int = ...,
@@ -1872,6 +2459,11 @@ def argmax(
     data: Symbol | None = None,
     axis: int | None = ...,
     keepdims: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def argmax_channel(
+    data: Symbol | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -2066,6 +2658,21 @@ def crop(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def cumsum(
+    a: Symbol | None = None,
+    axis: int | None = ...,
+    dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def diag(
+    data: Symbol | None = None,
+    k: int = ...,
+    axis1: int = ...,
+    axis2: int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def dot(
     lhs: Symbol | None = None,
     rhs: Symbol | None = None,
@@ -2149,6 +2756,16 @@ def gather_nd(
 ) -> Symbol: ...
 def identity(
     data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def linalg_gemm2(
+    A: Symbol | None = None,
+    B: Symbol | None = None,
+    transpose_a: bool = ...,
+    transpose_b: bool = ...,
+    alpha: float = ...,
+    axis: int = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -2240,8 +2857,39 @@ def min_axis(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def moments(
+    axes: Sequence[int] | int | None = ...,
+    keepdims: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def nanprod(
+    data: Symbol | None = None,
+    axis: Sequence[int] | int | None = ...,
+    keepdims: bool = ...,
+    exclude: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def nansum(
+    data: Symbol | None = None,
+    axis: Sequence[int] | int | None = ...,
+    keepdims: bool = ...,
+    exclude: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def negative(
     data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def norm(
+    data: Symbol | None = None,
+    ord: int = ...,
+    axis: Sequence[int] | int | None = ...,
+    out_dtype: Any = ...,
+    keepdims: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -2354,6 +3002,11 @@ def sin(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def size_array(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def slice(
     data: Symbol | None = None,
     begin: Sequence[int] | int | None = ...,
@@ -2377,7 +3030,23 @@ def slice_like(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def smooth_l1(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def softmax(
+    data: Symbol | None = None,
+    length: Symbol | None = None,
+    axis: int = ...,
+    temperature: float | None = ...,
+    dtype: Any = ...,
+    use_length: bool | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def softmin(
     data: Symbol | None = None,
     length: Symbol | None = None,
     axis: int = ...,
@@ -2481,7 +3150,7 @@ def topk(
 ) -> Symbol: ...
 def transpose(
     data: Symbol | None = None,
-    axes: Sequence[int] | int = ...,
+    axes: Sequence[int] | int | None = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...

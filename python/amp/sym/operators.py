@@ -45,7 +45,7 @@ def find_function(name):
 
 
 def _make_function(name, info):
-    operator = _Operator(name, info)
+    operator = _SymbolOperator(name, info)
 
     def function(*args, **kwargs):
         return operator(args, kwargs)
@@ -90,53 +90,79 @@ def describe(info):
     return "\n".join(lines)
 
 
-class _Operator:
-    """One operator under one of its names."""
+class Operator:
+    """One operator under one of its names: how the arguments of a call become inputs and attributes.
 
-    def __init__(self, name, info):
-        self._name = name
-        self._registered_name = info["name"]
+    `tensor_class` is what inputs are, Symbol or NDArray.
+    """
+
+    def __init__(self, name, info, tensor_class):
+        self.name = name
+        self.registered_name = info["name"]
+        self._tensor_class = tensor_class
         self._variadic = bool(info["variadic"])
         self._inputs = set(info["inputs"])
         self._types = {field["name"]: field["type"] for field in info["fields"]}
         fields = [field["name"] for field in info["fields"]]
         self._order = [*info["inputs"], *fields, "name", "attr"]
 
-    def __call__(self, args, kwargs):
+    def split(self, args, kwargs):
+        """(inputs by position, {input: tensor}, {attribute: text}, name, attr) of a call."""
         if self._variadic:
-            positional, given = self._symbols(args), dict(kwargs)
+            positional, given = self._tensors(args), dict(kwargs)
         else:
             positional, given = [], self._by_name(args, kwargs)
-        name = NameManager.current().get(given.pop("name", None), self._name.lower())
-        attributes = AttrScope.current().get(given.pop("attr", None))
-        inputs = {}
+        name, attr = given.pop("name", None), given.pop("attr", None)
+        inputs, attributes = {}, {}
         for key, value in given.items():
-            if isinstance(value, Symbol):
-                self._check_is_input(key)
-                inputs[key] = value._handle
+            if isinstance(value, self._tensor_class) and (key in self._inputs or key not in self._types):
+                inputs[key] = value
             elif key not in self._inputs:
-                attributes[key] = attribute_text(value, self._types.get(key, ""), f"{self._name}: attribute {key}")
+                attributes[key] = self._text(key, value)
             elif value is not None:
-                raise ArgumentError(f"{self._name}: input {key} must be a Symbol, got {type(value).__name__}")
-        attributes = AttrScope.current().constrain(attributes)
-        return Symbol(_core.apply(self._registered_name, name, attributes, positional, inputs))
+                raise ArgumentError(
+                    f"{self.name}: input {key} must be {self._tensor_text()}, got {type(value).__name__}"
+                )
+        return positional, inputs, attributes, name, attr
 
-    def _symbols(self, args):
+    def _text(self, key, value):
+        if isinstance(value, Symbol):
+            raise ArgumentError(f"{self.name}: attribute {key} ({self._types[key]}) cannot be a Symbol")
+        return attribute_text(value, self._types.get(key, ""), f"{self.name}: attribute {key}")
+
+    def _tensors(self, args):
+        if len(args) == 1 and isinstance(args[0], (list, tuple)):
+            args = args[0]
         for value in args:
-            if not isinstance(value, Symbol):
-                raise ArgumentError(f"{self._name}: inputs must be Symbols, got {type(value).__name__}")
-        return [value._handle for value in args]
+            if not isinstance(value, self._tensor_class):
+                kind = f"{self._tensor_class.__name__}s"
+                raise ArgumentError(f"{self.name}: inputs must be {kind}, got {type(value).__name__}")
+        return list(args)
+
+    def _tensor_text(self):
+        return "a Symbol" if self._tensor_class is Symbol else "an array"
 
     def _by_name(self, args, kwargs):
         if len(args) > len(self._order):
-            raise ArgumentError(f"{self._name}: expected at most {len(self._order)} arguments, got {len(args)}")
+            raise ArgumentError(f"{self.name}: expected at most {len(self._order)} arguments, got {len(args)}")
         given = dict(zip(self._order, args))
         for key in kwargs:
             if key in given:
-                raise ArgumentError(f"{self._name}: {key} is given twice")
+                raise ArgumentError(f"{self.name}: {key} is given twice")
         given.update(kwargs)
         return given
 
-    def _check_is_input(self, key):
-        if key in self._types and key not in self._inputs:
-            raise ArgumentError(f"{self._name}: attribute {key} ({self._types[key]}) cannot be a Symbol")
+
+class _SymbolOperator(Operator):
+    def __init__(self, name, info):
+        super().__init__(name, info, Symbol)
+
+    def __call__(self, args, kwargs):
+        positional, inputs, attributes, name, attr = self.split(args, kwargs)
+        name = NameManager.current().get(name, self.name.lower())
+        scope = AttrScope.current()
+        attributes = scope.constrain({**scope.get(attr), **attributes})
+        handles = {key: symbol._handle for key, symbol in inputs.items()}
+        return Symbol(
+            _core.apply(self.registered_name, name, attributes, [symbol._handle for symbol in positional], handles)
+        )

@@ -433,6 +433,7 @@ const std::vector<OpRow>& OpRows() {
         {"_power_scalar", DrawPowerScalar},
         {"_rdiv_scalar", DrawRDivScalar},
         {"_rminus_scalar", DrawScalarOperand},
+        {"_rnn_param_concat", DrawConcat},
         {"_rpower_scalar", DrawRPowerScalar},
         {"_sg_pow_mul_scalar", DrawPowMulScalar},
         {"amp_cast", DrawAmpCast},
@@ -441,9 +442,11 @@ const std::vector<OpRow>& OpRows() {
         {"elemwise_add", DrawElemwiseAdd},
         {"log_softmax", DrawLogSoftmax},
         {"softmax", DrawSoftmax},
+        {"softmin", DrawSoftmax},
     };
-    all.insert(all.end(), ArrayOpRows().begin(), ArrayOpRows().end());
-    all.insert(all.end(), LookupOpRows().begin(), LookupOpRows().end());
+    for (const auto& more : {ArrayOpRows(), LookupOpRows(), NumPyOpRows(), StatisticsOpRows()}) {
+      all.insert(all.end(), more.begin(), more.end());
+    }
     std::sort(all.begin(), all.end(), [](const OpRow& a, const OpRow& b) { return a.op < b.op; });
     return all;
   }();

@@ -68,6 +68,10 @@ const std::vector<OpRow>& OpRows();
 const std::vector<OpRow>& ArrayOpRows();
 // Those of op_cases_lookups.cc.
 const std::vector<OpRow>& LookupOpRows();
+// Those of op_cases_statistics.cc.
+const std::vector<OpRow>& StatisticsOpRows();
+// Those of op_cases_numpy.cc.
+const std::vector<OpRow>& NumPyOpRows();
 
 const std::vector<DType>& FloatTypes();
 const std::vector<DType>& AllTypes();

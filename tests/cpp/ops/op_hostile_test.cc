@@ -110,7 +110,9 @@ class Attempt {
     } catch (const Error& error) {
       const std::string text = error.what();
       if (text.size() > kLongestMessage) return fmt::format("a message of {} bytes: {}", text.size(), Shortened(text));
-      const bool names_node = text.find("'node'") != std::string::npos || text.find("'in") != std::string::npos;
+      // Inputs that composing made up are named after the node.
+      const bool names_node = text.find("'node'") != std::string::npos || text.find("'in") != std::string::npos ||
+                              text.find("would help: node_") != std::string::npos;
       if (!names_node && text.find("bytes") == std::string::npos) return "no node in: " + text;
     } catch (const std::bad_alloc&) {  // of the memory that the caller's sizes need
     } catch (const std::exception& error) {

@@ -20,5 +20,9 @@ inline TensorType I32(Shape shape) { return {DType::kInt32, std::move(shape)}; }
 
 // Those of the operators in op_cases_arrays.cc, and of the scalar family's later rows.
 std::vector<Refusal> ArrayRefusals();
+// Those of the operators in op_cases_statistics.cc.
+std::vector<Refusal> StatisticsRefusals();
+// Those of the operators in op_cases_numpy.cc.
+std::vector<Refusal> NumPyRefusals();
 
 }  // namespace amp

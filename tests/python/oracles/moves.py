@@ -255,6 +255,7 @@ def draw_concat(d):
     return Case({"num_args": count, **({} if axis == 1 else {"dim": axis})}, arrays)
 
 
+operator("_rnn_param_concat", lambda attrs, *arrays: moved(np.concatenate(arrays, attrs.get("dim", 1))), draw_concat)
 operator("Concat", lambda attrs, *arrays: moved(np.concatenate(arrays, attrs.get("dim", 1))), draw_concat)
 
 

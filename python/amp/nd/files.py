@@ -1,40 +1,8 @@
-"""Arrays and parameter files."""
+"""Parameter files."""
 
-import numpy as np
-
-from . import _core
-from ._core import NDArray
-from ._paths import encoded
-from .base import ArgumentError
-
-__all__ = ["NDArray", "array", "from_dlpack", "load", "save"]
-
-
-def array(source_array, dtype=None):
-    """A new NDArray with a copy of the elements.
-
-    As in MXNet the result is float32 unless `dtype` says otherwise or `source_array` is an NDArray.
-    Arrays of other libraries (DLPack) and bfloat16 arrays, which MXNet does not know, keep theirs.
-    """
-    if dtype is None and not _keeps_dtype(source_array):
-        dtype = "float32"
-    copied = NDArray(source_array)
-    return copied.astype(copied.dtype if dtype is None else dtype)
-
-
-def _keeps_dtype(source):
-    if isinstance(source, np.ndarray):
-        return source.dtype.kind == "V"  # bfloat16, ours and MXNet's
-    return isinstance(source, NDArray) or hasattr(source, "__dlpack__")
-
-
-def from_dlpack(producer):
-    """An NDArray that shares memory with an array of another library.
-
-    `producer` has `__dlpack__` and `__dlpack_device__`. What is not row-major is copied. Raises
-    ArgumentError for memory that is not the CPU's and for unsupported dtypes.
-    """
-    return _core.from_dlpack(producer)
+from .. import _core
+from .._paths import encoded
+from ..base import ArgumentError
 
 
 def load(fname):
@@ -76,11 +44,3 @@ def _named(data):
     if isinstance(data, (list, tuple)):
         return [("", value) for value in data]
     return [("", data)]
-
-
-def __getattr__(name):
-    """`amp.nd.bfloat16`: the numpy.dtype of bfloat16 arrays; ml_dtypes is imported when it is asked for."""
-    if name != "bfloat16":
-        raise AttributeError(f"module 'amp.nd' has no attribute {name!r}")
-    globals()[name] = _core.numpy_dtype(name)
-    return globals()[name]

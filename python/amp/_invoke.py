@@ -1,0 +1,53 @@
+"""Operators on arrays, one at a time."""
+
+import functools
+
+from . import _core, _trace
+from ._core import NDArray
+from .base import ArgumentError
+
+_PLANS_KEPT = 1024
+
+
+@functools.cache
+def _runner():
+    return _core.OperatorRunner(_PLANS_KEPT)
+
+
+def invoke(op, positional, by_name, attributes, out=None, result_class=None):
+    """The results of a registered operator: a list of arrays.
+
+    `positional` and {input: array} `by_name` are NDArrays, `attributes` is {key: text}. Results are of the first
+    array's class unless `result_class` says otherwise. `out` is an array, or a list of as many arrays as there are
+    results, to write to; then that is what is returned.
+    """
+    outputs = _runner().run(op, attributes, positional, by_name)
+    cls = result_class or _class_of(positional, by_name)
+    if cls is not NDArray:
+        outputs = [cls(output) for output in outputs]
+    trace = _trace.current()
+    if trace is not None:
+        trace.record(op, attributes, positional, by_name, outputs)
+    if out is None:
+        return outputs
+    return _written(op, outputs, out)
+
+
+def _class_of(positional, by_name):
+    for array in (*positional, *by_name.values()):
+        return type(array)
+    return NDArray
+
+
+def _written(op, outputs, out):
+    _trace.refuse("writing to `out`")
+    targets = list(out) if isinstance(out, (list, tuple)) else [out]
+    if len(targets) != len(outputs):
+        raise ArgumentError(f"{op}: expected {len(outputs)} arrays in `out`, got {len(targets)}")
+    for target, output in zip(targets, outputs):
+        if not isinstance(target, NDArray):
+            raise ArgumentError(f"{op}: `out` must be an NDArray, got {type(target).__name__}")
+        if target.shape != output.shape:
+            raise ArgumentError(f"{op}: `out` has shape {target.shape}, the result {output.shape}")
+        target[:] = output
+    return targets

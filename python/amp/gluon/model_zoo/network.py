@@ -1,0 +1,110 @@
+"""A network of the zoo as a block: the description that `amp.model_zoo` turns into symbols, applied to arrays."""
+
+import json
+import os
+import re
+
+from ... import nd
+from ...base import ArgumentError
+from ...model_zoo.blocks import Place, Scope
+from ...model_zoo.forms import Structural
+from ...model_zoo.table import find_network
+from ..block import HybridBlock
+from ..nn.layer import functions_of, value_of
+from ..parameter import Parameter, plain_name
+
+
+class NetworkBlock(HybridBlock):
+    """A classifier: `features` and `output` are blocks, too. Parameters have names such as 'features.0.weight'."""
+
+    def __init__(self, name, classes=1000, pretrained=False):
+        super().__init__()
+        self._network = find_network(name, classes)
+        self._label = name
+        self.features = _Part(self._network.features, "features", self)
+        self.output = _Part(self._network.output, "output", self)
+        if pretrained is True:
+            raise ArgumentError(f"{name}: no parameters come with this package; pass pretrained='file.params'")
+        if pretrained:
+            self.load_pretrained(os.fspath(pretrained))
+
+    def forward(self, x):
+        """`x` is (N, 3, H, W)."""
+        return self.output(self.features(x))
+
+    def load_pretrained(self, filename):
+        """Reads a parameter file of the Gluon zoo or of a model that MXNet exported. Errors as for load_parameters."""
+        arrays = {plain_name(name): array for name, array in nd.load(filename).items()}
+        prefix = re.compile(rf"{self._network.kind}\d+_")
+        if all(prefix.match(name) for name in arrays):
+            renamed = self._structural_names()
+            arrays = {renamed.get(prefix.sub("", name), name): array for name, array in arrays.items()}
+        self.load_dict(arrays)
+
+    def _structural_names(self):
+        """{name in the form 1.x, without the prefix: name here}"""
+        from ...model_zoo.forms import Classic
+        from ...name import NameManager
+
+        with NameManager():
+            classic = self._network.trace(Classic(), "").list_inputs()
+            structural = self._network.trace(Structural(), "").list_inputs()
+        return dict(zip(classic, structural))
+
+    def learn_shapes(self, data_shape):
+        """Sets the shapes of all parameters for an input of that shape."""
+        draft = self._network.trace(Structural(), "")
+        arguments, _, states = draft.infer_shape(data=tuple(data_shape))
+        shapes = {**dict(zip(draft.list_arguments(), arguments)), **dict(zip(draft.list_auxiliary_states(), states))}
+        for name, parameter in self.collect_params().items():
+            parameter.shape = shapes[name]
+
+    def __repr__(self):
+        return f"NetworkBlock({self._label})"
+
+
+class _Part(HybridBlock):
+    """The features of a network, or its output."""
+
+    def __init__(self, description, path, network):
+        super().__init__()
+        self._place = Place(_Arrays(self._reg_params, path), Scope(""), path)
+        self._apply = description.bind(self._place)
+        self.__dict__["_network"] = network  # no child
+
+    def infer_shape(self, x, *args):
+        """The features learn from the input of the whole network."""
+        if self._place.path != "features":
+            raise ArgumentError("the shapes of the output's parameters are not known: call the whole network once")
+        self._network.learn_shapes(x.shape)
+
+    def forward(self, x):
+        """`x` is an array or a symbol."""
+        return self._apply(x)
+
+
+class _Arrays:
+    """The form of a description that computes: parameters are those of blocks, nodes run operators."""
+
+    def __init__(self, parameters, path):
+        self._parameters, self._cut = parameters, len(path) + 1
+
+    def parameter(self, name, path, key, shape, init):
+        """A parameter of the part, under its place in it."""
+        if init is not None and init.startswith("["):
+            from ... import init as initializers
+
+            kind, options = json.loads(init)
+            init = initializers.create(kind, **options)
+        parameter = Parameter(f"{path}.{key}", shape=shape, init=init, allow_deferred_init=True)
+        self._parameters[parameter.name[self._cut :]] = parameter
+        return parameter
+
+    def node(self, operator, name, inputs, attributes):
+        """The operator on arrays or symbols."""
+        data = next(value for value in inputs if not isinstance(value, Parameter))
+        values = [value_of(value, data) if isinstance(value, Parameter) else value for value in inputs]
+        return getattr(functions_of(data), operator)(*values, **attributes)
+
+
+__all__ = ["NetworkBlock"]

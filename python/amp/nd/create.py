@@ -1,0 +1,150 @@
+"""Arrays from numbers, shapes and other arrays."""
+
+import numpy as np
+
+from .. import _core
+from .._core import NDArray
+from .._invoke import invoke
+from ..base import ArgumentError, did_you_mean, dtype_name
+from ..sym.attributes import attribute_text
+
+
+def array(source_array, ctx=None, dtype=None, *, device=None):
+    """A new NDArray with a copy of the elements.
+
+    As in MXNet the result is float32 unless `dtype` says otherwise or `source_array` is an NDArray.
+    Arrays of other libraries (DLPack) and bfloat16 arrays, which MXNet does not know, keep theirs. `ctx` and `device`
+    have no effect. Raises ArgumentError for what is no array of numbers.
+    """
+    if dtype is None and not _keeps_dtype(source_array):
+        dtype = "float32"
+    copied = NDArray(source_array)
+    result = copied.astype(copied.dtype if dtype is None else dtype)
+    return result if type(result) is NDArray else NDArray(result)
+
+
+def _keeps_dtype(source):
+    if isinstance(source, np.ndarray):
+        return source.dtype.kind == "V"  # bfloat16, ours and MXNet's
+    return isinstance(source, NDArray) or hasattr(source, "__dlpack__")
+
+
+def from_numpy(ndarray, zero_copy=True):
+    """An NDArray of a NumPy array's elements; with `zero_copy` it shares memory where that is row-major."""
+    return NDArray(ndarray) if zero_copy else NDArray(ndarray).copy()
+
+
+def from_dlpack(producer):
+    """An NDArray that shares memory with an array of another library.
+
+    `producer` has `__dlpack__` and `__dlpack_device__`. What is not row-major is copied. Raises
+    ArgumentError for memory that is not the CPU's and for unsupported dtypes.
+    """
+    return _core.from_dlpack(producer)
+
+
+def to_dlpack_for_read(data):
+    """A DLPack capsule of an array, which shares its memory."""
+    return data.__dlpack__()
+
+
+to_dlpack_for_write = to_dlpack_for_read
+
+
+def filled(op, shape, dtype, cls, out=None):
+    """An array of `cls` from an operator without inputs."""
+    attributes = {"shape": attribute_text(_shape(shape)), "dtype": dtype_name("float32" if dtype is None else dtype)}
+    return invoke(op, [], {}, attributes, out, cls)[0]
+
+
+def _shape(shape):
+    return (int(shape),) if hasattr(shape, "__index__") else tuple(shape)
+
+
+def zeros(shape, ctx=None, dtype=None, *, device=None, stype=None, out=None):
+    """An NDArray of zeros; `shape` is a number or a tuple. float32 by default; `ctx` and `device` have no effect."""
+    return filled("_zeros", shape, dtype, NDArray, out)
+
+
+def ones(shape, ctx=None, dtype=None, *, device=None, out=None):
+    """An NDArray of ones; see `zeros`."""
+    return filled("_ones", shape, dtype, NDArray, out)
+
+
+def full(shape, val, ctx=None, dtype="float32", *, device=None, out=None):
+    """An NDArray in which every element is `val`; see `zeros`."""
+    result = NDArray(np.full(_shape(shape), val, _core.numpy_dtype("float32" if dtype is None else dtype)))
+    if out is None:
+        return result
+    out[:] = result
+    return out
+
+
+def empty(shape, ctx=None, dtype=None, *, device=None):
+    """An NDArray whose elements mean nothing: zeros."""
+    return zeros(shape, dtype=dtype)
+
+
+def arange(start, stop=None, step=1.0, repeat=1, infer_range=None, ctx=None, dtype="float32", *, device=None):
+    """Numbers from `start` to `stop` (excluded) at distance `step`, each `repeat` times; with one number, from 0."""
+    if stop is None and infer_range is None:
+        start, stop = 0, start
+    if stop is None:
+        raise ArgumentError("arange: infer_range needs another array; pass stop")
+    attributes = {
+        "start": attribute_text(float(start)),
+        "stop": attribute_text(float(stop)),
+        "step": attribute_text(float(step)),
+        "repeat": attribute_text(int(repeat)),
+        "dtype": dtype_name(dtype),
+    }
+    return invoke("_arange", [], {}, attributes, None, NDArray)[0]
+
+
+def linspace(start, stop, num, endpoint=True, ctx=None, dtype="float32", *, device=None):
+    """`num` numbers from `start` to `stop` at equal distances."""
+    return NDArray(np.linspace(start, stop, num, endpoint).astype(_core.numpy_dtype(dtype)))
+
+
+def eye(N, M=0, k=0, ctx=None, dtype="float32", *, device=None):  # noqa: N803 - MXNet's names
+    """A matrix of shape (N, M or N) with ones on its k-th diagonal."""
+    return NDArray(np.eye(N, M or None, k).astype(_core.numpy_dtype(dtype)))
+
+
+def concatenate(arrays, axis=0, always_copy=True):
+    """The arrays of a list, one behind the other along an axis."""
+    arrays = list(arrays)
+    return invoke("Concat", arrays, {}, {"dim": str(int(axis))})[0]
+
+
+def moveaxis(tensor, source, destination):
+    """The array with the axes `source` moved to `destination`; a number or a list each."""
+    axes = _moved(tensor.ndim, source, destination)
+    return invoke("transpose", [tensor], {}, {"axes": attribute_text(axes)})[0]
+
+
+def _moved(ndim, source, destination):
+    from_axes, to_axes = np.atleast_1d(source) % ndim, np.atleast_1d(destination) % ndim
+    order = [axis for axis in range(ndim) if axis not in from_axes]
+    for to, axis in sorted(zip(to_axes.tolist(), from_axes.tolist())):
+        order.insert(to, axis)
+    return tuple(order)
+
+
+def waitall():
+    """Does nothing: results are complete when a call returns."""
+
+
+def get_dtype_name(dtype):
+    """The name of an element type: 'float32', 'bfloat16', ..."""
+    return dtype_name(dtype)
+
+
+def get_dtype_type(dtype):
+    """The NumPy scalar type of an element type, such as numpy.float32."""
+    return _core.numpy_dtype(dtype).type
+
+
+def unknown_name(module, name, candidates):
+    """The AttributeError for a name that a module of array functions lacks."""
+    return AttributeError(f"module '{module}' has no attribute {name!r}{did_you_mean(name, candidates)}")

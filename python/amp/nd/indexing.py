@@ -1,0 +1,110 @@
+"""array[key] and array[key] = value.
+
+Slices of whole rows are views that share memory; every other index copies. Inside of a trace an index becomes slices,
+a reshape and `take`.
+"""
+
+import numpy as np
+
+from .. import _trace, _watch
+from .._core import NDArray
+from .._invoke import invoke
+from ..base import ArgumentError, UnsupportedError
+from ..sym.attributes import attribute_text
+
+_get, _set = NDArray.__getitem__, NDArray.__setitem__
+
+
+def get_item(array, key):
+    """The elements that `key` selects, by NumPy's rules."""
+    key = _plain(key)
+    if _trace.current() is not None:
+        return _traced(array, key)
+    try:
+        result = _get(array, key)
+    except IndexError as error:
+        raise IndexError(f"{error} (the array has shape {array.shape})") from None
+    return result if type(array) is NDArray else type(array)(result)
+
+
+def set_item(array, key, value):
+    """Writes a number or an array to the selected elements; values are cast to the array's dtype."""
+    _trace.refuse("writing to a part of an array")
+    if isinstance(value, NDArray):
+        value = value.asnumpy()
+    elif value is None or isinstance(value, str):
+        raise ArgumentError(f"expected a number or an array to write, got {value!r}")
+    try:
+        _set(array, _plain(key), value)
+    except ValueError as error:
+        raise ArgumentError(f"cannot write to a part of an array of shape {array.shape}: {error}") from None
+    _watch.written(array)
+
+
+def _plain(key):
+    """The key with arrays as NumPy reads them; legacy float arrays are indices, too."""
+    if isinstance(key, tuple):
+        return tuple(_plain(part) for part in key)
+    if isinstance(key, NDArray):
+        key = key.asnumpy()
+    if isinstance(key, np.ndarray) and key.dtype.kind == "f":
+        return key.astype(np.int64)
+    return key
+
+
+def _traced(array, key):
+    """By operators; NumPy's basic indices, and one array of integers in front."""
+    parts = list(key) if isinstance(key, tuple) else [key]
+    if len(parts) == 1 and isinstance(parts[0], (list, np.ndarray)):
+        return _rows(array, np.asarray(parts[0]))
+    parts = _without_ellipsis(array, parts)
+    sliced, shape = _bounds(array, parts)
+    if sliced is not None:
+        array = invoke("slice", [array], {}, sliced)[0]
+    if shape == array.shape:
+        return array
+    op, name = ("_npx_reshape", "newshape") if type(array) is not NDArray else ("Reshape", "shape")
+    return invoke(op, [array], {}, {name: attribute_text(shape)})[0]
+
+
+def _rows(array, index):
+    if index.dtype.kind not in "iu":
+        raise UnsupportedError("inside of a hybridized block an array is indexed by slices, integers or rows")
+    return invoke("take", [array, NDArray(index.astype(np.int32))], {}, {"axis": "0", "mode": "wrap"})[0]
+
+
+def _without_ellipsis(array, parts):
+    if any(not isinstance(part, (int, np.integer, slice)) and part not in (None, Ellipsis) for part in parts):
+        raise UnsupportedError(f"inside of a hybridized block an array cannot be indexed by {parts!r:.80}")
+    used = sum(part is not None and part is not Ellipsis for part in parts)
+    if used > array.ndim:
+        raise IndexError(f"{used} indices for an array of shape {array.shape}")
+    fill = [slice(None)] * (array.ndim - used)
+    where = next((i for i, part in enumerate(parts) if part is Ellipsis), None)
+    return parts + fill if where is None else parts[:where] + fill + parts[where + 1 :]
+
+
+def _bounds(array, parts):
+    """The attributes of `slice` (None where everything is taken) and the shape behind it."""
+    begin, end, step, shape = [], [], [], []
+    for part in parts:
+        if part is None:
+            shape.append(1)
+            continue
+        size = array.shape[len(begin)]
+        if isinstance(part, slice):
+            first, last, stride = part.indices(size)
+            length = len(range(first, last, stride))
+            shape.append(length)
+            begin.append(first)
+            end.append(last if stride > 0 or last >= 0 else None)
+            step.append(stride)
+        else:
+            if not -size <= part < size:
+                raise IndexError(f"index {part} is out of range for axis {len(begin)} of shape {array.shape}")
+            begin.append(int(part) % size)
+            end.append(int(part) % size + 1)
+            step.append(1)
+    whole = all(b == 0 and e == n and s == 1 for b, e, s, n in zip(begin, end, step, array.shape))
+    texts = {key: attribute_text(value) for key, value in (("begin", begin), ("end", end), ("step", step))}
+    return (None if whole else texts), tuple(shape)

@@ -1,0 +1,365 @@
+"""What arrays can do beyond what the extension gives them: arithmetic, methods that are operators, indexing.
+
+`NDArray` is MXNet's legacy array: arithmetic needs equal dtypes, and there are no arrays without axes. `ndarray`, a
+subclass, follows NumPy: dtypes are promoted, comparisons give bools. An operator's results are of its inputs' class.
+"""
+
+import numbers
+
+import numpy as np
+
+from .. import _trace
+from .._core import NDArray
+from .._invoke import invoke
+from ..base import ArgumentError, UnsupportedError
+from ..sym.attributes import attribute_text
+from . import indexing
+
+# Python's name of a binary operator: the operator on two arrays, on array and scalar, on scalar and array.
+LEGACY = {
+    "add": ("broadcast_add", "_plus_scalar", "_plus_scalar"),
+    "sub": ("broadcast_sub", "_minus_scalar", "_rminus_scalar"),
+    "mul": ("broadcast_mul", "_mul_scalar", "_mul_scalar"),
+    "truediv": ("broadcast_div", "_div_scalar", "_rdiv_scalar"),
+    "mod": ("broadcast_mod", "_mod_scalar", "_rmod_scalar"),
+    "pow": ("broadcast_power", "_power_scalar", "_rpower_scalar"),
+    "eq": ("broadcast_equal", "_equal_scalar", None),
+    "ne": ("broadcast_not_equal", "_not_equal_scalar", None),
+    "gt": ("broadcast_greater", "_greater_scalar", None),
+    "ge": ("broadcast_greater_equal", "_greater_equal_scalar", None),
+    "lt": ("broadcast_lesser", "_lesser_scalar", None),
+    "le": ("broadcast_lesser_equal", "_lesser_equal_scalar", None),
+}
+NUMPY = {
+    "add": ("_npi_add", "_npi_add_scalar", "_npi_add_scalar"),
+    "sub": ("_npi_subtract", "_npi_subtract_scalar", "_npi_rsubtract_scalar"),
+    "mul": ("_npi_multiply", "_npi_multiply_scalar", "_npi_multiply_scalar"),
+    "truediv": ("_npi_true_divide", "_npi_true_divide_scalar", "_npi_rtrue_divide_scalar"),
+    "floordiv": ("_npi_floor_divide", "_npi_floor_divide_scalar", "_npi_rfloor_divide_scalar"),
+    "mod": ("_npi_mod", "_npi_mod_scalar", "_npi_rmod_scalar"),
+    "pow": ("_npi_power", "_npi_power_scalar", "_npi_rpower_scalar"),
+    "matmul": ("_npi_matmul", None, None),
+    "eq": ("_npi_equal", "_npi_equal_scalar", None),
+    "ne": ("_npi_not_equal", "_npi_not_equal_scalar", None),
+    "gt": ("_npi_greater", "_npi_greater_scalar", None),
+    "ge": ("_npi_greater_equal", "_npi_greater_equal_scalar", None),
+    "lt": ("_npi_less", "_npi_less_scalar", None),
+    "le": ("_npi_less_equal", "_npi_less_equal_scalar", None),
+}
+COMPARISONS = ("eq", "ne", "gt", "ge", "lt", "le")
+
+# Methods of legacy arrays that are the functions of amp.nd with the array as first argument.
+FLUENT = (
+    "abs arccos arccosh arcsin arcsinh arctan arctanh argmax argmax_channel argmin argsort broadcast_axes "
+    "broadcast_like broadcast_to cbrt ceil clip cos cosh degrees diag exp expand_dims expm1 fix flatten flip floor "
+    "log log10 log1p log2 log_softmax max mean min nanprod nansum norm one_hot ones_like pad pick prod radians rcbrt "
+    "reciprocal relu repeat reshape_like rint round rsqrt shape_array sigmoid sign sin sinh size_array slice "
+    "slice_axis slice_like softmax softmin sort split sqrt square squeeze sum swapaxes take tan tanh tile topk "
+    "transpose trunc zeros_like"
+).split()
+# The same of NumPy-like arrays and amp.np.
+NUMPY_FLUENT = (
+    "all any argmax argmin argsort clip cumsum dot max mean min prod ravel repeat round sort squeeze std sum swapaxes "
+    "take transpose var"
+).split()
+
+
+class ndarray(NDArray):  # noqa: N801 - NumPy's and MXNet's name
+    """An array that follows NumPy's rules: `amp.np.ndarray`.
+
+    ndarray(object, dtype=None) shares memory as `amp.NDArray` does.
+    """
+
+    __module__ = "amp.np"
+
+    @property
+    def T(self):  # noqa: N802 - NumPy's name
+        """The array with its axes in reverse order."""
+        return self.transpose()
+
+    def item(self, *index):
+        """One element as a Python number; without an index the array must have one element."""
+        return self.asnumpy().item(*index)
+
+    def tolist(self):
+        """The elements as nested lists of Python numbers."""
+        return self.asnumpy().tolist()
+
+    def flatten(self, order="C"):
+        """A copy with one axis."""
+        if order != "C":
+            raise UnsupportedError(f"flatten: order {order!r}; arrays are row-major, only 'C' is there")
+        return self.reshape(-1).copy()
+
+    def __repr__(self):
+        text = np.array2string(self.asnumpy(), separator=", ", prefix="array(")
+        dtype = "" if self.dtype in (np.float32, np.int64, np.bool_) else f", dtype={self.dtype.name}"
+        return f"array({text}{dtype})"
+
+
+def scalar_text(value):
+    """A Python or NumPy number as an attribute, or None for what is no number."""
+    if isinstance(value, (bool, np.bool_)):
+        return attribute_text(int(value))
+    return attribute_text(value) if isinstance(value, (numbers.Real, np.number)) else None
+
+
+def binary(name, left, right, reflected=False):
+    """left <name> right, where `left` is an array; `reflected`: right <name> left."""
+    is_numpy = isinstance(left, ndarray) or isinstance(right, ndarray)
+    on_arrays, on_scalar, from_scalar = (NUMPY if is_numpy else LEGACY).get(name, (None, None, None))
+    text = scalar_text(right)
+    if text is not None:
+        op = from_scalar if reflected else on_scalar
+        if op is None:
+            return NotImplemented
+        attributes = {"scalar": text}
+        if is_numpy and name not in COMPARISONS:
+            attributes["is_int"] = str(isinstance(right, (bool, numbers.Integral, np.bool_)))
+        return invoke(op, [left], {}, attributes)[0]
+    if isinstance(right, np.ndarray):
+        right = type(left)(right)
+    if not isinstance(right, NDArray) or on_arrays is None:
+        return NotImplemented
+    operands = [right, left] if reflected else [left, right]
+    return invoke(on_arrays, operands, {}, {}, result_class=ndarray if is_numpy else NDArray)[0]
+
+
+def _operator(name):
+    def method(self, other):
+        if other is None and name in ("eq", "ne"):
+            return name == "ne"
+        return binary(name, self, other)
+
+    return method
+
+
+def _reflected(name):
+    return lambda self, other: binary(name, self, other, reflected=True)
+
+
+def _in_place(name):
+    def method(self, other):
+        result = binary(name, self, other)
+        if result is NotImplemented or _trace.current() is not None:
+            return result  # in a graph the name stands for the new tensor from now on
+        if result.shape != self.shape:
+            raise ArgumentError(f"an array of shape {self.shape} cannot hold a result of shape {result.shape}")
+        self[:] = result
+        return self
+
+    return method
+
+
+def _fluent(module, name):
+    def method(self, *args, **kwargs):
+        return getattr(_module(module), name)(self, *args, **kwargs)
+
+    method.__name__ = name
+    method.__doc__ = f"`amp.{module}.{name}` of this array."
+    return method
+
+
+def _module(name):
+    import amp
+
+    return getattr(amp, name)
+
+
+def _number(convert):
+    def method(self):
+        if self.size != 1:
+            raise ArgumentError(f"only an array of one element is a number; this one has shape {self.shape}")
+        return convert(self.asnumpy().reshape(-1)[0].item())
+
+    return method
+
+
+def _truth(self):
+    if self.size == 0:
+        return False
+    return _number(bool)(self)
+
+
+def _index(self):
+    if self.dtype.kind not in "iub":
+        raise TypeError(f"an array of {self.dtype.name} is no index")
+    return _number(int)(self)
+
+
+# ---- methods with an implementation of their own ----
+
+
+def _reshape(self, *shape, **kwargs):
+    """The same elements under another shape, which shares memory.
+
+    The shape is a tuple, or given as arguments. Legacy arrays take the codes of `amp.nd.reshape` (0 keeps a size, -1 is
+    what remains, -2, -3, -4), also as `shape=` and with `reverse=True`; NumPy-like arrays take one -1.
+    """
+    if "shape" in kwargs or "newshape" in kwargs:
+        shape = (kwargs.pop("shape", None) or kwargs.pop("newshape", None),)
+    order = kwargs.pop("order", "C")
+    reverse = kwargs.pop("reverse", False)
+    if kwargs or order != "C":
+        raise ArgumentError(f"reshape: unexpected arguments {', '.join(kwargs) or f'order={order!r}'}")
+    dims = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+    if any(not isinstance(dim, (int, np.integer)) for dim in dims):
+        raise ArgumentError(f"the new shape: expected a sequence of integers, got {dims!r:.80}")
+    if isinstance(self, ndarray):
+        if _trace.current() is None:
+            return ndarray(_core_reshape(self, dims))
+        return invoke("_npx_reshape", [self], {}, {"newshape": attribute_text(dims)})[0]
+    attributes = {"shape": attribute_text(dims), "reverse": str(bool(reverse))}
+    if _trace.current() is None and not reverse and all(dim > 0 or dim == -1 for dim in dims):
+        return _core_reshape(self, dims)
+    return invoke("Reshape", [self], {}, attributes)[0]
+
+
+def _astype(self, dtype, copy=True, order="K", casting="unsafe"):
+    """A copy with another dtype. To floats: rounded once, to nearest even.
+
+    With copy=False an array that already has the dtype is returned as it is.
+    """
+    if _trace.current() is not None:
+        return invoke("Cast", [self], {}, {"dtype": attribute_text(dtype, "dtype")})[0]
+    result = _core_astype(self, dtype, copy)
+    return result if type(self) is NDArray or result is self else type(self)(result)
+
+
+def _copy(self):
+    """A copy in memory of its own."""
+    if _trace.current() is not None:
+        return invoke("_copy", [self], {}, {})[0]
+    return type(self)(_core_copy(self))
+
+
+def _copyto(self, other):
+    """Writes the elements to `other`, an array of the same shape, or to a device; returns that array."""
+    if not isinstance(other, NDArray):
+        return self.copy()
+    if other.shape != self.shape:
+        raise ArgumentError(f"copyto: shape {self.shape} into shape {other.shape}")
+    other[:] = self
+    return other
+
+
+def _same_class(cls):
+    def method(self):
+        if type(self) is cls:
+            return self
+        other = NDArray(self) if cls is NDArray else cls(self)
+        if _trace.current() is not None:
+            _trace.current().same(other, self)
+        return other
+
+    method.__doc__ = f"This array as an `amp.{'np.ndarray' if cls is ndarray else 'nd.NDArray'}`; memory is shared."
+    return method
+
+
+def _asscalar(self):
+    """The element of an array that has only one, as a NumPy scalar."""
+    if self.size != 1:
+        raise ArgumentError(f"asscalar: expected an array of one element, got shape {self.shape}")
+    return self.asnumpy().reshape(-1)[0]
+
+
+def _in_context(self, device=None):
+    """The array itself: there is one device, the CPU."""
+    return self
+
+
+def _device(self):
+    """Where the array is: `amp.cpu()`."""
+    return _module("context").cpu()
+
+
+def _detach(self):
+    """The array itself: nothing is recorded for gradients."""
+    return self
+
+
+def _no_gradients(what):
+    def method(self, *args, **kwargs):
+        raise UnsupportedError(f"{what}: gradients are not supported, this package runs inference")
+
+    method.__doc__ = "Raises UnsupportedError: gradients are not supported."
+    return method
+
+
+_UFUNCS = {
+    np.add: "add",
+    np.subtract: "sub",
+    np.multiply: "mul",
+    np.true_divide: "truediv",
+    np.remainder: "mod",
+    np.power: "pow",
+    np.equal: "eq",
+    np.not_equal: "ne",
+}
+
+
+def _array_ufunc(self, ufunc, method, *inputs, **kwargs):
+    """A function of NumPy on arrays of ours.
+
+    numpy.float32(2) * array is an operator of the array; numpy.add(array, 2) gives a NumPy array, and an `ndarray`
+    where one takes part.
+    """
+    if not isinstance(inputs[0], NDArray) and ufunc in _UFUNCS and method == "__call__" and not kwargs:
+        name = _UFUNCS[ufunc]
+        return binary(name, self, inputs[0], reflected=name not in COMPARISONS)
+    if "out" in kwargs:
+        kwargs["out"] = tuple(o.asnumpy() if isinstance(o, NDArray) else o for o in kwargs["out"])
+    _trace.refuse(f"numpy.{ufunc.__name__}")
+    result = getattr(ufunc, method)(*(v.asnumpy() if isinstance(v, NDArray) else v for v in inputs), **kwargs)
+    if isinstance(result, (np.ndarray, np.generic)) and any(isinstance(v, ndarray) for v in inputs):
+        return ndarray(np.asarray(result))
+    return result
+
+
+def _iterate(self):
+    return (self[i] for i in range(len(self)))
+
+
+def _to_sparse(self, stype):
+    """The array itself for 'default'; raises UnsupportedError for sparse storage."""
+    if stype != "default":
+        raise UnsupportedError(f"tostype: arrays are dense, there is no storage {stype!r}")
+    return self
+
+
+_core_reshape, _core_astype, _core_copy = NDArray.reshape, NDArray.astype, NDArray.copy
+
+
+def _install():
+    for name in NUMPY:
+        setattr(NDArray, f"__{name}__", _operator(name))
+        if name not in COMPARISONS:
+            setattr(NDArray, f"__r{name}__", _reflected(name))
+            setattr(NDArray, f"__i{name}__", _in_place(name))
+    NDArray.__hash__ = object.__hash__
+    NDArray.__neg__ = lambda self: invoke("_npi_negative" if isinstance(self, ndarray) else "negative", [self], {}, {})[
+        0
+    ]
+    NDArray.__abs__ = lambda self: invoke("abs", [self], {}, {})[0]
+    NDArray.__array_ufunc__ = _array_ufunc
+    NDArray.__bool__, NDArray.__index__ = _truth, _index
+    NDArray.__float__, NDArray.__int__ = _number(float), _number(int)
+    NDArray.__iter__ = _iterate
+    NDArray.__getitem__, NDArray.__setitem__ = indexing.get_item, indexing.set_item
+    for name in FLUENT:
+        setattr(NDArray, name, _fluent("nd", name))
+    for name in NUMPY_FLUENT:
+        setattr(ndarray, name, _fluent("np", name))
+    NDArray.reshape, NDArray.astype, NDArray.copy, NDArray.copyto = _reshape, _astype, _copy, _copyto
+    NDArray.as_nd_ndarray, NDArray.as_np_ndarray = _same_class(NDArray), _same_class(ndarray)
+    NDArray.asscalar, NDArray.item = _asscalar, ndarray.item
+    NDArray.as_in_context = NDArray.as_in_ctx = NDArray.to_device = _in_context
+    NDArray.context = NDArray.ctx = NDArray.device = property(_device)
+    NDArray.stype = property(lambda self: "default", doc="The storage: always 'default', dense.")
+    NDArray.tostype, NDArray.detach = _to_sparse, _detach
+    NDArray.T = property(lambda self: self.transpose(), doc="The array with its axes in reverse order.")
+    NDArray.attach_grad, NDArray.backward = _no_gradients("attach_grad"), _no_gradients("backward")
+    NDArray.grad = property(lambda self: None, doc="None: gradients are not supported.")
+
+
+_install()

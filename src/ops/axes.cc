@@ -1,0 +1,42 @@
+#include "ops/axes.h"
+
+#include "ops/rules.h"
+
+namespace amp {
+
+std::vector<bool> NamedAxes(const Node& node, const std::optional<IntTuple>& axes, int rank, bool numpy) {
+  std::vector<bool> named(rank, !axes || (axes->empty() && !numpy));
+  for (const std::int64_t axis : axes.value_or(IntTuple())) {
+    const auto normal = NormalizeAxis(axis, rank);
+    if (!normal) FailAt(node, "axis {} does not exist in data of rank {}", axis, rank);
+    named[*normal] = true;
+  }
+  return named;
+}
+
+Shape WithoutAxes(const Shape& data, const std::vector<bool>& named, bool keepdims, bool numpy) {
+  std::vector<std::int64_t> dims;
+  for (int i = 0; i < data.rank(); ++i) {
+    if (!named[i]) dims.push_back(data[i]);
+    if (named[i] && keepdims) dims.push_back(1);
+  }
+  if (dims.empty() && !numpy) dims.push_back(1);
+  return Shape(dims);
+}
+
+std::int64_t SizeAlong(const Shape& data, const std::vector<bool>& named) {
+  std::int64_t size = 1;
+  for (int i = 0; i < data.rank(); ++i) size *= named[i] ? data[i] : 1;
+  return size;
+}
+
+NDArray RowsAlong(const NDArray& data, const std::vector<bool>& named) {
+  std::vector<int> kept, reduced;
+  for (int i = 0; i < data.shape().rank(); ++i) (named[i] ? reduced : kept).push_back(i);
+  const bool in_order = kept.empty() || reduced.empty() || kept.back() < reduced.front();
+  if (in_order) return data;
+  kept.insert(kept.end(), reduced.begin(), reduced.end());
+  return Transposed(data, kept);
+}
+
+}  // namespace amp

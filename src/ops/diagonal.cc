@@ -1,0 +1,165 @@
+// Diagonals and triangles of matrices: diag, _npi_diag, _npi_tril, _npi_triu.
+#include <algorithm>
+
+#include "dnnl/reference.h"
+#include "ops/places.h"
+#include "ops/rules.h"
+#include "passes/amp_facts.h"
+
+namespace amp {
+namespace {
+
+constexpr double kFarthest = 1 << 30;
+
+template <class P>
+OpCard<P> Register(const char* name, const char* doc) {
+  return RegisterOp<P>(name)
+      .Doc(doc)
+      .Params(SchemaOf(P()))
+      .Inputs({"data"})
+      .Set(ShapeRule{[](ShapeRelation& r) {
+        if (r.in(0).fully_known()) r.Out(0, NewShape(r.node(), r.node().params<P>(), r.in(0)));
+      }})
+      .Set(SameDType())
+      .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes});
+}
+
+NDArray Zero(const NDArray& like) { return OneElement(like.dtype(), 0); }
+
+// The square matrix with a line of `size` elements on its diagonal k.
+Shape Around(std::int64_t size, std::int64_t k) { return {size + std::abs(k), size + std::abs(k)}; }
+
+void ToDiagonal(std::int64_t k, const NDArray& in, NDArray& out) {
+  FromPlaces(in, Zero(in), out, [k](const Index& index) {
+    return index[1] - index[0] == k ? std::min(index[0], index[1]) : std::int64_t{-1};
+  });
+}
+
+// Elements on diagonal k of a matrix; below 0 where it lies outside.
+std::int64_t LengthOf(std::int64_t rows, std::int64_t columns, std::int64_t k) {
+  return std::min(rows - std::max<std::int64_t>(0, -k), columns - std::max<std::int64_t>(0, k));
+}
+
+// The diagonal of the last two of `axes`, which are the data's in another order.
+void FromDiagonal(std::int64_t k, const std::vector<int>& axes, const NDArray& in, NDArray& out) {
+  const NDArray data = Transposed(in, axes);
+  FromPlaces(data, data, out, [&](const Index& index) {
+    Index from = index;
+    from.back() += std::max<std::int64_t>(0, -k);
+    from.push_back(index.back() + std::max<std::int64_t>(0, k));
+    return PlaceOf(from, data.shape());
+  });
+}
+
+struct DiagParam {
+  std::int64_t k = 0;
+  std::int64_t axis1 = 0;
+  std::int64_t axis2 = 1;
+};
+
+ParamSchema<DiagParam> SchemaOf(DiagParam) {
+  return ParamSchema<DiagParam>()
+      .Optional("k", &DiagParam::k, "Which diagonal; below the main one negative.")
+      .Range(-kFarthest, kFarthest)
+      .Optional("axis1", &DiagParam::axis1, "The axis of rows.")
+      .Optional("axis2", &DiagParam::axis2, "The axis of columns.");
+}
+
+// The other axes, then those of rows and columns.
+std::vector<int> AxesOf(const Node& node, const DiagParam& p, const Shape& data) {
+  const int rows = RequireAxis(node, p.axis1, data), columns = RequireAxis(node, p.axis2, data);
+  if (rows == columns) FailAt(node, "axis1 and axis2 are both axis {}", rows);
+  std::vector<int> axes;
+  for (int a = 0; a < data.rank(); ++a) {
+    if (a != rows && a != columns) axes.push_back(a);
+  }
+  axes.insert(axes.end(), {rows, columns});
+  return axes;
+}
+
+Shape NewShape(const Node& node, const DiagParam& p, const Shape& data) {
+  if (data.rank() == 1) return Around(data[0], p.k);
+  const std::vector<int> axes = AxesOf(node, p, data);
+  const std::size_t others = axes.size() - 2;
+  const std::int64_t length = LengthOf(data[axes[others]], data[axes[others + 1]], p.k);
+  if (length <= 0) FailAt(node, "data of shape {} has no diagonal {}", data.ToString(), p.k);
+  std::vector<std::int64_t> dims;
+  for (std::size_t a = 0; a < others; ++a) dims.push_back(data[axes[a]]);
+  dims.push_back(length);
+  return Shape(dims);
+}
+
+[[maybe_unused]] const auto kDiag =
+    Register<DiagParam>("diag",
+                        "A matrix with the data on a diagonal; of data with more axes the diagonals, last axis.")
+        .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+          const auto& p = node.params<DiagParam>();
+          if (in[0].shape().rank() == 1) return ToDiagonal(p.k, in[0], out[0]);
+          FromDiagonal(p.k, AxesOf(node, p, in[0].shape()), in[0], out[0]);
+        }});
+
+struct NpiDiagParam {
+  std::int64_t k = 0;
+};
+
+template <class P>
+ParamSchema<P> SchemaOfK(const char* doc) {
+  return ParamSchema<P>().Optional("k", &P::k, doc).Range(-kFarthest, kFarthest);
+}
+
+ParamSchema<NpiDiagParam> SchemaOf(NpiDiagParam) {
+  return SchemaOfK<NpiDiagParam>("Which diagonal; below the main one negative.");
+}
+
+Shape NewShape(const Node& node, const NpiDiagParam& p, const Shape& data) {
+  if (data.rank() == 1) return Around(data[0], p.k);
+  if (data.rank() != 2) FailAt(node, "expected data of rank 1 or 2, got {}", data.ToString());
+  return {std::max<std::int64_t>(0, LengthOf(data[0], data[1], p.k))};
+}
+
+[[maybe_unused]] const auto kNpiDiag =
+    Register<NpiDiagParam>("_npi_diag", "A matrix with the data on a diagonal; of a matrix the diagonal.")
+        .Alias("_np_diag")
+        .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+          const std::int64_t k = node.params<NpiDiagParam>().k;
+          in[0].shape().rank() == 1 ? ToDiagonal(k, in[0], out[0]) : FromDiagonal(k, {0, 1}, in[0], out[0]);
+        }});
+
+// Of matrices along the last two axes; one line stands for a square of equal rows.
+struct TriangleParam {
+  std::int64_t k = 0;
+};
+
+ParamSchema<TriangleParam> SchemaOf(TriangleParam) {
+  return SchemaOfK<TriangleParam>("The diagonal that ends the triangle; below the main one negative.");
+}
+
+Shape NewShape(const Node& node, const TriangleParam&, const Shape& data) {
+  if (data.rank() == 0) FailAt(node, "expected data of rank 1 or more, got a scalar");
+  return data.rank() == 1 ? Shape{data[0], data[0]} : data;
+}
+
+void Triangle(const Node& node, bool lower, const NDArray& in, NDArray& out) {
+  const std::int64_t k = node.params<TriangleParam>().k;
+  const bool line = in.shape().rank() == 1;
+  FromPlaces(in, Zero(in), out, [&](const Index& index) {
+    const std::int64_t column = index.back(), above = column - index[index.size() - 2];
+    if (lower ? above > k : above < k) return std::int64_t{-1};
+    return line ? column : PlaceOf(index, in.shape());
+  });
+}
+
+template <bool kLower>
+ReferenceKernel TriangleKernel() {
+  return {[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+    Triangle(node, kLower, in[0], out[0]);
+  }};
+}
+
+[[maybe_unused]] const auto kTril =
+    Register<TriangleParam>("_npi_tril", "Matrices with zeros above diagonal k.").Set(TriangleKernel<true>());
+[[maybe_unused]] const auto kTriu =
+    Register<TriangleParam>("_npi_triu", "Matrices with zeros below diagonal k.").Set(TriangleKernel<false>());
+
+}  // namespace
+}  // namespace amp

@@ -1,0 +1,121 @@
+// _linalg_gemm2: products of matrices that lie along one axis and the last.
+#include <algorithm>
+
+#include "dnnl/lowering.h"
+#include "dnnl/reference.h"
+#include "ops/matmul.h"
+#include "ops/numeric.h"
+#include "ops/rules.h"
+#include "passes/amp_facts.h"
+
+namespace amp {
+namespace {
+
+struct GemmParam {
+  bool transpose_a = false;
+  bool transpose_b = false;
+  double alpha = 1;
+  std::int64_t axis = -2;
+};
+
+// The axis of the matrices' rows; that of the columns is the last.
+int RowAxis(const Node& node, const Shape& a) {
+  const int axis = RequireAxis(node, node.params<GemmParam>().axis, a);
+  if (axis == a.rank() - 1) FailAt(node, "axis {} holds the columns, not the rows", axis);
+  return axis;
+}
+
+void InferShape(ShapeRelation& r) {
+  if (!r.in(0).rank_known() || !r.in(1).rank_known()) return;
+  const auto& p = r.node().params<GemmParam>();
+  const Shape &a = r.in(0), &b = r.in(1);
+  if (a.rank() < 2 || b.rank() != a.rank()) {
+    FailAt(r.node(), "expected arrays of one rank, 2 or more, got {} and {}", a.ToString(), b.ToString());
+  }
+  const int row = RowAxis(r.node(), a), column = a.rank() - 1;
+  Shape out = a;
+  const std::int64_t k_a = a[p.transpose_a ? row : column], k_b = b[p.transpose_b ? column : row];
+  bool clash = k_a >= 0 && k_b >= 0 && k_a != k_b;
+  for (int i = 0; i < column; ++i) {
+    if (i == row) continue;
+    clash = clash || (a[i] >= 0 && b[i] >= 0 && a[i] != b[i]);
+    if (out[i] < 0) out[i] = b[i];
+  }
+  if (clash) FailAt(r.node(), "the shapes {} and {} do not fit a product of matrices", a.ToString(), b.ToString());
+  out[row] = a[p.transpose_a ? column : row];
+  out[column] = b[p.transpose_b ? row : column];
+  r.Out(0, out);
+}
+
+// The row axis moves behind the others but the last, and both are swapped to transpose.
+std::vector<int> Order(int rank, int row, bool transpose) {
+  std::vector<int> axes;
+  for (int i = 0; i + 1 < rank; ++i) {
+    if (i != row) axes.push_back(i);
+  }
+  axes.insert(axes.end(), {row, rank - 1});
+  if (transpose) std::swap(axes[rank - 2], axes[rank - 1]);
+  return axes;
+}
+
+// The permutation that undoes Order(rank, row, false).
+std::vector<int> Back(int rank, int row) {
+  const std::vector<int> order = Order(rank, row, false);
+  std::vector<int> back(order.size());
+  for (int i = 0; i < rank; ++i) back[order[i]] = i;
+  return back;
+}
+
+NDArray Matrices(const NDArray& array, const std::vector<int>& order) {
+  const NDArray turned = Transposed(array, order);
+  const Shape& s = turned.shape();
+  return turned.Reshaped(Shape{s.SizeOf(0, s.rank() - 2), s[s.rank() - 2], s[s.rank() - 1]});
+}
+
+Shape Permuted(const Shape& shape, const std::vector<int>& order) {
+  std::vector<std::int64_t> dims;
+  for (const int axis : order) dims.push_back(shape[axis]);
+  return Shape(dims);
+}
+
+void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+  const auto& p = node.params<GemmParam>();
+  const Shape& shape = out[0].shape();
+  const int rank = shape.rank(), row = RowAxis(node, in[0].shape());
+  const NDArray a = Matrices(in[0], Order(rank, row, p.transpose_a)),
+                b = Matrices(in[1], Order(rank, row, p.transpose_b));
+  NDArray y(out[0].dtype(), Shape{a.shape()[0], a.shape()[1], b.shape()[2]});
+  MatMulReference(a, b, p.alpha, y);
+  CopyElements(Transposed(y.Reshaped(Permuted(shape, Order(rank, row, false))), Back(rank, row)), out[0]);
+}
+
+bool Lower(onednn::LowerContext& c) {
+  const auto& p = c.node().params<GemmParam>();
+  const TensorType& out = c.out_type(0);
+  const int rank = out.shape.rank(), row = RowAxis(c.node(), c.in_type(0).shape);
+  const auto a = c.Permute(c.in(0), Order(rank, row, p.transpose_a));
+  const auto b = c.Permute(c.in(1), Order(rank, row, p.transpose_b));
+  const auto y = c.Emit(onednn::MatMulWork{static_cast<float>(p.alpha)}, {a, b},
+                        {out.dtype, Permuted(out.shape, Order(rank, row, false))});
+  c.SetOut(0, c.Permute(y, Back(rank, row)));
+  return true;
+}
+
+[[maybe_unused]] const auto kCard =
+    RegisterOp<GemmParam>("_linalg_gemm2")
+        .Alias("linalg_gemm2")
+        .Doc("alpha * A B for each of the leading axes.")
+        .Params(ParamSchema<GemmParam>()
+                    .Optional("transpose_a", &GemmParam::transpose_a, "Use the transpose of A.")
+                    .Optional("transpose_b", &GemmParam::transpose_b, "Use the transpose of B.")
+                    .Optional("alpha", &GemmParam::alpha, "Multiplies the product.")
+                    .Optional("axis", &GemmParam::axis, "The axis of the matrices' rows; columns are the last axis."))
+        .Inputs({"A", "B"})
+        .Set(ShapeRule{InferShape})
+        .Set(SameFloatDType())
+        .Set(AmpFacts{Arithmetic::kAccumulates})
+        .Set(ReferenceKernel{Reference})
+        .Set(onednn::LowerRule{Lower});
+
+}  // namespace
+}  // namespace amp

@@ -1,0 +1,177 @@
+// Norms over axes: norm and 2.0's _npi_norm.
+#include <algorithm>
+#include <cmath>
+
+#include "dnnl/reference.h"
+#include "ops/axes.h"
+#include "ops/rules.h"
+#include "passes/amp_facts.h"
+
+namespace amp {
+namespace {
+
+struct NormParam {
+  std::int64_t ord = 2;
+  std::optional<IntTuple> axis;
+  std::optional<DType> out_dtype;
+  bool keepdims = false;
+};
+
+// The norm of order `ord` of a vector; an empty one has norm 0.
+double VectorNorm(const double* x, std::int64_t size, double ord) {
+  double norm = 0;
+  if (std::isinf(ord)) {
+    for (std::int64_t i = 0; i < size; ++i) {
+      const double next = std::abs(x[i]);
+      norm = i == 0 ? next : ord > 0 ? std::max(norm, next) : std::min(norm, next);
+    }
+    return norm;
+  }
+  for (std::int64_t i = 0; i < size; ++i) {
+    norm += ord == 0 ? (x[i] != 0) : ord == 2 ? x[i] * x[i] : ord == 1 ? std::abs(x[i]) : std::pow(std::abs(x[i]), ord);
+  }
+  return ord == 0 || ord == 1 ? norm : ord == 2 ? std::sqrt(norm) : std::pow(norm, 1 / ord);
+}
+
+void VectorNorms(const NDArray& in, const std::vector<bool>& named, double ord, NDArray& out) {
+  std::vector<double> y(static_cast<std::size_t>(out.size()));
+  ForEachRow<double>(in, named, [&](std::int64_t i, const double* x, std::int64_t size) {
+    y[static_cast<std::size_t>(i)] = VectorNorm(x, size, ord);
+  });
+  Store(y, out);
+}
+
+void RefuseBool(DTypeRelation& r) {
+  if (r.in(0) == DType::kBool) FailAt(r.node(), "expected data of a number dtype, got bool");
+}
+
+[[maybe_unused]] const auto kNorm =
+    RegisterOp<NormParam>("norm")
+        .Alias("_npx_norm")
+        .Doc("Sum of absolute values (ord 1) or root of the sum of squares (ord 2) over axes.")
+        .Params(ParamSchema<NormParam>()
+                    .Optional("ord", &NormParam::ord, "1 or 2.")
+                    .Range(1, 2)
+                    .Optional("axis", &NormParam::axis, "The axes; None or (): all.")
+                    .Optional("out_dtype", &NormParam::out_dtype, "Dtype of the output; None: that of the data.")
+                    .Optional("keepdims", &NormParam::keepdims, "Reduced axes stay, with size 1."))
+        .Inputs({"data"})
+        .Set(ShapeRule{[](ShapeRelation& r) {
+          if (!r.in(0).rank_known()) return;
+          const auto& p = r.node().params<NormParam>();
+          r.Out(0, WithoutAxes(r.in(0), NamedAxes(r.node(), p.axis, r.in(0).rank(), false), p.keepdims, false));
+        }})
+        .Set(DTypeRule{[](DTypeRelation& r) {
+          RefuseBool(r);
+          const auto& dtype = r.node().params<NormParam>().out_dtype;
+          if (dtype) return r.Out(0, *dtype);
+          r.Same({0}, {0});
+        }})
+        .Set(AmpFacts{Arithmetic::kNeedsFloat32})
+        .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+          const auto& p = node.params<NormParam>();
+          VectorNorms(in[0], NamedAxes(node, p.axis, in[0].shape().rank(), false), static_cast<double>(p.ord), out[0]);
+        }});
+
+struct NumpyNormParam {
+  double ord = 2;
+  std::optional<IntTuple> axis;
+  bool keepdims = false;
+  std::int64_t flag = -1;
+};
+
+// What flags mean: -2 and 1 the root of all squares, 2 the sum of singular values, others the norm of order `ord`.
+enum Flag { kNuclear = 2, kFrobenius = 1, kAllFrobenius = -2 };
+
+bool IsFrobenius(const NumpyNormParam& p) { return p.flag == kFrobenius || p.flag == kAllFrobenius; }
+
+// The axes in the order given; all where none is.
+std::vector<int> AxesOf(const Node& node, const NumpyNormParam& p, int rank) {
+  std::vector<int> axes;
+  for (int i = 0; i < rank && !p.axis; ++i) axes.push_back(i);
+  for (const std::int64_t axis : p.axis.value_or(IntTuple())) {
+    const auto normal = NormalizeAxis(axis, rank);
+    if (!normal) FailAt(node, "axis {} does not exist in data of rank {}", axis, rank);
+    if (std::find(axes.begin(), axes.end(), *normal) != axes.end()) FailAt(node, "axis {} is given twice", axis);
+    axes.push_back(*normal);
+  }
+  return axes;
+}
+
+// Vectors have one axis, matrices two, and the root of all squares any number.
+void CheckNumpyNorm(const Node& node, const NumpyNormParam& p, std::size_t num_axes) {
+  if (num_axes == 1 && p.flag != kNuclear) return;
+  if (num_axes != 0 && p.flag == kAllFrobenius) return;
+  if (num_axes != 2) FailAt(node, "expected one axis (vectors) or two (matrices), got {}", num_axes);
+  if (p.flag == kFrobenius) return;
+  if (p.flag == kNuclear || std::abs(p.ord) == 2) {
+    throw UnsupportedError(node.Describe() + ": norms made of singular values are not supported");
+  }
+  if (std::abs(p.ord) != 1 && !std::isinf(p.ord)) {
+    FailAt(node, "expected ord 1, -1, inf or -inf for matrices, got {}", p.ord);
+  }
+}
+
+void InferNumpyNorm(ShapeRelation& r) {
+  if (!r.in(0).rank_known()) return;
+  const auto& p = r.node().params<NumpyNormParam>();
+  CheckNumpyNorm(r.node(), p, AxesOf(r.node(), p, r.in(0).rank()).size());
+  r.Out(0, WithoutAxes(r.in(0), NamedAxes(r.node(), p.axis, r.in(0).rank(), true), p.keepdims, true));
+}
+
+// The largest or smallest sum of absolute values of a column (orders 1 and -1) or of a row (infinite orders).
+double MatrixNorm(const double* x, std::int64_t rows, std::int64_t columns, bool by_column, bool largest) {
+  double norm = 0;
+  for (std::int64_t i = 0; i < (by_column ? columns : rows); ++i) {
+    double sum = 0;
+    for (std::int64_t k = 0; k < (by_column ? rows : columns); ++k) {
+      sum += std::abs(by_column ? x[k * columns + i] : x[i * columns + k]);
+    }
+    norm = i == 0 ? sum : largest ? std::max(norm, sum) : std::min(norm, sum);
+  }
+  return norm;
+}
+
+void MatrixNorms(const NDArray& in, const std::vector<int>& axes, double ord, NDArray& out) {
+  std::vector<bool> named(static_cast<std::size_t>(in.shape().rank()), false);
+  for (const int axis : axes) named[static_cast<std::size_t>(axis)] = true;
+  // Rows of ForEachRow have the axes in the data's order.
+  const bool swapped = axes[0] > axes[1];
+  const std::int64_t rows = in.shape()[swapped ? axes[1] : axes[0]], columns = in.shape()[swapped ? axes[0] : axes[1]];
+  const bool by_column = (std::abs(ord) == 1) != swapped;
+  std::vector<double> y(static_cast<std::size_t>(out.size()));
+  ForEachRow<double>(in, named, [&](std::int64_t i, const double* x, std::int64_t) {
+    y[static_cast<std::size_t>(i)] = MatrixNorm(x, rows, columns, by_column, ord > 0);
+  });
+  Store(y, out);
+}
+
+[[maybe_unused]] const auto kNumpyNorm =
+    RegisterOp<NumpyNormParam>("_npi_norm")
+        .Doc("Norms of vectors (one axis) and matrices (two axes).")
+        .Params(ParamSchema<NumpyNormParam>()
+                    .Optional("ord", &NumpyNormParam::ord, "The order; 0 counts the elements that are not 0.")
+                    .Optional("axis", &NumpyNormParam::axis, "One or two axes; None: all.")
+                    .Optional("keepdims", &NumpyNormParam::keepdims, "Reduced axes stay, with size 1.")
+                    .Optional("flag", &NumpyNormParam::flag,
+                              "-2 (all axes) and 1: root of the sum of squares of matrices; 2: sum of singular values, "
+                              "not supported; others: the norm of order `ord`.")
+                    .Range(-2, 4))
+        .Inputs({"data"})
+        .Set(ShapeRule{InferNumpyNorm})
+        .Set(DTypeRule{[](DTypeRelation& r) {
+          RefuseBool(r);
+          r.AllSame();
+        }})
+        .Set(AmpFacts{Arithmetic::kNeedsFloat32})
+        .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+          const auto& p = node.params<NumpyNormParam>();
+          const int rank = in[0].shape().rank();
+          const std::vector<int> axes = AxesOf(node, p, rank);
+          if (axes.size() == 2 && !IsFrobenius(p)) return MatrixNorms(in[0], axes, p.ord, out[0]);
+          const double ord = axes.size() == 1 && p.flag != kAllFrobenius ? p.ord : 2;
+          VectorNorms(in[0], NamedAxes(node, p.axis, rank, true), ord, out[0]);
+        }});
+
+}  // namespace
+}  // namespace amp

@@ -1,0 +1,171 @@
+// _npi_pad: borders around an array, in NumPy's modes.
+#include <algorithm>
+#include <utility>
+
+#include "dnnl/reference.h"
+#include "ops/places.h"
+#include "ops/rules.h"
+#include "passes/amp_facts.h"
+
+namespace amp {
+namespace {
+
+// Before and after each axis: ((0, 0), (1, 2)), [[0,0],[1,2]].
+struct PadWidths {
+  std::vector<std::pair<std::int64_t, std::int64_t>> axes;
+};
+
+constexpr std::string_view kOpening = "([", kClosing = ")]", kBetween = " ,";
+
+bool ParseAttr(std::string_view text, PadWidths* value) {
+  const bool bracketed = text.size() >= 2 && kOpening.find(text.front()) != std::string_view::npos &&
+                         kClosing.find(text.back()) != std::string_view::npos;
+  if (!bracketed) return false;
+  std::string_view rest = text.substr(1, text.size() - 2);
+  value->axes.clear();
+  while (true) {
+    rest.remove_prefix(std::min(rest.find_first_not_of(kBetween), rest.size()));
+    if (rest.empty()) return true;
+    const std::size_t end = rest.find_first_of(kClosing);
+    IntTuple pair;
+    if (kOpening.find(rest.front()) == std::string_view::npos || end == std::string_view::npos) return false;
+    if (!amp::ParseAttr(rest.substr(0, end + 1), &pair) || pair.size() != 2) return false;
+    value->axes.emplace_back(pair[0], pair[1]);
+    rest.remove_prefix(end + 1);
+  }
+}
+
+std::string PrintAttr(const PadWidths& value) {
+  std::string text;
+  for (const auto& [before, after] : value.axes) {
+    text += (text.empty() ? "" : ", ") + amp::PrintAttr(IntTuple{before, after});
+  }
+  return "(" + text + (value.axes.size() == 1 ? ",)" : ")");
+}
+
+const char* AttrTypeName(const PadWidths*) { return "tuple of pairs of int"; }
+
+struct PadParam {
+  PadWidths pad_width;
+  std::string mode = "constant";
+  double constant_values = 0;
+  std::optional<double> constant_value;
+  std::string reflect_type = "even";
+};
+
+void Validate(PadParam& p) {
+  for (const auto& [before, after] : p.pad_width.axes) {
+    for (const std::int64_t width : {before, after}) {
+      if (width < 0 || width > (1 << 20)) Throw<GraphError>("attribute pad_width: {} is out of range", width);
+    }
+  }
+  p.constant_values = p.constant_value.value_or(p.constant_values);
+}
+
+void InferShape(ShapeRelation& r) {
+  if (!r.in(0).rank_known()) return;
+  const auto& p = r.node().params<PadParam>();
+  const auto& widths = p.pad_width.axes;
+  Shape out = r.in(0);
+  if (static_cast<int>(widths.size()) != out.rank()) {
+    FailAt(r.node(), "expected pad_width with {} pairs for data of shape {}, got {}", out.rank(), r.in(0).ToString(),
+           widths.size());
+  }
+  for (int a = 0; a < out.rank(); ++a) {
+    const auto [before, after] = widths[static_cast<std::size_t>(a)];
+    if (out[a] < 0) continue;
+    if (out[a] == 0 && before + after > 0 && p.mode != "constant") {
+      FailAt(r.node(), "axis {} is empty: there is nothing to show in a border of mode {}", a, p.mode);
+    }
+    out[a] += before + after;
+  }
+  r.Out(0, out);
+}
+
+// The position on an axis that position `i` shows, which may lie outside; -1 for the constant.
+std::int64_t Shown(const std::string& mode, std::int64_t i, std::int64_t size) {
+  if (i >= 0 && i < size) return i;
+  if (mode == "constant") return -1;
+  if (mode == "edge") return std::clamp<std::int64_t>(i, 0, size - 1);
+  // There and back again: with the ends once (reflect) or twice (symmetric).
+  const std::int64_t once = mode == "reflect" ? 1 : 0, period = std::max<std::int64_t>(1, 2 * (size - once));
+  const std::int64_t phase = (i % period + period) % period;
+  return phase < size ? phase : period - phase - 1 + once;
+}
+
+void FromData(const PadParam& p, const NDArray& in, NDArray& out) {
+  const Shape& shape = in.shape();
+  FromPlaces(in, OneElement(in.dtype(), p.constant_values), out, [&](const Index& index) {
+    std::int64_t place = 0;
+    for (int a = 0; a < shape.rank(); ++a) {
+      const auto i = static_cast<std::size_t>(a);
+      const std::int64_t position = Shown(p.mode, index[i] - p.pad_width.axes[i].first, shape[a]);
+      if (position < 0) return position;
+      place = place * shape[a] + position;
+    }
+    return place;
+  });
+}
+
+// One axis after the other, so that corners show the extremes of borders.
+template <class T>
+std::vector<T> WithExtremes(const std::vector<T>& x, std::int64_t outer, std::int64_t size, std::int64_t inner,
+                            std::pair<std::int64_t, std::int64_t> widths, bool largest) {
+  std::vector<T> y;
+  y.reserve(static_cast<std::size_t>(outer * (size + widths.first + widths.second) * inner));
+  for (std::int64_t o = 0; o < outer; ++o) {
+    const auto begin = x.begin() + o * size * inner;
+    std::vector<T> extreme(begin, begin + (size > 0 ? inner : 0));
+    for (std::int64_t i = 0; i < size * inner; ++i) {
+      T& best = extreme[static_cast<std::size_t>(i % inner)];
+      best = largest ? std::max(best, begin[i]) : std::min(best, begin[i]);
+    }
+    for (std::int64_t i = 0; i < widths.first; ++i) y.insert(y.end(), extreme.begin(), extreme.end());
+    y.insert(y.end(), begin, begin + size * inner);
+    for (std::int64_t i = 0; i < widths.second; ++i) y.insert(y.end(), extreme.begin(), extreme.end());
+  }
+  return y;
+}
+
+void Extremes(const PadParam& p, const NDArray& in, NDArray& out) {
+  WithNumberType(in.dtype(), [&](auto zero) {
+    auto values = Numbers<decltype(zero)>(in);
+    Shape shape = in.shape();
+    for (int a = 0; a < shape.rank(); ++a) {
+      const auto widths = p.pad_width.axes[static_cast<std::size_t>(a)];
+      values = WithExtremes(values, shape.SizeOf(0, a), shape[a], shape.SizeOf(a + 1, shape.rank()), widths,
+                            p.mode == "maximum");
+      shape[a] += widths.first + widths.second;
+    }
+    Store(values, out);
+  });
+}
+
+[[maybe_unused]] const auto kCard =
+    RegisterOp<PadParam>("_npi_pad")
+        .Doc("Adds borders of pad_width = ((before, after), ...), one pair for each axis.")
+        .Params(ParamSchema<PadParam>()
+                    .Required("pad_width", &PadParam::pad_width, "Widths before and after each axis.")
+                    .Optional("mode", &PadParam::mode, "What the border shows.")
+                    .OneOf({"constant", "edge", "reflect", "symmetric", "maximum", "minimum"})
+                    .Optional("constant_values", &PadParam::constant_values, "Of mode constant.")
+                    .Optional("constant_value", &PadParam::constant_value, "The same, as MXNet 1.x spells it.")
+                    .Optional("reflect_type", &PadParam::reflect_type, "Of the modes reflect and symmetric.")
+                    .OneOf({"even"}),
+                Validate)
+        .Inputs({"data"})
+        .Set(ShapeRule{InferShape})
+        .Set(SameDType())
+        .Set(AmpFacts{Arithmetic::kMovesData,
+                      {},
+                      [](const Node& node, DType) {
+                        const auto& p = node.params<PadParam>();
+                        return p.mode != "constant" || p.constant_values == 0;
+                      }})
+        .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+          const auto& p = node.params<PadParam>();
+          p.mode == "maximum" || p.mode == "minimum" ? Extremes(p, in[0], out[0]) : FromData(p, in[0], out[0]);
+        }});
+
+}  // namespace
+}  // namespace amp

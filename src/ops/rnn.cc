@@ -1,0 +1,316 @@
+// RNN: layers of recurrent networks over a sequence, forward or in both directions.
+//
+// The parameters are one vector: for each layer and direction the weights of the input (gates * H, inputs) and of
+// the state (gates * H, H), then for each layer and direction both vectors of biases (gates * H).
+#include <array>
+#include <cmath>
+
+#include "dnnl/reference.h"
+#include "ops/numeric.h"
+#include "ops/rules.h"
+#include "passes/amp_facts.h"
+
+namespace amp {
+namespace {
+
+struct RnnParam {
+  std::int64_t state_size = 0;
+  std::int64_t num_layers = 0;
+  bool bidirectional = false;
+  std::string mode;
+  double p = 0;
+  bool state_outputs = false;
+  std::optional<std::int64_t> projection_size;
+  std::optional<double> lstm_state_clip_min, lstm_state_clip_max;
+  bool lstm_state_clip_nan = false;
+  bool use_sequence_length = false;
+};
+
+bool IsLstm(const RnnParam& p) { return p.mode == "lstm"; }
+std::int64_t GatesOf(const RnnParam& p) { return IsLstm(p) ? 4 : p.mode == "gru" ? 3 : 1; }
+constexpr std::int64_t kMostGates = 4;
+
+void Validate(RnnParam& p) {
+  if (p.projection_size) throw UnsupportedError("projection_size is not supported");
+  const auto &low = p.lstm_state_clip_min, &high = p.lstm_state_clip_max;
+  if (low.has_value() != high.has_value() || (low && !(*low <= *high))) {
+    throw GraphError("lstm_state_clip_min and lstm_state_clip_max: expected both, in this order, or none");
+  }
+}
+
+// The ranges keep the number of parameters far from overflow.
+ParamSchema<RnnParam> Schema() {
+  return ParamSchema<RnnParam>()
+      .Required("state_size", &RnnParam::state_size, "Size of the state, and of each direction's output.")
+      .Range(1, 1 << 18)
+      .Required("num_layers", &RnnParam::num_layers, "Number of layers; each reads the one before.")
+      .Range(1, 1 << 12)
+      .Optional("bidirectional", &RnnParam::bidirectional, "Each layer also runs from the end; outputs side by side.")
+      .Required("mode", &RnnParam::mode, "The kind of cell.")
+      .OneOf({"rnn_relu", "rnn_tanh", "lstm", "gru"})
+      .Optional("p", &RnnParam::p, "Dropout between layers; nothing at inference.")
+      .Range(0, 1)
+      .Optional("state_outputs", &RnnParam::state_outputs, "The last states are outputs, too.")
+      .Optional("projection_size", &RnnParam::projection_size, "A size is not supported.")
+      .Optional("lstm_state_clip_min", &RnnParam::lstm_state_clip_min, "Lower bound of an LSTM's cell state.")
+      .Optional("lstm_state_clip_max", &RnnParam::lstm_state_clip_max, "Upper bound of an LSTM's cell state.")
+      .Optional("lstm_state_clip_nan", &RnnParam::lstm_state_clip_nan, "Clipping turns NaN into the lower bound.")
+      .Optional("use_sequence_length", &RnnParam::use_sequence_length,
+                "There is an input sequence_length (batch); outputs behind the end are 0.");
+}
+
+std::vector<std::string> InputNames(const RnnParam& p) {
+  std::vector<std::string> names{"data", "parameters", "state"};
+  if (IsLstm(p)) names.push_back("state_cell");
+  if (p.use_sequence_length) names.push_back("sequence_length");
+  return names;
+}
+
+std::vector<std::string> OutputNames(const RnnParam& p) {
+  if (!p.state_outputs) return {"output"};
+  if (!IsLstm(p)) return {"output", "state_output"};
+  return {"output", "state_output", "statecell_output"};
+}
+
+// Sizes of a use: time, batch, inputs of the first layer, state, layers, directions, gates.
+struct Sizes {
+  std::int64_t time, batch, inputs, state, layers, directions, gates;
+
+  std::int64_t rows() const { return gates * state; }
+  std::int64_t InputsOf(std::int64_t layer) const { return layer == 0 ? inputs : directions * state; }
+  std::int64_t WeightsOf(std::int64_t layer) const { return rows() * (InputsOf(layer) + state); }
+  std::int64_t WeightsBefore(std::int64_t layer) const {
+    return layer == 0 ? 0 : directions * (WeightsOf(0) + (layer - 1) * WeightsOf(1));
+  }
+  std::int64_t NumParameters() const { return WeightsBefore(layers) + layers * directions * 2 * rows(); }
+};
+
+Sizes SizesOf(const RnnParam& p, const Shape& data) {
+  return {data[0], data[1], data[2], p.state_size, p.num_layers, p.bidirectional ? 2 : 1, GatesOf(p)};
+}
+
+void InferShape(ShapeRelation& r) {
+  const auto& p = r.node().params<RnnParam>();
+  if (r.in(0).rank_known() && r.in(0).rank() != 3) {
+    FailAt(r.node(), "expected data (time, batch, inputs), got shape {}", r.in(0).ToString());
+  }
+  const std::int64_t directions = p.bidirectional ? 2 : 1, states = p.num_layers * directions;
+  const int num_states = IsLstm(p) ? 2 : 1;
+  const auto learn_batch = [&](std::int64_t time, std::int64_t batch) {
+    r.In(0, Shape{time, batch, kUnknownDim});
+    r.Out(0, Shape{r.in(0)[0], r.in(0)[1], p.state_size * directions});
+    const Shape state{states, r.in(0)[1], p.state_size};
+    for (int i = 0; i < num_states; ++i) {
+      r.In(2 + i, state);
+      if (p.state_outputs) r.Out(1 + i, state);
+    }
+    if (p.use_sequence_length) r.In(2 + num_states, Shape{r.in(0)[1]});
+  };
+  learn_batch(kUnknownDim, kUnknownDim);
+  learn_batch(r.out(0)[0], r.out(0)[1]);
+  for (int i = 0; i < num_states; ++i) learn_batch(kUnknownDim, r.in(2 + i)[1]);
+  if (r.in(0)[2] >= 0) r.In(1, Shape{SizesOf(p, r.in(0)).NumParameters()});
+}
+
+void InferDType(DTypeRelation& r) {
+  const auto& p = r.node().params<RnnParam>();
+  std::vector<int> inputs{0, 1, 2}, outputs;
+  if (IsLstm(p)) inputs.push_back(3);
+  for (int i = 0; i < r.num_outputs(); ++i) outputs.push_back(i);
+  r.Same(inputs, outputs);
+  r.InIsFloat(0);
+  const int lengths = static_cast<int>(inputs.size());
+  if (p.use_sequence_length && !IsKnown(r.in(lengths))) r.In(lengths, DType::kFloat32);
+}
+
+// One direction of one layer.
+template <class T>
+struct Cell {
+  const T *input_weights, *state_weights, *input_bias, *state_bias;
+};
+
+template <class T>
+Cell<T> CellOf(const Sizes& s, const T* parameters, std::int64_t layer, std::int64_t direction) {
+  const T* weights = parameters + s.WeightsBefore(layer) + direction * s.WeightsOf(layer);
+  const T* biases = parameters + s.WeightsBefore(s.layers) + (layer * s.directions + direction) * 2 * s.rows();
+  return {weights, weights + s.rows() * s.InputsOf(layer), biases, biases + s.rows()};
+}
+
+// Sums in 16 lanes, see FullyConnected.
+template <class T>
+T Dot(const T* a, const T* b, std::int64_t size) {
+  constexpr std::int64_t kLanes = 16;
+  std::array<T, kLanes> lanes{};
+  std::int64_t i = 0;
+  for (; i + kLanes <= size; i += kLanes) {
+    for (std::int64_t j = 0; j < kLanes; ++j) lanes[j] += a[i + j] * b[i + j];
+  }
+  T sum{0};
+  for (; i < size; ++i) sum += a[i] * b[i];
+  for (const T lane : lanes) sum += lane;
+  return sum;
+}
+
+// What is worth a second thread, in multiplications.
+constexpr std::int64_t kWorthThreads = 1 << 15;
+
+// The input's part of all gates at all times: x (time * batch, inputs) -> (time * batch, gates * state).
+template <class T>
+std::vector<T> InputSums(const Sizes& s, const Cell<T>& cell, const std::vector<T>& x, std::int64_t inputs) {
+  const std::int64_t places = s.time * s.batch, rows = s.rows();
+  std::vector<T> sums(static_cast<std::size_t>(places * rows));
+#pragma omp parallel for if (places * rows * inputs > kWorthThreads)
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (std::int64_t place = 0; place < places; ++place) {
+      sums[place * rows + row] =
+          Dot(x.data() + place * inputs, cell.input_weights + row * inputs, inputs) + cell.input_bias[row];
+    }
+  }
+  return sums;
+}
+
+template <class T>
+T Sigmoid(T x) {
+  return 1 / (1 + std::exp(-x));
+}
+
+template <class T>
+T Clipped(const RnnParam& p, T cell) {
+  if (!p.lstm_state_clip_min) return cell;
+  const T low = static_cast<T>(*p.lstm_state_clip_min), high = static_cast<T>(*p.lstm_state_clip_max);
+  if (std::isnan(cell)) return p.lstm_state_clip_nan ? low : cell;
+  return std::clamp(cell, low, high);
+}
+
+// The new state of one unit. `x` and `h` are its gates' sums over the input and over the state, in MXNet's order:
+// LSTM input, forget, update, output; GRU reset, update, new.
+template <class T>
+T NewState(const RnnParam& p, const T* x, const T* h, T state, T* cell) {
+  if (IsLstm(p)) {
+    *cell = Clipped(p, Sigmoid(x[1] + h[1]) * *cell + Sigmoid(x[0] + h[0]) * std::tanh(x[2] + h[2]));
+    return Sigmoid(x[3] + h[3]) * std::tanh(*cell);
+  }
+  if (p.mode == "gru") {
+    const T reset = Sigmoid(x[0] + h[0]), update = Sigmoid(x[1] + h[1]);
+    return (1 - update) * std::tanh(x[2] + reset * h[2]) + update * state;
+  }
+  const T sum = x[0] + h[0];
+  return p.mode == "rnn_tanh" ? std::tanh(sum) : std::max(sum, T{0});
+}
+
+// The states of one direction of one layer, (batch, state) each; the cell's are empty but for LSTM.
+template <class T>
+struct States {
+  std::vector<T> hidden, cell;
+};
+
+// One direction of one layer: writes its outputs into `y`, rows of `stride` elements, and leaves the last states.
+template <class T>
+class Recurrence {
+ public:
+  Recurrence(const RnnParam& p, const Sizes& s, const Cell<T>& cell, const std::vector<T>& sums,
+             const std::vector<std::int64_t>& lengths)
+      : p_(p), s_(s), cell_(cell), sums_(sums), lengths_(lengths) {}
+
+  void Run(bool backwards, States<T>* states, T* y, std::int64_t stride) const {
+    std::vector<T> next = states->hidden;
+    for (std::int64_t step = 0; step < s_.time; ++step) {
+#pragma omp parallel for if (s_.batch * s_.rows() * s_.state > kWorthThreads)
+      for (std::int64_t unit = 0; unit < s_.state; ++unit) {
+        for (std::int64_t n = 0; n < s_.batch; ++n) {
+          if (step >= lengths_[n]) continue;
+          const std::int64_t place = (backwards ? lengths_[n] - 1 - step : step) * s_.batch + n;
+          const T state = Update(place, n, unit, states);
+          next[n * s_.state + unit] = state;
+          y[place * stride + unit] = state;
+        }
+      }
+      states->hidden = next;
+    }
+  }
+
+ private:
+  T Update(std::int64_t place, std::int64_t n, std::int64_t unit, States<T>* states) const {
+    const T* hidden = states->hidden.data() + n * s_.state;
+    std::array<T, kMostGates> x, h;
+    for (std::int64_t gate = 0; gate < s_.gates; ++gate) {
+      const std::int64_t row = gate * s_.state + unit;
+      x[gate] = sums_[place * s_.rows() + row];
+      h[gate] = Dot(hidden, cell_.state_weights + row * s_.state, s_.state) + cell_.state_bias[row];
+    }
+    T* cell = states->cell.empty() ? nullptr : &states->cell[n * s_.state + unit];
+    return NewState(p_, x.data(), h.data(), hidden[unit], cell);
+  }
+
+  const RnnParam& p_;
+  const Sizes& s_;
+  const Cell<T> cell_;
+  const std::vector<T>& sums_;
+  const std::vector<std::int64_t>& lengths_;
+};
+
+std::vector<std::int64_t> Lengths(const RnnParam& p, const Sizes& s, std::span<const NDArray> in) {
+  if (!p.use_sequence_length) return std::vector<std::int64_t>(static_cast<std::size_t>(s.batch), s.time);
+  std::vector<std::int64_t> lengths = Numbers<std::int64_t>(in.back());
+  for (std::int64_t& length : lengths) length = std::clamp<std::int64_t>(length, 0, s.time);
+  return lengths;
+}
+
+template <class T>
+std::vector<T> Part(const std::vector<T>& all, std::int64_t index, std::int64_t size) {
+  if (all.empty()) return {};
+  return std::vector<T>(all.begin() + index * size, all.begin() + (index + 1) * size);
+}
+
+template <class T>
+void Run(const RnnParam& p, const Sizes& s, std::span<const NDArray> in, std::span<NDArray> out) {
+  const std::vector<T> parameters = Numbers<T>(in[1]);
+  const std::vector<std::int64_t> lengths = Lengths(p, s, in);
+  const std::int64_t state = s.batch * s.state, width = s.directions * s.state;
+  std::vector<T> x = Numbers<T>(in[0]), hidden = Numbers<T>(in[2]), cells;
+  if (IsLstm(p)) cells = Numbers<T>(in[3]);
+  for (std::int64_t layer = 0; layer < s.layers; ++layer) {
+    std::vector<T> y(static_cast<std::size_t>(s.time * s.batch * width), T{0});
+    for (std::int64_t direction = 0; direction < s.directions; ++direction) {
+      const Cell<T> cell = CellOf(s, parameters.data(), layer, direction);
+      const std::vector<T> sums = InputSums(s, cell, x, s.InputsOf(layer));
+      const std::int64_t index = layer * s.directions + direction;
+      States<T> states{Part(hidden, index, state), Part(cells, index, state)};
+      Recurrence(p, s, cell, sums, lengths).Run(direction == 1, &states, y.data() + direction * s.state, width);
+      std::copy(states.hidden.begin(), states.hidden.end(), hidden.begin() + index * state);
+      std::copy(states.cell.begin(), states.cell.end(), cells.begin() + index * state);
+    }
+    x = std::move(y);
+  }
+  if (out[0].defined()) Store(x, out[0]);
+  if (out.size() > 1 && out[1].defined()) Store(hidden, out[1]);
+  if (out.size() > 2 && out[2].defined()) Store(cells, out[2]);
+}
+
+void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+  const auto& p = node.params<RnnParam>();
+  WithFloatType(in[0].dtype(), [&](auto zero) { Run<decltype(zero)>(p, SizesOf(p, in[0].shape()), in, out); });
+}
+
+std::vector<SlotRole> Roles() {
+  return {SlotRole::kData, SlotRole::kData, SlotRole::kData, SlotRole::kData, SlotRole::kIndex};
+}
+
+[[maybe_unused]] const auto kCard =
+    RegisterOp<RnnParam>("RNN")
+        .Alias("_npx_rnn")
+        .Doc(
+            "Recurrent layers over data (time, batch, inputs), with all parameters in one vector.\n"
+            "Outputs (time, batch, directions * state_size); states (layers * directions, batch, state_size).")
+        .Params(Schema(), Validate)
+        .Inputs(InputNames)
+        .Outputs(OutputNames)
+        .VisibleOutputs([](const RnnParam& p) { return static_cast<int>(OutputNames(p).size()); })
+        .Set(ShapeRule{InferShape})
+        .Set(DTypeRule{InferDType})
+        // Errors of the state add up over time, and the kernel gains nothing from low-precision operands.
+        .Set(AmpFacts{Arithmetic::kNeedsFloat32, Roles()})
+        .Set(ReferenceKernel{Reference});
+
+}  // namespace
+}  // namespace amp

@@ -1,0 +1,121 @@
+// Sums and differences along an axis: _npi_cumsum, _npi_diff.
+#include "dnnl/reference.h"
+#include "ops/numeric.h"
+#include "ops/rules.h"
+#include "passes/amp_facts.h"
+
+namespace amp {
+namespace {
+
+struct CumsumParam {
+  std::optional<std::int64_t> axis;
+  std::optional<DType> dtype;
+};
+
+// Integers wrap.
+template <class T>
+T Sum(T a, T b) {
+  if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+  return a + b;
+}
+template <class T>
+T Difference(T a, T b) {
+  if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
+  return a - b;
+}
+
+// Sums of floats are taken in double; a sum that is to be of integers truncates its terms.
+void CumsumReference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+  const auto& p = node.params<CumsumParam>();
+  const Shape shape = p.axis ? in[0].shape() : Shape{in[0].size()};
+  const int axis = p.axis ? RequireAxis(node, *p.axis, shape) : 0;
+  const std::int64_t size = shape[axis], inner = shape.SizeOf(axis + 1, shape.rank());
+  WithNumberType(IsFloat(out[0].dtype()) ? DType::kFloat64 : out[0].dtype(), [&](auto zero) {
+    std::vector<decltype(zero)> y = Numbers<decltype(zero)>(in[0]);
+    for (std::int64_t i = 0; i < in[0].size(); ++i) {
+      if (i / inner % size != 0) y[i] = Sum(y[i], y[i - inner]);
+    }
+    Store(y, out[0]);
+  });
+}
+
+[[maybe_unused]] const auto kCumsum =
+    RegisterOp<CumsumParam>("_npi_cumsum")
+        .Alias("_np_cumsum")
+        .Alias("cumsum")
+        .Doc("Sums of the elements up to each one along an axis.")
+        .Params(ParamSchema<CumsumParam>()
+                    .Optional("axis", &CumsumParam::axis, "The axis; None: the data is flattened.")
+                    .Optional("dtype", &CumsumParam::dtype, "Dtype of the output; None: that of the data."))
+        .Inputs({"a"})
+        .Set(ShapeRule{[](ShapeRelation& r) {
+          const auto& axis = r.node().params<CumsumParam>().axis;
+          if (axis && r.in(0).rank_known()) RequireAxis(r.node(), *axis, r.in(0));
+          if (axis) return r.AllSame();
+          if (r.in(0).fully_known()) r.Out(0, Shape{r.in(0).size()});
+        }})
+        .Set(DTypeRule{[](DTypeRelation& r) {
+          const auto& dtype = r.node().params<CumsumParam>().dtype;
+          if (dtype) return r.Out(0, *dtype);
+          if (r.in(0) == DType::kBool) return r.Out(0, DType::kInt64);
+          if (IsKnown(r.in(0))) r.Out(0, r.in(0));
+        }})
+        .Set(AmpFacts{Arithmetic::kNeedsFloat32})
+        .Set(ReferenceKernel{CumsumReference});
+
+struct DiffParam {
+  std::int64_t n = 1;
+  std::int64_t axis = -1;
+};
+
+void InferDiff(ShapeRelation& r) {
+  if (!r.in(0).rank_known()) return;
+  const auto& p = r.node().params<DiffParam>();
+  const int axis = RequireAxis(r.node(), p.axis, r.in(0));
+  Shape out = r.in(0);
+  if (out[axis] >= 0) out[axis] = std::max<std::int64_t>(0, out[axis] - p.n);
+  r.Out(0, out);
+}
+
+void DiffReference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+  const auto& p = node.params<DiffParam>();
+  const Shape& shape = in[0].shape();
+  const int axis = RequireAxis(node, p.axis, shape);
+  const std::int64_t outer = shape.SizeOf(0, axis), inner = shape.SizeOf(axis + 1, shape.rank());
+  if (out[0].size() == 0) return;
+  WithNumberType(IsFloat(in[0].dtype()) ? DType::kFloat64 : in[0].dtype(), [&](auto zero) {
+    std::vector<decltype(zero)> y = Numbers<decltype(zero)>(in[0]);
+    std::int64_t size = shape[axis];
+    for (std::int64_t step = 0; step < p.n; ++step, --size) {
+      // Each line moves to its new, shorter place, which is never behind the old one.
+      for (std::int64_t o = 0; o < outer; ++o) {
+        for (std::int64_t i = 0; i < (size - 1) * inner; ++i) {
+          y[o * (size - 1) * inner + i] = Difference(y[o * size * inner + i + inner], y[o * size * inner + i]);
+        }
+      }
+    }
+    y.resize(static_cast<std::size_t>(out[0].size()));
+    Store(y, out[0]);
+  });
+}
+
+[[maybe_unused]] const auto kDiff = RegisterOp<DiffParam>("_npi_diff")
+                                        .Doc("Differences of neighbours along an axis, n times.")
+                                        .Params(ParamSchema<DiffParam>()
+                                                    .Optional("n", &DiffParam::n, "How often.")
+                                                    .Range(0, 1 << 30)
+                                                    .Optional("axis", &DiffParam::axis, "The axis; may be negative."))
+                                        .Inputs({"a"})
+                                        .Set(ShapeRule{InferDiff})
+                                        .Set(DTypeRule{[](DTypeRelation& r) {
+                                          if (r.in(0) == DType::kBool)
+                                            FailAt(r.node(), "expected data of a number dtype, got bool");
+                                          r.AllSame();
+                                        }})
+                                        .Set(AmpFacts{Arithmetic::kNeedsFloat32})
+                                        .Set(ReferenceKernel{DiffReference});
+
+}  // namespace
+}  // namespace amp

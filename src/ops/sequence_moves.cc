@@ -1,0 +1,120 @@
+// SequenceLast and SequenceReverse: elements of sequences of different lengths picked and turned round.
+#include <algorithm>
+#include <cstring>
+
+#include "dnnl/reference.h"
+#include "ops/numeric.h"
+#include "ops/rules.h"
+#include "passes/amp_facts.h"
+
+namespace amp {
+namespace {
+
+struct SequenceParam {
+  bool use_sequence_length = false;
+  std::int64_t axis = 0;
+};
+
+// Time and batch are axes 0 and 1, in the order that `axis` says.
+struct Sizes {
+  std::int64_t time, batch;
+  std::size_t row_bytes;
+};
+
+Sizes SizesOf(const SequenceParam& p, const NDArray& data) {
+  const Shape& shape = data.shape();
+  const auto bytes = static_cast<std::size_t>(shape.SizeOf(2, shape.rank()) * BytesOf(data.dtype()));
+  if (p.axis == 0) return {shape[0], shape[1], bytes};
+  return {shape[1], shape[0], bytes};
+}
+
+// Learns the lengths' shape and checks the rank.
+void InferLengths(ShapeRelation& r) {
+  const auto& p = r.node().params<SequenceParam>();
+  if (!r.in(0).rank_known()) return;
+  if (r.in(0).rank() < 2) FailAt(r.node(), "expected data of rank 2 or more, got {}", r.in(0).ToString());
+  if (p.use_sequence_length) r.In(1, Shape{r.in(0)[p.axis == 0 ? 1 : 0]});
+}
+
+void InferLast(ShapeRelation& r) {
+  InferLengths(r);
+  if (!r.in(0).rank_known()) return;
+  const auto axis = static_cast<int>(r.node().params<SequenceParam>().axis);
+  if (r.in(0)[axis] == 0) FailAt(r.node(), "sequences of length 0 have no last element");
+  std::vector<std::int64_t> dims = r.in(0).dims();
+  dims.erase(dims.begin() + axis);
+  r.Out(0, Shape(dims));
+}
+
+// Lengths outside of [least, time] count as the nearest one inside.
+std::vector<std::int64_t> Lengths(const SequenceParam& p, const Sizes& s, std::int64_t least,
+                                  std::span<const NDArray> in) {
+  if (!p.use_sequence_length) return std::vector<std::int64_t>(static_cast<std::size_t>(s.batch), s.time);
+  std::vector<std::int64_t> lengths = Numbers<std::int64_t>(in[1]);
+  for (std::int64_t& length : lengths) length = std::clamp(length, least, s.time);
+  return lengths;
+}
+
+void LastReference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+  const auto& p = node.params<SequenceParam>();
+  const Sizes s = SizesOf(p, in[0]);
+  const std::vector<std::int64_t> lengths = Lengths(p, s, 1, in);
+  for (std::int64_t n = 0; n < s.batch && s.row_bytes != 0; ++n) {
+    const std::int64_t last = lengths[n] - 1, row = p.axis == 0 ? last * s.batch + n : n * s.time + last;
+    std::memcpy(out[0].As<char>() + static_cast<std::size_t>(n) * s.row_bytes,
+                in[0].As<char>() + static_cast<std::size_t>(row) * s.row_bytes, s.row_bytes);
+  }
+}
+
+void ReverseReference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+  const auto& p = node.params<SequenceParam>();
+  const Sizes s = SizesOf(p, in[0]);
+  const std::vector<std::int64_t> lengths = Lengths(p, s, 0, in);
+  for (std::int64_t row = 0; row < s.time * s.batch && s.row_bytes != 0; ++row) {
+    const std::int64_t n = row % s.batch, t = row / s.batch;
+    const std::int64_t source = t < lengths[n] ? lengths[n] - 1 - t : t;
+    std::memcpy(out[0].As<char>() + static_cast<std::size_t>(row) * s.row_bytes,
+                in[0].As<char>() + static_cast<std::size_t>(source * s.batch + n) * s.row_bytes, s.row_bytes);
+  }
+}
+
+OpCard<SequenceParam> Register(const char* name, const char* doc, std::int64_t last_axis, InferShapeFn infer,
+                               decltype(ReferenceKernel::run) reference) {
+  return RegisterOp<SequenceParam>(name)
+      .Doc(doc)
+      .Params(ParamSchema<SequenceParam>()
+                  .Optional("use_sequence_length", &SequenceParam::use_sequence_length,
+                            "There is an input sequence_length (batch); otherwise all sequences have full length.")
+                  .Optional("axis", &SequenceParam::axis, "The time axis; the other one of 0 and 1 is the batch.")
+                  .Range(0, static_cast<double>(last_axis)))
+      .Inputs([](const SequenceParam& p) {
+        return p.use_sequence_length ? std::vector<std::string>{"data", "sequence_length"}
+                                     : std::vector<std::string>{"data"};
+      })
+      .Set(ShapeRule{std::move(infer)})
+      .Set(DTypeRule{[](DTypeRelation& r) {
+        r.Same({0}, {0});
+        if (r.num_inputs() > 1 && !IsKnown(r.in(1))) r.In(1, DType::kFloat32);
+      }})
+      .Set(AmpFacts{Arithmetic::kMovesData, {SlotRole::kData, SlotRole::kIndex}, AlwaysCommutes})
+      .Set(ReferenceKernel{std::move(reference)});
+}
+
+[[maybe_unused]] const auto kLast =
+    Register("SequenceLast", "The last element of each sequence; the first one of an empty sequence.", 1, InferLast,
+             LastReference)
+        .Alias("_npx_sequence_last");
+
+[[maybe_unused]] const auto kReverse =
+    Register(
+        "SequenceReverse", "Each sequence turned round; what is behind its end stays.", 0,
+        [](ShapeRelation& r) {
+          InferLengths(r);
+          r.In(0, r.out(0));
+          r.Out(0, r.in(0));
+        },
+        ReverseReference)
+        .Alias("_npx_sequence_reverse");
+
+}  // namespace
+}  // namespace amp

@@ -1,0 +1,39 @@
+// smooth_l1: the absolute value, rounded off around 0.
+#include <cmath>
+
+#include "dnnl/reference.h"
+#include "ops/numeric.h"
+#include "ops/rules.h"
+#include "passes/amp_facts.h"
+
+namespace amp {
+namespace {
+
+struct SmoothL1Param {
+  double scalar = 1;
+};
+
+double SmoothL1(double x, double scalar) {
+  const double bound = 1 / (scalar * scalar), size = std::abs(x);
+  return size < bound ? 0.5 * (scalar * x) * (scalar * x) : size - 0.5 * bound;
+}
+
+void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+  std::vector<double> values = Numbers<double>(in[0]);
+  for (double& value : values) value = SmoothL1(value, node.params<SmoothL1Param>().scalar);
+  Store(values, out[0]);
+}
+
+[[maybe_unused]] const auto kCard =
+    RegisterOp<SmoothL1Param>("smooth_l1")
+        .Alias("_npx_smooth_l1")
+        .Doc("(scalar * data)^2 / 2 where |data| < 1 / scalar^2, elsewhere |data| - 0.5 / scalar^2.")
+        .Params(ParamSchema<SmoothL1Param>().Optional("scalar", &SmoothL1Param::scalar, "Where the square ends."))
+        .Inputs({"data"})
+        .Set(SameShape())
+        .Set(SameDType())
+        .Set(AmpFacts{Arithmetic::kElementwise})
+        .Set(ReferenceKernel{Reference});
+
+}  // namespace
+}  // namespace amp

@@ -1,0 +1,204 @@
+// Means, variances and what is made of them, over axes: _npi_std, _npi_var, moments, _npi_average.
+#include <cmath>
+
+#include "dnnl/reference.h"
+#include "ops/axes.h"
+#include "ops/rules.h"
+#include "passes/amp_facts.h"
+
+namespace amp {
+namespace {
+
+struct VarianceParam {
+  std::optional<IntTuple> axis;
+  std::optional<DType> dtype;
+  std::int64_t ddof = 0;
+  bool keepdims = false;
+};
+
+template <class T>
+double Mean(const T* x, std::int64_t size) {
+  double sum = 0;
+  for (std::int64_t i = 0; i < size; ++i) sum += static_cast<double>(x[i]);
+  return sum / static_cast<double>(size);
+}
+
+// Squared distances from the mean over `divisor`: 0 / 0 is no number, as in NumPy.
+template <class T>
+double Variance(const T* x, std::int64_t size, std::int64_t divisor) {
+  const double mean = Mean(x, size);
+  double squares = 0;
+  for (std::int64_t i = 0; i < size; ++i) squares += std::pow(static_cast<double>(x[i]) - mean, 2);
+  return squares / static_cast<double>(std::max<std::int64_t>(divisor, 0));
+}
+
+// Elements are read as double: sums lose nothing that a result could show.
+void VarianceReference(const Node& node, bool root, const NDArray& in, NDArray& out) {
+  const auto& p = node.params<VarianceParam>();
+  const std::vector<bool> named = NamedAxes(node, p.axis, in.shape().rank(), true);
+  std::vector<double> y(static_cast<std::size_t>(out.size()));
+  ForEachRow<double>(in, named, [&](std::int64_t i, const double* x, std::int64_t size) {
+    const double variance = Variance(x, size, size - p.ddof);
+    y[static_cast<std::size_t>(i)] = root ? std::sqrt(variance) : variance;
+  });
+  Store(y, out);
+}
+
+// The dtype of statistics is that of the data, integers truncate, unless an attribute says otherwise.
+void InferStatistic(const std::optional<DType>& dtype, DTypeRelation& r) {
+  if (r.in(0) == DType::kBool) FailAt(r.node(), "expected data of a number dtype, got bool");
+  if (dtype) return r.Out(0, *dtype);
+  r.Same({0}, {0});
+}
+
+OpCard<VarianceParam> Register(const char* name, const char* doc, bool root) {
+  return RegisterOp<VarianceParam>(name)
+      .Doc(doc)
+      .Params(ParamSchema<VarianceParam>()
+                  .Optional("axis", &VarianceParam::axis, "The axes; None: all.")
+                  .Optional("dtype", &VarianceParam::dtype, "Dtype of the output; None: that of the data.")
+                  .Optional("ddof", &VarianceParam::ddof, "Subtracted from the number of elements that divides.")
+                  .Range(-(1 << 30), 1 << 30)
+                  .Optional("keepdims", &VarianceParam::keepdims, "Reduced axes stay, with size 1."))
+      .Inputs({"a"})
+      .Set(ShapeRule{[](ShapeRelation& r) {
+        if (!r.in(0).rank_known()) return;
+        const auto& p = r.node().params<VarianceParam>();
+        r.Out(0, WithoutAxes(r.in(0), NamedAxes(r.node(), p.axis, r.in(0).rank(), true), p.keepdims, true));
+      }})
+      .Set(DTypeRule{[](DTypeRelation& r) { InferStatistic(r.node().params<VarianceParam>().dtype, r); }})
+      .Set(AmpFacts{Arithmetic::kNeedsFloat32})
+      .Set(ReferenceKernel{[root](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+        VarianceReference(node, root, in[0], out[0]);
+      }});
+}
+
+[[maybe_unused]] const auto kStd = Register("_npi_std", "Standard deviation over axes.", true);
+[[maybe_unused]] const auto kVar = Register("_npi_var", "Variance over axes.", false);
+
+struct MomentsParam {
+  std::optional<IntTuple> axes;
+  bool keepdims = false;
+};
+
+void MomentsReference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+  const auto& p = node.params<MomentsParam>();
+  const std::vector<bool> named = NamedAxes(node, p.axes, in[0].shape().rank(), true);
+  const auto count = static_cast<std::size_t>(WithoutAxes(in[0].shape(), named, false, true).size());
+  std::vector<double> means(count), variances(count);
+  ForEachRow<double>(in[0], named, [&](std::int64_t i, const double* x, std::int64_t size) {
+    means[static_cast<std::size_t>(i)] = Mean(x, size);
+    variances[static_cast<std::size_t>(i)] = Variance(x, size, size);
+  });
+  if (out[0].defined()) Store(means, out[0]);
+  if (out[1].defined()) Store(variances, out[1]);
+}
+
+[[maybe_unused]] const auto kMoments =
+    RegisterOp<MomentsParam>("moments")
+        .Doc("Mean and variance over axes.")
+        .Params(ParamSchema<MomentsParam>()
+                    .Optional("axes", &MomentsParam::axes, "The axes; at least one.")
+                    .Optional("keepdims", &MomentsParam::keepdims, "Reduced axes stay, with size 1."),
+                [](MomentsParam& p) {
+                  if (!p.axes || p.axes->empty()) throw GraphError("attribute axes: expected at least one axis");
+                })
+        .Inputs({"data"})
+        .Outputs(NumberedNames("output", 2))
+        .VisibleOutputs([](const MomentsParam&) { return 2; })
+        .Set(ShapeRule{[](ShapeRelation& r) {
+          if (!r.in(0).rank_known()) return;
+          const auto& p = r.node().params<MomentsParam>();
+          const std::vector<bool> named = NamedAxes(r.node(), p.axes, r.in(0).rank(), true);
+          for (int i = 0; i < 2; ++i) r.Out(i, WithoutAxes(r.in(0), named, p.keepdims, false));
+        }})
+        .Set(SameFloatDType())
+        .Set(AmpFacts{Arithmetic::kNeedsFloat32})
+        .Set(ReferenceKernel{MomentsReference});
+
+struct AverageParam {
+  std::optional<IntTuple> axis;
+  bool returned = false;
+  bool weighted = true;
+};
+
+// Weights have the data's shape, or are one vector along the only axis.
+void InferAverage(ShapeRelation& r) {
+  const auto& p = r.node().params<AverageParam>();
+  if (!r.in(0).rank_known()) return;
+  const Shape& data = r.in(0);
+  const std::vector<bool> named = NamedAxes(r.node(), p.axis, data.rank(), true);
+  r.Out(0, WithoutAxes(data, named, false, true));
+  const bool own_weights = p.weighted && r.in(1).rank_known() && r.in(1).rank() == data.rank();
+  if (p.weighted && !r.in(1).rank_known()) return;
+  if (p.weighted && !own_weights) {
+    if (r.in(1).rank() != 1 || std::count(named.begin(), named.end(), true) != 1) {
+      FailAt(r.node(), "expected weights of the data's shape or along one axis, got {} for data {} and {} axes",
+             r.in(1).ToString(), data.ToString(), std::count(named.begin(), named.end(), true));
+    }
+    r.In(1, Shape{data[static_cast<int>(std::find(named.begin(), named.end(), true) - named.begin())]});
+  }
+  if (own_weights) r.In(1, data);
+  r.Out(1, own_weights ? WithoutAxes(data, named, false, true) : Shape(std::vector<std::int64_t>{}));
+}
+
+// The weights of each row: its own, one vector for all, or ones.
+class RowWeights {
+ public:
+  RowWeights(std::span<const NDArray> in, const std::vector<bool>& named, std::int64_t size)
+      : own_(in.size() > 1 && in[1].shape().rank() == in[0].shape().rank()), size_(size) {
+    if (own_) weights_ = Numbers<double>(RowsAlong(in[1], named));
+    if (!own_) weights_ = in.size() > 1 ? Numbers<double>(in[1]) : std::vector<double>(size, 1.0);
+  }
+  const double* Of(std::int64_t row) const { return weights_.data() + (own_ ? row * size_ : 0); }
+  double SumOf(std::int64_t row) const { return Mean(Of(row), size_) * static_cast<double>(size_); }
+
+ private:
+  bool own_;
+  std::int64_t size_;
+  std::vector<double> weights_;
+};
+
+void AverageReference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+  const auto& p = node.params<AverageParam>();
+  const std::vector<bool> named = NamedAxes(node, p.axis, in[0].shape().rank(), true);
+  const RowWeights weights(in, named, SizeAlong(in[0].shape(), named));
+  const auto count = static_cast<std::size_t>(WithoutAxes(in[0].shape(), named, false, true).size());
+  std::vector<double> averages(count), sums(count);
+  ForEachRow<double>(in[0], named, [&](std::int64_t i, const double* x, std::int64_t size) {
+    double sum = 0, total = 0;
+    for (std::int64_t k = 0; k < size; ++k) {
+      sum += x[k] * weights.Of(i)[k];
+      total += weights.Of(i)[k];
+    }
+    averages[static_cast<std::size_t>(i)] = sum / total;
+    sums[static_cast<std::size_t>(i)] = total;
+  });
+  if (out[0].defined()) Store(averages, out[0]);
+  if (!out[1].defined()) return;
+  sums.resize(static_cast<std::size_t>(out[1].size()), weights.SumOf(0));
+  Store(sums, out[1]);
+}
+
+[[maybe_unused]] const auto kAverage =
+    RegisterOp<AverageParam>("_npi_average")
+        .Doc("Average over axes, weighted where there are weights; the second output is the sum of the weights.")
+        .Params(ParamSchema<AverageParam>()
+                    .Optional("axis", &AverageParam::axis, "The axes; None: all.")
+                    .Optional("returned", &AverageParam::returned, "The sum of the weights is a visible output.")
+                    .Optional("weighted", &AverageParam::weighted, "There is an input weights."))
+        .Inputs([](const AverageParam& p) {
+          return p.weighted ? std::vector<std::string>{"a", "weights"} : std::vector<std::string>{"a"};
+        })
+        .Outputs(NumberedNames("output", 2))
+        .VisibleOutputs([](const AverageParam& p) { return p.returned ? 2 : 1; })
+        .Set(ShapeRule{InferAverage})
+        .Set(DTypeRule{[](DTypeRelation& r) {
+          InferStatistic(std::nullopt, r);
+          r.AllSame();
+        }})
+        .Set(AmpFacts{Arithmetic::kNeedsFloat32})
+        .Set(ReferenceKernel{AverageReference});
+
+}  // namespace
+}  // namespace amp

@@ -1,0 +1,244 @@
+// Rows of operators that join, turn, pad and fill arrays as NumPy does.
+#include <algorithm>
+
+#include "draw.h"
+
+namespace amp::testing {
+namespace {
+
+InputCase Any(Random& random, Shape shape) { return {{random.Type(AllTypes()), std::move(shape)}, Values::kWide}; }
+
+OpCase Move(Random& random, int low_rank = 1, int high_rank = 4) {
+  const Shape shape = random.Sizes(static_cast<int>(random.Int(low_rank, high_rank)), 6);
+  return {{}, {Any(random, shape)}, {}, Truth::kSameBits};
+}
+
+// ---- joins ---------------------------------------------------------------------------------------
+
+// Arrays of one shape but for the axis that NumPy joins them along; `line_axis` is that of arrays of rank 1.
+OpCase DrawJoin(Random& random, int axis, int line_axis) {
+  OpCase c = Move(random, 0);
+  InputCase one = c.inputs[0];
+  const int rank = one.type.shape.rank(), joined = rank == 1 ? line_axis : rank > axis ? axis : -1;
+  c.inputs.clear();
+  for (std::int64_t count = random.Int(1, 4); count > 0; --count) {
+    if (joined >= 0) one.type.shape[joined] = random.Size(5);
+    c.inputs.push_back(one);
+  }
+  c.attrs["num_args"] = PrintAttr(static_cast<std::int64_t>(c.inputs.size()));
+  return c;
+}
+
+OpCase DrawHStack(Random& random) { return DrawJoin(random, 1, 0); }
+OpCase DrawVStack(Random& random) { return DrawJoin(random, 0, -1); }
+OpCase DrawDStack(Random& random) { return DrawJoin(random, 2, -1); }
+OpCase DrawColumnStack(Random& random) { return DrawJoin(random, 1, -1); }
+
+OpCase DrawAtLeast(Random& random) {
+  OpCase c{{}, {}, {}, Truth::kSameBits};
+  const std::int64_t count = random.Int(1, 3);
+  for (std::int64_t i = 0; i < count; ++i) c.inputs.push_back(Move(random, 0).inputs[0]);
+  c.attrs["num_args"] = PrintAttr(count);
+  return c;
+}
+
+// ---- other places --------------------------------------------------------------------------------
+
+OpCase DrawMoveAxis(Random& random) {
+  OpCase c = Move(random);
+  const int rank = c.inputs[0].type.shape.rank();
+  const std::int64_t first = AnyAxis(random, rank), second = AnyAxis(random, rank);
+  IntTuple source{first}, destination{AnyAxis(random, rank)};
+  if (Normal(first, rank) != Normal(second, rank)) {
+    source.push_back(second);
+    destination = {second, first};
+  }
+  c.attrs = {{"source", PrintAttr(source)}, {"destination", PrintAttr(destination)}};
+  return c;
+}
+
+OpCase DrawRoll(Random& random) {
+  OpCase c = Move(random);
+  const int rank = c.inputs[0].type.shape.rank();
+  c.attrs["shift"] = PrintAttr(IntTuple{random.Int(-9, 9)});
+  if (random.Chance(0.7)) {
+    IntTuple axes{AnyAxis(random, rank)};
+    if (rank > 1 && random.Chance(0.5)) axes.push_back((Normal(axes[0], rank) + 1) % rank);
+    c.attrs["axis"] = PrintAttr(axes);
+    if (random.Chance(0.5)) c.attrs["shift"] = PrintAttr(Tuple(random, static_cast<int>(axes.size()), -9, 9));
+  }
+  return c;
+}
+
+OpCase DrawRot90(Random& random) {
+  OpCase c = Move(random, 2);
+  const int rank = c.inputs[0].type.shape.rank();
+  const std::int64_t first = AnyAxis(random, rank);
+  c.attrs["axes"] = PrintAttr(IntTuple{first, (Normal(first, rank) + 1) % rank});
+  Maybe(random, &c.attrs, "k", PrintAttr(random.Int(-5, 5)));
+  return c;
+}
+
+OpCase DrawNpiPad(Random& random) {
+  OpCase c = Move(random);
+  Shape& shape = c.inputs[0].type.shape;
+  std::string widths;
+  for (int i = 0; i < shape.rank(); ++i) {
+    shape[i] = std::max<std::int64_t>(shape[i], 1);
+    widths += PrintAttr(Tuple(random, 2, 0, 4)) + ",";
+  }
+  c.inputs[0].values = Values::kPlain;  // extremes of NaN are nobody's promise
+  c.attrs["pad_width"] = "(" + widths + ")";
+  Maybe(random, &c.attrs, "mode", random.Of({"constant", "edge", "reflect", "symmetric", "maximum", "minimum"}));
+  Maybe(random, &c.attrs, "constant_values", random.Of({"0", "2", "-1.5"}));
+  return c;
+}
+
+// ---- matrices ------------------------------------------------------------------------------------
+
+std::string Diagonal(Random& random) { return PrintAttr(random.Int(-2, 2)); }
+
+OpCase DrawDiag(Random& random) {
+  OpCase c = Move(random);
+  Shape& shape = c.inputs[0].type.shape;
+  for (int i = 0; i < shape.rank(); ++i) shape[i] = std::max<std::int64_t>(shape[i], 3);
+  Maybe(random, &c.attrs, "k", Diagonal(random));
+  if (shape.rank() > 2 && random.Chance(0.7)) c.attrs.merge(AttrMap{{"axis1", "-1"}, {"axis2", "0"}});
+  return c;
+}
+
+OpCase DrawNpiDiag(Random& random) {
+  OpCase c = Move(random, 1, 2);
+  Maybe(random, &c.attrs, "k", Diagonal(random));
+  return c;
+}
+
+OpCase DrawTriangle(Random& random) {
+  OpCase c = Move(random);
+  Maybe(random, &c.attrs, "k", Diagonal(random));
+  return c;
+}
+
+OpCase DrawEye(Random& random) {
+  OpCase c{{{"N", PrintAttr(random.Int(0, 6))}}, {}, {}, Truth::kSameBits};
+  Maybe(random, &c.attrs, "M", PrintAttr(random.Int(0, 6)));
+  Maybe(random, &c.attrs, "k", Diagonal(random));
+  Maybe(random, &c.attrs, "dtype", NameOf(random.Of(AllTypes())));
+  return c;
+}
+
+OpCase DrawIdentity(Random& random) {
+  const std::int64_t size = random.Int(0, 6);
+  OpCase c{{{"shape", PrintAttr(IntTuple{size, size})}}, {}, {}, Truth::kSameBits};
+  Maybe(random, &c.attrs, "dtype", NameOf(random.Of(AllTypes())));
+  return c;
+}
+
+// ---- values --------------------------------------------------------------------------------------
+
+OpCase DrawFull(Random& random) {
+  OpCase c{{{"shape", PrintAttr(Tuple(random, static_cast<int>(random.Int(0, 4)), 0, 4))}}, {}, {}, Truth::kSameBits};
+  c.attrs["value"] = random.Of({"0", "2.5", "-3"});
+  Maybe(random, &c.attrs, "dtype", NameOf(random.Of(AllTypes())));
+  return c;
+}
+
+OpCase DrawNpiFull(Random& random) {
+  OpCase c = DrawFull(random);
+  if (random.Chance(0.3)) return c;
+  c.attrs.erase("value");
+  c.attrs.merge(AttrMap{{"int_value", "7"}, {"uint_value", "9"}, {"double_value", "2.5"}});
+  Maybe(random, &c.attrs, "value_type", PrintAttr(random.Int(0, 2)));
+  return c;
+}
+
+OpCase DrawLinspace(Random& random) {
+  OpCase c{{{"start", random.Of({"0", "-1.5"})}, {"stop", random.Of({"1", "7", "-3"})}}, {}, {}, Truth::kSameBits};
+  c.attrs["num"] = PrintAttr(random.Int(0, 9));
+  Maybe(random, &c.attrs, "endpoint", Flag(random));
+  Maybe(random, &c.attrs, "dtype", NameOf(random.Of(FloatTypes())));
+  return c;
+}
+
+OpCase DrawNpiLinspace(Random& random) {
+  OpCase c = DrawLinspace(random);
+  if (random.Chance(0.3)) return c;
+  c.attrs.erase("start");
+  c.attrs.erase("stop");
+  c.attrs.merge(AttrMap{{"start_int", "1"}, {"stop_int", "4"}, {"start_uint", "2"}, {"stop_uint", "12"}});
+  c.attrs.merge(AttrMap{{"start_double", "0.5"}, {"stop_double", "2"}});
+  Maybe(random, &c.attrs, "value_type", PrintAttr(random.Int(0, 2)));
+  return c;
+}
+
+OpCase DrawLogspace(Random& random) {
+  OpCase c = DrawLinspace(random);
+  Maybe(random, &c.attrs, "base", random.Of({"2", "10", "0.5"}));
+  return c;
+}
+
+// ---- choices -------------------------------------------------------------------------------------
+
+OpCase DrawWhereScalar(Random& random) {
+  OpCase c = Move(random);
+  InputCase condition = Any(random, c.inputs[0].type.shape);
+  for (int i = 0; i < condition.type.shape.rank(); ++i) {
+    if (random.Chance(0.3)) condition.type.shape[i] = 1;
+  }
+  c.inputs.insert(c.inputs.begin(), condition);
+  Maybe(random, &c.attrs, "scalar", random.Of({"0", "0", "2.5", "7"}));
+  return c;
+}
+
+OpCase DrawWhereScalars(Random& random) {
+  OpCase c = Move(random);
+  Maybe(random, &c.attrs, "x", random.Of({"0", "2.5"}));
+  Maybe(random, &c.attrs, "y", random.Of({"0", "-1"}));
+  return c;
+}
+
+OpCase DrawIdentityLike(Random& random) {
+  OpCase c = Move(random, 0);
+  c.inputs.push_back(c.inputs[0]);
+  return c;
+}
+
+OpCase DrawSizeArray(Random& random) { return Move(random, 0); }
+
+}  // namespace
+
+const std::vector<OpRow>& NumPyOpRows() {
+  static const std::vector<OpRow> rows{
+      {"_eye", DrawEye},
+      {"_full", DrawFull},
+      {"_identity_with_attr_like_rhs", DrawIdentityLike},
+      {"_linspace", DrawLinspace},
+      {"_npi_atleast_1d", DrawAtLeast},
+      {"_npi_atleast_2d", DrawAtLeast},
+      {"_npi_atleast_3d", DrawAtLeast},
+      {"_npi_column_stack", DrawColumnStack},
+      {"_npi_diag", DrawNpiDiag},
+      {"_npi_dstack", DrawDStack},
+      {"_npi_eye", DrawEye},
+      {"_npi_full", DrawNpiFull},
+      {"_npi_hstack", DrawHStack},
+      {"_npi_identity", DrawIdentity},
+      {"_npi_linspace", DrawNpiLinspace},
+      {"_npi_logspace", DrawLogspace},
+      {"_npi_moveaxis", DrawMoveAxis},
+      {"_npi_pad", DrawNpiPad},
+      {"_npi_roll", DrawRoll},
+      {"_npi_rot90", DrawRot90},
+      {"_npi_tril", DrawTriangle},
+      {"_npi_triu", DrawTriangle},
+      {"_npi_vstack", DrawVStack},
+      {"_npi_where_lscalar", DrawWhereScalar},
+      {"_npi_where_rscalar", DrawWhereScalar},
+      {"_npi_where_scalar2", DrawWhereScalars},
+      {"diag", DrawDiag},
+      {"size_array", DrawSizeArray},
+  };
+  return rows;
+}
+
+}  // namespace amp::testing

@@ -1,0 +1,113 @@
+#include "op_refusals.h"
+
+namespace amp {
+namespace {
+
+void AddJoins(std::vector<Refusal>* all) {
+  for (const char* op : {"_npi_hstack", "_npi_vstack", "_npi_dstack", "_npi_column_stack"}) {
+    all->push_back({op, {{"num_args", "0"}}, {}, {"attribute num_args: expected a value in [1,", "got 0"}});
+    all->push_back({op, {{"num_args", "2"}}, {F32({2, 3}), F32({3, 4})}, {"[2,3] and [3,4] cannot be joined along"}});
+  }
+  for (const char* op : {"_npi_atleast_1d", "_npi_atleast_2d", "_npi_atleast_3d"}) {
+    all->push_back({op, {{"num_args", "2"}}, {F32({2})}, {"num_args is 2, but 1 inputs are given"}});
+    all->push_back({op, {{"num_args", "0"}}, {}, {"attribute num_args: expected a value in [1,", "got 0"}});
+  }
+}
+
+void AddMoves(std::vector<Refusal>* all) {
+  const AttrMap pad{{"pad_width", "((1, 1), (0, 2))"}};
+  all->insert(all->end(),
+              {{"_npi_moveaxis",
+                {{"source", "(0, 0)"}, {"destination", "(1, 0)"}},
+                {F32({2, 3})},
+                {"axis 0 or place 0 occurs twice"}},
+               {"_npi_moveaxis",
+                {{"source", "(0, 1)"}, {"destination", "(1,)"}},
+                {F32({2, 3})},
+                {"2 axes cannot move to 1 places"}},
+               {"_npi_moveaxis",
+                {{"source", "(2,)"}, {"destination", "(1,)"}},
+                {F32({2, 3})},
+                {"axis 2 cannot move to 1 in rank 2"}},
+               {"_npi_roll", {}, {F32({2, 3})}, {"attribute shift is missing"}},
+               {"_npi_roll", {{"shift", "(1, 2)"}}, {F32({2, 3})}, {"without an axis there is one shift, got 2"}},
+               {"_npi_roll", {{"shift", "(1,)"}, {"axis", "(1, -1)"}}, {F32({2, 3})}, {"axis 1 occurs twice"}},
+               {"_npi_roll", {{"shift", "(1, 2)"}, {"axis", "(1,)"}}, {F32({2, 3})}, {"2 shifts do not fit 1 axes"}},
+               {"_npi_rot90", {{"k", "1"}}, {F32({2, 3})}, {"expected attribute axes with two axes"}},
+               {"_npi_rot90", {{"axes", "(1, -1)"}}, {F32({2, 3})}, {"axis 1 occurs twice"}},
+               {"_npi_pad", pad, {F32({2, 3, 4})}, {"pad_width with 3 pairs for data of shape [2,3,4], got 2"}},
+               {"_npi_pad",
+                {{"pad_width", "((1, 1),)"}, {"mode", "edge"}},
+                {F32({0})},
+                {"axis 0 is empty: there is nothing to show in a border of mode edge"}},
+               {"_npi_pad", {{"pad_width", "(1, 1)"}}, {F32({2})}, {"attribute pad_width", "got '(1, 1)'"}},
+               {"_npi_pad", {{"pad_width", "((1, -1),)"}}, {F32({2})}, {"attribute pad_width: -1 is out of range"}},
+               {"_npi_pad",
+                {{"pad_width", "((1, 1),)"}, {"reflect_type", "odd"}},
+                {F32({2})},
+                {"attribute reflect_type", "got 'odd'"}}});
+}
+
+void AddMatrices(std::vector<Refusal>* all) {
+  for (const char* op : {"_npi_tril", "_npi_triu"}) {
+    all->push_back({op, {}, {F32(Shape(std::vector<std::int64_t>{}))}, {"rank 1 or more, got a scalar"}});
+    all->push_back({op, {{"k", "above"}}, {F32({2, 2})}, {"attribute k: expected int, got 'above'"}});
+  }
+  for (const char* op : {"_eye", "_npi_eye"}) {
+    all->push_back({op, {}, {}, {"attribute N", "is missing"}});
+    all->push_back({op, {{"N", "-1"}}, {}, {"attribute N: expected a value in [0,", "got -1"}});
+  }
+  all->insert(all->end(),
+              {{"_eye", {{"N", "2"}, {"M", "-1"}}, {}, {"attribute M: expected a value in [0,", "got -1"}},
+               {"_npi_eye", {{"N", "2"}, {"M", "-1"}}, {}, {"attribute M: -1 is no number of columns"}},
+               {"_npi_identity", {{"shape", "(2, 3)"}}, {}, {"attribute shape: expected (N, N), got (2, 3)"}},
+               {"_npi_identity", {{"shape", "(-2, -2)"}}, {}, {"attribute shape: -2 is no size"}},
+               {"_npi_diag", {}, {F32({2, 3, 4})}, {"expected data of rank 1 or 2, got [2,3,4]"}},
+               {"_npi_diag", {{"axis1", "0"}}, {F32({2, 3})}, {"unknown attribute 'axis1'"}},
+               {"diag", {{"k", "3"}}, {F32({2, 3})}, {"data of shape [2,3] has no diagonal 3"}},
+               {"diag", {{"axis1", "1"}}, {F32({2, 3})}, {"axis1 and axis2 are both axis 1"}}});
+}
+
+void AddValues(std::vector<Refusal>* all) {
+  for (const char* op : {"_full", "_npi_full"}) {
+    all->push_back({op, {{"value", "1"}}, {}, {"attribute shape", "is missing"}});
+    all->push_back({op, {{"value", "1"}, {"shape", "(-2,)"}}, {}, {"attribute shape: -2 is no size"}});
+  }
+  for (const char* op : {"_linspace", "_npi_logspace"}) {
+    all->push_back({op, {{"start", "1"}, {"num", "2"}}, {}, {"attribute stop", "is missing"}});
+    all->push_back({op, {{"start", "1"}, {"stop", "2"}, {"num", "-2"}}, {}, {"attribute num", "got -2"}});
+  }
+  all->insert(all->end(),
+              {{"_npi_full",
+                {{"shape", "(2,)"}, {"int_value", "1"}},
+                {},
+                {"neither attribute value nor the one that value_type 2 names is given"}},
+               {"_npi_linspace",
+                {{"num", "2"}, {"start_int", "1"}, {"stop_double", "2"}},
+                {},
+                {"start and stop for value_type 0 are not both given"}},
+               {"_npi_linspace", {{"num", "2"}, {"value_type", "3"}}, {}, {"attribute value_type", "got 3"}},
+               {"size_array", {{"axis", "1"}}, {F32({2})}, {"unknown attribute 'axis'"}},
+               {"size_array", {}, {F32({2}), F32({2})}, {"expected at most 1 inputs (data), got 2"}},
+               {"_identity_with_attr_like_rhs", {}, {F32({2}), F32({3})}, {"expected rhs of shape [2], got [3]"}},
+               {"_identity_with_attr_like_rhs", {}, {F32({2}), I32({2})}, {"expected rhs of dtype float32, got int32"}},
+               {"_npi_where_scalar2", {{"x", "one"}}, {F32({2})}, {"attribute x: expected float, got 'one'"}},
+               {"_npi_where_scalar2", {{"scalar", "1"}}, {F32({2})}, {"unknown attribute 'scalar'"}}});
+  for (const char* op : {"_npi_where_lscalar", "_npi_where_rscalar"}) {
+    all->push_back({op, {}, {F32({2}), F32({3})}, {"shapes [2] and [3] cannot be broadcast to one"}});
+    all->push_back({op, {{"scalar", "one"}}, {F32({2}), F32({2})}, {"attribute scalar: expected float, got 'one'"}});
+  }
+}
+
+}  // namespace
+
+std::vector<Refusal> NumPyRefusals() {
+  std::vector<Refusal> all;
+  AddJoins(&all);
+  AddMoves(&all);
+  AddMatrices(&all);
+  AddValues(&all);
+  return all;
+}
+
+}  // namespace amp

@@ -1,0 +1,123 @@
+"""The programs in examples/ run as a user starts them, and say what is true."""
+
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import amp
+
+
+def run(repository, program, *arguments):
+    path = repository / "examples" / f"{program}.py"
+    done = subprocess.run([sys.executable, str(path), *map(str, arguments)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("name", ["classify_images", "detect_faces", "sentence_embeddings"])
+def test_examples_are_short(repository, name):
+    lines = (repository / "examples" / f"{name}.py").read_text().splitlines()
+    assert len(lines) < 100
+
+
+@pytest.fixture(scope="module")
+def classifier(tmp_path_factory):
+    """A small network whose scores depend on the picture: (prefix, symbol, arguments, auxiliary states)."""
+    symbol = amp.model_zoo.get_model("mobilenetv2_0.25", 10)
+    args, aux = amp.model_zoo.seeded_params(symbol, {"data": (1, 3, 64, 64)})
+    prefix = tmp_path_factory.mktemp("classifier") / "net"
+    amp.save_checkpoint(str(prefix), 3, symbol, args, aux)
+    return prefix, symbol, args, aux
+
+
+def picture(path, seed):
+    pixels = np.random.default_rng(seed).integers(0, 256, (6, 8, 3), dtype=np.uint8)
+    Image.fromarray(pixels).resize((96, 72)).save(path)
+    return path
+
+
+def test_classify_images(repository, classifier, tmp_path):
+    prefix, symbol, args, aux = classifier
+    pictures = [picture(tmp_path / f"{i}.png", i) for i in range(2)]
+    labels = tmp_path / "labels.txt"
+    labels.write_text("\n".join(f"kind {i}" for i in range(10)))
+    printed = run(repository, "classify_images", prefix, 3, *pictures, "--size", 64, "--labels", labels)
+    sys.path.insert(0, str(repository / "examples"))
+    try:
+        from classify_images import load_picture
+    finally:
+        sys.path.pop(0)
+    scores = np.concatenate([
+        amp.Executor(symbol, args, aux, {"data": (1, 3, 64, 64)})(load_picture(p, 64)[None])[0].asnumpy()
+        for p in pictures
+    ])  # fmt: skip
+    probabilities = np.exp(scores - scores.max(1, keepdims=True))
+    probabilities /= probabilities.sum(1, keepdims=True)
+    blocks = printed.split(str(tmp_path))[1:]
+    for block, row in zip(blocks, probabilities):
+        found = re.findall(r"([\d.]+)%  kind (\d)", block)
+        assert [int(label) for _, label in found] == np.argsort(-row)[:5].tolist()
+        np.testing.assert_allclose([float(share) / 100 for share, _ in found], np.sort(row)[::-1][:5], atol=2e-4)
+    low = run(repository, "classify_images", prefix, 3, *pictures, "--size", 64, "--bfloat16")
+    assert re.findall(r"class \d", low)[0] == f"class {probabilities[0].argmax()}"
+
+
+def test_detect_faces(repository, shared_dir, tmp_path):
+    import json
+
+    photo = shared_dir / "cases" / "real" / "astronaut_face.png"
+    printed = run(repository, "detect_faces", shared_dir / "models" / "mtcnn", photo, tmp_path / "out.png")
+    faces = re.findall(r"face at \[([^]]*)\], score ([\d.]+)", printed)
+    assert len(faces) == 1 and float(faces[0][1]) > 0.99
+    known = json.loads((photo.parent / "face.json").read_text())
+    box = np.array(known["box"])  # in the whole photograph, of which the picture is a square around the face
+    side = 1.6 * (box[2:] - box[:2]).max()
+    scale = 160 / side
+    expected = (box - np.tile((box[:2] + box[2:]) / 2 - side / 2, 2)) * scale
+    np.testing.assert_allclose(np.fromstring(faces[0][0], sep=","), expected, atol=8)
+    before, after = (np.asarray(Image.open(p).convert("RGB"), int) for p in (photo, tmp_path / "out.png"))
+    red = (after == [255, 0, 0]).all(-1) & ~(before == [255, 0, 0]).all(-1)
+    rows, columns = np.where(red)
+    marks = (np.array(known["landmarks"]) - ((box[:2] + box[2:]) / 2 - side / 2)) * scale
+    for x, y in marks:  # a mark is drawn near each landmark
+        assert np.min(np.hypot(columns - x, rows - y)) < 6
+    assert (after == [0, 255, 0]).all(-1).sum() > 200
+
+
+def bert(folder):
+    """A small BERT as GluonNLP exports it, with seeded parameters, and its vocabulary."""
+    from benchmarks.compare.bert import symbol
+
+    words = "[PAD] [UNK] [CLS] [SEP] the cat dog sat ran on mat ##s a .".split()
+    net = symbol(layers=2, units=32, heads=4, hidden=64, vocabulary=len(words))
+    shapes = {"data0": (2, 8), "data1": (2, 8), "data2": (2,)}
+    args, aux = amp.model_zoo.seeded_params(net, shapes)
+    amp.save_checkpoint(str(folder / "bert"), 0, net, args, aux)
+    (folder / "vocab.txt").write_text("\n".join(words))
+    return net, args, words
+
+
+def test_sentence_embeddings(repository, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(repository))
+    net, args, words = bert(tmp_path)
+    sentences = ["The cats sat on the mat.", "A dog ran.", "zebra"]
+    printed = run(repository, "sentence_embeddings", tmp_path / "bert", 0, tmp_path / "vocab.txt", *sentences)
+    ids = ["[CLS] the cat ##s sat on the mat . [SEP]", "[CLS] a dog ran . [SEP]", "[CLS] [UNK] [SEP]"]
+    vectors = []
+    for text in ids:  # one by one, without padding
+        tokens = np.array([[words.index(token) for token in text.split()]], "f4")
+        data = {"data0": tokens, "data1": np.zeros_like(tokens), "data2": np.array([tokens.size], "f4")}
+        run_once = amp.Executor(net, args, {}, {name: value.shape for name, value in data.items()})
+        vector = run_once(data)[0].asnumpy().mean((0, 1))
+        vectors.append(vector / np.linalg.norm(vector))
+    lines = printed.splitlines()
+    got = np.array([[float(value) for value in line.split()[:3]] for line in lines])
+    np.testing.assert_allclose(got, np.array(vectors) @ np.array(vectors).T, atol=2e-4)
+    assert [line[-len(s) :] for line, s in zip(lines, sentences)] == sentences
+    low = run(repository, "sentence_embeddings", tmp_path / "bert", 0, tmp_path / "vocab.txt", *sentences, "--bfloat16")
+    cosines = np.array([[float(value) for value in line.split()[:3]] for line in low.splitlines()])
+    np.testing.assert_allclose(cosines, got, atol=0.03)

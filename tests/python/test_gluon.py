@@ -1,0 +1,375 @@
+"""Gluon blocks: parameters, calls with and without a graph, files, hooks, and what they refuse."""
+
+import copy
+
+import numpy as np
+import pytest
+
+import amp
+from amp import gluon, nd
+from amp.gluon import nn
+
+anp, npx = amp.np, amp.npx
+
+
+def numbers(*shape, seed=0):
+    return np.random.default_rng(seed).uniform(-1, 1, shape).astype("f4")
+
+
+def small_net():
+    net = nn.HybridSequential()
+    net.add(nn.Conv2D(4, 3, padding=1), nn.BatchNorm(), nn.Activation("relu"), nn.Flatten(), nn.Dense(5))
+    return net
+
+
+class TwoInputs(nn.HybridBlock):
+    """Nested inputs and outputs, a parameter of its own, a branch that Python decides."""
+
+    def __init__(self):
+        super().__init__()
+        self.dense = nn.Dense(4, flatten=False)
+        self.scale = gluon.Parameter("scale", shape=(4,), init="ones")
+
+    def forward(self, pair, y):
+        h = self.dense(pair[0]) * self.scale.data() + y
+        if h.shape[0] > 1:
+            h = h + pair[1]
+        return h, [h[:, 1:3], npx.softmax(h, axis=-1)]
+
+
+class OldStyle(nn.HybridBlock):
+    """As MXNet 1.x blocks are written."""
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        with self.name_scope():
+            self.dense = nn.Dense(3, prefix="dense_")
+            self.weight = self.params.get("weight", shape=(5, 0), allow_deferred_init=True)
+
+    def hybrid_forward(self, F, x, weight):  # noqa: N803
+        return F.softmax(F.FullyConnected(self.dense(x), weight, num_hidden=5, no_bias=True))
+
+
+def leaves(outputs):
+    return [leaf for o in outputs for leaf in leaves(o)] if isinstance(outputs, (list, tuple)) else [outputs.asnumpy()]
+
+
+CASES = {
+    "small": (small_net, lambda m: (m.array(numbers(2, 3, 6, 6)),)),
+    "nested": (TwoInputs, lambda m: ((m.array(numbers(2, 3)), m.ones((2, 4))), m.array(numbers(1, 4)))),
+    "old": (OldStyle, lambda m: (m.array(numbers(2, 7)),)),
+}
+
+
+@pytest.mark.parametrize("module", [amp.nd, amp.np], ids=["nd", "np"])
+@pytest.mark.parametrize("name", CASES)
+def test_a_graph_computes_what_the_block_does(name, module):
+    if name == "nested" and module is amp.nd:
+        module = amp.np  # legacy arrays do not broadcast in place of shapes that differ in rank
+    make, arguments = CASES[name]
+    net, args = make(), arguments(module)
+    net.initialize()
+    plain = leaves(net(*args))
+    net.hybridize()
+    for got, expected in zip(leaves(net(*args)), plain):
+        np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-6)
+    late = make()  # shapes are learned by the first call, which is the one that is recorded
+    late.initialize()
+    late.hybridize()
+    for parameter, other in zip(late.collect_params().values(), net.collect_params().values()):
+        if parameter.is_open:
+            late(*args)
+        parameter.set_data(other.data())
+    for got, expected in zip(leaves(late(*args)), plain):
+        np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_results_are_of_the_inputs_class_and_structure():
+    net, args = TwoInputs(), CASES["nested"][1](anp)
+    net.initialize()
+    assert isinstance(net(*args), tuple)
+    net.hybridize()
+    first, (second, third) = net(*args)
+    assert type(first) is anp.ndarray and second.shape == (2, 2) and third.shape == (2, 4)
+
+
+def test_the_graph_is_that_of_the_first_call():
+    net = small_net()
+    net.initialize()
+    net.hybridize()
+    x = nd.array(numbers(2, 3, 6, 6))
+    expected = net(x).asnumpy()
+    np.testing.assert_allclose(
+        net(nd.array(np.repeat(x.asnumpy(), 2, 0))).asnumpy(), np.repeat(expected, 2, 0), rtol=1e-5
+    )
+    net.hybridize(False)
+    np.testing.assert_allclose(net(x).asnumpy(), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_changed_parameters_are_seen():
+    net = nn.Dense(2, in_units=3, use_bias=False)
+    net.initialize()
+    net.hybridize()
+    x = nd.ones((1, 3))
+    net(x)
+    net.weight.set_data(np.full((2, 3), 2, "f4"))
+    assert net(x).asnumpy().tolist() == [[6, 6]]
+    net.weight.data()[:] = 1
+    assert net(x).asnumpy().tolist() == [[3, 3]]
+    net.weight.data()[0] = 4  # a part of it
+    assert net(x).asnumpy().tolist() == [[12, 3]]
+    view = net.weight.data()[1:]
+    view *= 5
+    assert net(x).asnumpy().tolist() == [[12, 15]]
+    x[:] = 2  # an input is no parameter
+    assert net(x).asnumpy().tolist() == [[24, 30]]
+
+
+def test_hybridized_parts_of_a_plain_block():
+    class Plain(gluon.Block):
+        def __init__(self):
+            super().__init__()
+            self.part = small_net()
+
+        def forward(self, x):
+            return self.part(x).asnumpy().sum()  # plain blocks may leave the arrays
+
+    net = Plain()
+    net.initialize()
+    x = nd.array(numbers(1, 3, 4, 4))
+    expected = net(x)
+    net.hybridize()
+    assert net(x) == pytest.approx(expected, rel=1e-5)
+    assert net.part._graph is not None
+
+
+def test_names_are_places_in_the_tree():
+    net = TwoInputs()
+    assert list(net.collect_params()) == ["scale", "dense.weight", "dense.bias"]
+    assert list(net.collect_params("dense.*weight|scale")) == ["scale", "dense.weight"]
+    assert [type(child).__name__ for child in small_net()] == "Conv2D BatchNorm Activation Flatten Dense".split()
+    assert len(small_net()[1:3]) == 2
+    net.dense = nn.Dense(3)  # replaces the child
+    assert net.collect_params()["dense.weight"].shape == (3, 0)
+
+
+def test_files_of_parameters(tmp_path):
+    net, x = small_net(), nd.array(numbers(1, 3, 4, 4))
+    net.initialize(amp.init.Xavier())
+    expected = net(x).asnumpy()
+    path = str(tmp_path / "net.params")
+    net.save_parameters(path)
+    other = small_net()
+    other.load_parameters(path)  # without initialize, without shapes
+    np.testing.assert_array_equal(other(x).asnumpy(), expected)
+    assert set(nd.load(path)) == set(net.collect_params())
+    net.cast("float16")
+    net.save_parameters(path)
+    other.load_parameters(path)
+    assert other[4].weight.dtype == np.float16 and other[1].gamma.dtype == np.float32  # the file's dtypes
+    other.load_parameters(path, cast_dtype=True, dtype_source="current")
+    assert other[4].weight.dtype == np.float16
+    with pytest.raises(amp.ArgumentError, match="parameters are missing: 0.weight"):
+        nd.save(path, {"4.bias": nd.ones(5)})
+        other.load_parameters(path)
+    other.load_parameters(path, allow_missing=True)
+    with pytest.raises(amp.ArgumentError, match="no parameter has the name of: bogus"):
+        nd.save(path, {"bogus": nd.ones(5)})
+        other.load_parameters(path, allow_missing=True)
+    with pytest.raises(amp.ArgumentError, match=r"'4.bias': expected shape \(5,\), got \(7,\)"):
+        nd.save(path, {"4.bias": nd.ones(7)})
+        other.load_parameters(path, allow_missing=True)
+
+
+def test_export_and_imports(tmp_path):
+    net, x = small_net(), anp.array(numbers(1, 3, 4, 4))
+    net.initialize()
+    with pytest.raises(RuntimeError, match="hybridize"):
+        net.export(str(tmp_path / "net"))
+    net.hybridize()
+    expected = net(x).asnumpy()
+    symbol_file, params_file = net.export(str(tmp_path / "net"), epoch=3)
+    assert params_file.endswith("net-0003.params")
+    block = gluon.SymbolBlock.imports(symbol_file, ["data"], params_file)
+    np.testing.assert_allclose(block(x).asnumpy(), expected, rtol=1e-6)
+    symbol, params = net.export(None)
+    assert "aux:1.running_mean" in params and "arg:4.weight" in params and symbol.list_arguments()[0] == "data"
+
+
+def test_a_symbol_block_inside_of_a_block():
+    data = amp.sym.var("data")
+    features = gluon.SymbolBlock(amp.sym.FullyConnected(data, num_hidden=4, name="fc"), data, {
+        "fc_weight": nd.array(numbers(4, 3)), "fc_bias": nd.ones(4)
+    })  # fmt: skip
+    net = nn.HybridSequential()
+    net.add(features, nn.Activation("relu"), nn.Dense(2))
+    net.initialize()
+    x = nd.array(numbers(2, 3))
+    expected = net(x).asnumpy()
+    net.hybridize()
+    np.testing.assert_allclose(net(x).asnumpy(), expected, rtol=1e-5)
+    assert net.export(None)[0].list_arguments() == ["data", "0.fc_weight", "0.fc_bias", "2.weight", "2.bias"]
+    assert isinstance(features, nn.HybridBlock)
+    features.collect_params()["fc_bias"].data()[:] = 0  # shared with the graph
+    assert not np.allclose(net(x).asnumpy(), expected)
+
+
+def test_blocks_compose_symbols():
+    net = small_net()
+    symbol = net(amp.sym.var("data"))
+    assert symbol.list_arguments() == ["data", "0.weight", "0.bias", "1.gamma", "1.beta", "4.weight", "4.bias"]
+    assert symbol.list_auxiliary_states() == ["1.running_mean", "1.running_var"]
+    assert OldStyle()(amp.sym.var("data")).list_arguments() == ["data", "dense.weight", "dense.bias", "weight"]
+
+
+def test_constants_and_arrays_from_nowhere():
+    class Shifted(nn.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.shift = gluon.Constant("shift", nd.array([1, 2]))
+
+        def forward(self, x):
+            return (x + self.shift.data()) * nd.array([3, 5])
+
+    net = Shifted()
+    net.initialize()
+    net.hybridize()
+    assert net(nd.ones((1, 2))).asnumpy().tolist() == [[6, 15]]
+    assert net.export(None)[0].list_arguments() == ["data", "shift", "const_0"]
+
+
+def test_hooks_and_op_hooks():
+    net, x = small_net(), nd.array(numbers(1, 3, 4, 4))
+    net.initialize()
+    calls = []
+    with net[4].register_forward_hook(lambda block, inputs, outputs: calls.append(outputs.shape)):
+        net(x)
+    net(x)
+    assert calls == [(1, 5)]
+    with pytest.raises(amp.ArgumentError, match="hybridized"):
+        net.register_op_hook(print)
+    net.hybridize()
+    seen = []
+    net.register_op_hook(lambda name, op, array: seen.append(op))
+    net(x)
+    assert seen == ["Convolution", "BatchNorm", "Activation", "Flatten", "FullyConnected"]
+
+
+def test_optimize_for_and_conversion():
+    net, x = small_net(), nd.array(numbers(1, 3, 6, 6))
+    net.initialize()
+    expected = net(x).asnumpy()
+    np.testing.assert_allclose(net.optimize_for(x, backend="ONEDNN").asnumpy(), expected, rtol=1e-4, atol=1e-6)
+    ops = {node for node in net.export(None)[0].attr_dict() if node.startswith("sg_")}
+    assert "sg_onednn_conv_bn_act_0" in ops
+    block = amp.convert_hybrid_block(net, x, cast_params_offline=True)
+    assert block(x).dtype == np.float32
+    np.testing.assert_allclose(block(x).asnumpy(), expected, rtol=0.05, atol=0.05)
+
+
+def test_conversion_of_nested_inputs_keeps_the_order_of_a_call():
+    net, (pair, y) = TwoInputs(), CASES["nested"][1](anp)
+    net.initialize()
+    expected = leaves(net(pair, y))
+    block = amp.convert_hybrid_block(net, [pair, y])
+    assert block.input_names == ["data0", "data1", "data2"]
+    for got, wanted in zip(block(pair, y), expected):
+        np.testing.assert_allclose(got.asnumpy(), wanted, atol=0.03)
+    assert net._graph is None and not net._active  # as before
+
+
+def test_copies():
+    net, x = small_net(), nd.array(numbers(1, 3, 4, 4))
+    net.initialize()
+    net(x)
+    shallow, deep = copy.copy(net), copy.deepcopy(net)
+    net[4].weight.data()[:] = 0
+    assert (shallow(x).asnumpy() == net(x).asnumpy()).all() and not (deep(x).asnumpy() == net(x).asnumpy()).all()
+
+
+def test_summary(capsys):
+    net = small_net()
+    net.initialize()
+    net.summary(nd.ones((1, 3, 4, 4)))
+    text = capsys.readouterr().out
+    assert "0 (Conv2D)" in text and "(1, 4, 4, 4)" in text and f"{3 * 4 * 9 + 4:,}" in text
+    assert text.splitlines()[-1].split()[-1] == f"{112 + 16 + 64 * 5 + 5:,}"
+
+
+def test_mistakes():
+    net = small_net()
+    with pytest.raises(amp.ArgumentError, match="initialize"):
+        net(nd.ones((1, 3, 4, 4)))
+    net.initialize()
+    with pytest.raises(amp.MXNetError, match="follows from the first call"):
+        net[4].weight.data()
+    net(nd.ones((1, 3, 4, 4)))
+    with pytest.raises(amp.ArgumentError, match=r"expected shape \(5, 64\), got \(2, 2\)"):
+        net[4].weight.set_data(np.ones((2, 2), "f4"))
+    with pytest.raises(amp.GraphError, match="FullyConnected"):
+        net(nd.ones((1, 3, 5, 5)))
+
+    class Forgets(gluon.Block):
+        def __init__(self):
+            self.dense = nn.Dense(1)
+
+    with pytest.raises(amp.ArgumentError, match=r"super\(\).__init__"):
+        Forgets()
+    with pytest.raises(AttributeError, match="did you mean 'Dense'"):
+        nn.Dens(3)
+    with pytest.raises(NotImplementedError, match="defines neither forward nor hybrid_forward"):
+        gluon.HybridBlock()(nd.ones(1))
+
+    class Leaves(nn.HybridBlock):
+        def forward(self, x):
+            return anp.unique(x)
+
+    block = Leaves()
+    assert block(anp.ones(2)).size == 1
+    block.hybridize()
+    with pytest.raises(amp.UnsupportedError, match="amp.np.unique cannot become part of a graph"):
+        block(anp.ones(2))
+    assert block._graph is None
+    with pytest.raises(amp.ArgumentError, match="is not known"):
+        gluon.Parameter("w", shape=(0, 3)).initialize()
+
+
+def test_data_loaders():
+    data, labels = numbers(10, 3), np.arange(10)
+    dataset = gluon.data.ArrayDataset(data, labels)
+    loader = gluon.data.DataLoader(dataset, batch_size=4)
+    batches = list(loader)
+    assert len(loader) == 3 and [b[0].shape for b in batches] == [(4, 3), (4, 3), (2, 3)]
+    np.testing.assert_array_equal(batches[1][0].asnumpy(), data[4:8])
+    assert batches[1][1].asnumpy().tolist() == [4, 5, 6, 7]
+    amp.random.seed(3)
+    shuffled = gluon.data.DataLoader(dataset, 4, shuffle=True, last_batch="discard")
+    seen = np.concatenate([labels.asnumpy() for _, labels in shuffled])
+    assert len(seen) == 8 and len(set(seen.tolist())) == 8 and seen.tolist() != list(range(8))
+    doubled = dataset.transform_first(lambda x: x * 2)
+    np.testing.assert_array_equal(doubled[1][0], data[1] * 2)
+    with pytest.raises(amp.ArgumentError, match="one length"):
+        gluon.data.ArrayDataset(data, labels[:3])
+
+
+def test_networks_of_the_zoo(tmp_path):
+    vision = gluon.model_zoo.vision
+    net = vision.get_model("mobilenetv2_0.25", classes=7)
+    x = nd.array(numbers(1, 3, 32, 32))
+    net.initialize()
+    expected = net(x).asnumpy()
+    assert expected.shape == (1, 7) and net.features(x).shape == (1, 1280, 1, 1)
+    symbol = amp.model_zoo.get_model("mobilenetv2_0.25", 7)
+    args, aux = amp.model_zoo.seeded_params(symbol, {"data": (1, 3, 32, 32)})
+    amp.save_checkpoint(str(tmp_path / "net"), 0, symbol, args, aux)
+    run = amp.Executor(symbol, args, aux, {"data": (1, 3, 32, 32)})
+    loaded = vision.mobilenet_v2_0_25(classes=7, pretrained=str(tmp_path / "net-0000.params"))
+    np.testing.assert_allclose(loaded(x).asnumpy(), run(x)[0].asnumpy(), rtol=1e-4, atol=1e-4)
+    loaded.save_parameters(str(tmp_path / "own.params"))
+    again = vision.get_model("mobilenetv2_0.25", classes=7, pretrained=tmp_path / "own.params")
+    again.hybridize()
+    np.testing.assert_allclose(again(x).asnumpy(), run(x)[0].asnumpy(), rtol=1e-4, atol=1e-4)
+    with pytest.raises(amp.ArgumentError, match="no parameters come with this package"):
+        vision.resnet18_v1(pretrained=True)
+    with pytest.raises(AttributeError, match="did you mean"):
+        vision.resnet18  # noqa: B018
