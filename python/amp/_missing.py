@@ -1,11 +1,6 @@
 """Names of MXNet that this package leaves out, and why: one table for all modules."""
 
-from .base import UnsupportedError, did_you_mean
-
-
-class MissingNameError(UnsupportedError, AttributeError):
-    """A name of MXNet that this package leaves out; `hasattr` is False for it."""
-
+from .base import MissingNameError, UnsupportedError, did_you_mean
 
 _TRAINING = "training is not there, this package runs models"
 _INT8 = "int8 quantization is not there; amp.convert_model converts to bfloat16"
@@ -58,6 +53,14 @@ _REFUSED = {
     "operator.CustomOp": "operators in Python are not there",
     "operator.CustomOpProp": "operators in Python are not there",
     "operator.register": "operators in Python are not there",
+    "sym._contrib_dequantize": _INT8,
+    "sym._contrib_quantize": _INT8,
+    "sym._contrib_quantize_v2": _INT8,
+    "sym._contrib_requantize": _INT8,
+    "sym.contrib.dequantize": _INT8,
+    "sym.contrib.quantize": _INT8,
+    "sym.contrib.quantize_v2": _INT8,
+    "sym.contrib.requantize": _INT8,
     "test_utils.check_consistency": _GRADIENT,
     "test_utils.check_gluon_hybridize_consistency": _GRADIENT,
     "test_utils.check_numeric_gradient": _GRADIENT,

@@ -3,12 +3,15 @@
 import numpy as np
 
 from . import _core, checkpoint, init, nd
-from ._arrays import readable
+from ._arrays import readable_dict
 from .base import ArgumentError
 
 
 class ParametersOfModule:
     """What Module inherits: parameters come, go and are looked at."""
+
+    _symbol = None
+    _arg_params = _aux_params = None  # {name: NDArray} each
 
     @property
     def params_initialized(self):
@@ -33,7 +36,7 @@ class ParametersOfModule:
         self._executor = None
 
     def _chosen(self, what, arrays, names, allow_missing, allow_extra):
-        arrays = arrays or {}
+        arrays = readable_dict(arrays, what)
         own = getattr(self, f"_{what}") or {}
         missing = [name for name in names if name not in arrays and name not in own]
         if missing and not allow_missing:
@@ -45,7 +48,7 @@ class ParametersOfModule:
         chosen = {}
         for name in names:
             if name in arrays:
-                chosen[name] = nd.NDArray(readable(arrays[name], f"{what}[{name!r}]")).copy()
+                chosen[name] = nd.NDArray(arrays[name]).copy()
                 _check_shape(name, chosen[name].shape, types.get(name))
             else:
                 chosen[name] = own[name] if name in own else _zeros(name, types)

@@ -3,7 +3,7 @@
 import sys
 import types
 
-from .base import did_you_mean
+from ._missing import missing
 
 
 class Namespace(types.ModuleType):
@@ -25,7 +25,7 @@ class Namespace(types.ModuleType):
                 if function is not None:
                     setattr(self, name, function)
                     return function
-        raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}{did_you_mean(name, self._known())}")
+        raise missing(self.__name__, name, [] if name.startswith("__") else self._known())
 
     def __dir__(self):
         return sorted({*super().__dir__(), *self._known()})

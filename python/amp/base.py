@@ -12,6 +12,10 @@ class NotImplementedForSymbol(UnsupportedError):
     """The operation needs values, and a Symbol has none."""
 
 
+class MissingNameError(UnsupportedError, AttributeError):
+    """A name of MXNet that this package leaves out; `hasattr` is False for it."""
+
+
 def dtype_name(dtype):
     """The name of an element type: 'float32', 'bfloat16', ...
 
@@ -70,6 +74,7 @@ __all__ = [
     "GraphError",
     "InternalError",
     "MXNetError",
+    "MissingNameError",
     "NotImplementedForSymbol",
     "UnsupportedError",
     "cpu_info",

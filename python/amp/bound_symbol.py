@@ -42,10 +42,10 @@ class BoundSymbol:
     that somebody outside holds are looked at for changes. There are no gradients.
     """
 
-    def __init__(self, symbol, arguments, auxiliary_states):
+    def __init__(self, symbol, arguments, auxiliary_states, inputs):
         self._symbol = symbol
         self._arguments, self._auxiliary_states = arguments, auxiliary_states  # {name: Slot}
-        self._inputs = _inputs_of(symbol)
+        self._inputs = inputs  # names of what is passed; other arguments are packed
         self._changed = set()  # packed arrays that changed before the last call
         self._plan = None
         self._monitor = None
@@ -102,6 +102,8 @@ class BoundSymbol:
         Raises ArgumentError for other shapes and, unless `allow_extra_params`, for names that the symbol lacks.
         """
         for slots, arrays in ((self._arguments, arg_params), (self._auxiliary_states, aux_params or {})):
+            if not hasattr(arrays, "items"):
+                raise ArgumentError(f"expected a dict {{name: array}}, got {type(arrays).__name__}")
             unknown = [name for name in arrays if name not in slots]
             if unknown and not allow_extra_params:
                 raise ArgumentError(f"the symbol has no variable {unknown[0]!r}{did_you_mean(unknown[0], slots)}")
@@ -135,6 +137,8 @@ class BoundSymbol:
 
     def set_monitor_callback(self, callback, monitor_all=False):
         """From now on each call shows every operator's results: `callback(name, NDArray)`; None ends that."""
+        if callback is not None and not callable(callback):
+            raise ArgumentError(f"expected a function to call, got {type(callback).__name__}")
         self._monitor, self._plan = callback, None
 
     def reshape(self, partial_shaping=False, allow_up_sizing=False, **kwargs):
@@ -206,7 +210,7 @@ def bind(symbol, args, aux_states):
     arguments = _given_slots(symbol.list_arguments(), args, "args")
     states = _given_slots(symbol.list_auxiliary_states(), aux_states, "aux_states")
     _types_of(symbol, {**arguments, **states})  # shapes that clash are found here
-    return BoundSymbol(symbol, arguments, states)
+    return BoundSymbol(symbol, arguments, states, _inputs_of(symbol))
 
 
 def simple_bind(symbol, shapes, dtypes):
@@ -220,9 +224,8 @@ def simple_bind(symbol, shapes, dtypes):
     arguments, _, states = symbol._handle.infer(known)
     groups = [symbol.list_arguments(), arguments], [symbol.list_auxiliary_states(), states]
     _refuse_unknown([(name, shape) for group in groups for name, (_, shape) in zip(*group)])
-    return BoundSymbol(
-        symbol, *({name: _slots.Slot(_slots.zeros(*type)) for name, type in zip(*group)} for group in groups)
-    )
+    slots = [{name: _slots.Slot(_slots.zeros(*type)) for name, type in zip(*group)} for group in groups]
+    return BoundSymbol(symbol, *slots, _inputs_of(symbol) & set(shapes))
 
 
 def _refuse_unknown(shapes):
@@ -238,6 +241,8 @@ def _is_known(shape):
 def _given_slots(names, arrays, what):
     arrays = [] if arrays is None else arrays
     if not hasattr(arrays, "items"):
+        if not isinstance(arrays, (list, tuple)):
+            raise ArgumentError(f"{what}: expected a list or a dict of arrays, got {type(arrays).__name__}")
         if len(arrays) != len(names):
             raise ArgumentError(f"{what}: expected {len(names)} arrays ({', '.join(names)}), got {len(arrays)}")
         arrays = dict(zip(names, arrays))
@@ -256,13 +261,18 @@ def _types_of(symbol, slots):
     return symbol._handle.infer({name: (slot.array.dtype, slot.array.shape) for name, slot in slots.items()})[1]
 
 
-_PARAMETER_SLOTS = {"weight", "bias", "gamma", "beta", "moving_mean", "moving_var", "parameters"}
+# Ends of slots' names; those of fused nodes are made of the names inside, with a number.
+_PARAMETER_SLOTS = ("weight", "bias", "gamma", "beta", "moving_mean", "moving_var", "parameters")
 
 
 def _inputs_of(symbol):
     """Arguments that are expected to change with each call: all but those that only feed slots of parameters."""
-    fed = symbol._handle.slots_of_variables()
-    return {name for name in symbol.list_arguments() if not set(fed.get(name, ["data"])) <= _PARAMETER_SLOTS}
+    fed = symbol._handle.without_amp_casts({}).slots_of_variables()
+    return {name for name in symbol.list_arguments() if not all(map(_is_for_parameters, fed.get(name, ["data"])))}
+
+
+def _is_for_parameters(slot):
+    return slot.rstrip("0123456789").endswith(_PARAMETER_SLOTS)
 
 
 __getattr__ = getter(__name__)

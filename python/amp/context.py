@@ -1,5 +1,6 @@
 """Devices. There is one, the CPU; programs that name others run on it."""
 
+import numbers
 import warnings
 
 from ._missing import getter, refusing
@@ -38,6 +39,8 @@ class Context(Scope):
         if device_type == "gpu":
             _note_gpu()
             device_type = "cpu"
+        if not isinstance(device_id, numbers.Integral) or device_id < 0:
+            raise ArgumentError(f"device_id: expected a number from 0, got {device_id!r}")
         self.device_type, self.device_id = device_type, int(device_id)
 
     @classmethod

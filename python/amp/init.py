@@ -61,15 +61,19 @@ def _also(*names):
 def create(initializer, **kwargs):
     """An Initializer by its name ('xavier', 'zeros'), with its arguments, or from what `dumps` gave.
 
-    Initializers, and None, are given back. Raises ArgumentError for unknown names.
+    Initializers, and None, are given back. Raises ArgumentError for unknown names and other arguments.
     """
     if initializer is None or not isinstance(initializer, str):
         return initializer
-    if initializer.startswith("["):
-        initializer, kwargs = json.loads(initializer)
-    if initializer.lower() not in _registry:
-        raise ArgumentError(f"unknown initializer {initializer!r}{did_you_mean(initializer, _registry)}")
-    return _registry[initializer.lower()](**kwargs)
+    name = initializer
+    try:
+        if name.startswith("["):
+            name, kwargs = json.loads(name)
+        if name.lower() in _registry:
+            return _registry[name.lower()](**kwargs)
+    except (TypeError, ValueError, AttributeError) as error:
+        raise ArgumentError(f"initializer {initializer!r:.80}: {error}") from None
+    raise ArgumentError(f"unknown initializer {name!r}{did_you_mean(name, _registry)}")
 
 
 # Ends of names -> method.
@@ -237,6 +241,8 @@ class Orthogonal(Initializer):
         self.scale, self.rand_type = scale, rand_type
 
     def _init_weight(self, name, arr):
+        if len(arr.shape) < 2:
+            raise ArgumentError(f"Orthogonal: expected a weight with two axes or more, '{name}' has {tuple(arr.shape)}")
         rows, columns = arr.shape[0], int(np.prod(arr.shape[1:], dtype="i8"))
         draw = random.generator().normal if self.rand_type == "normal" else _between_minus_one_and_one
         left, _, right = np.linalg.svd(draw(size=(rows, columns)), full_matrices=False)
@@ -292,7 +298,9 @@ class Bilinear(Initializer):
         super().__init__()
 
     def _init_weight(self, name, arr):
-        height, width = arr.shape[2:4]
+        if len(arr.shape) != 4:
+            raise ArgumentError(f"Bilinear: expected a weight with four axes, '{name}' has {tuple(arr.shape)}")
+        height, width = arr.shape[2:]
         factor = np.ceil(width / 2)
         center = (2 * factor - 1 - factor % 2) / (2 * factor)
         columns = 1 - np.abs(np.arange(width) / factor - center)
@@ -323,7 +331,10 @@ class Mixed:
     def __init__(self, patterns, initializers):
         if len(patterns) != len(initializers):
             raise ArgumentError(f"got {len(patterns)} patterns and {len(initializers)} initializers")
-        self.map = [(re.compile(pattern), create(init)) for pattern, init in zip(patterns, initializers)]
+        try:
+            self.map = [(re.compile(pattern), create(init)) for pattern, init in zip(patterns, initializers)]
+        except re.error as error:
+            raise ArgumentError(f"a pattern is no regular expression: {error}") from None
 
     def __call__(self, name, arr):
         """Writes to `arr`; raises ArgumentError where no pattern fits."""
@@ -340,6 +351,8 @@ class Load:
         from . import nd
 
         arrays = nd.load(param) if isinstance(param, str) else param
+        if not hasattr(arrays, "items"):
+            raise ArgumentError(f"expected a dict {{name: array}} or a file of one, got {type(arrays).__name__}")
         self.param = {name.split(":", 1)[-1] if name[:4] in ("arg:", "aux:") else name: a for name, a in arrays.items()}
         self.default_init = create(default_init)
 

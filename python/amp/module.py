@@ -54,12 +54,9 @@ class Module(ParametersOfModule):
         self._data_names, self._label_names = list(data_names or []), list(label_names or [])
         _check_names("data_names", self._data_names, arguments, _raise)
         _check_names("label_names", self._label_names, arguments, warnings.warn)
-        inputs = {*self._data_names, *self._label_names}
-        slots = symbol._handle.slots_of_variables()
-        unread = {name for name in arguments if slots.get(name) and set(slots[name]) == {"label"}}  # by inference
-        self._param_names = [name for name in arguments if name not in inputs and name not in unread]
+        inputs = {*self._data_names, *self._label_names, *_labels_of(symbol)}
+        self._param_names = [name for name in arguments if name not in inputs]
         self._aux_names = symbol.list_auxiliary_states()
-        self._arg_params = self._aux_params = None
         self._data_shapes = self._label_shapes = None
         self._executor = self._outputs = None
         self.for_training = self.inputs_need_grad = False
@@ -189,6 +186,8 @@ class Module(ParametersOfModule):
         self._outputs = self._executor({n: _cast(arrays[n], dtypes[n], n) for n in self._executor.input_names})
 
     def _arrays_of(self, batch):
+        if not isinstance(getattr(batch, "data", None), (list, tuple)):
+            raise ArgumentError(f"expected a DataBatch, got {type(batch).__name__}")
         names = [desc[0] for desc in getattr(batch, "provide_data", None) or self._data_shapes]
         data = list(batch.data)
         if len(data) != len(names):
@@ -237,6 +236,8 @@ class Module(ParametersOfModule):
         """
         if not hasattr(eval_data, "provide_data") and not hasattr(eval_data, "__next__"):
             array = readable(eval_data, "eval_data")
+            if not array.ndim or not array.shape[0]:
+                raise ArgumentError(f"eval_data: expected rows, got shape {tuple(array.shape)}")
             eval_data = NDArrayIter(array, batch_size=array.shape[0])
         batches = [outputs for outputs, _, _ in self.iter_predict(eval_data, num_batch, reset)]
         if not batches or not merge_batches:
@@ -275,8 +276,20 @@ def _check_names(what, names, arguments, complain):
         complain(f"{what}: the symbol has no {unknown[0]!r}; candidates are {', '.join(candidates)}", stacklevel=3)
 
 
+def _labels_of(symbol):
+    """Variables that only loss layers read, as labels: inference does without."""
+    return {name for name, slots in symbol._handle.slots_of_variables().items() if slots and set(slots) == {"label"}}
+
+
 def _descriptions(shapes):
-    return [desc if isinstance(desc, DataDesc) else DataDesc(*desc) for desc in shapes]
+    try:
+        descriptions = [desc if isinstance(desc, DataDesc) else DataDesc(*desc) for desc in shapes]
+        valid = all(int(dim) >= 0 for desc in descriptions for dim in desc.shape)
+    except (TypeError, ValueError):
+        valid = False
+    if not valid:
+        raise ArgumentError(f"expected a list of (name, shape), got {shapes!r:.80}")
+    return descriptions
 
 
 def _dtype(spelling):

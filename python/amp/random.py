@@ -39,8 +39,10 @@ def generator():
 
 
 def seed(seed_state, ctx="all"):
-    """Begins anew: equal seeds give equal arrays, whatever module makes them. `ctx` has no effect."""
+    """Begins anew with an integer: equal seeds give equal arrays, whatever module makes them. `ctx` has no effect."""
     global _generator
+    if isinstance(seed_state, bool) or not isinstance(seed_state, (int, np.integer)):
+        raise ArgumentError(f"seed: expected an integer, got {seed_state!r}")
     _generator = np.random.default_rng(int(seed_state) & (2**64 - 1))
 
 
@@ -110,8 +112,9 @@ def multinomial(data, shape=None, get_prob=False, out=None, dtype="int32"):
     if not weights.ndim or (weights < 0).any() or not np.allclose(weights.sum(-1), 1, atol=1e-3):
         raise ArgumentError(f"multinomial: expected probabilities that sum to 1, got data of shape {weights.shape}")
     rows = weights.reshape(-1, weights.shape[-1])
-    count = int(np.prod(size, dtype="i8"))
-    drawn = np.stack([generator().choice(row.size, size=count, p=row / row.sum()) for row in rows])
+    drawn = np.empty((rows.shape[0], int(np.prod(size, dtype="i8"))), "i8")
+    for row, indices in zip(rows, drawn):
+        indices[:] = generator().choice(row.size, size=indices.size, p=row / row.sum())
     result_shape = weights.shape[:-1] + size or (1,)
     chosen = _give(drawn.reshape(result_shape), dtype, out)
     if not get_prob:
@@ -123,13 +126,18 @@ def multinomial(data, shape=None, get_prob=False, out=None, dtype="int32"):
 def shuffle(data):
     """A copy with its first axis in random order."""
     array = np.asarray(readable(data, "shuffle: data"))
+    if not array.ndim:
+        raise ArgumentError("shuffle: expected an array with rows, got a scalar")
     return nd.NDArray(generator().permutation(array, axis=0))
 
 
 def _draw(what, sample, parameters, shape, dtype, out, default_dtype="float32"):
     parameters = [value.asnumpy() if hasattr(value, "asnumpy") else value for value in parameters]
     size = _sizes(what, shape)
-    own = np.broadcast_shapes(*(np.shape(value) for value in parameters))
+    try:
+        own = np.broadcast_shapes(*(np.shape(value) for value in parameters))
+    except ValueError:
+        raise ArgumentError(f"{what}: shapes of parameters differ: {[np.shape(v) for v in parameters]}") from None
     if out is not None and size is None:
         size = tuple(out.shape)[len(own) :]
     if own:

@@ -267,7 +267,7 @@ def is_aarch64_run():
 @contextlib.contextmanager
 def environment(*args):
     """A scope with environment variables: environment(name, value) or environment({name: value}); None removes one."""
-    wanted = dict(args[0]) if len(args) == 1 else {args[0]: args[1]}
+    wanted = dict(args[0]) if len(args) == 1 else dict([args])
     before = {name: os.environ.get(name) for name in wanted}
     try:
         _set_variables(wanted)

@@ -125,6 +125,24 @@ def test_what_changes_with_every_call_is_no_longer_packed():
     assert executor._plan is plan
 
 
+def test_a_converted_symbols_weights_are_packed():
+    symbol, arg_params, _ = amp.convert_model(layer(), {"fc_weight": W, "fc_bias": BIAS}, {})
+    arrays = {"data": amp.nd.array(X), **arg_params}
+    for executor in (symbol.bind(None, arrays), symbol.simple_bind(data=(2, 3))):
+        executor.copy_params_from(arg_params)
+        executor.forward(data=X)
+        assert executor._plan.executor.input_names == ["data"]
+        np.testing.assert_allclose(executor.outputs[0].asnumpy(), X @ W.T + BIAS, rtol=2e-2, atol=5e-2)
+
+
+def test_a_fused_symbols_weights_are_packed():
+    symbol = amp.sym.Activation(layer(), act_type="relu").optimize_for("ONEDNN")
+    executor = symbol.bind(None, {"data": amp.nd.array(X), "fc_weight": amp.nd.array(W), "fc_bias": amp.nd.array(BIAS)})
+    executor.forward()
+    assert executor._plan.executor.input_names == ["data"]
+    np.testing.assert_allclose(executor.outputs[0].asnumpy(), np.maximum(X @ W.T + BIAS, 0), rtol=1e-5, atol=1e-6)
+
+
 def test_bind_shares_the_callers_arrays():
     arrays = {"data": amp.nd.array(X), "fc_weight": amp.nd.array(W), "fc_bias": amp.nd.array(BIAS)}
     executor = layer().bind(amp.cpu(), arrays, args_grad=None)
@@ -236,6 +254,9 @@ def test_seeing_inside():
         (lambda: layer().bind(None, {"data": X}), "args: arrays are missing: fc_weight, fc_bias"),
         (lambda: layer().bind(None, [X]), "args: expected 3 arrays"),
         (lambda: layer().bind(None, {"data": X, "fc_weight": W, "fc_bias": W}), "fc"),
+        (lambda: layer().bind(None, 5), "args: expected a list or a dict of arrays, got int"),
+        (lambda: bound().copy_params_from([W]), "expected a dict {name: array}, got list"),
+        (lambda: bound().set_monitor_callback(5), "expected a function to call, got int"),
         (lambda: bound().forward(dat=X), "no argument 'dat'; did you mean 'data'"),
         (lambda: bound().forward(data=X[:1]), r"'data': expected shape \(2, 3\), got \(1, 3\)"),
         (lambda: bound().copy_params_from({"weight": W}), "no variable 'weight'"),

@@ -1,5 +1,7 @@
 """Modules: what detection and recognition programs of MXNet 1.x call."""
 
+from collections import namedtuple
+
 import numpy as np
 import pytest
 
@@ -37,6 +39,8 @@ def test_forward():
     assert mod.get_outputs(merge_multi_context=False)[0][0].shape == (5, 4)
     mod.forward(amp.io.DataBatch([X.astype("f8")]))
     check(mod, X)
+    mod.forward(namedtuple("Batch", ["data"])([amp.nd.array(2 * X)]))
+    check(mod, 2 * X)
 
 
 def test_what_it_consists_of():
@@ -96,6 +100,14 @@ def test_labels():
         mod.forward(amp.io.DataBatch([X[:rows]]))
         found = mod.get_outputs()[0].asnumpy()
         np.testing.assert_allclose(found, (scores / scores.sum(1, keepdims=True))[:rows], rtol=1e-5)
+
+
+def test_labels_that_nobody_named():
+    mod = amp.mod.Module(amp.sym.SoftmaxOutput(layer(), name="prob"), label_names=None)
+    mod.bind([("data", (5, 3))])
+    mod.set_params(PARAMS, {})
+    mod.forward(amp.io.DataBatch([X]))
+    np.testing.assert_allclose(mod.get_outputs()[0].asnumpy().sum(1), 1, rtol=1e-5)
 
 
 @pytest.mark.parametrize("data", [X, amp.nd.array(X), amp.io.NDArrayIter(X, batch_size=2)])
@@ -182,6 +194,11 @@ def unbound():
         (lambda: unbound().set_params({"fc_weight": W}, {}), "arg_params: arrays are missing: fc_bias"),
         (lambda: module().set_params({**PARAMS, "q": W}, {}), "the symbol has no variables q"),
         (lambda: module().set_params({**PARAMS, "fc_bias": W}, {}), r"'fc_bias': expected shape \(4,\), got \(4, 3\)"),
+        (lambda: unbound().bind([("data", (2, -3))]), r"expected a list of \(name, shape\), got \[\('data'"),
+        (lambda: unbound().bind(5), r"expected a list of \(name, shape\), got 5"),
+        (lambda: unbound().set_params(5, {}), "arg_params: expected a dict {name: array}, got int"),
+        (lambda: module().forward(X), "expected a DataBatch, got ndarray"),
+        (lambda: module().predict(np.float32(1)), r"eval_data: expected rows, got shape \(\)"),
         (lambda: module().fit(None), "Module.fit: training is not there"),
         (lambda: module().score(None, "acc"), "Module.score: accuracies are not computed"),
     ],

@@ -65,6 +65,7 @@ def test_multinomial():
     values = drawn.asnumpy()
     assert abs(values[0].mean() - 0.75) < 0.02 and not values[1].any()
     np.testing.assert_allclose(logs.asnumpy()[0], np.log([0.25, 0.75])[values[0]], rtol=1e-6)
+    assert amp.random.multinomial(np.zeros((0, 3)), shape=2).shape == (0, 2)
     for bad in ([0.5, 0.2], [1.5, -0.5], 1.0):
         with pytest.raises(amp.ArgumentError, match="expected probabilities that sum to 1"):
             amp.random.multinomial(np.array(bad))
@@ -198,6 +199,15 @@ def test_other_arrays():
         ),
         (lambda: amp.init.Xavier("normal"), "rnd_type: expected 'uniform' or 'gaussian', got 'normal'"),
         (lambda: amp.init.Xavier(factor_type="all"), "factor_type: expected 'in', 'out' or 'avg', got 'all'"),
+        (lambda: amp.random.seed("a"), "seed: expected an integer, got 'a'"),
+        (lambda: amp.random.shuffle(np.float32(1)), "expected an array with rows"),
+        (lambda: amp.random.uniform(np.zeros(2), np.ones(3)), r"shapes of parameters differ: \[\(2,\), \(3,\)\]"),
+        (lambda: amp.init.create("xavier", size=3), "initializer 'xavier': .*unexpected keyword argument 'size'"),
+        (lambda: amp.init.create('["xavier"'), "initializer .*Expecting"),
+        (lambda: filled(amp.init.Bilinear(), shape=(3,)), "expected a weight with four axes"),
+        (lambda: filled(amp.init.Orthogonal(), shape=(3,)), "expected a weight with two axes or more"),
+        (lambda: amp.init.Mixed(["("], ["zeros"]), "a pattern is no regular expression"),
+        (lambda: amp.init.Load(5), "expected a dict {name: array} or a file of one, got int"),
         (lambda: amp.init.Mixed(["a"], []), "got 1 patterns and 0 initializers"),
         (lambda: amp.init.One()(3, np.zeros(3)), "expected a name or an InitDesc, got int"),
     ],

@@ -21,6 +21,8 @@ def test_devices():
     amp.cpu().empty_cache()
     with pytest.raises(amp.ArgumentError, match="unknown device 'cup'; did you mean 'cpu'"):
         amp.Context("cup")
+    with pytest.raises(amp.ArgumentError, match="device_id: expected a number from 0, got 'a'"):
+        amp.cpu("a")
     with pytest.raises(amp.UnsupportedError, match="there are no GPUs"):
         amp.context.gpu_memory_info()
 

@@ -13,6 +13,9 @@ import sys
 
 _package = importlib.import_module("..", __name__)
 
+# What programs compare with the version that they need: the one whose modules these are.
+__version__ = "1.9.1"
+
 # MXNet's name of a module -> the package's, where they differ.
 _MODULES = {
     "device": "context",

@@ -5,6 +5,7 @@ made when they are first asked for. Those that begin with an underscore are in `
 family in its own module: `amp.sym.contrib.X` is `_contrib_X` (also `np`, `npx`, `linalg`, `image`, `random`, `sparse`).
 """
 
+from .._missing import missing
 from ..base import NotImplementedForSymbol
 from . import namespaces as _namespaces
 from . import operators as _operators
@@ -52,7 +53,7 @@ __all__ = [
 def __getattr__(name):
     function = _operators.find_function(name)
     if function is None:
-        raise AttributeError(f"module 'amp.sym' has no attribute {name!r}{_operators.near_matches(name)}")
+        raise missing(__name__, name, _operators.function_names())
     globals()[name] = function
     return function
 

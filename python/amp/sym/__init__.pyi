@@ -5,13 +5,35 @@ from typing import Any, Literal
 
 from ..base import NotImplementedForSymbol as NotImplementedForSymbol
 from . import _internal as _internal
+from .functions import arange as arange
+from .functions import eye as eye
+from .functions import full as full
+from .functions import hypot as hypot
+from .functions import linspace as linspace
+from .functions import maximum as maximum
+from .functions import minimum as minimum
+from .functions import ones as ones
+from .functions import pow as pow
+from .functions import power as power
+from .functions import split_v2 as split_v2
+from .functions import zeros as zeros
 from .symbol import Group as Group
+from .symbol import NumpySymbol as NumpySymbol
 from .symbol import Symbol as Symbol
 from .symbol import Variable as Variable
 from .symbol import fromjson as fromjson
 from .symbol import load as load
 from .symbol import load_json as load_json
 from .symbol import var as var
+
+contrib: Any
+image: Any
+linalg: Any
+np: Any
+npx: Any
+op: Any
+random: Any
+sparse: Any
 
 def Activation(
     data: Symbol | None = None,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..base import ArgumentError
+from ..base import ArgumentError, UnsupportedError
 from . import operators
 from .arithmetic import Arithmetic, binary, is_number
 
@@ -45,7 +45,7 @@ def eye(N, M=0, k=0, dtype=None, **kwargs):
 def arange(start, stop=None, step=1.0, repeat=1, infer_range=False, name=None, dtype=None):
     """A symbol of the numbers from `start` up to `stop` (from 0 up to `start` without it), each `repeat` times."""
     if infer_range:
-        raise ArgumentError("arange: infer_range=True is not supported; use contrib.arange_like")
+        raise UnsupportedError("arange: infer_range=True is not supported; use contrib.arange_like")
     return _operator("_arange")(start=start, stop=stop, step=step, repeat=repeat, name=name, dtype=dtype or "float32")
 
 
@@ -91,7 +91,7 @@ pow = power
 def _operator(name):
     function = operators.find_function(name)
     if function is None:
-        raise ArgumentError(f"the operator {name} is not registered")
+        raise UnsupportedError(f"the operator {name} is not registered")
     return function
 
 

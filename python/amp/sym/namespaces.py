@@ -1,10 +1,8 @@
 """Operators by the first part of their names: `amp.sym.contrib.X` is `_contrib_X`."""
 
 import functools
-import sys
-import types
 
-from ..base import did_you_mean
+from .._namespace import Namespace
 from . import operators as _operators
 
 # Namespace -> what names of operators begin with, in the order of search.
@@ -26,55 +24,30 @@ PREFIXES = {
 }
 
 
-class Namespace(types.ModuleType):
-    """A module whose functions are the operators whose names begin with one of its prefixes."""
-
-    def __init__(self, path):
-        super().__init__(f"amp.sym.{path}", f"Operators whose names begin with {' or '.join(PREFIXES[path])}.".strip())
-        self._amp_path = path
-        self.__path__ = []
-
-    def __getattr__(self, name):
-        function = self._function(name)
-        setattr(self, name, function)
-        return function
-
-    def _function(self, name):
-        for prefix in PREFIXES[self._amp_path]:
-            function = _operators.find_function(prefix + name)
-            if function is not None:
-                return _as_numpy(function) if self._amp_path.startswith("np") else function
-        known = [] if name.startswith("__") else self._names()
-        raise AttributeError(f"module '{self.__name__}' has no attribute {name!r}{did_you_mean(name, known)}")
-
-    def _names(self):
-        return {
-            name[len(prefix) :]
-            for prefix in PREFIXES[self._amp_path]
-            for name in _operators.function_names()
-            if name.startswith(prefix) and (prefix or not name.startswith("_"))
-        }
-
-    def __dir__(self):
-        return sorted({*super().__dir__(), *self._names()})
+def create_all():
+    """Makes the modules; returns {name: module} of those right below `amp.sym`."""
+    modules = {path: _create(path, prefixes) for path, prefixes in PREFIXES.items()}
+    for path, module in modules.items():
+        owner, _, name = path.rpartition(".")
+        if owner:
+            setattr(modules[owner], name, module)
+    return {path: module for path, module in modules.items() if "." not in path}
 
 
-def _as_numpy(function):
-    """The same operator, with a result that has NumPy's arithmetic."""
+def _create(path, prefixes):
+    find = _find_for_numpy if path.startswith("np") else _operators.find_function
+    doc = f"Operators whose names begin with {' or '.join(filter(None, prefixes)) or 'anything'}."
+    return Namespace(f"amp.sym.{path}", prefixes, find, _operators.function_names, doc)
+
+
+def _find_for_numpy(name):
+    """The function of an operator, with a result that has NumPy's arithmetic; None where there is none."""
+    function = _operators.find_function(name)
+    if function is None:
+        return None
 
     @functools.wraps(function)
     def call(*args, **kwargs):
         return function(*args, **kwargs).as_np_ndarray()
 
     return call
-
-
-def create_all():
-    """Makes the modules; returns {name: module} of those right below `amp.sym`."""
-    modules = {path: Namespace(path) for path in PREFIXES}
-    for path, module in modules.items():
-        sys.modules[module.__name__] = module
-        owner, _, name = path.rpartition(".")
-        if owner:
-            setattr(modules[owner], name, module)
-    return {path: module for path, module in modules.items() if "." not in path}

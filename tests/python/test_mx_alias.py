@@ -1,0 +1,140 @@
+"""`import amp.mxnet as mx`: the package under MXNet's names, and the table of what is there."""
+
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import amp
+import amp.mxnet as mx
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
+import make_surface_table  # noqa: E402
+
+MODULES = """amp attribute autograd base context contrib device executor gluon init initializer io mod model module name
+nd ndarray operator random rnd runtime sym symbol test_utils util""".split()
+
+FUNCTIONS = """AttrScope Context Device MXNetError cpu cpu_pinned current_context current_device gpu is_np_array
+is_np_shape np_array np_shape num_gpus use_np""".split()
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_modules(name):
+    module = importlib.import_module(f"amp.mxnet.{name}")
+    assert module is getattr(mx, name) and name in dir(mx) and module.__doc__
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_and_classes(name):
+    assert getattr(mx, name) is getattr(amp, name)
+
+
+def test_version():
+    assert tuple(map(int, mx.__version__.split("."))) >= (1, 9, 0) and amp.__version__ != mx.__version__
+
+
+def test_there_is_one_of_each_module():
+    assert mx.sym is mx.symbol is amp.sym and mx.nd is mx.ndarray is amp.nd and mx.mod is mx.module is amp.module
+    assert mx.init is mx.initializer is amp.init and mx.rnd is mx.random is amp.random
+    assert mx.contrib.amp is amp.contrib.amp and mx.amp is not amp
+    block = importlib.import_module("amp.mxnet.gluon.symbol_block")
+    assert block.SymbolBlock is amp.gluon.SymbolBlock and mx.executor.Executor is amp.bound_symbol.BoundSymbol
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "from amp.mxnet.gluon.symbol_block import SymbolBlock; import amp; assert SymbolBlock is amp.gluon.SymbolBlock",
+        "from amp.mxnet.contrib import amp as old; import amp; assert old is amp.contrib.amp",
+        "import amp.mxnet.contrib.amp as old; import amp; assert old is amp.contrib.amp",
+        "from amp.mxnet import sym, nd, mod; import amp; assert mod is amp.module and sym is amp.sym",
+        "from amp.mxnet.io import DataBatch; import amp; assert DataBatch is amp.io.DataBatch",
+        "import amp.mxnet.symbol.contrib as c; import amp; assert c is amp.sym.contrib",
+        "import amp.mxnet.amp as new; assert new.convert_model",
+    ],
+)
+def test_imports_in_a_fresh_interpreter(statement):
+    subprocess.run([sys.executable, "-c", statement], check=True)
+
+
+def test_modules_that_do_not_exist():
+    with pytest.raises(ModuleNotFoundError, match="amp.mxnet.nothing_like_it"):
+        importlib.import_module("amp.mxnet.nothing_like_it")
+
+
+@pytest.mark.parametrize(
+    "look_up, message",
+    [
+        (lambda: mx.conext, "'amp.mxnet' has no attribute 'conext': this package lacks it; did you mean 'context'"),
+        (lambda: mx.Executer, "'amp.mxnet' has no attribute 'Executer'"),
+        (lambda: mx.metric, "amp.mxnet.metric is left out: accuracies are not computed"),
+        (lambda: mx.mod.BucketingModule, "amp.module.BucketingModule is left out: use one Module for each length"),
+        (lambda: mx.contrib.quantization, "int8 quantization is not there"),
+        (lambda: mx.sym.contrib.quantize_v2, "int8 quantization is not there"),
+        (lambda: mx.base._LIB, "get_all_registered_operators"),
+        (lambda: mx.io.NDArayIter, "did you mean 'NDArrayIter'"),
+        (lambda: mx.test_utils.check_consistency, "it compares gradients"),
+        (lambda: mx.mxnet, "has no attribute 'mxnet'"),
+    ],
+)
+def test_names_that_are_not_there(look_up, message):
+    with pytest.raises(AttributeError, match=message):
+        look_up()
+
+
+def test_names_that_are_left_out_are_unsupported_and_not_there():
+    assert not hasattr(mx, "metric") and issubclass(amp.base.MissingNameError, amp.UnsupportedError)
+    assert getattr(mx, "kvstore", None) is None
+
+
+def test_a_program_of_the_1x_time(tmp_path):
+    data = mx.sym.Variable("data")
+    net = mx.sym.Activation(mx.sym.FullyConnected(data, num_hidden=3, name="fc"), act_type="relu")
+    args = {"fc_weight": mx.nd.array([[1, 2], [3, 4], [5, 6]]), "fc_bias": mx.nd.array([0, 0, -100])}
+    mx.model.save_checkpoint(str(tmp_path / "net"), 0, net, args, {})
+    sym, arg_params, aux_params = mx.model.load_checkpoint(str(tmp_path / "net"), 0)
+    mod = mx.mod.Module(symbol=sym, context=mx.cpu(), label_names=None)
+    mod.bind(data_shapes=[("data", (1, 2))], for_training=False)
+    mod.set_params(arg_params, aux_params)
+    mod.forward(mx.io.DataBatch(data=(mx.nd.array([[1, 1]]),)), is_train=False)
+    assert mod.get_outputs()[0].asnumpy().tolist() == [[3, 7, 0]]
+
+
+# ---- the table ----
+
+# Families that are being made; this goes once they are there.
+PENDING = ("gluon.", "nd.", "np", "npx", "numpy", "sym.", "LRN", "space_to_depth", "_npi_dot")
+
+
+@pytest.fixture(scope="module")
+def listed(shared_dir):
+    path = shared_dir / "reference" / "python_surface.md"
+    if not path.is_file():
+        pytest.skip("needs the list of names in shared/reference")
+    return path
+
+
+def test_every_name_is_there_or_refused(listed):
+    page, missing = make_surface_table.page_of(listed.read_text())
+    assert [name for name in missing if not name.startswith(PENDING)] == []
+    assert page.count("| there |") > 250
+
+
+def test_the_table_is_up_to_date(listed):
+    """If not: tools/make_surface_table.py ../shared/reference/python_surface.md"""
+    assert make_surface_table.main([str(listed), "--check"]) == 0
+
+
+def test_the_table_tells_what_is_there():
+    status = make_surface_table.status_of
+    assert status("sym.Variable") == status("mod.Module.bind") == "there"
+    assert status("sym.nothing_like_it") == status("nothing.like.it") == "missing"
+    assert status("metric.Perplexity").startswith("refused: accuracies")
+    assert status("autograd.record").startswith("refused: there are no gradients")
+    text = "## 1. Names — 3 uses\n\n| name | uses |\n|---|---|\n| `mx.sym.a`, `mx.b.c/d/e` | 3 |\n### Symbol\n| `f` | |"
+    assert make_surface_table.sections(text)[:2] == [
+        ("1. Names", ["sym.a", "b.c", "b.d", "b.e"]),
+        ("Symbol", ["sym.Symbol.f"]),
+    ]
