@@ -35,6 +35,9 @@ ON_REFERENCE = (
     "zoo/squeeze",
 )
 
+# Control flow, whose subgraphs stay as they are, and operators that all need float32.
+STAYS_FLOAT32 = ("misc/", "lstm/lstm_2l_bi", "mx2/ops_reduce")
+
 # float32: largest error over the largest magnitude. bfloat16: relative rms.
 FP32_LARGEST = 2e-5
 BF16_RMS = 0.02
@@ -128,7 +131,7 @@ def test_shared_case(name, backend, precision, shared_dir, case_class):
     case = case_class(str(shared_dir / "cases" / name))
     symbol, args, aux = load_case(case)
     was_low = any(attrs.get("dtype") in ("bfloat16", "float16") for attrs in symbol.attr_dict().values())
-    is_kept = name.startswith("misc/")  # control flow: its subgraphs stay as they are
+    is_kept = name.startswith(STAYS_FLOAT32)
     outputs = run(symbol, args, aux, case.inputs(), backend, precision, allow_references=True, converts=not is_kept)
     outcome = case.errors([output.astype(np.float64) for output in outputs])
     if was_low:  # equal bits are possible, and for some files MXNet has no outputs at all
