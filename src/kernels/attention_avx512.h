@@ -4,6 +4,7 @@
 
 #include "kernels/attention.h"
 #include "kernels/bf16_avx512.h"
+#include "kernels/vectors_avx512.h"
 
 // The blocked kernel behind the tables for AVX-512, for either kind of arithmetic. Of internal linkage, on purpose: see
 // cast_table.h.
@@ -15,40 +16,13 @@
 namespace amp::kernels {
 namespace {
 
-constexpr std::int64_t kLanes = 16;
 constexpr std::int64_t kPanel = 64;
 constexpr std::int64_t kRows = 6;
 constexpr std::int64_t kKeyBlock = 512;
 
 inline std::int64_t RoundUp(std::int64_t x, std::int64_t unit) { return (x + unit - 1) / unit * unit; }
 inline std::int64_t Smaller(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
-inline __mmask16 Lanes(std::int64_t count) {
-  return static_cast<__mmask16>(count >= kLanes ? 0xFFFF : count <= 0 ? 0 : (1u << count) - 1);
-}
 inline __m512i LoadUnits(const void* units) { return _mm512_loadu_si512(units); }
-
-inline __m512 Larger(__m512 a, __m512 b) { return _mm512_maskz_max_ps(0xFFFF, a, b); }  // b where one is a NaN
-
-// e^x to about one unit in the last place; 0 below -104. A NaN stays one.
-inline __m512 Exp(__m512 x) {
-  constexpr __mmask16 kAll = 0xFFFF;
-  x = Larger(_mm512_set1_ps(-110.0f), x);
-  const __m512 scaled = _mm512_mul_ps(x, _mm512_set1_ps(1.44269504088896341f));
-  const __m512 n = _mm512_maskz_roundscale_ps(kAll, scaled, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-  // ln 2 in two parts, the first with zeros at its end.
-  __m512 r = _mm512_fnmadd_ps(n, _mm512_set1_ps(0.693145751953125f), x);
-  r = _mm512_fnmadd_ps(n, _mm512_set1_ps(1.42860682030941723e-6f), r);
-  // Taylor's series: on |r| <= ln(2) / 2 its next term is 5e-9.
-  __m512 p = _mm512_set1_ps(1.0f / 5040);
-  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.0f / 720));
-  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.0f / 120));
-  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.0f / 24));
-  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.0f / 6));
-  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(0.5f));
-  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.0f));
-  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.0f));
-  return _mm512_maskz_scalef_ps(kAll, p, n);
-}
 
 // f of all lanes, in each lane; in a fixed order.
 template <class F>
@@ -60,38 +34,6 @@ __m512 Combined(__m512 x, F f) {
 }
 inline __m512 Plus(__m512 a, __m512 b) { return _mm512_add_ps(a, b); }
 inline float FirstLane(__m512 x) { return _mm512_cvtss_f32(x); }
-
-// Unit j of row i becomes unit i of row j.
-inline void Transpose(__m512i (&r)[16]) {
-  __m512i t[16];
-#pragma GCC unroll 8
-  for (int i = 0; i < 16; i += 2) {
-    t[i] = _mm512_maskz_unpacklo_epi32(0xFFFF, r[i], r[i + 1]);
-    t[i + 1] = _mm512_maskz_unpackhi_epi32(0xFFFF, r[i], r[i + 1]);
-  }
-  // Then r[4 i + j] holds units 4 l + j of rows 4 i to 4 i + 3, in its quarters l.
-#pragma GCC unroll 4
-  for (int i = 0; i < 16; i += 4) {
-    r[i] = _mm512_maskz_unpacklo_epi64(0xFF, t[i], t[i + 2]);
-    r[i + 1] = _mm512_maskz_unpackhi_epi64(0xFF, t[i], t[i + 2]);
-    r[i + 2] = _mm512_maskz_unpacklo_epi64(0xFF, t[i + 1], t[i + 3]);
-    r[i + 3] = _mm512_maskz_unpackhi_epi64(0xFF, t[i + 1], t[i + 3]);
-  }
-  constexpr int kEven = 0x88, kOdd = 0xDD;
-#pragma GCC unroll 4
-  for (int j = 0; j < 4; ++j) {
-    const __m512i a = _mm512_maskz_shuffle_i32x4(0xFFFF, r[j], r[4 + j], kEven);
-    const __m512i b = _mm512_maskz_shuffle_i32x4(0xFFFF, r[8 + j], r[12 + j], kEven);
-    const __m512i c = _mm512_maskz_shuffle_i32x4(0xFFFF, r[j], r[4 + j], kOdd);
-    const __m512i d = _mm512_maskz_shuffle_i32x4(0xFFFF, r[8 + j], r[12 + j], kOdd);
-    t[j] = _mm512_maskz_shuffle_i32x4(0xFFFF, a, b, kEven);
-    t[8 + j] = _mm512_maskz_shuffle_i32x4(0xFFFF, a, b, kOdd);
-    t[4 + j] = _mm512_maskz_shuffle_i32x4(0xFFFF, c, d, kEven);
-    t[12 + j] = _mm512_maskz_shuffle_i32x4(0xFFFF, c, d, kOdd);
-  }
-#pragma GCC unroll 16
-  for (int i = 0; i < 16; ++i) r[i] = t[i];
-}
 
 // c (kNumRows, 16 kNumVectors) = a b, added to factors[row] * c where there are factors. `a_row` and `c_row` are the
 // distances of rows in units.

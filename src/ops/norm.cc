@@ -1,6 +1,7 @@
 // Norms over axes: norm and 2.0's _npi_norm.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "dnnl/reference.h"
 #include "ops/axes.h"
@@ -103,12 +104,10 @@ void CheckNumpyNorm(const Node& node, const NumpyNormParam& p, std::size_t num_a
   if (num_axes == 1 && p.flag != kNuclear) return;
   if (num_axes != 0 && p.flag == kAllFrobenius) return;
   if (num_axes != 2) FailAt(node, "expected one axis (vectors) or two (matrices), got {}", num_axes);
-  if (p.flag == kFrobenius) return;
-  if (p.flag == kNuclear || std::abs(p.ord) == 2) {
-    throw UnsupportedError(node.Describe() + ": norms made of singular values are not supported");
-  }
-  if (std::abs(p.ord) != 1 && !std::isinf(p.ord)) {
-    FailAt(node, "expected ord 1, -1, inf or -inf for matrices, got {}", p.ord);
+  if (p.flag == kFrobenius || p.flag == kNuclear) return;
+  const double ord = std::abs(p.ord);
+  if (ord != 1 && ord != 2 && !std::isinf(ord)) {
+    FailAt(node, "expected ord 1, 2, inf or their negatives for matrices, got {}", p.ord);
   }
 }
 
@@ -132,16 +131,66 @@ double MatrixNorm(const double* x, std::int64_t rows, std::int64_t columns, bool
   return norm;
 }
 
-void MatrixNorms(const NDArray& in, const std::vector<int>& axes, double ord, NDArray& out) {
+// Makes columns i and j of a matrix orthogonal. Returns whether they were not.
+bool Rotate(std::vector<double>& a, std::int64_t rows, std::int64_t columns, std::int64_t i, std::int64_t j) {
+  double left = 0, right = 0, product = 0;
+  for (std::int64_t k = 0; k < rows; ++k) {
+    const double x = a[k * columns + i], y = a[k * columns + j];
+    left += x * x;
+    right += y * y;
+    product += x * y;
+  }
+  if (!(std::abs(product) > 1e-16 * std::sqrt(left * right))) return false;
+  const double zeta = (right - left) / (2 * product);
+  const double tangent = std::copysign(1.0, zeta) / (std::abs(zeta) + std::sqrt(1 + zeta * zeta));
+  const double cosine = 1 / std::sqrt(1 + tangent * tangent), sine = cosine * tangent;
+  for (std::int64_t k = 0; k < rows; ++k) {
+    const double x = a[k * columns + i], y = a[k * columns + j];
+    a[k * columns + i] = cosine * x - sine * y;
+    a[k * columns + j] = sine * x + cosine * y;
+  }
+  return true;
+}
+
+// One-sided Jacobi rotations: the columns' lengths become the singular values.
+std::vector<double> SingularValues(const double* x, std::int64_t rows, std::int64_t columns) {
+  constexpr int kMostSweeps = 40;
+  std::vector<double> a(x, x + rows * columns);
+  if (columns > rows) {  // the transpose has the same, and fewer columns
+    for (std::int64_t i = 0; i < rows * columns; ++i) a[i % columns * rows + i / columns] = x[i];
+    std::swap(rows, columns);
+  }
+  bool changed = true;
+  for (int sweep = 0; sweep < kMostSweeps && changed; ++sweep) {
+    changed = false;
+    for (std::int64_t i = 0; i < columns; ++i) {
+      for (std::int64_t j = i + 1; j < columns; ++j) changed = Rotate(a, rows, columns, i, j) || changed;
+    }
+  }
+  std::vector<double> values(static_cast<std::size_t>(columns), 0.0);
+  for (std::int64_t i = 0; i < rows * columns; ++i) values[i % columns] += a[i] * a[i];
+  for (double& value : values) value = std::sqrt(value);
+  return values;
+}
+
+double SpectralNorm(const double* x, std::int64_t rows, std::int64_t columns, const NumpyNormParam& p) {
+  const std::vector<double> values = SingularValues(x, rows, columns);
+  if (values.empty()) return 0;
+  if (p.flag == kNuclear) return std::accumulate(values.begin(), values.end(), 0.0);
+  return p.ord > 0 ? *std::max_element(values.begin(), values.end()) : *std::min_element(values.begin(), values.end());
+}
+
+void MatrixNorms(const NDArray& in, const std::vector<int>& axes, const NumpyNormParam& p, NDArray& out) {
   std::vector<bool> named(static_cast<std::size_t>(in.shape().rank()), false);
   for (const int axis : axes) named[static_cast<std::size_t>(axis)] = true;
   // Rows of ForEachRow have the axes in the data's order.
   const bool swapped = axes[0] > axes[1];
   const std::int64_t rows = in.shape()[swapped ? axes[1] : axes[0]], columns = in.shape()[swapped ? axes[0] : axes[1]];
-  const bool by_column = (std::abs(ord) == 1) != swapped;
+  const bool by_column = (std::abs(p.ord) == 1) != swapped, spectral = p.flag == kNuclear || std::abs(p.ord) == 2;
   std::vector<double> y(static_cast<std::size_t>(out.size()));
   ForEachRow<double>(in, named, [&](std::int64_t i, const double* x, std::int64_t) {
-    y[static_cast<std::size_t>(i)] = MatrixNorm(x, rows, columns, by_column, ord > 0);
+    y[static_cast<std::size_t>(i)] =
+        spectral ? SpectralNorm(x, rows, columns, p) : MatrixNorm(x, rows, columns, by_column, p.ord > 0);
   });
   Store(y, out);
 }
@@ -154,8 +203,8 @@ void MatrixNorms(const NDArray& in, const std::vector<int>& axes, double ord, ND
                     .Optional("axis", &NumpyNormParam::axis, "One or two axes; None: all.")
                     .Optional("keepdims", &NumpyNormParam::keepdims, "Reduced axes stay, with size 1.")
                     .Optional("flag", &NumpyNormParam::flag,
-                              "-2 (all axes) and 1: root of the sum of squares of matrices; 2: sum of singular values, "
-                              "not supported; others: the norm of order `ord`.")
+                              "-2 (all axes) and 1: root of the sum of squares of matrices; 2: sum of singular values; "
+                              "others: the norm of order `ord`.")
                     .Range(-2, 4))
         .Inputs({"data"})
         .Set(ShapeRule{InferNumpyNorm})
@@ -168,7 +217,7 @@ void MatrixNorms(const NDArray& in, const std::vector<int>& axes, double ord, ND
           const auto& p = node.params<NumpyNormParam>();
           const int rank = in[0].shape().rank();
           const std::vector<int> axes = AxesOf(node, p, rank);
-          if (axes.size() == 2 && !IsFrobenius(p)) return MatrixNorms(in[0], axes, p.ord, out[0]);
+          if (axes.size() == 2 && !IsFrobenius(p)) return MatrixNorms(in[0], axes, p, out[0]);
           const double ord = axes.size() == 1 && p.flag != kAllFrobenius ? p.ord : 2;
           VectorNorms(in[0], NamedAxes(node, p.axis, rank, true), ord, out[0]);
         }});

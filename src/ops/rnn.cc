@@ -5,29 +5,17 @@
 #include <array>
 #include <cmath>
 
+#include "dnnl/lowering.h"
 #include "dnnl/reference.h"
 #include "ops/numeric.h"
+#include "ops/rnn.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
 
 namespace amp {
 namespace {
 
-struct RnnParam {
-  std::int64_t state_size = 0;
-  std::int64_t num_layers = 0;
-  bool bidirectional = false;
-  std::string mode;
-  double p = 0;
-  bool state_outputs = false;
-  std::optional<std::int64_t> projection_size;
-  std::optional<double> lstm_state_clip_min, lstm_state_clip_max;
-  bool lstm_state_clip_nan = false;
-  bool use_sequence_length = false;
-};
-
-bool IsLstm(const RnnParam& p) { return p.mode == "lstm"; }
-std::int64_t GatesOf(const RnnParam& p) { return IsLstm(p) ? 4 : p.mode == "gru" ? 3 : 1; }
+std::int64_t GatesOf(const RnnParam& p) { return IsLstm(p) ? 4 : IsGru(p) ? 3 : 1; }
 constexpr std::int64_t kMostGates = 4;
 
 void Validate(RnnParam& p) {
@@ -72,23 +60,6 @@ std::vector<std::string> OutputNames(const RnnParam& p) {
   return {"output", "state_output", "statecell_output"};
 }
 
-// Sizes of a use: time, batch, inputs of the first layer, state, layers, directions, gates.
-struct Sizes {
-  std::int64_t time, batch, inputs, state, layers, directions, gates;
-
-  std::int64_t rows() const { return gates * state; }
-  std::int64_t InputsOf(std::int64_t layer) const { return layer == 0 ? inputs : directions * state; }
-  std::int64_t WeightsOf(std::int64_t layer) const { return rows() * (InputsOf(layer) + state); }
-  std::int64_t WeightsBefore(std::int64_t layer) const {
-    return layer == 0 ? 0 : directions * (WeightsOf(0) + (layer - 1) * WeightsOf(1));
-  }
-  std::int64_t NumParameters() const { return WeightsBefore(layers) + layers * directions * 2 * rows(); }
-};
-
-Sizes SizesOf(const RnnParam& p, const Shape& data) {
-  return {data[0], data[1], data[2], p.state_size, p.num_layers, p.bidirectional ? 2 : 1, GatesOf(p)};
-}
-
 void InferShape(ShapeRelation& r) {
   const auto& p = r.node().params<RnnParam>();
   if (r.in(0).rank_known() && r.in(0).rank() != 3) {
@@ -109,7 +80,7 @@ void InferShape(ShapeRelation& r) {
   learn_batch(kUnknownDim, kUnknownDim);
   learn_batch(r.out(0)[0], r.out(0)[1]);
   for (int i = 0; i < num_states; ++i) learn_batch(kUnknownDim, r.in(2 + i)[1]);
-  if (r.in(0)[2] >= 0) r.In(1, Shape{SizesOf(p, r.in(0)).NumParameters()});
+  if (r.in(0)[2] >= 0) r.In(1, Shape{RnnSizes::Of(p, r.in(0)).NumParameters()});
 }
 
 void InferDType(DTypeRelation& r) {
@@ -121,19 +92,6 @@ void InferDType(DTypeRelation& r) {
   r.InIsFloat(0);
   const int lengths = static_cast<int>(inputs.size());
   if (p.use_sequence_length && !IsKnown(r.in(lengths))) r.In(lengths, DType::kFloat32);
-}
-
-// One direction of one layer.
-template <class T>
-struct Cell {
-  const T *input_weights, *state_weights, *input_bias, *state_bias;
-};
-
-template <class T>
-Cell<T> CellOf(const Sizes& s, const T* parameters, std::int64_t layer, std::int64_t direction) {
-  const T* weights = parameters + s.WeightsBefore(layer) + direction * s.WeightsOf(layer);
-  const T* biases = parameters + s.WeightsBefore(s.layers) + (layer * s.directions + direction) * 2 * s.rows();
-  return {weights, weights + s.rows() * s.InputsOf(layer), biases, biases + s.rows()};
 }
 
 // Sums in 16 lanes, see FullyConnected.
@@ -156,7 +114,7 @@ constexpr std::int64_t kWorthThreads = 1 << 15;
 
 // The input's part of all gates at all times: x (time * batch, inputs) -> (time * batch, gates * state).
 template <class T>
-std::vector<T> InputSums(const Sizes& s, const Cell<T>& cell, const std::vector<T>& x, std::int64_t inputs) {
+std::vector<T> InputSums(const RnnSizes& s, const RnnCell<T>& cell, const std::vector<T>& x, std::int64_t inputs) {
   const std::int64_t places = s.time * s.batch, rows = s.rows();
   std::vector<T> sums(static_cast<std::size_t>(places * rows));
 #pragma omp parallel for if (places * rows * inputs > kWorthThreads)
@@ -174,23 +132,15 @@ T Sigmoid(T x) {
   return 1 / (1 + std::exp(-x));
 }
 
-template <class T>
-T Clipped(const RnnParam& p, T cell) {
-  if (!p.lstm_state_clip_min) return cell;
-  const T low = static_cast<T>(*p.lstm_state_clip_min), high = static_cast<T>(*p.lstm_state_clip_max);
-  if (std::isnan(cell)) return p.lstm_state_clip_nan ? low : cell;
-  return std::clamp(cell, low, high);
-}
-
 // The new state of one unit. `x` and `h` are its gates' sums over the input and over the state, in MXNet's order:
 // LSTM input, forget, update, output; GRU reset, update, new.
 template <class T>
 T NewState(const RnnParam& p, const T* x, const T* h, T state, T* cell) {
   if (IsLstm(p)) {
-    *cell = Clipped(p, Sigmoid(x[1] + h[1]) * *cell + Sigmoid(x[0] + h[0]) * std::tanh(x[2] + h[2]));
+    *cell = RnnClipped(p, Sigmoid(x[1] + h[1]) * *cell + Sigmoid(x[0] + h[0]) * std::tanh(x[2] + h[2]));
     return Sigmoid(x[3] + h[3]) * std::tanh(*cell);
   }
-  if (p.mode == "gru") {
+  if (IsGru(p)) {
     const T reset = Sigmoid(x[0] + h[0]), update = Sigmoid(x[1] + h[1]);
     return (1 - update) * std::tanh(x[2] + reset * h[2]) + update * state;
   }
@@ -208,7 +158,7 @@ struct States {
 template <class T>
 class Recurrence {
  public:
-  Recurrence(const RnnParam& p, const Sizes& s, const Cell<T>& cell, const std::vector<T>& sums,
+  Recurrence(const RnnParam& p, const RnnSizes& s, const RnnCell<T>& cell, const std::vector<T>& sums,
              const std::vector<std::int64_t>& lengths)
       : p_(p), s_(s), cell_(cell), sums_(sums), lengths_(lengths) {}
 
@@ -243,18 +193,11 @@ class Recurrence {
   }
 
   const RnnParam& p_;
-  const Sizes& s_;
-  const Cell<T> cell_;
+  const RnnSizes& s_;
+  const RnnCell<T> cell_;
   const std::vector<T>& sums_;
   const std::vector<std::int64_t>& lengths_;
 };
-
-std::vector<std::int64_t> Lengths(const RnnParam& p, const Sizes& s, std::span<const NDArray> in) {
-  if (!p.use_sequence_length) return std::vector<std::int64_t>(static_cast<std::size_t>(s.batch), s.time);
-  std::vector<std::int64_t> lengths = Numbers<std::int64_t>(in.back());
-  for (std::int64_t& length : lengths) length = std::clamp<std::int64_t>(length, 0, s.time);
-  return lengths;
-}
 
 template <class T>
 std::vector<T> Part(const std::vector<T>& all, std::int64_t index, std::int64_t size) {
@@ -263,16 +206,16 @@ std::vector<T> Part(const std::vector<T>& all, std::int64_t index, std::int64_t 
 }
 
 template <class T>
-void Run(const RnnParam& p, const Sizes& s, std::span<const NDArray> in, std::span<NDArray> out) {
+void Run(const RnnParam& p, const RnnSizes& s, std::span<const NDArray> in, std::span<NDArray> out) {
   const std::vector<T> parameters = Numbers<T>(in[1]);
-  const std::vector<std::int64_t> lengths = Lengths(p, s, in);
+  const std::vector<std::int64_t> lengths = RnnLengths(p, s, in);
   const std::int64_t state = s.batch * s.state, width = s.directions * s.state;
   std::vector<T> x = Numbers<T>(in[0]), hidden = Numbers<T>(in[2]), cells;
   if (IsLstm(p)) cells = Numbers<T>(in[3]);
   for (std::int64_t layer = 0; layer < s.layers; ++layer) {
     std::vector<T> y(static_cast<std::size_t>(s.time * s.batch * width), T{0});
     for (std::int64_t direction = 0; direction < s.directions; ++direction) {
-      const Cell<T> cell = CellOf(s, parameters.data(), layer, direction);
+      const RnnCell<T> cell = RnnCellOf(s, parameters.data(), layer, direction);
       const std::vector<T> sums = InputSums(s, cell, x, s.InputsOf(layer));
       const std::int64_t index = layer * s.directions + direction;
       States<T> states{Part(hidden, index, state), Part(cells, index, state)};
@@ -289,7 +232,28 @@ void Run(const RnnParam& p, const Sizes& s, std::span<const NDArray> in, std::sp
 
 void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
   const auto& p = node.params<RnnParam>();
-  WithFloatType(in[0].dtype(), [&](auto zero) { Run<decltype(zero)>(p, SizesOf(p, in[0].shape()), in, out); });
+  WithFloatType(in[0].dtype(), [&](auto zero) { Run<decltype(zero)>(p, RnnSizes::Of(p, in[0].shape()), in, out); });
+}
+
+// In float32 whatever the dtype: the state between steps is not rounded.
+bool Lower(onednn::LowerContext& c) {
+  if (c.in_type(0).dtype == DType::kFloat64) return false;
+  const auto p = c.node().params<RnnParam>();
+  const std::size_t states = IsLstm(p) ? 2 : 1;
+  std::vector<onednn::ValueId> inputs;
+  for (std::size_t i = 0; i < c.in_types().size(); ++i) {
+    const auto input = c.in(static_cast<int>(i));
+    inputs.push_back(i < 2 + states ? c.Cast(input, DType::kFloat32) : input);
+  }
+  std::vector<TensorType> types = c.out_types();
+  for (TensorType& type : types) type.dtype = DType::kFloat32;
+  const auto outputs =
+      c.EmitCall({[p](std::span<const NDArray> in, std::span<NDArray> out) { RunRnn(p, in, out); }}, inputs, types);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const int index = static_cast<int>(i);
+    c.SetOut(index, c.Cast(outputs[i], c.out_type(index).dtype));
+  }
+  return true;
 }
 
 std::vector<SlotRole> Roles() {
@@ -310,7 +274,20 @@ std::vector<SlotRole> Roles() {
         .Set(DTypeRule{InferDType})
         // Errors of the state add up over time, and the kernel gains nothing from low-precision operands.
         .Set(AmpFacts{Arithmetic::kNeedsFloat32, Roles()})
-        .Set(ReferenceKernel{Reference});
+        .Set(ReferenceKernel{Reference})
+        .Set(onednn::LowerRule{Lower});
 
 }  // namespace
+
+RnnSizes RnnSizes::Of(const RnnParam& p, const Shape& data) {
+  return {data[0], data[1], data[2], p.state_size, p.num_layers, p.bidirectional ? 2 : 1, GatesOf(p)};
+}
+
+std::vector<std::int64_t> RnnLengths(const RnnParam& p, const RnnSizes& s, std::span<const NDArray> in) {
+  if (!p.use_sequence_length) return std::vector<std::int64_t>(static_cast<std::size_t>(s.batch), s.time);
+  std::vector<std::int64_t> lengths = Numbers<std::int64_t>(in.back());
+  for (std::int64_t& length : lengths) length = std::clamp<std::int64_t>(length, 0, s.time);
+  return lengths;
+}
+
 }  // namespace amp

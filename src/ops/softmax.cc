@@ -34,6 +34,11 @@ void Validate(SoftmaxParam& p) {
     throw GraphError("attribute temperature: expected a number but 0");
 }
 
+void ValidateSoftmin(SoftmaxParam& p) {
+  Validate(p);
+  if (p.use_length.value_or(false)) throw GraphError("attribute use_length: softmin has no input length");
+}
+
 bool UsesLength(const SoftmaxParam& p) { return p.use_length.value_or(false); }
 
 int Axis(const Node& node, const Shape& data) { return RequireAxis(node, node.params<SoftmaxParam>().axis, data); }
@@ -106,7 +111,10 @@ OpCard<SoftmaxParam> Register(const char* name, const char* doc, bool logarithm,
 [[maybe_unused]] const auto kLogSoftmax =
     Register("log_softmax", "The logarithm of softmax.", true).Alias("_npx_log_softmax");
 
-[[maybe_unused]] const auto kSoftmin = Register("softmin", "softmax of -data.", false, -1);
+[[maybe_unused]] const auto kSoftmin = Register("softmin", "softmax of -data.", false, -1)
+                                           .Params(Schema(), ValidateSoftmin)
+                                           .Inputs({"data"})
+                                           .Set(AmpFacts{Arithmetic::kNeedsFloat32});
 
 struct SoftmaxActivationParam {
   std::string mode = "instance";

@@ -57,9 +57,9 @@ OpCard<VarianceParam> Register(const char* name, const char* doc, bool root) {
       .Params(ParamSchema<VarianceParam>()
                   .Optional("axis", &VarianceParam::axis, "The axes; None: all.")
                   .Optional("dtype", &VarianceParam::dtype, "Dtype of the output; None: that of the data.")
+                  .Optional("keepdims", &VarianceParam::keepdims, "Reduced axes stay, with size 1.")
                   .Optional("ddof", &VarianceParam::ddof, "Subtracted from the number of elements that divides.")
-                  .Range(-(1 << 30), 1 << 30)
-                  .Optional("keepdims", &VarianceParam::keepdims, "Reduced axes stay, with size 1."))
+                  .Range(-(1 << 30), 1 << 30))
       .Inputs({"a"})
       .Set(ShapeRule{[](ShapeRelation& r) {
         if (!r.in(0).rank_known()) return;
@@ -99,16 +99,14 @@ void MomentsReference(const Node& node, std::span<const NDArray> in, std::span<N
         .Doc("Mean and variance over axes.")
         .Params(ParamSchema<MomentsParam>()
                     .Optional("axes", &MomentsParam::axes, "The axes; at least one.")
-                    .Optional("keepdims", &MomentsParam::keepdims, "Reduced axes stay, with size 1."),
-                [](MomentsParam& p) {
-                  if (!p.axes || p.axes->empty()) throw GraphError("attribute axes: expected at least one axis");
-                })
+                    .Optional("keepdims", &MomentsParam::keepdims, "Reduced axes stay, with size 1."))
         .Inputs({"data"})
         .Outputs(NumberedNames("output", 2))
         .VisibleOutputs([](const MomentsParam&) { return 2; })
         .Set(ShapeRule{[](ShapeRelation& r) {
           if (!r.in(0).rank_known()) return;
           const auto& p = r.node().params<MomentsParam>();
+          if (!p.axes || p.axes->empty()) FailAt(r.node(), "attribute axes: expected at least one axis");
           const std::vector<bool> named = NamedAxes(r.node(), p.axes, r.in(0).rank(), true);
           for (int i = 0; i < 2; ++i) r.Out(i, WithoutAxes(r.in(0), named, p.keepdims, false));
         }})

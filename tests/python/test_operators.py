@@ -244,6 +244,7 @@ def test_backends_follow_the_definition(op):
 NOT_DRAWN = {
     ("RNN", "projection_size"): None,  # refused: not implemented
     ("SequenceReverse", "axis"): None,  # 0 is the only one
+    ("softmin", "use_length"): {"True"},  # refused: it has no input length
     ("Dropout", "mode"): {"always"},  # refused: it draws random numbers
     ("UpSampling", "sample_type"): {"bilinear"},  # refused: not implemented
     ("_contrib_BilinearResize2D", "mode"): None,  # only 'size' is implemented

@@ -33,3 +33,35 @@ def test_a_size_of_0_that_nobody_contradicts_is_0():
         amp.sym._zeros(shape=(2, -1)).infer_shape()
     # while variables are unknown, somebody may still say
     assert gru(amp.sym._zeros(shape=(1, 0, H))).infer_shape_partial()[1] == [(0, 0, H)]
+
+
+@pytest.mark.parametrize("mode, gates", [("rnn_relu", 1), ("rnn_tanh", 1), ("gru", 3), ("lstm", 4)])
+def test_large_layers_agree_with_the_definition_on_any_number_of_threads(mode, gates):
+    """More units than one thread takes at a time, and a last part that is smaller."""
+    time, batch, inputs, size, layers = 7, 5, 33, 70, 2
+    rng = np.random.default_rng(3)
+    rows, count = gates * size, 0
+    for read in (inputs, 2 * size):
+        count += 2 * rows * (read + size + 2)
+    arrays = {
+        "data": rng.normal(size=(time, batch, inputs)),
+        "parameters": rng.normal(size=count) * 0.1,
+        **{
+            name: rng.normal(size=(2 * layers, batch, size)) for name in ("state", "state_cell")[: 1 + (mode == "lstm")]
+        },
+        "sequence_length": np.array([7, 0, 3, 1, 6]),
+    }
+    arrays = {name: array.astype("f4") for name, array in arrays.items()}
+    options = {"mode": mode, "state_size": size, "num_layers": layers, "bidirectional": True}
+    variables = {name: amp.sym.Variable(name) for name in arrays}
+    symbol = amp.sym.RNN(**variables, **options, state_outputs=True, use_sequence_length=True)
+    shapes = {name: array.shape for name, array in arrays.items()}
+
+    def run(**how):
+        return [output.asnumpy() for output in amp.Executor(symbol, {}, {}, shapes, **how)(arrays)]
+
+    expected, single, double = run(backend="reference"), run(num_threads=1), run(num_threads=2)
+    for wanted, one, two in zip(expected, single, double):
+        np.testing.assert_allclose(one, wanted, rtol=1e-4, atol=1e-5)
+        np.testing.assert_array_equal(one, two)
+    assert single[0][:3, 2].any() and not single[0][3:, 2].any()

@@ -1621,8 +1621,8 @@ def _npi_std(
     a: Symbol | None = None,
     axis: Sequence[int] | int | None = ...,
     dtype: Any = ...,
-    ddof: int = ...,
     keepdims: bool = ...,
+    ddof: int = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1714,8 +1714,8 @@ def _npi_var(
     a: Symbol | None = None,
     axis: Sequence[int] | int | None = ...,
     dtype: Any = ...,
-    ddof: int = ...,
     keepdims: bool = ...,
+    ddof: int = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -2858,6 +2858,7 @@ def min_axis(
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
 def moments(
+    data: Symbol | None = None,
     axes: Sequence[int] | int | None = ...,
     keepdims: bool = ...,
     name: str | None = None,
@@ -3048,7 +3049,6 @@ def softmax(
 ) -> Symbol: ...
 def softmin(
     data: Symbol | None = None,
-    length: Symbol | None = None,
     axis: int = ...,
     temperature: float | None = ...,
     dtype: Any = ...,

@@ -344,6 +344,13 @@ OpCase DrawLogSoftmax(Random& random) {
   return c;
 }
 
+OpCase DrawSoftmin(Random& random) {
+  OpCase c = DrawSoftmax(random);
+  c.attrs.erase("use_length");
+  c.inputs.resize(1);
+  return c;
+}
+
 OpCase DrawRDivScalar(Random& random) {
   OpCase c = DrawScalar(random, false);
   c.inputs[0].type.dtype = random.Type(FloatTypes());
@@ -442,7 +449,7 @@ const std::vector<OpRow>& OpRows() {
         {"elemwise_add", DrawElemwiseAdd},
         {"log_softmax", DrawLogSoftmax},
         {"softmax", DrawSoftmax},
-        {"softmin", DrawSoftmax},
+        {"softmin", DrawSoftmin},
     };
     for (const auto& more : {ArrayOpRows(), LookupOpRows(), NumPyOpRows(), StatisticsOpRows()}) {
       all.insert(all.end(), more.begin(), more.end());

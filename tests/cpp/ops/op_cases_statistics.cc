@@ -91,8 +91,8 @@ OpCase DrawNumpyNorm(Random& random) {
   c.attrs["ord"] = random.Of({"0", "1", "2", "3", "inf", "-inf"});
   if (rank > 1 && random.Chance(0.4)) {
     c.attrs["axis"] = random.Of({"(0, 1)", "(1, 0)", "(-1, 0)"});
-    c.attrs["ord"] = random.Of({"1", "-1", "inf", "-inf"});
-    Maybe(random, &c.attrs, "flag", random.Of({"-1", "0", "1"}));
+    c.attrs["ord"] = random.Of({"1", "-1", "2", "-2", "inf", "-inf"});
+    Maybe(random, &c.attrs, "flag", random.Of({"-1", "0", "1", "2"}));
   } else if (random.Chance(0.3)) {
     c.attrs["axis"] = "None";
     c.attrs["flag"] = "-2";

@@ -57,8 +57,8 @@ void AddReductions(std::vector<Refusal>* all) {
       {{"norm", {{"ord", "3"}}, {F32({2})}, {"attribute ord: expected a value in [1, 2], got 3"}},
        {"_npi_norm", {{"axis", "(0, 0)"}}, {F32({2, 3})}, {"axis 0 is given twice"}},
        {"_npi_norm", {}, {F32({2, 3, 4})}, {"expected one axis (vectors) or two (matrices), got 3"}},
-       {"_npi_norm", {{"ord", "3"}}, {F32({2, 3})}, {"expected ord 1, -1, inf or -inf for matrices, got 3"}},
-       {"_npi_norm", {{"flag", "2"}}, {F32({2, 3})}, {"norms made of singular values are not supported"}},
+       {"_npi_norm", {{"ord", "3"}}, {F32({2, 3})}, {"expected ord 1, 2, inf or their negatives for matrices, got 3"}},
+       {"_npi_norm", {{"flag", "2"}, {"axis", "0"}}, {F32({2, 3})}, {"expected one axis (vectors) or two"}},
        {"_npi_average", {{"axis", "0"}}, {F32({2, 3}), F32({3})}, {"expected weights of shape [2], got [3]"}},
        {"_npi_average", {}, {F32({2, 3}), F32({3})}, {"weights of the data's shape or along one axis, got [3]"}},
        {"_npi_percentile", {{"q_scalar", "101"}}, {F32({2})}, {"expected a value in [0, 100], got 101"}},
@@ -87,6 +87,7 @@ void AddNorms(std::vector<Refusal>* all) {
                {"LRN", {{"nsize", "3"}}, flat, {"expected data of rank 4, got shape [2,4]"}},
                {"softmin", {{"axis", "2"}}, flat, {"axis 2 does not exist in data of shape [2,4]"}},
                {"softmin", {{"temperature", "0"}}, flat, {"attribute temperature: expected a number but 0"}},
+               {"softmin", {{"use_length", "1"}}, flat, {"attribute use_length: softmin has no input length"}},
                {"smooth_l1", {{"scalar", "one"}}, flat, {"attribute scalar: expected float, got 'one'"}},
                {"smooth_l1", {{"sigma", "1"}}, flat, {"unknown attribute 'sigma'"}}});
 }

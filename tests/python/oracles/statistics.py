@@ -240,8 +240,9 @@ def numpy_norm(attrs, x):
     if flag == -2 or (flag == 1 and len(axis) == 2):
         y = np.sqrt(np.sum(v * v, axis=axis, keepdims=keepdims))
     else:
-        y = np.linalg.norm(v, order, axis[0] if len(axis) == 1 else axis, keepdims)
-    return computed(np.asarray(y), x.dtype, (x.size + 64) * np.abs(y))
+        y = np.linalg.norm(v, "nuc" if flag == 2 else order, axis[0] if len(axis) == 1 else axis, keepdims)
+    # singular values may be small beside the largest one
+    return computed(np.asarray(y), x.dtype, (x.size + 64) * (np.abs(y) + np.max(np.abs(v))))
 
 
 def draw_numpy_norm(d):
@@ -249,7 +250,7 @@ def draw_numpy_norm(d):
     rank, attrs = x.ndim, d.some(keepdims=d.flag())
     if rank > 1 and d.chance(0.4):
         axes = d.of([(i, j) for i in range(rank) for j in range(rank) if i != j])
-        attrs.update(axis=axes, ord=d.of([1.0, -1.0, np.inf, -np.inf]), flag=d.of([-1, 0, 1]))
+        attrs.update(axis=axes, ord=d.of([1.0, -1.0, 2.0, -2.0, np.inf, -np.inf]), flag=d.of([-1, 0, 1, 2]))
     elif d.chance(0.3):
         attrs.update(flag=-2, **d.some(axis=None, ord=2.0))
     else:
@@ -450,7 +451,15 @@ def draw_diff(d):
 
 
 operator("_npi_diff", diff, draw_diff)
-operator("softmin", lambda attrs, x, *length: softmax(attrs, np.negative(x), *length), draw_softmax)
+
+
+def draw_softmin(d):
+    case = draw_softmax(d)
+    case.attrs.pop("use_length", None)
+    return Case({**case.attrs, **d.some(use_length=d.of([None, False]))}, case.inputs[:1])
+
+
+operator("softmin", lambda attrs, x: softmax(attrs, np.negative(x)), draw_softmin)
 
 
 def smooth_l1(attrs, x):

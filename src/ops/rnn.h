@@ -1,0 +1,72 @@
+// What the card of RNN and its fast kernel share.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "nnvm/ndarray.h"
+
+namespace amp {
+
+struct RnnParam {
+  std::int64_t state_size = 0;
+  std::int64_t num_layers = 0;
+  bool bidirectional = false;
+  std::string mode;
+  double p = 0;
+  bool state_outputs = false;
+  std::optional<std::int64_t> projection_size;
+  std::optional<double> lstm_state_clip_min, lstm_state_clip_max;
+  bool lstm_state_clip_nan = false;
+  bool use_sequence_length = false;
+};
+
+inline bool IsLstm(const RnnParam& p) { return p.mode == "lstm"; }
+inline bool IsGru(const RnnParam& p) { return p.mode == "gru"; }
+
+// Sizes of a use: time, batch, inputs of the first layer, state, layers, directions, gates.
+struct RnnSizes {
+  std::int64_t time, batch, inputs, state, layers, directions, gates;
+
+  static RnnSizes Of(const RnnParam& p, const Shape& data);
+
+  std::int64_t rows() const { return gates * state; }
+  std::int64_t InputsOf(std::int64_t layer) const { return layer == 0 ? inputs : directions * state; }
+  std::int64_t WeightsOf(std::int64_t layer) const { return rows() * (InputsOf(layer) + state); }
+  std::int64_t WeightsBefore(std::int64_t layer) const {
+    return layer == 0 ? 0 : directions * (WeightsOf(0) + (layer - 1) * WeightsOf(1));
+  }
+  std::int64_t NumParameters() const { return WeightsBefore(layers) + layers * directions * 2 * rows(); }
+};
+
+// One direction of one layer.
+template <class T>
+struct RnnCell {
+  const T *input_weights, *state_weights, *input_bias, *state_bias;
+};
+
+template <class T>
+RnnCell<T> RnnCellOf(const RnnSizes& s, const T* parameters, std::int64_t layer, std::int64_t direction) {
+  const T* weights = parameters + s.WeightsBefore(layer) + direction * s.WeightsOf(layer);
+  const T* biases = parameters + s.WeightsBefore(s.layers) + (layer * s.directions + direction) * 2 * s.rows();
+  return {weights, weights + s.rows() * s.InputsOf(layer), biases, biases + s.rows()};
+}
+
+// Steps of each sequence, in [0, time].
+std::vector<std::int64_t> RnnLengths(const RnnParam& p, const RnnSizes& s, std::span<const NDArray> in);
+
+// A cell state within the attribute's bounds.
+template <class T>
+T RnnClipped(const RnnParam& p, T cell) {
+  if (!p.lstm_state_clip_min) return cell;
+  const T low = static_cast<T>(*p.lstm_state_clip_min), high = static_cast<T>(*p.lstm_state_clip_max);
+  if (cell != cell) return p.lstm_state_clip_nan ? low : cell;
+  return cell < low ? low : cell > high ? high : cell;
+}
+
+// The reference kernel for float32 arrays, with vector instructions. No result depends on the number of threads.
+void RunRnn(const RnnParam& p, std::span<const NDArray> in, std::span<NDArray> out);
+
+}  // namespace amp
