@@ -342,10 +342,22 @@ def _DivScalar(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _Equal(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _EqualScalar(
     data: Symbol | None = None,
     scalar: float = ...,
     is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _Greater(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -363,6 +375,31 @@ def _GreaterScalar(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _Greater_Equal(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _Hypot(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _HypotScalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _Lesser(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _LesserEqualScalar(
     data: Symbol | None = None,
     scalar: float = ...,
@@ -377,10 +414,67 @@ def _LesserScalar(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _Lesser_Equal(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _LogicalAndScalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _LogicalOrScalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _LogicalXorScalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _Logical_And(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _Logical_Or(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _Logical_Xor(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _Maximum(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _MaximumScalar(
     data: Symbol | None = None,
     scalar: float = ...,
     is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _Minimum(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -401,6 +495,12 @@ def _MinusScalar(
     data: Symbol | None = None,
     scalar: float = ...,
     is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _Mod(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -431,6 +531,12 @@ def _NotEqualScalar(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _Not_Equal(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _Plus(
     lhs: Symbol | None = None,
     rhs: Symbol | None = None,
@@ -441,6 +547,12 @@ def _PlusScalar(
     data: Symbol | None = None,
     scalar: float = ...,
     is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _Power(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -629,6 +741,12 @@ def _div_scalar(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _equal(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _equal_scalar(
     data: Symbol | None = None,
     scalar: float = ...,
@@ -663,6 +781,18 @@ def _full(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _greater(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _greater_equal(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _greater_equal_scalar(
     data: Symbol | None = None,
     scalar: float = ...,
@@ -677,7 +807,32 @@ def _greater_scalar(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _hypot(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _hypot_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _identity_with_attr_like_rhs(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _lesser(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _lesser_equal(
     lhs: Symbol | None = None,
     rhs: Symbol | None = None,
     name: str | None = None,
@@ -707,10 +862,61 @@ def _linspace(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _logical_and(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _logical_and_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _logical_or(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _logical_or_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _logical_xor(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _logical_xor_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _maximum(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _maximum_scalar(
     data: Symbol | None = None,
     scalar: float = ...,
     is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _minimum(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -734,6 +940,12 @@ def _minus_scalar(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _mod(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _mod_scalar(
     data: Symbol | None = None,
     scalar: float = ...,
@@ -751,6 +963,12 @@ def _mul_scalar(
     data: Symbol | None = None,
     scalar: float = ...,
     is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _not_equal(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -847,6 +1065,11 @@ def _np_sum(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_abs(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_absolute(
     data: Symbol | None = None,
     name: str | None = None,
@@ -888,8 +1111,52 @@ def _npi_arange(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_arccos(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_arccosh(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_arcsin(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_arcsinh(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_arctan(
     data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_arctan2(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_arctan2_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_arctanh(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_around(
+    x: Symbol | None = None,
+    decimals: int = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -913,6 +1180,76 @@ def _npi_atleast_2d(
 ) -> Symbol: ...
 def _npi_atleast_3d(
     *data: Symbol,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_bitwise_and(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_bitwise_and_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_bitwise_left_shift(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_bitwise_left_shift_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_bitwise_not(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_bitwise_or(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_bitwise_or_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_bitwise_right_shift(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_bitwise_right_shift_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_bitwise_xor(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_bitwise_xor_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -962,12 +1299,35 @@ def _npi_copy(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_copysign(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_copysign_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_copyto(
     data: Symbol | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
 def _npi_cos(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_cosh(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_degrees(
     data: Symbol | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
@@ -1038,6 +1398,58 @@ def _npi_floor(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_floor_divide(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_floor_divide_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_fmax(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_fmax_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_fmin(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_fmin_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_fmod(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_fmod_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_full(
     shape: Sequence[int] | int = ...,
     value: float | None = ...,
@@ -1096,10 +1508,61 @@ def _npi_hstack(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_hypot(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_hypot_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_identity(
     shape: Sequence[int] | int = ...,
     ctx: str = ...,
     dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_isfinite(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_isinf(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_isnan(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_isneginf(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_isposinf(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_ldexp(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_ldexp_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1166,6 +1629,63 @@ def _npi_log2(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_logaddexp(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_logaddexp_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_logical_and(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_logical_and_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_logical_not(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_logical_or(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_logical_or_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_logical_xor(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_logical_xor_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_logspace(
     start: float = ...,
     stop: float = ...,
@@ -1185,6 +1705,19 @@ def _npi_max(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_maximum(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_maximum_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_mean(
     data: Symbol | None = None,
     axis: Sequence[int] | int | None = ...,
@@ -1199,6 +1732,19 @@ def _npi_min(
     axis: Sequence[int] | int | None = ...,
     keepdims: bool = ...,
     initial: float | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_minimum(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_minimum_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1291,6 +1837,39 @@ def _npi_prod(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_radians(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_rarctan2_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_rbitwise_left_shift_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_rbitwise_right_shift_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_rcopysign_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_reciprocal(
     data: Symbol | None = None,
     name: str | None = None,
@@ -1300,6 +1879,32 @@ def _npi_repeat(
     data: Symbol | None = None,
     repeats: int = ...,
     axis: int | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_rfloor_divide_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_rfmod_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_rint(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_rldexp_scalar(
+    data: Symbol | None = None,
+    scalar: float = ...,
+    is_int: bool = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1351,6 +1956,11 @@ def _npi_sign(
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
 def _npi_sin(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_sinh(
     data: Symbol | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
@@ -1427,6 +2037,11 @@ def _npi_take(
     indices: Symbol | None = None,
     axis: int = ...,
     mode: Literal["clip", "wrap", "raise"] = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_tan(
+    data: Symbol | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1571,6 +2186,12 @@ def _npx_batch_norm(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npx_broadcast_greater(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npx_broadcast_like(
     lhs: Symbol | None = None,
     rhs: Symbol | None = None,
@@ -1647,6 +2268,11 @@ def _npx_erf(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npx_erfinv(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npx_fully_connected(
     data: Symbol | None = None,
     weight: Symbol | None = None,
@@ -1654,6 +2280,16 @@ def _npx_fully_connected(
     num_hidden: int = ...,
     no_bias: bool = ...,
     flatten: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npx_gamma(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npx_gammaln(
+    data: Symbol | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1788,6 +2424,11 @@ def _npx_softmax(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npx_softsign(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npx_stop_gradient(
     data: Symbol | None = None,
     name: str | None = None,
@@ -1837,6 +2478,12 @@ def _plus_scalar(
     data: Symbol | None = None,
     scalar: float = ...,
     is_int: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _power(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -2065,7 +2712,262 @@ def _sg_pow_mul_scalar(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _sparse_abs(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sparse_arccos(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sparse_arccosh(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sparse_arcsin(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sparse_arcsinh(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sparse_arctan(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sparse_arctanh(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sparse_broadcast_add(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sparse_broadcast_div(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sparse_broadcast_minus(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sparse_broadcast_mul(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sparse_broadcast_plus(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sparse_broadcast_sub(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sparse_cbrt(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sparse_ceil(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sparse_cos(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sparse_cosh(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sparse_degrees(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sparse_elemwise_add(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sparse_elemwise_div(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sparse_elemwise_mul(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sparse_elemwise_sub(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sparse_exp(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sparse_expm1(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sparse_fix(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sparse_floor(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sparse_gamma(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sparse_gammaln(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sparse_log(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sparse_log10(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sparse_log1p(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sparse_log2(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sparse_log_sigmoid(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sparse_mish(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sparse_negative(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sparse_radians(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sparse_relu(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sparse_rint(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sparse_round(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sparse_rsqrt(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sparse_sigmoid(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sparse_sign(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sparse_sin(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sparse_sinh(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sparse_sqrt(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sparse_square(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _sparse_stop_gradient(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sparse_tan(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sparse_tanh(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _sparse_trunc(
     data: Symbol | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
@@ -2124,7 +3026,32 @@ def amp_multicast(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def arccos(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def arccosh(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def arcsin(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def arcsinh(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def arctan(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def arctanh(
     data: Symbol | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
@@ -2205,6 +3132,12 @@ def broadcast_greater_equal(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def broadcast_hypot(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def broadcast_lesser(
     lhs: Symbol | None = None,
     rhs: Symbol | None = None,
@@ -2222,6 +3155,24 @@ def broadcast_like(
     rhs: Symbol | None = None,
     lhs_axes: Sequence[int] | int | None = ...,
     rhs_axes: Sequence[int] | int | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def broadcast_logical_and(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def broadcast_logical_or(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def broadcast_logical_xor(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -2319,11 +3270,21 @@ def cos(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def cosh(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def crop(
     data: Symbol | None = None,
     begin: Sequence[int] | int | None = ...,
     end: Sequence[int] | int | None = ...,
     step: Sequence[int] | int | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def degrees(
+    data: Symbol | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -2373,6 +3334,11 @@ def erf(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def erfinv(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def exp(
     data: Symbol | None = None,
     name: str | None = None,
@@ -2410,9 +3376,26 @@ def floor(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def gamma(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def gammaln(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def gather_nd(
     data: Symbol | None = None,
     indices: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def hard_sigmoid(
+    data: Symbol | None = None,
+    alpha: float = ...,
+    beta: float = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -2441,6 +3424,11 @@ def log2(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def log_sigmoid(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def log_softmax(
     data: Symbol | None = None,
     length: Symbol | None = None,
@@ -2448,6 +3436,11 @@ def log_softmax(
     temperature: float | None = ...,
     dtype: Any = ...,
     use_length: bool | None = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def logical_not(
+    data: Symbol | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -2509,6 +3502,11 @@ def min_axis(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def mish(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def negative(
     data: Symbol | None = None,
     name: str | None = None,
@@ -2543,6 +3541,16 @@ def prod(
     axis: Sequence[int] | int | None = ...,
     keepdims: bool = ...,
     exclude: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def radians(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def rcbrt(
+    data: Symbol | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -2619,6 +3627,11 @@ def sign(
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
 def sin(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def sinh(
     data: Symbol | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
@@ -2729,6 +3742,11 @@ def take(
     indices: Symbol | None = None,
     axis: int = ...,
     mode: Literal["clip", "wrap", "raise"] = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def tan(
+    data: Symbol | None = None,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...

@@ -442,7 +442,7 @@ const std::vector<OpRow>& OpRows() {
         {"log_softmax", DrawLogSoftmax},
         {"softmax", DrawSoftmax},
     };
-    for (const auto& more : {ArrayOpRows(), LookupOpRows(), NumPyOpRows()}) {
+    for (const auto& more : {ArrayOpRows(), FunctionOpRows(), LookupOpRows(), NumPyOpRows()}) {
       all.insert(all.end(), more.begin(), more.end());
     }
     std::sort(all.begin(), all.end(), [](const OpRow& a, const OpRow& b) { return a.op < b.op; });

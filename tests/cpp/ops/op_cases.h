@@ -68,6 +68,8 @@ const std::vector<OpRow>& OpRows();
 const std::vector<OpRow>& ArrayOpRows();
 // Those of op_cases_lookups.cc.
 const std::vector<OpRow>& LookupOpRows();
+// Those of op_cases_functions.cc.
+const std::vector<OpRow>& FunctionOpRows();
 // Those of op_cases_numpy.cc.
 const std::vector<OpRow>& NumPyOpRows();
 

@@ -20,6 +20,8 @@ inline TensorType I32(Shape shape) { return {DType::kInt32, std::move(shape)}; }
 
 // Those of the operators in op_cases_arrays.cc, and of the scalar family's later rows.
 std::vector<Refusal> ArrayRefusals();
+// Those of the operators in op_cases_functions.cc.
+std::vector<Refusal> FunctionRefusals();
 // Those of the operators in op_cases_numpy.cc.
 std::vector<Refusal> NumPyRefusals();
 
