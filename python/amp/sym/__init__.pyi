@@ -108,6 +108,14 @@ def Convolution_v1(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def Crop(
+    *data: Symbol,
+    offset: Sequence[int] | int = ...,
+    h_w: Sequence[int] | int = ...,
+    center_crop: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def CuDNNBatchNorm(
     data: Symbol | None = None,
     gamma: Symbol | None = None,
@@ -705,6 +713,11 @@ def _contrib_arange_like(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _contrib_div_sqrt_dim(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _contrib_interleaved_matmul_selfatt_qk(
     queries_keys_values: Symbol | None = None,
     heads: int = ...,
@@ -1151,6 +1164,15 @@ def _npi_arctan2_scalar(
 ) -> Symbol: ...
 def _npi_arctanh(
     data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npi_argsort(
+    data: Symbol | None = None,
+    axis: int | None = ...,
+    is_ascend: bool = ...,
+    is_ascend_s: bool | None = ...,
+    dtype: Any = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -1973,6 +1995,13 @@ def _npi_slice(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def _npi_sort(
+    data: Symbol | None = None,
+    axis: int | None = ...,
+    is_ascend: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def _npi_split(
     indices: Sequence[int] | int = ...,
     axis: int = ...,
@@ -2347,6 +2376,15 @@ def _npx_one_hot(
     on_value: float = ...,
     off_value: float = ...,
     dtype: Any = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def _npx_pick(
+    data: Symbol | None = None,
+    index: Symbol | None = None,
+    axis: int | None = ...,
+    keepdims: bool = ...,
+    mode: Literal["clip", "wrap"] = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -3088,6 +3126,12 @@ def batch_dot(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def batch_take(
+    a: Symbol | None = None,
+    indices: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def broadcast_add(
     lhs: Symbol | None = None,
     rhs: Symbol | None = None,
@@ -3252,6 +3296,15 @@ def ceil(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def choose_element_0index(
+    data: Symbol | None = None,
+    index: Symbol | None = None,
+    axis: int | None = ...,
+    keepdims: bool = ...,
+    mode: Literal["clip", "wrap"] = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def clip(
     data: Symbol | None = None,
     a_min: float = ...,
@@ -3285,6 +3338,12 @@ def crop(
 ) -> Symbol: ...
 def degrees(
     data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def depth_to_space(
+    data: Symbol | None = None,
+    block_size: int = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
@@ -3536,6 +3595,15 @@ def pad(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def pick(
+    data: Symbol | None = None,
+    index: Symbol | None = None,
+    axis: int | None = ...,
+    keepdims: bool = ...,
+    mode: Literal["clip", "wrap"] = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def prod(
     data: Symbol | None = None,
     axis: Sequence[int] | int | None = ...,
@@ -3611,6 +3679,13 @@ def rsqrt(
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
+def scatter_nd(
+    data: Symbol | None = None,
+    indices: Symbol | None = None,
+    shape: Sequence[int] | int = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
 def shape_array(
     data: Symbol | None = None,
     name: str | None = None,
@@ -3676,6 +3751,19 @@ def softmax(
 ) -> Symbol: ...
 def softsign(
     data: Symbol | None = None,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def sort(
+    data: Symbol | None = None,
+    axis: int | None = ...,
+    is_ascend: bool = ...,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+) -> Symbol: ...
+def space_to_depth(
+    data: Symbol | None = None,
+    block_size: int = ...,
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
