@@ -6,6 +6,7 @@
 #include "dnnl/lowering.h"
 #include "dnnl/reference.h"
 #include "ops/broadcast.h"
+#include "ops/mixed.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
@@ -31,16 +32,22 @@ struct Row {
 };
 
 constexpr Row kRows[] = {
-    {"elemwise_add", "_add _plus _Plus", "lhs + rhs, equal shapes.", BinaryKind::kAdd, Shapes::kEqual},
-    {"elemwise_sub", "_sub _minus _Minus", "lhs - rhs, equal shapes.", BinaryKind::kSub, Shapes::kEqual},
-    {"elemwise_mul", "_mul _Mul", "lhs * rhs, equal shapes.", BinaryKind::kMul, Shapes::kEqual},
-    {"elemwise_div", "_div _Div", "lhs / rhs, equal shapes.", BinaryKind::kDiv, Shapes::kEqual},
-    {"broadcast_add", "broadcast_plus", "lhs + rhs.", BinaryKind::kAdd, Shapes::kBroadcast},
-    {"broadcast_sub", "broadcast_minus", "lhs - rhs.", BinaryKind::kSub, Shapes::kBroadcast},
-    {"broadcast_mul", "", "lhs * rhs.", BinaryKind::kMul, Shapes::kBroadcast},
-    {"broadcast_div", "", "lhs / rhs.", BinaryKind::kDiv, Shapes::kBroadcast},
-    {"broadcast_maximum", "", "The larger of lhs and rhs.", BinaryKind::kMax, Shapes::kBroadcast},
-    {"broadcast_minimum", "", "The smaller of lhs and rhs.", BinaryKind::kMin, Shapes::kBroadcast},
+    {"elemwise_add", "_add _plus _Plus _sparse_elemwise_add", "lhs + rhs, equal shapes.", BinaryKind::kAdd,
+     Shapes::kEqual},
+    {"elemwise_sub", "_sub _minus _Minus _sparse_elemwise_sub", "lhs - rhs, equal shapes.", BinaryKind::kSub,
+     Shapes::kEqual},
+    {"elemwise_mul", "_mul _Mul _sparse_elemwise_mul", "lhs * rhs, equal shapes.", BinaryKind::kMul, Shapes::kEqual},
+    {"elemwise_div", "_div _Div _sparse_elemwise_div", "lhs / rhs, equal shapes.", BinaryKind::kDiv, Shapes::kEqual},
+    {"_maximum", "_Maximum", "The larger of lhs and rhs, equal shapes.", BinaryKind::kMax, Shapes::kEqual},
+    {"_minimum", "_Minimum", "The smaller of lhs and rhs, equal shapes.", BinaryKind::kMin, Shapes::kEqual},
+    {"broadcast_add", "broadcast_plus _sparse_broadcast_add _sparse_broadcast_plus", "lhs + rhs.", BinaryKind::kAdd,
+     Shapes::kBroadcast},
+    {"broadcast_sub", "broadcast_minus _sparse_broadcast_minus _sparse_broadcast_sub", "lhs - rhs.", BinaryKind::kSub,
+     Shapes::kBroadcast},
+    {"broadcast_mul", "_sparse_broadcast_mul", "lhs * rhs.", BinaryKind::kMul, Shapes::kBroadcast},
+    {"broadcast_div", "_sparse_broadcast_div", "lhs / rhs.", BinaryKind::kDiv, Shapes::kBroadcast},
+    {"broadcast_maximum", "_npi_maximum", "The larger of lhs and rhs.", BinaryKind::kMax, Shapes::kBroadcast},
+    {"broadcast_minimum", "_npi_minimum", "The smaller of lhs and rhs.", BinaryKind::kMin, Shapes::kBroadcast},
     {"_npi_add", "", "lhs + rhs.", BinaryKind::kAdd, Shapes::kBroadcast, DTypes::kMixed},
     {"_npi_subtract", "", "lhs - rhs.", BinaryKind::kSub, Shapes::kBroadcast, DTypes::kMixed},
     {"_npi_multiply", "", "lhs * rhs.", BinaryKind::kMul, Shapes::kBroadcast, DTypes::kMixed},
@@ -88,19 +95,11 @@ std::int64_t Compute(BinaryKind kind, std::int64_t a, std::int64_t b) {
   return std::min(a, b);
 }
 
-// Both of one kind: that dtype, the wider one of two floats, the larger one of two integers. Otherwise the float.
-DType Common(DType a, DType b) {
-  if (IsFloat(a) && IsFloat(b)) return WidestFloat(a, b);
-  if (IsFloat(a) != IsFloat(b)) return IsFloat(a) ? a : b;
-  return BytesOf(a) >= BytesOf(b) ? a : b;
-}
-
 DTypeRule DTypeRuleOf(DTypes dtypes) {
   if (dtypes == DTypes::kSame) return SameDType();
   return {[dtypes](DTypeRelation& r) {
-    if (IsKnown(r.in(0)) != IsKnown(r.in(1))) r.Same({0, 1}, {});  // as MXNet assumes
-    if (!IsKnown(r.in(0))) return;
-    const DType common = Common(r.in(0), r.in(1));
+    if (!KnowOperands(r)) return;
+    const DType common = CommonDType(r.in(0), r.in(1));
     r.Out(0, dtypes == DTypes::kMixedToFloat && !IsFloat(common) ? DType::kFloat32 : common);
   }};
 }

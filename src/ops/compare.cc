@@ -1,25 +1,36 @@
-// Functions of two broadcast arrays that oneDNN lacks: a table. Comparisons give 0 and 1, in 2.0 bool.
+// Functions of two arrays that oneDNN lacks: a table. Comparisons give 0 and 1, in 2.0 bool.
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <functional>
 
 #include "dnnl/reference.h"
 #include "ops/broadcast.h"
+#include "ops/mixed.h"
 #include "ops/numeric.h"
 #include "ops/remainder.h"
 #include "ops/rules.h"
+#include "ops/special.h"
 #include "passes/amp_facts.h"
 
 namespace amp {
 namespace {
 
+enum class Shapes { kEqual, kBroadcast };
+
+// Of the operands: one dtype, one float; or (in 2.0) two of any kind, two of integers or bool, two of integers.
+enum class Operands { kSame, kFloat, kMixed, kMixedBits, kMixedIntegers };
+enum class Result { kNumber, kBool };
+
 struct Row {
   const char* name;
   const char* aliases;
   const char* doc;
-  double (*real)(double a, double b);
+  double (*real)(double a, double b);  // absent: of integers only
   std::int64_t (*integer)(std::int64_t a, std::int64_t b);
-  bool gives_bool = false;
+  Shapes shapes = Shapes::kBroadcast;
+  Operands operands = Operands::kSame;
+  Result result = Result::kNumber;
 };
 
 template <class Compare, class T>
@@ -27,10 +38,26 @@ T Comparison(T a, T b) {
   return Compare()(a, b) ? T{1} : T{0};
 }
 
-double RealPower(double a, double b) { return std::pow(a, b); }
-std::int64_t IntegerPower(std::int64_t a, std::int64_t b) {
-  const double power = std::pow(static_cast<double>(a), static_cast<double>(b));
-  return std::abs(power) < 9.2e18 ? static_cast<std::int64_t>(power) : 0;
+std::int64_t AsInteger(double value) {
+  return std::abs(value) < 9.2e18 ? static_cast<std::int64_t>(value) : 0;  // 0 for NaN, too
+}
+// Of integers by way of double, cut off.
+template <double (*F)(double, double)>
+std::int64_t CutOff(std::int64_t a, std::int64_t b) {
+  return AsInteger(F(static_cast<double>(a), static_cast<double>(b)));
+}
+
+double Power(double a, double b) { return std::pow(a, b); }
+double Hypot(double a, double b) { return std::hypot(a, b); }
+double ArcTan2(double a, double b) { return std::atan2(a, b); }
+double LoadExponent(double a, double b) { return a * std::exp2(b); }
+double FMax(double a, double b) { return std::fmax(a, b); }
+double FMin(double a, double b) { return std::fmin(a, b); }
+double CopySign(double a, double b) { return std::copysign(a, b); }
+
+template <class Logic, class T>
+T Logical(T a, T b) {
+  return Logic()(a != 0, b != 0) ? T{1} : T{0};
 }
 
 using Equal = std::equal_to<>;
@@ -39,32 +66,113 @@ using Greater = std::greater<>;
 using GreaterEqual = std::greater_equal<>;
 using Lesser = std::less<>;
 using LesserEqual = std::less_equal<>;
+using And = std::logical_and<>;
+using Or = std::logical_or<>;
+using Xor = std::not_equal_to<>;  // of bool
+
+constexpr Shapes kEqual = Shapes::kEqual, kBroadcast = Shapes::kBroadcast;
+constexpr Operands kMixed = Operands::kMixed, kBits = Operands::kMixedBits;
 
 const Row kRows[] = {
-    {"broadcast_mod", "_npi_mod", "The remainder of lhs / rhs with the sign of rhs; 0 where rhs is 0.", Remainder,
-     Remainder},
-    {"broadcast_power", "_npi_power", "lhs to the power of rhs.", RealPower, IntegerPower},
+    {"broadcast_mod", "", "The remainder of lhs / rhs with the sign of rhs; 0 where rhs is 0.", Remainder, Remainder},
+    {"broadcast_power", "", "lhs to the power of rhs.", Power, CutOff<Power>},
+    {"broadcast_hypot", "_npi_hypot", "sqrt(lhs * lhs + rhs * rhs).", Hypot, CutOff<Hypot>},
     {"broadcast_equal", "", "1 where lhs = rhs, else 0.", Comparison<Equal>, Comparison<Equal>},
     {"broadcast_not_equal", "", "1 where lhs differs from rhs, else 0.", Comparison<NotEqual>, Comparison<NotEqual>},
-    {"broadcast_greater", "", "1 where lhs > rhs, else 0.", Comparison<Greater>, Comparison<Greater>},
+    {"broadcast_greater", "_npx_broadcast_greater", "1 where lhs > rhs, else 0.", Comparison<Greater>,
+     Comparison<Greater>},
     {"broadcast_greater_equal", "", "1 where lhs >= rhs, else 0.", Comparison<GreaterEqual>, Comparison<GreaterEqual>},
     {"broadcast_lesser", "", "1 where lhs < rhs, else 0.", Comparison<Lesser>, Comparison<Lesser>},
     {"broadcast_lesser_equal", "", "1 where lhs <= rhs, else 0.", Comparison<LesserEqual>, Comparison<LesserEqual>},
-    {"_npi_equal", "", "Whether lhs = rhs.", Comparison<Equal>, Comparison<Equal>, true},
-    {"_npi_not_equal", "", "Whether lhs differs from rhs.", Comparison<NotEqual>, Comparison<NotEqual>, true},
-    {"_npi_greater", "", "Whether lhs > rhs.", Comparison<Greater>, Comparison<Greater>, true},
-    {"_npi_greater_equal", "", "Whether lhs >= rhs.", Comparison<GreaterEqual>, Comparison<GreaterEqual>, true},
-    {"_npi_less", "", "Whether lhs < rhs.", Comparison<Lesser>, Comparison<Lesser>, true},
-    {"_npi_less_equal", "", "Whether lhs <= rhs.", Comparison<LesserEqual>, Comparison<LesserEqual>, true},
+    {"broadcast_logical_and", "", "1 where neither is 0, else 0.", Logical<And>, Logical<And>},
+    {"broadcast_logical_or", "", "0 where both are 0, else 1.", Logical<Or>, Logical<Or>},
+    {"broadcast_logical_xor", "", "1 where one of the two is 0, else 0.", Logical<Xor>, Logical<Xor>},
+
+    {"_mod", "_Mod", "The remainder of lhs / rhs with the sign of rhs; 0 where rhs is 0.", Remainder, Remainder,
+     kEqual},
+    {"_power", "_Power", "lhs to the power of rhs.", Power, CutOff<Power>, kEqual},
+    {"_hypot", "_Hypot", "sqrt(lhs * lhs + rhs * rhs).", Hypot, CutOff<Hypot>, kEqual},
+    {"_equal", "_Equal", "1 where lhs = rhs, else 0.", Comparison<Equal>, Comparison<Equal>, kEqual},
+    {"_not_equal", "_Not_Equal", "1 where lhs differs from rhs, else 0.", Comparison<NotEqual>, Comparison<NotEqual>,
+     kEqual},
+    {"_greater", "_Greater", "1 where lhs > rhs, else 0.", Comparison<Greater>, Comparison<Greater>, kEqual},
+    {"_greater_equal", "_Greater_Equal", "1 where lhs >= rhs, else 0.", Comparison<GreaterEqual>,
+     Comparison<GreaterEqual>, kEqual},
+    {"_lesser", "_Lesser", "1 where lhs < rhs, else 0.", Comparison<Lesser>, Comparison<Lesser>, kEqual},
+    {"_lesser_equal", "_Lesser_Equal", "1 where lhs <= rhs, else 0.", Comparison<LesserEqual>, Comparison<LesserEqual>,
+     kEqual},
+    {"_logical_and", "_Logical_And", "1 where neither is 0, else 0.", Logical<And>, Logical<And>, kEqual},
+    {"_logical_or", "_Logical_Or", "0 where both are 0, else 1.", Logical<Or>, Logical<Or>, kEqual},
+    {"_logical_xor", "_Logical_Xor", "1 where one of the two is 0, else 0.", Logical<Xor>, Logical<Xor>, kEqual},
+
+    {"_npi_equal", "", "Whether lhs = rhs.", Comparison<Equal>, Comparison<Equal>, kBroadcast, kMixed, Result::kBool},
+    {"_npi_not_equal", "", "Whether lhs differs from rhs.", Comparison<NotEqual>, Comparison<NotEqual>, kBroadcast,
+     kMixed, Result::kBool},
+    {"_npi_greater", "", "Whether lhs > rhs.", Comparison<Greater>, Comparison<Greater>, kBroadcast, kMixed,
+     Result::kBool},
+    {"_npi_greater_equal", "", "Whether lhs >= rhs.", Comparison<GreaterEqual>, Comparison<GreaterEqual>, kBroadcast,
+     kMixed, Result::kBool},
+    {"_npi_less", "", "Whether lhs < rhs.", Comparison<Lesser>, Comparison<Lesser>, kBroadcast, kMixed, Result::kBool},
+    {"_npi_less_equal", "", "Whether lhs <= rhs.", Comparison<LesserEqual>, Comparison<LesserEqual>, kBroadcast, kMixed,
+     Result::kBool},
+    {"_npi_logical_and", "", "Whether neither is 0.", Logical<And>, Logical<And>, kBroadcast, kMixed, Result::kBool},
+    {"_npi_logical_or", "", "Whether one of the two is not 0.", Logical<Or>, Logical<Or>, kBroadcast, kMixed,
+     Result::kBool},
+    {"_npi_logical_xor", "", "Whether just one of the two is 0.", Logical<Xor>, Logical<Xor>, kBroadcast, kMixed,
+     Result::kBool},
+
+    {"_npi_mod", "", "The remainder of lhs / rhs with the sign of rhs; 0 where rhs is 0.", Remainder, Remainder,
+     kBroadcast, kMixed},
+    {"_npi_power", "", "lhs to the power of rhs.", Power, CutOff<Power>, kBroadcast, kMixed},
+    {"_npi_floor_divide", "", "The largest integer up to lhs / rhs; of integers 0 where rhs is 0.", FloorQuotient,
+     FloorQuotient, kBroadcast, kMixed},
+    {"_npi_fmod", "", "The remainder of lhs / rhs with the sign of lhs; 0 where rhs is 0.", TruncatedRemainder,
+     TruncatedRemainder},
+    {"_npi_fmax", "", "The larger of lhs and rhs; a number rather than NaN.", FMax,
+     [](std::int64_t a, std::int64_t b) { return std::max(a, b); }},
+    {"_npi_fmin", "", "The smaller of lhs and rhs; a number rather than NaN.", FMin,
+     [](std::int64_t a, std::int64_t b) { return std::min(a, b); }},
+    {"_npi_copysign", "", "The magnitude of lhs with the sign of rhs.", CopySign, CutOff<CopySign>},
+    {"_npi_ldexp", "", "lhs times 2 to the power of rhs.", LoadExponent, CutOff<LoadExponent>},
+    {"_npi_arctan2", "", "The angle of the point (rhs, lhs) in radians.", ArcTan2, nullptr, kBroadcast,
+     Operands::kFloat},
+    {"_npi_logaddexp", "", "log(exp(lhs) + exp(rhs)).", LogAddExp, nullptr, kBroadcast, Operands::kFloat},
+
+    {"_npi_bitwise_and", "", "The bits that both have.", nullptr, [](std::int64_t a, std::int64_t b) { return a & b; },
+     kBroadcast, kBits},
+    {"_npi_bitwise_or", "", "The bits that one of the two has.", nullptr,
+     [](std::int64_t a, std::int64_t b) { return a | b; }, kBroadcast, kBits},
+    {"_npi_bitwise_xor", "", "The bits that just one of the two has.", nullptr,
+     [](std::int64_t a, std::int64_t b) { return a ^ b; }, kBroadcast, kBits},
+    {"_npi_bitwise_left_shift", "", "The bits of lhs, rhs places to the left.", nullptr, LeftShift, kBroadcast,
+     Operands::kMixedIntegers},
+    {"_npi_bitwise_right_shift", "", "The bits of lhs, rhs places to the right.", nullptr, RightShift, kBroadcast,
+     Operands::kMixedIntegers},
 };
 
-void InferBool(DTypeRelation& r) {
-  r.Same({0, 1}, {});
-  r.Out(0, DType::kBool);
+// Comparisons and quotients of mixed operands are those of the wider dtype.
+void InferDType(const Row& row, DTypeRelation& r) {
+  const bool mixed = row.operands != Operands::kSame && row.operands != Operands::kFloat;
+  if (!mixed) r.Same({0, 1}, {});
+  const bool known = KnowOperands(r);
+  for (int i = 0; i < 2 && known; ++i) {
+    const DType dtype = r.in(i);
+    const bool is_bool = dtype == DType::kBool, is_integer = !IsFloat(dtype) && !is_bool;
+    if (row.operands == Operands::kFloat) r.InIsFloat(i);
+    if (row.operands == Operands::kMixedIntegers && !is_integer) {
+      FailAt(r.node(), "expected arrays of integers, got {}", NameOf(dtype));
+    }
+    if (row.operands == Operands::kMixedBits && !is_integer && !is_bool) {
+      FailAt(r.node(), "expected arrays of integers or bool, got {}", NameOf(dtype));
+    }
+  }
+  if (row.result == Result::kBool) return r.Out(0, DType::kBool);
+  if (!mixed) return r.AllSame();
+  if (known) r.Out(0, CommonDType(r.in(0), r.in(1)));
 }
 
 void Reference(const Row& row, std::span<const NDArray> in, NDArray& out) {
-  WithNumberType(in[0].dtype(), [&](auto zero) {
+  WithNumberType(CommonDType(in[0].dtype(), in[1].dtype()), [&](auto zero) {
     using T = decltype(zero);
     const std::vector<T> a = Numbers<T>(in[0]), b = Numbers<T>(in[1]);
     std::vector<T> y(static_cast<std::size_t>(out.size()));
@@ -84,10 +192,11 @@ void Reference(const Row& row, std::span<const NDArray> in, NDArray& out) {
 void Register(const Row& row) {
   auto card = RegisterOp<NoParam>(row.name);
   AddAliases(card, row.aliases);
-  card.Doc(std::string(row.doc) + " Sizes of 1 are broadcast.")
+  const bool equal = row.shapes == Shapes::kEqual;
+  card.Doc(std::string(row.doc) + (equal ? " Equal shapes." : " Sizes of 1 are broadcast."))
       .Inputs({"lhs", "rhs"})
-      .Set(BroadcastShape())
-      .Set(row.gives_bool ? DTypeRule{InferBool} : SameDType())
+      .Set(equal ? SameShape() : BroadcastShape())
+      .Set(DTypeRule{[&row](DTypeRelation& r) { InferDType(row, r); }})
       .Set(AmpFacts{Arithmetic::kElementwise})
       .Set(ReferenceKernel{
           [&row](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { Reference(row, in, out[0]); }});

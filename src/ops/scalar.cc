@@ -10,6 +10,7 @@
 #include "ops/numeric.h"
 #include "ops/remainder.h"
 #include "ops/rules.h"
+#include "ops/special.h"
 #include "passes/amp_facts.h"
 #include "passes/element_facts.h"
 
@@ -34,7 +35,7 @@ struct Row {
   std::uint64_t (*integer)(std::int64_t x, std::int64_t s);
   std::optional<EltwiseWork> (*work)(double s);  // as one function of the library
   enum Divisor { kNone, kScalar, kData } divisor = kNone;
-  enum Result { kNumbers, kFloats, kBools } result = kNumbers;
+  enum Result { kNumbers, kFloats, kBools, kIntegers, kBits } result = kNumbers;
 };
 
 std::uint64_t U(std::int64_t x) { return static_cast<std::uint64_t>(x); }
@@ -82,6 +83,45 @@ std::optional<EltwiseWork> Difference(double s) { return Linear(1, -s); }
 std::optional<EltwiseWork> RDifference(double s) { return Linear(-1, s); }
 std::optional<EltwiseWork> Product(double s) { return Linear(s, 0); }
 
+// Of integers by way of double, cut off.
+template <double (*F)(double, double)>
+std::uint64_t CutOff(std::int64_t x, std::int64_t s) {
+  const double value = F(static_cast<double>(x), static_cast<double>(s));
+  return std::abs(value) < 9.2e18 ? U(static_cast<std::int64_t>(value)) : 0;  // 0 for NaN, too
+}
+// The same with the operands exchanged.
+template <double (*F)(double, double)>
+double Reversed(double x, double s) {
+  return F(s, x);
+}
+template <std::int64_t (*F)(std::int64_t, std::int64_t)>
+std::uint64_t OfIntegers(std::int64_t x, std::int64_t s) {
+  return U(F(x, s));
+}
+template <std::int64_t (*F)(std::int64_t, std::int64_t)>
+std::uint64_t OfIntegersReversed(std::int64_t x, std::int64_t s) {
+  return U(F(s, x));
+}
+
+double Hypot(double x, double s) { return std::hypot(x, s); }
+double ArcTan2(double x, double s) { return std::atan2(x, s); }
+double CopySign(double x, double s) { return std::copysign(x, s); }
+double LoadExponent(double x, double s) { return x * std::exp2(s); }
+double FMax(double x, double s) { return std::fmax(x, s); }
+double FMin(double x, double s) { return std::fmin(x, s); }
+
+template <class Logic>
+double RealLogic(double x, double s) {
+  return Logic()(x != 0, s != 0) ? 1 : 0;
+}
+template <class Logic>
+std::uint64_t IntegerLogic(std::int64_t x, std::int64_t s) {
+  return Logic()(x != 0, s != 0) ? 1 : 0;
+}
+using And = std::logical_and<>;
+using Or = std::logical_or<>;
+using Xor = std::not_equal_to<>;  // of bool
+
 template <class Compare>
 double Real(double x, double s) {
   return Compare()(x, s) ? 1 : 0;
@@ -112,10 +152,10 @@ constexpr Row kRows[] = {
      IntMod, NoWork},
     {"_rmod_scalar", "_RModScalar _npi_rmod_scalar", "The remainder of scalar / data with the sign of data.", RMod,
      IntRMod, NoWork},
-    {"_maximum_scalar", "_MaximumScalar", "The larger of data and scalar.",
+    {"_maximum_scalar", "_MaximumScalar _npi_maximum_scalar", "The larger of data and scalar.",
      [](double x, double s) { return x > s || std::isnan(x) ? x : s; },
      [](std::int64_t x, std::int64_t s) { return U(std::max(x, s)); }, NoWork},
-    {"_minimum_scalar", "_MinimumScalar", "The smaller of data and scalar.",
+    {"_minimum_scalar", "_MinimumScalar _npi_minimum_scalar", "The smaller of data and scalar.",
      [](double x, double s) { return x < s || std::isnan(x) ? x : s; },
      [](std::int64_t x, std::int64_t s) { return U(std::min(x, s)); }, NoWork},
     {"_power_scalar", "_PowerScalar _npi_power_scalar", "data to the power of scalar.", ToPower, Power, NoWork},
@@ -140,6 +180,55 @@ constexpr Row kRows[] = {
     {"_npi_less_scalar", "", "Whether data < scalar.", Real<Lesser>, Integer<Lesser>, NoWork, Row::kNone, Row::kBools},
     {"_npi_less_equal_scalar", "", "Whether data <= scalar.", Real<LesserEqual>, Integer<LesserEqual>, NoWork,
      Row::kNone, Row::kBools},
+    {"_hypot_scalar", "_HypotScalar _npi_hypot_scalar", "sqrt(data * data + scalar * scalar).", Hypot, CutOff<Hypot>,
+     NoWork},
+    {"_logical_and_scalar", "_LogicalAndScalar", "1 where neither is 0, else 0.", RealLogic<And>, IntegerLogic<And>,
+     NoWork},
+    {"_logical_or_scalar", "_LogicalOrScalar", "0 where both are 0, else 1.", RealLogic<Or>, IntegerLogic<Or>, NoWork},
+    {"_logical_xor_scalar", "_LogicalXorScalar", "1 where one of the two is 0, else 0.", RealLogic<Xor>,
+     IntegerLogic<Xor>, NoWork},
+    {"_npi_logical_and_scalar", "", "Whether neither is 0.", RealLogic<And>, IntegerLogic<And>, NoWork, Row::kNone,
+     Row::kBools},
+    {"_npi_logical_or_scalar", "", "Whether one of the two is not 0.", RealLogic<Or>, IntegerLogic<Or>, NoWork,
+     Row::kNone, Row::kBools},
+    {"_npi_logical_xor_scalar", "", "Whether just one of the two is 0.", RealLogic<Xor>, IntegerLogic<Xor>, NoWork,
+     Row::kNone, Row::kBools},
+    {"_npi_floor_divide_scalar", "", "The largest integer up to data / scalar; of integers 0 where that is 0.",
+     FloorQuotient, OfIntegers<FloorQuotient>, NoWork},
+    {"_npi_rfloor_divide_scalar", "", "The largest integer up to scalar / data; of integers 0 where data is 0.",
+     Reversed<FloorQuotient>, OfIntegersReversed<FloorQuotient>, NoWork},
+    {"_npi_fmod_scalar", "", "The remainder of data / scalar with the sign of data.", TruncatedRemainder,
+     OfIntegers<TruncatedRemainder>, NoWork},
+    {"_npi_rfmod_scalar", "", "The remainder of scalar / data with the sign of scalar.", Reversed<TruncatedRemainder>,
+     OfIntegersReversed<TruncatedRemainder>, NoWork},
+    {"_npi_fmax_scalar", "", "The larger of data and scalar; a number rather than NaN.", FMax,
+     [](std::int64_t x, std::int64_t s) { return U(std::max(x, s)); }, NoWork},
+    {"_npi_fmin_scalar", "", "The smaller of data and scalar; a number rather than NaN.", FMin,
+     [](std::int64_t x, std::int64_t s) { return U(std::min(x, s)); }, NoWork},
+    {"_npi_copysign_scalar", "", "The magnitude of data with the sign of scalar.", CopySign, CutOff<CopySign>, NoWork},
+    {"_npi_rcopysign_scalar", "", "The magnitude of scalar with the sign of data.", Reversed<CopySign>,
+     CutOff<Reversed<CopySign>>, NoWork},
+    {"_npi_ldexp_scalar", "", "data times 2 to the power of scalar.", LoadExponent, CutOff<LoadExponent>, NoWork},
+    {"_npi_rldexp_scalar", "", "scalar times 2 to the power of data.", Reversed<LoadExponent>,
+     CutOff<Reversed<LoadExponent>>, NoWork},
+    {"_npi_arctan2_scalar", "", "The angle of the point (scalar, data) in radians.", ArcTan2, CutOff<ArcTan2>, NoWork},
+    {"_npi_rarctan2_scalar", "", "The angle of the point (data, scalar) in radians.", Reversed<ArcTan2>,
+     CutOff<Reversed<ArcTan2>>, NoWork},
+    {"_npi_logaddexp_scalar", "", "log(exp(data) + exp(scalar)).", LogAddExp, CutOff<LogAddExp>, NoWork},
+    {"_npi_bitwise_and_scalar", "", "The bits that both have.", nullptr,
+     [](std::int64_t x, std::int64_t s) { return U(x & s); }, NoWork, Row::kNone, Row::kBits},
+    {"_npi_bitwise_or_scalar", "", "The bits that one of the two has.", nullptr,
+     [](std::int64_t x, std::int64_t s) { return U(x | s); }, NoWork, Row::kNone, Row::kBits},
+    {"_npi_bitwise_xor_scalar", "", "The bits that just one of the two has.", nullptr,
+     [](std::int64_t x, std::int64_t s) { return U(x ^ s); }, NoWork, Row::kNone, Row::kBits},
+    {"_npi_bitwise_left_shift_scalar", "", "The bits of data, scalar places to the left.", nullptr,
+     OfIntegers<LeftShift>, NoWork, Row::kNone, Row::kIntegers},
+    {"_npi_rbitwise_left_shift_scalar", "", "The bits of scalar, data places to the left.", nullptr,
+     OfIntegersReversed<LeftShift>, NoWork, Row::kNone, Row::kIntegers},
+    {"_npi_bitwise_right_shift_scalar", "", "The bits of data, scalar places to the right.", nullptr,
+     OfIntegers<RightShift>, NoWork, Row::kNone, Row::kIntegers},
+    {"_npi_rbitwise_right_shift_scalar", "", "The bits of scalar, data places to the right.", nullptr,
+     OfIntegersReversed<RightShift>, NoWork, Row::kNone, Row::kIntegers},
 };
 
 void RealReference(const Row& row, double scalar, DType dtype, const NDArray& in, NDArray& out) {
@@ -152,9 +241,19 @@ void RealReference(const Row& row, double scalar, DType dtype, const NDArray& in
   });
 }
 
+// Bits of the data's dtype, whatever the scalar is; those of bool are one bit.
+void InferIntegers(const Row& row, DTypeRelation& r) {
+  const DType data = r.in(0);
+  if (IsKnown(data) && (IsFloat(data) || (data == DType::kBool && row.result == Row::kIntegers))) {
+    FailAt(r.node(), "expected data of integers{}, got {}", row.result == Row::kBits ? " or bool" : "", NameOf(data));
+  }
+  r.AllSame();
+}
+
 // A scalar that is no integer (2.0 says so) makes floats of integers.
 void InferDType(const Row& row, DTypeRelation& r) {
   const DType data = r.in(0);
+  if (row.result == Row::kIntegers || row.result == Row::kBits) return InferIntegers(row, r);
   if (row.result == Row::kBools) return r.Out(0, DType::kBool);
   if (IsFloat(data) || !IsKnown(data)) return r.AllSame();
   const bool is_int = r.node().params<ScalarParam>().is_int;
@@ -163,17 +262,19 @@ void InferDType(const Row& row, DTypeRelation& r) {
 }
 
 // Comparisons of integers with a scalar that is no integer are those of floats, too.
-DType ComputedIn(const Node& node, DType in, DType out) {
+DType ComputedIn(const Row& row, const Node& node, DType in, DType out) {
+  if (row.result == Row::kBits || row.result == Row::kIntegers) return in;
   if (IsFloat(in) || out != DType::kBool) return IsFloat(in) ? in : out;
   return node.params<ScalarParam>().is_int ? in : DType::kFloat64;
 }
 
 void Reference(const Row& row, const Node& node, const NDArray& in, NDArray& out) {
   const double scalar = node.params<ScalarParam>().scalar;
-  const DType dtype = ComputedIn(node, in.dtype(), out.dtype());
+  const DType dtype = ComputedIn(row, node, in.dtype(), out.dtype());
   if (IsFloat(dtype)) return RealReference(row, scalar, dtype, in, out);
   if (!(scalar > -9.2e18 && scalar < 9.2e18)) FailAt(node, "scalar {} does not fit an integer array", scalar);
-  const auto integer = static_cast<std::int64_t>(scalar);
+  const bool one_bit = row.result == Row::kBits && dtype == DType::kBool;
+  const auto integer = one_bit ? std::int64_t{scalar != 0} : static_cast<std::int64_t>(scalar);
   std::vector<std::int64_t> values = Numbers<std::int64_t>(in);
   const bool by_zero = (row.divisor == Row::kScalar && integer == 0) ||
                        (row.divisor == Row::kData && std::find(values.begin(), values.end(), 0) != values.end());

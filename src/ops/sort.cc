@@ -1,5 +1,6 @@
 // Positions and values in order of size: argmax, argmin, argsort, sort, topk. Equal elements keep their order.
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 
 #include "dnnl/reference.h"
@@ -154,6 +155,7 @@ Shape Sorted(const std::optional<std::int64_t>& axis, const Shape& data) { retur
 
 [[maybe_unused]] const auto kArgSort =
     RegisterOp<ArgSortParam>("argsort")
+        .Alias("_npi_argsort")
         .Doc("The positions of the elements in order of size.")
         .Params(ParamSchema<ArgSortParam>()
                     .Optional("axis", &ArgSortParam::axis, "The axis; None: the data is flattened.")
@@ -180,6 +182,42 @@ Shape Sorted(const std::optional<std::int64_t>& axis, const Shape& data) { retur
           });
           Store(y, out[0]);
         }});
+
+struct SortParam {
+  std::optional<std::int64_t> axis = -1;
+  bool is_ascend = true;
+};
+
+void SortReference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+  const auto& p = node.params<SortParam>();
+  const Lines lines = LinesOf(node, p.axis, in[0].shape());
+  const auto bytes = static_cast<std::size_t>(BytesOf(in[0].dtype()));
+  ForEachLine(in[0], lines, [&](std::int64_t line, const auto& values) {
+    const std::vector<std::int64_t> order = Order(values, p.is_ascend);
+    for (std::int64_t i = 0; i < lines.size; ++i) {
+      std::memcpy(out[0].As<char>() + lines.At(line, i) * bytes,
+                  in[0].As<char>() + lines.At(line, order[static_cast<std::size_t>(i)]) * bytes, bytes);
+    }
+  });
+}
+
+[[maybe_unused]] const auto kSort =
+    RegisterOp<SortParam>("sort")
+        .Alias("_npi_sort")
+        .Doc("The elements in order of size.")
+        .Params(ParamSchema<SortParam>()
+                    .Optional("axis", &SortParam::axis, "The axis; None: the data is flattened.")
+                    .Optional("is_ascend", &SortParam::is_ascend, "The smallest comes first."))
+        .Inputs({"data"})
+        .Set(ShapeRule{[](ShapeRelation& r) {
+          if (!r.in(0).fully_known()) return;
+          const auto& axis = r.node().params<SortParam>().axis;
+          LinesOf(r.node(), axis, r.in(0));
+          r.Out(0, Sorted(axis, r.in(0)));
+        }})
+        .Set(SameDType())
+        .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
+        .Set(ReferenceKernel{SortReference});
 
 struct TopKParam {
   std::optional<std::int64_t> axis = -1;

@@ -1,10 +1,13 @@
 // Functions of one element: a table.
 #include <cmath>
+#include <cstdint>
+#include <numbers>
 
 #include "dnnl/lowering.h"
 #include "dnnl/reference.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
+#include "ops/special.h"
 #include "passes/amp_facts.h"
 #include "passes/element_facts.h"
 
@@ -18,52 +21,121 @@ struct Row {
   const char* aliases;
   const char* doc;
   double (*reference)(double);
-  std::optional<EltwiseKind> kind;  // where oneDNN has it
-  bool commutes = false;            // with rounding, bit by bit
+  std::optional<EltwiseKind> kind;                  // where oneDNN has it
+  bool commutes = false;                            // with rounding, bit by bit
+  std::int64_t (*integer)(std::int64_t) = nullptr;  // absent: of floats only
 };
 
+// Modulo 2^64.
+std::int64_t Negative(std::int64_t x) { return static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(x)); }
+std::int64_t Square(std::int64_t x) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(x) * static_cast<std::uint64_t>(x));
+}
+
+constexpr double kDegree = std::numbers::pi / 180;
+
 const Row kRows[] = {
-    {"relu", "_npx_relu", "The larger of x and 0.", [](double x) { return x > 0 || std::isnan(x) ? x : 0.0; },
-     EltwiseKind::kRelu, true},
-    {"sigmoid", "_npx_sigmoid", "1 / (1 + exp(-x)).", [](double x) { return 1 / (1 + std::exp(-x)); },
+    {"relu", "_npx_relu _sparse_relu", "The larger of x and 0.",
+     [](double x) { return x > 0 || std::isnan(x) ? x : 0.0; }, EltwiseKind::kRelu, true,
+     [](std::int64_t x) { return x > 0 ? x : 0; }},
+    {"sigmoid", "_npx_sigmoid _sparse_sigmoid", "1 / (1 + exp(-x)).", [](double x) { return 1 / (1 + std::exp(-x)); },
      EltwiseKind::kSigmoid},
-    {"tanh", "_npi_tanh", "Hyperbolic tangent.", [](double x) { return std::tanh(x); }, EltwiseKind::kTanh},
-    {"exp", "_npi_exp", "e to the power of x.", [](double x) { return std::exp(x); }, EltwiseKind::kExp},
-    {"log", "_npi_log", "Natural logarithm.", [](double x) { return std::log(x); }, EltwiseKind::kLog},
-    {"sqrt", "_npi_sqrt", "Square root.", [](double x) { return std::sqrt(x); }, EltwiseKind::kSqrt},
-    {"square", "_npi_square", "The square, x * x.", [](double x) { return x * x; }, EltwiseKind::kSquare},
-    {"abs", "_npi_absolute", "Absolute value.", [](double x) { return std::fabs(x); }, EltwiseKind::kAbs, true},
-    {"floor", "_npi_floor", "The largest integer up to x.", [](double x) { return std::floor(x); }, {}},
-    {"ceil", "_npi_ceil", "The smallest integer from x.", [](double x) { return std::ceil(x); }, {}},
-    {"trunc", "_npi_trunc", "The nearest integer towards 0.", [](double x) { return std::trunc(x); }, {}},
-    {"fix", "_npi_fix", "The nearest integer towards 0.", [](double x) { return std::trunc(x); }, {}},
-    {"round", "", "The nearest integer, away from 0 in the middle.", [](double x) { return std::round(x); }, {}},
-    {"rint", "", "The nearest integer, downwards in the middle.", [](double x) { return std::ceil(x - 0.5); }, {}},
-    {"sign", "_npi_sign", "The sign: -1, 0 or 1.", [](double x) { return x > 0   ? 1.0
-                                                                         : x < 0 ? -1.0
-                                                                                 : x; }, {}},
-    {"negative", "_npi_negative", "The negative, -x.", [](double x) { return -x; }, {}, true},
+    {"tanh", "_npi_tanh _sparse_tanh", "Hyperbolic tangent.", [](double x) { return std::tanh(x); },
+     EltwiseKind::kTanh},
+    {"exp", "_npi_exp _sparse_exp", "e to the power of x.", [](double x) { return std::exp(x); }, EltwiseKind::kExp},
+    {"log", "_npi_log _sparse_log", "Natural logarithm.", [](double x) { return std::log(x); }, EltwiseKind::kLog},
+    {"sqrt", "_npi_sqrt _sparse_sqrt", "Square root.", [](double x) { return std::sqrt(x); }, EltwiseKind::kSqrt},
+    {"square", "_npi_square _sparse_square", "The square, x * x.", [](double x) { return x * x; }, EltwiseKind::kSquare,
+     false, Square},
+    {"abs", "_npi_absolute _npi_abs _sparse_abs", "Absolute value.", [](double x) { return std::fabs(x); },
+     EltwiseKind::kAbs, true, [](std::int64_t x) { return x < 0 ? Negative(x) : x; }},
+    {"floor", "_npi_floor _sparse_floor", "The largest integer up to x.", [](double x) { return std::floor(x); }, {}},
+    {"ceil", "_npi_ceil _sparse_ceil", "The smallest integer from x.", [](double x) { return std::ceil(x); }, {}},
+    {"trunc", "_npi_trunc _sparse_trunc", "The nearest integer towards 0.", [](double x) { return std::trunc(x); }, {}},
+    {"fix", "_npi_fix _sparse_fix", "The nearest integer towards 0.", [](double x) { return std::trunc(x); }, {}},
+    {"round",
+     "_sparse_round",
+     "The nearest integer, away from 0 in the middle.",
+     [](double x) { return std::round(x); },
+     {}},
+    {"rint",
+     "_npi_rint _sparse_rint",
+     "The nearest integer, downwards in the middle.",
+     [](double x) { return std::ceil(x - 0.5); },
+     {}},
+    {"sign",
+     "_npi_sign _sparse_sign",
+     "The sign: -1, 0 or 1.",
+     [](double x) { return x > 0   ? 1.0
+                           : x < 0 ? -1.0
+                                   : x; },
+     {},
+     false,
+     [](std::int64_t x) -> std::int64_t { return x > 0   ? 1
+                                                 : x < 0 ? -1
+                                                         : 0; }},
+    {"negative",
+     "_npi_negative _sparse_negative",
+     "The negative, -x.",
+     [](double x) { return -x; },
+     {},
+     true,
+     Negative},
     {"reciprocal", "_npi_reciprocal", "The reciprocal, 1 / x.", [](double x) { return 1 / x; }, {}},
-    {"rsqrt", "", "The reciprocal of the square root.", [](double x) { return 1 / std::sqrt(x); }, {}},
-    {"cbrt", "_npi_cbrt", "The cube root.", [](double x) { return std::cbrt(x); }, {}},
-    {"log2", "_npi_log2", "Logarithm to base 2.", [](double x) { return std::log2(x); }, {}},
-    {"log10", "_npi_log10", "Logarithm to base 10.", [](double x) { return std::log10(x); }, {}},
-    {"log1p", "_npi_log1p", "The logarithm of 1 + x.", [](double x) { return std::log1p(x); }, {}},
-    {"expm1", "_npi_expm1", "The exponential minus 1.", [](double x) { return std::expm1(x); }, {}},
+    {"rsqrt", "_sparse_rsqrt", "The reciprocal of the square root.", [](double x) { return 1 / std::sqrt(x); }, {}},
+    {"cbrt", "_npi_cbrt _sparse_cbrt", "The cube root.", [](double x) { return std::cbrt(x); }, {}},
+    {"log2", "_npi_log2 _sparse_log2", "Logarithm to base 2.", [](double x) { return std::log2(x); }, {}},
+    {"log10", "_npi_log10 _sparse_log10", "Logarithm to base 10.", [](double x) { return std::log10(x); }, {}},
+    {"log1p", "_npi_log1p _sparse_log1p", "The logarithm of 1 + x.", [](double x) { return std::log1p(x); }, {}},
+    {"expm1", "_npi_expm1 _sparse_expm1", "The exponential minus 1.", [](double x) { return std::expm1(x); }, {}},
     {"erf", "_npx_erf", "The error function.", [](double x) { return std::erf(x); }, {}},
-    {"sin", "_npi_sin", "The sine of radians.", [](double x) { return std::sin(x); }, {}},
-    {"cos", "_npi_cos", "The cosine of radians.", [](double x) { return std::cos(x); }, {}},
-    {"arctan", "_npi_arctan", "Inverse tangent.", [](double x) { return std::atan(x); }, {}},
-    {"softsign", "", "x / (1 + |x|).", [](double x) { return x / (1 + std::fabs(x)); }, {}},
+    {"sin", "_npi_sin _sparse_sin", "The sine of radians.", [](double x) { return std::sin(x); }, {}},
+    {"cos", "_npi_cos _sparse_cos", "The cosine of radians.", [](double x) { return std::cos(x); }, {}},
+    {"arctan", "_npi_arctan _sparse_arctan", "Inverse tangent.", [](double x) { return std::atan(x); }, {}},
+    {"softsign", "_npx_softsign", "x / (1 + |x|).", [](double x) { return x / (1 + std::fabs(x)); }, {}},
+    {"rcbrt", "", "The reciprocal of the cube root.", [](double x) { return 1 / std::cbrt(x); }, {}},
+    {"tan", "_npi_tan _sparse_tan", "The tangent of radians.", [](double x) { return std::tan(x); }, {}},
+    {"arcsin", "_npi_arcsin _sparse_arcsin", "Inverse sine.", [](double x) { return std::asin(x); }, {}},
+    {"arccos", "_npi_arccos _sparse_arccos", "Inverse cosine.", [](double x) { return std::acos(x); }, {}},
+    {"sinh", "_npi_sinh _sparse_sinh", "Hyperbolic sine.", [](double x) { return std::sinh(x); }, {}},
+    {"cosh", "_npi_cosh _sparse_cosh", "Hyperbolic cosine.", [](double x) { return std::cosh(x); }, {}},
+    {"arcsinh", "_npi_arcsinh _sparse_arcsinh", "Inverse hyperbolic sine.", [](double x) { return std::asinh(x); }, {}},
+    {"arccosh",
+     "_npi_arccosh _sparse_arccosh",
+     "Inverse hyperbolic cosine.",
+     [](double x) { return std::acosh(x); },
+     {}},
+    {"arctanh",
+     "_npi_arctanh _sparse_arctanh",
+     "Inverse hyperbolic tangent.",
+     [](double x) { return std::atanh(x); },
+     {}},
+    {"degrees", "_npi_degrees _sparse_degrees", "Radians in degrees.", [](double x) { return x / kDegree; }, {}},
+    {"radians", "_npi_radians _sparse_radians", "Degrees in radians.", [](double x) { return x * kDegree; }, {}},
+    {"erfinv", "_npx_erfinv", "The inverse of the error function.", ErfInv, {}},
+    {"gamma", "_npx_gamma _sparse_gamma", "The gamma function.", [](double x) { return std::tgamma(x); }, {}},
+    {"gammaln", "_npx_gammaln _sparse_gammaln", "The logarithm of the gamma function's magnitude.", LogGamma, {}},
+    {"log_sigmoid", "_sparse_log_sigmoid", "The logarithm of the sigmoid.", [](double x) { return -SoftPlus(-x); },
+     EltwiseKind::kLogSigmoid},
+    {"mish", "_sparse_mish", "x * tanh(log(1 + exp(x))).", [](double x) { return x * std::tanh(SoftPlus(x)); },
+     EltwiseKind::kMish},
 };
 
 void Reference(const Row& row, const NDArray& in, NDArray& out) {
-  WithFloatType(in.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    std::vector<T> values = Numbers<T>(in);
-    for (T& value : values) value = static_cast<T>(row.reference(static_cast<double>(value)));
-    Store(values, out);
+  MapElements(in, out, [&](auto x) {
+    if constexpr (std::is_integral_v<decltype(x)>) {
+      return row.integer(x);
+    } else {
+      return static_cast<decltype(x)>(row.reference(static_cast<double>(x)));
+    }
   });
+}
+
+// Integers stay integers, as in all versions, where the function of an integer is one.
+void InferDType(const Row& row, DTypeRelation& r) {
+  r.AllSame();
+  if (row.integer == nullptr) return r.InIsFloat(0);
+  if (r.in(0) == DType::kBool) FailAt(r.node(), "expected data of numbers, got bool");
 }
 
 void Register(const Row& row) {
@@ -73,13 +145,13 @@ void Register(const Row& row) {
   card.Doc(row.doc)
       .Inputs({"data"})
       .Set(SameShape())
-      .Set(SameFloatDType())
+      .Set(DTypeRule{[&row](DTypeRelation& r) { InferDType(row, r); }})
       .Set(AmpFacts{Arithmetic::kElementwise, {}, [commutes](const Node&, DType) { return commutes; }})
       .Set(IsPointwise{})
       .Set(ReferenceKernel{
           [&row](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { Reference(row, in[0], out[0]); }})
       .Set(onednn::LowerRule{[&row](onednn::LowerContext& c) {
-        if (!row.kind) return false;
+        if (!row.kind || !IsFloat(c.out_type(0).dtype)) return false;
         c.SetOut(0, c.Emit(onednn::EltwiseWork{*row.kind}, {c.in(0)}, c.out_type(0)));
         return true;
       }});

@@ -451,7 +451,7 @@ const std::vector<OpRow>& OpRows() {
         {"softmax", DrawSoftmax},
         {"softmin", DrawSoftmin},
     };
-    for (const auto& more : {ArrayOpRows(), LookupOpRows(), NumPyOpRows(), StatisticsOpRows()}) {
+    for (const auto& more : {ArrayOpRows(), FunctionOpRows(), LookupOpRows(), NumPyOpRows(), StatisticsOpRows()}) {
       all.insert(all.end(), more.begin(), more.end());
     }
     std::sort(all.begin(), all.end(), [](const OpRow& a, const OpRow& b) { return a.op < b.op; });

@@ -15,9 +15,18 @@ OpCase Unary(Random& random, double relative, Values values = Values::kPlain, Sp
   return {{}, {{{random.Type(FloatTypes()), shape}, values}}, {0, relative, 0}, Truth::kWide, special};
 }
 
-OpCase DrawRelu(Random& random) { return Unary(random, 0, Values::kWide, Special::kMaximum); }
-OpCase DrawAbs(Random& random) { return Unary(random, 0, Values::kWide); }
-OpCase DrawSquare(Random& random) { return Unary(random, 2); }
+// Of functions that integers have, too.
+OpCase OfNumber(Random& random, double relative, Values values = Values::kPlain, Special special = Special::kKept) {
+  OpCase c = Unary(random, relative, values, special);
+  std::vector<DType> types = FloatTypes();
+  types.insert(types.end(), {DType::kInt32, DType::kInt64, DType::kInt8});
+  c.inputs[0].type.dtype = random.Type(types);
+  return c;
+}
+
+OpCase DrawRelu(Random& random) { return OfNumber(random, 0, Values::kWide, Special::kMaximum); }
+OpCase DrawAbs(Random& random) { return OfNumber(random, 0, Values::kWide); }
+OpCase DrawSquare(Random& random) { return OfNumber(random, 2); }
 OpCase DrawFunction(Random& random) { return Unary(random, 16); }
 OpCase DrawLog(Random& random) {
   OpCase c = Unary(random, 16, Values::kPositive);
@@ -27,6 +36,7 @@ OpCase DrawLog(Random& random) {
 OpCase DrawSqrt(Random& random) { return Unary(random, 4, Values::kPositive); }
 
 OpCase DrawStep(Random& random) { return Unary(random, 0); }
+OpCase DrawSign(Random& random) { return OfNumber(random, 0); }
 OpCase DrawRatio(Random& random) { return Unary(random, 16, Values::kPositive); }
 
 OpCase DrawMove(Random& random) {
@@ -519,13 +529,7 @@ const std::vector<OpRow>& ArrayOpRows() {
       {"_contrib_interleaved_matmul_selfatt_valatt", DrawSelfAttentionValAtt},
       {"_copy", DrawMove},
       {"_npi_add", DrawMixed},
-      {"_npi_equal", DrawCompare},
-      {"_npi_greater", DrawCompare},
-      {"_npi_greater_equal", DrawCompare},
-      {"_npi_less", DrawCompare},
-      {"_npi_less_equal", DrawCompare},
       {"_npi_multiply", DrawMixed},
-      {"_npi_not_equal", DrawCompare},
       {"_npi_squeeze", DrawSqueeze},
       {"_npi_subtract", DrawMixed},
       {"_npi_transpose", DrawTranspose},
@@ -572,7 +576,7 @@ const std::vector<OpRow>& ArrayOpRows() {
       {"max", DrawExtreme},
       {"mean", DrawMean},
       {"min", DrawExtreme},
-      {"negative", DrawStep},
+      {"negative", DrawSign},
       {"ones_like", DrawFillLike},
       {"reciprocal", DrawRatio},
       {"relu", DrawRelu},
@@ -580,7 +584,7 @@ const std::vector<OpRow>& ArrayOpRows() {
       {"round", DrawStep},
       {"rsqrt", DrawRatio},
       {"sigmoid", DrawFunction},
-      {"sign", DrawStep},
+      {"sign", DrawSign},
       {"sin", DrawFunction},
       {"slice", DrawSlice},
       {"slice_axis", DrawSliceAxis},

@@ -203,12 +203,92 @@ OpCase DrawIdentityLike(Random& random) {
   return c;
 }
 
+// ---- picks and windows ---------------------------------------------------------------------------
+
+OpCase DrawPick(Random& random) {
+  OpCase c = Move(random);
+  Shape& shape = c.inputs[0].type.shape;
+  for (int i = 0; i < shape.rank(); ++i) shape[i] = std::max<std::int64_t>(shape[i], 1);
+  const std::int64_t axis = AnyAxis(random, shape.rank());
+  c.attrs["axis"] = PrintAttr(axis);
+  Maybe(random, &c.attrs, "keepdims", Flag(random));
+  Maybe(random, &c.attrs, "mode", random.Of({"clip", "wrap"}));
+  std::vector<std::int64_t> index = shape.dims();
+  index[static_cast<std::size_t>(Normal(axis, shape.rank()))] = 1;
+  if (index.size() > 1 && random.Chance(0.5)) index.erase(index.begin() + Normal(axis, shape.rank()));
+  c.inputs.push_back({{random.Of({DType::kInt32, DType::kFloat32, DType::kInt8}), Shape(index)}, Values::kLengths});
+  return c;
+}
+
+OpCase DrawBatchTake(Random& random) {
+  OpCase c = Move(random, 2);
+  Shape& shape = c.inputs[0].type.shape;
+  shape[shape.rank() - 1] = random.Int(1, 5);
+  std::vector<std::int64_t> index = shape.dims();
+  index.pop_back();
+  c.inputs.push_back({{DType::kInt32, Shape(index)}, Values::kLengths});
+  return c;
+}
+
+OpCase DrawBlocks(Random& random, bool to_depth) {
+  const std::int64_t b = random.Int(1, 3), depth = to_depth ? 1 : b * b, space = to_depth ? b : 1;
+  OpCase c = Move(random, 4);
+  const Shape units = c.inputs[0].type.shape;
+  c.inputs[0].type.shape = {units[0], units[1] * depth, units[2] * space, units[3] * space};
+  c.attrs["block_size"] = PrintAttr(b);
+  return c;
+}
+
+OpCase DrawSpaceToDepth(Random& random) { return DrawBlocks(random, true); }
+OpCase DrawDepthToSpace(Random& random) { return DrawBlocks(random, false); }
+
+OpCase DrawCrop(Random& random) {
+  OpCase c = Move(random, 4);
+  const IntTuple window = Tuple(random, 2, 1, 4), offset = Tuple(random, 2, 0, 3);
+  Shape& data = c.inputs[0].type.shape;
+  data[2] = window[0] + offset[0] + random.Int(0, 2);
+  data[3] = window[1] + offset[1] + random.Int(0, 2);
+  Maybe(random, &c.attrs, "offset", PrintAttr(offset));
+  Maybe(random, &c.attrs, "center_crop", Flag(random));
+  if (random.Chance(0.5)) {
+    c.inputs.push_back(Any(random, Shape{2, 3, window[0], window[1]}));
+  } else {
+    c.attrs["h_w"] = PrintAttr(window);
+  }
+  c.attrs["num_args"] = PrintAttr(static_cast<std::int64_t>(c.inputs.size()));
+  c.truth = Truth::kSelected;  // as slice
+  return c;
+}
+
+OpCase DrawScatterNd(Random& random) {
+  const std::int64_t count = random.Int(0, 4), named = random.Int(1, 2);
+  const InputCase data = Any(random, named == 1 ? Shape{count, 16, 3} : Shape{count, 3});
+  return {{{"shape", "(16, 16, 3)"}},
+          {data, {{DType::kBool, Shape{named, count}}}},  // 0 and 1: places that there are
+          {},
+          Truth::kSameBits};
+}
+
+OpCase DrawSort(Random& random) {
+  OpCase c = Move(random);
+  c.inputs[0].values = Values::kPlain;
+  c.attrs["axis"] = random.Chance(0.2) ? "None" : PrintAttr(AnyAxis(random, c.inputs[0].type.shape.rank()));
+  Maybe(random, &c.attrs, "is_ascend", Flag(random));
+  return c;
+}
+
+OpCase DrawDivSqrtDim(Random& random) {
+  return {{}, {{{random.Type(FloatTypes()), random.Sizes(static_cast<int>(random.Int(1, 4)), 6)}}}, {0, 4, 0}};
+}
+
 OpCase DrawSizeArray(Random& random) { return Move(random, 0); }
 
 }  // namespace
 
 const std::vector<OpRow>& NumPyOpRows() {
   static const std::vector<OpRow> rows{
+      {"Crop", DrawCrop},
+      {"_contrib_div_sqrt_dim", DrawDivSqrtDim},
       {"_eye", DrawEye},
       {"_full", DrawFull},
       {"_identity_with_attr_like_rhs", DrawIdentityLike},
@@ -235,8 +315,14 @@ const std::vector<OpRow>& NumPyOpRows() {
       {"_npi_where_lscalar", DrawWhereScalar},
       {"_npi_where_rscalar", DrawWhereScalar},
       {"_npi_where_scalar2", DrawWhereScalars},
+      {"batch_take", DrawBatchTake},
+      {"depth_to_space", DrawDepthToSpace},
       {"diag", DrawDiag},
+      {"pick", DrawPick},
+      {"scatter_nd", DrawScatterNd},
       {"size_array", DrawSizeArray},
+      {"sort", DrawSort},
+      {"space_to_depth", DrawSpaceToDepth},
   };
   return rows;
 }

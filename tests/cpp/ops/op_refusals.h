@@ -22,6 +22,8 @@ inline TensorType I32(Shape shape) { return {DType::kInt32, std::move(shape)}; }
 std::vector<Refusal> ArrayRefusals();
 // Those of the operators in op_cases_statistics.cc.
 std::vector<Refusal> StatisticsRefusals();
+// Those of the operators in op_cases_functions.cc.
+std::vector<Refusal> FunctionRefusals();
 // Those of the operators in op_cases_numpy.cc.
 std::vector<Refusal> NumPyRefusals();
 

@@ -5,11 +5,18 @@ namespace {
 
 // What all functions of one float array refuse.
 void AddFunctions(std::vector<Refusal>* all) {
-  for (const char* op :
-       {"abs",     "arctan", "cbrt",  "ceil",     "cos",      "erf",        "exp",  "expm1", "fix",   "floor",
-        "log",     "log10",  "log1p", "log2",     "negative", "reciprocal", "relu", "rint",  "round", "rsqrt",
-        "sigmoid", "sign",   "sin",   "softsign", "sqrt",     "square",     "tanh", "trunc"}) {
+  for (const char* op : {"arctan", "cbrt",    "ceil",  "cos",      "erf",  "exp",        "expm1", "fix",
+                         "floor",  "log",     "log10", "log1p",    "log2", "reciprocal", "rint",  "round",
+                         "rsqrt",  "sigmoid", "sin",   "softsign", "sqrt", "tanh",       "trunc"}) {
     all->push_back({op, {}, {I32({2})}, {"expected data of a float dtype, got int32"}});
+    all->push_back({op, {{"slope", "1"}}, {F32({2})}, {"unknown attribute 'slope'"}});
+  }
+}
+
+// Of numbers of any kind.
+void AddNumberFunctions(std::vector<Refusal>* all) {
+  for (const char* op : {"abs", "negative", "relu", "sign", "square"}) {
+    all->push_back({op, {}, {{DType::kBool, {2}}}, {"expected data of numbers, got bool"}});
     all->push_back({op, {{"slope", "1"}}, {F32({2})}, {"unknown attribute 'slope'"}});
   }
 }
@@ -19,11 +26,10 @@ void AddBinary(std::vector<Refusal>* all) {
     all->push_back({op, {}, {F32({2, 3}), F32({2, 4})}, {"expected rhs of shape [2,3], got [2,4]"}});
     all->push_back({op, {}, {F32({2}), I32({2})}, {"expected rhs of dtype float32, got int32"}});
   }
-  for (const char* op : {"broadcast_add",     "broadcast_sub",          "broadcast_mul",     "broadcast_div",
-                         "broadcast_maximum", "broadcast_minimum",      "broadcast_mod",     "broadcast_power",
-                         "broadcast_equal",   "broadcast_not_equal",    "broadcast_greater", "broadcast_greater_equal",
-                         "broadcast_lesser",  "broadcast_lesser_equal", "_npi_equal",        "_npi_not_equal",
-                         "_npi_greater",      "_npi_greater_equal",     "_npi_less",         "_npi_less_equal"}) {
+  for (const char* op :
+       {"broadcast_add", "broadcast_sub", "broadcast_mul", "broadcast_div", "broadcast_maximum", "broadcast_minimum",
+        "broadcast_mod", "broadcast_power", "broadcast_equal", "broadcast_not_equal", "broadcast_greater",
+        "broadcast_greater_equal", "broadcast_lesser", "broadcast_lesser_equal"}) {
     all->push_back({op, {}, {F32({2, 3}), F32({2, 4})}, {"shapes [2,3] and [2,4] cannot be broadcast"}});
     all->push_back({op, {}, {F32({2}), I32({2})}, {"expected rhs of dtype float32, got int32"}});
   }
@@ -301,6 +307,7 @@ void AddNumPy(std::vector<Refusal>* all) {
 std::vector<Refusal> ArrayRefusals() {
   std::vector<Refusal> all;
   AddFunctions(&all);
+  AddNumberFunctions(&all);
   AddBinary(&all);
   AddScalars(&all);
   AddTrueDivisions(&all);

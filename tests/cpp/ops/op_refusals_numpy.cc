@@ -99,6 +99,35 @@ void AddValues(std::vector<Refusal>* all) {
   }
 }
 
+void AddPicks(std::vector<Refusal>* all) {
+  all->insert(
+      all->end(),
+      {{"pick", {{"axis", "None"}}, {F32({2, 3}), F32({2})}, {"axis=None is not supported"}},
+       {"pick", {}, {F32({2, 3}), F32({3})}, {"expected index of shape [2], got [3]"}},
+       {"pick", {}, {F32({2, 0}), F32({2})}, {"nothing to pick from axis 1 of data of shape [2,0]"}},
+       {"pick", {{"mode", "raise"}}, {F32({2, 3}), F32({2})}, {"attribute mode", "got 'raise'"}},
+       {"batch_take", {}, {F32({3}), I32({1})}, {"expected a of rank 2 or more, got [3]"}},
+       {"batch_take", {}, {F32({2, 3}), F32({2})}, {"expected indices of dtype int32, got float32"}},
+       {"space_to_depth", {{"block_size", "2"}}, {F32({1, 1, 3, 4})}, {"axis 2 of data of shape [1,1,3,4]", "of 2"}},
+       {"space_to_depth", {{"block_size", "0"}}, {F32({1, 1, 2, 4})}, {"attribute block_size", "got 0"}},
+       {"depth_to_space", {{"block_size", "2"}}, {F32({1, 3, 2, 2})}, {"axis 1 of data of shape [1,3,2,2]", "of 4"}},
+       {"depth_to_space", {{"block_size", "2"}}, {F32({4, 2, 2})}, {"expected data of rank 4, got shape [4,2,2]"}},
+       {"Crop", {{"num_args", "1"}}, {F32({1, 1, 4, 6})}, {"a window of size 0 at 0 does not fit axis 2"}},
+       {"Crop",
+        {{"num_args", "2"}, {"offset", "(0, 4)"}},
+        {F32({1, 1, 4, 6}), F32({1, 1, 2, 3})},
+        {"a window of size 3 at 4 does not fit axis 3 of data of shape [1,1,4,6]"}},
+       {"Crop", {{"num_args", "2"}}, {F32({1, 4, 6}), F32({1, 1, 2, 3})}, {"(N, C, H, W), got [1,4,6] and [1,1,2,3]"}},
+       {"Crop", {{"num_args", "1"}, {"h_w", "(2,)"}}, {F32({1, 1, 4, 6})}, {"attribute h_w", "got 1 values"}},
+       {"scatter_nd", {{"shape", "(2, -3)"}}, {F32({1}), I32({2, 1})}, {"attribute shape: -3 is no size"}},
+       {"scatter_nd", {{"shape", "(2,)"}}, {F32({1}), I32({2, 1})}, {"indices of shape [2,1] do not name axes of"}},
+       {"scatter_nd", {}, {F32({1}), I32({2, 1})}, {"attribute shape", "is missing"}},
+       {"sort", {{"axis", "2"}}, {F32({2, 3})}, {"axis 2 does not exist in data of shape [2,3]"}},
+       {"sort", {{"is_ascend", "up"}}, {F32({2})}, {"attribute is_ascend: expected bool, got 'up'"}},
+       {"_contrib_div_sqrt_dim", {}, {I32({2})}, {"expected data of a float dtype, got int32"}},
+       {"_contrib_div_sqrt_dim", {}, {F32(Shape(std::vector<std::int64_t>{}))}, {"expected data of rank 1 or more"}}});
+}
+
 }  // namespace
 
 std::vector<Refusal> NumPyRefusals() {
@@ -107,6 +136,7 @@ std::vector<Refusal> NumPyRefusals() {
   AddMoves(&all);
   AddMatrices(&all);
   AddValues(&all);
+  AddPicks(&all);
   return all;
 }
 

@@ -4,10 +4,33 @@ import math
 
 import numpy as np
 
-from .core import ALL_TYPES, FLOATS, INTEGERS, NUMBERS, Case, Expected, computed, is_float, moved, operator, wide
+from .core import (
+    ALL_TYPES,
+    BFLOAT16,
+    FLOATS,
+    INTEGERS,
+    NUMBERS,
+    Case,
+    Expected,
+    computed,
+    is_float,
+    moved,
+    operator,
+    wide,
+    wrapped,
+)
 
 erf = np.vectorize(math.erf, otypes=[np.float64])
 expm1, log1p = np.expm1, np.log1p
+
+
+def inverse_erf(y):
+    """By bisection."""
+    low, high = -6.0, 6.0
+    for _ in range(80):
+        middle = (low + high) / 2
+        low, high = (middle, high) if math.erf(middle) < y else (low, middle)
+    return (low + high) / 2
 
 
 def softplus(x):
@@ -51,6 +74,20 @@ SMOOTH = {
     "sin": (np.sin, 4, 0),
     "cos": (np.cos, 4, 0),
     "arctan": (np.arctan, 4, 0),
+    "tan": (np.tan, 4, 0),
+    "sinh": (np.sinh, 4, 0),
+    "cosh": (np.cosh, 4, 0),
+    "arcsinh": (np.arcsinh, 4, 0),
+    "arcsin": (np.arcsin, 4, 0),
+    "arccos": (np.arccos, 4, 0),
+    "arctanh": (np.arctanh, 4, 0),
+    "arccosh": (np.arccosh, 4, 0),
+    "degrees": (np.degrees, 4, 0),
+    "radians": (np.radians, 4, 0),
+    "rcbrt": (lambda x: 1 / np.cbrt(x), 4, 0),
+    "erfinv": (np.vectorize(inverse_erf, otypes=[np.float64]), 16, 1),
+    "gamma": (np.vectorize(math.gamma, otypes=[np.float64]), 16, 0),
+    "gammaln": (np.vectorize(math.lgamma, otypes=[np.float64]), 16, 32),
 }
 
 
@@ -60,16 +97,29 @@ def smooth(name, x):
     return Expected(y, x.dtype, relative * np.abs(y) + absolute)
 
 
+def of_number(name, x):
+    return smooth(name, x) if is_float(x.dtype) else wrapped(SMOOTH[name][0](wide(x)), x.dtype)
+
+
 def draw_unary(low=-6.0, high=6.0, types=FLOATS):
     return lambda d: Case({}, [d.array(d.shape(d.int(1, 5)), d.dtype(types), low, high)])
 
 
 ACTIVATIONS = ["relu", "sigmoid", "log_sigmoid", "mish", "tanh", "softrelu", "softsign"]
-OF_POSITIVES = {"log", "sqrt", "reciprocal", "rsqrt", "log2", "log10", "log1p"}
-for unary in SMOOTH.keys() - OF_POSITIVES - {"log_sigmoid", "mish", "softrelu"}:
-    operator(unary, lambda attrs, x, name=unary: smooth(name, x), draw_unary())
-for unary in OF_POSITIVES:
-    operator(unary, lambda attrs, x, name=unary: smooth(name, x), draw_unary(low=0.0625))
+OF_POSITIVES = {"log", "sqrt", "reciprocal", "rsqrt", "log2", "log10", "log1p", "rcbrt", "gamma", "gammaln"}
+OF_FRACTIONS = {"arcsin", "arccos", "arctanh", "erfinv"}  # and inside of their ends
+OF_NUMBERS = {"relu", "abs", "square", "sign", "negative"}
+for unary in SMOOTH.keys() - {"softrelu", *OF_NUMBERS}:
+    low, high = (0.0625, 6.0) if unary in OF_POSITIVES else (-0.875, 0.875) if unary in OF_FRACTIONS else (-6.0, 6.0)
+    operator(unary, lambda attrs, x, name=unary: smooth(name, x), draw_unary(1.0 if unary == "arccosh" else low, high))
+for unary in OF_NUMBERS:
+    operator(
+        unary,
+        lambda attrs, x, name=unary: (
+            smooth(name, x) if is_float(x.dtype) else wrapped(SMOOTH[name][0](wide(x)), x.dtype)
+        ),
+        draw_unary(types=NUMBERS),
+    )
 
 
 def draw_activation(d):
@@ -160,6 +210,9 @@ ARITHMETIC = {
 }
 
 
+INEXACT = {"div": 3, "power": 16}  # units of relative error
+
+
 def arithmetic(kind, a, b, dtype):
     """Exact operands give one rounding; a quotient may be a product with a reciprocal, a power two functions."""
     a, b = wide(a), wide(b)
@@ -168,7 +221,7 @@ def arithmetic(kind, a, b, dtype):
     y = ARITHMETIC[kind](a, b)
     if dtype == np.dtype("bool"):
         return Expected(y != 0, dtype)
-    return computed(y, dtype, {"div": 3, "power": 16}.get(kind, 0) * np.abs(y))
+    return computed(y, dtype, INEXACT.get(kind, 0) * np.abs(y))
 
 
 def divisors(array):
@@ -223,18 +276,17 @@ def draw_powers(d):
 
 operator("broadcast_power", lambda attrs, a, b: arithmetic("power", a, b, a.dtype), draw_powers)
 NPI_NAMES = {"lesser": "less", "lesser_equal": "less_equal"}
-for kind in COMPARISONS:
-    op = "_npi_" + NPI_NAMES.get(kind, kind)
-    operator(op, lambda attrs, a, b, kind=kind: arithmetic(kind, a, b, np.dtype("bool")), draw_broadcast)
 
 
 def common_dtype(a, b):
     """Of operands of 2.0's functions: floats outrank integers, the wider type the narrower one."""
     if is_float(a) != is_float(b):
         return a if is_float(a) else b
-    if a.itemsize == b.itemsize and a != b:
-        return np.dtype("float32")  # float16 and bfloat16
-    return a if a.itemsize > b.itemsize else b
+    if np.dtype("bool") in (a, b):
+        return b if a == np.dtype("bool") else a
+    if {a, b} == {np.dtype("float16"), BFLOAT16}:
+        return np.dtype("float32")
+    return a if a.itemsize >= b.itemsize else b
 
 
 def mixed(kind, a, b, always_float=False):
@@ -449,3 +501,232 @@ def draw_filled_like(d):
 
 operator("zeros_like", filled_like(0), draw_filled_like)
 operator("ones_like", filled_like(1), draw_filled_like)
+
+
+# ---- what an element is --------------------------------------------------------------------------
+
+
+def predicate(function):
+    """The answer of a question about floats; integers are converted, which changes no answer."""
+    return lambda attrs, x: Expected(function(wide(x).astype(np.float64)), np.dtype("bool"))
+
+
+def draw_predicate(d):
+    x = d.array(d.shape(d.int(1, 5)), d.dtype(ALL_TYPES))
+    if is_float(x.dtype):
+        awkward = d.rng.choice([np.nan, np.inf, -np.inf, 0.0], x.shape)
+        x = np.where(d.rng.random(x.shape) < 0.3, awkward, wide(x)).astype(x.dtype)
+    return Case({}, [x])
+
+
+for name in ("isnan", "isinf", "isposinf", "isneginf", "isfinite", "logical_not"):
+    operator(f"_npi_{name}", predicate(getattr(np, name)), draw_predicate)
+operator("logical_not", lambda attrs, x: moved((wide(x) == 0).astype(x.dtype)), draw_predicate)
+
+BITS = [dtype for dtype in ALL_TYPES if not is_float(dtype)]
+operator(
+    "_npi_bitwise_not", lambda attrs, x: moved(np.invert(x)), lambda d: Case({}, [d.array(d.shape(3), d.dtype(BITS))])
+)
+
+
+def around(attrs, x):
+    decimals = attrs.get("decimals", 0)
+    if not is_float(x.dtype):  # cut off, not rounded
+        unit = 10 ** max(0, -decimals)
+        return wrapped(np.trunc(wide(x) / unit).astype(np.int64) * unit, x.dtype)
+    return Expected(np.around(wide(x), decimals), x.dtype, 4 * np.abs(wide(x)))
+
+
+def draw_around(d):
+    """Multiples of 1/8, which are nowhere near the middle of two decimals, or just there."""
+    x = d.array(d.shape(d.int(1, 4)), d.dtype(NUMBERS), -40, 40)
+    if is_float(x.dtype):
+        x = (np.round(wide(x) * 8) / 8).astype(x.dtype)
+    return Case(d.some(decimals=d.of([0, 1, -1])), [x])
+
+
+operator("_npi_around", around, draw_around)
+
+
+def hard_sigmoid(attrs, x):
+    line = attrs.get("alpha", 0.2) * wide(x) + attrs.get("beta", 0.5)
+    return Expected(np.clip(line, 0, 1), x.dtype, 8 + 4 * np.abs(wide(x)))
+
+
+operator(
+    "hard_sigmoid",
+    hard_sigmoid,
+    lambda d: Case(d.some(alpha=d.of([0.25, -0.5]), beta=d.of([0.0, 0.75])), draw_unary()(d).inputs),
+)
+
+
+# ---- more functions of two -----------------------------------------------------------------------
+
+
+def truncated_remainder(a, b):
+    """With the sign of a; 0 where b is 0."""
+    return np.where(b == 0, 0, np.fmod(a, np.where(b == 0, 1, b)))
+
+
+def floor_quotient(a, b):
+    """Of integers 0 where b is 0."""
+    return np.floor(a / b) if a.dtype == np.float64 else np.where(b == 0, 0, a // np.where(b == 0, 1, b))
+
+
+def cut_off(function):
+    """Integers by way of floats."""
+
+    def of_any(a, b):
+        y = function(a.astype(np.float64), b.astype(np.float64))
+        return y if a.dtype == np.float64 else np.trunc(y).astype(np.int64)
+
+    return of_any
+
+
+def logical(function):
+    return lambda a, b: function(a != 0, b != 0).astype(a.dtype)
+
+
+ARITHMETIC |= {
+    "hypot": cut_off(np.hypot),
+    "arctan2": cut_off(np.arctan2),
+    "logaddexp": cut_off(np.logaddexp),
+    "copysign": cut_off(np.copysign),
+    "ldexp": cut_off(lambda a, b: a * np.exp2(b)),
+    "fmax": np.fmax,
+    "fmin": np.fmin,
+    "fmod": truncated_remainder,
+    "floor_divide": floor_quotient,
+    "logical_and": logical(np.logical_and),
+    "logical_or": logical(np.logical_or),
+    "logical_xor": logical(np.logical_xor),
+}
+INEXACT |= {name: 16 for name in ("hypot", "arctan2", "logaddexp", "ldexp")}
+LOGICAL = ("logical_and", "logical_or", "logical_xor")
+
+
+def same_dtype(kind):
+    return lambda attrs, a, b: arithmetic(kind, a, b, a.dtype)
+
+
+for kind in (*COMPARISONS, *LOGICAL, "hypot", "mod"):
+    operator(f"_{kind}", same_dtype(kind), draw_equal_shapes)
+operator("_maximum", same_dtype("max"), draw_equal_shapes)
+operator("_minimum", same_dtype("min"), draw_equal_shapes)
+
+
+def draw_equal_powers(d):
+    case = draw_equal_shapes(d)
+    return Case({}, [(np.abs(x) + 1).astype(x.dtype) for x in case.inputs], infers=True)
+
+
+operator("_power", same_dtype("power"), draw_equal_powers)
+for kind in (*LOGICAL, "hypot"):
+    operator(f"broadcast_{kind}", same_dtype(kind), draw_broadcast)
+
+
+def draw_small(d):
+    """Operands that no power of two overflows."""
+    dtype = d.dtype(d.of([FLOATS, NUMBERS]))
+    left, right = broadcastable(d)
+    low = -3 if dtype.kind != "u" else 0
+    return Case({}, [d.array(left, dtype, low, 3), d.array(right, dtype, low, 3)])
+
+
+for kind in ("fmax", "fmin", "fmod", "copysign", "ldexp"):
+    operator(f"_npi_{kind}", same_dtype(kind), draw_small)
+
+
+def draw_floats(d):
+    dtype = d.dtype(FLOATS)
+    left, right = broadcastable(d)
+    return Case({}, [d.array(left, dtype), d.array(right, dtype)])
+
+
+operator("_npi_arctan2", same_dtype("arctan2"), draw_floats)
+operator("_npi_logaddexp", same_dtype("logaddexp"), draw_floats)
+
+
+for kind in (*COMPARISONS, *LOGICAL):
+    op = "_npi_" + NPI_NAMES.get(kind, kind)
+    operator(op, lambda attrs, a, b, kind=kind: arithmetic(kind, a, b, np.dtype("bool")), draw_mixed)
+operator("_npi_mod", lambda attrs, a, b: mixed("mod", a, b), draw_mixed)
+operator("_npi_floor_divide", lambda attrs, a, b: mixed("floor_divide", a, b), draw_mixed)
+operator("_npi_power", lambda attrs, a, b: mixed("power", a, b), draw_powers)
+
+
+# ---- bits ----------------------------------------------------------------------------------------
+
+
+def left_shift(a, places):
+    """0 for places that there are not."""
+    return np.where((places < 0) | (places > 63), 0, np.left_shift(a, np.clip(places, 0, 63)))
+
+
+def right_shift(a, places):
+    return np.where(places < 0, 0, np.right_shift(a, np.clip(places, 0, 63)))
+
+
+def bits(function):
+    """Of two integers or bools, in the wider dtype."""
+    return lambda attrs, a, b: of_bits(function(wide(a), wide(b)), common_dtype(a.dtype, b.dtype))
+
+
+def of_bits(y, dtype):
+    return Expected(y != 0, dtype) if dtype == np.dtype("bool") else wrapped(y, dtype)
+
+
+def bits_with_scalar(function, reverse=False):
+    def oracle(attrs, x):
+        scalar = np.int64(attrs.get("scalar", 1.0))
+        scalar = np.int64(scalar != 0) if x.dtype == np.dtype("bool") else scalar
+        return of_bits(function(scalar, wide(x)) if reverse else function(wide(x), scalar), x.dtype)
+
+    return oracle
+
+
+def draw_bits(types):
+    def draw(d):
+        left, right = broadcastable(d)
+        return Case({}, [d.array(left, d.dtype(types), -9, 9), d.array(right, d.dtype(types), -9, 9)])
+
+    return draw
+
+
+def draw_bits_with_scalar(types):
+    return lambda d: Case(
+        d.some(scalar=d.of([2.0, 5.5, 0.0]), is_int=d.flag()), [d.array(d.shape(3), d.dtype(types), -9, 9)]
+    )
+
+
+for name in ("bitwise_and", "bitwise_or", "bitwise_xor"):
+    operator(f"_npi_{name}", bits(getattr(np, name)), draw_bits(BITS))
+    operator(f"_npi_{name}_scalar", bits_with_scalar(getattr(np, name)), draw_bits_with_scalar(BITS))
+for name, shift in {"left": left_shift, "right": right_shift}.items():
+    operator(f"_npi_bitwise_{name}_shift", bits(shift), draw_bits(INTEGERS))
+    operator(f"_npi_bitwise_{name}_shift_scalar", bits_with_scalar(shift), draw_bits_with_scalar(INTEGERS))
+    operator(f"_npi_rbitwise_{name}_shift_scalar", bits_with_scalar(shift, True), draw_bits_with_scalar(INTEGERS))
+
+
+# ---- more functions with a scalar ----------------------------------------------------------------
+
+
+def draw_small_with_scalar(d):
+    dtype = d.dtype(d.of([FLOATS, [*NUMBERS, np.dtype("bool")]]))
+    is_int = d.some(is_int=d.flag())
+    floats = is_float(dtype) or not is_int.get("is_int", True)
+    scalars = [2.0, 0.375, -1.5, 3.0] if floats else [2, 3, 2.5, *([-3] if dtype.kind == "i" else [])]
+    return Case({**d.some(scalar=d.of(scalars)), **is_int}, [divisors(d.array(d.shape(d.int(1, 4)), dtype, -3, 3))])
+
+
+for kind in ("hypot", "arctan2", "logaddexp", "copysign", "ldexp", "fmod", "floor_divide", "fmax", "fmin"):
+    for reverse in (False, True) if kind not in ("hypot", "logaddexp", "fmax", "fmin") else (False,):
+        op = "_hypot_scalar" if kind == "hypot" else f"_npi_{'r' * reverse}{kind}_scalar"
+        operator(
+            op,
+            lambda attrs, x, kind=kind, reverse=reverse: with_scalar(kind, reverse, attrs, x),
+            draw_small_with_scalar,
+        )
+for kind in LOGICAL:
+    operator(f"_{kind}_scalar", lambda attrs, x, kind=kind: with_scalar(kind, False, attrs, x), draw_small_with_scalar)
+    operator(f"_npi_{kind}_scalar", lambda attrs, x, kind=kind: whether(kind, attrs, x), draw_small_with_scalar)

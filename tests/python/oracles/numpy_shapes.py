@@ -264,3 +264,129 @@ def draw_identity_like(d):
 
 operator("_identity_with_attr_like_rhs", lambda attrs, x, like: moved(x), draw_identity_like)
 operator("size_array", lambda attrs, x: moved(np.array([x.size])), lambda d: Case({}, [draw_any(d)], infers=True))
+
+
+# ---- picks and windows ---------------------------------------------------------------------------
+
+
+def in_range(indices, size, mode="clip"):
+    indices = wide(indices).astype(np.int64)
+    return indices % size if mode == "wrap" else np.clip(indices, 0, size - 1)
+
+
+def pick(attrs, x, index):
+    axis = attrs.get("axis", -1)
+    index = index if index.ndim == x.ndim else np.expand_dims(index, axis)
+    y = np.take_along_axis(x, in_range(index, x.shape[axis], attrs.get("mode", "clip")), axis)
+    return moved(y if attrs.get("keepdims", False) or x.ndim == 1 else np.squeeze(y, axis))
+
+
+def draw_pick(d):
+    x = draw_any(d, empty=0)
+    attrs = d.some(axis=d.axis(x.ndim), keepdims=d.flag(), mode=d.of(["clip", "wrap"]))
+    axis = attrs.get("axis", -1) % x.ndim
+    kept = x.ndim == 1 or d.flag()
+    shape = tuple(1 if a == axis else size for a, size in enumerate(x.shape) if kept or a != axis)
+    index = d.array(shape, d.of([np.dtype(name) for name in ("float32", "int32", "int64")]), -9, 9)
+    return Case(attrs, [x, np.trunc(index)])
+
+
+operator("pick", pick, draw_pick)
+
+
+def draw_batch_take(d):
+    x = draw_any(d, 2, empty=0)
+    return Case({}, [x, d.array(x.shape[:-1], np.dtype("int32"), -9, 9)], infers=True)
+
+
+operator("batch_take", lambda attrs, x, index: pick({}, x, index), draw_batch_take)
+
+
+def space_to_depth(attrs, x):
+    n, c, h, w = x.shape
+    b = attrs["block_size"]
+    six = x.reshape(n, c, h // b, b, w // b, b)
+    return moved(six.transpose(0, 3, 5, 1, 2, 4).reshape(n, c * b * b, h // b, w // b))
+
+
+def depth_to_space(attrs, x):
+    n, c, h, w = x.shape
+    b = attrs["block_size"]
+    six = x.reshape(n, b, b, c // b**2, h, w)
+    return moved(six.transpose(0, 3, 4, 1, 5, 2).reshape(n, c // b**2, h * b, w * b))
+
+
+def draw_blocks(to_depth):
+    def draw(d):
+        b, (n, c, h, w) = d.int(1, 3), d.shape(4, high=4)
+        shape = (n, c, h * b, w * b) if to_depth else (n, c * b * b, h, w)
+        return Case({"block_size": b}, [d.array(shape, d.dtype(ALL_TYPES))])
+
+    return draw
+
+
+operator("space_to_depth", space_to_depth, draw_blocks(True))
+operator("depth_to_space", depth_to_space, draw_blocks(False))
+
+
+def crop(attrs, x, like=None):
+    size = like.shape[2:] if like is not None else attrs["h_w"]
+    left = np.subtract(x.shape[2:], size)
+    y, x0 = left // 2 if attrs.get("center_crop", False) else attrs.get("offset", (0, 0))
+    return moved(x[:, :, y : y + size[0], x0 : x0 + size[1]])
+
+
+def draw_crop(d):
+    size, offset, rest = d.ints(2, 1, 4), d.ints(2, 0, 3), d.ints(2, 0, 3)
+    data = d.array((d.int(1, 2), d.int(1, 3), *np.add(np.add(size, offset), rest)), d.dtype(ALL_TYPES))
+    attrs = d.some(offset=offset, center_crop=d.flag())
+    if d.flag():
+        like = d.array((1, 2, *size), d.dtype(ALL_TYPES))
+        return Case({**attrs, "num_args": 2, **d.some(h_w=(1, 1))}, [data, like])
+    return Case({**attrs, "num_args": 1, "h_w": size}, [data])
+
+
+operator("Crop", crop, draw_crop)
+
+
+def scatter_nd(attrs, x, indices):
+    y = np.zeros(attrs["shape"], x.dtype)
+    y[tuple(wide(indices).astype(np.int64))] = x
+    return moved(y)
+
+
+def draw_scatter_nd(d):
+    shape = d.shape(d.int(1, 4), low=2, empty=0)
+    named = d.int(1, len(shape))
+    places = np.indices(shape[:named]).reshape(named, -1)  # each place at most once
+    chosen = places[:, d.rng.permutation(places.shape[1])[: d.int(1, 5)]]
+    data = d.array((chosen.shape[1], *shape[named:]), d.dtype(ALL_TYPES))
+    return Case({"shape": shape}, [data, chosen.astype(d.of([np.float32, np.int32, np.int64]))])
+
+
+operator("scatter_nd", scatter_nd, draw_scatter_nd)
+
+
+def sort(attrs, x):
+    lines, axis = (x.reshape(-1), 0) if attrs.get("axis", -1) is None else (x, attrs.get("axis", -1))
+    order = np.argsort(wide(lines), axis, kind="stable")
+    y = np.take_along_axis(lines, order, axis)
+    return moved(y if attrs.get("is_ascend", True) else np.flip(y, axis))
+
+
+def draw_sort(d):
+    x = d.array(d.shape(d.int(1, 4)), d.dtype(ALL_TYPES))
+    return Case(d.some(axis=d.of([None, d.axis(x.ndim), d.axis(x.ndim)]), is_ascend=d.flag()), [x])
+
+
+operator("sort", sort, draw_sort)
+
+
+def div_sqrt_dim(attrs, x):
+    y = wide(x) / np.sqrt(max(1, x.shape[-1]))
+    return Expected(y, x.dtype, 4 * np.abs(y))
+
+
+operator(
+    "_contrib_div_sqrt_dim", div_sqrt_dim, lambda d: Case({}, [d.array(d.shape(d.int(1, 4)), d.dtype())], infers=True)
+)

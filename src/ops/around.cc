@@ -1,0 +1,64 @@
+// _npi_around: numbers with a given number of decimals.
+#include <cmath>
+#include <cstdint>
+
+#include "dnnl/reference.h"
+#include "ops/numeric.h"
+#include "ops/rules.h"
+#include "passes/amp_facts.h"
+#include "passes/element_facts.h"
+
+namespace amp {
+namespace {
+
+struct AroundParam {
+  std::int64_t decimals = 0;
+};
+
+template <class T>
+T Around(T x, T power, bool left_of_point) {
+  const T scaled = left_of_point ? x / power : x * power;
+  if (!std::isfinite(scaled)) return x;
+  return left_of_point ? std::nearbyint(scaled) * power : std::nearbyint(scaled) / power;
+}
+
+// Integers are cut off, not rounded: so does MXNet.
+std::int64_t CutOff(std::int64_t x, double power) {
+  if (!(power < 9e18)) return 0;
+  const auto unit = static_cast<std::int64_t>(power);
+  return x / unit * unit;
+}
+
+void Reference(const Node& node, const NDArray& in, NDArray& out) {
+  const std::int64_t decimals = node.params<AroundParam>().decimals;
+  const double power = std::pow(10.0, std::fabs(static_cast<double>(decimals)));
+  MapElements(in, out, [=](auto x) {
+    using T = decltype(x);
+    if constexpr (std::is_integral_v<T>) {
+      return decimals < 0 ? CutOff(x, power) : x;
+    } else {
+      return Around(x, static_cast<T>(power), decimals < 0);
+    }
+  });
+}
+
+[[maybe_unused]] const auto kCard =
+    RegisterOp<AroundParam>("_npi_around")
+        .Doc("Rounded to decimals, in the middle to the even one; integers are cut off left of the point.")
+        .Params(ParamSchema<AroundParam>()
+                    .Optional("decimals", &AroundParam::decimals, "How many; negative ones left of the point.")
+                    .Range(-400, 400))
+        .Inputs({"x"})
+        .Set(SameShape())
+        .Set(DTypeRule{[](DTypeRelation& r) {
+          r.AllSame();
+          if (r.in(0) == DType::kBool) FailAt(r.node(), "expected x of numbers, got bool");
+        }})
+        .Set(AmpFacts{Arithmetic::kElementwise})
+        .Set(IsPointwise{})
+        .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+          Reference(node, in[0], out[0]);
+        }});
+
+}  // namespace
+}  // namespace amp

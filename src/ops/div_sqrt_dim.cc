@@ -1,0 +1,38 @@
+// _contrib_div_sqrt_dim: scores scaled by the size of what they are sums over.
+#include <cmath>
+
+#include "dnnl/lowering.h"
+#include "dnnl/reference.h"
+#include "ops/numeric.h"
+#include "ops/rules.h"
+#include "passes/amp_facts.h"
+
+namespace amp {
+namespace {
+
+double RootOf(const Shape& data) { return std::sqrt(static_cast<double>(data[data.rank() - 1])); }
+
+[[maybe_unused]] const auto kCard =
+    RegisterOp<NoParam>("_contrib_div_sqrt_dim")
+        .Doc("The data divided by the square root of the size of its last axis.")
+        .Inputs({"data"})
+        .Set(ShapeRule{[](ShapeRelation& r) {
+          r.AllSame();
+          if (r.in(0).rank_known() && r.in(0).rank() == 0) FailAt(r.node(), "expected data of rank 1 or more");
+        }})
+        .Set(SameFloatDType())
+        .Set(AmpFacts{Arithmetic::kElementwise})
+        .Set(ReferenceKernel{[](const Node&, std::span<const NDArray> in, std::span<NDArray> out) {
+          const double root = RootOf(in[0].shape());
+          MapElements(in[0], out[0], [root](auto x) { return x / static_cast<decltype(x)>(root); });
+        }})
+        .Set(onednn::LowerRule{[](onednn::LowerContext& c) {
+          const double root = RootOf(c.in_type(0).shape);
+          if (root == 0) return false;
+          const onednn::EltwiseWork work{onednn::EltwiseKind::kLinear, static_cast<float>(1 / root), 0};
+          c.SetOut(0, c.Emit(work, {c.in(0)}, c.out_type(0)));
+          return true;
+        }});
+
+}  // namespace
+}  // namespace amp

@@ -1,0 +1,81 @@
+// What an element is, and what its bits are: a table.
+#include <cmath>
+#include <cstdint>
+
+#include "dnnl/reference.h"
+#include "ops/numeric.h"
+#include "ops/rules.h"
+#include "passes/amp_facts.h"
+
+namespace amp {
+namespace {
+
+enum class Result { kSame, kBool };
+
+struct Row {
+  const char* name;
+  const char* doc;
+  double (*real)(double);
+  std::int64_t (*integer)(std::int64_t);
+  Result result = Result::kBool;
+};
+
+double IsNaN(double x) { return std::isnan(x) ? 1 : 0; }
+double IsInfinite(double x) { return std::isinf(x) ? 1 : 0; }
+double IsFinite(double x) { return std::isfinite(x) ? 1 : 0; }
+double IsPlusInfinity(double x) { return x > 0 ? IsInfinite(x) : 0; }
+double IsMinusInfinity(double x) { return x < 0 ? IsInfinite(x) : 0; }
+double IsZero(double x) { return x == 0 ? 1 : 0; }
+std::int64_t IsZeroInteger(std::int64_t x) { return x == 0 ? 1 : 0; }
+std::int64_t Never(std::int64_t) { return 0; }
+std::int64_t Always(std::int64_t) { return 1; }
+
+const Row kRows[] = {
+    {"logical_not", "1 where data is 0, else 0.", IsZero, IsZeroInteger, Result::kSame},
+    {"_npi_logical_not", "Whether data is 0.", IsZero, IsZeroInteger},
+    {"_npi_isnan", "Whether data is no number.", IsNaN, Never},
+    {"_npi_isinf", "Whether data is infinite.", IsInfinite, Never},
+    {"_npi_isposinf", "Whether data is infinity.", IsPlusInfinity, Never},
+    {"_npi_isneginf", "Whether data is minus infinity.", IsMinusInfinity, Never},
+    {"_npi_isfinite", "Whether data is a finite number.", IsFinite, Always},
+    {"_npi_bitwise_not", "Integers with all bits inverted; bool: whether data is False.", nullptr,
+     [](std::int64_t x) { return ~x; }, Result::kSame},
+};
+
+void InferDType(const Row& row, DTypeRelation& r) {
+  if (row.result == Result::kBool) return r.Out(0, DType::kBool);
+  r.AllSame();
+  if (row.real == nullptr && IsKnown(r.in(0)) && IsFloat(r.in(0))) {
+    FailAt(r.node(), "expected data of integers or bool, got {}", NameOf(r.in(0)));
+  }
+}
+
+void Reference(const Row& row, const NDArray& in, NDArray& out) {
+  const bool inverts_bool = row.real == nullptr && in.dtype() == DType::kBool;
+  MapElements(in, out, [&](auto x) {
+    if constexpr (std::is_integral_v<decltype(x)>) {
+      return inverts_bool ? IsZeroInteger(x) : row.integer(x);
+    } else {
+      return static_cast<decltype(x)>(row.real(static_cast<double>(x)));
+    }
+  });
+}
+
+void Register(const Row& row) {
+  RegisterOp<NoParam>(row.name)
+      .Doc(row.doc)
+      .Inputs({"data"})
+      .Set(SameShape())
+      .Set(DTypeRule{[&row](DTypeRelation& r) { InferDType(row, r); }})
+      .Set(AmpFacts{Arithmetic::kElementwise})
+      .Set(ReferenceKernel{
+          [&row](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { Reference(row, in[0], out[0]); }});
+}
+
+[[maybe_unused]] const bool kCards = [] {
+  for (const Row& row : kRows) Register(row);
+  return true;
+}();
+
+}  // namespace
+}  // namespace amp

@@ -1,0 +1,174 @@
+// Rows of functions of one element and of two, and of their forms with a scalar.
+#include <algorithm>
+
+#include "draw.h"
+
+namespace amp::testing {
+namespace {
+
+const std::vector<DType>& NumberTypes() {
+  static const std::vector<DType> types = [] {
+    std::vector<DType> all = AllTypes();
+    std::erase(all, DType::kBool);
+    return all;
+  }();
+  return types;
+}
+
+const std::vector<DType>& IntegerTypes() {
+  static const std::vector<DType> types = [] {
+    std::vector<DType> all = NumberTypes();
+    std::erase_if(all, IsFloat);
+    return all;
+  }();
+  return types;
+}
+
+const std::vector<DType>& BitTypes() {
+  static const std::vector<DType> types = [] {
+    std::vector<DType> all = IntegerTypes();
+    all.push_back(DType::kBool);
+    return all;
+  }();
+  return types;
+}
+
+Shape AnyShape(Random& random) { return random.Sizes(static_cast<int>(random.Int(0, 4)), 6); }
+
+// ---- of one element ------------------------------------------------------------------------------
+
+OpCase Unary(Random& random, const std::vector<DType>& types, ErrorModel error, Values values = Values::kPlain) {
+  return {{}, {{{random.Type(types), AnyShape(random)}, values}}, error};
+}
+
+OpCase DrawFunction(Random& random) { return Unary(random, FloatTypes(), {0, 16, 0}); }
+// As Activation has them.
+OpCase DrawSoftPlus(Random& random) { return Unary(random, FloatTypes(), {0, 16, 256}, Values::kWide); }
+OpCase DrawPredicate(Random& random) { return Unary(random, AllTypes(), {}, Values::kWide); }
+OpCase DrawBitwiseNot(Random& random) { return Unary(random, BitTypes(), {}, Values::kWide); }
+
+OpCase DrawAround(Random& random) {
+  OpCase c = Unary(random, NumberTypes(), {});
+  Maybe(random, &c.attrs, "decimals", random.Of({"0", "-1", "0"}));  // products with powers of 10 would be rounded
+  return c;
+}
+
+OpCase DrawHardSigmoid(Random& random) {
+  OpCase c = Unary(random, FloatTypes(), {0, 4, 4});
+  Maybe(random, &c.attrs, "alpha", random.Of({"0.2", "0.25", "-1"}));
+  Maybe(random, &c.attrs, "beta", random.Of({"0.5", "0"}));
+  return c;
+}
+
+// ---- of two --------------------------------------------------------------------------------------
+
+OpCase EqualShapes(Random& random, const std::vector<DType>& types) {
+  const TensorType type{random.Type(types), AnyShape(random)};
+  return {{}, {{type}, {type}}, {0, 16, 0}};
+}
+
+OpCase DrawEqualShapes(Random& random) { return EqualShapes(random, AllTypes()); }
+OpCase DrawEqualPowers(Random& random) {
+  OpCase c = EqualShapes(random, FloatTypes());
+  c.inputs[0].values = c.inputs[1].values = Values::kPositive;
+  return c;
+}
+
+OpCase Broadcast(Random& random, const std::vector<DType>& types, bool mixed) {
+  OpCase c = EqualShapes(random, types);
+  for (InputCase& input : c.inputs) {
+    std::vector<std::int64_t> dims = input.type.shape.dims();
+    for (std::int64_t& dim : dims) dim = random.Chance(0.3) ? 1 : dim;
+    if (!dims.empty() && random.Chance(0.3)) dims.erase(dims.begin());
+    input.type.shape = Shape(dims);
+  }
+  if (mixed && random.Chance(0.5)) c.inputs[1].type.dtype = random.Of(types);
+  return c;
+}
+
+OpCase DrawBroadcast(Random& random) { return Broadcast(random, AllTypes(), false); }
+OpCase DrawMixed(Random& random) { return Broadcast(random, AllTypes(), true); }
+OpCase DrawFloats(Random& random) { return Broadcast(random, FloatTypes(), false); }
+OpCase DrawBits(Random& random) { return Broadcast(random, BitTypes(), true); }
+OpCase DrawShift(Random& random) { return Broadcast(random, IntegerTypes(), true); }
+
+// Of numbers that float32 holds.
+OpCase DrawMixedQuotient(Random& random) {
+  std::vector<DType> types = FloatTypes();
+  types.insert(types.end(), {DType::kInt32, DType::kInt8, DType::kBool});
+  return Broadcast(random, types, true);
+}
+
+OpCase DrawMixedPowers(Random& random) {
+  OpCase c = Broadcast(random, FloatTypes(), true);
+  c.inputs[0].values = c.inputs[1].values = Values::kPositive;
+  return c;
+}
+
+// ---- of an array and a scalar --------------------------------------------------------------------
+
+OpCase WithScalar(Random& random, const std::vector<DType>& types) {
+  OpCase c = Unary(random, types, {0, 16, 0});
+  Maybe(random, &c.attrs, "scalar", random.Of({"2", "3.5", "-2", "5", "0"}));
+  if (IsFloat(c.inputs[0].type.dtype)) Maybe(random, &c.attrs, "is_int", Flag(random));
+  return c;
+}
+
+OpCase DrawScalar(Random& random) { return WithScalar(random, AllTypes()); }
+// Whatever the scalar is, these compute in integers.
+OpCase OfIntegers(Random& random, const std::vector<DType>& types) {
+  OpCase c = WithScalar(random, types);
+  Maybe(random, &c.attrs, "is_int", Flag(random));
+  return c;
+}
+OpCase DrawBitsAndScalar(Random& random) { return OfIntegers(random, BitTypes()); }
+OpCase DrawShiftAndScalar(Random& random) { return OfIntegers(random, IntegerTypes()); }
+
+}  // namespace
+
+const std::vector<OpRow>& FunctionOpRows() {
+  static const std::vector<OpRow> rows = [] {
+    std::vector<OpRow> all{
+        {"_maximum", DrawEqualShapes},     {"_minimum", DrawEqualShapes},
+        {"_npi_around", DrawAround},       {"_npi_bitwise_not", DrawBitwiseNot},
+        {"_npi_power", DrawMixedPowers},   {"_power", DrawEqualPowers},
+        {"hard_sigmoid", DrawHardSigmoid}, {"log_sigmoid", DrawSoftPlus},
+        {"logical_not", DrawPredicate},    {"mish", DrawSoftPlus},
+    };
+    const auto add = [&](const std::vector<const char*>& names, OpCase (*draw)(Random&)) {
+      for (const char* name : names) all.push_back({name, draw});
+    };
+    add({"arccos", "arccosh", "arcsin", "arcsinh", "arctanh", "cosh", "degrees", "erfinv", "gamma", "gammaln",
+         "radians", "rcbrt", "sinh", "tan"},
+        DrawFunction);
+    add({"_npi_isfinite", "_npi_isinf", "_npi_isnan", "_npi_isneginf", "_npi_isposinf", "_npi_logical_not"},
+        DrawPredicate);
+    add({"_equal", "_greater", "_greater_equal", "_hypot", "_lesser", "_lesser_equal", "_logical_and", "_logical_or",
+         "_logical_xor", "_mod", "_not_equal"},
+        DrawEqualShapes);
+    add({"broadcast_hypot", "broadcast_logical_and", "broadcast_logical_or", "broadcast_logical_xor", "_npi_copysign",
+         "_npi_fmax", "_npi_fmin", "_npi_fmod", "_npi_ldexp"},
+        DrawBroadcast);
+    add({"_npi_equal", "_npi_greater", "_npi_greater_equal", "_npi_less", "_npi_less_equal", "_npi_logical_and",
+         "_npi_logical_or", "_npi_logical_xor", "_npi_not_equal"},
+        DrawMixed);
+    add({"_npi_floor_divide", "_npi_mod"}, DrawMixedQuotient);
+    add({"_npi_arctan2", "_npi_logaddexp"}, DrawFloats);
+    add({"_npi_bitwise_and", "_npi_bitwise_or", "_npi_bitwise_xor"}, DrawBits);
+    add({"_npi_bitwise_left_shift", "_npi_bitwise_right_shift"}, DrawShift);
+    add({"_hypot_scalar",           "_logical_and_scalar",       "_logical_or_scalar",       "_logical_xor_scalar",
+         "_npi_arctan2_scalar",     "_npi_copysign_scalar",      "_npi_floor_divide_scalar", "_npi_fmax_scalar",
+         "_npi_fmin_scalar",        "_npi_fmod_scalar",          "_npi_ldexp_scalar",        "_npi_logaddexp_scalar",
+         "_npi_logical_and_scalar", "_npi_logical_or_scalar",    "_npi_logical_xor_scalar",  "_npi_rarctan2_scalar",
+         "_npi_rcopysign_scalar",   "_npi_rfloor_divide_scalar", "_npi_rfmod_scalar",        "_npi_rldexp_scalar"},
+        DrawScalar);
+    add({"_npi_bitwise_and_scalar", "_npi_bitwise_or_scalar", "_npi_bitwise_xor_scalar"}, DrawBitsAndScalar);
+    add({"_npi_bitwise_left_shift_scalar", "_npi_bitwise_right_shift_scalar", "_npi_rbitwise_left_shift_scalar",
+         "_npi_rbitwise_right_shift_scalar"},
+        DrawShiftAndScalar);
+    return all;
+  }();
+  return rows;
+}
+
+}  // namespace amp::testing
