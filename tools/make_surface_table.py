@@ -15,12 +15,12 @@ import amp.mxnet as mx
 
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "python_surface.md"
 
-# Heading of a table of members -> the class.
+# Heading of a table of members -> a class that has them; `add` is one of containers.
 CLASSES = {
     "Symbol": "sym.Symbol",
     "Executor": "executor.Executor",
     "array (NDArray and np.ndarray)": "nd.NDArray",
-    "Block / HybridBlock": "gluon.HybridBlock",
+    "Block / HybridBlock": "gluon.nn.HybridSequential",
     "HybridBlock": "gluon.HybridBlock",
     "Parameter": "gluon.Parameter",
     "ParameterDict (1.x)": "gluon.ParameterDict",
