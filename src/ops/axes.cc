@@ -1,5 +1,7 @@
 #include "ops/axes.h"
 
+#include <cmath>
+
 #include "ops/rules.h"
 
 namespace amp {
@@ -37,6 +39,13 @@ NDArray RowsAlong(const NDArray& data, const std::vector<bool>& named) {
   if (in_order) return data;
   kept.insert(kept.end(), reduced.begin(), reduced.end());
   return Transposed(data, kept);
+}
+
+void StoreResults(const std::vector<double>& values, NDArray& out) {
+  if (IsFloat(out.dtype())) return Store(values, out);
+  std::vector<std::int64_t> whole;
+  for (const double value : values) whole.push_back(std::abs(value) < 0x1p63 ? static_cast<std::int64_t>(value) : 0);
+  Store(whole, out);
 }
 
 }  // namespace amp

@@ -22,6 +22,9 @@ std::int64_t SizeAlong(const Shape& data, const std::vector<bool>& named);
 // The elements along the named axes side by side, in order: an array of the same dtype and size.
 NDArray RowsAlong(const NDArray& data, const std::vector<bool>& named);
 
+// Stores results that were computed as double. Integers truncate; what does not fit wraps, as sums of integers do.
+void StoreResults(const std::vector<double>& values, NDArray& out);
+
 // Calls f(index of the result, first element, size) with the elements that each result is of, as T.
 template <class T, class F>
 void ForEachRow(const NDArray& data, const std::vector<bool>& named, F&& f) {

@@ -39,7 +39,7 @@ void VectorNorms(const NDArray& in, const std::vector<bool>& named, double ord, 
   ForEachRow<double>(in, named, [&](std::int64_t i, const double* x, std::int64_t size) {
     y[static_cast<std::size_t>(i)] = VectorNorm(x, size, ord);
   });
-  Store(y, out);
+  StoreResults(y, out);
 }
 
 void RefuseBool(DTypeRelation& r) {
@@ -192,7 +192,7 @@ void MatrixNorms(const NDArray& in, const std::vector<int>& axes, const NumpyNor
     y[static_cast<std::size_t>(i)] =
         spectral ? SpectralNorm(x, rows, columns, p) : MatrixNorm(x, rows, columns, by_column, p.ord > 0);
   });
-  Store(y, out);
+  StoreResults(y, out);
 }
 
 [[maybe_unused]] const auto kNumpyNorm =

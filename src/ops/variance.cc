@@ -41,7 +41,7 @@ void VarianceReference(const Node& node, bool root, const NDArray& in, NDArray& 
     const double variance = Variance(x, size, size - p.ddof);
     y[static_cast<std::size_t>(i)] = root ? std::sqrt(variance) : variance;
   });
-  Store(y, out);
+  StoreResults(y, out);
 }
 
 // The dtype of statistics is that of the data, integers truncate, unless an attribute says otherwise.
@@ -90,8 +90,8 @@ void MomentsReference(const Node& node, std::span<const NDArray> in, std::span<N
     means[static_cast<std::size_t>(i)] = Mean(x, size);
     variances[static_cast<std::size_t>(i)] = Variance(x, size, size);
   });
-  if (out[0].defined()) Store(means, out[0]);
-  if (out[1].defined()) Store(variances, out[1]);
+  if (out[0].defined()) StoreResults(means, out[0]);
+  if (out[1].defined()) StoreResults(variances, out[1]);
 }
 
 [[maybe_unused]] const auto kMoments =
@@ -172,10 +172,10 @@ void AverageReference(const Node& node, std::span<const NDArray> in, std::span<N
     averages[static_cast<std::size_t>(i)] = sum / total;
     sums[static_cast<std::size_t>(i)] = total;
   });
-  if (out[0].defined()) Store(averages, out[0]);
+  if (out[0].defined()) StoreResults(averages, out[0]);
   if (!out[1].defined()) return;
   sums.resize(static_cast<std::size_t>(out[1].size()), weights.SumOf(0));
-  Store(sums, out[1]);
+  StoreResults(sums, out[1]);
 }
 
 [[maybe_unused]] const auto kAverage =
