@@ -149,9 +149,12 @@ def __getattr__(attribute_name):
     if attribute_name == "__version__":
         globals()["__version__"] = _version()
         return globals()["__version__"]
-    from ._missing import missing
+    from ._missing import missing, stand_in
 
-    raise missing("amp", attribute_name, __dir__())
+    module = stand_in(__name__, attribute_name)
+    if module is None:
+        raise missing(__name__, attribute_name, __dir__())
+    return module
 
 
 def __dir__():

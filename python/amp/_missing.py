@@ -1,5 +1,8 @@
 """Names of MXNet that this package leaves out, and why: one table for all modules."""
 
+import sys
+import types
+
 from .base import MissingNameError, UnsupportedError, did_you_mean
 
 _TRAINING = "training is not there, this package runs models"
@@ -94,6 +97,37 @@ def refusing(name, reason):
     return function
 
 
+# Those of the names that are modules of MXNet: programs import them, often without need.
+_REFUSED_MODULES = (
+    "callback contrib.onnx contrib.quant contrib.quantization contrib.text executor_manager image img kv kvstore "
+    "kvstore_server library lr_scheduler metric mon monitor onnx optimizer profiler recordio rnn rtc visualization viz"
+).split()
+
+
+class RefusedModule(types.ModuleType):
+    """Stands for a module of MXNet that is left out: it can be imported, and whatever is called in it is refused."""
+
+    def __init__(self, module, reason):
+        super().__init__(module, f"Left out: {reason}.")
+        self.refused = reason
+        self.__path__ = []
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        return refusing(f"{self.__name__}.{name}", self.refused)
+
+
+def stand_in(module, name):
+    """The RefusedModule `<module>.<name>`, or None where that is no module of MXNet that is left out."""
+    dotted_name = f"{module}.{name}".partition(".")[2]
+    if dotted_name not in _REFUSED_MODULES:
+        return None
+    found = RefusedModule(f"{module}.{name}", _REFUSED[dotted_name])
+    sys.modules[found.__name__] = found
+    return found
+
+
 def missing(module, name, candidates=()):
     """The error for a module's `__getattr__` to raise: MissingNameError with the reason, else AttributeError."""
     reason = _REFUSED.get(f"{module}.{name}".partition(".")[2])
@@ -105,7 +139,6 @@ def missing(module, name, candidates=()):
 
 def getter(module):
     """A `__getattr__` for a module all of whose names are there when it is imported."""
-    import sys
 
     def __getattr__(name):
         raise missing(module, name, vars(sys.modules[module]))

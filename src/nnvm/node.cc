@@ -78,6 +78,9 @@ void CheckLinks(const Node::Spec& spec, const void* params) {
 }  // namespace
 
 NodePtr Node::Make(Spec spec) {
+  if (spec.op && spec.op->implied_subgraphs && spec.subgraphs.empty()) {
+    spec.subgraphs = spec.op->implied_subgraphs(spec.attrs);
+  }
   ParamPtr params = spec.op ? ParseParams(spec) : nullptr;
   CheckLinks(spec, params.get());
   std::shared_ptr<const AttrMap> attrs = SharedAttrs(std::move(spec.attrs));

@@ -40,6 +40,8 @@ class Op {
   // Takes note of a node's subgraphs in its parameters; null for an operator that has none. Throws GraphError for what
   // does not fit the operator.
   std::function<void(void* params, const Subgraphs&)> bind_subgraphs;
+  // The subgraphs of a node that was written without any; null where every node has to bring its own.
+  std::function<Subgraphs(const AttrMap&)> implied_subgraphs;
   std::function<std::vector<std::string>(const void* params)> input_names;
   std::function<std::vector<std::string>(const void* params)> output_names;  // hidden outputs included
   std::function<int(const void* params)> num_visible_outputs;
@@ -150,6 +152,10 @@ class OpCard {
     op_.bind_subgraphs = [bind = std::move(bind)](void* p, const Subgraphs& subgraphs) {
       bind(*static_cast<P*>(p), subgraphs);
     };
+    return *this;
+  }
+  OpCard& ImpliedSubgraphs(std::function<Subgraphs(const AttrMap&)> subgraphs) {
+    op_.implied_subgraphs = std::move(subgraphs);
     return *this;
   }
   template <class T>

@@ -96,12 +96,32 @@ void InferDTypes(DTypeRelation& r) {
   r.Out(0, p.enabled_float_output ? *p.enabled_float_output : types[p.body->EntryOf(p.body->outputs()[0])].dtype);
 }
 
+const std::vector<std::string> kNormInputs{"data", "gamma", "beta", "moving_mean", "moving_var"};
+
+void ValidateNorm(FusedParam& p) {
+  Validate(p);
+  p.input_names = kNormInputs;
+}
+
+// MXNet writes a batch norm with its relu as one node that has the norm's attributes and no subgraph.
+Subgraphs NormAndRelu(const AttrMap& attrs) {
+  const OpRegistry& ops = OpRegistry::Get();
+  Node::Spec norm{&ops.Require(kMXNetDomain, "BatchNorm"), "batch_norm", {}, {}, {}};
+  for (const FieldInfo& field : norm.op->fields) {
+    if (const auto given = attrs.find(field.name); given != attrs.end()) norm.attrs.insert(*given);
+  }
+  for (const std::string& name : kNormInputs) norm.inputs.push_back({Node::Variable(name, {}), 0});
+  const Op& relu = ops.Require(kMXNetDomain, "relu");
+  return {{{Node::Make({&relu, "relu", {}, {{Node::Make(std::move(norm)), 0}}, {}}), 0}}};
+}
+
 DType OutputDType(const Node& node) { return node.params<FusedParam>().enabled_float_output.value_or(DType::kUnknown); }
 
-OpCard<FusedParam> Register(std::string_view name, const char* doc, std::initializer_list<const char*> repeated = {}) {
+OpCard<FusedParam> Register(std::string_view name, const char* doc, std::initializer_list<const char*> repeated = {},
+                            void (*validate)(FusedParam&) = Validate) {
   auto card = RegisterOp<FusedParam>(name);
   card.Doc(doc)
-      .Params(Schema(repeated), Validate)
+      .Params(Schema(repeated), validate)
       .BindSubgraphs(Bind)
       .Inputs([](const FusedParam& p) { return p.input_names; })  // none before a subgraph is bound
       .MutableIf(IsState)
@@ -127,8 +147,9 @@ constexpr const char* kFullyConnectedDoc = "A fully connected layer and what MXN
     "_sg_mkldnn_selfatt_valatt", "Attention times values; stands for its subgraph.", {"heads", "enable_float_output"});
 
 [[maybe_unused]] const auto kBatchNorm =
-    Register("_sg_onednn_batch_norm", "A batch norm and the relu that MXNet fused with it; stands for its subgraph.",
-             {"eps", "momentum", "fix_gamma", "use_global_stats", "output_mean_var", "axis", "cudnn_off"})
+    Register("_sg_onednn_batch_norm", "A batch norm and a relu; stands for its subgraph.",
+             {"eps", "momentum", "fix_gamma", "use_global_stats", "output_mean_var", "axis", "cudnn_off"}, ValidateNorm)
+        .ImpliedSubgraphs(NormAndRelu)
         .Alias("_contrib_BatchNormWithReLU");
 [[maybe_unused]] const auto kBatchDot =
     Register("_sg_onednn_batch_dot", "A product of matrices; stands for its subgraph.", {"transpose_a", "transpose_b"});

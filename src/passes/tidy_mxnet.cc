@@ -20,10 +20,15 @@ AttrMap WithoutNames(AttrMap attrs) {
   return attrs;
 }
 
+// MXNet takes operators that ask for scratch memory for random ones.
+bool AsksForScratchMemory(const Node& node) {
+  return node.op_name() == "Convolution" || node.op_name() == "Deconvolution" || node.op_name() == "FullyConnected";
+}
+
 bool MayBeShared(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   bool may = !node.is_variable() && !node.inputs().empty() && node.subgraphs().empty() && node.control_deps().empty() &&
-             node.op_name() != "Dropout";
+             node.op_name() != "Dropout" && !AsksForScratchMemory(node);
   for (std::size_t slot = 0; slot < node.inputs().size(); ++slot) may = may && !node.IsMutable(slot);
   for (int i = 0; i < node.num_outputs(); ++i) {
     may = may && !graph.IsOutput(graph.EntryOf(id, static_cast<std::uint32_t>(i)));

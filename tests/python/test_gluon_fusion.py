@@ -236,3 +236,13 @@ def test_attention():
 def test_a_batch_dot_that_is_no_attention():
     nodes = fuse(Net(lambda s, x, y: npx.batch_dot(x, y, transpose_b=True)), uniform(2, 3, 4), uniform(2, 5, 4))
     assert [op for op, _ in nodes.values()] == ["_sg_onednn_batch_dot"]
+
+
+def test_convolutions_that_share_their_weights_stay_two():
+    """Equal nodes become one before fusion, but not those that ask for scratch memory."""
+    net = Net(lambda s, x: s.act(s.conv(x)) + s.other(x), conv=conv(), other=conv(), act=nn.Activation("relu"))
+    net.other.share_parameters(net.conv.collect_params())
+    nodes = fuse(net, uniform(2, 3, 8, 8))
+    assert is_on(nodes["sg_onednn_conv_act_0"][1], "with_act") and is_on(nodes["sg_onednn_conv_add_1"][1], "with_sum")
+    twice = Net(lambda s, x: anp.sin(x) * anp.sin(x))
+    assert [op for op, _ in fuse(twice, uniform(2, 3)).values()] == ["sin", "_npi_multiply"]

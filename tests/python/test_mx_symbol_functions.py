@@ -279,3 +279,29 @@ def test_an_operator_alone():
     assert alone.list_arguments() == ["fc_data", "fc_weight", "fc_bias"] and alone.attr("num_hidden") == "4"
     with pytest.raises(amp.ArgumentError, match="'a' is a variable"):
         amp.sym.Variable("a")._gen_atomic_symbol()
+
+
+def test_batch_norm_with_relu_needs_no_subgraph():
+    """MXNet's files have the norm's attributes on one node; composing such a node works, too."""
+    data = amp.sym.Variable("data")
+    norm = amp.sym.contrib.BatchNormWithReLU(data, name="bn", fix_gamma=False, eps=1e-4, axis=-1)
+    assert norm.list_arguments() == ["data", "bn_gamma", "bn_beta"]
+    assert norm.list_auxiliary_states() == ["bn_moving_mean", "bn_moving_var"]
+    graph = json.loads(norm.tojson())
+    for node in graph["nodes"]:
+        node.pop("subgraphs", None)
+    x = np.random.default_rng(0).standard_normal((4, 3)).astype("f4")
+    args = {"bn_gamma": np.full(3, 2, "f4"), "bn_beta": np.full(3, 0.5, "f4")}
+    aux = {"bn_moving_mean": np.full(3, 0.1, "f4"), "bn_moving_var": np.full(3, 4, "f4")}
+    expected = np.maximum((x - 0.1) / np.sqrt(4 + 1e-4) * 2 + 0.5, 0)
+    for symbol in (norm, amp.sym.load_json(json.dumps(graph))):
+        (got,) = amp.Executor(symbol, args, aux, {"data": x.shape})(x)
+        np.testing.assert_allclose(got.asnumpy(), expected, rtol=1e-5, atol=1e-6)
+    low, low_args, low_aux = amp.convert_model(norm, args, aux)
+    assert amp.Executor(low, low_args, low_aux, {"data": x.shape})(x)[0].asnumpy().shape == (4, 3)
+
+
+def test_split_v2_takes_both_forms():
+    data = amp.sym.Variable("data")
+    assert len(amp.sym._split_v2(ary=data, indices_or_sections=(2, 3))) == 3
+    assert len(amp.sym._split_v2(data, sections=2)) == 2

@@ -6,9 +6,12 @@ import importlib
 def __getattr__(name):
     if name == "amp":
         return importlib.import_module(f"{__name__}.amp")
-    from .._missing import missing
+    from .._missing import missing, stand_in
 
-    raise missing(__name__, name, ["amp"])
+    module = stand_in(__name__, name)
+    if module is None:
+        raise missing(__name__, name, ["amp"])
+    return module
 
 
 def __dir__():

@@ -40,6 +40,7 @@ __all__ = [
 # MXNet has them in a module `amp` of this one, too.
 amp = sys.modules[__name__]
 sys.modules[f"{__name__}.amp"] = amp
+__path__ = []  # so that `from amp.contrib.amp.lists import symbol_fp16` works
 sys.modules[f"{__name__}.lists"] = lists
 
 _TRAINING = ("init", "init_trainer", "scale_loss", "unscale")

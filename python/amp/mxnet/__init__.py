@@ -11,6 +11,8 @@ import importlib.machinery
 import importlib.util
 import sys
 
+from .. import _missing
+
 _package = importlib.import_module("..", __name__)
 
 # What programs compare with the version that they need: the one whose modules these are.
@@ -67,15 +69,16 @@ class _Finder(importlib.abc.MetaPathFinder):
     """Finds `import amp.mxnet.gluon.nn`."""
 
     def find_spec(self, fullname, path=None, target=None):
-        if not fullname.startswith(f"{__name__}.") or fullname.startswith(f"{__name__}.amp"):
+        if not fullname.startswith(f"{__name__}.") or fullname == f"{__name__}.amp":
             return None
         first, *others = fullname[len(__name__) + 1 :].split(".")
-        name = ".".join([_package.__name__, _MODULES.get(first, first), *others])
+        path = others if first == "amp" else [_MODULES.get(first, first), *others]  # mx.amp.lists is amp.lists
+        name = ".".join([_package.__name__, *path])
         try:
             found = importlib.util.find_spec(name)
         except (ImportError, ValueError):
             found = sys.modules.get(name)
-        if found is None:
+        if found is None and _missing.stand_in(*name.rpartition(".")[::2]) is None:
             return None
         return importlib.machinery.ModuleSpec(fullname, _Alias(name), is_package=True)
 

@@ -17,6 +17,8 @@ from ..lists import (
 )
 from ..sym import Symbol
 
+__path__ = []  # so that `from amp.mxnet.amp.lists import symbol_bf16` works
+
 __all__ = [
     "convert_hybrid_block",
     "convert_model",

@@ -65,6 +65,11 @@ def split_v2(ary, indices_or_sections, axis=0, squeeze_axis=False):
     return _operator("_split_v2")(data=ary, axis=axis, squeeze_axis=squeeze_axis, **where)
 
 
+def _split_v2(*args, **kwargs):
+    """The operator of that name, which also takes the argument of `split_v2`."""
+    return (split_v2 if "indices_or_sections" in kwargs else _operator("_split_v2"))(*args, **kwargs)
+
+
 def maximum(left, right):
     """The larger one, element by element; each side is a Symbol or a number."""
     return _either("maximum", left, right, np.maximum)

@@ -135,10 +135,12 @@ std::vector<Refusal> Refusals() {
   };
   for (const char* fused :
        {"_sg_onednn_conv", "_sg_onednn_fully_connected", "_sg_mkldnn_conv", "_sg_mkldnn_fully_connected",
-        "_sg_onednn_batch_norm", "_sg_onednn_batch_dot", "_sg_mkldnn_selfatt_qk", "_sg_mkldnn_selfatt_valatt"}) {
+        "_sg_onednn_batch_dot", "_sg_mkldnn_selfatt_qk", "_sg_mkldnn_selfatt_valatt"}) {
     refusals.push_back({fused, {}, {}, {"expected one subgraph, got 0"}});
     refusals.push_back({fused, {{"quantized", "True"}}, {}, {"quantized=True (8-bit arithmetic) is not supported"}});
   }
+  refusals.push_back({"_sg_onednn_batch_norm", {{"quantized", "True"}}, {F32({2, 3})}, {"quantized=True (8-bit"}});
+  refusals.push_back({"_sg_onednn_batch_norm", {{"axis", "5"}}, {F32({2, 3})}, {"axis 5 does not exist"}});
   // More of these, with subgraphs, in tests/python/test_control_flow.py.
   const AttrMap loop{{"num_args", "3"},
                      {"num_outputs", "1"},
