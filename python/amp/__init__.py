@@ -16,7 +16,7 @@ from ._loader import load_core
 
 _core = load_core()
 
-from . import attribute, base, lists, model_zoo, name, nd, sym  # noqa: E402 - they use the extension
+from . import attribute, base, lists, name, nd, sym  # noqa: E402 - they use the extension
 from .attribute import AttrScope, disable_amp  # noqa: E402
 from .base import (  # noqa: E402
     ArgumentError,
@@ -98,6 +98,7 @@ _ON_DEMAND = (
     "init",
     "io",
     "model",
+    "model_zoo",
     "module",
     "mxnet",
     "np",

@@ -7,7 +7,6 @@ import numpy as np
 from . import _core
 from ._options import check_options
 from .base import ArgumentError, did_you_mean, dtype_name
-from .profiling import Profile
 from .sym import Symbol
 
 
@@ -114,6 +113,8 @@ class Executor:
         """
         if isinstance(runs, bool) or not isinstance(runs, (int, np.integer)) or not 1 <= runs <= 1_000_000:
             raise ArgumentError(f"runs: expected a number from 1 to 1000000, got {runs!r}")
+        from .profiling import Profile  # most programs do without
+
         handle = self._handle.profile(self._arrange(args, kwargs), int(runs))
         return Profile(handle, _core.measure_peak(handle.num_threads))
 

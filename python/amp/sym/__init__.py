@@ -6,6 +6,8 @@ family in its own module: `amp.sym.contrib.X` is `_contrib_X` (also `np`, `npx`,
 """
 
 from .._missing import missing
+import importlib
+
 from ..base import NotImplementedForSymbol
 from . import namespaces as _namespaces
 from . import operators as _operators
@@ -63,6 +65,6 @@ def __dir__():
     return sorted({*globals(), *_operators.function_names()})
 
 
-from . import _internal  # noqa: E402, F401 - it asks this module for its functions
+_internal = importlib.import_module("amp.sym._internal")  # `from . import` would look for an operator of that name
 
 globals().update(_namespaces.create_all())
