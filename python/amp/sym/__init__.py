@@ -5,9 +5,9 @@ made when they are first asked for. Those that begin with an underscore are in `
 family in its own module: `amp.sym.contrib.X` is `_contrib_X` (also `np`, `npx`, `linalg`, `image`, `random`, `sparse`).
 """
 
-from .._missing import missing
 import importlib
 
+from .._missing import missing
 from ..base import NotImplementedForSymbol
 from . import namespaces as _namespaces
 from . import operators as _operators
