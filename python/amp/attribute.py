@@ -15,6 +15,11 @@ class AttrScope(Scope):
     """`with AttrScope(ctx_group='dev1'):` gives nodes these attributes; inner blocks add to outer ones.
 
     Values are text. Raises ArgumentError for others.
+
+    >>> with amp.AttrScope(ctx_group="dev1"):
+    ...     x = amp.sym.Variable("x")
+    >>> x.list_attr()
+    {'__ctx_group__': 'dev1'}
     """
 
     _stack_name = "attribute"
@@ -56,12 +61,22 @@ def disable_amp():
     """`with disable_amp():` keeps the operators composed inside of the block out of every conversion.
 
     They carry the attribute `__opt_constraint__` with bit 1 set, which files keep.
+
+    >>> with amp.disable_amp():
+    ...     net = amp.sym.exp(name="e")
+    >>> net.list_attr()
+    {'__opt_constraint__': '1'}
     """
     return _AmpDisabled()
 
 
 def current():
-    """The attribute scope of this thread."""
+    """The attribute scope of this thread.
+
+    >>> with amp.AttrScope(owner="me"):
+    ...     print(amp.attribute.current().get())
+    {'owner': 'me'}
+    """
     return AttrScope.current()
 
 

@@ -29,36 +29,61 @@ grad = refusing("autograd.grad", _REASON)
 
 
 def pause(train_mode=False):
-    """A scope without effect. Raises UnsupportedError for `train_mode=True`."""
+    """A scope without effect. Raises UnsupportedError for `train_mode=True`.
+
+    >>> with amp.autograd.pause():
+    ...     pass
+    """
     if train_mode:
         refusing("autograd.pause(train_mode=True)", _REASON)()
     return contextlib.nullcontext()
 
 
 def predict_mode():
-    """A scope without effect: operators always behave as in prediction."""
+    """A scope without effect: operators always behave as in prediction.
+
+    >>> with amp.autograd.predict_mode():
+    ...     print(amp.autograd.is_training())
+    False
+    """
     return contextlib.nullcontext()
 
 
 def is_training():
-    """False"""
+    """False
+
+    >>> amp.autograd.is_training()
+    False
+    """
     return False
 
 
 def is_recording():
-    """False"""
+    """False
+
+    >>> amp.autograd.is_recording()
+    False
+    """
     return False
 
 
 def set_training(train_mode):
-    """Returns False, the mode that was; raises UnsupportedError for True."""
+    """Returns False, the mode that was; raises UnsupportedError for True.
+
+    >>> amp.autograd.set_training(False)
+    False
+    """
     if train_mode:
         refusing("autograd.set_training(True)", _REASON)()
     return False
 
 
 def set_recording(is_recording):
-    """Returns False, what was; raises UnsupportedError for True."""
+    """Returns False, what was; raises UnsupportedError for True.
+
+    >>> amp.autograd.set_recording(False)
+    False
+    """
     if is_recording:
         refusing("autograd.set_recording(True)", _REASON)()
     return False

@@ -13,7 +13,11 @@ class NotImplementedForSymbol(UnsupportedError):
 
 
 class MissingNameError(UnsupportedError, AttributeError):
-    """A name of MXNet that this package leaves out; `hasattr` is False for it."""
+    """A name of MXNet that this package leaves out; `hasattr` is False for it.
+
+    >>> hasattr(amp.mxnet, "kvstore")
+    False
+    """
 
 
 def dtype_name(dtype):
@@ -22,12 +26,19 @@ def dtype_name(dtype):
     Accepts names, NumPy's dtypes and scalar types, ml_dtypes.bfloat16, MXNet's structured dtype
     [('bfloat16', numpy.uint16)] and Python's bool, int and float as NumPy reads them. Raises
     ArgumentError for anything that names no supported type.
+
+    >>> amp.dtype_name(np.float16), amp.dtype_name(float), amp.dtype_name(amp.nd.bfloat16)
+    ('float16', 'float64', 'bfloat16')
     """
     return _core.dtype_name(dtype)
 
 
 def did_you_mean(name, candidates):
-    """ "; did you mean 'a', 'b'?", the end of an error message about an unknown name; '' where nothing is close."""
+    """ "; did you mean 'a', 'b'?", the end of an error message about an unknown name; '' where nothing is close.
+
+    >>> amp.base.did_you_mean("Convolutoin", ["Convolution", "Pooling"])
+    "; did you mean 'Convolution'?"
+    """
     from difflib import get_close_matches
 
     close = get_close_matches(str(name), list(candidates))
@@ -35,7 +46,11 @@ def did_you_mean(name, candidates):
 
 
 def cpu_info():
-    """What the kernels run on: {'isa': str, 'native_bfloat16': bool, 'onednn': version}."""
+    """What the kernels run on: {'isa': str, 'native_bfloat16': bool, 'onednn': version}.
+
+    >>> sorted(amp.cpu_info())
+    ['isa', 'native_bfloat16', 'onednn']
+    """
     return _core.cpu_info()
 
 

@@ -40,6 +40,11 @@ class BoundSymbol:
 
     What feeds operators as weights, biases and the like is packed once and stays packed until it changes. Only arrays
     that somebody outside holds are looked at for changes. There are no gradients.
+
+    >>> bound = amp.sym.exp(amp.sym.Variable("x"), name="e").simple_bind(x=(2,))
+    >>> bound.arg_dict["x"][:] = 1
+    >>> bound.forward()[0].shape
+    (2,)
     """
 
     def __init__(self, symbol, arguments, auxiliary_states, inputs):
@@ -100,6 +105,13 @@ class BoundSymbol:
         """Copies arrays, by name, to those of arguments and auxiliary states.
 
         Raises ArgumentError for other shapes and, unless `allow_extra_params`, for names that the symbol lacks.
+
+        >>> bound = amp.sym.FullyConnected(num_hidden=3, name="fc").simple_bind(fc_data=(2, 4))
+        >>> bound.copy_params_from({"fc_bias": amp.nd.ones((3,))})
+        >>> bound.forward()[0]
+        [[1. 1. 1.]
+         [1. 1. 1.]]
+        <NDArray float32[2,3]>
         """
         for slots, arrays in ((self._arguments, arg_params), (self._auxiliary_states, aux_params or {})):
             if not hasattr(arrays, "items"):
@@ -118,6 +130,11 @@ class BoundSymbol:
 
         `inputs` are copied to arrays of `arg_dict` before. Raises ArgumentError for names and shapes that do not fit,
         and UnsupportedError for `is_train=True` where an operator would then do something else.
+
+        >>> bound = amp.sym.exp(amp.sym.Variable("x")).simple_bind(x=(2,))
+        >>> bound.forward(x=amp.nd.zeros((2,)))[0]
+        [1. 1.]
+        <NDArray float32[2]>
         """
         if is_train:
             refuse_training(self._symbol)
@@ -146,6 +163,10 @@ class BoundSymbol:
 
         Arrays whose shapes stay are shared, packed weights included; others are new and hold zeros. Both flags have
         no effect. Raises ArgumentError or GraphError as `simple_bind` does.
+
+        >>> bound = amp.sym.exp(amp.sym.Variable("x")).simple_bind(x=(2,))
+        >>> bound.reshape(x=(5,)).outputs[0].shape
+        (5,)
         """
         dtypes = {name: slot.array.dtype for name, slot in self._arguments.items()}
         kept = {n: s.array.shape for n, s in self._arguments.items() if n in self._inputs and n not in kwargs}

@@ -13,6 +13,10 @@ def load(symbol_file, params_file):
     symbol's variables) `save_parameters` write. Raises GraphError for a damaged file and for arrays
     that the symbol has no variable for, UnsupportedError for operators that are not there (naming all
     of them) and ArgumentError for a file that cannot be opened.
+
+    >>> sym, args, aux = amp.load("model-symbol.json", "model-0000.params")
+    >>> args["fc_weight"].shape
+    (3, 4)
     """
     symbol = sym.load(symbol_file)
     arg_params, aux_params = _core.load_model_params(encoded(params_file), symbol._handle)
@@ -20,7 +24,12 @@ def load(symbol_file, params_file):
 
 
 def load_checkpoint(prefix, epoch):
-    """Reads `<prefix>-symbol.json` and `<prefix>-<epoch, four digits>.params`; see `load`."""
+    """Reads `<prefix>-symbol.json` and `<prefix>-<epoch, four digits>.params`; see `load`.
+
+    >>> sym, args, aux = amp.load_checkpoint("model", 0)
+    >>> sym.list_outputs()
+    ['relu_output']
+    """
     return load(*_files(prefix, epoch))
 
 
@@ -30,6 +39,10 @@ def save_checkpoint(prefix, epoch, symbol, arg_params, aux_params, remove_amp_ca
     Unlike MXNet's, the casts of a converted model are kept. With `remove_amp_cast=True` the files hold the
     model without them: see `Symbol.tojson`; arrays that were cast offline are float32 again, with the precision that
     they have lost. `params_format` is the `format` of `amp.nd.save`.
+
+    >>> amp.save_checkpoint("copy", 0, *amp.load_checkpoint("model", 0))
+    >>> sorted(amp.nd.load("copy-0000.params"))
+    ['arg:fc_bias', 'arg:fc_weight']
     """
     if not isinstance(symbol, sym.Symbol):
         raise ArgumentError(f"expected a Symbol, got {type(symbol).__name__}")

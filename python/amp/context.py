@@ -24,6 +24,10 @@ class Context(Scope):
     """A device: Context('cpu', 0). `with ctx:` makes it the current one of this thread.
 
     'gpu' is the CPU, too: the first one is a warning. Raises ArgumentError for other names.
+
+    >>> with amp.Context("cpu", 1):
+    ...     print(amp.current_context())
+    cpu(1)
     """
 
     _stack_name = "device"
@@ -82,22 +86,41 @@ def _note_gpu():
 
 
 def cpu(device_id=0):
-    """The CPU. All numbers are the same memory."""
+    """The CPU. All numbers are the same memory.
+
+    >>> amp.cpu()
+    cpu(0)
+    """
     return Context("cpu", device_id)
 
 
 def cpu_pinned(device_id=0):
-    """The CPU, by the name of memory that GPUs read fast."""
+    """The CPU, by the name of memory that GPUs read fast.
+
+    >>> amp.cpu_pinned()
+    cpu_pinned(0)
+    """
     return Context("cpu_pinned", device_id)
 
 
 def gpu(device_id=0):
-    """The CPU under the name of a GPU; the first call warns."""
+    """The CPU under the name of a GPU; the first call warns.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     print(amp.gpu(0))
+    cpu(0)
+    """
     return Context("gpu", device_id)
 
 
 def num_gpus():
-    """0"""
+    """0
+
+    >>> amp.num_gpus()
+    0
+    """
     return 0
 
 
@@ -105,7 +128,11 @@ gpu_memory_info = refusing("gpu_memory_info", "there are no GPUs")
 
 
 def current_context():
-    """The device of the innermost `with` block of this thread, else cpu(0)."""
+    """The device of the innermost `with` block of this thread, else cpu(0).
+
+    >>> amp.current_context()
+    cpu(0)
+    """
     return Context.current()
 
 

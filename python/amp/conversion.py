@@ -36,6 +36,12 @@ def convert_symbol(
     `cast_params_offline=True` parameters that all readers want in `target_dtype` carry the attribute `__amp_dtype__`
     with its name, and whoever binds the symbol casts their arrays. Batch norms are folded by `convert_model`, which
     has their values: `fold_batch_norm=True` is an error here. Everything else is as for `convert_model`.
+
+    >>> net = amp.sym.FullyConnected(amp.sym.Variable("data"), num_hidden=3, name="fc")
+    >>> types = {"fc_weight": "float32", "fc_bias": "float32"}
+    >>> low = amp.convert_symbol(net, {"data": "float32"}, types, cast_params_offline=True)
+    >>> low.attr_dict()["fc_weight"]
+    {'__amp_dtype__': 'bfloat16', '__dtype__': '12'}
     """
     options = {key: value for key, value in locals().items() if key in OPTIONS}
     if fold_batch_norm:
@@ -90,6 +96,11 @@ def convert_model(
 
     Nothing that is passed in is modified; arrays that did not change are shared. Raises ArgumentError that names
     everything unknown or contradictory among the arguments, GraphError where types in the model contradict each other.
+
+    >>> sym, args, aux = amp.load("model-symbol.json", "model-0000.params")
+    >>> low, low_args, _ = amp.convert_model(sym, args, aux, cast_params_offline=True)
+    >>> low_args["fc_weight"].dtype
+    dtype(bfloat16)
     """
     options = {key: value for key, value in locals().items() if key in OPTIONS}
     model = convert(
@@ -128,6 +139,13 @@ def convert_hybrid_block(
 
     Everything else is as for `convert_model`. The result keeps its ConversionReport as `conversion_report`;
     with `return_report=True` it is returned as a second element, too.
+
+    >>> block = amp.gluon.nn.Dense(3, in_units=4)
+    >>> block.initialize("ones")
+    >>> low = amp.convert_hybrid_block(block, np.ones((1, 4), "float32"))
+    >>> low(amp.nd.ones((1, 4)))
+    [[4. 4. 4.]]
+    <NDArray float32[1,3]>
     """
     options = {key: value for key, value in locals().items() if key in OPTIONS}
     check_device(device, ctx)

@@ -33,6 +33,11 @@ class Executor:
 
     Calls from several threads are made one after the other. In a child process after fork() an
     executor of the parent raises Error (unless it has one thread); build a new one there.
+
+    >>> sym, args, aux = amp.load("model-symbol.json", "model-0000.params")
+    >>> run = amp.Executor(sym, args, aux, {"data": (2, 4)})
+    >>> run(np.ones((2, 4), "float32"))[0].shape
+    (2, 3)
     """
 
     def __init__(
@@ -100,6 +105,12 @@ class Executor:
         NDArray. Nothing is fused or left out: each node runs by itself. All results are in memory at once.
         Inputs are passed as in a plain call. Raises ArgumentError unless the executor was made with
         monitor=True.
+
+        >>> sym, args, aux = amp.load("model-symbol.json", "model-0000.params")
+        >>> run = amp.Executor(sym, args, aux, {"data": (2, 4)}, monitor=True)
+        >>> _ = run.run_monitored(lambda name, op, array: print(name, array.shape), np.ones((2, 4), "float32"))
+        fc_output (2, 3)
+        relu_output (2, 3)
         """
         if not callable(callback):
             raise ArgumentError(f"expected a function to call, got {type(callback).__name__}")
@@ -110,6 +121,11 @@ class Executor:
 
         Inputs are passed as in a plain call. The peak of the machine's arithmetic is measured, too (0.3 s). Raises
         ArgumentError as a plain call does, and for fewer runs than one.
+
+        >>> sym, args, aux = amp.load("model-symbol.json", "model-0000.params")
+        >>> run = amp.Executor(sym, args, aux, {"data": (2, 4)})
+        >>> run.profile(np.ones((2, 4), "float32"), runs=3).num_runs
+        3
         """
         if isinstance(runs, bool) or not isinstance(runs, (int, np.integer)) or not 1 <= runs <= 1_000_000:
             raise ArgumentError(f"runs: expected a number from 1 to 1000000, got {runs!r}")
@@ -159,6 +175,11 @@ class Executor:
 
         Shapes are keywords or one dict; inputs that are not named keep theirs. Where batch norms were folded, inputs
         keep their number of axes, too; another one raises an UnsupportedError.
+
+        >>> sym, args, aux = amp.load("model-symbol.json", "model-0000.params")
+        >>> run = amp.Executor(sym, args, aux, {"data": (2, 4)})
+        >>> run.reshape(data=(8, 4)).output_shapes
+        [(8, 3)]
         """
         reshaped = Executor.__new__(Executor)
         reshaped._set(self._handle.reshape({**(input_shapes or {}), **shapes}), self._accepted_names)

@@ -13,7 +13,12 @@ __all__ = ["DataBatch", "DataDesc", "DataIter", "NDArrayIter", "ResizeIter"]
 
 
 class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
-    """The name, shape, dtype and layout of an input; a tuple (name, shape)."""
+    """The name, shape, dtype and layout of an input; a tuple (name, shape).
+
+    >>> desc = amp.io.DataDesc("data", (1, 3, 8, 8))
+    >>> desc.name, desc.shape, desc.layout
+    ('data', (1, 3, 8, 8), 'NCHW')
+    """
 
     def __new__(cls, name, shape, dtype=np.float32, layout="NCHW"):
         desc = super().__new__(cls, name, shape)
@@ -30,7 +35,12 @@ class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
 
 
 class DataBatch:
-    """Arrays of one batch: `data` and `label` are lists, `pad` is how many rows at the end do not count."""
+    """Arrays of one batch: `data` and `label` are lists, `pad` is how many rows at the end do not count.
+
+    >>> batch = amp.io.DataBatch([amp.nd.ones((2, 4))], pad=1)
+    >>> batch.data[0].shape, batch.pad
+    ((2, 4), 1)
+    """
 
     def __init__(self, data, label=None, pad=None, index=None, bucket_key=None, provide_data=None, provide_label=None):
         for what, arrays in (("data", data), ("label", label)):
@@ -45,7 +55,18 @@ class DataBatch:
 
 
 class DataIter:
-    """The base class of iterators over DataBatches: subclasses define `next`, or the methods that it calls."""
+    """The base class of iterators over DataBatches: subclasses define `next`, or the methods that it calls.
+
+    >>> class Once(amp.io.DataIter):
+    ...     done = False
+    ...     def next(self):
+    ...         if self.done:
+    ...             raise StopIteration
+    ...         self.done = True
+    ...         return amp.io.DataBatch([amp.nd.ones((2, 4))])
+    >>> len(list(Once()))
+    1
+    """
 
     def __init__(self, batch_size=0):
         self.batch_size = batch_size
@@ -86,7 +107,11 @@ class DataIter:
 
 
 class ResizeIter(DataIter):
-    """`size` batches of another iterator, which begins again where it ends."""
+    """`size` batches of another iterator, which begins again where it ends.
+
+    >>> len(list(amp.io.ResizeIter(amp.io.NDArrayIter(np.ones((4, 2)), batch_size=2), 5)))
+    5
+    """
 
     def __init__(self, data_iter, size, reset_internal=True):
         super().__init__(data_iter.batch_size)
@@ -119,6 +144,10 @@ class NDArrayIter(DataIter):
     for the last batch: 'pad' fills it with rows from the beginning (`getpad` says how many), 'discard' leaves it out,
     'roll_over' keeps it for the beginning of the next round. Raises ArgumentError for other values, and for fewer rows
     than one batch unless they are padded.
+
+    >>> batches = amp.io.NDArrayIter(np.ones((5, 4)), batch_size=2)
+    >>> [(batch.data[0].shape, batch.pad) for batch in batches]
+    [((2, 4), 0), ((2, 4), 0), ((2, 4), 1)]
     """
 
     def __init__(

@@ -13,6 +13,10 @@ def load_params(prefix, epoch):
 
     Raises GraphError for a damaged file, and for names without `arg:` or `aux:`; ArgumentError for a file that cannot
     be opened.
+
+    >>> args, aux = amp.model.load_params("model", 0)
+    >>> sorted(args), sorted(aux)
+    (['fc_bias', 'fc_weight'], [])
     """
     arrays = nd.load(f"{prefix}-{int(epoch):04d}.params")
     groups = {"arg": {}, "aux": {}}

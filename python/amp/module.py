@@ -29,6 +29,14 @@ class Module(ParametersOfModule):
 
     `data_names` and `label_names` say which arguments are inputs. `context` and the other arguments have no effect.
     Raises ArgumentError for data names that the symbol lacks; labels that it lacks are a warning.
+
+    >>> sym, args, aux = amp.load_checkpoint("model", 0)
+    >>> mod = amp.mod.Module(sym, label_names=None)
+    >>> mod.bind(data_shapes=[("data", (2, 4))])
+    >>> mod.set_params(args, aux)
+    >>> mod.forward(amp.io.DataBatch([amp.nd.ones((2, 4))]))
+    >>> mod.get_outputs()[0].shape
+    (2, 3)
     """
 
     def __init__(
@@ -66,6 +74,11 @@ class Module(ParametersOfModule):
         """A Module of `<prefix>-symbol.json` with the parameters of `<prefix>-<epoch>.params`; not bound yet.
 
         `kwargs` are those of Module.
+
+        >>> mod = amp.mod.Module.load("model", 0, label_names=None)
+        >>> mod.bind(data_shapes=[("data", (2, 4))])
+        >>> mod.output_shapes
+        [('relu_output', (2, 3))]
         """
         symbol, arg_params, aux_params = checkpoint.load_checkpoint(prefix, epoch)
         module = Module(symbol, **kwargs)
@@ -134,6 +147,11 @@ class Module(ParametersOfModule):
 
         A Module that is bound stays so unless `force_rebind`. Raises UnsupportedError for `for_training=True`, and
         ArgumentError for other names than data_names.
+
+        >>> mod = amp.mod.Module.load("model", 0, label_names=None)
+        >>> mod.bind(data_shapes=[("data", (2, 4))])
+        >>> mod.data_shapes
+        [DataDesc[data,(2, 4),<class 'numpy.float32'>,NCHW]]
         """
         if for_training or inputs_need_grad:
             raise UnsupportedError("Module.bind: training is not there; use for_training=False")
@@ -233,6 +251,11 @@ class Module(ParametersOfModule):
 
         With `merge_batches` those of all batches are joined: a list of NDArrays, or the NDArray where there is one
         output, unless `always_output_list`. Otherwise a list of lists.
+
+        >>> mod = amp.mod.Module.load("model", 0, label_names=None)
+        >>> mod.bind(data_shapes=[("data", (2, 4))])
+        >>> mod.predict(amp.io.NDArrayIter(np.ones((5, 4)), batch_size=2)).shape
+        (5, 3)
         """
         if not hasattr(eval_data, "provide_data") and not hasattr(eval_data, "__next__"):
             array = readable(eval_data, "eval_data")

@@ -7,6 +7,10 @@ class NameManager(Scope):
     """Numbers nodes by kind: convolution0, convolution1, ...
 
     A `with NameManager():` block counts from 0 again. Subclasses override `get`.
+
+    >>> with amp.name.NameManager():
+    ...     amp.sym.exp(), amp.sym.exp()
+    (<Symbol exp0>, <Symbol exp1>)
     """
 
     _stack_name = "name"
@@ -28,7 +32,12 @@ class NameManager(Scope):
 
 
 class Prefix(NameManager):
-    """Puts `prefix` in front of every operator's name, given or made up. Variables keep theirs."""
+    """Puts `prefix` in front of every operator's name, given or made up. Variables keep theirs.
+
+    >>> with amp.name.Prefix("left_"):
+    ...     amp.sym.exp(name="e")
+    <Symbol left_e>
+    """
 
     def __init__(self, prefix):
         super().__init__()
@@ -39,5 +48,9 @@ class Prefix(NameManager):
 
 
 def current():
-    """The name manager of this thread."""
+    """The name manager of this thread.
+
+    >>> amp.name.current().get("fc", "fullyconnected")
+    'fc'
+    """
     return NameManager.current()

@@ -17,6 +17,12 @@ class Profile:
     min_seconds, mean_seconds: of whole runs, fresh outputs included.
     num_runs, num_threads; outside_share: the part of a run that no step accounts for.
     peaks: {dtype name: GFLOP/s} of the machine at that time.
+
+    >>> sym, args, aux = amp.load("model-symbol.json", "model-0000.params")
+    >>> run = amp.Executor(sym, args, aux, {"data": (2, 4)})
+    >>> profile = run.profile(np.ones((2, 4), "float32"), runs=3)
+    >>> profile.num_runs, [step["node"] for step in profile.steps][-1]
+    (3, 'fc')
     """
 
     def __init__(self, handle, peaks):

@@ -31,7 +31,11 @@ _generator = None
 
 
 def generator():
-    """The numpy.random.Generator that every random array of this package comes from."""
+    """The numpy.random.Generator that every random array of this package comes from.
+
+    >>> type(amp.random.generator()).__name__
+    'Generator'
+    """
     global _generator
     if _generator is None:
         _generator = np.random.default_rng()
@@ -39,7 +43,14 @@ def generator():
 
 
 def seed(seed_state, ctx="all"):
-    """Begins anew with an integer: equal seeds give equal arrays, whatever module makes them. `ctx` has no effect."""
+    """Begins anew with an integer: equal seeds give equal arrays, whatever module makes them. `ctx` has no effect.
+
+    >>> amp.random.seed(7)
+    >>> first = amp.random.uniform(shape=(2,))
+    >>> amp.random.seed(7)
+    >>> amp.test_utils.same(first, amp.random.uniform(shape=(2,)))
+    True
+    """
     global _generator
     if isinstance(seed_state, bool) or not isinstance(seed_state, (int, np.integer)):
         raise ArgumentError(f"seed: expected an integer, got {seed_state!r}")
@@ -47,44 +58,76 @@ def seed(seed_state, ctx="all"):
 
 
 def uniform(low=0, high=1, shape=None, dtype=None, ctx=None, out=None):
-    """Numbers from [low, high), float32 unless `dtype` or `out` says otherwise."""
+    """Numbers from [low, high), float32 unless `dtype` or `out` says otherwise.
+
+    >>> amp.random.uniform(0, 1, shape=(2, 3)).shape
+    (2, 3)
+    """
     return _draw("uniform", lambda rng, size, a, b: rng.uniform(a, b, size), (low, high), shape, dtype, out)
 
 
 def normal(loc=0, scale=1, shape=None, dtype=None, ctx=None, out=None):
-    """Normally distributed numbers with mean `loc` and standard deviation `scale`."""
+    """Normally distributed numbers with mean `loc` and standard deviation `scale`.
+
+    >>> amp.random.normal(0, 1, shape=(2, 3)).dtype
+    dtype('float32')
+    """
     return _draw("normal", lambda rng, size, a, b: rng.normal(a, b, size), (loc, scale), shape, dtype, out)
 
 
 def randn(*shape, loc=0, scale=1, dtype=None, ctx=None, out=None):
-    """`normal` with the dimensions as arguments."""
+    """`normal` with the dimensions as arguments.
+
+    >>> amp.random.randn(2, 3).shape
+    (2, 3)
+    """
     return normal(loc, scale, shape or None, dtype, ctx, out)
 
 
 def exponential(scale=1, shape=None, dtype=None, ctx=None, out=None):
-    """Exponentially distributed numbers with mean `scale`."""
+    """Exponentially distributed numbers with mean `scale`.
+
+    >>> amp.random.exponential(2, shape=(2, 3)).shape
+    (2, 3)
+    """
     return _draw("exponential", lambda rng, size, a: rng.exponential(a, size), (scale,), shape, dtype, out)
 
 
 def gamma(alpha=1, beta=1, shape=None, dtype=None, ctx=None, out=None):
-    """Gamma distributed numbers with shape parameter `alpha` and scale `beta`."""
+    """Gamma distributed numbers with shape parameter `alpha` and scale `beta`.
+
+    >>> amp.random.gamma(2, 1, shape=(2, 3)).shape
+    (2, 3)
+    """
     return _draw("gamma", lambda rng, size, a, b: rng.gamma(a, b, size), (alpha, beta), shape, dtype, out)
 
 
 def poisson(lam=1, shape=None, dtype=None, ctx=None, out=None):
-    """Poisson distributed counts with mean `lam`, as floats."""
+    """Poisson distributed counts with mean `lam`, as floats.
+
+    >>> amp.random.poisson(4, shape=(2, 3)).shape
+    (2, 3)
+    """
     return _draw("poisson", lambda rng, size, a: rng.poisson(a, size), (lam,), shape, dtype, out)
 
 
 def negative_binomial(k=1, p=1, shape=None, dtype=None, ctx=None, out=None):
-    """Counts of failures before `k` successes, each with probability `p`, as floats."""
+    """Counts of failures before `k` successes, each with probability `p`, as floats.
+
+    >>> amp.random.negative_binomial(3, 0.5, shape=(2, 3)).shape
+    (2, 3)
+    """
     return _draw(
         "negative_binomial", lambda rng, size, n, q: rng.negative_binomial(n, q, size), (k, p), shape, dtype, out
     )
 
 
 def generalized_negative_binomial(mu=1, alpha=1, shape=None, dtype=None, ctx=None, out=None):
-    """Poisson counts whose mean is gamma distributed: mean `mu`, dispersion `alpha`; as floats."""
+    """Poisson counts whose mean is gamma distributed: mean `mu`, dispersion `alpha`; as floats.
+
+    >>> amp.random.generalized_negative_binomial(2, 0.5, shape=(2, 3)).shape
+    (2, 3)
+    """
 
     def sample(rng, size, mean, dispersion):
         dispersion = np.asarray(dispersion, "f8")
@@ -96,7 +139,11 @@ def generalized_negative_binomial(mu=1, alpha=1, shape=None, dtype=None, ctx=Non
 
 
 def randint(low, high, shape=None, dtype=None, ctx=None, out=None):
-    """Integers from [low, high), int32 unless `dtype` (int32 or int64) or `out` says otherwise."""
+    """Integers from [low, high), int32 unless `dtype` (int32 or int64) or `out` says otherwise.
+
+    >>> amp.random.randint(0, 10, shape=(2, 3)).dtype
+    dtype('int32')
+    """
     sample = lambda rng, size, a, b: rng.integers(a, b, size)  # noqa: E731 - like those above
     return _draw("randint", sample, (low, high), shape, dtype, out, default_dtype="int32")
 
@@ -106,6 +153,10 @@ def multinomial(data, shape=None, get_prob=False, out=None, dtype="int32"):
 
     The result has the leading axes of `data` followed by `shape`. With `get_prob` it is a list: indices, and the
     logarithm of each one's probability. Raises ArgumentError for rows that do not sum to 1.
+
+    >>> amp.random.multinomial(amp.nd.array([0, 0, 1]), shape=4)
+    [2 2 2 2]
+    <NDArray int32[4]>
     """
     weights = np.asarray(readable(data, "multinomial: data"), "f8")
     size = _sizes("multinomial", shape) or ()
@@ -124,7 +175,11 @@ def multinomial(data, shape=None, get_prob=False, out=None, dtype="int32"):
 
 
 def shuffle(data):
-    """A copy with its first axis in random order."""
+    """A copy with its first axis in random order.
+
+    >>> sorted(amp.random.shuffle(amp.nd.arange(4)).asnumpy().tolist())
+    [0.0, 1.0, 2.0, 3.0]
+    """
     array = np.asarray(readable(data, "shuffle: data"))
     if not array.ndim:
         raise ArgumentError("shuffle: expected an array with rows, got a scalar")

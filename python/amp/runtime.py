@@ -13,7 +13,11 @@ _NOT_THERE = (
 
 
 class Feature:
-    """A feature: `name` and whether it is `enabled`."""
+    """A feature: `name` and whether it is `enabled`.
+
+    >>> amp.runtime.Feature("ONEDNN", True).enabled
+    True
+    """
 
     def __init__(self, name, enabled):
         self.name, self.enabled = name, enabled
@@ -23,7 +27,11 @@ class Feature:
 
 
 class Features(dict):
-    """{name: Feature}"""
+    """{name: Feature}
+
+    >>> amp.runtime.Features().is_enabled("ONEDNN")
+    True
+    """
 
     def __init__(self):
         super().__init__((feature.name, feature) for feature in feature_list())
@@ -40,7 +48,11 @@ class Features(dict):
 
 
 def feature_list():
-    """A list of all Features, those of the CPU included."""
+    """A list of all Features, those of the CPU included.
+
+    >>> [feature.name for feature in amp.runtime.feature_list()][:3]
+    ['BLAS_APPLE', 'BLAS_ATLAS', 'BLAS_MKL']
+    """
     isa = cpu_info()["isa"].lower()
     flags = {"CPU_SSE": True, "CPU_SSE2": True, "CPU_AVX": "avx" in isa, "CPU_AVX2": "avx" in isa}
     flags.update(dict.fromkeys(_THERE, True))

@@ -70,32 +70,57 @@ def _tolerance(given, index, *arrays):
 
 
 def get_rtol(rtol=None, dtype="float64"):
-    """The relative tolerance for a dtype, unless one is given."""
+    """The relative tolerance for a dtype, unless one is given.
+
+    >>> amp.test_utils.get_rtol(0.5)
+    0.5
+    """
     return _tolerance(rtol, 0, np.empty(0, dtype))
 
 
 def get_atol(atol=None, dtype="float64"):
-    """The absolute tolerance for a dtype, unless one is given."""
+    """The absolute tolerance for a dtype, unless one is given.
+
+    >>> amp.test_utils.get_atol(0.5)
+    0.5
+    """
     return _tolerance(atol, 1, np.empty(0, dtype))
 
 
 def get_etol(etol=None):
-    """The share of elements that may differ: 0 unless one is given."""
+    """The share of elements that may differ: 0 unless one is given.
+
+    >>> amp.test_utils.get_etol()
+    0
+    """
     return 0 if etol is None else etol
 
 
 def same(a, b):
-    """Whether two arrays have equal elements."""
+    """Whether two arrays have equal elements.
+
+    >>> amp.test_utils.same(np.ones(2), amp.nd.ones((2,)))
+    True
+    """
     return np.array_equal(_values(a), _values(b))
 
 
 def same_array(array1, array2):
-    """Whether two arrays share memory."""
+    """Whether two arrays share memory.
+
+    >>> x = amp.nd.ones((2,))
+    >>> amp.test_utils.same_array(x, x.copy())
+    False
+    """
     return np.shares_memory(np.asarray(readable(array1)), np.asarray(readable(array2)))
 
 
 def almost_equal(a, b, rtol=None, atol=None, equal_nan=False, use_broadcast=True):
-    """Whether |a - b| <= atol + rtol |b| everywhere; tolerances by dtype where none are given."""
+    """Whether |a - b| <= atol + rtol |b| everywhere; tolerances by dtype where none are given.
+
+    >>> amp.test_utils.almost_equal(np.ones(2), np.ones(2) + 1e-9)
+    True
+    """
     x, y = _values(a), _values(b)
     if x.shape != y.shape and not (use_broadcast and _broadcast(x, y)):
         return False
@@ -111,7 +136,12 @@ def _broadcast(x, y):
 
 
 def find_max_violation(a, b, rtol, atol):
-    """(index, error) of the largest |a - b| / (atol + rtol |b|)."""
+    """(index, error) of the largest |a - b| / (atol + rtol |b|).
+
+    >>> index, error = amp.test_utils.find_max_violation(np.ones(2), np.array([1, 2.0]), 0, 1)
+    >>> index, error
+    ((1,), 1.0)
+    """
     x, y = np.broadcast_arrays(_values(a), _values(b))
     with np.errstate(all="ignore"):
         errors = np.abs(x - y) / (atol + rtol * np.abs(y) + 1e-20)
@@ -123,7 +153,10 @@ def find_max_violation(a, b, rtol, atol):
 def assert_almost_equal(
     a, b, rtol=None, atol=None, names=("a", "b"), equal_nan=False, use_broadcast=True, mismatches=(10, 10)
 ):
-    """Raises AssertionError, with the largest violation, unless `almost_equal`."""
+    """Raises AssertionError, with the largest violation, unless `almost_equal`.
+
+    >>> amp.test_utils.assert_almost_equal(amp.nd.ones((2,)), np.ones(2))
+    """
     if not almost_equal(a, b, rtol, atol, equal_nan, use_broadcast):
         raise AssertionError(_difference(a, b, _tolerance(rtol, 0, a, b), _tolerance(atol, 1, a, b), names))
 
@@ -131,7 +164,10 @@ def assert_almost_equal(
 def assert_almost_equal_with_err(
     a, b, rtol=None, atol=None, etol=None, names=("a", "b"), equal_nan=False, mismatches=(10, 10)
 ):
-    """Like `assert_almost_equal`, but a share `etol` of the elements may violate the tolerances."""
+    """Like `assert_almost_equal`, but a share `etol` of the elements may violate the tolerances.
+
+    >>> amp.test_utils.assert_almost_equal_with_err(np.array([1, 2.0]), np.array([1, 3.0]), etol=0.5)
+    """
     rtol, atol = _tolerance(rtol, 0, a, b), _tolerance(atol, 1, a, b)
     wrong = ~np.isclose(_values(a), _values(b), rtol, atol, equal_nan)
     share = wrong.mean() if wrong.size else 0
@@ -141,14 +177,20 @@ def assert_almost_equal_with_err(
 
 
 def assert_almost_equal_ignore_nan(a, b, rtol=None, atol=None, names=("a", "b")):
-    """Like `assert_almost_equal`, without the elements that are NaN in one of the arrays."""
+    """Like `assert_almost_equal`, without the elements that are NaN in one of the arrays.
+
+    >>> amp.test_utils.assert_almost_equal_ignore_nan(np.array([1, np.nan]), np.array([1, 2.0]))
+    """
     x, y = _values(a), _values(b)
     kept = ~(np.isnan(x) | np.isnan(y))
     assert_almost_equal(x[kept], y[kept], rtol, atol, names)
 
 
 def assert_allclose(a, b, rtol=1e-07, atol=0, equal_nan=True):
-    """numpy.testing.assert_allclose."""
+    """numpy.testing.assert_allclose.
+
+    >>> amp.test_utils.assert_allclose(np.ones(2), np.ones(2))
+    """
     np.testing.assert_allclose(_values(a), _values(b), rtol, atol, equal_nan)
 
 
@@ -165,7 +207,10 @@ def _difference(a, b, rtol, atol, names):
 
 
 def assert_exception(f, exception_type, *args, **kwargs):
-    """Raises AssertionError unless f(*args, **kwargs) raises that exception."""
+    """Raises AssertionError unless f(*args, **kwargs) raises that exception.
+
+    >>> amp.test_utils.assert_exception(int, ValueError, "x")
+    """
     try:
         f(*args, **kwargs)
     except exception_type:
@@ -174,7 +219,12 @@ def assert_exception(f, exception_type, *args, **kwargs):
 
 
 def same_symbol_structure(sym1, sym2):
-    """Whether two symbols have the same operators, connected in the same way; names and attributes may differ."""
+    """Whether two symbols have the same operators, connected in the same way; names and attributes may differ.
+
+    >>> x = amp.sym.Variable("x")
+    >>> amp.test_utils.same_symbol_structure(amp.sym.exp(x, name="a"), amp.sym.exp(x, name="b"))
+    True
+    """
     return _structure(sym1) == _structure(sym2)
 
 
@@ -188,17 +238,29 @@ def _structure(symbol):
 
 
 def rand_shape_2d(dim0=10, dim1=10, allow_zero_size=False):
-    """A random shape (m, n), with m from 1 (or 0) up to dim0 and n up to dim1."""
+    """A random shape (m, n), with m from 1 (or 0) up to dim0 and n up to dim1.
+
+    >>> len(amp.test_utils.rand_shape_2d())
+    2
+    """
     return _shape((dim0, dim1), allow_zero_size)
 
 
 def rand_shape_3d(dim0=10, dim1=10, dim2=10, allow_zero_size=False):
-    """A random shape of three dimensions; see `rand_shape_2d`."""
+    """A random shape of three dimensions; see `rand_shape_2d`.
+
+    >>> len(amp.test_utils.rand_shape_3d())
+    3
+    """
     return _shape((dim0, dim1, dim2), allow_zero_size)
 
 
 def rand_shape_nd(num_dim, dim=10, allow_zero_size=False):
-    """A random shape of `num_dim` dimensions up to `dim`."""
+    """A random shape of `num_dim` dimensions up to `dim`.
+
+    >>> len(amp.test_utils.rand_shape_nd(5))
+    5
+    """
     return _shape((dim,) * num_dim, allow_zero_size)
 
 
@@ -207,20 +269,32 @@ def _shape(limits, allow_zero_size):
 
 
 def rand_ndarray(shape, stype="default", density=None, dtype=None, distribution=None, ctx=None, **options):
-    """A dense NDArray of normally distributed numbers; raises UnsupportedError for sparse ones."""
+    """A dense NDArray of normally distributed numbers; raises UnsupportedError for sparse ones.
+
+    >>> amp.test_utils.rand_ndarray((2, 3)).shape
+    (2, 3)
+    """
     if stype != "default":
         raise UnsupportedError(f"rand_ndarray: arrays are dense, got stype {stype!r}")
     return random.normal(shape=tuple(shape), dtype=dtype or "float32")
 
 
 def random_arrays(*shapes):
-    """NumPy arrays of normally distributed numbers; one array for one shape, else a list."""
+    """NumPy arrays of normally distributed numbers; one array for one shape, else a list.
+
+    >>> amp.test_utils.random_arrays((2, 3)).shape
+    (2, 3)
+    """
     arrays = [np.asarray(random.generator().normal(size=shape), dtype=default_dtype()) for shape in shapes]
     return arrays[0] if len(arrays) == 1 else arrays
 
 
 def random_uniform_arrays(*shapes, low=0.0, high=1.0, dtype=None):
-    """NumPy arrays of uniformly distributed numbers, a list."""
+    """NumPy arrays of uniformly distributed numbers, a list.
+
+    >>> [array.shape for array in amp.test_utils.random_uniform_arrays((2, 3), (4,))]
+    [(2, 3), (4,)]
+    """
     dtype = dtype or default_dtype()
     return [np.asarray(random.generator().uniform(low, high, shape), dtype=dtype) for shape in shapes]
 
@@ -229,7 +303,11 @@ def random_uniform_arrays(*shapes, low=0.0, high=1.0, dtype=None):
 
 
 def default_context():
-    """The device that tests use: the current one."""
+    """The device that tests use: the current one.
+
+    >>> amp.test_utils.default_context()
+    cpu(0)
+    """
     return current_context()
 
 
@@ -237,7 +315,10 @@ default_device = default_context
 
 
 def set_default_context(ctx):
-    """Makes a device the one outside of `with` blocks."""
+    """Makes a device the one outside of `with` blocks.
+
+    >>> amp.test_utils.set_default_context(amp.cpu())
+    """
     Context.set_default(ctx)
 
 
@@ -245,28 +326,49 @@ set_default_device = set_default_context
 
 
 def default_dtype():
-    """numpy.float32"""
+    """numpy.float32
+
+    >>> amp.test_utils.default_dtype()
+    <class 'numpy.float32'>
+    """
     return np.float32
 
 
 def list_gpus():
-    """[]"""
+    """[]
+
+    >>> amp.test_utils.list_gpus()
+    []
+    """
     return []
 
 
 def is_cd_run():
-    """Whether the variable CD_JOB is 1."""
+    """Whether the variable CD_JOB is 1.
+
+    >>> amp.test_utils.is_cd_run() in (True, False)
+    True
+    """
     return os.environ.get("CD_JOB") == "1"
 
 
 def is_aarch64_run():
-    """Whether this is an ARM machine with 64 bits."""
+    """Whether this is an ARM machine with 64 bits.
+
+    >>> amp.test_utils.is_aarch64_run() in (True, False)
+    True
+    """
     return os.uname().machine == "aarch64"
 
 
 @contextlib.contextmanager
 def environment(*args):
-    """A scope with environment variables: environment(name, value) or environment({name: value}); None removes one."""
+    """A scope with environment variables: environment(name, value) or environment({name: value}); None removes one.
+
+    >>> with amp.test_utils.environment("AMP_EXAMPLE", "1"):
+    ...     print(amp.util.getenv("AMP_EXAMPLE"))
+    1
+    """
     wanted = dict(args[0]) if len(args) == 1 else dict([args])
     before = {name: os.environ.get(name) for name in wanted}
     try:
@@ -286,7 +388,11 @@ def _set_variables(variables):
 
 @contextlib.contextmanager
 def discard_stderr():
-    """A scope without standard error, that of C++ included."""
+    """A scope without standard error, that of C++ included.
+
+    >>> with amp.test_utils.discard_stderr():
+    ...     pass
+    """
     sys.stderr.flush()
     kept = os.dup(2)
     try:
@@ -309,7 +415,11 @@ download_model = refusing("test_utils.download_model", f"{_NO_NETWORK}, and use 
 
 
 def simple_forward(sym, ctx=None, is_train=False, **inputs):
-    """The outputs of a symbol for NumPy arrays by name: a NumPy array, or a list of them."""
+    """The outputs of a symbol for NumPy arrays by name: a NumPy array, or a list of them.
+
+    >>> amp.test_utils.simple_forward(amp.sym.exp(amp.sym.Variable("x")), x=np.zeros(2))
+    array([1., 1.], dtype=float32)
+    """
     bound = sym.bind(ctx, {name: nd.array(readable(array, name)) for name, array in inputs.items()})
     outputs = [output.asnumpy() for output in bound.forward(is_train=is_train)]
     return outputs[0] if len(outputs) == 1 else outputs
@@ -318,7 +428,10 @@ def simple_forward(sym, ctx=None, is_train=False, **inputs):
 def check_symbolic_forward(
     sym, location, expected, rtol=None, atol=None, aux_states=None, ctx=None, equal_nan=False, dtype=np.float32
 ):
-    """Asserts that a symbol gives `expected` for `location`; both are lists, or dicts by name. Returns the outputs."""
+    """Asserts that a symbol gives `expected` for `location`; both are lists, or dicts by name. Returns the outputs.
+
+    >>> _ = amp.test_utils.check_symbolic_forward(amp.sym.exp(amp.sym.Variable("x")), [np.zeros(2)], [np.ones(2)])
+    """
     bound = sym.bind(ctx, _arrays(sym.list_arguments(), location, dtype), aux_states=_states(sym, aux_states, dtype))
     outputs = bound.forward()
     if hasattr(expected, "items"):

@@ -62,6 +62,10 @@ def convert_symbol(
 
     `data_names` are the inputs; by default all variables that have no `__dtype__`. `cast_optional_params` is
     `cast_params_offline` under its old name, and concerns the other variables. Whatever has no `__dtype__` is float32.
+
+    >>> net = amp.sym.FullyConnected(amp.sym.Variable("data"), num_hidden=3, name="fc")
+    >>> amp.contrib.amp.convert_symbol(net, "bfloat16").list_arguments()
+    ['data', 'fc_weight', 'fc_bias']
     """
     cast_params_offline = cast_optional_params
     options = strict_options({key: value for key, value in locals().items() if key in conversion.OPTIONS})
@@ -90,7 +94,13 @@ def convert_model(
     *,
     widest_dtype_ops=None,
 ):
-    """Converts a model: (Symbol, arg_params, aux_params); see amp.convert_model. Its inputs are float32."""
+    """Converts a model: (Symbol, arg_params, aux_params); see amp.convert_model. Its inputs are float32.
+
+    >>> sym, args, aux = amp.load_checkpoint("model", 0)
+    >>> low, args, aux = amp.contrib.amp.convert_model(sym, args, aux, "bfloat16")
+    >>> low.list_outputs()
+    ['relu_output']
+    """
     cast_params_offline = cast_optional_params
     options = strict_options({key: value for key, value in locals().items() if key in conversion.OPTIONS})
     model = conversion.convert(sym, arg_params, aux_params, "float32", **options)
@@ -114,6 +124,10 @@ def convert_hybrid_block(
     """Converts a block to an amp.gluon.SymbolBlock; see amp.convert_hybrid_block. Its inputs are float32.
 
     A block of MXNet has to be hybridized and to have been called once: RuntimeError (and amp.ArgumentError).
+
+    >>> block = amp.gluon.SymbolBlock.imports("model-symbol.json", ["data"], "model-0000.params")
+    >>> amp.contrib.amp.convert_hybrid_block(block, "bfloat16")(amp.nd.ones((2, 4))).shape
+    (2, 3)
     """
     cast_params_offline = cast_optional_params
     options = strict_options({key: value for key, value in locals().items() if key in conversion.OPTIONS})
@@ -124,7 +138,14 @@ def convert_hybrid_block(
 
 
 def convert_bucketing_module(bucketing_mod, target_dtype="float16", **options):
-    """Refused with UnsupportedError: there are no bucketing modules here."""
+    """Refused with UnsupportedError: there are no bucketing modules here.
+
+    >>> try:
+    ...     amp.contrib.amp.convert_bucketing_module(None)
+    ... except amp.UnsupportedError:
+    ...     print("refused")
+    refused
+    """
     raise UnsupportedError("convert_bucketing_module: modules are not supported; use convert_model for each bucket")
 
 

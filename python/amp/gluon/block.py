@@ -23,6 +23,13 @@ class Block:
 
     Blocks and parameters become children by being assigned to attributes, and get the attribute's name. `prefix` and
     `params` of MXNet 1.x are accepted; names always tell the place in the tree, such as 'features.0.weight'.
+
+    >>> class Doubled(amp.gluon.Block):
+    ...     def forward(self, x):
+    ...         return 2 * x
+    >>> Doubled()(amp.nd.ones((2,)))
+    [2. 2.]
+    <NDArray float32[2]>
     """
 
     def __init__(self, prefix=None, params=None):
@@ -83,6 +90,9 @@ class Block:
         """A ParameterDict {place in the tree: Parameter} of this block and all blocks inside of it.
 
         `select` is a regular expression that names have to begin with. A shared parameter is there under every name.
+
+        >>> amp.gluon.nn.Dense(3, in_units=4).collect_params().keys()
+        dict_keys(['weight', 'bias'])
         """
         found = ParameterDict(self._collect(""))
         if select is None:
@@ -97,7 +107,14 @@ class Block:
         return named
 
     def initialize(self, init=None, ctx=None, verbose=False, force_reinit=False, *, device=None):
-        """Makes the arrays of all parameters, those with unknown shapes in the first call; see Parameter.initialize."""
+        """Makes the arrays of all parameters, those with unknown shapes in the first call; see Parameter.initialize.
+
+        >>> block = amp.gluon.nn.Dense(1, in_units=3)
+        >>> block.initialize("ones")
+        >>> block.weight.data()
+        [[1. 1. 1.]]
+        <NDArray float32[1,3]>
+        """
         self._name_parameters()
         self.collect_params().initialize(init, ctx, verbose, force_reinit)
 
@@ -107,7 +124,12 @@ class Block:
             parameter.name = name
 
     def share_parameters(self, shared):
-        """Takes parameters of another block, {name in this block's collect_params: Parameter}; returns the block."""
+        """Takes parameters of another block, {name in this block's collect_params: Parameter}; returns the block.
+
+        >>> first, second = amp.gluon.nn.Dense(3, in_units=4), amp.gluon.nn.Dense(3)
+        >>> second.share_parameters(first.collect_params()).weight is first.weight
+        True
+        """
         if not isinstance(shared, dict):
             raise ArgumentError(f"share_parameters: expected a dict of parameters, got {type(shared).__name__}")
         for name, parameter in shared.items():
@@ -122,14 +144,26 @@ class Block:
         return self
 
     def cast(self, dtype):
-        """Changes the dtype of all parameters."""
+        """Changes the dtype of all parameters.
+
+        >>> block = amp.gluon.nn.Dense(3, in_units=4)
+        >>> block.cast("float16")
+        >>> block.weight.dtype
+        dtype('float16')
+        """
         for child in self._children.values():
             child.cast(dtype)
         for parameter in self._reg_params.values():
             parameter.cast(dtype)
 
     def apply(self, fn):
-        """Calls `fn` with every block inside of this one, then with this one; returns it."""
+        """Calls `fn` with every block inside of this one, then with this one; returns it.
+
+        >>> block = amp.gluon.nn.Sequential(amp.gluon.nn.Flatten())
+        >>> _ = block.apply(lambda inner: print(type(inner).__name__))
+        Flatten
+        Sequential
+        """
         for child in self._children.values():
             child.apply(fn)
         fn(self)
@@ -150,7 +184,14 @@ class Block:
     # ---- files ----
 
     def save_parameters(self, filename, deduplicate=False):
-        """Writes all parameters under their places in the tree; with `deduplicate` a shared one only once."""
+        """Writes all parameters under their places in the tree; with `deduplicate` a shared one only once.
+
+        >>> block = amp.gluon.nn.Dense(3, in_units=4)
+        >>> block.initialize()
+        >>> block.save_parameters("dense.params")
+        >>> sorted(amp.nd.load("dense.params"))
+        ['bias', 'weight']
+        """
         named, seen = {}, set()
         for name, parameter in self.collect_params().items():
             if not deduplicate or id(parameter) not in seen:
@@ -173,6 +214,13 @@ class Block:
 
         Raises ArgumentError that names everything which is missing (unless allow_missing), unknown (unless
         ignore_extra) or of another shape.
+
+        >>> amp.nd.save("dense.params", {"weight": np.ones((1, 2), "float32"), "bias": np.zeros(1, "float32")})
+        >>> block = amp.gluon.nn.Dense(1)
+        >>> block.load_parameters("dense.params")
+        >>> block(amp.nd.array([[1, 2]]))
+        [[3.]]
+        <NDArray float32[1,1]>
         """
         named = self.collect_params()
         before = {name: parameter.dtype for name, parameter in named.items()}
@@ -185,7 +233,14 @@ class Block:
     save_params = save_parameters
 
     def load_dict(self, param_dict, ctx=None, allow_missing=False, ignore_extra=False, *, device=None):
-        """Sets parameters from {name: array}; errors as for `load_parameters`."""
+        """Sets parameters from {name: array}; errors as for `load_parameters`.
+
+        >>> block = amp.gluon.nn.Dense(1)
+        >>> block.load_dict({"weight": amp.nd.ones((1, 2)), "bias": amp.nd.zeros((1,))})
+        >>> block(amp.nd.array([[1, 2]]))
+        [[3.]]
+        <NDArray float32[1,1]>
+        """
         named = self.collect_params()
         arrays = {parameters.plain_name(name): array for name, array in param_dict.items()}
         missing = [name for name in named if name not in arrays]
@@ -215,7 +270,13 @@ class Block:
         raise NotImplementedError(f"{type(self).__name__} defines no forward")
 
     def register_forward_hook(self, hook):
-        """`hook(block, inputs, outputs)` is called after every call; returns an object with `detach()`."""
+        """`hook(block, inputs, outputs)` is called after every call; returns an object with `detach()`.
+
+        >>> block = amp.gluon.nn.Flatten()
+        >>> handle = block.register_forward_hook(lambda block, inputs, outputs: print(outputs.shape))
+        >>> _ = block(amp.nd.ones((2, 3, 4)))
+        (2, 12)
+        """
         return _Handle(self._hooks, hook)
 
     def register_forward_pre_hook(self, hook):
@@ -259,7 +320,11 @@ class _Handle:
 
 
 class OptConstraint:
-    """What optimizations must not do to operators."""
+    """What optimizations must not do to operators.
+
+    >>> amp.gluon.block.OptConstraint.Flag.DisableAMP.value
+    1
+    """
 
     class Flag(enum.Flag):
         """Bits of the attribute `__opt_constraint__`."""
@@ -280,6 +345,15 @@ class HybridBlock(Block):
     parameters are passed by name. After `hybridize()` the first call records what `forward` does; from then on the
     graph runs, fused, with its parameters prepacked. A graph keeps what Python decided in that call, such as numbers
     read from shapes. Blocks with parameters of unknown shape define `infer_shape(self, x, ...)`, which sets them.
+
+    >>> class Doubled(amp.gluon.HybridBlock):
+    ...     def hybrid_forward(self, F, x):
+    ...         return F.relu(2 * x)
+    >>> block = Doubled()
+    >>> block.hybridize()
+    >>> block(amp.nd.array([-1, 1]))
+    [0. 2.]
+    <NDArray float32[2]>
     """
 
     OptConstraint = OptConstraint
@@ -368,11 +442,25 @@ class HybridBlock(Block):
 
         With path=None nothing is written and the result is (Symbol, {'arg:...' or 'aux:...': NDArray}). Otherwise it is
         the names of the files. Raises RuntimeError (an ArgumentError, too) before the first hybridized call.
+
+        >>> block = amp.gluon.nn.Dense(3, in_units=4)
+        >>> block.initialize()
+        >>> block.hybridize()
+        >>> _ = block(amp.nd.ones((1, 4)))
+        >>> _ = block.export("dense")
+        >>> amp.sym.load("dense-symbol.json").list_arguments()
+        ['data', 'weight', 'bias']
         """
         return self._recorded("export").export(path, epoch, remove_amp_cast)
 
     def optimize_for(self, x, *args, backend=None, clear=False, **kwargs):
-        """Hybridizes the block and replaces its graph by what `Symbol.optimize_for` makes of it; gives the outputs."""
+        """Hybridizes the block and replaces its graph by what `Symbol.optimize_for` makes of it; gives the outputs.
+
+        >>> block = amp.gluon.nn.Dense(3, activation="relu", in_units=4)
+        >>> block.initialize("ones")
+        >>> block.optimize_for(amp.nd.ones((1, 4)), backend="ONEDNN").shape
+        (1, 3)
+        """
         super().hybridize(True)
         self._active = True
         if clear:

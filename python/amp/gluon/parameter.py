@@ -20,6 +20,11 @@ class Parameter:
     first call tells; then `allow_deferred_init` has to be True for `initialize` to wait for it. `init` is an
     initializer of `amp.init`, or its name. `grad_req`, `lr_mult`, `wd_mult`, `stype` and `grad_stype` are kept and have
     no effect: nothing is trained here.
+
+    >>> weight = amp.gluon.Parameter("weight", shape=(2, 3), init="ones")
+    >>> weight.initialize()
+    >>> weight.data().shape
+    (2, 3)
     """
 
     def __init__(
@@ -90,6 +95,12 @@ class Parameter:
         The values come from `init`, else from the parameter's own initializer, else from `default_init`, else they are
         uniform in [-0.07, 0.07] (weights), 0 or 1, as the name says. `ctx` and `device` have no effect. An array that
         is there stays unless `force_reinit` is True. Raises ArgumentError for an unknown shape that nothing will tell.
+
+        >>> bias = amp.gluon.Parameter("bias", shape=(2,))
+        >>> bias.initialize("ones")
+        >>> bias.data()
+        [1. 1.]
+        <NDArray float32[2]>
         """
         if self._array is not None and not force_reinit:
             return
@@ -135,6 +146,9 @@ class Parameter:
 
         What is written to it is what the block computes with from the next call on. Raises ArgumentError before
         `initialize`, DeferredInitializationError before the shape is known.
+
+        >>> amp.gluon.Constant([1, 2]).data().dtype
+        dtype('float32')
         """
         if self._array is not None:
             return self._array
@@ -149,7 +163,14 @@ class Parameter:
         return [self.data()]
 
     def set_data(self, data):
-        """Makes `data`, an array of the parameter's shape, its array; it is copied and cast to the dtype."""
+        """Makes `data`, an array of the parameter's shape, its array; it is copied and cast to the dtype.
+
+        >>> weight = amp.gluon.Parameter("weight", shape=(2,))
+        >>> weight.set_data(np.array([1, 2]))
+        >>> weight.data()
+        [1. 2.]
+        <NDArray float32[2]>
+        """
         array = data if isinstance(data, NDArray) else NDArray(readable(data, f"parameter '{self.name}'"))
         if self._shape is not None and not _fits(array.shape, self._shape):
             raise ArgumentError(f"parameter '{self.name}': expected shape {self._shape}, got {tuple(array.shape)}")
@@ -158,7 +179,13 @@ class Parameter:
         self._hold(cls(array.astype(self.dtype, copy=True)))
 
     def cast(self, dtype):
-        """Changes the dtype, of the array too where there is one."""
+        """Changes the dtype, of the array too where there is one.
+
+        >>> weight = amp.gluon.Parameter("weight", shape=(2,))
+        >>> weight.cast("bfloat16")
+        >>> weight.dtype
+        dtype(bfloat16)
+        """
         self._dtype = _core.numpy_dtype(dtype_name(dtype))
         if self._array is not None and self._array.dtype != self._dtype:
             self._hold(self._array.astype(self._dtype))
@@ -193,7 +220,12 @@ class Parameter:
 
 
 class Constant(Parameter):
-    """A parameter with a value that nobody initializes: Constant(value) or Constant(name, value)."""
+    """A parameter with a value that nobody initializes: Constant(value) or Constant(name, value).
+
+    >>> amp.gluon.Constant([1, 2]).data()
+    [1. 2.]
+    <NDArray float32[2]>
+    """
 
     def __init__(self, name, value=None):
         name, value = ("const", name) if value is None else (name, value)
@@ -206,7 +238,12 @@ class Constant(Parameter):
 
 
 class ParameterDict(dict):
-    """{name: Parameter}, as `collect_params` gives it."""
+    """{name: Parameter}, as `collect_params` gives it.
+
+    >>> params = amp.gluon.nn.Dense(3, in_units=4).collect_params()
+    >>> params["weight"].shape
+    (3, 4)
+    """
 
     def initialize(self, init=None, ctx=None, verbose=False, force_reinit=False, *, device=None):
         """Initializes all parameters; see `Parameter.initialize`."""

@@ -127,18 +127,36 @@ class _RNNLayer(Layer):
         return f"{type(self).__name__}({sizes}, layers={self._num_layers}, layout={self._layout!r})"
 
 
+def _documented(name, shapes):
+    doc = _RNNLayer.__doc__.replace("RNNLayer(", f"{name}(", 1)
+    lines = [
+        f">>> block = amp.gluon.rnn.{name}(6)",
+        ">>> block.initialize()",
+        ">>> output, states = block(amp.nd.ones((5, 2, 4)), block.begin_state(2))",
+        ">>> output.shape, [state.shape for state in states]",
+        shapes,
+    ]
+    return "\n    ".join([doc, *lines, ""])
+
+
 class LSTM(_RNNLayer):
-    __doc__ = _RNNLayer.__doc__
+    __doc__ = _documented("LSTM", "((5, 2, 6), [(1, 2, 6), (1, 2, 6)])")
     _mode, _gates, _num_states = "lstm", 4, 2
 
 
 class GRU(_RNNLayer):
-    __doc__ = _RNNLayer.__doc__
+    __doc__ = _documented("GRU", "((5, 2, 6), [(1, 2, 6)])")
     _mode, _gates, _num_states = "gru", 3, 1
 
 
 class RNN(_RNNLayer):
-    """RNN(hidden_size, num_layers=1, activation='relu', ...): as LSTM and GRU, with a function in place of gates."""
+    """RNN(hidden_size, num_layers=1, activation='relu', ...): as LSTM and GRU, with a function in place of gates.
+
+    >>> block = amp.gluon.rnn.RNN(6, activation="tanh")
+    >>> block.initialize()
+    >>> block(amp.nd.ones((5, 2, 4))).shape
+    (5, 2, 6)
+    """
 
     _gates, _num_states = 1, 1
 

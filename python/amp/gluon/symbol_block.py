@@ -25,6 +25,13 @@ class SymbolBlock(HybridBlock):
     no variable for are ignored. Raises ArgumentError for inputs that are no variables of the symbol.
 
     The block binds an executor for the shapes and dtypes of each call and keeps the most recent ones.
+
+    >>> data = amp.sym.Variable("data")
+    >>> net = amp.sym.FullyConnected(data, num_hidden=1, name="fc")
+    >>> block = amp.gluon.SymbolBlock(net, data, {"fc_weight": amp.nd.ones((1, 2)), "fc_bias": amp.nd.zeros((1,))})
+    >>> block(amp.nd.array([[1, 2]]))
+    [[3.]]
+    <NDArray float32[1,1]>
     """
 
     def __init__(self, outputs, inputs, params=None):
@@ -46,6 +53,10 @@ class SymbolBlock(HybridBlock):
         `input_names` is a name or a list of names. `ctx` and `device` have no effect: everything runs on the CPU.
         Raises ArgumentError for missing parameters (unless allow_missing is True), GraphError for damaged files and for
         arrays that the symbol has no variable for (unless ignore_extra is True).
+
+        >>> block = amp.gluon.SymbolBlock.imports("model-symbol.json", ["data"], "model-0000.params")
+        >>> block(amp.nd.ones((2, 4))).shape
+        (2, 3)
         """
         names = [input_names] if isinstance(input_names, str) else list(input_names)
         block = SymbolBlock(sym.load(symbol_file), [sym.Variable(name) for name in names])
@@ -235,6 +246,11 @@ class SymbolBlock(HybridBlock):
 
         With path=None nothing is written and the result is (Symbol, {'arg:...' or 'aux:...': NDArray}). Unlike MXNet's,
         the casts of a converted model are kept unless `remove_amp_cast=True`, as in `save_checkpoint`.
+
+        >>> block = amp.gluon.SymbolBlock.imports("model-symbol.json", ["data"], "model-0000.params")
+        >>> _ = block.export("copy")
+        >>> amp.sym.load("copy-symbol.json").list_outputs()
+        ['relu_output']
         """
         args, aux = self.arrays()
         if path is None:

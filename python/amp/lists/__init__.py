@@ -33,37 +33,65 @@ def _list(target_dtype, key):
 
 
 def list_lp16_ops(target_dtype):
-    """Operators that always run in `target_dtype`, 'bfloat16' or 'float16'."""
+    """Operators that always run in `target_dtype`, 'bfloat16' or 'float16'.
+
+    >>> "Convolution" in amp.list_lp16_ops("bfloat16")
+    True
+    """
     return _list(target_dtype, "target")
 
 
 def list_fp32_ops(target_dtype):
-    """Operators that keep the dtypes which they had before the conversion to `target_dtype`."""
+    """Operators that keep the dtypes which they had before the conversion to `target_dtype`.
+
+    >>> "SoftmaxOutput" in amp.list_fp32_ops("bfloat16")
+    True
+    """
     return _list(target_dtype, "fp32")
 
 
 def list_lp16_fp32_ops(target_dtype):
-    """Operators that run in `target_dtype` where one of their inputs has it already."""
+    """Operators that run in `target_dtype` where one of their inputs has it already.
+
+    >>> "Activation" in amp.list_lp16_fp32_ops("bfloat16")
+    True
+    """
     return _list(target_dtype, "neutral")
 
 
 def list_conditional_fp32_ops(target_dtype):
-    """(operator, attribute, [values]): operators that keep their dtypes where the attribute has one of the values."""
+    """(operator, attribute, [values]): operators that keep their dtypes where the attribute has one of the values.
+
+    >>> amp.list_conditional_fp32_ops("bfloat16")[:1]
+    [('LeakyReLU', 'act_type', ['selu'])]
+    """
     return [(operator, attribute, list(values)) for operator, attribute, values in _list(target_dtype, "conditional")]
 
 
 def list_widest_type_cast(target_dtype):
-    """Operators that run in the widest dtype of their inputs."""
+    """Operators that run in the widest dtype of their inputs.
+
+    >>> "Concat" in amp.list_widest_type_cast("bfloat16")
+    True
+    """
     return _list(target_dtype, "widest")
 
 
 def list_loss_output_functions(target_dtype):
-    """Operators that compute losses, whose gradients a training loop would scale."""
+    """Operators that compute losses, whose gradients a training loop would scale.
+
+    >>> "SoftmaxOutput" in amp.list_loss_output_functions("bfloat16")
+    True
+    """
     return _list(target_dtype, "loss_outputs")
 
 
 def list_lp16_use_fp32_params(target_dtype):
-    """{operator: [name of each input that stays float32, '' for others]}; None where there is no such operator."""
+    """{operator: [name of each input that stays float32, '' for others]}; None where there is no such operator.
+
+    >>> amp.list_lp16_use_fp32_params("bfloat16")["BatchNorm"]
+    ['', 'gamma', 'beta', 'moving_mean', 'moving_var']
+    """
     parameters = _published(target_name(target_dtype))["use_fp32_params"]
     return None if parameters is None else {operator: list(inputs) for operator, inputs in parameters.items()}
 

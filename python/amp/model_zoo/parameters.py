@@ -15,6 +15,11 @@ def seeded_params(sym, input_shapes, seed=0):
     `input_shapes` is {name: shape} of everything that is no parameter. Weights have the variance
     2 / fan_in, scales and running variances lie around 1, biases, shifts and running means around 0.
     The values of a parameter depend on its name, its shape and `seed` only.
+
+    >>> net = amp.sym.FullyConnected(amp.sym.Variable("data"), num_hidden=3, name="fc")
+    >>> args, aux = amp.model_zoo.seeded_params(net, {"data": (1, 4)})
+    >>> args["fc_weight"].shape
+    (3, 4)
     """
     arg_shapes, _, aux_shapes = sym.infer_shape(**input_shapes)
     if arg_shapes is None:

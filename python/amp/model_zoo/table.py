@@ -28,7 +28,11 @@ NETWORKS = {
 
 
 def list_models():
-    """Names that `get_model` knows."""
+    """Names that `get_model` knows.
+
+    >>> len(amp.model_zoo.list_models()) > 30
+    True
+    """
     return list(NETWORKS)
 
 
@@ -47,6 +51,10 @@ def get_model(name, classes=1000, prefix=None, *, form="1.x"):
     state their whole shapes; they are those for images of 224 x 224 (inceptionv3: 299 x 299).
 
     Raises ArgumentError for an unknown name or form, and for a prefix in the form 2.0, which has none.
+
+    >>> net = amp.model_zoo.get_model("resnet18_v1", classes=10)
+    >>> net.infer_shape(data=(1, 3, 64, 64))[1]
+    [(1, 10)]
     """
     network = find_network(name, classes)
     if form not in FORMS:

@@ -47,7 +47,13 @@ def convert_symbol(
     *,
     widest_dtype_ops=None,
 ):
-    """Converts a symbol; see amp.convert_symbol."""
+    """Converts a symbol; see amp.convert_symbol.
+
+    >>> net = amp.sym.FullyConnected(amp.sym.Variable("data"), num_hidden=3, name="fc")
+    >>> types = {"fc_weight": "float32", "fc_bias": "float32"}
+    >>> amp.mxnet.amp.convert_symbol(net, {"data": "float32"}, types, "bfloat16").list_arguments()
+    ['data', 'fc_weight', 'fc_bias']
+    """
     options = strict_options({key: value for key, value in locals().items() if key in conversion.OPTIONS})
     model = conversion.convert_types(sym, input_dtypes, param_dtypes, **options)
     warn_of_unknown_names(model)
@@ -68,7 +74,13 @@ def convert_model(
     *,
     widest_dtype_ops=None,
 ):
-    """Converts a model: (Symbol, arg_params, aux_params); see amp.convert_model."""
+    """Converts a model: (Symbol, arg_params, aux_params); see amp.convert_model.
+
+    >>> sym, args, aux = amp.load_checkpoint("model", 0)
+    >>> low, args, aux = amp.mxnet.amp.convert_model(sym, args, aux, {"data": "float32"}, "bfloat16")
+    >>> low.list_outputs()
+    ['relu_output']
+    """
     options = strict_options({key: value for key, value in locals().items() if key in conversion.OPTIONS})
     model = conversion.convert(sym, arg_params, aux_params, input_dtypes, **options)
     warn_of_unknown_names(model)
@@ -89,7 +101,13 @@ def convert_hybrid_block(
     ctx=None,
     widest_dtype_ops=None,
 ):
-    """Converts a block to an amp.gluon.SymbolBlock; see amp.convert_hybrid_block."""
+    """Converts a block to an amp.gluon.SymbolBlock; see amp.convert_hybrid_block.
+
+    >>> block = amp.gluon.nn.Dense(3, in_units=4)
+    >>> block.initialize("ones")
+    >>> amp.mxnet.amp.convert_hybrid_block(block, np.ones((1, 4), "float32"), "bfloat16")(amp.nd.ones((1, 4))).shape
+    (1, 3)
+    """
     options = strict_options({key: value for key, value in locals().items() if key in conversion.OPTIONS})
     conversion.check_device(device, ctx)
     converted, model = conversion.convert_block(block, data_example, **options)

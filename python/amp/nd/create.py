@@ -15,6 +15,11 @@ def array(source_array, ctx=None, dtype=None, *, device=None):
     As in MXNet the result is float32 unless `dtype` says otherwise or `source_array` is an NDArray.
     Arrays of other libraries (DLPack) and bfloat16 arrays, which MXNet does not know, keep theirs. `ctx` and `device`
     have no effect. Raises ArgumentError for what is no array of numbers.
+
+    >>> amp.nd.array([[1, 2], [3, 4]])
+    [[1. 2.]
+     [3. 4.]]
+    <NDArray float32[2,2]>
     """
     if dtype is None and not _keeps_dtype(source_array):
         dtype = "float32"
@@ -30,7 +35,13 @@ def _keeps_dtype(source):
 
 
 def from_numpy(ndarray, zero_copy=True):
-    """An NDArray of a NumPy array's elements; with `zero_copy` it shares memory where that is row-major."""
+    """An NDArray of a NumPy array's elements; with `zero_copy` it shares memory where that is row-major.
+
+    >>> source = np.zeros(2, "float32")
+    >>> amp.nd.from_numpy(source)[:] = 5
+    >>> source
+    array([5., 5.], dtype=float32)
+    """
     return NDArray(ndarray) if zero_copy else NDArray(ndarray).copy()
 
 
@@ -39,12 +50,19 @@ def from_dlpack(producer):
 
     `producer` has `__dlpack__` and `__dlpack_device__`. What is not row-major is copied. Raises
     ArgumentError for memory that is not the CPU's and for unsupported dtypes.
+
+    >>> amp.nd.from_dlpack(np.arange(3, dtype="int32"))
+    [0 1 2]
+    <NDArray int32[3]>
     """
     return _core.from_dlpack(producer)
 
 
 def to_dlpack_for_read(data):
-    """A DLPack capsule of an array, which shares its memory."""
+    """A DLPack capsule of an array, which shares its memory.
+
+    >>> capsule = amp.nd.to_dlpack_for_read(amp.nd.ones((2,)))
+    """
     return data.__dlpack__()
 
 
@@ -62,17 +80,31 @@ def _shape(shape):
 
 
 def zeros(shape, ctx=None, dtype=None, *, device=None, stype=None, out=None):
-    """An NDArray of zeros; `shape` is a number or a tuple. float32 by default; `ctx` and `device` have no effect."""
+    """An NDArray of zeros; `shape` is a number or a tuple. float32 by default; `ctx` and `device` have no effect.
+
+    >>> amp.nd.zeros((2, 3)).dtype
+    dtype('float32')
+    """
     return filled("_zeros", shape, dtype, NDArray, out)
 
 
 def ones(shape, ctx=None, dtype=None, *, device=None, out=None):
-    """An NDArray of ones; see `zeros`."""
+    """An NDArray of ones; see `zeros`.
+
+    >>> amp.nd.ones((2,), dtype="int32")
+    [1 1]
+    <NDArray int32[2]>
+    """
     return filled("_ones", shape, dtype, NDArray, out)
 
 
 def full(shape, val, ctx=None, dtype="float32", *, device=None, out=None):
-    """An NDArray in which every element is `val`; see `zeros`."""
+    """An NDArray in which every element is `val`; see `zeros`.
+
+    >>> amp.nd.full((2,), 7, dtype="int32")
+    [7 7]
+    <NDArray int32[2]>
+    """
     result = NDArray(np.full(_shape(shape), val, _core.numpy_dtype("float32" if dtype is None else dtype)))
     if out is None:
         return result
@@ -81,12 +113,21 @@ def full(shape, val, ctx=None, dtype="float32", *, device=None, out=None):
 
 
 def empty(shape, ctx=None, dtype=None, *, device=None):
-    """An NDArray whose elements mean nothing: zeros."""
+    """An NDArray whose elements mean nothing: zeros.
+
+    >>> amp.nd.empty((2, 3), dtype="bfloat16").shape
+    (2, 3)
+    """
     return zeros(shape, dtype=dtype)
 
 
 def arange(start, stop=None, step=1.0, repeat=1, infer_range=None, ctx=None, dtype="float32", *, device=None):
-    """Numbers from `start` to `stop` (excluded) at distance `step`, each `repeat` times; with one number, from 0."""
+    """Numbers from `start` to `stop` (excluded) at distance `step`, each `repeat` times; with one number, from 0.
+
+    >>> amp.nd.arange(2, 8, 2)
+    [2. 4. 6.]
+    <NDArray float32[3]>
+    """
     if stop is None and infer_range is None:
         start, stop = 0, start
     if stop is None:
@@ -102,23 +143,42 @@ def arange(start, stop=None, step=1.0, repeat=1, infer_range=None, ctx=None, dty
 
 
 def linspace(start, stop, num, endpoint=True, ctx=None, dtype="float32", *, device=None):
-    """`num` numbers from `start` to `stop` at equal distances."""
+    """`num` numbers from `start` to `stop` at equal distances.
+
+    >>> amp.nd.linspace(0, 1, 3)
+    [0.  0.5 1. ]
+    <NDArray float32[3]>
+    """
     return NDArray(np.linspace(start, stop, num, endpoint).astype(_core.numpy_dtype(dtype)))
 
 
 def eye(N, M=0, k=0, ctx=None, dtype="float32", *, device=None):  # noqa: N803 - MXNet's names
-    """A matrix of shape (N, M or N) with ones on its k-th diagonal."""
+    """A matrix of shape (N, M or N) with ones on its k-th diagonal.
+
+    >>> amp.nd.eye(2)
+    [[1. 0.]
+     [0. 1.]]
+    <NDArray float32[2,2]>
+    """
     return NDArray(np.eye(N, M or None, k).astype(_core.numpy_dtype(dtype)))
 
 
 def concatenate(arrays, axis=0, always_copy=True):
-    """The arrays of a list, one behind the other along an axis."""
+    """The arrays of a list, one behind the other along an axis.
+
+    >>> amp.nd.concatenate([amp.nd.ones((1, 2)), amp.nd.zeros((2, 2))]).shape
+    (3, 2)
+    """
     arrays = list(arrays)
     return invoke("Concat", arrays, {}, {"dim": str(int(axis))})[0]
 
 
 def moveaxis(tensor, source, destination):
-    """The array with the axes `source` moved to `destination`; a number or a list each."""
+    """The array with the axes `source` moved to `destination`; a number or a list each.
+
+    >>> amp.nd.moveaxis(amp.nd.ones((2, 3, 4)), 0, -1).shape
+    (3, 4, 2)
+    """
     axes = _moved(tensor.ndim, source, destination)
     return invoke("transpose", [tensor], {}, {"axes": attribute_text(axes)})[0]
 
@@ -132,16 +192,27 @@ def _moved(ndim, source, destination):
 
 
 def waitall():
-    """Does nothing: results are complete when a call returns."""
+    """Does nothing: results are complete when a call returns.
+
+    >>> amp.nd.waitall()
+    """
 
 
 def get_dtype_name(dtype):
-    """The name of an element type: 'float32', 'bfloat16', ..."""
+    """The name of an element type: 'float32', 'bfloat16', ...
+
+    >>> amp.nd.get_dtype_name(np.float32)
+    'float32'
+    """
     return dtype_name(dtype)
 
 
 def get_dtype_type(dtype):
-    """The NumPy scalar type of an element type, such as numpy.float32."""
+    """The NumPy scalar type of an element type, such as numpy.float32.
+
+    >>> amp.nd.get_dtype_type("float32")
+    <class 'numpy.float32'>
+    """
     return _core.numpy_dtype(dtype).type
 
 

@@ -12,6 +12,9 @@ def load(fname):
     (MXNet 2.0's `.params`) or .npy, which gives a list of one. Records without a value are None. Raises
     GraphError for a damaged file, with the position, UnsupportedError for sparse arrays and compressed
     .npz files, and ArgumentError for a file that cannot be opened.
+
+    >>> sorted(amp.nd.load("model-0000.params"))
+    ['arg:fc_bias', 'arg:fc_weight']
     """
     named = _core.load_params(encoded(fname))
     if named and not any(name for name, _ in named):
@@ -31,6 +34,10 @@ def save(fname, data, *, format=None):
         V2 cannot hold.
 
     Raises ArgumentError for what the format cannot hold and for names that occur twice.
+
+    >>> amp.nd.save("arrays.params", {"x": np.ones(2, "float32")})
+    >>> amp.nd.load("arrays.params")["x"].shape
+    (2,)
     """
     _core.save_params(encoded(fname), _named(data), format)
 

@@ -68,6 +68,9 @@ class ndarray(NDArray):  # noqa: N801 - NumPy's and MXNet's name
     """An array that follows NumPy's rules: `amp.np.ndarray`.
 
     ndarray(object, dtype=None) shares memory as `amp.NDArray` does.
+
+    >>> amp.np.ndarray(np.arange(3)) + 0.5
+    array([0.5, 1.5, 2.5], dtype=float64)
     """
 
     __module__ = "amp.np"
@@ -195,6 +198,9 @@ def _reshape(self, *shape, **kwargs):
 
     The shape is a tuple, or given as arguments. Legacy arrays take the codes of `amp.nd.reshape` (0 keeps a size, -1 is
     what remains, -2, -3, -4), also as `shape=` and with `reverse=True`; NumPy-like arrays take one -1.
+
+    >>> amp.nd.ones((2, 3)).reshape((3, -1)).shape
+    (3, 2)
     """
     if "shape" in kwargs or "newshape" in kwargs:
         shape = (kwargs.pop("shape", None) or kwargs.pop("newshape", None),)
@@ -219,6 +225,10 @@ def _astype(self, dtype, copy=True, order="K", casting="unsafe"):
     """A copy with another dtype. To floats: rounded once, to nearest even.
 
     With copy=False an array that already has the dtype is returned as it is.
+
+    >>> amp.nd.array([1.5]).astype("int32")
+    [1]
+    <NDArray int32[1]>
     """
     if _trace.current() is not None:
         return invoke("Cast", [self], {}, {"dtype": attribute_text(dtype, "dtype")})[0]
@@ -330,12 +340,25 @@ def _to_sparse(self, stype):
 _core_reshape, _core_astype, _core_copy = NDArray.reshape, NDArray.astype, NDArray.copy
 
 
+_EXAMPLE = """
+
+>>> source = np.zeros((2, 2), "float32")
+>>> array = amp.nd.NDArray(source)  # shares memory
+>>> array[0] = 5
+>>> array + source
+[[10. 10.]
+ [ 0.  0.]]
+<NDArray float32[2,2]>
+"""
+
+
 def _install():
     for name in NUMPY:
         setattr(NDArray, f"__{name}__", _operator(name))
         if name not in COMPARISONS:
             setattr(NDArray, f"__r{name}__", _reflected(name))
             setattr(NDArray, f"__i{name}__", _in_place(name))
+    NDArray.__doc__ += _EXAMPLE
     NDArray.__hash__ = object.__hash__
     NDArray.__neg__ = lambda self: invoke("_npi_negative" if isinstance(self, ndarray) else "negative", [self], {}, {})[
         0

@@ -9,28 +9,36 @@ from ..base import ArgumentError
 from . import methods
 
 
-def _arithmetic(python_operator, name):
+def _arithmetic(python_operator, name, sign, example):
     def function(lhs, rhs):
         return python_operator(lhs, rhs)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"lhs {name} rhs, element by element, as the arrays' operator; one of them may be a number."
+    function.__doc__ = f"""`lhs {sign} rhs`, element by element; one of them may be a number.
+
+    Arrays have one dtype, which is the result's, and shapes that broadcast. Comparisons give 1 and 0. Raises
+    ArgumentError and GraphError as the operator of arrays does.
+
+    >>> amp.nd.{name}(amp.nd.array([4, 8]), 4)
+    {example}
+    <NDArray float32[2]>
+    """
     return function
 
 
-add = _arithmetic(operator.add, "add")
-subtract = _arithmetic(operator.sub, "subtract")
-multiply = _arithmetic(operator.mul, "multiply")
-divide = _arithmetic(operator.truediv, "divide")
+add = _arithmetic(operator.add, "add", "+", "[ 8. 12.]")
+subtract = _arithmetic(operator.sub, "subtract", "-", "[0. 4.]")
+multiply = _arithmetic(operator.mul, "multiply", "*", "[16. 32.]")
+divide = _arithmetic(operator.truediv, "divide", "/", "[1. 2.]")
 true_divide = divide
-modulo = _arithmetic(operator.mod, "modulo")
-power = _arithmetic(operator.pow, "power")
-equal = _arithmetic(operator.eq, "equal")
-not_equal = _arithmetic(operator.ne, "not_equal")
-greater = _arithmetic(operator.gt, "greater")
-greater_equal = _arithmetic(operator.ge, "greater_equal")
-lesser = _arithmetic(operator.lt, "lesser")
-lesser_equal = _arithmetic(operator.le, "lesser_equal")
+modulo = _arithmetic(operator.mod, "modulo", "%", "[0. 0.]")
+power = _arithmetic(operator.pow, "power", "**", "[ 256. 4096.]")
+equal = _arithmetic(operator.eq, "equal", "==", "[1. 0.]")
+not_equal = _arithmetic(operator.ne, "not_equal", "!=", "[0. 1.]")
+greater = _arithmetic(operator.gt, "greater", ">", "[0. 1.]")
+greater_equal = _arithmetic(operator.ge, "greater_equal", ">=", "[1. 1.]")
+lesser = _arithmetic(operator.lt, "lesser", "<", "[0. 0.]")
+lesser_equal = _arithmetic(operator.le, "lesser_equal", "<=", "[1. 0.]")
 
 
 def _extreme(tensor_op, scalar_op, lhs, rhs):
@@ -47,10 +55,20 @@ def _extreme(tensor_op, scalar_op, lhs, rhs):
 
 
 def maximum(lhs, rhs):
-    """The larger of two operands, element by element; one of them may be a number."""
+    """The larger of two operands, element by element; one of them may be a number.
+
+    >>> amp.nd.maximum(amp.nd.array([-1, 2]), 0)
+    [0. 2.]
+    <NDArray float32[2]>
+    """
     return _extreme("broadcast_maximum", "_maximum_scalar", lhs, rhs)
 
 
 def minimum(lhs, rhs):
-    """The smaller of two operands, element by element; one of them may be a number."""
+    """The smaller of two operands, element by element; one of them may be a number.
+
+    >>> amp.nd.minimum(amp.nd.array([-1, 2]), 0)
+    [-1.  0.]
+    <NDArray float32[2]>
+    """
     return _extreme("broadcast_minimum", "_minimum_scalar", lhs, rhs)

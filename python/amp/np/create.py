@@ -15,6 +15,10 @@ def array(object, dtype=None, ctx=None, *, device=None, copy=True):  # noqa: A00
 
     Arrays of this package keep their dtype, as do bfloat16 and bool arrays and DLPack producers. Raises ArgumentError
     for what is no array of numbers.
+
+    >>> amp.np.array([[1, 2], [3, 4]])
+    array([[1., 2.],
+           [3., 4.]])
     """
     if dtype is None and not _keeps_dtype(object):
         dtype = "float32"
@@ -37,7 +41,11 @@ def _keeps_dtype(source):
 
 
 def asarray(a, dtype=None, ctx=None, *, device=None):
-    """`a` as an `ndarray`, without a copy where it is one already or shares memory as a NumPy array of its dtype."""
+    """`a` as an `ndarray`, without a copy where it is one already or shares memory as a NumPy array of its dtype.
+
+    >>> amp.np.asarray(np.ones(2, "float32"))
+    array([1., 1.])
+    """
     if isinstance(a, ndarray) and dtype is None:
         return a
     if isinstance(a, (NDArray, np.ndarray)) and dtype is None and (isinstance(a, NDArray) or a.dtype == np.float32):
@@ -46,22 +54,38 @@ def asarray(a, dtype=None, ctx=None, *, device=None):
 
 
 def zeros(shape, dtype=None, order="C", ctx=None, *, device=None):
-    """An array of zeros; `shape` is a number or a tuple. float32 by default."""
+    """An array of zeros; `shape` is a number or a tuple. float32 by default.
+
+    >>> amp.np.zeros((2, 3)).dtype
+    dtype('float32')
+    """
     return filled("_npi_zeros", shape, dtype, ndarray)
 
 
 def ones(shape, dtype=None, order="C", ctx=None, *, device=None):
-    """An array of ones; see `zeros`."""
+    """An array of ones; see `zeros`.
+
+    >>> amp.np.ones((2,), dtype="int32")
+    array([1, 1], dtype=int32)
+    """
     return filled("_npi_ones", shape, dtype, ndarray)
 
 
 def empty(shape, dtype=None, order="C", ctx=None, *, device=None):
-    """An array whose elements mean nothing: zeros."""
+    """An array whose elements mean nothing: zeros.
+
+    >>> amp.np.empty((2, 3)).shape
+    (2, 3)
+    """
     return zeros(shape, dtype)
 
 
 def full(shape, fill_value, dtype=None, order="C", ctx=None, *, device=None, out=None):
-    """An array in which every element is `fill_value`; of its dtype, but float32 for Python's floats."""
+    """An array in which every element is `fill_value`; of its dtype, but float32 for Python's floats.
+
+    >>> amp.np.full((2,), 7)
+    array([7, 7])
+    """
     if isinstance(fill_value, NDArray):
         fill_value = fill_value.asnumpy()
     if dtype is None:
@@ -74,7 +98,11 @@ def full(shape, fill_value, dtype=None, order="C", ctx=None, *, device=None, out
 
 
 def arange(start, stop=None, step=1, dtype=None, ctx=None, *, device=None):
-    """Numbers from `start` to `stop` (excluded) at distance `step`, or from 0 with one number; float32 by default."""
+    """Numbers from `start` to `stop` (excluded) at distance `step`, or from 0 with one number; float32 by default.
+
+    >>> amp.np.arange(3)
+    array([0., 1., 2.])
+    """
     if stop is None:
         start, stop = 0, start
     numbers = {"start": start, "stop": stop, "step": step}
@@ -84,39 +112,69 @@ def arange(start, stop=None, step=1, dtype=None, ctx=None, *, device=None):
 
 
 def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, ctx=None, *, device=None):
-    """`num` numbers from `start` to `stop` at equal distances; float32 by default."""
+    """`num` numbers from `start` to `stop` at equal distances; float32 by default.
+
+    >>> amp.np.linspace(0, 1, 3)
+    array([0. , 0.5, 1. ])
+    """
     values = np.linspace(start, stop, num, endpoint, True, axis=axis)
     result = ndarray(values[0].astype(_core.numpy_dtype("float32" if dtype is None else dtype)))
     return (result, values[1]) if retstep else result
 
 
 def eye(N, M=None, k=0, dtype=None, ctx=None, *, device=None):  # noqa: N803 - NumPy's names
-    """A matrix of shape (N, M or N) with ones on its k-th diagonal; float32 by default."""
+    """A matrix of shape (N, M or N) with ones on its k-th diagonal; float32 by default.
+
+    >>> amp.np.eye(2, dtype="int32")
+    array([[1, 0],
+           [0, 1]], dtype=int32)
+    """
     return ndarray(np.eye(N, M, k).astype(_core.numpy_dtype("float32" if dtype is None else dtype)))
 
 
 def identity(n, dtype=None, ctx=None, *, device=None):
-    """The matrix of size n with ones on its diagonal; float32 by default."""
+    """The matrix of size n with ones on its diagonal; float32 by default.
+
+    >>> amp.np.identity(2)
+    array([[1., 0.],
+           [0., 1.]])
+    """
     return eye(n, dtype=dtype)
 
 
 def zeros_like(prototype, dtype=None, order="C", ctx=None, *, device=None, out=None):
-    """Zeros of the prototype's shape, and of its dtype unless `dtype` says otherwise."""
+    """Zeros of the prototype's shape, and of its dtype unless `dtype` says otherwise.
+
+    >>> amp.np.zeros_like(amp.np.ones((2,)))
+    array([0., 0.])
+    """
     return full_like(prototype, 0, dtype, out=out)
 
 
 def ones_like(prototype, dtype=None, order="C", ctx=None, *, device=None, out=None):
-    """Ones of the prototype's shape, and of its dtype unless `dtype` says otherwise."""
+    """Ones of the prototype's shape, and of its dtype unless `dtype` says otherwise.
+
+    >>> amp.np.ones_like(amp.np.zeros((2,)))
+    array([1., 1.])
+    """
     return full_like(prototype, 1, dtype, out=out)
 
 
 def empty_like(prototype, dtype=None, order="C", ctx=None, *, device=None):
-    """An array of the prototype's shape and dtype whose elements mean nothing: zeros."""
+    """An array of the prototype's shape and dtype whose elements mean nothing: zeros.
+
+    >>> amp.np.empty_like(amp.np.ones((2, 3))).shape
+    (2, 3)
+    """
     return full_like(prototype, 0, dtype)
 
 
 def full_like(prototype, fill_value, dtype=None, order="C", ctx=None, *, device=None, out=None):
-    """`fill_value` in the prototype's shape, and its dtype unless `dtype` says otherwise."""
+    """`fill_value` in the prototype's shape, and its dtype unless `dtype` says otherwise.
+
+    >>> amp.np.full_like(amp.np.ones((2,)), 7)
+    array([7., 7.])
+    """
     attributes = {"fill_value": repr(float(fill_value))}
     attributes["dtype"] = "None" if dtype is None else dtype_name(dtype)
     outputs = invoke("_npi_full_like", [prototype], {}, attributes, out, ndarray)

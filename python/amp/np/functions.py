@@ -17,6 +17,7 @@ from ..nd.operators import find_function as find_operator
 from ..sym.attributes import attribute_text
 from . import host
 from .create import array, asarray
+from .examples import with_example
 
 UNARY = (
     "exp expm1 log log10 log2 log1p sqrt cbrt square reciprocal sin cos tan arcsin arccos arctan sinh cosh tanh "
@@ -108,7 +109,9 @@ def find(name):
         found = _extreme(name)
     if found is not None and found.__name__ == "function":
         found.__name__ = found.__qualname__ = name
-        found.__doc__ = f"NumPy's `{name}`, element by element, on `ndarray`s; `out` is an array to write to."
+        found.__doc__ = with_example(
+            name, f"NumPy's `{name}`, element by element, on `ndarray`s; `out` is an array to write to."
+        )
     return found
 
 
@@ -121,45 +124,77 @@ def names():
 
 
 def reshape(a, newshape, order="C"):
-    """The same elements under another shape, in which one dimension may be -1."""
+    """The same elements under another shape, in which one dimension may be -1.
+
+    >>> amp.np.reshape(amp.np.arange(6), (2, -1)).shape
+    (2, 3)
+    """
     if order != "C":
         raise ArgumentError(f"reshape: arrays are row-major, order {order!r} is not supported")
     return asarray(a).reshape(newshape)
 
 
 def transpose(a, axes=None):
-    """The axes in another order; by default reversed."""
+    """The axes in another order; by default reversed.
+
+    >>> amp.np.transpose(amp.np.ones((2, 3))).shape
+    (3, 2)
+    """
     return _run("_npi_transpose", [a], {} if axes is None else {"axes": attribute_text(tuple(axes))})
 
 
 def swapaxes(a, axis1, axis2):
-    """The array with two axes exchanged."""
+    """The array with two axes exchanged.
+
+    >>> amp.np.swapaxes(amp.np.ones((2, 3)), 0, 1).shape
+    (3, 2)
+    """
     return _run("SwapAxis", [a], {"dim1": str(int(axis1)), "dim2": str(int(axis2))})
 
 
 def moveaxis(a, source, destination):
-    """The array with the axes `source` moved to `destination`; a number or a list each."""
+    """The array with the axes `source` moved to `destination`; a number or a list each.
+
+    >>> amp.np.moveaxis(amp.np.ones((2, 3, 4)), 0, -1).shape
+    (3, 4, 2)
+    """
     a = asarray(a)
     return transpose(a, _moved(a.ndim, source, destination))
 
 
 def expand_dims(a, axis):
-    """The array with an axis of size 1 inserted."""
+    """The array with an axis of size 1 inserted.
+
+    >>> amp.np.expand_dims(amp.np.ones((2, 3)), 1).shape
+    (2, 1, 3)
+    """
     return _run("expand_dims", [a], {"axis": str(int(axis))})
 
 
 def squeeze(a, axis=None):
-    """The array without axes of size 1; `axis` says which."""
+    """The array without axes of size 1; `axis` says which.
+
+    >>> amp.np.squeeze(amp.np.ones((2, 1, 3))).shape
+    (2, 3)
+    """
     return _run("_npi_squeeze", [a], {} if axis is None else {"axis": attribute_text(axis)})
 
 
 def ravel(x, order="C"):
-    """The elements as an array with one axis."""
+    """The elements as an array with one axis.
+
+    >>> amp.np.ravel(amp.np.ones((2, 3))).shape
+    (6,)
+    """
     return reshape(x, (-1,), order)
 
 
 def concatenate(seq, axis=0, out=None):
-    """The arrays of a list, one behind the other along an axis; with axis=None flattened before."""
+    """The arrays of a list, one behind the other along an axis; with axis=None flattened before.
+
+    >>> amp.np.concatenate([amp.np.ones((2,)), amp.np.zeros((1,))])
+    array([1., 1., 0.])
+    """
     arrays = [asarray(a) for a in seq]
     if axis is None:
         arrays, axis = [ravel(a) for a in arrays], 0
@@ -167,7 +202,12 @@ def concatenate(seq, axis=0, out=None):
 
 
 def stack(arrays, axis=0, out=None):
-    """Arrays of one shape, beside each other along a new axis."""
+    """Arrays of one shape, beside each other along a new axis.
+
+    >>> amp.np.stack([amp.np.ones((2,)), amp.np.zeros((2,))])
+    array([[1., 1.],
+           [0., 0.]])
+    """
     arrays = list(arrays)
     return _run("stack", arrays, {"axis": str(int(axis)), "num_args": str(len(arrays))}, out)
 
@@ -180,19 +220,31 @@ def _stacked(prepare, axis):
 
 
 def atleast_1d(a):
-    """The array with one axis at least."""
+    """The array with one axis at least.
+
+    >>> amp.np.atleast_1d(3).shape
+    (1,)
+    """
     a = asarray(a)
     return a if a.ndim else reshape(a, (1,))
 
 
 def atleast_2d(a):
-    """The array with two axes at least; those in front are new."""
+    """The array with two axes at least; those in front are new.
+
+    >>> amp.np.atleast_2d(amp.np.ones((3,))).shape
+    (1, 3)
+    """
     a = asarray(a)
     return a if a.ndim >= 2 else reshape(a, (1, -1))
 
 
 def atleast_3d(a):
-    """The array with three axes at least, as in NumPy."""
+    """The array with three axes at least, as in NumPy.
+
+    >>> amp.np.atleast_3d(amp.np.ones((2, 3))).shape
+    (2, 3, 1)
+    """
     a = asarray(a)
     if a.ndim >= 3:
         return a
@@ -200,29 +252,52 @@ def atleast_3d(a):
 
 
 def hstack(arrays):
-    """Arrays beside each other along the second axis, or the first where there is only one."""
+    """Arrays beside each other along the second axis, or the first where there is only one.
+
+    >>> amp.np.hstack([amp.np.ones((2, 1)), amp.np.zeros((2, 2))])
+    array([[1., 0., 0.],
+           [1., 0., 0.]])
+    """
     arrays = [atleast_1d(a) for a in arrays]
     return concatenate(arrays, 0 if arrays[0].ndim == 1 else 1)
 
 
 def vstack(arrays, out=None):
-    """Arrays one above the other along the first axis."""
+    """Arrays one above the other along the first axis.
+
+    >>> amp.np.vstack([amp.np.ones((2,)), amp.np.zeros((2,))])
+    array([[1., 1.],
+           [0., 0.]])
+    """
     return concatenate([atleast_2d(a) for a in arrays], 0, out)
 
 
 def dstack(arrays):
-    """Arrays behind each other along the third axis."""
+    """Arrays behind each other along the third axis.
+
+    >>> amp.np.dstack([amp.np.ones((2, 3)), amp.np.zeros((2, 3))]).shape
+    (2, 3, 2)
+    """
     return concatenate([atleast_3d(a) for a in arrays], 2)
 
 
 def column_stack(tup):
-    """Arrays with one axis as columns of a matrix, others beside each other."""
+    """Arrays with one axis as columns of a matrix, others beside each other.
+
+    >>> amp.np.column_stack([amp.np.ones((2,)), amp.np.zeros((2,))])
+    array([[1., 0.],
+           [1., 0.]])
+    """
     arrays = [asarray(a) for a in tup]
     return concatenate([expand_dims(a, 1) if a.ndim == 1 else a for a in arrays], 1)
 
 
 def split(ary, indices_or_sections, axis=0):
-    """Parts of an array along an axis: a number of equal ones, or those between indices. Returns a list."""
+    """Parts of an array along an axis: a number of equal ones, or those between indices. Returns a list.
+
+    >>> amp.np.split(amp.np.arange(4), 2)
+    [array([0., 1.]), array([2., 3.])]
+    """
     ary = asarray(ary)
     sections = _integer(indices_or_sections)
     if sections is not None and (sections < 1 or ary.shape[axis] % sections):
@@ -235,7 +310,11 @@ def _integer(value):
 
 
 def array_split(ary, indices_or_sections, axis=0):
-    """As `split`, for parts that need not be equal: the first ones are larger by one element."""
+    """As `split`, for parts that need not be equal: the first ones are larger by one element.
+
+    >>> [part.shape for part in amp.np.array_split(amp.np.arange(5), 2)]
+    [(3,), (2,)]
+    """
     ary = asarray(ary)
     size, sections = ary.shape[axis], _integer(indices_or_sections)
     if sections is None:
@@ -253,23 +332,40 @@ def array_split(ary, indices_or_sections, axis=0):
 
 
 def broadcast_to(array, shape):
-    """The array with sizes of 1 repeated, and axes in front added, to be of that shape."""
+    """The array with sizes of 1 repeated, and axes in front added, to be of that shape.
+
+    >>> amp.np.broadcast_to(amp.np.array([1, 2]), (2, 2))
+    array([[1., 2.],
+           [1., 2.]])
+    """
     return _run("_npi_broadcast_to", [array], {"shape": attribute_text(tuple(shape))})
 
 
 def repeat(a, repeats, axis=None):
-    """Every element `repeats` times, along an axis; with axis=None flattened before."""
+    """Every element `repeats` times, along an axis; with axis=None flattened before.
+
+    >>> amp.np.repeat(amp.np.array([1, 2]), 2)
+    array([1., 1., 2., 2.])
+    """
     attributes = {"repeats": str(int(repeats))}
     return _run("repeat", [a], attributes if axis is None else {**attributes, "axis": str(int(axis))})
 
 
 def tile(A, reps):  # noqa: N803 - NumPy's name
-    """The whole array repeated along each axis."""
+    """The whole array repeated along each axis.
+
+    >>> amp.np.tile(amp.np.array([1, 2]), 2)
+    array([1., 2., 1., 2.])
+    """
     return _run("tile", [A], {"reps": attribute_text(reps if isinstance(reps, (tuple, list)) else (reps,))})
 
 
 def flip(m, axis=None, out=None):
-    """The elements in reverse order along an axis, several, or all of them."""
+    """The elements in reverse order along an axis, several, or all of them.
+
+    >>> amp.np.flip(amp.np.array([1, 2, 3]))
+    array([3., 2., 1.])
+    """
     m = asarray(m)
     axes = range(m.ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
     return _run("reverse", [m], {"axis": attribute_text(tuple(axes))}, out)
@@ -279,7 +375,11 @@ def flip(m, axis=None, out=None):
 
 
 def clip(a, a_min, a_max, out=None):
-    """Elements below `a_min` become `a_min`, those above `a_max` become `a_max`; None is no bound."""
+    """Elements below `a_min` become `a_min`, those above `a_max` become `a_max`; None is no bound.
+
+    >>> amp.np.clip(amp.np.array([-1, 2, 9]), 0, 5)
+    array([0., 2., 5.])
+    """
     if a_min is None and a_max is None:
         raise ArgumentError("clip: one of a_min and a_max is needed")
     low = -np.inf if a_min is None else float(a_min)
@@ -288,7 +388,11 @@ def clip(a, a_min, a_max, out=None):
 
 
 def where(condition, x=None, y=None):
-    """Elements of `x` where the condition holds, of `y` elsewhere; without them the indices where it holds (host)."""
+    """Elements of `x` where the condition holds, of `y` elsewhere; without them the indices where it holds (host).
+
+    >>> amp.np.where(amp.np.array([1, 0]), amp.np.array([5, 6]), amp.np.array([7, 8]))
+    array([5., 8.])
+    """
     if x is None or y is None:
         return host.find("where")(condition)
     like = x if isinstance(x, NDArray) else y if isinstance(y, NDArray) else np.float32(0)
@@ -297,19 +401,31 @@ def where(condition, x=None, y=None):
 
 
 def copy(a):
-    """A copy in memory of its own."""
+    """A copy in memory of its own.
+
+    >>> amp.np.copy(amp.np.array([1, 2]))
+    array([1., 2.])
+    """
     return asarray(a).copy()
 
 
 def around(x, decimals=0, out=None):
-    """Rounded to a number of decimals, to the nearest even one in the middle."""
+    """Rounded to a number of decimals, to the nearest even one in the middle.
+
+    >>> amp.np.around(amp.np.array([1.25, 2.5]))
+    array([1., 2.])
+    """
     if find_operator("_npi_around"):
         return _run("_npi_around", [x], {"decimals": str(int(decimals))}, out)
     return _into(ndarray(np.around(asarray(x).asnumpy(), decimals)), out)
 
 
 def take(a, indices, axis=None, mode="clip", out=None):
-    """Elements at `indices` along an axis (None: of the flattened array); `mode` is 'clip' or 'wrap'."""
+    """Elements at `indices` along an axis (None: of the flattened array); `mode` is 'clip' or 'wrap'.
+
+    >>> amp.np.take(amp.np.array([5, 6, 7]), [2, 0])
+    array([7., 5.])
+    """
     a = ravel(a) if axis is None else asarray(a)
     indices = indices if isinstance(indices, NDArray) else array(indices, "int32")
     return _run("take", [a, indices], {"axis": str(int(axis or 0)), "mode": mode}, out)
@@ -345,17 +461,29 @@ def _arg_reduction(op):
 
 
 def max(a, axis=None, out=None, keepdims=False):  # noqa: A001 - NumPy's name
-    """The largest element along an axis, several or all."""
+    """The largest element along an axis, several or all.
+
+    >>> amp.np.max(amp.np.array([[1, 5], [3, 2]]), axis=0)
+    array([3., 5.])
+    """
     return _reduction("_npi_max")(a, axis, None, out, keepdims)
 
 
 def min(a, axis=None, out=None, keepdims=False):  # noqa: A001 - NumPy's name
-    """The smallest element along an axis, several or all."""
+    """The smallest element along an axis, several or all.
+
+    >>> amp.np.min(amp.np.array([[1, 5], [3, 2]]), axis=0)
+    array([1., 2.])
+    """
     return _reduction("_npi_min")(a, axis, None, out, keepdims)
 
 
 def cumsum(a, axis=None, dtype=None, out=None):
-    """Sums of all elements up to each one, along an axis or of the flattened array."""
+    """Sums of all elements up to each one, along an axis or of the flattened array.
+
+    >>> amp.np.cumsum(amp.np.array([1, 2, 3]))
+    array([1., 3., 6.])
+    """
     attributes = {} if axis is None else {"axis": str(int(axis))}
     if dtype is not None:
         attributes["dtype"] = dtype_name(dtype)
@@ -366,22 +494,38 @@ def cumsum(a, axis=None, dtype=None, out=None):
 
 
 def dot(a, b, out=None):
-    """NumPy's dot: the sum over the last axis of `a` and the last but one of `b`."""
+    """NumPy's dot: the sum over the last axis of `a` and the last but one of `b`.
+
+    >>> amp.np.dot(amp.np.array([1, 2]), amp.np.array([3, 4]))
+    array(11.)
+    """
     return _run("_npi_dot", [a, b], {}, out)
 
 
 def matmul(a, b, out=None):
-    """Products of the matrices in the last two axes."""
+    """Products of the matrices in the last two axes.
+
+    >>> amp.np.matmul(amp.np.ones((5, 2, 3)), amp.np.ones((5, 3, 4))).shape
+    (5, 2, 4)
+    """
     return _run("_npi_matmul", [a, b], {}, out)
 
 
 def sort(a, axis=-1, kind=None, order=None):
-    """The elements in ascending order along an axis."""
+    """The elements in ascending order along an axis.
+
+    >>> amp.np.sort(amp.np.array([3, 1, 2]))
+    array([1., 2., 3.])
+    """
     return host.find("sort")(asarray(a), axis)
 
 
 def argsort(a, axis=-1, kind=None, order=None):
-    """The indices that sort an array along an axis, int64."""
+    """The indices that sort an array along an axis, int64.
+
+    >>> amp.np.argsort(amp.np.array([3, 1, 2]))
+    array([1, 2, 0])
+    """
     return _run("argsort", [a], {"axis": str(int(axis)), "is_ascend": "True", "dtype": "int64"})
 
 
@@ -429,5 +573,7 @@ REDUCTIONS.update({name: _reduction(f"_npi_{name}") for name in ("any", "all")})
 REDUCTIONS.update({name: _arg_reduction(f"_npi_{name}") for name in ("argmax", "argmin")})
 for _name, _function in REDUCTIONS.items():
     _function.__name__ = _function.__qualname__ = _name
-    _function.__doc__ = f"NumPy's `{_name}` along an axis, several or all; `out` is an array to write to."
+    _function.__doc__ = with_example(
+        _name, f"NumPy's `{_name}` along an axis, several or all; `out` is an array to write to."
+    )
 FUNCTIONS.update(REDUCTIONS)

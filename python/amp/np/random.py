@@ -58,33 +58,57 @@ def _size(size, out):
 
 
 def uniform(low=0.0, high=1.0, size=None, dtype=None, ctx=None, out=None, *, device=None):
-    """Uniform in [low, high)."""
+    """Uniform in [low, high).
+
+    >>> amp.np.random.uniform(0, 1, size=(2, 3)).shape
+    (2, 3)
+    """
     return _given(generator().uniform(_theirs(low), _theirs(high), _size(size, out)), dtype, out)
 
 
 def normal(loc=0.0, scale=1.0, size=None, dtype=None, ctx=None, out=None, *, device=None):
-    """Normal with mean `loc` and standard deviation `scale`."""
+    """Normal with mean `loc` and standard deviation `scale`.
+
+    >>> amp.np.random.normal(size=(2, 3)).dtype
+    dtype('float32')
+    """
     return _given(generator().normal(_theirs(loc), _theirs(scale), _size(size, out)), dtype, out)
 
 
 def randint(low, high=None, size=None, dtype=None, ctx=None, out=None, *, device=None):
-    """Integers in [low, high), or in [0, low) where there is no `high`; int64 by default."""
+    """Integers in [low, high), or in [0, low) where there is no `high`; int64 by default.
+
+    >>> amp.np.random.randint(10, size=4).dtype
+    dtype('int64')
+    """
     values = generator().integers(_theirs(low), _theirs(high), _size(size, out))
     return _given(values, "int64" if dtype is None or dtype is int else dtype, out)
 
 
 def rand(*size, **kwargs):
-    """Uniform in [0, 1), of a shape given as arguments."""
+    """Uniform in [0, 1), of a shape given as arguments.
+
+    >>> amp.np.random.rand(2, 3).shape
+    (2, 3)
+    """
     return uniform(0, 1, size, **kwargs)
 
 
 def randn(*size, **kwargs):
-    """Normal with mean 0 and standard deviation 1, of a shape given as arguments."""
+    """Normal with mean 0 and standard deviation 1, of a shape given as arguments.
+
+    >>> amp.np.random.randn(2, 3).shape
+    (2, 3)
+    """
     return normal(0, 1, size, **kwargs)
 
 
 def choice(a, size=None, replace=True, p=None, ctx=None, out=None, *, device=None):
-    """Elements of an array, or numbers below `a`, with probabilities `p`."""
+    """Elements of an array, or numbers below `a`, with probabilities `p`.
+
+    >>> amp.np.random.choice(5, size=3).shape
+    (3,)
+    """
     values = generator().choice(_theirs(a), size, replace, _probabilities(p))
     return _given(values, values.dtype if values.dtype.kind != "f" else None, out)
 
@@ -97,23 +121,41 @@ def _probabilities(p):
 
 
 def permutation(x, ctx=None, *, device=None):
-    """The rows of an array, or the numbers below `x`, in random order."""
+    """The rows of an array, or the numbers below `x`, in random order.
+
+    >>> sorted(amp.np.random.permutation(4).asnumpy().tolist())
+    [0, 1, 2, 3]
+    """
     values = generator().permutation(_theirs(x))
     return ndarray(values)
 
 
 def shuffle(x):
-    """Puts the rows of an array into random order."""
+    """Puts the rows of an array into random order.
+
+    >>> x = amp.np.arange(4)
+    >>> amp.np.random.shuffle(x)
+    >>> sorted(x.asnumpy().tolist())
+    [0.0, 1.0, 2.0, 3.0]
+    """
     x[:] = generator().permutation(x.asnumpy())
 
 
 def multinomial(n, pvals, size=None):
-    """How often each outcome comes in `n` draws, int64."""
+    """How often each outcome comes in `n` draws, int64.
+
+    >>> amp.np.random.multinomial(10, [0.5, 0.5]).sum().item()
+    10
+    """
     return ndarray(generator().multinomial(n, _probabilities(pvals), size))
 
 
 def multivariate_normal(mean, cov, size=None, check_valid=None, tol=None):
-    """Vectors with a mean and a covariance matrix."""
+    """Vectors with a mean and a covariance matrix.
+
+    >>> amp.np.random.multivariate_normal([0, 0], np.eye(2), size=3).shape
+    (3, 2)
+    """
     return _given(generator().multivariate_normal(_theirs(mean), _theirs(cov), size), None, None)
 
 
@@ -125,7 +167,13 @@ def _distribution(name, *parameters):
         return _given(getattr(generator(), name)(*given, size=_size(size, out)), dtype, out)
 
     draw.__name__ = draw.__qualname__ = name
-    draw.__doc__ = f"NumPy's distribution `{name}` with the parameters {', '.join(parameters)}."
+    draw.__doc__ = f"""NumPy's distribution `{name}` with the parameters {", ".join(parameters)}, numbers or arrays.
+
+    The result has the shape `size`, or that of the parameters, and is float32 unless `dtype` says otherwise.
+
+    >>> amp.np.random.{name}({", ".join("1" * len(parameters))}, size=(2, 3)).shape
+    (2, 3)
+    """
     return draw
 
 

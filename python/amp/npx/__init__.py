@@ -26,7 +26,11 @@ _UTIL = "cpu gpu cpu_pinned num_gpus current_context current_device set_np reset
 
 
 def load(fname):
-    """Reads a file of arrays as `amp.nd.load` does; the arrays are `amp.np.ndarray`s."""
+    """Reads a file of arrays as `amp.nd.load` does; the arrays are `amp.np.ndarray`s.
+
+    >>> amp.npx.load("model-0000.params")["arg:fc_weight"].shape
+    (3, 4)
+    """
     loaded = _load(fname)
     if isinstance(loaded, list):
         return [ndarray(array) for array in loaded]
@@ -34,7 +38,10 @@ def load(fname):
 
 
 def waitall():
-    """Does nothing: results are complete when a call returns."""
+    """Does nothing: results are complete when a call returns.
+
+    >>> amp.npx.waitall()
+    """
 
 
 @functools.cache

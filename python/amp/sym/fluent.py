@@ -25,7 +25,11 @@ class FluentMethods:
     __slots__ = ()
 
     def astype(self, dtype, copy=True):
-        """A symbol of another element type, by the operator Cast; `copy` has no effect."""
+        """A symbol of another element type, by the operator Cast; `copy` has no effect.
+
+        >>> amp.sym.Variable("x").astype("float16").infer_type(x="float32")[1]
+        [<class 'numpy.float16'>]
+        """
         return _call("Cast", self, (), {"dtype": dtype})
 
 

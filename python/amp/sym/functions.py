@@ -23,41 +23,75 @@ __all__ = [
 
 
 def zeros(shape, dtype=None, **kwargs):
-    """A symbol of zeros, float32 unless `dtype` says otherwise; keywords are those of operators (name, attr)."""
+    """A symbol of zeros, float32 unless `dtype` says otherwise; keywords are those of operators (name, attr).
+
+    >>> amp.sym.zeros((2,), dtype="int32").eval()[0]
+    [0 0]
+    <NDArray int32[2]>
+    """
     return _operator("_zeros")(shape=shape, dtype=dtype or "float32", **kwargs)
 
 
 def ones(shape, dtype=None, **kwargs):
-    """A symbol of ones; see `zeros`."""
+    """A symbol of ones; see `zeros`.
+
+    >>> amp.sym.ones((2, 3)).infer_shape()[1]
+    [(2, 3)]
+    """
     return _operator("_ones")(shape=shape, dtype=dtype or "float32", **kwargs)
 
 
 def full(shape, val, dtype=None, **kwargs):
-    """A symbol filled with the number `val`; see `zeros`."""
+    """A symbol filled with the number `val`; see `zeros`.
+
+    >>> amp.sym.full((2,), 7).eval()[0]
+    [7. 7.]
+    <NDArray float32[2]>
+    """
     return _operator("_full")(shape=shape, dtype=dtype or "float32", value=float(val), **kwargs)
 
 
 def eye(N, M=0, k=0, dtype=None, **kwargs):
-    """A symbol of shape (N, M or N) with ones on its k-th diagonal; see `zeros`."""
+    """A symbol of shape (N, M or N) with ones on its k-th diagonal; see `zeros`.
+
+    >>> amp.sym.eye(2).eval()[0]
+    [[1. 0.]
+     [0. 1.]]
+    <NDArray float32[2,2]>
+    """
     return _operator("_eye")(N=N, M=M, k=k, dtype=dtype or "float32", **kwargs)
 
 
 def arange(start, stop=None, step=1.0, repeat=1, infer_range=False, name=None, dtype=None):
-    """A symbol of the numbers from `start` up to `stop` (from 0 up to `start` without it), each `repeat` times."""
+    """A symbol of the numbers from `start` up to `stop` (from 0 up to `start` without it), each `repeat` times.
+
+    >>> amp.sym.arange(3).eval()[0]
+    [0. 1. 2.]
+    <NDArray float32[3]>
+    """
     if infer_range:
         raise UnsupportedError("arange: infer_range=True is not supported; use contrib.arange_like")
     return _operator("_arange")(start=start, stop=stop, step=step, repeat=repeat, name=name, dtype=dtype or "float32")
 
 
 def linspace(start, stop, num, endpoint=True, name=None, dtype=None):
-    """A symbol of `num` numbers with equal distances, from `start` to `stop`."""
+    """A symbol of `num` numbers with equal distances, from `start` to `stop`.
+
+    >>> amp.sym.linspace(0, 1, 3).eval()[0]
+    [0.  0.5 1. ]
+    <NDArray float32[3]>
+    """
     return _operator("_linspace")(
         start=start, stop=stop, num=num, endpoint=endpoint, name=name, dtype=dtype or "float32"
     )
 
 
 def split_v2(ary, indices_or_sections, axis=0, squeeze_axis=False):
-    """Splits a symbol into a number of equal parts, or at the indices of a tuple."""
+    """Splits a symbol into a number of equal parts, or at the indices of a tuple.
+
+    >>> amp.sym.split_v2(amp.sym.Variable("x"), 2).infer_shape(x=(4, 3))[1]
+    [(2, 3), (2, 3)]
+    """
     if isinstance(indices_or_sections, (int, np.integer)):
         where = {"indices": (), "sections": int(indices_or_sections)}
     else:
@@ -71,22 +105,42 @@ def _split_v2(*args, **kwargs):
 
 
 def maximum(left, right):
-    """The larger one, element by element; each side is a Symbol or a number."""
+    """The larger one, element by element; each side is a Symbol or a number.
+
+    >>> amp.sym.maximum(amp.sym.Variable("x"), 0).eval(x=amp.nd.array([-1, 2]))[0]
+    [0. 2.]
+    <NDArray float32[2]>
+    """
     return _either("maximum", left, right, np.maximum)
 
 
 def minimum(left, right):
-    """The smaller one, element by element; each side is a Symbol or a number."""
+    """The smaller one, element by element; each side is a Symbol or a number.
+
+    >>> amp.sym.minimum(amp.sym.Variable("x"), 0).eval(x=amp.nd.array([-1, 2]))[0]
+    [-1.  0.]
+    <NDArray float32[2]>
+    """
     return _either("minimum", left, right, np.minimum)
 
 
 def hypot(left, right):
-    """sqrt(left² + right²); each side is a Symbol or a number."""
+    """sqrt(left² + right²); each side is a Symbol or a number.
+
+    >>> amp.sym.hypot(amp.sym.Variable("x"), 4).eval(x=amp.nd.array([3]))[0]
+    [5.]
+    <NDArray float32[1]>
+    """
     return _either("hypot", left, right, np.hypot)
 
 
 def power(base, exp):
-    """base ** exp; each side is a Symbol or a number."""
+    """base ** exp; each side is a Symbol or a number.
+
+    >>> amp.sym.pow(amp.sym.Variable("x"), 2).eval(x=amp.nd.array([3]))[0]
+    [9.]
+    <NDArray float32[1]>
+    """
     return base**exp
 
 

@@ -19,6 +19,12 @@ class Symbol(Arithmetic, FluentMethods):
 
     A symbol never changes: composing and indexing give new ones that share nodes. Made by
     `Variable`, by operator functions, by arithmetic on symbols and by `load`.
+
+    >>> x = amp.sym.Variable("x")
+    >>> net = amp.sym.relu(2 * x + 1, name="net")
+    >>> net.eval(x=amp.nd.array([-1, 1]))[0]
+    [0. 3.]
+    <NDArray float32[2]>
     """
 
     __slots__ = ("_handle",)
@@ -35,44 +41,80 @@ class Symbol(Arithmetic, FluentMethods):
         return self._handle.name()
 
     def list_arguments(self):
-        """Names of all variables but auxiliary states, in the order of a depth-first visit."""
+        """Names of all variables but auxiliary states, in the order of a depth-first visit.
+
+        >>> amp.sym.FullyConnected(num_hidden=3, name="fc").list_arguments()
+        ['fc_data', 'fc_weight', 'fc_bias']
+        """
         return self._handle.list_arguments()
 
     def list_auxiliary_states(self):
-        """Names of the variables that operators update, such as running means."""
+        """Names of the variables that operators update, such as running means.
+
+        >>> amp.sym.BatchNorm(name="bn").list_auxiliary_states()
+        ['bn_moving_mean', 'bn_moving_var']
+        """
         return self._handle.list_auxiliary_states()
 
     def list_inputs(self):
-        """Names of all variables, auxiliary states included."""
+        """Names of all variables, auxiliary states included.
+
+        >>> amp.sym.BatchNorm(name="bn").list_inputs()
+        ['bn_data', 'bn_gamma', 'bn_beta', 'bn_moving_mean', 'bn_moving_var']
+        """
         return self._handle.list_inputs()
 
     def list_outputs(self):
-        """Names of the outputs, such as 'fc1_output'."""
+        """Names of the outputs, such as 'fc1_output'.
+
+        >>> amp.sym.FullyConnected(num_hidden=3, name="fc").list_outputs()
+        ['fc_output']
+        """
         return self._handle.list_outputs()
 
     def get_internals(self):
-        """A group of every output of every node, in the order of a depth-first visit."""
+        """A group of every output of every node, in the order of a depth-first visit.
+
+        >>> amp.sym.FullyConnected(num_hidden=3, name="fc").get_internals().list_outputs()
+        ['fc_data', 'fc_weight', 'fc_bias', 'fc_output']
+        """
         return Symbol(self._handle.get_internals())
 
     def get_children(self):
-        """A group of what the output nodes read, or None for variables."""
+        """A group of what the output nodes read, or None for variables.
+
+        >>> amp.sym.FullyConnected(num_hidden=3, name="fc").get_children().list_outputs()
+        ['fc_data', 'fc_weight', 'fc_bias']
+        """
         children = self._handle.get_children()
         return Symbol(children) if len(children) else None
 
     def attr(self, key):
-        """An attribute of the node as text, or None; 'lr_mult' finds '__lr_mult__', too."""
+        """An attribute of the node as text, or None; 'lr_mult' finds '__lr_mult__', too.
+
+        >>> amp.sym.FullyConnected(num_hidden=3, name="fc").attr("num_hidden")
+        '3'
+        """
         attributes = self.list_attr()
         return attributes.get(key, attributes.get(f"__{key}__"))
 
     def list_attr(self):
-        """Attributes of the node: {key: text}."""
+        """Attributes of the node: {key: text}.
+
+        >>> amp.sym.FullyConnected(num_hidden=3, name="fc").list_attr()
+        {'num_hidden': '3'}
+        """
         attributes = self._handle.attributes()
         if attributes is None:
             raise ArgumentError("a group has no attributes of its own; use attr_dict()")
         return attributes
 
     def attr_dict(self):
-        """Attributes of all nodes that have some: {node name: {key: text}}."""
+        """Attributes of all nodes that have some: {node name: {key: text}}.
+
+        >>> amp.sym.FullyConnected(num_hidden=3, name="fc").attr_dict()
+        {'fc': {'num_hidden': '3'}}
+        """
         return self._handle.attr_dict()
 
     def _set_attr(self, **kwargs):
@@ -113,6 +155,9 @@ class Symbol(Arithmetic, FluentMethods):
         unknown ones; 0 is an unknown dimension. Where something stays unknown the result is
         (None, None, None), and a warning names it. With `amp.util.np_shape()` shapes are spelled as NumPy's: -1 is an
         unknown dimension and () the shape of a scalar. Raises GraphError for contradictions.
+
+        >>> amp.sym.FullyConnected(num_hidden=3, name="fc").infer_shape(fc_data=(2, 4))
+        ([(2, 4), (3, 4), (3,)], [(2, 3)], [])
         """
         shapes = self._infer_shapes(args, kwargs)
         unknown = [name for name, shape in zip(self.list_arguments(), shapes[0]) if _is_partial(shape)]
@@ -128,6 +173,9 @@ class Symbol(Arithmetic, FluentMethods):
         """Like `infer_shape`, with 0 for unknown dimensions and () for an unknown shape.
 
         With `amp.util.np_shape()` these are -1 and None.
+
+        >>> amp.sym.FullyConnected(num_hidden=3, name="fc").infer_shape_partial(fc_data=(0, 4))
+        ([(0, 4), (3, 4), (3,)], [(0, 3)], [])
         """
         return _in_mxnets_spelling(self._infer_shapes(args, kwargs))
 
@@ -136,12 +184,19 @@ class Symbol(Arithmetic, FluentMethods):
 
         Known types are passed as shapes are to `infer_shape`. Where something stays unknown the
         result is (None, None, None). Raises GraphError for contradictions.
+
+        >>> amp.sym.FullyConnected(num_hidden=3, name="fc").infer_type(fc_data="float16")[1]
+        [<class 'numpy.float16'>]
         """
         types = self.infer_type_partial(*args, **kwargs)
         return (None, None, None) if any(dtype is None for part in types for dtype in part) else types
 
     def infer_type_partial(self, *args, **kwargs):
-        """Like `infer_type`, with None for each type that stays unknown."""
+        """Like `infer_type`, with None for each type that stays unknown.
+
+        >>> amp.sym.FullyConnected(num_hidden=3, name="fc").infer_type_partial()[1]
+        [None]
+        """
         known = {name: (dtype, None) for name, dtype in self._known(args, kwargs).items()}
         return tuple([_scalar_type(dtype) for dtype, _ in part] for part in self._handle.infer(known))
 
@@ -182,6 +237,10 @@ class Symbol(Arithmetic, FluentMethods):
         MXNet's backends have no effect; with `skip_infer=True` nothing is taken from the arrays and dicts. Executors
         and conversions take fused symbols like others. Raises ArgumentError for other backends and for names that the
         symbol lacks, GraphError where shapes or dtypes clash.
+
+        >>> net = amp.sym.relu(amp.sym.Convolution(kernel=(3, 3), num_filter=8, name="conv"), name="act")
+        >>> net.optimize_for("ONEDNN").list_outputs()
+        ['act_output']
         """
         if not isinstance(backend, str):
             raise ArgumentError(f"backend: expected its name, such as 'ONEDNN', got {backend!r}")
@@ -213,11 +272,19 @@ class Symbol(Arithmetic, FluentMethods):
         With `remove_amp_cast=True` they are not: outputs are rewired and keep their names, parameters that were cast
         offline are float32 again (`save_checkpoint` casts their arrays back). What is low by itself, such as an input
         that is declared bfloat16, stays so and is cast where float32 is needed.
+
+        >>> amp.sym.load_json(amp.sym.Variable("x").tojson()).name
+        'x'
         """
         return self._to_save(remove_amp_cast).to_json()
 
     def save(self, fname, remove_amp_cast=False):
-        """Writes what `tojson` gives as a file; an existing one is replaced once the new one is complete."""
+        """Writes what `tojson` gives as a file; an existing one is replaced once the new one is complete.
+
+        >>> amp.sym.exp(name="e").save("e-symbol.json")
+        >>> amp.sym.load("e-symbol.json")
+        <Symbol e>
+        """
         self._to_save(remove_amp_cast).save(encoded(fname))
 
     def _to_save(self, remove_amp_cast):
@@ -277,7 +344,11 @@ class Symbol(Arithmetic, FluentMethods):
     # ---- running ----
 
     def as_np_ndarray(self):
-        """The same symbol with NumPy's arithmetic, which broadcasts; see `NumpySymbol`."""
+        """The same symbol with NumPy's arithmetic, which broadcasts; see `NumpySymbol`.
+
+        >>> type(amp.sym.Variable("x").as_np_ndarray()).__name__
+        'NumpySymbol'
+        """
         return NumpySymbol(self._handle)
 
     def as_nd_ndarray(self):
@@ -290,6 +361,11 @@ class Symbol(Arithmetic, FluentMethods):
         `args` and `aux_states` are arrays by name, or lists in the order of `list_arguments` and
         `list_auxiliary_states`. Nothing has a gradient; `ctx` and the rest have no effect. Raises ArgumentError for
         missing arrays, GraphError for shapes that clash.
+
+        >>> net = amp.sym.exp(amp.sym.Variable("x"))
+        >>> net.bind(amp.cpu(), {"x": amp.nd.zeros((2,))}).forward()[0]
+        [1. 1.]
+        <NDArray float32[2]>
         """
         from ..bound_symbol import bind
 
@@ -311,6 +387,10 @@ class Symbol(Arithmetic, FluentMethods):
 
         `type_dict` is {name: dtype}; nothing has a gradient, and the other arguments have no effect. Raises
         ArgumentError for shapes that stay unknown, GraphError for shapes that clash.
+
+        >>> bound = amp.sym.FullyConnected(num_hidden=3, name="fc").simple_bind(fc_data=(2, 4))
+        >>> bound.arg_dict["fc_weight"].shape
+        (3, 4)
         """
         from ..bound_symbol import simple_bind
 
@@ -319,14 +399,24 @@ class Symbol(Arithmetic, FluentMethods):
     _bind, _simple_bind = bind, simple_bind  # as MXNet 2 names them
 
     def eval(self, ctx=None, **kwargs):
-        """The outputs for these arrays, by name: a list of NDArrays."""
+        """The outputs for these arrays, by name: a list of NDArrays.
+
+        >>> amp.sym.exp(amp.sym.Variable("x")).eval(x=amp.nd.zeros((2,)))[0]
+        [1. 1.]
+        <NDArray float32[2]>
+        """
         return self.bind(ctx, kwargs).forward()
 
     gradient = refusing("Symbol.gradient", "there are no gradients; this package runs models")
 
 
 class NumpySymbol(Symbol):
-    """A Symbol whose arithmetic and methods are NumPy's (`_npi_add`), as `amp.sym.np` makes them."""
+    """A Symbol whose arithmetic and methods are NumPy's (`_npi_add`), as `amp.sym.np` makes them.
+
+    >>> x = amp.sym.Variable("x").as_np_ndarray()
+    >>> (x + 1).infer_shape(x=(2, 3))[1]
+    [(2, 3)]
+    """
 
     __slots__ = ()
     _is_numpy = True
@@ -376,6 +466,9 @@ def Variable(name, attr=None, shape=None, lr_mult=None, wd_mult=None, dtype=None
 
     `shape` (0 for unknown dimensions) and `dtype` are what inference starts from. `attr` and keywords of
     the form `__key__` are further attributes, as text. `init` is kept in the attribute `__init__`.
+
+    >>> amp.sym.Variable("x", shape=(2, 3), dtype="float32").list_attr()
+    {'__dtype__': '0', '__shape__': '(2, 3)'}
     """
     if not isinstance(name, str):
         raise ArgumentError(f"the name of a variable is text, got {name!r}")
@@ -400,7 +493,12 @@ var = Variable
 
 
 def Group(symbols):
-    """One symbol with the outputs of all `symbols`, in order."""
+    """One symbol with the outputs of all `symbols`, in order.
+
+    >>> x = amp.sym.Variable("x")
+    >>> amp.sym.Group([amp.sym.exp(x, name="a"), amp.sym.log(x, name="b")]).list_outputs()
+    ['a_output', 'b_output']
+    """
     symbols = list(symbols)
     for symbol in symbols:
         if not isinstance(symbol, Symbol):
@@ -413,12 +511,20 @@ def load(fname):
 
     Raises GraphError for a file that is no valid symbol, UnsupportedError (naming all of them) for
     operators that are not registered, ArgumentError for a file that cannot be opened.
+
+    >>> amp.sym.load("model-symbol.json").list_arguments()
+    ['data', 'fc_weight', 'fc_bias']
     """
     return Symbol(_core.load_symbol(encoded(fname)))
 
 
 def load_json(json_str):
-    """Reads a symbol from JSON text; errors as for `load`."""
+    """Reads a symbol from JSON text; errors as for `load`.
+
+    >>> text = amp.sym.Variable("x").tojson()
+    >>> amp.sym.load_json(text)
+    <Symbol x>
+    """
     if not isinstance(json_str, str):
         raise ArgumentError(f"expected JSON text, got {type(json_str).__name__}")
     return Symbol(_core.parse_symbol(json_str))

@@ -19,7 +19,16 @@ __all__ = [
 
 
 class Dataset:
-    """Samples by number. Subclasses define `__getitem__` and `__len__`."""
+    """Samples by number. Subclasses define `__getitem__` and `__len__`.
+
+    >>> class Squares(amp.gluon.data.Dataset):
+    ...     def __len__(self):
+    ...         return 4
+    ...     def __getitem__(self, index):
+    ...         return index * index
+    >>> Squares()[3]
+    9
+    """
 
     def __getitem__(self, index):
         raise NotImplementedError(f"{type(self).__name__} defines no __getitem__")
@@ -42,7 +51,11 @@ class Dataset:
 
 
 class SimpleDataset(Dataset):
-    """SimpleDataset(data): anything with `len` and indices."""
+    """SimpleDataset(data): anything with `len` and indices.
+
+    >>> len(amp.gluon.data.SimpleDataset([5, 6, 7]))
+    3
+    """
 
     def __init__(self, data):
         self._data = data
@@ -55,7 +68,11 @@ class SimpleDataset(Dataset):
 
 
 class ArrayDataset(Dataset):
-    """ArrayDataset(*data): samples are tuples of an element of each array, or elements where there is one array."""
+    """ArrayDataset(*data): samples are tuples of an element of each array, or elements where there is one array.
+
+    >>> amp.gluon.data.ArrayDataset([10, 20], [0, 1])[1]
+    (20, 1)
+    """
 
     def __init__(self, *data):
         if not data or len({len(part) for part in data}) != 1:
@@ -82,11 +99,19 @@ class _Transformed(Dataset):
 
 
 class Sampler:
-    """An order of samples: an iterable of numbers with `len`."""
+    """An order of samples: an iterable of numbers with `len`.
+
+    >>> isinstance(amp.gluon.data.SequentialSampler(3), amp.gluon.data.Sampler)
+    True
+    """
 
 
 class SequentialSampler(Sampler):
-    """SequentialSampler(length, start=0): numbers from `start`, in order."""
+    """SequentialSampler(length, start=0): numbers from `start`, in order.
+
+    >>> list(amp.gluon.data.SequentialSampler(3))
+    [0, 1, 2]
+    """
 
     def __init__(self, length, start=0):
         self._numbers = range(start, start + length)
@@ -99,7 +124,11 @@ class SequentialSampler(Sampler):
 
 
 class RandomSampler(Sampler):
-    """RandomSampler(length): the numbers below `length` in random order, by `amp.random`'s seed."""
+    """RandomSampler(length): the numbers below `length` in random order, by `amp.random`'s seed.
+
+    >>> sorted(amp.gluon.data.RandomSampler(3))
+    [0, 1, 2]
+    """
 
     def __init__(self, length):
         self._length = length
@@ -117,6 +146,9 @@ class BatchSampler(Sampler):
     """BatchSampler(sampler, batch_size, last_batch='keep'): lists of numbers; a smaller last one is kept or discarded.
 
     With 'rollover' its numbers begin the next round.
+
+    >>> list(amp.gluon.data.BatchSampler(amp.gluon.data.SequentialSampler(5), 2))
+    [[0, 1], [2, 3], [4]]
     """
 
     def __init__(self, sampler, batch_size, last_batch="keep"):
@@ -148,6 +180,10 @@ class DataLoader:
     `sampler` gives the order, `batch_sampler` whole batches of numbers; `batchify_fn(samples)` makes a batch of a
     list of samples, by default one array of each element of the samples. `num_workers`, `pin_memory` and the like have
     no effect.
+
+    >>> loader = amp.gluon.data.DataLoader(np.ones((5, 3), "float32"), batch_size=2)
+    >>> [batch.shape for batch in loader]
+    [(2, 3), (2, 3), (1, 3)]
     """
 
     def __init__(
@@ -182,7 +218,11 @@ class DataLoader:
 
 
 def default_batchify_fn(samples):
-    """One array of a list of samples, which are arrays or numbers; of tuples a list, one array for each place."""
+    """One array of a list of samples, which are arrays or numbers; of tuples a list, one array for each place.
+
+    >>> amp.gluon.data.default_batchify_fn([np.zeros(3, "float32")] * 2).shape
+    (2, 3)
+    """
     first = samples[0]
     if isinstance(first, (tuple, list)):
         return [default_batchify_fn(list(part)) for part in zip(*samples)]

@@ -16,7 +16,11 @@ _PYTHON_NAMES.update(
 
 
 def list_models():
-    """Names that `get_model` knows."""
+    """Names that `get_model` knows.
+
+    >>> "resnet50_v1" in amp.gluon.model_zoo.vision.list_models()
+    True
+    """
     return _list_models()
 
 
@@ -26,6 +30,11 @@ def get_model(name, pretrained=False, ctx=None, root=None, classes=1000, *, devi
     `pretrained` is the path of a parameter file: of the Gluon zoo, or of an exported model. This package brings no
     parameters: pretrained=True raises ArgumentError. `ctx`, `device` and `root` have no effect. Raises ArgumentError
     for an unknown name.
+
+    >>> net = amp.gluon.model_zoo.vision.get_model("resnet18_v1", classes=10)
+    >>> net.initialize()
+    >>> net(amp.nd.ones((1, 3, 64, 64))).shape
+    (1, 10)
     """
     return NetworkBlock(name, classes, pretrained)
 

@@ -5,7 +5,12 @@ from .layer import Layer, functions_of
 
 
 class Activation(Layer):
-    """Activation(activation): 'relu', 'sigmoid', 'tanh', 'softrelu', 'softsign', 'log_sigmoid' or 'mish'."""
+    """Activation(activation): 'relu', 'sigmoid', 'tanh', 'softrelu', 'softsign', 'log_sigmoid' or 'mish'.
+
+    >>> amp.gluon.nn.Activation("relu")(amp.nd.array([-1, 2]))
+    [0. 2.]
+    <NDArray float32[2]>
+    """
 
     def __init__(self, activation, **kwargs):
         super().__init__(**kwargs)
@@ -20,7 +25,12 @@ class Activation(Layer):
 
 
 class LeakyReLU(Layer):
-    """LeakyReLU(alpha): x where it is positive, alpha * x elsewhere."""
+    """LeakyReLU(alpha): x where it is positive, alpha * x elsewhere.
+
+    >>> amp.gluon.nn.LeakyReLU(0.5)(amp.nd.array([-1, 2]))
+    [-0.5  2. ]
+    <NDArray float32[2]>
+    """
 
     def __init__(self, alpha, **kwargs):
         super().__init__(**kwargs)
@@ -34,7 +44,14 @@ class LeakyReLU(Layer):
 
 
 class PReLU(Layer):
-    """PReLU(alpha_initializer, in_channels=1): a leaky relu whose slope (of each channel, or one) is a parameter."""
+    """PReLU(alpha_initializer, in_channels=1): a leaky relu whose slope (of each channel, or one) is a parameter.
+
+    >>> block = amp.gluon.nn.PReLU(amp.init.Constant(0.5))
+    >>> block.initialize()
+    >>> block(amp.nd.array([[-1, 2]]))
+    [[-0.5  2. ]]
+    <NDArray float32[1,2]>
+    """
 
     def __init__(self, alpha_initializer=None, in_channels=1, **kwargs):
         super().__init__(**kwargs)
@@ -52,7 +69,12 @@ def _quarter():
 
 
 class ELU(Layer):
-    """ELU(alpha=1): x where it is positive, alpha * (exp(x) - 1) elsewhere."""
+    """ELU(alpha=1): x where it is positive, alpha * (exp(x) - 1) elsewhere.
+
+    >>> amp.gluon.nn.ELU()(amp.nd.array([-100, 2]))
+    [-1.  2.]
+    <NDArray float32[2]>
+    """
 
     def __init__(self, alpha=1.0, **kwargs):
         super().__init__(**kwargs)
@@ -64,7 +86,11 @@ class ELU(Layer):
 
 
 class SELU(Layer):
-    """The scaled exponential linear unit of Klambauer et al. 2017."""
+    """The scaled exponential linear unit of Klambauer et al. 2017.
+
+    >>> amp.gluon.nn.SELU()(amp.nd.array([0, 1])).shape
+    (2,)
+    """
 
     def forward(self, x):
         """The function of every element of `x`."""
@@ -72,7 +98,12 @@ class SELU(Layer):
 
 
 class GELU(Layer):
-    """GELU(approximation='erf'): x times the normal distribution function of x; 'tanh' approximates that."""
+    """GELU(approximation='erf'): x times the normal distribution function of x; 'tanh' approximates that.
+
+    >>> amp.gluon.nn.GELU()(amp.nd.array([0, 100]))
+    [  0. 100.]
+    <NDArray float32[2]>
+    """
 
     def __init__(self, approximation="erf", **kwargs):
         super().__init__(**kwargs)
@@ -86,7 +117,12 @@ class GELU(Layer):
 
 
 class Swish(Layer):
-    """Swish(beta=1): x * sigmoid(beta * x)."""
+    """Swish(beta=1): x * sigmoid(beta * x).
+
+    >>> amp.gluon.nn.Swish()(amp.nd.array([0, 100]))
+    [  0. 100.]
+    <NDArray float32[2]>
+    """
 
     def __init__(self, beta=1.0, **kwargs):
         super().__init__(**kwargs)
@@ -98,7 +134,12 @@ class Swish(Layer):
 
 
 class SiLU(Swish):
-    """x * sigmoid(x)."""
+    """x * sigmoid(x).
+
+    >>> amp.gluon.nn.SiLU()(amp.nd.array([0, 100]))
+    [  0. 100.]
+    <NDArray float32[2]>
+    """
 
     def __init__(self, **kwargs):
         super().__init__(1.0, **kwargs)

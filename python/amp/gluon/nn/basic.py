@@ -13,6 +13,13 @@ class Dense(Layer):
 
     The input is (N, ...), seen as (N, in_units), and the output (N, units); with flatten=False the product is over the
     last axis alone. `weight` has shape (units, in_units).
+
+    >>> block = amp.gluon.nn.Dense(3)
+    >>> block.initialize("ones")
+    >>> block(amp.nd.ones((2, 4)))
+    [[4. 4. 4.]
+     [4. 4. 4.]]
+    <NDArray float32[2,3]>
     """
 
     def __init__(
@@ -50,7 +57,13 @@ class Dense(Layer):
 
 
 class Embedding(Layer):
-    """Embedding(input_dim, output_dim): row i of `weight` (input_dim, output_dim) for every index i of the input."""
+    """Embedding(input_dim, output_dim): row i of `weight` (input_dim, output_dim) for every index i of the input.
+
+    >>> block = amp.gluon.nn.Embedding(10, 4)
+    >>> block.initialize()
+    >>> block(amp.nd.array([[1, 2, 3]])).shape
+    (1, 3, 4)
+    """
 
     def __init__(self, input_dim, output_dim, dtype="float32", weight_initializer=None, sparse_grad=False, **kwargs):
         super().__init__(**kwargs)
@@ -63,7 +76,11 @@ class Embedding(Layer):
 
 
 class Flatten(Layer):
-    """(N, a, b, ...) as (N, a * b * ...)."""
+    """(N, a, b, ...) as (N, a * b * ...).
+
+    >>> amp.gluon.nn.Flatten()(amp.nd.ones((2, 3, 4))).shape
+    (2, 12)
+    """
 
     def forward(self, x):
         """`x` has two axes at least."""
@@ -71,7 +88,12 @@ class Flatten(Layer):
 
 
 class Dropout(Layer):
-    """Dropout(rate, axes=()): nothing at inference."""
+    """Dropout(rate, axes=()): nothing at inference.
+
+    >>> amp.gluon.nn.Dropout(0.5)(amp.nd.array([1, 2]))
+    [1. 2.]
+    <NDArray float32[2]>
+    """
 
     def __init__(self, rate, axes=(), **kwargs):
         super().__init__(**kwargs)
@@ -85,7 +107,12 @@ class Dropout(Layer):
 
 
 class Identity(HybridBlock):
-    """The input as it is."""
+    """The input as it is.
+
+    >>> amp.gluon.nn.Identity()(amp.nd.array([1, 2]))
+    [1. 2.]
+    <NDArray float32[2]>
+    """
 
     def forward(self, x):
         """`x`."""
@@ -93,7 +120,12 @@ class Identity(HybridBlock):
 
 
 class Lambda(Block):
-    """Lambda(function): a function of arrays, or the name of one in `amp.np` or `amp.nd`, as a block."""
+    """Lambda(function): a function of arrays, or the name of one in `amp.np` or `amp.nd`, as a block.
+
+    >>> amp.gluon.nn.Lambda("relu")(amp.nd.array([-1, 2]))
+    [0. 2.]
+    <NDArray float32[2]>
+    """
 
     def __init__(self, function, **kwargs):
         super().__init__(**kwargs)
@@ -105,7 +137,12 @@ class Lambda(Block):
 
 
 class HybridLambda(HybridBlock):
-    """HybridLambda(function): as `Lambda`; a function of MXNet 1.x takes F first: `lambda F, x: F.relu(x)`."""
+    """HybridLambda(function): as `Lambda`; a function of MXNet 1.x takes F first: `lambda F, x: F.relu(x)`.
+
+    >>> amp.gluon.nn.HybridLambda(lambda F, x: F.relu(x))(amp.nd.array([-1, 2]))
+    [0. 2.]
+    <NDArray float32[2]>
+    """
 
     def __init__(self, function, **kwargs):
         super().__init__(**kwargs)

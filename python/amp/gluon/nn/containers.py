@@ -41,11 +41,24 @@ class _Chain(_Container):
 
 
 class Sequential(_Chain, Block):
-    """Sequential(*blocks): blocks one after another."""
+    """Sequential(*blocks): blocks one after another.
+
+    >>> net = amp.gluon.nn.Sequential(amp.gluon.nn.Dense(8, "relu"), amp.gluon.nn.Dense(3))
+    >>> net.initialize()
+    >>> net(amp.nd.ones((2, 4))).shape
+    (2, 3)
+    """
 
 
 class HybridSequential(_Chain, HybridBlock):
-    """HybridSequential(*blocks): blocks one after another, which can run as one graph."""
+    """HybridSequential(*blocks): blocks one after another, which can run as one graph.
+
+    >>> net = amp.gluon.nn.HybridSequential(amp.gluon.nn.Dense(8, "relu"), amp.gluon.nn.Dense(3))
+    >>> net.initialize()
+    >>> net.hybridize()
+    >>> net(amp.nd.ones((2, 4))).shape
+    (2, 3)
+    """
 
 
 class _SideBySide(_Container):
@@ -60,11 +73,23 @@ class _SideBySide(_Container):
 
 
 class Concatenate(_SideBySide, Block):
-    """Concatenate(axis=-1): blocks side by side on one input; their outputs are concatenated."""
+    """Concatenate(axis=-1): blocks side by side on one input; their outputs are concatenated.
+
+    >>> block = amp.gluon.nn.Concatenate(axis=1)
+    >>> block.add(amp.gluon.nn.Identity(), amp.gluon.nn.Flatten())
+    >>> block(amp.nd.ones((2, 3))).shape
+    (2, 6)
+    """
 
 
 class HybridConcatenate(_SideBySide, HybridBlock):
-    """HybridConcatenate(axis=-1): blocks side by side on one input; their outputs are concatenated."""
+    """HybridConcatenate(axis=-1): blocks side by side on one input; their outputs are concatenated.
+
+    >>> block = amp.gluon.nn.HybridConcatenate(axis=1)
+    >>> block.add(amp.gluon.nn.Identity(), amp.gluon.nn.Flatten())
+    >>> block(amp.nd.ones((2, 3))).shape
+    (2, 6)
+    """
 
 
 Concurrent, HybridConcurrent = Concatenate, HybridConcatenate  # names of MXNet 1.x

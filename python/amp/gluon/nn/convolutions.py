@@ -9,7 +9,8 @@ class _Conv(Layer):
     """Conv(channels, kernel_size, strides, padding, dilation, groups, layout, in_channels, activation, use_bias).
 
     The input is (N, in_channels, ...), the output (N, channels, ...); `weight` is (channels, in_channels / groups, ...)
-    of the kernel's sizes. Layouts with the channels last, such as 'NHWC', have them last in all of these.
+    of the kernel's sizes. Layouts with the channels last, such as 'NHWC', have them last in all of these. Raises
+    ArgumentError for unknown layouts.
     """
 
     _axes = 2
@@ -74,18 +75,26 @@ class _Conv(Layer):
         return f"{type(self).__name__}({self.weight.shape[1] or None} -> {self._channels}, {text})"
 
 
+def _documented(base, name, axes, size):
+    """The docstring of a class of `base`, with an example in which axes of 8 elements become `size`."""
+    doc = base.__doc__.replace(f"{base.__name__[1:]}(", f"{name}(", 1)
+    call = f"block(amp.nd.ones({(2, 3, *[8] * axes)})).shape"
+    lines = [f">>> block = amp.gluon.nn.{name}(4, kernel_size=3)", ">>> block.initialize()", f">>> {call}"]
+    return "\n    ".join([doc, *lines, str((2, 4, *[size] * axes)), ""])
+
+
 class Conv1D(_Conv):
-    __doc__ = _Conv.__doc__
+    __doc__ = _documented(_Conv, "Conv1D", 1, 6)
     _axes = 1
 
 
 class Conv2D(_Conv):
-    __doc__ = _Conv.__doc__
+    __doc__ = _documented(_Conv, "Conv2D", 2, 6)
     _axes = 2
 
 
 class Conv3D(_Conv):
-    __doc__ = _Conv.__doc__
+    __doc__ = _documented(_Conv, "Conv3D", 3, 6)
     _axes = 3
 
 
@@ -140,15 +149,15 @@ class _ConvTranspose(_Conv):
 
 
 class Conv1DTranspose(_ConvTranspose):
-    __doc__ = _ConvTranspose.__doc__
+    __doc__ = _documented(_ConvTranspose, "Conv1DTranspose", 1, 10)
     _axes = 1
 
 
 class Conv2DTranspose(_ConvTranspose):
-    __doc__ = _ConvTranspose.__doc__
+    __doc__ = _documented(_ConvTranspose, "Conv2DTranspose", 2, 10)
     _axes = 2
 
 
 class Conv3DTranspose(_ConvTranspose):
-    __doc__ = _ConvTranspose.__doc__
+    __doc__ = _documented(_ConvTranspose, "Conv3DTranspose", 3, 10)
     _axes = 3

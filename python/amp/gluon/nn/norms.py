@@ -11,6 +11,11 @@ class BatchNorm(Layer):
 
     gamma * (x - running_mean) / sqrt(running_var + epsilon) + beta per index of `axis`; gamma is 1 unless `scale`, beta
     0 unless `center`. Its parameters stay float32 when the block is cast to low precision.
+
+    >>> block = amp.gluon.nn.BatchNorm()
+    >>> block.initialize()
+    >>> block(amp.nd.ones((2, 3, 8, 8))).shape, block.running_mean.shape
+    ((2, 3, 8, 8), (3,))
     """
 
     def __init__(
@@ -59,14 +64,27 @@ class BatchNorm(Layer):
 
 
 class SyncBatchNorm(BatchNorm):
-    """SyncBatchNorm(in_channels=0, num_devices=None, ...): a BatchNorm, as there is one device."""
+    """SyncBatchNorm(in_channels=0, num_devices=None, ...): a BatchNorm, as there is one device.
+
+    >>> block = amp.gluon.nn.SyncBatchNorm()
+    >>> block.initialize()
+    >>> block(amp.nd.ones((2, 3, 8, 8))).shape
+    (2, 3, 8, 8)
+    """
 
     def __init__(self, in_channels=0, num_devices=None, momentum=0.9, epsilon=1e-5, **kwargs):
         super().__init__(1, momentum, epsilon, in_channels=in_channels, **kwargs)
 
 
 class BatchNormReLU(BatchNorm):
-    """A BatchNorm with a relu behind it."""
+    """A BatchNorm with a relu behind it.
+
+    >>> block = amp.gluon.nn.BatchNormReLU(epsilon=0)
+    >>> block.initialize()
+    >>> block(amp.nd.array([[-1, 2]]))
+    [[0. 2.]]
+    <NDArray float32[1,2]>
+    """
 
     def forward(self, x):
         """`x` has any number of axes."""
@@ -84,7 +102,14 @@ class _OwnStatistics(Layer):
 
 
 class LayerNorm(_OwnStatistics):
-    """LayerNorm(axis=-1, epsilon=1e-5, in_channels=0): mean 0 and variance 1 along the axis, then * gamma + beta."""
+    """LayerNorm(axis=-1, epsilon=1e-5, in_channels=0): mean 0 and variance 1 along the axis, then * gamma + beta.
+
+    >>> block = amp.gluon.nn.LayerNorm(epsilon=0)
+    >>> block.initialize()
+    >>> block(amp.nd.array([[1, 3]]))
+    [[-1.  1.]]
+    <NDArray float32[1,2]>
+    """
 
     def __init__(
         self,
@@ -110,7 +135,13 @@ class LayerNorm(_OwnStatistics):
 
 
 class InstanceNorm(_OwnStatistics):
-    """InstanceNorm(axis=1, epsilon=1e-5, in_channels=0): each channel of each sample to mean 0 and variance 1."""
+    """InstanceNorm(axis=1, epsilon=1e-5, in_channels=0): each channel of each sample to mean 0 and variance 1.
+
+    >>> block = amp.gluon.nn.InstanceNorm()
+    >>> block.initialize()
+    >>> block(amp.nd.ones((2, 3, 8, 8))).shape
+    (2, 3, 8, 8)
+    """
 
     def __init__(
         self,
@@ -140,7 +171,13 @@ class InstanceNorm(_OwnStatistics):
 
 
 class GroupNorm(_OwnStatistics):
-    """GroupNorm(num_groups=1, epsilon=1e-5, in_channels=0): each group of channels to mean 0, variance 1."""
+    """GroupNorm(num_groups=1, epsilon=1e-5, in_channels=0): each group of channels to mean 0, variance 1.
+
+    >>> block = amp.gluon.nn.GroupNorm(num_groups=2)
+    >>> block.initialize()
+    >>> block(amp.nd.ones((2, 4, 8, 8))).shape
+    (2, 4, 8, 8)
+    """
 
     def __init__(
         self,

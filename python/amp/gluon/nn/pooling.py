@@ -8,7 +8,7 @@ class _Pool(Layer):
     """Pool(pool_size=2, strides=None, padding=0, layout=None, ceil_mode=False): windows of (N, C, ...).
 
     Without `strides` windows do not overlap; with `ceil_mode` sizes of outputs are rounded up. Average pooling also
-    takes `count_include_pad` (True): whether padding counts as elements.
+    takes `count_include_pad` (True): whether padding counts as elements. Raises ArgumentError for unknown layouts.
     """
 
     _axes, _kind = 2, "max"
@@ -37,7 +37,10 @@ class _Pool(Layer):
 
 
 class _GlobalPool(Layer):
-    """The maximum or mean of each channel of (N, C, ...), with axes of size 1 in place of the others."""
+    """The maximum or mean of each channel of (N, C, ...), with axes of size 1 in place of the others.
+
+    Raises ArgumentError for unknown layouts.
+    """
 
     _axes, _kind = 2, "max"
 
@@ -63,7 +66,14 @@ def _checked_layout(layout, axes, name):
 
 
 def _make(base, name, axes, kind):
-    return type(name, (base,), {"_axes": axes, "_kind": kind, "__doc__": base.__doc__, "__module__": __name__})
+    doc = f"{base.__doc__}\n{_example(name, axes, base is _GlobalPool)}".replace("Pool(", f"{name}(", 1)
+    return type(name, (base,), {"_axes": axes, "_kind": kind, "__doc__": doc, "__module__": __name__})
+
+
+def _example(name, axes, is_global):
+    """A docstring's example: 8 elements per axis, in windows of 2 or in one."""
+    call = f"amp.gluon.nn.{name}()(amp.nd.ones({(1, 3, *[8] * axes)})).shape"
+    return f"    >>> {call}\n    {(1, 3, *[1 if is_global else 4] * axes)}\n    "
 
 
 MaxPool1D, MaxPool2D, MaxPool3D = (_make(_Pool, f"MaxPool{n}D", n, "max") for n in (1, 2, 3))
@@ -77,7 +87,11 @@ GlobalAvgPool1D, GlobalAvgPool2D, GlobalAvgPool3D = (
 
 
 class ReflectionPad2D(Layer):
-    """ReflectionPad2D(padding=0): rows and columns of (N, C, H, W) mirrored at the borders."""
+    """ReflectionPad2D(padding=0): rows and columns of (N, C, H, W) mirrored at the borders.
+
+    >>> amp.gluon.nn.ReflectionPad2D(1)(amp.nd.ones((1, 3, 8, 8))).shape
+    (1, 3, 10, 10)
+    """
 
     def __init__(self, padding=0, **kwargs):
         super().__init__(**kwargs)
