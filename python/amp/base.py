@@ -15,7 +15,7 @@ class NotImplementedForSymbol(UnsupportedError):
 class MissingNameError(UnsupportedError, AttributeError):
     """A name of MXNet that this package leaves out; `hasattr` is False for it.
 
-    >>> hasattr(amp.mxnet, "kvstore")
+    >>> hasattr(amp.mxnet.base, "_LIB")
     False
     """
 
