@@ -25,6 +25,7 @@ amp.util amp.test_utils amp.autograd amp.runtime amp.lists amp.profiling amp.rep
 amp.base amp.mxnet.amp amp.contrib.amp""".split()
 
 WIDTH = 110
+BLANK = "    \0"
 
 
 # ---- what is public ----
@@ -44,6 +45,10 @@ def is_described(value):
     """Whether a value gets a section: a function or class of this package."""
     is_code = isinstance(value, (type, types.FunctionType)) or hasattr(value, "__signature__")
     return is_code and (value.__module__ or "").partition(".")[0] == "amp"
+
+
+def is_error(value):
+    return isinstance(value, type) and issubclass(value, BaseException)
 
 
 def is_refused(value):
@@ -135,7 +140,8 @@ def paragraph(text):
 
 
 def markdown(doc):
-    return "\n\n".join(map(paragraph, doc.split("\n\n")))
+    text = re.sub(r"(\n    [^\n]*)\n\n(?=    )", rf"\1\n{BLANK}\n", doc)  # code with a blank line is one paragraph
+    return "\n\n".join(map(paragraph, text.split("\n\n"))).replace(BLANK.strip(" "), "")
 
 
 def wrapped(signature):
@@ -152,16 +158,22 @@ def link(value, found):
     return f"[`{module}.{name}`]({module}.md#{anchor(name)})"
 
 
+def base_text(base, found):
+    return link(base, found) if id(base) in found else f"`{base.__name__}`"
+
+
 def section(module_name, name, value, found):
     parts = [f"## {name}"]
-    if not (isinstance(value, type) and issubclass(value, BaseException)):
+    if not is_error(value):
         parts.append(wrapped(signature_of(value, f"{module_name}.{name}")))
     parts.append(markdown(doc_of(value, name)))
     module = importlib.import_module(module_name)
     others = [n for n in names_of(module) if n != name and getattr(module, n) is value]
     if others:
         parts.append(f"Also {', '.join(f'`{other}`' for other in others)}.")
-    if isinstance(value, type):
+    if is_error(value):
+        parts.append(f"A subclass of {' and '.join(base_text(base, found) for base in value.__bases__)}.")
+    elif isinstance(value, type):
         parts += class_parts(name, value, found)
     return "\n\n".join(parts)
 
@@ -226,9 +238,10 @@ OPERATORS = """# Operators
 
 Every operator is a function of `amp.sym` (of Symbols) and of `amp.nd` (of arrays) under its name and its aliases. Names
 that begin with `_contrib_`, `_image_`, `_linalg_`, `_npi_`, `_npx_`, `_random_` or `_sparse_` are in the module of that
-name, too: `amp.sym.contrib.X` is `_contrib_X`; those with `_npx_` are in `amp.npx`. Inputs come first, then attributes, by position or by keyword; attributes without a default are required. `*` before an input stands
-for any number of them. `help(amp.sym.X)` describes each attribute. Errors: ArgumentError for attributes that do not
-fit, GraphError for shapes and dtypes that do not.
+name, too: `amp.sym.contrib.X` is `_contrib_X`; those with `_npx_` are in `amp.npx`. Inputs come first, then
+attributes, by position or by keyword; attributes without a default are required. `*data` stands for any number of
+inputs. `help(amp.sym.X)` describes each attribute. ArgumentError and GraphError tell which attribute, shape or dtype
+does not fit, and what was expected.
 
 | name | aliases | inputs | attributes | what it computes |
 |---|---|---|---|---|
@@ -276,8 +289,8 @@ def index_page(found):
         doc = inspect.cleandoc(importlib.import_module(module_name).__doc__)
         rows.append(f"| [`{module_name}`]({module_name}.md) | {first_sentence(doc)} |")
     return (
-        "# API reference\n\nMade from the docstrings by `tools/make_api_reference.py`. The tests run every example, with `np` "
-        "for NumPy, in a folder\nthat has a small model as `model-symbol.json` and `model-0000.params`.\n\n"
+        "# API reference\n\nMade from the docstrings by `tools/make_api_reference.py`. The tests run every example, "
+        "with `np` for NumPy, in a folder\nthat has a small model as `model-symbol.json` and `model-0000.params`.\n\n"
         "| module | |\n|---|---|\n"
         + "\n".join(rows)
         + "\n| [operators](operators.md) | All operators of `amp.sym` and `amp.nd`, with inputs and attributes. |\n"

@@ -88,6 +88,8 @@ def _note_gpu():
 def cpu(device_id=0):
     """The CPU. All numbers are the same memory.
 
+    Raises ArgumentError for what is no number from 0.
+
     >>> amp.cpu()
     cpu(0)
     """

@@ -294,6 +294,8 @@ class Normal(Initializer):
 class Orthogonal(Initializer):
     """Rows (or, where there are more rows than columns, columns) that are orthogonal and of length `scale`.
 
+    Raises ArgumentError for weights with fewer than two axes.
+
     >>> w = np.zeros((2, 8), "float32")
     >>> amp.init.Orthogonal(scale=1)("w_weight", w)
     >>> np.allclose(w @ w.T, np.eye(2), atol=1e-6)
@@ -369,6 +371,8 @@ class MSRAPrelu(Xavier):
 class Bilinear(Initializer):
     """Weights of a deconvolution that interpolates bilinearly.
 
+    Raises ArgumentError for weights that do not have four axes.
+
     >>> w = np.zeros((1, 1, 4, 4), "float32")
     >>> amp.init.Bilinear()("up_weight", w)
     >>> w[0, 0, 1]
@@ -415,6 +419,8 @@ class LSTMBias(Initializer):
 class Mixed:
     """Regular expressions and the initializers of the names that begin with them; the first one counts.
 
+    Raises ArgumentError for lists of different lengths, and when called for a name that fits no pattern.
+
     >>> w = np.zeros(2, "float32")
     >>> amp.init.Mixed(["fc", ".*"], ["ones", "zeros"])("fc_weight", w)
     >>> w
@@ -439,6 +445,8 @@ class Mixed:
 
 class Load:
     """Arrays from a dict or a file of `amp.nd.save`, by name; others from `default_init`.
+
+    Raises ArgumentError for other shapes, and for names without an array where there is no `default_init`.
 
     >>> w = np.zeros(2, "float32")
     >>> amp.init.Load({"w_weight": np.ones(2, "float32")})("w_weight", w)

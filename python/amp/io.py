@@ -37,6 +37,8 @@ class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
 class DataBatch:
     """Arrays of one batch: `data` and `label` are lists, `pad` is how many rows at the end do not count.
 
+    Raises ArgumentError for what is no list.
+
     >>> batch = amp.io.DataBatch([amp.nd.ones((2, 4))], pad=1)
     >>> batch.data[0].shape, batch.pad
     ((2, 4), 1)

@@ -15,7 +15,8 @@ class Profile:
         operands and results (each once and whole: a lookup reads less of its table), flops of sums of products (else
         0), min_seconds and mean_seconds over the runs.
     min_seconds, mean_seconds: of whole runs, fresh outputs included.
-    num_runs, num_threads; outside_share: the part of a run that no step accounts for.
+    num_runs, num_threads: how often, and by how many threads, the model was run.
+    outside_share: the part of a run that no step accounts for.
     peaks: {dtype name: GFLOP/s} of the machine at that time.
 
     >>> sym, args, aux = amp.load("model-symbol.json", "model-0000.params")

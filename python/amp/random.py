@@ -45,6 +45,8 @@ def generator():
 def seed(seed_state, ctx="all"):
     """Begins anew with an integer: equal seeds give equal arrays, whatever module makes them. `ctx` has no effect.
 
+    Raises ArgumentError for what is no integer.
+
     >>> amp.random.seed(7)
     >>> first = amp.random.uniform(shape=(2,))
     >>> amp.random.seed(7)
@@ -60,6 +62,8 @@ def seed(seed_state, ctx="all"):
 def uniform(low=0, high=1, shape=None, dtype=None, ctx=None, out=None):
     """Numbers from [low, high), float32 unless `dtype` or `out` says otherwise.
 
+    Raises ArgumentError for shapes that are none and for parameters that NumPy refuses.
+
     >>> amp.random.uniform(0, 1, shape=(2, 3)).shape
     (2, 3)
     """
@@ -68,6 +72,8 @@ def uniform(low=0, high=1, shape=None, dtype=None, ctx=None, out=None):
 
 def normal(loc=0, scale=1, shape=None, dtype=None, ctx=None, out=None):
     """Normally distributed numbers with mean `loc` and standard deviation `scale`.
+
+    float32 by default. Raises ArgumentError as `uniform` does, such as for a negative `scale`.
 
     >>> amp.random.normal(0, 1, shape=(2, 3)).dtype
     dtype('float32')
@@ -78,6 +84,8 @@ def normal(loc=0, scale=1, shape=None, dtype=None, ctx=None, out=None):
 def randn(*shape, loc=0, scale=1, dtype=None, ctx=None, out=None):
     """`normal` with the dimensions as arguments.
 
+    Errors are those of `uniform`.
+
     >>> amp.random.randn(2, 3).shape
     (2, 3)
     """
@@ -86,6 +94,8 @@ def randn(*shape, loc=0, scale=1, dtype=None, ctx=None, out=None):
 
 def exponential(scale=1, shape=None, dtype=None, ctx=None, out=None):
     """Exponentially distributed numbers with mean `scale`.
+
+    float32 by default. Errors are those of `uniform`.
 
     >>> amp.random.exponential(2, shape=(2, 3)).shape
     (2, 3)
@@ -96,6 +106,8 @@ def exponential(scale=1, shape=None, dtype=None, ctx=None, out=None):
 def gamma(alpha=1, beta=1, shape=None, dtype=None, ctx=None, out=None):
     """Gamma distributed numbers with shape parameter `alpha` and scale `beta`.
 
+    float32 by default. Errors are those of `uniform`.
+
     >>> amp.random.gamma(2, 1, shape=(2, 3)).shape
     (2, 3)
     """
@@ -105,6 +117,8 @@ def gamma(alpha=1, beta=1, shape=None, dtype=None, ctx=None, out=None):
 def poisson(lam=1, shape=None, dtype=None, ctx=None, out=None):
     """Poisson distributed counts with mean `lam`, as floats.
 
+    float32 by default. Errors are those of `uniform`.
+
     >>> amp.random.poisson(4, shape=(2, 3)).shape
     (2, 3)
     """
@@ -113,6 +127,8 @@ def poisson(lam=1, shape=None, dtype=None, ctx=None, out=None):
 
 def negative_binomial(k=1, p=1, shape=None, dtype=None, ctx=None, out=None):
     """Counts of failures before `k` successes, each with probability `p`, as floats.
+
+    float32 by default. Errors are those of `uniform`.
 
     >>> amp.random.negative_binomial(3, 0.5, shape=(2, 3)).shape
     (2, 3)
@@ -124,6 +140,8 @@ def negative_binomial(k=1, p=1, shape=None, dtype=None, ctx=None, out=None):
 
 def generalized_negative_binomial(mu=1, alpha=1, shape=None, dtype=None, ctx=None, out=None):
     """Poisson counts whose mean is gamma distributed: mean `mu`, dispersion `alpha`; as floats.
+
+    float32 by default. Errors are those of `uniform`.
 
     >>> amp.random.generalized_negative_binomial(2, 0.5, shape=(2, 3)).shape
     (2, 3)
@@ -140,6 +158,8 @@ def generalized_negative_binomial(mu=1, alpha=1, shape=None, dtype=None, ctx=Non
 
 def randint(low, high, shape=None, dtype=None, ctx=None, out=None):
     """Integers from [low, high), int32 unless `dtype` (int32 or int64) or `out` says otherwise.
+
+    Raises ArgumentError where there is no such integer.
 
     >>> amp.random.randint(0, 10, shape=(2, 3)).dtype
     dtype('int32')
@@ -176,6 +196,8 @@ def multinomial(data, shape=None, get_prob=False, out=None, dtype="int32"):
 
 def shuffle(data):
     """A copy with its first axis in random order.
+
+    Shape and dtype stay. Raises ArgumentError for what has no rows.
 
     >>> sorted(amp.random.shuffle(amp.nd.arange(4)).asnumpy().tolist())
     [0.0, 1.0, 2.0, 3.0]

@@ -417,6 +417,8 @@ download_model = refusing("test_utils.download_model", f"{_NO_NETWORK}, and use 
 def simple_forward(sym, ctx=None, is_train=False, **inputs):
     """The outputs of a symbol for NumPy arrays by name: a NumPy array, or a list of them.
 
+    Raises ArgumentError for arrays that are missing.
+
     >>> amp.test_utils.simple_forward(amp.sym.exp(amp.sym.Variable("x")), x=np.zeros(2))
     array([1., 1.], dtype=float32)
     """

@@ -252,3 +252,10 @@ def test_random_numbers_are_seeded():
     amp.np.random.shuffle(rows)
     assert sorted(rows.tolist()) == list(range(10)) and rows.tolist() != list(range(10))
     assert amp.np.random.gamma(2.0, 1.0, (3,)).shape == (3,) and amp.np.random.rand(2, 3).shape == (2, 3)
+
+
+@pytest.mark.parametrize("module", [amp.nd, amp.np], ids=["nd", "np"])
+@pytest.mark.parametrize("source, destination", [(2, 0), (0, -3), ((0, -2), (0, 1)), ((0, 1), 0)])
+def test_moveaxis_refuses_axes_that_are_not_there(module, source, destination):
+    with pytest.raises(amp.ArgumentError, match="moveaxis"):
+        module.moveaxis(module.ones((2, 3)), source, destination)

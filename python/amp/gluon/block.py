@@ -146,6 +146,8 @@ class Block:
     def cast(self, dtype):
         """Changes the dtype of all parameters.
 
+        Raises ArgumentError for unknown dtypes.
+
         >>> block = amp.gluon.nn.Dense(3, in_units=4)
         >>> block.cast("float16")
         >>> block.weight.dtype

@@ -18,8 +18,8 @@ class Parameter:
 
     Parameter(name, shape=None, dtype='float32', init=None, allow_deferred_init=False): 0 and -1 are sizes that the
     first call tells; then `allow_deferred_init` has to be True for `initialize` to wait for it. `init` is an
-    initializer of `amp.init`, or its name. `grad_req`, `lr_mult`, `wd_mult`, `stype` and `grad_stype` are kept and have
-    no effect: nothing is trained here.
+    initializer of `amp.init`, or its name. `grad_req`, `lr_mult`, `wd_mult`, `stype` and `grad_stype` are kept and
+    have no effect: nothing is trained here. Raises ArgumentError for unknown dtypes.
 
     >>> weight = amp.gluon.Parameter("weight", shape=(2, 3), init="ones")
     >>> weight.initialize()
@@ -165,6 +165,8 @@ class Parameter:
     def set_data(self, data):
         """Makes `data`, an array of the parameter's shape, its array; it is copied and cast to the dtype.
 
+        Raises ArgumentError for another shape.
+
         >>> weight = amp.gluon.Parameter("weight", shape=(2,))
         >>> weight.set_data(np.array([1, 2]))
         >>> weight.data()
@@ -180,6 +182,8 @@ class Parameter:
 
     def cast(self, dtype):
         """Changes the dtype, of the array too where there is one.
+
+        Raises ArgumentError for unknown dtypes.
 
         >>> weight = amp.gluon.Parameter("weight", shape=(2,))
         >>> weight.cast("bfloat16")
@@ -221,6 +225,9 @@ class Parameter:
 
 class Constant(Parameter):
     """A parameter with a value that nobody initializes: Constant(value) or Constant(name, value).
+
+    The array is float32 unless `value` keeps its dtype in `amp.nd.array`. Raises ArgumentError for what is no array of
+    numbers.
 
     >>> amp.gluon.Constant([1, 2]).data()
     [1. 2.]

@@ -128,7 +128,7 @@ class _RNNLayer(Layer):
 
 
 def _documented(name, shapes):
-    doc = _RNNLayer.__doc__.replace("RNNLayer(", f"{name}(", 1)
+    doc = (_RNNLayer.__doc__ or "").replace("RNNLayer(", f"{name}(", 1)
     lines = [
         f">>> block = amp.gluon.rnn.{name}(6)",
         ">>> block.initialize()",

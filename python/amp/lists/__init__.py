@@ -35,6 +35,8 @@ def _list(target_dtype, key):
 def list_lp16_ops(target_dtype):
     """Operators that always run in `target_dtype`, 'bfloat16' or 'float16'.
 
+    A list of registered names. Raises ArgumentError for another dtype, as do the other functions.
+
     >>> "Convolution" in amp.list_lp16_ops("bfloat16")
     True
     """
@@ -43,6 +45,8 @@ def list_lp16_ops(target_dtype):
 
 def list_fp32_ops(target_dtype):
     """Operators that keep the dtypes which they had before the conversion to `target_dtype`.
+
+    Raises ArgumentError for a dtype that is neither 'bfloat16' nor 'float16'.
 
     >>> "SoftmaxOutput" in amp.list_fp32_ops("bfloat16")
     True

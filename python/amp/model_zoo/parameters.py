@@ -12,9 +12,9 @@ from ..nd import NDArray
 def seeded_params(sym, input_shapes, seed=0):
     """Random float32 parameters for a network: (arg_params, aux_params), dicts of NDArrays.
 
-    `input_shapes` is {name: shape} of everything that is no parameter. Weights have the variance
-    2 / fan_in, scales and running variances lie around 1, biases, shifts and running means around 0.
-    The values of a parameter depend on its name, its shape and `seed` only.
+    `input_shapes` is {name: shape} of everything that is no parameter. Weights have the variance 2 / fan_in, scales
+    and running variances lie around 1, biases, shifts and running means around 0. The values of a parameter depend on
+    its name, its shape and `seed` only. Raises ArgumentError where these do not determine all shapes.
 
     >>> net = amp.sym.FullyConnected(amp.sym.Variable("data"), num_hidden=3, name="fc")
     >>> args, aux = amp.model_zoo.seeded_params(net, {"data": (1, 4)})

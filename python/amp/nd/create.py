@@ -37,6 +37,8 @@ def _keeps_dtype(source):
 def from_numpy(ndarray, zero_copy=True):
     """An NDArray of a NumPy array's elements; with `zero_copy` it shares memory where that is row-major.
 
+    The dtype stays. Raises ArgumentError for byte-swapped, complex, text and object arrays.
+
     >>> source = np.zeros(2, "float32")
     >>> amp.nd.from_numpy(source)[:] = 5
     >>> source
@@ -82,6 +84,8 @@ def _shape(shape):
 def zeros(shape, ctx=None, dtype=None, *, device=None, stype=None, out=None):
     """An NDArray of zeros; `shape` is a number or a tuple. float32 by default; `ctx` and `device` have no effect.
 
+    Raises ArgumentError for unknown dtypes, GraphError for negative sizes.
+
     >>> amp.nd.zeros((2, 3)).dtype
     dtype('float32')
     """
@@ -90,6 +94,8 @@ def zeros(shape, ctx=None, dtype=None, *, device=None, stype=None, out=None):
 
 def ones(shape, ctx=None, dtype=None, *, device=None, out=None):
     """An NDArray of ones; see `zeros`.
+
+    float32 by default. Errors are those of `zeros`.
 
     >>> amp.nd.ones((2,), dtype="int32")
     [1 1]
@@ -100,6 +106,9 @@ def ones(shape, ctx=None, dtype=None, *, device=None, out=None):
 
 def full(shape, val, ctx=None, dtype="float32", *, device=None, out=None):
     """An NDArray in which every element is `val`; see `zeros`.
+
+    float32 by default. Raises ArgumentError for unknown dtypes, ValueError for negative sizes and for what is no
+    number.
 
     >>> amp.nd.full((2,), 7, dtype="int32")
     [7 7]
@@ -115,6 +124,8 @@ def full(shape, val, ctx=None, dtype="float32", *, device=None, out=None):
 def empty(shape, ctx=None, dtype=None, *, device=None):
     """An NDArray whose elements mean nothing: zeros.
 
+    float32 by default. Errors are those of `zeros`.
+
     >>> amp.nd.empty((2, 3), dtype="bfloat16").shape
     (2, 3)
     """
@@ -123,6 +134,9 @@ def empty(shape, ctx=None, dtype=None, *, device=None):
 
 def arange(start, stop=None, step=1.0, repeat=1, infer_range=None, ctx=None, dtype="float32", *, device=None):
     """Numbers from `start` to `stop` (excluded) at distance `step`, each `repeat` times; with one number, from 0.
+
+    The result has one axis and is float32 by default. Raises GraphError where the numbers give no array, such as for
+    step 0.
 
     >>> amp.nd.arange(2, 8, 2)
     [2. 4. 6.]
@@ -145,6 +159,9 @@ def arange(start, stop=None, step=1.0, repeat=1, infer_range=None, ctx=None, dty
 def linspace(start, stop, num, endpoint=True, ctx=None, dtype="float32", *, device=None):
     """`num` numbers from `start` to `stop` at equal distances.
 
+    The result has the shape (num,) and is float32 by default. Raises ArgumentError for unknown dtypes, ValueError for
+    a negative `num`.
+
     >>> amp.nd.linspace(0, 1, 3)
     [0.  0.5 1. ]
     <NDArray float32[3]>
@@ -154,6 +171,8 @@ def linspace(start, stop, num, endpoint=True, ctx=None, dtype="float32", *, devi
 
 def eye(N, M=0, k=0, ctx=None, dtype="float32", *, device=None):  # noqa: N803 - MXNet's names
     """A matrix of shape (N, M or N) with ones on its k-th diagonal.
+
+    float32 by default. Raises ArgumentError for unknown dtypes, ValueError for negative sizes.
 
     >>> amp.nd.eye(2)
     [[1. 0.]
@@ -166,6 +185,8 @@ def eye(N, M=0, k=0, ctx=None, dtype="float32", *, device=None):  # noqa: N803 -
 def concatenate(arrays, axis=0, always_copy=True):
     """The arrays of a list, one behind the other along an axis.
 
+    They agree in dtype and in the sizes of the other axes; else GraphError is raised.
+
     >>> amp.nd.concatenate([amp.nd.ones((1, 2)), amp.nd.zeros((2, 2))]).shape
     (3, 2)
     """
@@ -176,6 +197,8 @@ def concatenate(arrays, axis=0, always_copy=True):
 def moveaxis(tensor, source, destination):
     """The array with the axes `source` moved to `destination`; a number or a list each.
 
+    The dtype stays. Raises ArgumentError for axes that do not exist or occur twice, and where the two differ in number.
+
     >>> amp.nd.moveaxis(amp.nd.ones((2, 3, 4)), 0, -1).shape
     (3, 4, 2)
     """
@@ -184,11 +207,20 @@ def moveaxis(tensor, source, destination):
 
 
 def _moved(ndim, source, destination):
-    from_axes, to_axes = np.atleast_1d(source) % ndim, np.atleast_1d(destination) % ndim
+    from_axes, to_axes = _axes(ndim, source), _axes(ndim, destination)
+    if len(from_axes) != len(to_axes):
+        raise ArgumentError(f"moveaxis: expected as many destinations as sources, got {source} and {destination}")
     order = [axis for axis in range(ndim) if axis not in from_axes]
-    for to, axis in sorted(zip(to_axes.tolist(), from_axes.tolist())):
+    for to, axis in sorted(zip(to_axes, from_axes)):
         order.insert(to, axis)
     return tuple(order)
+
+
+def _axes(ndim, given):
+    axes = np.atleast_1d(given).tolist()
+    if not all(-ndim <= axis < ndim for axis in axes) or len({axis % ndim for axis in axes}) < len(axes):
+        raise ArgumentError(f"moveaxis: {given} are no distinct axes of an array that has {ndim}")
+    return [axis % ndim for axis in axes]
 
 
 def waitall():
@@ -201,6 +233,8 @@ def waitall():
 def get_dtype_name(dtype):
     """The name of an element type: 'float32', 'bfloat16', ...
 
+    Raises ArgumentError for what names no supported type.
+
     >>> amp.nd.get_dtype_name(np.float32)
     'float32'
     """
@@ -209,6 +243,8 @@ def get_dtype_name(dtype):
 
 def get_dtype_type(dtype):
     """The NumPy scalar type of an element type, such as numpy.float32.
+
+    Raises ArgumentError for what names no supported type.
 
     >>> amp.nd.get_dtype_type("float32")
     <class 'numpy.float32'>

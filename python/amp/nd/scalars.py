@@ -57,6 +57,8 @@ def _extreme(tensor_op, scalar_op, lhs, rhs):
 def maximum(lhs, rhs):
     """The larger of two operands, element by element; one of them may be a number.
 
+    Shapes broadcast and dtypes are equal: else GraphError. Raises ArgumentError where neither is an array.
+
     >>> amp.nd.maximum(amp.nd.array([-1, 2]), 0)
     [0. 2.]
     <NDArray float32[2]>
@@ -66,6 +68,8 @@ def maximum(lhs, rhs):
 
 def minimum(lhs, rhs):
     """The smaller of two operands, element by element; one of them may be a number.
+
+    Shapes broadcast and dtypes are equal: else GraphError. Raises ArgumentError where neither is an array.
 
     >>> amp.nd.minimum(amp.nd.array([-1, 2]), 0)
     [-1.  0.]

@@ -43,6 +43,8 @@ def _keeps_dtype(source):
 def asarray(a, dtype=None, ctx=None, *, device=None):
     """`a` as an `ndarray`, without a copy where it is one already or shares memory as a NumPy array of its dtype.
 
+    Raises ArgumentError for what is no array of numbers.
+
     >>> amp.np.asarray(np.ones(2, "float32"))
     array([1., 1.])
     """
@@ -56,6 +58,8 @@ def asarray(a, dtype=None, ctx=None, *, device=None):
 def zeros(shape, dtype=None, order="C", ctx=None, *, device=None):
     """An array of zeros; `shape` is a number or a tuple. float32 by default.
 
+    Raises ArgumentError for unknown dtypes, GraphError for negative sizes.
+
     >>> amp.np.zeros((2, 3)).dtype
     dtype('float32')
     """
@@ -64,6 +68,8 @@ def zeros(shape, dtype=None, order="C", ctx=None, *, device=None):
 
 def ones(shape, dtype=None, order="C", ctx=None, *, device=None):
     """An array of ones; see `zeros`.
+
+    float32 by default. Errors are those of `zeros`.
 
     >>> amp.np.ones((2,), dtype="int32")
     array([1, 1], dtype=int32)
@@ -74,6 +80,8 @@ def ones(shape, dtype=None, order="C", ctx=None, *, device=None):
 def empty(shape, dtype=None, order="C", ctx=None, *, device=None):
     """An array whose elements mean nothing: zeros.
 
+    float32 by default. Errors are those of `zeros`.
+
     >>> amp.np.empty((2, 3)).shape
     (2, 3)
     """
@@ -82,6 +90,8 @@ def empty(shape, dtype=None, order="C", ctx=None, *, device=None):
 
 def full(shape, fill_value, dtype=None, order="C", ctx=None, *, device=None, out=None):
     """An array in which every element is `fill_value`; of its dtype, but float32 for Python's floats.
+
+    Raises ArgumentError for unknown dtypes and for what is no number.
 
     >>> amp.np.full((2,), 7)
     array([7, 7])
@@ -100,6 +110,8 @@ def full(shape, fill_value, dtype=None, order="C", ctx=None, *, device=None, out
 def arange(start, stop=None, step=1, dtype=None, ctx=None, *, device=None):
     """Numbers from `start` to `stop` (excluded) at distance `step`, or from 0 with one number; float32 by default.
 
+    Raises ArgumentError for unknown dtypes.
+
     >>> amp.np.arange(3)
     array([0., 1., 2.])
     """
@@ -114,6 +126,8 @@ def arange(start, stop=None, step=1, dtype=None, ctx=None, *, device=None):
 def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, ctx=None, *, device=None):
     """`num` numbers from `start` to `stop` at equal distances; float32 by default.
 
+    Raises ArgumentError for unknown dtypes, ValueError for a negative `num`.
+
     >>> amp.np.linspace(0, 1, 3)
     array([0. , 0.5, 1. ])
     """
@@ -125,6 +139,8 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
 def eye(N, M=None, k=0, dtype=None, ctx=None, *, device=None):  # noqa: N803 - NumPy's names
     """A matrix of shape (N, M or N) with ones on its k-th diagonal; float32 by default.
 
+    Raises ArgumentError for unknown dtypes, ValueError for negative sizes.
+
     >>> amp.np.eye(2, dtype="int32")
     array([[1, 0],
            [0, 1]], dtype=int32)
@@ -134,6 +150,8 @@ def eye(N, M=None, k=0, dtype=None, ctx=None, *, device=None):  # noqa: N803 - N
 
 def identity(n, dtype=None, ctx=None, *, device=None):
     """The matrix of size n with ones on its diagonal; float32 by default.
+
+    Raises ArgumentError for unknown dtypes, ValueError for a negative size.
 
     >>> amp.np.identity(2)
     array([[1., 0.],

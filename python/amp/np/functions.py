@@ -110,7 +110,10 @@ def find(name):
     if found is not None and found.__name__ == "function":
         found.__name__ = found.__qualname__ = name
         found.__doc__ = with_example(
-            name, f"NumPy's `{name}`, element by element, on `ndarray`s; `out` is an array to write to."
+            name,
+            f"NumPy's `{name}`, element by element, on `ndarray`s; `out` is an array to write to.\n\n    "
+            "Shapes broadcast. Raises ArgumentError for what is no array of numbers, GraphError for shapes and dtypes\n"
+            "    that the operator does not take.",
         )
     return found
 
@@ -126,6 +129,8 @@ def names():
 def reshape(a, newshape, order="C"):
     """The same elements under another shape, in which one dimension may be -1.
 
+    Raises ArgumentError for a shape with another number of elements, and for any `order` but 'C'.
+
     >>> amp.np.reshape(amp.np.arange(6), (2, -1)).shape
     (2, 3)
     """
@@ -137,6 +142,8 @@ def reshape(a, newshape, order="C"):
 def transpose(a, axes=None):
     """The axes in another order; by default reversed.
 
+    Raises GraphError unless `axes` is a permutation of all axes.
+
     >>> amp.np.transpose(amp.np.ones((2, 3))).shape
     (3, 2)
     """
@@ -146,6 +153,8 @@ def transpose(a, axes=None):
 def swapaxes(a, axis1, axis2):
     """The array with two axes exchanged.
 
+    Raises GraphError for axes that do not exist.
+
     >>> amp.np.swapaxes(amp.np.ones((2, 3)), 0, 1).shape
     (3, 2)
     """
@@ -154,6 +163,8 @@ def swapaxes(a, axis1, axis2):
 
 def moveaxis(a, source, destination):
     """The array with the axes `source` moved to `destination`; a number or a list each.
+
+    Raises ArgumentError for axes that do not exist or occur twice, and where the two differ in number.
 
     >>> amp.np.moveaxis(amp.np.ones((2, 3, 4)), 0, -1).shape
     (3, 4, 2)
@@ -165,6 +176,8 @@ def moveaxis(a, source, destination):
 def expand_dims(a, axis):
     """The array with an axis of size 1 inserted.
 
+    Raises GraphError for an axis that the result would not have.
+
     >>> amp.np.expand_dims(amp.np.ones((2, 3)), 1).shape
     (2, 1, 3)
     """
@@ -173,6 +186,8 @@ def expand_dims(a, axis):
 
 def squeeze(a, axis=None):
     """The array without axes of size 1; `axis` says which.
+
+    Raises GraphError for axes of another size.
 
     >>> amp.np.squeeze(amp.np.ones((2, 1, 3))).shape
     (2, 3)
@@ -183,6 +198,8 @@ def squeeze(a, axis=None):
 def ravel(x, order="C"):
     """The elements as an array with one axis.
 
+    Raises ArgumentError for any `order` but 'C'.
+
     >>> amp.np.ravel(amp.np.ones((2, 3))).shape
     (6,)
     """
@@ -191,6 +208,8 @@ def ravel(x, order="C"):
 
 def concatenate(seq, axis=0, out=None):
     """The arrays of a list, one behind the other along an axis; with axis=None flattened before.
+
+    Raises GraphError where dtypes, or sizes of other axes, differ.
 
     >>> amp.np.concatenate([amp.np.ones((2,)), amp.np.zeros((1,))])
     array([1., 1., 0.])
@@ -203,6 +222,8 @@ def concatenate(seq, axis=0, out=None):
 
 def stack(arrays, axis=0, out=None):
     """Arrays of one shape, beside each other along a new axis.
+
+    Raises GraphError where shapes or dtypes differ.
 
     >>> amp.np.stack([amp.np.ones((2,)), amp.np.zeros((2,))])
     array([[1., 1.],
@@ -254,6 +275,8 @@ def atleast_3d(a):
 def hstack(arrays):
     """Arrays beside each other along the second axis, or the first where there is only one.
 
+    Raises GraphError as `concatenate` does.
+
     >>> amp.np.hstack([amp.np.ones((2, 1)), amp.np.zeros((2, 2))])
     array([[1., 0., 0.],
            [1., 0., 0.]])
@@ -265,6 +288,8 @@ def hstack(arrays):
 def vstack(arrays, out=None):
     """Arrays one above the other along the first axis.
 
+    Raises GraphError as `concatenate` does.
+
     >>> amp.np.vstack([amp.np.ones((2,)), amp.np.zeros((2,))])
     array([[1., 1.],
            [0., 0.]])
@@ -275,6 +300,8 @@ def vstack(arrays, out=None):
 def dstack(arrays):
     """Arrays behind each other along the third axis.
 
+    Raises GraphError as `concatenate` does.
+
     >>> amp.np.dstack([amp.np.ones((2, 3)), amp.np.zeros((2, 3))]).shape
     (2, 3, 2)
     """
@@ -283,6 +310,8 @@ def dstack(arrays):
 
 def column_stack(tup):
     """Arrays with one axis as columns of a matrix, others beside each other.
+
+    Raises GraphError as `concatenate` does.
 
     >>> amp.np.column_stack([amp.np.ones((2,)), amp.np.zeros((2,))])
     array([[1., 0.],
@@ -294,6 +323,8 @@ def column_stack(tup):
 
 def split(ary, indices_or_sections, axis=0):
     """Parts of an array along an axis: a number of equal ones, or those between indices. Returns a list.
+
+    Raises ArgumentError for an axis that has no such equal parts.
 
     >>> amp.np.split(amp.np.arange(4), 2)
     [array([0., 1.]), array([2., 3.])]
@@ -311,6 +342,8 @@ def _integer(value):
 
 def array_split(ary, indices_or_sections, axis=0):
     """As `split`, for parts that need not be equal: the first ones are larger by one element.
+
+    Raises ArgumentError for fewer parts than one.
 
     >>> [part.shape for part in amp.np.array_split(amp.np.arange(5), 2)]
     [(3,), (2,)]
@@ -334,6 +367,8 @@ def array_split(ary, indices_or_sections, axis=0):
 def broadcast_to(array, shape):
     """The array with sizes of 1 repeated, and axes in front added, to be of that shape.
 
+    Raises GraphError where sizes do not allow that.
+
     >>> amp.np.broadcast_to(amp.np.array([1, 2]), (2, 2))
     array([[1., 2.],
            [1., 2.]])
@@ -343,6 +378,8 @@ def broadcast_to(array, shape):
 
 def repeat(a, repeats, axis=None):
     """Every element `repeats` times, along an axis; with axis=None flattened before.
+
+    Raises GraphError for fewer than one.
 
     >>> amp.np.repeat(amp.np.array([1, 2]), 2)
     array([1., 1., 2., 2.])
@@ -354,6 +391,8 @@ def repeat(a, repeats, axis=None):
 def tile(A, reps):  # noqa: N803 - NumPy's name
     """The whole array repeated along each axis.
 
+    Raises GraphError for negative numbers.
+
     >>> amp.np.tile(amp.np.array([1, 2]), 2)
     array([1., 2., 1., 2.])
     """
@@ -362,6 +401,8 @@ def tile(A, reps):  # noqa: N803 - NumPy's name
 
 def flip(m, axis=None, out=None):
     """The elements in reverse order along an axis, several, or all of them.
+
+    Raises GraphError for an axis that does not exist.
 
     >>> amp.np.flip(amp.np.array([1, 2, 3]))
     array([3., 2., 1.])
@@ -377,6 +418,8 @@ def flip(m, axis=None, out=None):
 def clip(a, a_min, a_max, out=None):
     """Elements below `a_min` become `a_min`, those above `a_max` become `a_max`; None is no bound.
 
+    The dtype stays. Raises ArgumentError where both bounds are None.
+
     >>> amp.np.clip(amp.np.array([-1, 2, 9]), 0, 5)
     array([0., 2., 5.])
     """
@@ -389,6 +432,8 @@ def clip(a, a_min, a_max, out=None):
 
 def where(condition, x=None, y=None):
     """Elements of `x` where the condition holds, of `y` elsewhere; without them the indices where it holds (host).
+
+    Shapes broadcast, else GraphError is raised.
 
     >>> amp.np.where(amp.np.array([1, 0]), amp.np.array([5, 6]), amp.np.array([7, 8]))
     array([5., 8.])
@@ -422,6 +467,8 @@ def around(x, decimals=0, out=None):
 
 def take(a, indices, axis=None, mode="clip", out=None):
     """Elements at `indices` along an axis (None: of the flattened array); `mode` is 'clip' or 'wrap'.
+
+    The result has the shape of `indices` in place of the axis. Raises GraphError for an axis that does not exist.
 
     >>> amp.np.take(amp.np.array([5, 6, 7]), [2, 0])
     array([7., 5.])
@@ -463,6 +510,8 @@ def _arg_reduction(op):
 def max(a, axis=None, out=None, keepdims=False):  # noqa: A001 - NumPy's name
     """The largest element along an axis, several or all.
 
+    The dtype stays. Raises GraphError for an axis that does not exist.
+
     >>> amp.np.max(amp.np.array([[1, 5], [3, 2]]), axis=0)
     array([3., 5.])
     """
@@ -472,6 +521,8 @@ def max(a, axis=None, out=None, keepdims=False):  # noqa: A001 - NumPy's name
 def min(a, axis=None, out=None, keepdims=False):  # noqa: A001 - NumPy's name
     """The smallest element along an axis, several or all.
 
+    The dtype stays. Raises GraphError for an axis that does not exist.
+
     >>> amp.np.min(amp.np.array([[1, 5], [3, 2]]), axis=0)
     array([1., 2.])
     """
@@ -480,6 +531,8 @@ def min(a, axis=None, out=None, keepdims=False):  # noqa: A001 - NumPy's name
 
 def cumsum(a, axis=None, dtype=None, out=None):
     """Sums of all elements up to each one, along an axis or of the flattened array.
+
+    Raises GraphError for an axis that does not exist.
 
     >>> amp.np.cumsum(amp.np.array([1, 2, 3]))
     array([1., 3., 6.])
@@ -496,6 +549,8 @@ def cumsum(a, axis=None, dtype=None, out=None):
 def dot(a, b, out=None):
     """NumPy's dot: the sum over the last axis of `a` and the last but one of `b`.
 
+    Raises GraphError where inner sizes differ.
+
     >>> amp.np.dot(amp.np.array([1, 2]), amp.np.array([3, 4]))
     array(11.)
     """
@@ -504,6 +559,9 @@ def dot(a, b, out=None):
 
 def matmul(a, b, out=None):
     """Products of the matrices in the last two axes.
+
+    (..., M, K) by (..., K, N) gives (..., M, N); axes in front broadcast. Raises GraphError for shapes that do not
+    fit.
 
     >>> amp.np.matmul(amp.np.ones((5, 2, 3)), amp.np.ones((5, 3, 4))).shape
     (5, 2, 4)
@@ -514,6 +572,8 @@ def matmul(a, b, out=None):
 def sort(a, axis=-1, kind=None, order=None):
     """The elements in ascending order along an axis.
 
+    Shape and dtype stay. Raises numpy.exceptions.AxisError, a ValueError, for an axis that does not exist.
+
     >>> amp.np.sort(amp.np.array([3, 1, 2]))
     array([1., 2., 3.])
     """
@@ -522,6 +582,8 @@ def sort(a, axis=-1, kind=None, order=None):
 
 def argsort(a, axis=-1, kind=None, order=None):
     """The indices that sort an array along an axis, int64.
+
+    Raises GraphError for an axis that does not exist.
 
     >>> amp.np.argsort(amp.np.array([3, 1, 2]))
     array([1, 2, 0])
@@ -574,6 +636,8 @@ REDUCTIONS.update({name: _arg_reduction(f"_npi_{name}") for name in ("argmax", "
 for _name, _function in REDUCTIONS.items():
     _function.__name__ = _function.__qualname__ = _name
     _function.__doc__ = with_example(
-        _name, f"NumPy's `{_name}` along an axis, several or all; `out` is an array to write to."
+        _name,
+        f"NumPy's `{_name}` along an axis, several or all; `out` is an array to write to.\n\n    "
+        "With `keepdims` these axes stay, with size 1. Raises GraphError for an axis that does not exist.",
     )
 FUNCTIONS.update(REDUCTIONS)

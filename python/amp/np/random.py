@@ -60,6 +60,8 @@ def _size(size, out):
 def uniform(low=0.0, high=1.0, size=None, dtype=None, ctx=None, out=None, *, device=None):
     """Uniform in [low, high).
 
+    float32 by default. Raises ValueError for negative sizes.
+
     >>> amp.np.random.uniform(0, 1, size=(2, 3)).shape
     (2, 3)
     """
@@ -69,6 +71,8 @@ def uniform(low=0.0, high=1.0, size=None, dtype=None, ctx=None, out=None, *, dev
 def normal(loc=0.0, scale=1.0, size=None, dtype=None, ctx=None, out=None, *, device=None):
     """Normal with mean `loc` and standard deviation `scale`.
 
+    float32 by default. Raises ValueError for negative sizes and a negative `scale`.
+
     >>> amp.np.random.normal(size=(2, 3)).dtype
     dtype('float32')
     """
@@ -77,6 +81,8 @@ def normal(loc=0.0, scale=1.0, size=None, dtype=None, ctx=None, out=None, *, dev
 
 def randint(low, high=None, size=None, dtype=None, ctx=None, out=None, *, device=None):
     """Integers in [low, high), or in [0, low) where there is no `high`; int64 by default.
+
+    Raises ValueError where there is no such integer.
 
     >>> amp.np.random.randint(10, size=4).dtype
     dtype('int64')
@@ -105,6 +111,8 @@ def randn(*size, **kwargs):
 
 def choice(a, size=None, replace=True, p=None, ctx=None, out=None, *, device=None):
     """Elements of an array, or numbers below `a`, with probabilities `p`.
+
+    Raises ValueError where there is nothing to choose from.
 
     >>> amp.np.random.choice(5, size=3).shape
     (3,)

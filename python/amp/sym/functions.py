@@ -25,6 +25,8 @@ __all__ = [
 def zeros(shape, dtype=None, **kwargs):
     """A symbol of zeros, float32 unless `dtype` says otherwise; keywords are those of operators (name, attr).
 
+    Raises ArgumentError for unknown dtypes.
+
     >>> amp.sym.zeros((2,), dtype="int32").eval()[0]
     [0 0]
     <NDArray int32[2]>
@@ -65,6 +67,8 @@ def eye(N, M=0, k=0, dtype=None, **kwargs):
 def arange(start, stop=None, step=1.0, repeat=1, infer_range=False, name=None, dtype=None):
     """A symbol of the numbers from `start` up to `stop` (from 0 up to `start` without it), each `repeat` times.
 
+    One axis, float32 by default. Raises UnsupportedError for `infer_range=True`.
+
     >>> amp.sym.arange(3).eval()[0]
     [0. 1. 2.]
     <NDArray float32[3]>
@@ -77,6 +81,8 @@ def arange(start, stop=None, step=1.0, repeat=1, infer_range=False, name=None, d
 def linspace(start, stop, num, endpoint=True, name=None, dtype=None):
     """A symbol of `num` numbers with equal distances, from `start` to `stop`.
 
+    Of the shape (num,), float32 by default.
+
     >>> amp.sym.linspace(0, 1, 3).eval()[0]
     [0.  0.5 1. ]
     <NDArray float32[3]>
@@ -88,6 +94,8 @@ def linspace(start, stop, num, endpoint=True, name=None, dtype=None):
 
 def split_v2(ary, indices_or_sections, axis=0, squeeze_axis=False):
     """Splits a symbol into a number of equal parts, or at the indices of a tuple.
+
+    The result has an output per part. Inference raises GraphError for sizes that have no such parts.
 
     >>> amp.sym.split_v2(amp.sym.Variable("x"), 2).infer_shape(x=(4, 3))[1]
     [(2, 3), (2, 3)]
@@ -107,6 +115,8 @@ def _split_v2(*args, **kwargs):
 def maximum(left, right):
     """The larger one, element by element; each side is a Symbol or a number.
 
+    Shapes broadcast; two numbers give a number. Raises ArgumentError for anything else.
+
     >>> amp.sym.maximum(amp.sym.Variable("x"), 0).eval(x=amp.nd.array([-1, 2]))[0]
     [0. 2.]
     <NDArray float32[2]>
@@ -117,6 +127,8 @@ def maximum(left, right):
 def minimum(left, right):
     """The smaller one, element by element; each side is a Symbol or a number.
 
+    Shapes broadcast; two numbers give a number. Raises ArgumentError for anything else.
+
     >>> amp.sym.minimum(amp.sym.Variable("x"), 0).eval(x=amp.nd.array([-1, 2]))[0]
     [-1.  0.]
     <NDArray float32[2]>
@@ -126,6 +138,8 @@ def minimum(left, right):
 
 def hypot(left, right):
     """sqrt(left² + right²); each side is a Symbol or a number.
+
+    Shapes broadcast; two numbers give a number. Raises ArgumentError for anything else.
 
     >>> amp.sym.hypot(amp.sym.Variable("x"), 4).eval(x=amp.nd.array([3]))[0]
     [5.]

@@ -92,6 +92,8 @@ class Symbol(Arithmetic, FluentMethods):
     def attr(self, key):
         """An attribute of the node as text, or None; 'lr_mult' finds '__lr_mult__', too.
 
+        Raises ArgumentError for a group of several nodes.
+
         >>> amp.sym.FullyConnected(num_hidden=3, name="fc").attr("num_hidden")
         '3'
         """
@@ -100,6 +102,8 @@ class Symbol(Arithmetic, FluentMethods):
 
     def list_attr(self):
         """Attributes of the node: {key: text}.
+
+        Raises ArgumentError for a group of several nodes.
 
         >>> amp.sym.FullyConnected(num_hidden=3, name="fc").list_attr()
         {'num_hidden': '3'}
@@ -281,6 +285,8 @@ class Symbol(Arithmetic, FluentMethods):
     def save(self, fname, remove_amp_cast=False):
         """Writes what `tojson` gives as a file; an existing one is replaced once the new one is complete.
 
+        Raises ArgumentError for a file that cannot be written.
+
         >>> amp.sym.exp(name="e").save("e-symbol.json")
         >>> amp.sym.load("e-symbol.json")
         <Symbol e>
@@ -401,6 +407,8 @@ class Symbol(Arithmetic, FluentMethods):
     def eval(self, ctx=None, **kwargs):
         """The outputs for these arrays, by name: a list of NDArrays.
 
+        Raises ArgumentError for arrays that are missing, GraphError for shapes and dtypes that clash.
+
         >>> amp.sym.exp(amp.sym.Variable("x")).eval(x=amp.nd.zeros((2,)))[0]
         [1. 1.]
         <NDArray float32[2]>
@@ -464,8 +472,9 @@ def _is_partial(shape):
 def Variable(name, attr=None, shape=None, lr_mult=None, wd_mult=None, dtype=None, init=None, **kwargs):
     """A symbol for an input, a parameter or an auxiliary state.
 
-    `shape` (0 for unknown dimensions) and `dtype` are what inference starts from. `attr` and keywords of
-    the form `__key__` are further attributes, as text. `init` is kept in the attribute `__init__`.
+    `shape` (0 for unknown dimensions) and `dtype` are what inference starts from. `attr` and keywords of the form
+    `__key__` are further attributes, as text. `init` is kept in the attribute `__init__`. Raises ArgumentError for
+    names that are no text, unknown dtypes and keywords of another form.
 
     >>> amp.sym.Variable("x", shape=(2, 3), dtype="float32").list_attr()
     {'__dtype__': '0', '__shape__': '(2, 3)'}
@@ -494,6 +503,8 @@ var = Variable
 
 def Group(symbols):
     """One symbol with the outputs of all `symbols`, in order.
+
+    Raises ArgumentError for what is no Symbol, and for none at all.
 
     >>> x = amp.sym.Variable("x")
     >>> amp.sym.Group([amp.sym.exp(x, name="a"), amp.sym.log(x, name="b")]).list_outputs()

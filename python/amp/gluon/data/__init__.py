@@ -70,6 +70,8 @@ class SimpleDataset(Dataset):
 class ArrayDataset(Dataset):
     """ArrayDataset(*data): samples are tuples of an element of each array, or elements where there is one array.
 
+    Raises ArgumentError where lengths differ, or without arrays.
+
     >>> amp.gluon.data.ArrayDataset([10, 20], [0, 1])[1]
     (20, 1)
     """
@@ -145,7 +147,7 @@ class RandomSampler(Sampler):
 class BatchSampler(Sampler):
     """BatchSampler(sampler, batch_size, last_batch='keep'): lists of numbers; a smaller last one is kept or discarded.
 
-    With 'rollover' its numbers begin the next round.
+    With 'rollover' its numbers begin the next round. Raises ArgumentError for another `last_batch`.
 
     >>> list(amp.gluon.data.BatchSampler(amp.gluon.data.SequentialSampler(5), 2))
     [[0, 1], [2, 3], [4]]
@@ -177,9 +179,9 @@ class BatchSampler(Sampler):
 class DataLoader:
     """DataLoader(dataset, batch_size, shuffle=False, last_batch='keep'): batches of arrays from a dataset.
 
-    `sampler` gives the order, `batch_sampler` whole batches of numbers; `batchify_fn(samples)` makes a batch of a
-    list of samples, by default one array of each element of the samples. `num_workers`, `pin_memory` and the like have
-    no effect.
+    `sampler` gives the order, `batch_sampler` whole batches of numbers; `batchify_fn(samples)` makes a batch of a list
+    of samples, by default one array of each element of the samples. `num_workers`, `pin_memory` and the like have no
+    effect. Raises ArgumentError without `batch_size` and `batch_sampler`.
 
     >>> loader = amp.gluon.data.DataLoader(np.ones((5, 3), "float32"), batch_size=2)
     >>> [batch.shape for batch in loader]

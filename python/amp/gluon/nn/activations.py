@@ -7,6 +7,8 @@ from .layer import Layer, functions_of
 class Activation(Layer):
     """Activation(activation): 'relu', 'sigmoid', 'tanh', 'softrelu', 'softsign', 'log_sigmoid' or 'mish'.
 
+    Shape and dtype stay. A call raises GraphError for other names.
+
     >>> amp.gluon.nn.Activation("relu")(amp.nd.array([-1, 2]))
     [0. 2.]
     <NDArray float32[2]>
@@ -26,6 +28,8 @@ class Activation(Layer):
 
 class LeakyReLU(Layer):
     """LeakyReLU(alpha): x where it is positive, alpha * x elsewhere.
+
+    Shape and dtype stay. Raises ArgumentError for a negative slope.
 
     >>> amp.gluon.nn.LeakyReLU(0.5)(amp.nd.array([-1, 2]))
     [-0.5  2. ]
@@ -99,6 +103,8 @@ class SELU(Layer):
 
 class GELU(Layer):
     """GELU(approximation='erf'): x times the normal distribution function of x; 'tanh' approximates that.
+
+    Shape and dtype stay. Raises ArgumentError for other approximations.
 
     >>> amp.gluon.nn.GELU()(amp.nd.array([0, 100]))
     [  0. 100.]

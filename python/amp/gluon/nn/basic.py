@@ -12,7 +12,8 @@ class Dense(Layer):
     """Dense(units, activation=None, use_bias=True, flatten=True, in_units=0): x * weight^T + bias, then the activation.
 
     The input is (N, ...), seen as (N, in_units), and the output (N, units); with flatten=False the product is over the
-    last axis alone. `weight` has shape (units, in_units).
+    last axis alone. `weight` has shape (units, in_units). A call raises GraphError for another in_units, ArgumentError
+    before the parameters are initialized.
 
     >>> block = amp.gluon.nn.Dense(3)
     >>> block.initialize("ones")
@@ -58,6 +59,8 @@ class Dense(Layer):
 
 class Embedding(Layer):
     """Embedding(input_dim, output_dim): row i of `weight` (input_dim, output_dim) for every index i of the input.
+
+    The output has the shape of the input and output_dim behind it. Indices beyond the table are moved to its ends.
 
     >>> block = amp.gluon.nn.Embedding(10, 4)
     >>> block.initialize()
@@ -122,6 +125,8 @@ class Identity(HybridBlock):
 class Lambda(Block):
     """Lambda(function): a function of arrays, or the name of one in `amp.np` or `amp.nd`, as a block.
 
+    Raises ArgumentError for anything else.
+
     >>> amp.gluon.nn.Lambda("relu")(amp.nd.array([-1, 2]))
     [0. 2.]
     <NDArray float32[2]>
@@ -138,6 +143,8 @@ class Lambda(Block):
 
 class HybridLambda(HybridBlock):
     """HybridLambda(function): as `Lambda`; a function of MXNet 1.x takes F first: `lambda F, x: F.relu(x)`.
+
+    Raises ArgumentError for what is neither a function nor a name.
 
     >>> amp.gluon.nn.HybridLambda(lambda F, x: F.relu(x))(amp.nd.array([-1, 2]))
     [0. 2.]

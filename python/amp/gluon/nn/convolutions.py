@@ -77,7 +77,7 @@ class _Conv(Layer):
 
 def _documented(base, name, axes, size):
     """The docstring of a class of `base`, with an example in which axes of 8 elements become `size`."""
-    doc = base.__doc__.replace(f"{base.__name__[1:]}(", f"{name}(", 1)
+    doc = (base.__doc__ or "").replace(f"{base.__name__[1:]}(", f"{name}(", 1)
     call = f"block(amp.nd.ones({(2, 3, *[8] * axes)})).shape"
     lines = [f">>> block = amp.gluon.nn.{name}(4, kernel_size=3)", ">>> block.initialize()", f">>> {call}"]
     return "\n    ".join([doc, *lines, str((2, 4, *[size] * axes)), ""])

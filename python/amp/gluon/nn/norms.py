@@ -137,6 +137,8 @@ class LayerNorm(_OwnStatistics):
 class InstanceNorm(_OwnStatistics):
     """InstanceNorm(axis=1, epsilon=1e-5, in_channels=0): each channel of each sample to mean 0 and variance 1.
 
+    The input is (N, channels, ...) for axis 1; shape and dtype stay.
+
     >>> block = amp.gluon.nn.InstanceNorm()
     >>> block.initialize()
     >>> block(amp.nd.ones((2, 3, 8, 8))).shape
@@ -172,6 +174,8 @@ class InstanceNorm(_OwnStatistics):
 
 class GroupNorm(_OwnStatistics):
     """GroupNorm(num_groups=1, epsilon=1e-5, in_channels=0): each group of channels to mean 0, variance 1.
+
+    The input is (N, channels, ...). A call raises GraphError unless channels form groups of one size.
 
     >>> block = amp.gluon.nn.GroupNorm(num_groups=2)
     >>> block.initialize()
