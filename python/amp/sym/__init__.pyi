@@ -737,6 +737,11 @@ def _contrib_AdaptiveAvgPooling2D(
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
 def _contrib_BatchNormWithReLU(
+    data: Symbol | None = None,
+    gamma: Symbol | None = None,
+    beta: Symbol | None = None,
+    moving_mean: Symbol | None = None,
+    moving_var: Symbol | None = None,
     quantized: bool = ...,
     enabled_float_output: Any = ...,
     with_bn: str = ...,
@@ -2978,6 +2983,11 @@ def _sg_onednn_batch_dot(
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
 def _sg_onednn_batch_norm(
+    data: Symbol | None = None,
+    gamma: Symbol | None = None,
+    beta: Symbol | None = None,
+    moving_mean: Symbol | None = None,
+    moving_var: Symbol | None = None,
     quantized: bool = ...,
     enabled_float_output: Any = ...,
     with_bn: str = ...,
