@@ -190,7 +190,7 @@ def class_parts(name, cls, found):
         elif re.match(r"`(amp\.|x\.)[\w.]+(\(\.\.\.\))?` (of this|is `amp)", doc):
             operators.append(f"`{member}`")
         elif ">>> " in doc:
-            long.append(f"### {name}.{member}\n\n{wrapped(member_signature(value, member))}\n\n{markdown(doc)}")
+            long.append(f"### {heading(name, member)}\n\n{wrapped(member_signature(value, member))}\n\n{markdown(doc)}")
         else:
             short.append(f"- `{member_signature(value, member)}`: {one_line(doc)}")
     if short:
@@ -200,6 +200,10 @@ def class_parts(name, cls, found):
     if refused:
         parts.append(f"Refused with an error that says why: {', '.join(refused)}.")
     return parts + long
+
+
+def heading(name, member):
+    return f"{name}.{member}".replace("__", r"\_\_")
 
 
 def member_signature(value, name):

@@ -28,6 +28,12 @@ class ParametersOfModule:
 
         Raises ArgumentError for missing ones unless `allow_missing` (they keep their values, or are zero), for names
         that the symbol lacks unless `allow_extra`, and for shapes that the binding contradicts.
+
+        >>> mod = amp.mod.Module(amp.sym.load("model-symbol.json"), label_names=None)
+        >>> mod.bind(data_shapes=[("data", (2, 4))])
+        >>> mod.set_params(*amp.model.load_params("model", 0))
+        >>> mod.params_initialized
+        True
         """
         if self.params_initialized and not force_init:
             return
@@ -75,6 +81,12 @@ class ParametersOfModule:
 
         Does nothing where there are parameters, unless `force_init`. With `arg_params` or `aux_params`, raises
         ArgumentError for names that they lack unless `allow_missing`.
+
+        >>> mod = amp.mod.Module(amp.sym.load("model-symbol.json"), label_names=None)
+        >>> mod.bind(data_shapes=[("data", (2, 4))])
+        >>> mod.init_params(amp.init.One())
+        >>> mod.get_params()[0]["fc_weight"].shape
+        (3, 4)
         """
         self._require(self._data_shapes, "bind")
         if self.params_initialized and not force_init:
@@ -95,7 +107,13 @@ class ParametersOfModule:
         self.set_params(*groups, allow_extra=allow_extra)
 
     def get_params(self):
-        """(arg_params, aux_params), {name: NDArray} each. Write with `set_params`: executors have packed copies."""
+        """(arg_params, aux_params), {name: NDArray} each. Write with `set_params`: executors have packed copies.
+
+        >>> mod = amp.mod.Module.load("model", 0, label_names=None)
+        >>> mod.bind(data_shapes=[("data", (2, 4))])
+        >>> sorted(mod.get_params()[0])
+        ['fc_bias', 'fc_weight']
+        """
         self._require(self._arg_params, "set_params or init_params")
         return self._arg_params, self._aux_params
 

@@ -34,11 +34,7 @@ def dtype_name(dtype):
 
 
 def did_you_mean(name, candidates):
-    """ "; did you mean 'a', 'b'?", the end of an error message about an unknown name; '' where nothing is close.
-
-    >>> amp.base.did_you_mean("Convolutoin", ["Convolution", "Pooling"])
-    "; did you mean 'Convolution'?"
-    """
+    """ "; did you mean 'a', 'b'?", the end of an error message about an unknown name; '' where nothing is close."""
     from difflib import get_close_matches
 
     close = get_close_matches(str(name), list(candidates))

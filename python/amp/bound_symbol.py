@@ -153,7 +153,13 @@ class BoundSymbol:
     backward = refusing("backward", "there are no gradients; this package runs models and does not train them")
 
     def set_monitor_callback(self, callback, monitor_all=False):
-        """From now on each call shows every operator's results: `callback(name, NDArray)`; None ends that."""
+        """From now on each call shows every operator's results: `callback(name, NDArray)`; None ends that.
+
+        >>> bound = amp.sym.exp(amp.sym.Variable("x"), name="e").simple_bind(x=(2,))
+        >>> bound.set_monitor_callback(lambda name, array: print(name, array.shape))
+        >>> _ = bound.forward()
+        e_output (2,)
+        """
         if callback is not None and not callable(callback):
             raise ArgumentError(f"expected a function to call, got {type(callback).__name__}")
         self._monitor, self._plan = callback, None

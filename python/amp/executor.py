@@ -86,6 +86,12 @@ class Executor:
         Labels that inference does not read may be passed or left out. Shapes and dtypes must be those
         of the binding. `out` is a list of writable, C-contiguous arrays of the outputs' types to
         write to; it is then what is returned. Raises ArgumentError that names every wrong array.
+
+        >>> sym, args, aux = amp.load("model-symbol.json", "model-0000.params")
+        >>> run = amp.Executor(sym, args, aux, {"data": (2, 4)})
+        >>> out = [np.empty((2, 3), "float32")]
+        >>> run(data=np.ones((2, 4), "float32"), out=out)[0] is out[0]
+        True
         """
         arrays = self._arrange(args, kwargs)
         try:

@@ -172,7 +172,14 @@ class Module(ParametersOfModule):
         self._label_shapes = _descriptions(label_shapes) if label_shapes else None
 
     def reshape(self, data_shapes, label_shapes=None):
-        """Sets other shapes; packed weights are kept."""
+        """Sets other shapes; packed weights are kept.
+
+        >>> mod = amp.mod.Module.load("model", 0, label_names=None)
+        >>> mod.bind(data_shapes=[("data", (2, 4))])
+        >>> mod.reshape([("data", (8, 4))])
+        >>> mod.output_shapes
+        [('relu_output', (8, 3))]
+        """
         self._require(self._data_shapes, "bind")
         self._set_shapes(data_shapes, label_shapes)
         if self._executor is not None:
@@ -189,6 +196,12 @@ class Module(ParametersOfModule):
         """Computes the outputs of a DataBatch (or an object like it); `get_outputs` has them.
 
         Another shape of the data is a `reshape`. Raises UnsupportedError for `is_train=True`.
+
+        >>> mod = amp.mod.Module.load("model", 0, label_names=None)
+        >>> mod.bind(data_shapes=[("data", (2, 4))])
+        >>> mod.forward(amp.io.DataBatch([amp.nd.ones((2, 4))]))
+        >>> mod.get_outputs()[0].shape
+        (2, 3)
         """
         if is_train:
             raise UnsupportedError("Module.forward: training is not there; use is_train=False")
@@ -236,7 +249,14 @@ class Module(ParametersOfModule):
         return list(self._outputs) if merge_multi_context else [[output] for output in self._outputs]
 
     def iter_predict(self, eval_data, num_batch=None, reset=True):
-        """Yields (outputs without padding, number of the batch, batch) for each batch of an iterator."""
+        """Yields (outputs without padding, number of the batch, batch) for each batch of an iterator.
+
+        >>> mod = amp.mod.Module.load("model", 0, label_names=None)
+        >>> mod.bind(data_shapes=[("data", (2, 4))])
+        >>> batches = amp.io.NDArrayIter(np.ones((3, 4)), batch_size=2)
+        >>> [outputs[0].shape for outputs, _, _ in mod.iter_predict(batches)]
+        [(2, 3), (1, 3)]
+        """
         if reset:
             eval_data.reset()
         for number, batch in enumerate(eval_data):

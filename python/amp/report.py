@@ -42,7 +42,14 @@ class ConversionReport:
             return cls(file.read())
 
     def save(self, path):
-        """Writes `to_json()` to a file."""
+        """Writes `to_json()` to a file.
+
+        >>> sym, args, aux = amp.load("model-symbol.json", "model-0000.params")
+        >>> report = amp.convert_model(sym, args, aux, return_report=True)[3]
+        >>> report.save("report.json")
+        >>> amp.ConversionReport.load("report.json").options["target_dtype"]
+        'bfloat16'
+        """
         with open(path, "w", encoding="utf-8") as file:
             file.write(self.to_json())
 
@@ -90,7 +97,13 @@ class ConversionReport:
         return self._facts["not_folded"]
 
     def tensor(self, name):
-        """The tensor (or the first output of the node) of this name. Raises ArgumentError with near matches."""
+        """The tensor (or the first output of the node) of this name. Raises ArgumentError with near matches.
+
+        >>> sym, args, aux = amp.load("model-symbol.json", "model-0000.params")
+        >>> report = amp.convert_model(sym, args, aux, return_report=True)[3]
+        >>> report.tensor("fc_weight")["kind"]
+        'parameter'
+        """
         for key in ("name", "node"):
             for tensor in self.tensors:
                 if tensor[key] == name:

@@ -1,5 +1,6 @@
 """Every public function and class has an example that runs, and docs/api/ is what the docstrings say."""
 
+import ast
 import doctest
 import importlib
 import inspect
@@ -54,6 +55,18 @@ def test_every_function_and_class_has_an_example():
     """Errors of the package have none: who reads about them looks at what raises them."""
     missing = [name for name, value in OBJECTS.items() if name not in EXAMPLES and not reference.is_error(value)]
     assert not missing
+
+
+def test_every_example_of_the_package_is_run():
+    """None stands where the reference does not look."""
+    written = {}
+    for path in Path(amp.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Module)):
+                written[ast.get_docstring(node) or ""] = f"{path.name}: {getattr(node, 'name', '')}"
+    examples = {text: place for text, place in written.items() if ">>> " in text}
+    assert len(examples) > 300
+    assert not [place for text, place in examples.items() if text not in EXAMPLES.values()]
 
 
 def test_what_is_public_is_found():

@@ -60,7 +60,13 @@ class Block:
             raise ArgumentError(f"{type(self).__name__}: call super().__init__() before anything is assigned")
 
     def register_child(self, block, name=None):
-        """Adds a child that is no attribute; by default its name is its number."""
+        """Adds a child that is no attribute; by default its name is its number.
+
+        >>> block = amp.gluon.Block()
+        >>> block.register_child(amp.gluon.nn.Dense(3, in_units=4), "first")
+        >>> list(block.collect_params())
+        ['first.weight', 'first.bias']
+        """
         self._children[str(len(self._children)) if name is None else name] = block
 
     # ---- names of MXNet 1.x ----
@@ -291,7 +297,16 @@ class Block:
             child.hybridize(active, **kwargs)
 
     def summary(self, *inputs):
-        """Prints a table of the blocks inside of this one with shapes of outputs and numbers of parameters."""
+        """Prints a table of the blocks inside of this one with shapes of outputs and numbers of parameters.
+
+        >>> block = amp.gluon.nn.Dense(3, in_units=4)
+        >>> block.initialize()
+        >>> block.summary(amp.nd.ones((1, 4)))
+        Layer (type)    Output shape    Parameters
+        Input           (1, 4)                   0
+        Dense           (1, 3)                  15
+        All parameters                          15
+        """
         from .summary import print_summary
 
         print_summary(self, inputs)
@@ -367,7 +382,15 @@ class HybridBlock(Block):
         self._hook = None
 
     def hybridize(self, active=True, **kwargs):
-        """From the next call on the block runs as a graph (or no longer). Options of MXNet have no effect."""
+        """From the next call on the block runs as a graph (or no longer). Options of MXNet have no effect.
+
+        >>> block = amp.gluon.nn.Dense(3, in_units=4)
+        >>> block.initialize("ones")
+        >>> block.hybridize()
+        >>> block(amp.nd.ones((1, 4)))
+        [[4. 4. 4.]]
+        <NDArray float32[1,3]>
+        """
         self._active = bool(active)
         self._graph = None
         super().hybridize(active, **kwargs)
@@ -477,6 +500,13 @@ class HybridBlock(Block):
         """In every call `callback(name, op_name, array)` is called for each output of each operator; None ends it.
 
         The block has to be hybridized. Errors as for `SymbolBlock.register_op_hook`.
+
+        >>> net = amp.gluon.nn.Dense(3, in_units=4)
+        >>> net.initialize()
+        >>> net.hybridize()
+        >>> net.register_op_hook(lambda name, op, array: print(op, array.shape))
+        >>> _ = net(amp.nd.ones((1, 4)))
+        FullyConnected (1, 3)
         """
         if not self._active:
             raise ArgumentError("register_op_hook: only a hybridized block has operators to show")

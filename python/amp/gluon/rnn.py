@@ -62,12 +62,20 @@ class _RNNLayer(Layer):
             getattr(self, f"{direction}0_i2h_weight").shape = (self._gates * self._hidden_size, x.shape[2])
 
     def state_info(self, batch_size=0):
-        """[{'shape': of a state, '__layout__': 'LNC'}] for every state."""
+        """[{'shape': of a state, '__layout__': 'LNC'}] for every state.
+
+        >>> amp.gluon.rnn.GRU(6).state_info(2)
+        [{'shape': (1, 2, 6), '__layout__': 'LNC'}]
+        """
         shape = (self._num_layers * len(self._directions), batch_size, self._hidden_size)
         return [{"shape": shape, "__layout__": "LNC"}] * self._num_states
 
     def begin_state(self, batch_size=0, func=None, **kwargs):
-        """States of zeros for a batch, or of `func(shape=...)`."""
+        """States of zeros for a batch, or of `func(shape=...)`.
+
+        >>> [state.shape for state in amp.gluon.rnn.LSTM(6).begin_state(2)]
+        [(1, 2, 6), (1, 2, 6)]
+        """
         from .. import nd
 
         make = func or nd.zeros

@@ -19,8 +19,8 @@ def print_summary(block, inputs):
         for handle in handles:
             handle.detach()
     total = sum(count for _, _, count in rows)
-    width = max(len(label) for label, _, _ in rows) + 2
-    shape_width = max(len(shape) for _, shape, _ in rows) + 2
+    width = max(len(label) for label in ("Layer (type)", "All parameters", *(row[0] for row in rows))) + 2
+    shape_width = max(len(shape) for shape in ("Output shape", *(row[1] for row in rows))) + 2
     print(f"{'Layer (type)':<{width}}{'Output shape':<{shape_width}}{'Parameters':>12}")
     for label, shape, count in rows:
         print(f"{label:<{width}}{shape:<{shape_width}}{count:>12,}")

@@ -162,6 +162,12 @@ class SymbolBlock(HybridBlock):
 
         `name` is that of the tensor, such as 'fc1_output'. Each operator runs by itself then: nothing is fused.
         `monitor_all=True`, which shows inputs as well, is not supported.
+
+        >>> block = amp.gluon.SymbolBlock.imports("model-symbol.json", ["data"], "model-0000.params")
+        >>> block.register_op_hook(lambda name, op, array: print(name, array.shape))
+        >>> _ = block(amp.nd.ones((2, 4)))
+        fc_output (2, 3)
+        relu_output (2, 3)
         """
         if monitor_all:
             raise UnsupportedError("register_op_hook: monitor_all=True is not supported; outputs are shown")
@@ -177,6 +183,11 @@ class SymbolBlock(HybridBlock):
 
         `x` and `args` are arrays in the order of a call; lists are unpacked. Parameters stay as they are. Options of
         MXNet have no effect, except `skip_infer=True`. Errors as for `Symbol.optimize_for` and a call.
+
+        >>> block = amp.gluon.SymbolBlock.imports("model-symbol.json", ["data"], "model-0000.params")
+        >>> block.optimize_for(amp.nd.ones((2, 4)), backend="ONEDNN")
+        >>> block(amp.nd.ones((2, 4))).shape
+        (2, 3)
         """
         named = self._by_name(flattened((x, *args)))
         params, states = self.arrays()
@@ -267,7 +278,13 @@ class SymbolBlock(HybridBlock):
         nd.save(filename, {name: parameter.data() for name, parameter in self._params.items()})
 
     def load_parameters(self, filename, ctx=None, allow_missing=False, ignore_extra=False, *, device=None):
-        """Reads the parameters from a file; those that it lacks keep their arrays. Errors as for `imports`."""
+        """Reads the parameters from a file; those that it lacks keep their arrays. Errors as for `imports`.
+
+        >>> block = amp.gluon.SymbolBlock(amp.sym.load("model-symbol.json"), amp.sym.Variable("data"))
+        >>> block.load_parameters("model-0000.params")
+        >>> block(amp.nd.ones((2, 4))).shape
+        (2, 3)
+        """
         held = {name: parameter.data() for name, parameter in self._params.items()}
         arrays = {**held, **_read(filename, self._symbol, ignore_extra)}
         if not allow_missing:

@@ -81,7 +81,11 @@ class ndarray(NDArray):  # noqa: N801 - NumPy's and MXNet's name
         return self.transpose()
 
     def item(self, *index):
-        """One element as a Python number; without an index the array must have one element."""
+        """One element as a Python number; without an index the array must have one element.
+
+        >>> amp.np.array([1, 2]).item(1)
+        2.0
+        """
         return self.asnumpy().item(*index)
 
     def tolist(self):
@@ -244,7 +248,14 @@ def _copy(self):
 
 
 def _copyto(self, other):
-    """Writes the elements to `other`, an array of the same shape, or to a device; returns that array."""
+    """Writes the elements to `other`, an array of the same shape, or to a device; returns that array.
+
+    >>> target = amp.nd.zeros((2,))
+    >>> _ = amp.nd.ones((2,)).copyto(target)
+    >>> target
+    [1. 1.]
+    <NDArray float32[2]>
+    """
     if not isinstance(other, NDArray):
         return self.copy()
     if other.shape != self.shape:
@@ -267,7 +278,11 @@ def _same_class(cls):
 
 
 def _asscalar(self):
-    """The element of an array that has only one, as a NumPy scalar."""
+    """The element of an array that has only one, as a NumPy scalar.
+
+    >>> float(amp.nd.array([1.5]).asscalar())
+    1.5
+    """
     if self.size != 1:
         raise ArgumentError(f"asscalar: expected an array of one element, got shape {self.shape}")
     return self.asnumpy().reshape(-1)[0]

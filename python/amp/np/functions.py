@@ -569,17 +569,6 @@ def matmul(a, b, out=None):
     return _run("_npi_matmul", [a, b], {}, out)
 
 
-def sort(a, axis=-1, kind=None, order=None):
-    """The elements in ascending order along an axis.
-
-    Shape and dtype stay. Raises numpy.exceptions.AxisError, a ValueError, for an axis that does not exist.
-
-    >>> amp.np.sort(amp.np.array([3, 1, 2]))
-    array([1., 2., 3.])
-    """
-    return host.find("sort")(asarray(a), axis)
-
-
 def argsort(a, axis=-1, kind=None, order=None):
     """The indices that sort an array along an axis, int64.
 

@@ -37,7 +37,11 @@ class Symbol(Arithmetic, FluentMethods):
 
     @property
     def name(self):
-        """The name of the node, or None for a group of outputs of several nodes."""
+        """The name of the node, or None for a group of outputs of several nodes.
+
+        >>> amp.sym.exp(name="e").name
+        'e'
+        """
         return self._handle.name()
 
     def list_arguments(self):
@@ -252,7 +256,11 @@ class Symbol(Arithmetic, FluentMethods):
         return Symbol(self._handle.optimize_for(backend, known))
 
     def get_backend_symbol(self, backend):
-        """`optimize_for(backend)` without shapes."""
+        """`optimize_for(backend)` without shapes.
+
+        >>> amp.sym.Convolution(kernel=(3, 3), num_filter=8, name="conv").get_backend_symbol("ONEDNN").list_outputs()
+        ['sg_onednn_conv_0_output']
+        """
         return self.optimize_for(backend)
 
     def _known_types(self, args, aux, shape_dict, type_dict):
@@ -311,6 +319,10 @@ class Symbol(Arithmetic, FluentMethods):
         """A copy in which other symbols take the place of variables: `net(data=features)`.
 
         As in MXNet only names work, and `name=` is accepted and has no effect on a composed symbol.
+
+        >>> net = amp.sym.exp(amp.sym.Variable("x"), name="e")
+        >>> net(x=amp.sym.Variable("y")).list_arguments()
+        ['y']
         """
         if args:
             raise ArgumentError("composition takes symbols by name: net(data=other)")
@@ -324,7 +336,12 @@ class Symbol(Arithmetic, FluentMethods):
         return len(self._handle)
 
     def __getitem__(self, index):
-        """One output, by number or name; several by slice."""
+        """One output, by number or name; several by slice.
+
+        >>> net = amp.sym.FullyConnected(num_hidden=3, name="fc")
+        >>> net.get_internals()["fc_weight"]
+        <Symbol fc_weight>
+        """
         if isinstance(index, str):
             return Symbol(self._handle.by_name(index))
         if isinstance(index, slice):

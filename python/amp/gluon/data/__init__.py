@@ -220,11 +220,7 @@ class DataLoader:
 
 
 def default_batchify_fn(samples):
-    """One array of a list of samples, which are arrays or numbers; of tuples a list, one array for each place.
-
-    >>> amp.gluon.data.default_batchify_fn([np.zeros(3, "float32")] * 2).shape
-    (2, 3)
-    """
+    """One array of a list of samples, which are arrays or numbers; of tuples a list, one array for each place."""
     first = samples[0]
     if isinstance(first, (tuple, list)):
         return [default_batchify_fn(list(part)) for part in zip(*samples)]

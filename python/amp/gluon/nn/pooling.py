@@ -66,7 +66,7 @@ def _checked_layout(layout, axes, name):
 
 
 def _make(base, name, axes, kind):
-    doc = f"{base.__doc__ or str()}\n{_example(name, axes, base is _GlobalPool)}".replace("Pool(", f"{name}(", 1)
+    doc = f"{base.__doc__ or ''}\n{_example(name, axes, base is _GlobalPool)}".replace("Pool(", f"{name}(", 1)
     return type(name, (base,), {"_axes": axes, "_kind": kind, "__doc__": doc, "__module__": __name__})
 
 
