@@ -307,3 +307,27 @@ def test_recurrent_layers_say_what_they_refuse():
     with pytest.raises(amp.ArgumentError, match="expected 2 states, got 1"):
         net(nd.ones((2, 1, 3)), nd.ones((1, 1, 4)))
     assert [state.shape for state in net.begin_state(batch_size=5)] == [(1, 5, 4)] * 2
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: nn.Conv2D(3, (1, 2, 3)), r"expected 2 numbers, one for each axis of the window, got \(1, 2, 3\)"),
+        (lambda: nn.Conv2D(3, 1, layout="NCX"), "unknown layout 'NCX'"),
+        (lambda: nn.HybridSequential(3), "a child has to be a Block, got int"),
+        (
+            lambda: nn.BatchNorm(axis=7),
+            r"BatchNorm\(\): an axis that it needs is not there in inputs of shape \(2, 3\)",
+        ),
+        (lambda: rnn.LSTM(4), r"not there in inputs of shape \(2, 3\)"),
+        (lambda: nn.Dropout(1.5), r"the rate lies in \[0, 1\), got 1.5"),
+        (lambda: nn.LeakyReLU(-1), "the slope has to be >= 0"),
+        (lambda: nn.GELU("sin"), "approximation is 'erf' or 'tanh'"),
+        (lambda: nn.HybridLambda("no_such_function"), "there is no function 'no_such_function'"),
+    ],
+)
+def test_mistakes_are_named(call, message):
+    with pytest.raises(amp.ArgumentError, match=message):
+        net = call()
+        net.initialize()
+        net(nd.ones((2, 3)))

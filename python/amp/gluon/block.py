@@ -67,6 +67,8 @@ class Block:
         >>> list(block.collect_params())
         ['first.weight', 'first.bias']
         """
+        if not isinstance(block, Block):
+            raise ArgumentError(f"{type(self).__name__}: a child has to be a Block, got {type(block).__name__}")
         self._children[str(len(self._children)) if name is None else name] = block
 
     # ---- names of MXNet 1.x ----
@@ -424,7 +426,13 @@ class HybridBlock(Block):
         if not waiting:
             return
         if any(not parameters._is_known(parameter.shape) for parameter in waiting):
-            self.infer_shape(*args)
+            try:
+                self.infer_shape(*args)
+            except IndexError:
+                shapes = ", ".join(str(tuple(leaf.shape)) for leaf in flattened(args) if hasattr(leaf, "shape"))
+                raise ArgumentError(
+                    f"{self!r}: an axis that it needs is not there in inputs of shape {shapes}"
+                ) from None
         for parameter in waiting:
             parameter.finish_initialization()
 

@@ -1,6 +1,7 @@
 """What all layers share."""
 
 from ... import nd, sym
+from ...base import ArgumentError
 from ...sym import Symbol
 from ..block import HybridBlock
 from ..parameter import Parameter
@@ -31,5 +32,8 @@ def value_of(parameter, data):
 
 
 def repeated(value, count):
-    """A number as a tuple of `count`; a sequence as a tuple."""
-    return (int(value),) * count if hasattr(value, "__index__") else tuple(value)
+    """A number as a tuple of `count`; a sequence of as many as a tuple."""
+    values = (int(value),) * count if hasattr(value, "__index__") else tuple(value)
+    if len(values) != count:
+        raise ArgumentError(f"expected {count} numbers, one for each axis of the window, got {values}")
+    return values
