@@ -55,6 +55,12 @@ std::vector<std::string> InputNames(const Op& op) {
       AddNames(op, varied, &names);
     }
   }
+  if (!names.empty()) return names;
+  for (const FieldInfo& field : op.fields) {  // one that refuses its own defaults: sections of _split_v2
+    AttrMap varied = attrs;
+    varied[field.name] = SampleOf(field);
+    AddNames(op, varied, &names);
+  }
   return names;
 }
 

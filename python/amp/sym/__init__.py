@@ -12,7 +12,6 @@ from ..base import NotImplementedForSymbol
 from . import namespaces as _namespaces
 from . import operators as _operators
 from .functions import (
-    _split_v2,  # noqa: F401 - programs find operators by name
     arange,
     eye,
     full,

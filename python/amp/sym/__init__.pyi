@@ -1352,6 +1352,7 @@ def _npi_around(
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
 def _npi_array_split(
+    data: Symbol | None = None,
     indices: Sequence[int] | int = ...,
     axis: int = ...,
     squeeze_axis: bool = ...,
@@ -2232,6 +2233,7 @@ def _npi_sort(
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
 def _npi_split(
+    data: Symbol | None = None,
     indices: Sequence[int] | int = ...,
     axis: int = ...,
     squeeze_axis: bool = ...,
@@ -3347,6 +3349,7 @@ def _sparse_trunc(
     attr: Mapping[str, str] | None = None,
 ) -> Symbol: ...
 def _split_v2(
+    data: Symbol | None = None,
     indices: Sequence[int] | int = ...,
     axis: int = ...,
     squeeze_axis: bool = ...,

@@ -1,7 +1,6 @@
 """Operators whose names begin with an underscore; any other operator is found here as well."""
 
 from . import operators as _operators
-from .functions import _split_v2  # noqa: F401 - programs find operators by name
 
 
 def __getattr__(name):

@@ -107,14 +107,6 @@ def split_v2(ary, indices_or_sections, axis=0, squeeze_axis=False):
     return _operator("_split_v2")(data=ary, axis=axis, squeeze_axis=squeeze_axis, **where)
 
 
-def _split_v2(*args, **kwargs):
-    """The operator of that name, which also takes the argument of `split_v2`."""
-    if "indices_or_sections" in kwargs:
-        return split_v2(*args, **kwargs)
-    named = dict(zip(("data",), args))  # the operator knows its input by name only
-    return _operator("_split_v2")(*args[1:], **named, **kwargs)
-
-
 def maximum(left, right):
     """The larger one, element by element; each side is a Symbol or a number.
 

@@ -90,6 +90,22 @@ def describe(info):
     return "\n".join(lines)
 
 
+def _of_split_v2(kwargs):
+    """The arguments of MXNet's function `split_v2` as those of its operator."""
+    if "ary" in kwargs:
+        kwargs["data"] = kwargs.pop("ary")
+    where = kwargs.pop("indices_or_sections", None)
+    if hasattr(where, "__index__"):
+        kwargs["sections"] = int(where)
+    elif where is not None:
+        kwargs["indices"] = (0, *where)
+    return kwargs
+
+
+# Operators that MXNet's functions in Python call by other arguments than the operator's own.
+_OTHER_ARGUMENTS = {"_split_v2": _of_split_v2}
+
+
 class Operator:
     """One operator under one of its names: how the arguments of a call become inputs and attributes.
 
@@ -108,6 +124,8 @@ class Operator:
 
     def split(self, args, kwargs):
         """(inputs by position, {input: tensor}, {attribute: text}, name, attr) of a call."""
+        if self.registered_name in _OTHER_ARGUMENTS:
+            kwargs = _OTHER_ARGUMENTS[self.registered_name](dict(kwargs))
         if self._variadic:
             positional, given = self._tensors(args), dict(kwargs)
         else:
