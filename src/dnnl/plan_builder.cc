@@ -1,6 +1,7 @@
 #include "dnnl/plan_builder.h"
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "dnnl/attention_step.h"
 #include "dnnl/memory_plan.h"
 #include "dnnl/rows.h"
+#include "dnnl/threads.h"
 #include "nnvm/error.h"
 
 namespace amp::onednn {
@@ -32,6 +34,14 @@ kernels::ScaleShift ScaleShiftOf(const ScaleShiftWork& work, const CompiledPlan&
   return job;
 }
 
+// With the thread count that its description was made for: oneDNN's cache goes by that of now, and would else hand out
+// a primitive of another plan, which needs more scratch memory than the description says.
+dnnl::primitive BuildForItsThreads(const PreparedPrimitive& prepared) {
+  std::optional<ThreadScope> threads;
+  if (prepared.num_threads != 0) threads.emplace(prepared.num_threads);
+  return BuildPrimitive(prepared);
+}
+
 CompiledStep BuildStep(const Step& step, const std::optional<PreparedPrimitive>& prepared, const CompiledPlan& plan) {
   CompiledStep compiled{{}, {}, 0, step.work, step.inputs, step.outputs};
   if (const auto* work = std::get_if<ScaleShiftWork>(&step.work)) {
@@ -40,7 +50,7 @@ CompiledStep BuildStep(const Step& step, const std::optional<PreparedPrimitive>&
     compiled.attention = AttentionOf(*attention, step.inputs, step.outputs[0], plan);
   }
   if (!prepared) return compiled;
-  compiled.primitive = BuildPrimitive(*prepared);
+  compiled.primitive = BuildForItsThreads(*prepared);
   compiled.num_threads = prepared->num_threads;
   for (std::size_t i = 0; i < step.inputs.size(); ++i) {
     if (prepared->input_args[i] != kNoArgument) compiled.args.emplace_back(prepared->input_args[i], step.inputs[i]);
@@ -213,6 +223,8 @@ void PlanBuilder::Fold(const Step& step, const std::optional<PreparedPrimitive>&
     }
     arguments.emplace(DNNL_ARG_SCRATCHPAD, dnnl::memory(prepared->scratchpad, CpuEngine()));
     dnnl::stream stream(CpuEngine());
+    std::optional<ThreadScope> threads;
+    if (compiled.num_threads != 0) threads.emplace(compiled.num_threads);
     compiled.primitive.execute(stream, arguments);
     stream.wait();
   } else {

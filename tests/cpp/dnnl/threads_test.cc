@@ -78,5 +78,19 @@ TEST(Fork, AnExecutorOfOneThreadRunsOn) {
   EXPECT_EQ(StatusOfChild([&] { return Distance(expected, RunOnce(*executor)[0]) == 0 ? 0 : 1; }), 0);
 }
 
+// oneDNN caches primitives by thread count. Products of exact plans are made for one thread, and need less scratch
+// memory than those of fast plans with the same shapes.
+TEST(Threads, AnExactPlanGetsNoPrimitiveOfAFastOne) {
+  Model m;
+  m.symbol = Op("FullyConnected", "fc", {Var("x")}, {{"num_hidden", "80"}, {"no_bias", "True"}});
+  m.params.args["fc_weight"] = Random({80, 2048}, 1);
+  m.types["x"] = F32({300, 2048});
+  BindOptions one = On(Backend::kOneDnn, 1), two = On(Backend::kOneDnn, 2);
+  one.mode = two.mode = NumericMode::kExact;
+  const std::vector<NDArray> expected = RunOnce(m, one);
+  RunOnce(m, On(Backend::kOneDnn, 2));
+  ExpectSameBits(RunOnce(m, two)[0], expected[0]);
+}
+
 }  // namespace
 }  // namespace amp::onednn

@@ -281,6 +281,41 @@ OpCase DrawDivSqrtDim(Random& random) {
   return {{}, {{{random.Type(FloatTypes()), random.Sizes(static_cast<int>(random.Int(1, 4)), 6)}}}, {0, 4, 0}};
 }
 
+// ---- boxes ---------------------------------------------------------------------------------------
+
+OpCase DrawBoxDecode(Random& random) {
+  const TensorType boxes{DType::kFloat32, Shape{random.Int(1, 3), random.Size(6), 4}};
+  OpCase c{{}, {{boxes}, {{boxes.dtype, Shape{1, boxes.shape[1], 4}}}}, {}, Truth::kSameBits};
+  Maybe(random, &c.attrs, "std0", random.Of({"0.1", "1"}));
+  Maybe(random, &c.attrs, "std2", random.Of({"0.2", "1"}));
+  Maybe(random, &c.attrs, "clip", random.Of({"2", "-1"}));
+  Maybe(random, &c.attrs, "format", random.Of({"corner", "center"}));
+  return c;
+}
+
+OpCase DrawBoxNms(Random& random) {
+  OpCase c{{}, {{{DType::kFloat32, Shape{random.Size(3), random.Size(9), 6}}}}, {}, Truth::kSameBits};
+  Maybe(random, &c.attrs, "overlap_thresh", random.Of({"0", "0.3"}));
+  Maybe(random, &c.attrs, "id_index", random.Of({"0", "-1"}));
+  Maybe(random, &c.attrs, "topk", random.Of({"-1", "0", "3"}));
+  Maybe(random, &c.attrs, "in_format", random.Of({"corner", "center"}));
+  Maybe(random, &c.attrs, "out_format", random.Of({"corner", "center"}));
+  return c;
+}
+
+OpCase DrawRoiAlign(Random& random) {
+  const IntTuple pooled = Tuple(random, 2, 1, 3);
+  const std::int64_t bins = pooled[0] * pooled[1];
+  OpCase c{{{"pooled_size", PrintAttr(pooled)}, {"spatial_scale", random.Of({"1", "0.5"})}}, {}, {}, Truth::kSameBits};
+  // Of nine images: numbers around 0 name one of them, or none.
+  c.inputs = {{{DType::kFloat32, Shape{9, bins * random.Int(1, 2), random.Int(1, 6), random.Int(1, 6)}}},
+              {{DType::kFloat32, Shape{random.Size(3), 5}}}};
+  Maybe(random, &c.attrs, "sample_ratio", random.Of({"-1", "2"}));
+  Maybe(random, &c.attrs, "position_sensitive", Flag(random));
+  Maybe(random, &c.attrs, "aligned", Flag(random));
+  return c;
+}
+
 OpCase DrawSizeArray(Random& random) { return Move(random, 0); }
 
 }  // namespace
@@ -288,6 +323,9 @@ OpCase DrawSizeArray(Random& random) { return Move(random, 0); }
 const std::vector<OpRow>& NumPyOpRows() {
   static const std::vector<OpRow> rows{
       {"Crop", DrawCrop},
+      {"_contrib_ROIAlign", DrawRoiAlign},
+      {"_contrib_box_decode", DrawBoxDecode},
+      {"_contrib_box_nms", DrawBoxNms},
       {"_contrib_div_sqrt_dim", DrawDivSqrtDim},
       {"_eye", DrawEye},
       {"_full", DrawFull},

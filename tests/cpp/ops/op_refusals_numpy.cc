@@ -128,6 +128,20 @@ void AddPicks(std::vector<Refusal>* all) {
        {"_contrib_div_sqrt_dim", {}, {F32(Shape(std::vector<std::int64_t>{}))}, {"expected data of rank 1 or more"}}});
 }
 
+void AddBoxes(std::vector<Refusal>* all) {
+  const AttrMap roi{{"pooled_size", "(2, 2)"}, {"spatial_scale", "1"}};
+  all->insert(all->end(),
+              {{"_contrib_box_decode", {}, {F32({2, 3, 5}), F32({1, 3, 4})}, {"expected data of shape [?,?,4]"}},
+               {"_contrib_box_decode", {{"format", "edge"}}, {F32({2, 3, 4})}, {"attribute format", "got 'edge'"}},
+               {"_contrib_box_nms", {}, {F32({6})}, {"expected data (..., boxes, values), got [6]"}},
+               {"_contrib_box_nms", {}, {F32({3, 5})}, {"coord_start 2", "outside of the 5 values of a box"}},
+               {"_contrib_ROIAlign", roi, {F32({1, 2, 4, 4}), F32({3, 4})}, {"expected rois of shape [?,5]"}},
+               {"_contrib_ROIAlign",
+                {{"pooled_size", "(0, 2)"}, {"spatial_scale", "1"}},
+                {F32({1, 2, 4, 4}), F32({3, 5})},
+                {"attribute pooled_size: expected (height, width) above 0"}}});
+}
+
 }  // namespace
 
 std::vector<Refusal> NumPyRefusals() {
@@ -137,6 +151,7 @@ std::vector<Refusal> NumPyRefusals() {
   AddMatrices(&all);
   AddValues(&all);
   AddPicks(&all);
+  AddBoxes(&all);
   return all;
 }
 

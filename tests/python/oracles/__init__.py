@@ -1,6 +1,7 @@
 """Operators' definitions in NumPy, and random uses of them. Knows nothing of the library."""
 
-from . import elementwise, lookups, moves, numpy_shapes, statistics, sums, windows  # noqa: F401 - they fill the tables
+# They fill the tables.
+from . import boxes, elementwise, lookups, moves, numpy_shapes, statistics, sums, windows  # noqa: F401
 from .core import DRAWERS, ORACLES, Case, Draw, Expected, is_float
 
 __all__ = ["DRAWERS", "ORACLES", "Case", "Draw", "Expected", "is_float"]

@@ -1,0 +1,135 @@
+// _contrib_ROIAlign: regions of feature maps, sampled to one size.
+#include <algorithm>
+#include <cmath>
+
+#include "dnnl/reference.h"
+#include "ops/numeric.h"
+#include "ops/rules.h"
+#include "passes/amp_facts.h"
+
+namespace amp {
+namespace {
+
+struct RoiParam {
+  IntTuple pooled_size;
+  double spatial_scale = 0;
+  std::int64_t sample_ratio = -1;
+  bool position_sensitive = false;
+  bool aligned = false;
+};
+
+constexpr std::int64_t kMostBins = 1 << 12;
+
+void Validate(RoiParam& p) {
+  const bool fits = p.pooled_size.size() == 2 && std::all_of(p.pooled_size.begin(), p.pooled_size.end(),
+                                                             [](auto n) { return n > 0 && n <= kMostBins; });
+  if (!fits) Throw<GraphError>("attribute pooled_size: expected (height, width) above 0");
+}
+
+void InferShape(ShapeRelation& r) {
+  const auto& p = r.node().params<RoiParam>();
+  r.In(0, Shape::OfRank(4));
+  r.In(1, Shape{kUnknownDim, 5});
+  const std::int64_t bins = p.pooled_size[0] * p.pooled_size[1];
+  std::int64_t channels = r.in(0)[1];
+  if (p.position_sensitive && channels >= 0) {
+    if (channels % bins != 0) FailAt(r.node(), "{} channels are no multiple of {} bins", channels, bins);
+    channels /= bins;
+  }
+  if (r.in(0)[2] == 0 || r.in(0)[3] == 0) FailAt(r.node(), "feature maps of shape {} are empty", r.in(0).ToString());
+  r.Out(0, Shape{r.in(1)[0], channels, p.pooled_size[0], p.pooled_size[1]});
+}
+
+// Bilinear interpolation; 0 beyond one pixel outside.
+float Sample(const float* image, std::int64_t height, std::int64_t width, float y, float x) {
+  if (!(y >= -1 && y <= static_cast<float>(height) && x >= -1 && x <= static_cast<float>(width))) return 0;
+  y = std::clamp(y, 0.f, static_cast<float>(height - 1));
+  x = std::clamp(x, 0.f, static_cast<float>(width - 1));
+  const auto top = static_cast<std::int64_t>(y), left = static_cast<std::int64_t>(x);
+  const std::int64_t bottom = std::min(top + 1, height - 1), right = std::min(left + 1, width - 1);
+  const float down = y - static_cast<float>(top), across = x - static_cast<float>(left);
+  return (1 - down) * ((1 - across) * image[top * width + left] + across * image[top * width + right]) +
+         down * ((1 - across) * image[bottom * width + left] + across * image[bottom * width + right]);
+}
+
+// Along one axis: where the region begins, how large a bin is and how many samples it takes.
+struct Bins {
+  float begin, size;
+  std::int64_t samples;
+
+  // Of a bin larger than the map no more samples than the map has positions can differ: regions from outside may be of
+  // any size.
+  Bins(const RoiParam& p, float first, float last, std::int64_t count, std::int64_t map) {
+    const auto scale = static_cast<float>(p.spatial_scale);
+    begin = first * scale - (p.aligned ? 0.5f : 0.f);
+    float extent = last * scale - (p.aligned ? 0.5f : 0.f) - begin;
+    if (!p.aligned) extent = std::max(extent, 1.f);
+    size = extent / static_cast<float>(count);
+    const float wanted = p.sample_ratio > 0 ? static_cast<float>(p.sample_ratio) : std::ceil(size);
+    samples = wanted > 0 ? static_cast<std::int64_t>(std::min(wanted, static_cast<float>(map + 2))) : 0;
+  }
+  float At(std::int64_t bin, std::int64_t sample) const {
+    return begin + static_cast<float>(bin) * size +
+           (static_cast<float>(sample) + 0.5f) * size / static_cast<float>(samples);
+  }
+};
+
+float Average(const float* image, const Shape& data, const Bins& rows, const Bins& columns, std::int64_t i,
+              std::int64_t j) {
+  float sum = 0;
+  for (std::int64_t a = 0; a < rows.samples; ++a) {
+    for (std::int64_t b = 0; b < columns.samples; ++b) {
+      sum += Sample(image, data[2], data[3], rows.At(i, a), columns.At(j, b));
+    }
+  }
+  return sum / static_cast<float>(std::max<std::int64_t>(1, rows.samples * columns.samples));
+}
+
+void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+  const auto& p = node.params<RoiParam>();
+  const Shape &data = in[0].shape(), &shape = out[0].shape();
+  const std::vector<float> x = Numbers<float>(in[0]), rois = Numbers<float>(in[1]);
+  std::vector<float> y(static_cast<std::size_t>(out[0].size()), 0);
+  auto to = y.begin();
+  for (const float* roi = rois.data(); to != y.end(); roi += 5) {
+    if (!(roi[0] < static_cast<float>(data[0]))) FailAt(node, "there is no image {}", roi[0]);
+    const Bins rows(p, roi[2], roi[4], shape[2], data[2]), columns(p, roi[1], roi[3], shape[3], data[3]);
+    for (std::int64_t c = 0; c < shape[1]; ++c) {
+      for (std::int64_t i = 0; i < shape[2]; ++i) {
+        for (std::int64_t j = 0; j < shape[3]; ++j, ++to) {
+          const std::int64_t channel = p.position_sensitive ? (c * shape[2] + i) * shape[3] + j : c;
+          if (!(roi[0] >= 0)) continue;
+          const std::int64_t image = static_cast<std::int64_t>(roi[0]) * data[1] + channel;
+          *to = Average(x.data() + image * data[2] * data[3], data, rows, columns, i, j);
+        }
+      }
+    }
+  }
+  Store(y, out[0]);
+}
+
+[[maybe_unused]] const auto kCard =
+    RegisterOp<RoiParam>("_contrib_ROIAlign")
+        .Doc("Averages of samples in regions (image, left, top, right, bottom) of feature maps (N, C, H, W).")
+        .Params(
+            ParamSchema<RoiParam>()
+                .Required("pooled_size", &RoiParam::pooled_size, "Height and width of the output.")
+                .Required("spatial_scale", &RoiParam::spatial_scale, "From regions' units to those of maps.")
+                .Optional("sample_ratio", &RoiParam::sample_ratio, "Samples of a bin along an axis; below 1: by size.")
+                .Range(-1e9, 64)
+                .Optional("position_sensitive", &RoiParam::position_sensitive, "Each bin has channels of its own.")
+                .Optional("aligned", &RoiParam::aligned, "Pixels are half a unit further left and up."),
+            Validate)
+        .Inputs({"data", "rois"})
+        .Set(ShapeRule{InferShape})
+        .Set(DTypeRule{[](DTypeRelation& r) {
+          r.Same({0}, {0});
+          r.InIsFloat(0);
+          if (!IsKnown(r.in(1))) r.In(1, r.in(0));
+          r.InIsFloat(1);
+        }})
+        .Set(AmpFacts{Arithmetic::kElementwise, {SlotRole::kData, SlotRole::kIndex}})
+        .Set(ReferenceKernel{Reference});
+
+}  // namespace
+}  // namespace amp

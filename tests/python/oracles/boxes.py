@@ -1,0 +1,150 @@
+"""Operators on boxes of detections."""
+
+import numpy as np
+
+from .core import Case, Expected, operator, wide
+
+
+def corners(boxes):
+    middle, half = boxes[..., :2], boxes[..., 2:] / 2
+    return np.concatenate([middle - half, middle + half], -1)
+
+
+def centers(boxes):
+    low, high = boxes[..., :2], boxes[..., 2:]
+    return np.concatenate([(low + high) / 2, high - low], -1)
+
+
+def box_decode(attrs, x, anchors):
+    anchors = wide(anchors) if attrs.get("format", "center") == "center" else centers(wide(anchors))
+    codes = wide(x) * [attrs.get(f"std{i}", 1.0) for i in range(4)]
+    logarithms = codes[..., 2:]
+    if attrs.get("clip", -1.0) > 0:
+        logarithms = np.minimum(logarithms, attrs["clip"])
+    middle = codes[..., :2] * anchors[..., 2:] + anchors[..., :2]
+    y = corners(np.concatenate([middle, np.exp(logarithms) * anchors[..., 2:]], -1))
+    return Expected(y, x.dtype, 64 * (np.abs(y) + 64 + np.exp(np.abs(codes).max(initial=0)) * 16))
+
+
+def draw_box_decode(d):
+    x = d.array((d.int(1, 3), d.int(1, 6), 4), np.dtype("float32"))
+    anchors = d.array((1, x.shape[1], 4), x.dtype, 0, 8)
+    attrs = d.some(**{f"std{i}": d.of([0.125, 0.5]) for i in range(4)}, clip=2.0, format=d.of(["corner", "center"]))
+    return Case(attrs, [x, anchors])
+
+
+operator("_contrib_box_decode", box_decode, draw_box_decode)
+
+
+def overlap(a, b):
+    def area(box):
+        return max(0, box[2] - box[0]) * max(0, box[3] - box[1])
+
+    both = area([*np.maximum(a[:2], b[:2]), *np.minimum(a[2:], b[2:])])
+    either = area(a) + area(b) - both
+    return both / either if either > 0 else 0
+
+
+def kept_boxes(attrs, rows, boxes):
+    """Rows of one image that remain, best first."""
+    score, number = attrs.get("score_index", 1), attrs.get("id_index", -1)
+    background = attrs.get("background_id", -1)
+    order = [i for i in np.argsort(-rows[:, score], kind="stable") if rows[i, score] > attrs.get("valid_thresh", 0.0)]
+    if number >= 0 and background >= 0:
+        order = [i for i in order if rows[i, number] != background]
+    order = order[: attrs["topk"]] if attrs.get("topk", -1) > 0 else order
+    force = attrs.get("force_suppress", False) or number < 0
+    kept = []
+    for i in order:
+        rivals = [k for k in kept if force or rows[k, number] == rows[i, number]]
+        if all(overlap(boxes[i], boxes[k]) <= attrs.get("overlap_thresh", 0.5) for k in rivals):
+            kept.append(i)
+    return kept
+
+
+def box_nms(attrs, x):
+    if attrs.get("topk", -1) == 0:
+        return Expected(x, x.dtype)
+    start, given = attrs.get("coord_start", 2), attrs.get("in_format", "corner")
+    wanted = attrs.get("out_format", "corner")
+    y = np.full(x.shape, -1.0)
+    for image in np.ndindex(x.shape[:-2]):
+        rows = wide(x[image]).copy()
+        boxes = corners(rows[:, start : start + 4]) if given == "center" else rows[:, start : start + 4].copy()
+        if given != wanted:
+            rows[:, start : start + 4] = centers(boxes) if wanted == "center" else boxes
+        kept = kept_boxes(attrs, wide(x[image]), boxes)
+        y[image][: len(kept)] = rows[kept]
+    return Expected(y, x.dtype, 8 + 4 * np.abs(y))
+
+
+def draw_box_nms(d):
+    """Coordinates on a grid, so that no overlap is near a threshold that is none of its fractions."""
+    count = d.int(1, 8)
+    corner = d.rng.integers(0, 6, (d.int(1, 2), count, 2))
+    boxes = np.concatenate([corner, corner + d.rng.integers(1, 6, corner.shape)], -1)
+    others = [d.rng.integers(0, 3, (*corner.shape[:2], 1)), d.rng.integers(-2, 9, (*corner.shape[:2], 1)) / 8]
+    if first := d.flag():
+        x = np.concatenate([boxes, *others], -1)
+    else:
+        x = np.concatenate([*others, boxes], -1)
+    attrs = {"coord_start": 0, "score_index": 5} if first else d.some(coord_start=2, score_index=1)
+    attrs |= d.some(id_index=4 if first else 0, background_id=d.of([-1, 1]), force_suppress=d.flag())
+    attrs |= d.some(overlap_thresh=d.of([0.0, 0.3001, 0.7001]), valid_thresh=d.of([0.3, -1.0]), topk=d.of([-1, 0, 3]))
+    attrs |= d.some(in_format=d.of(["corner", "center"]), out_format=d.of(["corner", "center"]))
+    return Case(attrs, [x.astype(np.float32)])
+
+
+operator("_contrib_box_nms", box_nms, draw_box_nms)
+
+
+def sample(image, y, x):
+    """Bilinear interpolation; 0 beyond one pixel outside."""
+    height, width = image.shape
+    if not (-1 <= y <= height and -1 <= x <= width):
+        return 0.0
+    y, x = np.clip(y, 0, height - 1), np.clip(x, 0, width - 1)
+    top, left = int(y), int(x)
+    bottom, right = min(top + 1, height - 1), min(left + 1, width - 1)
+    down, across = y - top, x - left
+    upper = (1 - across) * image[top, left] + across * image[top, right]
+    return (1 - down) * upper + down * ((1 - across) * image[bottom, left] + across * image[bottom, right])
+
+
+def places(attrs, first, last, count):
+    """For each bin along an axis: the positions of its samples."""
+    shift = 0.5 if attrs.get("aligned", False) else 0.0
+    begin, end = first * attrs["spatial_scale"] - shift, last * attrs["spatial_scale"] - shift
+    extent = end - begin if shift else max(end - begin, 1)
+    size = extent / count
+    samples = attrs.get("sample_ratio", -1) if attrs.get("sample_ratio", -1) > 0 else int(np.ceil(size))
+    return [[begin + (i + (k + 0.5) / samples) * size for k in range(samples)] for i in range(count)]
+
+
+def roi_align(attrs, x, rois):
+    height, width = attrs["pooled_size"]
+    bins = height * width if attrs.get("position_sensitive", False) else 1
+    y = np.zeros((len(rois), x.shape[1] // bins, height, width))
+    for r, (image, *box) in enumerate(wide(rois)):
+        rows, columns = places(attrs, box[1], box[3], height), places(attrs, box[0], box[2], width)
+        for c, i, j in np.ndindex(y.shape[1:]):
+            channel = (c * height + i) * width + j if bins > 1 else c
+            values = [sample(wide(x[int(image), channel]), v, h) for v in rows[i] for h in columns[j]]
+            y[r, c, i, j] = np.mean(values) if image >= 0 and values else 0
+    return Expected(y, x.dtype, 256.0)
+
+
+def draw_roi_align(d):
+    pooled, position_sensitive = d.ints(2, 1, 3), d.flag()
+    channels = d.int(1, 2) * (pooled[0] * pooled[1] if position_sensitive else 1)
+    x = d.array((2, channels, d.int(3, 6), d.int(3, 6)), np.dtype("float32"))
+    count = d.int(1, 3)
+    low = d.rng.integers(0, 24, (count, 2)) / 8 + 0.0625  # nowhere near where a sample leaves the map
+    rois = np.concatenate([d.rng.integers(-1, 2, (count, 1)), low, low + d.rng.integers(1, 16, (count, 2)) / 8], -1)
+    attrs = {"pooled_size": pooled, "spatial_scale": d.of([0.5, 1.0])}
+    attrs |= d.some(sample_ratio=d.of([-1, 2]), aligned=d.flag())
+    attrs |= {"position_sensitive": True} if position_sensitive else d.some(position_sensitive=False)
+    return Case(attrs, [x, rois.astype(np.float32)])
+
+
+operator("_contrib_ROIAlign", roi_align, draw_roi_align)
