@@ -36,8 +36,8 @@ ON_REFERENCE = (
 )
 # Nothing here gains from bfloat16: subgraphs of control flow, recurrent layers, shapes and statistics.
 KEPT = ("misc/", "lstm/lstm_2l_bi", "mx2/ops_reduce", "mx2/ops_shape")
-# Detectors with random weights: behind sorting and suppression a tiny difference swaps rows, so that in bfloat16 only the
-# sorted scores, their second output, can be compared; with the limit of their relative rms.
+# Detectors with random weights: behind sorting and suppression a tiny difference swaps rows, so that in bfloat16 only
+# the sorted scores, their second output, can be compared; with the limit of their relative rms.
 DETECTORS = {
     "zoo/faster_rcnn_resnet50_v1b_voc": 0.06,
     "zoo/ssd_300_mobilenet1.0_lite_coco": 0.01,
@@ -47,11 +47,11 @@ DETECTORS = {
 # float32: largest error over the largest magnitude. bfloat16: relative rms.
 FP32_LARGEST = 2e-5
 BF16_RMS = 0.02
+# ROIAlign reads where boxes are, which other layers have computed: their rounding moves what it reads.
+SHARED_FP32_LARGEST = {"zoo/faster_rcnn_resnet50_v1b_voc": 2e-4}
 # MXNet's own results in this file are 2.5 % off those in float32, because it rounds folded weights twice; ours 0.5 %.
 # Trained networks are judged by their classes, too (test_trained_networks_find_the_same_classes); the logits of
 # gender-age are 2.3 % off, 2.2 % under policy mxnet.
-# ROIAlign reads where boxes are, which other layers have computed: their rounding moves what it reads.
-SHARED_FP32_LARGEST = {"zoo/faster_rcnn_resnet50_v1b_voc": 2e-4}
 SHARED_BF16_RMS = {"amp191/resnet18_v1_bf16_mkldnn": 0.03, "real/gender-age": 0.03}
 # The golden networks are small and random, and some of them amplify rounding: rounding inputs and parameters alone
 # moves MXNet's own float32 outputs by this much (relative rms); activations add to it.
