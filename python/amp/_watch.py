@@ -15,10 +15,11 @@ def watch(parameter, array):
     begin = _address(array)
     if begin not in _ranges:
         bisect.insort(_begins, begin)
-        _ranges[begin] = begin + array.nbytes, weakref.WeakSet()
-    _ranges[begin][1].add(parameter)
+    parameters = _ranges.get(begin, (0, weakref.WeakSet()))[1]
+    parameters.add(parameter)
+    _ranges[begin] = begin + array.nbytes, parameters  # earlier owners of the address may be gone
     parameter._watched = begin
-    weakref.finalize(parameter, _tidy, begin)
+    weakref.finalize(parameter, _tidy, begin).atexit = False
 
 
 def forget(parameter):

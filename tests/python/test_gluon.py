@@ -287,6 +287,62 @@ def test_copies():
     assert (shallow(x).asnumpy() == net(x).asnumpy()).all() and not (deep(x).asnumpy() == net(x).asnumpy()).all()
 
 
+def test_copies_of_hybridized_blocks_see_their_own_parameters():
+    net = nn.Dense(2, in_units=3, use_bias=False)
+    net.initialize(amp.init.One())
+    net.hybridize()
+    x = nd.ones((1, 3))
+    net(x)
+    deep = copy.deepcopy(net)
+    assert deep(x).asnumpy().tolist() == [[3, 3]]
+    deep.weight.data()[:] = 2
+    assert deep(x).asnumpy().tolist() == [[6, 6]] and net(x).asnumpy().tolist() == [[3, 3]]
+    block = gluon.SymbolBlock(*_dense_symbol())
+    copied = copy.deepcopy(block)
+    copied.collect_params()["fc_weight"].data()[:] = 5
+    assert copied(x).asnumpy().tolist() == [[15, 15]] and block(x).asnumpy().tolist() == [[3, 3]]
+    assert copy.copy(block)(x).asnumpy().tolist() == [[3, 3]]
+
+
+def _dense_symbol():
+    data = amp.sym.var("data")
+    symbol = amp.sym.FullyConnected(data, num_hidden=2, no_bias=True, name="fc")
+    return symbol, data, {"fc_weight": nd.ones((2, 3))}
+
+
+def test_a_part_that_is_replaced_belongs_to_the_graph():
+    net = nn.HybridSequential(nn.Dense(2), nn.Dense(3))
+    net.initialize()
+    net.hybridize()
+    x = nd.ones((1, 4))
+    assert net(x).shape == (1, 3)
+    net.add(nn.Dense(5))
+    net.initialize()
+    assert net(x).shape == (1, 5)
+
+
+def test_parameters_in_functions_of_numpy_stay_parameters():
+    class Scaled(nn.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.w = gluon.Parameter("w", shape=(3,), init="ones")
+
+        def forward(self, x):
+            return (
+                anp.exp(self.w.data()) * x + anp.concatenate([self.w.data(), anp.expand_dims(self.w.data(), 0)[0]])[:3]
+            )
+
+    net = Scaled()
+    net.initialize()
+    x = anp.ones((2, 3))
+    expected = net(x).asnumpy()
+    net.hybridize()
+    np.testing.assert_allclose(net(x).asnumpy(), expected, rtol=1e-6)
+    assert sorted(net.export(None)[0].list_arguments()) == ["data", "w"]
+    net.w.data()[:] = 0
+    assert net(x).asnumpy().tolist() == [[1, 1, 1]] * 2
+
+
 def test_summary(capsys):
     net = small_net()
     net.initialize()

@@ -383,6 +383,16 @@ class HybridBlock(Block):
         self._graph = None  # a SymbolBlock and how to pass it arrays: tracing.TracedBlock
         self._hook = None
 
+    def __setattr__(self, name, value):
+        super().__setattr__(name, value)
+        if isinstance(value, (Block, Parameter)):
+            self._graph = None  # it has another part now
+
+    def register_child(self, block, name=None):
+        """Adds a child that is no attribute; by default its name is its number."""
+        super().register_child(block, name)
+        self._graph = None
+
     def hybridize(self, active=True, **kwargs):
         """From the next call on the block runs as a graph (or no longer). Options of MXNet have no effect.
 

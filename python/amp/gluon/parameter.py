@@ -219,6 +219,20 @@ class Parameter:
     def zero_grad(self):
         """Has no effect: there are no gradients."""
 
+    def __copy__(self):
+        return self._copied(self._array)
+
+    def __deepcopy__(self, memo):
+        return self._copied(None if self._array is None else self._array.copy())
+
+    def _copied(self, array):
+        other = type(self).__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        other._watched = other._array = None
+        if array is not None:
+            other._hold(array)
+        return other
+
     def __repr__(self):
         return f"Parameter {self.name} (shape={self.shape}, dtype={self.dtype.name})"
 

@@ -1,5 +1,6 @@
 """A block that is made from a symbol."""
 
+import copy
 import re
 import threading
 
@@ -246,6 +247,17 @@ class SymbolBlock(HybridBlock):
         args = {name: parameter.data() for name, parameter in self._params.items() if name not in states}
         aux = {name: parameter.data() for name, parameter in self._params.items() if name in states}
         return args, aux
+
+    def __copy__(self):
+        return self._with({name: parameter for name, parameter in self._params.items()})
+
+    def __deepcopy__(self, memo):
+        return self._with({name: copy.deepcopy(parameter, memo) for name, parameter in self._params.items()})
+
+    def _with(self, parameters):
+        other = SymbolBlock(self._symbol, [sym.Variable(name) for name in self._input_names], parameters)
+        other.conversion_report = self.conversion_report
+        return other
 
     def __repr__(self):
         return f"SymbolBlock({', '.join(self._input_names)} -> {', '.join(self.list_outputs())})"

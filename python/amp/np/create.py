@@ -48,9 +48,9 @@ def asarray(a, dtype=None, ctx=None, *, device=None):
     >>> amp.np.asarray(np.ones(2, "float32"))
     array([1., 1.])
     """
-    if isinstance(a, ndarray) and dtype is None:
-        return a
-    if isinstance(a, (NDArray, np.ndarray)) and dtype is None and (isinstance(a, NDArray) or a.dtype == np.float32):
+    if dtype is None and isinstance(a, NDArray):
+        return a.as_np_ndarray()  # in a graph it stays what it is
+    if dtype is None and isinstance(a, np.ndarray) and a.dtype == np.float32:
         return ndarray(a)
     return array(a, dtype)
 
