@@ -415,6 +415,13 @@ def test_networks_of_the_zoo(tmp_path):
     net.initialize()
     expected = net(x).asnumpy()
     assert expected.shape == (1, 7) and net.features(x).shape == (1, 1280, 1, 1)
+    first = net.features[:3](x)  # a part of it, as feature extractors take it
+    assert first.shape == (1, 8, 16, 16) and len(net.features) == 24 and len(net.features[3:]) == 21
+    np.testing.assert_allclose(net.output(net.features[3:](first)).asnumpy(), expected, rtol=1e-5)
+    with pytest.raises(amp.ArgumentError, match="call the whole network once"):
+        other = vision.get_model("mobilenetv2_0.25", classes=7)
+        other.initialize()
+        other.features[0](x)
     symbol = amp.model_zoo.get_model("mobilenetv2_0.25", 7)
     args, aux = amp.model_zoo.seeded_params(symbol, {"data": (1, 3, 32, 32)})
     amp.save_checkpoint(str(tmp_path / "net"), 0, symbol, args, aux)

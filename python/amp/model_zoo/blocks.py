@@ -232,11 +232,11 @@ class Chain:
     """Blocks one after another; `prefix` begins the names inside, None for no scope of their own."""
 
     def __init__(self, *blocks, prefix=None):
-        self._blocks = blocks
+        self.blocks = blocks
         self._prefix = prefix
 
     def bind(self, place):
-        steps = _bind_all(self._blocks, place.within(self._prefix))
+        steps = _bind_all(self.blocks, place.within(self._prefix))
 
         def apply(data):
             for step in steps:

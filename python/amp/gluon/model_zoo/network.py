@@ -6,10 +6,11 @@ import re
 
 from ... import nd
 from ...base import ArgumentError
-from ...model_zoo.blocks import Place, Scope
+from ...model_zoo.blocks import Chain, Place, Scope
 from ...model_zoo.forms import Structural
 from ...model_zoo.table import find_network
 from ..block import HybridBlock
+from ..nn.containers import HybridSequential
 from ..nn.layer import functions_of, value_of
 from ..parameter import Parameter, plain_name
 
@@ -21,8 +22,8 @@ class NetworkBlock(HybridBlock):
         super().__init__()
         self._network = find_network(name, classes)
         self._label = name
-        self.features = _Part(self._network.features, "features", self)
-        self.output = _Part(self._network.output, "output", self)
+        self.features = _part(self._network.features, "features", self)
+        self.output = _part(self._network.output, "output", self)
         if pretrained is True:
             raise ArgumentError(f"{name}: no parameters come with this package; pass pretrained='file.params'")
         if pretrained:
@@ -63,24 +64,43 @@ class NetworkBlock(HybridBlock):
         return f"NetworkBlock({self._label})"
 
 
+def _part(description, path, network):
+    return (_Sequence if isinstance(description, Chain) else _Part)(description, path, network)
+
+
+class _Sequence(HybridSequential):
+    """Parts one after another, with their numbers as names."""
+
+    def __init__(self, chain, path, network):
+        super().__init__(*(_part(block, f"{path}.{i}", network) for i, block in enumerate(chain.blocks)))
+        self._path = path
+        self.__dict__["_network"] = network  # no child
+
+    def _learn_shapes(self, args):
+        """The features learn from the input of the whole network."""
+        if self._path == "features" and any(parameter.is_open for parameter in self.collect_params().values()):
+            self._network.learn_shapes(args[0].shape)
+        super()._learn_shapes(args)
+
+
 class _Part(HybridBlock):
-    """The features of a network, or its output."""
+    """A layer of a network, or several that are not one after another."""
 
     def __init__(self, description, path, network):
         super().__init__()
-        self._place = Place(_Arrays(self._reg_params, path), Scope(""), path)
-        self._apply = description.bind(self._place)
-        self.__dict__["_network"] = network  # no child
+        self._apply = description.bind(Place(_Arrays(self._reg_params, path), Scope(""), path))
+        self._description = type(description).__name__
 
     def infer_shape(self, x, *args):
-        """The features learn from the input of the whole network."""
-        if self._place.path != "features":
-            raise ArgumentError("the shapes of the output's parameters are not known: call the whole network once")
-        self._network.learn_shapes(x.shape)
+        """Raises ArgumentError: only the whole network tells shapes."""
+        raise ArgumentError("the shapes of this part's parameters are not known: call the whole network once")
 
     def forward(self, x):
         """`x` is an array or a symbol."""
         return self._apply(x)
+
+    def __repr__(self):
+        return f"{self._description}({len(self._reg_params)} parameters)"
 
 
 class _Arrays:

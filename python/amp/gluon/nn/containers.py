@@ -20,7 +20,7 @@ class _Container:
         layers = list(self._children.values())[key]
         if not isinstance(layers, list):
             return layers
-        part = type(self)()
+        part = self._empty()
         part.add(*layers)
         return part
 
@@ -29,6 +29,9 @@ class _Chain(_Container):
     def __init__(self, *blocks, prefix=None, params=None):
         super().__init__(prefix, params)
         self.add(*blocks)
+
+    def _empty(self):
+        return HybridSequential() if isinstance(self, HybridBlock) else Sequential()
 
     def forward(self, x, *args):
         """The last block's output; each takes the output of the one before it, the first one all arguments."""
@@ -65,6 +68,9 @@ class _SideBySide(_Container):
     def __init__(self, axis=-1, prefix=None, params=None):
         super().__init__(prefix, params)
         self._axis = axis
+
+    def _empty(self):
+        return type(self)(self._axis)
 
     def forward(self, x):
         """The outputs of all blocks on `x`, one behind the other along the axis."""
