@@ -17,6 +17,11 @@ _CELLS = "cells of 1.x that unroll symbols; use amp.sym.RNN, or layers of amp.gl
 _REFUSED = {
     "callback": _TRAINING,
     "executor_manager": "several devices are not there; use amp.mod.Module",
+    "gluon.Trainer": _TRAINING,
+    "gluon.contrib": "its layers are not there; compose those of amp.gluon.nn",
+    "gluon.loss": _TRAINING,
+    "gluon.metric": _TRAINING,
+    "gluon.probability": "distributions are not there",
     "image": _IMAGES,
     "img": _IMAGES,
     "kv": _TRAINING,
@@ -99,8 +104,9 @@ def refusing(name, reason):
 
 # Those of the names that are modules of MXNet: programs import them, often without need.
 _REFUSED_MODULES = (
-    "callback contrib.onnx contrib.quant contrib.quantization contrib.text executor_manager image img kv kvstore "
-    "kvstore_server library lr_scheduler metric mon monitor onnx optimizer profiler recordio rnn rtc visualization viz"
+    "callback contrib.onnx contrib.quant contrib.quantization contrib.text executor_manager gluon.contrib "
+    "gluon.loss gluon.metric gluon.probability image img kv kvstore kvstore_server library lr_scheduler metric mon "
+    "monitor onnx optimizer profiler recordio rnn rtc visualization viz"
 ).split()
 
 

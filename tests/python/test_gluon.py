@@ -408,6 +408,27 @@ def test_data_loaders():
         gluon.data.ArrayDataset(data, labels[:3])
 
 
+def test_batches_for_devices():
+    data = nd.array(numbers(6, 2))
+    (whole,) = gluon.utils.split_and_load(data, [amp.cpu()])
+    assert whole is data and gluon.utils.split_and_load(np.ones((2, 2)), ctx_list=[amp.cpu()])[0].shape == (2, 2)
+    first, second = gluon.utils.split_and_load(data, [amp.cpu(0), amp.cpu(1)])
+    np.testing.assert_array_equal(np.concatenate([first.asnumpy(), second.asnumpy()]), data.asnumpy())
+    assert [part.shape for part in gluon.utils.split_data(data, 4, even_split=False)] == [(1, 2)] * 3 + [(3, 2)]
+    assert [part.shape for part in gluon.utils.split_data(data, 2, batch_axis=1)] == [(6, 1)] * 2
+    with pytest.raises(amp.ArgumentError, match="size 6 has no 4 parts"):
+        gluon.utils.split_data(data, 4)
+
+
+def test_what_trains_is_refused_by_name():
+    with pytest.raises(AttributeError, match="amp.gluon.Trainer is left out: training is not there"):
+        gluon.Trainer  # noqa: B018
+    from amp.mxnet.gluon import loss
+
+    with pytest.raises(amp.UnsupportedError, match="training is not there"):
+        loss.SoftmaxCrossEntropyLoss()
+
+
 def test_networks_of_the_zoo(tmp_path):
     vision = gluon.model_zoo.vision
     net = vision.get_model("mobilenetv2_0.25", classes=7)

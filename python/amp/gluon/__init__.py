@@ -22,15 +22,21 @@ __all__ = [
     "model_zoo",
     "nn",
     "rnn",
+    "utils",
 ]
 
-_ON_DEMAND = ("data", "model_zoo", "nn", "rnn")
+_ON_DEMAND = ("data", "model_zoo", "nn", "rnn", "utils")
 
 
 def __getattr__(name):
     if name in _ON_DEMAND:
         return importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module 'amp.gluon' has no attribute {name!r}")
+    from .._missing import missing, stand_in
+
+    module = stand_in(__name__, name)
+    if module is None:
+        raise missing(__name__, name, __dir__())
+    return module
 
 
 def __dir__():
