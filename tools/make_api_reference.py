@@ -21,8 +21,8 @@ FOLDER = Path(__file__).resolve().parents[1] / "docs" / "api"
 # One page each. What several of them name is described where it is defined, or else on the first page.
 MODULES = """amp amp.nd amp.sym amp.np amp.np.random amp.npx amp.gluon amp.gluon.nn amp.gluon.rnn amp.gluon.data
 amp.gluon.utils amp.gluon.model_zoo.vision amp.model_zoo amp.init amp.random amp.module amp.io amp.model
-amp.bound_symbol amp.context amp.util amp.test_utils amp.autograd amp.runtime amp.lists amp.profiling amp.report amp.attribute amp.name
-amp.operator amp.base amp.mxnet.amp amp.contrib.amp""".split()
+amp.bound_symbol amp.context amp.util amp.test_utils amp.autograd amp.runtime amp.lists amp.profiling amp.report
+amp.attribute amp.name amp.operator amp.base amp.mxnet.amp amp.contrib.amp""".split()
 
 WIDTH = 110
 BLANK = "    \0"
