@@ -140,7 +140,7 @@ std::vector<Refusal> Refusals() {
     refusals.push_back({fused, {{"quantized", "True"}}, {}, {"quantized=True (8-bit arithmetic) is not supported"}});
   }
   refusals.push_back({"_sg_onednn_batch_norm", {{"quantized", "True"}}, {F32({2, 3})}, {"quantized=True (8-bit"}});
-  refusals.push_back({"_sg_onednn_batch_norm", {{"axis", "5"}}, {F32({2, 3})}, {"axis 5 does not exist"}});
+  refusals.push_back({"_sg_onednn_batch_norm", {{"enabled_float_output", "int32"}}, {F32({2, 3})}, {"a float dtype"}});
   // More of these, with subgraphs, in tests/python/test_control_flow.py.
   const AttrMap loop{{"num_args", "3"},
                      {"num_outputs", "1"},
