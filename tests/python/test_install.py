@@ -61,9 +61,23 @@ def run_paths(library):
     return re.findall(r"\((?:RPATH|RUNPATH)\).*\[(.*)\]", dynamic)
 
 
+def compiled_by_make(repository):
+    """Options that let pip find what make has compiled; none where it has not, or shall not be used."""
+    cache = repository / "build" / "CMakeCache.txt"
+    if os.environ.get("AMP_TEST_WHEEL") == "isolated" or not cache.is_file():
+        return []
+    build_type = re.search(r"^CMAKE_BUILD_TYPE:\w+=(\w+)$", cache.read_text(), re.MULTILINE)[1]
+    settings = {"build-dir": cache.parent, "cmake.define.AMP_BUNDLE_ONEDNN": "ON", "cmake.build-type": build_type}
+    return ["--no-build-isolation", *(f"--config-settings={key}={value}" for key, value in settings.items())]
+
+
 @pytest.fixture(scope="session")
 def wheel(repository):
-    """A wheel of the working tree. It is built again only when a file that it depends on has changed."""
+    """A wheel of the working tree. It is built again only when a file that it depends on has changed.
+
+    Where make has compiled the library, its object files are used; AMP_TEST_WHEEL=isolated compiles everything again in
+    an environment of pip's, as `pip install .` does for a user (minutes).
+    """
     sources = [repository / name for name in ("CMakeLists.txt", "pyproject.toml", "README.md", "LICENSE")]
     for folder in ("cmake", "src", "python"):
         found = (repository / folder).rglob("*")
@@ -75,8 +89,8 @@ def wheel(repository):
     folder = repository / "build" / "wheel" / digest.hexdigest()[:16]
     if not list(folder.glob("*.whl")):
         shutil.rmtree(folder.parent, ignore_errors=True)
-        command = (sys.executable, "-m", "pip", "wheel", "--no-deps", "--wheel-dir", folder, repository)
-        run(*command, cwd=repository.parent)
+        command = (sys.executable, "-m", "pip", "wheel", "--no-deps", "--wheel-dir", folder)
+        run(*command, *compiled_by_make(repository), repository, cwd=repository.parent)
     return next(folder.glob("*.whl"))
 
 
