@@ -12,19 +12,20 @@ from .prepare import batch_folder, load_outputs
 from .processes import Worker, WorkerError
 from .stats import relative_max, relative_rms
 
+ROUNDS_PER_PROBE = 5
+
 
 def measure_cell(cell, entries, settings):
-    """Fills the dict `cell` (network, batch, threads): probes, and per entry what its worker told.
+    """`cell` (network, batch, threads) with probes, and per entry what its worker told.
 
     entries: dicts with name, contestant, precision, environment, python. settings: folder, probe, rounds, seconds,
     calls.
     A contestant that fails is kept with its error; the others go on.
     """
+    cell = {**cell, "probes": [], "results": []}
     cpus = sorted(os.sched_getaffinity(0))[: cell["threads"]]
     folder = Path(settings.folder) / cell["network"]
     inputs = batch_folder(folder, cell["batch"]) / "inputs.npz"
-    cell["probe_before"] = probe(settings.probe, cpus)
-    cell["results"] = []
     with ExitStack() as stack:
         running = []
         for entry in entries:
@@ -41,11 +42,13 @@ def measure_cell(cell, entries, settings):
             running.append((worker, cell["results"][-1]))
             _guarded(*running[-1], _load, batch_folder(folder, cell["batch"]) / "expected.npz")
         for i in range(settings.rounds):
+            if i % ROUNDS_PER_PROBE == 0:
+                cell["probes"].append(probe(settings.probe, cpus))
             # Each begins a round in turn: who follows whom must not decide.
             start = i % len(running)
             for worker, result in running[start:] + running[:start]:
                 _guarded(worker, result, _measure, settings.seconds, settings.calls)
-    cell["probe_after"] = probe(settings.probe, cpus)
+    cell["probes"].append(probe(settings.probe, cpus))
     return cell
 
 

@@ -1,23 +1,28 @@
 """Ratios of interleaved rounds and how sure they are."""
 
 import math
-from statistics import mean, median, stdev
-
-# 97.5 % quantiles of Student's t by degrees of freedom; the last serves for more.
-T_QUANTILES = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145)
+from statistics import mean, median
 
 
 def ratio_interval(ratios):
-    """(median, low, high): the 95 % interval is that of the geometric mean, by Student's t on the logarithms.
+    """(median, low, high): the 95 % interval of the median by order statistics (the inversion of the sign test).
 
-    Its bounds are None for a single round, of which nothing is known.
+    It assumes nothing about how disturbances are distributed, so a round that something else slowed down counts as one
+    round, however slow it was. Its bounds are None below six rounds, which do not have such an interval.
     """
-    logs = [math.log(ratio) for ratio in ratios]
-    if len(logs) < 2:
+    ordered, outside = sorted(ratios), _ranks_outside(len(ratios))
+    if outside == 0:
         return median(ratios), None, None
-    quantile = T_QUANTILES[min(len(logs) - 2, len(T_QUANTILES) - 1)]
-    half = quantile * stdev(logs) / math.sqrt(len(logs))
-    return median(ratios), math.exp(mean(logs) - half), math.exp(mean(logs) + half)
+    return median(ratios), ordered[outside - 1], ordered[-outside]
+
+
+def _ranks_outside(rounds):
+    """The largest k for which less than k of `rounds` values are below their median in at most 2.5 % of all cases."""
+    k, cases = 0, 1
+    while cases <= 0.025 * 2**rounds:
+        k += 1
+        cases += math.comb(rounds, k)
+    return k
 
 
 def geometric_mean(values):

@@ -1,9 +1,12 @@
 """The result as text, from the dict that the JSON file holds."""
 
+from statistics import median
+
 from .verdicts import summary
 
 HEADER = ("network", "batch", "thr", "precision", "contestant", "ms", "best", "ours/it [95 %]", "error")
 HEADER += ("load s", "first s", "start s", "MB", "")
+PROBED = ("fp32_gflops", "bf16_gflops", "triad_gbs", "round_trip_ns")
 
 
 def render(run):
@@ -17,7 +20,8 @@ def _machine(run):
     how = run["settings"]
     return (
         f"{run['machine']}\n{run['started']}; {how['rounds']} interleaved rounds of >= {how['seconds']} s and >= "
-        f"{how['calls']} calls; ms is the median of the rounds' medians; first: construction and first call; "
+        f"{how['calls']} calls; "
+        f"{len(run['void'])} void measurements done again; ms is the median of the rounds' medians; first: construction and first call; "
         "start: from the start of the process to the first result"
     )
 
@@ -44,7 +48,7 @@ def _rows(cell):
 
 def interval_text(ratio):
     middle, low, high = ratio
-    return f"{middle:.3f} [{low:.3f}, {high:.3f}]" if low is not None else f"{middle:.3f} [one round]"
+    return f"{middle:.3f} [{low:.3f}, {high:.3f}]" if low is not None else f"{middle:.3f} [too few rounds]"
 
 
 def _number(result, key, form):
@@ -67,11 +71,10 @@ def _grid(rows):
 
 
 def _probes(cells):
-    lines = ["machine probe, before -> after: GFLOP/s fp32, bf16; triad GB/s; core-to-core round trip ns"]
-    keys = ("fp32_gflops", "bf16_gflops", "triad_gbs", "round_trip_ns")
+    lines = ["machine probes, lowest, median, highest: GFLOP/s fp32, bf16; triad GB/s; core-to-core round trip ns"]
     for cell in cells:
-        before, after = ([cell[probe][key] for key in keys] for probe in ("probe_before", "probe_after"))
-        figures = "; ".join(f"{a:.0f} -> {b:.0f}" for a, b in zip(before, after))
+        columns = ([probe[key] for probe in cell["probes"]] for key in PROBED)
+        figures = "; ".join(f"{min(column):.0f} {median(column):.0f} {max(column):.0f}" for column in columns)
         lines.append(f"  {cell['network']} batch {cell['batch']}, {cell['threads']} threads: {figures}")
     return "\n".join(lines)
 
@@ -106,6 +109,6 @@ def _summary(cells):
             lines.append(where + line["no_result"])
             continue
         upper = line["worst_upper_end"]
-        worst = "unknown after one round" if upper is None else f"{upper:.3f}"
+        worst = "unknown after so few rounds" if upper is None else f"{upper:.3f}"
         lines.append(f"{where}geometric mean {line['geometric_mean']:.3f}, worst upper end {worst}")
     return "\n".join(lines)

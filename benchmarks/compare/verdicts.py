@@ -51,12 +51,12 @@ def _mismatch(result):
 
 
 def _too_slow(cell, result):
-    """A peer below its own earlier figure, scaled by the arithmetic peak of the machine as it is now."""
+    """A peer below its own earlier figure, scaled by the arithmetic peak of the machine while it was measured."""
     earlier = published_ms(cell["network"], cell["batch"], cell["threads"], result["name"], result["precision"])
     if earlier is None or "ms" not in result:
         return ""
     key = f"{result['precision']}_gflops"
-    peak = max(cell[probe][key] for probe in ("probe_before", "probe_after"))
+    peak = median(probe[key] for probe in cell["probes"])
     expected = earlier * PEAKS[cell["threads"]][result["precision"]] / peak
     if result["ms"] <= SLOWER_THAN_PUBLISHED * expected:
         return ""
