@@ -21,8 +21,8 @@ def _machine(run):
     return (
         f"{run['machine']}\n{run['started']}; {how['rounds']} interleaved rounds of >= {how['seconds']} s and >= "
         f"{how['calls']} calls; "
-        f"{len(run['void'])} void measurements done again; ms is the median of the rounds' medians; first: construction and first call; "
-        "start: from the start of the process to the first result"
+        f"{len(run['void'])} void measurements done again; ms is the median of the rounds' medians; "
+        "first: construction and first call; start: from the start of the process to the first result"
     )
 
 
