@@ -21,12 +21,11 @@ def _uses_batch_statistics(attributes):
 # Registered name -> whether a node with these attributes does.
 _RULES = {
     "BatchNorm": _uses_batch_statistics,
-    "BatchNorm_v1": _uses_batch_statistics,
     "Dropout": lambda attributes: _drops(attributes, 0.5),
     "LeakyReLU": lambda attributes: attributes.get("act_type") == "rrelu",
     "RNN": lambda attributes: _drops(attributes, 0.0),
-    "_contrib_BatchNormWithReLU": _uses_batch_statistics,
     "_contrib_SyncBatchNorm": _uses_batch_statistics,
+    "_sg_onednn_batch_norm": _uses_batch_statistics,
 }
 
 

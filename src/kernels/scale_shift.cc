@@ -41,6 +41,13 @@ const ScaleShiftTable& Active() {
   return *table;
 }
 
+// Hardware prefetchers do not follow rows that lie apart.
+constexpr std::int64_t kBytesAhead = 2048;
+
+void Prefetch(const void* row, std::int64_t bytes) {
+  for (std::int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(static_cast<const char*>(row) + i);
+}
+
 const void* At(const void* data, bool is_bf16, std::int64_t index) {
   return static_cast<const char*>(data) + index * (is_bf16 ? 2 : 4);
 }
@@ -53,11 +60,15 @@ void Run(const ScaleShift& job, const void* x, void* y) {
   const ScaleShiftTable::Row row = Active().row[job.x_is_bf16][job.y_is_bf16];
   const std::int64_t total = job.batch * job.blocks * job.rows;
   const bool parallel = total * job.channels >= 8192;
+  const std::int64_t row_bytes = job.channels * (job.x_is_bf16 ? 2 : 4);
+  const std::int64_t ahead = job.x_row == job.channels ? 0 : (kBytesAhead + row_bytes - 1) / row_bytes;
 #pragma omp parallel for schedule(static) if (parallel)
   for (std::int64_t i = 0; i < total; ++i) {
     const std::int64_t r = i % job.rows, block = i / job.rows % job.blocks, n = i / job.rows / job.blocks;
     const std::int64_t first = job.planes ? block : block * job.channels;
-    row(At(x, job.x_is_bf16, n * job.x_batch + block * job.x_block + r * job.x_row),
+    const std::int64_t begin = n * job.x_batch + block * job.x_block + r * job.x_row;
+    if (ahead != 0 && r + ahead < job.rows) Prefetch(At(x, job.x_is_bf16, begin + ahead * job.x_row), row_bytes);
+    row(At(x, job.x_is_bf16, begin),
         const_cast<void*>(At(y, job.y_is_bf16, n * job.y_batch + block * job.y_block + r * job.y_row)), job.channels,
         job.scale + first, job.shift + first, job.planes ? 0 : 1, job.low, job.high);
   }

@@ -1,5 +1,7 @@
 #include "nnvm/ndarray.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -9,12 +11,29 @@
 
 namespace amp {
 
+namespace {
+
+constexpr std::size_t kCacheLine = 64;
+constexpr std::size_t kHugePage = std::size_t{1} << 21;
+
+// A wish that need not come true, so a failure changes nothing. Large tensors lie in fewer pages than translations are
+// cached for, and prefetchers need not stop every 4 kB.
+void WishForHugePages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) {
+#ifdef MADV_HUGEPAGE
+  madvise(memory, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
+#endif
+}
+
+}  // namespace
+
 std::shared_ptr<void> AllocateAligned(std::size_t bytes) {
-  constexpr std::size_t kAlignment = 64;
-  if (bytes > SIZE_MAX - kAlignment) Throw<Error>("cannot allocate {} bytes", bytes);
-  const std::size_t rounded = std::max(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
-  void* memory = std::aligned_alloc(kAlignment, rounded);
+  const bool is_large = bytes >= kHugePage;
+  const std::size_t alignment = is_large ? kHugePage : kCacheLine;
+  if (bytes > SIZE_MAX - alignment) Throw<Error>("cannot allocate {} bytes", bytes);
+  const std::size_t rounded = std::max(kCacheLine, (bytes + kCacheLine - 1) / kCacheLine * kCacheLine);
+  void* memory = std::aligned_alloc(alignment, rounded);
   if (memory == nullptr) Throw<Error>("cannot allocate {} bytes", rounded);
+  if (is_large) WishForHugePages(memory, rounded);
   return {memory, std::free};
 }
 

@@ -46,7 +46,7 @@ class NDArray {
 
 using NDArrayMap = std::map<std::string, NDArray>;
 
-// Uninitialised memory of `bytes` bytes aligned to 64; freed with the last reference.
+// Uninitialised memory of `bytes` bytes aligned to 64, in huge pages where it is large; freed with the last reference.
 std::shared_ptr<void> AllocateAligned(std::size_t bytes);
 
 }  // namespace amp

@@ -1,8 +1,8 @@
 // FullyConnected: a matrix product with a weight matrix, plus bias.
-#include <array>
 
 #include "dnnl/lowering.h"
 #include "dnnl/reference.h"
+#include "ops/dot.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
@@ -60,21 +60,6 @@ void InferShape(ShapeRelation& r) {
   for (int i = 0; i < rows; ++i) learnt[i] = r.out(0)[i];
   if (rows + 1 == data.rank()) learnt[rows] = r.in(1)[1];
   r.In(0, learnt);
-}
-
-// Sums in 16 lanes: shorter chains of additions round less, and compilers can use vector instructions.
-template <class T>
-T Dot(const T* a, const T* b, std::int64_t size) {
-  constexpr std::int64_t kLanes = 16;
-  std::array<T, kLanes> lanes{};
-  std::int64_t i = 0;
-  for (; i + kLanes <= size; i += kLanes) {
-    for (std::int64_t j = 0; j < kLanes; ++j) lanes[j] += a[i + j] * b[i + j];
-  }
-  T sum{0};
-  for (; i < size; ++i) sum += a[i] * b[i];
-  for (const T lane : lanes) sum += lane;
-  return sum;
 }
 
 void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {

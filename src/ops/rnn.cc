@@ -7,6 +7,7 @@
 
 #include "dnnl/lowering.h"
 #include "dnnl/reference.h"
+#include "ops/dot.h"
 #include "ops/numeric.h"
 #include "ops/rnn.h"
 #include "ops/rules.h"
@@ -92,21 +93,6 @@ void InferDType(DTypeRelation& r) {
   r.InIsFloat(0);
   const int lengths = static_cast<int>(inputs.size());
   if (p.use_sequence_length && !IsKnown(r.in(lengths))) r.In(lengths, DType::kFloat32);
-}
-
-// Sums in 16 lanes, see FullyConnected.
-template <class T>
-T Dot(const T* a, const T* b, std::int64_t size) {
-  constexpr std::int64_t kLanes = 16;
-  std::array<T, kLanes> lanes{};
-  std::int64_t i = 0;
-  for (; i + kLanes <= size; i += kLanes) {
-    for (std::int64_t j = 0; j < kLanes; ++j) lanes[j] += a[i + j] * b[i + j];
-  }
-  T sum{0};
-  for (; i < size; ++i) sum += a[i] * b[i];
-  for (const T lane : lanes) sum += lane;
-  return sum;
 }
 
 // What is worth a second thread, in multiplications.

@@ -213,6 +213,9 @@ def test_training_is_refused_where_it_matters():
     dropped = amp.sym.Dropout(amp.sym.Variable("x"), p=0.5, name="drop").simple_bind(x=(2,))
     with pytest.raises(amp.UnsupportedError, match="Dropout 'drop'"):
         dropped.forward(is_train=True)
+    with_relu = amp.sym.contrib.BatchNormWithReLU(amp.sym.Variable("data"), name="both").simple_bind(data=(2, 3))
+    with pytest.raises(amp.UnsupportedError, match="BatchNormWithReLU 'both'"):
+        with_relu.forward(is_train=True)
     for same in (norm(use_global_stats=True), layer()):
         same.simple_bind(data=(2, 3)).forward(is_train=True)
 

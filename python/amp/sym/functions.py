@@ -100,11 +100,9 @@ def split_v2(ary, indices_or_sections, axis=0, squeeze_axis=False):
     >>> amp.sym.split_v2(amp.sym.Variable("x"), 2).infer_shape(x=(4, 3))[1]
     [(2, 3), (2, 3)]
     """
-    if isinstance(indices_or_sections, (int, np.integer)):
-        where = {"indices": (), "sections": int(indices_or_sections)}
-    else:
-        where = {"indices": (0, *indices_or_sections), "sections": 0}
-    return _operator("_split_v2")(data=ary, axis=axis, squeeze_axis=squeeze_axis, **where)
+    return _operator("_split_v2")(
+        ary, axis=axis, squeeze_axis=squeeze_axis, indices_or_sections=indices_or_sections
+    )
 
 
 def maximum(left, right):

@@ -96,9 +96,9 @@ def _of_split_v2(kwargs):
         kwargs["data"] = kwargs.pop("ary")
     where = kwargs.pop("indices_or_sections", None)
     if hasattr(where, "__index__"):
-        kwargs["sections"] = int(where)
+        kwargs.update(indices=(), sections=int(where))
     elif where is not None:
-        kwargs["indices"] = (0, *where)
+        kwargs.update(indices=(0, *where), sections=0)
     return kwargs
 
 

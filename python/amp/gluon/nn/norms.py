@@ -9,8 +9,9 @@ _LOW = ("float16", "bfloat16")
 class BatchNorm(Layer):
     """BatchNorm(axis=1, epsilon=1e-5, center=True, scale=True, in_channels=0), with the statistics of training.
 
-    gamma * (x - running_mean) / sqrt(running_var + epsilon) + beta per index of `axis`; gamma is 1 unless `scale`, beta
-    0 unless `center`. Its parameters stay float32 when the block is cast to low precision.
+    gamma * (x - running_mean) / sqrt(running_var + epsilon) + beta per index of `axis`; gamma is 1 unless `scale`.
+    `center` only decides whether beta is trained, as in MXNet. Parameters stay float32 when the block is cast to low
+    precision.
 
     >>> block = amp.gluon.nn.BatchNorm()
     >>> block.initialize()
@@ -92,6 +93,8 @@ class BatchNormReLU(BatchNorm):
 
 
 class _OwnStatistics(Layer):
+    """`center` and `scale` only decide what is trained, as in MXNet."""
+
     def __init__(self, size, center, scale, beta_initializer, gamma_initializer, **kwargs):
         super().__init__(**kwargs)
         self.parameter("gamma", (size,), gamma_initializer)
