@@ -259,3 +259,16 @@ def test_random_numbers_are_seeded():
 def test_moveaxis_refuses_axes_that_are_not_there(module, source, destination):
     with pytest.raises(amp.ArgumentError, match="moveaxis"):
         module.moveaxis(module.ones((2, 3)), source, destination)
+
+
+@pytest.mark.parametrize("call", [lambda a: amp.np.exp(a, where=a), lambda a: amp.np.sum(a, initial=1)])
+def test_keywords_without_an_operator_are_refused_not_ignored(call):
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        call(amp.np.ones(2))
+
+
+def test_deviations_know_degrees_of_freedom():
+    x = np.array([[1, 2, 4], [0, 3, 5]], np.float32)
+    for name in ("std", "var"):
+        ours = getattr(amp.np, name)(amp.np.array(x), axis=1, ddof=1)
+        np.testing.assert_allclose(ours.asnumpy(), getattr(np, name)(x, axis=1, ddof=1), rtol=1e-6)

@@ -109,8 +109,9 @@ SIGNATURES = {
 }
 
 SYMBOL_MEMBERS = """as_nd_ndarray as_np_ndarray attr attr_dict bind eval get_backend_symbol get_children get_internals
-infer_shape infer_shape_partial infer_type infer_type_partial list_arguments list_attr list_auxiliary_states
-list_inputs list_outputs name optimize_for save simple_bind tojson""".split()
+list_arguments list_attr list_auxiliary_states list_inputs list_outputs name optimize_for save simple_bind
+tojson""".split()
+INFERENCE_MEMBERS = ["infer_shape", "infer_shape_partial", "infer_type", "infer_type_partial"]
 
 # Those of MXNet 1.9.1's class that are operators or need arrays; `astype` is the operator Cast.
 SYMBOL_FLUENT_METHODS = """
@@ -173,6 +174,7 @@ def test_names_of_the_package():
     [
         (amp.Symbol, SYMBOL_MEMBERS),
         (amp.sym.fluent.FluentMethods, SYMBOL_FLUENT_METHODS),
+        (amp.sym.inference.Inference, INFERENCE_MEMBERS),
         (amp.bound_symbol.BoundSymbol, BOUND_SYMBOL_MEMBERS),
         (amp.mod.Module, MODULE_MEMBERS),
         (amp.mod.Module.__base__, MODULE_PARAMETER_MEMBERS),
@@ -192,7 +194,8 @@ def public_objects():
             value = getattr(module, name)
             if isinstance(value, (type, types.FunctionType)):
                 yield f"{module.__name__}.{name}", value
-    for owner in (amp.Symbol, amp.sym.fluent.FluentMethods, amp.Executor, amp.NDArray, amp.gluon.SymbolBlock):
+    of_symbols = (amp.Symbol, amp.sym.fluent.FluentMethods, amp.sym.inference.Inference)
+    for owner in (*of_symbols, amp.Executor, amp.NDArray, amp.gluon.SymbolBlock):
         for name, value in vars(owner).items():
             if not name.startswith("_"):
                 yield f"{owner.__name__}.{name}", value

@@ -100,9 +100,7 @@ def split_v2(ary, indices_or_sections, axis=0, squeeze_axis=False):
     >>> amp.sym.split_v2(amp.sym.Variable("x"), 2).infer_shape(x=(4, 3))[1]
     [(2, 3), (2, 3)]
     """
-    return _operator("_split_v2")(
-        ary, axis=axis, squeeze_axis=squeeze_axis, indices_or_sections=indices_or_sections
-    )
+    return _operator("_split_v2")(ary, axis=axis, squeeze_axis=squeeze_axis, indices_or_sections=indices_or_sections)
 
 
 def maximum(left, right):
