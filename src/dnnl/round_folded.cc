@@ -33,6 +33,7 @@ class FoldedRounding {
   FoldedRounding(const NDArray& weight, const FoldedWeight& how)
       : weight_(weight), how_(how), nearest_(CastArray(CastArray(weight, how.target), DType::kFloat32)) {
     const NDArray codes = CastArray(weight, how.target);
+#pragma omp parallel for
     for (std::int64_t i = 0; i < codes.size(); ++i) {
       std::uint16_t& code = codes.As<std::uint16_t>()[i];
       if ((code & ~kSignBit) != 0) code = Neighbour(code, Error(i) > 0);
@@ -44,7 +45,7 @@ class FoldedRounding {
     const Shape& shape = weight_.shape();
     const std::int64_t channels = shape[how_.channel_axis];
 #pragma omp parallel for
-    for (std::int64_t c = 0; c < channels * how_.groups; ++c) RoundChannel(IndicesOf(c));
+    for (std::int64_t c = 0; c < channels * how_.groups; ++c) RoundChannel(c);
     return nearest_;
   }
 
@@ -53,28 +54,32 @@ class FoldedRounding {
     return static_cast<double>(weight_.As<float>()[i]) - static_cast<double>(nearest_.As<float>()[i]);
   }
 
-  // The elements of one output channel. Groups divide axis 0 where the channels are on another axis.
-  std::vector<std::int64_t> IndicesOf(std::int64_t channel) const {
+  // f(index) for the elements of one output channel. Groups divide axis 0 where the channels are on another axis.
+  template <class F>
+  void ForEachOf(std::int64_t channel, F f) const {
     const Shape& shape = weight_.shape();
     const std::int64_t channels = shape[how_.channel_axis];
     const std::int64_t inner = shape.SizeOf(how_.channel_axis + 1, shape.rank());
     const std::int64_t rows = shape.SizeOf(0, how_.channel_axis) / how_.groups;
     const std::int64_t first_row = channel / channels * rows;
-    std::vector<std::int64_t> indices;
     for (std::int64_t row = first_row; row < first_row + rows; ++row) {
-      for (std::int64_t i = 0; i < inner; ++i) indices.push_back((row * channels + channel % channels) * inner + i);
+      const std::int64_t first = (row * channels + channel % channels) * inner;
+      for (std::int64_t i = first; i < first + inner; ++i) f(i);
     }
-    return indices;
   }
 
-  void RoundChannel(const std::vector<std::int64_t>& indices) {
+  void RoundChannel(std::int64_t channel) {
     double drift = 0;
-    for (const std::int64_t i : indices) drift += Error(i);
-    if (!std::isfinite(drift) || drift == 0 || indices.size() < 2) return;
-    std::vector<Candidate> candidates = CandidatesAgainst(indices, drift);
+    std::int64_t count = 0;
+    ForEachOf(channel, [&](std::int64_t i) {
+      drift += Error(i);
+      ++count;
+    });
+    if (!std::isfinite(drift) || drift == 0 || count < 2) return;
+    std::vector<Candidate> candidates = CandidatesAgainst(channel, drift);
     std::make_heap(candidates.begin(), candidates.end());
     // The drift is about the square root of the number of elements; what is left after as many steps is too small.
-    const auto most = static_cast<std::size_t>(4 * std::sqrt(static_cast<double>(indices.size())) + 16);
+    const auto most = static_cast<std::size_t>(4 * std::sqrt(static_cast<double>(count)) + 16);
     for (std::size_t n = 0; n < most && !candidates.empty(); ++n) {
       std::pop_heap(candidates.begin(), candidates.end());
       const Candidate best = candidates.back();
@@ -86,13 +91,13 @@ class FoldedRounding {
   }
 
   // Numbers that were rounded in the direction of the drift.
-  std::vector<Candidate> CandidatesAgainst(const std::vector<std::int64_t>& indices, double drift) const {
+  std::vector<Candidate> CandidatesAgainst(std::int64_t channel, double drift) const {
     std::vector<Candidate> candidates;
-    for (const std::int64_t i : indices) {
+    ForEachOf(channel, [&](std::int64_t i) {
       const double error = Error(i);
       const double step = static_cast<double>(farther_.As<float>()[i]) - static_cast<double>(nearest_.As<float>()[i]);
       if (error * drift > 0 && step != 0 && std::isfinite(step)) candidates.push_back({error / step, i, step});
-    }
+    });
     return candidates;
   }
 

@@ -4,6 +4,35 @@
 #include <cmath>
 
 namespace amp {
+namespace {
+
+// Which of groups * size indices along an axis an element has, where the rows in front of it fall into groups.
+struct AxisIndex {
+  AxisIndex(const Shape& shape, int axis, int first_inner_axis, std::int64_t num_groups)
+      : size(shape[axis]),
+        inner(shape.SizeOf(axis + 1, shape.rank())),
+        row(shape.SizeOf(first_inner_axis, shape.rank())),
+        rows(std::max<std::int64_t>(shape.SizeOf(0, first_inner_axis), 1)),
+        groups(num_groups) {}
+
+  std::size_t operator()(std::int64_t element) const {
+    return static_cast<std::size_t>(element / row * groups / rows * size + element / inner % size);
+  }
+
+  std::int64_t size, inner, row, rows, groups;
+};
+
+}  // namespace
+
+template <class F>
+void FoldedProduct::ForEachRun(F f) const {
+  const Shape& shape = weight.shape();
+  const AxisIndex channel(shape, output_axis, output_axis, output_groups);
+  const AxisIndex position(shape, input_axis, 1, input_groups);
+  const bool has_positions = !input_scale.empty();
+  const std::int64_t run = has_positions ? std::min(channel.inner, position.inner) : channel.inner;
+  for (std::int64_t i = 0; i < weight.size(); i += run) f(i, i + run, channel(i), has_positions ? position(i) : 0);
+}
 
 FoldedProduct NewProduct(const NDArray& weight, const NDArray& bias, const FoldTarget& target, std::int64_t groups) {
   FoldedProduct product;
@@ -29,22 +58,23 @@ void FoldedProduct::FoldInFront(const ChannelAffine& affine, std::int64_t inner)
   if (input_scale.empty()) input_scale.assign(positions, 1.0);
   const auto channel = [&](std::size_t p) { return p / static_cast<std::size_t>(inner) % affine.scale.size(); };
   std::vector<double> sums(bias.size(), 0.0);
-  for (std::int64_t i = 0; i < weight.size(); ++i) {
-    const std::size_t p = Position(i), c = channel(p);
-    const double shift = affine.beta[c] - affine.mean[c] * affine.scale[c];
-    sums[OutputChannel(i)] += weight.As<float>()[i] * input_scale[p] * shift;
-  }
+  ForEachRun([&](std::int64_t begin, std::int64_t end, std::size_t f, std::size_t p) {
+    const std::size_t c = channel(p);
+    const double factor = input_scale[p] * (affine.beta[c] - affine.mean[c] * affine.scale[c]);
+    for (std::int64_t i = begin; i < end; ++i) sums[f] += weight.As<float>()[i] * factor;
+  });
   for (std::size_t f = 0; f < bias.size(); ++f) bias[f] += output_scale[f] * sums[f];
   for (std::size_t p = 0; p < positions; ++p) input_scale[p] *= affine.scale[channel(p)];
 }
 
 NDArray FoldedProduct::Weight() const {
   NDArray scaled(DType::kFloat32, weight.shape());
-  for (std::int64_t i = 0; i < weight.size(); ++i) {
-    double factor = output_scale[OutputChannel(i)];
-    if (!input_scale.empty()) factor *= input_scale[Position(i)];
-    scaled.As<float>()[i] = static_cast<float>(weight.As<float>()[i] * factor);
-  }
+  ForEachRun([&](std::int64_t begin, std::int64_t end, std::size_t f, std::size_t p) {
+    const double factor = output_scale[f] * (input_scale.empty() ? 1.0 : input_scale[p]);
+    for (std::int64_t i = begin; i < end; ++i) {
+      scaled.As<float>()[i] = static_cast<float>(weight.As<float>()[i] * factor);
+    }
+  });
   return scaled;
 }
 
@@ -52,21 +82,6 @@ NDArray FoldedProduct::Bias() const {
   NDArray array(DType::kFloat32, Shape{static_cast<std::int64_t>(bias.size())});
   for (std::size_t i = 0; i < bias.size(); ++i) array.As<float>()[i] = static_cast<float>(bias[i]);
   return array;
-}
-
-std::size_t FoldedProduct::OutputChannel(std::int64_t element) const {
-  const Shape& shape = weight.shape();
-  const std::int64_t channels = shape[output_axis], inner = shape.SizeOf(output_axis + 1, shape.rank());
-  const std::int64_t rows = std::max<std::int64_t>(shape.SizeOf(0, output_axis), 1);
-  const std::int64_t group = element / (inner * channels) * output_groups / rows;
-  return static_cast<std::size_t>(group * channels + element / inner % channels);
-}
-
-std::size_t FoldedProduct::Position(std::int64_t element) const {
-  const Shape& shape = weight.shape();
-  const std::int64_t size = shape[input_axis], inner = shape.SizeOf(input_axis + 1, shape.rank());
-  const std::int64_t group = element / shape.SizeOf(1, shape.rank()) * input_groups / shape[0];
-  return static_cast<std::size_t>(group * size + element / inner % size);
 }
 
 bool AllFinite(const NDArray& array) {

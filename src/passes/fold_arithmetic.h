@@ -34,8 +34,10 @@ struct FoldedProduct {
   NDArray Bias() const;
 
  private:
-  std::size_t OutputChannel(std::int64_t element) const;
-  std::size_t Position(std::int64_t element) const;
+  // f(begin, end, output channel, position) for runs of elements that share these two. Positions are 0 as long as
+  // nothing is scaled by them.
+  template <class F>
+  void ForEachRun(F f) const;
 };
 
 // `bias` may be undefined.

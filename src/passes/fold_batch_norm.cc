@@ -190,7 +190,7 @@ class Folder {
   std::string WeightObstacle(const Site& site, const NDArray& weight) const {
     const Shape& shape = weight.shape();
     const std::int64_t groups = site.target->weight_groups(graph_.node(site.producer));
-    if (shape.rank() > site.target->weight_axis && groups > 0 && shape[0] % groups == 0) return "";
+    if (shape.rank() > 1 && groups > 0 && shape[0] % groups == 0) return "";
     return fmt::format("{} has the shape {}", Label(site.producer, kWeight), shape.ToString());
   }
 
