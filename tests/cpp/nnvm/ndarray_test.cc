@@ -19,6 +19,15 @@ TEST(NDArray, AllocatesAligned) {
   EXPECT_FALSE(NDArray().defined());
 }
 
+TEST(NDArray, LargeOnesBeginWithAHugePage) {
+  constexpr std::int64_t kHugePage = 1 << 21;
+  for (const std::int64_t size : {kHugePage, kHugePage + 1, 5 * kHugePage / 2}) {
+    const NDArray array(DType::kInt8, {size});
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(array.data()) % kHugePage, 0u);
+    array.As<char>()[0] = array.As<char>()[size - 1] = 7;
+  }
+}
+
 TEST(NDArray, CopiesShareMemory) {
   const NDArray a = NDArray::Zeros(DType::kFloat32, {2, 3});
   const NDArray b = a;
