@@ -4,7 +4,14 @@ import re
 
 import pytest
 
-PAGES = ["README.md", "CONTRIBUTING.md", "docs/design.md", "docs/precision.md", "docs/migrating_from_mxnet.md"]
+PAGES = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "docs/benchmark.md",
+    "docs/design.md",
+    "docs/migrating_from_mxnet.md",
+    "docs/precision.md",
+]
 
 
 def python_blocks(text):
