@@ -1,4 +1,4 @@
-# Finds oneDNN, fmt, nlohmann/json, OpenMP and, for the extension, Python and pybind11.
+# Finds oneDNN, fmt, nlohmann/json, threads and, for the extension, Python and pybind11.
 #
 # Each is looked for in this order:
 #   1. where the user points (<name>_DIR, <name>_ROOT, CMAKE_PREFIX_PATH);
@@ -58,8 +58,8 @@ amp_find(dnnl 3.1)
 if(NOT dnnl_FOUND)
   list(APPEND amp_missing "oneDNN >= 3.1 (pip install onednn-devel-cpu-gomp==2023.2.0, or a system's package)")
 elseif(DNNL_CPU_THREADING_RUNTIME AND NOT DNNL_CPU_THREADING_RUNTIME STREQUAL "OMP")
-  message(WARNING "This oneDNN runs its threads with ${DNNL_CPU_THREADING_RUNTIME}. The library sets thread counts "
-                  "through OpenMP, so num_threads will not reach oneDNN.")
+  message(WARNING "This oneDNN runs its threads with ${DNNL_CPU_THREADING_RUNTIME}. The library lends its own threads to "
+                  "builds for GNU's OpenMP only, so num_threads will not reach oneDNN.")
 endif()
 
 amp_find(fmt 9)
@@ -95,4 +95,4 @@ if(amp_missing)
     "Install them where CMake looks (CMAKE_PREFIX_PATH=<folder>), or for the interpreter ${Python_EXECUTABLE}.")
 endif()
 
-find_package(OpenMP REQUIRED COMPONENTS CXX)
+find_package(Threads REQUIRED)

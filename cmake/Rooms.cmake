@@ -3,14 +3,14 @@
 
 set(amp_rooms "")
 
-# amp_add_room(<name> [OPENMP] [ONEDNN])
+# amp_add_room(<name> [ONEDNN])
 macro(amp_add_room name)
   amp_add_room_target(${name} ${ARGN})
   list(APPEND amp_rooms amp_${name})
 endmacro()
 
 function(amp_add_room_target name)
-  cmake_parse_arguments(arg "OPENMP;ONEDNN" "" "" ${ARGN})
+  cmake_parse_arguments(arg "ONEDNN" "" "" ${ARGN})
   set(target amp_${name})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${name}/*.cc")
   list(SORT sources)
@@ -19,9 +19,6 @@ function(amp_add_room_target name)
   add_library(${target} OBJECT ${sources})
   target_include_directories(${target} PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>")
   target_link_libraries(${target} PRIVATE amp_options fmt::fmt-header-only nlohmann_json::nlohmann_json)
-  if(arg_OPENMP)
-    target_link_libraries(${target} PRIVATE OpenMP::OpenMP_CXX)
-  endif()
   # Only this room sees dnnl.hpp.
   if(arg_ONEDNN)
     target_link_libraries(${target} PRIVATE DNNL::dnnl)
@@ -39,9 +36,9 @@ function(amp_link_rooms name)
   target_include_directories(${name} INTERFACE "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>"
                                                "$<INSTALL_INTERFACE:include/nnvm_amp>")
   target_compile_features(${name} INTERFACE cxx_std_20)
-  # The library names oneDNN and OpenMP itself (and where to find them): programs that link to it need not know.
+  # The library names oneDNN itself (and where to find them): programs that link to it need not know.
   target_link_libraries(${name} PUBLIC fmt::fmt-header-only
-                                PRIVATE "$<BUILD_INTERFACE:amp_options;DNNL::dnnl;OpenMP::OpenMP_CXX>")
+                                PRIVATE "$<BUILD_INTERFACE:amp_options;DNNL::dnnl;Threads::Threads;${CMAKE_DL_LIBS}>")
   # A symbol that nobody defines is an error here and not at a user's import.
   target_link_options(${name} PRIVATE -Wl,-z,defs)
 endfunction()

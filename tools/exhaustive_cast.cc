@@ -12,6 +12,7 @@
 
 #include "kernels/cast_table.h"
 #include "kernels/float_bits.h"
+#include "kernels/parallel.h"
 
 namespace amp::kernels {
 namespace {
@@ -166,17 +167,14 @@ void CheckEverything(const std::vector<const CastTable*>& tables) {
   const Format bf16("bf16", 8, 7);
   const Format half("half", 5, 10);
   std::atomic<int> done{0};
-#if defined(_OPENMP)
-#pragma omp parallel for schedule(dynamic)
-#endif
-  for (int chunk = 0; chunk < kChunks; ++chunk) {
+  ParallelFor(kChunks, 1, [&](std::int64_t chunk) {
     CheckChunk(static_cast<uint32_t>(chunk) * kChunk, bf16, half, tables);
     const int count = ++done;
     if (count % (kChunks / 16) == 0) {
       std::printf("%3d %%\n", 100 * count / kChunks);
       std::fflush(stdout);
     }
-  }
+  });
   for (const CastTable* table : tables) CheckWidening(*table);
 }
 

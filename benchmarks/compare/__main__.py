@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
 import time
@@ -15,7 +16,7 @@ from .networks import NETWORKS, batches_of
 from .prepare import is_prepared
 from .processes import ROOT
 from .rounds import measure_cell
-from .verdicts import judge
+from .verdicts import cell_name, judge
 
 PASSES = (
     "Simplify",
@@ -40,8 +41,7 @@ def main(arguments=None):
     run["cells"], run["void"] = [], []
     for cell in _cells(options):
         _prepare(cell, options.folder)
-        name = f"{cell['network']} batch {cell['batch']}, {cell['threads']} threads"
-        print(f"measuring {name} ...", file=sys.stderr, flush=True)
+        print(f"measuring {cell_name(cell)} ...", file=sys.stderr, flush=True)
         attempts = []
         while not attempts or (_is_void(attempts[-1]) and len(attempts) <= options.again):
             attempts.append(judge(measure_cell(cell, _entries(options), options)))
@@ -70,6 +70,13 @@ def _options(arguments):
     parser.add_argument("--precisions", type=_list(("fp32", "bf16")), default=["fp32", "bf16"])
     parser.add_argument(
         "--peers", type=_list(PEERS), help=f"default: {','.join(PEERS)}; the last if MXNET_PYTHON is set"
+    )
+    parser.add_argument(
+        "--busy",
+        type=_loads,
+        default=[],
+        metavar="N[low],...",
+        help="also beside N programs that each keep a CPU busy, e.g. 1,2,1low (low: of the lowest priority)",
     )
     parser.add_argument("--rounds", type=int, default=25)
     parser.add_argument("--seconds", type=float, default=0.2, help="of each contestant in each round, at least")
@@ -103,11 +110,20 @@ def _numbers(text):
     return [int(number) for number in text.split(",")]
 
 
+def _loads(text):
+    loads = [load for load in text.split(",") if load]
+    for load in loads:
+        if not re.fullmatch(r"[1-9][0-9]{0,2}(low)?", load):
+            raise argparse.ArgumentTypeError(f"expected a number of programs, or one with 'low' behind it, got {load!r}")
+    return loads
+
+
 def _cells(options):
     for threads in options.threads:
         for network in options.networks:
             for batch in options.batches or batches_of(network):
-                yield {"network": network, "batch": batch, "threads": threads}
+                for busy in ("0", *options.busy):
+                    yield {"network": network, "batch": batch, "threads": threads, "busy": busy}
 
 
 def _entries(options):

@@ -7,7 +7,6 @@ every engine alike. Imports stand inside: a worker has one engine.
 
 class Contestant:
     precisions = ("fp32", "bf16")
-    environment = {}  # of the worker, beside OMP_NUM_THREADS
 
     def __init__(self, precision, threads):
         self.precision, self.threads = precision, threads
@@ -15,8 +14,6 @@ class Contestant:
 
 
 class Ours(Contestant):
-    environment = {"GOMP_SPINCOUNT": "20000"}  # the README's advice for a machine of one's own
-
     def load(self, folder, shapes):
         import amp
 
@@ -24,7 +21,7 @@ class Ours(Contestant):
         model = amp.load(f"{folder}/model-symbol.json", f"{folder}/model-0000.params")
         self.executor = amp.Executor(*model, shapes, reduce_precision=reduce_precision, num_threads=self.threads)
         self.version = f"{amp.__version__}, oneDNN {amp.cpu_info()['onednn']}"
-        self.settings = f"Executor(reduce_precision={reduce_precision!r}), GOMP_SPINCOUNT=20000"
+        self.settings = f"Executor(reduce_precision={reduce_precision!r})"
 
     def run(self, inputs):
         return [array.asnumpy() for array in self.executor(inputs)]

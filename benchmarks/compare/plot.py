@@ -3,9 +3,11 @@
 import math
 from html import escape
 
+from .verdicts import cell_name
+
 COLOURS = {"openvino": "#c0392b", "onnxruntime": "#2471a3", "torch": "#d68910", "mxnet": "#7d3c98"}
 OTHER = "#566573"
-LEFT, RIGHT, ROW, TOP = 260, 40, 26, 70
+LEFT, RIGHT, ROW, TOP = 320, 40, 26, 70
 WIDTH = 720  # of the plotted part
 TICKS = (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
 
@@ -41,7 +43,7 @@ def _rows(cell):
             if ratio and result["precision"] == precision
         ]
         if marks:
-            yield f"{cell['network']}, batch {cell['batch']}, {precision}, {cell['threads']} thr", marks
+            yield f"{cell_name(cell)}, {precision}", marks
 
 
 class _Scale:

@@ -8,8 +8,6 @@ import sys
 import time
 from pathlib import Path
 
-from .contestants import CONTESTANTS
-
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -23,14 +21,13 @@ class Worker:
     def __init__(self, specification, environment=None, python=sys.executable, timeout=900):
         self.timeout, self._started = timeout, time.perf_counter()
         threads = str(len(specification["cpus"]))
-        settings = {**CONTESTANTS[specification["contestant"]].environment, **(environment or {})}
         self._process = subprocess.Popen(
             [python, "-m", "benchmarks.compare.worker", json.dumps(specification)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL if "AMP_BENCH_STDERR" not in os.environ else None,
             cwd=ROOT,
-            env={**os.environ, "OMP_NUM_THREADS": threads, **settings},
+            env={**os.environ, "OMP_NUM_THREADS": threads, **(environment or {})},
         )
 
     def __enter__(self):

@@ -3,8 +3,9 @@
 import json
 import os
 import subprocess
+import sys
 import tempfile
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from statistics import median
 
@@ -16,7 +17,7 @@ ROUNDS_PER_PROBE = 5
 
 
 def measure_cell(cell, entries, settings):
-    """`cell` (network, batch, threads) with probes, and per entry what its worker told.
+    """`cell` (network, batch, threads, busy) with probes, and per entry what its worker told.
 
     entries: dicts with name, contestant, precision, environment, python. settings: folder, probe, rounds, seconds,
     calls.
@@ -41,6 +42,7 @@ def measure_cell(cell, entries, settings):
             cell["results"].append({**result, "rounds": []})
             running.append((worker, cell["results"][-1]))
             _guarded(*running[-1], _load, batch_folder(folder, cell["batch"]) / "expected.npz")
+        stack.enter_context(busy_programs(cell["busy"], cpus))
         for i in range(settings.rounds):
             if i % ROUNDS_PER_PROBE == 0:
                 cell["probes"].append(probe(settings.probe, cpus))
@@ -50,6 +52,25 @@ def measure_cell(cell, entries, settings):
                 _guarded(worker, result, _measure, settings.seconds, settings.calls)
     cell["probes"].append(probe(settings.probe, cpus))
     return cell
+
+
+@contextmanager
+def busy_programs(load, cpus):
+    """Keeps "2" or "2low" other programs running on these CPUs, the latter with the lowest priority."""
+    count, low = int(load.removesuffix("low")), load.endswith("low")
+
+    def prepare():
+        os.sched_setaffinity(0, cpus)
+        os.nice(19 if low else 0)
+
+    command = [sys.executable, "-c", "while True: pass"]
+    programs = [subprocess.Popen(command, preexec_fn=prepare) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for program in programs:
+            program.kill()
+            program.wait()
 
 
 def _guarded(worker, result, action, *arguments):
@@ -77,6 +98,7 @@ def _measure(worker, result, seconds, calls):
     times = answer["times"]
     result["peak_mb"] = answer["peak_mb"]
     result["rounds"].append({"min": min(times), "median": median(times), "calls": len(times)})
+    result.setdefault("times", []).extend(round(time, 4) for time in times)
 
 
 def probe(program, cpus):

@@ -25,6 +25,12 @@ def _ranks_outside(rounds):
     return k
 
 
+def percentile(values, share):
+    """The smallest of `values` that `share` percent of them do not exceed."""
+    ordered = sorted(values)
+    return ordered[max(0, math.ceil(len(ordered) * share / 100) - 1)]
+
+
 def geometric_mean(values):
     return math.exp(mean(math.log(value) for value in values))
 

@@ -2,9 +2,9 @@
 
 from statistics import median
 
-from .verdicts import summary
+from .verdicts import cell_name, summary
 
-HEADER = ("network", "batch", "thr", "precision", "contestant", "ms", "best", "ours/it [95 %]", "error")
+HEADER = ("network", "batch", "thr", "busy", "precision", "contestant", "ms", "p95", "best", "ours/it [95 %]", "error")
 HEADER += ("load s", "first s", "start s", "MB", "")
 PROBED = ("fp32_gflops", "bf16_gflops", "triad_gbs", "round_trip_ns")
 
@@ -21,7 +21,7 @@ def _machine(run):
     return (
         f"{run['machine']}\n{run['started']}; {how['rounds']} interleaved rounds of >= {how['seconds']} s and >= "
         f"{how['calls']} calls; "
-        f"{len(run['void'])} void measurements done again; ms is the median of the rounds' medians; "
+        f"{len(run['void'])} void measurements done again; ms is the median of the rounds' medians, p95 of all calls; "
         "first: construction and first call; start: from the start of the process to the first result"
     )
 
@@ -32,9 +32,11 @@ def _rows(cell):
             cell["network"],
             str(cell["batch"]),
             str(cell["threads"]),
+            cell["busy"],
             result["precision"],
             result["name"],
             _number(result, "ms", "{:.4g}"),
+            _number(result, "p95_ms", "{:.4g}"),
             _number(result, "best_ms", "{:.4g}"),
             interval_text(result["ratio"]) if "ratio" in result else "",
             _number(result, "error_max" if result["precision"] == "fp32" else "error_rms", "{:.1e}"),
@@ -65,7 +67,7 @@ def _grid(rows):
     widths = [max(len(row[i]) for row in rows) for i in range(len(HEADER) - 1)]
     lines = []
     for row in rows:
-        cells = [text.ljust(w) if i in (0, 3, 4) else text.rjust(w) for i, (text, w) in enumerate(zip(row, widths))]
+        cells = [text.ljust(w) if i in (0, 4, 5) else text.rjust(w) for i, (text, w) in enumerate(zip(row, widths))]
         lines.append("  ".join([*cells, row[-1]]).rstrip())
     return "\n".join(lines)
 
@@ -75,7 +77,7 @@ def _probes(cells):
     for cell in cells:
         columns = ([probe[key] for probe in cell["probes"]] for key in PROBED)
         figures = "; ".join(f"{min(column):.0f} {median(column):.0f} {max(column):.0f}" for column in columns)
-        lines.append(f"  {cell['network']} batch {cell['batch']}, {cell['threads']} threads: {figures}")
+        lines.append(f"  {cell_name(cell)}: {figures}")
     return "\n".join(lines)
 
 
@@ -94,8 +96,7 @@ def _gains(cells):
     for cell in cells:
         for result in cell["results"]:
             if "gain" in result:
-                where = f"{cell['network']} batch {cell['batch']}, {cell['threads']} threads"
-                lines.append(f"  {where}: {interval_text(result['gain'])}")
+                lines.append(f"  {cell_name(cell)}: {interval_text(result['gain'])}")
     return "\n".join(lines) if len(lines) > 1 else ""
 
 
@@ -104,7 +105,7 @@ def _summary(cells):
         return ""  # an ablation
     lines = ["time / OpenVINO's"]
     for line in summary(cells):
-        where = f"  {line['precision']}, {line['threads']} threads, {line['rows']} networks: "
+        where = f"  {line['precision']}, {line['threads']} threads, {line['busy']} busy, {line['rows']} networks: "
         if "no_result" in line:
             lines.append(where + line["no_result"])
             continue

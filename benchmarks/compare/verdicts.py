@@ -3,7 +3,7 @@
 from statistics import median
 
 from .published import PEAKS, published_ms
-from .stats import geometric_mean, ratio_interval
+from .stats import geometric_mean, percentile, ratio_interval
 
 # Largest difference in fp32, and relative rms error in bf16: beyond, two engines do not compute the same network.
 MAX_FP32_DIFFERENCE = 1e-4
@@ -11,9 +11,18 @@ MAX_BF16_ERROR = 0.1
 SLOWER_THAN_PUBLISHED = 1.10
 
 
+def cell_name(cell):
+    """For people: "resnet50_v1 batch 1, 2 threads, 1 low busy"."""
+    count, low = cell["busy"].removesuffix("low"), " low" if cell["busy"].endswith("low") else ""
+    beside = "" if count == "0" else f", {count}{low} busy"
+    return f"{cell['network']} batch {cell['batch']}, {cell['threads']} threads{beside}"
+
+
 def judge(cell):
-    """Adds to each result of a measured cell ms, best_ms, void (a reason or "") and ratio (ours to its)."""
+    """Adds to each result of a measured cell ms, p95_ms, best_ms, void (a reason or "") and ratio (ours to its)."""
     for result in cell["results"]:
+        if result.get("times"):
+            result["p95_ms"] = percentile(result["times"], 95)
         if result["rounds"]:
             result["ms"] = median(r["median"] for r in result["rounds"])
             result["best_ms"] = min(r["min"] for r in result["rounds"])
@@ -53,7 +62,7 @@ def _mismatch(result):
 def _too_slow(cell, result):
     """A peer below its own earlier figure, scaled by the arithmetic peak of the machine while it was measured."""
     earlier = published_ms(cell["network"], cell["batch"], cell["threads"], result["name"], result["precision"])
-    if earlier is None or "ms" not in result:
+    if earlier is None or "ms" not in result or cell["busy"] != "0":
         return ""
     key = f"{result['precision']}_gflops"
     peak = median(probe[key] for probe in cell["probes"])
@@ -64,13 +73,15 @@ def _too_slow(cell, result):
 
 
 def summary(cells):
-    """Per threads and precision: how we stand against OpenVINO, and what bf16 brings: a list of dicts."""
+    """Per threads, load and precision: how we stand against OpenVINO, and what bf16 brings: a list of dicts."""
     lines = []
-    for threads in sorted({cell["threads"] for cell in cells}):
+    for threads, busy in sorted({(cell["threads"], cell["busy"]) for cell in cells}):
         for precision in ("fp32", "bf16"):
-            mine = [cell for cell in cells if cell["threads"] == threads and find(cell, "ours", precision)]
+            alike = [cell for cell in cells if (cell["threads"], cell["busy"]) == (threads, busy)]
+            mine = [cell for cell in alike if find(cell, "ours", precision)]
             if mine:
-                lines.append({"threads": threads, "precision": precision, **_against_openvino(mine, precision)})
+                group = {"threads": threads, "busy": busy, "precision": precision}
+                lines.append({**group, **_against_openvino(mine, precision)})
     return lines
 
 

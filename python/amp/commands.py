@@ -66,9 +66,9 @@ def _parser():
     return parser
 
 
-def _add_command(commands, name, function, summary, runs_models=False):
+def _add_command(commands, name, function, summary):
     command = commands.add_parser(name, help=summary, description=summary)
-    command.set_defaults(command=function, runs_models=runs_models)
+    command.set_defaults(command=function)
     return command
 
 
@@ -121,7 +121,7 @@ def _add_diff(commands):
 
 
 def _add_run(commands):
-    command = _add_command(commands, "run", run_files, "Run a model.", runs_models=True)
+    command = _add_command(commands, "run", run_files, "Run a model.")
     _add_binding(command)
     command.add_argument("--repeat", type=int, default=10, metavar="N", help="timed runs after the first (default: 10)")
     command.add_argument("-o", "--output", metavar="FILE.npz", help="write the outputs, by name")
@@ -129,7 +129,7 @@ def _add_run(commands):
 
 def _add_profile(commands):
     summary = "Show where the time of a model's runs goes, step by step."
-    command = _add_command(commands, "profile", profile_files, summary, runs_models=True)
+    command = _add_command(commands, "profile", profile_files, summary)
     _add_binding(command)
     command.add_argument("--runs", type=int, default=20, metavar="N", help="measured runs (default: 20)")
     command.add_argument(
@@ -153,7 +153,7 @@ def _add_binding(command):
 
 
 def _add_demo(commands):
-    command = _add_command(commands, "demo", demo.main, "Convert a trained model and compare.", runs_models=True)
+    command = _add_command(commands, "demo", demo.main, "Convert a trained model and compare.")
     command.add_argument("--data", metavar="DIR", help="folder of the digits model (default: examples/digits)")
     command.add_argument("--quick", action="store_true", help="leave the timing of ResNet-50 out")
 

@@ -26,7 +26,8 @@ class Executor:
         the dict has 'force': True.
     mode: 'fast' keeps chains of operators in float32 inside, folds batch norms and may choose other algorithms;
         'exact' gives every tensor the value that it would have if each node ran alone, on any number of threads.
-    num_threads: of one run; by default as many as OpenMP would use.
+    num_threads: of one run; by default OMP_NUM_THREADS, or as many as there are CPUs that this process may use (its
+        affinity mask, a cgroup's quota). A run uses fewer where others need them, with the same bits.
     monitor: whether `run_monitored` will be called: a second plan is built for it.
 
     Raises ArgumentError, GraphError or UnsupportedError; missing arrays are all named at once.
@@ -272,8 +273,8 @@ def _mode(mode):
 def _thread_count(num_threads):
     if num_threads is None:
         return 0
-    if not isinstance(num_threads, (int, np.integer)) or not 1 <= num_threads <= 4096:
-        raise ArgumentError(f"num_threads: expected None or a number from 1 to 4096, got {num_threads!r}")
+    if not isinstance(num_threads, (int, np.integer)) or not 1 <= num_threads <= 1024:
+        raise ArgumentError(f"num_threads: expected None or a number from 1 to 1024, got {num_threads!r}")
     return int(num_threads)
 
 

@@ -1,6 +1,5 @@
 #include "dnnl/attention_step.h"
-
-#include <omp.h>
+#include "kernels/parallel.h"
 
 namespace amp::onednn {
 namespace {
@@ -66,7 +65,7 @@ kernels::Attention AttentionOf(const AttentionWork& work, const std::vector<Valu
   job.is_bf16 = plan.types[inputs[0]].dtype == DType::kBFloat16;
   job.out_is_bf16 = plan.types[output].dtype == DType::kBFloat16;
   job.scale = work.scale;
-  job.num_threads = omp_get_max_threads();
+  job.num_threads = kernels::NumThreads();
   work.interleaved ? SetInterleaved(inputs, output, plan, &job) : SetSeparate(inputs, output, plan, &job);
   if (work.masking == Masking::kNone) return job;
   const ValueId seen = inputs[NumOperands(work)];

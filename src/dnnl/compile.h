@@ -18,7 +18,7 @@ class ConstantStore;
 
 struct CompileOptions {
   Backend backend = Backend::kOneDnn;
-  int num_threads = 0;  // 0: as many as OpenMP would use
+  int num_threads = 0;  // 0: kernels::DefaultThreads()
   NumericMode mode = NumericMode::kFast;
 };
 

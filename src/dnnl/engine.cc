@@ -4,6 +4,7 @@
 #include <array>
 #include <numeric>
 
+#include "dnnl/intercept_openmp.h"
 #include "nnvm/error.h"
 
 namespace amp::onednn {
@@ -43,6 +44,8 @@ bool IsStrided(const Desc& desc) {
 }  // namespace
 
 const dnnl::engine& CpuEngine() {
+  static const bool uses_our_threads = InterceptOpenMp();
+  static_cast<void>(uses_our_threads);
   static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
   return engine;
 }

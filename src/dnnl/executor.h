@@ -30,7 +30,7 @@ struct ReduceOptions {
 
 struct BindOptions {
   std::optional<Backend> backend;  // default: AMP_BACKEND
-  int num_threads = 0;             // 0: as many as OpenMP would use
+  int num_threads = 0;             // 0: kernels::DefaultThreads()
   // Convert to low precision before planning. Parameters are cast once, at bind time.
   std::optional<ReduceOptions> reduce_precision;
   NumericMode mode = NumericMode::kFast;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "dnnl/cast_arrays.h"
+#include "kernels/parallel.h"
 
 namespace amp::onednn {
 namespace {
@@ -33,19 +34,17 @@ class FoldedRounding {
   FoldedRounding(const NDArray& weight, const FoldedWeight& how)
       : weight_(weight), how_(how), nearest_(CastArray(CastArray(weight, how.target), DType::kFloat32)) {
     const NDArray codes = CastArray(weight, how.target);
-#pragma omp parallel for
-    for (std::int64_t i = 0; i < codes.size(); ++i) {
+    kernels::ParallelFor(codes.size(), 1 << 12, [&](std::int64_t i) {
       std::uint16_t& code = codes.As<std::uint16_t>()[i];
       if ((code & ~kSignBit) != 0) code = Neighbour(code, Error(i) > 0);
-    }
+    });
     farther_ = CastArray(codes, DType::kFloat32);
   }
 
   NDArray Run() {
     const Shape& shape = weight_.shape();
     const std::int64_t channels = shape[how_.channel_axis];
-#pragma omp parallel for
-    for (std::int64_t c = 0; c < channels * how_.groups; ++c) RoundChannel(c);
+    kernels::ParallelFor(channels * how_.groups, 1, [&](std::int64_t c) { RoundChannel(c); });
     return nearest_;
   }
 

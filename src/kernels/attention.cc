@@ -1,12 +1,11 @@
 #include "kernels/attention.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "kernels/float_bits.h"
+#include "kernels/parallel.h"
 
 namespace amp::kernels {
 namespace {
@@ -140,11 +139,11 @@ void RunWith(const AttentionTable& table, const Attention& job, const AttentionD
   if (job.num_batch * job.num_heads * job.num_queries == 0) return;
   const Parts parts = PartsOf(job);
   const std::size_t bytes = Padded(table.scratch_bytes(job));
-#pragma omp parallel for schedule(static) num_threads(job.num_threads) if (parts.count > 1)
-  for (std::int64_t i = 0; i < parts.count; ++i) {
+  const ThreadScope threads(job.num_threads);
+  ParallelFor(parts.count, 1, [&](std::int64_t i) {
     table.run(job, PartAt(job, data, parts, i),
-              static_cast<char*>(scratch) + static_cast<std::size_t>(omp_get_thread_num()) * bytes);
-  }
+              static_cast<char*>(scratch) + static_cast<std::size_t>(CurrentPlace().part) * bytes);
+  });
 }
 
 void Run(const Attention& job, const AttentionData& data, void* scratch) {

@@ -13,11 +13,8 @@
 
 #include "kernels/cast_table.h"
 #include "kernels/float_bits.h"
-#include "kernels/fork.h"
+#include "kernels/parallel.h"
 
-#if defined(_OPENMP)
-#include <omp.h>
-#endif
 
 namespace amp::kernels {
 namespace {
@@ -175,21 +172,17 @@ std::size_t ElementBytes(ElementType type) { return kSizes[Index(type)]; }
 void Cast(ElementType from, const void* src, ElementType to, void* dst, std::size_t count) {
   if (count == 0) return;
   const CastFunction cast = Select(from, to);
-  if (count < kParallelFrom || ThreadsLost()) return cast(src, dst, count);
+  if (count < kParallelFrom) return cast(src, dst, count);
 
   const auto* in = static_cast<const unsigned char*>(src);
   auto* out = static_cast<unsigned char*>(dst);
   const std::size_t in_bytes = ElementBytes(from);
   const std::size_t out_bytes = ElementBytes(to);
   const auto blocks = static_cast<std::ptrdiff_t>((count + kBlock - 1) / kBlock);
-#if defined(_OPENMP)
-  if (omp_get_max_threads() > 1) NoteThreadsStarted();
-#pragma omp parallel for schedule(static)
-#endif
-  for (std::ptrdiff_t block = 0; block < blocks; ++block) {
+  ParallelFor(blocks, kParallelFrom / kBlock, [&](std::int64_t block) {
     const std::size_t begin = static_cast<std::size_t>(block) * kBlock;
     cast(in + begin * in_bytes, out + begin * out_bytes, std::min(kBlock, count - begin));
-  }
+  });
 }
 
 }  // namespace amp::kernels

@@ -1,9 +1,9 @@
 #pragma once
 
-// OpenMP's threads do not survive fork(): a parallel region in the child of a process that has had one waits forever.
+// Threads do not survive fork(): a child has none of those that its parent had started.
 namespace amp::kernels {
 
-// To be called before a parallel region of several threads.
+// To be called before a thread is started.
 void NoteThreadsStarted();
 
 // This process was forked after threads had been started: it must not use more than one.

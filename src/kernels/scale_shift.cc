@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "kernels/float_bits.h"
+#include "kernels/parallel.h"
 
 namespace amp::kernels {
 namespace {
@@ -59,11 +60,10 @@ const ScaleShiftTable* ScaleShiftTableGeneric() { return &kGeneric; }
 void Run(const ScaleShift& job, const void* x, void* y) {
   const ScaleShiftTable::Row row = Active().row[job.x_is_bf16][job.y_is_bf16];
   const std::int64_t total = job.batch * job.blocks * job.rows;
-  const bool parallel = total * job.channels >= 8192;
+  const std::int64_t grain = std::max<std::int64_t>(1, 8192 / std::max<std::int64_t>(1, job.channels));
   const std::int64_t row_bytes = job.channels * (job.x_is_bf16 ? 2 : 4);
   const std::int64_t ahead = job.x_row == job.channels ? 0 : (kBytesAhead + row_bytes - 1) / row_bytes;
-#pragma omp parallel for schedule(static) if (parallel)
-  for (std::int64_t i = 0; i < total; ++i) {
+  ParallelFor(total, grain, [&](std::int64_t i) {
     const std::int64_t r = i % job.rows, block = i / job.rows % job.blocks, n = i / job.rows / job.blocks;
     const std::int64_t first = job.planes ? block : block * job.channels;
     const std::int64_t begin = n * job.x_batch + block * job.x_block + r * job.x_row;
@@ -71,7 +71,7 @@ void Run(const ScaleShift& job, const void* x, void* y) {
     row(At(x, job.x_is_bf16, begin),
         const_cast<void*>(At(y, job.y_is_bf16, n * job.y_batch + block * job.y_block + r * job.y_row)), job.channels,
         job.scale + first, job.shift + first, job.planes ? 0 : 1, job.low, job.high);
-  }
+  });
 }
 
 }  // namespace amp::kernels

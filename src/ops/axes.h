@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "kernels/parallel.h"
 #include "nnvm/ndarray.h"
 #include "nnvm/node.h"
 #include "ops/numeric.h"
@@ -31,8 +32,8 @@ void ForEachRow(const NDArray& data, const std::vector<bool>& named, F&& f) {
   const std::int64_t size = SizeAlong(data.shape(), named);
   const std::vector<T> x = Numbers<T>(RowsAlong(data, named));
   const std::int64_t count = WithoutAxes(data.shape(), named, false, true).size();
-#pragma omp parallel for if (count * size > 1 << 15)
-  for (std::int64_t i = 0; i < count; ++i) f(i, x.data() + i * size, size);
+  const std::int64_t grain = std::max<std::int64_t>(1, (1 << 15) / std::max<std::int64_t>(1, size));
+  kernels::ParallelFor(count, grain, [&](std::int64_t i) { f(i, x.data() + i * size, size); });
 }
 
 }  // namespace amp

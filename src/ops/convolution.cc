@@ -3,6 +3,7 @@
 
 #include "dnnl/lowering.h"
 #include "dnnl/reference.h"
+#include "kernels/parallel.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "ops/spatial.h"
@@ -172,18 +173,16 @@ void Convolve(const ConvolutionParam& p, const NDArray& data, const NDArray& wei
   const std::vector<T> x = Numbers<T>(data), w = Numbers<T>(weight);
   const std::vector<T> b = p.no_bias ? std::vector<T>(p.num_filter, T{0}) : Numbers<T>(bias);
   std::vector<T> y(static_cast<std::size_t>(out.size()), T{0});
-#pragma omp parallel for collapse(2) schedule(dynamic)
-  for (std::int64_t n = 0; n < batch; ++n) {
-    for (std::int64_t f = 0; f < p.num_filter; ++f) {
-      T* sums = y.data() + (n * p.num_filter + f) * out_plane;
-      const std::int64_t first_channel = f / filters_per_group * per_group;
-      for (std::int64_t c = 0; c < per_group; ++c) {
-        AddPlane(g, x.data() + (n * channels + first_channel + c) * in_plane, w.data() + (f * per_group + c) * window,
-                 sums);
-      }
-      for (std::int64_t i = 0; i < out_plane; ++i) sums[i] += b[f];
+  kernels::ParallelFor(batch * p.num_filter, 1, [&](std::int64_t plane) {
+    const std::int64_t n = plane / p.num_filter, f = plane % p.num_filter;
+    T* sums = y.data() + plane * out_plane;
+    const std::int64_t first_channel = f / filters_per_group * per_group;
+    for (std::int64_t c = 0; c < per_group; ++c) {
+      AddPlane(g, x.data() + (n * channels + first_channel + c) * in_plane, w.data() + (f * per_group + c) * window,
+               sums);
     }
-  }
+    for (std::int64_t i = 0; i < out_plane; ++i) sums[i] += b[f];
+  });
   Store(y, out);
 }
 

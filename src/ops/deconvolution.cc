@@ -3,6 +3,7 @@
 
 #include "dnnl/lowering.h"
 #include "dnnl/reference.h"
+#include "kernels/parallel.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "ops/spatial.h"
@@ -133,29 +134,27 @@ void Deconvolve(const Node& node, const NDArray& data, const NDArray& weight, co
   const std::vector<T> x = Numbers<T>(data), w = Numbers<T>(weight);
   const std::vector<T> b = p.no_bias ? std::vector<T>(p.num_filter, T{0}) : Numbers<T>(bias);
   std::vector<T> y(static_cast<std::size_t>(out.size()));
-#pragma omp parallel for collapse(2)
-  for (std::int64_t n = 0; n < data.shape()[0]; ++n) {
-    for (std::int64_t f = 0; f < p.num_filter; ++f) {
-      T* sums = y.data() + (n * p.num_filter + f) * out_plane;
-      std::fill_n(sums, out_plane, T{0});
-      const std::int64_t group = f / filters;
-      for (std::int64_t c = group * per_group; c < (group + 1) * per_group; ++c) {
-        const T* source = x.data() + (n * channels + c) * in_plane;
-        const T* weights = w.data() + (c * filters + f % filters) * window;
-        for (std::int64_t k = 0; k < window; ++k) {
-          const std::int64_t kd = k / (kernel[1] * kernel[2]), kh = k / kernel[2] % kernel[1], kw = k % kernel[2];
-          for (std::int64_t i = 0; i < in_plane; ++i) {
-            const std::int64_t d = i / (in[1] * in[2]) * stride[0] + kd * dilate[0] - pad[0];
-            const std::int64_t h = i / in[2] % in[1] * stride[1] + kh * dilate[1] - pad[1];
-            const std::int64_t v = i % in[2] * stride[2] + kw * dilate[2] - pad[2];
-            const bool inside = d >= 0 && d < to[0] && h >= 0 && h < to[1] && v >= 0 && v < to[2];
-            if (inside) sums[(d * to[1] + h) * to[2] + v] += weights[k] * source[i];
-          }
+  kernels::ParallelFor(data.shape()[0] * p.num_filter, 1, [&](std::int64_t plane) {
+    const std::int64_t n = plane / p.num_filter, f = plane % p.num_filter;
+    T* sums = y.data() + plane * out_plane;
+    std::fill_n(sums, out_plane, T{0});
+    const std::int64_t group = f / filters;
+    for (std::int64_t c = group * per_group; c < (group + 1) * per_group; ++c) {
+      const T* source = x.data() + (n * channels + c) * in_plane;
+      const T* weights = w.data() + (c * filters + f % filters) * window;
+      for (std::int64_t k = 0; k < window; ++k) {
+        const std::int64_t kd = k / (kernel[1] * kernel[2]), kh = k / kernel[2] % kernel[1], kw = k % kernel[2];
+        for (std::int64_t i = 0; i < in_plane; ++i) {
+          const std::int64_t d = i / (in[1] * in[2]) * stride[0] + kd * dilate[0] - pad[0];
+          const std::int64_t h = i / in[2] % in[1] * stride[1] + kh * dilate[1] - pad[1];
+          const std::int64_t v = i % in[2] * stride[2] + kw * dilate[2] - pad[2];
+          const bool inside = d >= 0 && d < to[0] && h >= 0 && h < to[1] && v >= 0 && v < to[2];
+          if (inside) sums[(d * to[1] + h) * to[2] + v] += weights[k] * source[i];
         }
       }
-      for (std::int64_t i = 0; i < out_plane; ++i) sums[i] += b[f];
     }
-  }
+    for (std::int64_t i = 0; i < out_plane; ++i) sums[i] += b[f];
+  });
   Store(y, out);
 }
 

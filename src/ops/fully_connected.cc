@@ -2,6 +2,7 @@
 
 #include "dnnl/lowering.h"
 #include "dnnl/reference.h"
+#include "kernels/parallel.h"
 #include "ops/dot.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
@@ -71,12 +72,11 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
     const std::vector<T> x = Numbers<T>(in[0]), w = Numbers<T>(in[1]);
     const std::vector<T> b = p.no_bias ? std::vector<T>(p.num_hidden, T{0}) : Numbers<T>(in[2]);
     std::vector<T> y(static_cast<std::size_t>(out[0].size()));
-#pragma omp parallel for
-    for (std::int64_t h = 0; h < p.num_hidden; ++h) {
+    kernels::ParallelFor(p.num_hidden, 1, [&](std::int64_t h) {
       for (std::int64_t n = 0; n < rows; ++n) {
         y[n * p.num_hidden + h] = Dot(x.data() + n * features, w.data() + h * features, features) + b[h];
       }
-    }
+    });
     Store(y, out[0]);
   });
 }

@@ -4,6 +4,7 @@
 
 #include "dnnl/lowering.h"
 #include "dnnl/reference.h"
+#include "kernels/parallel.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
@@ -85,8 +86,8 @@ void Normalise(std::int64_t groups, double eps, std::span<const NDArray> in, std
     const std::vector<T> gamma = Numbers<T>(in[1]), beta = Numbers<T>(in[2]);
     const std::int64_t channels_of_scale = in[1].size() == channels ? 1 : channels / groups;
     std::vector<T> y = Numbers<T>(in[0]), means(static_cast<std::size_t>(blocks)), deviations(means.size());
-#pragma omp parallel for if (y.size() > 1 << 15)
-    for (std::int64_t block = 0; block < blocks; ++block) {
+    const std::int64_t grain = std::max<std::int64_t>(1, (1 << 15) / std::max<std::int64_t>(1, size));
+    kernels::ParallelFor(blocks, grain, [&](std::int64_t block) {
       T* x = y.data() + block * size;
       const Moments moments = MomentsOf(x, size, eps);
       means[block] = static_cast<T>(moments.mean);
@@ -96,7 +97,7 @@ void Normalise(std::int64_t groups, double eps, std::span<const NDArray> in, std
         const double normal = (static_cast<double>(x[i]) - moments.mean) / moments.deviation;
         x[i] = static_cast<T>(normal) * gamma[scale] + beta[scale];
       }
-    }
+    });
     if (out[0].defined()) Store(y, out[0]);
     if (out.size() > 1 && out[1].defined()) Store(means, out[1]);
     if (out.size() > 2 && out[2].defined()) Store(deviations, out[2]);

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "dnnl/reference.h"
+#include "kernels/parallel.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
@@ -40,10 +41,9 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
     using T = decltype(zero);
     const std::vector<T> x = Numbers<T>(in[0]);
     std::vector<T> y(x.size());
-#pragma omp parallel for
-    for (std::int64_t n = 0; n < shape[0]; ++n) {
+    kernels::ParallelFor(shape[0], 1, [&](std::int64_t n) {
       Normalise(p, channels, places, x.data() + n * channels * places, y.data() + n * channels * places);
-    }
+    });
     Store(y, out[0]);
   });
 }

@@ -3,6 +3,7 @@
 
 #include "dnnl/lowering.h"
 #include "dnnl/reference.h"
+#include "kernels/parallel.h"
 #include "ops/matmul.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
@@ -153,18 +154,15 @@ void MatMulReference(const NDArray& a, const NDArray& b, double scale, NDArray& 
     const std::int64_t batch = a.shape()[0], m = a.shape()[1], k = a.shape()[2], n = b.shape()[2];
     const std::vector<T> x = Numbers<T>(a), w = Numbers<T>(b);
     std::vector<T> y(static_cast<std::size_t>(batch * m * n), T{0});
-#pragma omp parallel for collapse(2)
-    for (std::int64_t i = 0; i < batch; ++i) {
-      for (std::int64_t r = 0; r < m; ++r) {
-        T* row = y.data() + (i * m + r) * n;
-        for (std::int64_t j = 0; j < k; ++j) {
-          const T value = x[(i * m + r) * k + j];
-          const T* other = w.data() + (i * k + j) * n;
-          for (std::int64_t c = 0; c < n; ++c) row[c] += value * other[c];
-        }
-        for (std::int64_t c = 0; c < n; ++c) row[c] *= static_cast<T>(scale);
+    kernels::ParallelFor(batch * m, 1, [&](std::int64_t place) {
+      T* row = y.data() + place * n;
+      for (std::int64_t j = 0; j < k; ++j) {
+        const T value = x[place * k + j];
+        const T* other = w.data() + (place / m * k + j) * n;
+        for (std::int64_t c = 0; c < n; ++c) row[c] += value * other[c];
       }
-    }
+      for (std::int64_t c = 0; c < n; ++c) row[c] *= static_cast<T>(scale);
+    });
     Store(y, out);
   });
 }

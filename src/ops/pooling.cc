@@ -5,6 +5,7 @@
 
 #include "dnnl/lowering.h"
 #include "dnnl/reference.h"
+#include "kernels/parallel.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "ops/spatial.h"
@@ -175,8 +176,7 @@ void Pool(const PoolingParam& p, const NDArray& in, NDArray& out) {
   const std::vector<T> x = Numbers<T>(in);
   std::vector<T> y(static_cast<std::size_t>(out.size()));
   const std::int64_t in_plane = g.in[0] * g.in[1] * g.in[2], out_plane = g.out[0] * g.out[1] * g.out[2];
-#pragma omp parallel for
-  for (std::int64_t i = 0; i < planes; ++i) {
+  kernels::ParallelFor(planes, 1, [&](std::int64_t i) {
     T* result = y.data() + i * out_plane;
     for (std::int64_t d = 0; d < g.out[0]; ++d) {
       for (std::int64_t h = 0; h < g.out[1]; ++h) {
@@ -185,7 +185,7 @@ void Pool(const PoolingParam& p, const NDArray& in, NDArray& out) {
         }
       }
     }
-  }
+  });
   Store(y, out);
 }
 

@@ -4,6 +4,7 @@
 
 #include "dnnl/lowering.h"
 #include "dnnl/reference.h"
+#include "kernels/parallel.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
@@ -26,8 +27,8 @@ void ForEachPlane(const NDArray& in, NDArray& out, F&& f) {
     const std::vector<T> x = Numbers<T>(in);
     std::vector<T> y(static_cast<std::size_t>(out.size()));
     const std::int64_t in_plane = in.shape().SizeOf(2, 4), out_plane = out.shape().SizeOf(2, 4);
-#pragma omp parallel for
-    for (std::int64_t i = 0; i < planes; ++i) f(x.data() + i * in_plane, y.data() + i * out_plane);
+    kernels::ParallelFor(planes, 1,
+                         [&](std::int64_t i) { f(x.data() + i * in_plane, y.data() + i * out_plane); });
     Store(y, out);
   });
 }

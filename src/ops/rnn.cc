@@ -7,6 +7,7 @@
 
 #include "dnnl/lowering.h"
 #include "dnnl/reference.h"
+#include "kernels/parallel.h"
 #include "ops/dot.h"
 #include "ops/numeric.h"
 #include "ops/rnn.h"
@@ -95,21 +96,23 @@ void InferDType(DTypeRelation& r) {
   if (p.use_sequence_length && !IsKnown(r.in(lengths))) r.In(lengths, DType::kFloat32);
 }
 
-// What is worth a second thread, in multiplications.
-constexpr std::int64_t kWorthThreads = 1 << 15;
+// Rows that are worth a thread, of so many multiplications each.
+std::int64_t RowsWorthAThread(std::int64_t multiplications) {
+  constexpr std::int64_t kWorthAThread = 1 << 15;
+  return std::max<std::int64_t>(1, kWorthAThread / std::max<std::int64_t>(1, multiplications));
+}
 
 // The input's part of all gates at all times: x (time * batch, inputs) -> (time * batch, gates * state).
 template <class T>
 std::vector<T> InputSums(const RnnSizes& s, const RnnCell<T>& cell, const std::vector<T>& x, std::int64_t inputs) {
   const std::int64_t places = s.time * s.batch, rows = s.rows();
   std::vector<T> sums(static_cast<std::size_t>(places * rows));
-#pragma omp parallel for if (places * rows * inputs > kWorthThreads)
-  for (std::int64_t row = 0; row < rows; ++row) {
+  kernels::ParallelFor(rows, RowsWorthAThread(places * inputs), [&](std::int64_t row) {
     for (std::int64_t place = 0; place < places; ++place) {
       sums[place * rows + row] =
           Dot(x.data() + place * inputs, cell.input_weights + row * inputs, inputs) + cell.input_bias[row];
     }
-  }
+  });
   return sums;
 }
 
@@ -151,8 +154,7 @@ class Recurrence {
   void Run(bool backwards, States<T>* states, T* y, std::int64_t stride) const {
     std::vector<T> next = states->hidden;
     for (std::int64_t step = 0; step < s_.time; ++step) {
-#pragma omp parallel for if (s_.batch * s_.rows() * s_.state > kWorthThreads)
-      for (std::int64_t unit = 0; unit < s_.state; ++unit) {
+      kernels::ParallelFor(s_.state, RowsWorthAThread(s_.batch * s_.rows()), [&](std::int64_t unit) {
         for (std::int64_t n = 0; n < s_.batch; ++n) {
           if (step >= lengths_[n]) continue;
           const std::int64_t place = (backwards ? lengths_[n] - 1 - step : step) * s_.batch + n;
@@ -160,7 +162,7 @@ class Recurrence {
           next[n * s_.state + unit] = state;
           y[place * stride + unit] = state;
         }
-      }
+      });
       states->hidden = next;
     }
   }

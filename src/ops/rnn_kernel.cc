@@ -1,6 +1,7 @@
 // RNN in float32: rows of products and whole vectors of gates at a time, units shared out among threads.
 #include <algorithm>
 
+#include "kernels/parallel.h"
 #include "kernels/recurrence.h"
 #include "ops/rnn.h"
 
@@ -9,20 +10,23 @@ namespace {
 
 // Units that one thread takes at a time: their weights of one gate fit a CPU's second cache.
 constexpr std::int64_t kUnits = 32;
-// Multiplications that are worth more than one thread.
-constexpr std::int64_t kWorthThreads = 1 << 16;
+
+// Chunks that are worth a thread, of so many multiplications for each unit.
+std::int64_t ChunksWorthAThread(std::int64_t multiplications) {
+  constexpr std::int64_t kWorthAThread = 1 << 16;
+  return std::max<std::int64_t>(1, kWorthAThread / std::max<std::int64_t>(1, multiplications * kUnits));
+}
 
 // The input's part of all gates at all times, with both biases but that of GRU's new state, which its reset multiplies.
 void InputSums(const RnnSizes& s, const RnnCell<float>& cell, const float* x, std::int64_t inputs, float* sums) {
   const std::int64_t places = s.time * s.batch, rows = s.rows(), chunks = (rows + kUnits - 1) / kUnits;
-#pragma omp parallel for schedule(static) if (places * rows * inputs > kWorthThreads)
-  for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
+  kernels::ParallelFor(chunks, ChunksWorthAThread(places * inputs), [&](std::int64_t chunk) {
     const std::int64_t first = chunk * kUnits, count = std::min(kUnits, rows - first);
     kernels::Run({x, cell.input_weights + first * inputs, sums + first, places, count, inputs, inputs, inputs, rows});
     for (std::int64_t place = 0; place < places; ++place) {
       for (std::int64_t i = 0; i < count; ++i) sums[place * rows + first + i] += cell.input_bias[first + i];
     }
-  }
+  });
 }
 
 // One direction of one layer. States are (batch, state); those of the cell are null but for LSTM.
@@ -102,10 +106,9 @@ const float* RunLayer(Layer l) {
   const std::int64_t chunks = (l.s.state + kUnits - 1) / kUnits, room = l.s.batch * l.s.gates * kUnits;
   std::vector<float> gates(static_cast<std::size_t>(chunks * room), 0.0f);
   for (std::int64_t step = 0; step < l.s.time; ++step) {
-#pragma omp parallel for schedule(static) if (l.s.batch * l.s.rows() * l.s.state > kWorthThreads)
-    for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
+    kernels::ParallelFor(chunks, ChunksWorthAThread(l.s.batch * l.s.rows()), [&](std::int64_t chunk) {
       Step(l, step, chunk * kUnits, gates.data() + chunk * room);
-    }
+    });
     std::swap(l.hidden, l.next);
   }
   return l.hidden;

@@ -5,6 +5,7 @@
 
 #include "dnnl/lowering.h"
 #include "dnnl/reference.h"
+#include "kernels/parallel.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "ops/softmax.h"
@@ -161,28 +162,25 @@ void SoftmaxReference(const NDArray& in, int axis, double temperature, const std
     const Shape& shape = in.shape();
     const std::int64_t outer = shape.SizeOf(0, axis), size = shape[axis], inner = shape.SizeOf(axis + 1, shape.rank());
     std::vector<T> y = Numbers<T>(in);
-#pragma omp parallel for collapse(2)
-    for (std::int64_t o = 0; o < outer; ++o) {
-      for (std::int64_t i = 0; i < inner; ++i) {
-        T* line = y.data() + o * size * inner + i;
-        const std::int64_t used = lengths.empty() ? size : std::clamp<std::int64_t>(lengths[o * inner + i], 0, size);
-        T largest = -std::numeric_limits<T>::infinity();
-        for (std::int64_t k = 0; k < used; ++k) {
-          line[k * inner] /= static_cast<T>(temperature);
-          largest = std::max(largest, line[k * inner]);
-        }
-        T sum{0};
-        for (std::int64_t k = 0; k < used; ++k) {
-          const T shifted = line[k * inner] - largest, power = std::exp(shifted);
-          sum += power;
-          line[k * inner] = logarithm ? shifted : power;
-        }
-        for (std::int64_t k = 0; k < used; ++k) {
-          line[k * inner] = logarithm ? line[k * inner] - std::log(sum) : line[k * inner] / sum;
-        }
-        for (std::int64_t k = used; k < size; ++k) line[k * inner] = T{0};
+    kernels::ParallelFor(outer * inner, 1, [&](std::int64_t place) {
+      T* line = y.data() + place / inner * size * inner + place % inner;
+      const std::int64_t used = lengths.empty() ? size : std::clamp<std::int64_t>(lengths[place], 0, size);
+      T largest = -std::numeric_limits<T>::infinity();
+      for (std::int64_t k = 0; k < used; ++k) {
+        line[k * inner] /= static_cast<T>(temperature);
+        largest = std::max(largest, line[k * inner]);
       }
-    }
+      T sum{0};
+      for (std::int64_t k = 0; k < used; ++k) {
+        const T shifted = line[k * inner] - largest, power = std::exp(shifted);
+        sum += power;
+        line[k * inner] = logarithm ? shifted : power;
+      }
+      for (std::int64_t k = 0; k < used; ++k) {
+        line[k * inner] = logarithm ? line[k * inner] - std::log(sum) : line[k * inner] / sum;
+      }
+      for (std::int64_t k = used; k < size; ++k) line[k * inner] = T{0};
+    });
     Store(y, out);
   });
 }

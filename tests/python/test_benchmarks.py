@@ -62,8 +62,8 @@ def result(name, precision, *medians, **more):
 PROBE = {"fp32_gflops": 227.0, "bf16_gflops": 468.0, "triad_gbs": 30.0, "round_trip_ns": 60.0}
 
 
-def cell(*results, network="resnet50_v1", batch=1, probe=PROBE):
-    made = {"network": network, "batch": batch, "threads": 2, "probes": [probe, probe]}
+def cell(*results, network="resnet50_v1", batch=1, probe=PROBE, busy="0"):
+    made = {"network": network, "batch": batch, "threads": 2, "busy": busy, "probes": [probe, probe]}
     return verdicts.judge({**made, "results": list(results)})
 
 

@@ -12,12 +12,9 @@
 #include <tuple>
 #include <vector>
 
+#include "kernels/parallel.h"
 #include "narrow_oracle.h"
 #include "samples.h"
-
-#if defined(_OPENMP)
-#include <omp.h>
-#endif
 
 namespace amp::kernels {
 namespace {
@@ -297,8 +294,6 @@ TEST_P(CastPair, HandlesEveryShortLengthUnaligned) {
   }
 }
 
-#if defined(_OPENMP)
-
 // Long enough for several blocks per thread, and not a whole number of blocks.
 TEST_P(CastPair, DoesNotDependOnTheNumberOfThreads) {
   const auto [from, to] = GetParam();
@@ -308,17 +303,13 @@ TEST_P(CastPair, DoesNotDependOnTheNumberOfThreads) {
   while (source.size() < count * ElementBytes(from)) source.insert(source.end(), elements.begin(), elements.end());
   source.resize(count * ElementBytes(from));
 
-  const int threads_before = omp_get_max_threads();
-  omp_set_num_threads(1);
-  const Bytes expected = CastToBytes(from, source, to);
-  for (int threads : {2, 3, 7}) {
-    omp_set_num_threads(threads);
-    EXPECT_TRUE(CastToBytes(from, source, to) == expected) << threads << " threads";
-  }
-  omp_set_num_threads(threads_before);
+  const auto with_threads = [&](int num_threads) {
+    const ThreadScope threads(num_threads);
+    return CastToBytes(from, source, to);
+  };
+  const Bytes expected = with_threads(1);
+  for (const int n : {2, 3, 7}) EXPECT_TRUE(with_threads(n) == expected) << n << " threads";
 }
-
-#endif
 
 INSTANTIATE_TEST_SUITE_P(AllPairs, CastPair,
                          ::testing::Combine(::testing::ValuesIn(AllTypes()), ::testing::ValuesIn(AllTypes())),

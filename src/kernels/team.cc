@@ -1,0 +1,256 @@
+#include "kernels/team.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <ctime>
+#include <thread>
+#include <utility>
+
+#include "kernels/fork.h"
+#include "kernels/futex.h"
+
+#if defined(__x86_64__) || defined(__i386__)
+#include <immintrin.h>
+#endif
+
+namespace amp::kernels {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::microseconds;
+
+// A thread that waits spins for as long as a sleep and a wake-up take, about.
+constexpr microseconds kSpin{100};
+// How often a caller that waits looks whether the helper that it waits for has a CPU.
+constexpr microseconds kLook{20};
+constexpr std::int64_t kRunsNanoseconds = 5'000;  // of a look: enough to say that it has
+// Helpers that are not needed look whether a region is stuck after so long, and so often before they sleep for good.
+constexpr timespec kDoze{0, 50'000'000};
+constexpr int kDozesBeforeSleep = 20;
+
+void Pause() {
+#if defined(__x86_64__) || defined(__i386__)
+  _mm_pause();
+#else
+  std::this_thread::yield();
+#endif
+}
+
+// Spins until `ready` or for `limit`; whether it was ready. The clock is read now and then only: it costs more than a
+// look at a word.
+template <class Ready>
+bool SpinFor(microseconds limit, Ready&& ready) {
+  constexpr int kLooksPerClock = 64;
+  Clock::time_point end{};
+  for (;;) {
+    for (int i = 0; i < kLooksPerClock; ++i) {
+      if (ready()) return true;
+      Pause();
+    }
+    const Clock::time_point now = Clock::now();
+    if (end == Clock::time_point{}) end = now + limit;
+    if (now >= end) return false;
+  }
+}
+
+// CPU time that the thread has had.
+std::int64_t CpuNanoseconds(pthread_t thread) {
+  clockid_t clock;
+  timespec time{};
+  if (pthread_getcpuclockid(thread, &clock) != 0 || clock_gettime(clock, &time) != 0) return 0;
+  return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec;
+}
+
+// The helper has begun a part, and another program has its CPU now. It goes on here, where the caller is about to
+// sleep, and leaves when the part is done (LeaveCallersCpu). The scheduler alone would take some milliseconds.
+void LendCpu(pthread_t helper) {
+  cpu_set_t here;
+  CPU_ZERO(&here);
+  CPU_SET(sched_getcpu(), &here);
+  pthread_setaffinity_np(helper, sizeof(here), &here);
+}
+
+// The regions that the calling thread is in, the innermost last.
+struct Places {
+  std::array<PartPlace, kMostNested> places;
+  int depth = 0;
+};
+constinit thread_local Places thread_places;
+
+}  // namespace
+
+PartPlace CurrentPlace() {
+  const Places& all = thread_places;
+  return all.depth == 0 ? PartPlace{} : all.places[all.depth - 1];
+}
+
+int RegionDepth() { return thread_places.depth; }
+
+void EnterRegion(const PartPlace& place) {
+  Places& all = thread_places;
+  if (all.depth == kMostNested) std::abort();  // endless recursion
+  all.places[all.depth++] = place;
+}
+
+void LeaveRegion() { --thread_places.depth; }
+
+Team::Team(int size)
+    : size_(size), parts_(std::make_unique<Part[]>(size)), helpers_(std::make_unique<Helper[]>(size)) {}
+
+Team* Team::Start(int size) {
+  NoteThreadsStarted();
+  Team* team = new Team(size);
+  sigset_t all, before;  // signals are for the program's own threads
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
+    for (int i = 1; i < size; ++i) {
+      std::thread thread([team, i] { team->Help(i); });
+      team->helpers_[i].thread = thread.native_handle();
+      pthread_setname_np(team->helpers_[i].thread, "amp-helper");
+      thread.detach();
+    }
+  } catch (...) {
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    throw;  // helpers that were started keep the team
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return team;
+}
+
+void Team::Attend(int attending, const cpu_set_t& cpus) {
+  if (!CPU_EQUAL(&cpus, &cpus_)) {
+    for (int i = 1; i < size_; ++i) pthread_setaffinity_np(helpers_[i].thread, sizeof(cpus), &cpus);
+    const std::lock_guard lock(cpus_mutex_);
+    cpus_ = cpus;
+  }
+  attending_ = attending;
+  for (int i = attending + 1; i < size_; ++i) {
+    if (helpers_[i].sleep.load() == kSleeps) Wake(i);  // to doze
+  }
+}
+
+void Team::Begin(int parts, PartFunction function, void* context) {
+  function_ = function;
+  context_ = context;
+  num_parts_ = parts;
+  const int cpu = sched_getcpu();
+  if (cpu != callers_cpu_.load(std::memory_order_relaxed)) callers_cpu_.store(cpu, std::memory_order_relaxed);
+  sequence_ += kStates;
+  for (int i = 1; i < parts; ++i) parts_[i].state.exchange(sequence_ + kPosted);
+  const int attending = attending_.load(std::memory_order_relaxed);
+  for (int i = 1; i <= attending; ++i) {
+    if (helpers_[i].sleep.load() != kAwake) Wake(i);
+  }
+}
+
+void Team::End() {
+  for (int i = num_parts_ - 1; i > 0; --i) TryCompute(i, 0);
+  for (int i = 1; i < num_parts_; ++i) AwaitDone(i);
+}
+
+void Team::TryCompute(int part, int taker) {
+  std::atomic<std::uint32_t>& state = parts_[part].state;
+  std::uint32_t posted = state.load(std::memory_order_acquire);
+  if (posted % kStates != kPosted) return;
+  const std::uint32_t region = posted - kPosted;
+  if (!state.compare_exchange_strong(posted, region + kTaken)) return;
+  parts_[part].taker.store(taker, std::memory_order_relaxed);
+  EnterRegion({part, num_parts_, this});
+  function_(context_);
+  LeaveRegion();
+  if (state.exchange(region + kDone) == region + kAwaited) FutexWake(state, 1);
+}
+
+// Waits for a part that a helper has begun.
+void Team::AwaitDone(int part) {
+  std::atomic<std::uint32_t>& state = parts_[part].state;
+  const std::uint32_t done = sequence_ + kDone, awaited = sequence_ + kAwaited;
+  const auto is_done = [&] { return state.load(std::memory_order_acquire) == done; };
+  if (SpinFor(kLook, is_done)) return;
+  for (microseconds waited = kLook; waited < kSpin; waited += kLook) {
+    const pthread_t helper = helpers_[parts_[part].taker.load(std::memory_order_relaxed)].thread;
+    const std::int64_t before = CpuNanoseconds(helper);
+    if (SpinFor(kLook, is_done)) return;
+    if (CpuNanoseconds(helper) - before >= kRunsNanoseconds) continue;
+    LendCpu(helper);
+    break;
+  }
+  std::uint32_t taken = sequence_ + kTaken;
+  state.compare_exchange_strong(taken, awaited);
+  while (!is_done()) FutexWait(state, awaited);
+}
+
+void Team::Barrier() {
+  const int parts = CurrentPlace().parts;
+  const std::uint32_t passed = passed_.load();
+  if (arrived_.fetch_add(1) + 1 == static_cast<std::uint32_t>(parts)) {
+    arrived_ = 0;
+    passed_.fetch_add(1);
+    FutexWake(passed_, parts);
+    return;
+  }
+  WakeAll();  // a part that nobody has begun
+  const auto is_open = [&] { return passed_.load(std::memory_order_acquire) != passed; };
+  if (SpinFor(kSpin, is_open)) return;
+  while (!is_open()) FutexWait(passed_, passed);
+}
+
+void Team::Wake(int helper) {
+  std::atomic<std::uint32_t>& sleep = helpers_[helper].sleep;
+  if (sleep.exchange(kAwake) != kAwake) FutexWake(sleep, 1);
+}
+
+void Team::WakeAll() {
+  attending_ = size_ - 1;
+  for (int i = 1; i < size_; ++i) Wake(i);
+}
+
+void Team::Help(int own) {
+  for (;;) {
+    WaitForWork(own);
+    LeaveCallersCpu();
+    TryCompute(own, own);
+    // Those of helpers that sleep. Others are not taken from theirs: if parts wait for each other, each needs a thread.
+    for (int i = attending_ + 1; i < size_; ++i) TryCompute(i, own);
+  }
+}
+
+// Two threads of a region on one CPU take turns of milliseconds, and the scheduler can leave them there for long.
+void Team::LeaveCallersCpu() {
+  const int cpu = callers_cpu_.load(std::memory_order_relaxed);
+  if (cpu < 0 || sched_getcpu() != cpu) return;
+  cpu_set_t others;
+  {
+    const std::lock_guard lock(cpus_mutex_);
+    others = cpus_;
+  }
+  CPU_CLR(cpu, &others);
+  if (CPU_COUNT(&others) != 0) sched_setaffinity(0, sizeof(others), &others);
+}
+
+// Returns when there may be a part to compute.
+void Team::WaitForWork(int own) {
+  Helper& self = helpers_[own];
+  const auto attends = [&] { return own <= attending_; };
+  LeaveCallersCpu();
+  if (attends() && SpinFor(kSpin, [&] { return IsPosted(own) || !attends(); }) && IsPosted(own)) return;
+  std::uint32_t seen = parts_[own].state.load();
+  for (int unchanged = 0;;) {
+    const bool dozes = unchanged < kDozesBeforeSleep;
+    self.sleep = dozes ? kDozes : kSleeps;
+    if (!(attends() && IsPosted(own))) FutexWait(self.sleep, dozes ? kDozes : kSleeps, dozes ? &kDoze : nullptr);
+    const bool was_woken = self.sleep.exchange(kAwake) == kAwake;
+    if (IsPosted(own) && attends()) return;
+    const std::uint32_t now = parts_[own].state.load();
+    if (now == seen && now % kStates == kPosted && !was_woken) return;  // stuck: its parts wait for each other
+    unchanged = now == seen && !was_woken ? unchanged + 1 : 0;
+    seen = now;
+  }
+}
+
+}  // namespace amp::kernels
