@@ -3,7 +3,8 @@
 
 set(amp_rooms "")
 
-# amp_add_room(<name> [OPENMP] [ONEDNN])
+# amp_add_room(<name> [OPENMP] [ONEDNN] [NO_HURRY])
+# NO_HURRY: -O2 is enough; results have the same bits, and it compiles faster than the -O3 of a release.
 macro(amp_add_room name)
   amp_add_room_target(${name} ${ARGN})
   list(APPEND amp_rooms amp_${name})
@@ -18,7 +19,7 @@ function(amp_add_room_target name)
 
   add_library(${target} OBJECT ${sources})
   target_include_directories(${target} PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>")
-  target_link_libraries(${target} PRIVATE amp_options fmt::fmt-header-only nlohmann_json::nlohmann_json)
+  target_link_libraries(${target} PRIVATE amp_options amp_fmt nlohmann_json::nlohmann_json)
   if(arg_OPENMP)
     target_link_libraries(${target} PRIVATE OpenMP::OpenMP_CXX)
   endif()
@@ -40,7 +41,8 @@ function(amp_link_rooms name)
                                                "$<INSTALL_INTERFACE:include/nnvm_amp>")
   target_compile_features(${name} INTERFACE cxx_std_20)
   # The library names oneDNN and OpenMP itself (and where to find them): programs that link to it need not know.
-  target_link_libraries(${name} PUBLIC fmt::fmt-header-only
+  # A program elsewhere compiles fmt itself: what is in the library cannot be seen from outside.
+  target_link_libraries(${name} PUBLIC "$<BUILD_INTERFACE:amp_fmt>" "$<INSTALL_INTERFACE:fmt::fmt-header-only>"
                                 PRIVATE "$<BUILD_INTERFACE:amp_options;DNNL::dnnl;OpenMP::OpenMP_CXX>")
   # A symbol that nobody defines is an error here and not at a user's import.
   target_link_options(${name} PRIVATE -Wl,-z,defs)
