@@ -12,6 +12,7 @@ PYTEST_ARGS ?= -m "not install"
 
 BIN := $(VENV)/bin
 CMAKE := $(BIN)/cmake
+COMPILE := $(BIN)/python tools/compile.py $(CMAKE)
 CXX_FOLDERS := src python/amp/csrc tests/cpp tests/fuzz benchmarks examples tools
 CXX_FILES = $(shell find $(CXX_FOLDERS) -name '*.cc' -o -name '*.h' 2>/dev/null)
 PY_FOLDERS := $(wildcard python tests tools examples benchmarks cmake)
@@ -134,11 +135,11 @@ package: build $(PACKAGE_INSTALLED)
 
 build: $(BUILD)/build.ninja
 	$(call say,"Compiling the library and the Python extension")
-	@$(CMAKE) --build $(BUILD) --target _core -j $(JOBS)
+	@$(COMPILE) $(BUILD) --target _core -j $(JOBS)
 
 tests: $(BUILD)/.tests-configured
 	$(call say,"Compiling the library and the C++ tests")
-	@$(CMAKE) --build $(BUILD) -j $(JOBS)
+	@$(COMPILE) $(BUILD) -j $(JOBS)
 
 # The presets generate for Ninja, which has to be the one in $(VENV). The cache is not kept: it may speak of another
 # $(VENV); object files are, as long as the commands that made them stay the same.

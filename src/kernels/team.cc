@@ -129,9 +129,6 @@ void Team::Attend(int attending, const cpu_set_t& cpus) {
     cpus_ = cpus;
   }
   attending_ = attending;
-  for (int i = attending + 1; i < size_; ++i) {
-    if (helpers_[i].sleep.load() == kSleeps) Wake(i);  // to doze
-  }
 }
 
 void Team::Begin(int parts, PartFunction function, void* context) {
@@ -140,11 +137,13 @@ void Team::Begin(int parts, PartFunction function, void* context) {
   num_parts_ = parts;
   const int cpu = sched_getcpu();
   if (cpu != callers_cpu_.load(std::memory_order_relaxed)) callers_cpu_.store(cpu, std::memory_order_relaxed);
-  sequence_ += kStates;
-  for (int i = 1; i < parts; ++i) parts_[i].state.exchange(sequence_ + kPosted);
+  any_part_ = false;
+  const std::uint32_t sequence = sequence_ += kStates;
+  for (int i = 1; i < parts; ++i) parts_[i].state.exchange(sequence + kPosted);
   const int attending = attending_.load(std::memory_order_relaxed);
-  for (int i = 1; i <= attending; ++i) {
-    if (helpers_[i].sleep.load() != kAwake) Wake(i);
+  for (int i = 1; i < size_; ++i) {
+    const std::uint32_t sleep = helpers_[i].sleep.load();
+    if (sleep == kSleeps || (sleep == kDozes && i <= attending && i < parts)) Wake(i);
   }
 }
 
@@ -169,7 +168,7 @@ void Team::TryCompute(int part, int taker) {
 // Waits for a part that a helper has begun.
 void Team::AwaitDone(int part) {
   std::atomic<std::uint32_t>& state = parts_[part].state;
-  const std::uint32_t done = sequence_ + kDone, awaited = sequence_ + kAwaited;
+  const std::uint32_t region = sequence_, done = region + kDone, awaited = region + kAwaited;
   const auto is_done = [&] { return state.load(std::memory_order_acquire) == done; };
   if (SpinFor(kLook, is_done)) return;
   for (microseconds waited = kLook; waited < kSpin; waited += kLook) {
@@ -180,7 +179,7 @@ void Team::AwaitDone(int part) {
     LendCpu(helper);
     break;
   }
-  std::uint32_t taken = sequence_ + kTaken;
+  std::uint32_t taken = region + kTaken;
   state.compare_exchange_strong(taken, awaited);
   while (!is_done()) FutexWait(state, awaited);
 }
@@ -194,7 +193,8 @@ void Team::Barrier() {
     FutexWake(passed_, parts);
     return;
   }
-  WakeAll();  // a part that nobody has begun
+  any_part_ = true;  // there may be one that nobody has begun
+  for (int i = 1; i < size_; ++i) Wake(i);
   const auto is_open = [&] { return passed_.load(std::memory_order_acquire) != passed; };
   if (SpinFor(kSpin, is_open)) return;
   while (!is_open()) FutexWait(passed_, passed);
@@ -205,20 +205,31 @@ void Team::Wake(int helper) {
   if (sleep.exchange(kAwake) != kAwake) FutexWake(sleep, 1);
 }
 
-void Team::WakeAll() {
-  attending_ = size_ - 1;
-  for (int i = 1; i < size_; ++i) Wake(i);
-}
-
 void Team::Help(int own) {
   for (;;) {
     WaitForWork(own);
     LeaveCallersCpu();
-    TryCompute(own, own);
-    // Those of helpers that sleep. Others are not taken from theirs: if parts wait for each other, each needs a thread.
-    for (int i = attending_ + 1; i < size_; ++i) TryCompute(i, own);
+    for (int k = 0; k < size_ - 1; ++k) {
+      const int part = 1 + (own - 1 + k) % (size_ - 1);
+      if (MayTake(part, own)) TryCompute(part, own);
+    }
   }
 }
+
+// A helper's own part, and those of helpers that do not attend. Others are left to theirs, except where a region does not
+// go on: if its parts wait for each other, each needs a thread.
+bool Team::MayTake(int part, int helper) const {
+  return any_part_ || part > attending_ || (part == helper && helper <= attending_);
+}
+
+bool Team::AnyPosted() const {
+  for (int part = 1; part < size_; ++part) {
+    if (IsPosted(part)) return true;
+  }
+  return false;
+}
+
+bool Team::HasWork(int helper) const { return any_part_ ? AnyPosted() : helper <= attending_ && IsPosted(helper); }
 
 // Two threads of a region on one CPU take turns of milliseconds, and the scheduler can leave them there for long.
 void Team::LeaveCallersCpu() {
@@ -235,21 +246,21 @@ void Team::LeaveCallersCpu() {
 
 // Returns when there may be a part to compute.
 void Team::WaitForWork(int own) {
-  Helper& self = helpers_[own];
-  const auto attends = [&] { return own <= attending_; };
   LeaveCallersCpu();
+  const auto attends = [&] { return own <= attending_; };
   if (attends() && SpinFor(kSpin, [&] { return IsPosted(own) || !attends(); }) && IsPosted(own)) return;
-  std::uint32_t seen = parts_[own].state.load();
+  std::atomic<std::uint32_t>& sleep = helpers_[own].sleep;
+  std::uint32_t seen = sequence_;
   for (int unchanged = 0;;) {
     const bool dozes = unchanged < kDozesBeforeSleep;
-    self.sleep = dozes ? kDozes : kSleeps;
-    if (!(attends() && IsPosted(own))) FutexWait(self.sleep, dozes ? kDozes : kSleeps, dozes ? &kDoze : nullptr);
-    const bool was_woken = self.sleep.exchange(kAwake) == kAwake;
-    if (IsPosted(own) && attends()) return;
-    const std::uint32_t now = parts_[own].state.load();
-    if (now == seen && now % kStates == kPosted && !was_woken) return;  // stuck: its parts wait for each other
-    unchanged = now == seen && !was_woken ? unchanged + 1 : 0;
-    seen = now;
+    const std::uint32_t depth = dozes ? kDozes : kSleeps;
+    sleep = depth;
+    if (!HasWork(own)) FutexWait(sleep, depth, dozes ? &kDoze : nullptr);
+    const bool was_woken = sleep.exchange(kAwake) == kAwake;
+    if (HasWork(own)) return;
+    const std::uint32_t before = std::exchange(seen, sequence_.load());
+    unchanged = seen == before && !was_woken ? unchanged + 1 : 0;
+    if (unchanged != 0 && AnyPosted()) any_part_ = true;  // parts wait for each other
   }
 }
 

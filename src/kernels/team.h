@@ -59,7 +59,9 @@ class Team {
   void AwaitDone(int part);
   void LeaveCallersCpu();
   void Wake(int helper);
-  void WakeAll();
+  bool MayTake(int part, int helper) const;
+  bool HasWork(int helper) const;
+  bool AnyPosted() const;
 
   const int size_;
   const std::unique_ptr<Part[]> parts_;      // by part; that of part 0 is not used
@@ -68,11 +70,12 @@ class Team {
   cpu_set_t cpus_{};
   alignas(128) std::atomic<int> attending_{0};
   std::atomic<int> callers_cpu_{-1};
+  std::atomic<bool> any_part_{false};  // of the region at hand: whoever is free may take any part
   // Of the region at hand.
   PartFunction function_ = nullptr;
   void* context_ = nullptr;
   int num_parts_ = 0;
-  std::uint32_t sequence_ = 0;
+  std::atomic<std::uint32_t> sequence_{0};  // changes with each
   alignas(128) std::atomic<std::uint32_t> arrived_{0};
   std::atomic<std::uint32_t> passed_{0};  // barriers
 };

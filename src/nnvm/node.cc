@@ -180,4 +180,6 @@ std::vector<std::string> OutputNames(const std::vector<NodeEntry>& entries) {
   return names;
 }
 
+void FailWithText(const Node& node, const std::string& text) { throw GraphError(node.Describe() + ": " + text); }
+
 }  // namespace amp

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "nnvm/error.h"
 #include "nnvm/op.h"
 
 namespace amp {
@@ -103,9 +104,11 @@ std::string OutputName(const NodeEntry& entry);
 std::vector<std::string> OutputNames(const std::vector<NodeEntry>& entries);
 
 // Throws GraphError whose text begins with the node's description.
+[[noreturn]] void FailWithText(const Node& node, const std::string& text);
+
 template <class... Args>
 [[noreturn]] void FailAt(const Node& node, fmt::format_string<Args...> format, Args&&... args) {
-  throw GraphError(node.Describe() + ": " + fmt::format(format, std::forward<Args>(args)...));
+  FailWithText(node, fmt::format(format, std::forward<Args>(args)...));
 }
 
 }  // namespace amp

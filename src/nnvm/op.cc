@@ -2,7 +2,45 @@
 
 #include <algorithm>
 
+#include "nnvm/error.h"
+
 namespace amp {
+
+NamesFn SameForAll(std::vector<std::string> names) {
+  return [names = std::move(names)](const void*) { return names; };
+}
+
+SlotFn OneOfSlots(std::vector<std::size_t> slots) {
+  return [slots = std::move(slots)](const void*, std::size_t slot) {
+    return std::find(slots.begin(), slots.end(), slot) != slots.end();
+  };
+}
+
+Op::Op(std::string op_domain, std::string op_name)
+    : domain(std::move(op_domain)),
+      name(std::move(op_name)),
+      input_names(SameForAll({})),
+      output_names(SameForAll({"output"})),
+      num_visible_outputs([](const void*) { return 1; }),
+      is_mutable(OneOfSlots({})) {}
+
+void Op::SetParams(const FieldTable& table, std::shared_ptr<void> (*make)(),
+                   std::function<void(void* params)> validate) {
+  fields = table.infos();
+  parse = [table, make, validate = std::move(validate)](const AttrMap& attrs) {
+    std::shared_ptr<void> params = make();
+    table.Read(attrs, params.get());
+    if (validate) validate(params.get());
+    return params;
+  };
+}
+
+const std::any* Op::FindFact(std::type_index type) const {
+  const auto found = facts_.find(type);
+  return found == facts_.end() ? nullptr : &found->second;
+}
+
+void Op::SetFact(std::type_index type, std::any fact) { facts_[type] = std::move(fact); }
 
 OpRegistry& OpRegistry::Get() {
   static OpRegistry registry;

@@ -2,7 +2,6 @@
 // facts of any C++ type, so that this room need not know what other rooms attach to operators.
 #pragma once
 
-#include <algorithm>
 #include <any>
 #include <functional>
 #include <memory>
@@ -22,9 +21,16 @@ struct NodeEntry;
 // The graphs inside of a node (what a fused node stands for, the body of a loop), each given by its heads.
 using Subgraphs = std::vector<std::vector<NodeEntry>>;
 
+// What depends on an operator's parameters, and the same for all parameters.
+using NamesFn = std::function<std::vector<std::string>(const void* params)>;
+using SlotFn = std::function<bool(const void* params, std::size_t slot)>;
+NamesFn SameForAll(std::vector<std::string> names);
+SlotFn OneOfSlots(std::vector<std::size_t> slots);
+
 class Op {
  public:
-  Op(std::string op_domain, std::string op_name) : domain(std::move(op_domain)), name(std::move(op_name)) {}
+  // Without inputs and attributes, with one output.
+  Op(std::string op_domain, std::string op_name);
   Op(const Op&) = delete;
   Op& operator=(const Op&) = delete;
 
@@ -42,22 +48,27 @@ class Op {
   std::function<void(void* params, const Subgraphs&)> bind_subgraphs;
   // The subgraphs of a node that was written without any; null where every node has to bring its own.
   std::function<Subgraphs(const AttrMap&)> implied_subgraphs;
-  std::function<std::vector<std::string>(const void* params)> input_names;
-  std::function<std::vector<std::string>(const void* params)> output_names;  // hidden outputs included
+  NamesFn input_names;
+  NamesFn output_names;  // hidden outputs included
   std::function<int(const void* params)> num_visible_outputs;
-  std::function<bool(const void* params, std::size_t slot)> is_mutable;  // a slot of an auxiliary state
+  SlotFn is_mutable;  // a slot of an auxiliary state
+
+  // Sets `fields` and `parse`: `make` gives a struct with the defaults, `validate` (may be null) has the last word.
+  void SetParams(const FieldTable& table, std::shared_ptr<void> (*make)(), std::function<void(void* params)> validate);
 
   template <class T>
   const T* Find() const {
-    const auto found = facts_.find(typeid(T));
-    return found == facts_.end() ? nullptr : std::any_cast<T>(&found->second);
+    return std::any_cast<T>(FindFact(typeid(T)));
   }
   template <class T>
   void Set(T fact) {
-    facts_[typeid(T)] = std::move(fact);
+    SetFact(typeid(T), std::any(std::move(fact)));
   }
 
  private:
+  const std::any* FindFact(std::type_index type) const;  // nullptr: none
+  void SetFact(std::type_index type, std::any fact);
+
   std::unordered_map<std::type_index, std::any> facts_;
 };
 
@@ -89,13 +100,7 @@ inline constexpr std::string_view kMXNetDomain = "mxnet";
 template <class P>
 class OpCard {
  public:
-  explicit OpCard(std::string_view name) : op_(OpRegistry::Get().Add(kMXNetDomain, name)) {
-    Inputs(std::vector<std::string>{});
-    Outputs({"output"});
-    VisibleOutputs([](const P&) { return 1; });
-    Params(ParamSchema<P>());
-    MutableIf([](const P&, std::size_t) { return false; });
-  }
+  explicit OpCard(std::string_view name) : op_(OpRegistry::Get().Add(kMXNetDomain, name)) { Params(ParamSchema<P>()); }
   OpCard& Alias(std::string_view alias) {
     OpRegistry::Get().AddAlias(op_, alias);
     return *this;
@@ -104,19 +109,20 @@ class OpCard {
     op_.doc = std::move(doc);
     return *this;
   }
-  // `validate` throws GraphError for combinations of fields that the schema cannot express.
-  OpCard& Params(ParamSchema<P> schema, std::function<void(P&)> validate = nullptr) {
-    op_.fields = schema.infos();
-    op_.parse = [schema = std::move(schema),
-                 validate = std::move(validate)](const AttrMap& attrs) -> std::shared_ptr<void> {
-      auto params = std::make_shared<P>(schema.Parse(attrs));
-      if (validate) validate(*params);
-      return params;
-    };
+  // `validate` (may be null) throws GraphError for combinations of fields that the schema cannot express.
+  OpCard& Params(const ParamSchema<P>& schema, std::function<void(P&)> validate) {
+    if (!validate) return Params(schema);
+    op_.SetParams(schema.table(), MakeParams,
+                  [validate = std::move(validate)](void* p) { validate(*static_cast<P*>(p)); });
+    return *this;
+  }
+  OpCard& Params(const ParamSchema<P>& schema) {
+    op_.SetParams(schema.table(), MakeParams, nullptr);
     return *this;
   }
   OpCard& Inputs(std::vector<std::string> names) {
-    return Inputs([names = std::move(names)](const P&) { return names; });
+    op_.input_names = SameForAll(std::move(names));
+    return *this;
   }
   OpCard& Inputs(std::function<std::vector<std::string>(const P&)> names) {
     op_.input_names = [names = std::move(names)](const void* p) { return names(*static_cast<const P*>(p)); };
@@ -127,7 +133,8 @@ class OpCard {
     return *this;
   }
   OpCard& Outputs(std::vector<std::string> names) {
-    return Outputs([names = std::move(names)](const P&) { return names; });
+    op_.output_names = SameForAll(std::move(names));
+    return *this;
   }
   OpCard& Outputs(std::function<std::vector<std::string>(const P&)> names) {
     op_.output_names = [names = std::move(names)](const void* p) { return names(*static_cast<const P*>(p)); };
@@ -138,9 +145,8 @@ class OpCard {
     return *this;
   }
   OpCard& MutableInputs(std::vector<std::size_t> slots) {
-    return MutableIf([slots = std::move(slots)](const P&, std::size_t slot) {
-      return std::find(slots.begin(), slots.end(), slot) != slots.end();
-    });
+    op_.is_mutable = OneOfSlots(std::move(slots));
+    return *this;
   }
   OpCard& MutableIf(std::function<bool(const P&, std::size_t slot)> is_mutable) {
     op_.is_mutable = [is_mutable = std::move(is_mutable)](const void* p, std::size_t slot) {
@@ -165,6 +171,8 @@ class OpCard {
   }
 
  private:
+  static std::shared_ptr<void> MakeParams() { return std::make_shared<P>(); }
+
   Op& op_;
 };
 

@@ -2,19 +2,18 @@
 // Python functions and documentation all come from that list.
 #pragma once
 
-#include <fmt/format.h>
-
+#include <cstddef>
 #include <functional>
 #include <limits>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "nnvm/attr_text.h"
-#include "nnvm/error.h"
 
 namespace amp {
 
@@ -31,112 +30,101 @@ struct FieldInfo {
   bool ignored = false;  // accepted and kept in files, without effect here (workspace sizes, cuDNN switches)
 };
 
+// How a field's text becomes its value and back. `value` points to a value of the field's type.
+struct FieldType {
+  bool (*parse)(std::string_view text, void* value);
+  std::string (*print)(const void* value);
+  std::optional<double> (*number)(const void* value);  // nullopt for what is no number
+};
+
+template <class T>
+inline constexpr FieldType kFieldType = {
+    [](std::string_view text, void* value) { return ParseAttr(text, static_cast<T*>(value)); },
+    [](const void* value) { return PrintAttr(*static_cast<const T*>(value)); },
+    []([[maybe_unused]] const void* value) -> std::optional<double> {
+      if constexpr (std::is_arithmetic_v<T>) {
+        return static_cast<double>(*static_cast<const T*>(value));
+      } else {
+        return std::nullopt;
+      }
+    },
+};
+
+// The fields of a struct that only ParamSchema knows: whatever can be compiled once for all structs.
+class FieldTable {
+ public:
+  // `place` gives the field's address in a struct. The field is the last one from now on.
+  void Add(FieldInfo info, const FieldType* type, std::function<void*(void* params)> place);
+  void AddIgnored(std::string name);
+  void LimitLast(double low, double high);
+  void LimitLast(std::vector<std::string> words);
+
+  const std::vector<FieldInfo>& infos() const { return infos_; }
+
+  // Throws GraphError without the node's name; the caller adds it.
+  void Read(const AttrMap& attrs, void* params) const;
+
+ private:
+  struct Field {
+    const FieldType* type = nullptr;  // null: ignored
+    std::function<void*(void* params)> place;
+    std::function<std::string(const FieldType& type, const void* value)> problem;  // of a value out of range, else ""
+  };
+
+  void RefuseUnknown(const AttrMap& attrs) const;
+
+  std::vector<FieldInfo> infos_;
+  std::vector<Field> fields_;
+};
+
 // The fields of parameter struct P. Defaults are those of the struct's own initialisers.
 template <class P>
 class ParamSchema {
  public:
   template <class T>
   ParamSchema& Required(std::string name, T P::*member, std::string doc) {
-    return Add(std::move(name), member, std::move(doc), true);
+    return Add({std::move(name), AttrTypeName(static_cast<const T*>(nullptr)), std::nullopt, std::move(doc)}, member);
   }
   template <class T>
   ParamSchema& Optional(std::string name, T P::*member, std::string doc) {
-    return Add(std::move(name), member, std::move(doc), false);
+    const P defaults{};
+    return Add(
+        {std::move(name), AttrTypeName(static_cast<const T*>(nullptr)), PrintAttr(defaults.*member), std::move(doc)},
+        member);
   }
   ParamSchema& Ignored(std::string name) {
-    infos_.push_back({name, "str", "None", "Accepted for compatibility; has no effect on a CPU.", true});
-    fields_.push_back({[](std::string_view, P*) { return true; }, nullptr, nullptr, nullptr});
+    table_.AddIgnored(std::move(name));
     return *this;
   }
   // Limits the last field to [low, high].
   ParamSchema& Range(double low, double high = std::numeric_limits<double>::infinity()) {
-    fields_.back().check = [low, high, name = infos_.back().name](const P& p, const Field& f) -> std::string {
-      const std::optional<double> value = f.number(p);
-      if (!value || (*value >= low && *value <= high)) return "";
-      return fmt::format("attribute {}: expected a value in [{}, {}], got {}", name, low, high, *value);
-    };
+    table_.LimitLast(low, high);
     return *this;
   }
   // Limits the last (string) field to a list of words.
   ParamSchema& OneOf(std::vector<std::string> words) {
-    infos_.back().type = "one of " + JoinSome(words, 99);
-    fields_.back().check = [words, name = infos_.back().name](const P& p, const Field& f) -> std::string {
-      const std::string value = f.text(p);
-      for (const std::string& word : words) {
-        if (word == value) return "";
-      }
-      return fmt::format("attribute {}: expected one of {}, got '{}'", name, JoinSome(words, 99), Quotable(value));
-    };
+    table_.LimitLast(std::move(words));
     return *this;
   }
 
-  const std::vector<FieldInfo>& infos() const { return infos_; }
+  const std::vector<FieldInfo>& infos() const { return table_.infos(); }
+  const FieldTable& table() const { return table_; }
 
   // Throws GraphError without the node's name; the caller adds it.
   P Parse(const AttrMap& attrs) const {
     P params{};
-    for (std::size_t i = 0; i < fields_.size(); ++i) {
-      const FieldInfo& info = infos_[i];
-      const auto given = attrs.find(info.name);
-      if (given == attrs.end()) {
-        if (!info.default_text) Throw<GraphError>("attribute {} ({}) is missing", info.name, info.type);
-      } else if (!fields_[i].parse(given->second, &params)) {
-        Throw<GraphError>("attribute {}: expected {}, got '{}'", info.name, info.type, Quotable(given->second));
-      }
-      if (fields_[i].check) {
-        const std::string problem = fields_[i].check(params, fields_[i]);
-        if (!problem.empty()) throw GraphError(problem);
-      }
-    }
-    RefuseUnknown(attrs);
+    table_.Read(attrs, &params);
     return params;
   }
 
  private:
-  struct Field {
-    std::function<bool(std::string_view, P*)> parse;
-    std::function<std::string(const P&, const Field&)> check;
-    std::function<std::optional<double>(const P&)> number;
-    std::function<std::string(const P&)> text;
-  };
-
   template <class T>
-  static std::optional<double> AsNumber(const T& value) {
-    if constexpr (std::is_arithmetic_v<T>) {
-      return static_cast<double>(value);
-    } else {
-      (void)value;
-      return std::nullopt;
-    }
-  }
-
-  template <class T>
-  ParamSchema& Add(std::string name, T P::*member, std::string doc, bool required) {
-    const P defaults{};
-    infos_.push_back({std::move(name), AttrTypeName(static_cast<const T*>(nullptr)),
-                      required ? std::nullopt : std::optional<std::string>(PrintAttr(defaults.*member)),
-                      std::move(doc)});
-    fields_.push_back({[member](std::string_view text, P* p) { return ParseAttr(text, &(p->*member)); }, nullptr,
-                       [member](const P& p) { return AsNumber(p.*member); },
-                       [member](const P& p) { return PrintAttr(p.*member); }});
+  ParamSchema& Add(FieldInfo info, T P::*member) {
+    table_.Add(std::move(info), &kFieldType<T>, [member](void* p) -> void* { return &(static_cast<P*>(p)->*member); });
     return *this;
   }
 
-  void RefuseUnknown(const AttrMap& attrs) const {
-    for (const auto& [key, value] : attrs) {
-      if (IsHiddenKey(key)) continue;
-      std::vector<std::string> names;
-      bool known = false;
-      for (const FieldInfo& info : infos_) {
-        known = known || info.name == key;
-        names.push_back(info.name);
-      }
-      if (!known) Throw<GraphError>("unknown attribute '{}'{}", Quotable(key), NearMatches(key, names));
-    }
-  }
-
-  std::vector<FieldInfo> infos_;
-  std::vector<Field> fields_;
+  FieldTable table_;
 };
 
 }  // namespace amp

@@ -3,6 +3,8 @@
 #include <array>
 #include <sstream>
 
+#include "nnvm/error.h"
+
 namespace amp {
 namespace {
 
