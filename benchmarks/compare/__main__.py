@@ -114,7 +114,9 @@ def _loads(text):
     loads = [load for load in text.split(",") if load]
     for load in loads:
         if not re.fullmatch(r"[1-9][0-9]{0,2}(low)?", load):
-            raise argparse.ArgumentTypeError(f"expected a number of programs, or one with 'low' behind it, got {load!r}")
+            raise argparse.ArgumentTypeError(
+                f"expected a number of programs, or one with 'low' behind it, got {load!r}"
+            )
     return loads
 
 

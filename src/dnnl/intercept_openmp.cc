@@ -220,7 +220,7 @@ class Module {
 #error "the relocations of this architecture are not known"
 #endif
   struct Table {
-    const ElfW(Rela)* first = nullptr;
+    const ElfW(Rela) * first = nullptr;
     std::size_t count = 0;
   };
 
@@ -246,7 +246,7 @@ class Module {
     return 1;
   }
 
-  void Read(const ElfW(Dyn)* entry) {
+  void Read(const ElfW(Dyn) * entry) {
     // glibc adds the base to addresses when it loads a module, others do not.
     const auto address = [&](ElfW(Addr) value) { return value < base_ ? value + base_ : value; };
     for (; entry->d_tag != DT_NULL; ++entry) {
@@ -262,7 +262,7 @@ class Module {
 
   const ElfW(Addr) inside_;
   ElfW(Addr) base_ = 0, protected_begin_ = 0, protected_end_ = 0;
-  const ElfW(Sym)* symbols_ = nullptr;
+  const ElfW(Sym) * symbols_ = nullptr;
   const char* names_ = nullptr;
   std::array<Table, 2> tables_{};
 };

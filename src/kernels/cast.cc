@@ -15,7 +15,6 @@
 #include "kernels/float_bits.h"
 #include "kernels/parallel.h"
 
-
 namespace amp::kernels {
 namespace {
 

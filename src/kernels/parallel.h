@@ -11,8 +11,8 @@
 
 namespace amp::kernels {
 
-// What the calling thread starts uses `count` threads, itself among them, until the end of the scope. A scope inside of a
-// scope with the same count continues it; one inside of a region has no effect.
+// What the calling thread starts uses `count` threads, itself among them, until the end of the scope. A scope inside of
+// a scope with the same count continues it; one inside of a region has no effect.
 class ThreadScope {
  public:
   explicit ThreadScope(int count);

@@ -216,8 +216,8 @@ void Team::Help(int own) {
   }
 }
 
-// A helper's own part, and those of helpers that do not attend. Others are left to theirs, except where a region does not
-// go on: if its parts wait for each other, each needs a thread.
+// A helper's own part, and those of helpers that do not attend. Others are left to theirs, except where a region does
+// not go on: if its parts wait for each other, each needs a thread.
 bool Team::MayTake(int part, int helper) const {
   return any_part_ || part > attending_ || (part == helper && helper <= attending_);
 }

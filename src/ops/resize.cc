@@ -27,8 +27,7 @@ void ForEachPlane(const NDArray& in, NDArray& out, F&& f) {
     const std::vector<T> x = Numbers<T>(in);
     std::vector<T> y(static_cast<std::size_t>(out.size()));
     const std::int64_t in_plane = in.shape().SizeOf(2, 4), out_plane = out.shape().SizeOf(2, 4);
-    kernels::ParallelFor(planes, 1,
-                         [&](std::int64_t i) { f(x.data() + i * in_plane, y.data() + i * out_plane); });
+    kernels::ParallelFor(planes, 1, [&](std::int64_t i) { f(x.data() + i * in_plane, y.data() + i * out_plane); });
     Store(y, out);
   });
 }

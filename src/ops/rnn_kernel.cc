@@ -106,9 +106,8 @@ const float* RunLayer(Layer l) {
   const std::int64_t chunks = (l.s.state + kUnits - 1) / kUnits, room = l.s.batch * l.s.gates * kUnits;
   std::vector<float> gates(static_cast<std::size_t>(chunks * room), 0.0f);
   for (std::int64_t step = 0; step < l.s.time; ++step) {
-    kernels::ParallelFor(chunks, ChunksWorthAThread(l.s.batch * l.s.rows()), [&](std::int64_t chunk) {
-      Step(l, step, chunk * kUnits, gates.data() + chunk * room);
-    });
+    kernels::ParallelFor(chunks, ChunksWorthAThread(l.s.batch * l.s.rows()),
+                         [&](std::int64_t chunk) { Step(l, step, chunk * kUnits, gates.data() + chunk * room); });
     std::swap(l.hidden, l.next);
   }
   return l.hidden;

@@ -6,6 +6,7 @@ What needs ONNX or torch is skipped in the usual environment; `make bench` makes
 
 import json
 import math
+import os
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -129,10 +130,43 @@ def run():
     return json.loads(json.dumps(made))
 
 
+def test_a_loaded_machine_is_told_apart():
+    """Beside busy programs a peer is not compared with its figures on a quiet machine, and has lines of its own."""
+    slow = result("openvino", "fp32", *[300] * 6)
+    slow["times"] = [float(i) for i in range(1, 101)]
+    loaded = cell(result("ours", "fp32", *[200] * 6), slow, busy="2low")
+    assert loaded["results"][1]["void"] == "" and loaded["results"][1]["p95_ms"] == 95
+    quiet = cell(result("ours", "fp32", *[30] * 6), result("openvino", "fp32", *[32] * 6))
+    lines = verdicts.summary([quiet, loaded])
+    assert [(line["busy"], round(line["geometric_mean"], 3)) for line in lines] == [("0", 0.938), ("2low", 0.667)]
+    assert verdicts.cell_name(loaded) == "resnet50_v1 batch 1, 2 threads, 2 low busy"
+
+
+def test_loads_are_checked():
+    options = command._options(["--busy", "1,2,1low"])
+    assert options.busy == ["1", "2", "1low"]
+    cells = list(command._cells(command._options(["--busy", "2", "--networks", "vgg16", "--batches", "1"])))
+    assert [cell["busy"] for cell in cells] == ["0", "2"]
+    for wrong in ("0", "two", "1high", "-1"):
+        with pytest.raises(SystemExit):
+            command._options([f"--busy={wrong}"])
+
+
+def test_busy_programs_end():
+    from benchmarks.compare.rounds import busy_programs
+
+    with busy_programs("2low", sorted(os.sched_getaffinity(0))[:1]):
+        children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()
+        assert len(children) >= 2
+        busy = [child for child in children if b"while True" in Path(f"/proc/{child}/cmdline").read_bytes()]
+        assert [os.getpriority(os.PRIO_PROCESS, int(child)) for child in busy] == [19, 19]
+    assert not any(Path(f"/proc/{child}").exists() for child in busy)
+
+
 def test_table_shows_figures_failures_and_what_is_void(run):
     text = table.render(run)
     rows = [line.split() for line in text.splitlines() if line.startswith("resnet50_v1 ")]
-    assert [row[4] for row in rows[:4]] == ["ours", "openvino", "torch", "mxnet"]
+    assert [row[5] for row in rows[:4]] == ["ours", "openvino", "torch", "mxnet"]
     assert "0.953 [0.875, 1.031]" in text  # 28/32, ... 33/32
     assert "failed: Error: no" in text and "more" not in text.split("failed: Error: no")[1].splitlines()[0]
     assert "void: 2.24 x its earlier" in text

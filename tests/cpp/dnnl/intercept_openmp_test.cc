@@ -125,8 +125,8 @@ TEST(InterceptOpenMp, OneDnnOutsideOfAScopeRunsOnOpenMp) {
   dnnl::engine engine(dnnl::engine::kind::cpu, 0);
   const dnnl::memory::desc desc({kCount}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::a);
   dnnl::memory memory(desc, engine, data.data());
-  const dnnl::eltwise_forward relu({engine, dnnl::prop_kind::forward_inference, dnnl::algorithm::eltwise_relu, desc,
-                                    desc, 0.0F});
+  const dnnl::eltwise_forward relu(
+      {engine, dnnl::prop_kind::forward_inference, dnnl::algorithm::eltwise_relu, desc, desc, 0.0F});
   const int before = Threads()["amp-helper"];
   dnnl::stream stream(engine);
   relu.execute(stream, {{DNNL_ARG_SRC, memory}, {DNNL_ARG_DST, memory}});
