@@ -52,9 +52,9 @@ bool IsOurs() { return ThreadScope::Current() != nullptr || InRegion(); }
 void ParallelStart(Outlined function, void* data, unsigned wanted) {
   if (!IsOurs()) return original.parallel_start(function, data, wanted);
   const int most = kernels::NumThreads(), parts = wanted == 0 ? most : std::min<int>(wanted, most);
-  kernels::Team* team = parts > 1 ? &ThreadScope::Current()->team() : nullptr;
+  kernels::Team* team = parts > 1 ? ThreadScope::Current()->team() : nullptr;
   if (team != nullptr) team->Begin(parts, function, data);
-  kernels::EnterRegion({0, parts, team});
+  kernels::EnterRegion({0, team != nullptr ? parts : 1, team});
 }
 
 void ParallelEnd() {
@@ -80,9 +80,9 @@ void Barrier() {
 struct StaticLoop {
   long start, step, chunk, count, next;
 };
-thread_local std::array<StaticLoop, kernels::kMostNested> loops;  // by the depth of the region
+thread_local std::array<StaticLoop, kernels::kMostNested + 1> loops;  // by the depth of the region
 
-StaticLoop& CurrentLoop() { return loops[kernels::RegionDepth() - 1]; }
+StaticLoop& CurrentLoop() { return loops[kernels::RegionDepth()]; }
 
 // A chunk of 0: each thread one contiguous part, the first ones an iteration more. Else chunks in turn.
 bool LoopStaticNext(long* begin, long* end) {
@@ -286,6 +286,16 @@ std::vector<Import> OpenMpImports(const Module& module) {
   return all_known ? imports : std::vector<Import>{};
 }
 
+bool ReplaceAll(const Module& module, const std::vector<Import>& imports, bool by_ours) {
+  bool all_done = true;
+  for (const auto& [entry, place] : imports) {
+    void* target = entry->ours;
+    if (!by_ours) std::memcpy(&target, entry->original, sizeof(target));
+    all_done = module.Replace(place, target) && all_done;
+  }
+  return all_done;
+}
+
 bool Intercept() {
   const Module module(reinterpret_cast<const void*>(&dnnl_primitive_execute));
   const std::vector<Import> imports = OpenMpImports(module);
@@ -294,8 +304,9 @@ bool Intercept() {
     if (target == nullptr) return false;
     std::memcpy(entry->original, &target, sizeof(target));
   }
-  bool all_done = !imports.empty();
-  for (const auto& [entry, place] : imports) all_done = module.Replace(place, entry->ours) && all_done;
+  if (imports.empty()) return false;
+  const bool all_done = ReplaceAll(module, imports, true);
+  if (!all_done) ReplaceAll(module, imports, false);  // some of both would be worse than none
   return all_done;
 }
 

@@ -44,8 +44,8 @@ struct AttentionData {
 
 std::size_t ScratchBytes(const Attention& job);
 
-// `scratch`: so many bytes. Splits the heads and blocks of queries among OpenMP threads; the result does not depend on
-// their number. Allocates nothing.
+// `scratch`: so many bytes. Splits the heads and blocks of queries among job.num_threads threads; the result does not
+// depend on their number. Allocates nothing.
 void Run(const Attention& job, const AttentionData& data, void* scratch);
 
 // Some queries of one head.

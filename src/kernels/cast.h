@@ -43,9 +43,8 @@ std::size_t ElementBytes(ElementType type);
 // between float32 and float64, and from bfloat16 to float64, do: with these modes on, denormals
 // become zero there.
 //
-// Large arrays are split into blocks among OpenMP threads, as many as the calling thread would get
-// for any parallel region. The result does not depend on their number, nor on the instruction set
-// in use.
+// Large arrays are split into blocks among the threads of the scope (ParallelFor). The result does
+// not depend on their number, nor on the instruction set in use.
 void Cast(ElementType from, const void* src, ElementType to, void* dst, std::size_t count);
 
 // The instruction set that float32 <-> bfloat16/float16 casts use in this process: "generic",

@@ -24,6 +24,7 @@ class TeamPool {
   Team* Take(int size) {
     Team* team = Find(size);
     if (team == nullptr) team = Team::Start(size);
+    if (team == nullptr) return nullptr;
     const cpu_set_t cpus = CallersCpus();
     // Several teams share the CPUs. A team that gets none of its own does all its work on the caller's thread.
     const int in_use = in_use_.fetch_add(1) + 1, spare = CPU_COUNT(&cpus) - in_use;
@@ -74,14 +75,14 @@ ThreadScope::~ThreadScope() {
 
 ThreadScope* ThreadScope::Current() { return current_scope; }
 
-Team& ThreadScope::team() {
+Team* ThreadScope::team() {
   if (team_ == nullptr && outer_ != nullptr && outer_->count_ == count_) {
-    team_ = &outer_->team();
+    team_ = outer_->team();
   } else if (team_ == nullptr) {
     team_ = TeamPool::Get().Take(count_);
-    owns_team_ = true;
+    owns_team_ = team_ != nullptr;
   }
-  return *team_;
+  return team_;
 }
 
 int NumThreads() {
@@ -94,14 +95,14 @@ void RunParts(int parts, PartFunction compute, void* context) {
     const ThreadScope scope(NumThreads());
     return RunParts(parts, compute, context);
   }
-  if (parts == 1 || NumThreads() == 1) {
+  Team* team = parts == 1 || NumThreads() == 1 ? nullptr : current_scope->team();
+  if (team == nullptr) {
     for (int part = 0; part < parts; ++part) ComputePart({part, parts, nullptr}, compute, context);
     return;
   }
-  Team& team = current_scope->team();
-  team.Begin(parts, compute, context);
-  ComputePart({0, parts, &team}, compute, context);
-  team.End();
+  team->Begin(parts, compute, context);
+  ComputePart({0, parts, team}, compute, context);
+  team->End();
 }
 
 namespace internal {

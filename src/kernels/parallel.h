@@ -26,8 +26,8 @@ class ThreadScope {
   int count() const { return count_; }
 
   // The team of the scope; only for a count above 1. It is taken from the pool when it is first needed: many scopes
-  // start no region.
-  Team& team();
+  // start no region. Null where the system starts no more threads.
+  Team* team();
 
  private:
   ThreadScope* const outer_;

@@ -27,8 +27,8 @@ struct ScaleShift {
   bool planes = false;
 };
 
-// Splits rows among OpenMP threads, as many as the calling thread would get; the result does not depend on their
-// number, nor on the instruction set in use, except that without FMA the product is rounded, too.
+// Splits rows among the threads of the scope (ParallelFor); the result does not depend on their number, nor on the
+// instruction set in use, except that without FMA the product is rounded, too.
 void Run(const ScaleShift& job, const void* x, void* y);
 
 // One row of `count` elements. `step` is 1, or 0 where all share one scale and shift.

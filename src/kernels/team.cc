@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <ctime>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -98,8 +99,9 @@ void EnterRegion(const PartPlace& place) {
 
 void LeaveRegion() { --thread_places.depth; }
 
-Team::Team(int size)
-    : size_(size), parts_(std::make_unique<Part[]>(size)), helpers_(std::make_unique<Helper[]>(size)) {}
+Team::Team(int size) : size_(size), parts_(std::make_unique<Part[]>(size)), helpers_(std::make_unique<Helper[]>(size)) {
+  for (int i = 1; i < size; ++i) parts_[i].taker = i;
+}
 
 Team* Team::Start(int size) {
   NoteThreadsStarted();
@@ -107,19 +109,23 @@ Team* Team::Start(int size) {
   sigset_t all, before;  // signals are for the program's own threads
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
+  const bool is_complete = team->StartHelpers();
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return is_complete ? team : nullptr;  // helpers that were started keep the memory
+}
+
+bool Team::StartHelpers() {
   try {
-    for (int i = 1; i < size; ++i) {
-      std::thread thread([team, i] { team->Help(i); });
-      team->helpers_[i].thread = thread.native_handle();
-      pthread_setname_np(team->helpers_[i].thread, "amp-helper");
+    for (int i = 1; i < size_; ++i) {
+      std::thread thread([this, i] { Help(i); });
+      helpers_[i].thread = thread.native_handle();
+      pthread_setname_np(helpers_[i].thread, "amp-helper");
       thread.detach();
     }
-  } catch (...) {
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    throw;  // helpers that were started keep the team
+  } catch (const std::system_error&) {
+    return false;
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return team;
+  return true;
 }
 
 void Team::Attend(int attending, const cpu_set_t& cpus) {
@@ -158,7 +164,7 @@ void Team::TryCompute(int part, int taker) {
   if (posted % kStates != kPosted) return;
   const std::uint32_t region = posted - kPosted;
   if (!state.compare_exchange_strong(posted, region + kTaken)) return;
-  parts_[part].taker.store(taker, std::memory_order_relaxed);
+  if (taker != 0) parts_[part].taker.store(taker, std::memory_order_relaxed);
   EnterRegion({part, num_parts_, this});
   function_(context_);
   LeaveRegion();

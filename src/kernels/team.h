@@ -19,8 +19,8 @@ using PartFunction = void (*)(void* context);
 
 class Team {
  public:
-  // `size` threads, the caller's among them. The others live as long as the process, and so does the team. Throws
-  // std::system_error where the system starts no more threads.
+  // `size` threads, the caller's among them. The others live as long as the process, and so does the team. Null where
+  // the system starts no more threads.
   static Team* Start(int size);
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
@@ -40,11 +40,12 @@ class Team {
 
  private:
   explicit Team(int size);
+  bool StartHelpers();
 
   enum State : std::uint32_t { kPosted, kTaken, kAwaited, kDone, kStates };  // the low two bits of a part's state
   struct alignas(128) Part {
     std::atomic<std::uint32_t> state{kDone};
-    std::atomic<int> taker{0};  // the helper that computes it, if it is taken
+    std::atomic<int> taker{0};  // the helper that took it last
   };
   enum Sleep : std::uint32_t { kAwake, kDozes, kSleeps };  // who dozes looks now and then whether a region is stuck
   struct alignas(128) Helper {

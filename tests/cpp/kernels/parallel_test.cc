@@ -1,9 +1,13 @@
 #include "kernels/parallel.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
-#include <mutex>
+#include <cstdlib>
+#include <fstream>
 #include <set>
 #include <stdexcept>
 #include <thread>
@@ -81,14 +85,14 @@ TEST(ThreadScope, AScopeOfTheSameCountHasTheSameTeam) {
   Team* inner_team = nullptr;
   {
     ThreadScope inner(2);
-    inner_team = &inner.team();
+    inner_team = inner.team();
   }
-  EXPECT_EQ(&outer.team(), inner_team);
+  EXPECT_EQ(outer.team(), inner_team);
 }
 
 TEST(ThreadScope, TeamsAreUsedAgain) {
   std::set<const Team*> teams;
-  for (int i = 0; i < 100; ++i) teams.insert(&ThreadScope(6).team());
+  for (int i = 0; i < 100; ++i) teams.insert(ThreadScope(6).team());
   EXPECT_EQ(teams.size(), 1U);
 }
 
@@ -108,6 +112,25 @@ TEST(ThreadScope, SeveralCallersAtOnce) {
   }
   for (std::thread& caller : callers) caller.join();
   EXPECT_EQ(wrong, 0);
+}
+
+// The system starts no more threads when memory for their stacks is not to be had.
+TEST(ThreadScope, GoesOnWithTheCallersThreadIfNoneCanBeStarted) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto run = [] {
+    std::ifstream pages("/proc/self/statm");
+    rlim_t used = 0;
+    pages >> used;
+    const rlimit limit{(used + 256) * 4096, RLIM_INFINITY};
+    setrlimit(RLIMIT_AS, &limit);
+    ThreadScope scope(9);
+    const bool has_no_team = scope.team() == nullptr;
+    std::array<int, 1000> visits{};
+    ParallelFor(1000, 1, [&](std::int64_t i) { ++visits[i]; });
+    const bool visited = std::count(visits.begin(), visits.end(), 1) == 1000;
+    std::_Exit(has_no_team && visited ? 0 : 1);
+  };
+  EXPECT_EXIT(run(), ::testing::ExitedWithCode(0), "");
 }
 
 }  // namespace
