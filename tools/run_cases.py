@@ -31,6 +31,9 @@ import amp
 FP32_LARGEST = 2e-5
 BF16_RMS = 0.03
 
+# Recorded in training mode: gradients and loss curves, not inference.
+TRAINING = ("grad_nets", "grad_ops", "train")
+
 
 def case_class(folder):
     spec = importlib.util.spec_from_file_location("shared_case", folder / "case.py")
@@ -250,7 +253,7 @@ def main():
     shown, missing = [], {}
     for file in sorted(options.folder.rglob("case.json")):
         name = str(file.parent.relative_to(options.folder))
-        if options.only not in name:
+        if options.only not in name or name.split("/")[0] in TRAINING:
             continue
         row = Row(name)
         try:

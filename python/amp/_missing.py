@@ -38,8 +38,8 @@ _REFUSED = {
     "recordio": _IMAGES,
     "rnn": _CELLS,
     "rtc": "there is no CUDA",
-    "visualization": "use `amp dump`, or str() of a symbol's tojson()",
-    "viz": "use `amp dump`, or str() of a symbol's tojson()",
+    "visualization": "use `amp inspect`, or str() of a symbol's tojson()",
+    "viz": "use `amp inspect`, or str() of a symbol's tojson()",
     "base._LIB": "there is no C interface; names of operators: amp.operator.get_all_registered_operators()",
     "contrib.onnx": "ONNX files are neither read nor written",
     "contrib.quant": _INT8,
@@ -100,6 +100,13 @@ def refusing(name, reason):
     function.__doc__ = f"Raises UnsupportedError: {reason}."
     function.refused = reason
     return function
+
+
+def training_name(module, name):
+    """What stands for a function of MXNet's AMP that prepares training; AttributeError for any other name."""
+    if name in ("init", "init_trainer", "scale_loss", "unscale"):
+        return refusing(f"{module}.{name}", _TRAINING)
+    raise AttributeError(f"module {module!r} has no attribute {name!r}")
 
 
 # Those of the names that are modules of MXNet: programs import them, often without need.

@@ -53,8 +53,19 @@ def _show_note(message, *_):
     print(f"amp: note: {message}", file=sys.stderr)
 
 
+class _PrintVersion(argparse.Action):
+    """Asks for versions only where they are wanted: that takes longer than the rest of the parser."""
+
+    def __call__(self, parser, *_):
+        from . import __version__
+
+        print(f"amp {__version__}, oneDNN {_core.cpu_info()['onednn']}")
+        parser.exit()
+
+
 def _parser():
     parser = argparse.ArgumentParser(prog="amp", description="Inspect, convert and run Apache MXNet models.")
+    parser.add_argument("--version", action=_PrintVersion, nargs=0, help="show the versions of amp and oneDNN and exit")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     _add_inspect(commands)
     _add_convert(commands)

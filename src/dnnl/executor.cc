@@ -245,22 +245,21 @@ void Executor::RequireSameRank(const std::string& input, const Shape& shape) con
 }
 
 std::vector<NDArray> Executor::Run(const std::vector<NDArray>& inputs) {
-  std::vector<NDArray> outputs;
-  RunIn(printed_profile_.get(), inputs, &outputs);
+  std::vector<NDArray> outputs = NewOutputs();
+  RunIn(printed_profile_.get(), inputs, outputs);
   return outputs;
 }
 
 void Executor::Run(const std::vector<NDArray>& inputs, std::vector<NDArray>& outputs) {
-  CheckArrays(inputs, outputs);
-  RunIn(printed_profile_.get(), inputs, &outputs);
+  RunIn(printed_profile_.get(), inputs, outputs);
 }
 
 RunProfile Executor::Profile(const std::vector<NDArray>& inputs, int runs) {
   if (runs < 1) Throw<ArgumentError>("runs: expected 1 or more, got {}", runs);
   ProfileRecorder recorder(plan_);
   for (int i = -1; i < runs; ++i) {
-    std::vector<NDArray> outputs;
-    RunIn(i < 0 ? nullptr : &recorder, inputs, &outputs);  // the first finds cold caches
+    std::vector<NDArray> outputs = NewOutputs();
+    RunIn(i < 0 ? nullptr : &recorder, inputs, outputs);  // the first finds cold caches
   }
   return recorder.Result();
 }
@@ -280,21 +279,24 @@ void Executor::CheckArrays(const std::vector<NDArray>& inputs, const std::vector
   if (!problems.empty()) Throw<ArgumentError>("the arrays do not fit the bound model:{}", problems);
 }
 
-// Makes the outputs where there are none yet. Steps are timed for a recorder only.
-void Executor::RunIn(ProfileRecorder* recorder, const std::vector<NDArray>& inputs, std::vector<NDArray>* outputs) {
+std::vector<NDArray> Executor::NewOutputs() const {
+  std::vector<NDArray> outputs;
+  for (const TensorType& type : plan_->output_types) outputs.emplace_back(type.dtype, type.shape);
+  return outputs;
+}
+
+// Steps are timed for a recorder only.
+void Executor::RunIn(ProfileRecorder* recorder, const std::vector<NDArray>& inputs, std::vector<NDArray>& outputs) {
   using Clock = std::chrono::steady_clock;
   const auto begin = recorder != nullptr ? Clock::now() : Clock::time_point();
-  if (outputs->empty()) {
-    for (const TensorType& type : plan_->output_types) outputs->emplace_back(type.dtype, type.shape);
-  }
-  CheckArrays(inputs, *outputs);
+  CheckArrays(inputs, outputs);
   RequireThreads(plan_->summary.num_threads);
   RequireLivingRun();
   const std::lock_guard lock(*mutex_);
-  RequireSeparateOutputs(inputs, *outputs, output_names_, &stretches_);
+  RequireSeparateOutputs(inputs, outputs, output_names_, &stretches_);
   const RunMark mark(&running_process_);
-  if (recorder == nullptr) return session_->Run(inputs, *outputs);
-  session_->RunProfiled(inputs, *outputs, &step_seconds_);
+  if (recorder == nullptr) return session_->Run(inputs, outputs);
+  session_->RunProfiled(inputs, outputs, &step_seconds_);
   recorder->Add(step_seconds_, SecondsSince(begin));
 }
 

@@ -93,7 +93,8 @@ class Executor {
   void RequireSameRank(const std::string& input, const Shape& shape) const;
   void RequireLivingRun() const;
   void CheckArrays(const std::vector<NDArray>& inputs, const std::vector<NDArray>& outputs) const;
-  void RunIn(ProfileRecorder* recorder, const std::vector<NDArray>& inputs, std::vector<NDArray>* outputs);
+  std::vector<NDArray> NewOutputs() const;
+  void RunIn(ProfileRecorder* recorder, const std::vector<NDArray>& inputs, std::vector<NDArray>& outputs);
 
   Symbol symbol_;
   TypeMap variable_types_;  // of parameters and inputs

@@ -17,8 +17,6 @@ namespace amp::onednn {
 
 using ValueId = std::uint32_t;
 
-// Inputs: source, weights, [bias]. Channels are axis 1 of the source. Grouped weights have a leading axis of groups:
-// (G, O/G, I/G, k...). `dilates` counts skipped elements (0 = dense), as oneDNN does.
 // What a primitive's layouts are to be, where it has code for that.
 enum class LayoutWish : std::uint8_t {
   kLibrarys,         // what the library chooses
@@ -26,6 +24,8 @@ enum class LayoutWish : std::uint8_t {
   kChannelsLastOut,  // an output with its channels last
   kRowMajorWeights,  // weights as they are
 };
+// Inputs: source, weights, [bias]. Channels are axis 1 of the source. Grouped weights have a leading axis of groups:
+// (G, O/G, I/G, k...). `dilates` counts skipped elements (0 = dense), as oneDNN does.
 struct ConvolutionWork {
   IntTuple strides, dilates, pads_begin, pads_end;
   LayoutWish wish = LayoutWish::kLibrarys;

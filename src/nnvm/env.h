@@ -18,7 +18,7 @@ inline constexpr EnvSwitch kEnvSwitches[] = {
     {"AMP_DUMP", "a folder: write the graph after every pass that changed it, and the plan, as numbered text"},
     {"AMP_DISABLE_PASSES", "names between commas: optimisations that are left out when a model is bound"},
     {"AMP_PROFILE", "'1': time each step of each run, print what came of it to stderr when the executor ends"},
-    {"AMP_VERBOSE", "'1': print passes, fallbacks and plan summaries to stderr"},
+    {"AMP_VERBOSE", "'1': print each plan to stderr; the command line shows tracebacks"},
     {"AMP_MAX_ISA", "'generic', 'avx2' or 'avx512': the widest instruction set that own kernels use"},
 };
 

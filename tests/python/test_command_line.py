@@ -482,3 +482,9 @@ def test_the_command_runs_in_one_process_and_leaves_the_environment_alone(digits
     path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
     done = process("run", *digits, "--random", "data=1x1x8x8", "--repeat", 0, PYTHONPATH=path)
     assert (done.returncode, done.stderr) == (0, "started;same")
+
+
+def test_version():
+    done = process("--version")
+    expected = f"amp {amp.__version__}, oneDNN {amp.cpu_info()['onednn']}\n"
+    assert (done.returncode, done.stdout, done.stderr) == (0, expected, "")

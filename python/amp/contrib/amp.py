@@ -9,6 +9,7 @@ import sys
 
 from .. import conversion, lists
 from .._compat import strict_options, warn_of_unknown_names
+from .._missing import training_name
 from .._options import declared_dtype, items_of
 from ..base import UnsupportedError
 from ..lists import (
@@ -42,8 +43,6 @@ amp = sys.modules[__name__]
 sys.modules[f"{__name__}.amp"] = amp
 __path__ = []  # so that `from amp.contrib.amp.lists import symbol_fp16` works
 sys.modules[f"{__name__}.lists"] = lists
-
-_TRAINING = ("init", "init_trainer", "scale_loss", "unscale")
 
 
 def convert_symbol(
@@ -150,6 +149,4 @@ def convert_bucketing_module(bucketing_mod, target_dtype="float16", **options):
 
 
 def __getattr__(name):
-    if name in _TRAINING:
-        raise AttributeError(f"module 'amp.contrib.amp' has no attribute {name!r}: training is not supported")
-    raise AttributeError(f"module 'amp.contrib.amp' has no attribute {name!r}")
+    return training_name(__name__, name)

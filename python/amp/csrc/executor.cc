@@ -165,7 +165,7 @@ py::list StepList(const RunProfile& profile) {
 }
 
 void BindProfile(py::module_& module) {
-  py::class_<RunProfile>(module, "RunProfile", "Where the time of runs went; amp.profile.Profile wraps it.")
+  py::class_<RunProfile>(module, "RunProfile", "Where the time of runs went; amp.profiling.Profile wraps it.")
       .def_property_readonly("steps", &StepList)
       .def_property_readonly("min_seconds", [](const RunProfile& profile) { return profile.run.min_seconds; })
       .def_property_readonly("mean_seconds", [](const RunProfile& profile) { return profile.run.mean_seconds; })

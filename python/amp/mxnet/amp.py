@@ -6,6 +6,7 @@ As in MXNet, unknown names among the excluded ones are a warning, and mistakes i
 
 from .. import conversion, lists
 from .._compat import strict_options, warn_of_unknown_names
+from .._missing import training_name
 from ..lists import (
     list_conditional_fp32_ops,
     list_fp32_ops,
@@ -113,3 +114,7 @@ def convert_hybrid_block(
     converted, model = conversion.convert_block(block, data_example, **options)
     warn_of_unknown_names(model)
     return converted
+
+
+def __getattr__(name):
+    return training_name(__name__, name)
