@@ -86,7 +86,8 @@ std::string PlanSummary::Print() const {
   std::string text = fmt::format(
       "plan: {} steps, {}{} threads, arena {} bytes, constants {} bytes, {} reorders, {} nodes on "
       "reference kernels\n",
-      steps.size(), num_threads > 1 ? "up to " : "", num_threads, arena_bytes, constant_bytes, num_reorders, num_references);
+      steps.size(), num_threads > 1 ? "up to " : "", num_threads, arena_bytes, constant_bytes, num_reorders,
+      num_references);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const PlanStep& step = steps[i];
     const std::string fused = step.fused.empty() ? "" : " + " + JoinSome(step.fused, 99);
