@@ -1,5 +1,6 @@
 """`amp demo`: a trained model, converted, on data that it has not seen; and how fast a ResNet-50 is."""
 
+import os
 import statistics
 import time
 from pathlib import Path
@@ -100,13 +101,58 @@ def resnet():
         reduce = {"target_dtype": dtype, "force": True} if dtype != "float32" else None
         executors[dtype] = Executor(symbol, arg_params, aux_params, shapes, reduce_precision=reduce)
         print(f"  {dtype}: bound in {time.perf_counter() - start:.2f} s, {executors[dtype].summary.num_steps} steps")
+    load = _Load()
     seconds = _interleaved(executors, image)
+    others = load.others()
     for dtype, times in seconds.items():
         threads = executors[dtype].summary.num_threads
         print(f"  {dtype:<9} {1000 * statistics.median(times):7.1f} ms  (median of {_RUNS} runs, threads: {threads})")
-    ratio = statistics.median(seconds["float32"]) / statistics.median(seconds["bfloat16"])
-    print(f"  bfloat16 takes {1 / ratio:.2f} times as long as float32. Batch norms, activations and additions are done")
-    print("  by the convolutions before them: print(executor.summary) lists steps, `amp profile` tells times.")
+    ratio = statistics.median(low / full for low, full in zip(seconds["bfloat16"], seconds["float32"]))
+    for line in remarks(ratio, others):
+        print(f"  {line}")
+    print("  Batch norms, activations and additions are done by the convolutions before them: print(executor.summary) lists")
+    print("  steps, `amp profile` tells times.")
+
+
+def remarks(ratio, others):
+    """What the times mean, as lines.
+
+    `ratio` is bfloat16's time over float32's; `others` is the share of the CPUs that other programs took meanwhile
+    (0 to 1, None where the system does not tell).
+    """
+    lines = [f"bfloat16 takes {ratio:.2f} times as long as float32."]
+    if ratio > 0.95:
+        lines.append("This CPU does not gain from bfloat16 arithmetic here: run such a network in float32.")
+    if others is not None and others > 0.1:
+        lines.append(f"Other programs took {others:.0%} of the CPUs meanwhile: on an idle machine these times are shorter.")
+    return lines
+
+
+class _Load:
+    """What other programs, and other guests of the host, take of the CPUs from now on."""
+
+    def __init__(self):
+        self._begin = self._times()
+
+    @staticmethod
+    def _times():
+        """Seconds since the system started: CPUs busy, CPUs in all, and CPUs busy with this process."""
+        try:
+            fields = [int(field) for field in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
+        except (OSError, ValueError):
+            return None
+        ticks = os.sysconf("SC_CLK_TCK")
+        own = os.times()
+        idle = fields[3] + fields[4]
+        return (sum(fields) - idle) / ticks, sum(fields) / ticks, own.user + own.system
+
+    def others(self):
+        """A share of all CPUs, or None where the system does not tell."""
+        end = self._times()
+        if self._begin is None or end is None:
+            return None
+        busy, total, own = (b - a for a, b in zip(self._begin, end))
+        return min(1.0, max(0.0, busy - own) / total) if total > 0 else None
 
 
 def _interleaved(executors, image):

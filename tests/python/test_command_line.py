@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import pytest
 import amp
 from amp.__main__ import main
 from amp.commands import input_spec
+from amp.demo import _Load, remarks
 
 
 @pytest.fixture(scope="session")
@@ -363,6 +365,22 @@ def test_demo(capsys, repository):
     assert (code, errors) == (0, "")
     for part in ("accuracy in float32       99.44%", "read as", "casts inserted", "83,560 -> 41,416", "%%"):
         assert part in text
+
+
+def test_the_demo_says_what_its_times_do_not_show():
+    assert remarks(0.51, 0.02) == remarks(0.51, None) == ["bfloat16 takes 0.51 times as long as float32."]
+    assert any("does not gain" in line for line in remarks(1.4, 0))
+    assert any("48% of the CPUs" in line for line in remarks(0.5, 0.48))
+
+
+def test_the_demo_sees_other_programs():
+    load = _Load()
+    programs = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
+    time.sleep(1)
+    for program in programs:
+        program.kill()
+        program.wait()
+    assert load.others() > 0.1 / os.cpu_count()
 
 
 def test_demo_finds_its_data(repository, tmp_path, monkeypatch, capsys):
