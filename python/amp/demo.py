@@ -110,7 +110,9 @@ def resnet():
     ratio = statistics.median(low / full for low, full in zip(seconds["bfloat16"], seconds["float32"]))
     for line in remarks(ratio, others):
         print(f"  {line}")
-    print("  Batch norms, activations and additions are done by the convolutions before them: print(executor.summary) lists")
+    print(
+        "  Batch norms, activations and additions are done by the convolutions before them: print(executor.summary) lists"
+    )
     print("  steps, `amp profile` tells times.")
 
 
@@ -124,7 +126,9 @@ def remarks(ratio, others):
     if ratio > 0.95:
         lines.append("This CPU does not gain from bfloat16 arithmetic here: run such a network in float32.")
     if others is not None and others > 0.1:
-        lines.append(f"Other programs took {others:.0%} of the CPUs meanwhile: on an idle machine these times are shorter.")
+        lines.append(
+            f"Other programs took {others:.0%} of the CPUs meanwhile: on an idle machine these times are shorter."
+        )
     return lines
 
 
