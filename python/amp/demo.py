@@ -110,10 +110,8 @@ def resnet():
     ratio = statistics.median(low / full for low, full in zip(seconds["bfloat16"], seconds["float32"]))
     for line in remarks(ratio, others):
         print(f"  {line}")
-    print(
-        "  Batch norms, activations and additions are done by the convolutions before them: print(executor.summary) lists"
-    )
-    print("  steps, `amp profile` tells times.")
+    print("  Batch norms, activations and additions are done by the convolutions before them:")
+    print("  print(executor.summary) lists steps, `amp profile` tells times.")
 
 
 def remarks(ratio, others):
