@@ -27,7 +27,8 @@ function(amp_is_from_python name result)
 endfunction()
 
 # Headers for C++ users: they include fmt's and nothing else of others. The rest needs oneDNN's or nlohmann/json's.
-set(AMP_PUBLIC_DNNL_HEADERS compile convert_model executor lowering plan profile reference step)
+set(AMP_PUBLIC_PROGRAM_HEADERS convert_model lowering reference step)
+set(AMP_PUBLIC_DNNL_HEADERS compile executor plan profile)
 set(AMP_PRIVATE_HEADERS json_text)
 
 # Relative to site-packages/amp: first <prefix>/lib, where onednn-cpu-gomp puts libdnnl, then the folder itself.
@@ -67,8 +68,12 @@ function(amp_install_headers destination)
   list(TRANSFORM AMP_PRIVATE_HEADERS REPLACE "(.+)" "PATTERN;\\1.h;EXCLUDE" OUTPUT_VARIABLE private)
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/src/nnvm" "${PROJECT_SOURCE_DIR}/src/passes" DESTINATION ${destination}
           COMPONENT cpp FILES_MATCHING PATTERN "*.h" ${private})
-  list(TRANSFORM AMP_PUBLIC_DNNL_HEADERS REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/src/dnnl/\\1.h" OUTPUT_VARIABLE dnnl)
-  install(FILES ${dnnl} DESTINATION ${destination}/dnnl COMPONENT cpp)
+  foreach(room program dnnl)
+    string(TOUPPER ${room} upper)
+    list(TRANSFORM AMP_PUBLIC_${upper}_HEADERS REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/src/${room}/\\1.h"
+         OUTPUT_VARIABLE headers)
+    install(FILES ${headers} DESTINATION ${destination}/${room} COMPONENT cpp)
+  endforeach()
 endfunction()
 
 # Copies of fmt's headers and of libdnnl, for a prefix that needs nothing else.

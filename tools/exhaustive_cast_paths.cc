@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "dnnl/cast_arrays.h"
 #include "dnnl/executor.h"
+#include "program/cast_arrays.h"
 
 namespace amp::onednn {
 namespace {

@@ -3,14 +3,14 @@
 
 #include <utility>
 
-#include "dnnl/choose_layouts.h"
 #include "dnnl/fuse_post_ops.h"
-#include "dnnl/lowering.h"
 #include "dnnl/plan_builder.h"
-#include "dnnl/threads.h"
 #include "nnvm/dump.h"
 #include "nnvm/env.h"
 #include "nnvm/error.h"
+#include "program/choose_layouts.h"
+#include "program/lowering.h"
+#include "program/threads.h"
 
 namespace amp::onednn {
 

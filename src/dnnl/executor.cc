@@ -7,12 +7,12 @@
 #include <utility>
 
 #include "dnnl/engine.h"
-#include "dnnl/lowering.h"
-#include "dnnl/threads.h"
 #include "nnvm/env.h"
 #include "nnvm/error.h"
 #include "passes/unfuse.h"
 #include "passes/verify.h"
+#include "program/lowering.h"
+#include "program/threads.h"
 
 namespace amp::onednn {
 namespace {

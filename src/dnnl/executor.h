@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "dnnl/compile.h"
-#include "dnnl/convert_model.h"
 #include "dnnl/profile.h"
 #include "nnvm/symbol.h"
 #include "passes/optimize_for_run.h"
+#include "program/convert_model.h"
 
 namespace amp::onednn {
 

@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "dnnl/constants.h"
-#include "dnnl/fuse_gates.h"
 #include "dnnl/primitives.h"
-#include "dnnl/sink_views.h"
-#include "dnnl/step_graph.h"
+#include "program/fuse_gates.h"
+#include "program/sink_views.h"
+#include "program/step_graph.h"
 
 namespace amp::onednn {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <set>
 
-#include "dnnl/step.h"
 #include "passes/run_options.h"
+#include "program/step.h"
 
 namespace amp::onednn {
 

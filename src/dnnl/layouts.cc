@@ -6,9 +6,9 @@
 
 #include "dnnl/attention_step.h"
 #include "dnnl/rows.h"
-#include "dnnl/slices.h"
-#include "dnnl/threads.h"
 #include "nnvm/error.h"
+#include "program/slices.h"
+#include "program/threads.h"
 
 namespace amp::onednn {
 namespace {

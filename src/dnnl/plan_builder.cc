@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "dnnl/attention_step.h"
-#include "dnnl/memory_plan.h"
 #include "dnnl/rows.h"
-#include "dnnl/threads.h"
 #include "nnvm/error.h"
+#include "program/memory_plan.h"
+#include "program/threads.h"
 
 namespace amp::onednn {
 namespace {

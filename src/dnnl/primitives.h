@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "dnnl/engine.h"
-#include "dnnl/step.h"
+#include "program/step.h"
 
 namespace amp::onednn {
 

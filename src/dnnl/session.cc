@@ -4,9 +4,9 @@
 
 #include "dnnl/attention_step.h"
 #include "dnnl/compiled_plan.h"
-#include "dnnl/kernel_types.h"
-#include "dnnl/threads.h"
 #include "nnvm/error.h"
+#include "program/kernel_types.h"
+#include "program/threads.h"
 
 namespace amp::onednn {
 namespace {

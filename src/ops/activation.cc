@@ -1,12 +1,12 @@
 // Activation: a table of functions of one variable.
 #include <cmath>
 
-#include "dnnl/lowering.h"
-#include "dnnl/reference.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
 #include "passes/element_facts.h"
+#include "program/lowering.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {
@@ -18,7 +18,7 @@ struct ActivationParam {
 struct Function {
   const char* name;
   double (*reference)(double);
-  onednn::EltwiseKind kind;
+  EltwiseKind kind;
   bool in_library;  // oneDNN has it
 };
 
@@ -26,13 +26,13 @@ struct Function {
 double Softplus(double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }
 
 constexpr Function kFunctions[] = {
-    {"relu", [](double x) { return x > 0 || std::isnan(x) ? x : 0.0; }, onednn::EltwiseKind::kRelu, true},
-    {"sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }, onednn::EltwiseKind::kSigmoid, true},
-    {"log_sigmoid", [](double x) { return -Softplus(-x); }, onednn::EltwiseKind::kLogSigmoid, true},
-    {"mish", [](double x) { return x * std::tanh(Softplus(x)); }, onednn::EltwiseKind::kMish, true},
-    {"tanh", [](double x) { return std::tanh(x); }, onednn::EltwiseKind::kTanh, true},
-    {"softrelu", [](double x) { return Softplus(x); }, onednn::EltwiseKind::kSoftplus, true},
-    {"softsign", [](double x) { return x / (1 + std::fabs(x)); }, onednn::EltwiseKind::kRelu, false},
+    {"relu", [](double x) { return x > 0 || std::isnan(x) ? x : 0.0; }, EltwiseKind::kRelu, true},
+    {"sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }, EltwiseKind::kSigmoid, true},
+    {"log_sigmoid", [](double x) { return -Softplus(-x); }, EltwiseKind::kLogSigmoid, true},
+    {"mish", [](double x) { return x * std::tanh(Softplus(x)); }, EltwiseKind::kMish, true},
+    {"tanh", [](double x) { return std::tanh(x); }, EltwiseKind::kTanh, true},
+    {"softrelu", [](double x) { return Softplus(x); }, EltwiseKind::kSoftplus, true},
+    {"softsign", [](double x) { return x / (1 + std::fabs(x)); }, EltwiseKind::kRelu, false},
 };
 
 const Function& FunctionOf(const Node& node) {
@@ -59,10 +59,10 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
   });
 }
 
-bool Lower(onednn::LowerContext& c) {
+bool Lower(LowerContext& c) {
   const Function& function = FunctionOf(c.node());
   if (!function.in_library) return false;
-  c.SetOut(0, c.Emit(onednn::EltwiseWork{function.kind}, {c.in(0)}, c.out_type(0)));
+  c.SetOut(0, c.Emit(EltwiseWork{function.kind}, {c.in(0)}, c.out_type(0)));
   return true;
 }
 
@@ -81,7 +81,7 @@ bool Lower(onednn::LowerContext& c) {
                       [](const Node& node, DType) { return node.params<ActivationParam>().act_type == "relu"; }})
         .Set(IsPointwise{})
         .Set(ReferenceKernel{Reference})
-        .Set(onednn::LowerRule{Lower});
+        .Set(LowerRule{Lower});
 
 }  // namespace
 }  // namespace amp

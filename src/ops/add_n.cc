@@ -1,10 +1,10 @@
 // add_n: the sum of any number of arrays.
-#include "dnnl/lowering.h"
-#include "dnnl/reference.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
 #include "passes/element_facts.h"
+#include "program/lowering.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {
@@ -30,11 +30,11 @@ void Reference(const Node&, std::span<const NDArray> in, std::span<NDArray> out)
 }
 
 // In float32 up to the end: one rounding.
-bool Lower(onednn::LowerContext& c) {
+bool Lower(LowerContext& c) {
   const TensorType type{DType::kFloat32, c.out_type(0).shape};
-  onednn::ValueId total = c.Cast(c.in(0), type.dtype);
+  ValueId total = c.Cast(c.in(0), type.dtype);
   for (int i = 1; i < static_cast<int>(c.node().inputs().size()); ++i) {
-    total = c.Emit(onednn::BinaryWork{onednn::BinaryKind::kAdd}, {total, c.Cast(c.in(i), type.dtype)}, type);
+    total = c.Emit(BinaryWork{BinaryKind::kAdd}, {total, c.Cast(c.in(i), type.dtype)}, type);
   }
   c.SetOut(0, c.Cast(total, c.out_type(0).dtype));
   return true;
@@ -54,7 +54,7 @@ bool Lower(onednn::LowerContext& c) {
         .Set(AmpFacts{Arithmetic::kElementwise})
         .Set(IsPointwise{})
         .Set(ReferenceKernel{Reference})
-        .Set(onednn::LowerRule{Lower});
+        .Set(LowerRule{Lower});
 
 }  // namespace
 }  // namespace amp

@@ -3,12 +3,12 @@
 #include <cmath>
 #include <limits>
 
-#include "dnnl/lowering.h"
-#include "dnnl/reference.h"
 #include "ops/broadcast.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "program/lowering.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {
@@ -42,9 +42,9 @@ std::vector<std::string> WithMasking(const AttentionParam& p, std::vector<std::s
   return names;
 }
 
-onednn::Masking MaskingOf(const AttentionParam& p) {
-  if (p.masking == "none") return onednn::Masking::kNone;
-  return p.masking == "length" ? onednn::Masking::kLength : onednn::Masking::kMask;
+Masking MaskingOf(const AttentionParam& p) {
+  if (p.masking == "none") return Masking::kNone;
+  return p.masking == "length" ? Masking::kLength : Masking::kMask;
 }
 
 // ---- types ----
@@ -271,33 +271,33 @@ void InterleavedReference(const Node& node, std::span<const NDArray> in, std::sp
 // ---- the kernel ----
 
 // The kernel computes in float32, gives the output alone and counts in int32.
-bool HasKernel(const onednn::LowerContext& c, int num_operands) {
+bool HasKernel(const LowerContext& c, int num_operands) {
   const auto is_supported = [](DType dtype) { return dtype == DType::kFloat32 || dtype == DType::kBFloat16; };
   if (c.wanted(1) || c.wanted(2)) return false;
   if (!is_supported(c.in_type(0).dtype) || !is_supported(c.out_type(0).dtype)) return false;
   return c.node().params<AttentionParam>().masking != "length" || c.in_type(num_operands).dtype == DType::kInt32;
 }
 
-onednn::AttentionWork WorkOf(const AttentionParam& p, bool interleaved) {
+AttentionWork WorkOf(const AttentionParam& p, bool interleaved) {
   return {interleaved, static_cast<float>(p.scale), MaskingOf(p)};
 }
 
 // Heads along one axis where the kernel does not know more of them.
-onednn::ValueId Flat(onednn::LowerContext& c, onednn::ValueId value, int num_last) {
+ValueId Flat(LowerContext& c, ValueId value, int num_last) {
   const Shape shape = c.ShapeOf(value);
   std::vector<std::int64_t> dims{shape.SizeOf(0, shape.rank() - num_last)};
   for (int i = shape.rank() - num_last; i < shape.rank(); ++i) dims.push_back(shape[i]);
   return c.Reshape(value, Shape(dims));
 }
 
-bool LowerSeparate(onednn::LowerContext& c) {
+bool LowerSeparate(LowerContext& c) {
   if (!HasKernel(c, 3)) return false;
   const auto& p = c.node().params<AttentionParam>();
   const Shape& out = c.out_type(0).shape;
   const bool is_flat = out.rank() > 4;
   const bool has_mask = p.masking == "mask";
   if (is_flat && has_mask && c.in_type(3).shape != WithLast(out, c.in_type(3).shape[out.rank() - 1])) return false;
-  std::vector<onednn::ValueId> inputs{c.in(0), c.in(1), c.in(2)};
+  std::vector<ValueId> inputs{c.in(0), c.in(1), c.in(2)};
   if (p.masking != "none") inputs.push_back(has_mask ? c.Cast(c.in(3), DType::kBool) : c.in(3));
   Shape shape = out;
   if (is_flat) {
@@ -309,11 +309,11 @@ bool LowerSeparate(onednn::LowerContext& c) {
   return true;
 }
 
-bool LowerInterleaved(onednn::LowerContext& c) {
+bool LowerInterleaved(LowerContext& c) {
   if (!HasKernel(c, 1)) return false;
   const auto& p = c.node().params<AttentionParam>();
   const Shape s = SplitShape(c.node(), c.in_type(0).shape);
-  std::vector<onednn::ValueId> inputs{c.Reshape(c.in(0), s)};
+  std::vector<ValueId> inputs{c.Reshape(c.in(0), s)};
   if (p.masking == "length") inputs.push_back(c.Reshape(c.in(1), Shape{s[1], s[2], s[0]}));
   const auto y = c.Emit(WorkOf(p, true), inputs, {c.out_type(0).dtype, Shape{s[0], s[1], s[2], s[4]}});
   c.SetOut(0, c.Reshape(y, c.out_type(0).shape));
@@ -339,7 +339,7 @@ const std::vector<std::string> kOutputs{"output", "logsumexp", "accumulator"};
         .Set(InferDTypes(3))
         .Set(AmpFacts{Arithmetic::kAccumulates, {SlotRole::kData, SlotRole::kData, SlotRole::kData, SlotRole::kIndex}})
         .Set(ReferenceKernel{SeparateReference})
-        .Set(onednn::LowerRule{LowerSeparate});
+        .Set(LowerRule{LowerSeparate});
 
 [[maybe_unused]] const auto kInterleaved =
     RegisterOp<AttentionParam>("_amp_interleaved_attention")
@@ -354,7 +354,7 @@ const std::vector<std::string> kOutputs{"output", "logsumexp", "accumulator"};
         .Set(InferDTypes(1))
         .Set(AmpFacts{Arithmetic::kAccumulates, {SlotRole::kData, SlotRole::kIndex}})
         .Set(ReferenceKernel{InterleavedReference})
-        .Set(onednn::LowerRule{LowerInterleaved});
+        .Set(LowerRule{LowerInterleaved});
 
 }  // namespace
 }  // namespace amp

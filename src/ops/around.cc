@@ -2,11 +2,11 @@
 #include <cmath>
 #include <cstdint>
 
-#include "dnnl/reference.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
 #include "passes/element_facts.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {

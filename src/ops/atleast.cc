@@ -1,9 +1,9 @@
 // _npi_atleast_1d, _2d, _3d: axes of size 1 for arrays that have too few. One output for each input.
-#include "dnnl/lowering.h"
-#include "dnnl/reference.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "program/lowering.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {
@@ -63,7 +63,7 @@ void Register(const Row& row) {
           if (out[i].defined()) CopyElements(in[i], out[i]);
         }
       }})
-      .Set(onednn::LowerRule{[](onednn::LowerContext& c) {
+      .Set(LowerRule{[](LowerContext& c) {
         for (std::size_t i = 0; i < c.node().inputs().size(); ++i) {
           const int slot = static_cast<int>(i);
           c.SetOut(slot, c.Reshape(c.in(slot), c.out_type(slot).shape));

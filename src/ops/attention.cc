@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "dnnl/lowering.h"
-#include "dnnl/reference.h"
 #include "ops/matmul.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "program/lowering.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {
@@ -68,9 +68,9 @@ NDArray Extract(const NDArray& projections, const Sizes& s, Part part) {
   return out;
 }
 
-onednn::ValueId Extract(onednn::LowerContext& c, onednn::ValueId projections, const Sizes& s, Part part) {
+ValueId Extract(LowerContext& c, ValueId projections, const Sizes& s, Part part) {
   const auto split = c.Reshape(projections, Shape{s.length, s.batch * s.heads, s.parts, s.size});
-  const auto slice = c.Emit(onednn::SliceWork{{0, 0, s.IndexOf(part), 0}}, {split},
+  const auto slice = c.Emit(SliceWork{{0, 0, s.IndexOf(part), 0}}, {split},
                             {c.DTypeOf(split), Shape{s.length, s.batch * s.heads, 1, s.size}});
   return c.Permute(c.Reshape(slice, Shape{s.length, s.batch * s.heads, s.size}), {1, 0, 2});
 }
@@ -89,11 +89,11 @@ void QKReference(const Node& node, std::span<const NDArray> in, std::span<NDArra
   MatMulReference(Extract(in[0], s, Part::kQuery), keys, Scale(s), out[0]);
 }
 
-bool LowerQK(onednn::LowerContext& c) {
+bool LowerQK(LowerContext& c) {
   const Sizes s = SizesOf(c.node(), c.in_type(0).shape);
   const auto keys = c.Permute(Extract(c, c.in(0), s, Part::kKey), {0, 2, 1});
-  c.SetOut(0, c.Emit(onednn::MatMulWork{static_cast<float>(Scale(s))}, {Extract(c, c.in(0), s, Part::kQuery), keys},
-                     c.out_type(0)));
+  c.SetOut(
+      0, c.Emit(MatMulWork{static_cast<float>(Scale(s))}, {Extract(c, c.in(0), s, Part::kQuery), keys}, c.out_type(0)));
   return true;
 }
 
@@ -111,9 +111,9 @@ void ValAttReference(const Node& node, std::span<const NDArray> in, std::span<ND
   CopyElements(Transposed(heads, {1, 0, 2}), out[0]);
 }
 
-bool LowerValAtt(onednn::LowerContext& c) {
+bool LowerValAtt(LowerContext& c) {
   const Sizes s = SizesOf(c.node(), c.in_type(0).shape);
-  const auto heads = c.Emit(onednn::MatMulWork{}, {c.in(1), Extract(c, c.in(0), s, Part::kValue)},
+  const auto heads = c.Emit(MatMulWork{}, {c.in(1), Extract(c, c.in(0), s, Part::kValue)},
                             {c.out_type(0).dtype, Shape{s.batch * s.heads, s.length, s.size}});
   c.SetOut(0, c.Reshape(c.Permute(heads, {1, 0, 2}), c.out_type(0).shape));
   return true;
@@ -144,12 +144,12 @@ void CrossQKReference(const Node& node, std::span<const NDArray> in, std::span<N
   MatMulReference(Extract(in[0], s.queries, Part::kQuery), keys, Scale(s.queries), out[0]);
 }
 
-bool LowerCrossQK(onednn::LowerContext& c) {
+bool LowerCrossQK(LowerContext& c) {
   const CrossSizes s = CrossSizesOf(c.node(), c.in_type(0).shape, c.in_type(1).shape);
   const auto heads = c.Reshape(c.in(0), Shape{s.queries.length, s.queries.batch * s.queries.heads, s.queries.size});
   const auto keys = c.Permute(Extract(c, c.in(1), s.keys_values, Part::kKey), {0, 2, 1});
-  c.SetOut(0, c.Emit(onednn::MatMulWork{static_cast<float>(Scale(s.queries))}, {c.Permute(heads, {1, 0, 2}), keys},
-                     c.out_type(0)));
+  c.SetOut(
+      0, c.Emit(MatMulWork{static_cast<float>(Scale(s.queries))}, {c.Permute(heads, {1, 0, 2}), keys}, c.out_type(0)));
   return true;
 }
 
@@ -168,9 +168,9 @@ void CrossValAttReference(const Node& node, std::span<const NDArray> in, std::sp
   CopyElements(Transposed(heads, {1, 0, 2}), out[0]);
 }
 
-bool LowerCrossValAtt(onednn::LowerContext& c) {
+bool LowerCrossValAtt(LowerContext& c) {
   const Sizes s = SizesOf(c.node(), "keys_values", c.in_type(0).shape, 2);
-  const auto heads = c.Emit(onednn::MatMulWork{}, {c.in(1), Extract(c, c.in(0), s, Part::kValue)},
+  const auto heads = c.Emit(MatMulWork{}, {c.in(1), Extract(c, c.in(0), s, Part::kValue)},
                             {c.out_type(0).dtype, Shape{s.batch * s.heads, c.in_type(1).shape[1], s.size}});
   c.SetOut(0, c.Reshape(c.Permute(heads, {1, 0, 2}), c.out_type(0).shape));
   return true;
@@ -184,7 +184,7 @@ bool LowerCrossValAtt(onednn::LowerContext& c) {
                                       .Set(SameFloatDType())
                                       .Set(AmpFacts{Arithmetic::kAccumulates})
                                       .Set(ReferenceKernel{QKReference})
-                                      .Set(onednn::LowerRule{LowerQK});
+                                      .Set(LowerRule{LowerQK});
 
 [[maybe_unused]] const auto kValAtt =
     RegisterOp<HeadsParam>("_contrib_interleaved_matmul_selfatt_valatt")
@@ -195,7 +195,7 @@ bool LowerCrossValAtt(onednn::LowerContext& c) {
         .Set(SameFloatDType())
         .Set(AmpFacts{Arithmetic::kAccumulates})
         .Set(ReferenceKernel{ValAttReference})
-        .Set(onednn::LowerRule{LowerValAtt});
+        .Set(LowerRule{LowerValAtt});
 
 [[maybe_unused]] const auto kCrossQK =
     RegisterOp<HeadsParam>("_contrib_interleaved_matmul_encdec_qk")
@@ -206,7 +206,7 @@ bool LowerCrossValAtt(onednn::LowerContext& c) {
         .Set(SameFloatDType())
         .Set(AmpFacts{Arithmetic::kAccumulates})
         .Set(ReferenceKernel{CrossQKReference})
-        .Set(onednn::LowerRule{LowerCrossQK});
+        .Set(LowerRule{LowerCrossQK});
 
 [[maybe_unused]] const auto kCrossValAtt =
     RegisterOp<HeadsParam>("_contrib_interleaved_matmul_encdec_valatt")
@@ -217,7 +217,7 @@ bool LowerCrossValAtt(onednn::LowerContext& c) {
         .Set(SameFloatDType())
         .Set(AmpFacts{Arithmetic::kAccumulates})
         .Set(ReferenceKernel{CrossValAttReference})
-        .Set(onednn::LowerRule{LowerCrossValAtt});
+        .Set(LowerRule{LowerCrossValAtt});
 
 }  // namespace
 }  // namespace amp

@@ -2,14 +2,14 @@
 #include <cmath>
 #include <utility>
 
-#include "dnnl/lowering.h"
-#include "dnnl/reference.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
 #include "passes/element_facts.h"
 #include "passes/fold_batch_norm.h"
 #include "passes/infer.h"
+#include "program/lowering.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {
@@ -103,7 +103,7 @@ void ScaleAndShift(const BatchNormParam& p, std::span<const NDArray> in, std::sp
   }
 }
 
-bool Lower(onednn::LowerContext& c) {
+bool Lower(LowerContext& c) {
   const auto& p = c.node().params<BatchNormParam>();
   const int rank = c.in_type(0).shape.rank();
   if (rank < 2 || rank > 5) return false;
@@ -111,12 +111,12 @@ bool Lower(onednn::LowerContext& c) {
   std::vector<int> axes(rank);
   for (int i = 0; i < rank; ++i) axes[i] = i;
   std::swap(axes[axis], axes[1]);  // its own inverse
-  const onednn::ValueId data = axis == 1 ? c.in(0) : c.Permute(c.in(0), axes);
+  const ValueId data = axis == 1 ? c.in(0) : c.Permute(c.in(0), axes);
   const TensorType per_channel{DType::kFloat32, c.in_type(1).shape};
   const auto numbers =
       c.EmitCall({[p](std::span<const NDArray> in, std::span<NDArray> out) { ScaleAndShift(p, in, out); }},
                  {c.in(1), c.in(2), c.in(3), c.in(4)}, {per_channel, per_channel});
-  const auto out = c.Emit(onednn::ScaleShiftWork{}, {data, numbers[0], numbers[1]}, {c.DTypeOf(data), c.ShapeOf(data)});
+  const auto out = c.Emit(ScaleShiftWork{}, {data, numbers[0], numbers[1]}, {c.DTypeOf(data), c.ShapeOf(data)});
   c.SetOut(0, axis == 1 ? out : c.Permute(out, axes));
   return true;
 }
@@ -144,7 +144,7 @@ OpCard<BatchNormParam> Register(const char* name, ParamSchema<BatchNormParam> sc
       }})
       .Set(BatchNormFact{UseOf})
       .Set(ReferenceKernel{Reference})
-      .Set(onednn::LowerRule{Lower});
+      .Set(LowerRule{Lower});
 }
 
 [[maybe_unused]] const auto kBatchNorm =

@@ -3,19 +3,17 @@
 #include <cmath>
 #include <cstdint>
 
-#include "dnnl/lowering.h"
-#include "dnnl/reference.h"
 #include "ops/broadcast.h"
 #include "ops/mixed.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
 #include "passes/element_facts.h"
+#include "program/lowering.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {
-
-using onednn::BinaryKind;
 
 enum class Shapes { kEqual, kBroadcast };
 
@@ -118,7 +116,7 @@ void Reference(BinaryKind kind, std::span<const NDArray> in, NDArray& out) {
 bool Commutative(BinaryKind kind) { return kind != BinaryKind::kSub && kind != BinaryKind::kDiv; }
 
 // The library broadcasts its second operand to the first.
-bool Lower(BinaryKind kind, onednn::LowerContext& c) {
+bool Lower(BinaryKind kind, LowerContext& c) {
   const auto& [dtype, out] = c.out_type(0);
   const auto operand = [&, dtype = dtype, rank = out.rank()](int i) {
     return c.Cast(c.Reshape(c.in(i), AlignedRight(c.in_type(i).shape, rank)), dtype);
@@ -128,9 +126,9 @@ bool Lower(BinaryKind kind, onednn::LowerContext& c) {
   if (!exact) return false;
   const auto lhs = operand(0), rhs = operand(1);
   if (c.ShapeOf(lhs) == out) {
-    c.SetOut(0, c.Emit(onednn::BinaryWork{kind}, {lhs, rhs}, c.out_type(0)));
+    c.SetOut(0, c.Emit(BinaryWork{kind}, {lhs, rhs}, c.out_type(0)));
   } else if (Commutative(kind) && c.ShapeOf(rhs) == out) {
-    c.SetOut(0, c.Emit(onednn::BinaryWork{kind}, {rhs, lhs}, c.out_type(0)));
+    c.SetOut(0, c.Emit(BinaryWork{kind}, {rhs, lhs}, c.out_type(0)));
   } else {
     return false;
   }
@@ -149,7 +147,7 @@ void Register(const Row& row) {
       .Set(IsPointwise{})
       .Set(ReferenceKernel{
           [kind](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { Reference(kind, in, out[0]); }})
-      .Set(onednn::LowerRule{[kind](onednn::LowerContext& c) { return Lower(kind, c); }});
+      .Set(LowerRule{[kind](LowerContext& c) { return Lower(kind, c); }});
 }
 
 [[maybe_unused]] const bool kCards = [] {

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <numeric>
 
-#include "dnnl/reference.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {

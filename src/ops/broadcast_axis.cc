@@ -1,10 +1,10 @@
 // broadcast_axis, broadcast_to: repeat axes of size 1.
-#include "dnnl/lowering.h"
-#include "dnnl/reference.h"
 #include "ops/broadcast.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "program/lowering.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {

@@ -1,12 +1,12 @@
 // Cast, amp_cast and amp_multicast: conversions of element types.
 #include <numeric>
 
-#include "dnnl/lowering.h"
-#include "dnnl/reference.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
 #include "passes/element_facts.h"
+#include "program/lowering.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {
@@ -20,7 +20,7 @@ ParamSchema<CastParam> CastSchema() {
 }
 
 void CastElements(const NDArray& in, NDArray& out) {
-  kernels::Cast(onednn::KernelType(in.dtype()), in.data(), onednn::KernelType(out.dtype()), out.data(),
+  kernels::Cast(KernelType(in.dtype()), in.data(), KernelType(out.dtype()), out.data(),
                 static_cast<std::size_t>(in.size()));
 }
 
@@ -30,7 +30,7 @@ void Reference(const Node&, std::span<const NDArray> in, std::span<NDArray> out)
   }
 }
 
-bool Lower(onednn::LowerContext& c) {
+bool Lower(LowerContext& c) {
   for (int i = 0; i < c.node().num_outputs(); ++i) c.SetOut(i, c.Cast(c.in(i), c.out_type(i).dtype));
   return true;
 }
@@ -93,7 +93,7 @@ void SamePairs(ShapeRelation& r) {
                                         .Set(AmpFacts{Arithmetic::kCasts})
                                         .Set(IsPointwise{})
                                         .Set(ReferenceKernel{Reference})
-                                        .Set(onednn::LowerRule{Lower});
+                                        .Set(LowerRule{Lower});
 
 [[maybe_unused]] const auto kAmpCast =
     RegisterOp<CastParam>("amp_cast")
@@ -111,7 +111,7 @@ void SamePairs(ShapeRelation& r) {
         .Set(AmpFacts{Arithmetic::kCasts})
         .Set(IsPointwise{})
         .Set(ReferenceKernel{Reference})
-        .Set(onednn::LowerRule{Lower});
+        .Set(LowerRule{Lower});
 
 [[maybe_unused]] const auto kAmpMulticast =
     RegisterOp<AmpMulticastParam>("amp_multicast")
@@ -129,7 +129,7 @@ void SamePairs(ShapeRelation& r) {
         .Set(DTypeRule{InferMulticast})
         .Set(AmpFacts{Arithmetic::kCasts})
         .Set(ReferenceKernel{Reference})
-        .Set(onednn::LowerRule{Lower});
+        .Set(LowerRule{Lower});
 
 }  // namespace
 }  // namespace amp

@@ -2,13 +2,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "dnnl/lowering.h"
-#include "dnnl/reference.h"
 #include "kernels/float_bits.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
 #include "passes/element_facts.h"
+#include "program/lowering.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {
@@ -64,11 +64,10 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
                       }})
         .Set(IsPointwise{})
         .Set(ReferenceKernel{Reference})
-        .Set(onednn::LowerRule{[](onednn::LowerContext& c) {
+        .Set(LowerRule{[](LowerContext& c) {
           const auto& p = c.node().params<ClipParam>();
           if (!(p.a_min <= p.a_max)) return false;
-          const onednn::EltwiseWork work{onednn::EltwiseKind::kClip, static_cast<float>(p.a_min),
-                                         static_cast<float>(p.a_max)};
+          const EltwiseWork work{EltwiseKind::kClip, static_cast<float>(p.a_min), static_cast<float>(p.a_max)};
           c.SetOut(0, c.Emit(work, {c.in(0)}, c.out_type(0)));
           return true;
         }});

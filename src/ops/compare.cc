@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <functional>
 
-#include "dnnl/reference.h"
 #include "ops/broadcast.h"
 #include "ops/mixed.h"
 #include "ops/numeric.h"
@@ -12,6 +11,7 @@
 #include "ops/rules.h"
 #include "ops/special.h"
 #include "passes/amp_facts.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {

@@ -1,11 +1,11 @@
 // Concat: arrays one after the other along an axis.
 #include <cstring>
 
-#include "dnnl/lowering.h"
-#include "dnnl/reference.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "program/lowering.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {
@@ -89,15 +89,15 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
   }
 }
 
-bool Lower(onednn::LowerContext& c) {
-  std::vector<onednn::ValueId> inputs;
+bool Lower(LowerContext& c) {
+  std::vector<ValueId> inputs;
   for (std::size_t i = 0; i < c.node().inputs().size(); ++i) inputs.push_back(c.in(static_cast<int>(i)));
   if (inputs.size() == 1) {
     c.SetOut(0, inputs[0]);
     return true;
   }
   const int axis = Axis(c.node(), c.out_type(0).shape.rank());
-  c.SetOut(0, c.Emit(onednn::ConcatWork{axis}, inputs, c.out_type(0)));
+  c.SetOut(0, c.Emit(ConcatWork{axis}, inputs, c.out_type(0)));
   return true;
 }
 
@@ -111,7 +111,7 @@ OpCard<ConcatParam> Register(const char* name, const char* doc) {
       .Set(SameDType())
       .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
       .Set(ReferenceKernel{Reference})
-      .Set(onednn::LowerRule{Lower});
+      .Set(LowerRule{Lower});
 }
 
 [[maybe_unused]] const auto kConcat =

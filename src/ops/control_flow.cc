@@ -3,16 +3,14 @@
 #include <algorithm>
 #include <cstring>
 
-#include "dnnl/reference.h"
 #include "ops/flow.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {
-
-using onednn::Body;
 
 constexpr double kMostSlots = 1 << 20;
 // The largest size that a shape may have.

@@ -1,8 +1,6 @@
 // Convolution in one to three dimensions.
 #include <algorithm>
 
-#include "dnnl/lowering.h"
-#include "dnnl/reference.h"
 #include "kernels/parallel.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
@@ -11,6 +9,8 @@
 #include "passes/element_facts.h"
 #include "passes/fold_batch_norm.h"
 #include "passes/infer.h"
+#include "program/lowering.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {
@@ -203,10 +203,10 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
   });
 }
 
-bool Lower(onednn::LowerContext& c) {
+bool Lower(LowerContext& c) {
   const auto& p = c.node().params<ConvolutionParam>();
   const SpatialLayout layout = p.parsed_layout();
-  onednn::ValueId data = c.in(0), weight = c.in(1);
+  ValueId data = c.in(0), weight = c.in(1);
   if (layout.channels_last) {
     data = c.Permute(data, layout.ToChannelsFirst());
     weight = c.Permute(weight, layout.ToChannelsFirst());
@@ -219,14 +219,14 @@ bool Lower(onednn::LowerContext& c) {
   }
   IntTuple dilates = p.dilate;
   for (auto& d : dilates) --d;
-  std::vector<onednn::ValueId> inputs{data, weight};
+  std::vector<ValueId> inputs{data, weight};
   if (!p.no_bias) inputs.push_back(c.in(2));
   TensorType type = c.out_type(0);
   if (layout.channels_last) {
     const std::vector<int> axes = layout.ToChannelsFirst();
     for (int i = 0; i < type.shape.rank(); ++i) type.shape[i] = c.out_type(0).shape[axes[i]];
   }
-  const auto out = c.Emit(onednn::ConvolutionWork{p.stride, dilates, p.pad, p.pad}, inputs, type);
+  const auto out = c.Emit(ConvolutionWork{p.stride, dilates, p.pad, p.pad}, inputs, type);
   c.SetOut(0, layout.channels_last ? c.Permute(out, layout.FromChannelsFirst()) : out);
   return true;
 }
@@ -261,7 +261,7 @@ std::optional<FoldReader::Use> ReaderUse(const Node& node, int) {
         .Set(FoldReader{ReaderUse})
         .Set(HasWindow{WindowOf})
         .Set(ReferenceKernel{Reference})
-        .Set(onednn::LowerRule{Lower});
+        .Set(LowerRule{Lower});
 
 }  // namespace
 }  // namespace amp

@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "dnnl/reference.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
 #include "passes/shape_default.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {

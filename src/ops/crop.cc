@@ -1,9 +1,9 @@
 // Crop: a window of images, of a given size or that of other images.
-#include "dnnl/lowering.h"
-#include "dnnl/reference.h"
 #include "ops/places.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "program/lowering.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {
@@ -86,8 +86,8 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
         .Set(DTypeRule{InferDType})
         .Set(AmpFacts{Arithmetic::kMovesData, {SlotRole::kData, SlotRole::kIgnored}, AlwaysCommutes})
         .Set(ReferenceKernel{Reference})
-        .Set(onednn::LowerRule{[](onednn::LowerContext& c) {
-          const onednn::SliceWork work{BeginOf(c.node(), c.in_type(0).shape, c.out_type(0).shape)};
+        .Set(LowerRule{[](LowerContext& c) {
+          const SliceWork work{BeginOf(c.node(), c.in_type(0).shape, c.out_type(0).shape)};
           c.SetOut(0, c.Emit(work, {c.in(0)}, c.out_type(0)));
           return true;
         }});

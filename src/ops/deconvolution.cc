@@ -1,8 +1,6 @@
 // Deconvolution (transposed convolution) in one to three dimensions.
 #include <algorithm>
 
-#include "dnnl/lowering.h"
-#include "dnnl/reference.h"
 #include "kernels/parallel.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
@@ -10,6 +8,8 @@
 #include "passes/amp_facts.h"
 #include "passes/fold_batch_norm.h"
 #include "passes/infer.h"
+#include "program/lowering.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {
@@ -164,7 +164,7 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
 }
 
 // The library wants the weights as (O, I, k...), or (G, O/G, I/G, k...).
-onednn::ValueId Weights(onednn::LowerContext& c, const DeconvolutionParam& p) {
+ValueId Weights(LowerContext& c, const DeconvolutionParam& p) {
   const std::int64_t channels = c.in_type(1).shape[0];
   std::vector<std::int64_t> dims{p.num_group, channels / p.num_group, p.num_filter / p.num_group};
   dims.insert(dims.end(), p.kernel.begin(), p.kernel.end());
@@ -182,18 +182,18 @@ bool AllOnes(const IntTuple& tuple) {
 
 // The library's strided deconvolution (3.2, avx512_core) adds a bias several times where it goes over the kernel in
 // several parts: kernel 4, stride 2, 256 channels. Here it is added to the float32 sums, which are rounded then.
-onednn::ValueId AddBias(onednn::LowerContext& c, onednn::ValueId sums) {
+ValueId AddBias(LowerContext& c, ValueId sums) {
   std::vector<std::int64_t> dims(static_cast<std::size_t>(c.ShapeOf(sums).rank()), 1);
   dims[1] = c.in_type(2).shape[0];
   const auto bias = c.Reshape(c.Cast(c.in(2), DType::kFloat32), Shape(dims));
   const TensorType type{DType::kFloat32, c.ShapeOf(sums)};
-  const auto out = c.Emit(onednn::BinaryWork{onednn::BinaryKind::kAdd}, {sums, bias}, type);
+  const auto out = c.Emit(BinaryWork{BinaryKind::kAdd}, {sums, bias}, type);
   return c.Cast(out, c.out_type(0).dtype);
 }
 
-bool Lower(onednn::LowerContext& c) {
+bool Lower(LowerContext& c) {
   const auto& p = c.node().params<DeconvolutionParam>();
-  onednn::DeconvolutionWork work{p.stride, p.dilate, {}, {}};
+  DeconvolutionWork work{p.stride, p.dilate, {}, {}};
   for (std::size_t i = 0; i < p.kernel.size(); ++i) {
     const int axis = static_cast<int>(i) + 2;
     const std::int64_t in = c.in_type(0).shape[axis];
@@ -204,7 +204,7 @@ bool Lower(onednn::LowerContext& c) {
     work.pads_end.push_back(full - extent.pad - extent.size);
     if (work.pads_end.back() < 0) return false;  // beyond the end of the sums: zeros plus bias
   }
-  std::vector<onednn::ValueId> inputs{c.in(0), Weights(c, p)};
+  std::vector<ValueId> inputs{c.in(0), Weights(c, p)};
   if (!p.no_bias && !AllOnes(p.stride)) {
     c.SetOut(0, AddBias(c, c.Emit(work, inputs, {DType::kFloat32, c.out_type(0).shape})));
     return true;
@@ -234,7 +234,7 @@ FoldTarget Target() {
         .Set(AmpFacts{Arithmetic::kAccumulates, DataWeightBiasRoles()})
         .Set(Target())
         .Set(ReferenceKernel{Reference})
-        .Set(onednn::LowerRule{Lower});
+        .Set(LowerRule{Lower});
 
 }  // namespace
 }  // namespace amp

@@ -1,10 +1,10 @@
 // Diagonals and triangles of matrices: diag, _npi_diag, _npi_tril, _npi_triu.
 #include <algorithm>
 
-#include "dnnl/reference.h"
 #include "ops/places.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {

@@ -1,11 +1,11 @@
 // _contrib_div_sqrt_dim: scores scaled by the size of what they are sums over.
 #include <cmath>
 
-#include "dnnl/lowering.h"
-#include "dnnl/reference.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "program/lowering.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {
@@ -26,10 +26,10 @@ double RootOf(const Shape& data) { return std::sqrt(static_cast<double>(data[dat
           const double root = RootOf(in[0].shape());
           MapElements(in[0], out[0], [root](auto x) { return x / static_cast<decltype(x)>(root); });
         }})
-        .Set(onednn::LowerRule{[](onednn::LowerContext& c) {
+        .Set(LowerRule{[](LowerContext& c) {
           const double root = RootOf(c.in_type(0).shape);
           if (root == 0) return false;
-          const onednn::EltwiseWork work{onednn::EltwiseKind::kLinear, static_cast<float>(1 / root), 0};
+          const EltwiseWork work{EltwiseKind::kLinear, static_cast<float>(1 / root), 0};
           c.SetOut(0, c.Emit(work, {c.in(0)}, c.out_type(0)));
           return true;
         }});

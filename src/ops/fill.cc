@@ -1,10 +1,10 @@
 // Arrays of one value, and ones on a diagonal: _full, _npi_full, _eye, _npi_eye, _npi_identity.
 #include <algorithm>
 
-#include "dnnl/reference.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {

@@ -6,8 +6,6 @@
 namespace amp {
 namespace {
 
-using onednn::Body;
-
 std::vector<BoundBody> Bodies(const Subgraphs& subgraphs, const std::vector<std::string>& roles) {
   if (subgraphs.size() != roles.size()) {
     Throw<GraphError>("expected {} subgraphs ({}), got {}", roles.size(), JoinSome(roles), subgraphs.size());

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "dnnl/body.h"
+#include "program/body.h"
 
 namespace amp {
 
@@ -19,7 +19,7 @@ struct Source {
 
 struct BoundBody {
   std::string role;  // for messages
-  std::shared_ptr<const onednn::Body> body;
+  std::shared_ptr<const Body> body;
   std::vector<Source> sources;  // by variable
 };
 

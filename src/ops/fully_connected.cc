@@ -1,7 +1,5 @@
 // FullyConnected: a matrix product with a weight matrix, plus bias.
 
-#include "dnnl/lowering.h"
-#include "dnnl/reference.h"
 #include "kernels/parallel.h"
 #include "ops/dot.h"
 #include "ops/numeric.h"
@@ -9,6 +7,8 @@
 #include "passes/amp_facts.h"
 #include "passes/fold_batch_norm.h"
 #include "passes/infer.h"
+#include "program/lowering.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {
@@ -81,13 +81,13 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
   });
 }
 
-bool Lower(onednn::LowerContext& c) {
+bool Lower(LowerContext& c) {
   const auto& p = c.node().params<FullyConnectedParam>();
   const std::int64_t features = c.in_type(1).shape[1];
   const std::int64_t rows = c.out_type(0).shape.size() / p.num_hidden;
-  std::vector<onednn::ValueId> inputs{c.Reshape(c.in(0), Shape{rows, features}), c.in(1)};
+  std::vector<ValueId> inputs{c.Reshape(c.in(0), Shape{rows, features}), c.in(1)};
   if (!p.no_bias) inputs.push_back(c.in(2));
-  const auto out = c.Emit(onednn::InnerProductWork{}, inputs, {c.out_type(0).dtype, Shape{rows, p.num_hidden}});
+  const auto out = c.Emit(InnerProductWork{}, inputs, {c.out_type(0).dtype, Shape{rows, p.num_hidden}});
   c.SetOut(0, c.Reshape(out, c.out_type(0).shape));
   return true;
 }
@@ -108,7 +108,7 @@ bool Lower(onednn::LowerContext& c) {
           return FoldReader::Use{rank - 1, 1, 1, node.params<FullyConnectedParam>().flatten};
         }})
         .Set(ReferenceKernel{Reference})
-        .Set(onednn::LowerRule{Lower});
+        .Set(LowerRule{Lower});
 
 }  // namespace
 }  // namespace amp

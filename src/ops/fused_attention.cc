@@ -5,12 +5,12 @@
 // side: (batch, length, 3 * heads * size).
 #include <algorithm>
 
-#include "dnnl/lowering.h"
-#include "dnnl/reference.h"
 #include "ops/matmul.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "program/lowering.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {
@@ -70,13 +70,13 @@ NDArray Matrices(const Node& node, std::span<const NDArray> in, const Projection
   return Transposed(part, {0, 2, 1, 3});
 }
 
-onednn::ValueId Matrices(onednn::LowerContext& c, const Projection& p) {
+ValueId Matrices(LowerContext& c, const Projection& p) {
   const Sizes s = SizesOf(c.node(), c.in_type(p.input).shape, p.parts);
-  onednn::ValueId part = c.in(p.input);
+  ValueId part = c.in(p.input);
   if (p.parts > 1) {
     const std::int64_t width = s.heads * s.size;
     part = c.Reshape(part, Shape{s.batch, s.length, p.parts, width});
-    part = c.Emit(onednn::SliceWork{{0, 0, p.part, 0}}, {part}, {c.DTypeOf(part), Shape{s.batch, s.length, 1, width}});
+    part = c.Emit(SliceWork{{0, 0, p.part, 0}}, {part}, {c.DTypeOf(part), Shape{s.batch, s.length, 1, width}});
   }
   return c.Permute(c.Reshape(part, Shape{s.batch, s.length, s.heads, s.size}), {0, 2, 1, 3});
 }
@@ -122,9 +122,9 @@ void ScoresReference(const Operands& operands, const Node& node, std::span<const
   MatMulReference(Flat(Matrices(node, in, operands.queries)), keys, 1.0, scores);
 }
 
-bool LowerScores(const Operands& operands, onednn::LowerContext& c) {
+bool LowerScores(const Operands& operands, LowerContext& c) {
   const auto keys = c.Permute(Matrices(c, operands.keys), {0, 1, 3, 2});
-  c.SetOut(0, c.Emit(onednn::MatMulWork{}, {Matrices(c, operands.queries), keys}, c.out_type(0)));
+  c.SetOut(0, c.Emit(MatMulWork{}, {Matrices(c, operands.queries), keys}, c.out_type(0)));
   return true;
 }
 
@@ -145,7 +145,7 @@ OpCard<AttentionParam> Register(const char* name, const char* doc, std::vector<s
       .Set(ReferenceKernel{[&operands](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
         ScoresReference(operands, node, in, out[0]);
       }})
-      .Set(onednn::LowerRule{[&operands](onednn::LowerContext& c) { return LowerScores(operands, c); }});
+      .Set(LowerRule{[&operands](LowerContext& c) { return LowerScores(operands, c); }});
   return card;
 }
 
@@ -177,10 +177,10 @@ void ValuesReference(const Node& node, std::span<const NDArray> in, std::span<ND
   CopyElements(Transposed(heads, {0, 2, 1, 3}), out[0]);
 }
 
-bool LowerValues(onednn::LowerContext& c) {
+bool LowerValues(LowerContext& c) {
   const Shape& a = c.in_type(0).shape;
   const Sizes s = SizesOf(c.node(), c.in_type(1).shape, kValues.parts);
-  const auto heads = c.Emit(onednn::MatMulWork{}, {c.in(0), Matrices(c, kValues)},
+  const auto heads = c.Emit(MatMulWork{}, {c.in(0), Matrices(c, kValues)},
                             {c.out_type(0).dtype, Shape{s.batch, s.heads, a[2], s.size}});
   c.SetOut(0, c.Reshape(c.Permute(heads, {0, 2, 1, 3}), c.out_type(0).shape));
   return true;
@@ -191,7 +191,7 @@ bool LowerValues(onednn::LowerContext& c) {
              {"attention", "queries_keys_values"})
         .Set(ShapeRule{InferValues})
         .Set(ReferenceKernel{ValuesReference})
-        .Set(onednn::LowerRule{LowerValues});
+        .Set(LowerRule{LowerValues});
 
 }  // namespace
 }  // namespace amp

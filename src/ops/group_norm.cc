@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "dnnl/lowering.h"
-#include "dnnl/reference.h"
 #include "kernels/parallel.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "program/lowering.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {
@@ -105,7 +105,7 @@ void Normalise(std::int64_t groups, double eps, std::span<const NDArray> in, std
 }
 
 // LayerNorm over the places of each group, then a scale and a shift per channel; float32 in between.
-bool Lower(onednn::LowerContext& c, std::int64_t groups, double eps) {
+bool Lower(LowerContext& c, std::int64_t groups, double eps) {
   const Shape& shape = c.in_type(0).shape;
   const std::int64_t channels = shape[1], places = shape.SizeOf(2, shape.rank()), size = channels / groups * places;
   for (std::size_t i = 1; i < c.out_types().size(); ++i) {
@@ -116,12 +116,12 @@ bool Lower(onednn::LowerContext& c, std::int64_t groups, double eps) {
   std::fill_n(ones.As<float>(), size, 1.0f);
   const auto rows = c.Reshape(c.Cast(c.in(0), DType::kFloat32), Shape{shape[0] * groups, size});
   const auto zeros = c.Constant(NDArray::Zeros(DType::kFloat32, Shape{size}), "zeros");
-  const auto normal = c.Emit(onednn::LayerNormWork{static_cast<float>(eps)}, {rows, c.Constant(ones, "ones"), zeros},
+  const auto normal = c.Emit(LayerNormWork{static_cast<float>(eps)}, {rows, c.Constant(ones, "ones"), zeros},
                              {DType::kFloat32, c.ShapeOf(rows)});
   const auto gamma = c.Cast(c.in(1), DType::kFloat32), beta = c.Cast(c.in(2), DType::kFloat32);
   const Shape by_channel{shape[0], channels, places};
   const auto out =
-      c.Emit(onednn::ScaleShiftWork{}, {c.Reshape(normal, by_channel), gamma, beta}, {DType::kFloat32, by_channel});
+      c.Emit(ScaleShiftWork{}, {c.Reshape(normal, by_channel), gamma, beta}, {DType::kFloat32, by_channel});
   c.SetOut(0, c.Cast(c.Reshape(out, shape), c.out_type(0).dtype));
   return true;
 }
@@ -142,9 +142,8 @@ AmpFacts Facts() { return {Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           Normalise(in[0].shape()[1], node.params<InstanceNormParam>().eps, in, out);
         }})
-        .Set(onednn::LowerRule{[](onednn::LowerContext& c) {
-          return Lower(c, c.in_type(0).shape[1], c.node().params<InstanceNormParam>().eps);
-        }});
+        .Set(LowerRule{
+            [](LowerContext& c) { return Lower(c, c.in_type(0).shape[1], c.node().params<InstanceNormParam>().eps); }});
 
 [[maybe_unused]] const auto kGroupNorm =
     RegisterOp<GroupNormParam>("GroupNorm")
@@ -167,7 +166,7 @@ AmpFacts Facts() { return {Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole
           const auto& p = node.params<GroupNormParam>();
           Normalise(p.num_groups, p.eps, in, out);
         }})
-        .Set(onednn::LowerRule{[](onednn::LowerContext& c) {
+        .Set(LowerRule{[](LowerContext& c) {
           const auto& p = c.node().params<GroupNormParam>();
           return Lower(c, p.num_groups, p.eps);
         }});

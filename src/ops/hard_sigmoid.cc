@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "dnnl/lowering.h"
-#include "dnnl/reference.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
 #include "passes/element_facts.h"
+#include "program/lowering.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {
@@ -40,10 +40,9 @@ struct HardSigmoidParam {
             Store(values, out[0]);
           });
         }})
-        .Set(onednn::LowerRule{[](onednn::LowerContext& c) {
+        .Set(LowerRule{[](LowerContext& c) {
           const auto& p = c.node().params<HardSigmoidParam>();
-          const onednn::EltwiseWork work{onednn::EltwiseKind::kHardSigmoid, static_cast<float>(p.alpha),
-                                         static_cast<float>(p.beta)};
+          const EltwiseWork work{EltwiseKind::kHardSigmoid, static_cast<float>(p.alpha), static_cast<float>(p.beta)};
           c.SetOut(0, c.Emit(work, {c.in(0)}, c.out_type(0)));
           return true;
         }});

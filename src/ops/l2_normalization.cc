@@ -1,10 +1,10 @@
 // L2Normalization: data divided by the square root of its sum of squares.
 #include <cmath>
 
-#include "dnnl/reference.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {

@@ -1,11 +1,11 @@
 // LayerNorm: each line along an axis normalised to mean 0 and variance 1.
 #include <cmath>
 
-#include "dnnl/lowering.h"
-#include "dnnl/reference.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "program/lowering.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {
@@ -70,13 +70,13 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
   });
 }
 
-bool Lower(onednn::LowerContext& c) {
+bool Lower(LowerContext& c) {
   const auto& p = c.node().params<LayerNormParam>();
   const Shape& shape = c.in_type(0).shape;
   const int rank = shape.rank();
   if (Axis(c.node(), shape) != rank - 1 || rank < 2 || rank > 5) return false;
   const auto gamma = c.Cast(c.in(1), DType::kFloat32), beta = c.Cast(c.in(2), DType::kFloat32);
-  c.SetOut(0, c.Emit(onednn::LayerNormWork{static_cast<float>(p.eps)}, {c.in(0), gamma, beta}, c.out_type(0)));
+  c.SetOut(0, c.Emit(LayerNormWork{static_cast<float>(p.eps)}, {c.in(0), gamma, beta}, c.out_type(0)));
   return true;
 }
 
@@ -97,7 +97,7 @@ bool Lower(onednn::LowerContext& c) {
         .Set(DTypeRule{InferDType})
         .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole::kStatistic, SlotRole::kStatistic}})
         .Set(ReferenceKernel{Reference})
-        .Set(onednn::LowerRule{Lower});
+        .Set(LowerRule{Lower});
 
 }  // namespace
 }  // namespace amp

@@ -2,12 +2,12 @@
 #include <cmath>
 #include <numbers>
 
-#include "dnnl/lowering.h"
-#include "dnnl/reference.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
 #include "passes/element_facts.h"
+#include "program/lowering.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {
@@ -102,25 +102,25 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
   });
 }
 
-bool Lower(onednn::LowerContext& c) {
+bool Lower(LowerContext& c) {
   const auto& p = c.node().params<LeakyReLUParam>();
   if (p.act_type == "prelu") {
     std::vector<std::int64_t> slope(c.in_type(0).shape.rank(), 1);
     slope[slope.size() > 1 ? 1 : 0] = c.in_type(1).shape[0];
     const auto weights = c.Reshape(c.in(1), Shape(slope));
-    c.SetOut(0, c.Emit(onednn::PReluWork{}, {c.in(0), weights}, c.out_type(0)));
+    c.SetOut(0, c.Emit(PReluWork{}, {c.in(0), weights}, c.out_type(0)));
     return true;
   }
-  onednn::EltwiseWork work;
+  EltwiseWork work;
   if (p.act_type == "leaky" || p.act_type == "rrelu") {
     const double slope = p.act_type == "leaky" ? p.slope : MeanSlope(p);
-    work = {onednn::EltwiseKind::kRelu, static_cast<float>(slope)};
+    work = {EltwiseKind::kRelu, static_cast<float>(slope)};
   } else if (p.act_type == "elu") {
-    work = {onednn::EltwiseKind::kElu, static_cast<float>(p.slope)};
+    work = {EltwiseKind::kElu, static_cast<float>(p.slope)};
   } else if (p.act_type == "gelu_erf") {
-    work = {onednn::EltwiseKind::kGeluErf};
+    work = {EltwiseKind::kGeluErf};
   } else if (p.act_type == "gelu_tanh") {
-    work = {onednn::EltwiseKind::kGeluTanh};
+    work = {EltwiseKind::kGeluTanh};
   } else {
     return false;  // selu scales both branches, which is no single function of the library
   }
@@ -151,7 +151,7 @@ bool Lower(onednn::LowerContext& c) {
         .Set(AmpFacts{Arithmetic::kElementwise, {SlotRole::kData, SlotRole::kStatistic}})
         .Set(IsPointwise{[](const Node&, int rank) { return rank > 1 ? 1 : 0; }})
         .Set(ReferenceKernel{Reference})
-        .Set(onednn::LowerRule{Lower});
+        .Set(LowerRule{Lower});
 
 }  // namespace
 }  // namespace amp

@@ -1,13 +1,13 @@
 // The data in the shape of another array: slice_like, reshape_like, broadcast_like. Also shape_array and size_array.
 #include <cstring>
 
-#include "dnnl/lowering.h"
-#include "dnnl/reference.h"
 #include "ops/broadcast.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
 #include "passes/element_facts.h"
+#include "program/lowering.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {
@@ -76,9 +76,8 @@ void SliceLikeReference(const Node&, std::span<const NDArray> in, std::span<NDAr
         .Set(DTypeOfFirst())
         .Set(FactsOfLike())
         .Set(ReferenceKernel{SliceLikeReference})
-        .Set(onednn::LowerRule{[](onednn::LowerContext& c) {
-          const onednn::SliceWork work{
-              std::vector<std::int64_t>(static_cast<std::size_t>(c.out_type(0).shape.rank()), 0)};
+        .Set(LowerRule{[](LowerContext& c) {
+          const SliceWork work{std::vector<std::int64_t>(static_cast<std::size_t>(c.out_type(0).shape.rank()), 0)};
           c.SetOut(0, c.Emit(work, {c.in(0)}, c.out_type(0)));
           return true;
         }});

@@ -1,12 +1,12 @@
 // _linalg_gemm2: products of matrices that lie along one axis and the last.
 #include <algorithm>
 
-#include "dnnl/lowering.h"
-#include "dnnl/reference.h"
 #include "ops/matmul.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "program/lowering.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {
@@ -89,13 +89,13 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
   CopyElements(Transposed(y.Reshaped(Permuted(shape, Order(rank, row, false))), Back(rank, row)), out[0]);
 }
 
-bool Lower(onednn::LowerContext& c) {
+bool Lower(LowerContext& c) {
   const auto& p = c.node().params<GemmParam>();
   const TensorType& out = c.out_type(0);
   const int rank = out.shape.rank(), row = RowAxis(c.node(), c.in_type(0).shape);
   const auto a = c.Permute(c.in(0), Order(rank, row, p.transpose_a));
   const auto b = c.Permute(c.in(1), Order(rank, row, p.transpose_b));
-  const auto y = c.Emit(onednn::MatMulWork{static_cast<float>(p.alpha)}, {a, b},
+  const auto y = c.Emit(MatMulWork{static_cast<float>(p.alpha)}, {a, b},
                         {out.dtype, Permuted(out.shape, Order(rank, row, false))});
   c.SetOut(0, c.Permute(y, Back(rank, row)));
   return true;
@@ -115,7 +115,7 @@ bool Lower(onednn::LowerContext& c) {
         .Set(SameFloatDType())
         .Set(AmpFacts{Arithmetic::kAccumulates})
         .Set(ReferenceKernel{Reference})
-        .Set(onednn::LowerRule{Lower});
+        .Set(LowerRule{Lower});
 
 }  // namespace
 }  // namespace amp

@@ -1,11 +1,11 @@
 // LRN: each element over a power of the sum of squares of its neighbours' in the channels around it.
 #include <cmath>
 
-#include "dnnl/reference.h"
 #include "kernels/parallel.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {

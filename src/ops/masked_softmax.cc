@@ -3,12 +3,12 @@
 #include <cmath>
 #include <limits>
 
-#include "dnnl/reference.h"
 #include "ops/broadcast.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
 #include "passes/infer.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {

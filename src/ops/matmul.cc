@@ -1,13 +1,13 @@
 // dot and batch_dot: products of matrices.
 #include <algorithm>
 
-#include "dnnl/lowering.h"
-#include "dnnl/reference.h"
 #include "kernels/parallel.h"
 #include "ops/matmul.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "program/lowering.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {
@@ -66,11 +66,11 @@ void DotReference(const Node& node, std::span<const NDArray> in, std::span<NDArr
                   Transposed(in[1], s.b_axes).Reshaped(Shape{1, s.k, s.n}), 1.0, y);
 }
 
-bool LowerDot(onednn::LowerContext& c) {
+bool LowerDot(LowerContext& c) {
   const DotShapes s = ShapesOf(c.node(), c.in_type(0).shape, c.in_type(1).shape);
   const auto a = c.Reshape(c.Permute(c.in(0), s.a_axes), Shape{s.m, s.k});
   const auto b = c.Reshape(c.Permute(c.in(1), s.b_axes), Shape{s.k, s.n});
-  const auto out = c.Emit(onednn::MatMulWork{}, {a, b}, {c.out_type(0).dtype, Shape{s.m, s.n}});
+  const auto out = c.Emit(MatMulWork{}, {a, b}, {c.out_type(0).dtype, Shape{s.m, s.n}});
   c.SetOut(0, c.Reshape(out, c.out_type(0).shape));
   return true;
 }
@@ -116,12 +116,12 @@ void BatchDotReference(const Node& node, std::span<const NDArray> in, std::span<
   MatMulReference(Matrices(in[0], p.transpose_a), Matrices(in[1], p.transpose_b), 1.0, y);
 }
 
-bool LowerBatchDot(onednn::LowerContext& c) {
+bool LowerBatchDot(LowerContext& c) {
   const auto& p = c.node().params<DotParam>();
   const int rank = c.in_type(0).shape.rank();
   const auto a = p.transpose_a ? c.Permute(c.in(0), LastTwoSwapped(rank, true)) : c.in(0);
   const auto b = p.transpose_b ? c.Permute(c.in(1), LastTwoSwapped(rank, true)) : c.in(1);
-  c.SetOut(0, c.Emit(onednn::MatMulWork{}, {a, b}, c.out_type(0)));
+  c.SetOut(0, c.Emit(MatMulWork{}, {a, b}, c.out_type(0)));
   return true;
 }
 
@@ -133,7 +133,7 @@ bool LowerBatchDot(onednn::LowerContext& c) {
                                        .Set(SameFloatDType())
                                        .Set(AmpFacts{Arithmetic::kAccumulates})
                                        .Set(ReferenceKernel{DotReference})
-                                       .Set(onednn::LowerRule{LowerDot});
+                                       .Set(LowerRule{LowerDot});
 
 [[maybe_unused]] const auto kBatchDot = RegisterOp<DotParam>("batch_dot")
                                             .Alias("_npx_batch_dot")
@@ -144,7 +144,7 @@ bool LowerBatchDot(onednn::LowerContext& c) {
                                             .Set(SameFloatDType())
                                             .Set(AmpFacts{Arithmetic::kAccumulates})
                                             .Set(ReferenceKernel{BatchDotReference})
-                                            .Set(onednn::LowerRule{LowerBatchDot});
+                                            .Set(LowerRule{LowerBatchDot});
 
 }  // namespace
 

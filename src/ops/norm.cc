@@ -3,10 +3,10 @@
 #include <cmath>
 #include <numeric>
 
-#include "dnnl/reference.h"
 #include "ops/axes.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {

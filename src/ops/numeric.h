@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "dnnl/kernel_types.h"
 #include "nnvm/error.h"
 #include "nnvm/ndarray.h"
+#include "program/kernel_types.h"
 
 namespace amp {
 
@@ -23,15 +23,13 @@ inline constexpr DType kDTypeOf<std::int64_t> = DType::kInt64;
 template <class T>
 std::vector<T> Numbers(const NDArray& array) {
   std::vector<T> values(static_cast<std::size_t>(array.size()));
-  kernels::Cast(onednn::KernelType(array.dtype()), array.data(), onednn::KernelType(kDTypeOf<T>), values.data(),
-                values.size());
+  kernels::Cast(KernelType(array.dtype()), array.data(), KernelType(kDTypeOf<T>), values.data(), values.size());
   return values;
 }
 
 template <class T>
 void Store(const std::vector<T>& values, NDArray& array) {
-  kernels::Cast(onednn::KernelType(kDTypeOf<T>), values.data(), onednn::KernelType(array.dtype()), array.data(),
-                values.size());
+  kernels::Cast(KernelType(kDTypeOf<T>), values.data(), KernelType(array.dtype()), array.data(), values.size());
 }
 
 // Calls f with a value of the type to compute in: double for float64, float for the other float dtypes.

@@ -1,13 +1,13 @@
 // NumPy's products: _npi_dot and _npi_matmul.
 #include <algorithm>
 
-#include "dnnl/lowering.h"
-#include "dnnl/reference.h"
 #include "ops/broadcast.h"
 #include "ops/matmul.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "program/lowering.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {
@@ -49,11 +49,11 @@ void DotReference(const Node& node, std::span<const NDArray> in, std::span<NDArr
   MatMulReference(in[0].Reshaped(Shape{1, s.m, s.k}), Transposed(in[1], s.b_axes).Reshaped(Shape{1, s.k, s.n}), 1.0, y);
 }
 
-bool LowerDot(onednn::LowerContext& c) {
+bool LowerDot(LowerContext& c) {
   const DotShapes s = ShapesOf(c.node(), c.in_type(0).shape, c.in_type(1).shape);
   const auto a = c.Reshape(c.in(0), Shape{s.m, s.k});
   const auto b = c.Reshape(c.Permute(c.in(1), s.b_axes), Shape{s.k, s.n});
-  const auto out = c.Emit(onednn::MatMulWork{}, {a, b}, {c.out_type(0).dtype, Shape{s.m, s.n}});
+  const auto out = c.Emit(MatMulWork{}, {a, b}, {c.out_type(0).dtype, Shape{s.m, s.n}});
   c.SetOut(0, c.Reshape(out, c.out_type(0).shape));
   return true;
 }
@@ -107,7 +107,7 @@ void MatMulReferenceOf(const Node& node, std::span<const NDArray> in, std::span<
 }
 
 // One matrix b for all rows of a, or as many matrices on both sides. Others run on the reference kernel.
-bool LowerMatMul(onednn::LowerContext& c) {
+bool LowerMatMul(LowerContext& c) {
   const MatMulShapes s = MatMulShapesOf(c.node(), c.in_type(0).shape, c.in_type(1).shape);
   const int rank = s.out.rank();
   const DType dtype = c.out_type(0).dtype;
@@ -120,7 +120,7 @@ bool LowerMatMul(onednn::LowerContext& c) {
              s.a.SizeOf(0, rank - 2) != s.batch.size()) {
     return false;
   }
-  const auto out = c.Emit(onednn::MatMulWork{}, {c.Reshape(c.in(0), a), c.Reshape(c.in(1), b)}, {dtype, y});
+  const auto out = c.Emit(MatMulWork{}, {c.Reshape(c.in(0), a), c.Reshape(c.in(1), b)}, {dtype, y});
   c.SetOut(0, c.Reshape(out, c.out_type(0).shape));
   return true;
 }
@@ -140,7 +140,7 @@ OpCard<NoParam> Register(const char* name, const char* doc) {
           if (r.in(0).fully_known() && r.in(1).fully_known()) r.Out(0, ShapesOf(r.node(), r.in(0), r.in(1)).out);
         }})
         .Set(ReferenceKernel{DotReference})
-        .Set(onednn::LowerRule{LowerDot});
+        .Set(LowerRule{LowerDot});
 
 [[maybe_unused]] const auto kMatMul =
     Register("_npi_matmul", "Products of matrices along the last two axes; leading axes are broadcast.")
@@ -149,7 +149,7 @@ OpCard<NoParam> Register(const char* name, const char* doc) {
           r.Out(0, MatMulShapesOf(r.node(), r.in(0), r.in(1)).visible);
         }})
         .Set(ReferenceKernel{MatMulReferenceOf})
-        .Set(onednn::LowerRule{LowerMatMul});
+        .Set(LowerRule{LowerMatMul});
 
 }  // namespace
 }  // namespace amp

@@ -3,14 +3,14 @@
 #include <cmath>
 #include <limits>
 
-#include "dnnl/lowering.h"
-#include "dnnl/reference.h"
 #include "kernels/parallel.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "ops/spatial.h"
 #include "passes/amp_facts.h"
 #include "passes/element_facts.h"
+#include "program/lowering.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {
@@ -211,7 +211,7 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
 // oneDNN's windows are those of the data with padding on both sides. It divides by the whole window, so where an
 // average counts padding no window may reach beyond the padding that the attribute gives; and every window must touch
 // the data.
-bool Expressible(const PoolingParam& p, const Shape& in, const Shape& out, onednn::PoolingWork* work) {
+bool Expressible(const PoolingParam& p, const Shape& in, const Shape& out, PoolingWork* work) {
   const bool counts_padding = p.pool_type == "avg" && p.count_include_pad.value_or(true);
   for (int i = 0; i < in.rank() - 2; ++i) {
     const std::int64_t size = in[i + 2];
@@ -229,14 +229,14 @@ bool Expressible(const PoolingParam& p, const Shape& in, const Shape& out, onedn
   return true;
 }
 
-bool Lower(onednn::LowerContext& c) {
+bool Lower(LowerContext& c) {
   const auto& p = c.node().params<PoolingParam>();
   const SpatialLayout layout = LayoutOf(p, c.in_type(0).shape);
   if (p.pool_type != "max" && p.pool_type != "avg") return false;
-  onednn::PoolingWork work;
+  PoolingWork work;
   if (p.pool_type == "avg") {
-    work.kind = p.count_include_pad.value_or(true) ? onednn::PoolingKind::kAverageIncludePadding
-                                                   : onednn::PoolingKind::kAverageExcludePadding;
+    work.kind =
+        p.count_include_pad.value_or(true) ? PoolingKind::kAverageIncludePadding : PoolingKind::kAverageExcludePadding;
   }
   const auto data = layout.channels_last ? c.Permute(c.in(0), layout.ToChannelsFirst()) : c.in(0);
   TensorType type = c.out_type(0);
@@ -271,7 +271,7 @@ std::optional<SlidingWindow> WindowOf(const Node& node) {
                       [](const Node& node, DType) { return node.params<PoolingParam>().pool_type == "max"; }})
         .Set(HasWindow{WindowOf})
         .Set(ReferenceKernel{Reference})
-        .Set(onednn::LowerRule{Lower});
+        .Set(LowerRule{Lower});
 
 }  // namespace
 }  // namespace amp

@@ -3,12 +3,12 @@
 #include <cmath>
 #include <limits>
 
-#include "dnnl/lowering.h"
-#include "dnnl/reference.h"
 #include "ops/axes.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "program/lowering.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {
@@ -148,7 +148,7 @@ void Reference(const Row& row, const Node& node, const NDArray& in, NDArray& out
   });
 }
 
-bool Lower(const Row& row, onednn::LowerContext& c) {
+bool Lower(const Row& row, LowerContext& c) {
   const Kind kind = row.kind;
   const TensorType &in = c.in_type(0), &out = c.out_type(0);
   if ((kind != Kind::kSum && kind != Kind::kMean) || in.dtype != out.dtype || !IsFloat(in.dtype)) return false;
@@ -158,8 +158,8 @@ bool Lower(const Row& row, onednn::LowerContext& c) {
     if (reduced[i]) kept[i] = 1;
   }
   if (in.shape.size() == 0 || kept == in.shape) return false;
-  const auto work = kind == Kind::kSum ? onednn::ReductionKind::kSum : onednn::ReductionKind::kMean;
-  c.SetOut(0, c.Reshape(c.Emit(onednn::ReductionWork{work}, {c.in(0)}, {in.dtype, kept}), out.shape));
+  const auto work = kind == Kind::kSum ? ReductionKind::kSum : ReductionKind::kMean;
+  c.SetOut(0, c.Reshape(c.Emit(ReductionWork{work}, {c.in(0)}, {in.dtype, kept}), out.shape));
   return true;
 }
 
@@ -194,7 +194,7 @@ void Validate(ReduceParam& p) {
         .Set(ReferenceKernel{[&row](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           Reference(row, node, in[0], out[0]);
         }})
-        .Set(onednn::LowerRule{[&row](onednn::LowerContext& c) { return Lower(row, c); }});
+        .Set(LowerRule{[&row](LowerContext& c) { return Lower(row, c); }});
   }
   return true;
 }();

@@ -3,11 +3,11 @@
 #include <cstring>
 #include <functional>
 
-#include "dnnl/reference.h"
 #include "ops/broadcast.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {

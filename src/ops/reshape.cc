@@ -1,12 +1,12 @@
 // The same elements under another shape: Reshape, _npx_reshape, expand_dims, squeeze.
 #include <algorithm>
 
-#include "dnnl/lowering.h"
-#include "dnnl/reference.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
 #include "passes/element_facts.h"
+#include "program/lowering.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {

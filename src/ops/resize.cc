@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "dnnl/lowering.h"
-#include "dnnl/reference.h"
 #include "kernels/parallel.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "program/lowering.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {
@@ -63,9 +63,9 @@ void AdaptiveReference(const NDArray& in, NDArray& out) {
 }
 
 // Where the sizes divide each other the windows are those of an ordinary pooling.
-bool LowerAdaptive(onednn::LowerContext& c) {
+bool LowerAdaptive(LowerContext& c) {
   const Shape &in = c.in_type(0).shape, &out = c.out_type(0).shape;
-  onednn::PoolingWork work{onednn::PoolingKind::kAverageExcludePadding, {}, {}, {0, 0}, {0, 0}};
+  PoolingWork work{PoolingKind::kAverageExcludePadding, {}, {}, {0, 0}, {0, 0}};
   for (int axis = 2; axis < 4; ++axis) {
     if (in[axis] % out[axis] != 0) return false;
     work.kernel.push_back(in[axis] / out[axis]);
@@ -93,7 +93,7 @@ bool LowerAdaptive(onednn::LowerContext& c) {
         .Set(AmpFacts{Arithmetic::kElementwise})
         .Set(ReferenceKernel{
             [](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { AdaptiveReference(in[0], out[0]); }})
-        .Set(onednn::LowerRule{LowerAdaptive});
+        .Set(LowerRule{LowerAdaptive});
 
 struct BilinearParam {
   std::int64_t height = 1;

@@ -5,14 +5,14 @@
 #include <array>
 #include <cmath>
 
-#include "dnnl/lowering.h"
-#include "dnnl/reference.h"
 #include "kernels/parallel.h"
 #include "ops/dot.h"
 #include "ops/numeric.h"
 #include "ops/rnn.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "program/lowering.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {
@@ -224,11 +224,11 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
 }
 
 // In float32 whatever the dtype: the state between steps is not rounded.
-bool Lower(onednn::LowerContext& c) {
+bool Lower(LowerContext& c) {
   if (c.in_type(0).dtype == DType::kFloat64) return false;
   const auto p = c.node().params<RnnParam>();
   const std::size_t states = IsLstm(p) ? 2 : 1;
-  std::vector<onednn::ValueId> inputs;
+  std::vector<ValueId> inputs;
   for (std::size_t i = 0; i < c.in_types().size(); ++i) {
     const auto input = c.in(static_cast<int>(i));
     inputs.push_back(i < 2 + states ? c.Cast(input, DType::kFloat32) : input);
@@ -263,7 +263,7 @@ std::vector<SlotRole> Roles() {
         // Errors of the state add up over time, and the kernel gains nothing from low-precision operands.
         .Set(AmpFacts{Arithmetic::kNeedsFloat32, Roles()})
         .Set(ReferenceKernel{Reference})
-        .Set(onednn::LowerRule{Lower});
+        .Set(LowerRule{Lower});
 
 }  // namespace
 

@@ -1,8 +1,8 @@
 // Sums and differences along an axis: _npi_cumsum, _npi_diff.
-#include "dnnl/reference.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {

@@ -5,14 +5,14 @@
 #include <functional>
 #include <optional>
 
-#include "dnnl/lowering.h"
-#include "dnnl/reference.h"
 #include "ops/numeric.h"
 #include "ops/remainder.h"
 #include "ops/rules.h"
 #include "ops/special.h"
 #include "passes/amp_facts.h"
 #include "passes/element_facts.h"
+#include "program/lowering.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {
@@ -21,9 +21,6 @@ struct ScalarParam {
   double scalar = 1;
   bool is_int = true;
 };
-
-using onednn::EltwiseKind;
-using onednn::EltwiseWork;
 
 // Sums, differences, products and quotients of two floats computed in double and rounded once are those of float.
 // Integers wrap modulo 2^64; `divides` says that a zero on the right is an error for them.
@@ -299,7 +296,7 @@ void Register(const Row& row) {
       .Set(ReferenceKernel{[&row](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
         Reference(row, node, in[0], out[0]);
       }})
-      .Set(onednn::LowerRule{[&row](onednn::LowerContext& c) {
+      .Set(LowerRule{[&row](LowerContext& c) {
         const auto work = row.work(c.node().params<ScalarParam>().scalar);
         if (!work) return false;
         c.SetOut(0, c.Emit(*work, {c.Cast(c.in(0), c.out_type(0).dtype)}, c.out_type(0)));

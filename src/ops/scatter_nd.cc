@@ -1,10 +1,10 @@
 // scatter_nd: elements to places that indices name.
 #include <cstring>
 
-#include "dnnl/reference.h"
 #include "ops/places.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {

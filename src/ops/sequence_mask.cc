@@ -1,11 +1,11 @@
 // SequenceMask: elements behind the end of each sequence replaced by a value.
 #include <algorithm>
 
-#include "dnnl/lowering.h"
-#include "dnnl/reference.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "program/lowering.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {

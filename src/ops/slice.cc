@@ -3,11 +3,11 @@
 #include <cstring>
 #include <limits>
 
-#include "dnnl/lowering.h"
-#include "dnnl/reference.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "program/lowering.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {
@@ -48,8 +48,8 @@ void CopyRanges(const NDArray& in, const std::vector<Range>& ranges, NDArray& ou
   }
 }
 
-bool LowerRanges(onednn::LowerContext& c, const std::vector<Range>& ranges) {
-  onednn::SliceWork work;
+bool LowerRanges(LowerContext& c, const std::vector<Range>& ranges) {
+  SliceWork work;
   for (const Range& range : ranges) {
     if (range.step != 1) return false;
     work.begins.push_back(range.begin);
@@ -116,7 +116,7 @@ OpCard<P> Register(const char* name, const char* doc, ParamSchema<P> schema) {
       .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
         CopyRanges(in[0], RangesOf(node, node.params<P>(), in[0].shape()), out[0]);
       }})
-      .Set(onednn::LowerRule{[](onednn::LowerContext& c) {
+      .Set(LowerRule{[](LowerContext& c) {
         return LowerRanges(c, RangesOf(c.node(), c.node().params<P>(), c.in_type(0).shape));
       }});
 }
@@ -195,11 +195,11 @@ std::vector<Range> PartRanges(const Node& node, const Shape& data, int part) {
             if (out[i].defined()) CopyRanges(in[0], PartRanges(node, in[0].shape(), static_cast<int>(i)), out[i]);
           }
         }})
-        .Set(onednn::LowerRule{[](onednn::LowerContext& c) {
+        .Set(LowerRule{[](LowerContext& c) {
           for (int i = 0; i < c.node().num_outputs(); ++i) {
             if (!c.wanted(i)) continue;
             const std::vector<Range> ranges = PartRanges(c.node(), c.in_type(0).shape, i);
-            onednn::SliceWork work;
+            SliceWork work;
             for (const Range& range : ranges) work.begins.push_back(range.begin);
             const auto part = c.Emit(work, {c.in(0)}, {c.out_type(i).dtype, SizesOf(ranges)});
             c.SetOut(i, c.Reshape(part, c.out_type(i).shape));

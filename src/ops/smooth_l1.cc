@@ -1,10 +1,10 @@
 // smooth_l1: the absolute value, rounded off around 0.
 #include <cmath>
 
-#include "dnnl/reference.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {

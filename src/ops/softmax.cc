@@ -3,14 +3,14 @@
 #include <cmath>
 #include <limits>
 
-#include "dnnl/lowering.h"
-#include "dnnl/reference.h"
 #include "kernels/parallel.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "ops/softmax.h"
 #include "passes/amp_facts.h"
 #include "passes/infer.h"
+#include "program/lowering.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {
@@ -77,16 +77,15 @@ void Reference(const Node& node, bool logarithm, double sign, std::span<const ND
 }
 
 // In float32 from end to end: the library's bfloat16 softmax rounds its exponentials, too.
-bool Lower(onednn::LowerContext& c, bool logarithm, double sign) {
+bool Lower(LowerContext& c, bool logarithm, double sign) {
   const auto& p = c.node().params<SoftmaxParam>();
   if (UsesLength(p) || c.in_type(0).dtype == DType::kFloat64) return false;
   const TensorType single{DType::kFloat32, c.in_type(0).shape};
-  onednn::ValueId data = c.Cast(c.in(0), single.dtype);
+  ValueId data = c.Cast(c.in(0), single.dtype);
   if (const double divisor = Divisor(p, sign); divisor != 1) {
-    data = c.Emit(onednn::EltwiseWork{onednn::EltwiseKind::kLinear, static_cast<float>(1 / divisor), 0.0f}, {data},
-                  single);
+    data = c.Emit(EltwiseWork{EltwiseKind::kLinear, static_cast<float>(1 / divisor), 0.0f}, {data}, single);
   }
-  const auto out = c.Emit(onednn::SoftmaxWork{Axis(c.node(), single.shape), logarithm}, {data}, single);
+  const auto out = c.Emit(SoftmaxWork{Axis(c.node(), single.shape), logarithm}, {data}, single);
   c.SetOut(0, c.Cast(out, c.out_type(0).dtype));
   return true;
 }
@@ -104,7 +103,7 @@ OpCard<SoftmaxParam> Register(const char* name, const char* doc, bool logarithm,
       .Set(ReferenceKernel{[logarithm, sign](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
         Reference(node, logarithm, sign, in, out);
       }})
-      .Set(onednn::LowerRule{[logarithm, sign](onednn::LowerContext& c) { return Lower(c, logarithm, sign); }});
+      .Set(LowerRule{[logarithm, sign](LowerContext& c) { return Lower(c, logarithm, sign); }});
 }
 
 [[maybe_unused]] const auto kSoftmax =
@@ -145,10 +144,10 @@ int AxisOf(const SoftmaxActivationParam& p, const Shape& data) { return p.mode =
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           SoftmaxReference(in[0], AxisOf(node.params<SoftmaxActivationParam>(), in[0].shape()), 1.0, {}, out[0]);
         }})
-        .Set(onednn::LowerRule{[](onednn::LowerContext& c) {
+        .Set(LowerRule{[](LowerContext& c) {
           const TensorType single{DType::kFloat32, c.in_type(0).shape};  // see softmax
           const int axis = AxisOf(c.node().params<SoftmaxActivationParam>(), single.shape);
-          const auto out = c.Emit(onednn::SoftmaxWork{axis}, {c.Cast(c.in(0), single.dtype)}, single);
+          const auto out = c.Emit(SoftmaxWork{axis}, {c.Cast(c.in(0), single.dtype)}, single);
           c.SetOut(0, c.Cast(out, c.out_type(0).dtype));
           return true;
         }});

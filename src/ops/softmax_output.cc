@@ -1,11 +1,11 @@
 // SoftmaxOutput at inference: a softmax that does not look at its label.
 #include <algorithm>
 
-#include "dnnl/lowering.h"
-#include "dnnl/reference.h"
 #include "ops/softmax.h"
 #include "passes/amp_facts.h"
 #include "passes/infer.h"
+#include "program/lowering.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {
@@ -73,11 +73,11 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
   SoftmaxReference(in[0].Reshaped(lines.shape), lines.axis, 1.0, {}, result);
 }
 
-bool Lower(onednn::LowerContext& c) {
+bool Lower(LowerContext& c) {
   const Lines lines = LinesOf(c.node().params<SoftmaxOutputParam>(), c.in_type(0).shape);
   const TensorType single{DType::kFloat32, lines.shape};  // see softmax
   const auto data = c.Reshape(c.Cast(c.in(0), single.dtype), lines.shape);
-  const auto out = c.Reshape(c.Emit(onednn::SoftmaxWork{lines.axis}, {data}, single), c.out_type(0).shape);
+  const auto out = c.Reshape(c.Emit(SoftmaxWork{lines.axis}, {data}, single), c.out_type(0).shape);
   c.SetOut(0, c.Cast(out, c.out_type(0).dtype));
   return true;
 }
@@ -95,7 +95,7 @@ bool Lower(onednn::LowerContext& c) {
                                         }})
                                         .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole::kIgnored}})
                                         .Set(ReferenceKernel{Reference})
-                                        .Set(onednn::LowerRule{Lower});
+                                        .Set(LowerRule{Lower});
 
 }  // namespace
 }  // namespace amp

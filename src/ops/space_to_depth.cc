@@ -1,11 +1,11 @@
 // Blocks of an image as channels, and back: space_to_depth, depth_to_space.
 #include <utility>
 
-#include "dnnl/lowering.h"
-#include "dnnl/reference.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "program/lowering.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {
@@ -63,7 +63,7 @@ OpCard<BlockParam> Register(const char* name, const char* doc, StepsFn steps) {
         const Steps s = StepsOf(node, steps, in[0].shape());
         CopyElements(Transposed(in[0].Reshaped(s.six), s.axes), out[0]);
       }})
-      .Set(onednn::LowerRule{[steps](onednn::LowerContext& c) {
+      .Set(LowerRule{[steps](LowerContext& c) {
         const Steps s = StepsOf(c.node(), steps, c.in_type(0).shape);
         c.SetOut(0, c.Reshape(c.Permute(c.Reshape(c.in(0), s.six), s.axes), s.out));
         return true;

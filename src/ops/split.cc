@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <cstring>
 
-#include "dnnl/lowering.h"
-#include "dnnl/reference.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "program/lowering.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {
@@ -78,14 +78,14 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
   }
 }
 
-bool Lower(onednn::LowerContext& c) {
+bool Lower(LowerContext& c) {
   const Shape& shape = c.in_type(0).shape;
   const int axis = AxisOf(c.node(), shape);
   for (int i = 0; i < c.node().num_outputs(); ++i) {
     if (!c.wanted(i)) continue;
     const Part range = PartOf(c.node(), shape[axis], i);
     if (range.begin == range.end) return false;
-    onednn::SliceWork work{std::vector<std::int64_t>(static_cast<std::size_t>(shape.rank()), 0)};
+    SliceWork work{std::vector<std::int64_t>(static_cast<std::size_t>(shape.rank()), 0)};
     work.begins[static_cast<std::size_t>(axis)] = range.begin;
     Shape size = shape;
     size[axis] = range.end - range.begin;
@@ -119,7 +119,7 @@ void Validate(SplitParam& p) {
         .Set(SameDType())
         .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
         .Set(ReferenceKernel{Reference})
-        .Set(onednn::LowerRule{Lower});
+        .Set(LowerRule{Lower});
 
 }  // namespace
 }  // namespace amp

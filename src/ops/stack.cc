@@ -1,11 +1,11 @@
 // stack: arrays of one shape along a new axis.
 #include <cstring>
 
-#include "dnnl/lowering.h"
-#include "dnnl/reference.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "program/lowering.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {
@@ -48,15 +48,15 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
   }
 }
 
-bool Lower(onednn::LowerContext& c) {
+bool Lower(LowerContext& c) {
   const int axis = Axis(c.node(), c.out_type(0).shape.rank());
   Shape part = c.out_type(0).shape;
   part[axis] = 1;
-  std::vector<onednn::ValueId> inputs;
+  std::vector<ValueId> inputs;
   for (std::size_t i = 0; i < c.node().inputs().size(); ++i) {
     inputs.push_back(c.Reshape(c.in(static_cast<int>(i)), part));
   }
-  c.SetOut(0, inputs.size() == 1 ? inputs[0] : c.Emit(onednn::ConcatWork{axis}, inputs, c.out_type(0)));
+  c.SetOut(0, inputs.size() == 1 ? inputs[0] : c.Emit(ConcatWork{axis}, inputs, c.out_type(0)));
   return true;
 }
 
@@ -74,7 +74,7 @@ bool Lower(onednn::LowerContext& c) {
         .Set(SameDType())
         .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
         .Set(ReferenceKernel{Reference})
-        .Set(onednn::LowerRule{Lower});
+        .Set(LowerRule{Lower});
 
 }  // namespace
 }  // namespace amp

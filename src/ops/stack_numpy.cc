@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <cstring>
 
-#include "dnnl/lowering.h"
-#include "dnnl/reference.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "program/lowering.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {
@@ -80,13 +80,13 @@ void Reference(const Row& row, std::span<const NDArray> in, NDArray& out) {
   }
 }
 
-bool Lower(const Row& row, onednn::LowerContext& c) {
-  std::vector<onednn::ValueId> parts;
+bool Lower(const Row& row, LowerContext& c) {
+  std::vector<ValueId> parts;
   for (std::size_t i = 0; i < c.node().inputs().size(); ++i) {
     const int slot = static_cast<int>(i);
     parts.push_back(c.Reshape(c.in(slot), row.part(c.in_type(slot).shape)));
   }
-  const onednn::ConcatWork work{AxisOf(row, c.out_type(0).shape)};
+  const ConcatWork work{AxisOf(row, c.out_type(0).shape)};
   c.SetOut(0, parts.size() == 1 ? parts[0] : c.Emit(work, parts, c.out_type(0)));
   return true;
 }
@@ -105,7 +105,7 @@ void Register(const Row& row) {
       .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
       .Set(ReferenceKernel{
           [&row](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { Reference(row, in, out[0]); }})
-      .Set(onednn::LowerRule{[&row](onednn::LowerContext& c) { return Lower(row, c); }});
+      .Set(LowerRule{[&row](LowerContext& c) { return Lower(row, c); }});
 }
 
 [[maybe_unused]] const bool kCards = [] {

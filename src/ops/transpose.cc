@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "dnnl/lowering.h"
-#include "dnnl/reference.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
 #include "passes/element_facts.h"
+#include "program/lowering.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {
@@ -96,7 +96,7 @@ OpCard<P> Register(const char* name, const char* doc, ParamSchema<P> schema) {
         const std::vector<int> axes = Permutation(node, node.params<P>(), in[0].shape().rank());
         CopyElements(Transposed(in[0], axes), out[0]);
       }})
-      .Set(onednn::LowerRule{[](onednn::LowerContext& c) {
+      .Set(LowerRule{[](LowerContext& c) {
         const int rank = c.in_type(0).shape.rank();
         if (rank == 0) return false;
         c.SetOut(0, c.Permute(c.in(0), Permutation(c.node(), c.node().params<P>(), rank)));

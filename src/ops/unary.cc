@@ -3,18 +3,16 @@
 #include <cstdint>
 #include <numbers>
 
-#include "dnnl/lowering.h"
-#include "dnnl/reference.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "ops/special.h"
 #include "passes/amp_facts.h"
 #include "passes/element_facts.h"
+#include "program/lowering.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {
-
-using onednn::EltwiseKind;
 
 struct Row {
   const char* name;
@@ -150,9 +148,9 @@ void Register(const Row& row) {
       .Set(IsPointwise{})
       .Set(ReferenceKernel{
           [&row](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { Reference(row, in[0], out[0]); }})
-      .Set(onednn::LowerRule{[&row](onednn::LowerContext& c) {
+      .Set(LowerRule{[&row](LowerContext& c) {
         if (!row.kind || !IsFloat(c.out_type(0).dtype)) return false;
-        c.SetOut(0, c.Emit(onednn::EltwiseWork{*row.kind}, {c.in(0)}, c.out_type(0)));
+        c.SetOut(0, c.Emit(EltwiseWork{*row.kind}, {c.in(0)}, c.out_type(0)));
         return true;
       }});
 }

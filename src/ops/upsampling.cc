@@ -1,9 +1,9 @@
 // UpSampling by repetition.
-#include "dnnl/lowering.h"
-#include "dnnl/reference.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "program/lowering.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {
@@ -90,9 +90,9 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
                         return p.num_args == 1 || p.multi_input_mode == "concat";
                       }})
         .Set(ReferenceKernel{Reference})
-        .Set(onednn::LowerRule{[](onednn::LowerContext& c) {
+        .Set(LowerRule{[](LowerContext& c) {
           if (c.node().params<UpSamplingParam>().num_args != 1) return false;
-          c.SetOut(0, c.Emit(onednn::NearestResampleWork{}, {c.in(0)}, c.out_type(0)));
+          c.SetOut(0, c.Emit(NearestResampleWork{}, {c.in(0)}, c.out_type(0)));
           return true;
         }});
 

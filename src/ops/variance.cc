@@ -1,10 +1,10 @@
 // Means, variances and what is made of them, over axes: _npi_std, _npi_var, moments, _npi_average.
 #include <cmath>
 
-#include "dnnl/reference.h"
 #include "ops/axes.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {

@@ -1,11 +1,11 @@
 // where: elements of one array or another, or numbers.
 #include <cstring>
 
-#include "dnnl/reference.h"
 #include "ops/broadcast.h"
 #include "ops/places.h"
 #include "ops/rules.h"
 #include "passes/amp_facts.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {

@@ -12,8 +12,9 @@ MAY_INCLUDE = {
     "kernels": {"kernels"},
     "nnvm": {"nnvm"},
     "passes": {"nnvm", "passes"},
-    "dnnl": {"nnvm", "kernels", "passes", "dnnl"},
-    "ops": {"nnvm", "kernels", "passes", "dnnl", "ops"},
+    "program": {"nnvm", "kernels", "passes", "program"},
+    "dnnl": {"nnvm", "kernels", "passes", "program", "dnnl"},
+    "ops": {"nnvm", "kernels", "passes", "program", "ops"},
 }
 LONGEST_FILE = 600  # lines
 

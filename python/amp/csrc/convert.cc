@@ -1,5 +1,5 @@
 // Conversion of models.
-#include "dnnl/convert_model.h"
+#include "program/convert_model.h"
 
 #include <algorithm>
 #include <optional>
@@ -43,9 +43,9 @@ py::dict ConvertModel(const Symbol& symbol, const py::dict& args, const py::dict
   const TypeMap types = TypeMapOf(input_types);
   bool wants_report = false;
   const ConvertOptions options = ConvertOptionsOf(options_given, &wants_report);
-  std::optional<onednn::ConvertedModel> model;
+  std::optional<ConvertedModel> model;
   ConversionReport report;
-  WithoutGil([&] { model = onednn::ConvertModel(symbol, params, types, options, wants_report ? &report : nullptr); });
+  WithoutGil([&] { model = ConvertModel(symbol, params, types, options, wants_report ? &report : nullptr); });
   py::dict result;
   result["symbol"] = std::move(model->symbol);
   result["arguments"] = Converted(args, params.args, model->params.args);

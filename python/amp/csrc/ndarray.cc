@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "bindings.h"
-#include "dnnl/cast_arrays.h"
 #include "gil.h"
+#include "program/cast_arrays.h"
 
 namespace amp::python {
 namespace {
@@ -99,8 +99,7 @@ Array Cast(const Array& self, py::handle dtype, bool copy) {
   const DType target = DTypeOf(dtype);
   if (target == self.array.dtype() && !copy) return self;
   NDArray result;
-  WithoutGil(
-      [&] { result = target == self.array.dtype() ? Duplicate(self.array) : onednn::CastArray(self.array, target); });
+  WithoutGil([&] { result = target == self.array.dtype() ? Duplicate(self.array) : CastArray(self.array, target); });
   return {std::move(result), true};
 }
 

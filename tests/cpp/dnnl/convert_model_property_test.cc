@@ -16,8 +16,6 @@
 namespace amp {
 namespace {
 
-using onednn::ConvertedModel;
-using onednn::ConvertModel;
 using testing::RandomModel;
 using testing::RandomModelMaker;
 

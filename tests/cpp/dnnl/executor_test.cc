@@ -5,8 +5,8 @@
 #include <thread>
 
 #include "dnnl/models.h"
-#include "dnnl/threads.h"
 #include "nnvm/symbol_json.h"
+#include "program/threads.h"
 
 namespace amp::onednn {
 namespace {

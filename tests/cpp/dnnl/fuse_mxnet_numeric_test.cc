@@ -2,11 +2,11 @@
 // graph.
 #include <gtest/gtest.h>
 
-#include "dnnl/convert_model.h"
 #include "dnnl/models.h"
 #include "passes/fuse_mxnet.h"
 #include "passes/random_models.h"
 #include "passes/unfuse.h"
+#include "program/convert_model.h"
 
 namespace amp::onednn {
 namespace {

@@ -8,10 +8,10 @@
 #include <limits>
 #include <random>
 
-#include "dnnl/cast_arrays.h"
 #include "dnnl/executor.h"
 #include "kernels/float_bits.h"
 #include "nnvm/compose.h"
+#include "program/cast_arrays.h"
 
 namespace amp::onednn::testing {
 

@@ -5,10 +5,10 @@
 #include <cstring>
 #include <limits>
 
-#include "dnnl/kernel_types.h"
-#include "dnnl/reference.h"
-#include "dnnl/threads.h"
 #include "passes/amp_facts.h"
+#include "program/kernel_types.h"
+#include "program/reference.h"
+#include "program/threads.h"
 
 namespace amp::testing {
 namespace {
@@ -72,7 +72,7 @@ const Precision& PrecisionOf(DType dtype) {
 
 NDArray Converted(const NDArray& array, DType dtype) {
   NDArray out(dtype, array.shape());
-  kernels::Cast(onednn::KernelType(array.dtype()), array.data(), onednn::KernelType(dtype), out.data(),
+  kernels::Cast(KernelType(array.dtype()), array.data(), KernelType(dtype), out.data(),
                 static_cast<std::size_t>(array.size()));
   return out;
 }
@@ -118,7 +118,7 @@ OneNode::OneNode(const std::string& op, const OpCase& c, std::vector<NDArray> in
 bool OneNode::IsIgnored(std::size_t slot) const { return FactsOf(node()).RoleOf(slot) == SlotRole::kIgnored; }
 
 std::vector<NDArray> OneNode::CallKernel(std::vector<NDArray> inputs, const std::vector<TensorType>& outputs) const {
-  const onednn::ThreadScope one_thread(1);
+  const ThreadScope one_thread(1);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (IsIgnored(i)) inputs[i] = NDArray();
   }

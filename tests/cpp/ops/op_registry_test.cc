@@ -5,12 +5,12 @@
 #include <filesystem>
 #include <regex>
 
-#include "dnnl/reference.h"
 #include "nnvm/file_io.h"
 #include "op_cases.h"
 #include "passes/amp_facts.h"
 #include "passes/infer.h"
 #include "passes/unfuse.h"
+#include "program/reference.h"
 
 namespace amp::testing {
 namespace {

@@ -1,0 +1,29 @@
+#include "program/convert_model.h"
+
+#include <utility>
+
+#include "passes/conversion_report.h"
+#include "program/cast_arrays.h"
+#include "program/round_folded.h"
+
+namespace amp {
+
+ConvertedModel ConvertModel(const Symbol& symbol, const ModelParams& params, const TypeMap& input_types,
+                            const ConvertOptions& options, ConversionReport* report) {
+  ConvertedSymbol converted = ConvertSymbol(symbol, params, input_types, options, report);
+  ConvertedModel model{std::move(converted.symbol), params, converted.num_casts, std::move(converted.casts),
+                       std::move(converted.unknown_names)};
+  for (const std::string& name : converted.dropped) {
+    model.params.args.erase(name);
+    model.params.aux.erase(name);
+  }
+  for (auto& [name, array] : converted.new_arrays) {
+    const auto low = converted.folded_weights.find(name);
+    model.params.args[name] =
+        low == converted.folded_weights.end() ? std::move(array) : RoundFolded(array, low->second);
+  }
+  CastArrays(model.casts, &model.params);
+  return model;
+}
+
+}  // namespace amp

@@ -1,0 +1,21 @@
+// The offline corridor, arrays included: a model in, the converted model out.
+#pragma once
+
+#include "passes/convert.h"
+
+namespace amp {
+
+struct ConvertedModel {
+  Symbol symbol;
+  ModelParams params;
+  std::size_t num_casts = 0;           // amp_cast nodes in the result
+  std::map<std::string, DType> casts;  // parameters cast offline
+  std::vector<std::string> unknown_names;
+};
+
+// ConvertSymbol, and the parameters as it says: folded, and cast offline where that was asked for. The arguments are
+// not modified. Arrays that did not change are shared.
+ConvertedModel ConvertModel(const Symbol& symbol, const ModelParams& params, const TypeMap& input_types,
+                            const ConvertOptions& options, ConversionReport* report = nullptr);
+
+}  // namespace amp

@@ -1,0 +1,93 @@
+// Lower: from a typed graph to a program. Each card says how its operator becomes steps.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "passes/infer.h"
+#include "program/step.h"
+
+namespace amp {
+
+// What a card's lowering rule sees of its node and of the program.
+class LowerContext {
+ public:
+  LowerContext(Program* program, const Node& node, NodeId id, std::string key, std::vector<ValueId> inputs,
+               std::vector<TensorType> in_types, std::vector<TensorType> out_types, std::vector<bool> wanted);
+
+  const Node& node() const { return node_; }
+  const TensorType& in_type(int i) const { return in_types_[i]; }
+  const TensorType& out_type(int i) const { return out_types_[i]; }
+  const std::vector<TensorType>& in_types() const { return in_types_; }
+  const std::vector<TensorType>& out_types() const { return out_types_; }
+  // Somebody reads output i, or it is a head.
+  bool wanted(int i) const { return wanted_[i]; }
+
+  ValueId in(int i) const { return inputs_[i]; }
+  ValueId Constant(const NDArray& array, const std::string& name);
+  // Adds a step and returns its output.
+  ValueId Emit(Work work, std::vector<ValueId> inputs, TensorType type);
+  // The same for a function on row-major arrays with several outputs.
+  std::vector<ValueId> EmitCall(CallWork work, std::vector<ValueId> inputs, std::vector<TensorType> types);
+  // `value` is output i.
+  void SetOut(int i, ValueId value) { outputs_[i] = value; }
+
+  ValueId Reshape(ValueId value, Shape shape);
+  ValueId Permute(ValueId value, std::vector<int> axes);
+  ValueId Cast(ValueId value, DType dtype);
+
+  const Shape& ShapeOf(ValueId value) const { return program_->values[value].type.shape; }
+  DType DTypeOf(ValueId value) const { return program_->values[value].type.dtype; }
+  const std::vector<ValueId>& outputs() const { return outputs_; }
+  const std::map<std::string, NDArray>& constants() const { return constants_; }
+
+ private:
+  std::string NewName(const Work& work, DType dtype) const;
+
+  Program* program_;
+  const Node& node_;
+  NodeId id_;
+  std::string key_;
+  std::vector<ValueId> inputs_;
+  std::vector<TensorType> in_types_;
+  std::vector<TensorType> out_types_;
+  std::vector<bool> wanted_;
+  std::vector<ValueId> outputs_;
+  std::map<std::string, NDArray> constants_;
+};
+
+// The card's fact. Returns false where oneDNN cannot express the node; it then runs on its reference kernel.
+// A view (see IsView) needs no rule. Low-precision nodes are lowered only where the CPU computes that dtype natively;
+// elsewhere the rule sees float32 types between casts.
+struct LowerRule {
+  std::function<bool(LowerContext&)> lower;
+};
+
+struct LowerOptions {
+  bool reference = false;  // every node runs on its reference kernel
+  bool native_bf16 = true;
+  // Nodes that a later stage refused, with the reason: they run on their reference kernels.
+  std::map<NodeId, std::string> refused;
+};
+
+struct LoweredGraph {
+  Program program;
+  std::map<std::string, NDArray> constants;  // by value name: what cards made up; parameters are in the store
+  std::vector<std::string> input_names;      // of program.inputs
+};
+
+// Variables named in `parameters` become constants (see ParameterKey), the others inputs. Variables that only feed
+// ignored slots are neither.
+LoweredGraph Lower(const Graph& graph, const Types& types, const std::set<std::string>& parameters,
+                   const LowerOptions& options);
+
+// The value name of a parameter, and so its key in the ConstantStore; no computed value has such a name.
+inline std::string ParameterKey(const std::string& name) { return "$" + name; }
+
+// Nodes whose result somebody needs: not those behind ignored slots (labels).
+std::vector<bool> NeededNodes(const Graph& graph);
+
+}  // namespace amp

@@ -1,0 +1,27 @@
+#include "program/threads.h"
+
+#include "kernels/fork.h"
+#include "kernels/thread_count.h"
+#include "nnvm/error.h"
+
+namespace amp {
+
+int EffectiveThreads(int requested) {
+  constexpr int kMost = 1024;
+  if (requested < 0 || requested > kMost) {
+    Throw<ArgumentError>("num_threads: expected 0 (all) to {}, got {}", kMost, requested);
+  }
+  if (kernels::ThreadsLost()) return 1;
+  return requested == 0 ? kernels::DefaultThreads() : requested;
+}
+
+void RequireThreads(int count) {
+  if (count > 1 && kernels::ThreadsLost()) {
+    throw Error(
+        "this process was forked from one that had already run with several threads, and an executor of the "
+        "parent cannot run here: build a new Executor in the child (it will use one thread), or start the "
+        "child with the 'spawn' method");
+  }
+}
+
+}  // namespace amp

@@ -1,0 +1,120 @@
+#include "program/lowering.h"
+
+#include <gtest/gtest.h>
+
+#include "dnnl/models.h"
+
+namespace amp::onednn {
+namespace {
+
+using namespace testing;
+
+// "work work ...", in order.
+std::string Works(const Model& model, const LowerOptions& options = {}) {
+  const Graph graph = model.symbol.ToGraph();
+  const Types types = Infer(graph, VariableTypes(graph, model.params, model.types));
+  std::string text;
+  for (const Step& step : Lower(graph, types, ParameterNames(model.params), options).program.steps) {
+    text += (text.empty() ? "" : " ") + std::string(WorkName(step.work));
+  }
+  return text;
+}
+
+TEST(Lower, EachCardGivesItsSteps) {
+  EXPECT_EQ(Works(SmallNet()), "convolution call scale_shift eltwise pooling reshape inner_product softmax");
+}
+
+TEST(Lower, ReferenceModeCallsEveryNode) {
+  LowerOptions options;
+  options.reference = true;
+  EXPECT_EQ(Works(SmallNet(), options), "call call call call call call call");
+}
+
+TEST(Lower, ARefusedNodeIsCalledAndSaysWhy) {
+  const Model model = ReluChain(2, {4});
+  const Graph graph = model.symbol.ToGraph();
+  const Types types = Infer(graph, model.types);
+  LowerOptions options;
+  options.refused = {{2, "because"}};
+  const Program program = Lower(graph, types, {}, options).program;
+  EXPECT_STREQ(WorkName(program.steps[0].work), "eltwise");
+  EXPECT_STREQ(WorkName(program.steps[1].work), "call");
+  EXPECT_EQ(program.steps[1].reason, "because");
+}
+
+TEST(Lower, LowPrecisionWithoutHardwareIsArithmeticBetweenCasts) {
+  Model model = ReluChain(1, {4});
+  model.types["x"].dtype = DType::kBFloat16;
+  EXPECT_EQ(Works(model), "eltwise");
+  LowerOptions emulate;
+  emulate.native_bf16 = false;
+  EXPECT_EQ(Works(model, emulate), "cast eltwise cast");
+  model.types["x"].dtype = DType::kFloat16;  // never native
+  EXPECT_EQ(Works(model), "cast eltwise cast");
+  model.types["x"].dtype = DType::kFloat64;
+  EXPECT_EQ(Works(model), "call");
+}
+
+TEST(Lower, WhatAccumulatesMayWriteAnotherDType) {
+  Model model;
+  model.types["x"] = {DType::kBFloat16, {4, 8}};
+  const auto works = [&](const char* out_dtype, bool native_bf16 = true) {
+    model.symbol = Op("FullyConnected", "fc", {Var("x")}, {{"num_hidden", "2"}, {kOutDTypeAttr, out_dtype}});
+    model.params.args["fc_weight"] = Random({model.types["x"].dtype, {2, 8}}, 1);
+    model.params.args["fc_bias"] = Random({model.types["x"].dtype, {2}}, 2);
+    LowerOptions options;
+    options.native_bf16 = native_bf16;
+    return Works(model, options);
+  };
+  EXPECT_EQ(works("float32"), "inner_product");
+  EXPECT_EQ(works("float32", false), "cast cast cast inner_product");
+  EXPECT_EQ(works("bfloat16", false), "cast cast cast inner_product cast");
+  EXPECT_EQ(works("float16"), "inner_product cast");
+  EXPECT_EQ(works("float64"), "call");
+  model.types["x"].dtype = DType::kFloat32;  // no primitive reads float32 and writes bfloat16
+  EXPECT_EQ(works("bfloat16"), "inner_product cast");
+  model.types["x"].dtype = DType::kFloat16;
+  EXPECT_EQ(works("float32"), "cast cast cast inner_product");
+  EXPECT_EQ(works("bfloat16"), "cast cast cast inner_product cast");
+  model.types["x"].dtype = DType::kFloat64;
+  EXPECT_EQ(works("float32"), "call");
+}
+
+TEST(Lower, ViewsCostNoWork) {
+  Model model = ReluChain(1, {2, 3, 4});
+  model.symbol = Op("Dropout", "drop", {Op("Flatten", "flat", {model.symbol})});
+  EXPECT_EQ(Works(model), "eltwise reshape");
+}
+
+TEST(Lower, ValueNamesAreUniqueAndTheSameEveryTime) {
+  const Model model = SmallNet();
+  const Graph graph = model.symbol.ToGraph();
+  const Types types = Infer(graph, VariableTypes(graph, model.params, model.types));
+  const auto names = [&] {
+    std::vector<std::string> result;
+    for (const Value& value : Lower(graph, types, ParameterNames(model.params), {}).program.values)
+      result.push_back(value.name);
+    return result;
+  };
+  const std::vector<std::string> once = names();
+  EXPECT_EQ(names(), once);
+  EXPECT_EQ(std::set<std::string>(once.begin(), once.end()).size(), once.size());
+}
+
+TEST(Lower, LabelsAreNeitherInputsNorConstants) {
+  const Model model = SmallNet();
+  const Graph graph = model.symbol.ToGraph();
+  const Types types = Infer(graph, VariableTypes(graph, model.params, model.types));
+  EXPECT_EQ(Lower(graph, types, ParameterNames(model.params), {}).input_names, std::vector<std::string>{"data"});
+}
+
+TEST(NeededNodes, NotThoseBehindLabels) {
+  const Symbol label = Op("_plus_scalar", "shift", {Var("label")}, {{"scalar", "1"}});
+  const Graph graph = Op("SoftmaxOutput", "s", {Var("x"), label}).ToGraph();
+  EXPECT_EQ(NeededNodes(graph), (std::vector<bool>{true, false, false, true}));
+  const Graph both = Symbol::Group({Op("SoftmaxOutput", "s", {Var("x"), label}), label}).ToGraph();
+  EXPECT_EQ(NeededNodes(both), (std::vector<bool>{true, true, true, true}));
+}
+
+}  // namespace
+}  // namespace amp::onednn
