@@ -3,15 +3,14 @@
 
 set(amp_rooms "")
 
-# amp_add_room(<name> [ONEDNN] [NO_HURRY])
-# NO_HURRY: -O2 is enough; results have the same bits, and it compiles faster than the -O3 of a release.
+# amp_add_room(<name> [ONEDNN])
 macro(amp_add_room name)
   amp_add_room_target(${name} ${ARGN})
   list(APPEND amp_rooms amp_${name})
 endmacro()
 
 function(amp_add_room_target name)
-  cmake_parse_arguments(arg "ONEDNN;NO_HURRY" "" "" ${ARGN})
+  cmake_parse_arguments(arg "ONEDNN" "" "" ${ARGN})
   set(target amp_${name})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${name}/*.cc")
   list(SORT sources)
@@ -20,9 +19,6 @@ function(amp_add_room_target name)
   add_library(${target} OBJECT ${sources})
   target_include_directories(${target} PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>")
   target_link_libraries(${target} PRIVATE amp_options amp_fmt nlohmann_json::nlohmann_json)
-  if(arg_NO_HURRY)
-    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O2>)
-  endif()
   amp_precompile(${target})
   # Only this room sees dnnl.hpp.
   if(arg_ONEDNN)
