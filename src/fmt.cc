@@ -1,5 +1,5 @@
-// fmt, compiled once: every other file sees its declarations alone. This is fmt's own src/format.cc without what nobody
-// calls here. The package of fmt brings headers and a shared library, which a wheel would have to carry along.
+// fmt, compiled once: every other file sees its declarations alone. This is fmt's own src/format.cc without what is not
+// called here. The package of fmt brings headers and a shared library, which a wheel would have to carry along.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE

@@ -191,8 +191,8 @@ class Module {
     }
   }
 
-  // The function that `place` stands for. Where the loader binds at the first call it is not there yet: the place leads
-  // back into the module.
+  // The function that `place` stands for. Where the loader binds at the first call, `place` leads back into the module
+  // until then.
   void* Target(std::string_view name, void* const* place) const {
     Dl_info info;
     if (dladdr(*place, &info) == 0 || reinterpret_cast<ElfW(Addr)>(info.dli_fbase) != base_) return *place;

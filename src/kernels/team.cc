@@ -199,7 +199,7 @@ void Team::Barrier() {
     FutexWake(passed_, parts);
     return;
   }
-  any_part_ = true;  // there may be one that nobody has begun
+  any_part_ = true;  // one may not have been begun yet
   for (int i = 1; i < size_; ++i) Wake(i);
   const auto is_open = [&] { return passed_.load(std::memory_order_acquire) != passed; };
   if (SpinFor(kSpin, is_open)) return;

@@ -1,9 +1,9 @@
 // Threads that compute the parts of a region together: those of oneDNN's parallel regions and of our own kernels.
 //
-// Each part is computed exactly once. The caller computes part 0 and then those that nobody has begun, so a region ends
-// although a helper does not run at the moment. Only a part that was begun is waited for: with spinning at first, then,
-// if another program keeps the helper from its CPU, by lending it the caller's. A thread that has nothing to do spins
-// for a moment and then sleeps. docs/threads.md has the measurements behind this.
+// Each part is computed exactly once. The caller computes part 0 and then those that no thread has begun, so a region
+// ends although a helper does not run at the moment. Only a part that was begun is waited for: with spinning at first,
+// then, if another program keeps the helper from its CPU, by lending it the caller's. A thread that has nothing to do
+// spins for a moment and then sleeps. docs/threads.md has the measurements behind this.
 #pragma once
 
 #include <sched.h>
