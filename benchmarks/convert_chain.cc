@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "passes/convert.h"
+#include "passes/convert_symbol.h"
 
 namespace amp {
 namespace {

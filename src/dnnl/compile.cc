@@ -8,6 +8,7 @@
 #include "nnvm/dump.h"
 #include "nnvm/env.h"
 #include "nnvm/error.h"
+#include "passes/pipeline.h"
 #include "program/choose_layouts.h"
 #include "program/lowering.h"
 #include "program/threads.h"
@@ -72,14 +73,6 @@ std::shared_ptr<ConstantStore> NewConstantStore(const ModelParams& params) {
   auto store = std::make_shared<ConstantStore>();
   store->AddArrays(arrays);
   return store;
-}
-
-std::set<std::string> ParameterNames(const ModelParams& params) {
-  std::set<std::string> names;
-  for (const NDArrayMap* group : {&params.args, &params.aux}) {
-    for (const auto& [name, array] : *group) names.insert(name);
-  }
-  return names;
 }
 
 std::string PlanSummary::Print() const {

@@ -1,6 +1,7 @@
 // From a typed graph to a plan.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <set>
 #include <string>
@@ -8,13 +9,16 @@
 #include "dnnl/plan.h"
 #include "nnvm/params_file.h"
 #include "passes/infer.h"
-#include "passes/run_options.h"
+#include "passes/numeric_mode.h"
 
 namespace amp::onednn {
 
 enum class Backend { kOneDnn, kReference };
 
 class ConstantStore;
+
+// Stages of a plan that AMP_DISABLE_PASSES may leave out.
+inline constexpr std::array<const char*, 3> kOptionalPlanStages = {"FusePostOps", "ConcatInPlace", "ChooseLayouts"};
 
 struct CompileOptions {
   Backend backend = Backend::kOneDnn;
@@ -24,7 +28,6 @@ struct CompileOptions {
 
 // A store that holds the parameters of a model, to be shared by all its plans.
 std::shared_ptr<ConstantStore> NewConstantStore(const ModelParams& params);
-std::set<std::string> ParameterNames(const ModelParams& params);
 
 // `parameters` names the variables that the store holds. The store lets go of the original arrays once the plan works
 // on packed forms. Throws UnsupportedError for operators without any kernel.

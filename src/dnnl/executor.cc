@@ -9,7 +9,9 @@
 #include "dnnl/engine.h"
 #include "nnvm/env.h"
 #include "nnvm/error.h"
-#include "passes/unfuse.h"
+#include "passes/fusion_mxnet/unfuse.h"
+#include "passes/pipeline.h"
+#include "passes/pipelines.h"
 #include "passes/verify.h"
 #include "program/lowering.h"
 #include "program/threads.h"
@@ -126,6 +128,13 @@ double SecondsSince(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
+// Of graph passes, and of the stages of a plan.
+std::vector<std::string> NamesOfOptionalPasses() {
+  std::vector<std::string> names = OptionalPasses();
+  names.insert(names.end(), kOptionalPlanStages.begin(), kOptionalPlanStages.end());
+  return names;
+}
+
 }  // namespace
 
 Executor::Executor(const Symbol& symbol, const ModelParams& params, const TypeMap& input_types,
@@ -166,10 +175,13 @@ void Executor::Prepare(const ModelParams& params) {
     store_ = NewConstantStore(params);
     return;
   }
-  PreparedModel model = PrepareModel(symbol_.ToGraph(), params, variable_types_, compile_options_.mode);
-  store_ = NewConstantStore(model.params);
-  prepared_ = {Symbol(model.graph.outputs(), symbol_.np_shape()), std::move(model.variable_types),
-               ParameterNames(model.params), true, model.assumes_ranks};
+  CheckDisabledPasses(NamesOfOptionalPasses());
+  Preparation preparation{Model(symbol_.ToGraph(), variable_types_, {}, params), compile_options_.mode};
+  PrepareModel(preparation);
+  const Model& model = preparation.model;
+  store_ = NewConstantStore(model.arrays());
+  prepared_ = {Symbol(model.graph().outputs(), symbol_.np_shape()), model.variable_types(), model.parameters(), true,
+               preparation.assumes_ranks};
 }
 
 void Executor::Bind() {
@@ -182,7 +194,9 @@ void Executor::Bind() {
   }
   Graph graph = prepared_.symbol.ToGraph();
   if (prepared_.is_optimized) {
-    graph = OptimizeForRun(graph, prepared_.variable_types, prepared_.parameters, compile_options_.mode);
+    Preparation preparation{Model(graph, prepared_.variable_types, prepared_.parameters), compile_options_.mode};
+    OptimizeForShapes(preparation);
+    graph = preparation.model.TakeGraph();
   }
   const Types types = InferNeeded(graph, NeededNodes(graph), prepared_.variable_types);
   plan_ = Compile(graph, types, prepared_.parameters, compile_options_, store_);

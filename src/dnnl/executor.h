@@ -15,7 +15,8 @@
 #include "dnnl/compile.h"
 #include "dnnl/profile.h"
 #include "nnvm/symbol.h"
-#include "passes/optimize_for_run.h"
+#include "passes/model.h"
+#include "passes/numeric_mode.h"
 #include "program/convert_model.h"
 
 namespace amp::onednn {

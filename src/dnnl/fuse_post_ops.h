@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "passes/run_options.h"
+#include "passes/numeric_mode.h"
 #include "program/step.h"
 
 namespace amp::onednn {

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "passes/pipeline.h"
 #include "dnnl/attention_step.h"
 #include "dnnl/rows.h"
 #include "nnvm/error.h"

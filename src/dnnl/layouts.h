@@ -9,7 +9,7 @@
 
 #include "dnnl/constants.h"
 #include "dnnl/primitives.h"
-#include "passes/run_options.h"
+#include "passes/numeric_mode.h"
 
 namespace amp::onednn {
 

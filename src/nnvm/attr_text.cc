@@ -87,7 +87,11 @@ bool ParseAttr(std::string_view text, std::string* value) {
   return true;
 }
 
-bool ParseAttr(std::string_view text, IntTuple* value) { return ParseTuple(text, value); }
+bool ParseAttr(std::string_view text, IntTuple* value) {
+  if (Trim(text) != "None") return ParseTuple(text, value);
+  value->clear();
+  return true;
+}
 bool ParseAttr(std::string_view text, OptionalIntTuple* value) { return ParseTuple(text, value); }
 
 bool ParseAttr(std::string_view text, DType* value) {

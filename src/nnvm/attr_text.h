@@ -1,7 +1,7 @@
 // The text grammar of operator attributes (that of MXNet's parameter structs): parsing and canonical printing.
 //
 //   bool      True true 1 False false 0
-//   tuple     (1, 1)  [1,1]  (2,)  ()  3 (a 1-tuple), trailing comma and Python 2's "2L" allowed
+//   tuple     (1, 1)  [1,1]  (2,)  ()  3 (a 1-tuple), trailing comma and Python 2's "2L" allowed; None is ()
 //   optional  None, or the value
 //
 // Parse functions return false for text outside of the grammar or the type's range; they never throw.

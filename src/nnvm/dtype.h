@@ -51,4 +51,10 @@ std::optional<DType> DTypeFromMXNetCode(std::int64_t code);
 // The wider of two float dtypes: float64 > float32 > {float16, bfloat16}; float16 with bfloat16 gives float32.
 DType WidestFloat(DType a, DType b);
 
+// Whether every value of the float dtype `from` exists in `to`.
+inline bool IsLossless(DType from, DType to) {
+  return IsFloat(from) && (from == to || (IsLowPrecision(from) && (to == DType::kFloat32 || to == DType::kFloat64)) ||
+                           (from == DType::kFloat32 && to == DType::kFloat64));
+}
+
 }  // namespace amp

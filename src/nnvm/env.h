@@ -14,11 +14,11 @@ struct EnvSwitch {
 
 inline constexpr EnvSwitch kEnvSwitches[] = {
     {"AMP_BACKEND", "'onednn' (default) or 'reference': what executors run on unless told otherwise"},
-    {"AMP_VERIFY", "'1': check the laws of a graph after every pass (on in all tests)"},
+    {"AMP_VERIFY", "'1': check the invariants of a graph after every pass (on in all tests)"},
     {"AMP_DUMP", "a folder: write the graph after every pass that changed it, and the plan, as numbered text"},
-    {"AMP_DISABLE_PASSES", "names between commas: optimisations that are left out when a model is bound"},
+    {"AMP_DISABLE_PASSES", "comma-separated passes to skip when a model is bound (ablation)"},
     {"AMP_PROFILE", "'1': time each step of each run, print what came of it to stderr when the executor ends"},
-    {"AMP_VERBOSE", "'1': print each plan to stderr; the command line shows tracebacks"},
+    {"AMP_VERBOSE", "'1': print the time of each pass and each plan to stderr; the command line shows tracebacks"},
     {"AMP_MAX_ISA", "'generic', 'avx2' or 'avx512': the widest instruction set that own kernels use"},
 };
 

@@ -25,11 +25,11 @@ std::size_t EditDistance(std::string_view a, std::string_view b) {
 
 std::string NearMatches(std::string_view name, const std::vector<std::string>& candidates) {
   constexpr std::size_t kMaxCompared = 120;  // bytes of a name; the distance is quadratic
-  const std::string_view wanted = name.substr(0, kMaxCompared);
+  const std::string_view compared = name.substr(0, kMaxCompared);
   std::vector<std::pair<std::size_t, std::string>> close;
   for (const std::string& candidate : candidates) {
-    const std::size_t distance = EditDistance(wanted, std::string_view(candidate).substr(0, kMaxCompared));
-    if (distance <= std::max<std::size_t>(2, wanted.size() / 3)) close.emplace_back(distance, candidate);
+    const std::size_t distance = EditDistance(compared, std::string_view(candidate).substr(0, kMaxCompared));
+    if (distance <= std::max<std::size_t>(2, compared.size() / 3)) close.emplace_back(distance, candidate);
   }
   if (close.empty()) return "";
   std::stable_sort(close.begin(), close.end(), [](auto& a, auto& b) { return a.first < b.first; });

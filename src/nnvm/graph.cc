@@ -14,7 +14,7 @@ Graph::Graph(std::vector<NodeEntry> outputs) : outputs_(std::move(outputs)) {
   for (const NodeEntry& entry : outputs_) {
     if (!entry.node) throw GraphError("a graph's output is missing");
     if (entry.index >= static_cast<std::uint32_t>(entry.node->num_outputs())) {
-      FailAt(*entry.node, "output {} is a head of the graph, but the node has {} outputs", entry.index,
+      FailAt(*entry.node, "output {} is an output of the graph, but the node has {} outputs", entry.index,
              entry.node->num_outputs());
     }
   }
@@ -109,8 +109,36 @@ void Graph::Index() {
     const auto inputs = InputsOf(id);
     for (std::uint32_t slot = 0; slot < inputs.size(); ++slot) consumers_[next[inputs[slot]]++] = {id, slot};
   }
+  has_control_deps_.resize(nodes_.size());
+  for (NodeId id = 0; id < nodes_.size(); ++id) {
+    for (const NodePtr& dep : nodes_[id]->control_deps()) has_control_deps_[id] = has_control_deps_[IdOf(dep.get())] = true;
+  }
   is_output_.resize(num_entries());
   for (const NodeEntry& output : outputs_) is_output_[EntryOf(output)] = true;
+}
+
+bool Graph::HasOutput(NodeId id) const {
+  for (const EntryId entry : OutputsOf(id)) {
+    if (IsOutput(entry)) return true;
+  }
+  return false;
+}
+
+const Consumer* Graph::OnlyReader(EntryId entry) const {
+  const std::span<const Consumer> readers = ConsumersOf(entry);
+  return readers.size() == 1 && !IsOutput(entry) ? &readers[0] : nullptr;
+}
+
+bool Graph::OnlyFirstOutputUsed(NodeId id) const {
+  const EntryRange outputs = OutputsOf(id);
+  for (std::size_t i = 1; i < outputs.size(); ++i) {
+    if (IsOutput(outputs[i]) || !ConsumersOf(outputs[i]).empty()) return false;
+  }
+  return true;
+}
+
+const Consumer* Graph::OnlyReaderOf(NodeId id) const {
+  return OutputsOf(id).size() > 0 && OnlyFirstOutputUsed(id) ? OnlyReader(EntryOf(id, 0)) : nullptr;
 }
 
 std::string PrintGraph(const Graph& graph) {

@@ -20,6 +20,33 @@ struct Consumer {
   std::uint32_t slot;
 };
 
+// Consecutive entries.
+class EntryRange {
+ public:
+  class Iterator {
+   public:
+    explicit Iterator(EntryId entry) : entry_(entry) {}
+    EntryId operator*() const { return entry_; }
+    Iterator& operator++() {
+      ++entry_;
+      return *this;
+    }
+    bool operator==(const Iterator&) const = default;
+
+   private:
+    EntryId entry_;
+  };
+
+  EntryRange(EntryId first, EntryId end) : first_(first), end_(end) {}
+  Iterator begin() const { return Iterator(first_); }
+  Iterator end() const { return Iterator(end_); }
+  std::size_t size() const { return end_ - first_; }
+  EntryId operator[](std::size_t i) const { return first_ + static_cast<EntryId>(i); }
+
+ private:
+  EntryId first_, end_;
+};
+
 class Graph {
  public:
   // Indexes everything that the outputs reach, in linear time and without recursion.
@@ -37,10 +64,11 @@ class Graph {
 
   // Entries are numbered node by node, hidden outputs included.
   std::size_t num_entries() const { return first_entry_.back(); }
-  EntryId EntryOf(NodeId id, std::uint32_t index) const { return first_entry_[id] + index; }
+  EntryId EntryOf(NodeId id, std::size_t index) const { return first_entry_[id] + static_cast<EntryId>(index); }
   EntryId EntryOf(const NodeEntry& entry) const { return EntryOf(IdOf(entry.node.get()), entry.index); }
   NodeId NodeOf(EntryId entry) const { return entry_node_[entry]; }
   std::uint32_t IndexOf(EntryId entry) const { return entry - first_entry_[entry_node_[entry]]; }
+  EntryRange OutputsOf(NodeId id) const { return {first_entry_[id], first_entry_[id + 1]}; }
   std::span<const EntryId> InputsOf(NodeId id) const {
     return {input_entries_.data() + first_input_[id], first_input_[id + 1] - first_input_[id]};
   }
@@ -50,6 +78,16 @@ class Graph {
     return {consumers_.data() + first_consumer_[entry], first_consumer_[entry + 1] - first_consumer_[entry]};
   }
   bool IsOutput(EntryId entry) const { return is_output_[entry]; }
+  // Some output of the node is an output of the graph.
+  bool HasOutput(NodeId id) const;
+  // The only slot that reads the entry; nullptr where there are several or none, or where the entry is an output.
+  const Consumer* OnlyReader(EntryId entry) const;
+  // Nothing reads outputs 1, 2, ... of the node, and they are no outputs of the graph.
+  bool OnlyFirstOutputUsed(NodeId id) const;
+  // The only slot that reads anything of the node, namely its output 0; nullptr as for OnlyReader.
+  const Consumer* OnlyReaderOf(NodeId id) const;
+  // The node is at either end of a control dependency.
+  bool HasControlDeps(NodeId id) const { return has_control_deps_[id]; }
 
   // Variables in node order. A variable is auxiliary iff it feeds a mutable input.
   const std::vector<NodeId>& variables() const { return variables_; }
@@ -72,6 +110,7 @@ class Graph {
   std::vector<Consumer> consumers_;
   std::vector<bool> is_output_;
   std::vector<bool> is_auxiliary_;
+  std::vector<bool> has_control_deps_;
   std::vector<NodeId> variables_;
 };
 

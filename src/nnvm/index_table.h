@@ -1,4 +1,4 @@
-// A hash table of positions in an array of somebody else's: six to twelve bytes an element, all in one piece.
+// Open-addressing hash index into an external array (6 to 12 bytes per element, one allocation).
 #pragma once
 
 #include <bit>
@@ -22,7 +22,7 @@ class IndexTable {
     }
   }
 
-  // Adds an element that is not there yet.
+  // Adds an element that is not supported yet.
   template <class HashOf>
   void Insert(std::uint32_t position, const HashOf& hash_of) {
     if (3 * (size_ + 1) > 2 * slots_.size()) Grow(hash_of);

@@ -51,7 +51,7 @@ NDArray::NDArray(TensorType type, void* data, std::shared_ptr<const void> owner)
 
 NDArray NDArray::Zeros(DType dtype, Shape shape) {
   NDArray array(dtype, std::move(shape));
-  std::memset(array.data(), 0, static_cast<std::size_t>(array.bytes()));
+  std::memset(array.data(), 0, array.bytes());
   return array;
 }
 

@@ -14,7 +14,7 @@ class NDArray {
  public:
   NDArray() = default;
   // Allocates uninitialised memory, 64-byte aligned. Throws ArgumentError for an unknown dtype or shape, and
-  // Error when the memory is not there.
+  // Error when the memory is not supported.
   NDArray(DType dtype, Shape shape);
   // Memory of somebody else; `owner` keeps it alive. `data` holds type.bytes() bytes.
   NDArray(TensorType type, void* data, std::shared_ptr<const void> owner);

@@ -146,6 +146,19 @@ const std::string* Node::FindAttr(const std::string& key) const {
   return found == attrs_->end() ? nullptr : &found->second;
 }
 
+const std::string& Node::AttrText(const std::string& key) const {
+  if (const std::string* given = FindAttr(key)) return *given;
+  if (op_ == nullptr) FailAttr(key);
+  for (const FieldInfo& field : op_->fields) {
+    if (field.name == key && field.default_text) return *field.default_text;
+  }
+  FailAttr(key);
+}
+
+void Node::FailAttr(const std::string& key) const {
+  Throw<InternalError>("{}: attribute {} was asked for under another name or type than its schema's", Describe(), key);
+}
+
 int Node::num_visible_outputs() const { return op_ ? op_->num_visible_outputs(params_.get()) : 1; }
 
 std::vector<std::string> Node::input_names() const {
@@ -178,6 +191,18 @@ std::vector<std::string> OutputNames(const std::vector<NodeEntry>& entries) {
     names.push_back(node.name() + "_" + of_node[entry.index]);
   }
   return names;
+}
+
+std::vector<NodeEntry> AllOutputs(const NodePtr& node) {
+  std::vector<NodeEntry> entries;
+  for (int i = 0; i < node->num_outputs(); ++i) entries.push_back({node, static_cast<std::uint32_t>(i)});
+  return entries;
+}
+
+void CopyHiddenAttrs(const Node& from, AttrMap* to) {
+  for (const auto& [key, value] : from.attrs()) {
+    if (IsHiddenKey(key)) (*to)[key] = value;
+  }
 }
 
 void FailWithText(const Node& node, const std::string& text) { throw GraphError(node.Describe() + ": " + text); }

@@ -62,15 +62,24 @@ class Node {
   Phase phase() const { return phase_; }
   const Subgraphs& subgraphs() const { return subgraphs_; }
 
-  // The value of an attribute, or nullptr.
+  // The text of an attribute that was given, or nullptr.
   const std::string* FindAttr(const std::string& key) const;
+  // The value of an operator's attribute; where it was not given, the schema's default. Throws InternalError where the
+  // schema has no such field or its text is no T.
+  template <class T>
+  T Attr(const std::string& key) const {
+    T value{};
+    if (!ParseAttr(AttrText(key), &value)) FailAttr(key);
+    return value;
+  }
+  // Of an operator, whose name it is; false for a variable.
+  bool IsOp(std::string_view op_name) const { return op_ != nullptr && op_->name == op_name; }
 
-  // The card's parameter struct. P must be the type that the card registered.
+  // The definition's parameter struct. P must be the type that the operator definition registered.
   template <class P>
   const P& params() const {
     return *static_cast<const P*>(params_.get());
   }
-  const void* raw_params() const { return params_.get(); }
 
   bool IsMutable(std::size_t slot) const { return op_ && op_->is_mutable(params_.get(), slot); }
   int num_outputs() const { return num_outputs_; }  // hidden ones included
@@ -82,6 +91,8 @@ class Node {
   std::string Describe() const;
 
  private:
+  const std::string& AttrText(const std::string& key) const;
+  [[noreturn]] void FailAttr(const std::string& key) const;
   void Unlink(std::vector<NodePtr>* unlinked);
 
   const Op* op_;
@@ -95,7 +106,13 @@ class Node {
   Phase phase_;
 };
 
-// A cast in front of a head carries the head's own name in this attribute.
+// All outputs of a node, hidden ones included.
+std::vector<NodeEntry> AllOutputs(const NodePtr& node);
+
+// Attributes like "__shape__", which belong to the graph and not to the operator, go on to what takes a node's place.
+void CopyHiddenAttrs(const Node& from, AttrMap* to);
+
+// A cast in front of an output of the graph carries that output's own name in this attribute.
 inline constexpr const char* kOutputNameAttr = "__output_name__";
 
 // "<node>_<output>" for an operator's output (unless kOutputNameAttr names it), the plain name for a variable.

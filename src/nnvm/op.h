@@ -1,4 +1,4 @@
-// Operators and their registry. An Op is what its card says it is: a parameter schema, named inputs and outputs, and
+// Operators and their registry. An Op is what its operator definition says it is: a parameter schema, named inputs and outputs, and
 // facts of any C++ type, so that this room need not know what other rooms attach to operators.
 #pragma once
 
@@ -18,7 +18,7 @@ namespace amp {
 using ParamPtr = std::shared_ptr<const void>;  // points to the op's own parameter struct
 
 struct NodeEntry;
-// The graphs inside of a node (what a fused node stands for, the body of a loop), each given by its heads.
+// The graphs inside of a node (what a fused node stands for, the body of a loop), each given by its outputs.
 using Subgraphs = std::vector<std::vector<NodeEntry>>;
 
 // What depends on an operator's parameters, and the same for all parameters.
@@ -93,79 +93,79 @@ class OpRegistry {
 
 inline constexpr std::string_view kMXNetDomain = "mxnet";
 
-// How a card registers its operator, with types in place of void pointers:
+// How an operator definition registers its operator, with types in place of void pointers:
 //
 //   const auto registered = RegisterOp<ClipParam>("clip")
 //       .Alias("_npi_clip").Doc("...").Params(schema).Inputs({"data"}).Set(InferShapeFn{...});
 template <class P>
-class OpCard {
+class OpDefinition {
  public:
-  explicit OpCard(std::string_view name) : op_(OpRegistry::Get().Add(kMXNetDomain, name)) { Params(ParamSchema<P>()); }
-  OpCard& Alias(std::string_view alias) {
+  explicit OpDefinition(std::string_view name) : op_(OpRegistry::Get().Add(kMXNetDomain, name)) { Params(ParamSchema<P>()); }
+  OpDefinition& Alias(std::string_view alias) {
     OpRegistry::Get().AddAlias(op_, alias);
     return *this;
   }
-  OpCard& Doc(std::string doc) {
+  OpDefinition& Doc(std::string doc) {
     op_.doc = std::move(doc);
     return *this;
   }
   // `validate` (may be null) throws GraphError for combinations of fields that the schema cannot express.
-  OpCard& Params(const ParamSchema<P>& schema, std::function<void(P&)> validate) {
+  OpDefinition& Params(const ParamSchema<P>& schema, std::function<void(P&)> validate) {
     if (!validate) return Params(schema);
     op_.SetParams(schema.table(), MakeParams,
                   [validate = std::move(validate)](void* p) { validate(*static_cast<P*>(p)); });
     return *this;
   }
-  OpCard& Params(const ParamSchema<P>& schema) {
+  OpDefinition& Params(const ParamSchema<P>& schema) {
     op_.SetParams(schema.table(), MakeParams, nullptr);
     return *this;
   }
-  OpCard& Inputs(std::vector<std::string> names) {
+  OpDefinition& Inputs(std::vector<std::string> names) {
     op_.input_names = SameForAll(std::move(names));
     return *this;
   }
-  OpCard& Inputs(std::function<std::vector<std::string>(const P&)> names) {
+  OpDefinition& Inputs(std::function<std::vector<std::string>(const P&)> names) {
     op_.input_names = [names = std::move(names)](const void* p) { return names(*static_cast<const P*>(p)); };
     return *this;
   }
-  OpCard& Variadic(std::string attr) {
+  OpDefinition& Variadic(std::string attr) {
     op_.variadic_attr = std::move(attr);
     return *this;
   }
-  OpCard& Outputs(std::vector<std::string> names) {
+  OpDefinition& Outputs(std::vector<std::string> names) {
     op_.output_names = SameForAll(std::move(names));
     return *this;
   }
-  OpCard& Outputs(std::function<std::vector<std::string>(const P&)> names) {
+  OpDefinition& Outputs(std::function<std::vector<std::string>(const P&)> names) {
     op_.output_names = [names = std::move(names)](const void* p) { return names(*static_cast<const P*>(p)); };
     return *this;
   }
-  OpCard& VisibleOutputs(std::function<int(const P&)> count) {
+  OpDefinition& VisibleOutputs(std::function<int(const P&)> count) {
     op_.num_visible_outputs = [count = std::move(count)](const void* p) { return count(*static_cast<const P*>(p)); };
     return *this;
   }
-  OpCard& MutableInputs(std::vector<std::size_t> slots) {
+  OpDefinition& MutableInputs(std::vector<std::size_t> slots) {
     op_.is_mutable = OneOfSlots(std::move(slots));
     return *this;
   }
-  OpCard& MutableIf(std::function<bool(const P&, std::size_t slot)> is_mutable) {
+  OpDefinition& MutableIf(std::function<bool(const P&, std::size_t slot)> is_mutable) {
     op_.is_mutable = [is_mutable = std::move(is_mutable)](const void* p, std::size_t slot) {
       return is_mutable(*static_cast<const P*>(p), slot);
     };
     return *this;
   }
-  OpCard& BindSubgraphs(std::function<void(P&, const Subgraphs&)> bind) {
+  OpDefinition& BindSubgraphs(std::function<void(P&, const Subgraphs&)> bind) {
     op_.bind_subgraphs = [bind = std::move(bind)](void* p, const Subgraphs& subgraphs) {
       bind(*static_cast<P*>(p), subgraphs);
     };
     return *this;
   }
-  OpCard& ImpliedSubgraphs(std::function<Subgraphs(const AttrMap&)> subgraphs) {
+  OpDefinition& ImpliedSubgraphs(std::function<Subgraphs(const AttrMap&)> subgraphs) {
     op_.implied_subgraphs = std::move(subgraphs);
     return *this;
   }
   template <class T>
-  OpCard& Set(T fact) {
+  OpDefinition& Set(T fact) {
     op_.Set<T>(std::move(fact));
     return *this;
   }
@@ -177,8 +177,8 @@ class OpCard {
 };
 
 template <class P>
-OpCard<P> RegisterOp(std::string_view name) {
-  return OpCard<P>(name);
+OpDefinition<P> RegisterOp(std::string_view name) {
+  return OpDefinition<P>(name);
 }
 
 struct NoParam {};

@@ -50,17 +50,18 @@ void FieldTable::Read(const AttrMap& attrs, void* params) const {
     if (!problem) continue;
     if (const std::string text = problem(*type, value); !text.empty()) throw GraphError(text);
   }
-  RefuseUnknown(attrs);
+  // MXNet parses no attributes of an operator without parameters: what a file has there is kept and has no effect.
+  if (!infos_.empty()) RefuseUnknownAttrs(infos_, attrs);
 }
 
-void FieldTable::RefuseUnknown(const AttrMap& attrs) const {
+void RefuseUnknownAttrs(const std::vector<FieldInfo>& fields, const AttrMap& attrs) {
   for (const auto& [key, value] : attrs) {
     if (IsHiddenKey(key)) continue;
     std::vector<std::string> names;
     bool known = false;
-    for (const FieldInfo& info : infos_) {
-      known = known || info.name == key;
-      names.push_back(info.name);
+    for (const FieldInfo& field : fields) {
+      known = known || field.name == key;
+      names.push_back(field.name);
     }
     if (!known) Throw<GraphError>("unknown attribute '{}'{}", Quotable(key), NearMatches(key, names));
   }

@@ -1,4 +1,4 @@
-// Declarative parameter structs: a card lists its fields once; parsing, defaults, ranges, error messages, generated
+// Declarative parameter structs: an operator definition lists its fields once; parsing, defaults, ranges, error messages, generated
 // Python functions and documentation all come from that list.
 #pragma once
 
@@ -29,6 +29,9 @@ struct FieldInfo {
   std::string doc;
   bool ignored = false;  // accepted and kept in files, without effect here (workspace sizes, cuDNN switches)
 };
+
+// Throws GraphError without the node's name for attributes that are neither fields nor hidden.
+void RefuseUnknownAttrs(const std::vector<FieldInfo>& fields, const AttrMap& attrs);
 
 // How a field's text becomes its value and back. `value` points to a value of the field's type.
 struct FieldType {
@@ -70,8 +73,6 @@ class FieldTable {
     std::function<void*(void* params)> place;
     std::function<std::string(const FieldType& type, const void* value)> problem;  // of a value out of range, else ""
   };
-
-  void RefuseUnknown(const AttrMap& attrs) const;
 
   std::vector<FieldInfo> infos_;
   std::vector<Field> fields_;

@@ -85,10 +85,25 @@ Symbol Symbol::Group(const std::vector<Symbol>& symbols) {
   return Symbol(std::move(outputs), AnyNpShape(symbols));
 }
 
+namespace {
+
+// A call means what it says; files may hold more (see FieldTable::Read).
+void RequireKnownAttrs(const Op& op, const std::string& name, const AttrMap& attrs) {
+  if (!op.fields.empty()) return;  // its own parser refuses
+  try {
+    RefuseUnknownAttrs(op.fields, attrs);
+  } catch (const GraphError& error) {
+    Throw<GraphError>("{} '{}': {}", op.name, Quotable(name), error.what());
+  }
+}
+
+}  // namespace
+
 Symbol Symbol::Apply(std::string_view op_name, std::string name, AttrMap attrs, const std::vector<Symbol>& positional,
                      const std::map<std::string, Symbol>& by_name) {
   const Op& op = OpRegistry::Get().Require(kMXNetDomain, op_name);
   if (name.empty()) Throw<ArgumentError>("{}: a node needs a name", op.name);
+  RequireKnownAttrs(op, name, attrs);
   std::vector<NodeEntry> entries = Positional(op, positional);
   if (!op.variadic_attr.empty()) {
     const std::size_t given = entries.size() + by_name.size();
@@ -193,7 +208,7 @@ Symbol Symbol::Substitute(const std::map<std::string, Symbol>& variables) const 
     const Node& node = graph.node(id);
     const auto replacement = node.is_variable() ? variables.find(node.name()) : variables.end();
     if (replacement != variables.end()) return {SingleOutput(replacement->second, node.name())};
-    return rewriter.Keep(id, std::move(inputs));
+    return rewriter.KeepNode(id, std::move(inputs));
   });
   return Symbol(result.graph.outputs(), np_shape_ || AnyNpShape(Values(variables)));
 }

@@ -6,7 +6,7 @@
 #include "ops/broadcast.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
-#include "passes/amp_facts.h"
+#include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
 
@@ -52,8 +52,8 @@ Masking MaskingOf(const AttentionParam& p) {
 // Data inputs of one float dtype; the hidden outputs stay as they are summed up.
 DTypeRule InferDTypes(int num_operands) {
   return {[num_operands](DTypeRelation& r) {
-    std::vector<int> operands(static_cast<std::size_t>(num_operands));
-    for (int i = 0; i < num_operands; ++i) operands[static_cast<std::size_t>(i)] = i;
+    std::vector<int> operands(num_operands);
+    for (int i = 0; i < num_operands; ++i) operands[i] = i;
     r.Same(operands, {0});
     r.InIsFloat(0);
     const DType sums = r.in(0) == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
@@ -64,7 +64,7 @@ DTypeRule InferDTypes(int num_operands) {
   }};
 }
 
-// Sizes along the last two axes; the others are those of heads.
+// Sizes along the last two axes; the others are those of outputs.
 struct Sizes {
   std::int64_t heads, queries, keys, size, value_size;
 };
@@ -122,7 +122,7 @@ void InferSeparate(ShapeRelation& r) {
   r.Out(2, WithLast(q, v[rank - 1]));
 }
 
-// (length, batch, heads, 3, size).
+// (length, batch, outputs, 3, size).
 Shape SplitShape(const Node& node, const Shape& projections) {
   const std::int64_t heads = node.params<AttentionParam>().heads;
   if (projections.rank() != 3 || projections[2] % (3 * heads) != 0) {
@@ -143,7 +143,7 @@ void InferInterleaved(ShapeRelation& r) {
 
 // ---- the reference kernel ----
 
-// Matrices of all heads. `shown`, where not empty: which keys a query sees.
+// Matrices of all outputs. `shown`, where not empty: which keys a query sees.
 template <class T>
 struct Operands {
   Sizes sizes;
@@ -172,7 +172,7 @@ template <class T>
 Weights<T> Weigh(const Operands<T>& x, double scale, std::int64_t row, bool masked) {
   const Sizes& s = x.sizes;
   Weights<T> w;
-  w.by_key.resize(static_cast<std::size_t>(s.keys));
+  w.by_key.resize(s.keys);
   const T *query = x.queries + row * s.size, *keys = x.keys + row / s.queries * s.keys * s.size;
   const auto shown = [&](std::int64_t k) { return x.shown.empty() || x.shown[row * s.keys + k]; };
   for (std::int64_t k = 0; k < s.keys; ++k) {
@@ -213,7 +213,7 @@ Results<T> Attend(const Operands<T>& x, double scale, bool masked) {
 
 // Of each query, whether it sees each key.
 std::vector<bool> Shown(const AttentionParam& p, const NDArray& seen, const Shape& scores) {
-  std::vector<bool> shown(static_cast<std::size_t>(scores.size()));
+  std::vector<bool> shown(scores.size());
   if (p.masking == "mask") {
     NDArray mask(seen.dtype(), scores);
     BroadcastElements(seen, mask);
@@ -254,7 +254,7 @@ void InterleavedReference(const Node& node, std::span<const NDArray> in, std::sp
   const Sizes s{heads, length, length, size, size};
   WithFloatType(in[0].dtype(), [&](auto zero) {
     using T = decltype(zero);
-    // (3, heads, length, size): the three parts one after the other.
+    // (3, outputs, length, size): the three parts one after the other.
     const auto all = Numbers<T>(Transposed(in[0].Reshaped(Shape{length, heads, 3, size}), {2, 1, 0, 3}));
     const std::int64_t part = heads * length * size;
     Operands<T> x{s, all.data(), all.data() + part, all.data() + 2 * part, {}};
@@ -282,7 +282,7 @@ AttentionWork WorkOf(const AttentionParam& p, bool interleaved) {
   return {interleaved, static_cast<float>(p.scale), MaskingOf(p)};
 }
 
-// Heads along one axis where the kernel does not know more of them.
+// Outputs of the graph along one axis where the kernel does not know more of them.
 ValueId Flat(LowerContext& c, ValueId value, int num_last) {
   const Shape shape = c.ShapeOf(value);
   std::vector<std::int64_t> dims{shape.SizeOf(0, shape.rank() - num_last)};

@@ -1,7 +1,7 @@
 // _contrib_arange_like: counts along the shape of its input.
 #include "ops/numeric.h"
 #include "ops/rules.h"
-#include "passes/amp_facts.h"
+#include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
 
@@ -26,7 +26,7 @@ void InferShape(ShapeRelation& r) {
 
 void Reference(const Node& node, std::span<const NDArray>, std::span<NDArray> out) {
   const auto& p = node.params<ArangeLikeParam>();
-  std::vector<double> values(static_cast<std::size_t>(out[0].size()));
+  std::vector<double> values(out[0].size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     values[i] = p.start + p.step * static_cast<double>(static_cast<std::int64_t>(i) / p.repeat);
   }

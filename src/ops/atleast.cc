@@ -1,7 +1,7 @@
 // _npi_atleast_1d, _2d, _3d: axes of size 1 for arrays that have too few. One output for each input.
 #include "ops/numeric.h"
 #include "ops/rules.h"
-#include "passes/amp_facts.h"
+#include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
 

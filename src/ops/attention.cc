@@ -9,7 +9,7 @@
 #include "ops/matmul.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
-#include "passes/amp_facts.h"
+#include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
 
@@ -53,7 +53,7 @@ Sizes SizesOf(const Node& node, const char* name, const Shape& projections, std:
   return {projections[0], projections[1], heads, projections[2] / (parts * heads), parts};
 }
 
-// One part as (batch * heads, length, size).
+// One part as (batch * outputs, length, size).
 NDArray Extract(const NDArray& projections, const Sizes& s, Part part) {
   const NDArray split = projections.Reshaped(Shape{s.length, s.batch * s.heads, s.parts, s.size});
   NDArray out(projections.dtype(), Shape{s.batch * s.heads, s.length, s.size});
@@ -61,7 +61,7 @@ NDArray Extract(const NDArray& projections, const Sizes& s, Part part) {
   for (std::int64_t l = 0; l < s.length; ++l) {
     for (std::int64_t b = 0; b < s.batch * s.heads; ++b) {
       const std::int64_t source = (l * s.batch * s.heads + b) * s.parts + s.IndexOf(part);
-      std::copy_n(split.As<char>() + static_cast<std::size_t>(source) * row, row,
+      std::copy_n(split.As<char>() + source * row, row,
                   out.As<char>() + static_cast<std::size_t>(b * s.length + l) * row);
     }
   }

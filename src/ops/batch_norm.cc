@@ -4,9 +4,8 @@
 
 #include "ops/numeric.h"
 #include "ops/rules.h"
-#include "passes/amp_facts.h"
-#include "passes/element_facts.h"
-#include "passes/fold_batch_norm.h"
+#include "passes/op_facts.h"
+#include "passes/optimize/fold_batch_norm.h"
 #include "passes/infer.h"
 #include "program/lowering.h"
 #include "program/reference.h"
@@ -126,7 +125,7 @@ BatchNormFact::Use UseOf(const Node& node) {
   return {p.axis, p.eps, p.fix_gamma, !p.output_mean_var};
 }
 
-OpCard<BatchNormParam> Register(const char* name, ParamSchema<BatchNormParam> schema) {
+OpDefinition<BatchNormParam> Register(const char* name, ParamSchema<BatchNormParam> schema) {
   return RegisterOp<BatchNormParam>(name)
       .Doc("(data - moving_mean) * gamma / sqrt(moving_var + eps) + beta, per channel of `axis`.")
       .Params(std::move(schema))

@@ -7,8 +7,7 @@
 #include "ops/mixed.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
-#include "passes/amp_facts.h"
-#include "passes/element_facts.h"
+#include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
 
@@ -106,7 +105,7 @@ void Reference(BinaryKind kind, std::span<const NDArray> in, NDArray& out) {
   WithNumberType(out.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const std::vector<T> a = Numbers<T>(in[0]), b = Numbers<T>(in[1]);
-    std::vector<T> y(static_cast<std::size_t>(out.size()));
+    std::vector<T> y(out.size());
     BroadcastIndex ia(in[0].shape(), out.shape()), ib(in[1].shape(), out.shape());
     for (T& value : y) value = Compute(kind, a[ia.Next()], b[ib.Next()]);
     Store(y, out);

@@ -6,7 +6,7 @@
 
 #include "ops/numeric.h"
 #include "ops/rules.h"
-#include "passes/amp_facts.h"
+#include "passes/op_facts.h"
 #include "program/reference.h"
 
 namespace amp {
@@ -146,7 +146,7 @@ class Boxes {
       if (Score(row) > static_cast<float>(p_.valid_thresh) && !IsBackground(row)) rows.push_back(row);
     }
     std::stable_sort(rows.begin(), rows.end(), [&](std::size_t a, std::size_t b) { return Score(a) > Score(b); });
-    if (p_.topk > 0 && static_cast<std::size_t>(p_.topk) < rows.size()) rows.resize(static_cast<std::size_t>(p_.topk));
+    if (p_.topk > 0 && static_cast<std::size_t>(p_.topk) < rows.size()) rows.resize(p_.topk);
     return rows;
   }
 

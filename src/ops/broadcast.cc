@@ -6,7 +6,7 @@
 namespace amp {
 
 Shape AlignedRight(const Shape& shape, int rank) {
-  std::vector<std::int64_t> dims(static_cast<std::size_t>(rank - shape.rank()), 1);
+  std::vector<std::int64_t> dims(rank - shape.rank(), 1);
   dims.insert(dims.end(), shape.dims().begin(), shape.dims().end());
   return Shape(dims);
 }
@@ -58,7 +58,7 @@ void BroadcastElements(const NDArray& from, NDArray& to) {
   BroadcastIndex index(from.shape(), to.shape());
   const auto bytes = static_cast<std::size_t>(BytesOf(from.dtype()));
   for (std::int64_t i = 0; i < to.size(); ++i) {
-    std::memcpy(to.As<char>() + static_cast<std::size_t>(i) * bytes, from.As<char>() + index.Next() * bytes, bytes);
+    std::memcpy(to.As<char>() + i * bytes, from.As<char>() + index.Next() * bytes, bytes);
   }
 }
 

@@ -2,7 +2,7 @@
 #include "ops/broadcast.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
-#include "passes/amp_facts.h"
+#include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
 
@@ -77,7 +77,7 @@ void ValidateBroadcastTo(BroadcastToParam& p) {
   }
 }
 
-OpCard<BroadcastToParam> Register(const char* name, const char* doc, bool zero_keeps) {
+OpDefinition<BroadcastToParam> Register(const char* name, const char* doc, bool zero_keeps) {
   return RegisterOp<BroadcastToParam>(name)
       .Doc(doc)
       .Params(ParamSchema<BroadcastToParam>().Optional("shape", &BroadcastToParam::shape, "Shape of the output."),

@@ -10,7 +10,7 @@
 #include "ops/remainder.h"
 #include "ops/rules.h"
 #include "ops/special.h"
-#include "passes/amp_facts.h"
+#include "passes/op_facts.h"
 #include "program/reference.h"
 
 namespace amp {
@@ -175,7 +175,7 @@ void Reference(const Row& row, std::span<const NDArray> in, NDArray& out) {
   WithNumberType(CommonDType(in[0].dtype(), in[1].dtype()), [&](auto zero) {
     using T = decltype(zero);
     const std::vector<T> a = Numbers<T>(in[0]), b = Numbers<T>(in[1]);
-    std::vector<T> y(static_cast<std::size_t>(out.size()));
+    std::vector<T> y(out.size());
     BroadcastIndex ia(in[0].shape(), out.shape()), ib(in[1].shape(), out.shape());
     for (T& value : y) {
       const T left = a[ia.Next()], right = b[ib.Next()];

@@ -3,7 +3,7 @@
 
 #include "ops/numeric.h"
 #include "ops/rules.h"
-#include "passes/amp_facts.h"
+#include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
 
@@ -101,7 +101,7 @@ bool Lower(LowerContext& c) {
   return true;
 }
 
-OpCard<ConcatParam> Register(const char* name, const char* doc) {
+OpDefinition<ConcatParam> Register(const char* name, const char* doc) {
   return RegisterOp<ConcatParam>(name)
       .Doc(doc)
       .Params(Schema())

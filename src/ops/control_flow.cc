@@ -6,15 +6,15 @@
 #include "ops/flow.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
-#include "passes/amp_facts.h"
+#include "passes/op_facts.h"
 #include "program/reference.h"
 
 namespace amp {
 namespace {
 
-constexpr double kMostSlots = 1 << 20;
+constexpr double kMaxSlots = 1 << 20;
 // The largest size that a shape may have.
-constexpr double kMostSteps = static_cast<double>(std::int64_t{1} << 40);
+constexpr double kMaxSteps = static_cast<double>(std::int64_t{1} << 40);
 
 bool ReadsAsState(const BoundBody& bound, std::size_t slot) {
   for (std::size_t i = 0; i < bound.sources.size(); ++i) {
@@ -191,7 +191,7 @@ bool IsTrue(const Node& node, const BoundBody& condition, const std::vector<NDAr
 }
 
 void Copy(const NDArray& from, const NDArray& to) {
-  if (from.bytes() != 0) std::memcpy(to.data(), from.data(), static_cast<std::size_t>(from.bytes()));
+  if (from.bytes() != 0) std::memcpy(to.data(), from.data(), from.bytes());
 }
 
 // Rows of stacked outputs that no step wrote.
@@ -199,7 +199,7 @@ void ZeroRest(const NDArray& stacked, std::int64_t written) {
   const std::int64_t steps = stacked.shape()[0];
   if (written >= steps || stacked.bytes() == 0) return;
   const std::int64_t begin = stacked.bytes() / steps * written;
-  std::memset(stacked.As<char>() + begin, 0, static_cast<std::size_t>(stacked.bytes() - begin));
+  std::memset(stacked.As<char>() + begin, 0, stacked.bytes() - begin);
 }
 
 void RunLoop(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
@@ -238,14 +238,14 @@ void RunCond(const Node& node, std::span<const NDArray> in, std::span<NDArray> o
   }
 }
 
-// ---- cards -------------------------------------------------------------------------------------------------------
+// ---- operator definitions -------------------------------------------------------------------------------------------------------
 
 ParamSchema<FlowParam> Schema(int num_bodies) {
   ParamSchema<FlowParam> schema;
   schema.Required("num_args", &FlowParam::num_args, "Number of inputs, the subgraphs counted.")
-      .Range(num_bodies, kMostSlots)
+      .Range(num_bodies, kMaxSlots)
       .Required("num_outputs", &FlowParam::num_outputs, "Number of outputs.")
-      .Range(1, kMostSlots);
+      .Range(1, kMaxSlots);
   return schema;
 }
 
@@ -254,10 +254,10 @@ ParamSchema<FlowParam> LoopSchema(int num_bodies) {
   return Schema(num_bodies)
       .Required("num_out_data", &FlowParam::num_out_data,
                 "Outputs that collect a part from each step; they come first.")
-      .Range(0, kMostSlots);
+      .Range(0, kMaxSlots);
 }
 
-OpCard<FlowParam> Register(std::string_view name, const char* doc) {
+OpDefinition<FlowParam> Register(std::string_view name, const char* doc) {
   auto card = RegisterOp<FlowParam>(name);
   card.Doc(doc)
       .Inputs(InputNames)
@@ -285,7 +285,7 @@ OpCard<FlowParam> Register(std::string_view name, const char* doc) {
              "collected outputs that no step wrote are 0.")
         .Params(LoopSchema(2)
                     .Required("max_iterations", &FlowParam::max_iterations, "The first size of collected outputs.")
-                    .Range(1, kMostSteps)
+                    .Range(1, kMaxSteps)
                     .Required("cond_input_locs", &FlowParam::cond_input_locs, "Inputs that the condition reads.")
                     .Required("func_input_locs", &FlowParam::func_input_locs, "Inputs that the body reads.")
                     .Required("func_var_locs", &FlowParam::func_var_locs, "Which of the body's inputs are states."))

@@ -5,9 +5,8 @@
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "ops/spatial.h"
-#include "passes/amp_facts.h"
-#include "passes/element_facts.h"
-#include "passes/fold_batch_norm.h"
+#include "passes/op_facts.h"
+#include "passes/optimize/fold_batch_norm.h"
 #include "passes/infer.h"
 #include "program/lowering.h"
 #include "program/reference.h"
@@ -172,7 +171,7 @@ void Convolve(const ConvolutionParam& p, const NDArray& data, const NDArray& wei
   const std::int64_t window = g.kernel[0] * g.kernel[1] * g.kernel[2];
   const std::vector<T> x = Numbers<T>(data), w = Numbers<T>(weight);
   const std::vector<T> b = p.no_bias ? std::vector<T>(p.num_filter, T{0}) : Numbers<T>(bias);
-  std::vector<T> y(static_cast<std::size_t>(out.size()), T{0});
+  std::vector<T> y(out.size(), T{0});
   kernels::ParallelFor(batch * p.num_filter, 1, [&](std::int64_t plane) {
     const std::int64_t n = plane / p.num_filter, f = plane % p.num_filter;
     T* sums = y.data() + plane * out_plane;

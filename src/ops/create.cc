@@ -4,14 +4,13 @@
 
 #include "ops/numeric.h"
 #include "ops/rules.h"
-#include "passes/amp_facts.h"
-#include "passes/shape_default.h"
+#include "passes/op_facts.h"
 #include "program/reference.h"
 
 namespace amp {
 namespace {
 
-constexpr double kMostElements = 1e12;
+constexpr double kMaxElements = 1e12;
 
 struct FillParam {
   IntTuple shape;
@@ -91,7 +90,7 @@ double Count(const ArangeParam& p) {
 void ValidateArange(ArangeParam& p) {
   if (p.infer_range) throw UnsupportedError("infer_range=True is not supported");
   const double count = p.step == 0 ? NAN : Count(p);
-  if (!(count <= kMostElements)) {
+  if (!(count <= kMaxElements)) {
     Throw<GraphError>("start {}, stop {} and step {} give no array", p.start, p.stop.value_or(p.start), p.step);
   }
 }
@@ -118,7 +117,7 @@ void ValidateArange(ArangeParam& p) {
         .Set(AmpFacts{Arithmetic::kNeedsFloat32, {}, nullptr, true})
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray>, std::span<NDArray> out) {
           const auto& p = node.params<ArangeParam>();
-          std::vector<double> values(static_cast<std::size_t>(out[0].size()));
+          std::vector<double> values(out[0].size());
           for (std::size_t i = 0; i < values.size(); ++i) {
             values[i] = First(p) + p.step * static_cast<double>(static_cast<std::int64_t>(i) / p.repeat);
           }

@@ -1,7 +1,7 @@
 // Crop: a window of images, of a given size or that of other images.
 #include "ops/places.h"
 #include "ops/rules.h"
-#include "passes/amp_facts.h"
+#include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
 
@@ -27,7 +27,7 @@ Shape OutShape(const Node& node, const Shape& data, const Shape* like) {
            like != nullptr ? " and " + like->ToString() : "");
   }
   Shape out = data;
-  for (int i = 0; i < 2; ++i) out[2 + i] = like != nullptr ? (*like)[2 + i] : p.h_w[static_cast<std::size_t>(i)];
+  for (int i = 0; i < 2; ++i) out[2 + i] = like != nullptr ? (*like)[2 + i] : p.h_w[i];
   return out;
 }
 
@@ -37,7 +37,7 @@ IntTuple BeginOf(const Node& node, const Shape& data, const Shape& out) {
   IntTuple begin{0, 0};
   for (int i = 0; i < 2; ++i) {
     const std::int64_t left = data[2 + i] - out[2 + i];
-    const std::int64_t at = p.center_crop ? left / 2 : p.offset[static_cast<std::size_t>(i)];
+    const std::int64_t at = p.center_crop ? left / 2 : p.offset[i];
     if (out[2 + i] < 1 || left < 0 || at < 0 || at > left) {
       FailAt(node, "a window of size {} at {} does not fit axis {} of data of shape {}", out[2 + i], at, 2 + i,
              data.ToString());

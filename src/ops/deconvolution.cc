@@ -5,8 +5,8 @@
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "ops/spatial.h"
-#include "passes/amp_facts.h"
-#include "passes/fold_batch_norm.h"
+#include "passes/op_facts.h"
+#include "passes/optimize/fold_batch_norm.h"
 #include "passes/infer.h"
 #include "program/lowering.h"
 #include "program/reference.h"
@@ -133,7 +133,7 @@ void Deconvolve(const Node& node, const NDArray& data, const NDArray& weight, co
   const std::int64_t window = kernel[0] * kernel[1] * kernel[2];
   const std::vector<T> x = Numbers<T>(data), w = Numbers<T>(weight);
   const std::vector<T> b = p.no_bias ? std::vector<T>(p.num_filter, T{0}) : Numbers<T>(bias);
-  std::vector<T> y(static_cast<std::size_t>(out.size()));
+  std::vector<T> y(out.size());
   kernels::ParallelFor(data.shape()[0] * p.num_filter, 1, [&](std::int64_t plane) {
     const std::int64_t n = plane / p.num_filter, f = plane % p.num_filter;
     T* sums = y.data() + plane * out_plane;
@@ -183,7 +183,7 @@ bool AllOnes(const IntTuple& tuple) {
 // The library's strided deconvolution (3.2, avx512_core) adds a bias several times where it goes over the kernel in
 // several parts: kernel 4, stride 2, 256 channels. Here it is added to the float32 sums, which are rounded then.
 ValueId AddBias(LowerContext& c, ValueId sums) {
-  std::vector<std::int64_t> dims(static_cast<std::size_t>(c.ShapeOf(sums).rank()), 1);
+  std::vector<std::int64_t> dims(c.ShapeOf(sums).rank(), 1);
   dims[1] = c.in_type(2).shape[0];
   const auto bias = c.Reshape(c.Cast(c.in(2), DType::kFloat32), Shape(dims));
   const TensorType type{DType::kFloat32, c.ShapeOf(sums)};

@@ -3,7 +3,7 @@
 
 #include "ops/places.h"
 #include "ops/rules.h"
-#include "passes/amp_facts.h"
+#include "passes/op_facts.h"
 #include "program/reference.h"
 
 namespace amp {
@@ -12,7 +12,7 @@ namespace {
 constexpr double kFarthest = 1 << 30;
 
 template <class P>
-OpCard<P> Register(const char* name, const char* doc) {
+OpDefinition<P> Register(const char* name, const char* doc) {
   return RegisterOp<P>(name)
       .Doc(doc)
       .Params(SchemaOf(P()))

@@ -3,8 +3,7 @@
 
 #include "ops/numeric.h"
 #include "ops/rules.h"
-#include "passes/amp_facts.h"
-#include "passes/element_facts.h"
+#include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
 
@@ -59,7 +58,7 @@ bool Lower(LowerContext& c) {
         .Set(SameShape())
         .Set(SameDType())
         .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
-        .Set(IsIdentity{[](const Node& node) { return node.params<DropoutParam>().mode != "always"; }})
+        .Set(IdentityFact{[](const Node& node) { return node.params<DropoutParam>().mode != "always"; }})
         .Set(ReferenceKernel{Reference})
         .Set(LowerRule{Lower});
 

@@ -3,7 +3,7 @@
 
 #include "ops/numeric.h"
 #include "ops/rules.h"
-#include "passes/amp_facts.h"
+#include "passes/op_facts.h"
 #include "program/reference.h"
 
 namespace amp {
@@ -17,7 +17,7 @@ void ValidateSizes(const IntTuple& shape) {
 
 // What the parameters say of the output.
 template <class P>
-OpCard<P> Register(const char* name, const char* doc, ParamSchema<P> schema, std::function<void(P&)> validate) {
+OpDefinition<P> Register(const char* name, const char* doc, ParamSchema<P> schema, std::function<void(P&)> validate) {
   return RegisterOp<P>(name)
       .Doc(doc)
       .Params(std::move(schema), std::move(validate))
@@ -91,13 +91,13 @@ void NpiFullReference(const Node& node, std::span<const NDArray>, std::span<NDAr
         ValidateNpiFull)
         .Set(ReferenceKernel{NpiFullReference});
 
-constexpr double kMostRows = 1 << 30;
+constexpr double kMaxRows = 1 << 30;
 
 void OnDiagonal(std::int64_t k, NDArray& out) {
   const std::int64_t rows = out.shape()[0], columns = out.shape()[1];
-  std::vector<std::int64_t> y(static_cast<std::size_t>(out.size()), 0);
+  std::vector<std::int64_t> y(out.size(), 0);
   for (std::int64_t row = std::max<std::int64_t>(0, -k); row < rows && row + k < columns; ++row) {
-    y[static_cast<std::size_t>(row * columns + row + k)] = 1;
+    y[row * columns + row + k] = 1;
   }
   Store(y, out);
 }
@@ -120,19 +120,19 @@ Shape ShapeOf(const EyeParam& p) { return {p.rows, p.columns == 0 ? p.rows : p.c
 Shape ShapeOf(const NpiEyeParam& p) { return {p.rows, p.columns.value_or(p.rows)}; }
 
 template <class P>
-OpCard<P> Register(const char* name, const char* columns_doc) {
+OpDefinition<P> Register(const char* name, const char* columns_doc) {
   return Register<P>(name, "Ones on diagonal k of a matrix of zeros; diagonals above the main one count from 1.",
                      ParamSchema<P>()
                          .Required("N", &P::rows, "Number of rows.")
-                         .Range(0, kMostRows)
+                         .Range(0, kMaxRows)
                          .Optional("M", &P::columns, columns_doc)
-                         .Range(0, kMostRows)
+                         .Range(0, kMaxRows)
                          .Optional("k", &P::k, "Which diagonal; below the main one negative.")
-                         .Range(-kMostRows, kMostRows)
+                         .Range(-kMaxRows, kMaxRows)
                          .Ignored("ctx")
                          .Optional("dtype", &P::dtype, "Dtype of the output; None: float32."),
                      [](P& p) {
-                       if (ShapeOf(p)[1] < 0 || static_cast<double>(ShapeOf(p)[1]) > kMostRows) {
+                       if (ShapeOf(p)[1] < 0 || static_cast<double>(ShapeOf(p)[1]) > kMaxRows) {
                          Throw<GraphError>("attribute M: {} is no number of columns", ShapeOf(p)[1]);
                        }
                      })

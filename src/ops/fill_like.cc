@@ -1,7 +1,7 @@
 // zeros_like, ones_like and _npi_full_like: they read the shape of their input only.
 #include "ops/numeric.h"
 #include "ops/rules.h"
-#include "passes/amp_facts.h"
+#include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
 

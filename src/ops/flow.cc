@@ -82,7 +82,7 @@ void CheckStates(const Flow& flow) {
   for (const BoundBody& bound : flow.results) RefuseSteppedStates(flow, bound);
 }
 
-void RequireOneHead(const BoundBody& bound) {
+void RequireOneOutput(const BoundBody& bound) {
   if (bound.body->num_outputs() != 1) {
     Throw<GraphError>("expected a {} with one output, got {}", bound.role, bound.body->num_outputs());
   }
@@ -100,7 +100,7 @@ void BindForeach(FlowParam& p, const Subgraphs& subgraphs) {
   std::size_t slot = 0;
   const auto assign = [&](const char* name, const IntTuple& locs, bool sliced) {
     CheckLocations(name, locs, bound.sources.size(), &taken);
-    for (const std::int64_t loc : locs) bound.sources[static_cast<std::size_t>(loc)] = {slot++, sliced};
+    for (const std::int64_t loc : locs) bound.sources[loc] = {slot++, sliced};
   };
   assign("in_data_locs", p.in_data_locs, true);
   assign("in_state_locs", p.in_state_locs, false);
@@ -122,13 +122,13 @@ void BindWhileLoop(FlowParam& p, const Subgraphs& subgraphs) {
   Flow& flow = p.flow;
   std::vector<BoundBody> bodies = Bodies(subgraphs, {"condition", "body"});
   flow.num_inputs = NumInputs(p, 2);
-  RequireOneHead(bodies[0]);
+  RequireOneOutput(bodies[0]);
   ReadInputs("cond_input_locs", p.cond_input_locs, flow.num_inputs, &bodies[0]);
   ReadInputs("func_input_locs", p.func_input_locs, flow.num_inputs, &bodies[1]);
   std::vector<bool> taken;
   CheckLocations("func_var_locs", p.func_var_locs, p.func_input_locs.size(), &taken);
   for (const std::int64_t var : p.func_var_locs) {
-    flow.state_slots.push_back(bodies[1].sources[static_cast<std::size_t>(var)].slot);
+    flow.state_slots.push_back(bodies[1].sources[var].slot);
   }
   CheckLoop(p, bodies[1], flow.state_slots.size());
   flow.num_stacked = static_cast<std::size_t>(p.num_out_data);
@@ -142,7 +142,7 @@ void BindCond(FlowParam& p, const Subgraphs& subgraphs) {
   Flow& flow = p.flow;
   std::vector<BoundBody> bodies = Bodies(subgraphs, {"condition", "then branch", "else branch"});
   flow.num_inputs = NumInputs(p, 3);
-  RequireOneHead(bodies[0]);
+  RequireOneOutput(bodies[0]);
   ReadInputs("cond_input_locs", p.cond_input_locs, flow.num_inputs, &bodies[0]);
   ReadInputs("then_input_locs", p.then_input_locs, flow.num_inputs, &bodies[1]);
   ReadInputs("else_input_locs", p.else_input_locs, flow.num_inputs, &bodies[2]);

@@ -4,8 +4,8 @@
 #include "ops/dot.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
-#include "passes/amp_facts.h"
-#include "passes/fold_batch_norm.h"
+#include "passes/op_facts.h"
+#include "passes/optimize/fold_batch_norm.h"
 #include "passes/infer.h"
 #include "program/lowering.h"
 #include "program/reference.h"
@@ -71,7 +71,7 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
     const std::int64_t rows = out[0].size() / p.num_hidden;
     const std::vector<T> x = Numbers<T>(in[0]), w = Numbers<T>(in[1]);
     const std::vector<T> b = p.no_bias ? std::vector<T>(p.num_hidden, T{0}) : Numbers<T>(in[2]);
-    std::vector<T> y(static_cast<std::size_t>(out[0].size()));
+    std::vector<T> y(out[0].size());
     kernels::ParallelFor(p.num_hidden, 1, [&](std::int64_t h) {
       for (std::int64_t n = 0; n < rows; ++n) {
         y[n * p.num_hidden + h] = Dot(x.data() + n * features, w.data() + h * features, features) + b[h];

@@ -1,12 +1,11 @@
 // Nodes that MXNet's oneDNN backend fused: each stands for the subgraph that it carries, and is opened before anything
-// is decided or run (passes/unfuse.h).
-#include <initializer_list>
+// is decided or run (passes/fusion_mxnet/unfuse.h).
 #include <set>
 
 #include "nnvm/graph.h"
 #include "ops/rules.h"
-#include "passes/amp_facts.h"
-#include "passes/unfuse.h"
+#include "passes/op_facts.h"
+#include "passes/fusion_mxnet/chain_patterns.h"
 
 namespace amp {
 namespace {
@@ -20,7 +19,7 @@ struct FusedParam {
 
 // The other attributes repeat what the subgraph says. Both spellings: those of 1.x and those of 2.0; those of a norm
 // or a product itself are in `repeated`.
-ParamSchema<FusedParam> Schema(std::initializer_list<const char*> repeated) {
+ParamSchema<FusedParam> Schema(const std::vector<const char*>& repeated) {
   ParamSchema<FusedParam> schema;
   schema.Optional("quantized", &FusedParam::quantized, "8-bit arithmetic: not supported.")
       .Optional("enabled_float_output", &FusedParam::enabled_float_output, "Dtype of the output, if not the inputs'.");
@@ -49,8 +48,8 @@ std::vector<std::string> VariableNames(const Graph& body) {
 
 // Variables are inputs by position. MXNet gives two of them one name where one tensor is read by two properties of its
 // backend; inference goes by name.
-Graph WithDistinctNames(const std::vector<NodeEntry>& heads) {
-  const Graph graph(heads);
+Graph WithDistinctNames(const std::vector<NodeEntry>& outputs) {
+  const Graph graph(outputs);
   std::set<std::string> names;
   std::vector<NodePtr> mapped;
   for (const NodePtr& node : graph.nodes()) {
@@ -64,12 +63,12 @@ Graph WithDistinctNames(const std::vector<NodeEntry>& heads) {
     for (NodeEntry& input : inputs) input.node = mapped[graph.IdOf(input.node.get())];
     mapped.push_back(inputs == node->inputs() ? node : node->WithInputs(std::move(inputs), node->control_deps()));
   }
-  return Graph({{mapped[graph.IdOf(heads[0].node.get())], heads[0].index}});
+  return Graph({{mapped[graph.IdOf(outputs[0].node.get())], outputs[0].index}});
 }
 
 void Bind(FusedParam& p, const Subgraphs& subgraphs) {
   if (subgraphs.size() != 1) Throw<GraphError>("expected one subgraph, got {}", subgraphs.size());
-  if (subgraphs[0].size() != 1) Throw<GraphError>("expected a subgraph with one head, got {}", subgraphs[0].size());
+  if (subgraphs[0].size() != 1) Throw<GraphError>("expected a subgraph with one output, got {}", subgraphs[0].size());
   p.body = std::make_shared<const Graph>(WithDistinctNames(subgraphs[0]));
   p.input_names = VariableNames(*p.body);
 }
@@ -117,7 +116,7 @@ Subgraphs NormAndRelu(const AttrMap& attrs) {
 
 DType OutputDType(const Node& node) { return node.params<FusedParam>().enabled_float_output.value_or(DType::kUnknown); }
 
-OpCard<FusedParam> Register(std::string_view name, const char* doc, std::initializer_list<const char*> repeated = {},
+OpDefinition<FusedParam> Register(std::string_view name, const char* doc, const std::vector<const char*>& repeated = {},
                             void (*validate)(FusedParam&) = Validate) {
   auto card = RegisterOp<FusedParam>(name);
   card.Doc(doc)
@@ -132,27 +131,27 @@ OpCard<FusedParam> Register(std::string_view name, const char* doc, std::initial
   return card;
 }
 
-constexpr const char* kConvolutionDoc = "A convolution and what MXNet fused with it; stands for its subgraph.";
-constexpr const char* kFullyConnectedDoc = "A fully connected layer and what MXNet fused with it; see its subgraph.";
-
-[[maybe_unused]] const auto kConvolution = Register("_sg_onednn_conv", kConvolutionDoc);
-[[maybe_unused]] const auto kFullyConnected = Register("_sg_onednn_fully_connected", kFullyConnectedDoc);
-// The names of 1.x, which a file keeps.
-[[maybe_unused]] const auto kConvolution1 = Register("_sg_mkldnn_conv", kConvolutionDoc);
-[[maybe_unused]] const auto kFullyConnected1 = Register("_sg_mkldnn_fully_connected", kFullyConnectedDoc);
+// The operators of the table of chains (passes/fusion_mxnet/chain_patterns.cc). Files keep the names of 1.x.
+[[maybe_unused]] const bool kChains = [] {
+  std::set<std::string> registered;
+  for (const FusionDialect dialect : {FusionDialect::kOneDnn, FusionDialect::kMklDnn}) {
+    for (const FusionChain& chain : FusionChains(dialect)) {
+      if (chain.doc != nullptr && registered.insert(chain.op).second) Register(chain.op, chain.doc, chain.repeated);
+    }
+  }
+  return true;
+}();
 
 [[maybe_unused]] const auto kScores1 =
-    Register("_sg_mkldnn_selfatt_qk", "Queries times keys; stands for its subgraph.", {"heads", "enable_float_output"});
+    Register("_sg_mkldnn_selfatt_qk", "Queries times keys; stands for its subgraph.", {"outputs", "enable_float_output"});
 [[maybe_unused]] const auto kWeightedValues1 = Register(
-    "_sg_mkldnn_selfatt_valatt", "Attention times values; stands for its subgraph.", {"heads", "enable_float_output"});
+    "_sg_mkldnn_selfatt_valatt", "Attention times values; stands for its subgraph.", {"outputs", "enable_float_output"});
 
 [[maybe_unused]] const auto kBatchNorm =
     Register("_sg_onednn_batch_norm", "A batch norm and a relu; stands for its subgraph.",
              {"eps", "momentum", "fix_gamma", "use_global_stats", "output_mean_var", "axis", "cudnn_off"}, ValidateNorm)
         .ImpliedSubgraphs(NormAndRelu)
         .Alias("_contrib_BatchNormWithReLU");
-[[maybe_unused]] const auto kBatchDot =
-    Register("_sg_onednn_batch_dot", "A product of matrices; stands for its subgraph.", {"transpose_a", "transpose_b"});
 
 }  // namespace
 }  // namespace amp

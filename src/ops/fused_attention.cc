@@ -1,14 +1,14 @@
 // The products of self-attention that MXNet 2.x's oneDNN backend fuses (passes/fuse_mxnet_attention.h): no subgraph is
 // kept.
 //
-// Projections are (batch, length, heads * size); those that are not split yet hold queries, keys and values side by
-// side: (batch, length, 3 * heads * size).
+// Projections are (batch, length, outputs * size); those that are not split yet hold queries, keys and values side by
+// side: (batch, length, 3 * outputs * size).
 #include <algorithm>
 
 #include "ops/matmul.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
-#include "passes/amp_facts.h"
+#include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
 
@@ -57,15 +57,15 @@ Sizes SizesOf(const Node& node, const Shape& shape, int parts) {
   return {shape[0], shape[1], heads, shape[2] / (parts * heads)};
 }
 
-// As matrices: (batch, heads, length, size).
+// As matrices: (batch, outputs, length, size).
 NDArray Matrices(const Node& node, std::span<const NDArray> in, const Projection& p) {
-  const NDArray& array = in[static_cast<std::size_t>(p.input)];
+  const NDArray& array = in[p.input];
   const Sizes s = SizesOf(node, array.shape(), p.parts);
   NDArray part(array.dtype(), Shape{s.batch, s.length, s.heads, s.size});
   const auto row = static_cast<std::size_t>(s.heads * s.size) * BytesOf(array.dtype());
   for (std::int64_t i = 0; i < s.batch * s.length; ++i) {
     std::copy_n(array.As<char>() + static_cast<std::size_t>(i * p.parts + p.part) * row, row,
-                part.As<char>() + static_cast<std::size_t>(i) * row);
+                part.As<char>() + i * row);
   }
   return Transposed(part, {0, 2, 1, 3});
 }
@@ -81,7 +81,7 @@ ValueId Matrices(LowerContext& c, const Projection& p) {
   return c.Permute(c.Reshape(part, Shape{s.batch, s.length, s.heads, s.size}), {0, 2, 1, 3});
 }
 
-// (batch * heads, ...) for the kernel of matrix products.
+// (batch * outputs, ...) for the kernel of matrix products.
 NDArray Flat(const NDArray& matrices) {
   const Shape& s = matrices.shape();
   return matrices.Reshaped(Shape{s[0] * s[1], s[2], s[3]});
@@ -128,7 +128,7 @@ bool LowerScores(const Operands& operands, LowerContext& c) {
   return true;
 }
 
-OpCard<AttentionParam> Register(const char* name, const char* doc, std::vector<std::string> inputs) {
+OpDefinition<AttentionParam> Register(const char* name, const char* doc, std::vector<std::string> inputs) {
   auto card = RegisterOp<AttentionParam>(name);
   card.Doc(doc)
       .Params(Schema(), Validate)
@@ -138,7 +138,7 @@ OpCard<AttentionParam> Register(const char* name, const char* doc, std::vector<s
   return card;
 }
 
-OpCard<AttentionParam> Register(const char* name, const char* doc, std::vector<std::string> inputs,
+OpDefinition<AttentionParam> Register(const char* name, const char* doc, std::vector<std::string> inputs,
                                 const Operands& operands) {
   auto card = Register(name, doc, std::move(inputs));
   card.Set(ShapeRule{[&operands](ShapeRelation& r) { InferScores(operands, r); }})

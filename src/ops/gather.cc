@@ -4,7 +4,7 @@
 
 #include "ops/numeric.h"
 #include "ops/rules.h"
-#include "passes/amp_facts.h"
+#include "passes/op_facts.h"
 #include "program/reference.h"
 
 namespace amp {
@@ -19,8 +19,8 @@ DTypeRule IndexBesideData(int data, int index) {
 }
 
 void CopyRow(const NDArray& from, std::int64_t source, NDArray& to, std::int64_t target, std::size_t row) {
-  std::memcpy(to.As<char>() + static_cast<std::size_t>(target) * row,
-              from.As<char>() + static_cast<std::size_t>(source) * row, row);
+  std::memcpy(to.As<char>() + target * row,
+              from.As<char>() + source * row, row);
 }
 
 // Indices that are out of range, as the attribute `mode` has them.
@@ -53,7 +53,7 @@ void GatherNdReference(const Node& node, std::span<const NDArray> in, std::span<
     std::int64_t source = 0;
     for (std::int64_t axis = 0; axis < named; ++axis) {
       const std::int64_t size = data[static_cast<int>(axis)];
-      std::int64_t index = indices[static_cast<std::size_t>(axis * count + i)];
+      std::int64_t index = indices[axis * count + i];
       if (index < 0) index += size;
       source = source * size + InRange(node, "raise", index, size);
     }
@@ -143,7 +143,7 @@ struct OneHotParam {
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           const auto& p = node.params<OneHotParam>();
           const std::vector<std::int64_t> indices = Numbers<std::int64_t>(in[0]);
-          std::vector<double> y(static_cast<std::size_t>(out[0].size()), p.off_value);
+          std::vector<double> y(out[0].size(), p.off_value);
           for (std::size_t i = 0; i < indices.size(); ++i) {
             if (indices[i] < 0 || indices[i] >= p.depth) continue;
             y[i * static_cast<std::size_t>(p.depth) + static_cast<std::size_t>(indices[i])] = p.on_value;

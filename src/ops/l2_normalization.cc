@@ -3,7 +3,7 @@
 
 #include "ops/numeric.h"
 #include "ops/rules.h"
-#include "passes/amp_facts.h"
+#include "passes/op_facts.h"
 #include "program/reference.h"
 
 namespace amp {

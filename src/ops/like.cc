@@ -4,8 +4,7 @@
 #include "ops/broadcast.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
-#include "passes/amp_facts.h"
-#include "passes/element_facts.h"
+#include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
 
@@ -56,12 +55,12 @@ void InferSliceLike(ShapeRelation& r) {
 void SliceLikeReference(const Node&, std::span<const NDArray> in, std::span<NDArray> out) {
   const Shape &from = in[0].shape(), &to = out[0].shape();
   const auto bytes = static_cast<std::size_t>(BytesOf(in[0].dtype()));
-  std::vector<std::int64_t> index(static_cast<std::size_t>(to.rank()), 0);
+  std::vector<std::int64_t> index(to.rank(), 0);
   for (std::int64_t i = 0; i < out[0].size(); ++i) {
     std::int64_t source = 0;
     for (int a = 0; a < to.rank(); ++a) source = source * from[a] + index[a];
-    std::memcpy(out[0].As<char>() + static_cast<std::size_t>(i) * bytes,
-                in[0].As<char>() + static_cast<std::size_t>(source) * bytes, bytes);
+    std::memcpy(out[0].As<char>() + i * bytes,
+                in[0].As<char>() + source * bytes, bytes);
     for (int a = to.rank(); a-- > 0 && ++index[a] == to[a];) index[a] = 0;
   }
 }
@@ -191,7 +190,7 @@ void InferBroadcastLike(ShapeRelation& r) {
         .Set(IsView{});
 
 // What an array is, in int64.
-OpCard<NoParam> Register(const char* name, const char* doc, Shape (*shape)(const Shape&),
+OpDefinition<NoParam> Register(const char* name, const char* doc, Shape (*shape)(const Shape&),
                          IntTuple (*values)(const Shape&)) {
   return RegisterOp<NoParam>(name)
       .Doc(doc)

@@ -4,13 +4,13 @@
 
 #include "ops/numeric.h"
 #include "ops/rules.h"
-#include "passes/amp_facts.h"
+#include "passes/op_facts.h"
 #include "program/reference.h"
 
 namespace amp {
 namespace {
 
-constexpr double kMostNumbers = std::int64_t{1} << 40;
+constexpr double kMaxNumbers = std::int64_t{1} << 40;
 
 struct Interval {
   double start, stop;
@@ -18,7 +18,7 @@ struct Interval {
 
 std::vector<double> Spaced(const Interval& interval, std::int64_t num, bool endpoint) {
   const auto steps = static_cast<double>(std::max<std::int64_t>(1, endpoint ? num - 1 : num));
-  std::vector<double> values(static_cast<std::size_t>(num));
+  std::vector<double> values(num);
   for (std::size_t i = 0; i < values.size(); ++i) {
     values[i] = interval.start + (interval.stop - interval.start) / steps * static_cast<double>(i);
   }
@@ -28,12 +28,12 @@ std::vector<double> Spaced(const Interval& interval, std::int64_t num, bool endp
 
 // Fields that all three have; ValuesOf tells them apart.
 template <class P>
-OpCard<P> Register(const char* name, const char* doc, ParamSchema<P> schema,
+OpDefinition<P> Register(const char* name, const char* doc, ParamSchema<P> schema,
                    std::function<void(P&)> validate = nullptr) {
   return RegisterOp<P>(name)
       .Doc(doc)
       .Params(std::move(schema.Required("num", &P::num, "How many numbers.")
-                            .Range(0, kMostNumbers)
+                            .Range(0, kMaxNumbers)
                             .Optional("endpoint", &P::endpoint, "The last number is stop; else the one behind it.")
                             .Ignored("ctx")
                             .Optional("dtype", &P::dtype, "Dtype of the output; None: float32.")),

@@ -6,7 +6,7 @@
 #include "ops/broadcast.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
-#include "passes/amp_facts.h"
+#include "passes/op_facts.h"
 #include "passes/infer.h"
 #include "program/reference.h"
 
@@ -76,7 +76,7 @@ void Reference(const Node& node, bool logarithm, std::span<const NDArray> in, ND
   });
 }
 
-OpCard<MaskedSoftmaxParam> Register(const char* name, const char* doc, bool logarithm) {
+OpDefinition<MaskedSoftmaxParam> Register(const char* name, const char* doc, bool logarithm) {
   return RegisterOp<MaskedSoftmaxParam>(name)
       .Doc(doc)
       .Params(ParamSchema<MaskedSoftmaxParam>()

@@ -5,7 +5,7 @@
 #include "ops/matmul.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
-#include "passes/amp_facts.h"
+#include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
 
@@ -153,7 +153,7 @@ void MatMulReference(const NDArray& a, const NDArray& b, double scale, NDArray& 
     using T = decltype(zero);
     const std::int64_t batch = a.shape()[0], m = a.shape()[1], k = a.shape()[2], n = b.shape()[2];
     const std::vector<T> x = Numbers<T>(a), w = Numbers<T>(b);
-    std::vector<T> y(static_cast<std::size_t>(batch * m * n), T{0});
+    std::vector<T> y(batch * m * n, T{0});
     kernels::ParallelFor(batch * m, 1, [&](std::int64_t place) {
       T* row = y.data() + place * n;
       for (std::int64_t j = 0; j < k; ++j) {

@@ -5,7 +5,7 @@
 
 #include "ops/axes.h"
 #include "ops/rules.h"
-#include "passes/amp_facts.h"
+#include "passes/op_facts.h"
 #include "program/reference.h"
 
 namespace amp {
@@ -35,9 +35,9 @@ double VectorNorm(const double* x, std::int64_t size, double ord) {
 }
 
 void VectorNorms(const NDArray& in, const std::vector<bool>& named, double ord, NDArray& out) {
-  std::vector<double> y(static_cast<std::size_t>(out.size()));
+  std::vector<double> y(out.size());
   ForEachRow<double>(in, named, [&](std::int64_t i, const double* x, std::int64_t size) {
-    y[static_cast<std::size_t>(i)] = VectorNorm(x, size, ord);
+    y[i] = VectorNorm(x, size, ord);
   });
   StoreResults(y, out);
 }
@@ -154,20 +154,20 @@ bool Rotate(std::vector<double>& a, std::int64_t rows, std::int64_t columns, std
 
 // One-sided Jacobi rotations: the columns' lengths become the singular values.
 std::vector<double> SingularValues(const double* x, std::int64_t rows, std::int64_t columns) {
-  constexpr int kMostSweeps = 40;
+  constexpr int kMaxSweeps = 40;
   std::vector<double> a(x, x + rows * columns);
   if (columns > rows) {  // the transpose has the same, and fewer columns
     for (std::int64_t i = 0; i < rows * columns; ++i) a[i % columns * rows + i / columns] = x[i];
     std::swap(rows, columns);
   }
   bool changed = true;
-  for (int sweep = 0; sweep < kMostSweeps && changed; ++sweep) {
+  for (int sweep = 0; sweep < kMaxSweeps && changed; ++sweep) {
     changed = false;
     for (std::int64_t i = 0; i < columns; ++i) {
       for (std::int64_t j = i + 1; j < columns; ++j) changed = Rotate(a, rows, columns, i, j) || changed;
     }
   }
-  std::vector<double> values(static_cast<std::size_t>(columns), 0.0);
+  std::vector<double> values(columns, 0.0);
   for (std::int64_t i = 0; i < rows * columns; ++i) values[i % columns] += a[i] * a[i];
   for (double& value : values) value = std::sqrt(value);
   return values;
@@ -181,15 +181,15 @@ double SpectralNorm(const double* x, std::int64_t rows, std::int64_t columns, co
 }
 
 void MatrixNorms(const NDArray& in, const std::vector<int>& axes, const NumpyNormParam& p, NDArray& out) {
-  std::vector<bool> named(static_cast<std::size_t>(in.shape().rank()), false);
-  for (const int axis : axes) named[static_cast<std::size_t>(axis)] = true;
+  std::vector<bool> named(in.shape().rank(), false);
+  for (const int axis : axes) named[axis] = true;
   // Rows of ForEachRow have the axes in the data's order.
   const bool swapped = axes[0] > axes[1];
   const std::int64_t rows = in.shape()[swapped ? axes[1] : axes[0]], columns = in.shape()[swapped ? axes[0] : axes[1]];
   const bool by_column = (std::abs(p.ord) == 1) != swapped, spectral = p.flag == kNuclear || std::abs(p.ord) == 2;
-  std::vector<double> y(static_cast<std::size_t>(out.size()));
+  std::vector<double> y(out.size());
   ForEachRow<double>(in, named, [&](std::int64_t i, const double* x, std::int64_t) {
-    y[static_cast<std::size_t>(i)] =
+    y[i] =
         spectral ? SpectralNorm(x, rows, columns, p) : MatrixNorm(x, rows, columns, by_column, p.ord > 0);
   });
   StoreResults(y, out);

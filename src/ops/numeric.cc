@@ -24,7 +24,7 @@ NDArray Transposed(const NDArray& in, const std::vector<int>& axes) {
 }
 
 void CopyElements(const NDArray& from, NDArray& to) {
-  if (from.bytes() != 0) std::memcpy(to.data(), from.data(), static_cast<std::size_t>(from.bytes()));
+  if (from.bytes() != 0) std::memcpy(to.data(), from.data(), from.bytes());
 }
 
 }  // namespace amp

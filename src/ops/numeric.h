@@ -22,7 +22,7 @@ inline constexpr DType kDTypeOf<std::int64_t> = DType::kInt64;
 
 template <class T>
 std::vector<T> Numbers(const NDArray& array) {
-  std::vector<T> values(static_cast<std::size_t>(array.size()));
+  std::vector<T> values(array.size());
   kernels::Cast(KernelType(array.dtype()), array.data(), KernelType(kDTypeOf<T>), values.data(), values.size());
   return values;
 }

@@ -5,7 +5,7 @@
 #include "ops/matmul.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
-#include "passes/amp_facts.h"
+#include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
 
@@ -125,7 +125,7 @@ bool LowerMatMul(LowerContext& c) {
   return true;
 }
 
-OpCard<NoParam> Register(const char* name, const char* doc) {
+OpDefinition<NoParam> Register(const char* name, const char* doc) {
   return RegisterOp<NoParam>(name)
       .Doc(doc)
       .Inputs({"a", "b"})

@@ -4,7 +4,7 @@
 
 #include "ops/numeric.h"
 #include "ops/rules.h"
-#include "passes/amp_facts.h"
+#include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
 
@@ -68,8 +68,8 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
       source = position < 0 ? -1 : source * from[a] + position;
     }
     const char* element =
-        source < 0 ? constant.As<char>() : in[0].As<char>() + static_cast<std::size_t>(source) * bytes;
-    std::memcpy(out[0].As<char>() + static_cast<std::size_t>(i) * bytes, element, bytes);
+        source < 0 ? constant.As<char>() : in[0].As<char>() + source * bytes;
+    std::memcpy(out[0].As<char>() + i * bytes, element, bytes);
     for (int a = rank; a-- > 0 && ++index[a] == to[a];) index[a] = 0;
   }
 }

@@ -4,7 +4,7 @@
 
 #include "ops/places.h"
 #include "ops/rules.h"
-#include "passes/amp_facts.h"
+#include "passes/op_facts.h"
 #include "program/reference.h"
 
 namespace amp {
@@ -72,7 +72,7 @@ void InferShape(ShapeRelation& r) {
            widths.size());
   }
   for (int a = 0; a < out.rank(); ++a) {
-    const auto [before, after] = widths[static_cast<std::size_t>(a)];
+    const auto [before, after] = widths[a];
     if (out[a] < 0) continue;
     if (out[a] == 0 && before + after > 0 && p.mode != "constant") {
       FailAt(r.node(), "axis {} is empty: there is nothing to show in a border of mode {}", a, p.mode);
@@ -112,12 +112,12 @@ template <class T>
 std::vector<T> WithExtremes(const std::vector<T>& x, std::int64_t outer, std::int64_t size, std::int64_t inner,
                             std::pair<std::int64_t, std::int64_t> widths, bool largest) {
   std::vector<T> y;
-  y.reserve(static_cast<std::size_t>(outer * (size + widths.first + widths.second) * inner));
+  y.reserve(outer * (size + widths.first + widths.second) * inner);
   for (std::int64_t o = 0; o < outer; ++o) {
     const auto begin = x.begin() + o * size * inner;
     std::vector<T> extreme(begin, begin + (size > 0 ? inner : 0));
     for (std::int64_t i = 0; i < size * inner; ++i) {
-      T& best = extreme[static_cast<std::size_t>(i % inner)];
+      T& best = extreme[i % inner];
       best = largest ? std::max(best, begin[i]) : std::min(best, begin[i]);
     }
     for (std::int64_t i = 0; i < widths.first; ++i) y.insert(y.end(), extreme.begin(), extreme.end());
@@ -132,7 +132,7 @@ void Extremes(const PadParam& p, const NDArray& in, NDArray& out) {
     auto values = Numbers<decltype(zero)>(in);
     Shape shape = in.shape();
     for (int a = 0; a < shape.rank(); ++a) {
-      const auto widths = p.pad_width.axes[static_cast<std::size_t>(a)];
+      const auto widths = p.pad_width.axes[a];
       values = WithExtremes(values, shape.SizeOf(0, a), shape[a], shape.SizeOf(a + 1, shape.rank()), widths,
                             p.mode == "maximum");
       shape[a] += widths.first + widths.second;

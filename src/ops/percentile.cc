@@ -4,7 +4,7 @@
 
 #include "ops/axes.h"
 #include "ops/rules.h"
-#include "passes/amp_facts.h"
+#include "passes/op_facts.h"
 #include "program/reference.h"
 
 namespace amp {
@@ -43,11 +43,11 @@ void InferShape(ShapeRelation& r) {
 // The element at a place between elements; the nearest to the middle is the one above.
 double ElementAt(const std::vector<double>& sorted, double place, const std::string& interpolation) {
   const double below = std::floor(place), above = std::ceil(place);
-  const double low = sorted[static_cast<std::size_t>(below)], high = sorted[static_cast<std::size_t>(above)];
+  const double low = sorted[below], high = sorted[above];
   if (interpolation == "lower") return low;
   if (interpolation == "higher") return high;
   if (interpolation == "midpoint") return (low + high) / 2;
-  if (interpolation == "nearest") return sorted[static_cast<std::size_t>(std::round(place))];
+  if (interpolation == "nearest") return sorted[std::round(place)];
   return low + (high - low) * (place - below);
 }
 
@@ -59,7 +59,7 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
     if (!(q >= 0 && q <= 100)) FailAt(node, "expected q in [0, 100], got {}", q);
   }
   const std::int64_t count = WithoutAxes(in[0].shape(), named, false, true).size();
-  std::vector<double> y(static_cast<std::size_t>(out[0].size()));
+  std::vector<double> y(out[0].size());
   ForEachRow<double>(in[0], named, [&](std::int64_t row, const double* x, std::int64_t size) {
     std::vector<double> sorted(x, x + size);
     const bool has_nan = std::any_of(x, x + size, [](double v) { return std::isnan(v); });

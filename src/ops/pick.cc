@@ -4,7 +4,7 @@
 
 #include "ops/numeric.h"
 #include "ops/rules.h"
-#include "passes/amp_facts.h"
+#include "passes/op_facts.h"
 #include "program/reference.h"
 
 namespace amp {
@@ -16,7 +16,7 @@ AmpFacts FactsOfPick() { return {Arithmetic::kMovesData, {SlotRole::kData, SlotR
 Shape Reduced(const Shape& data, int axis, bool keepdims) {
   std::vector<std::int64_t> dims = data.dims();
   if (keepdims || dims.size() == 1) {
-    dims[static_cast<std::size_t>(axis)] = 1;
+    dims[axis] = 1;
   } else {
     dims.erase(dims.begin() + axis);
   }
@@ -34,7 +34,7 @@ void Pick(const NDArray& data, const NDArray& index, int axis, bool wrap, NDArra
   for (std::size_t line = 0; line < indices.size(); ++line) {
     const auto l = static_cast<std::int64_t>(line);
     const std::int64_t from = (l / inner * size + InRange(indices[line], size, wrap)) * inner + l % inner;
-    std::memcpy(out.As<char>() + line * bytes, data.As<char>() + static_cast<std::size_t>(from) * bytes, bytes);
+    std::memcpy(out.As<char>() + line * bytes, data.As<char>() + from * bytes, bytes);
   }
 }
 

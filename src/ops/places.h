@@ -26,10 +26,10 @@ void FromPlaces(const NDArray& in, const NDArray& otherwise, NDArray& out, Place
   Index index(static_cast<std::size_t>(shape.rank()), 0);
   for (std::int64_t i = 0; i < out.size(); ++i) {
     const std::int64_t from = place(index);
-    const char* source = from < 0 ? otherwise.As<char>() : in.As<char>() + static_cast<std::size_t>(from) * bytes;
-    std::memcpy(out.As<char>() + static_cast<std::size_t>(i) * bytes, source, bytes);
-    for (int a = shape.rank(); a-- > 0 && ++index[static_cast<std::size_t>(a)] == shape[a];) {
-      index[static_cast<std::size_t>(a)] = 0;
+    const char* source = from < 0 ? otherwise.As<char>() : in.As<char>() + from * bytes;
+    std::memcpy(out.As<char>() + i * bytes, source, bytes);
+    for (int a = shape.rank(); a-- > 0 && ++index[a] == shape[a];) {
+      index[a] = 0;
     }
   }
 }
@@ -37,7 +37,7 @@ void FromPlaces(const NDArray& in, const NDArray& otherwise, NDArray& out, Place
 // The place of an element in row-major order.
 inline std::int64_t PlaceOf(const Index& index, const Shape& shape) {
   std::int64_t place = 0;
-  for (int a = 0; a < shape.rank(); ++a) place = place * shape[a] + index[static_cast<std::size_t>(a)];
+  for (int a = 0; a < shape.rank(); ++a) place = place * shape[a] + index[a];
   return place;
 }
 

@@ -7,8 +7,7 @@
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "ops/spatial.h"
-#include "passes/amp_facts.h"
-#include "passes/element_facts.h"
+#include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
 
@@ -174,7 +173,7 @@ void Pool(const PoolingParam& p, const NDArray& in, NDArray& out) {
   const Geometry g = GeometryOf(p, in.shape(), out.shape());
   const std::int64_t planes = in.shape()[0] * in.shape()[1];
   const std::vector<T> x = Numbers<T>(in);
-  std::vector<T> y(static_cast<std::size_t>(out.size()));
+  std::vector<T> y(out.size());
   const std::int64_t in_plane = g.in[0] * g.in[1] * g.in[2], out_plane = g.out[0] * g.out[1] * g.out[2];
   kernels::ParallelFor(planes, 1, [&](std::int64_t i) {
     T* result = y.data() + i * out_plane;

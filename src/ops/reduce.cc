@@ -6,7 +6,7 @@
 #include "ops/axes.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
-#include "passes/amp_facts.h"
+#include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
 
@@ -130,10 +130,10 @@ void Reference(const Row& row, const Node& node, const NDArray& in, NDArray& out
     // Partial sums in double for float32: long sums lose nothing that the result could show.
     using Sum = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
     const std::vector<T> x = Numbers<T>(in);
-    std::vector<Sum> totals(static_cast<std::size_t>(out.size()), Start<Sum>(kind));
+    std::vector<Sum> totals(out.size(), Start<Sum>(kind));
     std::int64_t offset = 0;
     for (const T value : x) {
-      Add(kind, static_cast<Sum>(value), &totals[static_cast<std::size_t>(offset)]);
+      Add(kind, static_cast<Sum>(value), &totals[offset]);
       for (int a = rank; a-- > 0;) {
         offset += strides[a];
         if (++index[a] < in.shape()[a]) break;

@@ -6,7 +6,7 @@
 #include "ops/broadcast.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
-#include "passes/amp_facts.h"
+#include "passes/op_facts.h"
 #include "program/reference.h"
 
 namespace amp {
@@ -15,7 +15,7 @@ namespace {
 // For each axis of the output and each position along it: the position in the input.
 using Sources = std::vector<std::vector<std::int64_t>>;
 
-constexpr std::int64_t kMostElements = std::int64_t{1} << 40;
+constexpr std::int64_t kMaxElements = std::int64_t{1} << 40;
 
 void CopyFrom(const NDArray& in, const Sources& sources, NDArray& out) {
   const int rank = in.shape().rank();
@@ -24,8 +24,8 @@ void CopyFrom(const NDArray& in, const Sources& sources, NDArray& out) {
   for (std::int64_t i = 0; i < out.size(); ++i) {
     std::int64_t source = 0;
     for (int a = 0; a < rank; ++a) source = source * in.shape()[a] + sources[a][index[a]];
-    std::memcpy(out.As<char>() + static_cast<std::size_t>(i) * bytes,
-                in.As<char>() + static_cast<std::size_t>(source) * bytes, bytes);
+    std::memcpy(out.As<char>() + i * bytes,
+                in.As<char>() + source * bytes, bytes);
     for (std::size_t a = sources.size(); a-- > 0 && ++index[a] == sources[a].size();) index[a] = 0;
   }
 }
@@ -40,7 +40,7 @@ Sources Everything(const Shape& shape) {
 }
 
 std::int64_t Grown(const Node& node, std::int64_t size, std::int64_t times) {
-  if (times > kMostElements || size * times > kMostElements)
+  if (times > kMaxElements || size * times > kMaxElements)
     FailAt(node, "{} times {} elements are too many", times, size);
   return size * times;
 }
@@ -56,7 +56,7 @@ Shape AsRead(const TileParam& p, const Shape& data) {
 
 std::int64_t Repetitions(const TileParam& p, int axis, int rank) {
   const int missing = rank - static_cast<int>(p.reps.size());
-  return axis < missing ? 1 : p.reps[static_cast<std::size_t>(axis - missing)];
+  return axis < missing ? 1 : p.reps[axis - missing];
 }
 
 Shape NewShape(const Node& node, const TileParam& p, const Shape& data) {
@@ -109,7 +109,7 @@ Shape NewShape(const Node& node, const ReverseParam& p, const Shape& data) {
 
 Sources SourcesOf(const Node&, const ReverseParam& p, const Shape& data) {
   Sources sources = Everything(data);
-  std::vector<bool> turned(static_cast<std::size_t>(data.rank()), false);
+  std::vector<bool> turned(data.rank(), false);
   for (const std::int64_t axis : p.axis) turned[static_cast<std::size_t>(*NormalizeAxis(axis, data.rank()))] = true;
   for (std::size_t a = 0; a < turned.size(); ++a) {
     if (turned[a]) std::reverse(sources[a].begin(), sources[a].end());
@@ -119,7 +119,7 @@ Sources SourcesOf(const Node&, const ReverseParam& p, const Shape& data) {
 
 // An operator that gives the new shape and, for the kernel, the input as it is read (same elements).
 template <class P>
-OpCard<P> Register(const char* name, const char* doc, ParamSchema<P> schema,
+OpDefinition<P> Register(const char* name, const char* doc, ParamSchema<P> schema,
                    std::function<void(P&)> validate = nullptr) {
   return RegisterOp<P>(name)
       .Doc(doc)

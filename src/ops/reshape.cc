@@ -3,8 +3,7 @@
 
 #include "ops/numeric.h"
 #include "ops/rules.h"
-#include "passes/amp_facts.h"
-#include "passes/element_facts.h"
+#include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
 
@@ -234,7 +233,7 @@ Shape NewShape(const Node& node, const SqueezeParam& p, const Shape& data) {
 }
 
 template <class P>
-OpCard<P> Register(const char* name, const char* doc, ParamSchema<P> schema) {
+OpDefinition<P> Register(const char* name, const char* doc, ParamSchema<P> schema) {
   return RegisterOp<P>(name)
       .Doc(doc)
       .Params(std::move(schema))

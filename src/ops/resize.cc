@@ -5,7 +5,7 @@
 #include "kernels/parallel.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
-#include "passes/amp_facts.h"
+#include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
 
@@ -25,7 +25,7 @@ void ForEachPlane(const NDArray& in, NDArray& out, F&& f) {
     using T = decltype(zero);
     const std::int64_t planes = in.shape()[0] * in.shape()[1];
     const std::vector<T> x = Numbers<T>(in);
-    std::vector<T> y(static_cast<std::size_t>(out.size()));
+    std::vector<T> y(out.size());
     const std::int64_t in_plane = in.shape().SizeOf(2, 4), out_plane = out.shape().SizeOf(2, 4);
     kernels::ParallelFor(planes, 1, [&](std::int64_t i) { f(x.data() + i * in_plane, y.data() + i * out_plane); });
     Store(y, out);
@@ -110,8 +110,8 @@ void ValidateBilinear(BilinearParam& p) {
   }
 }
 
-std::int64_t Scaled(std::int64_t size, std::int64_t wanted, const std::optional<double>& scale) {
-  return scale ? static_cast<std::int64_t>(static_cast<double>(size) * *scale) : wanted;
+std::int64_t Scaled(std::int64_t size, std::int64_t given, const std::optional<double>& scale) {
+  return scale ? static_cast<std::int64_t>(static_cast<double>(size) * *scale) : given;
 }
 
 // Where output position i lies in the input: two neighbours and the weight of the second.

@@ -10,7 +10,7 @@
 #include "ops/numeric.h"
 #include "ops/rnn.h"
 #include "ops/rules.h"
-#include "passes/amp_facts.h"
+#include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
 
@@ -18,7 +18,7 @@ namespace amp {
 namespace {
 
 std::int64_t GatesOf(const RnnParam& p) { return IsLstm(p) ? 4 : IsGru(p) ? 3 : 1; }
-constexpr std::int64_t kMostGates = 4;
+constexpr std::int64_t kMaxGates = 4;
 
 void Validate(RnnParam& p) {
   if (p.projection_size) throw UnsupportedError("projection_size is not supported");
@@ -106,7 +106,7 @@ std::int64_t RowsWorthAThread(std::int64_t multiplications) {
 template <class T>
 std::vector<T> InputSums(const RnnSizes& s, const RnnCell<T>& cell, const std::vector<T>& x, std::int64_t inputs) {
   const std::int64_t places = s.time * s.batch, rows = s.rows();
-  std::vector<T> sums(static_cast<std::size_t>(places * rows));
+  std::vector<T> sums(places * rows);
   kernels::ParallelFor(rows, RowsWorthAThread(places * inputs), [&](std::int64_t row) {
     for (std::int64_t place = 0; place < places; ++place) {
       sums[place * rows + row] =
@@ -170,7 +170,7 @@ class Recurrence {
  private:
   T Update(std::int64_t place, std::int64_t n, std::int64_t unit, States<T>* states) const {
     const T* hidden = states->hidden.data() + n * s_.state;
-    std::array<T, kMostGates> x, h;
+    std::array<T, kMaxGates> x, h;
     for (std::int64_t gate = 0; gate < s_.gates; ++gate) {
       const std::int64_t row = gate * s_.state + unit;
       x[gate] = sums_[place * s_.rows() + row];
@@ -201,7 +201,7 @@ void Run(const RnnParam& p, const RnnSizes& s, std::span<const NDArray> in, std:
   std::vector<T> x = Numbers<T>(in[0]), hidden = Numbers<T>(in[2]), cells;
   if (IsLstm(p)) cells = Numbers<T>(in[3]);
   for (std::int64_t layer = 0; layer < s.layers; ++layer) {
-    std::vector<T> y(static_cast<std::size_t>(s.time * s.batch * width), T{0});
+    std::vector<T> y(s.time * s.batch * width, T{0});
     for (std::int64_t direction = 0; direction < s.directions; ++direction) {
       const RnnCell<T> cell = RnnCellOf(s, parameters.data(), layer, direction);
       const std::vector<T> sums = InputSums(s, cell, x, s.InputsOf(layer));

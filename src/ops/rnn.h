@@ -1,4 +1,4 @@
-// What the card of RNN and its fast kernel share.
+// What the operator definition of RNN and its fast kernel share.
 #pragma once
 
 #include <optional>

@@ -104,7 +104,7 @@ void Step(const Layer& l, std::int64_t step, std::int64_t first, float* gates) {
 // All steps; returns where the last states are.
 const float* RunLayer(Layer l) {
   const std::int64_t chunks = (l.s.state + kUnits - 1) / kUnits, room = l.s.batch * l.s.gates * kUnits;
-  std::vector<float> gates(static_cast<std::size_t>(chunks * room), 0.0f);
+  std::vector<float> gates(chunks * room, 0.0f);
   for (std::int64_t step = 0; step < l.s.time; ++step) {
     kernels::ParallelFor(chunks, ChunksWorthAThread(l.s.batch * l.s.rows()),
                          [&](std::int64_t chunk) { Step(l, step, chunk * kUnits, gates.data() + chunk * room); });
@@ -129,9 +129,9 @@ void RunRnn(const RnnParam& p, std::span<const NDArray> in, std::span<NDArray> o
   const std::int64_t states = s.batch * s.state, width = s.directions * s.state, places = s.time * s.batch;
   std::vector<float> x = Floats(in[0]), hidden = Floats(in[2]), cells, next(static_cast<std::size_t>(states));
   if (IsLstm(p)) cells = Floats(in[3]);
-  std::vector<float> sums(static_cast<std::size_t>(places * s.rows()));
+  std::vector<float> sums(places * s.rows());
   for (std::int64_t layer = 0; layer < s.layers; ++layer) {
-    std::vector<float> y(static_cast<std::size_t>(places * width), 0.0f);
+    std::vector<float> y(places * width, 0.0f);
     for (std::int64_t direction = 0; direction < s.directions; ++direction) {
       const RnnCell<float> cell = RnnCellOf(s, in[1].As<float>(), layer, direction);
       InputSums(s, cell, x.data(), s.InputsOf(layer), sums.data());

@@ -4,7 +4,7 @@
 
 #include "ops/numeric.h"
 #include "ops/rules.h"
-#include "passes/amp_facts.h"
+#include "passes/op_facts.h"
 #include "program/reference.h"
 
 namespace amp {
@@ -18,11 +18,11 @@ struct RoiParam {
   bool aligned = false;
 };
 
-constexpr std::int64_t kMostBins = 1 << 12;
+constexpr std::int64_t kMaxBins = 1 << 12;
 
 void Validate(RoiParam& p) {
   const bool fits = p.pooled_size.size() == 2 && std::all_of(p.pooled_size.begin(), p.pooled_size.end(),
-                                                             [](auto n) { return n > 0 && n <= kMostBins; });
+                                                             [](auto n) { return n > 0 && n <= kMaxBins; });
   if (!fits) Throw<GraphError>("attribute pooled_size: expected (height, width) above 0");
 }
 
@@ -65,8 +65,8 @@ struct Bins {
     float extent = last * scale - (p.aligned ? 0.5f : 0.f) - begin;
     if (!p.aligned) extent = std::max(extent, 1.f);
     size = extent / static_cast<float>(count);
-    const float wanted = p.sample_ratio > 0 ? static_cast<float>(p.sample_ratio) : std::ceil(size);
-    samples = wanted > 0 ? static_cast<std::int64_t>(std::min(wanted, static_cast<float>(map + 2))) : 0;
+    const float given = p.sample_ratio > 0 ? static_cast<float>(p.sample_ratio) : std::ceil(size);
+    samples = given > 0 ? static_cast<std::int64_t>(std::min(given, static_cast<float>(map + 2))) : 0;
   }
   float At(std::int64_t bin, std::int64_t sample) const {
     return begin + static_cast<float>(bin) * size +
@@ -89,7 +89,7 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
   const auto& p = node.params<RoiParam>();
   const Shape &data = in[0].shape(), &shape = out[0].shape();
   const std::vector<float> x = Numbers<float>(in[0]), rois = Numbers<float>(in[1]);
-  std::vector<float> y(static_cast<std::size_t>(out[0].size()), 0);
+  std::vector<float> y(out[0].size(), 0);
   auto to = y.begin();
   for (const float* roi = rois.data(); to != y.end(); roi += 5) {
     if (!(roi[0] < static_cast<float>(data[0]))) FailAt(node, "there is no image {}", roi[0]);

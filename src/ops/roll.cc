@@ -4,14 +4,14 @@
 
 #include "ops/places.h"
 #include "ops/rules.h"
-#include "passes/amp_facts.h"
+#include "passes/op_facts.h"
 #include "program/reference.h"
 
 namespace amp {
 namespace {
 
 template <class P>
-OpCard<P> Register(const char* name, const char* doc, ParamSchema<P> schema) {
+OpDefinition<P> Register(const char* name, const char* doc, ParamSchema<P> schema) {
   return RegisterOp<P>(name)
       .Doc(doc)
       .Params(std::move(schema))

@@ -1,23 +1,23 @@
-// Inference rules that many cards share.
+// Inference rules that many operator definitions share.
 #pragma once
 
 #include <sstream>
 #include <string>
 
 #include "nnvm/op.h"
-#include "passes/amp_facts.h"
+#include "passes/op_facts.h"
 #include "passes/infer.h"
 
 namespace amp {
 
 // Registers the aliases of a table's row, given as words.
 template <class P>
-void AddAliases(OpCard<P>& card, const std::string& words) {
+void AddAliases(OpDefinition<P>& card, const std::string& words) {
   std::istringstream stream(words);
   for (std::string word; stream >> word;) card.Alias(word);
 }
 
-// `axis` of an array, counted from 0; negative ones count from behind. Throws GraphError for one that is not there.
+// `axis` of an array, counted from 0; negative ones count from behind. Throws GraphError for one that is not supported.
 inline int RequireAxis(const Node& node, std::int64_t axis, const Shape& data) {
   const auto normal = NormalizeAxis(axis, data.rank());
   if (!normal) FailAt(node, "axis {} does not exist in data of shape {}", axis, data.ToString());

@@ -1,7 +1,7 @@
 // Sums and differences along an axis: _npi_cumsum, _npi_diff.
 #include "ops/numeric.h"
 #include "ops/rules.h"
-#include "passes/amp_facts.h"
+#include "passes/op_facts.h"
 #include "program/reference.h"
 
 namespace amp {
@@ -96,7 +96,7 @@ void DiffReference(const Node& node, std::span<const NDArray> in, std::span<NDAr
         }
       }
     }
-    y.resize(static_cast<std::size_t>(out[0].size()));
+    y.resize(out[0].size());
     Store(y, out[0]);
   });
 }

@@ -9,8 +9,7 @@
 #include "ops/remainder.h"
 #include "ops/rules.h"
 #include "ops/special.h"
-#include "passes/amp_facts.h"
-#include "passes/element_facts.h"
+#include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
 

@@ -3,7 +3,7 @@
 
 #include "ops/places.h"
 #include "ops/rules.h"
-#include "passes/amp_facts.h"
+#include "passes/op_facts.h"
 #include "program/reference.h"
 
 namespace amp {
@@ -38,7 +38,7 @@ std::int64_t RowOf(const Node& node, const std::vector<std::int64_t>& indices, s
                    const Shape& out) {
   std::int64_t row = 0;
   for (std::int64_t axis = 0; axis * count + i < static_cast<std::int64_t>(indices.size()); ++axis) {
-    const std::int64_t size = out[static_cast<int>(axis)], index = indices[static_cast<std::size_t>(axis * count + i)];
+    const std::int64_t size = out[static_cast<int>(axis)], index = indices[axis * count + i];
     if (index < 0 || index >= size) FailAt(node, "index {} is out of range for an axis of size {}", index, size);
     row = row * size + index;
   }
@@ -55,7 +55,7 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
   for (std::int64_t i = 0; i < count; ++i) {
     const auto row = static_cast<std::size_t>(RowOf(node, indices, count, i, shape));
     if (bytes != 0) {
-      std::memcpy(out[0].As<char>() + row * bytes, in[0].As<char>() + static_cast<std::size_t>(i) * bytes, bytes);
+      std::memcpy(out[0].As<char>() + row * bytes, in[0].As<char>() + i * bytes, bytes);
     }
   }
 }

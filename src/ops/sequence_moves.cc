@@ -4,7 +4,7 @@
 
 #include "ops/numeric.h"
 #include "ops/rules.h"
-#include "passes/amp_facts.h"
+#include "passes/op_facts.h"
 #include "program/reference.h"
 
 namespace amp {
@@ -61,8 +61,8 @@ void LastReference(const Node& node, std::span<const NDArray> in, std::span<NDAr
   const std::vector<std::int64_t> lengths = Lengths(p, s, 1, in);
   for (std::int64_t n = 0; n < s.batch && s.row_bytes != 0; ++n) {
     const std::int64_t last = lengths[n] - 1, row = p.axis == 0 ? last * s.batch + n : n * s.time + last;
-    std::memcpy(out[0].As<char>() + static_cast<std::size_t>(n) * s.row_bytes,
-                in[0].As<char>() + static_cast<std::size_t>(row) * s.row_bytes, s.row_bytes);
+    std::memcpy(out[0].As<char>() + n * s.row_bytes,
+                in[0].As<char>() + row * s.row_bytes, s.row_bytes);
   }
 }
 
@@ -73,12 +73,12 @@ void ReverseReference(const Node& node, std::span<const NDArray> in, std::span<N
   for (std::int64_t row = 0; row < s.time * s.batch && s.row_bytes != 0; ++row) {
     const std::int64_t n = row % s.batch, t = row / s.batch;
     const std::int64_t source = t < lengths[n] ? lengths[n] - 1 - t : t;
-    std::memcpy(out[0].As<char>() + static_cast<std::size_t>(row) * s.row_bytes,
+    std::memcpy(out[0].As<char>() + row * s.row_bytes,
                 in[0].As<char>() + static_cast<std::size_t>(source * s.batch + n) * s.row_bytes, s.row_bytes);
   }
 }
 
-OpCard<SequenceParam> Register(const char* name, const char* doc, std::int64_t last_axis, InferShapeFn infer,
+OpDefinition<SequenceParam> Register(const char* name, const char* doc, std::int64_t last_axis, InferShapeFn infer,
                                decltype(ReferenceKernel::run) reference) {
   return RegisterOp<SequenceParam>(name)
       .Doc(doc)

@@ -5,7 +5,7 @@
 
 #include "ops/numeric.h"
 #include "ops/rules.h"
-#include "passes/amp_facts.h"
+#include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
 
@@ -42,8 +42,8 @@ void CopyRanges(const NDArray& in, const std::vector<Range>& ranges, NDArray& ou
   for (std::int64_t i = 0; i < out.size(); ++i) {
     std::int64_t source = 0;
     for (int a = 0; a < rank; ++a) source += (ranges[a].begin + index[a] * ranges[a].step) * strides[a];
-    std::memcpy(out.As<char>() + static_cast<std::size_t>(i) * bytes,
-                in.As<char>() + static_cast<std::size_t>(source) * bytes, bytes);
+    std::memcpy(out.As<char>() + i * bytes,
+                in.As<char>() + source * bytes, bytes);
     for (std::size_t a = ranges.size(); a-- > 0 && ++index[a] == ranges[a].size;) index[a] = 0;
   }
 }
@@ -103,7 +103,7 @@ std::vector<Range> RangesOf(const Node& node, const SliceAxisParam& p, const Sha
 }
 
 template <class P>
-OpCard<P> Register(const char* name, const char* doc, ParamSchema<P> schema) {
+OpDefinition<P> Register(const char* name, const char* doc, ParamSchema<P> schema) {
   return RegisterOp<P>(name)
       .Doc(doc)
       .Params(std::move(schema))

@@ -7,7 +7,7 @@
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "ops/softmax.h"
-#include "passes/amp_facts.h"
+#include "passes/op_facts.h"
 #include "passes/infer.h"
 #include "program/lowering.h"
 #include "program/reference.h"
@@ -90,7 +90,7 @@ bool Lower(LowerContext& c, bool logarithm, double sign) {
   return true;
 }
 
-OpCard<SoftmaxParam> Register(const char* name, const char* doc, bool logarithm, double sign = 1) {
+OpDefinition<SoftmaxParam> Register(const char* name, const char* doc, bool logarithm, double sign = 1) {
   return RegisterOp<SoftmaxParam>(name)
       .Doc(doc)
       .Params(Schema(), Validate)

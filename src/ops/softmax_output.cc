@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "ops/softmax.h"
-#include "passes/amp_facts.h"
+#include "passes/op_facts.h"
 #include "passes/infer.h"
 #include "program/lowering.h"
 #include "program/reference.h"

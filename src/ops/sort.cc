@@ -5,7 +5,7 @@
 
 #include "ops/numeric.h"
 #include "ops/rules.h"
-#include "passes/amp_facts.h"
+#include "passes/op_facts.h"
 #include "program/reference.h"
 
 namespace amp {
@@ -34,9 +34,9 @@ void ForEachLine(const NDArray& data, const Lines& lines, F&& f) {
   WithNumberType(data.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const std::vector<T> x = Numbers<T>(data);
-    std::vector<T> line(static_cast<std::size_t>(lines.size));
+    std::vector<T> line(lines.size);
     for (std::int64_t l = 0; l < lines.count(); ++l) {
-      for (std::int64_t i = 0; i < lines.size; ++i) line[static_cast<std::size_t>(i)] = x[lines.At(l, i)];
+      for (std::int64_t i = 0; i < lines.size; ++i) line[i] = x[lines.At(l, i)];
       f(l, line);
     }
   });
@@ -54,7 +54,7 @@ std::vector<std::int64_t> Order(const std::vector<T>& line, bool ascending) {
   std::vector<std::int64_t> order(line.size());
   std::iota(order.begin(), order.end(), std::int64_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
-    const T left = line[static_cast<std::size_t>(a)], right = line[static_cast<std::size_t>(b)];
+    const T left = line[a], right = line[b];
     return ascending ? IsLess(left, right) : IsLess(right, left);
   });
   return order;
@@ -83,11 +83,11 @@ void InferArg(bool numpy, ShapeRelation& r) {
 }
 
 void ArgReference(const Lines& lines, bool largest, const NDArray& in, NDArray& out) {
-  std::vector<std::int64_t> y(static_cast<std::size_t>(lines.count()));
+  std::vector<std::int64_t> y(lines.count());
   ForEachLine(in, lines, [&](std::int64_t line, const auto& values) {
     const auto found =
         largest ? std::max_element(values.begin(), values.end()) : std::min_element(values.begin(), values.end());
-    y[static_cast<std::size_t>(line)] = found - values.begin();
+    y[line] = found - values.begin();
   });
   Store(y, out);
 }
@@ -97,7 +97,7 @@ DTypeRule PositionDType(bool numpy) {
   return {[](DTypeRelation& r) { r.Out(0, DType::kInt64); }};
 }
 
-OpCard<ArgParam> Register(const char* name, const char* doc, bool largest, bool numpy = false) {
+OpDefinition<ArgParam> Register(const char* name, const char* doc, bool largest, bool numpy = false) {
   return RegisterOp<ArgParam>(name)
       .Doc(doc)
       .Params(ParamSchema<ArgParam>()
@@ -175,10 +175,10 @@ Shape Sorted(const std::optional<std::int64_t>& axis, const Shape& data) { retur
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           const auto& p = node.params<ArgSortParam>();
           const Lines lines = LinesOf(node, p.axis, in[0].shape());
-          std::vector<std::int64_t> y(static_cast<std::size_t>(out[0].size()));
+          std::vector<std::int64_t> y(out[0].size());
           ForEachLine(in[0], lines, [&](std::int64_t line, const auto& values) {
             const std::vector<std::int64_t> order = Order(values, p.is_ascend);
-            for (std::int64_t i = 0; i < lines.size; ++i) y[lines.At(line, i)] = order[static_cast<std::size_t>(i)];
+            for (std::int64_t i = 0; i < lines.size; ++i) y[lines.At(line, i)] = order[i];
           });
           Store(y, out[0]);
         }});
@@ -196,7 +196,7 @@ void SortReference(const Node& node, std::span<const NDArray> in, std::span<NDAr
     const std::vector<std::int64_t> order = Order(values, p.is_ascend);
     for (std::int64_t i = 0; i < lines.size; ++i) {
       std::memcpy(out[0].As<char>() + lines.At(line, i) * bytes,
-                  in[0].As<char>() + lines.At(line, order[static_cast<std::size_t>(i)]) * bytes, bytes);
+                  in[0].As<char>() + lines.At(line, order[i]) * bytes, bytes);
     }
   });
 }
@@ -264,15 +264,15 @@ void TopKReference(const Node& node, std::span<const NDArray> in, std::span<NDAr
   ForEachLine(in[0], lines, [&](std::int64_t line, const auto& values) {
     const std::vector<std::int64_t> order = Order(values, p.is_ascend);
     for (std::int64_t i = 0; i < chosen; ++i) {
-      const std::int64_t position = order[static_cast<std::size_t>(i)];
+      const std::int64_t position = order[i];
       if (mask) {
         positions[result.At(line, position)] = 1;
         continue;
       }
       positions[result.At(line, i)] = position;
-      elements[result.At(line, i)] = static_cast<double>(values[static_cast<std::size_t>(position)]);
+      elements[result.At(line, i)] = static_cast<double>(values[position]);
       if (!IsFloat(in[0].dtype())) {
-        whole[result.At(line, i)] = static_cast<std::int64_t>(values[static_cast<std::size_t>(position)]);
+        whole[result.At(line, i)] = static_cast<std::int64_t>(values[position]);
       }
     }
   });

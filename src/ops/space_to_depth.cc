@@ -3,7 +3,7 @@
 
 #include "ops/numeric.h"
 #include "ops/rules.h"
-#include "passes/amp_facts.h"
+#include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
 
@@ -47,7 +47,7 @@ Steps StepsOf(const Node& node, StepsFn steps, const Shape& data) {
   return steps(node, node.params<BlockParam>().block_size, data);
 }
 
-OpCard<BlockParam> Register(const char* name, const char* doc, StepsFn steps) {
+OpDefinition<BlockParam> Register(const char* name, const char* doc, StepsFn steps) {
   return RegisterOp<BlockParam>(name)
       .Doc(doc)
       .Params(ParamSchema<BlockParam>()

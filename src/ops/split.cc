@@ -4,7 +4,7 @@
 
 #include "ops/numeric.h"
 #include "ops/rules.h"
-#include "passes/amp_facts.h"
+#include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
 
@@ -51,7 +51,7 @@ void InferShape(ShapeRelation& r) {
   for (int i = 0; i < r.num_outputs(); ++i) {
     const Part part = PartOf(r.node(), r.in(0)[axis], i);
     std::vector<std::int64_t> dims = r.in(0).dims();
-    dims[static_cast<std::size_t>(axis)] = part.end - part.begin;
+    dims[axis] = part.end - part.begin;
     if (p.squeeze_axis && part.end - part.begin != 1) {
       FailAt(r.node(), "squeeze_axis: part {} has {} elements, not 1", i, part.end - part.begin);
     }
@@ -71,8 +71,8 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
     const std::size_t size = static_cast<std::size_t>(part.end - part.begin) * inner;
     if (size == 0) continue;
     for (std::int64_t o = 0; o < shape.SizeOf(0, axis); ++o) {
-      std::memcpy(out[i].As<char>() + static_cast<std::size_t>(o) * size,
-                  in[0].As<char>() + static_cast<std::size_t>(o) * row + static_cast<std::size_t>(part.begin) * inner,
+      std::memcpy(out[i].As<char>() + o * size,
+                  in[0].As<char>() + o * row + static_cast<std::size_t>(part.begin) * inner,
                   size);
     }
   }
@@ -86,7 +86,7 @@ bool Lower(LowerContext& c) {
     const Part range = PartOf(c.node(), shape[axis], i);
     if (range.begin == range.end) return false;
     SliceWork work{std::vector<std::int64_t>(static_cast<std::size_t>(shape.rank()), 0)};
-    work.begins[static_cast<std::size_t>(axis)] = range.begin;
+    work.begins[axis] = range.begin;
     Shape size = shape;
     size[axis] = range.end - range.begin;
     c.SetOut(i, c.Reshape(c.Emit(work, {c.in(0)}, {c.out_type(i).dtype, size}), c.out_type(i).shape));

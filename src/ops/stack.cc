@@ -3,7 +3,7 @@
 
 #include "ops/numeric.h"
 #include "ops/rules.h"
-#include "passes/amp_facts.h"
+#include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
 
@@ -43,7 +43,7 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
   for (std::int64_t o = 0; o < outer && row != 0; ++o) {
     for (std::size_t i = 0; i < in.size(); ++i) {
       std::memcpy(out[0].As<char>() + (static_cast<std::size_t>(o) * in.size() + i) * row,
-                  in[i].As<char>() + static_cast<std::size_t>(o) * row, row);
+                  in[i].As<char>() + o * row, row);
     }
   }
 }

@@ -4,7 +4,7 @@
 
 #include "ops/numeric.h"
 #include "ops/rules.h"
-#include "passes/amp_facts.h"
+#include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
 
@@ -74,7 +74,7 @@ void Reference(const Row& row, std::span<const NDArray> in, NDArray& out) {
   for (std::int64_t o = 0; o < outer; ++o) {
     for (const NDArray& array : in) {
       const std::size_t line = line_of(array);
-      if (line != 0) std::memcpy(to, array.As<char>() + static_cast<std::size_t>(o) * line, line);
+      if (line != 0) std::memcpy(to, array.As<char>() + o * line, line);
       to += line;
     }
   }

@@ -4,8 +4,7 @@
 
 #include "ops/numeric.h"
 #include "ops/rules.h"
-#include "passes/amp_facts.h"
-#include "passes/element_facts.h"
+#include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
 
@@ -51,7 +50,7 @@ std::vector<int> Permutation(const Node& node, const MoveAxisParam& p, int rank)
   if (p.source.size() != p.destination.size()) {
     FailAt(node, "{} axes cannot move to {} places", p.source.size(), p.destination.size());
   }
-  std::vector<int> axes(static_cast<std::size_t>(rank), -1);
+  std::vector<int> axes(rank, -1);
   std::vector<bool> moves(axes.size());
   for (std::size_t i = 0; i < p.source.size(); ++i) {
     const auto from = NormalizeAxis(p.source[i], rank), to = NormalizeAxis(p.destination[i], rank);
@@ -83,7 +82,7 @@ void InferShape(ShapeRelation& r) {
 }
 
 template <class P>
-OpCard<P> Register(const char* name, const char* doc, ParamSchema<P> schema) {
+OpDefinition<P> Register(const char* name, const char* doc, ParamSchema<P> schema) {
   return RegisterOp<P>(name)
       .Doc(doc)
       .Params(std::move(schema))

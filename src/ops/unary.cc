@@ -6,8 +6,7 @@
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "ops/special.h"
-#include "passes/amp_facts.h"
-#include "passes/element_facts.h"
+#include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
 
@@ -146,6 +145,7 @@ void Register(const Row& row) {
       .Set(DTypeRule{[&row](DTypeRelation& r) { InferDType(row, r); }})
       .Set(AmpFacts{Arithmetic::kElementwise, {}, [commutes](const Node&, DType) { return commutes; }})
       .Set(IsPointwise{})
+      .Set(IsUnaryFunction{row.integer != nullptr})
       .Set(ReferenceKernel{
           [&row](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { Reference(row, in[0], out[0]); }})
       .Set(LowerRule{[&row](LowerContext& c) {

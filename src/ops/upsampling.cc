@@ -1,7 +1,7 @@
 // UpSampling by repetition.
 #include "ops/numeric.h"
 #include "ops/rules.h"
-#include "passes/amp_facts.h"
+#include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
 
@@ -44,7 +44,7 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
   const Shape& shape = out[0].shape();
   WithFloatType(out[0].dtype(), [&](auto zero) {
     using T = decltype(zero);
-    std::vector<T> y(static_cast<std::size_t>(out[0].size()), T{0});
+    std::vector<T> y(out[0].size(), T{0});
     std::int64_t first = 0;
     for (const NDArray& array : in) {
       const std::vector<T> x = Numbers<T>(array);

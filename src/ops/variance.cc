@@ -3,7 +3,7 @@
 
 #include "ops/axes.h"
 #include "ops/rules.h"
-#include "passes/amp_facts.h"
+#include "passes/op_facts.h"
 #include "program/reference.h"
 
 namespace amp {
@@ -36,10 +36,10 @@ double Variance(const T* x, std::int64_t size, std::int64_t divisor) {
 void VarianceReference(const Node& node, bool root, const NDArray& in, NDArray& out) {
   const auto& p = node.params<VarianceParam>();
   const std::vector<bool> named = NamedAxes(node, p.axis, in.shape().rank(), true);
-  std::vector<double> y(static_cast<std::size_t>(out.size()));
+  std::vector<double> y(out.size());
   ForEachRow<double>(in, named, [&](std::int64_t i, const double* x, std::int64_t size) {
     const double variance = Variance(x, size, size - p.ddof);
-    y[static_cast<std::size_t>(i)] = root ? std::sqrt(variance) : variance;
+    y[i] = root ? std::sqrt(variance) : variance;
   });
   StoreResults(y, out);
 }
@@ -51,7 +51,7 @@ void InferStatistic(const std::optional<DType>& dtype, DTypeRelation& r) {
   r.Same({0}, {0});
 }
 
-OpCard<VarianceParam> Register(const char* name, const char* doc, bool root) {
+OpDefinition<VarianceParam> Register(const char* name, const char* doc, bool root) {
   return RegisterOp<VarianceParam>(name)
       .Doc(doc)
       .Params(ParamSchema<VarianceParam>()
@@ -87,8 +87,8 @@ void MomentsReference(const Node& node, std::span<const NDArray> in, std::span<N
   const auto count = static_cast<std::size_t>(WithoutAxes(in[0].shape(), named, false, true).size());
   std::vector<double> means(count), variances(count);
   ForEachRow<double>(in[0], named, [&](std::int64_t i, const double* x, std::int64_t size) {
-    means[static_cast<std::size_t>(i)] = Mean(x, size);
-    variances[static_cast<std::size_t>(i)] = Variance(x, size, size);
+    means[i] = Mean(x, size);
+    variances[i] = Variance(x, size, size);
   });
   if (out[0].defined()) StoreResults(means, out[0]);
   if (out[1].defined()) StoreResults(variances, out[1]);
@@ -169,12 +169,12 @@ void AverageReference(const Node& node, std::span<const NDArray> in, std::span<N
       sum += x[k] * weights.Of(i)[k];
       total += weights.Of(i)[k];
     }
-    averages[static_cast<std::size_t>(i)] = sum / total;
-    sums[static_cast<std::size_t>(i)] = total;
+    averages[i] = sum / total;
+    sums[i] = total;
   });
   if (out[0].defined()) StoreResults(averages, out[0]);
   if (!out[1].defined()) return;
-  sums.resize(static_cast<std::size_t>(out[1].size()), weights.SumOf(0));
+  sums.resize(out[1].size(), weights.SumOf(0));
   StoreResults(sums, out[1]);
 }
 

@@ -4,7 +4,7 @@
 #include "ops/broadcast.h"
 #include "ops/places.h"
 #include "ops/rules.h"
-#include "passes/amp_facts.h"
+#include "passes/op_facts.h"
 #include "program/reference.h"
 
 namespace amp {
@@ -33,7 +33,7 @@ void InferDType(DTypeRelation& r) {
 
 Shape Condition(const Shape& condition, int rank) {
   std::vector<std::int64_t> dims = condition.dims();
-  if (condition.rank() == 1) dims.resize(static_cast<std::size_t>(rank), 1);
+  if (condition.rank() == 1) dims.resize(rank, 1);
   return Shape(dims);
 }
 
@@ -44,7 +44,7 @@ void Select(const NDArray& condition, const NDArray& x, const NDArray& y, NDArra
   for (std::int64_t i = 0; i < out.size(); ++i) {
     const std::size_t from_x = a.Next() * bytes, from_y = b.Next() * bytes;
     const char* source = chooses[c.Next()] != 0 ? x.As<char>() + from_x : y.As<char>() + from_y;
-    std::memcpy(out.As<char>() + static_cast<std::size_t>(i) * bytes, source, bytes);
+    std::memcpy(out.As<char>() + i * bytes, source, bytes);
   }
 }
 
@@ -74,7 +74,7 @@ void InferBroadcast(ShapeRelation& r) {
   r.Out(0, out);
 }
 
-OpCard<NoParam> Register(const char* name, const char* doc, InferShapeFn infer) {
+OpDefinition<NoParam> Register(const char* name, const char* doc, InferShapeFn infer) {
   return RegisterOp<NoParam>(name)
       .Doc(doc)
       .Inputs({"condition", "x", "y"})
@@ -102,7 +102,7 @@ struct ScalarParam {
 };
 
 // Of 2.0, where one of the choices is a number.
-OpCard<ScalarParam> Register(const char* name, const char* doc, const char* array, bool scalar_first) {
+OpDefinition<ScalarParam> Register(const char* name, const char* doc, const char* array, bool scalar_first) {
   return RegisterOp<ScalarParam>(name)
       .Doc(doc)
       .Params(ParamSchema<ScalarParam>().Optional("scalar", &ScalarParam::scalar, "The number."))

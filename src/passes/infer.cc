@@ -4,8 +4,7 @@
 #include <deque>
 #include <set>
 
-#include "passes/amp_facts.h"
-#include "passes/shape_default.h"
+#include "passes/op_facts.h"
 
 namespace amp {
 namespace {
@@ -65,15 +64,15 @@ bool ApplyDTypeRule(const Node& node, std::span<DType> in, std::span<DType> out)
 
 // What is beyond these is nonsense, and below them no rule's arithmetic can overflow: neither sums and multiples of
 // sizes nor products of some of them.
-constexpr std::int64_t kLargestDim = std::int64_t{1} << 40;
-constexpr std::int64_t kMostElements = std::int64_t{1} << 50;
+constexpr std::int64_t kMaxDim = std::int64_t{1} << 40;
+constexpr std::int64_t kMaxElements = std::int64_t{1} << 50;
 
 void CheckSizes(const Node& node, const Shape& shape) {
   if (shape.rank() > kMaxRank) FailAt(node, "shape {} has more than {} axes", shape.ToString(), kMaxRank);
   std::int64_t elements = 1;  // of the axes that are known and not empty
   for (const std::int64_t dim : shape.dims()) {
-    if (dim > kLargestDim) FailAt(node, "shape {} has a size above 2^40", shape.ToString());
-    if (dim > 0 && elements > kMostElements / dim) FailAt(node, "shape {} has too many elements", shape.ToString());
+    if (dim > kMaxDim) FailAt(node, "shape {} has a size above 2^40", shape.ToString());
+    if (dim > 0 && elements > kMaxElements / dim) FailAt(node, "shape {} has too many elements", shape.ToString());
     if (dim > 0) elements *= dim;
   }
 }
@@ -194,7 +193,7 @@ class Inference {
       if (!known(input)) return false;
     }
     for (int i = 0; i < graph_.node(id).num_outputs(); ++i) {
-      if (!known(graph_.EntryOf(id, static_cast<std::uint32_t>(i)))) return false;
+      if (!known(graph_.EntryOf(id, i))) return false;
     }
     return true;
   }

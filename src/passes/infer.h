@@ -75,7 +75,7 @@ class DTypeRelation {
 using InferShapeFn = std::function<void(ShapeRelation&)>;
 using InferDTypeFn = std::function<void(DTypeRelation&)>;
 
-// Facts that cards register (two types, so that they are two keys).
+// Facts that operator definitions register (two types, so that they are two keys).
 struct ShapeRule {
   InferShapeFn infer;
 };

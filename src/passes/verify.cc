@@ -21,13 +21,13 @@ class Verifier {
       }
     }
     if (types_ != nullptr) CheckTypes();
-    return breaches_;
+    return violations_;
   }
 
  private:
   template <class... Args>
   void Report(const char* law, fmt::format_string<Args...> format, Args&&... args) {
-    breaches_ += fmt::format("{}: ", law) + fmt::format(format, std::forward<Args>(args)...) + "\n";
+    violations_ += fmt::format("{}: ", law) + fmt::format(format, std::forward<Args>(args)...) + "\n";
   }
 
   void CheckName(const Node& variable) {
@@ -82,17 +82,17 @@ class Verifier {
   const Graph& graph_;
   const Types* types_;
   std::unordered_set<std::string> names_;
-  std::string breaches_;
+  std::string violations_;
 };
 
 }  // namespace
 
-std::string FindBreaches(const Graph& graph, const Types* types) { return Verifier(graph, types).Run(); }
+std::string FindViolations(const Graph& graph, const Types* types) { return Verifier(graph, types).Run(); }
 
 void VerifyAfter(const char* stage, const Graph& graph, const Types* types) {
   if (!EnvFlag("AMP_VERIFY")) return;
-  const std::string breaches = FindBreaches(graph, types);
-  if (!breaches.empty()) Throw<InternalError>("after {} the graph is not legal:\n{}", stage, breaches);
+  const std::string violations = FindViolations(graph, types);
+  if (!violations.empty()) Throw<InternalError>("pass {} produced an invalid graph:\n{}", stage, violations);
 }
 
 }  // namespace amp

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "passes/unfuse.h"
+#include "passes/fusion_mxnet/unfuse.h"
 #include "program/lowering.h"
 
 namespace amp {

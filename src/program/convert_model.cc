@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "passes/conversion_report.h"
+#include "passes/precision/conversion_report.h"
 #include "program/cast_arrays.h"
 #include "program/round_folded.h"
 

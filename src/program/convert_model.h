@@ -1,7 +1,7 @@
 // The offline corridor, arrays included: a model in, the converted model out.
 #pragma once
 
-#include "passes/convert.h"
+#include "passes/convert_symbol.h"
 
 namespace amp {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "nnvm/ndarray.h"
-#include "passes/convert.h"
+#include "passes/convert_symbol.h"
 
 namespace amp {
 

@@ -1,5 +1,5 @@
 // Operators with the names, inputs and most important attributes of real ones, so that real files reach everything
-// behind the parser. The real cards need oneDNN and OpenMP, which are not built for fuzzing; tests/cpp/ops treats them.
+// behind the parser. The real operator definitions need oneDNN and OpenMP, which are not built for fuzzing; tests/cpp/ops treats them.
 #pragma once
 
 #include "nnvm/fake_ops.h"
@@ -50,7 +50,7 @@ inline void GrowingShape(ShapeRelation& r) {
   for (int i = 0; i < r.num_outputs(); ++i) r.Out(i, out);
 }
 
-inline OpCard<AnyParam> RegisterAny(const char* name, const char* count = "num_filter", double most = 100000) {
+inline OpDefinition<AnyParam> RegisterAny(const char* name, const char* count = "num_filter", double most = 100000) {
   return RegisterOp<AnyParam>(name)
       .Params(AnySchema(count, most))
       .Inputs({"data"})

@@ -24,7 +24,7 @@ void CheckInference(const Symbol& symbol) {
     InferPartial(graph, {});
     Infer(graph, {});
   });
-  FindBreaches(graph);
+  FindViolations(graph);
   PrintGraph(graph);
 }
 

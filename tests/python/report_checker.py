@@ -504,7 +504,7 @@ class _Checker:
         (r"(.+) is not in low precision", reads_high),
         (r"(.+) is in low precision", reads_low),
         (r"(.+) is read in low precision", reads_low),
-        (r"(.+) is there in low precision for other readers anyway", shares_cast),
+        (r"(.+) already exists in low precision for other readers", shares_cast),
         (r"what reads it, (.+), is not computed in low precision", not_wanted),
         (r"it is read only as an output of the model", only_output),
         (r"(.+) has a dtype that is not converted", wrong_dtype),

@@ -7,7 +7,7 @@
 #include "bindings.h"
 #include "convert_options.h"
 #include "gil.h"
-#include "passes/conversion_report.h"
+#include "passes/precision/conversion_report.h"
 
 namespace amp::python {
 namespace {
@@ -45,7 +45,7 @@ py::dict ConvertModel(const Symbol& symbol, const py::dict& args, const py::dict
   const ConvertOptions options = ConvertOptionsOf(options_given, &wants_report);
   std::optional<ConvertedModel> model;
   ConversionReport report;
-  WithoutGil([&] { model = ConvertModel(symbol, params, types, options, wants_report ? &report : nullptr); });
+  ReleaseGil([&] { model = ConvertModel(symbol, params, types, options, wants_report ? &report : nullptr); });
   py::dict result;
   result["symbol"] = std::move(model->symbol);
   result["arguments"] = Converted(args, params.args, model->params.args);
@@ -65,7 +65,7 @@ py::dict ConvertSymbolAlone(const Symbol& symbol, const py::dict& input_types, c
   options.parameter_dtypes = DTypeMapOf(parameter_dtypes);
   std::optional<ConvertedSymbol> converted;
   ConversionReport report;
-  WithoutGil([&] { converted = ConvertSymbol(symbol, {}, types, options, wants_report ? &report : nullptr); });
+  ReleaseGil([&] { converted = ConvertSymbol(symbol, {}, types, options, wants_report ? &report : nullptr); });
   py::dict result;
   result["symbol"] = std::move(converted->symbol);
   result["num_casts"] = converted->num_casts;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bindings.h"
-#include "passes/precision_options.h"
+#include "passes/precision/convert_options.h"
 
 namespace amp::python {
 

@@ -49,7 +49,7 @@ std::unique_ptr<Executor> Build(const Symbol& symbol, const py::dict& args, cons
   if (backend) options.backend = onednn::BackendFromName(*backend);
   if (reduce) options.reduce_precision = ReduceOptionsOf(*reduce);
   std::unique_ptr<Executor> executor;
-  WithoutGil([&] { executor = std::make_unique<Executor>(symbol, params, types, options); });
+  ReleaseGil([&] { executor = std::make_unique<Executor>(symbol, params, types, options); });
   return executor;
 }
 
@@ -71,7 +71,7 @@ py::list ListOf(std::vector<NDArray> arrays) {
 py::list Run(Executor& executor, const py::sequence& arrays) {
   const std::vector<NDArray> inputs = InputsOf(executor, arrays);
   std::vector<NDArray> outputs;
-  WithoutGil([&] { outputs = executor.Run(inputs); });
+  ReleaseGil([&] { outputs = executor.Run(inputs); });
   return ListOf(std::move(outputs));
 }
 
@@ -81,7 +81,7 @@ void RunInto(Executor& executor, const py::sequence& arrays, const py::sequence&
   for (std::size_t i = 0; i < out.size(); ++i) {
     outputs.push_back(WritableArrayOf(out[i], fmt::format("out[{}]", i)).array);
   }
-  WithoutGil([&] { executor.Run(inputs, outputs); });
+  ReleaseGil([&] { executor.Run(inputs, outputs); });
 }
 
 // Python is called once the run is over: nobody waits for the GIL with a lock in hand.
@@ -93,7 +93,7 @@ py::list RunMonitored(Executor& executor, const py::function& callback, const py
   const std::vector<NDArray> inputs = InputsOf(executor, arrays);
   std::vector<NDArray> outputs;
   std::vector<Tensor> tensors;
-  WithoutGil([&] {
+  ReleaseGil([&] {
     outputs = executor.RunMonitored(inputs, [&](const std::string& name, const std::string& op, const NDArray& value) {
       tensors.push_back({name, op, value});
     });
@@ -109,7 +109,7 @@ std::unique_ptr<Executor> Reshape(const Executor& executor, const py::dict& inpu
     shapes[key] = ShapeOf(shape, "the shape of '" + Quotable(key) + "'");
   }
   std::unique_ptr<Executor> reshaped;
-  WithoutGil([&] { reshaped = executor.Reshape(shapes); });
+  ReleaseGil([&] { reshaped = executor.Reshape(shapes); });
   return reshaped;
 }
 
@@ -176,7 +176,7 @@ void BindProfile(py::module_& module) {
       "measure_peak",
       [](int threads) {
         kernels::ArithmeticPeak peak;
-        WithoutGil([&] { peak = kernels::MeasurePeak(threads); });
+        ReleaseGil([&] { peak = kernels::MeasurePeak(threads); });
         py::dict result;
         result["float32"] = peak.fp32_gflops;
         result["bfloat16"] = peak.bf16_gflops;
@@ -188,7 +188,7 @@ void BindProfile(py::module_& module) {
 RunProfile Profile(Executor& executor, const py::sequence& arrays, int runs) {
   const std::vector<NDArray> inputs = InputsOf(executor, arrays);
   RunProfile profile;
-  WithoutGil([&] { profile = executor.Profile(inputs, runs); });
+  ReleaseGil([&] { profile = executor.Profile(inputs, runs); });
   return profile;
 }
 

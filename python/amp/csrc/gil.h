@@ -32,7 +32,7 @@ auto TakeGil(Take take) {
 
 // Runs `work` without the GIL.
 template <class Work>
-void WithoutGil(Work work) {
+void ReleaseGil(Work work) {
   PyThreadState* state = PyEval_SaveThread();
   std::exception_ptr error;
   try {

@@ -99,7 +99,7 @@ Array Cast(const Array& self, py::handle dtype, bool copy) {
   const DType target = DTypeOf(dtype);
   if (target == self.array.dtype() && !copy) return self;
   NDArray result;
-  WithoutGil([&] { result = target == self.array.dtype() ? Duplicate(self.array) : CastArray(self.array, target); });
+  ReleaseGil([&] { result = target == self.array.dtype() ? Duplicate(self.array) : CastArray(self.array, target); });
   return {std::move(result), true};
 }
 

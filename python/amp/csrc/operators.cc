@@ -19,7 +19,7 @@ py::list Run(OperatorRunner& runner, const std::string& op, const AttrMap& attrs
   }
   const NDArrayMap named = ArrayMapOf(by_name, op + ": input");
   std::vector<NDArray> outputs;
-  WithoutGil([&] { outputs = runner.Run(op, attrs, arrays, named); });
+  ReleaseGil([&] { outputs = runner.Run(op, attrs, arrays, named); });
   py::list list;
   for (NDArray& output : outputs) list.append(Array{std::move(output), true});
   return list;

@@ -13,7 +13,7 @@ py::object ToPython(const NDArray& array) { return array.defined() ? py::cast(Ar
 
 py::list Load(const std::string& path) {
   NamedArrays arrays;
-  WithoutGil([&] { arrays = LoadParams(path); });
+  ReleaseGil([&] { arrays = LoadParams(path); });
   py::list list;
   for (const auto& [name, array] : arrays) {
     list.append(py::make_tuple(TextOf(name, path + ": an array's name"), ToPython(array)));
@@ -32,12 +32,12 @@ void Save(const std::string& path, const std::vector<std::pair<std::string, py::
   for (const auto& [name, array] : named) {
     arrays.emplace_back(name, ArrayOf(array, "the array '" + Quotable(name) + "'").array);
   }
-  WithoutGil([&] { SaveParams(path, arrays, chosen); });
+  ReleaseGil([&] { SaveParams(path, arrays, chosen); });
 }
 
 py::tuple LoadModel(const std::string& path, const Symbol& symbol) {
   ModelParams params;
-  WithoutGil([&] { params = SplitParamsOf(symbol, LoadParams(path), path); });
+  ReleaseGil([&] { params = SplitParamsOf(symbol, LoadParams(path), path); });
   return py::make_tuple(DictOf(params.args), DictOf(params.aux));
 }
 
@@ -45,7 +45,7 @@ void SaveModel(const std::string& path, const py::dict& args, const py::dict& au
                const std::optional<std::string>& format) {
   const auto chosen = FormatOf(format);
   const ModelParams params{ArrayMapOf(args, "argument"), ArrayMapOf(aux, "auxiliary state")};
-  WithoutGil([&] { SaveParams(path, JoinParams(params), chosen); });
+  ReleaseGil([&] { SaveParams(path, JoinParams(params), chosen); });
 }
 
 }  // namespace

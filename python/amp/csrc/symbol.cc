@@ -4,8 +4,8 @@
 #include "bindings.h"
 #include "convert_options.h"
 #include "nnvm/symbol_json.h"
-#include "passes/fuse_mxnet.h"
-#include "passes/remove_amp_casts.h"
+#include "passes/fusion_mxnet/fuse_mxnet.h"
+#include "passes/precision/remove_amp_casts.h"
 
 namespace amp::python {
 namespace {

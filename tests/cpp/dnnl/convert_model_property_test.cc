@@ -145,7 +145,7 @@ TEST(ConvertProperties, OnRandomModels) {
     const RandomModel model = maker.Make(4 + i % 9);
     const ConvertOptions options = OptionsOf(i);
     const ConvertedModel converted = ConvertModel(model.symbol, model.params, model.input_types, options);
-    EXPECT_EQ(FindBreaches(converted.symbol.ToGraph()), "");
+    EXPECT_EQ(FindViolations(converted.symbol.ToGraph()), "");
     CheckNewCasts(model, converted);
     CheckHeads(model, converted, options.policy);
     CheckOrder(model, converted, options, random);

@@ -1,9 +1,9 @@
 // Folded and unfolded models give the same numbers.
-#include "passes/fold_batch_norm.h"
+#include "passes/optimize/fold_batch_norm.h"
 
 #include "dnnl/models.h"
 #include "nnvm/env.h"
-#include "passes/convert.h"
+#include "passes/convert_symbol.h"
 #include "passes/random_models.h"
 #include "passes/verify.h"
 
@@ -131,7 +131,7 @@ class Maker {
 
 FoldResult Fold(const Model& m) {
   const Graph graph = m.symbol.ToGraph();
-  return FoldBatchNorm(graph, InferPartial(graph, VariableTypes(graph, m.params, m.types)), m.params, nullptr);
+  return FoldBatchNorm(amp::Model(graph, VariableTypes(graph, m.params, m.types), {}, m.params), nullptr);
 }
 
 Model Folded(const Model& m, const FoldResult& result) {
@@ -150,7 +150,7 @@ TEST(FoldBatchNormNumbers, FoldedIsUnfolded) {
     const Model m = Maker(seed * 1000).Make();
     SCOPED_TRACE(fmt::format("AMP_TEST_SEED={}\n{}", seed, amp::testing::Text(m.symbol)));
     const FoldResult result = Fold(m);
-    for (const UnfoldedBatchNorm& kept : result.kept) ADD_FAILURE() << kept.batch_norm << ": " << kept.reason;
+    for (const UnfoldedBatchNorm& kept : result.names.kept) ADD_FAILURE() << kept.batch_norm << ": " << kept.reason;
     const Model folded = Folded(m, result);
     EXPECT_EQ(folded.symbol.ListAuxiliaryStates(), std::vector<std::string>());
     EXPECT_EQ(folded.symbol.ListOutputs(), m.symbol.ListOutputs());
@@ -167,8 +167,8 @@ TEST(FoldBatchNormNumbers, RandomModels) {
     SCOPED_TRACE(fmt::format("seed {}\n{}", seed, amp::testing::Text(random.symbol)));
     const Model m{random.symbol, random.params, random.input_types};
     const FoldResult result = Fold(m);
-    folds += result.folded.size();
-    if (result.folded.empty()) continue;
+    folds += result.names.folded.size();
+    if (result.names.folded.empty()) continue;
     const Model folded = Folded(m, result);
     const std::vector<NDArray> expected = RunOnce(m, On(Backend::kReference));
     const std::vector<NDArray> actual = RunOnce(folded, On(Backend::kReference));

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "dnnl/models.h"
-#include "passes/fuse_mxnet.h"
+#include "passes/fusion_mxnet/fuse_mxnet.h"
 #include "passes/random_models.h"
-#include "passes/unfuse.h"
+#include "passes/fusion_mxnet/unfuse.h"
 #include "program/convert_model.h"
 
 namespace amp::onednn {

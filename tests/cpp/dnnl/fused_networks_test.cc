@@ -30,8 +30,10 @@ class DisabledPasses {
 // Each pass with one chance in two; all of them for `everything`.
 std::string SomePasses(std::mt19937* random, bool everything) {
   std::string names;
-  for (const std::string_view pass : kOptionalPasses) {
-    if (everything || (*random)() % 2 == 0) names += std::string(pass) + ",";
+  std::vector<std::string> passes = OptionalPasses();
+  passes.insert(passes.end(), kOptionalPlanStages.begin(), kOptionalPlanStages.end());
+  for (const std::string& pass : passes) {
+    if (everything || (*random)() % 2 == 0) names += pass + ",";
   }
   return names;
 }

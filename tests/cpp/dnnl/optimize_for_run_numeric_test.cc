@@ -1,9 +1,9 @@
 // Optimised models give the numbers of the graph as it is given, which the reference backend runs.
-#include "passes/optimize_for_run.h"
+#include "passes/prepare_model.h"
 
 #include "dnnl/models.h"
 #include "nnvm/env.h"
-#include "passes/merge_variables.h"
+#include "passes/optimize/merge_variables.h"
 #include "passes/random_models.h"
 
 namespace amp::onednn {

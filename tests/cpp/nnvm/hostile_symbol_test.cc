@@ -14,7 +14,7 @@ std::string Node(const std::string& op, int id, const std::string& attrs, const 
   return fmt::format(R"({{"op":"{}","name":"n{}","inputs":{},"{}":{{{}}}}})", op, id, inputs, key, attrs);
 }
 
-// A variable and `count` nodes that read it; the heads are these entries.
+// A variable and `count` nodes that read it; the outputs are these entries.
 std::string Document(const std::string& op, int count, const std::string& attrs, const std::string& heads) {
   std::string nodes = Node("null", 0, "");
   for (int i = 1; i <= count; ++i) nodes += "," + Node(op, i, attrs);

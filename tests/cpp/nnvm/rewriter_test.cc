@@ -37,7 +37,7 @@ RewriteResult DropNode(const Graph& graph, const std::string& name) {
   Rewriter rewriter(graph);
   return rewriter.Run([&](NodeId id, std::vector<NodeEntry> inputs) -> std::vector<NodeEntry> {
     if (graph.node(id).name() == name) return {inputs[0]};
-    return rewriter.Keep(id, std::move(inputs));
+    return rewriter.KeepNode(id, std::move(inputs));
   });
 }
 
@@ -70,7 +70,7 @@ TEST(Rewriter, SharedSubgraphsStayShared) {
   const Graph graph = Diamond();
   Rewriter rewriter(graph);
   const RewriteResult result = rewriter.Run([&](NodeId id, std::vector<NodeEntry> inputs) -> std::vector<NodeEntry> {
-    if (graph.node(id).name() != "x") return rewriter.Keep(id, std::move(inputs));
+    if (graph.node(id).name() != "x") return rewriter.KeepNode(id, std::move(inputs));
     return {{Node::Variable("image"), 0}};
   });
   EXPECT_EQ(result.graph.num_nodes(), graph.num_nodes());
@@ -81,7 +81,7 @@ TEST(Rewriter, SharedSubgraphsStayShared) {
 RewriteResult InsertAfterA(const Graph& graph, const std::string& wanted_name) {
   Rewriter rewriter(graph);
   return rewriter.Run([&](NodeId id, std::vector<NodeEntry> inputs) -> std::vector<NodeEntry> {
-    std::vector<NodeEntry> kept = rewriter.Keep(id, std::move(inputs));
+    std::vector<NodeEntry> kept = rewriter.KeepNode(id, std::move(inputs));
     if (graph.node(id).name() != "a") return kept;
     return {{rewriter.Make({Unary(), wanted_name, {}, {kept[0]}, {}, {}}), 0}};
   });
@@ -126,7 +126,7 @@ TEST(Rewriter, NodesThatAreThrownAwayLeaveNoProvenance) {
   Rewriter rewriter(graph);
   const RewriteResult result = rewriter.Run([&](NodeId id, std::vector<NodeEntry> inputs) -> std::vector<NodeEntry> {
     const Node& node = graph.node(id);
-    if (node.is_variable()) return rewriter.Keep(id, std::move(inputs));
+    if (node.is_variable()) return rewriter.KeepNode(id, std::move(inputs));
     rewriter.Make({Unary(), "tried", {}, inputs, {}, {}});  // its memory must not come back as another node's
     return {{rewriter.Make({Unary(), "new_" + node.name(), {}, inputs, {}, {}}), 0}};
   });
@@ -162,7 +162,7 @@ TEST(Rewriter, HeadsCanBeMapped) {
   const Graph graph({EntryOf(u), EntryOf(x), EntryOf(u)});
   Rewriter rewriter(graph);
   const RewriteResult result =
-      rewriter.Run([&](NodeId id, std::vector<NodeEntry> inputs) { return rewriter.Keep(id, std::move(inputs)); },
+      rewriter.Run([&](NodeId id, std::vector<NodeEntry> inputs) { return rewriter.KeepNode(id, std::move(inputs)); },
                    [&](std::size_t index, NodeEntry mapped) -> NodeEntry {
                      if (index == 0) return mapped;
                      return {rewriter.Make({Unary(), "head", {}, {mapped}, {}, {}}), 0};
@@ -184,7 +184,7 @@ TEST(Rewriter, NewNodesKeepThePhase) {
   const Graph graph({{g, 0}});
   Rewriter rewriter(graph);
   const RewriteResult result = rewriter.Run([&](NodeId id, std::vector<NodeEntry> inputs) -> std::vector<NodeEntry> {
-    if (graph.node(id).is_variable()) return rewriter.Keep(id, std::move(inputs));
+    if (graph.node(id).is_variable()) return rewriter.KeepNode(id, std::move(inputs));
     return {{rewriter.Make({Unary(), "new", {}, inputs, {}, {}}), 0}};
   });
   EXPECT_EQ(result.graph.node(1).phase(), Phase::kBackward);
@@ -195,7 +195,7 @@ TEST(Rewriter, OneOutputMayChangeAlone) {
   const Graph graph = Op("_fake_pair", "p", {split.At(0), split.At(1)}).ToGraph();
   Rewriter rewriter(graph);
   const RewriteResult result = rewriter.Run([&](NodeId id, std::vector<NodeEntry> inputs) {
-    std::vector<NodeEntry> kept = rewriter.Keep(id, std::move(inputs));
+    std::vector<NodeEntry> kept = rewriter.KeepNode(id, std::move(inputs));
     if (kept.size() == 2) kept[1] = {rewriter.Make({Unary(), "c", {}, {kept[1]}, {}, {}}), 0};
     return kept;
   });

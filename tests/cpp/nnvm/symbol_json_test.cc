@@ -31,7 +31,7 @@ Symbol Parse(const std::string& text) {
 
 std::string GraphFile(const std::string& name) { return std::string(AMP_TEST_DATA_DIR) + "/graphs/" + name; }
 
-// A document of the given nodes and heads, otherwise legal.
+// A document of the given nodes and outputs, otherwise legal.
 std::string Document(const std::string& nodes, const std::string& heads = "[[0,0,0]]") {
   return R"({"nodes":[)" + nodes + R"(],"arg_nodes":[],"heads":)" + heads + "}";
 }

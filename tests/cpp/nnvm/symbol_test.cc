@@ -117,7 +117,7 @@ TEST(Symbol, Internals) {
 TEST(Symbol, Children) {
   EXPECT_EQ(Small().GetChildren().ListOutputs(), (Names{"s_output", "w"}));
   EXPECT_TRUE(Var("x").GetChildren().outputs().empty());
-  // A node with several heads is asked once.
+  // A node with several outputs is asked once.
   const Symbol split = Apply("_fake_split", "s", {Var("x")}, {}, {{"num_outputs", "3"}});
   EXPECT_EQ(split.GetChildren().ListOutputs(), (Names{"x"}));
 }

@@ -6,7 +6,7 @@
 
 #include "nnvm/env.h"
 #include "op_harness.h"
-#include "passes/amp_facts.h"
+#include "passes/op_facts.h"
 
 namespace amp::testing {
 namespace {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "draw.h"
 
@@ -453,6 +454,11 @@ const std::vector<OpRow>& OpRows() {
     };
     for (const auto& more : {ArrayOpRows(), FunctionOpRows(), LookupOpRows(), NumPyOpRows(), StatisticsOpRows()}) {
       all.insert(all.end(), more.begin(), more.end());
+    }
+    std::set<std::string> with_rows;
+    for (const OpRow& row : all) with_rows.insert(row.op);
+    for (const OpRow& row : UnaryFunctionRows()) {
+      if (!with_rows.contains(row.op)) all.push_back(row);
     }
     std::sort(all.begin(), all.end(), [](const OpRow& a, const OpRow& b) { return a.op < b.op; });
     return all;

@@ -70,6 +70,8 @@ const std::vector<OpRow>& ArrayOpRows();
 const std::vector<OpRow>& LookupOpRows();
 // Those of op_cases_statistics.cc.
 const std::vector<OpRow>& StatisticsOpRows();
+// Of operators that are functions of one number (IsUnaryFunction); rows of their own replace these.
+std::vector<OpRow> UnaryFunctionRows();
 // Those of op_cases_functions.cc.
 const std::vector<OpRow>& FunctionOpRows();
 // Those of op_cases_numpy.cc.

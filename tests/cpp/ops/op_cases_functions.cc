@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "draw.h"
+#include "passes/op_facts.h"
 
 namespace amp::testing {
 namespace {
@@ -42,6 +43,7 @@ OpCase Unary(Random& random, const std::vector<DType>& types, ErrorModel error, 
 }
 
 OpCase DrawFunction(Random& random) { return Unary(random, FloatTypes(), {0, 16, 0}); }
+OpCase DrawOfNumbers(Random& random) { return Unary(random, NumberTypes(), {0, 16, 0}); }
 // As Activation has them.
 OpCase DrawSoftPlus(Random& random) { return Unary(random, FloatTypes(), {0, 16, 256}, Values::kWide); }
 OpCase DrawPredicate(Random& random) { return Unary(random, AllTypes(), {}, Values::kWide); }
@@ -126,6 +128,15 @@ OpCase DrawShiftAndScalar(Random& random) { return OfIntegers(random, IntegerTyp
 
 }  // namespace
 
+std::vector<OpRow> UnaryFunctionRows() {
+  std::vector<OpRow> rows;
+  for (const Op* op : OpRegistry::Get().All()) {
+    const auto* fact = op->Find<IsUnaryFunction>();
+    if (fact != nullptr) rows.push_back({op->name, fact->takes_integers ? DrawOfNumbers : DrawFunction});
+  }
+  return rows;
+}
+
 const std::vector<OpRow>& FunctionOpRows() {
   static const std::vector<OpRow> rows = [] {
     std::vector<OpRow> all{
@@ -138,9 +149,6 @@ const std::vector<OpRow>& FunctionOpRows() {
     const auto add = [&](const std::vector<const char*>& names, OpCase (*draw)(Random&)) {
       for (const char* name : names) all.push_back({name, draw});
     };
-    add({"arccos", "arccosh", "arcsin", "arcsinh", "arctanh", "cosh", "degrees", "erfinv", "gamma", "gammaln",
-         "radians", "rcbrt", "sinh", "tan"},
-        DrawFunction);
     add({"_npi_isfinite", "_npi_isinf", "_npi_isnan", "_npi_isneginf", "_npi_isposinf", "_npi_logical_not"},
         DrawPredicate);
     add({"_equal", "_greater", "_greater_equal", "_hypot", "_lesser", "_lesser_equal", "_logical_and", "_logical_or",

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <limits>
 
-#include "passes/amp_facts.h"
+#include "passes/op_facts.h"
 #include "program/kernel_types.h"
 #include "program/reference.h"
 #include "program/threads.h"

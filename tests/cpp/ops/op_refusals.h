@@ -1,4 +1,4 @@
-// Uses of operators that their cards refuse, and the words of the refusal.
+// Uses of operators that their operator definitions refuse, and the words of the refusal.
 #pragma once
 
 #include <vector>

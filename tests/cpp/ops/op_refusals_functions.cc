@@ -1,4 +1,5 @@
 #include "op_refusals.h"
+#include "passes/op_facts.h"
 
 namespace amp {
 namespace {
@@ -6,11 +7,16 @@ namespace {
 const TensorType kBools{DType::kBool, {2}};
 
 void AddUnary(std::vector<Refusal>* all) {
-  for (const char* op : {"arccos", "arccosh", "arcsin", "arcsinh", "arctanh", "cosh", "degrees", "erfinv", "gamma",
-                         "gammaln", "hard_sigmoid", "log_sigmoid", "mish", "radians", "rcbrt", "sinh", "tan"}) {
-    all->push_back({op, {}, {I32({2})}, {"expected data of a float dtype, got int32"}});
-    all->push_back({op, {{"slope", "1"}}, {F32({2})}, {"unknown attribute 'slope'"}});
+  for (const Op* op : OpRegistry::Get().All()) {
+    const auto* fact = op->Find<IsUnaryFunction>();
+    if (fact == nullptr) continue;
+    const char* name = op->name.c_str();
+    if (!fact->takes_integers) all->push_back({name, {}, {I32({2})}, {"expected data of a float dtype, got int32"}});
+    if (fact->takes_integers) all->push_back({name, {}, {kBools}, {"expected data of numbers, got bool"}});
+    all->push_back({name, {{"slope", "1"}}, {F32({2})}, {"unknown attribute 'slope'"}});
   }
+  all->push_back({"hard_sigmoid", {}, {I32({2})}, {"expected data of a float dtype, got int32"}});
+  all->push_back({"hard_sigmoid", {{"slope", "1"}}, {F32({2})}, {"unknown attribute 'slope'"}});
   for (const char* op : {"logical_not", "_npi_logical_not", "_npi_isnan", "_npi_isinf", "_npi_isposinf",
                          "_npi_isneginf", "_npi_isfinite", "_npi_bitwise_not"}) {
     all->push_back({op, {{"axis", "1"}}, {I32({2})}, {"unknown attribute 'axis'"}});

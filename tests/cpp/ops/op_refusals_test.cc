@@ -1,4 +1,4 @@
-// What cards refuse, and in which words: every message names the node, the expected and the actual.
+// What operator definitions refuse, and in which words: every message names the node, the expected and the actual.
 #include <gtest/gtest.h>
 
 #include "dnnl/executor.h"

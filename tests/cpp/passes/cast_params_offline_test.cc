@@ -1,4 +1,4 @@
-#include "passes/cast_params_offline.h"
+#include "passes/precision/cast_params_offline.h"
 
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ Symbol Cast(const std::string& name, const Symbol& data, const char* dtype = "bf
   return Op("amp_cast", name, {data}, {{"dtype", dtype}});
 }
 OfflineCasts Offline(const Symbol& symbol, const std::set<std::string>& parameters) {
-  return CastParamsOffline(symbol.ToGraph(), [&](const std::string& name) { return parameters.contains(name); });
+  return CastParamsOffline(Model(symbol.ToGraph(), {}, parameters));
 }
 
 TEST(CastParamsOffline, ACastParameterTakesTheDTypeItself) {

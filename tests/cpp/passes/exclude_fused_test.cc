@@ -1,11 +1,11 @@
-#include "passes/exclude_fused.h"
+#include "passes/fusion_mxnet/exclude_fused.h"
 
 #include <gtest/gtest.h>
 
 #include "nnvm/compose.h"
 #include "nnvm/symbol_json.h"
-#include "passes/precision_choice.h"
-#include "passes/unfuse.h"
+#include "passes/precision/precision_roles.h"
+#include "passes/fusion_mxnet/unfuse.h"
 
 namespace amp {
 namespace {

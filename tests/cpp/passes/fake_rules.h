@@ -16,7 +16,7 @@
 //   _rule_none(data)            without rules
 #pragma once
 
-#include "passes/amp_facts.h"
+#include "passes/op_facts.h"
 #include "passes/infer.h"
 
 namespace amp::testing {
@@ -39,7 +39,7 @@ inline void RegisterRuleOps() {
       r.AllSame();
       r.InIsFloat(0);
     }};
-    const auto add = [&]<class P>(OpCard<P> card, DTypeRule dtypes, AmpFacts facts) {
+    const auto add = [&]<class P>(OpDefinition<P> card, DTypeRule dtypes, AmpFacts facts) {
       card.Set(same_shape).Set(std::move(dtypes)).Set(std::move(facts));
     };
     using enum Arithmetic;

@@ -1,4 +1,4 @@
-#include "passes/fuse_attention.h"
+#include "passes/optimize/fuse_attention.h"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ using testing::Var;
 constexpr const char* kScores = "_contrib_interleaved_matmul_selfatt_qk";
 constexpr const char* kValues = "_contrib_interleaved_matmul_selfatt_valatt";
 
-// 5 tokens, batch 2, 4 heads of size 16: scores (8, 5, 5). Separate: 2 batches of 3 heads, 5 queries, 7 keys.
+// 5 tokens, batch 2, 4 outputs of size 16: scores (8, 5, 5). Separate: 2 batches of 3 outputs, 5 queries, 7 keys.
 TypeMap Known(DType dtype = DType::kFloat32) {
   return {{"qkv", {dtype, Shape{5, 2, 192}}},          {"other", {dtype, Shape{5, 2, 192}}},
           {"lengths", {DType::kInt32, Shape{8, 5}}},   {"wide_lengths", {DType::kInt64, Shape{8, 5}}},
@@ -30,12 +30,12 @@ RewriteResult Fused(const Symbol& symbol, DType dtype = DType::kFloat32) {
   const Graph graph = symbol.ToGraph();
   for (const NodeId id : graph.variables()) known[graph.node(id).name()] = Known(dtype).at(graph.node(id).name());
   const auto typed = MakeTyped(symbol, {}, known);
-  RewriteResult result = FuseAttention(typed.graph, typed.types);
-  EXPECT_EQ(FindBreaches(result.graph), "");
-  EXPECT_EQ(OutputNames(typed.graph.outputs()), OutputNames(result.graph.outputs()));
+  RewriteResult result = FuseAttention(typed.graph(), typed.types());
+  EXPECT_EQ(FindViolations(result.graph), "");
+  EXPECT_EQ(OutputNames(typed.graph().outputs()), OutputNames(result.graph.outputs()));
   const Types after = Infer(result.graph, known);
-  for (std::size_t i = 0; i < typed.graph.outputs().size(); ++i) {
-    EXPECT_EQ(typed.types[typed.graph.EntryOf(typed.graph.outputs()[i])],
+  for (std::size_t i = 0; i < typed.graph().outputs().size(); ++i) {
+    EXPECT_EQ(typed.types()[typed.graph().EntryOf(typed.graph().outputs()[i])],
               after[result.graph.EntryOf(result.graph.outputs()[i])]);
   }
   return result;

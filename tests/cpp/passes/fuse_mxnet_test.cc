@@ -1,11 +1,11 @@
 // What OptimizeFor makes of a graph, and what it leaves alone: the defects F1 to F4 of MXNet's passes among it.
-#include "passes/fuse_mxnet.h"
+#include "passes/fusion_mxnet/fuse_mxnet.h"
 
 #include <gtest/gtest.h>
 
 #include "nnvm/compose.h"
 #include "nnvm/symbol_json.h"
-#include "passes/unfuse.h"
+#include "passes/fusion_mxnet/unfuse.h"
 
 namespace amp {
 namespace {
@@ -345,7 +345,7 @@ TEST(OptimizeFor, ACastThatOthersCouldMissStays) {
     return Operators(OptimizeFor(symbol, "ONEDNN_AMP", {})).size() == Operators(symbol).size();
   };
   const Symbol x = Var("x"), fused = OptimizeFor(Dense("fc", x), "ONEDNN", {});
-  EXPECT_TRUE(kept(Symbol::Group({ToFloat32(fused), fused})));                    // a head
+  EXPECT_TRUE(kept(Symbol::Group({ToFloat32(fused), fused})));                    // an output of the graph
   EXPECT_TRUE(kept(Symbol::Group({ToFloat32(fused), Op("exp", "e", {fused})})));  // a second reader
   EXPECT_TRUE(kept(Op("amp_cast", "cast", {fused}, {{"dtype", "bfloat16"}})));
   EXPECT_TRUE(kept(ToFloat32(Dense("fc", x))));  // not fused
@@ -379,7 +379,7 @@ TEST(FuseAgain, WhatACastKeepsApartStaysApart) {
                              const bool is_norm = opened.graph.node(id).op_name() == "BatchNorm";
                              if (is_norm)
                                inputs[0] = {rewriter.Make({&op, "cast", {{"dtype", "float32"}}, {inputs[0]}, {}}), 0};
-                             return rewriter.Keep(id, std::move(inputs));
+                             return rewriter.KeepNode(id, std::move(inputs));
                            })
                            .graph;
   const Graph again = FuseAgain(parted, Types(parted.num_entries()), OriginsOf(opened));

@@ -8,11 +8,11 @@
 
 #include "nnvm/compose.h"
 #include "nnvm/symbol_json.h"
-#include "passes/compose_views.h"
-#include "passes/fold_batch_norm.h"
+#include "passes/optimize/simplify_reshapes.h"
+#include "passes/optimize/fold_batch_norm.h"
 #include "passes/infer.h"
-#include "passes/propagate_strides.h"
-#include "passes/simplify.h"
+#include "passes/optimize/propagate_strides.h"
+#include "passes/optimize/simplify.h"
 #include "passes/verify.h"
 
 namespace amp {
@@ -77,7 +77,7 @@ void UseWhole(const Symbol& symbol, std::size_t num_nodes) {
   const Graph graph = symbol.ToGraph();
   ASSERT_EQ(graph.num_nodes(), num_nodes);
   const Types types = Infer(graph, {{"x", {DType::kFloat32, {2, 3}}}});
-  ASSERT_EQ(FindBreaches(graph, &types), "");
+  ASSERT_EQ(FindViolations(graph, &types), "");
   ASSERT_EQ(symbol.ListOutputs().size(), symbol.outputs().size());
   ASSERT_EQ(symbol.GetInternals().ListOutputs().size(), graph.num_entries());
   const std::string text = ToSymbolJson(symbol);
@@ -204,12 +204,11 @@ TEST(LargeGraphs, ManyVariablesWithTypesAndReplacements) {
 void OptimizeWhole(const Symbol& symbol, const Shape& shape, std::size_t at_most) {
   const Graph graph = symbol.ToGraph();
   const TypeMap known{{"x", {DType::kFloat32, shape}}};
-  const Types types = InferPartial(graph, known);
-  const std::vector<bool> constant(graph.num_nodes());
-  ASSERT_LE(Simplify(graph, types).graph.num_nodes(), at_most);
-  ASSERT_LE(ComposeViews(graph, types, constant).graph.num_nodes(), graph.num_nodes());
-  ASSERT_LE(PropagateStrides(graph, types, constant).graph.num_nodes(), graph.num_nodes());
-  ASSERT_FALSE(FoldBatchNorm(graph, types, {}, nullptr, FoldDirection::kBoth).rewrite.changed);
+  const Model model(graph, known);
+  ASSERT_LE(Simplify(graph, model.types()).graph.num_nodes(), at_most);
+  ASSERT_LE(SimplifyReshapes(model).graph.num_nodes(), graph.num_nodes());
+  ASSERT_LE(PropagateStrides(model).graph.num_nodes(), graph.num_nodes());
+  ASSERT_FALSE(FoldBatchNorm(model, nullptr, FoldDirection::kBoth).rewrite.changed);
 }
 
 TEST(LargeGraphs, OptimisingAChain) {
@@ -265,8 +264,8 @@ TEST(LargeGraphs, NormsThatLookForWhatTheyFoldInto) {
     }
     TypeMap known{{"x", {DType::kFloat32, {2, 3}}}};
     for (const auto& [name, array] : params.args) known[name] = array.type();
-    const FoldResult result = FoldBatchNorm(graph, InferPartial(graph, known), params, nullptr, FoldDirection::kBoth);
-    ASSERT_EQ(result.folded.size(), 1u);
+    const FoldResult result = FoldBatchNorm(Model(graph, known, {}, params), nullptr, FoldDirection::kBoth);
+    ASSERT_EQ(result.names.folded.size(), 1u);
   });
   ExpectLinear(
       "a row of norms",
@@ -274,8 +273,8 @@ TEST(LargeGraphs, NormsThatLookForWhatTheyFoldInto) {
         Symbol symbol = Var("x");
         for (int i = 0; i < length; ++i) symbol = Op("BatchNorm", "n" + std::to_string(i), {symbol});
         const Graph graph = symbol.ToGraph();
-        const Types types = InferPartial(graph, {{"x", {DType::kFloat32, {2, 3}}}});
-        ASSERT_EQ(FoldBatchNorm(graph, types, {}, nullptr, FoldDirection::kBoth).kept.size(),
+        const Model model(graph, {{"x", {DType::kFloat32, {2, 3}}}});
+        ASSERT_EQ(FoldBatchNorm(model, nullptr, FoldDirection::kBoth).names.kept.size(),
                   static_cast<std::size_t>(length));
       },
       5000, 20000);

@@ -6,7 +6,7 @@
 #include <random>
 
 #include "nnvm/symbol_json.h"
-#include "passes/reduce_precision.h"
+#include "passes/precision/decide.h"
 #include "passes/typed.h"
 #include "passes/verify.h"
 
@@ -16,7 +16,6 @@ namespace {
 using testing::ErrorOf;
 using testing::MakeTyped;
 using testing::Op;
-using testing::TypedGraph;
 using testing::Var;
 
 ConvertOptions MXNet() {
@@ -32,20 +31,20 @@ Symbol Fc(const std::string& name, const Symbol& data) {
 // What each operator produces: "fc bfloat16".
 std::map<std::string, std::string> Produced(const Symbol& symbol, const ConvertOptions& options,
                                             const std::set<std::string>& parameters = {}) {
-  const TypedGraph t = MakeTyped(symbol, parameters);
-  const Decision decision = Decide(t.graph, t.types, t.parameters, options);
+  const Model t = MakeTyped(symbol, parameters);
+  const Decision decision = Decide(t, options);
   std::map<std::string, std::string> produced;
-  for (NodeId id = 0; id < t.graph.num_nodes(); ++id) {
-    if (t.graph.node(id).is_variable()) continue;
-    produced[t.graph.node(id).name()] = NameOf(decision.produced[t.graph.EntryOf(id, 0)]);
+  for (NodeId id = 0; id < t.graph().num_nodes(); ++id) {
+    if (t.graph().node(id).is_variable()) continue;
+    produced[t.graph().node(id).name()] = NameOf(decision.produced[t.graph().EntryOf(id, 0)]);
   }
   return produced;
 }
 
 std::string Rewritten(const Symbol& symbol, const ConvertOptions& options) {
-  const TypedGraph t = MakeTyped(symbol);
-  const RewriteResult result = ApplyDecision(t.graph, Decide(t.graph, t.types, t.parameters, options));
-  EXPECT_EQ(FindBreaches(result.graph), "");
+  const Model t = MakeTyped(symbol);
+  const RewriteResult result = ApplyDecision(t.graph(), Decide(t, options));
+  EXPECT_EQ(FindViolations(result.graph), "");
   return PrintGraph(result.graph);
 }
 
@@ -77,8 +76,8 @@ TEST(MXNetPolicy, Float32OperatorsReadTheirOriginalDTypes) {
 }
 
 TEST(MXNetPolicy, HeadsAreCastBackUnderMXNetsNames) {
-  const TypedGraph t = MakeTyped(Fc("fc1", Var("x")));
-  const RewriteResult result = ApplyDecision(t.graph, Decide(t.graph, t.types, t.parameters, MXNet()));
+  const Model t = MakeTyped(Fc("fc1", Var("x")));
+  const RewriteResult result = ApplyDecision(t.graph(), Decide(t, MXNet()));
   EXPECT_EQ(Symbol(result.graph.outputs()).ListOutputs(), std::vector<std::string>{"fc1_0_amp_cast_float32_output"});
 }
 
@@ -120,17 +119,17 @@ TEST(MXNetPolicy, BatchNormKeepsItsParametersAndLayerNormDoesNot) {
                       {"b", {DType::kFloat32, {2}}},
                       {"m", {DType::kFloat32, {2}}},
                       {"v", {DType::kFloat32, {2}}}};
-  const TypedGraph t = MakeTyped(bn, {}, known);
-  const std::string text = PrintGraph(ApplyDecision(t.graph, Decide(t.graph, t.types, t.parameters, MXNet())).graph);
+  const Model t = MakeTyped(bn, {}, known);
+  const std::string text = PrintGraph(ApplyDecision(t.graph(), Decide(t, MXNet())).graph);
   EXPECT_FALSE(testing::Contains(text, "g_0_amp_cast"));
   EXPECT_CONTAINS(text, "bn_0_amp_cast_float32");
   const Symbol ln = Op("LayerNorm", "ln", {fc, Var("g"), Var("b")});
-  const TypedGraph l = MakeTyped(ln, {}, {known.begin(), std::next(known.begin(), 2)});
-  const std::string layer = PrintGraph(ApplyDecision(l.graph, Decide(l.graph, l.types, l.parameters, MXNet())).graph);
+  const Model l = MakeTyped(ln, {}, {known.begin(), std::next(known.begin(), 2)});
+  const std::string layer = PrintGraph(ApplyDecision(l.graph(), Decide(l, MXNet())).graph);
   EXPECT_CONTAINS(layer, "g_0_amp_cast_bfloat16");
 }
 
-// W7: all inputs low makes the outputs low, and heads are still cast back.
+// W7: all inputs low makes the outputs low, and outputs are still cast back.
 TEST(MXNetPolicy, MulticastOfLowTensorsIsLow) {
   const Symbol x = Var("x");
   const Symbol both = Op("amp_multicast", "mc", {Fc("a", x), Fc("b", x)}, {{"num_outputs", "2"}});
@@ -166,8 +165,8 @@ TEST(MXNetPolicy, ConditionalOperators) {
 }
 
 TEST(MXNetPolicy, ReasonsNameTheList) {
-  const TypedGraph t = MakeTyped(Op("Dropout", "d", {Fc("fc", Var("x"))}));
-  const std::string text = Decide(t.graph, t.types, t.parameters, MXNet()).Print(t.graph);
+  const Model t = MakeTyped(Op("Dropout", "d", {Fc("fc", Var("x"))}));
+  const std::string text = PrintKinds(t.graph(), Decide(t, MXNet()));
   EXPECT_CONTAINS(text, "fc.data <- bfloat16: FullyConnected is in MXNet's target_dtype_ops for bfloat16");
   EXPECT_CONTAINS(text, "d.data <- float32: Dropout is in MXNet's fp32_ops for bfloat16");
 }

@@ -1,9 +1,9 @@
-#include "passes/propagate_strides.h"
+#include "passes/optimize/propagate_strides.h"
 
 #include <gtest/gtest.h>
 
 #include "nnvm/compose.h"
-#include "passes/merge_variables.h"
+#include "passes/optimize/merge_variables.h"
 #include "passes/verify.h"
 
 namespace amp {
@@ -27,20 +27,16 @@ Symbol Relu(const std::string& name, const Symbol& data) { return Op("relu", nam
 RewriteResult Propagate(const Symbol& symbol, const TypeMap& known = kInput,
                         const std::set<std::string>& constant = {}) {
   const Graph graph = MergeVariables(symbol.ToGraph());
-  const auto are_constant = [&](const Graph& g) {
-    std::vector<bool> are(g.num_nodes());
-    for (const NodeId id : g.variables()) are[id] = constant.contains(g.node(id).name());
-    return are;
-  };
-  const Types types = InferPartial(graph, known);
-  RewriteResult result = PropagateStrides(graph, types, are_constant(graph));
-  EXPECT_EQ(FindBreaches(result.graph), "");
-  const Types after = InferPartial(result.graph, known);
+  const Model model(graph, known, constant);
+  RewriteResult result = PropagateStrides(model);
+  EXPECT_EQ(FindViolations(result.graph), "");
+  const Model after(result.graph, known, constant);
   for (std::size_t i = 0; i < graph.outputs().size(); ++i) {
-    EXPECT_EQ(types[graph.EntryOf(graph.outputs()[i])], after[result.graph.EntryOf(result.graph.outputs()[i])]);
+    EXPECT_EQ(model.types()[graph.EntryOf(graph.outputs()[i])],
+              after.types()[result.graph.EntryOf(result.graph.outputs()[i])]);
   }
   EXPECT_EQ(OutputNames(graph.outputs()), OutputNames(result.graph.outputs()));
-  EXPECT_FALSE(PropagateStrides(result.graph, after, are_constant(result.graph)).changed);
+  EXPECT_FALSE(PropagateStrides(after).changed);
   return result;
 }
 
@@ -108,8 +104,8 @@ TEST(PropagateStrides, TheBorderOfTwoResidualStages) {
             "b(a_relu) kernel=(3, 3) stride=(2, 2)\n"
             "b_relu(b)\n"
             "c(b_relu) kernel=(1, 1)\n"
-            "before_thinned(before) kernel=(1, 1) stride=(2, 2) pool_type=avg\n"
-            "sum(c before_thinned)\n"
+            "before_subsampled(before) kernel=(1, 1) stride=(2, 2) pool_type=avg\n"
+            "sum(c before_subsampled)\n"
             "border(sum)\n"
             "main(border) kernel=(1, 1) stride=(1, 1)\n"
             "side(border) kernel=(1, 1) stride=(1, 1)\n"
@@ -139,8 +135,8 @@ TEST(PropagateStrides, AxesOfChannelsLast) {
             "other(x) kernel=(3, 3) stride=(2, 2) layout=NHWC\n"
             "conv(x) kernel=(3, 3) layout=NHWC\n"
             "kept(conv)\n"
-            "kept_thinned(kept) kernel=(1, 1) stride=(2, 2) layout=NHWC pool_type=avg\n"
-            "sum(other kept_thinned)\n"
+            "kept_subsampled(kept) kernel=(1, 1) stride=(2, 2) layout=NHWC pool_type=avg\n"
+            "sum(other kept_subsampled)\n"
             "reader(sum) kernel=(1, 1) stride=(1, 1) layout=NHWC\n");
   // A reader that goes along other axes than the producer.
   ExpectUnchanged(Conv("reader", Conv("conv", Var("x"), 3, 1, 0, last), 1, 2), known);
@@ -206,7 +202,7 @@ TEST(PropagateStrides, DifferentStepsOfTheAxes) {
 
 TEST(PropagateStrides, RefusesWhatIsReadOtherwise) {
   const Symbol conv = Conv("conv", Var("x"), 3, 1, 1);
-  ExpectUnchanged(Symbol::Group({Conv("reader", conv, 1, 2), conv}));                       // a head
+  ExpectUnchanged(Symbol::Group({Conv("reader", conv, 1, 2), conv}));                       // an output of the graph
   ExpectUnchanged(Symbol::Group({Conv("reader", conv, 1, 2), Conv("other", conv, 1, 3)}));  // another stride
   ExpectUnchanged(Symbol::Group({Conv("reader", conv, 1, 2), Conv("other", conv, 1, 1)}));
   ExpectUnchanged(Symbol::Group({Conv("reader", conv, 1, 2), Op("softmax", "other", {conv})}));
@@ -245,8 +241,8 @@ TEST(PropagateStrides, OneCopyForAllWhoWantIt) {
     return Conv(name + "_reader", sum, 1, 2);
   };
   const std::string text = Operators(Propagate(Symbol::Group({branch("a"), branch("b")})).graph);
-  EXPECT_CONTAINS(text, "a_sum(a shared_thinned)");
-  EXPECT_CONTAINS(text, "b_sum(b shared_thinned)");
+  EXPECT_CONTAINS(text, "a_sum(a shared_subsampled)");
+  EXPECT_CONTAINS(text, "b_sum(b shared_subsampled)");
 }
 
 TEST(PropagateStrides, OtherNumbersAreThinnedBySlices) {
@@ -254,7 +250,7 @@ TEST(PropagateStrides, OtherNumbersAreThinnedBySlices) {
   const Symbol conv = Op("Cast", "conv_ints", {Conv("conv", Var("x"), 3, 1, 1)}, {{"dtype", "int32"}});
   const Symbol sum = Op("Cast", "floats", {Op("elemwise_add", "sum", {conv, ints})}, {{"dtype", "float32"}});
   const std::string text = Operators(Propagate(Symbol::Group({Conv("reader", sum, 1, 2), ints})).graph);
-  EXPECT_CONTAINS(text, "ints_thinned(ints) step=(1, 1, 2, 2)\n");
+  EXPECT_CONTAINS(text, "ints_subsampled(ints) step=(1, 1, 2, 2)\n");
 }
 
 // What depends on parameters alone is the same for all shapes.

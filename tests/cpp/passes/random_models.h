@@ -36,7 +36,7 @@ class RandomModelMaker {
     if (Chance(3)) heads.push_back(Op("Flatten", "flat", {floats_.back()}));
     if (Chance(3)) heads.push_back(heads[0]);
     model_.symbol = Symbol::Group(heads);
-    // What no head needs is nobody's input.
+    // What no output needs is nobody's input.
     const std::vector<std::string> needed = model_.symbol.ListInputs();
     std::erase_if(model_.input_types, [&](const auto& named) {
       return std::find(needed.begin(), needed.end(), named.first) == needed.end();

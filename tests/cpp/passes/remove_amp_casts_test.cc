@@ -1,4 +1,4 @@
-#include "passes/remove_amp_casts.h"
+#include "passes/precision/remove_amp_casts.h"
 
 #include <gtest/gtest.h>
 

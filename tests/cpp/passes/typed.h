@@ -3,31 +3,44 @@
 
 #include <set>
 #include <string>
+#include <utility>
 
 #include "nnvm/compose.h"
-#include "passes/infer.h"
+#include "passes/model.h"
+#include "passes/precision/decision.h"
 
 namespace amp::testing {
 
-struct TypedGraph {
-  Graph graph;
-  Types types;
-  std::vector<bool> parameters;  // by NodeId
-};
-
-// Variables are float32[2,2] unless `known` says otherwise.
-inline TypedGraph MakeTyped(const Symbol& symbol, const std::set<std::string>& parameters = {}, TypeMap known = {}) {
+// Variables are float32[2,2] unless `known` says otherwise. All types are known.
+inline Model MakeTyped(const Symbol& symbol, const std::set<std::string>& parameters = {}, TypeMap known = {}) {
   Graph graph = symbol.ToGraph();
-  std::vector<bool> is_parameter(graph.num_nodes());
   for (const NodeId id : graph.variables()) {
-    const std::string& name = graph.node(id).name();
-    is_parameter[id] = parameters.contains(name);
-    TensorType& type = known[name];
+    TensorType& type = known[graph.node(id).name()];
     if (!IsKnown(type.dtype)) type.dtype = DType::kFloat32;
     if (!type.shape.rank_known()) type.shape = Shape{2, 2};
   }
-  Types types = Infer(graph, known);
-  return {std::move(graph), std::move(types), std::move(is_parameter)};
+  Infer(graph, known);
+  return Model(std::move(graph), std::move(known), parameters);
+}
+
+// `graph` in the place of the model's.
+inline Model WithGraph(Model model, const Graph& graph) {
+  model.Replace(graph);
+  return model;
+}
+
+// The decision with the kinds of reasons instead of their sentences: "fc.data <- bfloat16: reads_low conv_output".
+inline std::string PrintKinds(const Graph& graph, const Decision& decision) {
+  return decision.Print(graph, [&](const Reason& reason) {
+    const ReasonInfo& info = InfoOf(reason.kind);
+    const std::string_view text = info.text;
+    std::string kind = info.name;
+    if (text.find("{cause}") != std::string_view::npos && reason.cause != Reason::kNone) {
+      kind += " " + graph.EntryName(reason.cause);
+    }
+    if (reason.detail != Reason::kNone) kind += " (" + decision.details[reason.detail] + ")";
+    return kind;
+  });
 }
 
 }  // namespace amp::testing

@@ -1,4 +1,4 @@
-#include "passes/unfuse.h"
+#include "passes/fusion_mxnet/unfuse.h"
 
 #include <gtest/gtest.h>
 

@@ -18,13 +18,13 @@ Symbol Op(std::string_view op, std::string name, const std::vector<Symbol>& inpu
   return testing::Op(op, std::move(name), inputs);
 }
 
-std::string Breaches(const Symbol& symbol) { return FindBreaches(symbol.ToGraph()); }
+std::string Breaches(const Symbol& symbol) { return FindViolations(symbol.ToGraph()); }
 
 TEST(Verify, ALegalGraphHasNoBreaches) {
   const Graph graph = Op("_rule_gemm", "g", {Op("_rule_bn", "b", {Var("x")}), Var("w")}).ToGraph();
   const Types types = Infer(graph, {{"x", {DType::kFloat32, Shape{2}}}});
-  EXPECT_EQ(FindBreaches(graph), "");
-  EXPECT_EQ(FindBreaches(graph, &types), "");
+  EXPECT_EQ(FindViolations(graph), "");
+  EXPECT_EQ(FindViolations(graph, &types), "");
 }
 
 TEST(Verify, V2StatesFeedMutableSlotsOnly) {
@@ -44,7 +44,7 @@ TEST(Verify, V4OperatorsHaveRules) {
 TEST(Verify, V6TypesAreCompleteAndAFixedPoint) {
   const Graph graph = Op("_rule_exp", "e", {Var("x")}).ToGraph();
   const TensorType good{DType::kFloat32, Shape{2}};
-  const auto breaches = [&](Types types) { return FindBreaches(graph, &types); };
+  const auto breaches = [&](Types types) { return FindViolations(graph, &types); };
   EXPECT_EQ(breaches({good, good}), "");
   EXPECT_EQ(breaches({good}), "V6: 1 types for 2 entries\n");
   EXPECT_EQ(breaches({good, {DType::kFloat32, Shape{3}}}),
@@ -59,7 +59,7 @@ TEST(Verify, V6KnowsDeclaredOutputs) {
   testing::RegisterRuleOps();
   const Graph graph = testing::Op("_rule_gemm", "g", {Var("x"), Var("w")}, {{kOutDTypeAttr, "float32"}}).ToGraph();
   const TensorType low{DType::kBFloat16, Shape{2}}, wide{DType::kFloat32, Shape{2}};
-  const auto breaches = [&](Types types) { return FindBreaches(graph, &types); };
+  const auto breaches = [&](Types types) { return FindViolations(graph, &types); };
   EXPECT_EQ(breaches({low, low, wide}), "");
   EXPECT_EQ(breaches({low, low, low}), "V6: g_output is recorded as bfloat16[2], inference gives float32[2]\n");
 }
@@ -75,7 +75,7 @@ TEST(VerifyAfter, ThrowsOnlyWhenItIsOn) {
   VerifyAfter("a stage", graph);
   setenv("AMP_VERIFY", "1", 1);
   EXPECT_EQ(ErrorOf<InternalError>([&] { VerifyAfter("a stage", graph); }),
-            "after a stage the graph is not legal:\nV4: operator _rule_none has no inference rules\n");
+            "pass a stage produced an invalid graph:\nV4: operator _rule_none has no inference rules\n");
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ NDArray Array(DType dtype, Shape shape, float value = 1.00390625f) {
   return array;
 }
 
-Symbol Model() {
+Symbol Network() {
   return Op("_rule_exp", "e", {Op("_rule_bn", "b", {Op("_rule_gemm", "fc", {Var("x"), Var("w")}), Var("m")})});
 }
 ModelParams Params() {
@@ -40,7 +40,7 @@ ModelParams Params() {
 
 TEST(ConvertModel, RunTimeCasts) {
   const ModelParams params = Params();
-  const ConvertedModel result = ConvertModel(Model(), params, {}, {});
+  const ConvertedModel result = ConvertModel(Network(), params, {}, {});
   EXPECT_EQ(Text(result.symbol),
             "%0 x = null()\n"
             "%1 x_0_amp_cast_bfloat16 = amp_cast(%0) dtype=bfloat16\n"
@@ -58,7 +58,7 @@ TEST(ConvertModel, RunTimeCasts) {
 
 TEST(ConvertModel, OfflineCasts) {
   const ModelParams params = Params();
-  const ConvertedModel result = ConvertModel(Model(), params, {}, {DType::kBFloat16, true});
+  const ConvertedModel result = ConvertModel(Network(), params, {}, {DType::kBFloat16, true});
   EXPECT_EQ(result.num_casts, 1u);
   EXPECT_EQ(result.casts, (std::map<std::string, DType>{{"w", DType::kBFloat16}}));
   EXPECT_EQ(result.params.args.at("w").type().ToString(), "bfloat16[2]");
@@ -69,14 +69,14 @@ TEST(ConvertModel, OfflineCasts) {
 }
 
 TEST(ConvertModel, ToFloat16) {
-  const ConvertedModel result = ConvertModel(Model(), Params(), {}, {DType::kFloat16, true});
+  const ConvertedModel result = ConvertModel(Network(), Params(), {}, {DType::kFloat16, true});
   EXPECT_EQ(result.params.args.at("w").dtype(), DType::kFloat16);
   EXPECT_CONTAINS(Text(result.symbol), "x_0_amp_cast_float16");
 }
 
 TEST(ConvertModel, AgainChangesNothing) {
   for (const bool offline : {false, true}) {
-    const ConvertedModel once = ConvertModel(Model(), Params(), {}, {DType::kBFloat16, offline});
+    const ConvertedModel once = ConvertModel(Network(), Params(), {}, {DType::kBFloat16, offline});
     const ConvertedModel twice = ConvertModel(once.symbol, once.params, {}, {DType::kBFloat16, offline});
     EXPECT_EQ(ToSymbolJson(twice.symbol), ToSymbolJson(once.symbol));
     EXPECT_EQ(twice.params.args.at("w").data(), once.params.args.at("w").data());
@@ -86,11 +86,11 @@ TEST(ConvertModel, AgainChangesNothing) {
 
 TEST(ConvertModel, ShapesNeedNotBeKnown) {
   ModelParams none;
-  EXPECT_EQ(ConvertModel(Model(), none, {}, {}).num_casts, 2u);
+  EXPECT_EQ(ConvertModel(Network(), none, {}, {}).num_casts, 2u);
 }
 
 std::string Refusal(const ModelParams& params, const TypeMap& inputs, const ConvertOptions& options = {}) {
-  return ErrorOf<ArgumentError>([&] { ConvertModel(Model(), params, inputs, options); });
+  return ErrorOf<ArgumentError>([&] { ConvertModel(Network(), params, inputs, options); });
 }
 
 TEST(ConvertModel, RefusesWhatTheCallerGotWrong) {
@@ -110,7 +110,7 @@ TEST(ConvertModel, RefusesWhatTheCallerGotWrong) {
 
 TEST(ConvertModel, RefusesWhatTheModelHasWrong) {
   EXPECT_CONTAINS(ErrorOf<GraphError>([&] {
-                    ConvertModel(Model(), Params(), {{"x", {DType::kInt32, Shape()}}}, {});
+                    ConvertModel(Network(), Params(), {{"x", {DType::kInt32, Shape()}}}, {});
                   }),
                   "_rule_gemm 'fc'");
 }
@@ -144,7 +144,7 @@ TEST(VariableTypes, ArraysThenCallerThenAttributeThenFloat32) {
 TEST(VariableTypes, AParameterInTheOtherGroupIsFound) {
   ModelParams params;
   params.args["w"] = params.args["m"] = Array(DType::kFloat32, {2});  // all in one map, as some callers do
-  EXPECT_EQ(VariableTypes(Model().ToGraph(), params, {}).at("m").ToString(), "float32[2]");
+  EXPECT_EQ(VariableTypes(Network().ToGraph(), params, {}).at("m").ToString(), "float32[2]");
 }
 
 }  // namespace

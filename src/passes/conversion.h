@@ -1,0 +1,54 @@
+// The state of a conversion and its stages, in the order of the pipeline.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "passes/convert_symbol.h"
+#include "passes/fusion_mxnet/fuse_mxnet.h"
+#include "passes/optimize/fold_batch_norm.h"
+#include "passes/precision/conversion_report.h"
+#include "passes/precision/decision.h"
+
+namespace amp {
+
+struct Conversion {
+  Conversion(const Symbol& symbol, const ModelParams& params, const TypeMap& inputs, const ConvertOptions& given,
+             ConversionReport* filled);
+
+  Model model;
+  TypeMap input_types;
+  ConvertOptions options;
+  ConversionReport* report;  // or nullptr
+  FusedOrigins origins;      // what Unfuse opened
+  FoldedNames folded;
+  Decision decision;
+  std::optional<Model> decided;  // what was decided on, where a report looks back
+  Provenance provenance;         // of the model's nodes, in `decided`
+  ParameterCount given_parameters;
+  ConvertedSymbol result;  // but for the symbol
+};
+
+// Arrays and types go by name, so variables of one name are one.
+void MergeVariables(Conversion& c);
+// Precision is decided on plain operators. Fused nodes that the caller excludes hand that on.
+void UnfuseModel(Conversion& c);
+// Decisions are made on known dtypes; a clash in the caller's types shows here, not later. A node with a tensor of
+// unknown dtype stays as it is, and shapes need not be known.
+void InferTypes(Conversion& c);
+// In float32, before weights are rounded. Nodes that the caller keeps as they are stay apart.
+bool FoldsBatchNorm(const Conversion& c);
+void FoldBatchNorm(Conversion& c);
+// Which dtype each slot wants. Nothing is changed yet.
+void DecidePrecision(Conversion& c);
+// The casts. From here on inference alone reproduces the decided dtypes.
+void ApplyDecision(Conversion& c);
+// From here on `result.casts` says which arrays have to be cast for the graph to be right.
+void CastParamsOffline(Conversion& c);
+// The report is about plain operators.
+void FillReport(Conversion& c);
+// What came as one node is one again, where no cast stands inside.
+void FuseAgain(Conversion& c);
+
+}  // namespace amp

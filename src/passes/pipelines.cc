@@ -1,0 +1,98 @@
+// The stages of the three pipelines. The driver (passes/pipeline.h) verifies, dumps and times each and leaves out what
+// AMP_DISABLE_PASSES names.
+#include "passes/pipelines.h"
+
+#include "passes/conversion.h"
+#include "passes/optimize/fuse_attention.h"
+#include "passes/optimize/propagate_strides.h"
+#include "passes/optimize/simplify.h"
+#include "passes/optimize/simplify_reshapes.h"
+#include "passes/pipeline.h"
+
+namespace amp {
+namespace {
+
+bool Always(const Conversion&) { return true; }
+bool Always(const Preparation&) { return true; }
+bool IsFast(const Preparation& p) { return p.mode == NumericMode::kFast; }
+
+void FoldBatchNormOf(Preparation& p) {
+  FoldResult folded = FoldBatchNorm(p.model, nullptr, FoldDirection::kBoth);
+  p.assumes_ranks = !folded.names.folded.empty();
+  p.model.Replace(std::move(folded.rewrite));
+  p.model.ReplaceArrays(folded.dropped, folded.arrays);
+}
+
+constexpr Stage<Conversion> kConversion[] = {
+    {"MergeVariables", Always, MergeVariables},
+    {"Unfuse", Always, UnfuseModel},
+    {"Infer", Always, InferTypes},
+    {"FoldBatchNorm", FoldsBatchNorm, FoldBatchNorm},
+    {"Decide", Always, DecidePrecision},
+    {"ApplyDecision", Always, ApplyDecision},
+    {"CastParamsOffline", [](const Conversion& c) { return c.options.cast_params_offline; }, CastParamsOffline},
+    {"Report", [](const Conversion& c) { return c.report != nullptr; }, FillReport},
+    {"FuseAgain", [](const Conversion& c) { return !c.origins.empty(); }, FuseAgain},
+};
+
+constexpr Stage<Preparation> kPerModel[] = {
+    // First, so that the others meet neither copies nor doubles. Once for all shapes: equal nodes share what is computed
+    // from their parameters.
+    {"Simplify", Always, [](Preparation& p) { p.model.Replace(Simplify(p.model.graph(), p.model.types())); }, true},
+    // Last, because it changes weights and wants them to be nobody else's. float32 only: low-precision weights would be
+    // rounded a second time.
+    {"FoldBatchNorm", IsFast, FoldBatchNormOf, true},
+};
+
+constexpr Stage<Preparation> kPerShapes[] = {
+    // The half of Simplify that goes by shapes.
+    {"SimplifyReshapes", Always, [](Preparation& p) { p.model.Replace(SimplifyReshapes(p.model)); }, true},
+    // After casts have met and views have gone, so that the two products and the softmax are neighbours.
+    {"FuseAttention", IsFast,
+     [](Preparation& p) { p.model.Replace(FuseAttention(p.model.graph(), p.model.types())); }, true},
+    // After everything that lets readers of a tensor meet without nodes in between.
+    {"PropagateStrides", IsFast, [](Preparation& p) { p.model.Replace(PropagateStrides(p.model)); }, true},
+};
+
+// Whoever reads the outputs sees no difference.
+void RequireSameOutputs(const std::vector<TensorType>& before, const std::vector<TensorType>& after) {
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    if (before[i] != after[i]) {
+      Throw<InternalError>("optimising changed output {} from {} to {}", i, before[i].ToString(), after[i].ToString());
+    }
+  }
+}
+
+std::vector<TensorType> OutputTypes(const Model& model) {
+  std::vector<TensorType> types;
+  for (const NodeEntry& output : model.graph().outputs()) types.push_back(model.types()[model.graph().EntryOf(output)]);
+  return types;
+}
+
+void RunOptimization(std::span<const Stage<Preparation>> stages, Preparation& preparation) {
+  const std::vector<TensorType> before = OutputTypes(preparation.model);
+  RunPipeline(stages, preparation);
+  RequireSameOutputs(before, OutputTypes(preparation.model));
+}
+
+template <class State>
+void AddOptional(std::span<const Stage<State>> stages, std::vector<std::string>* names) {
+  for (const Stage<State>& stage : stages) {
+    if (stage.may_be_disabled) names->push_back(stage.name);
+  }
+}
+
+}  // namespace
+
+void RunConversion(Conversion& conversion) { RunPipeline<Conversion>(kConversion, conversion); }
+void PrepareModel(Preparation& preparation) { RunOptimization(kPerModel, preparation); }
+void OptimizeForShapes(Preparation& preparation) { RunOptimization(kPerShapes, preparation); }
+
+std::vector<std::string> OptionalPasses() {
+  std::vector<std::string> names;
+  AddOptional<Preparation>(kPerModel, &names);
+  AddOptional<Preparation>(kPerShapes, &names);
+  return names;
+}
+
+}  // namespace amp

@@ -1,0 +1,25 @@
+// Moves the casts of parameters from run time to the files.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "nnvm/rewriter.h"
+#include "passes/model.h"
+
+namespace amp {
+
+// On a variable: the dtype that its array was or is to be cast to.
+inline constexpr const char* kAmpDTypeAttr = "__amp_dtype__";
+
+struct OfflineCasts {
+  RewriteResult rewrite;
+  std::map<std::string, DType> casts;  // parameter -> its new dtype
+};
+
+// A parameter that is read only through casts to one low-precision dtype takes that dtype itself and the casts go. The
+// variable is marked with __amp_dtype__ (MXNet's mark) and its __dtype__ is brought up to date. One direct reader, or a
+// cast to another dtype, keeps the parameter as it is; so does being an output of the graph. The arrays are the caller's to cast.
+OfflineCasts CastParamsOffline(const Model& model);
+
+}  // namespace amp

@@ -1,0 +1,57 @@
+// What a conversion did and why, for programs: a JSON text (python/amp/report.py shows it to people).
+#pragma once
+
+#include "passes/model.h"
+#include "passes/optimize/fold_batch_norm.h"
+#include "passes/precision/decision.h"
+
+namespace amp {
+
+// Of the parameters that a graph reads. Bytes are those of known shapes.
+struct ParameterCount {
+  std::int64_t number = 0, bytes = 0;
+};
+ParameterCount CountParameters(const Model& model);
+
+// The text is one object with the keys
+//
+// * format "amp-conversion-report", version 1,
+//   options {target_dtype, policy, cast_params_offline, fold_batch_norm}
+// * tensors [{id, name, node, op, kind, before, dtype, bytes, reason}]:
+//   every visible tensor of the model as it was, and the dtype that it is computed in now. Kind is "input",
+//   "parameter", "state" or "result"; bytes are null where the shape is not known.
+// * casts [{name, tensor, tensor_id, from, to, run_time, readers [{node, input, reason}]}]:
+//   every cast. tensor_id is null where the tensor is itself a cast that the conversion made. Casts of parameters that
+//   are made once, offline, have run_time false and their parameter as name.
+// * folded [{batch_norm, into}], not_folded [{batch_norm, why}]
+// * totals {casts {run_time, offline}, tensors {dtype: n}, bytes {dtype: n}, tensors_of_unknown_size,
+//   parameters {before, after, cast, bytes_before, bytes_after}}:
+//   tensors and bytes are those of the converted model, parameters included; batch norms that are folded take
+//   parameters with them.
+//
+// A reason is {class, kind, text, because_of}: class is "fact", "list", "user", "propagation" or "refusal"; kind is the
+// name of a row of the table in precision/reason.cc or one that only the report has ("was_low", "wide_result",
+// "cast_offline", "output"); because_of is the id of the tensor whose own reason comes before this one, or null at the
+// root of the chain.
+class ConversionReport {
+ public:
+  const std::string& json() const { return json_; }
+
+  struct Stages {
+    const Model& before;  // what was decided on
+    const Decision& decision;
+    const Model& after;
+    const Provenance& provenance;  // of nodes after the conversion, in those before it
+    const std::map<std::string, DType>& offline;
+    const FoldedNames& batch_norms;
+    const ConvertOptions& options;
+    bool folds;
+    ParameterCount given;
+  };
+  void Fill(const Stages& stages);
+
+ private:
+  std::string json_;
+};
+
+}  // namespace amp

@@ -1,0 +1,51 @@
+// What a caller may say about the conversion to low precision.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "passes/precision/mxnet_lists.h"
+
+namespace amp {
+
+enum class PrecisionPolicy {
+  kDefault,  // computed from the operator definitions' facts
+  kMXNet,    // the least fixed point of MXNet's rules over its published lists
+};
+// "default" and "mxnet"; throws ArgumentError for other names.
+PrecisionPolicy PolicyFromName(const std::string& name);
+const char* NameOf(PrecisionPolicy policy);
+
+// Strongest first: force, then DisableAMP (the bit 1 of the attribute __opt_constraint__) and `excluded`, then the
+// lists of operators, then `conditional`, then the policy. A name is an operator node's own name, otherwise a pattern
+// with *, ? and [..]; operators go by name or alias.
+struct ConvertOptions {
+  DType target = DType::kBFloat16;  // or float16
+  // Casts parameters once instead of in every run, where all readers agree.
+  bool cast_params_offline = false;
+  PrecisionPolicy policy = PrecisionPolicy::kDefault;
+  std::map<std::string, DType> force = {};  // node -> target or float32
+  std::vector<std::string> excluded = {};   // nodes that keep their dtypes
+  // Operators that go low always, never, or where all their inputs do. Under policy mxnet each list replaces the
+  // published one; an operator that is in no list any more is neutral.
+  std::optional<std::vector<std::string>> target_ops = {}, float32_ops = {}, widest_ops = {};
+  // Replaces MXNet's, under policy mxnet.
+  std::optional<std::vector<ConditionalOp>> conditional = {};
+  std::map<std::string, DType> output_dtypes = {};  // output name -> dtype, float to float; others keep theirs
+  // Names and patterns in `excluded` and `force` that match nothing are reported (see ConvertedSymbol) instead of
+  // refused.
+  bool ignore_unknown_names = false;
+  // Whether batch norm becomes part of the layer before it, in float32, before weights are rounded; by default under
+  // policy default. Needs the values of parameters.
+  std::optional<bool> fold_batch_norm = {};
+  // Operator nodes that follow their neighbours under policy mxnet, whatever its lists say of their operators: what
+  // came inside of a fused layer, which MXNet takes for one operator.
+  std::set<std::string> followers = {};
+  // Dtypes of parameters that have no arrays (a symbol converted by itself).
+  std::map<std::string, DType> parameter_dtypes = {};
+};
+
+}  // namespace amp

@@ -1,0 +1,150 @@
+#include "passes/precision/decide.h"
+
+#include <utility>
+
+#include "passes/precision/propagate_default.h"
+#include "passes/precision/propagate_mxnet.h"
+
+namespace amp {
+namespace {
+
+std::vector<std::uint32_t> FirstSlots(const Graph& graph) {
+  std::vector<std::uint32_t> first{0};
+  for (NodeId id = 0; id < graph.num_nodes(); ++id) {
+    first.push_back(first.back() + static_cast<std::uint32_t>(graph.InputsOf(id).size()));
+  }
+  return first;
+}
+
+std::vector<DType> OutputDTypesOf(const Graph& graph, const Types& types, const ConvertOptions& options) {
+  const std::vector<std::string> names =
+      options.output_dtypes.empty() ? std::vector<std::string>() : OutputNames(graph.outputs());
+  std::vector<DType> dtypes;
+  for (std::size_t i = 0; i < graph.outputs().size(); ++i) {
+    dtypes.push_back(types[graph.EntryOf(graph.outputs()[i])].dtype);
+    if (names.empty()) continue;
+    const auto found = options.output_dtypes.find(names[i]);
+    if (found == options.output_dtypes.end()) continue;
+    if (!IsFloat(dtypes[i])) {
+      Throw<ArgumentError>("output_dtypes: '{}' is {}, which is no float", names[i], NameOf(dtypes[i]));
+    }
+    dtypes[i] = found->second;
+  }
+  return dtypes;
+}
+
+// Turns "who goes low" into dtypes.
+class DTypeAssigner {
+ public:
+  DTypeAssigner(const Graph& graph, const Types& types, const PrecisionChoices& choices, const LowPrecisionTypes& low_types,
+          const std::vector<bool>& writes_float32, Decision* decision)
+      : graph_(graph),
+        types_(types),
+        choices_(choices),
+        low_types_(low_types),
+        writes_float32_(writes_float32),
+        d_(*decision) {}
+
+  void Run() {
+    d_.produced.resize(graph_.num_entries());
+    d_.read.resize(d_.first_slot.back());
+    d_.slot_reasons.resize(d_.first_slot.back());
+    for (NodeId id = 0; id < graph_.num_nodes(); ++id) {
+      if (graph_.node(id).is_variable()) {
+        d_.produced[graph_.EntryOf(id, 0)] = types_[graph_.EntryOf(id, 0)].dtype;
+      } else if (choices_.roles[id] == PrecisionRole::kCast) {
+        TakeAsItComes(id);
+      } else {
+        Settle(id);
+      }
+    }
+  }
+
+ private:
+  void Settle(NodeId id) {
+    const auto inputs = graph_.InputsOf(id);
+    for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
+      const ReasonKind kind = low_types_.KindOf(id, slot);
+      const bool is_low = d_.low[id] && kind == ReasonKind::kReadsLow;
+      DType dtype = is_low ? d_.target : types_[inputs[slot]].dtype;
+      if (kind == ReasonKind::kNotRead) dtype = d_.produced[inputs[slot]];
+      SetSlot(id, slot, dtype, kind);
+    }
+    for (const EntryId entry : graph_.OutputsOf(id)) {
+      const bool is_low = d_.low[id] && low_types_.IsLowOutput(entry) && !writes_float32_[entry];
+      d_.produced[entry] = is_low ? d_.target : types_[entry].dtype;
+    }
+  }
+
+  // A cast reads whatever is there, if the operator allows that.
+  void TakeAsItComes(NodeId id) {
+    const auto inputs = graph_.InputsOf(id);
+    std::vector<DType> in;
+    for (const EntryId input : inputs) in.push_back(d_.produced[input]);
+    std::string refusal;
+    const std::vector<DType> out = OutputDTypes(graph_.node(id), in, &refusal);
+    for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
+      SetSlot(id, slot, out.empty() ? types_[inputs[slot]].dtype : in[slot], ReasonKind::kReadsLow);
+    }
+    for (const EntryId entry : graph_.OutputsOf(id)) d_.produced[entry] = types_[entry].dtype;
+  }
+
+  void SetSlot(NodeId id, std::size_t slot, DType dtype, ReasonKind kind) {
+    const bool has_its_own = kind == ReasonKind::kStatistic || kind == ReasonKind::kIndex ||
+                             kind == ReasonKind::kNotRead || kind == ReasonKind::kIntegers;
+    d_.read[d_.first_slot[id] + slot] = dtype;
+    d_.slot_reasons[d_.first_slot[id] + slot] = has_its_own ? kind : d_.reasons[id].kind;
+  }
+
+  const Graph& graph_;
+  const Types& types_;
+  const PrecisionChoices& choices_;
+  const LowPrecisionTypes& low_types_;
+  const std::vector<bool>& writes_float32_;
+  Decision& d_;
+};
+
+// What the call forces by name must be possible; nodes that a pattern describes keep their dtypes where it is not.
+void RequireForced(const Graph& graph, const PrecisionChoices& choices, const LowPrecisionTypes& low_types,
+                   const Decision& decision) {
+  std::vector<std::string> problems;
+  for (const NodeId id : choices.forced_low) {
+    if (low_types.CanBeLow(id)) continue;
+    problems.push_back(fmt::format("force: '{}' cannot be {}: {}", Quotable(graph.node(id).name()),
+                                   NameOf(decision.target), decision.Sentence(graph, low_types.RefusalOf(id))));
+  }
+  if (!problems.empty()) throw ArgumentError(JoinSome(problems, problems.size()));
+}
+
+}  // namespace
+
+Decision Decide(const Model& model, const ConvertOptions& options) {
+  if (!IsLowPrecision(options.target)) {
+    Throw<ArgumentError>("target dtype: expected bfloat16 or float16, got {}", NameOf(options.target));
+  }
+  const Graph& graph = model.graph();
+  const Types& types = model.types();
+  PrecisionChoices choices = ChoosePrecision(graph, options);
+  Decision decision;
+  decision.target = options.target;
+  decision.policy = options.policy;
+  decision.first_slot = FirstSlots(graph);
+  decision.low.resize(graph.num_nodes());
+  decision.reasons = choices.reasons;
+  decision.details = std::move(choices.details);
+  decision.unknown_names = std::move(choices.unknown_names);
+  decision.output_dtypes = OutputDTypesOf(graph, types, options);
+  std::vector<bool> writes_float32(graph.num_entries());
+  const LowPrecisionTypes low_types(graph, types, options, &decision);
+  RequireForced(graph, choices, low_types, decision);
+  const PropagationContext context{model, graph, types, options, choices, low_types};
+  if (options.policy == PrecisionPolicy::kMXNet) {
+    PropagatePrecisionMXNet(context, &decision);
+  } else {
+    PropagatePrecisionDefault(context, &decision, &writes_float32);
+  }
+  DTypeAssigner(graph, types, choices, low_types, writes_float32, &decision).Run();
+  return decision;
+}
+
+}  // namespace amp

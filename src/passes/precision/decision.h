@@ -1,0 +1,37 @@
+// Which dtype each slot reads and each entry has, and why.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "nnvm/graph.h"
+#include "passes/precision/convert_options.h"
+#include "passes/precision/reason.h"
+
+namespace amp {
+
+// One tensor may be read as bfloat16 here and as float32 there, so the decision is per slot.
+struct Decision {
+  DType target = DType::kUnknown;
+  PrecisionPolicy policy = PrecisionPolicy::kDefault;
+  std::vector<DType> produced;            // dtype of each entry, before casts; by EntryId
+  std::vector<DType> read;                // dtype wanted by each slot; by first_slot[node] + slot
+  std::vector<std::uint32_t> first_slot;  // by NodeId, and the number of all slots
+  std::vector<bool> low;                  // the node goes low; by NodeId
+  std::vector<Reason> reasons;            // by NodeId
+  std::vector<ReasonKind> slot_reasons;   // of slots that differ from their node: statistics, ...; else the node's kind
+  std::vector<DType> output_dtypes;       // of each output of the model
+  std::vector<std::string> details;       // texts of the reasons
+  std::vector<std::string> unknown_names;
+
+  DType ReadAt(NodeId id, std::size_t slot) const { return read[first_slot[id] + slot]; }
+
+  // A sentence: "softmax0_output is not in low precision".
+  std::string Sentence(const Graph& graph, const Reason& reason) const;
+  // "node.slot <- dtype: reason", one line per slot; deterministic. `say` gives the text of a reason; by default its
+  // sentence.
+  std::string Print(const Graph& graph, const std::function<std::string(const Reason&)>& say = nullptr) const;
+};
+
+}  // namespace amp

@@ -1,0 +1,45 @@
+// What each node would be in low precision, and which nodes can be.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "passes/infer.h"
+#include "passes/precision/convert_options.h"
+#include "passes/precision/decision.h"
+
+namespace amp {
+
+// What a node would be in low precision, and whether it can be.
+class LowPrecisionTypes {
+ public:
+  LowPrecisionTypes(const Graph& graph, const Types& types, const ConvertOptions& options,
+                    Decision* decision);
+
+  bool CanBeLow(NodeId id) const { return can_be_low_[id]; }
+  const Reason& RefusalOf(NodeId id) const { return refusals_.at(id); }
+  // Would this slot be read in low precision?
+  bool IsLowSlot(NodeId id, std::size_t slot) const { return kinds_[FlatSlot(id, slot)] == ReasonKind::kReadsLow; }
+  ReasonKind KindOf(NodeId id, std::size_t slot) const { return kinds_[FlatSlot(id, slot)]; }
+  // Would this entry be low?
+  bool IsLowOutput(EntryId entry) const { return low_output_[entry]; }
+
+ private:
+  std::size_t FlatSlot(NodeId id, std::size_t slot) const;
+  void FindIntegers();
+  void Classify(NodeId id);
+  ReasonKind Classify(NodeId id, std::size_t slot) const;
+  bool KeepsStatistic(const Node& node, std::size_t slot) const;
+  void Refuse(NodeId id, const Reason& reason) { refusals_[id] = reason; }
+
+  const Graph& graph_;
+  const Types& types_;
+  const ConvertOptions& options_;
+  Decision* decision_;  // texts of refusals are added to its details
+  std::vector<bool> can_be_low_;
+  std::vector<ReasonKind> kinds_;  // by slot; kReadsLow: would be low
+  std::vector<bool> low_output_, integers_;
+  std::unordered_map<NodeId, Reason> refusals_;
+};
+
+}  // namespace amp

@@ -1,0 +1,372 @@
+#include "passes/precision/precision_roles.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+#include <unordered_map>
+
+#include "passes/op_facts.h"
+
+namespace amp {
+namespace {
+
+const Op* FindOp(const std::string& name) { return OpRegistry::Get().Find(kMXNetDomain, name); }
+
+std::vector<std::string> OperatorNames() {
+  std::vector<std::string> names;
+  for (const Op* op : OpRegistry::Get().All()) {
+    names.push_back(op->name);
+    names.insert(names.end(), op->aliases.begin(), op->aliases.end());
+  }
+  return names;
+}
+
+// What is wrong with a call is gathered, so that all of it can be said at once.
+class Problems {
+ public:
+  void Add(std::string problem) { problems_.push_back(std::move(problem)); }
+  void ThrowIfAny() const {
+    if (problems_.empty()) return;
+    if (problems_.size() == 1) throw ArgumentError(problems_[0]);
+    Throw<ArgumentError>("{} problems: {}", problems_.size(), JoinSome(problems_, 99));
+  }
+
+ private:
+  std::vector<std::string> problems_;
+};
+
+// ---- operators ----
+
+struct OpChoice {
+  PrecisionRole role = PrecisionRole::kNeutral;
+  Reason reason;
+  int strength = 0;  // of what set it
+};
+
+class OpChoices {
+ public:
+  OpChoices(const ConvertOptions& options, std::vector<std::string>* details, Problems* problems)
+      : options_(options), details_(details), problems_(problems) {
+    if (options.policy == PrecisionPolicy::kMXNet) AddPublished();
+    AddLists();
+    conditional_ = Conditional();
+    for (const ConditionalOp& entry : conditional_) conditional_ops_.push_back(FindOp(entry.op));
+  }
+
+  OpChoice Of(const Node& node) {
+    const auto found = by_op_.find(node.op());
+    const bool from_call = found != by_op_.end() && found->second.strength > 0;
+    if (!from_call) {
+      if (const ConditionalOp* entry = MatchingCondition(node)) return Kept(*entry);
+    }
+    if (found != by_op_.end()) return found->second;
+    return by_op_[node.op()] = FromFacts(*node.op());
+  }
+
+ private:
+  using List = std::optional<std::vector<std::string>>;
+
+  std::uint32_t Detail(std::string text) {
+    details_->push_back(std::move(text));
+    return static_cast<std::uint32_t>(details_->size() - 1);
+  }
+
+  static PrecisionRole RoleOf(ListRole role) {
+    switch (role) {
+      case ListRole::kTarget:
+        return PrecisionRole::kLow;
+      case ListRole::kFloat32:
+        return PrecisionRole::kKeep;
+      case ListRole::kWidest:
+        return PrecisionRole::kWidest;
+      case ListRole::kNeutral:
+        break;
+    }
+    return PrecisionRole::kNeutral;
+  }
+
+  // A list that the call gives replaces the published one.
+  bool IsReplaced(ListRole role) const {
+    return (role == ListRole::kTarget && options_.target_ops) || (role == ListRole::kFloat32 && options_.float32_ops) ||
+           (role == ListRole::kWidest && options_.widest_ops);
+  }
+
+  void AddPublished() {
+    for (const auto& [op, role] : MXNetLists(options_.target).roles) {
+      if (IsReplaced(role) || role == ListRole::kNeutral) continue;
+      const std::string text =
+          fmt::format("{} is in MXNet's {} for {}", op->name, NameOf(role), NameOf(options_.target));
+      by_op_[op] = {RoleOf(role), {ReasonKind::kListed, Reason::kNone, Detail(text)}, 0};
+    }
+  }
+
+  void AddLists() {
+    AddList(options_.target_ops, ListRole::kTarget);
+    AddList(options_.float32_ops, ListRole::kFloat32);
+    AddList(options_.widest_ops, ListRole::kWidest);
+  }
+
+  void AddList(const List& list, ListRole role) {
+    if (!list) return;
+    for (const std::string& name : *list) {
+      const Op* op = FindOp(name);
+      if (op == nullptr) {
+        problems_->Add(fmt::format("{}: there is no operator '{}'{}", NameOf(role), Quotable(name),
+                                   NearMatches(name, OperatorNames())));
+        continue;
+      }
+      const auto [place, is_new] = listed_.emplace(op, role);
+      if (!is_new && place->second != role) {
+        problems_->Add(fmt::format("{} is both in {} and in {}", op->name, NameOf(place->second), NameOf(role)));
+      }
+      by_op_[op] = {
+          RoleOf(role),
+          {ReasonKind::kUser, Reason::kNone, Detail(fmt::format("{} is in the call's {}", op->name, NameOf(role)))},
+          1};
+    }
+  }
+
+  std::vector<ConditionalOp> Conditional() {
+    if (!options_.conditional) {
+      if (options_.policy != PrecisionPolicy::kMXNet) return {};
+      return MXNetLists(options_.target).conditional;
+    }
+    for (const ConditionalOp& entry : *options_.conditional) Check(entry);
+    return *options_.conditional;
+  }
+
+  void Check(const ConditionalOp& entry) {
+    const Op* op = FindOp(entry.op);
+    if (op == nullptr) {
+      problems_->Add(fmt::format("conditional_fp32_ops: there is no operator '{}'{}", Quotable(entry.op),
+                                 NearMatches(entry.op, OperatorNames())));
+      return;
+    }
+    std::vector<std::string> attrs;
+    for (const FieldInfo& field : op->fields) attrs.push_back(field.name);
+    if (std::find(attrs.begin(), attrs.end(), entry.attr) != attrs.end()) return;
+    problems_->Add(fmt::format("conditional_fp32_ops: {} has no attribute '{}'{}", op->name, Quotable(entry.attr),
+                               NearMatches(entry.attr, attrs)));
+  }
+
+  // An attribute that is not written has its default.
+  const ConditionalOp* MatchingCondition(const Node& node) const {
+    for (std::size_t i = 0; i < conditional_.size(); ++i) {
+      if (conditional_ops_[i] != node.op()) continue;
+      const ConditionalOp& entry = conditional_[i];
+      const std::string* written = node.FindAttr(entry.attr);
+      std::optional<std::string> value;
+      if (written != nullptr) value = *written;
+      for (const FieldInfo& field : node.op()->fields) {
+        if (!value && field.name == entry.attr) value = field.default_text;
+      }
+      if (value && std::find(entry.values.begin(), entry.values.end(), *value) != entry.values.end()) return &entry;
+    }
+    return nullptr;
+  }
+
+  OpChoice Kept(const ConditionalOp& entry) {
+    const std::string text = fmt::format("conditional_fp32_ops keeps {} with such a value of {}", entry.op, entry.attr);
+    const auto kind = options_.conditional ? ReasonKind::kUser : ReasonKind::kListed;
+    const auto [place, is_new] = condition_details_.emplace(&entry, 0);
+    if (is_new) place->second = Detail(text);
+    return {PrecisionRole::kKeep, {kind, Reason::kNone, place->second}, 0};
+  }
+
+  OpChoice FromFacts(const Op& op) const {
+    const auto* facts = op.Find<AmpFacts>();
+    if (options_.policy == PrecisionPolicy::kMXNet || facts == nullptr) return {};
+    if (facts->arithmetic == Arithmetic::kAccumulates) return {PrecisionRole::kLow, {ReasonKind::kAccumulates}, 0};
+    if (facts->arithmetic == Arithmetic::kNeedsFloat32) return {PrecisionRole::kKeep, {ReasonKind::kNeedsFloat32}, 0};
+    return {};
+  }
+
+  const ConvertOptions& options_;
+  std::vector<std::string>* details_;
+  Problems* problems_;
+  std::unordered_map<const Op*, OpChoice> by_op_;
+  std::unordered_map<const Op*, ListRole> listed_;  // by the call
+  std::vector<ConditionalOp> conditional_;
+  std::vector<const Op*> conditional_ops_;  // of the entries
+  std::map<const ConditionalOp*, std::uint32_t> condition_details_;
+};
+
+// ---- nodes ----
+
+class RoleChooser {
+ public:
+  RoleChooser(const Graph& graph, const ConvertOptions& options)
+      : graph_(graph), options_(options), ops_(options, &result_.details, &problems_) {}
+
+  PrecisionChoices Run() {
+    result_.roles.assign(graph_.num_nodes(), PrecisionRole::kKeep);
+    result_.reasons.assign(graph_.num_nodes(), {ReasonKind::kVariable});
+    result_.named.resize(graph_.num_nodes());
+    const std::uint32_t disabled = Detail("AMP is disabled for it (__opt_constraint__)");
+    for (NodeId id = 0; id < graph_.num_nodes(); ++id) {
+      const Node& node = graph_.node(id);
+      if (node.is_variable()) continue;
+      if (!options_.excluded.empty() || !options_.force.empty()) ids_by_name_.emplace(node.name(), id);
+      Set(id, ops_.Of(node));
+      if (IsListedFollower(id)) Set(id, {});
+      if (IsAmpDisabled(node)) SetNamed(id, PrecisionRole::kKeep, disabled);
+    }
+    ChooseCasts();
+    for (const std::string& name : options_.excluded) Exclude(name);
+    for (const auto& [name, dtype] : options_.force) Force(name, dtype);
+    CheckOutputs();
+    problems_.ThrowIfAny();
+    return std::move(result_);
+  }
+
+ private:
+  std::uint32_t Detail(std::string text) {
+    result_.details.push_back(std::move(text));
+    return static_cast<std::uint32_t>(result_.details.size() - 1);
+  }
+
+  void Set(NodeId id, const OpChoice& choice) {
+    result_.roles[id] = choice.role;
+    result_.reasons[id] = choice.reason;
+  }
+
+  void SetNamed(NodeId id, PrecisionRole role, std::uint32_t detail) {
+    Set(id, {role, {ReasonKind::kUser, Reason::kNone, detail}, 0});
+    result_.named[id] = true;
+  }
+
+  bool IsListedFollower(NodeId id) const {
+    return result_.reasons[id].kind == ReasonKind::kListed && options_.followers.contains(graph_.node(id).name());
+  }
+
+  // Casts come before MXNet's lists (rule 1 of its pass). amp_multicast is what its name says: low where all inputs
+  // are, or, to the narrowest dtype, where one is.
+  void ChooseCasts() {
+    for (NodeId id = 0; id < graph_.num_nodes(); ++id) {
+      const Node& node = graph_.node(id);
+      if (node.is_variable() || result_.reasons[id].kind == ReasonKind::kUser) continue;
+      if (FactsOf(node).arithmetic != Arithmetic::kCasts) continue;
+      Set(id, {RoleOfCast(node), {ReasonKind::kCasts}, 0});
+    }
+  }
+
+  static PrecisionRole RoleOfCast(const Node& node) {
+    if (node.op_name() != "amp_multicast") return PrecisionRole::kCast;
+    const std::string* narrow = node.FindAttr("cast_narrow");
+    bool is_narrow = false;
+    if (narrow != nullptr) ParseAttr(*narrow, &is_narrow);
+    return is_narrow ? PrecisionRole::kNeutral : PrecisionRole::kWidest;
+  }
+
+  // The operator nodes of this name; otherwise those that the pattern describes.
+  std::vector<NodeId> Matches(const std::string& pattern, const char* what) {
+    std::vector<NodeId> ids;
+    const auto [first, last] = ids_by_name_.equal_range(pattern);
+    for (auto it = first; it != last; ++it) ids.push_back(it->second);
+    if (ids.empty()) {
+      for (const auto& [name, id] : ids_by_name_) {
+        if (MatchesGlob(pattern, name)) ids.push_back(id);
+      }
+    }
+    if (!ids.empty()) return ids;
+    if (options_.ignore_unknown_names) {
+      result_.unknown_names.push_back(pattern);
+    } else {
+      problems_.Add(fmt::format("{}: the model has no operator node '{}'{}", what, Quotable(pattern),
+                                NearMatches(pattern, NodeNames())));
+    }
+    return {};
+  }
+
+  std::vector<std::string> NodeNames() const {
+    std::vector<std::string> names;
+    for (const auto& [name, id] : ids_by_name_) names.push_back(name);
+    return names;
+  }
+
+  void Exclude(const std::string& name) {
+    const std::vector<NodeId> ids = Matches(name, "excluded_sym_names");
+    if (ids.empty()) return;
+    const std::uint32_t detail = Detail(fmt::format("excluded by '{}'", name));
+    for (const NodeId id : ids) SetNamed(id, PrecisionRole::kKeep, detail);
+  }
+
+  void Force(const std::string& name, DType dtype) {
+    if (dtype != options_.target && dtype != DType::kFloat32) {
+      problems_.Add(fmt::format("force: expected '{}' to be {} or float32, got {}", Quotable(name),
+                                NameOf(options_.target), NameOf(dtype)));
+      return;
+    }
+    const PrecisionRole role = dtype == DType::kFloat32 ? PrecisionRole::kKeep : PrecisionRole::kLow;
+    const std::uint32_t detail = Detail(fmt::format("forced to {} by '{}'", NameOf(dtype), name));
+    for (const NodeId id : Matches(name, "force")) {
+      const auto [place, is_new] = forced_.emplace(id, dtype);
+      if (!is_new && place->second != dtype) {
+        problems_.Add(fmt::format("force: '{}' is forced both to {} and to {}", graph_.node(id).name(),
+                                  NameOf(place->second), NameOf(dtype)));
+      }
+      SetNamed(id, role, detail);
+      if (role == PrecisionRole::kLow && graph_.node(id).name() == name) result_.forced_low.push_back(id);
+    }
+  }
+
+  void CheckOutputs() {
+    if (options_.output_dtypes.empty()) return;
+    const std::vector<std::string> names = OutputNames(graph_.outputs());
+    for (const auto& [name, dtype] : options_.output_dtypes) {
+      if (std::find(names.begin(), names.end(), name) == names.end()) {
+        problems_.Add(
+            fmt::format("output_dtypes: the model has no output '{}'{}", Quotable(name), NearMatches(name, names)));
+      } else if (!IsFloat(dtype) || dtype == DType::kFloat64) {
+        problems_.Add(fmt::format("output_dtypes: expected '{}' to be float32, float16 or bfloat16, got {}", name,
+                                  NameOf(dtype)));
+      }
+    }
+  }
+
+  const Graph& graph_;
+  const ConvertOptions& options_;
+  PrecisionChoices result_;
+  Problems problems_;
+  OpChoices ops_;
+  std::multimap<std::string, NodeId> ids_by_name_;
+  std::map<NodeId, DType> forced_;
+};
+
+}  // namespace
+
+bool MatchesGlob(const std::string& pattern, const std::string& name) {
+  return fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+}
+
+long OptConstraints(const Node& node) {
+  long bits = 0;
+  if (const std::string* text = node.FindAttr(kOptConstraintAttr)) {
+    char* end = nullptr;
+    const long value = std::strtol(text->c_str(), &end, 10);
+    if (end != text->c_str() && *end == '\0') bits = value;
+  }
+  for (const std::vector<NodeEntry>& outputs : node.subgraphs()) {
+    const Graph body(outputs);
+    for (const NodePtr& inner : body.nodes()) bits |= OptConstraints(*inner);
+  }
+  return bits;
+}
+
+bool IsAmpDisabled(const Node& node) { return (OptConstraints(node) & kDisableAmpBit) != 0; }
+
+PrecisionPolicy PolicyFromName(const std::string& name) {
+  if (name == "default") return PrecisionPolicy::kDefault;
+  if (name == "mxnet") return PrecisionPolicy::kMXNet;
+  Throw<ArgumentError>("policy: expected 'default' or 'mxnet', got '{}'", Quotable(name));
+}
+
+const char* NameOf(PrecisionPolicy policy) { return policy == PrecisionPolicy::kMXNet ? "mxnet" : "default"; }
+
+PrecisionChoices ChoosePrecision(const Graph& graph, const ConvertOptions& options) {
+  return RoleChooser(graph, options).Run();
+}
+
+}  // namespace amp

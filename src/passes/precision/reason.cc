@@ -1,0 +1,48 @@
+#include "passes/precision/reason.h"
+
+namespace amp {
+namespace {
+
+constexpr ReasonInfo kReasons[] = {
+    {ReasonKind::kVariable, "variable", "fact", "inputs and parameters keep their dtypes"},
+    {ReasonKind::kAccumulates, "accumulates", "fact",
+     "accumulates in float32 and gains from low-precision operands"},
+    {ReasonKind::kNeedsFloat32, "needs_float32", "fact",
+     "computes in float32 (exponentials, reductions, norms or losses)"},
+    {ReasonKind::kCasts, "casts", "fact", "casts to the dtype of its attribute"},
+    {ReasonKind::kStatistic, "statistic", "fact", "scales, shifts and statistics keep their dtype"},
+    {ReasonKind::kIndex, "index", "fact", "indices, lengths, axes and masks are never rounded"},
+    {ReasonKind::kNotRead, "not_read", "fact", "not read at inference"},
+    {ReasonKind::kIntegers, "integers", "fact", "{cause} counts as integers, which are never rounded",
+     "counts as integers, which are never rounded"},
+    {ReasonKind::kNoFloats, "no_floats", "fact", "reads no tensor that could be rounded"},
+    {ReasonKind::kListed, "listed", "list", "{detail}"},
+    {ReasonKind::kUser, "user", "user", "{detail}"},
+    {ReasonKind::kReadsLow, "reads_low", "propagation", "{cause} is {low}"},
+    {ReasonKind::kSharesCast, "shares_cast", "propagation",
+     "{cause} already exists in low precision for other readers"},
+    {ReasonKind::kCastsLess, "casts_less", "propagation",
+     "rounding before it or after it gives the same bits, and {cause} is the smaller tensor to cast"},
+    {ReasonKind::kConstant, "constant", "propagation", "computed from parameters alone, which are cast once"},
+    {ReasonKind::kReadsHigh, "reads_high", "propagation", "{cause} is not in low precision"},
+    {ReasonKind::kNoneLow, "none_low", "propagation", "nothing that it reads is in low precision"},
+    {ReasonKind::kNotWanted, "not_wanted", "propagation",
+     "what reads it, {cause}, is not computed in low precision", "it is read only as an output of the model"},
+    {ReasonKind::kRefused, "refused", "refusal", "the operator refuses low precision: {detail}"},
+    {ReasonKind::kWrongDType, "wrong_dtype", "refusal",
+     "{cause} has a dtype that is not converted, or none that is known"},
+};
+
+constexpr bool RowsAreInOrder() {
+  for (std::size_t i = 0; i < std::size(kReasons); ++i) {
+    if (static_cast<std::size_t>(kReasons[i].kind) != i) return false;
+  }
+  return std::size(kReasons) == static_cast<std::size_t>(ReasonKind::kWrongDType) + 1;
+}
+static_assert(RowsAreInOrder());
+
+}  // namespace
+
+const ReasonInfo& InfoOf(ReasonKind kind) { return kReasons[kind]; }
+
+}  // namespace amp

@@ -1,0 +1,55 @@
+// Why a node is in the precision that it is in: compact, because a graph may have millions of nodes, and linked, so
+// that the chain that led to a decision can be followed to its root.
+#pragma once
+
+#include <limits>
+#include <string>
+
+#include "nnvm/graph.h"
+
+namespace amp {
+
+enum class ReasonKind : std::uint8_t {
+  kVariable,      // inputs and parameters keep their dtypes
+  kAccumulates,   // fact
+  kNeedsFloat32,  // fact
+  kCasts,         // fact
+  kStatistic,     // fact, of an input
+  kIndex,         // fact, of an input
+  kNotRead,       // fact, of an input
+  kIntegers,      // fact: `cause` counts as integers
+  kNoFloats,      // fact: nothing that could be rounded
+  kListed,        // `detail` says in which of MXNet's lists
+  kUser,          // `detail` says what the caller asked for
+  kReadsLow,      // it reads `cause`, which is in low precision
+  kSharesCast,    // it reads `cause`, which others have cast anyway
+  kCastsLess,     // rounding before or after it gives the same bits, and `cause` is the smaller side
+  kConstant,      // computed from parameters alone, which are cast once
+  kReadsHigh,     // it reads `cause`, which is not in low precision
+  kNoneLow,       // nothing that it reads is in low precision
+  kNotWanted,     // it could be low, but what reads it is not (`cause`: the reader's output; none: an output of the model)
+  kRefused,       // `detail` is the operator's own refusal
+  kWrongDType,    // `cause` has another dtype than float32
+};
+
+struct Reason {
+  static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+
+  ReasonKind kind = ReasonKind::kVariable;
+  EntryId cause = kNone;
+  std::uint32_t detail = kNone;  // number of a text in Decision::details
+
+  bool operator==(const Reason&) const = default;
+};
+
+// One row for each kind, in the order of the enum.
+struct ReasonInfo {
+  ReasonKind kind;
+  const char* name;           // "reads_low": for programs
+  const char* reason_class;   // "fact", "list", "user", "propagation" or "refusal"
+  const char* text;           // {cause}, {detail} and {low} stand for what the reason names
+  const char* text_alone = nullptr;  // where there is no cause; absent: `text`
+};
+const ReasonInfo& InfoOf(ReasonKind kind);
+
+}  // namespace amp

@@ -1,0 +1,170 @@
+"""Sizes, circles and words of the C++ sources."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+SOURCE = ROOT / "src"
+LONGEST_CLASS = 250  # lines
+
+# Names that the field has other words for (left: gone; right: what took their place). Whole words of code.
+RENAMED = {
+    "OpCard": "OpDefinition",
+    "LowForms": "LowPrecisionTypes",
+    "FactSpread": "DefaultPropagation",
+    "MXNetSpread": "MXNetPropagation",
+    "SpreadContext": "PropagationContext",
+    "Settler": "DTypeAssigner",
+    "Chooser": "RoleChooser",
+    "Corridor": "Conversion, Preparation",
+    "OwnHeads": "KeptOutputs",
+    "RemoveCopies": "EliminateIdentities",
+    "RemoveIdentities": "EliminateIdentities",
+    "MergeEqual": "EliminateCommonSubexpressions",
+    "ShareEqualNodes": "EliminateCommonSubexpressions",
+    "ComposeViews": "SimplifyReshapes",
+    "FuseGates": "FuseSwishPatterns",
+    "SinkView": "SinkReshape",
+    "CollapseViews": "CollapseReshapes",
+    "RoundFolded": "compensated rounding",
+    "LayoutWish": "LayoutHint",
+    "kLibrarys": "kAny",
+    "WithoutGil": "ReleaseGil",
+    "is_shaped_by_inputs": "depends_on_input_shape",
+    "thinned": "subsampled",
+    "apart": "do_not_fuse",
+    "refused": "unsupported",
+    "wanted": "a name that says what for",
+    "Instead": "a verb with its object",
+    "Nothing": "a verb with its object",
+    "Made": "a verb with its object",
+    "Describes": "MatchesGlob",
+    "FindBreaches": "FindViolations",
+    "breaches": "violations",
+}
+# `kMostX`, `kLongestX`, `kLargestX` are `kMaxX`; `heads` are outputs, but for attention and files.
+RENAMED_PATTERNS = {r"k(Most|Longest|Largest)[A-Z]\w*": "kMax..."}
+
+
+def sources():
+    return sorted(path for suffix in ("*.h", "*.cc") for path in SOURCE.rglob(suffix))
+
+
+def code_of(path):
+    """The text without comments and strings."""
+    text = re.sub(r"//[^\n]*", "", path.read_text())
+    return re.sub(r'"(\\.|[^"\\\n])*"', '""', text)
+
+
+def classes(text):
+    """(name, lines) of every class of a file in the project's format."""
+    lines = text.splitlines()
+    for first, line in enumerate(lines):
+        found = re.match(r"( *)(?:class|struct) (\w+)[^;()]*\{$", line)
+        if not found:
+            continue
+        last = next(i for i in range(first, len(lines)) if re.match(found[1] + r"\}[^;]*;", lines[i]))
+        yield found[2], last - first + 1
+
+
+def test_no_class_is_too_long():
+    long_ones = [
+        f"{path.relative_to(SOURCE)}: {name} has {length} lines"
+        for path in sources()
+        for name, length in classes(path.read_text())
+        if length > LONGEST_CLASS
+    ]
+    assert not long_ones
+
+
+def unit_of(path):
+    """A header and the file that implements it are one unit."""
+    return str(path.relative_to(SOURCE).with_suffix(""))
+
+
+def includes():
+    graph = {}
+    for path in sources():
+        headers = re.findall(r'#include "([^"]+)\.h"', path.read_text())
+        graph.setdefault(unit_of(path), set()).update(header for header in headers if header != unit_of(path))
+    return graph
+
+
+def test_no_include_circle():
+    graph, done, stack = includes(), set(), []
+
+    def visit(unit):
+        assert unit not in stack, " -> ".join([*stack[stack.index(unit) :], unit])
+        if unit in done:
+            return
+        stack.append(unit)
+        for header in sorted(graph.get(unit, ())):
+            visit(header)
+        stack.pop()
+        done.add(unit)
+
+    for unit in sorted(graph):
+        visit(unit)
+    assert len(done) > 200
+
+
+@pytest.mark.parametrize("room", ["nnvm", "passes", "program", "dnnl"])
+def test_every_source_has_the_header_of_its_name(room):
+    without = [
+        str(path.relative_to(SOURCE)) for path in (SOURCE / room).rglob("*.cc") if not path.with_suffix(".h").exists()
+    ]
+    assert not without
+
+
+@pytest.mark.parametrize("name", sorted(RENAMED))
+def test_names_that_were_renamed_do_not_come_back(name):
+    word = re.compile(rf"\b{name}_?\b")
+    found = [str(path.relative_to(SOURCE)) for path in sources() if word.search(code_of(path))]
+    assert not found, f"{name}: say {RENAMED[name]}"
+
+
+@pytest.mark.parametrize("pattern", sorted(RENAMED_PATTERNS))
+def test_patterns_that_were_renamed_do_not_come_back(pattern):
+    found = [
+        f"{path.relative_to(SOURCE)}: {match.group()}"
+        for path in sources()
+        for match in re.finditer(rf"\b{pattern}\b", code_of(path))
+    ]
+    assert not found, RENAMED_PATTERNS[pattern]
+
+
+def test_outputs_are_not_called_heads():
+    """But in attention, and where a file says so."""
+    allowed = ("attention", "selfatt", "symbol_json", "amp_attention", "interleaved")
+    found = [
+        str(path.relative_to(SOURCE))
+        for path in sources()
+        if not any(word in path.stem for word in allowed) and re.search(r"\bheads?_?\b", code_of(path))
+    ]
+    assert not found
+
+
+# Folder of src/passes -> folders whose headers it may include; "." is its root but for the pipelines, which see all.
+PASSES_MAY_INCLUDE = {
+    ".": {"."},
+    "optimize": {".", "optimize"},
+    "precision": {".", "optimize", "precision"},
+    "fusion_mxnet": {".", "optimize", "precision", "fusion_mxnet"},
+}
+PIPELINES = {"conversion", "convert_symbol", "pipelines"}
+
+
+@pytest.mark.parametrize("folder", sorted(PASSES_MAY_INCLUDE))
+def test_folders_of_passes_include_downwards(folder):
+    passes = SOURCE / "passes"
+    against = []
+    for path in [*(passes / folder).glob("*.h"), *(passes / folder).glob("*.cc")]:
+        if folder == "." and path.stem in PIPELINES:
+            continue
+        for header in re.findall(r'#include "passes/([^"]+)\.h"', path.read_text()):
+            parent = str(Path(header).parent)
+            if parent not in PASSES_MAY_INCLUDE[folder] or (parent == "." and header in PIPELINES):
+                against.append(f"{path.name} includes {header}")
+    assert not against
