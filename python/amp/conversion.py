@@ -4,10 +4,10 @@ What each argument may be is checked here, what it means to a model is decided b
 """
 
 from . import _core
-from ._arrays import flattened, readable, readable_dict
+from ._arrays import readable_dict
 from ._options import OPTIONS, by_name, check_options, declared_dtype, is_float, is_one_dtype
 from .base import ArgumentError, dtype_name
-from .sym import Symbol, Variable
+from .sym import Symbol
 
 
 def convert_symbol(
@@ -110,50 +110,6 @@ def convert_model(
     return (*converted, _report(model)) if return_report else converted
 
 
-def convert_hybrid_block(
-    block,
-    data_example,
-    target_dtype="bfloat16",
-    target_dtype_ops=None,
-    fp32_ops=None,
-    conditional_fp32_ops=None,
-    excluded_sym_names=None,
-    device=None,
-    cast_params_offline=False,
-    *,
-    ctx=None,
-    widest_dtype_ops=None,
-    policy="default",
-    force=None,
-    output_dtypes=None,
-    fold_batch_norm=None,
-    return_report=False,
-):
-    """Converts a block to low precision: an `amp.gluon.SymbolBlock` that is called as the block was.
-
-    `block` is an amp.gluon.SymbolBlock or a HybridBlock of MXNet 1.x or 2.0; the latter runs once on the example, in
-    MXNet, to be traced. Where its parameters wait for shapes, that initializes them, as any call does; what was
-    hybridized or cached before is as before.
-    `data_example` is one array or a list of arrays in the order of a call: NumPy's, NDArrays, DLPack producers or
-    MXNet's. Inputs take their shapes and dtypes from it. `device` and `ctx` have no effect: results run on the CPU.
-
-    Everything else is as for `convert_model`. The result keeps its ConversionReport as `conversion_report`;
-    with `return_report=True` it is returned as a second element, too.
-
-    >>> block = amp.gluon.nn.Dense(3, in_units=4)
-    >>> block.initialize("ones")
-    >>> low = amp.convert_hybrid_block(block, np.ones((1, 4), "float32"))
-    >>> low(amp.nd.ones((1, 4)))
-    [[4. 4. 4.]]
-    <NDArray float32[1,3]>
-    """
-    options = {key: value for key, value in locals().items() if key in OPTIONS}
-    check_device(device, ctx)
-    converted, model = convert_block(block, data_example, report=True, **options)
-    converted.conversion_report = _report(model)
-    return (converted, converted.conversion_report) if return_report else converted
-
-
 def convert(
     sym, arg_params, aux_params, input_dtypes, target_dtype, cast_params_offline=False, input_shapes=None, **further
 ):
@@ -164,19 +120,6 @@ def convert(
     types = _with_shapes(_input_types(sym, input_dtypes, inputs), input_shapes)
     options = {**further, "target_dtype": target_dtype, "cast_params_offline": cast_params_offline}
     return _run(sym, options, lambda checked: _core.convert_model(sym._handle, args, aux, types, checked))
-
-
-def convert_block(block, data_example, **options):
-    """A SymbolBlock and what `convert` returns. `data_example` may be None where the block knows its graph."""
-    from .gluon import SymbolBlock
-    from .gluon.tracing import graph_of
-
-    examples = None if data_example is None else flattened(data_example)
-    sym, args, aux, input_names = graph_of(block, data_example)
-    types = _types_of_examples(sym, examples, input_names)
-    model = _run(sym, options, lambda checked: _core.convert_model(sym._handle, args, aux, types, checked))
-    params = {**model["arguments"], **model["auxiliary_states"]}
-    return SymbolBlock(Symbol(model["symbol"]), [Variable(name) for name in input_names], params), model
 
 
 def convert_types(sym, input_dtypes, param_dtypes, input_shapes=None, **options):
@@ -237,17 +180,3 @@ def _with_shapes(types, shapes):
     if not isinstance(shapes, dict):
         raise ArgumentError(f"input_shapes: expected a dict {{name: shape}}, got {type(shapes).__name__}")
     return {name: (types.get(name, (None, None))[0], shapes.get(name)) for name in {**types, **shapes}}
-
-
-def _types_of_examples(sym, examples, input_names):
-    """{name: (dtype, shape)} of the arguments among the inputs."""
-    if examples is None:
-        return {}
-    if len(examples) > len(input_names):
-        raise ArgumentError(
-            f"data_example has {len(examples)} arrays, but the block has {len(input_names)} inputs: "
-            f"{', '.join(input_names)}"
-        )
-    arguments = set(sym.list_arguments())
-    arrays = {name: readable(value, f"data_example for '{name}'") for name, value in zip(input_names, examples)}
-    return {name: (array.dtype, tuple(array.shape)) for name, array in arrays.items() if name in arguments}

@@ -5,9 +5,11 @@ import warnings
 import numpy as np
 
 from . import _core
+from ._arrays import readable
 from ._options import check_options
 from .base import ArgumentError, did_you_mean, dtype_name
 from .sym import Symbol
+from .sym.slots import inputs_of
 
 
 class Executor:
@@ -282,3 +284,28 @@ def near_matches(name, candidates):
     """The end of an error message about an unknown input."""
     everything = f"; its inputs are {', '.join(candidates)}" if candidates else "; it has none"
     return did_you_mean(name, candidates) or everything
+
+
+def _eval(self, ctx=None, **kwargs):
+    """The outputs for these arrays, by name: a list of NDArrays.
+
+    Raises ArgumentError for arrays that are missing, GraphError for shapes and dtypes that clash.
+
+    >>> amp.sym.exp(amp.sym.Variable("x")).eval(x=amp.nd.zeros((2,)))[0]
+    [1. 1.]
+    <NDArray float32[2]>
+    """
+    arrays = {name: readable(array, f"'{name}'") for name, array in kwargs.items()}
+    inputs = {name: arrays[name] for name in inputs_of(self) if name in arrays}
+    run = Executor(
+        self,
+        {name: array for name, array in arrays.items() if name not in inputs},
+        {},
+        {name: tuple(array.shape) for name, array in inputs.items()},
+        input_dtypes={name: array.dtype for name, array in inputs.items()},
+    )
+    return run(inputs)
+
+
+_eval.__name__, _eval.__qualname__ = "eval", "Symbol.eval"
+Symbol.eval = _eval

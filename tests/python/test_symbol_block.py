@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import amp
-from amp.gluon import SymbolBlock
+from amp.mxnet.gluon import SymbolBlock
 
 BF16 = np.dtype(ml_dtypes.bfloat16)
 RANDOM = np.random.default_rng(11)
@@ -133,7 +133,7 @@ def test_executors_are_kept_and_share_weights(monkeypatch):
             made.append(1)
             super().__init__(*args, **kwargs)
 
-    monkeypatch.setattr("amp.gluon.symbol_block.Executor", Counting)
+    monkeypatch.setattr("amp.mxnet.gluon.symbol_block.Executor", Counting)
     block = SymbolBlock(FC, DATA, PARAMS)
     for rows in (2, 2, 1, 2, 1):
         x = np.ones((rows, 4), "f4")

@@ -5,9 +5,7 @@ As in MXNet, unknown names among the excluded ones are a warning, and mistakes i
 """
 
 from .. import conversion, lists
-from .._compat import strict_options, warn_of_unknown_names
-from .._missing import training_name
-from ..lists import (
+from ..lists import (  # noqa: F401 - below `lists`
     list_conditional_fp32_ops,
     list_fp32_ops,
     list_loss_output_functions,
@@ -15,10 +13,15 @@ from ..lists import (
     list_lp16_ops,
     list_lp16_use_fp32_params,
     list_widest_type_cast,
+    symbol_bf16,
+    symbol_fp16,
 )
 from ..sym import Symbol
+from ._compat import strict_options, warn_of_unknown_names
+from ._missing import training_name
+from .gluon.conversion import convert_block
 
-__path__ = []  # so that `from amp.mxnet.amp.lists import symbol_bf16` works
+__path__ = []  # so that `from mx.amp.lists import symbol_bf16` works
 
 __all__ = [
     "convert_hybrid_block",
@@ -52,7 +55,7 @@ def convert_symbol(
 
     >>> net = amp.sym.FullyConnected(amp.sym.Variable("data"), num_hidden=3, name="fc")
     >>> types = {"fc_weight": "float32", "fc_bias": "float32"}
-    >>> amp.mxnet.amp.convert_symbol(net, {"data": "float32"}, types, "bfloat16").list_arguments()
+    >>> mx.amp.convert_symbol(net, {"data": "float32"}, types, "bfloat16").list_arguments()
     ['data', 'fc_weight', 'fc_bias']
     """
     options = strict_options({key: value for key, value in locals().items() if key in conversion.OPTIONS})
@@ -78,7 +81,7 @@ def convert_model(
     """Converts a model: (Symbol, arg_params, aux_params); see amp.convert_model.
 
     >>> sym, args, aux = amp.load_checkpoint("model", 0)
-    >>> low, args, aux = amp.mxnet.amp.convert_model(sym, args, aux, {"data": "float32"}, "bfloat16")
+    >>> low, args, aux = mx.amp.convert_model(sym, args, aux, {"data": "float32"}, "bfloat16")
     >>> low.list_outputs()
     ['relu_output']
     """
@@ -102,16 +105,16 @@ def convert_hybrid_block(
     ctx=None,
     widest_dtype_ops=None,
 ):
-    """Converts a block to an amp.gluon.SymbolBlock; see amp.convert_hybrid_block.
+    """Converts a block to an mx.gluon.SymbolBlock; see amp.convert_hybrid_block.
 
-    >>> block = amp.gluon.nn.Dense(3, in_units=4)
+    >>> block = mx.gluon.nn.Dense(3, in_units=4)
     >>> block.initialize("ones")
-    >>> amp.mxnet.amp.convert_hybrid_block(block, np.ones((1, 4), "float32"), "bfloat16")(amp.nd.ones((1, 4))).shape
+    >>> mx.amp.convert_hybrid_block(block, np.ones((1, 4), "float32"), "bfloat16")(amp.nd.ones((1, 4))).shape
     (1, 3)
     """
     options = strict_options({key: value for key, value in locals().items() if key in conversion.OPTIONS})
     conversion.check_device(device, ctx)
-    converted, model = conversion.convert_block(block, data_example, **options)
+    converted, model = convert_block(block, data_example, **options)
     warn_of_unknown_names(model)
     return converted
 
