@@ -25,7 +25,7 @@ class Executor:
     reduce_precision: a dtype ('bfloat16', 'float16') to convert the model to before it is bound, as
         `convert_model(..., cast_params_offline=True)` does, or a dict {option: value} of the options of
         `convert_model`. A CPU without bfloat16 arithmetic runs the model as it is, with a warning, unless
-        the dict has 'force': True.
+        the dict has 'emulate': True.
     mode: 'fast' keeps chains of operators in float32 inside, folds batch norms and may choose other algorithms;
         'exact' gives every tensor the value that it would have if each node ran alone, on any number of threads.
     num_threads: of one run; by default OMP_NUM_THREADS, or as many as there are CPUs that this process may use (its
@@ -257,13 +257,11 @@ def _input_types(shapes, dtypes):
 
 
 def _reduce_options(sym, reduce_precision):
-    """None or the extension's options; there, a bool as `force` speaks of the CPU."""
+    """None or the extension's options."""
     if reduce_precision is None:
         return None
-    given = dict(reduce_precision) if isinstance(reduce_precision, dict) else {"target_dtype": reduce_precision}
-    force = given.pop("force") if isinstance(given.get("force"), bool) else None
-    options, _ = check_options(sym, given)
-    return options if force is None else {**options, "force": force}
+    given = reduce_precision if isinstance(reduce_precision, dict) else {"target_dtype": reduce_precision}
+    return check_options(sym, given)[0]
 
 
 def _mode(mode):

@@ -19,19 +19,10 @@ using onednn::PlanStep;
 using onednn::PlanSummary;
 using onednn::RunProfile;
 
-// The options of a conversion; `force` may also be a bool, which speaks of the CPU.
 onednn::ReduceOptions ReduceOptionsOf(const py::dict& given) {
   onednn::ReduceOptions reduce;
-  py::dict conversion;
-  for (const auto& [key, value] : given) {
-    const bool is_force = py::isinstance<py::str>(key) && key.cast<std::string>() == "force";
-    if (is_force && py::isinstance<py::bool_>(value)) {
-      reduce.force = value.cast<bool>();
-    } else {
-      conversion[key] = value;
-    }
-  }
-  reduce.conversion = ConvertOptionsOf(conversion);
+  reduce.emulate = given.contains("emulate") && given["emulate"].cast<bool>();
+  reduce.conversion = ConvertOptionsOf(given);
   reduce.target = reduce.conversion.target;
   return reduce;
 }

@@ -35,7 +35,7 @@ def warn_of_unknown_names(model):
     """Says which excluded names a model lacks; `model` is what the extension returned."""
     if model["unknown_names"]:
         names = ", ".join(map(repr, model["unknown_names"]))
-        warnings.warn(f"excluded_sym_names: the model has no operators named {names}", stacklevel=3)
+        warnings.warn(f"excluded_sym_names: the model has no operators named {names}", stacklevel=4)
 
 
 def _wrong_types(given):

@@ -9,6 +9,7 @@ import sys
 
 from ... import conversion, lists
 from ..._options import declared_dtype, items_of
+from ..._signatures import MXNETS, with_options
 from ...base import UnsupportedError
 from ...lists import (
     list_conditional_fp32_ops,
@@ -22,7 +23,7 @@ from ...lists import (
 from ...sym import Symbol
 from .._compat import strict_options, warn_of_unknown_names
 from .._missing import training_name
-from ..gluon.conversion import convert_block
+from ..gluon.conversion import _convert_block
 
 __all__ = [
     "convert_bucketing_module",
@@ -44,29 +45,20 @@ amp = sys.modules[__name__]
 __path__ = []  # so that `from mx.contrib.amp.lists import symbol_fp16` works
 
 
-def convert_symbol(
-    sym,
-    target_dtype="float16",
-    target_dtype_ops=None,
-    fp32_ops=None,
-    conditional_fp32_ops=None,
-    excluded_sym_names=None,
-    data_names=None,
-    cast_optional_params=False,
-    *,
-    widest_dtype_ops=None,
-):
+@with_options(f"sym {MXNETS} data_names cast_optional_params * widest_dtype_ops", target_dtype="float16")
+def convert_symbol(sym, data_names=None, cast_optional_params=False, **options):
     """Converts a symbol; see amp.convert_symbol.
 
     `data_names` are the inputs; by default all variables that have no `__dtype__`. `cast_optional_params` is
     `cast_params_offline` under its old name, and concerns the other variables. Whatever has no `__dtype__` is float32.
 
+    {options}
+
     >>> net = amp.sym.FullyConnected(amp.sym.Variable("data"), num_hidden=3, name="fc")
     >>> mx.contrib.amp.convert_symbol(net, "bfloat16").list_arguments()
     ['data', 'fc_weight', 'fc_bias']
     """
-    cast_params_offline = cast_optional_params
-    options = strict_options({key: value for key, value in locals().items() if key in conversion.OPTIONS})
+    options = strict_options({**options, "cast_params_offline": cast_optional_params})
     conversion.check_symbol(sym)
     attributes = sym.attr_dict()
     types = {name: declared_dtype(attributes.get(name, {})) for name in sym.list_inputs()}
@@ -74,63 +66,46 @@ def convert_symbol(
         data_names = [name for name in sym.list_arguments() if types[name] is None]
     inputs = items_of("data_names", data_names)
     parameters = {name: dtype or "float32" for name, dtype in types.items() if name not in inputs}
-    model = conversion.convert_types(sym, dict.fromkeys(inputs, "float32"), parameters, **options)
+    model = conversion._convert_types(sym, dict.fromkeys(inputs, "float32"), parameters, **options)
     warn_of_unknown_names(model)
     return Symbol(model["symbol"])
 
 
-def convert_model(
-    sym,
-    arg_params,
-    aux_params,
-    target_dtype="float16",
-    target_dtype_ops=None,
-    fp32_ops=None,
-    conditional_fp32_ops=None,
-    excluded_sym_names=None,
-    cast_optional_params=False,
-    *,
-    widest_dtype_ops=None,
-):
+@with_options(f"sym arg_params aux_params {MXNETS} cast_optional_params * widest_dtype_ops", target_dtype="float16")
+def convert_model(sym, arg_params, aux_params, cast_optional_params=False, **options):
     """Converts a model: (Symbol, arg_params, aux_params); see amp.convert_model. Its inputs are float32.
+
+    `cast_optional_params` is `cast_params_offline` under its old name.
+
+    {options}
 
     >>> sym, args, aux = amp.load_checkpoint("model", 0)
     >>> low, args, aux = mx.contrib.amp.convert_model(sym, args, aux, "bfloat16")
     >>> low.list_outputs()
     ['relu_output']
     """
-    cast_params_offline = cast_optional_params
-    options = strict_options({key: value for key, value in locals().items() if key in conversion.OPTIONS})
-    model = conversion.convert(sym, arg_params, aux_params, "float32", **options)
+    options = strict_options({**options, "cast_params_offline": cast_optional_params})
+    model = conversion._convert(sym, arg_params, aux_params, "float32", **options)
     warn_of_unknown_names(model)
     return Symbol(model["symbol"]), model["arguments"], model["auxiliary_states"]
 
 
-def convert_hybrid_block(
-    block,
-    target_dtype="float16",
-    target_dtype_ops=None,
-    fp32_ops=None,
-    conditional_fp32_ops=None,
-    excluded_sym_names=None,
-    ctx=None,
-    cast_optional_params=False,
-    *,
-    device=None,
-    widest_dtype_ops=None,
-):
+@with_options(f"block {MXNETS} ctx cast_optional_params * device widest_dtype_ops", target_dtype="float16")
+def convert_hybrid_block(block, ctx=None, cast_optional_params=False, *, device=None, **options):
     """Converts a block to an mx.gluon.SymbolBlock; see amp.convert_hybrid_block. Its inputs are float32.
 
     A block of MXNet has to be hybridized and to have been called once: RuntimeError (and amp.ArgumentError).
+    `cast_optional_params` is `cast_params_offline` under its old name.
+
+    {options}
 
     >>> block = mx.gluon.SymbolBlock.imports("model-symbol.json", ["data"], "model-0000.params")
     >>> mx.contrib.amp.convert_hybrid_block(block, "bfloat16")(amp.nd.ones((2, 4))).shape
     (2, 3)
     """
-    cast_params_offline = cast_optional_params
-    options = strict_options({key: value for key, value in locals().items() if key in conversion.OPTIONS})
+    options = strict_options({**options, "cast_params_offline": cast_optional_params})
     conversion.check_device(device, ctx)
-    converted, model = convert_block(block, None, **options)
+    converted, model = _convert_block(block, None, **options)
     warn_of_unknown_names(model)
     return converted
 

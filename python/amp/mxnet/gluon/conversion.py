@@ -2,7 +2,7 @@
 
 from ... import _core
 from ..._arrays import flattened, readable
-from ..._options import OPTIONS
+from ..._signatures import MXNETS, with_options
 from ...base import ArgumentError
 from ...conversion import _report, _run, check_device
 from ...sym import Symbol, Variable
@@ -11,25 +11,8 @@ from .block import HybridBlock
 from .symbol_block import SymbolBlock
 
 
-def convert_hybrid_block(
-    block,
-    data_example,
-    target_dtype="bfloat16",
-    target_dtype_ops=None,
-    fp32_ops=None,
-    conditional_fp32_ops=None,
-    excluded_sym_names=None,
-    device=None,
-    cast_params_offline=False,
-    *,
-    ctx=None,
-    widest_dtype_ops=None,
-    policy="default",
-    force=None,
-    output_dtypes=None,
-    fold_batch_norm=None,
-    return_report=False,
-):
+@with_options(f"block data_example {MXNETS} device cast_params_offline * ctx others return_report")
+def convert_hybrid_block(block, data_example, device=None, *, ctx=None, return_report=False, **options):
     """Converts a block to low precision: an `mx.gluon.SymbolBlock` that is called as the block was.
 
     `block` is an mx.gluon.SymbolBlock or a HybridBlock of MXNet 1.x or 2.0; the latter runs once on the example, in
@@ -37,6 +20,8 @@ def convert_hybrid_block(
     hybridized or cached before is as before.
     `data_example` is one array or a list of arrays in the order of a call: NumPy's, NDArrays, DLPack producers or
     MXNet's. Inputs take their shapes and dtypes from it. `device` and `ctx` have no effect: results run on the CPU.
+
+    {options}
 
     Everything else is as for `convert_model`. The result keeps its ConversionReport as `conversion_report`;
     with `return_report=True` it is returned as a second element, too.
@@ -48,15 +33,14 @@ def convert_hybrid_block(
     [[4. 4. 4.]]
     <NDArray float32[1,3]>
     """
-    options = {key: value for key, value in locals().items() if key in OPTIONS}
     check_device(device, ctx)
-    converted, model = convert_block(block, data_example, report=True, **options)
+    converted, model = _convert_block(block, data_example, report=True, **options)
     converted.conversion_report = _report(model)
     return (converted, converted.conversion_report) if return_report else converted
 
 
-def convert_block(block, data_example, **options):
-    """A SymbolBlock and what `convert` returns. `data_example` may be None where the block knows its graph."""
+def _convert_block(block, data_example, **options):
+    """A SymbolBlock, and what the extension returned. `data_example` may be None where the block knows its graph."""
     examples = None if data_example is None else flattened(data_example)
     sym, args, aux, input_names = graph_of(block, data_example)
     types = _types_of_examples(sym, examples, input_names)
@@ -74,6 +58,8 @@ def graph_of(block, examples):
     """
     if isinstance(block, HybridBlock) and not hasattr(block, "arrays"):
         block = _graph_of_ours(block, examples)
+    if isinstance(block, SymbolBlock) and examples is not None:
+        block.infer_shape(examples)
     if all(hasattr(block, name) for name in ("symbol", "input_names", "arrays")):
         return (block.symbol, *block.arrays(), list(block.input_names))
     if not mxnet_blocks.is_mxnet_block(block):

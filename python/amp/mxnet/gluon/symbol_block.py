@@ -82,6 +82,7 @@ class SymbolBlock(HybridBlock):
         return self._outputs(arrays)
 
     def _outputs(self, arrays):
+        self._finish_parameters(arrays)
         self._notice_changes()
         states = {name: arrays.pop(name) for name in self._symbol.list_auxiliary_states() if name in arrays}
         executor = self._bind(arrays, states) if states else self._executor(arrays)
@@ -202,11 +203,45 @@ class SymbolBlock(HybridBlock):
     def hybridize(self, active=True, **kwargs):
         """Has no effect: the block is a graph already."""
 
-    def infer_shape(self, *args):
-        """Has no effect: parameters have arrays."""
-
     def initialize(self, init=None, ctx=None, verbose=False, force_reinit=False, *, device=None):
-        """Has no effect: parameters have arrays."""
+        """Makes the arrays of all variables that are neither inputs nor labels and have none.
+
+        Where the symbol does not tell a shape, that happens in the first call. `init` is an initializer or its name;
+        see `Parameter.initialize`. Arrays that exist stay unless `force_reinit` is True. The rest has no effect.
+
+        >>> data = amp.sym.Variable("data")
+        >>> block = mx.gluon.SymbolBlock(amp.sym.FullyConnected(data, num_hidden=3, name="fc"), data)
+        >>> block.initialize("ones")
+        >>> block(amp.nd.ones((2, 4))).shape
+        (2, 3)
+        """
+        attributes = self._symbol.attr_dict()
+        known = dict(self._params)
+        for name in self._variables_without(known):
+            initializer = attributes.get(name, {}).get("__init__")
+            known[name] = Parameter(name, init=initializer, allow_deferred_init=True)
+        self._params = {name: known[name] for name in self._symbol.list_inputs() if name in known}
+        for parameter in self._params.values():
+            parameter.initialize(default_init=init, force_reinit=force_reinit)
+
+    def infer_shape(self, *args):
+        """Makes the arrays that wait for the shapes of inputs; `args` are those of a call."""
+        if any(parameter.is_open for parameter in self._params.values()):
+            self._finish_parameters(self._by_name(flattened(args)))
+
+    def _finish_parameters(self, arrays):
+        waiting = {name: parameter for name, parameter in self._params.items() if parameter.is_open}
+        if not waiting:
+            return
+        held = {name: parameter for name, parameter in self._params.items() if name not in waiting}
+        known = {name: (array.dtype, tuple(array.shape)) for name, array in {**held, **arrays}.items()}
+        arguments, _, states = self._symbol._handle.infer(known)
+        names = [*self._symbol.list_arguments(), *self._symbol.list_auxiliary_states()]
+        for name, (dtype, shape) in zip(names, [*arguments, *states]):
+            if name in waiting:
+                waiting[name].shape = () if shape is None else shape
+                waiting[name].cast(dtype or "float32")
+                waiting[name].finish_initialization()
 
     # ---- what it consists of ----
 
@@ -244,8 +279,9 @@ class SymbolBlock(HybridBlock):
     def arrays(self):
         """The parameters as `convert_model` and `Executor` take them: (arg_params, aux_params)."""
         states = set(self._symbol.list_auxiliary_states())
-        args = {name: parameter.data() for name, parameter in self._params.items() if name not in states}
-        aux = {name: parameter.data() for name, parameter in self._params.items() if name in states}
+        arrays = {name: parameter.data() for name, parameter in self._params.items() if not parameter.is_open}
+        args = {name: array for name, array in arrays.items() if name not in states}
+        aux = {name: array for name, array in arrays.items() if name in states}
         return args, aux
 
     def __copy__(self):
