@@ -324,3 +324,20 @@ def test_parameters_of_a_block_that_was_not_called_have_no_arrays_yet():
     block.initialize()
     with pytest.raises(mx.gluon.DeferredInitializationError, match="hidden_weight"):
         block.collect_params()["hidden_weight"].data()
+
+
+@pytest.mark.parametrize("by", ["NDArray", "NumPy", "a view that is gone"])
+def test_writes_to_parameters_are_what_the_next_call_computes_with(by):
+    block = SymbolBlock(two_layers(), amp.sym.Variable("data"))
+    block.initialize("ones")
+    assert block(amp.nd.ones((2, 5))).asnumpy()[0, 0] == 20
+    weight = block.collect_params()["out_weight"].data()
+    if by == "NDArray":
+        weight[0] = 2
+    elif by == "NumPy":
+        view = weight.asnumpy()
+        block(amp.nd.ones((2, 5)))
+        view[0] = 2
+    else:
+        weight.asnumpy()[0] = 2
+    assert block(amp.nd.ones((2, 5))).asnumpy()[0].tolist() == [40, 20, 20]

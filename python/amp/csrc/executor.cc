@@ -69,10 +69,13 @@ py::list Run(Executor& executor, const py::sequence& arrays) {
 void RunInto(Executor& executor, const py::sequence& arrays, const py::sequence& out) {
   const std::vector<NDArray> inputs = InputsOf(executor, arrays);
   std::vector<NDArray> outputs;
+  std::vector<Array> written;
   for (std::size_t i = 0; i < out.size(); ++i) {
-    outputs.push_back(WritableArrayOf(out[i], fmt::format("out[{}]", i)).array);
+    written.push_back(WritableArrayOf(out[i], fmt::format("out[{}]", i)));
+    outputs.push_back(written.back().array);
   }
   WithoutGil([&] { executor.Run(inputs, outputs); });
+  for (const Array& array : written) ++array.writes->count;
 }
 
 // Python is called once the run is over: nobody waits for the GIL with a lock in hand.

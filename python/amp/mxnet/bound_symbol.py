@@ -4,44 +4,25 @@ New programs use `amp.Executor`. Here, arguments are arrays that may be written 
 sees what they hold.
 """
 
-from collections.abc import Mapping
+import types
 
 from .. import nd
 from .._arrays import readable
 from ..base import ArgumentError, did_you_mean
 from ..executor import Executor as _Executor
 from ..sym.slots import inputs_of
-from . import _slots
+from . import _packing
 from ._missing import getter, refusing
 from ._training_mode import refuse_training
 
 __all__ = ["BoundSymbol", "Executor"]
 
 
-class _Arrays(Mapping):
-    """{name: NDArray}, each handed out when it is asked for: what nobody has cannot change."""
-
-    def __init__(self, slots):
-        self._slots = slots
-
-    def __getitem__(self, name):
-        return self._slots[name].hand_out()
-
-    def __iter__(self):
-        return iter(self._slots)
-
-    def __len__(self):
-        return len(self._slots)
-
-    def __repr__(self):
-        return repr(dict(self))
-
-
 class BoundSymbol:
     """Made by `Symbol.bind` and `Symbol.simple_bind`.
 
-    What feeds operators as weights, biases and the like is packed once and stays packed until it changes. Only arrays
-    that somebody outside holds are looked at for changes. Gradients are not supported.
+    What feeds operators as weights, biases and the like is packed once and stays packed until it changes. Writes to
+    arrays are counted; arrays that are written to through NumPy are compared. Gradients are not supported.
 
     >>> bound = amp.sym.exp(amp.sym.Variable("x"), name="e").simple_bind(x=(2,))
     >>> bound.arg_dict["x"][:] = 1
@@ -51,7 +32,7 @@ class BoundSymbol:
 
     def __init__(self, symbol, arguments, auxiliary_states, inputs):
         self._symbol = symbol
-        self._arguments, self._auxiliary_states = arguments, auxiliary_states  # {name: Slot}
+        self._arguments, self._auxiliary_states = arguments, auxiliary_states  # {name: NDArray}
         self._inputs = inputs  # names of what is passed; other arguments are packed
         self._changed = set()  # packed arrays that changed before the last call
         self._plan = None
@@ -63,12 +44,12 @@ class BoundSymbol:
     @property
     def arg_dict(self):
         """{argument: NDArray}; what is written to the arrays is what the next call reads."""
-        return _Arrays(self._arguments)
+        return types.MappingProxyType(self._arguments)
 
     @property
     def aux_dict(self):
         """{auxiliary state: NDArray}, as `arg_dict`."""
-        return _Arrays(self._auxiliary_states)
+        return types.MappingProxyType(self._auxiliary_states)
 
     @property
     def arg_arrays(self):
@@ -94,8 +75,8 @@ class BoundSymbol:
     def outputs(self):
         """The results of the last call, NDArrays; before the first one, zeros of their shapes."""
         if self._outputs is None:
-            types = _types_of(self._symbol, {**self._arguments, **self._auxiliary_states})
-            self._outputs = [nd.NDArray(_slots.zeros(*type)) for type in types]
+            output_types = _types_of(self._symbol, {**self._arguments, **self._auxiliary_states})
+            self._outputs = [_packing.zeros(*type) for type in output_types]
         return self._outputs
 
     @property
@@ -115,15 +96,15 @@ class BoundSymbol:
          [1. 1. 1.]]
         <NDArray float32[2,3]>
         """
-        for slots, arrays in ((self._arguments, arg_params), (self._auxiliary_states, aux_params or {})):
+        for own, arrays in ((self._arguments, arg_params), (self._auxiliary_states, aux_params or {})):
             if not hasattr(arrays, "items"):
                 raise ArgumentError(f"expected a dict {{name: array}}, got {type(arrays).__name__}")
-            unknown = [name for name in arrays if name not in slots]
+            unknown = [name for name in arrays if name not in own]
             if unknown and not allow_extra_params:
-                raise ArgumentError(f"the symbol has no variable {unknown[0]!r}{did_you_mean(unknown[0], slots)}")
+                raise ArgumentError(f"the symbol has no variable {unknown[0]!r}{did_you_mean(unknown[0], own)}")
             for name, array in arrays.items():
-                if name in slots:
-                    slots[name].write(name, array)
+                if name in own:
+                    _packing.write(name, own[name], array)
 
     # ---- running ----
 
@@ -143,9 +124,9 @@ class BoundSymbol:
         for name, array in inputs.items():
             if name not in self._arguments:
                 raise ArgumentError(f"the symbol has no argument {name!r}{did_you_mean(name, self._arguments)}")
-            self._arguments[name].write(name, array)
+            _packing.write(name, self._arguments[name], array)
         plan = self._current_plan()
-        arrays = {name: self._arguments[name].array for name in plan.executor.input_names}
+        arrays = {name: self._arguments[name] for name in plan.executor.input_names}
         if self._monitor is None:
             self._outputs = plan.executor(arrays)
         else:
@@ -176,14 +157,14 @@ class BoundSymbol:
         >>> bound.reshape(x=(5,)).outputs[0].shape
         (5,)
         """
-        dtypes = {name: slot.array.dtype for name, slot in self._arguments.items()}
-        kept = {n: s.array.shape for n, s in self._arguments.items() if n in self._inputs and n not in kwargs}
+        dtypes = {name: array.dtype for name, array in self._arguments.items()}
+        kept = {n: a.shape for n, a in self._arguments.items() if n in self._inputs and n not in kwargs}
         reshaped = simple_bind(self._symbol, {**kept, **kwargs}, dtypes)
         for old, new in (
             (self._arguments, reshaped._arguments),
             (self._auxiliary_states, reshaped._auxiliary_states),
         ):
-            new.update({name: slot for name, slot in old.items() if slot.array.shape == new[name].array.shape})
+            new.update({name: array for name, array in old.items() if array.shape == new[name].shape})
         reshaped._inputs = set(self._inputs)
         if self._monitor is None and self._plan is not None and not self._plan.changed():
             reshaped._plan = self._plan.reshaped({**reshaped._arguments, **reshaped._auxiliary_states})
@@ -198,13 +179,13 @@ class BoundSymbol:
             # What changes with every call is better passed than packed.
             self._inputs |= changed & self._changed & set(self._arguments)
             self._changed = changed
-        slots = {name: slot for name, slot in self._arguments.items() if name not in self._inputs}
-        self._plan = _slots.Plan({**slots, **self._auxiliary_states}, self._built)
+        packed = {name: array for name, array in self._arguments.items() if name not in self._inputs}
+        self._plan = _packing.Plan({**packed, **self._auxiliary_states}, self._built)
         return self._plan
 
     def _built(self, packed):
         """An executor that has packed these arrays; the other arguments are passed."""
-        inputs = {name: slot.array for name, slot in self._arguments.items() if name not in packed}
+        inputs = {name: array for name, array in self._arguments.items() if name not in packed}
         return _Executor(
             self._symbol,
             {name: array for name, array in packed.items() if name in self._arguments},
@@ -227,7 +208,7 @@ class BoundSymbol:
         return f"{summary}\nTotal {megabytes} MB allocated\n"
 
     def __repr__(self):
-        arguments = ", ".join(f"{name} {slot.array.shape}" for name, slot in self._arguments.items())
+        arguments = ", ".join(f"{name} {array.shape}" for name, array in self._arguments.items())
         return f"<BoundSymbol {arguments} -> {', '.join(self._symbol.list_outputs())}>"
 
 
@@ -236,8 +217,8 @@ Executor = BoundSymbol  # MXNet's name of the class
 
 def bind(symbol, args, aux_states):
     """See `Symbol.bind`."""
-    arguments = _given_slots(symbol.list_arguments(), args, "args")
-    states = _given_slots(symbol.list_auxiliary_states(), aux_states, "aux_states")
+    arguments = _given_arrays(symbol.list_arguments(), args, "args")
+    states = _given_arrays(symbol.list_auxiliary_states(), aux_states, "aux_states")
     _types_of(symbol, {**arguments, **states})  # shapes that clash are found here
     return BoundSymbol(symbol, arguments, states, inputs_of(symbol))
 
@@ -253,8 +234,8 @@ def simple_bind(symbol, shapes, dtypes):
     arguments, _, states = symbol._handle.infer(known)
     groups = [symbol.list_arguments(), arguments], [symbol.list_auxiliary_states(), states]
     _refuse_unknown([(name, shape) for group in groups for name, (_, shape) in zip(*group)])
-    slots = [{name: _slots.Slot(_slots.zeros(*type)) for name, type in zip(*group)} for group in groups]
-    return BoundSymbol(symbol, *slots, inputs_of(symbol) & set(shapes))
+    arrays = [{name: _packing.zeros(*type) for name, type in zip(*group)} for group in groups]
+    return BoundSymbol(symbol, *arrays, inputs_of(symbol) & set(shapes))
 
 
 def _refuse_unknown(shapes):
@@ -267,7 +248,7 @@ def _is_known(shape):
     return shape is not None and all(dim >= 0 for dim in shape)
 
 
-def _given_slots(names, arrays, what):
+def _given_arrays(names, arrays, what):
     arrays = [] if arrays is None else arrays
     if not hasattr(arrays, "items"):
         if not isinstance(arrays, (list, tuple)):
@@ -278,16 +259,13 @@ def _given_slots(names, arrays, what):
     missing = [name for name in names if arrays.get(name) is None]
     if missing:
         raise ArgumentError(f"{what}: arrays are missing: {', '.join(missing)}")
-    slots = {}
-    for name in names:
-        array = readable(arrays[name], f"{what}[{name!r}]")
-        slots[name] = _slots.Slot.of_caller(array if isinstance(array, nd.NDArray) else nd.NDArray(array))
-    return slots
+    given = {name: readable(arrays[name], f"{what}[{name!r}]") for name in names}
+    return {name: array if isinstance(array, nd.NDArray) else nd.NDArray(array) for name, array in given.items()}
 
 
-def _types_of(symbol, slots):
+def _types_of(symbol, arrays):
     """[(dtype, shape)] of the outputs."""
-    return symbol._handle.infer({name: (slot.array.dtype, slot.array.shape) for name, slot in slots.items()})[1]
+    return symbol._handle.infer({name: (array.dtype, array.shape) for name, array in arrays.items()})[1]
 
 
 __getattr__ = getter(__name__)

@@ -1,8 +1,10 @@
 """Parameters of blocks."""
 
+import copy
+
 import numpy as np
 
-from ... import _core, _watch, nd
+from ... import _core, nd
 from ..._arrays import readable
 from ..._core import NDArray
 from ...base import ArgumentError, Error, UnsupportedError, dtype_name
@@ -47,8 +49,6 @@ class Parameter:
         self.grad_req = grad_req if differentiable else "null"
         self.lr_mult, self.wd_mult, self.init = lr_mult, wd_mult, init
         self.allow_deferred_init = allow_deferred_init
-        self.version = 0  # changes when the array does
-        self._watched = None
         self._array = None
         self._waiting = None  # the default initializer, while the shape is open
         self._shape = None if shape is None else _shape_of(shape)
@@ -120,7 +120,7 @@ class Parameter:
             return
         if not _is_known(self._shape):
             raise DeferredInitializationError(f"parameter '{self.name}': its shape {self._shape} is not known yet")
-        array = NDArray(np.zeros(self._shape, np.float32))
+        array = copy.copy(NDArray(np.zeros(self._shape, np.float32)))  # in memory of its own
         self._fill(array, *self._waiting)
         self._waiting = None
         self._hold(array.astype(self._dtype, copy=False))
@@ -138,8 +138,6 @@ class Parameter:
     def _hold(self, array):
         self._array = array
         self._shape, self._dtype = array.shape, array.dtype
-        self.version += 1
-        _watch.watch(self, array)
 
     def data(self, ctx=None, *, device=None):
         """The array, an NDArray. `ctx` and `device` have no effect.
@@ -226,7 +224,7 @@ class Parameter:
     def _copied(self, array):
         other = type(self).__new__(type(self))
         other.__dict__.update(self.__dict__)
-        other._watched = other._array = None
+        other._array = None
         if array is not None:
             other._hold(array)
         return other

@@ -1,6 +1,7 @@
 """A block that is made from a symbol."""
 
 import copy
+import operator
 import re
 import threading
 
@@ -113,10 +114,10 @@ class SymbolBlock(HybridBlock):
 
     def _notice_changes(self):
         """Forgets executors whose packed parameters are no longer those of the block."""
-        versions = [parameter.version for parameter in self._params.values()]
+        arrays = [parameter._array for parameter in self._params.values()]
         with self._lock:
-            if versions != self._versions:
-                self._versions = versions
+            if not _are_same(arrays, self._packed) or self._snapshot.changed():
+                self._packed, self._snapshot = arrays, _core.Snapshot(arrays)
                 self._executors = {}
 
     def _by_name(self, args):
@@ -348,7 +349,7 @@ class SymbolBlock(HybridBlock):
         inputs = set(self._input_names)
         names = [name for name in self._symbol.list_inputs() if name in arrays and name not in inputs]
         self._params = {name: _parameter(name, arrays[name]) for name in names}
-        self._versions = [parameter.version for parameter in self._params.values()]
+        self._packed = self._snapshot = None  # the arrays of the executors, and what they held
         self._executors = {}  # oldest use first
 
     def _variables_without(self, arrays):
@@ -369,6 +370,10 @@ class SymbolBlock(HybridBlock):
 
 
 HybridBlock.graph_class = SymbolBlock
+
+
+def _are_same(arrays, others):
+    return others is not None and len(arrays) == len(others) and all(map(operator.is_, arrays, others))
 
 
 def _grouped(outputs):
