@@ -154,3 +154,14 @@ def test_circles_are_found():
 
 def test_there_is_no_import_hook():
     assert not [name for name, path in python_modules().items() if "meta_path" in path.read_text()]
+
+
+def test_classes_stay_small():
+    longest = 250  # lines, with docstrings
+    long_ones = [
+        f"{name}.{node.name}: {lines}"
+        for name, path in python_modules().items()
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ClassDef) and (lines := node.end_lineno - node.lineno + 1) > longest
+    ]
+    assert not long_ones

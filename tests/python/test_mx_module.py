@@ -201,7 +201,7 @@ def unbound():
         (lambda: module().forward(X), "expected a DataBatch, got ndarray"),
         (lambda: module().predict(np.float32(1)), r"eval_data: expected rows, got shape \(\)"),
         (lambda: module().fit(None), "Module.fit: training is not supported"),
-        (lambda: module().score(None, "acc"), "Module.score: accuracies are not computed"),
+        (lambda: module().score(None, "acc"), "Module.score: metrics are not supported"),
     ],
 )
 def test_mistakes(mistake, message):

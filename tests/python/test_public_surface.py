@@ -125,8 +125,10 @@ size_array slice slice_axis slice_like softmax softmin sort space_to_depth split
 square squeeze sum swapaxes take tan tanh tile topk transpose trunc wait_to_read zeros_like
 """.split()
 
-BLOCK_MEMBERS = """arrays cast collect_params export forward hybridize imports infer_shape initialize input_names
-list_outputs load_parameters optimize_for register_op_hook save_parameters symbol""".split()
+BLOCK_MEMBERS = "forward hybridize imports input_names list_outputs optimize_for register_op_hook symbol".split()
+
+BLOCK_PARAMETER_MEMBERS = """arrays cast collect_params export infer_shape initialize load_parameters
+save_parameters""".split()
 
 EXECUTOR_MEMBERS = """input_dtypes input_names input_shapes output_dtypes output_names output_shapes profile
 reshape run_monitored summary symbol""".split()
@@ -134,8 +136,8 @@ reshape run_monitored summary symbol""".split()
 BOUND_SYMBOL_MEMBERS = """arg_arrays arg_dict aux_arrays aux_dict copy_params_from debug_str forward
 get_optimized_symbol grad_arrays grad_dict output_dict outputs reshape set_monitor_callback""".split()
 
-MODULE_MEMBERS = """bind binded data_names data_shapes forward get_outputs iter_predict label_names label_shapes load
-output_names output_shapes predict reshape symbol""".split()
+MODULE_MEMBERS = """bind binded data_names data_shapes forward get_outputs label_names label_shapes load output_names
+output_shapes reshape symbol""".split()
 
 MODULE_PARAMETER_MEMBERS = """get_params init_params load_params params_initialized save_checkpoint save_params
 set_params""".split()
@@ -182,6 +184,7 @@ def test_names_of_the_package():
         (amp.Executor, EXECUTOR_MEMBERS),
         (amp.NDArray, NDARRAY_MEMBERS),
         (mx.gluon.SymbolBlock, BLOCK_MEMBERS),
+        (mx.gluon.SymbolBlock.__base__, BLOCK_PARAMETER_MEMBERS),
     ],
 )
 def test_members(owner, members):
@@ -196,7 +199,8 @@ def public_objects():
             if isinstance(value, (type, types.FunctionType)):
                 yield f"{module.__name__}.{name}", value
     of_symbols = (amp.Symbol, amp.sym.fluent.FluentMethods, amp.sym.inference.Inference)
-    for owner in (*of_symbols, amp.Executor, amp.NDArray, mx.gluon.SymbolBlock):
+    of_blocks = (mx.gluon.SymbolBlock, mx.gluon.SymbolBlock.__base__)
+    for owner in (*of_symbols, *of_blocks, amp.Executor, amp.NDArray):
         for name, value in vars(owner).items():
             if not name.startswith("_"):
                 yield f"{owner.__name__}.{name}", value

@@ -5,20 +5,21 @@ import warnings
 
 import numpy as np
 
-from .. import _core, checkpoint, nd
+from .. import _core, checkpoint
 from .._arrays import readable
 from ..base import ArgumentError, UnsupportedError, dtype_name
 from ..executor import Executor
 from ..sym import Symbol
 from ._missing import getter, refusing
 from ._module_parameters import ParametersOfModule
+from ._module_predictions import PredictionsOfModule
 from .context import cpu
-from .io import DataDesc, NDArrayIter
+from .io import DataDesc
 
 __all__ = ["Module"]
 
 
-class Module(ParametersOfModule):
+class Module(ParametersOfModule, PredictionsOfModule):
     """A model that is bound, given parameters and then called with batches.
 
         mod = mx.mod.Module(symbol, label_names=None)
@@ -248,46 +249,6 @@ class Module(ParametersOfModule):
         self._require(self._outputs, "forward")
         return list(self._outputs) if merge_multi_context else [[output] for output in self._outputs]
 
-    def iter_predict(self, eval_data, num_batch=None, reset=True):
-        """Yields (outputs without padding, number of the batch, batch) for each batch of an iterator.
-
-        >>> mod = mx.mod.Module.load("model", 0, label_names=None)
-        >>> mod.bind(data_shapes=[("data", (2, 4))])
-        >>> batches = mx.io.NDArrayIter(np.ones((3, 4)), batch_size=2)
-        >>> [outputs[0].shape for outputs, _, _ in mod.iter_predict(batches)]
-        [(2, 3), (1, 3)]
-        """
-        if reset:
-            eval_data.reset()
-        for number, batch in enumerate(eval_data):
-            if number == num_batch:
-                return
-            self.forward(batch)
-            kept = [output[: output.shape[0] - (batch.pad or 0)] for output in self.get_outputs()]
-            yield kept, number, batch
-
-    def predict(self, eval_data, num_batch=None, merge_batches=True, reset=True, always_output_list=False):
-        """Outputs of all batches of an iterator (or of one array), rows that pad a batch left out.
-
-        With `merge_batches` those of all batches are joined: a list of NDArrays, or the NDArray where there is one
-        output, unless `always_output_list`. Otherwise a list of lists.
-
-        >>> mod = mx.mod.Module.load("model", 0, label_names=None)
-        >>> mod.bind(data_shapes=[("data", (2, 4))])
-        >>> mod.predict(mx.io.NDArrayIter(np.ones((5, 4)), batch_size=2)).shape
-        (5, 3)
-        """
-        if not hasattr(eval_data, "provide_data") and not hasattr(eval_data, "__next__"):
-            array = readable(eval_data, "eval_data")
-            if not array.ndim or not array.shape[0]:
-                raise ArgumentError(f"eval_data: expected rows, got shape {tuple(array.shape)}")
-            eval_data = NDArrayIter(array, batch_size=array.shape[0])
-        batches = [outputs for outputs, _, _ in self.iter_predict(eval_data, num_batch, reset)]
-        if not batches or not merge_batches:
-            return batches
-        merged = [nd.NDArray(np.concatenate([output.asnumpy() for output in column])) for column in zip(*batches)]
-        return merged if always_output_list or len(merged) > 1 else merged[0]
-
 
 _NO_TRAINING = "training is not supported: this package is for inference only"
 _REFUSED = {
@@ -296,9 +257,7 @@ _REFUSED = {
         "load_optimizer_states save_optimizer_states".split(),
         _NO_TRAINING,
     ),
-    **dict.fromkeys(
-        ("score", "update_metric"), "accuracies are not computed; use predict() and NumPy on what it returns"
-    ),
+    **dict.fromkeys(("score", "update_metric"), "metrics are not supported; use NumPy on what predict() returns"),
     **dict.fromkeys(("get_states", "set_states"), "states are inputs here; pass them as data"),
     "install_monitor": "use symbol.simple_bind(...).set_monitor_callback, or amp.Executor.run_monitored",
 }

@@ -2,23 +2,20 @@
 
 import copy
 import operator
-import re
 import threading
 
-from ... import _core, _trace, nd, sym
+from ... import _core, _trace, sym
 from ..._arrays import flattened, readable
-from ..._paths import encoded
 from ...base import ArgumentError, GraphError, UnsupportedError, dtype_name
-from ...checkpoint import save_checkpoint, without_amp_casts
 from ...executor import Executor, near_matches
 from ...sym import Symbol
 from .block import HybridBlock
-from .parameter import Parameter, ParameterDict, plain_name
+from .graph_parameters import ParametersOfGraph
 
 _EXECUTORS_KEPT = 8  # plans of one block, for as many shapes of its inputs
 
 
-class SymbolBlock(HybridBlock):
+class SymbolBlock(ParametersOfGraph, HybridBlock):
     """A symbol and its parameters, to be called with arrays.
 
     SymbolBlock(outputs, inputs, params): `outputs` is a Symbol or a list of Symbols; `inputs` are the variables that
@@ -112,6 +109,10 @@ class SymbolBlock(HybridBlock):
             trace.mark(output, composed[i])
         return outputs
 
+    def _forget_executors(self):
+        self._packed = self._snapshot = None  # the arrays of the executors, and what they held
+        self._executors = {}  # oldest use first
+
     def _notice_changes(self):
         """Forgets executors whose packed parameters are no longer those of the block."""
         arrays = [parameter._array for parameter in self._params.values()]
@@ -130,10 +131,6 @@ class SymbolBlock(HybridBlock):
         known = set(self._symbol.list_inputs())
         named = zip(self._input_names, args)
         return {name: readable(value, f"input '{name}'") for name, value in named if name in known}
-
-    def _is_label(self, name):
-        slots = self._symbol._handle.slots_of_variables().get(name, [])
-        return bool(slots) and all(slot == "label" for slot in slots)
 
     def _executor(self, arrays):
         """An executor for these arrays: one that was used before, if possible one that shares its packed weights."""
@@ -204,46 +201,6 @@ class SymbolBlock(HybridBlock):
     def hybridize(self, active=True, **kwargs):
         """Has no effect: the block is a graph already."""
 
-    def initialize(self, init=None, ctx=None, verbose=False, force_reinit=False, *, device=None):
-        """Makes the arrays of all variables that are neither inputs nor labels and have none.
-
-        Where the symbol does not tell a shape, that happens in the first call. `init` is an initializer or its name;
-        see `Parameter.initialize`. Arrays that exist stay unless `force_reinit` is True. The rest has no effect.
-
-        >>> data = amp.sym.Variable("data")
-        >>> block = mx.gluon.SymbolBlock(amp.sym.FullyConnected(data, num_hidden=3, name="fc"), data)
-        >>> block.initialize("ones")
-        >>> block(amp.nd.ones((2, 4))).shape
-        (2, 3)
-        """
-        attributes = self._symbol.attr_dict()
-        known = dict(self._params)
-        for name in self._variables_without(known):
-            initializer = attributes.get(name, {}).get("__init__")
-            known[name] = Parameter(name, init=initializer, allow_deferred_init=True)
-        self._params = {name: known[name] for name in self._symbol.list_inputs() if name in known}
-        for parameter in self._params.values():
-            parameter.initialize(default_init=init, force_reinit=force_reinit)
-
-    def infer_shape(self, *args):
-        """Makes the arrays that wait for the shapes of inputs; `args` are those of a call."""
-        if any(parameter.is_open for parameter in self._params.values()):
-            self._finish_parameters(self._by_name(flattened(args)))
-
-    def _finish_parameters(self, arrays):
-        waiting = {name: parameter for name, parameter in self._params.items() if parameter.is_open}
-        if not waiting:
-            return
-        held = {name: parameter for name, parameter in self._params.items() if name not in waiting}
-        known = {name: (array.dtype, tuple(array.shape)) for name, array in {**held, **arrays}.items()}
-        arguments, _, states = self._symbol._handle.infer(known)
-        names = [*self._symbol.list_arguments(), *self._symbol.list_auxiliary_states()]
-        for name, (dtype, shape) in zip(names, [*arguments, *states]):
-            if name in waiting:
-                waiting[name].shape = () if shape is None else shape
-                waiting[name].cast(dtype or "float32")
-                waiting[name].finish_initialization()
-
     # ---- what it consists of ----
 
     @property
@@ -260,31 +217,6 @@ class SymbolBlock(HybridBlock):
         """Names of the outputs, in the order of the results."""
         return self._symbol.list_outputs()
 
-    def collect_params(self, select=None):
-        """{name: parameter}, in the symbol's order; a parameter has `data()`, `dtype`, `shape` and `name`.
-
-        `select` is a regular expression that names have to begin with.
-        """
-        chosen = re.compile(select or "").match
-        return ParameterDict({name: parameter for name, parameter in self._params.items() if chosen(name)})
-
-    def _collect(self, prefix):
-        return {prefix + name: parameter for name, parameter in self._params.items()}
-
-    def cast(self, dtype):
-        """Changes the dtype of all parameters that are floats."""
-        for parameter in self._params.values():
-            if parameter.dtype.kind in "fV":
-                parameter.cast(dtype)
-
-    def arrays(self):
-        """The parameters as `convert_model` and `Executor` take them: (arg_params, aux_params)."""
-        states = set(self._symbol.list_auxiliary_states())
-        arrays = {name: parameter.data() for name, parameter in self._params.items() if not parameter.is_open}
-        args = {name: array for name, array in arrays.items() if name not in states}
-        aux = {name: array for name, array in arrays.items() if name in states}
-        return args, aux
-
     def __copy__(self):
         return self._with({name: parameter for name, parameter in self._params.items()})
 
@@ -299,62 +231,7 @@ class SymbolBlock(HybridBlock):
     def __repr__(self):
         return f"SymbolBlock({', '.join(self._input_names)} -> {', '.join(self.list_outputs())})"
 
-    # ---- files ----
-
-    def export(self, path, epoch=0, remove_amp_cast=False):
-        """Writes `<path>-symbol.json` and `<path>-<epoch, four digits>.params`; returns the two names.
-
-        With path=None nothing is written and the result is (Symbol, {'arg:...' or 'aux:...': NDArray}). Unlike MXNet's,
-        the casts of a converted model are kept unless `remove_amp_cast=True`, as in `save_checkpoint`.
-
-        >>> block = mx.gluon.SymbolBlock.imports("model-symbol.json", ["data"], "model-0000.params")
-        >>> _ = block.export("copy")
-        >>> amp.sym.load("copy-symbol.json").list_outputs()
-        ['relu_output']
-        """
-        args, aux = self.arrays()
-        if path is None:
-            symbol = self._symbol
-            if remove_amp_cast:
-                symbol, args, aux = without_amp_casts(symbol, args, aux)
-            named = {f"arg:{name}": array for name, array in args.items()}
-            return symbol, {**named, **{f"aux:{name}": array for name, array in aux.items()}}
-        save_checkpoint(path, epoch, self._symbol, args, aux, remove_amp_cast)
-        return f"{path}-symbol.json", f"{path}-{int(epoch):04d}.params"
-
-    def save_parameters(self, filename):
-        """Writes the parameters, auxiliary states included, under their plain names."""
-        nd.save(filename, {name: parameter.data() for name, parameter in self._params.items()})
-
-    def load_parameters(self, filename, ctx=None, allow_missing=False, ignore_extra=False, *, device=None):
-        """Reads the parameters from a file; those that it lacks keep their arrays. Errors as for `imports`.
-
-        >>> block = mx.gluon.SymbolBlock(amp.sym.load("model-symbol.json"), amp.sym.Variable("data"))
-        >>> block.load_parameters("model-0000.params")
-        >>> block(amp.nd.ones((2, 4))).shape
-        (2, 3)
-        """
-        held = {name: parameter.data() for name, parameter in self._params.items()}
-        arrays = {**held, **_read(filename, self._symbol, ignore_extra)}
-        if not allow_missing:
-            missing = self._variables_without(arrays)
-            if missing:
-                raise ArgumentError(f"{filename}: parameters are missing: {', '.join(missing)}")
-        self._set_params(arrays)
-
-    def _set_params(self, arrays):
-        if not hasattr(arrays, "items"):
-            raise ArgumentError(f"params: expected a dict {{name: array}}, got {type(arrays).__name__}")
-        arrays = {plain_name(name): value for name, value in arrays.items()}
-        inputs = set(self._input_names)
-        names = [name for name in self._symbol.list_inputs() if name in arrays and name not in inputs]
-        self._params = {name: _parameter(name, arrays[name]) for name in names}
-        self._packed = self._snapshot = None  # the arrays of the executors, and what they held
-        self._executors = {}  # oldest use first
-
-    def _variables_without(self, arrays):
-        known = {*arrays, *self._input_names}
-        return [name for name in self._symbol.list_inputs() if name not in known and not self._is_label(name)]
+    # ---- checks ----
 
     def _check_inputs(self):
         """An input that the symbol lacks is unused where the model is complete, a mistake elsewhere."""
@@ -394,26 +271,6 @@ def _names_of(inputs):
             raise ArgumentError(f"inputs: expected variables, but '{variable.name}' is the output of an operator")
         names.append(variable.name)
     return names
-
-
-def _parameter(name, value):
-    if isinstance(value, Parameter):
-        value.data()  # raises where it has no array
-        return value
-    if not isinstance(value, nd.NDArray) and callable(getattr(value, "data", None)):
-        value = value.data()  # a parameter of MXNet
-    if not isinstance(value, nd.NDArray):  # the caller may write to the original
-        value = nd.NDArray(readable(value, f"parameter '{name}'")).copy()
-    return Parameter.of_array(name, value)
-
-
-def _read(filename, symbol, ignore_extra):
-    """{name: NDArray}"""
-    if not ignore_extra:
-        args, aux = _core.load_model_params(encoded(filename), symbol._handle)
-        return {**args, **aux}
-    named = {plain_name(name): array for name, array in _core.load_params(encoded(filename))}
-    return {name: array for name, array in named.items() if array is not None}
 
 
 def _hint_on_doubles(dtypes):
