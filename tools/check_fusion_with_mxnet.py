@@ -56,6 +56,7 @@ def serve(folder):
 def networks(cases, only):
     """(name, file's text, Symbol, {input: shape})"""
     import amp
+    import amp.mxnet  # gives symbols optimize_for
 
     for name in ZOO:
         size = 299 if name == "inceptionv3" else 224

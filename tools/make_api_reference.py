@@ -14,15 +14,18 @@ import types
 from pathlib import Path
 
 import amp
+import amp.mxnet
 from amp import _core
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "api"
 
 # One page each. What several of them name is described where it is defined, or else on the first page.
-MODULES = """amp amp.nd amp.sym amp.np amp.np.random amp.npx amp.gluon amp.gluon.nn amp.gluon.rnn amp.gluon.data
-amp.gluon.utils amp.gluon.model_zoo.vision amp.model_zoo amp.init amp.random amp.module amp.io amp.model
-amp.bound_symbol amp.context amp.util amp.test_utils amp.autograd amp.runtime amp.lists amp.profiling amp.report
-amp.attribute amp.name amp.operator amp.base amp.mxnet.amp amp.contrib.amp""".split()
+MODULES = """amp amp.nd amp.sym amp.model_zoo amp.lists amp.profiling amp.report amp.attribute amp.name amp.base
+amp.mxnet.np amp.mxnet.np.random amp.mxnet.npx amp.mxnet.gluon amp.mxnet.gluon.nn amp.mxnet.gluon.rnn
+amp.mxnet.gluon.data amp.mxnet.gluon.utils amp.mxnet.gluon.model_zoo.vision amp.mxnet.init amp.mxnet.random
+amp.mxnet.module amp.mxnet.io amp.mxnet.model amp.mxnet.bound_symbol amp.mxnet.context amp.mxnet.util
+amp.mxnet.test_utils amp.mxnet.autograd amp.mxnet.runtime amp.mxnet.operator amp.mxnet.amp
+amp.mxnet.contrib.amp""".split()
 
 WIDTH = 110
 BLANK = "    \0"
@@ -35,8 +38,8 @@ def names_of(module):
     """Public names of a module but for other modules."""
     given = getattr(module, "__all__", None)
     names = given or [n for n, v in vars(module).items() if getattr(v, "__module__", None) == module.__name__]
-    if module is amp.np:
-        names = [*names, *filter(amp.np._functions.find, amp.np._functions.names())]
+    if module is amp.mxnet.np:
+        names = [*names, *filter(module._functions.find, module._functions.names())]
     public = dict.fromkeys(name for name in names if not name.startswith("_"))
     return [name for name in public if not isinstance(getattr(module, name), types.ModuleType)]
 
@@ -242,7 +245,7 @@ OPERATORS = """# Operators
 
 Every operator is a function of `amp.sym` (of Symbols) and of `amp.nd` (of arrays) under its name and its aliases. Names
 that begin with `_contrib_`, `_image_`, `_linalg_`, `_npi_`, `_npx_`, `_random_` or `_sparse_` are in the module of that
-name, too: `amp.sym.contrib.X` is `_contrib_X`; those with `_npx_` are in `amp.npx`. Inputs come first, then
+name, too: `amp.sym.contrib.X` is `_contrib_X`; those with `_npx_` are in `amp.mxnet.npx`. Inputs come first, then
 attributes, by position or by keyword; attributes without a default are required. `*data` stands for any number of
 inputs. `help(amp.sym.X)` describes each attribute. ArgumentError and GraphError tell which attribute, shape or dtype
 does not fit, and what was expected.

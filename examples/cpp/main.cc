@@ -30,7 +30,7 @@ void Classify(const std::string& symbol_file, const std::string& params_file, co
   const amp::Symbol symbol = amp::LoadSymbolJson(symbol_file);
   const amp::ModelParams params = amp::SplitParamsOf(symbol, amp::LoadParams(params_file), params_file);
   amp::onednn::BindOptions options;
-  options.reduce_precision = amp::onednn::ReduceOptions{.target = amp::DType::kBFloat16, .force = true};
+  options.reduce_precision = amp::onednn::ReduceOptions{.target = amp::DType::kBFloat16, .emulate = true};
   amp::onednn::Executor executor(symbol, params, {{"data", {amp::DType::kFloat32, shape}}}, options);
 
   const amp::NDArray input = amp::NDArray::Zeros(amp::DType::kFloat32, shape);

@@ -10,7 +10,9 @@ What MXNet names has its name here; what is added is keyword-only.
 """
 
 import importlib
+import importlib.util
 import sys
+import warnings
 
 from ._loader import load_core
 
@@ -29,7 +31,7 @@ from .base import (  # noqa: E402
     dtype_name,
 )
 from .checkpoint import load, load_checkpoint, save_checkpoint  # noqa: E402
-from .conversion import convert_hybrid_block, convert_model, convert_symbol  # noqa: E402
+from .conversion import convert_model, convert_symbol  # noqa: E402
 from .executor import Executor  # noqa: E402
 from .lists import (  # noqa: E402
     list_conditional_fp32_ops,
@@ -88,79 +90,39 @@ __all__ = [
 ]
 
 
-# Modules that most programs do without: imported when they are first asked for.
-_ON_DEMAND = (
-    "autograd",
-    "bound_symbol",
-    "context",
-    "contrib",
-    "gluon",
-    "init",
-    "io",
-    "model",
-    "model_zoo",
-    "module",
-    "mxnet",
-    "np",
-    "npx",
-    "operator",
-    "random",
-    "report",
-    "runtime",
-    "test_utils",
-    "util",
-)
-
-# MXNet's second names of modules.
-_SECOND_NAMES = {"device": "context", "initializer": "init", "mod": "module", "rnd": "random"}
-
-# Functions and classes of such modules.
-_FROM_MODULES = {
-    "Context": "context",
-    "Device": "context",
-    "cpu": "context",
-    "cpu_pinned": "context",
-    "current_context": "context",
-    "current_device": "context",
-    "gpu": "context",
-    "num_gpus": "context",
-    "is_np_array": "util",
-    "is_np_default_dtype": "util",
-    "is_np_shape": "util",
-    "np_array": "util",
-    "np_default_dtype": "util",
-    "np_shape": "util",
-    "set_np_shape": "util",
-    "use_np": "util",
-    "use_np_array": "util",
-    "use_np_default_dtype": "util",
-    "use_np_shape": "util",
-}
-
-
 def __getattr__(attribute_name):
-    if attribute_name in _ON_DEMAND:
-        return importlib.import_module(f"{__name__}.{attribute_name}")
-    if attribute_name in _SECOND_NAMES:
-        return importlib.import_module(f"{__name__}.{_SECOND_NAMES[attribute_name]}")
-    if attribute_name in _FROM_MODULES:
-        return getattr(importlib.import_module(f"{__name__}.{_FROM_MODULES[attribute_name]}"), attribute_name)
-    if attribute_name == "ConversionReport":
-        return importlib.import_module(f"{__name__}.report").ConversionReport
     if attribute_name == "__version__":
         globals()["__version__"] = _version()
         return globals()["__version__"]
-    from ._missing import missing, stand_in
+    if attribute_name.startswith("__"):
+        raise AttributeError(f"module '{__name__}' has no attribute {attribute_name!r}")
+    if attribute_name == "ConversionReport":
+        return importlib.import_module(f"{__name__}.report").ConversionReport
+    if attribute_name == "convert_hybrid_block":
+        return importlib.import_module(f"{__name__}.mxnet.gluon.conversion").convert_hybrid_block
+    if importlib.util.find_spec(f"{__name__}.{attribute_name}") is not None:  # a module that most programs do without
+        return importlib.import_module(f"{__name__}.{attribute_name}")
+    return _moved(attribute_name)
 
-    module = stand_in(__name__, attribute_name)
-    if module is None:
-        raise missing(__name__, attribute_name, __dir__())
-    return module
+
+def _moved(attribute_name):
+    """What has moved to `amp.mxnet`: found here for one more release."""
+    mxnet = importlib.import_module(f"{__name__}.mxnet")
+    if attribute_name not in dir(mxnet):
+        from .base import did_you_mean
+
+        hint = did_you_mean(attribute_name, __dir__())
+        raise AttributeError(f"module '{__name__}' has no attribute {attribute_name!r}{hint}")
+    warnings.warn(
+        f"amp.{attribute_name} is now amp.mxnet.{attribute_name}; the old name goes with the next release",
+        DeprecationWarning,
+        stacklevel=3,
+    )
+    return getattr(mxnet, attribute_name)
 
 
 def __dir__():
-    more = (*_ON_DEMAND, *_SECOND_NAMES, *_FROM_MODULES, "ConversionReport", "__version__")
-    return sorted({*globals(), *more})
+    return sorted({*globals(), *__all__, "ConversionReport", "__version__", "mxnet", "report"})
 
 
 def _version():

@@ -2,15 +2,13 @@
 
 import functools
 import re
+import types
+from collections.abc import Mapping
+from typing import Callable, NamedTuple
 
 from . import _core
 from .base import ArgumentError, did_you_mean, dtype_name
 from .sym.attributes import attribute_text
-
-OPTIONS = (
-    "target_dtype target_dtype_ops fp32_ops conditional_fp32_ops excluded_sym_names cast_params_offline "
-    "widest_dtype_ops policy force output_dtypes fold_batch_norm"
-).split()
 
 TARGETS = ("bfloat16", "float16")
 POLICIES = ("default", "mxnet")
@@ -19,8 +17,8 @@ POLICIES = ("default", "mxnet")
 def check_options(sym, given):
     """(options, regular expressions among the excluded names that match nothing).
 
-    `given` is {option: value} with the keys of OPTIONS, `ignore_unknown_names` and `report`, all of them optional. All
-    mistakes are in one ArgumentError; names of operators, nodes and outputs are looked up by the extension.
+    `given` is {option: value} with the keys of OPTIONS, `emulate`, `ignore_unknown_names` and `report`, all of them
+    optional. All mistakes are in one ArgumentError; the extension looks up names of operators, nodes and outputs.
     """
     given = {key: value for key, value in given.items() if value is not None}
     nodes = _Nodes(sym)
@@ -169,7 +167,8 @@ def _excluded(key, value, _sym, nodes):
 
 def _force(key, value, _sym, nodes):
     if not isinstance(value, dict):
-        raise ArgumentError(f"{key}: expected a dict {{node: dtype}}, got {type(value).__name__}")
+        hint = "; emulate=True converts although the CPU lacks the arithmetic" if isinstance(value, bool) else ""
+        raise ArgumentError(f"{key}: expected a dict {{node: dtype}}, got {type(value).__name__}{hint}")
     forced = {}
     for item, dtype in value.items():
         dtype = dtype_name(dtype)
@@ -183,18 +182,92 @@ def _outputs(key, value, sym, _nodes):
     return {name: dtype_name(dtype) for name, dtype in by_name(key, value, sym.list_outputs()).items()}
 
 
+class Option(NamedTuple):
+    """All that is said about an option: what its values are, and how docstrings and the command line describe it."""
+
+    default: object
+    check: Callable  # (key, value, symbol, nodes) -> what the extension reads; raises ArgumentError
+    doc: str
+    flag: str = ""  # of the command line, where it has one
+    argument: Mapping = types.MappingProxyType({})  # how argparse reads the flag
+
+
+# The options of conversions, in the order of signatures.
+OPTIONS = {
+    "target_dtype": Option(
+        "bfloat16",
+        _target,
+        "'bfloat16' or 'float16', the dtype of what is converted.",
+        "--to",
+        {"default": "bfloat16", "metavar": "DTYPE", "help": "bfloat16 (default) or float16"},
+    ),
+    "target_dtype_ops": Option(
+        None,
+        _operators,
+        "a list of operators that run in `target_dtype`. Under policy 'mxnet' it replaces the published list.",
+    ),
+    "fp32_ops": Option(
+        None,
+        _operators,
+        "a list of operators that run in what the model had. Under policy 'mxnet' it replaces the published list.",
+    ),
+    "conditional_fp32_ops": Option(
+        None,
+        _conditional,
+        "a list of (operator, attribute, [values]): nodes whose attribute has one of the values are left as they are.",
+    ),
+    "excluded_sym_names": Option(
+        None,
+        _excluded,
+        "a list of nodes that are left as they are. A text is the name of a node, or else a pattern with * and ?; a "
+        "regular expression (re.compile) has to match the whole name.",
+        "--exclude",
+        {"action": "append", "default": [], "metavar": "NODE", "help": "a node (or a pattern such as 'fc*') to keep"},
+    ),
+    "cast_params_offline": Option(
+        False,
+        _flag,
+        "whether the arrays of parameters are cast instead, where all readers agree.",
+        "--offline",
+        {"action": "store_true", "help": "cast parameters in the file instead of in every run"},
+    ),
+    "widest_dtype_ops": Option(
+        None,
+        _operators,
+        "a list of operators that run in the widest dtype of their inputs. Under policy 'mxnet' it replaces the "
+        "published list.",
+    ),
+    "policy": Option(
+        "default",
+        _policy,
+        "'default', or 'mxnet' for the decisions of MXNet's published operator lists.",
+        "--policy",
+        {"choices": POLICIES, "default": "default", "help": "whose rules decide"},
+    ),
+    "force": Option(
+        None,
+        _force,
+        "{node: dtype}, stronger than everything else; nodes are named as for `excluded_sym_names`.",
+    ),
+    "output_dtypes": Option(
+        None,
+        _outputs,
+        "what the outputs shall be: {output: dtype}, one dtype or a list. By default what they were.",
+    ),
+    "fold_batch_norm": Option(
+        None,
+        _flag,
+        "whether batch norms are folded into the weights before these are cast; by default True under policy "
+        "'default' and False under 'mxnet'.",
+        "--no-fold",
+        {"action": "store_const", "const": False, "help": "leave batch norm apart from the layer before it"},
+    ),
+}
+
+# What only some callers say: the first is an option of an executor's `reduce_precision`.
 _CHECKS = {
-    "target_dtype": _target,
-    "target_dtype_ops": _operators,
-    "fp32_ops": _operators,
-    "widest_dtype_ops": _operators,
-    "conditional_fp32_ops": _conditional,
-    "excluded_sym_names": _excluded,
-    "cast_params_offline": _flag,
-    "policy": _policy,
-    "force": _force,
-    "output_dtypes": _outputs,
-    "fold_batch_norm": _flag,
+    **{name: option.check for name, option in OPTIONS.items()},
+    "emulate": _flag,
     "ignore_unknown_names": _flag,
     "report": _flag,
 }

@@ -1,7 +1,5 @@
 """Errors, and what the other modules share."""
 
-import numpy as np
-
 from . import _core
 from ._core import ArgumentError, Error, GraphError, InternalError, UnsupportedError
 
@@ -15,7 +13,7 @@ class NotImplementedForSymbol(UnsupportedError):
 class MissingNameError(UnsupportedError, AttributeError):
     """A name of MXNet that this package leaves out; `hasattr` is False for it.
 
-    >>> hasattr(amp.mxnet.base, "_LIB")
+    >>> hasattr(amp.nd.linalg, "gelqf")
     False
     """
 
@@ -48,35 +46,6 @@ def cpu_info():
     ['isa', 'native_bfloat16', 'onednn']
     """
     return _core.cpu_info()
-
-
-# ---- constants of `mxnet.base` ----
-
-mx_real_t = np.float32
-string_types = (str,)
-numeric_types = (float, int, np.generic)
-integer_types = (int, np.int32, np.int64)
-
-# What names of operators begin with, by family.
-_OP_NAME_PREFIX_LIST = ["_contrib_", "_linalg_", "_sparse_", "_image_", "_random_"]
-_NP_OP_PREFIX = "_np_"
-_NP_OP_SUBMODULE_LIST = ["_random_", "_linalg_"]
-_NP_EXT_OP_PREFIX = "_npx_"
-_NP_EXT_OP_SUBMODULE_LIST = ["_image_", "_random_"]
-_NP_INTERNAL_OP_PREFIX = "_npi_"
-
-
-def _is_np_op(op_name):
-    """Whether the name is that of an operator with NumPy's semantics."""
-    return op_name.startswith((_NP_OP_PREFIX, _NP_EXT_OP_PREFIX, _NP_INTERNAL_OP_PREFIX))
-
-
-def __getattr__(name):
-    if name.startswith("__"):  # asked for by imports, before everything is there
-        raise AttributeError(name)
-    from ._missing import missing
-
-    raise missing(__name__, name, globals())
 
 
 __all__ = [

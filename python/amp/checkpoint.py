@@ -11,7 +11,7 @@ def load(symbol_file, params_file):
 
     The files are those that MXNet's `export`, `save_checkpoint` and (where its names are those of the
     symbol's variables) `save_parameters` write. Raises GraphError for a damaged file and for arrays
-    that the symbol has no variable for, UnsupportedError for operators that are not there (naming all
+    that the symbol has no variable for, UnsupportedError for operators that are not supported (naming all
     of them) and ArgumentError for a file that cannot be opened.
 
     >>> sym, args, aux = amp.load("model-symbol.json", "model-0000.params")

@@ -14,6 +14,7 @@ from collections import Counter
 import numpy as np
 
 from . import _core, checkpoint, comparison, conversion, demo, inspection, report
+from ._options import OPTIONS
 from .base import ArgumentError, Error, cpu_info, dtype_name
 from .executor import Executor
 
@@ -105,14 +106,10 @@ def _add_convert(commands):
 
 def _add_conversion(command):
     """What says how a model is converted."""
-    command.add_argument("--to", default="bfloat16", metavar="DTYPE", help="bfloat16 (default) or float16")
     _add_inputs(command, "--input", "data:float32 or data=1x3x224x224:float32: dtype of an input (default: float32)")
-    command.add_argument("--offline", action="store_true", help="cast parameters in the file instead of in every run")
-    command.add_argument("--policy", choices=("default", "mxnet"), default="default", help="whose rules decide")
-    command.add_argument(
-        "--exclude", action="append", default=[], metavar="NODE", help="a node (or a pattern such as 'fc*') to keep"
-    )
-    command.add_argument("--no-fold", action="store_true", help="leave batch norm apart from the layer before it")
+    for name, option in OPTIONS.items():
+        if option.flag:
+            command.add_argument(option.flag, dest=name, **option.argument)
 
 
 def _add_why(commands):
@@ -155,7 +152,7 @@ def _add_binding(command):
     command.add_argument("--input", action="append", default=[], metavar="NAME=FILE.npy", help="array of an input")
     _add_inputs(command, "--random", "data=1x3x224x224[:float32]: seeded random numbers for an input")
     command.add_argument("--to", metavar="DTYPE", help="convert before running: bfloat16 or float16")
-    command.add_argument("--force", action="store_true", help="convert even if the CPU has no such arithmetic")
+    command.add_argument("--emulate", action="store_true", help="convert even if the CPU has no such arithmetic")
     command.add_argument("--backend", choices=("onednn", "reference"))
     command.add_argument(
         "--mode", choices=("fast", "exact"), default="fast", help="exact: every node as if it ran alone"
@@ -289,20 +286,22 @@ def convert_files(options):
         raise ArgumentError(f"the symbol file comes first: {options.params} {options.symbol}")
     print(f"reading {options.symbol} and {options.params}")
     model = checkpoint.load(options.symbol, options.params)
-    print(f"converting {len(model[0].get_internals().list_outputs())} tensors to {options.to}")
+    print(f"converting {len(model[0].get_internals().list_outputs())} tensors to {options.target_dtype}")
     *converted, record = _converted(model, options)
     checkpoint.save_checkpoint(options.output, 0, *converted)
     totals = record.totals
     before, after = totals["parameters"]["bytes_before"], totals["parameters"]["bytes_after"]
     results = [tensor for tensor in record.tensors if tensor["kind"] == "result" and "float" in tensor["dtype"]]
     low = sum(tensor["dtype"] == record.options["target_dtype"] for tensor in results)
-    print(f"  results in {options.to}: {low} of {len(results)}")
+    print(f"  results in {options.target_dtype}: {low} of {len(results)}")
     if record.options["fold_batch_norm"]:
         print(f"  batch norms folded:  {len(record.folded)} of {len(record.folded) + len(record.not_folded)}")
     print(f"  casts in the graph:  {totals['casts']['run_time']}")
-    hint = "" if options.offline else " (see --offline)"
+    hint = "" if options.cast_params_offline else " (see --offline)"
     print(f"  parameters cast:     {totals['casts']['offline']} of {totals['parameters']['after']}{hint}")
     print(f"  parameter bytes:     {_size_text(before)} -> {_size_text(after)}")
+    if record.note_on_mxnet:
+        print(f"  note: {record.note_on_mxnet}")
     print(f"wrote {options.output}-symbol.json and {options.output}-0000.params")
     if options.report:
         record.save(options.report)
@@ -314,11 +313,7 @@ def _converted(model, options):
     return conversion.convert_model(
         *model,
         {name: dtype or "float32" for name, _, dtype in options.inputs},
-        options.to,
-        excluded_sym_names=options.exclude,
-        cast_params_offline=options.offline,
-        policy=options.policy,
-        fold_batch_norm=False if options.no_fold else None,
+        **{name: getattr(options, name) for name, option in OPTIONS.items() if option.flag},
         input_shapes={name: shape for name, shape, _ in options.inputs if shape},
         return_report=True,
     )
@@ -434,7 +429,7 @@ def _bound(options):
         input_dtypes={name: array.dtype for name, array in arrays.items()},
         backend=options.backend,
         mode=options.mode,
-        reduce_precision={"target_dtype": options.to, "force": options.force} if options.to else None,
+        reduce_precision={"target_dtype": options.to, "emulate": options.emulate} if options.to else None,
         num_threads=options.threads,
     )
     return executor, arrays

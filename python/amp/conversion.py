@@ -4,31 +4,15 @@ What each argument may be is checked here, what it means to a model is decided b
 """
 
 from . import _core
-from ._arrays import flattened, readable, readable_dict
-from ._options import OPTIONS, by_name, check_options, declared_dtype, is_float, is_one_dtype
+from ._arrays import readable_dict
+from ._options import by_name, check_options, declared_dtype, is_float, is_one_dtype
+from ._signatures import MXNETS, with_options
 from .base import ArgumentError, dtype_name
-from .sym import Symbol, Variable
+from .sym import Symbol
 
 
-def convert_symbol(
-    sym,
-    input_dtypes,
-    param_dtypes,
-    target_dtype="bfloat16",
-    target_dtype_ops=None,
-    fp32_ops=None,
-    conditional_fp32_ops=None,
-    excluded_sym_names=None,
-    cast_params_offline=False,
-    *,
-    widest_dtype_ops=None,
-    policy="default",
-    force=None,
-    output_dtypes=None,
-    fold_batch_norm=None,
-    input_shapes=None,
-    return_report=False,
-):
+@with_options(f"sym input_dtypes param_dtypes {MXNETS} cast_params_offline * others input_shapes return_report")
+def convert_symbol(sym, input_dtypes, param_dtypes, *, input_shapes=None, return_report=False, **options):
     """Converts a symbol to low precision.
 
     `input_dtypes` is {name: dtype}, one dtype for all inputs or a list in their order, `param_dtypes` {name: dtype} of
@@ -37,39 +21,26 @@ def convert_symbol(
     with its name, and whoever binds the symbol casts their arrays. Batch norms are folded by `convert_model`, which
     has their values: `fold_batch_norm=True` is an error here. Everything else is as for `convert_model`.
 
+    {options}
+
     >>> net = amp.sym.FullyConnected(amp.sym.Variable("data"), num_hidden=3, name="fc")
     >>> types = {"fc_weight": "float32", "fc_bias": "float32"}
     >>> low = amp.convert_symbol(net, {"data": "float32"}, types, cast_params_offline=True)
     >>> low.attr_dict()["fc_weight"]
     {'__amp_dtype__': 'bfloat16', '__dtype__': '12'}
     """
-    options = {key: value for key, value in locals().items() if key in OPTIONS}
-    if fold_batch_norm:
+    if options["fold_batch_norm"]:
         raise ArgumentError("fold_batch_norm: a symbol has no values to fold; use convert_model")
-    model = convert_types(sym, input_dtypes, param_dtypes, input_shapes=input_shapes, report=return_report, **options)
+    model = _convert_types(sym, input_dtypes, param_dtypes, input_shapes=input_shapes, report=return_report, **options)
     converted = Symbol(model["symbol"])
     return (converted, _report(model)) if return_report else converted
 
 
+@with_options(
+    f"sym arg_params aux_params input_dtypes {MXNETS} cast_params_offline * others input_shapes return_report"
+)
 def convert_model(
-    sym,
-    arg_params,
-    aux_params,
-    input_dtypes="float32",
-    target_dtype="bfloat16",
-    target_dtype_ops=None,
-    fp32_ops=None,
-    conditional_fp32_ops=None,
-    excluded_sym_names=None,
-    cast_params_offline=False,
-    *,
-    widest_dtype_ops=None,
-    policy="default",
-    force=None,
-    output_dtypes=None,
-    fold_batch_norm=None,
-    input_shapes=None,
-    return_report=False,
+    sym, arg_params, aux_params, input_dtypes="float32", *, input_shapes=None, return_report=False, **options
 ):
     """Converts a model to low precision: (Symbol, arg_params, aux_params).
 
@@ -78,18 +49,7 @@ def convert_model(
     the same inputs and gives the same dtypes as before; inside of it, operators that gain from it read `target_dtype`
     ('bfloat16' or 'float16') through `amp_cast` nodes.
 
-    target_dtype_ops, fp32_ops, widest_dtype_ops: lists of operators that run in `target_dtype`, in what the model had,
-        or in the widest dtype of their inputs. Under policy 'mxnet' each replaces the published list of its kind.
-    conditional_fp32_ops: a list of (operator, attribute, [values]): nodes whose attribute has one of the values
-        are left as they are.
-    excluded_sym_names: a list of nodes that are left as they are. A text is the name of a node, or else a pattern
-        with * and ?; a regular expression (re.compile) has to match the whole name.
-    cast_params_offline: whether the arrays of parameters are cast instead, where all readers agree.
-    policy: 'default', or 'mxnet' for the decisions of MXNet's published operator lists.
-    force: {node: dtype}, stronger than everything else; nodes are named as for excluded_sym_names.
-    output_dtypes: what the outputs shall be: {output: dtype}, one dtype or a list. By default what they were.
-    fold_batch_norm: whether batch norms are folded into the weights before these are cast; by default True under
-        policy 'default' and False under 'mxnet'.
+    {options}
     input_shapes: {name: shape} of inputs. With them casts can move to where a tensor is smallest (equal bits), batch
         norms behind reshaped tensors can be folded, and the report knows bytes.
     return_report: whether a ConversionReport, which explains every decision, is returned as a fourth element.
@@ -102,85 +62,24 @@ def convert_model(
     >>> low_args["fc_weight"].dtype
     dtype(bfloat16)
     """
-    options = {key: value for key, value in locals().items() if key in OPTIONS}
-    model = convert(
+    model = _convert(
         sym, arg_params, aux_params, input_dtypes, input_shapes=input_shapes, report=return_report, **options
     )
     converted = Symbol(model["symbol"]), model["arguments"], model["auxiliary_states"]
     return (*converted, _report(model)) if return_report else converted
 
 
-def convert_hybrid_block(
-    block,
-    data_example,
-    target_dtype="bfloat16",
-    target_dtype_ops=None,
-    fp32_ops=None,
-    conditional_fp32_ops=None,
-    excluded_sym_names=None,
-    device=None,
-    cast_params_offline=False,
-    *,
-    ctx=None,
-    widest_dtype_ops=None,
-    policy="default",
-    force=None,
-    output_dtypes=None,
-    fold_batch_norm=None,
-    return_report=False,
-):
-    """Converts a block to low precision: an `amp.gluon.SymbolBlock` that is called as the block was.
-
-    `block` is an amp.gluon.SymbolBlock or a HybridBlock of MXNet 1.x or 2.0; the latter runs once on the example, in
-    MXNet, to be traced. Where its parameters wait for shapes, that initializes them, as any call does; what was
-    hybridized or cached before is as before.
-    `data_example` is one array or a list of arrays in the order of a call: NumPy's, NDArrays, DLPack producers or
-    MXNet's. Inputs take their shapes and dtypes from it. `device` and `ctx` have no effect: results run on the CPU.
-
-    Everything else is as for `convert_model`. The result keeps its ConversionReport as `conversion_report`;
-    with `return_report=True` it is returned as a second element, too.
-
-    >>> block = amp.gluon.nn.Dense(3, in_units=4)
-    >>> block.initialize("ones")
-    >>> low = amp.convert_hybrid_block(block, np.ones((1, 4), "float32"))
-    >>> low(amp.nd.ones((1, 4)))
-    [[4. 4. 4.]]
-    <NDArray float32[1,3]>
-    """
-    options = {key: value for key, value in locals().items() if key in OPTIONS}
-    check_device(device, ctx)
-    converted, model = convert_block(block, data_example, report=True, **options)
-    converted.conversion_report = _report(model)
-    return (converted, converted.conversion_report) if return_report else converted
-
-
-def convert(
-    sym, arg_params, aux_params, input_dtypes, target_dtype, cast_params_offline=False, input_shapes=None, **further
-):
+def _convert(sym, arg_params, aux_params, input_dtypes, input_shapes=None, **options):
     """What `convert_model` returns, the number of casts and (with report=True) the report, as the extension's dict."""
     check_symbol(sym)
     args, aux = readable_dict(arg_params, "arg_params"), readable_dict(aux_params, "aux_params")
     inputs = [name for name in sym.list_arguments() if name not in args]
     types = _with_shapes(_input_types(sym, input_dtypes, inputs), input_shapes)
-    options = {**further, "target_dtype": target_dtype, "cast_params_offline": cast_params_offline}
     return _run(sym, options, lambda checked: _core.convert_model(sym._handle, args, aux, types, checked))
 
 
-def convert_block(block, data_example, **options):
-    """A SymbolBlock and what `convert` returns. `data_example` may be None where the block knows its graph."""
-    from .gluon import SymbolBlock
-    from .gluon.tracing import graph_of
-
-    examples = None if data_example is None else flattened(data_example)
-    sym, args, aux, input_names = graph_of(block, data_example)
-    types = _types_of_examples(sym, examples, input_names)
-    model = _run(sym, options, lambda checked: _core.convert_model(sym._handle, args, aux, types, checked))
-    params = {**model["arguments"], **model["auxiliary_states"]}
-    return SymbolBlock(Symbol(model["symbol"]), [Variable(name) for name in input_names], params), model
-
-
-def convert_types(sym, input_dtypes, param_dtypes, input_shapes=None, **options):
-    """What `convert_symbol` returns, as the extension's dict; see `convert`."""
+def _convert_types(sym, input_dtypes, param_dtypes, input_shapes=None, **options):
+    """What `convert_symbol` returns, as the extension's dict; see `_convert`."""
     check_symbol(sym)
     parameters = _parameter_types(param_dtypes)
     types = _input_types(sym, input_dtypes, [name for name in sym.list_arguments() if name not in parameters])
@@ -237,17 +136,3 @@ def _with_shapes(types, shapes):
     if not isinstance(shapes, dict):
         raise ArgumentError(f"input_shapes: expected a dict {{name: shape}}, got {type(shapes).__name__}")
     return {name: (types.get(name, (None, None))[0], shapes.get(name)) for name in {**types, **shapes}}
-
-
-def _types_of_examples(sym, examples, input_names):
-    """{name: (dtype, shape)} of the arguments among the inputs."""
-    if examples is None:
-        return {}
-    if len(examples) > len(input_names):
-        raise ArgumentError(
-            f"data_example has {len(examples)} arrays, but the block has {len(input_names)} inputs: "
-            f"{', '.join(input_names)}"
-        )
-    arguments = set(sym.list_arguments())
-    arrays = {name: readable(value, f"data_example for '{name}'") for name, value in zip(input_names, examples)}
-    return {name: (array.dtype, tuple(array.shape)) for name, array in arrays.items() if name in arguments}

@@ -45,7 +45,9 @@ def digits(folder):
         images, labels, mxnet_output = stored["images"], stored["labels"], stored["mxnet_output"]
     inputs = images.reshape(-1, 1, 8, 8).astype(np.float32) / 16
     symbol, arg_params, aux_params = checkpoint.load_checkpoint(folder / "digits", 0)
-    model = conversion.convert(symbol, arg_params, aux_params, "float32", "bfloat16", True)
+    model = conversion._convert(
+        symbol, arg_params, aux_params, "float32", target_dtype="bfloat16", cast_params_offline=True
+    )
 
     exact = _run(symbol, arg_params, aux_params, inputs)
     reduced = _run(Symbol(model["symbol"]), model["arguments"], model["auxiliary_states"], inputs)
@@ -98,7 +100,7 @@ def resnet():
     executors = {}
     for dtype in ("float32", "bfloat16"):
         start = time.perf_counter()
-        reduce = {"target_dtype": dtype, "force": True} if dtype != "float32" else None
+        reduce = {"target_dtype": dtype, "emulate": True} if dtype != "float32" else None
         executors[dtype] = Executor(symbol, arg_params, aux_params, shapes, reduce_precision=reduce)
         print(f"  {dtype}: bound in {time.perf_counter() - start:.2f} s, {executors[dtype].summary.num_steps} steps")
     load = _Load()

@@ -5,9 +5,11 @@ import warnings
 import numpy as np
 
 from . import _core
+from ._arrays import readable
 from ._options import check_options
 from .base import ArgumentError, did_you_mean, dtype_name
 from .sym import Symbol
+from .sym.slots import inputs_of
 
 
 class Executor:
@@ -23,7 +25,7 @@ class Executor:
     reduce_precision: a dtype ('bfloat16', 'float16') to convert the model to before it is bound, as
         `convert_model(..., cast_params_offline=True)` does, or a dict {option: value} of the options of
         `convert_model`. A CPU without bfloat16 arithmetic runs the model as it is, with a warning, unless
-        the dict has 'force': True.
+        the dict has 'emulate': True.
     mode: 'fast' keeps chains of operators in float32 inside, folds batch norms and may choose other algorithms;
         'exact' gives every tensor the value that it would have if each node ran alone, on any number of threads.
     num_threads: of one run; by default OMP_NUM_THREADS, or as many as there are CPUs that this process may use (its
@@ -255,13 +257,11 @@ def _input_types(shapes, dtypes):
 
 
 def _reduce_options(sym, reduce_precision):
-    """None or the extension's options; there, a bool as `force` speaks of the CPU."""
+    """None or the extension's options."""
     if reduce_precision is None:
         return None
-    given = dict(reduce_precision) if isinstance(reduce_precision, dict) else {"target_dtype": reduce_precision}
-    force = given.pop("force") if isinstance(given.get("force"), bool) else None
-    options, _ = check_options(sym, given)
-    return options if force is None else {**options, "force": force}
+    given = reduce_precision if isinstance(reduce_precision, dict) else {"target_dtype": reduce_precision}
+    return check_options(sym, given)[0]
 
 
 def _mode(mode):
@@ -282,3 +282,28 @@ def near_matches(name, candidates):
     """The end of an error message about an unknown input."""
     everything = f"; its inputs are {', '.join(candidates)}" if candidates else "; it has none"
     return did_you_mean(name, candidates) or everything
+
+
+def _eval(self, ctx=None, **kwargs):
+    """The outputs for these arrays, by name: a list of NDArrays.
+
+    Raises ArgumentError for arrays that are missing, GraphError for shapes and dtypes that clash.
+
+    >>> amp.sym.exp(amp.sym.Variable("x")).eval(x=amp.nd.zeros((2,)))[0]
+    [1. 1.]
+    <NDArray float32[2]>
+    """
+    arrays = {name: readable(array, f"'{name}'") for name, array in kwargs.items()}
+    inputs = {name: arrays[name] for name in inputs_of(self) if name in arrays}
+    run = Executor(
+        self,
+        {name: array for name, array in arrays.items() if name not in inputs},
+        {},
+        {name: tuple(array.shape) for name, array in inputs.items()},
+        input_dtypes={name: array.dtype for name, array in inputs.items()},
+    )
+    return run(inputs)
+
+
+_eval.__name__, _eval.__qualname__ = "eval", "Symbol.eval"
+Symbol.eval = _eval

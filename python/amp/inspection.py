@@ -6,9 +6,7 @@ from collections import Counter
 from . import _core, sym
 from ._paths import encoded
 from .base import ArgumentError, UnsupportedError, dtype_name
-
-# Inputs of operators whose values come with a model.
-PARAMETER_SLOTS = {"weight", "bias", "gamma", "beta", "moving_mean", "moving_var", "parameters"}
+from .sym.slots import inputs_of
 
 
 def describe(path, params_path=None, shapes=None, dtypes=None):
@@ -102,9 +100,7 @@ def _by_variable(arrays, symbol):
 
 def _input_names(symbol, shapes):
     """Arguments that are no parameters by the looks of it: those of `shapes` and those in no parameter's slot."""
-    slots = symbol._handle.slots_of_variables()
-    arguments = symbol.list_arguments()
-    return {name for name in arguments if name in shapes or not PARAMETER_SLOTS.issuperset(slots[name] or [""])}
+    return inputs_of(symbol) | (set(shapes) & set(symbol.list_arguments()))
 
 
 def _typed(named_types):
@@ -134,7 +130,7 @@ def _unknowns(symbol, known, inputs):
     return {"unknown": unknown, "resolve": resolve}
 
 
-# ---- files with operators that are not there ----
+# ---- files with operators that are not supported ----
 
 
 def _describe_unsupported(path, arrays, error):

@@ -96,6 +96,13 @@ class ConversionReport:
         """Other batch norms: dicts with batch_norm and why."""
         return self._facts["not_folded"]
 
+    @property
+    def note_on_mxnet(self):
+        """What stock MXNet does with the saved model, a sentence; '' where it runs it."""
+        if self.options["policy"] == "mxnet" or not self.casts:
+            return ""
+        return "stock MXNet loads the saved model but cannot run it; policy 'mxnet' makes one that it runs"
+
     def tensor(self, name):
         """The tensor (or the first output of the node) of this name. Raises ArgumentError with near matches.
 
@@ -167,6 +174,8 @@ class ConversionReport:
             yield f"  of unknown size           {totals['tensors_of_unknown_size']} (give the inputs' shapes)"
         if self.folded or self.not_folded:
             yield f"  batch norms folded        {len(self.folded)} of {len(self.folded) + len(self.not_folded)}"
+        if self.note_on_mxnet:
+            yield f"  note: {self.note_on_mxnet}"
 
     def _kept_lines(self):
         results = [tensor for tensor in self.kept if tensor["kind"] == "result"]

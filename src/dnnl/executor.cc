@@ -20,10 +20,19 @@ namespace amp::onednn {
 namespace {
 
 constexpr const char* kNoNativeBF16 =
-    "this CPU has no bfloat16 arithmetic: the model runs in its original precision, which is faster here (force the "
-    "conversion with reduce_precision={'target_dtype': 'bfloat16', 'force': True})";
+    "this CPU has no bfloat16 arithmetic: the model runs in its original precision, which is faster here (convert "
+    "it anyway with reduce_precision={'target_dtype': 'bfloat16', 'emulate': True})";
 constexpr const char* kFloat16IsStorage =
     "float16 is stored, but computed in float32 between conversions, on a CPU: bfloat16 is the faster choice";
+
+// Whether a model was converted to float16, now or before it was saved.
+bool HasFloat16Casts(const Graph& graph) {
+  return std::any_of(graph.nodes().begin(), graph.nodes().end(), [](const NodePtr& node) {
+    if (node->op_name() != "amp_cast") return false;
+    const std::string* dtype = node->FindAttr("dtype");
+    return dtype != nullptr && *dtype == NameOf(DType::kFloat16);
+  });
+}
 
 // Variables that a run needs and nobody has given.
 void RequireInputs(const Graph& graph, const std::vector<bool>& needed, const std::set<std::string>& parameters,
@@ -146,8 +155,7 @@ Executor::Executor(const Symbol& symbol, const ModelParams& params, const TypeMa
   ModelParams arrays = params;
   if (options.reduce_precision) {
     const DType target = options.reduce_precision->target;
-    if (target == DType::kFloat16) notice_ = kFloat16IsStorage;
-    if (target == DType::kBFloat16 && !HasNativeBF16() && !options.reduce_precision->force) {
+    if (target == DType::kBFloat16 && !HasNativeBF16() && !options.reduce_precision->emulate) {
       notice_ = kNoNativeBF16;
     } else {
       ConvertOptions conversion = options.reduce_precision->conversion;
@@ -159,6 +167,7 @@ Executor::Executor(const Symbol& symbol, const ModelParams& params, const TypeMa
     }
   }
   const Graph graph = symbol_.ToGraph();
+  if (notice_.empty() && HasFloat16Casts(graph)) notice_ = kFloat16IsStorage;
   parameters_ = ParameterNames(arrays);
   variable_types_ = VariableTypes(graph, arrays, input_types);
   RequireInputs(graph, NeededNodes(graph), parameters_, input_types);

@@ -24,7 +24,7 @@ namespace amp::onednn {
 struct ReduceOptions {
   DType target = DType::kBFloat16;
   // Convert even where the CPU has no arithmetic for the target; without it such a CPU gets the model as it is.
-  bool force = false;
+  bool emulate = false;
   // Everything else. Its target is the one above, and parameters are always cast once, at bind time.
   ConvertOptions conversion = {};
 };

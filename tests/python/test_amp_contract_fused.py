@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import amp
+import amp.mxnet as mx
 
 DISABLED = {"__opt_constraint__": "1"}
 FC, CONV = "_sg_onednn_fully_connected", "_sg_onednn_conv"
@@ -77,7 +78,7 @@ def block_of(symbol, example, inputs=("data",), seed=1):
     given = {name: array.shape for name, array in zip(inputs, example)}
     shapes = dict(zip(symbol.list_arguments(), symbol.infer_shape(**given)[0]))
     params = {name: generator.uniform(-1, 1, s).astype("f4") for name, s in shapes.items() if name not in inputs}
-    return amp.gluon.SymbolBlock(symbol, [variable(name) for name in inputs], params)
+    return mx.gluon.SymbolBlock(symbol, [variable(name) for name in inputs], params)
 
 
 def outputs_of(block, example):
@@ -277,5 +278,5 @@ def test_a_fused_file_is_fused_after_conversion_and_loads_again():
     result = run_procedure(conv, x, [])
     again = amp.sym.load_json(result.symbol.tojson())
     assert again.tojson() == result.symbol.tojson()
-    other = amp.gluon.SymbolBlock(again, [variable("data")], result.collect_params())
+    other = mx.gluon.SymbolBlock(again, [variable("data")], result.collect_params())
     assert_near(outputs_of(other, x), outputs_of(result, x), 0, 0)

@@ -1,4 +1,4 @@
-"""Arrays: operators, methods, indices and the functions of amp.nd, amp.np and amp.npx, with NumPy as oracle."""
+"""Arrays: operators, methods, indices and the functions of amp.nd, mx.np and mx.npx, with NumPy as oracle."""
 
 import operator
 
@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 import amp
-from amp import nd, npx
+import amp.mxnet as mx
+from amp import nd
+from amp.mxnet import npx
 
 BINARY = [operator.add, operator.sub, operator.mul, operator.truediv, operator.mod, operator.pow]
 COMPARISONS = [operator.eq, operator.ne, operator.gt, operator.ge, operator.lt, operator.le]
@@ -17,7 +19,7 @@ def numbers(shape, seed=0, low=0.5, high=3.0):
     return np.random.default_rng(seed).uniform(low, high, shape).astype("f4")
 
 
-@pytest.mark.parametrize("module", [amp.nd, amp.np], ids=["nd", "np"])
+@pytest.mark.parametrize("module", [amp.nd, mx.np], ids=["nd", "np"])
 @pytest.mark.parametrize("function", BINARY + COMPARISONS, ids=lambda f: f.__name__)
 def test_operators_on_both_sides(module, function):
     a, b = numbers((3, 4)), numbers((1, 4), 1)
@@ -26,12 +28,12 @@ def test_operators_on_both_sides(module, function):
     got = [function(ours, others), function(ours, 2), function(2, ours), function(ours, np.float32(1.5))]
     for result, expected in zip(got, wanted):
         assert type(result) is type(ours)
-        if module is amp.np:
+        if module is mx.np:
             assert result.dtype == expected.dtype
         np.testing.assert_allclose(result.asnumpy().astype("f4"), np.asarray(expected, "f4"), rtol=2e-6)
 
 
-@pytest.mark.parametrize("module", [amp.nd, amp.np], ids=["nd", "np"])
+@pytest.mark.parametrize("module", [amp.nd, mx.np], ids=["nd", "np"])
 def test_operators_in_place_keep_the_memory(module):
     a = module.array(numbers((2, 3)))
     expected, memory = a.asnumpy().copy(), a.asnumpy()
@@ -45,8 +47,8 @@ def test_operators_in_place_keep_the_memory(module):
 
 
 def test_promotion_follows_mxnet():
-    ints, half, low = (amp.np.array([1, 2], dtype=dtype) for dtype in ("int32", "float16", "bfloat16"))
-    single, double = amp.np.ones(2), amp.np.ones(2, dtype="float64")
+    ints, half, low = (mx.np.array([1, 2], dtype=dtype) for dtype in ("int32", "float16", "bfloat16"))
+    single, double = mx.np.ones(2), mx.np.ones(2, dtype="float64")
     assert (ints + half).dtype == np.float16
     assert (ints / 2).dtype == np.float32
     assert (ints * 1.5).dtype == np.float64  # as MXNet 2.0 does
@@ -59,11 +61,11 @@ def test_promotion_follows_mxnet():
 def test_arithmetic_in_bfloat16_rounds_each_result():
     a = numbers((64,)).astype(ml_dtypes.bfloat16)
     b = numbers((64,), 1).astype(ml_dtypes.bfloat16)
-    product = amp.np.array(a) * amp.np.array(b)
+    product = mx.np.array(a) * mx.np.array(b)
     assert np.array_equal(product.asnumpy(), a * b)
 
 
-@pytest.mark.parametrize("module", [amp.nd, amp.np], ids=["nd", "np"])
+@pytest.mark.parametrize("module", [amp.nd, mx.np], ids=["nd", "np"])
 def test_indices_and_views(module):
     source = numbers((4, 3, 2))
     array = module.array(source)
@@ -87,7 +89,7 @@ def test_indices_and_views(module):
 def test_numbers_and_truth():
     one = nd.array([2.5])
     assert float(one) == 2.5 and int(one) == 2 and bool(one) and one.asscalar() == np.float32(2.5)
-    assert amp.np.array(1.5).item() == 1.5 and list(range(5))[amp.np.array(2, dtype="int32")] == 2
+    assert mx.np.array(1.5).item() == 1.5 and list(range(5))[mx.np.array(2, dtype="int32")] == 2
     with pytest.raises(amp.ArgumentError, match="one element"):
         bool(nd.ones((2, 2)))
     with pytest.raises(TypeError, match="no index"):
@@ -95,12 +97,12 @@ def test_numbers_and_truth():
 
 
 def test_classes_follow_the_inputs():
-    legacy, numpy_like = nd.ones((2, 2)), amp.np.ones((2, 2))
-    assert isinstance(numpy_like, nd.NDArray) and not isinstance(legacy, amp.np.ndarray)
-    assert type(nd.relu(numpy_like)) is amp.np.ndarray and type(npx.relu(legacy)) is amp.np.ndarray
-    assert type(numpy_like.as_nd_ndarray()) is nd.NDArray and type(legacy.as_np_ndarray()) is amp.np.ndarray
+    legacy, numpy_like = nd.ones((2, 2)), mx.np.ones((2, 2))
+    assert isinstance(numpy_like, nd.NDArray) and not isinstance(legacy, mx.np.ndarray)
+    assert type(nd.relu(numpy_like)) is mx.np.ndarray and type(npx.relu(legacy)) is mx.np.ndarray
+    assert type(numpy_like.as_nd_ndarray()) is nd.NDArray and type(legacy.as_np_ndarray()) is mx.np.ndarray
     assert np.shares_memory(legacy.as_np_ndarray().asnumpy(), legacy.asnumpy())
-    assert type(np.float32(2) * numpy_like) is amp.np.ndarray
+    assert type(np.float32(2) * numpy_like) is mx.np.ndarray
 
 
 UNARY = "exp log sqrt square sin cos tanh floor ceil sign negative abs log1p expm1 cbrt reciprocal"
@@ -109,7 +111,7 @@ UNARY = "exp log sqrt square sin cos tanh floor ceil sign negative abs log1p exp
 @pytest.mark.parametrize("name", UNARY.split())
 def test_functions_of_one_array(name):
     x = numbers((3, 4))
-    np.testing.assert_allclose(getattr(amp.np, name)(x).asnumpy(), getattr(np, name)(x), rtol=3e-6, atol=4e-6)
+    np.testing.assert_allclose(getattr(mx.np, name)(x).asnumpy(), getattr(np, name)(x), rtol=3e-6, atol=4e-6)
 
 
 SHAPES = {
@@ -156,30 +158,30 @@ SHAPES = {
 @pytest.mark.parametrize("name", SHAPES)
 def test_functions_with_numpys_signatures(name):
     x = numbers((2, 3, 4))
-    result = SHAPES[name](amp.np, amp.np.array(x))
+    result = SHAPES[name](mx.np, mx.np.array(x))
     expected = SHAPES[name](np, x)
-    assert type(result) is amp.np.ndarray and result.shape == expected.shape
+    assert type(result) is mx.np.ndarray and result.shape == expected.shape
     np.testing.assert_allclose(result.asnumpy(), expected, rtol=1e-6)
 
 
 def test_creation():
-    assert amp.np.array([1, 2]).dtype == np.float32 and amp.np.array(np.arange(2)).dtype == np.float32
-    assert amp.np.array([1, 2], dtype="int8").dtype == np.int8 and amp.np.full((2,), 3).dtype == np.int64
-    assert amp.np.arange(3).asnumpy().tolist() == [0, 1, 2] and amp.np.arange(1, 2, 0.5, dtype="float64").size == 2
+    assert mx.np.array([1, 2]).dtype == np.float32 and mx.np.array(np.arange(2)).dtype == np.float32
+    assert mx.np.array([1, 2], dtype="int8").dtype == np.int8 and mx.np.full((2,), 3).dtype == np.int64
+    assert mx.np.arange(3).asnumpy().tolist() == [0, 1, 2] and mx.np.arange(1, 2, 0.5, dtype="float64").size == 2
     assert nd.arange(2, repeat=2).asnumpy().tolist() == [0, 0, 1, 1]
     assert nd.array([1, 2], None).shape == (2,) and nd.zeros((2, 3), dtype="float16").nbytes == 12
-    assert nd.full((2, 2), 3).asnumpy().tolist() == [[3, 3], [3, 3]] and amp.np.eye(2, k=1).asnumpy()[0, 1] == 1
-    assert amp.np.zeros_like(amp.np.ones(3, dtype="int32")).dtype == np.int32
-    nested = amp.np.array([amp.np.ones(2), amp.np.zeros(2)])
+    assert nd.full((2, 2), 3).asnumpy().tolist() == [[3, 3], [3, 3]] and mx.np.eye(2, k=1).asnumpy()[0, 1] == 1
+    assert mx.np.zeros_like(mx.np.ones(3, dtype="int32")).dtype == np.int32
+    nested = mx.np.array([mx.np.ones(2), mx.np.zeros(2)])
     assert nested.asnumpy().tolist() == [[1, 1], [0, 0]]
     for refused in (["a"], object(), None):
         with pytest.raises(amp.ArgumentError):
-            amp.np.array(refused)
+            mx.np.array(refused)
 
 
 def test_out_is_written_and_returned():
-    x, out = amp.np.array([-1.0, 2.0]), amp.np.zeros(2)
-    assert amp.np.abs(x, out=out) is out and out.asnumpy().tolist() == [1, 2]
+    x, out = mx.np.array([-1.0, 2.0]), mx.np.zeros(2)
+    assert mx.np.abs(x, out=out) is out and out.asnumpy().tolist() == [1, 2]
     assert nd.elemwise_add(x, x, out=out) is out and out.asnumpy().tolist() == [-2, 4]
     with pytest.raises(amp.ArgumentError, match=r"`out` has shape \(3,\), the result \(2,\)"):
         nd.relu(x, out=nd.zeros(3))
@@ -189,7 +191,7 @@ def test_out_is_written_and_returned():
 
 def test_layers_as_functions():
     x, w, b = numbers((2, 3, 5, 5)), numbers((4, 3, 3, 3), 1), numbers((4,), 2)
-    arrays = [amp.np.array(a) for a in (x, w, b)]
+    arrays = [mx.np.array(a) for a in (x, w, b)]
     result = npx.convolution(*arrays, kernel=(3, 3), num_filter=4)
     windows = np.lib.stride_tricks.sliding_window_view(x, (3, 3), (2, 3))
     np.testing.assert_allclose(
@@ -197,7 +199,7 @@ def test_layers_as_functions():
     )
     normed = nd.BatchNorm(nd.array(x), nd.ones(3), nd.zeros(3), nd.ones(3), nd.full(3, 4.0), fix_gamma=False, eps=0)
     np.testing.assert_allclose(normed.asnumpy(), (x - 1) / 2, rtol=1e-5)
-    flat = npx.fully_connected(arrays[0], amp.np.ones((2, 75)), no_bias=True, num_hidden=2)
+    flat = npx.fully_connected(arrays[0], mx.np.ones((2, 75)), no_bias=True, num_hidden=2)
     np.testing.assert_allclose(flat.asnumpy()[:, 0], x.sum((1, 2, 3)), rtol=1e-5)
     first, second = nd.split(nd.array(x), num_outputs=3, axis=1)[:2]
     np.testing.assert_array_equal(second.asnumpy(), x[:, 1:2])
@@ -214,7 +216,7 @@ def test_errors_name_the_operator():
     with pytest.raises(AttributeError, match="did you mean 'Convolution'"):
         nd.Convolutoin(nd.ones(2))
     with pytest.raises(AttributeError, match="did you mean"):
-        amp.np.concatenat([nd.ones(2)])
+        mx.np.concatenat([nd.ones(2)])
     with pytest.raises(amp.GraphError, match="bogus"):
         nd.relu(nd.ones(2), bogus=1)
 
@@ -222,7 +224,7 @@ def test_errors_name_the_operator():
 def test_dlpack_goes_both_ways():
     source = numbers((3, 2))
     ours = amp.nd.from_dlpack(source)
-    assert np.shares_memory(np.from_dlpack(amp.np.ndarray(ours)), source)
+    assert np.shares_memory(np.from_dlpack(mx.np.ndarray(ours)), source)
 
 
 def test_uses_of_one_kind_share_a_plan():
@@ -236,39 +238,37 @@ def test_uses_of_one_kind_share_a_plan():
 def test_random_numbers_are_seeded():
     draws = []
     for _ in range(2):
-        amp.random.seed(7)
-        draws.append(
-            [amp.np.random.uniform(-1, 1, (3, 2)), amp.np.random.normal(size=4), amp.nd.random.uniform(shape=3)]
-        )
+        mx.random.seed(7)
+        draws.append([mx.np.random.uniform(-1, 1, (3, 2)), mx.np.random.normal(size=4), amp.nd.random.uniform(shape=3)])
     for first, second in zip(*draws):
         np.testing.assert_array_equal(first.asnumpy(), second.asnumpy())
-    uniform = amp.np.random.uniform(low=2, high=3, size=(1000,), dtype="float16")
+    uniform = mx.np.random.uniform(low=2, high=3, size=(1000,), dtype="float16")
     assert uniform.dtype == np.float16 and 2 <= uniform.asnumpy().min() and uniform.asnumpy().max() <= 3
-    ints = amp.np.random.randint(0, 5, (100,), dtype="int32")
+    ints = mx.np.random.randint(0, 5, (100,), dtype="int32")
     assert ints.dtype == np.int32 and set(ints.asnumpy().tolist()) == set(range(5))
-    out = amp.np.zeros((2, 2))
-    assert amp.np.random.normal(0, 1, (2, 2), dtype="float32", out=out) is out and out.asnumpy().any()
-    rows = amp.np.arange(10)
-    amp.np.random.shuffle(rows)
+    out = mx.np.zeros((2, 2))
+    assert mx.np.random.normal(0, 1, (2, 2), dtype="float32", out=out) is out and out.asnumpy().any()
+    rows = mx.np.arange(10)
+    mx.np.random.shuffle(rows)
     assert sorted(rows.tolist()) == list(range(10)) and rows.tolist() != list(range(10))
-    assert amp.np.random.gamma(2.0, 1.0, (3,)).shape == (3,) and amp.np.random.rand(2, 3).shape == (2, 3)
+    assert mx.np.random.gamma(2.0, 1.0, (3,)).shape == (3,) and mx.np.random.rand(2, 3).shape == (2, 3)
 
 
-@pytest.mark.parametrize("module", [amp.nd, amp.np], ids=["nd", "np"])
+@pytest.mark.parametrize("module", [amp.nd, mx.np], ids=["nd", "np"])
 @pytest.mark.parametrize("source, destination", [(2, 0), (0, -3), ((0, -2), (0, 1)), ((0, 1), 0)])
 def test_moveaxis_refuses_axes_that_are_not_there(module, source, destination):
     with pytest.raises(amp.ArgumentError, match="moveaxis"):
         module.moveaxis(module.ones((2, 3)), source, destination)
 
 
-@pytest.mark.parametrize("call", [lambda a: amp.np.exp(a, where=a), lambda a: amp.np.sum(a, initial=1)])
+@pytest.mark.parametrize("call", [lambda a: mx.np.exp(a, where=a), lambda a: mx.np.sum(a, initial=1)])
 def test_keywords_without_an_operator_are_refused_not_ignored(call):
     with pytest.raises(TypeError, match="unexpected keyword"):
-        call(amp.np.ones(2))
+        call(mx.np.ones(2))
 
 
 def test_deviations_know_degrees_of_freedom():
     x = np.array([[1, 2, 4], [0, 3, 5]], np.float32)
     for name in ("std", "var"):
-        ours = getattr(amp.np, name)(amp.np.array(x), axis=1, ddof=1)
+        ours = getattr(mx.np, name)(mx.np.array(x), axis=1, ddof=1)
         np.testing.assert_allclose(ours.asnumpy(), getattr(np, name)(x, axis=1, ddof=1), rtol=1e-6)

@@ -173,6 +173,7 @@ def test_convert_with_every_option(capsys, digits, tmp_path):
     )
     text = converted(capsys, digits, tmp_path / "x", *flags, "--offline", "--report", tmp_path / "r.json")
     assert text.splitlines()[-1] == f"wrote {tmp_path / 'r.json'}" and "batch norms" not in text
+    assert "stock MXNet" not in text  # which runs what policy mxnet makes
     facts = json.loads((tmp_path / "r.json").read_text())
     assert facts["options"] == {
         "target_dtype": "float16",
@@ -195,6 +196,7 @@ def test_what_convert_says_is_what_the_files_hold(capsys, digits, tmp_path):
     low = [name for name, array in args.items() if amp.dtype_name(array.dtype) == "bfloat16"]
     assert f"parameters cast:     {len(low)} of {len(args)}\n" in text and all("weight" in name for name in low)
     assert "batch norms folded:  3 of 3" in text and "results in bfloat16: 10 of 11" in text
+    assert "note: stock MXNet loads the saved model but cannot run it; policy 'mxnet'" in text
 
 
 # ---- why ----
@@ -346,7 +348,7 @@ def test_run_with_a_file(capsys, digits, repository, tmp_path):
 
 def test_run_with_random_numbers(capsys, digits):
     options = ("--random", "data=2x1x8x8", "--repeat", 0, "--threads", 1)
-    for extra in ((), ("--backend", "reference"), ("--mode", "exact"), ("--to", "bfloat16", "--force")):
+    for extra in ((), ("--backend", "reference"), ("--mode", "exact"), ("--to", "bfloat16", "--emulate")):
         code, text, _ = run(capsys, "run", *digits, *options, *extra)
         assert code == 0 and "2x10 float32" in text and "ms per run" not in text
 

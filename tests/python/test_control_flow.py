@@ -389,7 +389,7 @@ def test_a_converted_loop_gives_equal_bits(make, inputs):
     params = recurrent_params() if make is recurrent else {}
     dtypes = {name: "float32" for name in arrays}
     low = amp.convert_model(make(), params, {}, dtypes, "bfloat16", cast_params_offline=True)
-    bound = {"reduce_precision": {"target_dtype": "bfloat16", "force": True}}
+    bound = {"reduce_precision": {"target_dtype": "bfloat16", "emulate": True}}
     expected = run(make(), arrays, params)
     for outputs in (run(low[0], arrays, *low[1:]), run(make(), arrays, params, **bound)):
         for output, wanted in zip(outputs, expected):

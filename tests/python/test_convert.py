@@ -88,7 +88,7 @@ def test_offline_and_online_casts_give_the_same_bits(model):
     for offline in (False, True):
         converted = amp.convert_model(*model, "float32", cast_params_offline=offline)
         outputs.append(amp.Executor(*converted, {"data": x.shape})(x)[0].asnumpy())
-    forced = {"target_dtype": "bfloat16", "force": True}
+    forced = {"target_dtype": "bfloat16", "emulate": True}
     outputs.append(amp.Executor(*model, {"data": x.shape}, reduce_precision=forced)(x)[0].asnumpy())
     np.testing.assert_array_equal(outputs[0], outputs[1])
     np.testing.assert_array_equal(outputs[0], outputs[2])
@@ -377,6 +377,7 @@ def test_reports_come_last(model):
         ({"conditional_fp32_ops": [("sin", "x", "y")]}, r"values of sin's x: expected a list, got str; write \['y'\]"),
         ({"conditional_fp32_ops": "sin"}, "conditional_fp32_ops: expected a list"),
         ({"force": ["stage1_fc"]}, "force: expected a dict .node: dtype., got list"),
+        ({"force": True}, "force: expected a dict .node: dtype., got bool; emulate=True converts although"),
         ({"force": {"stage1_fc": "float33"}}, "float33"),
         (
             {"force": {re.compile("s.*"): "float32", "stage1_fc": "bfloat16"}},
@@ -400,7 +401,7 @@ def test_wrong_options(layers, options, text):
 
 
 def test_executors_take_the_same_options(layers):
-    options = {"target_dtype": BF16, "policy": "mxnet", "excluded_sym_names": [re.compile("stage.*")], "force": True}
+    options = {"target_dtype": BF16, "policy": "mxnet", "excluded_sym_names": [re.compile("stage.*")], "emulate": True}
     run = amp.Executor(*layers, {"data": (2, 4)}, reduce_precision=options)
     assert low(run.symbol) == ["head[0]"]
     with pytest.raises(amp.ArgumentError, match="there is no option 'excluded_sym_name'; did you mean 'excluded_sym_n"):

@@ -3,6 +3,7 @@
 import pytest
 
 import amp
+import amp.mxnet as mx
 from amp.lists import symbol_bf16, symbol_fp16
 
 TARGETS = ["bfloat16", "float16"]
@@ -39,7 +40,7 @@ def test_no_operator_is_in_two_lists(target):
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_names_are_those_of_the_registry(target):
-    registered = amp.operator.get_all_registered_operators_grouped()
+    registered = mx.operator.get_all_registered_operators_grouped()
     for function in (*DISJOINT, amp.list_loss_output_functions):
         unknown = [name for name in operators(function, target) if name not in registered or "backward" in name]
         assert not unknown
@@ -101,9 +102,9 @@ def test_modules_of_lists(module, prefix, target):
 
 def test_all_roads_lead_to_them():
     assert amp.lists.symbol_bf16 is symbol_bf16
-    assert amp.contrib.amp.lists is amp.mxnet.amp.lists is amp.mxnet.contrib.amp.lists is amp.lists
+    assert mx.contrib.amp.lists is amp.mxnet.amp.lists is amp.mxnet.contrib.amp.lists is amp.lists
     assert symbol_bf16.BF16_USE_FP32_PARAMS == amp.list_lp16_use_fp32_params("bfloat16")
-    for namespace in (amp.contrib.amp, amp.mxnet.amp):
+    for namespace in (mx.contrib.amp, amp.mxnet.amp):
         assert all(getattr(namespace, function.__name__) is function for function in FUNCTIONS)
     with pytest.raises(AttributeError, match="no attribute 'symbol_int8'"):
         amp.lists.symbol_int8  # noqa: B018

@@ -72,7 +72,7 @@ def test_the_example_prints_what_python_computes(repository, classify, tmp_path,
     lines = printed(run(classify, *digits(repository), "5x1x8x8", *arguments, cwd=tmp_path))
 
     symbol, params = digits(repository)
-    bind = {"reduce_precision": {"target_dtype": "bfloat16", "force": True}}
+    bind = {"reduce_precision": {"target_dtype": "bfloat16", "emulate": True}}
     (scores,) = amp.Executor(*amp.load(symbol, params), {"data": images.shape}, **bind)(images)
     assert len(lines) == 5
     for line, row in zip(lines, scores.asnumpy()):

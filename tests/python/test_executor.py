@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import warnings
 import weakref
 
 import ml_dtypes
@@ -234,13 +235,25 @@ def test_lower_precision():
     x = sample(8, 64)
     arguments = (dense(64), params, {}, {"data": (8, 64)})
     exact = amp.Executor(*arguments)(x)[0].asnumpy()
-    run = amp.Executor(*arguments, reduce_precision={"target_dtype": "bfloat16", "force": True})
+    run = amp.Executor(*arguments, reduce_precision={"target_dtype": "bfloat16", "emulate": True})
     assert "amp_cast" in run.symbol.tojson()
     (reduced,) = run(x)
     assert reduced.dtype == np.float32
     error = np.sqrt(np.mean((reduced.asnumpy() - exact) ** 2) / np.mean(exact**2))
     assert 0 < error < 0.03
     assert run.output_names == ["fc_output"]
+
+
+@pytest.mark.parametrize("offline", [False, True])
+def test_a_converted_float16_model_says_what_float16_costs(offline):
+    model = dense(), dense_params(), {}
+    low = amp.convert_model(*model, target_dtype="float16", cast_params_offline=offline)
+    loaded = amp.sym.load_json(low[0].tojson()), *low[1:]
+    with pytest.warns(UserWarning, match="float16 is stored, but computed in float32"):
+        amp.Executor(*loaded, {"data": (2, 4)})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        amp.Executor(*model, {"data": (2, 4)})
 
 
 def test_a_cpu_without_bfloat16_is_mentioned():

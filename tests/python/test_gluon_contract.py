@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 import amp
-from amp.gluon import HybridBlock, SymbolBlock, nn
+import amp.mxnet as mx
+from amp.mxnet.gluon import HybridBlock, SymbolBlock, nn
 
 LOW = "bfloat16"
-anp, npx = amp.np, amp.npx
+anp, npx = mx.np, mx.npx
 disable_amp = HybridBlock.OptConstraint.disable_amp
 
 

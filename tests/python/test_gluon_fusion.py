@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import amp
-from amp.gluon import nn
+import amp.mxnet as mx
+from amp.mxnet.gluon import nn
 
-anp, npx = amp.np, amp.npx
+anp, npx = mx.np, mx.npx
 
 
 def uniform(*shape, seed=1):
@@ -21,7 +22,7 @@ def uniform(*shape, seed=1):
 
 def fuse(net, *data):
     """{name of a node: (operator, attributes)} behind fusion; the results have to stay the same."""
-    net.initialize(amp.init.Normal(0.5))
+    net.initialize(mx.init.Normal(0.5))
     net(*data)
     for name, parameter in net.collect_params().items():
         if name.endswith(("running_var", "gamma")):

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import amp
-from amp.gluon import SymbolBlock
+import amp.mxnet as mx
+from amp.mxnet.gluon import SymbolBlock
 
 RANDOM = np.random.default_rng(2)
 FIRST, SECOND = RANDOM.standard_normal((2, 4)).astype("f4"), RANDOM.standard_normal((2, 6)).astype("f4")
@@ -108,7 +109,7 @@ def test_the_report_is_a_further_element():
 @pytest.mark.parametrize(
     "block, example, text",
     [
-        (3, FIRST, "expected an amp.gluon.HybridBlock or a HybridBlock of MXNet, got builtins.int"),
+        (3, FIRST, "expected an mx.gluon.HybridBlock or a HybridBlock of MXNet, got builtins.int"),
         (network(), FIRST, "got amp.sym.symbol.Symbol"),
         (own_block(), [FIRST] * 3, "3 arrays, but the block has 2 inputs: data0, data1"),
         (own_block(), [FIRST, "x"], "data_example for 'data1': expected an array, got str"),
@@ -316,12 +317,12 @@ def test_mxnet_is_never_imported():
 def test_contrib_takes_blocks_that_have_run(mxnet):
     block = MyBlock()
     with pytest.raises(RuntimeError, match="hybridize") as caught:
-        amp.contrib.amp.convert_hybrid_block(block, "bfloat16")
+        mx.contrib.amp.convert_hybrid_block(block, "bfloat16")
     assert isinstance(caught.value, amp.ArgumentError)
     block.hybridize()
     block(Array(FIRST), Array(SECOND))
-    converted = amp.contrib.amp.convert_hybrid_block(block, "bfloat16", ctx="cpu", cast_optional_params=True)
+    converted = mx.contrib.amp.convert_hybrid_block(block, "bfloat16", ctx="cpu", cast_optional_params=True)
     assert len(block.calls) == 1
     check_outputs(converted.forward(FIRST, SECOND))
-    check_outputs(amp.contrib.amp.convert_hybrid_block(own_block(), target_dtype="bfloat16")(FIRST, SECOND))
+    check_outputs(mx.contrib.amp.convert_hybrid_block(own_block(), target_dtype="bfloat16")(FIRST, SECOND))
     check_outputs(amp.mxnet.amp.convert_hybrid_block(block, [FIRST, SECOND], "bfloat16", device="cpu")(FIRST, SECOND))

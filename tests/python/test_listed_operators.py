@@ -5,10 +5,10 @@ Each use is one node over variables; it runs as a SymbolBlock on bfloat16 inputs
 
 import numpy as np
 import pytest
-from amp.mxnet.base import _NP_EXT_OP_PREFIX, _NP_INTERNAL_OP_PREFIX, _NP_OP_PREFIX, _OP_NAME_PREFIX_LIST, _is_np_op
 
 import amp
 import amp.mxnet as mx
+from amp.mxnet.base import _NP_EXT_OP_PREFIX, _NP_INTERNAL_OP_PREFIX, _NP_OP_PREFIX, _OP_NAME_PREFIX_LIST, _is_np_op
 
 LISTS = amp.lists.symbol_bf16
 LISTED = sorted(

@@ -209,7 +209,7 @@ def image_for(size):
 
 
 def run(net, args, aux, image, dtype):
-    reduce = None if dtype == "float32" else {"target_dtype": dtype, "force": True}
+    reduce = None if dtype == "float32" else {"target_dtype": dtype, "emulate": True}
     executor = amp.Executor(net, args, aux, {"data": image.shape}, reduce_precision=reduce, num_threads=1)
     return executor(image)[0].asnumpy().astype(np.float64)
 

@@ -59,7 +59,7 @@ def test_casts_are_shown_and_values_change_with_the_input():
         PARAMS,
         {},
         {"data": X.shape},
-        reduce_precision={"target_dtype": "bfloat16", "force": True},
+        reduce_precision={"target_dtype": "bfloat16", "emulate": True},
         monitor=True,
     )
     _, seen = monitored(executor, data=X)

@@ -3,6 +3,7 @@
 import importlib
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,9 @@ def test_modules(name):
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions_and_classes(name):
-    assert getattr(mx, name) is getattr(amp, name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        assert getattr(mx, name) is getattr(amp, name)
 
 
 def test_version():
@@ -36,23 +39,26 @@ def test_version():
 
 
 def test_there_is_one_of_each_module():
-    assert mx.sym is mx.symbol is amp.sym and mx.nd is mx.ndarray is amp.nd and mx.mod is mx.module is amp.module
-    assert mx.init is mx.initializer is amp.init and mx.rnd is mx.random is amp.random
-    assert mx.contrib.amp is amp.contrib.amp and mx.amp is not amp
+    assert mx.sym is mx.symbol is amp.sym and mx.nd is mx.ndarray is amp.nd and mx.mod is mx.module
+    assert mx.init is mx.initializer and mx.rnd is mx.random is mx.nd.random and mx.amp is not amp
     block = importlib.import_module("amp.mxnet.gluon.symbol_block")
-    assert block.SymbolBlock is amp.gluon.SymbolBlock and mx.executor.Executor is amp.bound_symbol.BoundSymbol
+    assert block.SymbolBlock is mx.gluon.SymbolBlock and mx.executor.Executor is mx.bound_symbol.BoundSymbol
 
 
 @pytest.mark.parametrize(
     "statement",
     [
-        "from amp.mxnet.gluon.symbol_block import SymbolBlock; import amp; assert SymbolBlock is amp.gluon.SymbolBlock",
-        "from amp.mxnet.contrib import amp as old; import amp; assert old is amp.contrib.amp",
-        "import amp.mxnet.contrib.amp as old; import amp; assert old is amp.contrib.amp",
-        "from amp.mxnet import sym, nd, mod; import amp; assert mod is amp.module and sym is amp.sym",
-        "from amp.mxnet.io import DataBatch; import amp; assert DataBatch is amp.io.DataBatch",
+        "from amp.mxnet.gluon.parameter import Parameter as P; import amp.mxnet as mx; assert mx.gluon.Parameter is P",
+        "from amp.mxnet.contrib import amp as old; import amp.mxnet as mx; assert old is mx.contrib.amp",
+        "import amp.mxnet.contrib.amp as old; import amp.mxnet as mx; assert old is mx.contrib.amp",
+        "from amp.mxnet import sym, nd, mod; import amp; assert mod is amp.mxnet.module and sym is amp.sym",
+        "from amp.mxnet.io import DataBatch; import amp.mxnet as mx; assert DataBatch is mx.io.DataBatch",
         "import amp.mxnet.symbol.contrib as c; import amp; assert c is amp.sym.contrib",
         "import amp.mxnet.amp as new; assert new.convert_model",
+        "import amp.mxnet.gluon.nn as nn; import amp.mxnet as mx; assert nn is mx.gluon.nn",
+        "import amp.mxnet.numpy.random as r; import amp.mxnet as mx; assert r is mx.np.random",
+        "import amp.mxnet.ndarray.linalg as l; import amp; assert l is amp.nd.linalg",
+        "from amp.mxnet.amp.lists import symbol_bf16; import amp; assert symbol_bf16 is amp.lists.symbol_bf16",
     ],
 )
 def test_imports_in_a_fresh_interpreter(statement):
@@ -67,10 +73,10 @@ def test_modules_that_do_not_exist():
 @pytest.mark.parametrize(
     "look_up, message",
     [
-        (lambda: mx.conext, "'amp.mxnet' has no attribute 'conext': this package lacks it; did you mean 'context'"),
+        (lambda: mx.conext, "'amp.mxnet' has no attribute 'conext'; did you mean 'context'"),
         (lambda: mx.Executer, "'amp.mxnet' has no attribute 'Executer'"),
-        (lambda: mx.mod.BucketingModule, "amp.module.BucketingModule is left out: use one Module for each length"),
-        (lambda: mx.sym.contrib.quantize_v2, "int8 quantization is not there"),
+        (lambda: mx.mod.BucketingModule, "mxnet.module.BucketingModule is left out: use one Module for each length"),
+        (lambda: mx.sym.contrib.quantize_v2, "int8 quantization is not supported"),
         (lambda: mx.base._LIB, "get_all_registered_operators"),
         (lambda: mx.io.NDArayIter, "did you mean 'NDArrayIter'"),
         (lambda: mx.test_utils.check_consistency, "it compares gradients"),
@@ -89,16 +95,16 @@ def test_names_that_are_left_out_are_unsupported_and_not_there():
 def test_modules_that_are_left_out_can_be_imported():
     """Programs import them at their beginning, often without need."""
     import amp.mxnet.metric  # noqa: F401
-    from amp.mxnet.contrib import quantization
     from amp.mxnet.contrib.quantization import quantize_net
 
     from amp.mxnet import callback
+    from amp.mxnet.contrib import quantization
 
     for call, reason in (
-        (quantization.quantize_model, "int8 quantization is not there"),
-        (quantize_net, "int8 quantization is not there"),
-        (mx.metric.Perplexity, "accuracies are not computed"),
-        (callback.Speedometer, "training is not there"),
+        (quantization.quantize_model, "int8 quantization is not supported"),
+        (quantize_net, "int8 quantization is not supported"),
+        (mx.metric.Perplexity, "metrics are not supported"),
+        (callback.Speedometer, "training is not supported"),
     ):
         with pytest.raises(amp.UnsupportedError, match=reason):
             call(1, 2)
@@ -115,6 +121,31 @@ def test_a_program_of_the_1x_time(tmp_path):
     mod.set_params(arg_params, aux_params)
     mod.forward(mx.io.DataBatch(data=(mx.nd.array([[1, 1]]),)), is_train=False)
     assert mod.get_outputs()[0].asnumpy().tolist() == [[3, 7, 0]]
+
+
+# ---- names that were in `amp` ----
+
+
+@pytest.mark.parametrize("name", ["gluon", "np", "mod", "cpu", "use_np", "kvstore"])
+def test_names_that_moved_work_for_a_release_and_say_where_they_are(name):
+    with pytest.warns(DeprecationWarning, match=rf"amp\.{name} is now amp\.mxnet\.{name}; the old name goes"):
+        assert getattr(amp, name) is getattr(mx, name)
+
+
+def test_what_mxnet_adds_to_classes_says_what_to_import():
+    script = """
+import amp
+for value, name in ((amp.sym.Variable("x"), "simple_bind"), (amp.nd.ones((1,)), "as_np_ndarray"), (amp.nd, "random")):
+    try:
+        getattr(value, name)
+    except AttributeError as error:
+        assert name in str(error) and "import amp.mxnet" in str(error), error
+    else:
+        raise AssertionError(name)
+import amp.mxnet
+amp.sym.Variable("x").simple_bind, amp.nd.ones((1,)).as_np_ndarray, amp.nd.random
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 # ---- the table ----
@@ -146,8 +177,8 @@ def test_the_table_tells_what_is_there():
     status = make_surface_table.status_of
     assert status("sym.Variable") == status("mod.Module.bind") == "there"
     assert status("sym.nothing_like_it") == status("nothing.like.it") == "missing"
-    assert status("metric.Perplexity").startswith("refused: accuracies")
-    assert status("autograd.record").startswith("refused: there are no gradients")
+    assert status("metric.Perplexity").startswith("refused: metrics")
+    assert status("autograd.record").startswith("refused: gradients are not supported")
     text = "## 1. Names — 3 uses\n\n| name | uses |\n|---|---|\n| `mx.sym.a`, `mx.b.c/d/e` | 3 |\n### Symbol\n| `f` | |"
     assert make_surface_table.sections(text)[:2] == [
         ("1. Names", ["sym.a", "b.c", "b.d", "b.e"]),
@@ -155,7 +186,7 @@ def test_the_table_tells_what_is_there():
     ]
 
 
-@pytest.mark.parametrize("module", ["amp.mxnet.amp", "amp.contrib.amp"])
+@pytest.mark.parametrize("module", ["amp.mxnet.amp", "amp.mxnet.contrib.amp"])
 @pytest.mark.parametrize("name", ["init", "init_trainer", "scale_loss", "unscale"])
 def test_what_prepares_training_is_refused_by_name(module, name):
     function = getattr(importlib.import_module(module), name)

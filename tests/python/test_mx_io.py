@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import amp
+import amp.mxnet as mx
 
 X = np.arange(10).reshape(5, 2)
 
@@ -26,19 +27,19 @@ FULL = [([0, 2], [0, 1], 0), ([4, 6], [2, 3], 0)]
     ],
 )
 def test_the_last_batch(handling, first, second):
-    iterator = amp.io.NDArrayIter(X, np.arange(5), 2, last_batch_handle=handling)
+    iterator = mx.io.NDArrayIter(X, np.arange(5), 2, last_batch_handle=handling)
     assert list(rounds(iterator)) == [first, second]
 
 
 def test_fewer_rows_than_a_batch():
-    iterator = amp.io.NDArrayIter(X[:2], None, 5)
+    iterator = mx.io.NDArrayIter(X[:2], None, 5)
     batch = next(iterator)
     assert batch.data[0].asnumpy()[:, 0].tolist() == [0, 2, 0, 2, 0] and batch.pad == 3 and batch.label == []
 
 
 def test_shuffle():
-    amp.random.seed(3)
-    iterator = amp.io.NDArrayIter(np.arange(100), np.arange(100), 10, shuffle=True)
+    mx.random.seed(3)
+    iterator = mx.io.NDArrayIter(np.arange(100), np.arange(100), 10, shuffle=True)
     orders = []
     for _ in range(2):
         batches = list(iterator)
@@ -49,31 +50,31 @@ def test_shuffle():
 
 
 def test_descriptions():
-    iterator = amp.io.NDArrayIter({"b": X, "a": X.astype("f8")}, {"l": np.arange(5)}, 3)
+    iterator = mx.io.NDArrayIter({"b": X, "a": X.astype("f8")}, {"l": np.arange(5)}, 3)
     assert iterator.provide_data == [("a", (3, 2)), ("b", (3, 2))] and iterator.provide_label == [("l", (3,))]
     assert all(desc.dtype == np.float32 for desc in iterator.provide_data)
-    assert [d.name for d in amp.io.NDArrayIter([X, X]).provide_data] == ["_0_data", "_1_data"]
-    kept = amp.io.NDArrayIter(amp.nd.array(X, dtype="int32"), batch_size=1)
+    assert [d.name for d in mx.io.NDArrayIter([X, X]).provide_data] == ["_0_data", "_1_data"]
+    kept = mx.io.NDArrayIter(amp.nd.array(X, dtype="int32"), batch_size=1)
     assert kept.provide_data[0].dtype == np.int32 and next(kept).data[0].dtype == np.int32
 
 
 def test_desc_and_batch():
-    desc = amp.io.DataDesc("data", (1, 2))
+    desc = mx.io.DataDesc("data", (1, 2))
     name, shape = desc
     assert (name, shape, desc.layout) == ("data", (1, 2), "NCHW") and desc == ("data", (1, 2))
-    assert amp.io.DataDesc.get_batch_axis("TNC") == 1 and amp.io.DataDesc.get_batch_axis(None) == 0
-    assert str(amp.io.DataBatch([X], [X])) == "DataBatch: data shapes: [(5, 2)] label shapes: [(5, 2)]"
+    assert mx.io.DataDesc.get_batch_axis("TNC") == 1 and mx.io.DataDesc.get_batch_axis(None) == 0
+    assert str(mx.io.DataBatch([X], [X])) == "DataBatch: data shapes: [(5, 2)] label shapes: [(5, 2)]"
 
 
 def test_resize():
-    iterator = amp.io.ResizeIter(amp.io.NDArrayIter(X, None, 2, last_batch_handle="discard"), 5)
+    iterator = mx.io.ResizeIter(mx.io.NDArrayIter(X, None, 2, last_batch_handle="discard"), 5)
     assert [batch.data[0].asnumpy()[0, 0] for batch in iterator] == [0, 4, 0, 4, 0]
     iterator.reset()
     assert len(list(iterator)) == 5
 
 
 def test_own_iterators():
-    class Twice(amp.io.DataIter):
+    class Twice(mx.io.DataIter):
         count = 0
 
         def iter_next(self):
@@ -92,12 +93,12 @@ def test_own_iterators():
 @pytest.mark.parametrize(
     "mistake, message",
     [
-        (lambda: amp.io.NDArrayIter(X, last_batch_handle="drop"), "expected pad, discard or roll_over, got 'drop'"),
-        (lambda: amp.io.NDArrayIter(X, np.arange(4)), "different numbers of rows: {'data': 5, 'softmax_label': 4}"),
-        (lambda: amp.io.NDArrayIter(X, batch_size=6, last_batch_handle="discard"), "larger than the number of rows"),
-        (lambda: amp.io.NDArrayIter(X, batch_size=0), "batch_size: expected a number from 1, got 0"),
-        (lambda: amp.io.NDArrayIter(np.float32(1)), "expected arrays with rows"),
-        (lambda: amp.io.DataBatch(X), "data: expected a list of arrays, got ndarray"),
+        (lambda: mx.io.NDArrayIter(X, last_batch_handle="drop"), "expected pad, discard or roll_over, got 'drop'"),
+        (lambda: mx.io.NDArrayIter(X, np.arange(4)), "different numbers of rows: {'data': 5, 'softmax_label': 4}"),
+        (lambda: mx.io.NDArrayIter(X, batch_size=6, last_batch_handle="discard"), "larger than the number of rows"),
+        (lambda: mx.io.NDArrayIter(X, batch_size=0), "batch_size: expected a number from 1, got 0"),
+        (lambda: mx.io.NDArrayIter(np.float32(1)), "expected arrays with rows"),
+        (lambda: mx.io.DataBatch(X), "data: expected a list of arrays, got ndarray"),
     ],
 )
 def test_mistakes(mistake, message):

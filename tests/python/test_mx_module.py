@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import amp
+import amp.mxnet as mx
 
 X = np.linspace(-1, 1, 15, dtype="f4").reshape(5, 3)
 W = np.linspace(-2, 1, 12, dtype="f4").reshape(4, 3)
@@ -18,7 +19,7 @@ def layer():
 
 
 def module(rows=5, **options):
-    mod = amp.mod.Module(layer(), label_names=None, context=amp.cpu(), **options)
+    mod = mx.mod.Module(layer(), label_names=None, context=mx.cpu(), **options)
     mod.bind(data_shapes=[("data", (rows, 3))], for_training=False)
     mod.set_params(PARAMS, {})
     return mod
@@ -34,10 +35,10 @@ def check(mod, x):
 
 def test_forward():
     mod = module()
-    assert mod.forward(amp.io.DataBatch(data=(amp.nd.array(X),)), is_train=False) is None
+    assert mod.forward(mx.io.DataBatch(data=(amp.nd.array(X),)), is_train=False) is None
     check(mod, X)
     assert mod.get_outputs(merge_multi_context=False)[0][0].shape == (5, 4)
-    mod.forward(amp.io.DataBatch([X.astype("f8")]))
+    mod.forward(mx.io.DataBatch([X.astype("f8")]))
     check(mod, X)
     mod.forward(namedtuple("Batch", ["data"])([amp.nd.array(2 * X)]))
     check(mod, 2 * X)
@@ -56,87 +57,87 @@ def test_what_it_consists_of():
 
 def test_another_shape_is_a_reshape():
     mod = module()
-    mod.forward(amp.io.DataBatch([X]))
+    mod.forward(mx.io.DataBatch([X]))
     first = mod._executor
-    mod.forward(amp.io.DataBatch([X[:2]], provide_data=[("data", (2, 3))]))
+    mod.forward(mx.io.DataBatch([X[:2]], provide_data=[("data", (2, 3))]))
     check(mod, X[:2])
     assert mod.data_shapes == [("data", (2, 3))]
     mod.reshape([("data", (3, 3))])
-    mod.forward(amp.io.DataBatch([X[:3]]))
+    mod.forward(mx.io.DataBatch([X[:3]]))
     check(mod, X[:3])
     assert mod._executor is not first
 
 
 def test_a_dtype_of_the_binding():
-    mod = amp.mod.Module(amp.sym.Cast(amp.sym.Variable("data"), dtype="float32"), label_names=None)
-    mod.bind([amp.io.DataDesc("data", (2,), dtype="int32")])
+    mod = mx.mod.Module(amp.sym.Cast(amp.sym.Variable("data"), dtype="float32"), label_names=None)
+    mod.bind([mx.io.DataDesc("data", (2,), dtype="int32")])
     mod.init_params()
-    mod.forward(amp.io.DataBatch([np.array([1, 2**24 + 1], "i4")]))
+    mod.forward(mx.io.DataBatch([np.array([1, 2**24 + 1], "i4")]))
     assert mod._executor.input_dtypes["data"] == np.int32
-    mod.reshape([amp.io.DataDesc("data", (2,), dtype="float32")])
-    mod.forward(amp.io.DataBatch([np.array([1, 0.5], "f4")]))
+    mod.reshape([mx.io.DataDesc("data", (2,), dtype="float32")])
+    mod.forward(mx.io.DataBatch([np.array([1, 0.5], "f4")]))
     assert mod.get_outputs()[0].asnumpy().tolist() == [1, 0.5]
 
 
 def test_several_inputs_go_by_name():
     net = amp.sym.Variable("a") - amp.sym.Variable("b")
-    mod = amp.mod.Module(net, data_names=["a", "b"], label_names=None)
+    mod = mx.mod.Module(net, data_names=["a", "b"], label_names=None)
     mod.bind([("b", (2,)), ("a", (2,))])
     mod.init_params()
-    mod.forward(amp.io.DataBatch([np.array([1, 2]), np.array([5, 7])]))
+    mod.forward(mx.io.DataBatch([np.array([1, 2]), np.array([5, 7])]))
     assert mod.get_outputs()[0].asnumpy().tolist() == [4, 5]
-    mod.forward(amp.io.DataBatch([np.ones(2), np.zeros(2)], provide_data=[("a", (2,)), ("b", (2,))]))
+    mod.forward(mx.io.DataBatch([np.ones(2), np.zeros(2)], provide_data=[("a", (2,)), ("b", (2,))]))
     assert mod.get_outputs()[0].asnumpy().tolist() == [1, 1]
 
 
 def test_labels():
     net = amp.sym.SoftmaxOutput(layer(), name="softmax")
-    mod = amp.mod.Module(net)
+    mod = mx.mod.Module(net)
     mod.bind([("data", (5, 3))], [("softmax_label", (5,))])
     mod.set_params(PARAMS, {})
-    mod.forward(amp.io.DataBatch([X], [np.zeros(5)]))
+    mod.forward(mx.io.DataBatch([X], [np.zeros(5)]))
     scores = np.exp(expected(X))
     for rows in (5, 2):  # the second has no label
-        mod.forward(amp.io.DataBatch([X[:rows]]))
+        mod.forward(mx.io.DataBatch([X[:rows]]))
         found = mod.get_outputs()[0].asnumpy()
         np.testing.assert_allclose(found, (scores / scores.sum(1, keepdims=True))[:rows], rtol=1e-5)
 
 
 def test_labels_that_nobody_named():
-    mod = amp.mod.Module(amp.sym.SoftmaxOutput(layer(), name="prob"), label_names=None)
+    mod = mx.mod.Module(amp.sym.SoftmaxOutput(layer(), name="prob"), label_names=None)
     mod.bind([("data", (5, 3))])
     mod.set_params(PARAMS, {})
-    mod.forward(amp.io.DataBatch([X]))
+    mod.forward(mx.io.DataBatch([X]))
     np.testing.assert_allclose(mod.get_outputs()[0].asnumpy().sum(1), 1, rtol=1e-5)
 
 
-@pytest.mark.parametrize("data", [X, amp.nd.array(X), amp.io.NDArrayIter(X, batch_size=2)])
+@pytest.mark.parametrize("data", [X, amp.nd.array(X), mx.io.NDArrayIter(X, batch_size=2)])
 def test_predict(data):
     found = module().predict(data)
     np.testing.assert_allclose(found.asnumpy(), expected(X), rtol=1e-5, atol=1e-6)
 
 
 def test_predict_in_parts():
-    batches = module().predict(amp.io.NDArrayIter(X, batch_size=2), num_batch=2, merge_batches=False)
+    batches = module().predict(mx.io.NDArrayIter(X, batch_size=2), num_batch=2, merge_batches=False)
     assert [[output.shape for output in outputs] for outputs in batches] == [[(2, 4)], [(2, 4)]]
     outputs = module().predict(X, always_output_list=True)
     assert isinstance(outputs, list) and outputs[0].shape == (5, 4)
     pads = [
         (number, kept[0].shape, batch.pad)
-        for kept, number, batch in module().iter_predict(amp.io.NDArrayIter(X, batch_size=3))
+        for kept, number, batch in module().iter_predict(mx.io.NDArrayIter(X, batch_size=3))
     ]
     assert pads == [(0, (3, 4), 0), (1, (2, 4), 1)]
 
 
 def test_init_params():
     net = amp.sym.BatchNorm(layer(), name="bn")
-    mod = amp.mod.Module(net, label_names=None)
+    mod = mx.mod.Module(net, label_names=None)
     mod.bind([("data", (5, 3))])
-    mod.init_params(amp.init.One(), arg_params={"fc_bias": BIAS}, allow_missing=True)
+    mod.init_params(mx.init.One(), arg_params={"fc_bias": BIAS}, allow_missing=True)
     arg_params, aux_params = mod.get_params()
     assert (arg_params["fc_weight"].asnumpy() == 1).all() and (aux_params["bn_moving_var"].asnumpy() == 1).all()
     assert (arg_params["fc_bias"].asnumpy() == BIAS).all() and (aux_params["bn_moving_mean"].asnumpy() == 0).all()
-    mod.init_params(amp.init.Zero())  # there are some
+    mod.init_params(mx.init.Zero())  # there are some
     assert (mod.get_params()[0]["fc_weight"].asnumpy() == 1).all()
     mod.init_params("zeros", force_init=True)
     assert (mod.get_params()[0]["fc_weight"].asnumpy() == 0).all()
@@ -144,53 +145,53 @@ def test_init_params():
 
 def test_new_parameters_count():
     mod = module()
-    mod.forward(amp.io.DataBatch([X]))
+    mod.forward(mx.io.DataBatch([X]))
     mod.set_params({"fc_weight": 2 * W}, {}, allow_missing=True)
-    mod.forward(amp.io.DataBatch([X]))
+    mod.forward(mx.io.DataBatch([X]))
     np.testing.assert_allclose(mod.get_outputs()[0].asnumpy(), 2 * X @ W.T + BIAS, rtol=1e-5, atol=1e-6)
 
 
 def test_checkpoints(tmp_path):
     prefix = str(tmp_path / "net")
     module().save_checkpoint(prefix, 3)
-    symbol, arg_params, aux_params = amp.model.load_checkpoint(prefix, 3)
-    assert amp.model.load_params(prefix, 3)[0].keys() == arg_params.keys() == PARAMS.keys() and aux_params == {}
-    loaded = amp.mod.Module.load(prefix, 3, label_names=None)
+    symbol, arg_params, aux_params = mx.model.load_checkpoint(prefix, 3)
+    assert mx.model.load_params(prefix, 3)[0].keys() == arg_params.keys() == PARAMS.keys() and aux_params == {}
+    loaded = mx.mod.Module.load(prefix, 3, label_names=None)
     loaded.bind([("data", (5, 3))])
-    loaded.forward(amp.io.DataBatch([X]))
+    loaded.forward(mx.io.DataBatch([X]))
     check(loaded, X)
     module().save_params(str(tmp_path / "only.params"))
-    other = amp.mod.Module(layer(), label_names=None)
+    other = mx.mod.Module(layer(), label_names=None)
     other.load_params(str(tmp_path / "only.params"))
     other.bind([("data", (5, 3))])
-    other.forward(amp.io.DataBatch([X]))
+    other.forward(mx.io.DataBatch([X]))
     check(other, X)
 
 
 def test_a_converted_model():
     symbol, arg_params, aux_params = amp.convert_model(layer(), PARAMS, {})
-    mod = amp.mod.Module(symbol, label_names=None)
+    mod = mx.mod.Module(symbol, label_names=None)
     mod.bind([("data", (5, 3))])
     mod.set_params(arg_params, aux_params)
-    mod.forward(amp.io.DataBatch([X]))
+    mod.forward(mx.io.DataBatch([X]))
     np.testing.assert_allclose(mod.get_outputs()[0].asnumpy(), expected(X), rtol=2e-2, atol=5e-2)
 
 
 def unbound():
-    return amp.mod.Module(layer(), label_names=None)
+    return mx.mod.Module(layer(), label_names=None)
 
 
 @pytest.mark.parametrize(
     "mistake, message",
     [
-        (lambda: amp.mod.Module(layer(), data_names=["image"]), "no 'image'; candidates are data"),
-        (lambda: unbound().forward(amp.io.DataBatch([X])), "call bind first"),
+        (lambda: mx.mod.Module(layer(), data_names=["image"]), "no 'image'; candidates are data"),
+        (lambda: unbound().forward(mx.io.DataBatch([X])), "call bind first"),
         (lambda: unbound().data_shapes, "call bind first"),
         (lambda: unbound().bind([("image", (5, 3))]), "data_shapes: expected data, got image"),
-        (lambda: unbound().bind([("data", (5, 3))], for_training=True), "training is not there"),
-        (lambda: module().forward(amp.io.DataBatch([X]), is_train=True), "training is not there"),
+        (lambda: unbound().bind([("data", (5, 3))], for_training=True), "training is not supported"),
+        (lambda: module().forward(mx.io.DataBatch([X]), is_train=True), "training is not supported"),
         (lambda: module().get_outputs(), "call forward first"),
-        (lambda: module().forward(amp.io.DataBatch([X, X])), "the batch has 2 arrays for 1 inputs"),
+        (lambda: module().forward(mx.io.DataBatch([X, X])), "the batch has 2 arrays for 1 inputs"),
         (lambda: unbound().set_params({"fc_weight": W}, {}), "arg_params: arrays are missing: fc_bias"),
         (lambda: module().set_params({**PARAMS, "q": W}, {}), "the symbol has no variables q"),
         (lambda: module().set_params({**PARAMS, "fc_bias": W}, {}), r"'fc_bias': expected shape \(4,\), got \(4, 3\)"),
@@ -199,8 +200,8 @@ def unbound():
         (lambda: unbound().set_params(5, {}), "arg_params: expected a dict {name: array}, got int"),
         (lambda: module().forward(X), "expected a DataBatch, got ndarray"),
         (lambda: module().predict(np.float32(1)), r"eval_data: expected rows, got shape \(\)"),
-        (lambda: module().fit(None), "Module.fit: training is not there"),
-        (lambda: module().score(None, "acc"), "Module.score: accuracies are not computed"),
+        (lambda: module().fit(None), "Module.fit: training is not supported"),
+        (lambda: module().score(None, "acc"), "Module.score: metrics are not supported"),
     ],
 )
 def test_mistakes(mistake, message):
@@ -210,7 +211,7 @@ def test_mistakes(mistake, message):
 
 def test_warnings():
     with pytest.warns(UserWarning, match="label_names: the symbol has no 'softmax_label'"):
-        amp.mod.Module(layer())
+        mx.mod.Module(layer())
     mod = module()
     with pytest.warns(UserWarning, match="bound already"):
         mod.bind([("data", (1, 3))])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import amp
+import amp.mxnet as mx
 
 A = np.array([[-1.5, 0.25, 2.0], [3.0, -0.5, 2.0]], "f4")
 B = np.array([[-1.5, 1.0, 1.0], [2.0, -0.5, 3.0]], "f4")
@@ -62,17 +63,17 @@ def op_sym_fn(name):
         return getattr(amp.sym.np._internal, name[len("_npi_") :])
     if name.startswith("_npx_"):
         return getattr(amp.sym.npx, name[len("_npx_") :])
-    for prefix in amp.base._OP_NAME_PREFIX_LIST:
+    for prefix in mx.base._OP_NAME_PREFIX_LIST:
         if name.startswith(prefix):
             return getattr(getattr(amp.sym, prefix.strip("_")), name[len(prefix) :])
     return getattr(amp.sym, name, None) or getattr(amp.sym._internal, name)
 
 
 def test_every_operator_is_found_by_the_rule_of_mxnets_tests():
-    for name in amp.operator.get_all_registered_operators():
+    for name in mx.operator.get_all_registered_operators():
         function = op_sym_fn(name)
         assert function.__name__ in (name, name.lstrip("_")), name
-        assert amp.base._is_np_op(name) == name.startswith(("_np_", "_npi_", "_npx_"))
+        assert mx.base._is_np_op(name) == name.startswith(("_np_", "_npi_", "_npx_"))
 
 
 # ---- functions ----
@@ -226,7 +227,7 @@ def test_methods_of_arrays_are_refused(name):
 
 
 def test_gradient_is_refused():
-    with pytest.raises(amp.UnsupportedError, match="there are no gradients"):
+    with pytest.raises(amp.UnsupportedError, match="gradients are not supported"):
         amp.sym.Variable("a").gradient(["a"])
 
 
@@ -248,7 +249,7 @@ def test_numpy_symbols_broadcast():
 def test_spelling_of_shapes():
     symbol = amp.sym.FullyConnected(amp.sym.Variable("x"), amp.sym.Variable("w"), num_hidden=4, no_bias=True)
     assert symbol.infer_shape_partial(x=(0, 3)) == ([(0, 3), (4, 3)], [(0, 4)], [])
-    with amp.util.np_shape():
+    with mx.util.np_shape():
         assert symbol.infer_shape_partial(x=(-1, 3)) == ([(-1, 3), (4, 3)], [(-1, 4)], [])
         assert symbol.infer_shape_partial()[0][0] is None
         assert symbol.infer_shape(x=(0, 3)) == ([(0, 3), (4, 3)], [(0, 4)], [])

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import amp
+from amp import _core
 
 BF16 = np.dtype(ml_dtypes.bfloat16)
 DTYPES = [np.dtype(n) for n in "f4 f8 f2 u1 i4 i1 i8 ? i2 u2 u4 u8".split()] + [BF16]
@@ -369,3 +370,70 @@ def test_wrong_dtypes(spelling):
 
 def test_bfloat16_has_a_name():
     assert amp.nd.bfloat16 == BF16
+
+
+# ---- what has changed since a moment ----
+
+
+def writes():
+    """{what: function that writes 5 to the first element of an array, by way of something that shares its memory}"""
+
+    def by_run(array):
+        run = amp.Executor(amp.sym.Variable("x") + 4, {}, {}, {"x": array.shape})
+        run(np.ones(array.shape, "float32"), out=[array])
+
+    def by_view_that_is_gone(array):
+        array.asnumpy()[0] = 5
+
+    def by_ufunc(array):
+        np.add(np.ones(array.shape, "float32"), 4, out=np.asarray(array))
+
+    return {
+        "index": lambda array: array.__setitem__(0, 5),
+        "slice": lambda array: array.__setitem__(slice(None), 5),
+        "in place": lambda array: array.__iadd__(4),
+        "out": lambda array: amp.nd.broadcast_add(array, amp.nd.array([4.0] * 8), out=array),
+        "copyto": lambda array: (array + 4).copyto(array),
+        "view": lambda array: array[0:2].__setitem__(0, 5),
+        "reshaped": lambda array: array.reshape((2, 4)).__setitem__((0, 0), 5),
+        "another array": lambda array: amp.NDArray(array).__setitem__(0, 5),
+        "executor": by_run,
+        "numpy": by_view_that_is_gone,
+        "ufunc": by_ufunc,
+        "dlpack": lambda array: amp.nd.from_dlpack(array).__setitem__(0, 5),
+    }
+
+
+@pytest.mark.parametrize("way", writes())
+def test_a_snapshot_sees_writes(way):
+    arrays = [amp.nd.ones((8,)), amp.nd.ones((8,))]
+    snapshot = _core.Snapshot(arrays)
+    assert snapshot.changed() == []
+    writes()[way](arrays[1])
+    assert float(arrays[1][0].asscalar()) == 5 and snapshot.changed() == [1]
+
+
+@pytest.mark.parametrize("source", ["NumPy's memory", "a view that lives"])
+def test_a_snapshot_sees_writes_that_nothing_counts(source):
+    if source == "NumPy's memory":
+        view = np.ones(9, "float32")
+        array = amp.NDArray(view)
+    else:
+        array = amp.nd.ones((9,))
+        view = array.asnumpy()
+    snapshot = _core.Snapshot([array])
+    for place in range(9):
+        view[place] = -0.0 if place % 2 else 3
+        assert snapshot.changed() == [0]
+        view[place] = 1
+        assert snapshot.changed() == []
+
+
+def test_equal_contents_are_no_change():
+    array = amp.nd.ones((5,))
+    snapshot = _core.Snapshot([array])
+    array[:] = 1
+    array.asnumpy()
+    assert snapshot.changed() == []
+    array[4] = 2
+    assert snapshot.changed() == [0]

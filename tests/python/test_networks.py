@@ -220,7 +220,7 @@ def test_saved_bfloat16_model_runs_the_same(tmp_path):
     converted = amp.convert_model(symbol, args, aux, "float32", cast_params_offline=True)
     amp.save_checkpoint(str(tmp_path / "net"), 0, *converted)
     loaded = amp.Executor(*amp.load_checkpoint(str(tmp_path / "net"), 0), shapes)
-    bound = amp.Executor(symbol, args, aux, shapes, reduce_precision={"target_dtype": "bfloat16", "force": True})
+    bound = amp.Executor(symbol, args, aux, shapes, reduce_precision={"target_dtype": "bfloat16", "emulate": True})
     online = amp.Executor(*amp.convert_model(symbol, args, aux, "float32"), shapes)
     assert loaded.output_names == bound.output_names == symbol.list_outputs()
     reference = loaded(**case.inputs)[0].asnumpy()

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import amp
+import amp.mxnet as mx
 
 NETWORKS = {
     "resnet18_v1": 64,
@@ -133,7 +134,7 @@ def test_refusals():
 
 def test_blocks_are_changed_in_place():
     symbol, args, aux, x = network("mobilenetv2_0.25")
-    block = amp.gluon.SymbolBlock(symbol, amp.sym.var("data"), {**args, **aux})
+    block = mx.gluon.SymbolBlock(symbol, amp.sym.var("data"), {**args, **aux})
     expected = block(x).asnumpy()
     assert block.optimize_for(x, backend="ONEDNN") is None
     assert "_sg_onednn_conv" in operators(block.symbol)

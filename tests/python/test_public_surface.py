@@ -10,39 +10,40 @@ import types
 import pytest
 
 import amp
+import amp.mxnet as mx
 
 MODULES = [
     amp,
     amp.attribute,
-    amp.autograd,
+    mx.autograd,
     amp.base,
-    amp.bound_symbol,
-    amp.context,
-    amp.contrib,
-    amp.contrib.amp,
-    amp.gluon,
-    amp.init,
-    amp.io,
+    mx.bound_symbol,
+    mx.context,
+    mx.contrib,
+    mx.contrib.amp,
+    mx.gluon,
+    mx.init,
+    mx.io,
     amp.lists,
     amp.lists.symbol_bf16,
     amp.lists.symbol_fp16,
-    amp.model,
+    mx.model,
     amp.model_zoo,
-    amp.module,
+    mx.module,
     amp.mxnet,
     amp.mxnet.amp,
     amp.name,
     amp.nd,
-    amp.np,
-    amp.npx,
-    amp.operator,
-    amp.random,
+    mx.np,
+    mx.npx,
+    mx.operator,
+    mx.random,
     amp.report,
-    amp.runtime,
+    mx.runtime,
     amp.sym,
     amp.sym._internal,
-    amp.test_utils,
-    amp.util,
+    mx.test_utils,
+    mx.util,
 ]
 
 LISTS = "target_dtype_ops=None, fp32_ops=None, conditional_fp32_ops=None, excluded_sym_names=None"
@@ -74,14 +75,14 @@ SIGNATURES = {
     amp.nd.load: "(fname)",
     amp.nd.save: "(fname, data, *, format=None)",
     amp.nd.from_dlpack: "(producer)",
-    amp.gluon.SymbolBlock: "(outputs, inputs, params=None)",
-    amp.gluon.SymbolBlock.imports: "(symbol_file, input_names, param_file=None, ctx=None, allow_missing=False, "
+    mx.gluon.SymbolBlock: "(outputs, inputs, params=None)",
+    mx.gluon.SymbolBlock.imports: "(symbol_file, input_names, param_file=None, ctx=None, allow_missing=False, "
     "ignore_extra=False, *, device=None)",
-    amp.gluon.SymbolBlock.export: "(self, path, epoch=0, remove_amp_cast=False)",
-    amp.gluon.SymbolBlock.load_parameters: "(self, filename, ctx=None, allow_missing=False, ignore_extra=False, *, "
+    mx.gluon.SymbolBlock.export: "(self, path, epoch=0, remove_amp_cast=False)",
+    mx.gluon.SymbolBlock.load_parameters: "(self, filename, ctx=None, allow_missing=False, ignore_extra=False, *, "
     "device=None)",
-    amp.gluon.SymbolBlock.register_op_hook: "(self, callback, monitor_all=False)",
-    amp.gluon.SymbolBlock.optimize_for: "(self, x, *args, backend=None, **kwargs)",
+    mx.gluon.SymbolBlock.register_op_hook: "(self, callback, monitor_all=False)",
+    mx.gluon.SymbolBlock.optimize_for: "(self, x, *args, backend=None, **kwargs)",
     amp.Symbol.optimize_for: "(self, backend, args=None, aux=None, ctx=None, shape_dict=None, type_dict=None, "
     "stype_dict=None, skip_infer=False, **kwargs)",
     amp.Symbol.get_backend_symbol: "(self, backend)",
@@ -97,11 +98,11 @@ SIGNATURES = {
     "shared_exec=None)",
     amp.Symbol.simple_bind: "(self, ctx=None, grad_req='write', type_dict=None, stype_dict=None, group2ctx=None, "
     "shared_arg_names=None, shared_exec=None, shared_buffer=None, **kwargs)",
-    amp.bound_symbol.BoundSymbol.forward: "(self, is_train=False, **inputs)",
-    amp.mod.Module: "(symbol, data_names=('data',), label_names=('softmax_label',), logger=<module 'logging' from "
+    mx.bound_symbol.BoundSymbol.forward: "(self, is_train=False, **inputs)",
+    mx.mod.Module: "(symbol, data_names=('data',), label_names=('softmax_label',), logger=<module 'logging' from "
     f"{logging.__file__!r}>, context=None, work_load_list=None, fixed_param_names=None, state_names=None, "
     "group2ctxs=None, compression_params=None)",
-    amp.mod.Module.bind: "(self, data_shapes, label_shapes=None, for_training=None, inputs_need_grad=False, "
+    mx.mod.Module.bind: "(self, data_shapes, label_shapes=None, for_training=None, inputs_need_grad=False, "
     "force_rebind=False, shared_module=None, grad_req='write')",
     amp.sym.Activation: "(data=None, act_type=<required>, name=None, attr=None) -> amp.sym.symbol.Symbol",
     amp.sym.elemwise_add: "(lhs=None, rhs=None, name=None, attr=None) -> amp.sym.symbol.Symbol",
@@ -124,8 +125,10 @@ size_array slice slice_axis slice_like softmax softmin sort space_to_depth split
 square squeeze sum swapaxes take tan tanh tile topk transpose trunc wait_to_read zeros_like
 """.split()
 
-BLOCK_MEMBERS = """arrays cast collect_params export forward hybridize imports infer_shape initialize input_names
-list_outputs load_parameters optimize_for register_op_hook save_parameters symbol""".split()
+BLOCK_MEMBERS = "forward hybridize imports input_names list_outputs optimize_for register_op_hook symbol".split()
+
+BLOCK_PARAMETER_MEMBERS = """arrays cast collect_params export infer_shape initialize load_parameters
+save_parameters""".split()
 
 EXECUTOR_MEMBERS = """input_dtypes input_names input_shapes output_dtypes output_names output_shapes profile
 reshape run_monitored summary symbol""".split()
@@ -133,8 +136,8 @@ reshape run_monitored summary symbol""".split()
 BOUND_SYMBOL_MEMBERS = """arg_arrays arg_dict aux_arrays aux_dict copy_params_from debug_str forward
 get_optimized_symbol grad_arrays grad_dict output_dict outputs reshape set_monitor_callback""".split()
 
-MODULE_MEMBERS = """bind binded data_names data_shapes forward get_outputs iter_predict label_names label_shapes load
-output_names output_shapes predict reshape symbol""".split()
+MODULE_MEMBERS = """bind binded data_names data_shapes forward get_outputs label_names label_shapes load output_names
+output_shapes reshape symbol""".split()
 
 MODULE_PARAMETER_MEMBERS = """get_params init_params load_params params_initialized save_checkpoint save_params
 set_params""".split()
@@ -175,12 +178,13 @@ def test_names_of_the_package():
         (amp.Symbol, SYMBOL_MEMBERS),
         (amp.sym.fluent.FluentMethods, SYMBOL_FLUENT_METHODS),
         (amp.sym.inference.Inference, INFERENCE_MEMBERS),
-        (amp.bound_symbol.BoundSymbol, BOUND_SYMBOL_MEMBERS),
-        (amp.mod.Module, MODULE_MEMBERS),
-        (amp.mod.Module.__base__, MODULE_PARAMETER_MEMBERS),
+        (mx.bound_symbol.BoundSymbol, BOUND_SYMBOL_MEMBERS),
+        (mx.mod.Module, MODULE_MEMBERS),
+        (mx.mod.Module.__base__, MODULE_PARAMETER_MEMBERS),
         (amp.Executor, EXECUTOR_MEMBERS),
         (amp.NDArray, NDARRAY_MEMBERS),
-        (amp.gluon.SymbolBlock, BLOCK_MEMBERS),
+        (mx.gluon.SymbolBlock, BLOCK_MEMBERS),
+        (mx.gluon.SymbolBlock.__base__, BLOCK_PARAMETER_MEMBERS),
     ],
 )
 def test_members(owner, members):
@@ -195,7 +199,8 @@ def public_objects():
             if isinstance(value, (type, types.FunctionType)):
                 yield f"{module.__name__}.{name}", value
     of_symbols = (amp.Symbol, amp.sym.fluent.FluentMethods, amp.sym.inference.Inference)
-    for owner in (*of_symbols, amp.Executor, amp.NDArray, amp.gluon.SymbolBlock):
+    of_blocks = (mx.gluon.SymbolBlock, mx.gluon.SymbolBlock.__base__)
+    for owner in (*of_symbols, *of_blocks, amp.Executor, amp.NDArray):
         for name, value in vars(owner).items():
             if not name.startswith("_"):
                 yield f"{owner.__name__}.{name}", value
@@ -255,12 +260,11 @@ def test_import_needs_numpy_and_ml_dtypes_only():
 def test_import_leaves_the_command_line_out():
     modules = imported("import numpy, amp")
     assert "amp" in modules
-    for name in "argparse commands contrib demo gluon json ml_dtypes mxnet operator report".split():
+    for name in "argparse commands demo json ml_dtypes mxnet report".split():
         assert name not in modules and f"amp.{name}" not in modules
 
 
-ON_DEMAND = """autograd bound_symbol context contrib gluon init io model module mxnet operator random report runtime
-test_utils""".split()
+ON_DEMAND = "model_zoo mxnet profiling report".split()
 
 
 def test_modules_that_are_imported_on_demand():
@@ -268,7 +272,7 @@ def test_modules_that_are_imported_on_demand():
     for name in ON_DEMAND:
         lines = f"import amp, sys; module = amp.{name}; assert module is sys.modules['amp.{name}']; import amp.{name}"
         assert f"amp.{name}" in imported(lines)
-        assert name in dir(amp)
+    assert {"model_zoo", "mxnet", "report"} <= set(dir(amp))
     assert amp.ConversionReport is amp.report.ConversionReport and "ConversionReport" in dir(amp)
 
 

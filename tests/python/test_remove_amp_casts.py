@@ -8,7 +8,7 @@ import pytest
 from test_report import Drawer, shared_model, with_parameters
 
 import amp
-from amp.gluon import SymbolBlock
+from amp.mxnet.gluon import SymbolBlock
 
 X = np.random.default_rng(0).uniform(-1, 1, (2, 3, 6, 6)).astype("f4")
 

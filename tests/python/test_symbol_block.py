@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 import amp
-from amp.gluon import SymbolBlock
+import amp.mxnet as mx
+from amp.mxnet.gluon import SymbolBlock
 
 BF16 = np.dtype(ml_dtypes.bfloat16)
 RANDOM = np.random.default_rng(11)
@@ -133,7 +134,7 @@ def test_executors_are_kept_and_share_weights(monkeypatch):
             made.append(1)
             super().__init__(*args, **kwargs)
 
-    monkeypatch.setattr("amp.gluon.symbol_block.Executor", Counting)
+    monkeypatch.setattr("amp.mxnet.gluon.symbol_block.Executor", Counting)
     block = SymbolBlock(FC, DATA, PARAMS)
     for rows in (2, 2, 1, 2, 1):
         x = np.ones((rows, 4), "f4")
@@ -279,3 +280,64 @@ def test_wrong_calls(args, text):
 def test_parameters_without_arrays_are_named_by_the_call():
     with pytest.raises(amp.Error, match="fc_bias"):
         SymbolBlock(FC, DATA, {"fc_weight": WEIGHT})(X)
+
+
+# ---- blocks that are made from symbols alone ----
+
+
+def two_layers():
+    hidden = amp.sym.FullyConnected(amp.sym.Variable("data"), num_hidden=4, name="hidden")
+    return amp.sym.FullyConnected(amp.sym.relu(hidden), num_hidden=3, name="out")
+
+
+def test_initialize_makes_the_parameters_in_the_first_call():
+    block = SymbolBlock(two_layers(), amp.sym.Variable("data"))
+    block.initialize("ones")
+    assert [parameter.is_open for parameter in block.collect_params().values()] == [True] * 4
+    assert block(amp.nd.ones((2, 5))).asnumpy().tolist() == [[20.0] * 3] * 2  # biases are 0
+    assert block.collect_params()["hidden_weight"].shape == (4, 5)
+    block.initialize("zeros")  # there are arrays
+    assert block(amp.nd.ones((2, 5))).asnumpy().any()
+    block.initialize("zeros", force_reinit=True)
+    assert not block(amp.nd.ones((2, 5))).asnumpy().any()
+
+
+@pytest.mark.parametrize("moment", ["before the first call", "after it", "after the conversion"])
+def test_a_block_of_symbols_and_initialize_is_converted_and_runs(moment):
+    x = np.random.default_rng(0).uniform(-1, 1, (2, 5)).astype("float32")
+    block = SymbolBlock(two_layers(), amp.sym.Variable("data"))
+    if moment != "after the conversion":
+        block.initialize(mx.init.Xavier())
+    if moment == "after it":
+        block(x)
+    low = mx.amp.convert_hybrid_block(block, x, "bfloat16")
+    if moment == "after the conversion":
+        low.initialize(mx.init.Xavier())
+        assert low(x).shape == (2, 3)
+        return
+    assert "amp_cast" in low.symbol.tojson()
+    np.testing.assert_allclose(low(x).asnumpy(), block(x).asnumpy(), atol=0.05)
+
+
+def test_parameters_of_a_block_that_was_not_called_have_no_arrays_yet():
+    block = SymbolBlock(two_layers(), amp.sym.Variable("data"))
+    block.initialize()
+    with pytest.raises(mx.gluon.DeferredInitializationError, match="hidden_weight"):
+        block.collect_params()["hidden_weight"].data()
+
+
+@pytest.mark.parametrize("by", ["NDArray", "NumPy", "a view that is gone"])
+def test_writes_to_parameters_are_what_the_next_call_computes_with(by):
+    block = SymbolBlock(two_layers(), amp.sym.Variable("data"))
+    block.initialize("ones")
+    assert block(amp.nd.ones((2, 5))).asnumpy()[0, 0] == 20
+    weight = block.collect_params()["out_weight"].data()
+    if by == "NDArray":
+        weight[0] = 2
+    elif by == "NumPy":
+        view = weight.asnumpy()
+        block(amp.nd.ones((2, 5)))
+        view[0] = 2
+    else:
+        weight.asnumpy()[0] = 2
+    assert block(amp.nd.ones((2, 5))).asnumpy()[0].tolist() == [40, 20, 20]

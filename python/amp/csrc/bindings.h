@@ -5,7 +5,9 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <atomic>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -17,10 +19,18 @@ namespace amp::python {
 
 namespace py = pybind11;
 
+// Writes to memory that several arrays may share. Those through amp.NDArray are counted. Those through views that NumPy
+// or DLPack have are not: while such a view lives, contents have to be compared.
+struct Writes {
+  std::atomic<std::uint64_t> count = 0;
+  std::atomic<int> views = 0;  // memory that somebody else owns has one for ever
+};
+
 // The class amp.NDArray. Memory that its owner declared read-only stays so.
 struct Array {
   NDArray array;
   bool writable = true;
+  std::shared_ptr<Writes> writes = std::make_shared<Writes>();
 };
 
 // "float32", numpy.float32, ml_dtypes.bfloat16, numpy.dtype([("bfloat16", numpy.uint16)]): everything that names an
@@ -55,6 +65,7 @@ std::shared_ptr<const void> KeepAlive(py::object object);
 
 void BindErrors(py::module_& module);
 void BindNDArray(py::module_& module);
+void BindSnapshot(py::module_& module);
 void BindParams(py::module_& module);
 void BindRegistry(py::module_& module);
 void BindSymbol(py::module_& module);

@@ -11,7 +11,7 @@ std::map<std::string, DType> DTypeMapOf(const py::dict& dtypes);
 
 // Keys (all optional): target_dtype, policy, cast_params_offline, fold_batch_norm, target_dtype_ops, fp32_ops,
 // widest_dtype_ops, conditional_fp32_ops, excluded_sym_names, force, output_dtypes, ignore_unknown_names, report.
-// Throws ArgumentError for other keys and for values of a wrong kind.
+// amp._options has checked them; DTypeOf and PolicyFromName throw ArgumentError for unknown names.
 ConvertOptions ConvertOptionsOf(const py::dict& options, bool* wants_report = nullptr);
 
 }  // namespace amp::python

@@ -216,7 +216,9 @@ py::capsule ArrayToDLPack(const Array& array, bool versioned, bool is_copy) {
   return Export(array.array, managed);
 }
 
-Array ArrayFromDLPack(const py::object& producer) {
+namespace {
+
+Array Imported(const py::object& producer) {
   if (!py::hasattr(producer, "__dlpack__") || !py::hasattr(producer, "__dlpack_device__")) {
     throw py::type_error("expected an object with __dlpack__ and __dlpack_device__");
   }
@@ -229,6 +231,14 @@ Array ArrayFromDLPack(const py::object& producer) {
   }
   if (PyCapsule_IsValid(capsule.ptr(), DLManagedTensor::kName)) return Import<DLManagedTensor>(capsule, true);
   throw ArgumentError("__dlpack__ returned no unused DLPack capsule");
+}
+
+}  // namespace
+
+Array ArrayFromDLPack(const py::object& producer) {
+  Array array = Imported(producer);
+  array.writes->views = 1;
+  return array;
 }
 
 }  // namespace amp::python

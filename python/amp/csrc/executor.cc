@@ -19,19 +19,10 @@ using onednn::PlanStep;
 using onednn::PlanSummary;
 using onednn::RunProfile;
 
-// The options of a conversion; `force` may also be a bool, which speaks of the CPU.
 onednn::ReduceOptions ReduceOptionsOf(const py::dict& given) {
   onednn::ReduceOptions reduce;
-  py::dict conversion;
-  for (const auto& [key, value] : given) {
-    const bool is_force = py::isinstance<py::str>(key) && key.cast<std::string>() == "force";
-    if (is_force && py::isinstance<py::bool_>(value)) {
-      reduce.force = value.cast<bool>();
-    } else {
-      conversion[key] = value;
-    }
-  }
-  reduce.conversion = ConvertOptionsOf(conversion);
+  reduce.emulate = given.contains("emulate") && given["emulate"].cast<bool>();
+  reduce.conversion = ConvertOptionsOf(given);
   reduce.target = reduce.conversion.target;
   return reduce;
 }
@@ -78,10 +69,13 @@ py::list Run(Executor& executor, const py::sequence& arrays) {
 void RunInto(Executor& executor, const py::sequence& arrays, const py::sequence& out) {
   const std::vector<NDArray> inputs = InputsOf(executor, arrays);
   std::vector<NDArray> outputs;
+  std::vector<Array> written;
   for (std::size_t i = 0; i < out.size(); ++i) {
-    outputs.push_back(WritableArrayOf(out[i], fmt::format("out[{}]", i)).array);
+    written.push_back(WritableArrayOf(out[i], fmt::format("out[{}]", i)));
+    outputs.push_back(written.back().array);
   }
   ReleaseGil([&] { executor.Run(inputs, outputs); });
+  for (const Array& array : written) ++array.writes->count;
 }
 
 // Python is called once the run is over: nobody waits for the GIL with a lock in hand.

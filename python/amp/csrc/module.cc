@@ -5,6 +5,7 @@ PYBIND11_MODULE(_core, module) {
   module.doc() = "The C++ part of the package amp.";
   amp::python::BindErrors(module);
   amp::python::BindNDArray(module);
+  amp::python::BindSnapshot(module);
   amp::python::BindParams(module);
   amp::python::BindRegistry(module);
   amp::python::BindSymbol(module);

@@ -55,7 +55,9 @@ Array ArrayOfNumpy(py::array array, const std::string& what, bool may_copy) {
   std::vector<std::int64_t> dims(array.shape(), array.shape() + array.ndim());
   void* data = const_cast<void*>(array.data());
   const bool writable = array.writeable();
-  return {NDArray({dtype, Shape(std::move(dims))}, data, KeepAlive(std::move(array))), writable};
+  Array result{NDArray({dtype, Shape(std::move(dims))}, data, KeepAlive(std::move(array))), writable};
+  result.writes->views = 1;
+  return result;
 }
 
 bool HasDLPack(py::handle object) { return py::hasattr(object, "__dlpack__") && !py::isinstance<py::array>(object); }
@@ -69,13 +71,52 @@ py::array AsNumpy(py::handle object, const std::string& what) {
   }
 }
 
-py::array ToNumpy(const py::object& self) {
-  const Array& array = self.cast<const Array&>();
+// A view that `owner` keeps alive.
+py::array ViewOf(const Array& array, const py::object& owner) {
   const auto& dims = array.array.shape().dims();
   py::array view(NumpyDType(array.array.dtype()), std::vector<py::ssize_t>(dims.begin(), dims.end()), {},
-                 array.array.data(), self);
+                 array.array.data(), owner);
   if (!array.writable) view.attr("flags").attr("writeable") = false;
   return view;
+}
+
+// For use within one call: nobody else gets it.
+py::array ViewOf(const py::object& self) { return ViewOf(self.cast<const Array&>(), self); }
+
+// What a view for others holds while it lives.
+struct LivingView {
+  py::object array;
+  std::shared_ptr<Writes> writes;
+};
+
+py::array ToNumpy(const py::object& self) {
+  const Array& array = self.cast<const Array&>();
+  ++array.writes->views;
+  const py::capsule owner(new LivingView{self, array.writes}, [](void* held) {
+    const std::unique_ptr<LivingView> view(static_cast<LivingView*>(held));
+    ++view->writes->count;  // it may have been written to
+    --view->writes->views;
+  });
+  return ViewOf(array, owner);
+}
+
+bool IsInside(const NDArray& part, const NDArray& whole) {
+  const auto* begin = static_cast<const char*>(whole.data());
+  const auto* data = static_cast<const char*>(part.data());
+  return data >= begin && data < begin + whole.bytes();
+}
+
+// A view where NumPy gives one, else a copy.
+Array GetItem(const py::object& self, const py::object& key) {
+  const Array& array = self.cast<const Array&>();
+  Array item = ArrayOf(py::object(ViewOf(self)[key]));
+  item.writes = IsInside(item.array, array.array) ? array.writes : std::make_shared<Writes>();
+  return item;
+}
+
+void SetItem(const py::object& self, const py::object& key, const py::object& value) {
+  ViewOf(self).attr("__setitem__")(key, value);
+  ++self.cast<const Array&>().writes->count;
 }
 
 py::object ToNumpyAs(const py::object& self, const py::object& dtype, const py::object& copy) {
@@ -125,7 +166,7 @@ Array Reshape(const Array& self, const py::args& args) {
     }
     shape[unknown] = self.array.size() / others;
   }
-  return {self.array.Reshaped(std::move(shape)), self.writable};
+  return {self.array.Reshaped(std::move(shape)), self.writable, self.writes};
 }
 
 py::ssize_t Length(const Array& self) {
@@ -135,7 +176,7 @@ py::ssize_t Length(const Array& self) {
 
 std::string Repr(const py::object& self) {
   const Array& array = self.cast<const Array&>();
-  return py::str(ToNumpy(self)).cast<std::string>() + "\n<NDArray " + array.array.type().ToString() + ">";
+  return py::str(ViewOf(self)).cast<std::string>() + "\n<NDArray " + array.array.type().ToString() + ">";
 }
 
 py::capsule ToDLPack(const Array& self, const py::object& stream, const py::object& max_version,
@@ -146,6 +187,7 @@ py::capsule ToDLPack(const Array& self, const py::object& stream, const py::obje
   }
   const bool versioned = !max_version.is_none() && max_version.cast<py::tuple>()[0].cast<int>() >= 1;
   const bool is_copy = !copy.is_none() && copy.cast<bool>();
+  if (!is_copy) ++self.writes->views;
   return ArrayToDLPack(is_copy ? Copy(self) : self, versioned, is_copy);
 }
 
@@ -234,6 +276,7 @@ Array WritableArrayOf(py::handle object, const std::string& what) {
     Throw<ArgumentError>("{}: expected an NDArray or a NumPy array to write to, got {}", what, ReprOf(object));
   }
   if (!array.writable) Throw<ArgumentError>("{} is read-only", what);
+  ++array.writes->count;
   return array;
 }
 
@@ -316,10 +359,8 @@ Raises ArgumentError for byte-swapped, complex, text and object arrays.)");
       .def(
           "wait_to_read", [](const Array&) {}, "Does nothing: results are complete when a call returns.")
       .def("__len__", &Length)
-      .def("__getitem__",
-           [](const py::object& self, const py::object& key) { return ArrayOf(py::object(ToNumpy(self)[key])); })
-      .def("__setitem__", [](const py::object& self, const py::object& key,
-                             const py::object& value) { ToNumpy(self).attr("__setitem__")(key, value); })
+      .def("__getitem__", &GetItem)
+      .def("__setitem__", &SetItem)
       .def("__repr__", &Repr)
       .def("__copy__", &Copy)
       .def("__deepcopy__", [](const Array& self, const py::dict&) { return Copy(self); })

@@ -1,4 +1,4 @@
-// Operators on arrays: what amp.nd, amp.np and amp.npx call.
+// Operators on arrays: what amp.nd, amp.mxnet.np and amp.mxnet.npx call.
 #include <memory>
 #include <utility>
 

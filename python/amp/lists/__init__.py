@@ -1,4 +1,4 @@
-"""The operator lists that MXNet publishes for its conversion, as far as the operators are there.
+"""The operator lists that MXNet publishes for its conversion, as far as the operators are supported.
 
 Policy 'mxnet' decides by them. Names are those under which operators are registered. `symbol_bf16` and `symbol_fp16`
 hold the same lists under MXNet's names for them.

@@ -1,86 +1,136 @@
-"""The package under MXNet's names: `import amp.mxnet as mx`.
+"""MXNet's surface, built on `amp`: `import amp.mxnet as mx`.
 
-`mx.amp` has the signatures of MXNet's master branch, `mx.contrib.amp` those of 1.9.1. Everything else is the package's
-own: `mx.sym` is `amp.sym`. A name of MXNet that is not there raises an AttributeError with the reason, or with names
-that are near.
+`mx.amp` has the signatures of MXNet's master branch, `mx.contrib.amp` those of 1.9.1. Symbols and legacy arrays are
+those of `amp`: `mx.sym` is `amp.sym`; importing this package gives them MXNet's methods, such as `Symbol.simple_bind`.
+A name of MXNet that is left out raises an AttributeError with the reason.
 """
 
-import importlib
-import importlib.abc
-import importlib.machinery
-import importlib.util
+import functools
 import sys
 
-from .. import _missing
-
-_package = importlib.import_module("..", __name__)
+from .. import attribute, name, nd, sym
+from ..attribute import AttrScope
+from ..base import MXNetError
+from ..nd import NDArray
+from ..sym import Symbol
+from . import (
+    _missing,
+    amp,
+    array_methods,
+    autograd,
+    base,
+    bound_symbol,
+    context,
+    contrib,
+    gluon,
+    init,
+    io,
+    model,
+    module,
+    np,
+    npx,
+    operator,
+    random,
+    runtime,
+    symbol_methods,
+    test_utils,
+    util,
+)
+from .context import Context, Device, cpu, cpu_pinned, current_context, current_device, gpu, num_gpus
+from .util import (
+    is_np_array,
+    is_np_default_dtype,
+    is_np_shape,
+    np_array,
+    np_default_dtype,
+    np_shape,
+    set_np_shape,
+    use_np,
+    use_np_array,
+    use_np_default_dtype,
+    use_np_shape,
+)
 
 # What programs compare with the version that they need: the one whose modules these are.
 __version__ = "1.9.1"
 
-# MXNet's name of a module -> the package's, where they differ.
-_MODULES = {
-    "device": "context",
-    "executor": "bound_symbol",
-    "initializer": "init",
-    "mod": "module",
-    "ndarray": "nd",
-    "numpy": "np",
-    "numpy_extension": "npx",
-    "rnd": "random",
-    "symbol": "sym",
-}
+# MXNet's second names of modules.
+device, executor, initializer, mod, rnd = context, bound_symbol, init, module, random
+ndarray, numpy, numpy_extension, symbol = nd, np, npx, sym
+nd.random = random
+array_methods.install()
+symbol_methods.install()
 
-# What the package has and MXNet lacks, and is not to be found by MXNet's name.
-_OWN = {"amp", "mxnet"}
+__all__ = [
+    "AttrScope",
+    "Context",
+    "Device",
+    "MXNetError",
+    "NDArray",
+    "Symbol",
+    "amp",
+    "attribute",
+    "autograd",
+    "base",
+    "bound_symbol",
+    "context",
+    "contrib",
+    "cpu",
+    "cpu_pinned",
+    "current_context",
+    "current_device",
+    "device",
+    "executor",
+    "gluon",
+    "gpu",
+    "init",
+    "initializer",
+    "io",
+    "is_np_array",
+    "is_np_default_dtype",
+    "is_np_shape",
+    "mod",
+    "model",
+    "module",
+    "name",
+    "nd",
+    "ndarray",
+    "np",
+    "np_array",
+    "np_default_dtype",
+    "np_shape",
+    "num_gpus",
+    "numpy",
+    "numpy_extension",
+    "npx",
+    "operator",
+    "random",
+    "rnd",
+    "runtime",
+    "set_np_shape",
+    "sym",
+    "symbol",
+    "test_utils",
+    "use_np",
+    "use_np_array",
+    "use_np_default_dtype",
+    "use_np_shape",
+    "util",
+]
 
 
-def __getattr__(name):
-    if name == "amp":
-        return importlib.import_module(f"{__name__}.amp")
-    ours = _MODULES.get(name, name)
-    if ours not in _OWN and not ours.startswith("_"):
-        try:
-            return getattr(_package, ours)
-        except AttributeError as error:
-            if type(error) is not AttributeError:  # left out, with a reason
-                raise type(error)(str(error).replace("amp.", "amp.mxnet.", 1)) from None
-    from ..base import did_you_mean
-
-    hint = "" if name.startswith("__") else did_you_mean(name, __dir__())
-    raise AttributeError(f"module 'amp.mxnet' has no attribute {name!r}: this package lacks it{hint}")
+def _make_importable(alias):
+    """`import amp.mxnet.<alias>` finds the module that the dotted name stands for, and those below it."""
+    own = functools.reduce(getattr, alias.split("."), sys.modules[__name__]).__name__
+    for known in [known for known in sys.modules if known == own or known.startswith(f"{own}.")]:
+        sys.modules[f"{__name__}.{alias}{known[len(own) :]}"] = sys.modules[known]
 
 
-def __dir__():
-    return sorted({n for n in (*dir(_package), *_MODULES) if not n.startswith("_")} - _OWN | {"amp"})
+_missing.install_modules()
+for _alias in (
+    "attribute device executor initializer mod name nd ndarray numpy numpy_extension rnd sym symbol "
+    "amp.lists contrib.amp.amp contrib.amp.lists"
+).split():
+    _make_importable(_alias)
 
-
-class _Alias(importlib.abc.Loader):
-    """Puts the package's own module in the place of `amp.mxnet.X`, so that there is one of each."""
-
-    def __init__(self, name):
-        self._name = name
-
-    def exec_module(self, module):
-        sys.modules[module.__name__] = importlib.import_module(self._name)
-
-
-class _Finder(importlib.abc.MetaPathFinder):
-    """Finds `import amp.mxnet.gluon.nn`."""
-
-    def find_spec(self, fullname, path=None, target=None):
-        if not fullname.startswith(f"{__name__}.") or fullname == f"{__name__}.amp":
-            return None
-        first, *others = fullname[len(__name__) + 1 :].split(".")
-        path = others if first == "amp" else [_MODULES.get(first, first), *others]  # mx.amp.lists is amp.lists
-        name = ".".join([_package.__name__, *path])
-        try:
-            found = importlib.util.find_spec(name)
-        except (ImportError, ValueError):
-            found = sys.modules.get(name)
-        if found is None and _missing.stand_in(*name.rpartition(".")[::2]) is None:
-            return None
-        return importlib.machinery.ModuleSpec(fullname, _Alias(name), is_package=True)
-
-
-sys.meta_path.insert(0, _Finder())
+__getattr__ = _missing.getter(__name__)

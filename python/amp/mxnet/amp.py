@@ -5,9 +5,8 @@ As in MXNet, unknown names among the excluded ones are a warning, and mistakes i
 """
 
 from .. import conversion, lists
-from .._compat import strict_options, warn_of_unknown_names
-from .._missing import training_name
-from ..lists import (
+from .._signatures import MXNETS, REQUIRED, with_options
+from ..lists import (  # noqa: F401 - below `lists`
     list_conditional_fp32_ops,
     list_fp32_ops,
     list_loss_output_functions,
@@ -15,10 +14,15 @@ from ..lists import (
     list_lp16_ops,
     list_lp16_use_fp32_params,
     list_widest_type_cast,
+    symbol_bf16,
+    symbol_fp16,
 )
 from ..sym import Symbol
+from ._compat import strict_options, warn_of_unknown_names
+from ._missing import training_name
+from .gluon.conversion import _convert_block
 
-__path__ = []  # so that `from amp.mxnet.amp.lists import symbol_bf16` works
+__path__ = []  # so that `from mx.amp.lists import symbol_bf16` works
 
 __all__ = [
     "convert_hybrid_block",
@@ -35,83 +39,56 @@ __all__ = [
 ]
 
 
-def convert_symbol(
-    sym,
-    input_dtypes,
-    param_dtypes,
-    target_dtype,
-    target_dtype_ops=None,
-    fp32_ops=None,
-    conditional_fp32_ops=None,
-    excluded_sym_names=None,
-    cast_params_offline=False,
-    *,
-    widest_dtype_ops=None,
-):
+@with_options(f"sym input_dtypes param_dtypes {MXNETS} cast_params_offline * widest_dtype_ops", target_dtype=REQUIRED)
+def convert_symbol(sym, input_dtypes, param_dtypes, **options):
     """Converts a symbol; see amp.convert_symbol.
+
+    {options}
 
     >>> net = amp.sym.FullyConnected(amp.sym.Variable("data"), num_hidden=3, name="fc")
     >>> types = {"fc_weight": "float32", "fc_bias": "float32"}
-    >>> amp.mxnet.amp.convert_symbol(net, {"data": "float32"}, types, "bfloat16").list_arguments()
+    >>> mx.amp.convert_symbol(net, {"data": "float32"}, types, "bfloat16").list_arguments()
     ['data', 'fc_weight', 'fc_bias']
     """
-    options = strict_options({key: value for key, value in locals().items() if key in conversion.OPTIONS})
-    model = conversion.convert_types(sym, input_dtypes, param_dtypes, **options)
+    options = strict_options(options)
+    model = conversion._convert_types(sym, input_dtypes, param_dtypes, **options)
     warn_of_unknown_names(model)
     return Symbol(model["symbol"])
 
 
-def convert_model(
-    sym,
-    arg_params,
-    aux_params,
-    input_dtypes,
-    target_dtype,
-    target_dtype_ops=None,
-    fp32_ops=None,
-    conditional_fp32_ops=None,
-    excluded_sym_names=None,
-    cast_params_offline=False,
-    *,
-    widest_dtype_ops=None,
-):
+@with_options(
+    f"sym arg_params aux_params input_dtypes {MXNETS} cast_params_offline * widest_dtype_ops", target_dtype=REQUIRED
+)
+def convert_model(sym, arg_params, aux_params, input_dtypes, **options):
     """Converts a model: (Symbol, arg_params, aux_params); see amp.convert_model.
 
+    {options}
+
     >>> sym, args, aux = amp.load_checkpoint("model", 0)
-    >>> low, args, aux = amp.mxnet.amp.convert_model(sym, args, aux, {"data": "float32"}, "bfloat16")
+    >>> low, args, aux = mx.amp.convert_model(sym, args, aux, {"data": "float32"}, "bfloat16")
     >>> low.list_outputs()
     ['relu_output']
     """
-    options = strict_options({key: value for key, value in locals().items() if key in conversion.OPTIONS})
-    model = conversion.convert(sym, arg_params, aux_params, input_dtypes, **options)
+    options = strict_options(options)
+    model = conversion._convert(sym, arg_params, aux_params, input_dtypes, **options)
     warn_of_unknown_names(model)
     return Symbol(model["symbol"]), model["arguments"], model["auxiliary_states"]
 
 
-def convert_hybrid_block(
-    block,
-    data_example,
-    target_dtype,
-    target_dtype_ops=None,
-    fp32_ops=None,
-    conditional_fp32_ops=None,
-    excluded_sym_names=None,
-    device=None,
-    cast_params_offline=False,
-    *,
-    ctx=None,
-    widest_dtype_ops=None,
-):
-    """Converts a block to an amp.gluon.SymbolBlock; see amp.convert_hybrid_block.
+@with_options(f"block data_example {MXNETS} device cast_params_offline * ctx widest_dtype_ops", target_dtype=REQUIRED)
+def convert_hybrid_block(block, data_example, device=None, *, ctx=None, **options):
+    """Converts a block to an mx.gluon.SymbolBlock; see amp.convert_hybrid_block.
 
-    >>> block = amp.gluon.nn.Dense(3, in_units=4)
+    {options}
+
+    >>> block = mx.gluon.nn.Dense(3, in_units=4)
     >>> block.initialize("ones")
-    >>> amp.mxnet.amp.convert_hybrid_block(block, np.ones((1, 4), "float32"), "bfloat16")(amp.nd.ones((1, 4))).shape
+    >>> mx.amp.convert_hybrid_block(block, np.ones((1, 4), "float32"), "bfloat16")(amp.nd.ones((1, 4))).shape
     (1, 3)
     """
-    options = strict_options({key: value for key, value in locals().items() if key in conversion.OPTIONS})
+    options = strict_options(options)
     conversion.check_device(device, ctx)
-    converted, model = conversion.convert_block(block, data_example, **options)
+    converted, model = _convert_block(block, data_example, **options)
     warn_of_unknown_names(model)
     return converted
 

@@ -4,12 +4,11 @@ Every operator of the registry is a function of this module, under its name and 
 the function of `amp.sym` takes symbols, and `out=`, an array to write to. Results are complete when a call returns.
 """
 
-import importlib
-
 from .. import _core
 from .._core import NDArray
-from .._namespace import Namespace
-from ..sym.operators import function_names
+from .._missing import missing as _missing
+from .._namespace import Namespace as _Namespace
+from ..sym.operators import function_names as _function_names
 from . import methods as _methods  # noqa: F401 - it completes NDArray
 from .create import (
     arange,
@@ -27,7 +26,6 @@ from .create import (
     ones,
     to_dlpack_for_read,
     to_dlpack_for_write,
-    unknown_name,
     waitall,
     zeros,
 )
@@ -89,6 +87,7 @@ __all__ = [
     "zeros",
 ]
 
+# Namespace -> what names of operators begin with.
 _NAMESPACES = {
     "contrib": ("_contrib_",),
     "image": ("_image_",),
@@ -98,22 +97,26 @@ _NAMESPACES = {
     "sparse": ("_sparse_", ""),
 }
 
+for _name, _prefixes in _NAMESPACES.items():
+    globals()[_name] = _Namespace(
+        f"{__name__}.{_name}",
+        _prefixes,
+        _find_function,
+        _function_names,
+        f"Operators on arrays whose names begin with {' or '.join(map(repr, _prefixes))}.",
+    )
+
 
 def __getattr__(name):
     if name == "bfloat16":  # the numpy.dtype of bfloat16 arrays; ml_dtypes is imported when it is asked for
         value = _core.numpy_dtype(name)
-    elif name == "random":
-        value = importlib.import_module("amp.random")
-    elif name in _NAMESPACES:
-        doc = f"Operators on arrays whose names begin with {' or '.join(map(repr, _NAMESPACES[name]))}."
-        value = Namespace(f"amp.nd.{name}", _NAMESPACES[name], _find_function, function_names, doc)
     else:
         value = _find_function(name)
         if value is None:
-            raise unknown_name("amp.nd", name, function_names())
+            raise _missing(__name__, name, _function_names())
     globals()[name] = value
     return value
 
 
 def __dir__():
-    return sorted({*globals(), *_NAMESPACES, *function_names()})
+    return sorted({*globals(), *_function_names()})

@@ -5,7 +5,7 @@ import numpy as np
 from .. import _core
 from .._core import NDArray
 from .._invoke import invoke
-from ..base import ArgumentError, did_you_mean, dtype_name
+from ..base import ArgumentError, dtype_name
 from ..sym.attributes import attribute_text
 
 
@@ -250,8 +250,3 @@ def get_dtype_type(dtype):
     <class 'numpy.float32'>
     """
     return _core.numpy_dtype(dtype).type
-
-
-def unknown_name(module, name, candidates):
-    """The AttributeError for a name that a module of array functions lacks."""
-    return AttributeError(f"module '{module}' has no attribute {name!r}{did_you_mean(name, candidates)}")

@@ -6,7 +6,7 @@ a reshape and `take`.
 
 import numpy as np
 
-from .. import _trace, _watch
+from .. import _trace
 from .._core import NDArray
 from .._invoke import invoke
 from ..base import ArgumentError, UnsupportedError
@@ -38,7 +38,6 @@ def set_item(array, key, value):
         _set(array, _plain(key), value)
     except ValueError as error:
         raise ArgumentError(f"cannot write to a part of an array of shape {array.shape}: {error}") from None
-    _watch.written(array)
 
 
 def _plain(key):

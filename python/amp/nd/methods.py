@@ -1,7 +1,8 @@
 """What arrays can do beyond what the extension gives them: arithmetic, methods that are operators, indexing.
 
-`NDArray` is MXNet's legacy array: arithmetic needs equal dtypes, and there are no arrays without axes. `ndarray`, a
-subclass, follows NumPy: dtypes are promoted, comparisons give bools. An operator's results are of its inputs' class.
+`NDArray` is MXNet's legacy array: arithmetic needs equal dtypes, and there are no arrays without axes. A subclass with
+`_is_numpy`, such as `amp.mxnet.np.ndarray`, follows NumPy: dtypes are promoted, comparisons give bools. An operator's
+results are of its inputs' class.
 """
 
 import numbers
@@ -11,97 +12,12 @@ import numpy as np
 from .. import _trace
 from .._core import NDArray
 from .._invoke import invoke
+from .._missing import OfMXNet
+from .._operator_names import COMPARISONS, FLUENT, FUNCTIONS, OPERATIONS, scalar_operator
 from ..base import ArgumentError, UnsupportedError
 from ..sym.attributes import attribute_text
 from . import indexing
-
-# Python's name of a binary operator: the operator on two arrays, on array and scalar, on scalar and array.
-LEGACY = {
-    "add": ("broadcast_add", "_plus_scalar", "_plus_scalar"),
-    "sub": ("broadcast_sub", "_minus_scalar", "_rminus_scalar"),
-    "mul": ("broadcast_mul", "_mul_scalar", "_mul_scalar"),
-    "truediv": ("broadcast_div", "_div_scalar", "_rdiv_scalar"),
-    "mod": ("broadcast_mod", "_mod_scalar", "_rmod_scalar"),
-    "pow": ("broadcast_power", "_power_scalar", "_rpower_scalar"),
-    "eq": ("broadcast_equal", "_equal_scalar", None),
-    "ne": ("broadcast_not_equal", "_not_equal_scalar", None),
-    "gt": ("broadcast_greater", "_greater_scalar", None),
-    "ge": ("broadcast_greater_equal", "_greater_equal_scalar", None),
-    "lt": ("broadcast_lesser", "_lesser_scalar", None),
-    "le": ("broadcast_lesser_equal", "_lesser_equal_scalar", None),
-}
-NUMPY = {
-    "add": ("_npi_add", "_npi_add_scalar", "_npi_add_scalar"),
-    "sub": ("_npi_subtract", "_npi_subtract_scalar", "_npi_rsubtract_scalar"),
-    "mul": ("_npi_multiply", "_npi_multiply_scalar", "_npi_multiply_scalar"),
-    "truediv": ("_npi_true_divide", "_npi_true_divide_scalar", "_npi_rtrue_divide_scalar"),
-    "floordiv": ("_npi_floor_divide", "_npi_floor_divide_scalar", "_npi_rfloor_divide_scalar"),
-    "mod": ("_npi_mod", "_npi_mod_scalar", "_npi_rmod_scalar"),
-    "pow": ("_npi_power", "_npi_power_scalar", "_npi_rpower_scalar"),
-    "matmul": ("_npi_matmul", None, None),
-    "eq": ("_npi_equal", "_npi_equal_scalar", None),
-    "ne": ("_npi_not_equal", "_npi_not_equal_scalar", None),
-    "gt": ("_npi_greater", "_npi_greater_scalar", None),
-    "ge": ("_npi_greater_equal", "_npi_greater_equal_scalar", None),
-    "lt": ("_npi_less", "_npi_less_scalar", None),
-    "le": ("_npi_less_equal", "_npi_less_equal_scalar", None),
-}
-COMPARISONS = ("eq", "ne", "gt", "ge", "lt", "le")
-
-# Methods of legacy arrays that are the functions of amp.nd with the array as first argument.
-FLUENT = (
-    "abs arccos arccosh arcsin arcsinh arctan arctanh argmax argmax_channel argmin argsort broadcast_axes "
-    "broadcast_like broadcast_to cbrt ceil clip cos cosh degrees diag exp expand_dims expm1 fix flatten flip floor "
-    "log log10 log1p log2 log_softmax max mean min nanprod nansum norm one_hot ones_like pad pick prod radians rcbrt "
-    "reciprocal relu repeat reshape_like rint round rsqrt shape_array sigmoid sign sin sinh size_array slice "
-    "slice_axis slice_like softmax softmin sort split sqrt square squeeze sum swapaxes take tan tanh tile topk "
-    "transpose trunc zeros_like"
-).split()
-# The same of NumPy-like arrays and amp.np.
-NUMPY_FLUENT = (
-    "all any argmax argmin argsort clip cumsum dot max mean min prod ravel repeat round sort squeeze std sum swapaxes "
-    "take transpose var"
-).split()
-
-
-class ndarray(NDArray):  # noqa: N801 - NumPy's and MXNet's name
-    """An array that follows NumPy's rules: `amp.np.ndarray`.
-
-    ndarray(object, dtype=None) shares memory as `amp.NDArray` does.
-
-    >>> amp.np.ndarray(np.arange(3)) + 0.5
-    array([0.5, 1.5, 2.5], dtype=float64)
-    """
-
-    __module__ = "amp.np"
-
-    @property
-    def T(self):  # noqa: N802 - NumPy's name
-        """The array with its axes in reverse order."""
-        return self.transpose()
-
-    def item(self, *index):
-        """One element as a Python number; without an index the array must have one element.
-
-        >>> amp.np.array([1, 2]).item(1)
-        2.0
-        """
-        return self.asnumpy().item(*index)
-
-    def tolist(self):
-        """The elements as nested lists of Python numbers."""
-        return self.asnumpy().tolist()
-
-    def flatten(self, order="C"):
-        """A copy with one axis."""
-        if order != "C":
-            raise UnsupportedError(f"flatten: order {order!r}; arrays are row-major, only 'C' is there")
-        return self.reshape(-1).copy()
-
-    def __repr__(self):
-        text = np.array2string(self.asnumpy(), separator=", ", prefix="array(")
-        dtype = "" if self.dtype in (np.float32, np.int64, np.bool_) else f", dtype={self.dtype.name}"
-        return f"array({text}{dtype})"
+from .operators import find_function
 
 
 def scalar_text(value):
@@ -113,23 +29,26 @@ def scalar_text(value):
 
 def binary(name, left, right, reflected=False):
     """left <name> right, where `left` is an array; `reflected`: right <name> left."""
-    is_numpy = isinstance(left, ndarray) or isinstance(right, ndarray)
-    on_arrays, on_scalar, from_scalar = (NUMPY if is_numpy else LEGACY).get(name, (None, None, None))
     text = scalar_text(right)
     if text is not None:
-        op = from_scalar if reflected else on_scalar
+        op = scalar_operator(name, left._is_numpy, reflected)
         if op is None:
             return NotImplemented
         attributes = {"scalar": text}
-        if is_numpy and name not in COMPARISONS:
+        if left._is_numpy and name not in COMPARISONS:
             attributes["is_int"] = str(isinstance(right, (bool, numbers.Integral, np.bool_)))
         return invoke(op, [left], {}, attributes)[0]
     if isinstance(right, np.ndarray):
         right = type(left)(right)
-    if not isinstance(right, NDArray) or on_arrays is None:
+    if not isinstance(right, NDArray):
+        return NotImplemented
+    numpy_like = next((operand for operand in (left, right) if operand._is_numpy), None)
+    operation = OPERATIONS[name]
+    op = operation.broadcasting if numpy_like is None else f"_npi_{operation.numpy}"
+    if op is None:
         return NotImplemented
     operands = [right, left] if reflected else [left, right]
-    return invoke(on_arrays, operands, {}, {}, result_class=ndarray if is_numpy else NDArray)[0]
+    return invoke(op, operands, {}, {}, result_class=NDArray if numpy_like is None else type(numpy_like))[0]
 
 
 def _operator(name):
@@ -158,19 +77,13 @@ def _in_place(name):
     return method
 
 
-def _fluent(module, name):
+def _fluent(name):
     def method(self, *args, **kwargs):
-        return getattr(_module(module), name)(self, *args, **kwargs)
+        return find_function(name)(self, *args, **kwargs)
 
     method.__name__ = name
-    method.__doc__ = f"`amp.{module}.{name}` of this array."
+    method.__doc__ = f"`amp.nd.{name}` of this array."
     return method
-
-
-def _module(name):
-    import amp
-
-    return getattr(amp, name)
 
 
 def _number(convert):
@@ -215,9 +128,9 @@ def _reshape(self, *shape, **kwargs):
     dims = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
     if any(not isinstance(dim, (int, np.integer)) for dim in dims):
         raise ArgumentError(f"the new shape: expected a sequence of integers, got {dims!r:.80}")
-    if isinstance(self, ndarray):
+    if self._is_numpy:
         if _trace.current() is None:
-            return ndarray(_core_reshape(self, dims))
+            return type(self)(_core_reshape(self, dims))
         return invoke("_npx_reshape", [self], {}, {"newshape": attribute_text(dims)})[0]
     attributes = {"shape": attribute_text(dims), "reverse": str(bool(reverse))}
     if _trace.current() is None and not reverse and all(dim > 0 or dim == -1 for dim in dims):
@@ -264,17 +177,13 @@ def _copyto(self, other):
     return other
 
 
-def _same_class(cls):
-    def method(self):
-        if type(self) is cls:
-            return self
-        other = NDArray(self) if cls is NDArray else cls(self)
-        if _trace.current() is not None:
-            _trace.current().same(other, self)
-        return other
+def _item(self, *index):
+    """One element as a Python number; without an index the array must have one element.
 
-    method.__doc__ = f"This array as an `amp.{'np.ndarray' if cls is ndarray else 'nd.NDArray'}`; memory is shared."
-    return method
+    >>> amp.nd.array([1, 2]).item(1)
+    2.0
+    """
+    return self.asnumpy().item(*index)
 
 
 def _asscalar(self):
@@ -291,11 +200,6 @@ def _asscalar(self):
 def _in_context(self, device=None):
     """The array itself: there is one device, the CPU."""
     return self
-
-
-def _device(self):
-    """Where the array is: `amp.cpu()`."""
-    return _module("context").cpu()
 
 
 def _detach(self):
@@ -326,8 +230,8 @@ _UFUNCS = {
 def _array_ufunc(self, ufunc, method, *inputs, **kwargs):
     """A function of NumPy on arrays of ours.
 
-    numpy.float32(2) * array is an operator of the array; numpy.add(array, 2) gives a NumPy array, and an `ndarray`
-    where one takes part.
+    numpy.float32(2) * array is an operator of the array; numpy.add(array, 2) gives a NumPy array, and an array of
+    NumPy's kind where one takes part.
     """
     if not isinstance(inputs[0], NDArray) and ufunc in _UFUNCS and method == "__call__" and not kwargs:
         name = _UFUNCS[ufunc]
@@ -336,8 +240,9 @@ def _array_ufunc(self, ufunc, method, *inputs, **kwargs):
         kwargs["out"] = tuple(o.asnumpy() if isinstance(o, NDArray) else o for o in kwargs["out"])
     _trace.refuse(f"numpy.{ufunc.__name__}")
     result = getattr(ufunc, method)(*(v.asnumpy() if isinstance(v, NDArray) else v for v in inputs), **kwargs)
-    if isinstance(result, (np.ndarray, np.generic)) and any(isinstance(v, ndarray) for v in inputs):
-        return ndarray(np.asarray(result))
+    numpy_like = next((value for value in inputs if isinstance(value, NDArray) and value._is_numpy), None)
+    if isinstance(result, (np.ndarray, np.generic)) and numpy_like is not None:
+        return type(numpy_like)(np.asarray(result))
     return result
 
 
@@ -348,7 +253,7 @@ def _iterate(self):
 def _to_sparse(self, stype):
     """The array itself for 'default'; raises UnsupportedError for sparse storage."""
     if stype != "default":
-        raise UnsupportedError(f"tostype: arrays are dense, there is no storage {stype!r}")
+        raise UnsupportedError(f"tostype: storage {stype!r} is not supported; arrays are dense")
     return self
 
 
@@ -367,17 +272,22 @@ _EXAMPLE = """
 """
 
 
+# `amp.mxnet` installs them.
+_OF_MXNET = "as_nd_ndarray as_np_ndarray context ctx device".split()
+
+
 def _install():
-    for name in NUMPY:
+    for name in OPERATIONS:
+        if name in FUNCTIONS:
+            continue
         setattr(NDArray, f"__{name}__", _operator(name))
         if name not in COMPARISONS:
             setattr(NDArray, f"__r{name}__", _reflected(name))
             setattr(NDArray, f"__i{name}__", _in_place(name))
+    NDArray._is_numpy = False
     NDArray.__doc__ += _EXAMPLE
     NDArray.__hash__ = object.__hash__
-    NDArray.__neg__ = lambda self: invoke("_npi_negative" if isinstance(self, ndarray) else "negative", [self], {}, {})[
-        0
-    ]
+    NDArray.__neg__ = lambda self: invoke("_npi_negative" if self._is_numpy else "negative", [self], {}, {})[0]
     NDArray.__abs__ = lambda self: invoke("abs", [self], {}, {})[0]
     NDArray.__array_ufunc__ = _array_ufunc
     NDArray.__bool__, NDArray.__index__ = _truth, _index
@@ -385,14 +295,12 @@ def _install():
     NDArray.__iter__ = _iterate
     NDArray.__getitem__, NDArray.__setitem__ = indexing.get_item, indexing.set_item
     for name in FLUENT:
-        setattr(NDArray, name, _fluent("nd", name))
-    for name in NUMPY_FLUENT:
-        setattr(ndarray, name, _fluent("np", name))
+        setattr(NDArray, name, _fluent(name))
+    for name in _OF_MXNET:
+        setattr(NDArray, name, OfMXNet(f"NDArray.{name}"))
     NDArray.reshape, NDArray.astype, NDArray.copy, NDArray.copyto = _reshape, _astype, _copy, _copyto
-    NDArray.as_nd_ndarray, NDArray.as_np_ndarray = _same_class(NDArray), _same_class(ndarray)
-    NDArray.asscalar, NDArray.item = _asscalar, ndarray.item
+    NDArray.asscalar, NDArray.item = _asscalar, _item
     NDArray.as_in_context = NDArray.as_in_ctx = NDArray.to_device = _in_context
-    NDArray.context = NDArray.ctx = NDArray.device = property(_device)
     NDArray.stype = property(lambda self: "default", doc="The storage: always 'default', dense.")
     NDArray.tostype, NDArray.detach = _to_sparse, _detach
     NDArray.T = property(lambda self: self.transpose(), doc="The array with its axes in reverse order.")

@@ -11,6 +11,7 @@ from .._missing import missing
 from ..base import NotImplementedForSymbol
 from . import namespaces as _namespaces
 from . import operators as _operators
+from .fluent import FluentMethods as _FluentMethods
 from .functions import (
     arange,
     eye,
@@ -67,3 +68,12 @@ def __dir__():
 _internal = importlib.import_module("amp.sym._internal")  # `from . import` would look for an operator of that name
 
 globals().update(_namespaces.create_all())
+
+
+def _find_for_method(name, is_numpy):
+    """The function that is the method `name` of a Symbol, or None."""
+    own = globals().get(name) or _operators.find_function(name)
+    return getattr(np, name, own) if is_numpy else own  # noqa: F821 - one of the namespaces
+
+
+_FluentMethods._find = staticmethod(_find_for_method)

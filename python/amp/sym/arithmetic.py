@@ -3,45 +3,10 @@
 import numpy as np
 
 from .. import _core
+from .._operator_names import COMPARISONS, OPERATIONS, scalar_operator
 from ..attribute import AttrScope
 from ..name import NameManager
 from .attributes import attribute_text
-
-# Kind of expression -> (operators for two symbols, the first registered one counts; operator for a number).
-# Nodes are named after the kind: _plus0, _plusscalar0.
-_CLASSIC = {
-    "plus": (("elemwise_add",), "_plus_scalar"),
-    "minus": (("elemwise_sub",), "_minus_scalar"),
-    "rminus": ((), "_rminus_scalar"),
-    "mul": (("elemwise_mul",), "_mul_scalar"),
-    "div": (("elemwise_div",), "_div_scalar"),
-    "rdiv": ((), "_rdiv_scalar"),
-    "mod": (("_mod", "broadcast_mod"), "_mod_scalar"),
-    "rmod": ((), "_rmod_scalar"),
-    "power": (("_power", "broadcast_power"), "_power_scalar"),
-    "rpower": ((), "_rpower_scalar"),
-    "equal": (("_equal", "broadcast_equal"), "_equal_scalar"),
-    "not_equal": (("_not_equal", "broadcast_not_equal"), "_not_equal_scalar"),
-    "greater": (("_greater", "broadcast_greater"), "_greater_scalar"),
-    "greater_equal": (("_greater_equal", "broadcast_greater_equal"), "_greater_equal_scalar"),
-    "lesser": (("_lesser", "broadcast_lesser"), "_lesser_scalar"),
-    "lesser_equal": (("_lesser_equal", "broadcast_lesser_equal"), "_lesser_equal_scalar"),
-    "maximum": (("_maximum", "broadcast_maximum"), "_maximum_scalar"),
-    "minimum": (("_minimum", "broadcast_minimum"), "_minimum_scalar"),
-    "hypot": (("_hypot", "broadcast_hypot"), "_hypot_scalar"),
-}
-
-# Kind -> name of the operator after `_npi_`, which broadcasts; `_npi_<name>_scalar` takes a number.
-_NUMPY = {
-    "plus": "add",
-    "minus": "subtract",
-    "rminus": "rsubtract",
-    "mul": "multiply",
-    "div": "true_divide",
-    "rdiv": "rtrue_divide",
-    "lesser": "less",
-    "lesser_equal": "less_equal",
-}
 
 
 class Arithmetic:
@@ -54,15 +19,15 @@ class Arithmetic:
     _is_numpy = False
 
     def __add__(self, other):
-        return binary("plus", self, other)
+        return binary("add", self, other)
 
     __radd__ = __add__
 
     def __sub__(self, other):
-        return binary("minus", self, other)
+        return binary("sub", self, other)
 
     def __rsub__(self, other):
-        return binary("rminus", self, other)
+        return binary("sub", self, other, reflected=True)
 
     def __mul__(self, other):
         return binary("mul", self, other)
@@ -70,42 +35,42 @@ class Arithmetic:
     __rmul__ = __mul__
 
     def __truediv__(self, other):
-        return binary("div", self, other)
+        return binary("truediv", self, other)
 
     def __rtruediv__(self, other):
-        return binary("rdiv", self, other)
+        return binary("truediv", self, other, reflected=True)
 
     def __mod__(self, other):
         return binary("mod", self, other)
 
     def __rmod__(self, other):
-        return binary("rmod", self, other)
+        return binary("mod", self, other, reflected=True)
 
     def __pow__(self, other):
-        return binary("power", self, other)
+        return binary("pow", self, other)
 
     def __rpow__(self, other):
-        return binary("rpower", self, other)
+        return binary("pow", self, other, reflected=True)
 
     # Comparisons are symbols, too: 0 or 1 for each element. `symbol == None` is False.
 
     def __eq__(self, other):
-        return binary("equal", self, other)
+        return binary("eq", self, other)
 
     def __ne__(self, other):
-        return binary("not_equal", self, other)
+        return binary("ne", self, other)
 
     def __gt__(self, other):
-        return binary("greater", self, other)
+        return binary("gt", self, other)
 
     def __ge__(self, other):
-        return binary("greater_equal", self, other)
+        return binary("ge", self, other)
 
     def __lt__(self, other):
-        return binary("lesser", self, other)
+        return binary("lt", self, other)
 
     def __le__(self, other):
-        return binary("lesser_equal", self, other)
+        return binary("le", self, other)
 
     __hash__ = object.__hash__
 
@@ -130,29 +95,32 @@ def compose(op_name, hint, attributes, *inputs):
     return kind(_core.apply(op_name, name, attributes, [symbol._handle for symbol in inputs], {}))
 
 
-def binary(kind, left, right):
-    """The symbol of an expression; NotImplemented for a `right` that is neither a Symbol nor a number."""
+def binary(name, left, right, reflected=False):
+    """The symbol of the expression `left <name> right` (reflected: `right <name> left`), by the names of OPERATIONS.
+
+    NotImplemented for a `right` that is neither a Symbol nor a number.
+    """
     if isinstance(right, Arithmetic):
-        return compose(*_tensor_op(kind, left, right), {}, left, right)
+        return compose(*_tensor_op(name, left._is_numpy or right._is_numpy), {}, left, right)
     if is_number(right):
         number = int(right) if isinstance(right, (bool, np.bool_)) else right
-        op_name, hint = _scalar_op(kind, left)
+        op_name, hint = _scalar_op(name, left._is_numpy, reflected)
         return compose(op_name, hint, {"scalar": attribute_text(number)}, left)
     return NotImplemented
 
 
-def _tensor_op(kind, left, right):
-    if left._is_numpy or right._is_numpy:
-        name = _NUMPY.get(kind, kind)
-        return f"_npi_{name}", name
-    candidates = _CLASSIC[kind][0]
-    registered = [name for name in candidates if name in _core.operator_names()]
-    return (registered or candidates)[0], f"_{kind}"
+def _tensor_op(name, is_numpy):
+    operation = OPERATIONS[name]
+    if is_numpy:
+        return f"_npi_{operation.numpy}", operation.numpy
+    is_registered = operation.elementwise in _core.operator_names()
+    return operation.elementwise if is_registered else operation.broadcasting, f"_{operation.kind}"
 
 
-def _scalar_op(kind, left):
-    if left._is_numpy:
-        name = _NUMPY.get(kind, kind)
-        return f"_npi_{name}_scalar", f"{name}_scalar"
-    joint = "_" if kind == "rpower" or kind.split("_")[-1] in ("equal", "greater", "lesser") else ""
-    return _CLASSIC[kind][1], f"_{kind}{joint}scalar"
+def _scalar_op(name, is_numpy, reflected):
+    """The operator, and what a node of it is named after: _plusscalar, _rpower_scalar, radd_scalar."""
+    op_name = scalar_operator(name, is_numpy, reflected)
+    if is_numpy:
+        return op_name, op_name[len("_npi_") :]
+    is_joined = not (name in COMPARISONS or name == "pow" and reflected)
+    return op_name, op_name.replace("_scalar", "scalar") if is_joined else op_name

@@ -1,16 +1,10 @@
 """Operators as methods: `x.exp()` is `amp.sym.exp(x)`."""
 
+from .._operator_names import FLUENT
 from ..base import NotImplementedForSymbol, UnsupportedError
 
 # MXNet's list. What the registry lacks raises UnsupportedError when it is called.
-NAMES = """
-abs arccos arccosh arcsin arcsinh arctan arctanh argmax argmax_channel argmin argsort broadcast_axes broadcast_like
-broadcast_to cbrt ceil clip cos cosh degrees depth_to_space diag exp expand_dims expm1 fix flatten flip floor log log10
-log1p log2 log_softmax max mean min nanprod nansum norm one_hot ones_like pad pick prod radians rcbrt reciprocal relu
-repeat reshape reshape_like rint round rsqrt shape_array sigmoid sign sin sinh size_array slice slice_axis slice_like
-softmax softmin sort space_to_depth split split_v2 sqrt square squeeze sum swapaxes take tan tanh tile topk transpose
-trunc zeros_like
-""".split()
+NAMES = [*FLUENT, "depth_to_space", "reshape", "space_to_depth", "split_v2"]
 
 # Methods of arrays, which need values.
 _OF_ARRAYS = "as_in_context asnumpy asscalar backward copy detach wait_to_read".split()
@@ -23,6 +17,7 @@ class FluentMethods:
     """What a Symbol inherits."""
 
     __slots__ = ()
+    _find = None  # (name, whether it is NumPy's) -> function or None; set once all functions exist
 
     def astype(self, dtype, copy=True):
         """A symbol of another element type, by the operator Cast; `copy` has no effect.
@@ -34,10 +29,7 @@ class FluentMethods:
 
 
 def _call(name, symbol, args, kwargs):
-    from .. import sym
-
-    namespace = sym.np if symbol._is_numpy else sym
-    function = getattr(namespace, name, None) or getattr(sym, name, None)
+    function = FluentMethods._find(name, symbol._is_numpy)
     if function is None:
         raise UnsupportedError(f"Symbol.{name}: the operator {name} is not registered")
     return type(symbol)(function(symbol, *args, **kwargs)._handle)

@@ -3,8 +3,8 @@
 import warnings
 
 from .. import _core
+from .._switches import is_on
 from ..base import ArgumentError
-from ..util import is_np_shape
 
 
 class Inference:
@@ -17,8 +17,8 @@ class Inference:
 
         Known shapes are passed by name, or by position in the order of `list_arguments` with None for
         unknown ones; 0 is an unknown dimension. Where something stays unknown the result is
-        (None, None, None), and a warning names it. With `amp.util.np_shape()` shapes are spelled as NumPy's: -1 is an
-        unknown dimension and () the shape of a scalar. Raises GraphError for contradictions.
+        (None, None, None), and a warning names it. With `amp.mxnet.util.np_shape()` shapes are spelled as NumPy's:
+        -1 is an unknown dimension and () the shape of a scalar. Raises GraphError for contradictions.
 
         >>> amp.sym.FullyConnected(num_hidden=3, name="fc").infer_shape(fc_data=(2, 4))
         ([(2, 4), (3, 4), (3,)], [(2, 3)], [])
@@ -36,7 +36,7 @@ class Inference:
     def infer_shape_partial(self, *args, **kwargs):
         """Like `infer_shape`, with 0 for unknown dimensions and () for an unknown shape.
 
-        With `amp.util.np_shape()` these are -1 and None.
+        With `amp.mxnet.util.np_shape()` these are -1 and None.
 
         >>> amp.sym.FullyConnected(num_hidden=3, name="fc").infer_shape_partial(fc_data=(0, 4))
         ([(0, 4), (3, 4), (3,)], [(0, 3)], [])
@@ -90,13 +90,13 @@ def open_dims(name, shape):
         dims = [None]
     if None in dims or isinstance(shape, str):
         raise ArgumentError(f"the shape of '{name}': expected a tuple of integers, got {shape!r}")
-    if is_np_shape():
+    if is_on("shape"):
         return tuple(max(dim, -1) for dim in dims)
     return tuple(dim if dim > 0 else -1 for dim in dims) or None
 
 
 def _in_mxnets_spelling(shapes):
-    if is_np_shape():
+    if is_on("shape"):
         return shapes
     return tuple([tuple(max(dim, 0) for dim in shape or ()) for shape in part] for part in shapes)
 

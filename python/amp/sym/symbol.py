@@ -1,15 +1,14 @@
 """The class Symbol and the functions that make symbols without an operator."""
 
 from .. import _core
-from .._arrays import readable
-from .._missing import refusing
+from .._missing import OfMXNet
 from .._paths import encoded
 from ..attribute import AttrScope
 from ..base import ArgumentError, NotImplementedForSymbol
 from .arithmetic import Arithmetic
 from .attributes import attribute_text
 from .fluent import FluentMethods
-from .inference import Inference, open_dims
+from .inference import Inference
 
 
 class Symbol(Arithmetic, FluentMethods, Inference):
@@ -152,61 +151,6 @@ class Symbol(Arithmetic, FluentMethods, Inference):
         graph = json.loads(self.tojson())
         return graph, graph["nodes"][graph["heads"][0][0]]
 
-    # ---- fusion ----
-
-    def optimize_for(
-        self,
-        backend,
-        args=None,
-        aux=None,
-        ctx=None,
-        shape_dict=None,
-        type_dict=None,
-        stype_dict=None,
-        skip_infer=False,
-        **kwargs,
-    ):
-        """A symbol with fewer nodes, as MXNet's oneDNN backends make it; results stay the same.
-
-        `backend` is 'ONEDNN' (MXNet 2: `_sg_onednn_conv` and others, numbered from 0 in each call), 'MKLDNN' (the same
-        as 1.9.1 does it) or 'ONEDNN_AMP' (for converted symbols: a fused node whose only reader is a cast to float32
-        writes float32). `args` and `aux` are arrays, by name or in the order of `list_arguments` and
-        `list_auxiliary_states`; `shape_dict` and `type_dict` are {name: shape} and {name: dtype} for others. A sum that
-        may broadcast is fused only where shapes show that it does not. `ctx`, `stype_dict` and further options of
-        MXNet's backends have no effect; with `skip_infer=True` nothing is taken from the arrays and dicts. Executors
-        and conversions take fused symbols like others. Raises ArgumentError for other backends and for names that the
-        symbol lacks, GraphError where shapes or dtypes clash.
-
-        >>> net = amp.sym.relu(amp.sym.Convolution(kernel=(3, 3), num_filter=8, name="conv"), name="act")
-        >>> net.optimize_for("ONEDNN").list_outputs()
-        ['act_output']
-        """
-        if not isinstance(backend, str):
-            raise ArgumentError(f"backend: expected its name, such as 'ONEDNN', got {backend!r}")
-        known = {} if skip_infer else self._known_types(args, aux, shape_dict, type_dict)
-        return Symbol(self._handle.optimize_for(backend, known))
-
-    def get_backend_symbol(self, backend):
-        """`optimize_for(backend)` without shapes.
-
-        >>> amp.sym.Convolution(kernel=(3, 3), num_filter=8, name="conv").get_backend_symbol("ONEDNN").list_outputs()
-        ['sg_onednn_conv_0_output']
-        """
-        return self.optimize_for(backend)
-
-    def _known_types(self, args, aux, shape_dict, type_dict):
-        """{name: (dtype or None, shape or None)}"""
-        arrays = {
-            **_by_name(args, self.list_arguments(), "args"),
-            **_by_name(aux, self.list_auxiliary_states(), "aux"),
-        }
-        known = {name: (array.dtype, tuple(array.shape)) for name, array in arrays.items()}
-        for name, shape in (shape_dict or {}).items():
-            known[name] = (known.get(name, (None, None))[0], open_dims(name, shape))
-        for name, dtype in (type_dict or {}).items():
-            known[name] = (dtype, known.get(name, (None, None))[1])
-        return known
-
     # ---- files ----
 
     def tojson(self, remove_amp_cast=False):
@@ -295,7 +239,7 @@ class Symbol(Arithmetic, FluentMethods, Inference):
             return f"<Symbol {name}>"
         return f"<Symbol group [{', '.join(self.list_outputs())}]>"
 
-    # ---- running ----
+    # ---- semantics ----
 
     def as_np_ndarray(self):
         """The same symbol with NumPy's arithmetic, which broadcasts; see `NumpySymbol`.
@@ -309,61 +253,10 @@ class Symbol(Arithmetic, FluentMethods, Inference):
         """The same symbol with MXNet's classic arithmetic."""
         return Symbol(self._handle)
 
-    def bind(self, ctx, args, args_grad=None, grad_req="write", aux_states=None, group2ctx=None, shared_exec=None):
-        """An `amp.bound_symbol.BoundSymbol` of arrays that the caller has.
 
-        `args` and `aux_states` are arrays by name, or lists in the order of `list_arguments` and
-        `list_auxiliary_states`. Nothing has a gradient; `ctx` and the rest have no effect. Raises ArgumentError for
-        missing arrays, GraphError for shapes that clash.
-
-        >>> net = amp.sym.exp(amp.sym.Variable("x"))
-        >>> net.bind(amp.cpu(), {"x": amp.nd.zeros((2,))}).forward()[0]
-        [1. 1.]
-        <NDArray float32[2]>
-        """
-        from ..bound_symbol import bind
-
-        return bind(self, args, aux_states)
-
-    def simple_bind(
-        self,
-        ctx=None,
-        grad_req="write",
-        type_dict=None,
-        stype_dict=None,
-        group2ctx=None,
-        shared_arg_names=None,
-        shared_exec=None,
-        shared_buffer=None,
-        **kwargs,
-    ):
-        """An `amp.bound_symbol.BoundSymbol` with arrays of zeros, of the shapes that `kwargs` ({name: shape}) imply.
-
-        `type_dict` is {name: dtype}; nothing has a gradient, and the other arguments have no effect. Raises
-        ArgumentError for shapes that stay unknown, GraphError for shapes that clash.
-
-        >>> bound = amp.sym.FullyConnected(num_hidden=3, name="fc").simple_bind(fc_data=(2, 4))
-        >>> bound.arg_dict["fc_weight"].shape
-        (3, 4)
-        """
-        from ..bound_symbol import simple_bind
-
-        return simple_bind(self, kwargs, type_dict)
-
-    _bind, _simple_bind = bind, simple_bind  # as MXNet 2 names them
-
-    def eval(self, ctx=None, **kwargs):
-        """The outputs for these arrays, by name: a list of NDArrays.
-
-        Raises ArgumentError for arrays that are missing, GraphError for shapes and dtypes that clash.
-
-        >>> amp.sym.exp(amp.sym.Variable("x")).eval(x=amp.nd.zeros((2,)))[0]
-        [1. 1.]
-        <NDArray float32[2]>
-        """
-        return self.bind(ctx, kwargs).forward()
-
-    gradient = refusing("Symbol.gradient", "there are no gradients; this package runs models")
+# `amp.mxnet` installs them.
+for _name in "bind simple_bind _bind _simple_bind eval gradient optimize_for get_backend_symbol".split():
+    setattr(Symbol, _name, OfMXNet(f"Symbol.{_name}"))
 
 
 class NumpySymbol(Symbol):
@@ -376,18 +269,6 @@ class NumpySymbol(Symbol):
 
     __slots__ = ()
     _is_numpy = True
-
-
-def _by_name(arrays, names, what):
-    """{name: array} of a dict, or of a list in the order of `names`; None is no array."""
-    if arrays is None:
-        return {}
-    if not hasattr(arrays, "items"):
-        arrays = list(arrays)
-        if len(arrays) != len(names):
-            raise ArgumentError(f"{what}: expected {len(names)} arrays ({', '.join(names)}), got {len(arrays)}")
-        arrays = dict(zip(names, arrays))
-    return {name: readable(array, f"{what}[{name!r}]") for name, array in arrays.items() if array is not None}
 
 
 def Variable(name, attr=None, shape=None, lr_mult=None, wd_mult=None, dtype=None, init=None, **kwargs):

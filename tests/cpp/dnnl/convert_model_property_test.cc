@@ -192,7 +192,7 @@ TEST(ConvertProperties, ConvertedFirstOrAtBindGivesEqualBits) {
     onednn::BindOptions bind;
     bind.backend = onednn::Backend::kReference;
     bind.num_threads = 1;
-    bind.reduce_precision = onednn::ReduceOptions{.target = options.target, .force = true, .conversion = options};
+    bind.reduce_precision = onednn::ReduceOptions{.target = options.target, .emulate = true, .conversion = options};
     onednn::Executor executor(model.symbol, model.params, model.input_types, bind);
     std::vector<NDArray> inputs;
     for (const std::string& name : executor.input_names()) inputs.push_back(model.inputs.at(name));

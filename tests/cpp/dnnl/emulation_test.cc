@@ -72,7 +72,7 @@ TEST(Emulation, Child) {
   EXPECT_CONTAINS(plan, " 0 nodes on reference kernels");
   // Unless it is forced, the user keeps float32, and is told.
   BindOptions options = Low();
-  options.reduce_precision->force = false;
+  options.reduce_precision->emulate = false;
   const auto unforced = Bind(SmallNet(), options);
   EXPECT_CONTAINS(unforced->notice(), "no bfloat16 arithmetic");
   EXPECT_EQ(unforced->symbol().ListInputs(), SmallNet().symbol.ListInputs());

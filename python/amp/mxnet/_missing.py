@@ -1,0 +1,133 @@
+"""Names of MXNet that this package leaves out, and why: one table for all modules of `amp.mxnet`."""
+
+import sys
+import types
+
+from .. import _missing as names
+from .._missing import refusing
+
+_TRAINING = "training is not supported: this package is for inference only"
+_INT8 = "int8 quantization is not supported; amp.convert_model converts to bfloat16"
+_GRADIENT = "it compares gradients, which are not supported"
+_SPARSE = "sparse arrays are not supported"
+_NETWORK = "downloads and data sets are not supported; pass files of your own"
+_IMAGES = "decoding of images is not supported; read them with another library and pass arrays"
+_CELLS = "cells of 1.x that unroll symbols are not supported; use mx.sym.RNN, or layers of mx.gluon.rnn"
+
+_PACKAGE = __name__.rpartition(".")[0]
+
+# Dotted name below `amp.mxnet` -> reason.
+_REASONS = {
+    "callback": _TRAINING,
+    "executor_manager": "several devices are not supported; use mx.mod.Module",
+    "gluon.Trainer": _TRAINING,
+    "gluon.contrib": "its layers are not supported; compose those of mx.gluon.nn",
+    "gluon.loss": _TRAINING,
+    "gluon.metric": _TRAINING,
+    "gluon.probability": "distributions are not supported",
+    "image": _IMAGES,
+    "img": _IMAGES,
+    "kv": _TRAINING,
+    "kvstore": _TRAINING,
+    "kvstore_server": _TRAINING,
+    "library": "libraries of operators are not supported; operators come from the registry",
+    "lr_scheduler": _TRAINING,
+    "metric": "metrics are not supported; compute them with NumPy from what get_outputs() and predict() return",
+    "mon": "use Symbol.simple_bind(...).set_monitor_callback, or amp.Executor.run_monitored",
+    "monitor": "use Symbol.simple_bind(...).set_monitor_callback, or amp.Executor.run_monitored",
+    "onnx": "ONNX files are not supported",
+    "optimizer": _TRAINING,
+    "profiler": "use amp.Executor.profile",
+    "recordio": _IMAGES,
+    "rnn": _CELLS,
+    "rtc": "CUDA is not supported",
+    "visualization": "use `amp inspect`, or print a symbol's tojson()",
+    "viz": "use `amp inspect`, or print a symbol's tojson()",
+    "base._LIB": "the C interface is not supported; names of operators: mx.operator.get_all_registered_operators()",
+    "contrib.onnx": "ONNX files are not supported",
+    "contrib.quant": _INT8,
+    "contrib.quantization": _INT8,
+    "contrib.autograd": _TRAINING,
+    "contrib.text": _NETWORK,
+    "io.CSVIter": "use NumPy and NDArrayIter",
+    "io.ImageDetRecordIter": _IMAGES,
+    "io.ImageRecordIter": _IMAGES,
+    "io.LibSVMIter": _SPARSE,
+    "io.MNISTIter": _NETWORK,
+    "io.PrefetchingIter": "pass the inner iterator",
+    "model.FeedForward": "use mx.mod.Module",
+    "module.BaseModule": "Module stands alone",
+    "module.BucketingModule": "use one Module for each length, or Module.reshape: plans share their weights",
+    "module.PythonLossModule": _TRAINING,
+    "module.PythonModule": "Module stands alone",
+    "module.SequentialModule": "compose the symbols: second(data=first), and bind one Module",
+    "operator.CustomOp": "operators in Python are not supported",
+    "operator.CustomOpProp": "operators in Python are not supported",
+    "operator.register": "operators in Python are not supported",
+    "test_utils.check_consistency": _GRADIENT,
+    "test_utils.check_gluon_hybridize_consistency": _GRADIENT,
+    "test_utils.check_numeric_gradient": _GRADIENT,
+    "test_utils.check_symbolic_backward": _GRADIENT,
+    "test_utils.compare_optimizer": _TRAINING,
+    "test_utils.create_sparse_array": _SPARSE,
+    "test_utils.create_sparse_array_zd": _SPARSE,
+    "test_utils.get_cifar10": _NETWORK,
+    "test_utils.get_mnist": _NETWORK,
+    "test_utils.get_mnist_iterator": _NETWORK,
+    "test_utils.get_mnist_pkl": _NETWORK,
+    "test_utils.get_mnist_ubyte": _NETWORK,
+    "test_utils.numeric_grad": _GRADIENT,
+    "test_utils.rand_sparse_ndarray": _SPARSE,
+}
+
+
+def training_name(module, name):
+    """What stands for a function of MXNet's AMP that prepares training; AttributeError for any other name."""
+    if name in ("init", "init_trainer", "scale_loss", "unscale"):
+        return refusing(f"{module}.{name}", _TRAINING)
+    raise AttributeError(f"module {module!r} has no attribute {name!r}")
+
+
+# Those of the names that are modules of MXNet: programs import them, often without need.
+_REFUSED_MODULES = (
+    "callback contrib.onnx contrib.quant contrib.quantization contrib.text executor_manager gluon.contrib "
+    "gluon.loss gluon.metric gluon.probability image img kv kvstore kvstore_server library lr_scheduler metric mon "
+    "monitor onnx optimizer profiler recordio rnn rtc visualization viz"
+).split()
+
+
+class RefusedModule(types.ModuleType):
+    """Stands for a module of MXNet that is left out: it can be imported, and whatever is called in it is refused."""
+
+    def __init__(self, module, reason):
+        super().__init__(module, f"Left out: {reason}.")
+        self.refused = reason
+        self.__path__ = []
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        return refusing(f"{self.__name__}.{name}", self.refused)
+
+
+def install_modules():
+    """Puts a RefusedModule where MXNet has a module that is left out: all packages have to be imported before."""
+    for dotted_name in _REFUSED_MODULES:
+        module = RefusedModule(f"{_PACKAGE}.{dotted_name}", _REASONS[dotted_name])
+        owner, _, name = module.__name__.rpartition(".")
+        sys.modules[module.__name__] = module
+        setattr(sys.modules[owner], name, module)
+
+
+def missing(module, name, candidates=()):
+    """The error for a module's `__getattr__` to raise: MissingNameError with the reason, else AttributeError."""
+    return names.missing(module, name, candidates, _REASONS.get(f"{module}.{name}"[len(_PACKAGE) + 1 :]))
+
+
+def getter(module):
+    """A `__getattr__` for a module all of whose names exist when it is imported."""
+
+    def __getattr__(name):
+        raise missing(module, name, vars(sys.modules[module]))
+
+    return __getattr__

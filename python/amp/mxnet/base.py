@@ -1,0 +1,47 @@
+"""Errors, and constants of MXNet's module `base`."""
+
+import numpy as np
+
+from ..base import (
+    ArgumentError,
+    Error,
+    GraphError,
+    InternalError,
+    MissingNameError,
+    MXNetError,
+    NotImplementedForSymbol,
+    UnsupportedError,
+)
+from ._missing import getter
+
+__all__ = [
+    "ArgumentError",
+    "Error",
+    "GraphError",
+    "InternalError",
+    "MXNetError",
+    "MissingNameError",
+    "NotImplementedForSymbol",
+    "UnsupportedError",
+]
+
+mx_real_t = np.float32
+string_types = (str,)
+numeric_types = (float, int, np.generic)
+integer_types = (int, np.int32, np.int64)
+
+# What names of operators begin with, by family.
+_OP_NAME_PREFIX_LIST = ["_contrib_", "_linalg_", "_sparse_", "_image_", "_random_"]
+_NP_OP_PREFIX = "_np_"
+_NP_OP_SUBMODULE_LIST = ["_random_", "_linalg_"]
+_NP_EXT_OP_PREFIX = "_npx_"
+_NP_EXT_OP_SUBMODULE_LIST = ["_image_", "_random_"]
+_NP_INTERNAL_OP_PREFIX = "_npi_"
+
+
+def _is_np_op(op_name):
+    """Whether the name is that of an operator with NumPy's semantics."""
+    return op_name.startswith((_NP_OP_PREFIX, _NP_EXT_OP_PREFIX, _NP_INTERNAL_OP_PREFIX))
+
+
+__getattr__ = getter(__name__)

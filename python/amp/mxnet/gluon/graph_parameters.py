@@ -1,0 +1,166 @@
+"""The parameters of a block that is a graph."""
+
+import re
+
+from ... import _core, nd
+from ..._arrays import flattened, readable
+from ..._paths import encoded
+from ...base import ArgumentError
+from ...checkpoint import save_checkpoint, without_amp_casts
+from .parameter import Parameter, ParameterDict, plain_name
+
+
+class ParametersOfGraph:
+    """What SymbolBlock inherits: parameters come from arrays, files and initializers, and go to files."""
+
+    _symbol = _input_names = None
+    _params = None  # {name: Parameter}
+
+    # ---- looking at them ----
+
+    def collect_params(self, select=None):
+        """{name: parameter}, in the symbol's order; a parameter has `data()`, `dtype`, `shape` and `name`.
+
+        `select` is a regular expression that names have to begin with.
+        """
+        chosen = re.compile(select or "").match
+        return ParameterDict({name: parameter for name, parameter in self._params.items() if chosen(name)})
+
+    def _collect(self, prefix):
+        return {prefix + name: parameter for name, parameter in self._params.items()}
+
+    def cast(self, dtype):
+        """Changes the dtype of all parameters that are floats."""
+        for parameter in self._params.values():
+            if parameter.dtype.kind in "fV":
+                parameter.cast(dtype)
+
+    def arrays(self):
+        """The parameters as `convert_model` and `Executor` take them: (arg_params, aux_params)."""
+        states = set(self._symbol.list_auxiliary_states())
+        arrays = {name: parameter.data() for name, parameter in self._params.items() if not parameter.is_open}
+        args = {name: array for name, array in arrays.items() if name not in states}
+        aux = {name: array for name, array in arrays.items() if name in states}
+        return args, aux
+
+    # ---- making them ----
+
+    def initialize(self, init=None, ctx=None, verbose=False, force_reinit=False, *, device=None):
+        """Makes the arrays of all variables that are neither inputs nor labels and have none.
+
+        Where the symbol does not tell a shape, that happens in the first call. `init` is an initializer or its name;
+        see `Parameter.initialize`. Arrays that exist stay unless `force_reinit` is True. The rest has no effect.
+
+        >>> data = amp.sym.Variable("data")
+        >>> block = mx.gluon.SymbolBlock(amp.sym.FullyConnected(data, num_hidden=3, name="fc"), data)
+        >>> block.initialize("ones")
+        >>> block(amp.nd.ones((2, 4))).shape
+        (2, 3)
+        """
+        attributes = self._symbol.attr_dict()
+        known = dict(self._params)
+        for name in self._variables_without(known):
+            initializer = attributes.get(name, {}).get("__init__")
+            known[name] = Parameter(name, init=initializer, allow_deferred_init=True)
+        self._params = {name: known[name] for name in self._symbol.list_inputs() if name in known}
+        for parameter in self._params.values():
+            parameter.initialize(default_init=init, force_reinit=force_reinit)
+
+    def infer_shape(self, *args):
+        """Makes the arrays that wait for the shapes of inputs; `args` are those of a call."""
+        if any(parameter.is_open for parameter in self._params.values()):
+            self._finish_parameters(self._by_name(flattened(args)))
+
+    def _finish_parameters(self, arrays):
+        waiting = {name: parameter for name, parameter in self._params.items() if parameter.is_open}
+        if not waiting:
+            return
+        held = {name: parameter for name, parameter in self._params.items() if name not in waiting}
+        known = {name: (array.dtype, tuple(array.shape)) for name, array in {**held, **arrays}.items()}
+        arguments, _, states = self._symbol._handle.infer(known)
+        names = [*self._symbol.list_arguments(), *self._symbol.list_auxiliary_states()]
+        for name, (dtype, shape) in zip(names, [*arguments, *states]):
+            if name in waiting:
+                waiting[name].shape = () if shape is None else shape
+                waiting[name].cast(dtype or "float32")
+                waiting[name].finish_initialization()
+
+    # ---- files ----
+
+    def export(self, path, epoch=0, remove_amp_cast=False):
+        """Writes `<path>-symbol.json` and `<path>-<epoch, four digits>.params`; returns the two names.
+
+        With path=None nothing is written and the result is (Symbol, {'arg:...' or 'aux:...': NDArray}). Unlike MXNet's,
+        the casts of a converted model are kept unless `remove_amp_cast=True`, as in `save_checkpoint`.
+
+        >>> block = mx.gluon.SymbolBlock.imports("model-symbol.json", ["data"], "model-0000.params")
+        >>> _ = block.export("copy")
+        >>> amp.sym.load("copy-symbol.json").list_outputs()
+        ['relu_output']
+        """
+        args, aux = self.arrays()
+        if path is None:
+            symbol = self._symbol
+            if remove_amp_cast:
+                symbol, args, aux = without_amp_casts(symbol, args, aux)
+            named = {f"arg:{name}": array for name, array in args.items()}
+            return symbol, {**named, **{f"aux:{name}": array for name, array in aux.items()}}
+        save_checkpoint(path, epoch, self._symbol, args, aux, remove_amp_cast)
+        return f"{path}-symbol.json", f"{path}-{int(epoch):04d}.params"
+
+    def save_parameters(self, filename):
+        """Writes the parameters, auxiliary states included, under their plain names."""
+        nd.save(filename, {name: parameter.data() for name, parameter in self._params.items()})
+
+    def load_parameters(self, filename, ctx=None, allow_missing=False, ignore_extra=False, *, device=None):
+        """Reads the parameters from a file; those that it lacks keep their arrays. Errors as for `imports`.
+
+        >>> block = mx.gluon.SymbolBlock(amp.sym.load("model-symbol.json"), amp.sym.Variable("data"))
+        >>> block.load_parameters("model-0000.params")
+        >>> block(amp.nd.ones((2, 4))).shape
+        (2, 3)
+        """
+        held = {name: parameter.data() for name, parameter in self._params.items()}
+        arrays = {**held, **_read(filename, self._symbol, ignore_extra)}
+        if not allow_missing:
+            missing = self._variables_without(arrays)
+            if missing:
+                raise ArgumentError(f"{filename}: parameters are missing: {', '.join(missing)}")
+        self._set_params(arrays)
+
+    def _set_params(self, arrays):
+        if not hasattr(arrays, "items"):
+            raise ArgumentError(f"params: expected a dict {{name: array}}, got {type(arrays).__name__}")
+        arrays = {plain_name(name): value for name, value in arrays.items()}
+        inputs = set(self._input_names)
+        names = [name for name in self._symbol.list_inputs() if name in arrays and name not in inputs]
+        self._params = {name: _parameter(name, arrays[name]) for name in names}
+        self._forget_executors()
+
+    def _variables_without(self, arrays):
+        known = {*arrays, *self._input_names}
+        return [name for name in self._symbol.list_inputs() if name not in known and not self._is_label(name)]
+
+    def _is_label(self, name):
+        slots = self._symbol._handle.slots_of_variables().get(name, [])
+        return bool(slots) and all(slot == "label" for slot in slots)
+
+
+def _parameter(name, value):
+    if isinstance(value, Parameter):
+        value.data()  # raises where it has no array
+        return value
+    if not isinstance(value, nd.NDArray) and callable(getattr(value, "data", None)):
+        value = value.data()  # a parameter of MXNet
+    if not isinstance(value, nd.NDArray):  # the caller may write to the original
+        value = nd.NDArray(readable(value, f"parameter '{name}'")).copy()
+    return Parameter.of_array(name, value)
+
+
+def _read(filename, symbol, ignore_extra):
+    """{name: NDArray}"""
+    if not ignore_extra:
+        args, aux = _core.load_model_params(encoded(filename), symbol._handle)
+        return {**args, **aux}
+    named = {plain_name(name): array for name, array in _core.load_params(encoded(filename))}
+    return {name: array for name, array in named.items() if array is not None}

@@ -1,0 +1,179 @@
+"""Layers without windows: dense, embedding, dropout, functions as layers."""
+
+import math
+
+from ....base import ArgumentError
+from ... import np, npx
+from ..block import Block, HybridBlock
+from .activations import Activation
+from .layer import Layer, functions_of
+
+
+class Dense(Layer):
+    """Dense(units, activation=None, use_bias=True, flatten=True, in_units=0): x * weight^T + bias, then the activation.
+
+    The input is (N, ...), seen as (N, in_units), and the output (N, units); with flatten=False the product is over the
+    last axis alone. `weight` has shape (units, in_units). A call raises GraphError for another in_units, ArgumentError
+    before the parameters are initialized.
+
+    >>> block = mx.gluon.nn.Dense(3)
+    >>> block.initialize("ones")
+    >>> block(amp.nd.ones((2, 4)))
+    [[4. 4. 4.]
+     [4. 4. 4.]]
+    <NDArray float32[2,3]>
+    """
+
+    def __init__(
+        self,
+        units,
+        activation=None,
+        use_bias=True,
+        flatten=True,
+        dtype="float32",
+        weight_initializer=None,
+        bias_initializer="zeros",
+        in_units=0,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        self._units, self._flatten = int(units), bool(flatten)
+        self.parameter("weight", (self._units, in_units), weight_initializer, dtype)
+        self.bias = None
+        if use_bias:
+            self.parameter("bias", (self._units,), bias_initializer, dtype)
+        self.act = Activation(activation) if activation else None
+
+    def infer_shape(self, x, *args):
+        """Learns in_units."""
+        self.weight.shape = (self._units, math.prod(x.shape[1:]) if self._flatten else x.shape[-1])
+
+    def forward(self, x):
+        """`x` is (N, ...), or (..., in_units) with flatten=False."""
+        settings = {"num_hidden": self._units, "flatten": self._flatten, "no_bias": self.bias is None}
+        out = self.run("FullyConnected", x, self.weight, self.bias, **settings)
+        return out if self.act is None else self.act(out)
+
+    def __repr__(self):
+        return f"Dense({self.weight.shape[1] or None} -> {self._units}, {'Activation' if self.act else 'linear'})"
+
+
+class Embedding(Layer):
+    """Embedding(input_dim, output_dim): row i of `weight` (input_dim, output_dim) for every index i of the input.
+
+    The output has the shape of the input and output_dim behind it. Indices beyond the table are moved to its ends.
+
+    >>> block = mx.gluon.nn.Embedding(10, 4)
+    >>> block.initialize()
+    >>> block(amp.nd.array([[1, 2, 3]])).shape
+    (1, 3, 4)
+    """
+
+    def __init__(self, input_dim, output_dim, dtype="float32", weight_initializer=None, sparse_grad=False, **kwargs):
+        super().__init__(**kwargs)
+        self._settings = {"input_dim": input_dim, "output_dim": output_dim, "dtype": dtype}
+        self.parameter("weight", (input_dim, output_dim), weight_initializer, dtype)
+
+    def forward(self, x):
+        """`x` holds indices, integers or floats of any shape; the output has one more axis."""
+        return self.run("Embedding", x, self.weight, **self._settings)
+
+
+class Flatten(Layer):
+    """(N, a, b, ...) as (N, a * b * ...).
+
+    >>> mx.gluon.nn.Flatten()(amp.nd.ones((2, 3, 4))).shape
+    (2, 12)
+    """
+
+    def forward(self, x):
+        """`x` has two axes at least."""
+        return self.run("Flatten", x)
+
+
+class Dropout(Layer):
+    """Dropout(rate, axes=()): nothing at inference.
+
+    >>> mx.gluon.nn.Dropout(0.5)(amp.nd.array([1, 2]))
+    [1. 2.]
+    <NDArray float32[2]>
+    """
+
+    def __init__(self, rate, axes=(), **kwargs):
+        super().__init__(**kwargs)
+        if not 0 <= rate < 1:
+            raise ArgumentError(f"Dropout: the rate lies in [0, 1), got {rate}")
+        self._rate, self._axes = rate, axes
+
+    def forward(self, x):
+        """`x` as it is; a graph has a node for it."""
+        return self.run("Dropout", x, p=self._rate, axes=tuple(self._axes)) if self._rate > 0 else x
+
+
+class Identity(HybridBlock):
+    """The input as it is.
+
+    >>> mx.gluon.nn.Identity()(amp.nd.array([1, 2]))
+    [1. 2.]
+    <NDArray float32[2]>
+    """
+
+    def forward(self, x):
+        """`x`."""
+        return x
+
+
+class Lambda(Block):
+    """Lambda(function): a function of arrays, or the name of one in `mx.np` or `amp.nd`, as a block.
+
+    Raises ArgumentError for anything else.
+
+    >>> mx.gluon.nn.Lambda("relu")(amp.nd.array([-1, 2]))
+    [0. 2.]
+    <NDArray float32[2]>
+    """
+
+    def __init__(self, function, **kwargs):
+        super().__init__(**kwargs)
+        self._function = _named_function(function)
+
+    def forward(self, *args):
+        """The function's result."""
+        return self._function(*args)
+
+
+class HybridLambda(HybridBlock):
+    """HybridLambda(function): as `Lambda`; a function of MXNet 1.x takes F first: `lambda F, x: F.relu(x)`.
+
+    Raises ArgumentError for what is neither a function nor a name.
+
+    >>> mx.gluon.nn.HybridLambda(lambda F, x: F.relu(x))(amp.nd.array([-1, 2]))
+    [0. 2.]
+    <NDArray float32[2]>
+    """
+
+    def __init__(self, function, **kwargs):
+        super().__init__(**kwargs)
+        self._function = _named_function(function)
+        names = getattr(getattr(function, "__code__", None), "co_varnames", ())
+        self._takes_module = bool(names) and names[0] == "F"
+
+    def forward(self, x, *args):
+        """The function's result."""
+        return self._function(functions_of(x), x, *args) if self._takes_module else self._function(x, *args)
+
+
+def _named_function(function):
+    if callable(function):
+        return function
+    if not isinstance(function, str):
+        raise ArgumentError(f"expected a function or its name, got {type(function).__name__}")
+
+    def call(x, *args, **kwargs):
+        for module in (functions_of(x), npx, np):
+            found = getattr(module, function, None)
+            if found is not None:
+                return found(x, *args, **kwargs)
+        raise ArgumentError(f"there is no function {function!r} in amp.nd, mx.np or mx.npx")
+
+    return call

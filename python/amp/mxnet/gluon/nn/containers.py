@@ -1,0 +1,101 @@
+"""Blocks one after another, or side by side."""
+
+from ..block import Block, HybridBlock
+from .layer import functions_of
+
+
+class _Container:
+    def add(self, *blocks):
+        """Appends blocks; their names are their numbers."""
+        for block in blocks:
+            self.register_child(block)
+
+    def __len__(self):
+        return len(self._children)
+
+    def __iter__(self):
+        return iter(self._children.values())
+
+    def __getitem__(self, key):
+        layers = list(self._children.values())[key]
+        if not isinstance(layers, list):
+            return layers
+        part = self._empty()
+        part.add(*layers)
+        return part
+
+
+class _Chain(_Container):
+    def __init__(self, *blocks, prefix=None, params=None):
+        super().__init__(prefix, params)
+        self.add(*blocks)
+
+    def _empty(self):
+        return HybridSequential() if isinstance(self, HybridBlock) else Sequential()
+
+    def forward(self, x, *args):
+        """The last block's output; each takes the output of the one before it, the first one all arguments."""
+        for block in self._children.values():
+            x = block(x, *args)
+            args = ()
+            if isinstance(x, (list, tuple)):
+                x, args = x[0], tuple(x[1:])
+        return [x, *args] if args else x
+
+
+class Sequential(_Chain, Block):
+    """Sequential(*blocks): blocks one after another.
+
+    >>> net = mx.gluon.nn.Sequential(mx.gluon.nn.Dense(8, "relu"), mx.gluon.nn.Dense(3))
+    >>> net.initialize()
+    >>> net(amp.nd.ones((2, 4))).shape
+    (2, 3)
+    """
+
+
+class HybridSequential(_Chain, HybridBlock):
+    """HybridSequential(*blocks): blocks one after another, which can run as one graph.
+
+    >>> net = mx.gluon.nn.HybridSequential(mx.gluon.nn.Dense(8, "relu"), mx.gluon.nn.Dense(3))
+    >>> net.initialize()
+    >>> net.hybridize()
+    >>> net(amp.nd.ones((2, 4))).shape
+    (2, 3)
+    """
+
+
+class _SideBySide(_Container):
+    def __init__(self, axis=-1, prefix=None, params=None):
+        super().__init__(prefix, params)
+        self._axis = axis
+
+    def _empty(self):
+        return type(self)(self._axis)
+
+    def forward(self, x):
+        """The outputs of all blocks on `x`, one behind the other along the axis."""
+        outputs = [block(x) for block in self._children.values()]
+        return functions_of(outputs[0]).concat(*outputs, dim=self._axis)
+
+
+class Concatenate(_SideBySide, Block):
+    """Concatenate(axis=-1): blocks side by side on one input; their outputs are concatenated.
+
+    >>> block = mx.gluon.nn.Concatenate(axis=1)
+    >>> block.add(mx.gluon.nn.Identity(), mx.gluon.nn.Flatten())
+    >>> block(amp.nd.ones((2, 3))).shape
+    (2, 6)
+    """
+
+
+class HybridConcatenate(_SideBySide, HybridBlock):
+    """HybridConcatenate(axis=-1): blocks side by side on one input; their outputs are concatenated.
+
+    >>> block = mx.gluon.nn.HybridConcatenate(axis=1)
+    >>> block.add(mx.gluon.nn.Identity(), mx.gluon.nn.Flatten())
+    >>> block(amp.nd.ones((2, 3))).shape
+    (2, 6)
+    """
+
+
+Concurrent, HybridConcurrent = Concatenate, HybridConcatenate  # names of MXNet 1.x

@@ -1,0 +1,39 @@
+"""What all layers share."""
+
+from .... import nd, sym
+from ....base import ArgumentError
+from ....sym import Symbol
+from ..block import HybridBlock
+from ..parameter import Parameter
+
+
+class Layer(HybridBlock):
+    """A block around one operator or a few."""
+
+    def parameter(self, name, shape, init, dtype="float32"):
+        """Makes a parameter of this layer; sizes of 0 are learned in the first call."""
+        setattr(self, name, Parameter(name, shape=shape, init=init, dtype=dtype, allow_deferred_init=True))
+
+    def run(self, op, data, *parameters, **attributes):
+        """The operator on an array or a symbol and on parameters, None for one that is left out."""
+        module = functions_of(data)
+        values = [value_of(parameter, data) for parameter in parameters if parameter is not None]
+        return getattr(module, op)(data, *values, **attributes)
+
+
+def functions_of(data):
+    """The module whose functions take `data`: `amp.sym` or `amp.nd`."""
+    return sym if isinstance(data, Symbol) else nd
+
+
+def value_of(parameter, data):
+    """A parameter as `data` is: a variable or an array."""
+    return parameter.var() if isinstance(data, Symbol) else parameter.data()
+
+
+def repeated(value, count):
+    """A number as a tuple of `count`; a sequence of as many as a tuple."""
+    values = (int(value),) * count if hasattr(value, "__index__") else tuple(value)
+    if len(values) != count:
+        raise ArgumentError(f"expected {count} numbers, one for each axis of the window, got {values}")
+    return values

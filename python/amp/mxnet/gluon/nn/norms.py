@@ -1,0 +1,209 @@
+"""Normalization by statistics that were learned, or of the input itself."""
+
+from ....base import dtype_name
+from .layer import Layer
+
+_LOW = ("float16", "bfloat16")
+
+
+class BatchNorm(Layer):
+    """BatchNorm(axis=1, epsilon=1e-5, center=True, scale=True, in_channels=0), with the statistics of training.
+
+    gamma * (x - running_mean) / sqrt(running_var + epsilon) + beta per index of `axis`; gamma is 1 unless `scale`.
+    `center` only decides whether beta is trained, as in MXNet. Parameters stay float32 when the block is cast to low
+    precision.
+
+    >>> block = mx.gluon.nn.BatchNorm()
+    >>> block.initialize()
+    >>> block(amp.nd.ones((2, 3, 8, 8))).shape, block.running_mean.shape
+    ((2, 3, 8, 8), (3,))
+    """
+
+    def __init__(
+        self,
+        axis=1,
+        momentum=0.9,
+        epsilon=1e-5,
+        center=True,
+        scale=True,
+        use_global_stats=False,
+        beta_initializer="zeros",
+        gamma_initializer="ones",
+        running_mean_initializer="zeros",
+        running_variance_initializer="ones",
+        in_channels=0,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        self._settings = {
+            "axis": axis,
+            "eps": epsilon,
+            "momentum": momentum,
+            "fix_gamma": not scale,
+            "use_global_stats": use_global_stats,
+        }
+        self.parameter("gamma", (in_channels,), gamma_initializer)
+        self.parameter("beta", (in_channels,), beta_initializer)
+        self.parameter("running_mean", (in_channels,), running_mean_initializer)
+        self.parameter("running_var", (in_channels,), running_variance_initializer)
+        for parameter in (self.running_mean, self.running_var):
+            parameter.grad_req = "null"
+
+    def infer_shape(self, x, *args):
+        """Learns in_channels."""
+        for parameter in self._reg_params.values():
+            parameter.shape = (x.shape[self._settings["axis"]],)
+
+    def cast(self, dtype):
+        """Changes the dtype of the parameters; float32 for 'float16' and 'bfloat16'."""
+        super().cast("float32" if dtype_name(dtype) in _LOW else dtype)
+
+    def forward(self, x):
+        """`x` has any number of axes."""
+        parameters = self.gamma, self.beta, self.running_mean, self.running_var
+        return self.run("BatchNorm", x, *parameters, **self._settings)
+
+
+class SyncBatchNorm(BatchNorm):
+    """SyncBatchNorm(in_channels=0, num_devices=None, ...): a BatchNorm, as there is one device.
+
+    >>> block = mx.gluon.nn.SyncBatchNorm()
+    >>> block.initialize()
+    >>> block(amp.nd.ones((2, 3, 8, 8))).shape
+    (2, 3, 8, 8)
+    """
+
+    def __init__(self, in_channels=0, num_devices=None, momentum=0.9, epsilon=1e-5, **kwargs):
+        super().__init__(1, momentum, epsilon, in_channels=in_channels, **kwargs)
+
+
+class BatchNormReLU(BatchNorm):
+    """A BatchNorm with a relu behind it.
+
+    >>> block = mx.gluon.nn.BatchNormReLU(epsilon=0)
+    >>> block.initialize()
+    >>> block(amp.nd.array([[-1, 2]]))
+    [[0. 2.]]
+    <NDArray float32[1,2]>
+    """
+
+    def forward(self, x):
+        """`x` has any number of axes."""
+        return self.run("relu", super().forward(x))
+
+
+class _OwnStatistics(Layer):
+    """`center` and `scale` only decide what is trained, as in MXNet."""
+
+    def __init__(self, size, center, scale, beta_initializer, gamma_initializer, **kwargs):
+        super().__init__(**kwargs)
+        self.parameter("gamma", (size,), gamma_initializer)
+        self.parameter("beta", (size,), beta_initializer)
+
+    def _learn(self, size):
+        self.gamma.shape = self.beta.shape = (size,)
+
+
+class LayerNorm(_OwnStatistics):
+    """LayerNorm(axis=-1, epsilon=1e-5, in_channels=0): mean 0 and variance 1 along the axis, then * gamma + beta.
+
+    >>> block = mx.gluon.nn.LayerNorm(epsilon=0)
+    >>> block.initialize()
+    >>> block(amp.nd.array([[1, 3]]))
+    [[-1.  1.]]
+    <NDArray float32[1,2]>
+    """
+
+    def __init__(
+        self,
+        axis=-1,
+        epsilon=1e-5,
+        center=True,
+        scale=True,
+        beta_initializer="zeros",
+        gamma_initializer="ones",
+        in_channels=0,
+        **kwargs,
+    ):
+        super().__init__(in_channels, center, scale, beta_initializer, gamma_initializer, **kwargs)
+        self._axis, self._epsilon = axis, epsilon
+
+    def infer_shape(self, x, *args):
+        """Learns in_channels."""
+        self._learn(x.shape[self._axis])
+
+    def forward(self, x):
+        """`x` has any number of axes."""
+        return self.run("LayerNorm", x, self.gamma, self.beta, axis=self._axis, eps=self._epsilon)
+
+
+class InstanceNorm(_OwnStatistics):
+    """InstanceNorm(axis=1, epsilon=1e-5, in_channels=0): each channel of each sample to mean 0 and variance 1.
+
+    The input is (N, channels, ...) for axis 1; shape and dtype stay.
+
+    >>> block = mx.gluon.nn.InstanceNorm()
+    >>> block.initialize()
+    >>> block(amp.nd.ones((2, 3, 8, 8))).shape
+    (2, 3, 8, 8)
+    """
+
+    def __init__(
+        self,
+        axis=1,
+        epsilon=1e-5,
+        center=True,
+        scale=False,
+        beta_initializer="zeros",
+        gamma_initializer="ones",
+        in_channels=0,
+        **kwargs,
+    ):
+        super().__init__(in_channels, center, scale, beta_initializer, gamma_initializer, **kwargs)
+        self._axis, self._epsilon = axis, epsilon
+
+    def infer_shape(self, x, *args):
+        """Learns in_channels."""
+        self._learn(x.shape[self._axis])
+
+    def forward(self, x):
+        """`x` is (N, C, ...), with C on the axis."""
+        if self._axis == 1:
+            return self.run("InstanceNorm", x, self.gamma, self.beta, eps=self._epsilon)
+        swapped = self.run("swapaxes", x, dim1=1, dim2=self._axis)
+        normed = self.run("InstanceNorm", swapped, self.gamma, self.beta, eps=self._epsilon)
+        return self.run("swapaxes", normed, dim1=1, dim2=self._axis)
+
+
+class GroupNorm(_OwnStatistics):
+    """GroupNorm(num_groups=1, epsilon=1e-5, in_channels=0): each group of channels to mean 0, variance 1.
+
+    The input is (N, channels, ...). A call raises GraphError unless channels form groups of one size.
+
+    >>> block = mx.gluon.nn.GroupNorm(num_groups=2)
+    >>> block.initialize()
+    >>> block(amp.nd.ones((2, 4, 8, 8))).shape
+    (2, 4, 8, 8)
+    """
+
+    def __init__(
+        self,
+        num_groups=1,
+        epsilon=1e-5,
+        center=True,
+        scale=True,
+        beta_initializer="zeros",
+        gamma_initializer="ones",
+        in_channels=0,
+        **kwargs,
+    ):
+        super().__init__(in_channels, center, scale, beta_initializer, gamma_initializer, **kwargs)
+        self._groups, self._epsilon = num_groups, epsilon
+
+    def infer_shape(self, x, *args):
+        """Learns in_channels."""
+        self._learn(x.shape[1])
+
+    def forward(self, x):
+        """`x` is (N, C, ...)."""
+        return self.run("GroupNorm", x, self.gamma, self.beta, num_groups=self._groups, eps=self._epsilon)

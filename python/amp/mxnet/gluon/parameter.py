@@ -1,0 +1,361 @@
+"""Parameters of blocks."""
+
+import copy
+
+import numpy as np
+
+from ... import _core, nd
+from ..._arrays import readable
+from ..._core import NDArray
+from ...base import ArgumentError, Error, UnsupportedError, dtype_name
+from ...sym import Variable
+from .. import init as initializers
+from ..context import cpu
+
+
+class DeferredInitializationError(Error):
+    """The array of a parameter is asked for before a call has told its shape."""
+
+
+class Parameter:
+    """An array of a block.
+
+    Parameter(name, shape=None, dtype='float32', init=None, allow_deferred_init=False): 0 and -1 are sizes that the
+    first call tells; then `allow_deferred_init` has to be True for `initialize` to wait for it. `init` is an
+    initializer of `mx.init`, or its name. `grad_req`, `lr_mult`, `wd_mult`, `stype` and `grad_stype` are kept and
+    have no effect: nothing is trained here. Raises ArgumentError for unknown dtypes.
+
+    >>> weight = mx.gluon.Parameter("weight", shape=(2, 3), init="ones")
+    >>> weight.initialize()
+    >>> weight.data().shape
+    (2, 3)
+    """
+
+    def __init__(
+        self,
+        name="weight",
+        grad_req="write",
+        shape=None,
+        dtype="float32",
+        lr_mult=1.0,
+        wd_mult=1.0,
+        init=None,
+        allow_deferred_init=False,
+        differentiable=True,
+        stype="default",
+        grad_stype="default",
+    ):
+        self.name = name
+        self.grad_req = grad_req if differentiable else "null"
+        self.lr_mult, self.wd_mult, self.init = lr_mult, wd_mult, init
+        self.allow_deferred_init = allow_deferred_init
+        self._array = None
+        self._waiting = None  # the default initializer, while the shape is open
+        self._shape = None if shape is None else _shape_of(shape)
+        self._dtype = _core.numpy_dtype(dtype_name(dtype))
+
+    @classmethod
+    def of_array(cls, name, array):
+        """A parameter that has its array, an NDArray."""
+        parameter = cls(name, shape=array.shape, dtype=array.dtype)
+        parameter._hold(array)
+        return parameter
+
+    # ---- what it is ----
+
+    @property
+    def dtype(self):
+        """The numpy.dtype of the elements; setting it casts the array."""
+        return self._dtype if self._array is None else self._array.dtype
+
+    @dtype.setter
+    def dtype(self, dtype):
+        self.cast(dtype)
+
+    @property
+    def shape(self):
+        """The shape of the array, a tuple in which 0 or -1 is not known yet, or None."""
+        return self._shape if self._array is None else self._array.shape
+
+    @shape.setter
+    def shape(self, shape):
+        shape = _shape_of(shape)
+        if self._shape is not None and not _fits(shape, self._shape):
+            raise ArgumentError(f"parameter '{self.name}': shape {shape} contradicts its shape {self._shape}")
+        self._shape = shape
+
+    @property
+    def is_open(self):
+        """Whether `initialize` waits for a shape."""
+        return self._array is None and self._waiting is not None
+
+    # ---- its array ----
+
+    def initialize(self, init=None, ctx=None, default_init=None, force_reinit=False, *, device=None):
+        """Makes the array, now or (see `allow_deferred_init`) when the shape is known.
+
+        The values come from `init`, else from the parameter's own initializer, else from `default_init`, else they are
+        uniform in [-0.07, 0.07] (weights), 0 or 1, as the name says. `ctx` and `device` have no effect. An array that
+        is there stays unless `force_reinit` is True. Raises ArgumentError for an unknown shape that nothing will tell.
+
+        >>> bias = mx.gluon.Parameter("bias", shape=(2,))
+        >>> bias.initialize("ones")
+        >>> bias.data()
+        [1. 1.]
+        <NDArray float32[2]>
+        """
+        if self._array is not None and not force_reinit:
+            return
+        self._array = None
+        self._waiting = (init, default_init)
+        if _is_known(self._shape):
+            self.finish_initialization()
+        elif not self.allow_deferred_init:
+            self._waiting = None
+            raise ArgumentError(f"parameter '{self.name}': cannot be initialized, its shape {self._shape} is not known")
+
+    def finish_initialization(self):
+        """Makes the array of a parameter that waited for its shape. Raises ArgumentError while that is unknown."""
+        if not self.is_open:
+            return
+        if not _is_known(self._shape):
+            raise DeferredInitializationError(f"parameter '{self.name}': its shape {self._shape} is not known yet")
+        array = copy.copy(NDArray(np.zeros(self._shape, np.float32)))  # in memory of its own
+        self._fill(array, *self._waiting)
+        self._waiting = None
+        self._hold(array.astype(self._dtype, copy=False))
+
+    def _fill(self, array, init, default_init):
+        own = init if init is not None else self.init
+        if own is not None:
+            initializer = initializers.create(own)
+            write = getattr(initializer, "_init_weight", None)
+            write(self.name, array) if write else initializer(initializers.InitDesc(self.name), array)
+        else:
+            initializer = initializers.create(default_init or initializers.Uniform())
+            initializer(initializers.InitDesc(self.name), array)
+
+    def _hold(self, array):
+        self._array = array
+        self._shape, self._dtype = array.shape, array.dtype
+
+    def data(self, ctx=None, *, device=None):
+        """The array, an NDArray. `ctx` and `device` have no effect.
+
+        What is written to it is what the block computes with from the next call on. Raises ArgumentError before
+        `initialize`, DeferredInitializationError before the shape is known.
+
+        >>> mx.gluon.Constant([1, 2]).data().dtype
+        dtype('float32')
+        """
+        if self._array is not None:
+            return self._array
+        if self._waiting is not None:
+            raise DeferredInitializationError(
+                f"parameter '{self.name}' has no array yet: its shape {self._shape} follows from the first call"
+            )
+        raise ArgumentError(f"parameter '{self.name}' has no array: call initialize() or load_parameters()")
+
+    def list_data(self):
+        """[the array]: there is one device."""
+        return [self.data()]
+
+    def set_data(self, data):
+        """Makes `data`, an array of the parameter's shape, its array; it is copied and cast to the dtype.
+
+        Raises ArgumentError for another shape.
+
+        >>> weight = mx.gluon.Parameter("weight", shape=(2,))
+        >>> weight.set_data(np.array([1, 2]))
+        >>> weight.data()
+        [1. 2.]
+        <NDArray float32[2]>
+        """
+        array = data if isinstance(data, NDArray) else NDArray(readable(data, f"parameter '{self.name}'"))
+        if self._shape is not None and not _fits(array.shape, self._shape):
+            raise ArgumentError(f"parameter '{self.name}': expected shape {self._shape}, got {tuple(array.shape)}")
+        self._waiting = None
+        cls = type(self._array) if self._array is not None else type(array)
+        self._hold(cls(array.astype(self.dtype, copy=True)))
+
+    def cast(self, dtype):
+        """Changes the dtype, of the array too where there is one.
+
+        Raises ArgumentError for unknown dtypes.
+
+        >>> weight = mx.gluon.Parameter("weight", shape=(2,))
+        >>> weight.cast("bfloat16")
+        >>> weight.dtype
+        dtype(bfloat16)
+        """
+        self._dtype = _core.numpy_dtype(dtype_name(dtype))
+        if self._array is not None and self._array.dtype != self._dtype:
+            self._hold(self._array.astype(self._dtype))
+
+    def var(self):
+        """A variable for the parameter in a symbol."""
+        known = {} if self.shape is None else {"shape": tuple(max(dim, 0) for dim in self.shape)}
+        return Variable(self.name, dtype=self.dtype, **known)
+
+    def reset_ctx(self, ctx=None, *, device=None):
+        """Has no effect: there is one device."""
+
+    reset_device = reset_ctx
+
+    def list_ctx(self):
+        """[mx.cpu()]"""
+        return [cpu()]
+
+    list_device = list_ctx
+
+    def grad(self, ctx=None, *, device=None):
+        """Raises UnsupportedError: gradients are not supported."""
+        raise UnsupportedError(f"parameter '{self.name}': gradients are not supported")
+
+    def zero_grad(self):
+        """Has no effect: gradients are not supported."""
+
+    def __copy__(self):
+        return self._copied(self._array)
+
+    def __deepcopy__(self, memo):
+        return self._copied(None if self._array is None else self._array.copy())
+
+    def _copied(self, array):
+        other = type(self).__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        other._array = None
+        if array is not None:
+            other._hold(array)
+        return other
+
+    def __repr__(self):
+        return f"Parameter {self.name} (shape={self.shape}, dtype={self.dtype.name})"
+
+
+class Constant(Parameter):
+    """A parameter with a value that nobody initializes: Constant(value) or Constant(name, value).
+
+    The array is float32 unless `value` keeps its dtype in `amp.nd.array`. Raises ArgumentError for what is no array of
+    numbers.
+
+    >>> mx.gluon.Constant([1, 2]).data()
+    [1. 2.]
+    <NDArray float32[2]>
+    """
+
+    def __init__(self, name, value=None):
+        name, value = ("const", name) if value is None else (name, value)
+        array = value if isinstance(value, NDArray) else nd.array(value)
+        super().__init__(name, "null", array.shape, array.dtype)
+        self._hold(array)
+
+    def initialize(self, *args, **kwargs):
+        """Has no effect: the value is there."""
+
+
+class ParameterDict(dict):
+    """{name: Parameter}, as `collect_params` gives it.
+
+    >>> params = mx.gluon.nn.Dense(3, in_units=4).collect_params()
+    >>> params["weight"].shape
+    (3, 4)
+    """
+
+    def initialize(self, init=None, ctx=None, verbose=False, force_reinit=False, *, device=None):
+        """Initializes all parameters; see `Parameter.initialize`."""
+        for parameter in self.values():
+            parameter.initialize(None, default_init=init, force_reinit=force_reinit)
+
+    def save(self, filename, strip_prefix=""):
+        """Writes the arrays under their names, without `strip_prefix` in front."""
+        cut = len(strip_prefix)
+        named = {name[cut:] if name.startswith(strip_prefix) else name: p.data() for name, p in self.items()}
+        nd.save(filename, named)
+
+    def load(self, filename, ctx=None, allow_missing=False, ignore_extra=False, restore_prefix="", *, device=None):
+        """Reads arrays that `save` wrote; see `load_arrays`."""
+        load_arrays(self, filename, allow_missing, ignore_extra, restore_prefix)
+
+    def reset_ctx(self, ctx=None, *, device=None):
+        """Has no effect: there is one device."""
+
+    reset_device = reset_ctx
+
+    def zero_grad(self):
+        """Has no effect: gradients are not supported."""
+
+    def setattr(self, name, value):
+        """Sets an attribute, such as grad_req, of all parameters."""
+        for parameter in self.values():
+            setattr(parameter, name, value)
+
+    def get(self, name, default=None, **options):
+        """The parameter of that name; where there is none and options are given, a new one with them."""
+        if name not in self and options:
+            self[name] = Parameter(name, **options)
+        return super().get(name, default)
+
+    def cast(self, dtype):
+        """Changes the dtype of all parameters."""
+        for parameter in self.values():
+            parameter.cast(dtype)
+
+    def __repr__(self):
+        return "\n".join(["ParameterDict (", *(f"  {parameter!r}" for parameter in self.values()), ")"])
+
+
+def load_arrays(parameters, filename, allow_missing=False, ignore_extra=False, prefix=""):
+    """Reads a parameter file into {name: Parameter}. The dtype of a parameter becomes that of the file.
+
+    Names in the file may begin with 'arg:' or 'aux:'. Raises ArgumentError that names all parameters which the file
+    lacks (unless allow_missing), all arrays that no parameter has (unless ignore_extra) and all wrong shapes.
+    """
+    loaded = nd.load(filename)
+    if not isinstance(loaded, dict):
+        raise ArgumentError(f"{filename}: the arrays have no names")
+    arrays = {prefix + plain_name(name): array for name, array in loaded.items() if array is not None}
+    problems = []
+    present = {id(parameter) for name, parameter in parameters.items() if name in arrays}  # shared ones have two names
+    missing = [name for name, p in parameters.items() if id(p) not in present and not isinstance(p, Constant)]
+    extra = [name for name in arrays if name not in parameters]
+    if missing and not allow_missing:
+        problems.append(f"parameters are missing: {_some(missing)}")
+    if extra and not ignore_extra:
+        problems.append(f"no parameter has the name of: {_some(extra)}")
+    for name, array in arrays.items():
+        wanted = parameters[name].shape if name in parameters else None
+        if wanted is not None and not _fits(array.shape, wanted):
+            problems.append(f"'{name}': expected shape {wanted}, got {tuple(array.shape)}")
+    if problems:
+        raise ArgumentError(f"{filename}: " + "\n  ".join(problems))
+    for name, array in arrays.items():
+        if name in parameters:
+            parameters[name].cast(array.dtype)
+            parameters[name].set_data(array)
+
+
+def plain_name(name):
+    """A name in a parameter file without the kind in front of it."""
+    return name[4:] if name.startswith(("arg:", "aux:")) else name
+
+
+def _some(names):
+    return ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
+
+
+def _shape_of(shape):
+    if isinstance(shape, (int, np.integer)):
+        return (int(shape),)
+    try:
+        return tuple(int(dim) for dim in shape)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"the shape of a parameter: expected a tuple of integers, got {shape!r:.80}") from None
+
+
+def _is_known(shape):
+    return shape is not None and all(dim > 0 for dim in shape)
+
+
+def _fits(shape, pattern):
+    return len(shape) == len(pattern) and all(want <= 0 or want == dim for dim, want in zip(shape, pattern))

@@ -1,0 +1,77 @@
+"""Parameter files of blocks."""
+
+from ... import nd
+from ...base import ArgumentError
+from . import parameter as parameters
+
+
+class ParameterFiles:
+    """What Block inherits: parameters are saved and loaded, by their places in the tree."""
+
+    def save_parameters(self, filename, deduplicate=False):
+        """Writes all parameters under their places in the tree; with `deduplicate` a shared one only once.
+
+        >>> block = mx.gluon.nn.Dense(3, in_units=4)
+        >>> block.initialize()
+        >>> block.save_parameters("dense.params")
+        >>> sorted(amp.nd.load("dense.params"))
+        ['bias', 'weight']
+        """
+        named, seen = {}, set()
+        for name, parameter in self.collect_params().items():
+            if not deduplicate or id(parameter) not in seen:
+                named[name] = parameter.data()
+            seen.add(id(parameter))
+        nd.save(filename, named)
+
+    def load_parameters(
+        self,
+        filename,
+        ctx=None,
+        allow_missing=False,
+        ignore_extra=False,
+        cast_dtype=False,
+        dtype_source="saved",
+        *,
+        device=None,
+    ):
+        """Reads parameters; their dtypes become those of the file, unless cast_dtype=True and dtype_source='current'.
+
+        Raises ArgumentError that names everything which is missing (unless allow_missing), unknown (unless
+        ignore_extra) or of another shape.
+
+        >>> amp.nd.save("dense.params", {"weight": np.ones((1, 2), "float32"), "bias": np.zeros(1, "float32")})
+        >>> block = mx.gluon.nn.Dense(1)
+        >>> block.load_parameters("dense.params")
+        >>> block(amp.nd.array([[1, 2]]))
+        [[3.]]
+        <NDArray float32[1,1]>
+        """
+        named = self.collect_params()
+        before = {name: parameter.dtype for name, parameter in named.items()}
+        parameters.load_arrays(named, filename, allow_missing, ignore_extra)
+        if cast_dtype and dtype_source == "current":
+            for name, parameter in named.items():
+                parameter.cast(before[name])
+
+    load_params = load_parameters
+    save_params = save_parameters
+
+    def load_dict(self, param_dict, ctx=None, allow_missing=False, ignore_extra=False, *, device=None):
+        """Sets parameters from {name: array}; errors as for `load_parameters`.
+
+        >>> block = mx.gluon.nn.Dense(1)
+        >>> block.load_dict({"weight": amp.nd.ones((1, 2)), "bias": amp.nd.zeros((1,))})
+        >>> block(amp.nd.array([[1, 2]]))
+        [[3.]]
+        <NDArray float32[1,1]>
+        """
+        named = self.collect_params()
+        arrays = {parameters.plain_name(name): array for name, array in param_dict.items()}
+        missing = [name for name in named if name not in arrays]
+        extra = [name for name in arrays if name not in named]
+        if missing and not allow_missing or extra and not ignore_extra:
+            raise ArgumentError(f"load_dict: missing {missing or 'nothing'}, unknown {extra or 'nothing'}")
+        for name, array in arrays.items():
+            if name in named:
+                named[name].set_data(array)

@@ -1,0 +1,283 @@
+"""A block that is made from a symbol."""
+
+import copy
+import operator
+import threading
+
+from ... import _core, _trace, sym
+from ..._arrays import flattened, readable
+from ...base import ArgumentError, GraphError, UnsupportedError, dtype_name
+from ...executor import Executor, near_matches
+from ...sym import Symbol
+from .block import HybridBlock
+from .graph_parameters import ParametersOfGraph
+
+_EXECUTORS_KEPT = 8  # plans of one block, for as many shapes of its inputs
+
+
+class SymbolBlock(ParametersOfGraph, HybridBlock):
+    """A symbol and its parameters, to be called with arrays.
+
+    SymbolBlock(outputs, inputs, params): `outputs` is a Symbol or a list of Symbols; `inputs` are the variables that
+    a call passes arrays for, one or a list; `params` is {name: array} for the others, auxiliary states included.
+    Names may begin with 'arg:' or 'aux:', values may be parameters of another block, and arrays that the symbol has
+    no variable for are ignored. Raises ArgumentError for inputs that are no variables of the symbol.
+
+    The block binds an executor for the shapes and dtypes of each call and keeps the most recent ones.
+
+    >>> data = amp.sym.Variable("data")
+    >>> net = amp.sym.FullyConnected(data, num_hidden=1, name="fc")
+    >>> block = mx.gluon.SymbolBlock(net, data, {"fc_weight": amp.nd.ones((1, 2)), "fc_bias": amp.nd.zeros((1,))})
+    >>> block(amp.nd.array([[1, 2]]))
+    [[3.]]
+    <NDArray float32[1,1]>
+    """
+
+    def __init__(self, outputs, inputs, params=None):
+        super().__init__()
+        self._symbol = _grouped(outputs)
+        self._input_names = _names_of(inputs)
+        self._lock = threading.Lock()
+        self._callback = None
+        self.conversion_report = None  # of a block that convert_hybrid_block has made
+        self._set_params(params or {})
+        self._check_inputs()
+
+    @staticmethod
+    def imports(
+        symbol_file, input_names, param_file=None, ctx=None, allow_missing=False, ignore_extra=False, *, device=None
+    ):
+        """A block from the files that `export` and `save_checkpoint` write.
+
+        `input_names` is a name or a list of names. `ctx` and `device` have no effect: everything runs on the CPU.
+        Raises ArgumentError for missing parameters (unless allow_missing is True), GraphError for damaged files and for
+        arrays that the symbol has no variable for (unless ignore_extra is True).
+
+        >>> block = mx.gluon.SymbolBlock.imports("model-symbol.json", ["data"], "model-0000.params")
+        >>> block(amp.nd.ones((2, 4))).shape
+        (2, 3)
+        """
+        names = [input_names] if isinstance(input_names, str) else list(input_names)
+        block = SymbolBlock(sym.load(symbol_file), [sym.Variable(name) for name in names])
+        if param_file is not None:
+            block.load_parameters(param_file, ctx, allow_missing, ignore_extra, device=device)
+        return block
+
+    # ---- calls ----
+
+    def __call__(self, *args):
+        """Runs the model on arrays in the order of the inputs; nested lists and tuples of arrays are unpacked.
+
+        Arrays are NDArrays, NumPy arrays, DLPack producers or arrays of MXNet. Labels that inference does not read may
+        be left out at the end. Returns an NDArray, or a list where the symbol has several outputs.
+        """
+        leaves = flattened(args)
+        if any(isinstance(leaf, Symbol) for leaf in leaves):
+            return self._composed(dict(zip(self._input_names, leaves)), {})
+        arrays = self._by_name(leaves)
+        if _trace.current() is not None:
+            return self._traced(arrays)
+        return self._outputs(arrays)
+
+    def _outputs(self, arrays):
+        self._finish_parameters(arrays)
+        self._notice_changes()
+        states = {name: arrays.pop(name) for name in self._symbol.list_auxiliary_states() if name in arrays}
+        executor = self._bind(arrays, states) if states else self._executor(arrays)
+        if self._callback is None:
+            outputs = executor(arrays)
+        else:
+            outputs = executor.run_monitored(self._callback, arrays)
+        return outputs if len(outputs) > 1 else outputs[0]
+
+    def forward(self, *args):
+        """The same as a call."""
+        return self(*args)
+
+    def _composed(self, inputs, parameters):
+        """The symbol with symbols in place of its variables."""
+        known = set(self._symbol.list_inputs())
+        return self._symbol(**{name: symbol for name, symbol in {**parameters, **inputs}.items() if name in known})
+
+    def _traced(self, arrays):
+        """The outputs, which stand for this symbol in the graph that is being recorded."""
+        trace = _trace.current()
+        outputs = self._outputs(dict(arrays))
+        parameters = {name: trace.symbol_of(parameter.data()) for name, parameter in self._params.items()}
+        composed = self._composed({name: trace.symbol_of(array) for name, array in arrays.items()}, parameters)
+        for i, output in enumerate(outputs if isinstance(outputs, list) else [outputs]):
+            trace.mark(output, composed[i])
+        return outputs
+
+    def _forget_executors(self):
+        self._packed = self._snapshot = None  # the arrays of the executors, and what they held
+        self._executors = {}  # oldest use first
+
+    def _notice_changes(self):
+        """Forgets executors whose packed parameters are no longer those of the block."""
+        arrays = [parameter._array for parameter in self._params.values()]
+        with self._lock:
+            if not _are_same(arrays, self._packed) or self._snapshot.changed():
+                self._packed, self._snapshot = arrays, _core.Snapshot(arrays)
+                self._executors = {}
+
+    def _by_name(self, args):
+        expected = f"{len(self._input_names)} inputs ({', '.join(self._input_names)})"
+        if len(args) > len(self._input_names):
+            raise ArgumentError(f"expected {expected}, got {len(args)} arrays")
+        left_out = [name for name in self._input_names[len(args) :] if not self._is_label(name)]
+        if left_out:
+            raise ArgumentError(f"expected {expected}, got {len(args)} arrays: {', '.join(left_out)} missing")
+        known = set(self._symbol.list_inputs())
+        named = zip(self._input_names, args)
+        return {name: readable(value, f"input '{name}'") for name, value in named if name in known}
+
+    def _executor(self, arrays):
+        """An executor for these arrays: one that was used before, if possible one that shares its packed weights."""
+        dtypes = tuple((name, dtype_name(array.dtype)) for name, array in arrays.items())
+        key = dtypes, tuple(tuple(array.shape) for array in arrays.values())
+        with self._lock:
+            executor = self._executors.pop(key, None)
+            if executor is None:
+                relative = next((known for (types, _), known in self._executors.items() if types == dtypes), None)
+                executor = _reshaped(relative, arrays) if relative else self._bind(arrays)
+            self._executors[key] = executor  # the most recent one is the last
+            if len(self._executors) > _EXECUTORS_KEPT:
+                del self._executors[next(iter(self._executors))]
+            return executor
+
+    def _bind(self, arrays, states=None):
+        args, aux = self.arrays()
+        shapes = {name: tuple(array.shape) for name, array in arrays.items()}
+        dtypes = {name: array.dtype for name, array in arrays.items()}
+        monitor = self._callback is not None
+        try:
+            return Executor(self._symbol, args, {**aux, **(states or {})}, shapes, input_dtypes=dtypes, monitor=monitor)
+        except GraphError as error:
+            hint = _hint_on_doubles(dtypes)
+            raise ArgumentError(f"{error}{hint}") if hint else error from None
+
+    def register_op_hook(self, callback, monitor_all=False):
+        """In every call `callback(name, op_name, array)` is then called for each output of each operator; None ends it.
+
+        `name` is that of the tensor, such as 'fc1_output'. Each operator runs by itself then: nothing is fused.
+        `monitor_all=True`, which shows inputs as well, is not supported.
+
+        >>> block = mx.gluon.SymbolBlock.imports("model-symbol.json", ["data"], "model-0000.params")
+        >>> block.register_op_hook(lambda name, op, array: print(name, array.shape))
+        >>> _ = block(amp.nd.ones((2, 4)))
+        fc_output (2, 3)
+        relu_output (2, 3)
+        """
+        if monitor_all:
+            raise UnsupportedError("register_op_hook: monitor_all=True is not supported; outputs are shown")
+        if callback is not None and not callable(callback):
+            raise ArgumentError(f"expected a function to call, got {type(callback).__name__}")
+        with self._lock:
+            if (callback is None) != (self._callback is None):
+                self._executors = {}
+            self._callback = callback
+
+    def optimize_for(self, x, *args, backend=None, **kwargs):
+        """Replaces the block's symbol by what `Symbol.optimize_for` makes of it, for inputs like these.
+
+        `x` and `args` are arrays in the order of a call; lists are unpacked. Parameters stay as they are. Options of
+        MXNet have no effect, except `skip_infer=True`. Errors as for `Symbol.optimize_for` and a call.
+
+        >>> block = mx.gluon.SymbolBlock.imports("model-symbol.json", ["data"], "model-0000.params")
+        >>> block.optimize_for(amp.nd.ones((2, 4)), backend="ONEDNN")
+        >>> block(amp.nd.ones((2, 4))).shape
+        (2, 3)
+        """
+        named = self._by_name(flattened((x, *args)))
+        params, states = self.arrays()
+        states.update({name: named.pop(name) for name in self._symbol.list_auxiliary_states() if name in named})
+        skip_infer = bool(kwargs.get("skip_infer", False))
+        optimized = self._symbol.optimize_for(backend, {**params, **named}, states, skip_infer=skip_infer)
+        with self._lock:
+            self._symbol = optimized
+            self._executors = {}
+
+    def hybridize(self, active=True, **kwargs):
+        """Has no effect: the block is a graph already."""
+
+    # ---- what it consists of ----
+
+    @property
+    def symbol(self):
+        """The Symbol that runs."""
+        return self._symbol
+
+    @property
+    def input_names(self):
+        """Names of the variables that calls pass arrays for, in order."""
+        return list(self._input_names)
+
+    def list_outputs(self):
+        """Names of the outputs, in the order of the results."""
+        return self._symbol.list_outputs()
+
+    def __copy__(self):
+        return self._with({name: parameter for name, parameter in self._params.items()})
+
+    def __deepcopy__(self, memo):
+        return self._with({name: copy.deepcopy(parameter, memo) for name, parameter in self._params.items()})
+
+    def _with(self, parameters):
+        other = SymbolBlock(self._symbol, [sym.Variable(name) for name in self._input_names], parameters)
+        other.conversion_report = self.conversion_report
+        return other
+
+    def __repr__(self):
+        return f"SymbolBlock({', '.join(self._input_names)} -> {', '.join(self.list_outputs())})"
+
+    # ---- checks ----
+
+    def _check_inputs(self):
+        """An input that the symbol lacks is unused where the model is complete, a mistake elsewhere."""
+        repeated = sorted({name for name in self._input_names if self._input_names.count(name) > 1})
+        if repeated:
+            raise ArgumentError(f"inputs are named twice: {', '.join(repeated)}")
+        variables = self._symbol.list_inputs()
+        unknown = [name for name in self._input_names if name not in variables]
+        candidates = self._variables_without(self._params)
+        if unknown and candidates:
+            mistakes = [f"the symbol has no variable {name!r}{near_matches(name, candidates)}" for name in unknown]
+            raise ArgumentError("\n".join(mistakes))
+
+
+HybridBlock.graph_class = SymbolBlock
+
+
+def _are_same(arrays, others):
+    return others is not None and len(arrays) == len(others) and all(map(operator.is_, arrays, others))
+
+
+def _grouped(outputs):
+    if isinstance(outputs, Symbol):
+        return outputs
+    if not isinstance(outputs, (list, tuple)) or not outputs:
+        raise ArgumentError(f"outputs: expected a Symbol or a list of Symbols, got {type(outputs).__name__}")
+    symbols = flattened(outputs)
+    return symbols[0] if len(symbols) == 1 and isinstance(symbols[0], Symbol) else sym.Group(symbols)
+
+
+def _names_of(inputs):
+    names = []
+    for variable in flattened(list(inputs) if isinstance(inputs, Symbol) else inputs):
+        if not isinstance(variable, Symbol):
+            raise ArgumentError(f"inputs: expected variables, got {type(variable).__name__}")
+        if variable.list_inputs() != [variable.name]:
+            raise ArgumentError(f"inputs: expected variables, but '{variable.name}' is the output of an operator")
+        names.append(variable.name)
+    return names
+
+
+def _hint_on_doubles(dtypes):
+    """NumPy makes float64 where nothing is said, and few models read it."""
+    doubles = [name for name, dtype in dtypes.items() if dtype_name(dtype) == "float64"]
+    return "".join(f"\n  {name} is float64; use {name}.astype('float32')" for name in doubles)
+
+
+def _reshaped(executor, arrays):
+    return executor.reshape({name: tuple(arrays[name].shape) for name in executor.input_names})

@@ -1,0 +1,260 @@
+"""Batches of arrays, for `mx.mod.Module`."""
+
+from collections import namedtuple
+
+import numpy as np
+
+from .. import nd
+from .._arrays import readable
+from ..base import ArgumentError
+from . import random
+from ._missing import getter
+
+__all__ = ["DataBatch", "DataDesc", "DataIter", "NDArrayIter", "ResizeIter"]
+
+
+class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
+    """The name, shape, dtype and layout of an input; a tuple (name, shape).
+
+    >>> desc = mx.io.DataDesc("data", (1, 3, 8, 8))
+    >>> desc.name, desc.shape, desc.layout
+    ('data', (1, 3, 8, 8), 'NCHW')
+    """
+
+    def __new__(cls, name, shape, dtype=np.float32, layout="NCHW"):
+        desc = super().__new__(cls, name, shape)
+        desc.dtype, desc.layout = dtype, layout
+        return desc
+
+    def __repr__(self):
+        return f"DataDesc[{self.name},{self.shape},{self.dtype},{self.layout}]"
+
+    @staticmethod
+    def get_batch_axis(layout):
+        """The position of N in a layout; 0 without a layout."""
+        return 0 if layout is None else layout.find("N")
+
+
+class DataBatch:
+    """Arrays of one batch: `data` and `label` are lists, `pad` is how many rows at the end do not count.
+
+    Raises ArgumentError for what is no list.
+
+    >>> batch = mx.io.DataBatch([amp.nd.ones((2, 4))], pad=1)
+    >>> batch.data[0].shape, batch.pad
+    ((2, 4), 1)
+    """
+
+    def __init__(self, data, label=None, pad=None, index=None, bucket_key=None, provide_data=None, provide_label=None):
+        for what, arrays in (("data", data), ("label", label)):
+            if arrays is not None and not isinstance(arrays, (list, tuple)):
+                raise ArgumentError(f"{what}: expected a list of arrays, got {type(arrays).__name__}")
+        self.data, self.label, self.pad, self.index = data, label, pad, index
+        self.bucket_key, self.provide_data, self.provide_label = bucket_key, provide_data, provide_label
+
+    def __str__(self):
+        labels = None if self.label is None else [tuple(array.shape) for array in self.label]
+        return f"DataBatch: data shapes: {[tuple(a.shape) for a in self.data]} label shapes: {labels}"
+
+
+class DataIter:
+    """The base class of iterators over DataBatches: subclasses define `next`, or the methods that it calls.
+
+    >>> class Once(mx.io.DataIter):
+    ...     done = False
+    ...     def next(self):
+    ...         if self.done:
+    ...             raise StopIteration
+    ...         self.done = True
+    ...         return mx.io.DataBatch([amp.nd.ones((2, 4))])
+    >>> len(list(Once()))
+    1
+    """
+
+    def __init__(self, batch_size=0):
+        self.batch_size = batch_size
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        return self.next()
+
+    def reset(self):
+        """Begins again."""
+
+    def next(self):
+        """The next DataBatch; raises StopIteration at the end."""
+        if not self.iter_next():
+            raise StopIteration
+        return DataBatch(self.getdata(), self.getlabel(), self.getpad(), self.getindex())
+
+    def iter_next(self):
+        """Goes to the next batch; False at the end."""
+        return False
+
+    def getdata(self):
+        """Arrays of the current batch."""
+        raise NotImplementedError(f"{type(self).__name__} does not define getdata")
+
+    def getlabel(self):
+        """Labels of the current batch."""
+        raise NotImplementedError(f"{type(self).__name__} does not define getlabel")
+
+    def getindex(self):
+        """Indices of the current batch's rows, or None."""
+
+    def getpad(self):
+        """How many rows at the end of the current batch do not count."""
+        return 0
+
+
+class ResizeIter(DataIter):
+    """`size` batches of another iterator, which begins again where it ends.
+
+    >>> len(list(mx.io.ResizeIter(mx.io.NDArrayIter(np.ones((4, 2)), batch_size=2), 5)))
+    5
+    """
+
+    def __init__(self, data_iter, size, reset_internal=True):
+        super().__init__(data_iter.batch_size)
+        self.data_iter, self.size, self.reset_internal = data_iter, size, reset_internal
+        self.provide_data, self.provide_label = data_iter.provide_data, data_iter.provide_label
+        self.cur = 0
+
+    def reset(self):
+        """Begins to count again."""
+        self.cur = 0
+        if self.reset_internal:
+            self.data_iter.reset()
+
+    def next(self):
+        """The next DataBatch; raises StopIteration after `size` of them."""
+        if self.cur >= self.size:
+            raise StopIteration
+        self.cur += 1
+        try:
+            return self.data_iter.next()
+        except StopIteration:
+            self.data_iter.reset()
+            return self.data_iter.next()
+
+
+class NDArrayIter(DataIter):
+    """Batches of rows of arrays.
+
+    `data` and `label` are an array, a list of them or {name: array}, all with the same number of rows. What is left
+    for the last batch: 'pad' fills it with rows from the beginning (`getpad` says how many), 'discard' leaves it out,
+    'roll_over' keeps it for the beginning of the next round. Raises ArgumentError for other values, and for fewer rows
+    than one batch unless they are padded.
+
+    >>> batches = mx.io.NDArrayIter(np.ones((5, 4)), batch_size=2)
+    >>> [(batch.data[0].shape, batch.pad) for batch in batches]
+    [((2, 4), 0), ((2, 4), 0), ((2, 4), 1)]
+    """
+
+    def __init__(
+        self,
+        data,
+        label=None,
+        batch_size=1,
+        shuffle=False,
+        last_batch_handle="pad",
+        data_name="data",
+        label_name="softmax_label",
+        layout="NCHW",
+    ):
+        super().__init__(batch_size)
+        if last_batch_handle not in ("pad", "discard", "roll_over"):
+            raise ArgumentError(f"last_batch_handle: expected pad, discard or roll_over, got {last_batch_handle!r}")
+        self.data = _named(data, data_name, "data")
+        self.label = _named(label, label_name, "label") if label is not None else []
+        self.num_data = _common_rows([*self.data, *self.label])
+        if not isinstance(batch_size, (int, np.integer)) or batch_size < 1:
+            raise ArgumentError(f"batch_size: expected a number from 1, got {batch_size!r}")
+        if self.num_data < batch_size and last_batch_handle != "pad":
+            raise ArgumentError(f"batch_size {batch_size} is larger than the number of rows, {self.num_data}")
+        self.shuffle, self.last_batch_handle, self.layout = shuffle, last_batch_handle, layout
+        self._leftover = np.empty(0, "i8")
+        self._begin()
+
+    @property
+    def provide_data(self):
+        """[DataDesc] of the inputs."""
+        return self._descriptions(self.data)
+
+    @property
+    def provide_label(self):
+        """[DataDesc] of the labels."""
+        return self._descriptions(self.label)
+
+    def _descriptions(self, named):
+        return [DataDesc(n, (self.batch_size, *a.shape[1:]), a.dtype, self.layout) for n, a in named]
+
+    def reset(self):
+        """Begins again, in another order where `shuffle` says so."""
+        left = max(self._order.size - max(self.cursor, 0), 0) if self.last_batch_handle == "roll_over" else 0
+        self._leftover = self._order[self._order.size - left :] if 0 < left < self.batch_size else self._leftover[:0]
+        self._begin()
+
+    def hard_reset(self):
+        """Begins again and forgets what was kept for this round."""
+        self._leftover = self._leftover[:0]
+        self._begin()
+
+    def _begin(self):
+        order = random.generator().permutation(self.num_data) if self.shuffle else np.arange(self.num_data)
+        self._order = np.concatenate([self._leftover, order])
+        self.cursor = -self.batch_size
+
+    def iter_next(self):
+        """Goes to the next batch; False at the end."""
+        self.cursor += self.batch_size
+        rest = self._order.size - self.cursor
+        return rest > 0 and (rest >= self.batch_size or self.last_batch_handle == "pad")
+
+    def getindex(self):
+        """Row numbers of the current batch, a NumPy array."""
+        rows = self._order[self.cursor : self.cursor + self.batch_size]
+        return np.concatenate([rows, np.resize(self._order, self.getpad())])
+
+    def getdata(self):
+        """NDArrays of the current batch."""
+        return self._rows(self.data)
+
+    def getlabel(self):
+        """NDArrays of the current batch's labels."""
+        return self._rows(self.label)
+
+    def getpad(self):
+        """How many rows at the end of the current batch come from the beginning."""
+        return max(0, self.cursor + self.batch_size - self._order.size)
+
+    def _rows(self, named):
+        index = self.getindex()
+        return [nd.NDArray(array[index]) for _, array in named]
+
+
+def _named(arrays, default_name, what):
+    """[(name, NumPy array)]; like `amp.nd.array`, what is no NDArray becomes float32."""
+    if hasattr(arrays, "items"):
+        pairs = sorted(arrays.items())
+    elif isinstance(arrays, (list, tuple)):
+        names = [default_name] if len(arrays) == 1 else [f"_{i}_{default_name}" for i in range(len(arrays))]
+        pairs = list(zip(names, arrays))
+    else:
+        pairs = [(default_name, arrays)]
+    named = [(name, nd.array(readable(array, f"{what} '{name}'")).asnumpy()) for name, array in pairs]
+    if not named or any(not array.ndim for _, array in named):
+        raise ArgumentError(f"{what}: expected arrays with rows")
+    return named
+
+
+def _common_rows(named):
+    counts = {name: array.shape[0] for name, array in named}
+    if len(set(counts.values())) != 1:
+        raise ArgumentError(f"arrays have different numbers of rows: {counts}")
+    return next(iter(counts.values()))
+
+
+__getattr__ = getter(__name__)

@@ -1,0 +1,31 @@
+"""Models on disk, with MXNet 1.x's names."""
+
+from .. import nd
+from ..base import GraphError
+from ..checkpoint import load_checkpoint, save_checkpoint
+from ._missing import getter
+
+__all__ = ["load_checkpoint", "load_params", "save_checkpoint"]
+
+
+def load_params(prefix, epoch):
+    """(arg_params, aux_params) of `<prefix>-<epoch, four digits>.params`, {name: NDArray} each.
+
+    Raises GraphError for a damaged file, and for names without `arg:` or `aux:`; ArgumentError for a file that cannot
+    be opened.
+
+    >>> args, aux = mx.model.load_params("model", 0)
+    >>> sorted(args), sorted(aux)
+    (['fc_bias', 'fc_weight'], [])
+    """
+    arrays = nd.load(f"{prefix}-{int(epoch):04d}.params")
+    groups = {"arg": {}, "aux": {}}
+    for key, array in arrays.items() if isinstance(arrays, dict) else [("", None)]:
+        kind, _, name = key.partition(":")
+        if kind not in groups or not name:
+            raise GraphError(f"{prefix}-{int(epoch):04d}.params: expected names 'arg:...' and 'aux:...', got {key!r}")
+        groups[kind][name] = array
+    return groups["arg"], groups["aux"]
+
+
+__getattr__ = getter(__name__)

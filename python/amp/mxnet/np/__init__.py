@@ -1,0 +1,108 @@
+"""Arrays in NumPy's style: `mx.np.ndarray` and functions with NumPy's names and rules.
+
+Numbers become float32 where nothing else is said, as in MXNet. Functions run the operators that MXNet names `_npi_*`;
+what has no operator is computed by NumPy itself (`mx.np.host`) and cannot be part of a hybridized block.
+"""
+
+import math as _math
+
+import numpy as _numpy
+
+from ... import _core
+from ..._namespace import Namespace as _Namespace
+from ...nd.operators import find_function as _find_operator
+from ...sym.operators import function_names as _function_names
+from . import functions as _functions
+from . import host as _host
+from . import linalg, random
+from .array_class import ndarray
+from .create import (
+    arange,
+    array,
+    asarray,
+    empty,
+    empty_like,
+    eye,
+    full,
+    full_like,
+    identity,
+    linspace,
+    ones,
+    ones_like,
+    zeros,
+    zeros_like,
+)
+
+pi, e, inf, nan, newaxis = _math.pi, _math.e, _math.inf, _math.nan, None
+float16, float32, float64 = _numpy.float16, _numpy.float32, _numpy.float64
+int8, int16, int32, int64, uint8 = _numpy.int8, _numpy.int16, _numpy.int32, _numpy.int64, _numpy.uint8
+bool_ = _numpy.bool_
+bool = _numpy.bool_  # noqa: A001 - NumPy's and MXNet's name
+dtype = _numpy.dtype
+
+__all__ = [
+    "arange",
+    "array",
+    "asarray",
+    "dtype",
+    "e",
+    "empty",
+    "empty_like",
+    "eye",
+    "full",
+    "full_like",
+    "identity",
+    "inf",
+    "linalg",
+    "linspace",
+    "nan",
+    "ndarray",
+    "newaxis",
+    "ones",
+    "ones_like",
+    "pi",
+    "random",
+    "zeros",
+    "zeros_like",
+]
+
+
+# Methods of arrays that are functions of this module with the array as first argument.
+_METHODS = (
+    "all any argmax argmin argsort clip cumsum dot max mean min prod ravel repeat round sort squeeze std sum swapaxes "
+    "take transpose var"
+).split()
+
+
+def _find(name):
+    """The function of the module that has an operator, or that NumPy computes; None where there is neither."""
+    return _functions.find(name) or _host.find(name)
+
+
+def _method(name):
+    def method(self, *args, **kwargs):
+        return _find(name)(self, *args, **kwargs)
+
+    method.__name__ = name
+    method.__doc__ = f"`mx.np.{name}` of this array."
+    return method
+
+
+for _name in _METHODS:
+    setattr(ndarray, _name, _method(_name))
+
+_internal = _Namespace(
+    f"{__name__}._internal", ("_npi_", "_np_", "_"), _find_operator, _function_names, "Operators by name."
+)
+
+
+def __getattr__(name):
+    value = _core.numpy_dtype(name) if name == "bfloat16" else _find(name)
+    if value is None:
+        raise _host.unknown(name, _functions.names())
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted({*globals(), *_functions.names(), "bfloat16"})

@@ -1,0 +1,199 @@
+"""NumPy-like arrays from numbers and shapes. `ctx` and `device` are accepted and have no effect."""
+
+import numpy as np
+
+from ... import _core
+from ..._core import NDArray
+from ..._invoke import invoke
+from ...base import dtype_name
+from ...nd.create import filled
+from .array_class import ndarray
+
+
+def array(object, dtype=None, ctx=None, *, device=None, copy=True):  # noqa: A002 - NumPy's name
+    """A new `ndarray` with a copy of the elements; float32 unless `dtype` says otherwise.
+
+    Arrays of this package keep their dtype, as do bfloat16 and bool arrays and DLPack producers. Raises ArgumentError
+    for what is no array of numbers.
+
+    >>> mx.np.array([[1, 2], [3, 4]])
+    array([[1., 2.],
+           [3., 4.]])
+    """
+    if dtype is None and not _keeps_dtype(object):
+        dtype = "float32"
+    if isinstance(object, (list, tuple)):
+        object = np.asarray(_on_host(object))  # noqa: A001
+    source = NDArray(object)
+    return ndarray(source.astype(source.dtype if dtype is None else dtype))
+
+
+def _on_host(nested):
+    if isinstance(nested, (list, tuple)):
+        return [_on_host(item) for item in nested]
+    return nested.asnumpy() if isinstance(nested, NDArray) else nested
+
+
+def _keeps_dtype(source):
+    if isinstance(source, np.ndarray):
+        return source.dtype.kind in "Vb"
+    return isinstance(source, NDArray) or hasattr(source, "__dlpack__")
+
+
+def asarray(a, dtype=None, ctx=None, *, device=None):
+    """`a` as an `ndarray`, without a copy where it is one already or shares memory as a NumPy array of its dtype.
+
+    Raises ArgumentError for what is no array of numbers.
+
+    >>> mx.np.asarray(np.ones(2, "float32"))
+    array([1., 1.])
+    """
+    if dtype is None and isinstance(a, NDArray):
+        return a.as_np_ndarray()  # in a graph it stays what it is
+    if dtype is None and isinstance(a, np.ndarray) and a.dtype == np.float32:
+        return ndarray(a)
+    return array(a, dtype)
+
+
+def zeros(shape, dtype=None, order="C", ctx=None, *, device=None):
+    """An array of zeros; `shape` is a number or a tuple. float32 by default.
+
+    Raises ArgumentError for unknown dtypes, GraphError for negative sizes.
+
+    >>> mx.np.zeros((2, 3)).dtype
+    dtype('float32')
+    """
+    return filled("_npi_zeros", shape, dtype, ndarray)
+
+
+def ones(shape, dtype=None, order="C", ctx=None, *, device=None):
+    """An array of ones; see `zeros`.
+
+    float32 by default. Errors are those of `zeros`.
+
+    >>> mx.np.ones((2,), dtype="int32")
+    array([1, 1], dtype=int32)
+    """
+    return filled("_npi_ones", shape, dtype, ndarray)
+
+
+def empty(shape, dtype=None, order="C", ctx=None, *, device=None):
+    """An array whose elements mean nothing: zeros.
+
+    float32 by default. Errors are those of `zeros`.
+
+    >>> mx.np.empty((2, 3)).shape
+    (2, 3)
+    """
+    return zeros(shape, dtype)
+
+
+def full(shape, fill_value, dtype=None, order="C", ctx=None, *, device=None, out=None):
+    """An array in which every element is `fill_value`; of its dtype, but float32 for Python's floats.
+
+    Raises ArgumentError for unknown dtypes and for what is no number.
+
+    >>> mx.np.full((2,), 7)
+    array([7, 7])
+    """
+    if isinstance(fill_value, NDArray):
+        fill_value = fill_value.asnumpy()
+    if dtype is None:
+        dtype = "float32" if isinstance(fill_value, float) else np.asarray(fill_value).dtype
+    result = ndarray(np.full(shape, fill_value, _core.numpy_dtype(dtype)))
+    if out is None:
+        return result
+    out[:] = result
+    return out
+
+
+def arange(start, stop=None, step=1, dtype=None, ctx=None, *, device=None):
+    """Numbers from `start` to `stop` (excluded) at distance `step`, or from 0 with one number; float32 by default.
+
+    Raises ArgumentError for unknown dtypes.
+
+    >>> mx.np.arange(3)
+    array([0., 1., 2.])
+    """
+    if stop is None:
+        start, stop = 0, start
+    numbers = {"start": start, "stop": stop, "step": step}
+    attributes = {key: repr(float(value)) for key, value in numbers.items()}
+    attributes["dtype"] = dtype_name("float32" if dtype is None else dtype)
+    return invoke("_arange", [], {}, attributes, None, ndarray)[0]
+
+
+def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, ctx=None, *, device=None):
+    """`num` numbers from `start` to `stop` at equal distances; float32 by default.
+
+    Raises ArgumentError for unknown dtypes, ValueError for a negative `num`.
+
+    >>> mx.np.linspace(0, 1, 3)
+    array([0. , 0.5, 1. ])
+    """
+    values = np.linspace(start, stop, num, endpoint, True, axis=axis)
+    result = ndarray(values[0].astype(_core.numpy_dtype("float32" if dtype is None else dtype)))
+    return (result, values[1]) if retstep else result
+
+
+def eye(N, M=None, k=0, dtype=None, ctx=None, *, device=None):  # noqa: N803 - NumPy's names
+    """A matrix of shape (N, M or N) with ones on its k-th diagonal; float32 by default.
+
+    Raises ArgumentError for unknown dtypes, ValueError for negative sizes.
+
+    >>> mx.np.eye(2, dtype="int32")
+    array([[1, 0],
+           [0, 1]], dtype=int32)
+    """
+    return ndarray(np.eye(N, M, k).astype(_core.numpy_dtype("float32" if dtype is None else dtype)))
+
+
+def identity(n, dtype=None, ctx=None, *, device=None):
+    """The matrix of size n with ones on its diagonal; float32 by default.
+
+    Raises ArgumentError for unknown dtypes, ValueError for a negative size.
+
+    >>> mx.np.identity(2)
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    return eye(n, dtype=dtype)
+
+
+def zeros_like(prototype, dtype=None, order="C", ctx=None, *, device=None, out=None):
+    """Zeros of the prototype's shape, and of its dtype unless `dtype` says otherwise.
+
+    >>> mx.np.zeros_like(mx.np.ones((2,)))
+    array([0., 0.])
+    """
+    return full_like(prototype, 0, dtype, out=out)
+
+
+def ones_like(prototype, dtype=None, order="C", ctx=None, *, device=None, out=None):
+    """Ones of the prototype's shape, and of its dtype unless `dtype` says otherwise.
+
+    >>> mx.np.ones_like(mx.np.zeros((2,)))
+    array([1., 1.])
+    """
+    return full_like(prototype, 1, dtype, out=out)
+
+
+def empty_like(prototype, dtype=None, order="C", ctx=None, *, device=None):
+    """An array of the prototype's shape and dtype whose elements mean nothing: zeros.
+
+    >>> mx.np.empty_like(mx.np.ones((2, 3))).shape
+    (2, 3)
+    """
+    return full_like(prototype, 0, dtype)
+
+
+def full_like(prototype, fill_value, dtype=None, order="C", ctx=None, *, device=None, out=None):
+    """`fill_value` in the prototype's shape, and its dtype unless `dtype` says otherwise.
+
+    >>> mx.np.full_like(mx.np.ones((2,)), 7)
+    array([7., 7.])
+    """
+    attributes = {"fill_value": repr(float(fill_value))}
+    attributes["dtype"] = "None" if dtype is None else dtype_name(dtype)
+    outputs = invoke("_npi_full_like", [prototype], {}, attributes, out, ndarray)
+    return outputs[0]

@@ -1,0 +1,116 @@
+"""Functions with NumPy's signatures that work element by element. Shapes broadcast."""
+
+import numpy as np
+
+from ..._core import NDArray
+from ...base import ArgumentError
+from ...nd import methods
+from ...nd.operators import find_function as find_operator
+from . import host
+from .create import array, asarray
+from .run import into, run
+
+UNARY = (
+    "exp expm1 log log10 log2 log1p sqrt cbrt square reciprocal sin cos tan arcsin arccos arctan sinh cosh tanh "
+    "arcsinh arccosh arctanh degrees radians rint fix floor ceil trunc sign negative absolute isnan isinf isfinite "
+    "logical_not"
+).split()
+UNARY_SYNONYMS = {"abs": "absolute", "fabs": "absolute", "rad2deg": "degrees", "deg2rad": "radians"}
+BINARY = {
+    "add": "add",
+    "subtract": "sub",
+    "multiply": "mul",
+    "divide": "truediv",
+    "true_divide": "truediv",
+    "floor_divide": "floordiv",
+    "mod": "mod",
+    "remainder": "mod",
+    "power": "pow",
+    "equal": "eq",
+    "not_equal": "ne",
+    "greater": "gt",
+    "greater_equal": "ge",
+    "less": "lt",
+    "less_equal": "le",
+}
+
+
+def unary(name):
+    """NumPy's function of one array that runs the operator of its name."""
+    op = UNARY_SYNONYMS.get(name, name)
+    op = f"_npi_{op}" if find_operator(f"_npi_{op}") else op
+
+    def function(x, out=None):
+        return run(op, [x], {}, out)
+
+    return function
+
+
+def binary(name):
+    """NumPy's function of two arrays, or of an array and a number, that does what Python's operator does."""
+    python_name = BINARY[name]
+
+    def function(x1, x2, out=None):
+        if isinstance(x1, NDArray) or not isinstance(x2, NDArray):
+            result = methods.binary(python_name, asarray(x1), x2 if methods.scalar_text(x2) else asarray(x2))
+        elif methods.scalar_text(x1) is None or python_name in methods.COMPARISONS:
+            result = methods.binary(python_name, asarray(x1), x2)
+        else:
+            result = methods.binary(python_name, asarray(x2), x1, reflected=True)
+        if result is NotImplemented:
+            raise ArgumentError(f"{name}: no operator for {type(x1).__name__} and {type(x2).__name__}")
+        return into(result, out)
+
+    return function
+
+
+def extreme(name):
+    """NumPy's `maximum` or `minimum`."""
+
+    def function(x1, x2, out=None):
+        first, second = (x1, x2) if isinstance(x1, NDArray) else (x2, x1)
+        text = methods.scalar_text(second)
+        if text is not None:
+            return run(f"_{name}_scalar", [first], {"scalar": text}, out)
+        return run(f"_npi_{name}", [first, second], {}, out)
+
+    return function
+
+
+def clip(a, a_min, a_max, out=None):
+    """Elements below `a_min` become `a_min`, those above `a_max` become `a_max`; None is no bound.
+
+    The dtype stays. Raises ArgumentError where both bounds are None.
+
+    >>> mx.np.clip(mx.np.array([-1, 2, 9]), 0, 5)
+    array([0., 2., 5.])
+    """
+    if a_min is None and a_max is None:
+        raise ArgumentError("clip: one of a_min and a_max is needed")
+    low = -np.inf if a_min is None else float(a_min)
+    high = np.inf if a_max is None else float(a_max)
+    return run("clip", [a], {"a_min": repr(low), "a_max": repr(high)}, out)
+
+
+def where(condition, x=None, y=None):
+    """Elements of `x` where the condition holds, of `y` elsewhere; without them the indices where it holds (host).
+
+    Shapes broadcast, else GraphError is raised.
+
+    >>> mx.np.where(mx.np.array([1, 0]), mx.np.array([5, 6]), mx.np.array([7, 8]))
+    array([5., 8.])
+    """
+    if x is None or y is None:
+        return host.find("where")(condition)
+    like = x if isinstance(x, NDArray) else y if isinstance(y, NDArray) else np.float32(0)
+    x, y = (v if isinstance(v, NDArray) else array(v, getattr(like, "dtype", None)) for v in (x, y))
+    return run("_npi_where", [condition, x, y])
+
+
+def around(x, decimals=0, out=None):
+    """Rounded to a number of decimals, to the nearest even one in the middle.
+
+    >>> mx.np.around(mx.np.array([1.25, 2.5]))
+    array([1., 2.])
+    """
+    return run("_npi_around", [x], {"decimals": str(int(decimals))}, out)

@@ -1,0 +1,82 @@
+"""Examples in the docstrings of functions that are made in a loop."""
+
+# One a line: a call without `mx.np.`, and its result. Arguments are lists of numbers, which become float32 arrays.
+_TABLE = """
+exp([0]) -> array([1.])
+expm1([0]) -> array([0.])
+log([1]) -> array([0.])
+log10([100]) -> array([2.])
+log2([8]) -> array([3.])
+log1p([0]) -> array([0.])
+sqrt([9]) -> array([3.])
+cbrt([8]) -> array([2.])
+square([3]) -> array([9.])
+reciprocal([4]) -> array([0.25])
+sin([0]) -> array([0.])
+cos([0]) -> array([1.])
+tan([0]) -> array([0.])
+arcsin([0]) -> array([0.])
+arccos([1]) -> array([0.])
+arctan([0]) -> array([0.])
+sinh([0]) -> array([0.])
+cosh([0]) -> array([1.])
+tanh([0]) -> array([0.])
+arcsinh([0]) -> array([0.])
+arccosh([1]) -> array([0.])
+arctanh([0]) -> array([0.])
+degrees([0]) -> array([0.])
+rad2deg([0]) -> array([0.])
+radians([0]) -> array([0.])
+deg2rad([0]) -> array([0.])
+rint([1.7, -1.2]) -> array([ 2., -1.])
+fix([1.5, -1.2]) -> array([ 1., -1.])
+floor([1.5, -1.2]) -> array([ 1., -2.])
+ceil([1.5, -1.2]) -> array([ 2., -1.])
+trunc([1.5, -1.2]) -> array([ 1., -1.])
+sign([5, -3]) -> array([ 1., -1.])
+negative([5, -3]) -> array([-5.,  3.])
+absolute([5, -3]) -> array([5., 3.])
+abs([5, -3]) -> array([5., 3.])
+fabs([5, -3]) -> array([5., 3.])
+isnan([1, float("nan")]) -> array([False,  True])
+isinf([1, float("inf")]) -> array([False,  True])
+isfinite([1, float("inf")]) -> array([ True, False])
+logical_not([5, 0]) -> array([False,  True])
+add([3, 7], 3) -> array([ 6., 10.])
+subtract([3, 7], 3) -> array([0., 4.])
+multiply([3, 7], 3) -> array([ 9., 21.])
+divide([3, 7], 2) -> array([1.5, 3.5])
+true_divide([3, 7], 2) -> array([1.5, 3.5])
+floor_divide([3, 7], 2) -> array([1., 3.])
+mod([3, 7], 4) -> array([3., 3.])
+remainder([3, 7], 4) -> array([3., 3.])
+power([3, 7], 2) -> array([ 9., 49.])
+equal([3, 7], 3) -> array([ True, False])
+not_equal([3, 7], 3) -> array([False,  True])
+greater([3, 7], 3) -> array([False,  True])
+greater_equal([3, 7], 3) -> array([ True,  True])
+less([3, 7], 3) -> array([False, False])
+less_equal([3, 7], 3) -> array([ True, False])
+maximum([3, 7], 5) -> array([5., 7.])
+minimum([3, 7], 5) -> array([3., 5.])
+sum([[1, 2], [3, 4]], axis=0) -> array([4., 6.])
+mean([[1, 2], [3, 4]], axis=0) -> array([2., 3.])
+prod([[1, 2], [3, 4]], axis=0) -> array([3., 8.])
+std([[1, 2], [3, 4]], axis=0) -> array([1., 1.])
+var([[1, 2], [3, 4]], axis=0) -> array([1., 1.])
+any([[0, 2], [0, 4]], axis=0) -> array([False,  True])
+all([[0, 2], [3, 4]], axis=0) -> array([False,  True])
+argmax([[1, 5], [3, 4]], axis=0) -> array([1, 0])
+argmin([[1, 5], [3, 4]], axis=0) -> array([0, 1])
+"""
+_RESULTS = dict(line.split(" -> ") for line in _TABLE.strip().splitlines())
+_CALLS = {call.partition("(")[0]: call for call in _RESULTS}
+
+
+def with_example(name, text):
+    """The docstring of `mx.np.<name>`: `text` and the example of the table."""
+    call = _CALLS[name]
+    arguments = call[len(name) + 1 :]
+    end = arguments.rindex("]") + 1
+    array = f"mx.np.array({arguments[:end]})"
+    return f"{text}\n\n    >>> mx.np.{name}({array}{arguments[end:]}\n    {_RESULTS[call]}\n    "

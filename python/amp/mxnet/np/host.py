@@ -1,0 +1,52 @@
+"""Functions that NumPy computes: they have no operator here, and cannot be part of a hybridized block."""
+
+import functools
+
+import numpy as np
+
+from ... import _trace
+from ..._core import NDArray
+from ...base import did_you_mean
+from .array_class import ndarray
+
+
+@functools.cache
+def find(name):
+    """NumPy's function `name` on the arrays of this package; None where NumPy has none."""
+    return wrapped(getattr(np, name, None), f"mx.np.{name}")
+
+
+def wrapped(function, name):
+    """`function` with its arrays and results as `ndarray`s; None for what is no function of arrays."""
+    if not callable(function) or isinstance(function, type) or name.rpartition(".")[2].startswith("_"):
+        return None
+
+    def on_host(*args, **kwargs):
+        _trace.refuse(name)
+        return _ours(function(*_theirs(args), **{key: _theirs(value) for key, value in kwargs.items()}))
+
+    on_host.__name__ = on_host.__qualname__ = name.rpartition(".")[2]
+    on_host.__doc__ = f"`{name.replace('mx.np', 'numpy')}` on `ndarray`s, computed by NumPy."
+    return on_host
+
+
+def unknown(name, candidates):
+    """The AttributeError for a name that neither operators nor NumPy have."""
+    hint = did_you_mean(name, [*candidates, *dir(np)])
+    return AttributeError(f"module 'amp.mxnet.np' has no attribute {name!r}{hint}")
+
+
+def _theirs(value):
+    if isinstance(value, NDArray):
+        return value.asnumpy()
+    if isinstance(value, (list, tuple)):
+        return type(value)(_theirs(item) for item in value)
+    return value
+
+
+def _ours(value):
+    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "fiubV":
+        return ndarray(np.asarray(value))
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_ours, value)) if type(value) in (list, tuple) else tuple(map(_ours, value))
+    return value

@@ -1,0 +1,199 @@
+"""Random `ndarray`s with NumPy's names: `size` is a number, a tuple or None for a single number.
+
+Results are float32 unless `dtype` says otherwise; `ctx` and `device` have no effect; `out` is an array to write to.
+`mx.random.seed` seeds these, too.
+"""
+
+import numpy as np
+
+from ... import _core
+from ..._core import NDArray
+from ...base import ArgumentError
+from ..random import generator, seed
+from .array_class import ndarray
+
+__all__ = [
+    "beta",
+    "chisquare",
+    "choice",
+    "exponential",
+    "gamma",
+    "gumbel",
+    "laplace",
+    "logistic",
+    "lognormal",
+    "multinomial",
+    "multivariate_normal",
+    "normal",
+    "pareto",
+    "permutation",
+    "power",
+    "rand",
+    "randint",
+    "randn",
+    "rayleigh",
+    "seed",
+    "shuffle",
+    "uniform",
+    "weibull",
+]
+
+
+def _given(values, dtype, out):
+    result = ndarray(np.asarray(values).astype(_core.numpy_dtype("float32" if dtype is None else dtype)))
+    if out is None:
+        return result
+    if out.shape != result.shape:
+        raise ArgumentError(f"`out` has shape {out.shape}, the result {result.shape}")
+    out[:] = result
+    return out
+
+
+def _theirs(value):
+    return value.asnumpy() if isinstance(value, NDArray) else value
+
+
+def _size(size, out):
+    return out.shape if size is None and out is not None else size
+
+
+def uniform(low=0.0, high=1.0, size=None, dtype=None, ctx=None, out=None, *, device=None):
+    """Uniform in [low, high).
+
+    float32 by default. Raises ValueError for negative sizes.
+
+    >>> mx.np.random.uniform(0, 1, size=(2, 3)).shape
+    (2, 3)
+    """
+    return _given(generator().uniform(_theirs(low), _theirs(high), _size(size, out)), dtype, out)
+
+
+def normal(loc=0.0, scale=1.0, size=None, dtype=None, ctx=None, out=None, *, device=None):
+    """Normal with mean `loc` and standard deviation `scale`.
+
+    float32 by default. Raises ValueError for negative sizes and a negative `scale`.
+
+    >>> mx.np.random.normal(size=(2, 3)).dtype
+    dtype('float32')
+    """
+    return _given(generator().normal(_theirs(loc), _theirs(scale), _size(size, out)), dtype, out)
+
+
+def randint(low, high=None, size=None, dtype=None, ctx=None, out=None, *, device=None):
+    """Integers in [low, high), or in [0, low) where there is no `high`; int64 by default.
+
+    Raises ValueError where there is no such integer.
+
+    >>> mx.np.random.randint(10, size=4).dtype
+    dtype('int64')
+    """
+    values = generator().integers(_theirs(low), _theirs(high), _size(size, out))
+    return _given(values, "int64" if dtype is None or dtype is int else dtype, out)
+
+
+def rand(*size, **kwargs):
+    """Uniform in [0, 1), of a shape given as arguments.
+
+    >>> mx.np.random.rand(2, 3).shape
+    (2, 3)
+    """
+    return uniform(0, 1, size, **kwargs)
+
+
+def randn(*size, **kwargs):
+    """Normal with mean 0 and standard deviation 1, of a shape given as arguments.
+
+    >>> mx.np.random.randn(2, 3).shape
+    (2, 3)
+    """
+    return normal(0, 1, size, **kwargs)
+
+
+def choice(a, size=None, replace=True, p=None, ctx=None, out=None, *, device=None):
+    """Elements of an array, or numbers below `a`, with probabilities `p`.
+
+    Raises ValueError where there is nothing to choose from.
+
+    >>> mx.np.random.choice(5, size=3).shape
+    (3,)
+    """
+    values = generator().choice(_theirs(a), size, replace, _probabilities(p))
+    return _given(values, values.dtype if values.dtype.kind != "f" else None, out)
+
+
+def _probabilities(p):
+    if p is None:
+        return None
+    weights = np.asarray(_theirs(p), np.float64)
+    return weights / weights.sum()  # float32 probabilities do not add up to 1
+
+
+def permutation(x, ctx=None, *, device=None):
+    """The rows of an array, or the numbers below `x`, in random order.
+
+    >>> sorted(mx.np.random.permutation(4).asnumpy().tolist())
+    [0, 1, 2, 3]
+    """
+    values = generator().permutation(_theirs(x))
+    return ndarray(values)
+
+
+def shuffle(x):
+    """Puts the rows of an array into random order.
+
+    >>> x = mx.np.arange(4)
+    >>> mx.np.random.shuffle(x)
+    >>> sorted(x.asnumpy().tolist())
+    [0.0, 1.0, 2.0, 3.0]
+    """
+    x[:] = generator().permutation(x.asnumpy())
+
+
+def multinomial(n, pvals, size=None):
+    """How often each outcome comes in `n` draws, int64.
+
+    >>> mx.np.random.multinomial(10, [0.5, 0.5]).sum().item()
+    10
+    """
+    return ndarray(generator().multinomial(n, _probabilities(pvals), size))
+
+
+def multivariate_normal(mean, cov, size=None, check_valid=None, tol=None):
+    """Vectors with a mean and a covariance matrix.
+
+    >>> mx.np.random.multivariate_normal([0, 0], np.eye(2), size=3).shape
+    (3, 2)
+    """
+    return _given(generator().multivariate_normal(_theirs(mean), _theirs(cov), size), None, None)
+
+
+def _distribution(name, *parameters):
+    def draw(*args, size=None, dtype=None, ctx=None, out=None, device=None):
+        given = [_theirs(value) for value in args[: len(parameters)]]
+        if len(args) > len(parameters):
+            size = args[len(parameters)]
+        return _given(getattr(generator(), name)(*given, size=_size(size, out)), dtype, out)
+
+    draw.__name__ = draw.__qualname__ = name
+    draw.__doc__ = f"""NumPy's distribution `{name}` with the parameters {", ".join(parameters)}, numbers or arrays.
+
+    The result has the shape `size`, or that of the parameters, and is float32 unless `dtype` says otherwise.
+
+    >>> mx.np.random.{name}({", ".join("1" * len(parameters))}, size=(2, 3)).shape
+    (2, 3)
+    """
+    return draw
+
+
+beta = _distribution("beta", "a", "b")
+chisquare = _distribution("chisquare", "df")
+exponential = _distribution("exponential", "scale")
+gamma = _distribution("gamma", "shape", "scale")
+gumbel = _distribution("gumbel", "loc", "scale")
+laplace = _distribution("laplace", "loc", "scale")
+logistic = _distribution("logistic", "loc", "scale")
+lognormal = _distribution("lognormal", "mean", "sigma")
+pareto = _distribution("pareto", "a")
+power = _distribution("power", "a")
+rayleigh = _distribution("rayleigh", "scale")
+weibull = _distribution("weibull", "a")

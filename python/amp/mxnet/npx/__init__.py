@@ -1,0 +1,92 @@
+"""Neural-network functions beside NumPy's: operators of the registry on `mx.np` arrays.
+
+Names are those of MXNet 2's `npx`; `activation` is the operator `_npx_activation`, which is `Activation`. Results are
+`mx.np.ndarray`s.
+"""
+
+import functools
+
+from ... import _core
+from ..._core import NDArray
+from ..._namespace import Namespace as _Namespace
+from ...base import did_you_mean as _did_you_mean
+from ...nd import load as _load
+from ...nd import save
+from ...nd.operators import run as _run
+from ...sym.operators import Operator as _Operator
+from ...sym.operators import function_names as _function_names
+from ..context import cpu, cpu_pinned, current_context, current_device, gpu, num_gpus
+from ..np import random
+from ..np.array_class import ndarray
+from ..util import is_np_array, is_np_default_dtype, is_np_shape, reset_np, set_np
+
+__all__ = [
+    "cpu",
+    "cpu_pinned",
+    "current_context",
+    "current_device",
+    "gpu",
+    "is_np_array",
+    "is_np_default_dtype",
+    "is_np_shape",
+    "load",
+    "num_gpus",
+    "random",
+    "reset_np",
+    "save",
+    "set_np",
+    "waitall",
+]
+
+_PREFIXES = ("_npx_", "_contrib_", "")
+
+
+def load(fname):
+    """Reads a file of arrays as `amp.nd.load` does; the arrays are `mx.np.ndarray`s.
+
+    >>> mx.npx.load("model-0000.params")["arg:fc_weight"].shape
+    (3, 4)
+    """
+    loaded = _load(fname)
+    if isinstance(loaded, list):
+        return [ndarray(array) for array in loaded]
+    return {name: None if array is None else ndarray(array) for name, array in loaded.items()}
+
+
+def waitall():
+    """Does nothing: results are complete when a call returns.
+
+    >>> mx.npx.waitall()
+    """
+
+
+@functools.cache
+def _find(name):
+    operators = _core.operator_names()
+    full_name = next((prefix + name for prefix in _PREFIXES if prefix + name in operators), None)
+    if full_name is None:
+        return None
+    operator = _Operator(name, _core.operator_info(full_name), NDArray)
+
+    def function(*args, **kwargs):
+        return _run(operator, args, kwargs, ndarray)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"The operator `{full_name}` on `mx.np` arrays; see `amp.sym.{full_name}`."
+    return function
+
+
+_internal = _Namespace(f"{__name__}._internal", ("_npx_", "_npi_", "_"), _find, _function_names, "Operators by name.")
+
+
+def __getattr__(name):
+    value = _find(name)
+    if value is None:
+        hint = _did_you_mean(name, [known.replace("_npx_", "") for known in _function_names()])
+        raise AttributeError(f"module '{__name__}' has no attribute {name!r}{hint}")
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted({*globals(), *(n[5:] for n in _function_names() if n.startswith("_npx_"))})

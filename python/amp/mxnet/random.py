@@ -1,0 +1,255 @@
+"""Random arrays. One NumPy generator serves all modules; `seed` makes it begin anew.
+
+The numbers are not MXNet's: the distributions are. Functions take numbers, or NDArrays of parameters: then each element
+has `shape` samples of its own, and the result has the shape of the parameters followed by `shape`.
+"""
+
+import numpy as np
+
+from .. import nd
+from .._arrays import readable
+from ..base import ArgumentError, dtype_name
+from ._missing import getter
+
+__all__ = [
+    "exponential",
+    "gamma",
+    "generalized_negative_binomial",
+    "generator",
+    "multinomial",
+    "negative_binomial",
+    "normal",
+    "poisson",
+    "randint",
+    "randn",
+    "seed",
+    "shuffle",
+    "uniform",
+]
+
+_generator = None
+
+
+def generator():
+    """The numpy.random.Generator that every random array of this package comes from.
+
+    >>> type(mx.random.generator()).__name__
+    'Generator'
+    """
+    global _generator
+    if _generator is None:
+        _generator = np.random.default_rng()
+    return _generator
+
+
+def seed(seed_state, ctx="all"):
+    """Begins anew with an integer: equal seeds give equal arrays, whatever module makes them. `ctx` has no effect.
+
+    Raises ArgumentError for what is no integer.
+
+    >>> mx.random.seed(7)
+    >>> first = mx.random.uniform(shape=(2,))
+    >>> mx.random.seed(7)
+    >>> mx.test_utils.same(first, mx.random.uniform(shape=(2,)))
+    True
+    """
+    global _generator
+    if isinstance(seed_state, bool) or not isinstance(seed_state, (int, np.integer)):
+        raise ArgumentError(f"seed: expected an integer, got {seed_state!r}")
+    _generator = np.random.default_rng(int(seed_state) & (2**64 - 1))
+
+
+def uniform(low=0, high=1, shape=None, dtype=None, ctx=None, out=None):
+    """Numbers from [low, high), float32 unless `dtype` or `out` says otherwise.
+
+    Raises ArgumentError for shapes that are none and for parameters that NumPy refuses.
+
+    >>> mx.random.uniform(0, 1, shape=(2, 3)).shape
+    (2, 3)
+    """
+    return _draw("uniform", lambda rng, size, a, b: rng.uniform(a, b, size), (low, high), shape, dtype, out)
+
+
+def normal(loc=0, scale=1, shape=None, dtype=None, ctx=None, out=None):
+    """Normally distributed numbers with mean `loc` and standard deviation `scale`.
+
+    float32 by default. Raises ArgumentError as `uniform` does, such as for a negative `scale`.
+
+    >>> mx.random.normal(0, 1, shape=(2, 3)).dtype
+    dtype('float32')
+    """
+    return _draw("normal", lambda rng, size, a, b: rng.normal(a, b, size), (loc, scale), shape, dtype, out)
+
+
+def randn(*shape, loc=0, scale=1, dtype=None, ctx=None, out=None):
+    """`normal` with the dimensions as arguments.
+
+    Errors are those of `uniform`.
+
+    >>> mx.random.randn(2, 3).shape
+    (2, 3)
+    """
+    return normal(loc, scale, shape or None, dtype, ctx, out)
+
+
+def exponential(scale=1, shape=None, dtype=None, ctx=None, out=None):
+    """Exponentially distributed numbers with mean `scale`.
+
+    float32 by default. Errors are those of `uniform`.
+
+    >>> mx.random.exponential(2, shape=(2, 3)).shape
+    (2, 3)
+    """
+    return _draw("exponential", lambda rng, size, a: rng.exponential(a, size), (scale,), shape, dtype, out)
+
+
+def gamma(alpha=1, beta=1, shape=None, dtype=None, ctx=None, out=None):
+    """Gamma distributed numbers with shape parameter `alpha` and scale `beta`.
+
+    float32 by default. Errors are those of `uniform`.
+
+    >>> mx.random.gamma(2, 1, shape=(2, 3)).shape
+    (2, 3)
+    """
+    return _draw("gamma", lambda rng, size, a, b: rng.gamma(a, b, size), (alpha, beta), shape, dtype, out)
+
+
+def poisson(lam=1, shape=None, dtype=None, ctx=None, out=None):
+    """Poisson distributed counts with mean `lam`, as floats.
+
+    float32 by default. Errors are those of `uniform`.
+
+    >>> mx.random.poisson(4, shape=(2, 3)).shape
+    (2, 3)
+    """
+    return _draw("poisson", lambda rng, size, a: rng.poisson(a, size), (lam,), shape, dtype, out)
+
+
+def negative_binomial(k=1, p=1, shape=None, dtype=None, ctx=None, out=None):
+    """Counts of failures before `k` successes, each with probability `p`, as floats.
+
+    float32 by default. Errors are those of `uniform`.
+
+    >>> mx.random.negative_binomial(3, 0.5, shape=(2, 3)).shape
+    (2, 3)
+    """
+    return _draw(
+        "negative_binomial", lambda rng, size, n, q: rng.negative_binomial(n, q, size), (k, p), shape, dtype, out
+    )
+
+
+def generalized_negative_binomial(mu=1, alpha=1, shape=None, dtype=None, ctx=None, out=None):
+    """Poisson counts whose mean is gamma distributed: mean `mu`, dispersion `alpha`; as floats.
+
+    float32 by default. Errors are those of `uniform`.
+
+    >>> mx.random.generalized_negative_binomial(2, 0.5, shape=(2, 3)).shape
+    (2, 3)
+    """
+
+    def sample(rng, size, mean, dispersion):
+        dispersion = np.asarray(dispersion, "f8")
+        if not dispersion.all():
+            return rng.poisson(mean, size)
+        return rng.poisson(rng.gamma(1 / dispersion, dispersion * mean, size))
+
+    return _draw("generalized_negative_binomial", sample, (mu, alpha), shape, dtype, out)
+
+
+def randint(low, high, shape=None, dtype=None, ctx=None, out=None):
+    """Integers from [low, high), int32 unless `dtype` (int32 or int64) or `out` says otherwise.
+
+    Raises ArgumentError where there is no such integer.
+
+    >>> mx.random.randint(0, 10, shape=(2, 3)).dtype
+    dtype('int32')
+    """
+    sample = lambda rng, size, a, b: rng.integers(a, b, size)  # noqa: E731 - like those above
+    return _draw("randint", sample, (low, high), shape, dtype, out, default_dtype="int32")
+
+
+def multinomial(data, shape=None, get_prob=False, out=None, dtype="int32"):
+    """Indices drawn with the probabilities in the last axis of `data`.
+
+    The result has the leading axes of `data` followed by `shape`. With `get_prob` it is a list: indices, and the
+    logarithm of each one's probability. Raises ArgumentError for rows that do not sum to 1.
+
+    >>> mx.random.multinomial(amp.nd.array([0, 0, 1]), shape=4)
+    [2 2 2 2]
+    <NDArray int32[4]>
+    """
+    weights = np.asarray(readable(data, "multinomial: data"), "f8")
+    size = _sizes("multinomial", shape) or ()
+    if not weights.ndim or (weights < 0).any() or not np.allclose(weights.sum(-1), 1, atol=1e-3):
+        raise ArgumentError(f"multinomial: expected probabilities that sum to 1, got data of shape {weights.shape}")
+    rows = weights.reshape(-1, weights.shape[-1])
+    drawn = np.empty((rows.shape[0], int(np.prod(size, dtype="i8"))), "i8")
+    for row, indices in zip(rows, drawn):
+        indices[:] = generator().choice(row.size, size=indices.size, p=row / row.sum())
+    result_shape = weights.shape[:-1] + size or (1,)
+    chosen = _give(drawn.reshape(result_shape), dtype, out)
+    if not get_prob:
+        return chosen
+    logs = np.log(np.take_along_axis(rows, drawn, 1)).reshape(result_shape)
+    return [chosen, _give(logs, "float32", None)]
+
+
+def shuffle(data):
+    """A copy with its first axis in random order.
+
+    Shape and dtype stay. Raises ArgumentError for what has no rows.
+
+    >>> sorted(mx.random.shuffle(amp.nd.arange(4)).asnumpy().tolist())
+    [0.0, 1.0, 2.0, 3.0]
+    """
+    array = np.asarray(readable(data, "shuffle: data"))
+    if not array.ndim:
+        raise ArgumentError("shuffle: expected an array with rows, got a scalar")
+    return nd.NDArray(generator().permutation(array, axis=0))
+
+
+def _draw(what, sample, parameters, shape, dtype, out, default_dtype="float32"):
+    parameters = [value.asnumpy() if hasattr(value, "asnumpy") else value for value in parameters]
+    size = _sizes(what, shape)
+    try:
+        own = np.broadcast_shapes(*(np.shape(value) for value in parameters))
+    except ValueError:
+        raise ArgumentError(f"{what}: shapes of parameters differ: {[np.shape(v) for v in parameters]}") from None
+    if out is not None and size is None:
+        size = tuple(out.shape)[len(own) :]
+    if own:
+        size = own + (size or ())
+        parameters = [_at_the_front(value, own, len(size)) for value in parameters]
+    try:
+        values = sample(generator(), (1,) if size is None else size, *parameters)
+    except (ValueError, TypeError) as error:
+        raise ArgumentError(f"{what}: {error}") from None
+    return _give(values, dtype or (None if out is not None else default_dtype), out)
+
+
+def _at_the_front(value, own, rank):
+    """A parameter that varies along the first axes of the result."""
+    value = np.broadcast_to(np.asarray(value, "f8"), own)
+    return value.reshape(own + (1,) * (rank - len(own)))
+
+
+def _sizes(what, shape):
+    """A tuple, or None where nothing is said (as in MXNet also for ())."""
+    if shape is None or not isinstance(shape, (int, np.integer)) and not len(shape):
+        return None
+    sizes = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
+    if any(isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0 for n in sizes):
+        raise ArgumentError(f"{what}: expected a shape of integers from 0, got {shape!r}")
+    return tuple(int(n) for n in sizes)
+
+
+def _give(values, dtype, out):
+    if out is None:
+        return nd.NDArray(np.ascontiguousarray(values)).astype(dtype_name(dtype), copy=False)
+    if tuple(out.shape) != values.shape:
+        raise ArgumentError(f"out: expected shape {values.shape}, got {tuple(out.shape)}")
+    out[:] = values.astype(out.dtype)
+    return out
+
+
+__getattr__ = getter(__name__)

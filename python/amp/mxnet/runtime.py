@@ -1,0 +1,63 @@
+"""What this build can do, under MXNet's names of features."""
+
+from ..base import ArgumentError, cpu_info, did_you_mean
+from ._missing import getter
+
+__all__ = ["Feature", "Features", "feature_list"]
+
+_THERE = "F16C INT64_TENSOR_SIZE MKLDNN ONEDNN OPENMP SIGNAL_HANDLER".split()
+_NOT_THERE = (
+    "BLAS_APPLE BLAS_ATLAS BLAS_MKL BLAS_OPEN CAFFE CUDA CUDA_RTC CUDNN CXX14 DEBUG DIST_KVSTORE JEMALLOC LAPACK NCCL "
+    "OPENCV PROFILER SSE TENSORRT TVM_OP"
+).split()
+
+
+class Feature:
+    """A feature: `name` and whether it is `enabled`.
+
+    >>> mx.runtime.Feature("ONEDNN", True).enabled
+    True
+    """
+
+    def __init__(self, name, enabled):
+        self.name, self.enabled = name, enabled
+
+    def __repr__(self):
+        return f"{'✔' if self.enabled else '✖'} {self.name}"
+
+
+class Features(dict):
+    """{name: Feature}
+
+    >>> mx.runtime.Features().is_enabled("ONEDNN")
+    True
+    """
+
+    def __init__(self):
+        super().__init__((feature.name, feature) for feature in feature_list())
+
+    def is_enabled(self, feature_name):
+        """Whether a feature is there; raises ArgumentError for names that are no features."""
+        feature = self.get(str(feature_name).upper())
+        if feature is None:
+            raise ArgumentError(f"unknown feature {feature_name!r}{did_you_mean(feature_name, self)}")
+        return feature.enabled
+
+    def __repr__(self):
+        return str(list(self.values()))
+
+
+def feature_list():
+    """A list of all Features, those of the CPU included.
+
+    >>> [feature.name for feature in mx.runtime.feature_list()][:3]
+    ['BLAS_APPLE', 'BLAS_ATLAS', 'BLAS_MKL']
+    """
+    isa = cpu_info()["isa"].lower()
+    flags = {"CPU_SSE": True, "CPU_SSE2": True, "CPU_AVX": "avx" in isa, "CPU_AVX2": "avx" in isa}
+    flags.update(dict.fromkeys(_THERE, True))
+    flags.update(dict.fromkeys(_NOT_THERE, False))
+    return [Feature(name, flags[name]) for name in sorted(flags)]
+
+
+__getattr__ = getter(__name__)
