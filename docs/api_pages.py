@@ -120,10 +120,17 @@ def page_of(module_name, members, described):
         if not isinstance(value, type):
             parts.append(f".. autofunction:: {module_name}.{name}\n")
             continue
-        parts.append(f".. autoclass:: {module_name}.{name}\n   :show-inheritance:\n")
+        inheritance = "   :show-inheritance:\n" if public_base(value, described) else ""
+        parts.append(f".. autoclass:: {module_name}.{name}\n{inheritance}")
         listed = members_of(value, described)
         parts += [f"   .. {directive_of(attribute)}:: {member}\n" for member, attribute in listed.items()]
     return "\n".join(parts)
+
+
+def public_base(cls, described):
+    """The nearest base class that has an entry, or is not of this package; None where there is only `object`."""
+    bases = cls.__mro__[1:-1]
+    return next((base for base in bases if id(base) in described or not base.__module__.startswith("amp")), None)
 
 
 def directive_of(attribute):
@@ -142,6 +149,6 @@ attributes, by position or by keyword. ``*data`` stands for any number of inputs
 
 def operators_page():
     infos = {info["name"]: info for info in map(_core.operator_info, _core.operator_names())}
-    names = sorted((name for name in infos if name.isidentifier()), key=str.lower)
+    names = sorted(filter(str.isidentifier, infos), key=lambda name: (name.startswith("_"), name.lower()))
     entries = [f".. autofunction:: amp.sym.{name}\n" for name in names]
     return "\n".join([heading("Operators"), OPERATORS, *entries])

@@ -107,7 +107,7 @@ def escape(text):
 
 def code(text):
     name = text.removesuffix("()")
-    return f":py:obj:`{name}`" if name in PUBLIC else f"``{text}``"
+    return f":py:obj:`{name}`" if name in PUBLIC or name in MODULES else f"``{text}``"
 
 
 def plain(text):
@@ -127,10 +127,9 @@ def shorten_signature(app, what, name, value, options, signature, return_annotat
 
 
 def public_bases(app, name, value, options, bases):
-    """The nearest base classes that have an entry, and those of others."""
-    described = set(map(id, PUBLIC.values()))
-    shown = [base for base in value.__mro__[1:] if id(base) in described or not base.__module__.startswith("amp")]
-    bases[:] = shown[:1]
+    """Base classes without an entry are left out."""
+    bases[:] = [api_pages.public_base(value, set(map(id, PUBLIC.values())))]
 
 
 PUBLIC = api_pages.public_objects()
+MODULES = {name for name, members in api_pages.contents().items() if members}
