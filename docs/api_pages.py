@@ -105,7 +105,7 @@ def pages():
     described = {id(value) for members in found.values() for value in members.values()}
     texts = {module: page_of(module, members, described) for module, members in found.items() if members}
     texts["operators"] = operators_page()
-    listed = "\n   ".join(texts)
+    listed = "\n   ".join(sorted(texts))
     texts["index"] = f"{heading('API')}\n.. toctree::\n   :maxdepth: 1\n\n   {listed}\n"
     return texts
 
