@@ -115,9 +115,8 @@ def test_what_readme_shows_is_what_diff_prints(repository, tmp_path, capsys):
     low = amp.convert_model(net, *params, "float32", "bfloat16", cast_params_offline=True)
     amp.save_checkpoint(str(tmp_path / "after"), 0, *low)
     assert commands.run(commands.parse(["diff", str(tmp_path / "before"), str(tmp_path / "after")])) == 0
-    shown = re.search(r"^```text\n(casts added.*?)^```", (repository / "README.md").read_text(), re.DOTALL | re.MULTILINE)[
-        1
-    ]
+    readme = (repository / "README.md").read_text()
+    shown = re.search(r"^```text\n(casts added.*?)^```", readme, re.DOTALL | re.MULTILINE)[1]
     assert capsys.readouterr().out.startswith(shown)
 
 
