@@ -15,13 +15,13 @@ CMAKE := $(BIN)/cmake
 COMPILE := $(BIN)/python tools/compile.py $(CMAKE)
 CXX_FOLDERS := src python/amp/csrc tests/cpp tests/fuzz benchmarks examples tools
 CXX_FILES = $(shell find $(CXX_FOLDERS) -name '*.cc' -o -name '*.h' 2>/dev/null)
-PY_FOLDERS := $(wildcard python tests tools examples benchmarks cmake)
+PY_FOLDERS := $(wildcard python tests tools examples benchmarks cmake docs/*.py)
 
 define say
 	@printf '\n==> %s\n' $(1)
 endef
 
-.PHONY: help demo test test-cpp test-python asan fuzz bench bench-convert exhaustive-cast format lint clean build package tests
+.PHONY: help demo test test-cpp test-python asan fuzz bench bench-convert exhaustive-cast docs wheel format lint clean build package tests
 
 help:
 	@echo "make demo         set up, build and show the conversion of a real model"
@@ -33,6 +33,8 @@ help:
 	@echo "make bench        time against OpenVINO, ONNX Runtime, torch and MXNet (BENCH_ARGS='--quick': a look; --help)"
 	@echo "make bench-convert    time and memory of converting a chain of 1,000,000 nodes (NODES=100000 for another length)"
 	@echo "make exhaustive-cast  casts offline and at run time compared over all 2^32 floats; some minutes"
+	@echo "make docs         the site of the documentation, in build-docs/html"
+	@echo "make wheel        manylinux wheels in dist/, tried in empty environments (PYTHONS='python3.9 ...': some versions)"
 	@echo "make lint         check the formatting; 'make format' corrects it"
 	@echo "make clean        remove what these commands made"
 	@echo
@@ -109,6 +111,19 @@ exhaustive-cast: $(BUILD)/build.ninja
 	@$(BUILD)/tools/exhaustive_cast
 	@$(BUILD)/tools/exhaustive_cast_paths
 
+# Dead links and unresolved references are errors. Pages of the API are written anew; Sphinx builds what has changed.
+DOCS := build-docs
+docs: package $(VENV)/.docs-installed
+	$(call say,"Building the documentation")
+	@$(BIN)/sphinx-build -n -W --keep-going -q -j auto -d $(DOCS)/doctrees docs $(DOCS)/html
+	@echo "$(DOCS)/html/index.html"
+
+# One wheel for each Python from 3.9 to 3.13 that is found, or for those in PYTHONS.
+PYTHONS ?=
+DIST ?= dist
+wheel: $(VENV)/.wheel-installed
+	@CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) $(BIN)/python tools/make_wheels.py $(DIST) $(PYTHONS)
+
 format: $(VENV)/.dev-installed
 	@$(BIN)/clang-format -i $(CXX_FILES)
 	@$(BIN)/ruff check --fix $(PY_FOLDERS)
@@ -121,7 +136,7 @@ lint: $(VENV)/.dev-installed
 	@$(BIN)/ruff format --check $(PY_FOLDERS)
 
 clean:
-	rm -rf build build-debug build-asan build-fuzz .venv .venv-asan .venv-bench .pytest_cache .ruff_cache
+	rm -rf build build-debug build-asan build-fuzz build-docs build-wheel .venv .venv-asan .venv-bench .pytest_cache .ruff_cache
 
 # ---- the steps below are shared; each does nothing when its result is up to date ----
 
@@ -129,13 +144,17 @@ clean:
 # installation says where each module is, so another set of modules is installed anew: the set is part of the name.
 PACKAGE_INSTALLED := $(VENV)/.package-installed-$(shell find python/amp -name '*.py' | sort | cksum | cut -d' ' -f1)
 
+# Editors and type checkers look for the stubs beside the sources. Git does not keep them, and wheels take the build's.
+STUBS := stubs/sym/__init__.pyi
+
 package: build $(PACKAGE_INSTALLED)
 	@$(CMAKE) --install $(BUILD) --component python \
 	  --prefix "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("platlib"))')" >/dev/null
+	@if [ -f $(BUILD)/$(STUBS) ]; then cp -u $(BUILD)/$(STUBS) python/amp/sym/; fi
 
 build: $(BUILD)/build.ninja
 	$(call say,"Compiling the library and the Python extension")
-	@$(COMPILE) $(BUILD) --target _core -j $(JOBS)
+	@$(COMPILE) $(BUILD) --target amp_python -j $(JOBS)
 
 tests: $(BUILD)/.tests-configured
 	$(call say,"Compiling the library and the C++ tests")
@@ -176,6 +195,10 @@ $(VENV)/.build-installed: pyproject.toml tools/build_requirements.py | $(VENV)/.
 
 $(VENV)/.dev-installed: $(VENV)/.build-installed
 	@$(PYTHON) tools/setup_venv.py $(VENV) dev
+	@touch $@
+
+$(VENV)/.docs-installed $(VENV)/.wheel-installed: $(VENV)/.%-installed: $(VENV)/.build-installed
+	@$(PYTHON) tools/setup_venv.py $(VENV) $*
 	@touch $@
 
 $(BENCH_VENV)/.installed: benchmarks/requirements.txt tools/setup_venv.py | $(VENV)/.created

@@ -54,9 +54,9 @@ endmacro()
 
 set(amp_missing "")
 
-amp_find(dnnl 3.1)
+amp_find(dnnl 3.1...<4)
 if(NOT dnnl_FOUND)
-  list(APPEND amp_missing "oneDNN >= 3.1 (pip install onednn-devel-cpu-gomp==2023.2.0, or a system's package)")
+  list(APPEND amp_missing "oneDNN >= 3.1, < 4 (pip install onednn-devel-cpu-gomp==2023.2.0, or a system's package)")
 elseif(DNNL_CPU_THREADING_RUNTIME AND NOT DNNL_CPU_THREADING_RUNTIME STREQUAL "OMP")
   message(WARNING "This oneDNN runs its threads with ${DNNL_CPU_THREADING_RUNTIME}. The library lends its own threads to "
                   "builds for GNU's OpenMP only, so num_threads will not reach oneDNN.")

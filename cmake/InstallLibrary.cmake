@@ -4,13 +4,13 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-# A wheel carries a copy of libdnnl: `pip install --target` drops the one that onednn-cpu-gomp brings, because
-# it lies in <prefix>/lib. It is used only where the package's own is missing (see the order in the RPATH).
+# A wheel carries the libdnnl that it was compiled for, so that it needs no other package.
 if(DEFINED SKBUILD AND amp_python_dnnl AND dnnl_DIR STREQUAL amp_python_dnnl)
   set(amp_bundle_default ON)
 else()
   set(amp_bundle_default OFF)
 endif()
+option(AMP_WHEEL "Build for a wheel that other machines install (tools/make_wheels.py)" OFF)
 option(AMP_BUNDLE_ONEDNN "Install a copy of libdnnl beside the Python extension" ${amp_bundle_default})
 
 # What was found in a Python package is in no place where a C++ user's compiler and loader look: `cmake --install` takes
@@ -31,9 +31,9 @@ set(AMP_PUBLIC_PROGRAM_HEADERS convert_model lowering reference step)
 set(AMP_PUBLIC_DNNL_HEADERS compile executor plan profile)
 set(AMP_PRIVATE_HEADERS json_text)
 
-# Relative to site-packages/amp: first <prefix>/lib, where onednn-cpu-gomp puts libdnnl, then the folder itself.
-# CMake replaces the build tree's paths by these when it installs.
-set(AMP_PYTHON_RPATH "$ORIGIN/../../..;$ORIGIN;${CMAKE_INSTALL_RPATH}")
+# Relative to site-packages/amp: first the folder itself, then <prefix>/lib, where onednn-cpu-gomp puts the libdnnl that an
+# installation by `make` uses. CMake replaces the build tree's paths by these when it installs.
+set(AMP_PYTHON_RPATH "$ORIGIN;$ORIGIN/../../..;${CMAKE_INSTALL_RPATH}")
 list(REMOVE_ITEM AMP_PYTHON_RPATH "")
 
 function(amp_install_library name)
@@ -46,6 +46,9 @@ function(amp_install_library name)
   install(TARGETS ${name} LIBRARY DESTINATION amp COMPONENT python EXCLUDE_FROM_ALL)
   if(AMP_BUNDLE_ONEDNN)
     amp_install_onednn(amp amp/licenses COMPONENT python EXCLUDE_FROM_ALL)
+  endif()
+  if(AMP_WHEEL)
+    amp_prepare_for_auditwheel(${name})
   endif()
 
   install(TARGETS ${name} EXPORT ${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT cpp)
@@ -62,6 +65,14 @@ function(amp_install_library name)
                                    COMPATIBILITY SameMinorVersion)
   install(FILES "${PROJECT_BINARY_DIR}/${name}-config.cmake" "${PROJECT_BINARY_DIR}/${name}-config-version.cmake"
           DESTINATION ${package_dir} COMPONENT cpp)
+endfunction()
+
+# `make wheel`: auditwheel adds the libgomp that oneDNN needs, and names the wheel after the glibc that is needed.
+function(amp_prepare_for_auditwheel name)
+  target_sources(${name} PRIVATE "${PROJECT_SOURCE_DIR}/cmake/old_hypot.cc")
+  target_link_options(${name} PRIVATE -Wl,--wrap=hypot)
+  install(FILES "${PROJECT_SOURCE_DIR}/cmake/libgomp-notice.txt" DESTINATION amp/licenses COMPONENT python
+          EXCLUDE_FROM_ALL)
 endfunction()
 
 function(amp_install_headers destination)

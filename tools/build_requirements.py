@@ -1,8 +1,8 @@
 """Prints the requirements that stand in pyproject.toml, one a line.
 
-usage: build_requirements.py build|dev    (run by an interpreter that has pip)
+usage: build_requirements.py build|dev|docs|wheel    (run by an interpreter that has pip)
 
-`build` is what building and running need, `dev` what tests and formatting need besides.
+`build` is what building and running need; the others are groups of what some commands of make need besides.
 """
 
 import sys
@@ -17,8 +17,8 @@ except ImportError:  # Python < 3.11: pip brings the same parser
 def requirements(kind):
     project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())
     groups = project["dependency-groups"]
-    if kind == "dev":
-        return groups["dev"]
+    if kind != "build":
+        return groups[kind]
     return project["build-system"]["requires"] + groups["build"] + project["project"]["dependencies"]
 
 

@@ -1,51 +1,25 @@
-"""Writes python/amp/sym/__init__.pyi, the types of the operator functions, from the registry.
+"""Writes the types of the operator functions of `amp.sym`, from the registry that the built extension holds.
 
-usage: make_stubs.py [--check]    (with the package importable; --check only compares, and exits with 1)
+usage: make_stubs.py EXTENSION OUTPUT
+
+EXTENSION is the file of `_core`, OUTPUT the stub of `sym/__init__.py`. The build calls this before anything is
+installed, so it needs nothing but the standard library: what `sym/__init__.py` itself defines is read from its text.
 """
 
+import ast
 import sys
+from importlib.machinery import ExtensionFileLoader
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
-from amp import _core
-
-TARGET = Path(__file__).resolve().parents[1] / "python" / "amp" / "sym" / "__init__.pyi"
+PACKAGE = Path(__file__).resolve().parents[1] / "python" / "amp"
 
 HEAD = '''"""Made by tools/make_stubs.py from the registry; `amp.sym` says what is what."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from ..base import NotImplementedForSymbol as NotImplementedForSymbol
 from . import _internal as _internal
-from .functions import arange as arange
-from .functions import eye as eye
-from .functions import full as full
-from .functions import hypot as hypot
-from .functions import linspace as linspace
-from .functions import maximum as maximum
-from .functions import minimum as minimum
-from .functions import ones as ones
-from .functions import pow as pow
-from .functions import power as power
-from .functions import split_v2 as split_v2
-from .functions import zeros as zeros
-from .symbol import Group as Group
-from .symbol import NumpySymbol as NumpySymbol
-from .symbol import Symbol as Symbol
-from .symbol import Variable as Variable
-from .symbol import fromjson as fromjson
-from .symbol import load as load
-from .symbol import load_json as load_json
-from .symbol import var as var
-
-contrib: Any
-image: Any
-linalg: Any
-np: Any
-npx: Any
-op: Any
-random: Any
-sparse: Any
 '''
 
 TYPES = {
@@ -57,6 +31,36 @@ TYPES = {
     "tuple of int": "Sequence[int] | int",
     "tuple of pairs of int": "Sequence[Sequence[int]]",
 }
+
+
+def load_extension(path):
+    loader = ExtensionFileLoader("_core", str(path))
+    module = module_from_spec(spec_from_file_location("_core", path, loader=loader))
+    loader.exec_module(module)
+    return module
+
+
+def imported_names():
+    """Lines that pass on what the module imports and lists in `__all__`."""
+    tree = ast.parse((PACKAGE / "sym" / "__init__.py").read_text(encoding="utf-8"))
+    public = set(ast.literal_eval(assigned(tree, "__all__")))
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom):
+            source = "." * node.level + (node.module or "")
+            names = [alias.name for alias in node.names if alias.name in public]
+            yield from (f"from {source} import {name} as {name}\n" for name in names)
+
+
+def namespaces():
+    """Lines for `amp.sym.contrib` and its kin, which are made at run time."""
+    tree = ast.parse((PACKAGE / "sym" / "namespaces.py").read_text(encoding="utf-8"))
+    prefixes = ast.literal_eval(assigned(tree, "PREFIXES"))
+    return [f"{name}: Any\n" for name in sorted(prefixes) if "." not in name]
+
+
+def assigned(tree, name):
+    (value,) = [n.value for n in tree.body if isinstance(n, ast.Assign) and ast.unparse(n.targets[0]) == name]
+    return value
 
 
 def annotation(field_type):
@@ -85,20 +89,18 @@ def stub_of(name, info):
     return f"def {name}(\n    " + ",\n    ".join(parameters) + ",\n) -> Symbol: ...\n"
 
 
-def make():
-    """The text of the stub file."""
-    names = sorted(name for name in _core.operator_names() if name.isidentifier())
-    return HEAD + "\n" + "".join(stub_of(name, _core.operator_info(name)) for name in names)
+def make(core):
+    """The text of the stub."""
+    names = sorted(name for name in core.operator_names() if name.isidentifier())
+    functions = [stub_of(name, core.operator_info(name)) for name in names]
+    return "".join([HEAD, *imported_names(), "\n", *namespaces(), "\n", *functions])
 
 
-def main(arguments):
-    text = make()
-    if arguments == ["--check"]:
-        return 0 if TARGET.is_file() and TARGET.read_text(encoding="utf-8") == text else 1
-    TARGET.write_text(text, encoding="utf-8")
-    print(f"wrote {TARGET.relative_to(TARGET.parents[3])}")
-    return 0
+def main(extension, output):
+    output = Path(output)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    output.write_text(make(load_extension(Path(extension).resolve())), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main(*sys.argv[1:])

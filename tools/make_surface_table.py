@@ -1,9 +1,8 @@
-"""Writes docs/python_surface.md: which names of MXNet programs are there, by looking each up in amp.mxnet.
+"""Prints which names of MXNet programs this package has, as Markdown, by looking each up in amp.mxnet.
 
-usage: make_surface_table.py LIST [--check]
+usage: make_surface_table.py LIST
 
-LIST is a page with tables whose first column is a name (../shared/reference/python_surface.md). With --check nothing is
-written; the exit code is 1 where the page would be another one.
+LIST is a page with tables whose first column is a name (../shared/reference/python_surface.md).
 """
 
 import re
@@ -12,8 +11,6 @@ from pathlib import Path
 
 import amp
 import amp.mxnet as mx
-
-TARGET = Path(__file__).resolve().parents[1] / "docs" / "python_surface.md"
 
 # Heading of a table of members -> a class that has them; `add` is one of containers.
 CLASSES = {
@@ -97,17 +94,12 @@ def page_of(text):
     return "\n".join(lines), missing
 
 
-def main(arguments):
-    check = "--check" in arguments
-    (source,) = [argument for argument in arguments if argument != "--check"]
+def main(source):
     page, missing = page_of(Path(source).read_text())
+    print(page)
     print(f"{page.count('| there |')} names are there, {page.count('| refused: ')} refused, {len(missing)} missing:")
     print(" ", *missing)
-    if check:
-        return TARGET.read_text() != page
-    TARGET.write_text(page)
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main(*sys.argv[1:])

@@ -1,6 +1,6 @@
 """Makes the virtual environment that `make` works in, or completes it.
 
-usage: setup_venv.py <folder> create|build|dev    (any Python >= 3.9, nothing but the standard library)
+usage: setup_venv.py <folder> create|build|dev|docs|wheel    (any Python >= 3.9, nothing but the standard library)
 
 Says in plain words what a machine lacks before anything is installed.
 """
@@ -14,6 +14,12 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+PURPOSES = {
+    "build": "building and running need",
+    "dev": "tests and formatting need",
+    "docs": "the documentation needs",
+    "wheel": "repairing wheels needs",
+}
 
 
 def main(folder, kind):
@@ -27,8 +33,7 @@ def main(folder, kind):
     if not works(python):
         sys.exit(f"The virtual environment {folder} does not work (any more): remove that folder and try again.")
 
-    purpose = {"build": "building and running", "dev": "tests and formatting"}[kind]
-    say(f"Installing what {purpose} need (downloads on the first time)")
+    say(f"Installing what {PURPOSES[kind]} (downloads on the first time)")
     pip = [python, "-m", "pip", "install", "--disable-pip-version-check"]
     run([*pip, "--quiet", "pip>=23"])  # that of an early Python 3.9 has neither a TOML parser nor --config-settings
     listing = [python, ROOT / "tools" / "build_requirements.py", kind]

@@ -3,6 +3,8 @@
 from ._scope import Scope
 from .base import ArgumentError
 
+__all__ = ["AttrScope", "current", "disable_amp"]
+
 # MXNet's own attributes may be written without the underscores that they have in files.
 _HIDDEN_KEYS = ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage", "profiler_scope")
 

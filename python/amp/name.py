@@ -2,6 +2,8 @@
 
 from ._scope import Scope
 
+__all__ = ["NameManager", "Prefix", "current"]
+
 
 class NameManager(Scope):
     """Numbers nodes by kind: convolution0, convolution1, ...

@@ -3,6 +3,8 @@
 from collections import defaultdict
 from html import escape
 
+__all__ = ["Profile"]
+
 _HEADER = ("us", "best", "share", "GFLOP/s", "of peak", "GB/s", "work", "implementation", "layout", "node")
 _LEFT_ALIGNED = _HEADER[6:]
 

@@ -4,6 +4,8 @@ import json
 
 from .base import ArgumentError, did_you_mean
 
+__all__ = ["ConversionReport"]
+
 _FORMAT = "amp-conversion-report"
 
 

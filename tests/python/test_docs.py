@@ -4,13 +4,19 @@ import re
 
 import pytest
 
+import amp
+from amp import commands
+
 PAGES = [
     "README.md",
+    "CHANGELOG.md",
     "CONTRIBUTING.md",
     "docs/benchmark.md",
     "docs/design.md",
+    "docs/environment_variables.md",
     "docs/migrating_from_mxnet.md",
     "docs/precision.md",
+    "docs/threads.md",
 ]
 
 
@@ -81,5 +87,73 @@ def test_links_lead_somewhere(repository, page):
         assert "://" in target or (path.parent / target).exists(), target
 
 
-def test_precision_is_linked(repository):
-    assert "](docs/precision.md)" in (repository / "README.md").read_text()
+def test_every_page_is_in_the_table_of_documents(repository):
+    text = (repository / "README.md").read_text()
+    assert [page for page in PAGES[1:] if f"| [{page}]({page}) |" not in text] == []
+
+
+# ---- README ----
+
+
+def test_readme_runs(repository, tmp_path, monkeypatch, capsys):
+    """Its Python blocks run one after the other. A clone has no file that the first of them could need."""
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for line, code in python_blocks((repository / "README.md").read_text()):
+        exec(compile("\n" * (line - 1) + code, "README.md", "exec"), names)
+    float32, bfloat16 = capsys.readouterr().out.split("\n")[0].split()
+    assert float32 == bfloat16
+    assert (tmp_path / "resnet50-bf16-symbol.json").is_file()
+
+
+def test_what_readme_shows_is_what_diff_prints(repository, tmp_path, capsys):
+    net = amp.sym.Convolution(amp.sym.Variable("data"), kernel=(3, 3), num_filter=8, name="conv")
+    net = amp.sym.Activation(amp.sym.BatchNorm(net, fix_gamma=False, name="bn"), act_type="relu", name="relu")
+    net = amp.sym.softmax(amp.sym.FullyConnected(net, num_hidden=10, name="fc"), name="softmax")
+    params = amp.model_zoo.seeded_params(net, {"data": (1, 3, 8, 8)})
+    amp.save_checkpoint(str(tmp_path / "before"), 0, net, *params)
+    low = amp.convert_model(net, *params, "float32", "bfloat16", cast_params_offline=True)
+    amp.save_checkpoint(str(tmp_path / "after"), 0, *low)
+    assert commands.run(commands.parse(["diff", str(tmp_path / "before"), str(tmp_path / "after")])) == 0
+    readme = (repository / "README.md").read_text()
+    shown = re.search(r"^```text\n(casts added.*?)^```", readme, re.DOTALL | re.MULTILINE)[1]
+    assert capsys.readouterr().out.startswith(shown)
+
+
+def test_commands_of_readme_are_known(repository):
+    """Every line of a shell block calls a target of make, or a command of `amp` with options that it has."""
+    blocks = re.findall(r"^```sh\n(.*?)^```", (repository / "README.md").read_text(), re.DOTALL | re.MULTILINE)
+    lines = [line.partition("#")[0].split() for block in blocks for line in block.splitlines()]
+    assert len(lines) > 5
+    makefile = (repository / "Makefile").read_text()
+    for program, command, *arguments in lines:
+        if program == "make":
+            assert f"\n{command}:" in makefile
+        else:
+            assert program == "amp"
+            commands.parse([command, *arguments])
+
+
+# ---- environment variables ----
+
+
+def variables_read(repository):
+    """Names of environment variables in the sources of the library and the package."""
+    names = set()
+    for path in [*(repository / "src").rglob("*.cc"), *(repository / "src").rglob("*.h")]:
+        names.update(re.findall(r'\b(?:getenv|EnvValue|EnvFlag)\("(\w+)"', path.read_text()))
+    for path in (repository / "python" / "amp").rglob("*.py"):
+        code = "\n".join(line for line in path.read_text().splitlines() if not re.match(r" *(>>>|\.\.\.) ", line))
+        names.update(re.findall(r'\b(?:getenv|environ\.get|environ\.setdefault)\("(\w+)"|\benviron\["(\w+)"\]', code))
+    return {name if isinstance(name, str) else "".join(name) for name in names}
+
+
+def test_the_page_of_environment_variables_has_what_is_read(repository):
+    page = (repository / "docs" / "environment_variables.md").read_text()
+    listed = set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
+    read = variables_read(repository)
+    assert {"AMP_BACKEND", "AMP_VERBOSE", "AMP_MAX_ISA", "OMP_NUM_THREADS"} <= read
+    assert read - listed == set()
+    paths = [*(repository / "tests").rglob("*.*"), *(repository / "benchmarks").rglob("*.*")]
+    others = "".join(path.read_text() for path in paths if path.suffix in (".py", ".cc", ".h"))
+    assert [name for name in listed - read if f'"{name}"' not in others] == []

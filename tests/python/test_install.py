@@ -78,7 +78,10 @@ def wheel(repository):
     Where make has compiled the library, its object files are used; AMP_TEST_WHEEL=isolated compiles everything again in
     an environment of pip's, as `pip install .` does for a user (minutes).
     """
-    sources = [repository / name for name in ("CMakeLists.txt", "pyproject.toml", "README.md", "LICENSE")]
+    sources = [
+        repository / name
+        for name in ("CMakeLists.txt", "pyproject.toml", "README.md", "LICENSE", "tools/make_stubs.py")
+    ]
     for folder in ("cmake", "src", "python"):
         found = (repository / folder).rglob("*")
         sources += sorted(path for path in found if path.is_file() and path.suffix != ".pyc")
@@ -112,8 +115,9 @@ def test_virtual_environment(wheel, tmp_path, folder):
     package, core, onednn = probe(python, tmp_path)
 
     assert venv in package.parents and venv in core.parents
-    assert onednn.parent.samefile(venv / "lib")
-    assert run(venv / "bin" / "amp", "--help", cwd=tmp_path)
+    assert onednn.parent.samefile(package.parent)
+    versions = run(venv / "bin" / "amp", "--version", cwd=tmp_path)
+    assert versions == f"amp {wheel.name.split('-')[1]}, oneDNN 3.2.0\n"
 
 
 def test_no_build_path_stays_in_the_libraries(wheel, tmp_path):
@@ -121,7 +125,7 @@ def test_no_build_path_stays_in_the_libraries(wheel, tmp_path):
     libraries = [*(tmp_path / "amp").glob("_core*.so"), tmp_path / "amp" / "libnnvm_amp.so"]
     assert len(libraries) == 2
     for library in libraries:
-        assert run_paths(library) == ["$ORIGIN/../../..:$ORIGIN"], library
+        assert run_paths(library) == ["$ORIGIN:$ORIGIN/../../.."], library
 
 
 def test_the_wheel_has_no_sources_of_the_extension(wheel, tmp_path):
@@ -130,8 +134,15 @@ def test_the_wheel_has_no_sources_of_the_extension(wheel, tmp_path):
     assert not list(tmp_path.rglob("*.h"))
 
 
+def test_the_wheel_has_types_and_licences(wheel, tmp_path):
+    pip_install(sys.executable, "--target", tmp_path, "--no-deps", wheel, cwd=tmp_path)
+    package = tmp_path / "amp"
+    assert (package / "py.typed").is_file()
+    assert "def Convolution(\n    data: Symbol | None = None,\n" in (package / "sym" / "__init__.pyi").read_text()
+    assert {path.name for path in (package / "licenses" / "onednn").iterdir()} == {"LICENSE", "THIRD-PARTY-PROGRAMS"}
+
+
 def test_target(wheel, tmp_path):
-    """pip drops the libdnnl of onednn-cpu-gomp in this case: the copy beside the extension serves."""
     target = tmp_path / "target"
     pip_install(sys.executable, "--target", target, wheel, cwd=tmp_path)
     bare = make_venv(tmp_path / "bare")
@@ -151,7 +162,7 @@ def test_user(wheel, tmp_path):
     package, core, onednn = probe(python, tmp_path, **env)
 
     assert base in package.parents
-    assert onednn.parent.samefile(base / "lib")
+    assert onednn.parent.samefile(package.parent)
 
 
 def test_editable(repository, tmp_path):
@@ -162,7 +173,7 @@ def test_editable(repository, tmp_path):
         pytest.skip("amp is not an editable install in this environment (pip install -e . makes it one)")
     package, core, onednn = probe(sys.executable, tmp_path)
     assert package.parent == repository / "python" / "amp"
-    assert run_paths(core) == ["$ORIGIN/../../..:$ORIGIN"]
+    assert run_paths(core) == ["$ORIGIN:$ORIGIN/../../.."]
 
 
 def test_library_in_another_prefix_is_found_through_its_metadata(target_without_onednn, tmp_path):

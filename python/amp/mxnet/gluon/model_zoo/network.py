@@ -122,6 +122,3 @@ class _Arrays:
         data = next(value for value in inputs if not isinstance(value, Parameter))
         values = [value_of(value, data) if isinstance(value, Parameter) else value for value in inputs]
         return getattr(functions_of(data), operator)(*values, **attributes)
-
-
-__all__ = ["NetworkBlock"]
