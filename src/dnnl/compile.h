@@ -5,14 +5,12 @@
 #include <set>
 #include <string>
 
+#include "dnnl/bind_options.h"
 #include "dnnl/plan.h"
 #include "nnvm/params_file.h"
 #include "passes/infer.h"
-#include "passes/run_options.h"
 
 namespace amp::onednn {
-
-enum class Backend { kOneDnn, kReference };
 
 class ConstantStore;
 
@@ -26,8 +24,8 @@ struct CompileOptions {
 std::shared_ptr<ConstantStore> NewConstantStore(const ModelParams& params);
 std::set<std::string> ParameterNames(const ModelParams& params);
 
-// `parameters` names the variables that the store holds. The store lets go of the original arrays once the plan works
-// on packed forms. Throws UnsupportedError for operators without any kernel.
+// `parameters` names the variables that the store holds. The store releases the original arrays once the plan works on
+// packed forms. Throws UnsupportedError for operators without any kernel.
 std::shared_ptr<const Plan> Compile(const Graph& graph, const Types& types, const std::set<std::string>& parameters,
                                     const CompileOptions& options, const std::shared_ptr<ConstantStore>& store);
 

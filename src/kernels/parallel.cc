@@ -111,7 +111,7 @@ SharedLoop::SharedLoop(std::int64_t count, std::int64_t grain) {
   constexpr int kChunksPerPart = 4;  // a thread that does not run delays the others by a chunk
   const std::int64_t most = (count + grain - 1) / grain;
   parts_ = static_cast<int>(std::min<std::int64_t>(most, NumThreads()));
-  stretches_ = std::min(parts_, kMostStretches);
+  stretches_ = std::min(parts_, kMaxStretches);
   chunk_ = std::max(grain, (count + parts_ * kChunksPerPart - 1) / (parts_ * kChunksPerPart));
   for (int s = 0; s < stretches_; ++s) {
     stretch_[s].next = count * s / stretches_;

@@ -236,7 +236,7 @@ bool Lower(LowerContext& c) {
   std::vector<TensorType> types = c.out_types();
   for (TensorType& type : types) type.dtype = DType::kFloat32;
   const auto outputs =
-      c.EmitCall({[p](std::span<const NDArray> in, std::span<NDArray> out) { RunRnn(p, in, out); }}, inputs, types);
+      c.EmitSeveral(CallSpec{[p](std::span<const NDArray> in, std::span<NDArray> out) { RunRnn(p, in, out); }}, inputs, types);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const int index = static_cast<int>(i);
     c.SetOut(index, c.Cast(outputs[i], c.out_type(index).dtype));

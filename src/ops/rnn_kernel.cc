@@ -22,7 +22,7 @@ void InputSums(const RnnSizes& s, const RnnCell<float>& cell, const float* x, st
   const std::int64_t places = s.time * s.batch, rows = s.rows(), chunks = (rows + kUnits - 1) / kUnits;
   kernels::ParallelFor(chunks, ChunksWorthAThread(places * inputs), [&](std::int64_t chunk) {
     const std::int64_t first = chunk * kUnits, count = std::min(kUnits, rows - first);
-    kernels::Run({x, cell.input_weights + first * inputs, sums + first, places, count, inputs, inputs, inputs, rows});
+    kernels::MultiplyRows({x, cell.input_weights + first * inputs, sums + first, places, count, inputs, inputs, inputs, rows});
     for (std::int64_t place = 0; place < places; ++place) {
       for (std::int64_t i = 0; i < count; ++i) sums[place * rows + first + i] += cell.input_bias[first + i];
     }
@@ -86,7 +86,7 @@ void UpdateUnits(const Layer& l, std::int64_t n, std::int64_t first, std::int64_
 void Step(const Layer& l, std::int64_t step, std::int64_t first, float* gates) {
   const std::int64_t size = l.s.state, count = std::min(kUnits, size - first), row = l.s.gates * kUnits;
   for (std::int64_t gate = 0; gate < l.s.gates; ++gate) {
-    kernels::Run({l.hidden, l.cell.state_weights + (gate * size + first) * size, gates + gate * kUnits, l.s.batch,
+    kernels::MultiplyRows({l.hidden, l.cell.state_weights + (gate * size + first) * size, gates + gate * kUnits, l.s.batch,
                   count, size, size, size, row});
   }
   for (std::int64_t n = 0; n < l.s.batch; ++n) {

@@ -16,7 +16,7 @@ NumericMode NumericModeFromName(std::string_view name);
 
 // What AMP_DISABLE_PASSES may name.
 inline constexpr std::array<std::string_view, 7> kOptionalPasses = {
-    "Simplify", "FuseAttention", "PropagateStrides", "FoldBatchNorm", "FusePostOps", "ConcatInPlace", "ChooseLayouts",
+    "Simplify", "FuseAttention", "PropagateStrides", "FoldBatchNorm", "FusePostOps", "AliasConcats", "ChooseLayouts",
 };
 
 // Whether AMP_DISABLE_PASSES, a list of names between commas, leaves the pass on. Throws ArgumentError where the list

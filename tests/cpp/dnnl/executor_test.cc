@@ -269,7 +269,7 @@ TEST(LowPrecision, IsCloseToFloat32) {
 TEST(LowPrecision, Float16RunsBetweenConversions) {
   const auto executor = Bind(SmallNet(), Low(DType::kFloat16));
   EXPECT_EQ(executor->summary().num_references, 0) << executor->summary().Print();
-  EXPECT_GT(CountWork(executor->summary(), "cast"), 0);
+  EXPECT_GT(CountKind(executor->summary(), "cast"), 0);
   EXPECT_LT(Distance(RunOnce(SmallNet(), Low(DType::kFloat16, Backend::kReference))[0], RunOnce(*executor)[0]), 0.003);
 }
 

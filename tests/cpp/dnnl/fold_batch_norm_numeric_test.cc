@@ -173,7 +173,7 @@ TEST(FoldBatchNormNumbers, RandomModels) {
     const std::vector<NDArray> expected = RunOnce(m, On(Backend::kReference));
     const std::vector<NDArray> actual = RunOnce(folded, On(Backend::kReference));
     // Casts to bfloat16 between the nodes make single roundings differ.
-    const bool has_casts = CountWork(Bind(m)->summary(), "cast") > 0;
+    const bool has_casts = CountKind(Bind(m)->summary(), "cast") > 0;
     for (std::size_t i = 0; i < expected.size(); ++i) {
       EXPECT_LT(Distance(expected[i], actual[i]), has_casts ? 0.04 : 1e-5) << i;
     }

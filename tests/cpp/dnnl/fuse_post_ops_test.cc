@@ -33,10 +33,10 @@ BindOptions Mode(NumericMode mode) {
 }
 
 // Binds the model with and without FusePostOps, expects equal results, and gives the fused plan.
-PlanSummary Fused(Model m, const Symbol& heads, const BindOptions& options = Mode(NumericMode::kFast),
+PlanSummary Fused(Model m, const Symbol& outputs, const BindOptions& options = Mode(NumericMode::kFast),
                   double tolerance = 1e-5) {
-  m.symbol = heads;
-  for (const std::string& name : heads.ListArguments()) {
+  m.symbol = outputs;
+  for (const std::string& name : outputs.ListArguments()) {
     if (!m.params.args.contains(name)) m.types.try_emplace(name, kImage);
   }
   const auto fused = Bind(m, options);
@@ -51,7 +51,7 @@ PlanSummary Fused(Model m, const Symbol& heads, const BindOptions& options = Mod
 }
 
 int NumElementwise(const PlanSummary& s) {
-  return CountWork(s, "eltwise") + CountWork(s, "binary") + CountWork(s, "prelu") + CountWork(s, "scale_shift");
+  return CountKind(s, "eltwise") + CountKind(s, "binary") + CountKind(s, "prelu") + CountKind(s, "scale_shift");
 }
 
 TEST(FusePostOps, ActivationsMelt) {
@@ -115,7 +115,7 @@ TEST(FusePostOps, AResidualIsAddedInPlace) {
   Model m;
   const Symbol left = Conv(&m, "left", Var("x")), right = Conv(&m, "right", Act("r", left), 3);
   const PlanSummary s = Fused(m, Act("out", Op("elemwise_add", "sum", {right, Act("l", left)})));
-  EXPECT_EQ(CountWork(s, "binary"), 0) << s.Print();
+  EXPECT_EQ(CountKind(s, "binary"), 0) << s.Print();
 }
 
 // The summand is needed after the sum, or is an input, or the sum's own convolution reads it: still right.
@@ -130,11 +130,11 @@ TEST(FusePostOps, ASummandThatIsNeededLaterIsNotOverwritten) {
   Fused(m, Op("elemwise_add", "twice", {left, left}));
 }
 
-TEST(FusePostOps, NothingMeltsAcrossAHead) {
+TEST(FusePostOps, NothingIsFusedAcrossAnOutput) {
   Model m;
   const Symbol conv = Conv(&m, "conv", Var("x"));
   const PlanSummary s = Fused(m, Symbol::Group({conv, Act("act", conv)}));
-  EXPECT_EQ(CountWork(s, "eltwise"), 1) << s.Print();
+  EXPECT_EQ(CountKind(s, "eltwise"), 1) << s.Print();
 }
 
 TEST(FusePostOps, NothingMeltsThatHasASecondReader) {
@@ -159,7 +159,7 @@ TEST(FusePostOps, BroadcastOperandsKeepTheirShape) {
   const Symbol pooled = Op("Pooling", "pool", {Var("x")}, {{"global_pool", "True"}, {"pool_type", "avg"}});
   const Symbol conv = Conv(&m, "conv", pooled);
   const PlanSummary s = Fused(m, Op("broadcast_mul", "scaled", {Var("y"), conv}));
-  EXPECT_EQ(CountWork(s, "binary"), 1) << s.Print();
+  EXPECT_EQ(CountKind(s, "binary"), 1) << s.Print();
 }
 
 TEST(FusePostOps, SubtractionKeepsItsOrder) {
@@ -167,7 +167,7 @@ TEST(FusePostOps, SubtractionKeepsItsOrder) {
   const Symbol conv = Conv(&m, "conv", Var("x"));
   Fused(m, Op("elemwise_sub", "minus", {conv, Var("y")}));
   const PlanSummary s = Fused(m, Op("elemwise_sub", "from", {Var("y"), conv}));
-  EXPECT_EQ(CountWork(s, "binary"), 1) << s.Print();
+  EXPECT_EQ(CountKind(s, "binary"), 1) << s.Print();
 }
 
 // Weights in bfloat16 are not rounded again: the norm becomes two post-ops.
@@ -194,7 +194,7 @@ TEST(FusePostOps, LayersAndProductsTakeWhatFollowsThroughReshapes) {
   const Symbol dense = Op("FullyConnected", "dense", {Var("x"), Var("w")},
                           {{"num_hidden", "8"}, {"no_bias", "True"}, {"flatten", "False"}});
   const Symbol sum = Op("elemwise_add", "sum", {dense, Act("r", Var("y"))});
-  EXPECT_EQ(CountWork(Fused(m, Act("act", sum, "tanh")), "binary"), 0);
+  EXPECT_EQ(CountKind(Fused(m, Act("act", sum, "tanh")), "binary"), 0);
   Model products;
   products.types["a"] = F32({3, 4, 5});
   products.types["b"] = F32({3, 5, 6});
@@ -222,7 +222,7 @@ TEST(FusePostOps, ExactPlansMeltReluAndRepresentableBoundsOnly) {
   EXPECT_EQ(NumElementwise(Fused(m, Op("elemwise_add", "sum", {conv, Var("y")}), exact, 1e-30)), 1);
 }
 
-TEST(ConcatInPlace, PartsAreCopiedOnceHoweverOftenTheyAreJoined) {
+TEST(AliasConcats, PartsAreCopiedOnceHoweverOftenTheyAreJoined) {
   Model m;
   Symbol x = Act("first", Conv(&m, "conv", Var("x")));
   for (int i = 0; i < 4; ++i) {
@@ -235,11 +235,11 @@ TEST(ConcatInPlace, PartsAreCopiedOnceHoweverOftenTheyAreJoined) {
   m.symbol = Act("out", x);
   m.types["x"] = kImage;
   const auto in_place = Bind(m);
-  setenv("AMP_DISABLE_PASSES", "ConcatInPlace", 1);
+  setenv("AMP_DISABLE_PASSES", "AliasConcats", 1);
   const auto plain = Bind(m);
   unsetenv("AMP_DISABLE_PASSES");
-  EXPECT_EQ(CountWork(in_place->summary(), "concat"), 0) << in_place->summary().Print();
-  EXPECT_EQ(CountWork(plain->summary(), "concat"), 4);
+  EXPECT_EQ(CountKind(in_place->summary(), "concat"), 0) << in_place->summary().Print();
+  EXPECT_EQ(CountKind(plain->summary(), "concat"), 4);
   ExpectSameBits(plain->Run(InputsFor(*plain))[0], in_place->Run(InputsFor(*in_place))[0]);
 }
 

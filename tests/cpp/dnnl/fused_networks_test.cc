@@ -55,7 +55,7 @@ class FusedNetworks : public ::testing::Test {
  protected:
   // Half of the networks are converted.
   void SetUp() override {
-    if (!CpuHasNativeBF16()) GTEST_SKIP() << "the CPU has no bfloat16 arithmetic";
+    if (!OneDnnHasBF16()) GTEST_SKIP() << "the CPU has no bfloat16 arithmetic";
   }
 
   // compare(model, whether to convert it, number of threads for one plan, passes for that plan to leave out).

@@ -12,6 +12,7 @@
 #include "kernels/float_bits.h"
 #include "nnvm/compose.h"
 #include "program/cast_arrays.h"
+#include "program/convert_model.h"
 
 namespace amp::onednn::testing {
 
@@ -131,9 +132,9 @@ inline Model ReluChain(int count, Shape shape) {
   return m;
 }
 
-inline int CountWork(const PlanSummary& summary, const std::string& work) {
+inline int CountKind(const PlanSummary& summary, const std::string& work) {
   int count = 0;
-  for (const PlanStep& step : summary.steps) count += step.work == work;
+  for (const PlanStep& step : summary.steps) count += step.kind == work;
   return count;
 }
 

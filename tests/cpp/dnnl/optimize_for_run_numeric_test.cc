@@ -55,13 +55,13 @@ class ResidualMaker {
     const std::int64_t h = Int(6, 19), w = Int(6, 19);
     m_.types["data"] = F32(last_ ? Shape{2, h, w, 4} : Shape{2, 4, h, w});
     Symbol x = Conv(Var("data"), static_cast<int>(Int(1, 3)), 1);
-    std::vector<Symbol> heads;
+    std::vector<Symbol> outputs;
     for (int i = 0; i < 4; ++i) {
       x = Block(x, i % 2 == 0 ? 1 : Chance(4) ? 3 : 2);
-      if (Chance(6)) heads.push_back(x);
+      if (Chance(6)) outputs.push_back(x);
     }
-    heads.push_back(x);
-    m_.symbol = Symbol::Group(heads);
+    outputs.push_back(x);
+    m_.symbol = Symbol::Group(outputs);
     return Merged(std::move(m_));
   }
 
@@ -161,7 +161,7 @@ TEST(OptimizeForRun, InfinitiesAndNaNsAreThinnedOut) {
   m.params.args["reader_weight"].As<float>()[0] = 1;
   m.types["x"] = m.types["y"] = F32({1, 1, 3, 5});
   const auto executor = Bind(m);
-  EXPECT_EQ(CountWork(executor->summary(), "pooling"), 1) << executor->summary().Print();
+  EXPECT_EQ(CountKind(executor->summary(), "pooling"), 1) << executor->summary().Print();
   NDArray x = NDArray::Zeros(DType::kFloat32, {1, 1, 3, 5}), y = Random({1, 1, 3, 5}, 2);
   y.As<float>()[0] = -std::numeric_limits<float>::infinity();
   y.As<float>()[2] = std::numeric_limits<float>::infinity();
@@ -218,7 +218,7 @@ TEST(OptimizeForRun, NormsInFrontOfTheirReaders) {
     if (!no_bias) m.params.args["node_bias"] = Random({dense ? 5 : groups * 2}, seed * 9 + 6);
     m.symbol = x;
     SCOPED_TRACE(fmt::format("seed {}\n{}", seed, amp::testing::Text(m.symbol)));
-    EXPECT_EQ(CountWork(Bind(m)->summary(), "scale_shift"), 0);
+    EXPECT_EQ(CountKind(Bind(m)->summary(), "scale_shift"), 0);
     ExpectSameNumbers(m, 1e-5);
   }
 }
@@ -272,8 +272,8 @@ TEST(OptimizeForRun, EverySubsetOfThePassesIsClose) {
 
 TEST(OptimizeForRun, ExactModeFoldsNothing) {
   const Model m = SmallNet();
-  EXPECT_EQ(CountWork(Bind(m, Mode(NumericMode::kFast))->summary(), "scale_shift"), 0);
-  EXPECT_EQ(CountWork(Bind(m, Mode(NumericMode::kExact))->summary(), "scale_shift"), 1);
+  EXPECT_EQ(CountKind(Bind(m, Mode(NumericMode::kFast))->summary(), "scale_shift"), 0);
+  EXPECT_EQ(CountKind(Bind(m, Mode(NumericMode::kExact))->summary(), "scale_shift"), 1);
 }
 
 TEST(OptimizeForRun, ExactResultsAreThoseOfAMonitoredRun) {

@@ -1,4 +1,4 @@
-// What a plan consists of: layouts and reorders, heads, constants, memory.
+// What a plan consists of: layouts and reorders, outputs, constants, memory.
 #include "dnnl/plan.h"
 
 #include <gtest/gtest.h>
@@ -28,9 +28,9 @@ TEST(Plan, RowMajorNetworksNeedNoReorders) {
 TEST(Plan, ASmallNetReordersAtItsEndsOnly) {
   const PlanSummary summary = Bind(SmallNet())->summary();
   EXPECT_LE(summary.num_reorders, 2) << summary.Print();
-  EXPECT_EQ(summary.num_reorders, CountWork(summary, "reorder"));
-  for (const PlanStep& step : summary.steps) EXPECT_EQ(step.work == "reorder", !step.reason.empty()) << summary.Print();
-  EXPECT_EQ(CountWork(summary, "convolution"), 1);
+  EXPECT_EQ(summary.num_reorders, CountKind(summary, "reorder"));
+  for (const PlanStep& step : summary.steps) EXPECT_EQ(step.kind == "reorder", !step.reason.empty()) << summary.Print();
+  EXPECT_EQ(CountKind(summary, "convolution"), 1);
   EXPECT_EQ(summary.num_references, 0);
 }
 
@@ -48,7 +48,7 @@ TEST(Plan, TheReferenceBackendRunsReferencesOnly) {
   for (const PlanStep& step : summary.steps) EXPECT_EQ(step.implementation, "reference");
 }
 
-TEST(Plan, WhatTheLibraryRefusesFallsBackWithAReason) {
+TEST(Plan, WhatTheLibraryLacksFallsBackWithAReason) {
   Model m;  // oneDNN's prelu knows up to five axes
   m.symbol =
       Op("LeakyReLU", "prelu", {Op("Activation", "relu", {Var("x")}, {{"act_type", "tanh"}})}, {{"act_type", "prelu"}});
@@ -60,7 +60,7 @@ TEST(Plan, WhatTheLibraryRefusesFallsBackWithAReason) {
   EXPECT_LT(Distance(RunOnce(m, On(Backend::kReference))[0], RunOnce(*executor)[0]), kFloatTolerance);
 }
 
-TEST(Plan, WhatTheCardCannotLowerFallsBackWithAReason) {
+TEST(Plan, WhatTheOperatorCannotLowerFallsBackWithAReason) {
   Model m = ReluChain(0, {4});
   m.symbol = Op("Activation", "softsign", {m.symbol}, {{"act_type", "softsign"}});
   const PlanSummary summary = Bind(m)->summary();
@@ -68,15 +68,33 @@ TEST(Plan, WhatTheCardCannotLowerFallsBackWithAReason) {
   EXPECT_FALSE(summary.steps.at(0).reason.empty());
 }
 
+// oneDNN 3.2 has fast code for softmax along the last axis of dense memory only.
+TEST(Plan, ReferenceCodeOfTheLibraryCountsAsWhatItIs) {
+  Model m;
+  m.symbol = Op("softmax", "across", {Var("x")}, {{"axis", "1"}});
+  m.types["x"] = F32({2, 5, 7, 3});
+  const PlanSummary across = Bind(m)->summary();
+  ASSERT_EQ(across.steps.size(), 1u) << across.Print();
+  EXPECT_EQ(across.steps[0].implementation, "ref:any");
+  EXPECT_EQ(across.num_references, 1);
+  EXPECT_CONTAINS(across.Print(), "1 nodes on reference kernels");
+  EXPECT_CONTAINS(across.Print(), "(oneDNN has only reference code for this)");
+
+  m.symbol = Op("softmax", "along", {Var("x")}, {{"axis", "3"}});
+  const PlanSummary along = Bind(m)->summary();
+  EXPECT_EQ(along.num_references, 0) << along.Print();
+  EXPECT_EQ(along.steps[0].reason, "");
+}
+
 TEST(Plan, MoreAxesThanTheLibraryKnowsAreRefusedClearly) {
   Model m = ReluChain(1, Shape(std::vector<std::int64_t>(13, 1)));
   EXPECT_CONTAINS(ErrorOf<UnsupportedError>([&] { Bind(m); }), "rank above 12");
 }
 
-// --- heads ---
+// --- outputs ---
 
 // Runs on both backends, checks that the outputs agree, lie apart, and survive each other being overwritten.
-std::vector<NDArray> CheckHeads(const Model& m) {
+std::vector<NDArray> CheckOutputs(const Model& m) {
   const std::vector<NDArray> expected = RunOnce(m, On(Backend::kReference));
   auto executor = Bind(m);
   std::vector<NDArray> actual = RunOnce(*executor);
@@ -91,58 +109,58 @@ std::vector<NDArray> CheckHeads(const Model& m) {
   return actual;
 }
 
-TEST(Heads, AnInputAndAParameter) {
+TEST(Outputs, AnInputAndAParameter) {
   Model m;
   m.symbol = Symbol::Group({Var("x"), Var("w")});
   m.types["x"] = F32({2, 3});
   m.params.args["w"] = Random({4}, 1);
-  const std::vector<NDArray> outputs = CheckHeads(m);
+  const std::vector<NDArray> outputs = CheckOutputs(m);
   EXPECT_EQ(At(outputs[1], 2), At(m.params.args["w"], 2));
   EXPECT_NE(outputs[1].data(), m.params.args["w"].data());
 }
 
-TEST(Heads, TheSameEntryTwiceAndAViewOfIt) {
+TEST(Outputs, TheSameEntryTwiceAndAViewOfIt) {
   Model m = ReluChain(1, {2, 3, 4});
   m.symbol = Symbol::Group({m.symbol, Op("Flatten", "flat", {m.symbol}), m.symbol});
-  const std::vector<NDArray> outputs = CheckHeads(m);
+  const std::vector<NDArray> outputs = CheckOutputs(m);
   EXPECT_NE(outputs[0].data(), outputs[1].data());
   EXPECT_NE(outputs[0].data(), outputs[2].data());
 }
 
-TEST(Heads, AliasesThroughDropout) {
+TEST(Outputs, AliasesThroughDropout) {
   Model m = ReluChain(1, {2, 3});
   const Symbol drop = Op("Dropout", "drop", {m.symbol});
   m.symbol = Symbol::Group({drop, m.symbol, Op("Dropout", "drop2", {Var("x2")}), Op("Dropout", "drop3", {drop})});
   m.types["x2"] = F32({5});
-  CheckHeads(m);
+  CheckOutputs(m);
 }
 
-TEST(Heads, OneThatLaterStepsRead) {
+TEST(Outputs, OneThatLaterStepsRead) {
   Model m = ReluChain(1, {2, 3});
   const Symbol twice = Op("_mul_scalar", "m", {m.symbol}, {{"scalar", "-2"}});
   m.symbol = Symbol::Group({m.symbol, Op("Activation", "r2", {twice}, {{"act_type", "relu"}}), twice});
-  CheckHeads(m);
+  CheckOutputs(m);
 }
 
-TEST(Heads, OfABlockedLayout) {
+TEST(Outputs, OfABlockedLayout) {
   Model m;
   const Symbol conv =
       Op("Convolution", "conv", {Var("data")}, {{"kernel", "(3, 3)"}, {"num_filter", "19"}, {"no_bias", "True"}});
   m.symbol = Symbol::Group({conv, Op("Flatten", "flat", {conv}), conv});
   m.params.args["conv_weight"] = Random({19, 5, 3, 3}, 1);
   m.types["data"] = F32({2, 5, 9, 8});
-  CheckHeads(m);
+  CheckOutputs(m);
 }
 
-TEST(Heads, ComputedFromConstants) {
+TEST(Outputs, ComputedFromConstants) {
   Model m;
   m.symbol = Symbol::Group({Op("Activation", "relu", {Var("w")}, {{"act_type", "relu"}}), Var("x")});
   m.params.args["w"] = Random({2, 3}, 1);
   m.types["x"] = F32({1});
-  CheckHeads(m);
+  CheckOutputs(m);
 }
 
-TEST(Heads, OneOfSeveralOutputsOfAConstantStep) {
+TEST(Outputs, OneOfSeveralOutputsOfAConstantStep) {
   Model m;
   const Symbol bn = Op("BatchNorm", "bn", {Var("w")}, {{"output_mean_var", "True"}, {"fix_gamma", "False"}});
   m.symbol = Symbol::Group({Op("Activation", "relu", {bn.At(0)}, {{"act_type", "relu"}}), bn.At(1), bn.At(2)});
@@ -151,10 +169,10 @@ TEST(Heads, OneOfSeveralOutputsOfAConstantStep) {
   m.params.args["bn_beta"] = Random({3}, 3);
   m.params.aux["bn_moving_mean"] = Random({3}, 4);
   m.params.aux["bn_moving_var"] = NDArray::Zeros(DType::kFloat32, {3});
-  CheckHeads(m);
+  CheckOutputs(m);
 }
 
-TEST(Heads, IntegersOfAllWidths) {
+TEST(Outputs, IntegersOfAllWidths) {
   for (const DType dtype : {DType::kInt8, DType::kUInt8, DType::kInt32, DType::kInt64, DType::kBool, DType::kFloat64}) {
     Model m;
     const Symbol i = Var("i"), j = Var("j");
@@ -180,7 +198,7 @@ TEST(Memory, InPlaceWorkLeavesWhatOthersReadAlone) {
   const Symbol a = Op("_plus_scalar", "a", {m.symbol}, {{"scalar", "1"}});
   const Symbol b = Op("_mul_scalar", "b", {a}, {{"scalar", "3"}});
   m.symbol = Op("elemwise_add", "s", {Op("elemwise_add", "t", {b, a}), Op("elemwise_add", "u", {a, a})});
-  CheckHeads(m);
+  CheckOutputs(m);
 }
 
 TEST(Memory, TheArenaIsSmallerThanTheSum) {
@@ -190,7 +208,7 @@ TEST(Memory, TheArenaIsSmallerThanTheSum) {
   m.types["x"] = F32({32, 32});
   const PlanSummary summary = Bind(m)->summary();
   EXPECT_LE(summary.arena_bytes, 2u * 32 * 32 * 4 + 8192) << summary.Print();
-  CheckHeads(m);
+  CheckOutputs(m);
 }
 
 TEST(Memory, AnInputIsNeverWritten) {
@@ -205,7 +223,7 @@ TEST(Memory, AnInputIsNeverWritten) {
 // The memory of a parameter, watched.
 std::weak_ptr<const void> Watch(const Model& m, const std::string& name) { return m.params.args.at(name).owner(); }
 
-TEST(Constants, TheOriginalsOfPackedWeightsAreLetGo) {
+TEST(Constants, TheOriginalsOfPackedWeightsAreReleased) {
   Model m = SmallNet();
   const auto options = Low();
   const auto conv = Watch(m, "conv_weight"), fc = Watch(m, "fc_weight");
@@ -214,6 +232,15 @@ TEST(Constants, TheOriginalsOfPackedWeightsAreLetGo) {
   EXPECT_TRUE(conv.expired());  // bfloat16 copies took their place
   EXPECT_TRUE(fc.expired());
   EXPECT_EQ(executor->output_types()[0].dtype, DType::kFloat32);
+}
+
+// The plan holds the packed form alone, without a conversion, too.
+TEST(Constants, TheOriginalsOfReorderedWeightsAreReleased) {
+  Model m = SmallNet();
+  const auto conv = Watch(m, "conv_weight");
+  const auto executor = std::make_unique<Executor>(m.symbol, m.params, m.types, On(Backend::kOneDnn));
+  m.params = {};
+  EXPECT_TRUE(conv.expired()) << executor->summary().Print();
 }
 
 TEST(Constants, TheCallersArraysAreNotTouched) {
@@ -264,7 +291,7 @@ TEST(Constants, AWeightThatTwoNodesShare) {
   m.symbol = Symbol::Group({Op("Convolution", "b", {first, w}, attrs), w});
   m.params.args["w"] = Random({4, 4, 1, 1}, 1, 0.5f);
   m.types["data"] = F32({1, 4, 5, 5});
-  CheckHeads(m);
+  CheckOutputs(m);
   RunOnce(*Bind(m)->Reshape({{"data", {3, 4, 5, 5}}}));
 }
 

@@ -15,7 +15,7 @@ using namespace testing;
 StepCost CostOf(const RunProfile& profile, const std::string& work) {
   std::vector<StepCost> found;
   for (std::size_t i = 0; i < profile.steps.size(); ++i) {
-    if (profile.steps[i].work == work) found.push_back(profile.costs[i]);
+    if (profile.steps[i].kind == work) found.push_back(profile.costs[i]);
   }
   EXPECT_EQ(found.size(), 1u) << work << "\n" << profile.Print();
   return found.empty() ? StepCost{} : found[0];
@@ -35,7 +35,7 @@ TEST(Profile, CountsGroupedConvolutions) {
   const StepCost cost = CostOf(ProfileOf(m), "convolution");
   const double outputs = 2 * 8 * 5 * 4;
   EXPECT_EQ(cost.flops, 2 * outputs * (2 * 3 * 3));
-  EXPECT_EQ(cost.bytes, 4 * (2 * 4 * 7 * 6 + 8 * 2 * 3 * 3 + static_cast<std::size_t>(outputs)));
+  EXPECT_EQ(cost.bytes(), 4 * (2 * 4 * 7 * 6 + 8 * 2 * 3 * 3 + static_cast<std::size_t>(outputs)));
   EXPECT_EQ(cost.dtype, DType::kFloat32);
 }
 
@@ -68,7 +68,7 @@ TEST(Profile, WhatIsNoSumOfProductsHasBytesOnly) {
   m.types["x"] = F32({4, 16});
   const StepCost cost = CostOf(ProfileOf(m), "softmax");
   EXPECT_EQ(cost.flops, 0);
-  EXPECT_EQ(cost.bytes, 2u * 4 * 4 * 16);
+  EXPECT_EQ(cost.bytes(), 2u * 4 * 4 * 16);
 }
 
 TEST(Profile, TimesEveryStepOfEveryRun) {

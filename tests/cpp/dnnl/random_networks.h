@@ -24,11 +24,11 @@ class RandomNetworkMaker {
       name_ = "n" + std::to_string(i);
       Add(Next());
     }
-    std::vector<Symbol> heads{tensors_.back().symbol};
-    if (Chance(2)) heads.push_back(Any().symbol);
-    if (Chance(4)) heads.push_back(Dense(tensors_.back()).symbol);
-    if (Chance(5)) heads.push_back(heads[0]);
-    model_.symbol = Symbol::Group(heads);
+    std::vector<Symbol> outputs{tensors_.back().symbol};
+    if (Chance(2)) outputs.push_back(Any().symbol);
+    if (Chance(4)) outputs.push_back(Dense(tensors_.back()).symbol);
+    if (Chance(5)) outputs.push_back(outputs[0]);
+    model_.symbol = Symbol::Group(outputs);
     const std::vector<std::string> needed = model_.symbol.ListInputs();
     std::erase_if(model_.types, [&](const auto& named) {
       return std::find(needed.begin(), needed.end(), named.first) == needed.end();

@@ -15,12 +15,12 @@ std::string Works(const Model& model, const LowerOptions& options = {}) {
   const Types types = Infer(graph, VariableTypes(graph, model.params, model.types));
   std::string text;
   for (const Step& step : Lower(graph, types, ParameterNames(model.params), options).program.steps) {
-    text += (text.empty() ? "" : " ") + std::string(WorkName(step.work));
+    text += (text.empty() ? "" : " ") + std::string(KindOf(step.spec).name);
   }
   return text;
 }
 
-TEST(Lower, EachCardGivesItsSteps) {
+TEST(Lower, EachOperatorGivesItsSteps) {
   EXPECT_EQ(Works(SmallNet()), "convolution call scale_shift eltwise pooling reshape inner_product softmax");
 }
 
@@ -30,15 +30,15 @@ TEST(Lower, ReferenceModeCallsEveryNode) {
   EXPECT_EQ(Works(SmallNet(), options), "call call call call call call call");
 }
 
-TEST(Lower, ARefusedNodeIsCalledAndSaysWhy) {
+TEST(Lower, AnUnsupportedNodeIsCalledAndSaysWhy) {
   const Model model = ReluChain(2, {4});
   const Graph graph = model.symbol.ToGraph();
   const Types types = Infer(graph, model.types);
   LowerOptions options;
-  options.refused = {{2, "because"}};
+  options.unsupported = {{2, "because"}};
   const Program program = Lower(graph, types, {}, options).program;
-  EXPECT_STREQ(WorkName(program.steps[0].work), "eltwise");
-  EXPECT_STREQ(WorkName(program.steps[1].work), "call");
+  EXPECT_STREQ(KindOf(program.steps[0].spec).name, "eltwise");
+  EXPECT_STREQ(KindOf(program.steps[1].spec).name, "call");
   EXPECT_EQ(program.steps[1].reason, "because");
 }
 
