@@ -140,6 +140,21 @@ struct AttentionSpec {
   Masking masking = Masking::kNone;
   double Flops(const StepTypes& types) const;
 };
+enum class RecurrentCell : std::uint8_t { kRelu, kTanh, kLstm, kGru };
+// Layers of recurrent cells over T steps of B sequences, in float32; own kernel. Inputs: data (T, B, I), parameters as
+// of operator RNN, states (layers * directions, B, H), for LSTM those of the cell, [lengths (B), int64]. Outputs: (T,
+// B, directions * H), [last states, for LSTM those of the cell].
+struct RecurrenceSpec {
+  static constexpr StepKind kKind{.name = "recurrence"};
+  RecurrentCell cell = RecurrentCell::kTanh;
+  bool bidirectional = false;
+  bool has_lengths = false;
+  // Bounds of an LSTM's cell state.
+  float low = -std::numeric_limits<float>::infinity();
+  float high = std::numeric_limits<float>::infinity();
+  bool nan_becomes_low = false;
+  double Flops(const StepTypes& types) const;
+};
 enum class ReductionKind { kSum, kMean };
 // Over the axes along which the output has size 1 and the source has not.
 struct ReductionSpec {
@@ -184,7 +199,7 @@ struct CallSpec {
 
 using StepSpec =
     std::variant<ConvolutionSpec, DeconvolutionSpec, InnerProductSpec, MatMulSpec, PoolingSpec, EltwiseSpec, BinarySpec,
-                 ScaleShiftSpec, ConcatSpec, SoftmaxSpec, LayerNormSpec, AttentionSpec, ReductionSpec,
+                 ScaleShiftSpec, ConcatSpec, SoftmaxSpec, LayerNormSpec, AttentionSpec, RecurrenceSpec, ReductionSpec,
                  NearestResampleSpec, PReluSpec, CastSpec, ReshapeSpec, PermuteSpec, SliceSpec, ReorderSpec, CallSpec>;
 
 // The kind of step that a spec describes.

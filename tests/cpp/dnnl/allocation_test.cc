@@ -41,6 +41,18 @@ TEST(Allocations, AttentionNeedsNone) {
   EXPECT_EQ(AllocationsPerRun(m), std::vector<long>(5, 0));
 }
 
+TEST(Allocations, RecurrentLayersNeedNone) {
+  Model m;
+  m.symbol = Op("RNN", "lstm", {Var("x"), Var("w"), Var("h"), Var("c")},
+                {{"mode", "lstm"}, {"state_size", "40"}, {"num_layers", "2"}, {"bidirectional", "True"}});
+  m.types["x"] = F32({3, 2, 5});
+  m.params.args["w"] = Random({2 * 160 * (5 + 40) + 2 * 160 * (80 + 40) + 4 * 2 * 160}, 1, 0.1f);
+  m.params.args["h"] = Random({4, 2, 40}, 2);
+  m.params.args["c"] = Random({4, 2, 40}, 3);
+  EXPECT_EQ(Bind(m)->summary().num_references, 0);
+  EXPECT_EQ(AllocationsPerRun(m), std::vector<long>(5, 0));
+}
+
 // oneDNN itself allocates a few times for each primitive.
 TEST(Allocations, AreTheSameInEveryRun) {
   const std::vector<long> counts = AllocationsPerRun(SmallNet());

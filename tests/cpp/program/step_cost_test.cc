@@ -32,5 +32,17 @@ TEST(StepCost, CountsBothProductsOfAttention) {
   EXPECT_EQ(CostOf(interleaved, one).flops, 2.0 * (2 * 3) * (5 * 5) * (7 + 7));
 }
 
+TEST(StepCost, CountsEachWeightOfARecurrenceOncePerStep) {
+  constexpr int kTime = 5, kBatch = 2, kInputs = 3, kState = 4, kGates = 3;
+  RecurrenceSpec gru;
+  gru.cell = RecurrentCell::kGru;
+  gru.bidirectional = true;
+  const int of_first = kGates * kState * (kInputs + kState), of_second = kGates * kState * (2 * kState + kState);
+  const int weights = 2 * (of_first + of_second), biases = 2 * 2 * 2 * kGates * kState;
+  const StepTypes types{{F32({kTime, kBatch, kInputs}), F32({weights + biases}), F32({4, kBatch, kState})},
+                        {F32({kTime, kBatch, 2 * kState})}};
+  EXPECT_EQ(CostOf(gru, types).flops, 2.0 * kTime * kBatch * weights);
+}
+
 }  // namespace
 }  // namespace amp
