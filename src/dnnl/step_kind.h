@@ -5,6 +5,7 @@
 #include <array>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "dnnl/laid_out_program.h"
@@ -23,6 +24,9 @@ struct StepBackEnd {
   std::unique_ptr<const OwnKernel> (*make_kernel)(const Step& step, const LaidOutProgram& program) = nullptr;
   // Whether the kernel can write its result in this layout, which is part of a larger tensor. Absent: it cannot.
   bool (*can_write)(const Step& step, const LaidOutProgram& program, const Desc& layout) = nullptr;
+
+  // Whether the implementation applies post-ops to the finished result only. Absent: they all do.
+  bool (*finishes_once)(const Step& step, const std::string& implementation) = nullptr;
 
   bool is_reference = false;      // a step without a primitive runs an obvious, slow kernel
   bool splits_sums = false;       // a sum may be split among threads: its bits depend on their number

@@ -1,6 +1,5 @@
 #include "dnnl/step_merger.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "dnnl/step_kind.h"
@@ -15,11 +14,9 @@ void ReplaceSum(Step* step) {
   }
 }
 
-// oneDNN 3.2 computes some strided deconvolutions as several convolutions and finishes each of them.
-bool AddsInParts(const Step& step, const std::string& implementation) {
-  const auto* spec = std::get_if<DeconvolutionSpec>(&step.spec);
-  return spec != nullptr && !step.post_ops.empty() && implementation.find("brg") != std::string::npos &&
-         std::any_of(spec->strides.begin(), spec->strides.end(), [](std::int64_t s) { return s > 1; });
+bool IsWrong(const Step& merged, const std::string& implementation) {
+  const auto finishes_once = BackEndOf(merged.spec).finishes_once;
+  return finishes_once != nullptr && !merged.post_ops.empty() && !finishes_once(merged, implementation);
 }
 
 }  // namespace
@@ -53,8 +50,7 @@ void StepMerger::ReplaceReader(Step merged, StepId host, StepId reader) {
 
 bool StepMerger::Accepts(const Step& merged, const Step& host) const {
   const std::string fused = ImplementationOf(merged);
-  if (AddsInParts(merged, fused)) return false;
-  if (fused.empty() || fused.find("ref") != std::string::npos) return false;
+  if (fused.empty() || IsWrong(merged, fused) || fused.find("ref") != std::string::npos) return false;
   if (is_fast_ && fused.find("gemm") == std::string::npos) return true;
   const std::string alone = ImplementationOf(host);  // asking costs time: only where the answer matters
   return is_fast_ ? alone.find("gemm") != std::string::npos : fused == alone;

@@ -21,7 +21,7 @@ class TeamPool {
     return *pool;
   }
 
-  Team* Take(int size) {
+  Team* TakeTeam(int size) {
     Team* team = Find(size);
     if (team == nullptr) team = Team::Start(size);
     if (team == nullptr) return nullptr;
@@ -79,7 +79,7 @@ Team* ThreadScope::team() {
   if (team_ == nullptr && outer_ != nullptr && outer_->count_ == count_) {
     team_ = outer_->team();
   } else if (team_ == nullptr) {
-    team_ = TeamPool::Get().Take(count_);
+    team_ = TeamPool::Get().TakeTeam(count_);
     owns_team_ = team_ != nullptr;
   }
   return team_;

@@ -50,8 +50,16 @@ std::optional<PreparedPrimitive> PrepareDeconvolution(const PrimitiveBuilder& b)
   return b.DescribeWithBias(pd);
 }
 
+// oneDNN 3.2 computes some strided deconvolutions as several convolutions and finishes each of them.
+bool FinishesOnce(const Step& step, const std::string& implementation) {
+  const IntTuple& strides = std::get<DeconvolutionSpec>(step.spec).strides;
+  const bool is_strided = std::any_of(strides.begin(), strides.end(), [](std::int64_t s) { return s > 1; });
+  return !is_strided || implementation.find("brg") == std::string::npos;
+}
+
 [[maybe_unused]] const bool kConvolution = RegisterStepKind<ConvolutionSpec>({.prepare = PrepareConvolution});
-[[maybe_unused]] const bool kDeconvolution = RegisterStepKind<DeconvolutionSpec>({.prepare = PrepareDeconvolution});
+[[maybe_unused]] const bool kDeconvolution =
+    RegisterStepKind<DeconvolutionSpec>({.prepare = PrepareDeconvolution, .finishes_once = FinishesOnce});
 
 }  // namespace
 }  // namespace amp::onednn

@@ -87,8 +87,8 @@ std::set<std::string> NodeNames(const Symbol& symbol) {
   return names;
 }
 
-// New casts: at most one for each tensor and dtype, none on integers, none without effect but those that only name a
-// head.
+// New casts: at most one for each tensor and dtype, none on integers, none without effect but those that only name an
+// output.
 void CheckNewCasts(const RandomModel& model, const ConvertedModel& converted) {
   const std::set<std::string> before = NodeNames(model.symbol);
   const Graph graph = converted.symbol.ToGraph();

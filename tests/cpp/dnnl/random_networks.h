@@ -1,5 +1,5 @@
 // Random networks of what gets fused: convolutions of odd sizes, norms, activations, gates, sums of equal and of
-// broadcast operands, concatenations, shared parameters, tensors that many read, heads in the middle, mixed dtypes.
+// broadcast operands, concatenations, shared parameters, tensors that many read, outputs in the middle, mixed dtypes.
 #pragma once
 
 #include <algorithm>
