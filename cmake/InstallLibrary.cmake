@@ -26,9 +26,9 @@ function(amp_is_from_python name result)
   endif()
 endfunction()
 
-# Headers for C++ users: they include fmt's and nothing else of others. The rest needs oneDNN's or nlohmann/json's.
-set(AMP_PUBLIC_PROGRAM_HEADERS convert_model lowering reference step)
-set(AMP_PUBLIC_DNNL_HEADERS compile executor plan profile)
+# Headers for C++ users, who include <amp/amp.h>, and what that includes: they include fmt's and nothing else of others. The rest needs oneDNN's or nlohmann/json's.
+set(AMP_PUBLIC_PROGRAM_HEADERS convert_model lowering reference step step_cost)
+set(AMP_PUBLIC_DNNL_HEADERS bind bind_options check_arrays compile cpu_info executor plan profile run_lock session)
 set(AMP_PRIVATE_HEADERS json_text)
 
 # Relative to site-packages/amp: first the folder itself, then <prefix>/lib, where onednn-cpu-gomp puts the libdnnl that an
@@ -76,6 +76,7 @@ function(amp_prepare_for_auditwheel name)
 endfunction()
 
 function(amp_install_headers destination)
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/amp" DESTINATION include COMPONENT cpp)
   list(TRANSFORM AMP_PRIVATE_HEADERS REPLACE "(.+)" "PATTERN;\\1.h;EXCLUDE" OUTPUT_VARIABLE private)
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/src/nnvm" "${PROJECT_SOURCE_DIR}/src/passes" DESTINATION ${destination}
           COMPONENT cpp FILES_MATCHING PATTERN "*.h" ${private})

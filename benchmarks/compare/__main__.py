@@ -24,7 +24,7 @@ PASSES = (
     "PropagateStrides",
     "FoldBatchNorm",
     "FusePostOps",
-    "ConcatInPlace",
+    "AliasConcats",
     "ChooseLayouts",
 )
 

@@ -1,17 +1,23 @@
 // classify SYMBOL PARAMS SHAPE [INPUT]: the best three classes of each row, by the model in bfloat16.
 // SHAPE is like 1x3x224x224; INPUT a file of that many float32 values (zeros without it).
+#include <amp/amp.h>
+
 #include <algorithm>
+#include <cstdio>
 #include <fstream>
 #include <numeric>
+#include <sstream>
 
-#include "dnnl/executor.h"
-#include "nnvm/attr_text.h"
-#include "nnvm/symbol_json.h"
-
-amp::Shape ParseShape(std::string text) {
-  amp::IntTuple dims;
-  std::replace(text.begin(), text.end(), 'x', ',');
-  if (!amp::ParseAttr("(" + text + ")", &dims)) amp::Throw<amp::ArgumentError>("expected a shape like 1x3x224x224");
+amp::Shape ParseShape(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::int64_t> dims;
+  char separator = 'x';
+  for (std::int64_t dim = 0; separator == 'x' && stream >> dim && dim >= 0;) {
+    dims.push_back(dim);
+    separator = '\0';
+    stream >> separator;
+  }
+  if (dims.empty() || separator != '\0' || !stream.eof()) throw amp::ArgumentError("expected a shape like 1x3x224x224");
   return amp::Shape(dims);
 }
 
@@ -20,18 +26,18 @@ void PrintBest(const float* scores, std::int64_t num_classes) {
   std::iota(order.begin(), order.end(), 0);
   std::sort(order.begin(), order.end(), [&](auto a, auto b) { return scores[a] > scores[b]; });
   for (std::int64_t i = 0; i < std::min<std::int64_t>(3, num_classes); ++i) {
-    fmt::print("{}{} {:.4f}", i == 0 ? "" : ", ", order[i], scores[order[i]]);
+    std::printf("%s%d %.4f", i == 0 ? "" : ", ", static_cast<int>(order[i]), scores[order[i]]);
   }
-  fmt::print("\n");
+  std::printf("\n");
 }
 
 void Classify(const std::string& symbol_file, const std::string& params_file, const amp::Shape& shape,
               const char* input_file) {
   const amp::Symbol symbol = amp::LoadSymbolJson(symbol_file);
   const amp::ModelParams params = amp::SplitParamsOf(symbol, amp::LoadParams(params_file), params_file);
-  amp::onednn::BindOptions options;
-  options.reduce_precision = amp::onednn::ReduceOptions{.target = amp::DType::kBFloat16, .emulate = true};
-  amp::onednn::Executor executor(symbol, params, {{"data", {amp::DType::kFloat32, shape}}}, options);
+  amp::BindOptions options;
+  options.reduce_precision = amp::ReduceOptions{.target = amp::DType::kBFloat16, .emulate = true};
+  amp::Executor executor(symbol, params, {{"data", {amp::DType::kFloat32, shape}}}, options);
 
   const amp::NDArray input = amp::NDArray::Zeros(amp::DType::kFloat32, shape);
   if (input_file != nullptr && !std::ifstream(input_file, std::ios::binary).read(input.As<char>(), input.bytes())) {
@@ -46,6 +52,6 @@ int main(int argc, char** argv) try {
   if (argc < 4 || argc > 5) throw amp::ArgumentError("usage: classify SYMBOL PARAMS SHAPE [INPUT]");
   Classify(argv[1], argv[2], ParseShape(argv[3]), argc == 5 ? argv[4] : nullptr);
 } catch (const std::exception& error) {
-  fmt::print(stderr, "classify: {}\n", error.what());
+  std::fprintf(stderr, "classify: %s\n", error.what());
   return 1;
 }

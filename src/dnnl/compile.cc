@@ -1,10 +1,16 @@
-// The story of a plan, one call per stage.
+// The stages of a plan, one call per stage.
 #include "dnnl/compile.h"
 
 #include <utility>
 
+#include "dnnl/assign_layouts.h"
+#include "dnnl/build_steps.h"
+#include "dnnl/cpu_info.h"
+#include "dnnl/fold_constants.h"
 #include "dnnl/fuse_post_ops.h"
-#include "dnnl/plan_builder.h"
+#include "dnnl/plan_memory.h"
+#include "dnnl/share_sums.h"
+#include "dnnl/summarise.h"
 #include "nnvm/dump.h"
 #include "nnvm/env.h"
 #include "nnvm/error.h"
@@ -14,52 +20,70 @@
 #include "program/threads.h"
 
 namespace amp::onednn {
+namespace {
 
-std::shared_ptr<const Plan> Compile(const Graph& graph, const Types& types, const std::set<std::string>& parameters,
-                                    const CompileOptions& options, const std::shared_ptr<ConstantStore>& store) {
-  const int num_threads = EffectiveThreads(options.num_threads);
-  const ThreadScope threads(num_threads);
-  const std::lock_guard lock(store->mutex());  // plans of one model are built one after the other
-  LowerOptions lower_options{options.backend == Backend::kReference, HasNativeBF16(), {}};
-  const bool chooses = options.mode == NumericMode::kFast && PassEnabled("ChooseLayouts");
+struct LoweredModel {
+  LaidOutProgram program;
+  std::vector<std::string> input_names;
+};
+
+LoweredModel LowerAndLayOut(const Model& model, const CompileOptions& options, ConstantStore* store) {
   const bool fuses = PassEnabled("FusePostOps") && options.backend == Backend::kOneDnn;
-  std::set<NodeId> apart;  // nodes that must not be fused: the library refused it
-  LoweredGraph lowered;
-  LaidOutProgram laid_out;
-  do {
-    // Lower: each node becomes steps as its card says; from here on nobody looks at operators.
-    lowered = Lower(graph, types, parameters, lower_options);
+  const bool chooses = options.mode == NumericMode::kFast && PassEnabled("ChooseLayouts");
+  LowerOptions lower_options{options.backend == Backend::kReference, OneDnnHasBF16(), {}};
+  std::set<NodeId> do_not_fuse;
+  for (;;) {
+    // Lower: each node becomes steps as its operator's definition says; later stages do not look at operators.
+    LoweredGraph lowered = Lower(model, lower_options);
     store->AddArrays(lowered.constants);
     // What another plan of this model packed already is a constant now, and is not computed again.
     RemoveKnownConstants(*store, &lowered.program);
-    // FusePostOps: before layouts are assigned, so that what is fused has no layout of its own.
-    // Constants that it makes (wider slopes) may be known from another plan, too.
-    if (fuses) FusePostOps(options.mode, apart, &lowered.program);
+    // FusePostOps: before layouts are assigned, so that what is fused has no layout of its own. Constants that it makes
+    // (wider slopes) may be known from another plan, too.
+    if (fuses) FusePostOps(options.mode, do_not_fuse, &lowered.program);
     RemoveKnownConstants(*store, &lowered.program);
-    // ChooseLayouts: what primitives should wish for, now that it is known what they do. Other layouts, other sums.
+    // ChooseLayouts: hints for primitives, now that it is known what they do. Other layouts give other sums.
     if (chooses) ChooseLayouts(&lowered.program);
-    // AssignLayouts: primitives choose, reorders become steps. Nodes for which the library has no primitive are lowered
-    // again, to their reference kernels; that adds at least one refusal per round, so the loop ends.
-    laid_out = AssignLayouts(options.mode, lowered.program, *store);
-    lower_options.refused.insert(laid_out.refused.begin(), laid_out.refused.end());
-    apart.insert(laid_out.apart.begin(), laid_out.apart.end());
-  } while (!laid_out.refused.empty() || !laid_out.apart.empty());
+    // AssignLayouts: primitives choose, reorders become steps.
+    LaidOutProgram program = AssignLayouts(options.mode, std::move(lowered.program), *store);
+    if (program.unsupported.empty() && program.do_not_fuse.empty()) {
+      return {std::move(program), std::move(lowered.input_names)};
+    }
+    // Nodes for which the library has no primitive are lowered again, to their reference kernels. That adds at least
+    // one node per round, so the loop ends.
+    lower_options.unsupported.insert(program.unsupported.begin(), program.unsupported.end());
+    do_not_fuse.insert(program.do_not_fuse.begin(), program.do_not_fuse.end());
+  }
+}
 
-  PlanBuilder builder(std::move(laid_out), store.get());
+}  // namespace
+
+std::shared_ptr<const Plan> Compile(const Model& model, const CompileOptions& options,
+                                    const std::shared_ptr<ConstantStore>& store) {
+  const int num_threads = EffectiveThreads(options.num_threads);
+  const ThreadScope threads(num_threads);
+  const std::lock_guard lock(store->mutex());  // plans of one model are built one after the other
+
+  auto [program, input_names] = LowerAndLayOut(model, options, store.get());
   // FoldConstants: before memory is planned, so that packed weights and their sources take no room in the arena.
-  builder.FoldConstants();
+  program = FoldConstants(std::move(program), store.get());
+  // ShareSums: adds the copies that primitives which add to their destination need.
+  program = ShareSums(std::move(program));
+  // BuildSteps: from here on it is known how much scratch memory each step needs.
+  const std::shared_ptr<CompiledPlan> compiled = BuildSteps(&program);
+  compiled->num_threads = num_threads;
   // PlanMemory: after it every value has its place.
-  builder.PlanMemory();
-  builder.BuildPrimitives();
+  PlanMemory(program, compiled.get());
 
   auto plan = std::make_shared<Plan>();
-  plan->input_names = lowered.input_names;
-  for (const ValueId v : lowered.program.inputs) plan->input_types.push_back(lowered.program.values[v].type);
-  for (const NodeEntry& head : graph.outputs()) plan->output_types.push_back(types[graph.EntryOf(head)]);
-  plan->summary = builder.Summarise(graph);
-  plan->summary.num_threads = num_threads;
-  builder.plan()->num_threads = num_threads;
-  plan->compiled = builder.plan();
+  plan->input_names = std::move(input_names);
+  for (const ValueId v : program.program.inputs) plan->input_types.push_back(program.TypeOf(v));
+  for (const NodeEntry& output : model.graph().outputs()) {
+    plan->output_types.push_back(model.types()[model.graph().EntryOf(output)]);
+  }
+  plan->summary = Summarise(model.graph(), program, *compiled, store->bytes());
+  plan->costs = CostsOf(program);
+  plan->compiled = compiled;
   DumpText("plan", [&] { return plan->summary.Print(); });
   if (EnvFlag("AMP_VERBOSE")) fmt::print(stderr, "{}", plan->summary.Print());
   return plan;
@@ -73,21 +97,6 @@ std::shared_ptr<ConstantStore> NewConstantStore(const ModelParams& params) {
   auto store = std::make_shared<ConstantStore>();
   store->AddArrays(arrays);
   return store;
-}
-
-std::string PlanSummary::Print() const {
-  std::string text = fmt::format(
-      "plan: {} steps, {}{} threads, arena {} bytes, constants {} bytes, {} reorders, {} nodes on "
-      "reference kernels\n",
-      steps.size(), num_threads > 1 ? "up to " : "", num_threads, arena_bytes, constant_bytes, num_reorders,
-      num_references);
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    const PlanStep& step = steps[i];
-    const std::string fused = step.fused.empty() ? "" : " + " + JoinSome(step.fused, 99);
-    text += fmt::format("{:4} {:14} {:24} {:8} {}{}{}\n", i, step.work, step.implementation, step.layout, step.node,
-                        fused, step.reason.empty() ? "" : "  (" + step.reason + ")");
-  }
-  return text;
 }
 
 }  // namespace amp::onednn

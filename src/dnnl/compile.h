@@ -3,22 +3,18 @@
 
 #include <array>
 #include <memory>
-#include <set>
-#include <string>
 
+#include "dnnl/bind_options.h"
 #include "dnnl/plan.h"
-#include "nnvm/params_file.h"
-#include "passes/infer.h"
+#include "passes/model.h"
 #include "passes/numeric_mode.h"
 
 namespace amp::onednn {
 
-enum class Backend { kOneDnn, kReference };
-
 class ConstantStore;
 
 // Stages of a plan that AMP_DISABLE_PASSES may leave out.
-inline constexpr std::array<const char*, 3> kOptionalPlanStages = {"FusePostOps", "ConcatInPlace", "ChooseLayouts"};
+inline constexpr std::array<const char*, 3> kOptionalPlanStages = {"FusePostOps", "AliasConcats", "ChooseLayouts"};
 
 struct CompileOptions {
   Backend backend = Backend::kOneDnn;
@@ -29,9 +25,9 @@ struct CompileOptions {
 // A store that holds the parameters of a model, to be shared by all its plans.
 std::shared_ptr<ConstantStore> NewConstantStore(const ModelParams& params);
 
-// `parameters` names the variables that the store holds. The store lets go of the original arrays once the plan works
-// on packed forms. Throws UnsupportedError for operators without any kernel.
-std::shared_ptr<const Plan> Compile(const Graph& graph, const Types& types, const std::set<std::string>& parameters,
-                                    const CompileOptions& options, const std::shared_ptr<ConstantStore>& store);
+// The store holds the model's parameters, and releases the original arrays once the plan works on packed forms. Throws
+// UnsupportedError for operators without any kernel.
+std::shared_ptr<const Plan> Compile(const Model& model, const CompileOptions& options,
+                                    const std::shared_ptr<ConstantStore>& store);
 
 }  // namespace amp::onednn

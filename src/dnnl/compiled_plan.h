@@ -1,23 +1,29 @@
-// The part of a plan that knows oneDNN. Included by compile.cc and session.cc only.
+// The part of a plan that knows oneDNN: steps that are ready to be bound to memory, and where the memory is.
 #pragma once
 
-#include "dnnl/layouts.h"
-#include "dnnl/plan.h"
-#include "kernels/attention.h"
-#include "kernels/scale_shift.h"
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "dnnl/laid_out_program.h"
+#include "dnnl/own_kernel.h"
 
 namespace amp::onednn {
 
-// One step, ready to be bound to memory.
+// A primitive or an own kernel, and the values that it works on.
 struct CompiledStep {
   dnnl::primitive primitive;                  // empty: an own kernel
-  std::vector<std::pair<int, ValueId>> args;  // of the primitive
+  std::vector<std::pair<int, ValueId>> args;  // of the primitive, scratch memory included
   int num_threads = 0;                        // that the primitive was made for, where these are not the plan's
-  Work work;
+  std::shared_ptr<const OwnKernel> kernel;
   std::vector<ValueId> inputs, outputs;
-  kernels::ScaleShift scale_shift = {};  // of ScaleShiftWork, without the numbers
-  kernels::Attention attention = {};     // of AttentionWork
+  std::optional<ValueId> scratch;
 };
+
+// Without scratch memory, which is a value of its own.
+CompiledStep BuildStep(const Step& step, const std::optional<PreparedPrimitive>& prepared,
+                       const LaidOutProgram& program);
 
 // Where the memory of a value is.
 enum class Place : std::uint8_t { kArena, kConstant, kInput, kOutput };
@@ -30,14 +36,14 @@ struct Location {
 class CompiledPlan {
  public:
   std::vector<CompiledStep> steps;
-  std::vector<TensorType> types;         // by value
-  std::vector<Desc> layouts;             // by value; scratchpads included
+  std::vector<Desc> layouts;             // by value; scratch memory included
   std::vector<std::size_t> first_bytes;  // by value: how far behind the beginning of its memory its elements begin
   std::vector<Location> locations;       // by value; meaningful for the values that steps mention
   std::size_t arena_bytes = 0;
   int num_threads = 1;
 };
 
-void RunOwnKernel(const CompiledStep& step, const CompiledPlan& plan, const std::vector<void*>& data);
+// By value.
+std::vector<std::size_t> FirstBytes(const LaidOutProgram& program);
 
 }  // namespace amp::onednn

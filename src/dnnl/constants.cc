@@ -5,13 +5,14 @@
 #include <utility>
 
 #include "nnvm/error.h"
+#include "program/step_graph.h"
 
 namespace amp::onednn {
 
 void ConstantStore::AddArrays(const std::map<std::string, NDArray>& arrays) {
   for (const auto& [name, array] : arrays) {
     if (Has(name)) continue;
-    // The array's memory lives as long as somebody holds `data`.
+    // `data` keeps the array's memory alive.
     auto owner = std::make_shared<NDArray>(array);
     constants_[name] = {{PlainDesc(array.type()), std::shared_ptr<const void>(owner, array.data()), true}};
   }
@@ -82,29 +83,6 @@ void RemoveKnownConstants(const ConstantStore& store, Program* program) {
   }
   std::erase_if(program->steps, [](const Step& step) { return step.outputs.empty(); });
   RemoveUnreadSteps(program);  // that led to them: what those read may be gone from the store
-}
-
-void RemoveUnreadSteps(Program* program) {
-  std::vector<bool> read(program->values.size());
-  for (const ValueId v : program->outputs) read[v] = true;
-  for (std::size_t i = program->steps.size(); i-- > 0;) {
-    Step& step = program->steps[i];
-    if (std::none_of(step.outputs.begin(), step.outputs.end(), [&](ValueId v) { return read[v]; })) {
-      step.outputs.clear();
-      continue;
-    }
-    for (const ValueId v : step.inputs) read[v] = true;
-  }
-  std::erase_if(program->steps, [](const Step& step) { return step.outputs.empty(); });
-}
-
-std::vector<bool> ReadValues(const Program& program) {
-  std::vector<bool> read(program.values.size());
-  for (const ValueId v : program.outputs) read[v] = true;
-  for (const Step& step : program.steps) {
-    for (const ValueId v : step.inputs) read[v] = true;
-  }
-  return read;
 }
 
 }  // namespace amp::onednn

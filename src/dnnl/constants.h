@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "dnnl/engine.h"
+#include "dnnl/memory_desc.h"
 #include "program/step.h"
 
 namespace amp::onednn {
@@ -16,7 +16,7 @@ namespace amp::onednn {
 struct PackedConstant {
   Desc layout;
   std::shared_ptr<const void> data;
-  bool borrowed = false;  // the memory is that of an array which somebody else may change
+  bool borrowed = false;  // the memory is that of an array which its owner may change
 };
 
 class ConstantStore {
@@ -52,11 +52,5 @@ class ConstantStore {
 // Drops the steps whose results the store already holds (another plan of the model computed them), makes their outputs
 // constants, and drops whatever only led to them.
 void RemoveKnownConstants(const ConstantStore& store, Program* program);
-
-// Drops the steps whose results no head and no other step needs.
-void RemoveUnreadSteps(Program* program);
-
-// By value: some step or head reads it. Constants that nobody reads may be missing from the store.
-std::vector<bool> ReadValues(const Program& program);
 
 }  // namespace amp::onednn

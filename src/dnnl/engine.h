@@ -1,34 +1,10 @@
-// The process-wide oneDNN CPU engine, and small helpers on memory descriptors. Only src/dnnl includes this.
+// The oneDNN CPU engine of the process.
 #pragma once
 
 #include <dnnl.hpp>
-#include <string>
-
-#include "nnvm/ndarray.h"
 
 namespace amp::onednn {
 
-using Desc = dnnl::memory::desc;
-
 const dnnl::engine& CpuEngine();
-
-// bfloat16 arithmetic in hardware (AVX-512 BF16 or AMX, as oneDNN sees it).
-bool HasNativeBF16();
-
-dnnl::memory::data_type DataType(DType dtype);
-dnnl::memory::dims DimsOf(const Shape& shape);  // rank 0 becomes {1}
-Desc PlainDesc(const TensorType& type);         // row-major
-Desc AnyDesc(const TensorType& type);           // layout left to the primitive
-
-// The bytes of a tensor lie in row-major order without gaps (sizes of 1 do not matter).
-bool IsRowMajor(const Desc& desc);
-// `desc` with another element type; an empty descriptor where its layout cannot be named.
-Desc WithDType(const Desc& desc, DType dtype);
-// Row-major with the channels (axis 1) moved behind everything else.
-Desc ChannelsLast(const TensorType& type);
-// Dense memory for `type` with the axes in the same order as in `like`; row-major where `like` is blocked.
-Desc DenseLike(const Desc& like, const TensorType& type);
-// "abcd", "acdb", "aBcd16b", "strides[...]" or "packed": for people.
-std::string LayoutName(const Desc& desc);
 
 }  // namespace amp::onednn

@@ -7,10 +7,9 @@
 #include <string>
 #include <utility>
 
-#include "dnnl/constants.h"
-#include "dnnl/primitives.h"
-#include "program/fuse_gates.h"
-#include "program/sink_views.h"
+#include "dnnl/step_merger.h"
+#include "program/fuse_swish_patterns.h"
+#include "program/sink_reshapes.h"
 #include "program/step_graph.h"
 
 namespace amp::onednn {
@@ -19,7 +18,7 @@ namespace {
 // There is but one destination to add to.
 bool HasSum(const Step& step) {
   return std::any_of(step.post_ops.begin(), step.post_ops.end(),
-                     [](const PostOp& op) { return std::holds_alternative<SumWork>(op.work); });
+                     [](const PostOp& op) { return std::holds_alternative<SumSpec>(op.spec); });
 }
 
 bool Commutes(BinaryKind kind) { return kind != BinaryKind::kSub && kind != BinaryKind::kDiv; }
@@ -31,20 +30,20 @@ bool Represents(DType dtype, float number) {
 }
 
 // Bounds of an eltwise that is a clip.
-std::optional<std::pair<float, float>> BoundsOf(const EltwiseWork& work) {
-  if (work.kind == EltwiseKind::kRelu && work.alpha == 0) return {{0.0f, HUGE_VALF}};
-  if (work.kind == EltwiseKind::kClip) return {{work.alpha, work.beta}};
+std::optional<std::pair<float, float>> BoundsOf(const EltwiseSpec& spec) {
+  if (spec.kind == EltwiseKind::kRelu && spec.alpha == 0) return {{0.0f, HUGE_VALF}};
+  if (spec.kind == EltwiseKind::kClip) return {{spec.alpha, spec.beta}};
   return std::nullopt;
 }
 
 class Fuser {
  public:
-  Fuser(NumericMode mode, const std::set<NodeId>& apart, Program* program)
-      : fast_(mode == NumericMode::kFast), apart_(apart), graph_(program) {}
+  Fuser(NumericMode mode, const std::set<NodeId>& do_not_fuse, Program* program)
+      : fast_(mode == NumericMode::kFast), do_not_fuse_(do_not_fuse), graph_(program), merger_(fast_, &graph_) {}
 
   void Run() {
-    if (fast_) FuseGates(&graph_);
-    CollapseViews(&graph_);
+    if (fast_) FuseSwishPatterns(&graph_);
+    CollapseReshapes(&graph_);
     GrowAll(true);   // sums of products first: they gain most
     GrowAll(false);  // then what is left
   }
@@ -52,8 +51,8 @@ class Fuser {
  private:
   void GrowAll(bool sums_of_products) {
     for (StepId id = 0; id < graph_.size(); ++id) {
-      const bool is_new = graph_.alive(id) && !grown_.contains(id) && !apart_.contains(graph_.step(id).node);
-      if (is_new && ChoosesLayouts(graph_.step(id).work) == sums_of_products) Grow(id);
+      const bool is_new = graph_.alive(id) && !grown_.contains(id) && !do_not_fuse_.contains(graph_.step(id).node);
+      if (is_new && KindOf(graph_.step(id).spec).chooses_layouts == sums_of_products) Grow(id);
     }
   }
 
@@ -67,22 +66,22 @@ class Fuser {
   }
 
   bool IsHost(const Step& step) const {
-    return ChoosesLayouts(step.work) || (fast_ && std::holds_alternative<BinaryWork>(step.work));
+    return KindOf(step.spec).chooses_layouts || (fast_ && std::holds_alternative<BinarySpec>(step.spec));
   }
-  static bool Casts(const Step& step) {  // may read and write different dtypes, but knows no post-ops
-    return std::holds_alternative<LayerNormWork>(step.work) || std::holds_alternative<SoftmaxWork>(step.work);
+  static bool ConvertsDTypes(const Step& step) {  // may read and write different dtypes, but knows no post-ops
+    return std::holds_alternative<LayerNormSpec>(step.spec) || std::holds_alternative<SoftmaxSpec>(step.spec);
   }
 
   // The step that now does the work of `host` and of the one that reads it, if they can be one.
   std::optional<StepId> Absorb(StepId host) {
     const Step& step = graph_.step(host);
-    const bool scales = std::holds_alternative<ScaleShiftWork>(step.work);
-    if (!IsHost(step) && !Casts(step) && !scales) return std::nullopt;
+    const bool scales = std::holds_alternative<ScaleShiftSpec>(step.spec);
+    if (!IsHost(step) && !ConvertsDTypes(step) && !scales) return std::nullopt;
     const std::optional<StepId> reader = graph_.OnlyReader(step.outputs[0]);
     const bool is_free = reader && graph_.step(*reader).post_ops.empty();
-    if (!is_free || apart_.contains(graph_.step(*reader).node)) return std::nullopt;
-    if (IsViewWork(graph_.step(*reader).work)) {
-      return SinkView(&graph_, *reader) ? std::optional(host) : std::nullopt;
+    if (!is_free || do_not_fuse_.contains(graph_.step(*reader).node)) return std::nullopt;
+    if (KindOf(graph_.step(*reader).spec).is_view) {
+      return SinkReshape(&graph_, *reader) ? std::optional(host) : std::nullopt;
     }
     const bool done = scales ? Clip(host, *reader) : IsHost(step) ? Extend(host, *reader) : Narrow(host, *reader);
     return done ? reader : std::nullopt;
@@ -91,44 +90,45 @@ class Fuser {
   // ---- one function per kind of reader; each returns whether host and reader became one ----
 
   bool Extend(StepId host, StepId reader) {
-    const Work& work = graph_.step(reader).work;
-    if (const auto* eltwise = std::get_if<EltwiseWork>(&work)) {
-      return IsAllowed(*eltwise, host) && Merge(host, reader, {{*eltwise}}, {});
+    const StepSpec& spec = graph_.step(reader).spec;
+    if (const auto* eltwise = std::get_if<EltwiseSpec>(&spec)) {
+      return IsAllowed(*eltwise, host) && merger_.Merge(host, reader, {{*eltwise}}, {});
     }
     if (!fast_) return false;
-    if (std::holds_alternative<BinaryWork>(work)) return ExtendByBinary(host, reader);
-    if (std::holds_alternative<PReluWork>(work)) return ExtendByPRelu(host, reader);
-    if (std::holds_alternative<ScaleShiftWork>(work)) return ExtendByScaleShift(host, reader);
+    if (std::holds_alternative<BinarySpec>(spec)) return ExtendByBinary(host, reader);
+    if (std::holds_alternative<PReluSpec>(spec)) return ExtendByPRelu(host, reader);
+    if (std::holds_alternative<ScaleShiftSpec>(spec)) return ExtendByScaleShift(host, reader);
     return Narrow(host, reader);
   }
 
-  bool IsAllowed(const EltwiseWork& work, StepId host) const {
+  bool IsAllowed(const EltwiseSpec& spec, StepId host) const {
     if (fast_) return true;
-    const auto bounds = BoundsOf(work);
+    const auto bounds = BoundsOf(spec);
     const DType dtype = graph_.type(graph_.step(host).outputs[0]).dtype;
     return bounds && Represents(dtype, bounds->first) && Represents(dtype, bounds->second);
   }
 
   bool ExtendByBinary(StepId host, StepId reader) {
-    const BinaryWork work = std::get<BinaryWork>(graph_.step(reader).work);
+    const BinarySpec spec = std::get<BinarySpec>(graph_.step(reader).spec);
     const ValueId result = graph_.step(host).outputs[0];
     const std::vector<ValueId>& inputs = graph_.step(reader).inputs;
     const bool is_second = inputs[1] == result;
-    if (inputs[0] == inputs[1] || (is_second && !Commutes(work.kind))) return false;
+    if (inputs[0] == inputs[1] || (is_second && !Commutes(spec.kind))) return false;
     const ValueId other = inputs[is_second ? 0 : 1];
     // Of two primitives whose results meet, the later one takes the other's.
     if (IsLaterHost(other, host)) return false;
     const TensorType& out = graph_.type(graph_.step(reader).outputs[0]);
     if (graph_.type(result).shape != out.shape) return false;  // its own result would be broadcast
-    const bool in_place = work.kind == BinaryKind::kAdd && !HasSum(graph_.step(host)) && graph_.type(other) == out &&
-                          ChoosesLayouts(graph_.step(host).work) && MayOverwrite(other, reader);
-    return (in_place && Merge(host, reader, {{SumWork{}}}, {other})) || Merge(host, reader, {{work}}, {other});
+    const bool in_place = spec.kind == BinaryKind::kAdd && !HasSum(graph_.step(host)) && graph_.type(other) == out &&
+                          KindOf(graph_.step(host).spec).chooses_layouts && MayOverwrite(other, reader);
+    return (in_place && merger_.Merge(host, reader, {{SumSpec{}}}, {other})) ||
+           merger_.Merge(host, reader, {{spec}}, {other});
   }
 
   bool IsLaterHost(ValueId v, StepId host) const {
     const auto producer = graph_.producer(v);
     return producer && IsHost(graph_.step(*producer)) && graph_.OnlyReader(v) &&
-           graph_.order(*producer) > graph_.order(host) && !apart_.contains(graph_.step(*producer).node);
+           graph_.order(*producer) > graph_.order(host) && !do_not_fuse_.contains(graph_.step(*producer).node);
   }
 
   // Nobody reads the memory of `v` later than `reader`, and it is an intermediate result. What is said here is checked
@@ -140,7 +140,7 @@ class Fuser {
       for (const StepId other : graph_.readers(v)) {
         if (other != reader && graph_.order(other) >= graph_.order(reader)) return false;
       }
-      if (!IsViewWork(graph_.step(*producer).work)) return true;
+      if (!KindOf(graph_.step(*producer).spec).is_view) return true;
       v = graph_.step(*producer).inputs[0];
     }
   }
@@ -150,42 +150,35 @@ class Fuser {
     const ValueId result = graph_.step(host).outputs[0];
     if (graph_.step(reader).inputs[0] != result || slope == result) return false;
     if (graph_.type(slope).dtype != DType::kFloat32) {
-      slope = AddBefore(reader, CastWork{}, slope, {DType::kFloat32, graph_.type(slope).shape}, ":wide");
+      slope = merger_.AddBefore(reader, CastSpec{}, slope, {DType::kFloat32, graph_.type(slope).shape}, ":wide");
     }
-    return Merge(host, reader, {{PReluWork{}}}, {slope});
+    return merger_.Merge(host, reader, {{PReluSpec{}}}, {slope});
   }
 
   // Axis 1 of the host's result is that of the channels.
   bool ExtendByScaleShift(StepId host, StepId reader) {
     const std::vector<ValueId> inputs = graph_.step(reader).inputs;
-    const auto work = std::get<ScaleShiftWork>(graph_.step(reader).work);
+    const auto spec = std::get<ScaleShiftSpec>(graph_.step(reader).spec);
     if (inputs[0] != graph_.step(host).outputs[0]) return false;
     const Shape& out = graph_.type(inputs[0]).shape;
     std::vector<std::int64_t> dims(static_cast<std::size_t>(out.rank()), 1);
     dims[1] = out[1];
     const TensorType type{DType::kFloat32, Shape(dims)};
-    const ValueId scale = AddBefore(reader, ReshapeWork{}, inputs[1], type, ":channels");
-    const ValueId shift = AddBefore(reader, ReshapeWork{}, inputs[2], type, ":channels");
-    std::vector<PostOp> ops{{BinaryWork{BinaryKind::kMul}}, {BinaryWork{BinaryKind::kAdd}}};
-    if (std::isfinite(work.low) || std::isfinite(work.high))
-      ops.push_back({EltwiseWork{EltwiseKind::kClip, work.low, work.high}});
-    return Merge(host, reader, std::move(ops), {scale, shift});
+    const ValueId scale = merger_.AddBefore(reader, ReshapeSpec{}, inputs[1], type, ":channels");
+    const ValueId shift = merger_.AddBefore(reader, ReshapeSpec{}, inputs[2], type, ":channels");
+    std::vector<PostOp> ops{{BinarySpec{BinaryKind::kMul}}, {BinarySpec{BinaryKind::kAdd}}};
+    if (std::isfinite(spec.low) || std::isfinite(spec.high))
+      ops.push_back({EltwiseSpec{EltwiseKind::kClip, spec.low, spec.high}});
+    return merger_.Merge(host, reader, std::move(ops), {scale, shift});
   }
 
   // A cast of the result, where the primitive can write the other dtype itself. Softmax cannot well: it keeps
   // exponentials in its destination, rounded.
   bool Narrow(StepId host, StepId reader) {
-    const bool is_cast = fast_ && !std::holds_alternative<SoftmaxWork>(graph_.step(host).work) &&
-                         std::holds_alternative<CastWork>(graph_.step(reader).work);
+    const bool is_cast = fast_ && !std::holds_alternative<SoftmaxSpec>(graph_.step(host).spec) &&
+                         std::holds_alternative<CastSpec>(graph_.step(reader).spec);
     return is_cast && IsFloat32OrBF16(graph_.step(reader).outputs[0]) &&
-           IsFloat32OrBF16(graph_.step(host).outputs[0]) && Merge(host, reader, {}, {});
-  }
-
-  // A summand has the destination's dtype; one of another is an operand like others.
-  static void WithoutSum(Step* step) {
-    for (PostOp& op : step->post_ops) {
-      if (std::holds_alternative<SumWork>(op.work)) op.work = BinaryWork{BinaryKind::kAdd};
-    }
+           IsFloat32OrBF16(graph_.step(host).outputs[0]) && merger_.Merge(host, reader, {}, {});
   }
 
   bool IsFloat32OrBF16(ValueId v) const {
@@ -195,110 +188,47 @@ class Fuser {
   // Our own kernel clips, and writes either dtype.
   bool Clip(StepId host, StepId reader) {
     Step merged = graph_.step(host);
-    auto& work = std::get<ScaleShiftWork>(merged.work);
-    if (const auto* eltwise = std::get_if<EltwiseWork>(&graph_.step(reader).work)) {
+    auto& spec = std::get<ScaleShiftSpec>(merged.spec);
+    if (const auto* eltwise = std::get_if<EltwiseSpec>(&graph_.step(reader).spec)) {
       const auto bounds = BoundsOf(*eltwise);
       if (!bounds || !(bounds->first <= bounds->second) || !IsAllowed(*eltwise, host)) return false;
-      work = {std::clamp(work.low, bounds->first, bounds->second),
-              std::clamp(work.high, bounds->first, bounds->second)};
-    } else if (!fast_ || !std::holds_alternative<CastWork>(graph_.step(reader).work) ||
+      spec = {std::clamp(spec.low, bounds->first, bounds->second),
+              std::clamp(spec.high, bounds->first, bounds->second)};
+    } else if (!fast_ || !std::holds_alternative<CastSpec>(graph_.step(reader).spec) ||
                !IsFloat32OrBF16(graph_.step(reader).outputs[0])) {
       return false;
     }
-    Take(std::move(merged), host, reader);
+    merger_.ReplaceReader(std::move(merged), host, reader);
     return true;
   }
 
   // Where a widening cast stands before a step that can read the narrow dtype itself.
   void AbsorbInputCast(StepId id) {
-    const bool reads_both = std::holds_alternative<ScaleShiftWork>(graph_.step(id).work);
-    if (!reads_both && !(fast_ && Casts(graph_.step(id)))) return;
+    const bool reads_both = std::holds_alternative<ScaleShiftSpec>(graph_.step(id).spec);
+    if (!reads_both && !(fast_ && ConvertsDTypes(graph_.step(id)))) return;
     const auto cast = graph_.producer(graph_.step(id).inputs[0]);
-    if (!cast || !std::holds_alternative<CastWork>(graph_.step(*cast).work)) return;
+    if (!cast || !std::holds_alternative<CastSpec>(graph_.step(*cast).spec)) return;
     const ValueId narrow = graph_.step(*cast).inputs[0], wide = graph_.step(*cast).outputs[0];
     if (graph_.type(narrow).dtype != DType::kBFloat16 || graph_.type(wide).dtype != DType::kFloat32) return;
     Step step = graph_.step(id);
     step.inputs[0] = narrow;
     step.fused.push_back(graph_.step(*cast).node);
-    if (!reads_both && !Accepts(step, graph_.step(id))) return;
+    if (!reads_both && !merger_.Accepts(step, graph_.step(id))) return;
     graph_.Replace(id, std::move(step));
     if (graph_.readers(wide).empty() && !graph_.is_output(wide)) graph_.Remove(*cast);
   }
 
-  // ---- what all of them use ----
-
-  ValueId AddBefore(StepId reader, Work work, ValueId input, TensorType type, const char* suffix) {
-    const std::string name = graph_.value(input).name + suffix;
-    const StepId id = graph_.Add(graph_.order(reader) - 0.25, std::move(work), {input}, std::move(type),
-                                 graph_.step(reader).node, name);
-    return graph_.step(id).outputs[0];
-  }
-
-  // Host and reader as one step with these post-ops, whose operands are those, if the library has it.
-  bool Merge(StepId host, StepId reader, std::vector<PostOp> ops, const std::vector<ValueId>& operands) {
-    Step merged = graph_.step(host);
-    std::size_t next = 0;
-    for (PostOp& op : ops) {
-      if (!std::holds_alternative<EltwiseWork>(op.work)) {
-        op.operand = merged.inputs.size();
-        merged.inputs.push_back(operands[next++]);
-      }
-      merged.post_ops.push_back(std::move(op));
-    }
-    merged.outputs = graph_.step(reader).outputs;
-    if (graph_.type(merged.outputs[0]).dtype != graph_.type(graph_.step(host).outputs[0]).dtype) WithoutSum(&merged);
-    if (!Accepts(merged, graph_.step(host))) return false;
-    Take(std::move(merged), host, reader);
-    return true;
-  }
-
-  void Take(Step merged, StepId host, StepId reader) {
-    const Step& absorbed = graph_.step(reader);
-    merged.outputs = absorbed.outputs;
-    merged.fused.push_back(absorbed.node);
-    merged.fused.insert(merged.fused.end(), absorbed.fused.begin(), absorbed.fused.end());
-    graph_.Replace(reader, std::move(merged));
-    graph_.Remove(host);
-  }
-
-  // The library has `merged`, and that not in slower code than what it replaces.
-  bool Accepts(const Step& merged, const Step& host) {
-    const std::string fused = Implementation(merged);
-    if (AddsInParts(merged, fused)) return false;
-    if (fused.empty() || fused.find("ref") != std::string::npos) return false;
-    if (fast_ && fused.find("gemm") == std::string::npos) return true;
-    const std::string alone = Implementation(host);  // asking costs time: only where the answer matters
-    return fast_ ? alone.find("gemm") != std::string::npos : fused == alone;
-  }
-
-  // oneDNN 3.2 computes some strided deconvolutions as several convolutions and finishes each of them.
-  static bool AddsInParts(const Step& step, const std::string& implementation) {
-    const auto* work = std::get_if<DeconvolutionWork>(&step.work);
-    return work != nullptr && !step.post_ops.empty() && implementation.find("brg") != std::string::npos &&
-           std::any_of(work->strides.begin(), work->strides.end(), [](std::int64_t s) { return s > 1; });
-  }
-
-  std::string Implementation(const Step& step) {
-    std::vector<TensorType> types;
-    std::vector<Desc> layouts;
-    for (const ValueId v : step.inputs) {
-      types.push_back(graph_.type(v));
-      layouts.push_back(PlainDesc(types.back()));
-    }
-    const auto prepared = Prepare(step, types, graph_.type(step.outputs[0]), layouts);
-    return prepared ? prepared->implementation : "";
-  }
-
   const bool fast_;
-  const std::set<NodeId>& apart_;
+  const std::set<NodeId>& do_not_fuse_;
   StepGraph graph_;
+  StepMerger merger_;
   std::set<StepId> grown_;  // that absorb no more
 };
 
 }  // namespace
 
-void FusePostOps(NumericMode mode, const std::set<NodeId>& apart, Program* program) {
-  Fuser(mode, apart, program).Run();
+void FusePostOps(NumericMode mode, const std::set<NodeId>& do_not_fuse, Program* program) {
+  Fuser(mode, do_not_fuse, program).Run();
   RemoveUnreadSteps(program);
 }
 

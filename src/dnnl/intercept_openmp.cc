@@ -49,9 +49,9 @@ struct {
 
 bool IsOurs() { return ThreadScope::Current() != nullptr || InRegion(); }
 
-void ParallelStart(Outlined function, void* data, unsigned wanted) {
-  if (!IsOurs()) return original.parallel_start(function, data, wanted);
-  const int most = kernels::NumThreads(), parts = wanted == 0 ? most : std::min<int>(wanted, most);
+void ParallelStart(Outlined function, void* data, unsigned is_read) {
+  if (!IsOurs()) return original.parallel_start(function, data, is_read);
+  const int most = kernels::NumThreads(), parts = is_read == 0 ? most : std::min<int>(is_read, most);
   kernels::Team* team = parts > 1 ? ThreadScope::Current()->team() : nullptr;
   if (team != nullptr) team->Begin(parts, function, data);
   kernels::EnterRegion({0, team != nullptr ? parts : 1, team});
@@ -64,9 +64,9 @@ void ParallelEnd() {
   if (team != nullptr) team->End();
 }
 
-void Parallel(Outlined function, void* data, unsigned wanted, unsigned flags) {
-  if (!IsOurs()) return original.parallel(function, data, wanted, flags);
-  ParallelStart(function, data, wanted);
+void Parallel(Outlined function, void* data, unsigned is_read, unsigned flags) {
+  if (!IsOurs()) return original.parallel(function, data, is_read, flags);
+  ParallelStart(function, data, is_read);
   function(data);
   ParallelEnd();
 }
@@ -80,7 +80,7 @@ void Barrier() {
 struct StaticLoop {
   long start, step, chunk, count, next;
 };
-thread_local std::array<StaticLoop, kernels::kMostNested + 1> loops;  // by the depth of the region
+thread_local std::array<StaticLoop, kernels::kMaxNested + 1> loops;  // by the depth of the region
 
 StaticLoop& CurrentLoop() { return loops[kernels::RegionDepth()]; }
 

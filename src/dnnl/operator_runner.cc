@@ -2,7 +2,7 @@
 
 #include "nnvm/error.h"
 
-namespace amp::onednn {
+namespace amp {
 namespace {
 
 constexpr const char* kNodeName = "node";
@@ -40,7 +40,7 @@ Symbol NodeOver(const std::string& op, const AttrMap& attrs, std::size_t num_pos
   return Symbol::Apply(op, kNodeName, attrs, positional, by_name);
 }
 
-// Apply makes variables for inputs that are not given; here there is nobody to give them later.
+// Apply makes variables for inputs that are not given; here no caller can give them later.
 void RequireGiven(const Symbol& node, const std::string& op, const TypeMap& given) {
   std::vector<std::string> missing;
   for (const std::string& name : node.ListInputs()) {
@@ -61,7 +61,7 @@ std::vector<NDArray> OperatorRunner::Run(const std::string& op, const AttrMap& a
     names.push_back(name);
     arrays.push_back(array);
   }
-  Use use = Find(KeyOf(op, attrs, positional.size(), names, arrays));
+  Use use = FindUse(KeyOf(op, attrs, positional.size(), names, arrays));
   if (use.executor == nullptr) {
     TypeMap types;
     for (std::size_t i = 0; i < arrays.size(); ++i) types[VariableName(i)] = arrays[i].type();
@@ -69,7 +69,7 @@ std::vector<NDArray> OperatorRunner::Run(const std::string& op, const AttrMap& a
     RequireGiven(node, op, types);
     use.executor = std::make_shared<Executor>(node, ModelParams{}, types, BindOptions{});
     for (const std::string& name : use.executor->input_names()) use.order.push_back(std::stoul(name.substr(2)));
-    Keep(use);
+    KeepUse(use);
   }
   std::vector<NDArray> inputs;
   for (const std::size_t i : use.order) inputs.push_back(arrays[i]);
@@ -77,7 +77,7 @@ std::vector<NDArray> OperatorRunner::Run(const std::string& op, const AttrMap& a
 }
 
 // The use with this key, now the most recent one; without an executor where there is none.
-OperatorRunner::Use OperatorRunner::Find(const std::string& key) {
+OperatorRunner::Use OperatorRunner::FindUse(const std::string& key) {
   const std::lock_guard lock(mutex_);
   const auto found = by_key_.find(key);
   if (found == by_key_.end()) return {key, nullptr, {}};
@@ -85,7 +85,7 @@ OperatorRunner::Use OperatorRunner::Find(const std::string& key) {
   return uses_.front();
 }
 
-void OperatorRunner::Keep(const Use& use) {
+void OperatorRunner::KeepUse(const Use& use) {
   const std::lock_guard lock(mutex_);
   if (by_key_.contains(use.key)) return;  // another thread was faster
   uses_.push_front(use);
@@ -95,4 +95,4 @@ void OperatorRunner::Keep(const Use& use) {
   uses_.pop_back();
 }
 
-}  // namespace amp::onednn
+}  // namespace amp

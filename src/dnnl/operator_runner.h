@@ -11,7 +11,7 @@
 
 #include "dnnl/executor.h"
 
-namespace amp::onednn {
+namespace amp {
 
 // Keeps the plans of the uses that were the most recent. May be used by several threads.
 class OperatorRunner {
@@ -19,7 +19,7 @@ class OperatorRunner {
   explicit OperatorRunner(std::size_t plans_kept) : plans_kept_(plans_kept) {}
 
   // The visible outputs of the operator. Inputs come by position, then by name; each that the operator has must be
-  // there. Throws GraphError (what the operator refuses), ArgumentError or UnsupportedError.
+  // there. Throws GraphError (the operator does not accept the inputs), ArgumentError or UnsupportedError.
   std::vector<NDArray> Run(const std::string& op, const AttrMap& attrs, const std::vector<NDArray>& positional,
                            const std::map<std::string, NDArray>& by_name);
 
@@ -30,8 +30,8 @@ class OperatorRunner {
     std::shared_ptr<Executor> executor;
     std::vector<std::size_t> order;  // of the executor's inputs among the arrays
   };
-  Use Find(const std::string& key);
-  void Keep(const Use& use);
+  Use FindUse(const std::string& key);
+  void KeepUse(const Use& use);
 
   const std::size_t plans_kept_;
   std::mutex mutex_;
@@ -39,4 +39,4 @@ class OperatorRunner {
   std::map<std::string, std::list<Use>::iterator> by_key_;
 };
 
-}  // namespace amp::onednn
+}  // namespace amp

@@ -2,19 +2,18 @@
 // sessions.
 #pragma once
 
-#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "nnvm/ndarray.h"
+#include "program/step_cost.h"
 
-namespace amp::onednn {
+namespace amp {
 
 struct PlanStep {
   std::string node;                     // the graph node that it belongs to
-  std::string work;                     // "convolution", "reorder", ...
+  std::string kind;                     // "convolution", "reorder", ...
   std::string implementation;           // oneDNN's name of the kernel, "own" or "reference"
   std::string layout;                   // of the output
   std::string reason;                   // of reorders and fallbacks
@@ -28,10 +27,12 @@ struct PlanSummary {
   std::size_t constant_bytes = 0;
   int num_threads = 0;
   int num_reorders = 0;    // run-time ones
-  int num_references = 0;  // nodes on reference kernels
+  int num_references = 0;  // nodes on reference kernels, ours or oneDNN's
 
   std::string Print() const;
 };
+
+namespace onednn {
 
 class CompiledPlan;  // holds oneDNN objects
 
@@ -40,24 +41,9 @@ struct Plan {
   std::vector<TensorType> input_types;
   std::vector<TensorType> output_types;
   PlanSummary summary;
+  std::vector<StepCost> costs;  // by step of the summary
   std::shared_ptr<const CompiledPlan> compiled;
 };
 
-// Owns the arena and the handles of one plan. Not for concurrent use.
-class Session {
- public:
-  explicit Session(std::shared_ptr<const Plan> plan);
-  ~Session();
-
-  // Row-major arrays of exactly the plan's types, in its order; outputs must not overlap anything else.
-  // None of our own code allocates here after the first call, reference kernels aside.
-  void Run(const std::vector<NDArray>& inputs, std::vector<NDArray>& outputs);
-  // The same, with the seconds of each step.
-  void RunProfiled(const std::vector<NDArray>& inputs, std::vector<NDArray>& outputs, std::vector<double>* seconds);
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
-};
-
-}  // namespace amp::onednn
+}  // namespace onednn
+}  // namespace amp

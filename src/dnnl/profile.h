@@ -7,15 +7,7 @@
 
 #include "dnnl/plan.h"
 
-namespace amp::onednn {
-
-// What a step has to do, whatever it takes for that.
-struct StepCost {
-  double flops = 0;       // of sums of products, a multiplication and an addition counted as two; 0 for all others
-  std::size_t bytes = 0;  // of operands and results, each once and whole (a lookup reads less)
-  DType dtype = DType::kUnknown;  // of the first operand
-};
-std::vector<StepCost> StepCosts(const Plan& plan);
+namespace amp {
 
 struct StepTimes {
   double min_seconds = 0;
@@ -38,9 +30,11 @@ struct RunProfile {
 // Collects runs of one plan.
 class ProfileRecorder {
  public:
-  explicit ProfileRecorder(std::shared_ptr<const Plan> plan);
-  // One run: the seconds of each step, and of everything.
-  void Add(const std::vector<double>& step_seconds, double run_seconds);
+  explicit ProfileRecorder(std::shared_ptr<const onednn::Plan> plan);
+  // Where the seconds of each step of a run are to be written ...
+  std::vector<double>& step_seconds() { return step_seconds_; }
+  // ... before it is added, with the seconds of everything.
+  void AddRun(double run_seconds);
   RunProfile Result() const;
   int num_runs() const { return num_runs_; }
 
@@ -50,10 +44,14 @@ class ProfileRecorder {
     void Add(double seconds, bool is_first);
     StepTimes Over(int runs) const;
   };
-  std::shared_ptr<const Plan> plan_;
+  std::shared_ptr<const onednn::Plan> plan_;
   std::vector<Sum> steps_;
   Sum run_;
   int num_runs_ = 0;
+  std::vector<double> step_seconds_;
 };
 
-}  // namespace amp::onednn
+// Prints what it has collected to stderr when its last owner releases it.
+std::shared_ptr<ProfileRecorder> NewPrintedProfile(const std::shared_ptr<const onednn::Plan>& plan);
+
+}  // namespace amp

@@ -10,7 +10,7 @@
 namespace amp::kernels {
 namespace {
 
-constexpr float kNothing = -std::numeric_limits<float>::infinity();
+constexpr float kHidden = -std::numeric_limits<float>::infinity();
 
 float Load(const void* data, bool is_bf16, std::int64_t i) {
   return is_bf16 ? BF16ToFloat(static_cast<const std::uint16_t*>(data)[i]) : static_cast<const float*>(data)[i];
@@ -33,7 +33,7 @@ std::int64_t NumSeen(const Attention& job, const AttentionData& data, std::int64
 // exp(score - the largest) by key; 0 for those that are not seen. Returns their sum.
 float Weights(const Attention& job, const AttentionData& data, std::int64_t row, float* weights) {
   const std::int64_t num_seen = NumSeen(job, data, row);
-  float largest = kNothing;
+  float largest = kHidden;
   for (std::int64_t k = 0; k < num_seen; ++k) {
     float score = 0;
     for (std::int64_t i = 0; i < job.size; ++i) {
@@ -41,10 +41,10 @@ float Weights(const Attention& job, const AttentionData& data, std::int64_t row,
                Load(data.keys, job.is_bf16, k * job.keys.row + i);
     }
     const bool is_hidden = data.mask != nullptr && data.mask[row * job.seen.row + k] == 0;
-    weights[k] = is_hidden ? kNothing : score * job.scale;
+    weights[k] = is_hidden ? kHidden : score * job.scale;
     largest = std::max(largest, weights[k]);
   }
-  if (largest == kNothing) largest = 0;
+  if (largest == kHidden) largest = 0;
   float sum = 0;
   for (std::int64_t k = 0; k < num_seen; ++k) sum += weights[k] = std::exp(weights[k] - largest);
   return sum;
@@ -88,7 +88,7 @@ Parts PartsOf(const Attention& job) {
   const std::int64_t wanted = heads % job.num_threads == 0 ? 1 : (4 * job.num_threads + heads - 1) / heads;
   const std::int64_t share = (job.num_queries + wanted - 1) / wanted;
   Parts parts;
-  parts.queries = std::min(kMostQueries, std::max(kRows, (share + kRows - 1) / kRows * kRows));
+  parts.queries = std::min(kMaxQueries, std::max(kRows, (share + kRows - 1) / kRows * kRows));
   parts.per_head = (job.num_queries + parts.queries - 1) / parts.queries;
   parts.count = heads * parts.per_head;
   return parts;
@@ -122,12 +122,17 @@ AttentionPart PartAt(const Attention& job, const AttentionData& data, const Part
 const AttentionTable* AttentionTableGeneric() { return &kGeneric; }
 
 const AttentionTable& ActiveAttentionTable(bool is_bf16) {
-  const bool has_avx512 = AllowedIsa() >= Isa::kAvx512;
-  if (is_bf16 && has_avx512 && CpuHasNativeBF16() && AttentionTableAvx512BF16()) return *AttentionTableAvx512BF16();
-  return has_avx512 && AttentionTableAvx512() ? *AttentionTableAvx512() : kGeneric;
+  static const AttentionTable& single =
+      BestTable<AttentionTable>({{Isa::kGeneric, AttentionTableGeneric}, {Isa::kAvx512, AttentionTableAvx512}});
+  static const AttentionTable& pairs = CpuHasBF16()
+                                           ? BestTable<AttentionTable>({{Isa::kGeneric, AttentionTableGeneric},
+                                                                        {Isa::kAvx512, AttentionTableAvx512},
+                                                                        {Isa::kAvx512, AttentionTableAvx512BF16}})
+                                           : single;
+  return is_bf16 ? pairs : single;
 }
 
-std::size_t ScratchBytes(const Attention& job) {
+std::size_t AttentionScratchBytes(const Attention& job) {
   std::size_t most = 0;  // of any table: tests choose theirs
   for (const AttentionTable* table : {AttentionTableGeneric(), AttentionTableAvx512(), AttentionTableAvx512BF16()}) {
     if (table != nullptr) most = std::max(most, Padded(table->scratch_bytes(job)));
@@ -135,7 +140,7 @@ std::size_t ScratchBytes(const Attention& job) {
   return most * static_cast<std::size_t>(job.num_threads);
 }
 
-void RunWith(const AttentionTable& table, const Attention& job, const AttentionData& data, void* scratch) {
+void RunAttentionWith(const AttentionTable& table, const Attention& job, const AttentionData& data, void* scratch) {
   if (job.num_batch * job.num_heads * job.num_queries == 0) return;
   const Parts parts = PartsOf(job);
   const std::size_t bytes = Padded(table.scratch_bytes(job));
@@ -146,8 +151,8 @@ void RunWith(const AttentionTable& table, const Attention& job, const AttentionD
   });
 }
 
-void Run(const Attention& job, const AttentionData& data, void* scratch) {
-  RunWith(ActiveAttentionTable(job.is_bf16), job, data, scratch);
+void RunAttention(const Attention& job, const AttentionData& data, void* scratch) {
+  RunAttentionWith(ActiveAttentionTable(job.is_bf16), job, data, scratch);
 }
 
 }  // namespace amp::kernels

@@ -1,3 +1,4 @@
+// Attention: softmax(scale * queries keys^T) values, for each head of each batch.
 #pragma once
 
 #include <cstddef>
@@ -5,7 +6,6 @@
 
 #include "kernels/cpu.h"
 
-// Attention: softmax(scale * queries keys^T) values, for each head of each batch.
 namespace amp::kernels {
 
 // Row `row` of head `head` of batch `batch` begins `batch * .batch + head * .head + row * .row` elements from the
@@ -42,11 +42,11 @@ struct AttentionData {
   void* out = nullptr;
 };
 
-std::size_t ScratchBytes(const Attention& job);
+std::size_t AttentionScratchBytes(const Attention& job);
 
 // `scratch`: so many bytes. Splits the heads and blocks of queries among job.num_threads threads; the result does not
 // depend on their number. Allocates nothing.
-void Run(const Attention& job, const AttentionData& data, void* scratch);
+void RunAttention(const Attention& job, const AttentionData& data, void* scratch);
 
 // Some queries of one head.
 struct AttentionPart {
@@ -55,7 +55,7 @@ struct AttentionPart {
 };
 
 // At most this many queries are one part. A multiple of the rows that kernels work on together.
-inline constexpr std::int64_t kMostQueries = 192;
+inline constexpr std::int64_t kMaxQueries = 192;
 
 struct AttentionTable {
   Isa isa;
@@ -70,6 +70,6 @@ const AttentionTable* AttentionTableAvx512BF16();  // for bfloat16 operands alon
 // The best table for such operands that AllowedIsa() permits.
 const AttentionTable& ActiveAttentionTable(bool is_bf16);
 // The same as Run with a given table, for tests.
-void RunWith(const AttentionTable& table, const Attention& job, const AttentionData& data, void* scratch);
+void RunAttentionWith(const AttentionTable& table, const Attention& job, const AttentionData& data, void* scratch);
 
 }  // namespace amp::kernels

@@ -1,3 +1,10 @@
+// The blocked kernel behind the tables for AVX-512, for either kind of arithmetic. Of internal linkage, on purpose: see
+// cast_table.h.
+//
+// Both products are sums over units of 32 bits: a float32, or two bfloat16 that one instruction multiplies and adds.
+// The right-hand side lies in panels of 64 columns: for each unit, 64 units side by side. Six rows of 64 columns are
+// summed up in registers. Keys are taken in blocks: what was summed so far is scaled down where a later block has a
+// larger score.
 #pragma once
 
 #include <immintrin.h>
@@ -6,13 +13,6 @@
 #include "kernels/bf16_avx512.h"
 #include "kernels/vectors_avx512.h"
 
-// The blocked kernel behind the tables for AVX-512, for either kind of arithmetic. Of internal linkage, on purpose: see
-// cast_table.h.
-//
-// Both products are sums over units of 32 bits: a float32, or two bfloat16 that one instruction multiplies and adds.
-// The right-hand side lies in panels of 64 columns: for each unit, 64 units side by side. Six rows of 64 columns are
-// summed up in registers. Keys are taken in blocks: what was summed so far is scaled down where a later block has a
-// larger score.
 namespace amp::kernels {
 namespace {
 
@@ -111,7 +111,7 @@ struct Sizes {
     scores = queries + kRows * query_row;
     weights = scores + kRows * block;
     sums = weights + kRows * value_units;
-    total = sums + kMostQueries * value_row;
+    total = sums + kMaxQueries * value_row;
   }
 };
 
@@ -280,8 +280,8 @@ class Kernel {
   const Sizes sizes_;
   std::int32_t* const units_;
   std::int64_t most_seen_ = 0;
-  std::int64_t seen_[kMostQueries];
-  RowState states_[kMostQueries];
+  std::int64_t seen_[kMaxQueries];
+  RowState states_[kMaxQueries];
 };
 
 template <class Arithmetic>

@@ -1,9 +1,9 @@
+// Conversions on sixteen lanes, for the translation units that are compiled for AVX-512. Of internal linkage, on
+// purpose: see cast_table.h.
 #pragma once
 
 #include <immintrin.h>
 
-// Conversions on sixteen lanes, for the translation units that are compiled for AVX-512. Of internal linkage, on
-// purpose: see cast_table.h.
 namespace amp::kernels {
 namespace {
 

@@ -20,18 +20,18 @@ namespace {
 
 // What C++20 has no type for, as it lies in memory.
 struct Half {
-  uint16_t bits;
+  std::uint16_t bits;
 };
 struct BFloat16 {
-  uint16_t bits;
+  std::uint16_t bits;
 };
 struct Bool {
-  uint8_t byte;
+  std::uint8_t byte;
 };
 
 // In the order of ElementType.
-using ElementTypes = std::tuple<float, double, Half, BFloat16, uint8_t, int8_t, int16_t, uint16_t, int32_t, uint32_t,
-                                int64_t, uint64_t, Bool>;
+using ElementTypes = std::tuple<float, double, Half, BFloat16, std::uint8_t, std::int8_t, std::int16_t, std::uint16_t,
+                                std::int32_t, std::uint32_t, std::int64_t, std::uint64_t, Bool>;
 static_assert(std::tuple_size_v<ElementTypes> == kElementTypeCount);
 static_assert(static_cast<std::size_t>(ElementType::kBool) + 1 == kElementTypeCount);
 
@@ -42,29 +42,29 @@ T Load(T element) {
 }
 float Load(Half element) { return HalfToFloat(element.bits); }
 float Load(BFloat16 element) { return BF16ToFloat(element.bits); }
-uint8_t Load(Bool element) { return element.byte != 0; }
+std::uint8_t Load(Bool element) { return element.byte != 0; }
 
-uint16_t ToBF16(float value) { return FloatToBF16(value); }
-uint16_t ToBF16(double value) { return DoubleToBF16(value); }
-uint16_t ToHalf(float value) { return FloatToHalf(value); }
-uint16_t ToHalf(double value) { return DoubleToHalf(value); }
+std::uint16_t ToBF16(float value) { return FloatToBF16(value); }
+std::uint16_t ToBF16(double value) { return DoubleToBF16(value); }
+std::uint16_t ToHalf(float value) { return FloatToHalf(value); }
+std::uint16_t ToHalf(double value) { return DoubleToHalf(value); }
 
 // Small integers are exact in float32, which is the faster way.
 template <std::integral T>
-uint16_t ToBF16(T value) {
+std::uint16_t ToBF16(T value) {
   if constexpr (sizeof(T) <= 2) return FloatToBF16(static_cast<float>(value));
   return IntegerToBF16(value);
 }
 
 // Rounds once for large integers too: those that float32 cannot hold are infinite in float16.
 template <std::integral T>
-uint16_t ToHalf(T value) {
+std::uint16_t ToHalf(T value) {
   return FloatToHalf(static_cast<float>(value));
 }
 
 // By bits: a comparison would call a denormal zero where denormals-are-zero is on.
-bool IsNonZero(float value) { return std::bit_cast<uint32_t>(value) << 1 != 0; }
-bool IsNonZero(double value) { return std::bit_cast<uint64_t>(value) << 1 != 0; }
+bool IsNonZero(float value) { return std::bit_cast<std::uint32_t>(value) << 1 != 0; }
+bool IsNonZero(double value) { return std::bit_cast<std::uint64_t>(value) << 1 != 0; }
 template <std::integral T>
 bool IsNonZero(T value) {
   return value != 0;
@@ -76,7 +76,7 @@ To TruncateSaturated(From value) {
   constexpr To kHighest = std::numeric_limits<To>::max();
   // The first value too large, 2^digits. `kHighest` itself may not be representable in From; both
   // bounds here are.
-  constexpr From kEnd = static_cast<From>(uint64_t{1} << (std::numeric_limits<To>::digits - 1)) * From{2};
+  constexpr From kEnd = static_cast<From>(std::uint64_t{1} << (std::numeric_limits<To>::digits - 1)) * From{2};
   if (value >= kEnd) return kHighest;
   if (value > static_cast<From>(kLowest)) return static_cast<To>(value);
   return value != value ? To{0} : kLowest;
@@ -85,7 +85,7 @@ To TruncateSaturated(From value) {
 template <typename To, typename From>
 To Store(From value) {
   if constexpr (std::is_same_v<To, Bool>) {
-    return Bool{static_cast<uint8_t>(IsNonZero(value))};
+    return Bool{static_cast<std::uint8_t>(IsNonZero(value))};
   } else if constexpr (std::is_same_v<To, BFloat16>) {
     return BFloat16{ToBF16(value)};
   } else if constexpr (std::is_same_v<To, Half>) {

@@ -1,13 +1,13 @@
+// Conversion of arrays between element types.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-// Conversion of arrays between element types.
 namespace amp::kernels {
 
 // The values index tables in cast.cc; keep them dense and in this order.
-enum class ElementType : uint8_t {
+enum class ElementType : std::uint8_t {
   kFloat32,
   kFloat64,
   kFloat16,

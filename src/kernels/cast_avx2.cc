@@ -25,7 +25,7 @@ __m256i RoundToBF16(__m256i bits) {
 // Each struct converts one vector of eight elements; the addresses need no alignment.
 struct FloatToBF16Step {
   using From = float;
-  using To = uint16_t;
+  using To = std::uint16_t;
   static void Run(const void* src, void* dst) {
     const __m256i wide = RoundToBF16(_mm256_loadu_si256(static_cast<const __m256i*>(src)));
     const __m128i low = _mm256_castsi256_si128(wide);
@@ -35,7 +35,7 @@ struct FloatToBF16Step {
 };
 
 struct BF16ToFloatStep {
-  using From = uint16_t;
+  using From = std::uint16_t;
   using To = float;
   static void Run(const void* src, void* dst) {
     const __m256i wide = _mm256_cvtepu16_epi32(_mm_loadu_si128(static_cast<const __m128i*>(src)));
@@ -48,7 +48,7 @@ struct BF16ToFloatStep {
 // denormals round to zero anyway.
 struct FloatToHalfStep {
   using From = float;
-  using To = uint16_t;
+  using To = std::uint16_t;
   static void Run(const void* src, void* dst) {
     const __m256 value = _mm256_castsi256_ps(_mm256_loadu_si256(static_cast<const __m256i*>(src)));
     _mm_storeu_si128(static_cast<__m128i*>(dst), _mm256_cvtps_ph(value, _MM_FROUND_TO_NEAREST_INT));
@@ -56,7 +56,7 @@ struct FloatToHalfStep {
 };
 
 struct HalfToFloatStep {
-  using From = uint16_t;
+  using From = std::uint16_t;
   using To = float;
   static void Run(const void* src, void* dst) {
     const __m256 value = _mm256_cvtph_ps(_mm_loadu_si128(static_cast<const __m128i*>(src)));

@@ -17,14 +17,14 @@ constexpr __mmask16 kAllLanes = 0xFFFF;
 // addresses need no alignment.
 struct FloatToBF16Step {
   using From = float;
-  using To = uint16_t;
+  using To = std::uint16_t;
   static void Run(const void* src, void* dst, __mmask16 lanes) {
     _mm256_mask_storeu_epi16(dst, lanes, RoundToBF16(_mm512_maskz_loadu_epi32(lanes, src)));
   }
 };
 
 struct BF16ToFloatStep {
-  using From = uint16_t;
+  using From = std::uint16_t;
   using To = float;
   static void Run(const void* src, void* dst, __mmask16 lanes) {
     const __m512i wide = _mm512_maskz_cvtepu16_epi32(kAllLanes, _mm256_maskz_loadu_epi16(lanes, src));
@@ -37,7 +37,7 @@ struct BF16ToFloatStep {
 // denormals round to zero anyway.
 struct FloatToHalfStep {
   using From = float;
-  using To = uint16_t;
+  using To = std::uint16_t;
   static void Run(const void* src, void* dst, __mmask16 lanes) {
     const __m512 value = _mm512_maskz_loadu_ps(lanes, src);
     _mm256_mask_storeu_epi16(dst, lanes, _mm512_maskz_cvtps_ph(kAllLanes, value, _MM_FROUND_TO_NEAREST_INT));
@@ -45,7 +45,7 @@ struct FloatToHalfStep {
 };
 
 struct HalfToFloatStep {
-  using From = uint16_t;
+  using From = std::uint16_t;
   using To = float;
   static void Run(const void* src, void* dst, __mmask16 lanes) {
     const __m512 value = _mm512_maskz_cvtph_ps(kAllLanes, _mm256_maskz_loadu_epi16(lanes, src));

@@ -22,10 +22,10 @@ void CastLoop(const void* src, void* dst, std::size_t count) {
 
 constexpr CastTable kTable = {
     .isa = Isa::kGeneric,
-    .float_to_bf16 = CastLoop<FloatToBF16, float, uint16_t>,
-    .bf16_to_float = CastLoop<BF16ToFloat, uint16_t, float>,
-    .float_to_half = CastLoop<FloatToHalf, float, uint16_t>,
-    .half_to_float = CastLoop<HalfToFloat, uint16_t, float>,
+    .float_to_bf16 = CastLoop<FloatToBF16, float, std::uint16_t>,
+    .bf16_to_float = CastLoop<BF16ToFloat, std::uint16_t, float>,
+    .float_to_half = CastLoop<FloatToHalf, float, std::uint16_t>,
+    .half_to_float = CastLoop<HalfToFloat, std::uint16_t, float>,
 };
 
 }  // namespace

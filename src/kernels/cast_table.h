@@ -1,3 +1,9 @@
+// The casts that have hand-written vector code, as one table of functions per instruction set.
+//
+// The translation units behind CastTableAvx2 and CastTableAvx512 are compiled with flags that not
+// every CPU supports. They contain intrinsics and functions of internal linkage only: an inline
+// function of the standard library or of ours, instantiated there, could become the copy that the
+// linker keeps for the whole program.
 #pragma once
 
 #include <cstddef>
@@ -5,12 +11,6 @@
 
 #include "kernels/cpu.h"
 
-// The casts that have hand-written vector code, as one table of functions per instruction set.
-//
-// The translation units behind CastTableAvx2 and CastTableAvx512 are compiled with flags that not
-// every CPU supports. They contain intrinsics and functions of internal linkage only: an inline
-// function of the standard library or of ours, instantiated there, could become the copy that the
-// linker keeps for the whole program.
 namespace amp::kernels {
 
 struct CastTable {

@@ -1,14 +1,16 @@
+// What the CPU we run on can do. No answer changes during the life of the process.
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string_view>
+#include <utility>
 
-// What the CPU we run on can do. No answer changes during the life of the process.
 namespace amp::kernels {
 
 // The instruction sets that have kernels of their own, weakest first.
-enum class Isa : uint8_t {
+enum class Isa : std::uint8_t {
   kGeneric,  // what the compiler assumes without special flags
   kAvx2,     // AVX2, FMA and F16C
   kAvx512,   // kAvx2 and AVX-512 F, BW, VL and DQ
@@ -28,6 +30,19 @@ Isa AllowedIsa();
 
 // Whether the CPU multiplies bfloat16 natively (AVX512_BF16, with the registers enabled by the
 // operating system). AMP_MAX_ISA has no say in this: it governs our own kernels only.
-bool CpuHasNativeBF16();
+bool CpuHasBF16();
+
+// The kernels of the strongest instruction set that AllowedIsa() permits and this build has code for. `getters`: from
+// the weakest on; the first gives a table in every build, the others may give null. None is called on a CPU that lacks
+// its instruction set: it is compiled for that.
+template <class Table>
+const Table& BestTable(std::initializer_list<std::pair<Isa, const Table* (*)()>> getters) {
+  const Table* best = nullptr;
+  for (const auto& [isa, getter] : getters) {
+    const Table* table = isa <= AllowedIsa() ? getter() : nullptr;
+    if (table != nullptr) best = table;
+  }
+  return *best;
+}
 
 }  // namespace amp::kernels

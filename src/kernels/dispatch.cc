@@ -55,15 +55,6 @@ Isa ReadAllowedIsa() {
   return *limit < CpuIsa() ? *limit : CpuIsa();
 }
 
-const CastTable* BestCastTable(Isa limit) {
-  const CastTable* best = CastTableGeneric();
-  for (Isa isa : kAllIsas) {
-    if (isa > limit) break;
-    if (const CastTable* table = CastTableFor(isa)) best = table;
-  }
-  return best;
-}
-
 }  // namespace
 
 const char* IsaName(Isa isa) {
@@ -95,7 +86,7 @@ Isa AllowedIsa() {
   return isa;
 }
 
-bool CpuHasNativeBF16() {
+bool CpuHasBF16() {
   static const bool has = DetectNativeBF16();
   return has;
 }
@@ -114,8 +105,9 @@ const CastTable* CastTableFor(Isa isa) {
 }
 
 const CastTable& ActiveCastTable() {
-  static const CastTable* const table = BestCastTable(AllowedIsa());
-  return *table;
+  static const CastTable& table = BestTable<CastTable>(
+      {{Isa::kGeneric, CastTableGeneric}, {Isa::kAvx2, CastTableAvx2}, {Isa::kAvx512, CastTableAvx512}});
+  return table;
 }
 
 const char* CastIsa() { return IsaName(ActiveCastTable().isa); }

@@ -1,6 +1,6 @@
+// Threads do not survive fork(): a child has none of those that its parent had started.
 #pragma once
 
-// Threads do not survive fork(): a child has none of those that its parent had started.
 namespace amp::kernels {
 
 // To be called before a thread is started.

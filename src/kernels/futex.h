@@ -1,3 +1,4 @@
+// Linux's wait on a word of memory, within one process.
 #pragma once
 
 #include <linux/futex.h>
@@ -8,7 +9,6 @@
 #include <cstdint>
 #include <ctime>
 
-// Linux's wait on a word of memory, within one process.
 namespace amp::kernels {
 
 // Sleeps while `word` is `value`, at most for `limit` if that is given. May return early: callers look again.

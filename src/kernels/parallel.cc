@@ -21,7 +21,7 @@ class TeamPool {
     return *pool;
   }
 
-  Team* Take(int size) {
+  Team* TakeTeam(int size) {
     Team* team = Find(size);
     if (team == nullptr) team = Team::Start(size);
     if (team == nullptr) return nullptr;
@@ -79,7 +79,7 @@ Team* ThreadScope::team() {
   if (team_ == nullptr && outer_ != nullptr && outer_->count_ == count_) {
     team_ = outer_->team();
   } else if (team_ == nullptr) {
-    team_ = TeamPool::Get().Take(count_);
+    team_ = TeamPool::Get().TakeTeam(count_);
     owns_team_ = team_ != nullptr;
   }
   return team_;
@@ -111,7 +111,7 @@ SharedLoop::SharedLoop(std::int64_t count, std::int64_t grain) {
   constexpr int kChunksPerPart = 4;  // a thread that does not run delays the others by a chunk
   const std::int64_t most = (count + grain - 1) / grain;
   parts_ = static_cast<int>(std::min<std::int64_t>(most, NumThreads()));
-  stretches_ = std::min(parts_, kMostStretches);
+  stretches_ = std::min(parts_, kMaxStretches);
   chunk_ = std::max(grain, (count + parts_ * kChunksPerPart - 1) / (parts_ * kChunksPerPart));
   for (int s = 0; s < stretches_; ++s) {
     stretch_[s].next = count * s / stretches_;

@@ -62,7 +62,7 @@ class SharedLoop {
   }
 
  private:
-  static constexpr int kMostStretches = 64;
+  static constexpr int kMaxStretches = 64;
   struct alignas(64) Stretch {
     std::atomic<std::int64_t> next{0};
     std::int64_t end = 0;
@@ -70,7 +70,7 @@ class SharedLoop {
 
   std::int64_t chunk_;
   int parts_, stretches_;
-  std::array<Stretch, kMostStretches> stretch_;
+  std::array<Stretch, kMaxStretches> stretch_;
   std::mutex mutex_;
   std::exception_ptr error_;
 };

@@ -38,16 +38,16 @@ void GenericTanh(float* x, std::int64_t count) {
 constexpr RecurrenceTable kGeneric = {Isa::kGeneric, Products, GenericSigmoid, GenericTanh};
 
 const RecurrenceTable& Active() {
-  static const RecurrenceTable* const table =
-      AllowedIsa() >= Isa::kAvx512 && RecurrenceTableAvx512() != nullptr ? RecurrenceTableAvx512() : &kGeneric;
-  return *table;
+  static const RecurrenceTable& table =
+      BestTable<RecurrenceTable>({{Isa::kGeneric, RecurrenceTableGeneric}, {Isa::kAvx512, RecurrenceTableAvx512}});
+  return table;
 }
 
 }  // namespace
 
 const RecurrenceTable* RecurrenceTableGeneric() { return &kGeneric; }
 
-void Run(const RowProducts& job) { Active().products(job); }
+void MultiplyRows(const RowProducts& job) { Active().products(job); }
 void Sigmoid(float* x, std::int64_t count) { Active().sigmoid(x, count); }
 void Tanh(float* x, std::int64_t count) { Active().tanh(x, count); }
 

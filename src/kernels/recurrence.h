@@ -1,11 +1,11 @@
+// What recurrent layers spend their time in, float32. Single-threaded: callers share out columns or units; no result
+// depends on how.
 #pragma once
 
 #include <cstdint>
 
 #include "kernels/cpu.h"
 
-// What recurrent layers spend their time in, float32. Single-threaded: callers share out columns or units; no result
-// depends on how.
 namespace amp::kernels {
 
 // y[r][c] = sum over k of a[r][k] * b[c][k]: products of rows, as in a matrix product with transposed weights.
@@ -17,7 +17,7 @@ struct RowProducts {
   std::int64_t a_row = 0, b_row = 0, y_row = 0;
 };
 
-void Run(const RowProducts& job);
+void MultiplyRows(const RowProducts& job);
 
 // In place; to 2^-22 absolutely. A NaN stays one.
 void Sigmoid(float* x, std::int64_t count);

@@ -37,9 +37,9 @@ constexpr ScaleShiftTable kGeneric = {
     {{Row<float, float>, Row<float, std::uint16_t>}, {Row<std::uint16_t, float>, Row<std::uint16_t, std::uint16_t>}}};
 
 const ScaleShiftTable& Active() {
-  static const ScaleShiftTable* const table =
-      AllowedIsa() >= Isa::kAvx512 && ScaleShiftTableAvx512() != nullptr ? ScaleShiftTableAvx512() : &kGeneric;
-  return *table;
+  static const ScaleShiftTable& table =
+      BestTable<ScaleShiftTable>({{Isa::kGeneric, ScaleShiftTableGeneric}, {Isa::kAvx512, ScaleShiftTableAvx512}});
+  return table;
 }
 
 // Hardware prefetchers do not follow rows that lie apart.
@@ -57,7 +57,7 @@ const void* At(const void* data, bool is_bf16, std::int64_t index) {
 
 const ScaleShiftTable* ScaleShiftTableGeneric() { return &kGeneric; }
 
-void Run(const ScaleShift& job, const void* x, void* y) {
+void RunScaleShift(const ScaleShift& job, const void* x, void* y) {
   const ScaleShiftTable::Row row = Active().row[job.x_is_bf16][job.y_is_bf16];
   const std::int64_t total = job.batch * job.blocks * job.rows;
   const std::int64_t grain = std::max<std::int64_t>(1, 8192 / std::max<std::int64_t>(1, job.channels));

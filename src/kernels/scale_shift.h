@@ -1,3 +1,4 @@
+// A scale and a shift per channel: batch norm at inference, wherever no convolution can take it over.
 #pragma once
 
 #include <cstddef>
@@ -5,7 +6,6 @@
 
 #include "kernels/cpu.h"
 
-// A scale and a shift per channel: batch norm at inference, wherever no convolution can take it over.
 namespace amp::kernels {
 
 // y = min(max(x * scale + shift, low), high) in float32, rounded once to y's type. A NaN stays one. bfloat16 is rounded
@@ -29,7 +29,7 @@ struct ScaleShift {
 
 // Splits rows among the threads of the scope (ParallelFor); the result does not depend on their number, nor on the
 // instruction set in use, except that without FMA the product is rounded, too.
-void Run(const ScaleShift& job, const void* x, void* y);
+void RunScaleShift(const ScaleShift& job, const void* x, void* y);
 
 // One row of `count` elements. `step` is 1, or 0 where all share one scale and shift.
 struct ScaleShiftTable {

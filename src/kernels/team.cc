@@ -77,7 +77,7 @@ void LendCpu(pthread_t helper) {
 
 // The regions that the calling thread is in, the innermost last.
 struct Places {
-  std::array<PartPlace, kMostNested> places;
+  std::array<PartPlace, kMaxNested> places;
   int depth = 0;
 };
 constinit thread_local Places thread_places;
@@ -93,7 +93,7 @@ int RegionDepth() { return thread_places.depth; }
 
 void EnterRegion(const PartPlace& place) {
   Places& all = thread_places;
-  if (all.depth == kMostNested) std::abort();  // endless recursion
+  if (all.depth == kMaxNested) std::abort();  // endless recursion
   all.places[all.depth++] = place;
 }
 

@@ -90,7 +90,7 @@ struct PartPlace {
 PartPlace CurrentPlace();
 // How many regions the calling thread is inside of; each is nested in the one before.
 int RegionDepth();
-constexpr int kMostNested = 16;  // oneDNN and our kernels nest two at most
+constexpr int kMaxNested = 16;  // oneDNN and our kernels nest two at most
 inline bool InRegion() { return RegionDepth() != 0; }
 void EnterRegion(const PartPlace& place);
 void LeaveRegion();

@@ -83,8 +83,8 @@ int AvailableCpus() {
 int DefaultThreads() {
   const char* text = std::getenv("OMP_NUM_THREADS");
   const long wanted = text != nullptr ? std::strtol(text, nullptr, 10) : 0;
-  constexpr long kMost = 1024;
-  return wanted > 0 ? static_cast<int>(std::min(wanted, kMost)) : AvailableCpus();
+  constexpr long kMaxCount = 1024;
+  return wanted > 0 ? static_cast<int>(std::min(wanted, kMaxCount)) : AvailableCpus();
 }
 
 }  // namespace amp::kernels

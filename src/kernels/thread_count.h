@@ -1,10 +1,10 @@
+// How many threads a run uses unless it is told.
 #pragma once
 
 #include <sched.h>
 
 #include <string>
 
-// How many threads a run uses unless it is told.
 namespace amp::kernels {
 
 // OMP_NUM_THREADS if it is set to a number above 0 (of a list "4,2" its first), else AvailableCpus().

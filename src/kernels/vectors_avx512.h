@@ -1,10 +1,10 @@
+// What kernels for AVX-512 share. Of internal linkage, on purpose: see cast_table.h.
 #pragma once
 
 #include <immintrin.h>
 
 #include <cstdint>
 
-// What kernels for AVX-512 share. Of internal linkage, on purpose: see cast_table.h.
 namespace amp::kernels {
 namespace {
 

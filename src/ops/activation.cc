@@ -61,7 +61,7 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
 bool Lower(LowerContext& c) {
   const Function& function = FunctionOf(c.node());
   if (!function.in_library) return false;
-  c.SetOut(0, c.Emit(EltwiseWork{function.kind}, {c.in(0)}, c.out_type(0)));
+  c.SetOut(0, c.Emit(EltwiseSpec{function.kind}, {c.in(0)}, c.out_type(0)));
   return true;
 }
 

@@ -33,7 +33,7 @@ bool Lower(LowerContext& c) {
   const TensorType type{DType::kFloat32, c.out_type(0).shape};
   ValueId total = c.Cast(c.in(0), type.dtype);
   for (int i = 1; i < static_cast<int>(c.node().inputs().size()); ++i) {
-    total = c.Emit(BinaryWork{BinaryKind::kAdd}, {total, c.Cast(c.in(i), type.dtype)}, type);
+    total = c.Emit(BinarySpec{BinaryKind::kAdd}, {total, c.Cast(c.in(i), type.dtype)}, type);
   }
   c.SetOut(0, c.Cast(total, c.out_type(0).dtype));
   return true;

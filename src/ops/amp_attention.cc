@@ -273,12 +273,12 @@ void InterleavedReference(const Node& node, std::span<const NDArray> in, std::sp
 // The kernel computes in float32, gives the output alone and counts in int32.
 bool HasKernel(const LowerContext& c, int num_operands) {
   const auto is_supported = [](DType dtype) { return dtype == DType::kFloat32 || dtype == DType::kBFloat16; };
-  if (c.wanted(1) || c.wanted(2)) return false;
+  if (c.is_read(1) || c.is_read(2)) return false;
   if (!is_supported(c.in_type(0).dtype) || !is_supported(c.out_type(0).dtype)) return false;
   return c.node().params<AttentionParam>().masking != "length" || c.in_type(num_operands).dtype == DType::kInt32;
 }
 
-AttentionWork WorkOf(const AttentionParam& p, bool interleaved) {
+AttentionSpec WorkOf(const AttentionParam& p, bool interleaved) {
   return {interleaved, static_cast<float>(p.scale), MaskingOf(p)};
 }
 

@@ -70,7 +70,7 @@ NDArray Extract(const NDArray& projections, const Sizes& s, Part part) {
 
 ValueId Extract(LowerContext& c, ValueId projections, const Sizes& s, Part part) {
   const auto split = c.Reshape(projections, Shape{s.length, s.batch * s.heads, s.parts, s.size});
-  const auto slice = c.Emit(SliceWork{{0, 0, s.IndexOf(part), 0}}, {split},
+  const auto slice = c.Emit(SliceSpec{{0, 0, s.IndexOf(part), 0}}, {split},
                             {c.DTypeOf(split), Shape{s.length, s.batch * s.heads, 1, s.size}});
   return c.Permute(c.Reshape(slice, Shape{s.length, s.batch * s.heads, s.size}), {1, 0, 2});
 }
@@ -93,7 +93,7 @@ bool LowerQK(LowerContext& c) {
   const Sizes s = SizesOf(c.node(), c.in_type(0).shape);
   const auto keys = c.Permute(Extract(c, c.in(0), s, Part::kKey), {0, 2, 1});
   c.SetOut(
-      0, c.Emit(MatMulWork{static_cast<float>(Scale(s))}, {Extract(c, c.in(0), s, Part::kQuery), keys}, c.out_type(0)));
+      0, c.Emit(MatMulSpec{static_cast<float>(Scale(s))}, {Extract(c, c.in(0), s, Part::kQuery), keys}, c.out_type(0)));
   return true;
 }
 
@@ -113,7 +113,7 @@ void ValAttReference(const Node& node, std::span<const NDArray> in, std::span<ND
 
 bool LowerValAtt(LowerContext& c) {
   const Sizes s = SizesOf(c.node(), c.in_type(0).shape);
-  const auto heads = c.Emit(MatMulWork{}, {c.in(1), Extract(c, c.in(0), s, Part::kValue)},
+  const auto heads = c.Emit(MatMulSpec{}, {c.in(1), Extract(c, c.in(0), s, Part::kValue)},
                             {c.out_type(0).dtype, Shape{s.batch * s.heads, s.length, s.size}});
   c.SetOut(0, c.Reshape(c.Permute(heads, {1, 0, 2}), c.out_type(0).shape));
   return true;
@@ -149,7 +149,7 @@ bool LowerCrossQK(LowerContext& c) {
   const auto heads = c.Reshape(c.in(0), Shape{s.queries.length, s.queries.batch * s.queries.heads, s.queries.size});
   const auto keys = c.Permute(Extract(c, c.in(1), s.keys_values, Part::kKey), {0, 2, 1});
   c.SetOut(
-      0, c.Emit(MatMulWork{static_cast<float>(Scale(s.queries))}, {c.Permute(heads, {1, 0, 2}), keys}, c.out_type(0)));
+      0, c.Emit(MatMulSpec{static_cast<float>(Scale(s.queries))}, {c.Permute(heads, {1, 0, 2}), keys}, c.out_type(0)));
   return true;
 }
 
@@ -170,7 +170,7 @@ void CrossValAttReference(const Node& node, std::span<const NDArray> in, std::sp
 
 bool LowerCrossValAtt(LowerContext& c) {
   const Sizes s = SizesOf(c.node(), "keys_values", c.in_type(0).shape, 2);
-  const auto heads = c.Emit(MatMulWork{}, {c.in(1), Extract(c, c.in(0), s, Part::kValue)},
+  const auto heads = c.Emit(MatMulSpec{}, {c.in(1), Extract(c, c.in(0), s, Part::kValue)},
                             {c.out_type(0).dtype, Shape{s.batch * s.heads, c.in_type(1).shape[1], s.size}});
   c.SetOut(0, c.Reshape(c.Permute(heads, {1, 0, 2}), c.out_type(0).shape));
   return true;

@@ -125,9 +125,9 @@ bool Lower(BinaryKind kind, LowerContext& c) {
   if (!exact) return false;
   const auto lhs = operand(0), rhs = operand(1);
   if (c.ShapeOf(lhs) == out) {
-    c.SetOut(0, c.Emit(BinaryWork{kind}, {lhs, rhs}, c.out_type(0)));
+    c.SetOut(0, c.Emit(BinarySpec{kind}, {lhs, rhs}, c.out_type(0)));
   } else if (Commutative(kind) && c.ShapeOf(rhs) == out) {
-    c.SetOut(0, c.Emit(BinaryWork{kind}, {rhs, lhs}, c.out_type(0)));
+    c.SetOut(0, c.Emit(BinarySpec{kind}, {rhs, lhs}, c.out_type(0)));
   } else {
     return false;
   }

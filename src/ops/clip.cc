@@ -66,7 +66,7 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
         .Set(LowerRule{[](LowerContext& c) {
           const auto& p = c.node().params<ClipParam>();
           if (!(p.a_min <= p.a_max)) return false;
-          const EltwiseWork work{EltwiseKind::kClip, static_cast<float>(p.a_min), static_cast<float>(p.a_max)};
+          const EltwiseSpec work{EltwiseKind::kClip, static_cast<float>(p.a_min), static_cast<float>(p.a_max)};
           c.SetOut(0, c.Emit(work, {c.in(0)}, c.out_type(0)));
           return true;
         }});

@@ -97,7 +97,7 @@ bool Lower(LowerContext& c) {
     return true;
   }
   const int axis = Axis(c.node(), c.out_type(0).shape.rank());
-  c.SetOut(0, c.Emit(ConcatWork{axis}, inputs, c.out_type(0)));
+  c.SetOut(0, c.Emit(ConcatSpec{axis}, inputs, c.out_type(0)));
   return true;
 }
 

@@ -88,13 +88,13 @@ std::int64_t NumSteps(const DTypeRelation&, const Flow&) { return kUnknownDim; }
 // What one run of a body says of its outputs, after its inputs have learnt from it. An error of the body's names the
 // node, too.
 template <class Relation>
-std::shared_ptr<const Body::Signature> InferBody(Relation& r, const BoundBody& bound, std::int64_t steps) {
+std::shared_ptr<const ControlFlowBody::Signature> InferBody(Relation& r, const BoundBody& bound, std::int64_t steps) {
   std::vector<TensorType> known;
   for (const Source& source : bound.sources) {
     const auto& aspect = r.in(static_cast<int>(source.slot));
     known.push_back(source.sliced ? TypeOf(PartOf(aspect, r.node())) : TypeOf(aspect));
   }
-  std::shared_ptr<const Body::Signature> signature;
+  std::shared_ptr<const ControlFlowBody::Signature> signature;
   try {
     signature = bound.body->InferSignature(known);
   } catch (const GraphError& error) {
@@ -124,7 +124,7 @@ void UniteState(Relation& r, std::size_t slot, int output, const Aspect& aspect)
 }
 
 template <class Relation>
-void InferLoopOutputs(Relation& r, const Flow& flow, const Body::Signature& signature, std::int64_t steps) {
+void InferLoopOutputs(Relation& r, const Flow& flow, const ControlFlowBody::Signature& signature, std::int64_t steps) {
   for (std::size_t i = 0; i < signature.outputs.size(); ++i) {
     const auto& aspect = AspectOf(signature.outputs[i], r);
     if (i < flow.num_stacked) {

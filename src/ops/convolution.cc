@@ -225,7 +225,7 @@ bool Lower(LowerContext& c) {
     const std::vector<int> axes = layout.ToChannelsFirst();
     for (int i = 0; i < type.shape.rank(); ++i) type.shape[i] = c.out_type(0).shape[axes[i]];
   }
-  const auto out = c.Emit(ConvolutionWork{p.stride, dilates, p.pad, p.pad}, inputs, type);
+  const auto out = c.Emit(ConvolutionSpec{p.stride, dilates, p.pad, p.pad}, inputs, type);
   c.SetOut(0, layout.channels_last ? c.Permute(out, layout.FromChannelsFirst()) : out);
   return true;
 }

@@ -87,7 +87,7 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
         .Set(AmpFacts{Arithmetic::kMovesData, {SlotRole::kData, SlotRole::kIgnored}, AlwaysCommutes})
         .Set(ReferenceKernel{Reference})
         .Set(LowerRule{[](LowerContext& c) {
-          const SliceWork work{BeginOf(c.node(), c.in_type(0).shape, c.out_type(0).shape)};
+          const SliceSpec work{BeginOf(c.node(), c.in_type(0).shape, c.out_type(0).shape)};
           c.SetOut(0, c.Emit(work, {c.in(0)}, c.out_type(0)));
           return true;
         }});

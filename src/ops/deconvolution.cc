@@ -187,13 +187,13 @@ ValueId AddBias(LowerContext& c, ValueId sums) {
   dims[1] = c.in_type(2).shape[0];
   const auto bias = c.Reshape(c.Cast(c.in(2), DType::kFloat32), Shape(dims));
   const TensorType type{DType::kFloat32, c.ShapeOf(sums)};
-  const auto out = c.Emit(BinaryWork{BinaryKind::kAdd}, {sums, bias}, type);
+  const auto out = c.Emit(BinarySpec{BinaryKind::kAdd}, {sums, bias}, type);
   return c.Cast(out, c.out_type(0).dtype);
 }
 
 bool Lower(LowerContext& c) {
   const auto& p = c.node().params<DeconvolutionParam>();
-  DeconvolutionWork work{p.stride, p.dilate, {}, {}};
+  DeconvolutionSpec work{p.stride, p.dilate, {}, {}};
   for (std::size_t i = 0; i < p.kernel.size(); ++i) {
     const int axis = static_cast<int>(i) + 2;
     const std::int64_t in = c.in_type(0).shape[axis];

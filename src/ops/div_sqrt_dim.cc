@@ -29,7 +29,7 @@ double RootOf(const Shape& data) { return std::sqrt(static_cast<double>(data[dat
         .Set(LowerRule{[](LowerContext& c) {
           const double root = RootOf(c.in_type(0).shape);
           if (root == 0) return false;
-          const EltwiseWork work{EltwiseKind::kLinear, static_cast<float>(1 / root), 0};
+          const EltwiseSpec work{EltwiseKind::kLinear, static_cast<float>(1 / root), 0};
           c.SetOut(0, c.Emit(work, {c.in(0)}, c.out_type(0)));
           return true;
         }});

@@ -12,7 +12,7 @@ std::vector<BoundBody> Bodies(const Subgraphs& subgraphs, const std::vector<std:
   }
   std::vector<BoundBody> bodies;
   for (std::size_t i = 0; i < roles.size(); ++i) {
-    auto body = std::make_shared<const Body>(subgraphs[i]);
+    auto body = std::make_shared<const ControlFlowBody>(subgraphs[i]);
     const std::size_t num_inputs = body->input_names().size();
     bodies.push_back({roles[i], std::move(body), std::vector<Source>(num_inputs)});
   }

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "program/body.h"
+#include "program/control_flow_body.h"
 
 namespace amp {
 
@@ -19,7 +19,7 @@ struct Source {
 
 struct BoundBody {
   std::string role;  // for messages
-  std::shared_ptr<const Body> body;
+  std::shared_ptr<const ControlFlowBody> body;
   std::vector<Source> sources;  // by variable
 };
 

@@ -76,7 +76,7 @@ ValueId Matrices(LowerContext& c, const Projection& p) {
   if (p.parts > 1) {
     const std::int64_t width = s.heads * s.size;
     part = c.Reshape(part, Shape{s.batch, s.length, p.parts, width});
-    part = c.Emit(SliceWork{{0, 0, p.part, 0}}, {part}, {c.DTypeOf(part), Shape{s.batch, s.length, 1, width}});
+    part = c.Emit(SliceSpec{{0, 0, p.part, 0}}, {part}, {c.DTypeOf(part), Shape{s.batch, s.length, 1, width}});
   }
   return c.Permute(c.Reshape(part, Shape{s.batch, s.length, s.heads, s.size}), {0, 2, 1, 3});
 }
@@ -124,7 +124,7 @@ void ScoresReference(const Operands& operands, const Node& node, std::span<const
 
 bool LowerScores(const Operands& operands, LowerContext& c) {
   const auto keys = c.Permute(Matrices(c, operands.keys), {0, 1, 3, 2});
-  c.SetOut(0, c.Emit(MatMulWork{}, {Matrices(c, operands.queries), keys}, c.out_type(0)));
+  c.SetOut(0, c.Emit(MatMulSpec{}, {Matrices(c, operands.queries), keys}, c.out_type(0)));
   return true;
 }
 
@@ -180,7 +180,7 @@ void ValuesReference(const Node& node, std::span<const NDArray> in, std::span<ND
 bool LowerValues(LowerContext& c) {
   const Shape& a = c.in_type(0).shape;
   const Sizes s = SizesOf(c.node(), c.in_type(1).shape, kValues.parts);
-  const auto heads = c.Emit(MatMulWork{}, {c.in(0), Matrices(c, kValues)},
+  const auto heads = c.Emit(MatMulSpec{}, {c.in(0), Matrices(c, kValues)},
                             {c.out_type(0).dtype, Shape{s.batch, s.heads, a[2], s.size}});
   c.SetOut(0, c.Reshape(c.Permute(heads, {0, 2, 1, 3}), c.out_type(0).shape));
   return true;

@@ -109,19 +109,19 @@ bool Lower(LowerContext& c, std::int64_t groups, double eps) {
   const Shape& shape = c.in_type(0).shape;
   const std::int64_t channels = shape[1], places = shape.SizeOf(2, shape.rank()), size = channels / groups * places;
   for (std::size_t i = 1; i < c.out_types().size(); ++i) {
-    if (c.wanted(static_cast<int>(i))) return false;
+    if (c.is_read(static_cast<int>(i))) return false;
   }
   if (c.in_type(0).dtype == DType::kFloat64 || shape.size() == 0 || c.in_type(1).shape[0] != channels) return false;
   NDArray ones(DType::kFloat32, Shape{size});
   std::fill_n(ones.As<float>(), size, 1.0f);
   const auto rows = c.Reshape(c.Cast(c.in(0), DType::kFloat32), Shape{shape[0] * groups, size});
   const auto zeros = c.Constant(NDArray::Zeros(DType::kFloat32, Shape{size}), "zeros");
-  const auto normal = c.Emit(LayerNormWork{static_cast<float>(eps)}, {rows, c.Constant(ones, "ones"), zeros},
+  const auto normal = c.Emit(LayerNormSpec{static_cast<float>(eps)}, {rows, c.Constant(ones, "ones"), zeros},
                              {DType::kFloat32, c.ShapeOf(rows)});
   const auto gamma = c.Cast(c.in(1), DType::kFloat32), beta = c.Cast(c.in(2), DType::kFloat32);
   const Shape by_channel{shape[0], channels, places};
   const auto out =
-      c.Emit(ScaleShiftWork{}, {c.Reshape(normal, by_channel), gamma, beta}, {DType::kFloat32, by_channel});
+      c.Emit(ScaleShiftSpec{}, {c.Reshape(normal, by_channel), gamma, beta}, {DType::kFloat32, by_channel});
   c.SetOut(0, c.Cast(c.Reshape(out, shape), c.out_type(0).dtype));
   return true;
 }

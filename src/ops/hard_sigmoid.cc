@@ -41,7 +41,7 @@ struct HardSigmoidParam {
         }})
         .Set(LowerRule{[](LowerContext& c) {
           const auto& p = c.node().params<HardSigmoidParam>();
-          const EltwiseWork work{EltwiseKind::kHardSigmoid, static_cast<float>(p.alpha), static_cast<float>(p.beta)};
+          const EltwiseSpec work{EltwiseKind::kHardSigmoid, static_cast<float>(p.alpha), static_cast<float>(p.beta)};
           c.SetOut(0, c.Emit(work, {c.in(0)}, c.out_type(0)));
           return true;
         }});

@@ -76,7 +76,7 @@ bool Lower(LowerContext& c) {
   const int rank = shape.rank();
   if (Axis(c.node(), shape) != rank - 1 || rank < 2 || rank > 5) return false;
   const auto gamma = c.Cast(c.in(1), DType::kFloat32), beta = c.Cast(c.in(2), DType::kFloat32);
-  c.SetOut(0, c.Emit(LayerNormWork{static_cast<float>(p.eps)}, {c.in(0), gamma, beta}, c.out_type(0)));
+  c.SetOut(0, c.Emit(LayerNormSpec{static_cast<float>(p.eps)}, {c.in(0), gamma, beta}, c.out_type(0)));
   return true;
 }
 

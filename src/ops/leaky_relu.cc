@@ -107,10 +107,10 @@ bool Lower(LowerContext& c) {
     std::vector<std::int64_t> slope(c.in_type(0).shape.rank(), 1);
     slope[slope.size() > 1 ? 1 : 0] = c.in_type(1).shape[0];
     const auto weights = c.Reshape(c.in(1), Shape(slope));
-    c.SetOut(0, c.Emit(PReluWork{}, {c.in(0), weights}, c.out_type(0)));
+    c.SetOut(0, c.Emit(PReluSpec{}, {c.in(0), weights}, c.out_type(0)));
     return true;
   }
-  EltwiseWork work;
+  EltwiseSpec work;
   if (p.act_type == "leaky" || p.act_type == "rrelu") {
     const double slope = p.act_type == "leaky" ? p.slope : MeanSlope(p);
     work = {EltwiseKind::kRelu, static_cast<float>(slope)};

@@ -76,7 +76,7 @@ void SliceLikeReference(const Node&, std::span<const NDArray> in, std::span<NDAr
         .Set(FactsOfLike())
         .Set(ReferenceKernel{SliceLikeReference})
         .Set(LowerRule{[](LowerContext& c) {
-          const SliceWork work{std::vector<std::int64_t>(static_cast<std::size_t>(c.out_type(0).shape.rank()), 0)};
+          const SliceSpec work{std::vector<std::int64_t>(static_cast<std::size_t>(c.out_type(0).shape.rank()), 0)};
           c.SetOut(0, c.Emit(work, {c.in(0)}, c.out_type(0)));
           return true;
         }});

@@ -95,7 +95,7 @@ bool Lower(LowerContext& c) {
   const int rank = out.shape.rank(), row = RowAxis(c.node(), c.in_type(0).shape);
   const auto a = c.Permute(c.in(0), Order(rank, row, p.transpose_a));
   const auto b = c.Permute(c.in(1), Order(rank, row, p.transpose_b));
-  const auto y = c.Emit(MatMulWork{static_cast<float>(p.alpha)}, {a, b},
+  const auto y = c.Emit(MatMulSpec{static_cast<float>(p.alpha)}, {a, b},
                         {out.dtype, Permuted(out.shape, Order(rank, row, false))});
   c.SetOut(0, c.Permute(y, Back(rank, row)));
   return true;

@@ -70,7 +70,7 @@ bool LowerDot(LowerContext& c) {
   const DotShapes s = ShapesOf(c.node(), c.in_type(0).shape, c.in_type(1).shape);
   const auto a = c.Reshape(c.Permute(c.in(0), s.a_axes), Shape{s.m, s.k});
   const auto b = c.Reshape(c.Permute(c.in(1), s.b_axes), Shape{s.k, s.n});
-  const auto out = c.Emit(MatMulWork{}, {a, b}, {c.out_type(0).dtype, Shape{s.m, s.n}});
+  const auto out = c.Emit(MatMulSpec{}, {a, b}, {c.out_type(0).dtype, Shape{s.m, s.n}});
   c.SetOut(0, c.Reshape(out, c.out_type(0).shape));
   return true;
 }
@@ -121,7 +121,7 @@ bool LowerBatchDot(LowerContext& c) {
   const int rank = c.in_type(0).shape.rank();
   const auto a = p.transpose_a ? c.Permute(c.in(0), LastTwoSwapped(rank, true)) : c.in(0);
   const auto b = p.transpose_b ? c.Permute(c.in(1), LastTwoSwapped(rank, true)) : c.in(1);
-  c.SetOut(0, c.Emit(MatMulWork{}, {a, b}, c.out_type(0)));
+  c.SetOut(0, c.Emit(MatMulSpec{}, {a, b}, c.out_type(0)));
   return true;
 }
 

@@ -53,7 +53,7 @@ bool LowerDot(LowerContext& c) {
   const DotShapes s = ShapesOf(c.node(), c.in_type(0).shape, c.in_type(1).shape);
   const auto a = c.Reshape(c.in(0), Shape{s.m, s.k});
   const auto b = c.Reshape(c.Permute(c.in(1), s.b_axes), Shape{s.k, s.n});
-  const auto out = c.Emit(MatMulWork{}, {a, b}, {c.out_type(0).dtype, Shape{s.m, s.n}});
+  const auto out = c.Emit(MatMulSpec{}, {a, b}, {c.out_type(0).dtype, Shape{s.m, s.n}});
   c.SetOut(0, c.Reshape(out, c.out_type(0).shape));
   return true;
 }
@@ -120,7 +120,7 @@ bool LowerMatMul(LowerContext& c) {
              s.a.SizeOf(0, rank - 2) != s.batch.size()) {
     return false;
   }
-  const auto out = c.Emit(MatMulWork{}, {c.Reshape(c.in(0), a), c.Reshape(c.in(1), b)}, {dtype, y});
+  const auto out = c.Emit(MatMulSpec{}, {c.Reshape(c.in(0), a), c.Reshape(c.in(1), b)}, {dtype, y});
   c.SetOut(0, c.Reshape(out, c.out_type(0).shape));
   return true;
 }

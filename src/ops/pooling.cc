@@ -210,7 +210,7 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
 // oneDNN's windows are those of the data with padding on both sides. It divides by the whole window, so where an
 // average counts padding no window may reach beyond the padding that the attribute gives; and every window must touch
 // the data.
-bool Expressible(const PoolingParam& p, const Shape& in, const Shape& out, PoolingWork* work) {
+bool Expressible(const PoolingParam& p, const Shape& in, const Shape& out, PoolingSpec* work) {
   const bool counts_padding = p.pool_type == "avg" && p.count_include_pad.value_or(true);
   for (int i = 0; i < in.rank() - 2; ++i) {
     const std::int64_t size = in[i + 2];
@@ -232,7 +232,7 @@ bool Lower(LowerContext& c) {
   const auto& p = c.node().params<PoolingParam>();
   const SpatialLayout layout = LayoutOf(p, c.in_type(0).shape);
   if (p.pool_type != "max" && p.pool_type != "avg") return false;
-  PoolingWork work;
+  PoolingSpec work;
   if (p.pool_type == "avg") {
     work.kind =
         p.count_include_pad.value_or(true) ? PoolingKind::kAverageIncludePadding : PoolingKind::kAverageExcludePadding;

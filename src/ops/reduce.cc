@@ -159,7 +159,7 @@ bool Lower(const Row& row, LowerContext& c) {
   }
   if (in.shape.size() == 0 || kept == in.shape) return false;
   const auto work = kind == Kind::kSum ? ReductionKind::kSum : ReductionKind::kMean;
-  c.SetOut(0, c.Reshape(c.Emit(ReductionWork{work}, {c.in(0)}, {in.dtype, kept}), out.shape));
+  c.SetOut(0, c.Reshape(c.Emit(ReductionSpec{work}, {c.in(0)}, {in.dtype, kept}), out.shape));
   return true;
 }
 

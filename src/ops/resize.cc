@@ -65,7 +65,7 @@ void AdaptiveReference(const NDArray& in, NDArray& out) {
 // Where the sizes divide each other the windows are those of an ordinary pooling.
 bool LowerAdaptive(LowerContext& c) {
   const Shape &in = c.in_type(0).shape, &out = c.out_type(0).shape;
-  PoolingWork work{PoolingKind::kAverageExcludePadding, {}, {}, {0, 0}, {0, 0}};
+  PoolingSpec work{PoolingKind::kAverageExcludePadding, {}, {}, {0, 0}, {0, 0}};
   for (int axis = 2; axis < 4; ++axis) {
     if (in[axis] % out[axis] != 0) return false;
     work.kernel.push_back(in[axis] / out[axis]);

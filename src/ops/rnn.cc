@@ -2,13 +2,15 @@
 //
 // The parameters are one vector: for each layer and direction the weights of the input (gates * H, inputs) and of
 // the state (gates * H, H), then for each layer and direction both vectors of biases (gates * H).
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
+#include <string>
 
 #include "kernels/parallel.h"
 #include "ops/dot.h"
 #include "ops/numeric.h"
-#include "ops/rnn.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
@@ -17,8 +19,73 @@
 namespace amp {
 namespace {
 
+struct RnnParam {
+  std::int64_t state_size = 0;
+  std::int64_t num_layers = 0;
+  bool bidirectional = false;
+  std::string mode;
+  double p = 0;
+  bool state_outputs = false;
+  std::optional<std::int64_t> projection_size;
+  std::optional<double> lstm_state_clip_min, lstm_state_clip_max;
+  bool lstm_state_clip_nan = false;
+  bool use_sequence_length = false;
+};
+
+bool IsLstm(const RnnParam& p) { return p.mode == "lstm"; }
+bool IsGru(const RnnParam& p) { return p.mode == "gru"; }
+
+// Sizes of a use: time, batch, inputs of the first layer, state, layers, directions, gates.
+struct RnnSizes {
+  std::int64_t time, batch, inputs, state, layers, directions, gates;
+
+  static RnnSizes Of(const RnnParam& p, const Shape& data);
+
+  std::int64_t rows() const { return gates * state; }
+  std::int64_t InputsOf(std::int64_t layer) const { return layer == 0 ? inputs : directions * state; }
+  std::int64_t WeightsOf(std::int64_t layer) const { return rows() * (InputsOf(layer) + state); }
+  std::int64_t WeightsBefore(std::int64_t layer) const {
+    return layer == 0 ? 0 : directions * (WeightsOf(0) + (layer - 1) * WeightsOf(1));
+  }
+  std::int64_t NumParameters() const { return WeightsBefore(layers) + layers * directions * 2 * rows(); }
+};
+
+// One direction of one layer.
+template <class T>
+struct RnnCell {
+  const T *input_weights, *state_weights, *input_bias, *state_bias;
+};
+
+template <class T>
+RnnCell<T> RnnCellOf(const RnnSizes& s, const T* parameters, std::int64_t layer, std::int64_t direction) {
+  const T* weights = parameters + s.WeightsBefore(layer) + direction * s.WeightsOf(layer);
+  const T* biases = parameters + s.WeightsBefore(s.layers) + (layer * s.directions + direction) * 2 * s.rows();
+  return {weights, weights + s.rows() * s.InputsOf(layer), biases, biases + s.rows()};
+}
+
 std::int64_t GatesOf(const RnnParam& p) { return IsLstm(p) ? 4 : IsGru(p) ? 3 : 1; }
 constexpr std::int64_t kMaxGates = 4;
+
+RnnSizes RnnSizes::Of(const RnnParam& p, const Shape& data) {
+  return {data[0], data[1], data[2], p.state_size, p.num_layers, p.bidirectional ? 2 : 1, GatesOf(p)};
+}
+
+// Steps of each sequence, in [0, time].
+std::vector<std::int64_t> RnnLengths(const RnnParam& p, const RnnSizes& s, std::span<const NDArray> in) {
+  if (!p.use_sequence_length) return std::vector<std::int64_t>(static_cast<std::size_t>(s.batch), s.time);
+  std::vector<std::int64_t> lengths = Numbers<std::int64_t>(in.back());
+  for (std::int64_t& length : lengths) length = std::clamp<std::int64_t>(length, 0, s.time);
+  return lengths;
+}
+
+// A cell state within the attribute's bounds.
+template <class T>
+T RnnClipped(const RnnParam& p, T cell) {
+  if (!p.lstm_state_clip_min) return cell;
+  const T low = static_cast<T>(*p.lstm_state_clip_min), high = static_cast<T>(*p.lstm_state_clip_max);
+  if (cell != cell) return p.lstm_state_clip_nan ? low : cell;
+  return cell < low ? low : cell > high ? high : cell;
+}
 
 void Validate(RnnParam& p) {
   if (p.projection_size) throw UnsupportedError("projection_size is not supported");
@@ -106,7 +173,7 @@ std::int64_t RowsWorthAThread(std::int64_t multiplications) {
 template <class T>
 std::vector<T> InputSums(const RnnSizes& s, const RnnCell<T>& cell, const std::vector<T>& x, std::int64_t inputs) {
   const std::int64_t places = s.time * s.batch, rows = s.rows();
-  std::vector<T> sums(places * rows);
+  std::vector<T> sums(static_cast<std::size_t>(places * rows));
   kernels::ParallelFor(rows, RowsWorthAThread(places * inputs), [&](std::int64_t row) {
     for (std::int64_t place = 0; place < places; ++place) {
       sums[place * rows + row] =
@@ -201,7 +268,7 @@ void Run(const RnnParam& p, const RnnSizes& s, std::span<const NDArray> in, std:
   std::vector<T> x = Numbers<T>(in[0]), hidden = Numbers<T>(in[2]), cells;
   if (IsLstm(p)) cells = Numbers<T>(in[3]);
   for (std::int64_t layer = 0; layer < s.layers; ++layer) {
-    std::vector<T> y(s.time * s.batch * width, T{0});
+    std::vector<T> y(static_cast<std::size_t>(s.time * s.batch * width), T{0});
     for (std::int64_t direction = 0; direction < s.directions; ++direction) {
       const RnnCell<T> cell = RnnCellOf(s, parameters.data(), layer, direction);
       const std::vector<T> sums = InputSums(s, cell, x, s.InputsOf(layer));
@@ -223,24 +290,39 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
   WithFloatType(in[0].dtype(), [&](auto zero) { Run<decltype(zero)>(p, RnnSizes::Of(p, in[0].shape()), in, out); });
 }
 
+RecurrentCell CellOf(const RnnParam& p) {
+  if (IsLstm(p)) return RecurrentCell::kLstm;
+  if (IsGru(p)) return RecurrentCell::kGru;
+  return p.mode == "rnn_tanh" ? RecurrentCell::kTanh : RecurrentCell::kRelu;
+}
+
+RecurrenceSpec SpecOf(const RnnParam& p) {
+  RecurrenceSpec spec;
+  spec.cell = CellOf(p);
+  spec.bidirectional = p.bidirectional;
+  spec.has_lengths = p.use_sequence_length;
+  if (p.lstm_state_clip_min) {
+    spec.low = static_cast<float>(*p.lstm_state_clip_min);
+    spec.high = static_cast<float>(*p.lstm_state_clip_max);
+    spec.nan_becomes_low = p.lstm_state_clip_nan;
+  }
+  return spec;
+}
+
 // In float32 whatever the dtype: the state between steps is not rounded.
 bool Lower(LowerContext& c) {
   if (c.in_type(0).dtype == DType::kFloat64) return false;
-  const auto p = c.node().params<RnnParam>();
-  const std::size_t states = IsLstm(p) ? 2 : 1;
+  const auto& p = c.node().params<RnnParam>();
+  const int num_inputs = static_cast<int>(c.in_types().size());
   std::vector<ValueId> inputs;
-  for (std::size_t i = 0; i < c.in_types().size(); ++i) {
-    const auto input = c.in(static_cast<int>(i));
-    inputs.push_back(i < 2 + states ? c.Cast(input, DType::kFloat32) : input);
+  for (int i = 0; i < num_inputs; ++i) {
+    const bool are_lengths = p.use_sequence_length && i + 1 == num_inputs;
+    inputs.push_back(c.Cast(c.in(i), are_lengths ? DType::kInt64 : DType::kFloat32));
   }
   std::vector<TensorType> types = c.out_types();
   for (TensorType& type : types) type.dtype = DType::kFloat32;
-  const auto outputs =
-      c.EmitCall({[p](std::span<const NDArray> in, std::span<NDArray> out) { RunRnn(p, in, out); }}, inputs, types);
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const int index = static_cast<int>(i);
-    c.SetOut(index, c.Cast(outputs[i], c.out_type(index).dtype));
-  }
+  const std::vector<ValueId> outputs = c.EmitSeveral(SpecOf(p), inputs, types);
+  for (int i = 0; i < c.node().num_outputs(); ++i) c.SetOut(i, c.Cast(outputs[i], c.out_type(i).dtype));
   return true;
 }
 
@@ -266,16 +348,5 @@ std::vector<SlotRole> Roles() {
         .Set(LowerRule{Lower});
 
 }  // namespace
-
-RnnSizes RnnSizes::Of(const RnnParam& p, const Shape& data) {
-  return {data[0], data[1], data[2], p.state_size, p.num_layers, p.bidirectional ? 2 : 1, GatesOf(p)};
-}
-
-std::vector<std::int64_t> RnnLengths(const RnnParam& p, const RnnSizes& s, std::span<const NDArray> in) {
-  if (!p.use_sequence_length) return std::vector<std::int64_t>(static_cast<std::size_t>(s.batch), s.time);
-  std::vector<std::int64_t> lengths = Numbers<std::int64_t>(in.back());
-  for (std::int64_t& length : lengths) length = std::clamp<std::int64_t>(length, 0, s.time);
-  return lengths;
-}
 
 }  // namespace amp

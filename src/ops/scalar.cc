@@ -29,7 +29,7 @@ struct Row {
   const char* doc;
   double (*real)(double x, double s);
   std::uint64_t (*integer)(std::int64_t x, std::int64_t s);
-  std::optional<EltwiseWork> (*work)(double s);  // as one function of the library
+  std::optional<EltwiseSpec> (*work)(double s);  // as one function of the library
   enum Divisor { kNone, kScalar, kData } divisor = kNone;
   enum Result { kNumbers, kFloats, kBools, kIntegers, kBits } result = kNumbers;
 };
@@ -44,15 +44,15 @@ std::uint64_t Power(std::int64_t x, std::int64_t s) {
   return std::abs(power) < 9.2e18 ? U(static_cast<std::int64_t>(power)) : 0;
 }
 
-std::optional<EltwiseWork> Linear(double alpha, double beta) {
-  return EltwiseWork{EltwiseKind::kLinear, static_cast<float>(alpha), static_cast<float>(beta)};
+std::optional<EltwiseSpec> Linear(double alpha, double beta) {
+  return EltwiseSpec{EltwiseKind::kLinear, static_cast<float>(alpha), static_cast<float>(beta)};
 }
 // Division is multiplication by the reciprocal, up to rounding, where float has one.
-std::optional<EltwiseWork> Reciprocal(double scalar) {
+std::optional<EltwiseSpec> Reciprocal(double scalar) {
   const auto s = static_cast<float>(scalar);
   return std::isnormal(s) && std::isnormal(1 / s) ? Linear(1 / scalar, 0) : std::nullopt;
 }
-std::optional<EltwiseWork> NoWork(double) { return std::nullopt; }
+std::optional<EltwiseSpec> NoWork(double) { return std::nullopt; }
 
 double Plus(double x, double s) { return x + s; }
 double Minus(double x, double s) { return x - s; }
@@ -74,10 +74,10 @@ std::uint64_t IntMod(std::int64_t x, std::int64_t s) { return U(Remainder(x, s))
 std::uint64_t IntRMod(std::int64_t x, std::int64_t s) { return U(Remainder(s, x)); }
 std::uint64_t IntRPower(std::int64_t x, std::int64_t s) { return Power(s, x); }
 
-std::optional<EltwiseWork> Sum(double s) { return Linear(1, s); }
-std::optional<EltwiseWork> Difference(double s) { return Linear(1, -s); }
-std::optional<EltwiseWork> RDifference(double s) { return Linear(-1, s); }
-std::optional<EltwiseWork> Product(double s) { return Linear(s, 0); }
+std::optional<EltwiseSpec> Sum(double s) { return Linear(1, s); }
+std::optional<EltwiseSpec> Difference(double s) { return Linear(1, -s); }
+std::optional<EltwiseSpec> RDifference(double s) { return Linear(-1, s); }
+std::optional<EltwiseSpec> Product(double s) { return Linear(s, 0); }
 
 // Of integers by way of double, cut off.
 template <double (*F)(double, double)>

@@ -49,7 +49,7 @@ void CopyRanges(const NDArray& in, const std::vector<Range>& ranges, NDArray& ou
 }
 
 bool LowerRanges(LowerContext& c, const std::vector<Range>& ranges) {
-  SliceWork work;
+  SliceSpec work;
   for (const Range& range : ranges) {
     if (range.step != 1) return false;
     work.begins.push_back(range.begin);
@@ -197,9 +197,9 @@ std::vector<Range> PartRanges(const Node& node, const Shape& data, int part) {
         }})
         .Set(LowerRule{[](LowerContext& c) {
           for (int i = 0; i < c.node().num_outputs(); ++i) {
-            if (!c.wanted(i)) continue;
+            if (!c.is_read(i)) continue;
             const std::vector<Range> ranges = PartRanges(c.node(), c.in_type(0).shape, i);
-            SliceWork work;
+            SliceSpec work;
             for (const Range& range : ranges) work.begins.push_back(range.begin);
             const auto part = c.Emit(work, {c.in(0)}, {c.out_type(i).dtype, SizesOf(ranges)});
             c.SetOut(i, c.Reshape(part, c.out_type(i).shape));

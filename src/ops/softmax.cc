@@ -83,9 +83,9 @@ bool Lower(LowerContext& c, bool logarithm, double sign) {
   const TensorType single{DType::kFloat32, c.in_type(0).shape};
   ValueId data = c.Cast(c.in(0), single.dtype);
   if (const double divisor = Divisor(p, sign); divisor != 1) {
-    data = c.Emit(EltwiseWork{EltwiseKind::kLinear, static_cast<float>(1 / divisor), 0.0f}, {data}, single);
+    data = c.Emit(EltwiseSpec{EltwiseKind::kLinear, static_cast<float>(1 / divisor), 0.0f}, {data}, single);
   }
-  const auto out = c.Emit(SoftmaxWork{Axis(c.node(), single.shape), logarithm}, {data}, single);
+  const auto out = c.Emit(SoftmaxSpec{Axis(c.node(), single.shape), logarithm}, {data}, single);
   c.SetOut(0, c.Cast(out, c.out_type(0).dtype));
   return true;
 }
@@ -147,7 +147,7 @@ int AxisOf(const SoftmaxActivationParam& p, const Shape& data) { return p.mode =
         .Set(LowerRule{[](LowerContext& c) {
           const TensorType single{DType::kFloat32, c.in_type(0).shape};  // see softmax
           const int axis = AxisOf(c.node().params<SoftmaxActivationParam>(), single.shape);
-          const auto out = c.Emit(SoftmaxWork{axis}, {c.Cast(c.in(0), single.dtype)}, single);
+          const auto out = c.Emit(SoftmaxSpec{axis}, {c.Cast(c.in(0), single.dtype)}, single);
           c.SetOut(0, c.Cast(out, c.out_type(0).dtype));
           return true;
         }});

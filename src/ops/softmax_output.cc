@@ -77,7 +77,7 @@ bool Lower(LowerContext& c) {
   const Lines lines = LinesOf(c.node().params<SoftmaxOutputParam>(), c.in_type(0).shape);
   const TensorType single{DType::kFloat32, lines.shape};  // see softmax
   const auto data = c.Reshape(c.Cast(c.in(0), single.dtype), lines.shape);
-  const auto out = c.Reshape(c.Emit(SoftmaxWork{lines.axis}, {data}, single), c.out_type(0).shape);
+  const auto out = c.Reshape(c.Emit(SoftmaxSpec{lines.axis}, {data}, single), c.out_type(0).shape);
   c.SetOut(0, c.Cast(out, c.out_type(0).dtype));
   return true;
 }

@@ -82,11 +82,11 @@ bool Lower(LowerContext& c) {
   const Shape& shape = c.in_type(0).shape;
   const int axis = AxisOf(c.node(), shape);
   for (int i = 0; i < c.node().num_outputs(); ++i) {
-    if (!c.wanted(i)) continue;
+    if (!c.is_read(i)) continue;
     const Part range = PartOf(c.node(), shape[axis], i);
     if (range.begin == range.end) return false;
-    SliceWork work{std::vector<std::int64_t>(static_cast<std::size_t>(shape.rank()), 0)};
-    work.begins[axis] = range.begin;
+    SliceSpec work{std::vector<std::int64_t>(static_cast<std::size_t>(shape.rank()), 0)};
+    work.begins[static_cast<std::size_t>(axis)] = range.begin;
     Shape size = shape;
     size[axis] = range.end - range.begin;
     c.SetOut(i, c.Reshape(c.Emit(work, {c.in(0)}, {c.out_type(i).dtype, size}), c.out_type(i).shape));

@@ -56,7 +56,7 @@ bool Lower(LowerContext& c) {
   for (std::size_t i = 0; i < c.node().inputs().size(); ++i) {
     inputs.push_back(c.Reshape(c.in(static_cast<int>(i)), part));
   }
-  c.SetOut(0, inputs.size() == 1 ? inputs[0] : c.Emit(ConcatWork{axis}, inputs, c.out_type(0)));
+  c.SetOut(0, inputs.size() == 1 ? inputs[0] : c.Emit(ConcatSpec{axis}, inputs, c.out_type(0)));
   return true;
 }
 

@@ -86,7 +86,7 @@ bool Lower(const Row& row, LowerContext& c) {
     const int slot = static_cast<int>(i);
     parts.push_back(c.Reshape(c.in(slot), row.part(c.in_type(slot).shape)));
   }
-  const ConcatWork work{AxisOf(row, c.out_type(0).shape)};
+  const ConcatSpec work{AxisOf(row, c.out_type(0).shape)};
   c.SetOut(0, parts.size() == 1 ? parts[0] : c.Emit(work, parts, c.out_type(0)));
   return true;
 }

@@ -150,7 +150,7 @@ void Register(const Row& row) {
           [&row](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { Reference(row, in[0], out[0]); }})
       .Set(LowerRule{[&row](LowerContext& c) {
         if (!row.kind || !IsFloat(c.out_type(0).dtype)) return false;
-        c.SetOut(0, c.Emit(EltwiseWork{*row.kind}, {c.in(0)}, c.out_type(0)));
+        c.SetOut(0, c.Emit(EltwiseSpec{*row.kind}, {c.in(0)}, c.out_type(0)));
         return true;
       }});
 }

@@ -92,7 +92,7 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
         .Set(ReferenceKernel{Reference})
         .Set(LowerRule{[](LowerContext& c) {
           if (c.node().params<UpSamplingParam>().num_args != 1) return false;
-          c.SetOut(0, c.Emit(NearestResampleWork{}, {c.in(0)}, c.out_type(0)));
+          c.SetOut(0, c.Emit(NearestResampleSpec{}, {c.in(0)}, c.out_type(0)));
           return true;
         }});
 

@@ -75,15 +75,17 @@ std::vector<bool> Model::ConstantNodes() const {
   return constant;
 }
 
-const Types& Model::types() const {
-  if (!types_) {
-    TypeMap known;
-    for (const NodeId id : graph_.variables()) {
-      const auto found = variable_types_.find(graph_.node(id).name());
-      if (found != variable_types_.end()) known.insert(*found);
-    }
-    types_ = InferPartial(graph_, known);
+TypeMap Model::GraphVariableTypes() const {
+  TypeMap known;
+  for (const NodeId id : graph_.variables()) {
+    const auto found = variable_types_.find(graph_.node(id).name());
+    if (found != variable_types_.end()) known.insert(*found);
   }
+  return known;
+}
+
+const Types& Model::types() const {
+  if (!types_) types_ = InferPartial(graph_, GraphVariableTypes());
   return *types_;
 }
 

@@ -32,6 +32,8 @@ class Model {
   // By node: it reads no input of the model, at whatever distance.
   std::vector<bool> ConstantNodes() const;
 
+  // Types of the graph's variables alone, as far as they are known.
+  TypeMap GraphVariableTypes() const;
   // The types of all entries, inferred when they are first asked for after a change; some may be unknown. Throws
   // GraphError where types clash.
   const Types& types() const;
@@ -45,6 +47,8 @@ class Model {
   }
   void SetVariableTypes(TypeMap variable_types);
   void SetVariableDType(const std::string& name, DType dtype);
+  // Parameters stay parameters; what their values are is known elsewhere.
+  void ReleaseArrays() { arrays_ = {}; }
   // Parameters without which the graph does, and values that are new.
   void ReplaceArrays(const std::set<std::string>& dropped, const std::map<std::string, NDArray>& arrays);
 

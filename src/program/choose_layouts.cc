@@ -19,7 +19,7 @@ const Shape& ShapeOf(const Program& program, const Step& step, std::size_t input
 }
 
 bool IsPlanar(const Program& program, const Step& step) {
-  return std::holds_alternative<ConvolutionWork>(step.work) && ShapeOf(program, step, 0).rank() == 4;
+  return std::holds_alternative<ConvolutionSpec>(step.spec) && ShapeOf(program, step, 0).rank() == 4;
 }
 
 // Weights (G, 1, 1, k, k).
@@ -46,9 +46,9 @@ bool IsLargeImage(const Program& program, const Step& step) {
   return ShapeOf(program, step, 0)[1] < kFewChannels && BytesOfValue(program, step.outputs[0]) >= kLargeBytes;
 }
 
-LayoutWish WishOf(const Program& program, const Step& step, bool in_blocks) {
-  if (in_blocks) return LayoutWish::kBlocked;
-  return IsLargeImage(program, step) ? LayoutWish::kChannelsLastOut : LayoutWish::kLibrarys;
+LayoutHint HintFor(const Program& program, const Step& step, bool in_blocks) {
+  if (in_blocks) return LayoutHint::kBlocked;
+  return IsLargeImage(program, step) ? LayoutHint::kChannelsLastOut : LayoutHint::kAny;
 }
 
 // One row times a matrix reads that matrix once: packing does not help. VGG-16, batch 1, bfloat16: 74.8 against 78.3 ms
@@ -60,9 +60,9 @@ bool IsOneRow(const Program& program, const Step& step) { return ShapeOf(program
 void ChooseLayouts(Program* program) {
   const bool in_blocks = WantsBlocks(*program);
   for (Step& step : program->steps) {
-    auto* product = std::get_if<InnerProductWork>(&step.work);
-    if (product != nullptr && IsOneRow(*program, step)) product->wish = LayoutWish::kRowMajorWeights;
-    if (IsPlanar(*program, step)) std::get<ConvolutionWork>(step.work).wish = WishOf(*program, step, in_blocks);
+    auto* product = std::get_if<InnerProductSpec>(&step.spec);
+    if (product != nullptr && IsOneRow(*program, step)) product->layout_hint = LayoutHint::kRowMajorWeights;
+    if (IsPlanar(*program, step)) std::get<ConvolutionSpec>(step.spec).layout_hint = HintFor(*program, step, in_blocks);
   }
 }
 

@@ -1,12 +1,12 @@
-// ChooseLayouts: where measurements say that the library's choice of layouts is not the fastest for a whole network.
+// ChooseLayouts: where measurements say that oneDNN's choice of layouts is not the fastest for a whole network.
 #pragma once
 
 #include "program/step.h"
 
 namespace amp {
 
-// Sets the wishes of convolutions and inner products. A primitive that the library lacks in the layouts wished for is
-// taken in those of its choice.
+// Sets the layout hints of convolutions and inner products. Where the library has no primitive in these layouts, it
+// chooses others.
 void ChooseLayouts(Program* program);
 
 }  // namespace amp

@@ -4,7 +4,7 @@
 
 #include "passes/precision/conversion_report.h"
 #include "program/cast_arrays.h"
-#include "program/round_folded.h"
+#include "program/compensated_rounding.h"
 
 namespace amp {
 
@@ -20,7 +20,7 @@ ConvertedModel ConvertModel(const Symbol& symbol, const ModelParams& params, con
   for (auto& [name, array] : converted.new_arrays) {
     const auto low = converted.folded_weights.find(name);
     model.params.args[name] =
-        low == converted.folded_weights.end() ? std::move(array) : RoundFolded(array, low->second);
+        low == converted.folded_weights.end() ? std::move(array) : RoundWithCompensation(array, low->second);
   }
   CastArrays(model.casts, &model.params);
   return model;

@@ -5,24 +5,38 @@
 #include <utility>
 
 #include "passes/op_facts.h"
+#include "program/emulation.h"
 #include "program/reference.h"
 
 namespace amp {
 namespace {
 
-constexpr ValueId kNoValue = ~ValueId{0};
-
 bool IsIgnored(const Node& node, std::size_t slot) { return FactsOf(node).RoleOf(slot) == SlotRole::kIgnored; }
 bool IsCast(const Node& node) { return FactsOf(node).arithmetic == Arithmetic::kCasts; }
 
+// Runs the kernel on arrays in the slots of the node; the others stay undefined. Nothing is done where every output is
+// `empty`.
+CallSpec ReferenceCall(const NodePtr& node, const ReferenceKernel& kernel, std::vector<int> read_slots,
+                       std::vector<int> written, bool empty) {
+  return {[node, &kernel, read_slots = std::move(read_slots), written = std::move(written), empty](
+              std::span<const NDArray> inputs, std::span<NDArray> outputs) {
+    if (empty) return;
+    std::vector<NDArray> in(node->inputs().size()), out(static_cast<std::size_t>(node->num_outputs()));
+    for (std::size_t i = 0; i < read_slots.size(); ++i) in[read_slots[i]] = inputs[i];
+    for (std::size_t i = 0; i < written.size(); ++i) out[written[i]] = outputs[i];
+    kernel.run(*node, in, out);
+  }};
+}
+
 class Lowerer {
  public:
-  Lowerer(const Graph& graph, const Types& types, const std::set<std::string>& parameters, const LowerOptions& options)
-      : graph_(graph),
-        types_(types),
-        parameters_(parameters),
+  Lowerer(const Model& model, const LowerOptions& options)
+      : model_(model),
+        graph_(model.graph()),
+        types_(model.types()),
         options_(options),
-        value_of_(graph.num_entries(), kNoValue) {}
+        emulation_(options.native_bf16),
+        value_of_(model.graph().num_entries(), kNoValue) {}
 
   LoweredGraph Run() {
     const std::vector<bool> needed = NeededNodes(graph_);
@@ -35,7 +49,8 @@ class Lowerer {
         AddOperator(id);
       }
     }
-    for (const NodeEntry& head : graph_.outputs()) result_.program.outputs.push_back(value_of_[graph_.EntryOf(head)]);
+    for (const NodeEntry& output : graph_.outputs())
+      result_.program.outputs.push_back(value_of_[graph_.EntryOf(output)]);
     return std::move(result_);
   }
 
@@ -45,7 +60,7 @@ class Lowerer {
   void AddVariable(NodeId id) {
     const std::string& name = graph_.node(id).name();
     const EntryId entry = graph_.EntryOf(id, 0);
-    const bool is_parameter = parameters_.contains(name);
+    const bool is_parameter = model_.IsParameter(id);
     value_of_[entry] = program().AddValue(types_[entry], ParameterKey(name),
                                           is_parameter ? ValueSource::kConstant : ValueSource::kInput);
     if (is_parameter) return;
@@ -57,30 +72,30 @@ class Lowerer {
   // parameters: they have nodes of the same names, which may stand in other places of the graph.
   std::string NewKey(const Node& node) {
     const std::string key = node.op_name() + ":" + node.name();
-    return fmt::format("#{}:{}", num_of_key_[key]++, key);
+    return fmt::format("#{}:{}", uses_of_key_[key]++, key);
   }
 
-  bool Wanted(EntryId entry) const { return graph_.IsOutput(entry) || !graph_.ConsumersOf(entry).empty(); }
+  bool IsRead(EntryId entry) const { return graph_.IsOutput(entry) || !graph_.ConsumersOf(entry).empty(); }
 
   void AddOperator(NodeId id) {
     const Node& node = graph_.node(id);
     std::vector<ValueId> inputs;
     std::vector<TensorType> in_types, out_types;
-    std::vector<bool> wanted;
+    std::vector<bool> is_read;
     bool empty = true;
     for (const EntryId input : graph_.InputsOf(id)) {
       inputs.push_back(value_of_[input]);
       in_types.push_back(types_[input]);
     }
     for (int i = 0; i < node.num_outputs(); ++i) {
-      const EntryId entry = graph_.EntryOf(id, static_cast<std::uint32_t>(i));
+      const EntryId entry = graph_.EntryOf(id, i);
       out_types.push_back(types_[entry]);
-      wanted.push_back(Wanted(entry));
-      empty = empty && (!wanted.back() || out_types.back().shape.size() == 0);
+      is_read.push_back(IsRead(entry));
+      empty = empty && (!is_read.back() || out_types.back().shape.size() == 0);
     }
     const std::size_t num_steps = program().steps.size();
     const auto new_context = [&] {
-      return LowerContext(&program(), node, id, key_, inputs, in_types, out_types, wanted);
+      return LowerContext(&program(), node, id, key_, inputs, in_types, out_types, is_read);
     };
     LowerContext by_rule = new_context();
     if (!empty && !options_.reference && LowerByRule(id, &by_rule)) return Finish(id, by_rule);
@@ -94,8 +109,7 @@ class Lowerer {
   bool IsShapedByInputs(NodeId id) const {
     const auto inputs = graph_.InputsOf(id);
     for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
-      const Node& producer = graph_.node(graph_.NodeOf(inputs[slot]));
-      const bool is_parameter = producer.is_variable() && parameters_.contains(producer.name());
+      const bool is_parameter = model_.IsParameter(graph_.NodeOf(inputs[slot]));
       if (IsIgnored(graph_.node(id), slot) && !is_parameter) return true;
     }
     return false;
@@ -108,13 +122,13 @@ class Lowerer {
     }
     result_.constants.insert(context.constants().begin(), context.constants().end());
     for (std::size_t i = 0; i < context.outputs().size(); ++i) {
-      value_of_[graph_.EntryOf(id, static_cast<std::uint32_t>(i))] = context.outputs()[i];
+      value_of_[graph_.EntryOf(id, i)] = context.outputs()[i];
     }
   }
 
   bool LowerByRule(NodeId id, LowerContext* context) {
     const Node& node = graph_.node(id);
-    if (options_.refused.contains(id)) return false;
+    if (options_.unsupported.contains(id)) return false;
     if (node.op()->Find<IsView>()) {
       context->SetOut(0, context->Reshape(context->in(0), context->out_type(0).shape));
       return HasAllOutputs(*context);
@@ -122,15 +136,15 @@ class Lowerer {
     const auto* rule = node.op()->Find<LowerRule>();
     if (rule == nullptr || HasEmptyInput(*context)) return false;
     if (IsCast(node)) return rule->lower(*context);
-    if (!OnlyKnownDTypes(*context)) return false;
-    if (NeedsEmulation(*context)) return LowerEmulated(id, *rule, context);
+    if (!ComputesInKnownDTypes(*context)) return false;
+    if (emulation_.IsNeededFor(*context)) return LowerEmulated(id, *rule, context);
     return rule->lower(*context) && HasAllOutputs(*context);
   }
 
-  // A rule need not know how to make every output; one that is read and missing is a refusal.
+  // A rule need not know how to make every output; the node is not lowered by it where one that is read is missing.
   static bool HasAllOutputs(const LowerContext& context) {
     for (int i = 0; i < context.node().num_outputs(); ++i) {
-      if (context.wanted(i) && context.outputs()[i] == kNoValue) return false;
+      if (context.is_read(i) && context.outputs()[i] == kNoValue) return false;
     }
     return true;
   }
@@ -142,67 +156,36 @@ class Lowerer {
     return false;
   }
 
-  bool IsEmulated(DType dtype) const {
-    return dtype == DType::kFloat16 || (dtype == DType::kBFloat16 && !options_.native_bf16);
-  }
-
-  // Those that say how the node computes: output 0's, and the operands' where they may differ from it. A bias is none:
-  // it is added to the float32 sum.
-  static std::vector<DType> DTypesOf(const Node& node, const std::vector<TensorType>& in,
-                                     const std::vector<TensorType>& out) {
-    std::vector<DType> dtypes{out[0].dtype};
-    if (FactsOf(node).arithmetic != Arithmetic::kAccumulates) return dtypes;
-    for (std::size_t slot = 0; slot < in.size(); ++slot) {
-      if (FactsOf(node).RoleOf(slot) == SlotRole::kData) dtypes.push_back(in[slot].dtype);
-    }
-    return dtypes;
-  }
-  static std::vector<DType> DTypesOf(const LowerContext& context) {
-    return DTypesOf(context.node(), context.in_types(), context.out_types());
-  }
-
-  // No primitive reads float32 and writes less.
-  static bool Narrows(const std::vector<DType>& dtypes) {
-    return IsLowPrecision(dtypes[0]) && std::find(dtypes.begin(), dtypes.end(), DType::kFloat32) != dtypes.end();
-  }
-
-  bool NeedsEmulation(const LowerContext& context) const {
-    const std::vector<DType> dtypes = DTypesOf(context);
-    return Narrows(dtypes) || std::any_of(dtypes.begin(), dtypes.end(), [&](DType d) { return IsEmulated(d); });
-  }
-
-  static bool OnlyKnownDTypes(const LowerContext& context) {
-    const std::vector<DType> dtypes = DTypesOf(context);
-    return std::all_of(dtypes.begin(), dtypes.end(), [](DType d) { return d == DType::kFloat32 || IsLowPrecision(d); });
-  }
-
   // Low-precision tensors are storage only: arithmetic happens in float32 between own conversions.
   bool LowerEmulated(NodeId id, const LowerRule& rule, LowerContext* context) {
     const Node& node = graph_.node(id);
     std::vector<ValueId> inputs;
     std::vector<TensorType> in_types, out_types;
-    std::vector<bool> wanted;
-    const auto widened = [&](TensorType type) {
-      if (IsEmulated(type.dtype)) type.dtype = DType::kFloat32;
-      return type;
-    };
+    std::vector<bool> is_read;
     for (int i = 0; i < static_cast<int>(node.inputs().size()); ++i) {
-      in_types.push_back(widened(context->in_type(i)));
-      const bool cast = !IsIgnored(node, i) && IsEmulated(context->in_type(i).dtype);
+      in_types.push_back(emulation_.Widened(context->in_type(i)));
+      const bool cast = !IsIgnored(node, i) && emulation_.IsEmulated(context->in_type(i).dtype);
       inputs.push_back(cast ? context->Cast(context->in(i), DType::kFloat32) : context->in(i));
     }
     for (int i = 0; i < node.num_outputs(); ++i) {
-      out_types.push_back(widened(context->out_type(i)));
-      wanted.push_back(context->wanted(i));
+      out_types.push_back(emulation_.Widened(context->out_type(i)));
+      is_read.push_back(context->is_read(i));
     }
-    if (Narrows(DTypesOf(node, in_types, out_types))) out_types[0].dtype = DType::kFloat32;
-    LowerContext inner(&program(), node, id, key_, inputs, in_types, out_types, wanted);
+    if (IsNarrowing(node, in_types, out_types)) out_types[0].dtype = DType::kFloat32;
+    LowerContext inner(&program(), node, id, key_, inputs, in_types, out_types, is_read);
     if (!rule.lower(inner) || !HasAllOutputs(inner)) return false;
     result_.constants.insert(inner.constants().begin(), inner.constants().end());
     for (int i = 0; i < node.num_outputs(); ++i) {
-      if (wanted[i]) context->SetOut(i, context->Cast(inner.outputs()[i], context->out_type(i).dtype));
+      if (is_read[i]) context->SetOut(i, context->Cast(inner.outputs()[i], context->out_type(i).dtype));
     }
     return true;
+  }
+
+  std::string FallbackReason(NodeId id, bool empty) const {
+    const auto unsupported = options_.unsupported.find(id);
+    if (unsupported != options_.unsupported.end()) return unsupported->second;
+    if (options_.reference) return "";
+    return empty ? "its outputs have no elements" : "oneDNN cannot express it with these attributes or types";
   }
 
   void CallReference(NodeId id, bool empty, LowerContext* context) {
@@ -211,12 +194,7 @@ class Lowerer {
     if (kernel == nullptr) Throw<UnsupportedError>("{}: the operator has no kernel", node->Describe());
     Step step;
     step.node = id;
-    const auto refused = options_.refused.find(id);
-    if (refused != options_.refused.end()) {
-      step.reason = refused->second;
-    } else if (!options_.reference) {
-      step.reason = empty ? "its outputs have no elements" : "oneDNN cannot express it with these attributes or types";
-    }
+    step.reason = FallbackReason(id, empty);
     std::vector<int> read_slots, written;
     for (int i = 0; i < static_cast<int>(node->inputs().size()); ++i) {
       if (IsIgnored(*node, i) || empty) continue;
@@ -224,100 +202,32 @@ class Lowerer {
       step.inputs.push_back(context->in(i));
     }
     for (int i = 0; i < node->num_outputs(); ++i) {
-      if (!context->wanted(i)) continue;
+      if (!context->is_read(i)) continue;
       written.push_back(i);
       const std::string name = fmt::format("{}:out{}", key_, i);
       step.outputs.push_back(program().AddValue(context->out_type(i), name, ValueSource::kComputed));
       context->SetOut(i, step.outputs.back());
     }
-    step.work = CallWork{
-        [node, kernel, read_slots, written, empty](std::span<const NDArray> inputs, std::span<NDArray> outputs) {
-          if (empty) return;  // every output has no elements
-          std::vector<NDArray> in(node->inputs().size()), out(node->num_outputs());
-          for (std::size_t i = 0; i < read_slots.size(); ++i) in[read_slots[i]] = inputs[i];
-          for (std::size_t i = 0; i < written.size(); ++i) out[written[i]] = outputs[i];
-          kernel->run(*node, in, out);
-        }};
+    step.spec = ReferenceCall(node, *kernel, read_slots, written, empty);
     program().steps.push_back(std::move(step));
   }
 
+  const Model& model_;
   const Graph& graph_;
   const Types& types_;
-  const std::set<std::string>& parameters_;
   const LowerOptions& options_;
+  const Emulation emulation_;
   std::vector<ValueId> value_of_;
-  std::string key_;                                  // of the node that is being lowered
-  std::unordered_map<std::string, int> num_of_key_;  // nodes so far
+  std::string key_;                                   // of the node that is being lowered
+  std::unordered_map<std::string, int> uses_of_key_;  // nodes so far
   LoweredGraph result_;
 };
 
 }  // namespace
 
-LowerContext::LowerContext(Program* program, const Node& node, NodeId id, std::string key, std::vector<ValueId> inputs,
-                           std::vector<TensorType> in_types, std::vector<TensorType> out_types,
-                           std::vector<bool> wanted)
-    : program_(program),
-      node_(node),
-      id_(id),
-      key_(std::move(key)),
-      inputs_(std::move(inputs)),
-      in_types_(std::move(in_types)),
-      out_types_(std::move(out_types)),
-      wanted_(std::move(wanted)),
-      outputs_(out_types_.size(), kNoValue) {}
-
-ValueId LowerContext::Constant(const NDArray& array, const std::string& name) {
-  const std::string key = fmt::format("{}:={}", key_, name);
-  constants_[key] = array;
-  return program_->AddValue(array.type(), key, ValueSource::kConstant);
-}
-
-// The types of the operands are part of the name: emulated and native lowerings of one node must not share constants.
-std::string LowerContext::NewName(const Work& work, DType dtype) const {
-  std::size_t number = 0;  // of the steps that this node has already
-  while (number < program_->steps.size() && program_->steps[program_->steps.size() - 1 - number].node == id_) ++number;
-  return fmt::format("{}:{}{}:{}", key_, WorkName(work), number, NameOf(dtype));
-}
-
-ValueId LowerContext::Emit(Work work, std::vector<ValueId> inputs, TensorType type) {
-  const std::string name = NewName(work, type.dtype);
-  const ValueId out = program_->AddValue(std::move(type), name, ValueSource::kComputed);
-  program_->steps.push_back({std::move(work), std::move(inputs), {out}, id_, ""});
-  return out;
-}
-
-std::vector<ValueId> LowerContext::EmitCall(CallWork work, std::vector<ValueId> inputs, std::vector<TensorType> types) {
-  Step step{std::move(work), std::move(inputs), {}, id_, ""};
-  for (std::size_t i = 0; i < types.size(); ++i) {
-    const std::string name = fmt::format("{}:{}", NewName(step.work, types[i].dtype), i);
-    step.outputs.push_back(program_->AddValue(std::move(types[i]), name, ValueSource::kComputed));
-  }
-  std::vector<ValueId> outputs = step.outputs;
-  program_->steps.push_back(std::move(step));
-  return outputs;
-}
-
-ValueId LowerContext::Reshape(ValueId value, Shape shape) {
-  if (ShapeOf(value) == shape) return value;
-  return Emit(ReshapeWork{}, {value}, {DTypeOf(value), std::move(shape)});
-}
-
-ValueId LowerContext::Permute(ValueId value, std::vector<int> axes) {
-  const Shape& shape = ShapeOf(value);
-  std::vector<std::int64_t> dims;
-  for (const int axis : axes) dims.push_back(shape[axis]);
-  const DType dtype = DTypeOf(value);
-  return Emit(PermuteWork{std::move(axes)}, {value}, {dtype, Shape(std::move(dims))});
-}
-
-ValueId LowerContext::Cast(ValueId value, DType dtype) {
-  if (DTypeOf(value) == dtype) return value;
-  return Emit(CastWork{}, {value}, {dtype, ShapeOf(value)});
-}
-
 std::vector<bool> NeededNodes(const Graph& graph) {
   std::vector<bool> needed(graph.num_nodes());
-  for (const NodeEntry& head : graph.outputs()) needed[graph.IdOf(head.node.get())] = true;
+  for (const NodeEntry& output : graph.outputs()) needed[graph.IdOf(output.node.get())] = true;
   for (NodeId id = static_cast<NodeId>(graph.num_nodes()); id-- > 0;) {
     if (!needed[id]) continue;
     const auto inputs = graph.InputsOf(id);
@@ -328,9 +238,8 @@ std::vector<bool> NeededNodes(const Graph& graph) {
   return needed;
 }
 
-LoweredGraph Lower(const Graph& graph, const Types& types, const std::set<std::string>& parameters,
-                   const LowerOptions& options) {
-  return Lowerer(graph, types, parameters, options).Run();
+LoweredGraph Lower(const Model& model, const LowerOptions& options) {
+  return Lowerer(model, options).Run();
 }
 
 }  // namespace amp

@@ -1,4 +1,4 @@
-// Lower: from a typed graph to a program. Each card says how its operator becomes steps.
+// Lower: from a typed graph to a program. Each operator's definition says how it becomes steps.
 #pragma once
 
 #include <functional>
@@ -7,31 +7,34 @@
 #include <string>
 #include <vector>
 
-#include "passes/infer.h"
+#include "passes/model.h"
 #include "program/step.h"
 
 namespace amp {
 
-// What a card's lowering rule sees of its node and of the program.
+// An output that a lowering rule has not set.
+inline constexpr ValueId kNoValue = ~ValueId{0};
+
+// What an operator's lowering rule sees of its node and of the program.
 class LowerContext {
  public:
   LowerContext(Program* program, const Node& node, NodeId id, std::string key, std::vector<ValueId> inputs,
-               std::vector<TensorType> in_types, std::vector<TensorType> out_types, std::vector<bool> wanted);
+               std::vector<TensorType> in_types, std::vector<TensorType> out_types, std::vector<bool> is_read);
 
   const Node& node() const { return node_; }
   const TensorType& in_type(int i) const { return in_types_[i]; }
   const TensorType& out_type(int i) const { return out_types_[i]; }
   const std::vector<TensorType>& in_types() const { return in_types_; }
   const std::vector<TensorType>& out_types() const { return out_types_; }
-  // Somebody reads output i, or it is a head.
-  bool wanted(int i) const { return wanted_[i]; }
+  // Some node reads output i, or it is an output of the graph.
+  bool is_read(int i) const { return is_read_[i]; }
 
   ValueId in(int i) const { return inputs_[i]; }
   ValueId Constant(const NDArray& array, const std::string& name);
   // Adds a step and returns its output.
-  ValueId Emit(Work work, std::vector<ValueId> inputs, TensorType type);
-  // The same for a function on row-major arrays with several outputs.
-  std::vector<ValueId> EmitCall(CallWork work, std::vector<ValueId> inputs, std::vector<TensorType> types);
+  ValueId Emit(StepSpec spec, std::vector<ValueId> inputs, TensorType type);
+  // The same for a step with several outputs.
+  std::vector<ValueId> EmitSeveral(StepSpec spec, std::vector<ValueId> inputs, std::vector<TensorType> types);
   // `value` is output i.
   void SetOut(int i, ValueId value) { outputs_[i] = value; }
 
@@ -45,7 +48,7 @@ class LowerContext {
   const std::map<std::string, NDArray>& constants() const { return constants_; }
 
  private:
-  std::string NewName(const Work& work, DType dtype) const;
+  std::string NewName(const StepSpec& spec, DType dtype) const;
 
   Program* program_;
   const Node& node_;
@@ -54,12 +57,12 @@ class LowerContext {
   std::vector<ValueId> inputs_;
   std::vector<TensorType> in_types_;
   std::vector<TensorType> out_types_;
-  std::vector<bool> wanted_;
+  std::vector<bool> is_read_;
   std::vector<ValueId> outputs_;
   std::map<std::string, NDArray> constants_;
 };
 
-// The card's fact. Returns false where oneDNN cannot express the node; it then runs on its reference kernel.
+// A fact of an operator. Returns false where oneDNN cannot express the node; it then runs on its reference kernel.
 // A view (see IsView) needs no rule. Low-precision nodes are lowered only where the CPU computes that dtype natively;
 // elsewhere the rule sees float32 types between casts.
 struct LowerRule {
@@ -69,25 +72,24 @@ struct LowerRule {
 struct LowerOptions {
   bool reference = false;  // every node runs on its reference kernel
   bool native_bf16 = true;
-  // Nodes that a later stage refused, with the reason: they run on their reference kernels.
-  std::map<NodeId, std::string> refused;
+  // Nodes that a later stage cannot run, with the reason: they run on their reference kernels.
+  std::map<NodeId, std::string> unsupported;
 };
 
 struct LoweredGraph {
   Program program;
-  std::map<std::string, NDArray> constants;  // by value name: what cards made up; parameters are in the store
+  std::map<std::string, NDArray> constants;  // by value name: what lowering rules made up; parameters are in the store
   std::vector<std::string> input_names;      // of program.inputs
 };
 
-// Variables named in `parameters` become constants (see ParameterKey), the others inputs. Variables that only feed
-// ignored slots are neither.
-LoweredGraph Lower(const Graph& graph, const Types& types, const std::set<std::string>& parameters,
-                   const LowerOptions& options);
+// Parameters become constants (see ParameterKey), other variables inputs. Variables that only feed ignored slots are
+// neither.
+LoweredGraph Lower(const Model& model, const LowerOptions& options);
 
 // The value name of a parameter, and so its key in the ConstantStore; no computed value has such a name.
 inline std::string ParameterKey(const std::string& name) { return "$" + name; }
 
-// Nodes whose result somebody needs: not those behind ignored slots (labels).
+// Nodes whose result is needed for an output: not those behind ignored slots (labels).
 std::vector<bool> NeededNodes(const Graph& graph);
 
 }  // namespace amp

@@ -9,7 +9,7 @@ namespace amp {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
-constexpr std::size_t kMostBytes = std::size_t{1} << 56;
+constexpr std::size_t kMaxBytes = std::size_t{1} << 56;
 
 std::size_t Aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -32,9 +32,9 @@ ArenaPlan PlanArena(const std::vector<Buffer>& buffers) {
       if (plan.offsets[j] >= offset + Aligned(buffer.bytes)) break;  // it fits into the gap before j
       offset = std::max(offset, plan.offsets[j] + Aligned(buffers[j].bytes));
     }
-    // Sums of sizes that nobody has must not wrap into one that somebody has.
-    if (offset > kMostBytes || buffer.bytes > kMostBytes) {
-      Throw<Error>("a run would need more than {} bytes of memory", kMostBytes);
+    // Absurdly large sizes must not wrap around into a small sum.
+    if (offset > kMaxBytes || buffer.bytes > kMaxBytes) {
+      Throw<Error>("a run would need more than {} bytes of memory", kMaxBytes);
     }
     plan.offsets[i] = offset;
     plan.bytes = std::max(plan.bytes, offset + Aligned(buffer.bytes));

@@ -9,8 +9,8 @@
 
 namespace amp {
 
-// Inputs and outputs have the inferred types; outputs that nobody reads are undefined arrays and are to be skipped, as
-// are inputs that the card ignores.
+// Inputs and outputs have the inferred types; outputs that no node reads are undefined arrays and are to be skipped,
+// as are inputs that the operator ignores.
 struct ReferenceKernel {
   std::function<void(const Node& node, std::span<const NDArray> inputs, std::span<NDArray> outputs)> run;
 };

@@ -1,5 +1,9 @@
-// What operators are lowered to: a straight-line program of steps over values. Nothing here is a dnnl:: type, so that
-// cards can describe work without including the library.
+// What operators are lowered to: a straight-line program of steps over values. Nothing here is a oneDNN type: operator
+// definitions say what is to be done without including the library.
+//
+// Each kind of step is one struct, its spec. `kKind` holds what generic code asks of the kind; a member Flops, where
+// there is one, counts the operations (see step_cost.h). A new kind is a struct and its name in StepSpec;
+// src/dnnl/step_kinds holds the half that needs oneDNN.
 #pragma once
 
 #include <cstdint>
@@ -17,33 +21,54 @@ namespace amp {
 
 using ValueId = std::uint32_t;
 
-// What a primitive's layouts are to be, where it has code for that.
-enum class LayoutWish : std::uint8_t {
-  kLibrarys,         // what the library chooses
+// The types of a step's operands and results.
+struct StepTypes {
+  std::vector<TensorType> inputs, outputs;
+};
+
+// What generic code asks of a kind of step.
+struct StepKind {
+  const char* name;
+  bool is_view = false;          // the output is another view of the input's elements
+  bool chooses_layouts = false;  // a sum of products: the library says in which layouts it is fast
+};
+
+// Which layouts a primitive is to have, if the library has code for them.
+enum class LayoutHint : std::uint8_t {
+  kAny,              // what the library chooses
   kBlocked,          // blocks of 16 channels
   kChannelsLastOut,  // an output with its channels last
   kRowMajorWeights,  // weights as they are
 };
 // Inputs: source, weights, [bias]. Channels are axis 1 of the source. Grouped weights have a leading axis of groups:
 // (G, O/G, I/G, k...). `dilates` counts skipped elements (0 = dense), as oneDNN does.
-struct ConvolutionWork {
+struct ConvolutionSpec {
+  static constexpr StepKind kKind{.name = "convolution", .chooses_layouts = true};
   IntTuple strides, dilates, pads_begin, pads_end;
-  LayoutWish wish = LayoutWish::kLibrarys;
+  LayoutHint layout_hint = LayoutHint::kAny;
+  double Flops(const StepTypes& types) const;
 };
 // As a convolution's, with weights (O, I, k...) or (G, O/G, I/G, k...); padding is cut off the output.
-struct DeconvolutionWork {
+struct DeconvolutionSpec {
+  static constexpr StepKind kKind{.name = "deconvolution", .chooses_layouts = true};
   IntTuple strides, dilates, pads_begin, pads_end;
+  double Flops(const StepTypes& types) const;
 };
 // Inputs: source (M, K), weights (N, K), [bias (N)].
-struct InnerProductWork {
-  LayoutWish wish = LayoutWish::kLibrarys;
+struct InnerProductSpec {
+  static constexpr StepKind kKind{.name = "inner_product", .chooses_layouts = true};
+  LayoutHint layout_hint = LayoutHint::kAny;
+  double Flops(const StepTypes& types) const;
 };
 // Inputs: a (..., M, K), b (..., K, N), equal leading sizes. y = scale * a b.
-struct MatMulWork {
+struct MatMulSpec {
+  static constexpr StepKind kKind{.name = "matmul", .chooses_layouts = true};
   float scale = 1;
+  double Flops(const StepTypes& types) const;
 };
 enum class PoolingKind { kMax, kAverageIncludePadding, kAverageExcludePadding };
-struct PoolingWork {
+struct PoolingSpec {
+  static constexpr StepKind kKind{.name = "pooling"};
   PoolingKind kind = PoolingKind::kMax;
   IntTuple kernel, strides, pads_begin, pads_end;
 };
@@ -71,30 +96,36 @@ enum class EltwiseKind {
 // y = f(x; alpha, beta) as oneDNN's eltwise defines it; linear is alpha * x + beta, clip has bounds alpha and beta,
 // relu and elu a negative slope alpha; swish is x * sigmoid(alpha * x), hard sigmoid clips alpha * x + beta to [0, 1],
 // hard swish is x times that.
-struct EltwiseWork {
+struct EltwiseSpec {
+  static constexpr StepKind kKind{.name = "eltwise"};
   EltwiseKind kind = EltwiseKind::kRelu;
   float alpha = 0;
   float beta = 0;
 };
 enum class BinaryKind { kAdd, kSub, kMul, kDiv, kMax, kMin };
 // y = a op b; sizes of 1 in b are broadcast to those of a.
-struct BinaryWork {
+struct BinarySpec {
+  static constexpr StepKind kKind{.name = "binary"};
   BinaryKind kind = BinaryKind::kAdd;
 };
 // Inputs: source, scale, shift (float32, C); channels are axis 1. y = scale * x + shift, clipped to [low, high].
-struct ScaleShiftWork {
+struct ScaleShiftSpec {
+  static constexpr StepKind kKind{.name = "scale_shift"};
   float low = -std::numeric_limits<float>::infinity();
   float high = std::numeric_limits<float>::infinity();
 };
-struct ConcatWork {
+struct ConcatSpec {
+  static constexpr StepKind kKind{.name = "concat"};
   int axis = 0;
 };
-struct SoftmaxWork {
+struct SoftmaxSpec {
+  static constexpr StepKind kKind{.name = "softmax"};
   int axis = 0;
   bool logarithm = false;
 };
 // Inputs: source, scale, shift (float32, size of the last axis, over which the source is normalised).
-struct LayerNormWork {
+struct LayerNormSpec {
+  static constexpr StepKind kKind{.name = "layer_norm"};
   float epsilon = 0;
 };
 enum class Masking { kNone, kLength, kMask };
@@ -102,59 +133,93 @@ enum class Masking { kNone, kLength, kMask };
 // D), keys (B, H, N, D) and values (B, H, N, E), giving (B, H, M, E); or `interleaved`, one tensor (L, B, H, 3, D) of
 // all three, giving (L, B, H, D). Then lengths (B, H, M) int32, how many keys a query sees, or a mask (B, H, M, N)
 // bool, whose first three axes may have size 1: keys where it is false are not seen.
-struct AttentionWork {
+struct AttentionSpec {
+  static constexpr StepKind kKind{.name = "attention"};
   bool interleaved = false;
   float scale = 1;
   Masking masking = Masking::kNone;
+  double Flops(const StepTypes& types) const;
+};
+enum class RecurrentCell : std::uint8_t { kRelu, kTanh, kLstm, kGru };
+// Layers of recurrent cells over T steps of B sequences, in float32; own kernel. Inputs: data (T, B, I), parameters as
+// of operator RNN, states (layers * directions, B, H), for LSTM those of the cell, [lengths (B), int64]. Outputs: (T,
+// B, directions * H), [last states, for LSTM those of the cell].
+struct RecurrenceSpec {
+  static constexpr StepKind kKind{.name = "recurrence"};
+  RecurrentCell cell = RecurrentCell::kTanh;
+  bool bidirectional = false;
+  bool has_lengths = false;
+  // Bounds of an LSTM's cell state.
+  float low = -std::numeric_limits<float>::infinity();
+  float high = std::numeric_limits<float>::infinity();
+  bool nan_becomes_low = false;
+  double Flops(const StepTypes& types) const;
 };
 enum class ReductionKind { kSum, kMean };
 // Over the axes along which the output has size 1 and the source has not.
-struct ReductionWork {
+struct ReductionSpec {
+  static constexpr StepKind kKind{.name = "reduction"};
   ReductionKind kind = ReductionKind::kSum;
 };
 // Repeats elements along the spatial axes; the sizes are those of the types.
-struct NearestResampleWork {};
+struct NearestResampleSpec {
+  static constexpr StepKind kKind{.name = "resample"};
+};
 // Inputs: source, slope that broadcasts to it.
-struct PReluWork {};
+struct PReluSpec {
+  static constexpr StepKind kKind{.name = "prelu"};
+};
 // The elements in another dtype; own kernel.
-struct CastWork {};
+struct CastSpec {
+  static constexpr StepKind kKind{.name = "cast"};
+};
 // The same elements in row-major order under another shape; no work where the layout is row-major.
-struct ReshapeWork {};
+struct ReshapeSpec {
+  static constexpr StepKind kKind{.name = "reshape", .is_view = true};
+};
 // Axis i of the output is axis `axes[i]` of the input; costs nothing, only the layout changes.
-struct PermuteWork {
+struct PermuteSpec {
+  static constexpr StepKind kKind{.name = "permute", .is_view = true};
   std::vector<int> axes;
 };
 // The box of the input that begins at `begins` and has the output's sizes, in dense memory.
-struct SliceWork {
+struct SliceSpec {
+  static constexpr StepKind kKind{.name = "slice"};
   IntTuple begins;
 };
 // The same elements in another layout of memory. Only layout assignment makes these.
-struct ReorderWork {};
+struct ReorderSpec {
+  static constexpr StepKind kKind{.name = "reorder"};
+};
 // A reference kernel on row-major arrays.
-struct CallWork {
+struct CallSpec {
+  static constexpr StepKind kKind{.name = "call"};
   std::function<void(std::span<const NDArray> inputs, std::span<NDArray> outputs)> function;
 };
 
-using Work =
-    std::variant<ConvolutionWork, DeconvolutionWork, InnerProductWork, MatMulWork, PoolingWork, EltwiseWork, BinaryWork,
-                 ScaleShiftWork, ConcatWork, SoftmaxWork, LayerNormWork, AttentionWork, ReductionWork,
-                 NearestResampleWork, PReluWork, CastWork, ReshapeWork, PermuteWork, SliceWork, ReorderWork, CallWork>;
+using StepSpec =
+    std::variant<ConvolutionSpec, DeconvolutionSpec, InnerProductSpec, MatMulSpec, PoolingSpec, EltwiseSpec, BinarySpec,
+                 ScaleShiftSpec, ConcatSpec, SoftmaxSpec, LayerNormSpec, AttentionSpec, RecurrenceSpec, ReductionSpec,
+                 NearestResampleSpec, PReluSpec, CastSpec, ReshapeSpec, PermuteSpec, SliceSpec, ReorderSpec, CallSpec>;
 
-const char* WorkName(const Work& work);
+// The kind of step that a spec describes.
+inline const StepKind& KindOf(const StepSpec& spec) {
+  return std::visit([](const auto& of_kind) -> const StepKind& { return of_kind.kKind; }, spec);
+}
 
 // y = x + operand, where the primitive adds to what its destination holds already: the operand's memory becomes the
 // output's.
-struct SumWork {};
+struct SumSpec {};
 
 // What a primitive does in float32 with its result before it writes it. The operand, where there is one, is an input of
-// the step; those of BinaryWork and PReluWork have sizes of 1 where they broadcast.
+// the step; those of BinarySpec and PReluSpec have sizes of 1 where they broadcast.
 struct PostOp {
-  std::variant<EltwiseWork, BinaryWork, PReluWork, SumWork> work;
-  std::size_t operand = 0;  // its place among the step's inputs; unused by EltwiseWork
+  std::variant<EltwiseSpec, BinarySpec, PReluSpec, SumSpec> spec;
+  std::size_t operand = 0;  // its place among the step's inputs; unused by EltwiseSpec
 };
 
 struct Step {
-  Work work;
+  StepSpec spec;
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;
   NodeId node = 0;                   // the graph node that it is part of
@@ -173,16 +238,11 @@ struct Value {
   ValueSource source = ValueSource::kComputed;
 };
 
-// Works whose output is another view of the input's elements: reshape and permute.
-inline bool IsViewWork(const Work& work) {
-  return std::holds_alternative<ReshapeWork>(work) || std::holds_alternative<PermuteWork>(work);
-}
-
 struct Program {
   std::vector<Value> values;
   std::vector<Step> steps;
   std::vector<ValueId> inputs;   // variables that callers supply, in graph order
-  std::vector<ValueId> outputs;  // one per head
+  std::vector<ValueId> outputs;  // one per output of the graph
 
   ValueId AddValue(TensorType type, std::string name, ValueSource source);
 };

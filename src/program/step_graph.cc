@@ -40,13 +40,13 @@ void StepGraph::Replace(StepId id, Step step) {
   Connect(id);
 }
 
-StepId StepGraph::Add(double order, Work work, std::vector<ValueId> inputs, TensorType type, NodeId node,
+StepId StepGraph::Add(double order, StepSpec spec, std::vector<ValueId> inputs, TensorType type, NodeId node,
                       const std::string& name) {
   const ValueId out = program_->AddValue(std::move(type), name, ValueSource::kComputed);
   readers_.emplace_back();
   producer_.emplace_back();
   is_output_.push_back(false);
-  slots_.push_back({{std::move(work), std::move(inputs), {out}, node, ""}, order, true});
+  slots_.push_back({{std::move(spec), std::move(inputs), {out}, node, ""}, order, true});
   Connect(slots_.size() - 1);
   return slots_.size() - 1;
 }
@@ -64,6 +64,29 @@ void StepGraph::Disconnect(StepId id) {
   for (const ValueId v : slots_[id].step.outputs) {
     if (producer_[v] == id) producer_[v].reset();
   }
+}
+
+void RemoveUnreadSteps(Program* program) {
+  std::vector<bool> read(program->values.size());
+  for (const ValueId v : program->outputs) read[v] = true;
+  for (std::size_t i = program->steps.size(); i-- > 0;) {
+    Step& step = program->steps[i];
+    if (std::none_of(step.outputs.begin(), step.outputs.end(), [&](ValueId v) { return read[v]; })) {
+      step.outputs.clear();
+      continue;
+    }
+    for (const ValueId v : step.inputs) read[v] = true;
+  }
+  std::erase_if(program->steps, [](const Step& step) { return step.outputs.empty(); });
+}
+
+std::vector<bool> ReadValues(const Program& program) {
+  std::vector<bool> read(program.values.size());
+  for (const ValueId v : program.outputs) read[v] = true;
+  for (const Step& step : program.steps) {
+    for (const ValueId v : step.inputs) read[v] = true;
+  }
+  return read;
 }
 
 }  // namespace amp

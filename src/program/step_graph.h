@@ -37,7 +37,7 @@ class StepGraph {
   void Remove(StepId id);
   void Replace(StepId id, Step step);
   // A new step with a new output. Names of values are those of what they are derived from, with a suffix.
-  StepId Add(double order, Work work, std::vector<ValueId> inputs, TensorType type, NodeId node,
+  StepId Add(double order, StepSpec spec, std::vector<ValueId> inputs, TensorType type, NodeId node,
              const std::string& name);
 
  private:
@@ -55,5 +55,11 @@ class StepGraph {
   std::vector<std::optional<StepId>> producer_;
   std::vector<bool> is_output_;
 };
+
+// Drops the steps whose results no output of the program and no other step needs.
+void RemoveUnreadSteps(Program* program);
+
+// By value: some step or output of the program reads it.
+std::vector<bool> ReadValues(const Program& program);
 
 }  // namespace amp

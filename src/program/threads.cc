@@ -7,9 +7,9 @@
 namespace amp {
 
 int EffectiveThreads(int requested) {
-  constexpr int kMost = 1024;
-  if (requested < 0 || requested > kMost) {
-    Throw<ArgumentError>("num_threads: expected 0 (all) to {}, got {}", kMost, requested);
+  constexpr int kMaxThreads = 1024;
+  if (requested < 0 || requested > kMaxThreads) {
+    Throw<ArgumentError>("num_threads: expected 0 (all) to {}, got {}", kMaxThreads, requested);
   }
   if (kernels::ThreadsLost()) return 1;
   return requested == 0 ? kernels::DefaultThreads() : requested;

@@ -21,7 +21,7 @@ LONGEST_FILE = 600  # lines
 
 
 def files(room):
-    return sorted(path for suffix in ("*.h", "*.cc") for path in (SOURCE / room).glob(suffix))
+    return sorted(path for suffix in ("*.h", "*.cc") for path in (SOURCE / room).rglob(suffix))
 
 
 def test_every_folder_is_a_room():

@@ -13,14 +13,8 @@
 namespace amp::python {
 namespace {
 
-using onednn::BindOptions;
-using onednn::Executor;
-using onednn::PlanStep;
-using onednn::PlanSummary;
-using onednn::RunProfile;
-
-onednn::ReduceOptions ReduceOptionsOf(const py::dict& given) {
-  onednn::ReduceOptions reduce;
+ReduceOptions ReduceOptionsOf(const py::dict& given) {
+  ReduceOptions reduce;
   reduce.emulate = given.contains("emulate") && given["emulate"].cast<bool>();
   reduce.conversion = ConvertOptionsOf(given);
   reduce.target = reduce.conversion.target;
@@ -37,7 +31,7 @@ std::unique_ptr<Executor> Build(const Symbol& symbol, const py::dict& args, cons
   options.num_threads = num_threads;
   options.mode = NumericModeFromName(mode);
   options.monitor = monitor;
-  if (backend) options.backend = onednn::BackendFromName(*backend);
+  if (backend) options.backend = BackendFromName(*backend);
   if (reduce) options.reduce_precision = ReduceOptionsOf(*reduce);
   std::unique_ptr<Executor> executor;
   ReleaseGil([&] { executor = std::make_unique<Executor>(symbol, params, types, options); });
@@ -116,13 +110,13 @@ py::list TypeList(const std::vector<TensorType>& types) {
 void BindSummary(py::module_& module) {
   py::class_<PlanStep>(module, "PlanStep", "One step of a plan; all members are text.")
       .def_readonly("node", &PlanStep::node, "The graph node that the step belongs to.")
-      .def_readonly("work", &PlanStep::work, "'convolution', 'reorder', ...")
+      .def_readonly("work", &PlanStep::kind, "'convolution', 'reorder', ...")
       .def_readonly("implementation", &PlanStep::implementation, "oneDNN's name of the kernel, 'own' or 'reference'.")
       .def_readonly("layout", &PlanStep::layout, "Memory layout of the output.")
       .def_readonly("reason", &PlanStep::reason, "Why a reorder or a fallback is there.")
       .def_readonly("fused", &PlanStep::fused, "Names of the nodes whose work is done with it.")
       .def("__repr__", [](const PlanStep& step) {
-        return fmt::format("<PlanStep {} '{}' {} {}>", step.work, Quotable(step.node), step.implementation,
+        return fmt::format("<PlanStep {} '{}' {} {}>", step.kind, Quotable(step.node), step.implementation,
                            step.layout);
       });
   py::class_<PlanSummary>(module, "PlanSummary", "What a plan consists of. str() prints it as a table.")
@@ -141,16 +135,16 @@ py::list StepList(const RunProfile& profile) {
   py::list list;
   for (std::size_t i = 0; i < profile.steps.size(); ++i) {
     const PlanStep& step = profile.steps[i];
-    const onednn::StepCost& cost = profile.costs[i];
+    const StepCost& cost = profile.costs[i];
     py::dict entry;
     entry["node"] = step.node;
-    entry["work"] = step.work;
+    entry["work"] = step.kind;
     entry["implementation"] = step.implementation;
     entry["layout"] = step.layout;
     entry["reason"] = step.reason;
     entry["dtype"] = IsKnown(cost.dtype) ? NameOf(cost.dtype) : "";
     entry["flops"] = cost.flops;
-    entry["bytes"] = cost.bytes;
+    entry["bytes"] = cost.bytes();
     entry["min_seconds"] = profile.times[i].min_seconds;
     entry["mean_seconds"] = profile.times[i].mean_seconds;
     list.append(entry);
@@ -212,9 +206,9 @@ void BindExecutor(py::module_& module) {
       "cpu_info",
       [] {
         py::dict info;
-        info["isa"] = onednn::CpuIsaName();
-        info["native_bfloat16"] = onednn::CpuHasNativeBF16();
-        info["onednn"] = onednn::OneDnnVersion();
+        info["isa"] = CpuIsaName();
+        info["native_bfloat16"] = OneDnnHasBF16();
+        info["onednn"] = OneDnnVersion();
         return info;
       },
       "Instruction set that oneDNN uses, whether it has bfloat16 arithmetic, and oneDNN's version, as a dict.");

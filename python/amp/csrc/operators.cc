@@ -9,8 +9,6 @@
 namespace amp::python {
 namespace {
 
-using onednn::OperatorRunner;
-
 py::list Run(OperatorRunner& runner, const std::string& op, const AttrMap& attrs, const py::sequence& positional,
              const py::dict& by_name) {
   std::vector<NDArray> arrays;

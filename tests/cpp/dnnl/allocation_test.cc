@@ -10,7 +10,7 @@ namespace {
 using namespace testing;
 
 // Allocations of each of some runs into the caller's arrays, the first one not counted.
-std::vector<long> AllocationsPerRun(const Model& m) {
+std::vector<long> AllocationsPerRun(const TestModel& m) {
   const auto executor = Bind(m);
   const std::vector<NDArray> inputs = InputsFor(*executor);
   std::vector<NDArray> outputs = executor->Run(inputs);
@@ -25,7 +25,7 @@ std::vector<long> AllocationsPerRun(const Model& m) {
 }
 
 TEST(Allocations, OwnKernelsNeedNone) {
-  Model m;
+  TestModel m;
   m.symbol =
       Symbol::Group({Op("amp_cast", "low", {Var("x")}, {{"dtype", "bfloat16"}}), Op("Flatten", "flat", {Var("y")})});
   m.types["x"] = m.types["y"] = F32({4, 5, 6});
@@ -33,11 +33,23 @@ TEST(Allocations, OwnKernelsNeedNone) {
 }
 
 TEST(Allocations, AttentionNeedsNone) {
-  Model m;
+  TestModel m;
   m.symbol =
       Op("_amp_interleaved_attention", "a", {Var("qkv"), Var("lengths")}, {{"heads", "2"}, {"masking", "length"}});
   m.types["qkv"] = F32({9, 2, 48});
   m.types["lengths"] = {DType::kInt32, Shape{4, 9}};
+  EXPECT_EQ(AllocationsPerRun(m), std::vector<long>(5, 0));
+}
+
+TEST(Allocations, RecurrentLayersNeedNone) {
+  TestModel m;
+  m.symbol = Op("RNN", "lstm", {Var("x"), Var("w"), Var("h"), Var("c")},
+                {{"mode", "lstm"}, {"state_size", "40"}, {"num_layers", "2"}, {"bidirectional", "True"}});
+  m.types["x"] = F32({3, 2, 5});
+  m.params.args["w"] = Random({2 * 160 * (5 + 40) + 2 * 160 * (80 + 40) + 4 * 2 * 160}, 1, 0.1f);
+  m.params.args["h"] = Random({4, 2, 40}, 2);
+  m.params.args["c"] = Random({4, 2, 40}, 3);
+  EXPECT_EQ(Bind(m)->summary().num_references, 0);
   EXPECT_EQ(AllocationsPerRun(m), std::vector<long>(5, 0));
 }
 

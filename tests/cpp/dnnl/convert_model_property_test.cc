@@ -12,6 +12,7 @@
 #include "nnvm/symbol_json.h"
 #include "passes/random_models.h"
 #include "passes/verify.h"
+#include "program/convert_model.h"
 
 namespace amp {
 namespace {
@@ -25,10 +26,10 @@ constexpr std::uint32_t kSeed = 20240;
 constexpr double kTolerance = 0.05;
 
 std::vector<NDArray> RunReference(const Symbol& symbol, const ModelParams& params, const RandomModel& model) {
-  onednn::BindOptions options;
-  options.backend = onednn::Backend::kReference;
+  BindOptions options;
+  options.backend = Backend::kReference;
   options.num_threads = 1;
-  onednn::Executor executor(symbol, params, model.input_types, options);
+  Executor executor(symbol, params, model.input_types, options);
   std::vector<NDArray> inputs;
   for (const std::string& name : executor.input_names()) inputs.push_back(model.inputs.at(name));
   return executor.Run(inputs);
@@ -73,9 +74,9 @@ std::vector<std::string> Lines(const Symbol& symbol) {
 // The same decisions in every depth-first order.
 void CheckOrder(const RandomModel& model, const ConvertedModel& converted, const ConvertOptions& options,
                 std::mt19937& random) {
-  std::vector<NodeEntry> heads = model.symbol.outputs();
-  std::shuffle(heads.begin(), heads.end(), random);
-  const ConvertedModel other = ConvertModel(Symbol(heads), model.params, model.input_types, options);
+  std::vector<NodeEntry> outputs = model.symbol.outputs();
+  std::shuffle(outputs.begin(), outputs.end(), random);
+  const ConvertedModel other = ConvertModel(Symbol(outputs), model.params, model.input_types, options);
   EXPECT_EQ(Lines(other.symbol), Lines(converted.symbol));
 }
 
@@ -86,8 +87,8 @@ std::set<std::string> NodeNames(const Symbol& symbol) {
   return names;
 }
 
-// New casts: at most one for each tensor and dtype, none on integers, none without effect but those that only name a
-// head.
+// New casts: at most one for each tensor and dtype, none on integers, none without effect but those that only name an
+// output.
 void CheckNewCasts(const RandomModel& model, const ConvertedModel& converted) {
   const std::set<std::string> before = NodeNames(model.symbol);
   const Graph graph = converted.symbol.ToGraph();
@@ -107,7 +108,7 @@ void CheckNewCasts(const RandomModel& model, const ConvertedModel& converted) {
   }
 }
 
-void CheckHeads(const RandomModel& model, const ConvertedModel& converted, PrecisionPolicy policy) {
+void CheckOutputs(const RandomModel& model, const ConvertedModel& converted, PrecisionPolicy policy) {
   if (policy == PrecisionPolicy::kDefault) {
     EXPECT_EQ(converted.symbol.ListOutputs(), model.symbol.ListOutputs());
   }
@@ -115,7 +116,7 @@ void CheckHeads(const RandomModel& model, const ConvertedModel& converted, Preci
     const Graph graph = symbol.ToGraph();
     const Types types = InferPartial(graph, VariableTypes(graph, params, model.input_types));
     std::vector<DType> dtypes;
-    for (const NodeEntry& head : graph.outputs()) dtypes.push_back(types[graph.EntryOf(head)].dtype);
+    for (const NodeEntry& output : graph.outputs()) dtypes.push_back(types[graph.EntryOf(output)].dtype);
     return dtypes;
   };
   EXPECT_EQ(head_dtypes(converted.symbol, converted.params), head_dtypes(model.symbol, model.params));
@@ -147,7 +148,7 @@ TEST(ConvertProperties, OnRandomModels) {
     const ConvertedModel converted = ConvertModel(model.symbol, model.params, model.input_types, options);
     EXPECT_EQ(FindViolations(converted.symbol.ToGraph()), "");
     CheckNewCasts(model, converted);
-    CheckHeads(model, converted, options.policy);
+    CheckOutputs(model, converted, options.policy);
     CheckOrder(model, converted, options, random);
     const std::string json = ToSymbolJson(converted.symbol);
     EXPECT_EQ(ToSymbolJson(ConvertModel(model.symbol, model.params, model.input_types, options).symbol), json);
@@ -189,11 +190,11 @@ TEST(ConvertProperties, ConvertedFirstOrAtBindGivesEqualBits) {
     for (auto& [name, type] : dtypes) type.shape = Shape();
     const ConvertedModel first = ConvertModel(model.symbol, model.params, dtypes, options);
     const std::vector<NDArray> a = RunReference(first.symbol, first.params, model);
-    onednn::BindOptions bind;
-    bind.backend = onednn::Backend::kReference;
+    BindOptions bind;
+    bind.backend = Backend::kReference;
     bind.num_threads = 1;
-    bind.reduce_precision = onednn::ReduceOptions{.target = options.target, .emulate = true, .conversion = options};
-    onednn::Executor executor(model.symbol, model.params, model.input_types, bind);
+    bind.reduce_precision = ReduceOptions{.target = options.target, .emulate = true, .conversion = options};
+    Executor executor(model.symbol, model.params, model.input_types, bind);
     std::vector<NDArray> inputs;
     for (const std::string& name : executor.input_names()) inputs.push_back(model.inputs.at(name));
     const std::vector<NDArray> b = executor.Run(inputs);

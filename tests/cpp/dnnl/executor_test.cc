@@ -67,7 +67,7 @@ TEST(Executor, WritesIntoTheCallersArrays) {
 // --- what can be wrong at bind time ---
 
 TEST(Executor, AllMissingInputsAreListed) {
-  Model m = SmallNet();
+  TestModel m = SmallNet();
   m.types = {};
   m.params.args.erase("fc_bias");
   EXPECT_EQ(ErrorOf<ArgumentError>([&] { Bind(m); }),
@@ -75,7 +75,7 @@ TEST(Executor, AllMissingInputsAreListed) {
 }
 
 TEST(Executor, LabelsMayBeBound) {
-  Model m = SmallNet();
+  TestModel m = SmallNet();
   m.types["softmax_label"] = F32({2});
   const auto executor = Bind(m);
   EXPECT_EQ(executor->input_names(), std::vector<std::string>{"data"});
@@ -83,7 +83,7 @@ TEST(Executor, LabelsMayBeBound) {
 }
 
 TEST(Executor, UnknownNamesAndShapesAreRefused) {
-  Model m = SmallNet();
+  TestModel m = SmallNet();
   m.types["dataa"] = F32({1});
   EXPECT_EQ(ErrorOf<ArgumentError>([&] { Bind(m); }), "the symbol has no input 'dataa'; did you mean 'data'?");
   m = SmallNet();
@@ -95,7 +95,7 @@ TEST(Executor, UnknownNamesAndShapesAreRefused) {
 }
 
 TEST(Executor, AParameterInTheOtherGroupIsUsed) {
-  Model m = SmallNet();
+  TestModel m = SmallNet();
   const NDArray expected = RunOnce(m)[0];
   for (const auto& [name, array] : m.params.aux) m.params.args[name] = array;
   m.params.aux = {};
@@ -108,7 +108,7 @@ TEST(Executor, AParameterInTheOtherGroupIsUsed) {
 TEST(Executor, ParametersShapedLikeInputsFollowThem) {
   for (const char* op : {"slice_like", "broadcast_like", "reshape_like"}) {
     const bool reshapes = op == std::string("reshape_like"), slices = op == std::string("slice_like");
-    Model m;
+    TestModel m;
     m.params.args["w"] = Random(slices ? Shape{1, 16, 4} : reshapes ? Shape{24} : Shape{1, 1, 4}, 1);
     const Symbol x = Var("x");
     const Symbol shaped = Op("Activation", "act", {Op(op, "like", {Var("w"), x})}, {{"act_type", "relu"}});
@@ -140,8 +140,8 @@ TEST(Executor, BackendNames) {
 
 // --- what can be wrong at call time ---
 
-Model TwoInputs() {
-  Model m;
+TestModel TwoInputs() {
+  TestModel m;
   m.symbol = Symbol::Group({Op("elemwise_add", "s", {Var("a"), Var("b")}), Op("Flatten", "f", {Var("c")})});
   m.types["a"] = m.types["b"] = F32({2, 2});
   m.types["c"] = {DType::kInt32, Shape{2, 2, 2}};
@@ -166,7 +166,7 @@ TEST(Run, ListsEveryArrayThatDoesNotFit) {
 }
 
 TEST(Run, OutputsMustNotOverlapAnything) {
-  Model m = ReluChain(1, {4});
+  TestModel m = ReluChain(1, {4});
   m.symbol = Symbol::Group({m.symbol, Op("_plus_scalar", "p", {m.symbol}, {{"scalar", "1"}})});
   const auto executor = Bind(m);
   const NDArray memory = NDArray::Zeros(DType::kFloat32, {16});
@@ -196,7 +196,7 @@ TEST(Reshape, BatchZeroAndBack) {
 // A step of an empty tensor reads nothing; that does not make its result a constant for the next shape.
 TEST(Reshape, AnEmptyPartOfALargerTensorAndBack) {
   for (const Backend backend : {Backend::kOneDnn, Backend::kReference}) {
-    Model m = ReluChain(2, {0, 3});
+    TestModel m = ReluChain(2, {0, 3});
     m.symbol = Op("Concat", "cat", {m.symbol, Var("y")}, {{"dim", "0"}});
     m.types["y"] = F32({1, 3});
     const auto executor = Bind(m, On(backend));
@@ -229,7 +229,7 @@ TEST(Reshape, KeepsTheOriginalsWordsAndOptions) {
 }
 
 TEST(Reshape, AnImageNetworkTakesOtherSizes) {
-  Model m;
+  TestModel m;
   m.symbol = Op("Pooling", "gap", {Op("Convolution", "c", {Var("data")}, {{"kernel", "(3, 3)"}, {"num_filter", "16"}})},
                 {{"global_pool", "True"}, {"pool_type", "avg"}});
   m.params.args["c_weight"] = Random({16, 16, 3, 3}, 1, 0.1f);
@@ -248,7 +248,7 @@ TEST(Reshape, AnImageNetworkTakesOtherSizes) {
 TEST(LowPrecision, AskingForItEqualsConvertingFirst) {
   for (const DType target : {DType::kBFloat16, DType::kFloat16}) {
     for (const Backend backend : {Backend::kOneDnn, Backend::kReference}) {
-      const Model m = SmallNet();
+      const TestModel m = SmallNet();
       for (const bool offline : {false, true}) {
         const ConvertedModel converted = ConvertModel(m.symbol, m.params, m.types, {target, offline});
         Executor first(converted.symbol, converted.params, m.types, On(backend));
@@ -269,13 +269,13 @@ TEST(LowPrecision, IsCloseToFloat32) {
 TEST(LowPrecision, Float16RunsBetweenConversions) {
   const auto executor = Bind(SmallNet(), Low(DType::kFloat16));
   EXPECT_EQ(executor->summary().num_references, 0) << executor->summary().Print();
-  EXPECT_GT(CountWork(executor->summary(), "cast"), 0);
+  EXPECT_GT(CountKind(executor->summary(), "cast"), 0);
   EXPECT_LT(Distance(RunOnce(SmallNet(), Low(DType::kFloat16, Backend::kReference))[0], RunOnce(*executor)[0]), 0.003);
 }
 
 // A float16 graph from outside, inputs and outputs included.
 TEST(LowPrecision, Float16Graphs) {
-  Model m;
+  TestModel m;
   m.symbol =
       Op("Activation", "relu", {Op("FullyConnected", "fc", {Var("x"), Var("w"), Var("b")}, {{"num_hidden", "5"}})},
          {{"act_type", "relu"}});

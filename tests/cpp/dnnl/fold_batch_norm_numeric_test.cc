@@ -19,7 +19,7 @@ class Maker {
   explicit Maker(std::uint32_t seed) : seed_(seed), random_(seed) {}
 
   // A producer, one or two norms, now and then something behind them.
-  Model Make() {
+  TestModel Make() {
     const Symbol producer = Chance(3) ? FullyConnected() : Chance(2) ? Deconvolution() : Convolution();
     m_.symbol = Norm("bn", producer);
     if (Chance(4)) m_.symbol = Norm("bn2", m_.symbol);
@@ -124,18 +124,18 @@ class Maker {
 
   std::uint32_t seed_;
   std::mt19937 random_;
-  Model m_;
+  TestModel m_;
   std::int64_t channels_ = 0;
   int axis_ = 0, rank_ = 0;
 };
 
-FoldResult Fold(const Model& m) {
+FoldResult Fold(const TestModel& m) {
   const Graph graph = m.symbol.ToGraph();
   return FoldBatchNorm(amp::Model(graph, VariableTypes(graph, m.params, m.types), {}, m.params), nullptr);
 }
 
-Model Folded(const Model& m, const FoldResult& result) {
-  Model folded{Symbol(result.rewrite.graph.outputs()), m.params, m.types};
+TestModel Folded(const TestModel& m, const FoldResult& result) {
+  TestModel folded{Symbol(result.rewrite.graph.outputs()), m.params, m.types};
   for (const std::string& name : result.dropped) {
     folded.params.args.erase(name);
     folded.params.aux.erase(name);
@@ -147,11 +147,11 @@ Model Folded(const Model& m, const FoldResult& result) {
 TEST(FoldBatchNormNumbers, FoldedIsUnfolded) {
   const auto first = static_cast<std::uint32_t>(std::stoul(EnvValue("AMP_TEST_SEED", "51")));
   for (std::uint32_t seed = first; seed < first + kCases && !HasFailure(); ++seed) {
-    const Model m = Maker(seed * 1000).Make();
+    const TestModel m = Maker(seed * 1000).Make();
     SCOPED_TRACE(fmt::format("AMP_TEST_SEED={}\n{}", seed, amp::testing::Text(m.symbol)));
     const FoldResult result = Fold(m);
     for (const UnfoldedBatchNorm& kept : result.names.kept) ADD_FAILURE() << kept.batch_norm << ": " << kept.reason;
-    const Model folded = Folded(m, result);
+    const TestModel folded = Folded(m, result);
     EXPECT_EQ(folded.symbol.ListAuxiliaryStates(), std::vector<std::string>());
     EXPECT_EQ(folded.symbol.ListOutputs(), m.symbol.ListOutputs());
     const NDArray expected = RunOnce(m, On(Backend::kReference))[0];
@@ -165,15 +165,15 @@ TEST(FoldBatchNormNumbers, RandomModels) {
   for (std::uint32_t seed = 0; seed < 150 && !HasFailure(); ++seed) {
     const amp::testing::RandomModel random = amp::testing::RandomModelMaker(seed).Make(10);
     SCOPED_TRACE(fmt::format("seed {}\n{}", seed, amp::testing::Text(random.symbol)));
-    const Model m{random.symbol, random.params, random.input_types};
+    const TestModel m{random.symbol, random.params, random.input_types};
     const FoldResult result = Fold(m);
     folds += result.names.folded.size();
     if (result.names.folded.empty()) continue;
-    const Model folded = Folded(m, result);
+    const TestModel folded = Folded(m, result);
     const std::vector<NDArray> expected = RunOnce(m, On(Backend::kReference));
     const std::vector<NDArray> actual = RunOnce(folded, On(Backend::kReference));
     // Casts to bfloat16 between the nodes make single roundings differ.
-    const bool has_casts = CountWork(Bind(m)->summary(), "cast") > 0;
+    const bool has_casts = CountKind(Bind(m)->summary(), "cast") > 0;
     for (std::size_t i = 0; i < expected.size(); ++i) {
       EXPECT_LT(Distance(expected[i], actual[i]), has_casts ? 0.04 : 1e-5) << i;
     }

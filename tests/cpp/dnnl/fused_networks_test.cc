@@ -38,7 +38,7 @@ std::string SomePasses(std::mt19937* random, bool everything) {
   return names;
 }
 
-std::vector<NDArray> RunTwice(const Model& model, const BindOptions& options, const std::string& disabled) {
+std::vector<NDArray> RunTwice(const TestModel& model, const BindOptions& options, const std::string& disabled) {
   const DisabledPasses passes(disabled);
   const auto executor = Bind(model, options);
   executor->Run(InputsFor(*executor));
@@ -57,7 +57,7 @@ class FusedNetworks : public ::testing::Test {
  protected:
   // Half of the networks are converted.
   void SetUp() override {
-    if (!CpuHasNativeBF16()) GTEST_SKIP() << "the CPU has no bfloat16 arithmetic";
+    if (!OneDnnHasBF16()) GTEST_SKIP() << "the CPU has no bfloat16 arithmetic";
   }
 
   // compare(model, whether to convert it, number of threads for one plan, passes for that plan to leave out).
@@ -65,7 +65,7 @@ class FusedNetworks : public ::testing::Test {
   void ForEach(const Compare& compare) {
     for (int i = 0; i < NumNetworks(); ++i) {
       SCOPED_TRACE(fmt::format("seed {} + {}", kSeed, i));
-      const Model model = RandomNetworkMaker(kSeed + static_cast<std::uint32_t>(i)).Make(4 + i % 17);
+      const TestModel model = RandomNetworkMaker(kSeed + static_cast<std::uint32_t>(i)).Make(4 + i % 17);
       compare(model, i % 2 == 1, 1 + i / 2 % 2, SomePasses(&random_, false));
       if (HasFailure()) FAIL() << amp::testing::Text(model.symbol);
     }
@@ -78,7 +78,7 @@ class FusedNetworks : public ::testing::Test {
 };
 
 TEST_F(FusedNetworks, ExactPlansHaveTheSameBitsHoweverTheyAreMade) {
-  ForEach([&](const Model& model, bool low, int threads, const std::string& some) {
+  ForEach([&](const TestModel& model, bool low, int threads, const std::string& some) {
     const auto expected = RunTwice(model, Options(low, NumericMode::kExact, 1), AllPasses());
     const std::pair<int, std::string> plans[] = {{1, ""}, {2, ""}, {threads, some}};
     for (const auto& [count, disabled] : plans) {
@@ -91,7 +91,7 @@ TEST_F(FusedNetworks, ExactPlansHaveTheSameBitsHoweverTheyAreMade) {
 
 // Fast plans round less often: in float32 networks only the casts that stand in the graph, in bfloat16 everywhere.
 TEST_F(FusedNetworks, FastPlansStayWithinBounds) {
-  ForEach([&](const Model& model, bool low, int threads, const std::string& some) {
+  ForEach([&](const TestModel& model, bool low, int threads, const std::string& some) {
     SCOPED_TRACE("without " + some);
     const auto expected = RunTwice(model, Options(false, NumericMode::kExact, 1), AllPasses());
     const auto actual = RunTwice(model, Options(low, NumericMode::kFast, threads), some);

@@ -40,7 +40,7 @@ TEST(InterceptOpenMp, KnowsTheEntryPointsOfThisOneDnn) { EXPECT_TRUE(InterceptOp
 
 // A convolution that is worth several threads starts helpers of ours, and none of OpenMP's.
 TEST(InterceptOpenMp, RunsRegionsOnOurThreads) {
-  Model m;
+  TestModel m;
   m.symbol = Op("Convolution", "conv", {Var("x")}, {{"num_filter", "64"}, {"kernel", "(3, 3)"}});
   m.params.args["conv_weight"] = Random({64, 64, 3, 3}, 1);
   m.params.args["conv_bias"] = Random({64}, 2);
@@ -57,7 +57,7 @@ TEST(InterceptOpenMp, RunsRegionsOnOurThreads) {
 
 // Products over few rows split their sums among threads, which meet at barriers; also where no helper attends.
 TEST(InterceptOpenMp, RegionsWithBarriersEndOnAnyNumberOfThreads) {
-  Model m;
+  TestModel m;
   m.symbol = Op("dot", "dot", {Var("x"), Var("y")}, {{"transpose_a", "True"}});
   m.types["x"] = F32({4096, 33});
   m.types["y"] = F32({4096, 65});

@@ -12,6 +12,7 @@
 #include "kernels/float_bits.h"
 #include "nnvm/compose.h"
 #include "program/cast_arrays.h"
+#include "program/convert_model.h"
 
 namespace amp::onednn::testing {
 
@@ -54,7 +55,7 @@ inline double Distance(const NDArray& expected, const NDArray& actual) {
   return difference / largest;
 }
 
-struct Model {
+struct TestModel {
   Symbol symbol;
   ModelParams params;
   TypeMap types;  // of the inputs
@@ -72,7 +73,7 @@ inline BindOptions Low(DType target = DType::kBFloat16, Backend backend = Backen
   return options;
 }
 
-inline std::unique_ptr<Executor> Bind(const Model& model, const BindOptions& options = On(Backend::kOneDnn)) {
+inline std::unique_ptr<Executor> Bind(const TestModel& model, const BindOptions& options = On(Backend::kOneDnn)) {
   return std::make_unique<Executor>(model.symbol, model.params, model.types, options);
 }
 
@@ -92,13 +93,13 @@ inline std::vector<NDArray> InputsFor(const Executor& executor) {
   return inputs;
 }
 inline std::vector<NDArray> RunOnce(Executor& executor) { return executor.Run(InputsFor(executor)); }
-inline std::vector<NDArray> RunOnce(const Model& model, const BindOptions& options = On(Backend::kOneDnn)) {
+inline std::vector<NDArray> RunOnce(const TestModel& model, const BindOptions& options = On(Backend::kOneDnn)) {
   return RunOnce(*Bind(model, options));
 }
 
 // conv -> bn -> relu -> pool -> Flatten -> fc -> SoftmaxOutput(label not bound), on (2, 3, 12, 12).
-inline Model SmallNet(std::int64_t num_group = 1) {
-  Model m;
+inline TestModel SmallNet(std::int64_t num_group = 1) {
+  TestModel m;
   const std::string groups = std::to_string(num_group);
   const Symbol conv = Op("Convolution", "conv", {Var("data")},
                          {{"kernel", "(3, 3)"}, {"pad", "(1, 1)"}, {"num_filter", "24"}, {"num_group", groups}});
@@ -122,8 +123,8 @@ inline Model SmallNet(std::int64_t num_group = 1) {
 }
 
 // `count` times relu, on float32[shape].
-inline Model ReluChain(int count, Shape shape) {
-  Model m;
+inline TestModel ReluChain(int count, Shape shape) {
+  TestModel m;
   m.symbol = Var("x");
   for (int i = 0; i < count; ++i)
     m.symbol = Op("Activation", "relu" + std::to_string(i), {m.symbol}, {{"act_type", "relu"}});
@@ -131,9 +132,9 @@ inline Model ReluChain(int count, Shape shape) {
   return m;
 }
 
-inline int CountWork(const PlanSummary& summary, const std::string& work) {
+inline int CountKind(const PlanSummary& summary, const std::string& work) {
   int count = 0;
-  for (const PlanStep& step : summary.steps) count += step.work == work;
+  for (const PlanStep& step : summary.steps) count += step.kind == work;
   return count;
 }
 

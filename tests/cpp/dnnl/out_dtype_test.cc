@@ -36,8 +36,8 @@ std::vector<Use> Uses() {
 }
 
 // The use on inputs of `in`, declaring `out` where that is known.
-Model ModelOf(const Use& use, DType in, DType out) {
-  Model m;
+TestModel ModelOf(const Use& use, DType in, DType out) {
+  TestModel m;
   AttrMap attrs = use.attrs;
   if (IsKnown(out)) attrs[kOutDTypeAttr] = NameOf(out);
   std::vector<Symbol> inputs;
@@ -64,7 +64,7 @@ std::int64_t CountFine(const NDArray& array) {
   return fine;
 }
 
-NDArray Output(const Model& m, Backend backend) {
+NDArray Output(const TestModel& m, Backend backend) {
   const auto executor = Bind(m, On(backend));
   NDArray input = CastArray(Random({DType::kBFloat16, m.types.at("in0").shape}, 99), m.types.at("in0").dtype);
   return executor->Run({input})[0];
@@ -73,7 +73,7 @@ NDArray Output(const Model& m, Backend backend) {
 TEST(OutDType, ProductsReadBFloat16AndGiveFloat32) {
   for (const Use& use : Uses()) {
     SCOPED_TRACE(use.op + (use.attrs.contains("num_group") ? " depthwise" : ""));
-    const Model low = ModelOf(use, DType::kBFloat16, DType::kFloat32);
+    const TestModel low = ModelOf(use, DType::kBFloat16, DType::kFloat32);
     const NDArray expected = Output(ModelOf(use, DType::kFloat32, DType::kUnknown), Backend::kReference);
     for (const Backend backend : {Backend::kReference, Backend::kOneDnn}) {
       const NDArray got = Output(low, backend);
@@ -85,15 +85,15 @@ TEST(OutDType, ProductsReadBFloat16AndGiveFloat32) {
 }
 
 TEST(OutDType, ThePrimitivesDoSoNatively) {
-  if (!CpuHasNativeBF16()) GTEST_SKIP() << "no bfloat16 arithmetic on this CPU";
+  if (!OneDnnHasBF16()) GTEST_SKIP() << "no bfloat16 arithmetic on this CPU";
   for (const Use& use : Uses()) {
-    const Model m = ModelOf(use, DType::kBFloat16, DType::kFloat32);
+    const TestModel m = ModelOf(use, DType::kBFloat16, DType::kFloat32);
     const PlanSummary summary = Bind(m)->summary();
     SCOPED_TRACE(summary.Print());
     EXPECT_EQ(summary.num_references, 0);
-    EXPECT_EQ(CountWork(summary, "cast"), 0);
+    EXPECT_EQ(CountKind(summary, "cast"), 0);
     for (const PlanStep& step : summary.steps) {
-      EXPECT_TRUE(step.work == "reorder" || step.implementation.find("ref") == std::string::npos);
+      EXPECT_TRUE(step.kind == "reorder" || step.implementation.find("ref") == std::string::npos);
     }
   }
 }
@@ -102,7 +102,7 @@ TEST(OutDType, NarrowerOutputsAreRoundedOnce) {
   for (const Use& use : Uses()) {
     for (const DType in : {DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
       for (const DType out : {DType::kBFloat16, DType::kFloat16}) {
-        const Model m = ModelOf(use, in, out);
+        const TestModel m = ModelOf(use, in, out);
         SCOPED_TRACE(fmt::format("{} {} -> {}", use.op, NameOf(in), NameOf(out)));
         EXPECT_EQ(Bind(m)->summary().num_references, 0);
         for (const Backend backend : {Backend::kReference, Backend::kOneDnn}) {
@@ -120,7 +120,7 @@ TEST(OutDType, NarrowerOutputsAreRoundedOnce) {
 
 TEST(OutDType, Float64WorksByReference) {
   for (const Use& use : Uses()) {
-    const Model wide = ModelOf(use, DType::kFloat64, DType::kUnknown);
+    const TestModel wide = ModelOf(use, DType::kFloat64, DType::kUnknown);
     const NDArray expected = Output(wide, Backend::kOneDnn);
     ExpectSameBits(Output(ModelOf(use, DType::kFloat64, DType::kFloat32), Backend::kOneDnn),
                    CastArray(expected, DType::kFloat32));
@@ -132,7 +132,7 @@ TEST(OutDType, Float64WorksByReference) {
 
 TEST(OutDType, MixesWithTheDTypesAround) {
   // The sum of two products in float32, of bfloat16 operands.
-  Model m;
+  TestModel m;
   const Symbol x = Var("x");
   const auto product = [&](const std::string& name) {
     return Op("FullyConnected", name, {x}, {{"num_hidden", "8"}, {"no_bias", "True"}, {kOutDTypeAttr, "float32"}});

@@ -1,4 +1,4 @@
-// What a plan consists of: layouts and reorders, heads, constants, memory.
+// What a plan consists of: layouts and reorders, outputs, constants, memory.
 #include "dnnl/plan.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ namespace {
 using namespace testing;
 
 TEST(Plan, RowMajorNetworksNeedNoReorders) {
-  Model m;
+  TestModel m;
   m.symbol =
       Op("Activation", "relu", {Op("FullyConnected", "fc", {Var("x")}, {{"num_hidden", "8"}, {"no_bias", "True"}})},
          {{"act_type", "tanh"}});
@@ -28,9 +28,9 @@ TEST(Plan, RowMajorNetworksNeedNoReorders) {
 TEST(Plan, ASmallNetReordersAtItsEndsOnly) {
   const PlanSummary summary = Bind(SmallNet())->summary();
   EXPECT_LE(summary.num_reorders, 2) << summary.Print();
-  EXPECT_EQ(summary.num_reorders, CountWork(summary, "reorder"));
-  for (const PlanStep& step : summary.steps) EXPECT_EQ(step.work == "reorder", !step.reason.empty()) << summary.Print();
-  EXPECT_EQ(CountWork(summary, "convolution"), 1);
+  EXPECT_EQ(summary.num_reorders, CountKind(summary, "reorder"));
+  for (const PlanStep& step : summary.steps) EXPECT_EQ(step.kind == "reorder", !step.reason.empty()) << summary.Print();
+  EXPECT_EQ(CountKind(summary, "convolution"), 1);
   EXPECT_EQ(summary.num_references, 0);
 }
 
@@ -48,8 +48,8 @@ TEST(Plan, TheReferenceBackendRunsReferencesOnly) {
   for (const PlanStep& step : summary.steps) EXPECT_EQ(step.implementation, "reference");
 }
 
-TEST(Plan, WhatTheLibraryRefusesFallsBackWithAReason) {
-  Model m;  // oneDNN's prelu knows up to five axes
+TEST(Plan, WhatTheLibraryLacksFallsBackWithAReason) {
+  TestModel m;  // oneDNN's prelu knows up to five axes
   m.symbol =
       Op("LeakyReLU", "prelu", {Op("Activation", "relu", {Var("x")}, {{"act_type", "tanh"}})}, {{"act_type", "prelu"}});
   m.params.args["prelu_gamma"] = Random({3}, 1);
@@ -60,23 +60,41 @@ TEST(Plan, WhatTheLibraryRefusesFallsBackWithAReason) {
   EXPECT_LT(Distance(RunOnce(m, On(Backend::kReference))[0], RunOnce(*executor)[0]), kFloatTolerance);
 }
 
-TEST(Plan, WhatTheCardCannotLowerFallsBackWithAReason) {
-  Model m = ReluChain(0, {4});
+TEST(Plan, WhatTheOperatorCannotLowerFallsBackWithAReason) {
+  TestModel m = ReluChain(0, {4});
   m.symbol = Op("Activation", "softsign", {m.symbol}, {{"act_type", "softsign"}});
   const PlanSummary summary = Bind(m)->summary();
   EXPECT_EQ(summary.num_references, 1);
   EXPECT_FALSE(summary.steps.at(0).reason.empty());
 }
 
+// oneDNN 3.2 has fast code for softmax along the last axis of dense memory only.
+TEST(Plan, ReferenceCodeOfTheLibraryCountsAsWhatItIs) {
+  TestModel m;
+  m.symbol = Op("softmax", "across", {Var("x")}, {{"axis", "1"}});
+  m.types["x"] = F32({2, 5, 7, 3});
+  const PlanSummary across = Bind(m)->summary();
+  ASSERT_EQ(across.steps.size(), 1u) << across.Print();
+  EXPECT_EQ(across.steps[0].implementation, "ref:any");
+  EXPECT_EQ(across.num_references, 1);
+  EXPECT_CONTAINS(across.Print(), "1 nodes on reference kernels");
+  EXPECT_CONTAINS(across.Print(), "(oneDNN has only reference code for this)");
+
+  m.symbol = Op("softmax", "along", {Var("x")}, {{"axis", "3"}});
+  const PlanSummary along = Bind(m)->summary();
+  EXPECT_EQ(along.num_references, 0) << along.Print();
+  EXPECT_EQ(along.steps[0].reason, "");
+}
+
 TEST(Plan, MoreAxesThanTheLibraryKnowsAreRefusedClearly) {
-  Model m = ReluChain(1, Shape(std::vector<std::int64_t>(13, 1)));
+  TestModel m = ReluChain(1, Shape(std::vector<std::int64_t>(13, 1)));
   EXPECT_CONTAINS(ErrorOf<UnsupportedError>([&] { Bind(m); }), "rank above 12");
 }
 
-// --- heads ---
+// --- outputs ---
 
 // Runs on both backends, checks that the outputs agree, lie apart, and survive each other being overwritten.
-std::vector<NDArray> CheckHeads(const Model& m) {
+std::vector<NDArray> CheckOutputs(const TestModel& m) {
   const std::vector<NDArray> expected = RunOnce(m, On(Backend::kReference));
   auto executor = Bind(m);
   std::vector<NDArray> actual = RunOnce(*executor);
@@ -91,59 +109,59 @@ std::vector<NDArray> CheckHeads(const Model& m) {
   return actual;
 }
 
-TEST(Heads, AnInputAndAParameter) {
-  Model m;
+TEST(Outputs, AnInputAndAParameter) {
+  TestModel m;
   m.symbol = Symbol::Group({Var("x"), Var("w")});
   m.types["x"] = F32({2, 3});
   m.params.args["w"] = Random({4}, 1);
-  const std::vector<NDArray> outputs = CheckHeads(m);
+  const std::vector<NDArray> outputs = CheckOutputs(m);
   EXPECT_EQ(At(outputs[1], 2), At(m.params.args["w"], 2));
   EXPECT_NE(outputs[1].data(), m.params.args["w"].data());
 }
 
-TEST(Heads, TheSameEntryTwiceAndAViewOfIt) {
-  Model m = ReluChain(1, {2, 3, 4});
+TEST(Outputs, TheSameEntryTwiceAndAViewOfIt) {
+  TestModel m = ReluChain(1, {2, 3, 4});
   m.symbol = Symbol::Group({m.symbol, Op("Flatten", "flat", {m.symbol}), m.symbol});
-  const std::vector<NDArray> outputs = CheckHeads(m);
+  const std::vector<NDArray> outputs = CheckOutputs(m);
   EXPECT_NE(outputs[0].data(), outputs[1].data());
   EXPECT_NE(outputs[0].data(), outputs[2].data());
 }
 
-TEST(Heads, AliasesThroughDropout) {
-  Model m = ReluChain(1, {2, 3});
+TEST(Outputs, AliasesThroughDropout) {
+  TestModel m = ReluChain(1, {2, 3});
   const Symbol drop = Op("Dropout", "drop", {m.symbol});
   m.symbol = Symbol::Group({drop, m.symbol, Op("Dropout", "drop2", {Var("x2")}), Op("Dropout", "drop3", {drop})});
   m.types["x2"] = F32({5});
-  CheckHeads(m);
+  CheckOutputs(m);
 }
 
-TEST(Heads, OneThatLaterStepsRead) {
-  Model m = ReluChain(1, {2, 3});
+TEST(Outputs, OneThatLaterStepsRead) {
+  TestModel m = ReluChain(1, {2, 3});
   const Symbol twice = Op("_mul_scalar", "m", {m.symbol}, {{"scalar", "-2"}});
   m.symbol = Symbol::Group({m.symbol, Op("Activation", "r2", {twice}, {{"act_type", "relu"}}), twice});
-  CheckHeads(m);
+  CheckOutputs(m);
 }
 
-TEST(Heads, OfABlockedLayout) {
-  Model m;
+TEST(Outputs, OfABlockedLayout) {
+  TestModel m;
   const Symbol conv =
       Op("Convolution", "conv", {Var("data")}, {{"kernel", "(3, 3)"}, {"num_filter", "19"}, {"no_bias", "True"}});
   m.symbol = Symbol::Group({conv, Op("Flatten", "flat", {conv}), conv});
   m.params.args["conv_weight"] = Random({19, 5, 3, 3}, 1);
   m.types["data"] = F32({2, 5, 9, 8});
-  CheckHeads(m);
+  CheckOutputs(m);
 }
 
-TEST(Heads, ComputedFromConstants) {
-  Model m;
+TEST(Outputs, ComputedFromConstants) {
+  TestModel m;
   m.symbol = Symbol::Group({Op("Activation", "relu", {Var("w")}, {{"act_type", "relu"}}), Var("x")});
   m.params.args["w"] = Random({2, 3}, 1);
   m.types["x"] = F32({1});
-  CheckHeads(m);
+  CheckOutputs(m);
 }
 
-TEST(Heads, OneOfSeveralOutputsOfAConstantStep) {
-  Model m;
+TEST(Outputs, OneOfSeveralOutputsOfAConstantStep) {
+  TestModel m;
   const Symbol bn = Op("BatchNorm", "bn", {Var("w")}, {{"output_mean_var", "True"}, {"fix_gamma", "False"}});
   m.symbol = Symbol::Group({Op("Activation", "relu", {bn.At(0)}, {{"act_type", "relu"}}), bn.At(1), bn.At(2)});
   m.params.args["w"] = Random({2, 3}, 1);
@@ -151,12 +169,12 @@ TEST(Heads, OneOfSeveralOutputsOfAConstantStep) {
   m.params.args["bn_beta"] = Random({3}, 3);
   m.params.aux["bn_moving_mean"] = Random({3}, 4);
   m.params.aux["bn_moving_var"] = NDArray::Zeros(DType::kFloat32, {3});
-  CheckHeads(m);
+  CheckOutputs(m);
 }
 
-TEST(Heads, IntegersOfAllWidths) {
+TEST(Outputs, IntegersOfAllWidths) {
   for (const DType dtype : {DType::kInt8, DType::kUInt8, DType::kInt32, DType::kInt64, DType::kBool, DType::kFloat64}) {
-    Model m;
+    TestModel m;
     const Symbol i = Var("i"), j = Var("j");
     m.symbol = Symbol::Group({Op("Flatten", "flat", {i}), j, Op("elemwise_add", "sum", {j, j})});
     m.types["i"] = {dtype, Shape{2, 3, 2}};
@@ -176,21 +194,21 @@ TEST(Memory, AChainInPlaceUsesOneBuffer) {
 }
 
 TEST(Memory, InPlaceWorkLeavesWhatOthersReadAlone) {
-  Model m = ReluChain(1, {64});
+  TestModel m = ReluChain(1, {64});
   const Symbol a = Op("_plus_scalar", "a", {m.symbol}, {{"scalar", "1"}});
   const Symbol b = Op("_mul_scalar", "b", {a}, {{"scalar", "3"}});
   m.symbol = Op("elemwise_add", "s", {Op("elemwise_add", "t", {b, a}), Op("elemwise_add", "u", {a, a})});
-  CheckHeads(m);
+  CheckOutputs(m);
 }
 
 TEST(Memory, TheArenaIsSmallerThanTheSum) {
-  Model m;
+  TestModel m;
   m.symbol = Var("x");
   for (int i = 0; i < 10; ++i) m.symbol = Op("softmax", "s" + std::to_string(i), {m.symbol});  // not in place
   m.types["x"] = F32({32, 32});
   const PlanSummary summary = Bind(m)->summary();
   EXPECT_LE(summary.arena_bytes, 2u * 32 * 32 * 4 + 8192) << summary.Print();
-  CheckHeads(m);
+  CheckOutputs(m);
 }
 
 TEST(Memory, AnInputIsNeverWritten) {
@@ -203,10 +221,10 @@ TEST(Memory, AnInputIsNeverWritten) {
 // --- constants ---
 
 // The memory of a parameter, watched.
-std::weak_ptr<const void> Watch(const Model& m, const std::string& name) { return m.params.args.at(name).owner(); }
+std::weak_ptr<const void> Watch(const TestModel& m, const std::string& name) { return m.params.args.at(name).owner(); }
 
-TEST(Constants, TheOriginalsOfPackedWeightsAreLetGo) {
-  Model m = SmallNet();
+TEST(Constants, TheOriginalsOfPackedWeightsAreReleased) {
+  TestModel m = SmallNet();
   const auto options = Low();
   const auto conv = Watch(m, "conv_weight"), fc = Watch(m, "fc_weight");
   const auto executor = std::make_unique<Executor>(m.symbol, m.params, m.types, options);
@@ -216,9 +234,18 @@ TEST(Constants, TheOriginalsOfPackedWeightsAreLetGo) {
   EXPECT_EQ(executor->output_types()[0].dtype, DType::kFloat32);
 }
 
+// The plan holds the packed form alone, without a conversion, too.
+TEST(Constants, TheOriginalsOfReorderedWeightsAreReleased) {
+  TestModel m = SmallNet();
+  const auto conv = Watch(m, "conv_weight");
+  const auto executor = std::make_unique<Executor>(m.symbol, m.params, m.types, On(Backend::kOneDnn));
+  m.params = {};
+  EXPECT_TRUE(conv.expired()) << executor->summary().Print();
+}
+
 TEST(Constants, TheCallersArraysAreNotTouched) {
-  const Model m = SmallNet();
-  const Model untouched = SmallNet();
+  const TestModel m = SmallNet();
+  const TestModel untouched = SmallNet();
   RunOnce(m, Low());
   for (const auto& [name, array] : m.params.args) ExpectSameBits(array, untouched.params.args.at(name));
 }
@@ -226,14 +253,14 @@ TEST(Constants, TheCallersArraysAreNotTouched) {
 TEST(Constants, WeightsArePackedOnceForAllShapes) {
   for (const std::int64_t groups : {1, 3}) {
     for (const auto& options : {On(Backend::kOneDnn), On(Backend::kReference), Low(), Low(DType::kFloat16)}) {
-      Model m = SmallNet(groups);
+      TestModel m = SmallNet(groups);
       const auto executor = Bind(m, options);
       const std::size_t bytes = executor->summary().constant_bytes;
       const std::vector<NDArray> before = RunOnce(*executor);
       const auto other = executor->Reshape({{"data", {5, 3, 12, 12}}});
       EXPECT_EQ(other->summary().constant_bytes, bytes);
       EXPECT_EQ(other->output_types()[0].ToString(), "float32[5,10]");
-      Model five = m;
+      TestModel five = m;
       five.types["data"] = F32({5, 3, 12, 12});
       ExpectSameBits(RunOnce(*other)[0], RunOnce(five, options)[0]);
       const auto back = other->Reshape({{"data", {2, 3, 12, 12}}});
@@ -245,7 +272,7 @@ TEST(Constants, WeightsArePackedOnceForAllShapes) {
 
 TEST(Constants, ChannelsLastWeightsSurviveAReshape) {
   for (const DType dtype : {DType::kFloat32, DType::kBFloat16, DType::kFloat16}) {
-    Model m;
+    TestModel m;
     m.symbol = Op("Convolution", "conv", {Var("data")},
                   {{"kernel", "(3, 3)"}, {"num_filter", "8"}, {"layout", "NHWC"}, {"no_bias", "True"}});
     m.params.args["conv_weight"] = Random({dtype, Shape{8, 3, 3, 4}}, 1);
@@ -257,14 +284,14 @@ TEST(Constants, ChannelsLastWeightsSurviveAReshape) {
 }
 
 TEST(Constants, AWeightThatTwoNodesShare) {
-  Model m;
+  TestModel m;
   const Symbol w = Var("w");
   const AttrMap attrs{{"kernel", "(1, 1)"}, {"num_filter", "4"}, {"no_bias", "True"}};
   const Symbol first = Op("Convolution", "a", {Var("data"), w}, attrs);
   m.symbol = Symbol::Group({Op("Convolution", "b", {first, w}, attrs), w});
   m.params.args["w"] = Random({4, 4, 1, 1}, 1, 0.5f);
   m.types["data"] = F32({1, 4, 5, 5});
-  CheckHeads(m);
+  CheckOutputs(m);
   RunOnce(*Bind(m)->Reshape({{"data", {3, 4, 5, 5}}}));
 }
 

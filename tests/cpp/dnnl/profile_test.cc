@@ -15,19 +15,19 @@ using namespace testing;
 StepCost CostOf(const RunProfile& profile, const std::string& work) {
   std::vector<StepCost> found;
   for (std::size_t i = 0; i < profile.steps.size(); ++i) {
-    if (profile.steps[i].work == work) found.push_back(profile.costs[i]);
+    if (profile.steps[i].kind == work) found.push_back(profile.costs[i]);
   }
   EXPECT_EQ(found.size(), 1u) << work << "\n" << profile.Print();
   return found.empty() ? StepCost{} : found[0];
 }
 
-RunProfile ProfileOf(const Model& model, int runs = 2) {
+RunProfile ProfileOf(const TestModel& model, int runs = 2) {
   auto executor = Bind(model);
   return executor->Profile(InputsFor(*executor), runs);
 }
 
 TEST(Profile, CountsGroupedConvolutions) {
-  Model m;
+  TestModel m;
   m.symbol = Op("Convolution", "conv", {Var("x")},
                 {{"kernel", "(3, 3)"}, {"num_filter", "8"}, {"num_group", "2"}, {"no_bias", "True"}});
   m.params.args["conv_weight"] = Random({8, 2, 3, 3}, 1);
@@ -35,12 +35,12 @@ TEST(Profile, CountsGroupedConvolutions) {
   const StepCost cost = CostOf(ProfileOf(m), "convolution");
   const double outputs = 2 * 8 * 5 * 4;
   EXPECT_EQ(cost.flops, 2 * outputs * (2 * 3 * 3));
-  EXPECT_EQ(cost.bytes, 4 * (2 * 4 * 7 * 6 + 8 * 2 * 3 * 3 + static_cast<std::size_t>(outputs)));
+  EXPECT_EQ(cost.bytes(), 4 * (2 * 4 * 7 * 6 + 8 * 2 * 3 * 3 + static_cast<std::size_t>(outputs)));
   EXPECT_EQ(cost.dtype, DType::kFloat32);
 }
 
 TEST(Profile, CountsDeconvolutionsByTheirInput) {
-  Model m;
+  TestModel m;
   m.symbol =
       Op("Deconvolution", "deconv", {Var("x")}, {{"kernel", "(2, 2)"}, {"stride", "(2, 2)"}, {"num_filter", "5"}});
   m.params.args["deconv_weight"] = Random({3, 5, 2, 2}, 1);
@@ -49,13 +49,13 @@ TEST(Profile, CountsDeconvolutionsByTheirInput) {
 }
 
 TEST(Profile, CountsDenseLayersAndProducts) {
-  Model m;
+  TestModel m;
   m.symbol = Op("FullyConnected", "fc", {Var("x")}, {{"num_hidden", "8"}, {"no_bias", "True"}});
   m.params.args["fc_weight"] = Random({8, 4}, 1);
   m.types["x"] = F32({3, 4});
   EXPECT_EQ(CostOf(ProfileOf(m), "inner_product").flops, 2.0 * 3 * 8 * 4);
 
-  Model product;
+  TestModel product;
   product.symbol = Op("batch_dot", "dot", {Var("a"), Var("b")});
   product.types["a"] = F32({2, 3, 5});
   product.types["b"] = F32({2, 5, 7});
@@ -63,12 +63,12 @@ TEST(Profile, CountsDenseLayersAndProducts) {
 }
 
 TEST(Profile, WhatIsNoSumOfProductsHasBytesOnly) {
-  Model m;
+  TestModel m;
   m.symbol = Op("softmax", "soft", {Var("x")});
   m.types["x"] = F32({4, 16});
   const StepCost cost = CostOf(ProfileOf(m), "softmax");
   EXPECT_EQ(cost.flops, 0);
-  EXPECT_EQ(cost.bytes, 2u * 4 * 4 * 16);
+  EXPECT_EQ(cost.bytes(), 2u * 4 * 4 * 16);
 }
 
 TEST(Profile, TimesEveryStepOfEveryRun) {

@@ -1,5 +1,5 @@
 // Random networks of what gets fused: convolutions of odd sizes, norms, activations, gates, sums of equal and of
-// broadcast operands, concatenations, shared parameters, tensors that many read, heads in the middle, mixed dtypes.
+// broadcast operands, concatenations, shared parameters, tensors that many read, outputs in the middle, mixed dtypes.
 #pragma once
 
 #include <algorithm>
@@ -17,18 +17,18 @@ class RandomNetworkMaker {
  public:
   explicit RandomNetworkMaker(std::uint32_t seed) : random_(seed) {}
 
-  Model Make(int nodes) {
+  TestModel Make(int nodes) {
     batch_ = 1 + Below(3);
     Add(Input("data", {batch_, Channels(), 5 + Below(9), 5 + Below(9)}));
     for (int i = 0; i < nodes; ++i) {
       name_ = "n" + std::to_string(i);
       Add(Next());
     }
-    std::vector<Symbol> heads{tensors_.back().symbol};
-    if (Chance(2)) heads.push_back(Any().symbol);
-    if (Chance(4)) heads.push_back(Dense(tensors_.back()).symbol);
-    if (Chance(5)) heads.push_back(heads[0]);
-    model_.symbol = Symbol::Group(heads);
+    std::vector<Symbol> outputs{tensors_.back().symbol};
+    if (Chance(2)) outputs.push_back(Any().symbol);
+    if (Chance(4)) outputs.push_back(Dense(tensors_.back()).symbol);
+    if (Chance(5)) outputs.push_back(outputs[0]);
+    model_.symbol = Symbol::Group(outputs);
     const std::vector<std::string> needed = model_.symbol.ListInputs();
     std::erase_if(model_.types, [&](const auto& named) {
       return std::find(needed.begin(), needed.end(), named.first) == needed.end();
@@ -235,7 +235,7 @@ class RandomNetworkMaker {
   std::string name_;
   std::vector<Tensor> tensors_;
   std::map<std::string, Symbol> weights_;  // by shape: the last parameter
-  Model model_;
+  TestModel model_;
 };
 
 }  // namespace amp::onednn::testing

@@ -120,7 +120,7 @@ std::size_t OutSize(const Attention& job) {
 std::vector<float> Compute(const AttentionTable& table, const Problem& p, int num_threads) {
   Attention job = p.job;
   job.num_threads = num_threads;
-  std::vector<char> scratch(ScratchBytes(job));
+  std::vector<char> scratch(AttentionScratchBytes(job));
   const std::size_t size = OutSize(job);
   std::vector<float> out(size, -7);
   std::vector<std::uint16_t> halves(size, FloatToBF16(-7));
@@ -128,7 +128,7 @@ std::vector<float> Compute(const AttentionTable& table, const Problem& p, int nu
   data.lengths = p.lengths.empty() ? nullptr : p.lengths.data();
   data.mask = p.mask.empty() ? nullptr : p.mask.data();
   data.out = job.out_is_bf16 ? static_cast<void*>(halves.data()) : out.data();
-  RunWith(table, job, data, scratch.data());
+  RunAttentionWith(table, job, data, scratch.data());
   if (job.out_is_bf16) std::transform(halves.begin(), halves.end(), out.begin(), BF16ToFloat);
   return out;
 }
@@ -205,7 +205,7 @@ class Oracle {
 std::vector<const AttentionTable*> Tables(bool is_bf16) {
   std::vector<const AttentionTable*> tables{AttentionTableGeneric()};
   if (CpuIsa() >= Isa::kAvx512 && AttentionTableAvx512()) tables.push_back(AttentionTableAvx512());
-  const bool has_bf16 = is_bf16 && CpuIsa() >= Isa::kAvx512 && CpuHasNativeBF16();
+  const bool has_bf16 = is_bf16 && CpuIsa() >= Isa::kAvx512 && CpuHasBF16();
   if (has_bf16 && AttentionTableAvx512BF16()) tables.push_back(AttentionTableAvx512BF16());
   return tables;
 }

@@ -89,7 +89,7 @@ TEST(ScaleShift, RowsAndPlanesLieWhereTheyShould) {
   job.y_batch = kPositions * kChannels;
   job.y_row = kChannels;
   std::vector<float> y(kBatch * kPositions * kChannels, -1);
-  kernels::Run(job, x.data(), y.data());
+  kernels::RunScaleShift(job, x.data(), y.data());
   for (std::int64_t row = 0; row < kBatch * kPositions; ++row) {
     for (std::int64_t c = 0; c < kChannels; ++c) {
       EXPECT_EQ(y[row * kChannels + c], Expected(x[row * kWide + c], scale[c], shift[c], 0, kInfinity));
@@ -101,7 +101,7 @@ TEST(ScaleShift, RowsAndPlanesLieWhereTheyShould) {
   job.channels = kPositions;
   job.x_batch = job.y_batch = kChannels * kPositions;
   job.x_block = job.y_block = kPositions;
-  kernels::Run(job, x.data(), y.data());
+  kernels::RunScaleShift(job, x.data(), y.data());
   for (std::int64_t i = 0; i < kBatch * kChannels * kPositions; ++i) {
     const std::int64_t c = i / kPositions % kChannels;
     EXPECT_EQ(y[i], Expected(x[i], scale[c], shift[c], 0, kInfinity));

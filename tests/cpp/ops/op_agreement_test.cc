@@ -16,7 +16,7 @@ constexpr int kCases = 400;  // per operator
 std::uint64_t FirstSeed() { return std::stoull(EnvValue("AMP_TEST_SEED", "20240")); }
 int NumCases() { return kCases * std::stoi(EnvValue("AMP_TEST_ITERATIONS", "1")); }
 
-const char* NameOf(onednn::Backend backend) { return backend == onednn::Backend::kReference ? "reference" : "onednn"; }
+const char* NameOf(Backend backend) { return backend == Backend::kReference ? "reference" : "onednn"; }
 
 // Results in a dtype of their own, now and then, of the operators that can have them.
 void MaybeDeclareOutput(Random& random, const std::string& op, OpCase* c) {
@@ -43,7 +43,7 @@ std::string Problems(const OpRow& row, std::uint64_t seed) {
     if (inputs.size() > 1) bindings.push_back(1);
     if (random.Chance(0.2)) bindings.push_back(0);
     for (const std::size_t first_parameter : bindings) {
-      for (const auto backend : {onednn::Backend::kReference, onednn::Backend::kOneDnn}) {
+      for (const auto backend : {Backend::kReference, Backend::kOneDnn}) {
         const std::string problem = one.Judge(backend, one.Execute(backend, first_parameter, num_threads));
         if (problem.empty()) continue;
         problems += fmt::format("\n  {} with {} threads, parameters from input {}: {}", NameOf(backend), num_threads,

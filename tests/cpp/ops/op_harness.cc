@@ -134,7 +134,7 @@ std::vector<NDArray> OneNode::CallKernel(std::vector<NDArray> inputs, const std:
   return out;
 }
 
-std::vector<NDArray> OneNode::Execute(onednn::Backend backend, std::size_t first_parameter, int num_threads) const {
+std::vector<NDArray> OneNode::Execute(Backend backend, std::size_t first_parameter, int num_threads) const {
   ModelParams params;
   TypeMap types;
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
@@ -145,10 +145,10 @@ std::vector<NDArray> OneNode::Execute(onednn::Backend backend, std::size_t first
       (node().IsMutable(i) ? params.aux : params.args)[name] = inputs_[i];
     }
   }
-  onednn::BindOptions options;
+  BindOptions options;
   options.backend = backend;
   options.num_threads = num_threads;
-  onednn::Executor executor(symbol_, params, types, options);
+  Executor executor(symbol_, params, types, options);
   std::vector<NDArray> arguments;
   for (const std::string& name : executor.input_names()) {
     arguments.push_back(inputs_[static_cast<std::size_t>(std::stoi(name.substr(2)))]);
@@ -205,8 +205,8 @@ std::vector<NDArray> OneNode::Magnitude(const OpCase& c, const std::vector<NDArr
   return CallKernel(absolute, wide_types);
 }
 
-std::string OneNode::Judge(onednn::Backend backend, const std::vector<NDArray>& outputs) const {
-  const Special special = backend == onednn::Backend::kOneDnn ? special_ : Special::kKept;
+std::string OneNode::Judge(Backend backend, const std::vector<NDArray>& outputs) const {
+  const Special special = backend == Backend::kOneDnn ? special_ : Special::kKept;
   if (outputs.size() != low_.size()) return fmt::format("{} outputs instead of {}", outputs.size(), low_.size());
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i].type() != output_types_[i]) {

@@ -34,10 +34,10 @@ class OneNode {
   // The reference kernel, called directly on `inputs`, writing outputs of these types.
   std::vector<NDArray> CallKernel(std::vector<NDArray> inputs, const std::vector<TensorType>& outputs) const;
   // The executor. Inputs from `first_parameter` on are bound as parameters.
-  std::vector<NDArray> Execute(onednn::Backend backend, std::size_t first_parameter, int num_threads) const;
+  std::vector<NDArray> Execute(Backend backend, std::size_t first_parameter, int num_threads) const;
 
   // The first element that is too far from the truth, in words; "" where there is none.
-  std::string Judge(onednn::Backend backend, const std::vector<NDArray>& outputs) const;
+  std::string Judge(Backend backend, const std::vector<NDArray>& outputs) const;
 
   std::string Describe() const;
 

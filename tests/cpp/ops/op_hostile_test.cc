@@ -157,11 +157,11 @@ class Attempt {
       const Values values = is_given ? case_.inputs.at(std::stoul(name.substr(2))).values : Values::kPlain;
       if (is_small) arrays[name] = DrawArray(random, {inputs[name], values});
     }
-    for (const auto backend : {onednn::Backend::kReference, onednn::Backend::kOneDnn}) {
-      onednn::BindOptions options;
+    for (const auto backend : {Backend::kReference, Backend::kOneDnn}) {
+      BindOptions options;
       options.backend = backend;
       options.num_threads = 1;
-      onednn::Executor executor(symbol, {}, inputs, options);
+      Executor executor(symbol, {}, inputs, options);
       if (!is_small) continue;
       std::vector<NDArray> arguments;
       for (const std::string& name : executor.input_names()) arguments.push_back(arrays.at(name));

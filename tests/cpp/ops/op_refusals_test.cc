@@ -179,7 +179,7 @@ void Use(const Refusal& refusal) {
   const Symbol symbol = Symbol::Apply(refusal.op, "node", refusal.attrs, inputs, {});
   const Graph graph = symbol.ToGraph();
   InferPartial(graph, types);
-  onednn::Executor executor(symbol, {}, types, {});
+  Executor executor(symbol, {}, types, {});
   std::vector<NDArray> arrays;
   for (const TensorType& type : executor.input_types()) arrays.push_back(NDArray::Zeros(type.dtype, type.shape));
   executor.Run(arrays);

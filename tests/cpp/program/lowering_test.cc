@@ -9,18 +9,21 @@ namespace {
 
 using namespace testing;
 
-// "work work ...", in order.
-std::string Works(const Model& model, const LowerOptions& options = {}) {
+Model Typed(const TestModel& model) {
   const Graph graph = model.symbol.ToGraph();
-  const Types types = Infer(graph, VariableTypes(graph, model.params, model.types));
+  return Model(graph, VariableTypes(graph, model.params, model.types), ParameterNames(model.params));
+}
+
+// "work work ...", in order.
+std::string Works(const TestModel& model, const LowerOptions& options = {}) {
   std::string text;
-  for (const Step& step : Lower(graph, types, ParameterNames(model.params), options).program.steps) {
-    text += (text.empty() ? "" : " ") + std::string(WorkName(step.work));
+  for (const Step& step : Lower(Typed(model), options).program.steps) {
+    text += (text.empty() ? "" : " ") + std::string(KindOf(step.spec).name);
   }
   return text;
 }
 
-TEST(Lower, EachCardGivesItsSteps) {
+TEST(Lower, EachOperatorGivesItsSteps) {
   EXPECT_EQ(Works(SmallNet()), "convolution call scale_shift eltwise pooling reshape inner_product softmax");
 }
 
@@ -30,20 +33,18 @@ TEST(Lower, ReferenceModeCallsEveryNode) {
   EXPECT_EQ(Works(SmallNet(), options), "call call call call call call call");
 }
 
-TEST(Lower, ARefusedNodeIsCalledAndSaysWhy) {
-  const Model model = ReluChain(2, {4});
-  const Graph graph = model.symbol.ToGraph();
-  const Types types = Infer(graph, model.types);
+TEST(Lower, AnUnsupportedNodeIsCalledAndSaysWhy) {
+  const TestModel model = ReluChain(2, {4});
   LowerOptions options;
-  options.refused = {{2, "because"}};
-  const Program program = Lower(graph, types, {}, options).program;
-  EXPECT_STREQ(WorkName(program.steps[0].work), "eltwise");
-  EXPECT_STREQ(WorkName(program.steps[1].work), "call");
+  options.unsupported = {{2, "because"}};
+  const Program program = Lower(Typed(model), options).program;
+  EXPECT_STREQ(KindOf(program.steps[0].spec).name, "eltwise");
+  EXPECT_STREQ(KindOf(program.steps[1].spec).name, "call");
   EXPECT_EQ(program.steps[1].reason, "because");
 }
 
 TEST(Lower, LowPrecisionWithoutHardwareIsArithmeticBetweenCasts) {
-  Model model = ReluChain(1, {4});
+  TestModel model = ReluChain(1, {4});
   model.types["x"].dtype = DType::kBFloat16;
   EXPECT_EQ(Works(model), "eltwise");
   LowerOptions emulate;
@@ -56,7 +57,7 @@ TEST(Lower, LowPrecisionWithoutHardwareIsArithmeticBetweenCasts) {
 }
 
 TEST(Lower, WhatAccumulatesMayWriteAnotherDType) {
-  Model model;
+  TestModel model;
   model.types["x"] = {DType::kBFloat16, {4, 8}};
   const auto works = [&](const char* out_dtype, bool native_bf16 = true) {
     model.symbol = Op("FullyConnected", "fc", {Var("x")}, {{"num_hidden", "2"}, {kOutDTypeAttr, out_dtype}});
@@ -81,18 +82,16 @@ TEST(Lower, WhatAccumulatesMayWriteAnotherDType) {
 }
 
 TEST(Lower, ViewsCostNoWork) {
-  Model model = ReluChain(1, {2, 3, 4});
+  TestModel model = ReluChain(1, {2, 3, 4});
   model.symbol = Op("Dropout", "drop", {Op("Flatten", "flat", {model.symbol})});
   EXPECT_EQ(Works(model), "eltwise reshape");
 }
 
 TEST(Lower, ValueNamesAreUniqueAndTheSameEveryTime) {
-  const Model model = SmallNet();
-  const Graph graph = model.symbol.ToGraph();
-  const Types types = Infer(graph, VariableTypes(graph, model.params, model.types));
+  const TestModel model = SmallNet();
   const auto names = [&] {
     std::vector<std::string> result;
-    for (const Value& value : Lower(graph, types, ParameterNames(model.params), {}).program.values)
+    for (const Value& value : Lower(Typed(model), {}).program.values)
       result.push_back(value.name);
     return result;
   };
@@ -102,10 +101,8 @@ TEST(Lower, ValueNamesAreUniqueAndTheSameEveryTime) {
 }
 
 TEST(Lower, LabelsAreNeitherInputsNorConstants) {
-  const Model model = SmallNet();
-  const Graph graph = model.symbol.ToGraph();
-  const Types types = Infer(graph, VariableTypes(graph, model.params, model.types));
-  EXPECT_EQ(Lower(graph, types, ParameterNames(model.params), {}).input_names, std::vector<std::string>{"data"});
+  const TestModel model = SmallNet();
+  EXPECT_EQ(Lower(Typed(model), {}).input_names, std::vector<std::string>{"data"});
 }
 
 TEST(NeededNodes, NotThoseBehindLabels) {

@@ -33,7 +33,7 @@ int StatusOfChild(const std::function<int()>& body) {
 }
 
 TEST(Fork, TheChildBuildsItsOwnExecutorAndTheParentsRefuses) {
-  const Model m = SmallNet();
+  const TestModel m = SmallNet();
   const auto parents = Bind(m, On(Backend::kOneDnn, 2));
   const NDArray expected = RunOnce(*parents)[0];
   const int status = StatusOfChild([&] {
@@ -47,7 +47,7 @@ TEST(Fork, TheChildBuildsItsOwnExecutorAndTheParentsRefuses) {
 }
 
 TEST(Fork, ConversionAndReferenceKernelsWorkInTheChild) {
-  Model m;  // large enough for casts to use threads
+  TestModel m;  // large enough for casts to use threads
   m.symbol = Op("FullyConnected", "fc", {Var("x")}, {{"num_hidden", "1024"}, {"no_bias", "True"}});
   m.params.args["fc_weight"] = NDArray::Zeros(DType::kFloat32, {1024, 2048});
   m.types["x"] = F32({1, 2048});
@@ -81,7 +81,7 @@ TEST(Fork, AnExecutorOfOneThreadRunsOn) {
 // oneDNN caches primitives by thread count. Products of exact plans are made for one thread, and need less scratch
 // memory than those of fast plans with the same shapes.
 TEST(Threads, AnExactPlanGetsNoPrimitiveOfAFastOne) {
-  Model m;
+  TestModel m;
   m.symbol = Op("FullyConnected", "fc", {Var("x")}, {{"num_hidden", "80"}, {"no_bias", "True"}});
   m.params.args["fc_weight"] = Random({80, 2048}, 1);
   m.types["x"] = F32({300, 2048});

@@ -1,0 +1,36 @@
+// What callers choose when they bind a model.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "passes/convert_symbol.h"
+#include "passes/numeric_mode.h"
+
+namespace amp {
+
+enum class Backend { kOneDnn, kReference };
+
+// Throws ArgumentError for anything but "onednn" and "reference".
+Backend BackendFromName(const std::string& name);
+// What AMP_BACKEND says.
+Backend DefaultBackend();
+
+struct ReduceOptions {
+  DType target = DType::kBFloat16;
+  // Convert even where the CPU has no arithmetic for the target; without it such a CPU gets the model as it is.
+  bool emulate = false;
+  // Everything else. Its target is the one above, and parameters are always cast once, at bind time.
+  ConvertOptions conversion = {};
+};
+
+struct BindOptions {
+  std::optional<Backend> backend;  // default: AMP_BACKEND
+  int num_threads = 0;             // 0: kernels::DefaultThreads()
+  // Convert to low precision before planning. Parameters are cast once, at bind time.
+  std::optional<ReduceOptions> reduce_precision;
+  NumericMode mode = NumericMode::kFast;
+  bool monitor = false;  // make RunMonitored possible: a second plan, with parameters of its own
+};
+
+}  // namespace amp

@@ -1,0 +1,16 @@
+// What oneDNN makes of the CPU.
+#pragma once
+
+#include <string>
+
+namespace amp {
+
+// Whether oneDNN computes bfloat16 in hardware here (AVX-512 BF16 or AMX). ONEDNN_MAX_CPU_ISA has a say in this;
+// compare kernels::CpuHasBF16, which asks the CPU alone.
+bool OneDnnHasBF16();
+
+// "avx512_core_bf16" and so on: the instruction set that oneDNN uses, as it names it.
+std::string CpuIsaName();
+std::string OneDnnVersion();
+
+}  // namespace amp

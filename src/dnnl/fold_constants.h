@@ -1,0 +1,13 @@
+// FoldConstants: what does not depend on inputs is computed once.
+#pragma once
+
+#include "dnnl/constants.h"
+#include "dnnl/laid_out_program.h"
+
+namespace amp::onednn {
+
+// Runs every step that reads constants only and keeps its results in the store (packed weights, cast parameters).
+// Constants that no remaining step reads are removed from the store, the caller's original arrays among them.
+LaidOutProgram FoldConstants(LaidOutProgram program, ConstantStore* store);
+
+}  // namespace amp::onednn

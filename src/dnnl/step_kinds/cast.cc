@@ -1,0 +1,50 @@
+#include "kernels/cast.h"
+
+#include "dnnl/step_kind.h"
+#include "program/kernel_types.h"
+
+namespace amp::onednn {
+namespace {
+
+class CastKernel : public OwnKernel {
+ public:
+  CastKernel(DType from, DType to, std::size_t count) : from_(KernelType(from)), to_(KernelType(to)), count_(count) {}
+  void Run(const KernelOperands& operands) const override {
+    kernels::Cast(from_, operands.input(0), to_, operands.output(), count_);
+  }
+
+ private:
+  kernels::ElementType from_, to_;
+  std::size_t count_;
+};
+
+// On the memory as it lies, padding included: both sides have the same layout.
+std::unique_ptr<const OwnKernel> MakeCast(const Step& step, const LaidOutProgram& program) {
+  const ValueId in = step.inputs[0];
+  const DType from = program.TypeOf(in).dtype;
+  const std::size_t count = program.layouts[in].get_size() / BytesOf(from);
+  return std::make_unique<CastKernel>(from, program.TypeOf(step.outputs[0]).dtype, count);
+}
+
+// In the layout of the input, if the same layout exists in the other dtype and can be left again: the library reorders
+// float16 on few CPUs.
+void AssignCast(LayoutBuilder* builder, Step step) {
+  const ValueId in = step.inputs[0], out = step.outputs[0];
+  const TensorType type = builder->TypeOf(out);
+  Desc layout = WithDType(builder->LayoutOf(in), type.dtype);
+  const bool keeps_layout = !layout.is_zero() && layout.get_size() % BytesOf(type.dtype) == 0 &&
+                            IsDense(builder->LayoutOf(in), builder->TypeOf(in).dtype) &&
+                            (IsRowMajor(layout) || PrepareReorder(layout, PlainDesc(type)));
+  if (!keeps_layout) {
+    step.inputs[0] = builder->InRowMajor(in, step.node, "a cast whose result could not be reordered");
+    layout = PlainDesc(type);
+  }
+  builder->SetLayout(out, layout);
+  if (builder->is_fast()) builder->SetCastSource(out, step.inputs[0]);
+  builder->Append(std::move(step));
+}
+
+[[maybe_unused]] const bool kCast = RegisterStepKind<CastSpec>({.assign_layouts = AssignCast, .make_kernel = MakeCast});
+
+}  // namespace
+}  // namespace amp::onednn

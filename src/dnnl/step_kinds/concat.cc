@@ -1,0 +1,37 @@
+#include "dnnl/step_kind.h"
+
+namespace amp::onednn {
+namespace {
+
+std::optional<PreparedPrimitive> PrepareFrom(const PrimitiveBuilder& b, const std::vector<Desc>& sources) try {
+  const dnnl::concat::primitive_desc pd(CpuEngine(), b.spec<ConcatSpec>().axis, sources, b.Attributes());
+  auto prepared = b.Describe(pd, sources, pd.dst_desc());
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const int index = static_cast<int>(i);
+    b.SetInput(i, pd.src_desc(index), DNNL_ARG_MULTIPLE_SRC + index, &*prepared);
+  }
+  return prepared;
+} catch (const dnnl::error&) {  // this constructor knows no allow_empty
+  return std::nullopt;
+}
+
+// Every operand in the layout of the first; where that is slow or impossible, row-major.
+std::optional<PreparedPrimitive> PrepareConcat(const PrimitiveBuilder& b) {
+  std::vector<Desc> like_first, plain;
+  for (const TensorType& type : b.in_types()) {
+    plain.push_back(PlainDesc(type));
+    like_first.push_back(DenseLike(b.layout(0), type));
+  }
+  auto prepared = PrepareFrom(b, like_first);
+  return prepared && !prepared->is_reference() ? prepared : PrepareFrom(b, plain);
+}
+
+void AssignConcat(LayoutBuilder* builder, Step step) {
+  if (!builder->concats().Place(builder, step)) AssignPrimitive(builder, std::move(step));
+}
+
+[[maybe_unused]] const bool kConcat =
+    RegisterStepKind<ConcatSpec>({.assign_layouts = AssignConcat, .prepare = PrepareConcat});
+
+}  // namespace
+}  // namespace amp::onednn

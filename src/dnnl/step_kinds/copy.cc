@@ -1,0 +1,52 @@
+// Copies: parts of tensors, and other layouts. oneDNN reorders; where the layouts agree, our kernel copies bytes.
+#include <cstring>
+
+#include "dnnl/step_kind.h"
+
+namespace amp::onednn {
+namespace {
+
+class CopyKernel : public OwnKernel {
+ public:
+  explicit CopyKernel(std::size_t bytes) : bytes_(bytes) {}
+  void Run(const KernelOperands& operands) const override {
+    if (bytes_ != 0) std::memcpy(operands.output(), operands.input(0), bytes_);
+  }
+
+ private:
+  std::size_t bytes_;
+};
+
+std::unique_ptr<const OwnKernel> MakeCopy(const Step& step, const LaidOutProgram& program) {
+  return std::make_unique<CopyKernel>(program.layouts[step.inputs[0]].get_size());
+}
+
+// A view of a part of the input, copied into dense memory with the axes in the same order.
+void AssignSlice(LayoutBuilder* builder, Step step) {
+  const IntTuple& begins = std::get<SliceSpec>(step.spec).begins;
+  ValueId in = step.inputs[0];
+  const ValueId out = step.outputs[0];
+  const TensorType type = builder->TypeOf(out);
+  const dnnl::memory::dims dims = DimsOf(type.shape);
+  Desc box = builder->LayoutOf(in).submemory_desc(dims, begins, /*allow_empty=*/true);
+  if (!box) {
+    in = builder->InRowMajor(in, step.node, "a blocked layout cannot be cut there");
+    box = builder->LayoutOf(in).submemory_desc(dims, begins);
+  }
+  const ValueId view = builder->AddValue(type, builder->NameOf(out) + ":view", box);
+  builder->Alias(view, in, box);
+  builder->SetLayout(out, DenseLike(builder->LayoutOf(in), type));
+  auto prepared = PrepareReorder(box, builder->LayoutOf(out));
+  if (!prepared) return builder->Reject(step, "oneDNN cannot copy this part of a tensor");
+  Step copy{ReorderSpec{}, {view}, {out}, step.node, "a slice is copied into dense memory"};
+  copy.is_shaped_by_inputs = step.is_shaped_by_inputs;
+  builder->Append(std::move(copy), std::move(prepared));
+}
+
+[[maybe_unused]] const bool kSlice = RegisterStepKind<SliceSpec>({.assign_layouts = AssignSlice});
+// Layout assignment makes these, laid out.
+[[maybe_unused]] const bool kReorder =
+    RegisterStepKind<ReorderSpec>({.assign_layouts = nullptr, .make_kernel = MakeCopy});
+
+}  // namespace
+}  // namespace amp::onednn

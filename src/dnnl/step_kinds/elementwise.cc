@@ -1,0 +1,44 @@
+// Functions of one element, of two, and PReLU.
+#include "dnnl/step_kind.h"
+
+namespace amp::onednn {
+namespace {
+
+std::optional<PreparedPrimitive> InPlace(std::optional<PreparedPrimitive> prepared) {
+  if (prepared) prepared->can_run_in_place = true;
+  return prepared;
+}
+
+std::optional<PreparedPrimitive> PrepareEltwise(const PrimitiveBuilder& b) {
+  const auto& spec = b.spec<EltwiseSpec>();
+  const dnnl::eltwise_forward::primitive_desc pd(CpuEngine(), b.kInference, AlgorithmOf(spec.kind), b.layout(0),
+                                                 b.layout(0), AlphaOf(spec), spec.beta, b.Attributes(), b.kAllowEmpty);
+  return InPlace(b.DescribeUnary(pd));
+}
+
+std::optional<PreparedPrimitive> PrepareBinary(const PrimitiveBuilder& b) {
+  if (b.in(0).dtype != b.out().dtype) return std::nullopt;  // only its slow code can do that
+  const Desc other = b.in(0).shape == b.in(1).shape ? b.layout(0) : PlainDesc(b.in(1));
+  const dnnl::binary::primitive_desc pd(CpuEngine(), AlgorithmOf(b.spec<BinarySpec>().kind), b.layout(0), other,
+                                        b.layout(0), b.Attributes(), b.kAllowEmpty);
+  if (!pd) return std::nullopt;
+  auto prepared = b.Describe(pd, {pd.src_desc(0), pd.src_desc(1)}, pd.dst_desc());
+  b.SetInput(0, pd.src_desc(0), DNNL_ARG_SRC_0, &*prepared);
+  b.SetInput(1, pd.src_desc(1), DNNL_ARG_SRC_1, &*prepared);
+  return InPlace(std::move(prepared));
+}
+
+std::optional<PreparedPrimitive> PreparePRelu(const PrimitiveBuilder& b) {
+  const dnnl::prelu_forward::primitive_desc pd(CpuEngine(), b.kInference, b.layout(0), AnyDesc(b.in(1)), b.layout(0),
+                                               b.Attributes(), b.kAllowEmpty);
+  if (!pd) return std::nullopt;
+  return b.Describe(pd, {pd.src_desc(), pd.weights_desc()}, pd.dst_desc());
+}
+
+[[maybe_unused]] const bool kEltwise = RegisterStepKind<EltwiseSpec>({.prepare = PrepareEltwise});
+[[maybe_unused]] const bool kBinary =
+    RegisterStepKind<BinarySpec>({.prepare = PrepareBinary, .avoids_reference = true});
+[[maybe_unused]] const bool kPRelu = RegisterStepKind<PReluSpec>({.prepare = PreparePRelu});
+
+}  // namespace
+}  // namespace amp::onednn

@@ -1,0 +1,36 @@
+// Reshapes and permutations: other views of the same memory, where that is possible.
+#include "dnnl/step_kind.h"
+
+namespace amp::onednn {
+namespace {
+
+// What becomes of a constant in a shape that an input gives it is not to be kept for plans with other shapes.
+ValueId CopyForThisPlan(LayoutBuilder* builder, ValueId v, NodeId node) {
+  const TensorType type = builder->TypeOf(v);
+  const ValueId copy = builder->AddValue(type, builder->NameOf(v) + ":copy", PlainDesc(type));
+  Step step{ReorderSpec{}, {v}, {copy}, node, "its shape is that of an input"};
+  step.is_shaped_by_inputs = true;
+  builder->Append(std::move(step));
+  return copy;
+}
+
+void AssignReshape(LayoutBuilder* builder, Step step) {
+  ValueId in = builder->InRowMajor(step.inputs[0], step.node, "a change of shape reads row-major memory");
+  if (step.is_shaped_by_inputs && builder->laid_out().IsConstant(in)) in = CopyForThisPlan(builder, in, step.node);
+  builder->Alias(step.outputs[0], in, PlainDesc(builder->TypeOf(step.outputs[0])));
+}
+
+void AssignPermute(LayoutBuilder* builder, Step step) {
+  const ValueId in = step.inputs[0];
+  const std::vector<int>& axes = std::get<PermuteSpec>(step.spec).axes;
+  // dnnl's permutation says where input axis i goes; ours says where output axis i comes from.
+  std::vector<int> destination(axes.size());
+  for (std::size_t i = 0; i < axes.size(); ++i) destination[static_cast<std::size_t>(axes[i])] = static_cast<int>(i);
+  builder->Alias(step.outputs[0], in, builder->LayoutOf(in).permute_axes(destination));
+}
+
+[[maybe_unused]] const bool kReshape = RegisterStepKind<ReshapeSpec>({.assign_layouts = AssignReshape});
+[[maybe_unused]] const bool kPermute = RegisterStepKind<PermuteSpec>({.assign_layouts = AssignPermute});
+
+}  // namespace
+}  // namespace amp::onednn

@@ -1,0 +1,38 @@
+// Pooling and resampling.
+#include "dnnl/step_kind.h"
+
+namespace amp::onednn {
+namespace {
+
+dnnl::algorithm AlgorithmOf(PoolingKind kind) {
+  switch (kind) {
+    case PoolingKind::kMax:
+      return dnnl::algorithm::pooling_max;
+    case PoolingKind::kAverageIncludePadding:
+      return dnnl::algorithm::pooling_avg_include_padding;
+    case PoolingKind::kAverageExcludePadding:
+      return dnnl::algorithm::pooling_avg_exclude_padding;
+  }
+  return dnnl::algorithm::undef;
+}
+
+std::optional<PreparedPrimitive> PreparePooling(const PrimitiveBuilder& b) {
+  const auto& spec = b.spec<PoolingSpec>();
+  const dnnl::memory::dims dense(spec.kernel.size(), 0);
+  const dnnl::pooling_forward::primitive_desc pd(CpuEngine(), b.kInference, AlgorithmOf(spec.kind), b.layout(0),
+                                                 AnyDesc(b.out()), spec.strides, spec.kernel, dense, spec.pads_begin,
+                                                 spec.pads_end, b.Attributes(), b.kAllowEmpty);
+  return b.DescribeUnary(pd);
+}
+
+std::optional<PreparedPrimitive> PrepareResample(const PrimitiveBuilder& b) {
+  const dnnl::resampling_forward::primitive_desc pd(CpuEngine(), b.kInference, dnnl::algorithm::resampling_nearest,
+                                                    b.layout(0), AnyDesc(b.out()), b.Attributes(), b.kAllowEmpty);
+  return b.DescribeUnary(pd);
+}
+
+[[maybe_unused]] const bool kPooling = RegisterStepKind<PoolingSpec>({.prepare = PreparePooling});
+[[maybe_unused]] const bool kResample = RegisterStepKind<NearestResampleSpec>({.prepare = PrepareResample});
+
+}  // namespace
+}  // namespace amp::onednn

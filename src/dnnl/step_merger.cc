@@ -1,0 +1,78 @@
+#include "dnnl/step_merger.h"
+
+#include <utility>
+
+#include "dnnl/step_kind.h"
+
+namespace amp::onednn {
+namespace {
+
+// A summand has the destination's dtype; one of another is an operand like others.
+void ReplaceSum(Step* step) {
+  for (PostOp& op : step->post_ops) {
+    if (std::holds_alternative<SumSpec>(op.spec)) op.spec = BinarySpec{BinaryKind::kAdd};
+  }
+}
+
+bool IsWrong(const Step& merged, const std::string& implementation) {
+  const auto finishes_once = BackEndOf(merged.spec).finishes_once;
+  return finishes_once != nullptr && !merged.post_ops.empty() && !finishes_once(merged, implementation);
+}
+
+}  // namespace
+
+bool StepMerger::Merge(StepId host, StepId reader, std::vector<PostOp> ops, const std::vector<ValueId>& operands) {
+  Step merged = graph_->step(host);
+  std::size_t next = 0;
+  for (PostOp& op : ops) {
+    if (!std::holds_alternative<EltwiseSpec>(op.spec)) {
+      op.operand = merged.inputs.size();
+      merged.inputs.push_back(operands[next++]);
+    }
+    merged.post_ops.push_back(std::move(op));
+  }
+  merged.outputs = graph_->step(reader).outputs;
+  const DType written = graph_->type(merged.outputs[0]).dtype;
+  if (written != graph_->type(graph_->step(host).outputs[0]).dtype) ReplaceSum(&merged);
+  if (!Accepts(merged, graph_->step(host))) return false;
+  ReplaceReader(std::move(merged), host, reader);
+  return true;
+}
+
+void StepMerger::ReplaceReader(Step merged, StepId host, StepId reader) {
+  const Step& absorbed = graph_->step(reader);
+  merged.outputs = absorbed.outputs;
+  merged.fused.push_back(absorbed.node);
+  merged.fused.insert(merged.fused.end(), absorbed.fused.begin(), absorbed.fused.end());
+  graph_->Replace(reader, std::move(merged));
+  graph_->Remove(host);
+}
+
+bool StepMerger::Accepts(const Step& merged, const Step& host) const {
+  const std::string fused = ImplementationOf(merged);
+  if (fused.empty() || IsWrong(merged, fused) || fused.find("ref") != std::string::npos) return false;
+  if (is_fast_ && fused.find("gemm") == std::string::npos) return true;
+  const std::string alone = ImplementationOf(host);  // asking costs time: only where the answer matters
+  return is_fast_ ? alone.find("gemm") != std::string::npos : fused == alone;
+}
+
+ValueId StepMerger::AddBefore(StepId reader, StepSpec spec, ValueId input, TensorType type, const char* suffix) {
+  const std::string name = graph_->value(input).name + suffix;
+  const StepId id = graph_->Add(graph_->order(reader) - 0.25, std::move(spec), {input}, std::move(type),
+                                graph_->step(reader).node, name);
+  return graph_->step(id).outputs[0];
+}
+
+// "" where the library has none.
+std::string StepMerger::ImplementationOf(const Step& step) const {
+  std::vector<TensorType> types;
+  std::vector<Desc> layouts;
+  for (const ValueId v : step.inputs) {
+    types.push_back(graph_->type(v));
+    layouts.push_back(PlainDesc(types.back()));
+  }
+  const auto prepared = Prepare(step, types, graph_->type(step.outputs[0]), layouts);
+  return prepared ? prepared->implementation : "";
+}
+
+}  // namespace amp::onednn

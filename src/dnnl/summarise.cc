@@ -1,0 +1,83 @@
+#include "dnnl/summarise.h"
+
+#include <algorithm>
+
+#include "dnnl/step_kind.h"
+#include "nnvm/error.h"
+
+namespace amp {
+
+std::string PlanSummary::Print() const {
+  std::string text = fmt::format(
+      "plan: {} steps, {}{} threads, arena {} bytes, constants {} bytes, {} reorders, {} nodes on "
+      "reference kernels\n",
+      steps.size(), num_threads > 1 ? "up to " : "", num_threads, arena_bytes, constant_bytes, num_reorders,
+      num_references);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const PlanStep& step = steps[i];
+    const std::string fused = step.fused.empty() ? "" : " + " + JoinSome(step.fused, 99);
+    text += fmt::format("{:4} {:14} {:24} {:8} {}{}{}\n", i, step.kind, step.implementation, step.layout, step.node,
+                        fused, step.reason.empty() ? "" : "  (" + step.reason + ")");
+  }
+  return text;
+}
+
+}  // namespace amp
+
+namespace amp::onednn {
+namespace {
+
+// Each once, in order.
+std::vector<std::string> FusedNames(const Graph& graph, const Step& step) {
+  std::vector<std::string> names;
+  for (const NodeId id : step.fused) {
+    const std::string& name = graph.node(id).name();
+    if (id != step.node && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  return names;
+}
+
+PlanStep Describe(const Graph& graph, const LaidOutProgram& program, std::size_t i) {
+  const Step& step = program.program.steps[i];
+  const auto& prepared = program.prepared[i];
+  PlanStep described;
+  described.node = graph.node(step.node).name();
+  described.kind = KindOf(step.spec).name;
+  described.implementation =
+      prepared ? prepared->implementation : (BackEndOf(step.spec).is_reference ? "reference" : "own");
+  if (!step.outputs.empty()) described.layout = LayoutName(program.layouts[step.outputs[0]]);
+  described.reason = step.reason;
+  if (prepared && prepared->is_reference() && described.reason.empty()) {
+    described.reason = "oneDNN has only reference code for this";
+  }
+  described.fused = FusedNames(graph, step);
+  return described;
+}
+
+}  // namespace
+
+PlanSummary Summarise(const Graph& graph, const LaidOutProgram& program, const CompiledPlan& plan,
+                      std::size_t constant_bytes) {
+  PlanSummary summary;
+  summary.arena_bytes = plan.arena_bytes;
+  summary.constant_bytes = constant_bytes;
+  summary.num_threads = plan.num_threads;
+  for (std::size_t i = 0; i < program.program.steps.size(); ++i) {
+    const StepSpec& spec = program.program.steps[i].spec;
+    const auto& prepared = program.prepared[i];
+    const bool is_reorder = std::holds_alternative<ReorderSpec>(spec);  // of layouts: no node
+    const bool is_reference = prepared ? prepared->is_reference() : BackEndOf(spec).is_reference;
+    summary.steps.push_back(Describe(graph, program, i));
+    summary.num_reorders += is_reorder;
+    summary.num_references += is_reference && !is_reorder;
+  }
+  return summary;
+}
+
+std::vector<StepCost> CostsOf(const LaidOutProgram& program) {
+  std::vector<StepCost> costs;
+  for (const Step& step : program.program.steps) costs.push_back(CostOf(step.spec, program.TypesOf(step)));
+  return costs;
+}
+
+}  // namespace amp::onednn

@@ -1,0 +1,71 @@
+#include <utility>
+
+#include "nnvm/error.h"
+#include "program/lowering.h"
+
+namespace amp {
+
+LowerContext::LowerContext(Program* program, const Node& node, NodeId id, std::string key, std::vector<ValueId> inputs,
+                           std::vector<TensorType> in_types, std::vector<TensorType> out_types,
+                           std::vector<bool> is_read)
+    : program_(program),
+      node_(node),
+      id_(id),
+      key_(std::move(key)),
+      inputs_(std::move(inputs)),
+      in_types_(std::move(in_types)),
+      out_types_(std::move(out_types)),
+      is_read_(std::move(is_read)),
+      outputs_(out_types_.size(), kNoValue) {}
+
+ValueId LowerContext::Constant(const NDArray& array, const std::string& name) {
+  const std::string key = fmt::format("{}:={}", key_, name);
+  constants_[key] = array;
+  return program_->AddValue(array.type(), key, ValueSource::kConstant);
+}
+
+// The types of the operands are part of the name: emulated and native lowerings of one node must not share constants.
+std::string LowerContext::NewName(const StepSpec& spec, DType dtype) const {
+  std::size_t number = 0;  // of the steps that this node has already
+  while (number < program_->steps.size() && program_->steps[program_->steps.size() - 1 - number].node == id_) ++number;
+  return fmt::format("{}:{}{}:{}", key_, KindOf(spec).name, number, NameOf(dtype));
+}
+
+ValueId LowerContext::Emit(StepSpec spec, std::vector<ValueId> inputs, TensorType type) {
+  const std::string name = NewName(spec, type.dtype);
+  const ValueId out = program_->AddValue(std::move(type), name, ValueSource::kComputed);
+  program_->steps.push_back({std::move(spec), std::move(inputs), {out}, id_, ""});
+  return out;
+}
+
+std::vector<ValueId> LowerContext::EmitSeveral(StepSpec spec, std::vector<ValueId> inputs,
+                                               std::vector<TensorType> types) {
+  Step step{std::move(spec), std::move(inputs), {}, id_, ""};
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    const std::string name = fmt::format("{}:{}", NewName(step.spec, types[i].dtype), i);
+    step.outputs.push_back(program_->AddValue(std::move(types[i]), name, ValueSource::kComputed));
+  }
+  std::vector<ValueId> outputs = step.outputs;
+  program_->steps.push_back(std::move(step));
+  return outputs;
+}
+
+ValueId LowerContext::Reshape(ValueId value, Shape shape) {
+  if (ShapeOf(value) == shape) return value;
+  return Emit(ReshapeSpec{}, {value}, {DTypeOf(value), std::move(shape)});
+}
+
+ValueId LowerContext::Permute(ValueId value, std::vector<int> axes) {
+  const Shape& shape = ShapeOf(value);
+  std::vector<std::int64_t> dims;
+  for (const int axis : axes) dims.push_back(shape[axis]);
+  const DType dtype = DTypeOf(value);
+  return Emit(PermuteSpec{std::move(axes)}, {value}, {dtype, Shape(std::move(dims))});
+}
+
+ValueId LowerContext::Cast(ValueId value, DType dtype) {
+  if (DTypeOf(value) == dtype) return value;
+  return Emit(CastSpec{}, {value}, {dtype, ShapeOf(value)});
+}
+
+}  // namespace amp

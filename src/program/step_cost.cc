@@ -1,0 +1,68 @@
+#include "program/step_cost.h"
+
+namespace amp {
+namespace {
+
+double Elements(const TensorType& type) { return static_cast<double>(type.shape.size()); }
+
+double AxisSize(const TensorType& type, int axis) { return static_cast<double>(type.shape[axis]); }
+
+std::size_t BytesOfAll(const std::vector<TensorType>& types) {
+  std::size_t bytes = 0;
+  for (const TensorType& type : types) bytes += static_cast<std::size_t>(type.shape.size()) * BytesOf(type.dtype);
+  return bytes;
+}
+
+// Each element of `tensor` meets the weights of its channel.
+double WindowFlops(const TensorType& tensor, const TensorType& weights) {
+  const double elements = Elements(tensor);
+  return elements == 0 ? 0 : 2 * elements * Elements(weights) / AxisSize(tensor, 1);
+}
+
+// Each element of the output is a sum over the last axis of the first operand.
+double ProductFlops(const StepTypes& types) {
+  const TensorType& first = types.inputs[0];
+  return 2 * Elements(types.outputs[0]) * AxisSize(first, first.shape.rank() - 1);
+}
+
+}  // namespace
+
+double ConvolutionSpec::Flops(const StepTypes& types) const { return WindowFlops(types.outputs[0], types.inputs[1]); }
+double DeconvolutionSpec::Flops(const StepTypes& types) const { return WindowFlops(types.inputs[0], types.inputs[1]); }
+double InnerProductSpec::Flops(const StepTypes& types) const { return ProductFlops(types); }
+double MatMulSpec::Flops(const StepTypes& types) const { return ProductFlops(types); }
+
+// Both products: queries by keys, weights by values.
+double AttentionSpec::Flops(const StepTypes& types) const {
+  const TensorType& queries = types.inputs[0];
+  if (interleaved) return 4.0 * Elements(types.outputs[0]) * AxisSize(queries, 0);
+  const TensorType& values = types.inputs[2];
+  const int rank = queries.shape.rank();
+  const double rows = Elements(queries) == 0 ? 0 : Elements(queries) / AxisSize(queries, rank - 1);
+  return 2.0 * rows * AxisSize(values, rank - 2) * (AxisSize(queries, rank - 1) + AxisSize(values, rank - 1));
+}
+
+// Each step of each sequence meets all weights of all layers once; the two vectors of biases are none of them.
+double RecurrenceSpec::Flops(const StepTypes& types) const {
+  const TensorType &data = types.inputs[0], &states = types.inputs[2];
+  const double gates = cell == RecurrentCell::kLstm ? 4 : cell == RecurrentCell::kGru ? 3 : 1;
+  const double biases = 2 * gates * AxisSize(states, 0) * AxisSize(states, 2);
+  return 2 * AxisSize(data, 0) * AxisSize(data, 1) * (Elements(types.inputs[1]) - biases);
+}
+
+StepCost CostOf(const StepSpec& spec, const StepTypes& types) {
+  StepCost cost;
+  if (!types.inputs.empty()) cost.dtype = types.inputs[0].dtype;
+  if (KindOf(spec).is_view) return cost;
+  cost.flops = std::visit(
+      [&](const auto& of_kind) {
+        if constexpr (requires { of_kind.Flops(types); }) return of_kind.Flops(types);
+        return 0.0;
+      },
+      spec);
+  cost.bytes_read = BytesOfAll(types.inputs);
+  cost.bytes_written = BytesOfAll(types.outputs);
+  return cost;
+}
+
+}  // namespace amp

@@ -1,0 +1,22 @@
+// What a step has to compute, read and write, whatever it takes for that.
+#pragma once
+
+#include <cstddef>
+
+#include "program/step.h"
+
+namespace amp {
+
+struct StepCost {
+  double flops = 0;  // of sums of products, a multiplication and an addition counted as two; 0 for all others
+  // Of operands and results, each once and whole (a lookup reads less).
+  std::size_t bytes_read = 0, bytes_written = 0;
+  DType dtype = DType::kUnknown;  // of the first operand
+
+  std::size_t bytes() const { return bytes_read + bytes_written; }
+};
+
+// Views cost nothing.
+StepCost CostOf(const StepSpec& spec, const StepTypes& types);
+
+}  // namespace amp

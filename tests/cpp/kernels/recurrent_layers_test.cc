@@ -1,0 +1,89 @@
+// What the operator's own tests do not see of the kernel: threads, scratch memory, and outputs that are left out. Those
+// compare its numbers with a plain definition.
+#include "kernels/recurrent_layers.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <vector>
+
+#include "kernels/parallel.h"
+
+namespace amp::kernels {
+namespace {
+
+std::vector<float> Drawn(std::int64_t count, std::uint32_t seed) {
+  std::vector<float> values;
+  for (std::int64_t i = 0; i < count; ++i) {
+    seed = seed * 1664525u + 1013904223u;
+    values.push_back((static_cast<float>(seed >> 8) * 0x1p-23f - 1) / 4);
+  }
+  return values;
+}
+
+// Two layers in both directions over sequences of different lengths.
+struct Network {
+  explicit Network(RecurrentCell cell) {
+    job.cell = cell;
+    job.time = 6;
+    job.batch = 3;
+    job.inputs = 5;
+    job.state = 37;  // more than a chunk, and no multiple of a vector
+    job.layers = 2;
+    job.directions = 2;
+    const std::int64_t rows = NumGates(cell) * job.state, states = 4 * job.batch * job.state;
+    x = Drawn(job.time * job.batch * job.inputs, 1);
+    parameters = Drawn(2 * rows * (5 + 37) + 2 * rows * (74 + 37) + 4 * 2 * rows, 2);
+    hidden = Drawn(states, 3);
+    cells = Drawn(states, 4);
+  }
+
+  std::vector<float> Run(int num_threads, unsigned char garbage, bool wants_states = true) const {
+    const ThreadScope threads(num_threads);
+    const std::int64_t outputs = job.time * job.batch * 2 * job.state;
+    std::vector<float> y(static_cast<std::size_t>(outputs) + 2 * hidden.size(), -7);
+    std::vector<char> memory(RecurrentScratchBytes(job) + 64, static_cast<char>(garbage));
+    void* scratch = memory.data() + (64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64);
+    RecurrentData data{x.data(), parameters.data(), hidden.data(), cells.data(), lengths.data(), y.data()};
+    if (wants_states) {
+      data.last_hidden = y.data() + outputs;
+      if (job.cell == RecurrentCell::kLstm) data.last_cells = data.last_hidden + hidden.size();
+    }
+    RunRecurrentLayers(job, data, scratch);
+    return y;
+  }
+
+  RecurrentLayers job;
+  std::vector<float> x, parameters, hidden, cells;
+  std::vector<std::int64_t> lengths{6, 0, 9};  // beyond the end: all of it
+};
+
+bool SameBits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+class RecurrentLayersOf : public ::testing::TestWithParam<RecurrentCell> {};
+
+TEST_P(RecurrentLayersOf, DependsNeitherOnThreadsNorOnWhatScratchMemoryHeld) {
+  const Network network(GetParam());
+  const std::vector<float> expected = network.Run(1, 0);
+  EXPECT_TRUE(SameBits(network.Run(3, 0), expected));
+  EXPECT_TRUE(SameBits(network.Run(1, 0xFF), expected));  // all NaN
+}
+
+TEST_P(RecurrentLayersOf, WritesZerosBehindTheEndAndOnlyWhatIsWanted) {
+  const Network network(GetParam());
+  const std::int64_t width = 2 * network.job.state, places = network.job.time * network.job.batch;
+  const std::vector<float> y = network.Run(1, 0, /*wants_states=*/false);
+  for (std::int64_t t = 0; t < network.job.time; ++t) {
+    for (std::int64_t i = 0; i < width; ++i) ASSERT_EQ(y[(t * network.job.batch + 1) * width + i], 0);
+  }
+  for (std::size_t i = static_cast<std::size_t>(places * width); i < y.size(); ++i) ASSERT_EQ(y[i], -7);
+}
+
+INSTANTIATE_TEST_SUITE_P(Cells, RecurrentLayersOf,
+                         ::testing::Values(RecurrentCell::kRelu, RecurrentCell::kTanh, RecurrentCell::kLstm,
+                                           RecurrentCell::kGru));
+
+}  // namespace
+}  // namespace amp::kernels
