@@ -96,6 +96,13 @@ def test_errors_are_one_line(repository, classify, tmp_path, arguments, message)
     assert output.count("\n") == 1
 
 
+def test_a_program_needs_one_header_and_names_no_back_end(repository, prefix):
+    source = (repository / "examples" / "cpp" / "main.cc").read_text()
+    assert re.findall(r'#include [<"](\w+/[\w/.]+)', source) == ["amp/amp.h"]
+    assert "dnnl" not in source
+    assert (prefix / "include" / "amp" / "amp.h").is_file()
+
+
 def test_installed_headers_need_no_other_library(prefix, tmp_path):
     include = prefix / "include" / "nnvm_amp"
     headers = sorted(path.relative_to(include) for path in include.glob("*/*.h") if path.parent.name != "bundled")
