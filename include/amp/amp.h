@@ -15,5 +15,5 @@
 #include "nnvm/params_file.h"       // IWYU pragma: export
 #include "nnvm/symbol.h"            // IWYU pragma: export
 #include "nnvm/symbol_json.h"       // IWYU pragma: export
-#include "passes/convert_symbol.h"         // IWYU pragma: export
+#include "passes/convert_symbol.h"  // IWYU pragma: export
 #include "program/convert_model.h"  // IWYU pragma: export

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "dnnl/layout_builder.h"
 #include "dnnl/step_kind.h"
 
 namespace amp::onednn {

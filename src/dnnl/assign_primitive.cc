@@ -1,5 +1,8 @@
+#include "dnnl/assign_primitive.h"
+
 #include <utility>
 
+#include "dnnl/layout_builder.h"
 #include "dnnl/step_kind.h"
 #include "program/threads.h"
 

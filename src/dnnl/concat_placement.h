@@ -1,34 +1,31 @@
-// Concatenations along channels whose parts are written where they belong in the outermost one.
+// Where the parts of concatenations along channels lie, once they are written where they belong in the outermost one.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <optional>
 
-#include "dnnl/memory_desc.h"
 #include "program/concat_aliasing.h"
 
 namespace amp::onednn {
 
-class LayoutBuilder;
-
 class ConcatPlacement {
  public:
-  // Places nothing where the pass AliasConcats is disabled.
+  // Finds nothing to place where the pass AliasConcats is disabled.
   explicit ConcatPlacement(const Program& source);
+
+  // What a concatenation is a part of; nullptr where it cannot be placed.
+  const ConcatAlias* AliasOf(ValueId concat) const;
 
   // The value is a concatenation that has been placed, or a part of one.
   bool IsPlaced(ValueId v) const { return first_channels_.contains(v); }
-
-  // Puts the parts of a concatenation in their place, if one of them lies channels-last; false: nothing was done.
-  bool Place(LayoutBuilder* builder, const Step& concat);
+  // In its buffer; nullopt where it is not placed.
+  std::optional<std::int64_t> FirstChannelOf(ValueId v) const;
+  void SetFirstChannel(ValueId v, std::int64_t channel) { first_channels_[v] = channel; }
 
  private:
-  ValueId BufferOf(LayoutBuilder* builder, ValueId concat);
-  void PlaceIn(LayoutBuilder* builder, ValueId buffer, std::int64_t first_channel, ValueId v);
-  void PutPart(LayoutBuilder* builder, ValueId part, ValueId buffer, std::int64_t first_channel, NodeId node);
-
   std::map<ValueId, ConcatAlias> aliases_;          // of concatenations
-  std::map<ValueId, std::int64_t> first_channels_;  // of what is placed, in its buffer
+  std::map<ValueId, std::int64_t> first_channels_;  // of what is placed
 };
 
 }  // namespace amp::onednn

@@ -71,7 +71,7 @@ class Folder {
 
   // A step without inputs fills an empty tensor, which has elements under other shapes: its result is not to be kept.
   bool IsConstant(const Step& step) {
-    return !step.outputs.empty() && !step.inputs.empty() && !step.is_shaped_by_inputs &&
+    return !step.outputs.empty() && !step.inputs.empty() && !step.depends_on_input_shape &&
            std::none_of(step.outputs.begin(), step.outputs.end(),
                         [&](ValueId v) { return outputs_.contains(program_.RootOf(v)) || program_.RootOf(v) != v; }) &&
            std::all_of(step.inputs.begin(), step.inputs.end(), [&](ValueId v) { return program_.IsConstant(v); });

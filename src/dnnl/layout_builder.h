@@ -67,9 +67,4 @@ class LayoutBuilder {
   std::set<ValueId> read_;                          // by steps that are laid out
 };
 
-// How steps are laid out that oneDNN has a primitive for, and ...
-void AssignPrimitive(LayoutBuilder* builder, Step step);
-// ... those of kernels that read and write row-major memory.
-void AssignRowMajor(LayoutBuilder* builder, Step step);
-
 }  // namespace amp::onednn

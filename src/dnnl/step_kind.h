@@ -8,8 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "dnnl/assign_primitive.h"
 #include "dnnl/laid_out_program.h"
-#include "dnnl/layout_builder.h"
 #include "dnnl/own_kernel.h"
 #include "dnnl/primitive_builder.h"
 

@@ -85,8 +85,8 @@ constexpr std::int64_t kRows = 6;  // see attention_avx512.h: parts begin where 
 
 Parts PartsOf(const Attention& job) {
   const std::int64_t heads = job.num_batch * job.num_heads;
-  const std::int64_t wanted = heads % job.num_threads == 0 ? 1 : (4 * job.num_threads + heads - 1) / heads;
-  const std::int64_t share = (job.num_queries + wanted - 1) / wanted;
+  const std::int64_t pieces = heads % job.num_threads == 0 ? 1 : (4 * job.num_threads + heads - 1) / heads;
+  const std::int64_t share = (job.num_queries + pieces - 1) / pieces;
   Parts parts;
   parts.queries = std::min(kMaxQueries, std::max(kRows, (share + kRows - 1) / kRows * kRows));
   parts.per_head = (job.num_queries + parts.queries - 1) / parts.queries;

@@ -82,9 +82,9 @@ int AvailableCpus() {
 
 int DefaultThreads() {
   const char* text = std::getenv("OMP_NUM_THREADS");
-  const long wanted = text != nullptr ? std::strtol(text, nullptr, 10) : 0;
+  const long asked = text != nullptr ? std::strtol(text, nullptr, 10) : 0;
   constexpr long kMaxCount = 1024;
-  return wanted > 0 ? static_cast<int>(std::min(wanted, kMaxCount)) : AvailableCpus();
+  return asked > 0 ? static_cast<int>(std::min(asked, kMaxCount)) : AvailableCpus();
 }
 
 }  // namespace amp::kernels

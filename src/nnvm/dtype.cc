@@ -26,7 +26,7 @@ constexpr std::array<DTypeInfo, 14> kTable{{
 
 }  // namespace
 
-const DTypeInfo& InfoOf(DType dtype) { return kTable[dtype]; }
+const DTypeInfo& InfoOf(DType dtype) { return kTable[static_cast<std::size_t>(dtype)]; }
 
 std::optional<DType> FindDType(std::string_view name) {
   for (const DTypeInfo& info : kTable) {

@@ -111,7 +111,8 @@ void Graph::Index() {
   }
   has_control_deps_.resize(nodes_.size());
   for (NodeId id = 0; id < nodes_.size(); ++id) {
-    for (const NodePtr& dep : nodes_[id]->control_deps()) has_control_deps_[id] = has_control_deps_[IdOf(dep.get())] = true;
+    for (const NodePtr& dep : nodes_[id]->control_deps())
+      has_control_deps_[id] = has_control_deps_[IdOf(dep.get())] = true;
   }
   is_output_.resize(num_entries());
   for (const NodeEntry& output : outputs_) is_output_[EntryOf(output)] = true;

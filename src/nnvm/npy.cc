@@ -130,8 +130,7 @@ NDArray RowMajor(const NDArray& columns) {
   for (std::int64_t to = 0; to < columns.size(); ++to) {
     std::int64_t from = 0;
     for (std::size_t axis = dims.size(); axis-- > 0;) from = from * dims[axis] + index[axis];
-    std::memcpy(rows.As<char>() + to * size,
-                columns.As<char>() + from * size, size);
+    std::memcpy(rows.As<char>() + to * size, columns.As<char>() + from * size, size);
     for (std::size_t axis = dims.size(); axis-- > 0 && ++index[axis] == dims[axis];) index[axis] = 0;
   }
   return rows;

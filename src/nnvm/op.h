@@ -1,5 +1,5 @@
-// Operators and their registry. An Op is what its operator definition says it is: a parameter schema, named inputs and outputs, and
-// facts of any C++ type, so that this room need not know what other rooms attach to operators.
+// Operators and their registry. An Op is what its operator definition says it is: a parameter schema, named inputs and
+// outputs, and facts of any C++ type, so that this room need not know what other rooms attach to operators.
 #pragma once
 
 #include <any>
@@ -100,7 +100,9 @@ inline constexpr std::string_view kMXNetDomain = "mxnet";
 template <class P>
 class OpDefinition {
  public:
-  explicit OpDefinition(std::string_view name) : op_(OpRegistry::Get().Add(kMXNetDomain, name)) { Params(ParamSchema<P>()); }
+  explicit OpDefinition(std::string_view name) : op_(OpRegistry::Get().Add(kMXNetDomain, name)) {
+    Params(ParamSchema<P>());
+  }
   OpDefinition& Alias(std::string_view alias) {
     OpRegistry::Get().AddAlias(op_, alias);
     return *this;

@@ -1,5 +1,5 @@
-// Declarative parameter structs: an operator definition lists its fields once; parsing, defaults, ranges, error messages, generated
-// Python functions and documentation all come from that list.
+// Declarative parameter structs: an operator definition lists its fields once; parsing, defaults, ranges, error
+// messages, generated Python functions and documentation all come from that list.
 #pragma once
 
 #include <cstddef>

@@ -4,9 +4,9 @@
 
 #include "ops/numeric.h"
 #include "ops/rules.h"
+#include "passes/infer.h"
 #include "passes/op_facts.h"
 #include "passes/optimize/fold_batch_norm.h"
-#include "passes/infer.h"
 #include "program/lowering.h"
 #include "program/reference.h"
 

@@ -238,7 +238,8 @@ void RunCond(const Node& node, std::span<const NDArray> in, std::span<NDArray> o
   }
 }
 
-// ---- operator definitions -------------------------------------------------------------------------------------------------------
+// ---- operator definitions
+// -------------------------------------------------------------------------------------------------------
 
 ParamSchema<FlowParam> Schema(int num_bodies) {
   ParamSchema<FlowParam> schema;

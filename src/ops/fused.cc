@@ -4,8 +4,8 @@
 
 #include "nnvm/graph.h"
 #include "ops/rules.h"
-#include "passes/op_facts.h"
 #include "passes/fusion_mxnet/chain_patterns.h"
+#include "passes/op_facts.h"
 
 namespace amp {
 namespace {
@@ -117,7 +117,7 @@ Subgraphs NormAndRelu(const AttrMap& attrs) {
 DType OutputDType(const Node& node) { return node.params<FusedParam>().enabled_float_output.value_or(DType::kUnknown); }
 
 OpDefinition<FusedParam> Register(std::string_view name, const char* doc, const std::vector<const char*>& repeated = {},
-                            void (*validate)(FusedParam&) = Validate) {
+                                  void (*validate)(FusedParam&) = Validate) {
   auto card = RegisterOp<FusedParam>(name);
   card.Doc(doc)
       .Params(Schema(repeated), validate)
@@ -143,9 +143,9 @@ OpDefinition<FusedParam> Register(std::string_view name, const char* doc, const 
 }();
 
 [[maybe_unused]] const auto kScores1 =
-    Register("_sg_mkldnn_selfatt_qk", "Queries times keys; stands for its subgraph.", {"outputs", "enable_float_output"});
+    Register("_sg_mkldnn_selfatt_qk", "Queries times keys; stands for its subgraph.", {"heads", "enable_float_output"});
 [[maybe_unused]] const auto kWeightedValues1 = Register(
-    "_sg_mkldnn_selfatt_valatt", "Attention times values; stands for its subgraph.", {"outputs", "enable_float_output"});
+    "_sg_mkldnn_selfatt_valatt", "Attention times values; stands for its subgraph.", {"heads", "enable_float_output"});
 
 [[maybe_unused]] const auto kBatchNorm =
     Register("_sg_onednn_batch_norm", "A batch norm and a relu; stands for its subgraph.",

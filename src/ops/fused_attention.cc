@@ -139,7 +139,7 @@ OpDefinition<AttentionParam> Register(const char* name, const char* doc, std::ve
 }
 
 OpDefinition<AttentionParam> Register(const char* name, const char* doc, std::vector<std::string> inputs,
-                                const Operands& operands) {
+                                      const Operands& operands) {
   auto card = Register(name, doc, std::move(inputs));
   card.Set(ShapeRule{[&operands](ShapeRelation& r) { InferScores(operands, r); }})
       .Set(ReferenceKernel{[&operands](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {

@@ -19,8 +19,7 @@ DTypeRule IndexBesideData(int data, int index) {
 }
 
 void CopyRow(const NDArray& from, std::int64_t source, NDArray& to, std::int64_t target, std::size_t row) {
-  std::memcpy(to.As<char>() + target * row,
-              from.As<char>() + source * row, row);
+  std::memcpy(to.As<char>() + target * row, from.As<char>() + source * row, row);
 }
 
 // Indices that are out of range, as the attribute `mode` has them.

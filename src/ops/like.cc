@@ -59,8 +59,7 @@ void SliceLikeReference(const Node&, std::span<const NDArray> in, std::span<NDAr
   for (std::int64_t i = 0; i < out[0].size(); ++i) {
     std::int64_t source = 0;
     for (int a = 0; a < to.rank(); ++a) source = source * from[a] + index[a];
-    std::memcpy(out[0].As<char>() + i * bytes,
-                in[0].As<char>() + source * bytes, bytes);
+    std::memcpy(out[0].As<char>() + i * bytes, in[0].As<char>() + source * bytes, bytes);
     for (int a = to.rank(); a-- > 0 && ++index[a] == to[a];) index[a] = 0;
   }
 }
@@ -191,7 +190,7 @@ void InferBroadcastLike(ShapeRelation& r) {
 
 // What an array is, in int64.
 OpDefinition<NoParam> Register(const char* name, const char* doc, Shape (*shape)(const Shape&),
-                         IntTuple (*values)(const Shape&)) {
+                               IntTuple (*values)(const Shape&)) {
   return RegisterOp<NoParam>(name)
       .Doc(doc)
       .Inputs({"data"})

@@ -29,7 +29,7 @@ std::vector<double> Spaced(const Interval& interval, std::int64_t num, bool endp
 // Fields that all three have; ValuesOf tells them apart.
 template <class P>
 OpDefinition<P> Register(const char* name, const char* doc, ParamSchema<P> schema,
-                   std::function<void(P&)> validate = nullptr) {
+                         std::function<void(P&)> validate = nullptr) {
   return RegisterOp<P>(name)
       .Doc(doc)
       .Params(std::move(schema.Required("num", &P::num, "How many numbers.")

@@ -6,8 +6,8 @@
 #include "ops/broadcast.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
-#include "passes/op_facts.h"
 #include "passes/infer.h"
+#include "passes/op_facts.h"
 #include "program/reference.h"
 
 namespace amp {

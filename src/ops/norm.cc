@@ -36,9 +36,8 @@ double VectorNorm(const double* x, std::int64_t size, double ord) {
 
 void VectorNorms(const NDArray& in, const std::vector<bool>& named, double ord, NDArray& out) {
   std::vector<double> y(out.size());
-  ForEachRow<double>(in, named, [&](std::int64_t i, const double* x, std::int64_t size) {
-    y[i] = VectorNorm(x, size, ord);
-  });
+  ForEachRow<double>(in, named,
+                     [&](std::int64_t i, const double* x, std::int64_t size) { y[i] = VectorNorm(x, size, ord); });
   StoreResults(y, out);
 }
 
@@ -189,8 +188,7 @@ void MatrixNorms(const NDArray& in, const std::vector<int>& axes, const NumpyNor
   const bool by_column = (std::abs(p.ord) == 1) != swapped, spectral = p.flag == kNuclear || std::abs(p.ord) == 2;
   std::vector<double> y(out.size());
   ForEachRow<double>(in, named, [&](std::int64_t i, const double* x, std::int64_t) {
-    y[i] =
-        spectral ? SpectralNorm(x, rows, columns, p) : MatrixNorm(x, rows, columns, by_column, p.ord > 0);
+    y[i] = spectral ? SpectralNorm(x, rows, columns, p) : MatrixNorm(x, rows, columns, by_column, p.ord > 0);
   });
   StoreResults(y, out);
 }

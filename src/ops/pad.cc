@@ -67,8 +67,7 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
       const std::int64_t position = Source(p.mode, index[a] - p.pad_width[2 * a], from[a]);
       source = position < 0 ? -1 : source * from[a] + position;
     }
-    const char* element =
-        source < 0 ? constant.As<char>() : in[0].As<char>() + source * bytes;
+    const char* element = source < 0 ? constant.As<char>() : in[0].As<char>() + source * bytes;
     std::memcpy(out[0].As<char>() + i * bytes, element, bytes);
     for (int a = rank; a-- > 0 && ++index[a] == to[a];) index[a] = 0;
   }

@@ -24,8 +24,7 @@ void CopyFrom(const NDArray& in, const Sources& sources, NDArray& out) {
   for (std::int64_t i = 0; i < out.size(); ++i) {
     std::int64_t source = 0;
     for (int a = 0; a < rank; ++a) source = source * in.shape()[a] + sources[a][index[a]];
-    std::memcpy(out.As<char>() + i * bytes,
-                in.As<char>() + source * bytes, bytes);
+    std::memcpy(out.As<char>() + i * bytes, in.As<char>() + source * bytes, bytes);
     for (std::size_t a = sources.size(); a-- > 0 && ++index[a] == sources[a].size();) index[a] = 0;
   }
 }
@@ -120,7 +119,7 @@ Sources SourcesOf(const Node&, const ReverseParam& p, const Shape& data) {
 // An operator that gives the new shape and, for the kernel, the input as it is read (same elements).
 template <class P>
 OpDefinition<P> Register(const char* name, const char* doc, ParamSchema<P> schema,
-                   std::function<void(P&)> validate = nullptr) {
+                         std::function<void(P&)> validate = nullptr) {
   return RegisterOp<P>(name)
       .Doc(doc)
       .Params(std::move(schema), std::move(validate))

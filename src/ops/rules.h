@@ -5,8 +5,8 @@
 #include <string>
 
 #include "nnvm/op.h"
-#include "passes/op_facts.h"
 #include "passes/infer.h"
+#include "passes/op_facts.h"
 
 namespace amp {
 

@@ -61,8 +61,7 @@ void LastReference(const Node& node, std::span<const NDArray> in, std::span<NDAr
   const std::vector<std::int64_t> lengths = Lengths(p, s, 1, in);
   for (std::int64_t n = 0; n < s.batch && s.row_bytes != 0; ++n) {
     const std::int64_t last = lengths[n] - 1, row = p.axis == 0 ? last * s.batch + n : n * s.time + last;
-    std::memcpy(out[0].As<char>() + n * s.row_bytes,
-                in[0].As<char>() + row * s.row_bytes, s.row_bytes);
+    std::memcpy(out[0].As<char>() + n * s.row_bytes, in[0].As<char>() + row * s.row_bytes, s.row_bytes);
   }
 }
 
@@ -79,7 +78,7 @@ void ReverseReference(const Node& node, std::span<const NDArray> in, std::span<N
 }
 
 OpDefinition<SequenceParam> Register(const char* name, const char* doc, std::int64_t last_axis, InferShapeFn infer,
-                               decltype(ReferenceKernel::run) reference) {
+                                     decltype(ReferenceKernel::run) reference) {
   return RegisterOp<SequenceParam>(name)
       .Doc(doc)
       .Params(ParamSchema<SequenceParam>()

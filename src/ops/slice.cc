@@ -42,8 +42,7 @@ void CopyRanges(const NDArray& in, const std::vector<Range>& ranges, NDArray& ou
   for (std::int64_t i = 0; i < out.size(); ++i) {
     std::int64_t source = 0;
     for (int a = 0; a < rank; ++a) source += (ranges[a].begin + index[a] * ranges[a].step) * strides[a];
-    std::memcpy(out.As<char>() + i * bytes,
-                in.As<char>() + source * bytes, bytes);
+    std::memcpy(out.As<char>() + i * bytes, in.As<char>() + source * bytes, bytes);
     for (std::size_t a = ranges.size(); a-- > 0 && ++index[a] == ranges[a].size;) index[a] = 0;
   }
 }

@@ -7,8 +7,8 @@
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "ops/softmax.h"
-#include "passes/op_facts.h"
 #include "passes/infer.h"
+#include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
 

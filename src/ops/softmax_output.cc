@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "ops/softmax.h"
-#include "passes/op_facts.h"
 #include "passes/infer.h"
+#include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
 

@@ -195,8 +195,8 @@ void SortReference(const Node& node, std::span<const NDArray> in, std::span<NDAr
   ForEachLine(in[0], lines, [&](std::int64_t line, const auto& values) {
     const std::vector<std::int64_t> order = Order(values, p.is_ascend);
     for (std::int64_t i = 0; i < lines.size; ++i) {
-      std::memcpy(out[0].As<char>() + lines.At(line, i) * bytes,
-                  in[0].As<char>() + lines.At(line, order[i]) * bytes, bytes);
+      std::memcpy(out[0].As<char>() + lines.At(line, i) * bytes, in[0].As<char>() + lines.At(line, order[i]) * bytes,
+                  bytes);
     }
   });
 }

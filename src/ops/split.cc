@@ -72,8 +72,7 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
     if (size == 0) continue;
     for (std::int64_t o = 0; o < shape.SizeOf(0, axis); ++o) {
       std::memcpy(out[i].As<char>() + o * size,
-                  in[0].As<char>() + o * row + static_cast<std::size_t>(part.begin) * inner,
-                  size);
+                  in[0].As<char>() + o * row + static_cast<std::size_t>(part.begin) * inner, size);
     }
   }
 }

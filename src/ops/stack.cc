@@ -42,8 +42,8 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
   const auto row = static_cast<std::size_t>(in[0].shape().SizeOf(axis, in[0].shape().rank()) * BytesOf(in[0].dtype()));
   for (std::int64_t o = 0; o < outer && row != 0; ++o) {
     for (std::size_t i = 0; i < in.size(); ++i) {
-      std::memcpy(out[0].As<char>() + (static_cast<std::size_t>(o) * in.size() + i) * row,
-                  in[i].As<char>() + o * row, row);
+      std::memcpy(out[0].As<char>() + (static_cast<std::size_t>(o) * in.size() + i) * row, in[i].As<char>() + o * row,
+                  row);
     }
   }
 }

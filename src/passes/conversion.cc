@@ -10,10 +10,10 @@
 #include "passes/fusion_mxnet/unfuse.h"
 #include "passes/op_facts.h"
 #include "passes/optimize/merge_variables.h"
+#include "passes/pipelines.h"
 #include "passes/precision/apply_decision.h"
 #include "passes/precision/cast_params_offline.h"
 #include "passes/precision/decide.h"
-#include "passes/pipelines.h"
 #include "passes/precision/precision_roles.h"
 
 namespace amp {
@@ -154,9 +154,7 @@ void FillReport(Conversion& c) {
                   c.given_parameters});
 }
 
-void FuseAgain(Conversion& c) {
-  c.model.Replace(FuseAgain(c.model.graph(), c.model.types(), c.origins));
-}
+void FuseAgain(Conversion& c) { c.model.Replace(FuseAgain(c.model.graph(), c.model.types(), c.origins)); }
 
 ConvertedSymbol ConvertSymbol(const Symbol& symbol, const ModelParams& params, const TypeMap& input_types,
                               const ConvertOptions& options, ConversionReport* report) {

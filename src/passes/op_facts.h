@@ -1,5 +1,5 @@
-// What an operator definition may state beside its schema and its rules for shapes and dtypes. Facts, never membership of
-// lists: passes and policies are computed from them.
+// What an operator definition may state beside its schema and its rules for shapes and dtypes. Facts, never membership
+// of lists: passes and policies are computed from them.
 #pragma once
 
 #include <functional>

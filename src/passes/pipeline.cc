@@ -1,8 +1,8 @@
 #include "passes/pipeline.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cctype>
+#include <chrono>
 
 #include "nnvm/dump.h"
 #include "nnvm/env.h"
@@ -22,9 +22,7 @@ std::vector<std::string> DisabledPasses() {
   return names;
 }
 
-double Seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double Seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 // "FoldBatchNorm" -> "fold_batch_norm"
 std::string FileName(const std::string& stage) {

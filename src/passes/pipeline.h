@@ -13,8 +13,8 @@ namespace amp {
 // `State` has a member `model`.
 template <class State>
 struct Stage {
-  const char* name;             // of the pass: for AMP_DISABLE_PASSES, AMP_DUMP and AMP_VERIFY
-  bool (*when)(const State&);   // whether the state asks for it
+  const char* name;            // of the pass: for AMP_DISABLE_PASSES, AMP_DUMP and AMP_VERIFY
+  bool (*when)(const State&);  // whether the state asks for it
   void (*run)(State&);
   bool may_be_disabled = false;  // by AMP_DISABLE_PASSES; what follows needs the others
 };

@@ -36,7 +36,8 @@ constexpr Stage<Conversion> kConversion[] = {
 };
 
 constexpr Stage<Preparation> kPerModel[] = {
-    // First, so that the others meet neither copies nor doubles. Once for all shapes: equal nodes share what is computed
+    // First, so that the others meet neither copies nor doubles. Once for all shapes: equal nodes share what is
+    // computed
     // from their parameters.
     {"Simplify", Always, [](Preparation& p) { p.model.Replace(Simplify(p.model.graph(), p.model.types())); }, true},
     // Last, because it changes weights and wants them to be nobody else's. float32 only: low-precision weights would be
@@ -48,8 +49,8 @@ constexpr Stage<Preparation> kPerShapes[] = {
     // The half of Simplify that goes by shapes.
     {"SimplifyReshapes", Always, [](Preparation& p) { p.model.Replace(SimplifyReshapes(p.model)); }, true},
     // After casts have met and views have gone, so that the two products and the softmax are neighbours.
-    {"FuseAttention", IsFast,
-     [](Preparation& p) { p.model.Replace(FuseAttention(p.model.graph(), p.model.types())); }, true},
+    {"FuseAttention", IsFast, [](Preparation& p) { p.model.Replace(FuseAttention(p.model.graph(), p.model.types())); },
+     true},
     // After everything that lets readers of a tensor meet without nodes in between.
     {"PropagateStrides", IsFast, [](Preparation& p) { p.model.Replace(PropagateStrides(p.model)); }, true},
 };

@@ -32,16 +32,17 @@ ControlFlowBody::~ControlFlowBody() = default;
 
 bool ControlFlowBody::IsState(std::size_t i) const { return graph_.IsAuxiliary(inputs_[i]); }
 
-Types ControlFlowBody::InferTypes(const std::vector<TensorType>& inputs) const {
+Model ControlFlowBody::Typed(const std::vector<TensorType>& inputs) const {
   TypeMap known;
   for (std::size_t i = 0; i < inputs.size(); ++i) known[input_names_[i]] = inputs[i];
-  return InferPartial(graph_, known);
+  return Model(graph_, std::move(known));
 }
 
 std::shared_ptr<const ControlFlowBody::Signature> ControlFlowBody::InferSignature(
     const std::vector<TensorType>& inputs) const {
   return signatures_.Get(inputs, [&] {
-    const Types types = InferTypes(inputs);
+    const Model typed = Typed(inputs);
+    const Types& types = typed.types();
     Signature signature;
     for (const NodeId id : inputs_) signature.inputs.push_back(types[graph_.EntryOf(id, 0)]);
     for (const NodeEntry& output : graph_.outputs()) signature.outputs.push_back(types[graph_.EntryOf(output)]);
@@ -50,7 +51,8 @@ std::shared_ptr<const ControlFlowBody::Signature> ControlFlowBody::InferSignatur
 }
 
 ControlFlowBody::Prepared ControlFlowBody::Prepare(const std::vector<TensorType>& inputs) const {
-  const Types types = InferTypes(inputs);
+  const Model typed = Typed(inputs);
+  const Types& types = typed.types();
   const std::vector<bool> needed = NeededNodes(graph_);
   for (EntryId e = 0; e < types.size(); ++e) {
     if (needed[graph_.NodeOf(e)] && !types[e].fully_known()) {
@@ -60,7 +62,7 @@ ControlFlowBody::Prepared ControlFlowBody::Prepare(const std::vector<TensorType>
   }
   LowerOptions options;
   options.reference = true;
-  LoweredGraph lowered = Lower(graph_, types, {}, options);
+  LoweredGraph lowered = Lower(typed, options);
   Prepared prepared{std::move(lowered.program), {}};
   for (const std::string& name : lowered.input_names) {
     const auto found = std::find(input_names_.begin(), input_names_.end(), name);

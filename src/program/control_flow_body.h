@@ -10,7 +10,7 @@
 
 #include "nnvm/graph.h"
 #include "nnvm/ndarray.h"
-#include "passes/infer.h"
+#include "passes/model.h"
 
 namespace amp {
 
@@ -67,7 +67,7 @@ class ControlFlowBody {
 
  private:
   struct Prepared;
-  Types InferTypes(const std::vector<TensorType>& inputs) const;
+  Model Typed(const std::vector<TensorType>& inputs) const;
   Prepared Prepare(const std::vector<TensorType>& inputs) const;
 
   Graph graph_;

@@ -1,7 +1,7 @@
 #include <utility>
 
 #include "nnvm/error.h"
-#include "program/lowering.h"
+#include "program/lower_context.h"
 
 namespace amp {
 

@@ -106,7 +106,7 @@ class Lowerer {
   }
 
   // What only lends its shape may be an input's: a slice of a parameter like an input is no constant.
-  bool IsShapedByInputs(NodeId id) const {
+  bool DependsOnInputShape(NodeId id) const {
     const auto inputs = graph_.InputsOf(id);
     for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
       const bool is_parameter = model_.IsParameter(graph_.NodeOf(inputs[slot]));
@@ -116,9 +116,9 @@ class Lowerer {
   }
 
   void Finish(NodeId id, const LowerContext& context) {
-    if (IsShapedByInputs(id)) {
+    if (DependsOnInputShape(id)) {
       std::vector<Step>& steps = program().steps;
-      for (std::size_t i = steps.size(); i-- > 0 && steps[i].node == id;) steps[i].is_shaped_by_inputs = true;
+      for (std::size_t i = steps.size(); i-- > 0 && steps[i].node == id;) steps[i].depends_on_input_shape = true;
     }
     result_.constants.insert(context.constants().begin(), context.constants().end());
     for (std::size_t i = 0; i < context.outputs().size(); ++i) {
@@ -238,8 +238,6 @@ std::vector<bool> NeededNodes(const Graph& graph) {
   return needed;
 }
 
-LoweredGraph Lower(const Model& model, const LowerOptions& options) {
-  return Lowerer(model, options).Run();
-}
+LoweredGraph Lower(const Model& model, const LowerOptions& options) { return Lowerer(model, options).Run(); }
 
 }  // namespace amp

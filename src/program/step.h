@@ -222,9 +222,9 @@ struct Step {
   StepSpec spec;
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;
-  NodeId node = 0;                   // the graph node that it is part of
-  std::string reason;                // why it exists, where that is not obvious
-  bool is_shaped_by_inputs = false;  // other input shapes make another result of the same constants
+  NodeId node = 0;                      // the graph node that it is part of
+  std::string reason;                   // why it exists, where that is not obvious
+  bool depends_on_input_shape = false;  // other input shapes make another result of the same constants
   std::vector<PostOp> post_ops = {};
   std::vector<NodeId> fused = {};  // the nodes that its post-ops, a wider input or a narrower output stand for
 };

@@ -1,5 +1,6 @@
 // Operators with the names, inputs and most important attributes of real ones, so that real files reach everything
-// behind the parser. The real operator definitions need oneDNN and OpenMP, which are not built for fuzzing; tests/cpp/ops treats them.
+// behind the parser. The real operator definitions need oneDNN and OpenMP, which are not built for fuzzing;
+// tests/cpp/ops treats them.
 #pragma once
 
 #include "nnvm/fake_ops.h"

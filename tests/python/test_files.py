@@ -233,7 +233,7 @@ HOSTILE = {
     "deep object": ('{"a":' * 5000 + "1" + "}" * 5000, "nested"),
     "unknown attribute": (
         document(
-            variable(), {"op": "Flatten", "name": "a", "attrs": {"axix": "1"}, "inputs": [[0, 0, 0]]}, heads=[(1, 0, 0)]
+            variable(), {"op": "softmax", "name": "a", "attrs": {"axix": "1"}, "inputs": [[0, 0, 0]]}, heads=[(1, 0, 0)]
         ),
         "unknown attribute 'axix'",
     ),

@@ -125,7 +125,6 @@ NOT_FUSED_BEHIND_CONV = {
     "two readers": Net(lambda s, x: (lambda y: s.act(y) + y)(s.conv(x)), conv=conv(), act=nn.Activation("relu")),
     "a head": Net(lambda s, x: (lambda y: (y, s.act(y)))(s.conv(x)), conv=conv(), act=nn.Activation("relu")),
     "bn of another axis": Net(lambda s, x: s.bn(s.conv(x)), conv=conv(), bn=nn.BatchNorm(axis=2)),
-    "broadcast": Net(lambda s, x: s.conv(x) + s.conv2(x), conv=conv(), conv2=nn.Conv2D(1, 1)),
     "multiplication": Net(lambda s, x: s.conv(x) * x[:, :1], conv=conv()),
 }
 

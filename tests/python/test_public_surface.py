@@ -281,11 +281,6 @@ def test_there_is_no_module_common():
         __import__("amp.common")
 
 
-def test_version(repository):
-    line = next(line for line in (repository / "pyproject.toml").read_text().splitlines() if line.startswith("version"))
-    assert amp.__version__ in (line.split('"')[1], "0.0.0+unknown")
-
-
 def test_unknown_names_of_the_package():
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         amp.nothing  # noqa: B018

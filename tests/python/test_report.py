@@ -179,7 +179,12 @@ def test_random_graphs(seed):
     symbol = drawer.draw(int(drawer.random.integers(2, 30)))
     model = with_parameters(symbol, data=(2, 3, 6, 6))
     for shapes in (None, {"data": (2, 3, 6, 6)}):
-        checked(model, input_shapes=shapes, **drawer.options(symbol))
+        options = drawer.options(symbol)
+        try:
+            checked(model, input_shapes=shapes, **options)
+        except amp.ArgumentError as error:  # a node was forced that has no form in low precision
+            assert "force: " in str(error) and "cannot be" in str(error)
+            checked(model, input_shapes=shapes, **{**options, "force": {}})
 
 
 def test_reasons_of_shared_parameters_do_not_go_round():

@@ -113,7 +113,9 @@ def test_no_include_circle():
 @pytest.mark.parametrize("room", ["nnvm", "passes", "program", "dnnl"])
 def test_every_source_has_the_header_of_its_name(room):
     without = [
-        str(path.relative_to(SOURCE)) for path in (SOURCE / room).rglob("*.cc") if not path.with_suffix(".h").exists()
+        str(path.relative_to(SOURCE))
+        for path in (SOURCE / room).rglob("*.cc")
+        if path.parent.name != "step_kinds" and not path.with_suffix(".h").exists()  # step kinds register themselves
     ]
     assert not without
 

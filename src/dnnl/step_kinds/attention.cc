@@ -1,5 +1,6 @@
 #include "kernels/attention.h"
 
+#include "dnnl/layout_builder.h"
 #include "dnnl/step_kind.h"
 #include "kernels/parallel.h"
 

@@ -1,4 +1,5 @@
 // Reference kernels, and other functions on row-major arrays.
+#include "dnnl/layout_builder.h"
 #include "dnnl/step_kind.h"
 
 namespace amp::onednn {

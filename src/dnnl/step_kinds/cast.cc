@@ -1,5 +1,6 @@
 #include "kernels/cast.h"
 
+#include "dnnl/layout_builder.h"
 #include "dnnl/step_kind.h"
 #include "program/kernel_types.h"
 

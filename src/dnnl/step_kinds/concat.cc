@@ -1,3 +1,4 @@
+#include "dnnl/place_concat.h"
 #include "dnnl/step_kind.h"
 
 namespace amp::onednn {
@@ -27,7 +28,7 @@ std::optional<PreparedPrimitive> PrepareConcat(const PrimitiveBuilder& b) {
 }
 
 void AssignConcat(LayoutBuilder* builder, Step step) {
-  if (!builder->concats().Place(builder, step)) AssignPrimitive(builder, std::move(step));
+  if (!PlaceConcat(builder, step)) AssignPrimitive(builder, std::move(step));
 }
 
 [[maybe_unused]] const bool kConcat =

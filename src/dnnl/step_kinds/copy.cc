@@ -1,6 +1,7 @@
 // Copies: parts of tensors, and other layouts. oneDNN reorders; where the layouts agree, our kernel copies bytes.
 #include <cstring>
 
+#include "dnnl/layout_builder.h"
 #include "dnnl/step_kind.h"
 
 namespace amp::onednn {
@@ -39,7 +40,7 @@ void AssignSlice(LayoutBuilder* builder, Step step) {
   auto prepared = PrepareReorder(box, builder->LayoutOf(out));
   if (!prepared) return builder->Reject(step, "oneDNN cannot copy this part of a tensor");
   Step copy{ReorderSpec{}, {view}, {out}, step.node, "a slice is copied into dense memory"};
-  copy.is_shaped_by_inputs = step.is_shaped_by_inputs;
+  copy.depends_on_input_shape = step.depends_on_input_shape;
   builder->Append(std::move(copy), std::move(prepared));
 }
 

@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include "dnnl/channel_rows.h"
+#include "dnnl/layout_builder.h"
 #include "dnnl/step_kind.h"
 #include "nnvm/error.h"
 

@@ -1,4 +1,5 @@
 // Reshapes and permutations: other views of the same memory, where that is possible.
+#include "dnnl/layout_builder.h"
 #include "dnnl/step_kind.h"
 
 namespace amp::onednn {
@@ -9,14 +10,14 @@ ValueId CopyForThisPlan(LayoutBuilder* builder, ValueId v, NodeId node) {
   const TensorType type = builder->TypeOf(v);
   const ValueId copy = builder->AddValue(type, builder->NameOf(v) + ":copy", PlainDesc(type));
   Step step{ReorderSpec{}, {v}, {copy}, node, "its shape is that of an input"};
-  step.is_shaped_by_inputs = true;
+  step.depends_on_input_shape = true;
   builder->Append(std::move(step));
   return copy;
 }
 
 void AssignReshape(LayoutBuilder* builder, Step step) {
   ValueId in = builder->InRowMajor(step.inputs[0], step.node, "a change of shape reads row-major memory");
-  if (step.is_shaped_by_inputs && builder->laid_out().IsConstant(in)) in = CopyForThisPlan(builder, in, step.node);
+  if (step.depends_on_input_shape && builder->laid_out().IsConstant(in)) in = CopyForThisPlan(builder, in, step.node);
   builder->Alias(step.outputs[0], in, PlainDesc(builder->TypeOf(step.outputs[0])));
 }
 

@@ -46,8 +46,7 @@ struct Scores {
 
 std::optional<Scores> ScoresAt(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
-  const bool is_product =
-      IsOp(node, "batch_dot") && !node.Attr<bool>("transpose_a") && node.Attr<bool>("transpose_b");
+  const bool is_product = IsOp(node, "batch_dot") && !node.Attr<bool>("transpose_a") && node.Attr<bool>("transpose_b");
   if (!is_product) return std::nullopt;
   const std::optional<Heads> queries = HeadsBehind(graph, graph.InputsOf(id)[0]);
   const std::optional<Heads> keys = HeadsBehind(graph, graph.InputsOf(id)[1]);
@@ -151,12 +150,11 @@ std::vector<FusionGroup> FindInterleaved(const FusionScope& scope) {
     if (!fits || (scope.origins != nullptr && origin == nullptr)) continue;
     const std::string op = "sg_mkldnn_" + node.op_name().substr(kStem.size());
     const std::string name = origin != nullptr ? origin->name() : fmt::format("{}_{}", op, groups.size());
-    groups.push_back({{id},
-                      "_" + op,
-                      name,
-                      {{"heads", node.Attr<std::string>("heads")},
-                       {"quantized", "False"},
-                       {"enable_float_output", "False"}}});
+    groups.push_back(
+        {{id},
+         "_" + op,
+         name,
+         {{"heads", node.Attr<std::string>("heads")}, {"quantized", "False"}, {"enable_float_output", "False"}}});
   }
   return groups;
 }

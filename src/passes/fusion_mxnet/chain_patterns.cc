@@ -4,9 +4,9 @@
 #include <functional>
 #include <optional>
 
+#include "passes/fusion_mxnet/unfuse.h"
 #include "passes/op_facts.h"
 #include "passes/optimize/fold_batch_norm.h"
-#include "passes/fusion_mxnet/unfuse.h"
 
 namespace amp {
 namespace {
@@ -38,6 +38,14 @@ bool ClipsAtZero(const FusionScope& scope, NodeId, NodeId next) {
   return scope.graph.node(next).Attr<std::optional<double>>("a_min") == 0.0;
 }
 
+// A sum of two dtypes is no post-op. Shapes need not be equal: the node's subgraph is what runs, and lowering adds what
+// broadcasts separately.
+bool MixesNoDTypes(const FusionScope& scope, NodeId, NodeId next) {
+  const auto inputs = scope.graph.InputsOf(next);
+  const DType a = scope.types[inputs[0]].dtype, b = scope.types[inputs[1]].dtype;
+  return !IsKnown(a) || !IsKnown(b) || a == b;
+}
+
 // MXNet's primitives exist for these dtypes; what is not known counts as fit.
 bool IsSupported(const FusionScope& scope, NodeId id) {
   const TensorType& data = scope.types[scope.graph.InputsOf(id)[0]];
@@ -50,9 +58,7 @@ bool HasNoSum(const FusionScope& scope, NodeId seed, NodeId) {
   return scope.graph.node(seed).FindAttr("with_sum") == nullptr;
 }
 
-std::size_t NumSpatialAxes(const Node& convolution) {
-  return convolution.Attr<IntTuple>("kernel").size();
-}
+std::size_t NumSpatialAxes(const Node& convolution) { return convolution.Attr<IntTuple>("kernel").size(); }
 bool IsConvolution2D(const FusionScope& scope, NodeId seed, NodeId) {
   const std::size_t axes = NumSpatialAxes(scope.graph.node(seed));
   return (axes == 2 || axes == 3) && IsSupported(scope, seed);
@@ -103,7 +109,7 @@ FusionChain Convolutions(const std::string& library) {
           .op = "_sg_" + library + "_conv",
           .stem = "sg_" + library + "_conv",
           .stages = {{"bn", "with_bn", nullptr, {{{"BatchNorm"}, NormsChannels}}},
-                     {"add", "with_sum", nullptr, {{{"elemwise_add", "_npi_add"}, Always}}},
+                     {"add", "with_sum", nullptr, {{{"elemwise_add"}, Always}, {{"_npi_add"}, MixesNoDTypes}}},
                      {"act",
                       "with_act",
                       "with_postsum_act",

@@ -24,8 +24,8 @@ bool MayBeShared(const Graph& graph, NodeId id) {
   return may;
 }
 
-constexpr MergePolicy kMXNetMerges{
-    MayBeShared, [](const std::string& attr) { return attr != "__profiler_scope__"; }, /*keeps_first=*/true};
+constexpr MergePolicy kMXNetMerges{MayBeShared, [](const std::string& attr) { return attr != "__profiler_scope__"; },
+                                   /*keeps_first=*/true};
 
 // What MXNet takes for a copy: not what reads a variable, nor an output with a name of its own.
 bool IsMXNetIdentity(const Graph& graph, NodeId id) {

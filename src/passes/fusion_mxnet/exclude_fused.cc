@@ -2,8 +2,8 @@
 
 #include <set>
 
-#include "passes/precision/precision_roles.h"
 #include "passes/fusion_mxnet/unfuse.h"
+#include "passes/precision/precision_roles.h"
 
 namespace amp {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <utility>
 
-#include "passes/op_facts.h"
 #include "passes/fusion_mxnet/attention_patterns.h"
 #include "passes/fusion_mxnet/cleanup.h"
 #include "passes/fusion_mxnet/unfuse.h"
+#include "passes/op_facts.h"
 
 namespace amp {
 namespace {

@@ -12,8 +12,8 @@ namespace amp {
 
 // Backends: "ONEDNN" fuses what MXNet 2.x fuses, under its names; "ONEDNN_AMP" lets fused nodes of a converted symbol
 // write float32 where a cast to it is their only reader; "MKLDNN" is 1.9.1's ONEDNN. `known` as for InferPartial: sums
-// that may broadcast are fused only where shapes show that they do not. Unlike MXNet's, nothing is fused across an output of the graph.
-// Throws ArgumentError for other backends.
+// are fused whatever their shapes, as MXNet does, but not where they mix dtypes. Unlike MXNet's, nothing is fused
+// across an output of the graph. Throws ArgumentError for other backends.
 Symbol OptimizeFor(const Symbol& symbol, std::string_view backend, const TypeMap& known);
 
 // What Unfuse opened (`opened.graph`, by provenance).

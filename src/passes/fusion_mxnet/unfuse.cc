@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "passes/op_facts.h"
 #include "nnvm/inline_subgraph.h"
 #include "passes/infer.h"
+#include "passes/op_facts.h"
 #include "passes/precision/precision_roles.h"
 
 namespace amp {
@@ -20,7 +20,8 @@ bool HasFused(const Graph& graph) {
 // Copies the subgraph of one node into the graph under construction.
 class Opener {
  public:
-  Opener(Rewriter* rewriter, const Node& node, bool is_output) : rewriter_(rewriter), node_(node), is_output_(is_output) {}
+  Opener(Rewriter* rewriter, const Node& node, bool is_output)
+      : rewriter_(rewriter), node_(node), is_output_(is_output) {}
 
   NodeEntry Open(const std::vector<NodeEntry>& inputs) {
     const std::vector<NodeEntry>& body = node_.subgraphs()[0];

@@ -10,9 +10,9 @@ namespace amp {
 
 bool IsFused(const Node& node);
 
-// Every fused node replaced by what it stands for. Outputs of the graph keep their names. A node with an output dtype of its own
-// becomes a product that writes it (kOutDTypeAttr) where what follows the product can carry it on; else a cast is
-// added.
+// Every fused node replaced by what it stands for. Outputs of the graph keep their names. A node with an output dtype
+// of its own becomes a product that writes it (kOutDTypeAttr) where what follows the product can carry it on; else a
+// cast is added.
 RewriteResult Unfuse(const Graph& graph);
 Symbol Unfuse(const Symbol& symbol);
 

@@ -43,8 +43,9 @@ enum class FoldDirection { kIntoProducers, kBoth };
 // Folds every batch norm whose producer nobody else reads and whose parameters are float32 arrays of the model; with
 // kBoth the others into their only reader, maybe behind copies and Flatten. Each weight is computed in double and
 // rounded once, however many norms are folded into it. `keeps`, where given, says which nodes (norms, producers or
-// readers) must stay as they are. Outputs of the graph keep their names; a bias that was missing is called "<node>_bias". The reason
-// for which a norm is kept is that against its producer. Folding the result again changes nothing.
+// readers) must stay as they are. Outputs of the graph keep their names; a bias that was missing is called
+// "<node>_bias". The reason for which a norm is kept is that against its producer. Folding the result again changes
+// nothing.
 FoldResult FoldBatchNorm(const Model& model, const std::function<bool(const Node&)>& keeps,
                          FoldDirection direction = FoldDirection::kIntoProducers);
 

@@ -4,8 +4,8 @@
 #include <optional>
 #include <utility>
 
-#include "passes/op_facts.h"
 #include "nnvm/rewriter.h"
+#include "passes/op_facts.h"
 
 namespace amp {
 namespace {
@@ -25,8 +25,7 @@ struct Softmax {
 
 class AttentionFuser {
  public:
-  AttentionFuser(const Graph& graph, const Types& types)
-      : graph_(graph), types_(types), rewriter_(graph) {}
+  AttentionFuser(const Graph& graph, const Types& types) : graph_(graph), types_(types), rewriter_(graph) {}
 
   RewriteResult Run() {
     return rewriter_.Run([this](NodeId id, std::vector<NodeEntry> inputs) { return Visit(id, std::move(inputs)); });
@@ -154,7 +153,7 @@ class AttentionFuser {
     attrs["scale"] = PrintAttr(scale);
     attrs["masking"] = softmax.masking;
     if (softmax.masking != "none") inputs.push_back(new_[softmax.seen]);
-    return rewriter_.ReplaceByOp(id, op, std::move(attrs), std::move(inputs));
+    return {rewriter_.ReplaceByOp(id, op, std::move(attrs), std::move(inputs))[0]};
   }
 
   const Graph& graph_;

@@ -9,8 +9,8 @@ namespace amp {
 // values(qkv, softmax(scores(qkv))), where both are _contrib_interleaved_matmul_selfatt_* of one tensor, becomes
 // _amp_interleaved_attention, and batch_dot(softmax(batch_dot(q, k, transpose_b=True)), v) becomes _amp_attention; with
 // the softmax's lengths or mask. Between them may stand casts to float32 and bfloat16, copies, and multiplications of
-// the scores by a number. All that is left out has one reader and is no output. What is left out is not rounded: only for
-// mode fast. The new node has the name of the last product.
+// the scores by a number. All that is left out has one reader and is no output. What is left out is not rounded: only
+// for mode fast. The new node has the name of the last product.
 RewriteResult FuseAttention(const Graph& graph, const Types& types);
 
 }  // namespace amp

@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
-#include "passes/op_facts.h"
 #include "nnvm/rewriter.h"
+#include "passes/op_facts.h"
 
 namespace amp {
 namespace {
@@ -227,7 +227,7 @@ class Propagator {
   const Graph& graph_;
   const Types& types_;
   const std::vector<bool> constant_;
-  std::vector<Strides> needed_;  // by node: the steps that its readers want of output 0; empty: all positions
+  std::vector<Strides> needed_;   // by node: the steps that its readers want of output 0; empty: all positions
   std::vector<bool> subsampled_;  // by node: output 0 is made in these steps
   Rewriter rewriter_;
   std::map<std::pair<EntryId, Strides>, NodeEntry> copies_;
@@ -235,8 +235,6 @@ class Propagator {
 
 }  // namespace
 
-RewriteResult PropagateStrides(const Model& model) {
-  return Propagator(model).Run();
-}
+RewriteResult PropagateStrides(const Model& model) { return Propagator(model).Run(); }
 
 }  // namespace amp

@@ -122,8 +122,6 @@ class ReshapeSimplifier {
 
 }  // namespace
 
-RewriteResult SimplifyReshapes(const Model& model) {
-  return ReshapeSimplifier(model).Run();
-}
+RewriteResult SimplifyReshapes(const Model& model) { return ReshapeSimplifier(model).Run(); }
 
 }  // namespace amp

@@ -75,7 +75,8 @@ class DecisionRewriter {
     if (origin_dtype == to && !is_output) return {origin};
     const CastKey key{origin.node.get(), origin.index, to};
     const auto found = casts_.find(key);
-    const bool may_share = found != casts_.end() && (!is_output || found->second.node->name() == graph_.node(id).name());
+    const bool may_share =
+        found != casts_.end() && (!is_output || found->second.node->name() == graph_.node(id).name());
     if (may_share) return {found->second};
     const std::optional<NodeId> chosen = is_output ? std::nullopt : ExistingCastOf(graph_.InputsOf(id)[0], to);
     const NodeEntry cast = chosen && *chosen != id ? ReplaceCast(*chosen, origin) : rewriter_.KeepNode(id, {origin})[0];
@@ -149,8 +150,8 @@ class DecisionRewriter {
     return rewriter_.Replace(node.WithAttrs(std::move(attrs)));
   }
 
-  // An output of the graph has the decided dtype. Under policy default it keeps its name: where either would change, a cast that
-  // carries the name stands in front of it.
+  // An output of the graph has the decided dtype. Under policy default it keeps its name: where either would change, a
+  // cast that carries the name stands in front of it.
   NodeEntry Output(std::size_t index, NodeEntry mapped) {
     const NodeEntry& output = graph_.outputs()[index];
     const EntryId entry = graph_.EntryOf(output);
@@ -184,13 +185,14 @@ class DecisionRewriter {
     return cast;
   }
 
-  // The name of an output of the graph that a cast of this tensor to this dtype will stand in front of; of several outputs the first in
-  // the alphabet, whatever the order of nodes.
+  // The name of an output of the graph that a cast of this tensor to this dtype will stand in front of; of several
+  // outputs the first in the alphabet, whatever the order of nodes.
   void NameOutputs() {
     for (std::size_t i = 0; i < graph_.outputs().size(); ++i) {
       const EntryId entry = graph_.EntryOf(graph_.outputs()[i]);
       const std::string name = graph_.EntryName(entry);
-      const auto [place, is_new] = output_names_.emplace(std::make_pair(OriginalOrigin(entry), decision_.output_dtypes[i]), name);
+      const auto [place, is_new] =
+          output_names_.emplace(std::make_pair(OriginalOrigin(entry), decision_.output_dtypes[i]), name);
       if (!is_new && name < place->second) place->second = name;
     }
   }

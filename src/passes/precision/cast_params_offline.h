@@ -19,7 +19,8 @@ struct OfflineCasts {
 
 // A parameter that is read only through casts to one low-precision dtype takes that dtype itself and the casts go. The
 // variable is marked with __amp_dtype__ (MXNet's mark) and its __dtype__ is brought up to date. One direct reader, or a
-// cast to another dtype, keeps the parameter as it is; so does being an output of the graph. The arrays are the caller's to cast.
+// cast to another dtype, keeps the parameter as it is; so does being an output of the graph. The arrays are the
+// caller's to cast.
 OfflineCasts CastParamsOffline(const Model& model);
 
 }  // namespace amp

@@ -84,8 +84,9 @@ class ReportReasons {
   }
 
   Json WideResult() const {
-    return ReasonJson("fact", "wide_result", fmt::format("reads {} and keeps its float32 sums, because they are read in float32",
-                                          NameOf(d_.target)));
+    return ReasonJson(
+        "fact", "wide_result",
+        fmt::format("reads {} and keeps its float32 sums, because they are read in float32", NameOf(d_.target)));
   }
 
   Json CastOffline(EntryId entry) const {
@@ -125,7 +126,9 @@ class ReportReasons {
 class ReportWriter {
  public:
   explicit ReportWriter(const ConversionReport::Stages& stages)
-      : s_(stages), d_(stages.decision), before_(stages.before.graph()),
+      : s_(stages),
+        d_(stages.decision),
+        before_(stages.before.graph()),
         types_(stages.before.types()),
         after_(stages.after.graph()),
         origins_(OriginsOf(stages)),
@@ -191,10 +194,9 @@ class ReportWriter {
     const Node& node = before_.node(id);
     DType dtype = d_.produced[entry];
     if (reasons_.IsCastOffline(id)) dtype = s_.offline.at(node.name());
-    Json json{{"id", entry},           {"name", before_.EntryName(entry)},
-              {"node", node.name()},   {"op", node.op_name()},
-              {"kind", KindOf(id)},    {"before", NameOf(types_[entry].dtype)},
-              {"dtype", NameOf(dtype)}};
+    Json json{
+        {"id", entry},        {"name", before_.EntryName(entry)},      {"node", node.name()},   {"op", node.op_name()},
+        {"kind", KindOf(id)}, {"before", NameOf(types_[entry].dtype)}, {"dtype", NameOf(dtype)}};
     json["bytes"] = Bytes(types_[entry].shape, dtype);
     json["reason"] = reasons_.OfTensor(id, entry);
     return json;

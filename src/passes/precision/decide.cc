@@ -36,8 +36,8 @@ std::vector<DType> OutputDTypesOf(const Graph& graph, const Types& types, const 
 // Turns "who goes low" into dtypes.
 class DTypeAssigner {
  public:
-  DTypeAssigner(const Graph& graph, const Types& types, const PrecisionChoices& choices, const LowPrecisionTypes& low_types,
-          const std::vector<bool>& writes_float32, Decision* decision)
+  DTypeAssigner(const Graph& graph, const Types& types, const PrecisionChoices& choices,
+                const LowPrecisionTypes& low_types, const std::vector<bool>& writes_float32, Decision* decision)
       : graph_(graph),
         types_(types),
         choices_(choices),

@@ -6,8 +6,8 @@
 
 namespace amp {
 
-// Pure. A parameter may be cast once instead of in every run. The result does not depend on the order of nodes. Throws ArgumentError for a target that is not low and
-// for options that do not fit the graph.
+// Pure. A parameter may be cast once instead of in every run. The result does not depend on the order of nodes. Throws
+// ArgumentError for a target that is not low and for options that do not fit the graph.
 //
 // Policy default: accumulating operators read `target`; what needs float32 keeps it. A neutral operator goes low where
 // all that it reads can be low without a cast and something behind it gains from that; then casts move across operators

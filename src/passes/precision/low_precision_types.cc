@@ -13,7 +13,8 @@ bool MovesIntegers(const Node& node) { return FactsOf(node).arithmetic == Arithm
 
 }  // namespace
 
-LowPrecisionTypes::LowPrecisionTypes(const Graph& graph, const Types& types, const ConvertOptions& options, Decision* decision)
+LowPrecisionTypes::LowPrecisionTypes(const Graph& graph, const Types& types, const ConvertOptions& options,
+                                     Decision* decision)
     : graph_(graph),
       types_(types),
       options_(options),
@@ -123,7 +124,8 @@ void LowPrecisionTypes::Classify(NodeId id) {
     return Refuse(id, {ReasonKind::kRefused, Reason::kNone, static_cast<std::uint32_t>(decision_->details.size() - 1)});
   }
   const bool rounds = std::find(outputs.begin(), outputs.end(), options_.target) != outputs.end();
-  if (rounds && FactsOf(node).counts && options_.policy == PrecisionPolicy::kDefault) return Refuse(id, {ReasonKind::kIntegers});
+  if (rounds && FactsOf(node).counts && options_.policy == PrecisionPolicy::kDefault)
+    return Refuse(id, {ReasonKind::kIntegers});
   can_be_low_[id] = true;
   for (std::size_t i = 0; i < outputs.size(); ++i) low_output_[graph_.EntryOf(id, i)] = outputs[i] == options_.target;
 }

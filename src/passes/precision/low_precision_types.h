@@ -13,8 +13,7 @@ namespace amp {
 // What a node would be in low precision, and whether it can be.
 class LowPrecisionTypes {
  public:
-  LowPrecisionTypes(const Graph& graph, const Types& types, const ConvertOptions& options,
-                    Decision* decision);
+  LowPrecisionTypes(const Graph& graph, const Types& types, const ConvertOptions& options, Decision* decision);
 
   bool CanBeLow(NodeId id) const { return can_be_low_[id]; }
   const Reason& RefusalOf(NodeId id) const { return refusals_.at(id); }

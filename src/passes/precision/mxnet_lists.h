@@ -1,4 +1,5 @@
-// The operator lists that MXNet publishes for its conversion, a table beside the operator definitions: what its users rely on.
+// The operator lists that MXNet publishes for its conversion, a table beside the operator definitions: what its users
+// rely on.
 #pragma once
 
 #include <map>

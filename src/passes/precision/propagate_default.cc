@@ -326,8 +326,8 @@ class ReasonFinder {
     return {ReasonKind::kNotWanted, HighReader(id)};
   }
 
-  // What a reader that stays float32 computes from it; none where it is only an output of the model. Of several readers the one whose
-  // name comes first, because that does not depend on the order of nodes.
+  // What a reader that stays float32 computes from it; none where it is only an output of the model. Of several readers
+  // the one whose name comes first, because that does not depend on the order of nodes.
   EntryId HighReader(NodeId id) const {
     EntryId found = Reason::kNone;
     for (const EntryId output : c_.graph.OutputsOf(id)) {

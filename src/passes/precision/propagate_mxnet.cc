@@ -124,6 +124,8 @@ class MXNetPropagation {
 
 }  // namespace
 
-void PropagatePrecisionMXNet(const PropagationContext& context, Decision* decision) { MXNetPropagation(context, decision).Run(); }
+void PropagatePrecisionMXNet(const PropagationContext& context, Decision* decision) {
+  MXNetPropagation(context, decision).Run();
+}
 
 }  // namespace amp

@@ -5,8 +5,7 @@ namespace {
 
 constexpr ReasonInfo kReasons[] = {
     {ReasonKind::kVariable, "variable", "fact", "inputs and parameters keep their dtypes"},
-    {ReasonKind::kAccumulates, "accumulates", "fact",
-     "accumulates in float32 and gains from low-precision operands"},
+    {ReasonKind::kAccumulates, "accumulates", "fact", "accumulates in float32 and gains from low-precision operands"},
     {ReasonKind::kNeedsFloat32, "needs_float32", "fact",
      "computes in float32 (exponentials, reductions, norms or losses)"},
     {ReasonKind::kCasts, "casts", "fact", "casts to the dtype of its attribute"},
@@ -26,8 +25,8 @@ constexpr ReasonInfo kReasons[] = {
     {ReasonKind::kConstant, "constant", "propagation", "computed from parameters alone, which are cast once"},
     {ReasonKind::kReadsHigh, "reads_high", "propagation", "{cause} is not in low precision"},
     {ReasonKind::kNoneLow, "none_low", "propagation", "nothing that it reads is in low precision"},
-    {ReasonKind::kNotWanted, "not_wanted", "propagation",
-     "what reads it, {cause}, is not computed in low precision", "it is read only as an output of the model"},
+    {ReasonKind::kNotWanted, "not_wanted", "propagation", "what reads it, {cause}, is not computed in low precision",
+     "it is read only as an output of the model"},
     {ReasonKind::kRefused, "refused", "refusal", "the operator refuses low precision: {detail}"},
     {ReasonKind::kWrongDType, "wrong_dtype", "refusal",
      "{cause} has a dtype that is not converted, or none that is known"},
@@ -43,6 +42,6 @@ static_assert(RowsAreInOrder());
 
 }  // namespace
 
-const ReasonInfo& InfoOf(ReasonKind kind) { return kReasons[kind]; }
+const ReasonInfo& InfoOf(ReasonKind kind) { return kReasons[static_cast<std::size_t>(kind)]; }
 
 }  // namespace amp

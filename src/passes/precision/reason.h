@@ -27,9 +27,9 @@ enum class ReasonKind : std::uint8_t {
   kConstant,      // computed from parameters alone, which are cast once
   kReadsHigh,     // it reads `cause`, which is not in low precision
   kNoneLow,       // nothing that it reads is in low precision
-  kNotWanted,     // it could be low, but what reads it is not (`cause`: the reader's output; none: an output of the model)
-  kRefused,       // `detail` is the operator's own refusal
-  kWrongDType,    // `cause` has another dtype than float32
+  kNotWanted,  // it could be low, but what reads it is not (`cause`: the reader's output; none: an output of the model)
+  kRefused,    // `detail` is the operator's own refusal
+  kWrongDType,  // `cause` has another dtype than float32
 };
 
 struct Reason {
@@ -45,9 +45,9 @@ struct Reason {
 // One row for each kind, in the order of the enum.
 struct ReasonInfo {
   ReasonKind kind;
-  const char* name;           // "reads_low": for programs
-  const char* reason_class;   // "fact", "list", "user", "propagation" or "refusal"
-  const char* text;           // {cause}, {detail} and {low} stand for what the reason names
+  const char* name;                  // "reads_low": for programs
+  const char* reason_class;          // "fact", "list", "user", "propagation" or "refusal"
+  const char* text;                  // {cause}, {detail} and {low} stand for what the reason names
   const char* text_alone = nullptr;  // where there is no cause; absent: `text`
 };
 const ReasonInfo& InfoOf(ReasonKind kind);

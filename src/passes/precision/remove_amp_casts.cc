@@ -3,8 +3,8 @@
 #include <map>
 #include <utility>
 
-#include "passes/precision/cast_params_offline.h"
 #include "passes/infer.h"
+#include "passes/precision/cast_params_offline.h"
 
 namespace amp {
 namespace {

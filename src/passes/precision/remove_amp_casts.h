@@ -8,9 +8,9 @@
 
 namespace amp {
 
-// Every amp_cast and amp_multicast is gone, outputs included (MXNet's pass leaves those), and parameters that are marked
-// with __amp_dtype__ are float32 again: the caller casts their arrays back. __out_dtype__ goes, too. An output of the graph keeps the
-// name that its cast bears in __output_name__.
+// Every amp_cast and amp_multicast is gone, outputs included (MXNet's pass leaves those), and parameters that are
+// marked with __amp_dtype__ are float32 again: the caller casts their arrays back. __out_dtype__ goes, too. An output
+// of the graph keeps the name that its cast bears in __output_name__.
 //
 // What has another dtype by itself (an operator Cast, an input or a parameter that is bfloat16 without a mark) keeps
 // it; where an operator would then refuse its inputs, and where a cast to float32 read such a tensor, a cast to float32

@@ -4,8 +4,8 @@
 
 #include "dnnl/models.h"
 #include "passes/fusion_mxnet/fuse_mxnet.h"
-#include "passes/random_models.h"
 #include "passes/fusion_mxnet/unfuse.h"
+#include "passes/random_models.h"
 #include "program/convert_model.h"
 
 namespace amp::onednn {

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "dnnl/random_networks.h"
+#include "passes/pipelines.h"
 #include "passes/random_models.h"
 
 namespace amp::onednn {

@@ -137,15 +137,16 @@ class ResidualMaker {
 
 TEST(OptimizeForRun, ResidualNetworks) {
   const auto first = static_cast<std::uint32_t>(std::stoul(EnvValue("AMP_TEST_SEED", "77")));
-  int thinned = 0;
+  int subsampled = 0;
   for (std::uint32_t seed = first; seed < first + 150 && !HasFailure(); ++seed) {
     const TestModel m = ResidualMaker(seed * 1000).Make();
     SCOPED_TRACE(fmt::format("AMP_TEST_SEED={}\n{}", seed, amp::testing::Text(m.symbol)));
     ExpectSameNumbers(m, 2e-5);
     const auto executor = Bind(m);
-    for (const PlanStep& step : executor->summary().steps) thinned += step.node.find("_thinned") != std::string::npos;
+    for (const PlanStep& step : executor->summary().steps)
+      subsampled += step.node.find("_subsampled") != std::string::npos;
   }
-  EXPECT_GT(thinned, 20);
+  EXPECT_GT(subsampled, 20);
 }
 
 // What others read in full goes through the copy as it is.

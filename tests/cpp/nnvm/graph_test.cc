@@ -162,11 +162,11 @@ TEST(Graph, HiddenOutputsMayBeHeads) {
   EXPECT_TRUE(graph.IsOutput(3));
 }
 
-TEST(Graph, RefusesHeadsThatDoNotExist) {
+TEST(Graph, RefusesOutputsThatDoNotExist) {
   EXPECT_EQ(ErrorOf<GraphError>([] {
               Graph({{Node::Variable("x"), 1}});
             }),
-            "variable 'x': output 1 is a head of the graph, but the node has 1 outputs");
+            "variable 'x': output 1 is an output of the graph, but the node has 1 outputs");
   EXPECT_CONTAINS(ErrorOf<GraphError>([] { Graph({{nullptr, 0}}); }), "output is missing");
 }
 

@@ -57,8 +57,8 @@ TEST(HostileSymbol, TextOfManyMegabytesIsQuotedBriefly) {
   const std::string text(10 << 20, '(');
   const std::string digits(10 << 20, '9');
   for (const std::string& value : {text, digits, "(" + digits + ")"}) {
-    const std::string refusal = Refusal(Document("Flatten", 1, R"("axis":")" + value + R"(")", "[1,0,0]"));
-    EXPECT_CONTAINS(refusal, "short.json: Flatten 'n1': ");
+    const std::string refusal = Refusal(Document("Concat", 1, R"("dim":")" + value + R"(")", "[1,0,0]"));
+    EXPECT_CONTAINS(refusal, "short.json: Concat 'n1': ");
     EXPECT_LT(refusal.size(), 500u);
     EXPECT_LT(Refusal(Document("Concat", 1, R"("num_args":")" + value + R"(")", "[1,0,0]")).size(), 500u);
     EXPECT_LT(Refusal(Document(value.substr(0, 1000) + "\\u0000", 1, "", "[0,0,0],7")).size(), 500u);

@@ -1,4 +1,5 @@
-// Every operator has all that an operator definition owes, and a row in op_cases.cc; every operator definition has an operator.
+// Every operator has all that an operator definition owes, and a row in op_cases.cc; every operator definition has an
+// operator.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,9 +10,9 @@
 #include "nnvm/file_io.h"
 #include "op_cases.h"
 #include "passes/fusion_mxnet/chain_patterns.h"
-#include "passes/op_facts.h"
-#include "passes/infer.h"
 #include "passes/fusion_mxnet/unfuse.h"
+#include "passes/infer.h"
+#include "passes/op_facts.h"
 #include "program/reference.h"
 
 namespace amp::testing {
@@ -22,8 +23,8 @@ std::ptrdiff_t CountMatches(const std::string& text, const std::string& pattern)
   return std::distance(std::sregex_iterator(text.begin(), text.end(), regex), std::sregex_iterator());
 }
 
-// Registrations in one source file: those with a literal name, directly or through a function of the definition's, and the
-// rows of the table that a family registers as `row.name`.
+// Registrations in one source file: those with a literal name, directly or through a function of the definition's, and
+// the rows of the table that a family registers as `row.name`.
 std::ptrdiff_t CountRegistrations(const std::string& text) {
   const auto literal = CountMatches(text, "Register(Op)?(<\\w+>)?\\(\\s*\"");
   const auto direct = CountMatches(text, "RegisterOp<\\w+>\\(\\s*\"");

@@ -4,8 +4,8 @@
 
 #include "nnvm/compose.h"
 #include "nnvm/symbol_json.h"
-#include "passes/precision/precision_roles.h"
 #include "passes/fusion_mxnet/unfuse.h"
+#include "passes/precision/precision_roles.h"
 
 namespace amp {
 namespace {

@@ -16,8 +16,8 @@
 //   _rule_none(data)            without rules
 #pragma once
 
-#include "passes/op_facts.h"
 #include "passes/infer.h"
+#include "passes/op_facts.h"
 
 namespace amp::testing {
 

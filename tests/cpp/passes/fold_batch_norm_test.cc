@@ -35,9 +35,7 @@ struct Case {
   std::function<bool(const Node&)> keeps = nullptr;
 
   Graph graph() const { return symbol.ToGraph(); }
-  FoldResult Fold() const {
-    return FoldBatchNorm(Typed(), keeps);
-  }
+  FoldResult Fold() const { return FoldBatchNorm(Typed(), keeps); }
   Model Typed() const { return Model(graph(), VariableTypes(graph(), params, types), {}, params); }
 };
 
@@ -73,7 +71,8 @@ std::string Reason(const Case& m) {
   EXPECT_FALSE(result.rewrite.changed);
   EXPECT_EQ(result.rewrite.graph.outputs(), m.symbol.outputs());
   EXPECT_TRUE(result.arrays.empty() && result.dropped.empty() && result.names.folded.empty());
-  return result.names.kept.size() == 1 ? result.names.kept[0].reason : fmt::format("<{} norms were kept>", result.names.kept.size());
+  return result.names.kept.size() == 1 ? result.names.kept[0].reason
+                                       : fmt::format("<{} norms were kept>", result.names.kept.size());
 }
 
 TEST(FoldBatchNorm, ScalesWeightsAndShiftsTheBias) {
@@ -396,7 +395,8 @@ TEST(FoldBatchNorm, AGraphWithoutNormsIsNotChanged) {
   m.symbol = Op("relu", "r", {Var("data")});
   const FoldResult result = m.Fold();
   EXPECT_FALSE(result.rewrite.changed);
-  EXPECT_TRUE(result.names.folded.empty() && result.names.kept.empty() && result.dropped.empty() && result.arrays.empty());
+  EXPECT_TRUE(result.names.folded.empty() && result.names.kept.empty() && result.dropped.empty() &&
+              result.arrays.empty());
 }
 
 // --- into the reader ---

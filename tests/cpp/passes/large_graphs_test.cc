@@ -8,11 +8,11 @@
 
 #include "nnvm/compose.h"
 #include "nnvm/symbol_json.h"
-#include "passes/optimize/simplify_reshapes.h"
-#include "passes/optimize/fold_batch_norm.h"
 #include "passes/infer.h"
+#include "passes/optimize/fold_batch_norm.h"
 #include "passes/optimize/propagate_strides.h"
 #include "passes/optimize/simplify.h"
+#include "passes/optimize/simplify_reshapes.h"
 #include "passes/verify.h"
 
 namespace amp {

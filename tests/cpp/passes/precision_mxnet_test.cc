@@ -6,6 +6,7 @@
 #include <random>
 
 #include "nnvm/symbol_json.h"
+#include "passes/precision/apply_decision.h"
 #include "passes/precision/decide.h"
 #include "passes/typed.h"
 #include "passes/verify.h"
@@ -16,6 +17,7 @@ namespace {
 using testing::ErrorOf;
 using testing::MakeTyped;
 using testing::Op;
+using testing::PrintKinds;
 using testing::Var;
 
 ConvertOptions MXNet() {
@@ -167,8 +169,8 @@ TEST(MXNetPolicy, ConditionalOperators) {
 TEST(MXNetPolicy, ReasonsNameTheList) {
   const Model t = MakeTyped(Op("Dropout", "d", {Fc("fc", Var("x"))}));
   const std::string text = PrintKinds(t.graph(), Decide(t, MXNet()));
-  EXPECT_CONTAINS(text, "fc.data <- bfloat16: FullyConnected is in MXNet's target_dtype_ops for bfloat16");
-  EXPECT_CONTAINS(text, "d.data <- float32: Dropout is in MXNet's fp32_ops for bfloat16");
+  EXPECT_CONTAINS(text, "fc.data <- bfloat16: listed (FullyConnected is in MXNet's target_dtype_ops for bfloat16)");
+  EXPECT_CONTAINS(text, "d.data <- float32: listed (Dropout is in MXNet's fp32_ops for bfloat16)");
 }
 
 }  // namespace

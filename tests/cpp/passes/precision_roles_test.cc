@@ -12,6 +12,7 @@ namespace {
 
 using testing::ErrorOf;
 using testing::MakeTyped;
+using testing::PrintKinds;
 using testing::Var;
 
 Symbol Op(std::string_view op, std::string name, const std::vector<Symbol>& inputs, AttrMap attrs = {}) {
@@ -38,11 +39,11 @@ ConvertOptions Excluding(std::vector<std::string> names) {
 }
 
 TEST(Choices, ANameMeansItsNodeOtherwiseItIsAPattern) {
-  EXPECT_CONTAINS(Decided(Chain(), Excluding({"fc2"})), "fc2.data <- float32: excluded by 'fc2'");
+  EXPECT_CONTAINS(Decided(Chain(), Excluding({"fc2"})), "fc2.data <- float32: user (excluded by 'fc2'");
   EXPECT_CONTAINS(Decided(Chain(), Excluding({"fc2"})), "fc3.data <- bfloat16");
   const std::string both = Decided(Chain(), Excluding({"fc[12]"}));
-  EXPECT_CONTAINS(both, "fc1.data <- float32: excluded by 'fc[12]'");
-  EXPECT_CONTAINS(both, "fc2.data <- float32: excluded by 'fc[12]'");
+  EXPECT_CONTAINS(both, "fc1.data <- float32: user (excluded by 'fc[12]'");
+  EXPECT_CONTAINS(both, "fc2.data <- float32: user (excluded by 'fc[12]'");
   EXPECT_CONTAINS(both, "fc3.data <- bfloat16");
   // A node whose name looks like a pattern is meant alone.
   const Symbol odd = Gemm("fc1", Gemm("fc*", Var("x")));
@@ -61,7 +62,7 @@ TEST(Choices, UnknownNamesAreErrorsWithNearMatchesOrComeBack) {
 
 TEST(Choices, DisabledNodesStay) {
   EXPECT_CONTAINS(Decided(Chain({{"__opt_constraint__", "1"}}), {}),
-                  "fc2.data <- float32: AMP is disabled for it (__opt_constraint__)");
+                  "fc2.data <- float32: user (AMP is disabled for it (__opt_constraint__)");
   EXPECT_CONTAINS(Decided(Chain({{"__opt_constraint__", "3"}}), {}), "fc2.data <- float32");
   EXPECT_CONTAINS(Decided(Chain({{"__opt_constraint__", "2"}}), {}), "fc2.data <- bfloat16");
   EXPECT_CONTAINS(Decided(Chain({{"__opt_constraint__", "one"}}), {}), "fc2.data <- bfloat16");
@@ -71,34 +72,47 @@ TEST(Choices, ForceIsStrongerThanExclusion) {
   ConvertOptions options = Excluding({"fc*"});
   options.force = {{"fc2", DType::kBFloat16}};
   EXPECT_CONTAINS(Decided(Chain({{"__opt_constraint__", "1"}}), options),
-                  "fc2.data <- bfloat16: forced to bfloat16 by 'fc2'");
+                  "fc2.data <- bfloat16: user (forced to bfloat16 by 'fc2'");
   options = {};
   options.force = {{"fc2", DType::kFloat32}};
-  EXPECT_CONTAINS(Decided(Chain(), options), "fc2.data <- float32: forced to float32 by 'fc2'");
+  EXPECT_CONTAINS(Decided(Chain(), options), "fc2.data <- float32: user (forced to float32 by 'fc2'");
   // Even an operator that would not go by itself.
   options.force = {{"e", DType::kBFloat16}};
-  EXPECT_CONTAINS(Decided(Op("_rule_exp", "e", {Var("x")}), options), "e.data <- bfloat16: forced");
+  EXPECT_CONTAINS(Decided(Op("_rule_exp", "e", {Var("x")}), options), "e.data <- bfloat16: user (forced");
 }
 
 TEST(Choices, WhatAnOperatorRefusesCannotBeForced) {
   ConvertOptions options;
   options.force = {{"o", DType::kBFloat16}};
-  EXPECT_CONTAINS(Decided(Op("_rule_only32", "o", {Var("x")}), options), "o.data <- float32: the operator refuses");
+  EXPECT_CONTAINS(ErrorOf<ArgumentError>([&] { Decided(Op("_rule_only32", "o", {Var("x")}), options); }),
+                  "force: 'o' cannot be bfloat16: the operator refuses");
+  // A pattern means those that can.
+  options.force = {{"o*", DType::kBFloat16}};
+  EXPECT_CONTAINS(Decided(Op("_rule_only32", "o", {Var("x")}), options), "o.data <- float32: refused");
+}
+
+TEST(Choices, PositionsCannotBeForced) {
+  ConvertOptions options;
+  options.force = {{"a", DType::kBFloat16}};
+  const Symbol positions = testing::Op("argmax", "a", {Var("x")}, {{"axis", "1"}});
+  EXPECT_CONTAINS(ErrorOf<ArgumentError>([&] { Decided(positions, options); }),
+                  "force: 'a' cannot be bfloat16: counts as integers, which are never rounded");
 }
 
 TEST(Choices, ExclusionIsStrongerThanLists) {
   ConvertOptions options = Excluding({"fc1"});
   options.target_ops = {{"_rule_gemm"}};
-  EXPECT_CONTAINS(Decided(Chain(), options), "fc1.data <- float32: excluded");
+  EXPECT_CONTAINS(Decided(Chain(), options), "fc1.data <- float32: user (excluded");
 }
 
 TEST(Choices, ListsOfTheCallAreStrongerThanFactsAndConditions) {
   ConvertOptions options;
   options.float32_ops = {{"_rule_gemm"}};
-  EXPECT_CONTAINS(Decided(Chain(), options), "fc1.data <- float32: _rule_gemm is in the call's fp32_ops");
+  EXPECT_CONTAINS(Decided(Chain(), options), "fc1.data <- float32: user (_rule_gemm is in the call's fp32_ops");
   options = {};
   options.target_ops = {{"_rule_exp"}};
-  EXPECT_CONTAINS(Decided(Op("_rule_exp", "e", {Var("x")}), options), "e.data <- bfloat16: _rule_exp is in the call's");
+  EXPECT_CONTAINS(Decided(Op("_rule_exp", "e", {Var("x")}), options),
+                  "e.data <- bfloat16: user (_rule_exp is in the call's");
   EXPECT_CONTAINS(Decided(Chain(), options), "fc1.data <- bfloat16: accumulates");  // others follow the policy
   options.conditional = {{{"_rule_exp", "scale", {"1"}}}};
   EXPECT_CONTAINS(ErrorOf<ArgumentError>([&] { Decided(Chain(), options); }), "_rule_exp has no attribute 'scale'");

@@ -17,7 +17,8 @@ TEST(Reason, TheTableIsTheGoldenFile) {
   for (int kind = 0; kind <= static_cast<int>(ReasonKind::kWrongDType); ++kind) {
     const ReasonInfo& info = InfoOf(static_cast<ReasonKind>(kind));
     text += fmt::format("{} | {} | {}\n", info.name, info.reason_class, info.text);
-    if (info.text_alone != nullptr) text += fmt::format("{} | {} | {}\n", info.name, info.reason_class, info.text_alone);
+    if (info.text_alone != nullptr)
+      text += fmt::format("{} | {} | {}\n", info.name, info.reason_class, info.text_alone);
   }
   std::ifstream file(std::string(AMP_TEST_DATA_DIR) + "/vocabulary/reasons.txt");
   std::stringstream golden;

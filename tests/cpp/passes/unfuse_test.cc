@@ -52,7 +52,7 @@ TEST(FusedNode, IsInferredThroughItsSubgraph) {
 TEST(FusedNode, RefusesWhatDoesNotFit) {
   const auto refusal = [](const std::string& text) { return ErrorOf<GraphError>([&] { Parse(text); }); };
   const std::string two_heads = R"({"nodes":[)" + Null("a") + R"(],"arg_nodes":[0],"heads":[[0,0,0],[0,0,0]]})";
-  EXPECT_CONTAINS(refusal(Model("", two_heads)), "_sg_mkldnn_conv 'sg0': expected a subgraph with one head, got 2");
+  EXPECT_CONTAINS(refusal(Model("", two_heads)), "_sg_mkldnn_conv 'sg0': expected a subgraph with one output, got 2");
   const std::string few = R"({"nodes":[)" + Null("a") + R"(],"arg_nodes":[0],"heads":[[0,0,0]]})";
   EXPECT_CONTAINS(refusal(Model("", few)), "_sg_mkldnn_conv 'sg0': expected 1 inputs (a), got 6");
   EXPECT_CONTAINS(refusal(Model(R"("with_cake":"true")")), "unknown attribute 'with_cake'");

@@ -91,8 +91,7 @@ TEST(Lower, ValueNamesAreUniqueAndTheSameEveryTime) {
   const TestModel model = SmallNet();
   const auto names = [&] {
     std::vector<std::string> result;
-    for (const Value& value : Lower(Typed(model), {}).program.values)
-      result.push_back(value.name);
+    for (const Value& value : Lower(Typed(model), {}).program.values) result.push_back(value.name);
     return result;
   };
   const std::vector<std::string> once = names();
