@@ -7,8 +7,8 @@
 One line for each case and result: the converted symbol and parameters under policies `default` and `mxnet`, with
 parameters cast offline and not, and the outputs of the float32 and the converted model in mode `exact` (but for cases
 that were recorded in training). Where the package refuses a case, the line names the error's class. `--only WORD` takes
-the cases whose path contains a word, `--no-runs` leaves the outputs out, and `--limit` the outputs of networks with more
-GFLOP than that.
+the cases whose path contains a word, `--no-runs` leaves the outputs out, and `--limit` the outputs of networks with
+more GFLOP than that.
 """
 
 from __future__ import annotations
