@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "dnnl/assign_primitive.h"
 #include "dnnl/layout_builder.h"
 #include "dnnl/step_kind.h"
 
@@ -11,7 +12,7 @@ LaidOutProgram AssignLayouts(NumericMode mode, Program program, const ConstantSt
   LayoutBuilder builder(mode, program, store);
   for (Step& step : program.steps) {
     const auto assign = BackEndOf(step.spec).assign_layouts;
-    assign(&builder, std::move(step));
+    (assign != nullptr ? assign : AssignPrimitive)(&builder, std::move(step));
   }
   return builder.Finish();
 }

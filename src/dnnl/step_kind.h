@@ -8,16 +8,17 @@
 #include <string>
 #include <utility>
 
-#include "dnnl/assign_primitive.h"
 #include "dnnl/laid_out_program.h"
 #include "dnnl/own_kernel.h"
 #include "dnnl/primitive_builder.h"
 
 namespace amp::onednn {
 
+class LayoutBuilder;
+
 struct StepBackEnd {
-  // Decides in which layouts the operands lie, and appends the step, or what it becomes.
-  void (*assign_layouts)(LayoutBuilder* builder, Step step) = &AssignPrimitive;
+  // Decides in which layouts the operands lie, and appends the step, or what it becomes. Absent: AssignPrimitive.
+  void (*assign_layouts)(LayoutBuilder* builder, Step step) = nullptr;
   // The primitive for these types, layouts and post-ops; nullopt where the library has none. Absent: no primitive.
   std::optional<PreparedPrimitive> (*prepare)(const PrimitiveBuilder& builder) = nullptr;
   // The kernel of a step without a primitive, once it is laid out.

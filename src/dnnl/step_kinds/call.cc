@@ -1,4 +1,5 @@
 // Reference kernels, and other functions on row-major arrays.
+#include "dnnl/assign_primitive.h"
 #include "dnnl/layout_builder.h"
 #include "dnnl/step_kind.h"
 

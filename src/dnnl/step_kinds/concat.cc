@@ -1,3 +1,4 @@
+#include "dnnl/assign_primitive.h"
 #include "dnnl/place_concat.h"
 #include "dnnl/step_kind.h"
 

@@ -45,9 +45,8 @@ void AssignSlice(LayoutBuilder* builder, Step step) {
 }
 
 [[maybe_unused]] const bool kSlice = RegisterStepKind<SliceSpec>({.assign_layouts = AssignSlice});
-// Layout assignment makes these, laid out.
-[[maybe_unused]] const bool kReorder =
-    RegisterStepKind<ReorderSpec>({.assign_layouts = nullptr, .make_kernel = MakeCopy});
+// Layout assignment itself makes these.
+[[maybe_unused]] const bool kReorder = RegisterStepKind<ReorderSpec>({.make_kernel = MakeCopy});
 
 }  // namespace
 }  // namespace amp::onednn

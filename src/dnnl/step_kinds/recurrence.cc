@@ -1,3 +1,4 @@
+#include "dnnl/assign_primitive.h"
 #include "dnnl/step_kind.h"
 #include "kernels/recurrent_layers.h"
 
