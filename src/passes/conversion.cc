@@ -10,7 +10,6 @@
 #include "passes/fusion_mxnet/unfuse.h"
 #include "passes/op_facts.h"
 #include "passes/optimize/merge_variables.h"
-#include "passes/pipelines.h"
 #include "passes/precision/apply_decision.h"
 #include "passes/precision/cast_params_offline.h"
 #include "passes/precision/decide.h"
@@ -155,13 +154,5 @@ void FillReport(Conversion& c) {
 }
 
 void FuseAgain(Conversion& c) { c.model.Replace(FuseAgain(c.model.graph(), c.model.types(), c.origins)); }
-
-ConvertedSymbol ConvertSymbol(const Symbol& symbol, const ModelParams& params, const TypeMap& input_types,
-                              const ConvertOptions& options, ConversionReport* report) {
-  Conversion c(symbol, params, input_types, options, report);
-  RunConversion(c);
-  c.result.symbol = Symbol(c.model.graph().outputs(), symbol.np_shape());
-  return std::move(c.result);
-}
 
 }  // namespace amp

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "passes/convert_symbol.h"
+#include "passes/converted_symbol.h"
 #include "passes/fusion_mxnet/fuse_mxnet.h"
 #include "passes/optimize/fold_batch_norm.h"
 #include "passes/precision/conversion_report.h"

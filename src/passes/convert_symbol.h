@@ -1,35 +1,13 @@
 // The conversion of a symbol: a symbol in, the converted symbol out.
 #pragma once
 
-#include <map>
-#include <set>
-#include <string>
-#include <vector>
-
-#include "nnvm/symbol.h"
+#include "passes/converted_symbol.h"
 #include "passes/model.h"
 #include "passes/precision/convert_options.h"
 
 namespace amp {
 
 class ConversionReport;
-
-// A weight with a batch norm in it that is read in low precision only.
-struct FoldedWeight {
-  DType target = DType::kUnknown;
-  int channel_axis = 0;     // of output channels
-  std::int64_t groups = 1;  // that divide axis 0 where channels are on another axis; each has channels of its own
-};
-
-struct ConvertedSymbol {
-  Symbol symbol;
-  std::size_t num_casts = 0;                           // amp_cast nodes in the result
-  std::map<std::string, DType> casts;                  // parameters to be cast, where offline casts were asked for
-  std::map<std::string, NDArray> new_arrays;           // parameters with values of their own, by folding; before casts
-  std::set<std::string> dropped;                       // parameters that nothing reads any more
-  std::map<std::string, FoldedWeight> folded_weights;  // of new_arrays
-  std::vector<std::string> unknown_names;              // see ConvertOptions::ignore_unknown_names
-};
 
 // Converts `symbol` to low precision; passes/pipelines.cc has the stages. `input_types` gives the dtype and, if known,
 // the shape of every variable that is no parameter (see VariableTypes); parameters have those of their arrays.

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "program/lowering.h"
+#include "program/lower_context.h"
 
 namespace amp {
 

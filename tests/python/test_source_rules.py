@@ -155,7 +155,7 @@ PASSES_MAY_INCLUDE = {
     "precision": {".", "optimize", "precision"},
     "fusion_mxnet": {".", "optimize", "precision", "fusion_mxnet"},
 }
-PIPELINES = {"conversion", "convert_symbol", "pipelines"}
+PIPELINES = {"conversion", "convert_symbol", "converted_symbol", "pipelines"}
 
 
 @pytest.mark.parametrize("folder", sorted(PASSES_MAY_INCLUDE))
