@@ -1,6 +1,7 @@
 // Functions of one element: a table.
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <numbers>
 
 #include "ops/numeric.h"
@@ -27,6 +28,21 @@ struct Row {
 std::int64_t Negative(std::int64_t x) { return static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(x)); }
 std::int64_t Square(std::int64_t x) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(x) * static_cast<std::uint64_t>(x));
+}
+
+// The derivative of the logarithm of the gamma function: by recurrence up to 10, then by its asymptotic series
+// (Abramowitz and Stegun 6.3.5, 6.3.7, 6.3.18). NaN at the poles 0, -1, ...
+double Digamma(double x) {
+  if (x <= 0) {
+    if (x == std::floor(x)) return std::numeric_limits<double>::quiet_NaN();
+    return Digamma(1 - x) - std::numbers::pi / std::tan(std::numbers::pi * x);
+  }
+  double sum = 0;
+  for (; x < 10; x += 1) sum -= 1 / x;
+  const double f = 1 / (x * x);
+  const double series =
+      f * (1.0 / 12 - f * (1.0 / 120 - f * (1.0 / 252 - f * (1.0 / 240 - f * (1.0 / 132 - f * 691 / 32760)))));
+  return sum + std::log(x) - 0.5 / x - series;
 }
 
 constexpr double kDegree = std::numbers::pi / 180;
@@ -112,6 +128,7 @@ const Row kRows[] = {
     {"erfinv", "_npx_erfinv", "The inverse of the error function.", ErfInv, {}},
     {"gamma", "_npx_gamma _sparse_gamma", "The gamma function.", [](double x) { return std::tgamma(x); }, {}},
     {"gammaln", "_npx_gammaln _sparse_gammaln", "The logarithm of the gamma function's magnitude.", LogGamma, {}},
+    {"digamma", "_sparse_digamma", "The derivative of the logarithm of the gamma function.", Digamma, {}},
     {"log_sigmoid", "_sparse_log_sigmoid", "The logarithm of the sigmoid.", [](double x) { return -SoftPlus(-x); },
      EltwiseKind::kLogSigmoid},
     {"mish", "_sparse_mish", "x * tanh(log(1 + exp(x))).", [](double x) { return x * std::tanh(SoftPlus(x)); },

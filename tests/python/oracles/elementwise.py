@@ -33,6 +33,15 @@ def inverse_erf(y):
     return (low + high) / 2
 
 
+def digamma(x):
+    """By recurrence up to 40, where five terms of the asymptotic series are exact in float64."""
+    total = 0.0
+    while x < 40:
+        total -= 1 / x
+        x += 1
+    return total + math.log(x) - 1 / (2 * x) - 1 / (12 * x**2) + 1 / (120 * x**4) - 1 / (252 * x**6) + 1 / (240 * x**8)
+
+
 def softplus(x):
     return np.maximum(x, 0) + log1p(np.exp(-np.abs(x)))
 
@@ -88,6 +97,7 @@ SMOOTH = {
     "erfinv": (np.vectorize(inverse_erf, otypes=[np.float64]), 16, 1),
     "gamma": (np.vectorize(math.gamma, otypes=[np.float64]), 16, 0),
     "gammaln": (np.vectorize(math.lgamma, otypes=[np.float64]), 16, 32),
+    "digamma": (np.vectorize(digamma, otypes=[np.float64]), 16, 64),
 }
 
 
@@ -106,7 +116,7 @@ def draw_unary(low=-6.0, high=6.0, types=FLOATS):
 
 
 ACTIVATIONS = ["relu", "sigmoid", "log_sigmoid", "mish", "tanh", "softrelu", "softsign"]
-OF_POSITIVES = {"log", "sqrt", "reciprocal", "rsqrt", "log2", "log10", "log1p", "rcbrt", "gamma", "gammaln"}
+OF_POSITIVES = {"log", "sqrt", "reciprocal", "rsqrt", "log2", "log10", "log1p", "rcbrt", "gamma", "gammaln", "digamma"}
 OF_FRACTIONS = {"arcsin", "arccos", "arctanh", "erfinv"}  # and inside of their ends
 OF_NUMBERS = {"relu", "abs", "square", "sign", "negative"}
 for unary in SMOOTH.keys() - {"softrelu", *OF_NUMBERS}:
