@@ -18,8 +18,8 @@ class ConversionReport:
 
     Tensors are dicts with id, name, node, op, kind ('input', 'parameter', 'state' or 'result'), before and dtype
     (names of element types), bytes (None where the shape is not known) and reason; a reason has class ('fact',
-    'list', 'user', 'propagation' or 'refusal'), text and because_of (the id of the tensor whose reason comes
-    before, or None).
+    'list', 'user', 'propagation' or 'refusal'), kind (a name such as 'reads_low', for programs), text and because_of
+    (the id of the tensor whose reason comes before, or None).
 
     >>> net = amp.sym.FullyConnected(amp.sym.Variable("data"), num_hidden=3, name="fc")
     >>> args = {"fc_weight": np.ones((3, 4), "float32"), "fc_bias": np.ones(3, "float32")}
