@@ -30,8 +30,7 @@ constexpr MergePolicy kMXNetMerges{MayBeShared, [](const std::string& attr) { re
 // What MXNet takes for a copy: not what reads a variable, nor an output with a name of its own.
 bool IsMXNetIdentity(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
-  const std::string* mode = node.FindAttr("mode");
-  const bool drops = node.IsOp("Dropout") && (mode == nullptr || *mode == "training");
+  const bool drops = node.IsOp("Dropout") && node.Attr<std::string>("mode") == "training";
   return (drops || node.IsOp("_copy")) && !graph.node(graph.NodeOf(graph.InputsOf(id)[0])).is_variable() &&
          graph.OnlyFirstOutputUsed(id) && node.FindAttr(kOutputNameAttr) == nullptr;
 }
@@ -40,10 +39,7 @@ bool IsMXNetIdentity(const Graph& graph, NodeId id) {
 
 // What `node` casts to.
 DType CastOf(const Node& node, const char* op) {
-  const std::string* text = node.op_name() == op ? node.FindAttr("dtype") : nullptr;
-  DType dtype = DType::kUnknown;
-  if (text == nullptr || !node.control_deps().empty() || !ParseAttr(*text, &dtype)) return DType::kUnknown;
-  return dtype;
+  return node.IsOp(op) && node.control_deps().empty() ? node.Attr<DType>("dtype") : DType::kUnknown;
 }
 
 // Whether the node is the second or third of the casts.

@@ -15,8 +15,8 @@ DType CommonCast(const Graph& graph, NodeId variable) {
   for (const Consumer& consumer : graph.ConsumersOf(entry)) {
     const Node& reader = graph.node(consumer.node);
     if (reader.op_name() != "amp_cast" || graph.IsOutput(graph.EntryOf(consumer.node, 0))) return DType::kUnknown;
-    DType dtype = DType::kUnknown;
-    if (!ParseAttr(*reader.FindAttr("dtype"), &dtype) || !IsLowPrecision(dtype)) return DType::kUnknown;
+    const DType dtype = reader.Attr<DType>("dtype");
+    if (!IsLowPrecision(dtype)) return DType::kUnknown;
     if (IsKnown(common) && common != dtype) return DType::kUnknown;
     common = dtype;
   }

@@ -254,10 +254,7 @@ class RoleChooser {
 
   static PrecisionRole RoleOfCast(const Node& node) {
     if (node.op_name() != "amp_multicast") return PrecisionRole::kCast;
-    const std::string* narrow = node.FindAttr("cast_narrow");
-    bool is_narrow = false;
-    if (narrow != nullptr) ParseAttr(*narrow, &is_narrow);
-    return is_narrow ? PrecisionRole::kNeutral : PrecisionRole::kWidest;
+    return node.Attr<bool>("cast_narrow") ? PrecisionRole::kNeutral : PrecisionRole::kWidest;
   }
 
   // The operator nodes of this name; otherwise those that the pattern describes.
