@@ -31,8 +31,8 @@ std::shared_ptr<void> AllocateAligned(std::size_t bytes) {
   const std::size_t alignment = is_large ? kHugePage : kCacheLine;
   if (bytes > SIZE_MAX - alignment) Throw<Error>("cannot allocate {} bytes", bytes);
   const std::size_t rounded = std::max(kCacheLine, (bytes + kCacheLine - 1) / kCacheLine * kCacheLine);
-  void* memory = std::aligned_alloc(alignment, rounded);
-  if (memory == nullptr) Throw<Error>("cannot allocate {} bytes", rounded);
+  void* memory = nullptr;  // aligned_alloc would ask for a multiple of the alignment
+  if (posix_memalign(&memory, alignment, rounded) != 0) Throw<Error>("cannot allocate {} bytes", rounded);
   if (is_large) WishForHugePages(memory, rounded);
   return {memory, std::free};
 }
