@@ -36,9 +36,10 @@ IntTuple BeginOf(const Node& node, const Shape& data, const Shape& out) {
   const auto& p = node.params<CropParam>();
   IntTuple begin{0, 0};
   for (int i = 0; i < 2; ++i) {
-    const std::int64_t left = data[2 + i] - out[2 + i];
+    const bool fits = out[2 + i] >= 1 && out[2 + i] <= data[2 + i];
+    const std::int64_t left = fits ? data[2 + i] - out[2 + i] : 0;  // of any attribute it could overflow
     const std::int64_t at = p.center_crop ? left / 2 : p.offset[i];
-    if (out[2 + i] < 1 || left < 0 || at < 0 || at > left) {
+    if (!fits || at < 0 || at > left) {
       FailAt(node, "a window of size {} at {} does not fit axis {} of data of shape {}", out[2 + i], at, 2 + i,
              data.ToString());
     }
