@@ -40,7 +40,7 @@ constexpr Stage<Preparation> kPerModel[] = {
     // computed
     // from their parameters.
     {"Simplify", Always, [](Preparation& p) { p.model.Replace(Simplify(p.model.graph(), p.model.types())); }, true},
-    // Last, because it changes weights and wants them to be nobody else's. float32 only: low-precision weights would be
+    // Last, because it changes weights, which must have no other reader. float32 only: low-precision weights would be
     // rounded a second time.
     {"FoldBatchNorm", IsFast, FoldBatchNormOf, true},
 };

@@ -80,7 +80,7 @@ py::array ViewOf(const Array& array, const py::object& owner) {
   return view;
 }
 
-// For use within one call: nobody else gets it.
+// For use within one call: no other reader gets it.
 py::array ViewOf(const py::object& self) { return ViewOf(self.cast<const Array&>(), self); }
 
 // What a view for others holds while it lives.

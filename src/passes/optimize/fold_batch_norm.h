@@ -40,7 +40,7 @@ struct FoldResult {
 
 enum class FoldDirection { kIntoProducers, kBoth };
 
-// Folds every batch norm whose producer nobody else reads and whose parameters are float32 arrays of the model; with
+// Folds every batch norm whose producer has no other reader and whose parameters are float32 arrays of the model; with
 // kBoth the others into their only reader, maybe behind copies and Flatten. Each weight is computed in double and
 // rounded once, however many norms are folded into it. `keeps`, where given, says which nodes (norms, producers or
 // readers) must stay as they are. Outputs of the graph keep their names; a bias that was missing is called
