@@ -2,18 +2,22 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "passes/precision/cost.h"
 #include "passes/precision/mxnet_lists.h"
 
 namespace amp {
 
 enum class PrecisionPolicy {
-  kDefault,  // computed from the operator definitions' facts
-  kMXNet,    // the least fixed point of MXNet's rules over its published lists
+  kDefault,   // computed from the operator definitions' facts
+  kMXNet,     // the least fixed point of MXNet's rules over its published lists
+  kGraphAmp,  // demand, from the outputs upstream
+  kOptimal,   // a minimum cut
 };
 // "default" and "mxnet"; throws ArgumentError for other names.
 PrecisionPolicy PolicyFromName(const std::string& name);
@@ -46,6 +50,8 @@ struct ConvertOptions {
   std::set<std::string> followers = {};
   // Dtypes of parameters that have no arrays (a symbol converted by itself).
   std::map<std::string, DType> parameter_dtypes = {};
+  // The machine that the model will run on; null: any. Under policy default it decides what pays; needs shapes.
+  std::shared_ptr<const Machine> machine = nullptr;
 };
 
 }  // namespace amp
