@@ -82,7 +82,7 @@ std::shared_ptr<const Plan> Compile(const Model& model, const CompileOptions& op
     plan->output_types.push_back(model.types()[model.graph().EntryOf(output)]);
   }
   plan->summary = Summarise(model.graph(), program, *compiled, store->bytes());
-  plan->costs = CostsOf(program);
+  plan->features = FeaturesOf(program);
   plan->compiled = compiled;
   DumpText("plan", [&] { return plan->summary.Print(); });
   if (EnvFlag("AMP_VERBOSE")) fmt::print(stderr, "{}", plan->summary.Print());

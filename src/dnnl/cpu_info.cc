@@ -6,12 +6,18 @@
 
 namespace amp {
 
-bool OneDnnHasBF16() {
-  // The values are bit sets: every ISA with native bf16 contains that of avx512_core_bf16.
-  const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
-  const auto bf16 = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_bf16);
-  return (isa & bf16) == bf16;
+namespace {
+
+// The values are bit sets: an ISA contains those that it extends.
+bool IsaContains(dnnl::cpu_isa part) {
+  const auto wanted = static_cast<unsigned>(part);
+  return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & wanted) == wanted;
 }
+
+}  // namespace
+
+bool OneDnnHasBF16() { return IsaContains(dnnl::cpu_isa::avx512_core_bf16); }
+bool OneDnnHasAvx512() { return IsaContains(dnnl::cpu_isa::avx512_core); }
 
 std::string CpuIsaName() {
   switch (dnnl::get_effective_cpu_isa()) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "nnvm/ndarray.h"
-#include "program/step_cost.h"
+#include "program/step_features.h"
 
 namespace amp {
 
@@ -41,7 +41,7 @@ struct Plan {
   std::vector<TensorType> input_types;
   std::vector<TensorType> output_types;
   PlanSummary summary;
-  std::vector<StepCost> costs;  // by step of the summary
+  std::vector<StepFeatures> features;  // by step of the summary
   std::shared_ptr<const CompiledPlan> compiled;
 };
 

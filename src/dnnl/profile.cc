@@ -28,7 +28,7 @@ void ProfileRecorder::AddRun(double run_seconds) {
 }
 
 RunProfile ProfileRecorder::Result() const {
-  RunProfile profile{plan_->summary.steps, plan_->costs, {},
+  RunProfile profile{plan_->summary.steps, plan_->features, {},
                      run_.Over(num_runs_), num_runs_,    plan_->summary.num_threads};
   for (const Sum& step : steps_) profile.times.push_back(step.Over(num_runs_));
   return profile;
@@ -56,7 +56,8 @@ std::string RunProfile::Print() const {
     const double mean = times[i].mean_seconds;
     text += fmt::format("{:12.1f} {:9.1f} {:5.1f}% {:9.1f} {:7.1f}  {:14} {:24} {:9} {}\n", 1e6 * mean,
                         1e6 * times[i].min_seconds, run.mean_seconds > 0 ? 100 * mean / run.mean_seconds : 0,
-                        PerSecond(costs[i].flops, mean), PerSecond(static_cast<double>(costs[i].bytes()), mean),
+                        PerSecond(features[i].cost.flops, mean),
+                        PerSecond(static_cast<double>(features[i].cost.bytes()), mean),
                         steps[i].kind, steps[i].implementation, steps[i].layout, steps[i].node);
   }
   return text;

@@ -16,7 +16,7 @@ struct StepTimes {
 
 struct RunProfile {
   std::vector<PlanStep> steps;
-  std::vector<StepCost> costs;
+  std::vector<StepFeatures> features;
   std::vector<StepTimes> times;
   StepTimes run;  // of whole runs: checks, fresh outputs and all steps
   int num_runs = 0;

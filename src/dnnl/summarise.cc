@@ -74,10 +74,19 @@ PlanSummary Summarise(const Graph& graph, const LaidOutProgram& program, const C
   return summary;
 }
 
-std::vector<StepCost> CostsOf(const LaidOutProgram& program) {
-  std::vector<StepCost> costs;
-  for (const Step& step : program.program.steps) costs.push_back(CostOf(step.spec, program.TypesOf(step)));
-  return costs;
+std::vector<StepFeatures> FeaturesOf(const LaidOutProgram& program) {
+  std::vector<StepFeatures> features;
+  for (std::size_t i = 0; i < program.program.steps.size(); ++i) {
+    const Step& step = program.program.steps[i];
+    features.push_back(FeaturesOf(step, program.TypesOf(step)));
+    std::string& group = features.back().group;
+    if (std::holds_alternative<ReorderSpec>(step.spec)) {
+      group += fmt::format(" {}-{}", LayoutName(program.layouts[step.inputs[0]]), LayoutName(program.layouts[step.outputs[0]]));
+    } else if (program.prepared[i] && program.prepared[i]->is_reference()) {
+      group += " reference";
+    }
+  }
+  return features;
 }
 
 }  // namespace amp::onednn

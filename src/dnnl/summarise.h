@@ -14,6 +14,6 @@ PlanSummary Summarise(const Graph& graph, const LaidOutProgram& program, const C
                       std::size_t constant_bytes);
 
 // By step.
-std::vector<StepCost> CostsOf(const LaidOutProgram& program);
+std::vector<StepFeatures> FeaturesOf(const LaidOutProgram& program);
 
 }  // namespace amp::onednn

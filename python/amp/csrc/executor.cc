@@ -135,7 +135,7 @@ py::list StepList(const RunProfile& profile) {
   py::list list;
   for (std::size_t i = 0; i < profile.steps.size(); ++i) {
     const PlanStep& step = profile.steps[i];
-    const StepCost& cost = profile.costs[i];
+    const StepCost& cost = profile.features[i].cost;
     py::dict entry;
     entry["node"] = step.node;
     entry["work"] = step.kind;
@@ -145,6 +145,10 @@ py::list StepList(const RunProfile& profile) {
     entry["dtype"] = IsKnown(cost.dtype) ? NameOf(cost.dtype) : "";
     entry["flops"] = cost.flops;
     entry["bytes"] = cost.bytes();
+    entry["group"] = profile.features[i].group;
+    entry["point"] = profile.features[i].point;
+    entry["post_functions"] = profile.features[i].post_functions;
+    entry["elements_written"] = profile.features[i].elements_written;
     entry["min_seconds"] = profile.times[i].min_seconds;
     entry["mean_seconds"] = profile.times[i].mean_seconds;
     list.append(entry);

@@ -1,15 +1,22 @@
 // Convolutions and deconvolutions.
 #include <algorithm>
 
+#include "dnnl/cpu_info.h"
 #include "dnnl/step_kind.h"
 
 namespace amp::onednn {
 namespace {
 
-constexpr std::int64_t kBlock = 16;
+// The library has code for blocks of as many channels as a vector register holds floats.
+bool HasWideVectors() {
+  static const bool kIsWide = OneDnnHasAvx512();
+  return kIsWide;
+}
+std::int64_t BlockSize() { return HasWideVectors() ? 16 : 8; }
 
 Desc BlockedDesc(const TensorType& type) {
-  return Desc(DimsOf(type.shape), DataType(type.dtype), dnnl::memory::format_tag::aBcd16b);
+  using Tag = dnnl::memory::format_tag;
+  return Desc(DimsOf(type.shape), DataType(type.dtype), HasWideVectors() ? Tag::aBcd16b : Tag::aBcd8b);
 }
 
 std::optional<PreparedPrimitive> PrepareWith(const PrimitiveBuilder& b, const Desc& source, const Desc& out) {
@@ -24,12 +31,13 @@ std::optional<PreparedPrimitive> PrepareConvolution(const PrimitiveBuilder& b) {
   const LayoutHint hint = b.spec<ConvolutionSpec>().layout_hint;
   std::optional<PreparedPrimitive> prepared;
   if (hint == LayoutHint::kBlocked) {
-    const bool is_image = b.in(0).shape[1] < kBlock;  // of which the library has an opinion of its own
+    const bool is_image = b.in(0).shape[1] < BlockSize();  // of which the library has an opinion of its own
     prepared = PrepareWith(b, is_image ? AnyDesc(b.in(0)) : BlockedDesc(b.in(0)), BlockedDesc(b.out()));
   } else if (hint == LayoutHint::kChannelsLastOut) {
     prepared = PrepareWith(b, AnyDesc(b.in(0)), ChannelsLast(b.out()));
   }
-  return prepared ? prepared : PrepareWith(b, AnyDesc(b.in(0)), AnyDesc(b.out()));
+  const bool follows_hint = prepared && !prepared->is_reference();
+  return follows_hint ? prepared : PrepareWith(b, AnyDesc(b.in(0)), AnyDesc(b.out()));
 }
 
 // oneDNN makes code for every phase of the stride and block of the row: 0.4 s at 128 x 128, minutes at 512 x 512.

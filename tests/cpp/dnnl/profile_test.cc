@@ -15,7 +15,7 @@ using namespace testing;
 StepCost CostOf(const RunProfile& profile, const std::string& work) {
   std::vector<StepCost> found;
   for (std::size_t i = 0; i < profile.steps.size(); ++i) {
-    if (profile.steps[i].kind == work) found.push_back(profile.costs[i]);
+    if (profile.steps[i].kind == work) found.push_back(profile.features[i].cost);
   }
   EXPECT_EQ(found.size(), 1u) << work << "\n" << profile.Print();
   return found.empty() ? StepCost{} : found[0];
@@ -75,7 +75,7 @@ TEST(Profile, TimesEveryStepOfEveryRun) {
   const RunProfile profile = ProfileOf(SmallNet(), 3);
   EXPECT_EQ(profile.num_runs, 3);
   ASSERT_EQ(profile.times.size(), profile.steps.size());
-  ASSERT_EQ(profile.costs.size(), profile.steps.size());
+  ASSERT_EQ(profile.features.size(), profile.steps.size());
   double sum = 0;
   for (const StepTimes& step : profile.times) {
     EXPECT_GT(step.mean_seconds, 0);

@@ -1,0 +1,159 @@
+#include "program/step_features.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "nnvm/dtype.h"
+
+namespace amp {
+namespace {
+
+float Log2(double value) { return static_cast<float>(std::log2(std::max(value, 1.0))); }
+double Elements(const TensorType& type) { return static_cast<double>(type.shape.size()); }
+double Axis(const TensorType& type, int axis) { return static_cast<double>(type.shape[axis]); }
+double Last(const TensorType& type) {
+  const int rank = type.shape.rank();
+  return rank == 0 ? 1 : Axis(type, rank - 1);
+}
+
+// In the order of the enum.
+constexpr std::array<const char*, 19> kEltwiseNames = {
+    "relu", "linear",   "clip",       "tanh", "sigmoid", "softplus", "log_sigmoid", "mish",  "elu",
+    "gelu_erf", "gelu_tanh", "abs", "exp",  "log",     "sqrt",     "square",      "swish", "hard_sigmoid",
+    "hard_swish"};
+static_assert(kEltwiseNames.size() == static_cast<std::size_t>(EltwiseKind::kHardSwish) + 1);
+
+const char* NameOf(EltwiseKind kind) { return kEltwiseNames[static_cast<std::size_t>(kind)]; }
+
+// Whether the arithmetic of the function takes longer than reading and writing its element.
+bool IsLong(EltwiseKind kind) {
+  switch (kind) {
+    case EltwiseKind::kRelu:
+    case EltwiseKind::kLinear:
+    case EltwiseKind::kClip:
+    case EltwiseKind::kAbs:
+    case EltwiseKind::kSqrt:
+    case EltwiseKind::kSquare:
+    case EltwiseKind::kHardSigmoid:
+    case EltwiseKind::kHardSwish:
+      return false;
+    default:
+      return true;
+  }
+}
+
+// Name of the law, and the point.
+struct Law {
+  std::string name;
+  std::vector<float> point;
+};
+
+Law SizeLaw(std::string name, const StepTypes& types) {
+  double bytes = 0;
+  for (const auto* side : {&types.inputs, &types.outputs}) {
+    for (const TensorType& type : *side) bytes += Elements(type) * static_cast<double>(BytesOf(type.dtype));
+  }
+  return {std::move(name), {Log2(bytes)}};
+}
+
+// `tensor` is the side that each weight meets element by element: a convolution's output, a deconvolution's source.
+Law WindowLaw(const std::string& name, const StepTypes& types, const TensorType& tensor, const IntTuple& strides) {
+  const TensorType &source = types.inputs[0], &weights = types.inputs[1], &out = types.outputs[0];
+  const double in_channels = Axis(source, 1), out_channels = Axis(out, 1);
+  const double per_channel = Elements(weights) / out_channels;  // input channels of a group times the kernel's area
+  double area = 1;
+  for (int i = weights.shape.rank() - (source.shape.rank() - 2); i < weights.shape.rank(); ++i) area *= Axis(weights, i);
+  const double group_channels = std::max(1.0, per_channel / area), groups = in_channels / group_channels;
+  double stride = 1;
+  for (const std::int64_t s : strides) stride *= static_cast<double>(s);
+  std::string kind = area == 1 ? "_1x1" : "_kxk";
+  if (groups > 1) kind = group_channels == 1 ? "_depthwise" : "_grouped";
+  if (groups == 1 && in_channels < 8) kind = "_first";
+  return {name + kind,
+          {Log2(group_channels), Log2(out_channels / groups), Log2(groups), Log2(Elements(tensor) / Axis(tensor, 1)),
+           Log2(Last(tensor)), Log2(area), Log2(stride)}};
+}
+
+// Rows, columns, length of the sums, number of products.
+Law ProductLaw(const char* name, const StepTypes& types, double rows, double length) {
+  const double columns = Last(types.outputs[0]);
+  return {name, {Log2(rows), Log2(columns), Log2(length), Log2(Elements(types.outputs[0]) / rows / columns)}};
+}
+
+Law LawOf(const ConvolutionSpec& spec, const StepTypes& types) {
+  return WindowLaw("convolution", types, types.outputs[0], spec.strides);
+}
+Law LawOf(const DeconvolutionSpec& spec, const StepTypes& types) {
+  return WindowLaw("deconvolution", types, types.inputs[0], spec.strides);
+}
+Law LawOf(const InnerProductSpec&, const StepTypes& types) {
+  return ProductLaw("inner_product", types, Axis(types.inputs[0], 0), Last(types.inputs[0]));
+}
+Law LawOf(const MatMulSpec&, const StepTypes& types) {
+  const int rank = types.outputs[0].shape.rank();
+  return ProductLaw("matmul", types, Axis(types.outputs[0], rank - 2), Last(types.inputs[0]));
+}
+Law LawOf(const AttentionSpec& spec, const StepTypes& types) {
+  const TensorType &queries = types.inputs[0], &out = types.outputs[0];
+  const double rows = Axis(queries, spec.interleaved ? 0 : 2);
+  return {"attention", {Log2(rows), Log2(Last(queries)), Log2(Elements(out) / rows / Last(out))}};
+}
+Law LawOf(const RecurrenceSpec&, const StepTypes& types) {
+  const TensorType& data = types.inputs[0];
+  return {"recurrence", {Log2(Axis(data, 0)), Log2(Axis(data, 1)), Log2(Last(data)), Log2(Elements(types.inputs[1]))}};
+}
+Law LawOf(const PoolingSpec& spec, const StepTypes& types) {
+  Law law = SizeLaw(spec.kind == PoolingKind::kMax ? "pooling_max" : "pooling_average", types);
+  double area = 1;
+  for (const std::int64_t size : spec.kernel) area *= static_cast<double>(size);
+  law.point.push_back(Log2(area));
+  law.point.push_back(Log2(Elements(types.outputs[0])));
+  return law;
+}
+Law LawOf(const EltwiseSpec& spec, const StepTypes& types) {
+  return SizeLaw(std::string("eltwise_") + NameOf(spec.kind), types);
+}
+Law LawOf(const SoftmaxSpec& spec, const StepTypes& types) {
+  const int rank = types.inputs[0].shape.rank();
+  Law law = SizeLaw(spec.axis == rank - 1 ? "softmax" : "softmax_across", types);
+  law.point.push_back(Log2(Axis(types.inputs[0], spec.axis)));
+  return law;
+}
+Law LawOf(const LayerNormSpec& spec, const StepTypes& types) {
+  Law law = SizeLaw(spec.kKind.name, types);
+  law.point.push_back(Log2(Last(types.inputs[0])));
+  return law;
+}
+Law LawOf(const BinarySpec& spec, const StepTypes& types) {
+  const bool broadcasts = types.inputs[0].shape != types.inputs[1].shape;
+  return SizeLaw(std::string(spec.kKind.name) + (broadcasts ? "_broadcast" : ""), types);
+}
+template <class Spec>
+Law LawOf(const Spec& spec, const StepTypes& types) {
+  return SizeLaw(spec.kKind.name, types);
+}
+
+// The operands' dtype, and the result's where it is another one.
+std::string DTypesOf(const StepTypes& types) {
+  const DType in = types.inputs.empty() ? DType::kUnknown : types.inputs[0].dtype;
+  const DType out = types.outputs.empty() ? in : types.outputs[0].dtype;
+  const std::string to = in == out || !IsKnown(in) ? "" : std::string("-") + amp::NameOf(out);
+  return (IsKnown(in) ? amp::NameOf(in) : amp::NameOf(out)) + to;
+}
+
+}  // namespace
+
+StepFeatures FeaturesOf(const Step& step, const StepTypes& types) {
+  Law law = std::visit([&](const auto& spec) { return LawOf(spec, types); }, step.spec);
+  StepFeatures features{law.name + " " + DTypesOf(types), std::move(law.point), CostOf(step.spec, types)};
+  for (const TensorType& type : types.outputs) features.elements_written += Elements(type);
+  for (const PostOp& post_op : step.post_ops) {
+    const auto* function = std::get_if<EltwiseSpec>(&post_op.spec);
+    if (function == nullptr || !IsLong(function->kind)) continue;
+    features.post_functions.push_back(std::string("eltwise_") + NameOf(function->kind) + " float32");
+  }
+  return features;
+}
+
+}  // namespace amp
