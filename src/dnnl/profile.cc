@@ -1,6 +1,7 @@
 #include "dnnl/profile.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "nnvm/error.h"
 
@@ -9,28 +10,26 @@ namespace {
 
 double PerSecond(double amount, double seconds) { return seconds > 0 ? amount / seconds / 1e9 : 0; }
 
-}  // namespace
-
-void ProfileRecorder::Sum::Add(double seconds, bool is_first) {
-  min = is_first ? seconds : std::min(min, seconds);
-  total += seconds;
+StepTimes TimesOf(std::vector<double> seconds) {
+  if (seconds.empty()) return {};
+  std::sort(seconds.begin(), seconds.end());
+  const double total = std::accumulate(seconds.begin(), seconds.end(), 0.0);
+  return {seconds.front(), seconds[seconds.size() / 2], total / static_cast<double>(seconds.size())};
 }
 
-StepTimes ProfileRecorder::Sum::Over(int runs) const { return {min, runs == 0 ? 0 : total / runs}; }
+}  // namespace
 
 ProfileRecorder::ProfileRecorder(std::shared_ptr<const onednn::Plan> plan)
     : plan_(std::move(plan)), steps_(plan_->summary.steps.size()) {}
 
 void ProfileRecorder::AddRun(double run_seconds) {
-  for (std::size_t i = 0; i < steps_.size(); ++i) steps_[i].Add(step_seconds_[i], num_runs_ == 0);
-  run_.Add(run_seconds, num_runs_ == 0);
-  ++num_runs_;
+  for (std::size_t i = 0; i < steps_.size(); ++i) steps_[i].push_back(step_seconds_[i]);
+  runs_.push_back(run_seconds);
 }
 
 RunProfile ProfileRecorder::Result() const {
-  RunProfile profile{plan_->summary.steps, plan_->features, {},
-                     run_.Over(num_runs_), num_runs_,    plan_->summary.num_threads};
-  for (const Sum& step : steps_) profile.times.push_back(step.Over(num_runs_));
+  RunProfile profile{plan_->summary.steps, plan_->features, {}, TimesOf(runs_), num_runs(), plan_->summary.num_threads};
+  for (const std::vector<double>& seconds : steps_) profile.times.push_back(TimesOf(seconds));
   return profile;
 }
 

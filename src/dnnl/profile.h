@@ -11,6 +11,7 @@ namespace amp {
 
 struct StepTimes {
   double min_seconds = 0;
+  double median_seconds = 0;
   double mean_seconds = 0;
 };
 
@@ -36,18 +37,12 @@ class ProfileRecorder {
   // ... before it is added, with the seconds of everything.
   void AddRun(double run_seconds);
   RunProfile Result() const;
-  int num_runs() const { return num_runs_; }
+  int num_runs() const { return static_cast<int>(runs_.size()); }
 
  private:
-  struct Sum {
-    double min = 0, total = 0;
-    void Add(double seconds, bool is_first);
-    StepTimes Over(int runs) const;
-  };
   std::shared_ptr<const onednn::Plan> plan_;
-  std::vector<Sum> steps_;
-  Sum run_;
-  int num_runs_ = 0;
+  std::vector<std::vector<double>> steps_;  // by step: the seconds of each run
+  std::vector<double> runs_;
   std::vector<double> step_seconds_;
 };
 

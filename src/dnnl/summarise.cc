@@ -54,6 +54,13 @@ PlanStep Describe(const Graph& graph, const LaidOutProgram& program, std::size_t
   return described;
 }
 
+// What the time of reading or writing a tensor depends on.
+const char* LayoutClass(const Desc& layout) {
+  if (layout.get_format_kind() != dnnl::memory::format_kind::blocked || layout.get_inner_nblks() != 0) return "blocked";
+  const auto dims = layout.get_dims(), strides = layout.get_strides();
+  return dims.empty() || dims.back() == 1 || strides.back() == 1 ? "rows" : "channels_last";
+}
+
 }  // namespace
 
 PlanSummary Summarise(const Graph& graph, const LaidOutProgram& program, const CompiledPlan& plan,
@@ -81,9 +88,12 @@ std::vector<StepFeatures> FeaturesOf(const LaidOutProgram& program) {
     features.push_back(FeaturesOf(step, program.TypesOf(step)));
     std::string& group = features.back().group;
     if (std::holds_alternative<ReorderSpec>(step.spec)) {
-      group += fmt::format(" {}-{}", LayoutName(program.layouts[step.inputs[0]]), LayoutName(program.layouts[step.outputs[0]]));
+      group += fmt::format(" {}-{}", LayoutClass(program.layouts[step.inputs[0]]),
+                           LayoutClass(program.layouts[step.outputs[0]]));
     } else if (program.prepared[i] && program.prepared[i]->is_reference()) {
       group += " reference";
+    } else if (std::holds_alternative<ConvolutionSpec>(step.spec)) {
+      group += fmt::format(" {}", LayoutClass(program.layouts[step.outputs[0]]));
     }
   }
   return features;

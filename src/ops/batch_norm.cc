@@ -112,9 +112,9 @@ bool Lower(LowerContext& c) {
   std::swap(axes[axis], axes[1]);  // its own inverse
   const ValueId data = axis == 1 ? c.in(0) : c.Permute(c.in(0), axes);
   const TensorType per_channel{DType::kFloat32, c.in_type(1).shape};
-  const auto numbers =
-      c.EmitSeveral(CallSpec{[p](std::span<const NDArray> in, std::span<NDArray> out) { ScaleAndShift(p, in, out); }},
-                    {c.in(1), c.in(2), c.in(3), c.in(4)}, {per_channel, per_channel});
+  auto run = [p](std::span<const NDArray> in, std::span<NDArray> out) { ScaleAndShift(p, in, out); };
+  const auto numbers = c.EmitSeveral(CallSpec{run, c.node().op_name()}, {c.in(1), c.in(2), c.in(3), c.in(4)},
+                                     {per_channel, per_channel});
   const auto out = c.Emit(ScaleShiftSpec{}, {data, numbers[0], numbers[1]}, {c.DTypeOf(data), c.ShapeOf(data)});
   c.SetOut(0, axis == 1 ? out : c.Permute(out, axes));
   return true;

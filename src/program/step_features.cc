@@ -129,6 +129,9 @@ Law LawOf(const BinarySpec& spec, const StepTypes& types) {
   const bool broadcasts = types.inputs[0].shape != types.inputs[1].shape;
   return SizeLaw(std::string(spec.kKind.name) + (broadcasts ? "_broadcast" : ""), types);
 }
+Law LawOf(const CallSpec& spec, const StepTypes& types) {
+  return SizeLaw(std::string(spec.kKind.name) + "_" + spec.op, types);
+}
 template <class Spec>
 Law LawOf(const Spec& spec, const StepTypes& types) {
   return SizeLaw(spec.kKind.name, types);

@@ -7,8 +7,10 @@
 
 #include "bindings.h"
 #include "convert_options.h"
+#include "dnnl/find_machine.h"
 #include "gil.h"
 #include "kernels/peak.h"
+#include "program/threads.h"
 
 namespace amp::python {
 namespace {
@@ -132,6 +134,7 @@ void BindSummary(py::module_& module) {
 
 // A list of dicts, one per step.
 py::list StepList(const RunProfile& profile) {
+  const std::shared_ptr<const MachineTable> machine = FindMachine("this", profile.num_threads);
   py::list list;
   for (std::size_t i = 0; i < profile.steps.size(); ++i) {
     const PlanStep& step = profile.steps[i];
@@ -149,6 +152,8 @@ py::list StepList(const RunProfile& profile) {
     entry["point"] = profile.features[i].point;
     entry["post_functions"] = profile.features[i].post_functions;
     entry["elements_written"] = profile.features[i].elements_written;
+    entry["predicted_seconds"] = machine ? py::object(py::float_(machine->Seconds(profile.features[i]))) : py::none();
+    entry["median_seconds"] = profile.times[i].median_seconds;
     entry["min_seconds"] = profile.times[i].min_seconds;
     entry["mean_seconds"] = profile.times[i].mean_seconds;
     list.append(entry);
@@ -213,9 +218,22 @@ void BindExecutor(py::module_& module) {
         info["isa"] = CpuIsaName();
         info["native_bfloat16"] = OneDnnHasBF16();
         info["onednn"] = OneDnnVersion();
+        info["cpu"] = CpuName();
+        info["threads"] = EffectiveThreads(0);
         return info;
       },
-      "Instruction set that oneDNN uses, whether it has bfloat16 arithmetic, and oneDNN's version, as a dict.");
+      "The CPU, the instruction set that oneDNN uses, whether it has bfloat16 arithmetic, oneDNN's version, and how many "
+      "threads a run has by default, as a dict.");
+  module.def(
+      "machine_header",
+      [](const std::string& machine, int threads) -> py::object {
+        const auto found = FindMachine(machine, EffectiveThreads(threads));
+        return found == nullptr ? py::none() : py::object(py::str(found->json()));
+      },
+      py::arg("machine"), py::arg("threads"), "What is known of a machine, as JSON; None for 'any'.");
+  module.def(
+      "machine_file_path", [](int threads) { return MachineFilePath(EffectiveThreads(threads)); }, py::arg("threads"),
+      "Where the machine file of this machine is looked for; '' where there is no folder for caches.");
 }
 
 }  // namespace amp::python

@@ -1,0 +1,360 @@
+"""Measures how fast this machine runs the steps of plans: what `amp calibrate` writes into a machine file."""
+
+import math
+import random
+
+import numpy as np
+
+from . import _core, sym
+from .executor import Executor
+
+__all__ = ["measure"]
+
+_SEED = 17
+_WARM = "warm_"  # beginning of names of nodes that are no samples
+_RUNS = 9
+_CHANNELS = (16, 24, 32, 48, 64, 96, 128, 160, 192, 256, 320, 384, 512, 576, 768, 960, 1024, 1536, 2048)
+_SIZES = (7, 8, 14, 17, 28, 35, 56, 73, 112, 147, 224)
+_MAX_FLOPS = 3e9
+_MAX_ELEMENTS = 16 << 20
+
+
+class _Branches:
+    """Independent small graphs in one model: each finds caches as cold as a layer of a network does."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.outputs, self.inputs, self.params = [], {}, {}
+
+    def input(self, *shape):
+        """A tensor that a step has just written, as in the middle of a network."""
+        name = f"x{len(self.inputs)}"
+        self.inputs[name] = shape
+        written = sym.relu(sym.Variable(name), name=f"{_WARM}{name}")
+        self.outputs.append(written)
+        return written
+
+    def param(self, *shape):
+        name = f"p{len(self.params)}"
+        self.params[name] = np.random.default_rng(len(self.params)).standard_normal(shape, dtype=np.float32) * 0.1
+        return sym.Variable(name)
+
+    def choose(self, *values):
+        return self.random.choice(values)
+
+    def log_uniform(self, low, high):
+        return round(math.exp(self.random.uniform(math.log(low), math.log(high))))
+
+    def steps(self, runs, **binding):
+        """What a profile knows of each step of the plan."""
+        run = Executor(sym.Group(self.outputs), self.params, self.params, self.inputs, **binding)
+        random = np.random.default_rng(1)
+        arrays = [random.standard_normal(self.inputs[name], dtype=np.float32) for name in run.input_names]
+        return [step for step in run._handle.profile(arrays, runs).steps if not step["node"].startswith(_WARM)]
+
+
+# ---- branches ----
+
+
+def _convolution(b, kind):
+    while True:
+        batch, size, stride = b.choose(1, 1, 1, 4, 16), b.choose(*_SIZES), b.choose(1, 1, 1, 2)
+        inputs, outputs = b.choose(*_CHANNELS), b.choose(*_CHANNELS)
+        kernel, groups = b.choose((3, 3), (3, 3), (3, 3), (5, 5), (1, 7), (7, 1), (1, 3)), 1
+        if kind == "1x1":
+            kernel = (1, 1)
+        elif kind == "depthwise":
+            groups = outputs = inputs
+            kernel = b.choose((3, 3), (3, 3), (5, 5))
+        elif kind == "grouped":
+            groups, kernel = b.choose(2, 4, 32), (3, 3)
+        elif kind == "first":
+            inputs, kernel, stride = 3, b.choose((3, 3), (7, 7)), b.choose(1, 2, 2)
+            outputs, size = b.choose(32, 48, 64), b.choose(112, 224, 299)
+        if inputs % groups or outputs % groups:
+            continue
+        flops = 2 * batch * (size / stride) ** 2 * inputs / groups * outputs * kernel[0] * kernel[1]
+        if max(inputs, outputs) * batch * size * size <= _MAX_ELEMENTS and 2e5 < flops <= _MAX_FLOPS:
+            break
+    pad = (kernel[0] // 2, kernel[1] // 2)
+    data = b.input(batch, inputs, size, size)
+    weight, bias = b.param(outputs, inputs // groups, *kernel), b.param(outputs)
+    out = sym.Convolution(
+        data, weight, bias, kernel=kernel, pad=pad, stride=(stride, stride), num_filter=outputs, num_group=groups
+    )
+    finish = b.choose("", "relu", "relu", "sum")
+    if finish == "sum":
+        out = out + b.input(batch, outputs, *((size + 2 * p - k) // stride + 1 for p, k in zip(pad, kernel)))
+    return sym.Activation(out, act_type="relu") if finish else out
+
+
+def _dense(b):
+    while True:
+        rows = b.choose(1, 1, 8, 16, 128, b.log_uniform(1, 4096))
+        columns, length = b.log_uniform(8, 4096) // 8 * 8, b.log_uniform(16, 8192) // 16 * 16
+        if 2 * rows * columns * length <= _MAX_FLOPS:
+            break
+    data = b.input(rows, length)
+    out = sym.FullyConnected(data, b.param(columns, length), b.param(columns), num_hidden=columns)
+    finish = b.choose("", "", "gelu", "relu", "tanh")
+    if finish == "gelu":
+        return sym.LeakyReLU(out, act_type="gelu")
+    return sym.Activation(out, act_type=finish) if finish else out
+
+
+def _batch_dot(b):
+    count, rows, columns = b.choose(1, 4, 12, 64, 192), b.log_uniform(16, 512), b.log_uniform(16, 512)
+    length = b.choose(32, 64, 128, 256)
+    return sym.batch_dot(b.input(count, rows, length), b.input(count, length, columns))
+
+
+def _attention(b):
+    batch, heads, width = b.choose(1, 2, 8), b.choose(2, 4, 12), b.choose(32, 64)
+    length = b.choose(16, 32, 64, 128)
+    data = b.input(length, batch, heads * width * 3)
+    scores = sym.contrib.interleaved_matmul_selfatt_qk(data, heads=heads)
+    return sym.contrib.interleaved_matmul_selfatt_valatt(data, sym.softmax(scores), heads=heads)
+
+
+def _image(b, largest=22):
+    """An input of 2^10 to 2^`largest` elements, with channels."""
+    size, channels = b.choose(7, 14, 28, 56), b.choose(16, 64, 256, 512)
+    batch = min(64, max(1, 2 ** b.random.randint(10, largest) // (size * size * channels)))
+    return batch, channels, size
+
+
+def _pooling(b):
+    batch, channels, size = _image(b)
+    kind, data = b.choose("max", "avg", "avg", "global"), b.input(batch, channels, size, size)
+    data = sym.Convolution(  # whose layout pooling reads
+        data, b.param(channels, 1, 1, 1), kernel=(1, 1), num_filter=channels, num_group=channels, no_bias=True
+    )
+    if kind == "global":
+        return sym.Pooling(data, global_pool=True, kernel=(1, 1), pool_type="avg")
+    if b.choose(0, 1):
+        return sym.Pooling(data, kernel=(2, 2), stride=(2, 2), pool_type=kind)
+    return sym.Pooling(data, kernel=(3, 3), stride=(b.choose(1, 2),) * 2, pad=(1, 1), pool_type=kind)
+
+
+def _scale_shift(b):
+    batch, channels, size = _image(b)
+    data = b.input(batch, 16, size, size)
+    data = sym.Convolution(data, b.param(channels, 16, 1, 1), kernel=(1, 1), num_filter=channels, no_bias=True)
+    data = sym.Activation(data, act_type="relu")  # in front of a norm that cannot be folded
+    scale, shift, mean, variance = (b.param(channels) for _ in range(4))
+    b.params[variance.name] = np.abs(b.params[variance.name]) + np.float32(0.5)
+    read = sym.amp_cast(data, dtype="bfloat16") if b.choose(0, 1) else data
+    norm = sym.BatchNorm(read, scale, shift, mean, variance, fix_gamma=False, use_global_stats=True)
+    return sym.Group([sym.amp_cast(sym.Activation(norm, act_type="relu"), dtype="float32"), data])
+
+
+def _joined(b):
+    """Convolutions that write into parts of one tensor."""
+    batch, channels, size = _image(b, largest=21)
+    data = b.input(batch, 16, size, size)
+    parts = [
+        sym.Convolution(data, b.param(channels, 16, 1, 1), kernel=(1, 1), num_filter=channels, no_bias=True)
+        for _ in range(2)
+    ]
+    joined = sym.Concat(sym.Pooling(parts[0], kernel=(3, 3), pad=(1, 1), pool_type="max"), *parts, dim=1)
+    return sym.Group([joined, *parts])
+
+
+_FUNCTIONS = ("relu", "relu", "clip", "clip", "tanh", "sigmoid", "exp", "log", "sqrt", "square", "abs", "softrelu", "gelu", "swish", "clip")
+
+
+def _function(b):
+    if b.choose(0, 1):
+        batch, channels, size = _image(b)
+        data = b.input(batch, channels, size, size)
+    else:
+        data = b.input(b.log_uniform(1 << 10, 1 << 22))
+    name = b.choose(*_FUNCTIONS)
+    if name in ("relu", "tanh", "sigmoid", "softrelu"):
+        return sym.Activation(data, act_type=name)
+    if name == "gelu":
+        return sym.LeakyReLU(data, act_type="gelu")
+    if name == "clip":
+        return sym.clip(data, a_min=-1.0, a_max=1.0)
+    if name == "swish":
+        return data * sym.sigmoid(data)
+    return getattr(sym, name)(data)
+
+
+def _binary(b):
+    if b.choose(0, 1):
+        shape = (b.log_uniform(1 << 10, 1 << 22),)
+        return b.input(*shape) + b.input(*shape)
+    batch, channels, size = _image(b)
+    return sym.broadcast_mul(b.input(batch, channels, size, size), b.input(batch, channels, 1, 1))
+
+
+def _rows(b):
+    length = b.choose(64, 128, 256, 768, 1024)
+    return b.input(max(1, b.log_uniform(1 << 10, 1 << 21) // length), length), length
+
+
+def _softmax(b):
+    data, _ = _rows(b)
+    return b.choose(sym.softmax, sym.log_softmax)(data)
+
+
+def _layer_norm(b):
+    data, length = _rows(b)
+    return sym.LayerNorm(data, b.param(length), b.param(length))
+
+
+def _moves(b):
+    data, length = _rows(b)
+    shape = list(b.inputs.values())[-1]
+    kind = b.choose("transpose", "concat", "slice", "mean", "take")
+    if kind == "transpose":
+        return sym.transpose(sym.reshape(data, shape=(-1, 4, length // 4)), axes=(1, 0, 2))
+    if kind == "concat":
+        return sym.Concat(data, b.input(*shape), dim=1)
+    if kind == "slice":
+        return sym.slice_axis(data, axis=1, begin=8, end=length - 8)
+    if kind == "mean":
+        return sym.mean(data, axis=1)
+    return sym.Embedding(sym.abs(data), b.param(1000, 32), input_dim=1000, output_dim=32)
+
+
+def _casts(b):
+    data = sym.amp_cast(b.input(b.log_uniform(1 << 10, 1 << 22)), dtype="bfloat16")
+    return sym.Group([sym.amp_cast(sym.relu(data), dtype="float32"), data])
+
+
+# (branch, how many of it in all)
+_SUMS = (
+    (lambda b: _convolution(b, "1x1"), 110),
+    (lambda b: _convolution(b, "kxk"), 110),
+    (lambda b: _convolution(b, "grouped"), 15),
+    (lambda b: _convolution(b, "first"), 12),
+    (_dense, 70),
+    (_batch_dot, 25),
+    (_attention, 12),
+)
+_DEPTHWISE = (  # which may change the layouts of a whole model
+    (lambda b: _convolution(b, "depthwise"), 54),
+    (lambda b: _convolution(b, "1x1"), 54),
+)
+_OTHERS = (
+    (_pooling, 36),
+    (_scale_shift, 40),
+    (_joined, 24),
+    (_function, 110),
+    (_binary, 40),
+    (_softmax, 20),
+    (_layer_norm, 14),
+    (_moves, 40),
+)
+_PER_MODEL = 27
+
+
+def _models(branches, seed):
+    """Models of some branches each, which make up all of them in random order."""
+    makers = [make for make, count in branches for _ in range(count)]
+    random.Random(seed).shuffle(makers)
+    for begin in range(0, len(makers), _PER_MODEL):
+        model = _Branches(seed + begin)
+        for make in makers[begin : begin + _PER_MODEL]:
+            model.outputs.append(make(model))
+        yield model
+
+
+def measure(progress=lambda done: None, runs=_RUNS):
+    """Profiled steps of many small graphs; takes about a minute. `progress` is called with the part that is done."""
+    models = [*_models(_SUMS, _SEED), *_models(_DEPTHWISE, _SEED), *_models(_OTHERS, _SEED), *_models(((_casts, 24),), _SEED)]
+    steps = []
+    for i, model in enumerate(models):
+        steps += model.steps(runs)
+        progress((i + 1) / len(models))
+    return steps
+
+
+# ---- what a machine file says of them ----
+
+_LEVELS = (1 << 18, 1 << 20, 1 << 22, 1 << 24, 1 << 26)  # bytes of a step
+_MOVERS = ("eltwise_relu", "eltwise_abs", "eltwise_sqrt", "binary", "cast")
+
+
+def machine_file(steps, name, source):
+    """The contents of a machine file, as a dict; docs/machine_files.md describes them."""
+    info = _core.cpu_info()
+    speeds = {"float32": _peak(steps, "float32")}
+    if info["native_bfloat16"]:
+        speeds["bfloat16"] = _peak(steps, "bfloat16")
+    start = min(step["median_seconds"] for step in steps if step["bytes"])
+    bandwidth = _bandwidths(steps, start)
+    machine = {
+        "format": "amp-machine",
+        "version": 1,
+        "name": name,
+        "source": source,
+        "cpu": info["cpu"],
+        "isa": info["isa"],
+        "threads": info["threads"],
+        "onednn": info["onednn"],
+        "has_bfloat16": info["native_bfloat16"],
+        "start_seconds": _rounded(start),
+        "flops_per_second": {dtype: _rounded(speed) for dtype, speed in speeds.items()},
+        "bytes_per_second": [[limit, _rounded(speed)] for limit, speed in bandwidth],
+        "steps": {},
+    }
+    for step in steps:
+        if not step["bytes"] or not step["median_seconds"]:
+            continue
+        ratio = math.log2(_without_functions(step, steps) / _base_seconds(step, machine))
+        sample = [round(number, 2) for number in (*step["point"], ratio)]
+        for group in {step["group"], " ".join(step["group"].split(" ")[:2])}:
+            machine["steps"].setdefault(group, []).append(sample)
+    return machine
+
+
+def _without_functions(step, steps):
+    """Its seconds without what functions among its post-ops take."""
+    extra = 0.0
+    for function in step["post_functions"]:
+        alone = [s for s in steps if s["group"] == function and s["bytes"] < 1 << 23]
+        relu = [s for s in steps if s["group"] == "eltwise_relu float32" and s["bytes"] < 1 << 23]
+        if alone and relu:
+            extra += max(0.0, _per_element(alone) - _per_element(relu)) * step["elements_written"]
+    return max(step["median_seconds"] - extra, 0.3 * step["median_seconds"])
+
+
+def _per_element(steps):
+    return _median(8 * step["median_seconds"] / step["bytes"] for step in steps if step["bytes"] > 1 << 18)
+
+
+def _base_seconds(step, machine):
+    """What arithmetic and traffic alone would take; as MachineTable::BaseSeconds."""
+    speeds = machine["flops_per_second"]
+    bandwidth = next((speed for limit, speed in machine["bytes_per_second"] if step["bytes"] <= limit), None)
+    bandwidth = bandwidth or machine["bytes_per_second"][-1][1]
+    arithmetic = step["flops"] / speeds.get(step["dtype"], speeds["float32"])
+    return machine["start_seconds"] + max(arithmetic, step["bytes"] / bandwidth)
+
+
+def _peak(steps, dtype):
+    rates = sorted(s["flops"] / s["median_seconds"] for s in steps if s["flops"] > 1e8 and s["dtype"] == dtype)
+    return rates[int(0.95 * len(rates))]
+
+
+def _bandwidths(steps, start):
+    movers = [s for s in steps if s["group"].split(" ")[0] in _MOVERS]
+    levels, lower = [], 0
+    for limit in _LEVELS:
+        rates = [s["bytes"] / max(s["median_seconds"] - start, 1e-7) for s in movers if lower < s["bytes"] <= limit]
+        if rates:
+            levels.append((limit, _median(rates)))
+        lower = limit
+    return levels
+
+
+def _median(values):
+    ordered = sorted(values)
+    return ordered[len(ordered) // 2] if ordered else 0.0
+
+
+def _rounded(number):
+    return float(f"{number:.4g}")

@@ -1,0 +1,153 @@
+#include "dnnl/find_machine.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "dnnl/cpu_info.h"
+#include "dnnl/probe_machine.h"
+#include "nnvm/env.h"
+#include "nnvm/error.h"
+#include "nnvm/file_io.h"
+#include "program/shipped_machines.h"
+
+namespace amp {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kFastRatio = 1.5;  // bfloat16 against float32: 2.0 on Zen 4, 1.0 on Xeons that split the instruction
+constexpr double kAmxRatio = 3;     // more than vectors can give
+
+std::string CacheFolder() {
+  std::string folder = EnvValue("XDG_CACHE_HOME");
+  if (folder.empty() && !EnvValue("HOME").empty()) folder = EnvValue("HOME") + "/.cache";
+  return folder.empty() ? "" : folder + "/nnvm-amp";
+}
+
+// What a measurement holds for, as part of a file's name.
+std::string MachineKey(int num_threads) {
+  std::string key = fmt::format("{}-{}-{}threads-onednn{}", CpuName(), CpuIsaName(), num_threads, OneDnnVersion());
+  std::replace_if(
+      key.begin(), key.end(), [](unsigned char c) { return std::isalnum(c) == 0 && c != '-' && c != '.'; }, '_');
+  return key;
+}
+
+std::optional<std::string> ReadIfThere(const std::string& path) {
+  std::error_code error;
+  if (path.empty() || !std::filesystem::is_regular_file(path, error)) return std::nullopt;
+  return ReadFile(path);
+}
+
+// A folder that cannot be written to costs a probe each time, nothing else.
+void WriteToCache(const std::string& path, const std::string& text) {
+  if (path.empty()) return;
+  try {
+    std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+    WriteFile(path, text);
+  } catch (const std::exception&) {
+    return;
+  }
+}
+
+std::shared_ptr<const MachineTable> Shipped(const std::string& name) {
+  for (const ShippedMachine& machine : ShippedMachines()) {
+    if (machine.name == name) return MachineTable::Parse(std::string(machine.text), name);
+  }
+  return nullptr;
+}
+
+std::string ProbePath(int num_threads) {
+  const std::string folder = CacheFolder();
+  return folder.empty() ? "" : folder + "/probe-" + MachineKey(num_threads) + ".json";
+}
+
+// Of an earlier process; whatever is wrong with the file, a new probe replaces it.
+std::optional<MachineProbe> KnownProbe(int num_threads) {
+  const std::optional<std::string> text = ReadIfThere(ProbePath(num_threads));
+  if (!text) return std::nullopt;
+  const Json file = Json::parse(*text, nullptr, false);
+  MachineProbe probe;
+  try {
+    probe = {file.at("float32_flops").get<double>(), file.at("bfloat16_flops").get<double>(),
+             file.at("bytes_per_second").get<double>(), true};
+  } catch (const Json::exception&) {
+    return std::nullopt;
+  }
+  return probe.float32_flops > 0 && probe.bfloat16_flops >= 0 ? std::optional(probe) : std::nullopt;
+}
+
+MachineProbe Probe(int num_threads) {
+  if (const std::optional<MachineProbe> known = KnownProbe(num_threads)) return *known;
+  const MachineProbe probe = ProbeMachine(num_threads);
+  if (!probe.is_steady) return probe;
+  const Json file{{"float32_flops", probe.float32_flops},
+                  {"bfloat16_flops", probe.bfloat16_flops},
+                  {"bytes_per_second", probe.bytes_per_second}};
+  WriteToCache(ProbePath(num_threads), file.dump());
+  return probe;
+}
+
+// The class that fits; where none does, the nearest one with the speeds that were measured.
+std::shared_ptr<const MachineTable> ByProbe(int num_threads) {
+  if (!OneDnnHasBF16()) return Shipped(OneDnnHasAvx512() ? "avx512_core" : "avx2");
+  const MachineProbe probe = Probe(num_threads);
+  const double ratio = probe.bfloat16_flops / probe.float32_flops;
+  if (ratio < kAmxRatio) return Shipped(ratio >= kFastRatio ? "avx512_bf16_fast" : "avx512_bf16_slow");
+  const std::map<DType, double> speeds = {{DType::kFloat32, probe.float32_flops},
+                                          {DType::kBFloat16, probe.bfloat16_flops}};
+  return MachineTable::Parse(Shipped("avx512_bf16_fast")->ScaledText(speeds, "probed"), "probe");
+}
+
+std::shared_ptr<const MachineTable> ThisMachine(int num_threads) {
+  static std::mutex mutex;
+  static std::map<std::string, std::shared_ptr<const MachineTable>> known;  // by key
+  const std::lock_guard lock(mutex);
+  std::shared_ptr<const MachineTable>& machine = known[MachineKey(num_threads)];
+  if (machine != nullptr) return machine;
+  const std::string path = MachineFilePath(num_threads);
+  const std::optional<std::string> calibrated = ReadIfThere(path);
+  return machine = calibrated ? MachineTable::Parse(*calibrated, path) : ByProbe(num_threads);
+}
+
+}  // namespace
+
+std::vector<std::string> MachineClasses() {
+  std::vector<std::string> names;
+  for (const ShippedMachine& machine : ShippedMachines()) names.emplace_back(machine.name);
+  return names;
+}
+
+std::string CpuName() {
+  std::map<std::string, std::string> facts;
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line) && !line.empty();) {
+    const std::size_t colon = line.find(':');
+    if (colon == std::string::npos || colon + 2 > line.size()) continue;
+    facts[line.substr(0, line.find_last_not_of(" \t", colon - 1) + 1)] = line.substr(colon + 2);
+  }
+  return fmt::format("{} (family {}, model {})", facts["model name"], facts["cpu family"], facts["model"]);
+}
+
+std::string MachineFilePath(int num_threads) {
+  const std::string folder = CacheFolder();
+  return folder.empty() ? "" : folder + "/machine-" + MachineKey(num_threads) + ".json";
+}
+
+std::shared_ptr<const MachineTable> FindMachine(const std::string& text, int num_threads) {
+  if (text == "any") return nullptr;
+  if (text == "this") {
+    const std::string named = EnvValue("AMP_MACHINE");
+    return named.empty() || named == "this" ? ThisMachine(num_threads) : FindMachine(named, num_threads);
+  }
+  if (std::shared_ptr<const MachineTable> machine = Shipped(text)) return machine;
+  if (const std::optional<std::string> file = ReadIfThere(text)) return MachineTable::Parse(*file, text);
+  Throw<ArgumentError>("machine: expected 'this', 'any', a class ({}) or the path of a machine file, got '{}'",
+                       JoinSome(MachineClasses()), Quotable(text));
+}
+
+}  // namespace amp

@@ -1,0 +1,177 @@
+#include "program/machine_table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "nnvm/error.h"
+#include "program/graph_costs.h"
+
+namespace amp {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kFormat = "amp-machine";
+constexpr int kVersion = 1;
+constexpr std::size_t kNeighbours = 5;  // measured steps that a prediction is made of
+constexpr double kNear = 0.3;           // closer than the root of this (log 2 of sizes), steps count alike
+constexpr double kMaxLogRatio = 40;
+
+double Positive(const Json& value, const char* what) {
+  const double number = value.get<double>();
+  if (!(number > 0) || !std::isfinite(number)) Throw<ArgumentError>("{}: expected a positive number", what);
+  return number;
+}
+
+double Number(const Json& value, const char* what) {
+  const double number = value.get<double>();
+  if (!std::isfinite(number) || std::abs(number) > 1e6) Throw<ArgumentError>("{}: expected a finite number", what);
+  return number;
+}
+
+// FNV-1a: two files of one digest are one file, for all that matters here.
+std::string Digest(const std::string& text) {
+  std::uint64_t hash = 14695981039346656037ULL;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  return fmt::format("{:016x}", hash);
+}
+
+// Everything of the file but the measurements.
+Json Header(const Json& file) {
+  Json header;
+  for (const char* key : {"name", "cpu", "isa", "threads", "onednn", "source"}) {
+    if (file.contains(key)) header[key] = file[key];
+  }
+  return header;
+}
+
+// "convolution_1x1 float32 blocked" -> "convolution_1x1 float32": what is known of a step before it is laid out.
+std::string_view WithoutLayout(std::string_view group) {
+  const std::size_t dtype = group.find(' ');
+  const std::size_t layout = dtype == std::string_view::npos ? dtype : group.find(' ', dtype + 1);
+  return layout == std::string_view::npos ? group : group.substr(0, layout);
+}
+
+// A step that computes a function of so many elements, and nothing else.
+StepFeatures FunctionAlone(const std::string& group, double elements) {
+  StepFeatures alone{group, {static_cast<float>(std::log2(8 * std::max(elements, 1.0)))}, {}};
+  alone.cost.bytes_read = alone.cost.bytes_written = static_cast<std::size_t>(4 * std::max(elements, 1.0));
+  alone.cost.dtype = DType::kFloat32;
+  return alone;
+}
+
+// "call_take float32" -> "call float32": what is known of all operators that run on reference kernels.
+std::string AnyCall(const std::string& group) { return "call" + group.substr(std::min(group.find(' '), group.size())); }
+
+}  // namespace
+
+std::shared_ptr<const MachineTable> MachineTable::Parse(const std::string& text, const std::string& source) {
+  auto table = std::make_shared<MachineTable>();
+  try {
+    const Json file = Json::parse(text);
+    if (file.at("format") != kFormat || file.at("version") != kVersion) {
+      Throw<ArgumentError>("expected format '{}', version {}", kFormat, kVersion);
+    }
+    table->name_ = file.at("name").get<std::string>();
+    table->has_bf16_ = file.at("has_bfloat16").get<bool>();
+    table->start_seconds_ = Positive(file.at("start_seconds"), "start_seconds");
+    for (const auto& [dtype, speed] : file.at("flops_per_second").items()) {
+      table->flops_per_second_[DTypeFromName(dtype)] = Positive(speed, "flops_per_second");
+    }
+    if (!table->flops_per_second_.contains(DType::kFloat32)) Throw<ArgumentError>("flops_per_second: no float32");
+    for (const Json& level : file.at("bytes_per_second")) {
+      table->bytes_per_second_.emplace_back(Positive(level.at(0), "bytes"), Positive(level.at(1), "bytes_per_second"));
+    }
+    if (table->bytes_per_second_.empty()) Throw<ArgumentError>("bytes_per_second: expected one or more levels");
+    for (const auto& [group, samples] : file.at("steps").items()) {
+      std::vector<Sample>& list = table->groups_[group];
+      for (const Json& numbers : samples) {
+        Sample sample;
+        for (const Json& number : numbers) sample.point.push_back(static_cast<float>(Number(number, "steps")));
+        if (sample.point.size() < 2) Throw<ArgumentError>("steps of '{}': expected a point and a ratio", group);
+        sample.log_ratio = std::clamp(sample.point.back(), -static_cast<float>(kMaxLogRatio), static_cast<float>(kMaxLogRatio));
+        sample.point.pop_back();
+        if (!list.empty() && list[0].point.size() != sample.point.size()) {
+          Throw<ArgumentError>("steps of '{}': points of different lengths", group);
+        }
+        list.push_back(std::move(sample));
+      }
+    }
+    Json header = Header(file);
+    header["digest"] = Digest(text);
+    table->header_ = header.dump();
+    table->text_ = text;
+  } catch (const std::exception& error) {
+    Throw<ArgumentError>("machine file '{}': {}", Quotable(source), Quotable(error.what(), 200));
+  }
+  return table;
+}
+
+std::unique_ptr<PrecisionCosts> MachineTable::CostsOf(const Model& model) const {
+  return std::make_unique<GraphCosts>(*this, model);
+}
+
+std::string MachineTable::ScaledText(const std::map<DType, double>& flops_per_second, const std::string& name) const {
+  Json file = Json::parse(text_);
+  file["source"] = fmt::format("{}, with the speed of arithmetic that a probe measured", name_);
+  file["name"] = name;
+  for (const auto& [dtype, speed] : flops_per_second) file["flops_per_second"][NameOf(dtype)] = speed;
+  return file.dump();
+}
+
+double MachineTable::TrafficSeconds(double bytes) const {
+  for (const auto& [limit, speed] : bytes_per_second_) {
+    if (bytes <= limit) return bytes / speed;
+  }
+  return bytes / bytes_per_second_.back().second;
+}
+
+double MachineTable::BaseSeconds(const StepCost& cost) const {
+  const auto found = flops_per_second_.find(cost.dtype);
+  const double speed = found == flops_per_second_.end() ? flops_per_second_.at(DType::kFloat32) : found->second;
+  return start_seconds_ + std::max(cost.flops / speed, TrafficSeconds(static_cast<double>(cost.bytes())));
+}
+
+// The mean of the nearest measured steps of the group, or of that without layout; 0 where there are none.
+double MachineTable::LogRatio(const std::string& group, const std::vector<float>& point) const {
+  auto found = groups_.find(group);
+  if (found == groups_.end()) found = groups_.find(WithoutLayout(group));
+  if (found == groups_.end() && group.starts_with("call_")) found = groups_.find(AnyCall(group));
+  if (found == groups_.end() || found->second.empty() || found->second[0].point.size() != point.size()) return 0;
+  std::vector<std::pair<double, float>> near;  // squared distance, ratio
+  for (const Sample& sample : found->second) {
+    double distance = 0;
+    for (std::size_t i = 0; i < point.size(); ++i) {
+      const double difference = static_cast<double>(sample.point[i]) - static_cast<double>(point[i]);
+      distance += difference * difference;
+    }
+    near.emplace_back(distance, sample.log_ratio);
+  }
+  const std::size_t count = std::min(kNeighbours, near.size());
+  std::partial_sort(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(count), near.end());
+  double sum = 0, weights = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double weight = 1 / (near[i].first + kNear);
+    sum += weight * static_cast<double>(near[i].second);
+    weights += weight;
+  }
+  return sum / weights;
+}
+
+double MachineTable::PostOpSeconds(double alone, double elements) const {
+  return std::max(0.0, alone - Seconds(FunctionAlone("eltwise_relu float32", elements)));
+}
+
+double MachineTable::Seconds(const StepFeatures& step) const {
+  if (step.cost.bytes() == 0) return 0;
+  double seconds = BaseSeconds(step.cost) * std::exp2(LogRatio(step.group, step.point));
+  for (const std::string& function : step.post_functions) {
+    constexpr double kElements = 1 << 16;  // what a core works on lies in its cache
+    const double alone = Seconds(FunctionAlone(function, kElements));
+    seconds += PostOpSeconds(alone, kElements) * step.elements_written / kElements;
+  }
+  return seconds;
+}
+
+}  // namespace amp

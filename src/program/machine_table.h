@@ -1,0 +1,53 @@
+// A machine whose speed was measured: how long steps take, by what FeaturesOf says of them.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "passes/precision/cost.h"
+#include "program/step_features.h"
+
+namespace amp {
+
+class MachineTable : public Machine {
+ public:
+  // From the text of a machine file (docs/machine_files.md). Throws ArgumentError, which names `source`.
+  static std::shared_ptr<const MachineTable> Parse(const std::string& text, const std::string& source);
+
+  std::unique_ptr<PrecisionCosts> CostsOf(const Model& model) const override;
+  const std::string& json() const override { return header_; }
+
+  const std::string& name() const { return name_; }
+  // Whether steps compute in bfloat16; elsewhere they compute in float32 between casts.
+  bool has_bf16() const { return has_bf16_; }
+  double Seconds(const StepFeatures& step) const;
+  // Of reading or writing so many bytes beside other work.
+  double TrafficSeconds(double bytes) const;
+  // What a function adds to elements that are written anyway, where it takes `alone` for all of them by itself.
+  double PostOpSeconds(double alone, double elements) const;
+  // The same table of a machine whose arithmetic runs at other speeds (operations per second, by dtype).
+  std::string ScaledText(const std::map<DType, double>& flops_per_second, const std::string& name) const;
+  const std::map<DType, double>& flops_per_second() const { return flops_per_second_; }
+
+ private:
+  // A measured step: what it took, relative to what arithmetic and traffic alone would take (log 2).
+  struct Sample {
+    std::vector<float> point;
+    float log_ratio = 0;
+  };
+
+  double BaseSeconds(const StepCost& cost) const;
+  double LogRatio(const std::string& group, const std::vector<float>& point) const;
+
+  std::string name_, header_, text_;
+  bool has_bf16_ = false;
+  double start_seconds_ = 0;
+  std::map<DType, double> flops_per_second_;
+  std::vector<std::pair<double, double>> bytes_per_second_;  // of steps with at most so many bytes
+  std::map<std::string, std::vector<Sample>, std::less<>> groups_;
+};
+
+}  // namespace amp
