@@ -11,10 +11,12 @@ namespace {
 class TimePrediction {
  public:
   TimePrediction(const Model& model, const Decision& decision, const PrecisionCosts& costs)
-      : model_(model), graph_(model.graph()), d_(decision), costs_(costs), origin_of_(graph_.num_entries()) {}
+      : model_(model), graph_(model.graph()), d_(decision), costs_(costs), live_(graph_), origin_of_(graph_.num_entries()) {}
 
   Picoseconds Run() {
-    for (NodeId id = 0; id < graph_.num_nodes(); ++id) AddNode(id);
+    for (NodeId id = 0; id < graph_.num_nodes(); ++id) {
+      if (live_.nodes[id]) AddNode(id);
+    }
     for (std::size_t i = 0; i < d_.output_dtypes.size(); ++i) {
       AddRead(graph_.EntryOf(graph_.outputs()[i]), d_.output_dtypes[i]);
     }
@@ -49,7 +51,7 @@ class TimePrediction {
     for (std::size_t slot = 0; slot < graph_.InputsOf(id).size(); ++slot) {
       if (IsCastSlot(id, slot)) {
         is_cast = true;
-        AddCast(id, slot);
+        if (live_.entries[graph_.EntryOf(id, slot)]) AddCast(id, slot);
       } else {
         AddRead(graph_.InputsOf(id)[slot], d_.ReadAt(id, slot));
         AddLostFusion(id, slot);
@@ -112,6 +114,7 @@ class TimePrediction {
   const Decision& d_;
   const PrecisionCosts& costs_;
 
+  const LiveParts live_;
   std::vector<Origin> origins_;
   std::vector<OriginId> origin_of_;                        // by EntryId
   std::map<std::pair<OriginId, DType>, OriginId> casts_;  // to a dtype -> what is rounded so, if a cast of the model does

@@ -22,6 +22,7 @@ class NodeChoices {
         problem_(*problem),
         nodes_(context.graph.num_nodes(), Choice::High()),
         results_(context.graph.num_entries(), Choice::High()),
+        live_(context.graph),
         roots_(context) {}
 
   void Run() {
@@ -59,12 +60,16 @@ class NodeChoices {
     }
     return true;
   }
+  // Some output of the model needs it, once amp_multicast is gone.
+  bool IsLive(NodeId id) const { return live_.nodes[id]; }
   TensorRoots& roots() { return roots_; }
 
  private:
   void Add(NodeId id) {
     if (c_.graph.node(id).is_variable()) {
       roots_.AddFixed(c_.graph.EntryOf(id, 0), c_.types[c_.graph.EntryOf(id, 0)].dtype);
+    } else if (!IsLive(id)) {
+      for (const EntryId output : c_.graph.OutputsOf(id)) roots_.AddFixed(output, c_.types[output].dtype);
     } else if (IsCast(id)) {
       AddCasts(id);
     } else {
@@ -84,7 +89,9 @@ class NodeChoices {
     nodes_[id] = reads_low ? Choice::Low() : Choice::High();
     for (std::size_t slot = 0; slot < c_.graph.OutputsOf(id).size(); ++slot) {
       const EntryId output = c_.graph.EntryOf(id, slot);
-      if (IsFloatCast(c_.graph, c_.types, id, slot)) {
+      if (!live_.entries[output]) {
+        roots_.AddFixed(output, c_.types[output].dtype);
+      } else if (IsFloatCast(c_.graph, c_.types, id, slot)) {
         roots_.AddCast(id, slot, reads_low && c_.low_types.IsLowSlot(id, slot));
       } else {
         roots_.ReadAsItComes(c_.graph.InputsOf(id)[slot]);
@@ -164,6 +171,7 @@ class NodeChoices {
   CutProblem& problem_;
   std::vector<Choice> nodes_;    // by NodeId
   std::vector<Choice> results_;  // by EntryId
+  const LiveParts live_;
   TensorRoots roots_;
 };
 
@@ -249,17 +257,15 @@ class CastTerms {
   // ---- the number of amp_casts ----
 
   void AddCount(const TensorRoot& root, const TensorUse& use) {
-    problem_.AddConstant(use.output_casts + use.named_copies);
+    problem_.AddConstant(use.output_casts + use.named_copies + use.named_rounded);
     const bool has_names = use.is_output || use.named_copies > 0;
     const bool is_amp_cast =
         use.existing == Reason::kNone || c_.graph.node(use.existing).op_name() == "amp_cast";
     const int own = use.is_output ? 1 : 0;
     if (use.has_output_cast) {
       AddWhereOther(root, use, own);
-    } else if (use.existing != Reason::kNone && (has_names || (use.is_read && IsTarget(use)))) {
-      AddWhereOther(root, use, (is_amp_cast ? 1 : 0) + own);
     } else if (has_names) {
-      AddWhereOther(root, use, own);
+      AddWhereOther(root, use, (use.existing != Reason::kNone && is_amp_cast ? 1 : 0) + own);
     } else if (!IsChoice(use.dtype)) {
       if (use.is_read) AddWhereOther(root, use, is_amp_cast ? 1 : 0);
     } else if (IsTarget(use) && MayBeCastOffline(root, use)) {
@@ -324,7 +330,7 @@ class NodeTerms {
   }
 
   void Add(NodeId id) {
-    if (c_.graph.node(id).is_variable() || choices_.IsCast(id)) return;
+    if (c_.graph.node(id).is_variable() || choices_.IsCast(id) || !choices_.IsLive(id)) return;
     if (c_.choices.roles[id] == PrecisionRole::kCast) return AddConversion(id);
     AddTime(id);
     const auto inputs = c_.graph.InputsOf(id);

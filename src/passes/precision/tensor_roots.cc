@@ -13,6 +13,24 @@ bool IsFloatCast(const Graph& graph, const Types& types, NodeId id, std::size_t 
   return IsFloat(types[graph.InputsOf(id)[slot]].dtype) && IsFloat(types[graph.EntryOf(id, slot)].dtype);
 }
 
+LiveParts::LiveParts(const Graph& graph) : nodes(graph.num_nodes()), entries(graph.num_entries()) {
+  for (const NodeEntry& output : graph.outputs()) entries[graph.EntryOf(output)] = true;
+  for (NodeId id = static_cast<NodeId>(graph.num_nodes()); id-- > 0;) {
+    const auto inputs = graph.InputsOf(id);
+    const auto outputs = graph.OutputsOf(id);
+    const bool is_multicast = graph.node(id).op_name() == "amp_multicast";
+    bool is_live = nodes[id] || outputs.size() == 0;
+    for (const EntryId output : outputs) is_live = is_live || entries[output];
+    nodes[id] = is_live;
+    for (const NodePtr& before : graph.node(id).control_deps()) {
+      if (is_live) nodes[graph.IdOf(before.get())] = true;
+    }
+    for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
+      if (is_multicast ? entries[outputs[slot]] : is_live) entries[inputs[slot]] = true;
+    }
+  }
+}
+
 TensorRoots::TensorRoots(const PropagationContext& context)
     : c_(context), cast_again_(context.graph.num_entries()), root_of_(context.graph.num_entries()), source_of_(context.graph.num_entries()) {
   FindCastAgain();
@@ -78,13 +96,25 @@ void TensorRoots::AddCast(NodeId id, std::size_t slot, bool reads_low) {
   if (reads_low) source = Convert(source, output, c_.options.target);
   root_of_[output] = Convert(source, output, dtype);
   source_of_[output] = source;
-  if (IsSingleCast(output)) AddExisting(id, &UseOf(source, dtype));
+  if (!IsSingleCast(output)) return;
+  TensorUse& use = UseOf(source, dtype);
+  // A cast of what is rounded already changes nothing; it stays where it is an output of the model.
+  if (roots_[source].choice.is_open() && dtype == c_.options.target && c_.WasLow(input)) {
+    use.named_rounded += c_.graph.IsOutput(output) && c_.graph.node(id).op_name() == "amp_cast";
+  } else {
+    AddExisting(id, &use);
+  }
 }
 
 bool TensorRoots::IsSingleCast(EntryId entry) const {
   const NodeId id = c_.graph.NodeOf(entry);
   return c_.graph.node(id).op_name() != "amp_multicast" && c_.graph.IndexOf(entry) == 0 &&
          !c_.graph.node(id).is_variable() && IsFloatCast(c_.graph, c_.types, id, 0);
+}
+
+bool TensorRoots::Rounds(EntryId cast) const {
+  const EntryId input = c_.graph.InputsOf(c_.graph.NodeOf(cast))[c_.graph.IndexOf(cast)];
+  return !IsLossless(c_.types[input].dtype, c_.types[cast].dtype);
 }
 
 void TensorRoots::AddExisting(NodeId id, TensorUse* use) const {
@@ -112,8 +142,10 @@ void TensorRoots::AddOutput(EntryId entry, DType dtype) {
   if (is_same && IsSingleCast(entry)) return;  // which has been counted
   if (source_of_[entry] == root_of_[entry] && RootOf(entry).entry == entry) {
     UseOf(root_of_[entry], dtype).is_output = true;
+  } else if (is_same && Rounds(entry)) {
+    ++UseOf(source_of_[entry], dtype).named_rounded;
   } else {
-    ++UseOf(is_same ? source_of_[entry] : root_of_[entry], dtype).named_copies;
+    ++UseOf(root_of_[entry], dtype).named_copies;
   }
 }
 

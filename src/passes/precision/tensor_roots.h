@@ -15,6 +15,14 @@ namespace amp {
 // cast for all readers of a tensor in one dtype, and none where a chain of lossless casts leads back.
 bool IsFloatCast(const Graph& graph, const Types& types, NodeId id, std::size_t slot);
 
+// What the outputs of the model need. An output of amp_multicast needs the input of its own slot alone, because casts
+// of single inputs take the node's place; what only the others need is gone then.
+struct LiveParts {
+  explicit LiveParts(const Graph& graph);
+
+  std::vector<bool> nodes, entries;  // by their ids
+};
+
 // One tensor in one dtype.
 struct TensorUse {
   DType dtype = DType::kUnknown;
@@ -24,7 +32,8 @@ struct TensorUse {
   bool has_output_cast = false;  // a cast of the model that is an output, and stays
   int output_casts = 0;          // of those, amp_casts
   bool is_output = false;        // the tensor itself is an output of the model
-  int named_copies = 0;          // outputs of the model that name this tensor, but are not its own
+  int named_copies = 0;          // outputs of the model that are this tensor, but have a name of their own
+  int named_rounded = 0;         // outputs of the model that round or are rounded; each is a cast of its own
 };
 
 // A tensor that no lossless chain of casts comes from.
@@ -69,6 +78,7 @@ class TensorRoots {
   RootId Convert(RootId from, EntryId output, DType dtype);
   void AddExisting(NodeId id, TensorUse* use) const;
   bool IsSingleCast(EntryId entry) const;
+  bool Rounds(EntryId cast) const;
 
   const PropagationContext& c_;
   std::vector<bool> cast_again_;  // by EntryId

@@ -175,8 +175,8 @@ TEST(MinimumCut, RandomChains) {
       const Capacity cost = static_cast<Capacity>(random() % 100);
       const bool supplies = random() % 2 == 0;
       network.AddArc(supplies ? FlowNetwork::kSource : v, supplies ? v : FlowNetwork::kSink, cost);
-      if (i > 0) network.AddArc(v - 1, v, static_cast<Capacity>(random() % max_link));
-      if (i > 0) network.AddArc(v, v - 1, static_cast<Capacity>(random() % max_link));
+      if (i > 0) network.AddArc(v - 1, v, 1 + static_cast<Capacity>(random() % max_link));
+      if (i > 0) network.AddArc(v, v - 1, 1 + static_cast<Capacity>(random() % max_link));
     }
     EXPECT_GT(Checked(network).cut, 0);
   }

@@ -101,11 +101,11 @@ class RandomSymbol {
       case 7:
         return Made(Op("_rule_norm", name, {Any(), Chance(2) ? Any() : Var(name + "_p")}));
       case 8:
-        return Made(Op("_rule_loss", name, {Any(), Any()}));
+        return Made(Op("_rule_loss", name, {Any(), all_[random_() % 4]}));
       case 9:
         return Made(Op("_rule_split", name, {Any()}, {{"num_outputs", "2"}}));
       case 10:
-        return Made(Op("_rule_pick", name, {Any(), Var("v1")}));
+        return Made(Op("_rule_pick", name, {Any(), all_[1]}));
       case 11:
         return Made(Op("amp_multicast", name, {Any(), Any()}, {{"cast_narrow", Chance(2) ? "True" : "False"}}));
       default: {
@@ -137,14 +137,41 @@ class AllDecisions {
   }
 
   const Decision& decided() const { return decision_; }
+  bool AnyCastAgain() const {
+    for (EntryId entry = 0; entry < graph_.num_entries(); ++entry) {
+      if (roots_.IsRoundedAndCastAgain(entry)) return true;
+    }
+    return false;
+  }
   std::size_t num_choices() const { return nodes_.size() + sums_.size(); }
 
   // The decision of these bits; false where a widest node would force a cast.
   bool Take(std::uint32_t bits, Decision* decision) const {
-    *decision = decision_;
     std::vector<bool> high_sums(graph_.num_entries());
+    *decision = decision_;
     for (std::size_t i = 0; i < nodes_.size(); ++i) decision->low[nodes_[i]] = (bits >> i & 1) != 0;
     for (std::size_t i = 0; i < sums_.size(); ++i) high_sums[sums_[i]] = (bits >> (nodes_.size() + i) & 1) == 0;
+    return Complete(high_sums, decision);
+  }
+  // That of another policy, as far as it may choose.
+  bool Follow(const Decision& other, Decision* decision) const {
+    std::vector<bool> high_sums(graph_.num_entries());
+    *decision = decision_;
+    for (const NodeId id : nodes_) decision->low[id] = other.low[id];
+    for (const EntryId sum : sums_) high_sums[sum] = !decision->low[graph_.NodeOf(sum)] || !IsLow(other, sum);
+    return Complete(high_sums, decision);
+  }
+  bool IsLow(const Decision& decision, EntryId entry) const { return decision.produced[entry] == options_.target; }
+  // How many of what can be chosen is low.
+  int NumLow(const Decision& decision) const {
+    int count = 0;
+    for (const NodeId id : nodes_) count += decision.low[id];
+    for (const EntryId sum : sums_) count += decision.produced[sum] == options_.target;
+    return count;
+  }
+
+ private:
+  bool Complete(const std::vector<bool>& high_sums, Decision* decision) const {
     for (NodeId id = 0; id < graph_.num_nodes(); ++id) {
       if (graph_.node(id).is_variable()) continue;
       if (!SetReads(id, decision)) return false;
@@ -157,15 +184,7 @@ class AllDecisions {
     }
     return true;
   }
-  // How many of what can be chosen is low.
-  int NumLow(const Decision& decision) const {
-    int count = 0;
-    for (const NodeId id : nodes_) count += decision.low[id];
-    for (const EntryId sum : sums_) count += decision.produced[sum] == options_.target;
-    return count;
-  }
 
- private:
   bool IsSum(EntryId entry) const { return std::find(sums_.begin(), sums_.end(), entry) != sums_.end(); }
   bool IsOpen(NodeId id) const {
     const bool is_node = std::find(nodes_.begin(), nodes_.end(), id) != nodes_.end();
@@ -174,7 +193,8 @@ class AllDecisions {
 
   void AddChoices(NodeId id) {
     const Node& node = graph_.node(id);
-    if (node.is_variable() || !low_types_.CanBeLow(id)) return;
+    // An amp_multicast of the model is what it was, unless the caller says otherwise.
+    if (node.is_variable() || !low_types_.CanBeLow(id) || node.op_name() == "amp_multicast") return;
     const PrecisionRole role = choices_.roles[id];
     if (role == PrecisionRole::kKeep || role == PrecisionRole::kCast) return;
     bool reads_float32 = false;
@@ -266,6 +286,11 @@ bool IsTyped(const Model& model) {
   return true;
 }
 
+std::string Explain(std::uint32_t seed, const Model& model, const Decision& decision) {
+  return fmt::format("seed {}\n{}{}{}", seed, PrintGraph(model.graph()), PrintKinds(model.graph(), decision),
+                     PrintGraph(ApplyDecision(model.graph(), decision).graph));
+}
+
 // Compares `rounds` decisions with all others. `cost` is that of a decision, found without the network.
 template <class Cost>
 void ExpectBest(const ConvertOptions& options, std::size_t rounds, const Cost& cost) {
@@ -283,7 +308,7 @@ void ExpectBest(const ConvertOptions& options, std::size_t rounds, const Cost& c
     const CutCertificate& certificate = *all.decided().certificate;
     ASSERT_EQ(certificate.cut, certificate.flow);
     const std::int64_t decided = cost(given, all.decided());
-    ASSERT_EQ(certificate.as_decided, decided) << "seed " << seed << "\n" << PrintGraph(given.model.graph());
+    ASSERT_EQ(certificate.as_decided, decided) << Explain(seed, given.model, all.decided());
     std::int64_t best = decided;
     int fewest_low = all.NumLow(all.decided());
     Decision other;
@@ -294,10 +319,8 @@ void ExpectBest(const ConvertOptions& options, std::size_t rounds, const Cost& c
       if (costs < best) fewest_low = 1000;
       best = std::min(best, costs);
       if (costs == best) fewest_low = std::min(fewest_low, all.NumLow(other));
-      ASSERT_EQ(decided, best) << "seed " << seed << "\n"
-                               << PrintGraph(given.model.graph()) << PrintKinds(given.model.graph(), all.decided())
-                               << "better:\n"
-                               << PrintKinds(given.model.graph(), other);
+      ASSERT_EQ(decided, best) << Explain(seed, given.model, all.decided()) << "better:\n"
+                               << Explain(seed, given.model, other);
     }
     ASSERT_EQ(all.NumLow(all.decided()), fewest_low) << "seed " << seed << "\n" << PrintGraph(given.model.graph());
   }
@@ -322,12 +345,23 @@ TEST(OptimalPolicy, NoDecisionTakesLessTime) {
 
 // ---- other policies, under the same times ----
 
+bool HasMulticast(const Graph& graph) {
+  return std::any_of(graph.nodes().begin(), graph.nodes().end(),
+                     [](const NodePtr& node) { return node->IsOp("amp_multicast"); });
+}
+
 TEST(OptimalPolicy, OtherPoliciesTakeNoLessTimeAndDefaultHasNoFewerCasts) {
   testing::RegisterRuleOps();
   int slower = 0, more = 0, done = 0;
   for (std::uint32_t seed = 0; done < 300; ++seed) {
     const RandomCase given = MakeCase(seed, 30, Fewest());
     if (!IsTyped(given.model)) continue;
+    // Policy default may do what the cut may not: a widest operator goes low where others have all that it reads cast
+    // already, an amp_multicast of the model goes low, which rounds what was float32, and so does what the model itself rounds
+    // and widens again.
+    const bool may_differ = given.options.widest_ops || HasMulticast(given.model.graph()) ||
+                            AllDecisions(given.model, given.options).AnyCastAgain();
+    if (may_differ) continue;
     ++done;
     const FakeTimes times{seed, 100, 40, 10};
     const testing::FakeCosts costs(given.model, times);
@@ -342,11 +376,19 @@ TEST(OptimalPolicy, OtherPoliciesTakeNoLessTimeAndDefaultHasNoFewerCasts) {
     const Picoseconds best = PredictTime(given.model, fastest, costs);
     const Decision by_facts = decided(PrecisionPolicy::kDefault, std::nullopt, false);
     EXPECT_FALSE(by_facts.certificate);
+    ConvertOptions in_time = given.options;
+    in_time.minimize = Minimize::kTime;
+    in_time.machine = std::make_shared<FakeMachine>(times);
+    const AllDecisions allowed(given.model, in_time);
     for (const Decision& other : {by_facts, decided(PrecisionPolicy::kMXNet, std::nullopt, true),
                                   decided(PrecisionPolicy::kOptimal, Minimize::kCasts, false)}) {
-      ASSERT_LE(best, PredictTime(given.model, other, costs)) << "seed " << seed;
-      slower += best < PredictTime(given.model, other, costs);
+      Decision followed;
+      if (!allowed.Follow(other, &followed)) continue;
+      ASSERT_LE(best, PredictTime(given.model, followed, costs)) << "seed " << seed;
+      slower += best < PredictTime(given.model, followed, costs);
     }
+    ASSERT_LE(best, PredictTime(given.model, by_facts, costs))
+        << Explain(seed, given.model, fastest) << "default:\n" << Explain(seed, given.model, by_facts);
     // Policy default asks a machine, if there is one.
     const Decision with_machine = decided(PrecisionPolicy::kDefault, std::nullopt, true);
     EXPECT_EQ(PrintKinds(given.model.graph(), with_machine), PrintKinds(given.model.graph(), fastest));
@@ -354,7 +396,9 @@ TEST(OptimalPolicy, OtherPoliciesTakeNoLessTimeAndDefaultHasNoFewerCasts) {
     const bool offline = given.options.cast_params_offline;
     const std::int64_t fewest =
         CountCasts(given.model, decided(PrecisionPolicy::kOptimal, Minimize::kCasts, false), offline);
-    ASSERT_LE(fewest, CountCasts(given.model, by_facts, offline)) << "seed " << seed;
+    ASSERT_LE(fewest, CountCasts(given.model, by_facts, offline))
+        << Explain(seed, given.model, by_facts) << "optimal:\n"
+        << Explain(seed, given.model, decided(PrecisionPolicy::kOptimal, Minimize::kCasts, false));
     more += fewest < CountCasts(given.model, by_facts, offline);
   }
   EXPECT_GT(slower, 300);
@@ -400,7 +444,8 @@ TEST(OptimalPolicy, DoesNotDependOnTheOrderOfNodes) {
       const Decision decision = Decide(t, given.options);
       const CutCertificate& c = *decision.certificate;
       std::string text = decision.Print(t.graph()) + fmt::format("{} {} {}\n", c.cut, c.constant, c.unchanged);
-      for (const NodePtr& node : ApplyDecision(t.graph(), decision).graph.nodes()) text += node->name() + "\n";
+      const RewriteResult applied = ApplyDecision(t.graph(), decision);
+      for (const NodePtr& node : applied.graph.nodes()) text += node->name() + "\n";
       if (order == 0) first = SortedLines(text);
       EXPECT_EQ(SortedLines(text), first) << "seed " << seed;
       std::shuffle(outputs.begin(), outputs.end(), random);  // another depth-first order
