@@ -137,7 +137,7 @@ std::optional<Minimize> MinimizedBy(const ConvertOptions& options) {
 // The machine can predict times of tensors with known shapes alone.
 void RequireTimes(const Graph& graph, const Types& types, const ConvertOptions& options) {
   if (options.machine == nullptr) {
-    throw ArgumentError("minimize: expected 'casts' or a machine whose times are known, got 'time' and any machine");
+    throw ArgumentError("policy 'optimal' predicts times, which needs a machine; minimize='casts' needs none");
   }
   std::vector<std::string> unknown;
   for (EntryId entry = 0; entry < graph.num_entries(); ++entry) {
@@ -181,7 +181,8 @@ Decision Decide(const Model& model, const ConvertOptions& options) {
   const Types& types = model.types();
   const std::optional<Minimize> minimized = MinimizedBy(options);
   if (minimized == Minimize::kTime) RequireTimes(graph, types, options);
-  const std::unique_ptr<PrecisionCosts> costs = minimized == Minimize::kTime ? options.machine->CostsOf(model) : nullptr;
+  const std::unique_ptr<PrecisionCosts> costs =
+      minimized == Minimize::kTime ? options.machine->CostsOf(model) : nullptr;
   PrecisionChoices choices = ChoosePrecision(graph, options);
   Decision decision;
   decision.target = options.target;

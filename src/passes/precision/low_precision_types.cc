@@ -69,7 +69,8 @@ void LowPrecisionTypes::FindIntegers() {
   }
 }
 
-// Does MXNet (policy mxnet) or the operator definition (the other policies) keep this scale, shift or statistic in float32?
+// Does MXNet (policy mxnet) or the operator definition (the other policies) keep this scale, shift or statistic in
+// float32?
 bool LowPrecisionTypes::KeepsStatistic(const Node& node, std::size_t slot) const {
   if (node.IsMutable(slot) || options_.policy != PrecisionPolicy::kMXNet) return true;
   const auto& kept = MXNetLists(options_.target).float32_inputs;

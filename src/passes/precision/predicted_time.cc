@@ -11,7 +11,12 @@ namespace {
 class TimePrediction {
  public:
   TimePrediction(const Model& model, const Decision& decision, const PrecisionCosts& costs)
-      : model_(model), graph_(model.graph()), d_(decision), costs_(costs), live_(graph_), origin_of_(graph_.num_entries()) {}
+      : model_(model),
+        graph_(model.graph()),
+        d_(decision),
+        costs_(costs),
+        live_(graph_),
+        origin_of_(graph_.num_entries()) {}
 
   Picoseconds Run() {
     for (NodeId id = 0; id < graph_.num_nodes(); ++id) {
@@ -116,8 +121,9 @@ class TimePrediction {
 
   const LiveParts live_;
   std::vector<Origin> origins_;
-  std::vector<OriginId> origin_of_;                        // by EntryId
-  std::map<std::pair<OriginId, DType>, OriginId> casts_;  // to a dtype -> what is rounded so, if a cast of the model does
+  std::vector<OriginId> origin_of_;  // by EntryId
+  std::map<std::pair<OriginId, DType>, OriginId>
+      casts_;  // to a dtype -> what is rounded so, if a cast of the model does
   Picoseconds sum_ = 0;
 };
 

@@ -259,8 +259,7 @@ class CastTerms {
   void AddCount(const TensorRoot& root, const TensorUse& use) {
     problem_.AddConstant(use.output_casts + use.named_copies + use.named_rounded);
     const bool has_names = use.is_output || use.named_copies > 0;
-    const bool is_amp_cast =
-        use.existing == Reason::kNone || c_.graph.node(use.existing).op_name() == "amp_cast";
+    const bool is_amp_cast = use.existing == Reason::kNone || c_.graph.node(use.existing).op_name() == "amp_cast";
     const int own = use.is_output ? 1 : 0;
     if (use.has_output_cast) {
       AddWhereOther(root, use, own);
@@ -287,8 +286,7 @@ class CastTerms {
 
   // See CastParamsOffline: a parameter that everybody casts to the target.
   bool MayBeCastOffline(const TensorRoot& root, const TensorUse& use) const {
-    const bool is_cast_by_amp =
-        use.existing == Reason::kNone || c_.graph.node(use.existing).op_name() == "amp_cast";
+    const bool is_cast_by_amp = use.existing == Reason::kNone || c_.graph.node(use.existing).op_name() == "amp_cast";
     return c_.options.cast_params_offline && c_.IsParameter(root.entry) && !c_.graph.IsOutput(root.entry) &&
            root.dtype == DType::kFloat32 && is_cast_by_amp;
   }

@@ -32,7 +32,10 @@ LiveParts::LiveParts(const Graph& graph) : nodes(graph.num_nodes()), entries(gra
 }
 
 TensorRoots::TensorRoots(const PropagationContext& context)
-    : c_(context), cast_again_(context.graph.num_entries()), root_of_(context.graph.num_entries()), source_of_(context.graph.num_entries()) {
+    : c_(context),
+      cast_again_(context.graph.num_entries()),
+      root_of_(context.graph.num_entries()),
+      source_of_(context.graph.num_entries()) {
   FindCastAgain();
 }
 

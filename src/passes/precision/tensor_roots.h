@@ -39,12 +39,11 @@ struct TensorUse {
 // A tensor that no lossless chain of casts comes from.
 struct TensorRoot {
   EntryId entry = Reason::kNone;
-  DType dtype = DType::kUnknown;    // where nothing is to choose
-  Choice choice = Choice::High();   // low: the target; of no meaning for other dtypes than float32 and the target
-  bool is_read_as_it_is = false;    // by somebody who takes every dtype
+  DType dtype = DType::kUnknown;     // where nothing is to choose
+  Choice choice = Choice::High();    // low: the target; of no meaning for other dtypes than float32 and the target
+  bool is_read_as_it_is = false;     // by somebody who takes every dtype
   std::vector<TensorUse> uses = {};  // one for each dtype
-  std::vector<Choice> readers = {}; // nodes that read the target where they are low, otherwise float32
-
+  std::vector<Choice> readers = {};  // nodes that read the target where they are low, otherwise float32
 };
 
 class TensorRoots {
@@ -81,8 +80,8 @@ class TensorRoots {
   bool Rounds(EntryId cast) const;
 
   const PropagationContext& c_;
-  std::vector<bool> cast_again_;  // by EntryId
-  std::vector<RootId> root_of_;   // by EntryId
+  std::vector<bool> cast_again_;   // by EntryId
+  std::vector<RootId> root_of_;    // by EntryId
   std::vector<RootId> source_of_;  // by EntryId: the same, but for a cast that rounds: the root that it rounds
   std::vector<TensorRoot> roots_;
   std::map<std::pair<RootId, DType>, RootId> rounded_;

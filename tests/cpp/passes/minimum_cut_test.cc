@@ -58,7 +58,8 @@ BestCut TryAll(const FlowNetwork& network) {
 
 std::uint32_t SinkSide(const MinimumCut& cut) {
   std::uint32_t bits = 0;
-  for (std::size_t v = 0; v < cut.on_sink_side.size(); ++v) bits |= static_cast<std::uint32_t>(cut.on_sink_side[v]) << v;
+  for (std::size_t v = 0; v < cut.on_sink_side.size(); ++v)
+    bits |= static_cast<std::uint32_t>(cut.on_sink_side[v]) << v;
   return bits;
 }
 
@@ -129,7 +130,8 @@ TEST(MinimumCut, WhatIsTamperedWithIsFound) {
   EXPECT_CONTAINS(error_of([](MinimumCut* c) { c->on_sink_side[FlowNetwork::kSink] = false; }), "not separated");
   // Every single flow that is one more or one less, and every vertex on the other side.
   for (std::size_t i = 0; i < cut.flows.size(); ++i) {
-    for (const int step : {-1, 1}) EXPECT_CONTAINS(error_of([&](MinimumCut* c) { c->flows[i] += step; }), "minimum cut:");
+    for (const int step : {-1, 1})
+      EXPECT_CONTAINS(error_of([&](MinimumCut* c) { c->flows[i] += step; }), "minimum cut:");
   }
   MinimumCut worse = cut;
   int caught = 0;

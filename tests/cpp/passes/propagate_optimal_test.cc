@@ -199,8 +199,8 @@ class AllDecisions {
     if (role == PrecisionRole::kKeep || role == PrecisionRole::kCast) return;
     bool reads_float32 = false;
     for (std::size_t slot = 0; slot < graph_.InputsOf(id).size(); ++slot) {
-      reads_float32 = reads_float32 || (low_types_.IsLowSlot(id, slot) &&
-                                        types_[graph_.InputsOf(id)[slot]].dtype == DType::kFloat32);
+      reads_float32 = reads_float32 ||
+                      (low_types_.IsLowSlot(id, slot) && types_[graph_.InputsOf(id)[slot]].dtype == DType::kFloat32);
     }
     if (!reads_float32) return;
     const bool is_fact = choices_.reasons[id].kind == ReasonKind::kAccumulates;
@@ -232,8 +232,8 @@ class AllDecisions {
   EntryId Origin(EntryId entry) const {
     const NodeId id = graph_.NodeOf(entry);
     const std::uint32_t slot = graph_.IndexOf(entry);
-    const bool is_cast = !graph_.node(id).is_variable() && slot < graph_.InputsOf(id).size() &&
-                         IsFloatCast(graph_, types_, id, slot);
+    const bool is_cast =
+        !graph_.node(id).is_variable() && slot < graph_.InputsOf(id).size() && IsFloatCast(graph_, types_, id, slot);
     if (!is_cast || types_[entry].dtype == options_.target) return entry;
     const EntryId input = graph_.InputsOf(id)[slot];
     return IsLossless(types_[input].dtype, types_[entry].dtype) ? Origin(input) : entry;
@@ -298,11 +298,11 @@ void ExpectBest(const ConvertOptions& options, std::size_t rounds, const Cost& c
   std::size_t done = 0, most = 0;
   std::int64_t tried = 0;
   for (std::uint32_t seed = 0; done < rounds; ++seed) {
-    const bool is_large = done % 100 == 99;
+    const bool is_large = done % 250 == 249;
     const RandomCase given = MakeCase(seed, is_large ? 26 : 5 + static_cast<int>(seed % 8), options);
     if (!IsTyped(given.model)) continue;
     const AllDecisions all(given.model, given.options);
-    if (all.num_choices() > (is_large ? 14u : 7u) || all.num_choices() < (is_large ? 10u : 1u)) continue;
+    if (all.num_choices() > (is_large ? 16u : 7u) || all.num_choices() < (is_large ? 13u : 1u)) continue;
     ++done;
     most = std::max(most, all.num_choices());
     const CutCertificate& certificate = *all.decided().certificate;
@@ -324,7 +324,7 @@ void ExpectBest(const ConvertOptions& options, std::size_t rounds, const Cost& c
     }
     ASSERT_EQ(all.NumLow(all.decided()), fewest_low) << "seed " << seed << "\n" << PrintGraph(given.model.graph());
   }
-  EXPECT_GE(most, 10u);
+  EXPECT_GE(most, 13u);
   EXPECT_GT(tried, static_cast<std::int64_t>(rounds) * 4);
 }
 
@@ -357,8 +357,8 @@ TEST(OptimalPolicy, OtherPoliciesTakeNoLessTimeAndDefaultHasNoFewerCasts) {
     const RandomCase given = MakeCase(seed, 30, Fewest());
     if (!IsTyped(given.model)) continue;
     // Policy default may do what the cut may not: a widest operator goes low where others have all that it reads cast
-    // already, an amp_multicast of the model goes low, which rounds what was float32, and so does what the model itself rounds
-    // and widens again.
+    // already, an amp_multicast of the model goes low, which rounds what was float32, and so does what the model itself
+    // rounds and widens again.
     const bool may_differ = given.options.widest_ops || HasMulticast(given.model.graph()) ||
                             AllDecisions(given.model, given.options).AnyCastAgain();
     if (may_differ) continue;
@@ -387,8 +387,8 @@ TEST(OptimalPolicy, OtherPoliciesTakeNoLessTimeAndDefaultHasNoFewerCasts) {
       ASSERT_LE(best, PredictTime(given.model, followed, costs)) << "seed " << seed;
       slower += best < PredictTime(given.model, followed, costs);
     }
-    ASSERT_LE(best, PredictTime(given.model, by_facts, costs))
-        << Explain(seed, given.model, fastest) << "default:\n" << Explain(seed, given.model, by_facts);
+    ASSERT_LE(best, PredictTime(given.model, by_facts, costs)) << Explain(seed, given.model, fastest) << "default:\n"
+                                                               << Explain(seed, given.model, by_facts);
     // Policy default asks a machine, if there is one.
     const Decision with_machine = decided(PrecisionPolicy::kDefault, std::nullopt, true);
     EXPECT_EQ(PrintKinds(given.model.graph(), with_machine), PrintKinds(given.model.graph(), fastest));
@@ -532,7 +532,8 @@ Symbol ResidualBlocks(int nodes) {
   Symbol symbol = Var("x");
   for (int i = 0; i < nodes / 5; ++i) {
     const std::string name = std::to_string(i);
-    const Symbol branch = Op("_rule_move", "r" + name, {Op("_rule_norm", "n" + name, {Gemm("a" + name, symbol), Var("s")})});
+    const Symbol branch =
+        Op("_rule_move", "r" + name, {Op("_rule_norm", "n" + name, {Gemm("a" + name, symbol), Var("s")})});
     symbol = Op("_rule_add", "sum" + name, {Gemm("b" + name, branch), symbol});
   }
   return symbol;
