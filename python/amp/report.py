@@ -193,7 +193,8 @@ class ConversionReport:
         if self.folded or self.not_folded:
             yield f"  batch norms folded        {len(self.folded)} of {len(self.folded) + len(self.not_folded)}"
         if self.predicted:
-            yield f"  predicted                 {self._predicted('as_decided')}, as it was {self._predicted('unchanged')}"
+            decided, unchanged = self._predicted("as_decided"), self._predicted("unchanged")
+            yield f"  predicted                 {decided}, as it was {unchanged}"
         if self.note_on_mxnet:
             yield f"  note: {self.note_on_mxnet}"
 

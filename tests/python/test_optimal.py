@@ -10,7 +10,7 @@ import pytest
 from test_report import checked, shared_model
 
 import amp
-from amp.commands import main
+from amp.__main__ import main
 
 SHARED = Path(os.environ.get("AMP_SHARED") or Path(__file__).parents[3] / "shared") / "cases"
 SHARED_CASES = sorted(str(file.parent.relative_to(SHARED)) for file in SHARED.rglob("symbol.json"))
@@ -57,9 +57,7 @@ def typed_symbol(case):
 def casts_of(typed, offline, **options):
     """(casts in every run, report)"""
     symbol, inputs, params = typed
-    _, report = amp.convert_symbol(
-        symbol, inputs, params, cast_params_offline=offline, return_report=True, **options
-    )
+    _, report = amp.convert_symbol(symbol, inputs, params, cast_params_offline=offline, return_report=True, **options)
     return report.totals["casts"]["run_time"], report
 
 
