@@ -27,30 +27,30 @@ class Residual {
   Residual(const FlowNetwork& network, Capacity supply) : first_(network.num_vertices() + 1) {
     for (const FlowNetwork::Arc& arc : network.arcs()) {
       left_.insert(left_.end(), {std::min(arc.capacity, supply + 1), 0});
-      heads_.insert(heads_.end(), {arc.to, arc.from});
+      ends_.insert(ends_.end(), {arc.to, arc.from});
       ++first_[arc.from + 1];
       ++first_[arc.to + 1];
     }
     for (std::size_t v = 1; v < first_.size(); ++v) first_[v] += first_[v - 1];
-    leaving_.resize(heads_.size());
+    leaving_.resize(ends_.size());
     std::vector<std::uint32_t> next(first_.begin(), first_.end() - 1);
-    for (std::uint32_t arc = 0; arc < heads_.size(); ++arc) leaving_[next[heads_[arc ^ 1]]++] = arc;
+    for (std::uint32_t arc = 0; arc < ends_.size(); ++arc) leaving_[next[ends_[arc ^ 1]]++] = arc;
   }
 
   std::uint32_t Begin(Vertex v) const { return first_[v]; }
   std::uint32_t End(Vertex v) const { return first_[v + 1]; }
   std::uint32_t ArcAt(std::uint32_t position) const { return leaving_[position]; }
-  Vertex HeadOf(std::uint32_t arc) const { return heads_[arc]; }
+  Vertex EndOf(std::uint32_t arc) const { return ends_[arc]; }
   Capacity Left(std::uint32_t arc) const { return left_[arc]; }
   void Push(std::uint32_t arc, Capacity amount) {
     left_[arc] -= amount;
     left_[arc ^ 1] += amount;
   }
-  std::size_t num_arcs() const { return heads_.size(); }
+  std::size_t num_arcs() const { return ends_.size(); }
 
  private:
   std::vector<std::uint32_t> first_, leaving_;
-  std::vector<Vertex> heads_;
+  std::vector<Vertex> ends_;
   std::vector<Capacity> left_;
 };
 
@@ -115,7 +115,7 @@ class PushRelabel {
       const Vertex to = found[i];
       for (std::uint32_t at = residual_.Begin(to); at != residual_.End(to); ++at) {
         const std::uint32_t arc = residual_.ArcAt(at);
-        const Vertex v = residual_.HeadOf(arc);
+        const Vertex v = residual_.EndOf(arc);
         if (states_[v].label != num_vertices_ || residual_.Left(arc ^ 1) == 0) continue;
         SetLabel(v, states_[to].label + 1);
         found.push_back(v);
@@ -138,7 +138,7 @@ class PushRelabel {
   }
 
   void Push(Vertex from, std::uint32_t arc, Capacity amount) {
-    const Vertex to = residual_.HeadOf(arc);
+    const Vertex to = residual_.EndOf(arc);
     residual_.Push(arc, amount);
     states_[from].excess -= amount;
     states_[to].excess += amount;
@@ -153,7 +153,7 @@ class PushRelabel {
         return;
       }
       const std::uint32_t arc = residual_.ArcAt(state.current);
-      const bool leads_down = states_[residual_.HeadOf(arc)].label + 1 == state.label;
+      const bool leads_down = states_[residual_.EndOf(arc)].label + 1 == state.label;
       if (residual_.Left(arc) > 0 && leads_down) {
         Push(v, arc, std::min(state.excess, residual_.Left(arc)));
       } else {
@@ -166,7 +166,7 @@ class PushRelabel {
     std::uint32_t label = num_vertices_;
     for (std::uint32_t at = residual_.Begin(v); at != residual_.End(v); ++at) {
       const std::uint32_t arc = residual_.ArcAt(at);
-      if (residual_.Left(arc) > 0) label = std::min(label, states_[residual_.HeadOf(arc)].label + 1);
+      if (residual_.Left(arc) > 0) label = std::min(label, states_[residual_.EndOf(arc)].label + 1);
     }
     work_ += residual_.End(v) - residual_.Begin(v) + 12;
     // A gap: nobody is left on the way down.
