@@ -87,6 +87,15 @@ def test_the_report_describes_the_files(shared_dir, name):
         checked(model, dtypes, given, cast_params_offline=offline, **OPTIMAL)
 
 
+def test_a_converted_network_computes_the_same(shared_dir, case_class):
+    (symbol, args, aux), dtypes, shapes = shared_model(shared_dir, "real/det3")
+    case = case_class(str(shared_dir / "cases" / "real/det3"))
+    low = amp.convert_model(symbol, args, aux, dtypes, cast_params_offline=True, **OPTIMAL)
+    outputs = [output.asnumpy() for output in amp.Executor(*low, shapes)(**case.inputs())]
+    errors = case.errors([output.astype(np.float64) for output in outputs])
+    assert all(0 < rms <= 0.02 for _, rms in errors)
+
+
 def small_model():
     net = amp.sym.FullyConnected(amp.sym.Variable("data"), num_hidden=3, name="fc")
     net = amp.sym.softmax(amp.sym.Activation(net, act_type="relu", name="relu"), name="softmax")
