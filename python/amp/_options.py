@@ -11,7 +11,8 @@ from .base import ArgumentError, did_you_mean, dtype_name
 from .sym.attributes import attribute_text
 
 TARGETS = ("bfloat16", "float16")
-POLICIES = ("default", "mxnet")
+POLICIES = ("default", "mxnet", "optimal")
+MINIMIZED = ("time", "casts")
 
 
 def check_options(sym, given):
@@ -134,6 +135,12 @@ def _policy(key, value, _sym, _nodes):
     return value
 
 
+def _minimize(key, value, _sym, _nodes):
+    if value not in MINIMIZED:
+        raise ArgumentError(f"{key}: expected {' or '.join(map(repr, MINIMIZED))}, got {value!r}")
+    return value
+
+
 def items_of(key, value):
     """The elements of a list, tuple or set. One text, which iterates as well, is a mistake."""
     if not isinstance(value, (list, tuple, set, frozenset)):
@@ -240,9 +247,17 @@ OPTIONS = {
     "policy": Option(
         "default",
         _policy,
-        "'default', or 'mxnet' for the decisions of MXNet's published operator lists.",
+        "'default', 'mxnet' for the decisions of MXNet's published operator lists, or 'optimal' for a minimum cut.",
         "--policy",
         {"choices": POLICIES, "default": "default", "help": "whose rules decide"},
+    ),
+    "minimize": Option(
+        None,
+        _minimize,
+        "what policy 'optimal' makes as small as possible: the predicted 'time' of a run (default; needs a machine and "
+        "the shapes of all inputs) or the number of 'casts'.",
+        "--minimize",
+        {"choices": MINIMIZED, "help": "of policy optimal: what is made as small as possible (default: time)"},
     ),
     "force": Option(
         None,
@@ -257,8 +272,8 @@ OPTIONS = {
     "fold_batch_norm": Option(
         None,
         _flag,
-        "whether batch norms are folded into the weights before these are cast; by default True under policy "
-        "'default' and False under 'mxnet'.",
+        "whether batch norms are folded into the weights before these are cast; by default False under policy "
+        "'mxnet' and True under the others.",
         "--no-fold",
         {"action": "store_const", "const": False, "help": "leave batch norm apart from the layer before it"},
     ),

@@ -61,8 +61,24 @@ class ConversionReport:
 
     @property
     def options(self):
-        """What was asked for: target_dtype, policy, cast_params_offline, fold_batch_norm."""
+        """What was asked for: target_dtype, policy, cast_params_offline, fold_batch_norm.
+
+        Where a minimum cut decided, `minimize` says what it made as small as possible.
+        """
         return self._facts["options"]
+
+    @property
+    def certificate(self):
+        """Proof that no decision costs less, where a minimum cut decided: unit ("ps" or "casts"), cut, flow, constant.
+
+        No flow is larger than a cut, so equal ones are both best. The decision costs the cut and the constant.
+        """
+        return self._facts.get("certificate")
+
+    @property
+    def predicted(self):
+        """What the decision costs, and the model as it was: unit, as_decided, unchanged. None without a cut."""
+        return self._facts.get("predicted")
 
     @property
     def totals(self):
@@ -176,8 +192,15 @@ class ConversionReport:
             yield f"  of unknown size           {totals['tensors_of_unknown_size']} (give the inputs' shapes)"
         if self.folded or self.not_folded:
             yield f"  batch norms folded        {len(self.folded)} of {len(self.folded) + len(self.not_folded)}"
+        if self.predicted:
+            decided, unchanged = self._predicted("as_decided"), self._predicted("unchanged")
+            yield f"  predicted                 {decided}, as it was {unchanged}"
         if self.note_on_mxnet:
             yield f"  note: {self.note_on_mxnet}"
+
+    def _predicted(self, key):
+        number = self.predicted[key]
+        return f"{number} casts" if self.predicted["unit"] == "casts" else f"{number * 1e-9:.4g} ms"
 
     def _kept_lines(self):
         results = [tensor for tensor in self.kept if tensor["kind"] == "result"]

@@ -100,7 +100,7 @@ void InferTypes(Conversion& c) {
 }
 
 bool FoldsBatchNorm(const Conversion& c) {
-  return c.options.fold_batch_norm.value_or(c.options.policy == PrecisionPolicy::kDefault);
+  return c.options.fold_batch_norm.value_or(c.options.policy != PrecisionPolicy::kMXNet);
 }
 
 void FoldBatchNorm(Conversion& c) {

@@ -531,7 +531,7 @@ class _Checker:
 
     def check_head_name(self, before, name, after, now):
         """MXNet puts a cast with a name of its own in front of a head; what it casts may itself have been a cast."""
-        if self.policy == "default":
+        if self.policy != "mxnet":
             if now != name:
                 self.say(f"the output {name} is called {now}")
             return

@@ -362,7 +362,11 @@ def test_reports_come_last(model):
 @pytest.mark.parametrize(
     "options, text",
     [
-        ({"policy": "fast"}, "policy: expected 'default' or 'mxnet', got 'fast'"),
+        ({"policy": "fast"}, "policy: expected 'default' or 'mxnet' or 'optimal', got 'fast'"),
+        ({"minimize": "casts"}, "minimize: expected policy 'optimal', got 'default'"),
+        ({"minimize": "casts", "policy": "mxnet"}, "minimize: expected policy 'optimal', got 'mxnet'"),
+        ({"minimize": "bytes", "policy": "optimal"}, "minimize: expected 'time' or 'casts', got 'bytes'"),
+        ({"policy": "optimal"}, "policy 'optimal' predicts times, which needs a machine"),
         ({"target_dtype": "float32"}, "target_dtype: expected bfloat16 or float16, got float32"),
         (
             {"target_dtype_ops": "FullyConnected"},

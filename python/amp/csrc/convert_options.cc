@@ -34,6 +34,7 @@ ConvertOptions ConvertOptionsOf(const py::dict& options, bool* wants_report) {
   ConvertOptions result;
   if (options.contains("target_dtype")) result.target = DTypeOf(options["target_dtype"]);
   if (const auto policy = ValueOf<std::string>(options, "policy")) result.policy = PolicyFromName(*policy);
+  if (const auto minimize = ValueOf<std::string>(options, "minimize")) result.minimize = MinimizeFromName(*minimize);
   result.cast_params_offline = FlagOf(options, "cast_params_offline");
   result.fold_batch_norm = ValueOf<bool>(options, "fold_batch_norm");
   result.target_ops = ValueOf<std::vector<std::string>>(options, "target_dtype_ops");

@@ -165,7 +165,7 @@ class DecisionRewriter {
     return named_[key] = NewCast(std::move(mapped), entry, to, {{kOutputNameAttr, name}});
   }
 
-  bool KeepsNames() const { return decision_.policy == PrecisionPolicy::kDefault; }
+  bool KeepsNames() const { return decision_.policy != PrecisionPolicy::kMXNet; }
 
   NodeEntry AsType(EntryId source, NodeEntry mapped, DType dtype) {
     const DType from = decision_.produced[source];

@@ -140,6 +140,7 @@ class ReportWriter {
     report["version"] = 1;
     report["options"] = Options();
     report["totals"] = Totals();
+    if (d_.certificate) AddCertificate(&report);
     report["casts"] = Casts();
     report["tensors"] = Tensors();
     report["folded"] = Json::array();
@@ -155,10 +156,21 @@ class ReportWriter {
 
  private:
   Json Options() const {
-    return {{"target_dtype", NameOf(s_.options.target)},
-            {"policy", NameOf(s_.options.policy)},
-            {"cast_params_offline", s_.options.cast_params_offline},
-            {"fold_batch_norm", s_.folds}};
+    Json options{{"target_dtype", NameOf(s_.options.target)},
+                 {"policy", NameOf(s_.options.policy)},
+                 {"cast_params_offline", s_.options.cast_params_offline},
+                 {"fold_batch_norm", s_.folds}};
+    if (d_.certificate) options["minimize"] = d_.certificate->minimized == Minimize::kTime ? "time" : "casts";
+    return options;
+  }
+
+  void AddCertificate(Json* report) const {
+    const CutCertificate& certificate = *d_.certificate;
+    const char* unit = certificate.minimized == Minimize::kTime ? "ps" : "casts";
+    (*report)["certificate"] = {
+        {"unit", unit}, {"cut", certificate.cut}, {"flow", certificate.flow}, {"constant", certificate.constant}};
+    (*report)["predicted"] = {
+        {"unit", unit}, {"as_decided", certificate.as_decided}, {"unchanged", certificate.unchanged}};
   }
 
   // ---- which node is which ----

@@ -16,7 +16,10 @@ ParameterCount CountParameters(const Model& model);
 // The text is one object with the keys
 //
 // * format "amp-conversion-report", version 1,
-//   options {target_dtype, policy, cast_params_offline, fold_batch_norm}
+//   options {target_dtype, policy, cast_params_offline, fold_batch_norm, minimize where a minimum cut decided}
+// * certificate {unit, cut, flow, constant}, predicted {unit, as_decided, unchanged}: where a minimum cut decided. The
+//   flow is as large as the cut, which proves that no decision costs less. What the decision costs is the cut and the
+//   constant, in "ps" or "casts", and it is predicted for the model as it was, too.
 // * tensors [{id, name, node, op, kind, before, dtype, bytes, reason}]:
 //   every visible tensor of the model as it was, and the dtype that it is computed in now. Kind is "input",
 //   "parameter", "state" or "result"; bytes are null where the shape is not known.

@@ -19,9 +19,17 @@ enum class PrecisionPolicy {
   kGraphAmp,  // demand, from the outputs upstream
   kOptimal,   // a minimum cut
 };
-// "default" and "mxnet"; throws ArgumentError for other names.
+// "default", "mxnet" and "optimal"; throws ArgumentError for other names.
 PrecisionPolicy PolicyFromName(const std::string& name);
 const char* NameOf(PrecisionPolicy policy);
+
+// What policy optimal makes as small as possible.
+enum class Minimize {
+  kTime,   // the predicted time of one run; needs a machine and all shapes
+  kCasts,  // the number of amp_cast nodes, with all products low that can be; needs neither
+};
+// "time" and "casts"; throws ArgumentError for other names.
+Minimize MinimizeFromName(const std::string& name);
 
 // Strongest first: force, then DisableAMP (the bit 1 of the attribute __opt_constraint__) and `excluded`, then the
 // lists of operators, then `conditional`, then the policy. A name is an operator node's own name, otherwise a pattern
@@ -31,6 +39,7 @@ struct ConvertOptions {
   // Casts parameters once instead of in every run, where all readers agree.
   bool cast_params_offline = false;
   PrecisionPolicy policy = PrecisionPolicy::kDefault;
+  std::optional<Minimize> minimize = {};    // of policy optimal alone; by default time
   std::map<std::string, DType> force = {};  // node -> target or float32
   std::vector<std::string> excluded = {};   // nodes that keep their dtypes
   // Operators that go low always, never, or where all their inputs do. Under policy mxnet each list replaces the
@@ -43,7 +52,7 @@ struct ConvertOptions {
   // refused.
   bool ignore_unknown_names = false;
   // Whether batch norm becomes part of the layer before it, in float32, before weights are rounded; by default under
-  // policy default. Needs the values of parameters.
+  // all policies but mxnet. Needs the values of parameters.
   std::optional<bool> fold_batch_norm = {};
   // Operator nodes that follow their neighbours under policy mxnet, whatever its lists say of their operators: what
   // came inside of a fused layer, which MXNet takes for one operator.

@@ -1,9 +1,14 @@
 #include "passes/precision/decide.h"
 
+#include <memory>
+#include <optional>
 #include <utility>
 
+#include "nnvm/env.h"
+#include "passes/precision/predicted_time.h"
 #include "passes/precision/propagate_default.h"
 #include "passes/precision/propagate_mxnet.h"
+#include "passes/precision/propagate_optimal.h"
 
 namespace amp {
 namespace {
@@ -116,6 +121,56 @@ void RequireForced(const Graph& graph, const PrecisionChoices& choices, const Lo
   if (!problems.empty()) throw ArgumentError(JoinSome(problems, problems.size()));
 }
 
+// ---- decisions by a minimum cut ----
+
+// What a cut makes small; nullopt where rules decide.
+std::optional<Minimize> MinimizedBy(const ConvertOptions& options) {
+  const bool is_optimal = options.policy == PrecisionPolicy::kOptimal;
+  if (options.minimize && !is_optimal) {
+    Throw<ArgumentError>("minimize: expected policy 'optimal', got '{}'", NameOf(options.policy));
+  }
+  if (is_optimal) return options.minimize.value_or(Minimize::kTime);
+  const bool asks_machine = options.policy == PrecisionPolicy::kDefault && options.machine != nullptr;
+  return asks_machine ? std::optional(Minimize::kTime) : std::nullopt;
+}
+
+// The machine can predict times of tensors with known shapes alone.
+void RequireTimes(const Graph& graph, const Types& types, const ConvertOptions& options) {
+  if (options.machine == nullptr) {
+    throw ArgumentError("policy 'optimal' predicts times, which needs a machine; minimize='casts' needs none");
+  }
+  std::vector<std::string> unknown;
+  for (EntryId entry = 0; entry < graph.num_entries(); ++entry) {
+    if (!types[entry].shape.fully_known()) unknown.push_back(graph.EntryName(entry));
+  }
+  if (unknown.empty()) return;
+  Throw<ArgumentError>("policy '{}' predicts times, which needs the shapes of all inputs; not known are those of {}",
+                       NameOf(options.policy), JoinSome(unknown));
+}
+
+std::int64_t CountCasts(const Graph& graph) {
+  std::int64_t count = 0;
+  for (const NodePtr& node : graph.nodes()) count += node->IsOp("amp_cast");
+  return count;
+}
+
+// What the decision costs, and the model as it was.
+void AddPredictions(const Model& model, const PrecisionCosts* costs, Decision* decision) {
+  CutCertificate& certificate = *decision->certificate;
+  if (costs != nullptr) {
+    certificate.as_decided = PredictTime(model, *decision, *costs);
+    certificate.unchanged = PredictTime(model, Unchanged(model, *decision), *costs);
+  } else {
+    certificate.as_decided = certificate.constant + certificate.cut;
+    certificate.unchanged = CountCasts(model.graph());
+  }
+  // The prediction is made from the decision alone, the sum from the network.
+  if (certificate.as_decided != certificate.constant + certificate.cut && EnvFlag("AMP_VERIFY")) {
+    Throw<InternalError>("minimum cut: {} + {} are not the {} that the decision costs", certificate.constant,
+                         certificate.cut, certificate.as_decided);
+  }
+}
+
 }  // namespace
 
 Decision Decide(const Model& model, const ConvertOptions& options) {
@@ -124,6 +179,10 @@ Decision Decide(const Model& model, const ConvertOptions& options) {
   }
   const Graph& graph = model.graph();
   const Types& types = model.types();
+  const std::optional<Minimize> minimized = MinimizedBy(options);
+  if (minimized == Minimize::kTime) RequireTimes(graph, types, options);
+  const std::unique_ptr<PrecisionCosts> costs =
+      minimized == Minimize::kTime ? options.machine->CostsOf(model) : nullptr;
   PrecisionChoices choices = ChoosePrecision(graph, options);
   Decision decision;
   decision.target = options.target;
@@ -138,12 +197,15 @@ Decision Decide(const Model& model, const ConvertOptions& options) {
   const LowPrecisionTypes low_types(graph, types, options, &decision);
   RequireForced(graph, choices, low_types, decision);
   const PropagationContext context{model, graph, types, options, choices, low_types};
-  if (options.policy == PrecisionPolicy::kMXNet) {
+  if (minimized) {
+    decision.certificate = PropagatePrecisionOptimal(context, costs.get(), &decision, &writes_float32);
+  } else if (options.policy == PrecisionPolicy::kMXNet) {
     PropagatePrecisionMXNet(context, &decision);
   } else {
     PropagatePrecisionDefault(context, &decision, &writes_float32);
   }
   DTypeAssigner(graph, types, choices, low_types, writes_float32, &decision).Run();
+  if (minimized) AddPredictions(model, costs.get(), &decision);
   return decision;
 }
 

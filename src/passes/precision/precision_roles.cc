@@ -357,10 +357,20 @@ bool IsAmpDisabled(const Node& node) { return (OptConstraints(node) & kDisableAm
 PrecisionPolicy PolicyFromName(const std::string& name) {
   if (name == "default") return PrecisionPolicy::kDefault;
   if (name == "mxnet") return PrecisionPolicy::kMXNet;
-  Throw<ArgumentError>("policy: expected 'default' or 'mxnet', got '{}'", Quotable(name));
+  if (name == "optimal") return PrecisionPolicy::kOptimal;
+  Throw<ArgumentError>("policy: expected 'default', 'mxnet' or 'optimal', got '{}'", Quotable(name));
 }
 
-const char* NameOf(PrecisionPolicy policy) { return policy == PrecisionPolicy::kMXNet ? "mxnet" : "default"; }
+const char* NameOf(PrecisionPolicy policy) {
+  if (policy == PrecisionPolicy::kOptimal) return "optimal";
+  return policy == PrecisionPolicy::kMXNet ? "mxnet" : "default";
+}
+
+Minimize MinimizeFromName(const std::string& name) {
+  if (name == "time") return Minimize::kTime;
+  if (name == "casts") return Minimize::kCasts;
+  Throw<ArgumentError>("minimize: expected 'time' or 'casts', got '{}'", Quotable(name));
+}
 
 PrecisionChoices ChoosePrecision(const Graph& graph, const ConvertOptions& options) {
   return RoleChooser(graph, options).Run();

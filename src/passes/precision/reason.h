@@ -28,8 +28,12 @@ enum class ReasonKind : std::uint8_t {
   kReadsHigh,     // it reads `cause`, which is not in low precision
   kNoneLow,       // nothing that it reads is in low precision
   kNotWanted,  // it could be low, but what reads it is not (`cause`: the reader's output; none: an output of the model)
-  kRefused,    // `detail` is the operator's own refusal
-  kWrongDType,  // `cause` has another dtype than float32
+  kFasterLow,  // `detail`: its predicted times
+  kFasterHigh,    // `detail`: its predicted times
+  kFewerCasts,    // low: the model has fewer casts so
+  kNoFewerCasts,  // not low: the model would not have fewer casts so
+  kRefused,       // `detail` is the operator's own refusal
+  kWrongDType,    // `cause` has another dtype than float32
 };
 
 struct Reason {

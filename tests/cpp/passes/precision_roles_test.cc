@@ -151,7 +151,7 @@ TEST(Choices, OutputsHaveTheDTypesThatWereAskedFor) {
 TEST(Choices, PolicyNames) {
   EXPECT_EQ(PolicyFromName("mxnet"), PrecisionPolicy::kMXNet);
   EXPECT_EQ(ErrorOf<ArgumentError>([] { PolicyFromName("speed"); }),
-            "policy: expected 'default' or 'mxnet', got 'speed'");
+            "policy: expected 'default', 'mxnet' or 'optimal', got 'speed'");
 }
 
 }  // namespace

@@ -1,0 +1,20 @@
+// The time that a machine predicts for a decision.
+#pragma once
+
+#include "passes/model.h"
+#include "passes/precision/cost.h"
+#include "passes/precision/decision.h"
+
+namespace amp {
+
+// Of any decision, whoever made it: nodes, the casts that ApplyDecision would make, and fusions that these prevent.
+// Throws ArgumentError for a machine whose times are negative or too large to add.
+Picoseconds PredictTime(const Model& model, const Decision& decision, const PrecisionCosts& costs);
+
+// The decision that changes nothing of the model; `like` has the reasons.
+Decision Unchanged(const Model& model, const Decision& like);
+
+// Throws ArgumentError for a time that is negative.
+Picoseconds CheckedTime(Picoseconds time);
+
+}  // namespace amp

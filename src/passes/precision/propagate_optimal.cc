@@ -1,0 +1,460 @@
+#include "passes/precision/propagate_optimal.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "passes/op_facts.h"
+#include "passes/precision/predicted_time.h"
+#include "passes/precision/tensor_roots.h"
+
+namespace amp {
+namespace {
+
+// What is to be chosen: for each node whether it is low, and for each result whether it is written low. A node writes
+// what it reads, but for the sums of products (output 0 of nodes that accumulate), which can be float32.
+class NodeChoices {
+ public:
+  NodeChoices(const PropagationContext& context, const std::vector<DType>& output_dtypes, bool minimizes_time,
+              CutProblem* problem)
+      : c_(context),
+        output_dtypes_(output_dtypes),
+        minimizes_time_(minimizes_time),
+        problem_(*problem),
+        nodes_(context.graph.num_nodes(), Choice::High()),
+        results_(context.graph.num_entries(), Choice::High()),
+        live_(context.graph),
+        roots_(context) {}
+
+  void Run() {
+    for (NodeId id = 0; id < c_.graph.num_nodes(); ++id) Add(id);
+    std::vector<std::pair<EntryId, DType>> outputs;
+    for (std::size_t i = 0; i < c_.graph.outputs().size(); ++i) {
+      outputs.emplace_back(c_.graph.EntryOf(c_.graph.outputs()[i]), output_dtypes_[i]);
+    }
+    std::sort(outputs.begin(), outputs.end());
+    outputs.erase(std::unique(outputs.begin(), outputs.end()), outputs.end());
+    for (const auto& [entry, dtype] : outputs) roots_.AddOutput(entry, dtype);
+  }
+
+  Choice OfNode(NodeId id) const { return nodes_[id]; }
+  Choice OfResult(EntryId entry) const { return results_[entry]; }
+  // A product's result 0, which is low or float32 whatever else the node writes.
+  bool IsSum(EntryId entry) const {
+    const NodeId id = c_.graph.NodeOf(entry);
+    return c_.graph.IndexOf(entry) == 0 && !c_.graph.node(id).is_variable() && !c_.WasLow(entry) &&
+           c_.low_types.CanBeLow(id) && c_.low_types.IsLowOutput(entry) &&
+           FactsOf(c_.graph.node(id)).arithmetic == Arithmetic::kAccumulates;
+  }
+  // Is it no operator, but casts that ApplyDecision makes or leaves out?
+  bool IsCast(NodeId id) const {
+    for (std::size_t slot = 0; slot < c_.graph.InputsOf(id).size(); ++slot) {
+      if (slot < c_.graph.OutputsOf(id).size() && IsFloatCast(c_.graph, c_.types, id, slot)) return true;
+    }
+    return false;
+  }
+  // All that could be low is low already.
+  bool WasAllLow(NodeId id) const {
+    const auto inputs = c_.graph.InputsOf(id);
+    for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
+      if (c_.low_types.IsLowSlot(id, slot) && !c_.WasLow(inputs[slot])) return false;
+    }
+    return true;
+  }
+  // Some output of the model needs it, once amp_multicast is gone.
+  bool IsLive(NodeId id) const { return live_.nodes[id]; }
+  TensorRoots& roots() { return roots_; }
+
+ private:
+  void Add(NodeId id) {
+    if (c_.graph.node(id).is_variable()) {
+      roots_.AddFixed(c_.graph.EntryOf(id, 0), c_.types[c_.graph.EntryOf(id, 0)].dtype);
+    } else if (!IsLive(id)) {
+      for (const EntryId output : c_.graph.OutputsOf(id)) roots_.AddFixed(output, c_.types[output].dtype);
+    } else if (IsCast(id)) {
+      AddCasts(id);
+    } else {
+      nodes_[id] = Choose(id);
+      // Integers that an amp_cast of the model passes on as they are.
+      if (!minimizes_time_ && c_.graph.node(id).op_name() == "amp_cast" && c_.graph.HasOutput(id)) {
+        problem_.AddConstant(1);
+      }
+      AddReads(id);
+      for (const EntryId output : c_.graph.OutputsOf(id)) AddResult(id, output);
+    }
+  }
+
+  // A cast's output has the dtype of its attribute. A multicast changes nothing where it is float32.
+  void AddCasts(NodeId id) {
+    const bool reads_low = c_.choices.roles[id] == PrecisionRole::kLow && c_.low_types.CanBeLow(id);
+    nodes_[id] = reads_low ? Choice::Low() : Choice::High();
+    for (std::size_t slot = 0; slot < c_.graph.OutputsOf(id).size(); ++slot) {
+      const EntryId output = c_.graph.EntryOf(id, slot);
+      if (!live_.entries[output]) {
+        roots_.AddFixed(output, c_.types[output].dtype);
+      } else if (IsFloatCast(c_.graph, c_.types, id, slot)) {
+        roots_.AddCast(id, slot, reads_low && c_.low_types.IsLowSlot(id, slot));
+      } else {
+        roots_.ReadAsItComes(c_.graph.InputsOf(id)[slot]);
+        roots_.AddFixed(output, c_.types[output].dtype);
+      }
+    }
+  }
+
+  Choice Choose(NodeId id) {
+    const PrecisionRole role = c_.choices.roles[id];
+    if (!c_.low_types.CanBeLow(id) || role == PrecisionRole::kKeep || role == PrecisionRole::kCast) {
+      return Choice::High();
+    }
+    const bool is_fact = c_.choices.reasons[id].kind == ReasonKind::kAccumulates;
+    if ((role == PrecisionRole::kLow && !(is_fact && minimizes_time_)) || WasAllLow(id)) return Choice::Low();
+    if (WritesWhatIsCastAgain(id)) return Choice::High();
+    if (role != PrecisionRole::kWidest) return problem_.AddChoice();
+    return ChooseWidest(id);
+  }
+
+  bool WritesWhatIsCastAgain(NodeId id) const {
+    for (const EntryId output : c_.graph.OutputsOf(id)) {
+      const bool is_tied = c_.low_types.IsLowOutput(output) && !IsSum(output);
+      if (is_tied && roots_.IsRoundedAndCastAgain(output)) return true;
+    }
+    return false;
+  }
+
+  // It never forces casts on what it reads.
+  Choice ChooseWidest(NodeId id) {
+    const auto inputs = c_.graph.InputsOf(id);
+    const auto reads_low = [&](std::size_t slot) {
+      return c_.low_types.IsLowSlot(id, slot) && !c_.WasLow(inputs[slot]);
+    };
+    for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
+      if (reads_low(slot) && roots_.RootOf(inputs[slot]).choice == Choice::High()) return Choice::High();
+    }
+    const Choice choice = problem_.AddChoice();
+    for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
+      if (reads_low(slot)) problem_.Require(choice, roots_.RootOf(inputs[slot]).choice);
+    }
+    return choice;
+  }
+
+  void AddReads(NodeId id) {
+    const auto inputs = c_.graph.InputsOf(id);
+    for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
+      const bool takes_all = c_.choices.roles[id] == PrecisionRole::kCast;
+      const bool follows = c_.low_types.IsLowSlot(id, slot) && nodes_[id] != Choice::High();
+      if (takes_all || c_.low_types.KindOf(id, slot) == ReasonKind::kNotRead) {
+        roots_.ReadAsItComes(inputs[slot]);
+      } else if (follows && nodes_[id].is_open() && !c_.WasLow(inputs[slot])) {
+        roots_.ReadBy(inputs[slot], nodes_[id]);
+      } else {
+        roots_.ReadAs(inputs[slot], follows ? c_.options.target : c_.types[inputs[slot]].dtype);
+      }
+    }
+  }
+
+  void AddResult(NodeId id, EntryId output) {
+    const bool may_be_low = !c_.WasLow(output) && nodes_[id] != Choice::High() && c_.low_types.IsLowOutput(output);
+    if (!may_be_low) return roots_.AddFixed(output, c_.types[output].dtype);
+    results_[output] = nodes_[id];
+    if (IsSum(output)) {
+      results_[output] = Choice::High();
+      if (!roots_.IsRoundedAndCastAgain(output)) {
+        results_[output] = problem_.AddChoice();
+        problem_.Require(results_[output], nodes_[id]);
+      }
+    }
+    roots_.AddChosen(output, results_[output]);
+  }
+
+  const PropagationContext& c_;
+  const std::vector<DType>& output_dtypes_;
+  const bool minimizes_time_;
+  CutProblem& problem_;
+  std::vector<Choice> nodes_;    // by NodeId
+  std::vector<Choice> results_;  // by EntryId
+  const LiveParts live_;
+  TensorRoots roots_;
+};
+
+// What is paid for the casts of each tensor: once for each dtype, however many read it.
+class CastTerms {
+ public:
+  CastTerms(const PropagationContext& context, const PrecisionCosts* costs, CutProblem* problem)
+      : c_(context), costs_(costs), problem_(*problem) {}
+
+  void Add(const TensorRoot& given) {
+    TensorRoot root = given;
+    std::sort(root.readers.begin(), root.readers.end());
+    root.readers.erase(std::unique(root.readers.begin(), root.readers.end()), root.readers.end());
+    if (!root.readers.empty()) {
+      for (const DType dtype : {c_.options.target, DType::kFloat32}) {
+        if (Find(root, dtype) == nullptr) root.uses.push_back({.dtype = dtype});
+      }
+    }
+    for (const TensorUse& use : root.uses) {
+      if (costs_ != nullptr) {
+        AddTime(root, use);
+      } else {
+        AddCount(root, use);
+      }
+    }
+  }
+
+ private:
+  static const TensorUse* Find(const TensorRoot& root, DType dtype) {
+    const auto found =
+        std::find_if(root.uses.begin(), root.uses.end(), [&](const TensorUse& use) { return use.dtype == dtype; });
+    return found == root.uses.end() ? nullptr : &*found;
+  }
+
+  bool IsChoice(DType dtype) const { return dtype == c_.options.target || dtype == DType::kFloat32; }
+  bool IsTarget(const TensorUse& use) const { return use.dtype == c_.options.target; }
+  // The side on which the tensor itself is not in the dtype of the use.
+  Choice SideOf(const TensorRoot& root, const TensorUse& use) const {
+    if (root.choice.is_open() || IsChoice(root.dtype)) return root.choice;
+    return IsTarget(use) ? Choice::High() : Choice::Low();
+  }
+
+  // Whether some reader wants it low (for the target), or whether all do (for float32).
+  Choice Demand(const TensorRoot& root, const TensorUse& use) {
+    if (use.is_read) return IsTarget(use) ? Choice::Low() : Choice::High();
+    if (root.readers.empty()) return IsTarget(use) ? Choice::High() : Choice::Low();
+    if (root.readers.size() == 1) return root.readers[0];
+    const Choice demand = problem_.AddChoice();
+    for (const Choice reader : root.readers) {
+      if (IsTarget(use)) {
+        problem_.Require(reader, demand);
+      } else {
+        problem_.Require(demand, reader);
+      }
+    }
+    return demand;
+  }
+
+  void AddWhereCast(const TensorRoot& root, const TensorUse& use, Capacity cost) {
+    const Choice side = SideOf(root, use);
+    if (side == (IsTarget(use) ? Choice::Low() : Choice::High())) return;  // never cast
+    if (IsTarget(use)) {
+      problem_.AddPairCost(side, Demand(root, use), cost);
+    } else {
+      problem_.AddPairCost(Demand(root, use), side, cost);
+    }
+  }
+
+  void AddTime(const TensorRoot& root, const TensorUse& use) {
+    const auto time = [&](DType from) {
+      return from == use.dtype ? 0 : CheckedTime(costs_->OfCast(root.entry, from, use.dtype));
+    };
+    if (IsChoice(use.dtype)) {
+      const DType other = IsTarget(use) ? DType::kFloat32 : c_.options.target;
+      AddWhereCast(root, use, time(root.choice.is_open() ? other : root.dtype));
+    } else if (use.is_read && root.choice.is_open()) {
+      problem_.AddCost(root.choice, time(c_.options.target), time(DType::kFloat32));
+    } else if (use.is_read) {
+      problem_.AddConstant(time(root.dtype));
+    }
+  }
+
+  // ---- the number of amp_casts ----
+
+  void AddCount(const TensorRoot& root, const TensorUse& use) {
+    problem_.AddConstant(use.output_casts + use.named_copies + use.named_rounded);
+    const bool has_names = use.is_output || use.named_copies > 0;
+    const bool is_amp_cast = use.existing == Reason::kNone || c_.graph.node(use.existing).op_name() == "amp_cast";
+    const int own = use.is_output ? 1 : 0;
+    if (use.has_output_cast) {
+      AddWhereOther(root, use, own);
+    } else if (has_names) {
+      AddWhereOther(root, use, (use.existing != Reason::kNone && is_amp_cast ? 1 : 0) + own);
+    } else if (!IsChoice(use.dtype)) {
+      if (use.is_read) AddWhereOther(root, use, is_amp_cast ? 1 : 0);
+    } else if (IsTarget(use) && MayBeCastOffline(root, use)) {
+      AddOffline(root, use);
+    } else {
+      AddWhereCast(root, use, is_amp_cast ? 1 : 0);
+    }
+  }
+
+  // What is paid wherever the tensor itself has another dtype.
+  void AddWhereOther(const TensorRoot& root, const TensorUse& use, Capacity cost) {
+    if (IsChoice(use.dtype)) {
+      const Choice side = SideOf(root, use);
+      problem_.AddCost(side, IsTarget(use) ? 0 : cost, IsTarget(use) ? cost : 0);
+    } else if (root.choice.is_open() || root.dtype != use.dtype) {
+      problem_.AddConstant(cost);
+    }
+  }
+
+  // See CastParamsOffline: a parameter that everybody casts to the target.
+  bool MayBeCastOffline(const TensorRoot& root, const TensorUse& use) const {
+    const bool is_cast_by_amp = use.existing == Reason::kNone || c_.graph.node(use.existing).op_name() == "amp_cast";
+    return c_.options.cast_params_offline && c_.IsParameter(root.entry) && !c_.graph.IsOutput(root.entry) &&
+           root.dtype == DType::kFloat32 && is_cast_by_amp;
+  }
+
+  // Paid where one reader is low and another is not.
+  void AddOffline(const TensorRoot& root, const TensorUse& use) {
+    bool others = root.is_read_as_it_is;
+    for (const TensorUse& other : root.uses) {
+      others = others || (other.dtype != use.dtype && (other.is_read || other.has_output_cast));
+    }
+    const Choice some = Demand(root, use);
+    const TensorUse all{.dtype = DType::kFloat32, .is_read = others};
+    problem_.AddPairCost(Demand(root, all), some, 1);
+  }
+
+  const PropagationContext& c_;
+  const PrecisionCosts* costs_;
+  CutProblem& problem_;
+};
+
+// The predicted times of nodes, and of the fusions that casts prevent.
+class NodeTerms {
+ public:
+  NodeTerms(const PropagationContext& context, const PrecisionCosts& costs, NodeChoices* choices, CutProblem* problem)
+      : c_(context), costs_(costs), choices_(*choices), problem_(*problem) {}
+
+  // One run of the node, low or not; where it is low, result 0 of a product may still be float32.
+  Picoseconds TimeOf(NodeId id, bool low, bool low_sum) const {
+    std::vector<DType> inputs, outputs;
+    for (std::size_t slot = 0; slot < c_.graph.InputsOf(id).size(); ++slot) {
+      const bool reads_low = low && c_.low_types.IsLowSlot(id, slot);
+      inputs.push_back(reads_low ? c_.options.target : c_.types[c_.graph.InputsOf(id)[slot]].dtype);
+    }
+    for (const EntryId output : c_.graph.OutputsOf(id)) {
+      const bool writes_low = low && c_.low_types.IsLowOutput(output) && (low_sum || !choices_.IsSum(output));
+      outputs.push_back(writes_low ? c_.options.target : c_.types[output].dtype);
+    }
+    return CheckedTime(costs_.OfNode(id, inputs, outputs));
+  }
+
+  void Add(NodeId id) {
+    if (c_.graph.node(id).is_variable() || choices_.IsCast(id) || !choices_.IsLive(id)) return;
+    if (c_.choices.roles[id] == PrecisionRole::kCast) return AddConversion(id);
+    AddTime(id);
+    const auto inputs = c_.graph.InputsOf(id);
+    for (std::size_t slot = 0; slot < inputs.size(); ++slot) AddLostFusion(id, slot);
+  }
+
+ private:
+  void AddTime(NodeId id) {
+    const Choice choice = choices_.OfNode(id);
+    const Picoseconds high = choice == Choice::Low() ? 0 : TimeOf(id, false, false);
+    if (choice == Choice::High()) return problem_.AddConstant(high);
+    const bool has_sum = c_.graph.node(id).num_outputs() > 0 && choices_.IsSum(c_.graph.EntryOf(id, 0));
+    const Picoseconds low = TimeOf(id, true, false);
+    problem_.AddCost(choice, low, high);
+    if (has_sum) problem_.AddCost(choices_.OfResult(c_.graph.EntryOf(id, 0)), TimeOf(id, true, true) - low, 0);
+  }
+
+  // From floats to something else: it takes what comes.
+  void AddConversion(NodeId id) {
+    const EntryId input = c_.graph.InputsOf(id)[0], output = c_.graph.EntryOf(id, 0);
+    const TensorRoot& root = choices_.roots().RootOf(input);
+    const auto time = [&](DType from) { return CheckedTime(costs_.OfNode(id, {from}, {c_.types[output].dtype})); };
+    if (root.entry == input && root.choice.is_open()) {
+      problem_.AddCost(root.choice, time(c_.options.target), time(DType::kFloat32));
+    } else {
+      problem_.AddConstant(time(root.entry == input ? root.dtype : c_.types[input].dtype));
+    }
+  }
+
+  void AddLostFusion(NodeId id, std::size_t slot) {
+    const EntryId input = c_.graph.InputsOf(id)[slot];
+    const TensorRoot& root = choices_.roots().RootOf(input);
+    const bool is_read = c_.low_types.KindOf(id, slot) != ReasonKind::kNotRead;
+    if (!is_read || root.entry != input || c_.graph.node(c_.graph.NodeOf(input)).is_variable()) return;
+    if (choices_.IsCast(c_.graph.NodeOf(input)) || !IsFloat(c_.types[input].dtype)) return;
+    const bool follows = c_.low_types.IsLowSlot(id, slot);
+    Choice reader = follows ? choices_.OfNode(id) : Choice::High();
+    if (c_.WasLow(input)) reader = Choice::Low();
+    if (root.choice == reader) return;
+    const Consumer consumer{id, static_cast<std::uint32_t>(slot)};
+    const Picoseconds time = CheckedTime(costs_.OfLostFusion(input, consumer));
+    problem_.AddPairCost(root.choice, reader, time);
+    problem_.AddPairCost(reader, root.choice, time);
+  }
+
+  const PropagationContext& c_;
+  const PrecisionCosts& costs_;
+  NodeChoices& choices_;
+  CutProblem& problem_;
+};
+
+// Why nodes are in the precision that they are in.
+class OptimalReasons {
+ public:
+  OptimalReasons(const PropagationContext& context, const NodeChoices& choices, const NodeTerms* times,
+                 Decision* decision)
+      : c_(context), choices_(choices), times_(times), d_(*decision) {}
+
+  void Set(NodeId id) {
+    const PrecisionRole role = c_.choices.roles[id];
+    const bool is_fixed = role == PrecisionRole::kKeep || role == PrecisionRole::kCast || choices_.IsCast(id);
+    if (is_fixed) return;
+    if (!c_.low_types.CanBeLow(id)) {
+      d_.reasons[id] = c_.low_types.RefusalOf(id);
+    } else if (role == PrecisionRole::kLow && !choices_.OfNode(id).is_open()) {
+      return;
+    } else if (choices_.WasAllLow(id)) {
+      d_.reasons[id] = {ReasonKind::kReadsLow, FirstLowInput(id)};
+    } else if (times_ != nullptr) {
+      d_.reasons[id] = {d_.low[id] ? ReasonKind::kFasterLow : ReasonKind::kFasterHigh, Reason::kNone, Times(id)};
+    } else {
+      d_.reasons[id] = {d_.low[id] ? ReasonKind::kFewerCasts : ReasonKind::kNoFewerCasts};
+    }
+  }
+
+ private:
+  EntryId FirstLowInput(NodeId id) const {
+    const auto inputs = c_.graph.InputsOf(id);
+    for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
+      if (c_.low_types.IsLowSlot(id, slot)) return inputs[slot];
+    }
+    return Reason::kNone;
+  }
+
+  std::uint32_t Times(NodeId id) const {
+    const auto microseconds = [](Picoseconds time) { return static_cast<double>(time) * 1e-6; };
+    const Picoseconds low = times_->TimeOf(id, true, true), high = times_->TimeOf(id, false, false);
+    d_.details.push_back(fmt::format("by itself it takes {:.4g} us in {} and {:.4g} us in float32", microseconds(low),
+                                     NameOf(d_.target), microseconds(high)));
+    return static_cast<std::uint32_t>(d_.details.size() - 1);
+  }
+
+  const PropagationContext& c_;
+  const NodeChoices& choices_;
+  const NodeTerms* times_;
+  Decision& d_;
+};
+
+}  // namespace
+
+CutCertificate PropagatePrecisionOptimal(const PropagationContext& context, const PrecisionCosts* costs,
+                                         Decision* decision, std::vector<bool>* writes_float32) {
+  CutProblem problem;
+  NodeChoices choices(context, decision->output_dtypes, costs != nullptr, &problem);
+  choices.Run();
+  CastTerms casts(context, costs, &problem);
+  for (const TensorRoot& root : choices.roots().all()) casts.Add(root);
+  std::optional<NodeTerms> times;
+  if (costs != nullptr) times.emplace(context, *costs, &choices, &problem);
+  for (NodeId id = 0; times && id < context.graph.num_nodes(); ++id) times->Add(id);
+  const CutProblem::Solution solution = problem.Solve();
+  OptimalReasons reasons(context, choices, times ? &*times : nullptr, decision);
+  for (NodeId id = 0; id < context.graph.num_nodes(); ++id) {
+    if (context.graph.node(id).is_variable()) continue;
+    decision->low[id] = solution.IsLow(choices.OfNode(id));
+    for (const EntryId output : context.graph.OutputsOf(id)) {
+      const bool is_sum = decision->low[id] && choices.IsSum(output);
+      (*writes_float32)[output] = is_sum && !solution.IsLow(choices.OfResult(output));
+    }
+    reasons.Set(id);
+  }
+  CutCertificate certificate{.minimized = costs != nullptr ? Minimize::kTime : Minimize::kCasts};
+  certificate.cut = solution.cut;
+  certificate.flow = solution.flow;
+  certificate.constant = solution.constant;
+  return certificate;
+}
+
+}  // namespace amp

@@ -1,0 +1,564 @@
+// Policy optimal against everything that could be decided instead.
+#include "passes/precision/propagate_optimal.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <sstream>
+
+#include "passes/fake_machine.h"
+#include "passes/fake_rules.h"
+#include "passes/op_facts.h"
+#include "passes/precision/apply_decision.h"
+#include "passes/precision/cast_params_offline.h"
+#include "passes/precision/decide.h"
+#include "passes/precision/predicted_time.h"
+#include "passes/precision/tensor_roots.h"
+#include "passes/typed.h"
+#include "passes/verify.h"
+
+namespace amp {
+namespace {
+
+using testing::ErrorOf;
+using testing::FakeMachine;
+using testing::FakeTimes;
+using testing::MakeTyped;
+using testing::PrintKinds;
+using testing::Var;
+using Params = std::set<std::string>;
+
+Symbol Op(std::string_view op, std::string name, const std::vector<Symbol>& inputs, AttrMap attrs = {}) {
+  testing::RegisterRuleOps();
+  return testing::Op(op, std::move(name), inputs, std::move(attrs));
+}
+Symbol Gemm(const std::string& name, const Symbol& data) { return Op("_rule_gemm", name, {data, Var(name + "_w")}); }
+
+ConvertOptions Fewest() { return {.policy = PrecisionPolicy::kOptimal, .minimize = Minimize::kCasts}; }
+ConvertOptions Fastest(FakeTimes times = {}) {
+  return {.policy = PrecisionPolicy::kOptimal, .machine = std::make_shared<FakeMachine>(times)};
+}
+
+std::string Decided(const Symbol& symbol, const ConvertOptions& options, const Params& parameters = {}) {
+  const Model t = MakeTyped(symbol, parameters);
+  return PrintKinds(t.graph(), Decide(t, options));
+}
+
+// What a conversion with this decision has in casts.
+std::int64_t CountCasts(const Model& model, const Decision& decision, bool offline) {
+  const RewriteResult applied = ApplyDecision(model.graph(), decision);
+  const auto count = [](const Graph& graph) {
+    return std::count_if(graph.nodes().begin(), graph.nodes().end(),
+                         [](const NodePtr& node) { return node->IsOp("amp_cast"); });
+  };
+  if (!offline) return count(applied.graph);
+  return count(CastParamsOffline(testing::WithGraph(model, applied.graph)).rewrite.graph);
+}
+
+// ---- everything that could be decided ----
+
+// A random symbol of made-up operators, with casts.
+class RandomSymbol {
+ public:
+  explicit RandomSymbol(std::uint32_t seed) : random_(seed) {}
+
+  Symbol Make(int nodes) {
+    for (const char* name : {"v0", "v1", "p0", "p1"}) all_.push_back(Var(name));
+    for (int i = 0; i < nodes; ++i) Add("n" + std::to_string(i));
+    std::vector<Symbol> outputs;
+    for (const Symbol& made : made_) {
+      if (Chance(5)) outputs.push_back(made);
+    }
+    outputs.push_back(made_.back());
+    if (Chance(4)) outputs.push_back(outputs[0]);
+    return Symbol::Group(outputs);
+  }
+  std::mt19937& random() { return random_; }
+  bool Chance(int n) { return random_() % n == 0; }
+
+ private:
+  Symbol Any() { return all_[Chance(3) ? random_() % all_.size() : all_.size() - 1 - random_() % 3]; }
+  void Made(const Symbol& symbol) {
+    made_.push_back(symbol);
+    for (std::size_t i = 0; i < symbol.outputs().size(); ++i) all_.push_back(symbol.At(i));
+  }
+
+  void Add(const std::string& name) {
+    switch (random_() % 14) {
+      case 0:
+      case 1:
+        return Made(Op("_rule_gemm", name, {Any(), Chance(2) ? Any() : Var(name + "_p")}));
+      case 2:
+      case 3:
+        return Made(Op("_rule_add", name, {Any(), Any()}));
+      case 4:
+      case 5:
+        return Made(Op("_rule_move", name, {Any()}));
+      case 6:
+        return Made(Op("_rule_exp", name, {Any()}));
+      case 7:
+        return Made(Op("_rule_norm", name, {Any(), Chance(2) ? Any() : Var(name + "_p")}));
+      case 8:
+        return Made(Op("_rule_loss", name, {Any(), all_[random_() % 4]}));
+      case 9:
+        return Made(Op("_rule_split", name, {Any()}, {{"num_outputs", "2"}}));
+      case 10:
+        return Made(Op("_rule_pick", name, {Any(), all_[1]}));
+      case 11:
+        return Made(Op("amp_multicast", name, {Any(), Any()}, {{"cast_narrow", Chance(2) ? "True" : "False"}}));
+      default: {
+        const char* const dtypes[] = {"bfloat16", "float32", "bfloat16", "float32", "float16", "float64"};
+        const std::string op = Chance(4) ? "Cast" : "amp_cast";
+        return Made(Op(op, name, {Any()}, {{"dtype", dtypes[random_() % (Chance(3) ? 6 : 4)]}}));
+      }
+    }
+  }
+
+  std::mt19937 random_;
+  std::vector<Symbol> all_, made_;
+};
+
+// All decisions that the options allow.
+class AllDecisions {
+ public:
+  AllDecisions(const Model& model, const ConvertOptions& options)
+      : model_(model),
+        graph_(model.graph()),
+        types_(model.types()),
+        options_(options),
+        choices_(ChoosePrecision(graph_, options)),
+        decision_(Decide(model, options)),
+        low_types_(graph_, types_, options, &decision_),
+        context_{model, graph_, types_, options, choices_, low_types_},
+        roots_(context_) {
+    for (NodeId id = 0; id < graph_.num_nodes(); ++id) AddChoices(id);
+  }
+
+  const Decision& decided() const { return decision_; }
+  bool AnyCastAgain() const {
+    for (EntryId entry = 0; entry < graph_.num_entries(); ++entry) {
+      if (roots_.IsRoundedAndCastAgain(entry)) return true;
+    }
+    return false;
+  }
+  std::size_t num_choices() const { return nodes_.size() + sums_.size(); }
+
+  // The decision of these bits; false where a widest node would force a cast.
+  bool Take(std::uint32_t bits, Decision* decision) const {
+    std::vector<bool> high_sums(graph_.num_entries());
+    *decision = decision_;
+    for (std::size_t i = 0; i < nodes_.size(); ++i) decision->low[nodes_[i]] = (bits >> i & 1) != 0;
+    for (std::size_t i = 0; i < sums_.size(); ++i) high_sums[sums_[i]] = (bits >> (nodes_.size() + i) & 1) == 0;
+    return Complete(high_sums, decision);
+  }
+  // That of another policy, as far as it may choose.
+  bool Follow(const Decision& other, Decision* decision) const {
+    std::vector<bool> high_sums(graph_.num_entries());
+    *decision = decision_;
+    for (const NodeId id : nodes_) decision->low[id] = other.low[id];
+    for (const EntryId sum : sums_) high_sums[sum] = !decision->low[graph_.NodeOf(sum)] || !IsLow(other, sum);
+    return Complete(high_sums, decision);
+  }
+  bool IsLow(const Decision& decision, EntryId entry) const { return decision.produced[entry] == options_.target; }
+  // How many of what can be chosen is low.
+  int NumLow(const Decision& decision) const {
+    int count = 0;
+    for (const NodeId id : nodes_) count += decision.low[id];
+    for (const EntryId sum : sums_) count += decision.produced[sum] == options_.target;
+    return count;
+  }
+
+ private:
+  bool Complete(const std::vector<bool>& high_sums, Decision* decision) const {
+    for (NodeId id = 0; id < graph_.num_nodes(); ++id) {
+      if (graph_.node(id).is_variable()) continue;
+      if (!SetReads(id, decision)) return false;
+      for (const EntryId output : graph_.OutputsOf(id)) {
+        const bool is_low = decision->low[id] && low_types_.IsLowOutput(output);
+        if (!decision->low[id] && high_sums[output] == false && IsSum(output)) return false;  // the same once more
+        if (is_low && !high_sums[output] && roots_.IsRoundedAndCastAgain(output) && IsOpen(id)) return false;
+        decision->produced[output] = is_low && !high_sums[output] ? options_.target : types_[output].dtype;
+      }
+    }
+    return true;
+  }
+
+  bool IsSum(EntryId entry) const { return std::find(sums_.begin(), sums_.end(), entry) != sums_.end(); }
+  bool IsOpen(NodeId id) const {
+    const bool is_node = std::find(nodes_.begin(), nodes_.end(), id) != nodes_.end();
+    return is_node || (graph_.OutputsOf(id).size() > 0 && IsSum(graph_.EntryOf(id, 0)));
+  }
+
+  void AddChoices(NodeId id) {
+    const Node& node = graph_.node(id);
+    // An amp_multicast of the model is what it was, unless the caller says otherwise.
+    if (node.is_variable() || !low_types_.CanBeLow(id) || node.op_name() == "amp_multicast") return;
+    const PrecisionRole role = choices_.roles[id];
+    if (role == PrecisionRole::kKeep || role == PrecisionRole::kCast) return;
+    bool reads_float32 = false;
+    for (std::size_t slot = 0; slot < graph_.InputsOf(id).size(); ++slot) {
+      reads_float32 = reads_float32 ||
+                      (low_types_.IsLowSlot(id, slot) && types_[graph_.InputsOf(id)[slot]].dtype == DType::kFloat32);
+    }
+    if (!reads_float32) return;
+    const bool is_fact = choices_.reasons[id].kind == ReasonKind::kAccumulates;
+    const bool in_time = options_.minimize != Minimize::kCasts;
+    if (role != PrecisionRole::kLow || (is_fact && in_time)) nodes_.push_back(id);
+    const EntryId sum = graph_.EntryOf(id, 0);
+    const bool has_sum = FactsOf(node).arithmetic == Arithmetic::kAccumulates && low_types_.IsLowOutput(sum);
+    if (has_sum && types_[sum].dtype == DType::kFloat32) sums_.push_back(sum);
+  }
+
+  bool SetReads(NodeId id, Decision* decision) const {
+    const auto inputs = graph_.InputsOf(id);
+    for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
+      const bool is_low = decision->low[id] && low_types_.IsLowSlot(id, slot);
+      const bool is_cast = choices_.roles[id] == PrecisionRole::kCast;
+      const bool takes_all = is_cast || low_types_.KindOf(id, slot) == ReasonKind::kNotRead;
+      DType dtype = is_low ? options_.target : types_[inputs[slot]].dtype;
+      if (takes_all) dtype = decision->produced[inputs[slot]];
+      const bool is_widest = choices_.roles[id] == PrecisionRole::kWidest && IsOpen(id);
+      // What an alias of a low tensor is, is decided where the tensor is written.
+      const bool forces = is_widest && is_low && decision->produced[Origin(inputs[slot])] != options_.target;
+      if (forces) return false;
+      decision->read[decision->first_slot[id] + slot] = dtype;
+    }
+    return true;
+  }
+
+  // Through casts that only widen.
+  EntryId Origin(EntryId entry) const {
+    const NodeId id = graph_.NodeOf(entry);
+    const std::uint32_t slot = graph_.IndexOf(entry);
+    const bool is_cast =
+        !graph_.node(id).is_variable() && slot < graph_.InputsOf(id).size() && IsFloatCast(graph_, types_, id, slot);
+    if (!is_cast || types_[entry].dtype == options_.target) return entry;
+    const EntryId input = graph_.InputsOf(id)[slot];
+    return IsLossless(types_[input].dtype, types_[entry].dtype) ? Origin(input) : entry;
+  }
+
+  const Model& model_;
+  const Graph& graph_;
+  const Types& types_;
+  const ConvertOptions& options_;
+  PrecisionChoices choices_;
+  Decision decision_;
+  LowPrecisionTypes low_types_;
+  PropagationContext context_;
+  TensorRoots roots_;
+  std::vector<NodeId> nodes_;
+  std::vector<EntryId> sums_;
+};
+
+struct RandomCase {
+  Model model;
+  ConvertOptions options;
+};
+
+RandomCase MakeCase(std::uint32_t seed, int nodes, ConvertOptions options) {
+  RandomSymbol maker(seed);
+  const Symbol symbol = maker.Make(nodes);
+  Graph graph = symbol.ToGraph();
+  TypeMap known;
+  Params parameters;
+  for (const NodeId id : graph.variables()) {
+    const std::string& name = graph.node(id).name();
+    known[name] = {name == "v1" && maker.Chance(3) ? DType::kBFloat16 : DType::kFloat32, {2, 2}};
+    if (name[0] == 'p' || testing::Contains(name, "_p")) parameters.insert(name);
+  }
+  options.cast_params_offline = maker.Chance(2);
+  if (maker.Chance(4)) options.widest_ops = {{"_rule_add"}};
+  if (maker.Chance(4)) options.float32_ops = {{"_rule_norm"}};
+  if (maker.Chance(6)) options.target_ops = {{"_rule_move"}};
+  return {Model(std::move(graph), std::move(known), parameters), options};
+}
+
+bool IsTyped(const Model& model) {
+  try {
+    for (const TensorType& type : model.types()) {
+      if (!type.fully_known()) return false;
+    }
+  } catch (const GraphError&) {
+    return false;
+  }
+  return true;
+}
+
+std::string Explain(std::uint32_t seed, const Model& model, const Decision& decision) {
+  return fmt::format("seed {}\n{}{}{}", seed, PrintGraph(model.graph()), PrintKinds(model.graph(), decision),
+                     PrintGraph(ApplyDecision(model.graph(), decision).graph));
+}
+
+// Compares `rounds` decisions with all others. `cost` is that of a decision, found without the network.
+template <class Cost>
+void ExpectBest(const ConvertOptions& options, std::size_t rounds, const Cost& cost) {
+  testing::RegisterRuleOps();
+  std::size_t done = 0, most = 0;
+  std::int64_t tried = 0;
+  for (std::uint32_t seed = 0; done < rounds; ++seed) {
+    const bool is_large = done % 250 == 249;
+    const RandomCase given = MakeCase(seed, is_large ? 26 : 5 + static_cast<int>(seed % 8), options);
+    if (!IsTyped(given.model)) continue;
+    const AllDecisions all(given.model, given.options);
+    if (all.num_choices() > (is_large ? 16u : 7u) || all.num_choices() < (is_large ? 13u : 1u)) continue;
+    ++done;
+    most = std::max(most, all.num_choices());
+    const CutCertificate& certificate = *all.decided().certificate;
+    ASSERT_EQ(certificate.cut, certificate.flow);
+    const std::int64_t decided = cost(given, all.decided());
+    ASSERT_EQ(certificate.as_decided, decided) << Explain(seed, given.model, all.decided());
+    std::int64_t best = decided;
+    int fewest_low = all.NumLow(all.decided());
+    Decision other;
+    for (std::uint32_t bits = 0; bits < 1u << all.num_choices(); ++bits) {
+      if (!all.Take(bits, &other)) continue;
+      ++tried;
+      const std::int64_t costs = cost(given, other);
+      if (costs < best) fewest_low = 1000;
+      best = std::min(best, costs);
+      if (costs == best) fewest_low = std::min(fewest_low, all.NumLow(other));
+      ASSERT_EQ(decided, best) << Explain(seed, given.model, all.decided()) << "better:\n"
+                               << Explain(seed, given.model, other);
+    }
+    ASSERT_EQ(all.NumLow(all.decided()), fewest_low) << "seed " << seed << "\n" << PrintGraph(given.model.graph());
+  }
+  EXPECT_GE(most, 13u);
+  EXPECT_GT(tried, static_cast<std::int64_t>(rounds) * 4);
+}
+
+TEST(OptimalPolicy, NoDecisionHasFewerCasts) {
+  ExpectBest(Fewest(), 500, [](const RandomCase& given, const Decision& decision) {
+    return CountCasts(given.model, decision, given.options.cast_params_offline);
+  });
+}
+
+TEST(OptimalPolicy, NoDecisionTakesLessTime) {
+  for (const FakeTimes& times : {FakeTimes{1}, FakeTimes{2, 4, 3, 2}}) {  // the second has many ties
+    ExpectBest(Fastest(times), 250, [&](const RandomCase& given, const Decision& decision) {
+      const testing::FakeCosts costs(given.model, times);
+      return PredictTime(given.model, decision, costs);
+    });
+  }
+}
+
+// ---- other policies, under the same times ----
+
+bool HasMulticast(const Graph& graph) {
+  return std::any_of(graph.nodes().begin(), graph.nodes().end(),
+                     [](const NodePtr& node) { return node->IsOp("amp_multicast"); });
+}
+
+TEST(OptimalPolicy, OtherPoliciesTakeNoLessTimeAndDefaultHasNoFewerCasts) {
+  testing::RegisterRuleOps();
+  int slower = 0, more = 0, done = 0;
+  for (std::uint32_t seed = 0; done < 300; ++seed) {
+    const RandomCase given = MakeCase(seed, 30, Fewest());
+    if (!IsTyped(given.model)) continue;
+    // Policy default may do what the cut may not: a widest operator goes low where others have all that it reads cast
+    // already, an amp_multicast of the model goes low, which rounds what was float32, and so does what the model itself
+    // rounds and widens again.
+    const bool may_differ = given.options.widest_ops || HasMulticast(given.model.graph()) ||
+                            AllDecisions(given.model, given.options).AnyCastAgain();
+    if (may_differ) continue;
+    ++done;
+    const FakeTimes times{seed, 100, 40, 10};
+    const testing::FakeCosts costs(given.model, times);
+    const auto decided = [&](PrecisionPolicy policy, std::optional<Minimize> minimize, bool has_machine) {
+      ConvertOptions options = given.options;
+      options.policy = policy;
+      options.minimize = minimize;
+      if (has_machine) options.machine = std::make_shared<FakeMachine>(times);
+      return Decide(given.model, options);
+    };
+    const Decision fastest = decided(PrecisionPolicy::kOptimal, Minimize::kTime, true);
+    const Picoseconds best = PredictTime(given.model, fastest, costs);
+    const Decision by_facts = decided(PrecisionPolicy::kDefault, std::nullopt, false);
+    EXPECT_FALSE(by_facts.certificate);
+    ConvertOptions in_time = given.options;
+    in_time.minimize = Minimize::kTime;
+    in_time.machine = std::make_shared<FakeMachine>(times);
+    const AllDecisions allowed(given.model, in_time);
+    for (const Decision& other : {by_facts, decided(PrecisionPolicy::kMXNet, std::nullopt, true),
+                                  decided(PrecisionPolicy::kOptimal, Minimize::kCasts, false)}) {
+      Decision followed;
+      if (!allowed.Follow(other, &followed)) continue;
+      ASSERT_LE(best, PredictTime(given.model, followed, costs)) << "seed " << seed;
+      slower += best < PredictTime(given.model, followed, costs);
+    }
+    ASSERT_LE(best, PredictTime(given.model, by_facts, costs)) << Explain(seed, given.model, fastest) << "default:\n"
+                                                               << Explain(seed, given.model, by_facts);
+    // Policy default asks a machine, if there is one.
+    const Decision with_machine = decided(PrecisionPolicy::kDefault, std::nullopt, true);
+    EXPECT_EQ(PrintKinds(given.model.graph(), with_machine), PrintKinds(given.model.graph(), fastest));
+    EXPECT_EQ(with_machine.policy, PrecisionPolicy::kDefault);
+    const bool offline = given.options.cast_params_offline;
+    const std::int64_t fewest =
+        CountCasts(given.model, decided(PrecisionPolicy::kOptimal, Minimize::kCasts, false), offline);
+    ASSERT_LE(fewest, CountCasts(given.model, by_facts, offline))
+        << Explain(seed, given.model, by_facts) << "optimal:\n"
+        << Explain(seed, given.model, decided(PrecisionPolicy::kOptimal, Minimize::kCasts, false));
+    more += fewest < CountCasts(given.model, by_facts, offline);
+  }
+  EXPECT_GT(slower, 300);
+  EXPECT_GT(more, 0);
+}
+
+TEST(OptimalPolicy, TheNewGraphTypesAsDecided) {
+  testing::RegisterRuleOps();
+  for (std::uint32_t seed = 0; seed < 100; ++seed) {
+    const RandomCase given = MakeCase(seed, 30, seed % 2 == 0 ? Fewest() : Fastest({seed}));
+    if (!IsTyped(given.model)) continue;
+    const Decision decision = Decide(given.model, given.options);
+    const RewriteResult applied = ApplyDecision(given.model.graph(), decision);
+    ASSERT_EQ(FindViolations(applied.graph), "");
+    EXPECT_EQ(OutputNames(applied.graph.outputs()), OutputNames(given.model.graph().outputs()));
+    const Model after = testing::WithGraph(given.model, applied.graph);
+    for (std::size_t i = 0; i < applied.graph.outputs().size(); ++i) {
+      EXPECT_EQ(after.types()[after.graph().EntryOf(applied.graph.outputs()[i])].dtype, decision.output_dtypes[i]);
+    }
+  }
+}
+
+std::vector<std::string> SortedLines(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  std::sort(lines.begin(), lines.end());
+  return lines;
+}
+
+TEST(OptimalPolicy, DoesNotDependOnTheOrderOfNodes) {
+  testing::RegisterRuleOps();
+  std::mt19937 random(7);
+  for (std::uint32_t seed = 0; seed < 60; ++seed) {
+    const ConvertOptions options = seed % 2 == 0 ? Fewest() : Fastest({seed, 3, 2, 2});  // many ties
+    const RandomCase given = MakeCase(seed, 25, options);
+    if (!IsTyped(given.model)) continue;
+    std::vector<Symbol> outputs;
+    for (const NodeEntry& output : given.model.graph().outputs()) outputs.push_back(Symbol({output}));
+    std::vector<std::string> first;
+    for (int order = 0; order < 4; ++order) {
+      const Model t(Symbol::Group(outputs).ToGraph(), given.model.variable_types(), given.model.parameters());
+      const Decision decision = Decide(t, given.options);
+      const CutCertificate& c = *decision.certificate;
+      std::string text = decision.Print(t.graph()) + fmt::format("{} {} {}\n", c.cut, c.constant, c.unchanged);
+      const RewriteResult applied = ApplyDecision(t.graph(), decision);
+      for (const NodePtr& node : applied.graph.nodes()) text += node->name() + "\n";
+      if (order == 0) first = SortedLines(text);
+      EXPECT_EQ(SortedLines(text), first) << "seed " << seed;
+      std::shuffle(outputs.begin(), outputs.end(), random);  // another depth-first order
+    }
+  }
+}
+
+// ---- small graphs ----
+
+TEST(OptimalPolicy, FewestCastsGoAroundAChainOfNeutralNodes) {
+  const Symbol chain = Op("_rule_move", "m", {Op("_rule_move", "n", {Gemm("fc", Var("x"))})});
+  // The chain is float32, and the product writes that: no cast behind it.
+  EXPECT_CONTAINS(Decided(Op("_rule_exp", "e", {chain}), Fewest()),
+                  "fc.output -> float32: accumulates\nn.data <- float32: no_fewer_casts\n");
+  EXPECT_CONTAINS(Decided(Gemm("after", chain), Fewest()),
+                  "fc.output -> bfloat16: accumulates\nn.data <- bfloat16: fewer_casts\n");
+}
+
+// One reader in either precision: a parameter is cast in every run, or kept in float32 for all.
+TEST(OptimalPolicy, OfflineCastsOfParametersAreFree) {
+  const Symbol p = Var("p"), fc = Op("_rule_gemm", "fc", {Var("x"), p});
+  ConvertOptions options = Fewest();
+  options.cast_params_offline = true;
+  const Model t = MakeTyped(fc, {"p"});
+  EXPECT_EQ(Decide(t, options).certificate->as_decided, 1);
+  EXPECT_EQ(Decide(t, Fewest()).certificate->as_decided, 2);
+  const Model both = MakeTyped(Symbol::Group({fc, Op("_rule_exp", "e", {p})}), {"p"});
+  EXPECT_EQ(Decide(both, options).certificate->as_decided, 2);
+}
+
+TEST(OptimalPolicy, ReasonsTellThePredictedTimes) {
+  const Model t = MakeTyped(Gemm("fc", Var("x")));
+  const std::string text = Decide(t, Fastest({3})).Print(t.graph());
+  EXPECT_CONTAINS(text, "by itself it takes ");
+  EXPECT_CONTAINS(text, " us in bfloat16 and ");
+}
+
+TEST(OptimalPolicy, ProductsThatDoNotPayStayFloat32) {
+  const Model t = MakeTyped(Gemm("fc", Var("x")));
+  // Casts alone cost something.
+  EXPECT_CONTAINS(PrintKinds(t.graph(), Decide(t, Fastest({3, 1, 1000, 1}))), "fc.data <- float32: faster_high");
+  ConvertOptions forced = Fastest({3, 1, 1000, 1});
+  forced.force["fc"] = DType::kBFloat16;
+  EXPECT_CONTAINS(PrintKinds(t.graph(), Decide(t, forced)), "fc.data <- bfloat16: user");
+}
+
+// ---- refusals ----
+
+TEST(OptimalPolicy, MinimizeBelongsToOneAnother) {
+  const Model t = MakeTyped(Gemm("fc", Var("x")));
+  for (const PrecisionPolicy policy : {PrecisionPolicy::kDefault, PrecisionPolicy::kMXNet}) {
+    ConvertOptions options = Fewest();
+    options.policy = policy;
+    EXPECT_EQ(ErrorOf<ArgumentError>([&] { Decide(t, options); }),
+              fmt::format("minimize: expected policy 'optimal', got '{}'", NameOf(policy)));
+  }
+  EXPECT_CONTAINS(ErrorOf<ArgumentError>([] { MinimizeFromName("bytes"); }), "expected 'time' or 'casts', got 'bytes'");
+  EXPECT_EQ(MinimizeFromName("casts"), Minimize::kCasts);
+  EXPECT_EQ(PolicyFromName("optimal"), PrecisionPolicy::kOptimal);
+}
+
+TEST(OptimalPolicy, TimesNeedAMachineAndShapes) {
+  const Symbol symbol = Gemm("fc", Var("x"));
+  const Model typed = MakeTyped(symbol);
+  EXPECT_CONTAINS(ErrorOf<ArgumentError>([&] { Decide(typed, {.policy = PrecisionPolicy::kOptimal}); }), "a machine");
+  const Model unknown(symbol.ToGraph(), {{"x", {DType::kFloat32, {}}}, {"fc_w", {DType::kFloat32, {}}}});
+  EXPECT_CONTAINS(ErrorOf<ArgumentError>([&] { Decide(unknown, Fastest()); }), "x, fc_w, fc_output");
+  ConvertOptions by_default = Fastest();
+  by_default.policy = PrecisionPolicy::kDefault;
+  EXPECT_CONTAINS(ErrorOf<ArgumentError>([&] { Decide(unknown, by_default); }), "policy 'default' predicts times");
+  EXPECT_EQ(Decide(unknown, Fewest()).certificate->as_decided, 2);  // casts need neither
+}
+
+TEST(OptimalPolicy, AMachineWithAbsurdTimes) {
+  const Model t = MakeTyped(Gemm("fc", Gemm("first", Var("x"))));
+  EXPECT_CONTAINS(ErrorOf<ArgumentError>([&] { Decide(t, Fastest({1, 100, -5, 10})); }), "-5 ps");
+  const FakeTimes large{1, 100, 100, 100, Picoseconds{1} << 56};
+  EXPECT_CONTAINS(ErrorOf<ArgumentError>([&] { Decide(t, Fastest(large)); }), "sum to more than");
+}
+
+// ---- large graphs ----
+
+Symbol ResidualBlocks(int nodes) {
+  Symbol symbol = Var("x");
+  for (int i = 0; i < nodes / 5; ++i) {
+    const std::string name = std::to_string(i);
+    const Symbol branch =
+        Op("_rule_move", "r" + name, {Op("_rule_norm", "n" + name, {Gemm("a" + name, symbol), Var("s")})});
+    symbol = Op("_rule_add", "sum" + name, {Gemm("b" + name, branch), symbol});
+  }
+  return symbol;
+}
+
+Symbol Chain(int nodes) {
+  Symbol symbol = Var("x");
+  for (int i = 0; i < nodes; ++i) {
+    const std::string name = std::to_string(i);
+    symbol = i % 3 == 0 ? Op("_rule_gemm", "g" + name, {symbol, Var("w")}) : Op("_rule_move", "m" + name, {symbol});
+    if (i % 97 == 96) symbol = Op("_rule_exp", "e" + name, {symbol});
+  }
+  return symbol;
+}
+
+TEST(OptimalPolicy, LargeGraphsEnd) {
+  for (const Symbol& symbol : {ResidualBlocks(100000), Chain(100000)}) {
+    const Model t = MakeTyped(symbol);
+    for (const ConvertOptions& options : {Fewest(), Fastest({6, 1000000, 100000, 1000000})}) {
+      const CutCertificate certificate = *Decide(t, options).certificate;
+      EXPECT_GT(certificate.cut, 0);
+      EXPECT_LT(certificate.as_decided, options.minimize ? 100000 : certificate.unchanged);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace amp
