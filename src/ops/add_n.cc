@@ -1,5 +1,6 @@
 // add_n: the sum of any number of arrays.
 #include "ops/numeric.h"
+#include "ops/ranges.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
@@ -52,6 +53,15 @@ bool Lower(LowerContext& c) {
         .Set(SameDType())
         .Set(AmpFacts{Arithmetic::kElementwise})
         .Set(IsPointwise{})
+        .Set(AlwaysAlgebra(Algebra::kSum))
+        .Set(RangeRule{[](const RangeQuery& q, int) {
+          ValueRange sum = ValueRange::Of(0);
+          for (const ValueRange& term : q.in) sum = Sum(sum, term);
+          const double slack = sum.IsBounded() ? 1e-7 * static_cast<double>(q.in.size()) * sum.Magnitude() : 0;
+          return sum.is_integer && sum.Magnitude() < 0x1p24
+                     ? sum
+                     : ValueRange{sum.low - slack, sum.high + slack, sum.is_integer};
+        }})
         .Set(ReferenceKernel{Reference})
         .Set(LowerRule{Lower});
 

@@ -5,6 +5,7 @@
 
 #include "kernels/parallel.h"
 #include "ops/numeric.h"
+#include "ops/ranges.h"
 #include "ops/rules.h"
 #include "ops/spatial.h"
 #include "passes/op_facts.h"
@@ -269,6 +270,13 @@ std::optional<SlidingWindow> WindowOf(const Node& node) {
                       {},
                       [](const Node& node, DType) { return node.params<PoolingParam>().pool_type == "max"; }})
         .Set(HasWindow{WindowOf})
+        .Set(RangeRule{[](const RangeQuery& q, int) {
+          const auto& p = q.node.params<PoolingParam>();
+          if (p.pool_type == "max") return q.in[0];
+          const ValueRange padded = Hull(q.in[0], {0, 0});
+          if (p.pool_type == "avg") return ValueRange{padded.low, padded.high};
+          return ValueRange{padded.low < 0 ? -ValueRange::kInfinity : 0, padded.high > 0 ? ValueRange::kInfinity : 0};
+        }})
         .Set(ReferenceKernel{Reference})
         .Set(LowerRule{Lower});
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "ops/numeric.h"
+#include "ops/ranges.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
 #include "program/reference.h"
@@ -68,6 +69,8 @@ void Register(const Row& row) {
       .Set(SameShape())
       .Set(DTypeRule{[&row](DTypeRelation& r) { InferDType(row, r); }})
       .Set(AmpFacts{Arithmetic::kElementwise})
+      .Set(ConstantRange({0, 1, true}))
+      .Set(AllInputs(row.real == IsZero ? Sensitivity::kDiscontinuous : Sensitivity::kSmooth))
       .Set(ReferenceKernel{
           [&row](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { Reference(row, in[0], out[0]); }});
 }
