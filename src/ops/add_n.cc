@@ -40,6 +40,18 @@ bool Lower(LowerContext& c) {
   return true;
 }
 
+// Partial sums are rounded.
+ValueRange RangeOf(const RangeQuery& q, int) {
+  ValueRange sum = ValueRange::Of(0), sizes = sum;
+  for (const ValueRange& term : q.in) {
+    sum = Sum(sum, term);
+    sizes = Sum(sizes, Absolute(term));
+  }
+  if (!(sizes.high < ValueRange::kInfinity) || (sum.is_integer && sizes.high <= 0x1p24)) return sum;
+  const double slack = 0x1p-23 * static_cast<double>(q.in.size()) * sizes.high;
+  return {sum.low - slack, sum.high + slack, sum.is_integer};
+}
+
 [[maybe_unused]] const auto kCard =
     RegisterOp<AddNParam>("add_n")
         .Alias("ElementWiseSum")
@@ -54,14 +66,7 @@ bool Lower(LowerContext& c) {
         .Set(AmpFacts{Arithmetic::kElementwise})
         .Set(IsPointwise{})
         .Set(AlwaysAlgebra(Algebra::kSum))
-        .Set(RangeRule{[](const RangeQuery& q, int) {
-          ValueRange sum = ValueRange::Of(0);
-          for (const ValueRange& term : q.in) sum = Sum(sum, term);
-          const double slack = sum.IsBounded() ? 1e-7 * static_cast<double>(q.in.size()) * sum.Magnitude() : 0;
-          return sum.is_integer && sum.Magnitude() < 0x1p24
-                     ? sum
-                     : ValueRange{sum.low - slack, sum.high + slack, sum.is_integer};
-        }})
+        .Set(RangeRule{RangeOf})
         .Set(ReferenceKernel{Reference})
         .Set(LowerRule{Lower});
 

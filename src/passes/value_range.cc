@@ -98,7 +98,8 @@ ValueRange Meet(const ValueRange& a, const ValueRange& b) {
 ValueRange RoundedTo(const ValueRange& range, DType dtype) {
   if (!IsFloat(dtype)) {
     const ValueRange all = ValueRange::OfDType(dtype);
-    const bool fits = range.low >= all.low && range.high <= all.high;
+    // 64-bit integers are no doubles.
+    const bool fits = range.low >= all.low && range.high <= all.high && range.Magnitude() <= 0x1p53;
     return fits ? ValueRange{std::floor(range.low), std::ceil(range.high), true} : all;
   }
   const Rounding rounding = RoundingOf(dtype);

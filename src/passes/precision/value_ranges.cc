@@ -77,26 +77,42 @@ ValueRange RangeOfArray(const NDArray& array) {
 ValueRange RangeEvaluator::Output(NodeId id, int index, std::span<const ValueRange> in) {
   const DType dtype = types_[graph_.EntryOf(id, index)].dtype;
   if (!IsKnown(dtype)) return {};
-  return Meet(ValueRange::OfDType(dtype), RoundedTo(OfRule(id, index, in), dtype));
+  const auto* rule = graph_.node(id).op()->Find<RangeRule>();
+  if (rule == nullptr) return OfMovedData(id, index, in);
+  if (ReadsHugeIntegers(id, in)) return ValueRange::OfDType(dtype);
+  in_types_.clear();
+  out_types_.clear();
+  for (const EntryId input : graph_.InputsOf(id)) in_types_.push_back(&types_[input]);
+  for (const EntryId output : graph_.OutputsOf(id)) out_types_.push_back(&types_[output]);
+  const ValueRange result = rule->of({graph_.node(id), in, in_types_, out_types_}, index);
+  return Meet(ValueRange::OfDType(dtype), RoundedTo(result, dtype));
 }
 
-ValueRange RangeEvaluator::OfRule(NodeId id, int index, std::span<const ValueRange> in) {
-  const Node& node = graph_.node(id);
-  const AmpFacts& facts = FactsOf(node);
-  if (const auto* rule = node.op()->Find<RangeRule>()) {
-    in_types_.clear();
-    out_types_.clear();
-    for (const EntryId input : graph_.InputsOf(id)) in_types_.push_back(&types_[input]);
-    for (const EntryId output : graph_.OutputsOf(id)) out_types_.push_back(&types_[output]);
-    return rule->of({node, in, in_types_, out_types_}, index);
+// Kernels compute with integers of 64 bits with a sign.
+bool RangeEvaluator::ReadsHugeIntegers(NodeId id, std::span<const ValueRange> in) const {
+  const auto inputs = graph_.InputsOf(id);
+  for (std::size_t slot = 0; slot < in.size(); ++slot) {
+    if (types_[inputs[slot]].dtype == DType::kUInt64 && !(in[slot].high <= 0x1p53)) return true;
   }
-  if (facts.arithmetic == Arithmetic::kCasts && static_cast<std::size_t>(index) < in.size()) return in[index];
-  if (facts.arithmetic != Arithmetic::kMovesData) return {};
+  return false;
+}
+
+// Elements keep their values, but for a cast.
+ValueRange RangeEvaluator::OfMovedData(NodeId id, int index, std::span<const ValueRange> in) const {
+  const AmpFacts& facts = FactsOf(graph_.node(id));
+  const DType dtype = types_[graph_.EntryOf(id, index)].dtype;
+  const bool casts = facts.arithmetic == Arithmetic::kCasts;  // as many inputs as outputs
   std::optional<ValueRange> all;
   for (std::size_t slot = 0; slot < in.size(); ++slot) {
-    if (facts.RoleOf(slot) == SlotRole::kData) all = all ? Hull(*all, in[slot]) : in[slot];
+    const bool is_source = casts ? slot == static_cast<std::size_t>(index)
+                                 : facts.arithmetic == Arithmetic::kMovesData && facts.RoleOf(slot) == SlotRole::kData;
+    if (!is_source) continue;
+    const DType from = types_[graph_.InputsOf(id)[slot]].dtype;
+    const bool is_same = from == dtype || IsLossless(from, dtype);
+    const ValueRange moved = is_same ? in[slot] : RoundedTo(in[slot], dtype);
+    all = all ? Hull(*all, moved) : moved;
   }
-  return all.value_or(ValueRange{});
+  return Meet(ValueRange::OfDType(dtype), all.value_or(ValueRange{}));
 }
 
 std::vector<ValueRange> FindValueRanges(const Model& model) {

@@ -17,7 +17,8 @@ class RangeEvaluator {
   ValueRange Output(NodeId id, int index, std::span<const ValueRange> in);
 
  private:
-  ValueRange OfRule(NodeId id, int index, std::span<const ValueRange> in);
+  bool ReadsHugeIntegers(NodeId id, std::span<const ValueRange> in) const;
+  ValueRange OfMovedData(NodeId id, int index, std::span<const ValueRange> in) const;
 
   const Graph& graph_;
   const Types& types_;
