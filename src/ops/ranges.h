@@ -25,10 +25,10 @@ inline ValueRange Steps(double start, double step, double steps) {
 // The bounds of long sums are those of the worst case, which says little; small ones are kept, because angles may be
 // small enough, and counts.
 inline ValueRange Informative(const ValueRange& sum) {
-  constexpr double kMost = 256;
+  constexpr double kMaxBound = 256;
   if (sum.is_integer && sum.Magnitude() <= 0x1p24) return sum;
-  return {sum.low >= -kMost ? sum.low : -ValueRange::kInfinity, sum.high <= kMost ? sum.high : ValueRange::kInfinity,
-          sum.is_integer};
+  return {sum.low >= -kMaxBound ? sum.low : -ValueRange::kInfinity,
+          sum.high <= kMaxBound ? sum.high : ValueRange::kInfinity, sum.is_integer};
 }
 
 // Sums of `count` products of input 0 with input 1, plus input 2 where there is one. 0: an unknown number.

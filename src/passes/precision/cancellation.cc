@@ -10,7 +10,7 @@ namespace amp {
 namespace {
 
 constexpr EntryId kNone = std::numeric_limits<EntryId>::max();
-constexpr std::size_t kMostTerms = 4;  // that are remembered of a sum
+constexpr std::size_t kMaxTerms = 4;  // that are remembered of a sum
 
 // Two tensors whose products were summed.
 struct ProductTerm {
@@ -29,10 +29,10 @@ struct Terms {
 
   void Add(const Terms& other) {
     for (const ProductTerm& product : other.products) {
-      if (products.size() < kMostTerms) products.push_back(product);
+      if (products.size() < kMaxTerms) products.push_back(product);
     }
     for (const EntryId square : other.squares) {
-      if (squares.size() < kMostTerms) squares.push_back(square);
+      if (squares.size() < kMaxTerms) squares.push_back(square);
     }
   }
 };

@@ -10,14 +10,12 @@ namespace amp {
 namespace {
 
 // Of an angle, in radians: about the error that the sine of an angle of one turn has in bfloat16.
-constexpr double kLargestAngleError = 1.0 / 64;
+constexpr double kMaxAngleError = 1.0 / 64;
 
 class DemandFinder {
  public:
   DemandFinder(const Graph& graph, DType target, const std::vector<ValueRange>& ranges)
-      : graph_(graph),
-        ranges_(ranges),
-        largest_angle_(kLargestAngleError * (target == DType::kFloat16 ? 0x1p12 : 0x1p9)) {
+      : graph_(graph), ranges_(ranges), largest_angle_(kMaxAngleError * (target == DType::kFloat16 ? 0x1p12 : 0x1p9)) {
     found_.tensors.resize(graph.num_entries());
     found_.nodes.resize(graph.num_nodes(), {ReasonKind::kReadsLow});
   }
@@ -53,7 +51,9 @@ class DemandFinder {
     const AmpFacts& facts = FactsOf(node);
     const auto* algebra_fact = node.op()->Find<AlgebraFact>();
     const Algebra algebra = algebra_fact != nullptr ? algebra_fact->of(node) : Algebra::kOther;
-    const RoundingDemand passed = Passed(facts.arithmetic, algebra, of_outputs);
+    RoundingDemand passed = Passed(facts.arithmetic, algebra, of_outputs);
+    // A cast that cuts off makes numbers of its own.
+    if (SensitivityOf(node, 0) == Sensitivity::kDiscontinuous) passed.is_position = passed.is_exact = false;
     if (of_outputs.amplified.kind != ReasonKind::kReadsLow && facts.arithmetic != Arithmetic::kNeedsFloat32) {
       found_.nodes[id] = of_outputs.amplified;
     }
@@ -92,12 +92,14 @@ class DemandFinder {
     if (all.amplified.kind == ReasonKind::kReadsLow) all.amplified = demand.amplified;
   }
 
-  void VisitSensitivity(NodeId id, std::size_t slot) {
-    const Node& node = graph_.node(id);
+  static Sensitivity SensitivityOf(const Node& node, std::size_t slot) {
     const auto* fact = node.op()->Find<InputSensitivity>();
-    if (fact == nullptr) return;
+    return fact != nullptr ? fact->of(node, slot) : Sensitivity::kSmooth;
+  }
+
+  void VisitSensitivity(NodeId id, std::size_t slot) {
     const EntryId input = graph_.InputsOf(id)[slot];
-    switch (fact->of(node, slot)) {
+    switch (SensitivityOf(graph_.node(id), slot)) {
       case Sensitivity::kSmooth:
         return;
       case Sensitivity::kDiscontinuous:

@@ -61,28 +61,34 @@ class LimitFinder {
   }
 
   // Floats that count as integers: what an operator counts (arange, shapes), what is used as a position, and what is
-  // computed from such numbers alone.
+  // computed from such numbers alone; sums and products also where the other terms are whole numbers.
   bool IsCounted(NodeId id) const {
     const AmpFacts& facts = FactsOf(graph_.node(id));
     if (facts.counts) return true;
-    if (facts.arithmetic == Arithmetic::kNeedsFloat32 || facts.arithmetic == Arithmetic::kAccumulates) return false;
-    bool any = false;
+    bool any = false, all = true;
     const auto inputs = graph_.InputsOf(id);
     for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
       if (facts.RoleOf(slot) != SlotRole::kData) continue;
-      any = true;
       const bool counts =
           counted_[inputs[slot]] || demands_[inputs[slot]].is_position || !IsFloat(types_[inputs[slot]].dtype);
-      if (!counts) return false;
+      any = any || counts;
+      all = all && counts;
     }
-    return any;
+    const bool adds_up = facts.arithmetic == Arithmetic::kAccumulates || AlgebraOf(id) == Algebra::kTotal;
+    if (adds_up) return any && ranges_[graph_.EntryOf(id, 0)].is_integer;
+    return any && all && facts.arithmetic != Arithmetic::kNeedsFloat32;
+  }
+
+  Algebra AlgebraOf(NodeId id) const {
+    const Node& node = graph_.node(id);
+    const auto* fact = node.is_variable() ? nullptr : node.op()->Find<AlgebraFact>();
+    return fact != nullptr ? fact->of(node) : Algebra::kOther;
   }
 
   // Exponentials, as they are or moved or multiplied, unless they are known to be of similar size.
   bool IsExponential(NodeId id) const {
     const Node& node = graph_.node(id);
-    const auto* fact = node.op()->Find<AlgebraFact>();
-    const Algebra algebra = fact != nullptr ? fact->of(node) : Algebra::kOther;
+    const Algebra algebra = AlgebraOf(id);
     if (algebra == Algebra::kExponential) {
       const ValueRange& range = ranges_[graph_.EntryOf(id, 0)];
       return !(range.low > 0 && range.high <= kSimilar * range.low);
@@ -129,12 +135,7 @@ class LimitFinder {
   bool IsGuard(NodeId id, EntryId entry) {
     return IsMultiple(id) && !ranges_[entry].IsBounded() && Vanishes(Evaluate(id, ValueRange::Of(0)));
   }
-  bool IsMultiple(NodeId id) const {
-    const Node& node = graph_.node(id);
-    if (node.is_variable()) return false;
-    const auto* fact = node.op()->Find<AlgebraFact>();
-    return fact != nullptr && graph_.InputsOf(id).size() == 1 && fact->of(node) == Algebra::kMultiple;
-  }
+  bool IsMultiple(NodeId id) const { return AlgebraOf(id) == Algebra::kMultiple && graph_.InputsOf(id).size() == 1; }
   ValueRange Evaluate(NodeId id, const ValueRange& in) { return evaluator_.Output(id, 0, {&in, 1}); }
 
   void LimitNode(NodeId id) {

@@ -41,6 +41,21 @@ TEST(RoundingLimits, CountsMayBeRoundedWhereTheTargetTellsThemApart) {
   EXPECT_CONTAINS(doubled, "fc.data <- float32: integers twice_output");
 }
 
+// Positions that products of whole numbers make of a mask.
+TEST(RoundingLimits, SumsOfCountsCountToo) {
+  const auto decided = [](std::int64_t size) {
+    const Symbol count = Op("_arange", "count", {}, {{"start", "0"}, {"stop", std::to_string(size)}});
+    const Symbol mask = Op("Reshape", "mask", {Scalar("_lesser_scalar", "shown", count, "9")}, {{"shape", "(1, -1)"}});
+    const Symbol positions =
+        Op("dot", "positions", {mask, Op("_ones", "o", {}, {{"shape", fmt::format("({}, 2)", size)}})});
+    return Decided(Dense("fc", Scalar("_plus_scalar", "next", positions, "0")));
+  };
+  EXPECT_CONTAINS(decided(256), "fc.data <- bfloat16");
+  EXPECT_CONTAINS(decided(257), "positions.lhs <- bfloat16");
+  EXPECT_CONTAINS(decided(257), "positions.output -> float32");
+  EXPECT_CONTAINS(decided(257), "fc.data <- float32: integers next_output");
+}
+
 TEST(RoundingLimits, PixelsMayBeRoundedAndScaled) {
   const Symbol pixels = Op("Cast", "c", {Var("x")}, {{"dtype", "float32"}});
   const Model model =
