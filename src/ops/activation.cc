@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "ops/numeric.h"
+#include "ops/ranges.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
@@ -65,6 +66,13 @@ bool Lower(LowerContext& c) {
   return true;
 }
 
+// All but mish increase; that one has a smallest value, near -1.19.
+ValueRange RangeOf(const RangeQuery& q, int) {
+  const Function& function = FunctionOf(q.node);
+  if (function.kind == EltwiseKind::kMish) return {-0.309, std::max(0.0, q.in[0].high)};
+  return Increasing(function.reference, q.in[0]);
+}
+
 [[maybe_unused]] const auto kCard =
     RegisterOp<ActivationParam>("Activation")
         .Alias("_npx_activation")
@@ -79,6 +87,7 @@ bool Lower(LowerContext& c) {
                       {},
                       [](const Node& node, DType) { return node.params<ActivationParam>().act_type == "relu"; }})
         .Set(IsPointwise{})
+        .Set(RangeRule{RangeOf})
         .Set(ReferenceKernel{Reference})
         .Set(LowerRule{Lower});
 

@@ -1,5 +1,6 @@
 // add_n: the sum of any number of arrays.
 #include "ops/numeric.h"
+#include "ops/ranges.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
@@ -39,6 +40,18 @@ bool Lower(LowerContext& c) {
   return true;
 }
 
+// Partial sums are rounded.
+ValueRange RangeOf(const RangeQuery& q, int) {
+  ValueRange sum = ValueRange::Of(0), sizes = sum;
+  for (const ValueRange& term : q.in) {
+    sum = Sum(sum, term);
+    sizes = Sum(sizes, Absolute(term));
+  }
+  if (!(sizes.high < ValueRange::kInfinity) || (sum.is_integer && sizes.high <= 0x1p24)) return sum;
+  const double slack = 0x1p-23 * static_cast<double>(q.in.size()) * sizes.high;
+  return {sum.low - slack, sum.high + slack, sum.is_integer};
+}
+
 [[maybe_unused]] const auto kCard =
     RegisterOp<AddNParam>("add_n")
         .Alias("ElementWiseSum")
@@ -52,6 +65,8 @@ bool Lower(LowerContext& c) {
         .Set(SameDType())
         .Set(AmpFacts{Arithmetic::kElementwise})
         .Set(IsPointwise{})
+        .Set(AlwaysAlgebra(Algebra::kSum))
+        .Set(RangeRule{RangeOf})
         .Set(ReferenceKernel{Reference})
         .Set(LowerRule{Lower});
 

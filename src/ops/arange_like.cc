@@ -1,5 +1,6 @@
 // _contrib_arange_like: counts along the shape of its input.
 #include "ops/numeric.h"
+#include "ops/ranges.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
@@ -48,6 +49,11 @@ void Reference(const Node& node, std::span<const NDArray>, std::span<NDArray> ou
         .Set(ShapeRule{InferShape})
         .Set(SameDType())
         .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kIndex}, nullptr, true})
+        .Set(RangeRule{[](const RangeQuery& q, int) {
+          const auto& p = q.node.params<ArangeLikeParam>();
+          if (!(q.OutSize() > 0)) return ValueRange{-ValueRange::kInfinity, ValueRange::kInfinity, false};
+          return Steps(p.start, p.step, std::floor((q.OutSize() - 1) / static_cast<double>(p.repeat)));
+        }})
         .Set(ReferenceKernel{Reference});
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "ops/numeric.h"
+#include "ops/ranges.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
 #include "program/reference.h"
@@ -55,6 +56,14 @@ void Reference(const Node& node, const NDArray& in, NDArray& out) {
         }})
         .Set(AmpFacts{Arithmetic::kElementwise})
         .Set(IsPointwise{})
+        .Set(AllInputs(Sensitivity::kDiscontinuous))
+        .Set(RangeRule{[](const RangeQuery& q, int) {
+          const auto decimals = static_cast<double>(q.node.params<AroundParam>().decimals);
+          const ValueRange& in = q.in[0];
+          if (decimals <= 0 && in.is_integer && decimals == 0) return in;
+          const double unit = std::pow(10, -decimals);  // more than the half by which rounding changes a number
+          return ValueRange::Between(in.low - unit, in.high + unit, decimals <= 0);
+        }})
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           Reference(node, in[0], out[0]);
         }});

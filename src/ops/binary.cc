@@ -6,6 +6,7 @@
 #include "ops/broadcast.h"
 #include "ops/mixed.h"
 #include "ops/numeric.h"
+#include "ops/ranges.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
@@ -92,6 +93,37 @@ std::int64_t Compute(BinaryKind kind, std::int64_t a, std::int64_t b) {
   return std::min(a, b);
 }
 
+RangeFunction RangeOf(BinaryKind kind) {
+  switch (kind) {
+    case BinaryKind::kAdd:
+      return Sum;
+    case BinaryKind::kSub:
+      return Difference;
+    case BinaryKind::kMul:
+      return Product;
+    case BinaryKind::kDiv:
+      return Quotient;
+    case BinaryKind::kMax:
+      return Maximum;
+    case BinaryKind::kMin:
+      break;
+  }
+  return Minimum;
+}
+
+Algebra AlgebraOf(BinaryKind kind) {
+  switch (kind) {
+    case BinaryKind::kAdd:
+      return Algebra::kSum;
+    case BinaryKind::kSub:
+      return Algebra::kDifference;
+    case BinaryKind::kMul:
+      return Algebra::kProduct;
+    default:
+      return Algebra::kOther;
+  }
+}
+
 DTypeRule DTypeRuleOf(DTypes dtypes) {
   if (dtypes == DTypes::kSame) return SameDType();
   return {[dtypes](DTypeRelation& r) {
@@ -138,11 +170,17 @@ void Register(const Row& row) {
   auto card = RegisterOp<NoParam>(row.name);
   AddAliases(card, row.aliases);
   const BinaryKind kind = row.kind;
+  if (kind == BinaryKind::kDiv) {
+    card.Set(InputSensitivity{
+        [](const Node&, std::size_t slot) { return slot == 1 ? Sensitivity::kPole : Sensitivity::kSmooth; }});
+  }
   card.Doc(row.shapes == Shapes::kEqual ? row.doc : std::string(row.doc) + " Sizes of 1 are broadcast.")
       .Inputs({"lhs", "rhs"})
       .Set(row.shapes == Shapes::kEqual ? SameShape() : BroadcastShape())
       .Set(DTypeRuleOf(row.dtypes))
       .Set(AmpFacts{Arithmetic::kElementwise})
+      .Set(RangeOfTwo(RangeOf(kind)))
+      .Set(AlwaysAlgebra(AlgebraOf(kind)))
       .Set(IsPointwise{})
       .Set(ReferenceKernel{
           [kind](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { Reference(kind, in, out[0]); }})

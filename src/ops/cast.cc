@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "ops/numeric.h"
+#include "ops/ranges.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
@@ -90,6 +91,10 @@ void SamePairs(ShapeRelation& r) {
                                         .Set(SameShape())
                                         .Set(DTypeRule{InferCast})
                                         .Set(AmpFacts{Arithmetic::kCasts})
+                                        .Set(InputSensitivity{[](const Node& node, std::size_t) {
+                                          const bool cuts_off = !IsFloat(node.params<CastParam>().dtype);
+                                          return cuts_off ? Sensitivity::kDiscontinuous : Sensitivity::kSmooth;
+                                        }})
                                         .Set(IsPointwise{})
                                         .Set(ReferenceKernel{Reference})
                                         .Set(LowerRule{Lower});

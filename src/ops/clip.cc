@@ -4,6 +4,7 @@
 
 #include "kernels/float_bits.h"
 #include "ops/numeric.h"
+#include "ops/ranges.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
@@ -45,6 +46,12 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
   });
 }
 
+ValueRange RangeOf(const RangeQuery& q, int) {
+  const auto& p = q.node.params<ClipParam>();
+  const ValueRange low = ValueRange::Of(p.a_min), high = ValueRange::Of(p.a_max);
+  return p.a_min <= p.a_max ? Maximum(Minimum(q.in[0], high), low) : Hull(low, high);
+}
+
 [[maybe_unused]] const auto kCard =
     RegisterOp<ClipParam>("clip")
         .Alias("_npi_clip")
@@ -62,6 +69,7 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
                         return Representable(p.a_min, target) && Representable(p.a_max, target);
                       }})
         .Set(IsPointwise{})
+        .Set(RangeRule{RangeOf})
         .Set(ReferenceKernel{Reference})
         .Set(LowerRule{[](LowerContext& c) {
           const auto& p = c.node().params<ClipParam>();

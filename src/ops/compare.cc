@@ -7,6 +7,7 @@
 #include "ops/broadcast.h"
 #include "ops/mixed.h"
 #include "ops/numeric.h"
+#include "ops/ranges.h"
 #include "ops/remainder.h"
 #include "ops/rules.h"
 #include "ops/special.h"
@@ -150,6 +151,39 @@ const Row kRows[] = {
      Operands::kMixedIntegers},
 };
 
+// What the functions do to intervals, and which of them change by whole steps. Functions that are not here: nothing is
+// known of them.
+struct Facts {
+  double (*real)(double a, double b);
+  RangeFunction range;
+  Sensitivity sensitivity = Sensitivity::kSmooth;
+};
+constexpr Facts kFacts[] = {
+    {Remainder, Modulus, Sensitivity::kDiscontinuous},
+    {TruncatedRemainder, TruncatedModulus, Sensitivity::kDiscontinuous},
+    {FloorQuotient, FloorQuotientOf, Sensitivity::kDiscontinuous},
+    {Power, PowerOf},
+    {Hypot, HypotenuseOf},
+    {FMax, Hull},  // whichever is a number
+    {FMin, Hull},
+    {Comparison<Equal>, TruthValue, Sensitivity::kDiscontinuous},
+    {Comparison<NotEqual>, TruthValue, Sensitivity::kDiscontinuous},
+    {Comparison<Greater>, TruthValue},
+    {Comparison<GreaterEqual>, TruthValue},
+    {Comparison<Lesser>, TruthValue},
+    {Comparison<LesserEqual>, TruthValue},
+    {Logical<And>, TruthValue},
+    {Logical<Or>, TruthValue},
+    {Logical<Xor>, TruthValue},
+};
+
+void AddFacts(const Row& row, OpDefinition<NoParam>& definition) {
+  for (const Facts& facts : kFacts) {
+    if (row.real == nullptr || row.real != facts.real) continue;
+    definition.Set(RangeOfTwo(facts.range)).Set(AllInputs(facts.sensitivity));
+  }
+}
+
 // Comparisons and quotients of mixed operands are those of the wider dtype.
 void InferDType(const Row& row, DTypeRelation& r) {
   const bool mixed = row.operands != Operands::kSame && row.operands != Operands::kFloat;
@@ -193,6 +227,7 @@ void Register(const Row& row) {
   auto card = RegisterOp<NoParam>(row.name);
   AddAliases(card, row.aliases);
   const bool equal = row.shapes == Shapes::kEqual;
+  AddFacts(row, card);
   card.Doc(std::string(row.doc) + (equal ? " Equal shapes." : " Sizes of 1 are broadcast."))
       .Inputs({"lhs", "rhs"})
       .Set(equal ? SameShape() : BroadcastShape())

@@ -3,6 +3,7 @@
 
 #include "kernels/parallel.h"
 #include "ops/numeric.h"
+#include "ops/ranges.h"
 #include "ops/rules.h"
 #include "ops/spatial.h"
 #include "passes/infer.h"
@@ -256,6 +257,9 @@ std::optional<FoldReader::Use> ReaderUse(const Node& node, int) {
         .Set(ShapeRule{InferShape})
         .Set(DataWeightBiasDType())
         .Set(AmpFacts{Arithmetic::kAccumulates, DataWeightBiasRoles()})
+        .Set(RangeRule{[](const RangeQuery& q, int) {
+          return SumOfProducts(q, q.InSize(1) / static_cast<double>(q.node.params<ConvolutionParam>().num_filter));
+        }})
         .Set(FoldTarget{ChannelAxis})
         .Set(FoldReader{ReaderUse})
         .Set(HasWindow{WindowOf})

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "ops/numeric.h"
+#include "ops/ranges.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
 #include "program/reference.h"
@@ -65,6 +66,7 @@ Shape DefaultShape(const Node& node) {
         .Set(ShapeDefault{DefaultShape})
         .Set(DTypeRule{[](DTypeRelation& r) { r.Out(0, r.node().params<FillParam>().dtype); }})
         .Set(AmpFacts{Arithmetic::kNeedsFloat32})
+        .Set(ConstantRange(ValueRange::Of(static_cast<double>(row.value))))
         .Set(ReferenceKernel{[&row](const Node&, std::span<const NDArray>, std::span<NDArray> out) {
           Store(std::vector<std::int64_t>(static_cast<std::size_t>(out[0].size()), row.value), out[0]);
         }});
@@ -115,6 +117,11 @@ void ValidateArange(ArangeParam& p) {
         }})
         .Set(DTypeRule{[](DTypeRelation& r) { r.Out(0, r.node().params<ArangeParam>().dtype); }})
         .Set(AmpFacts{Arithmetic::kNeedsFloat32, {}, nullptr, true})
+        .Set(RangeRule{[](const RangeQuery& q, int) {
+          const auto& p = q.node.params<ArangeParam>();
+          const double steps = std::max(0.0, Count(p) / static_cast<double>(p.repeat) - 1);
+          return Steps(First(p), p.step, steps);
+        }})
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray>, std::span<NDArray> out) {
           const auto& p = node.params<ArangeParam>();
           std::vector<double> values(out[0].size());

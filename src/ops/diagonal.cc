@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ops/places.h"
+#include "ops/ranges.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
 #include "program/reference.h"
@@ -21,7 +22,8 @@ OpDefinition<P> Register(const char* name, const char* doc) {
         if (r.in(0).fully_known()) r.Out(0, NewShape(r.node(), r.node().params<P>(), r.in(0)));
       }})
       .Set(SameDType())
-      .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes});
+      .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
+      .Set(DataAndZero());
 }
 
 NDArray Zero(const NDArray& like) { return OneElement(like.dtype(), 0); }

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "ops/numeric.h"
+#include "ops/ranges.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
@@ -22,6 +23,11 @@ double RootOf(const Shape& data) { return std::sqrt(static_cast<double>(data[dat
         }})
         .Set(SameFloatDType())
         .Set(AmpFacts{Arithmetic::kElementwise})
+        .Set(AlwaysAlgebra(Algebra::kMultiple))
+        .Set(RangeRule{[](const RangeQuery& q, int) {
+          const Shape& data = q.in_types[0]->shape;
+          return data.fully_known() ? Quotient(q.in[0], ValueRange::Of(RootOf(data))) : Hull(q.in[0], {0, 0});
+        }})
         .Set(ReferenceKernel{[](const Node&, std::span<const NDArray> in, std::span<NDArray> out) {
           const double root = RootOf(in[0].shape());
           MapElements(in[0], out[0], [root](auto x) { return x / static_cast<decltype(x)>(root); });

@@ -4,6 +4,7 @@
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
+#include "passes/range_rule.h"
 #include "program/lowering.h"
 #include "program/reference.h"
 
@@ -58,6 +59,7 @@ bool Lower(LowerContext& c) {
         .Set(SameShape())
         .Set(SameDType())
         .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
+        .Set(RangeRule{[](const RangeQuery& q, int index) { return index == 0 ? q.in[0] : ValueRange::Of(1); }})
         .Set(IdentityFact{[](const Node& node) { return node.params<DropoutParam>().mode != "always"; }})
         .Set(ReferenceKernel{Reference})
         .Set(LowerRule{Lower});

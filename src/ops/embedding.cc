@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "ops/numeric.h"
+#include "ops/ranges.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
@@ -60,6 +61,7 @@ void Reference(const Node&, std::span<const NDArray> in, std::span<NDArray> out)
         .Set(ShapeRule{InferShape})
         .Set(DTypeRule{InferDType})
         .Set(AmpFacts{Arithmetic::kMovesData, {SlotRole::kIndex, SlotRole::kData}, AlwaysCommutes})
+        .Set(IndexLimit{[](const Node& node) { return static_cast<double>(node.params<EmbeddingParam>().input_dim); }})
         .Set(ReferenceKernel{Reference});
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ops/numeric.h"
+#include "ops/ranges.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
 #include "program/reference.h"
@@ -43,6 +44,7 @@ Shape ShapeOf(const FullParam& p) { return Shape(p.shape); }
                             .Ignored("ctx")
                             .Optional("dtype", &FullParam::dtype, "Dtype of the output; None: float32."),
                         [](FullParam& p) { ValidateSizes(p.shape); })
+        .Set(RangeRule{[](const RangeQuery& q, int) { return ValueRange::Of(q.node.params<FullParam>().value); }})
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray>, std::span<NDArray> out) {
           const double value = node.params<FullParam>().value;
           Store(std::vector<double>(static_cast<std::size_t>(out[0].size()), value), out[0]);
@@ -68,11 +70,16 @@ void ValidateNpiFull(NpiFullParam& p) {
   if (!given) Throw<GraphError>("neither attribute value nor the one that value_type {} names is given", p.value_type);
 }
 
+double ValueOf(const NpiFullParam& p) {
+  if (p.value) return *p.value;
+  return p.value_type == 0 ? static_cast<double>(*p.int_value) : p.value_type == 1 ? *p.uint_value : *p.double_value;
+}
+
 void NpiFullReference(const Node& node, std::span<const NDArray>, std::span<NDArray> out) {
   const auto& p = node.params<NpiFullParam>();
   const auto size = static_cast<std::size_t>(out[0].size());
   if (!p.value && p.value_type == 0) return Store(std::vector<std::int64_t>(size, *p.int_value), out[0]);
-  Store(std::vector<double>(size, p.value ? *p.value : p.value_type == 1 ? *p.uint_value : *p.double_value), out[0]);
+  Store(std::vector<double>(size, ValueOf(p)), out[0]);
 }
 
 [[maybe_unused]] const auto kNpiFull =
@@ -89,6 +96,7 @@ void NpiFullReference(const Node& node, std::span<const NDArray>, std::span<NDAr
             .Ignored("ctx")
             .Optional("dtype", &NpiFullParam::dtype, "Dtype of the output; None: float32."),
         ValidateNpiFull)
+        .Set(RangeRule{[](const RangeQuery& q, int) { return ValueRange::Of(ValueOf(q.node.params<NpiFullParam>())); }})
         .Set(ReferenceKernel{NpiFullReference});
 
 constexpr double kMaxRows = 1 << 30;
@@ -136,6 +144,7 @@ OpDefinition<P> Register(const char* name, const char* columns_doc) {
                          Throw<GraphError>("attribute M: {} is no number of columns", ShapeOf(p)[1]);
                        }
                      })
+      .Set(ConstantRange({0, 1, true}))
       .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray>, std::span<NDArray> out) {
         OnDiagonal(node.params<P>().k, out[0]);
       }});
@@ -164,6 +173,7 @@ Shape ShapeOf(const IdentityParam& p) { return Shape(p.shape); }
                                                   Quotable(PrintAttr(p.shape)));
                               }
                             })
+        .Set(ConstantRange({0, 1, true}))
         .Set(ReferenceKernel{
             [](const Node&, std::span<const NDArray>, std::span<NDArray> out) { OnDiagonal(0, out[0]); }});
 

@@ -1,5 +1,6 @@
 // zeros_like, ones_like and _npi_full_like: they read the shape of their input only.
 #include "ops/numeric.h"
+#include "ops/ranges.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
@@ -44,6 +45,7 @@ void InferLike(DTypeRelation& r) {
         .Set(SameShape())
         .Set(DTypeRule{InferLike<LikeParam>})
         .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
+        .Set(ConstantRange(ValueRange::Of(static_cast<double>(row.value))))
         .Set(ReferenceKernel{[&row](const Node&, std::span<const NDArray>, std::span<NDArray> out) {
           Store(std::vector<std::int64_t>(static_cast<std::size_t>(out[0].size()), row.value), out[0]);
         }});
@@ -67,6 +69,8 @@ struct FullLikeParam {
         .Set(SameShape())
         .Set(DTypeRule{InferLike<FullLikeParam>})
         .Set(AmpFacts{Arithmetic::kNeedsFloat32})
+        .Set(RangeRule{
+            [](const RangeQuery& q, int) { return ValueRange::Of(q.node.params<FullLikeParam>().fill_value); }})
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray>, std::span<NDArray> out) {
           const double value = node.params<FullLikeParam>().fill_value;
           Store(std::vector<double>(static_cast<std::size_t>(out[0].size()), value), out[0]);

@@ -3,6 +3,7 @@
 #include "kernels/parallel.h"
 #include "ops/dot.h"
 #include "ops/numeric.h"
+#include "ops/ranges.h"
 #include "ops/rules.h"
 #include "passes/infer.h"
 #include "passes/op_facts.h"
@@ -103,6 +104,10 @@ bool Lower(LowerContext& c) {
         .Set(ShapeRule{InferShape})
         .Set(DataWeightBiasDType())
         .Set(AmpFacts{Arithmetic::kAccumulates, DataWeightBiasRoles()})
+        .Set(RangeRule{[](const RangeQuery& q, int) {
+          const Shape& weight = q.in_types[1]->shape;
+          return SumOfProducts(q, weight.fully_known() && weight.rank() == 2 ? static_cast<double>(weight[1]) : 0);
+        }})
         .Set(FoldTarget{[](const Node&, int rank) { return rank - 1; }})
         .Set(FoldReader{[](const Node& node, int rank) -> std::optional<FoldReader::Use> {
           return FoldReader::Use{rank - 1, 1, 1, node.params<FullyConnectedParam>().flatten};

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "ops/numeric.h"
+#include "ops/ranges.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
 #include "program/reference.h"
@@ -139,6 +140,10 @@ struct OneHotParam {
         }})
         .Set(DTypeRule{[](DTypeRelation& r) { r.Out(0, r.node().params<OneHotParam>().dtype); }})
         .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kIndex}})
+        .Set(RangeRule{[](const RangeQuery& q, int) {
+          const auto& p = q.node.params<OneHotParam>();
+          return Hull(ValueRange::Of(p.on_value), ValueRange::Of(p.off_value));
+        }})
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           const auto& p = node.params<OneHotParam>();
           const std::vector<std::int64_t> indices = Numbers<std::int64_t>(in[0]);

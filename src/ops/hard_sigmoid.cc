@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "ops/numeric.h"
+#include "ops/ranges.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
@@ -27,6 +28,7 @@ struct HardSigmoidParam {
         .Set(SameFloatDType())
         .Set(AmpFacts{Arithmetic::kElementwise})
         .Set(IsPointwise{})
+        .Set(ConstantRange({0, 1}))
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           const auto& p = node.params<HardSigmoidParam>();
           WithFloatType(in[0].dtype(), [&](auto zero) {

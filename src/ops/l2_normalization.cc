@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "ops/numeric.h"
+#include "ops/ranges.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
 #include "program/reference.h"
@@ -68,6 +69,7 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
         .Set(ShapeRule{InferShape})
         .Set(SameFloatDType())
         .Set(AmpFacts{Arithmetic::kNeedsFloat32})
+        .Set(ConstantRange({-1, 1}))
         .Set(ReferenceKernel{Reference});
 
 }  // namespace

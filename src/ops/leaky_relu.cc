@@ -3,6 +3,7 @@
 #include <numbers>
 
 #include "ops/numeric.h"
+#include "ops/ranges.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
@@ -127,6 +128,18 @@ bool Lower(LowerContext& c) {
   return true;
 }
 
+// Of functions without attributes and with one slope; prelu's slopes are numbers of their own.
+ValueRange RangeOf(const RangeQuery& q, int index) {
+  const auto& p = q.node.params<LeakyReLUParam>();
+  const ValueRange& in = q.in[0];
+  const double above = std::max(0.0, in.high);
+  if (index == 1) return ValueRange::Of(MeanSlope(p));
+  if (p.act_type == "gelu_erf" || p.act_type == "gelu_tanh") return {-0.171, above};
+  if (p.act_type == "prelu") return Hull(in, Product(in, q.in[1]));
+  const bool is_monotone = p.act_type == "selu" || (p.act_type == "rrelu" ? MeanSlope(p) : p.slope) >= 0;
+  return is_monotone ? Increasing([&p](double x) { return Apply(p, x); }, in) : ValueRange{};
+}
+
 [[maybe_unused]] const auto kCard =
     RegisterOp<LeakyReLUParam>("LeakyReLU")
         .Alias("_npx_leaky_relu")
@@ -149,6 +162,7 @@ bool Lower(LowerContext& c) {
         }})
         .Set(AmpFacts{Arithmetic::kElementwise, {SlotRole::kData, SlotRole::kStatistic}})
         .Set(IsPointwise{[](const Node&, int rank) { return rank > 1 ? 1 : 0; }})
+        .Set(RangeRule{RangeOf})
         .Set(ReferenceKernel{Reference})
         .Set(LowerRule{Lower});
 

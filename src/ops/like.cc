@@ -1,8 +1,10 @@
 // The data in the shape of another array: slice_like, reshape_like, broadcast_like. Also shape_array and size_array.
+#include <algorithm>
 #include <cstring>
 
 #include "ops/broadcast.h"
 #include "ops/numeric.h"
+#include "ops/ranges.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
@@ -189,6 +191,13 @@ void InferBroadcastLike(ShapeRelation& r) {
         .Set(IsView{});
 
 // What an array is, in int64.
+ValueRange RangeOf(IntTuple (*values)(const Shape&), const Shape& shape) {
+  if (!shape.fully_known()) return {0, ValueRange::kInfinity, true};
+  const IntTuple all = values(shape);
+  if (all.empty()) return ValueRange::Of(0);
+  const auto [low, high] = std::minmax_element(all.begin(), all.end());
+  return {static_cast<double>(*low), static_cast<double>(*high), true};
+}
 OpDefinition<NoParam> Register(const char* name, const char* doc, Shape (*shape)(const Shape&),
                                IntTuple (*values)(const Shape&)) {
   return RegisterOp<NoParam>(name)
@@ -199,6 +208,7 @@ OpDefinition<NoParam> Register(const char* name, const char* doc, Shape (*shape)
       }})
       .Set(DTypeRule{[](DTypeRelation& r) { r.Out(0, DType::kInt64); }})
       .Set(AmpFacts{Arithmetic::kMovesData})
+      .Set(RangeRule{[values](const RangeQuery& q, int) { return RangeOf(values, q.in_types[0]->shape); }})
       .Set(ReferenceKernel{[values](const Node&, std::span<const NDArray> in, std::span<NDArray> out) {
         Store(values(in[0].shape()), out[0]);
       }});

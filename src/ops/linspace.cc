@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "ops/numeric.h"
+#include "ops/ranges.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
 #include "program/reference.h"
@@ -42,9 +43,15 @@ OpDefinition<P> Register(const char* name, const char* doc, ParamSchema<P> schem
       .Set(ShapeRule{[](ShapeRelation& r) { r.Out(0, Shape{r.node().params<P>().num}); }})
       .Set(DTypeRule{[](DTypeRelation& r) { r.Out(0, r.node().params<P>().dtype.value_or(DType::kFloat32)); }})
       .Set(AmpFacts{Arithmetic::kNeedsFloat32, {}, nullptr, true})
+      .Set(RangeRule{[](const RangeQuery& q, int) { return RangeOf(q.node.params<P>()); }})
       .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray>, std::span<NDArray> out) {
         Store(ValuesOf(node.params<P>()), out[0]);
       }});
+}
+
+// The numbers lie between the first and the last one.
+ValueRange Ends(const Interval& interval) {
+  return ValueRange::Between(std::min(interval.start, interval.stop), std::max(interval.start, interval.stop));
 }
 
 struct LinspaceParam {
@@ -55,6 +62,7 @@ struct LinspaceParam {
 };
 
 std::vector<double> ValuesOf(const LinspaceParam& p) { return Spaced({p.start, p.stop}, p.num, p.endpoint); }
+ValueRange RangeOf(const LinspaceParam& p) { return Ends({p.start, p.stop}); }
 
 [[maybe_unused]] const auto kLinspace =
     Register<LinspaceParam>("_linspace", "`num` numbers at equal distances from start to stop.",
@@ -82,6 +90,7 @@ std::optional<Interval> IntervalOf(const NpiLinspaceParam& p) {
 }
 
 std::vector<double> ValuesOf(const NpiLinspaceParam& p) { return Spaced(*IntervalOf(p), p.num, p.endpoint); }
+ValueRange RangeOf(const NpiLinspaceParam& p) { return Ends(*IntervalOf(p)); }
 
 [[maybe_unused]] const auto kNpiLinspace = Register<NpiLinspaceParam>(
     "_npi_linspace", "`num` numbers at equal distances from start to stop.",
@@ -112,6 +121,8 @@ std::vector<double> ValuesOf(const LogspaceParam& p) {
   for (double& value : values) value = std::pow(p.base, value);
   return values;
 }
+
+ValueRange RangeOf(const LogspaceParam& p) { return PowerOf(ValueRange::Of(p.base), Ends({p.start, p.stop})); }
 
 [[maybe_unused]] const auto kLogspace =
     Register<LogspaceParam>("_npi_logspace", "Powers of `base` with exponents at equal distances from start to stop.",

@@ -5,6 +5,7 @@
 
 #include "ops/broadcast.h"
 #include "ops/numeric.h"
+#include "ops/ranges.h"
 #include "ops/rules.h"
 #include "passes/infer.h"
 #include "passes/op_facts.h"
@@ -93,6 +94,7 @@ OpDefinition<MaskedSoftmaxParam> Register(const char* name, const char* doc, boo
         if (!IsKnown(r.in(1))) r.In(1, DType::kBool);
       }})
       .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole::kIndex}})
+      .Set(ConstantRange(logarithm ? ValueRange{-ValueRange::kInfinity, 0} : ValueRange{0, 1}))
       .Set(ReferenceKernel{[logarithm](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
         Reference(node, logarithm, in, out[0]);
       }});

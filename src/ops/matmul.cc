@@ -4,6 +4,7 @@
 #include "kernels/parallel.h"
 #include "ops/matmul.h"
 #include "ops/numeric.h"
+#include "ops/ranges.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
@@ -132,6 +133,7 @@ bool LowerBatchDot(LowerContext& c) {
                                        .Set(ShapeRule{InferDot})
                                        .Set(SameFloatDType())
                                        .Set(AmpFacts{Arithmetic::kAccumulates})
+                                       .Set(MatrixProductRange())
                                        .Set(ReferenceKernel{DotReference})
                                        .Set(LowerRule{LowerDot});
 
@@ -143,6 +145,7 @@ bool LowerBatchDot(LowerContext& c) {
                                             .Set(ShapeRule{InferBatchDot})
                                             .Set(SameFloatDType())
                                             .Set(AmpFacts{Arithmetic::kAccumulates})
+                                            .Set(MatrixProductRange())
                                             .Set(ReferenceKernel{BatchDotReference})
                                             .Set(LowerRule{LowerBatchDot});
 

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "ops/axes.h"
+#include "ops/ranges.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
 #include "program/reference.h"
@@ -67,7 +68,10 @@ void RefuseBool(DTypeRelation& r) {
           if (dtype) return r.Out(0, *dtype);
           r.Same({0}, {0});
         }})
+        .Set(AlgebraFact{
+            [](const Node& node) { return node.params<NormParam>().ord == 2 ? Algebra::kNorm : Algebra::kOther; }})
         .Set(AmpFacts{Arithmetic::kNeedsFloat32})
+        .Set(ConstantRange({0, ValueRange::kInfinity}))
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           const auto& p = node.params<NormParam>();
           VectorNorms(in[0], NamedAxes(node, p.axis, in[0].shape().rank(), false), static_cast<double>(p.ord), out[0]);
@@ -211,6 +215,7 @@ void MatrixNorms(const NDArray& in, const std::vector<int>& axes, const NumpyNor
           r.AllSame();
         }})
         .Set(AmpFacts{Arithmetic::kNeedsFloat32})
+        .Set(ConstantRange({0, ValueRange::kInfinity}))
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           const auto& p = node.params<NumpyNormParam>();
           const int rank = in[0].shape().rank();

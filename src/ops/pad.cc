@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "ops/numeric.h"
+#include "ops/ranges.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
@@ -92,6 +93,10 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
                         const auto& p = node.params<PadParam>();
                         return p.mode != "constant" || p.constant_value == 0;
                       }})
+        .Set(RangeRule{[](const RangeQuery& q, int) {
+          const auto& p = q.node.params<PadParam>();
+          return p.mode == "constant" ? Hull(q.in[0], ValueRange::Of(p.constant_value)) : q.in[0];
+        }})
         .Set(ReferenceKernel{Reference});
 
 }  // namespace

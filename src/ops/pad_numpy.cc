@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "ops/places.h"
+#include "ops/ranges.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
 #include "program/reference.h"
@@ -162,6 +163,10 @@ void Extremes(const PadParam& p, const NDArray& in, NDArray& out) {
                         const auto& p = node.params<PadParam>();
                         return p.mode != "constant" || p.constant_values == 0;
                       }})
+        .Set(RangeRule{[](const RangeQuery& q, int) {
+          const auto& p = q.node.params<PadParam>();
+          return p.mode == "constant" ? Hull(q.in[0], ValueRange::Of(p.constant_values)) : q.in[0];
+        }})
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           const auto& p = node.params<PadParam>();
           p.mode == "maximum" || p.mode == "minimum" ? Extremes(p, in[0], out[0]) : FromData(p, in[0], out[0]);

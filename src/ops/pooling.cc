@@ -5,6 +5,7 @@
 
 #include "kernels/parallel.h"
 #include "ops/numeric.h"
+#include "ops/ranges.h"
 #include "ops/rules.h"
 #include "ops/spatial.h"
 #include "passes/op_facts.h"
@@ -253,6 +254,24 @@ std::optional<SlidingWindow> WindowOf(const Node& node) {
   return SlidingWindow{ParseLayout(p.layout, p.kernel.size()).spatial_axis(0), p.kernel, p.stride, p.pad};
 }
 
+// Whether some window may lie in the padding alone, where the largest element is the lowest number that there is.
+bool MaySeeNothing(const PoolingParam& p) {
+  if (p.global_pool) return false;
+  for (std::size_t i = 0; i < p.kernel.size(); ++i) {
+    if (p.pad[i] >= p.kernel[i]) return true;
+  }
+  return p.pooling_convention != "valid";
+}
+
+ValueRange RangeOf(const RangeQuery& q, int) {
+  const auto& p = q.node.params<PoolingParam>();
+  const ValueRange &in = q.in[0], padded = Hull(in, {0, 0});
+  const double below = padded.low < 0 ? -ValueRange::kInfinity : 0, above = padded.high > 0 ? ValueRange::kInfinity : 0;
+  if (p.pool_type == "max") return {MaySeeNothing(p) ? -ValueRange::kInfinity : in.low, in.high, in.is_integer};
+  if (p.pool_type == "avg") return {padded.low, padded.high};
+  return {below, above};
+}
+
 [[maybe_unused]] const auto kCard =
     RegisterOp<PoolingParam>("Pooling")
         .Alias("Pooling_v1")
@@ -269,6 +288,7 @@ std::optional<SlidingWindow> WindowOf(const Node& node) {
                       {},
                       [](const Node& node, DType) { return node.params<PoolingParam>().pool_type == "max"; }})
         .Set(HasWindow{WindowOf})
+        .Set(RangeRule{RangeOf})
         .Set(ReferenceKernel{Reference})
         .Set(LowerRule{Lower});
 

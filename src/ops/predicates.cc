@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "ops/numeric.h"
+#include "ops/ranges.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
 #include "program/reference.h"
@@ -62,12 +63,14 @@ void Reference(const Row& row, const NDArray& in, NDArray& out) {
 }
 
 void Register(const Row& row) {
-  RegisterOp<NoParam>(row.name)
-      .Doc(row.doc)
+  auto card = RegisterOp<NoParam>(row.name);
+  if (row.real != nullptr) card.Set(ConstantRange({0, 1, true}));
+  card.Doc(row.doc)
       .Inputs({"data"})
       .Set(SameShape())
       .Set(DTypeRule{[&row](DTypeRelation& r) { InferDType(row, r); }})
       .Set(AmpFacts{Arithmetic::kElementwise})
+      .Set(AllInputs(row.real == IsZero ? Sensitivity::kDiscontinuous : Sensitivity::kSmooth))
       .Set(ReferenceKernel{
           [&row](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { Reference(row, in[0], out[0]); }});
 }

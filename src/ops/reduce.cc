@@ -5,6 +5,7 @@
 
 #include "ops/axes.h"
 #include "ops/numeric.h"
+#include "ops/ranges.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
@@ -148,6 +149,43 @@ void Reference(const Row& row, const Node& node, const NDArray& in, NDArray& out
   });
 }
 
+ValueRange RangeOfSum(const RangeQuery& q) {
+  const double count = q.OutSize() > 0 ? q.InSize(0) / q.OutSize() : 0;
+  const ValueRange& in = q.in[0];
+  if (count > 0) return Informative(SumOf(in, count));
+  return {in.low >= 0 ? 0 : -ValueRange::kInfinity, in.high <= 0 ? 0 : ValueRange::kInfinity, in.is_integer};
+}
+
+// Of products only that they are not negative, or not above 1.
+ValueRange RangeOfProduct(const ValueRange& in) {
+  if (in.low < 0) return in.is_integer ? ValueRange{-ValueRange::kInfinity, ValueRange::kInfinity, true} : ValueRange{};
+  return {0, in.high <= 1 ? 1 : ValueRange::kInfinity, in.is_integer};
+}
+
+ValueRange RangeOf(Kind kind, const RangeQuery& q) {
+  switch (kind) {
+    case Kind::kSum:
+      return RangeOfSum(q);
+    case Kind::kNanSum:
+      return Hull(RangeOfSum(q), ValueRange::Of(0));
+    case Kind::kMean:
+      // Of no elements: 0.
+      return q.InSize(0) > 0 ? ValueRange{q.in[0].low, q.in[0].high} : Hull(q.in[0], ValueRange::Between(0, 0.5));
+    case Kind::kProduct:
+    case Kind::kNanProduct:
+      return Hull(RangeOfProduct(q.in[0]), ValueRange::Of(1));
+    case Kind::kMax:
+    case Kind::kMin:
+      return q.InSize(0) > 0 || !q.in_types[0]->shape.fully_known() ? q.in[0] : ValueRange{};
+    case Kind::kAny:
+    case Kind::kAll:
+      break;
+  }
+  return {0, 1, true};
+}
+
+bool AddsUp(Kind kind) { return kind == Kind::kSum || kind == Kind::kNanSum || kind == Kind::kMean; }
+
 bool Lower(const Row& row, LowerContext& c) {
   const Kind kind = row.kind;
   const TensorType &in = c.in_type(0), &out = c.out_type(0);
@@ -191,6 +229,8 @@ void Validate(ReduceParam& p) {
         .Set(AmpFacts{selects ? Arithmetic::kMovesData : Arithmetic::kNeedsFloat32,
                       {},
                       [selects](const Node&, DType) { return selects; }})
+        .Set(RangeRule{[&row](const RangeQuery& q, int) { return RangeOf(row.kind, q); }})
+        .Set(AlwaysAlgebra(AddsUp(row.kind) ? Algebra::kTotal : Algebra::kOther))
         .Set(ReferenceKernel{[&row](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           Reference(row, node, in[0], out[0]);
         }})

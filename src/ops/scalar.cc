@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "ops/numeric.h"
+#include "ops/ranges.h"
 #include "ops/remainder.h"
 #include "ops/rules.h"
 #include "ops/special.h"
@@ -64,6 +65,8 @@ double Mod(double x, double s) { return Remainder(x, s); }
 double RMod(double x, double s) { return Remainder(s, x); }
 double ToPower(double x, double s) { return std::pow(x, s); }
 double RToPower(double x, double s) { return std::pow(s, x); }
+double Larger(double x, double s) { return x > s || std::isnan(x) ? x : s; }
+double Smaller(double x, double s) { return x < s || std::isnan(x) ? x : s; }
 
 std::uint64_t IntPlus(std::int64_t x, std::int64_t s) { return U(x) + U(s); }
 std::uint64_t IntMinus(std::int64_t x, std::int64_t s) { return U(x) - U(s); }
@@ -148,11 +151,9 @@ constexpr Row kRows[] = {
      IntMod, NoWork},
     {"_rmod_scalar", "_RModScalar _npi_rmod_scalar", "The remainder of scalar / data with the sign of data.", RMod,
      IntRMod, NoWork},
-    {"_maximum_scalar", "_MaximumScalar _npi_maximum_scalar", "The larger of data and scalar.",
-     [](double x, double s) { return x > s || std::isnan(x) ? x : s; },
+    {"_maximum_scalar", "_MaximumScalar _npi_maximum_scalar", "The larger of data and scalar.", Larger,
      [](std::int64_t x, std::int64_t s) { return U(std::max(x, s)); }, NoWork},
-    {"_minimum_scalar", "_MinimumScalar _npi_minimum_scalar", "The smaller of data and scalar.",
-     [](double x, double s) { return x < s || std::isnan(x) ? x : s; },
+    {"_minimum_scalar", "_MinimumScalar _npi_minimum_scalar", "The smaller of data and scalar.", Smaller,
      [](std::int64_t x, std::int64_t s) { return U(std::min(x, s)); }, NoWork},
     {"_power_scalar", "_PowerScalar _npi_power_scalar", "data to the power of scalar.", ToPower, Power, NoWork},
     {"_rpower_scalar", "_RPowerScalar", "scalar to the power of data.", RToPower, IntRPower, NoWork},
@@ -227,6 +228,72 @@ constexpr Row kRows[] = {
      OfIntegersReversed<RightShift>, NoWork, Row::kNone, Row::kIntegers},
 };
 
+// What the functions do to intervals, how they treat errors and what they mean. Functions that are not here: nothing is
+// known of them.
+struct Facts {
+  double (*real)(double x, double s);
+  RangeFunction range;
+  bool is_reversed = false;  // the scalar comes first
+  Algebra algebra = Algebra::kOther;
+  Sensitivity sensitivity = Sensitivity::kSmooth;
+};
+constexpr Facts kFacts[] = {
+    {Plus, amp::Sum, false, Algebra::kMultiple},
+    {Minus, amp::Difference, false, Algebra::kMultiple},
+    {RMinus, amp::Difference, true, Algebra::kMultiple},
+    {Times, amp::Product, false, Algebra::kMultiple},
+    {Over, amp::Quotient, false, Algebra::kMultiple},
+    {ROver, amp::Quotient, true, Algebra::kOther, Sensitivity::kPole},
+    {Mod, Modulus, false, Algebra::kOther, Sensitivity::kDiscontinuous},
+    {RMod, Modulus, true, Algebra::kOther, Sensitivity::kDiscontinuous},
+    {TruncatedRemainder, TruncatedModulus, false, Algebra::kOther, Sensitivity::kDiscontinuous},
+    {Reversed<TruncatedRemainder>, TruncatedModulus, true, Algebra::kOther, Sensitivity::kDiscontinuous},
+    {FloorQuotient, FloorQuotientOf, false, Algebra::kOther, Sensitivity::kDiscontinuous},
+    {Reversed<FloorQuotient>, FloorQuotientOf, true, Algebra::kOther, Sensitivity::kDiscontinuous},
+    {Larger, Maximum},
+    {Smaller, Minimum},
+    {FMax, Hull},  // whichever is a number
+    {FMin, Hull},
+    {ToPower, PowerOf},
+    {RToPower, PowerOf, true, Algebra::kExponential},
+    {Hypot, HypotenuseOf},
+    {Real<Equal>, TruthValue, false, Algebra::kOther, Sensitivity::kDiscontinuous},
+    {Real<NotEqual>, TruthValue, false, Algebra::kOther, Sensitivity::kDiscontinuous},
+    {Real<Greater>, TruthValue},
+    {Real<GreaterEqual>, TruthValue},
+    {Real<Lesser>, TruthValue},
+    {Real<LesserEqual>, TruthValue},
+    {RealLogic<And>, TruthValue},
+    {RealLogic<Or>, TruthValue},
+    {RealLogic<Xor>, TruthValue},
+};
+
+// Of the scalar as it is, and as the arithmetic of the data's dtype has it.
+ValueRange RangeWith(const Facts& facts, const RangeQuery& q, double scalar) {
+  const auto with = [&](double s) {
+    const ValueRange other = ValueRange::Of(s);
+    return facts.is_reversed ? facts.range(other, q.in[0]) : facts.range(q.in[0], other);
+  };
+  const DType dtype = q.dtype();
+  if (dtype == DType::kFloat64) return with(scalar);
+  const double rounded = IsFloat(dtype) ? static_cast<double>(static_cast<float>(scalar)) : std::trunc(scalar);
+  return IsFloat(dtype) || rounded == scalar ? with(rounded) : Hull(with(scalar), with(rounded));
+}
+
+void AddFacts(const Row& row, OpDefinition<ScalarParam>& definition) {
+  for (const Facts& facts : kFacts) {
+    if (row.real == nullptr || row.real != facts.real) continue;
+    definition
+        .Set(RangeRule{
+            [&facts](const RangeQuery& q, int) { return RangeWith(facts, q, q.node.params<ScalarParam>().scalar); }})
+        .Set(AllInputs(facts.sensitivity))
+        .Set(AlgebraFact{[&facts](const Node& node) {
+          const bool squares = facts.range == PowerOf && !facts.is_reversed && node.params<ScalarParam>().scalar == 2;
+          return squares ? Algebra::kSquare : facts.algebra;
+        }});
+  }
+}
+
 void RealReference(const Row& row, double scalar, DType dtype, const NDArray& in, NDArray& out) {
   WithFloatType(dtype, [&](auto zero) {
     using T = decltype(zero);
@@ -282,6 +349,7 @@ void Reference(const Row& row, const Node& node, const NDArray& in, NDArray& out
 void Register(const Row& row) {
   auto card = RegisterOp<ScalarParam>(row.name);
   AddAliases(card, row.aliases);
+  AddFacts(row, card);
   card.Doc(row.doc)
       .Params(
           ParamSchema<ScalarParam>()

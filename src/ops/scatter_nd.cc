@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "ops/places.h"
+#include "ops/ranges.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
 #include "program/reference.h"
@@ -71,6 +72,7 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
           if (!IsKnown(r.in(1))) r.In(1, DType::kFloat32);
         }})
         .Set(AmpFacts{Arithmetic::kMovesData, {SlotRole::kData, SlotRole::kIndex}, AlwaysCommutes})
+        .Set(DataAndZero())
         .Set(ReferenceKernel{Reference});
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ops/numeric.h"
+#include "ops/ranges.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
@@ -67,6 +68,7 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
         .Set(AmpFacts{Arithmetic::kMovesData,
                       {SlotRole::kData, SlotRole::kIndex},
                       [](const Node& node, DType) { return node.params<SequenceMaskParam>().value == 0; }})
+        .Set(DataAndConstant([](const Node& node) { return node.params<SequenceMaskParam>().value; }))
         .Set(ReferenceKernel{Reference});
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "ops/numeric.h"
+#include "ops/ranges.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
 #include "program/reference.h"
@@ -33,6 +34,7 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
         .Set(SameShape())
         .Set(SameDType())
         .Set(AmpFacts{Arithmetic::kElementwise})
+        .Set(ConstantRange({0, ValueRange::kInfinity}))
         .Set(ReferenceKernel{Reference});
 
 }  // namespace

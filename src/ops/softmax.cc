@@ -5,6 +5,7 @@
 
 #include "kernels/parallel.h"
 #include "ops/numeric.h"
+#include "ops/ranges.h"
 #include "ops/rules.h"
 #include "ops/softmax.h"
 #include "passes/infer.h"
@@ -100,6 +101,7 @@ OpDefinition<SoftmaxParam> Register(const char* name, const char* doc, bool loga
       .Set(ShapeRule{InferShape})
       .Set(DTypeRule{InferDType})
       .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole::kIndex}})
+      .Set(ConstantRange(logarithm ? ValueRange{-ValueRange::kInfinity, 0} : ValueRange{0, 1}))
       .Set(ReferenceKernel{[logarithm, sign](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
         Reference(node, logarithm, sign, in, out);
       }})
@@ -141,6 +143,7 @@ int AxisOf(const SoftmaxActivationParam& p, const Shape& data) { return p.mode =
           r.InIsFloat(0);
         }})
         .Set(AmpFacts{Arithmetic::kNeedsFloat32})
+        .Set(ConstantRange({0, 1}))
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           SoftmaxReference(in[0], AxisOf(node.params<SoftmaxActivationParam>(), in[0].shape()), 1.0, {}, out[0]);
         }})

@@ -1,6 +1,7 @@
 // SoftmaxOutput at inference: a softmax that does not look at its label.
 #include <algorithm>
 
+#include "ops/ranges.h"
 #include "ops/softmax.h"
 #include "passes/infer.h"
 #include "passes/op_facts.h"
@@ -94,6 +95,7 @@ bool Lower(LowerContext& c) {
                                           if (!IsKnown(r.in(1))) r.In(1, r.in(0));
                                         }})
                                         .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole::kIgnored}})
+                                        .Set(ConstantRange({0, 1}))
                                         .Set(ReferenceKernel{Reference})
                                         .Set(LowerRule{Lower});
 

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "ops/numeric.h"
+#include "ops/ranges.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
 #include "program/reference.h"
@@ -60,6 +61,18 @@ std::vector<std::int64_t> Order(const std::vector<T>& line, bool ascending) {
   return order;
 }
 
+// Positions along the axis; the values of inputs are compared, so that the smallest change may exchange two of them.
+ValueRange Positions(const RangeQuery& q, const std::optional<std::int64_t>& axis) {
+  const Shape& data = q.in_types[0]->shape;
+  if (!data.fully_known()) return {0, ValueRange::kInfinity, true};
+  return {0, std::max(0.0, static_cast<double>(LinesOf(q.node, axis, data).size - 1)), true};
+}
+template <class P>
+RangeRule PositionsOf() {
+  return {[](const RangeQuery& q, int) { return Positions(q, q.node.params<P>().axis); }};
+}
+InputSensitivity Compares() { return AllInputs(Sensitivity::kDiscontinuous); }
+
 struct ArgParam {
   std::optional<std::int64_t> axis;
   bool keepdims = false;
@@ -107,6 +120,8 @@ OpDefinition<ArgParam> Register(const char* name, const char* doc, bool largest,
       .Set(ShapeRule{[numpy](ShapeRelation& r) { InferArg(numpy, r); }})
       .Set(PositionDType(numpy))
       .Set(AmpFacts{Arithmetic::kNeedsFloat32, {}, nullptr, true})
+      .Set(PositionsOf<ArgParam>())
+      .Set(Compares())
       .Set(ReferenceKernel{[largest](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
         ArgReference(LinesOf(node, node.params<ArgParam>().axis, in[0].shape()), largest, in[0], out[0]);
       }});
@@ -139,6 +154,8 @@ Lines Channels(const Node& node, const Shape& data) { return LinesOf(node, 1, da
         }})
         .Set(SameDType())
         .Set(AmpFacts{Arithmetic::kNeedsFloat32, {}, nullptr, true})
+        .Set(RangeRule{[](const RangeQuery& q, int) { return Positions(q, 1); }})
+        .Set(Compares())
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           ArgReference(Channels(node, in[0].shape()), true, in[0], out[0]);
         }});
@@ -172,6 +189,8 @@ Shape Sorted(const std::optional<std::int64_t>& axis, const Shape& data) { retur
         }})
         .Set(DTypeRule{[](DTypeRelation& r) { r.Out(0, r.node().params<ArgSortParam>().dtype); }})
         .Set(AmpFacts{Arithmetic::kNeedsFloat32, {}, nullptr, true})
+        .Set(PositionsOf<ArgSortParam>())
+        .Set(Compares())
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           const auto& p = node.params<ArgSortParam>();
           const Lines lines = LinesOf(node, p.axis, in[0].shape());
@@ -301,6 +320,12 @@ void TopKReference(const Node& node, std::span<const NDArray> in, std::span<NDAr
         .Set(ShapeRule{InferTopK})
         .Set(DTypeRule{InferTopKDType})
         .Set(AmpFacts{Arithmetic::kNeedsFloat32, {}, nullptr, true})
+        .Set(RangeRule{[](const RangeQuery& q, int index) {
+          const auto& p = q.node.params<TopKParam>();
+          if (index == 0 && GivesValues(p)) return q.in[0];
+          return p.ret_typ == "mask" ? ValueRange::Between(0, 1, true) : Positions(q, p.axis);
+        }})
+        .Set(Compares())
         .Set(ReferenceKernel{TopKReference});
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "ops/numeric.h"
+#include "ops/ranges.h"
 #include "ops/rules.h"
 #include "ops/special.h"
 #include "passes/op_facts.h"
@@ -46,6 +47,65 @@ double Digamma(double x) {
 }
 
 constexpr double kDegree = std::numbers::pi / 180;
+
+// What a function does to an interval. Rows that are not here: nothing is known of their results.
+enum class Course {
+  kIncreasing,
+  kDecreasing,
+  kEven,      // increasing with the magnitude
+  kOverZero,  // decreasing above 0, infinite at 0
+  kWave,      // between -1 and 1
+};
+enum class Wholes { kNone, kKept, kAll };  // which results are whole numbers
+struct Interval {
+  const char* name;
+  Course course;
+  double from = -ValueRange::kInfinity, to = ValueRange::kInfinity;  // where it has values
+  Wholes wholes = Wholes::kNone;
+};
+constexpr double kInf = ValueRange::kInfinity;
+
+constexpr Interval kIntervals[] = {
+    {"relu", Course::kIncreasing, -kInf, kInf, Wholes::kKept},
+    {"sigmoid", Course::kIncreasing},
+    {"tanh", Course::kIncreasing},
+    {"exp", Course::kIncreasing},
+    {"log", Course::kIncreasing, 0},
+    {"sqrt", Course::kIncreasing, 0},
+    {"square", Course::kEven, -kInf, kInf, Wholes::kKept},
+    {"abs", Course::kEven, -kInf, kInf, Wholes::kKept},
+    {"floor", Course::kIncreasing, -kInf, kInf, Wholes::kAll},
+    {"ceil", Course::kIncreasing, -kInf, kInf, Wholes::kAll},
+    {"trunc", Course::kIncreasing, -kInf, kInf, Wholes::kAll},
+    {"fix", Course::kIncreasing, -kInf, kInf, Wholes::kAll},
+    {"round", Course::kIncreasing, -kInf, kInf, Wholes::kAll},
+    {"rint", Course::kIncreasing, -kInf, kInf, Wholes::kAll},
+    {"sign", Course::kIncreasing, -kInf, kInf, Wholes::kAll},
+    {"negative", Course::kDecreasing, -kInf, kInf, Wholes::kKept},
+    {"reciprocal", Course::kOverZero},
+    {"rsqrt", Course::kOverZero},
+    {"rcbrt", Course::kOverZero},
+    {"cbrt", Course::kIncreasing},
+    {"log2", Course::kIncreasing, 0},
+    {"log10", Course::kIncreasing, 0},
+    {"log1p", Course::kIncreasing, -1},
+    {"expm1", Course::kIncreasing},
+    {"erf", Course::kIncreasing},
+    {"sin", Course::kWave},
+    {"cos", Course::kWave},
+    {"arctan", Course::kIncreasing},
+    {"softsign", Course::kIncreasing},
+    {"arcsin", Course::kIncreasing, -1, 1},
+    {"arccos", Course::kDecreasing, -1, 1},
+    {"sinh", Course::kIncreasing},
+    {"cosh", Course::kEven},
+    {"arcsinh", Course::kIncreasing},
+    {"arccosh", Course::kIncreasing, 1},
+    {"arctanh", Course::kIncreasing, -1, 1},
+    {"degrees", Course::kIncreasing},
+    {"radians", Course::kIncreasing},
+    {"log_sigmoid", Course::kIncreasing},
+};
 
 const Row kRows[] = {
     {"relu", "_npx_relu _sparse_relu", "The larger of x and 0.",
@@ -152,10 +212,61 @@ void InferDType(const Row& row, DTypeRelation& r) {
   if (r.in(0) == DType::kBool) FailAt(r.node(), "expected data of numbers, got bool");
 }
 
+ValueRange RangeOf(const Row& row, const Interval& interval, const ValueRange& in) {
+  const ValueRange legal{std::max(in.low, interval.from), std::min(in.high, interval.to)};
+  if (!(legal.low <= legal.high)) return {};  // NaN throughout
+  ValueRange out;
+  switch (interval.course) {
+    case Course::kIncreasing:
+      out = Increasing(row.reference, legal);
+      break;
+    case Course::kDecreasing:
+      out = Negative(Increasing([&](double x) { return -row.reference(x); }, legal));
+      break;
+    case Course::kEven:
+      out = Increasing(row.reference, Absolute(legal));
+      break;
+    case Course::kOverZero:
+      if (legal.low > 0) out = Negative(Increasing([&](double x) { return -row.reference(x); }, legal));
+      break;
+    case Course::kWave:
+      out = {-1, 1};
+      break;
+  }
+  out.is_integer = interval.wholes == Wholes::kAll || (interval.wholes == Wholes::kKept && in.is_integer);
+  return out;
+}
+
+template <class Definition>
+void AddRange(const Row& row, Definition& definition) {
+  for (const Interval& interval : kIntervals) {
+    if (row.name != std::string_view(interval.name)) continue;
+    definition.Set(RangeRule{[&row, &interval](const RangeQuery& q, int) { return RangeOf(row, interval, q.in[0]); }});
+    const bool steps = interval.wholes == Wholes::kAll && row.integer == nullptr;  // a sign survives rounding
+    if (steps) definition.Set(AllInputs(Sensitivity::kDiscontinuous));
+    if (interval.course == Course::kWave) definition.Set(AllInputs(Sensitivity::kPeriodic));
+    const bool is_infinite =
+        interval.course == Course::kOverZero || (interval.from == 0 && std::isinf(row.reference(0)));
+    if (is_infinite) definition.Set(AllInputs(Sensitivity::kPole));
+  }
+}
+
+// What errors of the results depend on.
+constexpr std::pair<const char*, Algebra> kAlgebra[] = {{"square", Algebra::kSquare},
+                                                        {"negative", Algebra::kMultiple},
+                                                        {"degrees", Algebra::kMultiple},
+                                                        {"radians", Algebra::kMultiple},
+                                                        {"exp", Algebra::kExponential}};
+
 void Register(const Row& row) {
   auto card = RegisterOp<NoParam>(row.name);
   AddAliases(card, row.aliases);
   const bool commutes = row.commutes;
+  AddRange(row, card);
+  if (row.name == std::string_view("tan")) card.Set(AllInputs(Sensitivity::kPeriodic));
+  for (const auto& [name, algebra] : kAlgebra) {
+    if (row.name == std::string_view(name)) card.Set(AlwaysAlgebra(algebra));
+  }
   card.Doc(row.doc)
       .Inputs({"data"})
       .Set(SameShape())

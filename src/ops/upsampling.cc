@@ -1,5 +1,6 @@
 // UpSampling by repetition.
 #include "ops/numeric.h"
+#include "ops/ranges.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
@@ -89,6 +90,12 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
                         const auto& p = node.params<UpSamplingParam>();
                         return p.num_args == 1 || p.multi_input_mode == "concat";
                       }})
+        .Set(RangeRule{[](const RangeQuery& q, int) {
+          const bool adds = q.node.params<UpSamplingParam>().multi_input_mode != "concat";
+          ValueRange all = q.in[0];
+          for (std::size_t i = 1; i < q.in.size(); ++i) all = adds ? Sum(all, q.in[i]) : Hull(all, q.in[i]);
+          return all;
+        }})
         .Set(ReferenceKernel{Reference})
         .Set(LowerRule{[](LowerContext& c) {
           if (c.node().params<UpSamplingParam>().num_args != 1) return false;

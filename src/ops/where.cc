@@ -3,6 +3,7 @@
 
 #include "ops/broadcast.h"
 #include "ops/places.h"
+#include "ops/ranges.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
 #include "program/reference.h"
@@ -115,6 +116,8 @@ OpDefinition<ScalarParam> Register(const char* name, const char* doc, const char
       .Set(AmpFacts{Arithmetic::kMovesData,
                     {SlotRole::kIndex, SlotRole::kData},
                     [](const Node& node, DType) { return node.params<ScalarParam>().scalar == 0; }})
+      .Set(RangeRule{
+          [](const RangeQuery& q, int) { return Hull(q.in[1], ValueRange::Of(q.node.params<ScalarParam>().scalar)); }})
       .Set(ReferenceKernel{[scalar_first](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
         const NDArray scalar = OneElement(in[1].dtype(), node.params<ScalarParam>().scalar);
         Select(in[0], scalar_first ? scalar : in[1], scalar_first ? in[1] : scalar, out[0]);
@@ -141,6 +144,10 @@ struct ScalarsParam {
         .Set(SameShape())
         .Set(DTypeRule{[](DTypeRelation& r) { r.Out(0, DType::kFloat32); }})
         .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kIndex}})
+        .Set(RangeRule{[](const RangeQuery& q, int) {
+          const auto& p = q.node.params<ScalarsParam>();
+          return Hull(ValueRange::Of(p.x), ValueRange::Of(p.y));
+        }})
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           const auto& p = node.params<ScalarsParam>();
           Select(in[0], OneElement(DType::kFloat32, p.x), OneElement(DType::kFloat32, p.y), out[0]);

@@ -96,7 +96,7 @@ class DTypeAssigner {
 
   void SetSlot(NodeId id, std::size_t slot, DType dtype, ReasonKind kind) {
     const bool has_its_own = kind == ReasonKind::kStatistic || kind == ReasonKind::kIndex ||
-                             kind == ReasonKind::kNotRead || kind == ReasonKind::kIntegers;
+                             kind == ReasonKind::kNotRead || IsRoundingLimit(kind);
     d_.read[d_.first_slot[id] + slot] = dtype;
     d_.slot_reasons[d_.first_slot[id] + slot] = has_its_own ? kind : d_.reasons[id].kind;
   }
@@ -194,7 +194,7 @@ Decision Decide(const Model& model, const ConvertOptions& options) {
   decision.unknown_names = std::move(choices.unknown_names);
   decision.output_dtypes = OutputDTypesOf(graph, types, options);
   std::vector<bool> writes_float32(graph.num_entries());
-  const LowPrecisionTypes low_types(graph, types, options, &decision);
+  const LowPrecisionTypes low_types(model, options, choices, &decision);
   RequireForced(graph, choices, low_types, decision);
   const PropagationContext context{model, graph, types, options, choices, low_types};
   if (minimized) {

@@ -10,6 +10,7 @@ std::string Decision::Sentence(const Graph& graph, const Reason& reason) const {
     if (const std::size_t at = text.find(key); at != std::string::npos) text.replace(at, key.size(), value);
   };
   if (has_cause) fill("{cause}", graph.EntryName(reason.cause));
+  if (has_cause && !ranges.empty()) fill("{range}", ranges[reason.cause].ToString());
   if (reason.kind == ReasonKind::kReadsLow) {
     fill("{low}", produced[reason.cause] == target ? "in low precision" : "read in low precision");
   }

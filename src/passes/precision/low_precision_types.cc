@@ -2,77 +2,58 @@
 
 #include "passes/op_facts.h"
 #include "passes/precision/low_precision_types.h"
+#include "passes/precision/value_ranges.h"
 
 namespace amp {
 namespace {
 
 bool IsMulticast(const Node& node) { return node.op_name() == "amp_multicast"; }
 
-// Values pass through, so that what is an integer in front of it is one behind it.
-bool MovesIntegers(const Node& node) { return FactsOf(node).arithmetic == Arithmetic::kMovesData; }
-
 }  // namespace
 
-LowPrecisionTypes::LowPrecisionTypes(const Graph& graph, const Types& types, const ConvertOptions& options,
+LowPrecisionTypes::LowPrecisionTypes(const Model& model, const ConvertOptions& options, const PrecisionChoices& choices,
                                      Decision* decision)
-    : graph_(graph),
-      types_(types),
+    : graph_(model.graph()),
+      types_(model.types()),
       options_(options),
+      choices_(choices),
       decision_(decision),
-      can_be_low_(graph.num_nodes()),
+      can_be_low_(graph_.num_nodes()),
       kinds_(decision->first_slot.back()),
+<<<<<<< HEAD
       low_output_(graph.num_entries()),
       integers_(graph.num_entries()) {
   if (options.policy != PrecisionPolicy::kMXNet) FindIntegers();
   for (NodeId id = 0; id < graph.num_nodes(); ++id) {
     if (!graph.node(id).is_variable()) Classify(id);
+=======
+      low_output_(graph_.num_entries()) {
+  if (HasPolicyOfFacts()) {
+    decision->ranges = FindValueRanges(model);
+    limits_ = FindRoundingLimits(graph_, types_, options.target, decision->ranges);
+  }
+  for (NodeId id = 0; id < graph_.num_nodes(); ++id) {
+    if (!graph_.node(id).is_variable()) Classify(id);
+>>>>>>> 64a9417a889e517515bbe1849b9d039dde0fe3d2
   }
 }
 
 std::size_t LowPrecisionTypes::FlatSlot(NodeId id, std::size_t slot) const { return decision_->first_slot[id] + slot; }
 
-// Floats that count as integers: what reaches an index slot through data movement, and what is computed from numbers
-// that an operator counts (arange, shapes).
-void LowPrecisionTypes::FindIntegers() {
-  for (NodeId id = static_cast<NodeId>(graph_.num_nodes()); id-- > 0;) {
-    const Node& node = graph_.node(id);
-    if (node.is_variable()) continue;
-    const auto inputs = graph_.InputsOf(id);
-    bool passes_on = false;
-    for (int i = 0; MovesIntegers(node) && i < node.num_outputs(); ++i) {
-      passes_on = passes_on || integers_[graph_.EntryOf(id, i)];
-    }
-    for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
-      const SlotRole role = FactsOf(node).RoleOf(slot);
-      const bool is_index = role == SlotRole::kIndex && !FactsOf(node).counts;  // what counts reads shapes alone
-      if (is_index || (passes_on && role == SlotRole::kData)) integers_[inputs[slot]] = true;
-    }
-  }
-  for (NodeId id = 0; id < graph_.num_nodes(); ++id) {
-    const Node& node = graph_.node(id);
-    if (node.is_variable()) continue;
-    const AmpFacts& facts = FactsOf(node);
-    const auto inputs = graph_.InputsOf(id);
-    bool counts = facts.counts;
-    bool all = !inputs.empty() && !facts.counts && facts.arithmetic != Arithmetic::kNeedsFloat32 &&
-               facts.arithmetic != Arithmetic::kAccumulates;
-    bool any = false;
-    for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
-      if (facts.RoleOf(slot) != SlotRole::kData) continue;
-      any = true;
-      all = all && (integers_[inputs[slot]] || !IsFloat(types_[inputs[slot]].dtype));
-    }
-    counts = counts || (any && all);
-    for (int i = 0; counts && i < node.num_outputs(); ++i) {
-      integers_[graph_.EntryOf(id, i)] = true;
-    }
-  }
+bool LowPrecisionTypes::IsAskedFor(NodeId id) const {
+  return choices_.roles[id] == PrecisionRole::kLow && choices_.reasons[id].kind == ReasonKind::kUser;
 }
 
+<<<<<<< HEAD
 // Does MXNet (policy mxnet) or the operator definition (the other policies) keep this scale, shift or statistic in
 // float32?
 bool LowPrecisionTypes::KeepsStatistic(const Node& node, std::size_t slot) const {
   if (node.IsMutable(slot) || options_.policy != PrecisionPolicy::kMXNet) return true;
+=======
+// Does MXNet (policy mxnet) or the operator definition (other policies) keep this scale, shift or statistic in float32?
+bool LowPrecisionTypes::KeepsStatistic(const Node& node, std::size_t slot) const {
+  if (node.IsMutable(slot) || HasPolicyOfFacts()) return true;
+>>>>>>> 64a9417a889e517515bbe1849b9d039dde0fe3d2
   const auto& kept = MXNetLists(options_.target).float32_inputs;
   const auto found = kept.find(node.op_name());
   if (found == kept.end()) return false;
@@ -97,8 +78,7 @@ ReasonKind LowPrecisionTypes::Classify(NodeId id, std::size_t slot) const {
   }
   if (node.IsMutable(slot)) return ReasonKind::kStatistic;
   if (dtype != DType::kFloat32 && dtype != options_.target) return ReasonKind::kWrongDType;
-  if (integers_[input]) return ReasonKind::kIntegers;
-  return ReasonKind::kReadsLow;
+  return HasPolicyOfFacts() ? limits_.tensors[input] : ReasonKind::kReadsLow;
 }
 
 void LowPrecisionTypes::Classify(NodeId id) {
@@ -115,7 +95,7 @@ void LowPrecisionTypes::Classify(NodeId id) {
     const ReasonKind kind = kinds_[FlatSlot(id, slot)];
     const bool is_fatal =
         kind == ReasonKind::kWrongDType && (!IsMulticast(node) || IsFloat(types_[inputs[slot]].dtype));
-    if (is_fatal || kind == ReasonKind::kIntegers) return Refuse(id, {kind, inputs[slot]});
+    if (is_fatal || IsRoundingLimit(kind)) return Refuse(id, {kind, inputs[slot]});
   }
   if (!any) return Refuse(id, {ReasonKind::kNoFloats});
   std::string refusal;
@@ -125,10 +105,19 @@ void LowPrecisionTypes::Classify(NodeId id) {
     return Refuse(id, {ReasonKind::kRefused, Reason::kNone, static_cast<std::uint32_t>(decision_->details.size() - 1)});
   }
   const bool rounds = std::find(outputs.begin(), outputs.end(), options_.target) != outputs.end();
+<<<<<<< HEAD
   if (rounds && FactsOf(node).counts && options_.policy != PrecisionPolicy::kMXNet)
     return Refuse(id, {ReasonKind::kIntegers});
+=======
+  if (rounds && FactsOf(node).counts && HasPolicyOfFacts()) return Refuse(id, {ReasonKind::kIntegers});
+  const bool is_limited = HasPolicyOfFacts() && !IsAskedFor(id);
+  if (is_limited && limits_.nodes[id].kind != ReasonKind::kReadsLow) return Refuse(id, limits_.nodes[id]);
+>>>>>>> 64a9417a889e517515bbe1849b9d039dde0fe3d2
   can_be_low_[id] = true;
-  for (std::size_t i = 0; i < outputs.size(); ++i) low_output_[graph_.EntryOf(id, i)] = outputs[i] == options_.target;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const EntryId output = graph_.EntryOf(id, i);
+    low_output_[output] = outputs[i] == options_.target && !(is_limited && limits_.written_exactly[output]);
+  }
 }
 
 }  // namespace amp

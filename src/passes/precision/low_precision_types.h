@@ -4,16 +4,19 @@
 #include <unordered_map>
 #include <vector>
 
-#include "passes/infer.h"
-#include "passes/precision/convert_options.h"
+#include "passes/model.h"
 #include "passes/precision/decision.h"
+#include "passes/precision/precision_roles.h"
+#include "passes/precision/rounding_limits.h"
 
 namespace amp {
 
 // What a node would be in low precision, and whether it can be.
 class LowPrecisionTypes {
  public:
-  LowPrecisionTypes(const Graph& graph, const Types& types, const ConvertOptions& options, Decision* decision);
+  // Gives the decision the texts of refusals and, unless the policy is MXNet's, the ranges of all tensors.
+  LowPrecisionTypes(const Model& model, const ConvertOptions& options, const PrecisionChoices& choices,
+                    Decision* decision);
 
   bool CanBeLow(NodeId id) const { return can_be_low_[id]; }
   const Reason& RefusalOf(NodeId id) const { return refusals_.at(id); }
@@ -25,19 +28,23 @@ class LowPrecisionTypes {
 
  private:
   std::size_t FlatSlot(NodeId id, std::size_t slot) const;
-  void FindIntegers();
   void Classify(NodeId id);
+  // Whatever rounding damages, the caller may ask for it.
+  bool IsAskedFor(NodeId id) const;
   ReasonKind Classify(NodeId id, std::size_t slot) const;
   bool KeepsStatistic(const Node& node, std::size_t slot) const;
+  bool HasPolicyOfFacts() const { return options_.policy != PrecisionPolicy::kMXNet; }
   void Refuse(NodeId id, const Reason& reason) { refusals_[id] = reason; }
 
   const Graph& graph_;
   const Types& types_;
   const ConvertOptions& options_;
+  const PrecisionChoices& choices_;
   Decision* decision_;  // texts of refusals are added to its details
   std::vector<bool> can_be_low_;
   std::vector<ReasonKind> kinds_;  // by slot; kReadsLow: would be low
-  std::vector<bool> low_output_, integers_;
+  std::vector<bool> low_output_;
+  RoundingLimits limits_;  // empty under policy mxnet
   std::unordered_map<NodeId, Reason> refusals_;
 };
 

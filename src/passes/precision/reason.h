@@ -17,7 +17,13 @@ enum class ReasonKind : std::uint8_t {
   kStatistic,     // fact, of an input
   kIndex,         // fact, of an input
   kNotRead,       // fact, of an input
-  kIntegers,      // fact: `cause` counts as integers
+  kIntegers,      // fact: `cause` counts as integers that the target does not tell apart
+  kExact,         // fact: `cause` is read where the smallest change matters
+  kOverflows,     // fact: `cause` may exceed the target's largest number
+  kVanishes,      // fact: `cause`, a divisor, may become 0
+  kAmplified,     // fact: errors of `cause`, an angle, become larger ones
+  kCancels,       // fact: `cause` is a small difference of large numbers
+  kSummed,        // fact: `cause` are exponentials that are added up
   kNoFloats,      // fact: nothing that could be rounded
   kListed,        // `detail` says in which of MXNet's lists
   kUser,          // `detail` says what the caller asked for
@@ -36,6 +42,11 @@ enum class ReasonKind : std::uint8_t {
   kWrongDType,    // `cause` has another dtype than float32
 };
 
+// Kinds of tensors that no reader may have rounded.
+inline bool IsRoundingLimit(ReasonKind kind) {
+  return kind == ReasonKind::kIntegers || kind == ReasonKind::kOverflows || kind == ReasonKind::kVanishes;
+}
+
 struct Reason {
   static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 
@@ -51,7 +62,7 @@ struct ReasonInfo {
   ReasonKind kind;
   const char* name;                  // "reads_low": for programs
   const char* reason_class;          // "fact", "list", "user", "propagation" or "refusal"
-  const char* text;                  // {cause}, {detail} and {low} stand for what the reason names
+  const char* text;                  // {cause}, {range}, {detail} and {low} stand for what the reason names
   const char* text_alone = nullptr;  // where there is no cause; absent: `text`
 };
 const ReasonInfo& InfoOf(ReasonKind kind);

@@ -1,0 +1,32 @@
+// What the readers of a tensor ask of it, from the outputs of the model upstream.
+#pragma once
+
+#include <vector>
+
+#include "nnvm/graph.h"
+#include "passes/precision/reason.h"
+#include "passes/value_range.h"
+
+namespace amp {
+
+// Of one tensor, by what reads it directly or through operators that only move data (the first four), or that compute
+// element by element (the others).
+struct RoundingDemand {
+  bool is_position = false;  // an index, a length, an axis
+  bool is_exact = false;     // read where the smallest change may change the result by a whole step
+  bool is_divisor = false;   // something is infinite where it is 0
+  bool is_totalled = false;  // through multiplications, too: the terms of a sum over axes
+  // Errors of the tensor are larger errors of this one.
+  Reason amplified = {ReasonKind::kReadsLow};  // that is: none
+};
+
+struct RoundingDemands {
+  std::vector<RoundingDemand> tensors;  // by EntryId
+  // Why a node has to compute in float32, because of how it reads; kReadsLow: it need not. By NodeId.
+  std::vector<Reason> nodes;
+};
+
+// In linear time. `ranges`: the values of all tensors.
+RoundingDemands FindRoundingDemands(const Graph& graph, DType target, const std::vector<ValueRange>& ranges);
+
+}  // namespace amp

@@ -1,0 +1,174 @@
+#include "passes/precision/rounding_limits.h"
+
+#include <algorithm>
+
+#include "passes/op_facts.h"
+#include "passes/precision/rounding_demands.h"
+#include "passes/precision/value_ranges.h"
+
+namespace amp {
+namespace {
+
+struct TargetLimits {
+  double whole;     // whole numbers up to here are told apart
+  double largest;   // finite number
+  double smallest;  // what is smaller becomes 0
+};
+TargetLimits LimitsOf(DType target) {
+  if (target == DType::kFloat16) return {0x1p11, 65504, 0x1p-24};
+  return {0x1p8, 0x1.FEp127, 0x1p-133};
+}
+
+// Summands that differ by less than this factor may be rounded.
+constexpr double kSimilar = 16;
+
+class LimitFinder {
+ public:
+  LimitFinder(const Graph& graph, const Types& types, DType target, const std::vector<ValueRange>& ranges)
+      : graph_(graph),
+        types_(types),
+        ranges_(ranges),
+        limits_(LimitsOf(target)),
+        evaluator_(graph, types),
+        counted_(graph.num_entries()),
+        exponential_(graph.num_entries()) {
+    RoundingDemands demands = FindRoundingDemands(graph, target, ranges);
+    demands_ = std::move(demands.tensors);
+    found_.nodes = std::move(demands.nodes);
+    found_.tensors.resize(graph.num_entries(), ReasonKind::kReadsLow);
+    found_.written_exactly.resize(graph.num_entries());
+  }
+
+  RoundingLimits Run() {
+    for (NodeId id = 0; id < graph_.num_nodes(); ++id) {
+      const bool is_variable = graph_.node(id).is_variable();
+      if (!is_variable) {
+        if (IsCounted(id)) Mark(&counted_, id);
+        if (IsExponential(id)) Mark(&exponential_, id);
+      }
+      for (const EntryId output : graph_.OutputsOf(id)) {
+        found_.tensors[output] = LimitOf(id, output);
+        found_.written_exactly[output] = found_.tensors[output] != ReasonKind::kReadsLow || demands_[output].is_exact;
+      }
+      if (!is_variable) LimitNode(id);
+    }
+    return std::move(found_);
+  }
+
+ private:
+  void Mark(std::vector<bool>* flags, NodeId id) {
+    for (const EntryId output : graph_.OutputsOf(id)) (*flags)[output] = true;
+  }
+
+  // Floats that count as integers: what an operator counts (arange, shapes), what is used as a position, and what is
+  // computed from such numbers alone; sums and products also where the other terms are whole numbers.
+  bool IsCounted(NodeId id) const {
+    const AmpFacts& facts = FactsOf(graph_.node(id));
+    if (facts.counts) return true;
+    bool any = false, all = true;
+    const auto inputs = graph_.InputsOf(id);
+    for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
+      if (facts.RoleOf(slot) != SlotRole::kData) continue;
+      const bool counts =
+          counted_[inputs[slot]] || demands_[inputs[slot]].is_position || !IsFloat(types_[inputs[slot]].dtype);
+      any = any || counts;
+      all = all && counts;
+    }
+    const bool adds_up = facts.arithmetic == Arithmetic::kAccumulates || AlgebraOf(id) == Algebra::kTotal;
+    if (adds_up) return any && ranges_[graph_.EntryOf(id, 0)].is_integer;
+    return any && all && facts.arithmetic != Arithmetic::kNeedsFloat32;
+  }
+
+  Algebra AlgebraOf(NodeId id) const {
+    const Node& node = graph_.node(id);
+    const auto* fact = node.is_variable() ? nullptr : node.op()->Find<AlgebraFact>();
+    return fact != nullptr ? fact->of(node) : Algebra::kOther;
+  }
+
+  // Exponentials, as they are or moved or multiplied, unless they are known to be of similar size.
+  bool IsExponential(NodeId id) const {
+    const Node& node = graph_.node(id);
+    const Algebra algebra = AlgebraOf(id);
+    if (algebra == Algebra::kExponential) {
+      const ValueRange& range = ranges_[graph_.EntryOf(id, 0)];
+      return !(range.low > 0 && range.high <= kSimilar * range.low);
+    }
+    const Arithmetic arithmetic = FactsOf(node).arithmetic;
+    const bool passes = arithmetic == Arithmetic::kMovesData || arithmetic == Arithmetic::kCasts ||
+                        algebra == Algebra::kMultiple || algebra == Algebra::kProduct;
+    const auto inputs = graph_.InputsOf(id);
+    return passes && std::any_of(inputs.begin(), inputs.end(), [&](EntryId input) { return exponential_[input]; });
+  }
+
+  ReasonKind LimitOf(NodeId id, EntryId entry) {
+    if (!IsFloat(types_[entry].dtype)) return ReasonKind::kReadsLow;  // never rounded anyway
+    const ValueRange& range = ranges_[entry];
+    const RoundingDemand& demand = demands_[entry];
+    if (demand.is_position) return ReasonKind::kIntegers;
+    if (counted_[entry] && (demand.is_exact || !(range.Magnitude() <= limits_.whole))) return ReasonKind::kIntegers;
+    if (Overflows(range) || ScalesBeyond(id, entry)) return ReasonKind::kOverflows;
+    if (demand.is_divisor && (Vanishes(range) || IsGuard(id, entry))) return ReasonKind::kVanishes;
+    return ReasonKind::kReadsLow;
+  }
+
+  // A known end lies beyond the largest number.
+  bool Overflows(const ValueRange& range) const {
+    const auto is_beyond = [&](double end) {
+      return std::abs(end) > limits_.largest && std::abs(end) < ValueRange::kInfinity;
+    };
+    return is_beyond(range.low) || is_beyond(range.high);
+  }
+  // Not 0 itself, but perhaps after rounding.
+  bool Vanishes(const ValueRange& range) const {
+    const double smallest = range.SmallestMagnitude();
+    return smallest > 0 && smallest < limits_.smallest;
+  }
+
+  // A multiple of numbers of which nothing is known, by a constant that would carry even 1 beyond the largest number.
+  bool ScalesBeyond(NodeId id, EntryId entry) {
+    if (!IsMultiple(id) || ranges_[entry].IsBounded()) return false;
+    const ValueRange& input = ranges_[graph_.InputsOf(id)[0]];
+    const double low = std::clamp(-1.0, input.low, input.high), high = std::clamp(1.0, input.low, input.high);
+    return Overflows(Evaluate(id, {low, high}));
+  }
+  // A constant that is added to keep the sum from being 0, and would become 0 itself.
+  bool IsGuard(NodeId id, EntryId entry) {
+    return IsMultiple(id) && !ranges_[entry].IsBounded() && Vanishes(Evaluate(id, ValueRange::Of(0)));
+  }
+  bool IsMultiple(NodeId id) const { return AlgebraOf(id) == Algebra::kMultiple && graph_.InputsOf(id).size() == 1; }
+  ValueRange Evaluate(NodeId id, const ValueRange& in) { return evaluator_.Output(id, 0, {&in, 1}); }
+
+  void LimitNode(NodeId id) {
+    const Arithmetic arithmetic = FactsOf(graph_.node(id)).arithmetic;
+    Reason& reason = found_.nodes[id];
+    if (reason.kind != ReasonKind::kReadsLow || arithmetic == Arithmetic::kAccumulates) return;
+    for (const EntryId output : graph_.OutputsOf(id)) {
+      const RoundingDemand& demand = demands_[output];
+      if (found_.tensors[output] != ReasonKind::kReadsLow) {
+        reason = {found_.tensors[output], output};
+      } else if (demand.is_exact) {
+        reason = {ReasonKind::kExact, output};
+      } else if (demand.is_totalled && exponential_[output]) {
+        reason = {ReasonKind::kSummed, output};
+      }
+    }
+  }
+
+  const Graph& graph_;
+  const Types& types_;
+  const std::vector<ValueRange>& ranges_;
+  const TargetLimits limits_;
+  RangeEvaluator evaluator_;
+  std::vector<RoundingDemand> demands_;      // by entry
+  std::vector<bool> counted_, exponential_;  // by entry
+  RoundingLimits found_;
+};
+
+}  // namespace
+
+RoundingLimits FindRoundingLimits(const Graph& graph, const Types& types, DType target,
+                                  const std::vector<ValueRange>& ranges) {
+  return LimitFinder(graph, types, target, ranges).Run();
+}
+
+}  // namespace amp
