@@ -19,6 +19,7 @@ inline constexpr EnvSwitch kEnvSwitches[] = {
     {"AMP_DISABLE_PASSES", "comma-separated passes to skip when a model is bound (ablation)"},
     {"AMP_PROFILE", "'1': time each step of each run, print what came of it to stderr when the executor ends"},
     {"AMP_VERBOSE", "'1': print the time of each pass and each plan to stderr; the command line shows tracebacks"},
+    {"AMP_GRAPHAMP_PRESET", "'mp0' to 'mp4': the preset of policy graphamp where none is given (default: mp1)"},
     {"AMP_MAX_ISA", "'generic', 'avx2' or 'avx512': the widest instruction set that own kernels use"},
 };
 

@@ -8,6 +8,7 @@
 #include "ops/rules.h"
 #include "passes/infer.h"
 #include "passes/op_facts.h"
+#include "passes/out_dtype.h"
 #include "program/reference.h"
 
 namespace amp {
@@ -93,6 +94,7 @@ OpDefinition<MaskedSoftmaxParam> Register(const char* name, const char* doc, boo
         if (!IsKnown(r.in(1))) r.In(1, DType::kBool);
       }})
       .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole::kIndex}})
+      .Set(DeclaresOutDType{})
       .Set(ReferenceKernel{[logarithm](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
         Reference(node, logarithm, in, out[0]);
       }});

@@ -30,7 +30,8 @@ constexpr Stage<Conversion> kConversion[] = {
     {"FoldBatchNorm", FoldsBatchNorm, FoldBatchNorm},
     {"Decide", Always, DecidePrecision},
     {"ApplyDecision", Always, ApplyDecision},
-    {"CastParamsOffline", [](const Conversion& c) { return c.options.cast_params_offline; }, CastParamsOffline},
+    {"CastParamsOffline", [](const Conversion& c) { return c.options.cast_params_offline && !IsOff(c.options); },
+     CastParamsOffline},
     {"Report", [](const Conversion& c) { return c.report != nullptr; }, FillReport},
     {"FuseAgain", [](const Conversion& c) { return !c.origins.empty(); }, FuseAgain},
 };

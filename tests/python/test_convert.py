@@ -362,7 +362,7 @@ def test_reports_come_last(model):
 @pytest.mark.parametrize(
     "options, text",
     [
-        ({"policy": "fast"}, "policy: expected 'default' or 'mxnet', got 'fast'"),
+        ({"policy": "fast"}, "policy: expected 'default' or 'mxnet' or 'graphamp', got 'fast'"),
         ({"target_dtype": "float32"}, "target_dtype: expected bfloat16 or float16, got float32"),
         (
             {"target_dtype_ops": "FullyConnected"},

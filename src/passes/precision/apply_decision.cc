@@ -150,8 +150,8 @@ class DecisionRewriter {
     return rewriter_.Replace(node.WithAttrs(std::move(attrs)));
   }
 
-  // An output of the graph has the decided dtype. Under policy default it keeps its name: where either would change, a
-  // cast that carries the name stands in front of it.
+  // An output of the graph has the decided dtype. Under policies but mxnet it keeps its name: where either would
+  // change, a cast that carries the name stands in front of it.
   NodeEntry Output(std::size_t index, NodeEntry mapped) {
     const NodeEntry& output = graph_.outputs()[index];
     const EntryId entry = graph_.EntryOf(output);
@@ -165,7 +165,7 @@ class DecisionRewriter {
     return named_[key] = NewCast(std::move(mapped), entry, to, {{kOutputNameAttr, name}});
   }
 
-  bool KeepsNames() const { return decision_.policy == PrecisionPolicy::kDefault; }
+  bool KeepsNames() const { return decision_.policy != PrecisionPolicy::kMXNet; }
 
   NodeEntry AsType(EntryId source, NodeEntry mapped, DType dtype) {
     const DType from = decision_.produced[source];

@@ -16,6 +16,7 @@ namespace amp {
 // Policy mxnet: the least fixed point of the rules of MXNet's pass (src/nnvm/low_precision_pass.cc, apache/mxnet
 // b84609d3fc): target operators go low, neutral ones where some input exists in low precision, widest ones where all
 // do.
+// Policy graphamp: see propagate_graphamp.h.
 Decision Decide(const Model& model, const ConvertOptions& options);
 
 }  // namespace amp

@@ -23,7 +23,7 @@ LowPrecisionTypes::LowPrecisionTypes(const Graph& graph, const Types& types, con
       kinds_(decision->first_slot.back()),
       low_output_(graph.num_entries()),
       integers_(graph.num_entries()) {
-  if (options.policy == PrecisionPolicy::kDefault) FindIntegers();
+  if (options.policy != PrecisionPolicy::kMXNet) FindIntegers();
   for (NodeId id = 0; id < graph.num_nodes(); ++id) {
     if (!graph.node(id).is_variable()) Classify(id);
   }
@@ -69,9 +69,9 @@ void LowPrecisionTypes::FindIntegers() {
   }
 }
 
-// Does MXNet (policy mxnet) or the operator definition (policy default) keep this scale, shift or statistic in float32?
+// Does MXNet (policy mxnet) or the operator definition (other policies) keep this scale, shift or statistic in float32?
 bool LowPrecisionTypes::KeepsStatistic(const Node& node, std::size_t slot) const {
-  if (node.IsMutable(slot) || options_.policy == PrecisionPolicy::kDefault) return true;
+  if (node.IsMutable(slot) || options_.policy != PrecisionPolicy::kMXNet) return true;
   const auto& kept = MXNetLists(options_.target).float32_inputs;
   const auto found = kept.find(node.op_name());
   if (found == kept.end()) return false;
@@ -124,7 +124,7 @@ void LowPrecisionTypes::Classify(NodeId id) {
     return Refuse(id, {ReasonKind::kRefused, Reason::kNone, static_cast<std::uint32_t>(decision_->details.size() - 1)});
   }
   const bool rounds = std::find(outputs.begin(), outputs.end(), options_.target) != outputs.end();
-  if (rounds && FactsOf(node).counts && options_.policy == PrecisionPolicy::kDefault)
+  if (rounds && FactsOf(node).counts && options_.policy != PrecisionPolicy::kMXNet)
     return Refuse(id, {ReasonKind::kIntegers});
   can_be_low_[id] = true;
   for (std::size_t i = 0; i < outputs.size(); ++i) low_output_[graph_.EntryOf(id, i)] = outputs[i] == options_.target;

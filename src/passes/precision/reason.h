@@ -19,7 +19,7 @@ enum class ReasonKind : std::uint8_t {
   kNotRead,       // fact, of an input
   kIntegers,      // fact: `cause` counts as integers
   kNoFloats,      // fact: nothing that could be rounded
-  kListed,        // `detail` says in which of MXNet's lists
+  kListed,        // `detail` says in which of MXNet's lists, or in which category of a preset
   kUser,          // `detail` says what the caller asked for
   kReadsLow,      // it reads `cause`, which is in low precision
   kSharesCast,    // it reads `cause`, which others have cast anyway
@@ -28,8 +28,10 @@ enum class ReasonKind : std::uint8_t {
   kReadsHigh,     // it reads `cause`, which is not in low precision
   kNoneLow,       // nothing that it reads is in low precision
   kNotWanted,  // it could be low, but what reads it is not (`cause`: the reader's output; none: an output of the model)
-  kRefused,    // `detail` is the operator's own refusal
-  kWrongDType,  // `cause` has another dtype than float32
+  kReaderWantsLow,   // policy graphamp, category infer: `cause`, computed from it, reads it in low precision
+  kReaderWantsHigh,  // likewise: `cause` reads it in float32 (none: the caller of the model does, or nobody reads it)
+  kRefused,          // `detail` is the operator's own refusal
+  kWrongDType,       // `cause` has another dtype than float32
 };
 
 struct Reason {
