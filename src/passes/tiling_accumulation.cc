@@ -17,6 +17,30 @@ std::optional<DType> AccumulatorOf(const std::string& text) {
   return std::nullopt;
 }
 
+bool SaysTiling(const Node& node) {
+  return node.FindAttr(kTilingAccumAttr) != nullptr || node.FindAttr(kTileKAttr) != nullptr;
+}
+
+// The graph's outputs, with the attributes on all nodes that follow them, those of subgraphs included.
+std::vector<NodeEntry> WithAttrs(const Graph& graph, const AttrMap& added) {
+  Rewriter rewriter(graph);
+  return rewriter
+      .Run([&](NodeId id, std::vector<NodeEntry> inputs) -> std::vector<NodeEntry> {
+        const Node& node = graph.node(id);
+        std::vector<NodeEntry> kept = rewriter.KeepNode(id, std::move(inputs));
+        const bool follows = FollowsTiling(node) && !SaysTiling(node);
+        if (!follows && node.subgraphs().empty()) return kept;
+        const Node& now = *kept[0].node;
+        AttrMap attrs = now.attrs();
+        if (follows) attrs.insert(added.begin(), added.end());
+        Subgraphs subgraphs;
+        for (const auto& outputs : node.subgraphs()) subgraphs.push_back(WithAttrs(Graph(outputs), added));
+        return rewriter.Replace(Node::Make({now.op(), now.name(), std::move(attrs), now.inputs(), now.control_deps(),
+                                            now.phase(), std::move(subgraphs)}));
+      })
+      .graph.outputs();
+}
+
 }  // namespace
 
 std::optional<Tiling> TilingOf(const Node& node) {
@@ -49,20 +73,8 @@ Symbol WithTiling(const Symbol& symbol, const std::string& accumulator, std::int
     Throw<ArgumentError>("tiling_accum: expected 'fp32' or 'bf16', got '{}'", Quotable(accumulator));
   }
   if (tile_k < 1) Throw<ArgumentError>("tile_k: expected a number above 0, got {}", tile_k);
-  const Graph graph = symbol.ToGraph();
-  Rewriter rewriter(graph);
-  const RewriteResult result = rewriter.Run([&](NodeId id, std::vector<NodeEntry> inputs) -> std::vector<NodeEntry> {
-    std::vector<NodeEntry> kept = rewriter.KeepNode(id, std::move(inputs));
-    const Node& node = graph.node(id);
-    if (!FollowsTiling(node) || node.FindAttr(kTilingAccumAttr) != nullptr || node.FindAttr(kTileKAttr) != nullptr) {
-      return kept;
-    }
-    AttrMap attrs = node.attrs();
-    attrs[kTilingAccumAttr] = accumulator;
-    attrs[kTileKAttr] = std::to_string(tile_k);
-    return rewriter.Replace(kept[0].node->WithAttrs(std::move(attrs)));
-  });
-  return Symbol(result.graph.outputs(), symbol.np_shape());
+  return Symbol(WithAttrs(symbol.ToGraph(), {{kTilingAccumAttr, accumulator}, {kTileKAttr, std::to_string(tile_k)}}),
+                symbol.np_shape());
 }
 
 }  // namespace amp

@@ -33,8 +33,8 @@ std::optional<Tiling> TilingOf(const Node& node);
 // The number of tiles of `k` products; throws GraphError for more than kMaxTiles.
 std::int64_t CountTiles(const Node& node, const Tiling& tiling, std::int64_t k);
 
-// The symbol with both attributes on all its nodes that follow them and have neither. Throws ArgumentError for bad
-// values.
+// The symbol with both attributes on all its nodes that follow them and have neither, those of subgraphs included.
+// Throws ArgumentError for bad values.
 Symbol WithTiling(const Symbol& symbol, const std::string& accumulator, std::int64_t tile_k);
 
 }  // namespace amp

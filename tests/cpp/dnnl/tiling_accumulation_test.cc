@@ -183,8 +183,9 @@ TEST(Tiling, NodesWithOtherTilesAreNotMerged) {
   TestModel m;
   m.types["a"] = F32({4, 64});
   m.params.args["b"] = Random({64, 8}, 1);
-  const auto product = [](const std::string& name, AttrMap attrs) {
-    return Op("exp", name + "_exp", {Op("dot", name, {Var("a"), Var("b")}, std::move(attrs))});
+  const Symbol a = Var("a"), b = Var("b");
+  const auto product = [&](const std::string& name, AttrMap attrs) {
+    return Op("exp", name + "_exp", {Op("dot", name, {a, b}, std::move(attrs))});
   };
   m.symbol = Symbol::Group({product("plain", {}), product("tiled", {{kTilingAccumAttr, "bf16"}, {kTileKAttr, "8"}})});
   const std::vector<NDArray> out = Bind(m)->Run({Random({4, 64}, 2, 0.1f)});
