@@ -109,10 +109,6 @@ void InferTypes(Conversion& c) {
   if (c.report != nullptr) c.given_parameters = CountParameters(c.model);
 }
 
-bool IsOff(const ConvertOptions& options) {
-  return options.policy == PrecisionPolicy::kGraphAmp && (options.preset ? *options.preset : DefaultPreset()).IsOff();
-}
-
 bool FoldsBatchNorm(const Conversion& c) {
   if (IsOff(c.options)) return false;
   return c.options.fold_batch_norm.value_or(c.options.policy == PrecisionPolicy::kDefault);

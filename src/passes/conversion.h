@@ -37,8 +37,6 @@ void UnfuseModel(Conversion& c);
 // Decisions are made on known dtypes; a clash in the caller's types shows here, not later. A node with a tensor of
 // unknown dtype stays as it is, and shapes need not be known.
 void InferTypes(Conversion& c);
-// Policy graphamp's preset mp0: nothing is decided, and the symbol comes back as it was.
-bool IsOff(const ConvertOptions& options);
 // In float32, before weights are rounded. Nodes that the caller keeps as they are stay apart.
 bool FoldsBatchNorm(const Conversion& c);
 void FoldBatchNorm(Conversion& c);

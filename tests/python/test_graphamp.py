@@ -90,6 +90,10 @@ def test_mp0_changes_nothing():
         ({"categories": {"relu": "low"}}, "categories: 'relu': expected 'allow', 'infer', 'deny', got 'low'"),
         ({"categories": {"relo": "deny"}}, "categories: the model has no operator node 'relo'; did you mean 'relu'"),
         ({"categories": {"relu": "deny"}, "force": {"relu": LOW}}, "'relu' is both in force and in categories"),
+        (
+            {"preset": "mp0", "output_dtypes": "bfloat16"},
+            "output_dtypes: 'sm_output' cannot be bfloat16: preset mp0 changes nothing",
+        ),
         ({"widest_dtype_ops": ["dot"]}, "widest_dtype_ops: policy graphamp has the categories"),
     ],
 )
@@ -99,7 +103,7 @@ def test_what_makes_no_sense_is_refused(options, message):
 
 
 @pytest.mark.parametrize("policy", ["default", "mxnet"])
-@pytest.mark.parametrize("options", [{"preset": "mp1"}, {"preset": {"allow": ["dot"]}}, {"categories": {"relu": "deny"}}])
+@pytest.mark.parametrize("options", [{"preset": "mp1"}, {"preset": {"rest": "deny"}}, {"categories": {"relu": "deny"}}])
 def test_other_policies_have_neither_presets_nor_categories(policy, options):
     (name,) = options
     with pytest.raises(amp.ArgumentError, match=f"{name}: of policy graphamp, not of {policy}"):

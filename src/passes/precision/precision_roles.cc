@@ -368,6 +368,10 @@ class RoleChooser {
   }
 
   void CheckPolicy() {
+    for (const auto& [name, dtype] : options_.output_dtypes) {
+      if (!IsOff(options_) || dtype == DType::kFloat32) continue;
+      problems_.Add(fmt::format("output_dtypes: '{}' cannot be {}: preset mp0 changes nothing", name, NameOf(dtype)));
+    }
     if (options_.policy == PrecisionPolicy::kGraphAmp) return;
     const auto refuse = [this](const char* what) {
       problems_.Add(fmt::format("{}: of policy graphamp, not of {}", what, NameOf(options_.policy)));
@@ -401,6 +405,10 @@ class RoleChooser {
 };
 
 }  // namespace
+
+bool IsOff(const ConvertOptions& options) {
+  return options.policy == PrecisionPolicy::kGraphAmp && (options.preset ? *options.preset : DefaultPreset()).IsOff();
+}
 
 bool MatchesGlob(const std::string& pattern, const std::string& name) {
   return fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
