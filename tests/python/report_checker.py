@@ -487,12 +487,10 @@ class _Checker:
             return "it is not read by that"
         return None if (match[2] == "low precision") == (tensor["dtype"] == self.low) else "its dtype is another one"
 
-    def unwanted(self, _match, node, tensor):
-        entries = [(node, index) for index in range(node.visible)]
-        if self.policy != "graphamp" or tensor["dtype"] == self.low:
-            return "its dtype is another one"
-        is_output = any(entry in self.before.heads for entry in entries)
-        return None if is_output or not all(self.before.readers[entry] for entry in entries) else "operators read it"
+    def unwanted(self, _match, _node, tensor):
+        """Which readers read shapes alone, the checker does not know."""
+        is_low = tensor["dtype"] == self.low and tensor["before"] != self.low
+        return "its dtype is another one" if self.policy != "graphamp" or is_low else None
 
     def asked_for(self, _match, _node, _tensor):
         return None if self.low in self.asked.get("output_dtypes", {}).values() else "nobody asked for that"
@@ -534,7 +532,7 @@ class _Checker:
         (r"it is read only as an output of the model", only_output),
         (r"(\S+) is in category (\w+) of preset (\S+)", in_category),
         (r"category infer: (.+) reads it in (low precision|float32)", wanted_by),
-        (r"category infer: it is an output of the model, or has one that nobody reads", unwanted),
+        (r"category infer: it is an output of the model, or has one whose values nobody reads", unwanted),
         (r"category infer: (.+) reads in (.+) what of it can be in low precision", lambda *_: None),
         (r"output_dtypes asks for its result in low precision", asked_for),
         (r"(.+) has a dtype that is not converted", wrong_dtype),

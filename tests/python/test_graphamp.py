@@ -146,7 +146,7 @@ def test_the_report_names_category_and_reader():
     assert report.tensor("flat")["reason"] == {
         "class": "fact",
         "kind": "reader_wants_high",
-        "text": "category infer: it is an output of the model, or has one that nobody reads",
+        "text": "category infer: it is an output of the model, or has one whose values nobody reads",
         "because_of": None,
     }
 
