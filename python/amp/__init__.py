@@ -19,7 +19,7 @@ from ._loader import load_core
 _core = load_core()
 
 from . import attribute, base, lists, name, nd, sym  # noqa: E402 - they use the extension
-from .attribute import AttrScope, disable_amp  # noqa: E402
+from .attribute import AttrScope, disable_amp, disable_graphamp  # noqa: E402
 from .base import (  # noqa: E402
     ArgumentError,
     Error,
@@ -69,6 +69,7 @@ __all__ = [
     "convert_symbol",
     "cpu_info",
     "disable_amp",
+    "disable_graphamp",
     "dtype_name",
     "list_conditional_fp32_ops",
     "list_fp32_ops",

@@ -11,8 +11,10 @@ from .base import ArgumentError, did_you_mean, dtype_name
 from .sym.attributes import attribute_text
 
 TARGETS = ("bfloat16", "float16")
-POLICIES = ("default", "mxnet", "optimal")
+POLICIES = ("default", "mxnet", "graphamp", "optimal")
 MINIMIZED = ("time", "casts")
+PRESETS = ("mp0", "mp1", "mp2", "mp3", "mp4")
+CATEGORIES = ("allow", "infer", "deny")
 
 
 def check_options(sym, given):
@@ -185,6 +187,35 @@ def _force(key, value, _sym, nodes):
     return forced
 
 
+def _category(key, value):
+    if value not in CATEGORIES:
+        raise ArgumentError(f"{key}: expected {', '.join(map(repr, CATEGORIES))}, got {value!r}")
+    return value
+
+
+def _preset(key, value, sym, nodes):
+    if isinstance(value, str) and value in PRESETS:
+        return value
+    if not isinstance(value, dict):
+        raise ArgumentError(f"{key}: expected one of {', '.join(PRESETS)} or a dict of categories, got {value!r}")
+    unknown = [name for name in value if name not in (*CATEGORIES, "rest")]
+    if unknown:
+        raise ArgumentError(f"{key}: expected the keys {', '.join(CATEGORIES)} and rest, got {unknown[0]!r}")
+    lists = {name: _operators(f"{key}: {name}", value[name], sym, nodes) for name in CATEGORIES if name in value}
+    return {**lists, "rest": _category(f"{key}: rest", value.get("rest", "deny"))}
+
+
+def _categories(key, value, _sym, nodes):
+    if not isinstance(value, dict):
+        raise ArgumentError(f"{key}: expected a dict {{node: category}}, got {type(value).__name__}")
+    categories = {}
+    for item, category in value.items():
+        for name in nodes.expand(key, item):
+            if categories.setdefault(name, _category(f"{key}: '{name}'", category)) != category:
+                raise ArgumentError(f"{key}: '{name}' is to be both {categories[name]} and {category}")
+    return categories
+
+
 def _outputs(key, value, sym, _nodes):
     return {name: dtype_name(dtype) for name, dtype in by_name(key, value, sym.list_outputs()).items()}
 
@@ -247,7 +278,8 @@ OPTIONS = {
     "policy": Option(
         "default",
         _policy,
-        "'default', 'mxnet' for the decisions of MXNet's published operator lists, or 'optimal' for a minimum cut.",
+        "'default', 'mxnet' for the decisions of MXNet's published operator lists, 'graphamp' for low precision that "
+        "spreads from the outputs upstream, or 'optimal' for a minimum cut.",
         "--policy",
         {"choices": POLICIES, "default": "default", "help": "whose rules decide"},
     ),
@@ -272,10 +304,26 @@ OPTIONS = {
     "fold_batch_norm": Option(
         None,
         _flag,
-        "whether batch norms are folded into the weights before these are cast; by default False under policy "
-        "'mxnet' and True under the others.",
+        "whether batch norms are folded into the weights before these are cast; by default True under policies "
+        "'default' and 'optimal'.",
         "--no-fold",
         {"action": "store_const", "const": False, "help": "leave batch norm apart from the layer before it"},
+    ),
+    "preset": Option(
+        None,
+        _preset,
+        "of policy 'graphamp': 'mp0' (changes nothing), 'mp1' (products read low precision; the default, unless the "
+        "environment variable AMP_GRAPHAMP_PRESET says otherwise), 'mp2' (so does what moves data in front of them), "
+        "'mp3' (and elementwise operators) or 'mp4' (everything); or {'allow': operators, 'infer': operators, 'deny': "
+        "operators, 'rest': category}.",
+        "--preset",
+        {"metavar": "PRESET", "choices": PRESETS, "help": "mp0 to mp4, of policy graphamp (default: mp1)"},
+    ),
+    "categories": Option(
+        None,
+        _categories,
+        "of policy 'graphamp': {node: 'allow', 'infer' or 'deny'}, as strong as `force`; nodes are named as for "
+        "`excluded_sym_names`.",
     ),
 }
 

@@ -3,7 +3,7 @@
 from ._scope import Scope
 from .base import ArgumentError
 
-__all__ = ["AttrScope", "current", "disable_amp"]
+__all__ = ["AttrScope", "current", "disable_amp", "disable_graphamp"]
 
 # MXNet's own attributes may be written without the underscores that they have in files.
 _HIDDEN_KEYS = ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage", "profiler_scope")
@@ -70,6 +70,9 @@ def disable_amp():
     {'__opt_constraint__': '1'}
     """
     return _AmpDisabled()
+
+
+disable_graphamp = disable_amp  # SambaFlow's name for it
 
 
 def current():

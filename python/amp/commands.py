@@ -16,7 +16,7 @@ import numpy as np
 from . import _core, checkpoint, comparison, conversion, demo, inspection, report
 from ._options import OPTIONS
 from .base import ArgumentError, Error, cpu_info, dtype_name
-from .executor import Executor
+from .executor import Executor, with_tiling
 
 USER_ERROR = 2
 INTERRUPTED = 130
@@ -98,6 +98,7 @@ def _add_convert(commands):
     command.add_argument("symbol", help="symbol file (.json)")
     command.add_argument("params", help="parameter file (.params)")
     _add_conversion(command)
+    _add_tiling(command)
     command.add_argument("--report", metavar="FILE.json", help="write what was done and why")
     command.add_argument(
         "-o", "--output", required=True, metavar="PREFIX", help="writes PREFIX-symbol.json, PREFIX-0000.params"
@@ -158,6 +159,17 @@ def _add_binding(command):
         "--mode", choices=("fast", "exact"), default="fast", help="exact: every node as if it ran alone"
     )
     command.add_argument("--threads", type=int, metavar="N")
+    _add_tiling(command)
+
+
+def _add_tiling(command):
+    """How dense layers and matrix products are summed."""
+    command.add_argument(
+        "--tiling-accum",
+        choices=("fp32", "bf16"),
+        help="sum products in tiles, and add up the tiles in this dtype (needs --tile-k)",
+    )
+    command.add_argument("--tile-k", type=int, metavar="N", help="products in a tile")
 
 
 def _add_demo(commands):
@@ -288,6 +300,7 @@ def convert_files(options):
     model = checkpoint.load(options.symbol, options.params)
     print(f"converting {len(model[0].get_internals().list_outputs())} tensors to {options.target_dtype}")
     *converted, record = _converted(model, options)
+    converted[0] = with_tiling(converted[0], options.tiling_accum, options.tile_k)
     checkpoint.save_checkpoint(options.output, 0, *converted)
     totals = record.totals
     before, after = totals["parameters"]["bytes_before"], totals["parameters"]["bytes_after"]
@@ -431,6 +444,8 @@ def _bound(options):
         mode=options.mode,
         reduce_precision={"target_dtype": options.to, "emulate": options.emulate} if options.to else None,
         num_threads=options.threads,
+        tiling_accum=options.tiling_accum,
+        tile_k=options.tile_k,
     )
     return executor, arrays
 

@@ -31,6 +31,9 @@ class Executor:
     num_threads: of one run; by default OMP_NUM_THREADS, or as many as there are CPUs that this process may use (its
         affinity mask, a cgroup's quota). A run uses fewer where others need them, with the same bits.
     monitor: whether `run_monitored` will be called: a second plan is built for it.
+    tiling_accum, tile_k: sum the products of dense layers and matrix products in tiles of `tile_k`, and add up the
+        tiles in float32 ('fp32') or in bfloat16 ('bf16', rounded after each tile). Nodes whose own attributes
+        `__tiling_accum__` and `__tile_k__` say something follow these.
 
     Raises ArgumentError, GraphError or UnsupportedError; missing arrays are all named at once.
 
@@ -56,9 +59,12 @@ class Executor:
         mode="fast",
         num_threads=None,
         monitor=False,
+        tiling_accum=None,
+        tile_k=None,
     ):
         if not isinstance(sym, Symbol):
             raise ArgumentError(f"expected a Symbol, got {type(sym).__name__}")
+        sym = with_tiling(sym, tiling_accum, tile_k)
         arg_params, aux_params = dict(arg_params or {}), dict(aux_params or {})
         handle = _core.Executor(
             sym._handle,
@@ -276,6 +282,19 @@ def _thread_count(num_threads):
     if not isinstance(num_threads, (int, np.integer)) or not 1 <= num_threads <= 1024:
         raise ArgumentError(f"num_threads: expected None or a number from 1 to 1024, got {num_threads!r}")
     return int(num_threads)
+
+
+def with_tiling(sym, tiling_accum, tile_k):
+    """The Symbol whose dense layers and matrix products are summed in tiles; `sym` itself where nothing is said."""
+    if tiling_accum is None and tile_k is None:
+        return sym
+    if tiling_accum is None or tile_k is None:
+        raise ArgumentError("tiling_accum and tile_k are given together")
+    if tiling_accum not in ("fp32", "bf16"):
+        raise ArgumentError(f"tiling_accum: expected 'fp32' or 'bf16', got {tiling_accum!r}")
+    if isinstance(tile_k, bool) or not isinstance(tile_k, (int, np.integer)) or not 1 <= tile_k < 2**31:
+        raise ArgumentError(f"tile_k: expected a number from 1 to 2147483647, got {tile_k!r}")
+    return Symbol(sym._handle.with_tiling(tiling_accum, int(tile_k)))
 
 
 def near_matches(name, candidates):

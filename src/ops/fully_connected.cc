@@ -2,14 +2,17 @@
 
 #include "kernels/parallel.h"
 #include "ops/dot.h"
+#include "ops/matmul.h"
 #include "ops/numeric.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
 #include "passes/infer.h"
 #include "passes/op_facts.h"
 #include "passes/optimize/fold_batch_norm.h"
+#include "passes/tiling_accumulation.h"
 #include "program/lowering.h"
 #include "program/reference.h"
+#include "program/tiled_product.h"
 
 namespace amp {
 namespace {
@@ -64,7 +67,17 @@ void InferShape(ShapeRelation& r) {
   r.In(0, learnt);
 }
 
+void TiledReference(const Node& node, std::span<const NDArray> in, NDArray& out) {
+  const auto& p = node.params<FullyConnectedParam>();
+  const std::int64_t features = in[1].shape()[1], rows = out.size() / p.num_hidden;
+  NDArray y = out.Reshaped(Shape{1, rows, p.num_hidden});
+  ProductReference(node, in[0].Reshaped(Shape{1, rows, features}),
+                   Transposed(in[1], {1, 0}).Reshaped(Shape{1, features, p.num_hidden}), p.no_bias ? NDArray() : in[2],
+                   y);
+}
+
 void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+  if (TilingOf(node)) return TiledReference(node, in, out[0]);
   const auto& p = node.params<FullyConnectedParam>();
   WithFloatType(in[0].dtype(), [&](auto zero) {
     using T = decltype(zero);
@@ -88,7 +101,7 @@ bool Lower(LowerContext& c) {
   const std::int64_t rows = c.out_type(0).shape.size() / p.num_hidden;
   std::vector<ValueId> inputs{c.Reshape(c.in(0), Shape{rows, features}), c.in(1)};
   if (!p.no_bias) inputs.push_back(c.in(2));
-  const auto out = c.Emit(InnerProductSpec{}, inputs, {c.out_type(0).dtype, Shape{rows, p.num_hidden}});
+  const auto out = EmitInnerProduct(c, inputs, {c.out_type(0).dtype, Shape{rows, p.num_hidden}});
   c.SetOut(0, c.Reshape(out, c.out_type(0).shape));
   return true;
 }
@@ -112,6 +125,7 @@ bool Lower(LowerContext& c) {
         .Set(FoldReader{[](const Node& node, int rank) -> std::optional<FoldReader::Use> {
           return FoldReader::Use{rank - 1, 1, 1, node.params<FullyConnectedParam>().flatten};
         }})
+        .Set(SumsInTiles{})
         .Set(ReferenceKernel{Reference})
         .Set(LowerRule{Lower});
 

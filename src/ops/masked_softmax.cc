@@ -9,6 +9,7 @@
 #include "ops/rules.h"
 #include "passes/infer.h"
 #include "passes/op_facts.h"
+#include "passes/out_dtype.h"
 #include "program/reference.h"
 
 namespace amp {
@@ -95,6 +96,7 @@ OpDefinition<MaskedSoftmaxParam> Register(const char* name, const char* doc, boo
       }})
       .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole::kIndex}})
       .Set(ConstantRange(logarithm ? ValueRange{-ValueRange::kInfinity, 0} : ValueRange{0, 1}))
+      .Set(DeclaresOutDType{})
       .Set(ReferenceKernel{[logarithm](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
         Reference(node, logarithm, in, out[0]);
       }});

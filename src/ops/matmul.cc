@@ -7,8 +7,10 @@
 #include "ops/ranges.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
+#include "passes/tiling_accumulation.h"
 #include "program/lowering.h"
 #include "program/reference.h"
+#include "program/tiled_product.h"
 
 namespace amp {
 namespace {
@@ -63,15 +65,15 @@ void InferDot(ShapeRelation& r) {
 void DotReference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
   const DotShapes s = ShapesOf(node, in[0].shape(), in[1].shape());
   NDArray y = out[0].Reshaped(Shape{1, s.m, s.n});
-  MatMulReference(Transposed(in[0], s.a_axes).Reshaped(Shape{1, s.m, s.k}),
-                  Transposed(in[1], s.b_axes).Reshaped(Shape{1, s.k, s.n}), 1.0, y);
+  ProductReference(node, Transposed(in[0], s.a_axes).Reshaped(Shape{1, s.m, s.k}),
+                   Transposed(in[1], s.b_axes).Reshaped(Shape{1, s.k, s.n}), {}, y);
 }
 
 bool LowerDot(LowerContext& c) {
   const DotShapes s = ShapesOf(c.node(), c.in_type(0).shape, c.in_type(1).shape);
   const auto a = c.Reshape(c.Permute(c.in(0), s.a_axes), Shape{s.m, s.k});
   const auto b = c.Reshape(c.Permute(c.in(1), s.b_axes), Shape{s.k, s.n});
-  const auto out = c.Emit(MatMulSpec{}, {a, b}, {c.out_type(0).dtype, Shape{s.m, s.n}});
+  const auto out = EmitMatMul(c, {a, b}, {c.out_type(0).dtype, Shape{s.m, s.n}});
   c.SetOut(0, c.Reshape(out, c.out_type(0).shape));
   return true;
 }
@@ -114,7 +116,7 @@ NDArray Matrices(const NDArray& array, bool transpose) {
 void BatchDotReference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
   const auto& p = node.params<DotParam>();
   NDArray y = Matrices(out[0], false);
-  MatMulReference(Matrices(in[0], p.transpose_a), Matrices(in[1], p.transpose_b), 1.0, y);
+  ProductReference(node, Matrices(in[0], p.transpose_a), Matrices(in[1], p.transpose_b), {}, y);
 }
 
 bool LowerBatchDot(LowerContext& c) {
@@ -122,7 +124,7 @@ bool LowerBatchDot(LowerContext& c) {
   const int rank = c.in_type(0).shape.rank();
   const auto a = p.transpose_a ? c.Permute(c.in(0), LastTwoSwapped(rank, true)) : c.in(0);
   const auto b = p.transpose_b ? c.Permute(c.in(1), LastTwoSwapped(rank, true)) : c.in(1);
-  c.SetOut(0, c.Emit(MatMulSpec{}, {a, b}, c.out_type(0)));
+  c.SetOut(0, EmitMatMul(c, {a, b}, c.out_type(0)));
   return true;
 }
 
@@ -134,6 +136,7 @@ bool LowerBatchDot(LowerContext& c) {
                                        .Set(SameFloatDType())
                                        .Set(AmpFacts{Arithmetic::kAccumulates})
                                        .Set(MatrixProductRange())
+                                       .Set(SumsInTiles{})
                                        .Set(ReferenceKernel{DotReference})
                                        .Set(LowerRule{LowerDot});
 
@@ -146,10 +149,52 @@ bool LowerBatchDot(LowerContext& c) {
                                             .Set(SameFloatDType())
                                             .Set(AmpFacts{Arithmetic::kAccumulates})
                                             .Set(MatrixProductRange())
+                                            .Set(SumsInTiles{})
                                             .Set(ReferenceKernel{BatchDotReference})
                                             .Set(LowerRule{LowerBatchDot});
 
+// Elements [begin, begin + length) of axis 1 or 2 of (B, R, C).
+NDArray Part(const NDArray& array, int axis, std::int64_t begin, std::int64_t length) {
+  Shape shape = array.shape();
+  const std::int64_t size = shape[axis], inner = shape.SizeOf(axis + 1, shape.rank());
+  shape[axis] = length;
+  NDArray part(array.dtype(), shape);
+  const std::size_t bytes = BytesOf(array.dtype()), row = static_cast<std::size_t>(length * inner) * bytes;
+  for (std::int64_t i = 0; i < shape.SizeOf(0, axis); ++i) {
+    const auto first = static_cast<std::size_t>((i * size + begin) * inner) * bytes;
+    std::copy_n(array.As<char>() + first, row, part.As<char>() + static_cast<std::size_t>(i) * row);
+  }
+  return part;
+}
+
+// Adds in the dtype of the sums, which is float32 or bfloat16; the terms are float32.
+void AddTo(const NDArray& terms, NDArray& sums) {
+  if (sums.size() == 0) return;
+  if (sums.dtype() == DType::kBFloat16) return AddRounded(terms, sums);
+  for (std::int64_t i = 0; i < sums.size(); ++i) sums.As<float>()[i] += terms.As<float>()[i % terms.size()];
+}
+
 }  // namespace
+
+void ProductReference(const Node& node, const NDArray& a, const NDArray& b, const NDArray& bias, NDArray& out) {
+  const std::optional<Tiling> tiling = TilingOf(node);
+  if (!tiling) return MatMulReference(a, b, 1.0, out);
+  if (a.dtype() == DType::kFloat64) FailAt(node, "attribute {}: not for float64", kTilingAccumAttr);
+  NDArray sums = NDArray::Zeros(tiling->accumulator, out.shape());
+  const std::int64_t k = a.shape()[2];
+  for (std::int64_t i = 0; i < CountTiles(node, *tiling, k); ++i) {
+    const std::int64_t begin = i * tiling->tile_k, length = std::min(tiling->tile_k, k - begin);
+    NDArray tile(DType::kFloat32, out.shape());
+    MatMulReference(Part(a, 2, begin, length), Part(b, 1, begin, length), 1.0, tile);
+    AddTo(tile, sums);
+  }
+  if (bias.defined()) {
+    NDArray wide(DType::kFloat32, bias.shape());
+    Store(Numbers<float>(bias), wide);
+    AddTo(wide, sums);
+  }
+  Store(Numbers<float>(sums), out);
+}
 
 void MatMulReference(const NDArray& a, const NDArray& b, double scale, NDArray& out) {
   WithFloatType(a.dtype(), [&](auto zero) {

@@ -6,8 +6,10 @@
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
+#include "passes/tiling_accumulation.h"
 #include "program/lowering.h"
 #include "program/reference.h"
+#include "program/tiled_product.h"
 
 namespace amp {
 namespace {
@@ -103,7 +105,7 @@ void MatMulReferenceOf(const Node& node, std::span<const NDArray> in, std::span<
   const MatMulShapes s = MatMulShapesOf(node, in[0].shape(), in[1].shape());
   const int rank = s.out.rank();
   NDArray y = out[0].Reshaped(Shape{s.batch.size(), s.out[rank - 2], s.out[rank - 1]});
-  MatMulReference(Expanded(in[0], s.a, s.batch), Expanded(in[1], s.b, s.batch), 1.0, y);
+  ProductReference(node, Expanded(in[0], s.a, s.batch), Expanded(in[1], s.b, s.batch), {}, y);
 }
 
 // One matrix b for all rows of a, or as many matrices on both sides. Others run on the reference kernel.
@@ -120,7 +122,7 @@ bool LowerMatMul(LowerContext& c) {
              s.a.SizeOf(0, rank - 2) != s.batch.size()) {
     return false;
   }
-  const auto out = c.Emit(MatMulSpec{}, {c.Reshape(c.in(0), a), c.Reshape(c.in(1), b)}, {dtype, y});
+  const auto out = EmitMatMul(c, {c.Reshape(c.in(0), a), c.Reshape(c.in(1), b)}, {dtype, y});
   c.SetOut(0, c.Reshape(out, c.out_type(0).shape));
   return true;
 }
@@ -148,6 +150,7 @@ OpDefinition<NoParam> Register(const char* name, const char* doc) {
           if (!r.in(0).fully_known() || !r.in(1).fully_known()) return;
           r.Out(0, MatMulShapesOf(r.node(), r.in(0), r.in(1)).visible);
         }})
+        .Set(SumsInTiles{})
         .Set(ReferenceKernel{MatMulReferenceOf})
         .Set(LowerRule{LowerMatMul});
 

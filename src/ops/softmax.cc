@@ -10,6 +10,7 @@
 #include "ops/softmax.h"
 #include "passes/infer.h"
 #include "passes/op_facts.h"
+#include "passes/out_dtype.h"
 #include "program/lowering.h"
 #include "program/reference.h"
 
@@ -102,6 +103,7 @@ OpDefinition<SoftmaxParam> Register(const char* name, const char* doc, bool loga
       .Set(DTypeRule{InferDType})
       .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole::kIndex}})
       .Set(ConstantRange(logarithm ? ValueRange{-ValueRange::kInfinity, 0} : ValueRange{0, 1}))
+      .Set(DeclaresOutDType{})
       .Set(ReferenceKernel{[logarithm, sign](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
         Reference(node, logarithm, sign, in, out);
       }})
@@ -144,6 +146,7 @@ int AxisOf(const SoftmaxActivationParam& p, const Shape& data) { return p.mode =
         }})
         .Set(AmpFacts{Arithmetic::kNeedsFloat32})
         .Set(ConstantRange({0, 1}))
+        .Set(DeclaresOutDType{})
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           SoftmaxReference(in[0], AxisOf(node.params<SoftmaxActivationParam>(), in[0].shape()), 1.0, {}, out[0]);
         }})

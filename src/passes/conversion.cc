@@ -59,6 +59,16 @@ std::map<std::string, FoldedWeight> LowWeights(const Graph& graph, const std::ma
   return weights;
 }
 
+// The options of a pass that is off: their names are checked, and that is all.
+ConvertOptions OptionsOff(const Graph& graph, const ConvertOptions& given) {
+  ChoosePrecision(graph, given);
+  ConvertOptions options;
+  options.target = given.target;
+  options.policy = given.policy;
+  options.preset = given.preset;
+  return options;
+}
+
 // Under AMP_VERIFY: the casts are where they have to be, i.e. no operator refuses its new dtypes.
 void VerifyDTypes(const Model& model) {
   if (!EnvFlag("AMP_VERIFY")) return;
@@ -100,7 +110,9 @@ void InferTypes(Conversion& c) {
 }
 
 bool FoldsBatchNorm(const Conversion& c) {
-  return c.options.fold_batch_norm.value_or(c.options.policy != PrecisionPolicy::kMXNet);
+  if (IsOff(c.options)) return false;
+  const PrecisionPolicy policy = c.options.policy;
+  return c.options.fold_batch_norm.value_or(policy == PrecisionPolicy::kDefault || policy == PrecisionPolicy::kOptimal);
 }
 
 void FoldBatchNorm(Conversion& c) {
@@ -118,14 +130,15 @@ void FoldBatchNorm(Conversion& c) {
 
 void DecidePrecision(Conversion& c) {
   const Graph& graph = c.model.graph();
-  c.decision = Decide(c.model, c.options);
+  c.decision = Decide(c.model, IsOff(c.options) ? OptionsOff(graph, c.options) : c.options);
   c.result.folded_weights = LowWeights(graph, c.result.new_arrays, c.decision);
   c.result.unknown_names = c.decision.unknown_names;
   DumpText("decision", [&] { return c.decision.Print(graph); });
 }
 
 void ApplyDecision(Conversion& c) {
-  RewriteResult applied = ApplyDecision(c.model.graph(), c.decision);
+  RewriteResult applied =
+      IsOff(c.options) ? RewriteResult{c.model.graph(), {}, false} : ApplyDecision(c.model.graph(), c.decision);
   // Only a report looks back; without one the next rewrite of a long graph has more room.
   if (c.report != nullptr) {
     c.provenance = std::move(applied.provenance);

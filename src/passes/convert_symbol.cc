@@ -4,6 +4,7 @@
 
 #include "passes/conversion.h"
 #include "passes/pipelines.h"
+#include "passes/precision/precision_roles.h"
 
 namespace amp {
 
@@ -11,7 +12,7 @@ ConvertedSymbol ConvertSymbol(const Symbol& symbol, const ModelParams& params, c
                               const ConvertOptions& options, ConversionReport* report) {
   Conversion c(symbol, params, input_types, options, report);
   RunConversion(c);
-  c.result.symbol = Symbol(c.model.graph().outputs(), symbol.np_shape());
+  c.result.symbol = IsOff(options) ? symbol : Symbol(c.model.graph().outputs(), symbol.np_shape());
   return std::move(c.result);
 }
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "passes/op_facts.h"
+#include "passes/out_dtype.h"
 
 namespace amp {
 namespace {
@@ -32,8 +33,8 @@ Shape ShapeAttr(const Node& variable) {
 DType OutDTypeAttr(const Node& node) {
   const std::string* text = node.FindAttr(kOutDTypeAttr);
   if (text == nullptr) return DType::kUnknown;
-  if (FactsOf(node).arithmetic != Arithmetic::kAccumulates) {
-    FailAt(node, "attribute {}: only operators that accumulate products take it", kOutDTypeAttr);
+  if (FactsOf(node).arithmetic != Arithmetic::kAccumulates && node.op()->Find<DeclaresOutDType>() == nullptr) {
+    FailAt(node, "attribute {}: only operators that accumulate products and softmax take it", kOutDTypeAttr);
   }
   const DType dtype = FindDType(*text).value_or(DType::kUnknown);
   if (!IsFloat(dtype)) {

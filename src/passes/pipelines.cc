@@ -8,6 +8,7 @@
 #include "passes/optimize/simplify.h"
 #include "passes/optimize/simplify_reshapes.h"
 #include "passes/pipeline.h"
+#include "passes/precision/precision_roles.h"
 
 namespace amp {
 namespace {
@@ -30,7 +31,8 @@ constexpr Stage<Conversion> kConversion[] = {
     {"FoldBatchNorm", FoldsBatchNorm, FoldBatchNorm},
     {"Decide", Always, DecidePrecision},
     {"ApplyDecision", Always, ApplyDecision},
-    {"CastParamsOffline", [](const Conversion& c) { return c.options.cast_params_offline; }, CastParamsOffline},
+    {"CastParamsOffline", [](const Conversion& c) { return c.options.cast_params_offline && !IsOff(c.options); },
+     CastParamsOffline},
     {"Report", [](const Conversion& c) { return c.report != nullptr; }, FillReport},
     {"FuseAgain", [](const Conversion& c) { return !c.origins.empty(); }, FuseAgain},
 };

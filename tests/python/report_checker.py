@@ -472,6 +472,29 @@ class _Checker:
         keeps_its_dtype = cause["before"] == cause["dtype"]
         return "that is in low precision" if cause["dtype"] == self.low and not keeps_its_dtype else None
 
+    def in_category(self, match, node, _tensor):
+        if self.policy != "graphamp" or node.op != match[1]:
+            return "the preset says nothing about it"
+        return None if match[2] in ("allow", "infer", "deny") else "there is no such category"
+
+    def wanted_by(self, match, node, tensor):
+        """A reader decided: it reads the node's result in low precision, or it does not."""
+        cause = self.cause(match, tensor)
+        if self.policy != "graphamp" or cause is None or cause["id"] not in self.node_of:
+            return "there is no such reader"
+        reader, _ = self.node_of[cause["id"]]
+        if not self.sources(reader) & set(node.ids):
+            return "it is not read by that"
+        return None if (match[2] == "low precision") == (tensor["dtype"] == self.low) else "its dtype is another one"
+
+    def unwanted(self, _match, _node, tensor):
+        """Which readers read shapes alone, the checker does not know."""
+        is_low = tensor["dtype"] == self.low and tensor["before"] != self.low
+        return "its dtype is another one" if self.policy != "graphamp" or is_low else None
+
+    def asked_for(self, _match, _node, _tensor):
+        return None if self.low in self.asked.get("output_dtypes", {}).values() else "nobody asked for that"
+
     def only_output(self, _match, node, _tensor):
         entries = [(node, index) for index in range(node.visible)]
         if not any(entry in self.before.heads for entry in entries):
@@ -507,6 +530,11 @@ class _Checker:
         (r"(.+) already exists in low precision for other readers", shares_cast),
         (r"what reads it, (.+), is not computed in low precision", not_wanted),
         (r"it is read only as an output of the model", only_output),
+        (r"(\S+) is in category (\w+) of preset (\S+)", in_category),
+        (r"category infer: (.+) reads it in (low precision|float32)", wanted_by),
+        (r"category infer: it is an output of the model, or has one whose values nobody reads", unwanted),
+        (r"category infer: (.+) reads in (.+) what of it can be in low precision", lambda *_: None),
+        (r"output_dtypes asks for its result in low precision", asked_for),
         (r"(.+) has a dtype that is not converted", wrong_dtype),
         (r"inputs and parameters keep their dtypes", variable),
         (r"casts to the dtype of its attribute", cast),

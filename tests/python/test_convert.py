@@ -362,7 +362,7 @@ def test_reports_come_last(model):
 @pytest.mark.parametrize(
     "options, text",
     [
-        ({"policy": "fast"}, "policy: expected 'default' or 'mxnet' or 'optimal', got 'fast'"),
+        ({"policy": "fast"}, "policy: expected 'default' or 'mxnet' or 'graphamp' or 'optimal', got 'fast'"),
         ({"minimize": "casts"}, "minimize: expected policy 'optimal', got 'default'"),
         ({"minimize": "casts", "policy": "mxnet"}, "minimize: expected policy 'optimal', got 'mxnet'"),
         ({"minimize": "bytes", "policy": "optimal"}, "minimize: expected 'time' or 'casts', got 'bytes'"),

@@ -49,6 +49,7 @@ MODULES = [
 LISTS = "target_dtype_ops=None, fp32_ops=None, conditional_fp32_ops=None, excluded_sym_names=None"
 ADDITIONS = (
     "widest_dtype_ops=None, policy='default', minimize=None, force=None, output_dtypes=None, fold_batch_norm=None, "
+    "preset=None, categories=None, "
 )
 WITH_SHAPES = f"{ADDITIONS}input_shapes=None, return_report=False"
 
@@ -66,7 +67,7 @@ SIGNATURES = {
     f"cast_params_offline=False, *, ctx=None, {ADDITIONS}return_report=False)",
     amp.list_lp16_ops: "(target_dtype)",
     amp.Executor: "(sym, arg_params, aux_params, input_shapes, *, input_dtypes=None, backend=None, "
-    "reduce_precision=None, mode='fast', num_threads=None, monitor=False)",
+    "reduce_precision=None, mode='fast', num_threads=None, monitor=False, tiling_accum=None, tile_k=None)",
     amp.Executor.__call__: "(self, *args, out=None, **kwargs)",
     amp.Executor.run_monitored: "(self, callback, *args, **kwargs)",
     amp.Executor.profile: "(self, *args, runs=20, **kwargs)",
@@ -157,9 +158,10 @@ def test_signatures(function):
 
 NAMES = """
 ArgumentError AttrScope Error Executor GraphError InternalError MXNetError NDArray Symbol UnsupportedError attribute
-base convert_hybrid_block convert_model convert_symbol cpu_info disable_amp dtype_name list_conditional_fp32_ops
-list_fp32_ops list_loss_output_functions list_lp16_fp32_ops list_lp16_ops list_lp16_use_fp32_params
-list_widest_type_cast lists load load_checkpoint model_zoo name nd ndarray save_checkpoint sym symbol
+base convert_hybrid_block convert_model convert_symbol cpu_info disable_amp disable_graphamp dtype_name
+list_conditional_fp32_ops list_fp32_ops list_loss_output_functions list_lp16_fp32_ops list_lp16_ops
+list_lp16_use_fp32_params list_widest_type_cast lists load load_checkpoint model_zoo name nd ndarray save_checkpoint
+sym symbol
 """.split()
 
 

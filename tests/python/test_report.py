@@ -13,7 +13,7 @@ from report_checker import complaints
 import amp
 from amp.report import ConversionReport
 
-POLICIES = ("default", "mxnet")
+POLICIES = ("default", "mxnet", "graphamp")
 
 
 def checked(model, input_dtypes=None, input_shapes=None, **options):
@@ -156,6 +156,8 @@ class Drawer:
             "target_dtype": self.one(["bfloat16", "bfloat16", "float16"]),
             "fold_batch_norm": self.one([None, True, False]),
         }
+        if options["policy"] == "graphamp":
+            options["preset"] = self.one(["mp0", "mp1", "mp2", "mp3", "mp4"])
         names = sorted({node["name"] for node in json.loads(symbol.tojson())["nodes"] if node["op"] != "null"})
         if not names:
             return options
@@ -164,7 +166,7 @@ class Drawer:
             options["excluded_sym_names"] = [self.one([self.one(names), *patterns])]
         if self.random.random() < 0.4:
             options["force"] = {self.one(names): self.one([options["target_dtype"], "float32"])}
-        if self.random.random() < 0.3:
+        if self.random.random() < 0.3 and options.get("preset") != "mp0":
             options["output_dtypes"] = {self.one(symbol.list_outputs()): self.one([options["target_dtype"], "float32"])}
         if self.random.random() < 0.2:
             options["fp32_ops"] = ["Convolution"]

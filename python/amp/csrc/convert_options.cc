@@ -21,6 +21,28 @@ std::optional<std::vector<ConditionalOp>> ConditionalOf(const py::dict& options,
   return entries;
 }
 
+// A name or {"allow": operators, "infer": operators, "deny": operators, "rest": category}.
+std::optional<GraphAmpPreset> PresetOf(const py::dict& options) {
+  if (!options.contains("preset")) return std::nullopt;
+  if (py::isinstance<py::str>(options["preset"])) return PresetFromName(options["preset"].cast<std::string>());
+  const auto given = options["preset"].cast<py::dict>();
+  const auto list = [&](const char* key) {
+    return ValueOf<std::vector<std::string>>(given, key).value_or(std::vector<std::string>());
+  };
+  GraphAmpPreset preset{"custom", list("allow"), list("infer"), list("deny")};
+  if (const auto rest = ValueOf<std::string>(given, "rest")) preset.rest = CategoryFromName("preset: rest", *rest);
+  return preset;
+}
+
+std::map<std::string, GraphAmpCategory> CategoriesOf(const py::dict& options) {
+  std::map<std::string, GraphAmpCategory> categories;
+  for (const auto& [name, category] : ValueOf<py::dict>(options, "categories").value_or(py::dict())) {
+    const auto key = name.cast<std::string>();
+    categories[key] = CategoryFromName("categories: '" + key + "'", category.cast<std::string>());
+  }
+  return categories;
+}
+
 }  // namespace
 
 std::map<std::string, DType> DTypeMapOf(const py::dict& dtypes) {
@@ -44,6 +66,8 @@ ConvertOptions ConvertOptionsOf(const py::dict& options, bool* wants_report) {
   result.excluded = ValueOf<std::vector<std::string>>(options, "excluded_sym_names").value_or(result.excluded);
   result.force = dtypes("force");
   result.output_dtypes = dtypes("output_dtypes");
+  result.preset = PresetOf(options);
+  result.categories = CategoriesOf(options);
   result.ignore_unknown_names = FlagOf(options, "ignore_unknown_names");
   if (wants_report != nullptr) *wants_report = FlagOf(options, "report");
   return result;

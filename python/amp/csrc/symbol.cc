@@ -6,6 +6,7 @@
 #include "nnvm/symbol_json.h"
 #include "passes/fusion_mxnet/fuse_mxnet.h"
 #include "passes/precision/remove_amp_casts.h"
+#include "passes/tiling_accumulation.h"
 
 namespace amp::python {
 namespace {
@@ -101,6 +102,7 @@ void BindSymbol(py::module_& module) {
       .def("with_np_shape", &Symbol::WithNpShape, py::arg("np_shape"))
       .def("slots_of_variables", &SlotsOfVariables)
       .def("without_amp_casts", &WithoutAmpCasts, py::arg("dtypes"))
+      .def("with_tiling", &WithTiling, py::arg("accumulator"), py::arg("tile_k"))
       .def("infer", &InferTypes, py::arg("known"))
       .def(
           "optimize_for",

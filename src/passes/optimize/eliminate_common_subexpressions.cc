@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "passes/infer.h"
+#include "passes/tiling_accumulation.h"
 
 namespace amp {
 namespace {
@@ -81,7 +82,9 @@ class EqualMerger {
 
 const MergePolicy kMergeEqual{
     [](const Graph&, NodeId) { return true; },
-    [](const std::string& attr) { return !IsHiddenKey(attr) || attr == kOutDTypeAttr; },
+    [](const std::string& attr) {
+      return !IsHiddenKey(attr) || attr == kOutDTypeAttr || attr == kTilingAccumAttr || attr == kTileKAttr;
+    },
 };
 
 RewriteResult EliminateCommonSubexpressions(const Graph& graph, const MergePolicy& policy) {

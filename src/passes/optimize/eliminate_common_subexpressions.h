@@ -17,7 +17,7 @@ struct MergePolicy {
   bool keeps_first = false;
 };
 
-// By what operators compute: hidden attributes are notes, but for the one that makes a dtype.
+// By what operators compute: hidden attributes are notes, but for those that make a dtype or say how to round.
 extern const MergePolicy kMergeEqual;
 
 // Outputs of the graph all remain, but nothing else reads the others.

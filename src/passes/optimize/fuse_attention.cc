@@ -6,6 +6,7 @@
 
 #include "nnvm/rewriter.h"
 #include "passes/op_facts.h"
+#include "passes/tiling_accumulation.h"
 
 namespace amp {
 namespace {
@@ -59,13 +60,13 @@ class AttentionFuser {
 
   std::vector<NodeEntry> Separate(NodeId id, std::vector<NodeEntry> inputs) {
     const Node& node = graph_.node(id);
-    const bool is_plain = !node.Attr<bool>("transpose_a") && !node.Attr<bool>("transpose_b");
+    const bool is_plain = !node.Attr<bool>("transpose_a") && !node.Attr<bool>("transpose_b") && !TilingOf(node);
     const std::optional<Softmax> softmax =
         is_plain ? SoftmaxBehind(graph_.InputsOf(id)[0], "batch_dot") : std::optional<Softmax>();
-    const bool fits = softmax && !graph_.node(softmax->scores).Attr<bool>("transpose_a") &&
-                      graph_.node(softmax->scores).Attr<bool>("transpose_b") && HasTypes(id, {1}) &&
-                      TypesOf(softmax->scores, 0).dtype == TypesOf(id, 1).dtype &&
-                      TypesOf(softmax->scores, 1).shape.fully_known();
+    const bool fits =
+        softmax && !graph_.node(softmax->scores).Attr<bool>("transpose_a") && !TilingOf(graph_.node(softmax->scores)) &&
+        graph_.node(softmax->scores).Attr<bool>("transpose_b") && HasTypes(id, {1}) &&
+        TypesOf(softmax->scores, 0).dtype == TypesOf(id, 1).dtype && TypesOf(softmax->scores, 1).shape.fully_known();
     if (!fits) return rewriter_.KeepNode(id, std::move(inputs));
     const auto operands = graph_.InputsOf(softmax->scores);
     return Fuse(id, "_amp_attention", {}, softmax->scale, *softmax, {new_[operands[0]], new_[operands[1]], inputs[1]});

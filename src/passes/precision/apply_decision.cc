@@ -150,8 +150,8 @@ class DecisionRewriter {
     return rewriter_.Replace(node.WithAttrs(std::move(attrs)));
   }
 
-  // An output of the graph has the decided dtype. Under policy default it keeps its name: where either would change, a
-  // cast that carries the name stands in front of it.
+  // An output of the graph has the decided dtype. Under policies but mxnet it keeps its name: where either would
+  // change, a cast that carries the name stands in front of it.
   NodeEntry Output(std::size_t index, NodeEntry mapped) {
     const NodeEntry& output = graph_.outputs()[index];
     const EntryId entry = graph_.EntryOf(output);

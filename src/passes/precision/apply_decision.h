@@ -9,7 +9,7 @@ namespace amp {
 // Inserts what the decision asks for: at most one cast per (entry, dtype), named
 // "<node>_<output index>_amp_cast_<dtype>". amp_multicast becomes casts of its single inputs; casts that change nothing
 // disappear, and a cast of a lossless cast reads the original. Outputs of the graph have the decided dtypes; under
-// policy default they keep their names.
+// policies but mxnet they keep their names.
 RewriteResult ApplyDecision(const Graph& graph, const Decision& decision);
 
 }  // namespace amp

@@ -51,7 +51,8 @@ class ReportReasons {
     const EntryId cause = CauseOf(id);
     if (WasLowAlready(id)) return ReasonJson("fact", "was_low", "it was in low precision before");
     // What stays high because only the caller of the model reads it has no tensor to blame.
-    const bool is_root = reason.kind == ReasonKind::kNotWanted && cause == Reason::kNone;
+    const bool is_root = (reason.kind == ReasonKind::kNotWanted || reason.kind == ReasonKind::kReaderWantsHigh) &&
+                         cause == Reason::kNone;
     const ReasonInfo& info = InfoOf(reason.kind);
     return ReasonJson(is_root ? "fact" : info.reason_class, info.name, d_.Sentence(before_, reason),
                       cause == Reason::kNone ? Json(nullptr) : Json(cause));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "passes/precision/cost.h"
+#include "passes/precision/graphamp_presets.h"
 #include "passes/precision/mxnet_lists.h"
 
 namespace amp {
@@ -19,7 +20,7 @@ enum class PrecisionPolicy {
   kGraphAmp,  // demand, from the outputs upstream
   kOptimal,   // a minimum cut
 };
-// "default", "mxnet" and "optimal"; throws ArgumentError for other names.
+// "default", "mxnet", "graphamp" and "optimal"; throws ArgumentError for other names.
 PrecisionPolicy PolicyFromName(const std::string& name);
 const char* NameOf(PrecisionPolicy policy);
 
@@ -61,6 +62,10 @@ struct ConvertOptions {
   std::map<std::string, DType> parameter_dtypes = {};
   // The machine that the model will run on; null: any. Under policy default it decides what pays; needs shapes.
   std::shared_ptr<const Machine> machine = nullptr;
+  // Of policy graphamp alone. Absent: DefaultPreset().
+  std::optional<GraphAmpPreset> preset = {};
+  // Of policy graphamp alone: node -> category, of the strength of `force`.
+  std::map<std::string, GraphAmpCategory> categories = {};
 };
 
 }  // namespace amp

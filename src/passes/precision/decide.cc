@@ -7,6 +7,7 @@
 #include "nnvm/env.h"
 #include "passes/precision/predicted_time.h"
 #include "passes/precision/propagate_default.h"
+#include "passes/precision/propagate_graphamp.h"
 #include "passes/precision/propagate_mxnet.h"
 #include "passes/precision/propagate_optimal.h"
 
@@ -57,7 +58,7 @@ class DTypeAssigner {
     for (NodeId id = 0; id < graph_.num_nodes(); ++id) {
       if (graph_.node(id).is_variable()) {
         d_.produced[graph_.EntryOf(id, 0)] = types_[graph_.EntryOf(id, 0)].dtype;
-      } else if (choices_.roles[id] == PrecisionRole::kCast) {
+      } else if (choices_.roles[id] == PrecisionRole::kCast && d_.policy != PrecisionPolicy::kGraphAmp) {
         TakeAsItComes(id);
       } else {
         Settle(id);
@@ -81,7 +82,7 @@ class DTypeAssigner {
     }
   }
 
-  // A cast reads whatever is there, if the operator allows that.
+  // A cast reads whatever is there, if the operator allows that. (Under policy graphamp it reads what it read before.)
   void TakeAsItComes(NodeId id) {
     const auto inputs = graph_.InputsOf(id);
     std::vector<DType> in;
@@ -201,6 +202,8 @@ Decision Decide(const Model& model, const ConvertOptions& options) {
     decision.certificate = PropagatePrecisionOptimal(context, costs.get(), &decision, &writes_float32);
   } else if (options.policy == PrecisionPolicy::kMXNet) {
     PropagatePrecisionMXNet(context, &decision);
+  } else if (options.policy == PrecisionPolicy::kGraphAmp) {
+    PropagatePrecisionGraphAmp(context, &decision, &writes_float32);
   } else {
     PropagatePrecisionDefault(context, &decision, &writes_float32);
   }

@@ -17,6 +17,7 @@ namespace amp {
 // b84609d3fc): target operators go low, neutral ones where some input exists in low precision, widest ones where all
 // do.
 // Policy optimal, and policy default for a known machine: a minimum cut (propagate_optimal.h), with its proof.
+// Policy graphamp: see propagate_graphamp.h.
 Decision Decide(const Model& model, const ConvertOptions& options);
 
 }  // namespace amp

@@ -20,13 +20,6 @@ LowPrecisionTypes::LowPrecisionTypes(const Model& model, const ConvertOptions& o
       decision_(decision),
       can_be_low_(graph_.num_nodes()),
       kinds_(decision->first_slot.back()),
-<<<<<<< HEAD
-      low_output_(graph.num_entries()),
-      integers_(graph.num_entries()) {
-  if (options.policy != PrecisionPolicy::kMXNet) FindIntegers();
-  for (NodeId id = 0; id < graph.num_nodes(); ++id) {
-    if (!graph.node(id).is_variable()) Classify(id);
-=======
       low_output_(graph_.num_entries()) {
   if (HasPolicyOfFacts()) {
     decision->ranges = FindValueRanges(model);
@@ -34,7 +27,6 @@ LowPrecisionTypes::LowPrecisionTypes(const Model& model, const ConvertOptions& o
   }
   for (NodeId id = 0; id < graph_.num_nodes(); ++id) {
     if (!graph_.node(id).is_variable()) Classify(id);
->>>>>>> 64a9417a889e517515bbe1849b9d039dde0fe3d2
   }
 }
 
@@ -44,16 +36,9 @@ bool LowPrecisionTypes::IsAskedFor(NodeId id) const {
   return choices_.roles[id] == PrecisionRole::kLow && choices_.reasons[id].kind == ReasonKind::kUser;
 }
 
-<<<<<<< HEAD
-// Does MXNet (policy mxnet) or the operator definition (the other policies) keep this scale, shift or statistic in
-// float32?
-bool LowPrecisionTypes::KeepsStatistic(const Node& node, std::size_t slot) const {
-  if (node.IsMutable(slot) || options_.policy != PrecisionPolicy::kMXNet) return true;
-=======
 // Does MXNet (policy mxnet) or the operator definition (other policies) keep this scale, shift or statistic in float32?
 bool LowPrecisionTypes::KeepsStatistic(const Node& node, std::size_t slot) const {
   if (node.IsMutable(slot) || HasPolicyOfFacts()) return true;
->>>>>>> 64a9417a889e517515bbe1849b9d039dde0fe3d2
   const auto& kept = MXNetLists(options_.target).float32_inputs;
   const auto found = kept.find(node.op_name());
   if (found == kept.end()) return false;
@@ -105,14 +90,9 @@ void LowPrecisionTypes::Classify(NodeId id) {
     return Refuse(id, {ReasonKind::kRefused, Reason::kNone, static_cast<std::uint32_t>(decision_->details.size() - 1)});
   }
   const bool rounds = std::find(outputs.begin(), outputs.end(), options_.target) != outputs.end();
-<<<<<<< HEAD
-  if (rounds && FactsOf(node).counts && options_.policy != PrecisionPolicy::kMXNet)
-    return Refuse(id, {ReasonKind::kIntegers});
-=======
   if (rounds && FactsOf(node).counts && HasPolicyOfFacts()) return Refuse(id, {ReasonKind::kIntegers});
   const bool is_limited = HasPolicyOfFacts() && !IsAskedFor(id);
   if (is_limited && limits_.nodes[id].kind != ReasonKind::kReadsLow) return Refuse(id, limits_.nodes[id]);
->>>>>>> 64a9417a889e517515bbe1849b9d039dde0fe3d2
   can_be_low_[id] = true;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const EntryId output = graph_.EntryOf(id, i);

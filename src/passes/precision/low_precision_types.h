@@ -25,6 +25,10 @@ class LowPrecisionTypes {
   ReasonKind KindOf(NodeId id, std::size_t slot) const { return kinds_[FlatSlot(id, slot)]; }
   // Would this entry be low?
   bool IsLowOutput(EntryId entry) const { return low_output_[entry]; }
+  // Is it never to be rounded, whoever reads it? Not asked for under policy mxnet.
+  bool IsNeverRounded(EntryId entry) const {
+    return !limits_.tensors.empty() && IsRoundingLimit(limits_.tensors[entry]);
+  }
 
  private:
   std::size_t FlatSlot(NodeId id, std::size_t slot) const;

@@ -39,6 +39,18 @@ class Problems {
 
 // ---- operators ----
 
+PrecisionRole RoleOf(GraphAmpCategory category) {
+  switch (category) {
+    case GraphAmpCategory::kAllow:
+      return PrecisionRole::kLow;
+    case GraphAmpCategory::kInfer:
+      return PrecisionRole::kNeutral;
+    case GraphAmpCategory::kDeny:
+      break;
+  }
+  return PrecisionRole::kKeep;
+}
+
 struct OpChoice {
   PrecisionRole role = PrecisionRole::kNeutral;
   Reason reason;
@@ -50,6 +62,7 @@ class OpChoices {
   OpChoices(const ConvertOptions& options, std::vector<std::string>* details, Problems* problems)
       : options_(options), details_(details), problems_(problems) {
     if (options.policy == PrecisionPolicy::kMXNet) AddPublished();
+    if (options.policy == PrecisionPolicy::kGraphAmp) AddPreset();
     AddLists();
     conditional_ = Conditional();
     for (const ConditionalOp& entry : conditional_) conditional_ops_.push_back(FindOp(entry.op));
@@ -62,6 +75,7 @@ class OpChoices {
       if (const ConditionalOp* entry = MatchingCondition(node)) return Kept(*entry);
     }
     if (found != by_op_.end()) return found->second;
+    if (preset_) return OfCategory(node);
     return by_op_[node.op()] = FromFacts(*node.op());
   }
 
@@ -73,7 +87,7 @@ class OpChoices {
     return static_cast<std::uint32_t>(details_->size() - 1);
   }
 
-  static PrecisionRole RoleOf(ListRole role) {
+  static PrecisionRole RoleOfList(ListRole role) {
     switch (role) {
       case ListRole::kTarget:
         return PrecisionRole::kLow;
@@ -98,8 +112,28 @@ class OpChoices {
       if (IsReplaced(role) || role == ListRole::kNeutral) continue;
       const std::string text =
           fmt::format("{} is in MXNet's {} for {}", op->name, NameOf(role), NameOf(options_.target));
-      by_op_[op] = {RoleOf(role), {ReasonKind::kListed, Reason::kNone, Detail(text)}, 0};
+      by_op_[op] = {RoleOfList(role), {ReasonKind::kListed, Reason::kNone, Detail(text)}, 0};
     }
+  }
+
+  void AddPreset() {
+    std::vector<std::string> problems;
+    preset_.emplace(options_.preset ? *options_.preset : DefaultPreset(), options_.target, &problems);
+    for (std::string& problem : problems) problems_->Add(std::move(problem));
+    if (options_.widest_ops) {
+      problems_->Add("widest_dtype_ops: policy graphamp has the categories allow, infer and deny alone");
+    }
+  }
+
+  // A node's category may depend on its attributes.
+  OpChoice OfCategory(const Node& node) {
+    const GraphAmpCategory category = preset_->Of(node);
+    const auto [place, is_new] = category_details_.emplace(std::make_pair(node.op(), category), 0);
+    if (is_new) {
+      place->second =
+          Detail(fmt::format("{} is in category {} of preset {}", node.op_name(), NameOf(category), preset_->name()));
+    }
+    return {RoleOf(category), {ReasonKind::kListed, Reason::kNone, place->second}, 0};
   }
 
   void AddLists() {
@@ -122,7 +156,7 @@ class OpChoices {
         problems_->Add(fmt::format("{} is both in {} and in {}", op->name, NameOf(place->second), NameOf(role)));
       }
       by_op_[op] = {
-          RoleOf(role),
+          RoleOfList(role),
           {ReasonKind::kUser, Reason::kNone, Detail(fmt::format("{} is in the call's {}", op->name, NameOf(role)))},
           1};
     }
@@ -191,6 +225,8 @@ class OpChoices {
   std::vector<ConditionalOp> conditional_;
   std::vector<const Op*> conditional_ops_;  // of the entries
   std::map<const ConditionalOp*, std::uint32_t> condition_details_;
+  std::optional<PresetCategories> preset_;  // under policy graphamp
+  std::map<std::pair<const Op*, GraphAmpCategory>, std::uint32_t> category_details_;
 };
 
 // ---- nodes ----
@@ -208,7 +244,7 @@ class RoleChooser {
     for (NodeId id = 0; id < graph_.num_nodes(); ++id) {
       const Node& node = graph_.node(id);
       if (node.is_variable()) continue;
-      if (!options_.excluded.empty() || !options_.force.empty()) ids_by_name_.emplace(node.name(), id);
+      if (NamesNodes()) ids_by_name_.emplace(node.name(), id);
       Set(id, ops_.Of(node));
       if (IsListedFollower(id)) Set(id, {});
       if (IsAmpDisabled(node)) SetNamed(id, PrecisionRole::kKeep, disabled);
@@ -216,7 +252,9 @@ class RoleChooser {
     ChooseCasts();
     for (const std::string& name : options_.excluded) Exclude(name);
     for (const auto& [name, dtype] : options_.force) Force(name, dtype);
+    for (const auto& [name, category] : options_.categories) Categorize(name, category);
     CheckOutputs();
+    CheckPolicy();
     problems_.ThrowIfAny();
     return std::move(result_);
   }
@@ -237,8 +275,13 @@ class RoleChooser {
     result_.named[id] = true;
   }
 
+  bool NamesNodes() const {
+    return !options_.excluded.empty() || !options_.force.empty() || !options_.categories.empty();
+  }
+
   bool IsListedFollower(NodeId id) const {
-    return result_.reasons[id].kind == ReasonKind::kListed && options_.followers.contains(graph_.node(id).name());
+    return options_.policy == PrecisionPolicy::kMXNet && result_.reasons[id].kind == ReasonKind::kListed &&
+           options_.followers.contains(graph_.node(id).name());
   }
 
   // Casts come before MXNet's lists (rule 1 of its pass). amp_multicast is what its name says: low where all inputs
@@ -252,8 +295,9 @@ class RoleChooser {
     }
   }
 
-  static PrecisionRole RoleOfCast(const Node& node) {
+  PrecisionRole RoleOfCast(const Node& node) const {
     if (node.op_name() != "amp_multicast") return PrecisionRole::kCast;
+    if (options_.policy == PrecisionPolicy::kGraphAmp) return PrecisionRole::kKeep;  // casts of the model stay
     return node.Attr<bool>("cast_narrow") ? PrecisionRole::kNeutral : PrecisionRole::kWidest;
   }
 
@@ -309,6 +353,33 @@ class RoleChooser {
     }
   }
 
+  void Categorize(const std::string& name, GraphAmpCategory category) {
+    const std::uint32_t detail = Detail(fmt::format("put into category {} by '{}'", NameOf(category), name));
+    for (const NodeId id : Matches(name, "categories")) {
+      const std::string& node = graph_.node(id).name();
+      if (forced_.contains(id)) problems_.Add(fmt::format("'{}' is both in force and in categories", Quotable(node)));
+      const auto [place, is_new] = categories_.emplace(id, category);
+      if (!is_new && place->second != category) {
+        problems_.Add(
+            fmt::format("categories: '{}' is both {} and {}", Quotable(node), NameOf(place->second), NameOf(category)));
+      }
+      SetNamed(id, RoleOf(category), detail);
+    }
+  }
+
+  void CheckPolicy() {
+    for (const auto& [name, dtype] : options_.output_dtypes) {
+      if (!IsOff(options_) || dtype == DType::kFloat32) continue;
+      problems_.Add(fmt::format("output_dtypes: '{}' cannot be {}: preset mp0 changes nothing", name, NameOf(dtype)));
+    }
+    if (options_.policy == PrecisionPolicy::kGraphAmp) return;
+    const auto refuse = [this](const char* what) {
+      problems_.Add(fmt::format("{}: of policy graphamp, not of {}", what, NameOf(options_.policy)));
+    };
+    if (options_.preset) refuse("preset");
+    if (!options_.categories.empty()) refuse("categories");
+  }
+
   void CheckOutputs() {
     if (options_.output_dtypes.empty()) return;
     const std::vector<std::string> names = OutputNames(graph_.outputs());
@@ -330,9 +401,14 @@ class RoleChooser {
   OpChoices ops_;
   std::multimap<std::string, NodeId> ids_by_name_;
   std::map<NodeId, DType> forced_;
+  std::map<NodeId, GraphAmpCategory> categories_;
 };
 
 }  // namespace
+
+bool IsOff(const ConvertOptions& options) {
+  return options.policy == PrecisionPolicy::kGraphAmp && (options.preset ? *options.preset : DefaultPreset()).IsOff();
+}
 
 bool MatchesGlob(const std::string& pattern, const std::string& name) {
   return fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
@@ -357,13 +433,23 @@ bool IsAmpDisabled(const Node& node) { return (OptConstraints(node) & kDisableAm
 PrecisionPolicy PolicyFromName(const std::string& name) {
   if (name == "default") return PrecisionPolicy::kDefault;
   if (name == "mxnet") return PrecisionPolicy::kMXNet;
+  if (name == "graphamp") return PrecisionPolicy::kGraphAmp;
   if (name == "optimal") return PrecisionPolicy::kOptimal;
-  Throw<ArgumentError>("policy: expected 'default', 'mxnet' or 'optimal', got '{}'", Quotable(name));
+  Throw<ArgumentError>("policy: expected 'default', 'mxnet', 'graphamp' or 'optimal', got '{}'", Quotable(name));
 }
 
 const char* NameOf(PrecisionPolicy policy) {
-  if (policy == PrecisionPolicy::kOptimal) return "optimal";
-  return policy == PrecisionPolicy::kMXNet ? "mxnet" : "default";
+  switch (policy) {
+    case PrecisionPolicy::kMXNet:
+      return "mxnet";
+    case PrecisionPolicy::kGraphAmp:
+      return "graphamp";
+    case PrecisionPolicy::kOptimal:
+      return "optimal";
+    case PrecisionPolicy::kDefault:
+      break;
+  }
+  return "default";
 }
 
 Minimize MinimizeFromName(const std::string& name) {

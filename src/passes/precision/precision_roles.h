@@ -29,6 +29,9 @@ struct PrecisionChoices {
 // between choices of the same strength.
 PrecisionChoices ChoosePrecision(const Graph& graph, const ConvertOptions& options);
 
+// Policy graphamp's preset mp0: nothing is decided, and the symbol comes back as it was.
+bool IsOff(const ConvertOptions& options);
+
 // Whether `name` matches the glob `pattern` (*, ? and [..]).
 bool MatchesGlob(const std::string& pattern, const std::string& name);
 

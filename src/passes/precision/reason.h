@@ -25,7 +25,7 @@ enum class ReasonKind : std::uint8_t {
   kCancels,       // fact: `cause` is a small difference of large numbers
   kSummed,        // fact: `cause` are exponentials that are added up
   kNoFloats,      // fact: nothing that could be rounded
-  kListed,        // `detail` says in which of MXNet's lists
+  kListed,        // `detail` says in which of MXNet's lists, or in which category of a preset
   kUser,          // `detail` says what the caller asked for
   kReadsLow,      // it reads `cause`, which is in low precision
   kSharesCast,    // it reads `cause`, which others have cast anyway
@@ -34,12 +34,14 @@ enum class ReasonKind : std::uint8_t {
   kReadsHigh,     // it reads `cause`, which is not in low precision
   kNoneLow,       // nothing that it reads is in low precision
   kNotWanted,  // it could be low, but what reads it is not (`cause`: the reader's output; none: an output of the model)
-  kFasterLow,  // `detail`: its predicted times
-  kFasterHigh,    // `detail`: its predicted times
-  kFewerCasts,    // low: the model has fewer casts so
-  kNoFewerCasts,  // not low: the model would not have fewer casts so
-  kRefused,       // `detail` is the operator's own refusal
-  kWrongDType,    // `cause` has another dtype than float32
+  kFasterLow,        // `detail`: its predicted times
+  kFasterHigh,       // `detail`: its predicted times
+  kFewerCasts,       // low: the model has fewer casts so
+  kNoFewerCasts,     // not low: the model would not have fewer casts so
+  kReaderWantsLow,   // policy graphamp, category infer: `cause`, computed from it, reads it in low precision
+  kReaderWantsHigh,  // likewise: `cause` reads it in float32 (none: the caller of the model does, or nobody reads it)
+  kRefused,          // `detail` is the operator's own refusal
+  kWrongDType,       // `cause` has another dtype than float32
 };
 
 // Kinds of tensors that no reader may have rounded.

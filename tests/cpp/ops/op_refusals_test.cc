@@ -62,7 +62,7 @@ std::vector<Refusal> Refusals() {
       {"Activation",
        {{"act_type", "relu"}, {kOutDTypeAttr, "float32"}},
        {F32({2})},
-       {"attribute __out_dtype__: only operators that accumulate products take it"}},
+       {"attribute __out_dtype__: only operators that accumulate products and softmax take it"}},
 
       {"Dropout", {{"p", "1.5"}}, {F32({2})}, {"attribute p: expected a value in [0, 1], got 1.5"}},
       {"Dropout", {{"mode", "always"}}, {F32({2})}, {"mode 'always' draws random numbers at inference"}},

@@ -223,7 +223,7 @@ TEST(OutDType, RefusesWhatIsNoFloatDTypeAndWhatDoesNotAccumulate) {
                                                     value));
   }
   EXPECT_EQ(Refusal(Op("_rule_exp", "e", {Var("x")}, {{kOutDTypeAttr, "float32"}}), {}),
-            "_rule_exp 'e': attribute __out_dtype__: only operators that accumulate products take it");
+            "_rule_exp 'e': attribute __out_dtype__: only operators that accumulate products and softmax take it");
   EXPECT_EQ(Partial(Op("_rule_exp", "e", {Var("x")}, {{"__out_type__", "int3"}}), {{"x", F32({1})}}),
             "x: float32[1]\ne_output: float32[1]\n");  // other hidden attributes are notes
   EXPECT_EQ(Partial(Var("x", {{kOutDTypeAttr, "float32"}})), "x: unknown?\n");

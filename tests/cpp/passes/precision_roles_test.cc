@@ -150,8 +150,9 @@ TEST(Choices, OutputsHaveTheDTypesThatWereAskedFor) {
 
 TEST(Choices, PolicyNames) {
   EXPECT_EQ(PolicyFromName("mxnet"), PrecisionPolicy::kMXNet);
+  EXPECT_EQ(PolicyFromName("graphamp"), PrecisionPolicy::kGraphAmp);
   EXPECT_EQ(ErrorOf<ArgumentError>([] { PolicyFromName("speed"); }),
-            "policy: expected 'default', 'mxnet' or 'optimal', got 'speed'");
+            "policy: expected 'default', 'mxnet', 'graphamp' or 'optimal', got 'speed'");
 }
 
 }  // namespace

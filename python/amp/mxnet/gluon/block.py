@@ -29,10 +29,9 @@ class OptConstraint:
 
         DisableAMP = attribute.DISABLE_AMP
 
-    @staticmethod
-    def disable_amp():
-        """`with ...disable_amp():` in a `forward` keeps the operators made inside of it out of every conversion."""
-        return attribute.disable_amp()
+    # `with ...disable_amp():` in a `forward` keeps the operators made inside of it out of every conversion.
+    disable_amp = staticmethod(attribute.disable_amp)
+    disable_graphamp = disable_amp
 
 
 class HybridBlock(Block):
