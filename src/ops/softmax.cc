@@ -151,6 +151,7 @@ int AxisOf(const SoftmaxActivationParam& p, const Shape& data) { return p.mode =
           SoftmaxReference(in[0], AxisOf(node.params<SoftmaxActivationParam>(), in[0].shape()), 1.0, {}, out[0]);
         }})
         .Set(LowerRule{[](LowerContext& c) {
+          if (c.in_type(0).dtype == DType::kFloat64) return false;
           const TensorType single{DType::kFloat32, c.in_type(0).shape};  // see softmax
           const int axis = AxisOf(c.node().params<SoftmaxActivationParam>(), single.shape);
           const auto out = c.Emit(SoftmaxSpec{axis}, {c.Cast(c.in(0), single.dtype)}, single);

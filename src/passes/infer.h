@@ -86,8 +86,8 @@ struct DTypeRule {
 // What a variable's attribute __dtype__ says; kUnknown where it says nothing.
 DType DTypeAttr(const Node& variable);
 
-// An operator that accumulates (AmpFacts) may say in this attribute which float dtype its output 0 has. Its rule then
-// relates the inputs alone: a product may read bfloat16 and give float32.
+// An operator that accumulates (AmpFacts) or DeclaresOutDType may say in this attribute which float dtype its output 0
+// has. Its rule then relates the inputs alone: a product may read bfloat16 and give float32.
 inline constexpr const char* kOutDTypeAttr = "__out_dtype__";
 
 // Runs every operator's rules in both directions to the fixed point. `known` outranks the __shape__ and __dtype__ of

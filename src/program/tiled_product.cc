@@ -1,7 +1,6 @@
 #include "program/tiled_product.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "kernels/cast.h"
@@ -14,13 +13,17 @@ namespace {
 // Elements that a thread takes at a time, and rounds in a buffer of its own.
 constexpr std::int64_t kBlock = 512;
 
-// out = round(tile), or round(previous + tile).
+// Inputs: tile, [previous sums]. The new sums are the tile or previous + tile, rounded.
 void RoundSums(std::span<const NDArray> inputs, std::span<NDArray> outputs) {
   NDArray& sums = outputs[0];
-  if (inputs.size() > 1) std::memcpy(sums.data(), inputs[1].data(), static_cast<std::size_t>(sums.bytes()));
-  if (inputs.size() > 1) return AddRounded(inputs[0], sums);
-  kernels::Cast(kernels::ElementType::kFloat32, inputs[0].data(), kernels::ElementType::kBFloat16, sums.data(),
-                static_cast<std::size_t>(sums.size()));
+  const auto count = static_cast<std::size_t>(sums.size());
+  if (inputs.size() == 1) {
+    using kernels::ElementType;
+    kernels::Cast(ElementType::kFloat32, inputs[0].data(), ElementType::kBFloat16, sums.data(), count);
+    return;
+  }
+  if (sums.data() != inputs[1].data()) std::copy_n(inputs[1].As<std::uint16_t>(), count, sums.As<std::uint16_t>());
+  AddRounded(inputs[0], sums);
 }
 
 class TiledProduct {

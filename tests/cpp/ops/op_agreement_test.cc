@@ -7,6 +7,7 @@
 #include "nnvm/env.h"
 #include "op_harness.h"
 #include "passes/op_facts.h"
+#include "passes/out_dtype.h"
 
 namespace amp::testing {
 namespace {
@@ -20,8 +21,9 @@ const char* NameOf(Backend backend) { return backend == Backend::kReference ? "r
 
 // Results in a dtype of their own, now and then, of the operators that can have them.
 void MaybeDeclareOutput(Random& random, const std::string& op, OpCase* c) {
-  const auto* facts = OpRegistry::Get().Require(kMXNetDomain, op).Find<AmpFacts>();
-  if (facts->arithmetic != Arithmetic::kAccumulates || !random.Chance(0.4)) return;
+  const Op& definition = OpRegistry::Get().Require(kMXNetDomain, op);
+  const bool accumulates = definition.Find<AmpFacts>()->arithmetic == Arithmetic::kAccumulates;
+  if ((!accumulates && definition.Find<DeclaresOutDType>() == nullptr) || !random.Chance(0.4)) return;
   c->attrs[kOutDTypeAttr] = amp::NameOf(random.Of(FloatTypes()));
 }
 
