@@ -1,6 +1,7 @@
 """What callers ask of a conversion, checked and in the form that the extension reads."""
 
 import functools
+import os
 import re
 import types
 from collections.abc import Mapping
@@ -220,6 +221,13 @@ def _outputs(key, value, sym, _nodes):
     return {name: dtype_name(dtype) for name, dtype in by_name(key, value, sym.list_outputs()).items()}
 
 
+def machine_name(key, value, *_):
+    """A class of machines, 'this', 'any' or the path of a machine file, as text."""
+    if not isinstance(value, (str, os.PathLike)):
+        raise ArgumentError(f"{key}: expected 'this', 'any', a class of machines or a file, got {value!r}")
+    return os.fspath(value)
+
+
 class Option(NamedTuple):
     """All that is said about an option: what its values are, and how docstrings and the command line describe it."""
 
@@ -324,6 +332,16 @@ OPTIONS = {
         _categories,
         "of policy 'graphamp': {node: 'allow', 'infer' or 'deny'}, as strong as `force`; nodes are named as for "
         "`excluded_sym_names`.",
+    ),
+    "machine": Option(
+        None,
+        machine_name,
+        "whose speed decides: 'this' machine, a class of machines ('avx2', 'avx512_core', 'avx512_bf16_fast', "
+        "'avx512_bf16_slow'), a machine file, or 'any': no times are known. Policies 'default' and 'optimal' then use "
+        "low precision where it pays, which needs the shapes of all inputs. By default 'any', and 'this' where policy "
+        "'optimal' minimises time.",
+        "--machine",
+        {"metavar": "MACHINE", "help": "'this', 'any', a class or a file: low precision where it pays there"},
     ),
 }
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from . import _core
 from ._arrays import readable
-from ._options import check_options
+from ._options import check_options, machine_name
 from .base import ArgumentError, did_you_mean, dtype_name
 from .sym import Symbol
 from .sym.slots import inputs_of
@@ -35,6 +35,11 @@ class Executor:
         tiles in float32 ('fp32') or in bfloat16 ('bf16', rounded after each tile). Nodes whose own attributes
         `__tiling_accum__` and `__tile_k__` say something follow these.
 
+    machine: 'this' machine (or what the variable AMP_MACHINE names), a class of machines, a machine file, or 'any'. Low
+        precision is used where it pays on that machine: policies 'default' and 'optimal' decide by predicted times, and
+        in mode 'fast' a model that was converted before runs in float32 what is faster so. A warning says what was
+        decided. 'any' runs models as they were converted. See amp.convert_model and docs/precision.md.
+
     Raises ArgumentError, GraphError or UnsupportedError; missing arrays are all named at once.
 
     Calls from several threads are made one after the other. In a child process after fork() an
@@ -61,6 +66,7 @@ class Executor:
         monitor=False,
         tiling_accum=None,
         tile_k=None,
+        machine="this",
     ):
         if not isinstance(sym, Symbol):
             raise ArgumentError(f"expected a Symbol, got {type(sym).__name__}")
@@ -76,6 +82,7 @@ class Executor:
             _thread_count(num_threads),
             _mode(mode),
             bool(monitor),
+            machine_name("machine", machine),
         )
         self._set(handle, [name for name in sym.list_arguments() if name not in arg_params])
         if handle.notice():

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "dnnl/cpu_info.h"
+#include "dnnl/find_machine.h"
 #include "nnvm/env.h"
 #include "nnvm/error.h"
 #include "passes/fusion_mxnet/unfuse.h"
@@ -12,7 +13,9 @@
 #include "passes/pipelines.h"
 #include "passes/verify.h"
 #include "program/convert_model.h"
+#include "program/fit_precision.h"
 #include "program/lowering.h"
+#include "program/threads.h"
 
 namespace amp {
 
@@ -32,6 +35,12 @@ namespace {
 constexpr const char* kNoNativeBF16 =
     "this CPU has no bfloat16 arithmetic: the model runs in its original precision, which is faster here (convert "
     "it anyway with reduce_precision={'target_dtype': 'bfloat16', 'emulate': True})";
+constexpr const char* kNothingPays =
+    "{} does not pay on this machine ({}): the model runs in float32, which is faster here (machine='any' runs it as it "
+    "was converted)";
+constexpr const char* kSomePays =
+    "low precision pays for {} of the {} operators of this model that have it, on this machine ({}): the others run in "
+    "float32";
 constexpr const char* kFloat16IsStorage =
     "float16 is stored, but computed in float32 between conversions, on a CPU: bfloat16 is the faster choice";
 
@@ -92,17 +101,62 @@ BoundModel Unprepared(const GivenModel& model, const TypeMap& input_types, const
   return {model.symbol, given, given, options};
 }
 
-void Convert(const Symbol& symbol, const TypeMap& input_types, const ReduceOptions& options, GivenModel* model) {
-  if (options.target == DType::kBFloat16 && !OneDnnHasBF16() && !options.emulate) {
+void Convert(const Symbol& symbol, const TypeMap& input_types, const ReduceOptions& options,
+             const std::shared_ptr<const MachineTable>& machine, GivenModel* model) {
+  if (options.target == DType::kBFloat16 && machine == nullptr && !OneDnnHasBF16() && !options.emulate) {
     model->notice = kNoNativeBF16;
     return;
   }
   ConvertOptions conversion = options.conversion;
   conversion.target = options.target;
   conversion.cast_params_offline = true;
+  conversion.machine = machine;
   ConvertedModel converted = ConvertModel(symbol, model->params, input_types, conversion);
   model->symbol = std::move(converted.symbol);
   model->params = std::move(converted.params);
+}
+
+// The machine whose times decide; null where dtypes are to be as they are written.
+std::shared_ptr<const MachineTable> MachineFor(const BindOptions& options) {
+  const Backend backend = options.backend ? *options.backend : DefaultBackend();
+  const bool emulates = options.reduce_precision && options.reduce_precision->emulate;
+  if (backend == Backend::kReference || emulates) return nullptr;
+  return FindMachine(options.machine, EffectiveThreads(options.num_threads));
+}
+
+// Whether policy and machine together decided already what is in low precision.
+bool IsDecidedByMachine(const ReduceOptions& options) {
+  const PrecisionPolicy policy = options.conversion.policy;
+  return policy == PrecisionPolicy::kDefault || policy == PrecisionPolicy::kOptimal;
+}
+
+std::set<std::string> NamesOf(const std::map<std::string, DType>& forced) {
+  std::set<std::string> names;
+  for (const auto& [name, dtype] : forced) names.insert(name);
+  return names;
+}
+
+// Runs in float32 what low precision would slow down, and says so.
+void Fit(const TypeMap& input_types, const BindOptions& options, const std::shared_ptr<const MachineTable>& machine,
+         GivenModel* model) {
+  const auto& reduce = options.reduce_precision;
+  if (reduce && IsDecidedByMachine(*reduce)) {
+    if (!IsConverted(model->symbol)) {
+      const std::string target = NameOf(reduce->target);
+      model->notice = fmt::format(kNothingPays, target, machine->name());
+    }
+    return;
+  }
+  if (options.mode != NumericMode::kFast) return;
+  const std::set<std::string> kept = reduce ? NamesOf(reduce->conversion.force) : std::set<std::string>();
+  FittedModel fitted = FitPrecision(model->symbol, model->params, input_types, machine, kept);
+  if (fitted.low_after < fitted.low_before) {
+    model->notice = fitted.low_after == 0 ? fmt::format(kNothingPays, "low precision", machine->name())
+                                          : fmt::format(kSomePays, fitted.low_after, fitted.low_before,
+                                                        machine->name());
+  }
+  model->symbol = std::move(fitted.symbol);
+  model->params = std::move(fitted.params);
 }
 
 }  // namespace
@@ -110,7 +164,9 @@ void Convert(const Symbol& symbol, const TypeMap& input_types, const ReduceOptio
 GivenModel ConvertForRun(const Symbol& symbol, const ModelParams& params, const TypeMap& input_types,
                          const BindOptions& options) {
   GivenModel model{Unfuse(symbol), params, ""};
-  if (options.reduce_precision) Convert(symbol, input_types, *options.reduce_precision, &model);
+  const std::shared_ptr<const MachineTable> machine = MachineFor(options);
+  if (options.reduce_precision) Convert(symbol, input_types, *options.reduce_precision, machine, &model);
+  if (machine != nullptr) Fit(input_types, options, machine, &model);
   if (model.notice.empty() && HasFloat16Casts(model.symbol)) model.notice = kFloat16IsStorage;
   return model;
 }

@@ -30,6 +30,9 @@ struct BindOptions {
   // Convert to low precision before planning. Parameters are cast once, at bind time.
   std::optional<ReduceOptions> reduce_precision;
   NumericMode mode = NumericMode::kFast;
+  // What FindMachine reads: which machine's times decide what runs in low precision. "any": dtypes are as they are
+  // written, and policy default decides without times.
+  std::string machine = "this";
   bool monitor = false;  // make RunMonitored possible: a second plan, with parameters of its own
 };
 

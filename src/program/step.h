@@ -195,7 +195,7 @@ struct ReorderSpec {
 struct CallSpec {
   static constexpr StepKind kKind{.name = "call"};
   std::function<void(std::span<const NDArray> inputs, std::span<NDArray> outputs)> function;
-  std::string op;  // the operator's name
+  std::string op = {};  // the operator's name
 };
 
 using StepSpec =

@@ -7,6 +7,7 @@ import pytest
 
 # Read when amp is imported, so it stands here and not in a fixture.
 os.environ["AMP_VERIFY"] = "1"
+os.environ["AMP_MACHINE"] = "any"  # dtypes as they are written; tests of machines name one
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 

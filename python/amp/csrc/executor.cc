@@ -26,13 +26,14 @@ ReduceOptions ReduceOptionsOf(const py::dict& given) {
 std::unique_ptr<Executor> Build(const Symbol& symbol, const py::dict& args, const py::dict& aux,
                                 const py::dict& input_types, const std::optional<std::string>& backend,
                                 const std::optional<py::dict>& reduce, int num_threads, const std::string& mode,
-                                bool monitor) {
+                                bool monitor, const std::string& machine) {
   const ModelParams params{ArrayMapOf(args, "argument"), ArrayMapOf(aux, "auxiliary state")};
   const TypeMap types = TypeMapOf(input_types);
   BindOptions options;
   options.num_threads = num_threads;
   options.mode = NumericModeFromName(mode);
   options.monitor = monitor;
+  options.machine = machine;
   if (backend) options.backend = BackendFromName(*backend);
   if (reduce) options.reduce_precision = ReduceOptionsOf(*reduce);
   std::unique_ptr<Executor> executor;
@@ -197,7 +198,7 @@ void BindExecutor(py::module_& module) {
   py::class_<Executor>(module, "Executor", "A bound model; amp.Executor wraps it.")
       .def(py::init(&Build), py::arg("symbol"), py::arg("arguments"), py::arg("auxiliary_states"),
            py::arg("input_types"), py::arg("backend"), py::arg("reduce_precision"), py::arg("num_threads"),
-           py::arg("mode"), py::arg("monitor"))
+           py::arg("mode"), py::arg("monitor"), py::arg("machine"))
       .def("run", &Run, py::arg("inputs"))
       .def("run_into", &RunInto, py::arg("inputs"), py::arg("outputs"))
       .def("run_monitored", &RunMonitored, py::arg("callback"), py::arg("inputs"))

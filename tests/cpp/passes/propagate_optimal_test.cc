@@ -130,7 +130,7 @@ class AllDecisions {
         options_(options),
         choices_(ChoosePrecision(graph_, options)),
         decision_(Decide(model, options)),
-        low_types_(graph_, types_, options, &decision_),
+        low_types_(model, options, choices_, &decision_),
         context_{model, graph_, types_, options, choices_, low_types_},
         roots_(context_) {
     for (NodeId id = 0; id < graph_.num_nodes(); ++id) AddChoices(id);
