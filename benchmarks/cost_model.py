@@ -71,7 +71,7 @@ def _line(key, steps):
 
 
 def _by_node(steps):
-    """{node: (predicted, measured)} with casts and reorders where they belong."""
+    """{node: (predicted, measured)}, casts and reorders with the node that they belong to."""
     times = {}
     for step in steps:
         if step["bytes"]:
@@ -80,18 +80,18 @@ def _by_node(steps):
     return times
 
 
-def _right_signs(found):
-    """(right, all) of nodes whose time in bfloat16 differs from that in float32 by more than a tenth."""
+def _right_signs(full, low):
+    """(right, all) of steps in float32 whose nodes take another time in bfloat16, by a tenth or more."""
+    of_low, fused = _by_node(low), {}
+    for step in full:
+        fused.setdefault(step["node"], {step["node"]}).update(step["fused"])
     right = total = 0
-    for name, batch, dtype in found:
-        if dtype != "float32":
-            continue
-        full, low = _by_node(found[name, batch, "float32"]), _by_node(found[name, batch, "bfloat16"])
-        for node in full.keys() & low.keys():
-            measured = low[node][1] / full[node][1]
-            if not 0.9 <= measured <= 1.1:
-                total += 1
-                right += (low[node][0] > full[node][0]) == (measured > 1)
+    for node, (predicted, measured) in _by_node(full).items():
+        parts = [of_low[part] for part in fused[node] if part in of_low]
+        ratio = sum(part[1] for part in parts) / measured
+        if parts and not 0.9 <= ratio <= 1.1:
+            total += 1
+            right += (sum(part[0] for part in parts) > predicted) == (ratio > 1)
     return right, total
 
 
@@ -101,13 +101,14 @@ def summary(found):
     predicted, measured = (np.concatenate(side) for side in zip(*pairs.values()))
     errors = np.abs(predicted / measured - 1)
     totals = np.array([abs(p.sum() / m.sum() - 1) for p, m in pairs.values()])
-    right, total = _right_signs(found)
+    signs = [_right_signs(s, found[n, b, "bfloat16"]) for (n, b, dtype), s in found.items() if dtype == "float32"]
+    right, total = (sum(counts) for counts in zip(*signs))
     return [
         f"steps: {len(errors)}, rank correlation {_rank_correlation(predicted, measured):.4f}, "
         f"error median {100 * np.median(errors):.1f} %, 90th percentile {100 * np.quantile(errors, 0.9):.1f} %",
         f"networks: rank correlation from {min(_rank_correlation(*pair) for pair in pairs.values()):.3f}, "
         f"error median {100 * np.median(totals):.1f} %, worst {100 * totals.max():.1f} %",
-        f"sign of bfloat16's gain: right for {right} of {total} nodes",
+        f"sign of bfloat16's gain: right for {right} of {total} steps",
     ]
 
 

@@ -146,6 +146,7 @@ py::list StepList(const RunProfile& profile) {
     entry["implementation"] = step.implementation;
     entry["layout"] = step.layout;
     entry["reason"] = step.reason;
+    entry["fused"] = step.fused;
     entry["dtype"] = IsKnown(cost.dtype) ? NameOf(cost.dtype) : "";
     entry["flops"] = cost.flops;
     entry["bytes"] = cost.bytes();
