@@ -1,5 +1,6 @@
 """Measures how fast this machine runs the steps of plans: what `amp calibrate` writes into a machine file."""
 
+import itertools
 import math
 import random
 
@@ -13,6 +14,7 @@ __all__ = ["measure"]
 _SEED = 17
 _NO_SAMPLE = "no_sample"  # beginning of names of nodes
 _RUNS = 9
+_MOST_SAMPLES = 200  # of one group, in a machine file
 _CHANNELS = (16, 24, 32, 48, 64, 96, 128, 160, 192, 256, 320, 384, 512, 576, 768, 960, 1024, 1536, 2048)
 _SIZES = (7, 8, 14, 17, 28, 35, 56, 73, 112, 147, 224)
 _MAX_FLOPS = 3e9
@@ -54,9 +56,10 @@ class _Branches:
     def log_uniform(self, low, high):
         return round(math.exp(self.random.uniform(math.log(low), math.log(high))))
 
-    def steps(self, runs):
+    def steps(self, runs, reduce_precision):
         """What a profile knows of each step of the plan."""
-        run = Executor(sym.Group(self.outputs), self.params, self.params, self.inputs, machine="any")
+        run = Executor(sym.Group(self.outputs), self.params, self.params, self.inputs, machine="any",
+                       reduce_precision=reduce_precision)
         random = np.random.default_rng(1)
         arrays = [random.standard_normal(self.inputs[name], dtype=np.float32) for name in run.input_names]
         return [step for step in run._handle.profile(arrays, runs).steps if not step["node"].startswith(_NO_SAMPLE)]
@@ -278,11 +281,12 @@ def _models(branches, seed):
 
 def measure(progress=lambda done: None, runs=_RUNS):
     """Profiled steps of many small graphs; takes about a minute. `progress` is called with the part that is done."""
+    dtypes = (None, "bfloat16") if _core.cpu_info()["native_bfloat16"] else (None,)
     models = [*_models(_SUMS, _SEED), *_models(_DEPTHWISE, _SEED), *_models(_OTHERS, _SEED), *_models(((_casts, 60),), _SEED)]
     steps = []
-    for i, model in enumerate(models):
-        steps += model.steps(runs)
-        progress((i + 1) / len(models))
+    for i, (model, dtype) in enumerate(itertools.product(models, dtypes)):
+        steps += model.steps(runs, dtype)
+        progress((i + 1) / len(models) / len(dtypes))
     return steps
 
 
@@ -293,7 +297,7 @@ _MOVERS = ("eltwise_relu", "eltwise_abs", "eltwise_sqrt", "binary", "cast")
 
 
 def machine_file(steps, name, source):
-    """The contents of a machine file, as a dict; docs/machine_files.md describes them."""
+    """The contents of a machine file, as a dict; docs/machines.md describes them."""
     info = _core.cpu_info()
     speeds = {"float32": _peak(steps, "float32")}
     if info["native_bfloat16"]:
@@ -320,9 +324,17 @@ def machine_file(steps, name, source):
             continue
         ratio = math.log2(_without_functions(step, steps) / _base_seconds(step, machine))
         sample = [round(number, 2) for number in (*step["point"], ratio)]
-        for group in {step["group"], " ".join(step["group"].split(" ")[:2])}:
-            machine["steps"].setdefault(group, []).append(sample)
+        machine["steps"].setdefault(step["group"], []).append(sample)
+    machine["steps"] = {group: _spread(samples) for group, samples in sorted(machine["steps"].items())}
     return machine
+
+
+def _spread(samples):
+    """At most so many of them, over the whole range of sizes."""
+    ordered = sorted(samples)
+    if len(ordered) <= _MOST_SAMPLES:
+        return ordered
+    return [ordered[i * len(ordered) // _MOST_SAMPLES] for i in range(_MOST_SAMPLES)]
 
 
 def _without_functions(step, steps):

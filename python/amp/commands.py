@@ -1,4 +1,4 @@
-"""What the command `amp` does: inspect, convert, why, diff, run, profile, demo."""
+"""What the command `amp` does: inspect, convert, why, diff, run, profile, demo, calibrate."""
 
 import argparse
 import glob
@@ -75,6 +75,7 @@ def _parser():
     _add_run(commands)
     _add_profile(commands)
     _add_demo(commands)
+    _add_calibrate(commands)
     return parser
 
 
@@ -159,6 +160,9 @@ def _add_binding(command):
         "--mode", choices=("fast", "exact"), default="fast", help="exact: every node as if it ran alone"
     )
     command.add_argument("--threads", type=int, metavar="N")
+    command.add_argument(
+        "--machine", default="this", metavar="MACHINE", help="'this' (default), 'any', a class or a machine file"
+    )
     _add_tiling(command)
 
 
@@ -176,6 +180,14 @@ def _add_demo(commands):
     command = _add_command(commands, "demo", demo.main, "Convert a trained model and compare.")
     command.add_argument("--data", metavar="DIR", help="folder of the digits model (default: examples/digits)")
     command.add_argument("--quick", action="store_true", help="leave the timing of ResNet-50 out")
+
+
+def _add_calibrate(commands):
+    summary = "Measure this machine for a minute, so that conversions know what pays on it."
+    command = _add_command(commands, "calibrate", calibrate, summary)
+    command.add_argument(
+        "-o", "--output", metavar="FILE.json", help="the machine file (default: where executors look for it)"
+    )
 
 
 def _add_inputs(command, flag, text, *aliases):
@@ -446,6 +458,7 @@ def _bound(options):
         num_threads=options.threads,
         tiling_accum=options.tiling_accum,
         tile_k=options.tile_k,
+        machine=options.machine,
     )
     return executor, arrays
 
@@ -503,3 +516,36 @@ def _print_scores(values):
         print("  best classes: " + ", ".join(f"{index} ({row[index]:.4g})" for index in best))
     if values.shape[0] > shown:
         print(f"  ... ({values.shape[0] - shown} more rows)")
+
+
+# ---- calibrate ----
+
+
+def calibrate(options):
+    """`amp calibrate`"""
+    from . import calibration  # needed here only
+
+    path = options.output or _core.machine_file_path(0)
+    if not path:
+        raise ArgumentError("there is no folder for caches (neither XDG_CACHE_HOME nor HOME is set); pass -o FILE")
+    print("measuring small models for about a minute; the machine should do nothing else")
+    steps = calibration.measure(_show_progress)
+    print()
+    unsteady = statistics.median(step["mean_seconds"] / step["min_seconds"] for step in steps if step["min_seconds"])
+    if unsteady > _UNSTEADY:
+        print(f"amp: note: others use this machine: steps took {unsteady:.2f} times their best times", file=sys.stderr)
+    info = cpu_info()
+    machine = calibration.machine_file(steps, f"{info['isa']}-calibrated", "amp calibrate")
+    os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(machine, file, separators=(",", ":"))
+    speeds = ", ".join(f"{dtype} {speed / 1e9:.0f}" for dtype, speed in machine["flops_per_second"].items())
+    print(f"  steps: {len(steps)}; GFLOP/s of products: {speeds}")
+    print(f"wrote {path}")
+
+
+_UNSTEADY = 1.6
+
+
+def _show_progress(done):
+    print(f"\r  {100 * done:3.0f} %", end="", flush=True)

@@ -36,7 +36,8 @@ constexpr const char* kNoNativeBF16 =
     "this CPU has no bfloat16 arithmetic: the model runs in its original precision, which is faster here (convert "
     "it anyway with reduce_precision={'target_dtype': 'bfloat16', 'emulate': True})";
 constexpr const char* kNothingPays =
-    "{} does not pay on this machine ({}): the model runs in float32, which is faster here (machine='any' runs it as it "
+    "{} does not pay on this machine ({}): the model runs in float32, which is faster here (machine='any' runs it as "
+    "it "
     "was converted)";
 constexpr const char* kSomePays =
     "low precision pays for {} of the {} operators of this model that have it, on this machine ({}): the others run in "
@@ -151,9 +152,9 @@ void Fit(const TypeMap& input_types, const BindOptions& options, const std::shar
   const std::set<std::string> kept = reduce ? NamesOf(reduce->conversion.force) : std::set<std::string>();
   FittedModel fitted = FitPrecision(model->symbol, model->params, input_types, machine, kept);
   if (fitted.low_after < fitted.low_before) {
-    model->notice = fitted.low_after == 0 ? fmt::format(kNothingPays, "low precision", machine->name())
-                                          : fmt::format(kSomePays, fitted.low_after, fitted.low_before,
-                                                        machine->name());
+    model->notice = fitted.low_after == 0
+                        ? fmt::format(kNothingPays, "low precision", machine->name())
+                        : fmt::format(kSomePays, fitted.low_after, fitted.low_before, machine->name());
   }
   model->symbol = std::move(fitted.symbol);
   model->params = std::move(fitted.params);

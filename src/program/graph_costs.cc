@@ -46,7 +46,10 @@ bool MayFollow(const Model& model, NodeId id) {
 }  // namespace
 
 GraphCosts::GraphCosts(const MachineTable& machine, const Model& model)
-    : machine_(machine), model_(model), constant_(model.ConstantNodes()), fused_into_(model.graph().num_nodes(), kNone) {
+    : machine_(machine),
+      model_(model),
+      constant_(model.ConstantNodes()),
+      fused_into_(model.graph().num_nodes(), kNone) {
   std::vector<std::string> unknown;
   for (EntryId entry = 0; entry < model.graph().num_entries(); ++entry) {
     if (!model.types()[entry].fully_known()) unknown.push_back(model.graph().EntryName(entry));
@@ -113,7 +116,8 @@ double GraphCosts::SecondsAlone(NodeId id, const std::vector<DType>& inputs, con
   if (may_write_another && outputs[0] == DType::kFloat32 && inputs[0] != DType::kFloat32) {
     attrs[kOutDTypeAttr] = NameOf(outputs[0]);
   }
-  const NodePtr alone = Node::Make({node.op(), "node", std::move(attrs), std::move(variables), {}, node.phase(), node.subgraphs()});
+  const NodePtr alone =
+      Node::Make({node.op(), "node", std::move(attrs), std::move(variables), {}, node.phase(), node.subgraphs()});
   std::vector<NodeEntry> results = AllOutputs(alone);
   results.resize(static_cast<std::size_t>(alone->num_visible_outputs()));
   const Model model(Graph(std::move(results)), std::move(types), std::move(parameters));

@@ -61,10 +61,36 @@ StepFeatures FunctionAlone(const std::string& group, double elements) {
   return alone;
 }
 
-// "call_take float32" -> "call float32": what is known of all operators that run on reference kernels.
-std::string AnyCall(const std::string& group) { return "call" + group.substr(std::min(group.find(' '), group.size())); }
+// "matmul bfloat16-float32" -> "matmul bfloat16".
+std::string WithoutOutput(const std::string& group) { return group.substr(0, group.find('-')); }
+
+// "call_take int32" -> "call"; other groups as they are.
+std::string AnyCall(const std::string& group) { return group.starts_with("call_") ? "call" : group; }
+
+// A point and, last, the ratio.
+MachineTable::Sample SampleOf(const std::string& group, const Json& numbers) {
+  MachineTable::Sample sample;
+  for (const Json& number : numbers) sample.point.push_back(static_cast<float>(Number(number, "steps")));
+  if (sample.point.size() < 2) Throw<ArgumentError>("steps of '{}': expected a point and a ratio", group);
+  const auto limit = static_cast<float>(kMaxLogRatio);
+  sample.log_ratio = std::clamp(sample.point.back(), -limit, limit);
+  sample.point.pop_back();
+  return sample;
+}
 
 }  // namespace
+
+// To its group, and to that of the same steps in any layout.
+void MachineTable::AddSample(const std::string& group, Sample sample) {
+  std::vector<Sample>& list = groups_[group];
+  if (!list.empty() && list[0].point.size() != sample.point.size()) {
+    Throw<ArgumentError>("steps of '{}': points of different lengths", group);
+  }
+  const std::string general(WithoutLayout(group)), any = AnyCall(group);
+  if (general != group) AddSample(general, sample);
+  if (any != group) AddSample(any, sample);
+  list.push_back(std::move(sample));
+}
 
 std::shared_ptr<const MachineTable> MachineTable::Parse(const std::string& text, const std::string& source) {
   auto table = std::make_shared<MachineTable>();
@@ -85,18 +111,7 @@ std::shared_ptr<const MachineTable> MachineTable::Parse(const std::string& text,
     }
     if (table->bytes_per_second_.empty()) Throw<ArgumentError>("bytes_per_second: expected one or more levels");
     for (const auto& [group, samples] : file.at("steps").items()) {
-      std::vector<Sample>& list = table->groups_[group];
-      for (const Json& numbers : samples) {
-        Sample sample;
-        for (const Json& number : numbers) sample.point.push_back(static_cast<float>(Number(number, "steps")));
-        if (sample.point.size() < 2) Throw<ArgumentError>("steps of '{}': expected a point and a ratio", group);
-        sample.log_ratio = std::clamp(sample.point.back(), -static_cast<float>(kMaxLogRatio), static_cast<float>(kMaxLogRatio));
-        sample.point.pop_back();
-        if (!list.empty() && list[0].point.size() != sample.point.size()) {
-          Throw<ArgumentError>("steps of '{}': points of different lengths", group);
-        }
-        list.push_back(std::move(sample));
-      }
+      for (const Json& numbers : samples) table->AddSample(group, SampleOf(group, numbers));
     }
     Json header = Header(file);
     header["digest"] = Digest(text);
@@ -133,14 +148,21 @@ double MachineTable::BaseSeconds(const StepCost& cost) const {
   return start_seconds_ + std::max(cost.flops / speed, TrafficSeconds(static_cast<double>(cost.bytes())));
 }
 
+// Of the group; else of that without layout, of that which writes what it reads, of all operators on reference kernels.
+const std::vector<MachineTable::Sample>* MachineTable::SamplesFor(const std::string& group) const {
+  const std::string general(WithoutLayout(group));
+  for (const std::string& name : {group, general, WithoutOutput(general), AnyCall(general)}) {
+    if (const auto found = groups_.find(name); found != groups_.end() && !found->second.empty()) return &found->second;
+  }
+  return nullptr;
+}
+
 // The mean of the nearest measured steps of the group, or of that without layout; 0 where there are none.
 double MachineTable::LogRatio(const std::string& group, const std::vector<float>& point) const {
-  auto found = groups_.find(group);
-  if (found == groups_.end()) found = groups_.find(WithoutLayout(group));
-  if (found == groups_.end() && group.starts_with("call_")) found = groups_.find(AnyCall(group));
-  if (found == groups_.end() || found->second.empty() || found->second[0].point.size() != point.size()) return 0;
+  const std::vector<Sample>* samples = SamplesFor(group);
+  if (samples == nullptr || (*samples)[0].point.size() != point.size()) return 0;
   std::vector<std::pair<double, float>> near;  // squared distance, ratio
-  for (const Sample& sample : found->second) {
+  for (const Sample& sample : *samples) {
     double distance = 0;
     for (std::size_t i = 0; i < point.size(); ++i) {
       const double difference = static_cast<double>(sample.point[i]) - static_cast<double>(point[i]);

@@ -14,7 +14,13 @@ namespace amp {
 
 class MachineTable : public Machine {
  public:
-  // From the text of a machine file (docs/machine_files.md). Throws ArgumentError, which names `source`.
+  // A measured step: what it took, relative to what arithmetic and traffic alone would take (log 2).
+  struct Sample {
+    std::vector<float> point;
+    float log_ratio = 0;
+  };
+
+  // From the text of a machine file (docs/machines.md). Throws ArgumentError, which names `source`.
   static std::shared_ptr<const MachineTable> Parse(const std::string& text, const std::string& source);
 
   std::unique_ptr<PrecisionCosts> CostsOf(const Model& model) const override;
@@ -33,13 +39,9 @@ class MachineTable : public Machine {
   const std::map<DType, double>& flops_per_second() const { return flops_per_second_; }
 
  private:
-  // A measured step: what it took, relative to what arithmetic and traffic alone would take (log 2).
-  struct Sample {
-    std::vector<float> point;
-    float log_ratio = 0;
-  };
-
+  void AddSample(const std::string& group, Sample sample);
   double BaseSeconds(const StepCost& cost) const;
+  const std::vector<Sample>* SamplesFor(const std::string& group) const;
   double LogRatio(const std::string& group, const std::vector<float>& point) const;
 
   std::string name_, header_, text_;

@@ -159,6 +159,7 @@ class ReportWriter {
   Json Options() const {
     Json options{{"target_dtype", NameOf(s_.options.target)},
                  {"policy", NameOf(s_.options.policy)},
+                 {"machine", s_.options.machine ? Json::parse(s_.options.machine->json()) : Json("any")},
                  {"cast_params_offline", s_.options.cast_params_offline},
                  {"fold_batch_norm", s_.folds}};
     if (d_.certificate) options["minimize"] = d_.certificate->minimized == Minimize::kTime ? "time" : "casts";

@@ -36,7 +36,7 @@ struct Decision {
   std::vector<std::string> details;       // texts of the reasons
   std::vector<std::string> unknown_names;
   std::optional<CutCertificate> certificate;  // where a minimum cut decided
-  std::vector<ValueRange> ranges;  // by EntryId; empty under policy mxnet
+  std::vector<ValueRange> ranges;             // by EntryId; empty under policy mxnet
 
   DType ReadAt(NodeId id, std::size_t slot) const { return read[first_slot[id] + slot]; }
 
