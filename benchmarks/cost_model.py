@@ -64,9 +64,10 @@ def _rank_correlation(first, second):
 def _line(key, steps):
     predicted, measured = _pairs(steps)
     name, batch, dtype = key
+    ratio, correlation = predicted.sum() / measured.sum(), _rank_correlation(predicted, measured)
     return (
         f"{name:16} {batch:3} {dtype:9} predicted {1e3 * predicted.sum():8.2f} ms, measured {1e3 * measured.sum():8.2f}"
-        f" ms, ratio {predicted.sum() / measured.sum():5.2f}, rank correlation {_rank_correlation(predicted, measured):.3f}"
+        f" ms, ratio {ratio:5.2f}, rank correlation {correlation:.3f}"
     )
 
 

@@ -58,8 +58,14 @@ class _Branches:
 
     def steps(self, runs, reduce_precision):
         """What a profile knows of each step of the plan."""
-        run = Executor(sym.Group(self.outputs), self.params, self.params, self.inputs, machine="any",
-                       reduce_precision=reduce_precision)
+        run = Executor(
+            sym.Group(self.outputs),
+            self.params,
+            self.params,
+            self.inputs,
+            machine="any",
+            reduce_precision=reduce_precision,
+        )
         random = np.random.default_rng(1)
         arrays = [random.standard_normal(self.inputs[name], dtype=np.float32) for name in run.input_names]
         return [step for step in run._handle.profile(arrays, runs).steps if not step["node"].startswith(_NO_SAMPLE)]
@@ -178,7 +184,10 @@ def _joined(b):
     return sym.Group([joined, *parts])
 
 
-_FUNCTIONS = ("relu", "relu", "clip", "clip", "tanh", "sigmoid", "exp", "log", "sqrt", "square", "abs", "softrelu", "gelu", "swish", "clip")
+_FUNCTIONS = (
+    *("relu", "relu", "clip", "clip", "tanh", "sigmoid", "exp", "log", "sqrt", "square", "abs", "softrelu"),
+    *("gelu", "swish"),
+)
 
 
 def _function(b):
@@ -265,6 +274,7 @@ _OTHERS = (
     (_layer_norm, 14),
     (_moves, 40),
 )
+_CASTS = ((_casts, 60),)
 _PER_MODEL = 27
 
 
@@ -282,7 +292,7 @@ def _models(branches, seed):
 def measure(progress=lambda done: None, runs=_RUNS):
     """Profiled steps of many small graphs; takes about a minute. `progress` is called with the part that is done."""
     dtypes = (None, "bfloat16") if _core.cpu_info()["native_bfloat16"] else (None,)
-    models = [*_models(_SUMS, _SEED), *_models(_DEPTHWISE, _SEED), *_models(_OTHERS, _SEED), *_models(((_casts, 60),), _SEED)]
+    models = [model for branches in (_SUMS, _DEPTHWISE, _OTHERS, _CASTS) for model in _models(branches, _SEED)]
     steps = []
     for i, (model, dtype) in enumerate(itertools.product(models, dtypes)):
         steps += model.steps(runs, dtype)

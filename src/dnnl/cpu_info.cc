@@ -10,8 +10,8 @@ namespace {
 
 // The values are bit sets: an ISA contains those that it extends.
 bool IsaContains(dnnl::cpu_isa part) {
-  const auto wanted = static_cast<unsigned>(part);
-  return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & wanted) == wanted;
+  const auto bits = static_cast<unsigned>(part);
+  return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & bits) == bits;
 }
 
 }  // namespace

@@ -45,6 +45,11 @@ bool MayFollow(const Model& model, NodeId id) {
 
 }  // namespace
 
+// Here, because the table need not know who asks it.
+std::unique_ptr<PrecisionCosts> MachineTable::CostsOf(const Model& model) const {
+  return std::make_unique<GraphCosts>(*this, model);
+}
+
 GraphCosts::GraphCosts(const MachineTable& machine, const Model& model)
     : machine_(machine),
       model_(model),

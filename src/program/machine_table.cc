@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "nnvm/error.h"
-#include "program/graph_costs.h"
 
 namespace amp {
 namespace {
@@ -121,10 +120,6 @@ std::shared_ptr<const MachineTable> MachineTable::Parse(const std::string& text,
     Throw<ArgumentError>("machine file '{}': {}", Quotable(source), Quotable(error.what(), 200));
   }
   return table;
-}
-
-std::unique_ptr<PrecisionCosts> MachineTable::CostsOf(const Model& model) const {
-  return std::make_unique<GraphCosts>(*this, model);
 }
 
 std::string MachineTable::ScaledText(const std::map<DType, double>& flops_per_second, const std::string& name) const {

@@ -15,6 +15,7 @@ PAGES = [
     "docs/design.md",
     "docs/environment_variables.md",
     "docs/migrating_from_mxnet.md",
+    "docs/machines.md",
     "docs/precision.md",
     "docs/threads.md",
 ]

@@ -49,7 +49,7 @@ MODULES = [
 LISTS = "target_dtype_ops=None, fp32_ops=None, conditional_fp32_ops=None, excluded_sym_names=None"
 ADDITIONS = (
     "widest_dtype_ops=None, policy='default', minimize=None, force=None, output_dtypes=None, fold_batch_norm=None, "
-    "preset=None, categories=None, "
+    "preset=None, categories=None, machine=None, "
 )
 WITH_SHAPES = f"{ADDITIONS}input_shapes=None, return_report=False"
 
@@ -67,7 +67,7 @@ SIGNATURES = {
     f"cast_params_offline=False, *, ctx=None, {ADDITIONS}return_report=False)",
     amp.list_lp16_ops: "(target_dtype)",
     amp.Executor: "(sym, arg_params, aux_params, input_shapes, *, input_dtypes=None, backend=None, "
-    "reduce_precision=None, mode='fast', num_threads=None, monitor=False, tiling_accum=None, tile_k=None)",
+    "reduce_precision=None, mode='fast', num_threads=None, monitor=False, tiling_accum=None, tile_k=None, machine='this')",
     amp.Executor.__call__: "(self, *args, out=None, **kwargs)",
     amp.Executor.run_monitored: "(self, callback, *args, **kwargs)",
     amp.Executor.profile: "(self, *args, runs=20, **kwargs)",
@@ -292,4 +292,4 @@ def test_unknown_names_of_the_package():
 
 def test_cpu_info():
     info = amp.cpu_info()
-    assert set(info) == {"isa", "native_bfloat16", "onednn"} and info["onednn"].startswith("3.")
+    assert set(info) == {"cpu", "isa", "native_bfloat16", "onednn", "threads"} and info["onednn"].startswith("3.")
