@@ -67,7 +67,8 @@ SIGNATURES = {
     f"cast_params_offline=False, *, ctx=None, {ADDITIONS}return_report=False)",
     amp.list_lp16_ops: "(target_dtype)",
     amp.Executor: "(sym, arg_params, aux_params, input_shapes, *, input_dtypes=None, backend=None, "
-    "reduce_precision=None, mode='fast', num_threads=None, monitor=False, tiling_accum=None, tile_k=None, machine='this')",
+    "reduce_precision=None, mode='fast', num_threads=None, monitor=False, tiling_accum=None, tile_k=None, "
+    "machine='this')",
     amp.Executor.__call__: "(self, *args, out=None, **kwargs)",
     amp.Executor.run_monitored: "(self, callback, *args, **kwargs)",
     amp.Executor.profile: "(self, *args, runs=20, **kwargs)",
