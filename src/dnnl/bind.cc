@@ -36,9 +36,9 @@ constexpr const char* kNoNativeBF16 =
     "this CPU has no bfloat16 arithmetic: the model runs in its original precision, which is faster here (convert "
     "it anyway with reduce_precision={'target_dtype': 'bfloat16', 'emulate': True})";
 constexpr const char* kNothingPays =
-    "{} does not pay on this machine ({}): the model runs in float32, which is faster here (machine='any' runs it as "
-    "it "
-    "was converted)";
+    "{} does not pay on this machine ({}): the model runs in float32, which is faster here ({})";
+constexpr const char* kConvertAnyway = "'emulate': True in reduce_precision converts it anyway";
+constexpr const char* kRunAnyway = "machine='any' runs it as it was converted";
 constexpr const char* kSomePays =
     "low precision pays for {} of the {} operators of this model that have it, on this machine ({}): the others run in "
     "float32";
@@ -144,7 +144,7 @@ void Fit(const TypeMap& input_types, const BindOptions& options, const std::shar
   if (reduce && IsDecidedByMachine(*reduce)) {
     if (!IsConverted(model->symbol)) {
       const std::string target = NameOf(reduce->target);
-      model->notice = fmt::format(kNothingPays, target, machine->name());
+      model->notice = fmt::format(kNothingPays, target, machine->name(), kConvertAnyway);
     }
     return;
   }
@@ -153,7 +153,7 @@ void Fit(const TypeMap& input_types, const BindOptions& options, const std::shar
   FittedModel fitted = FitPrecision(model->symbol, model->params, input_types, machine, kept);
   if (fitted.low_after < fitted.low_before) {
     model->notice = fitted.low_after == 0
-                        ? fmt::format(kNothingPays, "low precision", machine->name())
+                        ? fmt::format(kNothingPays, "low precision", machine->name(), kRunAnyway)
                         : fmt::format(kSomePays, fitted.low_after, fitted.low_before, machine->name());
   }
   model->symbol = std::move(fitted.symbol);
@@ -164,10 +164,11 @@ void Fit(const TypeMap& input_types, const BindOptions& options, const std::shar
 
 GivenModel ConvertForRun(const Symbol& symbol, const ModelParams& params, const TypeMap& input_types,
                          const BindOptions& options) {
-  GivenModel model{Unfuse(symbol), params, ""};
+  GivenModel model{Unfuse(symbol), params, "", nullptr};
   const std::shared_ptr<const MachineTable> machine = MachineFor(options);
   if (options.reduce_precision) Convert(symbol, input_types, *options.reduce_precision, machine, &model);
   if (machine != nullptr) Fit(input_types, options, machine, &model);
+  model.machine = machine;
   if (model.notice.empty() && HasFloat16Casts(model.symbol)) model.notice = kFloat16IsStorage;
   return model;
 }

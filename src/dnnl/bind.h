@@ -17,6 +17,7 @@ struct GivenModel {
   Symbol symbol;
   ModelParams params;
   std::string notice;
+  std::shared_ptr<const MachineTable> machine = nullptr;  // whose times decide; null: dtypes are as they are written
 };
 
 // Converts to low precision, if the options ask for that and the CPU gains from it. Opens fused nodes.

@@ -16,6 +16,7 @@
 #include "nnvm/error.h"
 #include "passes/pipeline.h"
 #include "program/choose_layouts.h"
+#include "program/graph_costs.h"
 #include "program/lowering.h"
 #include "program/threads.h"
 
@@ -30,7 +31,10 @@ struct LoweredModel {
 LoweredModel LowerAndLayOut(const Model& model, const CompileOptions& options, ConstantStore* store) {
   const bool fuses = PassEnabled("FusePostOps") && options.backend == Backend::kOneDnn;
   const bool chooses = options.mode == NumericMode::kFast && PassEnabled("ChooseLayouts");
-  LowerOptions lower_options{options.backend == Backend::kReference, OneDnnHasBF16(), {}};
+  LowerOptions lower_options{.reference = options.backend == Backend::kReference, .native_bf16 = OneDnnHasBF16()};
+  if (options.machine != nullptr && OneDnnHasBF16()) {
+    lower_options.in_float32 = GraphCosts(*options.machine, model).FasterInFloat32();
+  }
   std::set<NodeId> do_not_fuse;
   for (;;) {
     // Lower: each node becomes steps as its operator's definition says; later stages do not look at operators.

@@ -8,6 +8,7 @@
 #include "dnnl/plan.h"
 #include "passes/model.h"
 #include "passes/numeric_mode.h"
+#include "program/machine_table.h"
 
 namespace amp::onednn {
 
@@ -20,6 +21,9 @@ struct CompileOptions {
   Backend backend = Backend::kOneDnn;
   int num_threads = 0;  // 0: kernels::DefaultThreads()
   NumericMode mode = NumericMode::kFast;
+  // Whose times say which bfloat16 nodes compute in float32 around their stored operands; null: none do where the CPU
+  // has the arithmetic.
+  std::shared_ptr<const MachineTable> machine = nullptr;
 };
 
 // A store that holds the parameters of a model, to be shared by all its plans.

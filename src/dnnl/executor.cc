@@ -22,10 +22,10 @@ double SecondsSince(std::chrono::steady_clock::time_point begin) {
 
 Executor::Parts Executor::PartsOf(const Symbol& symbol, const ModelParams& params, const TypeMap& input_types,
                                   const BindOptions& options) {
-  const CompileOptions compile{options.backend ? *options.backend : DefaultBackend(), options.num_threads,
-                               options.mode};
   const ThreadScope threads(EffectiveThreads(options.num_threads));  // casting parameters may use threads, too
   const onednn::GivenModel given = onednn::ConvertForRun(symbol, params, input_types, options);
+  const CompileOptions compile{options.backend ? *options.backend : DefaultBackend(), options.num_threads, options.mode,
+                               given.machine};
   Parts parts{onednn::BindModel(given, input_types, compile), symbol.ListOutputs(), given.notice, nullptr};
   if (options.monitor) {
     BoundModel monitored = onednn::BindMonitoredModel(given, input_types, compile);

@@ -101,7 +101,12 @@ std::string GraphCosts::KeyOf(NodeId id, const std::vector<DType>& inputs, const
 }
 
 double GraphCosts::SecondsAlone(NodeId id, const std::vector<DType>& inputs, const std::vector<DType>& outputs) const {
-  const std::string key = KeyOf(id, inputs, outputs);
+  return SecondsLowered(id, inputs, outputs, machine_.has_bf16());
+}
+
+double GraphCosts::SecondsLowered(NodeId id, const std::vector<DType>& inputs, const std::vector<DType>& outputs,
+                                  bool native_bf16) const {
+  const std::string key = KeyOf(id, inputs, outputs) + (native_bf16 ? "" : ";emulated");
   if (const auto found = seconds_.find(key); found != seconds_.end()) return found->second;
   const Graph& graph = model_.graph();
   const Node& node = graph.node(id);
@@ -126,8 +131,22 @@ double GraphCosts::SecondsAlone(NodeId id, const std::vector<DType>& inputs, con
   std::vector<NodeEntry> results = AllOutputs(alone);
   results.resize(static_cast<std::size_t>(alone->num_visible_outputs()));
   const Model model(Graph(std::move(results)), std::move(types), std::move(parameters));
-  const LoweredGraph lowered = Lower(model, {false, machine_.has_bf16(), {}});
+  const LoweredGraph lowered = Lower(model, {.native_bf16 = native_bf16});
   return seconds_[key] = SecondsOf(lowered.program, machine_);
+}
+
+std::vector<bool> GraphCosts::FasterInFloat32() const {
+  const Graph& graph = model_.graph();
+  std::vector<bool> faster(graph.num_nodes());
+  for (NodeId id = 0; id < graph.num_nodes(); ++id) {
+    if (graph.node(id).is_variable() || constant_[id] || !machine_.has_bf16()) continue;
+    std::vector<DType> inputs, outputs;
+    for (const EntryId entry : graph.InputsOf(id)) inputs.push_back(model_.types()[entry].dtype);
+    for (const EntryId entry : graph.OutputsOf(id)) outputs.push_back(model_.types()[entry].dtype);
+    if (std::find(inputs.begin(), inputs.end(), DType::kBFloat16) == inputs.end()) continue;
+    faster[id] = SecondsLowered(id, inputs, outputs, false) < SecondsLowered(id, inputs, outputs, true);
+  }
+  return faster;
 }
 
 // What it adds to the sum of products before it: its function, and the operands that it reads beside that.

@@ -19,9 +19,14 @@ class GraphCosts : public PrecisionCosts {
   Picoseconds OfCast(EntryId entry, DType from, DType to) const override;
   Picoseconds OfLostFusion(EntryId entry, const Consumer& reader) const override;
 
+  // By NodeId: a low-precision node that is faster in float32 between casts than in the machine's own arithmetic.
+  std::vector<bool> FasterInFloat32() const;
+
  private:
   void FindFused();
   double SecondsAlone(NodeId id, const std::vector<DType>& inputs, const std::vector<DType>& outputs) const;
+  double SecondsLowered(NodeId id, const std::vector<DType>& inputs, const std::vector<DType>& outputs,
+                        bool native_bf16) const;
   double SecondsFused(NodeId id, const std::vector<DType>& inputs) const;
   std::string KeyOf(NodeId id, const std::vector<DType>& inputs, const std::vector<DType>& outputs) const;
 

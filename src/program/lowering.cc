@@ -36,7 +36,6 @@ class Lowerer {
         graph_(model.graph()),
         types_(model.types()),
         options_(options),
-        emulation_(options.native_bf16),
         value_of_(model.graph().num_entries(), kNoValue) {}
 
   LoweredGraph Run() {
@@ -127,6 +126,11 @@ class Lowerer {
     }
   }
 
+  Emulation EmulationOf(NodeId id) const {
+    const bool in_float32 = !options_.in_float32.empty() && options_.in_float32[id];
+    return Emulation(options_.native_bf16 && !in_float32);
+  }
+
   bool LowerByRule(NodeId id, LowerContext* context) {
     const Node& node = graph_.node(id);
     if (options_.unsupported.contains(id)) return false;
@@ -138,7 +142,8 @@ class Lowerer {
     if (rule == nullptr || HasEmptyInput(*context)) return false;
     if (IsCast(node)) return rule->lower(*context);
     if (!ComputesInKnownDTypes(*context)) return false;
-    if (emulation_.IsNeededFor(*context)) return LowerEmulated(id, *rule, context);
+    const Emulation emulation = EmulationOf(id);
+    if (emulation.IsNeededFor(*context)) return LowerEmulated(id, *rule, emulation, context);
     return rule->lower(*context) && HasAllOutputs(*context);
   }
 
@@ -158,18 +163,18 @@ class Lowerer {
   }
 
   // Low-precision tensors are storage only: arithmetic happens in float32 between own conversions.
-  bool LowerEmulated(NodeId id, const LowerRule& rule, LowerContext* context) {
+  bool LowerEmulated(NodeId id, const LowerRule& rule, const Emulation& emulation, LowerContext* context) {
     const Node& node = graph_.node(id);
     std::vector<ValueId> inputs;
     std::vector<TensorType> in_types, out_types;
     std::vector<bool> is_read;
     for (int i = 0; i < static_cast<int>(node.inputs().size()); ++i) {
-      in_types.push_back(emulation_.Widened(context->in_type(i)));
-      const bool cast = !IsIgnored(node, i) && emulation_.IsEmulated(context->in_type(i).dtype);
+      in_types.push_back(emulation.Widened(context->in_type(i)));
+      const bool cast = !IsIgnored(node, i) && emulation.IsEmulated(context->in_type(i).dtype);
       inputs.push_back(cast ? context->Cast(context->in(i), DType::kFloat32) : context->in(i));
     }
     for (int i = 0; i < node.num_outputs(); ++i) {
-      out_types.push_back(emulation_.Widened(context->out_type(i)));
+      out_types.push_back(emulation.Widened(context->out_type(i)));
       is_read.push_back(context->is_read(i));
     }
     if (IsNarrowing(node, in_types, out_types)) out_types[0].dtype = DType::kFloat32;
@@ -217,7 +222,6 @@ class Lowerer {
   const Graph& graph_;
   const Types& types_;
   const LowerOptions& options_;
-  const Emulation emulation_;
   std::vector<ValueId> value_of_;
   std::string key_;                                   // of the node that is being lowered
   std::unordered_map<std::string, int> uses_of_key_;  // nodes so far

@@ -16,8 +16,10 @@ namespace amp {
 struct LowerOptions {
   bool reference = false;  // every node runs on its reference kernel
   bool native_bf16 = true;
+  // By NodeId: the node computes in float32 between casts all the same; empty: none does.
+  std::vector<bool> in_float32 = {};
   // Nodes that a later stage cannot run, with the reason: they run on their reference kernels.
-  std::map<NodeId, std::string> unsupported;
+  std::map<NodeId, std::string> unsupported = {};
 };
 
 struct LoweredGraph {
