@@ -38,11 +38,11 @@ TestModel Merged(TestModel m) {
   return m;
 }
 
-// Primitives of another instruction set sum in another order, and some models make much of a last digit: what is out of
-// tolerance must be no worse than twice what the same primitives give without the passes.
+// Primitives of another instruction set sum in another order, and some models make much of a last digit. The error of
+// the same primitives without the passes shows how much; what is out of tolerance may be four times as far off.
 double Allowed(const TestModel& m, const std::vector<NDArray>& expected, std::size_t output, double tolerance) {
   const WithoutPasses guard(kPasses);
-  return std::max(tolerance, 2 * Distance(expected[output], RunOnce(m)[output]));
+  return std::max(tolerance, 4 * Distance(expected[output], RunOnce(m)[output]));
 }
 
 void ExpectSameNumbers(const TestModel& m, double tolerance) {
