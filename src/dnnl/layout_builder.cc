@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "dnnl/strided_copy.h"
 #include "nnvm/error.h"
 #include "program/step_graph.h"
 
@@ -63,7 +64,12 @@ void LayoutBuilder::Append(Step step, std::optional<PreparedPrimitive> prepared)
 }
 
 void LayoutBuilder::AppendReorder(ValueId from, ValueId to, NodeId node, const char* reason) {
-  Append({ReorderSpec{}, {from}, {to}, node, reason}, RequireReorder(from, LayoutOf(to)));
+  AppendReorder({ReorderSpec{}, {from}, {to}, node, reason}, RequireReorder(from, LayoutOf(to)));
+}
+
+void LayoutBuilder::AppendReorder(Step step, PreparedPrimitive prepared) {
+  const bool is_ours = !KeepsBits(prepared) && StridedCopyOf(prepared.inputs[0], prepared.outputs[0]);
+  Append(std::move(step), is_ours ? std::nullopt : std::optional(std::move(prepared)));
 }
 
 void LayoutBuilder::Reject(const Step& step, const std::string& reason) {

@@ -39,6 +39,8 @@ class LayoutBuilder {
   void Append(Step step, std::optional<PreparedPrimitive> prepared = std::nullopt);
   // A reorder of `from`, which is to give `to`. Throws InternalError where the library cannot do it.
   void AppendReorder(ValueId from, ValueId to, NodeId node, const char* reason);
+  // A reorder by that primitive, or by our own kernel where the primitive would change bits.
+  void AppendReorder(Step step, PreparedPrimitive prepared);
   // The library cannot run the step: its node is to be lowered to its reference kernel, or, if something was fused into
   // it, first without that.
   void Reject(const Step& step, const std::string& reason);

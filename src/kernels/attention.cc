@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "kernels/float_bits.h"
 #include "kernels/parallel.h"
@@ -81,7 +82,8 @@ struct Parts {
   std::int64_t queries = 0, per_head = 0, count = 0;
 };
 
-constexpr std::int64_t kRows = 6;  // see attention_avx512.h: parts begin where the kernel's blocks of rows do
+constexpr std::int64_t kRows =
+    6;  // see attention_avx512.h and attention_avx2.cc: parts begin where a block of rows does
 
 Parts PartsOf(const Attention& job) {
   const std::int64_t heads = job.num_batch * job.num_heads;
@@ -122,10 +124,11 @@ AttentionPart PartAt(const Attention& job, const AttentionData& data, const Part
 const AttentionTable* AttentionTableGeneric() { return &kGeneric; }
 
 const AttentionTable& ActiveAttentionTable(bool is_bf16) {
-  static const AttentionTable& single =
-      BestTable<AttentionTable>({{Isa::kGeneric, AttentionTableGeneric}, {Isa::kAvx512, AttentionTableAvx512}});
+  static const AttentionTable& single = BestTable<AttentionTable>(
+      {{Isa::kGeneric, AttentionTableGeneric}, {Isa::kAvx2, AttentionTableAvx2}, {Isa::kAvx512, AttentionTableAvx512}});
   static const AttentionTable& pairs = CpuHasBF16()
                                            ? BestTable<AttentionTable>({{Isa::kGeneric, AttentionTableGeneric},
+                                                                        {Isa::kAvx2, AttentionTableAvx2},
                                                                         {Isa::kAvx512, AttentionTableAvx512},
                                                                         {Isa::kAvx512, AttentionTableAvx512BF16}})
                                            : single;
@@ -133,8 +136,14 @@ const AttentionTable& ActiveAttentionTable(bool is_bf16) {
 }
 
 std::size_t AttentionScratchBytes(const Attention& job) {
-  std::size_t most = 0;  // of any table: tests choose theirs
-  for (const AttentionTable* table : {AttentionTableGeneric(), AttentionTableAvx512(), AttentionTableAvx512BF16()}) {
+  constexpr std::pair<Isa, const AttentionTable* (*)()> kGetters[] = {{Isa::kGeneric, AttentionTableGeneric},
+                                                                      {Isa::kAvx2, AttentionTableAvx2},
+                                                                      {Isa::kAvx512, AttentionTableAvx512},
+                                                                      {Isa::kAvx512, AttentionTableAvx512BF16}};
+  std::size_t most = 0;  // of any table that the CPU can run: tests choose theirs
+  for (const auto& [isa, getter] : kGetters) {
+    const bool needs_bf16 = getter == AttentionTableAvx512BF16;  // compiled for it: not even the getter may run
+    const AttentionTable* table = isa <= CpuIsa() && (!needs_bf16 || CpuHasBF16()) ? getter() : nullptr;
     if (table != nullptr) most = std::max(most, Padded(table->scratch_bytes(job)));
   }
   return most * static_cast<std::size_t>(job.num_threads);

@@ -64,8 +64,10 @@ struct AttentionTable {
   void (*run)(const Attention& job, const AttentionPart& part, void* scratch);
 };
 const AttentionTable* AttentionTableGeneric();
-const AttentionTable* AttentionTableAvx512();      // null where the compiler was not told to make code for it
-const AttentionTable* AttentionTableAvx512BF16();  // for bfloat16 operands alone; likewise
+// Null where the compiler was not told to make code for it.
+const AttentionTable* AttentionTableAvx2();
+const AttentionTable* AttentionTableAvx512();
+const AttentionTable* AttentionTableAvx512BF16();  // for bfloat16 operands alone
 
 // The best table for such operands that AllowedIsa() permits.
 const AttentionTable& ActiveAttentionTable(bool is_bf16);

@@ -37,8 +37,9 @@ constexpr ScaleShiftTable kGeneric = {
     {{Row<float, float>, Row<float, std::uint16_t>}, {Row<std::uint16_t, float>, Row<std::uint16_t, std::uint16_t>}}};
 
 const ScaleShiftTable& Active() {
-  static const ScaleShiftTable& table =
-      BestTable<ScaleShiftTable>({{Isa::kGeneric, ScaleShiftTableGeneric}, {Isa::kAvx512, ScaleShiftTableAvx512}});
+  static const ScaleShiftTable& table = BestTable<ScaleShiftTable>({{Isa::kGeneric, ScaleShiftTableGeneric},
+                                                                    {Isa::kAvx2, ScaleShiftTableAvx2},
+                                                                    {Isa::kAvx512, ScaleShiftTableAvx512}});
   return table;
 }
 

@@ -40,6 +40,8 @@ struct ScaleShiftTable {
   Row row[2][2];
 };
 const ScaleShiftTable* ScaleShiftTableGeneric();
-const ScaleShiftTable* ScaleShiftTableAvx512();  // null where the compiler was not told to make code for it
+// Null where the compiler was not told to make code for it.
+const ScaleShiftTable* ScaleShiftTableAvx2();
+const ScaleShiftTable* ScaleShiftTableAvx512();
 
 }  // namespace amp::kernels

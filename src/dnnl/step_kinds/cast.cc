@@ -2,6 +2,7 @@
 
 #include "dnnl/layout_builder.h"
 #include "dnnl/step_kind.h"
+#include "dnnl/strided_copy.h"
 #include "program/kernel_types.h"
 
 namespace amp::onednn {
@@ -27,6 +28,13 @@ std::unique_ptr<const OwnKernel> MakeCast(const Step& step, const LaidOutProgram
   return std::make_unique<CastKernel>(from, program.TypeOf(step.outputs[0]).dtype, count);
 }
 
+// Whether the layout can be left again without a change of values: padded ones in bfloat16 need code of oneDNN's for
+// the CPU.
+bool CanBeLeft(const Desc& layout, const TensorType& type) {
+  const auto reorder = PrepareReorder(layout, PlainDesc(type));
+  return reorder && (KeepsBits(*reorder) || StridedCopyOf(layout, PlainDesc(type)));
+}
+
 // In the layout of the input, if the same layout exists in the other dtype and can be left again: the library reorders
 // float16 on few CPUs.
 void AssignCast(LayoutBuilder* builder, Step step) {
@@ -35,7 +43,7 @@ void AssignCast(LayoutBuilder* builder, Step step) {
   Desc layout = WithDType(builder->LayoutOf(in), type.dtype);
   const bool keeps_layout = !layout.is_zero() && layout.get_size() % BytesOf(type.dtype) == 0 &&
                             IsDense(builder->LayoutOf(in), builder->TypeOf(in).dtype) &&
-                            (IsRowMajor(layout) || PrepareReorder(layout, PlainDesc(type)));
+                            (IsRowMajor(layout) || CanBeLeft(layout, type));
   if (!keeps_layout) {
     step.inputs[0] = builder->InRowMajor(in, step.node, "a cast whose result could not be reordered");
     layout = PlainDesc(type);

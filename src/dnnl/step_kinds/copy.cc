@@ -1,8 +1,11 @@
-// Copies: parts of tensors, and other layouts. oneDNN reorders; where the layouts agree, our kernel copies bytes.
+// Copies: parts of tensors, and other layouts. oneDNN reorders; where the layouts agree, our kernel copies bytes, and
+// where oneDNN would not keep them, our kernel copies elements.
 #include <cstring>
 
 #include "dnnl/layout_builder.h"
 #include "dnnl/step_kind.h"
+#include "dnnl/strided_copy.h"
+#include "nnvm/error.h"
 
 namespace amp::onednn {
 namespace {
@@ -18,8 +21,25 @@ class CopyKernel : public OwnKernel {
   std::size_t bytes_;
 };
 
+class StridedCopyKernel : public OwnKernel {
+ public:
+  explicit StridedCopyKernel(const kernels::StridedCopy& copy) : copy_(copy) {}
+  void Run(const KernelOperands& operands) const override { copy_.Run(operands.input(0), operands.output()); }
+
+ private:
+  kernels::StridedCopy copy_;
+};
+
 std::unique_ptr<const OwnKernel> MakeCopy(const Step& step, const LaidOutProgram& program) {
-  return std::make_unique<CopyKernel>(program.layouts[step.inputs[0]].get_size());
+  const Desc &from = program.layouts[step.inputs[0]], &to = program.layouts[step.outputs[0]];
+  if (IsRowMajor(from) && IsRowMajor(to)) return std::make_unique<CopyKernel>(from.get_size());
+  const auto copy = StridedCopyOf(from, to);
+  if (!copy) Throw<InternalError>("no copy from {} to {}", LayoutName(from), LayoutName(to));
+  return std::make_unique<StridedCopyKernel>(*copy);
+}
+
+bool CanWriteCopy(const Step& step, const LaidOutProgram& program, const Desc& layout) {
+  return StridedCopyOf(program.layouts[step.inputs[0]], layout).has_value();
 }
 
 // A view of a part of the input, copied into dense memory with the axes in the same order.
@@ -41,12 +61,13 @@ void AssignSlice(LayoutBuilder* builder, Step step) {
   if (!prepared) return builder->Reject(step, "oneDNN cannot copy this part of a tensor");
   Step copy{ReorderSpec{}, {view}, {out}, step.node, "a slice is copied into dense memory"};
   copy.depends_on_input_shape = step.depends_on_input_shape;
-  builder->Append(std::move(copy), std::move(prepared));
+  builder->AppendReorder(std::move(copy), *std::move(prepared));
 }
 
 [[maybe_unused]] const bool kSlice = RegisterStepKind<SliceSpec>({.assign_layouts = AssignSlice});
 // Layout assignment itself makes these.
-[[maybe_unused]] const bool kReorder = RegisterStepKind<ReorderSpec>({.make_kernel = MakeCopy});
+[[maybe_unused]] const bool kReorder =
+    RegisterStepKind<ReorderSpec>({.make_kernel = MakeCopy, .can_write = CanWriteCopy});
 
 }  // namespace
 }  // namespace amp::onednn

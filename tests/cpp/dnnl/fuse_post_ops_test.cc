@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 
+#include "dnnl/cpu_info.h"
 #include "dnnl/models.h"
 
 namespace amp::onednn {
@@ -170,7 +171,8 @@ TEST(FusePostOps, SubtractionKeepsItsOrder) {
   EXPECT_EQ(CountKind(s, "binary"), 1) << s.Print();
 }
 
-// Weights in bfloat16 are not rounded again: the norm becomes two post-ops.
+// Weights in bfloat16 are not rounded again: the norm becomes two post-ops. Where oneDNN has no bfloat16, the product
+// is float32 between casts, and the norm stays a step of its own, which reads bfloat16.
 TEST(FusePostOps, ABatchNormBehindLowWeightsIsAScaleAndAShift) {
   TestModel m;
   Symbol conv = Conv(&m, "conv", Op("amp_cast", "low", {Var("x")}, {{"dtype", "bfloat16"}}));
@@ -183,7 +185,8 @@ TEST(FusePostOps, ABatchNormBehindLowWeightsIsAScaleAndAShift) {
   for (int i = 0; i < 16; ++i) m.params.aux["var"].As<float>()[i] = 0.5f + 0.1f * static_cast<float>(i);
   conv = Op("BatchNorm", "norm", {conv, Var("gamma"), Var("beta"), Var("mean"), Var("var")}, {{"fix_gamma", "False"}});
   const PlanSummary s = Fused(m, Act("act", conv), Mode(NumericMode::kFast), 0.02);
-  EXPECT_EQ(NumElementwise(s), 0) << s.Print();
+  EXPECT_EQ(NumElementwise(s), OneDnnHasBF16() ? 0 : 1) << s.Print();
+  EXPECT_EQ(CountKind(s, "scale_shift"), OneDnnHasBF16() ? 0 : 1) << s.Print();
 }
 
 TEST(FusePostOps, LayersAndProductsTakeWhatFollowsThroughReshapes) {

@@ -38,10 +38,20 @@ TestModel Merged(TestModel m) {
   return m;
 }
 
+// Primitives of another instruction set sum in another order, and some models make much of a last digit. The error of
+// the same primitives without the passes shows how much; what is out of tolerance may be four times as far off.
+double Allowed(const TestModel& m, const std::vector<NDArray>& expected, std::size_t output, double tolerance) {
+  const WithoutPasses guard(kPasses);
+  return std::max(tolerance, 4 * Distance(expected[output], RunOnce(m)[output]));
+}
+
 void ExpectSameNumbers(const TestModel& m, double tolerance) {
   const std::vector<NDArray> expected = RunOnce(m, On(Backend::kReference)), actual = RunOnce(m);
   ASSERT_EQ(expected.size(), actual.size());
-  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_LT(Distance(expected[i], actual[i]), tolerance) << i;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const double distance = Distance(expected[i], actual[i]);
+    EXPECT_LE(distance, distance < tolerance ? tolerance : Allowed(m, expected, i, tolerance)) << i;
+  }
 }
 
 // --- networks of residual blocks with strides, sizes of all kinds ---

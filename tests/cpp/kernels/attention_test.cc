@@ -204,6 +204,7 @@ class Oracle {
 
 std::vector<const AttentionTable*> Tables(bool is_bf16) {
   std::vector<const AttentionTable*> tables{AttentionTableGeneric()};
+  if (CpuIsa() >= Isa::kAvx2 && AttentionTableAvx2()) tables.push_back(AttentionTableAvx2());
   if (CpuIsa() >= Isa::kAvx512 && AttentionTableAvx512()) tables.push_back(AttentionTableAvx512());
   const bool has_bf16 = is_bf16 && CpuIsa() >= Isa::kAvx512 && CpuHasBF16();
   if (has_bf16 && AttentionTableAvx512BF16()) tables.push_back(AttentionTableAvx512BF16());

@@ -17,6 +17,7 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 std::vector<const ScaleShiftTable*> Tables() {
   std::vector<const ScaleShiftTable*> tables{ScaleShiftTableGeneric()};
+  if (CpuIsa() >= Isa::kAvx2 && ScaleShiftTableAvx2() != nullptr) tables.push_back(ScaleShiftTableAvx2());
   if (CpuIsa() >= Isa::kAvx512 && ScaleShiftTableAvx512() != nullptr) tables.push_back(ScaleShiftTableAvx512());
   return tables;
 }

@@ -1,0 +1,20 @@
+// Reorders of bfloat16 by our own kernel, where oneDNN has no code for the CPU: its plain loops turn denormals into
+// zeros, and are slow.
+#pragma once
+
+#include <optional>
+
+#include "dnnl/memory_desc.h"
+#include "dnnl/prepared_primitive.h"
+#include "kernels/strided_copy.h"
+
+namespace amp::onednn {
+
+// The copy from one layout to the other; nullopt where one of them is padded, packed or blocked more than once, or
+// where elements are not bfloat16 on both sides.
+std::optional<kernels::StridedCopy> StridedCopyOf(const Desc& from, const Desc& to);
+
+// Whether the primitive leaves every bit as it is.
+bool KeepsBits(const PreparedPrimitive& reorder);
+
+}  // namespace amp::onednn
