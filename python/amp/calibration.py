@@ -160,23 +160,7 @@ def _joined(b):
     return sym.Group([joined, *parts])
 
 
-_FUNCTIONS = (
-    "relu",
-    "relu",
-    "clip",
-    "clip",
-    "tanh",
-    "sigmoid",
-    "exp",
-    "log",
-    "sqrt",
-    "square",
-    "abs",
-    "softrelu",
-    "gelu",
-    "swish",
-    "clip",
-)
+_FUNCTIONS = ("relu", "relu", "clip", "clip", "tanh", "sigmoid", "exp", "log", "sqrt", "square", "abs", "softrelu", "gelu", "swish", "clip")
 
 
 def _function(b):
@@ -280,12 +264,7 @@ def _models(branches, seed):
 
 def measure(progress=lambda done: None, runs=_RUNS):
     """Profiled steps of many small graphs; takes about a minute. `progress` is called with the part that is done."""
-    models = [
-        *_models(_SUMS, _SEED),
-        *_models(_DEPTHWISE, _SEED),
-        *_models(_OTHERS, _SEED),
-        *_models(((_casts, 24),), _SEED),
-    ]
+    models = [*_models(_SUMS, _SEED), *_models(_DEPTHWISE, _SEED), *_models(_OTHERS, _SEED), *_models(((_casts, 24),), _SEED)]
     steps = []
     for i, model in enumerate(models):
         steps += model.steps(runs)

@@ -17,7 +17,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::int64_t kSize = 512;           // of the matrices: 3 MB, and 0.3 GFLOP
 constexpr std::size_t kCopyBytes = 16 << 20;  // per side
 constexpr int kRepetitions = 4;
-constexpr double kSteady = 1.25;                         // the second best against the best
+constexpr double kSteady = 1.25;  // the second best against the best
 constexpr auto kBudget = std::chrono::milliseconds(14);  // of one measurement of three
 
 struct Timing {
@@ -53,8 +53,7 @@ Timing TimeProduct(dnnl::memory::data_type dtype) {
     std::memset(memories.back().get_data_handle(), 0, desc.get_size());
   }
   return TimeOf([&] {
-    product.execute(stream,
-                    {{DNNL_ARG_SRC, memories[0]}, {DNNL_ARG_WEIGHTS, memories[1]}, {DNNL_ARG_DST, memories[2]}});
+    product.execute(stream, {{DNNL_ARG_SRC, memories[0]}, {DNNL_ARG_WEIGHTS, memories[1]}, {DNNL_ARG_DST, memories[2]}});
     stream.wait();
   });
 }

@@ -56,8 +56,8 @@ std::string RunProfile::Print() const {
     text += fmt::format("{:12.1f} {:9.1f} {:5.1f}% {:9.1f} {:7.1f}  {:14} {:24} {:9} {}\n", 1e6 * mean,
                         1e6 * times[i].min_seconds, run.mean_seconds > 0 ? 100 * mean / run.mean_seconds : 0,
                         PerSecond(features[i].cost.flops, mean),
-                        PerSecond(static_cast<double>(features[i].cost.bytes()), mean), steps[i].kind,
-                        steps[i].implementation, steps[i].layout, steps[i].node);
+                        PerSecond(static_cast<double>(features[i].cost.bytes()), mean),
+                        steps[i].kind, steps[i].implementation, steps[i].layout, steps[i].node);
   }
   return text;
 }

@@ -27,8 +27,8 @@ class GraphCosts : public PrecisionCosts {
 
   const MachineTable& machine_;
   const Model& model_;
-  const std::vector<bool> constant_;                         // by NodeId: it runs once
-  std::vector<EntryId> fused_into_;                          // by NodeId: the entry after which it is done, or kNone
+  const std::vector<bool> constant_;       // by NodeId: it runs once
+  std::vector<EntryId> fused_into_;        // by NodeId: the entry after which it is done, or kNone
   mutable std::unordered_map<std::string, double> seconds_;  // of nodes alone; layers repeat
 };
 

@@ -19,7 +19,7 @@ bool IsCast(const Node& node) { return FactsOf(node).arithmetic == Arithmetic::k
 CallSpec ReferenceCall(const NodePtr& node, const ReferenceKernel& kernel, std::vector<int> read_slots,
                        std::vector<int> written, bool empty) {
   auto run = [node, &kernel, read_slots = std::move(read_slots), written = std::move(written), empty](
-                 std::span<const NDArray> inputs, std::span<NDArray> outputs) {
+              std::span<const NDArray> inputs, std::span<NDArray> outputs) {
     if (empty) return;
     std::vector<NDArray> in(node->inputs().size()), out(static_cast<std::size_t>(node->num_outputs()));
     for (std::size_t i = 0; i < read_slots.size(); ++i) in[read_slots[i]] = inputs[i];

@@ -19,9 +19,9 @@ double Last(const TensorType& type) {
 
 // In the order of the enum.
 constexpr std::array<const char*, 19> kEltwiseNames = {
-    "relu", "linear", "clip",     "tanh",         "sigmoid",   "softplus", "log_sigmoid",
-    "mish", "elu",    "gelu_erf", "gelu_tanh",    "abs",       "exp",      "log",
-    "sqrt", "square", "swish",    "hard_sigmoid", "hard_swish"};
+    "relu", "linear",   "clip",       "tanh", "sigmoid", "softplus", "log_sigmoid", "mish",  "elu",
+    "gelu_erf", "gelu_tanh", "abs", "exp",  "log",     "sqrt",     "square",      "swish", "hard_sigmoid",
+    "hard_swish"};
 static_assert(kEltwiseNames.size() == static_cast<std::size_t>(EltwiseKind::kHardSwish) + 1);
 
 const char* NameOf(EltwiseKind kind) { return kEltwiseNames[static_cast<std::size_t>(kind)]; }
@@ -63,8 +63,7 @@ Law WindowLaw(const std::string& name, const StepTypes& types, const TensorType&
   const double in_channels = Axis(source, 1), out_channels = Axis(out, 1);
   const double per_channel = Elements(weights) / out_channels;  // input channels of a group times the kernel's area
   double area = 1;
-  for (int i = weights.shape.rank() - (source.shape.rank() - 2); i < weights.shape.rank(); ++i)
-    area *= Axis(weights, i);
+  for (int i = weights.shape.rank() - (source.shape.rank() - 2); i < weights.shape.rank(); ++i) area *= Axis(weights, i);
   const double group_channels = std::max(1.0, per_channel / area), groups = in_channels / group_channels;
   double stride = 1;
   for (const std::int64_t s : strides) stride *= static_cast<double>(s);

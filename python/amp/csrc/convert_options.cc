@@ -48,8 +48,7 @@ std::map<std::string, GraphAmpCategory> CategoriesOf(const py::dict& options) {
 
 // Policy optimal needs one to predict times; elsewhere decisions know none unless they are told.
 std::shared_ptr<const Machine> MachineOf(const py::dict& options, const ConvertOptions& result) {
-  const bool predicts =
-      result.policy == PrecisionPolicy::kOptimal && result.minimize.value_or(Minimize::kTime) == Minimize::kTime;
+  const bool predicts = result.policy == PrecisionPolicy::kOptimal && result.minimize.value_or(Minimize::kTime) == Minimize::kTime;
   return FindMachine(ValueOf<std::string>(options, "machine").value_or(predicts ? "this" : "any"), EffectiveThreads(0));
 }
 

@@ -223,8 +223,7 @@ void BindExecutor(py::module_& module) {
         info["threads"] = EffectiveThreads(0);
         return info;
       },
-      "The CPU, the instruction set that oneDNN uses, whether it has bfloat16 arithmetic, oneDNN's version, and how "
-      "many "
+      "The CPU, the instruction set that oneDNN uses, whether it has bfloat16 arithmetic, oneDNN's version, and how many "
       "threads a run has by default, as a dict.");
   module.def(
       "machine_header",

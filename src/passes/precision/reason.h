@@ -34,7 +34,7 @@ enum class ReasonKind : std::uint8_t {
   kReadsHigh,     // it reads `cause`, which is not in low precision
   kNoneLow,       // nothing that it reads is in low precision
   kNotWanted,  // it could be low, but what reads it is not (`cause`: the reader's output; none: an output of the model)
-  kFasterLow,  // `detail`: its predicted times
+  kFasterLow,        // `detail`: its predicted times
   kFasterHigh,       // `detail`: its predicted times
   kFewerCasts,       // low: the model has fewer casts so
   kNoFewerCasts,     // not low: the model would not have fewer casts so

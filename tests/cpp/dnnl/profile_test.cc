@@ -87,8 +87,7 @@ TEST(Profile, TimesEveryStepOfEveryRun) {
 }
 
 TEST(Profile, TellsWhatLiesOutsideOfTheSteps) {
-  const RunProfile profile{
-      std::vector<PlanStep>(1), std::vector<StepFeatures>(1), {{0.001, 0.002, 0.002}}, {0.003, 0.004, 0.004}, 5, 1};
+  const RunProfile profile{std::vector<PlanStep>(1), std::vector<StepFeatures>(1), {{0.001, 0.002, 0.002}}, {0.003, 0.004, 0.004}, 5, 1};
   EXPECT_DOUBLE_EQ(profile.OutsideShare(), 0.5);
   EXPECT_CONTAINS(profile.Print(), "5 runs of 1 steps, 1 threads, 4.000 ms per run (best 3.000), 50.0 % of it");
 }
