@@ -122,7 +122,7 @@ void Convert(const Symbol& symbol, const TypeMap& input_types, const ReduceOptio
   conversion.cast_params_offline = true;
   conversion.machine = IsDecidedByMachine(options) ? machine : nullptr;
   ConvertedModel converted = ConvertModel(symbol, model->params, input_types, conversion);
-  model->symbol = std::move(converted.symbol);
+  model->symbol = Unfuse(converted.symbol);  // what came fused is fused again
   model->params = std::move(converted.params);
 }
 
