@@ -72,8 +72,11 @@ TEST(FitPrecision, TakesAllCastsBackWithoutArithmetic) {
 TEST(FitPrecision, LeavesWhatPays) {
   const ConvertedModel low = Converted();
   const FittedModel fitted = Fit(low, true);
-  EXPECT_EQ(Text(fitted.symbol), Text(low.symbol));
-  EXPECT_EQ(fitted.low_after, fitted.low_before);
+  EXPECT_EQ(fitted.low_before, 3u);
+  EXPECT_EQ(fitted.low_after, 2u);  // softmax gains nothing
+  for (const std::string name : {"one", "two"}) {
+    EXPECT_CONTAINS(Text(fitted.symbol), name + "_w = null() __amp_dtype__=bfloat16");
+  }
 }
 
 TEST(FitPrecision, KeepsNodesThatTheCallerForces) {
@@ -108,7 +111,7 @@ TEST(FitPrecision, KeepsCastsOfTheModelsOwn) {
   const FittedModel fitted = Fit(low, false);
   const std::string text = Text(fitted.symbol);
   EXPECT_CONTAINS(text, "own = Cast(%0) dtype=bfloat16");
-  EXPECT_EQ(text.find("amp_cast"), std::string::npos) << text;
+  EXPECT_EQ(text.find("amp_cast_bfloat16"), std::string::npos) << text;
 }
 
 }  // namespace
