@@ -61,7 +61,7 @@ TEST(FitPrecision, TakesAllCastsBackWithoutArithmetic) {
   EXPECT_GT(fitted.low_before, 0u);
   EXPECT_EQ(fitted.low_after, 0u);
   EXPECT_FALSE(IsConverted(fitted.symbol));
-  EXPECT_EQ(Text(fitted.symbol).find("amp_cast"), std::string::npos) << Text(fitted.symbol);
+  EXPECT_EQ(Text(fitted.symbol).find("= amp_cast"), std::string::npos) << Text(fitted.symbol);
   // the values stay rounded: no result changes but by less rounding
   const NDArray& weight = fitted.params.args.at("one_w");
   EXPECT_EQ(weight.dtype(), DType::kFloat32);
