@@ -37,6 +37,14 @@ double SecondsOf(const Program& program, const MachineTable& machine) {
   return seconds;
 }
 
+// By NodeId: every run does without it. What labels are computed from may have any shape.
+std::vector<bool> FreeNodes(const Model& model) {
+  std::vector<bool> free = model.ConstantNodes();
+  const std::vector<bool> needed = NeededNodes(model.graph());
+  for (NodeId id = 0; id < needed.size(); ++id) free[id] = free[id] || !needed[id];
+  return free;
+}
+
 // Is the node computed element by element, of its first input's shape?
 bool MayFollow(const Model& model, NodeId id) {
   const Graph& graph = model.graph();
@@ -51,7 +59,7 @@ bool MayFollow(const Model& model, NodeId id) {
 GraphCosts::GraphCosts(const MachineTable& machine, const Model& model)
     : machine_(machine),
       model_(model),
-      constant_(model.ConstantNodes()),
+      constant_(FreeNodes(model)),
       fused_into_(model.graph().num_nodes(), kNone) {
   std::vector<std::string> unknown;
   const std::vector<bool> needed = NeededNodes(model.graph());

@@ -242,7 +242,7 @@ def test_exact_mode_leaves_dtypes():
 
 
 def converts(reduced, machine="avx2"):
-    return "amp_cast" in bound(dense_model(), machine=machine, reduce_precision=reduced)[0].symbol.tojson()
+    return '"amp_cast"' in bound(dense_model(), machine=machine, reduce_precision=reduced)[0].symbol.tojson()
 
 
 def test_what_the_caller_forces_outranks_the_machine():
@@ -347,10 +347,10 @@ class Predictions:
     def _convert(self, symbol=None, **options):
         options["input_shapes"] = self._shapes
         if self._types is not None:
-            converted = amp.convert_symbol(symbol or self._symbol, *self._types, **options)
+            converted = amp.convert_symbol(self._symbol if symbol is None else symbol, *self._types, **options)
             return converted if isinstance(converted, tuple) else (converted,)
         before, args, aux = self._symbol
-        return amp.convert_model(symbol or before, args, aux, self._dtypes, fold_batch_norm=False, **options)
+        return amp.convert_model(before if symbol is None else symbol, args, aux, self._dtypes, fold_batch_norm=False, **options)
 
 
 @pytest.mark.parametrize("name", SHARED_CASES or ["none"])
