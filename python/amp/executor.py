@@ -38,7 +38,8 @@ class Executor:
     machine: 'this' machine (or what the variable AMP_MACHINE names), a class of machines, a machine file, or 'any'. Low
         precision is used where it pays on that machine: policies 'default' and 'optimal' decide by predicted times, and
         in mode 'fast' a model that was converted before runs in float32 what is faster so. A warning says what was
-        decided. 'any' runs models as they were converted. See amp.convert_model and docs/precision.md.
+        decided. 'any' runs models as they were converted. An option 'machine' of reduce_precision says the same. See
+        amp.convert_model and docs/precision.md.
 
     Raises ArgumentError, GraphError or UnsupportedError; missing arrays are all named at once.
 
@@ -82,7 +83,7 @@ class Executor:
             _thread_count(num_threads),
             _mode(mode),
             bool(monitor),
-            machine_name("machine", machine),
+            machine_name("machine", _machine(reduce_precision, machine)),
         )
         self._set(handle, [name for name in sym.list_arguments() if name not in arg_params])
         if handle.notice():
@@ -275,6 +276,16 @@ def _reduce_options(sym, reduce_precision):
         return None
     given = reduce_precision if isinstance(reduce_precision, dict) else {"target_dtype": reduce_precision}
     return check_options(sym, given)[0]
+
+
+def _machine(reduce_precision, machine):
+    """Options of a conversion may name one, too."""
+    named = reduce_precision.get("machine") if isinstance(reduce_precision, dict) else None
+    if named is None or named == machine:
+        return machine
+    if machine != "this":
+        raise ArgumentError(f"machine: got {machine!r}, and {named!r} among the options of reduce_precision")
+    return named
 
 
 def _mode(mode):

@@ -77,8 +77,16 @@ class ConversionReport:
 
     @property
     def predicted(self):
-        """What the decision costs, and the model as it was: unit, as_decided, unchanged. None without a cut."""
+        """What the decision costs, and the model as it was: unit ("ps" or "casts"), as_decided, unchanged.
+
+        None where neither a machine nor a minimum cut says so.
+        """
         return self._facts.get("predicted")
+
+    @property
+    def machine(self):
+        """Whose speed was asked: name, cpu, isa, threads, onednn, source and the digest of its file; None: nobody's."""
+        return self._facts.get("machine")
 
     @property
     def totals(self):
@@ -192,6 +200,8 @@ class ConversionReport:
             yield f"  of unknown size           {totals['tensors_of_unknown_size']} (give the inputs' shapes)"
         if self.folded or self.not_folded:
             yield f"  batch norms folded        {len(self.folded)} of {len(self.folded) + len(self.not_folded)}"
+        if self.machine:
+            yield f"  machine                   {self.machine.get('name')} ({self.machine['digest']})"
         if self.predicted:
             decided, unchanged = self._predicted("as_decided"), self._predicted("unchanged")
             yield f"  predicted                 {decided}, as it was {unchanged}"

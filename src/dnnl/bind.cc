@@ -11,6 +11,7 @@
 #include "passes/fusion_mxnet/unfuse.h"
 #include "passes/pipeline.h"
 #include "passes/pipelines.h"
+#include "passes/precision/precision_roles.h"
 #include "passes/verify.h"
 #include "program/convert_model.h"
 #include "program/fit_precision.h"
@@ -102,6 +103,14 @@ BoundModel Unprepared(const GivenModel& model, const TypeMap& input_types, const
   return {model.symbol, given, given, options};
 }
 
+// Whether policy and machine together decide what is in low precision.
+bool IsDecidedByMachine(const ReduceOptions& options) {
+  const ConvertOptions& conversion = options.conversion;
+  const bool counts_casts = conversion.minimize == Minimize::kCasts;
+  return conversion.policy == PrecisionPolicy::kDefault ||
+         (conversion.policy == PrecisionPolicy::kOptimal && !counts_casts);
+}
+
 void Convert(const Symbol& symbol, const TypeMap& input_types, const ReduceOptions& options,
              const std::shared_ptr<const MachineTable>& machine, GivenModel* model) {
   if (options.target == DType::kBFloat16 && machine == nullptr && !OneDnnHasBF16() && !options.emulate) {
@@ -111,9 +120,9 @@ void Convert(const Symbol& symbol, const TypeMap& input_types, const ReduceOptio
   ConvertOptions conversion = options.conversion;
   conversion.target = options.target;
   conversion.cast_params_offline = true;
-  conversion.machine = machine;
+  conversion.machine = IsDecidedByMachine(options) ? machine : nullptr;
   ConvertedModel converted = ConvertModel(symbol, model->params, input_types, conversion);
-  model->symbol = std::move(converted.symbol);
+  model->symbol = Unfuse(converted.symbol);  // what came fused is fused again
   model->params = std::move(converted.params);
 }
 
@@ -125,15 +134,15 @@ std::shared_ptr<const MachineTable> MachineFor(const BindOptions& options) {
   return FindMachine(options.machine, EffectiveThreads(options.num_threads));
 }
 
-// Whether policy and machine together decided already what is in low precision.
-bool IsDecidedByMachine(const ReduceOptions& options) {
-  const PrecisionPolicy policy = options.conversion.policy;
-  return policy == PrecisionPolicy::kDefault || policy == PrecisionPolicy::kOptimal;
-}
-
-std::set<std::string> NamesOf(const std::map<std::string, DType>& forced) {
+// The nodes that names and patterns stand for.
+std::set<std::string> NodesOf(const std::map<std::string, DType>& forced, const Symbol& symbol) {
   std::set<std::string> names;
-  for (const auto& [name, dtype] : forced) names.insert(name);
+  const Graph graph = symbol.ToGraph();
+  for (const NodePtr& node : graph.nodes()) {
+    const auto fits = [&](const auto& entry) { return MatchesGlob(entry.first, node->name()); };
+    const bool is_forced = forced.contains(node->name()) || std::any_of(forced.begin(), forced.end(), fits);
+    if (is_forced) names.insert(node->name());
+  }
   return names;
 }
 
@@ -149,7 +158,8 @@ void Fit(const TypeMap& input_types, const BindOptions& options, const std::shar
     return;
   }
   if (options.mode != NumericMode::kFast) return;
-  const std::set<std::string> kept = reduce ? NamesOf(reduce->conversion.force) : std::set<std::string>();
+  const std::set<std::string> kept =
+      reduce ? NodesOf(reduce->conversion.force, model->symbol) : std::set<std::string>();
   FittedModel fitted = FitPrecision(model->symbol, model->params, input_types, machine, kept);
   if (fitted.low_after < fitted.low_before) {
     model->notice = fitted.low_after == 0

@@ -40,6 +40,10 @@ std::string MachineKey(int num_threads) {
 std::optional<std::string> ReadIfThere(const std::string& path) {
   std::error_code error;
   if (path.empty() || !std::filesystem::is_regular_file(path, error)) return std::nullopt;
+  constexpr std::uintmax_t kLargest = 64 << 20;
+  if (const std::uintmax_t size = std::filesystem::file_size(path, error); !error && size > kLargest) {
+    Throw<ArgumentError>("machine file '{}': expected at most {} bytes, got {}", Quotable(path), kLargest, size);
+  }
   return ReadFile(path);
 }
 
@@ -68,17 +72,18 @@ std::string ProbePath(int num_threads) {
 
 // Of an earlier process; whatever is wrong with the file, a new probe replaces it.
 std::optional<MachineProbe> KnownProbe(int num_threads) {
-  const std::optional<std::string> text = ReadIfThere(ProbePath(num_threads));
-  if (!text) return std::nullopt;
-  const Json file = Json::parse(*text, nullptr, false);
   MachineProbe probe;
   try {
+    const std::optional<std::string> text = ReadIfThere(ProbePath(num_threads));
+    if (!text) return std::nullopt;
+    const Json file = Json::parse(*text);
     probe = {file.at("float32_flops").get<double>(), file.at("bfloat16_flops").get<double>(),
              file.at("bytes_per_second").get<double>(), true};
-  } catch (const Json::exception&) {
+  } catch (const std::exception&) {
     return std::nullopt;
   }
-  return probe.float32_flops > 0 && probe.bfloat16_flops >= 0 ? std::optional(probe) : std::nullopt;
+  const bool is_sane = probe.float32_flops >= 1e6 && probe.bfloat16_flops >= 0;
+  return is_sane ? std::optional(probe) : std::nullopt;
 }
 
 MachineProbe Probe(int num_threads) {
@@ -114,6 +119,15 @@ std::shared_ptr<const MachineTable> ThisMachine(int num_threads) {
   return machine = calibrated ? MachineTable::Parse(*calibrated, path) : ByProbe(num_threads);
 }
 
+// "any", a class or a file; `who` names it.
+std::shared_ptr<const MachineTable> NamedMachine(const std::string& text, const char* who) {
+  if (text == "any") return nullptr;
+  if (std::shared_ptr<const MachineTable> machine = Shipped(text)) return machine;
+  if (const std::optional<std::string> file = ReadIfThere(text)) return MachineTable::Parse(*file, text);
+  Throw<ArgumentError>("{}: expected 'this', 'any', a class ({}) or the path of a machine file, got '{}'", who,
+                       JoinSome(MachineClasses()), Quotable(text));
+}
+
 }  // namespace
 
 std::vector<std::string> MachineClasses() {
@@ -139,15 +153,9 @@ std::string MachineFilePath(int num_threads) {
 }
 
 std::shared_ptr<const MachineTable> FindMachine(const std::string& text, int num_threads) {
-  if (text == "any") return nullptr;
-  if (text == "this") {
-    const std::string named = EnvValue("AMP_MACHINE");
-    return named.empty() || named == "this" ? ThisMachine(num_threads) : FindMachine(named, num_threads);
-  }
-  if (std::shared_ptr<const MachineTable> machine = Shipped(text)) return machine;
-  if (const std::optional<std::string> file = ReadIfThere(text)) return MachineTable::Parse(*file, text);
-  Throw<ArgumentError>("machine: expected 'this', 'any', a class ({}) or the path of a machine file, got '{}'",
-                       JoinSome(MachineClasses()), Quotable(text));
+  if (text != "this") return NamedMachine(text, "machine");
+  const std::string named = EnvValue("AMP_MACHINE");
+  return named.empty() || named == "this" ? ThisMachine(num_threads) : NamedMachine(named, "AMP_MACHINE");
 }
 
 }  // namespace amp

@@ -66,6 +66,7 @@ ConvertOptions OptionsOff(const Graph& graph, const ConvertOptions& given) {
   options.target = given.target;
   options.policy = given.policy;
   options.preset = given.preset;
+  options.machine = given.machine;
   return options;
 }
 

@@ -61,6 +61,17 @@ std::map<std::string, DType> DTypesOf(const TypeMap& types) {
   return dtypes;
 }
 
+// The outputs by the names that they had: a cast that was an output may be gone.
+std::vector<NodeEntry> Named(std::vector<NodeEntry> outputs, const std::vector<std::string>& names) {
+  static const Op& copy = OpRegistry::Get().Require(kMXNetDomain, "_copy");
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (OutputName(outputs[i]) == names[i]) continue;
+    const std::string node = outputs[i].node->name() + "_renamed";
+    outputs[i] = {Node::Make({&copy, node, {{kOutputNameAttr, names[i]}}, {outputs[i]}, {}}), 0};
+  }
+  return outputs;
+}
+
 // What was float32 stays so; what was low goes low again where that pays.
 ConvertOptions OptionsFor(const Graph& plain, const std::set<std::string>& low, const std::set<std::string>& kept,
                           DType target) {
@@ -93,7 +104,8 @@ FittedModel FitPrecision(const Symbol& symbol, const ModelParams& params, const 
   if (!IsFullyKnown(types)) return fitted;
   const std::set<std::string> low = LowNodes(graph, types, target);
   fitted.low_before = fitted.low_after = low.size();
-  const Graph plain = std::move(RemoveAmpCasts(graph, DTypesOf(variables)).graph);
+  const Graph bare = std::move(RemoveAmpCasts(graph, DTypesOf(variables)).graph);
+  const Graph plain(Named(bare.outputs(), OutputNames(graph.outputs())));
   ModelParams widened = params;
   CastArrays(WidenedParameters(graph), &widened);
   ConvertOptions options = OptionsFor(plain, low, kept, target);

@@ -12,7 +12,10 @@ namespace {
 
 constexpr EntryId kNone = std::numeric_limits<EntryId>::max();
 
-Picoseconds InPicoseconds(double seconds) { return static_cast<Picoseconds>(std::llround(seconds * 1e12)); }
+// At most a quarter of an hour, whatever a machine file says: sums of these are checked, products of floats are not.
+Picoseconds InPicoseconds(double seconds) {
+  return static_cast<Picoseconds>(std::llround(std::min(seconds, 1e3) * 1e12));
+}
 
 StepTypes TypesOf(const Program& program, const Step& step) {
   StepTypes types;
@@ -34,6 +37,14 @@ double SecondsOf(const Program& program, const MachineTable& machine) {
   return seconds;
 }
 
+// By NodeId: every run does without it. What labels are computed from may have any shape.
+std::vector<bool> FreeNodes(const Model& model) {
+  std::vector<bool> free = model.ConstantNodes();
+  const std::vector<bool> needed = NeededNodes(model.graph());
+  for (NodeId id = 0; id < needed.size(); ++id) free[id] = free[id] || !needed[id];
+  return free;
+}
+
 // Is the node computed element by element, of its first input's shape?
 bool MayFollow(const Model& model, NodeId id) {
   const Graph& graph = model.graph();
@@ -53,11 +64,13 @@ std::unique_ptr<PrecisionCosts> MachineTable::CostsOf(const Model& model) const 
 GraphCosts::GraphCosts(const MachineTable& machine, const Model& model)
     : machine_(machine),
       model_(model),
-      constant_(model.ConstantNodes()),
+      constant_(FreeNodes(model)),
       fused_into_(model.graph().num_nodes(), kNone) {
   std::vector<std::string> unknown;
+  const std::vector<bool> needed = NeededNodes(model.graph());
   for (EntryId entry = 0; entry < model.graph().num_entries(); ++entry) {
-    if (!model.types()[entry].fully_known()) unknown.push_back(model.graph().EntryName(entry));
+    if (needed[model.graph().NodeOf(entry)] && !model.types()[entry].fully_known())
+      unknown.push_back(model.graph().EntryName(entry));
   }
   if (!unknown.empty()) {
     Throw<ArgumentError>("decisions for a machine need all shapes (input_shapes); unknown: {}", JoinSome(unknown, 5));
@@ -122,7 +135,8 @@ double GraphCosts::SecondsLowered(NodeId id, const std::vector<DType>& inputs, c
   }
   AttrMap attrs = node.attrs();
   attrs.erase(kOutDTypeAttr);
-  const bool may_write_another = FactsOf(node).arithmetic == Arithmetic::kAccumulates && !outputs.empty();
+  const bool may_write_another =
+      FactsOf(node).arithmetic == Arithmetic::kAccumulates && !outputs.empty() && !inputs.empty();
   if (may_write_another && outputs[0] == DType::kFloat32 && inputs[0] != DType::kFloat32) {
     attrs[kOutDTypeAttr] = NameOf(outputs[0]);
   }
@@ -166,7 +180,9 @@ double GraphCosts::SecondsFused(NodeId id, const std::vector<DType>& inputs) con
 
 Picoseconds GraphCosts::OfNode(NodeId id, const std::vector<DType>& inputs, const std::vector<DType>& outputs) const {
   if (constant_[id]) return 0;
-  const bool computes = machine_.has_bf16() || std::none_of(inputs.begin(), inputs.end(), IsLowPrecision);
+  const bool computes = std::none_of(inputs.begin(), inputs.end(), [&](DType dtype) {
+    return IsLowPrecision(dtype) && !(dtype == DType::kBFloat16 && machine_.has_bf16());
+  });
   const bool is_fused = computes && fused_into_[id] != kNone;
   return InPicoseconds(is_fused ? SecondsFused(id, inputs) : SecondsAlone(id, inputs, outputs));
 }

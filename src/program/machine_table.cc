@@ -17,17 +17,16 @@ constexpr std::size_t kNeighbours = 5;  // measured steps that a prediction is m
 constexpr double kNear = 0.3;           // closer than the root of this (log 2 of sizes), steps count alike
 constexpr double kMaxLogRatio = 40;
 
-double Positive(const Json& value, const char* what) {
+double Within(const Json& value, const char* what, double least, double most) {
   const double number = value.get<double>();
-  if (!(number > 0) || !std::isfinite(number)) Throw<ArgumentError>("{}: expected a positive number", what);
+  if (!(number >= least && number <= most)) {
+    Throw<ArgumentError>("{}: expected a number from {} to {}, got {}", what, least, most, number);
+  }
   return number;
 }
 
-double Number(const Json& value, const char* what) {
-  const double number = value.get<double>();
-  if (!std::isfinite(number) || std::abs(number) > 1e6) Throw<ArgumentError>("{}: expected a finite number", what);
-  return number;
-}
+// Operations or bytes per second.
+double Speed(const Json& value, const char* what) { return Within(value, what, 1e3, 1e18); }
 
 // FNV-1a: two files of one digest are one file, for all that matters here.
 std::string Digest(const std::string& text) {
@@ -69,7 +68,7 @@ std::string AnyCall(const std::string& group) { return group.starts_with("call_"
 // A point and, last, the ratio.
 MachineTable::Sample SampleOf(const std::string& group, const Json& numbers) {
   MachineTable::Sample sample;
-  for (const Json& number : numbers) sample.point.push_back(static_cast<float>(Number(number, "steps")));
+  for (const Json& number : numbers) sample.point.push_back(static_cast<float>(Within(number, "steps", -1e6, 1e6)));
   if (sample.point.size() < 2) Throw<ArgumentError>("steps of '{}': expected a point and a ratio", group);
   const auto limit = static_cast<float>(kMaxLogRatio);
   sample.log_ratio = std::clamp(sample.point.back(), -limit, limit);
@@ -98,15 +97,19 @@ std::shared_ptr<const MachineTable> MachineTable::Parse(const std::string& text,
     if (file.at("format") != kFormat || file.at("version") != kVersion) {
       Throw<ArgumentError>("expected format '{}', version {}", kFormat, kVersion);
     }
-    table->name_ = file.at("name").get<std::string>();
+    table->name_ = Quotable(file.at("name").get<std::string>());
     table->has_bf16_ = file.at("has_bfloat16").get<bool>();
-    table->start_seconds_ = Positive(file.at("start_seconds"), "start_seconds");
+    table->start_seconds_ = Within(file.at("start_seconds"), "start_seconds", 1e-12, 1);
     for (const auto& [dtype, speed] : file.at("flops_per_second").items()) {
-      table->flops_per_second_[DTypeFromName(dtype)] = Positive(speed, "flops_per_second");
+      table->flops_per_second_[DTypeFromName(dtype)] = Speed(speed, "flops_per_second");
     }
     if (!table->flops_per_second_.contains(DType::kFloat32)) Throw<ArgumentError>("flops_per_second: no float32");
     for (const Json& level : file.at("bytes_per_second")) {
-      table->bytes_per_second_.emplace_back(Positive(level.at(0), "bytes"), Positive(level.at(1), "bytes_per_second"));
+      const double limit = Within(level.at(0), "bytes", 1, 1e18);
+      if (!table->bytes_per_second_.empty() && limit <= table->bytes_per_second_.back().first) {
+        Throw<ArgumentError>("bytes_per_second: expected levels of growing size");
+      }
+      table->bytes_per_second_.emplace_back(limit, Speed(level.at(1), "bytes_per_second"));
     }
     if (table->bytes_per_second_.empty()) Throw<ArgumentError>("bytes_per_second: expected one or more levels");
     for (const auto& [group, samples] : file.at("steps").items()) {

@@ -178,7 +178,6 @@ def test_convert_with_every_option(capsys, digits, tmp_path):
     assert facts["options"] == {
         "target_dtype": "float16",
         "policy": "mxnet",
-        "machine": "any",
         "cast_params_offline": True,
         "fold_batch_norm": False,
     }

@@ -141,7 +141,9 @@ class ReportWriter {
     report["version"] = 1;
     report["options"] = Options();
     report["totals"] = Totals();
-    if (d_.certificate) AddCertificate(&report);
+    if (s_.options.machine != nullptr) report["machine"] = Json::parse(s_.options.machine->json());
+    if (d_.certificate) report["certificate"] = Certificate();
+    if (d_.predicted) report["predicted"] = Predicted();
     report["casts"] = Casts();
     report["tensors"] = Tensors();
     report["folded"] = Json::array();
@@ -159,20 +161,25 @@ class ReportWriter {
   Json Options() const {
     Json options{{"target_dtype", NameOf(s_.options.target)},
                  {"policy", NameOf(s_.options.policy)},
-                 {"machine", s_.options.machine ? Json::parse(s_.options.machine->json()) : Json("any")},
-                 {"cast_params_offline", s_.options.cast_params_offline},
+                      {"cast_params_offline", s_.options.cast_params_offline},
                  {"fold_batch_norm", s_.folds}};
     if (d_.certificate) options["minimize"] = d_.certificate->minimized == Minimize::kTime ? "time" : "casts";
     return options;
   }
 
-  void AddCertificate(Json* report) const {
+  static const char* UnitOf(Minimize minimized) { return minimized == Minimize::kTime ? "ps" : "casts"; }
+
+  Json Certificate() const {
     const CutCertificate& certificate = *d_.certificate;
-    const char* unit = certificate.minimized == Minimize::kTime ? "ps" : "casts";
-    (*report)["certificate"] = {
-        {"unit", unit}, {"cut", certificate.cut}, {"flow", certificate.flow}, {"constant", certificate.constant}};
-    (*report)["predicted"] = {
-        {"unit", unit}, {"as_decided", certificate.as_decided}, {"unchanged", certificate.unchanged}};
+    return {{"unit", UnitOf(certificate.minimized)},
+            {"cut", certificate.cut},
+            {"flow", certificate.flow},
+            {"constant", certificate.constant}};
+  }
+
+  Json Predicted() const {
+    const Prediction& predicted = *d_.predicted;
+    return {{"unit", UnitOf(predicted.unit)}, {"as_decided", predicted.as_decided}, {"unchanged", predicted.unchanged}};
   }
 
   // ---- which node is which ----

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "nnvm/env.h"
+#include "passes/op_facts.h"
 #include "passes/precision/predicted_time.h"
 #include "passes/precision/propagate_default.h"
 #include "passes/precision/propagate_graphamp.h"
@@ -135,14 +136,31 @@ std::optional<Minimize> MinimizedBy(const ConvertOptions& options) {
   return asks_machine ? std::optional(Minimize::kTime) : std::nullopt;
 }
 
+// By EntryId: whether times depend on its shape. Labels that inference ignores may be of any shape.
+std::vector<bool> TimedEntries(const Graph& graph) {
+  std::vector<bool> timed(graph.num_entries());
+  for (const NodeEntry& output : graph.outputs()) timed[graph.EntryOf(output)] = true;
+  for (NodeId id = static_cast<NodeId>(graph.num_nodes()); id-- > 0;) {
+    bool runs = false;
+    for (const EntryId output : graph.OutputsOf(id)) runs = runs || timed[output];
+    if (!runs) continue;
+    const auto inputs = graph.InputsOf(id);
+    for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
+      if (FactsOf(graph.node(id)).RoleOf(slot) != SlotRole::kIgnored) timed[inputs[slot]] = true;
+    }
+  }
+  return timed;
+}
+
 // The machine can predict times of tensors with known shapes alone.
 void RequireTimes(const Graph& graph, const Types& types, const ConvertOptions& options) {
   if (options.machine == nullptr) {
     throw ArgumentError("policy 'optimal' predicts times, which needs a machine; minimize='casts' needs none");
   }
   std::vector<std::string> unknown;
+  const std::vector<bool> timed = TimedEntries(graph);
   for (EntryId entry = 0; entry < graph.num_entries(); ++entry) {
-    if (!types[entry].shape.fully_known()) unknown.push_back(graph.EntryName(entry));
+    if (timed[entry] && !types[entry].shape.fully_known()) unknown.push_back(graph.EntryName(entry));
   }
   if (unknown.empty()) return;
   Throw<ArgumentError>("policy '{}' predicts times, which needs the shapes of all inputs; not known are those of {}",
@@ -155,21 +173,21 @@ std::int64_t CountCasts(const Graph& graph) {
   return count;
 }
 
-// What the decision costs, and the model as it was.
-void AddPredictions(const Model& model, const PrecisionCosts* costs, Decision* decision) {
-  CutCertificate& certificate = *decision->certificate;
-  if (costs != nullptr) {
-    certificate.as_decided = PredictTime(model, *decision, *costs);
-    certificate.unchanged = PredictTime(model, Unchanged(model, *decision), *costs);
-  } else {
-    certificate.as_decided = certificate.constant + certificate.cut;
-    certificate.unchanged = CountCasts(model.graph());
+// What the decision costs, and the model as it was; nullopt where neither a machine nor a cut says so.
+std::optional<Prediction> PredictionOf(const Model& model, const PrecisionCosts* costs, const Decision& decision) {
+  const auto& certificate = decision.certificate;
+  if (costs == nullptr && !certificate) return std::nullopt;
+  if (costs == nullptr) {
+    return Prediction{Minimize::kCasts, certificate->constant + certificate->cut, CountCasts(model.graph())};
   }
+  const Prediction predicted{Minimize::kTime, PredictTime(model, decision, *costs),
+                             PredictTime(model, Unchanged(model, decision), *costs)};
   // The prediction is made from the decision alone, the sum from the network.
-  if (certificate.as_decided != certificate.constant + certificate.cut && EnvFlag("AMP_VERIFY")) {
-    Throw<InternalError>("minimum cut: {} + {} are not the {} that the decision costs", certificate.constant,
-                         certificate.cut, certificate.as_decided);
+  if (certificate && predicted.as_decided != certificate->constant + certificate->cut && EnvFlag("AMP_VERIFY")) {
+    Throw<InternalError>("minimum cut: {} + {} are not the {} that the decision costs", certificate->constant,
+                         certificate->cut, predicted.as_decided);
   }
+  return predicted;
 }
 
 }  // namespace
@@ -181,9 +199,9 @@ Decision Decide(const Model& model, const ConvertOptions& options) {
   const Graph& graph = model.graph();
   const Types& types = model.types();
   const std::optional<Minimize> minimized = MinimizedBy(options);
-  if (minimized == Minimize::kTime) RequireTimes(graph, types, options);
-  const std::unique_ptr<PrecisionCosts> costs =
-      minimized == Minimize::kTime ? options.machine->CostsOf(model) : nullptr;
+  const bool predicts = minimized == Minimize::kTime || (!minimized && options.machine != nullptr);
+  if (predicts) RequireTimes(graph, types, options);
+  const std::unique_ptr<PrecisionCosts> costs = predicts ? options.machine->CostsOf(model) : nullptr;
   PrecisionChoices choices = ChoosePrecision(graph, options);
   Decision decision;
   decision.target = options.target;
@@ -208,7 +226,7 @@ Decision Decide(const Model& model, const ConvertOptions& options) {
     PropagatePrecisionDefault(context, &decision, &writes_float32);
   }
   DTypeAssigner(graph, types, choices, low_types, writes_float32, &decision).Run();
-  if (minimized) AddPredictions(model, costs.get(), &decision);
+  decision.predicted = PredictionOf(model, costs.get(), decision);
   return decision;
 }
 

@@ -18,8 +18,13 @@ namespace amp {
 struct CutCertificate {
   Minimize minimized = Minimize::kTime;
   std::int64_t cut = 0, flow = 0;
-  std::int64_t constant = 0;                   // what every decision pays; with the cut: what this one pays
-  std::int64_t as_decided = 0, unchanged = 0;  // predicted for this decision, and for the model as it was
+  std::int64_t constant = 0;  // what every decision pays; with the cut: what this one pays
+};
+
+// What a decision costs, and the model as it was: picoseconds or casts, which `unit` says.
+struct Prediction {
+  Minimize unit = Minimize::kTime;
+  std::int64_t as_decided = 0, unchanged = 0;
 };
 
 // One tensor may be read as bfloat16 here and as float32 there, so the decision is per slot.
@@ -36,6 +41,7 @@ struct Decision {
   std::vector<std::string> details;       // texts of the reasons
   std::vector<std::string> unknown_names;
   std::optional<CutCertificate> certificate;  // where a minimum cut decided
+  std::optional<Prediction> predicted;        // there, and where a machine is known
   std::vector<ValueRange> ranges;             // by EntryId; empty under policy mxnet
 
   DType ReadAt(NodeId id, std::size_t slot) const { return read[first_slot[id] + slot]; }

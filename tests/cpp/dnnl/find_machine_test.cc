@@ -1,0 +1,112 @@
+#include "dnnl/find_machine.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "dnnl/cpu_info.h"
+#include "nnvm/compose.h"
+#include "nnvm/file_io.h"
+#include "nnvm/temporary_folder.h"
+#include "program/machine_text.h"
+
+namespace amp {
+namespace {
+
+using testing::ErrorOf;
+using testing::MachineFile;
+
+// Variables are as a new user has them, with a cache folder of the test's own.
+class FindMachineTest : public ::testing::Test {
+ protected:
+  FindMachineTest() {
+    setenv("XDG_CACHE_HOME", folder_.path().c_str(), 1);
+    unsetenv("AMP_MACHINE");
+  }
+  ~FindMachineTest() override {
+    unsetenv("XDG_CACHE_HOME");
+    setenv("AMP_MACHINE", "any", 1);
+  }
+
+  static std::string Write(const std::string& path, const std::string& text) {
+    std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+    WriteFile(path, text);
+    return path;
+  }
+
+  testing::TemporaryFolder folder_;
+};
+
+TEST_F(FindMachineTest, ClassesByName) {
+  EXPECT_EQ(MachineClasses().size(), 4u);
+  for (const std::string& name : MachineClasses()) {
+    const auto machine = FindMachine(name, 1);
+    ASSERT_NE(machine, nullptr);
+    EXPECT_EQ(machine->name(), name);
+    EXPECT_EQ(machine->has_bf16(), name.starts_with("avx512_bf16"));
+    EXPECT_CONTAINS(machine->json(), "\"digest\":");
+  }
+}
+
+TEST_F(FindMachineTest, AnyIsNone) {
+  EXPECT_EQ(FindMachine("any", 1), nullptr);
+  setenv("AMP_MACHINE", "any", 1);
+  EXPECT_EQ(FindMachine("this", 1), nullptr);
+  EXPECT_NE(FindMachine("avx2", 1), nullptr);  // what is named outranks the variable
+}
+
+TEST_F(FindMachineTest, TheVariableNamesThisMachine) {
+  setenv("AMP_MACHINE", "avx2", 1);
+  EXPECT_EQ(FindMachine("this", 1)->name(), "avx2");
+  setenv("AMP_MACHINE", Write(folder_ / "m.json", MachineFile().dump()).c_str(), 1);
+  EXPECT_EQ(FindMachine("this", 1)->name(), "small");
+  setenv("AMP_MACHINE", "avx3", 1);
+  EXPECT_CONTAINS(ErrorOf<ArgumentError>([&] { FindMachine("this", 1); }), "AMP_MACHINE: expected 'this', 'any', a");
+}
+
+TEST_F(FindMachineTest, NamesWhatItCannotRead) {
+  for (const std::string& name : {std::string("avx3"), std::string(), folder_.path(), std::string("/dev/zero")}) {
+    EXPECT_CONTAINS(ErrorOf<ArgumentError>([&] { FindMachine(name, 1); }), "got '" + name + "'");
+  }
+  const std::string path = Write(folder_ / "bad.json", "{}");
+  EXPECT_CONTAINS(ErrorOf<ArgumentError>([&] { FindMachine(path, 1); }), "machine file '" + path + "'");
+  std::filesystem::resize_file(path, std::uintmax_t{1} << 40);  // with holes
+  EXPECT_CONTAINS(ErrorOf<ArgumentError>([&] { FindMachine(path, 1); }), "expected at most");
+}
+
+TEST_F(FindMachineTest, CalibratedFilesAreOfOneThreadCount) {
+  EXPECT_EQ(MachineFilePath(3).find(folder_ / "nnvm-amp/machine-"), 0u);
+  EXPECT_NE(MachineFilePath(3), MachineFilePath(4));
+  // Thread counts that no other test asks for: what was found is remembered.
+  Write(MachineFilePath(77), MachineFile().dump());
+  EXPECT_EQ(FindMachine("this", 77)->name(), "small");
+  Write(MachineFilePath(78), "{");
+  EXPECT_CONTAINS(ErrorOf<ArgumentError>([&] { FindMachine("this", 78); }), MachineFilePath(78));
+  Write(MachineFilePath(78), MachineFile().dump());
+  EXPECT_EQ(FindMachine("this", 78)->name(), "small");
+}
+
+TEST_F(FindMachineTest, WithoutAFileTheClassThatFits) {
+  const auto machine = FindMachine("this", 2);
+  ASSERT_NE(machine, nullptr);
+  EXPECT_EQ(machine->has_bf16(), OneDnnHasBF16());
+  EXPECT_EQ(FindMachine("this", 2), machine);
+}
+
+TEST_F(FindMachineTest, WithoutFoldersForCachesNothingIsKept) {
+  const std::string home = std::getenv("HOME") == nullptr ? "" : std::getenv("HOME");
+  unsetenv("XDG_CACHE_HOME");
+  setenv("HOME", "/home/somebody", 1);
+  EXPECT_EQ(MachineFilePath(1).find("/home/somebody/.cache/nnvm-amp/machine-"), 0u);
+  unsetenv("HOME");
+  EXPECT_EQ(MachineFilePath(1), "");
+  EXPECT_NE(FindMachine("this", 79), nullptr);
+  setenv("HOME", home.c_str(), 1);
+}
+
+TEST(CpuName, IsOfTheKernel) { EXPECT_CONTAINS(CpuName(), " (family "); }
+
+}  // namespace
+}  // namespace amp

@@ -1,0 +1,118 @@
+#include "program/fit_precision.h"
+
+#include <gtest/gtest.h>
+
+#include "nnvm/compose.h"
+#include "program/convert_model.h"
+#include "program/machine_table.h"
+#include "program/machine_text.h"
+
+namespace amp {
+namespace {
+
+using testing::MachineFile;
+using testing::Op;
+using testing::Text;
+using testing::Var;
+
+std::shared_ptr<const Machine> Small(bool has_bf16) {
+  nlohmann::ordered_json file = MachineFile();
+  file["has_bfloat16"] = has_bf16;
+  return MachineTable::Parse(file.dump(), "small");
+}
+
+Symbol Dense(const Symbol& x, const std::string& name) {
+  return Op("FullyConnected", name, {x, Var(name + "_w"), Var(name + "_b")}, {{"num_hidden", "64"}});
+}
+
+Symbol Network() { return Op("softmax", "sm", {Dense(Op("relu", "relu", {Dense(Var("x"), "one")}), "two")}); }
+
+NDArray Filled(Shape shape) {
+  NDArray array = NDArray::Zeros(DType::kFloat32, std::move(shape));
+  for (std::int64_t i = 0; i < array.size(); ++i) array.As<float>()[i] = 1.0f / static_cast<float>(i + 3);
+  return array;
+}
+
+const TypeMap kInputs{{"x", {DType::kFloat32, {32, 64}}}};
+
+ConvertedModel Converted(PrecisionPolicy policy = PrecisionPolicy::kMXNet, const Symbol& symbol = Network(),
+                         std::map<std::string, DType> output_dtypes = {}) {
+  ModelParams params;
+  for (const std::string name : {"one", "two"}) {
+    params.args[name + "_w"] = Filled({64, 64});
+    params.args[name + "_b"] = Filled({64});
+  }
+  ConvertOptions options;
+  options.policy = policy;
+  options.cast_params_offline = true;
+  options.output_dtypes = std::move(output_dtypes);
+  return ConvertModel(symbol, params, kInputs, options);
+}
+
+FittedModel Fit(const ConvertedModel& model, bool has_bf16, const std::set<std::string>& kept = {},
+                const TypeMap& inputs = kInputs) {
+  return FitPrecision(model.symbol, model.params, inputs, Small(has_bf16), kept);
+}
+
+TEST(FitPrecision, TakesAllCastsBackWithoutArithmetic) {
+  const ConvertedModel low = Converted();
+  EXPECT_CONTAINS(Text(low.symbol), "amp_cast");
+  const FittedModel fitted = Fit(low, false);
+  EXPECT_GT(fitted.low_before, 0u);
+  EXPECT_EQ(fitted.low_after, 0u);
+  EXPECT_FALSE(IsConverted(fitted.symbol));
+  EXPECT_EQ(Text(fitted.symbol).find("= amp_cast"), std::string::npos) << Text(fitted.symbol);
+  // the values stay rounded: no result changes but by less rounding
+  const NDArray& weight = fitted.params.args.at("one_w");
+  EXPECT_EQ(weight.dtype(), DType::kFloat32);
+  EXPECT_EQ(weight.As<float>()[0], 0.333984375f);
+  EXPECT_EQ(OutputNames(fitted.symbol.outputs()), OutputNames(low.symbol.outputs()));
+}
+
+TEST(FitPrecision, LeavesWhatPays) {
+  const ConvertedModel low = Converted();
+  const FittedModel fitted = Fit(low, true);
+  EXPECT_EQ(fitted.low_before, 3u);
+  EXPECT_EQ(fitted.low_after, 2u);  // softmax gains nothing
+  for (const std::string name : {"one", "two"}) {
+    EXPECT_CONTAINS(Text(fitted.symbol), name + "_w = null() __amp_dtype__=bfloat16");
+  }
+}
+
+TEST(FitPrecision, KeepsNodesThatTheCallerForces) {
+  const FittedModel fitted = Fit(Converted(), false, {"two"});
+  EXPECT_EQ(fitted.low_after, 1u);
+  EXPECT_CONTAINS(Text(fitted.symbol), "two_w = null() __amp_dtype__=bfloat16");
+  EXPECT_EQ(fitted.params.args.at("one_w").dtype(), DType::kFloat32);
+}
+
+TEST(FitPrecision, KeepsDTypesAndNamesOfOutputs) {
+  const ConvertedModel low = Converted(PrecisionPolicy::kDefault, Network(), {{"sm_output", DType::kBFloat16}});
+  const FittedModel fitted = Fit(low, false);
+  const Graph graph = fitted.symbol.ToGraph();
+  const Types types = InferPartial(graph, VariableTypes(graph, fitted.params, kInputs));
+  EXPECT_EQ(types[graph.EntryOf(graph.outputs()[0])].dtype, DType::kBFloat16);
+  EXPECT_EQ(OutputNames(fitted.symbol.outputs()), std::vector<std::string>{"sm_output"});
+}
+
+TEST(FitPrecision, LeavesAloneWhatItCannotJudge) {
+  const ConvertedModel low = Converted();
+  EXPECT_EQ(Text(Fit(low, false, {}, {}).symbol), Text(low.symbol));  // no shape of x
+  const FittedModel any = FitPrecision(low.symbol, low.params, kInputs, nullptr, {});
+  EXPECT_EQ(Text(any.symbol), Text(low.symbol));
+  const ConvertedModel plain{Network(), low.params, 0, {}, {}};
+  EXPECT_FALSE(IsConverted(plain.symbol));
+}
+
+TEST(FitPrecision, KeepsCastsOfTheModelsOwn) {
+  const Symbol own = Op("Cast", "own", {Var("x")}, {{"dtype", "bfloat16"}});
+  const Symbol back = Op("Cast", "back", {Op("exp", "e", {own})}, {{"dtype", "float32"}});
+  const ConvertedModel low = Converted(PrecisionPolicy::kMXNet, Dense(back, "one"));
+  const FittedModel fitted = Fit(low, false);
+  const std::string text = Text(fitted.symbol);
+  EXPECT_CONTAINS(text, "own = Cast(%0) dtype=bfloat16");
+  EXPECT_EQ(text.find("amp_cast_bfloat16"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace amp

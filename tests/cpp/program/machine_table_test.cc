@@ -1,0 +1,150 @@
+#include "program/machine_table.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "nnvm/compose.h"
+#include "program/machine_text.h"
+
+namespace amp {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using testing::ErrorOf;
+using testing::MachineFile;
+
+std::shared_ptr<const MachineTable> Parse(const Json& file) { return MachineTable::Parse(file.dump(), "m.json"); }
+
+std::string RefusalOf(const std::string& text) {
+  return ErrorOf<ArgumentError>([&] { MachineTable::Parse(text, "m.json"); });
+}
+
+StepFeatures Step(const std::string& group, double flops, std::size_t bytes, DType dtype = DType::kFloat32) {
+  StepFeatures step{group, {1, 2}, {}};
+  step.cost.flops = flops;
+  step.cost.bytes_read = bytes;
+  step.cost.dtype = dtype;
+  return step;
+}
+
+TEST(MachineTable, ArithmeticOrTrafficAndAStart) {
+  const auto machine = Parse(MachineFile());
+  EXPECT_EQ(machine->name(), "small");
+  EXPECT_TRUE(machine->has_bf16());
+  EXPECT_DOUBLE_EQ(machine->Seconds(Step("a", 1e6, 8)), 1e-6 + 1e-3);
+  EXPECT_DOUBLE_EQ(machine->Seconds(Step("a", 1e6, 8, DType::kBFloat16)), 1e-6 + 5e-4);
+  EXPECT_DOUBLE_EQ(machine->Seconds(Step("a", 1, 1000)), 1e-6 + 1e-6);
+  EXPECT_DOUBLE_EQ(machine->TrafficSeconds(1 << 21), (1 << 21) / 5e8);
+  EXPECT_DOUBLE_EQ(machine->TrafficSeconds(8e9), 16);  // beyond the last level its speed holds
+  EXPECT_EQ(machine->Seconds(Step("a", 1e6, 0)), 0);   // a view
+}
+
+TEST(MachineTable, MeasuredStepsScaleIt) {
+  Json file = MachineFile();
+  file["steps"]["a float32"] = {{1, 2, 3}};      // 2^3 times as long
+  file["steps"]["call float32"] = {{1, 2, -1}};  // half
+  file["steps"]["b float32"] = {{0, 0, 0}, {64, 64, 5}};
+  const auto machine = Parse(file);
+  const double base = 1e-6 + 1e-3;
+  EXPECT_NEAR(machine->Seconds(Step("a float32", 1e6, 8)), 8 * base, 1e-9);
+  EXPECT_NEAR(machine->Seconds(Step("a float32 blocked", 1e6, 8)), 8 * base, 1e-9);  // a layout that was not measured
+  EXPECT_NEAR(machine->Seconds(Step("call_take float32", 1e6, 8)), base / 2, 1e-9);
+  EXPECT_DOUBLE_EQ(machine->Seconds(Step("a bfloat16", 1e6, 8)), base);
+  EXPECT_NEAR(std::log2(machine->Seconds(Step("b float32", 1e6, 8)) / base), 0, 0.01);  // the near one decides
+}
+
+TEST(MachineTable, FunctionsOfPostOpsAdd) {
+  Json file = MachineFile();
+  file["steps"]["eltwise_tanh float32"] = {{19, 2}};
+  file["steps"]["eltwise_relu float32"] = {{19, 0}};
+  const auto machine = Parse(file);
+  StepFeatures step = Step("a", 1e6, 8);
+  const double without = machine->Seconds(step);
+  step.elements_written = 1000;
+  step.post_functions = {"eltwise_relu float32"};
+  EXPECT_DOUBLE_EQ(machine->Seconds(step), without);
+  step.post_functions = {"eltwise_tanh float32"};
+  const double per_element = 3 * (1e-6 / (1 << 16) + 8e-9);
+  EXPECT_NEAR(machine->Seconds(step) - without, 1000 * per_element, 1e-8);
+}
+
+TEST(MachineTable, TheDigestTellsFilesApart) {
+  Json file = MachineFile(), other = file;
+  other["start_seconds"] = 2e-6;
+  const Json a = Json::parse(Parse(file)->json()), b = Json::parse(Parse(other)->json());
+  EXPECT_EQ(a["name"], "small");
+  EXPECT_NE(a["digest"], b["digest"]);
+  EXPECT_EQ(Parse(file)->json(), Parse(file)->json());
+}
+
+TEST(MachineTable, ScaledTextIsAMachineFile) {
+  const std::string text = Parse(MachineFile())->ScaledText({{DType::kBFloat16, 8e9}}, "probed");
+  const auto scaled = MachineTable::Parse(text, "probe");
+  EXPECT_EQ(scaled->name(), "probed");
+  EXPECT_EQ(scaled->flops_per_second().at(DType::kBFloat16), 8e9);
+  EXPECT_EQ(scaled->flops_per_second().at(DType::kFloat32), 1e9);
+}
+
+TEST(MachineTable, RefusesWhatIsNoJson) {
+  for (const std::string text : {"", "{", "[]", "null", "7", "{\"format\": 1e999}", "\xff\xfe", "{\"a\": \"\xff\"}"}) {
+    EXPECT_CONTAINS(RefusalOf(text), "machine file 'm.json': ");
+  }
+  EXPECT_CONTAINS(RefusalOf(std::string(100000, '[')), "m.json");
+}
+
+struct Mistake {
+  const char* path;
+  Json value;
+};
+
+TEST(MachineTable, RefusesWrongValues) {
+  const Mistake mistakes[] = {
+      {"/format", "another"},
+      {"/version", 2},
+      {"/version", nullptr},
+      {"/name", 3},
+      {"/has_bfloat16", "yes"},
+      {"/start_seconds", 0},
+      {"/start_seconds", -1},
+      {"/start_seconds", 1e300},
+      {"/start_seconds", "1"},
+      {"/flops_per_second", 5},
+      {"/flops_per_second", {{"bfloat16", 1e9}}},
+      {"/flops_per_second", {{"float32", 1e-300}}},
+      {"/flops_per_second", {{"float32", 1e9}, {"float31", 1e9}}},
+      {"/bytes_per_second", Json::array()},
+      {"/bytes_per_second", {{1}}},
+      {"/bytes_per_second", {{"1", 1e9}}},
+      {"/bytes_per_second", {{1024, 0}}},
+      {"/bytes_per_second", {{1024, 1e9}, {512, 1e9}}},
+      {"/steps", 5},
+      {"/steps", {{"a", 5}}},
+      {"/steps", {{"a", {{1}}}}},
+      {"/steps", {{"a", {{1, "2"}}}}},
+      {"/steps", {{"a", {{1, 1e30}}}}},
+      {"/steps", {{"a", {{1, 2}, {1, 2, 3}}}}},
+  };
+  for (const Mistake& mistake : mistakes) {
+    Json file = MachineFile();
+    file[Json::json_pointer(mistake.path)] = mistake.value;
+    EXPECT_CONTAINS(RefusalOf(file.dump()), "machine file 'm.json': ") << file.dump();
+  }
+  const Json all = MachineFile();
+  for (const auto& [key, value] : all.items()) {
+    Json file = all;
+    file.erase(key);
+    EXPECT_CONTAINS(RefusalOf(file.dump()), key);
+  }
+}
+
+TEST(MachineTable, HostileNamesAreQuoted) {
+  Json file = MachineFile();
+  file["name"] = std::string(100000, 'x') + "\n\x01";
+  EXPECT_LT(Parse(file)->name().size(), 200u);
+  file["flops_per_second"]["\n" + std::string(100000, 'y')] = 1e9;
+  EXPECT_LT(RefusalOf(file.dump()).size(), 400u);
+}
+
+}  // namespace
+}  // namespace amp
