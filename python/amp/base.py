@@ -40,10 +40,10 @@ def did_you_mean(name, candidates):
 
 
 def cpu_info():
-    """What the kernels run on: {'isa': str, 'native_bfloat16': bool, 'onednn': version}.
+    """What the kernels run on: {'cpu': str, 'isa': str, 'native_bfloat16': bool, 'onednn': version, 'threads': int}.
 
     >>> sorted(amp.cpu_info())
-    ['isa', 'native_bfloat16', 'onednn']
+    ['cpu', 'isa', 'native_bfloat16', 'onednn', 'threads']
     """
     return _core.cpu_info()
 
