@@ -62,10 +62,7 @@ std::unique_ptr<PrecisionCosts> MachineTable::CostsOf(const Model& model) const 
 }
 
 GraphCosts::GraphCosts(const MachineTable& machine, const Model& model)
-    : machine_(machine),
-      model_(model),
-      constant_(FreeNodes(model)),
-      fused_into_(model.graph().num_nodes(), kNone) {
+    : machine_(machine), model_(model), constant_(FreeNodes(model)), fused_into_(model.graph().num_nodes(), kNone) {
   std::vector<std::string> unknown;
   const std::vector<bool> needed = NeededNodes(model.graph());
   for (EntryId entry = 0; entry < model.graph().num_entries(); ++entry) {

@@ -161,7 +161,7 @@ class ReportWriter {
   Json Options() const {
     Json options{{"target_dtype", NameOf(s_.options.target)},
                  {"policy", NameOf(s_.options.policy)},
-                      {"cast_params_offline", s_.options.cast_params_offline},
+                 {"cast_params_offline", s_.options.cast_params_offline},
                  {"fold_batch_norm", s_.folds}};
     if (d_.certificate) options["minimize"] = d_.certificate->minimized == Minimize::kTime ? "time" : "casts";
     return options;
