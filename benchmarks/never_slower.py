@@ -57,7 +57,7 @@ def ratios(name, seconds):
         if plan_of(low) == plan_of(float32):
             found[column] = SAME
             continue
-        before, after = interleaved_medians([lambda: float32(case.inputs), lambda: low(case.inputs)], seconds)
+        before, after = interleaved_medians([lambda run=run: run(case.inputs) for run in (float32, low)], seconds)
         found[column] = after / before
     return found
 

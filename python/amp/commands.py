@@ -523,19 +523,19 @@ def _print_scores(values):
 
 def calibrate(options):
     """`amp calibrate`"""
-    from . import calibration  # needed here only
+    from . import _calibration  # needed here only
 
     path = options.output or _core.machine_file_path(0)
     if not path:
         raise ArgumentError("there is no folder for caches (neither XDG_CACHE_HOME nor HOME is set); pass -o FILE")
     print("measuring small models for about a minute; the machine should do nothing else")
-    steps = calibration.measure(_show_progress)
+    steps = _calibration.measure(_show_progress)
     print()
     unsteady = statistics.median(step["mean_seconds"] / step["min_seconds"] for step in steps if step["min_seconds"])
     if unsteady > _UNSTEADY:
         print(f"amp: note: others use this machine: steps took {unsteady:.2f} times their best times", file=sys.stderr)
     info = cpu_info()
-    machine = calibration.machine_file(steps, f"{info['isa']}-calibrated", "amp calibrate")
+    machine = _calibration.machine_file(steps, f"{info['isa']}-calibrated", "amp calibrate")
     os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
     with open(path, "w", encoding="utf-8") as file:
         json.dump(machine, file, separators=(",", ":"))

@@ -8,7 +8,10 @@
 #include "dnnl/plan.h"
 #include "passes/model.h"
 #include "passes/numeric_mode.h"
-#include "program/machine_table.h"
+
+namespace amp {
+class MachineTable;
+}
 
 namespace amp::onednn {
 

@@ -120,7 +120,7 @@ std::shared_ptr<const MachineTable> MachineTable::Parse(const std::string& text,
     table->header_ = header.dump();
     table->text_ = text;
   } catch (const std::exception& error) {
-    Throw<ArgumentError>("machine file '{}': {}", Quotable(source), Quotable(error.what(), 200));
+    Throw<ArgumentError>("machine file '{}': {}", Quotable(source, 300), Quotable(error.what(), 200));
   }
   return table;
 }

@@ -109,7 +109,8 @@ def in_new_process(code, **environment):
 
 def test_this_machine_is_what_the_variable_says_or_the_cache(tmp_path):
     code = f"""import sys; sys.path.insert(0, {os.path.dirname(__file__)!r})
-from test_machine import *
+import amp
+from test_machine import SHAPES, dense_model
 try:
     report = amp.convert_model(*dense_model(), input_shapes=SHAPES, machine="this", return_report=True)[3]
     print(report.machine and report.machine["name"])
@@ -350,7 +351,8 @@ class Predictions:
             converted = amp.convert_symbol(self._symbol if symbol is None else symbol, *self._types, **options)
             return converted if isinstance(converted, tuple) else (converted,)
         before, args, aux = self._symbol
-        return amp.convert_model(before if symbol is None else symbol, args, aux, self._dtypes, fold_batch_norm=False, **options)
+        model = before if symbol is None else symbol, args, aux
+        return amp.convert_model(*model, self._dtypes, fold_batch_norm=False, **options)
 
 
 @pytest.mark.parametrize("name", SHARED_CASES or ["none"])

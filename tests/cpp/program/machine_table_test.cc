@@ -42,8 +42,8 @@ TEST(MachineTable, ArithmeticOrTrafficAndAStart) {
 
 TEST(MachineTable, MeasuredStepsScaleIt) {
   Json file = MachineFile();
-  file["steps"]["a float32"] = {{1, 2, 3}};      // 2^3 times as long
-  file["steps"]["call float32"] = {{1, 2, -1}};  // half
+  file["steps"]["a float32"] = {{1, 2, 3}};            // 2^3 times as long
+  file["steps"]["call_other float32"] = {{1, 2, -1}};  // half
   file["steps"]["b float32"] = {{0, 0, 0}, {64, 64, 5}};
   const auto machine = Parse(file);
   const double base = 1e-6 + 1e-3;

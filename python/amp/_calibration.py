@@ -9,8 +9,6 @@ import numpy as np
 from . import _core, sym
 from .executor import Executor
 
-__all__ = ["measure"]
-
 _SEED = 17
 _NO_SAMPLE = "no_sample"  # beginning of names of nodes
 _RUNS = 9
