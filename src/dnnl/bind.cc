@@ -146,11 +146,12 @@ std::set<std::string> NodesOf(const std::map<std::string, DType>& forced, const 
   return names;
 }
 
-// Runs in float32 what low precision would slow down, and says so.
+// Runs in float32 what low precision would slow down, and says so. `was_converted`: the model came with casts, which no
+// decision takes back.
 void Fit(const TypeMap& input_types, const BindOptions& options, const std::shared_ptr<const MachineTable>& machine,
-         GivenModel* model) {
+         bool was_converted, GivenModel* model) {
   const auto& reduce = options.reduce_precision;
-  if (reduce && IsDecidedByMachine(*reduce)) {
+  if (reduce && !was_converted && IsDecidedByMachine(*reduce)) {
     if (!IsConverted(model->symbol)) {
       const std::string target = NameOf(reduce->target);
       model->notice = fmt::format(kNothingPays, target, machine->name(), kConvertAnyway);
@@ -177,7 +178,7 @@ GivenModel ConvertForRun(const Symbol& symbol, const ModelParams& params, const 
   GivenModel model{Unfuse(symbol), params, "", nullptr};
   const std::shared_ptr<const MachineTable> machine = MachineFor(options);
   if (options.reduce_precision) Convert(symbol, input_types, *options.reduce_precision, machine, &model);
-  if (machine != nullptr) Fit(input_types, options, machine, &model);
+  if (machine != nullptr) Fit(input_types, options, machine, IsConverted(symbol), &model);
   model.machine = machine;
   if (model.notice.empty() && HasFloat16Casts(model.symbol)) model.notice = kFloat16IsStorage;
   return model;

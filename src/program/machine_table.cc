@@ -76,6 +76,16 @@ MachineTable::Sample SampleOf(const std::string& group, const Json& numbers) {
   return sample;
 }
 
+// A reference kernel takes its time for each element, whatever the element's size.
+StepFeatures InFloat32(StepFeatures step) {
+  step.cost.bytes_read *= 2;
+  step.cost.bytes_written *= 2;
+  step.cost.dtype = DType::kFloat32;
+  for (float& number : step.point) number += 1;  // log 2 of bytes
+  step.group = step.group.substr(0, step.group.find(' ')) + " float32";
+  return step;
+}
+
 }  // namespace
 
 // To its group, and to that of the same steps in any layout.
@@ -185,6 +195,7 @@ double MachineTable::PostOpSeconds(double alone, double elements) const {
 
 double MachineTable::Seconds(const StepFeatures& step) const {
   if (step.cost.bytes() == 0) return 0;
+  if (IsLowPrecision(step.cost.dtype) && step.group.starts_with("call_")) return Seconds(InFloat32(step));
   double seconds = BaseSeconds(step.cost) * std::exp2(LogRatio(step.group, step.point));
   for (const std::string& function : step.post_functions) {
     constexpr double kElements = 1 << 16;  // what a core works on lies in its cache
