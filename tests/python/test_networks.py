@@ -192,9 +192,8 @@ def test_trained_networks_find_the_same_classes(name, policy, shared_dir, case_c
         last = amp.Executor(*converted, {key: array.shape for key, array in inputs.items()})(**inputs)[-1].asnumpy()
         found.append(last if probabilities is None else probabilities(last))
     expected, low = found
-    # One of eight faces is off by 0.0206 under MXNet's policy (0.0211 emulated on AVX2), although fused plans are closer
-    # to float32 on the whole
-    # (1.7 against 2.3 % relative rms without fusion, where it is off by 0.011).
+    # One of eight faces is off by 0.0206 under MXNet's policy (0.0211 emulated on AVX2), although fused plans are
+    # closer to float32 on the whole (1.7 against 2.3 % relative rms without fusion, where it is off by 0.011).
     far = np.abs(low - expected) > (0.022 if (name, policy) == ("real/gender-age", "mxnet") else 0.02)
     assert far.mean() <= (0.001 if name in DENSE else 0) and (low != expected).any()
     decided = np.abs(expected.max(axis) - 0.5) > 0.02  # of two classes, neither of which is a toss-up
