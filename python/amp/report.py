@@ -85,7 +85,7 @@ class ConversionReport:
 
     @property
     def machine(self):
-        """Whose speed was asked: name, cpu, isa, threads, onednn, source and the digest of its file; None: nobody's."""
+        """Whose speed was asked: name, cpu, isa, threads, onednn, source and the digest of its file; None for 'any'."""
         return self._facts.get("machine")
 
     @property

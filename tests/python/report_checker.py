@@ -532,7 +532,7 @@ class _Checker:
         (r"it is read only as an output of the model", only_output),
         (r"(\S+) is in category (\w+) of preset (\S+)", in_category),
         (r"category infer: (.+) reads it in (low precision|float32)", wanted_by),
-        (r"category infer: it is an output of the model, or has one whose values nobody reads", unwanted),
+        (r"category infer: it is an output of the model, or has one whose values have no reader", unwanted),
         (r"category infer: (.+) reads in (.+) what of it can be in low precision", lambda *_: None),
         (r"output_dtypes asks for its result in low precision", asked_for),
         (r"(.+) has a dtype that is not converted", wrong_dtype),

@@ -146,7 +146,7 @@ def test_the_report_names_category_and_reader():
     assert report.tensor("flat")["reason"] == {
         "class": "fact",
         "kind": "reader_wants_high",
-        "text": "category infer: it is an output of the model, or has one whose values nobody reads",
+        "text": "category infer: it is an output of the model, or has one whose values have no reader",
         "because_of": None,
     }
 

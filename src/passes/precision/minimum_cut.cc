@@ -169,7 +169,7 @@ class PushRelabel {
       if (residual_.Left(arc) > 0) label = std::min(label, states_[residual_.EndOf(arc)].label + 1);
     }
     work_ += residual_.End(v) - residual_.Begin(v) + 12;
-    // A gap: nobody is left on the way down.
+    // A gap: no node is left on the way down.
     const bool is_last = --num_labelled_[states_[v].label] == 0;
     SetLabel(v, is_last ? num_vertices_ : std::min(label, num_vertices_));
   }

@@ -67,7 +67,7 @@ class DemandPropagation {
     return false;
   }
 
-  // Hidden results that nobody reads have no say.
+  // Hidden results without a reader have no say.
   bool HasSay(NodeId id, EntryId output) const {
     const bool is_visible = static_cast<int>(c_.graph.IndexOf(output)) < c_.graph.node(id).num_visible_outputs();
     return c_.low_types.IsLowOutput(output) && (is_visible || !c_.graph.ConsumersOf(output).empty());
@@ -127,7 +127,7 @@ class DemandPropagation {
     return {kind, Reason::kNone, static_cast<std::uint32_t>(d_.details.size() - 1)};
   }
 
-  // What the reader that decided computes; none where that is the caller of the model, or where nobody reads a result.
+  // What the reader that decided computes; none where that is the caller of the model, or where a result has no reader.
   // Of several readers the one whose name comes first, because that does not depend on the order of nodes.
   EntryId DecidingReader(NodeId id) const {
     EntryId found = Reason::kNone;

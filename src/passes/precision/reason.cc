@@ -46,7 +46,7 @@ constexpr ReasonInfo kReasons[] = {
     {ReasonKind::kReaderWantsLow, "reader_wants_low", "propagation",
      "category infer: {cause} reads it in low precision"},
     {ReasonKind::kReaderWantsHigh, "reader_wants_high", "propagation", "category infer: {cause} reads it in float32",
-     "category infer: it is an output of the model, or has one whose values nobody reads"},
+     "category infer: it is an output of the model, or has one whose values have no reader"},
     {ReasonKind::kRefused, "refused", "refusal", "the operator refuses low precision: {detail}"},
     {ReasonKind::kWrongDType, "wrong_dtype", "refusal",
      "{cause} has a dtype that is not converted, or none that is known"},

@@ -39,7 +39,7 @@ enum class ReasonKind : std::uint8_t {
   kFewerCasts,       // low: the model has fewer casts so
   kNoFewerCasts,     // not low: the model would not have fewer casts so
   kReaderWantsLow,   // policy graphamp, category infer: `cause`, computed from it, reads it in low precision
-  kReaderWantsHigh,  // likewise: `cause` reads it in float32 (none: the caller of the model does, or nobody reads it)
+  kReaderWantsHigh,  // likewise: `cause` reads it in float32 (none: it is an output of the model, or has no reader)
   kRefused,          // `detail` is the operator's own refusal
   kWrongDType,       // `cause` has another dtype than float32
 };

@@ -26,7 +26,7 @@ struct LiveParts {
 // One tensor in one dtype.
 struct TensorUse {
   DType dtype = DType::kUnknown;
-  bool is_read = false;  // by somebody, whatever is decided
+  bool is_read = false;  // by a node or as an output, whatever is decided
   // The model's own cast that stands for all, unless that is an output of the model: the first in the alphabet.
   NodeId existing = Reason::kNone;
   bool has_output_cast = false;  // a cast of the model that is an output, and stays
@@ -41,7 +41,7 @@ struct TensorRoot {
   EntryId entry = Reason::kNone;
   DType dtype = DType::kUnknown;     // where nothing is to choose
   Choice choice = Choice::High();    // low: the target; of no meaning for other dtypes than float32 and the target
-  bool is_read_as_it_is = false;     // by somebody who takes every dtype
+  bool is_read_as_it_is = false;     // by a reader that takes every dtype
   std::vector<TensorUse> uses = {};  // one for each dtype
   std::vector<Choice> readers = {};  // nodes that read the target where they are low, otherwise float32
 };
