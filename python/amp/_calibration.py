@@ -14,8 +14,9 @@ _NO_SAMPLE = "no_sample"  # beginning of names of nodes
 _RUNS = 9
 _MOST_SAMPLES = 200  # of one group, in a machine file
 _CHANNELS = (16, 24, 32, 48, 64, 96, 128, 160, 192, 256, 320, 384, 512, 576, 768, 960, 1024, 1536, 2048)
+_WIDTHS = (64, 128, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096)
 _SIZES = (7, 8, 14, 17, 28, 35, 56, 73, 112, 147, 224)
-_MAX_FLOPS = 3e9
+_MAX_FLOPS = 1e10
 _MAX_ELEMENTS = 16 << 20
 
 
@@ -72,6 +73,11 @@ class _Branches:
 # ---- branches ----
 
 
+def _is_usual(inputs, outputs, size):
+    """Networks have many channels where images are small, and few where they are large."""
+    return all(200 <= channels * size <= 16384 for channels in (inputs, outputs)) or inputs == 3
+
+
 def _convolution(b, kind):
     while True:
         batch, size, stride = b.choose(1, 1, 1, 4, 16), b.choose(*_SIZES), b.choose(1, 1, 1, 2)
@@ -87,7 +93,7 @@ def _convolution(b, kind):
         elif kind == "first":
             inputs, kernel, stride = 3, b.choose((3, 3), (7, 7)), b.choose(1, 2, 2)
             outputs, size = b.choose(32, 48, 64), b.choose(112, 224, 299)
-        if inputs % groups or outputs % groups:
+        if inputs % groups or outputs % groups or not _is_usual(inputs, outputs, size):
             continue
         flops = 2 * batch * (size / stride) ** 2 * inputs / groups * outputs * kernel[0] * kernel[1]
         if max(inputs, outputs) * batch * size * size <= _MAX_ELEMENTS and 2e5 < flops <= _MAX_FLOPS:
@@ -106,8 +112,10 @@ def _convolution(b, kind):
 
 def _dense(b):
     while True:
-        rows = b.choose(1, 1, 8, 16, 128, b.log_uniform(1, 4096))
-        columns, length = b.log_uniform(8, 4096) // 8 * 8, b.log_uniform(16, 8192) // 16 * 16
+        rows = b.choose(1, 1, 16, 128, b.log_uniform(1, 4096), b.log_uniform(128, 4096))
+        columns, length = b.choose(*_WIDTHS), b.choose(*_WIDTHS)
+        if b.choose(0, 0, 1):
+            columns, length = b.log_uniform(1, 4096), b.log_uniform(64, 8192) // 16 * 16
         if 2 * rows * columns * length <= _MAX_FLOPS:
             break
     data = b.input(rows, length)
@@ -254,9 +262,9 @@ _SUMS = (
     (lambda b: _convolution(b, "kxk"), 110),
     (lambda b: _convolution(b, "grouped"), 15),
     (lambda b: _convolution(b, "first"), 12),
-    (_dense, 70),
-    (_batch_dot, 25),
-    (_attention, 12),
+    (_dense, 140),
+    (_batch_dot, 40),
+    (_attention, 24),
 )
 _DEPTHWISE = (  # which may change the layouts of a whole model
     (lambda b: _convolution(b, "depthwise"), 54),
@@ -289,7 +297,8 @@ def _models(branches, seed):
 
 def measure(progress=lambda done: None, runs=_RUNS):
     """Profiled steps of many small graphs; takes about a minute. `progress` is called with the part that is done."""
-    dtypes = (None, "bfloat16") if _core.cpu_info()["native_bfloat16"] else (None,)
+    low = {"target_dtype": "bfloat16", "output_dtypes": "bfloat16"}  # or the last step of each branch would widen
+    dtypes = (None, low) if _core.cpu_info()["native_bfloat16"] else (None,)
     models = [model for branches in (_SUMS, _DEPTHWISE, _OTHERS, _CASTS) for model in _models(branches, _SEED)]
     steps = []
     for i, (model, dtype) in enumerate(itertools.product(models, dtypes)):

@@ -45,11 +45,15 @@ std::optional<PreparedPrimitive> PrepareOrMakeRowMajor(LayoutBuilder* builder, S
 }  // namespace
 
 void AssignPrimitive(LayoutBuilder* builder, Step step) {
+  const Step given = step;  // before anything is reordered for a primitive
   MakeDense(builder, &step);
   const bool on_one_thread = !builder->is_fast() && BackEndOf(step.spec).splits_sums;
   std::optional<ThreadScope> one;
   if (on_one_thread) one.emplace(1);
   auto prepared = PrepareOrMakeRowMajor(builder, &step);
+  const auto assign_instead = BackEndOf(step.spec).assign_instead;
+  const bool is_slow = !prepared || prepared->is_reference();
+  if (is_slow && assign_instead != nullptr && assign_instead(builder, given)) return;
   if (!prepared) {
     return builder->Reject(step, std::string("oneDNN has no ") + KindOf(step.spec).name + " for these types");
   }

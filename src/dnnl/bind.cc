@@ -122,6 +122,8 @@ void Convert(const Symbol& symbol, const TypeMap& input_types, const ReduceOptio
   conversion.cast_params_offline = true;
   conversion.machine = IsDecidedByMachine(options) ? machine : nullptr;
   ConvertedModel converted = ConvertModel(symbol, model->params, input_types, conversion);
+  const bool is_free = conversion.force.empty() && conversion.output_dtypes.empty();  // the caller asks for nothing
+  if (is_free && conversion.machine != nullptr && converted.predicted && !PaysOff(*converted.predicted)) return;
   model->symbol = Unfuse(converted.symbol);  // what came fused is fused again
   model->params = std::move(converted.params);
 }

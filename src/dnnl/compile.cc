@@ -16,6 +16,7 @@
 #include "nnvm/error.h"
 #include "passes/pipeline.h"
 #include "program/choose_layouts.h"
+#include "program/fuse_maps.h"
 #include "program/graph_costs.h"
 #include "program/lowering.h"
 #include "program/threads.h"
@@ -30,6 +31,7 @@ struct LoweredModel {
 
 LoweredModel LowerAndLayOut(const Model& model, const CompileOptions& options, ConstantStore* store) {
   const bool fuses = PassEnabled("FusePostOps") && options.backend == Backend::kOneDnn;
+  const bool fuses_maps = PassEnabled("FuseMaps") && options.backend == Backend::kOneDnn;
   const bool chooses = options.mode == NumericMode::kFast && PassEnabled("ChooseLayouts");
   LowerOptions lower_options{.reference = options.backend == Backend::kReference, .native_bf16 = OneDnnHasBF16()};
   if (options.machine != nullptr && OneDnnHasBF16()) {
@@ -46,8 +48,10 @@ LoweredModel LowerAndLayOut(const Model& model, const CompileOptions& options, C
     // (wider slopes) may be known from another plan, too.
     if (fuses) FusePostOps(options.mode, do_not_fuse, &lowered.program);
     RemoveKnownConstants(*store, &lowered.program);
+    // FuseMaps: what is left of elementwise work between primitives becomes one pass over memory.
+    if (fuses_maps) FuseMaps(options.mode, &lowered.program);
     // ChooseLayouts: hints for primitives, now that it is known what they do. Other layouts give other sums.
-    if (chooses) ChooseLayouts(&lowered.program);
+    if (chooses) ChooseLayouts(OneDnnHasAmx(), &lowered.program);
     // AssignLayouts: primitives choose, reorders become steps.
     LaidOutProgram program = AssignLayouts(options.mode, std::move(lowered.program), *store);
     if (program.unsupported.empty() && program.do_not_fuse.empty()) {

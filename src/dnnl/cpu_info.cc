@@ -17,6 +17,7 @@ bool IsaContains(dnnl::cpu_isa part) {
 }  // namespace
 
 bool OneDnnHasBF16() { return IsaContains(dnnl::cpu_isa::avx512_core_bf16); }
+bool OneDnnHasAmx() { return IsaContains(dnnl::cpu_isa::avx512_core_amx); }
 bool OneDnnHasAvx512() { return IsaContains(dnnl::cpu_isa::avx512_core); }
 
 std::string CpuIsaName() {

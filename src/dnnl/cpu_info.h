@@ -8,6 +8,8 @@ namespace amp {
 // Whether oneDNN computes bfloat16 in hardware here (AVX-512 BF16 or AMX). ONEDNN_MAX_CPU_ISA has a say in this;
 // compare kernels::CpuHasBF16, which asks the CPU alone.
 bool OneDnnHasBF16();
+// Whether it computes bfloat16 in tiles (AMX).
+bool OneDnnHasAmx();
 // Whether its vectors are 512 bits wide.
 bool OneDnnHasAvx512();
 

@@ -97,7 +97,7 @@ MachineProbe Probe(int num_threads) {
   return probe;
 }
 
-// The class that fits; where none does, the nearest one with the speeds that were measured.
+// The class that fits. Machines with AMX differ by much: theirs has the speeds that were measured.
 std::shared_ptr<const MachineTable> ByProbe(int num_threads) {
   if (!OneDnnHasBF16()) return Shipped(OneDnnHasAvx512() ? "avx512_core" : "avx2");
   const MachineProbe probe = Probe(num_threads);
@@ -105,7 +105,7 @@ std::shared_ptr<const MachineTable> ByProbe(int num_threads) {
   if (ratio < kAmxRatio) return Shipped(ratio >= kFastRatio ? "avx512_bf16_fast" : "avx512_bf16_slow");
   const std::map<DType, double> speeds = {{DType::kFloat32, probe.float32_flops},
                                           {DType::kBFloat16, probe.bfloat16_flops}};
-  return MachineTable::Parse(Shipped("avx512_bf16_fast")->ScaledText(speeds, "probed"), "probe");
+  return MachineTable::Parse(Shipped("avx512_amx")->ScaledText(speeds, "probed"), "probe");
 }
 
 std::shared_ptr<const MachineTable> ThisMachine(int num_threads) {

@@ -21,6 +21,9 @@ struct StepBackEnd {
   void (*assign_layouts)(LayoutBuilder* builder, Step step) = nullptr;
   // The primitive for these types, layouts and post-ops; nullopt where the library has none. Absent: no primitive.
   std::optional<PreparedPrimitive> (*prepare)(const PrimitiveBuilder& builder) = nullptr;
+  // Lays the step out in another way where the library has no primitive, or only reference code. False: it stays as it
+  // is. Absent: there is no other way.
+  bool (*assign_instead)(LayoutBuilder* builder, const Step& step) = nullptr;
   // The kernel of a step without a primitive, once it is laid out.
   std::unique_ptr<const OwnKernel> (*make_kernel)(const Step& step, const LaidOutProgram& program) = nullptr;
   // Whether the kernel can write its result in this layout, which is part of a larger tensor. Absent: it cannot.

@@ -1,5 +1,4 @@
-// Reorders of bfloat16 by our own kernel, where oneDNN has no code for the CPU: its plain loops turn denormals into
-// zeros, and are slow.
+// Reorders of bfloat16 by our own kernel: oneDNN's go through float32, which turns denormals into zeros.
 #pragma once
 
 #include <optional>
@@ -14,7 +13,7 @@ namespace amp::onednn {
 // where elements are not bfloat16 on both sides.
 std::optional<kernels::StridedCopy> StridedCopyOf(const Desc& from, const Desc& to);
 
-// Whether the primitive leaves every bit as it is.
-bool KeepsBits(const PreparedPrimitive& reorder);
+// Whether the reorder, which need not round, may still lose denormals.
+bool MovesBFloat16(const PreparedPrimitive& reorder);
 
 }  // namespace amp::onednn

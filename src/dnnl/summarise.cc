@@ -42,7 +42,7 @@ PlanStep Describe(const Graph& graph, const LaidOutProgram& program, std::size_t
   const auto& prepared = program.prepared[i];
   PlanStep described;
   described.node = graph.node(step.node).name();
-  described.kind = KindOf(step.spec).name;
+  described.kind = NameOf(step.spec);
   described.implementation =
       prepared ? prepared->implementation : (BackEndOf(step.spec).is_reference ? "reference" : "own");
   if (!step.outputs.empty()) described.layout = LayoutName(program.layouts[step.outputs[0]]);

@@ -4,12 +4,60 @@
 #include <cstring>
 
 #include "kernels/parallel.h"
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 namespace amp::kernels {
 namespace {
 
 // A tile of so many rows and columns stays in the nearest cache while one side is read or written across.
 constexpr std::int64_t kTileRows = 64, kTileColumns = 32;
+
+#ifdef __SSE2__
+constexpr std::int64_t kSquare = 8;
+
+// Turns squares of 8 x 8 elements in registers: y[r * y_stride + c] = x[c * x_stride + r].
+void TransposeSquare(const std::uint16_t* x, std::int64_t x_stride, std::uint16_t* y, std::int64_t y_stride) {
+  __m128i a[kSquare], b[kSquare];
+  for (int i = 0; i < kSquare; ++i) a[i] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(x + i * x_stride));
+  for (int i = 0; i < 4; ++i) {  // b[2 i], b[2 i + 1]: x's rows 2 i and 2 i + 1, element by element
+    b[2 * i] = _mm_unpacklo_epi16(a[2 * i], a[2 * i + 1]);
+    b[2 * i + 1] = _mm_unpackhi_epi16(a[2 * i], a[2 * i + 1]);
+  }
+  for (int i = 0; i < 2; ++i) {  // a[4 i + j]: columns 2 j and 2 j + 1 of rows 4 i to 4 i + 3
+    for (int j = 0; j < 2; ++j) {
+      a[4 * i + 2 * j] = _mm_unpacklo_epi32(b[4 * i + j], b[4 * i + 2 + j]);
+      a[4 * i + 2 * j + 1] = _mm_unpackhi_epi32(b[4 * i + j], b[4 * i + 2 + j]);
+    }
+  }
+  for (int j = 0; j < 4; ++j) {
+    b[2 * j] = _mm_unpacklo_epi64(a[j], a[4 + j]);
+    b[2 * j + 1] = _mm_unpackhi_epi64(a[j], a[4 + j]);
+  }
+  for (int i = 0; i < kSquare; ++i) _mm_storeu_si128(reinterpret_cast<__m128i*>(y + i * y_stride), b[i]);
+}
+#endif
+
+// y[r * y_stride + c] = x[c * x_stride + r] for so many r and c.
+void Transpose(const std::uint16_t* x, std::int64_t x_stride, std::uint16_t* y, std::int64_t y_stride,
+               std::int64_t num_rows, std::int64_t num_columns) {
+  std::int64_t whole_rows = 0, whole_columns = 0;  // what squares cover
+#ifdef __SSE2__
+  whole_rows = num_rows / kSquare * kSquare;
+  whole_columns = num_columns / kSquare * kSquare;
+  for (std::int64_t r = 0; r < whole_rows; r += kSquare) {
+    for (std::int64_t c = 0; c < whole_columns; c += kSquare) {
+      TransposeSquare(x + c * x_stride + r, x_stride, y + r * y_stride + c, y_stride);
+    }
+  }
+#endif
+  for (std::int64_t r = 0; r < num_rows; ++r) {
+    for (std::int64_t c = r < whole_rows ? whole_columns : 0; c < num_columns; ++c) {
+      y[r * y_stride + c] = x[c * x_stride + r];
+    }
+  }
+}
 
 }  // namespace
 
@@ -83,6 +131,10 @@ void StridedCopy::CopyRows(const std::uint16_t* from, std::uint16_t* to, std::in
   }
   for (std::int64_t first = 0; first < columns.size; first += kTileColumns) {
     const std::int64_t last = std::min(columns.size, first + kTileColumns);
+    if (rows.from == 1 && columns.to == 1) {
+      Transpose(from + first * columns.from, columns.from, to + first, rows.to, num_rows, last - first);
+      continue;
+    }
     for (std::int64_t r = 0; r < num_rows; ++r) {
       for (std::int64_t c = first; c < last; ++c) {
         to[r * rows.to + c * columns.to] = from[r * rows.from + c * columns.from];

@@ -134,6 +134,7 @@ void DecidePrecision(Conversion& c) {
   c.decision = Decide(c.model, IsOff(c.options) ? OptionsOff(graph, c.options) : c.options);
   c.result.folded_weights = LowWeights(graph, c.result.new_arrays, c.decision);
   c.result.unknown_names = c.decision.unknown_names;
+  c.result.predicted = c.decision.predicted;
   DumpText("decision", [&] { return c.decision.Print(graph); });
 }
 

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "nnvm/ndarray.h"
 #include "nnvm/symbol.h"
+#include "passes/precision/decision.h"
 
 namespace amp {
 
@@ -25,6 +27,7 @@ struct ConvertedSymbol {
   std::map<std::string, NDArray> new_arrays;           // parameters with values of their own, by folding; before casts
   std::set<std::string> dropped;                       // parameters that nothing reads any more
   std::map<std::string, FoldedWeight> folded_weights;  // of new_arrays
+  std::optional<Prediction> predicted;                 // see Decision
   std::vector<std::string> unknown_names;              // see ConvertOptions::ignore_unknown_names
 };
 

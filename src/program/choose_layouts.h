@@ -6,7 +6,7 @@
 namespace amp {
 
 // Sets the layout hints of convolutions and inner products. Where the library has no primitive in these layouts, it
-// chooses others.
-void ChooseLayouts(Program* program);
+// chooses others. With AMX there is no fast code for bfloat16 in blocks of channels.
+void ChooseLayouts(bool has_amx, Program* program);
 
 }  // namespace amp

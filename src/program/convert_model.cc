@@ -11,8 +11,9 @@ namespace amp {
 ConvertedModel ConvertModel(const Symbol& symbol, const ModelParams& params, const TypeMap& input_types,
                             const ConvertOptions& options, ConversionReport* report) {
   ConvertedSymbol converted = ConvertSymbol(symbol, params, input_types, options, report);
-  ConvertedModel model{std::move(converted.symbol), params, converted.num_casts, std::move(converted.casts),
-                       std::move(converted.unknown_names)};
+  ConvertedModel model{std::move(converted.symbol), params,
+                       converted.num_casts,         std::move(converted.casts),
+                       converted.predicted,         std::move(converted.unknown_names)};
   for (const std::string& name : converted.dropped) {
     model.params.args.erase(name);
     model.params.aux.erase(name);

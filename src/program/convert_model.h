@@ -8,9 +8,10 @@ namespace amp {
 struct ConvertedModel {
   Symbol symbol;
   ModelParams params;
-  std::size_t num_casts = 0;           // amp_cast nodes in the result
-  std::map<std::string, DType> casts;  // parameters cast offline
-  std::vector<std::string> unknown_names;
+  std::size_t num_casts = 0;                 // amp_cast nodes in the result
+  std::map<std::string, DType> casts;        // parameters cast offline
+  std::optional<Prediction> predicted = {};  // see Decision
+  std::vector<std::string> unknown_names = {};
 };
 
 // ConvertSymbol, and the parameters as it says: folded, and cast offline where that was asked for. The arguments are

@@ -72,6 +72,8 @@ std::vector<NodeEntry> Named(std::vector<NodeEntry> outputs, const std::vector<s
   return outputs;
 }
 
+constexpr double kLeastGain = 0.05;
+
 // What was float32 stays so; what was low goes low again where that pays.
 ConvertOptions OptionsFor(const Graph& plain, const std::set<std::string>& low, const std::set<std::string>& kept,
                           DType target) {
@@ -90,6 +92,10 @@ ConvertOptions OptionsFor(const Graph& plain, const std::set<std::string>& low, 
 }
 
 }  // namespace
+
+bool PaysOff(const Prediction& predicted) {
+  return static_cast<double>(predicted.as_decided) <= (1 - kLeastGain) * static_cast<double>(predicted.unchanged);
+}
 
 bool IsConverted(const Symbol& symbol) { return IsKnown(TargetOf(symbol.ToGraph())); }
 
@@ -115,7 +121,12 @@ FittedModel FitPrecision(const Symbol& symbol, const ModelParams& params, const 
     const DType dtype = types[graph.EntryOf(graph.outputs()[i])].dtype;
     if (IsFloat(dtype) && dtype != DType::kFloat64) options.output_dtypes[names[i]] = dtype;
   }
-  ConvertedModel converted = ConvertModel(Symbol(plain.outputs(), symbol.np_shape()), widened, input_types, options);
+  const Symbol in_float32(plain.outputs(), symbol.np_shape());
+  ConvertedModel converted = ConvertModel(in_float32, widened, input_types, options);
+  if (kept.empty() && converted.predicted && !PaysOff(*converted.predicted)) {
+    options.excluded.insert(options.excluded.end(), low.begin(), low.end());
+    converted = ConvertModel(in_float32, widened, input_types, options);
+  }
   const Graph after = converted.symbol.ToGraph();
   const Types after_types = InferPartial(after, VariableTypes(after, converted.params, input_types));
   const std::set<std::string> low_after = LowNodes(after, after_types, target);

@@ -69,4 +69,10 @@ struct LowerRule {
   std::function<bool(LowerContext&)> lower;
 };
 
+// A fact of an operator: lowers it to kernels of ours (KernelSpec) and views. Asked where LowerRule cannot lower the
+// node, for operands of every dtype. Returns false where it cannot either.
+struct KernelRule {
+  std::function<bool(LowerContext&)> lower;
+};
+
 }  // namespace amp

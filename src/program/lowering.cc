@@ -97,9 +97,14 @@ class Lowerer {
     const auto new_context = [&] {
       return LowerContext(&program(), node, id, key_, inputs, in_types, out_types, is_read);
     };
-    LowerContext by_rule = new_context();
-    if (!empty && !options_.reference && LowerByRule(id, &by_rule)) return Finish(id, by_rule);
-    program().steps.resize(num_steps);
+    if (!empty && !options_.reference) {
+      LowerContext by_rule = new_context();
+      if (LowerByRule(id, &by_rule)) return Finish(id, by_rule);
+      program().steps.resize(num_steps);
+      LowerContext by_kernel = new_context();
+      if (LowerByKernel(&by_kernel)) return Finish(id, by_kernel);
+      program().steps.resize(num_steps);
+    }
     LowerContext by_reference = new_context();
     CallReference(id, empty, &by_reference);
     Finish(id, by_reference);
@@ -147,6 +152,11 @@ class Lowerer {
     return rule->lower(*context) && HasAllOutputs(*context);
   }
 
+  static bool LowerByKernel(LowerContext* context) {
+    const auto* rule = context->node().op()->Find<KernelRule>();
+    return rule != nullptr && !HasEmptyInput(*context) && rule->lower(*context) && HasAllOutputs(*context);
+  }
+
   // A rule need not know how to make every output; the node is not lowered by it where one that is read is missing.
   static bool HasAllOutputs(const LowerContext& context) {
     for (int i = 0; i < context.node().num_outputs(); ++i) {
@@ -155,7 +165,7 @@ class Lowerer {
     return true;
   }
 
-  bool HasEmptyInput(const LowerContext& context) const {
+  static bool HasEmptyInput(const LowerContext& context) {
     for (std::size_t i = 0; i < context.node().inputs().size(); ++i) {
       if (!IsIgnored(context.node(), i) && context.in_type(static_cast<int>(i)).shape.size() == 0) return true;
     }

@@ -9,4 +9,9 @@ ValueId Program::AddValue(TensorType type, std::string name, ValueSource source)
   return static_cast<ValueId>(values.size() - 1);
 }
 
+const char* NameOf(const StepSpec& spec) {
+  const auto* kernel = std::get_if<KernelSpec>(&spec);
+  return kernel == nullptr ? KindOf(spec).name : kernel->name.c_str();
+}
+
 }  // namespace amp

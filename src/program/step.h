@@ -14,12 +14,12 @@
 #include <variant>
 #include <vector>
 
+#include "kernels/map.h"
 #include "nnvm/graph.h"
 #include "nnvm/ndarray.h"
+#include "program/kernel_operands.h"
 
 namespace amp {
-
-using ValueId = std::uint32_t;
 
 // The types of a step's operands and results.
 struct StepTypes {
@@ -197,16 +197,32 @@ struct CallSpec {
   std::function<void(std::span<const NDArray> inputs, std::span<NDArray> outputs)> function;
   std::string op = {};  // the operator's name
 };
+// Elementwise work in float32; own kernel. Inputs have the output's rank, and sizes of 1 where they are broadcast. The
+// registers of the first `steps` are the inputs.
+struct MapSpec {
+  static constexpr StepKind kKind{.name = "map"};
+  std::vector<kernels::MapStep> steps;
+};
+// A kernel of ours on row-major arrays. It uses the threads of the scope and allocates nothing.
+struct KernelSpec {
+  static constexpr StepKind kKind{.name = "kernel"};
+  std::string name;  // what it does, such as "gather"
+  std::function<void(const KernelOperands& operands)> run;
+  std::size_t scratch_bytes = 0;
+};
 
-using StepSpec =
-    std::variant<ConvolutionSpec, DeconvolutionSpec, InnerProductSpec, MatMulSpec, PoolingSpec, EltwiseSpec, BinarySpec,
-                 ScaleShiftSpec, ConcatSpec, SoftmaxSpec, LayerNormSpec, AttentionSpec, RecurrenceSpec, ReductionSpec,
-                 NearestResampleSpec, PReluSpec, CastSpec, ReshapeSpec, PermuteSpec, SliceSpec, ReorderSpec, CallSpec>;
+using StepSpec = std::variant<ConvolutionSpec, DeconvolutionSpec, InnerProductSpec, MatMulSpec, PoolingSpec,
+                              EltwiseSpec, BinarySpec, ScaleShiftSpec, ConcatSpec, SoftmaxSpec, LayerNormSpec,
+                              AttentionSpec, RecurrenceSpec, ReductionSpec, NearestResampleSpec, PReluSpec, CastSpec,
+                              ReshapeSpec, PermuteSpec, SliceSpec, ReorderSpec, CallSpec, MapSpec, KernelSpec>;
 
 // The kind of step that a spec describes.
 inline const StepKind& KindOf(const StepSpec& spec) {
   return std::visit([](const auto& of_kind) -> const StepKind& { return of_kind.kKind; }, spec);
 }
+
+// What people call the step: the name of its kind or kernel.
+const char* NameOf(const StepSpec& spec);
 
 // y = x + operand, where the primitive adds to what its destination holds already: the operand's memory becomes the
 // output's.

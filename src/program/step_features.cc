@@ -57,6 +57,14 @@ Law SizeLaw(std::string name, const StepTypes& types) {
   return {std::move(name), {Log2(bytes)}};
 }
 
+// Memory with channels last is read in rows of so many elements.
+Law RowsLaw(std::string name, const StepTypes& types) {
+  Law law = SizeLaw(std::move(name), types);
+  const TensorType& source = types.inputs[0];
+  law.point.push_back(source.shape.rank() > 1 ? Log2(Axis(source, 1)) : 0);
+  return law;
+}
+
 // `tensor` is the side that each weight meets element by element: a convolution's output, a deconvolution's source.
 Law WindowLaw(const std::string& name, const StepTypes& types, const TensorType& tensor, const IntTuple& strides) {
   const TensorType &source = types.inputs[0], &weights = types.inputs[1], &out = types.outputs[0];
@@ -130,8 +138,13 @@ Law LawOf(const BinarySpec& spec, const StepTypes& types) {
   const bool broadcasts = types.inputs[0].shape != types.inputs[1].shape;
   return SizeLaw(std::string(spec.kKind.name) + (broadcasts ? "_broadcast" : ""), types);
 }
+Law LawOf(const ScaleShiftSpec& spec, const StepTypes& types) { return RowsLaw(spec.kKind.name, types); }
+Law LawOf(const ReorderSpec& spec, const StepTypes& types) { return RowsLaw(spec.kKind.name, types); }
 Law LawOf(const CallSpec& spec, const StepTypes& types) {
   return SizeLaw(std::string(spec.kKind.name) + "_" + spec.op, types);
+}
+Law LawOf(const KernelSpec& spec, const StepTypes& types) {
+  return SizeLaw(std::string(spec.kKind.name) + "_" + spec.name, types);
 }
 template <class Spec>
 Law LawOf(const Spec& spec, const StepTypes& types) {

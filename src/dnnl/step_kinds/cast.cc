@@ -28,11 +28,12 @@ std::unique_ptr<const OwnKernel> MakeCast(const Step& step, const LaidOutProgram
   return std::make_unique<CastKernel>(from, program.TypeOf(step.outputs[0]).dtype, count);
 }
 
-// Whether the layout can be left again without a change of values: padded ones in bfloat16 need code of oneDNN's for
-// the CPU.
+// Whether the layout can be left again: padded ones in bfloat16 need code of oneDNN's for the CPU.
 bool CanBeLeft(const Desc& layout, const TensorType& type) {
   const auto reorder = PrepareReorder(layout, PlainDesc(type));
-  return reorder && (KeepsBits(*reorder) || StridedCopyOf(layout, PlainDesc(type)));
+  if (!reorder) return false;
+  const bool is_code_for_cpu = reorder->implementation.find("jit") != std::string::npos;
+  return !MovesBFloat16(*reorder) || is_code_for_cpu || StridedCopyOf(layout, PlainDesc(type));
 }
 
 // In the layout of the input, if the same layout exists in the other dtype and can be left again: the library reorders

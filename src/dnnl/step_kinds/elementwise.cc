@@ -1,5 +1,7 @@
 // Functions of one element, of two, and PReLU.
 #include "dnnl/step_kind.h"
+#include "dnnl/step_kinds/map.h"
+#include "program/map_steps.h"
 
 namespace amp::onednn {
 namespace {
@@ -35,9 +37,17 @@ std::optional<PreparedPrimitive> PreparePRelu(const PrimitiveBuilder& b) {
   return b.Describe(pd, {pd.src_desc(), pd.weights_desc()}, pd.dst_desc());
 }
 
-[[maybe_unused]] const bool kEltwise = RegisterStepKind<EltwiseSpec>({.prepare = PrepareEltwise});
+bool AssignAsMap(LayoutBuilder* builder, const Step& step) {
+  const NumericMode mode = builder->is_fast() ? NumericMode::kFast : NumericMode::kExact;
+  std::optional<Step> map = AsMap(step, builder->laid_out().program, mode);
+  if (map) AssignMap(builder, *std::move(map));
+  return map.has_value();
+}
+
+[[maybe_unused]] const bool kEltwise =
+    RegisterStepKind<EltwiseSpec>({.prepare = PrepareEltwise, .assign_instead = AssignAsMap});
 [[maybe_unused]] const bool kBinary =
-    RegisterStepKind<BinarySpec>({.prepare = PrepareBinary, .avoids_reference = true});
+    RegisterStepKind<BinarySpec>({.prepare = PrepareBinary, .assign_instead = AssignAsMap, .avoids_reference = true});
 [[maybe_unused]] const bool kPRelu = RegisterStepKind<PReluSpec>({.prepare = PreparePRelu});
 
 }  // namespace

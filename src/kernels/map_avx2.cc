@@ -1,0 +1,24 @@
+#include "kernels/map.h"
+
+#ifdef __AVX2__
+
+#include "kernels/map_code.h"
+
+namespace amp::kernels {
+
+const MapTable* MapTableAvx2() {
+  static constexpr MapTable kTable = {Isa::kAvx2, MapCode<Isa::kAvx2, 8>::Range};
+  return &kTable;
+}
+
+}  // namespace amp::kernels
+
+#else
+
+namespace amp::kernels {
+
+const MapTable* MapTableAvx2() { return nullptr; }
+
+}  // namespace amp::kernels
+
+#endif

@@ -1,0 +1,14 @@
+// Lowering to maps.
+#pragma once
+
+#include <vector>
+
+#include "program/lower_context.h"
+
+namespace amp {
+
+// Output 0 is what these steps make of the node's inputs, which are broadcast to its shape. False where maps lack one
+// of the dtypes; integers may be `tested_inputs` only, of which nothing but being 0 matters.
+bool LowerToMap(LowerContext& c, std::vector<kernels::MapStep> steps, std::vector<int> tested_inputs = {});
+
+}  // namespace amp

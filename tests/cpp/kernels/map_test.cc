@@ -1,0 +1,274 @@
+#include "kernels/map.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "kernels/float_bits.h"
+#include "kernels/guarded.h"
+#include "kernels/parallel.h"
+
+namespace amp::kernels {
+namespace {
+
+using Random = std::mt19937;
+
+const MapTable* TableOf(Isa isa) {
+  if (isa > CpuIsa()) return nullptr;
+  return isa == Isa::kAvx512 ? MapTableAvx512() : isa == Isa::kAvx2 ? MapTableAvx2() : MapTableGeneric();
+}
+
+// ---- an obvious definition ----
+
+float Define(const MapStep& s, float x, float y, float z) {
+  const auto real = [](bool value) { return value ? 1.0f : 0.0f; };
+  switch (s.op) {
+    case MapOp::kAdd:
+      return x + y;
+    case MapOp::kSub:
+      return x - y;
+    case MapOp::kMul:
+      return x * y;
+    case MapOp::kDiv:
+      return x / y;
+    case MapOp::kMax:
+      return x > y || std::isnan(x) ? x : y;
+    case MapOp::kMin:
+      return x < y || std::isnan(x) ? x : y;
+    case MapOp::kEqual:
+      return real(x == y);
+    case MapOp::kNotEqual:
+      return real(x != y);
+    case MapOp::kGreater:
+      return real(x > y);
+    case MapOp::kGreaterEqual:
+      return real(x >= y);
+    case MapOp::kLess:
+      return real(x < y);
+    case MapOp::kLessEqual:
+      return real(x <= y);
+    case MapOp::kAnd:
+      return real(x != 0 && y != 0);
+    case MapOp::kOr:
+      return real(x != 0 || y != 0);
+    case MapOp::kXor:
+      return real((x != 0) != (y != 0));
+    case MapOp::kSelect:
+      return x != 0 ? y : z;
+    case MapOp::kLinear:
+      return x * s.alpha + s.beta;
+    case MapOp::kClip:
+      return x < s.alpha ? s.alpha : x > s.beta ? s.beta : x;
+    case MapOp::kRelu:
+      return x > 0 || std::isnan(x) ? x : x * s.alpha;
+    case MapOp::kAbs:
+      return std::fabs(x);
+    case MapOp::kSquare:
+      return x * x;
+    case MapOp::kSqrt:
+      return std::sqrt(x);
+    case MapOp::kReciprocal:
+      return 1 / x;
+    case MapOp::kFloor:
+      return std::floor(x);
+    case MapOp::kCeil:
+      return std::ceil(x);
+    case MapOp::kTrunc:
+      return std::trunc(x);
+    case MapOp::kExp:
+      return static_cast<float>(std::exp(static_cast<double>(x)));
+    case MapOp::kLog:
+      return static_cast<float>(std::log(static_cast<double>(x)));
+    case MapOp::kSigmoid:
+      return static_cast<float>(1 / (1 + std::exp(-static_cast<double>(x))));
+    case MapOp::kTanh:
+      return static_cast<float>(std::tanh(static_cast<double>(x)));
+    case MapOp::kRoundToBF16:
+      return BF16ToFloat(FloatToBF16(x));
+    case MapOp::kFunction:
+      return static_cast<float>(s.function(static_cast<double>(x)));
+    case MapOp::kFunction2:
+      break;
+  }
+  return static_cast<float>(s.function2(static_cast<double>(x), static_cast<double>(y)));
+}
+
+constexpr int kNumOps = static_cast<int>(MapOp::kFunction2) + 1;
+
+// Within four units in the last place, of denormals or of what a fused product rounds away; or both NaN.
+bool IsNear(float actual, float expected, float scale) {
+  if (std::isnan(expected) || std::isnan(actual)) return std::isnan(expected) == std::isnan(actual);
+  if (actual == expected) return true;
+  const float size = std::max({std::fabs(expected), scale, 1e-37f});
+  return std::fabs(actual - expected) <= 4 * 1.2e-7f * size;
+}
+
+std::vector<float> Interesting(Random& random, std::size_t count) {
+  const float special[] = {0.0f,     -0.0f,     1.0f, -1.0f, 0.5f,   -0.5f,   2.5f,  1e-40f, -1e-40f, 3e38f, -3e38f,
+                           INFINITY, -INFINITY, NAN,  88.7f, -87.5f, -103.0f, 0.62f, 0.63f,  8388609, 1e9f,  -7.0f};
+  std::normal_distribution<float> normal(0, 3);
+  std::vector<float> values(count);
+  for (float& value : values) value = random() % 4 == 0 ? special[random() % std::size(special)] : normal(random);
+  return values;
+}
+
+// ---- single operations ----
+
+TEST(Map, EachOperationIsItsDefinition) {
+  for (const Isa isa : {Isa::kGeneric, Isa::kAvx2, Isa::kAvx512}) {
+    const MapTable* table = TableOf(isa);
+    if (table == nullptr) continue;
+    Random random(7);
+    for (int op = 0; op < kNumOps; ++op) {
+      const MapStep step{static_cast<MapOp>(op), 0, 1, 2, 0.75f, 1.5f, std::sinh, std::atan2};
+      constexpr std::size_t kCount = 3000;
+      const Guarded<float> x(Interesting(random, kCount)), y(Interesting(random, kCount)),
+          z(Interesting(random, kCount));
+      const Guarded<float> out(kCount);
+      const std::int64_t count = kCount;
+      MapWalk walk{ElementType::kFloat32, 1, {count}, {1}};
+      const MapWalk walks[] = {walk, walk, walk};
+      const void* operands[] = {x.data(), y.data(), z.data()};
+      table->range({walks, 3, &step, 1, ElementType::kFloat32}, operands, out.data(), 0, count);
+      for (std::size_t i = 0; i < kCount; ++i) {
+        const float expected = Define(step, x.data()[i], y.data()[i], z.data()[i]);
+        const bool is_linear = step.op == MapOp::kLinear;
+        ASSERT_TRUE(IsNear(out.data()[i], expected, is_linear ? std::fabs(x.data()[i]) : 0))
+            << IsaName(isa) << " operation " << op << " of " << x.data()[i] << ", " << y.data()[i] << ": "
+            << out.data()[i] << ", expected " << expected;
+      }
+    }
+  }
+}
+
+// ---- walks, dtypes and chains ----
+
+struct TestMap {
+  std::vector<ElementType> types;
+  ElementType result = ElementType::kFloat32;
+  std::vector<MapStep> steps;
+  std::vector<MapAxis> axes;
+  std::vector<std::int64_t> extents;  // elements of each operand's memory
+  std::int64_t count = 1;
+};
+
+// Operands are dense in an order of their own, with some axes broadcast.
+void DrawAxes(Random& random, std::size_t num_operands, TestMap* map) {
+  map->axes.resize(1 + random() % 5);
+  for (MapAxis& axis : map->axes) {
+    axis.size = random() % 3 == 0 ? 1 + random() % 40 : 1 + random() % 5;
+    axis.strides.resize(num_operands);
+    map->count *= axis.size;
+  }
+  for (std::size_t operand = 0; operand < num_operands; ++operand) {
+    std::vector<MapAxis*> order;
+    for (MapAxis& axis : map->axes) order.push_back(&axis);
+    if (random() % 3 == 0) std::shuffle(order.begin(), order.end(), random);
+    std::int64_t stride = 1;
+    for (auto axis = order.rbegin(); axis != order.rend(); ++axis) {
+      const bool is_broadcast = random() % 4 == 0;
+      (*axis)->strides[operand] = is_broadcast ? 0 : stride;
+      if (!is_broadcast) stride *= (*axis)->size;
+    }
+    map->extents.push_back(stride);
+  }
+}
+
+TestMap Draw(Random& random) {
+  constexpr ElementType kOperandTypes[] = {ElementType::kFloat32, ElementType::kFloat32, ElementType::kBFloat16,
+                                           ElementType::kInt8,    ElementType::kUInt8,   ElementType::kInt32,
+                                           ElementType::kInt64,   ElementType::kBool};
+  constexpr ElementType kResultTypes[] = {ElementType::kFloat32, ElementType::kBFloat16, ElementType::kBool};
+  // Exact operations: every instruction set gives the same bits.
+  constexpr MapOp kOps[] = {MapOp::kAdd,     MapOp::kSub, MapOp::kMax,        MapOp::kSelect,
+                            MapOp::kGreater, MapOp::kAbs, MapOp::kRoundToBF16};
+  TestMap map;
+  const std::size_t num_operands = 1 + random() % 4;
+  for (std::size_t i = 0; i < num_operands; ++i)
+    map.types.push_back(kOperandTypes[random() % std::size(kOperandTypes)]);
+  map.result = kResultTypes[random() % std::size(kResultTypes)];
+  DrawAxes(random, num_operands, &map);
+  const std::size_t num_steps = 1 + random() % 6;
+  for (std::size_t i = 0; i < num_steps; ++i) {
+    const auto any = [&] { return static_cast<std::uint8_t>(random() % (num_operands + i)); };
+    map.steps.push_back({kOps[random() % std::size(kOps)], any(), any(), any()});
+  }
+  return map;
+}
+
+float NumberAt(ElementType type, const char* data, std::int64_t i) {
+  float number = 0;
+  Cast(type, data + static_cast<std::size_t>(i) * ElementBytes(type), ElementType::kFloat32, &number, 1);
+  return number;
+}
+
+std::vector<char> RunSlowly(const TestMap& map, const std::vector<const char*>& operands) {
+  std::vector<float> results;
+  std::vector<std::int64_t> index(map.axes.size());
+  for (std::int64_t n = 0; n < map.count; ++n) {
+    std::vector<float> registers;
+    for (std::size_t o = 0; o < operands.size(); ++o) {
+      std::int64_t offset = 0;
+      for (std::size_t a = 0; a < index.size(); ++a) offset += index[a] * map.axes[a].strides[o];
+      registers.push_back(NumberAt(map.types[o], operands[o], offset));
+    }
+    for (const MapStep& s : map.steps) registers.push_back(Define(s, registers[s.x], registers[s.y], registers[s.z]));
+    results.push_back(registers.back());
+    for (std::size_t a = index.size(); a-- > 0 && ++index[a] == map.axes[a].size;) index[a] = 0;
+  }
+  std::vector<char> bytes(results.size() * ElementBytes(map.result));
+  Cast(ElementType::kFloat32, results.data(), map.result, bytes.data(), results.size());
+  return bytes;
+}
+
+TEST(Map, WalksDTypesAndChainsAreThoseOfTheDefinition) {
+  for (unsigned seed = 0; seed < 400; ++seed) {
+    Random random(seed);
+    const TestMap test = Draw(random);
+    std::vector<std::unique_ptr<Guarded<char>>> memory;
+    std::vector<const void*> pointers;
+    std::vector<const char*> operands;
+    for (std::size_t i = 0; i < test.types.size(); ++i) {
+      std::vector<float> values(static_cast<std::size_t>(test.extents[i]));
+      for (float& value : values) value = static_cast<float>(static_cast<int>(random() % 21) - 10);
+      std::vector<char> bytes(values.size() * ElementBytes(test.types[i]));
+      Cast(ElementType::kFloat32, values.data(), test.types[i], bytes.data(), values.size());
+      memory.push_back(std::make_unique<Guarded<char>>(bytes));
+      pointers.push_back(memory.back()->data());
+      operands.push_back(memory.back()->data());
+    }
+    const std::vector<char> expected = RunSlowly(test, operands);
+    const Map map(test.types, test.result, test.steps, test.axes);
+    for (const int threads : {1, 2, 3}) {
+      const ThreadScope scope(threads);
+      const Guarded<char> out(expected.size());
+      map.Run(pointers.data(), out.data());
+      ASSERT_EQ(out.values(), expected) << "seed " << seed;
+    }
+  }
+}
+
+TEST(Map, LargeOnesDoNotDependOnThreads) {
+  constexpr std::int64_t kRows = 301, kColumns = 257;
+  Random random(1);
+  const std::vector<float> x = Interesting(random, kRows * kColumns), y = Interesting(random, kColumns);
+  const Map map({ElementType::kFloat32, ElementType::kFloat32}, ElementType::kFloat32,
+                {{MapOp::kMul, 0, 1}, {MapOp::kTanh, 2}, {MapOp::kLinear, 3, 0, 0, 2, 1}},
+                {{kRows, {kColumns, 0}}, {kColumns, {1, 1}}});
+  const void* operands[] = {x.data(), y.data()};
+  std::vector<std::vector<std::uint32_t>> results;
+  for (const int threads : {1, 2, 3}) {
+    const ThreadScope scope(threads);
+    results.emplace_back(x.size());
+    map.Run(operands, results.back().data());
+  }
+  EXPECT_EQ(results[0], results[1]);
+  EXPECT_EQ(results[0], results[2]);
+}
+
+}  // namespace
+}  // namespace amp::kernels
