@@ -21,7 +21,7 @@ define say
 	@printf '\n==> %s\n' $(1)
 endef
 
-.PHONY: help demo test test-cpp test-python asan fuzz bench bench-convert exhaustive-cast docs wheel format lint clean build package tests
+.PHONY: help demo test test-cpp test-python asan fuzz bench bench-zoo bench-convert exhaustive-cast docs wheel format lint clean build package tests
 
 help:
 	@echo "make demo         set up, build and show the conversion of a real model"
@@ -31,6 +31,7 @@ help:
 	@echo "make asan         all tests under AddressSanitizer and UndefinedBehaviorSanitizer"
 	@echo "make fuzz         libFuzzer on everything that reads files (FUZZ_SECONDS=600 for each of four targets)"
 	@echo "make bench        time against OpenVINO, ONNX Runtime, torch and MXNet (BENCH_ARGS='--quick': a look; --help)"
+	@echo "make bench-zoo    the networks of ../shared against MXNet (MXNET_PYTHON) and OpenVINO (BENCH_ARGS='--cases ssd')"
 	@echo "make bench-convert    time and memory of converting a chain of 1,000,000 nodes (NODES=100000 for another length)"
 	@echo "make exhaustive-cast  casts offline and at run time compared over all 2^32 floats; some minutes"
 	@echo "make docs         the site of the documentation, in build-docs/html"
@@ -96,6 +97,11 @@ bench: package $(BENCH_VENV)/.installed
 	@$(CMAKE) --build $(BUILD) --target machine_probe
 	$(call say,"Measuring; wants a machine that does nothing else")
 	@$(BENCH_VENV)/bin/python -m benchmarks.compare $(BENCH_ARGS)
+
+# The shared networks against MXNet 1.9.1 (MXNET_PYTHON) and OpenVINO.
+bench-zoo: package $(BENCH_VENV)/.installed
+	$(call say,"Measuring; wants a machine that does nothing else")
+	@$(BENCH_VENV)/bin/python -m benchmarks.zoo $(BENCH_ARGS)
 
 # Wants a machine that does nothing else.
 NODES ?= 1000000

@@ -26,6 +26,8 @@ class Profile:
     >>> profile = run.profile(np.ones((2, 4), "float32"), runs=3)
     >>> profile.num_runs, [step["node"] for step in profile.steps][-1]
     (3, 'fc')
+    >>> [step["node"] for step in profile.hotspots(1)]
+    ['fc']
     """
 
     def __init__(self, handle, peaks):
@@ -37,13 +39,17 @@ class Profile:
 
     def __str__(self):
         rows = [_HEADER, *(self._row(step) for step in self.steps)]
-        return "\n".join([self._headline(), *_aligned(rows), "", *self._totals()])
+        return "\n".join([*self._head(), "", *_aligned(rows), "", *self._totals()])
 
     def save_html(self, path, title="profile"):
         """Writes one HTML file with a chart; it needs no network. Hovering over a bar tells all about its step."""
-        text = _page(title, [self._headline(), *self._totals()], self._chart())
+        text = _page(title, [*self._head(), "", *self._totals()], self._chart())
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
+
+    def hotspots(self, count=5):
+        """The steps that take most of the time, the slowest first."""
+        return sorted(self.steps, key=lambda step: step["mean_seconds"], reverse=True)[:count]
 
     def share(self, step):
         """The part of a run's time that a step takes."""
@@ -62,6 +68,28 @@ class Profile:
             f"{threads}), {100 * self.outside_share:.1f} % outside of the {len(self.steps)} steps; "
             f"peak GFLOP/s of the machine: {peaks}"
         )
+
+    def _head(self):
+        """The headline, and where most of the time goes."""
+        slow = sum(self.share(step) for step in self.steps if _is_slow_code(step))
+        lines = [self._headline(), f"on reference code: {100 * slow:.1f} %", "", "most of the time:"]
+        return lines + [
+            f"{100 * self.share(step):5.1f} %  {step['node']} ({step['work']}): {self._remark(step)}"
+            for step in self.hotspots()
+        ]
+
+    def _remark(self, step):
+        """How fast a step is, and why it is not faster where that is known."""
+        moved = f"{_rate(step['bytes'], step['mean_seconds']):.1f} GB/s"
+        part = self.of_peak(step)
+        if step["implementation"] == "reference":
+            return f"a reference kernel, {moved}; {step['reason'] or 'there is no other one'}"
+        if _is_slow_code(step):
+            return f"oneDNN has only reference code for this, {moved}"
+        if part is None:
+            return f"{moved}; {step['reason']}" if step["reason"] else moved
+        at_peak = f"{100 * part:.0f} % of the machine's arithmetic"
+        return f"{at_peak}, {moved}: bound by memory" if part < 0.5 and _reads_much(step) else at_peak
 
     def _row(self, step):
         part = self.of_peak(step)
@@ -98,6 +126,17 @@ class Profile:
     def _lengths(self, step):
         """(seconds, what of it the arithmetic would need at the machine's peak)"""
         return step["mean_seconds"], min(self.of_peak(step) or 0, 1) * step["mean_seconds"]
+
+
+_FLOPS_PER_BYTE = 8  # with fewer, a CPU waits for memory
+
+
+def _is_slow_code(step):
+    return "ref" in step["implementation"]
+
+
+def _reads_much(step):
+    return step["flops"] < _FLOPS_PER_BYTE * step["bytes"]
 
 
 def _rate(amount, seconds):

@@ -29,10 +29,12 @@ enum class MapOp : std::uint8_t {
   kAnd,
   kOr,
   kXor,
-  kSelect,  // x ? y : z
-  kLinear,  // alpha * x + beta
-  kClip,    // to [alpha, beta]; a NaN stays one
-  kRelu,    // x above 0, else alpha * x
+  kSelect,    // x ? y : z
+  kConstant,  // alpha
+  kLinear,    // alpha * x + beta
+  kClip,      // to [alpha, beta]; a NaN stays one
+  kRelu,      // x above 0, else alpha * x
+  kNegative,
   kAbs,
   kSquare,
   kSqrt,

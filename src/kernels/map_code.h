@@ -160,6 +160,8 @@ struct MapCode {
         return OneOrZero((x != 0.0f) ^ (y != 0.0f));
       case MapOp::kSelect:
         return x != 0.0f ? y : z;
+      case MapOp::kConstant:
+        return All(step.alpha);
       case MapOp::kLinear:
         return x * step.alpha + step.beta;
       case MapOp::kClip:
@@ -167,6 +169,8 @@ struct MapCode {
         return x > step.beta ? All(step.beta) : x;
       case MapOp::kRelu:
         return (x > 0.0f) | (x != x) ? x : x * step.alpha;
+      case MapOp::kNegative:
+        return AsFloats(Bits(x) ^ static_cast<std::int32_t>(0x80000000u));
       case MapOp::kAbs:
         return AsFloats(Bits(x) & 0x7FFFFFFF);
       case MapOp::kSquare:

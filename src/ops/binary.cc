@@ -4,12 +4,14 @@
 #include <cstdint>
 
 #include "ops/broadcast.h"
+#include "ops/map_rules.h"
 #include "ops/mixed.h"
 #include "ops/numeric.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
+#include "program/map_steps.h"
 #include "program/reference.h"
 
 namespace amp {
@@ -184,7 +186,8 @@ void Register(const Row& row) {
       .Set(IsPointwise{})
       .Set(ReferenceKernel{
           [kind](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { Reference(kind, in, out[0]); }})
-      .Set(LowerRule{[kind](LowerContext& c) { return Lower(kind, c); }});
+      .Set(LowerRule{[kind](LowerContext& c) { return Lower(kind, c); }})
+      .Set(KernelRule{[kind](LowerContext& c) { return LowerToMap(c, {{.op = MapOpOf(kind), .x = 0, .y = 1}}); }});
 }
 
 [[maybe_unused]] const bool kCards = [] {

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "ops/broadcast.h"
+#include "ops/map_rules.h"
 #include "ops/mixed.h"
 #include "ops/numeric.h"
 #include "ops/ranges.h"
@@ -223,6 +224,31 @@ void Reference(const Row& row, std::span<const NDArray> in, NDArray& out) {
   });
 }
 
+// The functions that maps have; they call the reference for others.
+using RealFunction = double (*)(double a, double b);
+constexpr std::pair<RealFunction, kernels::MapOp> kMapOps[] = {
+    {Comparison<Equal>, kernels::MapOp::kEqual},
+    {Comparison<NotEqual>, kernels::MapOp::kNotEqual},
+    {Comparison<Greater>, kernels::MapOp::kGreater},
+    {Comparison<GreaterEqual>, kernels::MapOp::kGreaterEqual},
+    {Comparison<Lesser>, kernels::MapOp::kLess},
+    {Comparison<LesserEqual>, kernels::MapOp::kLessEqual},
+    {Logical<And>, kernels::MapOp::kAnd},
+    {Logical<Or>, kernels::MapOp::kOr},
+    {Logical<Xor>, kernels::MapOp::kXor},
+};
+
+bool LowerByMap(const Row& row, LowerContext& c) {
+  if (row.real == nullptr) return false;
+  kernels::MapStep step{.op = kernels::MapOp::kFunction2, .x = 0, .y = 1, .function2 = row.real};
+  for (const auto& [function, op] : kMapOps) {
+    if (row.real == function) step.op = op;
+  }
+  const bool is_logical =
+      step.op == kernels::MapOp::kAnd || step.op == kernels::MapOp::kOr || step.op == kernels::MapOp::kXor;
+  return LowerToMap(c, {step}, is_logical ? std::vector{0, 1} : std::vector<int>());
+}
+
 void Register(const Row& row) {
   auto card = RegisterOp<NoParam>(row.name);
   AddAliases(card, row.aliases);
@@ -234,7 +260,8 @@ void Register(const Row& row) {
       .Set(DTypeRule{[&row](DTypeRelation& r) { InferDType(row, r); }})
       .Set(AmpFacts{Arithmetic::kElementwise})
       .Set(ReferenceKernel{
-          [&row](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { Reference(row, in, out[0]); }});
+          [&row](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { Reference(row, in, out[0]); }})
+      .Set(KernelRule{[&row](LowerContext& c) { return LowerByMap(row, c); }});
 }
 
 [[maybe_unused]] const bool kCards = [] {

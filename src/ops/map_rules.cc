@@ -9,22 +9,29 @@
 namespace amp {
 namespace {
 
+constexpr int kMaxMapRank = static_cast<int>(kernels::MapWalk::kMaxAxes) / 2;  // an axis may lie in blocks
+
 bool IsFloat32OrBF16(DType dtype) { return dtype == DType::kFloat32 || dtype == DType::kBFloat16; }
 
 }  // namespace
 
-bool LowerToMap(LowerContext& c, std::vector<kernels::MapStep> steps, std::vector<int> tested_inputs) {
-  const TensorType& out = c.out_type(0);
-  const int num_inputs = static_cast<int>(c.in_types().size());
-  if (!IsMapResult(out.dtype) || out.shape.rank() > static_cast<int>(kernels::MapWalk::kMaxAxes) / 2) return false;
+bool LowerToMap(LowerContext& c, std::vector<kernels::MapStep> steps, const std::vector<int>& tested_inputs) {
   std::vector<ValueId> inputs;
-  for (int i = 0; i < num_inputs; ++i) {
-    const auto& [dtype, shape] = c.in_type(i);
+  for (int i = 0; i < static_cast<int>(c.in_types().size()); ++i) inputs.push_back(c.in(i));
+  return LowerToMap(c, std::move(steps), std::move(inputs), tested_inputs);
+}
+
+bool LowerToMap(LowerContext& c, std::vector<kernels::MapStep> steps, std::vector<ValueId> inputs,
+                const std::vector<int>& tested_inputs) {
+  const TensorType& out = c.out_type(0);
+  const int rank = out.shape.rank();
+  if (!IsMapResult(out.dtype) || rank > kMaxMapRank) return false;
+  for (int i = 0; i < static_cast<int>(inputs.size()); ++i) {
+    const DType dtype = c.DTypeOf(inputs[static_cast<std::size_t>(i)]);
     const bool is_tested = std::find(tested_inputs.begin(), tested_inputs.end(), i) != tested_inputs.end();
-    const bool is_known = IsFloat32OrBF16(dtype) || dtype == DType::kBool || (is_tested && IsMapOperand(dtype));
-    if (!is_known || shape.rank() > out.shape.rank()) return false;
-    inputs.push_back(c.Reshape(c.in(i), AlignedRight(shape, out.shape.rank())));
+    if (!IsFloat32OrBF16(dtype) && !(is_tested && IsMapOperand(dtype))) return false;
   }
+  for (ValueId& input : inputs) input = c.Reshape(input, AlignedRight(c.ShapeOf(input), rank));
   c.SetOut(0, c.Emit(MapSpec{std::move(steps)}, std::move(inputs), out));
   return true;
 }

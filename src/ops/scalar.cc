@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 
+#include "ops/map_rules.h"
 #include "ops/numeric.h"
 #include "ops/ranges.h"
 #include "ops/remainder.h"
@@ -346,6 +347,46 @@ void Reference(const Row& row, const Node& node, const NDArray& in, NDArray& out
   Store(values, out);
 }
 
+// The functions that maps have; they call the reference for others.
+struct MapForm {
+  double (*real)(double x, double s);
+  kernels::MapOp op;
+  bool is_reversed = false;
+};
+constexpr MapForm kMapForms[] = {
+    {Plus, kernels::MapOp::kAdd},
+    {Minus, kernels::MapOp::kSub},
+    {RMinus, kernels::MapOp::kSub, true},
+    {Times, kernels::MapOp::kMul},
+    {Over, kernels::MapOp::kDiv},
+    {ROver, kernels::MapOp::kDiv, true},
+    {Larger, kernels::MapOp::kMax},
+    {Smaller, kernels::MapOp::kMin},
+    {Real<Equal>, kernels::MapOp::kEqual},
+    {Real<NotEqual>, kernels::MapOp::kNotEqual},
+    {Real<Greater>, kernels::MapOp::kGreater},
+    {Real<GreaterEqual>, kernels::MapOp::kGreaterEqual},
+    {Real<Lesser>, kernels::MapOp::kLess},
+    {Real<LesserEqual>, kernels::MapOp::kLessEqual},
+    {RealLogic<And>, kernels::MapOp::kAnd},
+    {RealLogic<Or>, kernels::MapOp::kOr},
+    {RealLogic<Xor>, kernels::MapOp::kXor},
+};
+
+// Register 0 is the data, 1 the scalar.
+bool LowerByMap(const Row& row, LowerContext& c) {
+  if (row.real == nullptr || !IsFloat(c.in_type(0).dtype)) return false;
+  const auto scalar = static_cast<float>(c.node().params<ScalarParam>().scalar);
+  kernels::MapStep step{.op = kernels::MapOp::kFunction2, .x = 0, .y = 1, .function2 = row.real};
+  for (const MapForm& form : kMapForms) {
+    if (row.real != form.real) continue;
+    step.op = form.op;
+    if (form.is_reversed) std::swap(step.x, step.y);
+  }
+  if (row.real == ToPower && scalar == 2) return LowerToMap(c, {{.op = kernels::MapOp::kSquare}});
+  return LowerToMap(c, {{.op = kernels::MapOp::kConstant, .alpha = scalar}, step});
+}
+
 void Register(const Row& row) {
   auto card = RegisterOp<ScalarParam>(row.name);
   AddAliases(card, row.aliases);
@@ -368,7 +409,8 @@ void Register(const Row& row) {
         if (!work) return false;
         c.SetOut(0, c.Emit(*work, {c.Cast(c.in(0), c.out_type(0).dtype)}, c.out_type(0)));
         return true;
-      }});
+      }})
+      .Set(KernelRule{[&row](LowerContext& c) { return LowerByMap(row, c); }});
 }
 
 [[maybe_unused]] const bool kCards = [] {

@@ -4,6 +4,7 @@
 #include <limits>
 #include <numbers>
 
+#include "ops/map_rules.h"
 #include "ops/numeric.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
@@ -258,6 +259,28 @@ constexpr std::pair<const char*, Algebra> kAlgebra[] = {{"square", Algebra::kSqu
                                                         {"radians", Algebra::kMultiple},
                                                         {"exp", Algebra::kExponential}};
 
+// The functions that maps have; they call the reference for others.
+constexpr std::pair<const char*, kernels::MapOp> kMapOps[] = {{"sigmoid", kernels::MapOp::kSigmoid},
+                                                              {"tanh", kernels::MapOp::kTanh},
+                                                              {"exp", kernels::MapOp::kExp},
+                                                              {"log", kernels::MapOp::kLog},
+                                                              {"sqrt", kernels::MapOp::kSqrt},
+                                                              {"square", kernels::MapOp::kSquare},
+                                                              {"abs", kernels::MapOp::kAbs},
+                                                              {"floor", kernels::MapOp::kFloor},
+                                                              {"ceil", kernels::MapOp::kCeil},
+                                                              {"trunc", kernels::MapOp::kTrunc},
+                                                              {"fix", kernels::MapOp::kTrunc},
+                                                              {"negative", kernels::MapOp::kNegative},
+                                                              {"reciprocal", kernels::MapOp::kReciprocal}};
+
+kernels::MapStep MapStepOf(const Row& row) {
+  for (const auto& [name, op] : kMapOps) {
+    if (row.name == std::string_view(name)) return {.op = op};
+  }
+  return {.op = kernels::MapOp::kFunction, .function = row.reference};
+}
+
 void Register(const Row& row) {
   auto card = RegisterOp<NoParam>(row.name);
   AddAliases(card, row.aliases);
@@ -280,7 +303,8 @@ void Register(const Row& row) {
         if (!row.kind || !IsFloat(c.out_type(0).dtype)) return false;
         c.SetOut(0, c.Emit(EltwiseSpec{*row.kind}, {c.in(0)}, c.out_type(0)));
         return true;
-      }});
+      }})
+      .Set(KernelRule{[&row](LowerContext& c) { return LowerToMap(c, {MapStepOf(row)}); }});
 }
 
 [[maybe_unused]] const bool kCards = [] {

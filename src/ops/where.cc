@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "ops/broadcast.h"
+#include "ops/map_rules.h"
 #include "ops/places.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
@@ -84,11 +85,20 @@ OpDefinition<NoParam> Register(const char* name, const char* doc, InferShapeFn i
       .Set(AmpFacts{Arithmetic::kMovesData, {SlotRole::kIndex, SlotRole::kData, SlotRole::kData}, AlwaysCommutes});
 }
 
+// With the condition in this shape.
+bool LowerSelection(LowerContext& c, Shape condition) {
+  const kernels::MapStep select{.op = kernels::MapOp::kSelect, .x = 0, .y = 1, .z = 2};
+  return LowerToMap(c, {select}, {c.Reshape(c.in(0), std::move(condition)), c.in(1), c.in(2)}, {0});
+}
+
 [[maybe_unused]] const auto kWhere =
     Register("where", "Elements of x where condition is not 0, else of y; a condition (N,) chooses among rows.",
              InferShape)
         .Set(ReferenceKernel{[](const Node&, std::span<const NDArray> in, std::span<NDArray> out) {
           Select(in[0].Reshaped(Condition(in[0].shape(), out[0].shape().rank())), in[1], in[2], out[0]);
+        }})
+        .Set(KernelRule{[](LowerContext& c) {
+          return LowerSelection(c, Condition(c.in_type(0).shape, c.out_type(0).shape.rank()));
         }});
 
 [[maybe_unused]] const auto kNpiWhere =
@@ -96,7 +106,8 @@ OpDefinition<NoParam> Register(const char* name, const char* doc, InferShapeFn i
              InferBroadcast)
         .Set(ReferenceKernel{[](const Node&, std::span<const NDArray> in, std::span<NDArray> out) {
           Select(in[0], in[1], in[2], out[0]);
-        }});
+        }})
+        .Set(KernelRule{[](LowerContext& c) { return LowerSelection(c, c.in_type(0).shape); }});
 
 struct ScalarParam {
   double scalar = 0;

@@ -72,7 +72,8 @@ std::vector<NodeEntry> Named(std::vector<NodeEntry> outputs, const std::vector<s
   return outputs;
 }
 
-constexpr double kLeastGain = 0.05;
+constexpr double kLeastGain = 0.05;                    // of the model's time
+constexpr Picoseconds kLeastPicoseconds = 20'000'000;  // what some steps cost to start
 
 // What was float32 stays so; what was low goes low again where that pays.
 ConvertOptions OptionsFor(const Graph& plain, const std::set<std::string>& low, const std::set<std::string>& kept,
@@ -94,7 +95,9 @@ ConvertOptions OptionsFor(const Graph& plain, const std::set<std::string>& low, 
 }  // namespace
 
 bool PaysOff(const Prediction& predicted) {
-  return static_cast<double>(predicted.as_decided) <= (1 - kLeastGain) * static_cast<double>(predicted.unchanged);
+  const Picoseconds gain = predicted.unchanged - predicted.as_decided;
+  return gain >= kLeastPicoseconds &&
+         static_cast<double>(gain) >= kLeastGain * static_cast<double>(predicted.unchanged);
 }
 
 bool IsConverted(const Symbol& symbol) { return IsKnown(TargetOf(symbol.ToGraph())); }

@@ -17,24 +17,6 @@ const DType& DTypeOf(const Program& program, ValueId v) { return program.values[
 
 bool IsFloat32OrBF16(DType dtype) { return dtype == DType::kFloat32 || dtype == DType::kBFloat16; }
 
-MapOp OpOf(BinaryKind kind) {
-  switch (kind) {
-    case BinaryKind::kAdd:
-      return MapOp::kAdd;
-    case BinaryKind::kSub:
-      return MapOp::kSub;
-    case BinaryKind::kMul:
-      return MapOp::kMul;
-    case BinaryKind::kDiv:
-      return MapOp::kDiv;
-    case BinaryKind::kMax:
-      return MapOp::kMax;
-    case BinaryKind::kMin:
-      break;
-  }
-  return MapOp::kMin;
-}
-
 // Collects the steps of a map.
 class MapBuilder {
  public:
@@ -123,14 +105,14 @@ bool AddPostOp(const PostOp& op, MapBuilder* builder) {
   if (const auto* eltwise = std::get_if<EltwiseSpec>(&op.spec)) return builder->AddEltwise(*eltwise, builder->Last());
   const auto* binary = std::get_if<BinarySpec>(&op.spec);
   if (binary == nullptr && !std::holds_alternative<SumSpec>(op.spec)) return false;
-  builder->Add(binary == nullptr ? MapOp::kAdd : OpOf(binary->kind), builder->Last(), builder->Input(op.operand));
+  builder->Add(binary == nullptr ? MapOp::kAdd : MapOpOf(binary->kind), builder->Last(), builder->Input(op.operand));
   return true;
 }
 
 bool AddSpec(const StepSpec& spec, MapBuilder* builder) {
   if (const auto* eltwise = std::get_if<EltwiseSpec>(&spec)) return builder->AddEltwise(*eltwise, 0);
   if (const auto* binary = std::get_if<BinarySpec>(&spec)) {
-    builder->Add(OpOf(binary->kind), 0, 1);
+    builder->Add(MapOpOf(binary->kind), 0, 1);
     return true;
   }
   if (std::holds_alternative<CastSpec>(spec)) {
@@ -141,6 +123,24 @@ bool AddSpec(const StepSpec& spec, MapBuilder* builder) {
 }
 
 }  // namespace
+
+MapOp MapOpOf(BinaryKind kind) {
+  switch (kind) {
+    case BinaryKind::kAdd:
+      return MapOp::kAdd;
+    case BinaryKind::kSub:
+      return MapOp::kSub;
+    case BinaryKind::kMul:
+      return MapOp::kMul;
+    case BinaryKind::kDiv:
+      return MapOp::kDiv;
+    case BinaryKind::kMax:
+      return MapOp::kMax;
+    case BinaryKind::kMin:
+      break;
+  }
+  return MapOp::kMin;
+}
 
 bool IsMapOperand(DType dtype) { return Map::IsOperandType(KernelType(dtype)); }
 bool IsMapResult(DType dtype) { return Map::IsResultType(KernelType(dtype)); }

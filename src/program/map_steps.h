@@ -8,6 +8,8 @@
 
 namespace amp {
 
+kernels::MapOp MapOpOf(BinaryKind kind);
+
 // Whether a map can read or write tensors of this dtype: float32, bfloat16, small integers and truth values.
 bool IsMapOperand(DType dtype);
 bool IsMapResult(DType dtype);

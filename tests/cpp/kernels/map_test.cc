@@ -59,12 +59,16 @@ float Define(const MapStep& s, float x, float y, float z) {
       return real((x != 0) != (y != 0));
     case MapOp::kSelect:
       return x != 0 ? y : z;
+    case MapOp::kConstant:
+      return s.alpha;
     case MapOp::kLinear:
       return x * s.alpha + s.beta;
     case MapOp::kClip:
       return x < s.alpha ? s.alpha : x > s.beta ? s.beta : x;
     case MapOp::kRelu:
       return x > 0 || std::isnan(x) ? x : x * s.alpha;
+    case MapOp::kNegative:
+      return -x;
     case MapOp::kAbs:
       return std::fabs(x);
     case MapOp::kSquare:
