@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernels/map_code.h"
 #include "kernels/parallel.h"
 
 namespace amp::kernels {
 namespace {
 
-constexpr MapTable kGeneric = {Isa::kGeneric, MapCode<Isa::kGeneric, 4>::Range};
 constexpr std::int64_t kChunk = 1 << 14;  // elements that are worth a thread
 
 const MapTable& Active() {
@@ -42,8 +40,6 @@ MapWalk WalkOf(ElementType type, std::size_t operand, const std::vector<MapAxis>
 }
 
 }  // namespace
-
-const MapTable* MapTableGeneric() { return &kGeneric; }
 
 Map::Map(std::vector<ElementType> operands, ElementType result, std::vector<MapStep> steps, std::vector<MapAxis> axes)
     : result_(result), steps_(std::move(steps)) {

@@ -77,8 +77,14 @@ def test_rates_are_relative_to_the_peak_of_the_dtype(known):
 def test_table(known):
     lines = str(known).splitlines()
     assert "10.000 ms per run (best 9.000, 4 runs, 2 threads), 70.0 % outside of the 2 steps" in lines[0]
-    assert lines[2].split() == "1000.0 1000.0 10.0 % 100.0 50 % 2.0 convolution jit ab".split() + ['a<b>"&']
-    assert lines[3].split() == "2000.0 1000.0 20.0 % 0.5 eltwise jit ab n".split()
+    assert lines[1] == "on reference code: 0.0 %"
+    assert lines[3:6] == [
+        "most of the time:",
+        " 20.0 %  n (eltwise): 0.5 GB/s; because <so>",
+        ' 10.0 %  a<b>"& (convolution): 50 % of the machine\'s arithmetic',
+    ]
+    assert lines[8].split() == "1000.0 1000.0 10.0 % 100.0 50 % 2.0 convolution jit ab".split() + ['a<b>"&']
+    assert lines[9].split() == "2000.0 1000.0 20.0 % 0.5 eltwise jit ab n".split()
     assert [line.split() for line in lines[-2:]] == [
         ["20.0", "%", "eltwise", "(1)"],
         ["10.0", "%", "convolution", "(1)"],

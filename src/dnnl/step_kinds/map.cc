@@ -64,8 +64,8 @@ void AssignMap(LayoutBuilder* builder, Step step) {
     const bool has_order = is_whole && DenseCopy(builder->LayoutOf(input), type) == layout;
     const bool is_walkable = WalkTogether({layout, builder->LayoutOf(input)}).has_value();
     if (is_walkable && (has_order || !is_whole)) continue;
-    const Desc wanted = is_whole ? DenseCopy(layout, in) : PlainDesc(in);
-    input = builder->InLayout(input, wanted, step.node, "our kernel reads memory in the order of the result");
+    const Desc in_order = is_whole ? DenseCopy(layout, in) : PlainDesc(in);
+    input = builder->InLayout(input, in_order, step.node, "our kernel reads memory in the order of the result");
   }
   builder->SetLayout(out, layout);
   builder->Append(std::move(step));

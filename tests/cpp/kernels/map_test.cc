@@ -66,7 +66,7 @@ float Define(const MapStep& s, float x, float y, float z) {
     case MapOp::kClip:
       return x < s.alpha ? s.alpha : x > s.beta ? s.beta : x;
     case MapOp::kRelu:
-      return x > 0 || std::isnan(x) ? x : x * s.alpha;
+      return x > 0 || std::isnan(x) ? x : s.alpha == 0 ? 0 : x * s.alpha;
     case MapOp::kNegative:
       return -x;
     case MapOp::kAbs:

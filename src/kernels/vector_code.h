@@ -1,0 +1,126 @@
+// Functions of vectors of kLanes numbers. One source for all instruction sets: the compiler's vector types become what
+// the translation unit is compiled for. Every name depends on the instruction set, on purpose: the linker keeps one
+// copy of an inline function, and that copy must run on every CPU.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "kernels/cpu.h"
+
+namespace amp::kernels {
+
+template <int kLanes>
+struct VectorTypes;
+template <>
+struct VectorTypes<4> {
+  using Floats [[gnu::vector_size(16)]] = float;
+  using Ints [[gnu::vector_size(16)]] = std::int32_t;
+};
+template <>
+struct VectorTypes<8> {
+  using Floats [[gnu::vector_size(32)]] = float;
+  using Ints [[gnu::vector_size(32)]] = std::int32_t;
+};
+template <>
+struct VectorTypes<16> {
+  using Floats [[gnu::vector_size(64)]] = float;
+  using Ints [[gnu::vector_size(64)]] = std::int32_t;
+};
+
+template <Isa kIsa, int kLanes>
+struct VectorCode {
+  using Floats = typename VectorTypes<kLanes>::Floats;
+  using Ints = typename VectorTypes<kLanes>::Ints;
+
+  static Floats Load(const float* x) {
+    Floats v;
+    std::memcpy(&v, x, sizeof v);
+    return v;
+  }
+  static Ints Bits(Floats x) { return reinterpret_cast<Ints>(x); }
+  static Floats AsFloats(Ints x) { return reinterpret_cast<Floats>(x); }
+  static Floats All(float x) { return x - Floats{}; }
+  static Floats OneOrZero(Ints mask) { return AsFloats(mask & Bits(All(1))); }
+  static Floats Convert(Ints x) { return __builtin_convertvector(x, Floats); }
+
+  // To the nearest whole number, even in the middle; for |x| < 2^22.
+  static Floats Nearest(Floats x) {
+    const Floats magic = All(12582912.0f);  // 1.5 * 2^23
+    return (x + magic) - magic;
+  }
+  static Floats Trunc(Floats x) {
+    const Floats magnitude = AsFloats(Bits(x) & 0x7FFFFFFF);
+    const Floats whole = Convert(__builtin_convertvector(magnitude < 8388608.0f ? magnitude : All(0), Ints));
+    const Floats result = magnitude < 8388608.0f ? whole : magnitude;  // a NaN, or whole anyway
+    return AsFloats(Bits(result) | (Bits(x) & static_cast<std::int32_t>(0x80000000u)));
+  }
+  static Floats Floor(Floats x) {
+    const Floats t = Trunc(x);
+    return t > x ? t - 1.0f : t;
+  }
+  static Floats Ceil(Floats x) {
+    const Floats t = Trunc(x), up = t < x ? t + 1.0f : t;
+    return AsFloats(Bits(up) | (Bits(x) & static_cast<std::int32_t>(0x80000000u)));  // -0.5 gives -0
+  }
+
+  // 2^n for whole n in [-126, 127].
+  static Floats PowerOfTwo(Ints n) { return AsFloats((n + 127) << 23); }
+
+  // To about one unit in the last place, denormal results included. A NaN stays one.
+  static Floats Exp(Floats x) {
+    const Floats bounded = x < -104.0f ? All(-104.0f) : x > 89.0f ? All(89.0f) : x;
+    const Floats safe = bounded == bounded ? bounded : All(0);
+    const Floats n = Nearest(safe * 1.44269504088896341f);
+    // ln 2 in two parts, the first with zeros at its end.
+    const Floats r = (safe - n * 0.693145751953125f) - n * 1.42860682030941723e-6f;
+    // Taylor's series: on |r| <= ln(2) / 2 its next term is 5e-9.
+    Floats p = All(1.0f / 5040);
+    for (const float term : {1.0f / 720, 1.0f / 120, 1.0f / 24, 1.0f / 6, 0.5f, 1.0f, 1.0f}) p = p * r + term;
+    const Ints exponent = __builtin_convertvector(n, Ints), half = exponent >> 1;
+    const Floats result = p * PowerOfTwo(half) * PowerOfTwo(exponent - half);
+    return x == x ? result : x;
+  }
+
+  // To about one unit in the last place.
+  static Floats Log(Floats x) {
+    const Ints is_denormal = x < 1.17549435e-38f;
+    const Floats normal = is_denormal ? x * 8388608.0f : x;
+    // x = 2^n (1 + f), with 1 + f between sqrt(0.5) and sqrt(2).
+    const Ints shifted = Bits(normal) - 0x3F3504F3;
+    const Ints n = (shifted >> 23) - (is_denormal & 23);
+    const Floats f = AsFloats((shifted & 0x007FFFFF) + 0x3F3504F3) - 1.0f;
+    // log(1 + f) = 2 atanh(s) with s = f / (2 + f), |s| < 0.172: the next term of the series is 5e-10.
+    const Floats s = f / (f + 2.0f), z = s * s;
+    Floats p = All(2.0f / 11);
+    for (const float term : {2.0f / 9, 2.0f / 7, 2.0f / 5, 2.0f / 3}) p = p * z + term;
+    // f - s f is 2 s, without the rounding of s.
+    const Floats log1p = f - s * (f - z * p), whole = Convert(n);
+    Floats result = whole * 0.693145751953125f + (log1p + whole * 1.42860682030941723e-6f);
+    result = x == 0.0f ? All(-__builtin_inff()) : x < 0.0f ? All(__builtin_nanf("")) : result;
+    return (x == x) & (x != __builtin_inff()) ? result : x;
+  }
+
+  static Floats Sigmoid(Floats x) { return 1.0f / (1.0f + Exp(-x)); }
+
+  static Floats Tanh(Floats x) {
+    const Floats magnitude = AsFloats(Bits(x) & 0x7FFFFFFF);
+    // Near 0 the quotient below would cancel: tanh(x) = x + x^3 p(x^2), fitted on [0, 0.625] to 4e-9.
+    const Floats z = x * x;
+    Floats p = All(-5.7170365610e-3f);
+    for (const float term : {2.0650579003e-2f, -5.3743495261e-2f, 1.3331491249e-1f, -3.3333283924e-1f})
+      p = p * z + term;
+    const Floats small = x + x * z * p;
+    const Floats large = 1.0f - 2.0f / (Exp(magnitude + magnitude) + 1.0f);
+    const Floats with_sign = AsFloats(Bits(large) | (Bits(x) & static_cast<std::int32_t>(0x80000000u)));
+    return magnitude < 0.625f ? small : with_sign;
+  }
+
+  static Ints RoundedBits(Floats x) {  // bfloat16 in the lower halves
+    const Ints bits = Bits(x);
+    const Ints rounded = ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16) & 0xFFFF;
+    return x == x ? rounded : ((bits >> 16) & 0xFFFF) | 0x40;
+  }
+};
+
+}  // namespace amp::kernels
