@@ -41,7 +41,8 @@ def _export(folder, mxnet_python):
     """Whether model.onnx could be made."""
     if importlib.util.find_spec("openvino") is None:
         return False
-    done = subprocess.run([mxnet_python, "-m", "benchmarks.zoo_onnx", folder], cwd=ROOT, capture_output=True, check=False)
+    command = [mxnet_python, "-m", "benchmarks.zoo_onnx", folder]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
     return done.returncode == 0
 
 

@@ -81,7 +81,7 @@ def test_table(known):
     assert lines[3:6] == [
         "most of the time:",
         " 20.0 %  n (eltwise): 0.5 GB/s; because <so>",
-        ' 10.0 %  a<b>"& (convolution): 50 % of the machine\'s arithmetic',
+        " 10.0 %  a<b>\"& (convolution): 50 % of the machine's arithmetic",
     ]
     assert lines[8].split() == "1000.0 1000.0 10.0 % 100.0 50 % 2.0 convolution jit ab".split() + ['a<b>"&']
     assert lines[9].split() == "2000.0 1000.0 20.0 % 0.5 eltwise jit ab n".split()
