@@ -16,6 +16,7 @@
 #include "nnvm/error.h"
 #include "passes/pipeline.h"
 #include "program/choose_layouts.h"
+#include "program/fold_pads.h"
 #include "program/fuse_maps.h"
 #include "program/graph_costs.h"
 #include "program/lowering.h"
@@ -30,6 +31,7 @@ struct LoweredModel {
 };
 
 LoweredModel LowerAndLayOut(const Model& model, const CompileOptions& options, ConstantStore* store) {
+  const bool folds_pads = PassEnabled("FoldPads") && options.backend == Backend::kOneDnn;
   const bool fuses = PassEnabled("FusePostOps") && options.backend == Backend::kOneDnn;
   const bool fuses_maps = PassEnabled("FuseMaps") && options.backend == Backend::kOneDnn;
   const bool chooses = options.mode == NumericMode::kFast && PassEnabled("ChooseLayouts");
@@ -44,6 +46,8 @@ LoweredModel LowerAndLayOut(const Model& model, const CompileOptions& options, C
     store->AddArrays(lowered.constants);
     // What another plan of this model packed already is a constant now, and is not computed again.
     RemoveKnownConstants(*store, &lowered.program);
+    // FoldPads: first, because pads stand between what may be fused.
+    if (folds_pads) FoldPads(do_not_fuse, &lowered.program);
     // FusePostOps: before layouts are assigned, so that what is fused has no layout of its own. Constants that it makes
     // (wider slopes) may be known from another plan, too.
     if (fuses) FusePostOps(options.mode, do_not_fuse, &lowered.program);

@@ -68,7 +68,7 @@ void LayoutBuilder::AppendReorder(ValueId from, ValueId to, NodeId node, const c
 }
 
 void LayoutBuilder::AppendReorder(Step step, PreparedPrimitive prepared) {
-  const bool is_ours = MovesBFloat16(prepared) && StridedCopyOf(prepared.inputs[0], prepared.outputs[0]);
+  const bool is_ours = BetterCopy(prepared).has_value();
   Append(std::move(step), is_ours ? std::nullopt : std::optional(std::move(prepared)));
 }
 

@@ -115,6 +115,11 @@ Desc DenseLike(const Desc& like, const TensorType& type) {
   return Desc(dims, DataType(type.dtype), strides);
 }
 
+Desc DenseWithBlocksOf(const Desc& like, const TensorType& type) {
+  const NamedTag* tag = IsStrided(like) ? nullptr : FindTag(like);
+  return tag == nullptr ? DenseLike(like, type) : Desc(DimsOf(type.shape), DataType(type.dtype), tag->tag);
+}
+
 Desc ChannelsLast(const TensorType& type) {
   const dnnl::memory::dims dims = DimsOf(type.shape);
   dnnl::memory::dims strides(dims.size());

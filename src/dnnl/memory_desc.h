@@ -23,6 +23,8 @@ Desc WithDType(const Desc& desc, DType dtype);
 Desc ChannelsLast(const TensorType& type);
 // Dense memory for `type` with the axes in the same order as in `like`; row-major where `like` is blocked.
 Desc DenseLike(const Desc& like, const TensorType& type);
+// Dense memory for `type` with the axes and blocks of `like`, which has other sizes; row-major where that cannot be.
+Desc DenseWithBlocksOf(const Desc& like, const TensorType& type);
 // How far behind the beginning of its memory the elements begin, in bytes.
 std::size_t FirstByte(const Desc& desc, DType dtype);
 // The elements, padding included, fill their memory from its beginning to its end.

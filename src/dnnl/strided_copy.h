@@ -1,4 +1,5 @@
-// Reorders of bfloat16 by our own kernel: oneDNN's go through float32, which turns denormals into zeros.
+// Reorders by our own kernel: of bfloat16, where oneDNN's go through float32, which turns denormals into zeros, and
+// where oneDNN has no code for the CPU.
 #pragma once
 
 #include <optional>
@@ -10,10 +11,13 @@
 namespace amp::onednn {
 
 // The copy from one layout to the other; nullopt where one of them is padded, packed or blocked more than once, or
-// where elements are not bfloat16 on both sides.
+// where elements become others.
 std::optional<kernels::StridedCopy> StridedCopyOf(const Desc& from, const Desc& to);
 
 // Whether the reorder, which need not round, may still lose denormals.
 bool MovesBFloat16(const PreparedPrimitive& reorder);
+
+// The copy that is run instead of the reorder; nullopt where there is none, or where the reorder is as good.
+std::optional<kernels::StridedCopy> BetterCopy(const PreparedPrimitive& reorder);
 
 }  // namespace amp::onednn

@@ -1,8 +1,11 @@
 #include "kernels/strided_copy.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <utility>
 
+#include "kernels/elements.h"
 #include "kernels/parallel.h"
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -13,14 +16,19 @@ namespace {
 
 // A tile of so many rows and columns stays in the nearest cache while one side is read or written across.
 constexpr std::int64_t kTileRows = 64, kTileColumns = 32;
+// So many elements are worth a call, and a thread.
+constexpr std::int64_t kBlockElements = 4096, kGrainElements = 16384;
+// Columns up to this number are copied by code for just this number.
+constexpr std::int64_t kMaxShort = 8;
 
 #ifdef __SSE2__
-constexpr std::int64_t kSquare = 8;
+__m128i Load(const void* x) { return _mm_loadu_si128(static_cast<const __m128i*>(x)); }
+void Store(void* y, __m128i value) { _mm_storeu_si128(static_cast<__m128i*>(y), value); }
 
 // Turns squares of 8 x 8 elements in registers: y[r * y_stride + c] = x[c * x_stride + r].
 void TransposeSquare(const std::uint16_t* x, std::int64_t x_stride, std::uint16_t* y, std::int64_t y_stride) {
-  __m128i a[kSquare], b[kSquare];
-  for (int i = 0; i < kSquare; ++i) a[i] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(x + i * x_stride));
+  __m128i a[8], b[8];
+  for (int i = 0; i < 8; ++i) a[i] = Load(x + i * x_stride);
   for (int i = 0; i < 4; ++i) {  // b[2 i], b[2 i + 1]: x's rows 2 i and 2 i + 1, element by element
     b[2 * i] = _mm_unpacklo_epi16(a[2 * i], a[2 * i + 1]);
     b[2 * i + 1] = _mm_unpackhi_epi16(a[2 * i], a[2 * i + 1]);
@@ -35,28 +43,77 @@ void TransposeSquare(const std::uint16_t* x, std::int64_t x_stride, std::uint16_
     b[2 * j] = _mm_unpacklo_epi64(a[j], a[4 + j]);
     b[2 * j + 1] = _mm_unpackhi_epi64(a[j], a[4 + j]);
   }
-  for (int i = 0; i < kSquare; ++i) _mm_storeu_si128(reinterpret_cast<__m128i*>(y + i * y_stride), b[i]);
+  for (int i = 0; i < 8; ++i) Store(y + i * y_stride, b[i]);
 }
+
+// The same with squares of 4 x 4.
+void TransposeSquare(const std::uint32_t* x, std::int64_t x_stride, std::uint32_t* y, std::int64_t y_stride) {
+  __m128i a[4], b[4];
+  for (int i = 0; i < 4; ++i) a[i] = Load(x + i * x_stride);
+  for (int i = 0; i < 2; ++i) {  // b[2 i], b[2 i + 1]: x's rows 2 i and 2 i + 1, element by element
+    b[2 * i] = _mm_unpacklo_epi32(a[2 * i], a[2 * i + 1]);
+    b[2 * i + 1] = _mm_unpackhi_epi32(a[2 * i], a[2 * i + 1]);
+  }
+  for (int j = 0; j < 2; ++j) {
+    Store(y + 2 * j * y_stride, _mm_unpacklo_epi64(b[j], b[2 + j]));
+    Store(y + (2 * j + 1) * y_stride, _mm_unpackhi_epi64(b[j], b[2 + j]));
+  }
+}
+
+template <class T>
+constexpr std::int64_t kSquare = sizeof(T) == 2   ? 8
+                                 : sizeof(T) == 4 ? 4
+                                                  : 0;
+#else
+template <class T>
+constexpr std::int64_t kSquare = 0;
 #endif
 
 // y[r * y_stride + c] = x[c * x_stride + r] for so many r and c.
-void Transpose(const std::uint16_t* x, std::int64_t x_stride, std::uint16_t* y, std::int64_t y_stride,
-               std::int64_t num_rows, std::int64_t num_columns) {
+template <class T>
+void Transpose(const T* x, std::int64_t x_stride, T* y, std::int64_t y_stride, std::int64_t num_rows,
+               std::int64_t num_columns) {
   std::int64_t whole_rows = 0, whole_columns = 0;  // what squares cover
-#ifdef __SSE2__
-  whole_rows = num_rows / kSquare * kSquare;
-  whole_columns = num_columns / kSquare * kSquare;
-  for (std::int64_t r = 0; r < whole_rows; r += kSquare) {
-    for (std::int64_t c = 0; c < whole_columns; c += kSquare) {
-      TransposeSquare(x + c * x_stride + r, x_stride, y + r * y_stride + c, y_stride);
+  if constexpr (kSquare<T> != 0) {
+    whole_rows = num_rows / kSquare<T> * kSquare<T>;
+    whole_columns = num_columns / kSquare<T> * kSquare<T>;
+    for (std::int64_t r = 0; r < whole_rows; r += kSquare<T>) {
+      for (std::int64_t c = 0; c < whole_columns; c += kSquare<T>) {
+        TransposeSquare(x + c * x_stride + r, x_stride, y + r * y_stride + c, y_stride);
+      }
     }
   }
-#endif
   for (std::int64_t r = 0; r < num_rows; ++r) {
     for (std::int64_t c = r < whole_rows ? whole_columns : 0; c < num_columns; ++c) {
       y[r * y_stride + c] = x[c * x_stride + r];
     }
   }
+}
+
+// Strides of rows and columns on both sides; columns are neighbours in `to`.
+struct RowStrides {
+  std::int64_t from_row, from_column, to_row;
+};
+
+template <class T, std::int64_t kColumns>
+void CopyShortRows(const T* from, T* to, std::int64_t num_rows, const RowStrides& strides) {
+  const auto [from_row, from_column, to_row] = strides;
+  const auto copy = [&](auto column_stride) {
+    for (std::int64_t r = 0; r < num_rows; ++r) {
+      for (std::int64_t c = 0; c < kColumns; ++c) to[r * to_row + c] = from[r * from_row + c * column_stride()];
+    }
+  };
+  if (from_column == 0) return copy([] { return std::int64_t{0}; });
+  if (from_column == 1) return copy([] { return std::int64_t{1}; });
+  copy([&] { return from_column; });
+}
+
+template <class T, std::int64_t... kIndices>
+void CopyShortRows(const T* from, T* to, std::int64_t num_rows, std::int64_t num_columns, const RowStrides& strides,
+                   std::integer_sequence<std::int64_t, kIndices...>) {
+  using Function = void (*)(const T*, T*, std::int64_t, const RowStrides&);
+  static constexpr Function kFunctions[] = {CopyShortRows<T, kIndices + 1>...};
+  kFunctions[num_columns - 1](from, to, num_rows, strides);
 }
 
 }  // namespace
@@ -70,18 +127,15 @@ void StridedCopy::Prepare() {
   const auto end = axes_.begin() + static_cast<std::ptrdiff_t>(num_axes_);
   std::sort(axes_.begin(), end, [](const Axis& a, const Axis& b) { return a.to > b.to; });
   MergeAxes();
-  // At least rows and columns; axes of size 1 stand in front.
-  while (num_axes_ < 2) {
+  // At least planes, rows and columns; axes of size 1 stand in front.
+  while (num_axes_ < 3) {
     std::move_backward(axes_.begin(), axes_.begin() + static_cast<std::ptrdiff_t>(num_axes_),
                        axes_.begin() + static_cast<std::ptrdiff_t>(num_axes_) + 1);
     axes_[0] = Axis();
     ++num_axes_;
   }
-  // Columns are next to each other in `to`, rows in `from`, if columns are not.
-  const auto columns = axes_.begin() + static_cast<std::ptrdiff_t>(num_axes_) - 1;
-  const auto rows =
-      std::min_element(axes_.begin(), columns, [](const Axis& a, const Axis& b) { return a.from < b.from; });
-  if (columns->from != 1) std::rotate(rows, rows + 1, columns);
+  ChooseRows();
+  ChooseBlock();
 }
 
 // Neighbours that are one axis on both sides.
@@ -99,46 +153,106 @@ void StridedCopy::MergeAxes() {
   num_axes_ = count;
 }
 
+// Columns are next to each other in `to`. Where they are far from each other in `from`, rows are near there.
+void StridedCopy::ChooseRows() {
+  const auto last = axes_.begin() + static_cast<std::ptrdiff_t>(num_axes_) - 1;
+  const auto distance = [](const Axis& axis) {
+    return axis.size == 1 || axis.from == 0 ? std::int64_t{1} << 62 : std::abs(axis.from);
+  };
+  const auto nearest =
+      std::min_element(axes_.begin(), last, [&](const auto& a, const auto& b) { return distance(a) < distance(b); });
+  const bool is_short = columns().to == 1 && columns().size <= kMaxShort;
+  if (columns().to == 1 && columns().from == 1) {
+    way_ = is_short ? Way::kShortRows : Way::kRows;
+  } else if (columns().to == 1 && columns().from == 0) {
+    way_ = is_short ? Way::kShortRows : Way::kFill;
+  } else if (distance(*nearest) < distance(columns())) {
+    std::rotate(nearest, nearest + 1, last);
+    const bool is_transpose = rows().from == 1 && columns().to == 1;
+    way_ = !is_transpose ? Way::kElements : columns().size < 4 ? Way::kShortRows : Way::kTranspose;
+  } else {
+    way_ = is_short ? Way::kShortRows : Way::kElements;
+  }
+}
+
+void StridedCopy::ChooseBlock() {
+  block_.columns = std::min(columns().size, kGrainElements);
+  block_.rows = way_ == Way::kTranspose || way_ == Way::kElements
+                    ? std::min(rows().size, kTileRows)
+                    : std::clamp<std::int64_t>(kGrainElements / block_.columns, 1, rows().size);
+  block_.planes = std::clamp<std::int64_t>(kBlockElements / (block_.columns * block_.rows), 1, planes().size);
+}
+
 void StridedCopy::Run(const void* from, void* to) const {
   if (is_empty_) return;
-  const Axis& rows = axes_[num_axes_ - 2];
-  const std::int64_t stripes = (rows.size + kTileRows - 1) / kTileRows;
-  std::int64_t count = stripes;
-  for (std::size_t i = 0; i + 2 < num_axes_; ++i) count *= axes_[i].size;
-  const std::int64_t columns = axes_[num_axes_ - 1].size;
-  const std::int64_t grain = std::max<std::int64_t>(1, 16384 / (std::min(rows.size, kTileRows) * columns));
-  ParallelFor(count, grain, [&](std::int64_t i) {
-    const std::int64_t first = i % stripes * kTileRows;
-    std::int64_t rest = i / stripes, from_at = first * rows.from, to_at = first * rows.to;
-    for (std::size_t axis = num_axes_ - 2; axis-- > 0; rest /= axes_[axis].size) {
-      const std::int64_t index = rest % axes_[axis].size;
-      from_at += index * axes_[axis].from;
-      to_at += index * axes_[axis].to;
-    }
-    CopyRows(static_cast<const std::uint16_t*>(from) + from_at, static_cast<std::uint16_t*>(to) + to_at,
-             std::min(kTileRows, rows.size - first));
+  WithElementOf(element_bytes_, [&](auto zero) {
+    using T = decltype(zero);
+    RunAs(static_cast<const T*>(from), static_cast<T*>(to));
   });
 }
 
-void StridedCopy::CopyRows(const std::uint16_t* from, std::uint16_t* to, std::int64_t num_rows) const {
-  const Axis& rows = axes_[num_axes_ - 2];
-  const Axis& columns = axes_[num_axes_ - 1];
-  if (columns.from == 1 && columns.to == 1) {
-    for (std::int64_t r = 0; r < num_rows; ++r) {
-      std::memcpy(to + r * rows.to, from + r * rows.from, static_cast<std::size_t>(columns.size) * sizeof(*to));
+template <class T>
+void StridedCopy::RunAs(const T* from, T* to) const {
+  // Blocks along the three innermost axes, then positions of the others.
+  const std::int64_t sizes[] = {planes().size, rows().size, columns().size};
+  const std::int64_t steps[] = {block_.planes, block_.rows, block_.columns};
+  std::int64_t counts[3], count = 1;
+  for (int i = 0; i < 3; ++i) count *= counts[i] = (sizes[i] + steps[i] - 1) / steps[i];
+  for (std::size_t i = 0; i + 3 < num_axes_; ++i) count *= axes_[i].size;
+  const std::int64_t grain = std::max<std::int64_t>(1, kGrainElements / (steps[0] * steps[1] * steps[2]));
+  ParallelFor(count, grain, [&](std::int64_t i) {
+    std::int64_t firsts[3], rest = i;
+    const T* source = from;
+    T* target = to;
+    for (int axis = 3; axis-- > 0; rest /= counts[axis]) {
+      firsts[axis] = rest % counts[axis] * steps[axis];
+      const Axis& inner = axes_[num_axes_ - 3 + static_cast<std::size_t>(axis)];
+      source += firsts[axis] * inner.from;
+      target += firsts[axis] * inner.to;
     }
-    return;
+    for (std::size_t axis = num_axes_ - 3; axis-- > 0; rest /= axes_[axis].size) {
+      source += rest % axes_[axis].size * axes_[axis].from;
+      target += rest % axes_[axis].size * axes_[axis].to;
+    }
+    const std::int64_t num_planes = std::min(steps[0], sizes[0] - firsts[0]);
+    for (std::int64_t plane = 0; plane < num_planes; ++plane) {
+      CopyRows(source + plane * planes().from, target + plane * planes().to, std::min(steps[1], sizes[1] - firsts[1]),
+               std::min(steps[2], sizes[2] - firsts[2]));
+    }
+  });
+}
+
+template <class T>
+void StridedCopy::CopyRows(const T* from, T* to, std::int64_t num_rows, std::int64_t num_columns) const {
+  switch (way_) {
+    case Way::kRows:
+      for (std::int64_t r = 0; r < num_rows; ++r) {
+        std::memcpy(to + r * rows().to, from + r * rows().from, static_cast<std::size_t>(num_columns) * sizeof(T));
+      }
+      return;
+    case Way::kShortRows:
+      return CopyShortRows(from, to, num_rows, num_columns, {rows().from, columns().from, rows().to},
+                           std::make_integer_sequence<std::int64_t, kMaxShort>());
+    case Way::kFill:
+      for (std::int64_t r = 0; r < num_rows; ++r) std::fill_n(to + r * rows().to, num_columns, from[r * rows().from]);
+      return;
+    case Way::kTranspose:
+    case Way::kElements:
+      return CopyTiles(from, to, num_rows, num_columns);
   }
-  for (std::int64_t first = 0; first < columns.size; first += kTileColumns) {
-    const std::int64_t last = std::min(columns.size, first + kTileColumns);
-    if (rows.from == 1 && columns.to == 1) {
-      Transpose(from + first * columns.from, columns.from, to + first, rows.to, num_rows, last - first);
+}
+
+template <class T>
+void StridedCopy::CopyTiles(const T* from, T* to, std::int64_t num_rows, std::int64_t num_columns) const {
+  const Axis &row = rows(), &column = columns();
+  for (std::int64_t first = 0; first < num_columns; first += kTileColumns) {
+    const std::int64_t last = std::min(num_columns, first + kTileColumns);
+    if (way_ == Way::kTranspose) {
+      Transpose(from + first * column.from, column.from, to + first, row.to, num_rows, last - first);
       continue;
     }
     for (std::int64_t r = 0; r < num_rows; ++r) {
-      for (std::int64_t c = first; c < last; ++c) {
-        to[r * rows.to + c * columns.to] = from[r * rows.from + c * columns.from];
-      }
+      for (std::int64_t c = first; c < last; ++c) to[r * row.to + c * column.to] = from[r * row.from + c * column.from];
     }
   }
 }

@@ -1,4 +1,5 @@
 // _contrib_arange_like: counts along the shape of its input.
+#include "ops/moves.h"
 #include "ops/numeric.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
@@ -25,13 +26,18 @@ void InferShape(ShapeRelation& r) {
   r.Out(0, Shape{r.in(0)[*axis]});
 }
 
-void Reference(const Node& node, std::span<const NDArray>, std::span<NDArray> out) {
-  const auto& p = node.params<ArangeLikeParam>();
-  std::vector<double> values(out[0].size());
+void Count(const ArangeLikeParam& p, NDArray& out) {
+  std::vector<double> values(out.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     values[i] = p.start + p.step * static_cast<double>(static_cast<std::int64_t>(i) / p.repeat);
   }
-  Store(values, out[0]);
+  Store(values, out);
+}
+
+bool Lower(LowerContext& c) {
+  NDArray values(c.out_type(0).dtype, c.out_type(0).shape);
+  Count(c.node().params<ArangeLikeParam>(), values);
+  return LowerToValues(c, values);
 }
 
 [[maybe_unused]] const auto kCard =
@@ -54,7 +60,10 @@ void Reference(const Node& node, std::span<const NDArray>, std::span<NDArray> ou
           if (!(q.OutSize() > 0)) return ValueRange{-ValueRange::kInfinity, ValueRange::kInfinity, false};
           return Steps(p.start, p.step, std::floor((q.OutSize() - 1) / static_cast<double>(p.repeat)));
         }})
-        .Set(ReferenceKernel{Reference});
+        .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray>, std::span<NDArray> out) {
+          Count(node.params<ArangeLikeParam>(), out[0]);
+        }})
+        .Set(KernelRule{Lower});
 
 }  // namespace
 }  // namespace amp

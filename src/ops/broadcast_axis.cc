@@ -1,5 +1,6 @@
 // broadcast_axis, broadcast_to: repeat axes of size 1.
 #include "ops/broadcast.h"
+#include "ops/moves.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
@@ -48,9 +49,9 @@ void InferShape(ShapeRelation& r) {
         .Set(ShapeRule{InferShape})
         .Set(SameDType())
         .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
-        .Set(ReferenceKernel{[](const Node&, std::span<const NDArray> in, std::span<NDArray> out) {
-          BroadcastElements(in[0], out[0]);
-        }});
+        .Set(ReferenceKernel{
+            [](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { BroadcastElements(in[0], out[0]); }})
+        .Set(BroadcastByKernel());
 
 struct BroadcastToParam {
   IntTuple shape;
@@ -87,7 +88,8 @@ OpDefinition<BroadcastToParam> Register(const char* name, const char* doc, bool 
       .Set(SameDType())
       .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
       .Set(ReferenceKernel{
-          [](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { BroadcastElements(in[0], out[0]); }});
+          [](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { BroadcastElements(in[0], out[0]); }})
+      .Set(BroadcastByKernel());
 }
 
 [[maybe_unused]] const auto kBroadcastTo =

@@ -1,6 +1,7 @@
 // Concat: arrays one after the other along an axis.
 #include <cstring>
 
+#include "ops/moves.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
@@ -101,6 +102,12 @@ bool Lower(LowerContext& c) {
   return true;
 }
 
+bool LowerToMoves(LowerContext& c) {
+  std::vector<Shape> parts;
+  for (const TensorType& type : c.in_types()) parts.push_back(type.shape);
+  return LowerToConcat(c, Axis(c.node(), c.out_type(0).shape.rank()), parts);
+}
+
 OpDefinition<ConcatParam> Register(const char* name, const char* doc) {
   return RegisterOp<ConcatParam>(name)
       .Doc(doc)
@@ -111,7 +118,8 @@ OpDefinition<ConcatParam> Register(const char* name, const char* doc) {
       .Set(SameDType())
       .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
       .Set(ReferenceKernel{Reference})
-      .Set(LowerRule{Lower});
+      .Set(LowerRule{Lower})
+      .Set(KernelRule{LowerToMoves});
 }
 
 [[maybe_unused]] const auto kConcat =

@@ -1,10 +1,12 @@
 // Diagonals and triangles of matrices: diag, _npi_diag, _npi_tril, _npi_triu.
 #include <algorithm>
 
+#include "ops/moves.h"
 #include "ops/places.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
+#include "program/lowering.h"
 #include "program/reference.h"
 
 namespace amp {
@@ -53,6 +55,24 @@ void FromDiagonal(std::int64_t k, const std::vector<int>& axes, const NDArray& i
   });
 }
 
+// The same as steps. A line becomes a diagonal; of other data the diagonal of the last two of `axes` is taken.
+bool LowerDiagonal(LowerContext& c, std::int64_t k, const std::vector<int>& axes) {
+  const Shape &data = c.in_type(0).shape, &out = c.out_type(0).shape;
+  const std::int64_t below = std::max<std::int64_t>(0, -k), right = std::max<std::int64_t>(0, k);
+  if (data.rank() == 1) {
+    const Move move{{{data[0], 1, out[1] + 1}}, 0, below * out[1] + right};
+    c.SetOut(0, EmitMoves(c, {c.in(0)}, {move}, c.out_type(0), false));
+    return true;
+  }
+  const std::vector<std::int64_t> strides = RowMajorStrides(data);
+  std::vector<std::int64_t> from;
+  for (const int axis : axes) from.push_back(strides[static_cast<std::size_t>(axis)]);
+  const std::int64_t columns = from.back(), rows = from[from.size() - 2];
+  from.pop_back();
+  from.back() = rows + columns;
+  return LowerToMove(c, MoveTo(out, from, below * rows + right * columns));
+}
+
 struct DiagParam {
   std::int64_t k = 0;
   std::int64_t axis1 = 0;
@@ -98,6 +118,11 @@ Shape NewShape(const Node& node, const DiagParam& p, const Shape& data) {
           const auto& p = node.params<DiagParam>();
           if (in[0].shape().rank() == 1) return ToDiagonal(p.k, in[0], out[0]);
           FromDiagonal(p.k, AxesOf(node, p, in[0].shape()), in[0], out[0]);
+        }})
+        .Set(KernelRule{[](LowerContext& c) {
+          const auto& p = c.node().params<DiagParam>();
+          const Shape& data = c.in_type(0).shape;
+          return LowerDiagonal(c, p.k, data.rank() == 1 ? std::vector<int>() : AxesOf(c.node(), p, data));
         }});
 
 struct NpiDiagParam {
@@ -125,6 +150,9 @@ Shape NewShape(const Node& node, const NpiDiagParam& p, const Shape& data) {
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           const std::int64_t k = node.params<NpiDiagParam>().k;
           in[0].shape().rank() == 1 ? ToDiagonal(k, in[0], out[0]) : FromDiagonal(k, {0, 1}, in[0], out[0]);
+        }})
+        .Set(KernelRule{[](LowerContext& c) {
+          return LowerDiagonal(c, c.node().params<NpiDiagParam>().k, {0, 1});
         }});
 
 // Of matrices along the last two axes; one line stands for a square of equal rows.

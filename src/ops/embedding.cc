@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ops/gathers.h"
 #include "ops/numeric.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
@@ -46,6 +47,14 @@ void Reference(const Node&, std::span<const NDArray> in, std::span<NDArray> out)
   }
 }
 
+bool Lower(LowerContext& c) {
+  const TensorType& table = c.in_type(1);
+  const auto row_bytes = static_cast<std::size_t>(table.shape[1] * BytesOf(table.dtype));
+  return LowerToGather(c, {1, 0, c.in_type(0).shape.size(), row_bytes},
+                       BringInRange(c, OutOfRange::kClip, table.shape[0]),
+                       [](const std::int64_t* numbers, std::int64_t row) { return numbers[row]; });
+}
+
 [[maybe_unused]] const auto kCard =
     RegisterOp<EmbeddingParam>("Embedding")
         .Alias("_npx_embedding")
@@ -62,7 +71,8 @@ void Reference(const Node&, std::span<const NDArray> in, std::span<NDArray> out)
         .Set(DTypeRule{InferDType})
         .Set(AmpFacts{Arithmetic::kMovesData, {SlotRole::kIndex, SlotRole::kData}, AlwaysCommutes})
         .Set(IndexLimit{[](const Node& node) { return static_cast<double>(node.params<EmbeddingParam>().input_dim); }})
-        .Set(ReferenceKernel{Reference});
+        .Set(ReferenceKernel{Reference})
+        .Set(KernelRule{Lower});
 
 }  // namespace
 }  // namespace amp

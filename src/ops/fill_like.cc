@@ -1,5 +1,6 @@
 // zeros_like, ones_like and _npi_full_like: they read the shape of their input only.
-#include "ops/numeric.h"
+#include "ops/moves.h"
+#include "ops/places.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
@@ -48,6 +49,9 @@ void InferLike(DTypeRelation& r) {
         .Set(ConstantRange(ValueRange::Of(static_cast<double>(row.value))))
         .Set(ReferenceKernel{[&row](const Node&, std::span<const NDArray>, std::span<NDArray> out) {
           Store(std::vector<std::int64_t>(static_cast<std::size_t>(out[0].size()), row.value), out[0]);
+        }})
+        .Set(KernelRule{[&row](LowerContext& c) {
+          return LowerToFill(c, BytesOfOne(c.out_type(0).dtype, static_cast<double>(row.value)));
         }});
   }
   return true;
@@ -74,6 +78,9 @@ struct FullLikeParam {
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray>, std::span<NDArray> out) {
           const double value = node.params<FullLikeParam>().fill_value;
           Store(std::vector<double>(static_cast<std::size_t>(out[0].size()), value), out[0]);
+        }})
+        .Set(KernelRule{[](LowerContext& c) {
+          return LowerToFill(c, BytesOfOne(c.out_type(0).dtype, c.node().params<FullLikeParam>().fill_value));
         }});
 
 }  // namespace

@@ -2,10 +2,12 @@
 #include <algorithm>
 #include <cstring>
 
-#include "ops/numeric.h"
+#include "ops/gathers.h"
+#include "ops/places.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
+#include "program/lowering.h"
 #include "program/reference.h"
 
 namespace amp {
@@ -61,6 +63,28 @@ void GatherNdReference(const Node& node, std::span<const NDArray> in, std::span<
   }
 }
 
+// The places of one index on each of the first `named` axes, in the first of them.
+bool LowerGatherNd(LowerContext& c) {
+  const Shape &data = c.in_type(0).shape, &indices = c.in_type(1).shape;
+  const int named = static_cast<int>(indices[0]);
+  const std::int64_t count = indices.size() / named;
+  const IntTuple sizes(data.dims().begin(), data.dims().begin() + named);
+  const std::string node = c.node().Describe();
+  const auto place = [=](const std::int64_t* numbers, std::int64_t row) {
+    std::int64_t result = 0;
+    for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
+      const std::int64_t given = numbers[static_cast<std::int64_t>(axis) * count + row], size = sizes[axis];
+      const std::int64_t index = IndexInRange(OutOfRange::kRaise, given < 0 ? given + size : given, size);
+      if (index < 0) FailAtIndex(node, given < 0 ? given + size : given, size);
+      result = result * size + index;
+    }
+    return result;
+  };
+  const auto row_bytes = static_cast<std::size_t>(data.SizeOf(named, data.rank()) * BytesOf(c.in_type(0).dtype));
+  return LowerToGather(
+      c, {0, 1, count, row_bytes}, [](auto...) {}, place);
+}
+
 [[maybe_unused]] const auto kGatherNd =
     RegisterOp<NoParam>("gather_nd")
         .Alias("_npi_gather_nd")
@@ -69,7 +93,8 @@ void GatherNdReference(const Node& node, std::span<const NDArray> in, std::span<
         .Set(ShapeRule{InferGatherNd})
         .Set(IndexBesideData(0, 1))
         .Set(AmpFacts{Arithmetic::kMovesData, {SlotRole::kData, SlotRole::kIndex}, AlwaysCommutes})
-        .Set(ReferenceKernel{GatherNdReference});
+        .Set(ReferenceKernel{GatherNdReference})
+        .Set(KernelRule{LowerGatherNd});
 
 struct TakeParam {
   std::int64_t axis = 0;
@@ -100,6 +125,25 @@ void TakeReference(const Node& node, std::span<const NDArray> in, std::span<NDAr
   }
 }
 
+bool LowerTake(LowerContext& c) {
+  const auto& p = c.node().params<TakeParam>();
+  const Shape& data = c.in_type(0).shape;
+  const int axis = RequireAxis(c.node(), p.axis, data);
+  const std::int64_t outer = data.SizeOf(0, axis), size = data[axis], count = c.in_type(1).shape.size();
+  const auto row_bytes = static_cast<std::size_t>(data.SizeOf(axis + 1, data.rank()) * BytesOf(c.in_type(0).dtype));
+  const OutOfRange mode = p.mode == "clip"   ? OutOfRange::kClip
+                          : p.mode == "wrap" ? OutOfRange::kWrap
+                                             : OutOfRange::kRaise;
+  const auto bring = BringInRange(c, mode, size);
+  if (outer == 1) {
+    return LowerToGather(c, {0, 1, count, row_bytes}, bring,
+                         [](const std::int64_t* numbers, std::int64_t row) { return numbers[row]; });
+  }
+  return LowerToGather(c, {0, 1, outer * count, row_bytes}, bring, [=](const std::int64_t* numbers, std::int64_t row) {
+    return row / count * size + numbers[row % count];
+  });
+}
+
 [[maybe_unused]] const auto kTake =
     RegisterOp<TakeParam>("take")
         .Alias("_npi_take")
@@ -112,7 +156,8 @@ void TakeReference(const Node& node, std::span<const NDArray> in, std::span<NDAr
         .Set(ShapeRule{InferTake})
         .Set(IndexBesideData(0, 1))
         .Set(AmpFacts{Arithmetic::kMovesData, {SlotRole::kData, SlotRole::kIndex}, AlwaysCommutes})
-        .Set(ReferenceKernel{TakeReference});
+        .Set(ReferenceKernel{TakeReference})
+        .Set(KernelRule{LowerTake});
 
 struct OneHotParam {
   std::int64_t depth = 0;
@@ -120,6 +165,39 @@ struct OneHotParam {
   double off_value = 0;
   DType dtype = DType::kFloat32;
 };
+
+// Rows of `off`, each with an `on` where the index says.
+template <class T>
+void WriteOneHot(const KernelOperands& operands, kernels::ElementType type, std::int64_t count, std::int64_t depth,
+                 T on, T off) {
+  const auto bytes = kernels::ElementBytes(type);
+  kernels::ForRowBlocks(count, static_cast<std::size_t>(depth) * sizeof(T), [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i) {
+      std::int64_t index = 0;
+      const auto* given = static_cast<const char*>(operands.input(0)) + static_cast<std::size_t>(i) * bytes;
+      kernels::Cast(type, given, kernels::ElementType::kInt64, &index, 1);
+      T* row = static_cast<T*>(operands.output()) + i * depth;
+      std::fill_n(row, depth, off);
+      if (index >= 0 && index < depth) row[index] = on;
+    }
+  });
+}
+
+bool LowerOneHot(LowerContext& c) {
+  const auto& p = c.node().params<OneHotParam>();
+  const DType dtype = c.out_type(0).dtype;
+  const kernels::ElementType type = KernelType(c.in_type(0).dtype);
+  const std::int64_t count = c.in_type(0).shape.size(), depth = p.depth;
+  const std::uint64_t on = BytesOfOne(dtype, p.on_value), off = BytesOfOne(dtype, p.off_value);
+  KernelSpec work{"one_hot", [=](const KernelOperands& operands) {
+                    kernels::WithElementOf(static_cast<std::size_t>(BytesOf(dtype)), [&](auto zero) {
+                      using T = decltype(zero);
+                      WriteOneHot(operands, type, count, depth, static_cast<T>(on), static_cast<T>(off));
+                    });
+                  }};
+  c.SetOut(0, c.Emit(std::move(work), {c.in(0)}, c.out_type(0)));
+  return true;
+}
 
 [[maybe_unused]] const auto kOneHot =
     RegisterOp<OneHotParam>("one_hot")
@@ -153,7 +231,8 @@ struct OneHotParam {
             y[i * static_cast<std::size_t>(p.depth) + static_cast<std::size_t>(indices[i])] = p.on_value;
           }
           Store(y, out[0]);
-        }});
+        }})
+        .Set(KernelRule{LowerOneHot});
 
 }  // namespace
 }  // namespace amp

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "ops/broadcast.h"
+#include "ops/moves.h"
 #include "ops/numeric.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
@@ -80,6 +81,9 @@ void SliceLikeReference(const Node&, std::span<const NDArray> in, std::span<NDAr
           const SliceSpec work{std::vector<std::int64_t>(static_cast<std::size_t>(c.out_type(0).shape.rank()), 0)};
           c.SetOut(0, c.Emit(work, {c.in(0)}, c.out_type(0)));
           return true;
+        }})
+        .Set(KernelRule{[](LowerContext& c) {
+          return LowerToMove(c, MoveTo(c.out_type(0).shape, RowMajorStrides(c.in_type(0).shape)));
         }});
 
 struct ReshapeLikeParam {
@@ -175,9 +179,9 @@ void InferBroadcastLike(ShapeRelation& r) {
         .Set(ShapeRule{InferBroadcastLike})
         .Set(DTypeOfFirst())
         .Set(FactsOfLike())
-        .Set(ReferenceKernel{[](const Node&, std::span<const NDArray> in, std::span<NDArray> out) {
-          BroadcastElements(in[0], out[0]);
-        }});
+        .Set(ReferenceKernel{
+            [](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { BroadcastElements(in[0], out[0]); }})
+        .Set(BroadcastByKernel());
 
 [[maybe_unused]] const auto kIdentityLike =
     RegisterOp<NoParam>("_identity_with_attr_like_rhs")

@@ -1,8 +1,10 @@
 // Pad: borders around an array.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
-#include "ops/numeric.h"
+#include "kernels/pad.h"
+#include "ops/places.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
@@ -46,12 +48,9 @@ void InferShape(ShapeRelation& r) {
   r.Out(0, out);
 }
 
-// Position in the data that position `i` of the output shows; -1 for the constant.
-std::int64_t Source(const std::string& mode, std::int64_t i, std::int64_t size) {
-  if (i >= 0 && i < size) return i;
-  if (mode == "constant") return -1;
-  if (mode == "edge") return std::clamp<std::int64_t>(i, 0, size - 1);
-  return i < 0 ? -i : 2 * (size - 1) - i;
+kernels::PadMode ModeOf(const PadParam& p) {
+  if (p.mode == "edge") return kernels::PadMode::kEdge;
+  return p.mode == "reflect" ? kernels::PadMode::kReflect : kernels::PadMode::kConstant;
 }
 
 void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
@@ -59,19 +58,29 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
   const Shape &from = in[0].shape(), &to = out[0].shape();
   const int rank = from.rank();
   const auto bytes = static_cast<std::size_t>(BytesOf(in[0].dtype()));
-  NDArray constant(in[0].dtype(), Shape{1});
-  Store(std::vector<double>{p.constant_value}, constant);
+  const NDArray constant = OneElement(in[0].dtype(), p.constant_value);
   std::vector<std::int64_t> index(rank, 0);
   for (std::int64_t i = 0; i < out[0].size(); ++i) {
     std::int64_t source = 0;
     for (int a = 0; a < rank && source >= 0; ++a) {
-      const std::int64_t position = Source(p.mode, index[a] - p.pad_width[2 * a], from[a]);
+      const std::int64_t position = kernels::ShownPosition(ModeOf(p), index[a] - p.pad_width[2 * a], from[a]);
       source = position < 0 ? -1 : source * from[a] + position;
     }
     const char* element = source < 0 ? constant.As<char>() : in[0].As<char>() + source * bytes;
     std::memcpy(out[0].As<char>() + i * bytes, element, bytes);
     for (int a = rank; a-- > 0 && ++index[a] == to[a];) index[a] = 0;
   }
+}
+
+bool Lower(LowerContext& c) {
+  const auto& p = c.node().params<PadParam>();
+  PadSpec work{ModeOf(p), {}, {}, BytesOfOne(c.in_type(0).dtype, p.constant_value)};
+  for (std::size_t i = 0; i < p.pad_width.size(); i += 2) {
+    work.before.push_back(p.pad_width[i]);
+    work.after.push_back(p.pad_width[i + 1]);
+  }
+  c.SetOut(0, c.Emit(std::move(work), {c.in(0)}, c.out_type(0)));
+  return true;
 }
 
 [[maybe_unused]] const auto kCard =
@@ -97,7 +106,8 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
           const auto& p = q.node.params<PadParam>();
           return p.mode == "constant" ? Hull(q.in[0], ValueRange::Of(p.constant_value)) : q.in[0];
         }})
-        .Set(ReferenceKernel{Reference});
+        .Set(ReferenceKernel{Reference})
+        .Set(KernelRule{Lower});
 
 }  // namespace
 }  // namespace amp

@@ -2,10 +2,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernels/pad.h"
 #include "ops/places.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
+#include "program/lowering.h"
 #include "program/reference.h"
 
 namespace amp {
@@ -83,24 +85,22 @@ void InferShape(ShapeRelation& r) {
   r.Out(0, out);
 }
 
-// The position on an axis that position `i` shows, which may lie outside; -1 for the constant.
-std::int64_t Shown(const std::string& mode, std::int64_t i, std::int64_t size) {
-  if (i >= 0 && i < size) return i;
-  if (mode == "constant") return -1;
-  if (mode == "edge") return std::clamp<std::int64_t>(i, 0, size - 1);
-  // There and back again: with the ends once (reflect) or twice (symmetric).
-  const std::int64_t once = mode == "reflect" ? 1 : 0, period = std::max<std::int64_t>(1, 2 * (size - once));
-  const std::int64_t phase = (i % period + period) % period;
-  return phase < size ? phase : period - phase - 1 + once;
+// nullopt where borders show no elements, but the extremes of all.
+std::optional<kernels::PadMode> ModeOf(const PadParam& p) {
+  if (p.mode == "constant") return kernels::PadMode::kConstant;
+  if (p.mode == "edge") return kernels::PadMode::kEdge;
+  if (p.mode == "reflect") return kernels::PadMode::kReflect;
+  if (p.mode == "symmetric") return kernels::PadMode::kSymmetric;
+  return std::nullopt;
 }
 
-void FromData(const PadParam& p, const NDArray& in, NDArray& out) {
+void FromData(const PadParam& p, kernels::PadMode mode, const NDArray& in, NDArray& out) {
   const Shape& shape = in.shape();
   FromPlaces(in, OneElement(in.dtype(), p.constant_values), out, [&](const Index& index) {
     std::int64_t place = 0;
     for (int a = 0; a < shape.rank(); ++a) {
       const auto i = static_cast<std::size_t>(a);
-      const std::int64_t position = Shown(p.mode, index[i] - p.pad_width.axes[i].first, shape[a]);
+      const std::int64_t position = kernels::ShownPosition(mode, index[i] - p.pad_width.axes[i].first, shape[a]);
       if (position < 0) return position;
       place = place * shape[a] + position;
     }
@@ -142,6 +142,19 @@ void Extremes(const PadParam& p, const NDArray& in, NDArray& out) {
   });
 }
 
+bool Lower(LowerContext& c) {
+  const auto& p = c.node().params<PadParam>();
+  const auto mode = ModeOf(p);
+  if (!mode) return false;
+  PadSpec work{*mode, {}, {}, BytesOfOne(c.in_type(0).dtype, p.constant_values)};
+  for (const auto& [before, after] : p.pad_width.axes) {
+    work.before.push_back(before);
+    work.after.push_back(after);
+  }
+  c.SetOut(0, c.Emit(std::move(work), {c.in(0)}, c.out_type(0)));
+  return true;
+}
+
 [[maybe_unused]] const auto kCard =
     RegisterOp<PadParam>("_npi_pad")
         .Doc("Adds borders of pad_width = ((before, after), ...), one pair for each axis.")
@@ -169,8 +182,10 @@ void Extremes(const PadParam& p, const NDArray& in, NDArray& out) {
         }})
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           const auto& p = node.params<PadParam>();
-          p.mode == "maximum" || p.mode == "minimum" ? Extremes(p, in[0], out[0]) : FromData(p, in[0], out[0]);
-        }});
+          const auto mode = ModeOf(p);
+          mode ? FromData(p, *mode, in[0], out[0]) : Extremes(p, in[0], out[0]);
+        }})
+        .Set(KernelRule{Lower});
 
 }  // namespace
 }  // namespace amp

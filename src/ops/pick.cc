@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ops/gathers.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
+#include "program/lowering.h"
 #include "program/reference.h"
 
 namespace amp {
@@ -36,6 +38,16 @@ void Pick(const NDArray& data, const NDArray& index, int axis, bool wrap, NDArra
     const std::int64_t from = (l / inner * size + InRange(indices[line], size, wrap)) * inner + l % inner;
     std::memcpy(out.As<char>() + line * bytes, data.As<char>() + from * bytes, bytes);
   }
+}
+
+bool LowerPick(LowerContext& c, int axis, bool wrap) {
+  const Shape& data = c.in_type(0).shape;
+  const std::int64_t size = data[axis], inner = data.SizeOf(axis + 1, data.rank());
+  const GatherShape shape{0, 1, c.in_type(1).shape.size(), static_cast<std::size_t>(BytesOf(c.in_type(0).dtype))};
+  return LowerToGather(c, shape, BringInRange(c, wrap ? OutOfRange::kWrap : OutOfRange::kClip, size),
+                       [=](const std::int64_t* numbers, std::int64_t line) {
+                         return (line / inner * size + numbers[line]) * inner + line % inner;
+                       });
 }
 
 void RefuseEmpty(const Node& node, const Shape& data, int axis) {
@@ -84,6 +96,10 @@ void InferPick(ShapeRelation& r) {
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           const auto& p = node.params<PickParam>();
           Pick(in[0], in[1], AxisOf(node, p, in[0].shape()), p.mode == "wrap", out[0]);
+        }})
+        .Set(KernelRule{[](LowerContext& c) {
+          const auto& p = c.node().params<PickParam>();
+          return LowerPick(c, AxisOf(c.node(), p, c.in_type(0).shape), p.mode == "wrap");
         }});
 
 void InferBatchTake(ShapeRelation& r) {
@@ -107,7 +123,8 @@ void InferBatchTake(ShapeRelation& r) {
         .Set(FactsOfPick())
         .Set(ReferenceKernel{[](const Node&, std::span<const NDArray> in, std::span<NDArray> out) {
           Pick(in[0], in[1], in[0].shape().rank() - 1, false, out[0]);
-        }});
+        }})
+        .Set(KernelRule{[](LowerContext& c) { return LowerPick(c, c.in_type(0).shape.rank() - 1, false); }});
 
 }  // namespace
 }  // namespace amp

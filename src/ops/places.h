@@ -15,6 +15,13 @@ inline NDArray OneElement(DType dtype, double value) {
   return one;
 }
 
+// Its bytes, the others 0.
+inline std::uint64_t BytesOfOne(DType dtype, double value) {
+  std::uint64_t bytes = 0;
+  std::memcpy(&bytes, OneElement(dtype, value).data(), static_cast<std::size_t>(BytesOf(dtype)));
+  return bytes;
+}
+
 using Index = std::vector<std::int64_t>;
 
 // Element `index` of `out` is the element of `in` (same dtype) at place(index), counted in row-major order; that of

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "ops/broadcast.h"
+#include "ops/moves.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
@@ -72,6 +73,17 @@ Sources SourcesOf(const Node& node, const TileParam& p, const Shape& data) {
   return sources;
 }
 
+Move MoveOf(const Node& node, const TileParam& p, const Shape& data) {
+  const std::vector<std::int64_t> from = RowMajorStrides(data), to = RowMajorStrides(NewShape(node, p, data));
+  Move move;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    const int axis = static_cast<int>(i);
+    move.axes.push_back({Repetitions(p, axis, data.rank()), 0, data[axis] * to[i]});
+    move.axes.push_back({data[axis], from[i], to[i]});
+  }
+  return move;
+}
+
 struct RepeatParam {
   std::int64_t repeats = 1;
   std::optional<std::int64_t> axis;
@@ -96,6 +108,17 @@ Sources SourcesOf(const Node& node, const RepeatParam& p, const Shape& data) {
   return sources;
 }
 
+Move MoveOf(const Node& node, const RepeatParam& p, const Shape& data) {
+  const std::vector<std::int64_t> from = RowMajorStrides(data), to = RowMajorStrides(NewShape(node, p, data));
+  Move move;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    const std::int64_t times = static_cast<int>(i) == AxisOf(node, p, data) ? p.repeats : 1;
+    move.axes.push_back({data[static_cast<int>(i)], from[i], times * to[i]});
+    move.axes.push_back({times, 0, to[i]});
+  }
+  return move;
+}
+
 struct ReverseParam {
   IntTuple axis;
 };
@@ -106,14 +129,31 @@ Shape NewShape(const Node& node, const ReverseParam& p, const Shape& data) {
   return data;
 }
 
-Sources SourcesOf(const Node&, const ReverseParam& p, const Shape& data) {
-  Sources sources = Everything(data);
+std::vector<bool> TurnedAxes(const ReverseParam& p, const Shape& data) {
   std::vector<bool> turned(data.rank(), false);
   for (const std::int64_t axis : p.axis) turned[static_cast<std::size_t>(*NormalizeAxis(axis, data.rank()))] = true;
+  return turned;
+}
+
+Sources SourcesOf(const Node&, const ReverseParam& p, const Shape& data) {
+  Sources sources = Everything(data);
+  const std::vector<bool> turned = TurnedAxes(p, data);
   for (std::size_t a = 0; a < turned.size(); ++a) {
     if (turned[a]) std::reverse(sources[a].begin(), sources[a].end());
   }
   return sources;
+}
+
+Move MoveOf(const Node&, const ReverseParam& p, const Shape& data) {
+  std::vector<std::int64_t> from = RowMajorStrides(data);
+  const std::vector<bool> turned = TurnedAxes(p, data);
+  std::int64_t first = 0;
+  for (std::size_t a = 0; a < turned.size(); ++a) {
+    if (!turned[a]) continue;
+    first += (data[static_cast<int>(a)] - 1) * from[a];
+    from[a] = -from[a];
+  }
+  return MoveTo(data, from, first);
 }
 
 // An operator that gives the new shape and, for the kernel, the input as it is read (same elements).
@@ -133,6 +173,10 @@ OpDefinition<P> Register(const char* name, const char* doc, ParamSchema<P> schem
         const auto& p = node.params<P>();
         const NDArray data = in[0].Reshaped(AsRead(p, in[0].shape()));
         CopyFrom(data, SourcesOf(node, p, data.shape()), out[0]);
+      }})
+      .Set(KernelRule{[](LowerContext& c) {
+        const auto& p = c.node().params<P>();
+        return LowerToMove(c, MoveOf(c.node(), p, AsRead(p, c.in_type(0).shape)));
       }});
 }
 

@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "ops/moves.h"
 #include "ops/places.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
+#include "program/lowering.h"
 #include "program/reference.h"
 
 namespace amp {
@@ -22,8 +24,9 @@ OpDefinition<P> Register(const char* name, const char* doc, ParamSchema<P> schem
       .Set(SameDType())
       .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
       .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
-        Move(node, node.params<P>(), in[0], out[0]);
-      }});
+        Relocate(node, node.params<P>(), in[0], out[0]);
+      }})
+      .Set(KernelRule{[](LowerContext& c) { return Lower(c, c.node().params<P>()); }});
 }
 
 struct RollParam {
@@ -58,11 +61,11 @@ Shape NewShape(const Node& node, const RollParam& p, const Shape& data) {
   return data;
 }
 
-void Move(const Node& node, const RollParam& p, const NDArray& in, NDArray& out) {
+void Relocate(const Node& node, const RollParam& p, const NDArray& in, NDArray& out) {
   if (!p.axis) {
     const Shape flat{in.size()};
     NDArray line = out.Reshaped(flat);
-    return Move(node, {p.shift, IntTuple{0}}, in.Reshaped(flat), line);
+    return Relocate(node, {p.shift, IntTuple{0}}, in.Reshaped(flat), line);
   }
   const Shape& shape = in.shape();
   const Index shifts = ShiftsOf(node, p, shape);
@@ -74,6 +77,31 @@ void Move(const Node& node, const RollParam& p, const NDArray& in, NDArray& out)
     }
     return PlaceOf(from, shape);
   });
+}
+
+// Along each axis that is shifted the array falls into two parts.
+bool Lower(LowerContext& c, const RollParam& p) {
+  const Shape shape = p.axis ? c.in_type(0).shape : Shape{c.in_type(0).shape.size()};
+  const Index shifts = ShiftsOf(c.node(), p.axis ? p : RollParam{p.shift, IntTuple{0}}, shape);
+  const std::vector<std::int64_t> strides = RowMajorStrides(shape);
+  std::vector<Move> moves{{}};
+  for (std::size_t a = 0; a < shifts.size(); ++a) {
+    const std::int64_t size = shape[static_cast<int>(a)], shift = shifts[a], stride = strides[a];
+    std::vector<Move> split;
+    for (Move& move : moves) {
+      Move end = move;
+      move.axes.push_back({size - shift, stride, stride});
+      move.first_to += shift * stride;
+      split.push_back(move);
+      if (shift == 0) continue;
+      end.axes.push_back({shift, stride, stride});
+      end.first_from += (size - shift) * stride;
+      split.push_back(end);
+    }
+    moves = std::move(split);
+  }
+  c.SetOut(0, EmitMoves(c, {c.in(0)}, moves, c.out_type(0)));
+  return true;
 }
 
 [[maybe_unused]] const auto kRoll =
@@ -104,7 +132,7 @@ Shape NewShape(const Node& node, const Rot90Param& p, const Shape& data) {
   return out;
 }
 
-void Move(const Node& node, const Rot90Param& p, const NDArray& in, NDArray& out) {
+void Relocate(const Node& node, const Rot90Param& p, const NDArray& in, NDArray& out) {
   const auto [first, second] = PlaneOf(node, p, in.shape());
   const Shape& shape = in.shape();
   const int quarters = Quarters(p);
@@ -121,6 +149,24 @@ void Move(const Node& node, const Rot90Param& p, const NDArray& in, NDArray& out
         }
         return PlaceOf(from, shape);
       });
+}
+
+// By one quarter: element (i, j) of the result is element (j, size - 1 - i) of what is turned.
+bool Lower(LowerContext& c, const Rot90Param& p) {
+  const Shape& data = c.in_type(0).shape;
+  const auto [first, second] = PlaneOf(c.node(), p, data);
+  std::vector<std::int64_t> from = RowMajorStrides(data);
+  std::int64_t begin = 0;
+  auto &along_first = from[static_cast<std::size_t>(first)], &along_second = from[static_cast<std::size_t>(second)];
+  std::int64_t rows = data[first], columns = data[second];
+  for (int turn = 0; turn < Quarters(p); ++turn) {
+    begin += (columns - 1) * along_second;
+    const std::int64_t reversed = -along_second;
+    along_second = along_first;
+    along_first = reversed;
+    std::swap(rows, columns);
+  }
+  return LowerToMove(c, MoveTo(c.out_type(0).shape, from, begin));
 }
 
 [[maybe_unused]] const auto kRot90 =

@@ -1,10 +1,12 @@
 // scatter_nd: elements to places that indices name.
 #include <cstring>
 
+#include "ops/gathers.h"
 #include "ops/places.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
+#include "program/lowering.h"
 #include "program/reference.h"
 
 namespace amp {
@@ -61,6 +63,36 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
   }
 }
 
+// Rows are written one after the other, because the last of equal places counts.
+bool Lower(LowerContext& c) {
+  const Shape &out = c.out_type(0).shape, &indices = c.in_type(1).shape;
+  const int named = static_cast<int>(indices[0]);
+  const std::int64_t count = indices.size() / named;
+  const IntTuple sizes(out.dims().begin(), out.dims().begin() + named);
+  const auto row_bytes = static_cast<std::size_t>(out.SizeOf(named, out.rank()) * BytesOf(c.out_type(0).dtype));
+  const auto bytes = static_cast<std::size_t>(c.out_type(0).bytes()),
+             num_indices = sizes.size() * static_cast<std::size_t>(count);
+  const auto run = [=, node = c.node().Describe(),
+                    type = KernelType(c.in_type(1).dtype)](const KernelOperands& operands) {
+    auto* numbers = static_cast<std::int64_t*>(operands.scratch());
+    kernels::Cast(type, operands.input(1), kernels::ElementType::kInt64, numbers, num_indices);
+    std::memset(operands.output(), 0, bytes);
+    for (std::int64_t i = 0; i < count; ++i) {
+      std::int64_t row = 0;
+      for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
+        const std::int64_t index = numbers[static_cast<std::int64_t>(axis) * count + i];
+        if (index < 0 || index >= sizes[axis]) FailAtIndex(node, index, sizes[axis]);
+        row = row * sizes[axis] + index;
+      }
+      std::memcpy(static_cast<char*>(operands.output()) + static_cast<std::size_t>(row) * row_bytes,
+                  static_cast<const char*>(operands.input(0)) + static_cast<std::size_t>(i) * row_bytes, row_bytes);
+    }
+  };
+  KernelSpec work{"scatter", run, num_indices * sizeof(std::int64_t)};
+  c.SetOut(0, c.Emit(std::move(work), {c.in(0), c.in(1)}, c.out_type(0)));
+  return true;
+}
+
 [[maybe_unused]] const auto kCard =
     RegisterOp<ScatterParam>("scatter_nd")
         .Doc("Zeros, and out[indices[0], ..., indices[M - 1]] = data; of equal places the last one counts.")
@@ -73,7 +105,8 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
         }})
         .Set(AmpFacts{Arithmetic::kMovesData, {SlotRole::kData, SlotRole::kIndex}, AlwaysCommutes})
         .Set(DataAndZero())
-        .Set(ReferenceKernel{Reference});
+        .Set(ReferenceKernel{Reference})
+        .Set(KernelRule{Lower});
 
 }  // namespace
 }  // namespace amp

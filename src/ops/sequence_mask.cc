@@ -1,6 +1,11 @@
 // SequenceMask: elements behind the end of each sequence replaced by a value.
 #include <algorithm>
+#include <cstring>
+#include <utility>
 
+#include "kernels/cast.h"
+#include "kernels/gather.h"
+#include "ops/moves.h"
 #include "ops/numeric.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
@@ -46,6 +51,61 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
   });
 }
 
+// The bytes of what elements behind the end become.
+std::uint64_t MaskBytes(DType dtype, double value) {
+  std::uint64_t bytes = 0;
+  WithNumberType(dtype, [&](auto zero) {
+    NDArray one(dtype, Shape{1});
+    Store(std::vector<decltype(zero)>{static_cast<decltype(zero)>(value)}, one);
+    std::memcpy(&bytes, one.data(), static_cast<std::size_t>(BytesOf(dtype)));
+  });
+  return bytes;
+}
+
+// Rows of `inner` elements for each position of axes 0 and 1.
+struct MaskShape {
+  std::int64_t rows, columns, inner;
+  bool time_first;
+  kernels::ElementType length_type;
+};
+
+template <class T>
+void Mask(const MaskShape& s, const T* from, const char* lengths, T mask, T* to) {
+  const auto row_bytes = static_cast<std::size_t>(s.inner) * sizeof(T);
+  kernels::ForRowBlocks(s.rows * s.columns, row_bytes, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t row = first; row < last; ++row) {
+      const std::int64_t i = row / s.columns, j = row % s.columns;
+      std::int64_t length = 0;
+      const auto sequence = static_cast<std::size_t>(s.time_first ? j : i);
+      kernels::Cast(s.length_type, lengths + sequence * kernels::ElementBytes(s.length_type),
+                    kernels::ElementType::kInt64, &length, 1);
+      if ((s.time_first ? i : j) < length) {
+        std::memcpy(to + row * s.inner, from + row * s.inner, row_bytes);
+      } else {
+        std::fill_n(to + row * s.inner, s.inner, mask);
+      }
+    }
+  });
+}
+
+bool Lower(LowerContext& c) {
+  const auto& p = c.node().params<SequenceMaskParam>();
+  const auto& [dtype, shape] = c.in_type(0);
+  if (!p.use_sequence_length) return LowerToMove(c, MoveTo(shape, RowMajorStrides(shape)));
+  const MaskShape s{shape[0], shape[1], shape.SizeOf(2, shape.rank()), p.axis == 0, KernelType(c.in_type(1).dtype)};
+  const std::uint64_t mask = MaskBytes(dtype, p.value);
+  const auto bytes = static_cast<std::size_t>(BytesOf(dtype));
+  KernelSpec work{"mask", [=](const KernelOperands& operands) {
+                    kernels::WithElementOf(bytes, [&](auto zero) {
+                      using T = decltype(zero);
+                      Mask(s, static_cast<const T*>(operands.input(0)), static_cast<const char*>(operands.input(1)),
+                           static_cast<T>(mask), static_cast<T*>(operands.output()));
+                    });
+                  }};
+  c.SetOut(0, c.Emit(std::move(work), {c.in(0), c.in(1)}, c.out_type(0)));
+  return true;
+}
+
 [[maybe_unused]] const auto kCard =
     RegisterOp<SequenceMaskParam>("SequenceMask")
         .Alias("_npx_sequence_mask")
@@ -69,7 +129,8 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
                       {SlotRole::kData, SlotRole::kIndex},
                       [](const Node& node, DType) { return node.params<SequenceMaskParam>().value == 0; }})
         .Set(DataAndConstant([](const Node& node) { return node.params<SequenceMaskParam>().value; }))
-        .Set(ReferenceKernel{Reference});
+        .Set(ReferenceKernel{Reference})
+        .Set(KernelRule{Lower});
 
 }  // namespace
 }  // namespace amp

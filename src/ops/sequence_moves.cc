@@ -2,9 +2,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ops/gathers.h"
+#include "ops/moves.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
+#include "program/lowering.h"
 #include "program/reference.h"
 
 namespace amp {
@@ -77,8 +80,56 @@ void ReverseReference(const Node& node, std::span<const NDArray> in, std::span<N
   }
 }
 
+// Row i of the output is row place(length of its sequence, i).
+template <class Place>
+bool LowerWithLengths(LowerContext& c, std::int64_t least, std::int64_t num_rows, std::int64_t batch, Place place) {
+  const auto& p = c.node().params<SequenceParam>();
+  const TensorType& data = c.in_type(0);
+  const std::int64_t time = data.shape[static_cast<int>(p.axis)];
+  const auto bytes = static_cast<std::size_t>(data.shape.SizeOf(2, data.shape.rank()) * BytesOf(data.dtype));
+  return LowerToGather(
+      c, {0, 1, num_rows, bytes},
+      [=](std::int64_t* lengths, std::int64_t first, std::int64_t last) {
+        for (std::int64_t i = first; i < last; ++i) lengths[i] = std::clamp(lengths[i], least, time);
+      },
+      [=](const std::int64_t* lengths, std::int64_t i) { return place(lengths[i % batch], i); });
+}
+
+// Without lengths all sequences end with the array.
+bool LowerLast(LowerContext& c) {
+  const auto& p = c.node().params<SequenceParam>();
+  const Shape& data = c.in_type(0).shape;
+  const int axis = static_cast<int>(p.axis);
+  const std::int64_t time = data[axis], batch = data[1 - axis];
+  if (p.use_sequence_length) {
+    return LowerWithLengths(c, 1, batch, batch, [=](std::int64_t length, std::int64_t n) {
+      return axis == 0 ? (length - 1) * batch + n : n * time + length - 1;
+    });
+  }
+  std::vector<std::int64_t> from = RowMajorStrides(data);
+  const std::int64_t first = (time - 1) * from[static_cast<std::size_t>(axis)];
+  from.erase(from.begin() + axis);
+  return LowerToMove(c, MoveTo(c.out_type(0).shape, from, first));
+}
+
+bool LowerReverse(LowerContext& c) {
+  const auto& p = c.node().params<SequenceParam>();
+  const Shape& data = c.in_type(0).shape;
+  const std::int64_t time = data[0], batch = data[1];
+  if (p.use_sequence_length) {
+    return LowerWithLengths(c, 0, time * batch, batch, [=](std::int64_t length, std::int64_t row) {
+      const std::int64_t t = row / batch;
+      return t < length ? (length - 1 - t) * batch + row % batch : row;
+    });
+  }
+  std::vector<std::int64_t> from = RowMajorStrides(data);
+  const std::int64_t first = (time - 1) * from[0];
+  from[0] = -from[0];
+  return LowerToMove(c, MoveTo(data, from, first));
+}
+
 OpDefinition<SequenceParam> Register(const char* name, const char* doc, std::int64_t last_axis, InferShapeFn infer,
-                                     decltype(ReferenceKernel::run) reference) {
+                                     decltype(ReferenceKernel::run) reference, decltype(KernelRule::lower) lower) {
   return RegisterOp<SequenceParam>(name)
       .Doc(doc)
       .Params(ParamSchema<SequenceParam>()
@@ -96,12 +147,13 @@ OpDefinition<SequenceParam> Register(const char* name, const char* doc, std::int
         if (r.num_inputs() > 1 && !IsKnown(r.in(1))) r.In(1, DType::kFloat32);
       }})
       .Set(AmpFacts{Arithmetic::kMovesData, {SlotRole::kData, SlotRole::kIndex}, AlwaysCommutes})
-      .Set(ReferenceKernel{std::move(reference)});
+      .Set(ReferenceKernel{std::move(reference)})
+      .Set(KernelRule{std::move(lower)});
 }
 
 [[maybe_unused]] const auto kLast =
     Register("SequenceLast", "The last element of each sequence; the first one of an empty sequence.", 1, InferLast,
-             LastReference)
+             LastReference, LowerLast)
         .Alias("_npx_sequence_last");
 
 [[maybe_unused]] const auto kReverse =
@@ -112,7 +164,7 @@ OpDefinition<SequenceParam> Register(const char* name, const char* doc, std::int
           r.In(0, r.out(0));
           r.Out(0, r.in(0));
         },
-        ReverseReference)
+        ReverseReference, LowerReverse)
         .Alias("_npx_sequence_reverse");
 
 }  // namespace

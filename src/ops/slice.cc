@@ -3,6 +3,7 @@
 #include <cstring>
 #include <limits>
 
+#include "ops/moves.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
@@ -63,6 +64,16 @@ Shape SizesOf(const std::vector<Range>& ranges) {
   return Shape(dims);
 }
 
+Move MoveOf(const Shape& data, const std::vector<Range>& ranges) {
+  std::vector<std::int64_t> from = RowMajorStrides(data);
+  std::int64_t first = 0;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    first += ranges[i].begin * from[i];
+    from[i] *= ranges[i].step;
+  }
+  return MoveTo(SizesOf(ranges), from, first);
+}
+
 struct SliceParam {
   OptionalIntTuple begin, end, step;
 };
@@ -115,8 +126,11 @@ OpDefinition<P> Register(const char* name, const char* doc, ParamSchema<P> schem
       .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
         CopyRanges(in[0], RangesOf(node, node.params<P>(), in[0].shape()), out[0]);
       }})
-      .Set(LowerRule{[](LowerContext& c) {
-        return LowerRanges(c, RangesOf(c.node(), c.node().params<P>(), c.in_type(0).shape));
+      .Set(LowerRule{
+          [](LowerContext& c) { return LowerRanges(c, RangesOf(c.node(), c.node().params<P>(), c.in_type(0).shape)); }})
+      .Set(KernelRule{[](LowerContext& c) {
+        const Shape& data = c.in_type(0).shape;
+        return LowerToMove(c, MoveOf(data, RangesOf(c.node(), c.node().params<P>(), data)));
       }});
 }
 
@@ -202,6 +216,14 @@ std::vector<Range> PartRanges(const Node& node, const Shape& data, int part) {
             for (const Range& range : ranges) work.begins.push_back(range.begin);
             const auto part = c.Emit(work, {c.in(0)}, {c.out_type(i).dtype, SizesOf(ranges)});
             c.SetOut(i, c.Reshape(part, c.out_type(i).shape));
+          }
+          return true;
+        }})
+        .Set(KernelRule{[](LowerContext& c) {
+          const Shape& data = c.in_type(0).shape;
+          for (int i = 0; i < c.node().num_outputs(); ++i) {
+            if (!c.is_read(i)) continue;
+            c.SetOut(i, EmitMoves(c, {c.in(0)}, {MoveOf(data, PartRanges(c.node(), data, i))}, c.out_type(i)));
           }
           return true;
         }});

@@ -1,6 +1,7 @@
 // Blocks of an image as channels, and back: space_to_depth, depth_to_space.
 #include <utility>
 
+#include "ops/moves.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
@@ -67,6 +68,16 @@ OpDefinition<BlockParam> Register(const char* name, const char* doc, StepsFn ste
         const Steps s = StepsOf(c.node(), steps, c.in_type(0).shape);
         c.SetOut(0, c.Reshape(c.Permute(c.Reshape(c.in(0), s.six), s.axes), s.out));
         return true;
+      }})
+      .Set(KernelRule{[steps](LowerContext& c) {
+        const Steps s = StepsOf(c.node(), steps, c.in_type(0).shape);
+        const std::vector<std::int64_t> strides = RowMajorStrides(s.six);
+        std::vector<std::int64_t> sizes, from;
+        for (const int axis : s.axes) {
+          sizes.push_back(s.six[axis]);
+          from.push_back(strides[static_cast<std::size_t>(axis)]);
+        }
+        return LowerToMove(c, MoveTo(Shape(sizes), from));
       }});
 }
 

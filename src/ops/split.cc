@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ops/moves.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
@@ -93,6 +94,20 @@ bool Lower(LowerContext& c) {
   return true;
 }
 
+bool LowerToMoves(LowerContext& c) {
+  const Shape& shape = c.in_type(0).shape;
+  const int axis = AxisOf(c.node(), shape);
+  const std::int64_t outer = shape.SizeOf(0, axis), inner = shape.SizeOf(axis + 1, shape.rank());
+  for (int i = 0; i < c.node().num_outputs(); ++i) {
+    if (!c.is_read(i)) continue;
+    const Part range = PartOf(c.node(), shape[axis], i);
+    const std::int64_t row = (range.end - range.begin) * inner;
+    const Move move{{{outer, shape[axis] * inner, row}, {row, 1, 1}}, range.begin * inner};
+    c.SetOut(i, EmitMoves(c, {c.in(0)}, {move}, c.out_type(i)));
+  }
+  return true;
+}
+
 void Validate(SplitParam& p) {
   if (NumParts(p) < 1) throw GraphError("neither attribute sections nor attribute indices names parts");
 }
@@ -118,7 +133,8 @@ void Validate(SplitParam& p) {
         .Set(SameDType())
         .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
         .Set(ReferenceKernel{Reference})
-        .Set(LowerRule{Lower});
+        .Set(LowerRule{Lower})
+        .Set(KernelRule{LowerToMoves});
 
 }  // namespace
 }  // namespace amp

@@ -1,6 +1,7 @@
 // stack: arrays of one shape along a new axis.
 #include <cstring>
 
+#include "ops/moves.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
@@ -60,6 +61,13 @@ bool Lower(LowerContext& c) {
   return true;
 }
 
+bool LowerToMoves(LowerContext& c) {
+  const int axis = Axis(c.node(), c.out_type(0).shape.rank());
+  Shape part = c.out_type(0).shape;
+  part[axis] = 1;
+  return LowerToConcat(c, axis, std::vector<Shape>(c.in_types().size(), part));
+}
+
 [[maybe_unused]] const auto kCard =
     RegisterOp<StackParam>("stack")
         .Alias("_npi_stack")
@@ -74,7 +82,8 @@ bool Lower(LowerContext& c) {
         .Set(SameDType())
         .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
         .Set(ReferenceKernel{Reference})
-        .Set(LowerRule{Lower});
+        .Set(LowerRule{Lower})
+        .Set(KernelRule{LowerToMoves});
 
 }  // namespace
 }  // namespace amp

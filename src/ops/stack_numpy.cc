@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ops/moves.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
@@ -91,6 +92,12 @@ bool Lower(const Row& row, LowerContext& c) {
   return true;
 }
 
+bool LowerToMoves(const Row& row, LowerContext& c) {
+  std::vector<Shape> parts;
+  for (const TensorType& type : c.in_types()) parts.push_back(row.part(type.shape));
+  return LowerToConcat(c, AxisOf(row, c.out_type(0).shape), parts);
+}
+
 void Register(const Row& row) {
   RegisterOp<StackParam>(row.name)
       .Doc(row.doc)
@@ -105,7 +112,8 @@ void Register(const Row& row) {
       .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
       .Set(ReferenceKernel{
           [&row](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { Reference(row, in, out[0]); }})
-      .Set(LowerRule{[&row](LowerContext& c) { return Lower(row, c); }});
+      .Set(LowerRule{[&row](LowerContext& c) { return Lower(row, c); }})
+      .Set(KernelRule{[&row](LowerContext& c) { return LowerToMoves(row, c); }});
 }
 
 [[maybe_unused]] const bool kCards = [] {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ops/moves.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
@@ -100,6 +101,15 @@ OpDefinition<P> Register(const char* name, const char* doc, ParamSchema<P> schem
         if (rank == 0) return false;
         c.SetOut(0, c.Permute(c.in(0), Permutation(c.node(), c.node().params<P>(), rank)));
         return true;
+      }})
+      .Set(KernelRule{[](LowerContext& c) {
+        const Shape& data = c.in_type(0).shape;
+        const std::vector<std::int64_t> strides = RowMajorStrides(data);
+        std::vector<std::int64_t> from;
+        for (const int axis : Permutation(c.node(), c.node().params<P>(), data.rank())) {
+          from.push_back(strides[static_cast<std::size_t>(axis)]);
+        }
+        return LowerToMove(c, MoveTo(c.out_type(0).shape, from));
       }});
 }
 

@@ -148,7 +148,11 @@ class Lowerer {
     if (IsCast(node)) return rule->lower(*context);
     if (!ComputesInKnownDTypes(*context)) return false;
     const Emulation emulation = EmulationOf(id);
-    if (emulation.IsNeededFor(*context)) return LowerEmulated(id, *rule, emulation, context);
+    if (emulation.IsNeededFor(*context)) {
+      // What moves elements as they are needs no arithmetic.
+      const bool moves = FactsOf(node).arithmetic == Arithmetic::kMovesData && LowerByKernel(context);
+      return moves || LowerEmulated(id, *rule, emulation, context);
+    }
     return rule->lower(*context) && HasAllOutputs(*context);
   }
 

@@ -9,12 +9,14 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "kernels/map.h"
+#include "kernels/pad.h"
 #include "nnvm/graph.h"
 #include "nnvm/ndarray.h"
 #include "program/kernel_operands.h"
@@ -182,6 +184,13 @@ struct PermuteSpec {
   static constexpr StepKind kKind{.name = "permute", .is_view = true};
   std::vector<int> axes;
 };
+// The input between borders of `before` and `after` positions along each axis; own kernel.
+struct PadSpec {
+  static constexpr StepKind kKind{.name = "pad"};
+  kernels::PadMode mode = kernels::PadMode::kConstant;
+  IntTuple before, after;
+  std::uint64_t constant = 0;  // the bytes of an element
+};
 // The box of the input that begins at `begins` and has the output's sizes, in dense memory.
 struct SliceSpec {
   static constexpr StepKind kKind{.name = "slice"};
@@ -209,12 +218,13 @@ struct KernelSpec {
   std::string name;  // what it does, such as "gather"
   std::function<void(const KernelOperands& operands)> run;
   std::size_t scratch_bytes = 0;
+  std::optional<std::size_t> bytes_read = {};  // where it does not read all of its inputs
 };
 
 using StepSpec = std::variant<ConvolutionSpec, DeconvolutionSpec, InnerProductSpec, MatMulSpec, PoolingSpec,
                               EltwiseSpec, BinarySpec, ScaleShiftSpec, ConcatSpec, SoftmaxSpec, LayerNormSpec,
                               AttentionSpec, RecurrenceSpec, ReductionSpec, NearestResampleSpec, PReluSpec, CastSpec,
-                              ReshapeSpec, PermuteSpec, SliceSpec, ReorderSpec, CallSpec, MapSpec, KernelSpec>;
+                              ReshapeSpec, PermuteSpec, PadSpec, SliceSpec, ReorderSpec, CallSpec, MapSpec, KernelSpec>;
 
 // The kind of step that a spec describes.
 inline const StepKind& KindOf(const StepSpec& spec) {

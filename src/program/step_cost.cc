@@ -60,7 +60,9 @@ StepCost CostOf(const StepSpec& spec, const StepTypes& types) {
         return 0.0;
       },
       spec);
-  cost.bytes_read = BytesOfAll(types.inputs);
+  const auto* kernel = std::get_if<KernelSpec>(&spec);
+  const bool reads_parts = kernel != nullptr && kernel->bytes_read;
+  cost.bytes_read = reads_parts ? *kernel->bytes_read : BytesOfAll(types.inputs);
   cost.bytes_written = BytesOfAll(types.outputs);
   return cost;
 }

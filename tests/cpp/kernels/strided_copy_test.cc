@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <numeric>
 #include <random>
 #include <vector>
 
+#include "kernels/guarded.h"
 #include "kernels/parallel.h"
 
 namespace amp::kernels {
@@ -16,8 +18,24 @@ struct TestAxis {
   std::int64_t size, from, to;
 };
 
-// Axes of random sizes in a random order on each side, with gaps now and then.
-std::vector<TestAxis> DrawAxes(std::mt19937& random, std::int64_t* from_size, std::int64_t* to_size) {
+// Where elements lie from the first one on: so many before and behind it.
+struct Extent {
+  std::int64_t before = 0, behind = 0;
+  std::size_t size() const { return static_cast<std::size_t>(before + behind + 1); }
+};
+
+template <class Stride>
+Extent ExtentOf(const std::vector<TestAxis>& axes, Stride stride) {
+  Extent extent;
+  for (const TestAxis& axis : axes) {
+    const std::int64_t reach = (axis.size - 1) * stride(axis);
+    (reach < 0 ? extent.before : extent.behind) += std::abs(reach);
+  }
+  return extent;
+}
+
+// Axes of random sizes in a random order on each side, with gaps now and then, some repeated and some reversed.
+std::vector<TestAxis> DrawAxes(std::mt19937& random) {
   std::vector<TestAxis> axes(1 + random() % 5);
   for (TestAxis& axis : axes) axis.size = 1 + random() % 5;
   for (int i = 0; i < 2; ++i) {
@@ -29,16 +47,19 @@ std::vector<TestAxis> DrawAxes(std::mt19937& random, std::int64_t* from_size, st
     if (random() % 3 != 0) std::shuffle(order.begin(), order.end(), random);
     std::int64_t stride = random() % 4 == 0 ? 2 : 1;
     for (const std::size_t i : order) {
-      (is_from ? axes[i].from : axes[i].to) = stride;
+      const bool is_repeated = is_from && random() % 5 == 0;
+      (is_from ? axes[i].from : axes[i].to) = is_repeated ? 0 : stride;
+      if (is_repeated) continue;
+      if (is_from && random() % 5 == 0) axes[i].from = -stride;
       stride *= axes[i].size + (random() % 4 == 0 ? 1 : 0);
     }
-    *(is_from ? from_size : to_size) = stride;
   }
   return axes;
 }
 
 // Element by element.
-void CopySlowly(const std::vector<TestAxis>& axes, std::size_t axis, const std::uint16_t* from, std::uint16_t* to) {
+template <class T>
+void CopySlowly(const std::vector<TestAxis>& axes, std::size_t axis, const T* from, T* to) {
   if (axis == axes.size()) {
     *to = *from;
     return;
@@ -48,34 +69,63 @@ void CopySlowly(const std::vector<TestAxis>& axes, std::size_t axis, const std::
   }
 }
 
-TEST(StridedCopy, MovesEachElementToItsPlaceAndTouchesNothingElse) {
-  for (unsigned seed = 0; seed < 300; ++seed) {
-    std::mt19937 random(seed);
-    std::int64_t from_size = 0, to_size = 0;
-    const std::vector<TestAxis> axes = DrawAxes(random, &from_size, &to_size);
-    std::vector<std::uint16_t> from(static_cast<std::size_t>(from_size));
-    std::iota(from.begin(), from.end(), std::uint16_t{0});  // denormals and NaN among them
-    std::vector<std::uint16_t> expected(static_cast<std::size_t>(to_size), 0xABCD), actual = expected;
-    CopySlowly(axes, 0, from.data(), expected.data());
-    StridedCopy copy;
-    for (const TestAxis& axis : axes) copy.AddAxis(axis.size, axis.from, axis.to);
-    copy.Prepare();
-    const ThreadScope threads(seed % 2 == 0 ? 1 : 3);
-    copy.Run(from.data(), actual.data());
-    ASSERT_EQ(expected, actual) << "seed " << seed;
+template <class T>
+void ExpectCopies(unsigned seed) {
+  std::mt19937 random(seed);
+  const std::vector<TestAxis> axes = DrawAxes(random);
+  const Extent from_extent = ExtentOf(axes, [](const TestAxis& axis) { return axis.from; });
+  const Extent to_extent = ExtentOf(axes, [](const TestAxis& axis) { return axis.to; });
+  const Guarded<T> from(from_extent.size());
+  for (std::size_t i = 0; i < from.size(); ++i) from.data()[i] = static_cast<T>(random() * std::uint64_t{0x10003});
+  std::vector<T> expected(to_extent.size(), static_cast<T>(0xABCD));
+  const std::vector<T> before = expected;
+  const T* first = from.data() + from_extent.before;
+  CopySlowly(axes, 0, first, expected.data());
+  StridedCopy copy(sizeof(T));
+  for (const TestAxis& axis : axes) copy.AddAxis(axis.size, axis.from, axis.to);
+  copy.Prepare();
+  for (const int threads : {1, 2, 3}) {
+    const Guarded<T> actual(before);
+    const ThreadScope scope(threads);
+    copy.Run(first, actual.data());
+    ASSERT_EQ(expected, actual.values()) << "seed " << seed << ", " << sizeof(T) << " bytes, " << threads << " threads";
   }
+}
+
+TEST(StridedCopy, MovesEachElementToItsPlaceAndTouchesNothingElse) {
+  for (unsigned seed = 0; seed < 400; ++seed) {
+    ExpectCopies<std::uint8_t>(seed);
+    ExpectCopies<std::uint16_t>(seed);
+    ExpectCopies<std::uint32_t>(seed);
+    ExpectCopies<std::uint64_t>(seed);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// Large enough for several blocks along each of the axes.
+TEST(StridedCopy, LongRowsAreShared) {
+  constexpr std::int64_t kSize = 100003;
+  std::vector<std::uint32_t> from(kSize), to(2 * kSize);
+  std::iota(from.begin(), from.end(), 0U);
+  StridedCopy copy(4);
+  copy.AddAxis(2, 0, kSize);
+  copy.AddAxis(kSize, -1, 1);
+  copy.Prepare();
+  const ThreadScope scope(3);
+  copy.Run(from.data() + kSize - 1, to.data());
+  for (std::int64_t i = 0; i < 2 * kSize; ++i) ASSERT_EQ(to[i], kSize - 1 - i % kSize);
 }
 
 TEST(StridedCopy, NoElementsAndOneElement) {
   const std::uint16_t from = 7;
   std::uint16_t to = 1;
-  StridedCopy none;
+  StridedCopy none(2);
   none.AddAxis(0, 1, 1);
   none.AddAxis(3, 1, 1);
   none.Prepare();
   none.Run(&from, &to);
   EXPECT_EQ(to, 1);
-  StridedCopy one;
+  StridedCopy one(2);
   one.Prepare();
   one.Run(&from, &to);
   EXPECT_EQ(to, 7);
