@@ -7,9 +7,11 @@
 #include "ops/numeric.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
+#include "ops/softmax.h"
 #include "passes/infer.h"
 #include "passes/op_facts.h"
 #include "passes/out_dtype.h"
+#include "program/map_steps.h"
 #include "program/reference.h"
 
 namespace amp {
@@ -78,6 +80,26 @@ void Reference(const Node& node, bool logarithm, std::span<const NDArray> in, ND
   });
 }
 
+// Hidden elements become -inf before the softmax.
+bool LowerToKernel(LowerContext& c, bool logarithm) {
+  using kernels::MapOp;
+  const auto& p = c.node().params<MaskedSoftmaxParam>();
+  const Shape& shape = c.in_type(0).shape;
+  const auto max_rank = static_cast<int>(kernels::MapWalk::kMaxAxes) / 2;
+  if (c.in_type(0).dtype == DType::kFloat64 || !IsMapOperand(c.in_type(1).dtype) || shape.rank() > max_rank)
+    return false;
+  NDArray nothing(DType::kFloat32, Shape(std::vector<std::int64_t>(static_cast<std::size_t>(shape.rank()), 1)));
+  *nothing.As<float>() = -std::numeric_limits<float>::infinity();
+  const std::vector<ValueId> inputs{c.Cast(c.in(0), DType::kFloat32), c.in(1), c.Constant(nothing, "nothing")};
+  const std::vector<kernels::MapStep> steps{{MapOp::kLinear, 0, 0, 0, static_cast<float>(1 / p.temperature), 0},
+                                            {MapOp::kSelect, 1, 3, 2}};
+  const ValueId shown = c.Emit(MapSpec{steps}, inputs, {DType::kFloat32, shape});
+  kernels::Softmax job;
+  job.logarithm = logarithm;
+  job.hides = true;
+  return LowerToSoftmax(c, job, Axis(c.node(), shape), shown, kNoValue);
+}
+
 OpDefinition<MaskedSoftmaxParam> Register(const char* name, const char* doc, bool logarithm) {
   return RegisterOp<MaskedSoftmaxParam>(name)
       .Doc(doc)
@@ -99,7 +121,8 @@ OpDefinition<MaskedSoftmaxParam> Register(const char* name, const char* doc, boo
       .Set(DeclaresOutDType{})
       .Set(ReferenceKernel{[logarithm](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
         Reference(node, logarithm, in, out[0]);
-      }});
+      }})
+      .Set(KernelRule{[logarithm](LowerContext& c) { return LowerToKernel(c, logarithm); }});
 }
 
 [[maybe_unused]] const auto kMaskedSoftmax =

@@ -5,6 +5,7 @@
 
 #include "ops/axes.h"
 #include "ops/ranges.h"
+#include "ops/reduce_rules.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
 #include "program/reference.h"
@@ -42,6 +43,14 @@ void VectorNorms(const NDArray& in, const std::vector<bool>& named, double ord, 
   StoreResults(y, out);
 }
 
+// The norm of order 1 or 2.
+bool LowerToNorm(LowerContext& c, double ord, const std::vector<bool>& named) {
+  using kernels::ReduceFinish;
+  using kernels::ReduceOp;
+  return ord == 2 ? LowerToReduce(c, ReduceOp::kSumOfSquares, ReduceFinish::kRoot, named)
+                  : LowerToReduce(c, ReduceOp::kSumOfMagnitudes, ReduceFinish::kNone, named);
+}
+
 void RefuseBool(DTypeRelation& r) {
   if (r.in(0) == DType::kBool) FailAt(r.node(), "expected data of a number dtype, got bool");
 }
@@ -75,6 +84,10 @@ void RefuseBool(DTypeRelation& r) {
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           const auto& p = node.params<NormParam>();
           VectorNorms(in[0], NamedAxes(node, p.axis, in[0].shape().rank(), false), static_cast<double>(p.ord), out[0]);
+        }})
+        .Set(KernelRule{[](LowerContext& c) {
+          const auto& p = c.node().params<NormParam>();
+          return LowerToNorm(c, p.ord, NamedAxes(c.node(), p.axis, c.in_type(0).shape.rank(), false));
         }});
 
 struct NumpyNormParam {
@@ -88,6 +101,11 @@ struct NumpyNormParam {
 enum Flag { kNuclear = 2, kFrobenius = 1, kAllFrobenius = -2 };
 
 bool IsFrobenius(const NumpyNormParam& p) { return p.flag == kFrobenius || p.flag == kAllFrobenius; }
+
+// Where norms are those of vectors, or the root of all squares.
+double VectorOrder(const NumpyNormParam& p, std::size_t num_axes) {
+  return num_axes == 1 && p.flag != kAllFrobenius ? p.ord : 2;
+}
 
 // The axes in the order given; all where none is.
 std::vector<int> AxesOf(const Node& node, const NumpyNormParam& p, int rank) {
@@ -221,8 +239,15 @@ void MatrixNorms(const NDArray& in, const std::vector<int>& axes, const NumpyNor
           const int rank = in[0].shape().rank();
           const std::vector<int> axes = AxesOf(node, p, rank);
           if (axes.size() == 2 && !IsFrobenius(p)) return MatrixNorms(in[0], axes, p, out[0]);
-          const double ord = axes.size() == 1 && p.flag != kAllFrobenius ? p.ord : 2;
-          VectorNorms(in[0], NamedAxes(node, p.axis, rank, true), ord, out[0]);
+          VectorNorms(in[0], NamedAxes(node, p.axis, rank, true), VectorOrder(p, axes.size()), out[0]);
+        }})
+        .Set(KernelRule{[](LowerContext& c) {
+          const auto& p = c.node().params<NumpyNormParam>();
+          const int rank = c.in_type(0).shape.rank();
+          const std::size_t num_axes = AxesOf(c.node(), p, rank).size();
+          const double ord = VectorOrder(p, num_axes);
+          if ((num_axes == 2 && !IsFrobenius(p)) || (ord != 1 && ord != 2)) return false;
+          return LowerToNorm(c, ord, NamedAxes(c.node(), p.axis, rank, true));
         }});
 
 }  // namespace

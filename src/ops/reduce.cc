@@ -6,6 +6,7 @@
 #include "ops/axes.h"
 #include "ops/numeric.h"
 #include "ops/ranges.h"
+#include "ops/reduce_rules.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
@@ -201,6 +202,31 @@ bool Lower(const Row& row, LowerContext& c) {
   return true;
 }
 
+bool LowerToKernel(const Row& row, LowerContext& c) {
+  using kernels::ReduceOp;
+  const auto finish = row.kind == Kind::kMean ? kernels::ReduceFinish::kMean : kernels::ReduceFinish::kNone;
+  const std::vector<bool> reduced = Reduced(row, c.node(), c.in_type(0).shape.rank());
+  switch (row.kind) {
+    case Kind::kSum:
+    case Kind::kMean:
+      return LowerToReduce(c, ReduceOp::kSum, finish, reduced);
+    case Kind::kProduct:
+      return LowerToReduce(c, ReduceOp::kProduct, finish, reduced);
+    case Kind::kMax:
+      return LowerToReduce(c, ReduceOp::kMax, finish, reduced);
+    case Kind::kMin:
+      return LowerToReduce(c, ReduceOp::kMin, finish, reduced);
+    case Kind::kNanSum:
+      return LowerToReduce(c, ReduceOp::kNanSum, finish, reduced);
+    case Kind::kNanProduct:
+      return LowerToReduce(c, ReduceOp::kNanProduct, finish, reduced);
+    case Kind::kAny:
+    case Kind::kAll:
+      break;
+  }
+  return false;
+}
+
 ParamSchema<ReduceParam> Schema(const Row& row) {
   ParamSchema<ReduceParam> schema;
   schema.Optional("axis", &ReduceParam::axis, row.numpy ? "The axes; None: all." : "The axes; None or (): all.")
@@ -234,7 +260,8 @@ void Validate(ReduceParam& p) {
         .Set(ReferenceKernel{[&row](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           Reference(row, node, in[0], out[0]);
         }})
-        .Set(LowerRule{[&row](LowerContext& c) { return Lower(row, c); }});
+        .Set(LowerRule{[&row](LowerContext& c) { return Lower(row, c); }})
+        .Set(KernelRule{[&row](LowerContext& c) { return LowerToKernel(row, c); }});
   }
   return true;
 }();

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "kernels/parallel.h"
+#include "kernels/softmax.h"
 #include "ops/numeric.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
@@ -16,6 +17,11 @@
 
 namespace amp {
 namespace {
+
+// float16 is storage.
+DType Computed(DType dtype) { return dtype == DType::kFloat16 ? DType::kFloat32 : dtype; }
+
+bool IsFloat32OrBF16(DType dtype) { return dtype == DType::kFloat32 || dtype == DType::kBFloat16; }
 
 struct SoftmaxParam {
   std::int64_t axis = -1;
@@ -92,6 +98,14 @@ bool Lower(LowerContext& c, bool logarithm, double sign) {
   return true;
 }
 
+bool LowerToKernel(LowerContext& c, bool logarithm, double sign) {
+  const auto& p = c.node().params<SoftmaxParam>();
+  kernels::Softmax job;
+  job.scale = static_cast<float>(1 / Divisor(p, sign));
+  job.logarithm = logarithm;
+  return LowerToSoftmax(c, job, Axis(c.node(), c.in_type(0).shape), c.in(0), UsesLength(p) ? c.in(1) : kNoValue);
+}
+
 OpDefinition<SoftmaxParam> Register(const char* name, const char* doc, bool logarithm, double sign = 1) {
   return RegisterOp<SoftmaxParam>(name)
       .Doc(doc)
@@ -107,7 +121,8 @@ OpDefinition<SoftmaxParam> Register(const char* name, const char* doc, bool loga
       .Set(ReferenceKernel{[logarithm, sign](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
         Reference(node, logarithm, sign, in, out);
       }})
-      .Set(LowerRule{[logarithm, sign](LowerContext& c) { return Lower(c, logarithm, sign); }});
+      .Set(LowerRule{[logarithm, sign](LowerContext& c) { return Lower(c, logarithm, sign); }})
+      .Set(KernelRule{[logarithm, sign](LowerContext& c) { return LowerToKernel(c, logarithm, sign); }});
 }
 
 [[maybe_unused]] const auto kSoftmax =
@@ -157,9 +172,36 @@ int AxisOf(const SoftmaxActivationParam& p, const Shape& data) { return p.mode =
           const auto out = c.Emit(SoftmaxSpec{axis}, {c.Cast(c.in(0), single.dtype)}, single);
           c.SetOut(0, c.Cast(out, c.out_type(0).dtype));
           return true;
+        }})
+        .Set(KernelRule{[](LowerContext& c) {
+          const int axis = AxisOf(c.node().params<SoftmaxActivationParam>(), c.in_type(0).shape);
+          return LowerToSoftmax(c, kernels::Softmax(), axis, c.in(0), kNoValue);
         }});
 
 }  // namespace
+
+bool LowerToSoftmax(LowerContext& c, kernels::Softmax job, int axis, ValueId data, ValueId lengths) {
+  const DType in = Computed(c.DTypeOf(data)), out = Computed(c.out_type(0).dtype);
+  if (!IsFloat32OrBF16(in) || !IsFloat32OrBF16(out)) return false;
+  const Shape& shape = c.ShapeOf(data);
+  job.outer = shape.SizeOf(0, axis);
+  job.size = shape[axis];
+  job.inner = shape.SizeOf(axis + 1, shape.rank());
+  job.x_is_bf16 = in == DType::kBFloat16;
+  job.y_is_bf16 = out == DType::kBFloat16;
+  std::vector<ValueId> inputs{c.Cast(data, in)};
+  if (lengths != kNoValue) {
+    if (job.inner != 1) return false;
+    inputs.push_back(c.Cast(lengths, DType::kInt64));
+  }
+  auto run = [job](const KernelOperands& operands) {
+    const void* given = operands.num_inputs() > 1 ? operands.input(1) : nullptr;
+    kernels::RunSoftmax(job, operands.input(0), static_cast<const std::int64_t*>(given), operands.output());
+  };
+  const ValueId result = c.Emit(KernelSpec{"softmax", run}, std::move(inputs), {out, c.out_type(0).shape});
+  c.SetOut(0, c.Cast(result, c.out_type(0).dtype));
+  return true;
+}
 
 void SoftmaxReference(const NDArray& in, int axis, double temperature, const std::vector<std::int64_t>& lengths,
                       NDArray& out, bool logarithm) {

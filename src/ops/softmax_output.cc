@@ -83,6 +83,11 @@ bool Lower(LowerContext& c) {
   return true;
 }
 
+bool LowerToKernel(LowerContext& c) {
+  const Lines lines = LinesOf(c.node().params<SoftmaxOutputParam>(), c.in_type(0).shape);
+  return LowerToSoftmax(c, kernels::Softmax(), lines.axis, c.Reshape(c.in(0), lines.shape), kNoValue);
+}
+
 [[maybe_unused]] const auto kCard = RegisterOp<SoftmaxOutputParam>("SoftmaxOutput")
                                         .Alias("Softmax")
                                         .Doc("Softmax of data (N, C); the label is for training and need not be bound.")
@@ -97,7 +102,8 @@ bool Lower(LowerContext& c) {
                                         .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole::kIgnored}})
                                         .Set(ConstantRange({0, 1}))
                                         .Set(ReferenceKernel{Reference})
-                                        .Set(LowerRule{Lower});
+                                        .Set(LowerRule{Lower})
+                                        .Set(KernelRule{LowerToKernel});
 
 }  // namespace
 }  // namespace amp

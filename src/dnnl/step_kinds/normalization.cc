@@ -7,6 +7,11 @@ namespace {
 // oneDNN's code for layer normalisation grows with the row, which it unrolls.
 constexpr std::int64_t kMaxNormalizedRow = 1 << 20;
 
+// Kernels of ours are faster than the library's reference code.
+std::optional<PreparedPrimitive> FastOnly(std::optional<PreparedPrimitive> prepared) {
+  return prepared && prepared->is_reference() ? std::nullopt : std::move(prepared);
+}
+
 std::optional<PreparedPrimitive> PrepareSoftmax(const PrimitiveBuilder& b) {
   const auto& spec = b.spec<SoftmaxSpec>();
   const auto kind = spec.logarithm ? dnnl::algorithm::softmax_log : dnnl::algorithm::softmax_accurate;
@@ -14,7 +19,7 @@ std::optional<PreparedPrimitive> PrepareSoftmax(const PrimitiveBuilder& b) {
   if (out.is_zero()) return std::nullopt;
   const dnnl::softmax_forward::primitive_desc pd(CpuEngine(), b.kInference, kind, b.layout(0), out, spec.axis,
                                                  b.Attributes(), b.kAllowEmpty);
-  return b.DescribeUnary(pd);
+  return FastOnly(b.DescribeUnary(pd));
 }
 
 std::optional<PreparedPrimitive> PrepareLayerNorm(const PrimitiveBuilder& b) {
@@ -31,14 +36,13 @@ std::optional<PreparedPrimitive> PrepareLayerNorm(const PrimitiveBuilder& b) {
   return prepared;
 }
 
-// The library's fast code sums up what lies together in memory; our reference kernel is no slower than its own.
+// The library's fast code sums up what lies together in memory.
 std::optional<PreparedPrimitive> PrepareReduction(const PrimitiveBuilder& b) {
   const bool is_sum = b.spec<ReductionSpec>().kind == ReductionKind::kSum;
   const auto kind = is_sum ? dnnl::algorithm::reduction_sum : dnnl::algorithm::reduction_mean;
   const dnnl::reduction::primitive_desc pd(CpuEngine(), kind, b.layout(0), PlainDesc(b.out()), 0.0f, 0.0f,
                                            b.Attributes(), b.kAllowEmpty);
-  auto prepared = b.DescribeUnary(pd);
-  return prepared && prepared->is_reference() ? std::nullopt : std::move(prepared);
+  return FastOnly(b.DescribeUnary(pd));
 }
 
 [[maybe_unused]] const bool kSoftmax = RegisterStepKind<SoftmaxSpec>({.prepare = PrepareSoftmax});

@@ -1,0 +1,165 @@
+// The code of softmax, for vectors of kLanes numbers. One source for all instruction sets; see map_code.h.
+#pragma once
+
+#include <cstring>
+
+#include "kernels/map_code.h"
+#include "kernels/softmax.h"
+
+namespace amp::kernels {
+
+template <int kLanes>
+struct HalfVectors;
+template <>
+struct HalfVectors<4> {
+  using Halves [[gnu::vector_size(8)]] = std::uint16_t;
+};
+template <>
+struct HalfVectors<8> {
+  using Halves [[gnu::vector_size(16)]] = std::uint16_t;
+};
+template <>
+struct HalfVectors<16> {
+  using Halves [[gnu::vector_size(32)]] = std::uint16_t;
+};
+
+template <Isa kIsa, int kLanes>
+struct SoftmaxCode {
+  using Code = MapCode<kIsa, kLanes>;
+  using Floats = typename Code::Floats;
+  using Ints = typename Code::Ints;
+  using Halves = typename HalfVectors<kLanes>::Halves;
+
+  static constexpr std::int64_t kMaxWidth = SoftmaxBlock::kMaxWidth;
+
+  static Floats Larger(Floats a, Floats b) { return b > a ? b : a; }  // a where b is a NaN
+
+  static Floats Load(const float* x) { return Code::Load(x); }
+  static Floats Load(const std::uint16_t* x) {  // bfloat16
+    Halves halves;
+    std::memcpy(&halves, x, sizeof halves);
+    return Code::AsFloats(__builtin_convertvector(halves, Ints) << 16);
+  }
+  // The first `count` elements, then `padding`.
+  template <class T>
+  static Floats LoadPart(const T* x, std::int64_t count, float padding) {
+    Floats v = Code::All(padding);
+    for (std::int64_t i = 0; i < count; ++i) v[i] = Code::Number(x + i);
+    return v;
+  }
+
+  static void Store(float* y, Floats value, std::int64_t count) {
+    std::memcpy(y, &value, static_cast<std::size_t>(count) * sizeof(float));
+  }
+  static void Store(std::uint16_t* y, Floats value, std::int64_t count) {
+    const Halves halves = __builtin_convertvector(Code::RoundedBits(value), Halves);
+    std::memcpy(y, &halves, static_cast<std::size_t>(count) * sizeof(std::uint16_t));
+  }
+
+  // Calls f(place in x, column, vector of x, how many of its elements count) for all vectors of a block. What does not
+  // count is -inf once it is scaled.
+  template <class X, class F>
+  static void ForEachVector(const Softmax& job, const SoftmaxBlock& b, const X* x, F&& f) {
+    const float padding = job.scale < 0 ? __builtin_inff() : -__builtin_inff();
+    const std::int64_t all_rows = b.rows + (b.rest != 0 ? 1 : 0);
+    for (std::int64_t r = 0; r < all_rows; ++r) {
+      const std::int64_t width = r < b.rows ? b.width : b.rest, first = r * b.stride;
+      std::int64_t i = 0;
+      for (; i + kLanes <= width; i += kLanes) f(first + i, i, Load(x + first + i), std::int64_t{kLanes});
+      if (i < width) f(first + i, i, LoadPart(x + first + i, width - i, padding), width - i);
+    }
+  }
+
+  // What all numbers of a line have come to stands in each place of that line.
+  template <class F>
+  static void Fold(const SoftmaxBlock& b, float* tile, F&& join) {
+    std::int64_t width = b.width;
+    while (width > b.period) {
+      width /= 2;
+      std::int64_t i = 0;
+      for (; i + kLanes <= width; i += kLanes) {
+        const Floats joined = join(Code::Load(tile + i), Code::Load(tile + width + i));
+        std::memcpy(tile + i, &joined, sizeof joined);
+      }
+      for (; i < width; ++i) tile[i] = join(Code::All(tile[i]), Code::All(tile[width + i]))[0];
+    }
+    for (; width < b.width; width *= 2)
+      std::memcpy(tile + width, tile, static_cast<std::size_t>(width) * sizeof(float));
+  }
+
+  static void Fill(float* tile, std::int64_t width, float value) {
+    for (std::int64_t i = 0; i < width; ++i) tile[i] = value;
+  }
+
+  template <class X>
+  static void FindLargest(const Softmax& job, const SoftmaxBlock& b, const X* x, float* largest) {
+    Fill(largest, b.width + kLanes, -__builtin_inff());
+    ForEachVector(job, b, x, [&](std::int64_t, std::int64_t column, Floats value, std::int64_t) {
+      const Floats found = Larger(Code::Load(largest + column), value * job.scale);
+      std::memcpy(largest + column, &found, sizeof found);
+    });
+    Fold(b, largest, [](Floats p, Floats q) { return Larger(p, q); });
+    for (std::int64_t i = 0; job.hides && i < b.width; ++i) {
+      largest[i] = largest[i] == -__builtin_inff() ? 0.0f : largest[i];
+    }
+  }
+
+  // The sums of powers of each line. Powers wait in y, if it can hold them.
+  template <class X, class Y>
+  static void AddPowers(const Softmax& job, const SoftmaxBlock& b, const X* x, const float* largest, float* sums,
+                        Y* y) {
+    Fill(sums, b.width + kLanes, 0);
+    ForEachVector(job, b, x, [&](std::int64_t at, std::int64_t column, Floats value, std::int64_t count) {
+      const Floats power = Code::Exp(value * job.scale - Code::Load(largest + column));
+      const Floats sum = Code::Load(sums + column) + power;
+      std::memcpy(sums + column, &sum, sizeof sum);
+      if constexpr (sizeof(Y) == sizeof(float)) {
+        if (!job.logarithm) Store(y + at, power, count);
+      }
+    });
+    Fold(b, sums, [](Floats p, Floats q) { return p + q; });
+    for (std::int64_t i = 0; job.hides && i < b.width; ++i) sums[i] = sums[i] == 0.0f ? 1.0f : sums[i];
+  }
+
+  // Turns sums into what is subtracted or multiplied at the end.
+  static void Prepare(const Softmax& job, std::int64_t width, float* sums) {
+    for (std::int64_t i = 0; i < width; i += kLanes) {
+      const Floats sum = Code::Load(sums + i), term = job.logarithm ? Code::Log(sum) : 1.0f / sum;
+      std::memcpy(sums + i, &term, sizeof term);
+    }
+  }
+
+  template <class X, class Y>
+  static void Block(const Softmax& job, const SoftmaxBlock& b, const void* from, void* to) {
+    alignas(64) float largest[kMaxWidth + kLanes], sums[kMaxWidth + kLanes];
+    const X* x = static_cast<const X*>(from);
+    Y* y = static_cast<Y*>(to);
+    FindLargest(job, b, x, largest);
+    AddPowers(job, b, x, largest, sums, y);
+    Prepare(job, b.width, sums);
+    if (job.logarithm) {
+      ForEachVector(job, b, x, [&](std::int64_t at, std::int64_t column, Floats value, std::int64_t count) {
+        const Floats shifted = value * job.scale - Code::Load(largest + column);
+        Store(y + at, shifted - Code::Load(sums + column), count);
+      });
+    } else if constexpr (sizeof(Y) == sizeof(float)) {
+      ForEachVector(job, b, y, [&](std::int64_t at, std::int64_t column, Floats power, std::int64_t count) {
+        Store(y + at, power * Code::Load(sums + column), count);
+      });
+    } else {
+      ForEachVector(job, b, x, [&](std::int64_t at, std::int64_t column, Floats value, std::int64_t count) {
+        const Floats power = Code::Exp(value * job.scale - Code::Load(largest + column));
+        Store(y + at, power * Code::Load(sums + column), count);
+      });
+    }
+  }
+
+  static void AnyBlock(const Softmax& job, const SoftmaxBlock& block, const void* x, void* y) {
+    using Half = std::uint16_t;
+    if (job.x_is_bf16)
+      return job.y_is_bf16 ? Block<Half, Half>(job, block, x, y) : Block<Half, float>(job, block, x, y);
+    return job.y_is_bf16 ? Block<float, Half>(job, block, x, y) : Block<float, float>(job, block, x, y);
+  }
+};
+
+}  // namespace amp::kernels

@@ -1,0 +1,14 @@
+// Lowering to reductions.
+#pragma once
+
+#include <vector>
+
+#include "kernels/reduce.h"
+#include "program/lower_context.h"
+
+namespace amp {
+
+// Output 0 is input 0 reduced over the named axes. False where the kernel lacks one of the dtypes.
+bool LowerToReduce(LowerContext& c, kernels::ReduceOp op, kernels::ReduceFinish finish, const std::vector<bool>& named);
+
+}  // namespace amp
