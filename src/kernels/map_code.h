@@ -121,29 +121,19 @@ struct MapOperations {
 };
 
 // Numbers of one operand, in the order in which they are walked.
-template <Isa kIsa>
+template <Isa kIsa, int kLanes>
 struct MapReader {
-  static float Number(const float* x) { return *x; }
-  static float Number(const std::uint16_t* x) {  // bfloat16
-    const std::uint32_t bits = static_cast<std::uint32_t>(*x) << 16;
-    float number;
-    std::memcpy(&number, &bits, sizeof number);
-    return number;
-  }
-  template <class T>
-  static float Number(const T* x) {
-    return static_cast<float>(*x);
-  }
+  using V = VectorCode<kIsa, kLanes>;
 
   template <class T>
   static void LoadRun(const T* from, std::int64_t stride, std::int64_t count, float* out) {
     if (stride == 1) {
-      for (std::int64_t i = 0; i < count; ++i) out[i] = Number(from + i);
+      for (std::int64_t i = 0; i < count; ++i) out[i] = V::Number(from + i);
     } else if (stride == 0) {
-      const float number = Number(from);
+      const float number = V::Number(from);
       for (std::int64_t i = 0; i < count; ++i) out[i] = number;
     } else {
-      for (std::int64_t i = 0; i < count; ++i) out[i] = Number(from + i * stride);
+      for (std::int64_t i = 0; i < count; ++i) out[i] = V::Number(from + i * stride);
     }
   }
 
@@ -212,7 +202,7 @@ template <Isa kIsa, int kLanes>
 struct MapCode {
   using V = VectorCode<kIsa, kLanes>;
   using Operations = MapOperations<kIsa, kLanes>;
-  using Reader = MapReader<kIsa>;
+  using Reader = MapReader<kIsa, kLanes>;
   using Position = typename Reader::Position;
 
   static constexpr std::int64_t kTile = 512;  // elements; a multiple of every number of lanes
@@ -222,9 +212,9 @@ struct MapCode {
     if (type == ElementType::kBFloat16) {
       auto* out = static_cast<std::uint16_t*>(result) + begin;
       for (std::int64_t i = 0; i < n; i += kLanes) {
-        const typename V::Ints bits = V::RoundedBits(V::Load(tile + i));
+        const auto bits = __builtin_convertvector(V::RoundedBits(V::Load(tile + i)), typename V::Halves);
         const std::int64_t count = n - i < kLanes ? n - i : kLanes;
-        for (std::int64_t lane = 0; lane < count; ++lane) out[i + lane] = static_cast<std::uint16_t>(bits[lane]);
+        std::memcpy(out + i, &bits, static_cast<std::size_t>(count) * sizeof(*out));
       }
     } else if (type == ElementType::kFloat32) {
       std::memcpy(static_cast<float*>(result) + begin, tile, static_cast<std::size_t>(n) * sizeof(float));

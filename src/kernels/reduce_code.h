@@ -1,5 +1,5 @@
 // The loops of reductions, for vectors of kLanes numbers in double. One source for all instruction sets; see
-// map_code.h.
+// vector_code.h.
 #pragma once
 
 #include <cstring>

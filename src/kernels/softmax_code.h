@@ -1,34 +1,19 @@
-// The code of softmax, for vectors of kLanes numbers. One source for all instruction sets; see map_code.h.
+// The code of softmax, for vectors of kLanes numbers. One source for all instruction sets; see vector_code.h.
 #pragma once
 
 #include <cstring>
 
-#include "kernels/map_code.h"
 #include "kernels/softmax.h"
+#include "kernels/vector_code.h"
 
 namespace amp::kernels {
 
-template <int kLanes>
-struct HalfVectors;
-template <>
-struct HalfVectors<4> {
-  using Halves [[gnu::vector_size(8)]] = std::uint16_t;
-};
-template <>
-struct HalfVectors<8> {
-  using Halves [[gnu::vector_size(16)]] = std::uint16_t;
-};
-template <>
-struct HalfVectors<16> {
-  using Halves [[gnu::vector_size(32)]] = std::uint16_t;
-};
-
 template <Isa kIsa, int kLanes>
 struct SoftmaxCode {
-  using Code = MapCode<kIsa, kLanes>;
+  using Code = VectorCode<kIsa, kLanes>;
   using Floats = typename Code::Floats;
   using Ints = typename Code::Ints;
-  using Halves = typename HalfVectors<kLanes>::Halves;
+  using Halves = typename Code::Halves;
 
   static constexpr std::int64_t kMaxWidth = SoftmaxBlock::kMaxWidth;
 

@@ -16,27 +16,42 @@ template <>
 struct VectorTypes<4> {
   using Floats [[gnu::vector_size(16)]] = float;
   using Ints [[gnu::vector_size(16)]] = std::int32_t;
+  using Halves [[gnu::vector_size(8)]] = std::uint16_t;
 };
 template <>
 struct VectorTypes<8> {
   using Floats [[gnu::vector_size(32)]] = float;
   using Ints [[gnu::vector_size(32)]] = std::int32_t;
+  using Halves [[gnu::vector_size(16)]] = std::uint16_t;
 };
 template <>
 struct VectorTypes<16> {
   using Floats [[gnu::vector_size(64)]] = float;
   using Ints [[gnu::vector_size(64)]] = std::int32_t;
+  using Halves [[gnu::vector_size(32)]] = std::uint16_t;
 };
 
 template <Isa kIsa, int kLanes>
 struct VectorCode {
   using Floats = typename VectorTypes<kLanes>::Floats;
   using Ints = typename VectorTypes<kLanes>::Ints;
+  using Halves = typename VectorTypes<kLanes>::Halves;
 
   static Floats Load(const float* x) {
     Floats v;
     std::memcpy(&v, x, sizeof v);
     return v;
+  }
+  static float Number(const float* x) { return *x; }
+  static float Number(const std::uint16_t* x) {  // bfloat16
+    const std::uint32_t bits = static_cast<std::uint32_t>(*x) << 16;
+    float number;
+    std::memcpy(&number, &bits, sizeof number);
+    return number;
+  }
+  template <class T>
+  static float Number(const T* x) {
+    return static_cast<float>(*x);
   }
   static Ints Bits(Floats x) { return reinterpret_cast<Ints>(x); }
   static Floats AsFloats(Ints x) { return reinterpret_cast<Floats>(x); }

@@ -1,5 +1,7 @@
 #include "program/step_cost.h"
 
+#include "program/step.h"
+
 namespace amp {
 namespace {
 
@@ -50,7 +52,8 @@ double RecurrenceSpec::Flops(const StepTypes& types) const {
   return 2 * AxisSize(data, 0) * AxisSize(data, 1) * (Elements(types.inputs[1]) - biases);
 }
 
-StepCost CostOf(const StepSpec& spec, const StepTypes& types) {
+StepCost CostOf(const Step& step, const StepTypes& types) {
+  const StepSpec& spec = step.spec;
   StepCost cost;
   if (!types.inputs.empty()) cost.dtype = types.inputs[0].dtype;
   if (KindOf(spec).is_view) return cost;

@@ -3,9 +3,12 @@
 
 #include <cstddef>
 
-#include "program/step.h"
+#include "nnvm/dtype.h"
 
 namespace amp {
+
+struct Step;
+struct StepTypes;
 
 struct StepCost {
   double flops = 0;  // of sums of products, a multiplication and an addition counted as two; 0 for all others
@@ -17,6 +20,6 @@ struct StepCost {
 };
 
 // Views cost nothing.
-StepCost CostOf(const StepSpec& spec, const StepTypes& types);
+StepCost CostOf(const Step& step, const StepTypes& types);
 
 }  // namespace amp

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "nnvm/dtype.h"
+#include "program/step.h"
 
 namespace amp {
 namespace {
@@ -163,7 +164,7 @@ std::string DTypesOf(const StepTypes& types) {
 
 StepFeatures FeaturesOf(const Step& step, const StepTypes& types) {
   Law law = std::visit([&](const auto& spec) { return LawOf(spec, types); }, step.spec);
-  StepFeatures features{law.name + " " + DTypesOf(types), std::move(law.point), CostOf(step.spec, types)};
+  StepFeatures features{law.name + " " + DTypesOf(types), std::move(law.point), CostOf(step, types)};
   for (const TensorType& type : types.outputs) features.elements_written += Elements(type);
   for (const PostOp& post_op : step.post_ops) {
     const auto* function = std::get_if<EltwiseSpec>(&post_op.spec);

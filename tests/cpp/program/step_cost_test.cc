@@ -1,5 +1,7 @@
 #include "program/step_cost.h"
 
+#include "program/step.h"
+
 #include <gtest/gtest.h>
 
 namespace amp {
@@ -9,7 +11,7 @@ TensorType F32(Shape shape) { return {DType::kFloat32, std::move(shape)}; }
 
 TEST(StepCost, CountsBytesOfEachSide) {
   const TensorType low{DType::kBFloat16, Shape{3, 5}};
-  const StepCost cost = CostOf(CastSpec{}, {{F32({3, 5})}, {low}});
+  const StepCost cost = CostOf({CastSpec{}, {}, {}, 0, ""}, {{F32({3, 5})}, {low}});
   EXPECT_EQ(cost.bytes_read, 60u);
   EXPECT_EQ(cost.bytes_written, 30u);
   EXPECT_EQ(cost.bytes(), 90u);
@@ -18,18 +20,18 @@ TEST(StepCost, CountsBytesOfEachSide) {
 }
 
 TEST(StepCost, ViewsAreFree) {
-  const StepCost cost = CostOf(ReshapeSpec{}, {{F32({3, 5})}, {F32({15})}});
+  const StepCost cost = CostOf({ReshapeSpec{}, {}, {}, 0, ""}, {{F32({3, 5})}, {F32({15})}});
   EXPECT_EQ(cost.bytes(), 0u);
 }
 
 // Queries (B, H, M, D), keys (B, H, N, D), values (B, H, N, E).
 TEST(StepCost, CountsBothProductsOfAttention) {
   const StepTypes types{{F32({2, 3, 5, 7}), F32({2, 3, 4, 7}), F32({2, 3, 4, 6})}, {F32({2, 3, 5, 6})}};
-  EXPECT_EQ(CostOf(AttentionSpec{}, types).flops, 2.0 * (2 * 3) * (5 * 4) * (7 + 6));
+  EXPECT_EQ(CostOf({AttentionSpec{}, {}, {}, 0, ""}, types).flops, 2.0 * (2 * 3) * (5 * 4) * (7 + 6));
   AttentionSpec interleaved;
   interleaved.interleaved = true;
   const StepTypes one{{F32({5, 2, 3, 3, 7})}, {F32({5, 2, 3, 7})}};
-  EXPECT_EQ(CostOf(interleaved, one).flops, 2.0 * (2 * 3) * (5 * 5) * (7 + 7));
+  EXPECT_EQ(CostOf({interleaved, {}, {}, 0, ""}, one).flops, 2.0 * (2 * 3) * (5 * 5) * (7 + 7));
 }
 
 TEST(StepCost, CountsEachWeightOfARecurrenceOncePerStep) {
@@ -41,7 +43,7 @@ TEST(StepCost, CountsEachWeightOfARecurrenceOncePerStep) {
   const int weights = 2 * (of_first + of_second), biases = 2 * 2 * 2 * kGates * kState;
   const StepTypes types{{F32({kTime, kBatch, kInputs}), F32({weights + biases}), F32({4, kBatch, kState})},
                         {F32({kTime, kBatch, 2 * kState})}};
-  EXPECT_EQ(CostOf(gru, types).flops, 2.0 * kTime * kBatch * weights);
+  EXPECT_EQ(CostOf({gru, {}, {}, 0, ""}, types).flops, 2.0 * kTime * kBatch * weights);
 }
 
 }  // namespace
