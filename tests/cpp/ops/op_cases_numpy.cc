@@ -317,6 +317,42 @@ OpCase DrawRoiAlign(Random& random) {
   return c;
 }
 
+// Offsets are positive, as masks are: the absolute inputs of ErrorModel::terms read the same samples.
+OpCase DrawDeformable(Random& random, bool modulated) {
+  const std::int64_t groups = random.Of<std::int64_t>({1, 1, 2}), offset_groups = random.Of<std::int64_t>({1, 1, 2});
+  const std::int64_t channels = 2 * random.Int(1, 9), filters = groups * random.Int(1, 4);
+  const IntTuple kernel = Tuple(random, 2, 1, 3), stride = Tuple(random, 2, 1, 2), dilate = Tuple(random, 2, 1, 2),
+                 pad = Tuple(random, 2, 0, 2), out = Tuple(random, 2, 1, 4);
+  OpCase c{{{"kernel", PrintAttr(kernel)},
+            {"stride", PrintAttr(stride)},
+            {"dilate", PrintAttr(dilate)},
+            {"pad", PrintAttr(pad)},
+            {"num_filter", PrintAttr(filters)},
+            {"num_group", PrintAttr(groups)},
+            {"num_deformable_group", PrintAttr(offset_groups)}},
+           {},
+           {}};
+  Shape data{random.Int(1, 2), channels, 0, 0};
+  for (int i = 0; i < 2; ++i) {
+    const std::int64_t extent = (kernel[i] - 1) * dilate[i] + 1;
+    data[2 + i] = std::max<std::int64_t>(1, extent + (out[i] - 1) * stride[i] - 2 * pad[i]);
+  }
+  const auto size = [&](int i) { return (data[2 + i] + 2 * pad[i] - (kernel[i] - 1) * dilate[i] - 1) / stride[i] + 1; };
+  const std::int64_t samples = offset_groups * kernel[0] * kernel[1];
+  const DType dtype = random.Type(FloatTypes());
+  c.inputs = {{{dtype, data}}, {{dtype, Shape{data[0], 2 * samples, size(0), size(1)}}, Values::kPositive}};
+  if (modulated) c.inputs.push_back({{dtype, Shape{data[0], samples, size(0), size(1)}}, Values::kPositive});
+  c.inputs.push_back({{dtype, Shape{filters, channels / groups, kernel[0], kernel[1]}}});
+  if (random.Chance(0.5)) {
+    c.attrs["no_bias"] = "True";
+  } else {
+    c.inputs.push_back({{dtype, Shape{filters}}});
+  }
+  // Offsets of a few units move samples by their rounding, too.
+  c.error.terms = static_cast<double>(channels / groups * kernel[0] * kernel[1]) + 128;
+  return c;
+}
+
 OpCase DrawSizeArray(Random& random) { return Move(random, 0); }
 
 }  // namespace
@@ -324,6 +360,8 @@ OpCase DrawSizeArray(Random& random) { return Move(random, 0); }
 const std::vector<OpRow>& NumPyOpRows() {
   static const std::vector<OpRow> rows{
       {"Crop", DrawCrop},
+      {"_contrib_DeformableConvolution", [](Random& random) { return DrawDeformable(random, false); }},
+      {"_contrib_ModulatedDeformableConvolution", [](Random& random) { return DrawDeformable(random, true); }},
       {"_contrib_ROIAlign", DrawRoiAlign},
       {"_contrib_box_decode", DrawBoxDecode},
       {"_contrib_box_nms", DrawBoxNms},
