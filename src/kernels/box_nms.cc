@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <limits>
 
 #include "kernels/parallel.h"
+#include "kernels/radix_sort.h"
 
 namespace amp::kernels {
 namespace {
@@ -23,9 +23,7 @@ const BoxNmsTable& Active() {
 
 // Larger scores have smaller ranks; of equal scores the first one has the smaller. No NaN.
 std::uint64_t RankOf(float score, std::int64_t row) {
-  const auto bits = std::bit_cast<std::uint32_t>(score + 0.f);  // 0 for -0
-  const std::uint32_t ascending = bits >> 31 ? ~bits : bits | 0x80000000u;
-  return std::uint64_t{~ascending} << 32 | static_cast<std::uint32_t>(row);
+  return std::uint64_t{~SortKeyOf(score)} << 32 | static_cast<std::uint32_t>(row);
 }
 
 // The largest float that is not above it: no float lies between them.
@@ -40,7 +38,7 @@ std::int64_t MaxRanked(const BoxNms& work) { return work.topk > 0 ? std::min(wor
 
 // What one image needs of the scratch memory, in 8 bytes.
 std::int64_t ScratchOf(const BoxNms& work) {
-  return work.count + NumChunks(work.count) + (static_cast<std::int64_t>(kLists) * MaxRanked(work) + 1) / 2;
+  return 2 * work.count + NumChunks(work.count) + (static_cast<std::int64_t>(kLists) * MaxRanked(work) + 1) / 2;
 }
 
 using Box = std::array<float, 4>;
@@ -49,7 +47,7 @@ using Box = std::array<float, 4>;
 class Image {
  public:
   Image(const BoxNms& work, const float* x, float* y, std::uint64_t* scratch)
-      : work_(work), x_(x), y_(y), ranks_(scratch), counts_(scratch + work.count) {
+      : work_(work), x_(x), y_(y), ranks_(scratch), spare_(scratch + work.count), counts_(spare_ + work.count) {
     auto* list = reinterpret_cast<float*>(counts_ + NumChunks(work.count));
     for (float** to : {&boxes_.left, &boxes_.top, &boxes_.right, &boxes_.bottom, &boxes_.area, &boxes_.id}) {
       *to = list;
@@ -89,10 +87,8 @@ class Image {
       std::copy_n(ranks_ + chunk * kChunk, counts_[chunk], ranks_ + num_ranked_);
       num_ranked_ += static_cast<std::int64_t>(counts_[chunk]);
     }
-    const std::int64_t kept = std::min(MaxRanked(work_), num_ranked_);
-    if (kept < num_ranked_) std::nth_element(ranks_, ranks_ + kept, ranks_ + num_ranked_);
-    std::sort(ranks_, ranks_ + kept);
-    num_ranked_ = kept;
+    SortByUpperHalf(ranks_, spare_, num_ranked_);
+    num_ranked_ = std::min(MaxRanked(work_), num_ranked_);
   }
 
   Box CornersOf(const float* row) const {
@@ -154,7 +150,7 @@ class Image {
   const BoxNms& work_;
   const float* x_;
   float* y_;
-  std::uint64_t *ranks_, *counts_;
+  std::uint64_t *ranks_, *spare_, *counts_;
   RankedBoxes boxes_;
   std::int64_t num_ranked_ = 0;
 };

@@ -294,8 +294,10 @@ OpCase DrawBoxDecode(Random& random) {
 }
 
 OpCase DrawBoxNms(Random& random) {
-  OpCase c{{}, {{{DType::kFloat32, Shape{random.Size(3), random.Size(9), 6}}}}, {}, Truth::kSameBits};
+  OpCase c{{}, {{{random.Type(FloatTypes()), Shape{random.Size(3), random.Size(40), 6}}}}, {}, Truth::kSameBits};
   Maybe(random, &c.attrs, "overlap_thresh", random.Of({"0", "0.3"}));
+  Maybe(random, &c.attrs, "valid_thresh", random.Of({"0.3", "-2"}));
+  Maybe(random, &c.attrs, "force_suppress", Flag(random));
   Maybe(random, &c.attrs, "id_index", random.Of({"0", "-1"}));
   Maybe(random, &c.attrs, "topk", random.Of({"-1", "0", "3"}));
   Maybe(random, &c.attrs, "in_format", random.Of({"corner", "center"}));
