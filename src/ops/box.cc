@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "kernels/box_nms.h"
+#include "ops/float32_kernel.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
@@ -176,6 +178,34 @@ void NmsReference(const Node& node, std::span<const NDArray> in, std::span<NDArr
   Store(y, out[0]);
 }
 
+kernels::BoxNms WorkOf(const NmsParam& p, const Shape& shape) {
+  kernels::BoxNms work;
+  work.images = shape.SizeOf(0, shape.rank() - 2);
+  work.count = shape[shape.rank() - 2];
+  work.width = shape[shape.rank() - 1];
+  work.coord_start = p.coord_start;
+  work.score_index = p.score_index;
+  work.id_index = p.id_index;
+  work.background_id = p.background_id;
+  work.topk = p.topk;
+  work.overlap_thresh = p.overlap_thresh;
+  work.valid_thresh = static_cast<float>(p.valid_thresh);
+  work.force_suppress = p.force_suppress;
+  work.from_center = p.in_format == "center";
+  work.to_center = p.out_format == "center";
+  return work;
+}
+
+bool LowerNms(LowerContext& c) {
+  const auto& p = c.node().params<NmsParam>();
+  const kernels::BoxNms work = WorkOf(p, c.in_type(0).shape);
+  if (p.topk == 0 || work.count > kernels::BoxNms::kMaxCount) return false;
+  const auto run = [work](const KernelOperands& operands) {
+    work.Run(static_cast<const float*>(operands.input(0)), static_cast<float*>(operands.output()), operands.scratch());
+  };
+  return LowerInFloat32(c, {"box_nms", run, work.ScratchBytes()});
+}
+
 [[maybe_unused]] const auto kNms =
     RegisterOp<NmsParam>("_contrib_box_nms")
         .Alias("_contrib_box_non_maximum_suppression")
@@ -201,7 +231,8 @@ void NmsReference(const Node& node, std::span<const NDArray> in, std::span<NDArr
         .Set(ShapeRule{InferNms})
         .Set(SameFloatDType())
         .Set(AmpFacts{Arithmetic::kNeedsFloat32})
-        .Set(ReferenceKernel{NmsReference});
+        .Set(ReferenceKernel{NmsReference})
+        .Set(KernelRule{LowerNms});
 
 }  // namespace
 }  // namespace amp

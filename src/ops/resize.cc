@@ -1,8 +1,11 @@
 // Pooling and interpolation to a given size: _contrib_AdaptiveAvgPooling2D, _contrib_BilinearResize2D.
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
+#include "kernels/bilinear_resize.h"
 #include "kernels/parallel.h"
+#include "ops/float32_kernel.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
@@ -114,12 +117,9 @@ std::int64_t Scaled(std::int64_t size, std::int64_t given, const std::optional<d
   return scale ? static_cast<std::int64_t>(static_cast<double>(size) * *scale) : given;
 }
 
-// Where output position i lies in the input: two neighbours and the weight of the second.
-struct Sample {
-  std::int64_t first, second;
-  float weight;
-};
+using Sample = kernels::LinearSample;
 
+// Where the output's positions lie in the input.
 std::vector<Sample> Samples(std::int64_t in, std::int64_t out, bool align_corners) {
   std::vector<Sample> samples;
   float step = 0.0f;  // MXNet shows the first element where there is one position only
@@ -156,6 +156,20 @@ void BilinearReference(const BilinearParam& p, const NDArray& in, NDArray& out) 
   });
 }
 
+bool LowerBilinear(LowerContext& c) {
+  const bool align_corners = c.node().params<BilinearParam>().align_corners;
+  const Shape &in = c.in_type(0).shape, &out = c.out_type(0).shape;
+  constexpr std::int64_t kMaxSize = 1 << 20;  // of the tables
+  if (std::max({in[3], out[2], out[3]}) > kMaxSize) return false;
+  // Shared: steps are copied.
+  const auto work = std::make_shared<const kernels::BilinearResize>(
+      in[0] * in[1], in[2], in[3], Samples(in[2], out[2], align_corners), Samples(in[3], out[3], align_corners));
+  const auto run = [work](const KernelOperands& operands) {
+    work->Run(static_cast<const float*>(operands.input(0)), static_cast<float*>(operands.output()));
+  };
+  return LowerInFloat32(c, {"bilinear_resize", run});
+}
+
 [[maybe_unused]] const auto kBilinear =
     RegisterOp<BilinearParam>("_contrib_BilinearResize2D")
         .Doc("Bilinear interpolation of data (N, C, H, W).")
@@ -186,7 +200,8 @@ void BilinearReference(const BilinearParam& p, const NDArray& in, NDArray& out) 
         .Set(AmpFacts{Arithmetic::kElementwise})
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           BilinearReference(node.params<BilinearParam>(), in[0], out[0]);
-        }});
+        }})
+        .Set(KernelRule{LowerBilinear});
 
 }  // namespace
 }  // namespace amp

@@ -1,7 +1,8 @@
 // _contrib_ROIAlign: regions of feature maps, sampled to one size.
 #include <algorithm>
-#include <cmath>
 
+#include "kernels/roi_align.h"
+#include "ops/float32_kernel.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
@@ -52,29 +53,25 @@ float Sample(const float* image, std::int64_t height, std::int64_t width, float 
          down * ((1 - across) * image[bottom * width + left] + across * image[bottom * width + right]);
 }
 
-// Along one axis: where the region begins, how large a bin is and how many samples it takes.
-struct Bins {
-  float begin, size;
-  std::int64_t samples;
+kernels::RoiAlign WorkOf(const RoiParam& p, const Shape& data, const Shape& rois) {
+  kernels::RoiAlign work;
+  work.images = data[0];
+  work.channels = data[1];
+  work.height = data[2];
+  work.width = data[3];
+  work.regions = rois[0];
+  work.bin_rows = p.pooled_size[0];
+  work.bin_columns = p.pooled_size[1];
+  work.spatial_scale = static_cast<float>(p.spatial_scale);
+  work.sample_ratio = p.sample_ratio;
+  work.position_sensitive = p.position_sensitive;
+  work.aligned = p.aligned;
+  return work;
+}
 
-  // Of a bin larger than the map no more samples than the map has positions can differ: regions from outside may be of
-  // any size.
-  Bins(const RoiParam& p, float first, float last, std::int64_t count, std::int64_t map) {
-    const auto scale = static_cast<float>(p.spatial_scale);
-    begin = first * scale - (p.aligned ? 0.5f : 0.f);
-    float extent = last * scale - (p.aligned ? 0.5f : 0.f) - begin;
-    if (!p.aligned) extent = std::max(extent, 1.f);
-    size = extent / static_cast<float>(count);
-    const float given = p.sample_ratio > 0 ? static_cast<float>(p.sample_ratio) : std::ceil(size);
-    samples = given > 0 ? static_cast<std::int64_t>(std::min(given, static_cast<float>(map + 2))) : 0;
-  }
-  float At(std::int64_t bin, std::int64_t sample) const {
-    return begin + static_cast<float>(bin) * size +
-           (static_cast<float>(sample) + 0.5f) * size / static_cast<float>(samples);
-  }
-};
+using kernels::RoiBins;
 
-float Average(const float* image, const Shape& data, const Bins& rows, const Bins& columns, std::int64_t i,
+float Average(const float* image, const Shape& data, const RoiBins& rows, const RoiBins& columns, std::int64_t i,
               std::int64_t j) {
   float sum = 0;
   for (std::int64_t a = 0; a < rows.samples; ++a) {
@@ -90,10 +87,11 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
   const Shape &data = in[0].shape(), &shape = out[0].shape();
   const std::vector<float> x = Numbers<float>(in[0]), rois = Numbers<float>(in[1]);
   std::vector<float> y(out[0].size(), 0);
+  const kernels::RoiAlign work = WorkOf(p, data, in[1].shape());
   auto to = y.begin();
   for (const float* roi = rois.data(); to != y.end(); roi += 5) {
     if (!(roi[0] < static_cast<float>(data[0]))) FailAt(node, "there is no image {}", roi[0]);
-    const Bins rows(p, roi[2], roi[4], shape[2], data[2]), columns(p, roi[1], roi[3], shape[3], data[3]);
+    const RoiBins rows(work, roi[2], roi[4], shape[2], data[2]), columns(work, roi[1], roi[3], shape[3], data[3]);
     for (std::int64_t c = 0; c < shape[1]; ++c) {
       for (std::int64_t i = 0; i < shape[2]; ++i) {
         for (std::int64_t j = 0; j < shape[3]; ++j, ++to) {
@@ -106,6 +104,20 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
     }
   }
   Store(y, out[0]);
+}
+
+bool Lower(LowerContext& c) {
+  const kernels::RoiAlign work = WorkOf(c.node().params<RoiParam>(), c.in_type(0).shape, c.in_type(1).shape);
+  const auto run = [work, where = c.node().Describe()](const KernelOperands& operands) {
+    const auto* rois = static_cast<const float*>(operands.input(1));
+    for (std::int64_t i = 0; i < work.regions; ++i) {
+      const float image = rois[i * 5];
+      if (!(image < static_cast<float>(work.images))) Throw<GraphError>("{}: there is no image {}", where, image);
+    }
+    work.Run(static_cast<const float*>(operands.input(0)), rois, static_cast<float*>(operands.output()),
+             operands.scratch());
+  };
+  return LowerInFloat32(c, {"roi_align", run, work.ScratchBytes()});
 }
 
 [[maybe_unused]] const auto kCard =
@@ -129,7 +141,8 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
           r.InIsFloat(1);
         }})
         .Set(AmpFacts{Arithmetic::kElementwise, {SlotRole::kData, SlotRole::kIndex}})
-        .Set(ReferenceKernel{Reference});
+        .Set(ReferenceKernel{Reference})
+        .Set(KernelRule{Lower});
 
 }  // namespace
 }  // namespace amp

@@ -3,10 +3,13 @@
 #include <cstring>
 #include <numeric>
 
+#include "kernels/sort_lines.h"
 #include "ops/numeric.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
+#include "program/kernel_types.h"
+#include "program/lower_context.h"
 #include "program/reference.h"
 
 namespace amp {
@@ -59,6 +62,29 @@ std::vector<std::int64_t> Order(const std::vector<T>& line, bool ascending) {
     return ascending ? IsLess(left, right) : IsLess(right, left);
   });
   return order;
+}
+
+// The first `chosen` of each line in order. `elements` and `positions`: the outputs that these are; below 0: none is.
+bool LowerSort(LowerContext& c, const Lines& lines, std::int64_t chosen, bool ascending, int elements, int positions) {
+  kernels::SortLines work;
+  if (lines.size > kernels::SortLines::kMaxSize || lines.size == 0) return false;
+  work.type = KernelType(c.in_type(0).dtype);
+  if (!kernels::SortLines::IsElementType(work.type)) return false;
+  work.outer = lines.outer;
+  work.size = lines.size;
+  work.inner = lines.inner;
+  work.chosen = chosen;
+  work.ascending = ascending;
+  if (positions >= 0) work.position_type = KernelType(c.out_type(positions).dtype);
+  if (!kernels::SortLines::IsPositionType(work.position_type)) return false;
+  const auto run = [work, elements, positions](const KernelOperands& operands) {
+    const auto output = [&](int i) { return i < 0 ? nullptr : operands.output(static_cast<std::size_t>(i)); };
+    work.Run(operands.input(0), output(elements), output(positions), operands.scratch());
+  };
+  const std::vector<ValueId> outputs =
+      c.EmitSeveral(KernelSpec{"sort", run, work.ScratchBytes()}, {c.in(0)}, c.out_types());
+  for (std::size_t i = 0; i < outputs.size(); ++i) c.SetOut(static_cast<int>(i), outputs[i]);
+  return true;
 }
 
 // Positions along the axis; the values of inputs are compared, so that the smallest change may exchange two of them.
@@ -200,6 +226,11 @@ Shape Sorted(const std::optional<std::int64_t>& axis, const Shape& data) { retur
             for (std::int64_t i = 0; i < lines.size; ++i) y[lines.At(line, i)] = order[i];
           });
           Store(y, out[0]);
+        }})
+        .Set(KernelRule{[](LowerContext& c) {
+          const auto& p = c.node().params<ArgSortParam>();
+          const Lines lines = LinesOf(c.node(), p.axis, c.in_type(0).shape);
+          return LowerSort(c, lines, lines.size, p.is_ascend, -1, 0);
         }});
 
 struct SortParam {
@@ -236,7 +267,12 @@ void SortReference(const Node& node, std::span<const NDArray> in, std::span<NDAr
         }})
         .Set(SameDType())
         .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
-        .Set(ReferenceKernel{SortReference});
+        .Set(ReferenceKernel{SortReference})
+        .Set(KernelRule{[](LowerContext& c) {
+          const auto& p = c.node().params<SortParam>();
+          const Lines lines = LinesOf(c.node(), p.axis, c.in_type(0).shape);
+          return LowerSort(c, lines, lines.size, p.is_ascend, 0, -1);
+        }});
 
 struct TopKParam {
   std::optional<std::int64_t> axis = -1;
@@ -301,6 +337,14 @@ void TopKReference(const Node& node, std::span<const NDArray> in, std::span<NDAr
   if (out.size() > 1 && out[1].defined()) Store(positions, out[1]);
 }
 
+bool LowerTopK(LowerContext& c) {
+  const auto& p = c.node().params<TopKParam>();
+  if (p.ret_typ == "mask") return false;
+  const Lines lines = LinesOf(c.node(), p.axis, c.in_type(0).shape);
+  const int elements = GivesValues(p) ? 0 : -1, positions = p.ret_typ == "both" ? 1 : p.ret_typ == "indices" ? 0 : -1;
+  return LowerSort(c, lines, Chosen(c.node(), p, lines), p.is_ascend, elements, positions);
+}
+
 [[maybe_unused]] const auto kTopK =
     RegisterOp<TopKParam>("topk")
         .Alias("_npx_topk")
@@ -326,7 +370,8 @@ void TopKReference(const Node& node, std::span<const NDArray> in, std::span<NDAr
           return p.ret_typ == "mask" ? ValueRange::Between(0, 1, true) : Positions(q, p.axis);
         }})
         .Set(Compares())
-        .Set(ReferenceKernel{TopKReference});
+        .Set(ReferenceKernel{TopKReference})
+        .Set(KernelRule{LowerTopK});
 
 }  // namespace
 }  // namespace amp

@@ -45,6 +45,7 @@ KEPT = ("misc/", "lstm/lstm_2l_bi", "mx2/ops_reduce", "mx2/ops_shape")
 # Detectors with random weights: behind sorting and suppression a tiny difference swaps rows, so that in bfloat16 only
 # the sorted scores, their second output, can be compared; with the limit of their relative rms.
 DETECTORS = {
+    "zoo/center_net_resnet18_v1b_dcnv2_voc": 0.01,
     "zoo/faster_rcnn_resnet50_v1b_voc": 0.06,
     "zoo/ssd_300_mobilenet1.0_lite_coco": 0.01,
     "zoo/yolo3_mobilenet1.0_voc": 0.01,

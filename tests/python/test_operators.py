@@ -44,6 +44,7 @@ WITHOUT_EFFECT = {
     "forward_stype": "default",
     "ndev": "4",
     "key": "bn0",
+    "im2col_step": "32",
 }
 
 

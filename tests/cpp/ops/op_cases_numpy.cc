@@ -294,8 +294,10 @@ OpCase DrawBoxDecode(Random& random) {
 }
 
 OpCase DrawBoxNms(Random& random) {
-  OpCase c{{}, {{{DType::kFloat32, Shape{random.Size(3), random.Size(9), 6}}}}, {}, Truth::kSameBits};
+  OpCase c{{}, {{{random.Type(FloatTypes()), Shape{random.Size(3), random.Size(40), 6}}}}, {}, Truth::kSameBits};
   Maybe(random, &c.attrs, "overlap_thresh", random.Of({"0", "0.3"}));
+  Maybe(random, &c.attrs, "valid_thresh", random.Of({"0.3", "-2"}));
+  Maybe(random, &c.attrs, "force_suppress", Flag(random));
   Maybe(random, &c.attrs, "id_index", random.Of({"0", "-1"}));
   Maybe(random, &c.attrs, "topk", random.Of({"-1", "0", "3"}));
   Maybe(random, &c.attrs, "in_format", random.Of({"corner", "center"}));
@@ -306,13 +308,50 @@ OpCase DrawBoxNms(Random& random) {
 OpCase DrawRoiAlign(Random& random) {
   const IntTuple pooled = Tuple(random, 2, 1, 3);
   const std::int64_t bins = pooled[0] * pooled[1];
-  OpCase c{{{"pooled_size", PrintAttr(pooled)}, {"spatial_scale", random.Of({"1", "0.5"})}}, {}, {}, Truth::kSameBits};
+  OpCase c{{{"pooled_size", PrintAttr(pooled)}, {"spatial_scale", random.Of({"1", "0.5"})}}, {}, {}};
+  c.error.terms = 160;  // of up to eight samples along each axis, and their weights
   // Of nine images, whatever values others get: small numbers name one of them.
-  c.inputs = {{{DType::kFloat32, Shape{9, bins * random.Int(1, 2), random.Int(1, 6), random.Int(1, 6)}}},
+  c.inputs = {{{random.Type(FloatTypes()), Shape{9, bins * random.Int(1, 2), random.Int(1, 6), random.Int(1, 6)}}},
               {{DType::kFloat32, Shape{random.Size(3), 5}}, Values::kPositive}};
   Maybe(random, &c.attrs, "sample_ratio", random.Of({"-1", "2"}));
   Maybe(random, &c.attrs, "position_sensitive", Flag(random));
   Maybe(random, &c.attrs, "aligned", Flag(random));
+  return c;
+}
+
+// Offsets are positive, as masks are: the absolute inputs of ErrorModel::terms read the same samples.
+OpCase DrawDeformable(Random& random, bool modulated) {
+  const std::int64_t groups = random.Of<std::int64_t>({1, 1, 2}), offset_groups = random.Of<std::int64_t>({1, 1, 2});
+  const std::int64_t channels = 2 * random.Int(1, 9), filters = groups * random.Int(1, 4);
+  const IntTuple kernel = Tuple(random, 2, 1, 3), stride = Tuple(random, 2, 1, 2), dilate = Tuple(random, 2, 1, 2),
+                 pad = Tuple(random, 2, 0, 2), out = Tuple(random, 2, 1, 4);
+  OpCase c{{{"kernel", PrintAttr(kernel)},
+            {"stride", PrintAttr(stride)},
+            {"dilate", PrintAttr(dilate)},
+            {"pad", PrintAttr(pad)},
+            {"num_filter", PrintAttr(filters)},
+            {"num_group", PrintAttr(groups)},
+            {"num_deformable_group", PrintAttr(offset_groups)}},
+           {},
+           {}};
+  Shape data{random.Int(1, 2), channels, 0, 0};
+  for (int i = 0; i < 2; ++i) {
+    const std::int64_t extent = (kernel[i] - 1) * dilate[i] + 1;
+    data[2 + i] = std::max<std::int64_t>(1, extent + (out[i] - 1) * stride[i] - 2 * pad[i]);
+  }
+  const auto size = [&](int i) { return (data[2 + i] + 2 * pad[i] - (kernel[i] - 1) * dilate[i] - 1) / stride[i] + 1; };
+  const std::int64_t samples = offset_groups * kernel[0] * kernel[1];
+  const DType dtype = random.Type(FloatTypes());
+  c.inputs = {{{dtype, data}}, {{dtype, Shape{data[0], 2 * samples, size(0), size(1)}}, Values::kPositive}};
+  if (modulated) c.inputs.push_back({{dtype, Shape{data[0], samples, size(0), size(1)}}, Values::kPositive});
+  c.inputs.push_back({{dtype, Shape{filters, channels / groups, kernel[0], kernel[1]}}});
+  if (random.Chance(0.5)) {
+    c.attrs["no_bias"] = "True";
+  } else {
+    c.inputs.push_back({{dtype, Shape{filters}}});
+  }
+  // Offsets of a few units move samples by their rounding, too.
+  c.error.terms = static_cast<double>(channels / groups * kernel[0] * kernel[1]) + 128;
   return c;
 }
 
@@ -323,6 +362,8 @@ OpCase DrawSizeArray(Random& random) { return Move(random, 0); }
 const std::vector<OpRow>& NumPyOpRows() {
   static const std::vector<OpRow> rows{
       {"Crop", DrawCrop},
+      {"_contrib_DeformableConvolution", [](Random& random) { return DrawDeformable(random, false); }},
+      {"_contrib_ModulatedDeformableConvolution", [](Random& random) { return DrawDeformable(random, true); }},
       {"_contrib_ROIAlign", DrawRoiAlign},
       {"_contrib_box_decode", DrawBoxDecode},
       {"_contrib_box_nms", DrawBoxNms},

@@ -142,6 +142,33 @@ void AddBoxes(std::vector<Refusal>* all) {
                 {"attribute pooled_size: expected (height, width) above 0"}}});
 }
 
+void AddDeformable(std::vector<Refusal>* all) {
+  const AttrMap attrs{{"kernel", "(3, 3)"}, {"num_filter", "4"}, {"no_bias", "True"}};
+  const auto with = [&](const char* name, const char* value) {
+    AttrMap more = attrs;
+    more[name] = value;
+    return more;
+  };
+  const TensorType data = F32({1, 2, 5, 5}), offset = F32({1, 18, 3, 3}), weight = F32({4, 2, 3, 3});
+  for (const char* op : {"_contrib_DeformableConvolution", "_contrib_ModulatedDeformableConvolution"}) {
+    all->insert(all->end(),
+                {{op, with("kernel", "(3,)"), {data, offset}, {"attribute kernel: expected two values, got 1"}},
+                 {op, with("layout", "NCW"), {data, offset}, {"attribute layout", "got 'NCW'"}},
+                 {op, with("num_group", "3"), {data, offset}, {"num_filter 4 is not a multiple of num_group 3"}},
+                 {op, with("num_deformable_group", "3"), {data, offset}, {"2 input channels", "into 3 groups"}},
+                 {op, attrs, {F32({1, 2, 2, 5}), offset}, {"a window of 3 elements does not fit into axis 2"}},
+                 {op, attrs, {data, F32({1, 9, 3, 3})}, {"expected offset of shape [1,18,3,3]"}}});
+  }
+  all->push_back({"_contrib_DeformableConvolution",
+                  attrs,
+                  {data, offset, F32({4, 3, 3, 3})},
+                  {"expected weight of shape [4,2,3,3]"}});
+  all->push_back({"_contrib_ModulatedDeformableConvolution",
+                  attrs,
+                  {data, offset, F32({1, 18, 3, 3}), weight},
+                  {"expected mask of shape [1,9,3,3]"}});
+}
+
 }  // namespace
 
 std::vector<Refusal> NumPyRefusals() {
@@ -152,6 +179,7 @@ std::vector<Refusal> NumPyRefusals() {
   AddValues(&all);
   AddPicks(&all);
   AddBoxes(&all);
+  AddDeformable(&all);
   return all;
 }
 

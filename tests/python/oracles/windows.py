@@ -94,6 +94,81 @@ def draw_convolution(d):
 operator("Convolution", convolution, draw_convolution)
 
 
+def columns_of(attrs, x, offset, mask):
+    """What each element of the window reads: (N, C, elements, h, w)."""
+    stride, dilate, pad = (numbers(attrs, *n) for n in (("stride", 2, 1), ("dilate", 2, 1), ("pad", 2, 0)))
+    kernel = attrs["kernel"]
+    batch, channels, height, width = x.shape
+    groups = attrs.get("num_deformable_group", 1)
+    columns = np.zeros((batch, channels, kernel[0] * kernel[1], *offset.shape[2:]))
+    offset = offset.reshape(batch, groups, -1, 2, *offset.shape[2:])
+    for n, c, k, i, j in np.ndindex(columns.shape):
+        group = c // (channels // groups)
+        down, across = offset[n, group, k, :, i, j]
+        y = i * stride[0] + k // kernel[1] * dilate[0] - pad[0] + down
+        z = j * stride[1] + k % kernel[1] * dilate[1] - pad[1] + across
+        if mask is None:
+            is_inside = 0 <= y < height and 0 <= z < width
+            y, z = min(y, height - 1), min(z, width - 1)  # the edge goes on
+        else:
+            is_inside = -1 < y < height and -1 < z < width
+        if not is_inside:
+            continue
+        top, left = int(np.floor(y)), int(np.floor(z))
+        for r, a in ((top, 1 - (y - top)), (top + 1, y - top)):
+            for s, b in ((left, 1 - (z - left)), (left + 1, z - left)):
+                if 0 <= r < height and 0 <= s < width:
+                    columns[n, c, k, i, j] += a * b * x[n, c, r, s]
+        if mask is not None:
+            columns[n, c, k, i, j] *= mask.reshape(batch, groups, -1, *mask.shape[2:])[n, group, k, i, j]
+    return columns
+
+
+def deformable(attrs, x, offset, mask, weight, bias=None):
+    groups = attrs.get("num_group", 1)
+
+    def product(data, kernels):
+        columns = columns_of(attrs, data, wide(offset), None if mask is None else wide(mask))
+        columns = columns.reshape(x.shape[0], groups, -1, *columns.shape[3:])
+        y = np.einsum("ngkhw,gfk->ngfhw", columns, kernels.reshape(groups, weight.shape[0] // groups, -1))
+        return y.reshape(x.shape[0], weight.shape[0], *y.shape[3:])
+
+    b = np.zeros(weight.shape[0]) if bias is None else wide(bias)
+    magnitude = product(np.abs(wide(x)), np.abs(wide(weight))) + np.abs(b).reshape(-1, 1, 1)
+    terms = int(np.prod(weight.shape[1:])) + 128  # and the places of samples are rounded
+    return Expected(product(wide(x), wide(weight)) + b.reshape(-1, 1, 1), x.dtype, terms * magnitude)
+
+
+def draw_deformable(d, modulated):
+    groups, offset_groups, kernel = d.of([1, 2]), d.of([1, 2]), d.ints(2, 1, 3)
+    attrs = {"kernel": kernel, **d.some(stride=d.ints(2, 1, 2), dilate=d.ints(2, 1, 2), pad=d.ints(2, 0, 2))}
+    attrs |= {"num_group": groups} if groups > 1 else d.some(num_group=1)
+    attrs |= {"num_deformable_group": offset_groups} if offset_groups > 1 else d.some(num_deformable_group=1)
+    attrs |= {"num_filter": groups * d.int(1, 3), **d.some(layout=d.of(["NCHW", None]))}
+    stride, dilate, pad = (numbers(attrs, *n) for n in (("stride", 2, 1), ("dilate", 2, 1), ("pad", 2, 0)))
+    extent = [(k - 1) * r + 1 for k, r in zip(kernel, dilate)]
+    sizes = [max(1, e - 2 * p) + d.int(0, 4) for e, p in zip(extent, pad)]
+    out = [(s + 2 * p - e) // t + 1 for s, p, e, t in zip(sizes, pad, extent, stride)]
+    batch, channels, samples, dtype = d.int(1, 2), 2 * d.int(1, 3), offset_groups * kernel[0] * kernel[1], d.dtype()
+    # Eighths, and nowhere near the edges of the data.
+    offset = (d.rng.integers(-24, 24, (batch, 2 * samples, *out)) / 8 + 0.0625).astype(dtype)
+    inputs = [d.array((batch, channels, *sizes), dtype), offset]
+    if modulated:
+        inputs.append(np.abs(d.array((batch, samples, *out), dtype)))
+    inputs.append(d.array((attrs["num_filter"], channels // groups, *kernel), dtype))
+    if d.flag():
+        return Case(attrs | {"no_bias": True}, inputs)
+    return Case(attrs | d.some(no_bias=False), [*inputs, d.array((attrs["num_filter"],), dtype)])
+
+
+operator(
+    "_contrib_DeformableConvolution",
+    lambda attrs, x, offset, *rest: deformable(attrs, x, offset, None, *rest),
+    lambda d: draw_deformable(d, False),
+)
+operator("_contrib_ModulatedDeformableConvolution", deformable, lambda d: draw_deformable(d, True))
+
+
 def deconvolve(attrs, x, weight, bias, groups):
     """Each element of x (N, C, spatial...) adds its multiple of weight (C, F / groups, kernel...) to the output."""
     n, kernel = x.ndim - 2, weight.shape[2:]
