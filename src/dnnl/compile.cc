@@ -7,6 +7,7 @@
 #include "dnnl/build_steps.h"
 #include "dnnl/cpu_info.h"
 #include "dnnl/fold_constants.h"
+#include "dnnl/fold_pads.h"
 #include "dnnl/fuse_post_ops.h"
 #include "dnnl/plan_memory.h"
 #include "dnnl/share_sums.h"
@@ -16,7 +17,6 @@
 #include "nnvm/error.h"
 #include "passes/pipeline.h"
 #include "program/choose_layouts.h"
-#include "program/fold_pads.h"
 #include "program/fuse_maps.h"
 #include "program/graph_costs.h"
 #include "program/lowering.h"
@@ -31,10 +31,11 @@ struct LoweredModel {
 };
 
 LoweredModel LowerAndLayOut(const Model& model, const CompileOptions& options, ConstantStore* store) {
-  const bool folds_pads = PassEnabled("FoldPads") && options.backend == Backend::kOneDnn;
+  const bool is_fast = options.mode == NumericMode::kFast;
+  const bool folds_pads = is_fast && PassEnabled("FoldPads") && options.backend == Backend::kOneDnn;
   const bool fuses = PassEnabled("FusePostOps") && options.backend == Backend::kOneDnn;
   const bool fuses_maps = PassEnabled("FuseMaps") && options.backend == Backend::kOneDnn;
-  const bool chooses = options.mode == NumericMode::kFast && PassEnabled("ChooseLayouts");
+  const bool chooses = is_fast && PassEnabled("ChooseLayouts");
   LowerOptions lower_options{.reference = options.backend == Backend::kReference, .native_bf16 = OneDnnHasBF16()};
   if (options.machine != nullptr && OneDnnHasBF16()) {
     lower_options.in_float32 = GraphCosts(*options.machine, model).FasterInFloat32();

@@ -26,6 +26,27 @@ __m128i Load(const void* x) { return _mm_loadu_si128(static_cast<const __m128i*>
 void Store(void* y, __m128i value) { _mm_storeu_si128(static_cast<__m128i*>(y), value); }
 
 // Turns squares of 8 x 8 elements in registers: y[r * y_stride + c] = x[c * x_stride + r].
+void TransposeSquare(const std::uint8_t* x, std::int64_t x_stride, std::uint8_t* y, std::int64_t y_stride) {
+  __m128i a[4], b[4];
+  for (int i = 0; i < 4; ++i) {  // a[i]: x's rows 2 i and 2 i + 1, element by element
+    const auto row = [&](int r) { return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(x + r * x_stride)); };
+    a[i] = _mm_unpacklo_epi8(row(2 * i), row(2 * i + 1));
+  }
+  for (int i = 0; i < 2; ++i) {  // b[2 i + j]: columns 4 j to 4 j + 3 of rows 4 i to 4 i + 3
+    b[2 * i] = _mm_unpacklo_epi16(a[2 * i], a[2 * i + 1]);
+    b[2 * i + 1] = _mm_unpackhi_epi16(a[2 * i], a[2 * i + 1]);
+  }
+  for (int j = 0; j < 2; ++j) {
+    const __m128i pairs[] = {_mm_unpacklo_epi32(b[j], b[2 + j]), _mm_unpackhi_epi32(b[j], b[2 + j])};
+    for (int i = 0; i < 2; ++i) {
+      std::uint8_t* row = y + (4 * j + 2 * i) * y_stride;
+      _mm_storel_epi64(reinterpret_cast<__m128i*>(row), pairs[i]);
+      _mm_storel_epi64(reinterpret_cast<__m128i*>(row + y_stride), _mm_unpackhi_epi64(pairs[i], pairs[i]));
+    }
+  }
+}
+
+// The same for two bytes.
 void TransposeSquare(const std::uint16_t* x, std::int64_t x_stride, std::uint16_t* y, std::int64_t y_stride) {
   __m128i a[8], b[8];
   for (int i = 0; i < 8; ++i) a[i] = Load(x + i * x_stride);
@@ -61,7 +82,7 @@ void TransposeSquare(const std::uint32_t* x, std::int64_t x_stride, std::uint32_
 }
 
 template <class T>
-constexpr std::int64_t kSquare = sizeof(T) == 2   ? 8
+constexpr std::int64_t kSquare = sizeof(T) <= 2   ? 8
                                  : sizeof(T) == 4 ? 4
                                                   : 0;
 #else
@@ -88,6 +109,12 @@ void Transpose(const T* x, std::int64_t x_stride, T* y, std::int64_t y_stride, s
       y[r * y_stride + c] = x[c * x_stride + r];
     }
   }
+}
+
+// y[c] = x[-c]. A stride that the compiler knows makes it vectors.
+template <class T>
+void CopyReversed(const T* x, T* y, std::int64_t count) {
+  for (std::int64_t c = 0; c < count; ++c) y[c] = x[-c];
 }
 
 // Strides of rows and columns on both sides; columns are neighbours in `to`.
@@ -166,6 +193,8 @@ void StridedCopy::ChooseRows() {
     way_ = is_short ? Way::kShortRows : Way::kRows;
   } else if (columns().to == 1 && columns().from == 0) {
     way_ = is_short ? Way::kShortRows : Way::kFill;
+  } else if (columns().to == 1 && columns().from == -1) {
+    way_ = is_short ? Way::kShortRows : Way::kReversed;
   } else if (distance(*nearest) < distance(columns())) {
     std::rotate(nearest, nearest + 1, last);
     const bool is_transpose = rows().from == 1 && columns().to == 1;
@@ -235,6 +264,9 @@ void StridedCopy::CopyRows(const T* from, T* to, std::int64_t num_rows, std::int
                            std::make_integer_sequence<std::int64_t, kMaxShort>());
     case Way::kFill:
       for (std::int64_t r = 0; r < num_rows; ++r) std::fill_n(to + r * rows().to, num_columns, from[r * rows().from]);
+      return;
+    case Way::kReversed:
+      for (std::int64_t r = 0; r < num_rows; ++r) CopyReversed(from + r * rows().from, to + r * rows().to, num_columns);
       return;
     case Way::kTranspose:
     case Way::kElements:

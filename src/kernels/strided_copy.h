@@ -29,7 +29,7 @@ class StridedCopy {
     std::int64_t size = 1, from = 0, to = 0;
   };
   // How the two innermost axes are copied.
-  enum class Way : std::uint8_t { kRows, kShortRows, kFill, kTranspose, kElements };
+  enum class Way : std::uint8_t { kRows, kShortRows, kFill, kReversed, kTranspose, kElements };
   // So many positions of the three innermost axes are one call.
   struct Block {
     std::int64_t planes = 1, rows = 1, columns = 1;

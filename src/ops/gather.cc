@@ -63,26 +63,28 @@ void GatherNdReference(const Node& node, std::span<const NDArray> in, std::span<
   }
 }
 
-// The places of one index on each of the first `named` axes, in the first of them.
 bool LowerGatherNd(LowerContext& c) {
   const Shape &data = c.in_type(0).shape, &indices = c.in_type(1).shape;
   const int named = static_cast<int>(indices[0]);
   const std::int64_t count = indices.size() / named;
   const IntTuple sizes(data.dims().begin(), data.dims().begin() + named);
-  const std::string node = c.node().Describe();
+  const auto bring_in_range = [=, node = c.node().Describe()](std::int64_t* numbers, std::int64_t first,
+                                                              std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i) {
+      const std::int64_t size = sizes[static_cast<std::size_t>(i / count)];
+      if (numbers[i] < 0) numbers[i] += size;
+      if (numbers[i] < 0 || numbers[i] >= size) FailAtIndex(node, numbers[i], size);
+    }
+  };
   const auto place = [=](const std::int64_t* numbers, std::int64_t row) {
     std::int64_t result = 0;
     for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
-      const std::int64_t given = numbers[static_cast<std::int64_t>(axis) * count + row], size = sizes[axis];
-      const std::int64_t index = IndexInRange(OutOfRange::kRaise, given < 0 ? given + size : given, size);
-      if (index < 0) FailAtIndex(node, given < 0 ? given + size : given, size);
-      result = result * size + index;
+      result = result * sizes[axis] + numbers[static_cast<std::int64_t>(axis) * count + row];
     }
     return result;
   };
   const auto row_bytes = static_cast<std::size_t>(data.SizeOf(named, data.rank()) * BytesOf(c.in_type(0).dtype));
-  return LowerToGather(
-      c, {0, 1, count, row_bytes}, [](auto...) {}, place);
+  return LowerToGather(c, {0, 1, count, row_bytes}, bring_in_range, place);
 }
 
 [[maybe_unused]] const auto kGatherNd =

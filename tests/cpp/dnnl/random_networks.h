@@ -104,6 +104,15 @@ class RandomNetworkMaker {
             Shape{batch_, filters, size(data.shape[2]), size(data.shape[3])}};
   }
 
+  // With borders, of zeros mostly.
+  Tensor Padded(const Tensor& data) {
+    const std::int64_t top = Below(3), bottom = Below(3), left = Below(3), right = Below(3);
+    const IntTuple width{0, 0, 0, 0, top, bottom, left, right};
+    const char* mode = Chance(4) ? "edge" : "constant";
+    return {Op("Pad", name_ + "_pad", {data.symbol}, {{"mode", mode}, {"pad_width", PrintAttr(width)}}),
+            Shape{batch_, data.shape[1], data.shape[2] + top + bottom, data.shape[3] + left + right}};
+  }
+
   Tensor Norm(const Tensor& data) {
     const std::int64_t c = data.shape[1];
     return {Op("BatchNorm", name_,
@@ -199,6 +208,7 @@ class RandomNetworkMaker {
     const std::int64_t channels = data.shape[1];
     switch (Below(16)) {
       case 0:
+        return Convolution(Padded(data), Chance(3) ? channels : Channels(), 3, 1 + static_cast<int>(Below(2)), 1);
       case 1:
         return Convolution(data, Channels(), 3, 1 + static_cast<int>(Below(2)), 1);
       case 2:

@@ -1,12 +1,13 @@
-#include "program/fold_pads.h"
+#include "dnnl/fold_pads.h"
 
 #include <algorithm>
 #include <optional>
 #include <utility>
 
+#include "dnnl/step_merger.h"
 #include "program/step_graph.h"
 
-namespace amp {
+namespace amp::onednn {
 namespace {
 
 bool AllZero(const IntTuple& tuple) {
@@ -36,7 +37,8 @@ IntTuple ExtentOf(const ConvolutionSpec& spec, const Shape& weights) {
 
 class PadFolder {
  public:
-  PadFolder(const std::set<NodeId>& do_not_fuse, Program* program) : do_not_fuse_(do_not_fuse), graph_(program) {}
+  PadFolder(const std::set<NodeId>& do_not_fuse, Program* program)
+      : do_not_fuse_(do_not_fuse), graph_(program), merger_(/*is_fast=*/true, &graph_) {}
 
   void Run() {
     const std::size_t num_steps = graph_.size();
@@ -101,8 +103,9 @@ class PadFolder {
   }
 
   // The step as it reads the pad's input; nullopt where it cannot.
-  std::optional<Step> Padded(Step step, const Step& pad) const {
+  std::optional<Step> Padded(const Step& reader, const Step& pad) const {
     const ValueId out = pad.outputs[0];
+    Step step = reader;
     if (do_not_fuse_.contains(step.node) || std::count(step.inputs.begin(), step.inputs.end(), out) != 1 ||
         step.inputs[0] != out) {
       return std::nullopt;
@@ -113,7 +116,7 @@ class PadFolder {
     if (!has_room) return std::nullopt;
     step.inputs[0] = pad.inputs[0];
     step.fused.push_back(pad.node);
-    return step;
+    return merger_.Accepts(step, reader) ? std::optional(std::move(step)) : std::nullopt;
   }
 
   bool PadConvolution(const PadSpec& pad, Step* step) const {
@@ -135,10 +138,11 @@ class PadFolder {
 
   const std::set<NodeId>& do_not_fuse_;
   StepGraph graph_;
+  const StepMerger merger_;
 };
 
 }  // namespace
 
 void FoldPads(const std::set<NodeId>& do_not_fuse, Program* program) { PadFolder(do_not_fuse, program).Run(); }
 
-}  // namespace amp
+}  // namespace amp::onednn
