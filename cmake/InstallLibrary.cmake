@@ -27,7 +27,9 @@ function(amp_is_from_python name result)
 endfunction()
 
 # Headers for C++ users, who include <amp/amp.h>, and what that includes: they include fmt's and nothing else of others. The rest needs oneDNN's or nlohmann/json's.
-set(AMP_PUBLIC_PROGRAM_HEADERS convert_model lower_context lowering reference step step_cost step_features)
+set(AMP_PUBLIC_KERNELS_HEADERS cast cpu map)
+set(AMP_PUBLIC_PROGRAM_HEADERS convert_model kernel_operands lower_context lowering reference step step_cost
+    step_features)
 set(AMP_PUBLIC_DNNL_HEADERS bind bind_options check_arrays compile cpu_info executor plan profile run_lock session)
 set(AMP_PRIVATE_HEADERS json_text)
 
@@ -80,7 +82,7 @@ function(amp_install_headers destination)
   list(TRANSFORM AMP_PRIVATE_HEADERS REPLACE "(.+)" "PATTERN;\\1.h;EXCLUDE" OUTPUT_VARIABLE private)
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/src/nnvm" "${PROJECT_SOURCE_DIR}/src/passes" DESTINATION ${destination}
           COMPONENT cpp FILES_MATCHING PATTERN "*.h" ${private})
-  foreach(room program dnnl)
+  foreach(room kernels program dnnl)
     string(TOUPPER ${room} upper)
     list(TRANSFORM AMP_PUBLIC_${upper}_HEADERS REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/src/${room}/\\1.h"
          OUTPUT_VARIABLE headers)

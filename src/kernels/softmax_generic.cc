@@ -1,0 +1,11 @@
+#include "kernels/softmax.h"
+#include "kernels/softmax_code.h"
+
+namespace amp::kernels {
+
+const SoftmaxTable* SoftmaxTableGeneric() {
+  static constexpr SoftmaxTable kTable = {Isa::kGeneric, SoftmaxCode<Isa::kGeneric, 4>::AnyBlock};
+  return &kTable;
+}
+
+}  // namespace amp::kernels
