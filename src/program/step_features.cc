@@ -145,7 +145,8 @@ Law LawOf(const CallSpec& spec, const StepTypes& types) {
   return SizeLaw(std::string(spec.kKind.name) + "_" + spec.op, types);
 }
 Law LawOf(const KernelSpec& spec, const StepTypes& types) {
-  return SizeLaw(std::string(spec.kKind.name) + "_" + spec.name, types);
+  const auto bytes = static_cast<double>(CostOf({spec, {}, {}, 0, ""}, types).bytes());
+  return {std::string(spec.kKind.name) + "_" + spec.name, {Log2(bytes)}};
 }
 template <class Spec>
 Law LawOf(const Spec& spec, const StepTypes& types) {

@@ -46,5 +46,14 @@ TEST(StepCost, CountsEachWeightOfARecurrenceOncePerStep) {
   EXPECT_EQ(CostOf({gru, {}, {}, 0, ""}, types).flops, 2.0 * kTime * kBatch * weights);
 }
 
+TEST(StepCost, KernelsMayReadPartsOfTheirInputs) {
+  const StepTypes types{{{DType::kFloat32, {1000, 8}}, {DType::kInt32, {5}}}, {{DType::kFloat32, {5, 8}}}};
+  KernelSpec gather{"gather", nullptr};
+  EXPECT_EQ(CostOf({gather, {}, {}, 0, ""}, types).bytes_read, 32020U);
+  gather.bytes_read = 180;
+  EXPECT_EQ(CostOf({gather, {}, {}, 0, ""}, types).bytes_read, 180U);
+  EXPECT_EQ(CostOf({gather, {}, {}, 0, ""}, types).bytes_written, 160U);
+}
+
 }  // namespace
 }  // namespace amp
