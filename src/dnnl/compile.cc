@@ -64,8 +64,12 @@ LoweredModel LowerAndLayOut(const Model& model, const CompileOptions& options, C
     }
     // Nodes for which the library has no primitive are lowered again, to their reference kernels. That adds at least
     // one node per round, so the loop ends.
+    const std::size_t known = lower_options.unsupported.size() + do_not_fuse.size();
     lower_options.unsupported.insert(program.unsupported.begin(), program.unsupported.end());
     do_not_fuse.insert(program.do_not_fuse.begin(), program.do_not_fuse.end());
+    if (lower_options.unsupported.size() + do_not_fuse.size() == known) {
+      throw InternalError("a kernel rule lowers a node to what the library refuses");
+    }
   }
 }
 

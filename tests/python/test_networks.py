@@ -1,6 +1,7 @@
 """Whole networks on both backends and in both precisions, against MXNet's own outputs."""
 
 import importlib.util
+import json
 import os
 from pathlib import Path
 
@@ -158,6 +159,33 @@ def test_shared_case(name, backend, precision, shared_dir, case_class):
     else:
         largest = SHARED_FP32_LARGEST.get(name, FP32_LARGEST)
         check(outcome, "float32" if is_kept else precision, SHARED_BF16_RMS.get(name, BF16_RMS), largest)
+
+
+# What may run on reference code, ours or oneDNN's: it takes no time there.
+SLOW_CODE = {
+    "lstm/gru_2l_ntc_fc": {"_zeros"},
+    "zoo/center_net_resnet18_v1b_dcnv2_voc": {
+        "_arange",
+        "broadcast_div",
+        "broadcast_mod",
+        "elemwise_mul",
+        "shape_array",
+    },
+    "zoo/faster_rcnn_resnet50_v1b_voc": {"_arange", "_contrib_box_decode", "shape_array"},
+    "zoo/ssd_300_mobilenet1.0_lite_coco": {"_arange", "_contrib_box_decode"},
+    "zoo/yolo3_mobilenet1.0_voc": {"_arange"},
+}
+
+
+@pytest.mark.parametrize("name", [name for name in SHARED_CASES if name.startswith(("zoo", "nlp", "lstm"))] or ["none"])
+def test_no_slow_path(name, shared_dir, case_class):
+    case = case_class(str(shared_dir / "cases" / name))
+    model, inputs = load_case(case), case.inputs()
+    dtypes = {key: array.dtype for key, array in inputs.items()}
+    bound = amp.Executor(*model, {key: array.shape for key, array in inputs.items()}, input_dtypes=dtypes)
+    operators = {node["name"]: node["op"] for node in json.loads(model[0].tojson())["nodes"]}
+    slow = {operators[step.node] for step in bound.summary.steps if "ref" in step.implementation}
+    assert slow <= SLOW_CODE.get(name, set())
 
 
 def gender(logits):
