@@ -5,12 +5,9 @@
 
 #include "kernels/float_bits.h"
 #include "kernels/parallel.h"
-#include "kernels/reduce_code.h"
 
 namespace amp::kernels {
 namespace {
-
-constexpr ReduceTable kGeneric = {Isa::kGeneric, ReduceCode<Isa::kGeneric, 2>::Loops};
 
 const ReduceTable& Active() {
   static const ReduceTable& table = BestTable<ReduceTable>(
@@ -24,8 +21,6 @@ constexpr std::int64_t kWorthAPart = 1 << 14, kBusyParts = 16;
 std::int64_t DivideUp(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
-
-const ReduceTable* ReduceTableGeneric() { return &kGeneric; }
 
 std::int64_t Reduce::Groups::Size() const {
   std::int64_t size = 1;

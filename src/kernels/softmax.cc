@@ -5,12 +5,9 @@
 #include <cstring>
 
 #include "kernels/parallel.h"
-#include "kernels/softmax_code.h"
 
 namespace amp::kernels {
 namespace {
-
-constexpr SoftmaxTable kGeneric = {Isa::kGeneric, SoftmaxCode<Isa::kGeneric, 4>::AnyBlock};
 
 const SoftmaxTable& Active() {
   static const SoftmaxTable& table = BestTable<SoftmaxTable>(
@@ -67,8 +64,6 @@ void RunWide(const Softmax& job, const void* x, void* y) {
 }
 
 }  // namespace
-
-const SoftmaxTable* SoftmaxTableGeneric() { return &kGeneric; }
 
 void RunSoftmax(const Softmax& job, const void* x, const std::int64_t* lengths, void* y) {
   if (job.inner < kNarrow) return RunNarrow(job, x, lengths, y);
