@@ -1,5 +1,5 @@
 // The code of suppression. One source for all instruction sets; every name depends on the instruction set, on purpose:
-// see map_code.h.
+// see vector_code.h.
 #pragma once
 
 #include "kernels/box_nms.h"

@@ -1,44 +1,20 @@
-// Rows of products and whole vectors of gates at a time, units shared out among threads.
+// The input's part of all gates first, for all steps; then step after step. Panels of units, and directions, are shared
+// out among threads.
 #include "kernels/recurrent_layers.h"
 
 #include <algorithm>
 
 #include "kernels/parallel.h"
-#include "kernels/recurrence.h"
+#include "kernels/recurrent_panels.h"
 
 namespace amp::kernels {
 namespace {
 
-// Units that one thread takes at a time: their weights of one gate fit a CPU's second cache.
-constexpr std::int64_t kUnits = 32;
-
-std::int64_t NumChunks(std::int64_t units) { return (units + kUnits - 1) / kUnits; }
-
-// Chunks that are worth a thread, of so many multiplications for each unit.
-std::int64_t ChunksWorthAThread(std::int64_t multiplications) {
+// Panels that are worth a thread, of so many multiplications for each unit.
+std::int64_t PanelsWorthAThread(std::int64_t multiplications) {
   constexpr std::int64_t kWorthAThread = 1 << 16;
-  return std::max<std::int64_t>(1, kWorthAThread / std::max<std::int64_t>(1, multiplications * kUnits));
+  return std::max<std::int64_t>(1, kWorthAThread / std::max<std::int64_t>(1, multiplications * kPanel));
 }
-
-// Numbers that follow from a job.
-struct Sizes {
-  explicit Sizes(const RecurrentLayers& job)
-      : gates(NumGates(job.cell)),
-        rows(gates * job.state),
-        places(job.time * job.batch),
-        width(job.directions * job.state),
-        states(job.batch * job.state),
-        chunks(NumChunks(job.state)),
-        room(job.batch * gates * kUnits) {}
-
-  std::int64_t gates;
-  std::int64_t rows;    // gates of all units of a layer and direction
-  std::int64_t places;  // steps of all sequences
-  std::int64_t width;   // outputs of a layer
-  std::int64_t states;  // of a layer and direction
-  std::int64_t chunks;  // of units
-  std::int64_t room;    // for the gates of a chunk
-};
 
 // One piece of scratch memory after the other.
 class Pieces {
@@ -58,159 +34,119 @@ class Pieces {
   std::size_t bytes_ = 0;
 };
 
+// States are (directions, batch, padded).
 struct Scratch {
   Scratch(const RecurrentLayers& job, Pieces* pieces) {
-    const Sizes s(job);
-    const std::int64_t all_states = job.layers * job.directions * s.states;
+    const RecurrentSizes s(job);
+    const std::int64_t states = job.directions * job.batch * s.padded;
     lengths = pieces->Next<std::int64_t>(job.batch);
-    sums = pieces->Next<float>(s.places * s.rows);
-    gates = pieces->Next<float>(s.chunks * s.room);
-    next = pieces->Next<float>(s.states);
-    hidden = pieces->Next<float>(all_states);
-    cells = job.cell == RecurrentCell::kLstm ? pieces->Next<float>(all_states) : nullptr;
+    sums = pieces->Next<float>(job.directions * s.places * s.row);
+    gates = pieces->Next<float>(job.directions * job.batch * s.row);
+    before = pieces->Next<float>(states);
+    after = pieces->Next<float>(states);
+    cells = pieces->Next<float>(job.cell == RecurrentCell::kLstm ? states : 0);
     for (float*& buffer : outputs) buffer = job.layers > 1 ? pieces->Next<float>(s.places * s.width) : nullptr;
   }
 
   std::int64_t* lengths;
-  float* sums;            // see AddInputs
-  float* gates;           // of all chunks at one step
-  float* next;            // states after a step
-  float *hidden, *cells;  // of all layers
+  float* sums;            // the input's part of all gates, with biases: (directions, places, row)
+  float* gates;           // the state's at one step: by direction, chunk, sequence, gate and unit
+  float *before, *after;  // states of a layer at one step
+  float* cells;           // the same of LSTM's cells
   float* outputs[2];      // of layers but the last, in turns
 };
 
-// Weights and biases of one direction of one layer.
-struct Weights {
-  const float *input, *state, *input_bias, *state_bias;
-};
-
-std::int64_t InputsOf(const RecurrentLayers& job, std::int64_t layer) {
-  return layer == 0 ? job.inputs : job.directions * job.state;
-}
-
-Weights WeightsOf(const RecurrentLayers& job, const float* parameters, std::int64_t layer, std::int64_t direction) {
-  const std::int64_t rows = NumGates(job.cell) * job.state;
-  const auto size_of = [&](std::int64_t of_layer) { return rows * (InputsOf(job, of_layer) + job.state); };
-  const auto size_before = [&](std::int64_t of_layer) {
-    return of_layer == 0 ? 0 : job.directions * (size_of(0) + (of_layer - 1) * size_of(1));
-  };
-  const float* weights = parameters + size_before(layer) + direction * size_of(layer);
-  const float* biases = parameters + size_before(job.layers) + (layer * job.directions + direction) * 2 * rows;
-  return {weights, weights + rows * InputsOf(job, layer), biases, biases + rows};
-}
-
-// One direction of one layer. States are (batch, state); those of the cell are null but for LSTM.
+// One layer in all directions.
 struct Layer {
   const RecurrentLayers& job;
-  const Sizes& sizes;
-  Weights weights;
-  const float* sums;
-  const std::int64_t* lengths;
-  bool backwards;
-  float* y;              // outputs of the first place
-  float *hidden, *next;  // states before and after a step
-  float* cells;
+  const RecurrentSizes& sizes;
+  const Scratch& scratch;
+  const float* packed;
+  std::int64_t layer;
+  const float* before;
+  float* after;
+  float* y;
+
+  RecurrentPanels Panels(std::int64_t direction) const { return RecurrentPanels::Of(job, layer, direction); }
 };
 
-// The input's part of all gates at all times, with both biases but that of GRU's new state, which its reset multiplies.
-void SumInputs(const Sizes& s, const Weights& weights, const float* x, std::int64_t inputs, float* sums) {
-  ParallelFor(NumChunks(s.rows), ChunksWorthAThread(s.places * inputs), [&](std::int64_t chunk) {
-    const std::int64_t first = chunk * kUnits, count = std::min(kUnits, s.rows - first);
-    MultiplyRows({x, weights.input + first * inputs, sums + first, s.places, count, inputs, inputs, inputs, s.rows});
-    for (std::int64_t place = 0; place < s.places; ++place) {
-      for (std::int64_t i = 0; i < count; ++i) sums[place * s.rows + first + i] += weights.input_bias[first + i];
-    }
+// Blocks of rows that stay in the second cache while all panels pass.
+void SumInputs(const Layer& l, const float* x) {
+  constexpr std::int64_t kCached = 1 << 16, kMinRows = 48;
+  const RecurrentSizes& s = l.sizes;
+  const std::int64_t panels = s.chunks * s.gates, inputs = RecurrentInputs(l.job, l.layer);
+  const std::int64_t rows = std::max(kMinRows, kCached / std::max<std::int64_t>(1, inputs) / kMinRows * kMinRows);
+  const std::int64_t blocks = (s.places + rows - 1) / rows;
+  const std::int64_t grain = PanelsWorthAThread(std::min(rows, s.places) * inputs);
+  ParallelFor(l.job.directions * blocks * panels, grain, [&](std::int64_t i) {
+    const std::int64_t panel = i % panels, first = i / panels % blocks * rows, direction = i / panels / blocks;
+    const RecurrentPanels at = l.Panels(direction);
+    float* const sums = l.scratch.sums + (direction * s.places + first) * s.row + panel * kPanel;
+    Recurrence().product({x + first * inputs, inputs, std::min(rows, s.places - first), inputs,
+                          l.packed + at.input + panel * inputs * kPanel, l.packed + at.bias + panel * kPanel, sums,
+                          s.row});
   });
 }
 
-float Clipped(const RecurrentLayers& job, float cell) {
-  if (cell != cell) return job.nan_becomes_low ? job.low : cell;
-  return cell < job.low ? job.low : cell > job.high ? job.high : cell;
-}
-
-// Units [first, first + count) of sequence n: `g` holds the state's part of the gates, kUnits apart from each other.
-void AddToGates(const Layer& l, std::int64_t first, std::int64_t count, const float* x, float* g) {
-  for (std::int64_t gate = 0; gate < l.sizes.gates; ++gate) {
-    const float* bias = l.weights.state_bias + gate * l.job.state + first;
-    const bool takes_input = l.job.cell != RecurrentCell::kGru || gate < 2;
-    for (std::int64_t i = 0; i < count; ++i) {
-      g[gate * kUnits + i] += bias[i] + (takes_input ? x[gate * l.job.state + first + i] : 0);
-    }
+// Chunk `chunk` of sequence n, whose part of the gates from the state is there.
+void StepSequence(const Layer& l, std::int64_t step, std::int64_t direction, std::int64_t chunk, std::int64_t n,
+                  const float* gates, const float* new_bias) {
+  const RecurrentSizes& s = l.sizes;
+  const std::int64_t first = chunk * kPanel, count = std::min(kPanel, l.job.state - first);
+  const std::int64_t at = (direction * l.job.batch + n) * s.padded + first, length = l.scratch.lengths[n];
+  if (step >= length) {
+    std::copy_n(l.before + at, kPanel, l.after + at);
+    return;
   }
+  const std::int64_t place = (direction == 1 ? length - 1 - step : step) * l.job.batch + n;
+  const float* const sums = l.scratch.sums + (direction * s.places + place) * s.row + chunk * s.gates * kPanel;
+  float* const cells = l.job.cell == RecurrentCell::kLstm ? l.scratch.cells + at : nullptr;
+  Recurrence().step({l.job.cell, sums, gates, new_bias, l.before + at, l.after + at, cells, l.job.low, l.job.high,
+                     l.job.nan_becomes_low});
+  std::copy_n(l.after + at, count, l.y + place * s.width + direction * l.job.state + first);
 }
 
-void UpdateLstm(const Layer& l, std::int64_t at, std::int64_t count, float* g) {
-  Sigmoid(g, 2 * kUnits);
-  Tanh(g + 2 * kUnits, count);
-  Sigmoid(g + 3 * kUnits, count);
-  for (std::int64_t i = 0; i < count; ++i) {
-    l.cells[at + i] = Clipped(l.job, g[kUnits + i] * l.cells[at + i] + g[i] * g[2 * kUnits + i]);
-    g[i] = l.cells[at + i];
-  }
-  Tanh(g, count);
-  for (std::int64_t i = 0; i < count; ++i) l.next[at + i] = g[3 * kUnits + i] * g[i];
-}
-
-// `x`: the input's part of the new state.
-void UpdateGru(const Layer& l, std::int64_t at, std::int64_t count, const float* x, float* g) {
-  Sigmoid(g, 2 * kUnits);
-  float* fresh = g + 2 * kUnits;
-  for (std::int64_t i = 0; i < count; ++i) fresh[i] = x[i] + g[i] * fresh[i];
-  Tanh(fresh, count);
-  for (std::int64_t i = 0; i < count; ++i) {
-    const float update = g[kUnits + i];
-    l.next[at + i] = (1 - update) * fresh[i] + update * l.hidden[at + i];
-  }
-}
-
-void UpdateUnits(const Layer& l, std::int64_t n, std::int64_t first, std::int64_t count, const float* x, float* g) {
-  const std::int64_t at = n * l.job.state + first;
-  AddToGates(l, first, count, x, g);
-  switch (l.job.cell) {
-    case RecurrentCell::kLstm:
-      return UpdateLstm(l, at, count, g);
-    case RecurrentCell::kGru:
-      return UpdateGru(l, at, count, x + 2 * l.job.state + first, g);
-    case RecurrentCell::kTanh:
-      Tanh(g, count);
-      std::copy_n(g, count, l.next + at);
-      return;
-    case RecurrentCell::kRelu:
-      for (std::int64_t i = 0; i < count; ++i) l.next[at + i] = std::max(g[i], 0.0f);
-      return;
-  }
-}
-
-// Units from `first` on, of all sequences, at one step. `gates` has room for a chunk.
-void Step(const Layer& l, std::int64_t step, std::int64_t first, float* gates) {
-  const std::int64_t size = l.job.state, count = std::min(kUnits, size - first), row = l.sizes.gates * kUnits;
-  for (std::int64_t gate = 0; gate < l.sizes.gates; ++gate) {
-    MultiplyRows({l.hidden, l.weights.state + (gate * size + first) * size, gates + gate * kUnits, l.job.batch, count,
-                  size, size, size, row});
+void StepChunk(const Layer& l, std::int64_t step, std::int64_t direction, std::int64_t chunk) {
+  const RecurrentSizes& s = l.sizes;
+  const RecurrentPanels at = l.Panels(direction);
+  const std::int64_t size = l.job.state, row = s.gates * kPanel;
+  const float* const states = l.before + direction * l.job.batch * s.padded;
+  float* const gates = l.scratch.gates + (direction * s.chunks + chunk) * l.job.batch * row;
+  for (std::int64_t gate = 0; gate < s.gates; ++gate) {
+    const float* const panel = l.packed + at.state + (chunk * s.gates + gate) * size * kPanel;
+    Recurrence().product({states, s.padded, l.job.batch, size, panel, nullptr, gates + gate * kPanel, row});
   }
   for (std::int64_t n = 0; n < l.job.batch; ++n) {
-    const std::int64_t at = n * size + first;
-    if (step >= l.lengths[n]) {
-      std::copy_n(l.hidden + at, count, l.next + at);
-      continue;
-    }
-    const std::int64_t place = (l.backwards ? l.lengths[n] - 1 - step : step) * l.job.batch + n;
-    UpdateUnits(l, n, first, count, l.sums + place * l.sizes.rows, gates + n * row);
-    std::copy_n(l.next + at, count, l.y + place * l.sizes.width + first);
+    StepSequence(l, step, direction, chunk, n, gates + n * row, l.packed + at.new_bias + chunk * kPanel);
   }
 }
 
-// All steps; returns where the last states are.
-const float* RunLayer(Layer l, float* gates) {
-  const Sizes& s = l.sizes;
-  // Functions are applied to whole vectors: what no unit writes must be numbers, too.
-  std::fill_n(gates, s.chunks * s.room, 0.0f);
-  for (std::int64_t step = 0; step < l.job.time; ++step) {
-    ParallelFor(s.chunks, ChunksWorthAThread(l.job.batch * s.rows),
-                [&](std::int64_t chunk) { Step(l, step, chunk * kUnits, gates + chunk * s.room); });
-    std::swap(l.hidden, l.next);
+// All steps. The last states are `before`.
+void RunSteps(Layer* l) {
+  const RecurrentSizes& s = l->sizes;
+  const std::int64_t grain = PanelsWorthAThread(l->job.batch * s.gates * l->job.state);
+  float* states[2] = {l->scratch.before, l->scratch.after};
+  for (std::int64_t step = 0; step < l->job.time; ++step) {
+    l->before = states[step % 2];
+    l->after = states[(step + 1) % 2];
+    ParallelFor(l->job.directions * s.chunks, grain,
+                [&](std::int64_t i) { StepChunk(*l, step, i / s.chunks, i % s.chunks); });
   }
-  return l.hidden;
+  l->before = states[l->job.time % 2];
+}
+
+// Rows of `job.state` numbers, with padding of 0 and back.
+void Pad(const RecurrentLayers& job, std::int64_t padded, const float* from, float* to) {
+  for (std::int64_t row = 0; row < job.directions * job.batch; ++row) {
+    std::copy_n(from + row * job.state, job.state, to + row * padded);
+    std::fill(to + row * padded + job.state, to + (row + 1) * padded, 0.0f);
+  }
+}
+
+void Unpad(const RecurrentLayers& job, std::int64_t padded, const float* from, float* to) {
+  for (std::int64_t row = 0; row < job.directions * job.batch; ++row) {
+    std::copy_n(from + row * padded, job.state, to + row * job.state);
+  }
 }
 
 void SetLengths(const RecurrentLayers& job, const std::int64_t* given, std::int64_t* lengths) {
@@ -228,32 +164,25 @@ std::size_t RecurrentScratchBytes(const RecurrentLayers& job) {
 }
 
 void RunRecurrentLayers(const RecurrentLayers& job, const RecurrentData& data, void* memory) {
-  const Sizes s(job);
+  const RecurrentSizes s(job);
   Pieces pieces(memory);
   const Scratch scratch(job, &pieces);
-  const std::int64_t all_states = job.layers * job.directions * s.states;
+  const bool is_lstm = job.cell == RecurrentCell::kLstm;
   SetLengths(job, data.lengths, scratch.lengths);
-  std::copy_n(data.hidden, all_states, scratch.hidden);
-  if (scratch.cells != nullptr) std::copy_n(data.cells, all_states, scratch.cells);
   const float* x = data.x;
   for (std::int64_t layer = 0; layer < job.layers; ++layer) {
     float* const y = layer + 1 == job.layers ? data.y : scratch.outputs[layer % 2];
-    std::fill_n(y, s.places * s.width, 0.0f);
-    for (std::int64_t direction = 0; direction < job.directions; ++direction) {
-      const Weights weights = WeightsOf(job, data.parameters, layer, direction);
-      SumInputs(s, weights, x, InputsOf(job, layer), scratch.sums);
-      const std::int64_t first = (layer * job.directions + direction) * s.states;
-      float* const before = scratch.hidden + first;
-      float* const cells = scratch.cells == nullptr ? nullptr : scratch.cells + first;
-      const float* const after = RunLayer({job, s, weights, scratch.sums, scratch.lengths, direction == 1,
-                                           y + direction * job.state, before, scratch.next, cells},
-                                          scratch.gates);
-      if (after != before) std::copy_n(after, s.states, before);
-    }
+    const std::int64_t states = layer * job.directions * job.batch * job.state;
+    if (data.lengths != nullptr) std::fill_n(y, s.places * s.width, 0.0f);
+    Pad(job, s.padded, data.hidden + states, scratch.before);
+    if (is_lstm) Pad(job, s.padded, data.cells + states, scratch.cells);
+    Layer l{job, s, scratch, data.packed, layer, nullptr, nullptr, y};
+    SumInputs(l, x);
+    RunSteps(&l);
+    if (data.last_hidden != nullptr) Unpad(job, s.padded, l.before, data.last_hidden + states);
+    if (data.last_cells != nullptr) Unpad(job, s.padded, scratch.cells, data.last_cells + states);
     x = y;
   }
-  if (data.last_hidden != nullptr) std::copy_n(scratch.hidden, all_states, data.last_hidden);
-  if (data.last_cells != nullptr) std::copy_n(scratch.cells, all_states, data.last_cells);
 }
 
 }  // namespace amp::kernels

@@ -5,14 +5,9 @@
 #include <cstdint>
 #include <limits>
 
+#include "kernels/recurrence.h"
+
 namespace amp::kernels {
-
-enum class RecurrentCell : std::uint8_t { kRelu, kTanh, kLstm, kGru };
-
-// Gates of a cell, in MXNet's order: LSTM input, forget, update, output; GRU reset, update, new.
-constexpr std::int64_t NumGates(RecurrentCell cell) {
-  return cell == RecurrentCell::kLstm ? 4 : cell == RecurrentCell::kGru ? 3 : 1;
-}
 
 struct RecurrentLayers {
   RecurrentCell cell = RecurrentCell::kTanh;
@@ -27,10 +22,8 @@ struct RecurrentLayers {
 
 // Row-major.
 struct RecurrentData {
-  const float* x = nullptr;  // (time, batch, inputs)
-  // For each layer and direction the weights of the input (gates * state, inputs) and of the state (gates * state,
-  // state), then for each layer and direction both vectors of biases (gates * state).
-  const float* parameters = nullptr;
+  const float* x = nullptr;               // (time, batch, inputs)
+  const float* packed = nullptr;          // see PackRecurrentParameters
   const float* hidden = nullptr;          // (layers * directions, batch, state)
   const float* cells = nullptr;           // the same, for LSTM
   const std::int64_t* lengths = nullptr;  // of the sequences, (batch); null: all are `time` long
@@ -39,10 +32,16 @@ struct RecurrentData {
   float* last_cells = nullptr;            // as cells, or null
 };
 
+// Weights and biases in panels. `parameters`: for each layer and direction the weights of the input (gates * state,
+// inputs) and of the state (gates * state, state), then for each layer and direction both vectors of biases (gates *
+// state). `packed` has room for PackedRecurrentSize numbers.
+std::int64_t PackedRecurrentSize(const RecurrentLayers& job);
+void PackRecurrentParameters(const RecurrentLayers& job, const float* parameters, float* packed);
+
 std::size_t RecurrentScratchBytes(const RecurrentLayers& job);
 
-// `scratch`: so many bytes, aligned to 64. Splits units among the threads of the scope (ParallelFor); the result does
-// not depend on their number. Allocates nothing.
+// `scratch`: so many bytes, aligned to 64. Splits units and directions among the threads of the scope (ParallelFor);
+// the result does not depend on their number. Allocates nothing.
 void RunRecurrentLayers(const RecurrentLayers& job, const RecurrentData& data, void* scratch);
 
 }  // namespace amp::kernels

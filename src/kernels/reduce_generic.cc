@@ -1,4 +1,3 @@
-#include "kernels/reduce.h"
 #include "kernels/reduce_code.h"
 
 namespace amp::kernels {

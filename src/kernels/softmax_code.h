@@ -17,7 +17,14 @@ struct SoftmaxCode {
 
   static constexpr std::int64_t kMaxWidth = SoftmaxBlock::kMaxWidth;
 
-  static Floats Larger(Floats a, Floats b) { return b > a ? b : a; }  // a where b is a NaN
+  // Of vectors or numbers; a where b is a NaN.
+  template <class V>
+  static V Larger(V a, V b) {
+    return b > a ? b : a;
+  }
+
+  // Not denormal, because those take a hundred times as long.
+  static Floats Exp(Floats x) { return x < -87.0f ? Code::All(0) : Code::Exp(x < -87.0f ? Code::All(-87.0f) : x); }
 
   static Floats Load(const float* x) { return Code::Load(x); }
   static Floats Load(const std::uint16_t* x) {  // bfloat16
@@ -28,9 +35,10 @@ struct SoftmaxCode {
   // The first `count` elements, then `padding`.
   template <class T>
   static Floats LoadPart(const T* x, std::int64_t count, float padding) {
-    Floats v = Code::All(padding);
-    for (std::int64_t i = 0; i < count; ++i) v[i] = Code::Number(x + i);
-    return v;
+    float elements[kLanes];
+    for (std::int64_t i = 0; i < kLanes; ++i) elements[i] = padding;
+    for (std::int64_t i = 0; i < count; ++i) elements[i] = Code::Number(x + i);
+    return Code::Load(elements);
   }
 
   static void Store(float* y, Floats value, std::int64_t count) {
@@ -55,9 +63,33 @@ struct SoftmaxCode {
     }
   }
 
+  // Whole vectors.
+  static void Fill(float* tile, std::int64_t width, float value) {
+    const Floats values = Code::All(value);
+    std::int64_t i = 0;
+    do {
+      std::memcpy(tile + i, &values, sizeof values);
+      i += kLanes;
+    } while (i < width);
+  }
+
+  // Of a block of one line. Places behind its width change nothing.
+  template <class F>
+  static void FoldLine(std::int64_t width, float* tile, F&& join) {
+    Floats joined = Code::Load(tile);
+    for (std::int64_t i = kLanes; i < width; i += kLanes) joined = join(joined, Code::Load(tile + i));
+    float lanes[kLanes];
+    std::memcpy(lanes, &joined, sizeof lanes);
+    for (int count = kLanes / 2; count > 0; count /= 2) {
+      for (int i = 0; i < count; ++i) lanes[i] = join(lanes[i], lanes[i + count]);
+    }
+    Fill(tile, width, lanes[0]);
+  }
+
   // What all numbers of a line have come to stands in each place of that line.
   template <class F>
   static void Fold(const SoftmaxBlock& b, float* tile, F&& join) {
+    if (b.period == 1) return FoldLine(b.width, tile, join);
     std::int64_t width = b.width;
     while (width > b.period) {
       width /= 2;
@@ -66,25 +98,21 @@ struct SoftmaxCode {
         const Floats joined = join(Code::Load(tile + i), Code::Load(tile + width + i));
         std::memcpy(tile + i, &joined, sizeof joined);
       }
-      for (; i < width; ++i) tile[i] = join(Code::All(tile[i]), Code::All(tile[width + i]))[0];
+      for (; i < width; ++i) tile[i] = join(tile[i], tile[width + i]);
     }
     for (; width < b.width; width *= 2)
       std::memcpy(tile + width, tile, static_cast<std::size_t>(width) * sizeof(float));
   }
 
-  static void Fill(float* tile, std::int64_t width, float value) {
-    for (std::int64_t i = 0; i < width; ++i) tile[i] = value;
-  }
-
   template <class X>
   static void FindLargest(const Softmax& job, const SoftmaxBlock& b, const X* x, float* largest) {
-    Fill(largest, b.width + kLanes, -__builtin_inff());
+    Fill(largest, b.width, -__builtin_inff());
     ForEachVector(job, b, x, [&](std::int64_t, std::int64_t column, Floats value, std::int64_t) {
       const Floats found = Larger(Code::Load(largest + column), value * job.scale);
       std::memcpy(largest + column, &found, sizeof found);
     });
-    Fold(b, largest, [](Floats p, Floats q) { return Larger(p, q); });
-    for (std::int64_t i = 0; job.hides && i < b.width; ++i) {
+    Fold(b, largest, [](auto p, auto q) { return Larger(p, q); });
+    for (std::int64_t i = 0; job.hides && i < b.width + kLanes; ++i) {
       largest[i] = largest[i] == -__builtin_inff() ? 0.0f : largest[i];
     }
   }
@@ -93,16 +121,16 @@ struct SoftmaxCode {
   template <class X, class Y>
   static void AddPowers(const Softmax& job, const SoftmaxBlock& b, const X* x, const float* largest, float* sums,
                         Y* y) {
-    Fill(sums, b.width + kLanes, 0);
+    Fill(sums, b.width, 0);
     ForEachVector(job, b, x, [&](std::int64_t at, std::int64_t column, Floats value, std::int64_t count) {
-      const Floats power = Code::Exp(value * job.scale - Code::Load(largest + column));
+      const Floats power = Exp(value * job.scale - Code::Load(largest + column));
       const Floats sum = Code::Load(sums + column) + power;
       std::memcpy(sums + column, &sum, sizeof sum);
       if constexpr (sizeof(Y) == sizeof(float)) {
         if (!job.logarithm) Store(y + at, power, count);
       }
     });
-    Fold(b, sums, [](Floats p, Floats q) { return p + q; });
+    Fold(b, sums, [](auto p, auto q) { return p + q; });
     for (std::int64_t i = 0; job.hides && i < b.width; ++i) sums[i] = sums[i] == 0.0f ? 1.0f : sums[i];
   }
 
@@ -133,7 +161,7 @@ struct SoftmaxCode {
       });
     } else {
       ForEachVector(job, b, x, [&](std::int64_t at, std::int64_t column, Floats value, std::int64_t count) {
-        const Floats power = Code::Exp(value * job.scale - Code::Load(largest + column));
+        const Floats power = Exp(value * job.scale - Code::Load(largest + column));
         Store(y + at, power * Code::Load(sums + column), count);
       });
     }

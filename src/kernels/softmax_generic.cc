@@ -1,4 +1,3 @@
-#include "kernels/softmax.h"
 #include "kernels/softmax_code.h"
 
 namespace amp::kernels {

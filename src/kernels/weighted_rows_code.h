@@ -1,5 +1,5 @@
 // The code of weighted sums, for vectors of kLanes numbers. One source for all instruction sets; every name depends on
-// the instruction set, on purpose: see map_code.h.
+// the instruction set, on purpose: see vector_code.h.
 #pragma once
 
 #include <cstring>

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "kernels/parallel.h"
+#include "kernels/recurrent_layers.h"
 #include "ops/dot.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
@@ -309,6 +310,40 @@ RecurrenceSpec SpecOf(const RnnParam& p) {
   return spec;
 }
 
+kernels::RecurrentCell KernelCell(RecurrentCell cell) {
+  switch (cell) {
+    case RecurrentCell::kRelu:
+      return kernels::RecurrentCell::kRelu;
+    case RecurrentCell::kTanh:
+      return kernels::RecurrentCell::kTanh;
+    case RecurrentCell::kLstm:
+      return kernels::RecurrentCell::kLstm;
+    case RecurrentCell::kGru:
+      break;
+  }
+  return kernels::RecurrentCell::kGru;
+}
+
+// The parameters in panels: a constant where they are constants.
+ValueId Packed(LowerContext& c, ValueId parameters) {
+  const auto& p = c.node().params<RnnParam>();
+  const RnnSizes s = RnnSizes::Of(p, c.in_type(0).shape);
+  kernels::RecurrentLayers job;
+  job.cell = KernelCell(CellOf(p));
+  job.time = s.time;
+  job.batch = s.batch;
+  job.inputs = s.inputs;
+  job.state = s.state;
+  job.layers = s.layers;
+  job.directions = s.directions;
+  auto run = [job](const KernelOperands& operands) {
+    kernels::PackRecurrentParameters(job, static_cast<const float*>(operands.input(0)),
+                                     static_cast<float*>(operands.output()));
+  };
+  return c.Emit(KernelSpec{"pack_recurrent", run}, {parameters},
+                {DType::kFloat32, Shape{kernels::PackedRecurrentSize(job)}});
+}
+
 // In float32 whatever the dtype: the state between steps is not rounded.
 bool Lower(LowerContext& c) {
   if (c.in_type(0).dtype == DType::kFloat64) return false;
@@ -319,6 +354,7 @@ bool Lower(LowerContext& c) {
     const bool are_lengths = p.use_sequence_length && i + 1 == num_inputs;
     inputs.push_back(c.Cast(c.in(i), are_lengths ? DType::kInt64 : DType::kFloat32));
   }
+  inputs[1] = Packed(c, inputs[1]);
   std::vector<TensorType> types = c.out_types();
   for (TensorType& type : types) type.dtype = DType::kFloat32;
   const std::vector<ValueId> outputs = c.EmitSeveral(SpecOf(p), inputs, types);

@@ -143,9 +143,9 @@ struct AttentionSpec {
   double Flops(const StepTypes& types) const;
 };
 enum class RecurrentCell : std::uint8_t { kRelu, kTanh, kLstm, kGru };
-// Layers of recurrent cells over T steps of B sequences, in float32; own kernel. Inputs: data (T, B, I), parameters as
-// of operator RNN, states (layers * directions, B, H), for LSTM those of the cell, [lengths (B), int64]. Outputs: (T,
-// B, directions * H), [last states, for LSTM those of the cell].
+// Layers of recurrent cells over T steps of B sequences, in float32; own kernel. Inputs: data (T, B, I), parameters in
+// the kernel's panels, states (layers * directions, B, H), for LSTM those of the cell, [lengths (B), int64]. Outputs:
+// (T, B, directions * H), [last states, for LSTM those of the cell].
 struct RecurrenceSpec {
   static constexpr StepKind kKind{.name = "recurrence"};
   RecurrentCell cell = RecurrentCell::kTanh;

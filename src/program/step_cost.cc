@@ -44,12 +44,15 @@ double AttentionSpec::Flops(const StepTypes& types) const {
   return 2.0 * rows * AxisSize(values, rank - 2) * (AxisSize(queries, rank - 1) + AxisSize(values, rank - 1));
 }
 
-// Each step of each sequence meets all weights of all layers once; the two vectors of biases are none of them.
+// Each step of each sequence meets all weights of all layers once.
 double RecurrenceSpec::Flops(const StepTypes& types) const {
   const TensorType &data = types.inputs[0], &states = types.inputs[2];
   const double gates = cell == RecurrentCell::kLstm ? 4 : cell == RecurrentCell::kGru ? 3 : 1;
-  const double biases = 2 * gates * AxisSize(states, 0) * AxisSize(states, 2);
-  return 2 * AxisSize(data, 0) * AxisSize(data, 1) * (Elements(types.inputs[1]) - biases);
+  const double directions = bidirectional ? 2 : 1, layers = AxisSize(states, 0) / directions,
+               state = AxisSize(states, 2);
+  const double read = AxisSize(data, 2) + (layers - 1) * directions * state;  // by all layers
+  const double weights = directions * gates * state * (read + layers * state);
+  return 2 * AxisSize(data, 0) * AxisSize(data, 1) * weights;
 }
 
 StepCost CostOf(const Step& step, const StepTypes& types) {

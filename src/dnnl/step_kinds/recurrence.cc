@@ -19,7 +19,7 @@ class RecurrenceKernel : public OwnKernel {
     };
     kernels::RecurrentData data;
     data.x = floats(0);
-    data.parameters = floats(1);
+    data.packed = floats(1);
     data.hidden = floats(2);
     if (is_lstm) data.cells = floats(3);
     if (has_lengths_) data.lengths = static_cast<const std::int64_t*>(operands.input(is_lstm ? 4 : 3));

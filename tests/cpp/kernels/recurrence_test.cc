@@ -2,9 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <vector>
+
+#include "kernels/guarded.h"
 
 namespace amp::kernels {
 namespace {
@@ -12,88 +16,110 @@ namespace {
 // Tables that this CPU can run.
 std::vector<const RecurrenceTable*> Tables() {
   std::vector<const RecurrenceTable*> tables{RecurrenceTableGeneric()};
+  if (CpuIsa() >= Isa::kAvx2 && RecurrenceTableAvx2() != nullptr) tables.push_back(RecurrenceTableAvx2());
   if (CpuIsa() >= Isa::kAvx512 && RecurrenceTableAvx512() != nullptr) tables.push_back(RecurrenceTableAvx512());
   return tables;
 }
 
-std::vector<float> Drawn(std::int64_t count, std::uint32_t seed) {
+std::vector<float> Drawn(std::int64_t count, std::uint32_t seed, float scale = 1) {
   std::vector<float> values;
   for (std::int64_t i = 0; i < count; ++i) {
     seed = seed * 1664525u + 1013904223u;
-    values.push_back(static_cast<float>(seed >> 8) * 0x1p-23f - 1);
+    values.push_back(scale * (static_cast<float>(seed >> 8) * 0x1p-23f - 1));
   }
   return values;
 }
 
-void CheckProducts(const RecurrenceTable& table, RowProducts job) {
-  SCOPED_TRACE(::testing::Message() << IsaName(table.isa) << " " << job.rows << "x" << job.columns << "x" << job.size);
-  job.a_row = job.size + 1;
-  job.b_row = job.size + 2;
-  job.y_row = job.columns + 3;
-  const std::vector<float> a = Drawn(job.rows * job.a_row, 1), b = Drawn(job.columns * job.b_row, 2);
-  std::vector<float> y(static_cast<std::size_t>(job.rows * job.y_row), -7);
-  job.a = a.data();
-  job.b = b.data();
-  job.y = y.data();
-  table.products(job);
-  for (std::int64_t r = 0; r < job.rows; ++r) {
-    for (std::int64_t c = 0; c < job.y_row; ++c) {
-      double sum = c < job.columns ? 0 : -7;  // nothing is written between rows
-      for (std::int64_t k = 0; k < job.size && c < job.columns; ++k) {
-        sum += static_cast<double>(a[r * job.a_row + k]) * b[c * job.b_row + k];
+void CheckProduct(const RecurrenceTable& table, std::int64_t rows, std::int64_t size, bool has_start) {
+  SCOPED_TRACE(::testing::Message() << IsaName(table.isa) << " " << rows << " rows of " << size);
+  const std::int64_t a_row = size + 1, y_row = kPanel + 3;
+  const Guarded<float> a(Drawn(std::max<std::int64_t>(1, rows * a_row) - 1, 1));  // nothing behind the last row
+  const Guarded<float> panel(Drawn(size * kPanel, 2)), start(Drawn(kPanel, 3));
+  const Guarded<float> y(std::vector<float>(static_cast<std::size_t>((rows - 1) * y_row + kPanel), -7));
+  table.product({a.data(), a_row, rows, size, panel.data(), has_start ? start.data() : nullptr, y.data(), y_row});
+  for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t c = 0; c < (r + 1 < rows ? y_row : kPanel); ++c) {
+      double sum = c >= kPanel ? -7 : has_start ? start.data()[c] : 0;  // nothing is written between rows
+      for (std::int64_t k = 0; k < size && c < kPanel; ++k) {
+        sum += static_cast<double>(a.data()[r * a_row + k]) * panel.data()[k * kPanel + c];
       }
-      ASSERT_NEAR(y[r * job.y_row + c], sum, 1e-6 * static_cast<double>(job.size + 1)) << r << ", " << c;
+      ASSERT_NEAR(y.data()[r * y_row + c], sum, 1e-6 * static_cast<double>(size + 1)) << r << ", " << c;
     }
   }
 }
 
 TEST(Recurrence, ProductsOfAllShapes) {
   for (const RecurrenceTable* table : Tables()) {
-    for (const std::int64_t rows : {1, 2, 3, 4, 5, 6, 9}) {
-      for (const std::int64_t columns : {1, 3, 4, 15, 16, 17, 33}) {
-        for (const std::int64_t size : {0, 1, 15, 16, 17, 40}) {
-          RowProducts job;
-          job.rows = rows;
-          job.columns = columns;
-          job.size = size;
-          CheckProducts(*table, job);
+    for (std::int64_t rows = 1; rows < 30; ++rows) {
+      for (const std::int64_t size : {0, 1, 2, 3, 4, 5, 37}) CheckProduct(*table, rows, size, (rows + size) % 2 == 0);
+    }
+  }
+}
+
+double Sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+
+struct Gates {
+  std::vector<float> x, h;
+  double at(std::int64_t gate, std::int64_t unit) const {
+    const auto i = static_cast<std::size_t>(gate * kPanel + unit);
+    return static_cast<double>(x[i]) + static_cast<double>(h[i]);
+  }
+};
+
+// {state, cell}
+std::pair<double, double> Define(const PanelStep& job, const Gates& g, double cell, std::int64_t unit) {
+  switch (job.cell) {
+    case RecurrentCell::kRelu:
+      return {std::max(g.at(0, unit), 0.0), cell};
+    case RecurrentCell::kTanh:
+      return {std::tanh(g.at(0, unit)), cell};
+    case RecurrentCell::kLstm: {
+      const double sum = Sigmoid(g.at(1, unit)) * cell + Sigmoid(g.at(0, unit)) * std::tanh(g.at(2, unit));
+      const double next = std::clamp<double>(sum, job.low, job.high);
+      return {Sigmoid(g.at(3, unit)) * std::tanh(next), next};
+    }
+    case RecurrentCell::kGru:
+      break;
+  }
+  const auto i = static_cast<std::size_t>(2 * kPanel + unit);
+  const double from_state = static_cast<double>(g.h[i]) + job.new_bias[unit];
+  const double fresh = std::tanh(static_cast<double>(g.x[i]) + Sigmoid(g.at(0, unit)) * from_state);
+  const double update = Sigmoid(g.at(1, unit));
+  return {(1 - update) * fresh + update * job.before[unit], cell};
+}
+
+TEST(Recurrence, StepsOfAllCells) {
+  for (const RecurrenceTable* table : Tables()) {
+    for (const auto cell : {RecurrentCell::kRelu, RecurrentCell::kTanh, RecurrentCell::kLstm, RecurrentCell::kGru}) {
+      for (const float scale : {1.0f, 30.0f, 1e30f}) {
+        const std::int64_t count = NumGates(cell) * kPanel;
+        const Gates gates{Drawn(count, 5, scale), Drawn(count, 6, scale)};
+        const Guarded<float> x(gates.x), h(gates.h), before(Drawn(kPanel, 7)), bias(Drawn(kPanel, 8)), after(kPanel);
+        const std::vector<float> cells_before = Drawn(kPanel, 9, 2);
+        const Guarded<float> cells(cells_before);
+        const PanelStep job{cell,         x.data(),     h.data(), bias.data(), before.data(),
+                            after.data(), cells.data(), -1.5f,    1.25f};
+        table->step(job);
+        for (std::int64_t i = 0; i < kPanel; ++i) {
+          const auto [state, next] = Define(job, gates, cells_before[static_cast<std::size_t>(i)], i);
+          EXPECT_NEAR(after.data()[i], state, 1e-6 + 1e-6 * std::fabs(state)) << IsaName(table->isa) << " " << i;
+          EXPECT_NEAR(cells.data()[i], next, 1e-6) << IsaName(table->isa) << " " << i;
         }
       }
     }
   }
 }
 
-// Blocks of rows and columns are no part of the result.
-TEST(Recurrence, AProductDoesNotDependOnItsNeighbours) {
-  constexpr std::int64_t kSize = 37, kRows = 7, kColumns = 19;
-  const std::vector<float> a = Drawn(kRows * kSize, 3), b = Drawn(kColumns * kSize, 4);
+TEST(Recurrence, NaNStaysUnlessItBecomesTheLowerBound) {
   for (const RecurrenceTable* table : Tables()) {
-    std::vector<float> together(kRows * kColumns);
-    table->products({a.data(), b.data(), together.data(), kRows, kColumns, kSize, kSize, kSize, kColumns});
-    for (std::int64_t i = 0; i < kRows * kColumns; ++i) {
-      float alone = 0;
-      table->products(
-          {a.data() + i / kColumns * kSize, b.data() + i % kColumns * kSize, &alone, 1, 1, kSize, kSize, kSize, 1});
-      EXPECT_EQ(alone, together[static_cast<std::size_t>(i)]) << IsaName(table->isa) << " " << i;
-    }
-  }
-}
-
-TEST(Recurrence, SigmoidAndTanh) {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  std::vector<float> xs{0, -0.0f, 1e-30f, 88, -88, 1e30f, -1e30f, kInfinity, -kInfinity, std::nanf("")};
-  for (float x = -20; x < 20; x += 0.0037f) xs.push_back(x);
-  for (const RecurrenceTable* table : Tables()) {
-    std::vector<float> sigmoid = xs, tanh = xs;
-    table->sigmoid(sigmoid.data(), static_cast<std::int64_t>(xs.size()));
-    table->tanh(tanh.data(), static_cast<std::int64_t>(xs.size()));
-    for (std::size_t i = 0; i < xs.size(); ++i) {
-      if (std::isnan(xs[i])) {
-        EXPECT_TRUE(std::isnan(sigmoid[i]) && std::isnan(tanh[i]));
-        continue;
-      }
-      EXPECT_NEAR(sigmoid[i], 1 / (1 + std::exp(-static_cast<double>(xs[i]))), 0x1p-22) << xs[i];
-      EXPECT_NEAR(tanh[i], std::tanh(static_cast<double>(xs[i])), 0x1p-22) << xs[i];
+    for (const bool becomes_low : {false, true}) {
+      std::vector<float> x(4 * kPanel, 0), h = x, cells(kPanel, std::nanf("")), after(kPanel);
+      const PanelStep job{RecurrentCell::kLstm, x.data(),     h.data(), nullptr, nullptr,
+                          after.data(),         cells.data(), -1,       1,       becomes_low};
+      table->step(job);
+      EXPECT_EQ(std::isnan(cells[5]), !becomes_low);
+      EXPECT_EQ(std::isnan(after[5]), !becomes_low);
+      EXPECT_TRUE(!becomes_low || cells[5] == -1);
     }
   }
 }

@@ -33,7 +33,9 @@ struct Network {
     job.directions = 2;
     const std::int64_t rows = NumGates(cell) * job.state, states = 4 * job.batch * job.state;
     x = Drawn(job.time * job.batch * job.inputs, 1);
-    parameters = Drawn(2 * rows * (5 + 37) + 2 * rows * (74 + 37) + 4 * 2 * rows, 2);
+    const std::vector<float> parameters = Drawn(2 * rows * (5 + 37) + 2 * rows * (74 + 37) + 4 * 2 * rows, 2);
+    packed.resize(static_cast<std::size_t>(PackedRecurrentSize(job)));
+    PackRecurrentParameters(job, parameters.data(), packed.data());
     hidden = Drawn(states, 3);
     cells = Drawn(states, 4);
   }
@@ -44,7 +46,7 @@ struct Network {
     std::vector<float> y(static_cast<std::size_t>(outputs) + 2 * hidden.size(), -7);
     std::vector<char> memory(RecurrentScratchBytes(job) + 64, static_cast<char>(garbage));
     void* scratch = memory.data() + (64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64);
-    RecurrentData data{x.data(), parameters.data(), hidden.data(), cells.data(), lengths.data(), y.data()};
+    RecurrentData data{x.data(), packed.data(), hidden.data(), cells.data(), lengths.data(), y.data()};
     if (wants_states) {
       data.last_hidden = y.data() + outputs;
       if (job.cell == RecurrentCell::kLstm) data.last_cells = data.last_hidden + hidden.size();
@@ -54,7 +56,7 @@ struct Network {
   }
 
   RecurrentLayers job;
-  std::vector<float> x, parameters, hidden, cells;
+  std::vector<float> x, packed, hidden, cells;
   std::vector<std::int64_t> lengths{6, 0, 9};  // beyond the end: all of it
 };
 
