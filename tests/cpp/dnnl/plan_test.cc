@@ -68,11 +68,12 @@ TEST(Plan, WhatTheOperatorCannotLowerFallsBackWithAReason) {
   EXPECT_FALSE(summary.steps.at(0).reason.empty());
 }
 
-// oneDNN 3.2 has fast code for softmax along the last axis of dense memory only.
+// oneDNN 3.2 has only reference code for PReLU with one slope for all channels, and fast code for softmax.
 TEST(Plan, ReferenceCodeOfTheLibraryCountsAsWhatItIs) {
   TestModel m;
-  m.symbol = Op("softmax", "across", {Var("x")}, {{"axis", "1"}});
+  m.symbol = Op("LeakyReLU", "across", {Var("x"), Var("slope")}, {{"act_type", "prelu"}});
   m.types["x"] = F32({2, 5, 7, 3});
+  m.types["slope"] = F32({1});
   const PlanSummary across = Bind(m)->summary();
   ASSERT_EQ(across.steps.size(), 1u) << across.Print();
   EXPECT_EQ(across.steps[0].implementation, "ref:any");
@@ -80,6 +81,7 @@ TEST(Plan, ReferenceCodeOfTheLibraryCountsAsWhatItIs) {
   EXPECT_CONTAINS(across.Print(), "1 nodes on reference kernels");
   EXPECT_CONTAINS(across.Print(), "(oneDNN has only reference code for this)");
 
+  m.types.erase("slope");
   m.symbol = Op("softmax", "along", {Var("x")}, {{"axis", "3"}});
   const PlanSummary along = Bind(m)->summary();
   EXPECT_EQ(along.num_references, 0) << along.Print();
