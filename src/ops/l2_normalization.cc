@@ -3,8 +3,10 @@
 
 #include "ops/numeric.h"
 #include "ops/ranges.h"
+#include "ops/reduce_rules.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
+#include "program/map_steps.h"
 #include "program/reference.h"
 
 namespace amp {
@@ -56,6 +58,23 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
   });
 }
 
+// Sums of squares, then one pass over the data that divides by their roots.
+bool LowerToKernel(LowerContext& c) {
+  using kernels::MapOp;
+  const auto& p = c.node().params<L2NormalizationParam>();
+  const TensorType& out = c.out_type(0);
+  if (!IsMapResult(out.dtype)) return false;
+  const Lines lines = LinesOf(p, out.shape);
+  const Shape shape{lines.outer, lines.size, lines.inner};
+  const ValueId data = c.Reshape(c.in(0), shape);
+  const auto op = kernels::ReduceOp::kSumOfSquares;
+  const ValueId squares = EmitReduce(c, data, op, kernels::ReduceFinish::kNone, {false, true, false}, DType::kFloat32);
+  const std::vector<kernels::MapStep> steps{
+      {MapOp::kLinear, 1, 0, 0, 1, static_cast<float>(p.eps)}, {MapOp::kSqrt, 2}, {MapOp::kDiv, 0, 3}};
+  c.SetOut(0, c.Reshape(c.Emit(MapSpec{steps}, {data, squares}, {out.dtype, shape}), out.shape));
+  return true;
+}
+
 [[maybe_unused]] const auto kCard =
     RegisterOp<L2NormalizationParam>("L2Normalization")
         .Doc("data / sqrt(sum of squares + eps).")
@@ -70,7 +89,8 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
         .Set(SameFloatDType())
         .Set(AmpFacts{Arithmetic::kNeedsFloat32})
         .Set(ConstantRange({-1, 1}))
-        .Set(ReferenceKernel{Reference});
+        .Set(ReferenceKernel{Reference})
+        .Set(KernelRule{LowerToKernel});
 
 }  // namespace
 }  // namespace amp

@@ -10,20 +10,30 @@ DType Computed(DType dtype) { return dtype == DType::kFloat16 ? DType::kFloat32 
 
 }  // namespace
 
-bool LowerToReduce(LowerContext& c, kernels::ReduceOp op, kernels::ReduceFinish finish,
-                   const std::vector<bool>& named) {
-  const DType in = Computed(c.in_type(0).dtype), out = Computed(c.out_type(0).dtype);
-  if (!kernels::Reduce::IsType(KernelType(in)) || !kernels::Reduce::IsType(KernelType(out))) return false;
-  const Shape& shape = c.in_type(0).shape;
+ValueId EmitReduce(LowerContext& c, ValueId value, kernels::ReduceOp op, kernels::ReduceFinish finish,
+                   const std::vector<bool>& named, DType out) {
+  const DType in = Computed(c.DTypeOf(value)), result = Computed(out);
+  if (!kernels::Reduce::IsType(KernelType(in)) || !kernels::Reduce::IsType(KernelType(result))) return kNoValue;
+  Shape shape = c.ShapeOf(value);
   std::vector<kernels::ReduceAxis> axes;
-  for (int i = 0; i < shape.rank(); ++i) axes.push_back({shape[i], named[i]});
-  const kernels::Reduce reduce(op, finish, KernelType(in), KernelType(out), axes);
+  for (int i = 0; i < shape.rank(); ++i) {
+    axes.push_back({shape[i], named[i]});
+    if (named[i]) shape[i] = 1;
+  }
+  const kernels::Reduce reduce(op, finish, KernelType(in), KernelType(result), axes);
   auto run = [reduce](const KernelOperands& operands) {
     reduce.Run(operands.input(0), operands.output(), operands.scratch());
   };
-  const ValueId result =
-      c.Emit(KernelSpec{"reduce", run, reduce.ScratchBytes()}, {c.Cast(c.in(0), in)}, {out, c.out_type(0).shape});
-  c.SetOut(0, c.Cast(result, c.out_type(0).dtype));
+  const ValueId reduced =
+      c.Emit(KernelSpec{"reduce", run, reduce.ScratchBytes()}, {c.Cast(value, in)}, {result, shape});
+  return c.Cast(reduced, out);
+}
+
+bool LowerToReduce(LowerContext& c, kernels::ReduceOp op, kernels::ReduceFinish finish,
+                   const std::vector<bool>& named) {
+  const ValueId reduced = EmitReduce(c, c.in(0), op, finish, named, c.out_type(0).dtype);
+  if (reduced == kNoValue) return false;
+  c.SetOut(0, c.Reshape(reduced, c.out_type(0).shape));
   return true;
 }
 

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "ops/axes.h"
+#include "ops/reduce_rules.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
 #include "program/reference.h"
@@ -51,6 +52,41 @@ void InferStatistic(const std::optional<DType>& dtype, DTypeRelation& r) {
   r.Same({0}, {0});
 }
 
+struct EmittedMoments {
+  ValueId mean, variance;
+};
+
+// Mean and variance of input 0 over the named axes, float32, with size 1 there. Nothing where the kernel lacks the
+// dtype.
+std::optional<EmittedMoments> EmitMoments(LowerContext& c, const std::vector<bool>& named) {
+  using kernels::MapOp;
+  const auto op = kernels::ReduceOp::kSum;
+  const auto finish = kernels::ReduceFinish::kMean;
+  const ValueId mean = EmitReduce(c, c.in(0), op, finish, named, DType::kFloat32);
+  if (mean == kNoValue) return std::nullopt;
+  const std::vector<kernels::MapStep> steps{{MapOp::kSub, 0, 1}, {MapOp::kSquare, 2}};
+  const ValueId data = c.DTypeOf(c.in(0)) == DType::kFloat16 ? c.Cast(c.in(0), DType::kFloat32) : c.in(0);
+  const ValueId squares = c.Emit(MapSpec{steps}, {data, mean}, {DType::kFloat32, c.ShapeOf(data)});
+  return EmittedMoments{mean, EmitReduce(c, squares, op, finish, named, DType::kFloat32)};
+}
+
+bool LowerVariance(LowerContext& c, bool root) {
+  using kernels::MapOp;
+  const auto& p = c.node().params<VarianceParam>();
+  const TensorType& out = c.out_type(0);
+  const std::vector<bool> named = NamedAxes(c.node(), p.axis, c.in_type(0).shape.rank(), true);
+  const std::int64_t size = SizeAlong(c.in_type(0).shape, named), divisor = size - p.ddof;
+  if (!IsFloat(out.dtype) || out.dtype == DType::kFloat64 || divisor <= 0) return false;
+  const std::optional<EmittedMoments> moments = EmitMoments(c, named);
+  if (!moments) return false;
+  const auto factor = static_cast<float>(static_cast<double>(size) / static_cast<double>(divisor));
+  std::vector<kernels::MapStep> steps{{MapOp::kLinear, 0, 0, 0, factor, 0}};
+  if (root) steps.push_back({MapOp::kSqrt, 1});
+  const ValueId result = c.Emit(MapSpec{steps}, {moments->variance}, {DType::kFloat32, c.ShapeOf(moments->variance)});
+  c.SetOut(0, c.Cast(c.Reshape(result, out.shape), out.dtype));
+  return true;
+}
+
 OpDefinition<VarianceParam> Register(const char* name, const char* doc, bool root) {
   return RegisterOp<VarianceParam>(name)
       .Doc(doc)
@@ -70,7 +106,8 @@ OpDefinition<VarianceParam> Register(const char* name, const char* doc, bool roo
       .Set(AmpFacts{Arithmetic::kNeedsFloat32})
       .Set(ReferenceKernel{[root](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
         VarianceReference(node, root, in[0], out[0]);
-      }});
+      }})
+      .Set(KernelRule{[root](LowerContext& c) { return LowerVariance(c, root); }});
 }
 
 [[maybe_unused]] const auto kStd = Register("_npi_std", "Standard deviation over axes.", true);
@@ -112,7 +149,15 @@ void MomentsReference(const Node& node, std::span<const NDArray> in, std::span<N
         }})
         .Set(SameFloatDType())
         .Set(AmpFacts{Arithmetic::kNeedsFloat32})
-        .Set(ReferenceKernel{MomentsReference});
+        .Set(ReferenceKernel{MomentsReference})
+        .Set(KernelRule{[](LowerContext& c) {
+          const auto& p = c.node().params<MomentsParam>();
+          const auto moments = EmitMoments(c, NamedAxes(c.node(), p.axes, c.in_type(0).shape.rank(), true));
+          if (!moments) return false;
+          c.SetOut(0, c.Cast(c.Reshape(moments->mean, c.out_type(0).shape), c.out_type(0).dtype));
+          c.SetOut(1, c.Cast(c.Reshape(moments->variance, c.out_type(1).shape), c.out_type(1).dtype));
+          return true;
+        }});
 
 struct AverageParam {
   std::optional<IntTuple> axis;
