@@ -3,22 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 
-#include "kernels/recurrence.h"
+#include "kernels/recurrent_job.h"
 
 namespace amp::kernels {
-
-struct RecurrentLayers {
-  RecurrentCell cell = RecurrentCell::kTanh;
-  std::int64_t time = 0, batch = 0;
-  std::int64_t inputs = 0;  // of the first layer
-  std::int64_t state = 0;   // units of a layer and direction
-  std::int64_t layers = 1, directions = 1;
-  // Bounds of an LSTM's cell state.
-  float low = -std::numeric_limits<float>::infinity(), high = std::numeric_limits<float>::infinity();
-  bool nan_becomes_low = false;
-};
 
 // Row-major.
 struct RecurrentData {
@@ -31,12 +19,6 @@ struct RecurrentData {
   float* last_hidden = nullptr;           // as hidden, or null
   float* last_cells = nullptr;            // as cells, or null
 };
-
-// Weights and biases in panels. `parameters`: for each layer and direction the weights of the input (gates * state,
-// inputs) and of the state (gates * state, state), then for each layer and direction both vectors of biases (gates *
-// state). `packed` has room for PackedRecurrentSize numbers.
-std::int64_t PackedRecurrentSize(const RecurrentLayers& job);
-void PackRecurrentParameters(const RecurrentLayers& job, const float* parameters, float* packed);
 
 std::size_t RecurrentScratchBytes(const RecurrentLayers& job);
 

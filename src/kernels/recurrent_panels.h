@@ -1,7 +1,7 @@
 // How recurrent layers lie in memory: units in panels of kPanel, the last one padded with units of weight 0.
 #pragma once
 
-#include "kernels/recurrent_layers.h"
+#include "kernels/recurrent_job.h"
 
 namespace amp::kernels {
 
@@ -37,5 +37,11 @@ struct RecurrentPanels {
 
   static RecurrentPanels Of(const RecurrentLayers& job, std::int64_t layer, std::int64_t direction);
 };
+
+// Weights and biases in panels. `parameters`: for each layer and direction the weights of the input (gates * state,
+// inputs) and of the state (gates * state, state), then for each layer and direction both vectors of biases (gates *
+// state). `packed` has room for PackedRecurrentSize numbers.
+std::int64_t PackedRecurrentSize(const RecurrentLayers& job);
+void PackRecurrentParameters(const RecurrentLayers& job, const float* parameters, float* packed);
 
 }  // namespace amp::kernels

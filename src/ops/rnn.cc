@@ -10,6 +10,7 @@
 
 #include "kernels/parallel.h"
 #include "kernels/recurrent_layers.h"
+#include "kernels/recurrent_panels.h"
 #include "ops/dot.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"

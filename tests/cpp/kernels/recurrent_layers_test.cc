@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/parallel.h"
+#include "kernels/recurrent_panels.h"
 
 namespace amp::kernels {
 namespace {
