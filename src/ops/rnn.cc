@@ -15,6 +15,7 @@
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
+#include "program/kernel_types.h"
 #include "program/lowering.h"
 #include "program/reference.h"
 
@@ -309,20 +310,6 @@ RecurrenceSpec SpecOf(const RnnParam& p) {
     spec.nan_becomes_low = p.lstm_state_clip_nan;
   }
   return spec;
-}
-
-kernels::RecurrentCell KernelCell(RecurrentCell cell) {
-  switch (cell) {
-    case RecurrentCell::kRelu:
-      return kernels::RecurrentCell::kRelu;
-    case RecurrentCell::kTanh:
-      return kernels::RecurrentCell::kTanh;
-    case RecurrentCell::kLstm:
-      return kernels::RecurrentCell::kLstm;
-    case RecurrentCell::kGru:
-      break;
-  }
-  return kernels::RecurrentCell::kGru;
 }
 
 // The parameters in panels: a constant where they are constants.

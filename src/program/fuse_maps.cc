@@ -1,7 +1,9 @@
 #include "program/fuse_maps.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "program/map_steps.h"
 #include "program/step_graph.h"
@@ -9,9 +11,22 @@
 namespace amp {
 namespace {
 
+// By value: what is computed from parameters alone, and so once.
+std::vector<bool> ConstantValues(const Program& program) {
+  std::vector<bool> constant;
+  for (const Value& value : program.values) constant.push_back(value.source == ValueSource::kConstant);
+  for (const Step& step : program.steps) {
+    const bool is_constant = !step.inputs.empty() && std::all_of(step.inputs.begin(), step.inputs.end(),
+                                                                 [&](ValueId v) { return constant[v]; });
+    for (const ValueId v : step.outputs) constant[v] = is_constant;
+  }
+  return constant;
+}
+
 class MapFuser {
  public:
-  MapFuser(NumericMode mode, Program* program) : mode_(mode), program_(*program), graph_(program) {}
+  MapFuser(NumericMode mode, Program* program)
+      : mode_(mode), program_(*program), constant_(ConstantValues(*program)), graph_(program) {}
 
   void Run() {
     for (StepId id = 0; id < graph_.size(); ++id) {
@@ -26,7 +41,7 @@ class MapFuser {
     if (step.outputs.size() != 1) return false;
     for (const ValueId input : step.inputs) {
       const auto producer = graph_.producer(input);
-      if (producer && IsReadOnlyBy(id, input) && Merge(*producer, id)) return true;
+      if (producer && !constant_[input] && IsReadOnlyBy(id, input) && Merge(*producer, id)) return true;
     }
     return false;
   }
@@ -62,6 +77,7 @@ class MapFuser {
 
   const NumericMode mode_;
   const Program& program_;
+  const std::vector<bool> constant_;
   StepGraph graph_;
 };
 

@@ -7,8 +7,8 @@
 namespace amp {
 
 // Merges elementwise steps and casts into the one step that reads them, as maps. A chain of two or more becomes a map;
-// single steps stay as they are, and in mode `exact` all that would run as a primitive. For after FusePostOps: what a
-// primitive takes along costs nothing.
+// single steps stay as they are, what runs once stays apart, and in mode `exact` all that would run as a primitive. For
+// after FusePostOps: what a primitive takes along costs nothing.
 void FuseMaps(NumericMode mode, Program* program);
 
 }  // namespace amp

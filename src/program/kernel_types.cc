@@ -39,4 +39,18 @@ kernels::ElementType KernelType(DType dtype) {
   throw InternalError("a kernel on an unknown dtype");
 }
 
+kernels::RecurrentCell KernelCell(RecurrentCell cell) {
+  switch (cell) {
+    case RecurrentCell::kRelu:
+      return kernels::RecurrentCell::kRelu;
+    case RecurrentCell::kTanh:
+      return kernels::RecurrentCell::kTanh;
+    case RecurrentCell::kLstm:
+      return kernels::RecurrentCell::kLstm;
+    case RecurrentCell::kGru:
+      break;
+  }
+  return kernels::RecurrentCell::kGru;
+}
+
 }  // namespace amp

@@ -1,11 +1,14 @@
-// Our dtypes as the kernels' element types (kernels include nothing of ours).
+// Our types as the kernels' (kernels include nothing of ours).
 #pragma once
 
 #include "kernels/cast.h"
+#include "kernels/recurrence.h"
 #include "nnvm/dtype.h"
+#include "program/step.h"
 
 namespace amp {
 
 kernels::ElementType KernelType(DType dtype);
+kernels::RecurrentCell KernelCell(RecurrentCell cell);
 
 }  // namespace amp

@@ -54,7 +54,6 @@ class MapBuilder {
   }
 
   std::optional<Step> Result(const Step& from) {
-    if (steps_.empty()) Add(MapOp::kLinear, 0, 0, 1, 0);
     if (inputs_.size() > Map::kMaxOperands || steps_.size() > Map::kMaxSteps) return std::nullopt;
     Step step{MapSpec{std::move(steps_)}, std::move(inputs_), from.outputs, from.node, from.reason};
     step.fused = from.fused;

@@ -1,6 +1,7 @@
 #include "dnnl/assign_primitive.h"
 #include "dnnl/step_kind.h"
 #include "kernels/recurrent_layers.h"
+#include "program/kernel_types.h"
 
 namespace amp::onednn {
 namespace {
@@ -34,26 +35,12 @@ class RecurrenceKernel : public OwnKernel {
   bool has_lengths_;
 };
 
-kernels::RecurrentCell CellOf(RecurrentCell cell) {
-  switch (cell) {
-    case RecurrentCell::kRelu:
-      return kernels::RecurrentCell::kRelu;
-    case RecurrentCell::kTanh:
-      return kernels::RecurrentCell::kTanh;
-    case RecurrentCell::kLstm:
-      return kernels::RecurrentCell::kLstm;
-    case RecurrentCell::kGru:
-      break;
-  }
-  return kernels::RecurrentCell::kGru;
-}
-
 std::unique_ptr<const OwnKernel> MakeRecurrence(const Step& step, const LaidOutProgram& program) {
   const auto& spec = std::get<RecurrenceSpec>(step.spec);
   const Shape& data = program.TypeOf(step.inputs[0]).shape;
   const Shape& states = program.TypeOf(step.inputs[2]).shape;
   kernels::RecurrentLayers job;
-  job.cell = CellOf(spec.cell);
+  job.cell = KernelCell(spec.cell);
   job.time = data[0];
   job.batch = data[1];
   job.inputs = data[2];

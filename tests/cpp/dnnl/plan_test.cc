@@ -87,6 +87,16 @@ TEST(Plan, ReferenceCodeOfTheLibraryCountsAsWhatItIs) {
   EXPECT_EQ(fast.steps[0].reason, "");
 }
 
+TEST(Plan, WorkOnParametersIsNotMergedIntoWhatRunsEachTime) {
+  TestModel m;
+  m.symbol = Op("elemwise_add", "sum", {Var("x"), Op("exp", "once", {Var("p")})});
+  m.types["x"] = F32({4, 4});
+  m.params.args["p"] = NDArray::Zeros(DType::kFloat32, {4, 4});
+  const PlanSummary summary = Bind(m)->summary();
+  ASSERT_EQ(summary.steps.size(), 1u) << summary.Print();
+  EXPECT_EQ(summary.steps[0].kind, "binary") << summary.Print();
+}
+
 TEST(Plan, MoreAxesThanTheLibraryKnowsAreRefusedClearly) {
   TestModel m = ReluChain(1, Shape(std::vector<std::int64_t>(13, 1)));
   EXPECT_CONTAINS(ErrorOf<UnsupportedError>([&] { Bind(m); }), "rank above 12");
