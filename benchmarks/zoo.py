@@ -1,15 +1,17 @@
 """Times of the shared networks against MXNet 1.9.1, and against OpenVINO where MXNet's exporter makes ONNX of them.
 
-    MXNET_PYTHON=/path/to/python python -m benchmarks.zoo [--cases TEXT ...] [--seconds S] [--rounds N]
+    MXNET_PYTHON=/path/to/python python -m benchmarks.zoo [--cases TEXT ...] [--seconds S] [--rounds N] [--onnx FOLDER]
 
 Float32, as many threads as there are CPUs. Engines are processes of their own that take turns; a ratio is our time over
 theirs, of the medians of all calls. "slow steps" is the share of our time in steps on reference code, ours or oneDNN's.
 Wants a machine that does nothing else. ONNX needs the package `onnx` beside MXNet and `openvino` beside this program.
+The exporter takes a minute and gigabytes for large networks; --onnx keeps what it made for the next time.
 """
 
 import argparse
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -37,13 +39,22 @@ def _prepare(case, folder):
     np.savez(folder / "inputs.npz", **case.inputs)
 
 
-def _export(folder, mxnet_python):
-    """Whether model.onnx could be made."""
+def _export(name, folder, options):
+    """Whether model.onnx could be made, or had been made."""
     if importlib.util.find_spec("openvino") is None:
         return False
-    command = [mxnet_python, "-m", "benchmarks.zoo_onnx", folder]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
-    return done.returncode == 0
+    made = folder / "model.onnx"
+    kept = options.onnx / f"{name.replace('/', '_')}.onnx" if options.onnx else made
+    if not kept.exists():
+        command = [options.mxnet_python, "-m", "benchmarks.zoo_onnx", folder]
+        if subprocess.run(command, cwd=ROOT, capture_output=True, check=False).returncode:
+            return False
+        if kept != made:
+            shutil.copy(made, kept.with_suffix(".part"))
+            kept.with_suffix(".part").rename(kept)
+    if not made.exists():
+        made.symlink_to(kept.resolve())
+    return True
 
 
 def _slow_share(case):
@@ -87,7 +98,7 @@ def _row(name, options, ratios):
         folder = Path(text)
         _prepare(case, folder)
         peers = {"ours": sys.executable, "mxnet": options.mxnet_python}
-        if _export(folder, options.mxnet_python):
+        if _export(name, folder, options):
             peers["openvino"] = sys.executable
         times = _times(folder, peers, options)
         cells = [f"{times['ours']:.2f}"]
@@ -109,7 +120,10 @@ def main():
     parser.add_argument("--seconds", type=float, default=2.0, help="per engine and network (default: 2)")
     parser.add_argument("--rounds", type=int, default=8, help="turns of each engine (default: 8)")
     parser.add_argument("--mxnet-python", default=os.environ.get("MXNET_PYTHON"), help="default: MXNET_PYTHON")
+    parser.add_argument("--onnx", type=Path, metavar="FOLDER", help="where ONNX files are kept and found")
     options = parser.parse_args()
+    if options.onnx:
+        options.onnx.mkdir(parents=True, exist_ok=True)
     if not options.mxnet_python:
         parser.error("MXNET_PYTHON is not set: a Python with MXNet 1.9.1")
     print(f"{amp.cpu_info()}\n\n| network | ours, ms | / MXNet's | / OpenVINO's | slow steps |\n|---|---|---|---|---|")

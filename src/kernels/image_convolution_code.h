@@ -1,0 +1,147 @@
+// The code of first convolutions, for vectors of kLanes numbers. One source for all instruction sets; see
+// vector_code.h.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "kernels/image_convolution.h"
+#include "kernels/vector_code.h"
+
+namespace amp::kernels {
+
+// kPixels and kPanels: how many pixels and panels of channels a block of sums has. They and the weights of one element
+// of the window are to fit into the registers. MultiplyAdd::Of(x, y, z) is x * y + z.
+template <Isa kIsa, int kLanes, int kMaxPixels, int kMaxPanels, class MultiplyAdd>
+struct ImageConvolutionCode {
+  using Code = VectorCode<kIsa, kLanes>;
+  using Floats = typename Code::Floats;
+  static constexpr int kVectors = static_cast<int>(kImagePanel) / kLanes;  // of a panel
+
+  struct Block {
+    const ImageConvolution& job;
+    const float* rows;        // from the first pixel on
+    const float* weights;     // of the first panel, its bias first
+    std::int64_t next_panel;  // distance of the next one's
+    std::int64_t row_length;
+  };
+
+  template <int kPixels, int kPanels>
+  static void Sum(const Block& block, Floats (&sums)[kPixels][kPanels * kVectors]) {
+    const ImageConvolution& job = block.job;
+    const float* weights[kPanels];
+    for (int i = 0; i < kPanels; ++i) weights[i] = block.weights + i * block.next_panel;
+#pragma GCC unroll 16
+    for (int p = 0; p < kPixels; ++p) {
+#pragma GCC unroll 8
+      for (int v = 0; v < kPanels * kVectors; ++v) {
+        sums[p][v] = Code::Load(weights[v / kVectors] + v % kVectors * kLanes);
+      }
+    }
+    const float* row = block.rows;
+    for (std::int64_t k = 0; k < job.channels * job.kernel_height; ++k, row += block.row_length) {
+      const float* x = row;
+      for (std::int64_t j = 0; j < job.kernel_width; ++j, x += job.step_x) {
+        Floats w[kPanels * kVectors];
+        for (int i = 0; i < kPanels; ++i) weights[i] += kImagePanel;
+#pragma GCC unroll 8
+        for (int v = 0; v < kPanels * kVectors; ++v) {
+          w[v] = Code::Load(weights[v / kVectors] + v % kVectors * kLanes);
+        }
+#pragma GCC unroll 16
+        for (int p = 0; p < kPixels; ++p) {
+          const Floats pixel = Code::All(x[p * job.stride_x]);
+#pragma GCC unroll 8
+          for (int v = 0; v < kPanels * kVectors; ++v) sums[p][v] = MultiplyAdd::Of(w[v], pixel, sums[p][v]);
+        }
+      }
+    }
+  }
+
+  static Floats Clipped(Floats x, float low, float high) {  // a NaN stays one
+    x = x < Code::All(low) ? Code::All(low) : x;
+    return x > Code::All(high) ? Code::All(high) : x;
+  }
+
+  template <class T>
+  static void Write(Floats x, std::int64_t count, T* y) {
+    T all[kLanes];
+    if constexpr (sizeof(T) == sizeof(float)) {
+      std::memcpy(all, &x, sizeof all);
+    } else {
+      const typename Code::Halves halves = __builtin_convertvector(Code::RoundedBits(x), typename Code::Halves);
+      std::memcpy(all, &halves, sizeof all);
+    }
+    if (count >= kLanes) {
+      std::memcpy(y, all, sizeof all);
+    } else {
+      for (std::int64_t i = 0; i < count; ++i) y[i] = all[i];
+    }
+  }
+
+  // `y`: of the first pixel, in the first panel, which has `channels` channels with all that follow.
+  template <class T, int kPixels, int kPanels>
+  static void RunBlock(const Block& block, T* y, std::int64_t channels) {
+    Floats sums[kPixels][kPanels * kVectors];
+    Sum<kPixels, kPanels>(block, sums);
+    const ImageConvolution& job = block.job;
+#pragma GCC unroll 16
+    for (int p = 0; p < kPixels; ++p) {
+#pragma GCC unroll 8
+      for (int v = 0; v < kPanels * kVectors; ++v) {
+        const int panel = v / kVectors, first = v % kVectors * kLanes;
+        Write(Clipped(sums[p][v], job.low, job.high), channels - panel * kImagePanel - first,
+              y + p * job.y_pixel + panel * job.y_panel + first);
+      }
+    }
+  }
+
+  template <class T>
+  using BlockFunction = void (*)(const Block& block, T* y, std::int64_t channels);
+
+  template <class T, int kPanels, std::size_t... kIndices>
+  static constexpr std::array<BlockFunction<T>, kMaxPixels> BlocksOf(std::index_sequence<kIndices...>) {
+    return {RunBlock<T, kIndices + 1, kPanels>...};
+  }
+
+  template <class T, int kPanels>
+  static void RunPanels(const Block& panels, std::int64_t channels, T* y) {
+    static constexpr auto kBlocks = BlocksOf<T, kPanels>(std::make_index_sequence<kMaxPixels>());
+    const ImageConvolution& job = panels.job;
+    // Blocks of about the same size: a small last one would keep few sums in flight.
+    const std::int64_t count = (job.out_width + kMaxPixels - 1) / kMaxPixels;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t begin = job.out_width * i / count, end = job.out_width * (i + 1) / count;
+      Block block = panels;
+      block.rows += begin * job.stride_x;
+      kBlocks[static_cast<std::size_t>(end - begin - 1)](block, y + begin * job.y_pixel, channels);
+    }
+  }
+
+  template <class T>
+  static void RunRow(const ImageConvolution& job, const float* rows, const float* packed, T* y) {
+    const std::int64_t panel = (job.channels * job.kernel_height * job.kernel_width + 1) * kImagePanel;
+    const std::int64_t length = (job.out_width - 1) * job.stride_x + (job.kernel_width - 1) * job.step_x + 1;
+    for (std::int64_t first = 0; first < job.out_channels;) {
+      const Block panels{job, rows, packed, panel, length};
+      const std::int64_t channels = job.out_channels - first;
+      const bool has_all = channels > (kMaxPanels - 1) * kImagePanel;
+      has_all ? RunPanels<T, kMaxPanels>(panels, channels, y) : RunPanels<T, 1>(panels, channels, y);
+      const std::int64_t done = has_all ? kMaxPanels : 1;
+      first += done * kImagePanel;
+      packed += done * panel;
+      y += done * job.y_panel;
+    }
+  }
+
+  static void Row(const ImageConvolution& job, const float* rows, const float* packed, void* y) {
+    if (job.y_is_bf16) return RunRow(job, rows, packed, static_cast<std::uint16_t*>(y));
+    RunRow(job, rows, packed, static_cast<float*>(y));
+  }
+
+  static constexpr ImageConvolutionTable kTable = {kIsa, Row};
+};
+
+}  // namespace amp::kernels
