@@ -9,14 +9,7 @@
 namespace amp::kernels {
 namespace {
 
-std::int64_t Taps(const ImageConvolution& job) { return job.channels * job.kernel_height * job.kernel_width; }
-
 std::int64_t NumPanels(const ImageConvolution& job) { return (job.out_channels + kImagePanel - 1) / kImagePanel; }
-
-// Elements of one row that the windows of a row of the result meet.
-std::int64_t RowLength(const ImageConvolution& job) {
-  return (job.out_width - 1) * job.stride_x + (job.kernel_width - 1) * job.step_x + 1;
-}
 
 void CopyNumbers(const float* x, std::int64_t count, float* y) {
   if (count > 0) std::memcpy(y, x, static_cast<std::size_t>(count) * sizeof(float));
@@ -28,24 +21,33 @@ void CopyNumbers(const std::uint16_t* x, std::int64_t count, float* y) {
 // The row as the windows meet it: zeros where they reach beyond the image.
 template <class T>
 void CopyRow(const ImageConvolution& job, const T* x, float* y) {
-  const std::int64_t length = RowLength(job);
-  const std::int64_t begin = std::clamp<std::int64_t>(job.pad_left, 0, length);
-  const std::int64_t end = std::clamp<std::int64_t>(job.pad_left + job.width, begin, length);
+  const std::int64_t length = job.row_length(), pad = job.width.pad;
+  const std::int64_t begin = std::clamp<std::int64_t>(pad, 0, length);
+  const std::int64_t end = std::clamp<std::int64_t>(pad + job.width.size, begin, length);
   std::fill(y, y + begin, 0.0f);
-  CopyNumbers(x + (begin - job.pad_left), end - begin, y + begin);
+  CopyNumbers(x + (begin - pad), end - begin, y + begin);
   std::fill(y + end, y + length, 0.0f);
 }
 
+// Where the k-th element of the window of result `out` lies; -1 outside of the image.
+std::int64_t PlaceOf(const WindowAxis& axis, std::int64_t out, std::int64_t k) {
+  const std::int64_t place = out * axis.stride - axis.pad + k * axis.step;
+  return place < axis.size ? std::max<std::int64_t>(place, -1) : -1;
+}
+
 template <class T>
-void CopyWindowRows(const ImageConvolution& job, const T* image, std::int64_t out_row, float* rows) {
-  const std::int64_t length = RowLength(job);
+void CopyWindowRows(const ImageConvolution& job, const T* image, std::int64_t plane, std::int64_t row, float* rows) {
+  const std::int64_t length = job.row_length();
   for (std::int64_t c = 0; c < job.channels; ++c) {
-    for (std::int64_t k = 0; k < job.kernel_height; ++k, rows += length) {
-      const std::int64_t row = out_row * job.stride_y - job.pad_top + k * job.step_y;
-      if (row < 0 || row >= job.height) {
-        std::fill(rows, rows + length, 0.0f);
-      } else {
-        CopyRow(job, image + (c * job.height + row) * job.width, rows);
+    for (std::int64_t i = 0; i < job.depth.kernel; ++i) {
+      const std::int64_t z = PlaceOf(job.depth, plane, i);
+      for (std::int64_t k = 0; k < job.height.kernel; ++k, rows += length) {
+        const std::int64_t y = PlaceOf(job.height, row, k);
+        if (z < 0 || y < 0) {
+          std::fill(rows, rows + length, 0.0f);
+        } else {
+          CopyRow(job, image + ((c * job.depth.size + z) * job.height.size + y) * job.width.size, rows);
+        }
       }
     }
   }
@@ -62,11 +64,11 @@ const ImageConvolutionTable& ActiveImageConvolution() {
 }
 
 std::int64_t PackedImageWeights(const ImageConvolution& job) {
-  return NumPanels(job) * (Taps(job) + 1) * kImagePanel;  // the bias comes first
+  return NumPanels(job) * (job.taps() + 1) * kImagePanel;  // the bias comes first
 }
 
 void PackImageWeights(const ImageConvolution& job, const float* weights, const float* bias, float* packed) {
-  const std::int64_t taps = Taps(job);
+  const std::int64_t taps = job.taps();
   for (std::int64_t panel = 0; panel < NumPanels(job); ++panel) {
     for (std::int64_t tap = -1; tap < taps; ++tap) {
       for (std::int64_t lane = 0; lane < kImagePanel; ++lane) {
@@ -81,22 +83,22 @@ void PackImageWeights(const ImageConvolution& job, const float* weights, const f
 }
 
 std::size_t ImageConvolutionScratchBytes(const ImageConvolution& job, int num_threads) {
-  return static_cast<std::size_t>(num_threads * job.channels * job.kernel_height * RowLength(job)) * sizeof(float);
+  return static_cast<std::size_t>(num_threads * job.window_rows() * job.row_length()) * sizeof(float);
 }
 
 void RunImageConvolution(const ImageConvolution& job, const void* x, const float* packed, void* y, void* scratch,
                          const ImageConvolutionTable& table) {
-  const std::int64_t image = job.channels * job.height * job.width;
-  const std::int64_t rows_length = job.channels * job.kernel_height * RowLength(job);
-  ParallelFor(job.batch * job.out_height, 1, [&](std::int64_t i) {
-    const std::int64_t n = i / job.out_height, row = i % job.out_height;
-    float* rows = static_cast<float*>(scratch) + CurrentPlace().part * rows_length;
+  const std::int64_t image = job.channels * job.depth.size * job.height.size * job.width.size;
+  const std::int64_t out_rows = job.depth.out * job.height.out;
+  ParallelFor(job.batch * out_rows, 1, [&](std::int64_t i) {
+    const std::int64_t n = i / out_rows, plane = i % out_rows / job.height.out, row = i % job.height.out;
+    float* rows = static_cast<float*>(scratch) + CurrentPlace().part * job.window_rows() * job.row_length();
     if (job.x_is_bf16) {
-      CopyWindowRows(job, static_cast<const std::uint16_t*>(x) + n * image, row, rows);
+      CopyWindowRows(job, static_cast<const std::uint16_t*>(x) + n * image, plane, row, rows);
     } else {
-      CopyWindowRows(job, static_cast<const float*>(x) + n * image, row, rows);
+      CopyWindowRows(job, static_cast<const float*>(x) + n * image, plane, row, rows);
     }
-    const std::int64_t offset = n * job.y_batch + row * job.y_row;
+    const std::int64_t offset = n * job.y_batch + plane * job.y_plane + row * job.y_row;
     table.row(job, rows, packed, static_cast<char*>(y) + offset * (job.y_is_bf16 ? 2 : 4));
   });
 }

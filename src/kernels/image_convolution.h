@@ -1,4 +1,4 @@
-// Convolution of an image of few channels, channels first, as networks get it: their first layer.
+// Convolution of an image or a film of few channels, channels first, as networks get it: their first layer.
 #pragma once
 
 #include <cmath>
@@ -12,31 +12,43 @@ namespace amp::kernels {
 // Channels of the result are computed in panels of so many.
 constexpr std::int64_t kImagePanel = 16;
 
-// y = clip(conv(x, weights) + bias), x of (batch, channels, height, width) in row-major order.
+// One axis of the image and of the window that moves over it.
+struct WindowAxis {
+  std::int64_t size = 1;    // of the image
+  std::int64_t out = 1;     // of the result
+  std::int64_t kernel = 1;  // elements of the window
+  std::int64_t stride = 1;
+  std::int64_t step = 1;  // between the elements of the window: 1 where it is dense
+  std::int64_t pad = 0;   // in front of the image; what lies outside of it is 0
+};
+
+// y = clip(conv(x, weights) + bias), x of (batch, channels, depth, height, width) in row-major order.
 struct ImageConvolution {
-  std::int64_t batch = 0, channels = 0, height = 0, width = 0;
-  std::int64_t out_channels = 0, out_height = 0, out_width = 0;
-  std::int64_t kernel_height = 1, kernel_width = 1;
-  std::int64_t stride_y = 1, stride_x = 1;
-  std::int64_t step_y = 1, step_x = 1;     // between the elements of the window: 1 where it is dense
-  std::int64_t pad_top = 0, pad_left = 0;  // what lies outside of the image is 0
+  std::int64_t batch = 1, channels = 1, out_channels = 1;
+  WindowAxis depth, height, width;
   bool x_is_bf16 = false, y_is_bf16 = false;
   float low = -HUGE_VALF, high = HUGE_VALF;  // the result is clipped to this
-  // Distances in y, in elements, between images, panels of channels, rows and pixels. Channels of a panel lie side by
-  // side.
-  std::int64_t y_batch = 0, y_panel = kImagePanel, y_row = 0, y_pixel = 0;
+  // Distances in y, in elements, between images, panels of channels, planes, rows and pixels. Channels of a panel lie
+  // side by side.
+  std::int64_t y_batch = 0, y_panel = kImagePanel, y_plane = 0, y_row = 0, y_pixel = 0;
+
+  // Elements of the window.
+  std::int64_t taps() const { return channels * depth.kernel * height.kernel * width.kernel; }
+  // Rows of the image that the window meets, and how many of their elements all windows of a row of the result meet.
+  std::int64_t window_rows() const { return channels * depth.kernel * height.kernel; }
+  std::int64_t row_length() const { return (width.out - 1) * width.stride + (width.kernel - 1) * width.step + 1; }
 };
 
 // Number of floats that PackImageWeights writes.
 std::int64_t PackedImageWeights(const ImageConvolution& job);
-// `weights` are (out_channels, channels, kernel_height, kernel_width); `bias` may be null.
+// `weights` are (out_channels, channels) and the sizes of the window; `bias` may be null.
 void PackImageWeights(const ImageConvolution& job, const float* weights, const float* bias, float* packed);
 
 // What a run with so many threads needs beside its operands.
 std::size_t ImageConvolutionScratchBytes(const ImageConvolution& job, int num_threads);
 struct ImageConvolutionTable {
   Isa isa;
-  // One row of the result. `rows`: for each channel and row of the window the elements that it meets, as float32.
+  // One row of the result. `rows`: those that the window meets, in the order of the weights, as float32.
   void (*row)(const ImageConvolution& job, const float* rows, const float* packed, void* y);
 };
 const ImageConvolutionTable* ImageConvolutionGeneric();

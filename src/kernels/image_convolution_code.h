@@ -25,7 +25,7 @@ struct ImageConvolutionCode {
     const float* rows;        // from the first pixel on
     const float* weights;     // of the first panel, its bias first
     std::int64_t next_panel;  // distance of the next one's
-    std::int64_t row_length;
+    std::int64_t row_length, window_rows;
   };
 
   template <int kPixels, int kPanels>
@@ -41,9 +41,9 @@ struct ImageConvolutionCode {
       }
     }
     const float* row = block.rows;
-    for (std::int64_t k = 0; k < job.channels * job.kernel_height; ++k, row += block.row_length) {
+    for (std::int64_t k = 0; k < block.window_rows; ++k, row += block.row_length) {
       const float* x = row;
-      for (std::int64_t j = 0; j < job.kernel_width; ++j, x += job.step_x) {
+      for (std::int64_t j = 0; j < job.width.kernel; ++j, x += job.width.step) {
         Floats w[kPanels * kVectors];
         for (int i = 0; i < kPanels; ++i) weights[i] += kImagePanel;
 #pragma GCC unroll 8
@@ -52,7 +52,7 @@ struct ImageConvolutionCode {
         }
 #pragma GCC unroll 16
         for (int p = 0; p < kPixels; ++p) {
-          const Floats pixel = Code::All(x[p * job.stride_x]);
+          const Floats pixel = Code::All(x[p * job.width.stride]);
 #pragma GCC unroll 8
           for (int v = 0; v < kPanels * kVectors; ++v) sums[p][v] = MultiplyAdd::Of(w[v], pixel, sums[p][v]);
         }
@@ -111,21 +111,23 @@ struct ImageConvolutionCode {
     static constexpr auto kBlocks = BlocksOf<T, kPanels>(std::make_index_sequence<kMaxPixels>());
     const ImageConvolution& job = panels.job;
     // Blocks of about the same size: a small last one would keep few sums in flight.
-    const std::int64_t count = (job.out_width + kMaxPixels - 1) / kMaxPixels;
+    const std::int64_t count = (job.width.out + kMaxPixels - 1) / kMaxPixels;
     for (std::int64_t i = 0; i < count; ++i) {
-      const std::int64_t begin = job.out_width * i / count, end = job.out_width * (i + 1) / count;
+      const std::int64_t begin = job.width.out * i / count, end = job.width.out * (i + 1) / count;
       Block block = panels;
-      block.rows += begin * job.stride_x;
+      block.rows += begin * job.width.stride;
       kBlocks[static_cast<std::size_t>(end - begin - 1)](block, y + begin * job.y_pixel, channels);
     }
   }
 
   template <class T>
   static void RunRow(const ImageConvolution& job, const float* rows, const float* packed, T* y) {
-    const std::int64_t panel = (job.channels * job.kernel_height * job.kernel_width + 1) * kImagePanel;
-    const std::int64_t length = (job.out_width - 1) * job.stride_x + (job.kernel_width - 1) * job.step_x + 1;
+    // Functions of the header would be shared with code for other instruction sets.
+    const std::int64_t window_rows = job.channels * job.depth.kernel * job.height.kernel;
+    const std::int64_t panel = (window_rows * job.width.kernel + 1) * kImagePanel;
+    const std::int64_t length = (job.width.out - 1) * job.width.stride + (job.width.kernel - 1) * job.width.step + 1;
     for (std::int64_t first = 0; first < job.out_channels;) {
-      const Block panels{job, rows, packed, panel, length};
+      const Block panels{job, rows, packed, panel, length, window_rows};
       const std::int64_t channels = job.out_channels - first;
       const bool has_all = channels > (kMaxPanels - 1) * kImagePanel;
       has_all ? RunPanels<T, kMaxPanels>(panels, channels, y) : RunPanels<T, 1>(panels, channels, y);
