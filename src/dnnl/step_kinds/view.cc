@@ -1,5 +1,6 @@
 // Reshapes and permutations: other views of the same memory, where that is possible.
 #include "dnnl/layout_builder.h"
+#include "dnnl/reshaped_layout.h"
 #include "dnnl/step_kind.h"
 
 namespace amp::onednn {
@@ -16,9 +17,14 @@ ValueId CopyForThisPlan(LayoutBuilder* builder, ValueId v, NodeId node) {
 }
 
 void AssignReshape(LayoutBuilder* builder, Step step) {
-  ValueId in = builder->InRowMajor(step.inputs[0], step.node, "a change of shape reads row-major memory");
-  if (step.depends_on_input_shape && builder->laid_out().IsConstant(in)) in = CopyForThisPlan(builder, in, step.node);
-  builder->Alias(step.outputs[0], in, PlainDesc(builder->TypeOf(step.outputs[0])));
+  ValueId in = step.inputs[0];
+  const TensorType type = builder->TypeOf(step.outputs[0]);
+  if (step.depends_on_input_shape && builder->laid_out().IsConstant(in)) {
+    in = CopyForThisPlan(builder, builder->InRowMajor(in, step.node, "its shape is that of an input"), step.node);
+  }
+  const Desc readable = LayoutToReshape(builder->LayoutOf(in), type);
+  in = builder->InLayout(in, readable, step.node, "a change of shape reads axes that lie side by side");
+  builder->Alias(step.outputs[0], in, ReshapedLayout(readable, type));
 }
 
 void AssignPermute(LayoutBuilder* builder, Step step) {
