@@ -41,7 +41,7 @@ struct Ops {
   template <int kCount, int kVectors>
   static void Product(const float* tiles, std::int64_t block_stride, const float* weights, std::int64_t depth,
                       float* products, std::int64_t row_stride) {
-    constexpr std::int64_t kPrefetchBytes = 4096;
+    constexpr std::int64_t kPrefetchBytes = 8192;
     __m256 sums[kCount][kVectors];
     for (int r = 0; r < kCount; ++r) {
       for (int v = 0; v < kVectors; ++v) sums[r][v] = _mm256_setzero_ps();

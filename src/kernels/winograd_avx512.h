@@ -25,24 +25,29 @@ struct WinogradVectors {
   // The first `count` lanes, if there are less than 16; zeros behind them.
   template <bool kIsBF16>
   static __m512 Load(const void* from, std::int64_t count) {
-    const __mmask16 lanes = Lanes(count);
-    if constexpr (kIsBF16) return WidenBF16(_mm256_maskz_loadu_epi16(lanes, from));
-    return _mm512_maskz_loadu_ps(lanes, from);
+    const bool is_full = count >= kLanes;
+    if constexpr (kIsBF16) {
+      return WidenBF16(is_full ? _mm256_loadu_si256(static_cast<const __m256i*>(from))
+                               : _mm256_maskz_loadu_epi16(Lanes(count), from));
+    }
+    return is_full ? _mm512_loadu_ps(from) : _mm512_maskz_loadu_ps(Lanes(count), from);
   }
 
   template <bool kIsBF16>
   static void Store(void* to, std::int64_t count, __m512 x) {
-    const __mmask16 lanes = Lanes(count);
+    const bool is_full = count >= kLanes;
     if constexpr (kIsBF16) {
-      _mm256_mask_storeu_epi16(to, lanes, RoundToBF16(_mm512_castps_si512(x)));
+      const __m256i halves = RoundToBF16(_mm512_castps_si512(x));
+      is_full ? _mm256_storeu_si256(static_cast<__m256i*>(to), halves)
+              : _mm256_mask_storeu_epi16(to, Lanes(count), halves);
     } else {
-      _mm512_mask_storeu_ps(to, lanes, x);
+      is_full ? _mm512_storeu_ps(to, x) : _mm512_mask_storeu_ps(to, Lanes(count), x);
     }
   }
 };
 
 // Weights are read once, in the order in which they lie: so many bytes ahead of the caches.
-constexpr std::int64_t kPrefetchBytes = 4096;
+constexpr std::int64_t kPrefetchBytes = 8192;
 
 }  // namespace
 }  // namespace amp::kernels

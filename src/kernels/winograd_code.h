@@ -106,6 +106,11 @@ struct WinogradCode {
     WinogradTransform<Ops, kTileY>::In(x, y);
   }
 
+  // The next block of channels may lie in lines of its own.
+  static void PrefetchColumn(const char* first, Int row_bytes, Int begin, Int end) {
+    for (Int r = begin; r < end; ++r) __builtin_prefetch(first + r * row_bytes);
+  }
+
   // The columns of `run` tiles beginning at `place`, `count` channels from `source` on.
   template <bool kIsBF16>
   static void TransformColumns(const Winograd& job, const char* source, const Place& place, Int run, Int count,
@@ -120,6 +125,8 @@ struct WinogradCode {
         for (int r = 0; r < kInY; ++r) to[r] = Ops::All(0);
       } else {
         const char* first = corner + c * job.source.pixel * kElement;
+        if constexpr (!kIsBF16)
+          PrefetchColumn(first + job.source.block * kElement, job.source.row * kElement, begin, end);
         TransformColumn<kIsBF16>(first, job.source.row * kElement, begin, end, count, to);
       }
     }
