@@ -105,7 +105,7 @@ std::int64_t PartBytes(const Winograd& job, std::int64_t tiles) {
 // About how many cycles of a core a part takes: products, transforms, and what is read again for each column of
 // weights. The constants are those of a CPU with AVX-512; what counts is which of two splits is faster.
 double PartCycles(const Winograd& job, std::int64_t tiles, std::int64_t channels) {
-  constexpr double kFloatsPerCycle = 30, kTransformCycles = 4, kNearBytesPerCycle = 12;
+  constexpr double kFloatsPerCycle = 30, kTransformCycles = 4, kNearBytesPerCycle = 24;
   constexpr std::int64_t kCacheBytes = 900 << 10, kFarBytes = 16 << 20;
   const double bytes_per_cycle = job.groups * GroupElements(job) * Element(job.kind) > kFarBytes ? 7 : 16;
   const auto products = static_cast<double>(WinogradProducts(job.kind) * tiles);
@@ -132,11 +132,13 @@ Split SplitInto(const Winograd& job, std::int64_t blocks, std::int64_t stretches
 
 // Of splits into more and more blocks the fastest. All threads get about the same.
 Split SplitJob(const Winograd& job) {
-  constexpr std::int64_t kMaxTiles = 512, kMinTiles = 4;
+  constexpr std::int64_t kMaxTiles = 512, kMinTiles = 4, kMaxBytes = 4 << 20;  // beyond it memory is what counts
   const std::int64_t tiles = NumTiles(job), columns = NumColumns(job);
   Split best;
   double least = 0;
   for (std::int64_t blocks = Quotient(tiles, kMaxTiles); blocks <= tiles; blocks += Quotient(blocks, 8)) {
+    const bool is_last = tiles / blocks < kMinTiles;
+    if (!is_last && PartBytes(job, Quotient(tiles, blocks)) > kMaxBytes) continue;
     for (std::int64_t stretches = 1; stretches <= columns; stretches *= 2) {
       const Split split = SplitInto(job, blocks, stretches);
       const double turns = static_cast<double>(Quotient(split.parts(job), job.num_threads));
@@ -146,7 +148,7 @@ Split SplitJob(const Winograd& job) {
         least = cycles;
       }
     }
-    if (tiles / blocks < kMinTiles) break;
+    if (is_last) break;
   }
   return best;
 }
