@@ -18,8 +18,8 @@ namespace amp::onednn {
 class ConstantStore;
 
 // Stages of a plan that AMP_DISABLE_PASSES may leave out.
-inline constexpr std::array<const char*, 5> kOptionalPlanStages = {"FoldPads", "FusePostOps", "FuseMaps",
-                                                                   "AliasConcats", "ChooseLayouts"};
+inline constexpr std::array<const char*, 6> kOptionalPlanStages = {"FoldPads",     "FusePostOps",   "FuseMaps",
+                                                                   "AliasConcats", "ChooseLayouts", "ChooseWinograd"};
 
 struct CompileOptions {
   Backend backend = Backend::kOneDnn;

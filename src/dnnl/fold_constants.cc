@@ -93,7 +93,12 @@ class Folder {
     } else {
       RunKernel(compiled, program_, memory);
     }
-    for (const ValueId v : step.inputs) consumed_.push_back(value(program_.RootOf(v)).name);
+    std::vector<std::string>& names = KindOf(step.spec).keeps_inputs ? kept_ : consumed_;
+    for (const ValueId v : step.inputs) names.push_back(value(program_.RootOf(v)).name);
+  }
+
+  static bool Contains(const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
   }
 
   // Only what is still read stays in memory.
@@ -110,6 +115,7 @@ class Folder {
       }
     }
     program_.constants = std::move(read);
+    std::erase_if(consumed_, [&](const std::string& name) { return Contains(kept_, name); });
     store_->Prune(used, consumed_);
   }
 
@@ -117,6 +123,7 @@ class Folder {
   ConstantStore* store_;
   const std::set<ValueId> outputs_;
   std::vector<std::string> consumed_;  // constants that folded steps read
+  std::vector<std::string> kept_;      // among them those that plans for other shapes may need
 };
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace amp::onednn {
 
 LayoutBuilder::LayoutBuilder(NumericMode mode, const Program& source, const ConstantStore& store)
-    : is_fast_(mode == NumericMode::kFast), concats_(source) {
+    : is_fast_(mode == NumericMode::kFast), store_(store), concats_(source) {
   result_.program.values = source.values;
   result_.program.inputs = source.inputs;
   result_.program.outputs = source.outputs;
@@ -46,6 +46,21 @@ ValueId LayoutBuilder::InLayout(ValueId v, const Desc& layout, NodeId node, cons
   const ValueId source = RoundedBy(v, layout);
   AppendReorder(source, copy, node, source == v ? reason : "rounds, and the primitive wants this layout");
   return copy;
+}
+
+ValueId LayoutBuilder::Derived(ValueId constant, StepSpec spec, const std::string& name, const Desc& layout,
+                               NodeId node) {
+  for (const ValueId copy : copies_[constant]) {
+    if (NameOf(copy) == name) return copy;
+  }
+  const ValueId derived = AddValue(TypeOf(constant), name, layout);
+  copies_[constant].push_back(derived);
+  if (store_.Find(name, layout) != nullptr) {
+    result_.program.values[derived].source = ValueSource::kConstant;
+  } else {
+    Append({std::move(spec), {InRowMajor(constant, node, "our kernel reads rows")}, {derived}, node, ""});
+  }
+  return derived;
 }
 
 void LayoutBuilder::Alias(ValueId out, ValueId in, Desc layout) {

@@ -32,6 +32,8 @@ class LayoutBuilder {
   // The value in the given layout: itself, an earlier reorder of it, or a new one.
   ValueId InLayout(ValueId v, const Desc& layout, NodeId node, const char* reason);
   ValueId InRowMajor(ValueId v, NodeId node, const char* reason);
+  // What `spec` makes of a constant, under its own name: an earlier result, one that the store holds, or a new step's.
+  ValueId Derived(ValueId constant, StepSpec spec, const std::string& name, const Desc& layout, NodeId node);
   // `out` is memory of `in`, seen in that layout.
   void Alias(ValueId out, ValueId in, Desc layout);
 
@@ -61,9 +63,10 @@ class LayoutBuilder {
   void RemoveUnreadCasts();
 
   const bool is_fast_;
+  const ConstantStore& store_;
   LaidOutProgram result_;
   ConcatPlacement concats_;
-  std::map<ValueId, std::vector<ValueId>> copies_;  // by value: its reorders
+  std::map<ValueId, std::vector<ValueId>> copies_;  // by value: its reorders, and what was derived from it
   std::map<ValueId, ValueId> cast_sources_;         // by the result of a cast
   std::map<ValueId, std::size_t> writers_;          // by value: the step that writes it
   std::set<ValueId> read_;                          // by steps that are laid out

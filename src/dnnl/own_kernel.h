@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 #include "program/kernel_operands.h"
 
@@ -13,6 +14,8 @@ namespace amp::onednn {
 class OwnKernel {
  public:
   virtual ~OwnKernel() = default;
+  // Which of several implementations it is, for people; "" where there is one.
+  virtual std::string Name() const { return ""; }
   // What a run needs beside its operands.
   virtual std::size_t ScratchBytes() const { return 0; }
   // Allocates nothing (reference kernels do). Uses the threads of the scope, see kernels/parallel.h.

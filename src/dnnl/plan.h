@@ -14,7 +14,7 @@ namespace amp {
 struct PlanStep {
   std::string node;                     // the graph node that it belongs to
   std::string kind;                     // "convolution", "reorder", ...
-  std::string implementation;           // oneDNN's name of the kernel, "own" or "reference"
+  std::string implementation;           // oneDNN's name of the kernel, "own", "own:<which>" or "reference"
   std::string layout;                   // of the output
   std::string reason;                   // of reorders and fallbacks
   std::vector<std::string> fused = {};  // the nodes whose work is done with it

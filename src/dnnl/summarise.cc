@@ -37,14 +37,19 @@ std::vector<std::string> FusedNames(const Graph& graph, const Step& step) {
   return names;
 }
 
-PlanStep Describe(const Graph& graph, const LaidOutProgram& program, std::size_t i) {
+std::string NameOfOwn(const Step& step, const OwnKernel& kernel) {
+  if (BackEndOf(step.spec).is_reference) return "reference";
+  const std::string name = kernel.Name();
+  return name.empty() ? "own" : "own:" + name;
+}
+
+PlanStep Describe(const Graph& graph, const LaidOutProgram& program, const CompiledPlan& plan, std::size_t i) {
   const Step& step = program.program.steps[i];
   const auto& prepared = program.prepared[i];
   PlanStep described;
   described.node = graph.node(step.node).name();
   described.kind = NameOf(step.spec);
-  described.implementation =
-      prepared ? prepared->implementation : (BackEndOf(step.spec).is_reference ? "reference" : "own");
+  described.implementation = prepared ? prepared->implementation : NameOfOwn(step, *plan.steps[i].kernel);
   if (!step.outputs.empty()) described.layout = LayoutName(program.layouts[step.outputs[0]]);
   described.reason = step.reason;
   if (prepared && prepared->is_reference() && described.reason.empty()) {
@@ -74,7 +79,7 @@ PlanSummary Summarise(const Graph& graph, const LaidOutProgram& program, const C
     const auto& prepared = program.prepared[i];
     const bool is_reorder = std::holds_alternative<ReorderSpec>(spec);  // of layouts: no node
     const bool is_reference = prepared ? prepared->is_reference() : BackEndOf(spec).is_reference;
-    summary.steps.push_back(Describe(graph, program, i));
+    summary.steps.push_back(Describe(graph, program, plan, i));
     summary.num_reorders += is_reorder;
     summary.num_references += is_reference && !is_reorder;
   }

@@ -17,6 +17,7 @@
 
 #include "kernels/map.h"
 #include "kernels/pad.h"
+#include "kernels/winograd.h"
 #include "nnvm/graph.h"
 #include "nnvm/ndarray.h"
 #include "program/kernel_operands.h"
@@ -33,7 +34,10 @@ struct StepKind {
   const char* name;
   bool is_view = false;          // the output is another view of the input's elements
   bool chooses_layouts = false;  // a sum of products: the library says in which layouts it is fast
+  bool keeps_inputs = false;     // plans for other shapes may need the constants that it reads
 };
+
+struct StepCost;
 
 // Which layouts a primitive is to have, if the library has code for them.
 enum class LayoutHint : std::uint8_t {
@@ -48,7 +52,15 @@ struct ConvolutionSpec {
   static constexpr StepKind kKind{.name = "convolution", .chooses_layouts = true};
   IntTuple strides, dilates, pads_begin, pads_end;
   LayoutHint layout_hint = LayoutHint::kAny;
+  std::optional<kernels::WinogradKind> winograd = {};  // by our own kernel, of weights that are transformed once
   double Flops(const StepTypes& types) const;
+  void Refine(const StepTypes& types, StepCost* cost) const;
+};
+// Weights of a convolution, transformed for our own kernel; own kernel. The result has the shape and dtype of the
+// weights, and memory that only that kernel reads.
+struct WinogradWeightsSpec {
+  static constexpr StepKind kKind{.name = "winograd_weights", .keeps_inputs = true};
+  kernels::WinogradKind kind = kernels::WinogradKind::kF4x4;
 };
 // As a convolution's, with weights (O, I, k...) or (G, O/G, I/G, k...); padding is cut off the output.
 struct DeconvolutionSpec {
@@ -221,10 +233,11 @@ struct KernelSpec {
   std::optional<std::size_t> bytes_read = {};  // where it does not read all of its inputs
 };
 
-using StepSpec = std::variant<ConvolutionSpec, DeconvolutionSpec, InnerProductSpec, MatMulSpec, PoolingSpec,
-                              EltwiseSpec, BinarySpec, ScaleShiftSpec, ConcatSpec, SoftmaxSpec, LayerNormSpec,
-                              AttentionSpec, RecurrenceSpec, ReductionSpec, NearestResampleSpec, PReluSpec, CastSpec,
-                              ReshapeSpec, PermuteSpec, PadSpec, SliceSpec, ReorderSpec, CallSpec, MapSpec, KernelSpec>;
+using StepSpec =
+    std::variant<ConvolutionSpec, WinogradWeightsSpec, DeconvolutionSpec, InnerProductSpec, MatMulSpec, PoolingSpec,
+                 EltwiseSpec, BinarySpec, ScaleShiftSpec, ConcatSpec, SoftmaxSpec, LayerNormSpec, AttentionSpec,
+                 RecurrenceSpec, ReductionSpec, NearestResampleSpec, PReluSpec, CastSpec, ReshapeSpec, PermuteSpec,
+                 PadSpec, SliceSpec, ReorderSpec, CallSpec, MapSpec, KernelSpec>;
 
 // The kind of step that a spec describes.
 inline const StepKind& KindOf(const StepSpec& spec) {

@@ -1,6 +1,7 @@
 #include "program/step_cost.h"
 
 #include "program/step.h"
+#include "program/winograd_job.h"
 
 namespace amp {
 namespace {
@@ -29,7 +30,20 @@ double ProductFlops(const StepTypes& types) {
 
 }  // namespace
 
-double ConvolutionSpec::Flops(const StepTypes& types) const { return WindowFlops(types.outputs[0], types.inputs[1]); }
+double ConvolutionSpec::Flops(const StepTypes& types) const {
+  if (winograd) return WinogradFlops(WinogradJob(*this, types));
+  return WindowFlops(types.outputs[0], types.inputs[1]);
+}
+
+// Transformed weights are larger, and multiplied in a dtype of their own.
+void ConvolutionSpec::Refine(const StepTypes& types, StepCost* cost) const {
+  if (!winograd) return;
+  const TensorType& weights = types.inputs[1];
+  cost->bytes_read -= static_cast<std::size_t>(weights.shape.size()) * BytesOf(weights.dtype);
+  cost->bytes_read += kernels::PackedWinogradBytes(WinogradJob(*this, types));
+  cost->dtype = kernels::WinogradMultipliesBF16(*winograd) ? DType::kBFloat16 : DType::kFloat32;
+}
+
 double DeconvolutionSpec::Flops(const StepTypes& types) const { return WindowFlops(types.inputs[0], types.inputs[1]); }
 double InnerProductSpec::Flops(const StepTypes& types) const { return ProductFlops(types); }
 double MatMulSpec::Flops(const StepTypes& types) const { return ProductFlops(types); }
@@ -70,6 +84,11 @@ StepCost CostOf(const Step& step, const StepTypes& types) {
   const bool reads_parts = kernel != nullptr && kernel->bytes_read;
   cost.bytes_read = reads_parts ? *kernel->bytes_read : BytesOfAll(types.inputs);
   cost.bytes_written = BytesOfAll(types.outputs);
+  std::visit(
+      [&](const auto& of_kind) {
+        if constexpr (requires { of_kind.Refine(types, &cost); }) of_kind.Refine(types, &cost);
+      },
+      spec);
   return cost;
 }
 

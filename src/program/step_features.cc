@@ -92,7 +92,9 @@ Law ProductLaw(const char* name, const StepTypes& types, double rows, double len
 }
 
 Law LawOf(const ConvolutionSpec& spec, const StepTypes& types) {
-  return WindowLaw("convolution", types, types.outputs[0], spec.strides);
+  Law law = WindowLaw("convolution", types, types.outputs[0], spec.strides);
+  if (spec.winograd) law.name = std::string("convolution_") + kernels::WinogradName(*spec.winograd);
+  return law;
 }
 Law LawOf(const DeconvolutionSpec& spec, const StepTypes& types) {
   return WindowLaw("deconvolution", types, types.inputs[0], spec.strides);

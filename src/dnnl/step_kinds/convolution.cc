@@ -1,8 +1,10 @@
 // Convolutions and deconvolutions.
 #include <algorithm>
 
+#include "dnnl/assign_primitive.h"
 #include "dnnl/cpu_info.h"
 #include "dnnl/step_kind.h"
+#include "dnnl/step_kinds/winograd.h"
 
 namespace amp::onednn {
 namespace {
@@ -40,6 +42,13 @@ std::optional<PreparedPrimitive> PrepareConvolution(const PrimitiveBuilder& b) {
   return follows_hint ? prepared : PrepareWith(b, AnyDesc(b.in(0)), AnyDesc(b.out()));
 }
 
+void AssignConvolution(LayoutBuilder* builder, Step step) {
+  auto& spec = std::get<ConvolutionSpec>(step.spec);
+  if (spec.winograd && AssignWinograd(builder, step)) return;
+  spec.winograd.reset();
+  AssignPrimitive(builder, std::move(step));
+}
+
 // oneDNN makes code for every phase of the stride and block of the row: 0.4 s at 128 x 128, minutes at 512 x 512.
 bool BuildsQuickly(const DeconvolutionSpec& spec, const TensorType& out) {
   constexpr std::int64_t kMaxPhases = 128 * 128, kMaxRow = 8192;
@@ -65,7 +74,10 @@ bool FinishesOnce(const Step& step, const std::string& implementation) {
   return !is_strided || implementation.find("brg") == std::string::npos;
 }
 
-[[maybe_unused]] const bool kConvolution = RegisterStepKind<ConvolutionSpec>({.prepare = PrepareConvolution});
+[[maybe_unused]] const bool kConvolution = RegisterStepKind<ConvolutionSpec>({.assign_layouts = AssignConvolution,
+                                                                              .prepare = PrepareConvolution,
+                                                                              .make_kernel = MakeWinograd,
+                                                                              .can_write = CanWriteWinograd});
 [[maybe_unused]] const bool kDeconvolution =
     RegisterStepKind<DeconvolutionSpec>({.prepare = PrepareDeconvolution, .finishes_once = FinishesOnce});
 

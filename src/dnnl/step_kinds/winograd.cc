@@ -1,0 +1,193 @@
+#include "dnnl/step_kinds/winograd.h"
+
+#include <utility>
+#include <vector>
+
+#include "dnnl/step_kind.h"
+#include "kernels/cast.h"
+#include "kernels/parallel.h"
+#include "nnvm/error.h"
+#include "program/winograd_job.h"
+
+namespace amp::onednn {
+namespace {
+
+using kernels::Winograd;
+using kernels::WinogradImage;
+
+constexpr std::int64_t kBlock = kernels::kWinogradBlock;
+
+bool IsBlocked(const Desc& desc) {
+  return desc.get_inner_nblks() == 1 && desc.get_inner_idxs()[0] == 1 && desc.get_inner_blks()[0] == kBlock;
+}
+
+// Channels last or in blocks of 16; nothing for other layouts. `channels`: of one group.
+std::optional<WinogradImage> ImageOf(const Desc& desc, std::int64_t channels) {
+  if (desc.get_format_kind() != dnnl::memory::format_kind::blocked || desc.get_ndims() != 4) return std::nullopt;
+  const dnnl::memory::dims dims = desc.get_dims(), strides = desc.get_strides();
+  WinogradImage image;
+  image.is_bf16 = desc.get_data_type() == dnnl::memory::data_type::bf16;
+  image.batch = strides[0];
+  image.row = strides[2];
+  image.pixel = strides[3];
+  if (IsBlocked(desc) && channels % kBlock == 0) {
+    image.block = strides[1];
+    image.group = channels / kBlock * strides[1];
+    return image;
+  }
+  if (desc.get_inner_nblks() != 0 || (dims[1] != 1 && strides[1] != 1)) return std::nullopt;
+  image.block = kBlock;
+  image.group = channels;
+  return image;
+}
+
+// ---- weights ----
+
+class WeightsKernel : public OwnKernel {
+ public:
+  WeightsKernel(const Winograd& job, bool is_bf16, std::int64_t count) : job_(job), is_bf16_(is_bf16), count_(count) {}
+
+  std::size_t ScratchBytes() const override { return is_bf16_ ? static_cast<std::size_t>(count_) * sizeof(float) : 0; }
+
+  void Run(const KernelOperands& operands) const override {
+    const void* weights = operands.input(0);
+    if (is_bf16_) {
+      kernels::Cast(kernels::ElementType::kBFloat16, weights, kernels::ElementType::kFloat32, operands.scratch(),
+                    static_cast<std::size_t>(count_));
+      weights = operands.scratch();
+    }
+    kernels::PackWinogradWeights(job_, static_cast<const float*>(weights), operands.output());
+  }
+
+ private:
+  Winograd job_;  // groups, channels and kind
+  bool is_bf16_;
+  std::int64_t count_;
+};
+
+// Weights (O, I, 3, 3) or (G, O/G, I/G, 3, 3).
+Winograd JobOfWeights(const WinogradWeightsSpec& spec, const Shape& weights) {
+  Winograd job;
+  job.kind = spec.kind;
+  const int first = weights.rank() - 4;
+  job.groups = first == 1 ? weights[0] : 1;
+  job.out_channels = weights[first];
+  job.in_channels = weights[first + 1];
+  return job;
+}
+
+std::unique_ptr<const OwnKernel> MakeWeights(const Step& step, const LaidOutProgram& program) {
+  const TensorType& weights = program.TypeOf(step.inputs[0]);
+  return std::make_unique<WeightsKernel>(JobOfWeights(std::get<WinogradWeightsSpec>(step.spec), weights.shape),
+                                         weights.dtype == DType::kBFloat16, weights.shape.size());
+}
+
+Desc PackedDesc(const WinogradWeightsSpec& spec, const Shape& weights) {
+  const std::size_t bytes = kernels::PackedWinogradBytes(JobOfWeights(spec, weights));
+  return PlainDesc({DType::kUInt8, Shape{static_cast<std::int64_t>(bytes)}});
+}
+
+ValueId PackedWeights(LayoutBuilder* builder, const Step& step, kernels::WinogradKind kind) {
+  const WinogradWeightsSpec spec{kind};
+  const ValueId weights = step.inputs[1];
+  return builder->Derived(weights, spec, builder->NameOf(weights) + ":" + kernels::WinogradName(kind),
+                          PackedDesc(spec, builder->TypeOf(weights).shape), step.node);
+}
+
+[[maybe_unused]] const bool kWeights = RegisterStepKind<WinogradWeightsSpec>({.make_kernel = MakeWeights});
+
+// ---- convolutions ----
+
+class WinogradKernel : public OwnKernel {
+ public:
+  WinogradKernel(const Winograd& job, bool has_bias, std::optional<std::size_t> sum)
+      : job_(job), has_bias_(has_bias), sum_(sum) {}
+
+  std::string Name() const override { return kernels::WinogradName(job_.kind); }
+  std::size_t ScratchBytes() const override { return kernels::WinogradScratchBytes(job_); }
+
+  void Run(const KernelOperands& operands) const override {
+    kernels::WinogradData data;
+    data.source = operands.input(0);
+    data.weights = operands.input(1);
+    if (has_bias_) data.bias = static_cast<const float*>(operands.input(2));
+    if (sum_) data.sum = operands.input(*sum_);
+    data.destination = operands.output();
+    kernels::RunWinograd(job_, data, operands.scratch());
+  }
+
+ private:
+  Winograd job_;
+  bool has_bias_;
+  std::optional<std::size_t> sum_;
+};
+
+// Operands of post-ops come last.
+bool HasBias(const Step& step, const WinogradFinish& finish) {
+  return step.inputs.size() - finish.sum.has_value() == 3;
+}
+
+StepTypes TypesOf(const LayoutBuilder& builder, const Step& step) {
+  StepTypes types;
+  for (const ValueId v : step.inputs) types.inputs.push_back(builder.TypeOf(v));
+  for (const ValueId v : step.outputs) types.outputs.push_back(builder.TypeOf(v));
+  return types;
+}
+
+// Where source and result of the library's primitive would lie; channels last where it has none.
+std::pair<Desc, Desc> LayoutsOfLibrary(const Step& step, const StepTypes& types) {
+  const auto prepared = Prepare(step, types.inputs, types.outputs[0], {});
+  if (prepared && !prepared->is_reference()) return {prepared->inputs[0], prepared->outputs[0]};
+  return {ChannelsLast(types.inputs[0]), ChannelsLast(types.outputs[0])};
+}
+
+}  // namespace
+
+bool AssignWinograd(LayoutBuilder* builder, const Step& given) {
+  constexpr const char* kReason = "our kernel reads channels last";
+  const auto kind = *std::get<ConvolutionSpec>(given.spec).winograd;
+  const StepTypes types = TypesOf(*builder, given);
+  const Winograd job = WinogradJob(std::get<ConvolutionSpec>(given.spec), types);
+  const auto finish = WinogradFinishOf(given, types);
+  const auto [source, result] = LayoutsOfLibrary(given, types);
+  if (!finish || !ImageOf(source, job.in_channels) || !ImageOf(result, job.out_channels)) return false;
+  Step step = given;
+  if (!ImageOf(builder->LayoutOf(step.inputs[0]), job.in_channels)) {
+    step.inputs[0] = builder->InLayout(step.inputs[0], source, step.node, kReason);
+  }
+  step.inputs[1] = PackedWeights(builder, step, kind);
+  if (HasBias(step, *finish)) step.inputs[2] = builder->InRowMajor(step.inputs[2], step.node, kReason);
+  if (finish->sum && !ImageOf(builder->LayoutOf(step.inputs[*finish->sum]), job.out_channels)) {
+    ValueId& sum = step.inputs[*finish->sum];
+    sum = builder->InLayout(sum, ChannelsLast(builder->TypeOf(sum)), step.node, kReason);
+  }
+  builder->SetLayout(step.outputs[0], result);
+  builder->Append(std::move(step));
+  return true;
+}
+
+std::unique_ptr<const OwnKernel> MakeWinograd(const Step& step, const LaidOutProgram& program) {
+  const StepTypes types = program.TypesOf(step);
+  Winograd job = WinogradJob(std::get<ConvolutionSpec>(step.spec), types);
+  const auto finish = WinogradFinishOf(step, types);
+  const auto source = ImageOf(program.layouts[step.inputs[0]], job.in_channels),
+             result = ImageOf(program.layouts[step.outputs[0]], job.out_channels),
+             sum =
+                 finish && finish->sum ? ImageOf(program.layouts[step.inputs[*finish->sum]], job.out_channels) : result;
+  if (!finish || !source || !result || !sum)
+    throw InternalError("a Winograd convolution in layouts that it does not know");
+  job.source = *source;
+  job.destination = *result;
+  job.sum = *sum;
+  job.low = finish->low;
+  job.high = finish->high;
+  job.num_threads = kernels::NumThreads();
+  return std::make_unique<WinogradKernel>(job, HasBias(step, *finish), finish->sum);
+}
+
+bool CanWriteWinograd(const Step& step, const LaidOutProgram& program, const Desc& layout) {
+  const Winograd job = WinogradJob(std::get<ConvolutionSpec>(step.spec), program.TypesOf(step));
+  return ImageOf(layout, job.out_channels).has_value();
+}
+
+}  // namespace amp::onednn

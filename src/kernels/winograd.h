@@ -1,0 +1,102 @@
+// 3x3 convolutions of stride 1 by Winograd's algorithm: tiles of the image and the weights are transformed, multiplied
+// element by element, summed up over channels and transformed back. That takes 2.25 to 4 times fewer multiplications.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/cpu.h"
+
+namespace amp::kernels {
+
+// How large a tile of the output is (height x width), and in which dtype transformed tiles and weights are multiplied.
+// Sums are float32 in all of them.
+enum class WinogradKind : std::uint8_t { kF4x4, kF2x2BF16, kF4x2BF16 };
+
+const char* WinogradName(WinogradKind kind);  // "winograd_f4x4_f32"
+
+// Channel c of group g at (n, y, x) lies n * batch + g * group + c / 16 * block + c % 16 + y * row + x * pixel elements
+// behind the beginning: channels last, where `block` is 16, as well as blocks of 16 channels.
+struct WinogradImage {
+  bool is_bf16 = false;  // else float32
+  std::int64_t batch = 0, group = 0, block = 0, row = 0, pixel = 0;
+};
+
+// y = min(max(convolution + bias + sum, low), high) in float32, rounded once to y's type. A NaN stays one.
+struct Winograd {
+  WinogradKind kind = WinogradKind::kF4x4;
+  std::int64_t batch = 1, groups = 1;
+  std::int64_t in_channels = 0, out_channels = 0;  // of one group
+  std::int64_t in_height = 0, in_width = 0, out_height = 0, out_width = 0;
+  std::int64_t pad_top = 0, pad_left = 0;  // at the other ends: what the output's size asks for
+  WinogradImage source, sum, destination;
+  float low = 0, high = 0;  // -inf and inf: no bounds
+  int num_threads = 1;      // for which there is scratch memory
+};
+
+struct WinogradData {
+  const void* source = nullptr;
+  const void* weights = nullptr;  // packed
+  const float* bias = nullptr;    // one per output channel, or null
+  const void* sum = nullptr;      // null, or an image that is added; may be the destination itself
+  void* destination = nullptr;
+};
+
+// Whether there is code for this kind; kF4x4 always has some.
+bool HasWinograd(WinogradKind kind);
+
+// Of job, these use the kind, the groups and channels. `weights`: (groups * out_channels, in_channels, 3, 3), float32.
+// They are transformed in float64 and rounded once.
+std::size_t PackedWinogradBytes(const Winograd& job);
+void PackWinogradWeights(const Winograd& job, const float* weights, void* packed);
+
+std::size_t WinogradScratchBytes(const Winograd& job);
+
+// `scratch`: so many bytes. Splits blocks of tiles, and output channels where tiles are few, among job.num_threads
+// threads; the result does not depend on their number. Allocates nothing.
+void RunWinograd(const Winograd& job, const WinogradData& data, void* scratch);
+
+// Some tiles of one group, and some of its output channels.
+struct WinogradPart {
+  WinogradData data;  // of the group; weights and bias from the first of the channels on
+  std::int64_t first_tile = 0, num_tiles = 0;
+  std::int64_t first_channel = 0, num_channels = 0;  // the first is a multiple of kWinogradColumns
+  // Transformed tiles are [product][channel / 16][tile][channel % 16]; so many elements from one product to the next.
+  std::int64_t tile_stride = 0;
+};
+
+// What packed weights hold side by side.
+inline constexpr std::int64_t kWinogradColumns = 32;
+inline constexpr std::int64_t kWinogradBlock = 16;
+
+// How many rows (columns) of the output a tile has.
+constexpr std::int64_t WinogradTileHeight(WinogradKind kind) { return kind == WinogradKind::kF2x2BF16 ? 2 : 4; }
+constexpr std::int64_t WinogradTileWidth(WinogradKind kind) { return kind == WinogradKind::kF4x4 ? 4 : 2; }
+constexpr bool WinogradMultipliesBF16(WinogradKind kind) { return kind != WinogradKind::kF4x4; }
+// How many products are summed up per tile, and pair of channels.
+constexpr std::int64_t WinogradProducts(WinogradKind kind) {
+  return (WinogradTileHeight(kind) + 2) * (WinogradTileWidth(kind) + 2);
+}
+
+// Products are [tile][product][column]; so many numbers from one tile to the next.
+constexpr std::int64_t WinogradProductStride(std::int64_t products) {
+  return products * kWinogradColumns + kWinogradBlock;
+}
+
+struct WinogradTable {
+  Isa isa;
+  // By kind; null where there is no code. `scratch` begins at a multiple of 64 bytes.
+  using Run = void (*)(const Winograd& job, const WinogradPart& part, void* scratch);
+  Run run[3];
+  std::int64_t rows;  // tiles that are multiplied together
+};
+const WinogradTable* WinogradTableGeneric();
+// Null where the compiler was not told to make code for it.
+const WinogradTable* WinogradTableAvx2();
+const WinogradTable* WinogradTableAvx512();
+const WinogradTable* WinogradTableAvx512BF16();  // only kinds that multiply bfloat16
+
+// The same as Run with a given table, for tests.
+void RunWinogradWith(const WinogradTable& table, const Winograd& job, const WinogradData& data, void* scratch);
+
+}  // namespace amp::kernels

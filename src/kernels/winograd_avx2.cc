@@ -1,0 +1,84 @@
+#include "kernels/winograd.h"
+
+#if defined(__AVX2__) && defined(__FMA__)
+
+#include <immintrin.h>
+
+#include "kernels/vectors_avx2.h"
+#include "kernels/winograd_code.h"
+
+// See cast_table.h for what may not appear in this file.
+namespace amp::kernels {
+namespace {
+
+struct Ops {
+  using Vector = __m256;
+  using Tile = float;
+  static constexpr int kLanes = 8;
+  static constexpr int kRows = 6;  // 12 sums, two vectors of weights and a factor fill the registers
+  static constexpr std::int64_t kPerUnit = 1;
+
+  static __m256 All(float x) { return _mm256_set1_ps(x); }
+  static __m256 MultiplyAdd(__m256 a, __m256 b, __m256 c) { return _mm256_fmadd_ps(a, b, c); }
+  static __m256 MultiplySubtract(__m256 a, __m256 b, __m256 c) { return _mm256_fnmadd_ps(a, b, c); }
+
+  // max and min return their second operand where one is a NaN.
+  static __m256 Clip(__m256 x, float low, float high) { return _mm256_min_ps(All(high), _mm256_max_ps(All(low), x)); }
+
+  // The first `count` lanes, if there are less than 8; zeros behind them.
+  template <bool kIsBF16>
+  static __m256 Load(const void* from, std::int64_t count) {
+    return LoadElements(from, kIsBF16, 0, count);
+  }
+
+  template <bool kIsBF16>
+  static void Store(void* to, std::int64_t count, __m256 x) {
+    StoreElements(to, kIsBF16, 0, count, x);
+  }
+
+  static void StoreTile(float* to, __m256 x) { _mm256_store_ps(to, x); }
+
+  template <int kCount, int kVectors>
+  static void Product(const float* tiles, std::int64_t block_stride, const float* weights, std::int64_t depth,
+                      float* products, std::int64_t row_stride) {
+    constexpr std::int64_t kPrefetchBytes = 8192;
+    __m256 sums[kCount][kVectors];
+    for (int r = 0; r < kCount; ++r) {
+      for (int v = 0; v < kVectors; ++v) sums[r][v] = _mm256_setzero_ps();
+    }
+    for (; depth > 0; depth -= kWinogradBlock, tiles += block_stride) {
+      const std::int64_t count = depth < kWinogradBlock ? depth : kWinogradBlock;
+      for (std::int64_t k = 0; k < count; ++k, weights += kWinogradColumns) {
+        __m256 columns[kVectors];
+        for (int v = 0; v < kVectors; ++v) columns[v] = _mm256_loadu_ps(weights + v * kLanes);
+        _mm_prefetch(reinterpret_cast<const char*>(weights) + kPrefetchBytes, _MM_HINT_T0);
+#pragma GCC unroll 6
+        for (int r = 0; r < kCount; ++r) {
+          const __m256 factor = _mm256_set1_ps(tiles[r * kWinogradBlock + k]);
+          for (int v = 0; v < kVectors; ++v) sums[r][v] = _mm256_fmadd_ps(factor, columns[v], sums[r][v]);
+        }
+      }
+    }
+    for (int r = 0; r < kCount; ++r) {
+      for (int v = 0; v < kVectors; ++v) _mm256_storeu_ps(products + r * row_stride + v * kLanes, sums[r][v]);
+    }
+  }
+};
+
+constexpr WinogradTable kTable = {Isa::kAvx2, {WinogradCode<Ops, 4, 4>::Run, nullptr, nullptr}, Ops::kRows};
+
+}  // namespace
+
+const WinogradTable* WinogradTableAvx2() { return &kTable; }
+
+}  // namespace amp::kernels
+
+#else
+
+namespace amp::kernels {
+
+const WinogradTable* WinogradTableAvx2() { return nullptr; }
+
+}  // namespace amp::kernels
+
+#endif

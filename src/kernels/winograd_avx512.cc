@@ -1,0 +1,64 @@
+#include "kernels/winograd.h"
+
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__)
+
+#include <immintrin.h>
+
+#include "kernels/winograd_avx512.h"
+
+// See cast_table.h for what may not appear in this file.
+namespace amp::kernels {
+namespace {
+
+struct SingleOps : WinogradVectors {
+  using Tile = float;
+  static constexpr std::int64_t kPerUnit = 1;
+
+  static void StoreTile(float* to, __m512 x) { _mm512_store_ps(to, x); }
+
+  template <int kCount, int kVectors>
+  static void Product(const float* tiles, std::int64_t block_stride, const float* weights, std::int64_t depth,
+                      float* products, std::int64_t row_stride) {
+    __m512 sums[kCount][kVectors];
+    for (int r = 0; r < kCount; ++r) {
+      for (int v = 0; v < kVectors; ++v) sums[r][v] = _mm512_setzero_ps();
+    }
+    for (; depth > 0; depth -= kWinogradBlock, tiles += block_stride) {
+      const std::int64_t count = depth < kWinogradBlock ? depth : kWinogradBlock;
+      for (std::int64_t k = 0; k < count; ++k, weights += kWinogradColumns) {
+        __m512 columns[kVectors];
+        for (int v = 0; v < kVectors; ++v) {
+          columns[v] = _mm512_loadu_ps(weights + v * kLanes);
+          _mm_prefetch(reinterpret_cast<const char*>(weights + v * kLanes) + kPrefetchBytes, _MM_HINT_T0);
+        }
+#pragma GCC unroll 14
+        for (int r = 0; r < kCount; ++r) {
+          const __m512 factor = _mm512_set1_ps(tiles[r * kWinogradBlock + k]);
+          for (int v = 0; v < kVectors; ++v) sums[r][v] = _mm512_fmadd_ps(factor, columns[v], sums[r][v]);
+        }
+      }
+    }
+    for (int r = 0; r < kCount; ++r) {
+      for (int v = 0; v < kVectors; ++v) _mm512_storeu_ps(products + r * row_stride + v * kLanes, sums[r][v]);
+    }
+  }
+};
+
+constexpr WinogradTable kTable = {
+    Isa::kAvx512, {WinogradCode<SingleOps, 4, 4>::Run, nullptr, nullptr}, WinogradVectors::kRows};
+
+}  // namespace
+
+const WinogradTable* WinogradTableAvx512() { return &kTable; }
+
+}  // namespace amp::kernels
+
+#else
+
+namespace amp::kernels {
+
+const WinogradTable* WinogradTableAvx512() { return nullptr; }
+
+}  // namespace amp::kernels
+
+#endif

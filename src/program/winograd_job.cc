@@ -1,0 +1,109 @@
+#include "program/winograd_job.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace amp {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+bool IsFloat(const TensorType& type) { return type.dtype == DType::kFloat32 || type.dtype == DType::kBFloat16; }
+
+bool AreAll(const IntTuple& values, std::int64_t value) {
+  return std::all_of(values.begin(), values.end(), [&](std::int64_t v) { return v == value; });
+}
+
+bool AreBetween(const IntTuple& values, std::int64_t low, std::int64_t high) {
+  return std::all_of(values.begin(), values.end(), [&](std::int64_t v) { return v >= low && v <= high; });
+}
+
+// Of images: the kernel's two axes are the last ones.
+bool HasKernel3x3(const StepTypes& types) {
+  const Shape &source = types.inputs[0].shape, &weights = types.inputs[1].shape;
+  const int rank = weights.rank();
+  return source.rank() == 4 && rank >= 4 && weights[rank - 1] == 3 && weights[rank - 2] == 3;
+}
+
+bool Clips(const EltwiseSpec& spec, WinogradFinish* finish) {
+  if (spec.kind == EltwiseKind::kRelu && spec.alpha == 0) {
+    finish->low = 0;
+    return true;
+  }
+  finish->low = spec.alpha;
+  finish->high = spec.beta;
+  return spec.kind == EltwiseKind::kClip && spec.alpha <= spec.beta;
+}
+
+bool AddsImage(const PostOp& op, const StepTypes& types) {
+  const auto* binary = std::get_if<BinarySpec>(&op.spec);
+  const bool adds = std::holds_alternative<SumSpec>(op.spec) || (binary != nullptr && binary->kind == BinaryKind::kAdd);
+  return adds && types.inputs[op.operand].shape == types.outputs[0].shape && IsFloat(types.inputs[op.operand]);
+}
+
+std::size_t NumOperands(const Step& step) {
+  return static_cast<std::size_t>(std::count_if(step.post_ops.begin(), step.post_ops.end(), [](const PostOp& op) {
+    return !std::holds_alternative<EltwiseSpec>(op.spec);
+  }));
+}
+
+}  // namespace
+
+std::optional<WinogradFinish> WinogradFinishOf(const Step& step, const StepTypes& types) {
+  WinogradFinish finish{std::nullopt, -kInfinity, kInfinity};
+  bool clips = false;
+  for (const PostOp& op : step.post_ops) {
+    const auto* function = std::get_if<EltwiseSpec>(&op.spec);
+    if (clips) return std::nullopt;  // which is the last that it does
+    if (function != nullptr) {
+      clips = Clips(*function, &finish);
+      if (!clips) return std::nullopt;
+    } else {
+      if (finish.sum || !AddsImage(op, types)) return std::nullopt;
+      finish.sum = op.operand;
+    }
+  }
+  return finish;
+}
+
+bool IsForWinograd(const Step& step, const StepTypes& types) {
+  const auto* spec = std::get_if<ConvolutionSpec>(&step.spec);
+  if (spec == nullptr || !HasKernel3x3(types)) return false;
+  const bool has_bias = step.inputs.size() - NumOperands(step) == 3;
+  return AreAll(spec->strides, 1) && AreAll(spec->dilates, 0) && AreBetween(spec->pads_begin, 0, 2) &&
+         AreBetween(spec->pads_end, 0, 2) && IsFloat(types.inputs[0]) && IsFloat(types.inputs[1]) &&
+         IsFloat(types.outputs[0]) && (!has_bias || types.inputs[2].dtype == DType::kFloat32) &&
+         types.outputs[0].shape.size() > 0 && types.inputs[0].shape.size() > 0 && WinogradFinishOf(step, types);
+}
+
+kernels::Winograd WinogradJob(const ConvolutionSpec& spec, const StepTypes& types) {
+  const Shape &source = types.inputs[0].shape, &weights = types.inputs[1].shape, &out = types.outputs[0].shape;
+  kernels::Winograd job;
+  job.kind = spec.winograd.value_or(kernels::WinogradKind::kF4x4);
+  job.batch = source[0];
+  job.groups = weights.rank() == 5 ? weights[0] : 1;
+  job.in_channels = source[1] / job.groups;
+  job.out_channels = out[1] / job.groups;
+  job.in_height = source[2];
+  job.in_width = source[3];
+  job.out_height = out[2];
+  job.out_width = out[3];
+  job.pad_top = spec.pads_begin[0];
+  job.pad_left = spec.pads_begin[1];
+  return job;
+}
+
+// Kernels reach nine tenths of the arithmetic peak. What one number of a transformed tile takes was measured on Zen 5.
+double WinogradFlops(const kernels::Winograd& job) {
+  constexpr double kOfPeak = 0.9;
+  const double transform = job.kind == kernels::WinogradKind::kF4x4 ? 38 : 32;
+  const auto ceil = [](std::int64_t size, std::int64_t tile) { return static_cast<double>((size + tile - 1) / tile); };
+  const double tiles = static_cast<double>(job.batch * job.groups) *
+                       ceil(job.out_height, kernels::WinogradTileHeight(job.kind)) *
+                       ceil(job.out_width, kernels::WinogradTileWidth(job.kind));
+  const double numbers = tiles * static_cast<double>(kernels::WinogradProducts(job.kind));
+  const auto in = static_cast<double>(job.in_channels), out = static_cast<double>(job.out_channels);
+  return numbers * (2 * in * out / kOfPeak + transform * (in + out));
+}
+
+}  // namespace amp

@@ -1,0 +1,359 @@
+#include "kernels/winograd.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "guarded.h"
+#include "kernels/float_bits.h"
+
+namespace amp::kernels {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+struct Variant {
+  const WinogradTable* table;
+  WinogradKind kind;
+};
+
+std::string NameOf(const Variant& v) { return std::string(IsaName(v.table->isa)) + " " + WinogradName(v.kind); }
+
+// All code that this CPU runs.
+std::vector<Variant> Variants() {
+  std::vector<const WinogradTable*> tables{WinogradTableGeneric()};
+  if (CpuIsa() >= Isa::kAvx2) tables.push_back(WinogradTableAvx2());
+  if (CpuIsa() >= Isa::kAvx512) tables.push_back(WinogradTableAvx512());
+  if (CpuIsa() >= Isa::kAvx512 && CpuHasBF16()) tables.push_back(WinogradTableAvx512BF16());
+  std::vector<Variant> variants;
+  for (const WinogradTable* table : tables) {
+    for (const WinogradKind kind : {WinogradKind::kF4x4, WinogradKind::kF2x2BF16, WinogradKind::kF4x2BF16}) {
+      if (table != nullptr && table->run[static_cast<int>(kind)] != nullptr) variants.push_back({table, kind});
+    }
+  }
+  return variants;
+}
+
+// Memory of an image between guard pages, in either dtype.
+class Image {
+ public:
+  Image(const WinogradImage& strides, std::size_t count) : strides_(strides), memory_(count * Element()) {
+    for (std::size_t i = 0; i < count; ++i) Set(static_cast<std::int64_t>(i), kUntouched);
+  }
+
+  static constexpr float kUntouched = -77;
+
+  void* data() const { return memory_.data(); }
+  const WinogradImage& strides() const { return strides_; }
+  std::vector<char> bytes() const { return memory_.values(); }
+  std::size_t size() const { return memory_.size() / Element(); }
+
+  float Get(std::int64_t i) const {
+    return strides_.is_bf16 ? BF16ToFloat(reinterpret_cast<const std::uint16_t*>(memory_.data())[i])
+                            : reinterpret_cast<const float*>(memory_.data())[i];
+  }
+  void Set(std::int64_t i, float x) {
+    if (strides_.is_bf16) {
+      reinterpret_cast<std::uint16_t*>(memory_.data())[i] = FloatToBF16(x);
+    } else {
+      reinterpret_cast<float*>(memory_.data())[i] = x;
+    }
+  }
+  std::int64_t IndexOf(std::int64_t n, std::int64_t g, std::int64_t c, std::int64_t y, std::int64_t x) const {
+    const WinogradImage& s = strides_;
+    return n * s.batch + g * s.group + c / 16 * s.block + c % 16 + y * s.row + x * s.pixel;
+  }
+
+ private:
+  std::size_t Element() const { return strides_.is_bf16 ? 2 : 4; }
+  WinogradImage strides_;
+  Guarded<char> memory_;
+};
+
+class Draw {
+ public:
+  explicit Draw(unsigned seed) : engine_(seed) {}
+  std::int64_t Int(std::int64_t low, std::int64_t high) {
+    return std::uniform_int_distribution<std::int64_t>(low, high)(engine_);
+  }
+  bool Chance(double p) { return std::uniform_real_distribution<double>(0, 1)(engine_) < p; }
+  float Real() { return std::normal_distribution<float>(0, 1)(engine_); }
+
+ private:
+  std::mt19937 engine_;
+};
+
+// Channels last, perhaps a slice of more channels, or blocks of 16 channels.
+std::unique_ptr<Image> DrawImage(Draw& draw, const Winograd& job, std::int64_t channels, std::int64_t height,
+                                 std::int64_t width) {
+  WinogradImage strides;
+  strides.is_bf16 = draw.Chance(0.5);
+  const std::int64_t all = job.groups * channels;
+  std::int64_t count = 0;
+  if (channels % 16 == 0 && draw.Chance(0.5)) {
+    strides.pixel = 16;
+    strides.row = width * 16;
+    strides.block = height * strides.row + draw.Int(0, 1) * 16;
+    strides.group = channels / 16 * strides.block;
+    strides.batch = all / 16 * strides.block;
+    count = job.batch * strides.batch - (strides.block - height * strides.row);
+  } else {
+    strides.pixel = all + (draw.Chance(0.5) ? 0 : draw.Int(1, 9));
+    strides.row = width * strides.pixel;
+    strides.block = 16;
+    strides.group = channels;
+    strides.batch = height * strides.row;
+    count = (job.batch - 1) * strides.batch + (height - 1) * strides.row + (width - 1) * strides.pixel + all;
+  }
+  return std::make_unique<Image>(strides, static_cast<std::size_t>(count));
+}
+
+template <class F>
+void ForEachElement(const Winograd& job, std::int64_t channels, std::int64_t height, std::int64_t width, F&& f) {
+  for (std::int64_t n = 0; n < job.batch; ++n) {
+    for (std::int64_t g = 0; g < job.groups; ++g) {
+      for (std::int64_t c = 0; c < channels; ++c) {
+        for (std::int64_t y = 0; y < height; ++y) {
+          for (std::int64_t x = 0; x < width; ++x) f(n, g, c, y, x);
+        }
+      }
+    }
+  }
+}
+
+struct Problem {
+  Winograd job;
+  std::unique_ptr<Image> source, sum, destination;
+  bool has_sum = false, has_bias = false;
+  std::vector<float> weights, bias;
+};
+
+void DrawShape(Draw& draw, Winograd* job) {
+  job->batch = draw.Int(1, 3);
+  job->groups = draw.Chance(0.3) ? draw.Int(2, 3) : 1;
+  job->in_channels = draw.Chance(0.3) ? 16 * draw.Int(1, 4) : draw.Int(1, 70);
+  job->out_channels = draw.Chance(0.3) ? 16 * draw.Int(1, 5) : draw.Int(1, 80);
+  job->in_height = draw.Int(1, 17);
+  job->in_width = draw.Chance(0.2) ? draw.Int(30, 45) : draw.Int(1, 17);
+  job->pad_top = draw.Int(0, 2);
+  job->pad_left = draw.Int(0, 2);
+  const auto out = [&](std::int64_t in, std::int64_t pad) {
+    const std::int64_t least = std::max<std::int64_t>(0, 3 - in - pad);
+    return in + pad + draw.Int(least, std::max<std::int64_t>(least, 2)) - 2;
+  };
+  job->out_height = out(job->in_height, job->pad_top);
+  job->out_width = out(job->in_width, job->pad_left);
+}
+
+void DrawNumbers(Draw& draw, Problem* p) {
+  const Winograd& job = p->job;
+  ForEachElement(job, job.in_channels, job.in_height, job.in_width,
+                 [&](auto... at) { p->source->Set(p->source->IndexOf(at...), std::max(0.0f, draw.Real())); });
+  ForEachElement(job, job.out_channels, job.out_height, job.out_width,
+                 [&](auto... at) { p->sum->Set(p->sum->IndexOf(at...), draw.Real()); });
+  p->weights.resize(static_cast<std::size_t>(job.groups * job.out_channels * job.in_channels * 9));
+  const auto scale = static_cast<float>(std::sqrt(2.0 / static_cast<double>(9 * job.in_channels)));
+  for (float& w : p->weights) w = scale * draw.Real();
+  p->bias.resize(static_cast<std::size_t>(job.groups * job.out_channels));
+  for (float& b : p->bias) b = draw.Real() / 4;
+}
+
+Problem DrawProblem(Draw& draw, WinogradKind kind) {
+  Problem p;
+  p.job.kind = kind;
+  DrawShape(draw, &p.job);
+  const std::int64_t activation = draw.Int(0, 2);  // none, relu, relu6
+  p.job.low = activation == 0 ? -kInfinity : 0;
+  p.job.high = activation == 2 ? 1 : kInfinity;
+  p.source = DrawImage(draw, p.job, p.job.in_channels, p.job.in_height, p.job.in_width);
+  p.destination = DrawImage(draw, p.job, p.job.out_channels, p.job.out_height, p.job.out_width);
+  p.sum = DrawImage(draw, p.job, p.job.out_channels, p.job.out_height, p.job.out_width);
+  p.job.source = p.source->strides();
+  p.job.destination = p.destination->strides();
+  p.job.sum = p.sum->strides();
+  p.has_sum = draw.Chance(0.5);
+  p.has_bias = draw.Chance(0.7);
+  DrawNumbers(draw, &p);
+  return p;
+}
+
+double Clipped(const Winograd& job, double x) { return std::min<double>(std::max<double>(x, job.low), job.high); }
+
+// One result in float64.
+double Expected(const Problem& p, std::int64_t n, std::int64_t g, std::int64_t c, std::int64_t y, std::int64_t x) {
+  const Winograd& job = p.job;
+  const std::int64_t channel = g * job.out_channels + c;
+  double sum = p.has_bias ? p.bias[static_cast<std::size_t>(channel)] : 0;
+  if (p.has_sum) sum += p.sum->Get(p.sum->IndexOf(n, g, c, y, x));
+  for (std::int64_t k = 0; k < 9; ++k) {
+    const std::int64_t row = y - job.pad_top + k / 3, column = x - job.pad_left + k % 3;
+    if (row < 0 || row >= job.in_height || column < 0 || column >= job.in_width) continue;
+    for (std::int64_t i = 0; i < job.in_channels; ++i) {
+      const float w = p.weights[static_cast<std::size_t>((channel * job.in_channels + i) * 9 + k)];
+      sum += static_cast<double>(w) * p.source->Get(p.source->IndexOf(n, g, i, row, column));
+    }
+  }
+  return Clipped(job, sum);
+}
+
+void ComputeInto(const Image& destination, const Variant& variant, const Problem& p, int threads) {
+  Winograd job = p.job;
+  job.num_threads = threads;
+  const Guarded<float> weights(p.weights), bias(p.bias);
+  const Guarded<char> packed(PackedWinogradBytes(job)), scratch(WinogradScratchBytes(job));
+  PackWinogradWeights(job, weights.data(), packed.data());
+  const WinogradData data{p.source->data(), packed.data(), p.has_bias ? bias.data() : nullptr,
+                          p.has_sum ? p.sum->data() : nullptr, destination.data()};
+  RunWinogradWith(*variant.table, job, data, scratch.data());
+}
+
+void Compute(const Variant& variant, const Problem& p, int threads) {
+  ComputeInto(*p.destination, variant, p, threads);
+}
+
+std::vector<float> Results(const Problem& p, const Image& image) {
+  std::vector<float> values;
+  ForEachElement(p.job, p.job.out_channels, p.job.out_height, p.job.out_width,
+                 [&](auto... at) { values.push_back(image.Get(image.IndexOf(at...))); });
+  return values;
+}
+
+// The square root of the mean square, of errors over that of results.
+double RelativeError(const Problem& p) {
+  double error = 0, size = 0;
+  ForEachElement(p.job, p.job.out_channels, p.job.out_height, p.job.out_width, [&](auto... at) {
+    const double expected = Expected(p, at...), actual = p.destination->Get(p.destination->IndexOf(at...));
+    error += (actual - expected) * (actual - expected);
+    size += expected * expected;
+  });
+  return std::sqrt(error / std::max(size, 1e-30));
+}
+
+double Bound(const Problem& p) {
+  const double rounding = p.job.destination.is_bf16 ? 2.2e-3 : 0;
+  switch (p.job.kind) {
+    case WinogradKind::kF4x4:
+      return 5e-6 + rounding;
+    case WinogradKind::kF2x2BF16:
+      return 5e-3 + rounding;
+    case WinogradKind::kF4x2BF16:
+      return 1.5e-2 + rounding;
+  }
+  return 0;
+}
+
+// What lies between images, and beside a slice, is as it was.
+void ExpectOnlyResultsWritten(const Problem& p) {
+  const Image& image = *p.destination;
+  Image untouched(image.strides(), image.size());
+  ForEachElement(p.job, p.job.out_channels, p.job.out_height, p.job.out_width,
+                 [&](auto... at) { untouched.Set(untouched.IndexOf(at...), image.Get(image.IndexOf(at...))); });
+  EXPECT_EQ(untouched.bytes(), image.bytes());
+}
+
+std::string Describe(const Problem& p) {
+  const Winograd& j = p.job;
+  std::string text;
+  for (const std::int64_t size : {j.batch, j.groups, j.in_channels, j.out_channels, j.in_height, j.in_width,
+                                  j.out_height, j.out_width, j.pad_top, j.pad_left}) {
+    text += std::to_string(size) + " ";
+  }
+  return text;
+}
+
+// Random shapes with remainders, both layouts, slices, every pair of dtypes and all post-ops.
+TEST(Winograd, IsTheConvolution) {
+  for (const Variant& variant : Variants()) {
+    Draw draw(7);
+    double worst = 0;
+    for (int i = 0; i < 40; ++i) {
+      const Problem p = DrawProblem(draw, variant.kind);
+      SCOPED_TRACE(NameOf(variant) + ", case " + std::to_string(i) + ": " + Describe(p));
+      Compute(variant, p, 1);
+      const double error = RelativeError(p);
+      EXPECT_LE(error, Bound(p));
+      worst = std::max(worst, error / Bound(p));
+      ExpectOnlyResultsWritten(p);
+    }
+    RecordProperty(NameOf(variant), std::to_string(worst));
+  }
+}
+
+// The accuracy of one layer, with enough channels to be typical.
+TEST(Winograd, ErrorsAreThoseOfTheAlgorithm) {
+  for (const Variant& variant : Variants()) {
+    Draw draw(8);
+    Problem p = DrawProblem(draw, variant.kind);
+    p.job = {};
+    p.job.kind = variant.kind;
+    p.job.in_channels = 256;
+    p.job.out_channels = 32;
+    p.job.in_height = p.job.in_width = p.job.out_height = p.job.out_width = 14;
+    p.job.pad_top = p.job.pad_left = 1;
+    p.job.low = -kInfinity;
+    p.job.high = kInfinity;
+    p.job.source = {false, 0, 0, 16, 14 * 256, 256};
+    p.job.sum = p.job.destination = {false, 0, 0, 16, 14 * 32, 32};
+    p.source = std::make_unique<Image>(p.job.source, 14 * 14 * 256);
+    p.sum = std::make_unique<Image>(p.job.sum, 14 * 14 * 32);
+    p.destination = std::make_unique<Image>(p.job.destination, 14 * 14 * 32);
+    p.has_sum = false;
+    DrawNumbers(draw, &p);
+    Compute(variant, p, 1);
+    const double bound = variant.kind == WinogradKind::kF4x4 ? 4e-6 : Bound(p);
+    EXPECT_LE(RelativeError(p), bound) << NameOf(variant);
+  }
+}
+
+TEST(Winograd, BitsDoNotDependOnThreads) {
+  for (const Variant& variant : Variants()) {
+    Draw draw(9);
+    for (int i = 0; i < 20; ++i) {
+      Problem p = DrawProblem(draw, variant.kind);
+      SCOPED_TRACE(NameOf(variant) + ", case " + std::to_string(i));
+      Compute(variant, p, 1);
+      const std::vector<char> expected = p.destination->bytes();
+      for (const int threads : {2, 3, 7}) {
+        Compute(variant, p, threads);
+        EXPECT_EQ(p.destination->bytes(), expected) << threads << " threads";
+      }
+    }
+  }
+}
+
+// The sum may be what the destination holds.
+TEST(Winograd, AddsToItsDestination) {
+  for (const Variant& variant : Variants()) {
+    Draw draw(10);
+    for (int i = 0; i < 20; ++i) {
+      Problem p = DrawProblem(draw, variant.kind);
+      p.has_sum = true;
+      p.destination = std::make_unique<Image>(p.sum->strides(), p.sum->size());
+      p.job.destination = p.job.sum;
+      Compute(variant, p, 2);
+      ComputeInto(*p.sum, variant, p, 2);
+      EXPECT_EQ(Results(p, *p.sum), Results(p, *p.destination)) << NameOf(variant);
+    }
+  }
+}
+
+TEST(Winograd, ANaNStaysOne) {
+  for (const Variant& variant : Variants()) {
+    Draw draw(11);
+    Problem p = DrawProblem(draw, variant.kind);
+    p.job.low = 0;
+    p.job.high = 6;
+    p.source->Set(p.source->IndexOf(0, 0, 0, 0, 0), std::numeric_limits<float>::quiet_NaN());
+    Compute(variant, p, 1);
+    EXPECT_TRUE(std::isnan(p.destination->Get(p.destination->IndexOf(0, 0, 0, 0, 0)))) << NameOf(variant);
+  }
+}
+
+}  // namespace
+}  // namespace amp::kernels
