@@ -296,6 +296,33 @@ TEST(Constants, ChannelsLastWeightsSurviveAReshape) {
   }
 }
 
+// Anchors of a detector: made of attributes, a parameter and the shape of an input.
+TEST(Constants, WhatShapesDecideIsComputedOncePerPlan) {
+  TestModel m;
+  const Symbol x = Var("x");
+  const Symbol counted = Op("exp", "exp", {Op("_contrib_arange_like", "count", {x}, {{"axis", "1"}, {"step", "0.1"}})});
+  const Symbol front = Op("slice_like", "front", {Op("tanh", "tanh", {Var("w")}), x}, {{"axes", "(1,)"}});
+  const Symbol lines = Op("broadcast_add", "lines", {front, Op("_arange", "line", {}, {{"stop", "1"}})});
+  m.symbol = Op("broadcast_add", "sum", {x, Op("broadcast_mul", "anchors", {lines, counted})});
+  m.params.args["w"] = Random({1, 16}, 1);
+  m.types["x"] = F32({3, 8});
+  TestModel other = m;
+  other.types["x"] = F32({3, 12});
+  const NDArray expected = RunOnce(m, On(Backend::kReference))[0];
+  const NDArray of_other = RunOnce(other, On(Backend::kReference))[0];
+
+  const auto executor = Bind(m);
+  const PlanSummary summary = executor->summary();
+  EXPECT_EQ(summary.steps.size(), 1u) << summary.Print();
+  EXPECT_LT(Distance(expected, RunOnce(*executor)[0]), kFloatTolerance);
+  std::fill_n(m.params.args["w"].As<float>(), 16, 9.f);  // a caller's array that was bound
+  const auto reshaped = executor->Reshape({{"x", {3, 12}}});
+  EXPECT_EQ(reshaped->summary().steps.size(), 1u) << reshaped->summary().Print();
+  EXPECT_LT(Distance(of_other, RunOnce(*reshaped)[0]), kFloatTolerance);
+  const auto back = reshaped->Reshape({{"x", {3, 8}}});
+  EXPECT_LT(Distance(expected, RunOnce(*back)[0]), kFloatTolerance);
+}
+
 TEST(Constants, AWeightThatTwoNodesShare) {
   TestModel m;
   const Symbol w = Var("w");
