@@ -3,6 +3,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "kernels/extreme_positions.h"
 #include "kernels/sort_lines.h"
 #include "ops/numeric.h"
 #include "ops/ranges.h"
@@ -131,6 +132,19 @@ void ArgReference(const Lines& lines, bool largest, const NDArray& in, NDArray& 
   Store(y, out);
 }
 
+bool LowerArg(LowerContext& c, const Lines& lines, bool largest) {
+  const DType dtype = c.in_type(0).dtype;
+  const ValueId data = c.Cast(c.in(0), IsLowPrecision(dtype) ? DType::kFloat32 : dtype);
+  const kernels::ExtremePositions work{KernelType(c.DTypeOf(data)), lines.outer, lines.size, lines.inner, largest};
+  if (!kernels::ExtremePositions::IsType(work.type) || work.size > kernels::ExtremePositions::kMaxSize) return false;
+  const auto run = [work](const KernelOperands& operands) {
+    work.Run(operands.input(0), static_cast<std::int64_t*>(operands.output()));
+  };
+  const ValueId positions = c.Emit(KernelSpec{"extreme_positions", run}, {data}, {DType::kInt64, c.out_type(0).shape});
+  c.SetOut(0, c.Cast(positions, c.out_type(0).dtype));
+  return true;
+}
+
 DTypeRule PositionDType(bool numpy) {
   if (!numpy) return SameDType();
   return {[](DTypeRelation& r) { r.Out(0, DType::kInt64); }};
@@ -150,6 +164,9 @@ OpDefinition<ArgParam> Register(const char* name, const char* doc, bool largest,
       .Set(Compares())
       .Set(ReferenceKernel{[largest](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
         ArgReference(LinesOf(node, node.params<ArgParam>().axis, in[0].shape()), largest, in[0], out[0]);
+      }})
+      .Set(KernelRule{[largest](LowerContext& c) {
+        return LowerArg(c, LinesOf(c.node(), c.node().params<ArgParam>().axis, c.in_type(0).shape), largest);
       }});
 }
 
@@ -184,7 +201,8 @@ Lines Channels(const Node& node, const Shape& data) { return LinesOf(node, 1, da
         .Set(Compares())
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           ArgReference(Channels(node, in[0].shape()), true, in[0], out[0]);
-        }});
+        }})
+        .Set(KernelRule{[](LowerContext& c) { return LowerArg(c, Channels(c.node(), c.in_type(0).shape), true); }});
 
 struct ArgSortParam {
   std::optional<std::int64_t> axis = -1;
