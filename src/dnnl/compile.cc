@@ -103,7 +103,7 @@ std::shared_ptr<const Plan> Compile(const Model& model, const CompileOptions& op
   for (const NodeEntry& output : model.graph().outputs()) {
     plan->output_types.push_back(model.types()[model.graph().EntryOf(output)]);
   }
-  plan->summary = Summarise(model.graph(), program, *compiled, store->bytes());
+  plan->summary = Summarise(model.graph(), program, *compiled, store->bytes() + program.own_constant_bytes);
   plan->features = FeaturesOf(program);
   plan->compiled = compiled;
   DumpText("plan", [&] { return plan->summary.Print(); });

@@ -39,6 +39,7 @@ class Folder {
 
   LaidOutProgram Run() {
     FindConstants();
+    is_own_.resize(program_.program.values.size());
     std::vector<Step> remaining;
     std::vector<std::optional<PreparedPrimitive>> prepared;
     for (std::size_t i = 0; i < program_.program.steps.size(); ++i) {
@@ -69,15 +70,21 @@ class Folder {
     }
   }
 
-  // A step without inputs fills an empty tensor, which has elements under other shapes: its result is not to be kept.
   bool IsConstant(const Step& step) {
-    return !step.outputs.empty() && !step.inputs.empty() && !step.depends_on_input_shape &&
-           std::none_of(step.outputs.begin(), step.outputs.end(),
-                        [&](ValueId v) { return outputs_.contains(program_.RootOf(v)) || program_.RootOf(v) != v; }) &&
-           std::all_of(step.inputs.begin(), step.inputs.end(), [&](ValueId v) { return program_.IsConstant(v); });
+    return !step.outputs.empty() && std::none_of(step.outputs.begin(), step.outputs.end(), [&](ValueId v) {
+      return outputs_.contains(program_.RootOf(v)) || program_.RootOf(v) != v;
+    }) && std::all_of(step.inputs.begin(), step.inputs.end(), [&](ValueId v) { return program_.IsConstant(v); });
+  }
+
+  // The next plan may have another result in its place, because inputs have other shapes: this one is not for the
+  // store. A step without inputs knows nothing but shapes and attributes.
+  bool IsOwn(const Step& step) {
+    return step.inputs.empty() || step.depends_on_input_shape ||
+           std::any_of(step.inputs.begin(), step.inputs.end(), [&](ValueId v) { return is_own_[program_.RootOf(v)]; });
   }
 
   void Fold(const Step& step, const std::optional<PreparedPrimitive>& prepared) {
+    const bool is_own = IsOwn(step);
     std::vector<void*> memory(program_.program.values.size());
     for (const ValueId v : step.inputs) memory[v] = const_cast<void*>(program_.constants[program_.RootOf(v)].get());
     for (const ValueId v : step.outputs) {
@@ -85,7 +92,8 @@ class Folder {
       memory[v] = data.get();
       program_.program.values[v].source = ValueSource::kConstant;
       program_.constants[v] = data;
-      store_->Add(value(v).name, {program_.layouts[v], data});
+      is_own_[v] = is_own;
+      if (!is_own) store_->Add(value(v).name, {program_.layouts[v], data});
     }
     const CompiledStep compiled = BuildStep(step, prepared, program_);
     if (prepared) {
@@ -93,37 +101,42 @@ class Folder {
     } else {
       RunKernel(compiled, program_, memory);
     }
-    std::vector<std::string>& names = KindOf(step.spec).keeps_inputs ? kept_ : consumed_;
-    for (const ValueId v : step.inputs) names.push_back(value(program_.RootOf(v)).name);
+    const bool reads_again = is_own || KindOf(step.spec).keeps_inputs;
+    for (const ValueId v : step.inputs) {
+      const ValueId root = program_.RootOf(v);
+      if (!reads_again) consumed_.push_back(value(root).name);
+      if (reads_again && !is_own_[root]) read_again_.push_back(root);
+    }
   }
 
-  static bool Contains(const std::vector<std::string>& names, const std::string& name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-  }
-
-  // Only what is still read stays in memory.
+  // Only what is still read, or what the next plan reads, stays in memory.
   void PruneStore() {
     ConstantStore::Used used;
     std::vector<std::shared_ptr<const void>> read(program_.constants.size());
+    // A caller who changes his arrays later does not change a bound model.
+    const auto keep = [&](ValueId root) {
+      used[value(root).name].push_back(program_.layouts[root]);
+      return store_->Own(value(root).name, program_.layouts[root]).data;
+    };
     for (const Step& step : program_.program.steps) {
       for (const ValueId v : step.inputs) {
-        if (!program_.IsConstant(v)) continue;
         const ValueId root = program_.RootOf(v);
-        used[value(root).name].push_back(program_.layouts[root]);
-        // A caller who changes his arrays later does not change a bound model.
-        read[root] = store_->Own(value(root).name, program_.layouts[root]).data;
+        if (!program_.IsConstant(v) || read[root]) continue;
+        read[root] = is_own_[root] ? program_.constants[root] : keep(root);
+        if (is_own_[root]) program_.own_constant_bytes += program_.layouts[root].get_size();
       }
     }
+    for (const ValueId root : read_again_) keep(root);
     program_.constants = std::move(read);
-    std::erase_if(consumed_, [&](const std::string& name) { return Contains(kept_, name); });
     store_->Prune(used, consumed_);
   }
 
   LaidOutProgram program_;
   ConstantStore* store_;
   const std::set<ValueId> outputs_;
+  std::vector<bool> is_own_;           // by value: a constant of this plan alone
   std::vector<std::string> consumed_;  // constants that folded steps read
-  std::vector<std::string> kept_;      // among them those that plans for other shapes may need
+  std::vector<ValueId> read_again_;    // constants that the next plan may need as they are
 };
 
 }  // namespace

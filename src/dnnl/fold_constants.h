@@ -6,7 +6,8 @@
 
 namespace amp::onednn {
 
-// Runs every step that reads constants only and keeps its results in the store (packed weights, cast parameters).
+// Runs every step that reads constants only, or nothing, and keeps its results in the store (packed weights, cast
+// parameters). What depends on the shapes of inputs as well is kept by the plan alone (anchors of a detector).
 // Constants that no remaining step reads are removed from the store, the caller's original arrays among them.
 LaidOutProgram FoldConstants(LaidOutProgram program, ConstantStore* store);
 

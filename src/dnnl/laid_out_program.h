@@ -22,6 +22,7 @@ struct LaidOutProgram {
   std::vector<ValueId> storage;
   // By value: the memory of constants that some step reads. Filled by FoldConstants.
   std::vector<std::shared_ptr<const void>> constants;
+  std::size_t own_constant_bytes = 0;  // of those that the store does not have
 
   // Nodes of which the library has no primitive; non-empty: the program is incomplete and to be lowered again.
   std::map<NodeId, std::string> unsupported;

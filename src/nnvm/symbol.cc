@@ -27,6 +27,15 @@ std::vector<Symbol> Values(const std::map<std::string, Symbol>& symbols) {
   return values;
 }
 
+// Whether the attribute that counts inputs does not do so here (UpSampling has data and a weight, or num_args inputs).
+bool HasOtherInputs(const Op& op, const AttrMap& attrs, std::int64_t declared) {
+  try {
+    return static_cast<std::int64_t>(op.input_names(op.parse(attrs).get()).size()) != declared;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 std::vector<NodeEntry> Positional(const Op& op, const std::vector<Symbol>& symbols) {
   std::vector<NodeEntry> entries;
   if (!op.variadic_attr.empty() && symbols.size() == 1) return symbols[0].outputs();
@@ -109,8 +118,9 @@ Symbol Symbol::Apply(std::string_view op_name, std::string name, AttrMap attrs, 
     const std::size_t given = entries.size() + by_name.size();
     const auto [attr, inserted] = attrs.emplace(op.variadic_attr, std::to_string(given));
     std::int64_t declared = 0;
-    if (!inserted && by_name.empty() &&
-        (!ParseAttr(attr->second, &declared) || declared != static_cast<std::int64_t>(entries.size()))) {
+    const bool differs = !inserted && by_name.empty() &&
+                         (!ParseAttr(attr->second, &declared) || declared != static_cast<std::int64_t>(entries.size()));
+    if (differs && !HasOtherInputs(op, attrs, declared)) {
       Throw<ArgumentError>("{} '{}': {} is {}, but {} inputs are given", op.name, name, op.variadic_attr,
                            Quotable(attr->second), entries.size());
     }

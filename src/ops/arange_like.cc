@@ -34,12 +34,6 @@ void Count(const ArangeLikeParam& p, NDArray& out) {
   Store(values, out);
 }
 
-bool Lower(LowerContext& c) {
-  NDArray values(c.out_type(0).dtype, c.out_type(0).shape);
-  Count(c.node().params<ArangeLikeParam>(), values);
-  return LowerToValues(c, values);
-}
-
 [[maybe_unused]] const auto kCard =
     RegisterOp<ArangeLikeParam>("_contrib_arange_like")
         .Alias("_npx_arange_like")
@@ -63,7 +57,7 @@ bool Lower(LowerContext& c) {
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray>, std::span<NDArray> out) {
           Count(node.params<ArangeLikeParam>(), out[0]);
         }})
-        .Set(KernelRule{Lower});
+        .Set(ValuesOfReference());
 
 }  // namespace
 }  // namespace amp

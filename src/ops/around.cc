@@ -1,7 +1,9 @@
 // _npi_around: numbers with a given number of decimals.
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
+#include "ops/map_rules.h"
 #include "ops/numeric.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
@@ -42,6 +44,23 @@ void Reference(const Node& node, const NDArray& in, NDArray& out) {
   });
 }
 
+double Nearest(double x) { return std::nearbyint(x); }
+
+bool Lower(LowerContext& c) {
+  using kernels::MapOp;
+  const std::int64_t decimals = c.node().params<AroundParam>().decimals;
+  const auto power = static_cast<float>(std::pow(10.0, std::fabs(static_cast<double>(decimals))));
+  const MapOp to = decimals < 0 ? MapOp::kDiv : MapOp::kMul, back = decimals < 0 ? MapOp::kMul : MapOp::kDiv;
+  return LowerToMap(c, {{.op = MapOp::kConstant, .alpha = power},
+                        {.op = to, .x = 0, .y = 1},
+                        {.op = MapOp::kFunction, .x = 2, .function = Nearest},
+                        {.op = back, .x = 3, .y = 1},
+                        {.op = MapOp::kAbs, .x = 2},
+                        {.op = MapOp::kConstant, .alpha = std::numeric_limits<float>::infinity()},
+                        {.op = MapOp::kLess, .x = 5, .y = 6},
+                        {.op = MapOp::kSelect, .x = 7, .y = 4, .z = 0}});
+}
+
 [[maybe_unused]] const auto kCard =
     RegisterOp<AroundParam>("_npi_around")
         .Doc("Rounded to decimals, in the middle to the even one; integers are cut off left of the point.")
@@ -66,7 +85,8 @@ void Reference(const Node& node, const NDArray& in, NDArray& out) {
         }})
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           Reference(node, in[0], out[0]);
-        }});
+        }})
+        .Set(KernelRule{Lower});
 
 }  // namespace
 }  // namespace amp

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "kernels/box_decode.h"
 #include "kernels/box_nms.h"
 #include "ops/float32_kernel.h"
 #include "ops/numeric.h"
@@ -26,29 +27,34 @@ struct DecodeParam {
   std::string format = "center";
 };
 
-// How far a box lies from its anchor, in units of the anchor's size; the logarithms of what its size is to it.
-Box Decoded(const DecodeParam& p, const Box& data, const Box& anchor) {
-  const auto size = [&](float code, double scale, float base) {
-    const float log = code * static_cast<float>(scale);
-    return std::exp(p.clip > 0 ? std::min(log, static_cast<float>(p.clip)) : log) * base;
-  };
-  return ToCorners({data[0] * static_cast<float>(p.std0) * anchor[2] + anchor[0],
-                    data[1] * static_cast<float>(p.std1) * anchor[3] + anchor[1], size(data[2], p.std2, anchor[2]),
-                    size(data[3], p.std3, anchor[3])});
+kernels::BoxDecode WorkOf(const DecodeParam& p, const Shape& boxes) {
+  kernels::BoxDecode work;
+  work.images = boxes[0];
+  work.count = boxes[1];
+  work.scales = {static_cast<float>(p.std0), static_cast<float>(p.std1), static_cast<float>(p.std2),
+                 static_cast<float>(p.std3)};
+  work.clip = static_cast<float>(p.clip);
+  work.corner_anchors = p.format == "corner";
+  return work;
 }
 
 void DecodeReference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
-  const auto& p = node.params<DecodeParam>();
-  std::vector<float> boxes = Numbers<float>(in[0]);
-  const std::vector<float> anchors = Numbers<float>(in[1]);
+  const kernels::BoxDecode work = WorkOf(node.params<DecodeParam>(), in[0].shape());
+  const std::vector<float> codes = Numbers<float>(in[0]), anchors = Numbers<float>(in[1]);
+  std::vector<float> boxes(codes.size());
   for (std::size_t i = 0; i < boxes.size(); i += 4) {
-    Box data, anchor;
-    std::copy_n(boxes.begin() + static_cast<std::ptrdiff_t>(i), 4, data.begin());
-    std::copy_n(anchors.begin() + static_cast<std::ptrdiff_t>(i % anchors.size()), 4, anchor.begin());
-    const Box box = Decoded(p, data, p.format == "corner" ? ToCenter(anchor) : anchor);
-    std::copy_n(box.begin(), 4, boxes.begin() + static_cast<std::ptrdiff_t>(i));
+    work.Decode(codes.data() + i, anchors.data() + i % anchors.size(), boxes.data() + i);
   }
   Store(boxes, out[0]);
+}
+
+bool LowerDecode(LowerContext& c) {
+  const kernels::BoxDecode work = WorkOf(c.node().params<DecodeParam>(), c.in_type(0).shape);
+  const auto run = [work](const KernelOperands& operands) {
+    work.Run(static_cast<const float*>(operands.input(0)), static_cast<const float*>(operands.input(1)),
+             static_cast<float*>(operands.output()));
+  };
+  return LowerInFloat32(c, {"box_decode", run});
 }
 
 [[maybe_unused]] const auto kDecode =
@@ -72,7 +78,8 @@ void DecodeReference(const Node& node, std::span<const NDArray> in, std::span<ND
         }})
         .Set(SameFloatDType())
         .Set(AmpFacts{Arithmetic::kNeedsFloat32})
-        .Set(ReferenceKernel{DecodeReference});
+        .Set(ReferenceKernel{DecodeReference})
+        .Set(KernelRule{LowerDecode});
 
 struct NmsParam {
   double overlap_thresh = 0.5;

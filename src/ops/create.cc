@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/moves.h"
 #include "ops/numeric.h"
+#include "ops/places.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
@@ -69,6 +71,9 @@ Shape DefaultShape(const Node& node) {
         .Set(ConstantRange(ValueRange::Of(static_cast<double>(row.value))))
         .Set(ReferenceKernel{[&row](const Node&, std::span<const NDArray>, std::span<NDArray> out) {
           Store(std::vector<std::int64_t>(static_cast<std::size_t>(out[0].size()), row.value), out[0]);
+        }})
+        .Set(KernelRule{[&row](LowerContext& c) {
+          return LowerToFill(c, BytesOfOne(c.out_type(0).dtype, static_cast<double>(row.value)));
         }});
   }
   return true;
@@ -129,7 +134,8 @@ void ValidateArange(ArangeParam& p) {
             values[i] = First(p) + p.step * static_cast<double>(static_cast<std::int64_t>(i) / p.repeat);
           }
           Store(values, out[0]);
-        }});
+        }})
+        .Set(ValuesOfReference());
 
 }  // namespace
 }  // namespace amp

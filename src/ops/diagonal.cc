@@ -1,6 +1,7 @@
 // Diagonals and triangles of matrices: diag, _npi_diag, _npi_tril, _npi_triu.
 #include <algorithm>
 
+#include "kernels/triangle.h"
 #include "ops/moves.h"
 #include "ops/places.h"
 #include "ops/ranges.h"
@@ -179,6 +180,21 @@ void Triangle(const Node& node, bool lower, const NDArray& in, NDArray& out) {
   });
 }
 
+bool LowerTriangle(LowerContext& c, bool lower) {
+  const Shape &in = c.in_type(0).shape, &out = c.out_type(0).shape;
+  kernels::Triangle work;
+  work.matrices = out.SizeOf(0, out.rank() - 2);
+  work.rows = out[out.rank() - 2];
+  work.columns = out[out.rank() - 1];
+  work.row_stride = in.rank() == 1 ? 0 : work.columns;
+  work.diagonal = c.node().params<TriangleParam>().k;
+  work.lower = lower;
+  work.element_bytes = static_cast<std::size_t>(BytesOf(c.in_type(0).dtype));
+  const auto run = [work](const KernelOperands& operands) { work.Run(operands.input(0), operands.output()); };
+  c.SetOut(0, c.Emit(KernelSpec{"triangle", run}, {c.in(0)}, c.out_type(0)));
+  return true;
+}
+
 template <bool kLower>
 ReferenceKernel TriangleKernel() {
   return {[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
@@ -186,10 +202,12 @@ ReferenceKernel TriangleKernel() {
   }};
 }
 
-[[maybe_unused]] const auto kTril =
-    Register<TriangleParam>("_npi_tril", "Matrices with zeros above diagonal k.").Set(TriangleKernel<true>());
-[[maybe_unused]] const auto kTriu =
-    Register<TriangleParam>("_npi_triu", "Matrices with zeros below diagonal k.").Set(TriangleKernel<false>());
+[[maybe_unused]] const auto kTril = Register<TriangleParam>("_npi_tril", "Matrices with zeros above diagonal k.")
+                                        .Set(TriangleKernel<true>())
+                                        .Set(KernelRule{[](LowerContext& c) { return LowerTriangle(c, true); }});
+[[maybe_unused]] const auto kTriu = Register<TriangleParam>("_npi_triu", "Matrices with zeros below diagonal k.")
+                                        .Set(TriangleKernel<false>())
+                                        .Set(KernelRule{[](LowerContext& c) { return LowerTriangle(c, false); }});
 
 }  // namespace
 }  // namespace amp

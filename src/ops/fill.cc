@@ -1,6 +1,7 @@
 // Arrays of one value, and ones on a diagonal: _full, _npi_full, _eye, _npi_eye, _npi_identity.
 #include <algorithm>
 
+#include "ops/moves.h"
 #include "ops/numeric.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
@@ -25,7 +26,8 @@ OpDefinition<P> Register(const char* name, const char* doc, ParamSchema<P> schem
       .Inputs(std::vector<std::string>{})
       .Set(ShapeRule{[](ShapeRelation& r) { r.Out(0, ShapeOf(r.node().params<P>())); }})
       .Set(DTypeRule{[](DTypeRelation& r) { r.Out(0, r.node().params<P>().dtype.value_or(DType::kFloat32)); }})
-      .Set(AmpFacts{Arithmetic::kNeedsFloat32});
+      .Set(AmpFacts{Arithmetic::kNeedsFloat32})
+      .Set(ValuesOfReference());
 }
 
 struct FullParam {

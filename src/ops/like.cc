@@ -215,7 +215,8 @@ OpDefinition<NoParam> Register(const char* name, const char* doc, Shape (*shape)
       .Set(RangeRule{[values](const RangeQuery& q, int) { return RangeOf(values, q.in_types[0]->shape); }})
       .Set(ReferenceKernel{[values](const Node&, std::span<const NDArray> in, std::span<NDArray> out) {
         Store(values(in[0].shape()), out[0]);
-      }});
+      }})
+      .Set(ValuesOfReference());
 }
 
 [[maybe_unused]] const auto kSizeArray = Register(

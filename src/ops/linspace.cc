@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/moves.h"
 #include "ops/numeric.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
@@ -46,7 +47,8 @@ OpDefinition<P> Register(const char* name, const char* doc, ParamSchema<P> schem
       .Set(RangeRule{[](const RangeQuery& q, int) { return RangeOf(q.node.params<P>()); }})
       .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray>, std::span<NDArray> out) {
         Store(ValuesOf(node.params<P>()), out[0]);
-      }});
+      }})
+      .Set(ValuesOfReference());
 }
 
 // The numbers lie between the first and the last one.

@@ -2,9 +2,11 @@
 #include <cmath>
 
 #include "kernels/parallel.h"
+#include "kernels/window_squares.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
+#include "program/lower_context.h"
 #include "program/reference.h"
 
 namespace amp {
@@ -48,6 +50,43 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
   });
 }
 
+double Power(double x, double y) { return std::pow(x, y); }
+
+// data over base ^ beta, of data and sums of squares.
+std::vector<kernels::MapStep> StepsOf(const LrnParam& p) {
+  using kernels::MapOp;
+  std::vector<kernels::MapStep> steps{{.op = MapOp::kLinear,
+                                       .x = 1,
+                                       .alpha = static_cast<float>(p.alpha / static_cast<double>(p.nsize)),
+                                       .beta = static_cast<float>(p.knorm)}};
+  if (p.beta == 0.75) {
+    steps.push_back({.op = MapOp::kSqrt, .x = 2});
+    steps.push_back({.op = MapOp::kSqrt, .x = 3});
+    steps.push_back({.op = MapOp::kMul, .x = 3, .y = 4});
+  } else {
+    steps.push_back({.op = MapOp::kConstant, .alpha = static_cast<float>(p.beta)});
+    steps.push_back({.op = MapOp::kFunction2, .x = 2, .y = 3, .function2 = Power});
+  }
+  steps.push_back({.op = MapOp::kDiv, .x = 0, .y = static_cast<std::uint8_t>(steps.size() + 1)});
+  return steps;
+}
+
+bool Lower(LowerContext& c) {
+  const auto& p = c.node().params<LrnParam>();
+  const DType dtype = c.out_type(0).dtype;
+  if (dtype == DType::kFloat64) return false;
+  const Shape& shape = c.in_type(0).shape;
+  const ValueId data = c.Cast(c.in(0), DType::kFloat32);
+  const kernels::WindowSquares work{shape[0], shape[1], shape[2] * shape[3], (p.nsize - 1) / 2};
+  const auto run = [work](const KernelOperands& operands) {
+    work.Run(static_cast<const float*>(operands.input(0)), static_cast<float*>(operands.output()));
+  };
+  const TensorType type{DType::kFloat32, shape};
+  const ValueId squares = c.Emit(KernelSpec{"window_squares", run}, {data}, type);
+  c.SetOut(0, c.Cast(c.Emit(MapSpec{StepsOf(p)}, {data, squares}, type), dtype));
+  return true;
+}
+
 [[maybe_unused]] const auto kCard =
     RegisterOp<LrnParam>("LRN")
         .Doc("data / (knorm + alpha / nsize * sum of squares over nsize channels around each) ^ beta.")
@@ -66,7 +105,8 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
         }})
         .Set(SameFloatDType())
         .Set(AmpFacts{Arithmetic::kNeedsFloat32})
-        .Set(ReferenceKernel{Reference});
+        .Set(ReferenceKernel{Reference})
+        .Set(KernelRule{Lower});
 
 }  // namespace
 }  // namespace amp

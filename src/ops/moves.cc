@@ -6,6 +6,7 @@
 
 #include "kernels/strided_copy.h"
 #include "ops/broadcast.h"
+#include "program/reference.h"
 
 namespace amp {
 namespace {
@@ -40,14 +41,9 @@ kernels::StridedCopy Line(const TensorType& type, std::int64_t from_stride) {
   return copy;
 }
 
-// A step that reads no element. It has the node's inputs all the same: without them its result would be a constant,
-// whatever their shapes are in the next plan.
+// A step that reads nothing: a constant of the plan.
 bool EmitWithoutReading(LowerContext& c, const char* name, std::function<void(const KernelOperands&)> run) {
-  std::vector<ValueId> inputs;
-  for (std::size_t i = 0; i < c.in_types().size(); ++i) inputs.push_back(c.in(static_cast<int>(i)));
-  KernelSpec work{name, std::move(run)};
-  work.bytes_read = 0;
-  c.SetOut(0, c.Emit(std::move(work), std::move(inputs), c.out_type(0)));
+  c.SetOut(0, c.Emit(KernelSpec{name, std::move(run)}, {}, c.out_type(0)));
   return true;
 }
 
@@ -127,6 +123,15 @@ bool LowerToValues(LowerContext& c, const NDArray& values) {
   return EmitWithoutReading(c, "values", [line = Line(c.out_type(0), 1), values](const KernelOperands& operands) {
     line.Run(values.data(), operands.output());
   });
+}
+
+KernelRule ValuesOfReference() {
+  return {[](LowerContext& c) {
+    std::vector<NDArray> inputs, outputs{NDArray(c.out_type(0).dtype, c.out_type(0).shape)};
+    for (const TensorType& type : c.in_types()) inputs.emplace_back(type, nullptr, nullptr);
+    c.node().op()->Find<ReferenceKernel>()->run(c.node(), inputs, outputs);
+    return LowerToValues(c, outputs[0]);
+  }};
 }
 
 }  // namespace amp

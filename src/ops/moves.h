@@ -38,5 +38,7 @@ bool LowerToConcat(LowerContext& c, int axis, const std::vector<Shape>& parts);
 bool LowerToFill(LowerContext& c, std::uint64_t bytes);
 // Output 0 holds these values, which do not depend on those of the inputs.
 bool LowerToValues(LowerContext& c, const NDArray& values);
+// The same with the values that the reference kernel gives; it reads the shapes of its inputs only.
+KernelRule ValuesOfReference();
 
 }  // namespace amp

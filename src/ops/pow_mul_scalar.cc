@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "ops/map_rules.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
@@ -60,6 +61,17 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
   Integers(p, in[0], out[0]);
 }
 
+double Power(double x, double y) { return std::pow(x, y); }
+
+bool Lower(LowerContext& c) {
+  using kernels::MapOp;
+  const auto& p = c.node().params<PowMulParam>();
+  return LowerToMap(c, {{.op = MapOp::kConstant, .alpha = static_cast<float>(p.exponent)},
+                        {.op = MapOp::kFunction2, .x = 0, .y = 1, .function2 = Power},
+                        {.op = MapOp::kConstant, .alpha = static_cast<float>(p.multiplier)},
+                        {.op = MapOp::kMul, .x = 2, .y = 3}});
+}
+
 [[maybe_unused]] const auto kCard =
     RegisterOp<PowMulParam>("_sg_pow_mul_scalar")
         .Doc("multiplier * data to the power of exponent.")
@@ -72,7 +84,8 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
         .Set(SameShape())
         .Set(DTypeRule{InferDType})
         .Set(AmpFacts{Arithmetic::kElementwise})
-        .Set(ReferenceKernel{Reference});
+        .Set(ReferenceKernel{Reference})
+        .Set(KernelRule{Lower});
 
 }  // namespace
 }  // namespace amp

@@ -1,8 +1,12 @@
 // What an element is, and what its bits are: a table.
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
+#include "ops/map_rules.h"
+#include "ops/moves.h"
 #include "ops/numeric.h"
+#include "ops/places.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
@@ -20,6 +24,9 @@ struct Row {
   std::int64_t (*integer)(std::int64_t);
   Result result = Result::kBool;
 };
+
+using kernels::MapOp;
+using kernels::MapStep;
 
 double IsNaN(double x) { return std::isnan(x) ? 1 : 0; }
 double IsInfinite(double x) { return std::isinf(x) ? 1 : 0; }
@@ -62,6 +69,33 @@ void Reference(const Row& row, const NDArray& in, NDArray& out) {
   });
 }
 
+// The magnitude of x, and infinity.
+std::vector<MapStep> Compared(MapOp op, bool magnitude, float with) {
+  return {{.op = magnitude ? MapOp::kAbs : MapOp::kRelu, .x = 0, .alpha = 1},
+          {.op = MapOp::kConstant, .alpha = with},
+          {.op = op, .x = 1, .y = 2}};
+}
+
+// Of floats.
+std::vector<MapStep> StepsOf(const Row& row) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  if (row.real == IsNaN) return {{.op = MapOp::kNotEqual, .x = 0, .y = 0}};
+  if (row.real == IsInfinite) return Compared(MapOp::kEqual, true, kInfinity);
+  if (row.real == IsFinite) return Compared(MapOp::kLess, true, kInfinity);
+  if (row.real == IsPlusInfinity) return Compared(MapOp::kEqual, false, kInfinity);
+  if (row.real == IsMinusInfinity) return Compared(MapOp::kEqual, false, -kInfinity);
+  return {{.op = MapOp::kConstant, .alpha = 0}, {.op = MapOp::kEqual, .x = 0, .y = 1}};
+}
+
+bool Lower(const Row& row, LowerContext& c) {
+  const DType dtype = c.in_type(0).dtype;
+  if (!IsFloat(dtype) && (row.integer == Never || row.integer == Always)) {
+    return LowerToFill(c, BytesOfOne(c.out_type(0).dtype, row.integer == Always ? 1 : 0));
+  }
+  const bool is_tested = row.integer == IsZeroInteger || dtype == DType::kBool;  // nothing but being 0 matters
+  return LowerToMap(c, StepsOf(row), is_tested ? std::vector<int>{0} : std::vector<int>{});
+}
+
 void Register(const Row& row) {
   auto card = RegisterOp<NoParam>(row.name);
   if (row.real != nullptr) card.Set(ConstantRange({0, 1, true}));
@@ -72,7 +106,8 @@ void Register(const Row& row) {
       .Set(AmpFacts{Arithmetic::kElementwise})
       .Set(AllInputs(row.real == IsZero ? Sensitivity::kDiscontinuous : Sensitivity::kSmooth))
       .Set(ReferenceKernel{
-          [&row](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { Reference(row, in[0], out[0]); }});
+          [&row](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { Reference(row, in[0], out[0]); }})
+      .Set(KernelRule{[&row](LowerContext& c) { return Lower(row, c); }});
 }
 
 [[maybe_unused]] const bool kCards = [] {

@@ -3,12 +3,14 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/integer_reduce.h"
 #include "ops/axes.h"
 #include "ops/numeric.h"
 #include "ops/ranges.h"
 #include "ops/reduce_rules.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
+#include "program/kernel_types.h"
 #include "program/lowering.h"
 #include "program/reference.h"
 
@@ -202,8 +204,60 @@ bool Lower(const Row& row, LowerContext& c) {
   return true;
 }
 
+std::optional<kernels::IntegerOp> IntegerOpOf(Kind kind) {
+  switch (kind) {
+    case Kind::kSum:
+    case Kind::kNanSum:
+      return kernels::IntegerOp::kSum;
+    case Kind::kProduct:
+    case Kind::kNanProduct:
+      return kernels::IntegerOp::kProduct;
+    case Kind::kMax:
+      return kernels::IntegerOp::kMax;
+    case Kind::kMin:
+      return kernels::IntegerOp::kMin;
+    case Kind::kAny:
+      return kernels::IntegerOp::kAny;
+    case Kind::kAll:
+      return kernels::IntegerOp::kAll;
+    case Kind::kMean:
+      break;
+  }
+  return std::nullopt;
+}
+
+// Neighbouring axes at once, the last ones first; what is left to do is done in int64.
+bool LowerIntegers(const Row& row, LowerContext& c) {
+  const std::optional<kernels::IntegerOp> op = IntegerOpOf(row.kind);
+  const TensorType& out = c.out_type(0);
+  if (!op || IsFloat(out.dtype)) return false;
+  ValueId value = c.in(0);
+  if (IsLowPrecision(c.DTypeOf(value)) && IsLogical(row.kind)) value = c.Cast(value, DType::kFloat32);
+  std::vector<bool> reduced = Reduced(row, c.node(), c.in_type(0).shape.rank());
+  for (int end = static_cast<int>(reduced.size()); end > 0; --end) {
+    if (!reduced[end - 1]) continue;
+    int begin = end - 1;
+    while (begin > 0 && reduced[begin - 1]) --begin;
+    Shape shape = c.ShapeOf(value);
+    kernels::IntegerReduce work{*op, KernelType(c.DTypeOf(value))};
+    if (!kernels::IntegerReduce::IsType(work.type, work.op)) return false;
+    work.outer = shape.SizeOf(0, begin);
+    work.count = shape.SizeOf(begin, end);
+    work.inner = shape.SizeOf(end, shape.rank());
+    for (int axis = begin; axis < end; ++axis) shape[axis] = 1;
+    const auto run = [work](const KernelOperands& operands) {
+      work.Run(operands.input(0), static_cast<std::int64_t*>(operands.output()));
+    };
+    value = c.Emit(KernelSpec{"reduce", run}, {value}, {DType::kInt64, shape});
+    end = begin + 1;
+  }
+  c.SetOut(0, c.Reshape(c.Cast(value, out.dtype), out.shape));
+  return true;
+}
+
 bool LowerToKernel(const Row& row, LowerContext& c) {
   using kernels::ReduceOp;
+  if (!IsFloat(c.in_type(0).dtype) || IsLogical(row.kind)) return LowerIntegers(row, c);
   const auto finish = row.kind == Kind::kMean ? kernels::ReduceFinish::kMean : kernels::ReduceFinish::kNone;
   const std::vector<bool> reduced = Reduced(row, c.node(), c.in_type(0).shape.rank());
   switch (row.kind) {

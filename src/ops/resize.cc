@@ -108,13 +108,42 @@ struct BilinearParam {
 };
 
 void ValidateBilinear(BilinearParam& p) {
-  if (p.mode != "size") {
-    Throw<UnsupportedError>("mode '{}' is not supported, only 'size'", Quotable(p.mode));
+  if (p.mode == "odd_scale" && (!p.scale_height || !p.scale_width)) {
+    Throw<GraphError>("mode 'odd_scale' needs scale_height and scale_width");
   }
 }
 
-std::int64_t Scaled(std::int64_t size, std::int64_t given, const std::optional<double>& scale) {
-  return scale ? static_cast<std::int64_t>(static_cast<double>(size) * *scale) : given;
+std::int64_t Scaled(std::int64_t size, double scale) {
+  return static_cast<std::int64_t>(std::clamp(static_cast<double>(size) * scale, 0.0, 1e6));
+}
+
+// The new length of an axis of `size` positions. `like`: that of the other array.
+std::int64_t NewSize(const std::string& mode, std::int64_t size, std::int64_t given, const std::optional<double>& scale,
+                     std::int64_t like) {
+  if (mode == "like") return like;
+  if (mode == "size") return scale ? Scaled(size, *scale) : given;
+  if (mode == "odd_scale") return size % 2 == 0 ? Scaled(size, *scale) : Scaled(size - 1, *scale) + 1;
+  const bool is_right = size % 2 == (mode == "to_odd_down" || mode == "to_odd_up" ? 1 : 0);
+  const bool grows = mode == "to_even_up" || mode == "to_odd_up";
+  return is_right ? size : grows ? size + 1 : size - 1;
+}
+
+void InferBilinear(ShapeRelation& r) {
+  const auto& p = r.node().params<BilinearParam>();
+  const bool is_like = p.mode == "like";
+  for (int i = 0; i < (is_like ? 2 : 1); ++i) {
+    if (r.in(i).rank_known() && r.in(i).rank() != 4) {
+      FailAt(r.node(), "expected {} of rank 4, got shape {}", i == 0 ? "data" : "like", r.in(i).ToString());
+    }
+    if (!r.in(i).fully_known()) return;
+  }
+  const Shape& in = r.in(0);
+  const Shape out{in[0], in[1], NewSize(p.mode, in[2], p.height, p.scale_height, is_like ? r.in(1)[2] : 0),
+                  NewSize(p.mode, in[3], p.width, p.scale_width, is_like ? r.in(1)[3] : 0)};
+  if (out[2] < 1 || out[3] < 1 || in[2] < 1 || in[3] < 1) {
+    FailAt(r.node(), "cannot resize {} to {}", in.ToString(), out.ToString());
+  }
+  r.Out(0, out);
 }
 
 using Sample = kernels::LinearSample;
@@ -167,7 +196,7 @@ bool LowerBilinear(LowerContext& c) {
   const auto run = [work](const KernelOperands& operands) {
     work->Run(static_cast<const float*>(operands.input(0)), static_cast<float*>(operands.output()));
   };
-  return LowerInFloat32(c, {"bilinear_resize", run});
+  return LowerInFloat32(c, {"bilinear_resize", run}, 1);
 }
 
 [[maybe_unused]] const auto kBilinear =
@@ -180,24 +209,21 @@ bool LowerBilinear(LowerContext& c) {
                     .Range(1, 1 << 20)
                     .Optional("scale_height", &BilinearParam::scale_height, "Height as a multiple of the data's.")
                     .Optional("scale_width", &BilinearParam::scale_width, "Width as a multiple of the data's.")
-                    .Optional("mode", &BilinearParam::mode, "Only 'size' is supported.")
+                    .Optional("mode", &BilinearParam::mode, "What the size of the output follows from.")
+                    .OneOf({"size", "odd_scale", "like", "to_even_down", "to_even_up", "to_odd_down", "to_odd_up"})
                     .Optional("align_corners", &BilinearParam::align_corners,
                               "Corner elements lie on each other; otherwise pixels are areas."),
                 ValidateBilinear)
-        .Inputs({"data"})
-        .Set(ShapeRule{[](ShapeRelation& r) {
-          const auto& p = r.node().params<BilinearParam>();
-          RequireRank4(r);
-          if (!r.in(0).fully_known()) return;
-          const Shape out{r.in(0)[0], r.in(0)[1], Scaled(r.in(0)[2], p.height, p.scale_height),
-                          Scaled(r.in(0)[3], p.width, p.scale_width)};
-          if (out[2] < 1 || out[3] < 1 || r.in(0)[2] < 1 || r.in(0)[3] < 1) {
-            FailAt(r.node(), "cannot resize {} to {}", r.in(0).ToString(), out.ToString());
-          }
-          r.Out(0, out);
+        .Inputs([](const BilinearParam& p) {
+          return p.mode == "like" ? std::vector<std::string>{"data", "like"} : std::vector<std::string>{"data"};
+        })
+        .Set(ShapeRule{InferBilinear})
+        .Set(DTypeRule{[](DTypeRelation& r) {
+          r.Same({0}, {0});
+          r.InIsFloat(0);
+          if (r.num_inputs() > 1 && !IsKnown(r.in(1))) r.In(1, r.in(0));
         }})
-        .Set(SameFloatDType())
-        .Set(AmpFacts{Arithmetic::kElementwise})
+        .Set(AmpFacts{Arithmetic::kElementwise, {SlotRole::kData, SlotRole::kIgnored}})
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           BilinearReference(node.params<BilinearParam>(), in[0], out[0]);
         }})

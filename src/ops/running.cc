@@ -1,7 +1,9 @@
 // Sums and differences along an axis: _npi_cumsum, _npi_diff.
+#include "kernels/running_sum.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
+#include "program/lower_context.h"
 #include "program/reference.h"
 
 namespace amp {
@@ -41,6 +43,19 @@ void CumsumReference(const Node& node, std::span<const NDArray> in, std::span<ND
   });
 }
 
+bool LowerCumsum(LowerContext& c) {
+  const auto& p = c.node().params<CumsumParam>();
+  const Shape& shape = c.out_type(0).shape;
+  const int axis = p.axis ? RequireAxis(c.node(), *p.axis, shape) : 0;
+  const kernels::RunningSum work{!IsFloat(c.out_type(0).dtype), shape.SizeOf(0, axis), shape[axis],
+                                 shape.SizeOf(axis + 1, shape.rank())};
+  const auto run = [work](const KernelOperands& operands) { work.Run(operands.input(0), operands.output()); };
+  const DType dtype = work.is_integer ? DType::kInt64 : DType::kFloat64;
+  const ValueId sums = c.Emit(KernelSpec{"running_sum", run}, {c.Cast(c.in(0), dtype)}, {dtype, shape});
+  c.SetOut(0, c.Cast(sums, c.out_type(0).dtype));
+  return true;
+}
+
 [[maybe_unused]] const auto kCumsum =
     RegisterOp<CumsumParam>("_npi_cumsum")
         .Alias("_np_cumsum")
@@ -63,7 +78,8 @@ void CumsumReference(const Node& node, std::span<const NDArray> in, std::span<ND
           if (IsKnown(r.in(0))) r.Out(0, r.in(0));
         }})
         .Set(AmpFacts{Arithmetic::kNeedsFloat32})
-        .Set(ReferenceKernel{CumsumReference});
+        .Set(ReferenceKernel{CumsumReference})
+        .Set(KernelRule{LowerCumsum});
 
 struct DiffParam {
   std::int64_t n = 1;

@@ -1,6 +1,7 @@
 // smooth_l1: the absolute value, rounded off around 0.
 #include <cmath>
 
+#include "ops/map_rules.h"
 #include "ops/numeric.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
@@ -25,6 +26,20 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
   Store(values, out[0]);
 }
 
+bool Lower(LowerContext& c) {
+  using kernels::MapOp;
+  const double scalar = c.node().params<SmoothL1Param>().scalar, bound = 1 / (scalar * scalar);
+  const auto limit = static_cast<float>(bound), half = static_cast<float>(-0.5 * bound);
+  return LowerToMap(c, {{.op = MapOp::kAbs, .x = 0},
+                        {.op = MapOp::kConstant, .alpha = limit},
+                        {.op = MapOp::kLess, .x = 1, .y = 2},
+                        {.op = MapOp::kLinear, .x = 0, .alpha = static_cast<float>(scalar)},
+                        {.op = MapOp::kSquare, .x = 4},
+                        {.op = MapOp::kLinear, .x = 5, .alpha = 0.5f},
+                        {.op = MapOp::kLinear, .x = 1, .alpha = 1, .beta = half},
+                        {.op = MapOp::kSelect, .x = 3, .y = 6, .z = 7}});
+}
+
 [[maybe_unused]] const auto kCard =
     RegisterOp<SmoothL1Param>("smooth_l1")
         .Alias("_npx_smooth_l1")
@@ -35,7 +50,8 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
         .Set(SameDType())
         .Set(AmpFacts{Arithmetic::kElementwise})
         .Set(ConstantRange({0, ValueRange::kInfinity}))
-        .Set(ReferenceKernel{Reference});
+        .Set(ReferenceKernel{Reference})
+        .Set(KernelRule{Lower});
 
 }  // namespace
 }  // namespace amp

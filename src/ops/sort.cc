@@ -3,8 +3,10 @@
 #include <cstring>
 #include <numeric>
 
+#include "kernels/extreme_positions.h"
 #include "kernels/sort_lines.h"
 #include "ops/numeric.h"
+#include "ops/places.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
@@ -64,17 +66,25 @@ std::vector<std::int64_t> Order(const std::vector<T>& line, bool ascending) {
   return order;
 }
 
-// The first `chosen` of each line in order. `elements` and `positions`: the outputs that these are; below 0: none is.
-bool LowerSort(LowerContext& c, const Lines& lines, std::int64_t chosen, bool ascending, int elements, int positions) {
+// The first `chosen` of each line in order; nullopt where the kernel cannot sort them.
+std::optional<kernels::SortLines> SortOf(LowerContext& c, const Lines& lines, std::int64_t chosen, bool ascending) {
   kernels::SortLines work;
-  if (lines.size > kernels::SortLines::kMaxSize || lines.size == 0) return false;
   work.type = KernelType(c.in_type(0).dtype);
-  if (!kernels::SortLines::IsElementType(work.type)) return false;
+  if (lines.size > kernels::SortLines::kMaxSize || lines.size == 0) return std::nullopt;
+  if (!kernels::SortLines::IsElementType(work.type)) return std::nullopt;
   work.outer = lines.outer;
   work.size = lines.size;
   work.inner = lines.inner;
   work.chosen = chosen;
   work.ascending = ascending;
+  return work;
+}
+
+// The same as outputs. `elements` and `positions`: which these are; below 0: none is.
+bool LowerSort(LowerContext& c, const Lines& lines, std::int64_t chosen, bool ascending, int elements, int positions) {
+  const auto sort = SortOf(c, lines, chosen, ascending);
+  if (!sort) return false;
+  kernels::SortLines work = *sort;
   if (positions >= 0) work.position_type = KernelType(c.out_type(positions).dtype);
   if (!kernels::SortLines::IsPositionType(work.position_type)) return false;
   const auto run = [work, elements, positions](const KernelOperands& operands) {
@@ -84,6 +94,35 @@ bool LowerSort(LowerContext& c, const Lines& lines, std::int64_t chosen, bool as
   const std::vector<ValueId> outputs =
       c.EmitSeveral(KernelSpec{"sort", run, work.ScratchBytes()}, {c.in(0)}, c.out_types());
   for (std::size_t i = 0; i < outputs.size(); ++i) c.SetOut(static_cast<int>(i), outputs[i]);
+  return true;
+}
+
+// Ones where the first `chosen` of each line are.
+bool LowerMask(LowerContext& c, const Lines& lines, std::int64_t chosen, bool ascending) {
+  const auto sort = SortOf(c, lines, chosen, ascending);
+  if (!sort) return false;
+  kernels::SortLines work = *sort;
+  work.position_type = kernels::ElementType::kInt64;
+  const auto run = [work](const KernelOperands& operands) {
+    work.Run(operands.input(0), nullptr, operands.output(), operands.scratch());
+  };
+  const Lines result{lines.outer, chosen, lines.inner};
+  const Shape shape{lines.outer, chosen, lines.inner};
+  const ValueId positions = c.Emit(KernelSpec{"sort", run, work.ScratchBytes()}, {c.in(0)}, {DType::kInt64, shape});
+  const TensorType& out = c.out_type(0);
+  const auto bytes = static_cast<std::size_t>(BytesOf(out.dtype));
+  const auto total = static_cast<std::size_t>(out.bytes());
+  const auto mark = [lines, result, bytes, total, one = BytesOfOne(out.dtype, 1)](const KernelOperands& operands) {
+    const auto* at = static_cast<const std::int64_t*>(operands.input(0));
+    auto* to = static_cast<char*>(operands.output());
+    std::memset(to, 0, total);
+    for (std::int64_t line = 0; line < lines.count(); ++line) {
+      for (std::int64_t i = 0; i < result.size; ++i) {
+        std::memcpy(to + lines.At(line, at[result.At(line, i)]) * bytes, &one, bytes);
+      }
+    }
+  };
+  c.SetOut(0, c.Emit(KernelSpec{"mask", mark}, {positions}, out));
   return true;
 }
 
@@ -131,6 +170,19 @@ void ArgReference(const Lines& lines, bool largest, const NDArray& in, NDArray& 
   Store(y, out);
 }
 
+bool LowerArg(LowerContext& c, const Lines& lines, bool largest) {
+  const DType dtype = c.in_type(0).dtype;
+  const ValueId data = c.Cast(c.in(0), IsLowPrecision(dtype) ? DType::kFloat32 : dtype);
+  const kernels::ExtremePositions work{KernelType(c.DTypeOf(data)), lines.outer, lines.size, lines.inner, largest};
+  if (!kernels::ExtremePositions::IsType(work.type) || work.size > kernels::ExtremePositions::kMaxSize) return false;
+  const auto run = [work](const KernelOperands& operands) {
+    work.Run(operands.input(0), static_cast<std::int64_t*>(operands.output()));
+  };
+  const ValueId positions = c.Emit(KernelSpec{"extreme_positions", run}, {data}, {DType::kInt64, c.out_type(0).shape});
+  c.SetOut(0, c.Cast(positions, c.out_type(0).dtype));
+  return true;
+}
+
 DTypeRule PositionDType(bool numpy) {
   if (!numpy) return SameDType();
   return {[](DTypeRelation& r) { r.Out(0, DType::kInt64); }};
@@ -150,6 +202,9 @@ OpDefinition<ArgParam> Register(const char* name, const char* doc, bool largest,
       .Set(Compares())
       .Set(ReferenceKernel{[largest](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
         ArgReference(LinesOf(node, node.params<ArgParam>().axis, in[0].shape()), largest, in[0], out[0]);
+      }})
+      .Set(KernelRule{[largest](LowerContext& c) {
+        return LowerArg(c, LinesOf(c.node(), c.node().params<ArgParam>().axis, c.in_type(0).shape), largest);
       }});
 }
 
@@ -184,7 +239,8 @@ Lines Channels(const Node& node, const Shape& data) { return LinesOf(node, 1, da
         .Set(Compares())
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           ArgReference(Channels(node, in[0].shape()), true, in[0], out[0]);
-        }});
+        }})
+        .Set(KernelRule{[](LowerContext& c) { return LowerArg(c, Channels(c.node(), c.in_type(0).shape), true); }});
 
 struct ArgSortParam {
   std::optional<std::int64_t> axis = -1;
@@ -339,8 +395,8 @@ void TopKReference(const Node& node, std::span<const NDArray> in, std::span<NDAr
 
 bool LowerTopK(LowerContext& c) {
   const auto& p = c.node().params<TopKParam>();
-  if (p.ret_typ == "mask") return false;
   const Lines lines = LinesOf(c.node(), p.axis, c.in_type(0).shape);
+  if (p.ret_typ == "mask") return LowerMask(c, lines, Chosen(c.node(), p, lines), p.is_ascend);
   const int elements = GivesValues(p) ? 0 : -1, positions = p.ret_typ == "both" ? 1 : p.ret_typ == "indices" ? 0 : -1;
   return LowerSort(c, lines, Chosen(c.node(), p, lines), p.is_ascend, elements, positions);
 }

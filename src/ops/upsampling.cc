@@ -1,4 +1,5 @@
-// UpSampling by repetition.
+// UpSampling: by repetition, or as a transposed convolution of each channel.
+#include "ops/moves.h"
 #include "ops/numeric.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
@@ -17,13 +18,26 @@ struct UpSamplingParam {
   std::int64_t num_args = 1;
 };
 
-void Validate(UpSamplingParam& p) {
-  if (p.sample_type != "nearest") throw UnsupportedError("sample_type 'bilinear' is not supported");
+bool IsBilinear(const Node& node) { return node.params<UpSamplingParam>().sample_type == "bilinear"; }
+
+// The transposed convolution has the stride `scale`.
+std::int64_t KernelSize(std::int64_t scale) { return 2 * scale - scale % 2; }
+std::int64_t Padding(std::int64_t scale) { return scale / 2; }
+
+void InferBilinear(ShapeRelation& r) {
+  const auto& p = r.node().params<UpSamplingParam>();
+  const std::int64_t size = KernelSize(p.scale);
+  r.In(0, Shape{kUnknownDim, p.num_filter, kUnknownDim, kUnknownDim});
+  r.In(1, Shape{p.num_filter, 1, size, size});
+  if (!r.in(0).fully_known()) return;
+  const Shape& data = r.in(0);
+  r.Out(0, Shape{data[0], data[1], data[2] * p.scale, data[3] * p.scale});
 }
 
 // All inputs grow to the size of the first one times `scale`.
 void InferShape(ShapeRelation& r) {
   const auto& p = r.node().params<UpSamplingParam>();
+  if (IsBilinear(r.node())) return InferBilinear(r);
   Shape out;
   std::int64_t channels = 0;
   for (int i = 0; i < r.num_inputs(); ++i) {
@@ -40,7 +54,62 @@ void InferShape(ShapeRelation& r) {
   r.Out(0, out);
 }
 
+void BilinearReference(std::int64_t scale, const NDArray& data, const NDArray& weight, NDArray& out) {
+  const std::int64_t height = data.shape()[2], width = data.shape()[3], size = KernelSize(scale);
+  const std::int64_t channels = data.shape()[1], down = out.shape()[2], across = out.shape()[3];
+  WithFloatType(out.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const std::vector<T> x = Numbers<T>(data), w = Numbers<T>(weight);
+    std::vector<T> y(out.size(), T{0});
+    for (std::int64_t i = 0; i < data.size(); ++i) {
+      const std::int64_t plane = i / (height * width), top = i / width % height * scale - Padding(scale);
+      const std::int64_t left = i % width * scale - Padding(scale);
+      const T* kernel = w.data() + plane % channels * size * size;
+      for (std::int64_t k = 0; k < size * size; ++k) {
+        const std::int64_t row = top + k / size, column = left + k % size;
+        const bool inside = row >= 0 && row < down && column >= 0 && column < across;
+        if (inside) y[(plane * down + row) * across + column] += x[i] * kernel[k];
+      }
+    }
+    Store(y, out);
+  });
+}
+
+// Each input by itself, then joined or added.
+bool Lower(LowerContext& c) {
+  const auto& p = c.node().params<UpSamplingParam>();
+  if (IsBilinear(c.node())) {
+    const std::int64_t size = KernelSize(p.scale), pad = Padding(p.scale);
+    const ValueId weights = c.Reshape(c.in(1), Shape{p.num_filter, 1, 1, size, size});
+    const DeconvolutionSpec work{{p.scale, p.scale}, {0, 0}, {pad, pad}, {pad, pad}};
+    c.SetOut(0, c.Emit(work, {c.in(0), weights}, c.out_type(0)));
+    return true;
+  }
+  std::vector<ValueId> grown;
+  for (std::int64_t i = 0; i < p.num_args; ++i) {
+    TensorType type = c.out_type(0);
+    type.shape[1] = c.in_type(static_cast<int>(i)).shape[1];
+    grown.push_back(c.Emit(NearestResampleSpec{}, {c.in(static_cast<int>(i))}, type));
+  }
+  if (grown.size() == 1) {
+    c.SetOut(0, grown[0]);
+  } else if (p.multi_input_mode == "concat") {
+    c.SetOut(0, c.Emit(ConcatSpec{1}, std::move(grown), c.out_type(0)));
+  } else {
+    std::vector<kernels::MapStep> steps;
+    const auto count = static_cast<std::uint8_t>(grown.size());
+    if (count > kernels::Map::kMaxOperands) return false;
+    for (std::uint8_t i = 1; i < count; ++i) {
+      const auto sum = static_cast<std::uint8_t>(i == 1 ? 0 : count + i - 2);
+      steps.push_back({.op = kernels::MapOp::kAdd, .x = sum, .y = i});
+    }
+    c.SetOut(0, c.Emit(MapSpec{std::move(steps)}, std::move(grown), c.out_type(0)));
+  }
+  return true;
+}
+
 void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+  if (IsBilinear(node)) return BilinearReference(node.params<UpSamplingParam>().scale, in[0], in[1], out[0]);
   const bool concat = node.params<UpSamplingParam>().multi_input_mode == "concat";
   const Shape& shape = out[0].shape();
   WithFloatType(out[0].dtype(), [&](auto zero) {
@@ -65,21 +134,24 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
 
 [[maybe_unused]] const auto kCard =
     RegisterOp<UpSamplingParam>("UpSampling")
-        .Doc("Repeats rows and columns of data (N, C, H, W) `scale` times.")
+        .Doc(
+            "Grows data (N, C, H, W) `scale` times: rows and columns are repeated, or weight (C, 1, K, K) "
+            "interpolates.")
         .Params(ParamSchema<UpSamplingParam>()
                     .Required("scale", &UpSamplingParam::scale, "How often.")
                     .Range(1, 1000)
-                    .Optional("num_filter", &UpSamplingParam::num_filter, "bilinear only.")
-                    .Required("sample_type", &UpSamplingParam::sample_type, "nearest; bilinear is not supported.")
+                    .Optional("num_filter", &UpSamplingParam::num_filter, "bilinear: the number of channels.")
+                    .Range(0, 1 << 30)
+                    .Required("sample_type", &UpSamplingParam::sample_type, "How.")
                     .OneOf({"nearest", "bilinear"})
                     .Optional("multi_input_mode", &UpSamplingParam::multi_input_mode, "What becomes of several inputs.")
                     .OneOf({"concat", "sum"})
                     .Optional("num_args", &UpSamplingParam::num_args, "Number of inputs.")
                     .Range(1, 1 << 16)
-                    .Ignored("workspace"),
-                Validate)
+                    .Ignored("workspace"))
         .Variadic("num_args")
         .Inputs([](const UpSamplingParam& p) {
+          if (p.sample_type == "bilinear") return std::vector<std::string>{"data", "weight"};
           return p.num_args == 1 ? std::vector<std::string>{"data"} : NumberedNames("arg", p.num_args);
         })
         .Set(ShapeRule{InferShape})
@@ -88,20 +160,18 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
                       {},
                       [](const Node& node, DType) {
                         const auto& p = node.params<UpSamplingParam>();
+                        if (IsBilinear(node)) return false;
                         return p.num_args == 1 || p.multi_input_mode == "concat";
                       }})
         .Set(RangeRule{[](const RangeQuery& q, int) {
+          if (IsBilinear(q.node)) return ValueRange{};
           const bool adds = q.node.params<UpSamplingParam>().multi_input_mode != "concat";
           ValueRange all = q.in[0];
           for (std::size_t i = 1; i < q.in.size(); ++i) all = adds ? Sum(all, q.in[i]) : Hull(all, q.in[i]);
           return all;
         }})
         .Set(ReferenceKernel{Reference})
-        .Set(LowerRule{[](LowerContext& c) {
-          if (c.node().params<UpSamplingParam>().num_args != 1) return false;
-          c.SetOut(0, c.Emit(NearestResampleSpec{}, {c.in(0)}, c.out_type(0)));
-          return true;
-        }});
+        .Set(LowerRule{Lower});
 
 }  // namespace
 }  // namespace amp

@@ -132,6 +132,14 @@ OpDefinition<ScalarParam> Register(const char* name, const char* doc, const char
       .Set(ReferenceKernel{[scalar_first](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
         const NDArray scalar = OneElement(in[1].dtype(), node.params<ScalarParam>().scalar);
         Select(in[0], scalar_first ? scalar : in[1], scalar_first ? in[1] : scalar, out[0]);
+      }})
+      .Set(KernelRule{[scalar_first](LowerContext& c) {
+        const auto scalar = static_cast<float>(c.node().params<ScalarParam>().scalar);
+        const std::uint8_t x = scalar_first ? 2 : 1, y = scalar_first ? 1 : 2;
+        return LowerToMap(c,
+                          {{.op = kernels::MapOp::kConstant, .alpha = scalar},
+                           {.op = kernels::MapOp::kSelect, .x = 0, .y = x, .z = y}},
+                          {0});
       }});
 }
 
@@ -162,6 +170,14 @@ struct ScalarsParam {
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           const auto& p = node.params<ScalarsParam>();
           Select(in[0], OneElement(DType::kFloat32, p.x), OneElement(DType::kFloat32, p.y), out[0]);
+        }})
+        .Set(KernelRule{[](LowerContext& c) {
+          const auto& p = c.node().params<ScalarsParam>();
+          return LowerToMap(c,
+                            {{.op = kernels::MapOp::kConstant, .alpha = static_cast<float>(p.x)},
+                             {.op = kernels::MapOp::kConstant, .alpha = static_cast<float>(p.y)},
+                             {.op = kernels::MapOp::kSelect, .x = 0, .y = 1, .z = 2}},
+                            {0});
         }});
 
 }  // namespace

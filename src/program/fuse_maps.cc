@@ -11,13 +11,13 @@
 namespace amp {
 namespace {
 
-// By value: what is computed from parameters alone, and so once.
+// By value: what is computed from parameters and shapes alone, and so once.
 std::vector<bool> ConstantValues(const Program& program) {
   std::vector<bool> constant;
   for (const Value& value : program.values) constant.push_back(value.source == ValueSource::kConstant);
   for (const Step& step : program.steps) {
-    const bool is_constant = !step.inputs.empty() && std::all_of(step.inputs.begin(), step.inputs.end(),
-                                                                 [&](ValueId v) { return constant[v]; });
+    const bool is_constant =
+        std::all_of(step.inputs.begin(), step.inputs.end(), [&](ValueId v) { return constant[v]; });
     for (const ValueId v : step.outputs) constant[v] = is_constant;
   }
   return constant;

@@ -53,6 +53,15 @@ class MapBuilder {
     }
   }
 
+  // The number of register x above 0, else its product with register `slope`.
+  void AddPRelu(std::uint8_t x, std::uint8_t slope) {
+    Add(MapOp::kMul, x, slope);
+    const std::uint8_t product = Last();
+    Add(MapOp::kConstant, 0);
+    Add(MapOp::kGreater, x, Last());
+    steps_.push_back({MapOp::kSelect, Last(), x, product});
+  }
+
   std::optional<Step> Result(const Step& from) {
     if (inputs_.size() > Map::kMaxOperands || steps_.size() > Map::kMaxSteps) return std::nullopt;
     Step step{MapSpec{std::move(steps_)}, std::move(inputs_), from.outputs, from.node, from.reason};
@@ -102,6 +111,10 @@ class MapBuilder {
 
 bool AddPostOp(const PostOp& op, MapBuilder* builder) {
   if (const auto* eltwise = std::get_if<EltwiseSpec>(&op.spec)) return builder->AddEltwise(*eltwise, builder->Last());
+  if (std::holds_alternative<PReluSpec>(op.spec)) {
+    builder->AddPRelu(builder->Last(), builder->Input(op.operand));
+    return true;
+  }
   const auto* binary = std::get_if<BinarySpec>(&op.spec);
   if (binary == nullptr && !std::holds_alternative<SumSpec>(op.spec)) return false;
   builder->Add(binary == nullptr ? MapOp::kAdd : MapOpOf(binary->kind), builder->Last(), builder->Input(op.operand));
@@ -112,6 +125,10 @@ bool AddSpec(const StepSpec& spec, MapBuilder* builder) {
   if (const auto* eltwise = std::get_if<EltwiseSpec>(&spec)) return builder->AddEltwise(*eltwise, 0);
   if (const auto* binary = std::get_if<BinarySpec>(&spec)) {
     builder->Add(MapOpOf(binary->kind), 0, 1);
+    return true;
+  }
+  if (std::holds_alternative<PReluSpec>(spec)) {
+    builder->AddPRelu(0, 1);
     return true;
   }
   if (std::holds_alternative<CastSpec>(spec)) {

@@ -248,8 +248,6 @@ NOT_DRAWN = {
     ("SequenceReverse", "axis"): None,  # 0 is the only one
     ("softmin", "use_length"): {"True"},  # refused: it has no input length
     ("Dropout", "mode"): {"always"},  # refused: it draws random numbers
-    ("UpSampling", "sample_type"): {"bilinear"},  # refused: not implemented
-    ("_contrib_BilinearResize2D", "mode"): None,  # only 'size' is implemented
     ("_npx_reshape", "order"): None,  # 'C' is the only order
     ("_arange", "infer_range"): {"True"},  # refused: not implemented
     **{

@@ -48,7 +48,8 @@ bool AssignAsMap(LayoutBuilder* builder, const Step& step) {
     RegisterStepKind<EltwiseSpec>({.prepare = PrepareEltwise, .assign_instead = AssignAsMap});
 [[maybe_unused]] const bool kBinary =
     RegisterStepKind<BinarySpec>({.prepare = PrepareBinary, .assign_instead = AssignAsMap, .avoids_reference = true});
-[[maybe_unused]] const bool kPRelu = RegisterStepKind<PReluSpec>({.prepare = PreparePRelu});
+[[maybe_unused]] const bool kPRelu =
+    RegisterStepKind<PReluSpec>({.prepare = PreparePRelu, .assign_instead = AssignAsMap, .avoids_reference = true});
 
 }  // namespace
 }  // namespace amp::onednn

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "dnnl/models.h"
+#include "dnnl/prepared_primitive.h"
 
 namespace amp::onednn {
 namespace {
@@ -49,14 +50,13 @@ TEST(Plan, TheReferenceBackendRunsReferencesOnly) {
 }
 
 TEST(Plan, WhatTheLibraryLacksFallsBackWithAReason) {
-  TestModel m;  // oneDNN's prelu knows up to five axes
-  m.symbol =
-      Op("LeakyReLU", "prelu", {Op("Activation", "relu", {Var("x")}, {{"act_type", "tanh"}})}, {{"act_type", "prelu"}});
-  m.params.args["prelu_gamma"] = Random({3}, 1);
-  m.types["x"] = F32({1, 3, 1, 2, 1, 2});
+  TestModel m;  // oneDNN's code for layer normalisation grows with the row
+  m.symbol = Op("LayerNorm", "norm", {Var("x")});
+  m.params.args["norm_gamma"] = m.params.args["norm_beta"] = Random({(1 << 20) + 1}, 1);
+  m.types["x"] = F32({1, (1 << 20) + 1});
   auto executor = Bind(m);
   EXPECT_EQ(executor->summary().num_references, 1) << executor->summary().Print();
-  EXPECT_CONTAINS(executor->summary().Print(), "oneDNN has no prelu for these types");
+  EXPECT_CONTAINS(executor->summary().Print(), "oneDNN has no layer_norm for these types");
   EXPECT_LT(Distance(RunOnce(m, On(Backend::kReference))[0], RunOnce(*executor)[0]), kFloatTolerance);
 }
 
@@ -68,23 +68,27 @@ TEST(Plan, WhatTheOperatorCannotLowerFallsBackWithAReason) {
   EXPECT_FALSE(summary.steps.at(0).reason.empty());
 }
 
-// oneDNN 3.2 has no fast code for PReLU with one slope.
 TEST(Plan, ReferenceCodeOfTheLibraryCountsAsWhatItIs) {
+  PreparedPrimitive prepared;
+  prepared.implementation = "ref:any";
+  EXPECT_TRUE(prepared.is_reference());
+  prepared.implementation = "jit:avx2";
+  EXPECT_FALSE(prepared.is_reference());
+}
+
+// oneDNN 3.2 has no fast code for PReLU with one slope.
+TEST(Plan, AMapReplacesReferenceCodeOfTheLibrary) {
   TestModel m;
   m.symbol = Op("LeakyReLU", "act", {Var("x"), Var("slope")}, {{"act_type", "prelu"}});
   m.types["x"] = F32({2, 5, 7, 3});
-  m.params.args["slope"] = NDArray::Zeros(DType::kFloat32, {1});
-  const PlanSummary slow = Bind(m)->summary();
-  ASSERT_EQ(slow.steps.size(), 1u) << slow.Print();
-  EXPECT_EQ(slow.steps[0].implementation, "ref:any");
-  EXPECT_EQ(slow.num_references, 1);
-  EXPECT_CONTAINS(slow.Print(), "1 nodes on reference kernels");
-  EXPECT_CONTAINS(slow.Print(), "(oneDNN has only reference code for this)");
-
-  m.symbol = Op("softmax", "softmax", {Var("x")}, {{"axis", "3"}});
-  const PlanSummary fast = Bind(m)->summary();
-  EXPECT_EQ(fast.num_references, 0) << fast.Print();
-  EXPECT_EQ(fast.steps[0].reason, "");
+  m.params.args["slope"] = Random({1}, 1);
+  const auto executor = Bind(m);
+  const PlanSummary summary = executor->summary();
+  ASSERT_EQ(summary.steps.size(), 1u) << summary.Print();
+  EXPECT_EQ(summary.steps[0].kind, "map");
+  EXPECT_EQ(summary.num_references, 0);
+  EXPECT_EQ(summary.steps[0].reason, "");
+  EXPECT_LT(Distance(RunOnce(m, On(Backend::kReference))[0], RunOnce(*executor)[0]), kFloatTolerance);
 }
 
 TEST(Plan, WorkOnParametersIsNotMergedIntoWhatRunsEachTime) {
@@ -294,6 +298,33 @@ TEST(Constants, ChannelsLastWeightsSurviveAReshape) {
     const auto again = executor->Reshape({{"data", {2, 7, 6, 4}}})->Reshape({{"data", {1, 6, 6, 4}}});
     ExpectSameBits(RunOnce(*again)[0], RunOnce(*executor)[0]);
   }
+}
+
+// Anchors of a detector: made of attributes, a parameter and the shape of an input.
+TEST(Constants, WhatShapesDecideIsComputedOncePerPlan) {
+  TestModel m;
+  const Symbol x = Var("x");
+  const Symbol counted = Op("exp", "exp", {Op("_contrib_arange_like", "count", {x}, {{"axis", "1"}, {"step", "0.1"}})});
+  const Symbol front = Op("slice_like", "front", {Op("tanh", "tanh", {Var("w")}), x}, {{"axes", "(1,)"}});
+  const Symbol lines = Op("broadcast_add", "lines", {front, Op("_arange", "line", {}, {{"stop", "1"}})});
+  m.symbol = Op("broadcast_add", "sum", {x, Op("broadcast_mul", "anchors", {lines, counted})});
+  m.params.args["w"] = Random({1, 16}, 1);
+  m.types["x"] = F32({3, 8});
+  TestModel other = m;
+  other.types["x"] = F32({3, 12});
+  const NDArray expected = RunOnce(m, On(Backend::kReference))[0];
+  const NDArray of_other = RunOnce(other, On(Backend::kReference))[0];
+
+  const auto executor = Bind(m);
+  const PlanSummary summary = executor->summary();
+  EXPECT_EQ(summary.steps.size(), 1u) << summary.Print();
+  EXPECT_LT(Distance(expected, RunOnce(*executor)[0]), kFloatTolerance);
+  std::fill_n(m.params.args["w"].As<float>(), 16, 9.f);  // a caller's array that was bound
+  const auto reshaped = executor->Reshape({{"x", {3, 12}}});
+  EXPECT_EQ(reshaped->summary().steps.size(), 1u) << reshaped->summary().Print();
+  EXPECT_LT(Distance(of_other, RunOnce(*reshaped)[0]), kFloatTolerance);
+  const auto back = reshaped->Reshape({{"x", {3, 8}}});
+  EXPECT_LT(Distance(expected, RunOnce(*back)[0]), kFloatTolerance);
 }
 
 TEST(Constants, AWeightThatTwoNodesShare) {

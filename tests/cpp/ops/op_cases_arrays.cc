@@ -377,6 +377,13 @@ OpCase DrawUpSampling(Random& random) {
   const DType dtype = random.Type(FloatTypes());
   const Shape data{random.Int(1, 3), random.Int(1, 20), random.Int(1, 5), random.Int(1, 5)};
   OpCase c{{{"scale", PrintAttr(scale)}, {"sample_type", "nearest"}, {"num_args", PrintAttr(count)}}, {}, {}};
+  if (random.Chance(0.3)) {
+    const std::int64_t size = 2 * scale - scale % 2;
+    c.attrs = {{"scale", PrintAttr(scale)}, {"sample_type", "bilinear"}, {"num_filter", PrintAttr(data[1])}};
+    c.inputs = {{{dtype, data}}, {{dtype, Shape{data[1], 1, size, size}}}};
+    c.error.terms = 6;
+    return c;
+  }
   c.attrs["multi_input_mode"] = random.Of({"concat", "sum"});
   for (std::int64_t i = 0; i < count; ++i) c.inputs.push_back({{dtype, data}});
   return c;
@@ -398,6 +405,13 @@ OpCase DrawBilinear(Random& random) {
   c.attrs = {{"height", PrintAttr(random.Int(1, 12))}, {"width", PrintAttr(random.Int(1, 12))}};
   Maybe(random, &c.attrs, "align_corners", Flag(random));
   if (random.Chance(0.2)) c.attrs["scale_height"] = "2.0";
+  if (random.Chance(0.3)) {
+    c.attrs["mode"] = random.Of({"odd_scale", "to_even_up", "to_odd_down", "to_odd_up"});
+    c.attrs["scale_height"] = c.attrs["scale_width"] = "2.0";
+  } else if (random.Chance(0.2)) {
+    c.attrs["mode"] = "like";
+    c.inputs.push_back({{random.Type(FloatTypes()), Images(random)}});
+  }
   c.error.terms = 8;
   return c;
 }

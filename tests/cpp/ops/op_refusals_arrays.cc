@@ -99,9 +99,9 @@ void AddMoves(std::vector<Refusal>* all) {
         {F32({2, 3})},
         {"expected data of rank 4, got shape [2,3]"}},
        {"UpSampling",
-        {{"scale", "2"}, {"sample_type", "bilinear"}},
-        {F32({1, 1, 2, 2})},
-        {"sample_type 'bilinear' is not supported"}}});
+        {{"scale", "2"}, {"sample_type", "bilinear"}, {"num_filter", "3"}},
+        {F32({1, 1, 2, 2}), F32({3, 1, 4, 4})},
+        {"[?,3,?,?]"}}});
 }
 
 void AddArithmetic(std::vector<Refusal>* all) {
@@ -195,7 +195,7 @@ void AddArithmetic(std::vector<Refusal>* all) {
                 {F32({1, 1, 2, 2})},
                 {"attribute output_size: 0 is out of range"}},
                {"_contrib_BilinearResize2D", {}, {F32({2, 3})}, {"expected data of rank 4, got shape [2,3]"}},
-               {"_contrib_BilinearResize2D", {{"mode", "like"}}, {F32({1, 1, 2, 2})}, {"mode 'like' is not supported"}},
+               {"_contrib_BilinearResize2D", {{"mode", "odd_scale"}}, {F32({1, 1, 2, 2})}, {"needs scale_height"}},
                {"Deconvolution",
                 {{"kernel", "(3, 3)"}, {"num_filter", "2"}},
                 {F32({1, 2, 5})},

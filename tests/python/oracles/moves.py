@@ -308,8 +308,24 @@ def draw_pad(d):
 operator("Pad", pad, draw_pad)
 
 
+def transposed_convolution(attrs, x, weight):
+    """Of each channel with its own weights."""
+    scale, size = attrs["scale"], weight.shape[2]
+    pad, (height, width) = scale // 2, x.shape[2:]
+    y = np.zeros((*x.shape[:2], (height - 1) * scale + size, (width - 1) * scale + size))
+    magnitude = np.zeros_like(y)
+    for i, j in np.ndindex(height, width):
+        term = wide(x)[:, :, i, j, None, None] * wide(weight)[None, :, 0]
+        y[:, :, i * scale : i * scale + size, j * scale : j * scale + size] += term
+        magnitude[:, :, i * scale : i * scale + size, j * scale : j * scale + size] += np.abs(term)
+    y, magnitude = (a[:, :, pad : pad + height * scale, pad : pad + width * scale] for a in (y, magnitude))
+    return Expected(y, x.dtype, 6 * magnitude)
+
+
 def up_sampling(attrs, *arrays):
     """Each input repeated to the first one's size times scale, then joined or added."""
+    if attrs["sample_type"] == "bilinear":
+        return transposed_convolution(attrs, *arrays)
     height, width = (attrs["scale"] * size for size in arrays[0].shape[2:])
     grown = [a.repeat(height // a.shape[2], 2).repeat(width // a.shape[3], 3) for a in arrays]
     if attrs.get("multi_input_mode", "concat") == "concat":
@@ -323,6 +339,10 @@ def draw_up_sampling(d):
     scale, count, dtype = d.int(1, 4), d.of([1, 1, 2, 3]), d.dtype()
     attrs = {"scale": scale, "sample_type": "nearest", "num_args": count, **d.some(num_filter=4)}
     attrs.update(d.some(multi_input_mode=d.of(["concat", "sum"])))
+    if d.chance(0.3):
+        x, size = d.array((n, channels, height, width), dtype), 2 * scale - scale % 2
+        attrs = {"scale": scale, "sample_type": "bilinear", "num_filter": channels, **d.some(num_args=1)}
+        return Case(attrs, [x, d.array((channels, 1, size, size), dtype)])
     grow = [1] + [d.of([k for k in range(1, scale + 1) if scale % k == 0]) for _ in range(count - 1)]
     return Case(attrs, [d.array((n, channels, height * k, width * k), dtype) for k in grow])
 

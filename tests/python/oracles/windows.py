@@ -346,12 +346,23 @@ def interpolation(size, out, corners):
     return matrix
 
 
-def bilinear(attrs, x):
+def new_size(mode, size, given, scale, like):
+    if mode == "like":
+        return like
+    if mode == "size":
+        return int(size * scale) if scale else given
+    if mode == "odd_scale":
+        return int(size // 2 * 2 * scale) + size % 2
+    if size % 2 == ("odd" in mode):
+        return size
+    return size + 1 if mode.endswith("up") else size - 1
+
+
+def bilinear(attrs, x, like=None):
     height, width = x.shape[2:]
-    scales = attrs.get("scale_height"), attrs.get("scale_width")
     out = [
-        int(size * scale) if scale else attrs.get(name, 1)
-        for name, size, scale in zip(("height", "width"), x.shape[2:], scales)
+        new_size(attrs.get("mode", "size"), size, attrs.get(name, 1), attrs.get(f"scale_{name}"), other)
+        for name, size, other in zip(("height", "width"), x.shape[2:], x.shape[2:] if like is None else like.shape[2:])
     ]
     corners = attrs.get("align_corners", True)
     rows, columns = interpolation(height, out[0], corners), interpolation(width, out[1], corners)
@@ -365,7 +376,14 @@ def draw_bilinear(d):
     attrs = {"height": d.int(1, 12), "width": d.int(1, 12), **d.some(align_corners=d.flag())}
     if d.chance(0.3):
         attrs.update(scale_height=d.of([2.0, 1.0, 3.0]), scale_width=d.of([2.0, 1.0]))
-    return Case({**attrs, **d.some(mode="size")}, [draw_images(d)])
+    image = draw_images(d)
+    mode = d.of(["size", "size", "like", "odd_scale", "to_even_down", "to_even_up", "to_odd_down", "to_odd_up"])
+    if mode == "odd_scale":
+        attrs.update(scale_height=2.0, scale_width=d.of([2.0, 1.0]))
+    if mode == "to_even_down" and min(image.shape[2:]) < 2:
+        mode = "to_even_up"
+    attrs.update({"mode": mode} if mode != "size" else d.some(mode="size"))
+    return Case(attrs, [image] + ([draw_images(d)] if mode == "like" else []))
 
 
 operator("_contrib_BilinearResize2D", bilinear, draw_bilinear)
