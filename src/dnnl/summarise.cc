@@ -37,19 +37,31 @@ std::vector<std::string> FusedNames(const Graph& graph, const Step& step) {
   return names;
 }
 
+// What a step without a primitive runs.
+std::string NameOfKernel(const StepSpec& spec) {
+  if (BackEndOf(spec).is_reference) return "reference";
+  const auto* kernel = std::get_if<KernelSpec>(&spec);
+  return kernel != nullptr && !kernel->references.empty() ? "own+reference" : "own";
+}
+
+bool IsReference(const StepSpec& spec, const std::optional<PreparedPrimitive>& prepared) {
+  return prepared ? prepared->is_reference() : NameOfKernel(spec) != "own";
+}
+
 PlanStep Describe(const Graph& graph, const LaidOutProgram& program, std::size_t i) {
   const Step& step = program.program.steps[i];
   const auto& prepared = program.prepared[i];
   PlanStep described;
   described.node = graph.node(step.node).name();
   described.kind = NameOf(step.spec);
-  described.implementation =
-      prepared ? prepared->implementation : (BackEndOf(step.spec).is_reference ? "reference" : "own");
+  described.implementation = prepared ? prepared->implementation : NameOfKernel(step.spec);
   if (!step.outputs.empty()) described.layout = LayoutName(program.layouts[step.outputs[0]]);
   described.reason = step.reason;
   if (prepared && prepared->is_reference() && described.reason.empty()) {
     described.reason = "oneDNN has only reference code for this";
   }
+  const auto* kernel = std::get_if<KernelSpec>(&step.spec);
+  if (kernel != nullptr && described.reason.empty()) described.reason = kernel->references;
   described.fused = FusedNames(graph, step);
   return described;
 }
@@ -73,10 +85,11 @@ PlanSummary Summarise(const Graph& graph, const LaidOutProgram& program, const C
     const StepSpec& spec = program.program.steps[i].spec;
     const auto& prepared = program.prepared[i];
     const bool is_reorder = std::holds_alternative<ReorderSpec>(spec);  // of layouts: no node
-    const bool is_reference = prepared ? prepared->is_reference() : BackEndOf(spec).is_reference;
     summary.steps.push_back(Describe(graph, program, i));
     summary.num_reorders += is_reorder;
-    summary.num_references += is_reference && !is_reorder;
+    if (is_reorder || !IsReference(spec, prepared)) continue;
+    summary.num_references += 1;
+    summary.reference_nodes.push_back(summary.steps.back().node);
   }
   return summary;
 }
