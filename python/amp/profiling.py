@@ -71,8 +71,12 @@ class Profile:
 
     def _head(self):
         """The headline, and where most of the time goes."""
-        slow = sum(self.share(step) for step in self.steps if _is_slow_code(step))
-        lines = [self._headline(), f"on reference code: {100 * slow:.1f} %", "", "most of the time:"]
+        slow, mixed = (
+            100 * sum(self.share(step) for step in self.steps if _is_slow_code(step) and _is_mixed(step) == is_mixed)
+            for is_mixed in (False, True)
+        )
+        on_reference = f"{slow:.1f} %" + (f" to {slow + mixed:.1f} %" if mixed else "")
+        lines = [self._headline(), f"on reference code: {on_reference}", "", "most of the time:"]
         return lines + [
             f"{100 * self.share(step):5.1f} %  {step['node']} ({step['work']}): {self._remark(step)}"
             for step in self.hotspots()
@@ -84,6 +88,8 @@ class Profile:
         part = self.of_peak(step)
         if step["implementation"] == "reference":
             return f"a reference kernel, {moved}; {step['reason'] or 'there is no other one'}"
+        if _is_mixed(step):
+            return f"{moved}; {step['reason']}"
         if _is_slow_code(step):
             return f"oneDNN has only reference code for this, {moved}"
         if part is None:
@@ -133,6 +139,11 @@ _FLOPS_PER_BYTE = 8  # with fewer, a CPU waits for memory
 
 def _is_slow_code(step):
     return "ref" in step["implementation"]
+
+
+def _is_mixed(step):
+    """A loop whose body has some steps on reference code; its time is known as a whole."""
+    return step["implementation"] == "own+reference"
 
 
 def _reads_much(step):

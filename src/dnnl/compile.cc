@@ -29,7 +29,28 @@ namespace {
 struct LoweredModel {
   LaidOutProgram program;
   std::vector<std::string> input_names;
+  std::vector<std::string> taken;  // parameters that bodies of control flow have taken
 };
+
+// What has other readers stays: a plan for other shapes may need it as it was given.
+void KeepShared(const Model& model, std::vector<std::string>* taken) {
+  const Graph& graph = model.graph();
+  for (const NodeId id : graph.variables()) {
+    if (graph.ConsumersOf(graph.EntryOf(id, 0)).size() > 1) std::erase(*taken, ParameterKey(graph.node(id).name()));
+  }
+}
+
+// Bodies of control flow become plans; what they take from the store is noted.
+BodyPlanner PlannerOf(const CompileOptions& options, const ConstantStore& store, std::vector<std::string>* taken) {
+  const bool plans = options.bodies != nullptr && options.backend == Backend::kOneDnn && PassEnabled("PlanBodies");
+  if (!plans) return nullptr;
+  return [&options, &store, taken](const BodyRequest& request) {
+    for (const std::string& name : request.parameters) {
+      if (!name.empty()) taken->push_back(name);
+    }
+    return options.bodies->RunnerOf(request, options, store);
+  };
+}
 
 LoweredModel LowerAndLayOut(const Model& model, const CompileOptions& options, ConstantStore* store) {
   const bool is_fast = options.mode == NumericMode::kFast;
@@ -43,6 +64,8 @@ LoweredModel LowerAndLayOut(const Model& model, const CompileOptions& options, C
   if (options.machine != nullptr && OneDnnHasBF16()) {
     lower_options.in_float32 = GraphCosts(*options.machine, model).FasterInFloat32();
   }
+  std::vector<std::string> taken;
+  lower_options.plan_body = PlannerOf(options, *store, &taken);
   std::set<NodeId> do_not_fuse;
   for (;;) {
     // Lower: each node becomes steps as its operator's definition says; later stages do not look at operators.
@@ -65,7 +88,8 @@ LoweredModel LowerAndLayOut(const Model& model, const CompileOptions& options, C
     // AssignLayouts: primitives choose, reorders become steps.
     LaidOutProgram program = AssignLayouts(options.mode, std::move(lowered.program), *store);
     if (program.unsupported.empty() && program.do_not_fuse.empty()) {
-      return {std::move(program), std::move(lowered.input_names)};
+      KeepShared(model, &taken);
+      return {std::move(program), std::move(lowered.input_names), std::move(taken)};
     }
     // Nodes for which the library has no primitive are lowered again, to their reference kernels. That adds at least
     // one node per round, so the loop ends.
@@ -86,9 +110,9 @@ std::shared_ptr<const Plan> Compile(const Model& model, const CompileOptions& op
   const ThreadScope threads(num_threads);
   const std::lock_guard lock(store->mutex());  // plans of one model are built one after the other
 
-  auto [program, input_names] = LowerAndLayOut(model, options, store.get());
+  auto [program, input_names, taken] = LowerAndLayOut(model, options, store.get());
   // FoldConstants: before memory is planned, so that packed weights and their sources take no room in the arena.
-  program = FoldConstants(std::move(program), store.get());
+  program = FoldConstants(std::move(program), std::move(taken), store.get());
   // ShareSums: adds the copies that primitives which add to their destination need.
   program = ShareSums(std::move(program));
   // BuildSteps: from here on it is known how much scratch memory each step needs.
@@ -103,7 +127,9 @@ std::shared_ptr<const Plan> Compile(const Model& model, const CompileOptions& op
   for (const NodeEntry& output : model.graph().outputs()) {
     plan->output_types.push_back(model.types()[model.graph().EntryOf(output)]);
   }
-  plan->summary = Summarise(model.graph(), program, *compiled, store->bytes() + program.own_constant_bytes);
+  const std::size_t in_bodies = options.bodies != nullptr ? options.bodies->constant_bytes() : 0;
+  plan->summary =
+      Summarise(model.graph(), program, *compiled, store->bytes() + program.own_constant_bytes + in_bodies);
   plan->features = FeaturesOf(program);
   plan->compiled = compiled;
   DumpText("plan", [&] { return plan->summary.Print(); });

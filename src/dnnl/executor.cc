@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "dnnl/body_plans.h"
 #include "nnvm/env.h"
 #include "nnvm/error.h"
 #include "program/threads.h"
@@ -25,10 +26,12 @@ Executor::Parts Executor::PartsOf(const Symbol& symbol, const ModelParams& param
   const ThreadScope threads(EffectiveThreads(options.num_threads));  // casting parameters may use threads, too
   const onednn::GivenModel given = onednn::ConvertForRun(symbol, params, input_types, options);
   const CompileOptions compile{options.backend ? *options.backend : DefaultBackend(), options.num_threads, options.mode,
-                               given.machine};
+                               given.machine, onednn::NewBodyPlans()};
   Parts parts{onednn::BindModel(given, input_types, compile), symbol.ListOutputs(), given.notice, nullptr};
   if (options.monitor) {
-    BoundModel monitored = onednn::BindMonitoredModel(given, input_types, compile);
+    CompileOptions separate = compile;
+    separate.bodies = onednn::NewBodyPlans();  // as its store is another one
+    BoundModel monitored = onednn::BindMonitoredModel(given, input_types, separate);
     std::vector<std::string> names = monitored.symbol.ListOutputs();
     parts.monitored = std::make_shared<const Parts>(Parts{std::move(monitored), std::move(names), "", nullptr});
   }

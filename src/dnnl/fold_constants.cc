@@ -34,8 +34,8 @@ void RunKernel(const CompiledStep& step, const LaidOutProgram& program, const st
 
 class Folder {
  public:
-  Folder(LaidOutProgram program, ConstantStore* store)
-      : program_(std::move(program)), store_(store), outputs_(program_.RootsOfOutputs()) {}
+  Folder(LaidOutProgram program, std::vector<std::string> taken, ConstantStore* store)
+      : program_(std::move(program)), store_(store), outputs_(program_.RootsOfOutputs()), consumed_(std::move(taken)) {}
 
   LaidOutProgram Run() {
     FindConstants();
@@ -135,14 +135,14 @@ class Folder {
   ConstantStore* store_;
   const std::set<ValueId> outputs_;
   std::vector<bool> is_own_;           // by value: a constant of this plan alone
-  std::vector<std::string> consumed_;  // constants that folded steps read
+  std::vector<std::string> consumed_;  // constants that folded steps read, or others hold
   std::vector<ValueId> read_again_;    // constants that the next plan may need as they are
 };
 
 }  // namespace
 
-LaidOutProgram FoldConstants(LaidOutProgram program, ConstantStore* store) {
-  return Folder(std::move(program), store).Run();
+LaidOutProgram FoldConstants(LaidOutProgram program, std::vector<std::string> taken, ConstantStore* store) {
+  return Folder(std::move(program), std::move(taken), store).Run();
 }
 
 }  // namespace amp::onednn

@@ -12,9 +12,10 @@
 namespace amp {
 
 struct PlanStep {
-  std::string node;                     // the graph node that it belongs to
-  std::string kind;                     // "convolution", "reorder", ...
-  std::string implementation;           // oneDNN's name of the kernel, "own", "own:<which>" or "reference"
+  std::string node;  // the graph node that it belongs to
+  std::string kind;  // "convolution", "reorder", ...
+  // oneDNN's name of the kernel, "own", "own:<which>", "reference" or, of bodies with both, "own+reference".
+  std::string implementation;
   std::string layout;                   // of the output
   std::string reason;                   // of reorders and fallbacks
   std::vector<std::string> fused = {};  // the nodes whose work is done with it
@@ -28,6 +29,7 @@ struct PlanSummary {
   int num_threads = 0;
   int num_reorders = 0;    // run-time ones
   int num_references = 0;  // nodes on reference kernels, ours or oneDNN's
+  std::vector<std::string> reference_nodes;
 
   std::string Print() const;
 };

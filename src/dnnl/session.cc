@@ -41,6 +41,11 @@ struct Session::State {
     for (const auto& [v, i] : outputs) SetHandle(v, output_arrays[i].data());
   }
 
+  void RunSteps() {
+    for (std::size_t i = 0; i < compiled.steps.size(); ++i) RunStep(i);
+    stream.wait();
+  }
+
   void RunStep(std::size_t i) {
     const CompiledStep& step = compiled.steps[i];
     if (step.primitive) return Execute(step, arguments[i]);
@@ -78,8 +83,15 @@ void Session::Run(const std::vector<NDArray>& inputs, std::vector<NDArray>& outp
   State& state = *state_;
   const ThreadScope threads(state.compiled.num_threads);
   state.SetArrays(inputs, outputs);
-  for (std::size_t i = 0; i < state.compiled.steps.size(); ++i) state.RunStep(i);
-  state.stream.wait();
+  state.RunSteps();
+}
+
+void Session::Run(std::span<const void* const> inputs, std::span<void* const> outputs) {
+  State& state = *state_;
+  const ThreadScope threads(state.compiled.num_threads);
+  for (const auto& [v, i] : state.inputs) state.SetHandle(v, const_cast<void*>(inputs[i]));
+  for (const auto& [v, i] : state.outputs) state.SetHandle(v, outputs[i]);
+  state.RunSteps();
 }
 
 void Session::RunProfiled(const std::vector<NDArray>& inputs, std::vector<NDArray>& outputs,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "dnnl/plan.h"
@@ -18,7 +19,9 @@ class Session {
   // process must be able to run the plan's threads, see RequireThreads. None of our own code allocates here after the
   // first call, reference kernels aside.
   void Run(const std::vector<NDArray>& inputs, std::vector<NDArray>& outputs);
-  // The same, with the seconds of each step.
+  // The same on the memory of such arrays.
+  void Run(std::span<const void* const> inputs, std::span<void* const> outputs);
+  // The first, with the seconds of each step.
   void RunProfiled(const std::vector<NDArray>& inputs, std::vector<NDArray>& outputs, std::vector<double>* seconds);
 
  private:

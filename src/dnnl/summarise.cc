@@ -37,10 +37,17 @@ std::vector<std::string> FusedNames(const Graph& graph, const Step& step) {
   return names;
 }
 
-std::string NameOfOwn(const Step& step, const OwnKernel& kernel) {
+// What a step without a primitive runs.
+std::string NameOfKernel(const Step& step, const OwnKernel& kernel) {
   if (BackEndOf(step.spec).is_reference) return "reference";
+  const auto* spec = std::get_if<KernelSpec>(&step.spec);
+  if (spec != nullptr && !spec->references.empty()) return "own+reference";
   const std::string name = kernel.Name();
   return name.empty() ? "own" : "own:" + name;
+}
+
+bool IsReference(const PlanStep& step, const std::optional<PreparedPrimitive>& prepared) {
+  return prepared ? prepared->is_reference() : step.implementation.find("reference") != std::string::npos;
 }
 
 PlanStep Describe(const Graph& graph, const LaidOutProgram& program, const CompiledPlan& plan, std::size_t i) {
@@ -49,12 +56,14 @@ PlanStep Describe(const Graph& graph, const LaidOutProgram& program, const Compi
   PlanStep described;
   described.node = graph.node(step.node).name();
   described.kind = NameOf(step.spec);
-  described.implementation = prepared ? prepared->implementation : NameOfOwn(step, *plan.steps[i].kernel);
+  described.implementation = prepared ? prepared->implementation : NameOfKernel(step, *plan.steps[i].kernel);
   if (!step.outputs.empty()) described.layout = LayoutName(program.layouts[step.outputs[0]]);
   described.reason = step.reason;
   if (prepared && prepared->is_reference() && described.reason.empty()) {
     described.reason = "oneDNN has only reference code for this";
   }
+  const auto* kernel = std::get_if<KernelSpec>(&step.spec);
+  if (kernel != nullptr && described.reason.empty()) described.reason = kernel->references;
   described.fused = FusedNames(graph, step);
   return described;
 }
@@ -78,10 +87,11 @@ PlanSummary Summarise(const Graph& graph, const LaidOutProgram& program, const C
     const StepSpec& spec = program.program.steps[i].spec;
     const auto& prepared = program.prepared[i];
     const bool is_reorder = std::holds_alternative<ReorderSpec>(spec);  // of layouts: no node
-    const bool is_reference = prepared ? prepared->is_reference() : BackEndOf(spec).is_reference;
     summary.steps.push_back(Describe(graph, program, plan, i));
     summary.num_reorders += is_reorder;
-    summary.num_references += is_reference && !is_reorder;
+    if (is_reorder || !IsReference(summary.steps.back(), prepared)) continue;
+    summary.num_references += 1;
+    summary.reference_nodes.push_back(summary.steps.back().node);
   }
   return summary;
 }

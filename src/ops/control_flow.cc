@@ -1,12 +1,13 @@
 // _foreach, _while_loop and _cond: nodes that carry subgraphs and decide at run time which of them run, and how often.
-// The subgraphs run on reference kernels and keep their dtypes when a model is converted.
+// The subgraphs become plans of the back end, and keep their dtypes when a model is converted.
 #include <algorithm>
 #include <cstring>
 
-#include "ops/flow.h"
+#include "ops/flow_kernel.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
+#include "program/lower_context.h"
 #include "program/reference.h"
 
 namespace amp {
@@ -165,7 +166,7 @@ void InferFlow(Relation& r) {
   InferLoopOutputs(r, flow, *InferBody(r, flow.results[0], steps), steps);
 }
 
-// ---- kernels -----------------------------------------------------------------------------------------------------
+// ---- reference kernels --------------------------------------------------------------------------------------------
 
 NDArray PartOf(const NDArray& array, std::int64_t step) {
   const Shape& shape = array.shape();
@@ -238,8 +239,94 @@ void RunCond(const Node& node, std::span<const NDArray> in, std::span<NDArray> o
   }
 }
 
-// ---- operator definitions
-// -------------------------------------------------------------------------------------------------------
+// ---- lowering ----------------------------------------------------------------------------------------------------
+
+// By slot: in every run of every body it is the same parameter, which is a constant of the bodies' plans. None is where
+// all inputs are parameters: then the whole node is computed once.
+std::vector<bool> FixedSlots(const LowerContext& c, const Flow& flow) {
+  std::vector<bool> fixed(flow.num_inputs);
+  for (std::size_t slot = 0; slot < flow.num_inputs; ++slot) fixed[slot] = c.is_parameter(static_cast<int>(slot));
+  if (std::count(fixed.begin(), fixed.end(), true) == static_cast<std::ptrdiff_t>(fixed.size())) {
+    return std::vector<bool>(flow.num_inputs);
+  }
+  for (const std::size_t slot : flow.state_slots) fixed[slot] = false;
+  for (const Source& source : flow.results[0].sources) {
+    if (source.sliced) fixed[source.slot] = false;
+  }
+  return fixed;
+}
+
+PlannedBody PlanBody(const LowerContext& c, const BoundBody& bound, const std::vector<bool>& fixed) {
+  std::vector<TensorType> types;
+  std::vector<std::optional<int>> parameters;
+  for (const Source& source : bound.sources) {
+    const TensorType& type = c.in_type(static_cast<int>(source.slot));
+    types.push_back(source.sliced ? TensorType{type.dtype, PartOf(type.shape, c.node())} : type);
+    parameters.push_back(fixed[source.slot] ? std::optional(static_cast<int>(source.slot)) : std::nullopt);
+  }
+  PlannedBody planned{nullptr, {}, bound.body->InferSignature(types)->outputs};
+  try {
+    planned.runner = c.PlanBody(bound.role, *bound.body, std::move(types), parameters);
+  } catch (const GraphError& error) {
+    FailAt(c.node(), "in its {}: {}", bound.role, error.what());
+  }
+  for (const std::size_t variable : planned.runner->variables()) planned.reads.push_back(bound.sources[variable]);
+  return planned;
+}
+
+PlannedFlow PlanFlow(const LowerContext& c, const Flow& flow) {
+  const std::vector<bool> fixed = FixedSlots(c, flow);
+  PlannedFlow planned{std::nullopt, {}, flow.num_stacked, flow.state_slots, flow.max_steps.value_or(0)};
+  if (flow.condition) planned.condition = PlanBody(c, *flow.condition, fixed);
+  for (const BoundBody& bound : flow.results) planned.results.push_back(PlanBody(c, bound, fixed));
+  for (const Source& source : flow.results[0].sources) {
+    if (source.sliced) planned.max_steps = c.in_type(static_cast<int>(source.slot)).shape[0];
+  }
+  return planned;
+}
+
+// The slots that some run reads. A loop of no steps reads its states.
+std::vector<bool> ReadSlots(const PlannedFlow& flow, std::size_t num_slots) {
+  std::vector<bool> read(num_slots);
+  const auto mark = [&](const PlannedBody& body) {
+    for (const Source& source : body.reads) read[source.slot] = true;
+  };
+  if (flow.condition) mark(*flow.condition);
+  for (const PlannedBody& body : flow.results) mark(body);
+  for (const std::size_t slot : flow.state_slots) read[slot] = true;
+  return read;
+}
+
+bool LowerFlow(LowerContext& c) {
+  if (!c.plans_bodies()) return false;
+  const auto& param = c.node().params<FlowParam>();
+  PlannedFlow flow = PlanFlow(c, param.flow);
+  const std::vector<bool> is_read = ReadSlots(flow, param.flow.num_inputs);
+  FlowOperands operands{{}, {}, c.in_types(), c.out_types()};
+  std::vector<ValueId> inputs;
+  std::vector<TensorType> types;
+  for (std::size_t slot = 0; slot < is_read.size(); ++slot) {
+    operands.inputs.push_back(is_read[slot] ? std::optional(inputs.size()) : std::nullopt);
+    if (is_read[slot]) inputs.push_back(c.in(static_cast<int>(slot)));
+  }
+  for (std::size_t i = 0; i < c.out_types().size(); ++i) {
+    const bool is_output = c.is_read(static_cast<int>(i));
+    operands.outputs.push_back(is_output ? std::optional(types.size()) : std::nullopt);
+    if (is_output) types.push_back(c.out_types()[i]);
+  }
+  const auto kernel = std::make_shared<const FlowKernel>(std::move(flow), operands);
+  KernelSpec spec{c.node().op_name().substr(1), [kernel](const KernelOperands& o) { kernel->Run(o); },
+                  kernel->scratch_bytes()};
+  spec.flops = kernel->Flops();
+  spec.references = kernel->References();
+  const std::vector<ValueId> values = c.EmitSeveral(std::move(spec), std::move(inputs), std::move(types));
+  for (std::size_t i = 0; i < operands.outputs.size(); ++i) {
+    if (operands.outputs[i]) c.SetOut(static_cast<int>(i), values[*operands.outputs[i]]);
+  }
+  return true;
+}
+
+// ---- operator definitions ----------------------------------------------------------------------------------------
 
 ParamSchema<FlowParam> Schema(int num_bodies) {
   ParamSchema<FlowParam> schema;
@@ -267,6 +354,7 @@ OpDefinition<FlowParam> Register(std::string_view name, const char* doc) {
       .MutableIf(IsState)
       .Set(ShapeRule{InferFlow<ShapeRelation>})
       .Set(DTypeRule{InferFlow<DTypeRelation>})
+      .Set(KernelRule{LowerFlow})
       .Set(AmpFacts{Arithmetic::kNeedsFloat32});
   return card;
 }

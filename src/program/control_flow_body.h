@@ -1,4 +1,5 @@
-// A subgraph that a node of control flow runs, once or many times, on the reference backend.
+// A subgraph that a node of control flow runs, once or many times: its types, its symbol, of which a back end makes a
+// plan, and its runs on the reference backend.
 #pragma once
 
 #include <deque>
@@ -10,6 +11,7 @@
 
 #include "nnvm/graph.h"
 #include "nnvm/ndarray.h"
+#include "nnvm/symbol.h"
 #include "passes/model.h"
 
 namespace amp {
@@ -54,6 +56,7 @@ class ControlFlowBody {
   const std::vector<std::string>& input_names() const { return input_names_; }
   // Input i is an auxiliary state (a moving mean, say).
   bool IsState(std::size_t i) const;
+  Symbol symbol() const { return Symbol(graph_.outputs()); }
   std::size_t num_outputs() const { return graph_.outputs().size(); }
 
   struct Signature {

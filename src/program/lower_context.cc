@@ -7,7 +7,7 @@ namespace amp {
 
 LowerContext::LowerContext(Program* program, const Node& node, NodeId id, std::string key, std::vector<ValueId> inputs,
                            std::vector<TensorType> in_types, std::vector<TensorType> out_types,
-                           std::vector<bool> is_read)
+                           std::vector<bool> is_read, const BodyPlanner* plan_body)
     : program_(program),
       node_(node),
       id_(id),
@@ -16,7 +16,13 @@ LowerContext::LowerContext(Program* program, const Node& node, NodeId id, std::s
       in_types_(std::move(in_types)),
       out_types_(std::move(out_types)),
       is_read_(std::move(is_read)),
-      outputs_(out_types_.size(), kNoValue) {}
+      outputs_(out_types_.size(), kNoValue),
+      plan_body_(plan_body) {}
+
+bool LowerContext::is_parameter(int i) const {
+  const Value& value = program_->values[inputs_[i]];
+  return value.source == ValueSource::kConstant && IsParameterKey(value.name);
+}
 
 ValueId LowerContext::Constant(const NDArray& array, const std::string& name) {
   const std::string key = fmt::format("{}:={}", key_, name);
@@ -48,6 +54,16 @@ std::vector<ValueId> LowerContext::EmitSeveral(StepSpec spec, std::vector<ValueI
   std::vector<ValueId> outputs = step.outputs;
   program_->steps.push_back(std::move(step));
   return outputs;
+}
+
+std::shared_ptr<const BodyRunner> LowerContext::PlanBody(const std::string& role, const ControlFlowBody& body,
+                                                         std::vector<TensorType> inputs,
+                                                         const std::vector<std::optional<int>>& parameters) const {
+  BodyRequest request{fmt::format("{}:{}", key_, role), body, std::move(inputs), {}};
+  for (const std::optional<int>& i : parameters) {
+    request.parameters.push_back(i ? program_->values[inputs_[*i]].name : "");
+  }
+  return (*plan_body_)(request);
 }
 
 ValueId LowerContext::Reshape(ValueId value, Shape shape) {

@@ -3,11 +3,14 @@
 
 #include <functional>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "nnvm/graph.h"
 #include "nnvm/ndarray.h"
+#include "program/body_runner.h"
 #include "program/step.h"
 
 namespace amp {
@@ -15,11 +18,16 @@ namespace amp {
 // An output that a lowering rule has not set.
 inline constexpr ValueId kNoValue = ~ValueId{0};
 
+// The value name of a parameter, and so its key in the ConstantStore; no computed value has such a name.
+inline std::string ParameterKey(const std::string& name) { return "$" + name; }
+inline bool IsParameterKey(const std::string& name) { return name.starts_with('$'); }
+
 // What an operator's lowering rule sees of its node and of the program.
 class LowerContext {
  public:
   LowerContext(Program* program, const Node& node, NodeId id, std::string key, std::vector<ValueId> inputs,
-               std::vector<TensorType> in_types, std::vector<TensorType> out_types, std::vector<bool> is_read);
+               std::vector<TensorType> in_types, std::vector<TensorType> out_types, std::vector<bool> is_read,
+               const BodyPlanner* plan_body = nullptr);
 
   const Node& node() const { return node_; }
   const TensorType& in_type(int i) const { return in_types_[i]; }
@@ -29,6 +37,9 @@ class LowerContext {
   // Some node reads output i, or it is an output of the graph.
   bool is_read(int i) const { return is_read_[i]; }
 
+  // Input i is a parameter of the model.
+  bool is_parameter(int i) const;
+
   ValueId in(int i) const { return inputs_[i]; }
   ValueId Constant(const NDArray& array, const std::string& name);
   // Adds a step and returns its output.
@@ -37,6 +48,13 @@ class LowerContext {
   std::vector<ValueId> EmitSeveral(StepSpec spec, std::vector<ValueId> inputs, std::vector<TensorType> types);
   // `value` is output i.
   void SetOut(int i, ValueId value) { outputs_[i] = value; }
+
+  // Whether the back end makes plans of bodies of control flow, and the plan of one. `parameters` are the inputs of the
+  // node that its variables are in every run, nullopt where they change.
+  bool plans_bodies() const { return plan_body_ != nullptr && *plan_body_ != nullptr; }
+  std::shared_ptr<const BodyRunner> PlanBody(const std::string& role, const ControlFlowBody& body,
+                                             std::vector<TensorType> inputs,
+                                             const std::vector<std::optional<int>>& parameters) const;
 
   ValueId Reshape(ValueId value, Shape shape);
   ValueId Permute(ValueId value, std::vector<int> axes);
@@ -60,6 +78,7 @@ class LowerContext {
   std::vector<bool> is_read_;
   std::vector<ValueId> outputs_;
   std::map<std::string, NDArray> constants_;
+  const BodyPlanner* plan_body_;
 };
 
 // A fact of an operator. Returns false where oneDNN cannot express the node; it then runs on its reference kernel.

@@ -83,6 +83,8 @@ class Lowerer {
     std::vector<TensorType> in_types, out_types;
     std::vector<bool> is_read;
     bool empty = true;
+    // Loops of no steps are lowered like others: what bodies make of parameters must not depend on shapes.
+    const bool has_bodies = !node.subgraphs().empty();
     for (const EntryId input : graph_.InputsOf(id)) {
       inputs.push_back(value_of_[input]);
       in_types.push_back(types_[input]);
@@ -95,9 +97,9 @@ class Lowerer {
     }
     const std::size_t num_steps = program().steps.size();
     const auto new_context = [&] {
-      return LowerContext(&program(), node, id, key_, inputs, in_types, out_types, is_read);
+      return LowerContext(&program(), node, id, key_, inputs, in_types, out_types, is_read, &options_.plan_body);
     };
-    if (!empty && !options_.reference) {
+    if ((!empty || has_bodies) && !options_.reference) {
       LowerContext by_rule = new_context();
       if (LowerByRule(id, &by_rule)) return Finish(id, by_rule);
       program().steps.resize(num_steps);
@@ -158,7 +160,9 @@ class Lowerer {
 
   static bool LowerByKernel(LowerContext* context) {
     const auto* rule = context->node().op()->Find<KernelRule>();
-    return rule != nullptr && !HasEmptyInput(*context) && rule->lower(*context) && HasAllOutputs(*context);
+    if (rule == nullptr) return false;
+    const bool has_bodies = !context->node().subgraphs().empty();
+    return (has_bodies || !HasEmptyInput(*context)) && rule->lower(*context) && HasAllOutputs(*context);
   }
 
   // A rule need not know how to make every output; the node is not lowered by it where one that is read is missing.

@@ -20,6 +20,8 @@ struct LowerOptions {
   std::vector<bool> in_float32 = {};
   // Nodes that a later stage cannot run, with the reason: they run on their reference kernels.
   std::map<NodeId, std::string> unsupported = {};
+  // Makes plans of bodies of control flow; null: they run on reference kernels.
+  BodyPlanner plan_body = nullptr;
 };
 
 struct LoweredGraph {
@@ -31,9 +33,6 @@ struct LoweredGraph {
 // Parameters become constants (see ParameterKey), other variables inputs. Variables that only feed ignored slots are
 // neither.
 LoweredGraph Lower(const Model& model, const LowerOptions& options);
-
-// The value name of a parameter, and so its key in the ConstantStore; no computed value has such a name.
-inline std::string ParameterKey(const std::string& name) { return "$" + name; }
 
 // Nodes whose result is needed for an output: not those behind ignored slots (labels).
 std::vector<bool> NeededNodes(const Graph& graph);

@@ -231,6 +231,9 @@ struct KernelSpec {
   std::function<void(const KernelOperands& operands)> run;
   std::size_t scratch_bytes = 0;
   std::optional<std::size_t> bytes_read = {};  // where it does not read all of its inputs
+  double flops = 0;                            // of sums of products
+  std::string references = {};                 // which of its work is done by reference code, for people
+  double Flops(const StepTypes&) const { return flops; }
 };
 
 using StepSpec =

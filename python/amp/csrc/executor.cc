@@ -116,7 +116,9 @@ void BindSummary(py::module_& module) {
   py::class_<PlanStep>(module, "PlanStep", "One step of a plan; all members are text.")
       .def_readonly("node", &PlanStep::node, "The graph node that the step belongs to.")
       .def_readonly("work", &PlanStep::kind, "'convolution', 'reorder', ...")
-      .def_readonly("implementation", &PlanStep::implementation, "oneDNN's name of the kernel, 'own' or 'reference'.")
+      .def_readonly(
+          "implementation", &PlanStep::implementation,
+          "oneDNN's name of the kernel, 'own', 'reference', or 'own+reference' for a loop with both in its body.")
       .def_readonly("layout", &PlanStep::layout, "Memory layout of the output.")
       .def_readonly("reason", &PlanStep::reason, "Why a reorder or a fallback is there.")
       .def_readonly("fused", &PlanStep::fused, "Names of the nodes whose work is done with it.")

@@ -3,6 +3,7 @@
 
 #include "dnnl/allocation_counter.h"
 #include "dnnl/models.h"
+#include "nnvm/symbol_json.h"
 
 namespace amp::onednn {
 namespace {
@@ -49,6 +50,31 @@ TEST(Allocations, RecurrentLayersNeedNone) {
   m.params.args["w"] = Random({2 * 160 * (5 + 40) + 2 * 160 * (80 + 40) + 4 * 2 * 160}, 1, 0.1f);
   m.params.args["h"] = Random({4, 2, 40}, 2);
   m.params.args["c"] = Random({4, 2, 40}, 3);
+  EXPECT_EQ(Bind(m)->summary().num_references, 0);
+  EXPECT_EQ(AllocationsPerRun(m), std::vector<long>(5, 0));
+}
+
+// Six steps, whose body compares its data with a state that it hands on.
+constexpr const char* kLoop = R"json({
+  "nodes": [
+    {"op": "null", "name": "data", "inputs": []},
+    {"op": "null", "name": "start", "inputs": []},
+    {"op": "_foreach", "name": "loop", "inputs": [[0, 0, 0], [1, 0, 0]],
+     "attrs": {"num_args": "3", "num_outputs": "2", "num_out_data": "1", "in_data_locs": "(0,)",
+               "in_state_locs": "(1,)", "remain_locs": "()"},
+     "subgraphs": [{
+       "nodes": [
+         {"op": "null", "name": "x", "inputs": []},
+         {"op": "null", "name": "s", "inputs": []},
+         {"op": "broadcast_greater", "name": "more", "inputs": [[0, 0, 0], [1, 0, 0]]}],
+       "arg_nodes": [0, 1], "heads": [[2, 0, 0], [1, 0, 0]]}]}],
+  "arg_nodes": [0, 1], "heads": [[2, 0, 0], [2, 1, 0]]})json";
+
+TEST(Allocations, LoopsNeedNone) {
+  TestModel m;
+  m.symbol = ParseSymbolJson(kLoop, "loop");
+  m.types["data"] = F32({6, 2, 5});
+  m.types["start"] = F32({2, 5});
   EXPECT_EQ(Bind(m)->summary().num_references, 0);
   EXPECT_EQ(AllocationsPerRun(m), std::vector<long>(5, 0));
 }
