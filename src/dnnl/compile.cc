@@ -17,7 +17,7 @@
 #include "nnvm/error.h"
 #include "passes/pipeline.h"
 #include "program/choose_layouts.h"
-#include "program/choose_winograd.h"
+#include "program/choose_kernels.h"
 #include "program/fuse_maps.h"
 #include "program/graph_costs.h"
 #include "program/lowering.h"
@@ -58,8 +58,8 @@ LoweredModel LowerAndLayOut(const Model& model, const CompileOptions& options, C
   const bool fuses = PassEnabled("FusePostOps") && options.backend == Backend::kOneDnn;
   const bool fuses_maps = PassEnabled("FuseMaps") && options.backend == Backend::kOneDnn;
   const bool chooses = is_fast && PassEnabled("ChooseLayouts");
-  const bool chooses_winograd =
-      is_fast && options.machine != nullptr && options.backend == Backend::kOneDnn && PassEnabled("ChooseWinograd");
+  const bool chooses_kernels =
+      is_fast && options.machine != nullptr && options.backend == Backend::kOneDnn && PassEnabled("ChooseKernels");
   LowerOptions lower_options{.reference = options.backend == Backend::kReference, .native_bf16 = OneDnnHasBF16()};
   if (options.machine != nullptr && OneDnnHasBF16()) {
     lower_options.in_float32 = GraphCosts(*options.machine, model).FasterInFloat32();
@@ -83,8 +83,8 @@ LoweredModel LowerAndLayOut(const Model& model, const CompileOptions& options, C
     if (fuses_maps) FuseMaps(options.mode, &lowered.program);
     // ChooseLayouts: hints for primitives, now that it is known what they do. Other layouts give other sums.
     if (chooses) ChooseLayouts(OneDnnHasAmx(), &lowered.program);
-    // ChooseWinograd: now that it is known what convolutions do beside, which ours compute faster.
-    if (chooses_winograd) ChooseWinograd(*options.machine, &lowered.program);
+    // ChooseKernels: now that it is known what convolutions do beside, which ours compute faster.
+    if (chooses_kernels) ChooseKernels(*options.machine, &lowered.program);
     // AssignLayouts: primitives choose, reorders become steps.
     LaidOutProgram program = AssignLayouts(options.mode, std::move(lowered.program), *store);
     if (program.unsupported.empty() && program.do_not_fuse.empty()) {

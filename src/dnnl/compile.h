@@ -20,7 +20,7 @@ class ConstantStore;
 
 // Stages of a plan that AMP_DISABLE_PASSES may leave out.
 inline constexpr std::array<const char*, 7> kOptionalPlanStages = {
-    "PlanBodies", "FoldPads", "FusePostOps", "FuseMaps", "AliasConcats", "ChooseLayouts", "ChooseWinograd"};
+    "PlanBodies", "FoldPads", "FusePostOps", "FuseMaps", "AliasConcats", "ChooseLayouts", "ChooseKernels"};
 
 class BodyPlans;
 

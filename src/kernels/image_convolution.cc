@@ -64,19 +64,16 @@ const ImageConvolutionTable& ActiveImageConvolution() {
 }
 
 std::int64_t PackedImageWeights(const ImageConvolution& job) {
-  return NumPanels(job) * (job.taps() + 1) * kImagePanel;  // the bias comes first
+  return NumPanels(job) * job.taps() * kImagePanel;
 }
 
-void PackImageWeights(const ImageConvolution& job, const float* weights, const float* bias, float* packed) {
+void PackImageWeights(const ImageConvolution& job, const float* weights, float* packed) {
   const std::int64_t taps = job.taps();
   for (std::int64_t panel = 0; panel < NumPanels(job); ++panel) {
-    for (std::int64_t tap = -1; tap < taps; ++tap) {
+    for (std::int64_t tap = 0; tap < taps; ++tap) {
       for (std::int64_t lane = 0; lane < kImagePanel; ++lane) {
         const std::int64_t channel = panel * kImagePanel + lane;
-        float value = 0;
-        if (channel < job.out_channels && tap >= 0) value = weights[channel * taps + tap];
-        if (channel < job.out_channels && tap < 0 && bias != nullptr) value = bias[channel];
-        *packed++ = value;
+        *packed++ = channel < job.out_channels ? weights[channel * taps + tap] : 0;
       }
     }
   }
@@ -86,8 +83,8 @@ std::size_t ImageConvolutionScratchBytes(const ImageConvolution& job, int num_th
   return static_cast<std::size_t>(num_threads * job.window_rows() * job.row_length()) * sizeof(float);
 }
 
-void RunImageConvolution(const ImageConvolution& job, const void* x, const float* packed, void* y, void* scratch,
-                         const ImageConvolutionTable& table) {
+void RunImageConvolution(const ImageConvolution& job, const void* x, const float* packed, const float* bias, void* y,
+                         void* scratch, const ImageConvolutionTable& table) {
   const std::int64_t image = job.channels * job.depth.size * job.height.size * job.width.size;
   const std::int64_t out_rows = job.depth.out * job.height.out;
   ParallelFor(job.batch * out_rows, 1, [&](std::int64_t i) {
@@ -99,7 +96,7 @@ void RunImageConvolution(const ImageConvolution& job, const void* x, const float
       CopyWindowRows(job, static_cast<const float*>(x) + n * image, plane, row, rows);
     }
     const std::int64_t offset = n * job.y_batch + plane * job.y_plane + row * job.y_row;
-    table.row(job, rows, packed, static_cast<char*>(y) + offset * (job.y_is_bf16 ? 2 : 4));
+    table.row(job, rows, packed, bias, static_cast<char*>(y) + offset * (job.y_is_bf16 ? 2 : 4));
   });
 }
 

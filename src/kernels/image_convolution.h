@@ -41,15 +41,15 @@ struct ImageConvolution {
 
 // Number of floats that PackImageWeights writes.
 std::int64_t PackedImageWeights(const ImageConvolution& job);
-// `weights` are (out_channels, channels) and the sizes of the window; `bias` may be null.
-void PackImageWeights(const ImageConvolution& job, const float* weights, const float* bias, float* packed);
+// `weights` are (out_channels, channels) and the sizes of the window.
+void PackImageWeights(const ImageConvolution& job, const float* weights, float* packed);
 
 // What a run with so many threads needs beside its operands.
 std::size_t ImageConvolutionScratchBytes(const ImageConvolution& job, int num_threads);
 struct ImageConvolutionTable {
   Isa isa;
   // One row of the result. `rows`: those that the window meets, in the order of the weights, as float32.
-  void (*row)(const ImageConvolution& job, const float* rows, const float* packed, void* y);
+  void (*row)(const ImageConvolution& job, const float* rows, const float* packed, const float* bias, void* y);
 };
 const ImageConvolutionTable* ImageConvolutionGeneric();
 // Null where the compiler was not told to make code for it.
@@ -57,8 +57,10 @@ const ImageConvolutionTable* ImageConvolutionAvx2();
 const ImageConvolutionTable* ImageConvolutionAvx512();
 const ImageConvolutionTable& ActiveImageConvolution();
 
-// Bits do not depend on the number of threads of the scope, which is at most that of the scratch memory.
-void RunImageConvolution(const ImageConvolution& job, const void* x, const float* packed, void* y, void* scratch,
+// `bias`, out_channels numbers, may be null. Bits do not depend on the number of threads of the scope, which is at most
+// that of the scratch memory.
+void RunImageConvolution(const ImageConvolution& job, const void* x, const float* packed, const float* bias, void* y,
+                         void* scratch,
                          const ImageConvolutionTable& table = ActiveImageConvolution());
 
 }  // namespace amp::kernels

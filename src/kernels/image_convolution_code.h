@@ -23,33 +23,42 @@ struct ImageConvolutionCode {
   struct Block {
     const ImageConvolution& job;
     const float* rows;        // from the first pixel on
-    const float* weights;     // of the first panel, its bias first
+    const float* weights;     // of the first panel
     std::int64_t next_panel;  // distance of the next one's
+    const float* bias;        // of the first panel's channels, or null
     std::int64_t row_length, window_rows;
   };
 
+  // Of channels first, first + 1 and so on, of which `channels` exist.
+  static Floats Bias(const float* bias, std::int64_t first, std::int64_t channels) {
+    if (bias == nullptr || first >= channels) return Floats{};
+    if (first + kLanes <= channels) return Code::Load(bias + first);
+    float padded[kLanes] = {};
+    for (std::int64_t i = first; i < channels; ++i) padded[i - first] = bias[i];
+    return Code::Load(padded);
+  }
+
   template <int kPixels, int kPanels>
-  static void Sum(const Block& block, Floats (&sums)[kPixels][kPanels * kVectors]) {
+  static void Sum(const Block& block, std::int64_t channels, Floats (&sums)[kPixels][kPanels * kVectors]) {
     const ImageConvolution& job = block.job;
     const float* weights[kPanels];
     for (int i = 0; i < kPanels; ++i) weights[i] = block.weights + i * block.next_panel;
-#pragma GCC unroll 16
-    for (int p = 0; p < kPixels; ++p) {
 #pragma GCC unroll 8
-      for (int v = 0; v < kPanels * kVectors; ++v) {
-        sums[p][v] = Code::Load(weights[v / kVectors] + v % kVectors * kLanes);
-      }
+    for (int v = 0; v < kPanels * kVectors; ++v) {
+      const Floats start = Bias(block.bias, v * kLanes, channels);
+#pragma GCC unroll 16
+      for (int p = 0; p < kPixels; ++p) sums[p][v] = start;
     }
     const float* row = block.rows;
     for (std::int64_t k = 0; k < block.window_rows; ++k, row += block.row_length) {
       const float* x = row;
       for (std::int64_t j = 0; j < job.width.kernel; ++j, x += job.width.step) {
         Floats w[kPanels * kVectors];
-        for (int i = 0; i < kPanels; ++i) weights[i] += kImagePanel;
 #pragma GCC unroll 8
         for (int v = 0; v < kPanels * kVectors; ++v) {
           w[v] = Code::Load(weights[v / kVectors] + v % kVectors * kLanes);
         }
+        for (int i = 0; i < kPanels; ++i) weights[i] += kImagePanel;
 #pragma GCC unroll 16
         for (int p = 0; p < kPixels; ++p) {
           const Floats pixel = Code::All(x[p * job.width.stride]);
@@ -85,7 +94,7 @@ struct ImageConvolutionCode {
   template <class T, int kPixels, int kPanels>
   static void RunBlock(const Block& block, T* y, std::int64_t channels) {
     Floats sums[kPixels][kPanels * kVectors];
-    Sum<kPixels, kPanels>(block, sums);
+    Sum<kPixels, kPanels>(block, channels, sums);
     const ImageConvolution& job = block.job;
 #pragma GCC unroll 16
     for (int p = 0; p < kPixels; ++p) {
@@ -121,26 +130,27 @@ struct ImageConvolutionCode {
   }
 
   template <class T>
-  static void RunRow(const ImageConvolution& job, const float* rows, const float* packed, T* y) {
+  static void RunRow(const ImageConvolution& job, const float* rows, const float* packed, const float* bias, T* y) {
     // Functions of the header would be shared with code for other instruction sets.
     const std::int64_t window_rows = job.channels * job.depth.kernel * job.height.kernel;
-    const std::int64_t panel = (window_rows * job.width.kernel + 1) * kImagePanel;
+    const std::int64_t panel = window_rows * job.width.kernel * kImagePanel;
     const std::int64_t length = (job.width.out - 1) * job.width.stride + (job.width.kernel - 1) * job.width.step + 1;
     for (std::int64_t first = 0; first < job.out_channels;) {
-      const Block panels{job, rows, packed, panel, length, window_rows};
+      const Block panels{job, rows, packed, panel, bias, length, window_rows};
       const std::int64_t channels = job.out_channels - first;
       const bool has_all = channels > (kMaxPanels - 1) * kImagePanel;
       has_all ? RunPanels<T, kMaxPanels>(panels, channels, y) : RunPanels<T, 1>(panels, channels, y);
       const std::int64_t done = has_all ? kMaxPanels : 1;
       first += done * kImagePanel;
       packed += done * panel;
+      if (bias != nullptr) bias += done * kImagePanel;
       y += done * job.y_panel;
     }
   }
 
-  static void Row(const ImageConvolution& job, const float* rows, const float* packed, void* y) {
-    if (job.y_is_bf16) return RunRow(job, rows, packed, static_cast<std::uint16_t*>(y));
-    RunRow(job, rows, packed, static_cast<float*>(y));
+  static void Row(const ImageConvolution& job, const float* rows, const float* packed, const float* bias, void* y) {
+    if (job.y_is_bf16) return RunRow(job, rows, packed, bias, static_cast<std::uint16_t*>(y));
+    RunRow(job, rows, packed, bias, static_cast<float*>(y));
   }
 
   static constexpr ImageConvolutionTable kTable = {kIsa, Row};

@@ -37,6 +37,7 @@ double ConvolutionSpec::Flops(const StepTypes& types) const {
 
 // Transformed weights are larger, and multiplied in a dtype of their own.
 void ConvolutionSpec::Refine(const StepTypes& types, StepCost* cost) const {
+  if (as_image) cost->dtype = DType::kFloat32;
   if (!winograd) return;
   const TensorType& weights = types.inputs[1];
   cost->bytes_read -= static_cast<std::size_t>(weights.shape.size()) * BytesOf(weights.dtype);

@@ -1,14 +1,9 @@
 #include "program/winograd_job.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace amp {
 namespace {
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
-bool IsFloat(const TensorType& type) { return type.dtype == DType::kFloat32 || type.dtype == DType::kBFloat16; }
 
 bool AreAll(const IntTuple& values, std::int64_t value) {
   return std::all_of(values.begin(), values.end(), [&](std::int64_t v) { return v == value; });
@@ -25,55 +20,13 @@ bool HasKernel3x3(const StepTypes& types) {
   return source.rank() == 4 && rank >= 4 && weights[rank - 1] == 3 && weights[rank - 2] == 3;
 }
 
-bool Clips(const EltwiseSpec& spec, WinogradFinish* finish) {
-  if (spec.kind == EltwiseKind::kRelu && spec.alpha == 0) {
-    finish->low = 0;
-    return true;
-  }
-  finish->low = spec.alpha;
-  finish->high = spec.beta;
-  return spec.kind == EltwiseKind::kClip && spec.alpha <= spec.beta;
-}
-
-bool AddsImage(const PostOp& op, const StepTypes& types) {
-  const auto* binary = std::get_if<BinarySpec>(&op.spec);
-  const bool adds = std::holds_alternative<SumSpec>(op.spec) || (binary != nullptr && binary->kind == BinaryKind::kAdd);
-  return adds && types.inputs[op.operand].shape == types.outputs[0].shape && IsFloat(types.inputs[op.operand]);
-}
-
-std::size_t NumOperands(const Step& step) {
-  return static_cast<std::size_t>(std::count_if(step.post_ops.begin(), step.post_ops.end(), [](const PostOp& op) {
-    return !std::holds_alternative<EltwiseSpec>(op.spec);
-  }));
-}
-
 }  // namespace
-
-std::optional<WinogradFinish> WinogradFinishOf(const Step& step, const StepTypes& types) {
-  WinogradFinish finish{std::nullopt, -kInfinity, kInfinity};
-  bool clips = false;
-  for (const PostOp& op : step.post_ops) {
-    const auto* function = std::get_if<EltwiseSpec>(&op.spec);
-    if (clips) return std::nullopt;  // which is the last that it does
-    if (function != nullptr) {
-      clips = Clips(*function, &finish);
-      if (!clips) return std::nullopt;
-    } else {
-      if (finish.sum || !AddsImage(op, types)) return std::nullopt;
-      finish.sum = op.operand;
-    }
-  }
-  return finish;
-}
 
 bool IsForWinograd(const Step& step, const StepTypes& types) {
   const auto* spec = std::get_if<ConvolutionSpec>(&step.spec);
   if (spec == nullptr || !HasKernel3x3(types)) return false;
-  const bool has_bias = step.inputs.size() - NumOperands(step) == 3;
   return AreAll(spec->strides, 1) && AreAll(spec->dilates, 0) && AreBetween(spec->pads_begin, 0, 2) &&
-         AreBetween(spec->pads_end, 0, 2) && IsFloat(types.inputs[0]) && IsFloat(types.inputs[1]) &&
-         IsFloat(types.outputs[0]) && (!has_bias || types.inputs[2].dtype == DType::kFloat32) &&
-         types.outputs[0].shape.size() > 0 && types.inputs[0].shape.size() > 0 && WinogradFinishOf(step, types);
+         AreBetween(spec->pads_end, 0, 2) && HasKernelTypes(step, types) && types.outputs[0].shape.size() > 0 && types.inputs[0].shape.size() > 0 && FinishOf(step, types);
 }
 
 kernels::Winograd WinogradJob(const ConvolutionSpec& spec, const StepTypes& types) {

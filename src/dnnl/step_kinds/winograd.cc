@@ -122,11 +122,6 @@ class WinogradKernel : public OwnKernel {
   std::optional<std::size_t> sum_;
 };
 
-// Operands of post-ops come last.
-bool HasBias(const Step& step, const WinogradFinish& finish) {
-  return step.inputs.size() - finish.sum.has_value() == 3;
-}
-
 StepTypes TypesOf(const LayoutBuilder& builder, const Step& step) {
   StepTypes types;
   for (const ValueId v : step.inputs) types.inputs.push_back(builder.TypeOf(v));
@@ -148,7 +143,7 @@ bool AssignWinograd(LayoutBuilder* builder, const Step& given) {
   const auto kind = *std::get<ConvolutionSpec>(given.spec).winograd;
   const StepTypes types = TypesOf(*builder, given);
   const Winograd job = WinogradJob(std::get<ConvolutionSpec>(given.spec), types);
-  const auto finish = WinogradFinishOf(given, types);
+  const auto finish = FinishOf(given, types);
   const auto [source, result] = LayoutsOfLibrary(given, types);
   if (!finish || !ImageOf(source, job.in_channels) || !ImageOf(result, job.out_channels)) return false;
   Step step = given;
@@ -156,7 +151,7 @@ bool AssignWinograd(LayoutBuilder* builder, const Step& given) {
     step.inputs[0] = builder->InLayout(step.inputs[0], source, step.node, kReason);
   }
   step.inputs[1] = PackedWeights(builder, step, kind);
-  if (HasBias(step, *finish)) step.inputs[2] = builder->InRowMajor(step.inputs[2], step.node, kReason);
+  if (HasBias(step)) step.inputs[2] = builder->InRowMajor(step.inputs[2], step.node, kReason);
   if (finish->sum && !ImageOf(builder->LayoutOf(step.inputs[*finish->sum]), job.out_channels)) {
     ValueId& sum = step.inputs[*finish->sum];
     sum = builder->InLayout(sum, ChannelsLast(builder->TypeOf(sum)), step.node, kReason);
@@ -169,7 +164,7 @@ bool AssignWinograd(LayoutBuilder* builder, const Step& given) {
 std::unique_ptr<const OwnKernel> MakeWinograd(const Step& step, const LaidOutProgram& program) {
   const StepTypes types = program.TypesOf(step);
   Winograd job = WinogradJob(std::get<ConvolutionSpec>(step.spec), types);
-  const auto finish = WinogradFinishOf(step, types);
+  const auto finish = FinishOf(step, types);
   const auto source = ImageOf(program.layouts[step.inputs[0]], job.in_channels),
              result = ImageOf(program.layouts[step.outputs[0]], job.out_channels),
              sum =
@@ -182,7 +177,7 @@ std::unique_ptr<const OwnKernel> MakeWinograd(const Step& step, const LaidOutPro
   job.low = finish->low;
   job.high = finish->high;
   job.num_threads = kernels::NumThreads();
-  return std::make_unique<WinogradKernel>(job, HasBias(step, *finish), finish->sum);
+  return std::make_unique<WinogradKernel>(job, HasBias(step), finish->sum);
 }
 
 bool CanWriteWinograd(const Step& step, const LaidOutProgram& program, const Desc& layout) {

@@ -43,7 +43,7 @@ class WinogradPlans : public ::testing::Test {
   // With `count` such convolutions, and the results of the plan without them.
   void ExpectSame(const TestModel& m, int count, double tolerance = kFloatTolerance) {
     const auto own = Bind(m, Options());
-    setenv("AMP_DISABLE_PASSES", "ChooseWinograd", 1);
+    setenv("AMP_DISABLE_PASSES", "ChooseKernels", 1);
     const auto direct = Bind(m, Options());
     unsetenv("AMP_DISABLE_PASSES");
     EXPECT_EQ(CountWinograd(direct->summary()), 0);

@@ -116,10 +116,12 @@ struct Case {
     const ThreadScope scope(num_threads);
     const Guarded<X> image(source);
     const Guarded<float> packed(static_cast<std::size_t>(PackedImageWeights(job)));
-    PackImageWeights(job, weights.data(), has_bias ? bias.data() : nullptr, packed.data());
+    PackImageWeights(job, weights.data(), packed.data());
+    const Guarded<float> offsets(bias);
     const Guarded<char> scratch(ImageConvolutionScratchBytes(job, num_threads));
     const Guarded<Y> y(static_cast<std::size_t>(job.batch * job.y_batch));
-    RunImageConvolution(job, image.data(), packed.data(), y.data(), scratch.data(), table);
+    RunImageConvolution(job, image.data(), packed.data(), has_bias ? offsets.data() : nullptr, y.data(), scratch.data(),
+                        table);
     return y.values();
   }
 
@@ -180,11 +182,11 @@ TEST(ImageConvolution, NaNStaysThroughClipping) {
   job.high = 6;
   const std::vector<float> weights(kImagePanel, 1);
   std::vector<float> packed(static_cast<std::size_t>(PackedImageWeights(job)));
-  PackImageWeights(job, weights.data(), nullptr, packed.data());
+  PackImageWeights(job, weights.data(), packed.data());
   const float x = std::nanf("");
   for (const ImageConvolutionTable* table : Tables()) {
     std::vector<float> y(kImagePanel), scratch(1);
-    RunImageConvolution(job, &x, packed.data(), y.data(), scratch.data(), *table);
+    RunImageConvolution(job, &x, packed.data(), nullptr, y.data(), scratch.data(), *table);
     EXPECT_TRUE(std::isnan(y[3])) << IsaName(table->isa);
   }
 }

@@ -1,8 +1,9 @@
-#include "program/choose_winograd.h"
+#include "program/choose_kernels.h"
 
 #include <algorithm>
 #include <array>
 
+#include "program/image_job.h"
 #include "program/step_features.h"
 #include "program/winograd_job.h"
 
@@ -41,7 +42,14 @@ bool IsAccurate(WinogradKind kind, const StepTypes& types) {
          types.inputs[1].dtype == DType::kBFloat16;
 }
 
-void ChooseFor(const MachineTable& machine, const StepTypes& types, Step* step) {
+void ChooseImageKernel(const MachineTable& machine, const StepTypes& types, Step* step) {
+  auto& spec = std::get<ConvolutionSpec>(step->spec);
+  const double seconds = machine.Seconds(FeaturesOf(*step, types));
+  spec.as_image = true;
+  spec.as_image = machine.Seconds(FeaturesOf(*step, types)) < kLeastGain * seconds;
+}
+
+void ChooseWinograd(const MachineTable& machine, const StepTypes& types, Step* step) {
   auto& spec = std::get<ConvolutionSpec>(step->spec);
   double least = kLeastGain * machine.Seconds(FeaturesOf(*step, types));
   std::optional<WinogradKind> best;
@@ -58,13 +66,17 @@ void ChooseFor(const MachineTable& machine, const StepTypes& types, Step* step) 
 
 }  // namespace
 
-void ChooseWinograd(const MachineTable& machine, Program* program) {
+void ChooseKernels(const MachineTable& machine, Program* program) {
   const std::vector<bool> constant = ConstantValues(*program);
   for (Step& step : program->steps) {
     const bool has_weights = std::holds_alternative<ConvolutionSpec>(step.spec) && constant[step.inputs[1]];
     if (!has_weights) continue;
     const StepTypes types = TypesOf(*program, step);
-    if (IsForWinograd(step, types)) ChooseFor(machine, types, &step);
+    if (IsForImageKernel(step, types)) {
+      ChooseImageKernel(machine, types, &step);
+    } else if (IsForWinograd(step, types)) {
+      ChooseWinograd(machine, types, &step);
+    }
   }
 }
 

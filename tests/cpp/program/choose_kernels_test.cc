@@ -1,4 +1,4 @@
-#include "program/choose_winograd.h"
+#include "program/choose_kernels.h"
 
 #include <gtest/gtest.h>
 
@@ -31,22 +31,22 @@ std::shared_ptr<const MachineTable> Machine(double bf16_flops) {
 }
 
 std::optional<WinogradKind> Chosen(Program program, double bf16_flops = 2e9) {
-  ChooseWinograd(*Machine(bf16_flops), &program);
+  ChooseKernels(*Machine(bf16_flops), &program);
   return std::get<ConvolutionSpec>(program.steps[0].spec).winograd;
 }
 
-TEST(ChooseWinograd, WhereItTakesLessTime) {
+TEST(ChooseKernels, WhereItTakesLessTime) {
   EXPECT_EQ(Chosen(OneConvolution(kF32, 28)), WinogradKind::kF4x4);
   EXPECT_EQ(Chosen(OneConvolution(kF32, 1)), std::nullopt);  // of a tile of sixteen results one is read
 }
 
-TEST(ChooseWinograd, ByTheSpeedOfBFloat16) {
+TEST(ChooseKernels, ByTheSpeedOfBFloat16) {
   EXPECT_EQ(Chosen(OneConvolution(kBF16, 28), 1e9), WinogradKind::kF4x4);
   const auto fast = kernels::HasWinograd(WinogradKind::kF2x2BF16) ? WinogradKind::kF2x2BF16 : WinogradKind::kF4x4;
   EXPECT_EQ(Chosen(OneConvolution(kBF16, 28), 1.9e9), fast);
 }
 
-TEST(ChooseWinograd, OnlyConvolutionsThatTheKernelKnows) {
+TEST(ChooseKernels, OnlyConvolutionsThatTheKernelKnows) {
   EXPECT_EQ(Chosen(OneConvolution(kF32, 28, {2, 2})), std::nullopt);
   Program tanh = OneConvolution(kF32, 28);
   tanh.steps[0].post_ops.push_back({EltwiseSpec{EltwiseKind::kTanh}});
@@ -57,7 +57,7 @@ TEST(ChooseWinograd, OnlyConvolutionsThatTheKernelKnows) {
 }
 
 // They would have to be transformed in every run.
-TEST(ChooseWinograd, WeightsThatAreNoConstantsStayAsTheyAre) {
+TEST(ChooseKernels, WeightsThatAreNoConstantsStayAsTheyAre) {
   Program program = OneConvolution(kF32, 28);
   program.values[1].source = ValueSource::kInput;
   EXPECT_EQ(Chosen(program), std::nullopt);

@@ -1,0 +1,24 @@
+// What our own kernels of convolutions do with their sums.
+#pragma once
+
+#include <optional>
+
+#include "program/step.h"
+
+namespace amp {
+
+struct ConvolutionFinish {
+  std::optional<std::size_t> sum;  // the place of the image that is added, among the step's inputs
+  float low = 0, high = 0;         // to which the result is clipped
+};
+
+// Nothing where the kernels do not know the post-ops: they add an image and then clip.
+std::optional<ConvolutionFinish> FinishOf(const Step& step, const StepTypes& types);
+
+// Whether the inputs have a bias before the operands of post-ops.
+bool HasBias(const Step& step);
+
+// The dtypes that the kernels know, source, weights, bias and result.
+bool HasKernelTypes(const Step& step, const StepTypes& types);
+
+}  // namespace amp
