@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "dnnl/assign_layouts.h"
+#include "dnnl/body_plans.h"
 #include "dnnl/build_steps.h"
 #include "dnnl/cpu_info.h"
 #include "dnnl/fold_constants.h"

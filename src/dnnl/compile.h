@@ -8,7 +8,6 @@
 #include "dnnl/plan.h"
 #include "passes/model.h"
 #include "passes/numeric_mode.h"
-#include "program/body_runner.h"
 
 namespace amp {
 class MachineTable;
@@ -31,18 +30,8 @@ struct CompileOptions {
   // Whose times say which bfloat16 nodes compute in float32 around their stored operands; null: none do where the CPU
   // has the arithmetic.
   std::shared_ptr<const MachineTable> machine = nullptr;
-  // Makes plans of bodies of control flow, see dnnl/body_plans.h; null: they run on reference kernels.
+  // Makes plans of bodies of control flow, see dnnl/bound_bodies.h; null: they run on reference kernels.
   std::shared_ptr<BodyPlans> bodies = nullptr;
-};
-
-class BodyPlans {
- public:
-  virtual ~BodyPlans() = default;
-  // With these options. The store has the parameters that the request names, until the plan that asked is made. For one
-  // thread at a time, which holds the store's lock.
-  virtual std::shared_ptr<const BodyRunner> RunnerOf(const BodyRequest& request, const CompileOptions& options,
-                                                     const ConstantStore& store) = 0;
-  virtual std::size_t constant_bytes() const = 0;
 };
 
 // A store that holds the parameters of a model, to be shared by all its plans.

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <utility>
 
-#include "dnnl/body_plans.h"
+#include "dnnl/bound_bodies.h"
 #include "nnvm/env.h"
 #include "nnvm/error.h"
 #include "program/threads.h"

@@ -1,4 +1,4 @@
-#include "dnnl/body_plans.h"
+#include "dnnl/bound_bodies.h"
 
 #include <algorithm>
 #include <array>
