@@ -332,8 +332,11 @@ OpCase DrawMultiBoxDetection(Random& random) {
 
 OpCase DrawRoiPooling(Random& random) {
   const DType dtype = random.Type(FloatTypes());
-  const Shape data{5, random.Int(1, 20), random.Int(1, 9), random.Int(1, 9)};  // images up to 4 exist
-  OpCase c{{}, {{{dtype, data}, Values::kWide}, {{dtype, Shape{random.Size(5), 5}}}}, {}, Truth::kSameBits};
+  const Shape data{5, random.Int(1, 20), random.Int(1, 9), random.Int(1, 9)};  // values up to 4 name images
+  OpCase c{{},
+           {{{dtype, data}, Values::kWide}, {{dtype, Shape{random.Size(5), 5}}, Values::kPositive}},
+           {},
+           Truth::kSameBits};
   c.attrs["pooled_size"] = PrintAttr(Tuple(random, 2, 1, 4));
   c.attrs["spatial_scale"] = random.Of({"1", "0.5", "0.3"});
   return c;
