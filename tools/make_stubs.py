@@ -29,6 +29,7 @@ TYPES = {
     "str": "str",
     "dtype": "Any",
     "tuple of int": "Sequence[int] | int",
+    "tuple of float": "Sequence[float] | float",
     "tuple of pairs of int": "Sequence[Sequence[int]]",
 }
 

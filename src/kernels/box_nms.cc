@@ -87,6 +87,7 @@ class Image {
       std::copy_n(ranks_ + chunk * kChunk, counts_[chunk], ranks_ + num_ranked_);
       num_ranked_ += static_cast<std::int64_t>(counts_[chunk]);
     }
+    num_ranked_ = KeepSmallest(ranks_, num_ranked_, MaxRanked(work_));
     SortByUpperHalf(ranks_, spare_, num_ranked_);
     num_ranked_ = std::min(MaxRanked(work_), num_ranked_);
   }

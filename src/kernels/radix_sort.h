@@ -17,4 +17,8 @@ inline std::uint32_t SortKeyOf(float value) {
 // `spare` has room for as many. On the calling thread.
 void SortByUpperHalf(std::uint64_t* entries, std::uint64_t* spare, std::int64_t count);
 
+// Drops most entries that do not belong to the `chosen` with the smallest upper halves; of equal ones the first belong.
+// Those that stay, whose number it returns, keep their order. On the calling thread.
+std::int64_t KeepSmallest(std::uint64_t* entries, std::int64_t count, std::int64_t chosen);
+
 }  // namespace amp::kernels

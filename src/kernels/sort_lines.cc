@@ -78,7 +78,7 @@ struct Line {
     for (std::int64_t i = 0; i < work.size; ++i) {
       entries[i] = std::uint64_t{KeyOf(x[first + i * work.inner]) ^ flip} << 32 | static_cast<std::uint64_t>(i);
     }
-    SortByUpperHalf(entries, entries + work.size, work.size);
+    SortByUpperHalf(entries, entries + work.size, KeepSmallest(entries, work.size, work.chosen));
   }
   std::int64_t At(std::int64_t i) const { return static_cast<std::int64_t>(entries[i] & 0xFFFFFFFFu); }
 

@@ -1,13 +1,15 @@
-// Boxes of detections: _contrib_box_decode, _contrib_box_nms.
+// Boxes of detections: _contrib_box_decode, _contrib_box_iou, _contrib_box_nms.
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <numeric>
 
 #include "kernels/box_decode.h"
+#include "kernels/box_iou.h"
 #include "kernels/box_nms.h"
 #include "ops/float32_kernel.h"
 #include "ops/numeric.h"
+#include "ops/ranges.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
 #include "program/reference.h"
@@ -80,6 +82,60 @@ bool LowerDecode(LowerContext& c) {
         .Set(AmpFacts{Arithmetic::kNeedsFloat32})
         .Set(ReferenceKernel{DecodeReference})
         .Set(KernelRule{LowerDecode});
+
+struct IouParam {
+  std::string format = "corner";
+};
+
+kernels::BoxIou WorkOf(const IouParam& p, const Shape& lhs, const Shape& rhs) {
+  return {lhs.SizeOf(0, lhs.rank() - 1), rhs.SizeOf(0, rhs.rank() - 1), p.format == "center"};
+}
+
+void InferIou(ShapeRelation& r) {
+  std::vector<std::int64_t> dims;
+  for (int i = 0; i < 2; ++i) {
+    const Shape& boxes = r.in(i);
+    if (!boxes.fully_known()) return;
+    if (boxes.rank() == 0 || boxes[boxes.rank() - 1] != 4) {
+      FailAt(r.node(), "expected boxes (..., 4), got {}", boxes.ToString());
+    }
+    dims.insert(dims.end(), boxes.dims().begin(), boxes.dims().end() - 1);
+  }
+  if (dims.empty()) dims.push_back(1);
+  r.Out(0, Shape(dims));
+}
+
+void IouReference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+  const kernels::BoxIou work = WorkOf(node.params<IouParam>(), in[0].shape(), in[1].shape());
+  const std::vector<float> a = Numbers<float>(in[0]), b = Numbers<float>(in[1]);
+  std::vector<float> y;
+  for (std::int64_t i = 0; i < work.rows; ++i) {
+    for (std::int64_t j = 0; j < work.columns; ++j) y.push_back(work.Of(a.data() + i * 4, b.data() + j * 4));
+  }
+  Store(y, out[0]);
+}
+
+bool LowerIou(LowerContext& c) {
+  const kernels::BoxIou work = WorkOf(c.node().params<IouParam>(), c.in_type(0).shape, c.in_type(1).shape);
+  const auto run = [work](const KernelOperands& operands) {
+    work.Run(static_cast<const float*>(operands.input(0)), static_cast<const float*>(operands.input(1)),
+             static_cast<float*>(operands.output()));
+  };
+  return LowerInFloat32(c, {"box_iou", run});
+}
+
+[[maybe_unused]] const auto kIou =
+    RegisterOp<IouParam>("_contrib_box_iou")
+        .Doc("Intersection over union of each box of lhs (..., 4) with each box of rhs (..., 4).")
+        .Params(
+            ParamSchema<IouParam>().Optional("format", &IouParam::format, "Of the boxes.").OneOf({"corner", "center"}))
+        .Inputs({"lhs", "rhs"})
+        .Set(ShapeRule{InferIou})
+        .Set(SameFloatDType())
+        .Set(AmpFacts{Arithmetic::kNeedsFloat32})
+        .Set(ConstantRange({0, 1}))
+        .Set(ReferenceKernel{IouReference})
+        .Set(KernelRule{LowerIou});
 
 struct NmsParam {
   double overlap_thresh = 0.5;

@@ -293,6 +293,85 @@ OpCase DrawBoxDecode(Random& random) {
   return c;
 }
 
+OpCase DrawBoxIou(Random& random) {
+  const DType dtype = random.Type(FloatTypes());
+  OpCase c{{},
+           {{{dtype, Shape{random.Int(1, 3), random.Size(6), 4}}}, {{dtype, Shape{random.Int(1, 5), 4}}}},
+           {},
+           Truth::kSameBits};
+  Maybe(random, &c.attrs, "format", random.Of({"corner", "center"}));
+  return c;
+}
+
+OpCase DrawMultiBoxPrior(Random& random) {
+  OpCase c{{}, {{{random.Type(FloatTypes()), Shape{1, 2, random.Int(1, 4), random.Int(1, 4)}}}}, {}, Truth::kSameBits};
+  Maybe(random, &c.attrs, "sizes", random.Of({"(0.5,)", "[0.25, 0.5]", "0.75"}));
+  Maybe(random, &c.attrs, "ratios", random.Of({"(1, 2, 0.5)", "(3,)"}));
+  Maybe(random, &c.attrs, "steps", random.Of({"(0.25, 0.125)", "(-1, -1)"}));
+  Maybe(random, &c.attrs, "offsets", "(0.25, 0.75)");
+  Maybe(random, &c.attrs, "clip", Flag(random));
+  return c;
+}
+
+OpCase DrawMultiBoxDetection(Random& random) {
+  const std::int64_t images = random.Int(1, 3), anchors = random.Int(1, 30);
+  const DType dtype = random.Type(FloatTypes());
+  OpCase c{{},
+           {{{dtype, Shape{images, random.Int(1, 4), anchors}}},
+            {{dtype, Shape{images, anchors * 4}}},
+            {{dtype, Shape{1, anchors, 4}}}},
+           {},
+           Truth::kSameBits};
+  Maybe(random, &c.attrs, "threshold", random.Of({"0", "0.5"}));
+  Maybe(random, &c.attrs, "nms_threshold", random.Of({"0", "0.25", "1"}));
+  Maybe(random, &c.attrs, "nms_topk", random.Of({"-1", "5"}));
+  Maybe(random, &c.attrs, "force_suppress", Flag(random));
+  Maybe(random, &c.attrs, "clip", Flag(random));
+  return c;
+}
+
+OpCase DrawRoiPooling(Random& random) {
+  const DType dtype = random.Type(FloatTypes());
+  const Shape data{5, random.Int(1, 20), random.Int(1, 9), random.Int(1, 9)};  // values up to 4 name images
+  OpCase c{{},
+           {{{dtype, data}, Values::kWide}, {{dtype, Shape{random.Size(5), 5}}, Values::kPositive}},
+           {},
+           Truth::kSameBits};
+  c.attrs["pooled_size"] = PrintAttr(Tuple(random, 2, 1, 4));
+  c.attrs["spatial_scale"] = random.Of({"1", "0.5", "0.3"});
+  return c;
+}
+
+// Rounding moves positions.
+constexpr double kSampleError = 4096;
+
+OpCase DrawGridGenerator(Random& random) {
+  const bool is_affine = random.Chance(0.5);
+  const Shape data =
+      is_affine ? Shape{random.Int(1, 3), 6} : Shape{random.Int(1, 3), 2, random.Int(2, 6), random.Int(2, 6)};
+  OpCase c{{}, {{{random.Type(FloatTypes()), data}}}, {0, 0, 256}};
+  c.attrs["transform_type"] = is_affine ? "affine" : "warp";
+  if (is_affine) c.attrs["target_shape"] = PrintAttr(Tuple(random, 2, 2, 6));
+  return c;
+}
+
+OpCase DrawBilinearSampler(Random& random) {
+  const DType dtype = random.Type(FloatTypes());
+  const std::int64_t images = random.Int(1, 3);
+  return {{},
+          {{{dtype, Shape{images, random.Int(1, 5), random.Int(1, 6), random.Int(1, 6)}}},
+           {{dtype, Shape{images, 2, random.Int(1, 20), random.Int(1, 30)}}}},
+          {0, 0, kSampleError}};
+}
+
+OpCase DrawSpatialTransformer(Random& random) {
+  OpCase c = DrawBilinearSampler(random);
+  c.inputs[1].type.shape = Shape{c.inputs[0].type.shape[0], 6};
+  c.attrs = {{"transform_type", "affine"}, {"sampler_type", "bilinear"}};
+  c.attrs["target_shape"] = PrintAttr(Tuple(random, 2, 2, 20));
+  return c;
+}
+
 OpCase DrawBoxNms(Random& random) {
   OpCase c{{}, {{{random.Type(FloatTypes()), Shape{random.Size(3), random.Size(40), 6}}}}, {}, Truth::kSameBits};
   Maybe(random, &c.attrs, "overlap_thresh", random.Of({"0", "0.3"}));
@@ -361,11 +440,18 @@ OpCase DrawSizeArray(Random& random) { return Move(random, 0); }
 
 const std::vector<OpRow>& NumPyOpRows() {
   static const std::vector<OpRow> rows{
+      {"BilinearSampler", DrawBilinearSampler},
       {"Crop", DrawCrop},
+      {"GridGenerator", DrawGridGenerator},
+      {"ROIPooling", DrawRoiPooling},
+      {"SpatialTransformer", DrawSpatialTransformer},
       {"_contrib_DeformableConvolution", [](Random& random) { return DrawDeformable(random, false); }},
       {"_contrib_ModulatedDeformableConvolution", [](Random& random) { return DrawDeformable(random, true); }},
+      {"_contrib_MultiBoxDetection", DrawMultiBoxDetection},
+      {"_contrib_MultiBoxPrior", DrawMultiBoxPrior},
       {"_contrib_ROIAlign", DrawRoiAlign},
       {"_contrib_box_decode", DrawBoxDecode},
+      {"_contrib_box_iou", DrawBoxIou},
       {"_contrib_box_nms", DrawBoxNms},
       {"_contrib_div_sqrt_dim", DrawDivSqrtDim},
       {"_eye", DrawEye},

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .core import Case, Expected, operator, wide
+from .core import Case, Expected, moved, operator, wide
 
 
 def corners(boxes):
@@ -148,3 +148,53 @@ def draw_roi_align(d):
 
 
 operator("_contrib_ROIAlign", roi_align, draw_roi_align)
+
+
+def box_iou(attrs, a, b):
+    corner = [corners(wide(x)) if attrs.get("format", "corner") == "center" else wide(x) for x in (a, b)]
+    shape = (*a.shape[:-1], *b.shape[:-1]) or (1,)
+    y = [overlap(first, second) for first in corner[0].reshape(-1, 4) for second in corner[1].reshape(-1, 4)]
+    return Expected(np.array(y, float).reshape(shape), a.dtype, 64.0)
+
+
+def draw_box_iou(d):
+    """Boxes on a grid: unions are far from 0 or 0 exactly."""
+    shapes = [(*d.shape(d.int(0, 2), 4), 4) for _ in range(2)]
+    low = [d.rng.integers(0, 6, (*shape[:-1], 2)) / 8 for shape in shapes]
+    boxes = [np.concatenate([x, x + d.rng.integers(0, 6, x.shape) / 8], -1).astype(d.of([np.float32])) for x in low]
+    return Case(d.some(format=d.of(["corner", "center"])), boxes)
+
+
+operator("_contrib_box_iou", box_iou, draw_box_iou)
+
+
+def bins(first, last, count, size):
+    """Along one axis: the positions [begin, end) that each bin of a region holds."""
+    start, end = (int(np.floor(abs(v) + 0.5) * np.sign(v)) for v in (first, last))
+    length = np.float32(max(end - start + 1, 1)) / np.float32(count)
+    edges = [(int(np.floor(np.float32(i) * length)), int(np.ceil(np.float32(i + 1) * length))) for i in range(count)]
+    return [tuple(int(np.clip(edge + start, 0, size)) for edge in pair) for pair in edges]
+
+
+def roi_pooling(attrs, x, rois):
+    height, width = attrs["pooled_size"]
+    y = np.zeros((len(rois), x.shape[1], height, width), x.dtype)
+    for r, (image, *box) in enumerate(rois.astype(np.float32)):
+        left, top, right, bottom = (v * np.float32(attrs["spatial_scale"]) for v in box)
+        rows, columns = bins(top, bottom, height, x.shape[2]), bins(left, right, width, x.shape[3])
+        for i, j in np.ndindex(height, width):
+            (up, down), (start, end) = rows[i], columns[j]
+            if image >= 0 and up < down and start < end:
+                y[r, :, i, j] = x[int(image), :, up:down, start:end].max((1, 2))
+    return moved(y)
+
+
+def draw_roi_pooling(d):
+    x = d.array((2, d.int(1, 3), d.int(1, 6), d.int(1, 6)), d.dtype())
+    count = d.int(1, 3)
+    rois = np.concatenate([d.rng.integers(-1, 2, (count, 1)), d.rng.integers(-4, 24, (count, 4)) / 4], -1)
+    attrs = {"pooled_size": d.ints(2, 1, 3), "spatial_scale": d.of([0.5, 1.0, 0.25])}
+    return Case(attrs, [x, rois.astype(np.float32)])
+
+
+operator("ROIPooling", roi_pooling, draw_roi_pooling)

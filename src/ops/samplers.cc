@@ -1,0 +1,237 @@
+// Images seen through grids of positions: GridGenerator, BilinearSampler, SpatialTransformer.
+#include <cmath>
+
+#include "kernels/grid_sample.h"
+#include "ops/float32_kernel.h"
+#include "ops/numeric.h"
+#include "ops/rules.h"
+#include "passes/op_facts.h"
+#include "program/reference.h"
+
+namespace amp {
+namespace {
+
+struct SamplerParam {};
+
+struct GridParam {
+  std::string transform_type = "affine";
+  IntTuple target_shape = {0, 0};
+};
+
+struct TransformerParam {
+  IntTuple target_shape = {0, 0};
+  std::string transform_type = "affine";
+  std::string sampler_type = "bilinear";
+};
+
+void RequireTarget(const IntTuple& shape) {
+  if (shape.size() != 2) Throw<GraphError>("attribute target_shape: expected (height, width)");
+  for (const std::int64_t size : shape) {
+    if (size < 1 || size > (1 << 20)) Throw<GraphError>("attribute target_shape: {} is out of range", size);
+  }
+}
+
+Shape Images() { return {kUnknownDim, kUnknownDim, kUnknownDim, kUnknownDim}; }
+
+// ---- reference ----
+
+// From -1 to 1.
+template <class T>
+T Along(std::int64_t position, std::int64_t size) {
+  return -1 + static_cast<T>(position) * 2 / static_cast<T>(size - 1);
+}
+
+template <class T>
+std::vector<T> Affine(const std::vector<T>& matrices, std::int64_t height, std::int64_t width) {
+  std::vector<T> grid;
+  for (std::size_t row = 0; row < matrices.size(); row += 3) {
+    for (std::int64_t i = 0; i < height; ++i) {
+      for (std::int64_t j = 0; j < width; ++j) {
+        grid.push_back(matrices[row] * Along<T>(j, width) + matrices[row + 1] * Along<T>(i, height) +
+                       matrices[row + 2]);
+      }
+    }
+  }
+  return grid;
+}
+
+template <class T>
+std::vector<T> Warp(std::vector<T> grid, std::int64_t height, std::int64_t width) {
+  for (std::size_t k = 0; k < grid.size(); ++k) {
+    const auto at = static_cast<std::int64_t>(k);
+    const bool goes_down = at / (height * width) % 2 == 1;
+    const std::int64_t from = goes_down ? at / width % height : at % width;
+    grid[k] = (grid[k] + static_cast<T>(from)) / (static_cast<T>((goes_down ? height : width) - 1) / 2) - 1;
+  }
+  return grid;
+}
+
+// The image at a position between four elements; those outside count as 0.
+template <class T>
+T Interpolated(const T* plane, std::int64_t height, std::int64_t width, T across, T down) {
+  const T left = std::floor(across), top = std::floor(down);
+  const T right_weight = across - left, bottom_weight = down - top;
+  T sum{0};
+  for (int k = 0; k < 4; ++k) {
+    const T column = left + static_cast<T>(k % 2), row = top + static_cast<T>(k / 2);
+    const bool inside = column >= 0 && column < static_cast<T>(width) && row >= 0 && row < static_cast<T>(height);
+    const T value = inside ? plane[static_cast<std::int64_t>(row) * width + static_cast<std::int64_t>(column)] : T{0};
+    sum += value * (k / 2 == 0 ? 1 - bottom_weight : bottom_weight) * (k % 2 == 0 ? 1 - right_weight : right_weight);
+  }
+  return sum;
+}
+
+template <class T>
+std::vector<T> Sampled(const NDArray& data, const std::vector<T>& grid, std::int64_t places) {
+  const Shape& shape = data.shape();
+  const std::vector<T> x = Numbers<T>(data);
+  std::vector<T> y;
+  for (std::int64_t plane = 0; plane < shape[0] * shape[1]; ++plane) {
+    const T* across = grid.data() + plane / shape[1] * 2 * places;
+    for (std::int64_t i = 0; i < places; ++i) {
+      y.push_back(Interpolated(x.data() + plane * shape[2] * shape[3], shape[2], shape[3],
+                               (across[i] + 1) * static_cast<T>(shape[3] - 1) / 2,
+                               (across[i + places] + 1) * static_cast<T>(shape[2] - 1) / 2));
+    }
+  }
+  return y;
+}
+
+void GridReference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+  const std::int64_t height = out[0].shape()[2], width = out[0].shape()[3];
+  const bool is_affine = node.params<GridParam>().transform_type == "affine";
+  WithFloatType(in[0].dtype(), [&](auto zero) {
+    const auto x = Numbers<decltype(zero)>(in[0]);
+    Store(is_affine ? Affine(x, height, width) : Warp(x, height, width), out[0]);
+  });
+}
+
+void SamplerReference(const Node&, std::span<const NDArray> in, std::span<NDArray> out) {
+  WithFloatType(in[0].dtype(), [&](auto zero) {
+    Store(Sampled(in[0], Numbers<decltype(zero)>(in[1]), out[0].shape().SizeOf(2, 4)), out[0]);
+  });
+}
+
+void TransformerReference(const Node&, std::span<const NDArray> in, std::span<NDArray> out) {
+  const std::int64_t height = out[0].shape()[2], width = out[0].shape()[3];
+  WithFloatType(in[0].dtype(), [&](auto zero) {
+    Store(Sampled(in[0], Affine(Numbers<decltype(zero)>(in[1]), height, width), height * width), out[0]);
+  });
+}
+
+// ---- kernels ----
+
+kernels::GridSample SampleOf(const Shape& data, const Shape& out) {
+  kernels::GridSample work;
+  work.images = data[0];
+  work.channels = data[1];
+  work.height = data[2];
+  work.width = data[3];
+  work.places = out.SizeOf(2, 4);
+  return work;
+}
+
+bool LowerGrid(LowerContext& c) {
+  const Shape& out = c.out_type(0).shape;
+  const auto with = [&](const auto& work) {
+    const auto run = [work](const KernelOperands& operands) {
+      work.Run(static_cast<const float*>(operands.input(0)), static_cast<float*>(operands.output()));
+    };
+    return LowerInFloat32(c, {"grid", run});
+  };
+  const bool is_affine = c.node().params<GridParam>().transform_type == "affine";
+  return is_affine ? with(kernels::AffineGrid{out[0], out[2], out[3]})
+                   : with(kernels::WarpGrid{out[0], out[2], out[3]});
+}
+
+bool LowerSampler(LowerContext& c) {
+  const kernels::GridSample work = SampleOf(c.in_type(0).shape, c.out_type(0).shape);
+  const auto run = [work](const KernelOperands& operands) {
+    work.Run(static_cast<const float*>(operands.input(0)), static_cast<const float*>(operands.input(1)),
+             static_cast<float*>(operands.output()));
+  };
+  return LowerInFloat32(c, {"grid_sample", run});
+}
+
+bool LowerTransformer(LowerContext& c) {
+  const Shape& out = c.out_type(0).shape;
+  const kernels::GridSample work = SampleOf(c.in_type(0).shape, out);
+  const kernels::AffineGrid grid{out[0], out[2], out[3]};
+  const std::size_t bytes = static_cast<std::size_t>(out[0] * 2 * work.places) * sizeof(float);
+  const auto run = [work, grid](const KernelOperands& operands) {
+    auto* positions = static_cast<float*>(operands.scratch());
+    grid.Run(static_cast<const float*>(operands.input(1)), positions);
+    work.Run(static_cast<const float*>(operands.input(0)), positions, static_cast<float*>(operands.output()));
+  };
+  return LowerInFloat32(c, {"grid_sample", run, bytes});
+}
+
+// ---- registration ----
+
+[[maybe_unused]] const auto kGrid =
+    RegisterOp<GridParam>("GridGenerator")
+        .Doc("Grids (N, 2, H, W) of positions from -1 to 1: where matrices (N, 6) map them or displacements lead.")
+        .Params(ParamSchema<GridParam>()
+                    .Required("transform_type", &GridParam::transform_type, "What the data are.")
+                    .OneOf({"affine", "warp"})
+                    .Optional("target_shape", &GridParam::target_shape, "affine: height and width of the output."),
+                [](GridParam& p) {
+                  if (p.transform_type == "affine") RequireTarget(p.target_shape);
+                })
+        .Inputs({"data"})
+        .Set(ShapeRule{[](ShapeRelation& r) {
+          const auto& p = r.node().params<GridParam>();
+          if (p.transform_type == "warp") {
+            r.In(0, Shape{kUnknownDim, 2, kUnknownDim, kUnknownDim});
+            return r.AllSame();
+          }
+          r.In(0, Shape{kUnknownDim, 6});
+          r.Out(0, Shape{r.in(0)[0], 2, p.target_shape[0], p.target_shape[1]});
+        }})
+        .Set(SameFloatDType())
+        .Set(AmpFacts{Arithmetic::kNeedsFloat32})
+        .Set(ReferenceKernel{GridReference})
+        .Set(KernelRule{LowerGrid});
+
+[[maybe_unused]] const auto kSampler =
+    RegisterOp<SamplerParam>("BilinearSampler")
+        .Doc("Samples of data (N, C, H, W) at the positions of grid (N, 2, h, w), from -1 to 1; outside 0.")
+        .Params(ParamSchema<SamplerParam>().Ignored("cudnn_off"))
+        .Inputs({"data", "grid"})
+        .Set(ShapeRule{[](ShapeRelation& r) {
+          r.In(0, Images());
+          r.In(1, Shape{r.in(0)[0], 2, kUnknownDim, kUnknownDim});
+          r.In(0, Shape{r.in(1)[0], kUnknownDim, kUnknownDim, kUnknownDim});
+          r.Out(0, Shape{r.in(0)[0], r.in(0)[1], r.in(1)[2], r.in(1)[3]});
+        }})
+        .Set(SameFloatDType())
+        .Set(AmpFacts{Arithmetic::kElementwise, {SlotRole::kData, SlotRole::kIndex}})
+        .Set(ReferenceKernel{SamplerReference})
+        .Set(KernelRule{LowerSampler});
+
+[[maybe_unused]] const auto kTransformer =
+    RegisterOp<TransformerParam>("SpatialTransformer")
+        .Doc("Data (N, C, H, W) at the positions to which the matrices loc (N, 6) map those of the output.")
+        .Params(ParamSchema<TransformerParam>()
+                    .Optional("target_shape", &TransformerParam::target_shape, "Height and width of the output.")
+                    .Required("transform_type", &TransformerParam::transform_type, "Of loc.")
+                    .OneOf({"affine"})
+                    .Required("sampler_type", &TransformerParam::sampler_type, "How samples are taken.")
+                    .OneOf({"bilinear"})
+                    .Ignored("cudnn_off"),
+                [](TransformerParam& p) { RequireTarget(p.target_shape); })
+        .Inputs({"data", "loc"})
+        .Set(ShapeRule{[](ShapeRelation& r) {
+          const IntTuple& target = r.node().params<TransformerParam>().target_shape;
+          r.In(0, Images());
+          r.In(1, Shape{r.in(0)[0], 6});
+          r.In(0, Shape{r.in(1)[0], kUnknownDim, kUnknownDim, kUnknownDim});
+          r.Out(0, Shape{r.in(0)[0], r.in(0)[1], target[0], target[1]});
+        }})
+        .Set(SameFloatDType())
+        .Set(AmpFacts{Arithmetic::kElementwise, {SlotRole::kData, SlotRole::kIndex}})
+        .Set(ReferenceKernel{TransformerReference})
+        .Set(KernelRule{LowerTransformer});
+
+}  // namespace
+}  // namespace amp
