@@ -41,12 +41,12 @@ bool IsAccurate(WinogradKind kind, const StepTypes& types) {
          types.inputs[1].dtype == DType::kBFloat16;
 }
 
-void ChooseFor(const MachineTable& machine, const StepTypes& types, Step* step) {
+void ChooseFor(const MachineTable& machine, bool has_bf16, const StepTypes& types, Step* step) {
   auto& spec = std::get<ConvolutionSpec>(step->spec);
   double least = kLeastGain * machine.Seconds(FeaturesOf(*step, types));
   std::optional<WinogradKind> best;
   for (const WinogradKind kind : {WinogradKind::kF4x4, WinogradKind::kF2x2BF16, WinogradKind::kF4x2BF16}) {
-    if (!IsAccurate(kind, types) || !kernels::HasWinograd(kind)) continue;
+    if (!IsAccurate(kind, types) || (kernels::WinogradMultipliesBF16(kind) && !has_bf16)) continue;
     spec.winograd = kind;
     const double seconds = machine.Seconds(FeaturesOf(*step, types));
     if (seconds >= least) continue;
@@ -58,13 +58,13 @@ void ChooseFor(const MachineTable& machine, const StepTypes& types, Step* step) 
 
 }  // namespace
 
-void ChooseWinograd(const MachineTable& machine, Program* program) {
+void ChooseWinograd(const MachineTable& machine, bool has_bf16, Program* program) {
   const std::vector<bool> constant = ConstantValues(*program);
   for (Step& step : program->steps) {
     const bool has_weights = std::holds_alternative<ConvolutionSpec>(step.spec) && constant[step.inputs[1]];
     if (!has_weights) continue;
     const StepTypes types = TypesOf(*program, step);
-    if (IsForWinograd(step, types)) ChooseFor(machine, types, &step);
+    if (IsForWinograd(step, types)) ChooseFor(machine, has_bf16, types, &step);
   }
 }
 

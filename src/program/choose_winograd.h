@@ -9,7 +9,7 @@ namespace amp {
 // Where times of the machine say that it pays: the fastest kind. Weights have to be constants. Results are rounded in
 // another way, so this is for mode fast: sums in float32 lose up to ten times as much as a direct convolution's, which
 // is still less than a hundredth of what bfloat16 rounds; bfloat16 tiles lose 1.6 to 1.9 times as much as bfloat16
-// operands.
-void ChooseWinograd(const MachineTable& machine, Program* program);
+// operands. `has_bf16`: whether there is code for these.
+void ChooseWinograd(const MachineTable& machine, bool has_bf16, Program* program);
 
 }  // namespace amp
