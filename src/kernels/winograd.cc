@@ -215,6 +215,8 @@ const char* WinogradName(WinogradKind kind) {
 
 bool HasWinograd(WinogradKind kind) { return TableFor(kind) != nullptr; }
 
+bool WinogradKnowsBlocksOf8(WinogradKind kind) { return HasWinograd(kind) && TableFor(kind)->isa < Isa::kAvx512; }
+
 std::size_t PackedWinogradBytes(const Winograd& job) {
   return static_cast<std::size_t>(job.groups * GroupElements(job) * Element(job.kind));
 }
