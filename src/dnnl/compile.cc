@@ -61,6 +61,7 @@ LoweredModel LowerAndLayOut(const Model& model, const CompileOptions& options, C
   const bool chooses = is_fast && PassEnabled("ChooseLayouts");
   const bool chooses_kernels =
       is_fast && options.machine != nullptr && options.backend == Backend::kOneDnn && PassEnabled("ChooseKernels");
+  const bool has_bf16_tiles = kernels::HasWinograd(kernels::WinogradKind::kF2x2BF16);
   LowerOptions lower_options{.reference = options.backend == Backend::kReference, .native_bf16 = OneDnnHasBF16()};
   if (options.machine != nullptr && OneDnnHasBF16()) {
     lower_options.in_float32 = GraphCosts(*options.machine, model).FasterInFloat32();
@@ -85,7 +86,7 @@ LoweredModel LowerAndLayOut(const Model& model, const CompileOptions& options, C
     // ChooseLayouts: hints for primitives, now that it is known what they do. Other layouts give other sums.
     if (chooses) ChooseLayouts(OneDnnHasAmx(), &lowered.program);
     // ChooseKernels: now that it is known what convolutions do beside, which ours compute faster.
-    if (chooses_kernels) ChooseKernels(*options.machine, &lowered.program);
+    if (chooses_kernels) ChooseKernels(*options.machine, has_bf16_tiles, &lowered.program);
     // AssignLayouts: primitives choose, reorders become steps.
     LaidOutProgram program = AssignLayouts(options.mode, std::move(lowered.program), *store);
     if (program.unsupported.empty() && program.do_not_fuse.empty()) {

@@ -23,13 +23,10 @@ using Evaluation = std::array<double, kMaxIn>;  // of three weights at each of t
 Evaluation Evaluate(std::int64_t tile, double x, double y, double z) {
   if (tile == 2) return {x, (x + y + z) / 2, (x - y + z) / 2, z};
   constexpr double a = WinogradPoints::kA, b = WinogradPoints::kB, a2 = a * a, b2 = b * b;
-  constexpr double scale_a = 2 * a2 * (a2 - b2), scale_b = 2 * b2 * (b2 - a2);
-  return {x / (a2 * b2),
-          (x + a * y + a2 * z) / scale_a,
-          (x - a * y + a2 * z) / scale_a,
-          (x + b * y + b2 * z) / scale_b,
-          (x - b * y + b2 * z) / scale_b,
-          z};
+  constexpr double factor_0 = 1 / (a2 * b2), factor_a = 0.5 / (a2 * (a2 - b2)), factor_b = 0.5 / (b2 * (b2 - a2));
+  const double even_a = (x + a2 * z) * factor_a, odd_a = (a * factor_a) * y;
+  const double even_b = (x + b2 * z) * factor_b, odd_b = (b * factor_b) * y;
+  return {x * factor_0, even_a + odd_a, even_a - odd_a, even_b + odd_b, even_b - odd_b, z};
 }
 
 std::array<Evaluation, kMaxIn> TransformWeights(WinogradKind kind, const float* w) {
@@ -53,27 +50,33 @@ std::int64_t ColumnElements(const Winograd& job) { return WinogradProducts(job.k
 std::int64_t NumColumns(const Winograd& job) { return Quotient(job.out_channels, kWinogradColumns); }
 std::int64_t GroupElements(const Winograd& job) { return NumColumns(job) * ColumnElements(job); }
 
-void StoreElement(WinogradKind kind, void* data, std::int64_t i, double value) {
-  const auto number = static_cast<float>(value);
-  if (WinogradMultipliesBF16(kind)) {
-    static_cast<std::uint16_t*>(data)[i] = FloatToBF16(number);
-  } else {
-    static_cast<float*>(data)[i] = number;
-  }
-}
+float RoundedTo(float, double value) { return static_cast<float>(value); }
+std::uint16_t RoundedTo(std::uint16_t, double value) { return FloatToBF16(static_cast<float>(value)); }
 
-// The weights of one output and one input channel, or zeros.
-void PackOne(const Winograd& job, const float* weights, std::int64_t out, std::int64_t in, void* packed) {
-  constexpr std::array<float, 9> kZeros = {};
-  const bool is_inside = out < job.out_channels && in < job.in_channels;
-  const auto transformed =
-      TransformWeights(job.kind, is_inside ? weights + (out * job.in_channels + in) * 9 : kZeros.data());
+// Of kRows input channels from `in` on and the output channels of one column: what lies side by side in packed weights,
+// for each product. These lie far apart, so they are written in pieces of some lines. Channels beyond the last have
+// weights of zero.
+constexpr std::int64_t kRows = 4;
+
+template <class T>
+void PackRows(const Winograd& job, const float* weights, std::int64_t first, std::int64_t in, T* packed) {
+  T piece[kMaxIn * kMaxIn][kRows * kWinogradColumns] = {};
   const std::int64_t unit = PerUnit(job.kind), width = WinogradTileWidth(job.kind) + 2;
-  const std::int64_t first = out / kWinogradColumns * ColumnElements(job) + in / unit * unit * kWinogradColumns +
-                             out % kWinogradColumns * unit + in % unit;
-  for (std::int64_t p = 0; p < WinogradProducts(job.kind); ++p) {
-    StoreElement(job.kind, packed, first + p * ProductElements(job), transformed[p / width][p % width]);
+  const std::int64_t columns = std::min(kWinogradColumns, job.out_channels - first);
+  for (std::int64_t column = 0; column < columns; ++column) {
+    for (std::int64_t row = 0; row < std::min(kRows, job.in_channels - in); ++row) {
+      const auto transformed =
+          TransformWeights(job.kind, weights + ((first + column) * job.in_channels + in + row) * 9);
+      const std::int64_t at = row / unit * unit * kWinogradColumns + column * unit + row % unit;
+      for (std::int64_t p = 0; p < WinogradProducts(job.kind); ++p) {
+        piece[p][at] = RoundedTo(T{}, transformed[p / width][p % width]);
+      }
+    }
   }
+  T* to = packed + first / kWinogradColumns * ColumnElements(job) + in * kWinogradColumns;
+  const std::int64_t count = std::min(kRows, PackedDepth(job) - in) * kWinogradColumns;
+  for (std::int64_t p = 0; p < WinogradProducts(job.kind); ++p)
+    std::copy_n(piece[p], count, to + p * ProductElements(job));
 }
 
 // ---- parts ----
@@ -212,17 +215,23 @@ const char* WinogradName(WinogradKind kind) {
 
 bool HasWinograd(WinogradKind kind) { return TableFor(kind) != nullptr; }
 
+bool WinogradKnowsBlocksOf8(WinogradKind kind) { return HasWinograd(kind) && TableFor(kind)->isa < Isa::kAvx512; }
+
 std::size_t PackedWinogradBytes(const Winograd& job) {
   return static_cast<std::size_t>(job.groups * GroupElements(job) * Element(job.kind));
 }
 
 void PackWinogradWeights(const Winograd& job, const float* weights, void* packed) {
-  const std::int64_t channels = NumColumns(job) * kWinogradColumns, depth = PackedDepth(job);
-  ParallelFor(job.groups * channels, 8, [&](std::int64_t i) {
-    const std::int64_t group = i / channels;
+  const std::int64_t columns = NumColumns(job), pieces = Quotient(job.in_channels, kRows);
+  ParallelFor(job.groups * columns * pieces, 4, [&](std::int64_t i) {
+    const std::int64_t in = i % pieces * kRows, first = i / pieces % columns * kWinogradColumns;
+    const std::int64_t group = i / pieces / columns;
     const float* from = weights + group * job.out_channels * job.in_channels * 9;
-    char* to = static_cast<char*>(packed) + group * GroupElements(job) * Element(job.kind);
-    for (std::int64_t in = 0; in < depth; ++in) PackOne(job, from, i % channels, in, to);
+    if (WinogradMultipliesBF16(job.kind)) {
+      PackRows(job, from, first, in, static_cast<std::uint16_t*>(packed) + group * GroupElements(job));
+    } else {
+      PackRows(job, from, first, in, static_cast<float*>(packed) + group * GroupElements(job));
+    }
   });
 }
 

@@ -15,11 +15,12 @@ enum class WinogradKind : std::uint8_t { kF4x4, kF2x2BF16, kF4x2BF16 };
 
 const char* WinogradName(WinogradKind kind);  // "winograd_f4x4_f32"
 
-// Channel c of group g at (n, y, x) lies n * batch + g * group + c / 16 * block + c % 16 + y * row + x * pixel elements
-// behind the beginning: channels last, where `block` is 16, as well as blocks of 16 channels.
+// Channel c of group g at (n, y, x) lies n * batch + g * group + c / 16 * block + c % 16 / 8 * half + c % 8 + y * row +
+// x * pixel elements behind the beginning: channels last, where `block` is 16, as well as blocks of 16 or 8 channels.
 struct WinogradImage {
   bool is_bf16 = false;  // else float32
   std::int64_t batch = 0, group = 0, block = 0, row = 0, pixel = 0;
+  std::int64_t half = 8;  // another number only where WinogradKnowsBlocksOf8
 };
 
 // y = min(max(convolution + bias + sum, low), high) in float32, rounded once to y's type. A NaN stays one.
@@ -44,6 +45,8 @@ struct WinogradData {
 
 // Whether there is code for this kind; kF4x4 always has some.
 bool HasWinograd(WinogradKind kind);
+// Vectors of sixteen numbers do not.
+bool WinogradKnowsBlocksOf8(WinogradKind kind);
 
 // Of job, these use the kind, the groups and channels. `weights`: (groups * out_channels, in_channels, 3, 3), float32.
 // They are transformed in float64 and rounded once.

@@ -84,6 +84,11 @@ struct WinogradCode {
     return {tile / across / down, tile / across % down * kTileY, tile % across * kTileX};
   }
 
+  // Of a channel at its position.
+  static Int OffsetIn(const WinogradImage& image, Int channel) {
+    return channel / 16 * image.block + channel % 16 / 8 * image.half + channel % 8;
+  }
+
   // ---- tiles ----
 
   // Neighbours share two columns, which are transformed once for so many tiles.
@@ -152,7 +157,7 @@ struct WinogradCode {
     Columns columns;
     for (Int c = 0; c < job.in_channels; c += kBlock) {
       for (Int lane = 0; lane < kBlock; lane += kLanes) {
-        const char* first = image + (c / kBlock * job.source.block + lane) * kElement;
+        const char* first = image + OffsetIn(job.source, c + lane) * kElement;
         TransformColumns<kIsBF16>(job, first, place, run, job.in_channels - c - lane, &columns);
         TransformRows(columns, run, stride, tiles + c / kBlock * block_stride + lane);
       }
@@ -246,8 +251,7 @@ struct WinogradCode {
   }
 
   static Int OffsetOf(const WinogradImage& image, const Place& place, Int channel) {
-    const Int index = place.n * image.batch + channel / kBlock * image.block + channel % kBlock + place.y * image.row +
-                      place.x * image.pixel;
+    const Int index = place.n * image.batch + OffsetIn(image, channel) + place.y * image.row + place.x * image.pixel;
     return index * (image.is_bf16 ? 2 : 4);
   }
 

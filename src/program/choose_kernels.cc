@@ -49,12 +49,12 @@ void ChooseImageKernel(const MachineTable& machine, const StepTypes& types, Step
   spec.as_image = machine.Seconds(FeaturesOf(*step, types)) < kLeastGain * seconds;
 }
 
-void ChooseWinograd(const MachineTable& machine, const StepTypes& types, Step* step) {
+void ChooseWinograd(const MachineTable& machine, bool has_bf16, const StepTypes& types, Step* step) {
   auto& spec = std::get<ConvolutionSpec>(step->spec);
   double least = kLeastGain * machine.Seconds(FeaturesOf(*step, types));
   std::optional<WinogradKind> best;
   for (const WinogradKind kind : {WinogradKind::kF4x4, WinogradKind::kF2x2BF16, WinogradKind::kF4x2BF16}) {
-    if (!IsAccurate(kind, types) || !kernels::HasWinograd(kind)) continue;
+    if (!IsAccurate(kind, types) || (kernels::WinogradMultipliesBF16(kind) && !has_bf16)) continue;
     spec.winograd = kind;
     const double seconds = machine.Seconds(FeaturesOf(*step, types));
     if (seconds >= least) continue;
@@ -66,7 +66,7 @@ void ChooseWinograd(const MachineTable& machine, const StepTypes& types, Step* s
 
 }  // namespace
 
-void ChooseKernels(const MachineTable& machine, Program* program) {
+void ChooseKernels(const MachineTable& machine, bool has_bf16, Program* program) {
   const std::vector<bool> constant = ConstantValues(*program);
   for (Step& step : program->steps) {
     const bool has_weights = std::holds_alternative<ConvolutionSpec>(step.spec) && constant[step.inputs[1]];
@@ -75,7 +75,7 @@ void ChooseKernels(const MachineTable& machine, Program* program) {
     if (IsForImageKernel(step, types)) {
       ChooseImageKernel(machine, types, &step);
     } else if (IsForWinograd(step, types)) {
-      ChooseWinograd(machine, types, &step);
+      ChooseWinograd(machine, has_bf16, types, &step);
     }
   }
 }

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "passes/op_facts.h"
+#include "program/choose_kernels.h"
 #include "program/lowering.h"
 
 namespace amp {
@@ -142,7 +143,8 @@ double GraphCosts::SecondsLowered(NodeId id, const std::vector<DType>& inputs, c
   std::vector<NodeEntry> results = AllOutputs(alone);
   results.resize(static_cast<std::size_t>(alone->num_visible_outputs()));
   const Model model(Graph(std::move(results)), std::move(types), std::move(parameters));
-  const LoweredGraph lowered = Lower(model, {.native_bf16 = native_bf16});
+  LoweredGraph lowered = Lower(model, {.native_bf16 = native_bf16});
+  ChooseKernels(machine_, machine_.has_bf16(), &lowered.program);  // as plans in mode fast do
   return seconds_[key] = SecondsOf(lowered.program, machine_);
 }
 

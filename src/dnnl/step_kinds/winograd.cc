@@ -17,12 +17,14 @@ using kernels::WinogradImage;
 
 constexpr std::int64_t kBlock = kernels::kWinogradBlock;
 
-bool IsBlocked(const Desc& desc) {
-  return desc.get_inner_nblks() == 1 && desc.get_inner_idxs()[0] == 1 && desc.get_inner_blks()[0] == kBlock;
+// Of how many channels; 0 where there are none, or others.
+std::int64_t BlockOf(const Desc& desc) {
+  const bool has_block = desc.get_inner_nblks() == 1 && desc.get_inner_idxs()[0] == 1;
+  return has_block ? desc.get_inner_blks()[0] : 0;
 }
 
-// Channels last or in blocks of 16; nothing for other layouts. `channels`: of one group.
-std::optional<WinogradImage> ImageOf(const Desc& desc, std::int64_t channels) {
+// Channels last or in blocks of 16 or 8; nothing for layouts that the kernel does not know. `channels`: of one group.
+std::optional<WinogradImage> ImageOf(const Desc& desc, const Winograd& job, std::int64_t channels) {
   if (desc.get_format_kind() != dnnl::memory::format_kind::blocked || desc.get_ndims() != 4) return std::nullopt;
   const dnnl::memory::dims dims = desc.get_dims(), strides = desc.get_strides();
   WinogradImage image;
@@ -30,9 +32,16 @@ std::optional<WinogradImage> ImageOf(const Desc& desc, std::int64_t channels) {
   image.batch = strides[0];
   image.row = strides[2];
   image.pixel = strides[3];
-  if (IsBlocked(desc) && channels % kBlock == 0) {
+  const std::int64_t block = BlockOf(desc);
+  if (block == kBlock && channels % block == 0) {
     image.block = strides[1];
-    image.group = channels / kBlock * strides[1];
+    image.group = channels / block * strides[1];
+    return image;
+  }
+  if (block == kBlock / 2 && channels % block == 0 && kernels::WinogradKnowsBlocksOf8(job.kind)) {
+    image.half = strides[1];
+    image.block = 2 * strides[1];
+    image.group = channels / block * strides[1];
     return image;
   }
   if (desc.get_inner_nblks() != 0 || (dims[1] != 1 && strides[1] != 1)) return std::nullopt;
@@ -145,14 +154,14 @@ bool AssignWinograd(LayoutBuilder* builder, const Step& given) {
   const Winograd job = WinogradJob(std::get<ConvolutionSpec>(given.spec), types);
   const auto finish = FinishOf(given, types);
   const auto [source, result] = LayoutsOfLibrary(given, types);
-  if (!finish || !ImageOf(source, job.in_channels) || !ImageOf(result, job.out_channels)) return false;
+  if (!finish || !ImageOf(source, job, job.in_channels) || !ImageOf(result, job, job.out_channels)) return false;
   Step step = given;
-  if (!ImageOf(builder->LayoutOf(step.inputs[0]), job.in_channels)) {
+  if (!ImageOf(builder->LayoutOf(step.inputs[0]), job, job.in_channels)) {
     step.inputs[0] = builder->InLayout(step.inputs[0], source, step.node, kReason);
   }
   step.inputs[1] = PackedWeights(builder, step, kind);
   if (HasBias(step)) step.inputs[2] = builder->InRowMajor(step.inputs[2], step.node, kReason);
-  if (finish->sum && !ImageOf(builder->LayoutOf(step.inputs[*finish->sum]), job.out_channels)) {
+  if (finish->sum && !ImageOf(builder->LayoutOf(step.inputs[*finish->sum]), job, job.out_channels)) {
     ValueId& sum = step.inputs[*finish->sum];
     sum = builder->InLayout(sum, ChannelsLast(builder->TypeOf(sum)), step.node, kReason);
   }
@@ -165,10 +174,10 @@ std::unique_ptr<const OwnKernel> MakeWinograd(const Step& step, const LaidOutPro
   const StepTypes types = program.TypesOf(step);
   Winograd job = WinogradJob(std::get<ConvolutionSpec>(step.spec), types);
   const auto finish = FinishOf(step, types);
-  const auto source = ImageOf(program.layouts[step.inputs[0]], job.in_channels),
-             result = ImageOf(program.layouts[step.outputs[0]], job.out_channels),
-             sum =
-                 finish && finish->sum ? ImageOf(program.layouts[step.inputs[*finish->sum]], job.out_channels) : result;
+  const auto source = ImageOf(program.layouts[step.inputs[0]], job, job.in_channels),
+             result = ImageOf(program.layouts[step.outputs[0]], job, job.out_channels),
+             sum = finish && finish->sum ? ImageOf(program.layouts[step.inputs[*finish->sum]], job, job.out_channels)
+                                         : result;
   if (!finish || !source || !result || !sum)
     throw InternalError("a Winograd convolution in layouts that it does not know");
   job.source = *source;
@@ -182,7 +191,7 @@ std::unique_ptr<const OwnKernel> MakeWinograd(const Step& step, const LaidOutPro
 
 bool CanWriteWinograd(const Step& step, const LaidOutProgram& program, const Desc& layout) {
   const Winograd job = WinogradJob(std::get<ConvolutionSpec>(step.spec), program.TypesOf(step));
-  return ImageOf(layout, job.out_channels).has_value();
+  return ImageOf(layout, job, job.out_channels).has_value();
 }
 
 }  // namespace amp::onednn

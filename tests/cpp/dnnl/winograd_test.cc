@@ -37,7 +37,7 @@ class WinogradPlans : public ::testing::Test {
     return count;
   }
 
-  // Elsewhere it has blocks of eight channels, which our kernel does not read.
+  // Elsewhere it has blocks of eight channels, which sixteen lanes do not read.
   static bool LibraryIsChannelsLast() { return kernels::CpuIsa() >= kernels::Isa::kAvx512; }
 
   // With `count` such convolutions, and the results of the plan without them.

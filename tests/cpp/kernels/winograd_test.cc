@@ -67,7 +67,7 @@ class Image {
   }
   std::int64_t IndexOf(std::int64_t n, std::int64_t g, std::int64_t c, std::int64_t y, std::int64_t x) const {
     const WinogradImage& s = strides_;
-    return n * s.batch + g * s.group + c / 16 * s.block + c % 16 + y * s.row + x * s.pixel;
+    return n * s.batch + g * s.group + c / 16 * s.block + c % 16 / 8 * s.half + c % 8 + y * s.row + x * s.pixel;
   }
 
  private:
@@ -89,20 +89,23 @@ class Draw {
   std::mt19937 engine_;
 };
 
-// Channels last, perhaps a slice of more channels, or blocks of 16 channels.
-std::unique_ptr<Image> DrawImage(Draw& draw, const Winograd& job, std::int64_t channels, std::int64_t height,
-                                 std::int64_t width) {
+// Channels last, perhaps a slice of more channels, or blocks of channels.
+std::unique_ptr<Image> DrawImage(Draw& draw, const Winograd& job, bool knows_blocks_of_8, std::int64_t channels,
+                                 std::int64_t height, std::int64_t width) {
   WinogradImage strides;
   strides.is_bf16 = draw.Chance(0.5);
   const std::int64_t all = job.groups * channels;
   std::int64_t count = 0;
-  if (channels % 16 == 0 && draw.Chance(0.5)) {
-    strides.pixel = 16;
-    strides.row = width * 16;
-    strides.block = height * strides.row + draw.Int(0, 1) * 16;
-    strides.group = channels / 16 * strides.block;
-    strides.batch = all / 16 * strides.block;
-    count = job.batch * strides.batch - (strides.block - height * strides.row);
+  const std::int64_t block = knows_blocks_of_8 && draw.Chance(0.5) ? 8 : 16;
+  if (channels % block == 0 && draw.Chance(0.5)) {
+    strides.pixel = block;
+    strides.row = width * block;
+    const std::int64_t stride = height * strides.row + draw.Int(0, 1) * 16;
+    strides.half = block == 8 ? stride : 8;
+    strides.block = 16 / block * stride;
+    strides.group = channels / block * stride;
+    strides.batch = all / block * stride;
+    count = job.batch * strides.batch - (stride - height * strides.row);
   } else {
     strides.pixel = all + (draw.Chance(0.5) ? 0 : draw.Int(1, 9));
     strides.row = width * strides.pixel;
@@ -137,8 +140,8 @@ struct Problem {
 void DrawShape(Draw& draw, Winograd* job) {
   job->batch = draw.Int(1, 3);
   job->groups = draw.Chance(0.3) ? draw.Int(2, 3) : 1;
-  job->in_channels = draw.Chance(0.3) ? 16 * draw.Int(1, 4) : draw.Int(1, 70);
-  job->out_channels = draw.Chance(0.3) ? 16 * draw.Int(1, 5) : draw.Int(1, 80);
+  job->in_channels = draw.Chance(0.3) ? 8 * draw.Int(1, 8) : draw.Int(1, 70);
+  job->out_channels = draw.Chance(0.3) ? 8 * draw.Int(1, 10) : draw.Int(1, 80);
   job->in_height = draw.Int(1, 17);
   job->in_width = draw.Chance(0.2) ? draw.Int(30, 45) : draw.Int(1, 17);
   job->pad_top = draw.Int(0, 2);
@@ -164,16 +167,17 @@ void DrawNumbers(Draw& draw, Problem* p) {
   for (float& b : p->bias) b = draw.Real() / 4;
 }
 
-Problem DrawProblem(Draw& draw, WinogradKind kind) {
+Problem DrawProblem(Draw& draw, const Variant& variant) {
+  const bool knows_blocks_of_8 = variant.table->isa < Isa::kAvx512;
   Problem p;
-  p.job.kind = kind;
+  p.job.kind = variant.kind;
   DrawShape(draw, &p.job);
   const std::int64_t activation = draw.Int(0, 2);  // none, relu, relu6
   p.job.low = activation == 0 ? -kInfinity : 0;
   p.job.high = activation == 2 ? 1 : kInfinity;
-  p.source = DrawImage(draw, p.job, p.job.in_channels, p.job.in_height, p.job.in_width);
-  p.destination = DrawImage(draw, p.job, p.job.out_channels, p.job.out_height, p.job.out_width);
-  p.sum = DrawImage(draw, p.job, p.job.out_channels, p.job.out_height, p.job.out_width);
+  p.source = DrawImage(draw, p.job, knows_blocks_of_8, p.job.in_channels, p.job.in_height, p.job.in_width);
+  p.destination = DrawImage(draw, p.job, knows_blocks_of_8, p.job.out_channels, p.job.out_height, p.job.out_width);
+  p.sum = DrawImage(draw, p.job, knows_blocks_of_8, p.job.out_channels, p.job.out_height, p.job.out_width);
   p.job.source = p.source->strides();
   p.job.destination = p.destination->strides();
   p.job.sum = p.sum->strides();
@@ -273,7 +277,7 @@ TEST(Winograd, IsTheConvolution) {
     Draw draw(7);
     double worst = 0;
     for (int i = 0; i < 40; ++i) {
-      const Problem p = DrawProblem(draw, variant.kind);
+      const Problem p = DrawProblem(draw, variant);
       SCOPED_TRACE(NameOf(variant) + ", case " + std::to_string(i) + ": " + Describe(p));
       Compute(variant, p, 1);
       const double error = RelativeError(p);
@@ -289,7 +293,7 @@ TEST(Winograd, IsTheConvolution) {
 TEST(Winograd, ErrorsAreThoseOfTheAlgorithm) {
   for (const Variant& variant : Variants()) {
     Draw draw(8);
-    Problem p = DrawProblem(draw, variant.kind);
+    Problem p = DrawProblem(draw, variant);
     p.job = {};
     p.job.kind = variant.kind;
     p.job.in_channels = 256;
@@ -315,7 +319,7 @@ TEST(Winograd, BitsDoNotDependOnThreads) {
   for (const Variant& variant : Variants()) {
     Draw draw(9);
     for (int i = 0; i < 20; ++i) {
-      Problem p = DrawProblem(draw, variant.kind);
+      Problem p = DrawProblem(draw, variant);
       SCOPED_TRACE(NameOf(variant) + ", case " + std::to_string(i));
       Compute(variant, p, 1);
       const std::vector<char> expected = p.destination->bytes();
@@ -332,7 +336,7 @@ TEST(Winograd, AddsToItsDestination) {
   for (const Variant& variant : Variants()) {
     Draw draw(10);
     for (int i = 0; i < 20; ++i) {
-      Problem p = DrawProblem(draw, variant.kind);
+      Problem p = DrawProblem(draw, variant);
       p.has_sum = true;
       p.destination = std::make_unique<Image>(p.sum->strides(), p.sum->size());
       p.job.destination = p.job.sum;
@@ -346,7 +350,7 @@ TEST(Winograd, AddsToItsDestination) {
 TEST(Winograd, ANaNStaysOne) {
   for (const Variant& variant : Variants()) {
     Draw draw(11);
-    Problem p = DrawProblem(draw, variant.kind);
+    Problem p = DrawProblem(draw, variant);
     p.job.low = 0;
     p.job.high = 6;
     p.source->Set(p.source->IndexOf(0, 0, 0, 0, 0), std::numeric_limits<float>::quiet_NaN());
