@@ -17,8 +17,8 @@
 #include "nnvm/env.h"
 #include "nnvm/error.h"
 #include "passes/pipeline.h"
-#include "program/choose_layouts.h"
 #include "program/choose_kernels.h"
+#include "program/choose_layouts.h"
 #include "program/fuse_maps.h"
 #include "program/graph_costs.h"
 #include "program/lowering.h"
@@ -130,8 +130,7 @@ std::shared_ptr<const Plan> Compile(const Model& model, const CompileOptions& op
     plan->output_types.push_back(model.types()[model.graph().EntryOf(output)]);
   }
   const std::size_t in_bodies = options.bodies != nullptr ? options.bodies->constant_bytes() : 0;
-  plan->summary =
-      Summarise(model.graph(), program, *compiled, store->bytes() + program.own_constant_bytes + in_bodies);
+  plan->summary = Summarise(model.graph(), program, *compiled, store->bytes() + program.own_constant_bytes + in_bodies);
   plan->features = FeaturesOf(program);
   plan->compiled = compiled;
   DumpText("plan", [&] { return plan->summary.Print(); });

@@ -63,9 +63,7 @@ const ImageConvolutionTable& ActiveImageConvolution() {
   return table;
 }
 
-std::int64_t PackedImageWeights(const ImageConvolution& job) {
-  return NumPanels(job) * job.taps() * kImagePanel;
-}
+std::int64_t PackedImageWeights(const ImageConvolution& job) { return NumPanels(job) * job.taps() * kImagePanel; }
 
 void PackImageWeights(const ImageConvolution& job, const float* weights, float* packed) {
   const std::int64_t taps = job.taps();

@@ -60,7 +60,6 @@ const ImageConvolutionTable& ActiveImageConvolution();
 // `bias`, out_channels numbers, may be null. Bits do not depend on the number of threads of the scope, which is at most
 // that of the scratch memory.
 void RunImageConvolution(const ImageConvolution& job, const void* x, const float* packed, const float* bias, void* y,
-                         void* scratch,
-                         const ImageConvolutionTable& table = ActiveImageConvolution());
+                         void* scratch, const ImageConvolutionTable& table = ActiveImageConvolution());
 
 }  // namespace amp::kernels

@@ -242,10 +242,10 @@ struct KernelSpec {
 };
 
 using StepSpec =
-    std::variant<ConvolutionSpec, WinogradWeightsSpec, ImageWeightsSpec, DeconvolutionSpec, InnerProductSpec, MatMulSpec, PoolingSpec,
-                 EltwiseSpec, BinarySpec, ScaleShiftSpec, ConcatSpec, SoftmaxSpec, LayerNormSpec, AttentionSpec,
-                 RecurrenceSpec, ReductionSpec, NearestResampleSpec, PReluSpec, CastSpec, ReshapeSpec, PermuteSpec,
-                 PadSpec, SliceSpec, ReorderSpec, CallSpec, MapSpec, KernelSpec>;
+    std::variant<ConvolutionSpec, WinogradWeightsSpec, ImageWeightsSpec, DeconvolutionSpec, InnerProductSpec,
+                 MatMulSpec, PoolingSpec, EltwiseSpec, BinarySpec, ScaleShiftSpec, ConcatSpec, SoftmaxSpec,
+                 LayerNormSpec, AttentionSpec, RecurrenceSpec, ReductionSpec, NearestResampleSpec, PReluSpec, CastSpec,
+                 ReshapeSpec, PermuteSpec, PadSpec, SliceSpec, ReorderSpec, CallSpec, MapSpec, KernelSpec>;
 
 // The kind of step that a spec describes.
 inline const StepKind& KindOf(const StepSpec& spec) {

@@ -35,17 +35,18 @@ double ConvolutionSpec::Flops(const StepTypes& types) const {
   return WindowFlops(types.outputs[0], types.inputs[1]);
 }
 
-// Transformed weights are larger, and multiplied in a dtype of their own. They are read in one go, between weights of
-// other layers: that takes twice as long as other traffic of caches that they do not fit (512 channels at 7x7, float32,
-// Zen 5: 0.93 ms where 0.45 are predicted for the traffic alone).
+// Transformed weights are larger, and multiplied in a dtype of their own. Where caches do not hold them, between
+// weights of other layers, they come from memory: 512 channels at 7x7 in float32 took 2 to 3 times as long on Zen 4 and
+// Zen 5 as tables say for such traffic, and direct convolutions less than they say. A wrong choice loses more than a
+// missed one.
 void ConvolutionSpec::Refine(const StepTypes& types, StepCost* cost) const {
+  constexpr std::size_t kFarBytes = 8 << 20, kFarFactor = 5;
   if (as_image) cost->dtype = DType::kFloat32;
-  constexpr std::size_t kFarBytes = 8 << 20;
   if (!winograd) return;
   const std::size_t packed = kernels::PackedWinogradBytes(WinogradJob(*this, types));
   const TensorType& weights = types.inputs[1];
   cost->bytes_read -= static_cast<std::size_t>(weights.shape.size()) * BytesOf(weights.dtype);
-  cost->bytes_read += packed > kFarBytes ? 2 * packed : packed;
+  cost->bytes_read += packed > kFarBytes ? kFarFactor * packed : packed;
   cost->dtype = kernels::WinogradMultipliesBF16(*winograd) ? DType::kBFloat16 : DType::kFloat32;
 }
 

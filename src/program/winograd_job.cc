@@ -26,7 +26,8 @@ bool IsForWinograd(const Step& step, const StepTypes& types) {
   const auto* spec = std::get_if<ConvolutionSpec>(&step.spec);
   if (spec == nullptr || !HasKernel3x3(types)) return false;
   return AreAll(spec->strides, 1) && AreAll(spec->dilates, 0) && AreBetween(spec->pads_begin, 0, 2) &&
-         AreBetween(spec->pads_end, 0, 2) && HasKernelTypes(step, types) && types.outputs[0].shape.size() > 0 && types.inputs[0].shape.size() > 0 && FinishOf(step, types);
+         AreBetween(spec->pads_end, 0, 2) && HasKernelTypes(step, types) && types.outputs[0].shape.size() > 0 &&
+         types.inputs[0].shape.size() > 0 && FinishOf(step, types);
 }
 
 kernels::Winograd WinogradJob(const ConvolutionSpec& spec, const StepTypes& types) {

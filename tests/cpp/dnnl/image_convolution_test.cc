@@ -68,8 +68,8 @@ Symbol Relu(const std::string& name, const Symbol& x) { return Op("Activation", 
 TestModel Beginning() {
   TestModel m;
   m.types["x"] = F32({2, 3, 37, 50});
-  const Symbol first = Conv(&m, "first", Var("x"), {40, 3, 7, 7},
-                            {{"kernel", "(7, 7)"}, {"stride", "(2, 2)"}, {"pad", "(3, 3)"}});
+  const Symbol first =
+      Conv(&m, "first", Var("x"), {40, 3, 7, 7}, {{"kernel", "(7, 7)"}, {"stride", "(2, 2)"}, {"pad", "(3, 3)"}});
   const Symbol pool = Op("Pooling", "pool", {Relu("relu", first)},
                          {{"kernel", "(3, 3)"}, {"stride", "(2, 2)"}, {"pad", "(1, 1)"}, {"pool_type", "max"}});
   m.symbol = Conv(&m, "second", pool, {16, 40, 1, 1}, {{"kernel", "(1, 1)"}});
@@ -94,8 +94,8 @@ TEST_F(ImagePlans, PartsOfConcatenationsAreTheSame) {
   const Attrs attrs = {{"kernel", "(3, 3)"}, {"pad", "(1, 1)"}};
   const Symbol a = Relu("relu1", Conv(&m, "a", Var("x"), {24, 1, 3, 3}, attrs));
   const Symbol b = Relu("relu2", Conv(&m, "b", Var("x"), {40, 1, 3, 3}, attrs));
-  m.symbol = Conv(&m, "last", Op("Concat", "concat", {a, b}, {{"num_args", "2"}}), {16, 64, 1, 1},
-                  {{"kernel", "(1, 1)"}});
+  m.symbol =
+      Conv(&m, "last", Op("Concat", "concat", {a, b}, {{"num_args", "2"}}), {16, 64, 1, 1}, {{"kernel", "(1, 1)"}});
   ExpectSame(m, 2);
 }
 
