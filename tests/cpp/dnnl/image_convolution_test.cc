@@ -54,10 +54,10 @@ class ImagePlans : public ::testing::Test {
   amp::testing::TemporaryFolder folder_;
 };
 
-Symbol Conv(TestModel* m, const std::string& name, const Symbol& x, const Shape& weights, const Attrs& more) {
+Symbol Conv(TestModel* m, const std::string& name, const Symbol& x, const Shape& weights, const AttrMap& more) {
   m->params.args[name + "_weight"] = Random(weights, 3, 0.1f);
   m->params.args[name + "_bias"] = Random({weights[0]}, 4, 0.1f);
-  Attrs attrs = more;
+  AttrMap attrs = more;
   attrs["num_filter"] = std::to_string(weights[0]);
   return Op("Convolution", name, {x}, attrs);
 }
@@ -91,9 +91,10 @@ TEST_F(ImagePlans, FilmsAreTheSame) {
 TEST_F(ImagePlans, PartsOfConcatenationsAreTheSame) {
   TestModel m;
   m.types["x"] = F32({1, 1, 12, 13});
-  const Attrs attrs = {{"kernel", "(3, 3)"}, {"pad", "(1, 1)"}};
-  const Symbol a = Relu("relu1", Conv(&m, "a", Var("x"), {24, 1, 3, 3}, attrs));
-  const Symbol b = Relu("relu2", Conv(&m, "b", Var("x"), {40, 1, 3, 3}, attrs));
+  const AttrMap attrs = {{"kernel", "(3, 3)"}, {"pad", "(1, 1)"}};
+  const Symbol x = Var("x");
+  const Symbol a = Relu("relu1", Conv(&m, "a", x, {24, 1, 3, 3}, attrs));
+  const Symbol b = Relu("relu2", Conv(&m, "b", x, {40, 1, 3, 3}, attrs));
   m.symbol =
       Conv(&m, "last", Op("Concat", "concat", {a, b}, {{"num_args", "2"}}), {16, 64, 1, 1}, {{"kernel", "(1, 1)"}});
   ExpectSame(m, 2);
