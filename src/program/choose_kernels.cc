@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "program/image_job.h"
 #include "program/step_features.h"
 #include "program/winograd_job.h"
 
@@ -42,13 +41,6 @@ bool IsAccurate(WinogradKind kind, const StepTypes& types) {
          types.inputs[1].dtype == DType::kBFloat16;
 }
 
-void ChooseImageKernel(const MachineTable& machine, const StepTypes& types, Step* step) {
-  auto& spec = std::get<ConvolutionSpec>(step->spec);
-  const double seconds = machine.Seconds(FeaturesOf(*step, types));
-  spec.as_image = true;
-  spec.as_image = machine.Seconds(FeaturesOf(*step, types)) < kLeastGain * seconds;
-}
-
 void ChooseWinograd(const MachineTable& machine, bool has_bf16, const StepTypes& types, Step* step) {
   auto& spec = std::get<ConvolutionSpec>(step->spec);
   double least = kLeastGain * machine.Seconds(FeaturesOf(*step, types));
@@ -72,11 +64,7 @@ void ChooseKernels(const MachineTable& machine, bool has_bf16, Program* program)
     const bool has_weights = std::holds_alternative<ConvolutionSpec>(step.spec) && constant[step.inputs[1]];
     if (!has_weights) continue;
     const StepTypes types = TypesOf(*program, step);
-    if (IsForImageKernel(step, types)) {
-      ChooseImageKernel(machine, types, &step);
-    } else if (IsForWinograd(step, types)) {
-      ChooseWinograd(machine, has_bf16, types, &step);
-    }
+    if (IsForWinograd(step, types)) ChooseWinograd(machine, has_bf16, types, &step);
   }
 }
 

@@ -53,7 +53,6 @@ struct ConvolutionSpec {
   IntTuple strides, dilates, pads_begin, pads_end;
   LayoutHint layout_hint = LayoutHint::kAny;
   std::optional<kernels::WinogradKind> winograd = {};  // by our own kernel, of weights that are transformed once
-  bool as_image = false;                               // by our own kernel for few channels
   double Flops(const StepTypes& types) const;
   void Refine(const StepTypes& types, StepCost* cost) const;
 };
@@ -62,10 +61,6 @@ struct ConvolutionSpec {
 struct WinogradWeightsSpec {
   static constexpr StepKind kKind{.name = "winograd_weights", .keeps_inputs = true};
   kernels::WinogradKind kind = kernels::WinogradKind::kF4x4;
-};
-// Weights of a convolution, packed for our own kernel for few channels; see WinogradWeightsSpec.
-struct ImageWeightsSpec {
-  static constexpr StepKind kKind{.name = "image_weights", .keeps_inputs = true};
 };
 // As a convolution's, with weights (O, I, k...) or (G, O/G, I/G, k...); padding is cut off the output.
 struct DeconvolutionSpec {
@@ -242,10 +237,10 @@ struct KernelSpec {
 };
 
 using StepSpec =
-    std::variant<ConvolutionSpec, WinogradWeightsSpec, ImageWeightsSpec, DeconvolutionSpec, InnerProductSpec,
-                 MatMulSpec, PoolingSpec, EltwiseSpec, BinarySpec, ScaleShiftSpec, ConcatSpec, SoftmaxSpec,
-                 LayerNormSpec, AttentionSpec, RecurrenceSpec, ReductionSpec, NearestResampleSpec, PReluSpec, CastSpec,
-                 ReshapeSpec, PermuteSpec, PadSpec, SliceSpec, ReorderSpec, CallSpec, MapSpec, KernelSpec>;
+    std::variant<ConvolutionSpec, WinogradWeightsSpec, DeconvolutionSpec, InnerProductSpec, MatMulSpec, PoolingSpec,
+                 EltwiseSpec, BinarySpec, ScaleShiftSpec, ConcatSpec, SoftmaxSpec, LayerNormSpec, AttentionSpec,
+                 RecurrenceSpec, ReductionSpec, NearestResampleSpec, PReluSpec, CastSpec, ReshapeSpec, PermuteSpec,
+                 PadSpec, SliceSpec, ReorderSpec, CallSpec, MapSpec, KernelSpec>;
 
 // The kind of step that a spec describes.
 inline const StepKind& KindOf(const StepSpec& spec) {

@@ -41,7 +41,6 @@ double ConvolutionSpec::Flops(const StepTypes& types) const {
 // missed one.
 void ConvolutionSpec::Refine(const StepTypes& types, StepCost* cost) const {
   constexpr std::size_t kFarBytes = 8 << 20, kFarFactor = 5;
-  if (as_image) cost->dtype = DType::kFloat32;
   if (!winograd) return;
   const std::size_t packed = kernels::PackedWinogradBytes(WinogradJob(*this, types));
   const TensorType& weights = types.inputs[1];

@@ -93,7 +93,6 @@ Law ProductLaw(const char* name, const StepTypes& types, double rows, double len
 
 Law LawOf(const ConvolutionSpec& spec, const StepTypes& types) {
   Law law = WindowLaw("convolution", types, types.outputs[0], spec.strides);
-  if (spec.as_image) law.name = "convolution_image";
   if (spec.winograd) law.name = std::string("convolution_") + kernels::WinogradName(*spec.winograd);
   return law;
 }

@@ -56,7 +56,8 @@ double WinogradFlops(const kernels::Winograd& job) {
                        ceil(job.out_height, kernels::WinogradTileHeight(job.kind)) *
                        ceil(job.out_width, kernels::WinogradTileWidth(job.kind));
   const double numbers = tiles * static_cast<double>(kernels::WinogradProducts(job.kind));
-  const auto in = static_cast<double>(job.in_channels), out = static_cast<double>(job.out_channels);
+  constexpr std::int64_t kBlock = kernels::kWinogradBlock;  // with fewer channels lanes stand empty
+  const double in = ceil(job.in_channels, kBlock) * kBlock, out = ceil(job.out_channels, kBlock) * kBlock;
   return numbers * (2 * in * out / kOfPeak + transform * (in + out));
 }
 

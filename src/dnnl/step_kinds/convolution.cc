@@ -4,7 +4,6 @@
 #include "dnnl/assign_primitive.h"
 #include "dnnl/cpu_info.h"
 #include "dnnl/step_kind.h"
-#include "dnnl/step_kinds/image_convolution.h"
 #include "dnnl/step_kinds/winograd.h"
 
 namespace amp::onednn {
@@ -45,20 +44,9 @@ std::optional<PreparedPrimitive> PrepareConvolution(const PrimitiveBuilder& b) {
 
 void AssignConvolution(LayoutBuilder* builder, Step step) {
   auto& spec = std::get<ConvolutionSpec>(step.spec);
-  if (spec.as_image) return AssignImageConvolution(builder, std::move(step));
   if (spec.winograd && AssignWinograd(builder, step)) return;
   spec.winograd.reset();
   AssignPrimitive(builder, std::move(step));
-}
-
-std::unique_ptr<const OwnKernel> MakeConvolution(const Step& step, const LaidOutProgram& program) {
-  return std::get<ConvolutionSpec>(step.spec).as_image ? MakeImageConvolution(step, program)
-                                                       : MakeWinograd(step, program);
-}
-
-bool CanWriteConvolution(const Step& step, const LaidOutProgram& program, const Desc& layout) {
-  return std::get<ConvolutionSpec>(step.spec).as_image ? CanWriteImageConvolution(step, program, layout)
-                                                       : CanWriteWinograd(step, program, layout);
 }
 
 // oneDNN makes code for every phase of the stride and block of the row: 0.4 s at 128 x 128, minutes at 512 x 512.
@@ -88,8 +76,8 @@ bool FinishesOnce(const Step& step, const std::string& implementation) {
 
 [[maybe_unused]] const bool kConvolution = RegisterStepKind<ConvolutionSpec>({.assign_layouts = AssignConvolution,
                                                                               .prepare = PrepareConvolution,
-                                                                              .make_kernel = MakeConvolution,
-                                                                              .can_write = CanWriteConvolution});
+                                                                              .make_kernel = MakeWinograd,
+                                                                              .can_write = CanWriteWinograd});
 [[maybe_unused]] const bool kDeconvolution =
     RegisterStepKind<DeconvolutionSpec>({.prepare = PrepareDeconvolution, .finishes_once = FinishesOnce});
 
