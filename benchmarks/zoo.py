@@ -5,7 +5,7 @@
 Float32, as many threads as there are CPUs. Engines are processes of their own that take turns; a ratio is our time over
 theirs, of the medians of all calls. "slow steps" is the share of our time in steps on reference code, ours or oneDNN's.
 Wants a machine that does nothing else. ONNX needs the package `onnx` beside MXNet and `openvino` beside this program.
-The exporter takes a minute and gigabytes for large networks; --onnx keeps what it made for the next time.
+The exporter takes a minute and gigabytes for large networks; --onnx keeps what it made, or why it failed, for the next time.
 """
 
 import argparse
@@ -45,9 +45,14 @@ def _export(name, folder, options):
         return False
     made = folder / "model.onnx"
     kept = options.onnx / f"{name.replace('/', '_')}.onnx" if options.onnx else made
+    failed = kept.with_suffix(".txt")  # and why
+    if failed.exists():
+        return False
     if not kept.exists():
         command = [options.mxnet_python, "-m", "benchmarks.zoo_onnx", folder]
-        if subprocess.run(command, cwd=ROOT, capture_output=True, check=False).returncode:
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        if done.returncode:
+            failed.write_text(done.stderr)
             return False
         if kept != made:
             shutil.copy(made, kept.with_suffix(".part"))
