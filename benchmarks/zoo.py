@@ -5,7 +5,7 @@
 Float32, as many threads as there are CPUs. Engines are processes of their own that take turns; a ratio is our time over
 theirs, of the medians of all calls. "slow steps" is the share of our time in steps on reference code, ours or oneDNN's.
 Wants a machine that does nothing else. ONNX needs the package `onnx` beside MXNet and `openvino` beside this program.
-The exporter takes a minute and gigabytes for large networks; --onnx keeps what it made, or why it failed, for the next time.
+The exporter takes a minute and gigabytes for large networks; --onnx keeps what it made, or why it failed.
 """
 
 import argparse

@@ -82,9 +82,9 @@ Symbol Relu(const std::string& name, const Symbol& x) { return Op("Activation", 
 TestModel Chain() {
   TestModel m;
   m.types["x"] = F32({2, 40, 13, 18});
-  Symbol x = Relu("relu0", Conv(&m, "conv0", Var("x"), 40, 72));
-  x = Op("clip", "clip", {Conv(&m, "conv1", x, 72, 64, {"(0, 2)"})}, {{"a_min", "0"}, {"a_max", "6"}});
-  m.symbol = Conv(&m, "conv2", x, 64, 96, {"(1, 1)", "(1, 1)", "(3, 3)", 2});
+  Symbol x = Relu("relu0", Conv(&m, "conv0", Var("x"), 40, 90));
+  x = Op("clip", "clip", {Conv(&m, "conv1", x, 90, 128, {"(0, 2)"})}, {{"a_min", "0"}, {"a_max", "6"}});
+  m.symbol = Conv(&m, "conv2", x, 128, 160, {"(1, 1)", "(1, 1)", "(3, 3)", 2});
   return m;
 }
 
@@ -104,9 +104,9 @@ TEST_F(WinogradPlans, SumsAreTheSame) {
 TEST_F(WinogradPlans, PartsOfConcatenationsAreTheSame) {
   TestModel m;
   m.types["x"] = F32({1, 32, 10, 10});
-  const Symbol x = Relu("first", Conv(&m, "conv0", Var("x"), 32, 48));
-  const Symbol a = Relu("relu1", Conv(&m, "conv1", x, 48, 32)), b = Relu("relu2", Conv(&m, "conv2", x, 48, 40));
-  m.symbol = Relu("last", Conv(&m, "conv3", Op("Concat", "concat", {a, b, x}, {{"num_args", "3"}}), 120, 32));
+  const Symbol x = Relu("first", Conv(&m, "conv0", Var("x"), 32, 60));
+  const Symbol a = Relu("relu1", Conv(&m, "conv1", x, 60, 32)), b = Relu("relu2", Conv(&m, "conv2", x, 60, 58));
+  m.symbol = Relu("last", Conv(&m, "conv3", Op("Concat", "concat", {a, b, x}, {{"num_args", "3"}}), 150, 32));
   ExpectSame(m, 4);
 }
 
