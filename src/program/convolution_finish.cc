@@ -51,7 +51,11 @@ std::optional<ConvolutionFinish> FinishOf(const Step& step, const StepTypes& typ
   return finish;
 }
 
-bool HasBias(const Step& step) { return step.inputs.size() - NumOperands(step) == 3; }
+bool HasBias(const Step& step) {
+  const auto* spec = std::get_if<ConvolutionSpec>(&step.spec);
+  const std::size_t scale_and_shift = spec != nullptr && spec->source_bounds ? 2 : 0;
+  return step.inputs.size() - NumOperands(step) - scale_and_shift == 3;
+}
 
 bool HasKernelTypes(const Step& step, const StepTypes& types) {
   return IsFloat(types.inputs[0]) && IsFloat(types.inputs[1]) && IsFloat(types.outputs[0]) &&

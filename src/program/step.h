@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -53,6 +54,10 @@ struct ConvolutionSpec {
   IntTuple strides, dilates, pads_begin, pads_end;
   LayoutHint layout_hint = LayoutHint::kAny;
   std::optional<kernels::WinogradKind> winograd = {};  // by our own kernel, of weights that are transformed once
+  std::optional<DType> pointwise = {};                 // by our own matrix product, which multiplies this dtype
+  // Only where `pointwise`: the source is scaled, shifted and clipped to these bounds before, in float32, as a
+  // ScaleShiftSpec does. Scale and shift are the last two inputs, behind the operands of post-ops.
+  std::optional<std::pair<float, float>> source_bounds = {};
   double Flops(const StepTypes& types) const;
   void Refine(const StepTypes& types, StepCost* cost) const;
 };
@@ -61,6 +66,11 @@ struct ConvolutionSpec {
 struct WinogradWeightsSpec {
   static constexpr StepKind kKind{.name = "winograd_weights", .keeps_inputs = true};
   kernels::WinogradKind kind = kernels::WinogradKind::kF4x4;
+};
+// Weights of a 1x1 convolution, packed for our own matrix product; see WinogradWeightsSpec.
+struct PointwiseWeightsSpec {
+  static constexpr StepKind kKind{.name = "pointwise_weights", .keeps_inputs = true};
+  DType dtype = DType::kFloat32;  // that the product multiplies
 };
 // As a convolution's, with weights (O, I, k...) or (G, O/G, I/G, k...); padding is cut off the output.
 struct DeconvolutionSpec {
@@ -237,10 +247,10 @@ struct KernelSpec {
 };
 
 using StepSpec =
-    std::variant<ConvolutionSpec, WinogradWeightsSpec, DeconvolutionSpec, InnerProductSpec, MatMulSpec, PoolingSpec,
-                 EltwiseSpec, BinarySpec, ScaleShiftSpec, ConcatSpec, SoftmaxSpec, LayerNormSpec, AttentionSpec,
-                 RecurrenceSpec, ReductionSpec, NearestResampleSpec, PReluSpec, CastSpec, ReshapeSpec, PermuteSpec,
-                 PadSpec, SliceSpec, ReorderSpec, CallSpec, MapSpec, KernelSpec>;
+    std::variant<ConvolutionSpec, WinogradWeightsSpec, PointwiseWeightsSpec, DeconvolutionSpec, InnerProductSpec,
+                 MatMulSpec, PoolingSpec, EltwiseSpec, BinarySpec, ScaleShiftSpec, ConcatSpec, SoftmaxSpec,
+                 LayerNormSpec, AttentionSpec, RecurrenceSpec, ReductionSpec, NearestResampleSpec, PReluSpec, CastSpec,
+                 ReshapeSpec, PermuteSpec, PadSpec, SliceSpec, ReorderSpec, CallSpec, MapSpec, KernelSpec>;
 
 // The kind of step that a spec describes.
 inline const StepKind& KindOf(const StepSpec& spec) {

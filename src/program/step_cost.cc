@@ -1,5 +1,6 @@
 #include "program/step_cost.h"
 
+#include "program/pointwise_job.h"
 #include "program/step.h"
 #include "program/winograd_job.h"
 
@@ -32,6 +33,7 @@ double ProductFlops(const StepTypes& types) {
 
 double ConvolutionSpec::Flops(const StepTypes& types) const {
   if (winograd) return WinogradFlops(WinogradJob(*this, types));
+  if (pointwise) return PointwiseFlops(PointwiseJob(*this, types), source_bounds.has_value());
   return WindowFlops(types.outputs[0], types.inputs[1]);
 }
 
@@ -41,6 +43,7 @@ double ConvolutionSpec::Flops(const StepTypes& types) const {
 // missed one.
 void ConvolutionSpec::Refine(const StepTypes& types, StepCost* cost) const {
   constexpr std::size_t kFarBytes = 8 << 20, kFarFactor = 5;
+  if (pointwise) cost->dtype = *pointwise;
   if (!winograd) return;
   const std::size_t packed = kernels::PackedWinogradBytes(WinogradJob(*this, types));
   const TensorType& weights = types.inputs[1];

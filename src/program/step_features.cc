@@ -93,6 +93,7 @@ Law ProductLaw(const char* name, const StepTypes& types, double rows, double len
 
 Law LawOf(const ConvolutionSpec& spec, const StepTypes& types) {
   Law law = WindowLaw("convolution", types, types.outputs[0], spec.strides);
+  if (spec.pointwise) law.name = std::string("convolution_pointwise_") + amp::NameOf(*spec.pointwise);
   if (spec.winograd) law.name = std::string("convolution_") + kernels::WinogradName(*spec.winograd);
   return law;
 }

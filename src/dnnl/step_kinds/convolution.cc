@@ -4,6 +4,7 @@
 #include "dnnl/assign_primitive.h"
 #include "dnnl/cpu_info.h"
 #include "dnnl/step_kind.h"
+#include "dnnl/step_kinds/pointwise.h"
 #include "dnnl/step_kinds/winograd.h"
 
 namespace amp::onednn {
@@ -46,7 +47,19 @@ void AssignConvolution(LayoutBuilder* builder, Step step) {
   auto& spec = std::get<ConvolutionSpec>(step.spec);
   if (spec.winograd && AssignWinograd(builder, step)) return;
   spec.winograd.reset();
+  if (spec.pointwise && AssignPointwise(builder, step)) return;
+  spec.pointwise.reset();
   AssignPrimitive(builder, std::move(step));
+}
+
+std::unique_ptr<const OwnKernel> MakeConvolution(const Step& step, const LaidOutProgram& program) {
+  const bool is_pointwise = std::get<ConvolutionSpec>(step.spec).pointwise.has_value();
+  return is_pointwise ? MakePointwise(step, program) : MakeWinograd(step, program);
+}
+
+bool CanWriteConvolution(const Step& step, const LaidOutProgram& program, const Desc& layout) {
+  const bool is_pointwise = std::get<ConvolutionSpec>(step.spec).pointwise.has_value();
+  return is_pointwise ? CanWritePointwise(step, program, layout) : CanWriteWinograd(step, program, layout);
 }
 
 // oneDNN makes code for every phase of the stride and block of the row: 0.4 s at 128 x 128, minutes at 512 x 512.
@@ -76,8 +89,8 @@ bool FinishesOnce(const Step& step, const std::string& implementation) {
 
 [[maybe_unused]] const bool kConvolution = RegisterStepKind<ConvolutionSpec>({.assign_layouts = AssignConvolution,
                                                                               .prepare = PrepareConvolution,
-                                                                              .make_kernel = MakeWinograd,
-                                                                              .can_write = CanWriteWinograd});
+                                                                              .make_kernel = MakeConvolution,
+                                                                              .can_write = CanWriteConvolution});
 [[maybe_unused]] const bool kDeconvolution =
     RegisterStepKind<DeconvolutionSpec>({.prepare = PrepareDeconvolution, .finishes_once = FinishesOnce});
 

@@ -63,5 +63,57 @@ TEST(ChooseKernels, WeightsThatAreNoConstantsStayAsTheyAre) {
   EXPECT_EQ(Chosen(program), std::nullopt);
 }
 
+// A scale and a shift, and a 1x1 convolution of what they give.
+Program ScaledPointwise(DType dtype) {
+  Program program;
+  const ValueId x = program.AddValue({dtype, {1, 64, 28, 28}}, "x", ValueSource::kInput);
+  const ValueId scale = program.AddValue({kF32, {64}}, "scale", ValueSource::kConstant);
+  const ValueId shift = program.AddValue({kF32, {64}}, "shift", ValueSource::kConstant);
+  const ValueId scaled = program.AddValue({dtype, {1, 64, 28, 28}}, "scaled", ValueSource::kComputed);
+  const ValueId w = program.AddValue({dtype, {128, 64, 1, 1}}, "w", ValueSource::kConstant);
+  const ValueId y = program.AddValue({dtype, {1, 128, 28, 28}}, "y", ValueSource::kComputed);
+  program.steps.push_back({ScaleShiftSpec{0, 6}, {x, scale, shift}, {scaled}, 0, ""});
+  program.steps.push_back({ConvolutionSpec{{1, 1}, {0, 0}, {0, 0}, {0, 0}}, {scaled, w}, {y}, 1, ""});
+  program.outputs = {y};
+  return program;
+}
+
+// The library takes `ratio` (log 2) times what arithmetic takes; a pass over memory takes a quarter of that.
+Program WithPointwise(Program program, double ratio, double bf16_flops = 2e9) {
+  nlohmann::ordered_json file = testing::MachineFile();
+  file["flops_per_second"]["bfloat16"] = bf16_flops;
+  file["bytes_per_second"] = {{1 << 30, 1e8}};
+  for (const char* dtype : {"float32", "bfloat16"}) {
+    file["steps"][std::string("convolution_1x1 ") + dtype] = {{0, 0, 0, 0, 0, 0, 0, ratio}};
+  }
+  ChooseKernels(*MachineTable::Parse(file.dump(), "test"), true, &program);
+  return program;
+}
+
+std::optional<DType> ProductOf(const Program& program) {
+  return std::get<ConvolutionSpec>(program.steps.back().spec).pointwise;
+}
+
+TEST(ChooseKernels, ProductsWhereTheLibraryIsSlow) {
+  Program shared = ScaledPointwise(kF32);
+  shared.outputs.push_back(shared.steps[0].outputs[0]);
+  EXPECT_EQ(ProductOf(WithPointwise(shared, 0)), std::nullopt);
+  EXPECT_EQ(ProductOf(WithPointwise(shared, 1)), kF32);
+  EXPECT_EQ(WithPointwise(shared, 1).steps.size(), 2u);  // what else is read stays
+}
+
+TEST(ChooseKernels, ProductsTakeTheScaleOfTheirSource) {
+  const Program program = WithPointwise(ScaledPointwise(kF32), 1);
+  ASSERT_EQ(program.steps.size(), 1u);
+  EXPECT_EQ(program.steps[0].inputs, (std::vector<ValueId>{0, 4, 1, 2}));
+  EXPECT_EQ(std::get<ConvolutionSpec>(program.steps[0].spec).source_bounds, std::pair(0.0f, 6.0f));
+  EXPECT_EQ(WithPointwise(ScaledPointwise(kF32), -3).steps.size(), 2u);
+}
+
+TEST(ChooseKernels, ProductsByTheSpeedOfBFloat16) {
+  EXPECT_EQ(ProductOf(WithPointwise(ScaledPointwise(kBF16), 1)), kBF16);
+  EXPECT_EQ(ProductOf(WithPointwise(ScaledPointwise(kBF16), 1, 5e8)), kF32);
+}
+
 }  // namespace
 }  // namespace amp

@@ -1,0 +1,192 @@
+#include "dnnl/step_kinds/pointwise.h"
+
+#include <tuple>
+#include <utility>
+
+#include "dnnl/step_kind.h"
+#include "kernels/cast.h"
+#include "kernels/parallel.h"
+#include "nnvm/error.h"
+#include "program/pointwise_job.h"
+
+namespace amp::onednn {
+namespace {
+
+using kernels::Pointwise;
+using kernels::PointwiseImage;
+using kernels::PointwiseSource;
+
+// ---- weights ----
+
+class WeightsKernel : public OwnKernel {
+ public:
+  WeightsKernel(const Pointwise& job, bool is_bf16) : job_(job), is_bf16_(is_bf16) {}
+
+  std::size_t ScratchBytes() const override { return is_bf16_ ? Count() * sizeof(float) : 0; }
+
+  void Run(const KernelOperands& operands) const override {
+    const void* weights = operands.input(0);
+    if (is_bf16_) {
+      kernels::Cast(kernels::ElementType::kBFloat16, weights, kernels::ElementType::kFloat32, operands.scratch(),
+                    Count());
+      weights = operands.scratch();
+    }
+    kernels::PackPointwiseWeights(job_, static_cast<const float*>(weights), operands.output());
+  }
+
+ private:
+  std::size_t Count() const { return static_cast<std::size_t>(job_.in_channels * job_.out_channels); }
+
+  Pointwise job_;  // channels and the dtype of products
+  bool is_bf16_;
+};
+
+// Weights (O, I, 1, 1).
+Pointwise JobOfWeights(const PointwiseWeightsSpec& spec, const Shape& weights) {
+  Pointwise job;
+  job.multiplies_bf16 = spec.dtype == DType::kBFloat16;
+  job.out_channels = weights[0];
+  job.in_channels = weights[1];
+  return job;
+}
+
+std::unique_ptr<const OwnKernel> MakeWeights(const Step& step, const LaidOutProgram& program) {
+  const TensorType& weights = program.TypeOf(step.inputs[0]);
+  return std::make_unique<WeightsKernel>(JobOfWeights(std::get<PointwiseWeightsSpec>(step.spec), weights.shape),
+                                         weights.dtype == DType::kBFloat16);
+}
+
+ValueId PackedWeights(LayoutBuilder* builder, const Step& step, DType dtype) {
+  const PointwiseWeightsSpec spec{dtype};
+  const ValueId weights = step.inputs[1];
+  const std::size_t bytes = kernels::PackedPointwiseBytes(JobOfWeights(spec, builder->TypeOf(weights).shape));
+  return builder->Derived(weights, spec, builder->NameOf(weights) + ":pointwise_" + amp::NameOf(dtype),
+                          PlainDesc({DType::kUInt8, Shape{static_cast<std::int64_t>(bytes)}}), step.node);
+}
+
+[[maybe_unused]] const bool kWeights = RegisterStepKind<PointwiseWeightsSpec>({.make_kernel = MakeWeights});
+
+// ---- convolutions ----
+
+// The places of the operands among the inputs of a step.
+struct Places {
+  bool has_bias = false;
+  std::optional<std::size_t> sum, scale;  // the shift is behind the scale
+};
+
+class PointwiseKernel : public OwnKernel {
+ public:
+  PointwiseKernel(const Pointwise& job, const Places& places) : job_(job), places_(places) {}
+
+  std::string Name() const override { return places_.scale ? "scaled_pointwise" : "pointwise"; }
+  std::size_t ScratchBytes() const override { return kernels::PointwiseScratchBytes(job_); }
+
+  void Run(const KernelOperands& operands) const override {
+    kernels::PointwiseData data;
+    data.source = operands.input(0);
+    data.weights = operands.input(1);
+    if (places_.has_bias) data.bias = static_cast<const float*>(operands.input(2));
+    if (places_.sum) data.sum = operands.input(*places_.sum);
+    if (places_.scale) {
+      data.scale = static_cast<const float*>(operands.input(*places_.scale));
+      data.shift = static_cast<const float*>(operands.input(*places_.scale + 1));
+    }
+    data.destination = operands.output();
+    kernels::RunPointwise(job_, data, operands.scratch());
+  }
+
+ private:
+  Pointwise job_;
+  Places places_;
+};
+
+// Positions with channels last; nothing for other layouts. A row of blocks of channels is none.
+std::optional<PointwiseSource> SourceOf(const Desc& desc) {
+  const bool is_plain = desc.get_format_kind() == dnnl::memory::format_kind::blocked && desc.get_inner_nblks() == 0;
+  if (!is_plain || desc.get_ndims() != 4) return std::nullopt;
+  const dnnl::memory::dims dims = desc.get_dims(), strides = desc.get_strides();
+  if (dims[1] != 1 && strides[1] != 1) return std::nullopt;
+  return PointwiseSource{desc.get_data_type() == dnnl::memory::data_type::bf16, strides[0], strides[2], strides[3]};
+}
+
+// Positions that lie equally far apart.
+std::optional<PointwiseImage> ImageOf(const Desc& desc) {
+  const auto source = SourceOf(desc);
+  if (!source) return std::nullopt;
+  const dnnl::memory::dims dims = desc.get_dims();
+  const std::int64_t pixel = dims[3] > 1 ? source->pixel : dims[2] > 1 ? source->row : source->batch;
+  const bool rows = dims[2] == 1 || source->row == dims[3] * pixel;
+  const bool batch = dims[0] == 1 || source->batch == dims[2] * dims[3] * pixel;
+  if (!rows || !batch) return std::nullopt;
+  return PointwiseImage{source->is_bf16, pixel};
+}
+
+StepTypes TypesOf(const LayoutBuilder& builder, const Step& step) {
+  StepTypes types;
+  for (const ValueId v : step.inputs) types.inputs.push_back(builder.TypeOf(v));
+  for (const ValueId v : step.outputs) types.outputs.push_back(builder.TypeOf(v));
+  return types;
+}
+
+// Whether source and result of the library's primitive would have channels last.
+bool LibraryIsChannelsLast(const Step& step, const StepTypes& types) {
+  const auto prepared = Prepare(step, types.inputs, types.outputs[0], {});
+  return !prepared || prepared->is_reference() || (SourceOf(prepared->inputs[0]) && ImageOf(prepared->outputs[0]));
+}
+
+void InChannelsLast(LayoutBuilder* builder, const Step& step, ValueId* v) {
+  *v = builder->InLayout(*v, ChannelsLast(builder->TypeOf(*v)), step.node, "our kernel reads channels last");
+}
+
+}  // namespace
+
+bool AssignPointwise(LayoutBuilder* builder, const Step& given) {
+  const auto& spec = std::get<ConvolutionSpec>(given.spec);
+  const StepTypes types = TypesOf(*builder, given);
+  if (!spec.source_bounds && !LibraryIsChannelsLast(given, types)) return false;
+  const auto finish = FinishOf(given, types);
+  Step step = given;
+  if (!SourceOf(builder->LayoutOf(step.inputs[0]))) InChannelsLast(builder, step, &step.inputs[0]);
+  step.inputs[1] = PackedWeights(builder, step, *spec.pointwise);
+  if (HasBias(step)) step.inputs[2] = builder->InRowMajor(step.inputs[2], step.node, "");
+  if (finish->sum && !ImageOf(builder->LayoutOf(step.inputs[*finish->sum]))) {
+    InChannelsLast(builder, step, &step.inputs[*finish->sum]);
+  }
+  for (std::size_t i = step.inputs.size() - (spec.source_bounds ? 2 : 0); i < step.inputs.size(); ++i) {
+    step.inputs[i] = builder->InRowMajor(step.inputs[i], step.node, "");
+  }
+  builder->SetLayout(step.outputs[0], ChannelsLast(builder->TypeOf(step.outputs[0])));
+  builder->Append(std::move(step));
+  return true;
+}
+
+std::unique_ptr<const OwnKernel> MakePointwise(const Step& step, const LaidOutProgram& program) {
+  const auto& spec = std::get<ConvolutionSpec>(step.spec);
+  const StepTypes types = program.TypesOf(step);
+  Pointwise job = PointwiseJob(spec, types);
+  const auto finish = FinishOf(step, types);
+  const auto source = SourceOf(program.layouts[step.inputs[0]]);
+  const auto result = ImageOf(program.layouts[step.outputs[0]]);
+  const auto sum = finish && finish->sum ? ImageOf(program.layouts[step.inputs[*finish->sum]]) : result;
+  if (!finish || !source || !result || !sum) {
+    throw InternalError("a matrix product of a convolution in layouts that it does not know");
+  }
+  job.source = *source;
+  job.source.row *= spec.strides[0];
+  job.source.pixel *= spec.strides[1];
+  job.destination = *result;
+  job.sum = *sum;
+  job.low = finish->low;
+  job.high = finish->high;
+  job.num_threads = kernels::NumThreads();
+  Places places{HasBias(step), finish->sum, std::nullopt};
+  if (spec.source_bounds) {
+    std::tie(job.source_low, job.source_high) = *spec.source_bounds;
+    places.scale = step.inputs.size() - 2;
+  }
+  return std::make_unique<PointwiseKernel>(job, places);
+}
+
+bool CanWritePointwise(const Step&, const LaidOutProgram&, const Desc& layout) { return ImageOf(layout).has_value(); }
+
+}  // namespace amp::onednn

@@ -1,0 +1,179 @@
+#include "kernels/pointwise.h"
+
+#include <algorithm>
+
+#include "kernels/float_bits.h"
+#include "kernels/parallel.h"
+
+namespace amp::kernels {
+namespace {
+
+std::int64_t RoundUp(std::int64_t x, std::int64_t to) { return (x + to - 1) / to * to; }
+std::int64_t Quotient(std::int64_t x, std::int64_t by) { return (x + by - 1) / by; }
+
+std::int64_t Element(const Pointwise& job) { return job.multiplies_bf16 ? 2 : 4; }
+std::int64_t PerUnit(const Pointwise& job) { return job.multiplies_bf16 ? 2 : 1; }
+
+// ---- weights ----
+
+// Packed weights are [channel / 32][depth / unit][channel % 32][depth % unit]; in elements.
+std::int64_t ColumnElements(const Pointwise& job) { return RoundUp(job.in_channels, PerUnit(job)) * kPointwiseColumns; }
+std::int64_t NumColumns(const Pointwise& job) { return Quotient(job.out_channels, kPointwiseColumns); }
+
+void Round(float x, float* to) { *to = x; }
+void Round(float x, std::uint16_t* to) { *to = FloatToBF16(x); }
+
+// The output channels of one column. What lies beyond the last channel is zero.
+template <class T>
+void PackColumn(const Pointwise& job, const float* weights, std::int64_t column, T* packed) {
+  const std::int64_t unit = PerUnit(job), first = column * kPointwiseColumns;
+  T* to = packed + column * ColumnElements(job);
+  std::fill_n(to, ColumnElements(job), T{});
+  for (std::int64_t c = 0; c < std::min(kPointwiseColumns, job.out_channels - first); ++c) {
+    const float* from = weights + (first + c) * job.in_channels;
+    for (std::int64_t k = 0; k < job.in_channels; ++k) {
+      Round(from[k], to + k / unit * unit * kPointwiseColumns + c * unit + k % unit);
+    }
+  }
+}
+
+// ---- parts ----
+
+struct Split {
+  std::int64_t rows = 0, blocks = 0;         // of rows
+  std::int64_t channels = 0, stretches = 0;  // of output channels
+  std::int64_t parts() const { return blocks * stretches; }
+};
+
+std::int64_t PartBytes(const Pointwise& job, std::int64_t rows) {
+  const std::int64_t blocks = Quotient(job.in_channels, kPointwiseBlock);
+  return RoundUp(blocks * PointwiseBlockStride(rows) * Element(job), 64);
+}
+
+// About how many cycles of a core a part takes. The constants are those of a CPU with AVX-512; what counts is which of
+// two splits is faster.
+double PartCycles(const Pointwise& job, std::int64_t rows, std::int64_t channels) {
+  constexpr double kPackCycles = 2, kFinishCycles = 3, kCallCycles = 30, kBytesPerCycle = 7;
+  constexpr std::int64_t kTogether = 14;
+  const auto depth = static_cast<double>(job.in_channels);
+  const auto vectors = static_cast<double>(rows * Quotient(channels, kPointwiseBlock));
+  const auto calls = static_cast<double>(Quotient(rows, kTogether) * Quotient(channels, kPointwiseColumns));
+  const double multiply = vectors * depth / static_cast<double>(2 * PerUnit(job));
+  const double weights = depth * static_cast<double>(channels * Element(job)) / kBytesPerCycle;
+  const double pack = static_cast<double>(rows) * depth / kPointwiseBlock * kPackCycles;
+  return std::max(multiply, weights) + pack + vectors * kFinishCycles + calls * kCallCycles;
+}
+
+Split SplitInto(const Pointwise& job, std::int64_t blocks, std::int64_t stretches) {
+  Split split;
+  split.rows = Quotient(job.rows(), blocks);
+  split.blocks = Quotient(job.rows(), split.rows);
+  split.channels = Quotient(NumColumns(job), stretches) * kPointwiseColumns;
+  split.stretches = Quotient(job.out_channels, split.channels);
+  return split;
+}
+
+// Packed rows of a part stay in a core's cache, beside a column of weights; columns are read for some rows at least.
+std::int64_t MaxRows(const Pointwise& job) {
+  constexpr std::int64_t kBytes = 192 << 10, kMin = 56, kMax = 224, kTogether = 14;
+  const std::int64_t rows = kBytes / (RoundUp(job.in_channels, kPointwiseBlock) * Element(job));
+  return std::clamp(rows / kTogether * kTogether, kMin, kMax);
+}
+
+// All threads get about the same.
+Split SplitJob(const Pointwise& job) {
+  constexpr std::int64_t kManyTurns = 8;
+  const std::int64_t least = Quotient(job.rows(), MaxRows(job)), threads = job.num_threads;
+  if (least >= kManyTurns * threads) return SplitInto(job, RoundUp(least, threads), 1);
+  Split best;
+  double fewest = 0;
+  for (std::int64_t blocks = least; blocks <= job.rows() && blocks <= least + 2 * threads; ++blocks) {
+    for (std::int64_t stretches = 1; stretches <= std::min(NumColumns(job), 4 * threads); stretches *= 2) {
+      const Split split = SplitInto(job, blocks, stretches);
+      const auto turns = static_cast<double>(Quotient(split.parts(), threads));
+      const double cycles = turns * PartCycles(job, split.rows, std::min(split.channels, job.out_channels));
+      if (best.rows == 0 || cycles < fewest) {
+        best = split;
+        fewest = cycles;
+      }
+    }
+  }
+  return best;
+}
+
+const char* Moved(const void* data, std::int64_t bytes) {
+  return data == nullptr ? nullptr : static_cast<const char*>(data) + bytes;
+}
+const float* Moved(const float* data, std::int64_t count) { return data == nullptr ? nullptr : data + count; }
+
+// Parts that follow each other share rows.
+PointwisePart PartAt(const Pointwise& job, const PointwiseData& data, const Split& split, std::int64_t i) {
+  const std::int64_t channel = i % split.stretches * split.channels;
+  PointwisePart part;
+  part.data = data;
+  part.data.weights = Moved(data.weights, channel / kPointwiseColumns * ColumnElements(job) * Element(job));
+  part.data.bias = Moved(data.bias, channel);
+  part.data.sum = Moved(data.sum, channel * (job.sum.is_bf16 ? 2 : 4));
+  part.data.destination = const_cast<char*>(Moved(data.destination, channel * (job.destination.is_bf16 ? 2 : 4)));
+  part.first_row = i / split.stretches * split.rows;
+  part.num_rows = std::min(split.rows, job.rows() - part.first_row);
+  part.num_channels = std::min(split.channels, job.out_channels - channel);
+  return part;
+}
+
+bool IsEmpty(const Pointwise& job) { return job.rows() == 0 || job.out_channels == 0; }
+
+// ---- tables ----
+
+const PointwiseTable& Floats() {
+  static const PointwiseTable& table = BestTable<PointwiseTable>(
+      {{Isa::kGeneric, PointwiseTableGeneric}, {Isa::kAvx2, PointwiseTableAvx2}, {Isa::kAvx512, PointwiseTableAvx512}});
+  return table;
+}
+
+// Null where the CPU does not multiply bfloat16.
+const PointwiseTable* Pairs() {
+  static const PointwiseTable* table =
+      AllowedIsa() >= Isa::kAvx512 && CpuHasBF16() ? PointwiseTableAvx512BF16() : nullptr;
+  return table;
+}
+
+}  // namespace
+
+bool HasPointwiseBF16() { return Pairs() != nullptr; }
+
+std::size_t PackedPointwiseBytes(const Pointwise& job) {
+  return static_cast<std::size_t>(NumColumns(job) * ColumnElements(job) * Element(job));
+}
+
+void PackPointwiseWeights(const Pointwise& job, const float* weights, void* packed) {
+  ParallelFor(NumColumns(job), 1, [&](std::int64_t column) {
+    if (job.multiplies_bf16) {
+      PackColumn(job, weights, column, static_cast<std::uint16_t*>(packed));
+    } else {
+      PackColumn(job, weights, column, static_cast<float*>(packed));
+    }
+  });
+}
+
+std::size_t PointwiseScratchBytes(const Pointwise& job) {
+  if (IsEmpty(job)) return 0;
+  return static_cast<std::size_t>(PartBytes(job, SplitJob(job).rows) * job.num_threads);
+}
+
+void RunPointwiseWith(const PointwiseTable& table, const Pointwise& job, const PointwiseData& data, void* scratch) {
+  if (IsEmpty(job)) return;
+  const Split split = SplitJob(job);
+  const std::int64_t bytes = PartBytes(job, split.rows);
+  const PointwiseTable::Run run = table.run[job.multiplies_bf16];
+  const ThreadScope threads(job.num_threads);
+  ParallelFor(split.parts(), 1, [&](std::int64_t i) {
+    run(job, PartAt(job, data, split, i), static_cast<char*>(scratch) + CurrentPlace().part * bytes);
+  });
+}
+
+void RunPointwise(const Pointwise& job, const PointwiseData& data, void* scratch) {
+  RunPointwiseWith(job.multiplies_bf16 ? *Pairs() : Floats(), job, data, scratch);
+}
+
+}  // namespace amp::kernels

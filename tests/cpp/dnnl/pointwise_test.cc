@@ -1,0 +1,189 @@
+// 1x1 convolutions of a plan that our own matrix product computes.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "dnnl/models.h"
+#include "kernels/cpu.h"
+#include "nnvm/file_io.h"
+#include "nnvm/temporary_folder.h"
+#include "program/machine_text.h"
+
+namespace amp::onednn {
+namespace {
+
+using namespace testing;
+
+// Of a plan for a machine on which the library's 1x1 convolutions take eight times as long as their arithmetic, and
+// passes over memory long.
+class PointwisePlans : public ::testing::Test {
+ protected:
+  PointwisePlans() {
+    nlohmann::ordered_json file = amp::testing::MachineFile();
+    file["bytes_per_second"] = {{1 << 30, 1e8}};
+    for (const char* dtype : {"float32", "bfloat16"}) {
+      file["steps"][std::string("convolution_1x1 ") + dtype] = {{0, 0, 0, 0, 0, 0, 0, 3}};
+    }
+    WriteFile(MachinePath(), file.dump());
+  }
+
+  std::string MachinePath() const { return folder_.path() + "/machine.json"; }
+
+  BindOptions Options(int num_threads = 2) const {
+    BindOptions options = On(Backend::kOneDnn, num_threads);
+    options.machine = MachinePath();
+    return options;
+  }
+
+  static int Count(const PlanSummary& summary, const std::string& implementation) {
+    int count = 0;
+    for (const PlanStep& step : summary.steps) count += step.implementation == implementation;
+    return count;
+  }
+
+  // Elsewhere it has blocks of eight channels, which this kernel does not read.
+  static bool LibraryIsChannelsLast() { return kernels::CpuIsa() >= kernels::Isa::kAvx512; }
+
+  // With `count` such convolutions, and `scaled` that scale their source, and the results of the plan without them.
+  void ExpectSame(const TestModel& m, int count, int scaled = 0) {
+    const auto own = Bind(m, Options());
+    setenv("AMP_DISABLE_PASSES", "ChooseKernels", 1);
+    const auto direct = Bind(m, Options());
+    unsetenv("AMP_DISABLE_PASSES");
+    EXPECT_EQ(Count(direct->summary(), "own:pointwise"), 0);
+    EXPECT_EQ(Count(own->summary(), "own:scaled_pointwise"), scaled) << own->summary().Print();
+    if (LibraryIsChannelsLast()) {
+      EXPECT_EQ(Count(own->summary(), "own:pointwise"), count) << own->summary().Print();
+    }
+    const auto expected = RunOnce(*direct);
+    RunOnce(*own);
+    const auto actual = RunOnce(*own);  // nothing of the first run may be left in the second
+    for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_LT(Distance(expected[i], actual[i]), kFloatTolerance) << i;
+  }
+
+  amp::testing::TemporaryFolder folder_;
+};
+
+Symbol Conv(TestModel* m, const std::string& name, const Symbol& x, std::int64_t in, std::int64_t out,
+            const std::string& stride = "(1, 1)") {
+  m->params.args[name + "_weight"] = Random({out, in, 1, 1}, 3, 0.1f);
+  m->params.args[name + "_bias"] = Random({out}, 4, 0.1f);
+  return Op("Convolution", name, {x}, {{"kernel", "(1, 1)"}, {"stride", stride}, {"num_filter", std::to_string(out)}});
+}
+
+Symbol Relu(const std::string& name, const Symbol& x) { return Op("Activation", name, {x}, {{"act_type", "relu"}}); }
+
+Symbol Norm(TestModel* m, const std::string& name, const Symbol& x, std::int64_t channels) {
+  m->params.args[name + "_gamma"] = Random({channels}, 5);
+  m->params.args[name + "_beta"] = Random({channels}, 6);
+  m->params.aux[name + "_moving_mean"] = Random({channels}, 7);
+  NDArray variance(DType::kFloat32, {channels});
+  std::fill_n(variance.As<float>(), channels, 1.5f);
+  m->params.aux[name + "_moving_var"] = variance;
+  return Op("BatchNorm", name, {x}, {{"fix_gamma", "False"}});
+}
+
+TestModel Chain() {
+  TestModel m;
+  m.types["x"] = F32({2, 40, 13, 18});
+  Symbol x = Relu("relu0", Conv(&m, "conv0", Var("x"), 40, 72));
+  x = Op("clip", "clip", {Conv(&m, "conv1", x, 72, 64, "(2, 2)")}, {{"a_min", "0"}, {"a_max", "6"}});
+  m.symbol = Conv(&m, "conv2", x, 64, 96);
+  return m;
+}
+
+// Two layers of a dense block: a norm of all that was made before, and a convolution of it.
+TestModel DenseBlock() {
+  TestModel m;
+  m.types["x"] = F32({2, 48, 9, 11});
+  Symbol all = Relu("relu", Conv(&m, "conv", Var("x"), 48, 40));
+  std::int64_t channels = 40;
+  for (const std::string layer : {"1", "2"}) {
+    const Symbol y = Relu("relu" + layer, Norm(&m, "norm" + layer, all, channels));
+    const Symbol next = Relu("relu_out" + layer, Conv(&m, "conv" + layer, y, channels, 24));
+    all = Op("Concat", "concat" + layer, {all, next}, {{"num_args", "2"}});
+    channels += 24;
+  }
+  m.symbol = Op("Pooling", "pool", {all}, {{"kernel", "(2, 2)"}, {"stride", "(2, 2)"}, {"pool_type", "avg"}});
+  return m;
+}
+
+TEST_F(PointwisePlans, ChainsAreTheSame) { ExpectSame(Chain(), 3); }
+
+// A residual block: the sum, and the relu behind it, are part of the last convolution.
+TEST_F(PointwisePlans, SumsAreTheSame) {
+  TestModel m;
+  m.types["x"] = F32({1, 64, 14, 14});
+  const Symbol x = Relu("first", Conv(&m, "conv0", Var("x"), 64, 64));
+  const Symbol y = Conv(&m, "conv2", Relu("relu1", Conv(&m, "conv1", x, 64, 32)), 32, 64);
+  const Symbol last = Relu("last", Op("elemwise_add", "sum", {y, x}));
+  m.symbol = Op("Pooling", "pool", {last}, {{"kernel", "(2, 2)"}, {"stride", "(2, 2)"}, {"pool_type", "max"}});
+  ExpectSame(m, 3);
+}
+
+TEST_F(PointwisePlans, PartsOfConcatenationsAreTheSame) {
+  TestModel m;
+  m.types["x"] = F32({2, 32, 10, 10});
+  const Symbol x = Relu("first", Conv(&m, "conv0", Var("x"), 32, 48));
+  const Symbol a = Relu("relu1", Conv(&m, "conv1", x, 48, 32)), b = Relu("relu2", Conv(&m, "conv2", x, 48, 40));
+  m.symbol = Relu("last", Conv(&m, "conv3", Op("Concat", "concat", {a, b, x}, {{"num_args", "3"}}), 120, 32));
+  ExpectSame(m, 4);
+}
+
+TEST_F(PointwisePlans, NormsBeforeAreTheSame) { ExpectSame(DenseBlock(), 1, 2); }
+
+// A norm with another reader is computed once.
+TEST_F(PointwisePlans, SharedNormsStay) {
+  TestModel m;
+  m.types["x"] = F32({1, 32, 10, 10});
+  const Symbol x = Relu("relu", Norm(&m, "norm", Var("x"), 32));
+  m.symbol = Op("elemwise_add", "sum", {Conv(&m, "conv1", x, 32, 16), Conv(&m, "conv2", x, 32, 16)});
+  ExpectSame(m, 2);
+}
+
+TEST_F(PointwisePlans, OtherConvolutionsAreTheLibrarys) {
+  TestModel m;
+  m.types["x"] = F32({1, 32, 12, 12});
+  m.types["w"] = F32({32, 32, 1, 1});
+  m.params.args["grouped_weight"] = Random({32, 16, 1, 1}, 3, 0.1f);
+  const Symbol grouped = Op("Convolution", "grouped", {Var("x")},
+                            {{"kernel", "(1, 1)"}, {"num_filter", "32"}, {"num_group", "2"}, {"no_bias", "True"}});
+  const Symbol gated = Op("Activation", "tanh", {Conv(&m, "gated", grouped, 32, 32)}, {{"act_type", "tanh"}});
+  m.symbol =
+      Op("Convolution", "given", {gated, Var("w")}, {{"kernel", "(1, 1)"}, {"num_filter", "32"}, {"no_bias", "True"}});
+  ExpectSame(m, 0);
+}
+
+TEST_F(PointwisePlans, ModeExactHasNone) {
+  BindOptions options = Options();
+  options.mode = NumericMode::kExact;
+  for (const TestModel& m : {Chain(), DenseBlock()}) {
+    const auto exact = Bind(m, options);
+    EXPECT_EQ(Count(exact->summary(), "own:pointwise") + Count(exact->summary(), "own:scaled_pointwise"), 0);
+  }
+}
+
+TEST_F(PointwisePlans, LowPrecisionIsTheSame) {
+  BindOptions options = Options();
+  options.reduce_precision = ReduceOptions{DType::kBFloat16, false};
+  for (const TestModel& m : {Chain(), DenseBlock()}) {
+    EXPECT_LT(Distance(RunOnce(m)[0], RunOnce(*Bind(m, options))[0]), 3e-2);
+  }
+}
+
+// Plans for other shapes share what was packed.
+TEST_F(PointwisePlans, OtherShapesFindTheirWeights) {
+  for (const TestModel& m : {Chain(), DenseBlock()}) {
+    const auto first = Bind(m, Options());
+    const std::int64_t channels = m.types.at("x").shape[1];
+    for (const Shape& shape : {Shape{1, channels, 28, 28}, Shape{5, channels, 3, 2}}) {
+      TestModel other = m;
+      other.types["x"] = F32(shape);
+      EXPECT_LT(Distance(RunOnce(other)[0], RunOnce(*first->Reshape({{"x", shape}}))[0]), kFloatTolerance);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace amp::onednn

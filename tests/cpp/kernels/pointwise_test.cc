@@ -1,0 +1,324 @@
+#include "kernels/pointwise.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "guarded.h"
+#include "kernels/float_bits.h"
+
+namespace amp::kernels {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+struct Variant {
+  const PointwiseTable* table;
+  bool multiplies_bf16;
+};
+
+std::string NameOf(const Variant& v) {
+  return std::string(IsaName(v.table->isa)) + (v.multiplies_bf16 ? " bfloat16" : " float32");
+}
+
+// All code that this CPU runs.
+std::vector<Variant> Variants() {
+  std::vector<const PointwiseTable*> tables{PointwiseTableGeneric()};
+  if (CpuIsa() >= Isa::kAvx2) tables.push_back(PointwiseTableAvx2());
+  if (CpuIsa() >= Isa::kAvx512) tables.push_back(PointwiseTableAvx512());
+  if (CpuIsa() >= Isa::kAvx512 && CpuHasBF16()) tables.push_back(PointwiseTableAvx512BF16());
+  std::vector<Variant> variants;
+  for (const PointwiseTable* table : tables) {
+    for (const bool bf16 : {false, true}) {
+      if (table != nullptr && table->run[bf16] != nullptr) variants.push_back({table, bf16});
+    }
+  }
+  return variants;
+}
+
+// Elements of either dtype between guard pages.
+class Elements {
+ public:
+  static constexpr float kUntouched = -77;
+
+  Elements(bool is_bf16, std::int64_t count)
+      : is_bf16_(is_bf16), memory_(static_cast<std::size_t>(count) * (is_bf16 ? 2 : 4)) {
+    for (std::int64_t i = 0; i < count; ++i) Set(i, kUntouched);
+  }
+  void* data() const { return memory_.data(); }
+  std::vector<char> bytes() const { return memory_.values(); }
+  float Get(std::int64_t i) const {
+    return is_bf16_ ? BF16ToFloat(reinterpret_cast<const std::uint16_t*>(memory_.data())[i])
+                    : reinterpret_cast<const float*>(memory_.data())[i];
+  }
+  void Set(std::int64_t i, float x) {
+    if (is_bf16_) {
+      reinterpret_cast<std::uint16_t*>(memory_.data())[i] = FloatToBF16(x);
+    } else {
+      reinterpret_cast<float*>(memory_.data())[i] = x;
+    }
+  }
+
+ private:
+  bool is_bf16_;
+  Guarded<char> memory_;
+};
+
+class Draw {
+ public:
+  explicit Draw(unsigned seed) : engine_(seed) {}
+  std::int64_t Int(std::int64_t low, std::int64_t high) {
+    return std::uniform_int_distribution<std::int64_t>(low, high)(engine_);
+  }
+  bool Chance(double p) { return std::uniform_real_distribution<double>(0, 1)(engine_) < p; }
+  float Real() { return std::normal_distribution<float>(0, 1)(engine_); }
+  std::vector<float> Reals(std::int64_t count, float scale) {
+    std::vector<float> numbers(static_cast<std::size_t>(count));
+    for (float& x : numbers) x = scale * Real();
+    return numbers;
+  }
+
+ private:
+  std::mt19937 engine_;
+};
+
+struct Problem {
+  Pointwise job;
+  std::unique_ptr<Elements> source, sum, destination;
+  bool has_sum = false, has_bias = false, has_scale = false;
+  std::vector<float> weights, bias, scale, shift;
+
+  std::int64_t SourceOf(std::int64_t row) const {
+    const std::int64_t x = row % job.width, y = row / job.width % job.height, n = row / job.width / job.height;
+    return n * job.source.batch + y * job.source.row + x * job.source.pixel;
+  }
+};
+
+std::int64_t CountOf(const Pointwise& job, std::int64_t pixel) { return (job.rows() - 1) * pixel + job.out_channels; }
+
+// Perhaps strided, perhaps a slice of more channels.
+void DrawSource(Draw& draw, Problem* p) {
+  Pointwise& job = p->job;
+  const std::int64_t stride = draw.Chance(0.3) ? 2 : 1;
+  const std::int64_t pixel = job.in_channels + (draw.Chance(0.5) ? 0 : draw.Int(1, 9));
+  const std::int64_t width = (job.width - 1) * stride + draw.Int(1, stride);
+  const std::int64_t height = (job.height - 1) * stride + 1;
+  job.source = {draw.Chance(0.5), height * width * pixel, stride * width * pixel, stride * pixel};
+  p->source = std::make_unique<Elements>(job.source.is_bf16, p->SourceOf(job.rows() - 1) + job.in_channels);
+  for (std::int64_t row = 0; row < job.rows(); ++row) {
+    for (std::int64_t c = 0; c < job.in_channels; ++c) p->source->Set(p->SourceOf(row) + c, draw.Real());
+  }
+}
+
+void DrawBounds(Draw& draw, float* low, float* high) {
+  *low = draw.Chance(0.5) ? 0 : -kInfinity;
+  *high = draw.Chance(0.3) ? 1 : kInfinity;
+}
+
+Problem DrawProblem(Draw& draw, const Variant& variant) {
+  Problem p;
+  Pointwise& job = p.job;
+  job.multiplies_bf16 = variant.multiplies_bf16;
+  job.batch = draw.Int(1, 3);
+  job.height = draw.Int(1, 17);
+  job.width = draw.Int(1, 17);
+  job.in_channels = draw.Chance(0.3) ? 16 * draw.Int(1, 9) : draw.Int(1, 150);
+  job.out_channels = draw.Chance(0.3) ? 16 * draw.Int(1, 9) : draw.Int(1, 150);
+  DrawSource(draw, &p);
+  job.destination = {draw.Chance(0.5), job.out_channels + (draw.Chance(0.5) ? 0 : draw.Int(1, 40))};
+  job.sum = {draw.Chance(0.5), job.out_channels + (draw.Chance(0.5) ? 0 : draw.Int(1, 40))};
+  p.destination = std::make_unique<Elements>(job.destination.is_bf16, CountOf(job, job.destination.pixel));
+  p.sum = std::make_unique<Elements>(job.sum.is_bf16, CountOf(job, job.sum.pixel));
+  for (std::int64_t i = 0; i < CountOf(job, job.sum.pixel); ++i) p.sum->Set(i, draw.Real());
+  DrawBounds(draw, &job.low, &job.high);
+  DrawBounds(draw, &job.source_low, &job.source_high);
+  p.has_sum = draw.Chance(0.5);
+  p.has_bias = draw.Chance(0.7);
+  p.has_scale = draw.Chance(0.5);
+  p.weights = draw.Reals(job.in_channels * job.out_channels, 1 / std::sqrt(static_cast<float>(job.in_channels)));
+  p.bias = draw.Reals(job.out_channels, 0.25f);
+  p.scale = draw.Reals(job.in_channels, 1);
+  p.shift = draw.Reals(job.in_channels, 0.5f);
+  return p;
+}
+
+// A copy of some numbers between guard pages.
+struct Guard : Guarded<float> {
+  explicit Guard(const std::vector<float>& numbers) : Guarded<float>(numbers.size()) {
+    std::copy(numbers.begin(), numbers.end(), data());
+  }
+};
+
+void ComputeInto(const Elements& destination, const Variant& variant, const Problem& p, int threads) {
+  Pointwise job = p.job;
+  job.num_threads = threads;
+  const Guard weights(p.weights), bias(p.bias), scale(p.scale), shift(p.shift);
+  const Guarded<char> packed(PackedPointwiseBytes(job));
+  PackPointwiseWeights(job, weights.data(), packed.data());
+  const Guarded<char> scratch(PointwiseScratchBytes(job));
+  PointwiseData data;
+  data.source = p.source->data();
+  data.weights = packed.data();
+  if (p.has_bias) data.bias = bias.data();
+  if (p.has_scale) {
+    data.scale = scale.data();
+    data.shift = shift.data();
+  }
+  if (p.has_sum) data.sum = p.sum->data();
+  data.destination = destination.data();
+  RunPointwiseWith(*variant.table, job, data, scratch.data());
+}
+
+void Compute(const Variant& variant, const Problem& p, int threads) {
+  ComputeInto(*p.destination, variant, p, threads);
+}
+
+float Clipped(float x, float low, float high) { return std::min(std::max(x, low), high); }
+float Rounded(float x, bool to_bf16) { return to_bf16 ? BF16ToFloat(FloatToBF16(x)) : x; }
+
+// What is multiplied, as the kernel rounds it.
+float Operand(const Problem& p, std::int64_t row, std::int64_t c) {
+  float x = p.source->Get(p.SourceOf(row) + c);
+  const auto i = static_cast<std::size_t>(c);
+  if (p.has_scale) x = Clipped(std::fma(x, p.scale[i], p.shift[i]), p.job.source_low, p.job.source_high);
+  return Rounded(x, p.job.multiplies_bf16);
+}
+
+double Expected(const Problem& p, std::int64_t row, std::int64_t out) {
+  double sum = p.has_bias ? p.bias[static_cast<std::size_t>(out)] : 0;
+  for (std::int64_t c = 0; c < p.job.in_channels; ++c) {
+    const float w = p.weights[static_cast<std::size_t>(out * p.job.in_channels + c)];
+    sum += static_cast<double>(Operand(p, row, c)) * Rounded(w, p.job.multiplies_bf16);
+  }
+  if (p.has_sum) sum += p.sum->Get(row * p.job.sum.pixel + out);
+  return std::clamp<double>(sum, p.job.low, p.job.high);
+}
+
+// Of all results the largest, beside values of about 1. Operands that lie between two numbers of bfloat16 may be
+// rounded to the other one where the generic code rounds the scaled source twice.
+double Error(const Problem& p) {
+  double worst = 0;
+  for (std::int64_t row = 0; row < p.job.rows(); ++row) {
+    for (std::int64_t out = 0; out < p.job.out_channels; ++out) {
+      const double expected = Expected(p, row, out), actual = p.destination->Get(row * p.job.destination.pixel + out);
+      worst = std::max(worst, std::abs(actual - expected) / (1 + std::abs(expected)));
+    }
+  }
+  return worst;
+}
+
+double Bound(const Problem& p) { return 2e-5 + (p.job.destination.is_bf16 ? 4e-3 : 0); }
+
+// What lies beside a slice is as it was.
+void ExpectOnlyResultsWritten(const Problem& p) {
+  const Pointwise& job = p.job;
+  for (std::int64_t row = 0; row + 1 < job.rows(); ++row) {
+    for (std::int64_t c = job.out_channels; c < job.destination.pixel; ++c) {
+      ASSERT_EQ(p.destination->Get(row * job.destination.pixel + c), Elements::kUntouched);
+    }
+  }
+}
+
+std::string Describe(const Problem& p) {
+  std::string text;
+  for (const std::int64_t size : {p.job.batch, p.job.height, p.job.width, p.job.in_channels, p.job.out_channels}) {
+    text += std::to_string(size) + " ";
+  }
+  return text;
+}
+
+// Random shapes with remainders, strides, slices, every pair of dtypes and all post-ops.
+TEST(Pointwise, IsTheProduct) {
+  for (const Variant& variant : Variants()) {
+    Draw draw(7);
+    for (int i = 0; i < 40; ++i) {
+      const Problem p = DrawProblem(draw, variant);
+      SCOPED_TRACE(NameOf(variant) + ", case " + std::to_string(i) + ": " + Describe(p));
+      Compute(variant, p, 1);
+      EXPECT_LE(Error(p), Bound(p));
+      ExpectOnlyResultsWritten(p);
+    }
+  }
+}
+
+// More rows than one part has.
+TEST(Pointwise, ManyRowsAreTheProduct) {
+  for (const Variant& variant : Variants()) {
+    Draw draw(12);
+    Problem p = DrawProblem(draw, variant);
+    p.job.batch = 2;
+    p.job.height = 61;
+    p.job.width = 31;
+    p.job.in_channels = 19;
+    p.job.out_channels = 37;
+    DrawSource(draw, &p);
+    p.has_sum = false;
+    p.job.destination.pixel = 40;
+    p.destination = std::make_unique<Elements>(p.job.destination.is_bf16, CountOf(p.job, 40));
+    p.weights = draw.Reals(19 * 37, 0.2f);
+    p.bias = draw.Reals(37, 1);
+    p.scale = draw.Reals(19, 1);
+    p.shift = draw.Reals(19, 1);
+    Compute(variant, p, 2);
+    EXPECT_LE(Error(p), Bound(p)) << NameOf(variant);
+  }
+}
+
+TEST(Pointwise, BitsDoNotDependOnThreads) {
+  for (const Variant& variant : Variants()) {
+    Draw draw(9);
+    for (int i = 0; i < 20; ++i) {
+      const Problem p = DrawProblem(draw, variant);
+      SCOPED_TRACE(NameOf(variant) + ", case " + std::to_string(i));
+      Compute(variant, p, 1);
+      const std::vector<char> expected = p.destination->bytes();
+      for (const int threads : {2, 3, 7}) {
+        Compute(variant, p, threads);
+        EXPECT_EQ(p.destination->bytes(), expected) << threads << " threads";
+      }
+    }
+  }
+}
+
+// The sum may be what the destination holds.
+TEST(Pointwise, AddsToItsDestination) {
+  for (const Variant& variant : Variants()) {
+    Draw draw(10);
+    for (int i = 0; i < 20; ++i) {
+      Problem p = DrawProblem(draw, variant);
+      p.has_sum = true;
+      p.job.destination = p.job.sum;
+      p.destination = std::make_unique<Elements>(p.job.sum.is_bf16, CountOf(p.job, p.job.sum.pixel));
+      Compute(variant, p, 2);
+      ComputeInto(*p.sum, variant, p, 2);
+      for (std::int64_t row = 0; row < p.job.rows(); ++row) {
+        for (std::int64_t c = 0; c < p.job.out_channels; ++c) {
+          const std::int64_t at = row * p.job.sum.pixel + c;
+          ASSERT_EQ(p.sum->Get(at), p.destination->Get(at)) << NameOf(variant);
+        }
+      }
+    }
+  }
+}
+
+TEST(Pointwise, ANaNStaysOne) {
+  for (const Variant& variant : Variants()) {
+    Draw draw(11);
+    Problem p = DrawProblem(draw, variant);
+    p.has_scale = true;
+    p.job.low = p.job.source_low = 0;
+    p.job.high = p.job.source_high = 6;
+    p.source->Set(0, std::numeric_limits<float>::quiet_NaN());
+    Compute(variant, p, 1);
+    EXPECT_TRUE(std::isnan(p.destination->Get(0))) << NameOf(variant);
+  }
+}
+
+}  // namespace
+}  // namespace amp::kernels
