@@ -18,9 +18,10 @@ using kernels::WinogradKind;
 
 // Predictions err: a smaller gain may be a loss.
 constexpr double kLeastGain = 0.92;
-// Of products with the same arithmetic as the library's: times of a class of machines err by more on small layers. With
-// the bound above Zen 5 lost 2 % of MobileNetV2 in bfloat16.
-constexpr double kLeastProductGain = 0.87;
+// Of products with the same arithmetic as the library's. Tables say up to twice the time that small layers take in a
+// network, because they measure layers by themselves; our law does not. With 0.7 Zen 5 lost 7 % of MobileNetV2 in
+// bfloat16 at batch 1.
+constexpr double kLeastProductGain = 0.5;
 
 StepTypes TypesOf(const Program& program, const Step& step) {
   StepTypes types;

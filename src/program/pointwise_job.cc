@@ -15,13 +15,21 @@ bool HasKernel1x1(const StepTypes& types) {
   return source.rank() == 4 && weights.rank() == 4 && weights[2] == 1 && weights[3] == 1;
 }
 
+// A row or two read all weights, which then take the time; ours lie in rows of vectors, in either dtype no better.
+bool HasRows(const StepTypes& types) {
+  constexpr std::int64_t kLeastRows = 16;
+  const TensorType& out = types.outputs[0];
+  return out.shape.size() >= kLeastRows * out.shape[1];
+}
+
 }  // namespace
 
 bool IsForPointwise(const Step& step, const StepTypes& types) {
   const auto* spec = std::get_if<ConvolutionSpec>(&step.spec);
   if (spec == nullptr || !HasKernel1x1(types)) return false;
   return AreAll(spec->pads_begin, 0) && AreAll(spec->pads_end, 0) && HasKernelTypes(step, types) &&
-         types.outputs[0].shape.size() > 0 && types.inputs[0].shape.size() > 0 && FinishOf(step, types);
+         types.outputs[0].shape.size() > 0 && types.inputs[0].shape.size() > 0 && HasRows(types) &&
+         FinishOf(step, types);
 }
 
 kernels::Pointwise PointwiseJob(const ConvolutionSpec& spec, const StepTypes& types) {
