@@ -4,7 +4,6 @@
 // without arithmetic. Weights are cold: each call takes the next of so many copies that caches do not hold them.
 // Implementations take turns.
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -18,13 +17,13 @@
 #include <vector>
 
 #include "dnnl/intercept_openmp.h"
+#include "interleaved_calls.h"
 #include "kernels/parallel.h"
 #include "kernels/peak.h"
 #include "kernels/pointwise.h"
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using Tag = dnnl::memory::format_tag;
 using Type = dnnl::memory::data_type;
 
@@ -70,8 +69,6 @@ std::shared_ptr<char> Memory(std::size_t bytes) {
   std::memset(memory, 0, size);
   return {static_cast<char*>(memory), std::free};
 }
-
-using Call = std::function<void()>;
 
 Call Library(const Layer& l, std::int64_t batch, Type type, bool sums) {
   static dnnl::engine engine(dnnl::engine::kind::cpu, 0);
@@ -169,33 +166,6 @@ Call Pass(const Layer& l, std::int64_t batch, std::size_t element, int threads) 
   };
 }
 
-double Milliseconds(Call& call) {
-  const auto begin = Clock::now();
-  call();
-  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
-}
-
-double Median(std::vector<double>& times) {
-  std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
-  return times[times.size() / 2];
-}
-
-std::vector<double> Times(std::vector<Call>& calls) {
-  constexpr double kMillisecondsOfAll = 60;
-  std::vector<std::vector<double>> times(calls.size());
-  for (auto& call : calls) Milliseconds(call);
-  double total = 0;
-  for (int round = 0; round < 5 || (total < kMillisecondsOfAll && round < 200); ++round) {
-    for (std::size_t i = 0; i < calls.size(); ++i) {
-      times[i].push_back(Milliseconds(calls[i]));
-      total += times[i].back();
-    }
-  }
-  std::vector<double> medians;
-  for (auto& of_call : times) medians.push_back(Median(of_call));
-  return medians;
-}
-
 constexpr int kTimes = 4;  // oneDNN, ours, both with a sum
 
 struct Sums {
@@ -212,7 +182,7 @@ void Measure(const Layer& l, std::int64_t batch, int threads, bool is_bf16, doub
   std::vector<Call> calls{Library(l, batch, type, false), Own(l, batch, is_bf16, false, threads),
                           Library(l, batch, type, true), Own(l, batch, is_bf16, true, threads),
                           Pass(l, batch, is_bf16 ? 2 : 4, threads)};
-  const std::vector<double> ms = Times(calls);
+  const std::vector<double> ms = Times(calls, 60);
   const double flops = 2e-6 * static_cast<double>(batch * l.size * l.size * l.in * l.out);
   const double bound = std::max(flops / peak, ms[kTimes]);
   Print(ms.data(), bound);

@@ -2,7 +2,6 @@
 // networks, the time of oneDNN's direct convolution and of each of our kernels, with bias and relu. Weights are cold:
 // each call takes the next of so many copies that caches do not hold them. Implementations take turns.
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "dnnl/intercept_openmp.h"
+#include "interleaved_calls.h"
 #include "kernels/parallel.h"
 #include "kernels/winograd.h"
 
@@ -21,7 +21,6 @@ namespace {
 
 using amp::kernels::Winograd;
 using amp::kernels::WinogradKind;
-using Clock = std::chrono::steady_clock;
 using Tag = dnnl::memory::format_tag;
 using Type = dnnl::memory::data_type;
 
@@ -56,8 +55,6 @@ std::shared_ptr<char> Memory(std::size_t bytes) {
   std::memset(memory, 0, bytes);
   return {static_cast<char*>(memory), std::free};
 }
-
-using Call = std::function<void()>;
 
 Call Direct(const Layer& l, Type type) {
   static dnnl::engine engine(dnnl::engine::kind::cpu, 0);
@@ -119,33 +116,6 @@ Call Own(const Layer& l, WinogradKind kind, bool is_bf16, int threads) {
   };
 }
 
-double Milliseconds(Call& call) {
-  const auto begin = Clock::now();
-  call();
-  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
-}
-
-double Median(std::vector<double>& times) {
-  std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
-  return times[times.size() / 2];
-}
-
-std::vector<double> Times(std::vector<Call>& calls) {
-  constexpr double kMillisecondsOfAll = 250;
-  std::vector<std::vector<double>> times(calls.size());
-  for (auto& call : calls) Milliseconds(call);
-  double total = 0;
-  for (int round = 0; round < 5 || (total < kMillisecondsOfAll && round < 200); ++round) {
-    for (std::size_t i = 0; i < calls.size(); ++i) {
-      times[i].push_back(Milliseconds(calls[i]));
-      total += times[i].back();
-    }
-  }
-  std::vector<double> medians;
-  for (auto& of_call : times) medians.push_back(Median(of_call));
-  return medians;
-}
-
 std::vector<double> Measure(const Layer& layer, int threads) {
   std::vector<Call> calls{Direct(layer, Type::f32), Own(layer, WinogradKind::kF4x4, false, threads)};
   if (amp::kernels::HasWinograd(WinogradKind::kF2x2BF16)) {
@@ -154,7 +124,7 @@ std::vector<double> Measure(const Layer& layer, int threads) {
     calls.push_back(Own(layer, WinogradKind::kF2x2BF16, true, threads));
     calls.push_back(Own(layer, WinogradKind::kF4x2BF16, true, threads));
   }
-  return Times(calls);
+  return Times(calls, 250);
 }
 
 void Print(const Layer& l, const std::vector<double>& ms) {

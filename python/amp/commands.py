@@ -9,11 +9,11 @@ import sys
 import time
 import warnings
 import zipfile
-from collections import Counter
 
 import numpy as np
 
 from . import _core, checkpoint, comparison, conversion, demo, inspection, report
+from ._facts_text import print_facts, shape_text, size_text
 from ._options import OPTIONS
 from .base import ArgumentError, Error, cpu_info, dtype_name
 from .executor import Executor, with_tiling
@@ -231,74 +231,7 @@ def inspect_model(options):
     if options.json:
         print(json.dumps(facts, indent=2))
         return
-    for title in ("inputs", "outputs"):
-        _print_tensors(title, facts.get(title, []))
-    if "parameters" in facts:
-        _print_parameters(facts)
-    if "operators" in facts:
-        _print_operators(facts)
-    _print_unknowns(facts)
-
-
-def _print_tensors(title, tensors):
-    if tensors:
-        print(title)
-    for tensor in tensors:
-        print(f"  {tensor['name']:<28} {_dims_text(tensor['shape']):<20} {tensor['dtype'] or '?'}")
-
-
-def _print_parameters(facts):
-    parameters = facts["parameters"]
-    if "bytes" not in parameters:
-        _print_tensors(f"parameters ({parameters['count']} arrays, not in this file)", parameters["arrays"])
-        return
-    size = _size_text(parameters["bytes"])
-    print(f"parameters ({parameters['count']} arrays, {parameters['elements']:,} numbers, {size})")
-    for name, count in parameters["bytes_by_dtype"].items():
-        print(f"  {name:<28} {_size_text(count)}")
-    if facts["kind"] == "arrays":
-        _print_tensors("arrays", parameters["arrays"])
-
-
-def _print_operators(facts):
-    print(f"operators ({sum(facts['operators'].values())})")
-    for name, count in facts["operators"].items():
-        print(f"  {name:<28} {count}{'   (not supported)' if name in facts['unsupported_operators'] else ''}")
-
-
-def _print_unknowns(facts):
-    if facts.get("note"):
-        print(f"cannot be run: {facts['note']}")
-    if not facts.get("unknown"):
-        return
-    print(f"unknown types ({len(facts['unknown'])} tensors, such as {', '.join(facts['unknown'][:3])})")
-    for name in facts["resolve"][:10]:
-        print(f"  would be settled by          --input {name}=SHAPE[:DTYPE]")
-
-
-def parameter_bytes(arrays):
-    """{dtype name: bytes} of NDArrays."""
-    bytes_of = Counter()
-    for array in arrays:
-        bytes_of[dtype_name(array.dtype)] += array.nbytes
-    return bytes_of
-
-
-def _dims_text(dims):
-    if dims is None:
-        return "?"
-    return "x".join("?" if dim is None else str(dim) for dim in dims) or "scalar"
-
-
-def _shape_text(shape):
-    return "x".join(str(dim) if dim else "?" for dim in shape) or "?"
-
-
-def _size_text(count):
-    if count < 1000:
-        return f"{count} bytes"
-    exponent = min(len(str(count)) - 1, 11) // 3
-    return f"{count / 1000**exponent:.2f} {('KB', 'MB', 'GB')[exponent - 1]}"
+    print_facts(facts)
 
 
 # ---- convert, why, diff ----
@@ -324,7 +257,7 @@ def convert_files(options):
     print(f"  casts in the graph:  {totals['casts']['run_time']}")
     hint = "" if options.cast_params_offline else " (see --offline)"
     print(f"  parameters cast:     {totals['casts']['offline']} of {totals['parameters']['after']}{hint}")
-    print(f"  parameter bytes:     {_size_text(before)} -> {_size_text(after)}")
+    print(f"  parameter bytes:     {size_text(before)} -> {size_text(after)}")
     if record.note_on_mxnet:
         print(f"  note: {record.note_on_mxnet}")
     print(f"wrote {options.output}-symbol.json and {options.output}-0000.params")
@@ -397,7 +330,7 @@ def diff_models(options):
         _print_some(f"{title} only in the second", [(name, "") for name in found[title]["only_second"]])
     if found["equal"]:
         print("no differences in casts, dtypes and names")
-    sizes = [" + ".join(f"{_size_text(size)} {name}" for name, size in sorted(one.items())) for one in found["bytes"]]
+    sizes = [" + ".join(f"{size_text(size)} {name}" for name, size in sorted(one.items())) for one in found["bytes"]]
     print(f"parameter bytes: {sizes[0] or '0 bytes'} -> {sizes[1] or '0 bytes'}")
 
 
@@ -423,7 +356,7 @@ def run_files(options):
     executor, arrays = _bound(options)
     outputs = executor(arrays)
     for name, output in zip(executor.output_names, outputs):
-        print(f"{name}: {_shape_text(output.shape)} {dtype_name(output.dtype)}")
+        print(f"{name}: {shape_text(output.shape)} {dtype_name(output.dtype)}")
         _print_scores(output.asnumpy())
     if options.output:
         np.savez(options.output, **{name: _storable(o) for name, o in zip(executor.output_names, outputs)})

@@ -5,25 +5,21 @@
 #include <immintrin.h>
 
 #include "kernels/pointwise_code.h"
-#include "kernels/winograd_avx512.h"
+#include "kernels/tile_vectors_avx512.h"
 
 // See cast_table.h for what may not appear in this file.
 namespace amp::kernels {
 namespace {
 
-struct SingleOps : WinogradVectors {
-  using Tile = float;
+struct SingleOps : SingleTileVectors {
   using Factor = __m512;
   using Column = __m512;
-  static constexpr std::int64_t kPerUnit = 1;
-
-  static void StoreTile(float* to, __m512 x) { _mm512_store_ps(to, x); }
   static __m512 Broadcast(const float* from) { return _mm512_set1_ps(*from); }
   static __m512 LoadColumn(const float* from) { return _mm512_loadu_ps(from); }
   static __m512 Accumulate(__m512 factor, __m512 column, __m512 sum) { return _mm512_fmadd_ps(factor, column, sum); }
 };
 
-constexpr PointwiseTable kTable = {Isa::kAvx512, {PointwiseCode<SingleOps>::Run, nullptr}, WinogradVectors::kRows};
+constexpr PointwiseTable kTable = {Isa::kAvx512, {PointwiseCode<SingleOps>::Run, nullptr}, TileVectors::kRows};
 
 }  // namespace
 

@@ -5,14 +5,14 @@
 #include <immintrin.h>
 
 #include "kernels/pointwise_code.h"
-#include "kernels/winograd_avx512.h"
+#include "kernels/tile_vectors_avx512.h"
 
 // See cast_table.h for what may not appear in this file.
 namespace amp::kernels {
 namespace {
 
 // Pairs of bfloat16 products, summed up in float32.
-struct PairOps : WinogradVectors {
+struct PairOps : TileVectors {
   using Tile = std::uint16_t;
   using Factor = __m512i;
   using Column = __m512i;
@@ -26,7 +26,7 @@ struct PairOps : WinogradVectors {
       count >= kLanes ? _mm256_storeu_si256(static_cast<__m256i*>(to), halves)
                       : _mm256_mask_storeu_epi16(to, Lanes(count), halves);
     } else {
-      WinogradVectors::Store<false>(to, count, x);
+      TileVectors::Store<false>(to, count, x);
     }
   }
   static void StoreTile(std::uint16_t* to, __m512 x) {
@@ -48,7 +48,7 @@ struct PairOps : WinogradVectors {
   }
 };
 
-constexpr PointwiseTable kTable = {Isa::kAvx512, {nullptr, PointwiseCode<PairOps>::Run}, WinogradVectors::kRows};
+constexpr PointwiseTable kTable = {Isa::kAvx512, {nullptr, PointwiseCode<PairOps>::Run}, TileVectors::kRows};
 
 }  // namespace
 

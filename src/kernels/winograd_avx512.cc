@@ -4,18 +4,14 @@
 
 #include <immintrin.h>
 
-#include "kernels/winograd_avx512.h"
+#include "kernels/tile_vectors_avx512.h"
+#include "kernels/winograd_code.h"
 
 // See cast_table.h for what may not appear in this file.
 namespace amp::kernels {
 namespace {
 
-struct SingleOps : WinogradVectors {
-  using Tile = float;
-  static constexpr std::int64_t kPerUnit = 1;
-
-  static void StoreTile(float* to, __m512 x) { _mm512_store_ps(to, x); }
-
+struct SingleOps : SingleTileVectors {
   template <int kCount, int kVectors>
   static void Product(const float* tiles, std::int64_t block_stride, const float* weights, std::int64_t depth,
                       float* products, std::int64_t row_stride) {
@@ -45,7 +41,7 @@ struct SingleOps : WinogradVectors {
 };
 
 constexpr WinogradTable kTable = {
-    Isa::kAvx512, {WinogradCode<SingleOps, 4, 4>::Run, nullptr, nullptr}, WinogradVectors::kRows};
+    Isa::kAvx512, {WinogradCode<SingleOps, 4, 4>::Run, nullptr, nullptr}, TileVectors::kRows};
 
 }  // namespace
 

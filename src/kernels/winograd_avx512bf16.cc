@@ -4,14 +4,15 @@
 
 #include <immintrin.h>
 
-#include "kernels/winograd_avx512.h"
+#include "kernels/tile_vectors_avx512.h"
+#include "kernels/winograd_code.h"
 
 // See cast_table.h for what may not appear in this file.
 namespace amp::kernels {
 namespace {
 
 // Pairs of bfloat16 products, summed up in float32.
-struct PairOps : WinogradVectors {
+struct PairOps : TileVectors {
   using Tile = std::uint16_t;
   static constexpr std::int64_t kPerUnit = 2;
 
@@ -52,9 +53,8 @@ struct PairOps : WinogradVectors {
   }
 };
 
-constexpr WinogradTable kTable = {Isa::kAvx512,
-                                  {nullptr, WinogradCode<PairOps, 2, 2>::Run, WinogradCode<PairOps, 4, 2>::Run},
-                                  WinogradVectors::kRows};
+constexpr WinogradTable kTable = {
+    Isa::kAvx512, {nullptr, WinogradCode<PairOps, 2, 2>::Run, WinogradCode<PairOps, 4, 2>::Run}, TileVectors::kRows};
 
 }  // namespace
 

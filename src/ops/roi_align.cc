@@ -4,6 +4,7 @@
 #include "kernels/roi_align.h"
 #include "ops/float32_kernel.h"
 #include "ops/numeric.h"
+#include "ops/regions.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
 #include "program/reference.h"
@@ -19,13 +20,7 @@ struct RoiParam {
   bool aligned = false;
 };
 
-constexpr std::int64_t kMaxBins = 1 << 12;
-
-void Validate(RoiParam& p) {
-  const bool fits = p.pooled_size.size() == 2 && std::all_of(p.pooled_size.begin(), p.pooled_size.end(),
-                                                             [](auto n) { return n > 0 && n <= kMaxBins; });
-  if (!fits) Throw<GraphError>("attribute pooled_size: expected (height, width) above 0");
-}
+void Validate(RoiParam& p) { CheckPooledSize(p.pooled_size); }
 
 void InferShape(ShapeRelation& r) {
   const auto& p = r.node().params<RoiParam>();
@@ -134,12 +129,7 @@ bool Lower(LowerContext& c) {
             Validate)
         .Inputs({"data", "rois"})
         .Set(ShapeRule{InferShape})
-        .Set(DTypeRule{[](DTypeRelation& r) {
-          r.Same({0}, {0});
-          r.InIsFloat(0);
-          if (!IsKnown(r.in(1))) r.In(1, r.in(0));
-          r.InIsFloat(1);
-        }})
+        .Set(DTypeRule{InferRegionDTypes})
         .Set(AmpFacts{Arithmetic::kElementwise, {SlotRole::kData, SlotRole::kIndex}})
         .Set(ReferenceKernel{Reference})
         .Set(KernelRule{Lower});

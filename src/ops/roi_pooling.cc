@@ -5,6 +5,7 @@
 #include "kernels/roi_pooling.h"
 #include "ops/float32_kernel.h"
 #include "ops/numeric.h"
+#include "ops/regions.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
 #include "program/reference.h"
@@ -17,12 +18,7 @@ struct RoiParam {
   double spatial_scale = 1;
 };
 
-void Validate(RoiParam& p) {
-  if (p.pooled_size.size() != 2) Throw<GraphError>("attribute pooled_size: expected (height, width)");
-  for (const std::int64_t size : p.pooled_size) {
-    if (size < 1 || size > (1 << 16)) Throw<GraphError>("attribute pooled_size: {} is out of range", size);
-  }
-}
+void Validate(RoiParam& p) { CheckPooledSize(p.pooled_size); }
 
 void InferShape(ShapeRelation& r) {
   const IntTuple& size = r.node().params<RoiParam>().pooled_size;
@@ -105,12 +101,7 @@ bool Lower(LowerContext& c) {
                 Validate)
         .Inputs({"data", "rois"})
         .Set(ShapeRule{InferShape})
-        .Set(DTypeRule{[](DTypeRelation& r) {
-          r.Same({0}, {0});
-          r.InIsFloat(0);
-          if (!IsKnown(r.in(1))) r.In(1, r.in(0));
-          r.InIsFloat(1);
-        }})
+        .Set(DTypeRule{InferRegionDTypes})
         .Set(AmpFacts{Arithmetic::kElementwise, {SlotRole::kData, SlotRole::kIndex}})
         .Set(ReferenceKernel{Reference})
         .Set(KernelRule{Lower});

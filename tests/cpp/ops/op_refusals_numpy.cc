@@ -171,7 +171,7 @@ void AddBoxes(std::vector<Refusal>* all) {
        {"_contrib_ROIAlign",
         {{"pooled_size", "(0, 2)"}, {"spatial_scale", "1"}},
         {F32({1, 2, 4, 4}), F32({3, 5})},
-        {"attribute pooled_size: expected (height, width) above 0"}}});
+        {"attribute pooled_size: expected (height, width) above 0 and at most 4096"}}});
 }
 
 void AddDeformable(std::vector<Refusal>* all) {

@@ -1,14 +1,13 @@
-// Vectors of Winograd convolutions for AVX-512. Of internal linkage, on purpose: see cast_table.h.
+// Vectors of kernels that multiply tiles, for AVX-512. Of internal linkage, on purpose: see cast_table.h.
 #pragma once
 
 #include "kernels/bf16_avx512.h"
 #include "kernels/vectors_avx512.h"
-#include "kernels/winograd_code.h"
 
 namespace amp::kernels {
 namespace {
 
-struct WinogradVectors {
+struct TileVectors {
   using Vector = __m512;
   static constexpr int kLanes = 16;
   static constexpr int kRows = 14;  // 28 sums, two vectors of weights and a factor fill the registers
@@ -44,6 +43,14 @@ struct WinogradVectors {
       is_full ? _mm512_storeu_ps(to, x) : _mm512_mask_storeu_ps(to, Lanes(count), x);
     }
   }
+};
+
+// What multiplies numbers in float32, one by one.
+struct SingleTileVectors : TileVectors {
+  using Tile = float;
+  static constexpr std::int64_t kPerUnit = 1;
+
+  static void StoreTile(float* to, __m512 x) { _mm512_store_ps(to, x); }
 };
 
 // Weights are read once, in the order in which they lie: so many bytes ahead of the caches.

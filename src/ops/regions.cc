@@ -1,0 +1,21 @@
+#include "ops/regions.h"
+
+#include <algorithm>
+
+namespace amp {
+
+void CheckPooledSize(const IntTuple& size) {
+  constexpr std::int64_t kMaxBins = 1 << 12;
+  const bool fits =
+      size.size() == 2 && std::all_of(size.begin(), size.end(), [](auto n) { return n > 0 && n <= kMaxBins; });
+  if (!fits) Throw<GraphError>("attribute pooled_size: expected (height, width) above 0 and at most {}", kMaxBins);
+}
+
+void InferRegionDTypes(DTypeRelation& r) {
+  r.Same({0}, {0});
+  r.InIsFloat(0);
+  if (!IsKnown(r.in(1))) r.In(1, r.in(0));
+  r.InIsFloat(1);
+}
+
+}  // namespace amp

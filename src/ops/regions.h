@@ -1,0 +1,14 @@
+// What operators on regions of feature maps share: data (N, C, H, W) and regions (image, left, top, right, bottom).
+#pragma once
+
+#include "ops/rules.h"
+
+namespace amp {
+
+// Height and width of the output. Throws GraphError.
+void CheckPooledSize(const IntTuple& size);
+
+// The result has the dtype of the data; so do regions whose dtype is not known.
+void InferRegionDTypes(DTypeRelation& r);
+
+}  // namespace amp
