@@ -150,7 +150,7 @@ void AddBoxes(std::vector<Refusal>* all) {
        {"ROIPooling",
         {{"pooled_size", "(2, 0)"}, {"spatial_scale", "1"}},
         {F32({1, 2, 4, 4}), F32({3, 5})},
-        {"out of range"}},
+        {"above 0 and at most 4096"}},
        {"GridGenerator", {{"transform_type", "affine"}}, {F32({1, 6})}, {"attribute target_shape: 0 is out of range"}},
        {"GridGenerator", {{"transform_type", "warp"}}, {F32({1, 3, 2, 2})}, {"[?,2,?,?]"}},
        {"BilinearSampler", {}, {F32({1, 3, 2, 2}), F32({2, 2, 2, 2})}, {"[1,2,?,?]"}},
