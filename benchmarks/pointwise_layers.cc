@@ -55,6 +55,8 @@ constexpr Layer kLayers[] = {
     {"inception", 768, 17, 192, 1, 10}, {"inception", 768, 17, 128, 1, 2},   {"inception", 768, 17, 160, 1, 4},
     {"inception", 1280, 8, 320, 1, 1},  {"inception", 1280, 8, 448, 1, 1},   {"inception", 2048, 8, 384, 1, 1},
     {"inception", 2048, 8, 448, 1, 1},  {"inception", 2048, 8, 320, 1, 1},   {"inception", 2048, 8, 192, 1, 1},
+    {"bert", 768, 8, 2304, 1, 12},      {"bert", 768, 8, 768, 1, 12},        {"bert", 768, 8, 3072, 1, 12},
+    {"bert", 3072, 8, 768, 1, 12},
 };
 
 constexpr std::size_t kCold = std::size_t{96} << 20;
@@ -213,7 +215,7 @@ void PrintNetwork(const std::string& network, std::int64_t batch, int threads) {
 
 int main(int argc, char** argv) {
   const int threads = argc > 1 ? std::atoi(argv[1]) : 1;
-  if (threads < 1 || threads > 1024) {
+  if (threads < 1 || threads > 1024 || (argc > 3 && std::atoi(argv[3]) < 1)) {
     std::fprintf(stderr, "usage: pointwise_layers THREADS [NETWORK [BATCH]]\n");
     return 2;
   }
@@ -225,8 +227,7 @@ int main(int argc, char** argv) {
     if (layer.network == last) continue;
     last = layer.network;
     if (argc > 2 && last != argv[2]) continue;
-    for (const std::int64_t batch : {1, 16}) {
-      if (argc <= 3 || batch == std::atoi(argv[3])) PrintNetwork(last, batch, threads);
-    }
+    const std::vector<std::int64_t> given{argc > 3 ? std::atoi(argv[3]) : 0}, both{1, 16};
+    for (const std::int64_t batch : argc > 3 ? given : both) PrintNetwork(last, batch, threads);
   }
 }
