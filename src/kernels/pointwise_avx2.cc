@@ -2,25 +2,14 @@
 
 #if defined(__AVX2__) && defined(__FMA__)
 
-#include <immintrin.h>
-
 #include "kernels/pointwise_code.h"
-#include "kernels/tile_vectors_avx2.h"
+#include "kernels/product_vectors_avx2.h"
 
 // See cast_table.h for what may not appear in this file.
 namespace amp::kernels {
 namespace {
 
-struct Ops : TileVectors {
-  using Factor = __m256;
-  using Column = __m256;
-
-  static __m256 Broadcast(const float* from) { return _mm256_set1_ps(*from); }
-  static __m256 LoadColumn(const float* from) { return _mm256_loadu_ps(from); }
-  static __m256 Accumulate(__m256 factor, __m256 column, __m256 sum) { return _mm256_fmadd_ps(factor, column, sum); }
-};
-
-constexpr PointwiseTable kTable = {Isa::kAvx2, {PointwiseCode<Ops>::Run, nullptr}, Ops::kRows};
+constexpr PointwiseTable kTable = {Isa::kAvx2, {PointwiseCode<ProductVectors>::Run, nullptr}, ProductVectors::kRows};
 
 }  // namespace
 

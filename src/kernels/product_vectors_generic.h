@@ -1,0 +1,19 @@
+// Vectors of products, without special instructions. Of internal linkage, on purpose: see cast_table.h.
+#pragma once
+
+#include "kernels/tile_vectors_generic.h"
+
+namespace amp::kernels {
+namespace {
+
+struct ProductVectors : TileVectors {
+  using Factor = Vector;
+  using Column = Vector;
+
+  static Vector Broadcast(const float* from) { return All(*from); }
+  static Vector LoadColumn(const float* from) { return Code::Load(from); }
+  static Vector Accumulate(Vector factor, Vector column, Vector sum) { return factor * column + sum; }
+};
+
+}  // namespace
+}  // namespace amp::kernels
