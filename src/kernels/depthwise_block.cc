@@ -1,0 +1,139 @@
+#include "kernels/depthwise_block.h"
+
+#include <algorithm>
+
+#include "kernels/parallel.h"
+
+namespace amp::kernels {
+namespace {
+
+std::int64_t RoundUp(std::int64_t x, std::int64_t to) { return (x + to - 1) / to * to; }
+std::int64_t Quotient(std::int64_t x, std::int64_t by) { return (x + by - 1) / by; }
+
+std::int64_t Element(const DepthwiseBlock& job) { return job.multiplies_bf16 ? 2 : 4; }
+std::int64_t Taps(const DepthwiseBlock& job) { return job.kernel_height * job.kernel_width; }
+bool IsEmpty(const DepthwiseBlock& job) {
+  return job.batch == 0 || job.out_height == 0 || job.out_width == 0 || job.out_channels == 0;
+}
+
+// Bytes of what a part needs for so many rows of the result.
+struct Room {
+  std::int64_t source_tiles = 0, window = 0, tiles = 0;
+  std::int64_t bytes() const { return source_tiles + window + tiles; }
+};
+
+Room RoomOf(const DepthwiseBlock& job, std::int64_t rows) {
+  constexpr std::int64_t kLine = 64;
+  const std::int64_t window_rows = (rows - 1) * job.stride + job.kernel_height;
+  const std::int64_t columns = (job.out_width - 1) * job.stride + job.kernel_width;
+  const auto tiles = [&](std::int64_t channels, std::int64_t positions) {
+    return RoundUp(Quotient(channels, kPointwiseBlock) * PointwiseBlockStride(positions) * Element(job), kLine);
+  };
+  Room room;
+  if (job.expands) room.source_tiles = tiles(job.in_channels, std::min(window_rows, job.height) * job.width);
+  room.window = kPointwiseColumns * window_rows * columns * static_cast<std::int64_t>(sizeof(float));
+  room.tiles = tiles(job.channels, rows * job.out_width);
+  return room;
+}
+
+// Rows that the caches of a core hold.
+std::int64_t MaxRows(const DepthwiseBlock& job) {
+  constexpr std::int64_t kBytes = 640 << 10;
+  std::int64_t rows = 1;
+  while (rows < job.out_height && RoomOf(job, rows + 1).bytes() <= kBytes) ++rows;
+  return rows;
+}
+
+struct Strips {
+  std::int64_t rows = 0, count = 0;  // of an image
+};
+
+// Strips of nearly equal height. Where there are few, all threads get equally many.
+Strips StripsOf(const DepthwiseBlock& job) {
+  constexpr std::int64_t kManyTurns = 4;
+  const std::int64_t threads = job.num_threads;
+  std::int64_t count = Quotient(job.out_height, MaxRows(job));
+  if (job.batch * count < kManyTurns * threads) {
+    std::int64_t even = count;
+    while (even < job.out_height && job.batch * even % threads != 0) ++even;
+    if (job.batch * even % threads == 0) count = even;
+  }
+  const std::int64_t rows = Quotient(job.out_height, count);
+  return {rows, Quotient(job.out_height, rows)};
+}
+
+DepthwiseBlockPart PartAt(const DepthwiseBlock& job, const Strips& strips, std::int64_t i, char* scratch) {
+  const Room room = RoomOf(job, strips.rows);
+  DepthwiseBlockPart part;
+  part.image = i / strips.count;
+  part.first_row = i % strips.count * strips.rows;
+  part.num_rows = std::min(strips.rows, job.out_height - part.first_row);
+  part.source_tiles = scratch;
+  part.window = reinterpret_cast<float*>(scratch + room.source_tiles);
+  part.tiles = scratch + room.source_tiles + room.window;
+  return part;
+}
+
+const DepthwiseBlockTable& Floats() {
+  static const DepthwiseBlockTable& table = BestTable<DepthwiseBlockTable>({{Isa::kGeneric, DepthwiseBlockTableGeneric},
+                                                                            {Isa::kAvx2, DepthwiseBlockTableAvx2},
+                                                                            {Isa::kAvx512, DepthwiseBlockTableAvx512}});
+  return table;
+}
+
+}  // namespace
+
+Pointwise DepthwiseBlock::Expansion() const {
+  Pointwise product;
+  product.multiplies_bf16 = multiplies_bf16;
+  product.in_channels = in_channels;
+  product.out_channels = channels;
+  return product;
+}
+
+Pointwise DepthwiseBlock::Projection() const {
+  Pointwise product;
+  product.multiplies_bf16 = multiplies_bf16;
+  product.in_channels = channels;
+  product.out_channels = out_channels;
+  return product;
+}
+
+std::size_t PackedDepthwiseBytes(const DepthwiseBlock& job) {
+  return static_cast<std::size_t>(RoundUp(job.channels, kPointwiseBlock) * Taps(job)) * sizeof(float);
+}
+
+// [channel / 16][tap][channel % 16]. What lies beyond the last channel is zero.
+void PackDepthwiseWeights(const DepthwiseBlock& job, const float* weights, float* packed) {
+  const std::int64_t taps = Taps(job);
+  std::fill_n(packed, PackedDepthwiseBytes(job) / sizeof(float), 0.0f);
+  for (std::int64_t c = 0; c < job.channels; ++c) {
+    float* to = packed + c / kPointwiseBlock * taps * kPointwiseBlock + c % kPointwiseBlock;
+    for (std::int64_t tap = 0; tap < taps; ++tap) to[tap * kPointwiseBlock] = weights[c * taps + tap];
+  }
+}
+
+std::size_t DepthwiseBlockScratchBytes(const DepthwiseBlock& job) {
+  if (IsEmpty(job)) return 0;
+  return static_cast<std::size_t>(RoomOf(job, StripsOf(job).rows).bytes() * job.num_threads);
+}
+
+std::int64_t DepthwiseBlockStrip(const DepthwiseBlock& job) { return StripsOf(job).rows; }
+
+void RunDepthwiseBlockWith(const DepthwiseBlockTable& table, const DepthwiseBlock& job, const DepthwiseBlockData& data,
+                           void* scratch) {
+  if (IsEmpty(job)) return;
+  const Strips strips = StripsOf(job);
+  const std::int64_t bytes = RoomOf(job, strips.rows).bytes();
+  const DepthwiseBlockTable::Run run = table.run[job.multiplies_bf16];
+  const ThreadScope threads(job.num_threads);
+  ParallelFor(job.batch * strips.count, 1, [&](std::int64_t i) {
+    run(job, data, PartAt(job, strips, i, static_cast<char*>(scratch) + CurrentPlace().part * bytes));
+  });
+}
+
+void RunDepthwiseBlock(const DepthwiseBlock& job, const DepthwiseBlockData& data, void* scratch) {
+  RunDepthwiseBlockWith(job.multiplies_bf16 ? *DepthwiseBlockTableAvx512BF16() : Floats(), job, data, scratch);
+}
+
+}  // namespace amp::kernels

@@ -1,0 +1,372 @@
+#include "kernels/depthwise_block.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "guarded.h"
+#include "kernels/float_bits.h"
+
+namespace amp::kernels {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+struct Variant {
+  const DepthwiseBlockTable* table;
+  bool multiplies_bf16;
+};
+
+std::string NameOf(const Variant& v) {
+  return std::string(IsaName(v.table->isa)) + (v.multiplies_bf16 ? " bfloat16" : " float32");
+}
+
+// All code that this CPU runs.
+std::vector<Variant> Variants() {
+  std::vector<const DepthwiseBlockTable*> tables{DepthwiseBlockTableGeneric()};
+  if (CpuIsa() >= Isa::kAvx2) tables.push_back(DepthwiseBlockTableAvx2());
+  if (CpuIsa() >= Isa::kAvx512) tables.push_back(DepthwiseBlockTableAvx512());
+  if (CpuIsa() >= Isa::kAvx512 && CpuHasBF16()) tables.push_back(DepthwiseBlockTableAvx512BF16());
+  std::vector<Variant> variants;
+  for (const DepthwiseBlockTable* table : tables) {
+    for (const bool bf16 : {false, true}) {
+      if (table != nullptr && table->run[bf16] != nullptr) variants.push_back({table, bf16});
+    }
+  }
+  return variants;
+}
+
+// Elements of either dtype between guard pages.
+class Elements {
+ public:
+  Elements(bool is_bf16, std::int64_t count)
+      : is_bf16_(is_bf16), memory_(static_cast<std::size_t>(count) * (is_bf16 ? 2 : 4)) {}
+  void* data() const { return memory_.data(); }
+  std::vector<char> bytes() const { return memory_.values(); }
+  float Get(std::int64_t i) const {
+    return is_bf16_ ? BF16ToFloat(reinterpret_cast<const std::uint16_t*>(memory_.data())[i])
+                    : reinterpret_cast<const float*>(memory_.data())[i];
+  }
+  void Set(std::int64_t i, float x) {
+    if (is_bf16_) {
+      reinterpret_cast<std::uint16_t*>(memory_.data())[i] = FloatToBF16(x);
+    } else {
+      reinterpret_cast<float*>(memory_.data())[i] = x;
+    }
+  }
+
+ private:
+  bool is_bf16_;
+  Guarded<char> memory_;
+};
+
+class Draw {
+ public:
+  explicit Draw(unsigned seed) : engine_(seed) {}
+  std::int64_t Int(std::int64_t low, std::int64_t high) {
+    return std::uniform_int_distribution<std::int64_t>(low, high)(engine_);
+  }
+  bool Chance(double p) { return std::uniform_real_distribution<double>(0, 1)(engine_) < p; }
+  float Real() { return std::normal_distribution<float>(0, 1)(engine_); }
+  std::vector<float> Reals(std::int64_t count, double scale) {
+    std::vector<float> numbers(static_cast<std::size_t>(count));
+    for (float& x : numbers) x = static_cast<float>(scale) * Real();
+    return numbers;
+  }
+  std::int64_t Channels() { return Chance(0.4) ? 16 * Int(1, 5) : Int(1, 75); }
+  Bounds Clip() { return {Chance(0.5) ? 0 : -kInfinity, Chance(0.4) ? 1 : kInfinity}; }
+
+ private:
+  std::mt19937 engine_;
+};
+
+struct Problem {
+  DepthwiseBlock job;
+  std::unique_ptr<Elements> source, sum, destination;
+  bool has_sum = false, has_biases = false;
+  std::vector<float> expand_weights, expand_bias, weights, bias, project_weights, project_bias;
+
+  std::int64_t rows() const { return job.batch * job.out_height * job.out_width; }
+  float Source(std::int64_t n, std::int64_t y, std::int64_t x, std::int64_t c) const {
+    return source->Get(n * job.source.batch + y * job.source.row + x * job.source.pixel + c);
+  }
+};
+
+void DrawSizes(Draw& draw, DepthwiseBlock* job) {
+  job->expands = draw.Chance(0.6);
+  job->batch = draw.Int(1, 3);
+  job->kernel_height = draw.Int(1, 5);
+  job->kernel_width = draw.Int(1, 5);
+  job->stride = draw.Int(1, 2);
+  job->pad_top = draw.Int(0, job->kernel_height - 1);
+  job->pad_left = draw.Int(0, job->kernel_width - 1);
+  job->height = draw.Int(job->kernel_height, 20);
+  job->width = draw.Int(job->kernel_width, 20);
+  // Padding behind the image is what the sizes of the result say.
+  job->out_height =
+      (job->height + job->pad_top + draw.Int(0, job->kernel_height - 1) - job->kernel_height) / job->stride + 1;
+  job->out_width =
+      (job->width + job->pad_left + draw.Int(0, job->kernel_width - 1) - job->kernel_width) / job->stride + 1;
+  job->channels = draw.Channels();
+  job->in_channels = job->expands ? draw.Channels() : job->channels;
+  job->out_channels = draw.Channels();
+}
+
+std::unique_ptr<Elements> DrawElements(Draw& draw, bool is_bf16, std::int64_t count) {
+  auto elements = std::make_unique<Elements>(is_bf16, count);
+  for (std::int64_t i = 0; i < count; ++i) elements->Set(i, draw.Real());
+  return elements;
+}
+
+void DrawImages(Draw& draw, Problem* p) {
+  DepthwiseBlock& job = p->job;
+  const std::int64_t pixel = job.in_channels + (draw.Chance(0.5) ? 0 : draw.Int(1, 9));
+  const std::int64_t row = job.width * pixel + (draw.Chance(0.7) ? 0 : draw.Int(1, 9));
+  job.source = {draw.Chance(0.5), job.height * row, row, pixel};
+  const std::int64_t last = (job.batch - 1) * job.source.batch + (job.height - 1) * row + (job.width - 1) * pixel;
+  p->source = DrawElements(draw, job.source.is_bf16, last + job.in_channels);
+  job.destination = {draw.Chance(0.5), job.out_channels + (draw.Chance(0.5) ? 0 : draw.Int(1, 40))};
+  job.sum = {draw.Chance(0.5), job.out_channels + (draw.Chance(0.5) ? 0 : draw.Int(1, 40))};
+  const auto count = [&](std::int64_t step) { return (p->rows() - 1) * step + job.out_channels; };
+  p->destination = DrawElements(draw, job.destination.is_bf16, count(job.destination.pixel));
+  p->sum = DrawElements(draw, job.sum.is_bf16, count(job.sum.pixel));
+}
+
+Problem DrawProblem(Draw& draw, const Variant& variant) {
+  Problem p;
+  DepthwiseBlock& job = p.job;
+  job.multiplies_bf16 = variant.multiplies_bf16;
+  DrawSizes(draw, &job);
+  DrawImages(draw, &p);
+  job.expanded = draw.Clip();
+  job.between = draw.Clip();
+  job.result = draw.Clip();
+  p.has_sum = draw.Chance(0.5);
+  p.has_biases = draw.Chance(0.7);
+  const std::int64_t taps = job.kernel_height * job.kernel_width;
+  p.expand_weights = draw.Reals(job.in_channels * job.channels, 1 / std::sqrt(static_cast<double>(job.in_channels)));
+  p.weights = draw.Reals(job.channels * taps, 1 / std::sqrt(static_cast<double>(taps)));
+  p.project_weights = draw.Reals(job.channels * job.out_channels, 1 / std::sqrt(static_cast<double>(job.channels)));
+  p.expand_bias = draw.Reals(job.channels, 0.25);
+  p.bias = draw.Reals(job.channels, 0.25);
+  p.project_bias = draw.Reals(job.out_channels, 0.25);
+  return p;
+}
+
+// A copy of some numbers between guard pages.
+struct Guard : Guarded<float> {
+  explicit Guard(const std::vector<float>& numbers) : Guarded<float>(numbers.size()) {
+    std::copy(numbers.begin(), numbers.end(), data());
+  }
+};
+
+void ComputeInto(const Elements& destination, const Variant& variant, const Problem& p, int threads) {
+  DepthwiseBlock job = p.job;
+  job.num_threads = threads;
+  const Guard expand_bias(p.expand_bias), bias(p.bias), project_bias(p.project_bias);
+  const Guarded<char> expand(job.expands ? PackedPointwiseBytes(job.Expansion()) : 0);
+  if (job.expands) PackPointwiseWeights(job.Expansion(), p.expand_weights.data(), expand.data());
+  const Guarded<char> project(PackedPointwiseBytes(job.Projection()));
+  PackPointwiseWeights(job.Projection(), p.project_weights.data(), project.data());
+  const Guarded<char> weights(PackedDepthwiseBytes(job));
+  PackDepthwiseWeights(job, p.weights.data(), reinterpret_cast<float*>(weights.data()));
+  const Guarded<char> scratch(DepthwiseBlockScratchBytes(job));
+  DepthwiseBlockData data;
+  data.source = p.source->data();
+  data.expand_weights = expand.data();
+  data.weights = reinterpret_cast<const float*>(weights.data());
+  data.project_weights = project.data();
+  if (p.has_biases) {
+    data.expand_bias = expand_bias.data();
+    data.bias = bias.data();
+    data.project_bias = project_bias.data();
+  }
+  if (p.has_sum) data.sum = p.sum->data();
+  data.destination = destination.data();
+  RunDepthwiseBlockWith(*variant.table, job, data, scratch.data());
+}
+
+void Compute(const Variant& variant, const Problem& p, int threads) {
+  ComputeInto(*p.destination, variant, p, threads);
+}
+
+double Clipped(double x, const Bounds& bounds) { return std::clamp<double>(x, bounds.low, bounds.high); }
+double Rounded(double x, bool to_bf16) { return to_bf16 ? BF16ToFloat(FloatToBF16(static_cast<float>(x))) : x; }
+float At(const std::vector<float>& numbers, std::int64_t i) { return numbers[static_cast<std::size_t>(i)]; }
+
+// What the depthwise convolution reads at a position of the image.
+double ExpandedAt(const Problem& p, std::int64_t n, std::int64_t y, std::int64_t x, std::int64_t c) {
+  if (!p.job.expands) return p.Source(n, y, x, c);
+  double sum = p.has_biases ? At(p.expand_bias, c) : 0;
+  for (std::int64_t i = 0; i < p.job.in_channels; ++i) {
+    sum += Rounded(p.Source(n, y, x, i), p.job.multiplies_bf16) *
+           Rounded(At(p.expand_weights, c * p.job.in_channels + i), p.job.multiplies_bf16);
+  }
+  return Clipped(sum, p.job.expanded);
+}
+
+double BetweenAt(const Problem& p, const std::vector<double>& expanded, std::int64_t n, std::int64_t out_y,
+                 std::int64_t out_x, std::int64_t c) {
+  const DepthwiseBlock& job = p.job;
+  double sum = p.has_biases ? At(p.bias, c) : 0;
+  for (std::int64_t ky = 0; ky < job.kernel_height; ++ky) {
+    for (std::int64_t kx = 0; kx < job.kernel_width; ++kx) {
+      const std::int64_t y = out_y * job.stride - job.pad_top + ky, x = out_x * job.stride - job.pad_left + kx;
+      if (y < 0 || x < 0 || y >= job.height || x >= job.width) continue;
+      const std::int64_t at = ((n * job.height + y) * job.width + x) * job.channels + c;
+      sum +=
+          expanded[static_cast<std::size_t>(at)] * At(p.weights, (c * job.kernel_height + ky) * job.kernel_width + kx);
+    }
+  }
+  return Rounded(Clipped(sum, job.between), job.multiplies_bf16);
+}
+
+std::vector<double> AllExpanded(const Problem& p) {
+  std::vector<double> all;
+  for (std::int64_t n = 0; n < p.job.batch; ++n) {
+    for (std::int64_t y = 0; y < p.job.height; ++y) {
+      for (std::int64_t x = 0; x < p.job.width; ++x) {
+        for (std::int64_t c = 0; c < p.job.channels; ++c) all.push_back(ExpandedAt(p, n, y, x, c));
+      }
+    }
+  }
+  return all;
+}
+
+// Of all results the largest, beside values of about 1.
+double Error(const Problem& p, const Elements& sums) {
+  const DepthwiseBlock& job = p.job;
+  const std::vector<double> expanded = AllExpanded(p);
+  double worst = 0;
+  for (std::int64_t row = 0; row < p.rows(); ++row) {
+    const std::int64_t x = row % job.out_width, y = row / job.out_width % job.out_height;
+    const std::int64_t n = row / job.out_width / job.out_height;
+    std::vector<double> between;
+    for (std::int64_t c = 0; c < job.channels; ++c) between.push_back(BetweenAt(p, expanded, n, y, x, c));
+    for (std::int64_t out = 0; out < job.out_channels; ++out) {
+      double sum = p.has_biases ? At(p.project_bias, out) : 0;
+      for (std::int64_t c = 0; c < job.channels; ++c) {
+        sum += between[static_cast<std::size_t>(c)] *
+               Rounded(At(p.project_weights, out * job.channels + c), job.multiplies_bf16);
+      }
+      if (p.has_sum) sum += sums.Get(row * job.sum.pixel + out);
+      const double expected = Clipped(sum, job.result), actual = p.destination->Get(row * job.destination.pixel + out);
+      worst = std::max(worst, std::abs(actual - expected) / (1 + std::abs(expected)));
+    }
+  }
+  return worst;
+}
+
+// A number between may lie so close to the middle of two of bfloat16 that it is rounded to the other one.
+double Bound(const Problem& p) {
+  return 2e-5 + (p.job.destination.is_bf16 ? 4e-3 : 0) + (p.job.multiplies_bf16 ? 4e-3 : 0);
+}
+
+std::string Describe(const Problem& p) {
+  const DepthwiseBlock& job = p.job;
+  std::string text = job.expands ? "expands " : "";
+  for (const std::int64_t size :
+       {job.batch, job.height, job.width, job.out_height, job.out_width, job.kernel_height, job.kernel_width,
+        job.stride, job.pad_top, job.pad_left, job.in_channels, job.channels, job.out_channels}) {
+    text += std::to_string(size) + " ";
+  }
+  return text;
+}
+
+// Random shapes with remainders, paddings, slices, every pair of dtypes and all post-ops.
+TEST(DepthwiseBlock, IsTheChain) {
+  for (const Variant& variant : Variants()) {
+    Draw draw(7);
+    for (int i = 0; i < 60; ++i) {
+      const Problem p = DrawProblem(draw, variant);
+      SCOPED_TRACE(NameOf(variant) + ", case " + std::to_string(i) + ": " + Describe(p));
+      Compute(variant, p, 1);
+      ASSERT_LE(Error(p, *p.sum), Bound(p));
+    }
+  }
+}
+
+// Images of more rows than a part has.
+TEST(DepthwiseBlock, ManyRowsAreTheChain) {
+  for (const Variant& variant : Variants()) {
+    Draw draw(12);
+    Problem p = DrawProblem(draw, variant);
+    p.job.batch = 1;
+    p.job.width = p.job.out_width = 41;
+    p.job.height = p.job.out_height = 48;
+    p.job.kernel_height = p.job.kernel_width = 3;
+    p.job.stride = p.job.pad_left = p.job.pad_top = 1;
+    p.job.expands = true;
+    p.job.in_channels = 5;
+    p.job.channels = 130;
+    p.job.out_channels = 3;
+    DrawImages(draw, &p);
+    p.has_biases = false;
+    p.expand_weights = draw.Reals(5 * 130, 0.4);
+    p.weights = draw.Reals(9 * 130, 0.3);
+    p.project_weights = draw.Reals(130 * 3, 0.1);
+    EXPECT_LT(DepthwiseBlockStrip(p.job), p.job.out_height);
+    Compute(variant, p, 2);
+    EXPECT_LE(Error(p, *p.sum), Bound(p)) << NameOf(variant);
+  }
+}
+
+TEST(DepthwiseBlock, BitsDoNotDependOnThreads) {
+  for (const Variant& variant : Variants()) {
+    Draw draw(9);
+    for (int i = 0; i < 20; ++i) {
+      const Problem p = DrawProblem(draw, variant);
+      SCOPED_TRACE(NameOf(variant) + ", case " + std::to_string(i));
+      Compute(variant, p, 1);
+      const std::vector<char> expected = p.destination->bytes();
+      for (const int threads : {2, 3, 7}) {
+        Compute(variant, p, threads);
+        EXPECT_EQ(p.destination->bytes(), expected) << threads << " threads";
+      }
+    }
+  }
+}
+
+// The sum may be what the destination holds.
+TEST(DepthwiseBlock, AddsToItsDestination) {
+  for (const Variant& variant : Variants()) {
+    Draw draw(10);
+    for (int i = 0; i < 20; ++i) {
+      Problem p = DrawProblem(draw, variant);
+      p.has_sum = true;
+      p.job.destination = p.job.sum;
+      p.destination = DrawElements(draw, p.job.sum.is_bf16, (p.rows() - 1) * p.job.sum.pixel + p.job.out_channels);
+      Compute(variant, p, 2);
+      ComputeInto(*p.sum, variant, p, 2);
+      for (std::int64_t row = 0; row < p.rows(); ++row) {
+        for (std::int64_t c = 0; c < p.job.out_channels; ++c) {
+          const std::int64_t at = row * p.job.sum.pixel + c;
+          ASSERT_EQ(p.sum->Get(at), p.destination->Get(at)) << NameOf(variant);
+        }
+      }
+    }
+  }
+}
+
+TEST(DepthwiseBlock, ANaNStaysOne) {
+  for (const Variant& variant : Variants()) {
+    Draw draw(11);
+    Problem p = DrawProblem(draw, variant);
+    p.job.expanded = p.job.between = p.job.result = {0, 6};
+    for (std::int64_t c = 0; c < p.job.in_channels; ++c) p.source->Set(c, std::numeric_limits<float>::quiet_NaN());
+    Compute(variant, p, 1);
+    bool any = false;
+    for (std::int64_t row = 0; row < p.rows(); ++row)
+      any |= std::isnan(p.destination->Get(row * p.job.destination.pixel));
+    EXPECT_TRUE(any) << NameOf(variant);
+  }
+}
+
+}  // namespace
+}  // namespace amp::kernels
