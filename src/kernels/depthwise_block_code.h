@@ -34,6 +34,7 @@ struct DepthwiseBlockCode {
   using Tile = typename Ops::Tile;
   using Int = std::int64_t;
   using Window = DepthwiseWindow<Ops>;
+  using Ahead = typename Products::Ahead;
 
   static constexpr int kLanes = Ops::kLanes, kMaxRows = Ops::kRows;
   static constexpr Int kBlock = kPointwiseBlock, kColumns = kPointwiseColumns, kPerUnit = Ops::kPerUnit;
@@ -76,30 +77,44 @@ struct DepthwiseBlockCode {
     }
   }
 
-  // Two vectors of channels of some neighbours in a row.
+  // Some neighbours in a row of the image, and vectors of channels.
   struct Expanded {
     const float* bias;  // or null
     Int channels;       // from here on
-    float* to[2];
+    Bounds bounds;
+    float* to[2];  // the first neighbour's
   };
 
-  static void StoreExpanded(const DepthwiseBlock& job, const Expanded& e, Int count, const float* products) {
-    for (int v = 0; v < 2; ++v) {
-      const Int channels = e.channels - v * kLanes;
-      const bool has_bias = e.bias != nullptr && channels > 0;
-      const V bias = has_bias ? Ops::template Load<false>(e.bias + v * kLanes, channels) : Ops::All(0);
-      for (Int r = 0; r < count; ++r) {
-        const V x = Ops::template Load<false>(products + (2 * r + v) * kLanes, kLanes) + bias;
-        Ops::template Store<false>(e.to[v] + r * kBlock, kLanes, Ops::Clip(x, job.expanded.low, job.expanded.high));
+  template <int kCount, int kVectors>
+  static void Expand(const Tile* rows, Int stride, const Tile* weights, Int depth, const Ahead& ahead,
+                     const Expanded& e) {
+    V sums[kCount][kVectors];
+    for (int v = 0; v < kVectors; ++v) {
+      const V bias =
+          e.bias == nullptr ? Ops::All(0) : Ops::template Load<false>(e.bias + v * kLanes, e.channels - v * kLanes);
+      for (int r = 0; r < kCount; ++r) sums[r][v] = bias;
+    }
+    Products::Multiply(rows, stride, weights, depth, ahead, sums);
+    for (int v = 0; v < kVectors; ++v) {
+      for (int r = 0; r < kCount; ++r) {
+        Ops::template Store<false>(e.to[v] + r * kBlock, kLanes, Ops::Clip(sums[r][v], e.bounds.low, e.bounds.high));
       }
     }
+  }
+
+  template <int kCount, int kVectors>
+  static void ExpandSome(Int count, const Tile* rows, Int stride, const Tile* weights, Int depth, const Ahead& ahead,
+                         const Expanded& e) {
+    if constexpr (kCount > 1) {
+      if (count < kCount) return ExpandSome<kCount - 1, kVectors>(count, rows, stride, weights, depth, ahead, e);
+    }
+    Expand<kCount, kVectors>(rows, stride, weights, depth, ahead, e);
   }
 
   // One column of weights, and groups of neighbours in each row.
   static void ExpandChannels(const DepthwiseBlock& job, const Window& w, const DepthwiseBlockData& data,
                              const Tile* source, Int channel, float* window) {
-    alignas(64) float products[kMaxRows * 2 * kLanes];
-    const Int units = (job.in_channels + kPerUnit - 1) / kPerUnit;
+    const Int units = (job.in_channels + kPerUnit - 1) / kPerUnit, channels = Min(kColumns, job.channels - channel);
     const Tile* weights = static_cast<const Tile*>(data.expand_weights) + channel * units * kPerUnit;
     const Int stride = PointwiseBlockStride((w.bottom - w.top) * job.width);
     const Int groups = (w.used_columns + kMaxRows - 1) / kMaxRows, calls = groups * (w.bottom - w.top);
@@ -109,16 +124,20 @@ struct DepthwiseBlockCode {
       for (Int g = 0; g < groups; ++g, ahead += units * step) {
         const Int x = w.used_columns * g / groups, count = w.used_columns * (g + 1) / groups - x;
         const Tile* rows = source + ((y - w.top) * job.width + x) * kBlock;
-        for (Int lane = 0; lane < Min(kColumns, job.channels - channel); lane += 2 * kLanes) {
-          Products::template ProductOf<kMaxRows, 2>(count, rows, stride, weights + lane * kPerUnit, units,
-                                                    {ahead, step, nullptr, 0, 0}, products);
-          float* to = At(job, w, window, y, x);
+        float* to = At(job, w, window, y, x);
+        for (Int lane = 0; lane < channels; lane += 2 * kLanes) {
           const Int second = lane + kLanes;
           const Expanded e{
               data.expand_bias == nullptr ? nullptr : data.expand_bias + channel + lane,
-              job.channels - channel - lane,
+              channels - lane,
+              job.expanded,
               {to + lane / kBlock * w.block + lane % kBlock, to + second / kBlock * w.block + second % kBlock}};
-          StoreExpanded(job, e, count, products);
+          const Ahead next{ahead, step, nullptr, 0, 0};
+          if (e.channels > kLanes) {
+            ExpandSome<kMaxRows, 2>(count, rows, stride, weights + lane * kPerUnit, units, next, e);
+          } else {
+            ExpandSome<kMaxRows, 1>(count, rows, stride, weights + lane * kPerUnit, units, next, e);
+          }
         }
       }
     }
@@ -136,7 +155,7 @@ struct DepthwiseBlockCode {
       for (Int x = 0; x < job.kernel_width; ++x, weights += kBlock) {
         const V weight = Ops::template Load<false>(weights, kLanes);
         const float* at = from + x * kBlock;
-#pragma GCC unroll 8
+#pragma GCC unroll 14
         for (int i = 0; i < kCount; ++i) {
           const V tap = Ops::template Load<false>(at + i * kStride * kBlock, kLanes);
           sums[i] = Ops::MultiplyAdd(tap, weight, sums[i]);
@@ -148,20 +167,24 @@ struct DepthwiseBlockCode {
     }
   }
 
-  static constexpr int kNeighbours = 8;
+  template <int kCount, int kStride>
+  static void TapSome(Int count, const DepthwiseBlock& job, Int row_elements, const float* from, const float* weights,
+                      V bias, Tile* to) {
+    if constexpr (kCount > 1) {
+      if (count < kCount) return TapSome<kCount - 1, kStride>(count, job, row_elements, from, weights, bias, to);
+    }
+    Taps<kCount, kStride>(job, row_elements, from, weights, bias, to);
+  }
 
+  // Groups of neighbours of about the same size.
   template <int kStride>
   static void TapRow(const DepthwiseBlock& job, const Window& w, const float* from, const float* weights, V bias,
                      Tile* to) {
-    Int x = 0;
-    for (; x + kNeighbours <= job.out_width; x += kNeighbours) {
-      Taps<kNeighbours, kStride>(job, w.columns * kBlock, from + x * kStride * kBlock, weights, bias, to + x * kBlock);
-    }
-    for (; x + 3 <= job.out_width; x += 3) {
-      Taps<3, kStride>(job, w.columns * kBlock, from + x * kStride * kBlock, weights, bias, to + x * kBlock);
-    }
-    for (; x < job.out_width; ++x) {
-      Taps<1, kStride>(job, w.columns * kBlock, from + x * kStride * kBlock, weights, bias, to + x * kBlock);
+    const Int groups = (job.out_width + kMaxRows - 1) / kMaxRows;
+    for (Int g = 0; g < groups; ++g) {
+      const Int x = job.out_width * g / groups, count = job.out_width * (g + 1) / groups - x;
+      TapSome<kMaxRows, kStride>(count, job, w.columns * kBlock, from + x * kStride * kBlock, weights, bias,
+                                 to + x * kBlock);
     }
   }
 

@@ -112,14 +112,10 @@ struct PointwiseCode {
 
   static void Prefetch(const char* from) { __builtin_prefetch(from, 0, 2); }
 
-  // `products`: [row][kVectors * kLanes].
+  // Adds the product to sums.
   template <int kCount, int kVectors>
-  static void Product(const Tile* rows, Int block_stride, const Tile* weights, Int depth, Ahead ahead,
-                      float* products) {
-    V sums[kCount][kVectors];
-    for (int r = 0; r < kCount; ++r) {
-      for (int v = 0; v < kVectors; ++v) sums[r][v] = Ops::All(0);
-    }
+  [[gnu::always_inline]] static void Multiply(const Tile* rows, Int block_stride, const Tile* weights, Int depth,
+                                              Ahead ahead, V (&sums)[kCount][kVectors]) {
     for (; depth > 0; depth -= kBlockUnits, rows += block_stride) {
       if (ahead.rows != nullptr) {
         for (int r = 0; r < kCount; ++r) Prefetch(ahead.rows + r * ahead.row_bytes);
@@ -139,6 +135,17 @@ struct PointwiseCode {
         }
       }
     }
+  }
+
+  // `products`: [row][kVectors * kLanes].
+  template <int kCount, int kVectors>
+  static void Product(const Tile* rows, Int block_stride, const Tile* weights, Int depth, const Ahead& ahead,
+                      float* products) {
+    V sums[kCount][kVectors];
+    for (int r = 0; r < kCount; ++r) {
+      for (int v = 0; v < kVectors; ++v) sums[r][v] = Ops::All(0);
+    }
+    Multiply(rows, block_stride, weights, depth, ahead, sums);
     for (int r = 0; r < kCount; ++r) {
       for (int v = 0; v < kVectors; ++v)
         Ops::template Store<false>(products + (r * kVectors + v) * kLanes, kLanes, sums[r][v]);
