@@ -6,6 +6,7 @@
 // src/dnnl/step_kinds holds the half that needs oneDNN.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -71,6 +72,24 @@ struct WinogradWeightsSpec {
 struct PointwiseWeightsSpec {
   static constexpr StepKind kKind{.name = "pointwise_weights", .keeps_inputs = true};
   DType dtype = DType::kFloat32;  // that the product multiplies
+};
+// A depthwise convolution with the 1x1 convolution behind it and, where it `expands`, the one in front of it; own
+// kernel. Inputs: source, [weights of the expansion, [bias]], depthwise weights, [bias], weights of the 1x1
+// convolution, [bias]. Post-ops are those of the last.
+struct DepthwiseBlockSpec {
+  static constexpr StepKind kKind{.name = "depthwise_block"};
+  DType multiplies = DType::kFloat32;  // the 1x1 convolutions; the depthwise one multiplies float32
+  bool expands = false;
+  std::array<bool, 3> has_bias = {};                    // of the expansion, the depthwise and the last convolution
+  std::pair<float, float> expanded = {}, between = {};  // to what the results before the last are clipped
+  IntTuple strides, pads_begin;                         // of the depthwise convolution
+  Shape between_shape;                                  // its result's
+  double Flops(const StepTypes& types) const;
+  void Refine(const StepTypes& types, StepCost* cost) const;
+};
+// Weights of a depthwise convolution, packed for our own kernel; see WinogradWeightsSpec.
+struct DepthwiseWeightsSpec {
+  static constexpr StepKind kKind{.name = "depthwise_weights", .keeps_inputs = true};
 };
 // As a convolution's, with weights (O, I, k...) or (G, O/G, I/G, k...); padding is cut off the output.
 struct DeconvolutionSpec {
@@ -246,11 +265,11 @@ struct KernelSpec {
   double Flops(const StepTypes&) const { return flops; }
 };
 
-using StepSpec =
-    std::variant<ConvolutionSpec, WinogradWeightsSpec, PointwiseWeightsSpec, DeconvolutionSpec, InnerProductSpec,
-                 MatMulSpec, PoolingSpec, EltwiseSpec, BinarySpec, ScaleShiftSpec, ConcatSpec, SoftmaxSpec,
-                 LayerNormSpec, AttentionSpec, RecurrenceSpec, ReductionSpec, NearestResampleSpec, PReluSpec, CastSpec,
-                 ReshapeSpec, PermuteSpec, PadSpec, SliceSpec, ReorderSpec, CallSpec, MapSpec, KernelSpec>;
+using StepSpec = std::variant<ConvolutionSpec, WinogradWeightsSpec, PointwiseWeightsSpec, DepthwiseBlockSpec,
+                              DepthwiseWeightsSpec, DeconvolutionSpec, InnerProductSpec, MatMulSpec, PoolingSpec,
+                              EltwiseSpec, BinarySpec, ScaleShiftSpec, ConcatSpec, SoftmaxSpec, LayerNormSpec,
+                              AttentionSpec, RecurrenceSpec, ReductionSpec, NearestResampleSpec, PReluSpec, CastSpec,
+                              ReshapeSpec, PermuteSpec, PadSpec, SliceSpec, ReorderSpec, CallSpec, MapSpec, KernelSpec>;
 
 // The kind of step that a spec describes.
 inline const StepKind& KindOf(const StepSpec& spec) {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "nnvm/dtype.h"
+#include "program/depthwise_block_job.h"
 #include "program/step.h"
 
 namespace amp {
@@ -96,6 +97,14 @@ Law LawOf(const ConvolutionSpec& spec, const StepTypes& types) {
   if (spec.pointwise) law.name = std::string("convolution_pointwise_") + amp::NameOf(*spec.pointwise);
   if (spec.winograd) law.name = std::string("convolution_") + kernels::WinogradName(*spec.winograd);
   return law;
+}
+Law LawOf(const DepthwiseBlockSpec& spec, const StepTypes& types) {
+  const kernels::DepthwiseBlock job = DepthwiseBlockJob(spec, types);
+  const auto log2 = [](std::int64_t size) { return Log2(static_cast<double>(size)); };
+  std::string name = spec.expands ? "expanding_depthwise_block_" : "depthwise_block_";
+  return {name + amp::NameOf(spec.multiplies),
+          {log2(job.in_channels), log2(job.channels), log2(job.out_channels), log2(job.batch * job.height * job.width),
+           log2(job.out_width), log2(job.kernel_height * job.kernel_width), log2(job.stride)}};
 }
 Law LawOf(const DeconvolutionSpec& spec, const StepTypes& types) {
   return WindowLaw("deconvolution", types, types.inputs[0], spec.strides);

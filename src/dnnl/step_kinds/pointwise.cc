@@ -56,14 +56,6 @@ std::unique_ptr<const OwnKernel> MakeWeights(const Step& step, const LaidOutProg
                                          weights.dtype == DType::kBFloat16);
 }
 
-ValueId PackedWeights(LayoutBuilder* builder, const Step& step, DType dtype) {
-  const PointwiseWeightsSpec spec{dtype};
-  const ValueId weights = step.inputs[1];
-  const std::size_t bytes = kernels::PackedPointwiseBytes(JobOfWeights(spec, builder->TypeOf(weights).shape));
-  return builder->Derived(weights, spec, builder->NameOf(weights) + ":pointwise_" + amp::NameOf(dtype),
-                          PlainDesc({DType::kUInt8, Shape{static_cast<std::int64_t>(bytes)}}), step.node);
-}
-
 [[maybe_unused]] const bool kWeights = RegisterStepKind<PointwiseWeightsSpec>({.make_kernel = MakeWeights});
 
 // ---- convolutions ----
@@ -100,8 +92,26 @@ class PointwiseKernel : public OwnKernel {
   Places places_;
 };
 
-// Positions with channels last; nothing for other layouts. A row of blocks of channels is none.
-std::optional<PointwiseSource> SourceOf(const Desc& desc) {
+// Whether source and result of the library's primitive would have channels last.
+bool LibraryIsChannelsLast(const Step& step, const StepTypes& types) {
+  const auto prepared = Prepare(step, types.inputs, types.outputs[0], {});
+  return !prepared || prepared->is_reference() || (PositionsOf(prepared->inputs[0]) && ImageOf(prepared->outputs[0]));
+}
+
+void InChannelsLast(LayoutBuilder* builder, const Step& step, ValueId* v) {
+  *v = builder->InLayout(*v, ChannelsLast(builder->TypeOf(*v)), step.node, "our kernel reads channels last");
+}
+
+}  // namespace
+
+ValueId PackedPointwise(LayoutBuilder* builder, ValueId weights, DType dtype, NodeId node) {
+  const PointwiseWeightsSpec spec{dtype};
+  const std::size_t bytes = kernels::PackedPointwiseBytes(JobOfWeights(spec, builder->TypeOf(weights).shape));
+  return builder->Derived(weights, spec, builder->NameOf(weights) + ":pointwise_" + amp::NameOf(dtype),
+                          PlainDesc({DType::kUInt8, Shape{static_cast<std::int64_t>(bytes)}}), node);
+}
+
+std::optional<PointwiseSource> PositionsOf(const Desc& desc) {
   const bool is_plain = desc.get_format_kind() == dnnl::memory::format_kind::blocked && desc.get_inner_nblks() == 0;
   if (!is_plain || desc.get_ndims() != 4) return std::nullopt;
   const dnnl::memory::dims dims = desc.get_dims(), strides = desc.get_strides();
@@ -109,9 +119,8 @@ std::optional<PointwiseSource> SourceOf(const Desc& desc) {
   return PointwiseSource{desc.get_data_type() == dnnl::memory::data_type::bf16, strides[0], strides[2], strides[3]};
 }
 
-// Positions that lie equally far apart.
 std::optional<PointwiseImage> ImageOf(const Desc& desc) {
-  const auto source = SourceOf(desc);
+  const auto source = PositionsOf(desc);
   if (!source) return std::nullopt;
   const dnnl::memory::dims dims = desc.get_dims();
   const std::int64_t pixel = dims[3] > 1 ? source->pixel : dims[2] > 1 ? source->row : source->batch;
@@ -128,26 +137,14 @@ StepTypes TypesOf(const LayoutBuilder& builder, const Step& step) {
   return types;
 }
 
-// Whether source and result of the library's primitive would have channels last.
-bool LibraryIsChannelsLast(const Step& step, const StepTypes& types) {
-  const auto prepared = Prepare(step, types.inputs, types.outputs[0], {});
-  return !prepared || prepared->is_reference() || (SourceOf(prepared->inputs[0]) && ImageOf(prepared->outputs[0]));
-}
-
-void InChannelsLast(LayoutBuilder* builder, const Step& step, ValueId* v) {
-  *v = builder->InLayout(*v, ChannelsLast(builder->TypeOf(*v)), step.node, "our kernel reads channels last");
-}
-
-}  // namespace
-
 bool AssignPointwise(LayoutBuilder* builder, const Step& given) {
   const auto& spec = std::get<ConvolutionSpec>(given.spec);
   const StepTypes types = TypesOf(*builder, given);
   if (!spec.source_bounds && !LibraryIsChannelsLast(given, types)) return false;
   const auto finish = FinishOf(given, types);
   Step step = given;
-  if (!SourceOf(builder->LayoutOf(step.inputs[0]))) InChannelsLast(builder, step, &step.inputs[0]);
-  step.inputs[1] = PackedWeights(builder, step, *spec.pointwise);
+  if (!PositionsOf(builder->LayoutOf(step.inputs[0]))) InChannelsLast(builder, step, &step.inputs[0]);
+  step.inputs[1] = PackedPointwise(builder, step.inputs[1], *spec.pointwise, step.node);
   if (HasBias(step)) step.inputs[2] = builder->InRowMajor(step.inputs[2], step.node, "");
   if (finish->sum && !ImageOf(builder->LayoutOf(step.inputs[*finish->sum]))) {
     InChannelsLast(builder, step, &step.inputs[*finish->sum]);
@@ -165,7 +162,7 @@ std::unique_ptr<const OwnKernel> MakePointwise(const Step& step, const LaidOutPr
   const StepTypes types = program.TypesOf(step);
   Pointwise job = PointwiseJob(spec, types);
   const auto finish = FinishOf(step, types);
-  const auto source = SourceOf(program.layouts[step.inputs[0]]);
+  const auto source = PositionsOf(program.layouts[step.inputs[0]]);
   const auto result = ImageOf(program.layouts[step.outputs[0]]);
   const auto sum = finish && finish->sum ? ImageOf(program.layouts[step.inputs[*finish->sum]]) : result;
   if (!finish || !source || !result || !sum) {

@@ -1,0 +1,151 @@
+// Depthwise convolutions with the 1x1 convolutions around them, by our own kernel.
+#include "kernels/depthwise_block.h"
+
+#include <utility>
+
+#include "dnnl/layout_builder.h"
+#include "dnnl/step_kind.h"
+#include "dnnl/step_kinds/pointwise.h"
+#include "kernels/cast.h"
+#include "kernels/parallel.h"
+#include "nnvm/error.h"
+#include "program/convolution_finish.h"
+#include "program/depthwise_block_job.h"
+
+namespace amp::onednn {
+namespace {
+
+using kernels::DepthwiseBlock;
+
+// ---- weights ----
+
+// (C, 1, 1, kh, kw).
+DepthwiseBlock JobOfWeights(const Shape& weights) {
+  DepthwiseBlock job;
+  job.channels = weights[0];
+  job.kernel_height = weights[3];
+  job.kernel_width = weights[4];
+  return job;
+}
+
+class WeightsKernel : public OwnKernel {
+ public:
+  WeightsKernel(const DepthwiseBlock& job, bool is_bf16) : job_(job), is_bf16_(is_bf16) {}
+
+  std::size_t ScratchBytes() const override { return is_bf16_ ? Count() * sizeof(float) : 0; }
+
+  void Run(const KernelOperands& operands) const override {
+    const void* weights = operands.input(0);
+    if (is_bf16_) {
+      kernels::Cast(kernels::ElementType::kBFloat16, weights, kernels::ElementType::kFloat32, operands.scratch(),
+                    Count());
+      weights = operands.scratch();
+    }
+    kernels::PackDepthwiseWeights(job_, static_cast<const float*>(weights), static_cast<float*>(operands.output()));
+  }
+
+ private:
+  std::size_t Count() const { return static_cast<std::size_t>(job_.channels * job_.kernel_height * job_.kernel_width); }
+
+  DepthwiseBlock job_;  // channels and the kernel's size
+  bool is_bf16_;
+};
+
+std::unique_ptr<const OwnKernel> MakeWeights(const Step& step, const LaidOutProgram& program) {
+  const TensorType& weights = program.TypeOf(step.inputs[0]);
+  return std::make_unique<WeightsKernel>(JobOfWeights(weights.shape), weights.dtype == DType::kBFloat16);
+}
+
+ValueId PackedWeights(LayoutBuilder* builder, ValueId weights, NodeId node) {
+  const std::size_t bytes = kernels::PackedDepthwiseBytes(JobOfWeights(builder->TypeOf(weights).shape));
+  return builder->Derived(weights, DepthwiseWeightsSpec{}, builder->NameOf(weights) + ":depthwise",
+                          PlainDesc({DType::kUInt8, Shape{static_cast<std::int64_t>(bytes)}}), node);
+}
+
+[[maybe_unused]] const bool kWeights = RegisterStepKind<DepthwiseWeightsSpec>({.make_kernel = MakeWeights});
+
+// ---- blocks ----
+
+class BlockKernel : public OwnKernel {
+ public:
+  BlockKernel(const DepthwiseBlock& job, const DepthwiseBlockPlaces& places, std::optional<std::size_t> sum)
+      : job_(job), places_(places), sum_(sum) {}
+
+  std::string Name() const override { return job_.multiplies_bf16 ? "bfloat16" : "float32"; }
+  std::size_t ScratchBytes() const override { return kernels::DepthwiseBlockScratchBytes(job_); }
+
+  void Run(const KernelOperands& operands) const override {
+    const auto floats = [&](std::optional<std::size_t> i) {
+      return i ? static_cast<const float*>(operands.input(*i)) : nullptr;
+    };
+    kernels::DepthwiseBlockData data;
+    data.source = operands.input(0);
+    if (places_.expand_weights) data.expand_weights = operands.input(*places_.expand_weights);
+    data.expand_bias = floats(places_.expand_bias);
+    data.weights = floats(places_.weights);
+    data.bias = floats(places_.bias);
+    data.project_weights = operands.input(places_.project_weights);
+    data.project_bias = floats(places_.project_bias);
+    if (sum_) data.sum = operands.input(*sum_);
+    data.destination = operands.output();
+    kernels::RunDepthwiseBlock(job_, data, operands.scratch());
+  }
+
+ private:
+  DepthwiseBlock job_;
+  DepthwiseBlockPlaces places_;
+  std::optional<std::size_t> sum_;
+};
+
+void InChannelsLast(LayoutBuilder* builder, const Step& step, ValueId* v) {
+  *v = builder->InLayout(*v, ChannelsLast(builder->TypeOf(*v)), step.node, "our kernel reads channels last");
+}
+
+void AssignBlock(LayoutBuilder* builder, Step step) {
+  const auto& spec = std::get<DepthwiseBlockSpec>(step.spec);
+  const DepthwiseBlockPlaces places = PlacesOf(spec);
+  const auto finish = FinishOf(step, TypesOf(*builder, step));
+  if (!PositionsOf(builder->LayoutOf(step.inputs[0]))) InChannelsLast(builder, step, &step.inputs[0]);
+  if (places.expand_weights) {
+    ValueId& weights = step.inputs[*places.expand_weights];
+    weights = PackedPointwise(builder, weights, spec.multiplies, step.node);
+  }
+  step.inputs[places.weights] = PackedWeights(builder, step.inputs[places.weights], step.node);
+  ValueId& weights = step.inputs[places.project_weights];
+  weights = PackedPointwise(builder, weights, spec.multiplies, step.node);
+  for (const auto& bias : {places.expand_bias, places.bias, places.project_bias}) {
+    if (bias) step.inputs[*bias] = builder->InRowMajor(step.inputs[*bias], step.node, "");
+  }
+  if (finish->sum && !ImageOf(builder->LayoutOf(step.inputs[*finish->sum]))) {
+    InChannelsLast(builder, step, &step.inputs[*finish->sum]);
+  }
+  builder->SetLayout(step.outputs[0], ChannelsLast(builder->TypeOf(step.outputs[0])));
+  builder->Append(std::move(step));
+}
+
+std::unique_ptr<const OwnKernel> MakeBlock(const Step& step, const LaidOutProgram& program) {
+  const auto& spec = std::get<DepthwiseBlockSpec>(step.spec);
+  const StepTypes types = program.TypesOf(step);
+  DepthwiseBlock job = DepthwiseBlockJob(spec, types);
+  const auto finish = FinishOf(step, types);
+  const auto source = PositionsOf(program.layouts[step.inputs[0]]);
+  const auto result = ImageOf(program.layouts[step.outputs[0]]);
+  const auto sum = finish && finish->sum ? ImageOf(program.layouts[step.inputs[*finish->sum]]) : result;
+  if (!finish || !source || !result || !sum) {
+    throw InternalError("a depthwise convolution in layouts that our kernel does not know");
+  }
+  job.source = *source;
+  job.destination = *result;
+  job.sum = *sum;
+  job.result = {finish->low, finish->high};
+  job.num_threads = kernels::NumThreads();
+  return std::make_unique<BlockKernel>(job, PlacesOf(spec), finish->sum);
+}
+
+bool CanWriteBlock(const Step&, const LaidOutProgram&, const Desc& layout) { return ImageOf(layout).has_value(); }
+
+[[maybe_unused]] const bool kBlock = RegisterStepKind<DepthwiseBlockSpec>(
+    {.assign_layouts = AssignBlock, .make_kernel = MakeBlock, .can_write = CanWriteBlock});
+
+}  // namespace
+}  // namespace amp::onednn
