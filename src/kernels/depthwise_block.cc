@@ -24,14 +24,14 @@ struct Room {
 
 Room RoomOf(const DepthwiseBlock& job, std::int64_t rows) {
   constexpr std::int64_t kLine = 64;
-  const std::int64_t window_rows = (rows - 1) * job.stride + job.kernel_height;
-  const std::int64_t columns = (job.out_width - 1) * job.stride + job.kernel_width;
+  const std::int64_t source_rows = std::min((rows - 1) * job.stride + job.kernel_height, job.height);
   const auto tiles = [&](std::int64_t channels, std::int64_t positions) {
     return RoundUp(Quotient(channels, kPointwiseBlock) * PointwiseBlockStride(positions) * Element(job), kLine);
   };
   Room room;
-  if (job.expands) room.source_tiles = tiles(job.in_channels, std::min(window_rows, job.height) * job.width);
-  room.window = kPointwiseColumns * window_rows * columns * static_cast<std::int64_t>(sizeof(float));
+  if (job.expands) room.source_tiles = tiles(job.in_channels, source_rows * job.width);
+  room.window = kPointwiseColumns * DepthwiseWindowRows(job) * DepthwiseWindowColumns(job) *
+                static_cast<std::int64_t>(sizeof(float));
   room.tiles = tiles(job.channels, rows * job.out_width);
   return room;
 }

@@ -56,8 +56,16 @@ std::size_t DepthwiseBlockScratchBytes(const DepthwiseBlock& job);
 // number. Allocates nothing.
 void RunDepthwiseBlock(const DepthwiseBlock& job, const DepthwiseBlockData& data, void* scratch);
 
-// Rows of the result that are computed together; at most, and their parts of all images.
+// Rows of the result that are computed together, at most.
 std::int64_t DepthwiseBlockStrip(const DepthwiseBlock& job);
+
+// Rows that the taps of a row of the result meet, and columns.
+constexpr std::int64_t DepthwiseWindowRows(const DepthwiseBlock& job) {
+  return job.kernel_height > job.stride ? job.kernel_height : job.stride;
+}
+constexpr std::int64_t DepthwiseWindowColumns(const DepthwiseBlock& job) {
+  return (job.out_width - 1) * job.stride + job.kernel_width;
+}
 
 // Some rows of the result of one image, and memory for what is between.
 struct DepthwiseBlockPart {

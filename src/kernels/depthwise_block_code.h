@@ -8,23 +8,28 @@
 
 namespace amp::kernels {
 
-// Where the rows lie that some rows of the result need. Window: the rows and columns that taps meet, padding included.
+// The rows that taps meet, padding included, of 32 channels: a ring, in which a row lies until another takes its place.
+// It stays in the nearest cache.
 template <class Ops>  // for internal linkage
 struct DepthwiseWindow {
-  std::int64_t rows, columns;  // of the window
-  std::int64_t first_row;      // of the image, at the top of the window; negative in the padding
-  std::int64_t top, bottom;    // rows of the image in the window
-  std::int64_t used_columns;   // of the image in the window
-  std::int64_t block;          // elements of 16 channels
+  std::int64_t rows;                   // of the ring
+  std::int64_t columns, used_columns;  // of a row, and of the image in it
+  std::int64_t row, block;             // elements of 16 channels: of a row, and of all rows
+  std::int64_t pad_left, pad_top;
+  float* memory;
 
-  DepthwiseWindow(const DepthwiseBlock& job, std::int64_t first, std::int64_t num)
-      : rows((num - 1) * job.stride + job.kernel_height),
-        columns((job.out_width - 1) * job.stride + job.kernel_width),
-        first_row(first * job.stride - job.pad_top),
-        top(first_row < 0 ? 0 : first_row),
-        bottom(first_row + rows < job.height ? first_row + rows : job.height),
+  DepthwiseWindow(const DepthwiseBlock& job, float* at)
+      : rows(DepthwiseWindowRows(job)),
+        columns(DepthwiseWindowColumns(job)),
         used_columns(columns - job.pad_left < job.width ? columns - job.pad_left : job.width),
-        block(rows * columns * kPointwiseBlock) {}
+        row(columns * kPointwiseBlock),
+        block(rows * row),
+        pad_left(job.pad_left),
+        pad_top(job.pad_top),
+        memory(at) {}
+
+  // A row of the image, from its padding on; rows above it have negative numbers.
+  float* Row(std::int64_t y) const { return memory + (y + pad_top) % rows * row; }
 };
 
 template <class Ops>
@@ -43,37 +48,31 @@ struct DepthwiseBlockCode {
 
   // ---- what the depthwise convolution reads ----
 
-  static void Clear(float* window, Int count) {
-    for (Int i = 0; i < count; i += kLanes) Ops::template Store<false>(window + i, kLanes, Ops::All(0));
+  static void Clear(float* to, Int count) {
+    for (Int i = 0; i < count; i += kLanes) Ops::template Store<false>(to + i, kLanes, Ops::All(0));
   }
 
-  static float* At(const DepthwiseBlock& job, const Window& w, float* window, Int y, Int x) {
-    return window + ((y - w.first_row) * w.columns + job.pad_left + x) * kBlock;
-  }
-
+  // `from`: a row of the image, from the channel on.
   template <bool kIsBF16>
-  static void CopyChannels(const DepthwiseBlock& job, const Window& w, const char* image, Int channel, float* window) {
+  static void CopyRow(const DepthwiseBlock& job, const Window& w, const char* from, Int channels, float* to) {
     constexpr Int kElement = kIsBF16 ? 2 : 4;
-    const Int lanes = Min(kColumns, job.channels - channel);
-    for (Int y = w.top; y < w.bottom; ++y) {
-      const char* from = image + (y * job.source.row + channel) * kElement;
-      float* to = At(job, w, window, y, 0);
-      for (Int x = 0; x < w.used_columns; ++x, from += job.source.pixel * kElement, to += kBlock) {
-        for (Int lane = 0; lane < lanes; lane += kLanes) {
-          const V v = Ops::template Load<kIsBF16>(from + lane * kElement, lanes - lane);
-          Ops::template Store<false>(to + lane / kBlock * w.block + lane % kBlock, kLanes, v);
-        }
+    for (Int x = 0; x < w.used_columns; ++x, from += job.source.pixel * kElement, to += kBlock) {
+      for (Int lane = 0; lane < channels; lane += kLanes) {
+        const V v = Ops::template Load<kIsBF16>(from + lane * kElement, channels - lane);
+        Ops::template Store<false>(to + lane / kBlock * w.block + lane % kBlock, kLanes, v);
       }
     }
   }
 
-  static void CopyChannels(const DepthwiseBlock& job, const Window& w, const DepthwiseBlockData& data, Int image,
-                           Int channel, float* window) {
+  static void CopyRow(const DepthwiseBlock& job, const Window& w, const DepthwiseBlockData& data, Int image, Int y,
+                      Int channel) {
+    const Int at = image * job.source.batch + y * job.source.row + channel, channels = job.channels - channel;
     const char* source = static_cast<const char*>(data.source);
+    float* to = w.Row(y) + w.pad_left * kBlock;
     if (job.source.is_bf16) {
-      CopyChannels<true>(job, w, source + image * job.source.batch * 2, channel, window);
+      CopyRow<true>(job, w, source + at * 2, Min(kColumns, channels), to);
     } else {
-      CopyChannels<false>(job, w, source + image * job.source.batch * 4, channel, window);
+      CopyRow<false>(job, w, source + at * 4, Min(kColumns, channels), to);
     }
   }
 
@@ -111,33 +110,33 @@ struct DepthwiseBlockCode {
     Expand<kCount, kVectors>(rows, stride, weights, depth, ahead, e);
   }
 
-  // One column of weights, and groups of neighbours in each row.
-  static void ExpandChannels(const DepthwiseBlock& job, const Window& w, const DepthwiseBlockData& data,
-                             const Tile* source, Int channel, float* window) {
+  // A row of packed positions, which are so many elements of a block of channels.
+  struct SourceRow {
+    const Tile* tiles;
+    Int block_stride;
+  };
+
+  // One column of weights, and groups of neighbours. `ahead`: what is fetched meanwhile, by each group a part.
+  static void ExpandRow(const DepthwiseBlock& job, const Window& w, const DepthwiseBlockData& data, SourceRow source,
+                        Int channel, Ahead ahead, float* to) {
     const Int units = (job.in_channels + kPerUnit - 1) / kPerUnit, channels = Min(kColumns, job.channels - channel);
     const Tile* weights = static_cast<const Tile*>(data.expand_weights) + channel * units * kPerUnit;
-    const Int stride = PointwiseBlockStride((w.bottom - w.top) * job.width);
-    const Int groups = (w.used_columns + kMaxRows - 1) / kMaxRows, calls = groups * (w.bottom - w.top);
-    const Int step = (Products::kUnitBytes + calls - 1) / calls;
-    const char* ahead = reinterpret_cast<const char*>(weights) + units * Products::kUnitBytes;
-    for (Int y = w.top; y < w.bottom; ++y) {
-      for (Int g = 0; g < groups; ++g, ahead += units * step) {
-        const Int x = w.used_columns * g / groups, count = w.used_columns * (g + 1) / groups - x;
-        const Tile* rows = source + ((y - w.top) * job.width + x) * kBlock;
-        float* to = At(job, w, window, y, x);
-        for (Int lane = 0; lane < channels; lane += 2 * kLanes) {
-          const Int second = lane + kLanes;
-          const Expanded e{
-              data.expand_bias == nullptr ? nullptr : data.expand_bias + channel + lane,
-              channels - lane,
-              job.expanded,
-              {to + lane / kBlock * w.block + lane % kBlock, to + second / kBlock * w.block + second % kBlock}};
-          const Ahead next{ahead, step, nullptr, 0, 0};
-          if (e.channels > kLanes) {
-            ExpandSome<kMaxRows, 2>(count, rows, stride, weights + lane * kPerUnit, units, next, e);
-          } else {
-            ExpandSome<kMaxRows, 1>(count, rows, stride, weights + lane * kPerUnit, units, next, e);
-          }
+    const Int groups = (w.used_columns + kMaxRows - 1) / kMaxRows;
+    for (Int g = 0; g < groups; ++g, ahead.weights += units * ahead.weights_step) {
+      const Int x = w.used_columns * g / groups, count = w.used_columns * (g + 1) / groups - x;
+      float* first = to + x * kBlock;
+      for (Int lane = 0; lane < channels; lane += 2 * kLanes) {
+        const Int second = lane + kLanes;
+        const Expanded e{
+            data.expand_bias == nullptr ? nullptr : data.expand_bias + channel + lane,
+            channels - lane,
+            job.expanded,
+            {first + lane / kBlock * w.block + lane % kBlock, first + second / kBlock * w.block + second % kBlock}};
+        const Tile* tiles = source.tiles + x * kBlock;
+        if (e.channels > kLanes) {
+          ExpandSome<kMaxRows, 2>(count, tiles, source.block_stride, weights + lane * kPerUnit, units, ahead, e);
+        } else {
+          ExpandSome<kMaxRows, 1>(count, tiles, source.block_stride, weights + lane * kPerUnit, units, ahead, e);
         }
       }
     }
@@ -145,16 +144,28 @@ struct DepthwiseBlockCode {
 
   // ---- the depthwise convolution ----
 
-  // Some neighbours in a row of the result, one vector of channels.
+  // What a vector of channels of a row of the result is made of.
+  struct TappedRow {
+    const DepthwiseBlock& job;
+    const Window& window;
+    Int first;          // where the row of the first taps lies, in a block
+    const float* from;  // the channels in the window
+    const float* weights;
+    V bias;
+  };
+
+  // Some neighbours, from column x of the window on.
   template <int kCount, int kStride>
-  static void Taps(const DepthwiseBlock& job, Int row_elements, const float* from, const float* weights, V bias,
-                   Tile* to) {
+  static void Taps(const TappedRow& row, Int x, Tile* to) {
     V sums[kCount];
-    for (int i = 0; i < kCount; ++i) sums[i] = bias;
-    for (Int y = 0; y < job.kernel_height; ++y, from += row_elements) {
-      for (Int x = 0; x < job.kernel_width; ++x, weights += kBlock) {
+    for (int i = 0; i < kCount; ++i) sums[i] = row.bias;
+    const float* weights = row.weights;
+    Int taps = row.first;
+    for (Int ky = 0; ky < row.job.kernel_height; ++ky) {
+      const float* at = row.from + taps + x * kBlock;
+      taps = taps + row.window.row == row.window.block ? 0 : taps + row.window.row;
+      for (Int kx = 0; kx < row.job.kernel_width; ++kx, weights += kBlock, at += kBlock) {
         const V weight = Ops::template Load<false>(weights, kLanes);
-        const float* at = from + x * kBlock;
 #pragma GCC unroll 14
         for (int i = 0; i < kCount; ++i) {
           const V tap = Ops::template Load<false>(at + i * kStride * kBlock, kLanes);
@@ -163,42 +174,43 @@ struct DepthwiseBlockCode {
       }
     }
     for (int i = 0; i < kCount; ++i) {
-      Ops::StoreTile(to + i * kBlock, Ops::Clip(sums[i], job.between.low, job.between.high));
+      Ops::StoreTile(to + i * kBlock, Ops::Clip(sums[i], row.job.between.low, row.job.between.high));
     }
   }
 
   template <int kCount, int kStride>
-  static void TapSome(Int count, const DepthwiseBlock& job, Int row_elements, const float* from, const float* weights,
-                      V bias, Tile* to) {
+  static void TapSome(Int count, const TappedRow& row, Int x, Tile* to) {
     if constexpr (kCount > 1) {
-      if (count < kCount) return TapSome<kCount - 1, kStride>(count, job, row_elements, from, weights, bias, to);
+      if (count < kCount) return TapSome<kCount - 1, kStride>(count, row, x, to);
     }
-    Taps<kCount, kStride>(job, row_elements, from, weights, bias, to);
+    Taps<kCount, kStride>(row, x, to);
   }
 
   // Groups of neighbours of about the same size.
   template <int kStride>
-  static void TapRow(const DepthwiseBlock& job, const Window& w, const float* from, const float* weights, V bias,
-                     Tile* to) {
-    const Int groups = (job.out_width + kMaxRows - 1) / kMaxRows;
+  static void TapRow(const TappedRow& row, Tile* to) {
+    const Int width = row.job.out_width, groups = (width + kMaxRows - 1) / kMaxRows;
     for (Int g = 0; g < groups; ++g) {
-      const Int x = job.out_width * g / groups, count = job.out_width * (g + 1) / groups - x;
-      TapSome<kMaxRows, kStride>(count, job, w.columns * kBlock, from + x * kStride * kBlock, weights, bias,
-                                 to + x * kBlock);
+      const Int x = width * g / groups, count = width * (g + 1) / groups - x;
+      TapSome<kMaxRows, kStride>(count, row, x * kStride, to + x * kBlock);
     }
   }
 
-  // One vector of channels, all rows of the part. `to`: its lanes of the first position.
-  static void TapChannels(const DepthwiseBlock& job, const Window& w, const DepthwiseBlockData& data, Int channel,
-                          Int num_rows, const float* from, Tile* to) {
-    const Int taps = job.kernel_height * job.kernel_width;
-    const float* weights = data.weights + channel / kBlock * taps * kBlock + channel % kBlock;
-    const bool has_bias = data.bias != nullptr && channel < job.channels;
-    const V bias = has_bias ? Ops::template Load<false>(data.bias + channel, job.channels - channel) : Ops::All(0);
-    for (Int y = 0; y < num_rows; ++y) {
-      const float* row = from + y * job.stride * w.columns * kBlock;
-      Tile* row_to = to + y * job.out_width * kBlock;
-      job.stride == 1 ? TapRow<1>(job, w, row, weights, bias, row_to) : TapRow<2>(job, w, row, weights, bias, row_to);
+  // A row of the result, all channels of the window. `to`: the row's place in the first block of channels.
+  static void TapChannels(const DepthwiseBlock& job, const Window& w, const DepthwiseBlockData& data, Int y,
+                          Int channel, Tile* to, Int block_stride) {
+    const Int taps = job.kernel_height * job.kernel_width, left = job.channels - channel;
+    for (Int lane = 0; lane < Min(kColumns, (left + kBlock - 1) / kBlock * kBlock); lane += kLanes) {
+      const Int c = channel + lane;
+      const bool has_bias = data.bias != nullptr && lane < left;
+      const TappedRow row{job,
+                          w,
+                          w.Row(y * job.stride - job.pad_top) - w.memory,
+                          w.memory + lane / kBlock * w.block + lane % kBlock,
+                          data.weights + c / kBlock * taps * kBlock + c % kBlock,
+                          has_bias ? Ops::template Load<false>(data.bias + c, left - lane) : Ops::All(0)};
+      Tile* tiles = to + lane / kBlock * block_stride + lane % kBlock;
+      job.stride == 1 ? TapRow<1>(row, tiles) : TapRow<2>(row, tiles);
     }
   }
 
@@ -255,8 +267,20 @@ struct DepthwiseBlockCode {
     return product;
   }
 
-  // Packed rows of the source, whole rows of the image.
-  static void PackSource(const DepthwiseBlock& job, const Window& w, const DepthwiseBlockData& data, Int image,
+  // Rows of the image that a part reads.
+  struct ImageRows {
+    Int top, bottom;
+    ImageRows(const DepthwiseBlock& job, const DepthwiseBlockPart& part) {
+      const Int first = part.first_row * job.stride - job.pad_top;
+      const Int end = first + (part.num_rows - 1) * job.stride + job.kernel_height;
+      top = first < 0 ? 0 : first;
+      bottom = Min(end, job.height);
+    }
+    Int count() const { return bottom > top ? bottom - top : 0; }
+  };
+
+  // Whole rows of the image.
+  static void PackSource(const DepthwiseBlock& job, const ImageRows& rows, const DepthwiseBlockData& data, Int image,
                          Tile* tiles) {
     Pointwise product;
     product.in_channels = job.in_channels;
@@ -264,34 +288,65 @@ struct DepthwiseBlockCode {
     product.height = job.height;
     product.width = job.width;
     product.source = job.source;
-    PointwisePart rows;
-    rows.data.source = data.source;
-    rows.first_row = (image * job.height + w.top) * job.width;
-    rows.num_rows = (w.bottom - w.top) * job.width;
-    Products::Pack(product, rows, tiles);
+    PointwisePart part;
+    part.data.source = data.source;
+    part.first_row = (image * job.height + rows.top) * job.width;
+    part.num_rows = rows.count() * job.width;
+    Products::Pack(product, part, tiles);
   }
 
+  // A row that taps meet, into the window.
+  static void FillRow(const DepthwiseBlock& job, const Window& w, const DepthwiseBlockData& data,
+                      const DepthwiseBlockPart& part, const ImageRows& rows, Int y, Int channel, const Ahead& ahead) {
+    if (y < rows.top || y >= rows.bottom) {
+      for (Int block = 0; block < kColumns / kBlock; ++block) Clear(w.Row(y) + block * w.block, w.row);
+    } else if (job.expands) {
+      const auto* tiles = static_cast<const Tile*>(part.source_tiles) + (y - rows.top) * job.width * kBlock;
+      const SourceRow source{tiles, PointwiseBlockStride(rows.count() * job.width)};
+      ExpandRow(job, w, data, source, channel, ahead, w.Row(y) + w.pad_left * kBlock);
+    } else {
+      CopyRow(job, w, data, part.image, y, channel);
+    }
+  }
+
+  // Weights of the next channels, of which each row fetches a part.
+  struct NextWeights {
+    const char* first = nullptr;
+    Int row_bytes = 0, step = 0;
+
+    NextWeights(const DepthwiseBlock& job, const Window& w, const DepthwiseBlockData& data, Int rows) {
+      if (!job.expands || rows == 0) return;
+      const Int units = (job.in_channels + kPerUnit - 1) / kPerUnit;
+      const Int groups = (w.used_columns + kMaxRows - 1) / kMaxRows;
+      step = (Products::kUnitBytes + groups * rows - 1) / (groups * rows);
+      row_bytes = groups * units * step;
+      first = static_cast<const char*>(data.expand_weights) + units * Products::kUnitBytes;
+    }
+    Ahead Of(Int row, Int channel, Int rows) const {
+      if (first == nullptr || row < 0) return {};
+      return {first + channel / kColumns * rows * row_bytes + row * row_bytes, step, nullptr, 0, 0};
+    }
+  };
+
   static void Run(const DepthwiseBlock& job, const DepthwiseBlockData& data, const DepthwiseBlockPart& part) {
-    const Window w(job, part.first_row, part.num_rows);
-    auto* source = static_cast<Tile*>(part.source_tiles);
+    const Window w(job, part.window);
+    const ImageRows rows(job, part);
     auto* tiles = static_cast<Tile*>(part.tiles);
-    const Int rows = part.num_rows * job.out_width, stride = PointwiseBlockStride(rows);
-    Clear(part.window, 2 * w.block);
-    if (job.expands && w.top < w.bottom) PackSource(job, w, data, part.image, source);
+    const Int positions = part.num_rows * job.out_width, stride = PointwiseBlockStride(positions);
+    Clear(part.window, kColumns / kBlock * w.block);
+    if (job.expands && rows.count() > 0) PackSource(job, rows, data, part.image, static_cast<Tile*>(part.source_tiles));
+    const NextWeights next(job, w, data, rows.count());
     for (Int channel = 0; channel < job.channels; channel += kColumns) {
-      if (job.expands) {
-        if (w.top < w.bottom) ExpandChannels(job, w, data, source, channel, part.window);
-      } else {
-        CopyChannels(job, w, data, part.image, channel, part.window);
-      }
-      const Int end = Min(channel + kColumns, (job.channels + kBlock - 1) / kBlock * kBlock);
-      for (Int c = channel; c < end; c += kLanes) {
-        const Int lane = c - channel;
-        TapChannels(job, w, data, c, part.num_rows, part.window + lane / kBlock * w.block + lane % kBlock,
-                    tiles + c / kBlock * stride + c % kBlock);
+      Int filled = part.first_row * job.stride - job.pad_top;  // rows before are in the window
+      for (Int i = 0; i < part.num_rows; ++i) {
+        const Int y = part.first_row + i, end = y * job.stride - job.pad_top + job.kernel_height;
+        for (; filled < end; ++filled) {
+          FillRow(job, w, data, part, rows, filled, channel, next.Of(filled - rows.top, channel, rows.count()));
+        }
+        TapChannels(job, w, data, y, channel, tiles + channel / kBlock * stride + i * job.out_width * kBlock, stride);
       }
     }
-    Project(ProductJob(job), data, tiles, (part.image * job.out_height + part.first_row) * job.out_width, rows);
+    Project(ProductJob(job), data, tiles, (part.image * job.out_height + part.first_row) * job.out_width, positions);
   }
 };
 

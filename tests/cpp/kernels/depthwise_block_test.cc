@@ -304,13 +304,13 @@ TEST(DepthwiseBlock, ManyRowsAreTheChain) {
     p.job.stride = p.job.pad_left = p.job.pad_top = 1;
     p.job.expands = true;
     p.job.in_channels = 5;
-    p.job.channels = 130;
+    p.job.channels = 190;
     p.job.out_channels = 3;
     DrawImages(draw, &p);
     p.has_biases = false;
-    p.expand_weights = draw.Reals(5 * 130, 0.4);
-    p.weights = draw.Reals(9 * 130, 0.3);
-    p.project_weights = draw.Reals(130 * 3, 0.1);
+    p.expand_weights = draw.Reals(5 * 190, 0.4);
+    p.weights = draw.Reals(9 * 190, 0.3);
+    p.project_weights = draw.Reals(190 * 3, 0.1);
     EXPECT_LT(DepthwiseBlockStrip(p.job), p.job.out_height);
     Compute(variant, p, 2);
     EXPECT_LE(Error(p, *p.sum), Bound(p)) << NameOf(variant);
