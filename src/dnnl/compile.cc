@@ -63,7 +63,7 @@ LoweredModel LowerAndLayOut(const Model& model, const CompileOptions& options, C
   const bool chooses_kernels =
       is_fast && options.kernels != nullptr && options.backend == Backend::kOneDnn && PassEnabled("ChooseKernels");
   const KernelConditions conditions{options.machine.get(), kernels::HasWinograd(kernels::WinogradKind::kF2x2BF16),
-                                    EffectiveThreads(options.num_threads)};
+                                    OneDnnHasAvx512(), EffectiveThreads(options.num_threads)};
   LowerOptions lower_options{.reference = options.backend == Backend::kReference, .native_bf16 = OneDnnHasBF16()};
   if (options.machine != nullptr && OneDnnHasBF16()) {
     lower_options.in_float32 = GraphCosts(*options.machine, model).FasterInFloat32();
@@ -85,11 +85,11 @@ LoweredModel LowerAndLayOut(const Model& model, const CompileOptions& options, C
     RemoveKnownConstants(*store, &lowered.program);
     // FuseMaps: what is left of elementwise work between primitives becomes one pass over memory.
     if (fuses_maps) FuseMaps(options.mode, &lowered.program);
-    // ChooseLayouts: hints for primitives, now that it is known what they do. Other layouts give other sums.
-    if (chooses) ChooseLayouts(OneDnnHasAmx(), &lowered.program);
     // ChooseKernels: now that it is known what layers do beside, which ours compute faster.
     std::vector<LayerDecision> decisions;
     if (chooses_kernels) decisions = ChooseKernels(*options.kernels, conditions, &lowered.program);
+    // ChooseLayouts: hints for primitives, now that it is known what they do. Other layouts give other sums.
+    if (chooses) ChooseLayouts(OneDnnHasAmx(), &lowered.program);
     // AssignLayouts: primitives choose, reorders become steps.
     LaidOutProgram program = AssignLayouts(options.mode, std::move(lowered.program), *store);
     if (program.unsupported.empty() && program.do_not_fuse.empty()) {

@@ -43,7 +43,7 @@ class KernelChoices {
     for (StepId id = 0; id < graph_.size(); ++id) {
       if (!graph_.alive(id)) continue;
       ChooseAlone(id);
-      if (const auto producer = TakeableProducer(id)) ChooseWith(*producer, id);
+      if (const std::vector<StepId> producers = TakeableProducers(id); !producers.empty()) ChooseWith(producers, id);
     }
     return std::move(decisions_);
   }
@@ -53,12 +53,13 @@ class KernelChoices {
   struct Layer {
     LayerOptions options;
     std::vector<Step> steps;
+    std::vector<std::size_t> taken = {0};  // how many steps before
   };
 
   void ChooseAlone(StepId id) {
     const Step& step = graph_.step(id);
     Layer layer{{"", {KernelOption{kLibraryKernel}}}, {step}};
-    AddCandidates(SiteOf(step, nullptr), &layer);
+    AddCandidates(SiteOf(step), &layer);
     if (layer.steps.size() == 1) return;
     layer.options.key = KeyOf(step);
     layer.options.options[0].seconds = Seconds(step);
@@ -68,39 +69,66 @@ class KernelChoices {
     graph_.Replace(id, std::move(result));
   }
 
-  void ChooseWith(StepId producer, StepId id) {
-    const Step &step = graph_.step(id), &before = graph_.step(producer);
+  void ChooseWith(const std::vector<StepId>& producers, StepId id) {
+    const Step& step = graph_.step(id);
     Layer layer{{"", {KernelOption{kSeparateSteps}}}, {step}};
-    AddCandidates(SiteOf(step, &before), &layer);
+    AddCandidates(SiteOf(step, producers), &layer);
     if (layer.steps.size() == 1) return;
-    layer.options.key = KeyOf(before) + " > " + KeyOf(step);
-    if (conditions_.machine != nullptr) layer.options.options[0].seconds = *Seconds(before) + *Seconds(step);
-    const KernelChooser::Chosen chosen = Decide(layer, {step.node, before.node});
+    const std::size_t taken = *std::max_element(layer.taken.begin(), layer.taken.end());
+    layer.options.key = KeyOf(step);
+    std::vector<NodeId> nodes{step.node};
+    for (std::size_t i = 0; i < taken; ++i) {
+      const Step& before = graph_.step(producers[i]);
+      layer.options.key = KeyOf(before) + " > " + layer.options.key;
+      nodes.push_back(before.node);
+    }
+    AddSeparate(producers, taken, id, &layer);
+    const KernelChooser::Chosen chosen = Decide(layer, std::move(nodes));
     if (chosen.option == 0) return;
     Step result = std::move(layer.steps[chosen.option]);
     result.choice = ChoiceOf(layer, chosen);
     graph_.Replace(id, std::move(result));
-    graph_.Remove(producer);
+    for (std::size_t i = 0; i < layer.taken[chosen.option]; ++i) graph_.Remove(producers[i]);
   }
 
-  // The step that makes the first input in every run, if nothing else reads that.
-  std::optional<StepId> TakeableProducer(StepId id) const {
-    const Step& step = graph_.step(id);
-    if (step.inputs.empty() || constant_[step.inputs[0]] || !graph_.OnlyReader(step.inputs[0])) return std::nullopt;
-    return graph_.producer(step.inputs[0]);
+  // What the steps that an option does not take need, so that all options stand for the same work.
+  void AddSeparate(const std::vector<StepId>& producers, std::size_t taken, StepId id, Layer* layer) const {
+    if (conditions_.machine == nullptr) return;
+    layer->options.options[0].seconds = Seconds(graph_.step(id));
+    for (std::size_t option = 0; option < layer->steps.size(); ++option) {
+      double& seconds = *layer->options.options[option].seconds;
+      for (std::size_t i = layer->taken[option]; i < taken; ++i) seconds += *Seconds(graph_.step(producers[i]));
+    }
   }
 
-  KernelSite SiteOf(const Step& step, const Step* producer) const {
-    return {program_, constant_, step, producer, conditions_.has_bf16};
+  // The steps that make the first input in every run, one from the other, if nothing else reads what they make.
+  std::vector<StepId> TakeableProducers(StepId id) const {
+    std::vector<StepId> producers;
+    while (producers.size() < kMaxTakenSteps) {
+      const Step& step = graph_.step(producers.empty() ? id : producers.back());
+      if (step.inputs.empty() || constant_[step.inputs[0]] || !graph_.OnlyReader(step.inputs[0])) break;
+      const auto producer = graph_.producer(step.inputs[0]);
+      if (!producer) break;
+      producers.push_back(*producer);
+    }
+    return producers;
+  }
+
+  KernelSite SiteOf(const Step& step, const std::vector<StepId>& producers = {}) const {
+    KernelSite site{program_, constant_, step, {}, conditions_.has_bf16, conditions_.library_is_channels_last};
+    for (const StepId id : producers) site.producers.push_back(&graph_.step(id));
+    return site;
   }
 
   void AddCandidates(const KernelSite& site, Layer* layer) const {
     for (const KernelCandidate& candidate : KernelCandidates()) {
-      if (candidate.takes_producer != (site.producer != nullptr)) continue;
+      const bool is_asked = site.producers.empty() ? candidate.takes == 0 : candidate.takes > 0;
+      if (!is_asked || candidate.takes > site.producers.size()) continue;
       std::optional<Step> step = candidate.propose(site);
       if (!step) continue;
       layer->options.options.push_back({candidate.name, Seconds(*step), LeastGain(candidate, site.step, *step)});
       layer->steps.push_back(*std::move(step));
+      layer->taken.push_back(candidate.takes);
     }
   }
 
@@ -125,7 +153,7 @@ class KernelChoices {
     return {option.name, option.seconds, chosen.is_tuned};
   }
 
-  StepTypes TypesOf(const Step& step) const { return SiteOf(step, nullptr).TypesOf(step); }
+  StepTypes TypesOf(const Step& step) const { return SiteOf(step).TypesOf(step); }
   std::string KeyOf(const Step& step) const { return LayerKey(step, TypesOf(step), conditions_.num_threads); }
 
   std::optional<double> Seconds(const Step& step) const {

@@ -12,11 +12,12 @@ namespace amp {
 struct KernelConditions {
   const MachineTable* machine = nullptr;  // null: no times are predicted
   bool has_bf16 = false;                  // there is code that multiplies bfloat16
+  bool library_is_channels_last = false;  // its convolutions of images read and write channels last
   int num_threads = 1;                    // of runs
 };
 
 // Asks the chooser wherever there are candidates (kernel_candidates.h): first how each step is computed by itself, then
-// whether it takes the one before it. Results are rounded in another way, so this is for mode fast: of Winograd's
+// whether it takes steps before it. Results are rounded in another way, so this is for mode fast: of Winograd's
 // algorithm sums in float32 lose up to ten times as much as a direct convolution's, which is still less than a
 // hundredth of what bfloat16 rounds; bfloat16 tiles lose 1.6 to 1.9 times as much as bfloat16 operands. Matrix products
 // of 1x1 convolutions lose no more than the library's; a scale and shift before them is computed while their rows are

@@ -32,9 +32,13 @@ bool IsDepthwise(const Program& program, const Step& step) {
 // convolutions around them loses less. MobileNetV2, batch 16, 2 threads, Zen4: 31.4 against 43.9 ms in bfloat16, 59.8
 // against 76.2 in float32; batch 4: 7.9 against 8.2; batch 1: 2.16 against 2.02. ResNet-50, batch 16: 0 to 4 % better;
 // Inception-v3: 2 to 5 % worse. `make bench` with --ablation measures it again. Blocked code in bfloat16 does without
-// AMX: MobileNetV2, batch 16, on a Xeon: 62 against 25 ms; in float32 45 against 52.
+// AMX: MobileNetV2, batch 16, on a Xeon: 62 against 25 ms; in float32 45 against 52. Our own depthwise blocks read and
+// write channels last.
 bool WantsBlocks(const Program& program) {
-  return std::any_of(program.steps.begin(), program.steps.end(), [&](const Step& step) {
+  const bool has_own = std::any_of(program.steps.begin(), program.steps.end(), [](const Step& step) {
+    return std::holds_alternative<DepthwiseBlockSpec>(step.spec);
+  });
+  return !has_own && std::any_of(program.steps.begin(), program.steps.end(), [&](const Step& step) {
     return IsPlanar(program, step) && IsDepthwise(program, step) &&
            BytesOfValue(program, step.inputs[0]) >= kLargeBytes;
   });

@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "program/depthwise_block_job.h"
 #include "program/pointwise_job.h"
 #include "program/winograd_job.h"
 
@@ -53,25 +54,54 @@ void AddFused(const Step& taken, Step* step) {
 // With the scale and shift of its source.
 template <DType kDType>
 std::optional<Step> ProposeScaledPointwise(const KernelSite& site) {
-  const auto* scale = std::get_if<ScaleShiftSpec>(&site.producer->spec);
+  const Step& before = *site.producers[0];
+  const auto* scale = std::get_if<ScaleShiftSpec>(&before.spec);
   std::optional<Step> step = ProposePointwise<kDType>(site);
-  if (scale == nullptr || !site.producer->post_ops.empty() || !step) return std::nullopt;
+  if (scale == nullptr || !before.post_ops.empty() || !step) return std::nullopt;
   std::get<ConvolutionSpec>(step->spec).source_bounds = {scale->low, scale->high};
-  const std::vector<ValueId>& operands = site.producer->inputs;
+  const std::vector<ValueId>& operands = before.inputs;
   step->inputs[0] = operands[0];
   step->inputs.insert(step->inputs.end(), {operands[1], operands[2]});
-  AddFused(*site.producer, &*step);
+  AddFused(before, &*step);
   return IsForPointwise(*step, site.TypesOf(*step)) ? step : std::nullopt;
 }
 
+// With the depthwise convolution before it.
+template <DType kDType>
+std::optional<Step> ProposeBlock(const KernelSite& site) {
+  const Step& depthwise = *site.producers[0];
+  const bool has_weights = site.HasConstantWeights() && site.HasConstantWeights(depthwise);
+  if (!has_weights || !site.library_is_channels_last) return std::nullopt;
+  const StepTypes types = site.TypesOf(site.step);
+  if (kDType == DType::kBFloat16 && !(site.has_bf16 && ReadsBF16(types))) return std::nullopt;
+  std::optional<Step> block = BlockOf(depthwise, site.TypesOf(depthwise), site.step, types);
+  if (block) std::get<DepthwiseBlockSpec>(block->spec).multiplies = kDType;
+  return block;
+}
+
+// With the product before that, too.
+template <DType kDType>
+std::optional<Step> ProposeExpandingBlock(const KernelSite& site) {
+  const Step& expand = *site.producers[1];
+  const std::optional<Step> block = ProposeBlock<kDType>(site);
+  if (!block || !site.HasConstantWeights(expand)) return std::nullopt;
+  const StepTypes types = site.TypesOf(expand);
+  if (kDType == DType::kBFloat16 && !ReadsBF16(types)) return std::nullopt;
+  return ExpandingBlockOf(expand, types, *block);
+}
+
 constexpr DType kF32 = DType::kFloat32, kBF16 = DType::kBFloat16;
-constexpr std::array<KernelCandidate, 6> kCandidates = {{
-    {"winograd_f4x4_f32", kLeastGain, false, ProposeWinograd<WinogradKind::kF4x4>},
-    {"winograd_f2x2_bf16", kLeastGain, false, ProposeWinograd<WinogradKind::kF2x2BF16>},
-    {"pointwise_float32", kLeastProductGain, false, ProposePointwise<kF32>},
-    {"pointwise_bfloat16", kLeastProductGain, false, ProposePointwise<kBF16>},
-    {"scaled_pointwise_float32", kLeastGain, true, ProposeScaledPointwise<kF32>},
-    {"scaled_pointwise_bfloat16", kLeastGain, true, ProposeScaledPointwise<kBF16>},
+constexpr std::array<KernelCandidate, 10> kCandidates = {{
+    {"winograd_f4x4_f32", kLeastGain, 0, ProposeWinograd<WinogradKind::kF4x4>},
+    {"winograd_f2x2_bf16", kLeastGain, 0, ProposeWinograd<WinogradKind::kF2x2BF16>},
+    {"pointwise_float32", kLeastProductGain, 0, ProposePointwise<kF32>},
+    {"pointwise_bfloat16", kLeastProductGain, 0, ProposePointwise<kBF16>},
+    {"scaled_pointwise_float32", kLeastGain, 1, ProposeScaledPointwise<kF32>},
+    {"scaled_pointwise_bfloat16", kLeastGain, 1, ProposeScaledPointwise<kBF16>},
+    {"depthwise_block_float32", kLeastProductGain, 1, ProposeBlock<kF32>},
+    {"depthwise_block_bfloat16", kLeastProductGain, 1, ProposeBlock<kBF16>},
+    {"expanding_depthwise_block_float32", kLeastProductGain, 2, ProposeExpandingBlock<kF32>},
+    {"expanding_depthwise_block_bfloat16", kLeastProductGain, 2, ProposeExpandingBlock<kBF16>},
 }};
 
 }  // namespace

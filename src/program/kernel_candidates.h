@@ -18,20 +18,25 @@ struct KernelSite {
   const Program& program;
   const std::vector<bool>& constant;  // by value: it is computed once, whatever the shapes of the inputs are
   const Step& step;
-  // The step that makes the first input, which nothing else reads; null for candidates that do not take it.
-  const Step* producer = nullptr;
-  bool has_bf16 = false;  // there is code that multiplies bfloat16
+  // The step that makes the first input, which nothing else reads, and the step before that one; as many as there are.
+  std::vector<const Step*> producers = {};
+  bool has_bf16 = false;                  // there is code that multiplies bfloat16
+  bool library_is_channels_last = false;  // its convolutions of images read and write channels last
 
   StepTypes TypesOf(const Step& of) const;
-  bool HasConstantWeights() const { return step.inputs.size() > 1 && constant[step.inputs[1]]; }
+  bool HasConstantWeights() const { return HasConstantWeights(step); }
+  bool HasConstantWeights(const Step& of) const { return of.inputs.size() > 1 && constant[of.inputs[1]]; }
 };
+
+// More steps than any candidate takes.
+inline constexpr std::size_t kMaxTakenSteps = 2;
 
 struct KernelCandidate {
   const char* name;
   // As long as its law is not measured on the machine, it has to take less than this part of what the library takes.
   double least_gain;
-  // Whether it computes the step that makes the first input, too; that one is removed.
-  bool takes_producer;
+  // How many steps before it computes, too: the one that makes the first input, and so on. They are removed.
+  std::size_t takes;
   // The step as this kernel computes it; nullopt where it cannot, or loses accuracy. All else of the step stays.
   std::optional<Step> (*propose)(const KernelSite& site);
 };

@@ -137,10 +137,31 @@ TEST(ChooseKernels, ProductsGainLessWhereTheyAreMeasured) {
   EXPECT_EQ(chosen(), std::nullopt);
 }
 
+// An inverted residual, of constant weights: 24 to 144 channels, depthwise, and back; the last adds the source.
+Program InvertedResidual(DType dtype, EltwiseSpec middle = {EltwiseKind::kRelu}) {
+  Program program;
+  const auto value = [&](const Shape& shape, const char* name, ValueSource source = ValueSource::kComputed) {
+    return program.AddValue({dtype, shape}, name, source);
+  };
+  const ValueId x = value({1, 24, 28, 28}, "x", ValueSource::kInput);
+  const ValueId expand = value({144, 24, 1, 1}, "expand", ValueSource::kConstant);
+  const ValueId weights = value({144, 1, 1, 3, 3}, "weights", ValueSource::kConstant);
+  const ValueId project = value({24, 144, 1, 1}, "project", ValueSource::kConstant);
+  const ValueId e = value({1, 144, 28, 28}, "e"), d = value({1, 144, 28, 28}, "d"), y = value({1, 24, 28, 28}, "y");
+  const ConvolutionSpec product{{1, 1}, {0, 0}, {0, 0}, {0, 0}}, window{{1, 1}, {0, 0}, {1, 1}, {1, 1}};
+  program.steps.push_back({product, {x, expand}, {e}, 0, ""});
+  program.steps.push_back({window, {e, weights}, {d}, 1, ""});
+  program.steps.push_back({product, {d, project, x}, {y}, 2, ""});
+  program.steps[1].post_ops.push_back({middle});
+  program.steps[2].post_ops.push_back({SumSpec{}, 2});
+  program.outputs = {y};
+  return program;
+}
+
 // ---- choices that no times are needed for ----
 
 std::vector<LayerDecision> Force(const std::string& kernel, Program* program, bool has_bf16 = true) {
-  return ChooseKernels(ForcedKernel(kernel), {nullptr, has_bf16, 2}, program);
+  return ChooseKernels(ForcedKernel(kernel), {nullptr, has_bf16, true, 2}, program);
 }
 
 std::string KernelOf(const Step& step) { return step.choice ? step.choice->kernel : ""; }
@@ -153,6 +174,9 @@ TEST(ChooseKernels, ForcedWhereverItIsLegal) {
         Force(candidate.name, &program);
         count += KernelOf(program.steps.back()) == candidate.name;
       }
+      Program block = InvertedResidual(dtype);
+      Force(candidate.name, &block);
+      count += candidate.takes > 0 && KernelOf(block.steps.back()) == candidate.name;
     }
     const bool is_bf16 = std::string(candidate.name).find("bf") != std::string::npos;
     EXPECT_EQ(count, is_bf16 ? 1 : 2) << candidate.name;
@@ -170,6 +194,53 @@ TEST(ChooseKernels, ForcedNowhereElse) {
   read_twice.outputs.push_back(read_twice.steps[0].outputs[0]);
   Force("scaled_pointwise_float32", &read_twice);
   EXPECT_EQ(KernelOf(read_twice.steps.back()), kLibraryKernel);
+}
+
+TEST(ChooseKernels, ABlockTakesTheOperandsOfAll) {
+  Program program = InvertedResidual(kF32);
+  const std::vector<LayerDecision> decisions = Force("expanding_depthwise_block_float32", &program);
+  ASSERT_EQ(program.steps.size(), 1u);
+  const Step& step = program.steps[0];
+  EXPECT_EQ(step.inputs, (std::vector<ValueId>{0, 1, 2, 3, 0}));
+  EXPECT_EQ(step.post_ops[0].operand, 4u);
+  EXPECT_EQ(step.node, 2u);
+  EXPECT_EQ(step.fused, (std::vector<NodeId>{1, 0}));
+  const auto& spec = std::get<DepthwiseBlockSpec>(step.spec);
+  EXPECT_TRUE(spec.expands);
+  EXPECT_EQ(spec.between.first, 0);
+  EXPECT_EQ(decisions.back().nodes, (std::vector<NodeId>{2, 1, 0}));
+}
+
+TEST(ChooseKernels, ABlockNeedsStepsThatItKnows) {
+  Program tanh = InvertedResidual(kF32, {EltwiseKind::kTanh});
+  Force("expanding_depthwise_block_float32", &tanh);
+  EXPECT_EQ(tanh.steps.size(), 3u);
+  Program read_twice = InvertedResidual(kF32);
+  read_twice.outputs.push_back(read_twice.steps[0].outputs[0]);
+  Force("expanding_depthwise_block_float32", &read_twice);
+  EXPECT_EQ(read_twice.steps.size(), 3u);
+  Program blocked = InvertedResidual(kF32);
+  ChooseKernels(ForcedKernel("depthwise_block_float32"), {nullptr, true, false, 2}, &blocked);
+  EXPECT_EQ(blocked.steps.size(), 3u);
+}
+
+// All options stand for the same work: where a block takes less, the steps that it leaves count to it.
+TEST(ChooseKernels, BlocksOfTwoAndOfThreeStepsCompare) {
+  const auto steps_with = [](float expanding) {
+    nlohmann::ordered_json file = testing::MachineFile();
+    file["bytes_per_second"] = {{1 << 30, 1e15}};
+    for (const char* law :
+         {"convolution_1x1", "convolution_depthwise", "convolution_pointwise_float32", "depthwise_block_float32"}) {
+      file["steps"][std::string(law) + " float32"] = {{0, 0, 0, 0, 0, 0, 0, law[0] == 'd' ? 2 : 3}};
+    }
+    file["steps"]["expanding_depthwise_block_float32 float32"] = {{0, 0, 0, 0, 0, 0, 0, expanding}};
+    const auto machine = MachineTable::Parse(file.dump(), "test");
+    Program program = InvertedResidual(kF32);
+    ChooseKernels(PredictedKernels(), {machine.get(), true, true}, &program);
+    return program.steps.size();
+  };
+  EXPECT_EQ(steps_with(1), 1u);
+  EXPECT_EQ(steps_with(3), 2u);
 }
 
 TEST(ChooseKernels, TheLibraryAlone) {
@@ -199,7 +270,7 @@ TEST(ChooseKernels, ReplaysARecord) {
   record.Set(Force(kLibraryKernel, &given)[0].key, "winograd_f4x4_f32");
   const auto chosen = [&](int num_threads, std::int64_t size) {
     Program program = OneConvolution(kF32, size);
-    ChooseKernels(RecordedKernels(record, std::make_shared<PredictedKernels>()), {nullptr, true, num_threads},
+    ChooseKernels(RecordedKernels(record, std::make_shared<PredictedKernels>()), {nullptr, true, true, num_threads},
                   &program);
     return *program.steps[0].choice;
   };
