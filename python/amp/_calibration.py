@@ -1,13 +1,12 @@
 """Measures how fast this machine runs the steps of plans: what `amp calibrate` writes into a machine file."""
 
-import itertools
 import math
 import random
 
 import numpy as np
 
 from . import _core, sym
-from .executor import Executor
+from .executor import bind
 
 _SEED = 17
 _NO_SAMPLE = "no_sample"  # beginning of names of nodes
@@ -55,19 +54,23 @@ class _Branches:
     def log_uniform(self, low, high):
         return round(math.exp(self.random.uniform(math.log(low), math.log(high))))
 
-    def steps(self, runs, reduce_precision):
-        """What a profile knows of each step of the plan."""
-        run = Executor(
+    def steps(self, runs, reduce_precision, kernel=""):
+        """What a profile knows of each step of the plan; of those that `kernel` computes, where one is named."""
+        run = bind(
             sym.Group(self.outputs),
             self.params,
             self.params,
-            self.inputs,
+            {name: ("float32", shape) for name, shape in self.inputs.items()},
             machine="any",
             reduce_precision=reduce_precision,
+            forced_kernel=kernel,
         )
+        if kernel and all(step.choice != kernel for step in run.summary().steps):
+            return []
         random = np.random.default_rng(1)
-        arrays = [random.standard_normal(self.inputs[name], dtype=np.float32) for name in run.input_names]
-        return [step for step in run._handle.profile(arrays, runs).steps if not step["node"].startswith(_NO_SAMPLE)]
+        arrays = [random.standard_normal(self.inputs[name], dtype=np.float32) for name in run.input_names()]
+        steps = [step for step in run.profile(arrays, runs).steps if not step["node"].startswith(_NO_SAMPLE)]
+        return [step for step in steps if not kernel or step["choice"] == kernel]
 
 
 # ---- branches ----
@@ -178,6 +181,24 @@ def _scale_shift(b):
     return sym.Group([sym.amp_cast(sym.Activation(norm, act_type="relu"), dtype="float32"), data])
 
 
+def _scaled_product(b):
+    """A norm with a relu, and the only one that reads it, as in dense blocks."""
+    batch, channels, size = _image(b, largest=21)
+    data = sym.Activation(_convolved(b, batch, channels, size), act_type="relu")
+    scale, shift, mean, variance = (b.param(channels) for _ in range(4))
+    b.params[variance.name] = np.abs(b.params[variance.name]) + np.float32(0.5)
+    norm = sym.BatchNorm(data, scale, shift, mean, variance, fix_gamma=False, use_global_stats=True)
+    outputs = b.choose(32, 128, 128, 256)
+    product = sym.Convolution(
+        sym.Activation(norm, act_type="relu"),
+        b.param(outputs, channels, 1, 1),
+        kernel=(1, 1),
+        num_filter=outputs,
+        no_bias=True,
+    )
+    return sym.Group([product, data])
+
+
 def _joined(b):
     """Convolutions that write into parts of one tensor."""
     batch, channels, size = _image(b, largest=21)
@@ -257,11 +278,13 @@ def _casts(b):
 
 
 # (branch, how many of it in all)
-_SUMS = (
+_CONVOLUTIONS = (
     (lambda b: _convolution(b, "1x1"), 110),
     (lambda b: _convolution(b, "kxk"), 110),
     (lambda b: _convolution(b, "grouped"), 15),
     (lambda b: _convolution(b, "first"), 12),
+)
+_PRODUCTS = (
     (_dense, 140),
     (_batch_dot, 40),
     (_attention, 24),
@@ -270,6 +293,7 @@ _DEPTHWISE = (  # which may change the layouts of a whole model
     (lambda b: _convolution(b, "depthwise"), 54),
     (lambda b: _convolution(b, "1x1"), 54),
 )
+_SCALED = ((_scaled_product, 40),)
 _OTHERS = (
     (_pooling, 36),
     (_scale_shift, 40),
@@ -282,6 +306,7 @@ _OTHERS = (
 )
 _CASTS = ((_casts, 60),)
 _PER_MODEL = 27
+_WITH_CHOICE = (_CONVOLUTIONS, _PRODUCTS, _DEPTHWISE, _SCALED)  # where kernels of ours may compute a layer
 
 
 def _models(branches, seed):
@@ -296,14 +321,24 @@ def _models(branches, seed):
 
 
 def measure(progress=lambda done: None, runs=_RUNS):
-    """Profiled steps of many small graphs; takes about a minute. `progress` is called with the part that is done."""
+    """Profiled steps of many small graphs; takes some minutes. `progress` is called with the part that is done.
+
+    Each graph is run as the library computes it, and once more with each kernel of ours wherever it can take its place.
+    """
     low = {"target_dtype": "bfloat16", "output_dtypes": "bfloat16"}  # or the last step of each branch would widen
     dtypes = (None, low) if _core.cpu_info()["native_bfloat16"] else (None,)
-    models = [model for branches in (_SUMS, _DEPTHWISE, _OTHERS, _CASTS) for model in _models(branches, _SEED)]
+    library, kernels = [""], ["", *_core.kernel_names()]
+    measurements = [
+        (model, dtype, kernel)
+        for branches in (*_WITH_CHOICE, _OTHERS, _CASTS)
+        for model in _models(branches, _SEED)
+        for dtype in dtypes
+        for kernel in (kernels if branches in _WITH_CHOICE else library)
+    ]
     steps = []
-    for i, (model, dtype) in enumerate(itertools.product(models, dtypes)):
-        steps += model.steps(runs, dtype)
-        progress((i + 1) / len(models) / len(dtypes))
+    for i, (model, dtype, kernel) in enumerate(measurements):
+        steps += model.steps(runs if not kernel else (runs + 1) // 2, dtype, kernel)
+        progress((i + 1) / len(measurements))
     return steps
 
 
@@ -379,7 +414,9 @@ def _base_seconds(step, machine):
 
 
 def _peak(steps, dtype):
-    rates = sorted(s["flops"] / s["median_seconds"] for s in steps if s["flops"] > 1e8 and s["dtype"] == dtype)
+    """Of the library: what is counted as arithmetic of our kernels is what they take, and not what is computed."""
+    products = [s for s in steps if s["flops"] > 1e8 and s["dtype"] == dtype and not s["choice"]]
+    rates = sorted(s["flops"] / s["median_seconds"] for s in products)
     return rates[int(0.95 * len(rates))]
 
 

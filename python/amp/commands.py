@@ -163,6 +163,9 @@ def _add_binding(command):
     command.add_argument(
         "--machine", default="this", metavar="MACHINE", help="'this' (default), 'any', a class or a machine file"
     )
+    command.add_argument(
+        "--tune", action="store_true", help="time kernels first, and keep the fastest in the machine's file"
+    )
     _add_tiling(command)
 
 
@@ -183,7 +186,7 @@ def _add_demo(commands):
 
 
 def _add_calibrate(commands):
-    summary = "Measure this machine for a minute, so that conversions know what pays on it."
+    summary = "Measure this machine for some minutes, so that conversions know what pays on it."
     command = _add_command(commands, "calibrate", calibrate, summary)
     command.add_argument(
         "-o", "--output", metavar="FILE.json", help="the machine file (default: where executors look for it)"
@@ -392,6 +395,7 @@ def _bound(options):
         tiling_accum=options.tiling_accum,
         tile_k=options.tile_k,
         machine=options.machine,
+        tune=options.tune,
     )
     return executor, arrays
 
@@ -461,7 +465,7 @@ def calibrate(options):
     path = options.output or _core.machine_file_path(0)
     if not path:
         raise ArgumentError("there is no folder for caches (neither XDG_CACHE_HOME nor HOME is set); pass -o FILE")
-    print("measuring small models for about a minute; the machine should do nothing else")
+    print("measuring small models for some minutes; the machine should do nothing else")
     steps = _calibration.measure(_show_progress)
     print()
     unsteady = statistics.median(step["mean_seconds"] / step["min_seconds"] for step in steps if step["min_seconds"])
@@ -469,12 +473,23 @@ def calibrate(options):
         print(f"amp: note: others use this machine: steps took {unsteady:.2f} times their best times", file=sys.stderr)
     info = cpu_info()
     machine = _calibration.machine_file(steps, f"{info['isa']}-calibrated", "amp calibrate")
+    machine.update(_tuned(path))
     os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
     with open(path, "w", encoding="utf-8") as file:
         json.dump(machine, file, separators=(",", ":"))
     speeds = ", ".join(f"{dtype} {speed / 1e9:.0f}" for dtype, speed in machine["flops_per_second"].items())
     print(f"  steps: {len(steps)}; GFLOP/s of products: {speeds}")
     print(f"wrote {path}")
+
+
+def _tuned(path):
+    """What timing chose, of the file that is to be replaced."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            old = json.load(file)
+    except (OSError, ValueError):
+        return {}
+    return {"tuned": old["tuned"]} if isinstance(old, dict) and "tuned" in old else {}
 
 
 _UNSTEADY = 1.6

@@ -40,6 +40,9 @@ class Executor:
         in mode 'fast' a model that was converted before runs in float32 what is faster so. A warning says what was
         decided. 'any' runs models as they were converted. An option 'machine' of reduce_precision says the same. See
         amp.convert_model and docs/precision.md.
+    tune: whether to time the kernels that may compute the model's layers, for these shapes and threads, and to keep
+        the fastest in the machine's file. Takes some hundred runs. Later executors on this machine do as that record
+        says without timing anything. See docs/machines.md.
 
     Raises ArgumentError, GraphError or UnsupportedError; missing arrays are all named at once.
 
@@ -68,22 +71,24 @@ class Executor:
         tiling_accum=None,
         tile_k=None,
         machine="this",
+        tune=False,
     ):
         if not isinstance(sym, Symbol):
             raise ArgumentError(f"expected a Symbol, got {type(sym).__name__}")
         sym = with_tiling(sym, tiling_accum, tile_k)
         arg_params, aux_params = dict(arg_params or {}), dict(aux_params or {})
-        handle = _core.Executor(
-            sym._handle,
-            _only(arg_params, sym.list_arguments()),
-            _only(aux_params, sym.list_auxiliary_states()),
+        handle = bind(
+            sym,
+            arg_params,
+            aux_params,
             _input_types(input_shapes, input_dtypes),
-            backend,
-            _reduce_options(sym, reduce_precision),
-            _thread_count(num_threads),
-            _mode(mode),
-            bool(monitor),
-            machine_name("machine", _machine(reduce_precision, machine)),
+            backend=backend,
+            reduce_precision=reduce_precision,
+            num_threads=num_threads,
+            mode=mode,
+            monitor=monitor,
+            machine=machine,
+            tune=tune,
         )
         self._set(handle, [name for name in sym.list_arguments() if name not in arg_params])
         if handle.notice():
@@ -257,6 +262,38 @@ class Executor:
         return f"<Executor {inputs} -> {', '.join(self.output_names)}>"
 
 
+def bind(
+    sym,
+    arg_params,
+    aux_params,
+    input_types,
+    *,
+    backend=None,
+    reduce_precision=None,
+    num_threads=None,
+    mode="fast",
+    monitor=False,
+    machine="this",
+    tune=False,
+    forced_kernel="",
+):
+    """The extension's executor. `forced_kernel` is for measurements: a kernel wherever it can compute a layer."""
+    return _core.Executor(
+        sym._handle,
+        _only(arg_params, sym.list_arguments()),
+        _only(aux_params, sym.list_auxiliary_states()),
+        input_types,
+        backend,
+        _reduce_options(sym, reduce_precision),
+        _thread_count(num_threads),
+        _mode(mode),
+        bool(monitor),
+        machine_name("machine", _machine(reduce_precision, machine)),
+        _tune(tune),
+        forced_kernel,
+    )
+
+
 def _only(arrays, names):
     known = set(names)
     return {name: array for name, array in arrays.items() if name in known}
@@ -292,6 +329,12 @@ def _mode(mode):
     if mode not in ("fast", "exact"):
         raise ArgumentError(f"mode: expected 'fast' or 'exact', got {mode!r}")
     return mode
+
+
+def _tune(tune):
+    if not isinstance(tune, bool):
+        raise ArgumentError(f"tune: expected True or False, got {tune!r}")
+    return tune
 
 
 def _thread_count(num_threads):

@@ -111,7 +111,7 @@ std::shared_ptr<const MachineTable> ByProbe(int num_threads) {
 }
 
 std::shared_ptr<const MachineTable> FromFile(const std::string& text, const std::string& path, int num_threads) {
-  return MachineTable::Parse(text, path, [&] { return ByProbe(num_threads); });
+  return MachineTable::Parse(text, path, [&] { return ByProbe(num_threads); });  // asked where it measured nothing
 }
 
 // What is known of this machine, by number of threads. Files are read once in a process.
@@ -143,8 +143,9 @@ KnownMachines& ThisMachine() {
 
 // What `text` stands for where it is "this": "this" or what AMP_MACHINE names.
 std::string Named(const std::string& text) {
-  const std::string named = text == "this" ? EnvValue("AMP_MACHINE") : text;
-  return named.empty() ? "this" : named;
+  if (text != "this") return text;
+  const std::string named = EnvValue("AMP_MACHINE");
+  return named.empty() ? text : named;
 }
 
 // "any", a class or a file; `who` names it.
@@ -205,9 +206,11 @@ std::shared_ptr<const MachineTable> AddTuned(const std::string& text, int num_th
   const std::lock_guard lock(mutex);
   const std::string path = TunedFilePath(text, num_threads);
   const std::string content = MachineTable::TextWithTuned(ReadIfThere(path).value_or(""), path, tuned);
-  std::filesystem::create_directories(std::filesystem::absolute(path).parent_path());
+  std::error_code ignored;  // writing will say so
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
   WriteFile(path, content);
-  std::shared_ptr<const MachineTable> machine = FromFile(content, path, num_threads);
+  // A file without measurements leaves the times as they are.
+  auto machine = MachineTable::Parse(content, path, [&] { return FindMachine(text, num_threads); });
   if (Named(text) == "this") ThisMachine().Set(num_threads, machine);
   return machine;
 }

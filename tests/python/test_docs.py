@@ -48,6 +48,17 @@ def test_migration_runs(repository, tmp_path, monkeypatch):
         exec(compile("\n" * (line - 1) + code, str(path), "exec"), names)
 
 
+def test_machines_runs(repository, tmp_path, monkeypatch):
+    """In a folder with a machine file, here a copy of a class."""
+    machines = repository / "src" / "program" / "machines"
+    (tmp_path / "machine.json").write_bytes((machines / "avx512_core.json").read_bytes())
+    monkeypatch.chdir(tmp_path)
+    path = repository / "docs" / "machines.md"
+    names = {}
+    for line, code in python_blocks(path.read_text()):
+        exec(compile("\n" * (line - 1) + code, str(path), "exec"), names)
+
+
 def test_precision_explains_every_option(repository):
     from amp._options import OPTIONS
 

@@ -68,7 +68,7 @@ SIGNATURES = {
     amp.list_lp16_ops: "(target_dtype)",
     amp.Executor: "(sym, arg_params, aux_params, input_shapes, *, input_dtypes=None, backend=None, "
     "reduce_precision=None, mode='fast', num_threads=None, monitor=False, tiling_accum=None, tile_k=None, "
-    "machine='this')",
+    "machine='this', tune=False)",
     amp.Executor.__call__: "(self, *args, out=None, **kwargs)",
     amp.Executor.run_monitored: "(self, callback, *args, **kwargs)",
     amp.Executor.profile: "(self, *args, runs=20, **kwargs)",

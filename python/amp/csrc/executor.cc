@@ -12,6 +12,7 @@
 #include "dnnl/probe_machine.h"
 #include "gil.h"
 #include "kernels/peak.h"
+#include "program/kernel_candidates.h"
 #include "program/threads.h"
 
 namespace amp::python {
@@ -28,7 +29,7 @@ ReduceOptions ReduceOptionsOf(const py::dict& given) {
 std::unique_ptr<Executor> Build(const Symbol& symbol, const py::dict& args, const py::dict& aux,
                                 const py::dict& input_types, const std::optional<std::string>& backend,
                                 const std::optional<py::dict>& reduce, int num_threads, const std::string& mode,
-                                bool monitor, const std::string& machine) {
+                                bool monitor, const std::string& machine, bool tune, const std::string& forced_kernel) {
   const ModelParams params{ArrayMapOf(args, "argument"), ArrayMapOf(aux, "auxiliary state")};
   const TypeMap types = TypeMapOf(input_types);
   BindOptions options;
@@ -36,6 +37,8 @@ std::unique_ptr<Executor> Build(const Symbol& symbol, const py::dict& args, cons
   options.mode = NumericModeFromName(mode);
   options.monitor = monitor;
   options.machine = machine;
+  options.tune = tune;
+  options.forced_kernel = forced_kernel;
   if (backend) options.backend = BackendFromName(*backend);
   if (reduce) options.reduce_precision = ReduceOptionsOf(*reduce);
   std::unique_ptr<Executor> executor;
@@ -113,7 +116,7 @@ py::list TypeList(const std::vector<TensorType>& types) {
 }
 
 void BindSummary(py::module_& module) {
-  py::class_<PlanStep>(module, "PlanStep", "One step of a plan; all members are text.")
+  py::class_<PlanStep>(module, "PlanStep", "One step of a plan.")
       .def_readonly("node", &PlanStep::node, "The graph node that the step belongs to.")
       .def_readonly("work", &PlanStep::kind, "'convolution', 'reorder', ...")
       .def_readonly(
@@ -122,6 +125,16 @@ void BindSummary(py::module_& module) {
       .def_readonly("layout", &PlanStep::layout, "Memory layout of the output.")
       .def_readonly("reason", &PlanStep::reason, "Why a reorder or a fallback is there.")
       .def_readonly("fused", &PlanStep::fused, "Names of the nodes whose work is done with it.")
+      .def_property_readonly(
+          "choice", [](const PlanStep& step) { return step.choice ? step.choice->kernel : ""; },
+          "Which of several kernels computes the step; '' where there is no choice.")
+      .def_property_readonly(
+          "is_tuned", [](const PlanStep& step) { return step.choice && step.choice->is_tuned; },
+          "Whether timing chose it.")
+      .def_property_readonly(
+          "predicted_seconds",
+          [](const PlanStep& step) { return step.choice ? step.choice->predicted_seconds : std::nullopt; },
+          "What the machine's times say of it; None where they are not known or there is no choice.")
       .def("__repr__", [](const PlanStep& step) {
         return fmt::format("<PlanStep {} '{}' {} {}>", step.kind, Quotable(step.node), step.implementation,
                            step.layout);
@@ -151,6 +164,8 @@ py::list StepList(const RunProfile& profile) {
     entry["layout"] = step.layout;
     entry["reason"] = step.reason;
     entry["fused"] = step.fused;
+    entry["choice"] = step.choice ? step.choice->kernel : "";
+    entry["is_tuned"] = step.choice && step.choice->is_tuned;
     entry["dtype"] = IsKnown(cost.dtype) ? NameOf(cost.dtype) : "";
     entry["flops"] = cost.flops;
     entry["bytes"] = cost.bytes();
@@ -208,7 +223,7 @@ void BindExecutor(py::module_& module) {
   py::class_<Executor>(module, "Executor", "A bound model; amp.Executor wraps it.")
       .def(py::init(&Build), py::arg("symbol"), py::arg("arguments"), py::arg("auxiliary_states"),
            py::arg("input_types"), py::arg("backend"), py::arg("reduce_precision"), py::arg("num_threads"),
-           py::arg("mode"), py::arg("monitor"), py::arg("machine"))
+           py::arg("mode"), py::arg("monitor"), py::arg("machine"), py::arg("tune"), py::arg("forced_kernel"))
       .def("run", &Run, py::arg("inputs"))
       .def("run_into", &RunInto, py::arg("inputs"), py::arg("outputs"))
       .def("run_monitored", &RunMonitored, py::arg("callback"), py::arg("inputs"))
@@ -236,6 +251,14 @@ void BindExecutor(py::module_& module) {
       "The CPU, the instruction set that oneDNN uses, whether it has bfloat16 arithmetic, oneDNN's version, and how "
       "many "
       "threads a run has by default, as a dict.");
+  module.def(
+      "kernel_names",
+      [] {
+        std::vector<std::string> names;
+        for (const KernelCandidate& candidate : KernelCandidates()) names.emplace_back(candidate.name);
+        return names;
+      },
+      "Names of the kernels that may compute a layer in place of the library.");
   module.def(
       "machine_header",
       [](const std::string& machine, int threads) -> py::object {

@@ -1,0 +1,144 @@
+"""Kernels that timing chooses (`tune=True`), what is kept of that, and what calibration measures of our kernels. No
+test says which kernel is fast."""
+
+import json
+
+import numpy as np
+import pytest
+from test_machine import FILE
+
+import amp
+from amp import _calibration, _core, commands
+
+SHAPES = {"data": (1, 32, 14, 14)}
+
+
+def network():
+    net = amp.sym.Variable("data")
+    for i in range(2):
+        net = amp.sym.Convolution(net, kernel=(3, 3), pad=(1, 1), num_filter=32, name=f"conv{i}")
+        net = amp.sym.relu(net, name=f"relu{i}")
+    return amp.sym.Convolution(net, kernel=(1, 1), num_filter=48, name="last")
+
+
+def model():
+    net = network()
+    return net, *amp.model_zoo.seeded_params(net, SHAPES)
+
+
+def data():
+    return np.random.default_rng(3).standard_normal(SHAPES["data"]).astype("float32")
+
+
+@pytest.fixture
+def machine(tmp_path):
+    path = tmp_path / "machine.json"
+    path.write_text(json.dumps(FILE))
+    return path
+
+
+def choices(run):
+    return {step.node: (step.choice, step.is_tuned) for step in run.summary.steps if step.choice}
+
+
+def test_a_tuned_executor_computes_the_same_and_is_replayed(machine):
+    expected = amp.Executor(*model(), SHAPES, machine="any")(data())[0].asnumpy()
+    tuned = amp.Executor(*model(), SHAPES, machine=machine, tune=True)
+    found = tuned(data())[0].asnumpy()
+    assert np.abs(found - expected).max() <= 2e-5 * np.abs(expected).max()
+    assert set(choices(tuned)) == {"conv0", "conv1", "last"}
+    assert all(is_tuned for _, is_tuned in choices(tuned).values())
+    written = machine.read_bytes()
+    for _ in range(2):
+        assert str(amp.Executor(*model(), SHAPES, machine=machine).summary) == str(tuned.summary)
+    assert machine.read_bytes() == written
+    assert json.loads(written)["tuned"]["layers"].keys() != {}
+
+
+def test_without_tuning_times_are_predicted(machine):
+    run = amp.Executor(*model(), SHAPES, machine=machine)
+    steps = [step for step in run.summary.steps if step.choice]
+    assert steps and not any(step.is_tuned for step in steps)
+    assert all(step.predicted_seconds > 0 for step in steps)
+    assert "tuned" not in json.loads(machine.read_text())
+
+
+def test_no_machine_no_choice():
+    run = amp.Executor(*model(), SHAPES, machine="any")
+    assert choices(run) == {} and {step.predicted_seconds for step in run.summary.steps} == {None}
+
+
+def test_a_damaged_record_is_named(machine):
+    machine.write_text(json.dumps({**FILE, "tuned": {"layers": []}}))
+    with pytest.raises(amp.ArgumentError, match="machine.json"):
+        amp.Executor(*model(), SHAPES, machine=machine)
+
+
+def test_the_record_of_another_version_is_left_out_and_replaced(machine):
+    amp.Executor(*model(), SHAPES, machine=machine, tune=True)
+    file = json.loads(machine.read_text())
+    program, file["tuned"]["program"] = file["tuned"]["program"], "0.0.0"
+    file["tuned"]["layers"]["old"] = "onednn"
+    machine.write_text(json.dumps(file))
+    assert not any(is_tuned for _, is_tuned in choices(amp.Executor(*model(), SHAPES, machine=machine)).values())
+    amp.Executor(*model(), SHAPES, machine=machine, tune=True)
+    tuned = json.loads(machine.read_text())["tuned"]
+    assert tuned["program"] == program and "old" not in tuned["layers"]
+
+
+def test_wrong_uses(machine):
+    with pytest.raises(amp.ArgumentError, match="tune: expected True or False"):
+        amp.Executor(*model(), SHAPES, tune=1)
+    with pytest.raises(amp.ArgumentError, match="'any' has none"):
+        amp.Executor(*model(), SHAPES, machine="any", tune=True)
+    with pytest.raises(amp.ArgumentError, match="mode 'fast'"):
+        amp.Executor(*model(), SHAPES, machine=machine, tune=True, mode="exact")
+
+
+def test_profiles_name_the_choice(machine):
+    profile = amp.Executor(*model(), SHAPES, machine=machine, tune=True).profile(data(), runs=1)
+    chosen = [step for step in profile.steps if step["choice"]]
+    assert [step["node"] for step in chosen] == ["conv0", "conv1", "last"] and all(step["is_tuned"] for step in chosen)
+
+
+def test_the_command_line_tunes(machine, tmp_path, capsys):
+    amp.save_checkpoint(str(tmp_path / "m"), 0, *model())
+    files = [str(tmp_path / "m-symbol.json"), str(tmp_path / "m-0000.params")]
+    options = ["--random", "data=1x32x14x14", "--machine", str(machine), "--tune", "--repeat", "1"]
+    assert commands.run(commands.parse(["run", *files, *options])) == 0
+    assert "ms per run" in capsys.readouterr().out
+    assert json.loads(machine.read_text())["tuned"]["layers"]
+
+
+# ---- calibration ----
+
+
+def test_calibration_measures_each_kernel():
+    """That this CPU has: steps of a named kernel follow laws of their own."""
+    model = _calibration._Branches(1)
+    weight = model.param(32, 32, 3, 3)
+    model.read(amp.sym.Convolution(model.input(1, 32, 14, 14), weight, kernel=(3, 3), num_filter=32, no_bias=True))
+    model.read(_calibration._scaled_product(model))
+    library = {step["group"].split(" ")[0] for step in model.steps(1, None)}
+    assert {"convolution_kxk", "convolution_1x1"} <= library
+    kernels = [name for name in _core.kernel_names() if name.startswith(("winograd", "scaled")) and "bf" not in name]
+    for kernel in kernels:
+        groups = {step["group"].split(" ")[0] for step in model.steps(1, None, kernel)}
+        assert groups == {f"convolution_{kernel}"}
+    assert model.steps(1, None, "winograd_f2x2_bf16") == []
+
+
+def test_peaks_are_those_of_the_library():
+    """What our kernels count as arithmetic is their time."""
+    step = {"flops": 2e8, "dtype": "float32", "choice": ""}
+    steps = [{**step, "median_seconds": 1.0}, {**step, "median_seconds": 0.1, "choice": "winograd_f4x4_f32"}]
+    assert _calibration._peak(steps, "float32") == 2e8
+
+
+def test_calibration_keeps_what_timing_chose(tmp_path):
+    path = tmp_path / "machine.json"
+    assert commands._tuned(path) == {}
+    path.write_text("{")
+    assert commands._tuned(path) == {}
+    path.write_text(json.dumps({**FILE, "tuned": {"program": "1", "layers": {}}}))
+    assert commands._tuned(path) == {"tuned": {"program": "1", "layers": {}}}
