@@ -33,6 +33,12 @@ struct BindOptions {
   // What FindMachine reads: which machine's times decide what runs in low precision. "any": dtypes are as they are
   // written, and policy default decides without times.
   std::string machine = "this";
+  // Time the kernels that may compute the model's layers, and keep what is the fastest in the machine's file, from
+  // which executors read it from then on. Takes some hundred runs. Needs mode fast and a machine that has a file.
+  bool tune = false;
+  // For measurements: this kernel (see program/kernel_candidates.h) wherever it can compute a layer, and the library
+  // elsewhere. "": what pays on the machine.
+  std::string forced_kernel = {};
   bool monitor = false;  // make RunMonitored possible: a second plan, with parameters of its own
 };
 

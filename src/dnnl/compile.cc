@@ -31,6 +31,7 @@ struct LoweredModel {
   LaidOutProgram program;
   std::vector<std::string> input_names;
   std::vector<std::string> taken;  // parameters that bodies of control flow have taken
+  std::vector<LayerDecision> decisions;
 };
 
 // What has other readers stays: a plan for other shapes may need it as it was given.
@@ -60,8 +61,9 @@ LoweredModel LowerAndLayOut(const Model& model, const CompileOptions& options, C
   const bool fuses_maps = PassEnabled("FuseMaps") && options.backend == Backend::kOneDnn;
   const bool chooses = is_fast && PassEnabled("ChooseLayouts");
   const bool chooses_kernels =
-      is_fast && options.machine != nullptr && options.backend == Backend::kOneDnn && PassEnabled("ChooseKernels");
-  const bool has_bf16_tiles = kernels::HasWinograd(kernels::WinogradKind::kF2x2BF16);
+      is_fast && options.kernels != nullptr && options.backend == Backend::kOneDnn && PassEnabled("ChooseKernels");
+  const KernelConditions conditions{options.machine.get(), kernels::HasWinograd(kernels::WinogradKind::kF2x2BF16),
+                                    EffectiveThreads(options.num_threads)};
   LowerOptions lower_options{.reference = options.backend == Backend::kReference, .native_bf16 = OneDnnHasBF16()};
   if (options.machine != nullptr && OneDnnHasBF16()) {
     lower_options.in_float32 = GraphCosts(*options.machine, model).FasterInFloat32();
@@ -85,13 +87,14 @@ LoweredModel LowerAndLayOut(const Model& model, const CompileOptions& options, C
     if (fuses_maps) FuseMaps(options.mode, &lowered.program);
     // ChooseLayouts: hints for primitives, now that it is known what they do. Other layouts give other sums.
     if (chooses) ChooseLayouts(OneDnnHasAmx(), &lowered.program);
-    // ChooseKernels: now that it is known what convolutions do beside, which ours compute faster.
-    if (chooses_kernels) ChooseKernels(*options.machine, has_bf16_tiles, &lowered.program);
+    // ChooseKernels: now that it is known what layers do beside, which ours compute faster.
+    std::vector<LayerDecision> decisions;
+    if (chooses_kernels) decisions = ChooseKernels(*options.kernels, conditions, &lowered.program);
     // AssignLayouts: primitives choose, reorders become steps.
     LaidOutProgram program = AssignLayouts(options.mode, std::move(lowered.program), *store);
     if (program.unsupported.empty() && program.do_not_fuse.empty()) {
       KeepShared(model, &taken);
-      return {std::move(program), std::move(lowered.input_names), std::move(taken)};
+      return {std::move(program), std::move(lowered.input_names), std::move(taken), std::move(decisions)};
     }
     // Nodes for which the library has no primitive are lowered again, to their reference kernels. That adds at least
     // one node per round, so the loop ends.
@@ -112,7 +115,7 @@ std::shared_ptr<const Plan> Compile(const Model& model, const CompileOptions& op
   const ThreadScope threads(num_threads);
   const std::lock_guard lock(store->mutex());  // plans of one model are built one after the other
 
-  auto [program, input_names, taken] = LowerAndLayOut(model, options, store.get());
+  auto [program, input_names, taken, decisions] = LowerAndLayOut(model, options, store.get());
   // FoldConstants: before memory is planned, so that packed weights and their sources take no room in the arena.
   program = FoldConstants(std::move(program), std::move(taken), store.get());
   // ShareSums: adds the copies that primitives which add to their destination need.
@@ -132,6 +135,7 @@ std::shared_ptr<const Plan> Compile(const Model& model, const CompileOptions& op
   const std::size_t in_bodies = options.bodies != nullptr ? options.bodies->constant_bytes() : 0;
   plan->summary = Summarise(model.graph(), program, *compiled, store->bytes() + program.own_constant_bytes + in_bodies);
   plan->features = FeaturesOf(program);
+  plan->decisions = std::move(decisions);
   plan->compiled = compiled;
   DumpText("plan", [&] { return plan->summary.Print(); });
   if (EnvFlag("AMP_VERBOSE")) fmt::print(stderr, "{}", plan->summary.Print());

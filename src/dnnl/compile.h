@@ -10,8 +10,9 @@
 #include "passes/numeric_mode.h"
 
 namespace amp {
+class KernelChooser;
 class MachineTable;
-}
+}  // namespace amp
 
 namespace amp::onednn {
 
@@ -32,6 +33,8 @@ struct CompileOptions {
   std::shared_ptr<const MachineTable> machine = nullptr;
   // Makes plans of bodies of control flow, see dnnl/bound_bodies.h; null: they run on reference kernels.
   std::shared_ptr<BodyPlans> bodies = nullptr;
+  // Chooses among kernels of ours and the library's; null: the library's. Asked in mode fast only.
+  std::shared_ptr<const KernelChooser> kernels = nullptr;
 };
 
 // A store that holds the parameters of a model, to be shared by all its plans.

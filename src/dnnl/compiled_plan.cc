@@ -9,6 +9,7 @@ CompiledStep BuildStep(const Step& step, const std::optional<PreparedPrimitive>&
   CompiledStep compiled;
   compiled.inputs = step.inputs;
   compiled.outputs = step.outputs;
+  compiled.node = step.node;
   if (!prepared) {
     compiled.kernel = BackEndOf(step.spec).make_kernel(step, program);
     return compiled;

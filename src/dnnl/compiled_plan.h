@@ -19,6 +19,7 @@ struct CompiledStep {
   std::shared_ptr<const OwnKernel> kernel;
   std::vector<ValueId> inputs, outputs;
   std::optional<ValueId> scratch;
+  NodeId node = 0;  // the graph node that it is part of
 };
 
 // Without scratch memory, which is a value of its own.

@@ -110,22 +110,48 @@ std::shared_ptr<const MachineTable> ByProbe(int num_threads) {
       Shipped(ratio < kAmxRatio ? "avx512_bf16_fast" : "avx512_amx")->ScaledText(speeds, "probed"), "probe");
 }
 
-std::shared_ptr<const MachineTable> ThisMachine(int num_threads) {
-  static std::mutex mutex;
-  static std::map<std::string, std::shared_ptr<const MachineTable>> known;  // by key
-  const std::lock_guard lock(mutex);
-  std::shared_ptr<const MachineTable>& machine = known[MachineKey(num_threads)];
-  if (machine != nullptr) return machine;
-  const std::string path = MachineFilePath(num_threads);
-  const std::optional<std::string> calibrated = ReadIfThere(path);
-  return machine = calibrated ? MachineTable::Parse(*calibrated, path) : ByProbe(num_threads);
+std::shared_ptr<const MachineTable> FromFile(const std::string& text, const std::string& path, int num_threads) {
+  return MachineTable::Parse(text, path, [&] { return ByProbe(num_threads); });
+}
+
+// What is known of this machine, by number of threads. Files are read once in a process.
+class KnownMachines {
+ public:
+  std::shared_ptr<const MachineTable> Find(int num_threads) {
+    const std::lock_guard lock(mutex_);
+    std::shared_ptr<const MachineTable>& machine = machines_[MachineKey(num_threads)];
+    if (machine != nullptr) return machine;
+    const std::string path = MachineFilePath(num_threads);
+    const std::optional<std::string> file = ReadIfThere(path);
+    return machine = file ? FromFile(*file, path, num_threads) : ByProbe(num_threads);
+  }
+  // After its file was changed.
+  void Set(int num_threads, std::shared_ptr<const MachineTable> machine) {
+    const std::lock_guard lock(mutex_);
+    machines_[MachineKey(num_threads)] = std::move(machine);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<const MachineTable>> machines_;  // by key
+};
+
+KnownMachines& ThisMachine() {
+  static KnownMachines machines;
+  return machines;
+}
+
+// What `text` stands for where it is "this": "this" or what AMP_MACHINE names.
+std::string Named(const std::string& text) {
+  const std::string named = text == "this" ? EnvValue("AMP_MACHINE") : text;
+  return named.empty() ? "this" : named;
 }
 
 // "any", a class or a file; `who` names it.
-std::shared_ptr<const MachineTable> NamedMachine(const std::string& text, const char* who) {
+std::shared_ptr<const MachineTable> NamedMachine(const std::string& text, const char* who, int num_threads) {
   if (text == "any") return nullptr;
   if (std::shared_ptr<const MachineTable> machine = Shipped(text)) return machine;
-  if (const std::optional<std::string> file = ReadIfThere(text)) return MachineTable::Parse(*file, text);
+  if (const std::optional<std::string> file = ReadIfThere(text)) return FromFile(*file, text, num_threads);
   Throw<ArgumentError>("{}: expected 'this', 'any', a class ({}) or the path of a machine file, got '{}'", who,
                        JoinSome(MachineClasses()), Quotable(text));
 }
@@ -155,9 +181,35 @@ std::string MachineFilePath(int num_threads) {
 }
 
 std::shared_ptr<const MachineTable> FindMachine(const std::string& text, int num_threads) {
-  if (text != "this") return NamedMachine(text, "machine");
-  const std::string named = EnvValue("AMP_MACHINE");
-  return named.empty() || named == "this" ? ThisMachine(num_threads) : NamedMachine(named, "AMP_MACHINE");
+  const std::string named = Named(text);
+  if (named == "this") return ThisMachine().Find(num_threads);
+  return NamedMachine(named, text == "this" ? "AMP_MACHINE" : "machine", num_threads);
+}
+
+std::string TunedFilePath(const std::string& text, int num_threads) {
+  const std::string named = Named(text);
+  const std::vector<std::string> classes = MachineClasses();
+  if (named == "any" || std::find(classes.begin(), classes.end(), named) != classes.end()) {
+    Throw<ArgumentError>("tune: what timing chooses is kept in a machine's file, and '{}' has none", Quotable(named));
+  }
+  const std::string path = named == "this" ? MachineFilePath(num_threads) : named;
+  if (path.empty()) {
+    throw ArgumentError("tune: there is no folder for caches (neither XDG_CACHE_HOME nor HOME is set)");
+  }
+  return path;
+}
+
+std::shared_ptr<const MachineTable> AddTuned(const std::string& text, int num_threads, const TunedKernels& tuned) {
+  if (tuned.empty()) return FindMachine(text, num_threads);
+  static std::mutex mutex;  // of reading and writing
+  const std::lock_guard lock(mutex);
+  const std::string path = TunedFilePath(text, num_threads);
+  const std::string content = MachineTable::TextWithTuned(ReadIfThere(path).value_or(""), path, tuned);
+  std::filesystem::create_directories(std::filesystem::absolute(path).parent_path());
+  WriteFile(path, content);
+  std::shared_ptr<const MachineTable> machine = FromFile(content, path, num_threads);
+  if (Named(text) == "this") ThisMachine().Set(num_threads, machine);
+  return machine;
 }
 
 }  // namespace amp

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "nnvm/ndarray.h"
+#include "program/kernel_choice.h"
 #include "program/step_features.h"
 
 namespace amp {
@@ -16,9 +18,10 @@ struct PlanStep {
   std::string kind;  // "convolution", "reorder", ...
   // oneDNN's name of the kernel, "own", "own:<which>", "reference" or, of bodies with both, "own+reference".
   std::string implementation;
-  std::string layout;                   // of the output
-  std::string reason;                   // of reorders and fallbacks
-  std::vector<std::string> fused = {};  // the nodes whose work is done with it
+  std::string layout;                       // of the output
+  std::string reason;                       // of reorders and fallbacks
+  std::vector<std::string> fused = {};      // the nodes whose work is done with it
+  std::optional<KernelChoice> choice = {};  // where several kernels could compute it
 };
 
 // What people want to know about a plan.
@@ -43,7 +46,8 @@ struct Plan {
   std::vector<TensorType> input_types;
   std::vector<TensorType> output_types;
   PlanSummary summary;
-  std::vector<StepFeatures> features;  // by step of the summary
+  std::vector<StepFeatures> features;    // by step of the summary
+  std::vector<LayerDecision> decisions;  // of ChooseKernels
   std::shared_ptr<const CompiledPlan> compiled;
 };
 

@@ -4,8 +4,19 @@
 
 #include "dnnl/step_kind.h"
 #include "nnvm/error.h"
+#include "program/kernel_chooser.h"
 
 namespace amp {
+namespace {
+
+// "  [winograd_f4x4_f32, predicted 12.3 us, tuned]"
+std::string TextOf(const KernelChoice& choice) {
+  const std::string time =
+      choice.predicted_seconds ? fmt::format(", predicted {:.1f} us", 1e6 * *choice.predicted_seconds) : "";
+  return fmt::format("  [{}{}{}]", choice.kernel, time, choice.is_tuned ? ", tuned" : "");
+}
+
+}  // namespace
 
 std::string PlanSummary::Print() const {
   std::string text = fmt::format(
@@ -16,8 +27,9 @@ std::string PlanSummary::Print() const {
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const PlanStep& step = steps[i];
     const std::string fused = step.fused.empty() ? "" : " + " + JoinSome(step.fused, 99);
-    text += fmt::format("{:4} {:14} {:24} {:8} {}{}{}\n", i, step.kind, step.implementation, step.layout, step.node,
-                        fused, step.reason.empty() ? "" : "  (" + step.reason + ")");
+    text += fmt::format("{:4} {:14} {:24} {:8} {}{}{}{}\n", i, step.kind, step.implementation, step.layout, step.node,
+                        fused, step.reason.empty() ? "" : "  (" + step.reason + ")",
+                        step.choice ? TextOf(*step.choice) : "");
   }
   return text;
 }
@@ -46,6 +58,12 @@ std::string NameOfKernel(const Step& step, const OwnKernel& kernel) {
   return name.empty() ? "own" : "own:" + name;
 }
 
+// What was chosen, unless the kernel does not know the layouts that it met.
+std::optional<KernelChoice> ChoiceOf(const Step& step, bool is_primitive) {
+  const bool holds = step.choice && (step.choice->kernel == kLibraryKernel) == is_primitive;
+  return holds ? step.choice : std::nullopt;
+}
+
 bool IsReference(const PlanStep& step, const std::optional<PreparedPrimitive>& prepared) {
   return prepared ? prepared->is_reference() : step.implementation.find("reference") != std::string::npos;
 }
@@ -65,6 +83,7 @@ PlanStep Describe(const Graph& graph, const LaidOutProgram& program, const Compi
   const auto* kernel = std::get_if<KernelSpec>(&step.spec);
   if (kernel != nullptr && described.reason.empty()) described.reason = kernel->references;
   described.fused = FusedNames(graph, step);
+  described.choice = ChoiceOf(step, prepared.has_value());
   return described;
 }
 

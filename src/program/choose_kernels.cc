@@ -1,34 +1,19 @@
 #include "program/choose_kernels.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <utility>
-#include <vector>
 
-#include "program/pointwise_job.h"
+#include "program/kernel_candidates.h"
+#include "program/layer_key.h"
 #include "program/step_features.h"
 #include "program/step_graph.h"
-#include "program/winograd_job.h"
 
 namespace amp {
 namespace {
 
-using kernels::WinogradKind;
-
-// Predictions err: a smaller gain may be a loss.
-constexpr double kLeastGain = 0.92;
-// Of products with the same arithmetic as the library's. Tables say up to twice the time that small layers take in a
-// network, because they measure layers by themselves; our law does not. With 0.7 Zen 5 lost 7 % of MobileNetV2 in
-// bfloat16 at batch 1, with 0.5 3 %.
-constexpr double kLeastProductGain = 0.3;
-
-StepTypes TypesOf(const Program& program, const Step& step) {
-  StepTypes types;
-  for (const ValueId v : step.inputs) types.inputs.push_back(program.values[v].type);
-  for (const ValueId v : step.outputs) types.outputs.push_back(program.values[v].type);
-  return types;
-}
+// Predictions of kernels whose laws are measured on the machine err alike: a smaller gain may be a loss.
+constexpr double kLeastMeasuredGain = 0.92;
 
 // By value: whether it is computed once, whatever the shapes of the inputs are.
 std::vector<bool> ConstantValues(const Program& program) {
@@ -43,120 +28,124 @@ std::vector<bool> ConstantValues(const Program& program) {
   return constant;
 }
 
-// Kinds that keep a layer's error within what its dtypes allow.
-bool IsAccurate(WinogradKind kind, const StepTypes& types) {
-  if (!kernels::WinogradMultipliesBF16(kind)) return true;
-  return kind == WinogradKind::kF2x2BF16 && types.inputs[0].dtype == DType::kBFloat16 &&
-         types.inputs[1].dtype == DType::kBFloat16;
-}
+bool IsOwn(const Step& step) { return step.choice && step.choice->kernel != kLibraryKernel; }
 
-void ChooseWinograd(const MachineTable& machine, bool has_bf16, const StepTypes& types, Step* step) {
-  auto& spec = std::get<ConvolutionSpec>(step->spec);
-  double least = kLeastGain * machine.Seconds(FeaturesOf(*step, types));
-  std::optional<WinogradKind> best;
-  for (const WinogradKind kind : {WinogradKind::kF4x4, WinogradKind::kF2x2BF16, WinogradKind::kF4x2BF16}) {
-    if (!IsAccurate(kind, types) || (kernels::WinogradMultipliesBF16(kind) && !has_bf16)) continue;
-    spec.winograd = kind;
-    const double seconds = machine.Seconds(FeaturesOf(*step, types));
-    if (seconds >= least) continue;
-    least = seconds;
-    best = kind;
-  }
-  spec.winograd = best;
-}
-
-// The dtypes that a product may multiply, of those that the step reads.
-std::vector<DType> ProductDTypes(bool has_bf16, const StepTypes& types) {
-  const bool is_bf16 = types.inputs[0].dtype == DType::kBFloat16 && types.inputs[1].dtype == DType::kBFloat16;
-  if (!is_bf16 || !has_bf16) return {DType::kFloat32};
-  return {DType::kFloat32, DType::kBFloat16};
-}
-
-// The fastest matrix product that takes less than `least`, which becomes its time.
-void ChoosePointwise(const MachineTable& machine, const std::vector<DType>& dtypes, const StepTypes& types,
-                     double* least, Step* step) {
-  auto& spec = std::get<ConvolutionSpec>(step->spec);
-  std::optional<DType> best;
-  for (const DType dtype : dtypes) {
-    spec.pointwise = dtype;
-    const double seconds = machine.Seconds(FeaturesOf(*step, types));
-    if (seconds >= *least) continue;
-    *least = seconds;
-    best = dtype;
-  }
-  spec.pointwise = best;
-}
-
-class KernelChoice {
+class KernelChoices {
  public:
-  KernelChoice(const MachineTable& machine, bool has_bf16, Program* program)
-      : machine_(machine),
-        has_bf16_(has_bf16),
+  KernelChoices(const KernelChooser& chooser, const KernelConditions& conditions, Program* program)
+      : chooser_(chooser),
+        conditions_(conditions),
         program_(*program),
         constant_(ConstantValues(*program)),
         graph_(program) {}
 
-  void Run() {
+  std::vector<LayerDecision> Run() {
     for (StepId id = 0; id < graph_.size(); ++id) {
-      const Step& step = graph_.step(id);
-      if (graph_.alive(id) && std::holds_alternative<ConvolutionSpec>(step.spec) && constant_[step.inputs[1]])
-        Choose(id);
+      if (!graph_.alive(id)) continue;
+      ChooseAlone(id);
+      if (const auto producer = TakeableProducer(id)) ChooseWith(*producer, id);
     }
+    return std::move(decisions_);
   }
 
  private:
-  void Choose(StepId id) {
-    Step step = graph_.step(id);
-    const StepTypes types = TypesOf(program_, step);
-    if (IsForWinograd(step, types)) {
-      ChooseWinograd(machine_, has_bf16_, types, &step);
-      graph_.Replace(id, std::move(step));
-    } else if (IsForPointwise(step, types)) {
-      double least = kLeastProductGain * Seconds(step);
-      ChoosePointwise(machine_, ProductDTypes(has_bf16_, types), types, &least, &step);
-      graph_.Replace(id, std::move(step));
-      TakeScale(id);
+  // The ways to compute a layer, and the step that each of them but the first makes of it.
+  struct Layer {
+    LayerOptions options;
+    std::vector<Step> steps;
+  };
+
+  void ChooseAlone(StepId id) {
+    const Step& step = graph_.step(id);
+    Layer layer{{"", {KernelOption{kLibraryKernel}}}, {step}};
+    AddCandidates(SiteOf(step, nullptr), &layer);
+    if (layer.steps.size() == 1) return;
+    layer.options.key = KeyOf(step);
+    layer.options.options[0].seconds = Seconds(step);
+    const KernelChooser::Chosen chosen = Decide(layer, {step.node});
+    Step result = std::move(layer.steps[chosen.option]);
+    result.choice = ChoiceOf(layer, chosen);
+    graph_.Replace(id, std::move(result));
+  }
+
+  void ChooseWith(StepId producer, StepId id) {
+    const Step &step = graph_.step(id), &before = graph_.step(producer);
+    Layer layer{{"", {KernelOption{kSeparateSteps}}}, {step}};
+    AddCandidates(SiteOf(step, &before), &layer);
+    if (layer.steps.size() == 1) return;
+    layer.options.key = KeyOf(before) + " > " + KeyOf(step);
+    if (conditions_.machine != nullptr) layer.options.options[0].seconds = *Seconds(before) + *Seconds(step);
+    const KernelChooser::Chosen chosen = Decide(layer, {step.node, before.node});
+    if (chosen.option == 0) return;
+    Step result = std::move(layer.steps[chosen.option]);
+    result.choice = ChoiceOf(layer, chosen);
+    graph_.Replace(id, std::move(result));
+    graph_.Remove(producer);
+  }
+
+  // The step that makes the first input in every run, if nothing else reads that.
+  std::optional<StepId> TakeableProducer(StepId id) const {
+    const Step& step = graph_.step(id);
+    if (step.inputs.empty() || constant_[step.inputs[0]] || !graph_.OnlyReader(step.inputs[0])) return std::nullopt;
+    return graph_.producer(step.inputs[0]);
+  }
+
+  KernelSite SiteOf(const Step& step, const Step* producer) const {
+    return {program_, constant_, step, producer, conditions_.has_bf16};
+  }
+
+  void AddCandidates(const KernelSite& site, Layer* layer) const {
+    for (const KernelCandidate& candidate : KernelCandidates()) {
+      if (candidate.takes_producer != (site.producer != nullptr)) continue;
+      std::optional<Step> step = candidate.propose(site);
+      if (!step) continue;
+      layer->options.options.push_back({candidate.name, Seconds(*step), LeastGain(candidate, site.step, *step)});
+      layer->steps.push_back(*std::move(step));
     }
   }
 
-  double Seconds(const Step& step) const { return machine_.Seconds(FeaturesOf(step, TypesOf(program_, step))); }
-
-  // The scale and shift that only the convolution reads, if it can do that itself in less time.
-  void TakeScale(StepId id) {
-    const Step& step = graph_.step(id);
-    const auto producer = graph_.producer(step.inputs[0]);
-    const auto* scale = producer ? std::get_if<ScaleShiftSpec>(&graph_.step(*producer).spec) : nullptr;
-    const bool is_free = scale != nullptr && graph_.OnlyReader(step.inputs[0]) && !constant_[step.inputs[0]] &&
-                         graph_.step(*producer).post_ops.empty();
-    if (!is_free) return;
-    const Step& before = graph_.step(*producer);
-    Step fused = step;
-    std::get<ConvolutionSpec>(fused.spec).source_bounds = {scale->low, scale->high};
-    fused.inputs[0] = before.inputs[0];
-    fused.inputs.insert(fused.inputs.end(), {before.inputs[1], before.inputs[2]});
-    fused.fused.push_back(before.node);
-    fused.fused.insert(fused.fused.end(), before.fused.begin(), before.fused.end());
-    const StepTypes types = TypesOf(program_, fused);
-    if (!IsForPointwise(fused, types)) return;
-    const bool is_own = std::get<ConvolutionSpec>(step.spec).pointwise.has_value();  // times of one kernel compare well
-    double least = (is_own ? 1 : kLeastGain) * (Seconds(step) + Seconds(before));
-    ChoosePointwise(machine_, ProductDTypes(has_bf16_, TypesOf(program_, step)), types, &least, &fused);
-    if (!std::get<ConvolutionSpec>(fused.spec).pointwise) return;
-    graph_.Replace(id, std::move(fused));
-    graph_.Remove(*producer);
+  // Times of kernels of ours compare well.
+  double LeastGain(const KernelCandidate& candidate, const Step& before, const Step& after) const {
+    if (IsOwn(before)) return 1;
+    const MachineTable* machine = conditions_.machine;
+    const bool is_measured = machine != nullptr && machine->IsMeasured(FeaturesOf(after, TypesOf(after)));
+    return is_measured ? kLeastMeasuredGain : candidate.least_gain;
   }
 
-  const MachineTable& machine_;
-  const bool has_bf16_;
+  KernelChooser::Chosen Decide(const Layer& layer, std::vector<NodeId> nodes) {
+    const KernelChooser::Chosen chosen = chooser_.Choose(layer.options);
+    LayerDecision decision{layer.options.key, std::move(nodes), {}, chosen.option};
+    for (const KernelOption& option : layer.options.options) decision.kernels.push_back(option.name);
+    decisions_.push_back(std::move(decision));
+    return chosen;
+  }
+
+  static KernelChoice ChoiceOf(const Layer& layer, const KernelChooser::Chosen& chosen) {
+    const KernelOption& option = layer.options.options[chosen.option];
+    return {option.name, option.seconds, chosen.is_tuned};
+  }
+
+  StepTypes TypesOf(const Step& step) const { return SiteOf(step, nullptr).TypesOf(step); }
+  std::string KeyOf(const Step& step) const { return LayerKey(step, TypesOf(step), conditions_.num_threads); }
+
+  std::optional<double> Seconds(const Step& step) const {
+    if (conditions_.machine == nullptr) return std::nullopt;
+    return conditions_.machine->Seconds(FeaturesOf(step, TypesOf(step)));
+  }
+
+  const KernelChooser& chooser_;
+  const KernelConditions& conditions_;
   const Program& program_;
   const std::vector<bool> constant_;
   StepGraph graph_;
+  std::vector<LayerDecision> decisions_;
 };
 
 }  // namespace
 
-void ChooseKernels(const MachineTable& machine, bool has_bf16, Program* program) {
-  KernelChoice(machine, has_bf16, program).Run();
+std::vector<LayerDecision> ChooseKernels(const KernelChooser& chooser, const KernelConditions& conditions,
+                                         Program* program) {
+  return KernelChoices(chooser, conditions, program).Run();
 }
 
 }  // namespace amp

@@ -144,7 +144,8 @@ double GraphCosts::SecondsLowered(NodeId id, const std::vector<DType>& inputs, c
   results.resize(static_cast<std::size_t>(alone->num_visible_outputs()));
   const Model model(Graph(std::move(results)), std::move(types), std::move(parameters));
   LoweredGraph lowered = Lower(model, {.native_bf16 = native_bf16});
-  ChooseKernels(machine_, machine_.has_bf16(), &lowered.program);  // as plans in mode fast do
+  // As plans in mode fast do. What timing chose is no part of it: dtypes stay as they are when a model is tuned.
+  ChooseKernels(PredictedKernels(), {&machine_, machine_.has_bf16()}, &lowered.program);
   return seconds_[key] = SecondsOf(lowered.program, machine_);
 }
 

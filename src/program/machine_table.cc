@@ -44,6 +44,20 @@ Json Header(const Json& file) {
   return header;
 }
 
+void RequireFormat(const Json& file) {
+  if (file.at("format") != kFormat || file.at("version") != kVersion) {
+    Throw<ArgumentError>("expected format '{}', version {}", kFormat, kVersion);
+  }
+}
+
+TunedKernels TunedOf(const Json& file) {
+  return file.contains("tuned") ? TunedKernels::FromJson(file["tuned"]) : TunedKernels();
+}
+
+[[noreturn]] void FailOn(const std::string& source, const std::exception& error) {
+  Throw<ArgumentError>("machine file '{}': {}", Quotable(source, 300), Quotable(error.what(), 200));
+}
+
 // "convolution_1x1 float32 blocked" -> "convolution_1x1 float32": what is known of a step before it is laid out.
 std::string_view WithoutLayout(std::string_view group) {
   const std::size_t dtype = group.find(' ');
@@ -100,39 +114,58 @@ void MachineTable::AddSample(const std::string& group, Sample sample) {
   list.push_back(std::move(sample));
 }
 
-std::shared_ptr<const MachineTable> MachineTable::Parse(const std::string& text, const std::string& source) {
+void MachineTable::Read(const Json& file) {
+  name_ = Quotable(file.at("name").get<std::string>());
+  has_bf16_ = file.at("has_bfloat16").get<bool>();
+  start_seconds_ = Within(file.at("start_seconds"), "start_seconds", 1e-12, 1);
+  for (const auto& [dtype, speed] : file.at("flops_per_second").items()) {
+    flops_per_second_[DTypeFromName(dtype)] = Speed(speed, "flops_per_second");
+  }
+  if (!flops_per_second_.contains(DType::kFloat32)) Throw<ArgumentError>("flops_per_second: no float32");
+  for (const Json& level : file.at("bytes_per_second")) {
+    const double limit = Within(level.at(0), "bytes", 1, 1e18);
+    if (!bytes_per_second_.empty() && limit <= bytes_per_second_.back().first) {
+      Throw<ArgumentError>("bytes_per_second: expected levels of growing size");
+    }
+    bytes_per_second_.emplace_back(limit, Speed(level.at(1), "bytes_per_second"));
+  }
+  if (bytes_per_second_.empty()) Throw<ArgumentError>("bytes_per_second: expected one or more levels");
+  for (const auto& [group, samples] : file.at("steps").items()) {
+    for (const Json& numbers : samples) AddSample(group, SampleOf(group, numbers));
+  }
+}
+
+std::shared_ptr<const MachineTable> MachineTable::Parse(const std::string& text, const std::string& source,
+                                                        const Otherwise& otherwise) {
   auto table = std::make_shared<MachineTable>();
   try {
     const Json file = Json::parse(text);
-    if (file.at("format") != kFormat || file.at("version") != kVersion) {
-      Throw<ArgumentError>("expected format '{}', version {}", kFormat, kVersion);
-    }
-    table->name_ = Quotable(file.at("name").get<std::string>());
-    table->has_bf16_ = file.at("has_bfloat16").get<bool>();
-    table->start_seconds_ = Within(file.at("start_seconds"), "start_seconds", 1e-12, 1);
-    for (const auto& [dtype, speed] : file.at("flops_per_second").items()) {
-      table->flops_per_second_[DTypeFromName(dtype)] = Speed(speed, "flops_per_second");
-    }
-    if (!table->flops_per_second_.contains(DType::kFloat32)) Throw<ArgumentError>("flops_per_second: no float32");
-    for (const Json& level : file.at("bytes_per_second")) {
-      const double limit = Within(level.at(0), "bytes", 1, 1e18);
-      if (!table->bytes_per_second_.empty() && limit <= table->bytes_per_second_.back().first) {
-        Throw<ArgumentError>("bytes_per_second: expected levels of growing size");
-      }
-      table->bytes_per_second_.emplace_back(limit, Speed(level.at(1), "bytes_per_second"));
-    }
-    if (table->bytes_per_second_.empty()) Throw<ArgumentError>("bytes_per_second: expected one or more levels");
-    for (const auto& [group, samples] : file.at("steps").items()) {
-      for (const Json& numbers : samples) table->AddSample(group, SampleOf(group, numbers));
-    }
+    RequireFormat(file);
+    const TunedKernels tuned = TunedOf(file);
+    if (otherwise != nullptr && file.contains("tuned") && !file.contains("steps")) return otherwise()->WithTuned(tuned);
+    table->Read(file);
+    table->tuned_ = tuned;
     Json header = Header(file);
     header["digest"] = Digest(text);
     table->header_ = header.dump();
     table->text_ = text;
   } catch (const std::exception& error) {
-    Throw<ArgumentError>("machine file '{}': {}", Quotable(source, 300), Quotable(error.what(), 200));
+    FailOn(source, error);
   }
   return table;
+}
+
+std::string MachineTable::TextWithTuned(const std::string& text, const std::string& source, const TunedKernels& tuned) {
+  try {
+    Json file = text.empty() ? Json{{"format", kFormat}, {"version", kVersion}} : Json::parse(text);
+    RequireFormat(file);
+    TunedKernels all = TunedOf(file);
+    all.Merge(tuned);
+    file["tuned"] = all.ToJson();
+    return file.dump();
+  } catch (const std::exception& error) {
+    FailOn(source, error);
+  }
 }
 
 std::string MachineTable::ScaledText(const std::map<DType, double>& flops_per_second, const std::string& name) const {
@@ -141,6 +174,15 @@ std::string MachineTable::ScaledText(const std::map<DType, double>& flops_per_se
   file["name"] = name;
   for (const auto& [dtype, speed] : flops_per_second) file["flops_per_second"][NameOf(dtype)] = speed;
   return file.dump();
+}
+
+std::shared_ptr<const MachineTable> MachineTable::WithTuned(TunedKernels tuned) const {
+  auto table = std::make_shared<MachineTable>(*this);
+  Json header = Json::parse(header_);
+  header["digest"] = Digest(text_ + tuned.ToJson().dump());
+  table->header_ = header.dump();
+  table->tuned_ = std::move(tuned);
+  return table;
 }
 
 double MachineTable::TrafficSeconds(double bytes) const {

@@ -1,14 +1,17 @@
 // A machine whose speed was measured: how long steps take, by what FeaturesOf says of them.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "passes/precision/cost.h"
 #include "program/step_features.h"
+#include "program/tuned_kernels.h"
 
 namespace amp {
 
@@ -20,8 +23,13 @@ class MachineTable : public Machine {
     float log_ratio = 0;
   };
 
-  // From the text of a machine file (docs/machines.md). Throws ArgumentError, which names `source`.
-  static std::shared_ptr<const MachineTable> Parse(const std::string& text, const std::string& source);
+  // From the text of a machine file (docs/machines.md). Where it holds what timing chose and nothing else, times are
+  // those of `otherwise`. Throws ArgumentError, which names `source`.
+  using Otherwise = std::function<std::shared_ptr<const MachineTable>()>;
+  static std::shared_ptr<const MachineTable> Parse(const std::string& text, const std::string& source,
+                                                   const Otherwise& otherwise = nullptr);
+  // The text of a machine file ("": there is none yet) with more that timing chose.
+  static std::string TextWithTuned(const std::string& text, const std::string& source, const TunedKernels& tuned);
 
   std::unique_ptr<PrecisionCosts> CostsOf(const Model& model) const override;
   const std::string& json() const override { return header_; }
@@ -30,21 +38,29 @@ class MachineTable : public Machine {
   // Whether steps compute in bfloat16; elsewhere they compute in float32 between casts.
   bool has_bf16() const { return has_bf16_; }
   double Seconds(const StepFeatures& step) const;
+  // Whether steps of its law were measured; other laws take what arithmetic and traffic alone would take.
+  bool IsMeasured(const StepFeatures& step) const { return SamplesFor(step.group) != nullptr; }
+  // What timing chose on this machine.
+  const TunedKernels& tuned() const { return tuned_; }
   // Of reading or writing so many bytes beside other work.
   double TrafficSeconds(double bytes) const;
   // What a function adds to elements that are written anyway, where it takes `alone` for all of them by itself.
   double PostOpSeconds(double alone, double elements) const;
   // The same table of a machine whose arithmetic runs at other speeds (operations per second, by dtype).
   std::string ScaledText(const std::map<DType, double>& flops_per_second, const std::string& name) const;
+  // The same machine with a record of what timing chose.
+  std::shared_ptr<const MachineTable> WithTuned(TunedKernels tuned) const;
   const std::map<DType, double>& flops_per_second() const { return flops_per_second_; }
 
  private:
+  void Read(const nlohmann::ordered_json& file);
   void AddSample(const std::string& group, Sample sample);
   double BaseSeconds(const StepCost& cost) const;
   const std::vector<Sample>* SamplesFor(const std::string& group) const;
   double LogRatio(const std::string& group, const std::vector<float>& point) const;
 
   std::string name_, header_, text_;
+  TunedKernels tuned_;
   bool has_bf16_ = false;
   double start_seconds_ = 0;
   std::map<DType, double> flops_per_second_;

@@ -21,6 +21,7 @@
 #include "kernels/winograd.h"
 #include "nnvm/graph.h"
 #include "nnvm/ndarray.h"
+#include "program/kernel_choice.h"
 #include "program/kernel_operands.h"
 
 namespace amp {
@@ -279,7 +280,8 @@ struct Step {
   std::string reason;                   // why it exists, where that is not obvious
   bool depends_on_input_shape = false;  // other input shapes make another result of the same constants
   std::vector<PostOp> post_ops = {};
-  std::vector<NodeId> fused = {};  // the nodes that its post-ops, a wider input or a narrower output stand for
+  std::vector<NodeId> fused = {};           // the nodes that its post-ops, a wider input or a narrower output stand for
+  std::optional<KernelChoice> choice = {};  // where several kernels can compute it and someone chose
 };
 
 enum class ValueSource : std::uint8_t { kInput, kConstant, kComputed };

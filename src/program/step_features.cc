@@ -25,8 +25,6 @@ constexpr std::array<const char*, 19> kEltwiseNames = {
     "sqrt", "square", "swish",    "hard_sigmoid", "hard_swish"};
 static_assert(kEltwiseNames.size() == static_cast<std::size_t>(EltwiseKind::kHardSwish) + 1);
 
-const char* NameOf(EltwiseKind kind) { return kEltwiseNames[static_cast<std::size_t>(kind)]; }
-
 // Whether the arithmetic of the function takes longer than reading and writing its element.
 bool IsLong(EltwiseKind kind) {
   switch (kind) {
@@ -93,7 +91,8 @@ Law ProductLaw(const char* name, const StepTypes& types, double rows, double len
 
 Law LawOf(const ConvolutionSpec& spec, const StepTypes& types) {
   Law law = WindowLaw("convolution", types, types.outputs[0], spec.strides);
-  if (spec.pointwise) law.name = std::string("convolution_pointwise_") + amp::NameOf(*spec.pointwise);
+  const char* scaled = spec.source_bounds ? "scaled_" : "";
+  if (spec.pointwise) law.name = fmt::format("convolution_{}pointwise_{}", scaled, amp::NameOf(*spec.pointwise));
   if (spec.winograd) law.name = std::string("convolution_") + kernels::WinogradName(*spec.winograd);
   return law;
 }
@@ -165,6 +164,8 @@ std::string DTypesOf(const StepTypes& types) {
 }
 
 }  // namespace
+
+const char* NameOf(EltwiseKind kind) { return kEltwiseNames[static_cast<std::size_t>(kind)]; }
 
 StepFeatures FeaturesOf(const Step& step, const StepTypes& types) {
   Law law = std::visit([&](const auto& spec) { return LawOf(spec, types); }, step.spec);

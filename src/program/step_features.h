@@ -8,6 +8,8 @@
 
 namespace amp {
 
+enum class EltwiseKind;
+
 struct StepFeatures {
   // Steps of one group differ in size alone: "convolution_1x1 float32", "eltwise_gelu_erf bfloat16", ...
   std::string group;
@@ -18,6 +20,8 @@ struct StepFeatures {
   std::vector<std::string> post_functions = {};
   double elements_written = 0;
 };
+
+const char* NameOf(EltwiseKind kind);
 
 StepFeatures FeaturesOf(const Step& step, const StepTypes& types);
 

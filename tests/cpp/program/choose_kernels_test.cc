@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "program/kernel_candidates.h"
 #include "program/machine_text.h"
 
 namespace amp {
@@ -31,7 +32,8 @@ std::shared_ptr<const MachineTable> Machine(double bf16_flops) {
 }
 
 std::optional<WinogradKind> Chosen(Program program, double bf16_flops = 2e9, bool has_bf16 = true) {
-  ChooseKernels(*Machine(bf16_flops), has_bf16, &program);
+  const auto machine = Machine(bf16_flops);
+  ChooseKernels(PredictedKernels(), {machine.get(), has_bf16}, &program);
   return std::get<ConvolutionSpec>(program.steps[0].spec).winograd;
 }
 
@@ -86,7 +88,8 @@ Program WithPointwise(Program program, double ratio, double bf16_flops = 2e9) {
   for (const char* dtype : {"float32", "bfloat16"}) {
     file["steps"][std::string("convolution_1x1 ") + dtype] = {{0, 0, 0, 0, 0, 0, 0, ratio}};
   }
-  ChooseKernels(*MachineTable::Parse(file.dump(), "test"), true, &program);
+  const auto machine = MachineTable::Parse(file.dump(), "test");
+  ChooseKernels(PredictedKernels(), {machine.get(), true}, &program);
   return program;
 }
 
@@ -113,6 +116,106 @@ TEST(ChooseKernels, ProductsTakeTheScaleOfTheirSource) {
 TEST(ChooseKernels, ProductsByTheSpeedOfBFloat16) {
   EXPECT_EQ(ProductOf(WithPointwise(ScaledPointwise(kBF16), 1)), kBF16);
   EXPECT_EQ(ProductOf(WithPointwise(ScaledPointwise(kBF16), 1, 5e8)), kF32);
+}
+
+// A measured law needs no other margin than all measured laws.
+TEST(ChooseKernels, ProductsGainLessWhereTheyAreMeasured) {
+  nlohmann::ordered_json file = testing::MachineFile();
+  file["bytes_per_second"] = {{1 << 30, 1e15}};
+  file["steps"]["convolution_1x1 float32"] = {{0, 0, 0, 0, 0, 0, 0, 1}};
+  const auto chosen = [&] {
+    Program program = ScaledPointwise(kF32);
+    program.outputs.push_back(program.steps[0].outputs[0]);  // the scale stays a step of its own
+    const auto machine = MachineTable::Parse(file.dump(), "test");
+    ChooseKernels(PredictedKernels(), {machine.get(), true}, &program);
+    return ProductOf(program);
+  };
+  EXPECT_EQ(chosen(), std::nullopt);
+  file["steps"]["convolution_pointwise_float32 float32"] = {{0, 0, 0, 0, 0, 0, 0, 0}};
+  EXPECT_EQ(chosen(), kF32);
+  file["steps"]["convolution_pointwise_float32 float32"] = {{0, 0, 0, 0, 0, 0, 0, 1}};
+  EXPECT_EQ(chosen(), std::nullopt);
+}
+
+// ---- choices that no times are needed for ----
+
+std::vector<LayerDecision> Force(const std::string& kernel, Program* program, bool has_bf16 = true) {
+  return ChooseKernels(ForcedKernel(kernel), {nullptr, has_bf16, 2}, program);
+}
+
+std::string KernelOf(const Step& step) { return step.choice ? step.choice->kernel : ""; }
+
+TEST(ChooseKernels, ForcedWhereverItIsLegal) {
+  for (const KernelCandidate& candidate : KernelCandidates()) {
+    int count = 0;
+    for (const DType dtype : {kF32, kBF16}) {
+      for (Program program : {OneConvolution(dtype, 28), OneConvolution(dtype, 28, {2, 2}), ScaledPointwise(dtype)}) {
+        Force(candidate.name, &program);
+        count += KernelOf(program.steps.back()) == candidate.name;
+      }
+    }
+    const bool is_bf16 = std::string(candidate.name).find("bf") != std::string::npos;
+    EXPECT_EQ(count, is_bf16 ? 1 : 2) << candidate.name;
+  }
+}
+
+TEST(ChooseKernels, ForcedNowhereElse) {
+  Program strided = OneConvolution(kF32, 28, {2, 2});
+  EXPECT_TRUE(Force("winograd_f4x4_f32", &strided).empty());
+  EXPECT_EQ(KernelOf(strided.steps[0]), "");
+  Program without_bf16 = OneConvolution(kBF16, 28);
+  Force("winograd_f2x2_bf16", &without_bf16, false);
+  EXPECT_EQ(KernelOf(without_bf16.steps[0]), kLibraryKernel);
+  Program read_twice = ScaledPointwise(kF32);
+  read_twice.outputs.push_back(read_twice.steps[0].outputs[0]);
+  Force("scaled_pointwise_float32", &read_twice);
+  EXPECT_EQ(KernelOf(read_twice.steps.back()), kLibraryKernel);
+}
+
+TEST(ChooseKernels, TheLibraryAlone) {
+  Program program = ScaledPointwise(kF32);
+  Force(kLibraryKernel, &program);
+  ASSERT_EQ(program.steps.size(), 2u);
+  EXPECT_EQ(KernelOf(program.steps[1]), kLibraryKernel);
+  EXPECT_EQ(program.steps[1].choice->predicted_seconds, std::nullopt);
+}
+
+TEST(ChooseKernels, TellsWhatItDecided) {
+  Program program = ScaledPointwise(kF32);
+  const std::vector<LayerDecision> decisions = Force("scaled_pointwise_float32", &program);
+  ASSERT_EQ(decisions.size(), 2u);
+  EXPECT_EQ(decisions[0].kernels, (std::vector<std::string>{kLibraryKernel, "pointwise_float32"}));
+  EXPECT_EQ(decisions[0].chosen, 0u);
+  EXPECT_EQ(decisions[0].nodes, std::vector<NodeId>{1});
+  EXPECT_EQ(decisions[1].kernels, (std::vector<std::string>{kSeparateSteps, "scaled_pointwise_float32"}));
+  EXPECT_EQ(decisions[1].chosen, 1u);
+  EXPECT_EQ(decisions[1].nodes, (std::vector<NodeId>{1, 0}));
+  EXPECT_EQ(program.steps[0].fused, std::vector<NodeId>{0});
+}
+
+TEST(ChooseKernels, ReplaysARecord) {
+  Program given = OneConvolution(kF32, 28);
+  TunedKernels record;
+  record.Set(Force(kLibraryKernel, &given)[0].key, "winograd_f4x4_f32");
+  const auto chosen = [&](int num_threads, std::int64_t size) {
+    Program program = OneConvolution(kF32, size);
+    ChooseKernels(RecordedKernels(record, std::make_shared<PredictedKernels>()), {nullptr, true, num_threads},
+                  &program);
+    return *program.steps[0].choice;
+  };
+  EXPECT_EQ(chosen(2, 28).kernel, "winograd_f4x4_f32");
+  EXPECT_TRUE(chosen(2, 28).is_tuned);
+  EXPECT_EQ(chosen(1, 28).kernel, kLibraryKernel);  // other threads
+  EXPECT_EQ(chosen(2, 14).kernel, kLibraryKernel);
+  EXPECT_FALSE(chosen(2, 14).is_tuned);
+}
+
+TEST(ChooseKernels, SaysWhatItPredicts) {
+  Program program = OneConvolution(kF32, 28);
+  const auto machine = Machine(2e9);
+  ChooseKernels(PredictedKernels(), {machine.get(), true}, &program);
+  EXPECT_EQ(program.steps[0].choice->kernel, "winograd_f4x4_f32");
+  EXPECT_GT(program.steps[0].choice->predicted_seconds.value(), 0);
 }
 
 }  // namespace

@@ -1,0 +1,28 @@
+// Which of several kernels computes a layer, as plans tell.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "nnvm/graph.h"
+
+namespace amp {
+
+// What was chosen for a step for which there are several kernels.
+struct KernelChoice {
+  std::string kernel;                       // the candidate's name
+  std::optional<double> predicted_seconds;  // where the times of a machine are known
+  bool is_tuned = false;                    // by a record of what timing chose
+};
+
+// A choice that was made while a plan was compiled.
+struct LayerDecision {
+  std::string key;                   // of records, see LayerKey
+  std::vector<NodeId> nodes;         // whose steps compute the layer, in whatever way
+  std::vector<std::string> kernels;  // names of the options; the first one is what happens without a choice
+  std::size_t chosen = 0;
+};
+
+}  // namespace amp
