@@ -44,6 +44,16 @@ std::optional<Step> ProposePointwise(const KernelSite& site) {
   return step;
 }
 
+template <DType kDType>
+std::optional<Step> ProposeDense(const KernelSite& site) {
+  const StepTypes types = site.TypesOf(site.step);
+  if (!site.HasConstantWeights() || !IsForDense(site.step, types)) return std::nullopt;
+  if (kDType == DType::kBFloat16 && !(site.has_bf16 && ReadsBF16(types))) return std::nullopt;
+  Step step = site.step;
+  std::get<InnerProductSpec>(step.spec).product = kDType;
+  return step;
+}
+
 // The nodes of a step that another one computes, too.
 void AddFused(const Step& taken, Step* step) {
   step->fused.push_back(taken.node);
@@ -65,11 +75,13 @@ std::optional<Step> ProposeScaledPointwise(const KernelSite& site) {
 }
 
 constexpr DType kF32 = DType::kFloat32, kBF16 = DType::kBFloat16;
-constexpr std::array<KernelCandidate, 6> kCandidates = {{
+constexpr std::array<KernelCandidate, 8> kCandidates = {{
     {"winograd_f4x4_f32", kLeastGain, false, ProposeWinograd<WinogradKind::kF4x4>},
     {"winograd_f2x2_bf16", kLeastGain, false, ProposeWinograd<WinogradKind::kF2x2BF16>},
     {"pointwise_float32", kLeastProductGain, false, ProposePointwise<kF32>},
     {"pointwise_bfloat16", kLeastProductGain, false, ProposePointwise<kBF16>},
+    {"dense_float32", kLeastGain, false, ProposeDense<kF32>},
+    {"dense_bfloat16", kLeastGain, false, ProposeDense<kBF16>},
     {"scaled_pointwise_float32", kLeastGain, true, ProposeScaledPointwise<kF32>},
     {"scaled_pointwise_bfloat16", kLeastGain, true, ProposeScaledPointwise<kBF16>},
 }};
