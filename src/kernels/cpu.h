@@ -32,6 +32,9 @@ Isa AllowedIsa();
 // operating system). AMP_MAX_ISA has no say in this: it governs our own kernels only.
 bool CpuHasBF16();
 
+// The second-level cache of a core; 1 MiB where the system does not say.
+std::int64_t SecondLevelCacheBytes();
+
 // The kernels of the strongest instruction set that AllowedIsa() permits and this build has code for. `getters`: from
 // the weakest on; the first gives a table in every build, the others may give null. None is called on a CPU that lacks
 // its instruction set: it is compiled for that.

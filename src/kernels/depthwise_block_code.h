@@ -237,21 +237,35 @@ struct DepthwiseBlockCode {
           place.sum = sum == nullptr ? nullptr : sum + row * place.sum_bytes + c * sum_element;
           place.destination = static_cast<char*>(data.destination) + row * place.destination_bytes + c * element;
           place.columns = Min(2 * kLanes, end - c);
-          MultiplyAndFinish(job, place, count, tiles + first * kBlock, PointwiseBlockStride(num_rows),
-                            weights + (c - channel) * kPerUnit, {ahead, step, nullptr, 0, 0});
+          place.functions = nullptr;
+          place.num_functions = 0;
+          place.low = job.low;
+          place.high = job.high;
+          const typename Products::Factors factors{tiles + first * kBlock,
+                                                   PointwiseBlockStride(num_rows),
+                                                   weights + (c - channel) * kPerUnit,
+                                                   units,
+                                                   nullptr,
+                                                   nullptr};
+          const Ahead next{ahead, step, nullptr, 0, 0};
+          if (place.columns <= kLanes) {
+            MultiplyAndFinish<1>(job, place, count, factors, next);
+          } else {
+            MultiplyAndFinish<2>(job, place, count, factors, next);
+          }
         }
       }
     }
   }
 
+  template <int kVectors>
   static void MultiplyAndFinish(const Pointwise& job, const typename Products::Place& place, Int count,
-                                const Tile* tiles, Int stride, const Tile* weights,
-                                const typename Products::Ahead& ahead) {
-    if (place.columns <= kLanes) {
-      Products::template Compute<1>(job, place, count, tiles, stride, weights, ahead);
-    } else {
-      Products::template Compute<2>(job, place, count, tiles, stride, weights, ahead);
-    }
+                                typename Products::Factors factors, const Ahead& ahead) {
+    alignas(64) float products[kMaxRows * kVectors * kLanes];
+    factors.sums = products;
+    Products::PrefetchResults(place, count);
+    Products::template ProductOf<kMaxRows, kVectors>(count, factors, ahead);
+    Products::template Finish<kVectors>(job, place, count, products);
   }
 
   // ---- all ----
@@ -292,7 +306,7 @@ struct DepthwiseBlockCode {
     part.data.source = data.source;
     part.first_row = (image * job.height + rows.top) * job.width;
     part.num_rows = rows.count() * job.width;
-    Products::Pack(product, part, tiles);
+    Products::Pack(product, part, {0, job.in_channels, true, true}, tiles);
   }
 
   // A row that taps meet, into the window.

@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
 
@@ -89,6 +91,12 @@ Isa AllowedIsa() {
 bool CpuHasBF16() {
   static const bool has = DetectNativeBF16();
   return has;
+}
+
+std::int64_t SecondLevelCacheBytes() {
+  constexpr std::int64_t kUsual = 1 << 20;
+  static const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+  return bytes > 0 ? bytes : kUsual;
 }
 
 const CastTable* CastTableFor(Isa isa) {

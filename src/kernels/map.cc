@@ -63,4 +63,8 @@ void Map::Run(const void* const* operands, void* result) const {
               [&](std::int64_t i) { range(view, operands, result, i * kChunk, std::min(count_, (i + 1) * kChunk)); });
 }
 
+void ApplyMapSteps(const MapStep* steps, std::size_t num_steps, std::int64_t count, float* numbers) {
+  Active().apply(steps, num_steps, count, numbers);
+}
+
 }  // namespace amp::kernels

@@ -46,6 +46,7 @@ enum class MapOp : std::uint8_t {
   kLog,
   kSigmoid,
   kTanh,
+  kErf,
   kRoundToBF16,  // the nearest bfloat16, as float32
   kFunction,     // function(x) in double, rounded once
   kFunction2,    // function2(x, y) in double, rounded once
@@ -98,6 +99,10 @@ class Map {
   std::int64_t count_ = 1;
 };
 
+// The result of so many steps, whose first register is `numbers`, in place of those; at most Map::kMaxSteps. What lies
+// up to the next multiple of 16 numbers may be read and changed. On the calling thread.
+void ApplyMapSteps(const MapStep* steps, std::size_t num_steps, std::int64_t count, float* numbers);
+
 // A map as its code sees it.
 struct MapView {
   const MapWalk* walks = nullptr;  // by operand
@@ -111,6 +116,7 @@ struct MapTable {
   Isa isa;
   // Elements [begin, end) of the result.
   void (*range)(const MapView& map, const void* const* operands, void* result, std::int64_t begin, std::int64_t end);
+  void (*apply)(const MapStep* steps, std::size_t num_steps, std::int64_t count, float* numbers);  // ApplyMapSteps
 };
 const MapTable* MapTableGeneric();
 // Null where the compiler was not told to make code for it.

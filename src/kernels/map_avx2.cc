@@ -7,7 +7,8 @@
 namespace amp::kernels {
 
 const MapTable* MapTableAvx2() {
-  static constexpr MapTable kTable = {Isa::kAvx2, MapCode<Isa::kAvx2, 8>::Range};
+  using Code = MapCode<Isa::kAvx2, 8>;
+  static constexpr MapTable kTable = {Isa::kAvx2, Code::Range, Code::Apply};
   return &kTable;
 }
 

@@ -7,7 +7,8 @@
 namespace amp::kernels {
 
 const MapTable* MapTableAvx512() {
-  static constexpr MapTable kTable = {Isa::kAvx512, MapCode<Isa::kAvx512, 16>::Range};
+  using Code = MapCode<Isa::kAvx512, 16>;
+  static constexpr MapTable kTable = {Isa::kAvx512, Code::Range, Code::Apply};
   return &kTable;
 }
 

@@ -77,6 +77,8 @@ struct MapOperations {
         return V::Sigmoid(x);
       case MapOp::kTanh:
         return V::Tanh(x);
+      case MapOp::kErf:
+        return V::Erf(x);
       case MapOp::kRoundToBF16:
         return V::AsFloats(V::RoundedBits(x) << 16);
       default:
@@ -256,6 +258,21 @@ struct MapCode {
         registers[to] = out;
       }
       if (!writes_directly) StoreTile(tiles[last], map.result, result, begin, n);
+    }
+  }
+
+  static void Apply(const MapStep* steps, std::size_t num_steps, std::int64_t count, float* numbers) {
+    alignas(64) float tiles[Map::kMaxSteps][kTile];
+    const float* registers[1 + Map::kMaxSteps];
+    for (; count > 0; count -= kTile, numbers += kTile) {
+      const std::int64_t n = count < kTile ? count : kTile;
+      registers[0] = numbers;
+      for (std::size_t i = 0; i < num_steps; ++i) {
+        const MapStep& step = steps[i];
+        float* out = i + 1 == num_steps ? numbers : tiles[i];
+        Operations::template Dispatch<0>(step, registers[step.x], registers[step.y], registers[step.z], out, n);
+        registers[i + 1] = out;
+      }
     }
   }
 };

@@ -4,7 +4,8 @@
 namespace amp::kernels {
 
 const MapTable* MapTableGeneric() {
-  static constexpr MapTable kTable = {Isa::kGeneric, MapCode<Isa::kGeneric, 4>::Range};
+  using Code = MapCode<Isa::kGeneric, 4>;
+  static constexpr MapTable kTable = {Isa::kGeneric, Code::Range, Code::Apply};
   return &kTable;
 }
 

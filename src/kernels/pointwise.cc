@@ -45,11 +45,6 @@ struct Split {
   std::int64_t parts() const { return blocks * stretches; }
 };
 
-std::int64_t PartBytes(const Pointwise& job, std::int64_t rows) {
-  const std::int64_t blocks = Quotient(job.in_channels, kPointwiseBlock);
-  return RoundUp(blocks * PointwiseBlockStride(rows) * Element(job), 64);
-}
-
 // About how many cycles of a core a part takes. The constants are those of a CPU with AVX-512; what counts is which of
 // two splits is faster.
 double PartCycles(const Pointwise& job, std::int64_t rows, std::int64_t channels) {
@@ -73,11 +68,26 @@ Split SplitInto(const Pointwise& job, std::int64_t blocks, std::int64_t stretche
   return split;
 }
 
-// Packed rows of a part stay in a core's cache, beside a column of weights; columns are read for some rows at least.
+// Packed rows of a part stay in a core's cache, beside columns of weights and sums.
+std::int64_t MostTileBytes() { return SecondLevelCacheBytes() / 16 * 3; }
+
+// Of a stretch of input channels: sums are read and written once for each.
+constexpr std::int64_t kLeastDepth = 384;
+
+// Columns of weights are read for some rows at least. Where these are too many for the cache, their input channels are
+// packed one stretch after the other.
 std::int64_t MaxRows(const Pointwise& job) {
-  constexpr std::int64_t kBytes = 192 << 10, kMin = 56, kMax = 224, kTogether = 14;
-  const std::int64_t rows = kBytes / (RoundUp(job.in_channels, kPointwiseBlock) * Element(job));
-  return std::clamp(rows / kTogether * kTogether, kMin, kMax);
+  constexpr std::int64_t kMax = 224, kTogether = 14;
+  const std::int64_t depth = std::min(kLeastDepth, RoundUp(job.in_channels, kPointwiseBlock));
+  const std::int64_t rows = MostTileBytes() / (depth * Element(job));
+  return std::clamp(rows / kTogether * kTogether, kTogether, kMax);
+}
+
+// Stretches are about equal. Results do not depend on them: sums go on where they ended.
+std::int64_t Depth(const Pointwise& job, std::int64_t rows) {
+  const std::int64_t most = std::max(kLeastDepth, MostTileBytes() / (rows * Element(job)));
+  const std::int64_t stretches = std::max<std::int64_t>(1, Quotient(job.in_channels, most));
+  return RoundUp(std::max<std::int64_t>(1, Quotient(job.in_channels, stretches)), kPointwiseBlock);
 }
 
 // All threads get about the same.
@@ -118,7 +128,22 @@ PointwisePart PartAt(const Pointwise& job, const PointwiseData& data, const Spli
   part.first_row = i / split.stretches * split.rows;
   part.num_rows = std::min(split.rows, job.rows() - part.first_row);
   part.num_channels = std::min(split.channels, job.out_channels - channel);
+  part.depth = Depth(job, split.rows);
   return part;
+}
+
+// The scratch memory of a part: packed rows, then sums.
+struct PartBytes {
+  std::int64_t tiles = 0, sums = 0;
+  std::int64_t both() const { return tiles + sums; }
+};
+
+PartBytes BytesOf(const Pointwise& job, const Split& split) {
+  const std::int64_t depth = Depth(job, split.rows);
+  PartBytes bytes;
+  bytes.tiles = RoundUp(depth / kPointwiseBlock * PointwiseBlockStride(split.rows) * Element(job), 64);
+  if (depth < job.in_channels) bytes.sums = split.rows * split.channels * static_cast<std::int64_t>(sizeof(float));
+  return bytes;
 }
 
 bool IsEmpty(const Pointwise& job) { return job.rows() == 0 || job.out_channels == 0; }
@@ -158,17 +183,18 @@ void PackPointwiseWeights(const Pointwise& job, const float* weights, void* pack
 
 std::size_t PointwiseScratchBytes(const Pointwise& job) {
   if (IsEmpty(job)) return 0;
-  return static_cast<std::size_t>(PartBytes(job, SplitJob(job).rows) * job.num_threads);
+  return static_cast<std::size_t>(BytesOf(job, SplitJob(job)).both() * job.num_threads);
 }
 
 void RunPointwiseWith(const PointwiseTable& table, const Pointwise& job, const PointwiseData& data, void* scratch) {
   if (IsEmpty(job)) return;
   const Split split = SplitJob(job);
-  const std::int64_t bytes = PartBytes(job, split.rows);
+  const PartBytes bytes = BytesOf(job, split);
   const PointwiseTable::Run run = table.run[job.multiplies_bf16];
   const ThreadScope threads(job.num_threads);
   ParallelFor(split.parts(), 1, [&](std::int64_t i) {
-    run(job, PartAt(job, data, split, i), static_cast<char*>(scratch) + CurrentPlace().part * bytes);
+    char* tiles = static_cast<char*>(scratch) + CurrentPlace().part * bytes.both();
+    run(job, PartAt(job, data, split, i), tiles, reinterpret_cast<float*>(tiles + bytes.tiles));
   });
 }
 

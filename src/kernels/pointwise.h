@@ -1,10 +1,11 @@
-// 1x1 convolutions as a blocked matrix product: rows are the positions of an image with channels last.
+// 1x1 convolutions and dense layers as a blocked matrix product: rows are the positions of an image with channels last.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 #include "kernels/cpu.h"
+#include "kernels/map.h"
 
 namespace amp::kernels {
 
@@ -21,8 +22,8 @@ struct PointwiseImage {
   std::int64_t pixel = 0;
 };
 
-// y = min(max(product + bias + sum, low), high) in float32, rounded once to y's type. A NaN stays one. With a scale the
-// product is that of min(max(source * scale + shift, source_low), source_high).
+// y = min(max(f(product + bias + sum), low), high) in float32, rounded once to y's type. A NaN stays one. With a scale
+// the product is that of min(max(source * scale + shift, source_low), source_high).
 struct Pointwise {
   bool multiplies_bf16 = false;                   // else float32; sums are float32 in both
   std::int64_t batch = 1, height = 1, width = 1;  // of the result
@@ -38,11 +39,13 @@ struct Pointwise {
 
 struct PointwiseData {
   const void* source = nullptr;
-  const void* weights = nullptr;  // packed
-  const float* bias = nullptr;    // one per output channel, or null
-  const float* scale = nullptr;   // one per input channel, or null
-  const float* shift = nullptr;   // where there is a scale
-  const void* sum = nullptr;      // null, or an image that is added; may be the destination itself
+  const void* weights = nullptr;       // packed
+  const float* bias = nullptr;         // one per output channel, or null
+  const float* scale = nullptr;        // one per input channel, or null
+  const float* shift = nullptr;        // where there is a scale
+  const void* sum = nullptr;           // null, or an image that is added; may be the destination itself
+  const MapStep* functions = nullptr;  // f, see ApplyMapSteps; none: x
+  std::size_t num_functions = 0;
   void* destination = nullptr;
 };
 
@@ -65,6 +68,7 @@ struct PointwisePart {
   PointwiseData data;  // weights, and what there is per output channel, from the first of the channels on
   std::int64_t first_row = 0, num_rows = 0;
   std::int64_t num_channels = 0;
+  std::int64_t depth = 0;  // so many input channels of the rows are packed at a time: a multiple of kPointwiseBlock
 };
 
 // What packed weights hold side by side.
@@ -77,8 +81,9 @@ constexpr std::int64_t PointwiseBlockStride(std::int64_t rows) { return (rows | 
 
 struct PointwiseTable {
   Isa isa;
-  // `scratch` begins at a multiple of 64 bytes.
-  using Run = void (*)(const Pointwise& job, const PointwisePart& part, void* scratch);
+  // `tiles`, for packed rows, begins at a multiple of 64 bytes; `sums` has a number per row and output channel, the
+  // latter rounded up to kPointwiseColumns. It is not used where all input channels are packed at a time.
+  using Run = void (*)(const Pointwise& job, const PointwisePart& part, void* tiles, float* sums);
   Run run[2];         // by multiplies_bf16; null where there is no code
   std::int64_t rows;  // that are multiplied together
 };

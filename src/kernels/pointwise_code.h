@@ -60,12 +60,21 @@ struct PointwiseCode {
 
   static Int Min(Int a, Int b) { return a < b ? a : b; }
 
+  // Input channels that are multiplied one after the other.
+  struct Stretch {
+    Int first, end;
+    bool begins, ends;  // the sum
+
+    Int Units() const { return (end - first + kPerUnit - 1) / kPerUnit; }
+  };
+
   // ---- rows ----
 
   template <bool kIsBF16, bool kScales>
-  static void PackRow(const Pointwise& job, const PointwiseData& data, const char* row, Int stride, Tile* to) {
+  static void PackRow(const Pointwise& job, const PointwiseData& data, const Stretch& depth, const char* row,
+                      Int stride, Tile* to) {
     constexpr Int kElement = kIsBF16 ? 2 : 4;
-    for (Int c = 0; c < job.in_channels; c += kBlock, to += stride) {
+    for (Int c = depth.first; c < depth.end; c += kBlock, to += stride) {
       for (Int lane = 0; lane < kBlock; lane += kLanes) {
         const Int first = c + lane, count = job.in_channels - first;
         if constexpr (kIsBF16 && kPerUnit == 2 && !kScales) {
@@ -84,18 +93,18 @@ struct PointwiseCode {
   }
 
   template <bool kIsBF16, bool kScales>
-  static void Pack(const Pointwise& job, const PointwisePart& part, Tile* to) {
+  static void Pack(const Pointwise& job, const PointwisePart& part, const Stretch& depth, Tile* to) {
     PointwiseRows<Ops> rows(job, part.data.source, part.first_row);
     for (Int r = 0; r < part.num_rows; ++r, rows.Next(), to += kBlock) {
-      PackRow<kIsBF16, kScales>(job, part.data, rows.get(), PointwiseBlockStride(part.num_rows), to);
+      PackRow<kIsBF16, kScales>(job, part.data, depth, rows.get(), PointwiseBlockStride(part.num_rows), to);
     }
   }
 
-  static void Pack(const Pointwise& job, const PointwisePart& part, Tile* to) {
+  static void Pack(const Pointwise& job, const PointwisePart& part, const Stretch& depth, Tile* to) {
     if (job.source.is_bf16) {
-      part.data.scale != nullptr ? Pack<true, true>(job, part, to) : Pack<true, false>(job, part, to);
+      part.data.scale != nullptr ? Pack<true, true>(job, part, depth, to) : Pack<true, false>(job, part, depth, to);
     } else {
-      part.data.scale != nullptr ? Pack<false, true>(job, part, to) : Pack<false, false>(job, part, to);
+      part.data.scale != nullptr ? Pack<false, true>(job, part, depth, to) : Pack<false, false>(job, part, depth, to);
     }
   }
 
@@ -137,30 +146,42 @@ struct PointwiseCode {
     }
   }
 
-  // `products`: [row][kVectors * kLanes].
+  // What is multiplied, so many units of the depth, and where the sums are: [row][kVectors * kLanes].
+  struct Factors {
+    const Tile* rows;
+    Int block_stride;
+    const Tile* weights;
+    Int units;
+    const float* before;  // sums of the depth before; null: none
+    float* sums;
+  };
+
   template <int kCount, int kVectors>
-  static void Product(const Tile* rows, Int block_stride, const Tile* weights, Int depth, const Ahead& ahead,
-                      float* products) {
+  static void Product(const Factors& factors, const Ahead& ahead) {
     V sums[kCount][kVectors];
-    for (int r = 0; r < kCount; ++r) {
-      for (int v = 0; v < kVectors; ++v) sums[r][v] = Ops::All(0);
+    if (factors.before == nullptr) {
+      for (int r = 0; r < kCount; ++r) {
+        for (int v = 0; v < kVectors; ++v) sums[r][v] = Ops::All(0);
+      }
+    } else {
+      for (int r = 0; r < kCount; ++r) {
+        for (int v = 0; v < kVectors; ++v)
+          sums[r][v] = Ops::template Load<false>(factors.before + (r * kVectors + v) * kLanes, kLanes);
+      }
     }
-    Multiply(rows, block_stride, weights, depth, ahead, sums);
+    Multiply(factors.rows, factors.block_stride, factors.weights, factors.units, ahead, sums);
     for (int r = 0; r < kCount; ++r) {
       for (int v = 0; v < kVectors; ++v)
-        Ops::template Store<false>(products + (r * kVectors + v) * kLanes, kLanes, sums[r][v]);
+        Ops::template Store<false>(factors.sums + (r * kVectors + v) * kLanes, kLanes, sums[r][v]);
     }
   }
 
   template <int kCount, int kVectors>
-  static void ProductOf(Int count, const Tile* rows, Int block_stride, const Tile* weights, Int depth,
-                        const Ahead& ahead, float* products) {
+  static void ProductOf(Int count, const Factors& factors, const Ahead& ahead) {
     if constexpr (kCount > 1) {
-      if (count < kCount) {
-        return ProductOf<kCount - 1, kVectors>(count, rows, block_stride, weights, depth, ahead, products);
-      }
+      if (count < kCount) return ProductOf<kCount - 1, kVectors>(count, factors, ahead);
     }
-    Product<kCount, kVectors>(rows, block_stride, weights, depth, ahead, products);
+    Product<kCount, kVectors>(factors, ahead);
   }
 
   // ---- results ----
@@ -172,6 +193,9 @@ struct PointwiseCode {
     char* destination;
     Int sum_bytes, destination_bytes;  // from one row to the next
     Int columns;
+    const MapStep* functions;
+    std::size_t num_functions;
+    float low, high;  // bounds
   };
 
   static void PrefetchResults(const Place& place, Int rows) {
@@ -186,7 +210,7 @@ struct PointwiseCode {
   }
 
   template <bool kIsBF16, bool kSumIsBF16, int kVectors>
-  static void Finish(const Pointwise& job, const Place& place, Int rows, const float* products) {
+  static void Finish(const Place& place, Int rows, const float* products) {
     constexpr Int kElement = kIsBF16 ? 2 : 4, kSumElement = kSumIsBF16 ? 2 : 4;
     V bias[kVectors];
     for (int v = 0; v < kVectors; ++v) {
@@ -200,38 +224,65 @@ struct PointwiseCode {
         if (place.sum != nullptr) {
           x = x + Ops::template Load<kSumIsBF16>(place.sum + r * place.sum_bytes + first * kSumElement, count);
         }
-        x = Ops::Clip(x, job.low, job.high);
+        x = Ops::Clip(x, place.low, place.high);
         Ops::template Store<kIsBF16>(place.destination + r * place.destination_bytes + first * kElement, count, x);
       }
     }
   }
 
   template <int kVectors>
-  static void Finish(const Pointwise& job, const Place& place, Int rows, const float* products) {
-    if (job.destination.is_bf16) {
-      job.sum.is_bf16 ? Finish<true, true, kVectors>(job, place, rows, products)
-                      : Finish<true, false, kVectors>(job, place, rows, products);
+  static void Finish(bool is_bf16, bool sum_is_bf16, const Place& place, Int rows, const float* products) {
+    if (is_bf16) {
+      sum_is_bf16 ? Finish<true, true, kVectors>(place, rows, products)
+                  : Finish<true, false, kVectors>(place, rows, products);
     } else {
-      job.sum.is_bf16 ? Finish<false, true, kVectors>(job, place, rows, products)
-                      : Finish<false, false, kVectors>(job, place, rows, products);
+      sum_is_bf16 ? Finish<false, true, kVectors>(place, rows, products)
+                  : Finish<false, false, kVectors>(place, rows, products);
     }
   }
 
+  // Functions are applied to what is complete, in float32.
   template <int kVectors>
-  static void Compute(const Pointwise& job, const Place& place, Int rows, const Tile* tiles, Int block_stride,
-                      const Tile* weights, const Ahead& ahead) {
+  static void Finish(const Pointwise& job, Place place, Int rows, float* products) {
+    if (place.num_functions != 0) {
+      Place complete = place;
+      complete.destination = reinterpret_cast<char*>(products);
+      complete.destination_bytes = kVectors * kLanes * static_cast<Int>(sizeof(float));
+      complete.low = -__builtin_inff();
+      complete.high = __builtin_inff();
+      Finish<kVectors>(false, job.sum.is_bf16, complete, rows, products);
+      ApplyMapSteps(place.functions, place.num_functions, rows * kVectors * kLanes, products);
+      place.bias = nullptr;
+      place.sum = nullptr;
+    }
+    Finish<kVectors>(job.destination.is_bf16, job.sum.is_bf16, place, rows, products);
+  }
+
+  // Some rows of a part.
+  struct Group {
+    Int first, count;
+  };
+
+  // `sums`: those of the piece, where the depth has several stretches.
+  template <int kVectors>
+  static void Compute(const Pointwise& job, const Place& place, const Stretch& depth, const Group& group,
+                      const Tile* tiles, Int block_stride, const Tile* weights, float* sums, const Ahead& ahead) {
     alignas(64) float products[kMaxRows * kVectors * kLanes];
-    PrefetchResults(place, rows);
-    const Int depth = (job.in_channels + kPerUnit - 1) / kPerUnit;
-    ProductOf<kMaxRows, kVectors>(rows, tiles, block_stride, weights, depth, ahead, products);
-    Finish<kVectors>(job, place, rows, products);
+    float* partial = sums + group.first * kVectors * kLanes;
+    if (depth.ends) PrefetchResults(place, group.count);
+    const Factors factors{
+        tiles + group.first * kBlock,   block_stride, weights, depth.Units(), depth.begins ? nullptr : partial,
+        depth.ends ? products : partial};
+    ProductOf<kMaxRows, kVectors>(group.count, factors, ahead);
+    if (depth.ends) Finish<kVectors>(job, place, group.count, products);
   }
 
   // Output channels from `channel` on, as many as two vectors have, and some rows.
-  static void ComputePiece(const Pointwise& job, const PointwisePart& part, Int channel, Int first, Int rows,
-                           const Tile* tiles, const Tile* weights, const Ahead& ahead) {
+  static void ComputePiece(const Pointwise& job, const PointwisePart& part, const Stretch& depth, Int channel,
+                           const Group& group, const Tile* tiles, const Tile* weights, float* sums,
+                           const Ahead& ahead) {
     const Int element = job.destination.is_bf16 ? 2 : 4, sum_element = job.sum.is_bf16 ? 2 : 4;
-    const Int row = part.first_row + first;
+    const Int row = part.first_row + group.first;
     Place place;
     place.bias = part.data.bias == nullptr ? nullptr : part.data.bias + channel;
     place.sum_bytes = job.sum.pixel * sum_element;
@@ -240,42 +291,70 @@ struct PointwiseCode {
     place.sum = sum == nullptr ? nullptr : sum + row * place.sum_bytes + channel * sum_element;
     place.destination = static_cast<char*>(part.data.destination) + row * place.destination_bytes + channel * element;
     place.columns = Min(2 * kLanes, part.num_channels - channel);
+    place.functions = part.data.functions;
+    place.num_functions = part.data.num_functions;
+    place.low = job.low;
+    place.high = job.high;
     const Int stride = PointwiseBlockStride(part.num_rows);
+    sums += channel * part.num_rows;
     if (place.columns <= kLanes) {
-      Compute<1>(job, place, rows, tiles + first * kBlock, stride, weights, ahead);
+      Compute<1>(job, place, depth, group, tiles, stride, weights, sums, ahead);
     } else {
-      Compute<2>(job, place, rows, tiles + first * kBlock, stride, weights, ahead);
+      Compute<2>(job, place, depth, group, tiles, stride, weights, sums, ahead);
     }
   }
 
-  // One column of weights, and groups of about as many rows.
-  static void ComputeColumn(const Pointwise& job, const PointwisePart& part, Int channel, const Tile* tiles) {
+  // Where a column's weights of a stretch begin.
+  static const Tile* WeightsAt(const Pointwise& job, const PointwisePart& part, Int channel, Int depth) {
     const Int units = (job.in_channels + kPerUnit - 1) / kPerUnit;
-    const Int groups = (part.num_rows + kMaxRows - 1) / kMaxRows;
-    const Tile* weights = static_cast<const Tile*>(part.data.weights) + channel * units * kPerUnit;
-    const char* next_column = reinterpret_cast<const char*>(weights) + units * kUnitBytes;
+    return static_cast<const Tile*>(part.data.weights) + (channel * units * kPerUnit + depth * kColumns);
+  }
+
+  // What is read after this column: the next one, or the first of the next stretch.
+  static const Tile* WeightsAfter(const Pointwise& job, const PointwisePart& part, const Stretch& depth, Int channel) {
+    const Int next = channel + kColumns;
+    if (next < part.num_channels) return WeightsAt(job, part, next, depth.first);
+    return depth.ends ? WeightsAt(job, part, next, 0) : WeightsAt(job, part, 0, depth.end);
+  }
+
+  // The first of the rows that are packed next; null: none.
+  static const char* RowsAfter(const Pointwise& job, const PointwisePart& part, const Stretch& depth,
+                               const Group& group) {
+    const Int row = part.first_row + group.first + (depth.ends ? part.num_rows : 0);
+    if (row + group.count > job.rows()) return nullptr;
+    const Int element = job.source.is_bf16 ? 2 : 4;
+    return PointwiseRows<Ops>(job, part.data.source, row).get() + (depth.ends ? 0 : depth.end * element);
+  }
+
+  // One column of weights, and groups of about as many rows. Those that are packed next are fetched while the first
+  // column is multiplied.
+  static void ComputeColumn(const Pointwise& job, const PointwisePart& part, const Stretch& depth, Int channel,
+                            const Tile* tiles, float* sums) {
+    const Int groups = (part.num_rows + kMaxRows - 1) / kMaxRows, element = job.source.is_bf16 ? 2 : 4;
+    const Tile* weights = WeightsAt(job, part, channel, depth.first);
+    const char* next = reinterpret_cast<const char*>(WeightsAfter(job, part, depth, channel));
     const Int step = (kUnitBytes + groups - 1) / groups;
     for (Int g = 0; g < groups; ++g) {
-      const Int first = part.num_rows * g / groups, rows = part.num_rows * (g + 1) / groups - first;
-      Ahead ahead{next_column + g * units * step, step, nullptr, 0, 0};
-      // The rows of the next part, while the first column is multiplied.
-      const Int next = part.first_row + part.num_rows + first, element = job.source.is_bf16 ? 2 : 4;
-      if (channel == 0 && next + rows <= job.rows()) {
-        ahead.rows = PointwiseRows<Ops>(job, part.data.source, next).get();
-        ahead.row_bytes = job.source.pixel * element;
-        ahead.block_bytes = kBlock * element;
-      }
+      const Int first = part.num_rows * g / groups;
+      const Group group{first, part.num_rows * (g + 1) / groups - first};
+      const char* rows = channel == 0 ? RowsAfter(job, part, depth, group) : nullptr;
+      const Ahead ahead{next + g * depth.Units() * step, step, rows, job.source.pixel * element, kBlock * element};
       const Int end = Min(channel + kColumns, part.num_channels);
       for (Int c = channel; c < end; c += 2 * kLanes) {
-        ComputePiece(job, part, c, first, rows, tiles, weights + (c - channel) * kPerUnit, ahead);
+        ComputePiece(job, part, depth, c, group, tiles, weights + (c - channel) * kPerUnit, sums, ahead);
       }
     }
   }
 
-  static void Run(const Pointwise& job, const PointwisePart& part, void* scratch) {
-    auto* tiles = static_cast<Tile*>(scratch);
-    Pack(job, part, tiles);
-    for (Int channel = 0; channel < part.num_channels; channel += kColumns) ComputeColumn(job, part, channel, tiles);
+  static void Run(const Pointwise& job, const PointwisePart& part, void* tiles, float* sums) {
+    for (Int first = 0; first < job.in_channels || first == 0; first += part.depth) {
+      const Int end = Min(first + part.depth, job.in_channels);
+      const Stretch depth{first, end, first == 0, end == job.in_channels};
+      Pack(job, part, depth, static_cast<Tile*>(tiles));
+      for (Int channel = 0; channel < part.num_channels; channel += kColumns) {
+        ComputeColumn(job, part, depth, channel, static_cast<const Tile*>(tiles), sums);
+      }
+    }
   }
 };
 

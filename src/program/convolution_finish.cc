@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "program/map_steps.h"
+
 namespace amp {
 namespace {
 
@@ -49,6 +51,29 @@ std::optional<ConvolutionFinish> FinishOf(const Step& step, const StepTypes& typ
     }
   }
   return finish;
+}
+
+// The last function is a clip if it can be one.
+std::optional<ProductFinish> ProductFinishOf(const Step& step, const StepTypes& types) {
+  std::optional<std::size_t> sum;
+  std::vector<EltwiseSpec> functions;
+  for (const PostOp& op : step.post_ops) {
+    if (const auto* function = std::get_if<EltwiseSpec>(&op.spec)) {
+      functions.push_back(*function);
+    } else {
+      if (sum || !functions.empty() || !AddsImage(op, types)) return std::nullopt;
+      sum = op.operand;
+    }
+  }
+  ConvolutionFinish clip{sum, -kInfinity, kInfinity};
+  if (!functions.empty() && Clips(functions.back(), &clip)) {
+    functions.pop_back();
+  } else {
+    clip = {sum, -kInfinity, kInfinity};
+  }
+  auto steps = MapStepsOf(functions);
+  if (!steps) return std::nullopt;
+  return ProductFinish{sum, *std::move(steps), clip.low, clip.high};
 }
 
 bool HasBias(const Step& step) {

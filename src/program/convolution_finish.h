@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "program/step.h"
 
@@ -14,6 +15,15 @@ struct ConvolutionFinish {
 
 // Nothing where the kernels do not know the post-ops: they add an image and then clip.
 std::optional<ConvolutionFinish> FinishOf(const Step& step, const StepTypes& types);
+
+// What our matrix product does, in this order.
+struct ProductFinish {
+  std::optional<std::size_t> sum;           // as above
+  std::vector<kernels::MapStep> functions;  // see kernels::ApplyMapSteps
+  float low = 0, high = 0;                  // as above
+};
+
+std::optional<ProductFinish> ProductFinishOf(const Step& step, const StepTypes& types);
 
 // Whether the inputs have a bias before the operands of post-ops.
 bool HasBias(const Step& step);

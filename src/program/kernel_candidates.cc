@@ -45,6 +45,16 @@ std::optional<Step> ProposePointwise(const KernelSite& site) {
   return step;
 }
 
+template <DType kDType>
+std::optional<Step> ProposeDense(const KernelSite& site) {
+  const StepTypes types = site.TypesOf(site.step);
+  if (!site.HasConstantWeights() || !IsForDense(site.step, types)) return std::nullopt;
+  if (kDType == DType::kBFloat16 && !(site.has_bf16 && ReadsBF16(types))) return std::nullopt;
+  Step step = site.step;
+  std::get<InnerProductSpec>(step.spec).product = kDType;
+  return step;
+}
+
 // The nodes of a step that another one computes, too.
 void AddFused(const Step& taken, Step* step) {
   step->fused.push_back(taken.node);
@@ -91,11 +101,13 @@ std::optional<Step> ProposeExpandingBlock(const KernelSite& site) {
 }
 
 constexpr DType kF32 = DType::kFloat32, kBF16 = DType::kBFloat16;
-constexpr std::array<KernelCandidate, 10> kCandidates = {{
+constexpr std::array<KernelCandidate, 12> kCandidates = {{
     {"winograd_f4x4_f32", kLeastGain, 0, ProposeWinograd<WinogradKind::kF4x4>},
     {"winograd_f2x2_bf16", kLeastGain, 0, ProposeWinograd<WinogradKind::kF2x2BF16>},
     {"pointwise_float32", kLeastProductGain, 0, ProposePointwise<kF32>},
     {"pointwise_bfloat16", kLeastProductGain, 0, ProposePointwise<kBF16>},
+    {"dense_float32", kLeastGain, 0, ProposeDense<kF32>},
+    {"dense_bfloat16", kLeastGain, 0, ProposeDense<kBF16>},
     {"scaled_pointwise_float32", kLeastGain, 1, ProposeScaledPointwise<kF32>},
     {"scaled_pointwise_bfloat16", kLeastGain, 1, ProposeScaledPointwise<kBF16>},
     {"depthwise_block_float32", kLeastProductGain, 1, ProposeBlock<kF32>},

@@ -56,11 +56,10 @@ class MapBuilder {
   // The number of register x above 0, else its product with register `slope`.
   void AddPRelu(std::uint8_t x, std::uint8_t slope) {
     Add(MapOp::kMul, x, slope);
-    const std::uint8_t product = Last();
-    Add(MapOp::kConstant, 0);
-    Add(MapOp::kGreater, x, Last());
-    steps_.push_back({MapOp::kSelect, Last(), x, product});
+    Select(x, Last());
   }
+
+  std::vector<MapStep> TakeSteps() { return std::move(steps_); }
 
   std::optional<Step> Result(const Step& from) {
     if (inputs_.size() > Map::kMaxOperands || steps_.size() > Map::kMaxSteps) return std::nullopt;
@@ -99,9 +98,41 @@ class MapBuilder {
         Add(MapOp::kClip, Last(), 0, 0, 1);
         if (spec.kind == EltwiseKind::kHardSwish) Add(MapOp::kMul, Last(), x);
         return true;
+      case EltwiseKind::kElu:
+        Add(MapOp::kExp, x);
+        Add(MapOp::kLinear, Last(), 0, spec.alpha, -spec.alpha);
+        Select(x, Last());
+        return true;
+      case EltwiseKind::kGeluErf:
+        Add(MapOp::kLinear, x, 0, std::sqrt(0.5f), 0);
+        Add(MapOp::kErf, Last());
+        AddHalfOfOnePlus(Last(), x);
+        return true;
+      case EltwiseKind::kGeluTanh:
+        Add(MapOp::kSquare, x);
+        Add(MapOp::kLinear, Last(), 0, 0.044715f * kGeluScale, kGeluScale);
+        Add(MapOp::kMul, Last(), x);
+        Add(MapOp::kTanh, Last());
+        AddHalfOfOnePlus(Last(), x);
+        return true;
       default:
         return false;
     }
+  }
+
+  static constexpr float kGeluScale = 0.797884561f;  // sqrt(2 / pi)
+
+  // x (1 + y) / 2.
+  void AddHalfOfOnePlus(std::uint8_t y, std::uint8_t x) {
+    Add(MapOp::kLinear, y, 0, 0.5f, 0.5f);
+    Add(MapOp::kMul, Last(), x);
+  }
+
+  // The number of register x above 0, else that of register y.
+  void Select(std::uint8_t x, std::uint8_t y) {
+    Add(MapOp::kConstant, 0);
+    Add(MapOp::kGreater, x, Last());
+    steps_.push_back({MapOp::kSelect, Last(), x, y});
   }
 
   std::vector<ValueId> inputs_;
@@ -173,6 +204,16 @@ std::optional<Step> AsMap(const Step& step, const Program& program, NumericMode 
     if (!AddPostOp(op, &builder)) return std::nullopt;
   }
   return builder.Result(step);
+}
+
+std::optional<std::vector<MapStep>> MapStepsOf(const std::vector<EltwiseSpec>& functions) {
+  MapBuilder builder({0}, NumericMode::kFast);
+  for (const EltwiseSpec& function : functions) {
+    if (!builder.AddEltwise(function, builder.Last())) return std::nullopt;
+  }
+  std::vector<MapStep> steps = builder.TakeSteps();
+  if (steps.size() > Map::kMaxSteps) return std::nullopt;
+  return steps;
 }
 
 std::optional<Step> MergeMaps(const Step& producer, const Step& reader, const Program& program, NumericMode mode) {

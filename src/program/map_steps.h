@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "passes/numeric_mode.h"
 #include "program/step.h"
@@ -17,6 +18,9 @@ bool IsMapResult(DType dtype);
 // The step as a map: elementwise work with its post-ops, or a cast between float32 and bfloat16. nullopt where maps
 // lack an operation or a dtype, and in mode `exact` where their bits are not those of the step.
 std::optional<Step> AsMap(const Step& step, const Program& program, NumericMode mode);
+
+// The functions one after the other, of register 0, in mode `fast`; nullopt where maps lack one, or there are too many.
+std::optional<std::vector<kernels::MapStep>> MapStepsOf(const std::vector<EltwiseSpec>& functions);
 
 // `reader`, which reads the result of `producer` only as it is and in its own shape, with the producer's work in it. In
 // mode `exact` the result is rounded in between as memory would. nullopt where that is too much for one map.

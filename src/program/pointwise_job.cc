@@ -22,6 +22,13 @@ bool HasRows(const StepTypes& types) {
   return out.shape.size() >= kLeastRows * out.shape[1];
 }
 
+// So that the product takes most of the time: times that tables say of small layers are too long, and of these alone is
+// it known that ours is faster.
+bool IsLarge(const kernels::Pointwise& job) {
+  constexpr std::int64_t kLeastRows = 64, kLeastChannels = 256;
+  return job.rows() >= kLeastRows && std::min(job.in_channels, job.out_channels) >= kLeastChannels;
+}
+
 }  // namespace
 
 bool IsForPointwise(const Step& step, const StepTypes& types) {
@@ -29,7 +36,13 @@ bool IsForPointwise(const Step& step, const StepTypes& types) {
   if (spec == nullptr || !HasKernel1x1(types)) return false;
   return AreAll(spec->pads_begin, 0) && AreAll(spec->pads_end, 0) && HasKernelTypes(step, types) &&
          types.outputs[0].shape.size() > 0 && types.inputs[0].shape.size() > 0 && HasRows(types) &&
-         FinishOf(step, types);
+         ProductFinishOf(step, types);
+}
+
+bool IsForDense(const Step& step, const StepTypes& types) {
+  const auto* spec = std::get_if<InnerProductSpec>(&step.spec);
+  return spec != nullptr && HasKernelTypes(step, types) && IsLarge(DenseJob(*spec, types)) &&
+         ProductFinishOf(step, types);
 }
 
 kernels::Pointwise PointwiseJob(const ConvolutionSpec& spec, const StepTypes& types) {
@@ -41,6 +54,16 @@ kernels::Pointwise PointwiseJob(const ConvolutionSpec& spec, const StepTypes& ty
   job.out_channels = out[1];
   job.height = out[2];
   job.width = out[3];
+  return job;
+}
+
+kernels::Pointwise DenseJob(const InnerProductSpec& spec, const StepTypes& types) {
+  const Shape &source = types.inputs[0].shape, &out = types.outputs[0].shape;
+  kernels::Pointwise job;
+  job.multiplies_bf16 = spec.product == DType::kBFloat16;
+  job.width = source[0];
+  job.in_channels = source[1];
+  job.out_channels = out[1];
   return job;
 }
 

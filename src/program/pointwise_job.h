@@ -1,4 +1,4 @@
-// 1x1 convolutions that our own matrix product computes, as it sees them.
+// 1x1 convolutions and dense layers that our own matrix product computes, as it sees them.
 #pragma once
 
 #include "kernels/pointwise.h"
@@ -10,8 +10,12 @@ namespace amp {
 // Whether the kernel can compute the step: 1x1, no groups, no padding, dtypes and post-ops that it knows.
 bool IsForPointwise(const Step& step, const StepTypes& types);
 
+// The same of a dense layer.
+bool IsForDense(const Step& step, const StepTypes& types);
+
 // Sizes, without strides of memory; the dtype of products is that which the spec names, else float32.
 kernels::Pointwise PointwiseJob(const ConvolutionSpec& spec, const StepTypes& types);
+kernels::Pointwise DenseJob(const InnerProductSpec& spec, const StepTypes& types);
 
 // So many multiplications and additions take as long, all that the kernel does included. `scales`: its source, before.
 double PointwiseFlops(const kernels::Pointwise& job, bool scales);

@@ -69,7 +69,7 @@ struct WinogradWeightsSpec {
   static constexpr StepKind kKind{.name = "winograd_weights", .keeps_inputs = true};
   kernels::WinogradKind kind = kernels::WinogradKind::kF4x4;
 };
-// Weights of a 1x1 convolution, packed for our own matrix product; see WinogradWeightsSpec.
+// Weights of a 1x1 convolution or a dense layer, packed for our own matrix product; see WinogradWeightsSpec.
 struct PointwiseWeightsSpec {
   static constexpr StepKind kKind{.name = "pointwise_weights", .keeps_inputs = true};
   DType dtype = DType::kFloat32;  // that the product multiplies
@@ -102,7 +102,9 @@ struct DeconvolutionSpec {
 struct InnerProductSpec {
   static constexpr StepKind kKind{.name = "inner_product", .chooses_layouts = true};
   LayoutHint layout_hint = LayoutHint::kAny;
+  std::optional<DType> product = {};  // by our own matrix product, which multiplies this dtype
   double Flops(const StepTypes& types) const;
+  void Refine(const StepTypes& types, StepCost* cost) const;
 };
 // Inputs: a (..., M, K), b (..., K, N), equal leading sizes. y = scale * a b.
 struct MatMulSpec {

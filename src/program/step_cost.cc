@@ -53,7 +53,12 @@ void ConvolutionSpec::Refine(const StepTypes& types, StepCost* cost) const {
 }
 
 double DeconvolutionSpec::Flops(const StepTypes& types) const { return WindowFlops(types.inputs[0], types.inputs[1]); }
-double InnerProductSpec::Flops(const StepTypes& types) const { return ProductFlops(types); }
+double InnerProductSpec::Flops(const StepTypes& types) const {
+  return product ? PointwiseFlops(DenseJob(*this, types), false) : ProductFlops(types);
+}
+void InnerProductSpec::Refine(const StepTypes&, StepCost* cost) const {
+  if (product) cost->dtype = *product;
+}
 double MatMulSpec::Flops(const StepTypes& types) const { return ProductFlops(types); }
 
 // Both products: queries by keys, weights by values.

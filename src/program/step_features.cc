@@ -108,8 +108,10 @@ Law LawOf(const DepthwiseBlockSpec& spec, const StepTypes& types) {
 Law LawOf(const DeconvolutionSpec& spec, const StepTypes& types) {
   return WindowLaw("deconvolution", types, types.inputs[0], spec.strides);
 }
-Law LawOf(const InnerProductSpec&, const StepTypes& types) {
-  return ProductLaw("inner_product", types, Axis(types.inputs[0], 0), Last(types.inputs[0]));
+Law LawOf(const InnerProductSpec& spec, const StepTypes& types) {
+  Law law = ProductLaw("inner_product", types, Axis(types.inputs[0], 0), Last(types.inputs[0]));
+  if (spec.product) law.name = fmt::format("dense_{}", amp::NameOf(*spec.product));
+  return law;
 }
 Law LawOf(const MatMulSpec&, const StepTypes& types) {
   const int rank = types.outputs[0].shape.rank();

@@ -1,7 +1,9 @@
 #include "dnnl/step_kinds/pointwise.h"
 
+#include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "dnnl/step_kind.h"
 #include "kernels/cast.h"
@@ -41,7 +43,7 @@ class WeightsKernel : public OwnKernel {
   bool is_bf16_;
 };
 
-// Weights (O, I, 1, 1).
+// Weights (O, I, ...).
 Pointwise JobOfWeights(const PointwiseWeightsSpec& spec, const Shape& weights) {
   Pointwise job;
   job.multiplies_bf16 = spec.dtype == DType::kBFloat16;
@@ -58,7 +60,7 @@ std::unique_ptr<const OwnKernel> MakeWeights(const Step& step, const LaidOutProg
 
 [[maybe_unused]] const bool kWeights = RegisterStepKind<PointwiseWeightsSpec>({.make_kernel = MakeWeights});
 
-// ---- convolutions ----
+// ---- products ----
 
 // The places of the operands among the inputs of a step.
 struct Places {
@@ -68,9 +70,10 @@ struct Places {
 
 class PointwiseKernel : public OwnKernel {
  public:
-  PointwiseKernel(const Pointwise& job, const Places& places) : job_(job), places_(places) {}
+  PointwiseKernel(std::string name, const Pointwise& job, const Places& places, std::vector<kernels::MapStep> functions)
+      : name_(std::move(name)), job_(job), places_(places), functions_(std::move(functions)) {}
 
-  std::string Name() const override { return places_.scale ? "scaled_pointwise" : "pointwise"; }
+  std::string Name() const override { return name_; }
   std::size_t ScratchBytes() const override { return kernels::PointwiseScratchBytes(job_); }
 
   void Run(const KernelOperands& operands) const override {
@@ -83,13 +86,17 @@ class PointwiseKernel : public OwnKernel {
       data.scale = static_cast<const float*>(operands.input(*places_.scale));
       data.shift = static_cast<const float*>(operands.input(*places_.scale + 1));
     }
+    data.functions = functions_.data();
+    data.num_functions = functions_.size();
     data.destination = operands.output();
     kernels::RunPointwise(job_, data, operands.scratch());
   }
 
  private:
+  std::string name_;
   Pointwise job_;
   Places places_;
+  std::vector<kernels::MapStep> functions_;
 };
 
 // Whether source and result of the library's primitive would have channels last.
@@ -141,7 +148,7 @@ bool AssignPointwise(LayoutBuilder* builder, const Step& given) {
   const auto& spec = std::get<ConvolutionSpec>(given.spec);
   const StepTypes types = TypesOf(*builder, given);
   if (!spec.source_bounds && !LibraryIsChannelsLast(given, types)) return false;
-  const auto finish = FinishOf(given, types);
+  const auto finish = ProductFinishOf(given, types);
   Step step = given;
   if (!PositionsOf(builder->LayoutOf(step.inputs[0]))) InChannelsLast(builder, step, &step.inputs[0]);
   step.inputs[1] = PackedPointwise(builder, step.inputs[1], *spec.pointwise, step.node);
@@ -161,7 +168,7 @@ std::unique_ptr<const OwnKernel> MakePointwise(const Step& step, const LaidOutPr
   const auto& spec = std::get<ConvolutionSpec>(step.spec);
   const StepTypes types = program.TypesOf(step);
   Pointwise job = PointwiseJob(spec, types);
-  const auto finish = FinishOf(step, types);
+  auto finish = ProductFinishOf(step, types);
   const auto source = PositionsOf(program.layouts[step.inputs[0]]);
   const auto result = ImageOf(program.layouts[step.outputs[0]]);
   const auto sum = finish && finish->sum ? ImageOf(program.layouts[step.inputs[*finish->sum]]) : result;
@@ -181,9 +188,58 @@ std::unique_ptr<const OwnKernel> MakePointwise(const Step& step, const LaidOutPr
     std::tie(job.source_low, job.source_high) = *spec.source_bounds;
     places.scale = step.inputs.size() - 2;
   }
-  return std::make_unique<PointwiseKernel>(job, places);
+  return std::make_unique<PointwiseKernel>(spec.source_bounds ? "scaled_pointwise" : "pointwise", job, places,
+                                           std::move(finish->functions));
 }
 
 bool CanWritePointwise(const Step&, const LaidOutProgram&, const Desc& layout) { return ImageOf(layout).has_value(); }
+
+// ---- dense layers ----
+
+namespace {
+
+// Rows of a matrix whose elements lie side by side.
+std::optional<PointwiseImage> RowsOf(const Desc& desc) {
+  const bool is_plain = desc.get_format_kind() == dnnl::memory::format_kind::blocked && desc.get_inner_nblks() == 0;
+  if (!is_plain || desc.get_ndims() != 2 || desc.get_strides()[1] != 1) return std::nullopt;
+  return PointwiseImage{desc.get_data_type() == dnnl::memory::data_type::bf16, desc.get_strides()[0]};
+}
+
+void InRows(LayoutBuilder* builder, const Step& step, ValueId* v) {
+  if (!RowsOf(builder->LayoutOf(*v))) *v = builder->InRowMajor(*v, step.node, "our kernel reads rows");
+}
+
+}  // namespace
+
+void AssignDense(LayoutBuilder* builder, Step step) {
+  const auto finish = ProductFinishOf(step, TypesOf(*builder, step));
+  InRows(builder, step, &step.inputs[0]);
+  step.inputs[1] = PackedPointwise(builder, step.inputs[1], *std::get<InnerProductSpec>(step.spec).product, step.node);
+  if (HasBias(step)) step.inputs[2] = builder->InRowMajor(step.inputs[2], step.node, "");
+  if (finish->sum) InRows(builder, step, &step.inputs[*finish->sum]);
+  builder->SetLayout(step.outputs[0], PlainDesc(builder->TypeOf(step.outputs[0])));
+  builder->Append(std::move(step));
+}
+
+std::unique_ptr<const OwnKernel> MakeDense(const Step& step, const LaidOutProgram& program) {
+  const StepTypes types = program.TypesOf(step);
+  Pointwise job = DenseJob(std::get<InnerProductSpec>(step.spec), types);
+  auto finish = ProductFinishOf(step, types);
+  const auto source = RowsOf(program.layouts[step.inputs[0]]), result = RowsOf(program.layouts[step.outputs[0]]);
+  const auto sum = finish && finish->sum ? RowsOf(program.layouts[step.inputs[*finish->sum]]) : result;
+  if (!finish || !source || !result || !sum) {
+    throw InternalError("a matrix product of a dense layer in layouts that it does not know");
+  }
+  job.source = {source->is_bf16, 0, 0, source->pixel};
+  job.destination = *result;
+  job.sum = *sum;
+  job.low = finish->low;
+  job.high = finish->high;
+  job.num_threads = kernels::NumThreads();
+  return std::make_unique<PointwiseKernel>("dense", job, Places{HasBias(step), finish->sum, std::nullopt},
+                                           std::move(finish->functions));
+}
+
+bool CanWriteDense(const Step&, const LaidOutProgram&, const Desc& layout) { return RowsOf(layout).has_value(); }
 
 }  // namespace amp::onednn

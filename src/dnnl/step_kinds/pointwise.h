@@ -1,4 +1,4 @@
-// 1x1 convolutions that our own matrix product computes.
+// 1x1 convolutions and dense layers that our own matrix product computes.
 #pragma once
 
 #include <memory>
@@ -18,6 +18,11 @@ std::unique_ptr<const OwnKernel> MakePointwise(const Step& step, const LaidOutPr
 
 // Whether the kernel knows the layout of a result.
 bool CanWritePointwise(const Step& step, const LaidOutProgram& program, const Desc& layout);
+
+// The same of dense layers, whose operands are matrices in rows.
+void AssignDense(LayoutBuilder* builder, Step step);
+std::unique_ptr<const OwnKernel> MakeDense(const Step& step, const LaidOutProgram& program);
+bool CanWriteDense(const Step& step, const LaidOutProgram& program, const Desc& layout);
 
 // ---- for kernels that multiply so, among other things ----
 

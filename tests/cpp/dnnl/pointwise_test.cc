@@ -149,10 +149,17 @@ TEST_F(PointwisePlans, OtherConvolutionsAreTheLibrarys) {
   m.params.args["grouped_weight"] = Random({32, 16, 1, 1}, 3, 0.1f);
   const Symbol grouped = Op("Convolution", "grouped", {Var("x")},
                             {{"kernel", "(1, 1)"}, {"num_filter", "32"}, {"num_group", "2"}, {"no_bias", "True"}});
-  const Symbol gated = Op("Activation", "tanh", {Conv(&m, "gated", grouped, 32, 32)}, {{"act_type", "tanh"}});
-  m.symbol =
-      Op("Convolution", "given", {gated, Var("w")}, {{"kernel", "(1, 1)"}, {"num_filter", "32"}, {"no_bias", "True"}});
+  m.symbol = Op("Convolution", "given", {grouped, Var("w")},
+                {{"kernel", "(1, 1)"}, {"num_filter", "32"}, {"no_bias", "True"}});
   ExpectSame(m, 0);
+}
+
+TEST_F(PointwisePlans, FunctionsAreTheSame) {
+  TestModel m;
+  m.types["x"] = F32({1, 32, 12, 12});
+  const Symbol gated = Op("Activation", "tanh", {Conv(&m, "gated", Var("x"), 32, 64)}, {{"act_type", "tanh"}});
+  m.symbol = Op("LeakyReLU", "elu", {Conv(&m, "last", gated, 64, 32)}, {{"act_type", "elu"}, {"slope", "0.5"}});
+  ExpectSame(m, 2);
 }
 
 TEST_F(PointwisePlans, ModeExactHasNone) {

@@ -91,6 +91,8 @@ float Define(const MapStep& s, float x, float y, float z) {
       return static_cast<float>(1 / (1 + std::exp(-static_cast<double>(x))));
     case MapOp::kTanh:
       return static_cast<float>(std::tanh(static_cast<double>(x)));
+    case MapOp::kErf:
+      return static_cast<float>(std::erf(static_cast<double>(x)));
     case MapOp::kRoundToBF16:
       return BF16ToFloat(FloatToBF16(x));
     case MapOp::kFunction:
@@ -252,6 +254,26 @@ TEST(Map, WalksDTypesAndChainsAreThoseOfTheDefinition) {
       const Guarded<char> out(expected.size());
       map.Run(pointers.data(), out.data());
       ASSERT_EQ(out.values(), expected) << "seed " << seed;
+    }
+  }
+}
+
+// Steps in place: of whole tiles, and of what is left.
+TEST(Map, StepsAreAppliedInPlace) {
+  const std::vector<MapStep> steps{{MapOp::kLinear, 0, 0, 0, 0.5f, 1}, {MapOp::kTanh, 1}, {MapOp::kMul, 2, 0}};
+  for (const Isa isa : {Isa::kGeneric, Isa::kAvx2, Isa::kAvx512}) {
+    const MapTable* table = TableOf(isa);
+    if (table == nullptr) continue;
+    for (const std::int64_t count : {1, 15, 16, 448, 512, 1300}) {
+      const auto padded = static_cast<std::size_t>((count + 15) / 16 * 16);
+      std::vector<float> x(padded);
+      for (std::size_t i = 0; i < padded; ++i) x[i] = 0.01f * static_cast<float>(i) - 2;
+      const Guarded<float> numbers(x);
+      table->apply(steps.data(), steps.size(), count, numbers.data());
+      for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+        const double half = 0.5 * static_cast<double>(x[i]) + 1;
+        EXPECT_NEAR(numbers.data()[i], std::tanh(half) * static_cast<double>(x[i]), 2e-6) << IsaName(isa) << " " << i;
+      }
     }
   }
 }

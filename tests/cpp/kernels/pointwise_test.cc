@@ -88,11 +88,32 @@ class Draw {
   std::mt19937 engine_;
 };
 
+// What is applied to sums.
+struct Function {
+  std::vector<MapStep> steps;
+  double (*define)(double x) = [](double x) { return x; };
+};
+
+Function DrawFunction(Draw& draw) {
+  constexpr float kRootHalf = 0.70710678f;
+  const std::vector<Function> functions{
+      {},
+      {{{MapOp::kRelu, 0, 0, 0, 0.125f}}, [](double x) { return x > 0 ? x : 0.125 * x; }},
+      {{{MapOp::kTanh}}, [](double x) { return std::tanh(x); }},
+      {{{MapOp::kLinear, 0, 0, 0, kRootHalf},
+        {MapOp::kErf, 1},
+        {MapOp::kLinear, 2, 0, 0, 0.5f, 0.5f},
+        {MapOp::kMul, 3, 0}},
+       [](double x) { return x * (1 + std::erf(x * std::sqrt(0.5))) / 2; }}};
+  return functions[draw.Chance(0.5) ? 0 : static_cast<std::size_t>(draw.Int(1, 3))];
+}
+
 struct Problem {
   Pointwise job;
   std::unique_ptr<Elements> source, sum, destination;
   bool has_sum = false, has_bias = false, has_scale = false;
   std::vector<float> weights, bias, scale, shift;
+  Function function;
 
   std::int64_t SourceOf(std::int64_t row) const {
     const std::int64_t x = row % job.width, y = row / job.width % job.height, n = row / job.width / job.height;
@@ -138,6 +159,7 @@ Problem DrawProblem(Draw& draw, const Variant& variant) {
   for (std::int64_t i = 0; i < CountOf(job, job.sum.pixel); ++i) p.sum->Set(i, draw.Real());
   DrawBounds(draw, &job.low, &job.high);
   DrawBounds(draw, &job.source_low, &job.source_high);
+  p.function = DrawFunction(draw);
   p.has_sum = draw.Chance(0.5);
   p.has_bias = draw.Chance(0.7);
   p.has_scale = draw.Chance(0.5);
@@ -155,13 +177,14 @@ struct Guard : Guarded<float> {
   }
 };
 
-void ComputeInto(const Elements& destination, const Variant& variant, const Problem& p, int threads) {
+// Calls run(job, data) with memory that holds the operands.
+template <class Run>
+void WithOperands(const Elements& destination, const Problem& p, int threads, const Run& run) {
   Pointwise job = p.job;
   job.num_threads = threads;
   const Guard weights(p.weights), bias(p.bias), scale(p.scale), shift(p.shift);
   const Guarded<char> packed(PackedPointwiseBytes(job));
   PackPointwiseWeights(job, weights.data(), packed.data());
-  const Guarded<char> scratch(PointwiseScratchBytes(job));
   PointwiseData data;
   data.source = p.source->data();
   data.weights = packed.data();
@@ -171,8 +194,17 @@ void ComputeInto(const Elements& destination, const Variant& variant, const Prob
     data.shift = shift.data();
   }
   if (p.has_sum) data.sum = p.sum->data();
+  data.functions = p.function.steps.data();
+  data.num_functions = p.function.steps.size();
   data.destination = destination.data();
-  RunPointwiseWith(*variant.table, job, data, scratch.data());
+  run(job, data);
+}
+
+void ComputeInto(const Elements& destination, const Variant& variant, const Problem& p, int threads) {
+  WithOperands(destination, p, threads, [&](const Pointwise& job, const PointwiseData& data) {
+    const Guarded<char> scratch(PointwiseScratchBytes(job));
+    RunPointwiseWith(*variant.table, job, data, scratch.data());
+  });
 }
 
 void Compute(const Variant& variant, const Problem& p, int threads) {
@@ -197,7 +229,7 @@ double Expected(const Problem& p, std::int64_t row, std::int64_t out) {
     sum += static_cast<double>(Operand(p, row, c)) * Rounded(w, p.job.multiplies_bf16);
   }
   if (p.has_sum) sum += p.sum->Get(row * p.job.sum.pixel + out);
-  return std::clamp<double>(sum, p.job.low, p.job.high);
+  return std::clamp<double>(p.function.define(sum), p.job.low, p.job.high);
 }
 
 // Of all results the largest, beside values of about 1. Operands that lie between two numbers of bfloat16 may be
@@ -270,6 +302,56 @@ TEST(Pointwise, ManyRowsAreTheProduct) {
   }
 }
 
+// More input channels than are packed at a time.
+TEST(Pointwise, DeepSumsAreTheProduct) {
+  for (const Variant& variant : Variants()) {
+    Draw draw(13);
+    Problem p = DrawProblem(draw, variant);
+    p.job.batch = 1;
+    p.job.height = 1;
+    p.job.width = 131;
+    p.job.in_channels = 1999;
+    p.job.out_channels = 35;
+    p.has_scale = p.has_sum = false;
+    DrawSource(draw, &p);
+    p.job.destination.pixel = 35;
+    p.destination = std::make_unique<Elements>(p.job.destination.is_bf16, CountOf(p.job, 35));
+    p.weights = draw.Reals(1999 * 35, 0.02f);
+    p.bias = draw.Reals(35, 1);
+    Compute(variant, p, 2);
+    EXPECT_LE(Error(p), Bound(p)) << NameOf(variant);
+  }
+}
+
+// All rows and output channels, and `depth` input channels at a time.
+void ComputeInStretches(const Variant& variant, const Problem& p, std::int64_t depth) {
+  WithOperands(*p.destination, p, 1, [&](const Pointwise& job, const PointwiseData& data) {
+    const std::int64_t columns = (job.out_channels + kPointwiseColumns - 1) / kPointwiseColumns * kPointwiseColumns;
+    const std::int64_t tiles = depth / kPointwiseBlock * PointwiseBlockStride(job.rows());
+    const Guarded<float> tile_memory(static_cast<std::size_t>(tiles));  // half of it where bfloat16 is multiplied
+    const Guarded<float> sums(static_cast<std::size_t>(job.rows() * columns));
+    variant.table->run[job.multiplies_bf16](job, {data, 0, job.rows(), job.out_channels, depth}, tile_memory.data(),
+                                            sums.data());
+  });
+}
+
+TEST(Pointwise, BitsDoNotDependOnStretches) {
+  for (const Variant& variant : Variants()) {
+    Draw draw(14);
+    for (int i = 0; i < 20; ++i) {
+      const Problem p = DrawProblem(draw, variant);
+      SCOPED_TRACE(NameOf(variant) + ", case " + std::to_string(i) + ": " + Describe(p));
+      ComputeInStretches(variant, p, 160);
+      EXPECT_LE(Error(p), Bound(p));
+      const std::vector<char> expected = p.destination->bytes();
+      for (const std::int64_t depth : {16, 48, 80}) {
+        ComputeInStretches(variant, p, depth);
+        EXPECT_EQ(p.destination->bytes(), expected) << depth;
+      }
+    }
+  }
+}
+
 TEST(Pointwise, BitsDoNotDependOnThreads) {
   for (const Variant& variant : Variants()) {
     Draw draw(9);
@@ -312,6 +394,7 @@ TEST(Pointwise, ANaNStaysOne) {
     Draw draw(11);
     Problem p = DrawProblem(draw, variant);
     p.has_scale = true;
+    p.function = {};
     p.job.low = p.job.source_low = 0;
     p.job.high = p.job.source_high = 6;
     p.source->Set(0, std::numeric_limits<float>::quiet_NaN());

@@ -80,6 +80,17 @@ Program ScaledPointwise(DType dtype) {
   return program;
 }
 
+// 128 rows of 256 numbers, to 512.
+Program OneDense(DType dtype) {
+  Program program;
+  const ValueId x = program.AddValue({dtype, {128, 256}}, "x", ValueSource::kInput);
+  const ValueId w = program.AddValue({dtype, {512, 256}}, "w", ValueSource::kConstant);
+  const ValueId y = program.AddValue({dtype, {128, 512}}, "y", ValueSource::kComputed);
+  program.steps.push_back({InnerProductSpec{}, {x, w}, {y}, 0, ""});
+  program.outputs = {y};
+  return program;
+}
+
 // The library takes `ratio` (log 2) times what arithmetic takes; a pass over memory takes a quarter of that.
 Program WithPointwise(Program program, double ratio, double bf16_flops = 2e9) {
   nlohmann::ordered_json file = testing::MachineFile();
@@ -116,6 +127,47 @@ TEST(ChooseKernels, ProductsTakeTheScaleOfTheirSource) {
 TEST(ChooseKernels, ProductsByTheSpeedOfBFloat16) {
   EXPECT_EQ(ProductOf(WithPointwise(ScaledPointwise(kBF16), 1)), kBF16);
   EXPECT_EQ(ProductOf(WithPointwise(ScaledPointwise(kBF16), 1, 5e8)), kF32);
+}
+
+std::optional<DType> DenseProduct(Program program, double ratio, double bf16_flops = 2e9) {
+  nlohmann::ordered_json file = testing::MachineFile();
+  file["flops_per_second"]["bfloat16"] = bf16_flops;
+  for (const char* dtype : {"float32", "bfloat16"}) {
+    file["steps"][std::string("inner_product ") + dtype] = {{0, 0, 0, 0, ratio}};
+  }
+  const auto machine = MachineTable::Parse(file.dump(), "test");
+  ChooseKernels(PredictedKernels(), {machine.get(), true}, &program);
+  return std::get<InnerProductSpec>(program.steps[0].spec).product;
+}
+
+TEST(ChooseKernels, DenseLayersWhereTheLibraryIsSlow) {
+  EXPECT_EQ(DenseProduct(OneDense(kF32), 0), std::nullopt);
+  EXPECT_EQ(DenseProduct(OneDense(kF32), 1), kF32);
+  EXPECT_EQ(DenseProduct(OneDense(kBF16), 1), kBF16);
+  EXPECT_EQ(DenseProduct(OneDense(kBF16), 1, 5e8), kF32);
+}
+
+TEST(ChooseKernels, DenseLayersThatTheKernelKnows) {
+  const auto with = [](const PostOp& op) {
+    Program program = OneDense(kF32);
+    program.steps[0].inputs.push_back(program.AddValue({kF32, {128, 512}}, "operand", ValueSource::kInput));
+    program.steps[0].post_ops = {op};
+    return DenseProduct(program, 1);
+  };
+  for (const EltwiseKind kind : {EltwiseKind::kGeluErf, EltwiseKind::kGeluTanh, EltwiseKind::kTanh,
+                                 EltwiseKind::kSigmoid, EltwiseKind::kElu, EltwiseKind::kRelu}) {
+    EXPECT_EQ(with({EltwiseSpec{kind, 0.5f}}), kF32) << static_cast<int>(kind);
+  }
+  EXPECT_EQ(with({EltwiseSpec{EltwiseKind::kMish}}), std::nullopt);
+  EXPECT_EQ(with({SumSpec{}, 2}), kF32);
+  EXPECT_EQ(with({BinarySpec{BinaryKind::kMul}, 2}), std::nullopt);
+  Program few_rows = OneDense(kF32);
+  few_rows.values[0].type.shape = {63, 256};
+  few_rows.values[2].type.shape = {63, 512};
+  EXPECT_EQ(DenseProduct(few_rows, 1), std::nullopt);
+  Program given = OneDense(kF32);
+  given.values[1].source = ValueSource::kInput;
+  EXPECT_EQ(DenseProduct(given, 1), std::nullopt);
 }
 
 // A measured law needs no other margin than all measured laws.
@@ -170,7 +222,8 @@ TEST(ChooseKernels, ForcedWhereverItIsLegal) {
   for (const KernelCandidate& candidate : KernelCandidates()) {
     int count = 0;
     for (const DType dtype : {kF32, kBF16}) {
-      for (Program program : {OneConvolution(dtype, 28), OneConvolution(dtype, 28, {2, 2}), ScaledPointwise(dtype)}) {
+      for (Program program :
+           {OneConvolution(dtype, 28), OneConvolution(dtype, 28, {2, 2}), ScaledPointwise(dtype), OneDense(dtype)}) {
         Force(candidate.name, &program);
         count += KernelOf(program.steps.back()) == candidate.name;
       }
