@@ -28,7 +28,7 @@ Symbol Function(const std::string& op, const std::string& name, const Symbol& x)
 TestModel FeedForward(const Shape& shape = {2, 65, 256}) {
   TestModel m;
   m.types["x"] = F32(shape);
-  const Symbol sum = Op("elemwise_add", "sum", {Dense(&m, "first", Var("x"), 256, 256), Var("x")});
+  const Symbol in = Var("x"), sum = Op("elemwise_add", "sum", {Dense(&m, "first", in, 256, 256), in});
   m.params.args["norm_gamma"] = Random({256}, 5);
   m.params.args["norm_beta"] = Random({256}, 6);
   const Symbol x = Op("LayerNorm", "norm", {sum});
