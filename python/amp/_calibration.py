@@ -112,6 +112,8 @@ def _convolution(b, kind):
         kernel, groups = b.choose((3, 3), (3, 3), (3, 3), (5, 5), (1, 7), (7, 1), (1, 3)), 1
         if kind == "1x1":
             kernel = (1, 1)
+        elif kind == "3x3":
+            kernel, stride = (3, 3), 1
         elif kind == "depthwise":
             groups = outputs = inputs
             kernel = b.choose((3, 3), (3, 3), (5, 5))
@@ -348,6 +350,7 @@ _DEPTHWISE = (  # which may change the layouts of a whole model
     (lambda b: _convolution(b, "1x1"), 54),
     (_depthwise_block, 81),
 )
+_DENSE_WINDOWS = ((lambda b: _convolution(b, "3x3"), 81),)  # which Winograd's algorithm computes
 _SCALED = ((_scaled_product, 40),)
 _OTHERS = (
     (_pooling, 36),
@@ -361,7 +364,8 @@ _OTHERS = (
 )
 _CASTS = ((_casts, 60),)
 _PER_MODEL = 27
-_WITH_CHOICE = (_CONVOLUTIONS, _PRODUCTS, _DEPTHWISE, _SCALED)  # where kernels of ours may compute a layer
+# Where kernels of ours may compute a layer.
+_WITH_CHOICE = (_CONVOLUTIONS, _DENSE_WINDOWS, _PRODUCTS, _DEPTHWISE, _SCALED)
 
 
 def _models(branches, seed):
