@@ -17,6 +17,7 @@ PAGES = [
     "docs/migrating_from_mxnet.md",
     "docs/machines.md",
     "docs/precision.md",
+    "docs/performance.md",
     "docs/threads.md",
 ]
 
