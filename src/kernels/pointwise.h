@@ -39,11 +39,11 @@ struct Pointwise {
 
 struct PointwiseData {
   const void* source = nullptr;
-  const void* weights = nullptr;  // packed
-  const float* bias = nullptr;    // one per output channel, or null
-  const float* scale = nullptr;   // one per input channel, or null
-  const float* shift = nullptr;   // where there is a scale
-  const void* sum = nullptr;      // null, or an image that is added; may be the destination itself
+  const void* weights = nullptr;       // packed
+  const float* bias = nullptr;         // one per output channel, or null
+  const float* scale = nullptr;        // one per input channel, or null
+  const float* shift = nullptr;        // where there is a scale
+  const void* sum = nullptr;           // null, or an image that is added; may be the destination itself
   const MapStep* functions = nullptr;  // f, see ApplyMapSteps; none: x
   std::size_t num_functions = 0;
   void* destination = nullptr;

@@ -264,8 +264,9 @@ struct PointwiseCode {
     alignas(64) float products[kMaxRows * kVectors * kLanes];
     float* partial = sums + group.first * kVectors * kLanes;
     if (depth.ends) PrefetchResults(place, group.count);
-    const Factors factors{tiles + group.first * kBlock, block_stride, weights, depth.Units(),
-                          depth.begins ? nullptr : partial, depth.ends ? products : partial};
+    const Factors factors{
+        tiles + group.first * kBlock,   block_stride, weights, depth.Units(), depth.begins ? nullptr : partial,
+        depth.ends ? products : partial};
     ProductOf<kMaxRows, kVectors>(group.count, factors, ahead);
     if (depth.ends) Finish<kVectors>(job, place, group.count, products);
   }

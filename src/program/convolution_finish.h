@@ -18,9 +18,9 @@ std::optional<ConvolutionFinish> FinishOf(const Step& step, const StepTypes& typ
 
 // What our matrix product does, in this order.
 struct ProductFinish {
-  std::optional<std::size_t> sum;            // as above
-  std::vector<kernels::MapStep> functions;   // see kernels::ApplyMapSteps
-  float low = 0, high = 0;                   // as above
+  std::optional<std::size_t> sum;           // as above
+  std::vector<kernels::MapStep> functions;  // see kernels::ApplyMapSteps
+  float low = 0, high = 0;                  // as above
 };
 
 std::optional<ProductFinish> ProductFinishOf(const Step& step, const StepTypes& types);

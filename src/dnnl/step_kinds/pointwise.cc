@@ -78,8 +78,7 @@ struct Places {
 
 class PointwiseKernel : public OwnKernel {
  public:
-  PointwiseKernel(std::string name, const Pointwise& job, const Places& places,
-                  std::vector<kernels::MapStep> functions)
+  PointwiseKernel(std::string name, const Pointwise& job, const Places& places, std::vector<kernels::MapStep> functions)
       : name_(std::move(name)), job_(job), places_(places), functions_(std::move(functions)) {}
 
   std::string Name() const override { return name_; }

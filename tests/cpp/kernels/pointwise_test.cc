@@ -100,7 +100,10 @@ Function DrawFunction(Draw& draw) {
       {},
       {{{MapOp::kRelu, 0, 0, 0, 0.125f}}, [](double x) { return x > 0 ? x : 0.125 * x; }},
       {{{MapOp::kTanh}}, [](double x) { return std::tanh(x); }},
-      {{{MapOp::kLinear, 0, 0, 0, kRootHalf}, {MapOp::kErf, 1}, {MapOp::kLinear, 2, 0, 0, 0.5f, 0.5f}, {MapOp::kMul, 3, 0}},
+      {{{MapOp::kLinear, 0, 0, 0, kRootHalf},
+        {MapOp::kErf, 1},
+        {MapOp::kLinear, 2, 0, 0, 0.5f, 0.5f},
+        {MapOp::kMul, 3, 0}},
        [](double x) { return x * (1 + std::erf(x * std::sqrt(0.5))) / 2; }}};
   return functions[draw.Chance(0.5) ? 0 : static_cast<std::size_t>(draw.Int(1, 3))];
 }

@@ -201,8 +201,8 @@ TEST(ChooseKernels, ForcedWhereverItIsLegal) {
   for (const KernelCandidate& candidate : KernelCandidates()) {
     int count = 0;
     for (const DType dtype : {kF32, kBF16}) {
-      for (Program program : {OneConvolution(dtype, 28), OneConvolution(dtype, 28, {2, 2}), ScaledPointwise(dtype),
-                              OneDense(dtype)}) {
+      for (Program program :
+           {OneConvolution(dtype, 28), OneConvolution(dtype, 28, {2, 2}), ScaledPointwise(dtype), OneDense(dtype)}) {
         Force(candidate.name, &program);
         count += KernelOf(program.steps.back()) == candidate.name;
       }
