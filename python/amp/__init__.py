@@ -19,6 +19,7 @@ from ._loader import load_core
 _core = load_core()
 
 from . import attribute, base, lists, name, nd, sym  # noqa: E402 - they use the extension
+from ._gradient import gradient  # noqa: E402
 from .attribute import AttrScope, disable_amp, disable_graphamp  # noqa: E402
 from .base import (  # noqa: E402
     ArgumentError,
@@ -71,6 +72,7 @@ __all__ = [
     "disable_amp",
     "disable_graphamp",
     "dtype_name",
+    "gradient",
     "list_conditional_fp32_ops",
     "list_fp32_ops",
     "list_loss_output_functions",

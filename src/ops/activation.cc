@@ -1,9 +1,11 @@
 // Activation: a table of functions of one variable.
 #include <cmath>
 
+#include "ops/derivatives.h"
 #include "ops/numeric.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
@@ -20,19 +22,26 @@ struct Function {
   double (*reference)(double);
   EltwiseKind kind;
   bool in_library;  // oneDNN has it
+  Term (*derivative)(const Term& x, const Term& y);
 };
 
 // log(1 + exp(x)) without overflow.
 double Softplus(double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }
 
 constexpr Function kFunctions[] = {
-    {"relu", [](double x) { return x > 0 || std::isnan(x) ? x : 0.0; }, EltwiseKind::kRelu, true},
-    {"sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }, EltwiseKind::kSigmoid, true},
-    {"log_sigmoid", [](double x) { return -Softplus(-x); }, EltwiseKind::kLogSigmoid, true},
-    {"mish", [](double x) { return x * std::tanh(Softplus(x)); }, EltwiseKind::kMish, true},
-    {"tanh", [](double x) { return std::tanh(x); }, EltwiseKind::kTanh, true},
-    {"softrelu", [](double x) { return Softplus(x); }, EltwiseKind::kSoftplus, true},
-    {"softsign", [](double x) { return x / (1 + std::fabs(x)); }, EltwiseKind::kRelu, false},
+    {"relu", [](double x) { return x > 0 || std::isnan(x) ? x : 0.0; }, EltwiseKind::kRelu, true,
+     [](const Term&, const Term& y) { return y > 0; }},
+    {"sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }, EltwiseKind::kSigmoid, true,
+     [](const Term&, const Term& y) { return y * (1 - y); }},
+    {"log_sigmoid", [](double x) { return -Softplus(-x); }, EltwiseKind::kLogSigmoid, true,
+     [](const Term& x, const Term&) { return Unary("sigmoid", -x); }},
+    {"mish", [](double x) { return x * std::tanh(Softplus(x)); }, EltwiseKind::kMish, true, MishDerivative},
+    {"tanh", [](double x) { return std::tanh(x); }, EltwiseKind::kTanh, true,
+     [](const Term&, const Term& y) { return 1 - Unary("square", y); }},
+    {"softrelu", [](double x) { return Softplus(x); }, EltwiseKind::kSoftplus, true,
+     [](const Term& x, const Term&) { return Unary("sigmoid", x); }},
+    {"softsign", [](double x) { return x / (1 + std::fabs(x)); }, EltwiseKind::kRelu, false,
+     [](const Term& x, const Term&) { return 1 / Unary("square", Unary("abs", x) + 1); }},
 };
 
 const Function& FunctionOf(const Node& node) {
@@ -88,6 +97,8 @@ ValueRange RangeOf(const RangeQuery& q, int) {
                       [](const Node& node, DType) { return node.params<ActivationParam>().act_type == "relu"; }})
         .Set(IsPointwise{})
         .Set(RangeRule{RangeOf})
+        .Set(GradientRule{
+            [](GradientContext& c) { c.Set(0, c.gradient() * FunctionOf(c.node()).derivative(c.in(0), c.out())); }})
         .Set(ReferenceKernel{Reference})
         .Set(LowerRule{Lower});
 

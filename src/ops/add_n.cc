@@ -2,6 +2,7 @@
 #include "ops/numeric.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
@@ -67,6 +68,7 @@ ValueRange RangeOf(const RangeQuery& q, int) {
         .Set(IsPointwise{})
         .Set(AlwaysAlgebra(Algebra::kSum))
         .Set(RangeRule{RangeOf})
+        .Set(PassGradient())
         .Set(ReferenceKernel{Reference})
         .Set(LowerRule{Lower});
 

@@ -6,6 +6,7 @@
 #include "ops/broadcast.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
@@ -338,6 +339,7 @@ const std::vector<std::string> kOutputs{"output", "logsumexp", "accumulator"};
         .Set(ShapeRule{InferSeparate})
         .Set(InferDTypes(3))
         .Set(AmpFacts{Arithmetic::kAccumulates, {SlotRole::kData, SlotRole::kData, SlotRole::kData, SlotRole::kIndex}})
+        .Set(NoGradient{"gradients are taken before operators are fused"})
         .Set(ReferenceKernel{SeparateReference})
         .Set(LowerRule{LowerSeparate});
 
@@ -353,6 +355,7 @@ const std::vector<std::string> kOutputs{"output", "logsumexp", "accumulator"};
         .Set(ShapeRule{InferInterleaved})
         .Set(InferDTypes(1))
         .Set(AmpFacts{Arithmetic::kAccumulates, {SlotRole::kData, SlotRole::kIndex}})
+        .Set(NoGradient{"gradients are taken before operators are fused"})
         .Set(ReferenceKernel{InterleavedReference})
         .Set(LowerRule{LowerInterleaved});
 

@@ -3,6 +3,7 @@
 #include "ops/numeric.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
@@ -54,6 +55,7 @@ void Count(const ArangeLikeParam& p, NDArray& out) {
           if (!(q.OutSize() > 0)) return ValueRange{-ValueRange::kInfinity, ValueRange::kInfinity, false};
           return Steps(p.start, p.step, std::floor((q.OutSize() - 1) / static_cast<double>(p.repeat)));
         }})
+        .Set(ZeroGradient{"it depends on the shape alone"})
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray>, std::span<NDArray> out) {
           Count(node.params<ArangeLikeParam>(), out[0]);
         }})

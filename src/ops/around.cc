@@ -7,6 +7,7 @@
 #include "ops/numeric.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/reference.h"
 
@@ -83,6 +84,7 @@ bool Lower(LowerContext& c) {
           const double unit = std::pow(10, -decimals);  // more than the half by which rounding changes a number
           return ValueRange::Between(in.low - unit, in.high + unit, decimals <= 0);
         }})
+        .Set(ZeroGradient{"it changes by steps"})
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           Reference(node, in[0], out[0]);
         }})

@@ -1,6 +1,7 @@
 // _npi_atleast_1d, _2d, _3d: axes of size 1 for arrays that have too few. One output for each input.
 #include "ops/numeric.h"
 #include "ops/rules.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
@@ -58,6 +59,11 @@ void Register(const Row& row) {
         for (int i = 0; i < r.num_inputs(); ++i) r.Same({i}, {i});
       }})
       .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
+      .Set(GradientRule{[](GradientContext& c) {
+        for (int i = 0; i < c.num_inputs(); ++i) {
+          if (c.has_gradient(i)) c.Set(i, ReshapeLike(c.gradient(i), c.in(i)));
+        }
+      }})
       .Set(ReferenceKernel{[](const Node&, std::span<const NDArray> in, std::span<NDArray> out) {
         for (std::size_t i = 0; i < in.size(); ++i) {
           if (out[i].defined()) CopyElements(in[i], out[i]);

@@ -9,6 +9,7 @@
 #include "ops/matmul.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
+#include "passes/gradient/composition_rule.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
@@ -176,15 +177,43 @@ bool LowerCrossValAtt(LowerContext& c) {
   return true;
 }
 
-[[maybe_unused]] const auto kQK = RegisterOp<HeadsParam>("_contrib_interleaved_matmul_selfatt_qk")
-                                      .Doc("Queries times keys over sqrt(size): (batch * heads, length, length).")
-                                      .Params(Schema())
-                                      .Inputs({"queries_keys_values"})
-                                      .Set(ShapeRule{InferQK})
-                                      .Set(SameFloatDType())
-                                      .Set(AmpFacts{Arithmetic::kAccumulates})
-                                      .Set(ReferenceKernel{QKReference})
-                                      .Set(LowerRule{LowerQK});
+// ---- as compositions of other operators, for gradients ----
+
+Term Reshaped(const Term& x, const std::string& shape) { return x.context().Call("Reshape", {x}, {{"shape", shape}}); }
+Term FirstTwoSwapped(const Term& x) { return x.context().Call("transpose", {x}, {{"axes", "(1, 0, 2)"}}); }
+
+// Part `index` of those side by side, as (batch * heads, length, size).
+Term PartOf(const Term& projections, std::int64_t heads, int parts, int index) {
+  const Term split = Reshaped(projections, fmt::format("(0, 0, {}, {}, -1)", heads, parts));
+  const AttrMap range{{"axis", "3"}, {"begin", std::to_string(index)}, {"end", std::to_string(index + 1)}};
+  const Term part = parts == 1 ? split : projections.context().Call("slice_axis", {split}, range);
+  return FirstTwoSwapped(Reshaped(part, "(0, -3, -1)"));
+}
+
+Term ComposeScores(const Term& queries, const Term& keys) {
+  GradientContext& c = queries.context();
+  return c.Call("batch_dot", {c.Call("_contrib_div_sqrt_dim", {queries}), keys}, {{"transpose_b", "True"}});
+}
+
+Term ComposeValues(const Term& attention, const Term& values, std::int64_t heads) {
+  const Term mixed = FirstTwoSwapped(attention.context().Call("batch_dot", {attention, values}));
+  return Reshaped(Reshaped(mixed, fmt::format("(0, -4, -1, {}, 0)", heads)), "(0, 0, -3)");
+}
+
+[[maybe_unused]] const auto kQK =
+    RegisterOp<HeadsParam>("_contrib_interleaved_matmul_selfatt_qk")
+        .Doc("Queries times keys over sqrt(size): (batch * heads, length, length).")
+        .Params(Schema())
+        .Inputs({"queries_keys_values"})
+        .Set(ShapeRule{InferQK})
+        .Set(SameFloatDType())
+        .Set(AmpFacts{Arithmetic::kAccumulates})
+        .Set(CompositionRule([](GradientContext& c) {
+          const auto heads = c.params<HeadsParam>().heads;
+          return std::vector<Term>{ComposeScores(PartOf(c.in(0), heads, 3, 0), PartOf(c.in(0), heads, 3, 1))};
+        }))
+        .Set(ReferenceKernel{QKReference})
+        .Set(LowerRule{LowerQK});
 
 [[maybe_unused]] const auto kValAtt =
     RegisterOp<HeadsParam>("_contrib_interleaved_matmul_selfatt_valatt")
@@ -194,6 +223,10 @@ bool LowerCrossValAtt(LowerContext& c) {
         .Set(ShapeRule{InferValAtt})
         .Set(SameFloatDType())
         .Set(AmpFacts{Arithmetic::kAccumulates})
+        .Set(CompositionRule([](GradientContext& c) {
+          const auto heads = c.params<HeadsParam>().heads;
+          return std::vector<Term>{ComposeValues(c.in(1), PartOf(c.in(0), heads, 3, 2), heads)};
+        }))
         .Set(ReferenceKernel{ValAttReference})
         .Set(LowerRule{LowerValAtt});
 
@@ -205,6 +238,10 @@ bool LowerCrossValAtt(LowerContext& c) {
         .Set(ShapeRule{InferCrossQK})
         .Set(SameFloatDType())
         .Set(AmpFacts{Arithmetic::kAccumulates})
+        .Set(CompositionRule([](GradientContext& c) {
+          const auto heads = c.params<HeadsParam>().heads;
+          return std::vector<Term>{ComposeScores(PartOf(c.in(0), heads, 1, 0), PartOf(c.in(1), heads, 2, 0))};
+        }))
         .Set(ReferenceKernel{CrossQKReference})
         .Set(LowerRule{LowerCrossQK});
 
@@ -216,6 +253,10 @@ bool LowerCrossValAtt(LowerContext& c) {
         .Set(ShapeRule{InferCrossValAtt})
         .Set(SameFloatDType())
         .Set(AmpFacts{Arithmetic::kAccumulates})
+        .Set(CompositionRule([](GradientContext& c) {
+          const auto heads = c.params<HeadsParam>().heads;
+          return std::vector<Term>{ComposeValues(c.in(1), PartOf(c.in(0), heads, 2, 1), heads)};
+        }))
         .Set(ReferenceKernel{CrossValAttReference})
         .Set(LowerRule{LowerCrossValAtt});
 

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <utility>
 
+#include "ops/batch_norm.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/infer.h"
@@ -13,65 +14,12 @@
 namespace amp {
 namespace {
 
-struct BatchNormParam {
-  double eps = 1e-3;
-  double momentum = 0.9;
-  bool fix_gamma = true;
-  bool use_global_stats = false;
-  bool output_mean_var = false;
-  std::int64_t axis = 1;
-};
-
-ParamSchema<BatchNormParam> Schema() {
-  return ParamSchema<BatchNormParam>()
-      .Optional("eps", &BatchNormParam::eps, "Added to the variance.")
-      .Range(0)
-      .Optional("momentum", &BatchNormParam::momentum, "Of the moving averages in training; no effect at inference.")
-      .Optional("fix_gamma", &BatchNormParam::fix_gamma, "Gamma counts as 1, whatever the array holds.")
-      .Optional("use_global_stats", &BatchNormParam::use_global_stats,
-                "Use the moving statistics in training, too; no effect at inference.")
-      .Optional("output_mean_var", &BatchNormParam::output_mean_var,
-                "Mean and inverse standard deviation are visible outputs.")
-      .Ignored("cudnn_off");
-}
-
-int Axis(const Node& node, const Shape& data) { return RequireAxis(node, node.params<BatchNormParam>().axis, data); }
-
-void InferShape(ShapeRelation& r) {
-  r.In(0, r.out(0));
-  r.Out(0, r.in(0));
-  Shape channels{kUnknownDim};
-  if (r.in(0).rank_known()) channels[0] = r.in(0)[Axis(r.node(), r.in(0))];
-  for (int i = 1; i < 5; ++i) {
-    r.In(i, channels);
-    channels = r.in(i);
-  }
-  for (int i = 1; i < 5; ++i) r.In(i, channels);
-  for (int i = 1; i < 3; ++i) r.Out(i, channels);
-  if (r.in(0).rank_known()) {
-    Shape data = Shape::OfRank(r.in(0).rank());
-    data[Axis(r.node(), r.in(0))] = channels[0];
-    r.In(0, data);
-    r.Out(0, data);
-  }
-}
-
-// Statistics of a low-precision tensor are float32.
-void InferDType(DTypeRelation& r) {
-  r.Same({0}, {0});
-  r.InIsFloat(0);
-  const DType data = r.in(0);
-  const DType statistics = IsLowPrecision(data) ? DType::kFloat32 : data;
-  for (int i = 1; i < 5; ++i) r.In(i, statistics);
-  r.Same({1, 2, 3, 4}, {1, 2});
-}
-
 void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
   const auto& p = node.params<BatchNormParam>();
   WithFloatType(in[0].dtype(), [&](auto zero) {
     using T = decltype(zero);
     const Shape& shape = in[0].shape();
-    const int axis = Axis(node, shape);
+    const int axis = BatchNormAxis(node, shape);
     const std::int64_t outer = shape.SizeOf(0, axis), channels = shape[axis],
                        inner = shape.SizeOf(axis + 1, shape.rank());
     const std::vector<T> gamma = Numbers<T>(in[1]), beta = Numbers<T>(in[2]), mean = Numbers<T>(in[3]);
@@ -106,7 +54,7 @@ bool Lower(LowerContext& c) {
   const auto& p = c.node().params<BatchNormParam>();
   const int rank = c.in_type(0).shape.rank();
   if (rank < 2 || rank > 5) return false;
-  const int axis = Axis(c.node(), c.in_type(0).shape);
+  const int axis = BatchNormAxis(c.node(), c.in_type(0).shape);
   std::vector<int> axes(rank);
   for (int i = 0; i < rank; ++i) axes[i] = i;
   std::swap(axes[axis], axes[1]);  // its own inverse
@@ -117,6 +65,15 @@ bool Lower(LowerContext& c) {
                                      {per_channel, per_channel});
   const auto out = c.Emit(ScaleShiftSpec{}, {data, numbers[0], numbers[1]}, {c.DTypeOf(data), c.ShapeOf(data)});
   c.SetOut(0, axis == 1 ? out : c.Permute(out, axes));
+  if (c.is_read(1)) c.SetOut(1, c.in(3));
+  if (c.is_read(2)) {
+    auto invert = [p](std::span<const NDArray> in_arrays, std::span<NDArray> out_arrays) {
+      std::vector<double> variance = Numbers<double>(in_arrays[0]);
+      for (double& value : variance) value = 1 / std::sqrt(value + p.eps);
+      Store(variance, out_arrays[0]);
+    };
+    c.SetOut(2, c.Emit(CallSpec{invert, c.node().op_name()}, {c.in(4)}, c.out_type(2)));
+  }
   return true;
 }
 
@@ -133,8 +90,8 @@ OpDefinition<BatchNormParam> Register(const char* name, ParamSchema<BatchNormPar
       .Outputs({"output", "mean", "var"})
       .VisibleOutputs([](const BatchNormParam& p) { return p.output_mean_var ? 3 : 1; })
       .MutableInputs({3, 4})
-      .Set(ShapeRule{InferShape})
-      .Set(DTypeRule{InferDType})
+      .Set(ShapeRule{InferBatchNormShape})
+      .Set(DTypeRule{InferBatchNormDType})
       .Set(AmpFacts{
           Arithmetic::kElementwise,
           {SlotRole::kData, SlotRole::kStatistic, SlotRole::kStatistic, SlotRole::kStatistic, SlotRole::kStatistic}})
@@ -142,12 +99,14 @@ OpDefinition<BatchNormParam> Register(const char* name, ParamSchema<BatchNormPar
         return NormalizeAxis(node.params<BatchNormParam>().axis, rank).value_or(0);
       }})
       .Set(BatchNormFact{UseOf})
+      .Set(BatchNormGradient())
+      .Set(BatchNormTraining())
       .Set(ReferenceKernel{Reference})
       .Set(LowerRule{Lower});
 }
 
 [[maybe_unused]] const auto kBatchNorm =
-    Register("BatchNorm", Schema()
+    Register("BatchNorm", BatchNormSchema()
                               .Optional("axis", &BatchNormParam::axis, "The channel axis; may be negative.")
                               .Ignored("min_calib_range")
                               .Ignored("max_calib_range"))
@@ -157,7 +116,56 @@ OpDefinition<BatchNormParam> Register(const char* name, ParamSchema<BatchNormPar
 
 // Training shares statistics among devices; inference does not care.
 [[maybe_unused]] const auto kSyncBatchNorm =
-    Register("_contrib_SyncBatchNorm", Schema().Ignored("ndev").Ignored("key")).Alias("_npx_sync_batch_norm");
+    Register("_contrib_SyncBatchNorm", BatchNormSchema().Ignored("ndev").Ignored("key")).Alias("_npx_sync_batch_norm");
 
 }  // namespace
+
+ParamSchema<BatchNormParam> BatchNormSchema() {
+  return ParamSchema<BatchNormParam>()
+      .Optional("eps", &BatchNormParam::eps, "Added to the variance.")
+      .Range(0)
+      .Optional("momentum", &BatchNormParam::momentum, "Of the moving averages in training; no effect at inference.")
+      .Optional("fix_gamma", &BatchNormParam::fix_gamma, "Gamma counts as 1, whatever the array holds.")
+      .Optional("use_global_stats", &BatchNormParam::use_global_stats,
+                "Use the moving statistics in training, too; no effect at inference.")
+      .Optional("output_mean_var", &BatchNormParam::output_mean_var,
+                "Mean and inverse standard deviation are visible outputs.")
+      .Ignored("cudnn_off");
+}
+
+int BatchNormAxis(const Node& node, const Shape& data) {
+  return RequireAxis(node, node.params<BatchNormParam>().axis, data);
+}
+
+void InferBatchNormShape(ShapeRelation& r) {
+  r.In(0, r.out(0));
+  r.Out(0, r.in(0));
+  Shape channels{kUnknownDim};
+  if (r.in(0).rank_known()) channels[0] = r.in(0)[BatchNormAxis(r.node(), r.in(0))];
+  for (int i = 1; i < 5; ++i) {
+    r.In(i, channels);
+    channels = r.in(i);
+  }
+  for (int i = 1; i < 5; ++i) r.In(i, channels);
+  for (int i = 1; i < r.num_outputs(); ++i) r.Out(i, channels);
+  if (r.in(0).rank_known()) {
+    Shape data = Shape::OfRank(r.in(0).rank());
+    data[BatchNormAxis(r.node(), r.in(0))] = channels[0];
+    r.In(0, data);
+    r.Out(0, data);
+  }
+}
+
+// Statistics of a low-precision tensor are float32.
+void InferBatchNormDType(DTypeRelation& r) {
+  r.Same({0}, {0});
+  r.InIsFloat(0);
+  const DType data = r.in(0);
+  const DType statistics = IsLowPrecision(data) ? DType::kFloat32 : data;
+  for (int i = 1; i < 5; ++i) r.In(i, statistics);
+  std::vector<int> outputs;
+  for (int i = 1; i < r.num_outputs(); ++i) outputs.push_back(i);
+  r.Same({1, 2, 3, 4}, outputs);
+}
+
 }  // namespace amp

@@ -9,6 +9,7 @@
 #include "ops/numeric.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/map_steps.h"
@@ -146,6 +147,34 @@ void Reference(BinaryKind kind, std::span<const NDArray> in, NDArray& out) {
   });
 }
 
+// By operand. The first one gets the gradient where they are equal.
+// Operands of other dtypes are cast to that of the output.
+void Gradient(BinaryKind kind, Shapes shapes, DTypes dtypes, GradientContext& c) {
+  const auto operand = [&](int i) {
+    return dtypes == DTypes::kSame ? c.in(i) : c.Call("_broadcast_as", {c.in(i), c.out()});
+  };
+  const Term g = c.gradient(), a = operand(0), b = operand(1);
+  const auto set = [&](int i, const Term& term) { c.Set(i, shapes == Shapes::kEqual ? term : SumLike(term, c.in(i))); };
+  const auto set_both = [&](const Term& first, const Term& second) {
+    set(0, first);
+    set(1, second);
+  };
+  switch (kind) {
+    case BinaryKind::kAdd:
+      return set_both(g, g);
+    case BinaryKind::kSub:
+      return set_both(g, -g);
+    case BinaryKind::kMul:
+      return set_both(g * b, g * a);
+    case BinaryKind::kDiv:
+      return set_both(g / b, -(g * c.out() / b));
+    case BinaryKind::kMax:
+      return set_both(g * (a >= b), g * (a < b));
+    case BinaryKind::kMin:
+      return set_both(g * (a <= b), g * (a > b));
+  }
+}
+
 bool Commutative(BinaryKind kind) { return kind != BinaryKind::kSub && kind != BinaryKind::kDiv; }
 
 // The library broadcasts its second operand to the first.
@@ -184,6 +213,7 @@ void Register(const Row& row) {
       .Set(RangeOfTwo(RangeOf(kind)))
       .Set(AlwaysAlgebra(AlgebraOf(kind)))
       .Set(IsPointwise{})
+      .Set(GradientRule{[kind, &row](GradientContext& c) { Gradient(kind, row.shapes, row.dtypes, c); }})
       .Set(ReferenceKernel{
           [kind](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { Reference(kind, in, out[0]); }})
       .Set(LowerRule{[kind](LowerContext& c) { return Lower(kind, c); }})

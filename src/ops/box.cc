@@ -11,6 +11,7 @@
 #include "ops/numeric.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/reference.h"
 
@@ -80,6 +81,7 @@ bool LowerDecode(LowerContext& c) {
         }})
         .Set(SameFloatDType())
         .Set(AmpFacts{Arithmetic::kNeedsFloat32})
+        .Set(ZeroGradient{"MXNet lets none through"})
         .Set(ReferenceKernel{DecodeReference})
         .Set(KernelRule{LowerDecode});
 
@@ -134,6 +136,7 @@ bool LowerIou(LowerContext& c) {
         .Set(SameFloatDType())
         .Set(AmpFacts{Arithmetic::kNeedsFloat32})
         .Set(ConstantRange({0, 1}))
+        .Set(ZeroGradient{"MXNet lets none through"})
         .Set(ReferenceKernel{IouReference})
         .Set(KernelRule{LowerIou});
 
@@ -294,6 +297,7 @@ bool LowerNms(LowerContext& c) {
         .Set(ShapeRule{InferNms})
         .Set(SameFloatDType())
         .Set(AmpFacts{Arithmetic::kNeedsFloat32})
+        .Set(NoGradient{"gradients of suppression are not implemented"})
         .Set(ReferenceKernel{NmsReference})
         .Set(KernelRule{LowerNms});
 

@@ -1,4 +1,5 @@
 // broadcast_axis, broadcast_to: repeat axes of size 1.
+#include "ops/backward_move.h"
 #include "ops/broadcast.h"
 #include "ops/moves.h"
 #include "ops/numeric.h"
@@ -49,6 +50,7 @@ void InferShape(ShapeRelation& r) {
         .Set(ShapeRule{InferShape})
         .Set(SameDType())
         .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
+        .Set(MoveGradient())
         .Set(ReferenceKernel{
             [](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { BroadcastElements(in[0], out[0]); }})
         .Set(BroadcastByKernel());
@@ -87,6 +89,7 @@ OpDefinition<BroadcastToParam> Register(const char* name, const char* doc, bool 
       .Set(ShapeRule{[zero_keeps](ShapeRelation& r) { InferBroadcastTo(zero_keeps, r); }})
       .Set(SameDType())
       .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
+      .Set(MoveGradient())
       .Set(ReferenceKernel{
           [](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { BroadcastElements(in[0], out[0]); }})
       .Set(BroadcastByKernel());

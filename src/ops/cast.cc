@@ -4,6 +4,7 @@
 #include "ops/numeric.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
@@ -96,6 +97,10 @@ void SamePairs(ShapeRelation& r) {
                                           return cuts_off ? Sensitivity::kDiscontinuous : Sensitivity::kSmooth;
                                         }})
                                         .Set(IsPointwise{})
+                                        .Set(GradientRule{[](GradientContext& c) {
+                                          if (!IsFloat(c.params<CastParam>().dtype)) return;
+                                          c.Set(0, c.Call("_broadcast_as", {c.gradient(), c.in(0)}));
+                                        }})
                                         .Set(ReferenceKernel{Reference})
                                         .Set(LowerRule{Lower});
 
@@ -114,6 +119,9 @@ void SamePairs(ShapeRelation& r) {
         .Set(DTypeRule{InferAmpCast})
         .Set(AmpFacts{Arithmetic::kCasts})
         .Set(IsPointwise{})
+        .Set(GradientRule{[](GradientContext& c) {
+          c.Set(0, c.Call("_broadcast_as", {c.gradient(), c.in(0)}));
+        }})
         .Set(ReferenceKernel{Reference})
         .Set(LowerRule{Lower});
 
@@ -132,6 +140,11 @@ void SamePairs(ShapeRelation& r) {
         .Set(ShapeRule{SamePairs})
         .Set(DTypeRule{InferMulticast})
         .Set(AmpFacts{Arithmetic::kCasts})
+        .Set(GradientRule{[](GradientContext& c) {
+          for (int i = 0; i < c.num_inputs(); ++i) {
+            if (c.has_gradient(i)) c.Set(i, c.Call("_broadcast_as", {c.gradient(i), c.in(i)}));
+          }
+        }})
         .Set(ReferenceKernel{Reference})
         .Set(LowerRule{Lower});
 

@@ -6,6 +6,7 @@
 #include "ops/numeric.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
@@ -70,6 +71,10 @@ ValueRange RangeOf(const RangeQuery& q, int) {
                       }})
         .Set(IsPointwise{})
         .Set(RangeRule{RangeOf})
+        .Set(GradientRule{[](GradientContext& c) {
+          const auto& p = c.params<ClipParam>();
+          c.Set(0, c.gradient() * ((c.in(0) >= p.a_min) * (c.in(0) <= p.a_max)));
+        }})
         .Set(ReferenceKernel{Reference})
         .Set(LowerRule{[](LowerContext& c) {
           const auto& p = c.node().params<ClipParam>();

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <numbers>
 
 #include "ops/broadcast.h"
 #include "ops/map_rules.h"
@@ -12,6 +13,7 @@
 #include "ops/remainder.h"
 #include "ops/rules.h"
 #include "ops/special.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/reference.h"
 
@@ -249,11 +251,58 @@ bool LowerByMap(const Row& row, LowerContext& c) {
   return LowerToMap(c, {step}, is_logical ? std::vector{0, 1} : std::vector<int>());
 }
 
+// By operand; those of functions that are not here are zero.
+struct DerivativeRow {
+  double (*real)(double a, double b);
+  Term (*of_first)(const Term& a, const Term& b, const Term& y);
+  Term (*of_second)(const Term& a, const Term& b, const Term& y);
+};
+Term One(const Term&, const Term&, const Term& y) { return Unary("ones_like", y); }
+constexpr DerivativeRow kDerivatives[] = {
+    {Remainder, One, [](const Term& a, const Term& b, const Term&) { return -Unary("floor", a / b); }},
+    {TruncatedRemainder, One, [](const Term& a, const Term& b, const Term&) { return -Unary("trunc", a / b); }},
+    {Power,
+     [](const Term& a, const Term& b, const Term&) {
+       return b * a.context().Call("broadcast_power", {a, b - 1});
+     },
+     [](const Term& a, const Term&, const Term& y) { return Unary("log", a) * y; }},
+    {Hypot, [](const Term& a, const Term&, const Term& y) { return a / y; },
+     [](const Term&, const Term& b, const Term& y) { return b / y; }},
+    {FMax, [](const Term& a, const Term& b, const Term&) { return a >= b; },
+     [](const Term& a, const Term& b, const Term&) { return a < b; }},
+    {FMin, [](const Term& a, const Term& b, const Term&) { return a <= b; },
+     [](const Term& a, const Term& b, const Term&) { return a > b; }},
+    {CopySign, [](const Term& a, const Term&, const Term& y) { return Unary("sign", a) * Unary("sign", y); }, nullptr},
+    {LoadExponent, [](const Term&, const Term& b, const Term&) { return WithScalar("_rpower_scalar", b, 2); },
+     [](const Term&, const Term&, const Term& y) { return std::numbers::ln2 * y; }},
+    {ArcTan2, [](const Term& a, const Term& b, const Term&) { return b / (Unary("square", a) + Unary("square", b)); },
+     [](const Term& a, const Term& b, const Term&) { return -a / (Unary("square", a) + Unary("square", b)); }},
+    {LogAddExp, [](const Term& a, const Term&, const Term& y) { return Unary("exp", a - y); },
+     [](const Term&, const Term& b, const Term& y) { return Unary("exp", b - y); }},
+};
+
+void AddGradient(const Row& row, OpDefinition<NoParam>& definition) {
+  for (const DerivativeRow& known : kDerivatives) {
+    if (row.real == nullptr || row.real != known.real) continue;
+    const bool mixed = row.operands == Operands::kMixed;
+    definition.Set(GradientRule{[&known, mixed](GradientContext& c) {
+      const Term y = c.out();
+      const auto operand = [&](int i) { return mixed ? c.Call("_broadcast_as", {c.in(i), y}) : c.in(i); };
+      const Term a = operand(0), b = operand(1);
+      c.Set(0, SumLike(c.gradient() * known.of_first(a, b, y), c.in(0)));
+      if (known.of_second != nullptr) c.Set(1, SumLike(c.gradient() * known.of_second(a, b, y), c.in(1)));
+    }});
+    return;
+  }
+  definition.Set(ZeroGradient{"it changes by steps"});
+}
+
 void Register(const Row& row) {
   auto card = RegisterOp<NoParam>(row.name);
   AddAliases(card, row.aliases);
   const bool equal = row.shapes == Shapes::kEqual;
   AddFacts(row, card);
+  AddGradient(row, card);
   card.Doc(std::string(row.doc) + (equal ? " Equal shapes." : " Sizes of 1 are broadcast."))
       .Inputs({"lhs", "rhs"})
       .Set(equal ? SameShape() : BroadcastShape())

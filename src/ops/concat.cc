@@ -1,6 +1,7 @@
 // Concat: arrays one after the other along an axis.
 #include <cstring>
 
+#include "ops/backward_move.h"
 #include "ops/moves.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
@@ -117,6 +118,9 @@ OpDefinition<ConcatParam> Register(const char* name, const char* doc) {
       .Set(ShapeRule{InferShape})
       .Set(SameDType())
       .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
+      .Set(GradientRule{[](GradientContext& c) {
+        for (int i = 0; i < c.num_inputs(); ++i) MoveGradient(i).apply(c);
+      }})
       .Set(ReferenceKernel{Reference})
       .Set(LowerRule{Lower})
       .Set(KernelRule{LowerToMoves});

@@ -6,6 +6,7 @@
 #include "ops/flow_kernel.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/lower_context.h"
 #include "program/reference.h"
@@ -355,6 +356,7 @@ OpDefinition<FlowParam> Register(std::string_view name, const char* doc) {
       .Set(ShapeRule{InferFlow<ShapeRelation>})
       .Set(DTypeRule{InferFlow<DTypeRelation>})
       .Set(KernelRule{LowerFlow})
+      .Set(NoGradient{"gradients of control flow are not implemented"})
       .Set(AmpFacts{Arithmetic::kNeedsFloat32});
   return card;
 }

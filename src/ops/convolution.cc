@@ -2,10 +2,12 @@
 #include <algorithm>
 
 #include "kernels/parallel.h"
+#include "ops/convolution.h"
 #include "ops/numeric.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
 #include "ops/spatial.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/infer.h"
 #include "passes/op_facts.h"
 #include "passes/optimize/fold_batch_norm.h"
@@ -14,49 +16,6 @@
 
 namespace amp {
 namespace {
-
-struct ConvolutionParam {
-  IntTuple kernel, stride, dilate, pad;
-  std::int64_t num_filter = 0;
-  std::int64_t num_group = 1;
-  bool no_bias = false;
-  std::string layout = "None";
-
-  SpatialLayout parsed_layout() const { return ParseLayout(layout, kernel.size()); }
-};
-
-ParamSchema<ConvolutionParam> Schema() {
-  return ParamSchema<ConvolutionParam>()
-      .Required("kernel", &ConvolutionParam::kernel, "Size of the window: (w,), (h, w) or (d, h, w).")
-      .Required("num_filter", &ConvolutionParam::num_filter, "Number of output channels.")
-      .Range(1, 100000)
-      .Optional("stride", &ConvolutionParam::stride, "Step of the window; 1 where not given.")
-      .Optional("dilate", &ConvolutionParam::dilate, "Distance of the window's elements; 1 where not given.")
-      .Optional("pad", &ConvolutionParam::pad, "Zeros added on both sides of each axis.")
-      .Optional("num_group", &ConvolutionParam::num_group, "Channels are convolved in this many separate groups.")
-      .Range(1, 100000)
-      .Optional("no_bias", &ConvolutionParam::no_bias, "There is no bias input.")
-      .Optional("layout", &ConvolutionParam::layout, "Order of the axes of data and output; None: channels first.")
-      .OneOf(LayoutWords())
-      .Ignored("workspace")
-      .Ignored("cudnn_tune")
-      .Ignored("cudnn_off");
-}
-
-void Validate(ConvolutionParam& p) {
-  const std::size_t n = p.kernel.size();
-  if (n < 1 || n > 3) Throw<GraphError>("attribute kernel: expected one to three values, got {}", n);
-  FillTuple(&p.kernel, n, 1, 1, "kernel");
-  std::replace(p.stride.begin(), p.stride.end(), std::int64_t{0}, std::int64_t{1});
-  std::replace(p.dilate.begin(), p.dilate.end(), std::int64_t{0}, std::int64_t{1});
-  FillTuple(&p.stride, n, 1, 1, "stride");
-  FillTuple(&p.dilate, n, 1, 1, "dilate");
-  FillTuple(&p.pad, n, 0, 0, "pad");
-  if (p.num_filter % p.num_group != 0) {
-    Throw<GraphError>("num_filter {} is not a multiple of num_group {}", p.num_filter, p.num_group);
-  }
-  p.parsed_layout();
-}
 
 std::int64_t Extent(const ConvolutionParam& p, int i) { return (p.kernel[i] - 1) * p.dilate[i] + 1; }
 
@@ -245,6 +204,15 @@ std::optional<FoldReader::Use> ReaderUse(const Node& node, int) {
   return FoldReader::Use{axis, axis, p.num_group};
 }
 
+void Gradient(GradientContext& c) {
+  AttrMap attrs = c.attrs();
+  attrs["no_bias"] = "True";
+  const Term g = c.gradient();
+  if (c.is_asked(0)) c.Set(0, c.Call("_backward_Convolution_data", {g, c.in(1), c.in(0)}, attrs));
+  if (c.is_asked(1)) c.Set(1, c.Call("_backward_Convolution_weight", {g, c.in(0), c.in(1)}, attrs));
+  if (c.num_inputs() > 2) c.Set(2, SumOfChannels(g, ChannelAxis(c.node(), 0), c.in(2)));
+}
+
 [[maybe_unused]] const auto kCard =
     RegisterOp<ConvolutionParam>("Convolution")
         .Alias("Convolution_v1")
@@ -252,7 +220,7 @@ std::optional<FoldReader::Use> ReaderUse(const Node& node, int) {
         .Doc(
             "Convolution of data (N, C, spatial...) with weight (num_filter, C / num_group, kernel...), plus bias.\n"
             "Output size per axis: floor((size + 2 pad - dilate (kernel - 1) - 1) / stride) + 1.")
-        .Params(Schema(), Validate)
+        .Params(ConvolutionSchema(), ValidateConvolution)
         .Inputs([](const ConvolutionParam& p) { return DataWeightBias(p.no_bias); })
         .Set(ShapeRule{InferShape})
         .Set(DataWeightBiasDType())
@@ -263,8 +231,43 @@ std::optional<FoldReader::Use> ReaderUse(const Node& node, int) {
         .Set(FoldTarget{ChannelAxis})
         .Set(FoldReader{ReaderUse})
         .Set(HasWindow{WindowOf})
+        .Set(GradientRule{Gradient})
         .Set(ReferenceKernel{Reference})
         .Set(LowerRule{Lower});
 
 }  // namespace
+
+ParamSchema<ConvolutionParam> ConvolutionSchema() {
+  return ParamSchema<ConvolutionParam>()
+      .Required("kernel", &ConvolutionParam::kernel, "Size of the window: (w,), (h, w) or (d, h, w).")
+      .Required("num_filter", &ConvolutionParam::num_filter, "Number of output channels.")
+      .Range(1, 100000)
+      .Optional("stride", &ConvolutionParam::stride, "Step of the window; 1 where not given.")
+      .Optional("dilate", &ConvolutionParam::dilate, "Distance of the window's elements; 1 where not given.")
+      .Optional("pad", &ConvolutionParam::pad, "Zeros added on both sides of each axis.")
+      .Optional("num_group", &ConvolutionParam::num_group, "Channels are convolved in this many separate groups.")
+      .Range(1, 100000)
+      .Optional("no_bias", &ConvolutionParam::no_bias, "There is no bias input.")
+      .Optional("layout", &ConvolutionParam::layout, "Order of the axes of data and output; None: channels first.")
+      .OneOf(LayoutWords())
+      .Ignored("workspace")
+      .Ignored("cudnn_tune")
+      .Ignored("cudnn_off");
+}
+
+void ValidateConvolution(ConvolutionParam& p) {
+  const std::size_t n = p.kernel.size();
+  if (n < 1 || n > 3) Throw<GraphError>("attribute kernel: expected one to three values, got {}", n);
+  FillTuple(&p.kernel, n, 1, 1, "kernel");
+  std::replace(p.stride.begin(), p.stride.end(), std::int64_t{0}, std::int64_t{1});
+  std::replace(p.dilate.begin(), p.dilate.end(), std::int64_t{0}, std::int64_t{1});
+  FillTuple(&p.stride, n, 1, 1, "stride");
+  FillTuple(&p.dilate, n, 1, 1, "dilate");
+  FillTuple(&p.pad, n, 0, 0, "pad");
+  if (p.num_filter % p.num_group != 0) {
+    Throw<GraphError>("num_filter {} is not a multiple of num_group {}", p.num_filter, p.num_group);
+  }
+  p.parsed_layout();
+}
+
 }  // namespace amp

@@ -1,4 +1,5 @@
 // Crop: a window of images, of a given size or that of other images.
+#include "ops/backward_move.h"
 #include "ops/places.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
@@ -86,6 +87,7 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
         .Set(ShapeRule{InferShape})
         .Set(DTypeRule{InferDType})
         .Set(AmpFacts{Arithmetic::kMovesData, {SlotRole::kData, SlotRole::kIgnored}, AlwaysCommutes})
+        .Set(MoveGradient())
         .Set(ReferenceKernel{Reference})
         .Set(LowerRule{[](LowerContext& c) {
           const SliceSpec work{BeginOf(c.node(), c.in_type(0).shape, c.out_type(0).shape)};

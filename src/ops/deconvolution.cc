@@ -2,9 +2,11 @@
 #include <algorithm>
 
 #include "kernels/parallel.h"
+#include "ops/deconvolution.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "ops/spatial.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/infer.h"
 #include "passes/op_facts.h"
 #include "passes/optimize/fold_batch_norm.h"
@@ -13,72 +15,6 @@
 
 namespace amp {
 namespace {
-
-struct DeconvolutionParam {
-  IntTuple kernel, stride, dilate, pad, adj, target_shape;
-  std::int64_t num_filter = 0;
-  std::int64_t num_group = 1;
-  bool no_bias = true;
-  std::string layout = "None";
-};
-
-ParamSchema<DeconvolutionParam> Schema() {
-  return ParamSchema<DeconvolutionParam>()
-      .Required("kernel", &DeconvolutionParam::kernel, "Size of the window: (w,), (h, w) or (d, h, w).")
-      .Required("num_filter", &DeconvolutionParam::num_filter, "Number of output channels.")
-      .Range(1, 100000)
-      .Optional("stride", &DeconvolutionParam::stride, "Step of the window in the output; 1 where not given.")
-      .Optional("dilate", &DeconvolutionParam::dilate, "Distance of the window's elements; 1 where not given.")
-      .Optional("pad", &DeconvolutionParam::pad, "Cut off both ends of each axis of the output.")
-      .Optional("adj", &DeconvolutionParam::adj, "Added at the end of each axis; below the stride.")
-      .Optional("target_shape", &DeconvolutionParam::target_shape, "Sizes of the output; pad and adj follow from it.")
-      .Optional("num_group", &DeconvolutionParam::num_group, "Channels are convolved in this many separate groups.")
-      .Range(1, 100000)
-      .Optional("no_bias", &DeconvolutionParam::no_bias, "There is no bias input.")
-      .Optional("layout", &DeconvolutionParam::layout, "Order of the axes; channels first only.")
-      .OneOf({"None", "NCW", "NCHW", "NCDHW"})
-      .Ignored("workspace")
-      .Ignored("cudnn_tune")
-      .Ignored("cudnn_off");
-}
-
-void Validate(DeconvolutionParam& p) {
-  const std::size_t n = p.kernel.size();
-  if (n < 1 || n > 3) Throw<GraphError>("attribute kernel: expected one to three values, got {}", n);
-  FillTuple(&p.kernel, n, 1, 1, "kernel");
-  std::replace(p.stride.begin(), p.stride.end(), std::int64_t{0}, std::int64_t{1});
-  std::replace(p.dilate.begin(), p.dilate.end(), std::int64_t{0}, std::int64_t{1});
-  FillTuple(&p.stride, n, 1, 1, "stride");
-  FillTuple(&p.dilate, n, 1, 1, "dilate");
-  FillTuple(&p.pad, n, 0, 0, "pad");
-  FillTuple(&p.adj, n, 0, 0, "adj");
-  const bool no_target = std::all_of(p.target_shape.begin(), p.target_shape.end(), [](auto t) { return t == 0; });
-  if (no_target) p.target_shape.clear();
-  if (!p.target_shape.empty()) FillTuple(&p.target_shape, n, 1, 1, "target_shape");
-  if (p.num_filter % p.num_group != 0) {
-    Throw<GraphError>("num_filter {} is not a multiple of num_group {}", p.num_filter, p.num_group);
-  }
-  for (std::size_t i = 0; i < n; ++i) {
-    if (p.adj[i] >= p.stride[i] && p.target_shape.empty()) {
-      Throw<GraphError>("adj {} must be smaller than stride {}", PrintAttr(p.adj), PrintAttr(p.stride));
-    }
-  }
-  ParseLayout(p.layout, n);
-}
-
-// Of one axis: what is cut off in front, and the size of the output.
-struct Extent {
-  std::int64_t pad, size;
-};
-
-Extent ExtentOf(const Node& node, const DeconvolutionParam& p, int i, std::int64_t in) {
-  const std::int64_t full = (in - 1) * p.stride[i] + (p.kernel[i] - 1) * p.dilate[i] + 1;
-  if (p.target_shape.empty()) return {p.pad[i], full - 2 * p.pad[i] + p.adj[i]};
-  const std::int64_t surplus = full - p.target_shape[i];
-  if (surplus < 0)
-    FailAt(node, "target_shape {} is larger than the {} elements that there are", p.target_shape[i], full);
-  return {(surplus + 1) / 2, p.target_shape[i]};
-}
 
 Shape WeightShape(const DeconvolutionParam& p, std::int64_t channels) {
   std::vector<std::int64_t> dims{channels, p.num_filter / p.num_group};
@@ -197,7 +133,7 @@ bool Lower(LowerContext& c) {
   for (std::size_t i = 0; i < p.kernel.size(); ++i) {
     const int axis = static_cast<int>(i) + 2;
     const std::int64_t in = c.in_type(0).shape[axis];
-    const Extent extent = ExtentOf(c.node(), p, static_cast<int>(i), in);
+    const DeconvolutionExtent extent = ExtentOf(c.node(), p, static_cast<int>(i), in);
     const std::int64_t full = (in - 1) * p.stride[i] + (p.kernel[i] - 1) * p.dilate[i] + 1;
     --work.dilates[i];
     work.pads_begin.push_back(extent.pad);
@@ -221,20 +157,84 @@ FoldTarget Target() {
   return target;
 }
 
+void Gradient(GradientContext& c) {
+  AttrMap attrs = c.attrs();
+  attrs["no_bias"] = "True";
+  const Term g = c.gradient();
+  if (c.is_asked(0)) c.Set(0, c.Call("_backward_Deconvolution_data", {g, c.in(1), c.in(0)}, attrs));
+  if (c.is_asked(1)) c.Set(1, c.Call("_backward_Deconvolution_weight", {g, c.in(0), c.in(1)}, attrs));
+  if (c.num_inputs() > 2) c.Set(2, SumOfChannels(g, 1, c.in(2)));
+}
+
 [[maybe_unused]] const auto kCard =
     RegisterOp<DeconvolutionParam>("Deconvolution")
         .Alias("_npx_deconvolution")
         .Doc(
             "Transposed convolution of data (N, C, spatial...) with weight (C, num_filter / num_group, kernel...).\n"
             "Output size per axis: (size - 1) stride - 2 pad + dilate (kernel - 1) + 1 + adj.")
-        .Params(Schema(), Validate)
+        .Params(DeconvolutionSchema(), ValidateDeconvolution)
         .Inputs([](const DeconvolutionParam& p) { return DataWeightBias(p.no_bias); })
         .Set(ShapeRule{InferShape})
         .Set(DataWeightBiasDType())
         .Set(AmpFacts{Arithmetic::kAccumulates, DataWeightBiasRoles()})
         .Set(Target())
+        .Set(GradientRule{Gradient})
         .Set(ReferenceKernel{Reference})
         .Set(LowerRule{Lower});
 
 }  // namespace
+
+ParamSchema<DeconvolutionParam> DeconvolutionSchema() {
+  return ParamSchema<DeconvolutionParam>()
+      .Required("kernel", &DeconvolutionParam::kernel, "Size of the window: (w,), (h, w) or (d, h, w).")
+      .Required("num_filter", &DeconvolutionParam::num_filter, "Number of output channels.")
+      .Range(1, 100000)
+      .Optional("stride", &DeconvolutionParam::stride, "Step of the window in the output; 1 where not given.")
+      .Optional("dilate", &DeconvolutionParam::dilate, "Distance of the window's elements; 1 where not given.")
+      .Optional("pad", &DeconvolutionParam::pad, "Cut off both ends of each axis of the output.")
+      .Optional("adj", &DeconvolutionParam::adj, "Added at the end of each axis; below the stride.")
+      .Optional("target_shape", &DeconvolutionParam::target_shape, "Sizes of the output; pad and adj follow from it.")
+      .Optional("num_group", &DeconvolutionParam::num_group, "Channels are convolved in this many separate groups.")
+      .Range(1, 100000)
+      .Optional("no_bias", &DeconvolutionParam::no_bias, "There is no bias input.")
+      .Optional("layout", &DeconvolutionParam::layout, "Order of the axes; channels first only.")
+      .OneOf({"None", "NCW", "NCHW", "NCDHW"})
+      .Ignored("workspace")
+      .Ignored("cudnn_tune")
+      .Ignored("cudnn_off");
+}
+
+void ValidateDeconvolution(DeconvolutionParam& p) {
+  const std::size_t n = p.kernel.size();
+  if (n < 1 || n > 3) Throw<GraphError>("attribute kernel: expected one to three values, got {}", n);
+  FillTuple(&p.kernel, n, 1, 1, "kernel");
+  std::replace(p.stride.begin(), p.stride.end(), std::int64_t{0}, std::int64_t{1});
+  std::replace(p.dilate.begin(), p.dilate.end(), std::int64_t{0}, std::int64_t{1});
+  FillTuple(&p.stride, n, 1, 1, "stride");
+  FillTuple(&p.dilate, n, 1, 1, "dilate");
+  FillTuple(&p.pad, n, 0, 0, "pad");
+  FillTuple(&p.adj, n, 0, 0, "adj");
+  const bool no_target = std::all_of(p.target_shape.begin(), p.target_shape.end(), [](auto t) { return t == 0; });
+  if (no_target) p.target_shape.clear();
+  if (!p.target_shape.empty()) FillTuple(&p.target_shape, n, 1, 1, "target_shape");
+  if (p.num_filter % p.num_group != 0) {
+    Throw<GraphError>("num_filter {} is not a multiple of num_group {}", p.num_filter, p.num_group);
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    if (p.adj[i] >= p.stride[i] && p.target_shape.empty()) {
+      Throw<GraphError>("adj {} must be smaller than stride {}", PrintAttr(p.adj), PrintAttr(p.stride));
+    }
+  }
+  ParseLayout(p.layout, n);
+}
+
+DeconvolutionExtent ExtentOf(const Node& node, const DeconvolutionParam& p, int i, std::int64_t in) {
+  const std::int64_t full = (in - 1) * p.stride[i] + (p.kernel[i] - 1) * p.dilate[i] + 1;
+  if (p.target_shape.empty()) return {p.pad[i], full - 2 * p.pad[i] + p.adj[i]};
+  const std::int64_t surplus = full - p.target_shape[i];
+  if (surplus < 0)
+    FailAt(node, "target_shape {} is larger than the {} elements that there are", p.target_shape[i], full);
+  return {(surplus + 1) / 2, p.target_shape[i]};
+}
+
 }  // namespace amp

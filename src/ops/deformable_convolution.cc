@@ -9,6 +9,7 @@
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "ops/spatial.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
@@ -222,6 +223,7 @@ OpDefinition<DeformableParam> Register(const char* name, const char* doc, bool m
       .Set(ShapeRule{[modulated](ShapeRelation& r) { InferShape(modulated, r); }})
       .Set(SameFloatDType())
       .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole::kIndex}})
+      .Set(NoGradient{"gradients of deformable convolutions are not implemented"})
       .Set(ReferenceKernel{[modulated](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
         Reference(modulated, node, in, out);
       }})

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "kernels/triangle.h"
+#include "ops/backward_move.h"
 #include "ops/moves.h"
 #include "ops/places.h"
 #include "ops/ranges.h"
@@ -115,6 +116,7 @@ Shape NewShape(const Node& node, const DiagParam& p, const Shape& data) {
 [[maybe_unused]] const auto kDiag =
     Register<DiagParam>("diag",
                         "A matrix with the data on a diagonal; of data with more axes the diagonals, last axis.")
+        .Set(MoveGradient())
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           const auto& p = node.params<DiagParam>();
           if (in[0].shape().rank() == 1) return ToDiagonal(p.k, in[0], out[0]);
@@ -148,6 +150,7 @@ Shape NewShape(const Node& node, const NpiDiagParam& p, const Shape& data) {
 [[maybe_unused]] const auto kNpiDiag =
     Register<NpiDiagParam>("_npi_diag", "A matrix with the data on a diagonal; of a matrix the diagonal.")
         .Alias("_np_diag")
+        .Set(MoveGradient())
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           const std::int64_t k = node.params<NpiDiagParam>().k;
           in[0].shape().rank() == 1 ? ToDiagonal(k, in[0], out[0]) : FromDiagonal(k, {0, 1}, in[0], out[0]);
@@ -203,9 +206,11 @@ ReferenceKernel TriangleKernel() {
 }
 
 [[maybe_unused]] const auto kTril = Register<TriangleParam>("_npi_tril", "Matrices with zeros above diagonal k.")
+                                        .Set(MoveGradient())
                                         .Set(TriangleKernel<true>())
                                         .Set(KernelRule{[](LowerContext& c) { return LowerTriangle(c, true); }});
 [[maybe_unused]] const auto kTriu = Register<TriangleParam>("_npi_triu", "Matrices with zeros below diagonal k.")
+                                        .Set(MoveGradient())
                                         .Set(TriangleKernel<false>())
                                         .Set(KernelRule{[](LowerContext& c) { return LowerTriangle(c, false); }});
 

@@ -4,6 +4,7 @@
 #include "ops/numeric.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
@@ -28,6 +29,7 @@ double RootOf(const Shape& data) { return std::sqrt(static_cast<double>(data[dat
           const Shape& data = q.in_types[0]->shape;
           return data.fully_known() ? Quotient(q.in[0], ValueRange::Of(RootOf(data))) : Hull(q.in[0], {0, 0});
         }})
+        .Set(GradientRule{[](GradientContext& c) { c.Set(0, c.Call("_contrib_div_sqrt_dim", {c.gradient()})); }})
         .Set(ReferenceKernel{[](const Node&, std::span<const NDArray> in, std::span<NDArray> out) {
           const double root = RootOf(in[0].shape());
           MapElements(in[0], out[0], [root](auto x) { return x / static_cast<decltype(x)>(root); });

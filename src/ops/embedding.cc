@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ops/backward_move.h"
 #include "ops/gathers.h"
 #include "ops/numeric.h"
 #include "ops/ranges.h"
@@ -71,6 +72,7 @@ bool Lower(LowerContext& c) {
         .Set(DTypeRule{InferDType})
         .Set(AmpFacts{Arithmetic::kMovesData, {SlotRole::kIndex, SlotRole::kData}, AlwaysCommutes})
         .Set(IndexLimit{[](const Node& node) { return static_cast<double>(node.params<EmbeddingParam>().input_dim); }})
+        .Set(MoveGradient(1))
         .Set(ReferenceKernel{Reference})
         .Set(KernelRule{Lower});
 

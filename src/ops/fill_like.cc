@@ -3,6 +3,7 @@
 #include "ops/places.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
@@ -47,6 +48,7 @@ void InferLike(DTypeRelation& r) {
         .Set(DTypeRule{InferLike<LikeParam>})
         .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
         .Set(ConstantRange(ValueRange::Of(static_cast<double>(row.value))))
+        .Set(ZeroGradient{"it depends on the shape alone"})
         .Set(ReferenceKernel{[&row](const Node&, std::span<const NDArray>, std::span<NDArray> out) {
           Store(std::vector<std::int64_t>(static_cast<std::size_t>(out[0].size()), row.value), out[0]);
         }})
@@ -75,6 +77,7 @@ struct FullLikeParam {
         .Set(AmpFacts{Arithmetic::kNeedsFloat32})
         .Set(RangeRule{
             [](const RangeQuery& q, int) { return ValueRange::Of(q.node.params<FullLikeParam>().fill_value); }})
+        .Set(ZeroGradient{"it depends on the shape alone"})
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray>, std::span<NDArray> out) {
           const double value = node.params<FullLikeParam>().fill_value;
           Store(std::vector<double>(static_cast<std::size_t>(out[0].size()), value), out[0]);

@@ -1,6 +1,7 @@
 // Flatten: all axes but the first become one.
 #include "ops/numeric.h"
 #include "ops/rules.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
@@ -28,6 +29,7 @@ void InferShape(ShapeRelation& r) {
         .Set(ShapeRule{InferShape})
         .Set(SameDType())
         .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
+        .Set(ReshapeGradient())
         .Set(ReferenceKernel{
             [](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { CopyElements(in[0], out[0]); }})
         .Set(IsView{.flattens = true});

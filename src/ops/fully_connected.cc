@@ -3,9 +3,11 @@
 #include "kernels/parallel.h"
 #include "ops/dot.h"
 #include "ops/matmul.h"
+#include "ops/matrix_gradients.h"
 #include "ops/numeric.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/infer.h"
 #include "passes/op_facts.h"
 #include "passes/optimize/fold_batch_norm.h"
@@ -106,6 +108,16 @@ bool Lower(LowerContext& c) {
   return true;
 }
 
+// As matrices; the gradient's rows are those of the data.
+void Gradient(GradientContext& c) {
+  const bool flatten = c.params<FullyConnectedParam>().flatten;
+  const Term g = flatten ? c.gradient() : RowsOf(c.gradient());
+  const Term x = flatten ? c.Call("Flatten", {c.in(0)}) : RowsOf(c.in(0));
+  if (c.is_asked(0)) c.Set(0, ReshapeLike(c.Call("dot", {g, c.in(1)}), c.in(0)));
+  if (c.is_asked(1)) c.Set(1, c.Call("dot", {g, x}, {{"transpose_a", "True"}}));
+  if (c.num_inputs() > 2) c.Set(2, SumLike(g, c.in(2)));
+}
+
 [[maybe_unused]] const auto kCard =
     RegisterOp<FullyConnectedParam>("FullyConnected")
         .Alias("_npx_fully_connected")
@@ -126,6 +138,7 @@ bool Lower(LowerContext& c) {
           return FoldReader::Use{rank - 1, 1, 1, node.params<FullyConnectedParam>().flatten};
         }})
         .Set(SumsInTiles{})
+        .Set(GradientRule{Gradient})
         .Set(ReferenceKernel{Reference})
         .Set(LowerRule{Lower});
 

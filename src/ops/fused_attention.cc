@@ -8,6 +8,7 @@
 #include "ops/matmul.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
@@ -134,6 +135,7 @@ OpDefinition<AttentionParam> Register(const char* name, const char* doc, std::ve
       .Params(Schema(), Validate)
       .Inputs(std::move(inputs))
       .Set(DTypeRule{InferDType})
+      .Set(NoGradient{"MXNet has none"})
       .Set(AmpFacts{Arithmetic::kAccumulates});
   return card;
 }

@@ -2,10 +2,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ops/backward_move.h"
 #include "ops/gathers.h"
 #include "ops/places.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
@@ -95,6 +97,7 @@ bool LowerGatherNd(LowerContext& c) {
         .Set(ShapeRule{InferGatherNd})
         .Set(IndexBesideData(0, 1))
         .Set(AmpFacts{Arithmetic::kMovesData, {SlotRole::kData, SlotRole::kIndex}, AlwaysCommutes})
+        .Set(MoveGradient())
         .Set(ReferenceKernel{GatherNdReference})
         .Set(KernelRule{LowerGatherNd});
 
@@ -158,6 +161,7 @@ bool LowerTake(LowerContext& c) {
         .Set(ShapeRule{InferTake})
         .Set(IndexBesideData(0, 1))
         .Set(AmpFacts{Arithmetic::kMovesData, {SlotRole::kData, SlotRole::kIndex}, AlwaysCommutes})
+        .Set(MoveGradient())
         .Set(ReferenceKernel{TakeReference})
         .Set(KernelRule{LowerTake});
 
@@ -224,6 +228,7 @@ bool LowerOneHot(LowerContext& c) {
           const auto& p = q.node.params<OneHotParam>();
           return Hull(ValueRange::Of(p.on_value), ValueRange::Of(p.off_value));
         }})
+        .Set(ZeroGradient{"it depends on indices alone"})
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           const auto& p = node.params<OneHotParam>();
           const std::vector<std::int64_t> indices = Numbers<std::int64_t>(in[0]);

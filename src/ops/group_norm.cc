@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "kernels/parallel.h"
+#include "ops/backward_norm.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
@@ -139,6 +140,10 @@ AmpFacts Facts() { return {Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole
         .Set(ShapeRule{InferInstanceNorm})
         .Set(DTypeRule{InferDType})
         .Set(Facts())
+        .Set(GradientRule{[](GradientContext& c) {
+          SetNormGradients(c, "_backward_GroupNorm",
+                           {{"num_groups", "0"}, {"eps", PrintAttr(c.params<InstanceNormParam>().eps)}});
+        }})
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           Normalise(in[0].shape()[1], node.params<InstanceNormParam>().eps, in, out);
         }})
@@ -162,6 +167,11 @@ AmpFacts Facts() { return {Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole
         .Set(ShapeRule{InferGroupNorm})
         .Set(DTypeRule{InferDType})
         .Set(Facts())
+        .Set(GradientRule{[](GradientContext& c) {
+          const auto& p = c.params<GroupNormParam>();
+          SetNormGradients(c, "_backward_GroupNorm",
+                           {{"num_groups", PrintAttr(p.num_groups)}, {"eps", PrintAttr(p.eps)}});
+        }})
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           const auto& p = node.params<GroupNormParam>();
           Normalise(p.num_groups, p.eps, in, out);

@@ -5,6 +5,7 @@
 #include "ops/numeric.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
@@ -29,6 +30,9 @@ struct HardSigmoidParam {
         .Set(AmpFacts{Arithmetic::kElementwise})
         .Set(IsPointwise{})
         .Set(ConstantRange({0, 1}))
+        .Set(GradientRule{[](GradientContext& c) {
+          c.Set(0, c.params<HardSigmoidParam>().alpha * c.gradient() * ((c.out() > 0) * (c.out() < 1)));
+        }})
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           const auto& p = node.params<HardSigmoidParam>();
           WithFloatType(in[0].dtype(), [&](auto zero) {

@@ -3,6 +3,7 @@
 
 #include "ops/numeric.h"
 #include "ops/rules.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
@@ -14,18 +15,24 @@ struct Row {
   const char* name;
   const char* aliases;
   const char* doc;
+  bool blocks = false;  // gradients
 };
 
 constexpr Row kRows[] = {
     {"_copy", "identity _npi_copy _np_copy _copyto _npi_copyto", "The input as it is."},
     {"BlockGrad", "stop_gradient _npx_stop_gradient _sparse_stop_gradient",
-     "The input; training sends no gradient through it."},
+     "The input; training sends no gradient through it.", true},
 };
 
 [[maybe_unused]] const bool kIdentities = [] {
   for (const Row& row : kRows) {
     auto card = RegisterOp<NoParam>(row.name);
     AddAliases(card, row.aliases);
+    if (row.blocks) {
+      card.Set(ZeroGradient{"that is its purpose"});
+    } else {
+      card.Set(PassGradient());
+    }
     card.Doc(row.doc)
         .Inputs({"data"})
         .Set(SameShape())

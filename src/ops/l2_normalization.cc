@@ -5,6 +5,7 @@
 #include "ops/ranges.h"
 #include "ops/reduce_rules.h"
 #include "ops/rules.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/map_steps.h"
 #include "program/reference.h"
@@ -89,6 +90,14 @@ bool LowerToKernel(LowerContext& c) {
         .Set(SameFloatDType())
         .Set(AmpFacts{Arithmetic::kNeedsFloat32})
         .Set(ConstantRange({-1, 1}))
+        .Set(GradientRule{[](GradientContext& c) {
+          const auto& p = c.params<L2NormalizationParam>();
+          AttrMap attrs{{"axis", p.mode == "channel" ? "1" : p.mode == "spatial" ? "(0, 1)" : "0"}, {"keepdims", "1"}};
+          if (p.mode != "channel") attrs["exclude"] = "1";
+          const auto sum = [&](const Term& x) { return c.Call("sum", {x}, attrs); };
+          const Term norm = Unary("sqrt", sum(Unary("square", c.in(0))) + p.eps);
+          c.Set(0, (c.gradient() - c.out() * sum(c.gradient() * c.out())) / norm);
+        }})
         .Set(ReferenceKernel{Reference})
         .Set(KernelRule{LowerToKernel});
 

@@ -1,6 +1,7 @@
 // LayerNorm: each line along an axis normalised to mean 0 and variance 1.
 #include <cmath>
 
+#include "ops/backward_norm.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
@@ -96,6 +97,10 @@ bool Lower(LowerContext& c) {
         .Set(ShapeRule{InferShape})
         .Set(DTypeRule{InferDType})
         .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole::kStatistic, SlotRole::kStatistic}})
+        .Set(GradientRule{[](GradientContext& c) {
+          const auto& p = c.params<LayerNormParam>();
+          SetNormGradients(c, "_backward_LayerNorm", {{"axis", PrintAttr(p.axis)}, {"eps", PrintAttr(p.eps)}});
+        }})
         .Set(ReferenceKernel{Reference})
         .Set(LowerRule{Lower});
 

@@ -2,10 +2,13 @@
 #include <cmath>
 #include <numbers>
 
+#include "ops/derivatives.h"
 #include "ops/numeric.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
+#include "passes/training_form.h"
 #include "program/lowering.h"
 #include "program/reference.h"
 
@@ -140,6 +143,77 @@ ValueRange RangeOf(const RangeQuery& q, int index) {
   return is_monotone ? Increasing([&p](double x) { return Apply(p, x); }, in) : ValueRange{};
 }
 
+// That of selu below 0 is the one that MXNet has, scale * (alpha + y) rather than scale * alpha + y.
+Term DerivativeOf(const LeakyReLUParam& p, const Term& x, const Term& y) {
+  const Term above = x > 0, below = x <= 0;
+  if (p.act_type == "leaky") return above + p.slope * below;
+  if (p.act_type == "rrelu") return above + MeanSlope(p) * below;
+  if (p.act_type == "elu") return above + below * (y + p.slope);
+  if (p.act_type == "selu") return kSeluScale * above + kSeluScale * below * (y + kSeluAlpha);
+  if (p.act_type == "gelu_erf") return GeluDerivative(x, y);
+  const double root = std::sqrt(2 / std::numbers::pi);
+  const Term square = Unary("square", x), t = Unary("tanh", root * (x + 0.044715 * square * x));
+  return 0.5 * (t + 1) + 0.5 * root * x * (1 - Unary("square", t)) * (3 * 0.044715 * square + 1);
+}
+
+// prelu: slopes lie along axis 1, or there is a single one.
+void PReluGradient(GradientContext& c) {
+  const std::vector<Term> gradients = c.CallAll("_backward_prelu", {c.gradient(), c.in(0), c.in(1)});
+  c.Set(0, gradients[0]);
+  c.Set(1, gradients[1]);
+}
+
+void Gradient(GradientContext& c) {
+  if (!c.has_gradient(0)) return;
+  if (IsPRelu(c.node())) return PReluGradient(c);
+  c.Set(0, c.gradient() * DerivativeOf(c.params<LeakyReLUParam>(), c.in(0), c.out()));
+}
+
+void BackwardPRelu(const NDArray& gradient, const NDArray& data, const NDArray& gamma, std::span<NDArray> out) {
+  WithFloatType(data.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const Shape& shape = data.shape();
+    const int axis = shape.rank() > 1 ? 1 : 0;
+    const auto inner = static_cast<std::size_t>(shape.SizeOf(axis + 1, shape.rank()));
+    const auto channels = static_cast<std::size_t>(shape[axis]);
+    const std::vector<T> slopes = Numbers<T>(gamma), x = Numbers<T>(data);
+    std::vector<T> dx = Numbers<T>(gradient);
+    std::vector<double> sums(slopes.size(), 0);
+    for (std::size_t i = 0; i < dx.size(); ++i) {
+      if (x[i] > T{0}) continue;
+      const std::size_t slope = slopes.size() == 1 ? 0 : i / inner % channels;
+      sums[slope] += static_cast<double>(dx[i]) * static_cast<double>(x[i]);
+      dx[i] *= slopes[slope];
+    }
+    if (out[0].defined()) Store(dx, out[0]);
+    if (out[1].defined()) Store(sums, out[1]);
+  });
+}
+
+[[maybe_unused]] const auto kBackwardPRelu =
+    RegisterOp<NoParam>("_backward_prelu")
+        .Doc("The gradients of prelu's data and slopes.")
+        .Inputs({"gradient", "data", "gamma"})
+        .Outputs({"data", "gamma"})
+        .VisibleOutputs([](const NoParam&) { return 2; })
+        .Set(ShapeRule{[](ShapeRelation& r) {
+          r.In(0, r.in(1));
+          r.In(1, r.in(0));
+          r.Out(0, r.in(1));
+          r.Out(1, r.in(2));
+        }})
+        .Set(DTypeRule{[](DTypeRelation& r) {
+          r.Same({0, 1}, {0});
+          r.InIsFloat(1);
+          SameOrFloat32(r, 2);
+          r.Same({2}, {1});
+        }})
+        .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole::kData, SlotRole::kStatistic}})
+        .Set(NoGradient{"second derivatives of prelu are not implemented"})
+        .Set(ReferenceKernel{[](const Node&, std::span<const NDArray> in, std::span<NDArray> out) {
+          BackwardPRelu(in[0], in[1], in[2], out);
+        }});
+
 [[maybe_unused]] const auto kCard =
     RegisterOp<LeakyReLUParam>("LeakyReLU")
         .Alias("_npx_leaky_relu")
@@ -163,6 +237,13 @@ ValueRange RangeOf(const RangeQuery& q, int index) {
         .Set(AmpFacts{Arithmetic::kElementwise, {SlotRole::kData, SlotRole::kStatistic}})
         .Set(IsPointwise{[](const Node&, int rank) { return rank > 1 ? 1 : 0; }})
         .Set(RangeRule{RangeOf})
+        .Set(GradientRule{Gradient})
+        .Set(TrainingForm{[](TrainingContext& c) {
+          if (c.node().params<LeakyReLUParam>().act_type == "rrelu") {
+            throw UnsupportedError(c.node().Describe() + ": random slopes are not supported in training");
+          }
+          return c.Keep();
+        }})
         .Set(ReferenceKernel{Reference})
         .Set(LowerRule{Lower});
 

@@ -2,11 +2,13 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ops/backward_move.h"
 #include "ops/broadcast.h"
 #include "ops/moves.h"
 #include "ops/numeric.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
@@ -76,6 +78,7 @@ void SliceLikeReference(const Node&, std::span<const NDArray> in, std::span<NDAr
         .Set(ShapeRule{InferSliceLike})
         .Set(DTypeOfFirst())
         .Set(FactsOfLike())
+        .Set(MoveGradient())
         .Set(ReferenceKernel{SliceLikeReference})
         .Set(LowerRule{[](LowerContext& c) {
           const SliceSpec work{std::vector<std::int64_t>(static_cast<std::size_t>(c.out_type(0).shape.rank()), 0)};
@@ -136,6 +139,7 @@ void InferReshapeLike(ShapeRelation& r) {
         .Set(ShapeRule{InferReshapeLike})
         .Set(DTypeOfFirst())
         .Set(FactsOfLike())
+        .Set(ReshapeGradient())
         .Set(ReferenceKernel{
             [](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { CopyElements(in[0], out[0]); }})
         .Set(IsView{});
@@ -179,6 +183,7 @@ void InferBroadcastLike(ShapeRelation& r) {
         .Set(ShapeRule{InferBroadcastLike})
         .Set(DTypeOfFirst())
         .Set(FactsOfLike())
+        .Set(MoveGradient())
         .Set(ReferenceKernel{
             [](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { BroadcastElements(in[0], out[0]); }})
         .Set(BroadcastByKernel());
@@ -190,6 +195,7 @@ void InferBroadcastLike(ShapeRelation& r) {
         .Set(SameShape())
         .Set(SameDType())
         .Set(FactsOfLike())
+        .Set(GradientRule{[](GradientContext& c) { c.Set(0, c.gradient()); }})
         .Set(ReferenceKernel{
             [](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { CopyElements(in[0], out[0]); }})
         .Set(IsView{});
@@ -213,6 +219,7 @@ OpDefinition<NoParam> Register(const char* name, const char* doc, Shape (*shape)
       .Set(DTypeRule{[](DTypeRelation& r) { r.Out(0, DType::kInt64); }})
       .Set(AmpFacts{Arithmetic::kMovesData})
       .Set(RangeRule{[values](const RangeQuery& q, int) { return RangeOf(values, q.in_types[0]->shape); }})
+      .Set(ZeroGradient{"it depends on the shape alone"})
       .Set(ReferenceKernel{[values](const Node&, std::span<const NDArray> in, std::span<NDArray> out) {
         Store(values(in[0].shape()), out[0]);
       }})

@@ -2,8 +2,10 @@
 #include <algorithm>
 
 #include "ops/matmul.h"
+#include "ops/matrix_gradients.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
@@ -114,6 +116,13 @@ bool Lower(LowerContext& c) {
         .Set(ShapeRule{InferShape})
         .Set(SameFloatDType())
         .Set(AmpFacts{Arithmetic::kAccumulates})
+        .Set(GradientRule{[](GradientContext& c) {
+          const auto& p = c.params<GemmParam>();
+          const AttrMap attrs{{"alpha", PrintAttr(p.alpha)}, {"axis", PrintAttr(p.axis)}};
+          const Transposes t{p.transpose_a, p.transpose_b};
+          if (c.is_asked(0)) c.Set(0, GradientOfFirst("_linalg_gemm2", t, c.gradient(), c.in(1), attrs));
+          if (c.is_asked(1)) c.Set(1, GradientOfSecond("_linalg_gemm2", t, c.gradient(), c.in(0), attrs));
+        }})
         .Set(ReferenceKernel{Reference})
         .Set(LowerRule{Lower});
 

@@ -5,6 +5,7 @@
 #include "kernels/window_squares.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/lower_context.h"
 #include "program/reference.h"
@@ -87,24 +88,85 @@ bool Lower(LowerContext& c) {
   return true;
 }
 
+ParamSchema<LrnParam> Schema() {
+  return ParamSchema<LrnParam>()
+      .Optional("alpha", &LrnParam::alpha, "Weight of the squares.")
+      .Optional("beta", &LrnParam::beta, "The exponent.")
+      .Optional("knorm", &LrnParam::knorm, "Added to the squares.")
+      .Required("nsize", &LrnParam::nsize, "Number of channels in the window.")
+      .Range(1, 2147483647);
+}
+
+// Of one instance: y_c = x_c b_c ^ -beta, where b_c = knorm + alpha / nsize * (sum of squares around c).
+template <class T>
+void Differentiate(const LrnParam& p, std::int64_t channels, std::int64_t places, const T* dy, const T* x, T* dx) {
+  const std::int64_t reach = std::min((p.nsize - 1) / 2, channels);
+  const double weight = p.alpha / static_cast<double>(p.nsize);
+  const auto first = [&](std::int64_t c) { return std::max<std::int64_t>(0, c - reach); };
+  const auto last = [&](std::int64_t c) { return std::min(channels - 1, c + reach); };
+  std::vector<double> base(static_cast<std::size_t>(channels)), slope(base.size());
+  for (std::int64_t i = 0; i < places; ++i) {
+    for (std::int64_t c = 0; c < channels; ++c) {
+      double squares = 0;
+      for (std::int64_t k = first(c); k <= last(c); ++k) {
+        squares += static_cast<double>(x[k * places + i]) * static_cast<double>(x[k * places + i]);
+      }
+      base[c] = p.knorm + weight * squares;
+      slope[c] = static_cast<double>(dy[c * places + i]) * static_cast<double>(x[c * places + i]) *
+                 std::pow(base[c], -p.beta - 1);
+    }
+    for (std::int64_t c = 0; c < channels; ++c) {
+      double sum = 0;
+      for (std::int64_t k = first(c); k <= last(c); ++k) sum += slope[k];
+      const double own = static_cast<double>(dy[c * places + i]) * std::pow(base[c], -p.beta);
+      dx[c * places + i] = static_cast<T>(own - 2 * weight * p.beta * static_cast<double>(x[c * places + i]) * sum);
+    }
+  }
+}
+
+void BackwardReference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+  const Shape& shape = in[1].shape();
+  const std::int64_t channels = shape[1], places = shape[2] * shape[3];
+  WithFloatType(in[1].dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const std::vector<T> dy = Numbers<T>(in[0]), x = Numbers<T>(in[1]);
+    std::vector<T> dx(x.size());
+    kernels::ParallelFor(shape[0], 1, [&](std::int64_t n) {
+      const std::int64_t begin = n * channels * places;
+      Differentiate(node.params<LrnParam>(), channels, places, dy.data() + begin, x.data() + begin, dx.data() + begin);
+    });
+    Store(dx, out[0]);
+  });
+}
+
+void InferShape(ShapeRelation& r) {
+  r.AllSame();
+  if (r.in(0).rank_known() && r.in(0).rank() != 4) {
+    FailAt(r.node(), "expected data of rank 4, got shape {}", r.in(0).ToString());
+  }
+}
+
+[[maybe_unused]] const auto kBackward = RegisterOp<LrnParam>("_backward_LRN")
+                                            .Doc("The gradient of LRN's data.")
+                                            .Params(Schema())
+                                            .Inputs({"gradient", "data"})
+                                            .Set(ShapeRule{InferShape})
+                                            .Set(SameFloatDType())
+                                            .Set(AmpFacts{Arithmetic::kNeedsFloat32})
+                                            .Set(NoGradient{"second derivatives of LRN are not implemented"})
+                                            .Set(ReferenceKernel{BackwardReference});
+
 [[maybe_unused]] const auto kCard =
     RegisterOp<LrnParam>("LRN")
         .Doc("data / (knorm + alpha / nsize * sum of squares over nsize channels around each) ^ beta.")
-        .Params(ParamSchema<LrnParam>()
-                    .Optional("alpha", &LrnParam::alpha, "Weight of the squares.")
-                    .Optional("beta", &LrnParam::beta, "The exponent.")
-                    .Optional("knorm", &LrnParam::knorm, "Added to the squares.")
-                    .Required("nsize", &LrnParam::nsize, "Number of channels in the window.")
-                    .Range(1, 2147483647))
+        .Params(Schema())
         .Inputs({"data"})
-        .Set(ShapeRule{[](ShapeRelation& r) {
-          r.AllSame();
-          if (r.in(0).rank_known() && r.in(0).rank() != 4) {
-            FailAt(r.node(), "expected data of rank 4, got shape {}", r.in(0).ToString());
-          }
-        }})
+        .Set(ShapeRule{InferShape})
         .Set(SameFloatDType())
         .Set(AmpFacts{Arithmetic::kNeedsFloat32})
+        .Set(GradientRule{[](GradientContext& c) {
+          c.Set(0, c.Call("_backward_LRN", {c.gradient(), c.in(0)}, c.attrs()));
+        }})
         .Set(ReferenceKernel{Reference})
         .Set(KernelRule{Lower});
 

@@ -8,6 +8,7 @@
 #include "ops/ranges.h"
 #include "ops/rules.h"
 #include "ops/softmax.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/infer.h"
 #include "passes/op_facts.h"
 #include "passes/out_dtype.h"
@@ -119,6 +120,10 @@ OpDefinition<MaskedSoftmaxParam> Register(const char* name, const char* doc, boo
       .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole::kIndex}})
       .Set(ConstantRange(logarithm ? ValueRange{-ValueRange::kInfinity, 0} : ValueRange{0, 1}))
       .Set(DeclaresOutDType{})
+      .Set(GradientRule{[logarithm](GradientContext& c) {
+        const auto& p = c.params<MaskedSoftmaxParam>();
+        c.Set(0, SoftmaxGradient(c, ValueOrZero(c.in(1), c.gradient()), p.axis, p.temperature, logarithm));
+      }})
       .Set(ReferenceKernel{[logarithm](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
         Reference(node, logarithm, in, out[0]);
       }})

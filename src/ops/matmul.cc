@@ -3,9 +3,11 @@
 
 #include "kernels/parallel.h"
 #include "ops/matmul.h"
+#include "ops/matrix_gradients.h"
 #include "ops/numeric.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "passes/tiling_accumulation.h"
 #include "program/lowering.h"
@@ -128,6 +130,23 @@ bool LowerBatchDot(LowerContext& c) {
   return true;
 }
 
+// As matrices. The product of the matrices only lends its shape and is not computed.
+void DotGradient(GradientContext& c) {
+  const auto& p = c.params<DotParam>();
+  const Transposes t{p.transpose_a, p.transpose_b};
+  const Term a = t.a ? ColumnsOf(c.in(0)) : RowsOf(c.in(0)), b = t.b ? RowsOf(c.in(1)) : ColumnsOf(c.in(1));
+  const Term g = ReshapeLike(c.gradient(), c.Call("dot", {a, b}, c.attrs()));
+  if (c.is_asked(0)) c.Set(0, ReshapeLike(GradientOfFirst("dot", t, g, b), c.in(0)));
+  if (c.is_asked(1)) c.Set(1, ReshapeLike(GradientOfSecond("dot", t, g, a), c.in(1)));
+}
+
+void BatchDotGradient(GradientContext& c) {
+  const auto& p = c.params<DotParam>();
+  const Transposes t{p.transpose_a, p.transpose_b};
+  if (c.is_asked(0)) c.Set(0, GradientOfFirst("batch_dot", t, c.gradient(), c.in(1)));
+  if (c.is_asked(1)) c.Set(1, GradientOfSecond("batch_dot", t, c.gradient(), c.in(0)));
+}
+
 [[maybe_unused]] const auto kDot = RegisterOp<DotParam>("dot")
                                        .Doc("Sums over the last axis of lhs and the first of rhs.")
                                        .Params(Schema())
@@ -137,6 +156,7 @@ bool LowerBatchDot(LowerContext& c) {
                                        .Set(AmpFacts{Arithmetic::kAccumulates})
                                        .Set(MatrixProductRange())
                                        .Set(SumsInTiles{})
+                                       .Set(GradientRule{DotGradient})
                                        .Set(ReferenceKernel{DotReference})
                                        .Set(LowerRule{LowerDot});
 
@@ -150,6 +170,7 @@ bool LowerBatchDot(LowerContext& c) {
                                             .Set(AmpFacts{Arithmetic::kAccumulates})
                                             .Set(MatrixProductRange())
                                             .Set(SumsInTiles{})
+                                            .Set(GradientRule{BatchDotGradient})
                                             .Set(ReferenceKernel{BatchDotReference})
                                             .Set(LowerRule{LowerBatchDot});
 

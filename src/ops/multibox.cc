@@ -8,6 +8,7 @@
 #include "ops/moves.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/reference.h"
 
@@ -119,6 +120,7 @@ void PriorReference(const Node& node, std::span<const NDArray> in, std::span<NDA
         }})
         .Set(SameFloatDType())
         .Set(AmpFacts{Arithmetic::kNeedsFloat32})
+        .Set(ZeroGradient{"it depends on the shape alone"})
         .Set(ReferenceKernel{PriorReference})
         .Set(ValuesOfReference());
 
@@ -245,6 +247,7 @@ void InferDetection(ShapeRelation& r) {
         .Set(ShapeRule{InferDetection})
         .Set(SameFloatDType())
         .Set(AmpFacts{Arithmetic::kNeedsFloat32})
+        .Set(ZeroGradient{"MXNet lets none through"})
         .Set(ReferenceKernel{DetectionReference})
         .Set(KernelRule{LowerDetection});
 

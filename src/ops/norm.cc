@@ -7,6 +7,7 @@
 #include "ops/ranges.h"
 #include "ops/reduce_rules.h"
 #include "ops/rules.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/reference.h"
 
@@ -81,6 +82,14 @@ void RefuseBool(DTypeRelation& r) {
             [](const Node& node) { return node.params<NormParam>().ord == 2 ? Algebra::kNorm : Algebra::kOther; }})
         .Set(AmpFacts{Arithmetic::kNeedsFloat32})
         .Set(ConstantRange({0, ValueRange::kInfinity}))
+        .Set(GradientRule{[](GradientContext& c) {
+          const auto& p = c.params<NormParam>();
+          AttrMap attrs;
+          if (p.axis) attrs["axis"] = PrintAttr(*p.axis);
+          const auto repeat = [&](const Term& y) { return c.Call("_backward_sum", {y, c.in(0)}, attrs); };
+          if (p.ord == 1) return c.Set(0, repeat(c.gradient()) * Unary("sign", c.in(0)));
+          c.Set(0, c.in(0) * repeat(c.gradient() / c.out()));
+        }})
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           const auto& p = node.params<NormParam>();
           VectorNorms(in[0], NamedAxes(node, p.axis, in[0].shape().rank(), false), static_cast<double>(p.ord), out[0]);
@@ -234,6 +243,7 @@ void MatrixNorms(const NDArray& in, const std::vector<int>& axes, const NumpyNor
         }})
         .Set(AmpFacts{Arithmetic::kNeedsFloat32})
         .Set(ConstantRange({0, ValueRange::kInfinity}))
+        .Set(NoGradient{"gradients of NumPy's norms are not implemented"})
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           const auto& p = node.params<NumpyNormParam>();
           const int rank = in[0].shape().rank();

@@ -5,6 +5,7 @@
 #include "ops/matmul.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "passes/tiling_accumulation.h"
 #include "program/lowering.h"
@@ -132,6 +133,7 @@ OpDefinition<NoParam> Register(const char* name, const char* doc) {
       .Doc(doc)
       .Inputs({"a", "b"})
       .Set(SameFloatDType())
+      .Set(NoGradient{"gradients of NumPy's products are not implemented"})
       .Set(AmpFacts{Arithmetic::kAccumulates});
 }
 

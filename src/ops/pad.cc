@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "kernels/pad.h"
+#include "ops/backward_move.h"
 #include "ops/places.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
@@ -106,6 +107,7 @@ bool Lower(LowerContext& c) {
           const auto& p = q.node.params<PadParam>();
           return p.mode == "constant" ? Hull(q.in[0], ValueRange::Of(p.constant_value)) : q.in[0];
         }})
+        .Set(MoveGradient())
         .Set(ReferenceKernel{Reference})
         .Set(KernelRule{Lower});
 

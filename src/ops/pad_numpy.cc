@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "kernels/pad.h"
+#include "ops/backward_move.h"
 #include "ops/places.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
@@ -179,6 +180,13 @@ bool Lower(LowerContext& c) {
         .Set(RangeRule{[](const RangeQuery& q, int) {
           const auto& p = q.node.params<PadParam>();
           return p.mode == "constant" ? Hull(q.in[0], ValueRange::Of(p.constant_values)) : q.in[0];
+        }})
+        .Set(GradientRule{[](GradientContext& c) {
+          const std::string& mode = c.params<PadParam>().mode;
+          if (mode == "maximum" || mode == "minimum") {
+            throw UnsupportedError(c.node().Describe() + ": the gradient of mode " + mode + " is not supported");
+          }
+          MoveGradient().apply(c);
         }})
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           const auto& p = node.params<PadParam>();

@@ -4,6 +4,7 @@
 
 #include "ops/axes.h"
 #include "ops/rules.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/reference.h"
 
@@ -92,6 +93,7 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
           if (IsKnown(r.in(0))) r.Out(0, r.in(0) == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32);
         }})
         .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole::kIndex}})
+        .Set(NoGradient{"MXNet has none"})
         .Set(ReferenceKernel{Reference});
 
 }  // namespace

@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ops/backward_move.h"
 #include "ops/gathers.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
@@ -93,6 +95,7 @@ void InferPick(ShapeRelation& r) {
           if (!IsKnown(r.in(1))) r.In(1, DType::kFloat32);
         }})
         .Set(FactsOfPick())
+        .Set(MoveGradient())
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           const auto& p = node.params<PickParam>();
           Pick(in[0], in[1], AxisOf(node, p, in[0].shape()), p.mode == "wrap", out[0]);
@@ -121,6 +124,7 @@ void InferBatchTake(ShapeRelation& r) {
           r.In(1, DType::kInt32);
         }})
         .Set(FactsOfPick())
+        .Set(NoGradient{"MXNet has none"})
         .Set(ReferenceKernel{[](const Node&, std::span<const NDArray> in, std::span<NDArray> out) {
           Pick(in[0], in[1], in[0].shape().rank() - 1, false, out[0]);
         }})

@@ -8,6 +8,7 @@
 #include "ops/ranges.h"
 #include "ops/rules.h"
 #include "ops/spatial.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
@@ -254,6 +255,90 @@ std::optional<SlidingWindow> WindowOf(const Node& node) {
   return SlidingWindow{ParseLayout(p.layout, p.kernel.size()).spatial_axis(0), p.kernel, p.stride, p.pad};
 }
 
+// ---- the gradient ----
+
+template <class T>
+T PowerSlope(T x, T y, std::int64_t p) {
+  return p == 1 ? T{1} : p == 2 ? x / y : x * x / (y * y);
+}
+
+// Hands the gradient of one window's result to its elements; that of a largest element to the first such.
+template <class T>
+void Spread(const PoolingParam& p, const Geometry& g, const std::array<Window, 3>& w, const T* x, T y, T gradient,
+            T* sums) {
+  const bool with_padding = p.count_include_pad.value_or(true);
+  std::int64_t count = 1;
+  for (const Window& window : w) count *= with_padding ? window.padded : window.end - window.begin;
+  const T share = p.pool_type == "avg" ? gradient / static_cast<T>(std::max<std::int64_t>(1, count)) : gradient;
+  for (std::int64_t d = w[0].begin; d < w[0].end; ++d) {
+    for (std::int64_t h = w[1].begin; h < w[1].end; ++h) {
+      for (std::int64_t v = w[2].begin; v < w[2].end; ++v) {
+        const std::int64_t place = (d * g.in[1] + h) * g.in[2] + v;
+        if (p.pool_type == "max") {
+          if (x[place] != y) continue;
+          sums[place] += gradient;
+          return;
+        }
+        sums[place] += p.pool_type == "lp" ? gradient * PowerSlope(x[place], y, *p.p_value) : share;
+      }
+    }
+  }
+}
+
+template <class T>
+void SpreadAll(const PoolingParam& p, const NDArray& gradient, const NDArray& in, const NDArray& pooled, NDArray& out) {
+  const Geometry g = GeometryOf(p, in.shape(), pooled.shape());
+  const std::vector<T> dy = Numbers<T>(gradient), x = Numbers<T>(in), y = Numbers<T>(pooled);
+  std::vector<T> dx(x.size(), T{0});
+  const std::int64_t in_plane = g.in[0] * g.in[1] * g.in[2], out_plane = g.out[0] * g.out[1] * g.out[2];
+  kernels::ParallelFor(in.shape()[0] * in.shape()[1], 1, [&](std::int64_t plane) {
+    for (std::int64_t i = 0; i < out_plane; ++i) {
+      const std::array<Window, 3> window{g.At(0, i / (g.out[1] * g.out[2])), g.At(1, i / g.out[2] % g.out[1]),
+                                         g.At(2, i % g.out[2])};
+      const std::int64_t from = plane * out_plane + i, to = plane * in_plane;
+      Spread(p, g, window, x.data() + to, y[from], dy[from], dx.data() + to);
+    }
+  });
+  Store(dx, out);
+}
+
+void BackwardReference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+  const auto& p = node.params<PoolingParam>();
+  const SpatialLayout layout = LayoutOf(p, in[1].shape());
+  WithFloatType(in[0].dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    if (!layout.channels_last) return SpreadAll<T>(p, in[0], in[1], in[2], out[0]);
+    const std::vector<int> axes = layout.ToChannelsFirst();
+    NDArray result(out[0].dtype(), ChannelsFirst(out[0].shape(), layout));
+    SpreadAll<T>(p, Transposed(in[0], axes), Transposed(in[1], axes), Transposed(in[2], axes), result);
+    CopyElements(Transposed(result, layout.FromChannelsFirst()), out[0]);
+  });
+}
+
+void InferBackwardShape(ShapeRelation& r) {
+  r.In(1, r.out(0));
+  r.Out(0, r.in(1));
+  r.In(0, r.in(2));
+  r.In(2, r.in(0));
+  if (!r.in(1).fully_known()) return;
+  std::vector<Shape> in{r.in(1)}, out(1);
+  ShapeRelation forward(r.node(), in, out);
+  InferShape(forward);
+  r.In(0, out[0]);
+  r.In(2, out[0]);
+}
+
+[[maybe_unused]] const auto kBackward =
+    RegisterOp<PoolingParam>("_backward_Pooling")
+        .Doc("The gradient of Pooling's data. The first of several largest elements gets that of their window.")
+        .Params(Schema(), Validate)
+        .Inputs({"gradient", "data", "output"})
+        .Set(ShapeRule{InferBackwardShape})
+        .Set(SameFloatDType())
+        .Set(AmpFacts{Arithmetic::kNeedsFloat32})
+        .Set(NoGradient{"second derivatives of pooling are not implemented"})
+        .Set(ReferenceKernel{BackwardReference});
+
 // Whether some window may lie in the padding alone, where the largest element is the lowest number that there is.
 bool MaySeeNothing(const PoolingParam& p) {
   if (p.global_pool) return false;
@@ -288,6 +373,9 @@ ValueRange RangeOf(const RangeQuery& q, int) {
                       {},
                       [](const Node& node, DType) { return node.params<PoolingParam>().pool_type == "max"; }})
         .Set(HasWindow{WindowOf})
+        .Set(GradientRule{[](GradientContext& c) {
+          c.Set(0, c.Call("_backward_Pooling", {c.gradient(), c.in(0), c.out()}, c.attrs()));
+        }})
         .Set(RangeRule{RangeOf})
         .Set(ReferenceKernel{Reference})
         .Set(LowerRule{Lower});

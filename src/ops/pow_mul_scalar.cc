@@ -5,6 +5,7 @@
 #include "ops/map_rules.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/reference.h"
 
@@ -84,6 +85,7 @@ bool Lower(LowerContext& c) {
         .Set(SameShape())
         .Set(DTypeRule{InferDType})
         .Set(AmpFacts{Arithmetic::kElementwise})
+        .Set(NoGradient{"MXNet has none"})
         .Set(ReferenceKernel{Reference})
         .Set(KernelRule{Lower});
 

@@ -9,6 +9,7 @@
 #include "ops/places.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/reference.h"
 
@@ -104,6 +105,7 @@ void Register(const Row& row) {
       .Set(SameShape())
       .Set(DTypeRule{[&row](DTypeRelation& r) { InferDType(row, r); }})
       .Set(AmpFacts{Arithmetic::kElementwise})
+      .Set(ZeroGradient{"it changes by steps"})
       .Set(AllInputs(row.real == IsZero ? Sensitivity::kDiscontinuous : Sensitivity::kSmooth))
       .Set(ReferenceKernel{
           [&row](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { Reference(row, in[0], out[0]); }})

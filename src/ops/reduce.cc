@@ -9,6 +9,7 @@
 #include "ops/ranges.h"
 #include "ops/reduce_rules.h"
 #include "ops/rules.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/kernel_types.h"
 #include "program/lowering.h"
@@ -281,6 +282,33 @@ bool LowerToKernel(const Row& row, LowerContext& c) {
   return false;
 }
 
+// All that are equal to the largest (smallest) element get its gradient.
+void Gradient(const Row& row, GradientContext& c) {
+  AttrMap attrs = c.attrs();
+  std::erase_if(attrs, [](const auto& attr) { return attr.first != "axis" && attr.first != "exclude"; });
+  if (row.numpy) attrs["numpy"] = "True";
+  const Term x = c.in(0);
+  const auto repeat = [&](const Term& y, const char* op = "_backward_sum") { return c.Call(op, {y, x}, attrs); };
+  switch (row.kind) {
+    case Kind::kSum:
+      return c.Set(0, repeat(c.gradient()));
+    case Kind::kMean:
+      return c.Set(0, repeat(c.gradient(), "_backward_mean"));
+    case Kind::kProduct:
+      return c.Set(0, repeat(c.gradient() * c.out()) / x);
+    case Kind::kMax:
+    case Kind::kMin:
+      return c.Set(0, repeat(c.gradient()) * IsEqual(x, repeat(c.out())));
+    case Kind::kNanSum:
+      return c.Set(0, repeat(c.gradient()) * IsEqual(x, x));
+    case Kind::kNanProduct:
+      return c.Set(0, ValueOrZero(IsEqual(x, x), repeat(c.gradient() * c.out()) / x));
+    case Kind::kAny:
+    case Kind::kAll:
+      break;
+  }
+}
+
 ParamSchema<ReduceParam> Schema(const Row& row) {
   ParamSchema<ReduceParam> schema;
   schema.Optional("axis", &ReduceParam::axis, row.numpy ? "The axes; None: all." : "The axes; None or (): all.")
@@ -300,6 +328,11 @@ void Validate(ReduceParam& p) {
   for (const Row& row : kRows) {
     auto card = RegisterOp<ReduceParam>(row.name);
     if (row.alias) card.Alias(row.alias);
+    if (IsLogical(row.kind)) {
+      card.Set(ZeroGradient{"it changes by steps"});
+    } else {
+      card.Set(GradientRule{[&row](GradientContext& c) { Gradient(row, c); }});
+    }
     const bool selects = row.kind == Kind::kMax || row.kind == Kind::kMin;
     card.Doc(row.doc)
         .Params(Schema(row), Validate)

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <functional>
 
+#include "ops/backward_move.h"
 #include "ops/broadcast.h"
 #include "ops/moves.h"
 #include "ops/numeric.h"
@@ -169,6 +170,7 @@ OpDefinition<P> Register(const char* name, const char* doc, ParamSchema<P> schem
       }})
       .Set(SameDType())
       .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
+      .Set(MoveGradient())
       .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
         const auto& p = node.params<P>();
         const NDArray data = in[0].Reshaped(AsRead(p, in[0].shape()));

@@ -3,6 +3,7 @@
 
 #include "ops/numeric.h"
 #include "ops/rules.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
@@ -243,6 +244,7 @@ OpDefinition<P> Register(const char* name, const char* doc, ParamSchema<P> schem
       }})
       .Set(SameDType())
       .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
+      .Set(ReshapeGradient())
       .Set(ReferenceKernel{
           [](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { CopyElements(in[0], out[0]); }})
       .Set(IsView{});

@@ -2,12 +2,14 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <utility>
 
 #include "kernels/bilinear_resize.h"
 #include "kernels/parallel.h"
 #include "ops/float32_kernel.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
@@ -65,6 +67,89 @@ void AdaptiveReference(const NDArray& in, NDArray& out) {
   });
 }
 
+// Gradients of the data from those of the output.
+void BackwardAdaptive(const NDArray& in, NDArray& out) {
+  const std::int64_t h = out.shape()[2], w = out.shape()[3], oh = in.shape()[2], ow = in.shape()[3];
+  ForEachPlane(in, out, [=](const auto* dy, auto* dx) {
+    using T = std::remove_reference_t<decltype(*dx)>;
+    std::fill_n(dx, h * w, T{0});
+    for (std::int64_t i = 0; i < oh; ++i) {
+      for (std::int64_t j = 0; j < ow; ++j) {
+        const std::int64_t top = i * h / oh, bottom = ((i + 1) * h + oh - 1) / oh;
+        const std::int64_t left = j * w / ow, right = ((j + 1) * w + ow - 1) / ow;
+        const T share = dy[i * ow + j] / static_cast<T>((bottom - top) * (right - left));
+        for (std::int64_t r = top; r < bottom; ++r) {
+          for (std::int64_t c = left; c < right; ++c) dx[r * w + c] += share;
+        }
+      }
+    }
+  });
+}
+
+// Of an operator on `data` whose gradient is that operator's transpose: `gradient` has the shape of its output.
+ShapeRule TransposedShape(InferShapeFn infer) {
+  return {[infer = std::move(infer)](ShapeRelation& r) {
+    r.In(1, r.out(0));
+    r.Out(0, r.in(1));
+    std::vector<Shape> in{r.in(1)}, out(1);
+    for (int i = 2; i < r.num_inputs(); ++i) in.push_back(r.in(i));
+    ShapeRelation forward(r.node(), in, out);
+    infer(forward);
+    r.In(0, out[0]);
+  }};
+}
+DTypeRule TransposedDType() {
+  return {[](DTypeRelation& r) {
+    r.Same({0, 1}, {0});
+    r.InIsFloat(0);
+    for (int i = 2; i < r.num_inputs(); ++i) {
+      if (!IsKnown(r.in(i))) r.In(i, r.in(0));
+    }
+  }};
+}
+AmpFacts TransposedFacts(std::vector<SlotRole> roles) { return {Arithmetic::kNeedsFloat32, std::move(roles)}; }
+
+void InferAdaptive(ShapeRelation& r) {
+  RequireRank4(r);
+  if (!r.in(0).rank_known()) return;
+  const IntTuple& size = r.node().params<AdaptiveParam>().output_size;
+  r.Out(0, Shape{r.in(0)[0], r.in(0)[1], size.front(), size.back()});
+  if (r.in(0)[2] == 0 || r.in(0)[3] == 0) FailAt(r.node(), "the data is empty: {}", r.in(0).ToString());
+}
+
+ParamSchema<AdaptiveParam> AdaptiveSchema() {
+  return ParamSchema<AdaptiveParam>().Optional("output_size", &AdaptiveParam::output_size,
+                                               "(height, width), one value for both, or empty: 1.");
+}
+
+// The operator and its transpose are each other's gradient.
+GradientRule TransposedBy(const char* backward) {
+  return {[backward](GradientContext& c) {
+    std::vector<Term> inputs{c.gradient()};
+    for (int i = 0; i < c.num_inputs(); ++i) inputs.push_back(c.in(i));
+    c.Set(0, c.Call(backward, inputs, c.attrs()));
+  }};
+}
+GradientRule TransposeOf(const char* forward) {
+  return {[forward](GradientContext& c) {
+    std::vector<Term> inputs{c.gradient()};
+    for (int i = 2; i < c.num_inputs(); ++i) inputs.push_back(c.in(i));
+    c.Set(0, c.Call(forward, inputs, c.attrs()));
+  }};
+}
+
+[[maybe_unused]] const auto kBackwardAdaptive =
+    RegisterOp<AdaptiveParam>("_backward_AdaptiveAvgPooling2D")
+        .Doc("The gradient of the data of _contrib_AdaptiveAvgPooling2D.")
+        .Params(AdaptiveSchema(), ValidateAdaptive)
+        .Inputs({"gradient", "data"})
+        .Set(TransposedShape(InferAdaptive))
+        .Set(TransposedDType())
+        .Set(TransposedFacts({SlotRole::kData, SlotRole::kIgnored}))
+        .Set(TransposeOf("_contrib_AdaptiveAvgPooling2D"))
+        .Set(ReferenceKernel{
+            [](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { BackwardAdaptive(in[0], out[0]); }});
+
 // Where the sizes divide each other the windows are those of an ordinary pooling.
 bool LowerAdaptive(LowerContext& c) {
   const Shape &in = c.in_type(0).shape, &out = c.out_type(0).shape;
@@ -81,19 +166,12 @@ bool LowerAdaptive(LowerContext& c) {
 [[maybe_unused]] const auto kAdaptive =
     RegisterOp<AdaptiveParam>("_contrib_AdaptiveAvgPooling2D")
         .Doc("Averages over output_size windows; window i covers [floor(i H / h), ceil((i + 1) H / h)).")
-        .Params(ParamSchema<AdaptiveParam>().Optional("output_size", &AdaptiveParam::output_size,
-                                                      "(height, width), one value for both, or empty: 1."),
-                ValidateAdaptive)
+        .Params(AdaptiveSchema(), ValidateAdaptive)
         .Inputs({"data"})
-        .Set(ShapeRule{[](ShapeRelation& r) {
-          RequireRank4(r);
-          if (!r.in(0).rank_known()) return;
-          const IntTuple& size = r.node().params<AdaptiveParam>().output_size;
-          r.Out(0, Shape{r.in(0)[0], r.in(0)[1], size.front(), size.back()});
-          if (r.in(0)[2] == 0 || r.in(0)[3] == 0) FailAt(r.node(), "the data is empty: {}", r.in(0).ToString());
-        }})
+        .Set(ShapeRule{InferAdaptive})
         .Set(SameFloatDType())
         .Set(AmpFacts{Arithmetic::kElementwise})
+        .Set(TransposedBy("_backward_AdaptiveAvgPooling2D"))
         .Set(ReferenceKernel{
             [](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { AdaptiveReference(in[0], out[0]); }})
         .Set(LowerRule{LowerAdaptive});
@@ -199,21 +277,62 @@ bool LowerBilinear(LowerContext& c) {
   return LowerInFloat32(c, {"bilinear_resize", run}, 1);
 }
 
+ParamSchema<BilinearParam> BilinearSchema() {
+  return ParamSchema<BilinearParam>()
+      .Optional("height", &BilinearParam::height, "Height of the output.")
+      .Range(1, 1 << 20)
+      .Optional("width", &BilinearParam::width, "Width of the output.")
+      .Range(1, 1 << 20)
+      .Optional("scale_height", &BilinearParam::scale_height, "Height as a multiple of the data's.")
+      .Optional("scale_width", &BilinearParam::scale_width, "Width as a multiple of the data's.")
+      .Optional("mode", &BilinearParam::mode, "What the size of the output follows from.")
+      .OneOf({"size", "odd_scale", "like", "to_even_down", "to_even_up", "to_odd_down", "to_odd_up"})
+      .Optional("align_corners", &BilinearParam::align_corners,
+                "Corner elements lie on each other; otherwise pixels are areas.");
+}
+
+void BackwardBilinear(const BilinearParam& p, const NDArray& in, NDArray& out) {
+  const std::int64_t h = out.shape()[2], w = out.shape()[3], ow = in.shape()[3];
+  const std::vector<Sample> rows = Samples(h, in.shape()[2], p.align_corners);
+  const std::vector<Sample> columns = Samples(w, ow, p.align_corners);
+  ForEachPlane(in, out, [&](const auto* dy, auto* dx) {
+    using T = std::remove_reference_t<decltype(*dx)>;
+    std::fill_n(dx, h * w, T{0});
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const T lower = static_cast<T>(rows[i].weight);
+      for (std::size_t j = 0; j < columns.size(); ++j) {
+        const T right = static_cast<T>(columns[j].weight);
+        const T gradient = dy[static_cast<std::int64_t>(i) * ow + static_cast<std::int64_t>(j)];
+        const T top = (T{1} - lower) * gradient, bottom = lower * gradient;
+        dx[rows[i].first * w + columns[j].first] += (T{1} - right) * top;
+        dx[rows[i].first * w + columns[j].second] += right * top;
+        dx[rows[i].second * w + columns[j].first] += (T{1} - right) * bottom;
+        dx[rows[i].second * w + columns[j].second] += right * bottom;
+      }
+    }
+  });
+}
+
+[[maybe_unused]] const auto kBackwardBilinear =
+    RegisterOp<BilinearParam>("_backward_BilinearResize2D")
+        .Doc("The gradient of the data of _contrib_BilinearResize2D.")
+        .Params(BilinearSchema(), ValidateBilinear)
+        .Inputs([](const BilinearParam& p) {
+          return p.mode == "like" ? std::vector<std::string>{"gradient", "data", "like"}
+                                  : std::vector<std::string>{"gradient", "data"};
+        })
+        .Set(TransposedShape(InferBilinear))
+        .Set(TransposedDType())
+        .Set(TransposedFacts({SlotRole::kData, SlotRole::kIgnored, SlotRole::kIgnored}))
+        .Set(TransposeOf("_contrib_BilinearResize2D"))
+        .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+          BackwardBilinear(node.params<BilinearParam>(), in[0], out[0]);
+        }});
+
 [[maybe_unused]] const auto kBilinear =
     RegisterOp<BilinearParam>("_contrib_BilinearResize2D")
         .Doc("Bilinear interpolation of data (N, C, H, W).")
-        .Params(ParamSchema<BilinearParam>()
-                    .Optional("height", &BilinearParam::height, "Height of the output.")
-                    .Range(1, 1 << 20)
-                    .Optional("width", &BilinearParam::width, "Width of the output.")
-                    .Range(1, 1 << 20)
-                    .Optional("scale_height", &BilinearParam::scale_height, "Height as a multiple of the data's.")
-                    .Optional("scale_width", &BilinearParam::scale_width, "Width as a multiple of the data's.")
-                    .Optional("mode", &BilinearParam::mode, "What the size of the output follows from.")
-                    .OneOf({"size", "odd_scale", "like", "to_even_down", "to_even_up", "to_odd_down", "to_odd_up"})
-                    .Optional("align_corners", &BilinearParam::align_corners,
-                              "Corner elements lie on each other; otherwise pixels are areas."),
-                ValidateBilinear)
+        .Params(BilinearSchema(), ValidateBilinear)
         .Inputs([](const BilinearParam& p) {
           return p.mode == "like" ? std::vector<std::string>{"data", "like"} : std::vector<std::string>{"data"};
         })
@@ -224,6 +343,7 @@ bool LowerBilinear(LowerContext& c) {
           if (r.num_inputs() > 1 && !IsKnown(r.in(1))) r.In(1, r.in(0));
         }})
         .Set(AmpFacts{Arithmetic::kElementwise, {SlotRole::kData, SlotRole::kIgnored}})
+        .Set(TransposedBy("_backward_BilinearResize2D"))
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           BilinearReference(node.params<BilinearParam>(), in[0], out[0]);
         }})

@@ -1,7 +1,4 @@
 // RNN: layers of recurrent networks over a sequence, forward or in both directions.
-//
-// The parameters are one vector: for each layer and direction the weights of the input (gates * H, inputs) and of
-// the state (gates * H, H), then for each layer and direction both vectors of biases (gates * H).
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -13,147 +10,17 @@
 #include "kernels/recurrent_panels.h"
 #include "ops/dot.h"
 #include "ops/numeric.h"
+#include "ops/rnn.h"
 #include "ops/rules.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
+#include "passes/training_form.h"
 #include "program/kernel_types.h"
 #include "program/lowering.h"
 #include "program/reference.h"
 
 namespace amp {
 namespace {
-
-struct RnnParam {
-  std::int64_t state_size = 0;
-  std::int64_t num_layers = 0;
-  bool bidirectional = false;
-  std::string mode;
-  double p = 0;
-  bool state_outputs = false;
-  std::optional<std::int64_t> projection_size;
-  std::optional<double> lstm_state_clip_min, lstm_state_clip_max;
-  bool lstm_state_clip_nan = false;
-  bool use_sequence_length = false;
-};
-
-bool IsLstm(const RnnParam& p) { return p.mode == "lstm"; }
-bool IsGru(const RnnParam& p) { return p.mode == "gru"; }
-
-// Sizes of a use: time, batch, inputs of the first layer, state, layers, directions, gates.
-struct RnnSizes {
-  std::int64_t time, batch, inputs, state, layers, directions, gates;
-
-  static RnnSizes Of(const RnnParam& p, const Shape& data);
-
-  std::int64_t rows() const { return gates * state; }
-  std::int64_t InputsOf(std::int64_t layer) const { return layer == 0 ? inputs : directions * state; }
-  std::int64_t WeightsOf(std::int64_t layer) const { return rows() * (InputsOf(layer) + state); }
-  std::int64_t WeightsBefore(std::int64_t layer) const {
-    return layer == 0 ? 0 : directions * (WeightsOf(0) + (layer - 1) * WeightsOf(1));
-  }
-  std::int64_t NumParameters() const { return WeightsBefore(layers) + layers * directions * 2 * rows(); }
-};
-
-// One direction of one layer.
-template <class T>
-struct RnnCell {
-  const T *input_weights, *state_weights, *input_bias, *state_bias;
-};
-
-template <class T>
-RnnCell<T> RnnCellOf(const RnnSizes& s, const T* parameters, std::int64_t layer, std::int64_t direction) {
-  const T* weights = parameters + s.WeightsBefore(layer) + direction * s.WeightsOf(layer);
-  const T* biases = parameters + s.WeightsBefore(s.layers) + (layer * s.directions + direction) * 2 * s.rows();
-  return {weights, weights + s.rows() * s.InputsOf(layer), biases, biases + s.rows()};
-}
-
-std::int64_t GatesOf(const RnnParam& p) { return IsLstm(p) ? 4 : IsGru(p) ? 3 : 1; }
-constexpr std::int64_t kMaxGates = 4;
-
-RnnSizes RnnSizes::Of(const RnnParam& p, const Shape& data) {
-  return {data[0], data[1], data[2], p.state_size, p.num_layers, p.bidirectional ? 2 : 1, GatesOf(p)};
-}
-
-// Steps of each sequence, in [0, time].
-std::vector<std::int64_t> RnnLengths(const RnnParam& p, const RnnSizes& s, std::span<const NDArray> in) {
-  if (!p.use_sequence_length) return std::vector<std::int64_t>(static_cast<std::size_t>(s.batch), s.time);
-  std::vector<std::int64_t> lengths = Numbers<std::int64_t>(in.back());
-  for (std::int64_t& length : lengths) length = std::clamp<std::int64_t>(length, 0, s.time);
-  return lengths;
-}
-
-// A cell state within the attribute's bounds.
-template <class T>
-T RnnClipped(const RnnParam& p, T cell) {
-  if (!p.lstm_state_clip_min) return cell;
-  const T low = static_cast<T>(*p.lstm_state_clip_min), high = static_cast<T>(*p.lstm_state_clip_max);
-  if (cell != cell) return p.lstm_state_clip_nan ? low : cell;
-  return cell < low ? low : cell > high ? high : cell;
-}
-
-void Validate(RnnParam& p) {
-  if (p.projection_size) throw UnsupportedError("projection_size is not supported");
-  const auto &low = p.lstm_state_clip_min, &high = p.lstm_state_clip_max;
-  if (low.has_value() != high.has_value() || (low && !(*low <= *high))) {
-    throw GraphError("lstm_state_clip_min and lstm_state_clip_max: expected both, in this order, or none");
-  }
-}
-
-// The ranges keep the number of parameters far from overflow.
-ParamSchema<RnnParam> Schema() {
-  return ParamSchema<RnnParam>()
-      .Required("state_size", &RnnParam::state_size, "Size of the state, and of each direction's output.")
-      .Range(1, 1 << 18)
-      .Required("num_layers", &RnnParam::num_layers, "Number of layers; each reads the one before.")
-      .Range(1, 1 << 12)
-      .Optional("bidirectional", &RnnParam::bidirectional, "Each layer also runs from the end; outputs side by side.")
-      .Required("mode", &RnnParam::mode, "The kind of cell.")
-      .OneOf({"rnn_relu", "rnn_tanh", "lstm", "gru"})
-      .Optional("p", &RnnParam::p, "Dropout between layers; nothing at inference.")
-      .Range(0, 1)
-      .Optional("state_outputs", &RnnParam::state_outputs, "The last states are outputs, too.")
-      .Optional("projection_size", &RnnParam::projection_size, "A size is not supported.")
-      .Optional("lstm_state_clip_min", &RnnParam::lstm_state_clip_min, "Lower bound of an LSTM's cell state.")
-      .Optional("lstm_state_clip_max", &RnnParam::lstm_state_clip_max, "Upper bound of an LSTM's cell state.")
-      .Optional("lstm_state_clip_nan", &RnnParam::lstm_state_clip_nan, "Clipping turns NaN into the lower bound.")
-      .Optional("use_sequence_length", &RnnParam::use_sequence_length,
-                "There is an input sequence_length (batch); outputs behind the end are 0.");
-}
-
-std::vector<std::string> InputNames(const RnnParam& p) {
-  std::vector<std::string> names{"data", "parameters", "state"};
-  if (IsLstm(p)) names.push_back("state_cell");
-  if (p.use_sequence_length) names.push_back("sequence_length");
-  return names;
-}
-
-std::vector<std::string> OutputNames(const RnnParam& p) {
-  if (!p.state_outputs) return {"output"};
-  if (!IsLstm(p)) return {"output", "state_output"};
-  return {"output", "state_output", "statecell_output"};
-}
-
-void InferShape(ShapeRelation& r) {
-  const auto& p = r.node().params<RnnParam>();
-  if (r.in(0).rank_known() && r.in(0).rank() != 3) {
-    FailAt(r.node(), "expected data (time, batch, inputs), got shape {}", r.in(0).ToString());
-  }
-  const std::int64_t directions = p.bidirectional ? 2 : 1, states = p.num_layers * directions;
-  const int num_states = IsLstm(p) ? 2 : 1;
-  const auto learn_batch = [&](std::int64_t time, std::int64_t batch) {
-    r.In(0, Shape{time, batch, kUnknownDim});
-    r.Out(0, Shape{r.in(0)[0], r.in(0)[1], p.state_size * directions});
-    const Shape state{states, r.in(0)[1], p.state_size};
-    for (int i = 0; i < num_states; ++i) {
-      r.In(2 + i, state);
-      if (p.state_outputs) r.Out(1 + i, state);
-    }
-    if (p.use_sequence_length) r.In(2 + num_states, Shape{r.in(0)[1]});
-  };
-  learn_batch(kUnknownDim, kUnknownDim);
-  learn_batch(r.out(0)[0], r.out(0)[1]);
-  for (int i = 0; i < num_states; ++i) learn_batch(kUnknownDim, r.in(2 + i)[1]);
-  if (r.in(0)[2] >= 0) r.In(1, Shape{RnnSizes::Of(p, r.in(0)).NumParameters()});
-}
 
 void InferDType(DTypeRelation& r) {
   const auto& p = r.node().params<RnnParam>();
@@ -184,11 +51,6 @@ std::vector<T> InputSums(const RnnSizes& s, const RnnCell<T>& cell, const std::v
     }
   });
   return sums;
-}
-
-template <class T>
-T Sigmoid(T x) {
-  return 1 / (1 + std::exp(-x));
 }
 
 // The new state of one unit. `x` and `h` are its gates' sums over the input and over the state, in MXNet's order:
@@ -354,23 +216,105 @@ std::vector<SlotRole> Roles() {
   return {SlotRole::kData, SlotRole::kData, SlotRole::kData, SlotRole::kData, SlotRole::kIndex};
 }
 
+void Gradient(GradientContext& c) {
+  const bool is_lstm = IsLstm(c.params<RnnParam>());
+  std::vector<Term> inputs;
+  for (int i = 0; i < c.num_outputs(); ++i) inputs.push_back(c.gradient(i));
+  for (int i = 0; i < c.num_inputs(); ++i) inputs.push_back(c.in(i));
+  const std::vector<Term> gradients = c.CallAll("_backward_RNN", inputs, c.attrs());
+  for (int i = 0; i < (is_lstm ? 4 : 3); ++i) c.Set(i, gradients[static_cast<std::size_t>(i)]);
+}
+
 [[maybe_unused]] const auto kCard =
     RegisterOp<RnnParam>("RNN")
         .Alias("_npx_rnn")
         .Doc(
             "Recurrent layers over data (time, batch, inputs), with all parameters in one vector.\n"
             "Outputs (time, batch, directions * state_size); states (layers * directions, batch, state_size).")
-        .Params(Schema(), Validate)
-        .Inputs(InputNames)
-        .Outputs(OutputNames)
-        .VisibleOutputs([](const RnnParam& p) { return static_cast<int>(OutputNames(p).size()); })
-        .Set(ShapeRule{InferShape})
+        .Params(RnnSchema(), ValidateRnn)
+        .Inputs(RnnInputNames)
+        .Outputs(RnnOutputNames)
+        .VisibleOutputs([](const RnnParam& p) { return static_cast<int>(RnnOutputNames(p).size()); })
+        .Set(ShapeRule{InferRnnShape})
         .Set(DTypeRule{InferDType})
         // Errors of the state add up over time, and the kernel gains nothing from low-precision operands.
         .Set(AmpFacts{Arithmetic::kNeedsFloat32, Roles()})
+        .Set(TrainingForm{[](TrainingContext& c) {
+          const auto& p = c.node().params<RnnParam>();
+          if (p.p > 0 && p.num_layers > 1) {
+            throw UnsupportedError(c.node().Describe() + ": dropout between layers is not supported in training");
+          }
+          return c.Keep();
+        }})
+        .Set(GradientRule{Gradient})
         .Set(ReferenceKernel{Reference})
         .Set(LowerRule{Lower});
 
 }  // namespace
+
+void ValidateRnn(RnnParam& p) {
+  if (p.projection_size) throw UnsupportedError("projection_size is not supported");
+  const auto &low = p.lstm_state_clip_min, &high = p.lstm_state_clip_max;
+  if (low.has_value() != high.has_value() || (low && !(*low <= *high))) {
+    throw GraphError("lstm_state_clip_min and lstm_state_clip_max: expected both, in this order, or none");
+  }
+}
+
+// The ranges keep the number of parameters far from overflow.
+ParamSchema<RnnParam> RnnSchema() {
+  return ParamSchema<RnnParam>()
+      .Required("state_size", &RnnParam::state_size, "Size of the state, and of each direction's output.")
+      .Range(1, 1 << 18)
+      .Required("num_layers", &RnnParam::num_layers, "Number of layers; each reads the one before.")
+      .Range(1, 1 << 12)
+      .Optional("bidirectional", &RnnParam::bidirectional, "Each layer also runs from the end; outputs side by side.")
+      .Required("mode", &RnnParam::mode, "The kind of cell.")
+      .OneOf({"rnn_relu", "rnn_tanh", "lstm", "gru"})
+      .Optional("p", &RnnParam::p, "Dropout between layers; nothing at inference.")
+      .Range(0, 1)
+      .Optional("state_outputs", &RnnParam::state_outputs, "The last states are outputs, too.")
+      .Optional("projection_size", &RnnParam::projection_size, "A size is not supported.")
+      .Optional("lstm_state_clip_min", &RnnParam::lstm_state_clip_min, "Lower bound of an LSTM's cell state.")
+      .Optional("lstm_state_clip_max", &RnnParam::lstm_state_clip_max, "Upper bound of an LSTM's cell state.")
+      .Optional("lstm_state_clip_nan", &RnnParam::lstm_state_clip_nan, "Clipping turns NaN into the lower bound.")
+      .Optional("use_sequence_length", &RnnParam::use_sequence_length,
+                "There is an input sequence_length (batch); outputs behind the end are 0.");
+}
+
+std::vector<std::string> RnnInputNames(const RnnParam& p) {
+  std::vector<std::string> names{"data", "parameters", "state"};
+  if (IsLstm(p)) names.push_back("state_cell");
+  if (p.use_sequence_length) names.push_back("sequence_length");
+  return names;
+}
+
+std::vector<std::string> RnnOutputNames(const RnnParam& p) {
+  if (!p.state_outputs) return {"output"};
+  if (!IsLstm(p)) return {"output", "state_output"};
+  return {"output", "state_output", "statecell_output"};
+}
+
+void InferRnnShape(ShapeRelation& r) {
+  const auto& p = r.node().params<RnnParam>();
+  if (r.in(0).rank_known() && r.in(0).rank() != 3) {
+    FailAt(r.node(), "expected data (time, batch, inputs), got shape {}", r.in(0).ToString());
+  }
+  const std::int64_t directions = p.bidirectional ? 2 : 1, states = p.num_layers * directions;
+  const int num_states = IsLstm(p) ? 2 : 1;
+  const auto learn_batch = [&](std::int64_t time, std::int64_t batch) {
+    r.In(0, Shape{time, batch, kUnknownDim});
+    r.Out(0, Shape{r.in(0)[0], r.in(0)[1], p.state_size * directions});
+    const Shape state{states, r.in(0)[1], p.state_size};
+    for (int i = 0; i < num_states; ++i) {
+      r.In(2 + i, state);
+      if (p.state_outputs) r.Out(1 + i, state);
+    }
+    if (p.use_sequence_length) r.In(2 + num_states, Shape{r.in(0)[1]});
+  };
+  learn_batch(kUnknownDim, kUnknownDim);
+  learn_batch(r.out(0)[0], r.out(0)[1]);
+  for (int i = 0; i < num_states; ++i) learn_batch(kUnknownDim, r.in(2 + i)[1]);
+  if (r.in(0)[2] >= 0) r.In(1, Shape{RnnSizes::Of(p, r.in(0)).NumParameters()});
+}
 
 }  // namespace amp

@@ -6,6 +6,7 @@
 #include "ops/numeric.h"
 #include "ops/regions.h"
 #include "ops/rules.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/reference.h"
 
@@ -115,22 +116,92 @@ bool Lower(LowerContext& c) {
   return LowerInFloat32(c, {"roi_align", run, work.ScratchBytes()});
 }
 
+ParamSchema<RoiParam> Schema() {
+  return ParamSchema<RoiParam>()
+      .Required("pooled_size", &RoiParam::pooled_size, "Height and width of the output.")
+      .Required("spatial_scale", &RoiParam::spatial_scale, "From regions' units to those of maps.")
+      .Optional("sample_ratio", &RoiParam::sample_ratio, "Samples of a bin along an axis; below 1: by size.")
+      .Range(-1e9, 64)
+      .Optional("position_sensitive", &RoiParam::position_sensitive, "Each bin has channels of its own.")
+      .Optional("aligned", &RoiParam::aligned, "Pixels are half a unit further left and up.");
+}
+
+// ---- the gradient of the data; regions have none ----
+
+// Adds the gradient of a sample to the elements that it was made of.
+void AddSample(double* image, std::int64_t height, std::int64_t width, float y, float x, double gradient) {
+  if (!(y >= -1 && y <= static_cast<float>(height) && x >= -1 && x <= static_cast<float>(width))) return;
+  y = std::clamp(y, 0.f, static_cast<float>(height - 1));
+  x = std::clamp(x, 0.f, static_cast<float>(width - 1));
+  const auto top = static_cast<std::int64_t>(y), left = static_cast<std::int64_t>(x);
+  const std::int64_t bottom = std::min(top + 1, height - 1), right = std::min(left + 1, width - 1);
+  const double down = static_cast<double>(y) - static_cast<double>(top);
+  const double across = static_cast<double>(x) - static_cast<double>(left);
+  image[top * width + left] += (1 - down) * (1 - across) * gradient;
+  image[top * width + right] += (1 - down) * across * gradient;
+  image[bottom * width + left] += down * (1 - across) * gradient;
+  image[bottom * width + right] += down * across * gradient;
+}
+
+void BackwardReference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+  const auto& p = node.params<RoiParam>();
+  const Shape &data = out[0].shape(), &shape = in[0].shape();
+  const std::vector<double> dy = Numbers<double>(in[0]);
+  const std::vector<float> rois = Numbers<float>(in[2]);
+  std::vector<double> dx(static_cast<std::size_t>(out[0].size()), 0);
+  const kernels::RoiAlign work = WorkOf(p, data, in[2].shape());
+  auto from = dy.begin();
+  for (const float* roi = rois.data(); from != dy.end(); roi += 5) {
+    if (!(roi[0] < static_cast<float>(data[0]))) FailAt(node, "there is no image {}", roi[0]);
+    const RoiBins rows(work, roi[2], roi[4], shape[2], data[2]), columns(work, roi[1], roi[3], shape[3], data[3]);
+    const auto samples = static_cast<double>(std::max<std::int64_t>(1, rows.samples * columns.samples));
+    for (std::int64_t k = 0; k < shape[1] * shape[2] * shape[3]; ++k, ++from) {
+      const std::int64_t c = k / (shape[2] * shape[3]), i = k / shape[3] % shape[2], j = k % shape[3];
+      if (!(roi[0] >= 0)) continue;
+      const std::int64_t image = static_cast<std::int64_t>(roi[0]) * data[1] + (p.position_sensitive ? k : c);
+      for (std::int64_t a = 0; a < rows.samples * columns.samples; ++a) {
+        AddSample(dx.data() + image * data[2] * data[3], data[2], data[3], rows.At(i, a / columns.samples),
+                  columns.At(j, a % columns.samples), *from / samples);
+      }
+    }
+  }
+  Store(dx, out[0]);
+}
+
+[[maybe_unused]] const auto kBackward =
+    RegisterOp<RoiParam>("_backward_ROIAlign")
+        .Doc("The gradient of the data of _contrib_ROIAlign.")
+        .Params(Schema(), Validate)
+        .Inputs({"gradient", "data", "rois"})
+        .Set(ShapeRule{[](ShapeRelation& r) {
+          r.In(1, r.out(0));
+          r.Out(0, r.in(1));
+          std::vector<Shape> in{r.in(1), r.in(2)}, out(1);
+          ShapeRelation forward(r.node(), in, out);
+          InferShape(forward);
+          r.In(0, out[0]);
+          r.In(2, in[1]);
+        }})
+        .Set(DTypeRule{[](DTypeRelation& r) {
+          r.Same({0, 1}, {0});
+          r.InIsFloat(0);
+          if (!IsKnown(r.in(2))) r.In(2, r.in(0));
+        }})
+        .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole::kIgnored, SlotRole::kIndex}})
+        .Set(NoGradient{"second derivatives of ROIAlign are not implemented"})
+        .Set(ReferenceKernel{BackwardReference});
+
 [[maybe_unused]] const auto kCard =
     RegisterOp<RoiParam>("_contrib_ROIAlign")
         .Doc("Averages of samples in regions (image, left, top, right, bottom) of feature maps (N, C, H, W).")
-        .Params(
-            ParamSchema<RoiParam>()
-                .Required("pooled_size", &RoiParam::pooled_size, "Height and width of the output.")
-                .Required("spatial_scale", &RoiParam::spatial_scale, "From regions' units to those of maps.")
-                .Optional("sample_ratio", &RoiParam::sample_ratio, "Samples of a bin along an axis; below 1: by size.")
-                .Range(-1e9, 64)
-                .Optional("position_sensitive", &RoiParam::position_sensitive, "Each bin has channels of its own.")
-                .Optional("aligned", &RoiParam::aligned, "Pixels are half a unit further left and up."),
-            Validate)
+        .Params(Schema(), Validate)
         .Inputs({"data", "rois"})
         .Set(ShapeRule{InferShape})
         .Set(DTypeRule{InferRegionDTypes})
         .Set(AmpFacts{Arithmetic::kElementwise, {SlotRole::kData, SlotRole::kIndex}})
+        .Set(GradientRule{[](GradientContext& c) {
+          c.Set(0, c.Call("_backward_ROIAlign", {c.gradient(), c.in(0), c.in(1)}, c.attrs()));
+        }})
         .Set(ReferenceKernel{Reference})
         .Set(KernelRule{Lower});
 

@@ -7,6 +7,7 @@
 #include "ops/numeric.h"
 #include "ops/regions.h"
 #include "ops/rules.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/reference.h"
 
@@ -103,6 +104,7 @@ bool Lower(LowerContext& c) {
         .Set(ShapeRule{InferShape})
         .Set(DTypeRule{InferRegionDTypes})
         .Set(AmpFacts{Arithmetic::kElementwise, {SlotRole::kData, SlotRole::kIndex}})
+        .Set(NoGradient{"gradients of ROIPooling are not implemented"})
         .Set(ReferenceKernel{Reference})
         .Set(KernelRule{Lower});
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ops/backward_move.h"
 #include "ops/moves.h"
 #include "ops/places.h"
 #include "ops/rules.h"
@@ -23,6 +24,7 @@ OpDefinition<P> Register(const char* name, const char* doc, ParamSchema<P> schem
       }})
       .Set(SameDType())
       .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
+      .Set(MoveGradient())
       .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
         Relocate(node, node.params<P>(), in[0], out[0]);
       }})

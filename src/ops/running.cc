@@ -2,6 +2,7 @@
 #include "kernels/running_sum.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/lower_context.h"
 #include "program/reference.h"
@@ -78,6 +79,13 @@ bool LowerCumsum(LowerContext& c) {
           if (IsKnown(r.in(0))) r.Out(0, r.in(0));
         }})
         .Set(AmpFacts{Arithmetic::kNeedsFloat32})
+        .Set(GradientRule{[](GradientContext& c) {
+          const std::string axis = PrintAttr(c.params<CumsumParam>().axis.value_or(0));
+          const Term turned = c.Call("reverse", {c.gradient()}, {{"axis", axis}});
+          const Term sums = c.Call("_npi_cumsum", {turned}, {{"axis", axis}});
+          c.Set(0,
+                c.Call("_broadcast_as", {ReshapeLike(c.Call("reverse", {sums}, {{"axis", axis}}), c.in(0)), c.in(0)}));
+        }})
         .Set(ReferenceKernel{CumsumReference})
         .Set(KernelRule{LowerCumsum});
 
@@ -131,6 +139,7 @@ void DiffReference(const Node& node, std::span<const NDArray> in, std::span<NDAr
                                           r.AllSame();
                                         }})
                                         .Set(AmpFacts{Arithmetic::kNeedsFloat32})
+                                        .Set(NoGradient{"gradients of differences are not implemented"})
                                         .Set(ReferenceKernel{DiffReference});
 
 }  // namespace

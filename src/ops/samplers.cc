@@ -5,6 +5,8 @@
 #include "ops/float32_kernel.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
+#include "passes/gradient/composition_rule.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/reference.h"
 
@@ -166,30 +168,151 @@ bool LowerTransformer(LowerContext& c) {
   return LowerInFloat32(c, {"grid_sample", run, bytes});
 }
 
+// ---- gradients ----
+
+ParamSchema<GridParam> GridSchema() {
+  return ParamSchema<GridParam>()
+      .Required("transform_type", &GridParam::transform_type, "What the data are.")
+      .OneOf({"affine", "warp"})
+      .Optional("target_shape", &GridParam::target_shape, "affine: height and width of the output.");
+}
+void ValidateGrid(GridParam& p) {
+  if (p.transform_type == "affine") RequireTarget(p.target_shape);
+}
+
+void InferGrid(ShapeRelation& r) {
+  const auto& p = r.node().params<GridParam>();
+  if (p.transform_type == "warp") {
+    r.In(0, Shape{kUnknownDim, 2, kUnknownDim, kUnknownDim});
+    return r.AllSame();
+  }
+  r.In(0, Shape{kUnknownDim, 6});
+  r.Out(0, Shape{r.in(0)[0], 2, p.target_shape[0], p.target_shape[1]});
+}
+
+template <class T>
+std::vector<T> BackwardAffine(const std::vector<T>& dy, std::int64_t height, std::int64_t width) {
+  std::vector<T> matrices;
+  for (std::size_t plane = 0; plane < dy.size(); plane += static_cast<std::size_t>(height * width)) {
+    double across = 0, down = 0, both = 0;
+    for (std::int64_t i = 0; i < height * width; ++i) {
+      const auto gradient = static_cast<double>(dy[plane + static_cast<std::size_t>(i)]);
+      across += gradient * Along<double>(i % width, width);
+      down += gradient * Along<double>(i / width, height);
+      both += gradient;
+    }
+    for (const double sum : {across, down, both}) matrices.push_back(static_cast<T>(sum));
+  }
+  return matrices;
+}
+
+void BackwardGrid(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+  const std::int64_t height = in[0].shape()[2], width = in[0].shape()[3];
+  WithFloatType(in[0].dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    std::vector<T> dy = Numbers<T>(in[0]);
+    if (node.params<GridParam>().transform_type == "affine") return Store(BackwardAffine(dy, height, width), out[0]);
+    for (std::size_t k = 0; k < dy.size(); ++k) {
+      const bool goes_down = static_cast<std::int64_t>(k) / (height * width) % 2 == 1;
+      dy[k] /= static_cast<T>((goes_down ? height : width) - 1) / 2;
+    }
+    Store(dy, out[0]);
+  });
+}
+
+// Of one sample: to the elements of the plane, and by the position.
+template <class T>
+void BackwardSample(const T* plane, std::int64_t height, std::int64_t width, T across, T down, T gradient, T* dplane,
+                    T* dacross, T* ddown) {
+  const T left = std::floor(across), top = std::floor(down);
+  const T right_weight = across - left, bottom_weight = down - top;
+  for (int k = 0; k < 4; ++k) {
+    const T column = left + static_cast<T>(k % 2), row = top + static_cast<T>(k / 2);
+    const bool inside = column >= 0 && column < static_cast<T>(width) && row >= 0 && row < static_cast<T>(height);
+    if (!inside) continue;
+    const std::int64_t place = static_cast<std::int64_t>(row) * width + static_cast<std::int64_t>(column);
+    const T vertical = k / 2 == 0 ? 1 - bottom_weight : bottom_weight;
+    const T horizontal = k % 2 == 0 ? 1 - right_weight : right_weight;
+    dplane[place] += gradient * vertical * horizontal;
+    *dacross += gradient * plane[place] * vertical * (k % 2 == 0 ? -1 : 1);
+    *ddown += gradient * plane[place] * horizontal * (k / 2 == 0 ? -1 : 1);
+  }
+}
+
+void BackwardSampler(const Node&, std::span<const NDArray> in, std::span<NDArray> out) {
+  const Shape& shape = in[1].shape();
+  const std::int64_t places = in[2].shape().SizeOf(2, 4), size = shape[2] * shape[3];
+  WithFloatType(in[0].dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const std::vector<T> dy = Numbers<T>(in[0]), x = Numbers<T>(in[1]), grid = Numbers<T>(in[2]);
+    std::vector<T> dx(x.size(), T{0}), dgrid(grid.size(), T{0});
+    const T wide = static_cast<T>(shape[3] - 1) / 2, high = static_cast<T>(shape[2] - 1) / 2;
+    for (std::int64_t plane = 0; plane < shape[0] * shape[1]; ++plane) {
+      const std::int64_t first = plane / shape[1] * 2 * places;
+      for (std::int64_t i = 0; i < places; ++i) {
+        const auto at = static_cast<std::size_t>(first + i), below = at + static_cast<std::size_t>(places);
+        T across{0}, down{0};
+        BackwardSample(x.data() + plane * size, shape[2], shape[3], (grid[at] + 1) * wide, (grid[below] + 1) * high,
+                       dy[static_cast<std::size_t>(plane * places + i)], dx.data() + plane * size, &across, &down);
+        dgrid[at] += across * wide;
+        dgrid[below] += down * high;
+      }
+    }
+    if (out[0].defined()) Store(dx, out[0]);
+    if (out[1].defined()) Store(dgrid, out[1]);
+  });
+}
+
+[[maybe_unused]] const auto kBackwardGrid =
+    RegisterOp<GridParam>("_backward_GridGenerator")
+        .Doc("The gradient of GridGenerator's data.")
+        .Params(GridSchema(), ValidateGrid)
+        .Inputs({"gradient", "data"})
+        .Set(ShapeRule{[](ShapeRelation& r) {
+          r.In(1, r.out(0));
+          std::vector<Shape> in{r.in(1)}, out(1);
+          ShapeRelation forward(r.node(), in, out);
+          InferGrid(forward);
+          r.In(0, out[0]);
+          r.In(1, in[0]);
+          r.Out(0, in[0]);
+        }})
+        .Set(SameFloatDType())
+        .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole::kIgnored}})
+        .Set(NoGradient{"second derivatives of grids are not implemented"})
+        .Set(ReferenceKernel{BackwardGrid});
+
+[[maybe_unused]] const auto kBackwardSampler =
+    RegisterOp<NoParam>("_backward_BilinearSampler")
+        .Doc("The gradients of BilinearSampler's data and grid.")
+        .Inputs({"gradient", "data", "grid"})
+        .Outputs({"data", "grid"})
+        .VisibleOutputs([](const NoParam&) { return 2; })
+        .Set(ShapeRule{[](ShapeRelation& r) {
+          r.In(1, Images());
+          r.In(2, Shape{r.in(1)[0], 2, kUnknownDim, kUnknownDim});
+          r.In(0, Shape{r.in(1)[0], r.in(1)[1], r.in(2)[2], r.in(2)[3]});
+          r.Out(0, r.in(1));
+          r.Out(1, r.in(2));
+        }})
+        .Set(SameFloatDType())
+        .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole::kData, SlotRole::kIndex}})
+        .Set(NoGradient{"second derivatives of samplers are not implemented"})
+        .Set(ReferenceKernel{BackwardSampler});
+
 // ---- registration ----
 
 [[maybe_unused]] const auto kGrid =
     RegisterOp<GridParam>("GridGenerator")
         .Doc("Grids (N, 2, H, W) of positions from -1 to 1: where matrices (N, 6) map them or displacements lead.")
-        .Params(ParamSchema<GridParam>()
-                    .Required("transform_type", &GridParam::transform_type, "What the data are.")
-                    .OneOf({"affine", "warp"})
-                    .Optional("target_shape", &GridParam::target_shape, "affine: height and width of the output."),
-                [](GridParam& p) {
-                  if (p.transform_type == "affine") RequireTarget(p.target_shape);
-                })
+        .Params(GridSchema(), ValidateGrid)
         .Inputs({"data"})
-        .Set(ShapeRule{[](ShapeRelation& r) {
-          const auto& p = r.node().params<GridParam>();
-          if (p.transform_type == "warp") {
-            r.In(0, Shape{kUnknownDim, 2, kUnknownDim, kUnknownDim});
-            return r.AllSame();
-          }
-          r.In(0, Shape{kUnknownDim, 6});
-          r.Out(0, Shape{r.in(0)[0], 2, p.target_shape[0], p.target_shape[1]});
-        }})
+        .Set(ShapeRule{InferGrid})
         .Set(SameFloatDType())
         .Set(AmpFacts{Arithmetic::kNeedsFloat32})
+        .Set(GradientRule{[](GradientContext& c) {
+          c.Set(0, c.Call("_backward_GridGenerator", {c.gradient(), c.in(0)}, c.attrs()));
+        }})
         .Set(ReferenceKernel{GridReference})
         .Set(KernelRule{LowerGrid});
 
@@ -206,6 +329,11 @@ bool LowerTransformer(LowerContext& c) {
         }})
         .Set(SameFloatDType())
         .Set(AmpFacts{Arithmetic::kElementwise, {SlotRole::kData, SlotRole::kIndex}})
+        .Set(GradientRule{[](GradientContext& c) {
+          const std::vector<Term> found = c.CallAll("_backward_BilinearSampler", {c.gradient(), c.in(0), c.in(1)});
+          c.Set(0, found[0]);
+          c.Set(1, found[1]);
+        }})
         .Set(ReferenceKernel{SamplerReference})
         .Set(KernelRule{LowerSampler});
 
@@ -230,6 +358,12 @@ bool LowerTransformer(LowerContext& c) {
         }})
         .Set(SameFloatDType())
         .Set(AmpFacts{Arithmetic::kElementwise, {SlotRole::kData, SlotRole::kIndex}})
+        .Set(CompositionRule([](GradientContext& c) {
+          const Term grid = c.Call(
+              "GridGenerator", {c.in(1)},
+              {{"transform_type", "affine"}, {"target_shape", PrintAttr(c.params<TransformerParam>().target_shape)}});
+          return std::vector<Term>{c.Call("BilinearSampler", {c.in(0), grid})};
+        }))
         .Set(ReferenceKernel{TransformerReference})
         .Set(KernelRule{LowerTransformer});
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <numbers>
 #include <optional>
 
 #include "ops/map_rules.h"
@@ -11,6 +12,7 @@
 #include "ops/remainder.h"
 #include "ops/rules.h"
 #include "ops/special.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
@@ -387,10 +389,64 @@ bool LowerByMap(const Row& row, LowerContext& c) {
   return LowerToMap(c, {{.op = kernels::MapOp::kConstant, .alpha = scalar}, step});
 }
 
+// Those of functions that are not here are zero.
+struct DerivativeRow {
+  double (*real)(double x, double s);
+  Term (*derivative)(const Term& x, const Term& y, double s);
+};
+constexpr DerivativeRow kDerivatives[] = {
+    {ROver, [](const Term& x, const Term& y, double) { return -(y / x); }},
+    {RMod, [](const Term& x, const Term&, double s) { return -Unary("floor", s / x); }},
+    {Reversed<TruncatedRemainder>, [](const Term& x, const Term&, double s) { return -Unary("trunc", s / x); }},
+    {Larger, [](const Term& x, const Term&, double s) { return x >= s; }},
+    {Smaller, [](const Term& x, const Term&, double s) { return x <= s; }},
+    {FMax, [](const Term& x, const Term&, double s) { return x >= s; }},
+    {FMin, [](const Term& x, const Term&, double s) { return x <= s; }},
+    {ToPower, [](const Term& x, const Term&, double s) { return s * Power(x, s - 1); }},
+    {RToPower, [](const Term&, const Term& y, double s) { return std::log(s) * y; }},
+    {Hypot, [](const Term& x, const Term& y, double) { return x / y; }},
+    {ArcTan2, [](const Term& x, const Term&, double s) { return s / (Unary("square", x) + s * s); }},
+    {Reversed<ArcTan2>, [](const Term& x, const Term&, double s) { return -s / (Unary("square", x) + s * s); }},
+    {CopySign, [](const Term& x, const Term& y, double) { return Unary("sign", x) * Unary("sign", y); }},
+    {Reversed<LoadExponent>, [](const Term&, const Term& y, double) { return std::numbers::ln2 * y; }},
+    {LogAddExp, [](const Term& x, const Term& y, double) { return Unary("exp", x - y); }},
+};
+
+// What the data is multiplied with.
+std::optional<double> Factor(const Row& row, double s) {
+  constexpr double (*kTruncated)(double, double) = TruncatedRemainder;
+  if (row.real == Plus || row.real == Minus || row.real == Mod || row.real == kTruncated) return 1;
+  if (row.real == RMinus) return -1;
+  if (row.real == Times) return s;
+  if (row.real == LoadExponent) return std::exp2(s);
+  return std::nullopt;
+}
+
+void AddGradient(const Row& row, OpDefinition<ScalarParam>& definition) {
+  if (row.result != Row::kNumbers && row.result != Row::kFloats) {
+    definition.Set(ZeroGradient{"it changes by steps"});
+    return;
+  }
+  const DerivativeRow* known = std::find_if(std::begin(kDerivatives), std::end(kDerivatives),
+                                            [&](const DerivativeRow& other) { return other.real == row.real; });
+  if (known == std::end(kDerivatives) && row.real != Over && !Factor(row, 1)) {
+    definition.Set(ZeroGradient{"it changes by steps"});
+    return;
+  }
+  definition.Set(GradientRule{[&row, known](GradientContext& c) {
+    const double s = c.params<ScalarParam>().scalar;
+    if (row.real == Over) return c.Set(0, c.gradient() / s);
+    const std::optional<double> factor = Factor(row, s);
+    if (factor) return c.Set(0, *factor == 1 ? c.gradient() : c.gradient() * *factor);
+    c.Set(0, c.gradient() * known->derivative(c.in(0), c.out(), s));
+  }});
+}
+
 void Register(const Row& row) {
   auto card = RegisterOp<ScalarParam>(row.name);
   AddAliases(card, row.aliases);
   AddFacts(row, card);
+  AddGradient(row, card);
   card.Doc(row.doc)
       .Params(
           ParamSchema<ScalarParam>()

@@ -5,6 +5,7 @@
 #include "ops/places.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
@@ -105,6 +106,9 @@ bool Lower(LowerContext& c) {
         }})
         .Set(AmpFacts{Arithmetic::kMovesData, {SlotRole::kData, SlotRole::kIndex}, AlwaysCommutes})
         .Set(DataAndZero())
+        .Set(GradientRule{[](GradientContext& c) {
+          c.Set(0, c.Call("gather_nd", {c.gradient(), c.in(1)}));
+        }})
         .Set(ReferenceKernel{Reference})
         .Set(KernelRule{Lower});
 

@@ -5,6 +5,7 @@
 
 #include "kernels/cast.h"
 #include "kernels/gather.h"
+#include "ops/backward_move.h"
 #include "ops/moves.h"
 #include "ops/numeric.h"
 #include "ops/ranges.h"
@@ -129,6 +130,7 @@ bool Lower(LowerContext& c) {
                       {SlotRole::kData, SlotRole::kIndex},
                       [](const Node& node, DType) { return node.params<SequenceMaskParam>().value == 0; }})
         .Set(DataAndConstant([](const Node& node) { return node.params<SequenceMaskParam>().value; }))
+        .Set(MoveGradient())
         .Set(ReferenceKernel{Reference})
         .Set(KernelRule{Lower});
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ops/backward_move.h"
 #include "ops/gathers.h"
 #include "ops/moves.h"
 #include "ops/numeric.h"
@@ -147,6 +148,7 @@ OpDefinition<SequenceParam> Register(const char* name, const char* doc, std::int
         if (r.num_inputs() > 1 && !IsKnown(r.in(1))) r.In(1, DType::kFloat32);
       }})
       .Set(AmpFacts{Arithmetic::kMovesData, {SlotRole::kData, SlotRole::kIndex}, AlwaysCommutes})
+      .Set(MoveGradient())
       .Set(ReferenceKernel{std::move(reference)})
       .Set(KernelRule{std::move(lower)});
 }

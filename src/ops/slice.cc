@@ -3,6 +3,7 @@
 #include <cstring>
 #include <limits>
 
+#include "ops/backward_move.h"
 #include "ops/moves.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
@@ -123,6 +124,7 @@ OpDefinition<P> Register(const char* name, const char* doc, ParamSchema<P> schem
       }})
       .Set(SameDType())
       .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
+      .Set(MoveGradient())
       .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
         CopyRanges(in[0], RangesOf(node, node.params<P>(), in[0].shape()), out[0]);
       }})
@@ -203,6 +205,10 @@ std::vector<Range> PartRanges(const Node& node, const Shape& data, int part) {
         .Set(ShapeRule{InferSplit})
         .Set(SameDType())
         .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
+        .Set(GradientRule{[](GradientContext& c) {
+          const auto& p = c.params<SliceChannelParam>();
+          JoinGradients(c, p.axis, p.squeeze_axis);
+        }})
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           for (std::size_t i = 0; i < out.size(); ++i) {
             if (out[i].defined()) CopyRanges(in[0], PartRanges(node, in[0].shape(), static_cast<int>(i)), out[i]);

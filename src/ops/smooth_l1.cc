@@ -5,6 +5,7 @@
 #include "ops/numeric.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/reference.h"
 
@@ -50,6 +51,11 @@ bool Lower(LowerContext& c) {
         .Set(SameDType())
         .Set(AmpFacts{Arithmetic::kElementwise})
         .Set(ConstantRange({0, ValueRange::kInfinity}))
+        .Set(GradientRule{[](GradientContext& c) {
+          const double square = c.params<SmoothL1Param>().scalar * c.params<SmoothL1Param>().scalar;
+          const Term line = square * c.in(0);
+          c.Set(0, c.gradient() * c.Call("clip", {line}, {{"a_min", "-1.0"}, {"a_max", "1.0"}}));
+        }})
         .Set(ReferenceKernel{Reference})
         .Set(KernelRule{Lower});
 

@@ -9,6 +9,7 @@
 #include "ops/ranges.h"
 #include "ops/rules.h"
 #include "ops/softmax.h"
+#include "passes/gradient/composition_rule.h"
 #include "passes/infer.h"
 #include "passes/op_facts.h"
 #include "passes/out_dtype.h"
@@ -118,6 +119,11 @@ OpDefinition<SoftmaxParam> Register(const char* name, const char* doc, bool loga
       .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole::kIndex}})
       .Set(ConstantRange(logarithm ? ValueRange{-ValueRange::kInfinity, 0} : ValueRange{0, 1}))
       .Set(DeclaresOutDType{})
+      .Set(GradientRule{[logarithm, sign](GradientContext& c) {
+        const auto& p = c.params<SoftmaxParam>();
+        const auto length = UsesLength(p) ? std::optional(c.in(1)) : std::nullopt;
+        c.Set(0, SoftmaxGradient(c, c.gradient(), p.axis, Divisor(p, sign), logarithm, length));
+      }})
       .Set(ReferenceKernel{[logarithm, sign](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
         Reference(node, logarithm, sign, in, out);
       }})
@@ -134,6 +140,97 @@ OpDefinition<SoftmaxParam> Register(const char* name, const char* doc, bool loga
                                            .Params(Schema(), ValidateSoftmin)
                                            .Inputs({"data"})
                                            .Set(AmpFacts{Arithmetic::kNeedsFloat32});
+
+// ---- the gradient ----
+
+struct BackwardSoftmaxParam {
+  std::int64_t axis = -1;
+  double temperature = 1;
+  bool logarithm = false;
+  bool use_length = false;
+};
+
+int Axis(const Node& node, const BackwardSoftmaxParam& p, const Shape& data) { return RequireAxis(node, p.axis, data); }
+
+void BackwardReference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+  const auto& p = node.params<BackwardSoftmaxParam>();
+  const Shape& shape = in[0].shape();
+  const int axis = Axis(node, p, shape);
+  const std::int64_t size = shape[axis], inner = shape.SizeOf(axis + 1, shape.rank());
+  WithFloatType(in[0].dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const std::vector<T> dy = Numbers<T>(in[0]), y = Numbers<T>(in[1]);
+    const std::vector<std::int64_t> lengths = p.use_length ? Numbers<std::int64_t>(in[2]) : std::vector<std::int64_t>();
+    std::vector<T> dx(dy.size(), T{0});
+    kernels::ParallelFor(shape.SizeOf(0, axis) * inner, 64, [&](std::int64_t line) {
+      const std::int64_t first = line / inner * size * inner + line % inner;
+      const auto at = [&](std::int64_t i) { return static_cast<std::size_t>(first + i * inner); };
+      const std::int64_t count = p.use_length ? std::clamp<std::int64_t>(lengths[line], 0, size) : size;
+      double sum = 0;
+      for (std::int64_t i = 0; i < count; ++i) {
+        const auto gradient = static_cast<double>(dy[at(i)]);
+        sum += p.logarithm ? gradient : gradient * static_cast<double>(y[at(i)]);
+      }
+      for (std::int64_t i = 0; i < count; ++i) {
+        const auto gradient = static_cast<double>(dy[at(i)]), value = static_cast<double>(y[at(i)]);
+        const double change = p.logarithm ? gradient - std::exp(value) * sum : value * (gradient - sum);
+        dx[at(i)] = static_cast<T>(change / p.temperature);
+      }
+    });
+    Store(dx, out[0]);
+  });
+}
+
+void InferBackwardShape(ShapeRelation& r) {
+  const auto& p = r.node().params<BackwardSoftmaxParam>();
+  for (int i = 0; i < 2; ++i) r.In(i, r.out(0));
+  r.In(0, r.in(1));
+  r.In(1, r.in(0));
+  r.Out(0, r.in(0));
+  if (!r.in(0).rank_known()) return;
+  const int axis = Axis(r.node(), p, r.in(0));
+  if (!p.use_length) return;
+  std::vector<std::int64_t> length = r.in(0).dims();
+  length.erase(length.begin() + axis);
+  r.In(2, Shape(length));
+}
+
+std::vector<Term> ComposeBackward(GradientContext& c) {
+  const auto& p = c.params<BackwardSoftmaxParam>();
+  const Term dy = c.in(0), y = c.in(1);
+  const auto sum = [&](const Term& x) { return c.Call("sum", {x}, {{"axis", PrintAttr(p.axis)}, {"keepdims", "1"}}); };
+  const Term dx = p.logarithm ? dy - Unary("exp", y) * sum(dy) : y * (dy - sum(dy * y));
+  return {dx / p.temperature};
+}
+
+[[maybe_unused]] const auto kBackward =
+    RegisterOp<BackwardSoftmaxParam>("_backward_softmax")
+        .Doc("The gradient of softmax (of its logarithm) from that of its output and the output itself.")
+        .Params(ParamSchema<BackwardSoftmaxParam>()
+                    .Optional("axis", &BackwardSoftmaxParam::axis, "The axis that is normalised.")
+                    .Optional("temperature", &BackwardSoftmaxParam::temperature, "What the data was divided by.")
+                    .Optional("logarithm", &BackwardSoftmaxParam::logarithm, "Of log_softmax.")
+                    .Optional("use_length", &BackwardSoftmaxParam::use_length,
+                              "There is an input length; elements beyond it have no gradient."))
+        .Inputs([](const BackwardSoftmaxParam& p) {
+          return p.use_length ? std::vector<std::string>{"gradient", "output", "length"}
+                              : std::vector<std::string>{"gradient", "output"};
+        })
+        .Set(ShapeRule{InferBackwardShape})
+        .Set(DTypeRule{[](DTypeRelation& r) {
+          r.Same({0, 1}, {0});
+          r.InIsFloat(0);
+          if (r.num_inputs() > 2 && !IsKnown(r.in(2))) r.In(2, DType::kInt32);
+        }})
+        .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole::kData, SlotRole::kIndex}})
+        .Set(GradientRule{[](GradientContext& c) {
+          static const GradientRule kComposed = CompositionRule(ComposeBackward);
+          if (c.params<BackwardSoftmaxParam>().use_length) {
+            throw UnsupportedError(c.node().Describe() + ": second derivatives with lengths are not supported");
+          }
+          kComposed.apply(c);
+        }})
+        .Set(ReferenceKernel{BackwardReference});
 
 struct SoftmaxActivationParam {
   std::string mode = "instance";
@@ -162,6 +259,10 @@ int AxisOf(const SoftmaxActivationParam& p, const Shape& data) { return p.mode =
         .Set(AmpFacts{Arithmetic::kNeedsFloat32})
         .Set(ConstantRange({0, 1}))
         .Set(DeclaresOutDType{})
+        .Set(GradientRule{[](GradientContext& c) {
+          const bool by_channel = c.params<SoftmaxActivationParam>().mode == "channel";
+          c.Set(0, SoftmaxGradient(c, c.gradient(), by_channel ? 1 : -1, 1, false));
+        }})
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           SoftmaxReference(in[0], AxisOf(node.params<SoftmaxActivationParam>(), in[0].shape()), 1.0, {}, out[0]);
         }})
@@ -179,6 +280,18 @@ int AxisOf(const SoftmaxActivationParam& p, const Shape& data) { return p.mode =
         }});
 
 }  // namespace
+
+Term SoftmaxGradient(GradientContext& c, const Term& gradient, std::int64_t axis, double divisor, bool logarithm,
+                     const std::optional<Term>& length) {
+  AttrMap attrs{{"axis", PrintAttr(axis)}, {"temperature", PrintAttr(divisor)}, {"logarithm", PrintAttr(logarithm)}};
+  std::vector<Term> inputs{gradient, c.out()};
+  if (length) {
+    attrs["use_length"] = "True";
+    inputs.push_back(*length);
+  }
+  const Term found = c.Call("_backward_softmax", inputs, std::move(attrs));
+  return c.Call("_broadcast_as", {found, c.in(0)});  // in the dtype of the data
+}
 
 bool LowerToSoftmax(LowerContext& c, kernels::Softmax job, int axis, ValueId data, ValueId lengths) {
   const DType in = Computed(c.DTypeOf(data)), out = Computed(c.out_type(0).dtype);

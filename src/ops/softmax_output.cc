@@ -1,8 +1,10 @@
 // SoftmaxOutput at inference: a softmax that does not look at its label.
 #include <algorithm>
 
+#include "ops/numeric.h"
 #include "ops/ranges.h"
 #include "ops/softmax.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/infer.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
@@ -88,6 +90,109 @@ bool LowerToKernel(LowerContext& c) {
   return LowerToSoftmax(c, kernels::Softmax(), lines.axis, c.Reshape(c.in(0), lines.shape), kNoValue);
 }
 
+// ---- the gradient ----
+
+// Output and label as lines of classes: class k of a line lies `inner` elements behind class k - 1.
+struct LabelledLines {
+  std::int64_t classes, inner, count;
+
+  std::size_t Place(std::int64_t line, std::int64_t k) const {
+    return static_cast<std::size_t>(line / inner * classes * inner + line % inner + k * inner);
+  }
+};
+
+LabelledLines LabelledLinesOf(const SoftmaxOutputParam& p, const Shape& data) {
+  const Lines lines = LinesOf(p, data);
+  const std::int64_t classes = lines.shape[lines.axis];
+  const std::int64_t inner = lines.shape.SizeOf(lines.axis + 1, lines.shape.rank());
+  return {classes, inner, lines.shape.SizeOf(0, lines.axis) * inner};
+}
+
+// What all gradients are multiplied with. As MXNet has it, several outputs count the places of an instance, too, unless
+// valid labels are counted.
+double ScaleOf(const SoftmaxOutputParam& p, const LabelledLines& lines, const std::vector<std::int64_t>& labels,
+               std::int64_t batch) {
+  double divisor = 1;
+  if (p.normalization == "batch") divisor = static_cast<double>(p.multi_output ? batch : lines.count);
+  if (p.normalization == "valid") {
+    const auto ignored = static_cast<std::int64_t>(p.ignore_label);
+    divisor = static_cast<double>(
+        std::max<std::ptrdiff_t>(1, std::ssize(labels) - std::count(labels.begin(), labels.end(), ignored)));
+  }
+  if (p.multi_output && p.normalization != "valid") divisor *= static_cast<double>(lines.inner);
+  return p.grad_scale / divisor;
+}
+
+// Labels that are probabilities themselves.
+template <class T>
+std::vector<T> DifferenceFromProbabilities(const SoftmaxOutputParam& p, std::vector<T> y, const NDArray& label) {
+  const std::vector<T> expected = Numbers<T>(label);
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] = (y[i] - expected[i]) * static_cast<T>(p.grad_scale);
+  return y;
+}
+
+template <class T>
+std::vector<T> DifferenceFromLabels(const SoftmaxOutputParam& p, std::vector<T> y, const NDArray& label,
+                                    const Shape& data) {
+  const LabelledLines lines = LabelledLinesOf(p, data);
+  const std::vector<std::int64_t> labels = Numbers<std::int64_t>(label);
+  const T scale = static_cast<T>(ScaleOf(p, lines, labels, data[0]));
+  const T missed = static_cast<T>(p.smooth_alpha / static_cast<double>(std::max<std::int64_t>(1, lines.classes - 1)));
+  for (std::int64_t line = 0; line < lines.count; ++line) {
+    const std::int64_t chosen = labels[static_cast<std::size_t>(line)];
+    const bool is_ignored = p.use_ignore && chosen == static_cast<std::int64_t>(p.ignore_label);
+    for (std::int64_t k = 0; k < lines.classes; ++k) {
+      T& value = y[lines.Place(line, k)];
+      const T expected = k == chosen ? static_cast<T>(1 - p.smooth_alpha) : missed;
+      value = is_ignored ? T{0} : (value - expected) * scale;
+    }
+  }
+  return y;
+}
+
+void BackwardReference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+  const auto& p = node.params<SoftmaxOutputParam>();
+  WithFloatType(out[0].dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const bool is_probabilities = in[1].shape() == in[0].shape();
+    std::vector<T> dx = is_probabilities ? DifferenceFromProbabilities(p, Numbers<T>(in[0]), in[1])
+                                         : DifferenceFromLabels(p, Numbers<T>(in[0]), in[1], in[0].shape());
+    if (p.out_grad) {  // MXNet multiplies by the output where it means the output's gradient
+      const std::vector<T> output = Numbers<T>(in[0]);
+      for (std::size_t i = 0; i < dx.size(); ++i) dx[i] *= output[i];
+    }
+    Store(dx, out[0]);
+  });
+}
+
+void InferBackwardShape(ShapeRelation& r) {
+  InferShape(r);
+  const auto& p = r.node().params<SoftmaxOutputParam>();
+  if (!r.in(0).fully_known() || !r.in(1).fully_known() || r.in(0) == r.in(1)) return;
+  const LabelledLines lines = LabelledLinesOf(p, r.in(0));
+  if (r.in(1).size() != lines.count) {
+    FailAt(r.node(), "expected a label for each of {} lines of data {}, got shape {}", lines.count, r.in(0).ToString(),
+           r.in(1).ToString());
+  }
+}
+
+void Gradient(GradientContext& c) { c.Set(0, c.Call("_backward_SoftmaxOutput", {c.out(), c.in(1)}, c.attrs())); }
+
+[[maybe_unused]] const auto kBackward =
+    RegisterOp<SoftmaxOutputParam>("_backward_SoftmaxOutput")
+        .Doc("The gradient of SoftmaxOutput's data: that of the cross entropy.")
+        .Params(Schema())
+        .Inputs({"output", "label"})
+        .Set(ShapeRule{InferBackwardShape})
+        .Set(DTypeRule{[](DTypeRelation& r) {
+          r.Same({0}, {0});
+          r.InIsFloat(0);
+          if (!IsKnown(r.in(1))) r.In(1, r.in(0));
+        }})
+        .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole::kIndex}})
+        .Set(NoGradient{"the gradient of a loss is none of a function"})
+        .Set(ReferenceKernel{BackwardReference});
+
 [[maybe_unused]] const auto kCard = RegisterOp<SoftmaxOutputParam>("SoftmaxOutput")
                                         .Alias("Softmax")
                                         .Doc("Softmax of data (N, C); the label is for training and need not be bound.")
@@ -101,6 +206,7 @@ bool LowerToKernel(LowerContext& c) {
                                         }})
                                         .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole::kIgnored}})
                                         .Set(ConstantRange({0, 1}))
+                                        .Set(GradientRule{Gradient})
                                         .Set(ReferenceKernel{Reference})
                                         .Set(LowerRule{Lower})
                                         .Set(KernelRule{LowerToKernel});

@@ -9,6 +9,7 @@
 #include "ops/places.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/kernel_types.h"
 #include "program/lower_context.h"
@@ -200,6 +201,7 @@ OpDefinition<ArgParam> Register(const char* name, const char* doc, bool largest,
       .Set(AmpFacts{Arithmetic::kNeedsFloat32, {}, nullptr, true})
       .Set(PositionsOf<ArgParam>())
       .Set(Compares())
+      .Set(ZeroGradient{"it gives positions"})
       .Set(ReferenceKernel{[largest](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
         ArgReference(LinesOf(node, node.params<ArgParam>().axis, in[0].shape()), largest, in[0], out[0]);
       }})
@@ -237,6 +239,7 @@ Lines Channels(const Node& node, const Shape& data) { return LinesOf(node, 1, da
         .Set(AmpFacts{Arithmetic::kNeedsFloat32, {}, nullptr, true})
         .Set(RangeRule{[](const RangeQuery& q, int) { return Positions(q, 1); }})
         .Set(Compares())
+        .Set(ZeroGradient{"it gives positions"})
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           ArgReference(Channels(node, in[0].shape()), true, in[0], out[0]);
         }})
@@ -273,6 +276,7 @@ Shape Sorted(const std::optional<std::int64_t>& axis, const Shape& data) { retur
         .Set(AmpFacts{Arithmetic::kNeedsFloat32, {}, nullptr, true})
         .Set(PositionsOf<ArgSortParam>())
         .Set(Compares())
+        .Set(ZeroGradient{"it gives positions"})
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           const auto& p = node.params<ArgSortParam>();
           const Lines lines = LinesOf(node, p.axis, in[0].shape());
@@ -323,6 +327,7 @@ void SortReference(const Node& node, std::span<const NDArray> in, std::span<NDAr
         }})
         .Set(SameDType())
         .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
+        .Set(NoGradient{"gradients of sort are not implemented"})
         .Set(ReferenceKernel{SortReference})
         .Set(KernelRule{[](LowerContext& c) {
           const auto& p = c.node().params<SortParam>();
@@ -426,6 +431,7 @@ bool LowerTopK(LowerContext& c) {
           return p.ret_typ == "mask" ? ValueRange::Between(0, 1, true) : Positions(q, p.axis);
         }})
         .Set(Compares())
+        .Set(NoGradient{"gradients of topk are not implemented"})
         .Set(ReferenceKernel{TopKReference})
         .Set(KernelRule{LowerTopK});
 

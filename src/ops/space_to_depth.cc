@@ -1,6 +1,7 @@
 // Blocks of an image as channels, and back: space_to_depth, depth_to_space.
 #include <utility>
 
+#include "ops/backward_move.h"
 #include "ops/moves.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
@@ -60,6 +61,7 @@ OpDefinition<BlockParam> Register(const char* name, const char* doc, StepsFn ste
       }})
       .Set(SameDType())
       .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
+      .Set(MoveGradient())
       .Set(ReferenceKernel{[steps](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
         const Steps s = StepsOf(node, steps, in[0].shape());
         CopyElements(Transposed(in[0].Reshaped(s.six), s.axes), out[0]);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ops/backward_move.h"
 #include "ops/moves.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
@@ -132,6 +133,10 @@ void Validate(SplitParam& p) {
         .Set(ShapeRule{InferShape})
         .Set(SameDType())
         .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
+        .Set(GradientRule{[](GradientContext& c) {
+          const auto& p = c.params<SplitParam>();
+          JoinGradients(c, p.axis, p.squeeze_axis);
+        }})
         .Set(ReferenceKernel{Reference})
         .Set(LowerRule{Lower})
         .Set(KernelRule{LowerToMoves});

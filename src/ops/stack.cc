@@ -4,6 +4,7 @@
 #include "ops/moves.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
@@ -81,6 +82,14 @@ bool LowerToMoves(LowerContext& c) {
         .Set(ShapeRule{InferShape})
         .Set(SameDType())
         .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
+        .Set(GradientRule{[](GradientContext& c) {
+          const std::string axis = PrintAttr(c.params<StackParam>().axis);
+          for (int i = 0; i < c.num_inputs(); ++i) {
+            if (!c.is_asked(i)) continue;
+            const AttrMap attrs{{"axis", axis}, {"begin", std::to_string(i)}, {"end", std::to_string(i + 1)}};
+            c.Set(i, ReshapeLike(c.Call("slice_axis", {c.gradient()}, attrs), c.in(i)));
+          }
+        }})
         .Set(ReferenceKernel{Reference})
         .Set(LowerRule{Lower})
         .Set(KernelRule{LowerToMoves});

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ops/backward_move.h"
 #include "ops/moves.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
@@ -110,6 +111,9 @@ void Register(const Row& row) {
       .Set(ShapeRule{[&row](ShapeRelation& r) { InferShape(row, r); }})
       .Set(SameDType())
       .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
+      .Set(GradientRule{[](GradientContext& c) {
+        for (int i = 0; i < c.num_inputs(); ++i) MoveGradient(i).apply(c);
+      }})
       .Set(ReferenceKernel{
           [&row](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { Reference(row, in, out[0]); }})
       .Set(LowerRule{[&row](LowerContext& c) { return Lower(row, c); }})

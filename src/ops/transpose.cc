@@ -5,6 +5,7 @@
 #include "ops/moves.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
@@ -82,6 +83,27 @@ void InferShape(ShapeRelation& r) {
   r.In(0, in);
 }
 
+// The inverse permutation.
+AttrMap Inverse(const Node& node, const TransposeParam& p) {
+  const IntTuple axes = p.axes.value_or(IntTuple());
+  const auto rank = static_cast<int>(axes.size());
+  IntTuple inverse(axes.size());
+  const std::vector<int> permutation = Permutation(node, p, rank);
+  for (int i = 0; i < rank; ++i) inverse[static_cast<std::size_t>(permutation[static_cast<std::size_t>(i)])] = i;
+  return {{"axes", PrintAttr(inverse)}};
+}
+AttrMap Inverse(const Node&, const SwapAxisParam& p) {
+  return {{"dim1", PrintAttr(p.dim1)}, {"dim2", PrintAttr(p.dim2)}};
+}
+AttrMap Inverse(const Node&, const MoveAxisParam& p) {
+  return {{"source", PrintAttr(p.destination)}, {"destination", PrintAttr(p.source)}};
+}
+
+template <class P>
+void Gradient(GradientContext& c) {
+  c.Set(0, c.Call(c.node().op_name(), {c.gradient()}, Inverse(c.node(), c.params<P>())));
+}
+
 template <class P>
 OpDefinition<P> Register(const char* name, const char* doc, ParamSchema<P> schema) {
   return RegisterOp<P>(name)
@@ -92,6 +114,7 @@ OpDefinition<P> Register(const char* name, const char* doc, ParamSchema<P> schem
       .Set(SameDType())
       .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
       .Set(PermutesAxes{[](const Node& node, int rank) { return Permutation(node, node.params<P>(), rank); }})
+      .Set(GradientRule{Gradient<P>})
       .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
         const std::vector<int> axes = Permutation(node, node.params<P>(), in[0].shape().rank());
         CopyElements(Transposed(in[0], axes), out[0]);

@@ -4,11 +4,13 @@
 #include <limits>
 #include <numbers>
 
+#include "ops/derivatives.h"
 #include "ops/map_rules.h"
 #include "ops/numeric.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
 #include "ops/special.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
@@ -45,6 +47,20 @@ double Digamma(double x) {
   const double series =
       f * (1.0 / 12 - f * (1.0 / 120 - f * (1.0 / 252 - f * (1.0 / 240 - f * (1.0 / 132 - f * 691 / 32760)))));
   return sum + std::log(x) - 0.5 / x - series;
+}
+
+// The second derivative of that logarithm, likewise (6.4.6, 6.4.7, 6.4.12).
+double Trigamma(double x) {
+  if (x <= 0) {
+    if (x == std::floor(x)) return std::numeric_limits<double>::quiet_NaN();
+    const double sine = std::sin(std::numbers::pi * x);
+    return std::numbers::pi * std::numbers::pi / (sine * sine) - Trigamma(1 - x);
+  }
+  double sum = 0;
+  for (; x < 10; x += 1) sum += 1 / (x * x);
+  const double f = 1 / (x * x);
+  const double series = 1.0 / 6 - f * (1.0 / 30 - f * (1.0 / 42 - f * (1.0 / 30 - f * (5.0 / 66 - f * 691 / 2730))));
+  return sum + 1 / x + f / 2 + f / x * series;
 }
 
 constexpr double kDegree = std::numbers::pi / 180;
@@ -190,6 +206,7 @@ const Row kRows[] = {
     {"gamma", "_npx_gamma _sparse_gamma", "The gamma function.", [](double x) { return std::tgamma(x); }, {}},
     {"gammaln", "_npx_gammaln _sparse_gammaln", "The logarithm of the gamma function's magnitude.", LogGamma, {}},
     {"digamma", "_sparse_digamma", "The derivative of the logarithm of the gamma function.", Digamma, {}},
+    {"_trigamma", "", "The derivative of digamma.", Trigamma, {}},
     {"log_sigmoid", "_sparse_log_sigmoid", "The logarithm of the sigmoid.", [](double x) { return -SoftPlus(-x); },
      EltwiseKind::kLogSigmoid},
     {"mish", "_sparse_mish", "x * tanh(log(1 + exp(x))).", [](double x) { return x * std::tanh(SoftPlus(x)); },
@@ -281,11 +298,76 @@ kernels::MapStep MapStepOf(const Row& row) {
   return {.op = kernels::MapOp::kFunction, .function = row.reference};
 }
 
+// Those of functions that are not here are zero.
+struct DerivativeRow {
+  const char* name;
+  Term (*derivative)(const Term& x, const Term& y);
+};
+constexpr DerivativeRow kDerivatives[] = {
+    {"relu", [](const Term&, const Term& y) { return y > 0; }},
+    {"sigmoid", [](const Term&, const Term& y) { return y * (1 - y); }},
+    {"tanh", [](const Term&, const Term& y) { return 1 - Unary("square", y); }},
+    {"exp", [](const Term&, const Term& y) { return y; }},
+    {"log", [](const Term& x, const Term&) { return 1 / x; }},
+    {"sqrt", [](const Term&, const Term& y) { return 0.5 / y; }},
+    {"square", [](const Term& x, const Term&) { return 2 * x; }},
+    {"abs", [](const Term& x, const Term&) { return Unary("sign", x); }},
+    {"reciprocal", [](const Term&, const Term& y) { return -Unary("square", y); }},
+    {"rsqrt", [](const Term& x, const Term& y) { return -0.5 * (y / x); }},
+    {"cbrt", [](const Term&, const Term& y) { return 1.0 / 3 / Unary("square", y); }},
+    {"rcbrt", [](const Term& x, const Term& y) { return -1.0 / 3 * (y / x); }},
+    {"log2", [](const Term& x, const Term&) { return std::numbers::log2e / x; }},
+    {"log10", [](const Term& x, const Term&) { return std::numbers::log10e / x; }},
+    {"log1p", [](const Term& x, const Term&) { return 1 / (x + 1); }},
+    {"expm1", [](const Term& x, const Term&) { return Unary("exp", x); }},
+    {"erf",
+     [](const Term& x, const Term&) { return 2 * std::numbers::inv_sqrtpi * Unary("exp", -Unary("square", x)); }},
+    {"erfinv",
+     [](const Term&, const Term& y) { return 0.5 / std::numbers::inv_sqrtpi * Unary("exp", Unary("square", y)); }},
+    {"sin", [](const Term& x, const Term&) { return Unary("cos", x); }},
+    {"cos", [](const Term& x, const Term&) { return -Unary("sin", x); }},
+    {"tan", [](const Term&, const Term& y) { return Unary("square", y) + 1; }},
+    {"arcsin", [](const Term& x, const Term&) { return Unary("rsqrt", 1 - Unary("square", x)); }},
+    {"arccos", [](const Term& x, const Term&) { return -Unary("rsqrt", 1 - Unary("square", x)); }},
+    {"arctan", [](const Term& x, const Term&) { return 1 / (Unary("square", x) + 1); }},
+    {"sinh", [](const Term& x, const Term&) { return Unary("cosh", x); }},
+    {"cosh", [](const Term& x, const Term&) { return Unary("sinh", x); }},
+    {"arcsinh", [](const Term& x, const Term&) { return Unary("rsqrt", Unary("square", x) + 1); }},
+    {"arccosh", [](const Term& x, const Term&) { return Unary("rsqrt", Unary("square", x) - 1); }},
+    {"arctanh", [](const Term& x, const Term&) { return 1 / (1 - Unary("square", x)); }},
+    {"softsign", [](const Term& x, const Term&) { return 1 / Unary("square", Unary("abs", x) + 1); }},
+    {"gamma", [](const Term& x, const Term& y) { return y * Unary("digamma", x); }},
+    {"gammaln", [](const Term& x, const Term&) { return Unary("digamma", x); }},
+    {"digamma", [](const Term& x, const Term&) { return Unary("_trigamma", x); }},
+    {"log_sigmoid", [](const Term& x, const Term&) { return Unary("sigmoid", -x); }},
+    {"mish", MishDerivative},
+};
+constexpr const char* kSteps[] = {"floor", "ceil", "trunc", "fix", "round", "rint", "sign"};
+
+// Functions that multiply.
+constexpr std::pair<const char*, double> kFactors[] = {
+    {"negative", -1}, {"degrees", 1 / kDegree}, {"radians", kDegree}};
+
+void AddGradient(const Row& row, OpDefinition<NoParam>& definition) {
+  for (const auto& [name, factor] : kFactors) {
+    if (row.name != std::string_view(name)) continue;
+    definition.Set(GradientRule{[factor](GradientContext& c) { c.Set(0, c.gradient() * factor); }});
+  }
+  for (const DerivativeRow& known : kDerivatives) {
+    if (row.name == std::string_view(known.name)) definition.Set(DerivativeRule(known.derivative));
+  }
+  for (const char* name : kSteps) {
+    if (row.name == std::string_view(name)) definition.Set(ZeroGradient{"it changes by steps"});
+  }
+  if (row.name == std::string_view("_trigamma")) definition.Set(NoGradient{"MXNet has none for the second derivative"});
+}
+
 void Register(const Row& row) {
   auto card = RegisterOp<NoParam>(row.name);
   AddAliases(card, row.aliases);
   const bool commutes = row.commutes;
   AddRange(row, card);
+  AddGradient(row, card);
   if (row.name == std::string_view("tan")) card.Set(AllInputs(Sensitivity::kPeriodic));
   for (const auto& [name, algebra] : kAlgebra) {
     if (row.name == std::string_view(name)) card.Set(AlwaysAlgebra(algebra));

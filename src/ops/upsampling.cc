@@ -3,6 +3,7 @@
 #include "ops/numeric.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
+#include "passes/gradient/composition_rule.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
@@ -132,6 +133,35 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
   });
 }
 
+// The sums of the blocks that elements became.
+void NearestGradient(GradientContext& c, std::int64_t scale) {
+  if (c.num_inputs() > 1) {
+    throw UnsupportedError(c.node().Describe() + ": the gradient of several inputs is not supported");
+  }
+  const std::string blocks = fmt::format("(0, 0, -4, -1, {}, -4, -1, {})", scale, scale);
+  c.Set(0, c.Call("sum", {c.Call("Reshape", {c.gradient()}, {{"shape", blocks}})}, {{"axis", "(3, 5)"}}));
+}
+
+Term ComposeBilinear(GradientContext& c) {
+  const auto& p = c.params<UpSamplingParam>();
+  const std::int64_t size = KernelSize(p.scale), pad = Padding(p.scale);
+  const auto pair = [](std::int64_t value) { return PrintAttr(IntTuple{value, value}); };
+  return c.Call("Deconvolution", {c.in(0), c.in(1)},
+                {{"kernel", pair(size)},
+                 {"stride", pair(p.scale)},
+                 {"pad", pair(pad)},
+                 {"num_filter", PrintAttr(p.num_filter)},
+                 {"num_group", PrintAttr(p.num_filter)},
+                 {"no_bias", "True"}});
+}
+
+void Gradient(GradientContext& c) {
+  static const GradientRule kBilinear =
+      CompositionRule([](GradientContext& context) { return std::vector<Term>{ComposeBilinear(context)}; });
+  if (IsBilinear(c.node())) return kBilinear.apply(c);
+  NearestGradient(c, c.params<UpSamplingParam>().scale);
+}
+
 [[maybe_unused]] const auto kCard =
     RegisterOp<UpSamplingParam>("UpSampling")
         .Doc(
@@ -170,6 +200,7 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
           for (std::size_t i = 1; i < q.in.size(); ++i) all = adds ? Sum(all, q.in[i]) : Hull(all, q.in[i]);
           return all;
         }})
+        .Set(GradientRule{Gradient})
         .Set(ReferenceKernel{Reference})
         .Set(LowerRule{Lower});
 

@@ -4,6 +4,8 @@
 #include "ops/axes.h"
 #include "ops/reduce_rules.h"
 #include "ops/rules.h"
+#include "passes/gradient/composition_rule.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/reference.h"
 
@@ -104,6 +106,17 @@ OpDefinition<VarianceParam> Register(const char* name, const char* doc, bool roo
       }})
       .Set(DTypeRule{[](DTypeRelation& r) { InferStatistic(r.node().params<VarianceParam>().dtype, r); }})
       .Set(AmpFacts{Arithmetic::kNeedsFloat32})
+      .Set(CompositionRule([root](GradientContext& c) {
+        const auto& p = c.params<VarianceParam>();
+        AttrMap attrs{{"keepdims", "True"}};
+        if (p.axis) attrs["axis"] = PrintAttr(*p.axis);
+        const Term distance = c.in(0) - c.Call("_npi_mean", {c.in(0)}, attrs);
+        attrs["keepdims"] = PrintAttr(p.keepdims);
+        const Term count = c.Call("_npi_sum", {Unary("ones_like", c.in(0))}, attrs);
+        const Term squares = c.Call("_npi_sum", {Unary("square", distance)}, attrs);
+        const Term variance = squares / (count - static_cast<double>(p.ddof));
+        return std::vector<Term>{root ? Unary("sqrt", variance) : variance};
+      }))
       .Set(ReferenceKernel{[root](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
         VarianceReference(node, root, in[0], out[0]);
       }})
@@ -149,6 +162,14 @@ void MomentsReference(const Node& node, std::span<const NDArray> in, std::span<N
         }})
         .Set(SameFloatDType())
         .Set(AmpFacts{Arithmetic::kNeedsFloat32})
+        .Set(CompositionRule([](GradientContext& c) {
+          const auto& p = c.params<MomentsParam>();
+          AttrMap kept{{"axis", PrintAttr(*p.axes)}, {"keepdims", "True"}}, attrs = kept;
+          attrs["keepdims"] = PrintAttr(p.keepdims);
+          const Term distance = c.in(0) - c.Call("mean", {c.in(0)}, kept);
+          return std::vector<Term>{c.Call("mean", {c.in(0)}, attrs),
+                                   c.Call("mean", {Unary("square", distance)}, attrs)};
+        }))
         .Set(ReferenceKernel{MomentsReference})
         .Set(KernelRule{[](LowerContext& c) {
           const auto& p = c.node().params<MomentsParam>();
@@ -241,6 +262,7 @@ void AverageReference(const Node& node, std::span<const NDArray> in, std::span<N
           r.AllSame();
         }})
         .Set(AmpFacts{Arithmetic::kNeedsFloat32})
+        .Set(NoGradient{"gradients of averages are not implemented"})
         .Set(ReferenceKernel{AverageReference});
 
 }  // namespace

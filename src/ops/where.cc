@@ -6,6 +6,7 @@
 #include "ops/places.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/reference.h"
 
@@ -85,6 +86,16 @@ OpDefinition<NoParam> Register(const char* name, const char* doc, InferShapeFn i
       .Set(AmpFacts{Arithmetic::kMovesData, {SlotRole::kIndex, SlotRole::kData, SlotRole::kData}, AlwaysCommutes});
 }
 
+void WhereGradient(GradientContext& c) {
+  for (int i = 1; i < 3; ++i) {
+    if (!c.is_asked(i)) continue;
+    const Term zeros = Unary("zeros_like", c.gradient());
+    const std::vector<Term> choices =
+        i == 1 ? std::vector<Term>{c.in(0), c.gradient(), zeros} : std::vector<Term>{c.in(0), zeros, c.gradient()};
+    c.Set(i, SumLike(c.Call(c.node().op_name(), choices), c.in(i)));
+  }
+}
+
 // With the condition in this shape.
 bool LowerSelection(LowerContext& c, Shape condition) {
   const kernels::MapStep select{.op = kernels::MapOp::kSelect, .x = 0, .y = 1, .z = 2};
@@ -94,6 +105,7 @@ bool LowerSelection(LowerContext& c, Shape condition) {
 [[maybe_unused]] const auto kWhere =
     Register("where", "Elements of x where condition is not 0, else of y; a condition (N,) chooses among rows.",
              InferShape)
+        .Set(GradientRule{WhereGradient})
         .Set(ReferenceKernel{[](const Node&, std::span<const NDArray> in, std::span<NDArray> out) {
           Select(in[0].Reshaped(Condition(in[0].shape(), out[0].shape().rank())), in[1], in[2], out[0]);
         }})
@@ -104,6 +116,7 @@ bool LowerSelection(LowerContext& c, Shape condition) {
 [[maybe_unused]] const auto kNpiWhere =
     Register("_npi_where", "Elements of x where condition is not 0, else of y. Sizes of 1 are broadcast.",
              InferBroadcast)
+        .Set(GradientRule{WhereGradient})
         .Set(ReferenceKernel{[](const Node&, std::span<const NDArray> in, std::span<NDArray> out) {
           Select(in[0], in[1], in[2], out[0]);
         }})
@@ -129,6 +142,9 @@ OpDefinition<ScalarParam> Register(const char* name, const char* doc, const char
                     [](const Node& node, DType) { return node.params<ScalarParam>().scalar == 0; }})
       .Set(RangeRule{
           [](const RangeQuery& q, int) { return Hull(q.in[1], ValueRange::Of(q.node.params<ScalarParam>().scalar)); }})
+      .Set(GradientRule{[name = std::string(name)](GradientContext& c) {
+        c.Set(1, SumLike(c.Call(name, {c.in(0), c.gradient()}, {{"scalar", "0.0"}}), c.in(1)));
+      }})
       .Set(ReferenceKernel{[scalar_first](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
         const NDArray scalar = OneElement(in[1].dtype(), node.params<ScalarParam>().scalar);
         Select(in[0], scalar_first ? scalar : in[1], scalar_first ? in[1] : scalar, out[0]);
@@ -167,6 +183,7 @@ struct ScalarsParam {
           const auto& p = q.node.params<ScalarsParam>();
           return Hull(ValueRange::Of(p.x), ValueRange::Of(p.y));
         }})
+        .Set(ZeroGradient{"it depends on a condition alone"})
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           const auto& p = node.params<ScalarsParam>();
           Select(in[0], OneElement(DType::kFloat32, p.x), OneElement(DType::kFloat32, p.y), out[0]);

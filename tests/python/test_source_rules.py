@@ -154,6 +154,7 @@ PASSES_MAY_INCLUDE = {
     "optimize": {".", "optimize"},
     "precision": {".", "optimize", "precision"},
     "fusion_mxnet": {".", "optimize", "precision", "fusion_mxnet"},
+    "gradient": {".", "optimize", "precision", "fusion_mxnet", "gradient"},
 }
 PIPELINES = {"conversion", "convert_symbol", "converted_symbol", "pipelines"}
 

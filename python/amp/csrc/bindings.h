@@ -70,6 +70,7 @@ void BindParams(py::module_& module);
 void BindRegistry(py::module_& module);
 void BindSymbol(py::module_& module);
 void BindConvert(py::module_& module);
+void BindGradient(py::module_& module);
 void BindExecutor(py::module_& module);
 void BindOperators(py::module_& module);
 

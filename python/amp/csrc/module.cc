@@ -10,6 +10,7 @@ PYBIND11_MODULE(_core, module) {
   amp::python::BindRegistry(module);
   amp::python::BindSymbol(module);
   amp::python::BindConvert(module);
+  amp::python::BindGradient(module);
   amp::python::BindExecutor(module);
   amp::python::BindOperators(module);
 }

@@ -77,6 +77,9 @@ const std::vector<OpRow>& FunctionOpRows();
 // Those of op_cases_numpy.cc.
 const std::vector<OpRow>& NumPyOpRows();
 
+// Those of op_cases_gradients.cc.
+const std::vector<OpRow>& GradientOpRows();
+
 const std::vector<DType>& FloatTypes();
 const std::vector<DType>& AllTypes();
 

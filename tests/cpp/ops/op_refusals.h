@@ -24,6 +24,8 @@ std::vector<Refusal> ArrayRefusals();
 std::vector<Refusal> StatisticsRefusals();
 // Those of the operators in op_cases_functions.cc.
 std::vector<Refusal> FunctionRefusals();
+// Those of the operators in op_cases_gradients.cc.
+std::vector<Refusal> GradientRefusals();
 // Those of the operators in op_cases_numpy.cc.
 std::vector<Refusal> NumPyRefusals();
 

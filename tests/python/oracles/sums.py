@@ -351,6 +351,41 @@ def draw_softmax_output(d):
 operator("SoftmaxOutput", softmax_output, draw_softmax_output)
 
 
+# ---- other losses: the label is not read ----
+
+
+def same(attrs, x, *labels):
+    return Expected(x if x.dtype == np.float64 else wide(x), x.dtype)
+
+
+def logistic(attrs, x, label):
+    y = 1 / (1 + np.exp(-wide(x)))
+    return Expected(y, x.dtype, 8 * y)
+
+
+def draw_regression(d):
+    x = d.array(d.shape(2), d.dtype())
+    label = x.shape[:1] if x.shape[1] == 1 else x.shape
+    return Case(d.some(grad_scale=0.5), [x, np.zeros(label, x.dtype)], infers=True)
+
+
+def draw_svm(d):
+    x = d.array(d.shape(2), d.dtype())
+    attrs = d.some(margin=0.5, regularization_coefficient=2.0, use_linear=True)
+    return Case(attrs, [x, np.zeros(x.shape[:1], x.dtype)], infers=True)
+
+
+def draw_make_loss(d):
+    attrs = d.some(grad_scale=0.5, valid_thresh=1.0, normalization=d.of(["null", "batch", "valid"]))
+    return Case(attrs, [d.array(d.shape(d.int(1, 4)), d.dtype())])
+
+
+operator("LinearRegressionOutput MAERegressionOutput", same, draw_regression)
+operator("LogisticRegressionOutput", logistic, draw_regression)
+operator("SVMOutput", same, draw_svm)
+operator("MakeLoss", same, draw_make_loss)
+
+
 # ---- norms ---------------------------------------------------------------------------------------
 
 

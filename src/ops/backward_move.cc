@@ -1,0 +1,232 @@
+// _backward_move: the gradient of every operator that moves elements.
+#include "ops/backward_move.h"
+
+#include <numeric>
+#include <sstream>
+
+#include "kernels/parallel.h"
+#include "ops/float32_kernel.h"
+#include "ops/numeric.h"
+#include "ops/rules.h"
+#include "passes/op_facts.h"
+#include "program/lowering.h"
+#include "program/reference.h"
+
+namespace amp {
+namespace {
+
+struct BackwardMoveParam {
+  std::string op;
+  std::string attributes;
+  std::int64_t slot = 0;
+  NodePtr node;  // the operator on variables
+};
+
+std::string TextOf(const AttrMap& attrs) {
+  std::string text;
+  for (const auto& [key, value] : attrs) text += fmt::format("{}={}\n", key, value);
+  return text;
+}
+
+AttrMap AttrsOf(const std::string& text) {
+  AttrMap attrs;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t equal = line.find('=');
+    if (equal == std::string::npos) Throw<GraphError>("attribute attributes: expected name=value, got '{}'", line);
+    attrs[line.substr(0, equal)] = line.substr(equal + 1);
+  }
+  return attrs;
+}
+
+void Validate(BackwardMoveParam& p) {
+  const Op& op = OpRegistry::Get().Require(kMXNetDomain, p.op);
+  const AttrMap attrs = AttrsOf(p.attributes);
+  std::vector<NodeEntry> inputs;
+  for (const std::string& name : op.input_names(op.parse(attrs).get())) inputs.push_back({Node::Variable(name)});
+  if (p.slot < 0 || p.slot >= std::ssize(inputs)) {
+    Throw<GraphError>("attribute slot: {} has no input {}", p.op, p.slot);
+  }
+  p.node = Node::Make({&op, "moved", attrs, std::move(inputs), {}});
+}
+
+// By input of the operator: which input of _backward_move that is. They are (gradient, data, others...).
+std::vector<int> SlotsOf(const BackwardMoveParam& p) {
+  std::vector<int> slots;
+  int next = 2;
+  for (std::int64_t i = 0; i < std::ssize(p.node->inputs()); ++i) slots.push_back(i == p.slot ? 1 : next++);
+  return slots;
+}
+
+std::vector<std::string> InputNames(const BackwardMoveParam& p) {
+  std::vector<std::string> names{"gradient", "data"};
+  const std::vector<std::string> given = p.node->input_names();
+  for (std::int64_t i = 0; i < std::ssize(given); ++i) {
+    if (i != p.slot) names.push_back(given[static_cast<std::size_t>(i)]);
+  }
+  return names;
+}
+
+// The gradient has the shape of the operator's output, the result that of the data.
+void InferShape(ShapeRelation& r) {
+  const auto& p = r.node().params<BackwardMoveParam>();
+  r.In(1, r.out(0));
+  r.Out(0, r.in(1));
+  std::vector<Shape> in, out(static_cast<std::size_t>(p.node->num_outputs()));
+  for (const int slot : SlotsOf(p)) in.push_back(r.in(slot));
+  ShapeRelation moved(*p.node, in, out);
+  p.node->op()->Find<ShapeRule>()->infer(moved);
+  r.In(0, out[0]);
+}
+
+// Not indices.
+bool IsData(const BackwardMoveParam& p, std::size_t slot) { return FactsOf(*p.node).RoleOf(slot) == SlotRole::kData; }
+
+// For each element of the operator's output, which element of the data it is; -1: none.
+std::vector<std::int64_t> Places(const BackwardMoveParam& p, std::span<const NDArray> in) {
+  const std::int64_t size = in[1].shape().size();
+  const auto run = [&](std::int64_t first) {
+    NDArray places(DType::kInt64, in[1].shape()), moved(DType::kInt64, in[0].shape());
+    std::iota(places.As<std::int64_t>(), places.As<std::int64_t>() + size, first);
+    std::vector<NDArray> inputs, outputs(static_cast<std::size_t>(p.node->num_outputs()));
+    const std::vector<int> slots = SlotsOf(p);
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      const NDArray& given = in[static_cast<std::size_t>(slots[i])];
+      const bool is_other_data = slots[i] != 1 && IsData(p, i);
+      inputs.push_back(slots[i] == 1 ? places : is_other_data ? NDArray::Zeros(DType::kInt64, given.shape()) : given);
+    }
+    outputs[0] = moved;
+    if (moved.size() != 0) p.node->op()->Find<ReferenceKernel>()->run(*p.node, inputs, outputs);
+    return std::vector<std::int64_t>(moved.As<std::int64_t>(), moved.As<std::int64_t>() + moved.size());
+  };
+  std::vector<std::int64_t> places = run(0);
+  const std::vector<std::int64_t> shifted = run(size);  // constants stay what they are
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (shifted[i] != places[i] + size) places[i] = -1;
+  }
+  return places;
+}
+
+NDArray ShapeOnly(const TensorType& type) { return NDArray(type, nullptr, nullptr); }
+
+void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+  std::vector<NDArray> inputs(in.begin(), in.end());
+  inputs[1] = ShapeOnly(out[0].type());
+  const std::vector<std::int64_t> places = Places(node.params<BackwardMoveParam>(), inputs);
+  WithFloatType(out[0].dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const std::vector<T> gradient = Numbers<T>(in[0]);
+    std::vector<T> sums(static_cast<std::size_t>(out[0].size()), T{0});
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      if (places[i] >= 0) sums[static_cast<std::size_t>(places[i])] += gradient[i];
+    }
+    Store(sums, out[0]);
+  });
+}
+
+// The places that each element went to, one element behind the other.
+struct Destinations {
+  std::vector<std::uint32_t> first, place;
+
+  Destinations(const std::vector<std::int64_t>& places, std::int64_t size)
+      : first(static_cast<std::size_t>(size) + 1, 0), place(places.size()) {
+    for (const std::int64_t from : places) {
+      if (from >= 0) ++first[static_cast<std::size_t>(from) + 1];
+    }
+    std::partial_sum(first.begin(), first.end(), first.begin());
+    std::vector<std::uint32_t> next(first.begin(), first.end() - 1);
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      if (places[i] >= 0) place[next[static_cast<std::size_t>(places[i])]++] = static_cast<std::uint32_t>(i);
+    }
+  }
+
+  void Run(const float* gradient, float* result) const {
+    kernels::ParallelFor(static_cast<std::int64_t>(first.size()) - 1, 1 << 13, [&](std::int64_t i) {
+      float sum = 0;
+      for (std::uint32_t k = first[static_cast<std::size_t>(i)]; k < first[static_cast<std::size_t>(i) + 1]; ++k) {
+        sum += gradient[place[k]];
+      }
+      result[i] = sum;
+    });
+  }
+};
+
+// Where nothing but attributes chooses, the places are found once.
+bool Lower(LowerContext& c) {
+  const auto& p = c.node().params<BackwardMoveParam>();
+  const Shape &gradient = c.in_type(0).shape, &data = c.out_type(0).shape;
+  constexpr std::int64_t kLimit = std::int64_t{1} << 31;
+  bool is_static = gradient.size() < kLimit && data.size() < kLimit;
+  for (std::size_t i = 0; i < p.node->inputs().size(); ++i) {
+    is_static = is_static && FactsOf(*p.node).RoleOf(i) != SlotRole::kIndex;
+  }
+  if (!is_static) return false;
+  std::vector<NDArray> arrays;
+  for (const TensorType& type : c.in_types()) arrays.push_back(ShapeOnly(type));
+  const auto destinations = std::make_shared<const Destinations>(Places(p, arrays), data.size());
+  const auto run = [destinations](const KernelOperands& operands) {
+    destinations->Run(static_cast<const float*>(operands.input(0)), static_cast<float*>(operands.output()));
+  };
+  return LowerInFloat32(c, KernelSpec{"scatter", run}, 1);
+}
+
+// Moves the gradient as the operator moved the data, with zeros in place of constants.
+void Gradient(GradientContext& c) {
+  const auto& p = c.params<BackwardMoveParam>();
+  const auto move = [&](const Term& data) {
+    std::vector<Term> inputs;
+    for (const int slot : SlotsOf(p)) inputs.push_back(slot == 1 ? data : c.in(slot));
+    return c.Call(p.op, inputs, AttrsOf(p.attributes));
+  };
+  c.Set(0, move(c.gradient()) - move(Unary("zeros_like", c.gradient())));
+}
+
+[[maybe_unused]] const auto kCard =
+    RegisterOp<BackwardMoveParam>("_backward_move")
+        .Doc(
+            "The gradient of an operator that moves elements of `data`: that of each element of its output is added\n"
+            "to the element that it was.")
+        .Params(ParamSchema<BackwardMoveParam>()
+                    .Required("operator", &BackwardMoveParam::op, "Name of the operator.")
+                    .Optional("attributes", &BackwardMoveParam::attributes, "Its attributes, one name=value a line.")
+                    .Optional("slot", &BackwardMoveParam::slot, "Which of its inputs is the data."),
+                Validate)
+        .Inputs(InputNames)
+        .Set(ShapeRule{InferShape})
+        .Set(DTypeRule{[](DTypeRelation& r) {
+          r.Same({0, 1}, {0});
+          r.InIsFloat(0);
+          for (int i = 2; i < r.num_inputs(); ++i) {
+            if (!IsKnown(r.in(i))) r.In(i, r.in(0));
+          }
+        }})
+        .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole::kIgnored, SlotRole::kIndex}})
+        .Set(GradientRule{Gradient})
+        .Set(ReferenceKernel{Reference})
+        .Set(KernelRule{Lower});
+
+}  // namespace
+
+GradientRule MoveGradient(int slot) {
+  return {[slot](GradientContext& c) {
+    if (!c.is_asked(slot)) return;
+    std::vector<Term> inputs{c.gradient(), c.in(slot)};
+    for (int i = 0; i < c.num_inputs(); ++i) {
+      if (i != slot) inputs.push_back(c.in(i));
+    }
+    c.Set(
+        slot,
+        c.Call("_backward_move", inputs,
+               {{"operator", c.node().op_name()}, {"attributes", TextOf(c.attrs())}, {"slot", std::to_string(slot)}}));
+  }};
+}
+
+void JoinGradients(GradientContext& c, std::int64_t axis, bool squeezed) {
+  std::vector<Term> parts;
+  for (int i = 0; i < c.num_outputs(); ++i) parts.push_back(c.gradient(i));
+  const std::string count = std::to_string(parts.size());
+  c.Set(0, squeezed ? c.Call("stack", parts, {{"num_args", count}, {"axis", PrintAttr(axis)}})
+                    : c.Call("Concat", parts, {{"num_args", count}, {"dim", PrintAttr(axis)}}));
+}
+
+}  // namespace amp

@@ -1,0 +1,15 @@
+// The gradient of operators that move elements.
+#pragma once
+
+#include "passes/gradient/gradient_rule.h"
+
+namespace amp {
+
+// Rule of an operator whose output 0 consists of elements of input `slot` and of constants, chosen by its attributes
+// and by its other inputs.
+GradientRule MoveGradient(int slot = 0);
+
+// The gradient of input 0 is that of all outputs side by side: of an operator that cuts an array in pieces.
+void JoinGradients(GradientContext& c, std::int64_t axis, bool squeezed);
+
+}  // namespace amp

@@ -1,0 +1,233 @@
+// BatchNorm with the statistics of the batch, and the gradient of both forms.
+#include <cmath>
+
+#include "kernels/parallel.h"
+#include "ops/batch_norm.h"
+#include "ops/numeric.h"
+#include "ops/rules.h"
+#include "passes/gradient/gradient_rule.h"
+#include "passes/op_facts.h"
+#include "passes/training_form.h"
+#include "program/reference.h"
+
+namespace amp {
+namespace {
+
+// The data as (outer, channels, inner).
+struct Extents {
+  std::int64_t outer, channels, inner;
+
+  std::int64_t count() const { return outer * inner; }
+
+  // Calls f(place) for each element of a channel.
+  template <class F>
+  void ForElements(std::int64_t channel, F&& f) const {
+    for (std::int64_t o = 0; o < outer; ++o) {
+      const std::int64_t row = (o * channels + channel) * inner;
+      for (std::int64_t i = 0; i < inner; ++i) f(static_cast<std::size_t>(row + i));
+    }
+  }
+};
+
+Extents ExtentsOf(const Node& node, const Shape& data) {
+  const int axis = BatchNormAxis(node, data);
+  return {data.SizeOf(0, axis), data[axis], data.SizeOf(axis + 1, data.rank())};
+}
+
+struct Statistics {
+  double mean, variance;
+};
+
+template <class T>
+Statistics StatisticsOf(const Extents& extents, std::int64_t channel, const std::vector<T>& x) {
+  const double count = static_cast<double>(std::max<std::int64_t>(1, extents.count()));
+  double sum = 0, squares = 0;
+  extents.ForElements(channel, [&](std::size_t i) { sum += static_cast<double>(x[i]); });
+  const double mean = sum / count;
+  extents.ForElements(channel, [&](std::size_t i) {
+    const double distance = static_cast<double>(x[i]) - mean;
+    squares += distance * distance;
+  });
+  return {mean, squares / count};
+}
+
+void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+  const auto& p = node.params<BatchNormParam>();
+  const Extents extents = ExtentsOf(node, in[0].shape());
+  WithFloatType(in[0].dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const std::vector<T> x = Numbers<T>(in[0]), gamma = Numbers<T>(in[1]), beta = Numbers<T>(in[2]);
+    std::vector<T> y(x.size());
+    std::vector<T> means(gamma.size()), inverses(gamma.size()), variances(gamma.size());
+    kernels::ParallelFor(extents.channels, 1, [&](std::int64_t channel) {
+      const Statistics statistics = StatisticsOf(extents, channel, x);
+      const auto c = static_cast<std::size_t>(channel);
+      const double inverse = 1 / std::sqrt(statistics.variance + p.eps);
+      const double scale = (p.fix_gamma ? 1.0 : static_cast<double>(gamma[c])) * inverse;
+      extents.ForElements(channel, [&](std::size_t i) {
+        const double normal = (static_cast<double>(x[i]) - statistics.mean) * scale;
+        y[i] = static_cast<T>(normal + static_cast<double>(beta[c]));
+      });
+      means[c] = static_cast<T>(statistics.mean);
+      inverses[c] = static_cast<T>(inverse);
+      variances[c] = static_cast<T>(statistics.variance);
+    });
+    const std::vector<T>* results[] = {&y, &means, &inverses, &variances};
+    for (std::size_t i = 0; i < 4; ++i) {
+      if (out[i].defined()) Store(*results[i], out[i]);
+    }
+  });
+}
+
+// Gamma has no gradient where it counts as 1.
+void Gradient(GradientContext& c, const Term& mean, const Term& inverse, bool constant_statistics) {
+  if (!c.has_gradient(0)) return;
+  const auto& p = c.params<BatchNormParam>();
+  const AttrMap attrs{{"fix_gamma", PrintAttr(p.fix_gamma)},
+                      {"axis", PrintAttr(p.axis)},
+                      {"use_global_stats", PrintAttr(constant_statistics)}};
+  const std::vector<Term> gradients =
+      c.CallAll("_backward_BatchNorm", {c.gradient(), c.in(0), c.in(1), mean, inverse}, attrs);
+  c.Set(0, gradients[0]);
+  if (!p.fix_gamma) c.Set(1, gradients[1]);
+  c.Set(2, gradients[2]);
+}
+
+[[maybe_unused]] const auto kTraining =
+    RegisterOp<BatchNormParam>("_train_BatchNorm")
+        .Doc(
+            "BatchNorm in training: (data - mean) * gamma / sqrt(variance + eps) + beta with the statistics of the\n"
+            "batch. The moving statistics are not read.")
+        .Params(BatchNormSchema().Optional("axis", &BatchNormParam::axis, "The channel axis; may be negative."))
+        .Inputs({"data", "gamma", "beta", "moving_mean", "moving_var"})
+        .Outputs({"output", "mean", "var", "variance"})
+        .VisibleOutputs([](const BatchNormParam& p) { return p.output_mean_var ? 3 : 1; })
+        .MutableInputs({3, 4})
+        .Set(ShapeRule{InferBatchNormShape})
+        .Set(DTypeRule{InferBatchNormDType})
+        .Set(AmpFacts{
+            Arithmetic::kNeedsFloat32,
+            {SlotRole::kData, SlotRole::kStatistic, SlotRole::kStatistic, SlotRole::kIgnored, SlotRole::kIgnored}})
+        .Set(UpdatesStates{[](const Node& node) {
+          const double momentum = node.params<BatchNormParam>().momentum;
+          return std::vector<StateUpdate>{{3, 1, momentum}, {4, 3, momentum}};
+        }})
+        .Set(GradientRule{[](GradientContext& c) { Gradient(c, c.out(1), c.out(2), false); }})
+        .Set(ReferenceKernel{Reference});
+
+// ---- moving statistics ----
+
+struct MovingAverageParam {
+  double momentum = 0.9;
+};
+
+[[maybe_unused]] const auto kMovingAverage =
+    RegisterOp<MovingAverageParam>("_moving_average")
+        .Doc("state * momentum + value * (1 - momentum): what a state becomes in one step.")
+        .Params(ParamSchema<MovingAverageParam>().Optional("momentum", &MovingAverageParam::momentum,
+                                                           "The share of the state that stays."))
+        .Inputs({"state", "value"})
+        .MutableInputs({0})
+        .Set(SameShape())
+        .Set(SameFloatDType())
+        .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kStatistic, SlotRole::kStatistic}})
+        .Set(GradientRule{
+            [](GradientContext& c) { c.Set(1, c.gradient() * (1 - c.params<MovingAverageParam>().momentum)); }})
+        .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+          const double momentum = node.params<MovingAverageParam>().momentum;
+          std::vector<double> state = Numbers<double>(in[0]), value = Numbers<double>(in[1]);
+          for (std::size_t i = 0; i < state.size(); ++i) state[i] = state[i] * momentum + value[i] * (1 - momentum);
+          Store(state, out[0]);
+        }});
+
+// ---- the gradient ----
+
+void InferBackwardShape(ShapeRelation& r) {
+  r.In(0, r.in(1));
+  r.In(1, r.in(0));
+  r.Out(0, r.in(1));
+  if (!r.in(1).rank_known()) return;
+  const Shape channels{r.in(1)[BatchNormAxis(r.node(), r.in(1))]};
+  for (int i = 2; i < 5; ++i) r.In(i, channels);
+  for (int i = 1; i < 3; ++i) r.Out(i, channels);
+}
+
+void InferBackwardDType(DTypeRelation& r) {
+  r.Same({0, 1}, {0});
+  r.InIsFloat(1);
+  const DType statistics = IsLowPrecision(r.in(1)) ? DType::kFloat32 : r.in(1);
+  for (int i = 2; i < 5; ++i) r.In(i, statistics);
+  r.Same({2, 3, 4}, {1, 2});
+}
+
+void BackwardReference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+  const auto& p = node.params<BatchNormParam>();
+  const Extents extents = ExtentsOf(node, in[1].shape());
+  WithFloatType(in[1].dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const std::vector<T> dy = Numbers<T>(in[0]), x = Numbers<T>(in[1]);
+    const std::vector<double> gamma = Numbers<double>(in[2]), mean = Numbers<double>(in[3]),
+                              inverse = Numbers<double>(in[4]);
+    std::vector<T> dx(x.size());
+    std::vector<double> dgamma(gamma.size()), dbeta(gamma.size());
+    kernels::ParallelFor(extents.channels, 1, [&](std::int64_t channel) {
+      const auto c = static_cast<std::size_t>(channel);
+      double sum = 0, products = 0;
+      const auto normal = [&](std::size_t i) { return (static_cast<double>(x[i]) - mean[c]) * inverse[c]; };
+      extents.ForElements(channel, [&](std::size_t i) {
+        sum += static_cast<double>(dy[i]);
+        products += static_cast<double>(dy[i]) * normal(i);
+      });
+      dbeta[c] = sum;
+      dgamma[c] = products;
+      const double scale = (p.fix_gamma ? 1.0 : gamma[c]) * inverse[c];
+      const double count = static_cast<double>(std::max<std::int64_t>(1, extents.count()));
+      const double share = p.use_global_stats ? 0 : sum / count, slope = p.use_global_stats ? 0 : products / count;
+      extents.ForElements(channel, [&](std::size_t i) {
+        dx[i] = static_cast<T>(scale * (static_cast<double>(dy[i]) - share - normal(i) * slope));
+      });
+    });
+    if (out[0].defined()) Store(dx, out[0]);
+    if (out[1].defined()) Store(dgamma, out[1]);
+    if (out[2].defined()) Store(dbeta, out[2]);
+  });
+}
+
+[[maybe_unused]] const auto kBackward =
+    RegisterOp<BatchNormParam>("_backward_BatchNorm")
+        .Doc("The gradients of BatchNorm's data, gamma and beta.")
+        .Params(BatchNormSchema().Optional("axis", &BatchNormParam::axis, "The channel axis; may be negative."))
+        .Inputs({"gradient", "data", "gamma", "mean", "inverse_deviation"})
+        .Outputs({"data", "gamma", "beta"})
+        .VisibleOutputs([](const BatchNormParam&) { return 3; })
+        .Set(ShapeRule{InferBackwardShape})
+        .Set(DTypeRule{InferBackwardDType})
+        .Set(AmpFacts{
+            Arithmetic::kNeedsFloat32,
+            {SlotRole::kData, SlotRole::kData, SlotRole::kStatistic, SlotRole::kStatistic, SlotRole::kStatistic}})
+        .Set(NoGradient{"second derivatives of batch norms are not implemented"})
+        .Set(ReferenceKernel{BackwardReference});
+
+}  // namespace
+
+GradientRule BatchNormGradient() {
+  return {[](GradientContext& c) { Gradient(c, c.out(1), c.out(2), true); }};
+}
+
+// Global statistics are used in training as at inference.
+TrainingForm BatchNormTraining() {
+  return {[](TrainingContext& c) {
+    const auto& p = c.node().params<BatchNormParam>();
+    if (p.use_global_stats) return c.Keep();
+    AttrMap attrs{{"eps", PrintAttr(p.eps)},
+                  {"momentum", PrintAttr(p.momentum)},
+                  {"fix_gamma", PrintAttr(p.fix_gamma)},
+                  {"output_mean_var", PrintAttr(p.output_mean_var)},
+                  {"axis", PrintAttr(p.axis)}};
+    std::vector<NodeEntry> outputs = c.Make("_train_BatchNorm", std::move(attrs), c.inputs());
+    outputs.resize(3);
+    return outputs;
+  }};
+}
+
+}  // namespace amp

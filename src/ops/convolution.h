@@ -1,0 +1,22 @@
+// The attributes of Convolution.
+#pragma once
+
+#include "nnvm/param.h"
+#include "ops/spatial.h"
+
+namespace amp {
+
+struct ConvolutionParam {
+  IntTuple kernel, stride, dilate, pad;
+  std::int64_t num_filter = 0;
+  std::int64_t num_group = 1;
+  bool no_bias = false;
+  std::string layout = "None";
+
+  SpatialLayout parsed_layout() const { return ParseLayout(layout, kernel.size()); }
+};
+
+ParamSchema<ConvolutionParam> ConvolutionSchema();
+void ValidateConvolution(ConvolutionParam& p);
+
+}  // namespace amp

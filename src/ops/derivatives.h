@@ -1,0 +1,23 @@
+// Derivatives that several operator definitions share.
+#pragma once
+
+#include <numbers>
+
+#include "passes/gradient/gradient_rule.h"
+
+namespace amp {
+
+// Of x * tanh(log(1 + exp(x))).
+inline Term MishDerivative(const Term& x, const Term&) {
+  const Term t = Unary("tanh", x.context().Call("Activation", {x}, {{"act_type", "softrelu"}}));
+  return t + x * Unary("sigmoid", x) * (1 - Unary("square", t));
+}
+
+// Of x * (1 + erf(x / sqrt(2))) / 2.
+inline Term GeluDerivative(const Term& x, const Term&) {
+  const Term cumulated = 0.5 * (Unary("erf", x * (1 / std::numbers::sqrt2)) + 1);
+  const Term density = std::numbers::inv_sqrtpi / std::numbers::sqrt2 * Unary("exp", -0.5 * Unary("square", x));
+  return cumulated + x * density;
+}
+
+}  // namespace amp

@@ -1,0 +1,59 @@
+// What an operator definition states about training, where it computes something else than at inference.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "nnvm/node.h"
+
+namespace amp {
+
+// A node on its way into a training graph.
+class TrainingContext {
+ public:
+  using MakeNode = std::function<NodePtr(const char* op, AttrMap attrs, std::vector<NodeEntry> inputs)>;
+
+  // `keep` gives the node as it is, on `inputs`; `key` the random numbers' variable.
+  TrainingContext(const Node& node, std::vector<NodeEntry> inputs, MakeNode make,
+                  std::function<std::vector<NodeEntry>()> keep, std::function<NodeEntry()> key)
+      : node_(node), inputs_(std::move(inputs)), make_(std::move(make)), keep_(std::move(keep)), key_(std::move(key)) {}
+
+  const Node& node() const { return node_; }
+  const std::vector<NodeEntry>& inputs() const { return inputs_; }
+  // All outputs of a node that takes this one's place.
+  std::vector<NodeEntry> Make(const char* op, AttrMap attrs, std::vector<NodeEntry> inputs) {
+    return AllOutputs(make_(op, std::move(attrs), std::move(inputs)));
+  }
+  std::vector<NodeEntry> Keep() { return keep_(); }
+  // The seed and the number of the run: what random numbers depend on.
+  NodeEntry RandomKey() { return key_(); }
+
+ private:
+  const Node& node_;
+  std::vector<NodeEntry> inputs_;
+  MakeNode make_;
+  std::function<std::vector<NodeEntry>()> keep_;
+  std::function<NodeEntry()> key_;
+};
+
+// A fact: what stands for the outputs of the node in training.
+struct TrainingForm {
+  std::function<std::vector<NodeEntry>(TrainingContext&)> make;
+};
+
+// The auxiliary state at input `slot` moves towards output `output` in each step:
+// state * momentum + output * (1 - momentum).
+struct StateUpdate {
+  std::size_t slot;
+  std::uint32_t output;
+  double momentum;
+};
+
+// A fact of an operator of training graphs.
+struct UpdatesStates {
+  std::function<std::vector<StateUpdate>(const Node&)> updates;
+};
+
+}  // namespace amp
