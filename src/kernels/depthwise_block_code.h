@@ -32,8 +32,9 @@ struct DepthwiseWindow {
   float* Row(std::int64_t y) const { return memory + (y + pad_top) % rows * row; }
 };
 
+// Fills rows of the window.
 template <class Ops>
-struct DepthwiseBlockCode {
+struct DepthwiseWindowCode {
   using Products = PointwiseCode<Ops>;
   using V = typename Ops::Vector;
   using Tile = typename Ops::Tile;
@@ -45,8 +46,6 @@ struct DepthwiseBlockCode {
   static constexpr Int kBlock = kPointwiseBlock, kColumns = kPointwiseColumns, kPerUnit = Ops::kPerUnit;
 
   static Int Min(Int a, Int b) { return a < b ? a : b; }
-
-  // ---- what the depthwise convolution reads ----
 
   static void Clear(float* to, Int count) {
     for (Int i = 0; i < count; i += kLanes) Ops::template Store<false>(to + i, kLanes, Ops::All(0));
@@ -141,8 +140,22 @@ struct DepthwiseBlockCode {
       }
     }
   }
+};
 
-  // ---- the depthwise convolution ----
+// The depthwise convolution.
+template <class Ops>
+struct DepthwiseTapsCode {
+  using Products = PointwiseCode<Ops>;
+  using V = typename Ops::Vector;
+  using Tile = typename Ops::Tile;
+  using Int = std::int64_t;
+  using Window = DepthwiseWindow<Ops>;
+  using Ahead = typename Products::Ahead;
+
+  static constexpr int kLanes = Ops::kLanes, kMaxRows = Ops::kRows;
+  static constexpr Int kBlock = kPointwiseBlock, kColumns = kPointwiseColumns, kPerUnit = Ops::kPerUnit;
+
+  static Int Min(Int a, Int b) { return a < b ? a : b; }
 
   // What a vector of channels of a row of the result is made of.
   struct TappedRow {
@@ -213,8 +226,22 @@ struct DepthwiseBlockCode {
       job.stride == 1 ? TapRow<1>(row, tiles) : TapRow<2>(row, tiles);
     }
   }
+};
 
-  // ---- the product behind it ----
+// The product behind it.
+template <class Ops>
+struct DepthwiseProjectionCode {
+  using Products = PointwiseCode<Ops>;
+  using V = typename Ops::Vector;
+  using Tile = typename Ops::Tile;
+  using Int = std::int64_t;
+  using Window = DepthwiseWindow<Ops>;
+  using Ahead = typename Products::Ahead;
+
+  static constexpr int kLanes = Ops::kLanes, kMaxRows = Ops::kRows;
+  static constexpr Int kBlock = kPointwiseBlock, kColumns = kPointwiseColumns, kPerUnit = Ops::kPerUnit;
+
+  static Int Min(Int a, Int b) { return a < b ? a : b; }
 
   static void Project(const Pointwise& job, const DepthwiseBlockData& data, const Tile* tiles, Int first_row,
                       Int num_rows) {
@@ -267,8 +294,22 @@ struct DepthwiseBlockCode {
     Products::template ProductOf<kMaxRows, kVectors>(count, factors, ahead);
     Products::template Finish<kVectors>(job, place, count, products);
   }
+};
 
-  // ---- all ----
+template <class Ops>
+struct DepthwiseBlockCode {
+  using Products = PointwiseCode<Ops>;
+  using V = typename Ops::Vector;
+  using Tile = typename Ops::Tile;
+  using Int = std::int64_t;
+  using Window = DepthwiseWindow<Ops>;
+  using Ahead = typename Products::Ahead;
+
+  static constexpr int kLanes = Ops::kLanes, kMaxRows = Ops::kRows;
+  static constexpr Int kBlock = kPointwiseBlock, kColumns = kPointwiseColumns, kPerUnit = Ops::kPerUnit;
+
+  static Int Min(Int a, Int b) { return a < b ? a : b; }
+  using Filling = DepthwiseWindowCode<Ops>;
 
   static Pointwise ProductJob(const DepthwiseBlock& job) {
     Pointwise product;
@@ -313,13 +354,13 @@ struct DepthwiseBlockCode {
   static void FillRow(const DepthwiseBlock& job, const Window& w, const DepthwiseBlockData& data,
                       const DepthwiseBlockPart& part, const ImageRows& rows, Int y, Int channel, const Ahead& ahead) {
     if (y < rows.top || y >= rows.bottom) {
-      for (Int block = 0; block < kColumns / kBlock; ++block) Clear(w.Row(y) + block * w.block, w.row);
+      for (Int block = 0; block < kColumns / kBlock; ++block) Filling::Clear(w.Row(y) + block * w.block, w.row);
     } else if (job.expands) {
       const auto* tiles = static_cast<const Tile*>(part.source_tiles) + (y - rows.top) * job.width * kBlock;
-      const SourceRow source{tiles, PointwiseBlockStride(rows.count() * job.width)};
-      ExpandRow(job, w, data, source, channel, ahead, w.Row(y) + w.pad_left * kBlock);
+      const typename Filling::SourceRow source{tiles, PointwiseBlockStride(rows.count() * job.width)};
+      Filling::ExpandRow(job, w, data, source, channel, ahead, w.Row(y) + w.pad_left * kBlock);
     } else {
-      CopyRow(job, w, data, part.image, y, channel);
+      Filling::CopyRow(job, w, data, part.image, y, channel);
     }
   }
 
@@ -347,7 +388,7 @@ struct DepthwiseBlockCode {
     const ImageRows rows(job, part);
     auto* tiles = static_cast<Tile*>(part.tiles);
     const Int positions = part.num_rows * job.out_width, stride = PointwiseBlockStride(positions);
-    Clear(part.window, kColumns / kBlock * w.block);
+    Filling::Clear(part.window, kColumns / kBlock * w.block);
     if (job.expands && rows.count() > 0) PackSource(job, rows, data, part.image, static_cast<Tile*>(part.source_tiles));
     const NextWeights next(job, w, data, rows.count());
     for (Int channel = 0; channel < job.channels; channel += kColumns) {
@@ -357,10 +398,12 @@ struct DepthwiseBlockCode {
         for (; filled < end; ++filled) {
           FillRow(job, w, data, part, rows, filled, channel, next.Of(filled - rows.top, channel, rows.count()));
         }
-        TapChannels(job, w, data, y, channel, tiles + channel / kBlock * stride + i * job.out_width * kBlock, stride);
+        DepthwiseTapsCode<Ops>::TapChannels(job, w, data, y, channel,
+                                            tiles + channel / kBlock * stride + i * job.out_width * kBlock, stride);
       }
     }
-    Project(ProductJob(job), data, tiles, (part.image * job.out_height + part.first_row) * job.out_width, positions);
+    DepthwiseProjectionCode<Ops>::Project(ProductJob(job), data, tiles,
+                                          (part.image * job.out_height + part.first_row) * job.out_width, positions);
   }
 };
 

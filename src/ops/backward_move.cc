@@ -33,7 +33,9 @@ AttrMap AttrsOf(const std::string& text) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     const std::size_t equal = line.find('=');
-    if (equal == std::string::npos) Throw<GraphError>("attribute attributes: expected name=value, got '{}'", line);
+    if (equal == std::string::npos) {
+      Throw<GraphError>("attribute attributes: expected name=value, got '{}'", Quotable(line));
+    }
     attrs[line.substr(0, equal)] = line.substr(equal + 1);
   }
   return attrs;
@@ -68,7 +70,7 @@ std::vector<std::string> InputNames(const BackwardMoveParam& p) {
 }
 
 // The gradient has the shape of the operator's output, the result that of the data.
-void InferShape(ShapeRelation& r) {
+void InferShapes(ShapeRelation& r) {
   const auto& p = r.node().params<BackwardMoveParam>();
   r.In(1, r.out(0));
   r.Out(0, r.in(1));
@@ -77,6 +79,15 @@ void InferShape(ShapeRelation& r) {
   ShapeRelation moved(*p.node, in, out);
   p.node->op()->Find<ShapeRule>()->infer(moved);
   r.In(0, out[0]);
+}
+
+// Errors name the node.
+void InferShape(ShapeRelation& r) {
+  try {
+    InferShapes(r);
+  } catch (const GraphError& error) {
+    Throw<GraphError>("_backward_move '{}': {}", r.node().name(), error.what());
+  }
 }
 
 // Not indices.

@@ -89,6 +89,7 @@ TEST(OpCommutes, ClaimsHoldBitByBit) {
                                        "Dropout",
                                        "Embedding",
                                        "Flatten",
+                                       "MakeLoss",
                                        "Pad",
                                        "Pooling",
                                        "Reshape",
