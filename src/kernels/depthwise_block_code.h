@@ -290,9 +290,9 @@ struct DepthwiseProjectionCode {
                                 typename Products::Factors factors, const Ahead& ahead) {
     alignas(64) float products[kMaxRows * kVectors * kLanes];
     factors.sums = products;
-    Products::PrefetchResults(place, count);
+    Products::Results::PrefetchResults(place, count);
     Products::template ProductOf<kMaxRows, kVectors>(count, factors, ahead);
-    Products::template Finish<kVectors>(job, place, count, products);
+    Products::Results::template Finish<kVectors>(job, place, count, products);
   }
 };
 
@@ -347,7 +347,7 @@ struct DepthwiseBlockCode {
     part.data.source = data.source;
     part.first_row = (image * job.height + rows.top) * job.width;
     part.num_rows = rows.count() * job.width;
-    Products::Pack(product, part, {0, job.in_channels, true, true}, tiles);
+    PointwisePacking<Ops>::Pack(product, part, {0, job.in_channels, true, true}, tiles);
   }
 
   // A row that taps meet, into the window.

@@ -43,32 +43,25 @@ class PointwiseRows {
   const char* at_ = nullptr;
 };
 
+// Input channels that are multiplied one after the other.
+struct PointwiseStretch {
+  std::int64_t first, end;
+  bool begins, ends;  // the sum
+};
+
 // `Ops` has: Vector, kLanes, kRows; Tile, the type of packed numbers, of which kPerUnit are multiplied together; All,
 // MultiplyAdd (a * b + c), Clip, Load and Store of vectors, StoreTile; Factor and Column, a unit of a row and of the
 // weights, with Broadcast, LoadColumn and Accumulate.
+
+// Packs rows.
 template <class Ops>
-struct PointwiseCode {
+struct PointwisePacking {
   using V = typename Ops::Vector;
-  using Tile = typename Ops::Tile;
   using Int = std::int64_t;
-
-  static constexpr int kLanes = Ops::kLanes, kMaxRows = Ops::kRows;
-  static constexpr Int kPerUnit = Ops::kPerUnit, kBlock = kPointwiseBlock, kColumns = kPointwiseColumns;
-  static constexpr Int kBlockUnits = kBlock / kPerUnit;
-  static constexpr Int kUnitBytes = kColumns * kPerUnit * static_cast<Int>(sizeof(Tile));  // of a column of weights
-  static constexpr Int kLine = 64;
-
-  static Int Min(Int a, Int b) { return a < b ? a : b; }
-
-  // Input channels that are multiplied one after the other.
-  struct Stretch {
-    Int first, end;
-    bool begins, ends;  // the sum
-
-    Int Units() const { return (end - first + kPerUnit - 1) / kPerUnit; }
-  };
-
-  // ---- rows ----
+  static constexpr int kLanes = Ops::kLanes;
+  using Tile = typename Ops::Tile;
+  using Stretch = PointwiseStretch;
+  static constexpr Int kBlock = kPointwiseBlock, kPerUnit = Ops::kPerUnit;
 
   template <bool kIsBF16, bool kScales>
   static void PackRow(const Pointwise& job, const PointwiseData& data, const Stretch& depth, const char* row,
@@ -107,84 +100,15 @@ struct PointwiseCode {
       part.data.scale != nullptr ? Pack<false, true>(job, part, depth, to) : Pack<false, false>(job, part, depth, to);
     }
   }
+};
 
-  // ---- products ----
-
-  // What is fetched while a product is computed: weights, a number of bytes for each unit of the depth, and a block of
-  // channels of each row that is packed later.
-  struct Ahead {
-    const char* weights;
-    Int weights_step;
-    const char* rows;  // null: none
-    Int row_bytes, block_bytes;
-  };
-
-  static void Prefetch(const char* from) { __builtin_prefetch(from, 0, 2); }
-
-  // Adds the product to sums.
-  template <int kCount, int kVectors>
-  [[gnu::always_inline]] static void Multiply(const Tile* rows, Int block_stride, const Tile* weights, Int depth,
-                                              Ahead ahead, V (&sums)[kCount][kVectors]) {
-    for (; depth > 0; depth -= kBlockUnits, rows += block_stride) {
-      if (ahead.rows != nullptr) {
-        for (int r = 0; r < kCount; ++r) Prefetch(ahead.rows + r * ahead.row_bytes);
-        ahead.rows += ahead.block_bytes;
-      }
-      const Int count = Min(depth, kBlockUnits);
-      for (Int k = 0; k < count; ++k, weights += kColumns * kPerUnit) {
-        typename Ops::Column columns[kVectors];
-        for (int v = 0; v < kVectors; ++v) columns[v] = Ops::LoadColumn(weights + v * kLanes * kPerUnit);
-        Prefetch(ahead.weights);
-        Prefetch(ahead.weights + kLine);
-        ahead.weights += ahead.weights_step;
-#pragma GCC unroll 14
-        for (int r = 0; r < kCount; ++r) {
-          const typename Ops::Factor factor = Ops::Broadcast(rows + r * kBlock + k * kPerUnit);
-          for (int v = 0; v < kVectors; ++v) sums[r][v] = Ops::Accumulate(factor, columns[v], sums[r][v]);
-        }
-      }
-    }
-  }
-
-  // What is multiplied, so many units of the depth, and where the sums are: [row][kVectors * kLanes].
-  struct Factors {
-    const Tile* rows;
-    Int block_stride;
-    const Tile* weights;
-    Int units;
-    const float* before;  // sums of the depth before; null: none
-    float* sums;
-  };
-
-  template <int kCount, int kVectors>
-  static void Product(const Factors& factors, const Ahead& ahead) {
-    V sums[kCount][kVectors];
-    if (factors.before == nullptr) {
-      for (int r = 0; r < kCount; ++r) {
-        for (int v = 0; v < kVectors; ++v) sums[r][v] = Ops::All(0);
-      }
-    } else {
-      for (int r = 0; r < kCount; ++r) {
-        for (int v = 0; v < kVectors; ++v)
-          sums[r][v] = Ops::template Load<false>(factors.before + (r * kVectors + v) * kLanes, kLanes);
-      }
-    }
-    Multiply(factors.rows, factors.block_stride, factors.weights, factors.units, ahead, sums);
-    for (int r = 0; r < kCount; ++r) {
-      for (int v = 0; v < kVectors; ++v)
-        Ops::template Store<false>(factors.sums + (r * kVectors + v) * kLanes, kLanes, sums[r][v]);
-    }
-  }
-
-  template <int kCount, int kVectors>
-  static void ProductOf(Int count, const Factors& factors, const Ahead& ahead) {
-    if constexpr (kCount > 1) {
-      if (count < kCount) return ProductOf<kCount - 1, kVectors>(count, factors, ahead);
-    }
-    Product<kCount, kVectors>(factors, ahead);
-  }
-
-  // ---- results ----
+// Makes results of sums.
+template <class Ops>
+struct PointwiseFinish {
+  using V = typename Ops::Vector;
+  using Int = std::int64_t;
+  static constexpr int kLanes = Ops::kLanes;
+  static constexpr Int kLine = 64;
 
   // Some rows and columns of the results.
   struct Place {
@@ -241,22 +165,131 @@ struct PointwiseCode {
     }
   }
 
-  // Functions are applied to what is complete, in float32.
   template <int kVectors>
-  static void Finish(const Pointwise& job, Place place, Int rows, float* products) {
-    if (place.num_functions != 0) {
-      Place complete = place;
-      complete.destination = reinterpret_cast<char*>(products);
-      complete.destination_bytes = kVectors * kLanes * static_cast<Int>(sizeof(float));
-      complete.low = -__builtin_inff();
-      complete.high = __builtin_inff();
-      Finish<kVectors>(false, job.sum.is_bf16, complete, rows, products);
-      ApplyMapSteps(place.functions, place.num_functions, rows * kVectors * kLanes, products);
-      place.bias = nullptr;
-      place.sum = nullptr;
-    }
+  static void Finish(const Pointwise& job, const Place& place, Int rows, float* products) {
+    if (place.num_functions != 0) return Apply<kVectors>(job, place, rows, products);
     Finish<kVectors>(job.destination.is_bf16, job.sum.is_bf16, place, rows, products);
   }
+
+  // Functions are applied to what is complete, in float32.
+  template <int kVectors>
+  [[gnu::noinline]] static void Apply(const Pointwise& job, Place place, Int rows, float* products) {
+    Place complete = place;
+    complete.destination = reinterpret_cast<char*>(products);
+    complete.destination_bytes = kVectors * kLanes * static_cast<Int>(sizeof(float));
+    complete.low = -__builtin_inff();
+    complete.high = __builtin_inff();
+    Finish<kVectors>(false, job.sum.is_bf16, complete, rows, products);
+    ApplyMapSteps(place.functions, place.num_functions, rows * kVectors * kLanes, products);
+    place.bias = nullptr;
+    place.sum = nullptr;
+    Finish<kVectors>(job.destination.is_bf16, job.sum.is_bf16, place, rows, products);
+  }
+};
+
+template <class Ops>
+struct PointwiseCode {
+  using V = typename Ops::Vector;
+  using Tile = typename Ops::Tile;
+  using Int = std::int64_t;
+
+  static constexpr int kLanes = Ops::kLanes, kMaxRows = Ops::kRows;
+  static constexpr Int kPerUnit = Ops::kPerUnit, kBlock = kPointwiseBlock, kColumns = kPointwiseColumns;
+  static constexpr Int kBlockUnits = kBlock / kPerUnit;
+  static constexpr Int kUnitBytes = kColumns * kPerUnit * static_cast<Int>(sizeof(Tile));  // of a column of weights
+  static constexpr Int kLine = 64;
+
+  static Int Min(Int a, Int b) { return a < b ? a : b; }
+
+  using Stretch = PointwiseStretch;
+  using Results = PointwiseFinish<Ops>;
+  using Place = typename Results::Place;
+
+  static Int Units(const Stretch& depth) { return (depth.end - depth.first + kPerUnit - 1) / kPerUnit; }
+
+  // ---- products ----
+
+  // What is fetched while a product is computed: weights, a number of bytes for each unit of the depth, and a block of
+  // channels of each row that is packed later.
+  struct Ahead {
+    const char* weights;
+    Int weights_step;
+    const char* rows;  // null: none
+    Int row_bytes, block_bytes;
+  };
+
+  static void Prefetch(const char* from) { __builtin_prefetch(from, 0, 2); }
+
+  // Adds the product to sums.
+  template <int kCount, int kVectors>
+  [[gnu::always_inline]] static void Multiply(const Tile* rows, Int block_stride, const Tile* weights, Int depth,
+                                              Ahead ahead, V (&sums)[kCount][kVectors]) {
+    for (; depth > 0; depth -= kBlockUnits, rows += block_stride) {
+      if (ahead.rows != nullptr) {
+        for (int r = 0; r < kCount; ++r) Prefetch(ahead.rows + r * ahead.row_bytes);
+        ahead.rows += ahead.block_bytes;
+      }
+      const Int count = Min(depth, kBlockUnits);
+      for (Int k = 0; k < count; ++k, weights += kColumns * kPerUnit) {
+        typename Ops::Column columns[kVectors];
+        for (int v = 0; v < kVectors; ++v) columns[v] = Ops::LoadColumn(weights + v * kLanes * kPerUnit);
+        Prefetch(ahead.weights);
+        Prefetch(ahead.weights + kLine);
+        ahead.weights += ahead.weights_step;
+#pragma GCC unroll 14
+        for (int r = 0; r < kCount; ++r) {
+          const typename Ops::Factor factor = Ops::Broadcast(rows + r * kBlock + k * kPerUnit);
+#pragma GCC unroll 2
+          for (int v = 0; v < kVectors; ++v) sums[r][v] = Ops::Accumulate(factor, columns[v], sums[r][v]);
+        }
+      }
+    }
+  }
+
+  // What is multiplied, so many units of the depth, and where the sums are: [row][kVectors * kLanes].
+  struct Factors {
+    const Tile* rows;
+    Int block_stride;
+    const Tile* weights;
+    Int units;
+    const float* before;  // sums of the depth before; null: none
+    float* sums;
+  };
+
+  template <int kCount, int kVectors>
+  static void Product(const Factors& factors, const Ahead& ahead) {
+    V sums[kCount][kVectors];
+#pragma GCC unroll 14
+    for (int r = 0; r < kCount; ++r) {
+#pragma GCC unroll 2
+      for (int v = 0; v < kVectors; ++v) sums[r][v] = Ops::All(0);
+    }
+    if (factors.before != nullptr) {
+#pragma GCC unroll 14
+      for (int r = 0; r < kCount; ++r) {
+#pragma GCC unroll 2
+        for (int v = 0; v < kVectors; ++v)
+          sums[r][v] = Ops::template Load<false>(factors.before + (r * kVectors + v) * kLanes, kLanes);
+      }
+    }
+    Multiply(factors.rows, factors.block_stride, factors.weights, factors.units, ahead, sums);
+#pragma GCC unroll 14
+    for (int r = 0; r < kCount; ++r) {
+#pragma GCC unroll 2
+      for (int v = 0; v < kVectors; ++v)
+        Ops::template Store<false>(factors.sums + (r * kVectors + v) * kLanes, kLanes, sums[r][v]);
+    }
+  }
+
+  template <int kCount, int kVectors>
+  static void ProductOf(Int count, const Factors& factors, const Ahead& ahead) {
+    if constexpr (kCount > 1) {
+      if (count < kCount) return ProductOf<kCount - 1, kVectors>(count, factors, ahead);
+    }
+    Product<kCount, kVectors>(factors, ahead);
+  }
+
+  // ---- parts ----
 
   // Some rows of a part.
   struct Group {
@@ -269,12 +302,12 @@ struct PointwiseCode {
                       const Tile* tiles, Int block_stride, const Tile* weights, float* sums, const Ahead& ahead) {
     alignas(64) float products[kMaxRows * kVectors * kLanes];
     float* partial = sums + group.first * kVectors * kLanes;
-    if (depth.ends) PrefetchResults(place, group.count);
+    if (depth.ends) Results::PrefetchResults(place, group.count);
     const Factors factors{
-        tiles + group.first * kBlock,   block_stride, weights, depth.Units(), depth.begins ? nullptr : partial,
+        tiles + group.first * kBlock,   block_stride, weights, Units(depth), depth.begins ? nullptr : partial,
         depth.ends ? products : partial};
     ProductOf<kMaxRows, kVectors>(group.count, factors, ahead);
-    if (depth.ends) Finish<kVectors>(job, place, group.count, products);
+    if (depth.ends) Results::template Finish<kVectors>(job, place, group.count, products);
   }
 
   // Output channels from `channel` on, as many as two vectors have, and some rows.
@@ -338,7 +371,7 @@ struct PointwiseCode {
       const Int first = part.num_rows * g / groups;
       const Group group{first, part.num_rows * (g + 1) / groups - first};
       const char* rows = channel == 0 ? RowsAfter(job, part, depth, group) : nullptr;
-      const Ahead ahead{next + g * depth.Units() * step, step, rows, job.source.pixel * element, kBlock * element};
+      const Ahead ahead{next + g * Units(depth) * step, step, rows, job.source.pixel * element, kBlock * element};
       const Int end = Min(channel + kColumns, part.num_channels);
       for (Int c = channel; c < end; c += 2 * kLanes) {
         ComputePiece(job, part, depth, c, group, tiles, weights + (c - channel) * kPerUnit, sums, ahead);
@@ -350,7 +383,7 @@ struct PointwiseCode {
     for (Int first = 0; first < job.in_channels || first == 0; first += part.depth) {
       const Int end = Min(first + part.depth, job.in_channels);
       const Stretch depth{first, end, first == 0, end == job.in_channels};
-      Pack(job, part, depth, static_cast<Tile*>(tiles));
+      PointwisePacking<Ops>::Pack(job, part, depth, static_cast<Tile*>(tiles));
       for (Int channel = 0; channel < part.num_channels; channel += kColumns) {
         ComputeColumn(job, part, depth, channel, static_cast<const Tile*>(tiles), sums);
       }
