@@ -128,7 +128,7 @@ def _draw_panel(axis, network, steps, roofs):
             roof = [min(roofs[dtype], roofs["memory"] * x) / 1e9 for x in _between(*ends)]
             axis.plot(_between(*ends), roof, style, color="#777", linewidth=1, label=f"{dtype}, main memory")
     for name, colour in COLOURS.items():
-        spots = [s for s in steps if s["flops"] and s["seconds"] and (s["implementation"][:4] == "own:") == (name == "own")]
+        spots = [s for s in steps if s["flops"] and s["seconds"] and _who(s) == name]
         axis.scatter(
             [s["flops"] / s["bytes"] for s in spots],
             [s["flops"] / s["seconds"] / 1e9 for s in spots],
@@ -146,6 +146,10 @@ def _draw_panel(axis, network, steps, roofs):
     for handle in legend.legend_handles:
         if hasattr(handle, "set_sizes"):
             handle.set_sizes([30])
+
+
+def _who(step):
+    return "own" if step["implementation"].startswith("own") else "library"
 
 
 def _between(low, high, count=60):
