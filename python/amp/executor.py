@@ -6,13 +6,15 @@ import numpy as np
 
 from . import _core
 from ._arrays import readable
+from ._executor_gradients import RunsWithGradients, near_matches, profile_of
+from ._gradient_runs import GradientRuns, array_of, requests_of
 from ._options import check_options, machine_name
-from .base import ArgumentError, did_you_mean, dtype_name
+from .base import ArgumentError, UnsupportedError, dtype_name
 from .sym import Symbol
 from .sym.slots import inputs_of
 
 
-class Executor:
+class Executor(RunsWithGradients):
     """A model bound to input shapes, ready to be called.
 
     Executor(sym, arg_params, aux_params, input_shapes): `input_shapes` is {name: shape} for every
@@ -43,6 +45,9 @@ class Executor:
     tune: whether to time the kernels that may compute the model's layers, for these shapes and threads, and to keep
         the fastest in the machine's file. Takes some hundred runs. Later executors on this machine do as that record
         says without timing anything. See docs/machines.md.
+    grad_req: 'null' (no gradients), or what `backward` does with the gradient of each argument: 'write' or 'add', for
+        all arguments of float dtypes, or a list in the order of `list_arguments`, or a dict {argument: request}. Such
+        an executor shares the arrays of parameters: each run sees what they hold then, see `forward`.
 
     Raises ArgumentError, GraphError or UnsupportedError; missing arrays are all named at once.
 
@@ -72,31 +77,41 @@ class Executor:
         tile_k=None,
         machine="this",
         tune=False,
+        grad_req="null",
     ):
         if not isinstance(sym, Symbol):
             raise ArgumentError(f"expected a Symbol, got {type(sym).__name__}")
         sym = with_tiling(sym, tiling_accum, tile_k)
         arg_params, aux_params = dict(arg_params or {}), dict(aux_params or {})
-        handle = bind(
-            sym,
-            arg_params,
-            aux_params,
-            _input_types(input_shapes, input_dtypes),
-            backend=backend,
-            reduce_precision=reduce_precision,
-            num_threads=num_threads,
-            mode=mode,
-            monitor=monitor,
-            machine=machine,
-            tune=tune,
-        )
+        options = {
+            "backend": backend,
+            "reduce_precision": reduce_precision,
+            "num_threads": num_threads,
+            "mode": mode,
+            "monitor": monitor,
+            "machine": machine,
+            "tune": tune,
+        }
+        types = _input_types(input_shapes, input_dtypes)
+        self._runs = None
+        requests = requests_of(sym, grad_req)
+        if any(request != "null" for request in requests.values()):
+            is_explicit = not isinstance(grad_req, str)
+            self._runs = gradient_runs(sym, arg_params, aux_params, types, requests, is_explicit=is_explicit, **options)
+            if not self._runs.gradients:
+                raise ArgumentError("grad_req: no argument of a float dtype is differentiated")
+            types |= {name: (array.dtype, array.shape) for name, array in self._runs.arrays.items()}
+            handle = bind(sym, {}, {}, types, **options)
+        else:
+            handle = bind(sym, arg_params, aux_params, types, **options)
         self._set(handle, [name for name in sym.list_arguments() if name not in arg_params])
         if handle.notice():
             warnings.warn(handle.notice(), stacklevel=2)
 
     def _set(self, handle, arguments):
         self._handle = handle
-        self._input_names = handle.input_names()
+        held = self._runs.arrays if self._runs is not None else {}
+        self._input_names = [name for name in handle.input_names() if name not in held]
         accepted = {*self._input_names, *handle.ignored_names()}
         # what a call may pass, ignored labels included, in the order of list_arguments
         self._accepted_names = [name for name in arguments if name in accepted]
@@ -118,12 +133,12 @@ class Executor:
         arrays = self._arrange(args, kwargs)
         try:
             if out is None:
-                return self._handle.run(arrays)
+                return self._handle.run(self._with_held(arrays))
             out = list(out) if isinstance(out, (list, tuple)) else [out]
-            self._handle.run_into(arrays, out)
+            self._handle.run_into(self._with_held(arrays), out)
             return out
         except ArgumentError as error:
-            raise ArgumentError(f"{error}{self._dtype_hint(arrays)}") from None
+            raise ArgumentError(f"{error}{_dtype_hint(self.input_dtypes, arrays)}") from None
 
     def run_monitored(self, callback, *args, **kwargs):
         """Runs the model and shows every intermediate result; returns the outputs, as a plain call does.
@@ -155,12 +170,8 @@ class Executor:
         >>> run.profile(np.ones((2, 4), "float32"), runs=3).num_runs
         3
         """
-        if isinstance(runs, bool) or not isinstance(runs, (int, np.integer)) or not 1 <= runs <= 1_000_000:
-            raise ArgumentError(f"runs: expected a number from 1 to 1000000, got {runs!r}")
-        from .profiling import Profile  # most programs do without
-
-        handle = self._handle.profile(self._arrange(args, kwargs), int(runs))
-        return Profile(handle, _core.measure_peak(handle.num_threads))
+        arrays = self._with_held(self._arrange(args, kwargs))
+        return profile_of(lambda count: self._handle.profile(arrays, count), runs)
 
     def _arrange(self, args, kwargs):
         """The arrays in the order of `input_names`."""
@@ -188,16 +199,6 @@ class Executor:
         expected = ", ".join(self._input_names)
         raise ArgumentError(f"expected {len(self._input_names)} inputs ({expected}), got {len(args)}")
 
-    def _dtype_hint(self, arrays):
-        hints = []
-        for name, wanted, array in zip(self._input_names, self.input_dtypes.values(), arrays):
-            found = getattr(array, "dtype", None)
-            if not isinstance(found, np.dtype):
-                found = np.asarray(array).dtype
-            if found != wanted and found.names != ("bfloat16",):
-                hints.append(f"\n  use {name}.astype('{dtype_name(wanted)}')")
-        return "".join(hints)
-
     def reshape(self, input_shapes=None, **shapes):
         """A new Executor of the same model for other input shapes; packed weights are shared.
 
@@ -209,7 +210,10 @@ class Executor:
         >>> run.reshape(data=(8, 4)).output_shapes
         [(8, 3)]
         """
+        if self._runs is not None:
+            raise UnsupportedError("an executor with gradients keeps its shapes: make another one")
         reshaped = Executor.__new__(Executor)
+        reshaped._runs = None
         reshaped._set(self._handle.reshape({**(input_shapes or {}), **shapes}), self._accepted_names)
         return reshaped
 
@@ -260,6 +264,61 @@ class Executor:
     def __repr__(self):
         inputs = ", ".join(f"{name} {shape}" for name, shape in self.input_shapes.items())
         return f"<Executor {inputs} -> {', '.join(self.output_names)}>"
+
+
+def _dtype_hint(dtypes, arrays):
+    hints = []
+    for (name, wanted), array in zip(dtypes.items(), arrays):
+        found = getattr(array, "dtype", None)
+        if not isinstance(found, np.dtype):
+            found = np.asarray(array).dtype
+        if found != wanted and found.names != ("bfloat16",):
+            hints.append(f"\n  use {name}.astype('{dtype_name(wanted)}')")
+    return "".join(hints)
+
+
+def gradient_runs(
+    sym,
+    arg_params,
+    aux_params,
+    input_types,
+    requests,
+    *,
+    is_explicit=True,
+    gradients=None,
+    is_train=True,
+    backend=None,
+    reduce_precision=None,
+    num_threads=None,
+    mode="fast",
+    monitor=False,
+    machine="this",
+    tune=False,
+):
+    """Runs with gradients, see _gradient_runs; `gradients` is {argument: NDArray} of arrays to write to."""
+    for name, given in (("monitor", monitor), ("tune", tune)):
+        if given:
+            raise ArgumentError(f"{name}: not for an executor with gradients")
+    given = {
+        **_only(arg_params, sym.list_arguments()),
+        **_only(aux_params, sym.list_auxiliary_states()),
+    }
+    return GradientRuns(
+        sym,
+        {name: array_of(array, f"'{name}'") for name, array in given.items()},
+        {name: type for name, type in input_types.items() if name not in given},
+        requests,
+        is_explicit=is_explicit,
+        gradients=gradients or {},
+        is_train=is_train,
+        options=(
+            backend,
+            _reduce_options(sym, reduce_precision),
+            _thread_count(num_threads),
+            _mode(mode),
+            machine_name("machine", _machine(reduce_precision, machine)),
+        ),
+    )
 
 
 def bind(
@@ -356,12 +415,6 @@ def with_tiling(sym, tiling_accum, tile_k):
     if isinstance(tile_k, bool) or not isinstance(tile_k, (int, np.integer)) or not 1 <= tile_k < 2**31:
         raise ArgumentError(f"tile_k: expected a number from 1 to 2147483647, got {tile_k!r}")
     return Symbol(sym._handle.with_tiling(tiling_accum, int(tile_k)))
-
-
-def near_matches(name, candidates):
-    """The end of an error message about an unknown input."""
-    everything = f"; its inputs are {', '.join(candidates)}" if candidates else "; it has none"
-    return did_you_mean(name, candidates) or everything
 
 
 def _eval(self, ctx=None, **kwargs):

@@ -15,7 +15,7 @@ class Profile:
     steps: a list of dicts, in the order of execution: node, work ('convolution', 'reorder', ...), implementation
         (oneDNN's name of the kernel), layout of the result, reason (of reorders), dtype of the first operand, bytes of
         operands and results (each once and whole: a lookup reads less of its table), flops of sums of products (else
-        0), min_seconds and mean_seconds over the runs.
+        0), is_backward (of runs with gradients), min_seconds and mean_seconds over the runs.
     min_seconds, mean_seconds: of whole runs, fresh outputs included.
     num_runs, num_threads: how often, and by how many threads, the model was run.
     outside_share: the part of a run that no step accounts for.
@@ -69,6 +69,16 @@ class Profile:
             f"peak GFLOP/s of the machine: {peaks}"
         )
 
+    def _halves(self):
+        """A line about forward and backward, where there are both."""
+        if not any(step["is_backward"] for step in self.steps):
+            return []
+        forward, backward = (
+            sum(step["mean_seconds"] for step in self.steps if step["is_backward"] == half) for half in (False, True)
+        )
+        ratio = f", {backward / forward:.2f} times forward" if forward else ""
+        return [f"forward {1e3 * forward:.3f} ms, backward {1e3 * backward:.3f} ms{ratio}"]
+
     def _head(self):
         """The headline, and where most of the time goes."""
         slow, mixed = (
@@ -76,7 +86,7 @@ class Profile:
             for is_mixed in (False, True)
         )
         on_reference = f"{slow:.1f} %" + (f" to {slow + mixed:.1f} %" if mixed else "")
-        lines = [self._headline(), f"on reference code: {on_reference}", "", "most of the time:"]
+        lines = [self._headline(), *self._halves(), f"on reference code: {on_reference}", "", "most of the time:"]
         return lines + [
             f"{100 * self.share(step):5.1f} %  {step['node']} ({step['work']}): {self._remark(step)}"
             for step in self.hotspots()

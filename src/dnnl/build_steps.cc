@@ -21,6 +21,7 @@ std::shared_ptr<CompiledPlan> BuildSteps(LaidOutProgram* program) {
       if (prepared) step.args.emplace_back(DNNL_ARG_SCRATCHPAD, *step.scratch);
     }
     plan->steps.push_back(std::move(step));
+    if (!program->program.steps[i].is_backward) plan->num_forward_steps = i + 1;
   }
   plan->layouts = program->layouts;
   plan->first_bytes = FirstBytes(*program);

@@ -19,6 +19,7 @@
 #include "passes/pipeline.h"
 #include "program/choose_kernels.h"
 #include "program/choose_layouts.h"
+#include "program/forward_first.h"
 #include "program/fuse_maps.h"
 #include "program/graph_costs.h"
 #include "program/lowering.h"
@@ -90,8 +91,11 @@ LoweredModel LowerAndLayOut(const Model& model, const CompileOptions& options, C
     if (chooses_kernels) decisions = ChooseKernels(*options.kernels, conditions, &lowered.program);
     // ChooseLayouts: hints for primitives, now that it is known what they do. Other layouts give other sums.
     if (chooses) ChooseLayouts(OneDnnHasAmx(), &lowered.program);
+    // PutForwardFirst: once no stage moves steps any more.
+    if (options.num_forward_outputs) PutForwardFirst(*options.num_forward_outputs, &lowered.program);
     // AssignLayouts: primitives choose, reorders become steps.
-    LaidOutProgram program = AssignLayouts(options.mode, std::move(lowered.program), *store);
+    const std::size_t num_forward = options.num_forward_outputs.value_or(lowered.program.outputs.size());
+    LaidOutProgram program = AssignLayouts(options.mode, std::move(lowered.program), num_forward, *store);
     if (program.unsupported.empty() && program.do_not_fuse.empty()) {
       KeepShared(model, &taken);
       return {std::move(program), std::move(lowered.input_names), std::move(taken), std::move(decisions)};

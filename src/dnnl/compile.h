@@ -2,7 +2,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <memory>
+#include <optional>
 
 #include "dnnl/bind_options.h"
 #include "dnnl/plan.h"
@@ -35,6 +37,8 @@ struct CompileOptions {
   std::shared_ptr<BodyPlans> bodies = nullptr;
   // Chooses among kernels of ours and the library's; null: the library's. Asked in mode fast only.
   std::shared_ptr<const KernelChooser> kernels = nullptr;
+  // The plan has two halves, see Session: the first so many outputs, and the others. nullopt: one.
+  std::optional<std::size_t> num_forward_outputs = {};
 };
 
 // A store that holds the parameters of a model, to be shared by all its plans.

@@ -3,12 +3,11 @@
 #include <chrono>
 #include <utility>
 
-#include "dnnl/bound_bodies.h"
+#include "dnnl/executor_options.h"
 #include "dnnl/find_machine.h"
 #include "dnnl/tune.h"
 #include "nnvm/env.h"
 #include "nnvm/error.h"
-#include "program/kernel_chooser.h"
 #include "program/machine_table.h"
 #include "program/threads.h"
 
@@ -23,22 +22,16 @@ double SecondsSince(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-std::shared_ptr<const KernelChooser> ChooserOf(const BindOptions& options, const MachineTable* machine) {
-  if (!options.forced_kernel.empty()) return std::make_shared<ForcedKernel>(options.forced_kernel);
-  if (machine == nullptr) return nullptr;
-  return std::make_shared<RecordedKernels>(machine->tuned(), std::make_shared<PredictedKernels>());
-}
-
 // The machine with what timing chose for the model.
 std::shared_ptr<const MachineTable> TunedMachine(const onednn::GivenModel& given, const TypeMap& input_types,
-                                                 const BindOptions& options, CompileOptions compile) {
+                                                 const BindOptions& options) {
+  const CompileOptions compile = onednn::CompileOptionsFor(options, given.machine);
   if (options.mode != NumericMode::kFast || compile.backend != Backend::kOneDnn) {
     throw ArgumentError("tune: there is a choice in mode 'fast' on backend 'onednn' only");
   }
   const int num_threads = EffectiveThreads(options.num_threads);
   TunedFilePath(options.machine, num_threads);  // throws before time is spent
   if (given.machine == nullptr) throw ArgumentError("tune: 'emulate' converts without regard to a machine");
-  compile.bodies = onednn::NewBodyPlans();  // another store is another owner of their parameters
   return AddTuned(options.machine, num_threads, onednn::Tune(onednn::BindModel(given, input_types, compile)));
 }
 
@@ -48,17 +41,12 @@ Executor::Parts Executor::PartsOf(const Symbol& symbol, const ModelParams& param
                                   const BindOptions& options) {
   const ThreadScope threads(EffectiveThreads(options.num_threads));  // casting parameters may use threads, too
   onednn::GivenModel given = onednn::ConvertForRun(symbol, params, input_types, options);
-  CompileOptions compile{.backend = options.backend ? *options.backend : DefaultBackend(),
-                         .num_threads = options.num_threads,
-                         .mode = options.mode,
-                         .machine = given.machine,
-                         .bodies = onednn::NewBodyPlans()};
-  if (options.tune) compile.machine = given.machine = TunedMachine(given, input_types, options, compile);
-  compile.kernels = ChooserOf(options, given.machine.get());
+  if (options.tune) given.machine = TunedMachine(given, input_types, options);
+  const CompileOptions compile = onednn::CompileOptionsFor(options, given.machine);
   Parts parts{onednn::BindModel(given, input_types, compile), symbol.ListOutputs(), given.notice, nullptr};
   if (options.monitor) {
-    CompileOptions separate = compile;
-    separate.bodies = onednn::NewBodyPlans();  // as its store is another one
+    // Its store is another owner of parameters, and so are the plans of its bodies.
+    const CompileOptions separate = onednn::CompileOptionsFor(options, given.machine);
     BoundModel monitored = onednn::BindMonitoredModel(given, input_types, separate);
     std::vector<std::string> names = monitored.symbol.ListOutputs();
     parts.monitored = std::make_shared<const Parts>(Parts{std::move(monitored), std::move(names), "", nullptr});

@@ -74,6 +74,7 @@ void LayoutBuilder::Alias(ValueId out, ValueId in, Desc layout) {
 void LayoutBuilder::Append(Step step, std::optional<PreparedPrimitive> prepared) {
   read_.insert(step.inputs.begin(), step.inputs.end());
   if (!step.outputs.empty()) writers_[step.outputs[0]] = result_.program.steps.size();
+  step.is_backward = is_backward_;
   result_.program.steps.push_back(std::move(step));
   result_.prepared.push_back(std::move(prepared));
 }
@@ -104,12 +105,22 @@ std::optional<std::size_t> LayoutBuilder::UnreadWriterOf(ValueId v) const {
   return is_free ? std::optional(writer->second) : std::nullopt;
 }
 
-LaidOutProgram LayoutBuilder::Finish() {
+void LayoutBuilder::FinishOutputs(std::size_t count) {
   const bool is_complete = result_.unsupported.empty() && result_.do_not_fuse.empty();
-  std::set<ValueId> taken;
-  if (is_complete) {
-    for (ValueId& output : result_.program.outputs) output = InOwnMemory(output, &taken);
+  if (!is_complete) return;
+  for (; num_finished_ < count; ++num_finished_) {
+    ValueId& output = result_.program.outputs[num_finished_];
+    output = InOwnMemory(output);
   }
+}
+
+void LayoutBuilder::BeginBackward(std::size_t num_forward_outputs) {
+  FinishOutputs(num_forward_outputs);
+  is_backward_ = true;
+}
+
+LaidOutProgram LayoutBuilder::Finish() {
+  FinishOutputs(result_.program.outputs.size());
   RemoveUnreadCasts();
   return std::move(result_);
 }
@@ -133,14 +144,14 @@ PreparedPrimitive LayoutBuilder::RequireReorder(ValueId v, const Desc& layout) c
 }
 
 // An output must end in row-major memory that is neither an input's, a constant's nor another output's.
-ValueId LayoutBuilder::InOwnMemory(ValueId v, std::set<ValueId>* taken) {
+ValueId LayoutBuilder::InOwnMemory(ValueId v) {
   const ValueId root = result_.storage[v];
   const bool is_row_major = IsRowMajor(LayoutOf(v));
   const bool is_own = result_.program.values[root].source == ValueSource::kComputed && !result_.IsConstant(v) &&
-                      is_row_major && taken->insert(root).second;
+                      is_row_major && taken_.insert(root).second;
   if (is_own) return v;
   const ValueId copy = AddValue(TypeOf(v), NameOf(v) + ":output", PlainDesc(TypeOf(v)));
-  taken->insert(copy);
+  taken_.insert(copy);
   const char* reason = "an output lies in row-major memory of its own";
   if (is_row_major) {
     Append({ReorderSpec{}, {v}, {copy}, 0, reason});  // a plain copy

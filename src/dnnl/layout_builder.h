@@ -53,13 +53,16 @@ class LayoutBuilder {
   std::optional<std::size_t> UnreadWriterOf(ValueId v) const;
   void ReplacePrimitive(std::size_t step, PreparedPrimitive prepared) { result_.prepared[step] = std::move(prepared); }
 
+  // Steps that are appended from here on are of the backward half. The first outputs are complete before it.
+  void BeginBackward(std::size_t num_forward_outputs);
   // Once all steps are laid out.
   LaidOutProgram Finish();
 
  private:
   ValueId RoundedBy(ValueId v, const Desc& layout) const;
   PreparedPrimitive RequireReorder(ValueId v, const Desc& layout) const;
-  ValueId InOwnMemory(ValueId output, std::set<ValueId>* taken);
+  void FinishOutputs(std::size_t count);
+  ValueId InOwnMemory(ValueId output);
   void RemoveUnreadCasts();
 
   const bool is_fast_;
@@ -70,6 +73,9 @@ class LayoutBuilder {
   std::map<ValueId, ValueId> cast_sources_;         // by the result of a cast
   std::map<ValueId, std::size_t> writers_;          // by value: the step that writes it
   std::set<ValueId> read_;                          // by steps that are laid out
+  std::set<ValueId> taken_;                         // memory of outputs
+  std::size_t num_finished_ = 0;                    // outputs that have their memory
+  bool is_backward_ = false;
 };
 
 }  // namespace amp::onednn

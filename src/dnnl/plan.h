@@ -22,6 +22,7 @@ struct PlanStep {
   std::string reason;                       // of reorders and fallbacks
   std::vector<std::string> fused = {};      // the nodes whose work is done with it
   std::optional<KernelChoice> choice = {};  // where several kernels could compute it
+  bool is_backward = false;                 // of a plan in two halves: runs in the second one
 };
 
 // What people want to know about a plan.

@@ -41,8 +41,15 @@ struct Session::State {
     for (const auto& [v, i] : outputs) SetHandle(v, output_arrays[i].data());
   }
 
-  void RunSteps() {
-    for (std::size_t i = 0; i < compiled.steps.size(); ++i) RunStep(i);
+  // The first step of the half, and the one behind its last.
+  std::pair<std::size_t, std::size_t> StepsOf(Half half) const {
+    return {half == Half::kBackward ? compiled.num_forward_steps : 0,
+            half == Half::kForward ? compiled.num_forward_steps : compiled.steps.size()};
+  }
+
+  void RunSteps(Half half) {
+    const auto [begin, end] = StepsOf(half);
+    for (std::size_t i = begin; i < end; ++i) RunStep(i);
     stream.wait();
   }
 
@@ -79,11 +86,11 @@ struct Session::State {
 Session::Session(std::shared_ptr<const Plan> plan) : state_(std::make_unique<State>(std::move(plan))) {}
 Session::~Session() = default;
 
-void Session::Run(const std::vector<NDArray>& inputs, std::vector<NDArray>& outputs) {
+void Session::Run(const std::vector<NDArray>& inputs, std::vector<NDArray>& outputs, Half half) {
   State& state = *state_;
   const ThreadScope threads(state.compiled.num_threads);
   state.SetArrays(inputs, outputs);
-  state.RunSteps();
+  state.RunSteps(half);
 }
 
 void Session::Run(std::span<const void* const> inputs, std::span<void* const> outputs) {
@@ -91,16 +98,17 @@ void Session::Run(std::span<const void* const> inputs, std::span<void* const> ou
   const ThreadScope threads(state.compiled.num_threads);
   for (const auto& [v, i] : state.inputs) state.SetHandle(v, const_cast<void*>(inputs[i]));
   for (const auto& [v, i] : state.outputs) state.SetHandle(v, outputs[i]);
-  state.RunSteps();
+  state.RunSteps(Half::kBoth);
 }
 
 void Session::RunProfiled(const std::vector<NDArray>& inputs, std::vector<NDArray>& outputs,
-                          std::vector<double>* seconds) {
+                          std::vector<double>* seconds, Half half) {
   State& state = *state_;
   const ThreadScope threads(state.compiled.num_threads);
   seconds->resize(state.compiled.steps.size());
   state.SetArrays(inputs, outputs);
-  for (std::size_t i = 0; i < state.compiled.steps.size(); ++i) {
+  const auto [first, last] = state.StepsOf(half);
+  for (std::size_t i = first; i < last; ++i) {
     const auto begin = std::chrono::steady_clock::now();
     state.RunStep(i);
     state.stream.wait();

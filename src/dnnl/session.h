@@ -1,6 +1,7 @@
 // Sessions: runs of a plan.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
@@ -8,6 +9,9 @@
 #include "dnnl/plan.h"
 
 namespace amp::onednn {
+
+// Which steps run. The backward half goes on where the forward half ended.
+enum class Half : std::uint8_t { kBoth, kForward, kBackward };
 
 // Owns the arena and the handles of one plan. Not for concurrent use.
 class Session {
@@ -17,12 +21,14 @@ class Session {
 
   // Row-major arrays of exactly the plan's types, in its order; outputs must not overlap anything else. The
   // process must be able to run the plan's threads, see RequireThreads. None of our own code allocates here after the
-  // first call, reference kernels aside.
-  void Run(const std::vector<NDArray>& inputs, std::vector<NDArray>& outputs);
+  // first call, reference kernels aside. What a half does not touch may be undefined; the backward half needs the
+  // inputs and outputs of the forward half again, unchanged.
+  void Run(const std::vector<NDArray>& inputs, std::vector<NDArray>& outputs, Half half = Half::kBoth);
   // The same on the memory of such arrays.
   void Run(std::span<const void* const> inputs, std::span<void* const> outputs);
-  // The first, with the seconds of each step.
-  void RunProfiled(const std::vector<NDArray>& inputs, std::vector<NDArray>& outputs, std::vector<double>* seconds);
+  // The first, with the seconds of each step. `seconds` goes by step of the plan; a half fills in its own.
+  void RunProfiled(const std::vector<NDArray>& inputs, std::vector<NDArray>& outputs, std::vector<double>* seconds,
+                   Half half = Half::kBoth);
 
  private:
   struct State;

@@ -36,6 +36,7 @@ LaidOutProgram ShareSums(LaidOutProgram program) {
         const Desc layout = program.layouts[step.outputs[0]];
         const ValueId copy = program.AddValue(program.TypeOf(operand), "", layout);
         all.push_back({ReorderSpec{}, {operand}, {copy}, step.node, "a summand that is needed later"});
+        all.back().is_backward = step.is_backward;
         prepared.push_back(PrepareReorder(program.layouts[operand], layout));
         operand = copy;
         last_use.resize(program.program.values.size(), i);

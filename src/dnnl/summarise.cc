@@ -84,6 +84,7 @@ PlanStep Describe(const Graph& graph, const LaidOutProgram& program, const Compi
   if (kernel != nullptr && described.reason.empty()) described.reason = kernel->references;
   described.fused = FusedNames(graph, step);
   described.choice = ChoiceOf(step, prepared.has_value());
+  described.is_backward = step.is_backward;
   return described;
 }
 

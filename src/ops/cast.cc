@@ -99,7 +99,7 @@ void SamePairs(ShapeRelation& r) {
                                         .Set(IsPointwise{})
                                         .Set(GradientRule{[](GradientContext& c) {
                                           if (!IsFloat(c.params<CastParam>().dtype)) return;
-                                          c.Set(0, c.Call("_broadcast_as", {c.gradient(), c.in(0)}));
+                                          c.Set(0, c.Call("_cast_like", {c.gradient(), c.in(0)}));
                                         }})
                                         .Set(ReferenceKernel{Reference})
                                         .Set(LowerRule{Lower});
@@ -120,9 +120,26 @@ void SamePairs(ShapeRelation& r) {
         .Set(AmpFacts{Arithmetic::kCasts})
         .Set(IsPointwise{})
         .Set(GradientRule{[](GradientContext& c) {
-          c.Set(0, c.Call("_broadcast_as", {c.gradient(), c.in(0)}));
+          c.Set(0, c.Call("_cast_like", {c.gradient(), c.in(0)}));
         }})
         .Set(ReferenceKernel{Reference})
+        .Set(LowerRule{Lower});
+
+[[maybe_unused]] const auto kCastLike =
+    RegisterOp<NoParam>("_cast_like")
+        .Doc("The elements of data in the dtype of like.")
+        .Inputs({"data", "like"})
+        .Set(ShapeRule{[](ShapeRelation& r) {
+          r.Out(0, r.in(0));
+          r.In(0, r.out(0));
+        }})
+        .Set(DTypeRule{[](DTypeRelation& r) { r.Same({1}, {0}); }})
+        .Set(AmpFacts{Arithmetic::kElementwise, {SlotRole::kData, SlotRole::kIgnored}})
+        .Set(GradientRule{[](GradientContext& c) {
+          c.Set(0, c.Call("_cast_like", {c.gradient(), c.in(0)}));
+        }})
+        .Set(ReferenceKernel{
+            [](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { CastElements(in[0], out[0]); }})
         .Set(LowerRule{Lower});
 
 [[maybe_unused]] const auto kAmpMulticast =
@@ -142,7 +159,7 @@ void SamePairs(ShapeRelation& r) {
         .Set(AmpFacts{Arithmetic::kCasts})
         .Set(GradientRule{[](GradientContext& c) {
           for (int i = 0; i < c.num_inputs(); ++i) {
-            if (c.has_gradient(i)) c.Set(i, c.Call("_broadcast_as", {c.gradient(i), c.in(i)}));
+            if (c.has_gradient(i)) c.Set(i, c.Call("_cast_like", {c.gradient(i), c.in(i)}));
           }
         }})
         .Set(ReferenceKernel{Reference})

@@ -191,6 +191,7 @@ void Gradient(GradientContext& c) { c.Set(0, c.Call("_backward_SoftmaxOutput", {
         }})
         .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole::kIndex}})
         .Set(NoGradient{"the gradient of a loss is none of a function"})
+        .Set(AlwaysWrites{})
         .Set(ReferenceKernel{BackwardReference});
 
 [[maybe_unused]] const auto kCard = RegisterOp<SoftmaxOutputParam>("SoftmaxOutput")

@@ -303,6 +303,7 @@ struct Step {
   std::vector<PostOp> post_ops = {};
   std::vector<NodeId> fused = {};           // the nodes that its post-ops, a wider input or a narrower output stand for
   std::optional<KernelChoice> choice = {};  // where several kernels can compute it and someone chose
+  bool is_backward = false;                 // of a program in two halves: runs in the second one
 };
 
 enum class ValueSource : std::uint8_t { kInput, kConstant, kComputed };

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import amp
-from amp import _core
 
 SHARED = Path(os.environ.get("AMP_SHARED") or Path(__file__).resolve().parents[3] / "shared")
 CASES = SHARED / "cases"
@@ -40,67 +39,26 @@ def labels():
     ]
 
 
-class Step:
-    """One training step of a graph: forward, backward and the auxiliary states behind it, in one plan."""
-
-    def __init__(self, symbol, arrays, requests, backend=None):
-        self.variables = [name for name in symbol.list_arguments() if requests[name] != "null"]
-        self.num_outputs = len(symbol.list_outputs())
-        self.heads = [f"head{i}" for i in range(self.num_outputs)]
-        variables = [_core.variable(name, {}) for name in self.heads]
-        outputs, gradients, states = _core.gradient_graph(symbol._handle, self.variables, variables, True)
-        self.gradients = {name: gradient for name, gradient in gradients.items() if gradient is not None}
-        self.states = states
-        joint = amp.sym.Symbol(_core.group([outputs, *self.gradients.values(), *states.values()]))
-        self.known = {**arrays}
-        inputs = {name: self.known.get(name) for name in joint.list_inputs()}
-        shapes = {name: array.shape for name, array in inputs.items() if array is not None}
-        if any(array is None for array in inputs.values()):
-            _, output_types, _ = symbol._handle.infer({n: (a.dtype, a.shape) for n, a in arrays.items()})
-            shapes |= {f"head{i}": shape for i, (_, shape) in enumerate(output_types) if f"head{i}" in inputs}
-        if "__random_key__" in inputs:
-            self.known["__random_key__"] = np.array([7, 0], np.int64)
-            shapes["__random_key__"] = (2,)
-        dtypes = {name: self.known[name].dtype for name in shapes if name in self.known}
-        self.run_joint = amp.Executor(joint, {}, {}, shapes, input_dtypes=dtypes, backend=backend)
-
-    def run(self, heads):
-        given = {**self.known, **dict(zip(self.heads, heads))}
-        names = self.run_joint._input_names
-        results = [np.asarray(a) for a in self.run_joint._handle.run([given[name] for name in names])]
-        at = self.num_outputs + len(self.gradients)
-        found = dict(zip(self.gradients, results[self.num_outputs : at]))
-        for name in self.variables:
-            found.setdefault(name, np.zeros_like(self.known[name]))
-        return results[: self.num_outputs], found, dict(zip(self.states, results[at:]))
-
-
-def is_of_softmax_output(gradient):
-    """MXNet's SoftmaxOutput writes its gradient where it was asked to add it."""
-    return gradient is not None and gradient.name().endswith("softmaxoutput0_backward")
-
-
 def check(case, label, backend=None):
     symbol = amp.sym.load_json(case.symbol_json(label))
-    arrays = {**case.inputs(label), **case.params(label)}
+    given = {**case.inputs(label), **case.params(label)}
+    arrays = {name: amp.nd.NDArray(value).copy() for name, value in given.items()}
     requests = case.grad_req(label)
-    step = Step(symbol, arrays, requests, backend)
-    buffers = dict(case.initial_gradients(label))
-    aux = {}
+    run = amp.Executor(symbol, arrays, arrays, {}, grad_req=requests, backend=backend)
+    for name, start in case.initial_gradients(label).items():
+        run.gradients[name][:] = start
     for _ in range(case.steps):
-        step.known.update(aux)
-        outputs, gradients, aux = step.run(case.head_gradients(label))
-        for name, value in gradients.items():
-            adds = requests[name] == "add" and not is_of_softmax_output(step.gradients.get(name))
-            buffers[name] = buffers[name] + value if adds else value
+        run.forward(is_train=True)
+        run.backward(case.head_gradients(label))
     problems = []
     listed = {m["name"] for m in case.info["gradients"]}
-    given = {name: buffers.get(name, np.zeros_like(arrays[name])) for name in requests if name in listed}
+    found = run.gradients
+    given = {n: np.asarray(found.get(n, np.zeros(arrays[n].shape, "f"))) for n in requests if n in listed}
     for name, (largest, rms, _) in case.gradient_errors(given, label).items():
         bounds = case.tolerance(name)
         if not (largest <= bounds[0] and rms <= bounds[1]):
             problems.append(f"gradient of {name}: {largest:.2g}, {rms:.2g}, allowed {bounds}")
-    states = {name: aux.get(name, arrays[name]) for name in case.aux_names(label)}
+    states = {name: np.asarray(arrays[name]) for name in case.aux_names(label)}
     for name, (largest, _, _) in case.aux_errors(states, label).items():
         if not largest <= AUX_TOLERANCE:
             problems.append(f"state {name}: {largest:.2g}")

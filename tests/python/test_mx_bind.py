@@ -36,8 +36,12 @@ def test_simple_bind_makes_arrays():
     }
     assert [array.shape for array in executor.arg_arrays] == [(2, 3), (4, 3), (4,)] and executor.aux_arrays == []
     assert executor.outputs[0].shape == (2, 4) and list(executor.output_dict) == ["fc_output"]
-    assert executor.grad_dict == {"data": None, "fc_weight": None, "fc_bias": None}
-    assert executor.grad_arrays == [None, None, None]
+    assert {name: array.shape for name, array in executor.grad_dict.items()} == {
+        "data": (2, 3),
+        "fc_weight": (4, 3),
+        "fc_bias": (4,),
+    }
+    assert executor.grad_arrays[2] is executor.grad_dict["fc_bias"]
 
 
 def test_types():
@@ -207,20 +211,43 @@ def test_reshape_that_needs_another_weight():
     np.testing.assert_array_equal(wider.forward(data=np.ones((2, 5)))[0].asnumpy(), [BIAS, BIAS])
 
 
-def test_training_is_refused_where_it_matters():
-    executor = norm().simple_bind(data=(2, 3))
-    with pytest.raises(amp.UnsupportedError, match="in training, BatchNorm 'bn' would give other results"):
+def test_training():
+    net = amp.sym.BatchNorm(amp.sym.Variable("data"), name="bn", fix_gamma=False, eps=1e-3)
+    executor = net.simple_bind(data=(2, 3))
+    executor.arg_dict["data"][:] = [[1, 2, 3], [3, 2, 7]]
+    executor.arg_dict["bn_gamma"][:] = 1
+    found = executor.forward(is_train=True)[0].asnumpy()
+    np.testing.assert_allclose(found, [[-1, 0, -1], [1, 0, 1]], atol=2e-3)  # of the batch
+    assert executor.aux_dict["bn_moving_mean"].asnumpy().tolist() == [0, 0, 0]
+    executor.backward([amp.nd.ones((2, 3))])
+    np.testing.assert_allclose(executor.aux_dict["bn_moving_mean"].asnumpy(), [0.2, 0.2, 0.5], rtol=1e-5)
+    np.testing.assert_allclose(executor.grad_dict["bn_beta"].asnumpy(), [2, 2, 2])
+    mx.random.seed(3)
+    dropped = amp.sym.Dropout(amp.sym.Variable("x"), p=0.5).simple_bind(x=(100,))
+    dropped.arg_dict["x"][:] = 1
+    first = dropped.forward(is_train=True)[0].asnumpy()
+    assert set(first) == {0, 2}
+    assert dropped.forward()[0].asnumpy().tolist() == [1] * 100
+
+
+def test_gradients_go_where_they_are_asked_to():
+    x = amp.sym.Variable("x")
+    given = amp.nd.zeros((2,))
+    arguments = {"x": amp.nd.array([1.0, 3.0])}
+    executor = (x * x).bind(mx.cpu(), arguments, args_grad={"x": given}, grad_req="add")
+    for _ in range(2):
         executor.forward(is_train=True)
-    with pytest.raises(amp.UnsupportedError, match="gradients are not supported"):
-        executor.backward()
-    dropped = amp.sym.Dropout(amp.sym.Variable("x"), p=0.5, name="drop").simple_bind(x=(2,))
-    with pytest.raises(amp.UnsupportedError, match="Dropout 'drop'"):
-        dropped.forward(is_train=True)
-    with_relu = amp.sym.contrib.BatchNormWithReLU(amp.sym.Variable("data"), name="both").simple_bind(data=(2, 3))
-    with pytest.raises(amp.UnsupportedError, match="'both' would give other results"):
-        with_relu.forward(is_train=True)
-    for same in (norm(use_global_stats=True), layer()):
-        same.simple_bind(data=(2, 3)).forward(is_train=True)
+        executor.backward(amp.nd.array([1.0, 10.0]))
+    assert given.asnumpy().tolist() == [4, 120]
+    assert executor.grad_arrays[0] is given
+    without = (x * x).bind(mx.cpu(), arguments)
+    without.forward(is_train=True)
+    with pytest.raises(amp.ArgumentError, match="no gradient was asked for"):
+        without.backward()
+    other = amp.nd.zeros((3,))
+    for wrong, message in (([], "a list of 1 arrays"), ({"y": given}, "no argument 'y'"), ([other], "got")):
+        with pytest.raises(amp.ArgumentError, match=message):
+            (x * x).bind(mx.cpu(), arguments, args_grad=wrong)
 
 
 def test_monitor():

@@ -52,6 +52,7 @@ def test_runs_are_counted(runs):
 
 def step(**changes):
     plain = {"node": "n", "work": "eltwise", "implementation": "jit", "layout": "ab", "reason": "", "dtype": "float32"}
+    plain["is_backward"] = False
     return {**plain, "bytes": 10**6, "flops": 0.0, "min_seconds": 0.001, "mean_seconds": 0.002, **changes}
 
 

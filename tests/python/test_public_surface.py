@@ -68,8 +68,11 @@ SIGNATURES = {
     amp.list_lp16_ops: "(target_dtype)",
     amp.Executor: "(sym, arg_params, aux_params, input_shapes, *, input_dtypes=None, backend=None, "
     "reduce_precision=None, mode='fast', num_threads=None, monitor=False, tiling_accum=None, tile_k=None, "
-    "machine='this', tune=False)",
+    "machine='this', tune=False, grad_req='null')",
     amp.Executor.__call__: "(self, *args, out=None, **kwargs)",
+    amp.Executor.forward: "(self, is_train=False, *args, **kwargs)",
+    amp.Executor.backward: "(self, head_gradients=None, retain=False)",
+    amp.Executor.profile_training: "(self, *args, runs=20, **kwargs)",
     amp.Executor.run_monitored: "(self, callback, *args, **kwargs)",
     amp.Executor.profile: "(self, *args, runs=20, **kwargs)",
     amp.Executor.reshape: "(self, input_shapes=None, **shapes)",
@@ -106,7 +109,7 @@ SIGNATURES = {
     mx.mod.Module: "(symbol, data_names=('data',), label_names=('softmax_label',), logger=<module 'logging' from "
     f"{logging.__file__!r}>, context=None, work_load_list=None, fixed_param_names=None, state_names=None, "
     "group2ctxs=None, compression_params=None)",
-    mx.mod.Module.bind: "(self, data_shapes, label_shapes=None, for_training=None, inputs_need_grad=False, "
+    mx.mod.Module.bind: "(self, data_shapes, label_shapes=None, for_training=True, inputs_need_grad=False, "
     "force_rebind=False, shared_module=None, grad_req='write')",
     amp.sym.Activation: "(data=None, act_type=<required>, name=None, attr=None) -> amp.sym.symbol.Symbol",
     amp.sym.elemwise_add: "(lhs=None, rhs=None, name=None, attr=None) -> amp.sym.symbol.Symbol",
@@ -137,11 +140,11 @@ save_parameters""".split()
 EXECUTOR_MEMBERS = """input_dtypes input_names input_shapes output_dtypes output_names output_shapes profile
 reshape run_monitored summary symbol""".split()
 
-BOUND_SYMBOL_MEMBERS = """arg_arrays arg_dict aux_arrays aux_dict copy_params_from debug_str forward
+BOUND_SYMBOL_MEMBERS = """arg_arrays arg_dict aux_arrays aux_dict backward copy_params_from debug_str forward
 get_optimized_symbol grad_arrays grad_dict output_dict outputs reshape set_monitor_callback""".split()
 
 MODULE_MEMBERS = """bind binded data_names data_shapes forward get_outputs label_names label_shapes load output_names
-output_shapes reshape symbol""".split()
+output_shapes prepare reshape symbol""".split()
 
 MODULE_PARAMETER_MEMBERS = """get_params init_params load_params params_initialized save_checkpoint save_params
 set_params""".split()

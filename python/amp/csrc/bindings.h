@@ -72,6 +72,7 @@ void BindSymbol(py::module_& module);
 void BindConvert(py::module_& module);
 void BindGradient(py::module_& module);
 void BindExecutor(py::module_& module);
+void BindGradientExecutor(py::module_& module);
 void BindOperators(py::module_& module);
 
 }  // namespace amp::python

@@ -84,4 +84,12 @@ ConvertOptions ConvertOptionsOf(const py::dict& options, bool* wants_report) {
   return result;
 }
 
+ReduceOptions ReduceOptionsOf(const py::dict& given) {
+  ReduceOptions reduce;
+  reduce.emulate = given.contains("emulate") && given["emulate"].cast<bool>();
+  reduce.conversion = ConvertOptionsOf(given);
+  reduce.target = reduce.conversion.target;
+  return reduce;
+}
+
 }  // namespace amp::python

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "bindings.h"
+#include "dnnl/bind_options.h"
 #include "passes/precision/convert_options.h"
 
 namespace amp::python {
@@ -13,5 +14,8 @@ std::map<std::string, DType> DTypeMapOf(const py::dict& dtypes);
 // widest_dtype_ops, conditional_fp32_ops, excluded_sym_names, force, output_dtypes, ignore_unknown_names, report.
 // amp._options has checked them; DTypeOf and PolicyFromName throw ArgumentError for unknown names.
 ConvertOptions ConvertOptionsOf(const py::dict& options, bool* wants_report = nullptr);
+
+// The same for a binding, with one more key: emulate.
+ReduceOptions ReduceOptionsOf(const py::dict& given);
 
 }  // namespace amp::python

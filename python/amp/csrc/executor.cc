@@ -18,14 +18,6 @@
 namespace amp::python {
 namespace {
 
-ReduceOptions ReduceOptionsOf(const py::dict& given) {
-  ReduceOptions reduce;
-  reduce.emulate = given.contains("emulate") && given["emulate"].cast<bool>();
-  reduce.conversion = ConvertOptionsOf(given);
-  reduce.target = reduce.conversion.target;
-  return reduce;
-}
-
 std::unique_ptr<Executor> Build(const Symbol& symbol, const py::dict& args, const py::dict& aux,
                                 const py::dict& input_types, const std::optional<std::string>& backend,
                                 const std::optional<py::dict>& reduce, int num_threads, const std::string& mode,
@@ -125,6 +117,7 @@ void BindSummary(py::module_& module) {
       .def_readonly("layout", &PlanStep::layout, "Memory layout of the output.")
       .def_readonly("reason", &PlanStep::reason, "Why a reorder or a fallback is there.")
       .def_readonly("fused", &PlanStep::fused, "Names of the nodes whose work is done with it.")
+      .def_readonly("is_backward", &PlanStep::is_backward, "Whether it belongs to the gradients' half of a plan.")
       .def_property_readonly(
           "choice", [](const PlanStep& step) { return step.choice ? step.choice->kernel : ""; },
           "Which of several kernels computes the step; '' where there is no choice.")
@@ -166,6 +159,7 @@ py::list StepList(const RunProfile& profile) {
     entry["fused"] = step.fused;
     entry["choice"] = step.choice ? step.choice->kernel : "";
     entry["is_tuned"] = step.choice && step.choice->is_tuned;
+    entry["is_backward"] = step.is_backward;
     entry["dtype"] = IsKnown(cost.dtype) ? NameOf(cost.dtype) : "";
     entry["flops"] = cost.flops;
     entry["bytes"] = cost.bytes();

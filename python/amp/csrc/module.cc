@@ -12,5 +12,6 @@ PYBIND11_MODULE(_core, module) {
   amp::python::BindConvert(module);
   amp::python::BindGradient(module);
   amp::python::BindExecutor(module);
+  amp::python::BindGradientExecutor(module);
   amp::python::BindOperators(module);
 }

@@ -8,12 +8,13 @@ import types
 
 from .. import nd
 from .._arrays import readable
+from .._gradient_runs import requests_of
 from ..base import ArgumentError, did_you_mean
 from ..executor import Executor as _Executor
+from ..executor import gradient_runs
 from ..sym.slots import inputs_of
 from . import _packing
-from ._missing import getter, refusing
-from ._training_mode import refuse_training
+from ._missing import getter
 
 __all__ = ["BoundSymbol", "Executor"]
 
@@ -22,7 +23,7 @@ class BoundSymbol:
     """Made by `Symbol.bind` and `Symbol.simple_bind`.
 
     What feeds operators as weights, biases and the like is packed once and stays packed until it changes. Writes to
-    arrays are counted; arrays that are written to through NumPy are compared. Gradients are not supported.
+    arrays are counted; arrays that are written to through NumPy are compared. Runs with `is_train=True` pack nothing.
 
     >>> bound = amp.sym.exp(amp.sym.Variable("x"), name="e").simple_bind(x=(2,))
     >>> bound.arg_dict["x"][:] = 1
@@ -30,8 +31,11 @@ class BoundSymbol:
     (2,)
     """
 
-    def __init__(self, symbol, arguments, auxiliary_states, inputs):
+    def __init__(self, symbol, arguments, auxiliary_states, inputs, requests=None, gradients=None):
         self._symbol = symbol
+        self._requests = requests or dict.fromkeys(arguments, "null")  # {argument: 'write', 'add' or 'null'}
+        self._gradients = gradients or {}  # {argument: NDArray}
+        self._runs = None  # with gradients, once they are asked for
         self._arguments, self._auxiliary_states = arguments, auxiliary_states  # {name: NDArray}
         self._inputs = inputs  # names of what is passed; other arguments are packed
         self._changed = set()  # packed arrays that changed before the last call
@@ -63,13 +67,13 @@ class BoundSymbol:
 
     @property
     def grad_dict(self):
-        """{argument: None}: gradients are not supported."""
-        return dict.fromkeys(self._arguments)
+        """{argument: NDArray that `backward` writes to, or None where no gradient is asked for}"""
+        return {name: self._gradients.get(name) for name in self._arguments}
 
     @property
     def grad_arrays(self):
-        """None for each argument."""
-        return [None] * len(self._arguments)
+        """The arrays of `grad_dict` in the order of `list_arguments`."""
+        return list(self.grad_dict.values())
 
     @property
     def outputs(self):
@@ -111,20 +115,21 @@ class BoundSymbol:
     def forward(self, is_train=False, **inputs):
         """Computes the outputs: a list of new NDArrays, also in `outputs`.
 
-        `inputs` are copied to arrays of `arg_dict` before. Raises ArgumentError for names and shapes that do not fit,
-        and UnsupportedError for `is_train=True` where an operator would then do something else.
+        `inputs` are copied to arrays of `arg_dict` before. With `is_train=True` batch norms use the statistics of the
+        batch, dropout drops, and `backward` may follow. Raises ArgumentError for names and shapes that do not fit.
 
         >>> bound = amp.sym.exp(amp.sym.Variable("x")).simple_bind(x=(2,))
         >>> bound.forward(x=amp.nd.zeros((2,)))[0]
         [1. 1.]
         <NDArray float32[2]>
         """
-        if is_train:
-            refuse_training(self._symbol)
         for name, array in inputs.items():
             if name not in self._arguments:
                 raise ArgumentError(f"the symbol has no argument {name!r}{did_you_mean(name, self._arguments)}")
             _packing.write(name, self._arguments[name], array)
+        if is_train:
+            self._outputs = self._training_runs().forward({})
+            return self._outputs
         plan = self._current_plan()
         arrays = {name: self._arguments[name] for name in plan.executor.input_names}
         if self._monitor is None:
@@ -133,7 +138,36 @@ class BoundSymbol:
             self._outputs = plan.executor.run_monitored(lambda name, _, array: self._monitor(name, array), arrays)
         return self._outputs
 
-    backward = refusing("backward", "gradients are not supported: this package is for inference only")
+    def backward(self, out_grads=None, is_train=True):
+        """Writes gradients to the arrays of `grad_dict`, or adds them, for the last `forward(is_train=True)`.
+
+        The gradients are those of the sum of all outputs, each times its array in `out_grads` (None: ones). Losses
+        such as SoftmaxOutput ignore theirs. Auxiliary states move. `is_train` has no effect. Raises ArgumentError
+        where no forward run waits for it, and UnsupportedError for an operator without a gradient.
+
+        >>> x = amp.sym.Variable("x")
+        >>> bound = (x * x).simple_bind(x=(1,))
+        >>> _ = bound.forward(is_train=True, x=amp.nd.array([3.0]))
+        >>> bound.backward()
+        >>> bound.grad_dict["x"].asnumpy()
+        array([6.], dtype=float32)
+        """
+        if not self._gradients:
+            raise ArgumentError("no gradient was asked for: bind with grad_req='write'")
+        self._training_runs().backward(out_grads, retain=False)
+
+    def _training_runs(self):
+        if self._runs is None:
+            self._runs = gradient_runs(
+                self._symbol,
+                self._arguments,
+                self._auxiliary_states,
+                {},
+                self._requests,
+                is_explicit=False,
+                gradients=self._gradients,
+            )
+        return self._runs
 
     def set_monitor_callback(self, callback, monitor_all=False):
         """From now on each call shows every operator's results: `callback(name, NDArray)`; None ends that.
@@ -159,7 +193,7 @@ class BoundSymbol:
         """
         dtypes = {name: array.dtype for name, array in self._arguments.items()}
         kept = {n: a.shape for n, a in self._arguments.items() if n in self._inputs and n not in kwargs}
-        reshaped = simple_bind(self._symbol, {**kept, **kwargs}, dtypes)
+        reshaped = simple_bind(self._symbol, {**kept, **kwargs}, dtypes, self._requests)
         for old, new in (
             (self._arguments, reshaped._arguments),
             (self._auxiliary_states, reshaped._auxiliary_states),
@@ -215,16 +249,43 @@ class BoundSymbol:
 Executor = BoundSymbol  # MXNet's name of the class
 
 
-def bind(symbol, args, aux_states):
+def bind(symbol, args, aux_states, args_grad=None, grad_req="write"):
     """See `Symbol.bind`."""
     arguments = _given_arrays(symbol.list_arguments(), args, "args")
     states = _given_arrays(symbol.list_auxiliary_states(), aux_states, "aux_states")
     _types_of(symbol, {**arguments, **states})  # shapes that clash are found here
-    return BoundSymbol(symbol, arguments, states, inputs_of(symbol))
+    gradients = _given_gradients(symbol, arguments, args_grad)
+    requests = requests_of(symbol, grad_req)
+    requests = {name: request if name in gradients else "null" for name, request in requests.items()}
+    kept = {name: array for name, array in gradients.items() if requests[name] != "null"}
+    return BoundSymbol(symbol, arguments, states, inputs_of(symbol), requests, kept)
 
 
-def simple_bind(symbol, shapes, dtypes):
+def _given_gradients(symbol, arguments, arrays):
+    """{argument: NDArray} of a list in the order of the arguments, or a dict; None is no gradient."""
+    names = symbol.list_arguments()
+    if arrays is None:
+        return {}
+    if not hasattr(arrays, "items"):
+        if not isinstance(arrays, (list, tuple)) or len(arrays) != len(names):
+            raise ArgumentError(f"args_grad: expected a dict or a list of {len(names)} arrays")
+        arrays = dict(zip(names, arrays))
+    unknown = [name for name in arrays if name not in names]
+    if unknown:
+        raise ArgumentError(f"args_grad: the symbol has no argument {unknown[0]!r}{did_you_mean(unknown[0], names)}")
+    given = {name: _as_ndarray(array, f"args_grad[{name!r}]") for name, array in arrays.items() if array is not None}
+    for name, array in given.items():
+        expected = arguments[name]
+        if (array.shape, array.dtype) != (expected.shape, expected.dtype):
+            raise ArgumentError(
+                f"args_grad[{name!r}]: expected {expected.dtype}{expected.shape}, got {array.dtype}{array.shape}"
+            )
+    return given
+
+
+def simple_bind(symbol, shapes, dtypes, grad_req="write"):
     """See `Symbol.simple_bind`; `shapes` and `dtypes` are {name: value}."""
+    requests = requests_of(symbol, grad_req)
     dtypes = dict(dtypes or {})
     known = {name: (dtypes.get(name), shapes.get(name)) for name in {**shapes, **dtypes}}
     names = symbol.list_inputs()
@@ -235,7 +296,8 @@ def simple_bind(symbol, shapes, dtypes):
     groups = [symbol.list_arguments(), arguments], [symbol.list_auxiliary_states(), states]
     _refuse_unknown([(name, shape) for group in groups for name, (_, shape) in zip(*group)])
     arrays = [{name: _packing.zeros(*type) for name, type in zip(*group)} for group in groups]
-    return BoundSymbol(symbol, *arrays, inputs_of(symbol) & set(shapes))
+    gradients = {name: _packing.zeros(*type) for name, type in zip(*groups[0]) if requests[name] != "null"}
+    return BoundSymbol(symbol, *arrays, inputs_of(symbol) & set(shapes), requests, gradients)
 
 
 def _refuse_unknown(shapes):
@@ -259,8 +321,12 @@ def _given_arrays(names, arrays, what):
     missing = [name for name in names if arrays.get(name) is None]
     if missing:
         raise ArgumentError(f"{what}: arrays are missing: {', '.join(missing)}")
-    given = {name: readable(arrays[name], f"{what}[{name!r}]") for name in names}
-    return {name: array if isinstance(array, nd.NDArray) else nd.NDArray(array) for name, array in given.items()}
+    return {name: _as_ndarray(arrays[name], f"{what}[{name!r}]") for name in names}
+
+
+def _as_ndarray(value, what):
+    array = readable(value, what)
+    return array if isinstance(array, nd.NDArray) else nd.NDArray(array)
 
 
 def _types_of(symbol, arrays):

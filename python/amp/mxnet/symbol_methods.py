@@ -12,15 +12,16 @@ def bind(self, ctx, args, args_grad=None, grad_req="write", aux_states=None, gro
     """An `mx.bound_symbol.BoundSymbol` of arrays that the caller has.
 
     `args` and `aux_states` are arrays by name, or lists in the order of `list_arguments` and
-    `list_auxiliary_states`. Nothing has a gradient; `ctx` and the rest have no effect. Raises ArgumentError for
-    missing arrays, GraphError for shapes that clash.
+    `list_auxiliary_states`; `args_grad` are the arrays that gradients go to, in the same form, and `grad_req` is what
+    happens to them: 'write', 'add' or 'null', for all or each. Arguments without such an array have no gradient.
+    `ctx` and the rest have no effect. Raises ArgumentError for missing arrays, GraphError for shapes that clash.
 
     >>> net = amp.sym.exp(amp.sym.Variable("x"))
     >>> net.bind(mx.cpu(), {"x": amp.nd.zeros((2,))}).forward()[0]
     [1. 1.]
     <NDArray float32[2]>
     """
-    return bound_symbol.bind(self, args, aux_states)
+    return bound_symbol.bind(self, args, aux_states, args_grad, grad_req)
 
 
 def simple_bind(
@@ -37,14 +38,15 @@ def simple_bind(
 ):
     """An `mx.bound_symbol.BoundSymbol` with arrays of zeros, of the shapes that `kwargs` ({name: shape}) imply.
 
-    `type_dict` is {name: dtype}; nothing has a gradient, and the other arguments have no effect. Raises
-    ArgumentError for shapes that stay unknown, GraphError for shapes that clash.
+    `type_dict` is {name: dtype}; `grad_req` is 'write', 'add' or 'null' for all arguments, or a list or a dict of
+    these. The other arguments have no effect. Raises ArgumentError for shapes that stay unknown, GraphError for
+    shapes that clash.
 
     >>> bound = amp.sym.FullyConnected(num_hidden=3, name="fc").simple_bind(fc_data=(2, 4))
     >>> bound.arg_dict["fc_weight"].shape
     (3, 4)
     """
-    return bound_symbol.simple_bind(self, kwargs, type_dict)
+    return bound_symbol.simple_bind(self, kwargs, type_dict, grad_req)
 
 
 def optimize_for(

@@ -7,6 +7,7 @@
 
 #include "nnvm/error.h"
 #include "passes/gradient/gradient_rule.h"
+#include "passes/infer.h"
 
 namespace amp {
 namespace {
@@ -73,9 +74,17 @@ class GradientBuilder {
     if (any) Differentiate(id, std::move(arrived));
   }
 
+  // A product that reads low precision and writes float32: its gradients are products of what it reads, and of its
+  // output's gradient in the same dtype.
+  void NarrowForProduct(const Node& node, std::vector<std::optional<NodeEntry>>* arrived) {
+    if (!node.attrs().contains(kOutDTypeAttr) || !arrived->front()) return;
+    arrived->front() = NodeEntry{Make(node, "_cast_like", {}, {*arrived->front(), node.inputs()[0]})};
+  }
+
   void Differentiate(NodeId id, std::vector<std::optional<NodeEntry>> arrived) {
     std::vector<bool> is_asked;
     for (const EntryId entry : graph_.InputsOf(id)) is_asked.push_back(depends_[graph_.NodeOf(entry)]);
+    NarrowForProduct(graph_.node(id), &arrived);
     GradientContext context(graph_.nodes()[id], std::move(arrived), is_asked, &make_);
     RuleOf(graph_.node(id)).apply(context);
     for (std::size_t i = 0; i < is_asked.size(); ++i) {

@@ -6,6 +6,7 @@
 #include "nnvm/error.h"
 #include "passes/fusion_mxnet/unfuse.h"
 #include "passes/gradient/add_gradients.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/gradient/use_training_forms.h"
 #include "passes/optimize/merge_variables.h"
 
@@ -19,7 +20,6 @@ std::map<std::string, NodeId> VariablesOf(const Graph& graph) {
 }
 
 std::vector<NodeId> FindVariables(const Graph& graph, const std::vector<std::string>& names) {
-  if (names.empty()) throw ArgumentError("no variable is named to differentiate with respect to");
   const std::map<std::string, NodeId> known = VariablesOf(graph);
   std::vector<NodeId> found;
   std::vector<std::string> unknown;
@@ -79,7 +79,13 @@ GradientGraph MakeGradientGraph(const Symbol& symbol, const std::vector<std::str
   return result;
 }
 
+bool ReplacesGradient(const NodeEntry& gradient) {
+  const Node& node = *gradient.node;
+  return !node.is_variable() && node.op()->Find<AlwaysWrites>() != nullptr;
+}
+
 Symbol Gradient(const Symbol& symbol, const std::vector<std::string>& variables, const GradientOptions& options) {
+  if (variables.empty()) throw ArgumentError("no variable is named to differentiate with respect to");
   const GradientGraph graph = MakeGradientGraph(symbol, variables, options);
   const Graph forward = graph.outputs.ToGraph();
   const std::map<std::string, NodeId> ids = VariablesOf(forward);

@@ -29,6 +29,10 @@ struct GradientGraph {
 GradientGraph MakeGradientGraph(const Symbol& symbol, const std::vector<std::string>& variables,
                                 const GradientOptions& options = {});
 
+// Whether the gradient of a variable, where it is this, replaces what it was to be added to: MXNet's SoftmaxOutput
+// writes whatever it was asked.
+bool ReplacesGradient(const NodeEntry& gradient);
+
 // The outputs of the symbol, then one gradient for each of the variables, called "<variable>_grad"; zeros where that
 // does not depend on anything.
 Symbol Gradient(const Symbol& symbol, const std::vector<std::string>& variables, const GradientOptions& options = {});

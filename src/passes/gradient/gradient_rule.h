@@ -128,6 +128,9 @@ struct NoGradient {
   std::string reason;
 };
 
+// Of a backward operator: a variable's gradient that it computes replaces what it was to be added to.
+struct AlwaysWrites {};
+
 // The gradient of the only input is that of the output times this derivative.
 using Derivative = std::function<Term(const Term& x, const Term& y)>;
 GradientRule DerivativeRule(Derivative derivative);

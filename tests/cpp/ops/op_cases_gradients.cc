@@ -213,6 +213,13 @@ OpCase DrawMovingAverage(Random& random) {
   return c;
 }
 
+OpCase DrawCastLike(Random& random) {
+  OpCase c;
+  const Shape shape = random.Sizes(static_cast<int>(random.Int(0, 3)), 5);
+  c.inputs = {{{random.Type(FloatTypes()), shape}}, {{random.Type(FloatTypes()), Shape{random.Size(4)}}}};
+  return c;
+}
+
 OpCase DrawTrainDropout(Random& random) {
   OpCase c;
   const Shape shape = random.Sizes(static_cast<int>(random.Int(1, 4)), 6);
@@ -362,6 +369,7 @@ const std::vector<OpRow>& GradientOpRows() {
       {"_backward_softmax", DrawBackwardSoftmax},
       OfReduction("_backward_sum"),
       OfBroadcast("_broadcast_as", false),
+      {"_cast_like", DrawCastLike},
       {"_moving_average", DrawMovingAverage},
       {"_train_BatchNorm", DrawTrainBatchNorm},
       {"_train_Dropout", DrawTrainDropout},

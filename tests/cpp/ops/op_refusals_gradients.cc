@@ -42,6 +42,8 @@ void AddReductions(std::vector<Refusal>* all) {
        {"_backward_broadcast", {}, {I32({2, 3}), F32({3})}, {kFloats}},
        {"_broadcast_as", {}, {F32({2, 2}), F32({2, 3})}, {"was not broadcast from [2,2]"}},
        {"_broadcast_as", {}, {F32({2, 3}), F32({3})}, {"was not broadcast from [2,3]"}},
+       {"_cast_like", {{"axis", "1"}}, {F32({2}), F32({3})}, {"axis"}},
+       {"_cast_like", {{"dtype", "float32"}}, {F32({2}), F32({3})}, {"dtype"}},
        {"_backward_sum", {{"axis", "0"}}, {F32({2}), F32({2, 3})}, {"is no reduction of [2,3]"}},
        {"_backward_sum", {{"axis", "2"}}, {F32({2}), F32({2, 3})}, {"axis 2"}},
        {"_backward_mean", {{"axis", "0"}}, {F32({2}), F32({2, 3})}, {"is no reduction of [2,3]"}},

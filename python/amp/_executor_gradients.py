@@ -1,0 +1,121 @@
+"""What an Executor does with gradients."""
+
+import numpy as np
+
+from . import _core
+from .base import ArgumentError, did_you_mean
+
+
+class RunsWithGradients:
+    """What Executor inherits: forward and backward runs, where it was made with a `grad_req`."""
+
+    _runs = None  # GradientRuns
+
+    def forward(self, is_train=False, *args, **kwargs):
+        """Runs the model as a plain call does, or, with `is_train=True`, so that `backward` can follow.
+
+        In training, batch norms use the statistics of the batch and dropout drops. Labels that only gradients need are
+        inputs, too. Inputs, outputs and parameters must not change before `backward`.
+
+        Raises ArgumentError as a plain call does, and with `is_train=True` unless the executor was made with a
+        `grad_req`.
+
+        >>> x = amp.sym.Variable("x")
+        >>> run = amp.Executor(x * x, {"x": amp.nd.array([3.0])}, {}, {}, grad_req="write")
+        >>> run.forward(is_train=True)[0].asnumpy()
+        array([9.], dtype=float32)
+        >>> run.backward()
+        >>> run.gradients["x"].asnumpy()
+        array([6.], dtype=float32)
+        """
+        if not is_train:
+            return self(*args, **kwargs)
+        runs = self._required_runs()
+        names = [name for name in runs.handle.input_names() if name not in runs.arrays]
+        return runs.forward(self._by_name(names, args, kwargs))
+
+    def backward(self, head_gradients=None, retain=False):
+        """Computes the gradients of the last run with `is_train=True`, in `gradients`, and moves auxiliary states.
+
+        The gradients are those of the sum of all outputs, each times its head gradient: one array or None (ones) per
+        output. Losses such as SoftmaxOutput ignore theirs. Each forward run has one backward run; with `retain=True`
+        another one may follow, which computes the forward run again. Raises ArgumentError where no run waits for it.
+
+        >>> x = amp.sym.Variable("x")
+        >>> run = amp.Executor(x * x, {"x": amp.nd.array([3.0])}, {}, {}, grad_req="add")
+        >>> for _ in range(2):
+        ...     _ = run.forward(is_train=True)
+        ...     run.backward([np.array([10.0], "float32")])
+        >>> run.gradients["x"].asnumpy()
+        array([120.], dtype=float32)
+        """
+        self._required_runs().backward(head_gradients, retain)
+
+    @property
+    def gradients(self):
+        """{argument: NDArray} that `backward` writes to; empty without a `grad_req`."""
+        return {} if self._runs is None else dict(self._runs.gradients)
+
+    @property
+    def training_summary(self):
+        """What the plan of runs with gradients consists of, as `summary` tells it of plain ones; None without one."""
+        return None if self._runs is None else self._runs.handle.summary()
+
+    def profile_training(self, *args, runs=20, **kwargs):
+        """Runs forward and backward `runs` times and once before; returns an `amp.profiling.Profile` of both.
+
+        Inputs are passed as to `forward`. Head gradients are ones, and nothing moves: neither `gradients` nor
+        auxiliary states. Raises ArgumentError as `profile` does, and unless the executor was made with a `grad_req`.
+
+        >>> x = amp.sym.Variable("x")
+        >>> run = amp.Executor(x * x, {"x": amp.nd.array([3.0])}, {}, {}, grad_req="write")
+        >>> run.profile_training(runs=3).num_runs
+        3
+        """
+        training = self._required_runs()
+        names = [name for name in training.handle.input_names() if name not in training.arrays]
+        inputs = self._by_name(names, args, kwargs)
+        return profile_of(lambda count: training.profile(inputs, count), runs)
+
+    def _required_runs(self):
+        if self._runs is None:
+            raise ArgumentError("the executor has no gradients: pass grad_req='write' when making it")
+        return self._runs
+
+    def _by_name(self, names, args, kwargs):
+        """{input: array} of a call of `forward`; labels that only gradients need are among `names`."""
+        if len(args) == 1 and not kwargs and isinstance(args[0], dict):
+            args, kwargs = (), args[0]
+        if args:
+            if kwargs:
+                raise ArgumentError("inputs are passed either by position or by name, not both")
+            if len(args) != len(names):
+                raise ArgumentError(f"expected {len(names)} inputs ({', '.join(names)}), got {len(args)}")
+            return dict(zip(names, args))
+        unknown = [name for name in kwargs if name not in names and name not in self._accepted_names]
+        if unknown:
+            raise ArgumentError(f"the model has no input {unknown[0]!r}{near_matches(unknown[0], names)}")
+        return kwargs
+
+    def _with_held(self, arrays):
+        """All arrays of a plain run: those of the call, and those that the executor shares."""
+        if self._runs is None:
+            return arrays
+        known = {**self._runs.arrays, **dict(zip(self._input_names, arrays))}
+        return [known[name] for name in self._handle.input_names()]
+
+
+def profile_of(measure, runs):
+    """A Profile of what `measure(number of runs)` gives."""
+    if isinstance(runs, bool) or not isinstance(runs, (int, np.integer)) or not 1 <= runs <= 1_000_000:
+        raise ArgumentError(f"runs: expected a number from 1 to 1000000, got {runs!r}")
+    from .profiling import Profile  # most programs do without
+
+    handle = measure(int(runs))
+    return Profile(handle, _core.measure_peak(handle.num_threads))
+
+
+def near_matches(name, candidates):
+    """The end of an error message about an unknown input."""
+    everything = f"; its inputs are {', '.join(candidates)}" if candidates else "; it has none"
+    return did_you_mean(name, candidates) or everything

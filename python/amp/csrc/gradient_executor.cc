@@ -1,0 +1,108 @@
+// Executors with gradients. The GIL is released while they are built and while they run.
+#include "dnnl/gradient_executor.h"
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "bindings.h"
+#include "convert_options.h"
+#include "gil.h"
+
+namespace amp::python {
+namespace {
+
+std::unique_ptr<GradientExecutor> Build(const Symbol& symbol, const py::dict& variable_types,
+                                        const std::vector<std::string>& differentiated, bool is_train,
+                                        const std::optional<std::string>& backend,
+                                        const std::optional<py::dict>& reduce, int num_threads, const std::string& mode,
+                                        const std::string& machine) {
+  const TypeMap types = TypeMapOf(variable_types);
+  GradientBindOptions options{is_train, {}};
+  options.bind.num_threads = num_threads;
+  options.bind.mode = NumericModeFromName(mode);
+  options.bind.machine = machine;
+  if (backend) options.bind.backend = BackendFromName(*backend);
+  if (reduce) options.bind.reduce_precision = ReduceOptionsOf(*reduce);
+  std::unique_ptr<GradientExecutor> executor;
+  ReleaseGil([&] { executor = std::make_unique<GradientExecutor>(symbol, types, differentiated, options); });
+  return executor;
+}
+
+std::vector<NDArray> InputsOf(const GradientExecutor& executor, const py::sequence& arrays) {
+  std::vector<NDArray> inputs;
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    const auto& names = executor.input_names();
+    inputs.push_back(ArrayOf(arrays[i], "'" + (i < names.size() ? names[i] : std::to_string(i)) + "'").array);
+  }
+  return inputs;
+}
+
+py::list Forward(GradientExecutor& executor, const py::sequence& arrays, std::pair<std::int64_t, std::int64_t> key) {
+  const std::vector<NDArray> inputs = InputsOf(executor, arrays);
+  std::vector<NDArray> outputs;
+  ReleaseGil([&] { outputs = executor.Forward(inputs, {key.first, key.second}); });
+  py::list list;
+  for (NDArray& array : outputs) list.append(Array{std::move(array), true});
+  return list;
+}
+
+// `states` are the arrays that Forward was given for auxiliary states: they are written to.
+void Backward(GradientExecutor& executor, const py::sequence& head_gradients, const py::sequence& gradients,
+              const std::vector<bool>& adds, bool retain, const py::sequence& states) {
+  std::vector<NDArray> heads;
+  for (std::size_t i = 0; i < head_gradients.size(); ++i) {
+    const py::object head = head_gradients[i];
+    heads.push_back(head.is_none() ? NDArray() : ArrayOf(head, fmt::format("head_gradients[{}]", i)).array);
+  }
+  std::vector<GradientTarget> targets;
+  std::vector<Array> written;
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    written.push_back(WritableArrayOf(gradients[i], fmt::format("gradients[{}]", i)));
+    targets.push_back({written.back().array, adds.at(i)});
+  }
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    written.push_back(WritableArrayOf(states[i], fmt::format("states[{}]", i)));
+  }
+  ReleaseGil([&] { executor.Backward(heads, targets, retain); });
+  for (const Array& array : written) ++array.writes->count;
+}
+
+RunProfile Profile(GradientExecutor& executor, const py::sequence& arrays, int runs) {
+  const std::vector<NDArray> inputs = InputsOf(executor, arrays);
+  RunProfile profile;
+  ReleaseGil([&] { profile = executor.Profile(inputs, runs); });
+  return profile;
+}
+
+py::list TypeList(const std::vector<TensorType>& types) {
+  py::list list;
+  for (const TensorType& type : types) list.append(py::make_tuple(NumpyDType(type.dtype), TupleOf(type.shape)));
+  return list;
+}
+
+}  // namespace
+
+void BindGradientExecutor(py::module_& module) {
+  py::class_<GradientExecutor>(module, "GradientExecutor", "A symbol bound with gradients; amp.Executor wraps it.")
+      .def(py::init(&Build), py::arg("symbol"), py::arg("variable_types"), py::arg("differentiated"),
+           py::arg("is_train"), py::arg("backend"), py::arg("reduce_precision"), py::arg("num_threads"),
+           py::arg("mode"), py::arg("machine"))
+      .def("clone", &GradientExecutor::Clone, "Another one of the same plan, with memory of its own.")
+      .def("forward", &Forward, py::arg("inputs"), py::arg("random_key"))
+      .def("backward", &Backward, py::arg("head_gradients"), py::arg("gradients"), py::arg("adds"), py::arg("retain"),
+           py::arg("states"))
+      .def("profile", &Profile, py::arg("inputs"), py::arg("runs"))
+      .def("input_names", &GradientExecutor::input_names)
+      .def("output_names", &GradientExecutor::output_names)
+      .def("gradient_names", &GradientExecutor::gradient_names)
+      .def("state_names", &GradientExecutor::state_names)
+      .def("input_types", [](const GradientExecutor& self) { return TypeList(self.input_types()); })
+      .def("output_types", [](const GradientExecutor& self) { return TypeList(self.output_types()); })
+      .def("gradient_types", [](const GradientExecutor& self) { return TypeList(self.gradient_types()); })
+      .def("symbol", &GradientExecutor::symbol)
+      .def("summary", &GradientExecutor::summary)
+      .def("notice", &GradientExecutor::notice);
+}
+
+}  // namespace amp::python

@@ -1,0 +1,382 @@
+#include "dnnl/gradient_executor.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <map>
+#include <utility>
+
+#include "dnnl/bind.h"
+#include "dnnl/check_arrays.h"
+#include "dnnl/executor_options.h"
+#include "dnnl/operator_runner.h"
+#include "dnnl/run_lock.h"
+#include "dnnl/session.h"
+#include "nnvm/error.h"
+#include "passes/gradient/gradient.h"
+#include "passes/gradient/use_training_forms.h"
+#include "program/threads.h"
+
+namespace amp {
+
+using onednn::Half;
+
+namespace {
+
+std::string NameOfOutputGradient(std::size_t i) { return fmt::format("__output_gradient_{}__", i); }
+
+// What the options of inference ask for and training does not have.
+void RequireForTraining(const BindOptions& options) {
+  if (options.tune) throw ArgumentError("tune: gradients are computed by plans that are not tuned");
+  if (options.monitor) throw ArgumentError("monitor: runs with gradients cannot be monitored");
+  if (!options.forced_kernel.empty()) throw ArgumentError("forced_kernel: not for runs with gradients");
+}
+
+TypeMap TypesOfVariables(const Symbol& symbol, const TypeMap& given) {
+  TypeMap types;
+  for (const std::string& name : symbol.ListInputs()) {
+    if (const auto found = given.find(name); found != given.end()) types.insert(*found);
+  }
+  return types;
+}
+
+// With the types that follow from the others, such as those of labels.
+TypeMap Completed(const Symbol& symbol, const TypeMap& given) {
+  const Graph graph = symbol.ToGraph();
+  const Types types = InferPartial(graph, TypesOfVariables(symbol, given));
+  TypeMap completed = given;
+  for (const NodeId id : graph.variables()) {
+    const TensorType& type = types[graph.EntryOf(id, 0)];
+    if (type.fully_known()) completed.emplace(graph.node(id).name(), type);
+  }
+  return completed;
+}
+
+// Of the symbol's outputs, in their order.
+std::vector<TensorType> OutputTypes(const Symbol& symbol, const TypeMap& variable_types) {
+  const Graph graph = symbol.ToGraph();
+  const Types types = Infer(graph, VariableTypes(graph, {}, TypesOfVariables(symbol, variable_types)));
+  std::vector<TensorType> outputs;
+  for (const NodeEntry& output : graph.outputs()) outputs.push_back(types[graph.EntryOf(output)]);
+  return outputs;
+}
+
+GradientGraph GraphOf(const Symbol& symbol, const std::vector<std::string>& differentiated, bool is_train) {
+  GradientOptions options{is_train, {}};
+  for (std::size_t i = 0; i < symbol.outputs().size(); ++i) {
+    options.output_gradients.push_back(Symbol::Variable(NameOfOutputGradient(i)));
+  }
+  return MakeGradientGraph(symbol, differentiated, options);
+}
+
+// Outputs, gradients, states.
+Symbol Joined(const GradientGraph& graph) {
+  std::vector<NodeEntry> outputs = graph.outputs.outputs();
+  for (const auto& [name, gradient] : graph.gradients) {
+    if (gradient) outputs.push_back(*gradient);
+  }
+  for (const auto& [name, state] : graph.states) outputs.push_back(state);
+  return Symbol(std::move(outputs), graph.outputs.np_shape());
+}
+
+}  // namespace
+
+// What all executors of one plan share.
+struct GradientExecutor::Binding {
+  // Where an input of the plan comes from.
+  enum class Source : std::uint8_t { kArray, kOutputGradient, kKey };
+  struct Input {
+    Source source;
+    std::size_t index;  // among the arrays or outputs
+  };
+  // A variable's gradient.
+  struct Variable {
+    std::optional<std::size_t> output;  // of the plan; nullopt: zero everywhere
+    bool replaces = false;              // whatever was asked for
+  };
+
+  Binding(const Symbol& symbol, const TypeMap& variable_types, std::vector<std::string> differentiated,
+          const GradientBindOptions& options);
+
+  Symbol symbol;
+  std::string notice;
+  std::vector<std::string> names, gradient_names, output_names, state_names;
+  std::vector<TensorType> types, output_types, gradient_types;
+  std::vector<Input> inputs;              // by input of the plan
+  std::vector<Variable> gradients;        // by differentiated variable
+  std::vector<std::size_t> state_places;  // by state: its place among the plan's inputs
+  std::vector<std::string> plan_output_names;
+  std::size_t first_state = 0;  // among the plan's outputs
+  std::shared_ptr<const onednn::Plan> plan;
+
+ private:
+  void DescribeInputs();
+  void DescribeOutputs(const GradientGraph& graph);
+};
+
+GradientExecutor::Binding::Binding(const Symbol& given, const TypeMap& given_types,
+                                   std::vector<std::string> differentiated, const GradientBindOptions& options)
+    : gradient_names(std::move(differentiated)), output_names(given.ListOutputs()) {
+  RequireForTraining(options.bind);
+  const ThreadScope threads(EffectiveThreads(options.bind.num_threads));
+  const TypeMap variable_types = Completed(given, given_types);
+  onednn::GivenModel model = onednn::ConvertForRun(given, {}, TypesOfVariables(given, variable_types), options.bind);
+  symbol = model.symbol;
+  notice = model.notice;
+  output_types = OutputTypes(symbol, variable_types);
+  const GradientGraph graph = GraphOf(symbol, gradient_names, options.is_train);
+  model.symbol = Joined(graph);
+
+  TypeMap all_types = variable_types;
+  for (std::size_t i = 0; i < output_types.size(); ++i) all_types[NameOfOutputGradient(i)] = output_types[i];
+  all_types[kRandomKey] = {DType::kInt64, Shape{2}};
+  onednn::CompileOptions compile = onednn::CompileOptionsFor(options.bind, model.machine);
+  compile.num_forward_outputs = output_types.size();
+  plan = onednn::MakePlan(onednn::BindModel(model, TypesOfVariables(model.symbol, all_types), compile));
+  const TypeMap types_by_name = VariableTypes(symbol.ToGraph(), {}, TypesOfVariables(symbol, variable_types));
+  for (const std::string& name : gradient_names) gradient_types.push_back(types_by_name.at(name));
+  DescribeInputs();
+  DescribeOutputs(graph);
+}
+
+void GradientExecutor::Binding::DescribeInputs() {
+  std::map<std::string, Input> special{{kRandomKey, {Source::kKey, 0}}};
+  for (std::size_t i = 0; i < output_types.size(); ++i) special[NameOfOutputGradient(i)] = {Source::kOutputGradient, i};
+  for (std::size_t i = 0; i < plan->input_names.size(); ++i) {
+    const std::string& name = plan->input_names[i];
+    if (const auto found = special.find(name); found != special.end()) {
+      inputs.push_back(found->second);
+      continue;
+    }
+    inputs.push_back({Source::kArray, names.size()});
+    names.push_back(name);
+    types.push_back(plan->input_types[i]);
+  }
+}
+
+void GradientExecutor::Binding::DescribeOutputs(const GradientGraph& graph) {
+  plan_output_names = output_names;
+  for (const auto& [name, gradient] : graph.gradients) {
+    if (!gradient) {
+      gradients.push_back({std::nullopt, false});
+      continue;
+    }
+    gradients.push_back({plan_output_names.size(), ReplacesGradient(*gradient)});
+    plan_output_names.push_back("gradient of " + name);
+  }
+  first_state = plan_output_names.size();
+  for (const auto& [name, entry] : graph.states) {
+    const std::vector<std::string>& known = plan->input_names;
+    state_names.push_back(name);
+    state_places.push_back(static_cast<std::size_t>(std::find(known.begin(), known.end(), name) - known.begin()));
+    plan_output_names.push_back(name);
+  }
+}
+
+// The memory of one executor, and the forward run that waits for its backward run.
+struct GradientExecutor::Pending {
+  explicit Pending(const Binding& binding) : session(binding.plan), outputs(binding.plan->output_types.size()) {
+    inputs.resize(binding.plan->input_types.size());
+    for (std::size_t i = binding.first_state; i < outputs.size(); ++i) {
+      const TensorType& type = binding.plan->output_types[i];
+      outputs[i] = NDArray(type.dtype, type.shape);
+    }
+  }
+
+  enum class State : std::uint8_t { kNothing, kForwardDone, kForwardAgain };
+
+  void SetArrays(const Binding& binding, const std::vector<NDArray>& arrays, const RandomKey& key);
+  void SetOutputGradients(const Binding& binding, const std::vector<NDArray>& given);
+  // Gradients that replace what is there are written in place.
+  void SetTargets(const Binding& binding, const std::vector<GradientTarget>& targets);
+  void AddToTargets(const Binding& binding, const std::vector<GradientTarget>& targets);
+  void MoveStates(const Binding& binding);
+  NDArray OnesLike(const NDArray& array) { return operators.Run("ones_like", {}, {array}, {})[0]; }
+
+  onednn::Session session;
+  std::vector<NDArray> inputs, outputs;  // of the plan
+  State state = State::kNothing;
+  OperatorRunner operators{64};
+  onednn::RunLock lock;
+};
+
+GradientExecutor::GradientExecutor(const Symbol& symbol, const TypeMap& variable_types,
+                                   const std::vector<std::string>& differentiated, const GradientBindOptions& options)
+    : GradientExecutor(std::make_shared<const Binding>(symbol, variable_types, differentiated, options)) {}
+
+GradientExecutor::GradientExecutor(std::shared_ptr<const Binding> binding)
+    : binding_(std::move(binding)), pending_(std::make_unique<Pending>(*binding_)) {}
+
+GradientExecutor::~GradientExecutor() = default;
+
+std::unique_ptr<GradientExecutor> GradientExecutor::Clone() const {
+  return std::unique_ptr<GradientExecutor>(new GradientExecutor(binding_));
+}
+
+const std::vector<std::string>& GradientExecutor::input_names() const { return binding_->names; }
+const std::vector<TensorType>& GradientExecutor::input_types() const { return binding_->types; }
+const std::vector<std::string>& GradientExecutor::output_names() const { return binding_->output_names; }
+const std::vector<TensorType>& GradientExecutor::output_types() const { return binding_->output_types; }
+const std::vector<std::string>& GradientExecutor::gradient_names() const { return binding_->gradient_names; }
+const std::vector<TensorType>& GradientExecutor::gradient_types() const { return binding_->gradient_types; }
+const std::vector<std::string>& GradientExecutor::state_names() const { return binding_->state_names; }
+const std::string& GradientExecutor::notice() const { return binding_->notice; }
+const Symbol& GradientExecutor::symbol() const { return binding_->symbol; }
+const PlanSummary& GradientExecutor::summary() const { return binding_->plan->summary; }
+
+// ---- runs ----
+
+namespace {
+
+// A line for an array that is not of this type.
+void CheckArray(const std::string& what, const NDArray& array, const TensorType& expected, std::string* problems) {
+  if (array.defined() && array.type() == expected) return;
+  *problems += fmt::format("\n  {}: expected {}, got {}", what, expected.ToString(),
+                           array.defined() ? array.type().ToString() : "nothing");
+}
+
+void ThrowIfAny(const std::string& problems) {
+  if (!problems.empty()) Throw<ArgumentError>("the arrays do not fit the bound model:{}", problems);
+}
+
+void CopyArray(const NDArray& from, const NDArray& to) {
+  if (from.bytes() != 0) std::memcpy(to.data(), from.data(), static_cast<std::size_t>(from.bytes()));
+}
+
+void RequireInputs(const std::vector<std::string>& names, const std::vector<TensorType>& types,
+                   const std::vector<NDArray>& arrays) {
+  if (arrays.size() != names.size()) {
+    Throw<ArgumentError>("expected {} arrays ({}), got {}", names.size(), JoinSome(names), arrays.size());
+  }
+  std::string problems;
+  for (std::size_t i = 0; i < names.size(); ++i) CheckArray("input '" + names[i] + "'", arrays[i], types[i], &problems);
+  ThrowIfAny(problems);
+}
+
+}  // namespace
+
+void GradientExecutor::Pending::SetArrays(const Binding& binding, const std::vector<NDArray>& arrays,
+                                          const RandomKey& key) {
+  for (std::size_t i = 0; i < binding.inputs.size(); ++i) {
+    const auto& [source, index] = binding.inputs[i];
+    if (source == Binding::Source::kArray) inputs[i] = arrays[index];
+    if (source != Binding::Source::kKey) continue;
+    inputs[i] = NDArray(DType::kInt64, Shape{2});
+    inputs[i].As<std::int64_t>()[0] = key.seed;
+    inputs[i].As<std::int64_t>()[1] = key.run;
+  }
+  for (std::size_t i = 0; i < binding.output_types.size(); ++i) {
+    outputs[i] = NDArray(binding.output_types[i].dtype, binding.output_types[i].shape);
+  }
+}
+
+void GradientExecutor::Pending::SetOutputGradients(const Binding& binding, const std::vector<NDArray>& given) {
+  const std::size_t count = binding.output_types.size();
+  if (!given.empty() && given.size() != count) {
+    Throw<ArgumentError>("expected gradients of {} outputs ({}), got {}", count, JoinSome(binding.output_names),
+                         given.size());
+  }
+  std::string problems;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    if (!given[i].defined()) continue;
+    CheckArray("gradient of output '" + binding.output_names[i] + "'", given[i], binding.output_types[i], &problems);
+  }
+  ThrowIfAny(problems);
+  for (std::size_t i = 0; i < binding.inputs.size(); ++i) {
+    const auto& [source, index] = binding.inputs[i];
+    if (source != Binding::Source::kOutputGradient) continue;
+    inputs[i] = !given.empty() && given[index].defined() ? given[index] : OnesLike(outputs[index]);
+  }
+}
+
+void GradientExecutor::Pending::SetTargets(const Binding& binding, const std::vector<GradientTarget>& targets) {
+  if (targets.size() != binding.gradients.size()) {
+    Throw<ArgumentError>("expected {} arrays of gradients ({}), got {}", binding.gradients.size(),
+                         JoinSome(binding.gradient_names), targets.size());
+  }
+  std::string problems;
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    const TensorType& type = binding.gradient_types[i];
+    CheckArray("gradient of '" + binding.gradient_names[i] + "'", targets[i].array, type, &problems);
+    const auto& [output, replaces] = binding.gradients[i];
+    if (!output) continue;
+    outputs[*output] = targets[i].adds && !replaces ? NDArray(type.dtype, type.shape) : targets[i].array;
+  }
+  ThrowIfAny(problems);
+}
+
+void GradientExecutor::Pending::AddToTargets(const Binding& binding, const std::vector<GradientTarget>& targets) {
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    const auto& [output, replaces] = binding.gradients[i];
+    const auto& [array, adds] = targets[i];
+    if (!output && !adds && array.bytes() != 0) std::memset(array.data(), 0, static_cast<std::size_t>(array.bytes()));
+    if (!output || !adds || replaces) continue;
+    CopyArray(operators.Run("elemwise_add", {}, {array, outputs[*output]}, {})[0], array);
+    outputs[*output] = {};
+  }
+}
+
+void GradientExecutor::Pending::MoveStates(const Binding& binding) {
+  for (std::size_t i = 0; i < binding.state_places.size(); ++i) {
+    CopyArray(outputs[binding.first_state + i], inputs[binding.state_places[i]]);
+  }
+}
+
+std::vector<NDArray> GradientExecutor::Forward(const std::vector<NDArray>& inputs, const RandomKey& key) {
+  RequireInputs(binding_->names, binding_->types, inputs);
+  RequireThreads(binding_->plan->summary.num_threads);  // before the lock: a child process may find it held for good
+  const onednn::RunLock::Holder lock(&pending_->lock);
+  pending_->state = Pending::State::kNothing;
+  pending_->SetArrays(*binding_, inputs, key);
+  pending_->session.Run(pending_->inputs, pending_->outputs, Half::kForward);
+  pending_->state = Pending::State::kForwardDone;
+  return {pending_->outputs.begin(), pending_->outputs.begin() + std::ssize(binding_->output_types)};
+}
+
+void GradientExecutor::Backward(const std::vector<NDArray>& output_gradients,
+                                const std::vector<GradientTarget>& gradients, bool retain) {
+  RequireThreads(binding_->plan->summary.num_threads);
+  const onednn::RunLock::Holder lock(&pending_->lock);
+  Pending& pending = *pending_;
+  if (pending.state == Pending::State::kNothing) {
+    throw ArgumentError(
+        "no forward run awaits its gradients: call forward with is_train=True first, once for each "
+        "backward, or retain");
+  }
+  pending.SetOutputGradients(*binding_, output_gradients);
+  pending.SetTargets(*binding_, gradients);
+  onednn::OverlapChecker().Check(pending.inputs, pending.outputs, binding_->plan_output_names);
+  const bool runs_again = pending.state == Pending::State::kForwardAgain;
+  pending.state = Pending::State::kNothing;  // unless all goes well
+  pending.session.Run(pending.inputs, pending.outputs, runs_again ? Half::kBoth : Half::kBackward);
+  pending.AddToTargets(*binding_, gradients);
+  pending.MoveStates(*binding_);
+  if (retain) pending.state = Pending::State::kForwardAgain;
+}
+
+RunProfile GradientExecutor::Profile(const std::vector<NDArray>& inputs, int runs) {
+  if (runs < 1) Throw<ArgumentError>("runs: expected 1 or more, got {}", runs);
+  RequireInputs(binding_->names, binding_->types, inputs);
+  RequireThreads(binding_->plan->summary.num_threads);
+  const onednn::RunLock::Holder lock(&pending_->lock);
+  Pending& pending = *pending_;
+  pending.state = Pending::State::kNothing;
+  pending.SetArrays(*binding_, inputs, {});
+  pending.SetOutputGradients(*binding_, {});
+  std::vector<GradientTarget> targets;
+  for (const TensorType& type : binding_->gradient_types) targets.push_back({NDArray(type.dtype, type.shape), false});
+  pending.SetTargets(*binding_, targets);
+  ProfileRecorder recorder(binding_->plan);
+  for (int i = -1; i < runs; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    if (i < 0) {
+      pending.session.Run(pending.inputs, pending.outputs);  // finds cold caches
+      continue;
+    }
+    pending.session.RunProfiled(pending.inputs, pending.outputs, &recorder.step_seconds());
+    recorder.AddRun(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  }
+  return recorder.Result();
+}
+
+}  // namespace amp
