@@ -70,7 +70,7 @@ def test_another_shape_is_a_reshape():
 
 def test_a_dtype_of_the_binding():
     mod = mx.mod.Module(amp.sym.Cast(amp.sym.Variable("data"), dtype="float32"), label_names=None)
-    mod.bind([mx.io.DataDesc("data", (2,), dtype="int32")])
+    mod.bind([mx.io.DataDesc("data", (2,), dtype="int32")], for_training=False)
     mod.init_params()
     mod.forward(mx.io.DataBatch([np.array([1, 2**24 + 1], "i4")]))
     assert mod._executor.input_dtypes["data"] == np.int32
@@ -188,8 +188,14 @@ def unbound():
         (lambda: unbound().forward(mx.io.DataBatch([X])), "call bind first"),
         (lambda: unbound().data_shapes, "call bind first"),
         (lambda: unbound().bind([("image", (5, 3))]), "data_shapes: expected data, got image"),
-        (lambda: unbound().bind([("data", (5, 3))], for_training=True), "training is not supported"),
-        (lambda: module().forward(mx.io.DataBatch([X]), is_train=True), "training is not supported"),
+        (
+            lambda: unbound().bind([("data", (5, 3))], for_training=False, inputs_need_grad=True),
+            "bind with for_training=True",
+        ),
+        (lambda: module().backward(), "no forward run awaits its gradients"),
+        (lambda: module().update(), "call init_optimizer first"),
+        (lambda: module().get_input_grads(), "bind with inputs_need_grad=True"),
+        (lambda: module().init_optimizer(optimizer=3), "expected its name or an Optimizer, got int"),
         (lambda: module().get_outputs(), "call forward first"),
         (lambda: module().forward(mx.io.DataBatch([X, X])), "the batch has 2 arrays for 1 inputs"),
         (lambda: unbound().set_params({"fc_weight": W}, {}), "arg_params: arrays are missing: fc_bias"),
@@ -200,8 +206,8 @@ def unbound():
         (lambda: unbound().set_params(5, {}), "arg_params: expected a dict {name: array}, got int"),
         (lambda: module().forward(X), "expected a DataBatch, got ndarray"),
         (lambda: module().predict(np.float32(1)), r"eval_data: expected rows, got shape \(\)"),
-        (lambda: module().fit(None), "Module.fit: training is not supported"),
-        (lambda: module().score(None, "acc"), "Module.score: metrics are not supported"),
+        (lambda: module().fit(None), "num_epoch: say how many epochs"),
+        (lambda: module().score(mx.io.NDArrayIter(X, batch_size=5), "ac"), "unknown metric 'ac'"),
     ],
 )
 def test_mistakes(mistake, message):
@@ -218,3 +224,75 @@ def test_warnings():
     mod.bind([("data", (1, 3))], force_rebind=True)
     assert mod.data_shapes == [("data", (1, 3))]
     assert not hasattr(mod, "nothing_like_it")
+
+
+def digits(**options):
+    """Batches of points, whose class is the largest coordinate."""
+    points = np.random.default_rng(3).normal(size=(64, 3)).astype("float32")
+    return mx.io.NDArrayIter(points, points.argmax(1).astype("float32"), batch_size=16, **options)
+
+
+def classifier():
+    scores = amp.sym.FullyConnected(amp.sym.Variable("data"), num_hidden=3, name="fc")
+    return amp.sym.SoftmaxOutput(scores, name="softmax")
+
+
+def test_fit_learns(tmp_path):
+    mx.random.seed(1)
+    mod, seen = mx.mod.Module(classifier()), []
+    mod.fit(
+        digits(),
+        eval_data=digits(),
+        num_epoch=12,
+        optimizer="adam",
+        optimizer_params={"learning_rate": 0.1},
+        batch_end_callback=lambda param: seen.append((param.epoch, param.nbatch)),
+        epoch_end_callback=mx.callback.do_checkpoint(str(tmp_path / "net"), 6),
+    )
+    assert seen[:5] == [(0, 0), (0, 1), (0, 2), (0, 3), (1, 0)]
+    assert dict(mod.score(digits(), "acc"))["accuracy"] > 0.95
+    assert sorted(path.name for path in tmp_path.glob("*.params")) == ["net-0006.params", "net-0012.params"]
+    loaded = mx.mod.Module.load(str(tmp_path / "net"), 12)
+    loaded.bind(digits().provide_data, for_training=False)
+    assert dict(loaded.score(digits(), ["acc", "ce"]))["accuracy"] > 0.95
+
+
+def test_steps_by_hand():
+    mod = mx.mod.Module(layer(), label_names=None, fixed_param_names=["fc_bias"])
+    mod.bind([("data", (5, 3))], inputs_need_grad=True)
+    mod.set_params(PARAMS, {})
+    mod.init_optimizer(optimizer_params={"learning_rate": 0.5})
+    mod.forward(mx.io.DataBatch([X]))
+    head = np.random.default_rng(1).normal(size=(5, 4)).astype("float32")
+    mod.backward([head])
+    np.testing.assert_allclose(mod.get_input_grads()[0].asnumpy(), head @ W, rtol=1e-5, atol=1e-6)
+    mod.update()
+    arguments, _ = mod.get_params()
+    np.testing.assert_allclose(arguments["fc_weight"].asnumpy(), W - 0.5 / 5 * head.T @ X, rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(arguments["fc_bias"].asnumpy(), PARAMS["fc_bias"])
+    before = mod.get_outputs()[0].asnumpy()
+    mod.forward(mx.io.DataBatch([X]), is_train=False)  # sees the new weights
+    assert np.abs(mod.get_outputs()[0].asnumpy() - before).max() > 1e-3
+
+
+def test_optimizer_states_are_saved(tmp_path):
+    def module_after(steps, states=None):
+        mod = mx.mod.Module(classifier())
+        data = digits()
+        mod.bind(data.provide_data, data.provide_label)
+        mod.init_params(mx.init.One())
+        mod.init_optimizer(optimizer_params={"learning_rate": 0.1, "momentum": 0.9})
+        if states:
+            mod.set_params(*states[:2])
+            mod.load_optimizer_states(states[2])
+        for batch in list(data)[:steps] if not states else list(data)[4 - steps :]:
+            mod.forward_backward(batch)
+            mod.update()
+        return mod
+
+    whole, first = module_after(4), module_after(2)
+    first.save_optimizer_states(str(tmp_path / "states"))
+    resumed = module_after(2, (*first.get_params(), str(tmp_path / "states")))
+    np.testing.assert_array_equal(
+        whole.get_params()[0]["fc_weight"].asnumpy(), resumed.get_params()[0]["fc_weight"].asnumpy()
+    )

@@ -20,16 +20,21 @@ from . import (
     autograd,
     base,
     bound_symbol,
+    callback,
     context,
     contrib,
     gluon,
     init,
     io,
+    kvstore,
+    lr_scheduler,
+    metric,
     model,
     module,
     np,
     npx,
     operator,
+    optimizer,
     random,
     runtime,
     symbol_methods,
@@ -55,7 +60,7 @@ from .util import (
 __version__ = "1.9.1"
 
 # MXNet's second names of modules.
-device, executor, initializer, mod, rnd = context, bound_symbol, init, module, random
+device, executor, initializer, kv, mod, rnd = context, bound_symbol, init, kvstore, module, random
 ndarray, numpy, numpy_extension, symbol = nd, np, npx, sym
 nd.random = random
 array_methods.install()
@@ -73,6 +78,7 @@ __all__ = [
     "autograd",
     "base",
     "bound_symbol",
+    "callback",
     "context",
     "contrib",
     "cpu",
@@ -89,6 +95,10 @@ __all__ = [
     "is_np_array",
     "is_np_default_dtype",
     "is_np_shape",
+    "kv",
+    "kvstore",
+    "lr_scheduler",
+    "metric",
     "mod",
     "model",
     "module",
@@ -104,6 +114,7 @@ __all__ = [
     "numpy_extension",
     "npx",
     "operator",
+    "optimizer",
     "random",
     "rnd",
     "runtime",
@@ -128,7 +139,7 @@ def _make_importable(alias):
 
 _missing.install_modules()
 for _alias in (
-    "attribute device executor initializer mod name nd ndarray numpy numpy_extension rnd sym symbol "
+    "attribute device executor initializer kv mod name nd ndarray numpy numpy_extension rnd sym symbol "
     "amp.lists contrib.amp.amp contrib.amp.lists"
 ).split():
     _make_importable(_alias)

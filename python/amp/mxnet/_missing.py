@@ -18,7 +18,6 @@ _PACKAGE = __name__.rpartition(".")[0]
 
 # Dotted name below `amp.mxnet` -> reason.
 _REASONS = {
-    "callback": _TRAINING,
     "executor_manager": "several devices are not supported; use mx.mod.Module",
     "gluon.Trainer": _TRAINING,
     "gluon.contrib": "its layers are not supported; compose those of mx.gluon.nn",
@@ -27,16 +26,11 @@ _REASONS = {
     "gluon.probability": "distributions are not supported",
     "image": _IMAGES,
     "img": _IMAGES,
-    "kv": _TRAINING,
-    "kvstore": _TRAINING,
     "kvstore_server": _TRAINING,
     "library": "libraries of operators are not supported; operators come from the registry",
-    "lr_scheduler": _TRAINING,
-    "metric": "metrics are not supported; compute them with NumPy from what get_outputs() and predict() return",
     "mon": "use Symbol.simple_bind(...).set_monitor_callback, or amp.Executor.run_monitored",
     "monitor": "use Symbol.simple_bind(...).set_monitor_callback, or amp.Executor.run_monitored",
     "onnx": "ONNX files are not supported",
-    "optimizer": _TRAINING,
     "profiler": "use amp.Executor.profile",
     "recordio": _IMAGES,
     "rnn": _CELLS,
@@ -90,9 +84,9 @@ def training_name(module, name):
 
 # Those of the names that are modules of MXNet: programs import them, often without need.
 _REFUSED_MODULES = (
-    "callback contrib.onnx contrib.quant contrib.quantization contrib.text executor_manager gluon.contrib "
-    "gluon.loss gluon.metric gluon.probability image img kv kvstore kvstore_server library lr_scheduler metric mon "
-    "monitor onnx optimizer profiler recordio rnn rtc visualization viz"
+    "contrib.onnx contrib.quant contrib.quantization contrib.text executor_manager gluon.contrib "
+    "gluon.loss gluon.metric gluon.probability image img kvstore_server library mon "
+    "monitor onnx profiler recordio rnn rtc visualization viz"
 ).split()
 
 

@@ -41,6 +41,7 @@ class ParametersOfModule:
         self._arg_params = self._chosen("arg_params", arg_params, self._param_names, allow_missing, allow_extra)
         self._aux_params = self._chosen("aux_params", aux_params, self._aux_names, allow_missing, allow_extra)
         self._executor = None
+        self._forget_runs()
 
     def _chosen(self, what, arrays, names, allow_missing, allow_extra):
         arrays = readable_dict(arrays, what)
@@ -135,8 +136,10 @@ class ParametersOfModule:
         self.set_params(groups["arg"], groups["aux"])
 
     def save_checkpoint(self, prefix, epoch, save_optimizer_states=False, remove_amp_cast=False):
-        """Writes the symbol and the parameters; see `amp.save_checkpoint`."""
+        """Writes the symbol and the parameters, see `amp.save_checkpoint`, and the optimizer's states (.states)."""
         checkpoint.save_checkpoint(prefix, epoch, self._symbol, *self.get_params(), remove_amp_cast=remove_amp_cast)
+        if save_optimizer_states:
+            self.save_optimizer_states(f"{prefix}-{epoch:04d}.states")
 
 
 def _check_shape(name, shape, type):

@@ -25,7 +25,7 @@ class PredictionsOfModule:
         for number, batch in enumerate(eval_data):
             if number == num_batch:
                 return
-            self.forward(batch)
+            self.forward(batch, is_train=False)
             kept = [output[: output.shape[0] - (batch.pad or 0)] for output in self.get_outputs()]
             yield kept, number, batch
 

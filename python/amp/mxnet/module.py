@@ -1,4 +1,4 @@
-"""`Module`: a symbol, its parameters and the shapes that it is bound to, with MXNet 1.x's interface, for inference."""
+"""`Module`: a symbol, its parameters and the shapes that it is bound to, with MXNet 1.x's interface."""
 
 import logging
 import warnings
@@ -11,15 +11,17 @@ from ..base import ArgumentError, UnsupportedError, dtype_name
 from ..executor import Executor
 from ..sym import Symbol
 from ._missing import getter, refusing
+from ._module_loops import LoopsOfModule
 from ._module_parameters import ParametersOfModule
 from ._module_predictions import PredictionsOfModule
+from ._module_training import TrainingOfModule
 from .context import cpu
 from .io import DataDesc
 
 __all__ = ["Module"]
 
 
-class Module(ParametersOfModule, PredictionsOfModule):
+class Module(ParametersOfModule, PredictionsOfModule, TrainingOfModule, LoopsOfModule):
     """A model that is bound, given parameters and then called with batches.
 
         mod = mx.mod.Module(symbol, label_names=None)
@@ -28,7 +30,8 @@ class Module(ParametersOfModule, PredictionsOfModule):
         mod.forward(mx.io.DataBatch([image]))
         scores = mod.get_outputs()[0]
 
-    `data_names` and `label_names` say which arguments are inputs. `context` and the other arguments have no effect.
+    `data_names` and `label_names` say which arguments are inputs, `fixed_param_names` which are not trained. `context`
+    and the other arguments have no effect. `fit` trains it; `bind`, `forward`, `backward` and `update` do so by hand.
     Raises ArgumentError for data names that the symbol lacks; labels that it lacks are a warning.
 
     >>> sym, args, aux = amp.load_checkpoint("model", 0)
@@ -67,6 +70,9 @@ class Module(ParametersOfModule, PredictionsOfModule):
         self._param_names = [name for name in arguments if name not in inputs]
         self._aux_names = symbol.list_auxiliary_states()
         self._data_shapes = self._label_shapes = None
+        self._fixed_param_names = frozenset(fixed_param_names or ())
+        self._logger = logger
+        self._forget_runs()
         self._executor = self._outputs = None
         self.for_training = self.inputs_need_grad = False
 
@@ -84,6 +90,8 @@ class Module(ParametersOfModule, PredictionsOfModule):
         symbol, arg_params, aux_params = checkpoint.load_checkpoint(prefix, epoch)
         module = Module(symbol, **kwargs)
         module._arg_params, module._aux_params = arg_params, aux_params
+        if load_optimizer_states:
+            module._preloaded_states = f"{prefix}-{epoch:04d}.states"
         return module
 
     # ---- what it consists of ----
@@ -138,7 +146,7 @@ class Module(ParametersOfModule, PredictionsOfModule):
         self,
         data_shapes,
         label_shapes=None,
-        for_training=None,
+        for_training=True,
         inputs_need_grad=False,
         force_rebind=False,
         shared_module=None,
@@ -146,21 +154,24 @@ class Module(ParametersOfModule, PredictionsOfModule):
     ):
         """Sets the shapes of the inputs: a list of (name, shape) or DataDesc.
 
-        A Module that is bound stays so unless `force_rebind`. Raises UnsupportedError for `for_training=True`, and
-        ArgumentError for other names than data_names.
+        `for_training` is what `forward` does where it is not told. `grad_req` is 'write' or 'add', for all parameters,
+        or a list or dict of requests by argument; `inputs_need_grad`: inputs have gradients, too. A Module that is
+        bound stays so unless `force_rebind`. Raises ArgumentError for other names than data_names.
 
         >>> mod = mx.mod.Module.load("model", 0, label_names=None)
         >>> mod.bind(data_shapes=[("data", (2, 4))])
         >>> mod.data_shapes
         [DataDesc[data,(2, 4),<class 'numpy.float32'>,NCHW]]
         """
-        if for_training or inputs_need_grad:
-            raise UnsupportedError("Module.bind: training is not supported; use for_training=False")
+        if inputs_need_grad and not for_training:
+            raise ArgumentError("inputs_need_grad: bind with for_training=True")
         if self.binded and not force_rebind:
             warnings.warn("the Module is bound already; use force_rebind=True, or reshape", stacklevel=2)
             return
         self._set_shapes(data_shapes, label_shapes)
+        self.for_training, self.inputs_need_grad, self._grad_req = bool(for_training), bool(inputs_need_grad), grad_req
         self._executor = self._outputs = None
+        self._forget_runs()
         if shared_module is not None and shared_module.params_initialized:
             self.set_params(*shared_module.get_params(), allow_extra=True)
 
@@ -196,7 +207,8 @@ class Module(ParametersOfModule, PredictionsOfModule):
     def forward(self, data_batch, is_train=None):
         """Computes the outputs of a DataBatch (or an object like it); `get_outputs` has them.
 
-        Another shape of the data is a `reshape`. Raises UnsupportedError for `is_train=True`.
+        In training batch norms use the statistics of the batch, dropout drops, and `backward` may follow; `is_train` is
+        by default what `bind` was told. Another shape of the data is a `reshape`.
 
         >>> mod = mx.mod.Module.load("model", 0, label_names=None)
         >>> mod.bind(data_shapes=[("data", (2, 4))])
@@ -204,12 +216,13 @@ class Module(ParametersOfModule, PredictionsOfModule):
         >>> mod.get_outputs()[0].shape
         (2, 3)
         """
-        if is_train:
-            raise UnsupportedError("Module.forward: training is not supported; use is_train=False")
         self._require(self._data_shapes, "bind")
         self._require(self._arg_params, "set_params or init_params")
         arrays = self._arrays_of(data_batch)
         self._follow(arrays)
+        if self.for_training if is_train is None else is_train:
+            self._forward_in_training(arrays)
+            return
         if self._executor is None:
             shapes = {name: tuple(desc.shape) for name, desc in self._inputs().items()}
             dtypes = {name: desc.dtype for name, desc in self._inputs().items()}
@@ -244,20 +257,16 @@ class Module(ParametersOfModule, PredictionsOfModule):
         """{input: DataDesc}, labels included."""
         return {desc.name: desc for desc in [*self._data_shapes, *(self._label_shapes or [])]}
 
+    def prepare(self, data_batch, sparse_row_id_fn=None):
+        """Has no effect: `forward` does all that a batch needs."""
+
     def get_outputs(self, merge_multi_context=True):
         """The outputs of the last `forward`, a list of NDArrays (each in a list where nothing is to be merged)."""
         self._require(self._outputs, "forward")
         return list(self._outputs) if merge_multi_context else [[output] for output in self._outputs]
 
 
-_NO_TRAINING = "training is not supported: this package is for inference only"
 _REFUSED = {
-    **dict.fromkeys(
-        "backward fit forward_backward get_input_grads init_optimizer borrow_optimizer update prepare "
-        "load_optimizer_states save_optimizer_states".split(),
-        _NO_TRAINING,
-    ),
-    **dict.fromkeys(("score", "update_metric"), "metrics are not supported; use NumPy on what predict() returns"),
     **dict.fromkeys(("get_states", "set_states"), "states are inputs here; pass them as data"),
     "install_monitor": "use symbol.simple_bind(...).set_monitor_callback, or amp.Executor.run_monitored",
 }

@@ -1,0 +1,124 @@
+"""The loops of a Module over batches and epochs."""
+
+import logging
+import time
+
+from ..base import ArgumentError
+from . import metric as metrics
+from .callback import BatchEndParam
+
+
+class LoopsOfModule:
+    """What Module inherits: training and scoring by iterators."""
+
+    def update_metric(self, eval_metric, labels, pre_sliced=False):
+        """Adds the outputs of the last `forward`, and these labels, to a metric."""
+        labels = dict(zip(self._label_names, labels or []))
+        eval_metric.update_dict(labels, dict(zip(self.output_names, self.get_outputs())))
+
+    def score(
+        self,
+        eval_data,
+        eval_metric,
+        num_batch=None,
+        batch_end_callback=None,
+        score_end_callback=None,
+        reset=True,
+        epoch=0,
+        sparse_row_id_fn=None,
+    ):
+        """[(name, value)] of a metric over an iterator's batches."""
+        if reset:
+            eval_data.reset()
+        eval_metric = metrics.create(eval_metric)
+        eval_metric.reset()
+        seen = 0
+        for number, batch in enumerate(eval_data):
+            if number == num_batch:
+                break
+            self.forward(batch, is_train=False)
+            self.update_metric(eval_metric, batch.label)
+            _call(batch_end_callback, BatchEndParam(epoch, number, eval_metric, locals()))
+            seen = number + 1
+        _call(score_end_callback, BatchEndParam(epoch, seen, eval_metric, locals()))
+        return eval_metric.get_name_value()
+
+    def fit(
+        self,
+        train_data,
+        eval_data=None,
+        eval_metric="acc",
+        epoch_end_callback=None,
+        batch_end_callback=None,
+        kvstore="local",
+        optimizer="sgd",
+        optimizer_params=(("learning_rate", 0.01),),
+        eval_end_callback=None,
+        eval_batch_end_callback=None,
+        initializer=None,
+        arg_params=None,
+        aux_params=None,
+        allow_missing=False,
+        force_rebind=False,
+        force_init=False,
+        begin_epoch=0,
+        num_epoch=None,
+        validation_metric=None,
+        monitor=None,
+        sparse_row_id_fn=None,
+    ):
+        """Binds, initialises and trains: `num_epoch` times over the batches of `train_data`.
+
+        After each epoch `eval_data` is scored. Callbacks get what MXNet's get, see `mx.callback`; metrics are reset by
+        epoch. Raises ArgumentError without `num_epoch`.
+        """
+        if num_epoch is None:
+            raise ArgumentError("num_epoch: say how many epochs")
+        if monitor is not None:
+            raise ArgumentError("monitor: use symbol.simple_bind(...).set_monitor_callback")
+        self.bind(train_data.provide_data, train_data.provide_label, for_training=True, force_rebind=force_rebind)
+        self.init_params(initializer, arg_params, aux_params, allow_missing, force_init)
+        self.init_optimizer(kvstore, optimizer, optimizer_params)
+        validation_metric = validation_metric or eval_metric
+        eval_metric = metrics.create(eval_metric)
+        for epoch in range(begin_epoch, num_epoch):
+            self._train_epoch(epoch, train_data, eval_metric, batch_end_callback)
+            arguments, states = self.get_params()
+            for callback in _list(epoch_end_callback):
+                callback(epoch, self._symbol, arguments, states)
+            if eval_data is not None:
+                found = self.score(
+                    eval_data,
+                    validation_metric,
+                    batch_end_callback=eval_batch_end_callback,
+                    score_end_callback=eval_end_callback,
+                    epoch=epoch,
+                )
+                for name, value in found:
+                    self._logger.info("Epoch[%d] Validation-%s=%f", epoch, name, value)
+            train_data.reset()
+
+    _logger = logging
+
+    def _train_epoch(self, epoch, train_data, eval_metric, callbacks):
+        begin = time.perf_counter()
+        eval_metric.reset()
+        values = []
+        for number, batch in enumerate(train_data):
+            self.forward_backward(batch)
+            self.update()
+            self.update_metric(eval_metric, batch.label)
+            values = eval_metric.get_global_name_value()
+            _call(callbacks, BatchEndParam(epoch, number, eval_metric, locals()))
+        for name, value in values:
+            self._logger.info("Epoch[%d] Train-%s=%f", epoch, name, value)
+        self._logger.info("Epoch[%d] Time cost=%.3f", epoch, time.perf_counter() - begin)
+
+
+def _list(callbacks):
+    return [] if callbacks is None else callbacks if isinstance(callbacks, (list, tuple)) else [callbacks]
+
+
+def _call(callbacks, parameter):
+    for callback in _list(callbacks):
+        callback(parameter)

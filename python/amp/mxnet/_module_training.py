@@ -1,0 +1,173 @@
+"""The training of a Module."""
+
+import os
+import warnings
+
+from .. import nd
+from .._arrays import readable
+from .._gradient_runs import requests_of
+from ..base import ArgumentError
+from ..executor import gradient_runs
+from . import optimizer as optimizers
+
+
+class TrainingOfModule:
+    """What Module inherits: gradients, and updates by an optimizer."""
+
+    _optimizer = _updater = None
+    _runs = None  # {shapes of inputs: (GradientRuns, {label: NDArray})}
+    _last_runs = None  # of the last forward run in training
+    _gradients = None  # {name: NDArray}, shared by all runs
+    _fixed_param_names = ()
+    _grad_req = "write"
+
+    @property
+    def optimizer_initialized(self):
+        """Whether there is an optimizer."""
+        return self._optimizer is not None
+
+    # ---- forward and backward ----
+
+    def _forget_runs(self):
+        self._runs, self._last_runs, self._gradients = {}, None, {}
+
+    def _forward_in_training(self, arrays):
+        inputs = self._training_inputs(arrays)
+        key = tuple((name, array.shape, str(array.dtype)) for name, array in inputs.items())
+        if key not in self._runs:
+            self._runs[key] = self._new_runs(inputs)
+        self._last_runs, labels = self._runs[key]
+        self._outputs = self._last_runs.forward({**labels, **inputs})
+
+    def _training_inputs(self, arrays):
+        """{input: array} of what the batch has and the symbol reads."""
+        read = self._symbol.list_arguments()
+        bound = self._inputs()
+        return {
+            name: self._cast(array, bound[name].dtype if name in bound else "float32", name)
+            for name, array in arrays.items()
+            if name in read
+        }
+
+    def _new_runs(self, inputs):
+        """(GradientRuns, zeros for labels that the batch lacks)"""
+        types = {name: (array.dtype, tuple(array.shape)) for name, array in inputs.items()}
+        runs = gradient_runs(
+            self._symbol,
+            self._arg_params,
+            self._aux_params,
+            types,
+            self._requests(),
+            is_explicit=False,
+            gradients={name: array for name, array in self._gradients.items() if name not in types},
+        )
+        self._gradients.update(runs.gradients)
+        labels = {
+            name: nd.zeros(shape, dtype=dtype)
+            for name, (dtype, shape) in zip(runs.handle.input_names(), runs.handle.input_types())
+            if name not in types and name not in runs.arrays
+        }
+        return runs, labels
+
+    def _requests(self):
+        requests = requests_of(self._symbol, self._grad_req)
+        for name in requests:
+            is_input = name not in self._param_names
+            if name in self._fixed_param_names or (is_input and not self._needs_gradient(name)):
+                requests[name] = "null"
+        return requests
+
+    def _needs_gradient(self, name):
+        return self.inputs_need_grad and name in self._data_names
+
+    def backward(self, out_grads=None):
+        """Computes gradients for the last `forward` in training; loss layers need no `out_grads`."""
+        if self._last_runs is None:
+            raise ArgumentError("no forward run awaits its gradients: call forward with is_train=True first")
+        self._last_runs.backward(out_grads, retain=False)
+
+    def forward_backward(self, data_batch):
+        """`forward` in training, then `backward`."""
+        self.forward(data_batch, is_train=True)
+        self.backward()
+
+    def get_input_grads(self, merge_multi_context=True):
+        """Gradients of the inputs, in the order of data_names; bind with `inputs_need_grad=True`."""
+        if not self.inputs_need_grad:
+            raise ArgumentError("bind with inputs_need_grad=True")
+        self._require(self._last_runs, "forward and backward")
+        gradients = [self._last_runs.gradients[name] for name in self._data_names]
+        return gradients if merge_multi_context else [[gradient] for gradient in gradients]
+
+    # ---- updates ----
+
+    def init_optimizer(
+        self, kvstore="local", optimizer="sgd", optimizer_params=(("learning_rate", 0.01),), force_init=False
+    ):
+        """Sets the optimizer, by name with parameters or itself. `kvstore` has no effect.
+
+        `rescale_grad` is 1 / batch size unless `optimizer_params` say something else.
+        """
+        self._require(self._data_shapes, "bind")
+        self._require(self._arg_params, "init_params or set_params")
+        if self.optimizer_initialized and not force_init:
+            warnings.warn("there is an optimizer already; use force_init=True", stacklevel=2)
+            return
+        scale = 1.0 / max(1, self._batch_size())
+        if isinstance(optimizer, str):
+            given = {"rescale_grad": scale, **dict(optimizer_params)}
+            names = dict(enumerate(self._param_names))
+            optimizer = optimizers.create(optimizer, sym=self._symbol, param_idx2name=names, **given)
+        elif not isinstance(optimizer, optimizers.Optimizer):
+            raise ArgumentError(f"optimizer: expected its name or an Optimizer, got {type(optimizer).__name__}")
+        elif optimizer.rescale_grad != scale:
+            warnings.warn(
+                f"the optimizer's rescale_grad is {optimizer.rescale_grad}, not 1 / batch size ({scale})", stacklevel=2
+            )
+        if not optimizer.idx2name:
+            optimizer.idx2name = dict(enumerate(self._param_names))
+        self._optimizer = optimizer
+        self._updater = optimizers.get_updater(optimizer)
+        if self._preloaded_states is not None:
+            self.load_optimizer_states(self._preloaded_states)
+            self._preloaded_states = None
+
+    _preloaded_states = None  # a file, until there is an optimizer
+
+    def _batch_size(self):
+        desc = self._data_shapes[0]
+        axis = desc.layout.find("N") if getattr(desc, "layout", None) else 0
+        return desc.shape[axis if axis >= 0 else 0] if desc.shape else 1
+
+    def borrow_optimizer(self, shared_module):
+        """Updates by the optimizer of another Module, and its states."""
+        self._require(shared_module._optimizer, "init_optimizer of the other Module")
+        self._optimizer, self._updater = shared_module._optimizer, shared_module._updater
+
+    def update(self):
+        """Updates the parameters by the gradients."""
+        self._require(self._optimizer, "init_optimizer")
+        self._require(self._last_runs, "forward and backward")
+        for index, name in enumerate(self._param_names):
+            if name in self._gradients:
+                self._updater(index, self._gradients[name], self._arg_params[name])
+        self._executor = None  # it has packed what is no longer so
+
+    def save_optimizer_states(self, fname):
+        """Writes the optimizer's states to a file."""
+        self._require(self._optimizer, "init_optimizer")
+        partial = f"{fname}.part"
+        with open(partial, "wb") as file:
+            file.write(self._updater.get_states())
+        os.replace(partial, fname)
+
+    def load_optimizer_states(self, fname):
+        """Reads what `save_optimizer_states` wrote."""
+        self._require(self._optimizer, "init_optimizer")
+        with open(fname, "rb") as file:
+            self._updater.set_states(file.read())
+
+    @staticmethod
+    def _cast(array, dtype, name):
+        array = readable(array, f"'{name}'")
+        return array if array.dtype == dtype else array.astype(dtype)

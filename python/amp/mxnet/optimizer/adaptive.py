@@ -1,0 +1,324 @@
+"""Optimizers that scale each element's step by what its gradients have been."""
+
+import math
+
+import numpy as np
+
+from ...base import ArgumentError
+from .base import Formula, Optimizer
+
+_f32 = np.float32
+
+
+def _average(state, decay, value):
+    """state = decay * state + (1 - decay) * value, in place."""
+    state *= _f32(decay)
+    state += _f32(1 - decay) * value
+
+
+@Optimizer.register
+class Adam(Formula):
+    """Means of gradients and of their squares. The bias is corrected in the learning rate; epsilon is added after.
+
+    >>> update, weight = mx.optimizer.get_updater(mx.optimizer.Adam(learning_rate=0.1)), amp.nd.array([1.0])
+    >>> update(0, amp.nd.array([0.5]), weight)
+    >>> weight.asnumpy().round(4)
+    array([0.9], dtype=float32)
+    """
+
+    num_states = 2
+
+    def __init__(self, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-8, lazy_update=True, **kwargs):
+        super().__init__(learning_rate=learning_rate, **kwargs)
+        self.beta1, self.beta2, self.epsilon, self.lazy_update = beta1, beta2, epsilon, lazy_update
+
+    def step(self, index, weight, grad, states):
+        t = self.count_of(index)
+        lr = self._get_lr(index) * math.sqrt(1 - self.beta2**t) / (1 - self.beta1**t)
+        grad += _f32(self._get_wd(index)) * weight
+        self.clipped(grad)
+        mean, square = states
+        _average(mean, self.beta1, grad)
+        _average(square, self.beta2, grad * grad)
+        weight -= _f32(lr) * mean / (np.sqrt(square) + _f32(self.epsilon))
+
+
+@Optimizer.register
+class AdamW(Formula):
+    """Adam whose weight decay is beside the gradient: w -= lr * (m / (sqrt(v) + epsilon) + wd * w). Of MXNet 2.
+
+    >>> update, weight = mx.optimizer.get_updater(mx.optimizer.AdamW(learning_rate=0.1)), amp.nd.array([1.0])
+    >>> update(0, amp.nd.array([0.5]), weight)
+    >>> weight.asnumpy().round(4)
+    array([0.9], dtype=float32)
+    """
+
+    num_states = 2
+
+    def __init__(self, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-6, correct_bias=True, **kwargs):
+        super().__init__(learning_rate=learning_rate, **kwargs)
+        self.beta1, self.beta2, self.epsilon, self.correct_bias = beta1, beta2, epsilon, correct_bias
+
+    def step(self, index, weight, grad, states):
+        lr, wd, t = self._get_lr(index), self._get_wd(index), self.count_of(index)
+        rate = lr * math.sqrt(1 - self.beta2**t) / (1 - self.beta1**t) if self.correct_bias else lr
+        self.clipped(grad)
+        mean, square = states
+        _average(mean, self.beta1, grad)
+        _average(square, self.beta2, grad * grad)
+        weight -= _f32(rate) * mean / (np.sqrt(square) + _f32(self.epsilon)) + _f32(lr * wd) * weight
+
+
+@Optimizer.register
+class Adamax(Formula):
+    """Adam with the largest magnitude in place of the mean square.
+
+    >>> update, weight = mx.optimizer.get_updater(mx.optimizer.Adamax(learning_rate=0.1)), amp.nd.array([1.0])
+    >>> update(0, amp.nd.array([0.5]), weight)
+    >>> weight.asnumpy().round(4)
+    array([0.9], dtype=float32)
+    """
+
+    num_states = 2
+
+    def __init__(self, learning_rate=0.002, beta1=0.9, beta2=0.999, **kwargs):
+        super().__init__(learning_rate=learning_rate, **kwargs)
+        self.beta1, self.beta2 = beta1, beta2
+
+    def step(self, index, weight, grad, states):
+        lr = self._get_lr(index) / (1 - self.beta1 ** self.count_of(index))
+        grad += _f32(self._get_wd(index)) * weight
+        self.clipped(grad)
+        mean, largest = states
+        _average(mean, self.beta1, grad)
+        np.maximum(_f32(self.beta2) * largest, np.abs(grad), out=largest)
+        weight -= _f32(lr) * mean / largest
+
+
+@Optimizer.register
+class Nadam(Formula):
+    """Adam with Nesterov's momentum, whose share follows a schedule. Each update of any weight moves the schedule.
+
+    >>> update, weight = mx.optimizer.get_updater(mx.optimizer.Nadam(learning_rate=0.1)), amp.nd.array([1.0])
+    >>> update(0, amp.nd.array([0.5]), weight)
+    >>> weight.asnumpy().round(4)
+    array([0.8944], dtype=float32)
+    """
+
+    num_states = 2
+
+    def __init__(self, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-8, schedule_decay=0.004, **kwargs):
+        super().__init__(learning_rate=learning_rate, **kwargs)
+        self.beta1, self.beta2, self.epsilon, self.schedule_decay = beta1, beta2, epsilon, schedule_decay
+        self.m_schedule = 1.0
+
+    def step(self, index, weight, grad, states):
+        t = self.count_of(index)
+        grad += _f32(self._get_wd(index)) * weight
+        self.clipped(grad)
+        now, following = (self.beta1 * (1 - 0.5 * 0.96 ** (n * self.schedule_decay)) for n in (t, t + 1))
+        self.m_schedule *= now
+        mean, square = states
+        _average(mean, self.beta1, grad)
+        _average(square, self.beta2, grad * grad)
+        of_grad = _f32((1 - now) / (1 - self.m_schedule))
+        of_mean = _f32(following / (1 - self.m_schedule * following))
+        root = np.sqrt(square / _f32(1 - self.beta2**t)) + _f32(self.epsilon)
+        weight -= _f32(self._get_lr(index)) * (of_grad * grad + of_mean * mean) / root
+
+
+@Optimizer.register
+class AdaGrad(Formula):
+    """Steps divided by the root of the sum of all squares.
+
+    >>> update, weight = mx.optimizer.get_updater(mx.optimizer.AdaGrad(learning_rate=0.1)), amp.nd.array([1.0])
+    >>> update(0, amp.nd.array([0.5]), weight)
+    >>> weight.asnumpy().round(4)
+    array([0.9], dtype=float32)
+    """
+
+    num_states = 1
+
+    def __init__(self, eps=1e-7, **kwargs):
+        eps = kwargs.pop("epsilon", eps)  # as MXNet 2 names it
+        super().__init__(**kwargs)
+        self.float_stable_eps = eps
+
+    def step(self, index, weight, grad, states):
+        self.clipped(grad)
+        states[0] += grad * grad
+        grad /= np.sqrt(states[0] + _f32(self.float_stable_eps))
+        weight -= _f32(self._get_lr(index)) * (grad + _f32(self._get_wd(index)) * weight)
+
+
+@Optimizer.register
+class RMSProp(Formula):
+    """Steps divided by the root of a mean of squares; `centered`: of their variance, with momentum `gamma2`.
+
+    >>> update, weight = mx.optimizer.get_updater(mx.optimizer.RMSProp(learning_rate=0.1)), amp.nd.array([1.0])
+    >>> update(0, amp.nd.array([0.5]), weight)
+    >>> weight.asnumpy().round(4)
+    array([0.6838], dtype=float32)
+    """
+
+    def __init__(
+        self, learning_rate=0.001, gamma1=0.9, gamma2=0.9, epsilon=1e-8, centered=False, clip_weights=None, **kwargs
+    ):
+        super().__init__(learning_rate=learning_rate, **kwargs)
+        self.gamma1, self.gamma2, self.epsilon = gamma1, gamma2, epsilon
+        self.centered, self.clip_weights = centered, clip_weights
+
+    def create_state(self, index, weight):
+        state = super().create_state(index, weight)
+        return state if self.centered else (state,)
+
+    @property
+    def num_states(self):
+        return 3 if self.centered else 1
+
+    def step(self, index, weight, grad, states):
+        lr = _f32(self._get_lr(index))
+        grad += _f32(self._get_wd(index)) * weight
+        self.clipped(grad)
+        _average(states[0], self.gamma1, grad * grad)
+        if self.centered:
+            _, mean, delta = states
+            _average(mean, self.gamma1, grad)
+            delta *= _f32(self.gamma2)
+            delta -= lr * grad / np.sqrt(states[0] - mean * mean + _f32(self.epsilon))
+            weight += delta
+        else:
+            weight -= lr * grad / np.sqrt(states[0] + _f32(self.epsilon))
+        if self.clip_weights:
+            np.clip(weight, -self.clip_weights, self.clip_weights, out=weight)
+
+
+@Optimizer.register
+class AdaDelta(Formula):
+    """Steps in the proportion of past steps to past gradients; it has no learning rate.
+
+    >>> update, weight = mx.optimizer.get_updater(mx.optimizer.AdaDelta(learning_rate=0.1)), amp.nd.array([1.0])
+    >>> update(0, amp.nd.array([0.5]), weight)
+    >>> weight.asnumpy().round(4)
+    array([0.99], dtype=float32)
+    """
+
+    num_states = 2
+
+    def __init__(self, rho=0.9, epsilon=1e-5, **kwargs):
+        super().__init__(**kwargs)
+        self.rho, self.epsilon = rho, epsilon
+
+    def step(self, index, weight, grad, states):
+        self.clipped(grad)
+        of_grads, of_steps = states
+        _average(of_grads, self.rho, grad * grad)
+        grad *= np.sqrt(of_steps + _f32(self.epsilon)) / np.sqrt(of_grads + _f32(self.epsilon))
+        _average(of_steps, self.rho, grad * grad)
+        weight -= grad + _f32(self._get_wd(index)) * weight
+
+
+@Optimizer.register
+class Ftrl(Formula):
+    """Follow the regularized leader; `lamda1` is the L1 part, and keeps weights at zero.
+
+    >>> update, weight = mx.optimizer.get_updater(mx.optimizer.Ftrl(learning_rate=0.1)), amp.nd.array([1.0])
+    >>> update(0, amp.nd.array([0.5]), weight)
+    >>> weight.asnumpy().round(4)
+    array([0.2993], dtype=float32)
+    """
+
+    num_states = 2
+
+    def __init__(self, lamda1=0.01, learning_rate=0.1, beta=1, **kwargs):
+        super().__init__(learning_rate=learning_rate, **kwargs)
+        self.lamda1, self.beta = lamda1, beta
+
+    def step(self, index, weight, grad, states):
+        lr, wd = _f32(self._get_lr(index)), _f32(self._get_wd(index))
+        self.clipped(grad)
+        z, n = states
+        z += grad - (np.sqrt(n + grad * grad) - np.sqrt(n)) * weight / lr
+        n += grad * grad
+        leads = np.abs(z) > _f32(self.lamda1)
+        led = (np.sign(z) * _f32(self.lamda1) - z) / ((_f32(self.beta) + np.sqrt(n)) / lr + wd)
+        weight[...] = np.where(leads, led, _f32(0))
+
+
+@Optimizer.register
+class FTML(Formula):
+    """Follow the moving leader.
+
+    >>> update, weight = mx.optimizer.get_updater(mx.optimizer.FTML(learning_rate=0.1)), amp.nd.array([1.0])
+    >>> update(0, amp.nd.array([0.5]), weight)
+    >>> weight.asnumpy().round(4)
+    array([0.9], dtype=float32)
+    """
+
+    num_states = 3
+
+    def __init__(self, beta1=0.6, beta2=0.999, epsilon=1e-8, **kwargs):
+        super().__init__(**kwargs)
+        self.beta1, self.beta2, self.epsilon = beta1, beta2, epsilon
+
+    def step(self, index, weight, grad, states):
+        lr, t = self._get_lr(index), self.count_of(index)
+        grad += _f32(self._get_wd(index)) * weight
+        self.clipped(grad)
+        d, v, z = states
+        _average(v, self.beta2, grad * grad)
+        root = np.sqrt(v / _f32(1 - self.beta2**t)) + _f32(self.epsilon)
+        leading = _f32((1 - self.beta1**t) / lr) * root
+        _average(z, self.beta1, grad)
+        z -= (leading - _f32(self.beta1) * d) * weight
+        d[...] = leading
+        weight[...] = -z / leading
+
+
+@Optimizer.register
+class LAMB(Formula):
+    """Adam whose step is scaled to the norm of the weight, layer by layer.
+
+    >>> update, weight = mx.optimizer.get_updater(mx.optimizer.LAMB(learning_rate=0.1)), amp.nd.array([1.0])
+    >>> update(0, amp.nd.array([0.5]), weight)
+    >>> weight.asnumpy().round(4)
+    array([0.9], dtype=float32)
+    """
+
+    num_states = 2
+
+    def __init__(
+        self,
+        learning_rate=0.001,
+        beta1=0.9,
+        beta2=0.999,
+        epsilon=1e-6,
+        lower_bound=None,
+        upper_bound=None,
+        bias_correction=True,
+        **kwargs,
+    ):
+        super().__init__(learning_rate=learning_rate, **kwargs)
+        if lower_bound and upper_bound and lower_bound > upper_bound:
+            raise ArgumentError(f"lower_bound: {lower_bound} is above upper_bound, {upper_bound}")
+        self.beta1, self.beta2, self.epsilon = beta1, beta2, epsilon
+        self.lower_bound, self.upper_bound, self.bias_correction = lower_bound, upper_bound, bias_correction
+
+    def step(self, index, weight, grad, states):
+        t = self.count_of(index)
+        self.clipped(grad)
+        mean, square = states
+        _average(mean, self.beta1, grad)
+        _average(square, self.beta2, grad * grad)
+        of_mean, of_square = (1 - self.beta1**t, 1 - self.beta2**t) if self.bias_correction else (1, 1)
+        step = mean / _f32(of_mean) / (np.sqrt(square / _f32(of_square)) + _f32(self.epsilon))
+        step += _f32(self._get_wd(index)) * weight
+        weight -= _f32(self._get_lr(index) * self._trust(weight, step)) * step
+
+    def _trust(self, weight, step):
+        of_weight, of_step = float(np.linalg.norm(weight)), float(np.linalg.norm(step))
+        if self.lower_bound:
+            of_weight = max(of_weight, self.lower_bound)
+        if self.upper_bound:
+            of_weight = min(of_weight, self.upper_bound)
+        return of_weight / of_step if of_weight > 0 and of_step > 0 else 1.0

@@ -1,0 +1,330 @@
+"""What all optimizers share: learning rates and decays by parameter, counting of updates, and precision."""
+
+import io
+import pickle
+import warnings
+
+import numpy as np
+
+from ... import nd
+from ...base import ArgumentError, did_you_mean
+from ..lr_scheduler import LRScheduler
+
+_LOW = ("float16", "bfloat16")
+
+
+class Optimizer:
+    """Updates weights by gradients. A subclass has `create_state(index, weight)` and `update(...)`.
+
+    rescale_grad: gradients are multiplied with it first.
+    clip_gradient: None, or the largest magnitude of an element of a gradient.
+    wd: weight decay. Where in the formula it stands is the optimizer's.
+    learning_rate, lr_scheduler: a learning rate (0.01 where neither is given), or who knows it by the number of
+        updates; with both, the rate is the scheduler's first one.
+    param_idx2name: {index: name}; weights whose names end neither in '_weight' nor in '_gamma' do not decay then.
+    sym: a symbol whose variables may have attributes __lr_mult__ and __wd_mult__.
+    multi_precision: keep a float32 copy of weights of float16 and bfloat16, which is what is updated.
+    param_dict: {index: Parameter}, whose lr_mult and wd_mult hold.
+    begin_num_update: the number of updates that were made before.
+
+    >>> mx.optimizer.Optimizer.create_optimizer('sgd', momentum=0.9).momentum
+    0.9
+    """
+
+    opt_registry = {}
+
+    def __init__(
+        self,
+        rescale_grad=1.0,
+        param_idx2name=None,
+        wd=0.0,
+        clip_gradient=None,
+        learning_rate=None,
+        lr_scheduler=None,
+        sym=None,
+        begin_num_update=0,
+        multi_precision=False,
+        param_dict=None,
+        aggregate_num=None,
+        use_fused_step=None,
+    ):
+        if param_idx2name is not None and not isinstance(param_idx2name, dict):
+            raise ArgumentError(f"param_idx2name: expected a dict, got {type(param_idx2name).__name__}")
+        self.rescale_grad = rescale_grad
+        self.lr_scheduler = lr_scheduler
+        self.lr = 0.01 if lr_scheduler is None and learning_rate is None else learning_rate
+        if lr_scheduler is not None and learning_rate is not None:
+            lr_scheduler.base_lr = learning_rate
+        self.wd = wd
+        self.clip_gradient = clip_gradient
+        self.begin_num_update = self.num_update = begin_num_update
+        self._index_update_count = {}
+        self.multi_precision = multi_precision
+        self.aggregate_num = 0
+        self.idx2name = dict(param_idx2name or {})
+        self.sym_info = (sym.attr_dict(), sym.list_arguments()) if sym is not None else ()
+        self.param_dict = param_dict or {}
+        self.set_lr_mult({})
+        self.set_wd_mult({})
+
+    # ---- registry ----
+
+    @staticmethod
+    def register(klass):
+        """Makes the class known by its name in lower case; a decorator.
+
+        >>> @mx.optimizer.register
+        ... class Lazy(mx.optimizer.Optimizer):
+        ...     pass
+        >>> mx.optimizer.create('lazy').learning_rate
+        0.01
+        """
+        name = klass.__name__.lower()
+        if name in Optimizer.opt_registry:
+            warnings.warn(f"optimizer {name!r} is registered anew", stacklevel=2)
+        Optimizer.opt_registry[name] = klass
+        return klass
+
+    @staticmethod
+    def create_optimizer(name, **kwargs):
+        """A new optimizer of that name, in upper or lower case. Raises ArgumentError for an unknown one.
+
+        >>> mx.optimizer.create('adam').learning_rate
+        0.001
+        """
+        if isinstance(name, Optimizer):
+            return name
+        known = Optimizer.opt_registry
+        if not isinstance(name, str) or name.lower() not in known:
+            raise ArgumentError(f"unknown optimizer {name!r}{did_you_mean(str(name), known)}")
+        return known[name.lower()](**kwargs)
+
+    # ---- states and updates ----
+
+    def create_state(self, index, weight):
+        """What the optimizer keeps for a weight: None, an NDArray or a tuple of them."""
+        return None
+
+    def create_state_multi_precision(self, index, weight):
+        """The same, behind a float32 copy of the weight where `multi_precision` says so."""
+        if not self._keeps_master(weight):
+            return self.create_state(index, weight)
+        master = weight.astype("float32")
+        return master, self.create_state(index, master)
+
+    def update(self, index, weight, grad, state):
+        """Updates a weight, or a list of them, in place."""
+        raise NotImplementedError(f"{type(self).__name__} has no update")
+
+    def update_multi_precision(self, index, weight, grad, state):
+        """The same, on the float32 copy where there is one."""
+        if isinstance(index, (list, tuple)):
+            for each in zip(index, weight, grad, state):
+                self.update_multi_precision(*each)
+        elif self._keeps_master(weight):
+            master, inner = state
+            self.update(index, master, grad.astype("float32"), inner)
+            weight[...] = master.astype(weight.dtype)
+        else:
+            self.update(index, weight, grad, state)
+
+    def _keeps_master(self, weight):
+        return self.multi_precision and weight.dtype.name in _LOW
+
+    # ---- learning rates and decays ----
+
+    @property
+    def learning_rate(self):
+        """The learning rate of the last update."""
+        return self.lr if self.lr_scheduler is None else self.lr_scheduler(self.num_update)
+
+    def set_learning_rate(self, lr):
+        """A new learning rate. Raises UserWarning where a scheduler has it."""
+        if self.lr_scheduler is not None:
+            raise UserWarning("the learning rate is the lr_scheduler's: set_learning_rate has no effect on it")
+        self.lr = lr
+
+    def set_lr_mult(self, args_lr_mult):
+        """{name or index: factor of the learning rate}; others have that of the symbol's variables, or 1."""
+        self.lr_mult = {**self._attributes("__lr_mult__"), **args_lr_mult}
+
+    def set_wd_mult(self, args_wd_mult):
+        """{name or index: factor of the weight decay}, as `set_lr_mult`."""
+        undecayed = {name: 0.0 for name in self.idx2name.values() if not name.endswith(("_weight", "_gamma"))}
+        self.wd_mult = {**undecayed, **self._attributes("__wd_mult__"), **args_wd_mult}
+
+    def _attributes(self, key):
+        if not self.sym_info:
+            return {}
+        attributes, names = self.sym_info
+        return {name: float(attributes[name][key]) for name in names if key in attributes.get(name, {})}
+
+    def _update_count(self, index):
+        for one in index if isinstance(index, (list, tuple)) else [index]:
+            self._index_update_count[one] = self._index_update_count.get(one, self.begin_num_update) + 1
+            self.num_update = max(self._index_update_count[one], self.num_update)
+
+    def _get_lr(self, index):
+        return self.learning_rate * self._factor(index, "lr_mult")
+
+    def _get_wd(self, index):
+        return self.wd * self._factor(index, "wd_mult")
+
+    def _get_lrs(self, indices):
+        return [self._get_lr(index) for index in indices]
+
+    def _get_wds(self, indices):
+        return [self._get_wd(index) for index in indices]
+
+    def _factor(self, index, kind):
+        if index in self.param_dict:
+            return getattr(self.param_dict[index], kind)
+        factors = getattr(self, kind)
+        return factors.get(index, factors.get(self.idx2name.get(index), 1.0))
+
+    def __getstate__(self):
+        """Parameters are not pickled."""
+        return {name: value for name, value in self.__dict__.items() if name != "param_dict"}
+
+    def __setstate__(self, state):
+        self.__dict__ = {**state, "param_dict": {}}
+
+
+class Formula(Optimizer):
+    """An optimizer that is a formula on float32 arrays: `num_states` arrays of zeros per weight, and `step`."""
+
+    num_states = 0
+
+    def create_state(self, index, weight):
+        states = tuple(zeros_like(weight) for _ in range(self.num_states))
+        return None if not states else states[0] if self.num_states == 1 else states
+
+    def update(self, index, weight, grad, state):
+        """Updates a weight, or a list of them, in place."""
+        if isinstance(index, (list, tuple)):
+            for each in zip(index, weight, grad, state):
+                self.update(*each)
+            return
+        self._update_count(index)
+        states = () if state is None else state if isinstance(state, tuple) else (state,)
+        with _Float32(weight, *states) as arrays:
+            gradient = np.asarray(grad).astype(np.float32) * np.float32(self.rescale_grad)
+            self.step(index, arrays[0], gradient, arrays[1:])
+
+    def step(self, index, weight, grad, states):
+        """Changes float32 NumPy arrays in place; `grad` is scaled already and may be written to."""
+        raise NotImplementedError(f"{type(self).__name__} has no step")
+
+    def clipped(self, grad):
+        """Clips in place."""
+        if self.clip_gradient:
+            np.clip(grad, -self.clip_gradient, self.clip_gradient, out=grad)
+        return grad
+
+    def count_of(self, index):
+        """The number of updates of this weight, the current one included."""
+        return self._index_update_count[index]
+
+
+class _Float32:
+    """Float32 NumPy arrays of NDArrays: views, or copies that are written back at the end."""
+
+    def __init__(self, *arrays):
+        self._arrays = arrays
+        self._numbers = [np.asarray(a) if a.dtype == np.float32 else np.asarray(a).astype(np.float32) for a in arrays]
+
+    def __enter__(self):
+        return self._numbers
+
+    def __exit__(self, kind, error, trace):
+        for array, numbers in zip(self._arrays, self._numbers):
+            if array.dtype != np.float32:
+                array[...] = numbers.astype(array.dtype)
+
+
+def zeros_like(array):
+    """An NDArray of zeros of the same type."""
+    return nd.NDArray(np.zeros(array.shape, array.dtype)).copy()
+
+
+class Updater:
+    """`updater(index, grad, weight)` updates by an optimizer, and keeps its states.
+
+    >>> update = mx.optimizer.Updater(mx.optimizer.SGD(learning_rate=0.5))
+    >>> weight = amp.nd.array([1.0])
+    >>> update(0, amp.nd.array([1.0]), weight)
+    >>> weight.asnumpy()
+    array([0.5], dtype=float32)
+    """
+
+    def __init__(self, optimizer):
+        self.optimizer = optimizer
+        self.states = {}
+        self.states_synced = {}
+
+    def __call__(self, index, grad, weight):
+        if isinstance(index, (list, tuple)):
+            for each in zip(index, grad, weight):
+                self(*each)
+            return
+        if index not in self.states:
+            self.states[index] = self.optimizer.create_state_multi_precision(index, weight)
+            self.states_synced[index] = True
+        self.optimizer.update_multi_precision(index, weight, grad, self.states[index])
+
+    def get_states(self, dump_optimizer=False):
+        """States as bytes, with the optimizer where `dump_optimizer` says so."""
+        states = {index: _numbers(state) for index, state in self.states.items()}
+        return pickle.dumps((states, self.optimizer) if dump_optimizer else states)
+
+    def set_states(self, states):
+        """What `get_states` gave: arrays and optimizers alone. Raises ArgumentError for anything else."""
+        loaded = _Unpickler(io.BytesIO(states)).load()
+        if isinstance(loaded, tuple) and len(loaded) == 2:
+            loaded, self.optimizer = loaded
+        self.states = {index: _arrays(state) for index, state in loaded.items()}
+        self.states_synced = dict.fromkeys(self.states, False)
+
+
+class _Unpickler(pickle.Unpickler):
+    """Reads arrays, numbers and the classes of optimizers and schedulers; nothing that a file names is called."""
+
+    _MODULES = ("numpy", "numpy.core.multiarray", "numpy._core.multiarray", "numpy.core.numeric", "numpy._core.numeric")
+    _NAMES = ("_reconstruct", "scalar", "ndarray", "dtype", "_frombuffer")
+
+    def find_class(self, module, name):
+        if module in self._MODULES and name in self._NAMES:
+            return super().find_class(module, name)
+        if module == "ml_dtypes" and name == "bfloat16":
+            return super().find_class(module, name)
+        known = {*Optimizer.opt_registry.values(), *_subclasses(LRScheduler)}
+        for klass in known:
+            if (klass.__module__, klass.__qualname__) == (module, name):
+                return klass
+        raise ArgumentError(f"the states name {module}.{name}, which is neither an array nor a registered optimizer")
+
+    def load(self):
+        try:
+            return super().load()
+        except ArgumentError:
+            raise
+        except Exception as error:
+            raise ArgumentError(f"these are no states of an optimizer: {error}") from None
+
+
+def _subclasses(klass):
+    for child in klass.__subclasses__():
+        yield child
+        yield from _subclasses(child)
+
+
+def _numbers(state):
+    if isinstance(state, (list, tuple)):
+        return tuple(_numbers(one) for one in state)
+    return np.array(state) if isinstance(state, nd.NDArray) else state
+
+
+def _arrays(state):
+    if isinstance(state, (list, tuple)):
+        return tuple(_arrays(one) for one in state)
+    return nd.NDArray(state).copy() if isinstance(state, np.ndarray) else state
