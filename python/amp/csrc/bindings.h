@@ -31,6 +31,9 @@ struct Array {
   NDArray array;
   bool writable = true;
   std::shared_ptr<Writes> writes = std::make_shared<Writes>();
+  // A Python object: where the array stands in what autograd records (see amp._tape). It goes with the elements as long
+  // as they keep their shape and dtype. nullptr: nowhere.
+  std::shared_ptr<const void> place = nullptr;
 };
 
 // "float32", numpy.float32, ml_dtypes.bfloat16, numpy.dtype([("bfloat16", numpy.uint16)]): everything that names an

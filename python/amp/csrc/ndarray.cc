@@ -169,6 +169,13 @@ Array Reshape(const Array& self, const py::args& args) {
   return {self.array.Reshaped(std::move(shape)), self.writable, self.writes};
 }
 
+py::object PlaceOf(const Array& self) {
+  if (self.place == nullptr) return py::none();
+  return py::reinterpret_borrow<py::object>(static_cast<PyObject*>(const_cast<void*>(self.place.get())));
+}
+
+void SetPlace(Array& self, const py::object& place) { self.place = place.is_none() ? nullptr : KeepAlive(place); }
+
 py::ssize_t Length(const Array& self) {
   if (self.array.shape().rank() == 0) throw py::type_error("len() of an NDArray without dimensions");
   return self.array.shape()[0];
@@ -356,6 +363,7 @@ Raises ArgumentError for byte-swapped, complex, text and object arrays.)");
       .def("reshape", &Reshape,
            "The same elements under another shape, given as a tuple or as arguments; one dimension "
            "may be -1. Shares memory. Raises ArgumentError where the number of elements differs.")
+      .def_property("_place", &PlaceOf, &SetPlace)
       .def(
           "wait_to_read", [](const Array&) {}, "Does nothing: results are complete when a call returns.")
       .def("__len__", &Length)
