@@ -7,7 +7,7 @@ import numpy as np
 from . import _recording
 from ._core import NDArray
 from ._invoke import invoke
-from ._recording import Leaf, is_differentiable, write
+from ._recording import Leaf, is_differentiable
 from .base import ArgumentError
 
 _lock = threading.Lock()  # who takes a graph, and writes to gradients that threads share
@@ -163,9 +163,9 @@ def _head_gradient(i, head, gradient):
 def _store(leaf, total):
     with _lock:
         if leaf.request == "write":
-            write(leaf.gradient, ..., 0 if total is None else total.asnumpy())
+            leaf.store(0 if total is None else total.asnumpy())
         elif total is not None:
-            write(leaf.gradient, ..., leaf.gradient.asnumpy() + total.asnumpy().astype(leaf.gradient.dtype))
+            leaf.store(leaf.gradient.asnumpy() + total.asnumpy().astype(leaf.gradient.dtype))
         leaf.is_fresh = True
 
 
@@ -200,4 +200,3 @@ def detached(array):
     other = type(array)(array)
     other._place = None
     return other
-

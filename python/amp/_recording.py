@@ -1,8 +1,8 @@
 """What runs on arrays while gradients are recorded.
 
-An array that takes part has a place (`NDArray._place`): it is a `Leaf`, to which somebody attached a gradient; a `Result`
-of a node; a `Constant` that a node reads; or a `Buffer`. A node is a run whose gradients are known. Nodes refer to places, not to
-arrays, so that a graph lives as long as its results do. Modes belong to the thread.
+An array that takes part has a place (`NDArray._place`): it is a `Leaf`, to which somebody attached a gradient; a
+`Result` of a node; or a `Constant` that a node reads. A node is a run whose gradients are known. Nodes refer
+to places, not to arrays, so that a graph lives as long as its results do. Modes belong to the thread.
 """
 
 import contextlib
@@ -46,19 +46,13 @@ def is_active():
     return modes.is_recording or modes.is_training
 
 
-class Buffer:
-    """The place of an array that training writes to while programs hold it; `asnumpy` copies it."""
-
-
-BUFFER = Buffer()
-
-
-class Leaf(Buffer):
+class Leaf:
     """The place of an array to which a gradient is attached: zeros of its class and type until there is one."""
 
     def __init__(self, array, request, gradient=None):
         self._like = type(array), array.shape, array.dtype
         self.request, self._gradient = request, gradient
+        self._is_own = gradient is None  # nobody else knows the gradient's memory
         self.is_fresh = False  # the gradient was written since somebody looked
 
     @property
@@ -67,8 +61,14 @@ class Leaf(Buffer):
         if self._gradient is None:
             cls, shape, dtype = self._like
             self._gradient = cls(np.zeros(shape, dtype))
-        self._gradient._place = self._gradient._place or BUFFER
         return self._gradient
+
+    def store(self, value):
+        """Writes an array or a number to the gradient."""
+        if self._is_own:
+            replace(self.gradient, value)
+        else:
+            write(self.gradient, ..., value)
 
 
 class Result:
@@ -109,7 +109,7 @@ def refuse(name, *arrays):
 
 
 class Node:
-    """A run of which the gradients are known. `places` are those of its inputs, `classes` the classes of its outputs."""
+    """A run of which the gradients are known. `places` are those of its inputs."""
 
     def __init__(self, name, places, outputs):
         self.name, self.places = name, places
@@ -163,7 +163,7 @@ class RunNode(Node):
 
     def _move(self, states):
         for i, value in states.items():
-            write(self.inputs[i], ..., value.asnumpy())
+            replace(self.inputs[i], value.asnumpy())
 
     def free(self):
         """Lets go of the arrays."""
@@ -217,6 +217,12 @@ def _recorded(name, run, inputs, cls, describe):
 
 
 # ---- writes ----
+
+
+def replace(array, value):
+    """Writes to an array what training made of it. NumPy's views keep what they show, as copies of MXNet do."""
+    array._leave_views()
+    write(array, ..., value)
 
 
 def check_write(array, what):

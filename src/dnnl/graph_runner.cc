@@ -29,8 +29,7 @@ std::vector<NDArray> GraphRunner::Run(const std::string& key, const std::vector<
   return plan->executor->Run(inputs);
 }
 
-std::shared_ptr<GraphRunner::Plan> GraphRunner::Bind(const GraphOverArrays& graph,
-                                                     const std::vector<NDArray>& arrays) {
+std::shared_ptr<GraphRunner::Plan> GraphRunner::Bind(const GraphOverArrays& graph, const std::vector<NDArray>& arrays) {
   const std::vector<std::string> inputs = graph.symbol.ListInputs();
   const std::set<std::string> read(inputs.begin(), inputs.end());
   std::map<std::string, std::size_t> positions;

@@ -21,10 +21,10 @@ NDArray ArrayOf(const RandomKey& key) {
   return array;
 }
 
-void RequireType(const NDArray& head, const NDArray& output, std::size_t i) {
-  if (head.type() == output.type()) return;
+void RequireType(const NDArray& gradient, const NDArray& output, std::size_t i) {
+  if (gradient.type() == output.type()) return;
   Throw<ArgumentError>("the gradient of output {}: expected {}, got {}", i, output.type().ToString(),
-                       head.type().ToString());
+                       gradient.type().ToString());
 }
 
 }  // namespace
@@ -43,31 +43,33 @@ std::vector<NDArray> RecordedRun::Outputs() const {
   return {kept_.begin(), kept_.begin() + static_cast<std::ptrdiff_t>(graph_->num_outputs())};
 }
 
-GradientRequest RecordedRun::RequestOf(const std::vector<NDArray>& heads, const std::vector<bool>& is_asked) const {
+GradientRequest RecordedRun::RequestOf(const std::vector<NDArray>& output_gradients,
+                                       const std::vector<bool>& is_asked) const {
   GradientRequest request{{}, is_asked};
-  for (std::size_t i = 0; i < heads.size(); ++i) {
-    if (heads[i].defined()) RequireType(heads[i], kept_[i], i);
-    request.has_head.push_back(heads[i].defined());
+  for (std::size_t i = 0; i < output_gradients.size(); ++i) {
+    if (output_gradients[i].defined()) RequireType(output_gradients[i], kept_[i], i);
+    request.has_gradient.push_back(output_gradients[i].defined());
   }
   return request;
 }
 
-std::vector<NDArray> RecordedRun::BackwardArrays(const std::vector<NDArray>& heads) const {
+std::vector<NDArray> RecordedRun::BackwardArrays(const std::vector<NDArray>& output_gradients) const {
   std::vector<NDArray> arrays = inputs_;
   arrays.insert(arrays.end(), kept_.begin(), kept_.end());
-  arrays.insert(arrays.end(), heads.begin(), heads.end());
+  arrays.insert(arrays.end(), output_gradients.begin(), output_gradients.end());
   return arrays;
 }
 
-RecordedRun::Result RecordedRun::Backward(const std::vector<NDArray>& heads, const std::vector<bool>& is_asked) const {
-  const GradientRequest request = RequestOf(heads, is_asked);
+RecordedRun::Result RecordedRun::Backward(const std::vector<NDArray>& output_gradients,
+                                          const std::vector<bool>& is_asked) const {
+  const GradientRequest request = RequestOf(output_gradients, is_asked);
   const auto half = graph_->Backward(request);
   Result result{std::vector<std::optional<NDArray>>(inputs_.size()), {}};
   if (half->symbol.outputs().empty()) return result;
-  std::vector<NDArray> arrays = BackwardArrays(heads);
+  std::vector<NDArray> arrays = BackwardArrays(output_gradients);
   arrays.push_back(graph_->is_random() ? ArrayOf(key_) : NDArray());
   const std::string key =
-      fmt::format("backward {} {} {}", graph_->id(), FlagsText(request.has_head), FlagsText(is_asked));
+      fmt::format("backward {} {} {}", graph_->id(), FlagsText(request.has_gradient), FlagsText(is_asked));
   const std::vector<NDArray> values = runner_->Run(key, arrays, [&] {
     return GraphOverArrays{half->symbol, graph_->BackwardVariables()};
   });
@@ -78,15 +80,16 @@ RecordedRun::Result RecordedRun::Backward(const std::vector<NDArray>& heads, con
   return result;
 }
 
-RecordedRun::Derivative RecordedRun::Derive(const std::vector<NDArray>& heads, const std::vector<bool>& is_asked,
+RecordedRun::Derivative RecordedRun::Derive(const std::vector<NDArray>& output_gradients,
+                                            const std::vector<bool>& is_asked,
                                             const std::vector<bool>& differentiable) const {
-  const GradientRequest request = RequestOf(heads, is_asked);
+  const GradientRequest request = RequestOf(output_gradients, is_asked);
   const auto half = graph_->Backward(request);
   Derivative derivative{half->gradients, nullptr};
   const auto is_zero = [](const auto& gradient) { return !gradient.has_value(); };
   if (std::all_of(half->gradients.begin(), half->gradients.end(), is_zero)) return derivative;
   derivative.run = std::make_shared<RecordedRun>(runner_, graph_->Derived(request, differentiable),
-                                                 BackwardArrays(heads), key_);
+                                                 BackwardArrays(output_gradients), key_);
   return derivative;
 }
 

@@ -33,26 +33,26 @@ class RecordedRun {
     std::vector<std::optional<NDArray>> gradients;        // by input; nullopt: zero
     std::vector<std::pair<std::size_t, NDArray>> states;  // {input, new value} of auxiliary states
   };
-  // Runs the backward half. `heads` go by output; no gradient arrives where an array is not defined. Throws
+  // Runs the backward half. `output_gradients` go by output; no gradient arrives where an array is not defined. Throws
   // UnsupportedError for an operator without a gradient.
-  Result Backward(const std::vector<NDArray>& heads, const std::vector<bool>& is_asked) const;
+  Result Backward(const std::vector<NDArray>& output_gradients, const std::vector<bool>& is_asked) const;
 
   struct Derivative {
     std::vector<std::optional<std::size_t>> gradients;  // by input: the output of `run` that it is, if not zero
     std::shared_ptr<RecordedRun> run;                   // nullptr where all are zero
   };
   // The same gradients as outputs of a run that can itself be differentiated. Its inputs are the inputs, the arrays of
-  // Kept(), and the heads; `differentiable` tells those whose gradients may be asked for.
-  Derivative Derive(const std::vector<NDArray>& heads, const std::vector<bool>& is_asked,
+  // Kept(), and the output_gradients; `differentiable` tells those whose gradients may be asked for.
+  Derivative Derive(const std::vector<NDArray>& output_gradients, const std::vector<bool>& is_asked,
                     const std::vector<bool>& differentiable) const;
 
   // The outputs of the forward half: Outputs(), and what gradients read besides.
   const std::vector<NDArray>& Kept() const { return kept_; }
 
  private:
-  GradientRequest RequestOf(const std::vector<NDArray>& heads, const std::vector<bool>& is_asked) const;
-  // For a function of the inputs, of Kept() and of the heads.
-  std::vector<NDArray> BackwardArrays(const std::vector<NDArray>& heads) const;
+  GradientRequest RequestOf(const std::vector<NDArray>& output_gradients, const std::vector<bool>& is_asked) const;
+  // For a function of the inputs, of Kept() and of the output_gradients.
+  std::vector<NDArray> BackwardArrays(const std::vector<NDArray>& output_gradients) const;
 
   std::shared_ptr<GraphRunner> runner_;
   std::shared_ptr<const DifferentiableGraph> graph_;
@@ -65,8 +65,7 @@ class RecordedRun {
 class Recorder {
  public:
   // Keeps so many plans, and the graphs of so many kinds of calls.
-  explicit Recorder(std::size_t plans_kept)
-      : runner_(std::make_shared<GraphRunner>(plans_kept)), graphs_(plans_kept) {}
+  explicit Recorder(std::size_t plans_kept) : runner_(std::make_shared<GraphRunner>(plans_kept)), graphs_(plans_kept) {}
 
   const std::shared_ptr<GraphRunner>& runner() const { return runner_; }
   // `is_asked` goes by array: those whose gradients may be asked for. Throws what OperatorRunner::Run throws.

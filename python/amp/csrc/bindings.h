@@ -23,7 +23,8 @@ namespace py = pybind11;
 // or DLPack have are not: while such a view lives, contents have to be compared.
 struct Writes {
   std::atomic<std::uint64_t> count = 0;
-  std::atomic<int> views = 0;  // memory of another owner always has one
+  std::atomic<int> views = 0;          // memory of another owner always has one
+  std::atomic<bool> was_left = false;  // an array that had this memory has its elements elsewhere now
 };
 
 // The class amp.NDArray. Memory that its owner declared read-only stays so.

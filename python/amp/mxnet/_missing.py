@@ -22,7 +22,6 @@ _REASONS = {
     "executor_manager": "several devices are not supported; use mx.mod.Module",
     "gluon.Trainer": _TRAINING,
     "gluon.contrib": "its layers are not supported; compose those of mx.gluon.nn",
-    "gluon.loss": _TRAINING,
     "gluon.metric": _TRAINING,
     "gluon.probability": "distributions are not supported",
     "image": _IMAGES,
@@ -91,7 +90,7 @@ def training_name(module, name):
 # Those of the names that are modules of MXNet: programs import them, often without need.
 _REFUSED_MODULES = (
     "callback contrib.onnx contrib.quant contrib.quantization contrib.text executor_manager gluon.contrib "
-    "gluon.loss gluon.metric gluon.probability image img kv kvstore kvstore_server library lr_scheduler metric mon "
+    "gluon.metric gluon.probability image img kv kvstore kvstore_server library lr_scheduler metric mon "
     "monitor onnx optimizer profiler recordio rnn rtc visualization viz"
 ).split()
 

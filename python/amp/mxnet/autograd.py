@@ -166,12 +166,9 @@ def grad(heads, variables, head_grads=None, retain_graph=None, create_graph=Fals
     >>> with mx.autograd.record():
     ...     first = mx.autograd.grad(x * x * x, [x], create_graph=True)[0]
     >>> first.backward()
-    >>> first, x.grad
-    (
-    [27.]
-    <NDArray float32[1]>, 
+    >>> x.grad
     [18.]
-    <NDArray float32[1]>)
+    <NDArray float32[1]>
     """
     heads, arrays = _list(heads), _list(variables)
     if not arrays:
@@ -208,7 +205,7 @@ def get_symbol(x):
         if node.describe is None:
             raise UnsupportedError(f"get_symbol: {node.name} has no symbol")
         outputs = node.describe([symbol_of(place) for place in node.places], f"{node.name.lower()}{number}")
-        known.update((((id(node), i), outputs[i]) for i in range(len(node.types))))
+        known.update(((id(node), i), outputs[i]) for i in range(len(node.types)))
     return symbol_of(x._place)
 
 
@@ -228,8 +225,8 @@ def _head_gradients(heads, given):
 class Function:
     """A function on arrays with a gradient that is written by hand.
 
-    Subclasses define `forward(self, *inputs)` and `backward(self, *output_gradients)`, which gives one gradient for each
-    input (None: zero). Nothing in them is recorded. An object is called once.
+    Subclasses define `forward(self, *inputs)` and `backward(self, *output_gradients)`, which gives one gradient for
+    each input (None: zero). What `forward` does is not recorded. An object is called once.
 
     >>> class Doubled(mx.autograd.Function):
     ...     def forward(self, x):
@@ -286,15 +283,20 @@ class _FunctionNode(_recording.Node):
     def __init__(self, function, inputs, outputs):
         super().__init__(type(function).__name__, [getattr(array, "_place", None) for array in inputs], outputs)
         self.function = function
+        self.shapes = [getattr(array, "shape", None) for array in inputs]
 
     def gradients(self, heads, is_asked, create_graph):
         given = [self._array(i, head) for i, head in enumerate(heads)]
         found = _list(self.function.backward(*given))
         if len(found) != len(is_asked):
             raise ArgumentError(f"{self.name}.backward returned {len(found)} gradients for {len(is_asked)} inputs")
-        for gradient in found:
+        for gradient, shape, asked in zip(found, self.shapes, is_asked):
             if gradient is not None and not isinstance(gradient, NDArray):
                 raise ArgumentError(f"{self.name}.backward returned {type(gradient).__name__} among gradients")
+            if asked and gradient is not None and gradient.shape != shape:
+                raise ArgumentError(
+                    f"{self.name}.backward returned a gradient of shape {gradient.shape} for an input of shape {shape}"
+                )
         return found
 
     def _array(self, i, head):

@@ -6,7 +6,7 @@ has `shape` samples of its own, and the result has the shape of the parameters f
 
 import numpy as np
 
-from .. import nd
+from .. import _random_key, nd
 from .._arrays import readable
 from ..base import ArgumentError, dtype_name
 from ._missing import getter
@@ -57,6 +57,7 @@ def seed(seed_state, ctx="all"):
     if isinstance(seed_state, bool) or not isinstance(seed_state, (int, np.integer)):
         raise ArgumentError(f"seed: expected an integer, got {seed_state!r}")
     _generator = np.random.default_rng(int(seed_state) & (2**64 - 1))
+    _random_key.begin(int(seed_state))
 
 
 def uniform(low=0, high=1, shape=None, dtype=None, ctx=None, out=None):

@@ -185,18 +185,6 @@ def _copyto(self, other):
     return other
 
 
-def _asnumpy(self):
-    """The array as a numpy.ndarray that shares its memory and keeps it alive.
-
-    It is a copy where training writes to the array: of arrays with a gradient, of gradients and of parameters.
-
-    >>> amp.nd.ones((2,)).asnumpy()
-    array([1., 1.], dtype=float32)
-    """
-    view = _core_asnumpy(self)
-    return view.copy() if isinstance(self._place, _recording.Buffer) else view
-
-
 def _item(self, *index):
     """One element as a Python number; without an index the array must have one element.
 
@@ -304,7 +292,6 @@ def _to_sparse(self, stype):
 
 
 _core_reshape, _core_astype, _core_copy = NDArray.reshape, NDArray.astype, NDArray.copy
-_core_asnumpy = NDArray.asnumpy
 
 
 _EXAMPLE = """
@@ -346,7 +333,7 @@ def _install():
     for name in _OF_MXNET:
         setattr(NDArray, name, OfMXNet(f"NDArray.{name}"))
     NDArray.reshape, NDArray.astype, NDArray.copy, NDArray.copyto = _reshape, _astype, _copy, _copyto
-    NDArray.asscalar, NDArray.item, NDArray.asnumpy = _asscalar, _item, _asnumpy
+    NDArray.asscalar, NDArray.item = _asscalar, _item
     NDArray.as_in_context = NDArray.as_in_ctx = NDArray.to_device = _in_context
     NDArray.stype = property(lambda self: "default", doc="The storage: always 'default', dense.")
     NDArray.tostype, NDArray.detach = _to_sparse, _detach

@@ -16,7 +16,7 @@ namespace {
 
 // Names that neither symbols of callers have nor derived graphs, whose inputs they are.
 std::string OutputVariable(std::uint64_t id, std::size_t i) { return fmt::format("__graph{}_output{}__", id, i); }
-std::string HeadVariable(std::uint64_t id, std::size_t i) { return fmt::format("__graph{}_gradient{}__", id, i); }
+std::string GradientVariable(std::uint64_t id, std::size_t i) { return fmt::format("__graph{}_gradient{}__", id, i); }
 
 std::uint64_t NewId() {
   static std::atomic<std::uint64_t> count = 0;
@@ -73,7 +73,7 @@ std::vector<std::string> DifferentiableGraph::ForwardVariables() const {
 std::vector<std::string> DifferentiableGraph::BackwardVariables() const {
   std::vector<std::string> names = inputs_;
   for (std::size_t i = 0; i < forward_.outputs().size(); ++i) names.push_back(OutputVariable(id_, i));
-  for (std::size_t i = 0; i < num_outputs_; ++i) names.push_back(HeadVariable(id_, i));
+  for (std::size_t i = 0; i < num_outputs_; ++i) names.push_back(GradientVariable(id_, i));
   names.push_back(kRandomKey);
   return names;
 }
@@ -111,11 +111,11 @@ void DifferentiableGraph::KeepWhatGradientsRead(const std::vector<bool>& is_aske
 
 DifferentiableGraph::Gradients DifferentiableGraph::Differentiate(const GradientRequest& request) const {
   std::vector<NodeEntry> outputs;
-  std::vector<std::optional<NodeEntry>> heads;
+  std::vector<std::optional<NodeEntry>> output_gradients;
   for (std::size_t i = 0; i < num_outputs_; ++i) {
-    if (!request.has_head[i]) continue;
+    if (!request.has_gradient[i]) continue;
     outputs.push_back(forward_.outputs()[i]);
-    heads.push_back(NodeEntry{Node::Variable(HeadVariable(id_, i))});
+    output_gradients.push_back(NodeEntry{Node::Variable(GradientVariable(id_, i))});
   }
   Gradients result{std::vector<std::optional<NodeEntry>>(inputs_.size()), {}};
   if (outputs.empty()) return result;
@@ -128,7 +128,7 @@ DifferentiableGraph::Gradients DifferentiableGraph::Differentiate(const Gradient
     variables.push_back(id);
     asked.push_back(input->second);
   }
-  const auto found = AddGradients(graph, heads, variables);
+  const auto found = AddGradients(graph, output_gradients, variables);
   for (std::size_t i = 0; i < asked.size(); ++i) result.by_input[asked[i]] = found[i];
   if (!is_train_) return result;
   for (auto& [name, value] : StateUpdates(graph)) {

@@ -17,8 +17,8 @@ namespace amp {
 
 // For which outputs gradients arrive, and which inputs ask for theirs.
 struct GradientRequest {
-  std::vector<bool> has_head;  // by output
-  std::vector<bool> is_asked;  // by input
+  std::vector<bool> has_gradient;  // by output
+  std::vector<bool> is_asked;      // by input
 
   auto operator<=>(const GradientRequest&) const = default;
 };
