@@ -323,6 +323,17 @@ def test_functions_inside_of_plain_blocks():
     assert net[0].weight.grad().asnumpy().tolist() == [[6]]
 
 
+def test_norms_are_clipped():
+    arrays = [nd.array([3, 0]), nd.array([[4]])]
+    assert gluon.utils.clip_global_norm(arrays, 10) == 5 and arrays[1].asscalar() == 4
+    assert gluon.utils.clip_global_norm(arrays, 1, check_isfinite=False).asscalar() == 5
+    np.testing.assert_allclose(arrays[0].asnumpy(), [0.6, 0], rtol=1e-6)
+    with pytest.warns(UserWarning, match="the norm is inf"):
+        gluon.utils.clip_global_norm([nd.array([np.inf])], 1)
+    with pytest.raises(amp.ArgumentError, match="got none"):
+        gluon.utils.clip_global_norm([], 1)
+
+
 # ---- losses ----
 
 LOSSES = gluon.loss
