@@ -2,7 +2,7 @@
 
 import functools
 
-from . import _core, _trace
+from . import _core, _recording, _trace
 from ._core import NDArray
 from .base import ArgumentError
 
@@ -21,10 +21,13 @@ def invoke(op, positional, by_name, attributes, out=None, result_class=None):
     array's class unless `result_class` says otherwise. `out` is an array, or a list of as many arrays as there are
     results, to write to; then that is what is returned.
     """
-    outputs = _runner().run(op, attributes, positional, by_name)
     cls = result_class or _class_of(positional, by_name)
-    if cls is not NDArray:
-        outputs = [cls(output) for output in outputs]
+    if _recording.is_active():
+        outputs = _recording.run_operator(op, attributes, positional, by_name, cls)
+    else:
+        outputs = _runner().run(op, attributes, positional, by_name)
+        if cls is not NDArray:
+            outputs = [cls(output) for output in outputs]
     trace = _trace.current()
     if trace is not None:
         trace.record(op, attributes, positional, by_name, outputs)

@@ -1,42 +1,40 @@
 // Operators on arrays, one at a time: what a graph of one node computes.
 #pragma once
 
-#include <list>
 #include <map>
-#include <memory>
-#include <mutex>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "dnnl/executor.h"
+#include "dnnl/graph_runner.h"
 
 namespace amp {
+
+// An operator on arrays that come by position, then by the names of inputs. Each input that it has must be there.
+struct OperatorCall {
+  std::string op;
+  AttrMap attrs;
+  std::size_t num_positional = 0;
+  std::vector<std::string> names;
+
+  // Equal for equal calls.
+  std::string Key() const;
+  // The node over variables "in0", "in1", ... Throws GraphError (the operator does not accept the inputs),
+  // ArgumentError or UnsupportedError.
+  GraphOverArrays Graph() const;
+};
 
 // Keeps the plans of the uses that were the most recent. May be used by several threads.
 class OperatorRunner {
  public:
-  explicit OperatorRunner(std::size_t plans_kept) : plans_kept_(plans_kept) {}
+  explicit OperatorRunner(std::size_t plans_kept) : runner_(plans_kept) {}
 
-  // The visible outputs of the operator. Inputs come by position, then by name; each that the operator has must be
-  // there. Throws GraphError (the operator does not accept the inputs), ArgumentError or UnsupportedError.
-  std::vector<NDArray> Run(const std::string& op, const AttrMap& attrs, const std::vector<NDArray>& positional,
-                           const std::map<std::string, NDArray>& by_name);
+  // The visible outputs of the operator. Throws what OperatorCall::Graph and Executor throw.
+  std::vector<NDArray> Run(const OperatorCall& call, const std::vector<NDArray>& arrays) {
+    return runner_.Run(call.Key(), arrays, [&] { return call.Graph(); });
+  }
 
  private:
-  // One kind of use: an operator with its attributes on arrays of certain types.
-  struct Use {
-    std::string key;
-    std::shared_ptr<Executor> executor;
-    std::vector<std::size_t> order;  // of the executor's inputs among the arrays
-  };
-  Use FindUse(const std::string& key);
-  void KeepUse(const Use& use);
-
-  const std::size_t plans_kept_;
-  std::mutex mutex_;
-  std::list<Use> uses_;  // the most recent one first
-  std::map<std::string, std::list<Use>::iterator> by_key_;
+  GraphRunner runner_;
 };
 
 }  // namespace amp

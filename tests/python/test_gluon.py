@@ -425,10 +425,6 @@ def test_batches_for_devices():
 def test_what_trains_is_refused_by_name():
     with pytest.raises(AttributeError, match="amp.mxnet.gluon.Trainer is left out: training is not supported"):
         gluon.Trainer  # noqa: B018
-    from amp.mxnet.gluon import loss
-
-    with pytest.raises(amp.UnsupportedError, match="training is not supported"):
-        loss.SoftmaxCrossEntropyLoss()
 
 
 def test_networks_of_the_zoo(tmp_path):

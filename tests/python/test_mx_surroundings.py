@@ -137,7 +137,7 @@ def test_variables_of_the_environment(monkeypatch):
     assert mx.util.getenv("AMP_TEST_A") is None
 
 
-# ---- features, autograd ----
+# ---- features ----
 
 
 def test_features():
@@ -146,24 +146,6 @@ def test_features():
     assert {feature.name for feature in mx.runtime.feature_list()} == set(features) and "✖ CUDA" in str(features)
     with pytest.raises(amp.ArgumentError, match="unknown feature 'CUDAA'; did you mean 'CUDA'"):
         features.is_enabled("CUDAA")
-
-
-def test_scopes_of_autograd():
-    with mx.autograd.pause(), mx.autograd.predict_mode():
-        assert not mx.autograd.is_training() and not mx.autograd.is_recording()
-    assert mx.autograd.set_training(False) is False is mx.autograd.set_recording(False)
-    for call in (
-        mx.autograd.record,
-        mx.autograd.train_mode,
-        lambda: mx.autograd.pause(train_mode=True),
-        lambda: mx.autograd.set_training(True),
-        lambda: mx.autograd.set_recording(True),
-        lambda: mx.autograd.mark_variables([], []),
-        lambda: mx.autograd.backward([]),
-        lambda: mx.autograd.grad([], []),
-    ):
-        with pytest.raises(amp.UnsupportedError, match="gradients are not supported"):
-            call()
 
 
 # ---- test_utils ----

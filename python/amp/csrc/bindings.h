@@ -23,7 +23,8 @@ namespace py = pybind11;
 // or DLPack have are not: while such a view lives, contents have to be compared.
 struct Writes {
   std::atomic<std::uint64_t> count = 0;
-  std::atomic<int> views = 0;  // memory of another owner always has one
+  std::atomic<int> views = 0;          // memory of another owner always has one
+  std::atomic<bool> was_left = false;  // an array that had this memory has its elements elsewhere now
 };
 
 // The class amp.NDArray. Memory that its owner declared read-only stays so.
@@ -31,6 +32,9 @@ struct Array {
   NDArray array;
   bool writable = true;
   std::shared_ptr<Writes> writes = std::make_shared<Writes>();
+  // A Python object: where the array stands in what autograd records (see amp._tape). It goes with the elements as long
+  // as they keep their shape and dtype. nullptr: nowhere.
+  std::shared_ptr<const void> place = nullptr;
 };
 
 // "float32", numpy.float32, ml_dtypes.bfloat16, numpy.dtype([("bfloat16", numpy.uint16)]): everything that names an

@@ -85,14 +85,14 @@ py::array ViewOf(const py::object& self) { return ViewOf(self.cast<const Array&>
 
 // What a view for others holds while it lives.
 struct LivingView {
-  py::object array;
+  NDArray array;
   std::shared_ptr<Writes> writes;
 };
 
 py::array ToNumpy(const py::object& self) {
   const Array& array = self.cast<const Array&>();
   ++array.writes->views;
-  const py::capsule owner(new LivingView{self, array.writes}, [](void* held) {
+  const py::capsule owner(new LivingView{array.array, array.writes}, [](void* held) {
     const std::unique_ptr<LivingView> view(static_cast<LivingView*>(held));
     ++view->writes->count;  // it may have been written to
     --view->writes->views;
@@ -168,6 +168,24 @@ Array Reshape(const Array& self, const py::args& args) {
   }
   return {self.array.Reshaped(std::move(shape)), self.writable, self.writes};
 }
+
+// Moves the elements to memory of their own where NumPy or DLPack look at them: these keep what they show.
+void LeaveViews(Array& self) {
+  if (self.writes->views == 0 && self.writable) return;
+  NDArray own;
+  ReleaseGil([&] { own = Duplicate(self.array); });
+  self.writes->was_left = true;
+  self.array = std::move(own);
+  self.writes = std::make_shared<Writes>();
+  self.writable = true;
+}
+
+py::object PlaceOf(const Array& self) {
+  if (self.place == nullptr) return py::none();
+  return py::reinterpret_borrow<py::object>(static_cast<PyObject*>(const_cast<void*>(self.place.get())));
+}
+
+void SetPlace(Array& self, const py::object& place) { self.place = place.is_none() ? nullptr : KeepAlive(place); }
 
 py::ssize_t Length(const Array& self) {
   if (self.array.shape().rank() == 0) throw py::type_error("len() of an NDArray without dimensions");
@@ -356,6 +374,8 @@ Raises ArgumentError for byte-swapped, complex, text and object arrays.)");
       .def("reshape", &Reshape,
            "The same elements under another shape, given as a tuple or as arguments; one dimension "
            "may be -1. Shares memory. Raises ArgumentError where the number of elements differs.")
+      .def_property("_place", &PlaceOf, &SetPlace)
+      .def("_leave_views", &LeaveViews)
       .def(
           "wait_to_read", [](const Array&) {}, "Does nothing: results are complete when a call returns.")
       .def("__len__", &Length)

@@ -46,6 +46,10 @@ class Snapshot {
     std::vector<std::size_t> changed;
     for (std::size_t i = 0; i < entries_.size(); ++i) {
       Entry& entry = entries_[i];
+      if (entry.array.writes->was_left) {
+        changed.push_back(i);
+        continue;
+      }
       const std::uint64_t count = entry.array.writes->count;
       if (count == entry.count && entry.array.writes->views == 0) continue;
       if (DigestOf(entry.array.array) != entry.digest) {

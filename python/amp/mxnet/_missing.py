@@ -21,7 +21,6 @@ _REASONS = {
     "executor_manager": "several devices are not supported; use mx.mod.Module",
     "gluon.Trainer": _TRAINING,
     "gluon.contrib": "its layers are not supported; compose those of mx.gluon.nn",
-    "gluon.loss": _TRAINING,
     "gluon.metric": _TRAINING,
     "gluon.probability": "distributions are not supported",
     "image": _IMAGES,
@@ -85,7 +84,7 @@ def training_name(module, name):
 # Those of the names that are modules of MXNet: programs import them, often without need.
 _REFUSED_MODULES = (
     "contrib.onnx contrib.quant contrib.quantization contrib.text executor_manager gluon.contrib "
-    "gluon.loss gluon.metric gluon.probability image img kvstore_server library mon "
+    "gluon.metric gluon.probability image img kvstore_server library mon "
     "monitor onnx profiler recordio rnn rtc visualization viz"
 ).split()
 

@@ -1,12 +1,12 @@
 """array[key] and array[key] = value.
 
-Slices of whole rows are views that share memory; every other index copies. Inside of a trace an index becomes slices,
-a reshape and `take`.
+Slices of whole rows are views that share memory; every other index copies. Inside of a trace, and where gradients are
+recorded, an index becomes slices, a reshape and `take`.
 """
 
 import numpy as np
 
-from .. import _trace
+from .. import _recording, _trace
 from .._core import NDArray
 from .._invoke import invoke
 from ..base import ArgumentError, UnsupportedError
@@ -20,6 +20,8 @@ def get_item(array, key):
     key = _plain(key)
     if _trace.current() is not None:
         return _traced(array, key)
+    if _recording.is_recorded(array):
+        return _recorded(array, key)
     try:
         result = _get(array, key)
     except IndexError as error:
@@ -30,7 +32,10 @@ def get_item(array, key):
 def set_item(array, key, value):
     """Writes a number or an array to the selected elements; values are cast to the array's dtype."""
     _trace.refuse("writing to a part of an array")
+    _recording.check_write(array, "writing to an array")
     if isinstance(value, NDArray):
+        if _recording.is_recorded(value):
+            value = _placed(array, key, value)
         value = value.asnumpy()
     elif value is None or isinstance(value, str):
         raise ArgumentError(f"expected a number or an array to write, got {value!r}")
@@ -38,6 +43,18 @@ def set_item(array, key, value):
         _set(array, _plain(key), value)
     except ValueError as error:
         raise ArgumentError(f"cannot write to a part of an array of shape {array.shape}: {error}") from None
+
+
+def _placed(array, key, value):
+    """`value` in the form in which it becomes the whole of `array`, which takes its place."""
+    if key is not Ellipsis and not (isinstance(key, slice) and key == slice(None)):
+        raise UnsupportedError("writing to a part of an array has no gradient; use it outside of autograd.record()")
+    if value.shape != array.shape:
+        value = invoke("broadcast_to", [value], {}, {"shape": attribute_text(array.shape)})[0]
+    if value.dtype != array.dtype:
+        value = value.astype(array.dtype)
+    _recording.move_place(array, value)
+    return value
 
 
 def _plain(key):
@@ -64,6 +81,20 @@ def _traced(array, key):
         return array
     op, name = ("_npx_reshape", "newshape") if type(array) is not NDArray else ("Reshape", "shape")
     return invoke(op, [array], {}, {name: attribute_text(shape)})[0]
+
+
+def _recorded(array, key):
+    """By operators: slices where the index is one, else `take` from the array as a vector."""
+    parts = key if isinstance(key, tuple) else (key,)
+    if all(part is None or part is Ellipsis or isinstance(part, (int, np.integer, slice)) for part in parts):
+        return _traced(array, key)
+    try:
+        positions = np.arange(array.size).reshape(array.shape)[key]
+    except IndexError as error:
+        raise IndexError(f"{error} (the array has shape {array.shape})") from None
+    flat = invoke("Reshape", [array], {}, {"shape": "(-1,)"})[0]
+    positions = NDArray(positions.astype(np.int32 if array.size < 2**31 else np.int64))
+    return invoke("take", [flat, positions], {}, {"axis": "0"}, result_class=type(array))[0]
 
 
 def _rows(array, index):

@@ -9,7 +9,7 @@ import numbers
 
 import numpy as np
 
-from .. import _trace
+from .. import _backward, _core, _recording, _trace
 from .._core import NDArray
 from .._invoke import invoke
 from .._missing import OfMXNet
@@ -110,6 +110,11 @@ def _index(self):
 # ---- methods with an implementation of their own ----
 
 
+def _needs_operators(array):
+    """Whether what is made of `array` has to be composed or recorded."""
+    return _trace.current() is not None or _recording.is_recorded(array)
+
+
 def _reshape(self, *shape, **kwargs):
     """The same elements under another shape, which shares memory.
 
@@ -128,12 +133,13 @@ def _reshape(self, *shape, **kwargs):
     dims = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
     if any(not isinstance(dim, (int, np.integer)) for dim in dims):
         raise ArgumentError(f"the new shape: expected a sequence of integers, got {dims!r:.80}")
+    is_eager = not _needs_operators(self)
     if self._is_numpy:
-        if _trace.current() is None:
+        if is_eager:
             return type(self)(_core_reshape(self, dims))
         return invoke("_npx_reshape", [self], {}, {"newshape": attribute_text(dims)})[0]
     attributes = {"shape": attribute_text(dims), "reverse": str(bool(reverse))}
-    if _trace.current() is None and not reverse and all(dim > 0 or dim == -1 for dim in dims):
+    if is_eager and not reverse and all(dim > 0 or dim == -1 for dim in dims):
         return _core_reshape(self, dims)
     return invoke("Reshape", [self], {}, attributes)[0]
 
@@ -147,7 +153,9 @@ def _astype(self, dtype, copy=True, order="K", casting="unsafe"):
     [1]
     <NDArray int32[1]>
     """
-    if _trace.current() is not None:
+    if _needs_operators(self):
+        if not copy and self.dtype == _core.numpy_dtype(dtype):
+            return self
         return invoke("Cast", [self], {}, {"dtype": attribute_text(dtype, "dtype")})[0]
     result = _core_astype(self, dtype, copy)
     return result if type(self) is NDArray or result is self else type(self)(result)
@@ -155,7 +163,7 @@ def _astype(self, dtype, copy=True, order="K", casting="unsafe"):
 
 def _copy(self):
     """A copy in memory of its own."""
-    if _trace.current() is not None:
+    if _needs_operators(self):
         return invoke("_copy", [self], {}, {})[0]
     return type(self)(_core_copy(self))
 
@@ -203,16 +211,40 @@ def _in_context(self, device=None):
 
 
 def _detach(self):
-    """The array itself: nothing is recorded for gradients."""
-    return self
+    """The same elements in shared memory, as a constant: no gradient goes through it.
+
+    >>> x = amp.nd.array([1, 2])
+    >>> x.detach()
+    [1. 2.]
+    <NDArray float32[2]>
+    """
+    if _trace.current() is not None:
+        return invoke("BlockGrad", [self], {}, {})[0]
+    return _backward.detached(self)
 
 
-def _no_gradients(what):
-    def method(self, *args, **kwargs):
-        raise UnsupportedError(f"{what}: gradients are not supported, this package runs inference")
+def _attach_grad(self, grad_req="write", stype=None):
+    """Attaches a gradient of zeros, `.grad`, which `backward` writes to; `grad_req` is 'write', 'add' or 'null'.
 
-    method.__doc__ = "Raises UnsupportedError: gradients are not supported."
-    return method
+    The array forgets where it came from. Raises ArgumentError for arrays of integers.
+
+    >>> x = amp.nd.array([1, 2])
+    >>> x.attach_grad()
+    >>> x.grad
+    [0. 0.]
+    <NDArray float32[2]>
+    """
+    _backward.attach(self, grad_req)
+
+
+def _run_backward(self, out_grad=None, retain_graph=False, train_mode=True):
+    """Writes the gradients of the sum of the elements, each times that of `out_grad`, to all arrays it depends on.
+
+    It has to be computed inside of `mx.autograd.record()`. The graph is freed unless `retain_graph` is True. Raises
+    ArgumentError for an array that depends on nothing that was recorded, UnsupportedError for an operator without a
+    gradient.
+    """
+    _backward.backward([self], [out_grad], retain_graph, train_mode)
 
 
 _UFUNCS = {
@@ -239,8 +271,10 @@ def _array_ufunc(self, ufunc, method, *inputs, **kwargs):
     if "out" in kwargs:
         kwargs["out"] = tuple(o.asnumpy() if isinstance(o, NDArray) else o for o in kwargs["out"])
     _trace.refuse(f"numpy.{ufunc.__name__}")
-    result = getattr(ufunc, method)(*(v.asnumpy() if isinstance(v, NDArray) else v for v in inputs), **kwargs)
     numpy_like = next((value for value in inputs if isinstance(value, NDArray) and value._is_numpy), None)
+    if numpy_like is not None:
+        _recording.refuse(f"numpy.{ufunc.__name__}", *inputs)
+    result = getattr(ufunc, method)(*(v.asnumpy() if isinstance(v, NDArray) else v for v in inputs), **kwargs)
     if isinstance(result, (np.ndarray, np.generic)) and numpy_like is not None:
         return type(numpy_like)(np.asarray(result))
     return result
@@ -304,8 +338,8 @@ def _install():
     NDArray.stype = property(lambda self: "default", doc="The storage: always 'default', dense.")
     NDArray.tostype, NDArray.detach = _to_sparse, _detach
     NDArray.T = property(lambda self: self.transpose(), doc="The array with its axes in reverse order.")
-    NDArray.attach_grad, NDArray.backward = _no_gradients("attach_grad"), _no_gradients("backward")
-    NDArray.grad = property(lambda self: None, doc="None: gradients are not supported.")
+    NDArray.attach_grad, NDArray.backward = _attach_grad, _run_backward
+    NDArray.grad = property(_backward.gradient_of, doc="The gradient that was attached, or None.")
 
 
 _install()

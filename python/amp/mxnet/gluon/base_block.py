@@ -176,7 +176,8 @@ class Block(ParameterFiles):
     reset_device = reset_ctx
 
     def zero_grad(self):
-        """Has no effect: gradients are not supported."""
+        """Sets all gradients to zeros."""
+        self.collect_params().zero_grad()
 
     def setattr(self, name, value):
         """Sets an attribute, such as grad_req, of all parameters."""

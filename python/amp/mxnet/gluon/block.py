@@ -4,7 +4,7 @@ import copy
 import enum
 import threading
 
-from ... import _trace, attribute, nd
+from ... import _recording, _trace, attribute, nd
 from ..._arrays import flattened
 from ..._core import NDArray
 from ...base import ArgumentError, UnsupportedError
@@ -96,7 +96,8 @@ class HybridBlock(Block):
             return self._compose(args)
         if self._active and not _trace.is_inside_of_graph():
             return self.graph_for(*args)(*args)
-        self._learn_shapes(args)
+        with _recording.scope(is_recording=False):
+            self._learn_shapes(args)
         return self.forward(*args)
 
     def _compose(self, args):
@@ -147,7 +148,8 @@ class HybridBlock(Block):
     def graph_for(self, *args):
         """The graph of the block, a function of arrays; it is recorded with `args` where there is none yet."""
         if self._graph is None or not self._graph.fits(args):
-            self._graph = tracing.trace(self, args)
+            with _recording.scope(is_recording=False):
+                self._graph = tracing.trace(self, args)
             if self._hook is not None:
                 self._graph.block.register_op_hook(self._hook)
         return self._graph

@@ -59,9 +59,11 @@ class ParametersOfGraph:
         """
         attributes = self._symbol.attr_dict()
         known = dict(self._params)
+        states = set(self._symbol.list_auxiliary_states())
         for name in self._variables_without(known):
             initializer = attributes.get(name, {}).get("__init__")
-            known[name] = Parameter(name, init=initializer, allow_deferred_init=True)
+            request = "null" if name in states else "write"
+            known[name] = Parameter(name, request, init=initializer, allow_deferred_init=True)
         self._params = {name: known[name] for name in self._symbol.list_inputs() if name in known}
         for parameter in self._params.values():
             parameter.initialize(default_init=init, force_reinit=force_reinit)
@@ -134,7 +136,8 @@ class ParametersOfGraph:
         arrays = {plain_name(name): value for name, value in arrays.items()}
         inputs = set(self._input_names)
         names = [name for name in self._symbol.list_inputs() if name in arrays and name not in inputs]
-        self._params = {name: _parameter(name, arrays[name]) for name in names}
+        states = set(self._symbol.list_auxiliary_states())
+        self._params = {name: _parameter(name, arrays[name], name in states) for name in names}
         self._forget_executors()
 
     def _variables_without(self, arrays):
@@ -146,7 +149,7 @@ class ParametersOfGraph:
         return bool(slots) and all(slot == "label" for slot in slots)
 
 
-def _parameter(name, value):
+def _parameter(name, value, is_state):
     if isinstance(value, Parameter):
         value.data()  # raises where it has no array
         return value
@@ -154,7 +157,7 @@ def _parameter(name, value):
         value = value.data()  # a parameter of MXNet
     if not isinstance(value, nd.NDArray):  # the caller may write to the original
         value = nd.NDArray(readable(value, f"parameter '{name}'")).copy()
-    return Parameter.of_array(name, value)
+    return Parameter.of_array(name, value, "null" if is_state else "write")
 
 
 def _read(filename, symbol, ignore_extra):

@@ -4,26 +4,28 @@ import copy
 
 import numpy as np
 
-from ... import _core, nd
+from ... import _core, _recording, nd
 from ..._arrays import readable
 from ..._core import NDArray
-from ...base import ArgumentError, Error, UnsupportedError, dtype_name
+from ...base import ArgumentError, Error, dtype_name
 from ...sym import Variable
 from .. import init as initializers
 from ..context import cpu
+from .parameter_gradient import GradientOfParameter
 
 
 class DeferredInitializationError(Error):
     """The array of a parameter is asked for before a call has told its shape."""
 
 
-class Parameter:
+class Parameter(GradientOfParameter):
     """An array of a block.
 
     Parameter(name, shape=None, dtype='float32', init=None, allow_deferred_init=False): 0 and -1 are sizes that the
     first call tells; then `allow_deferred_init` has to be True for `initialize` to wait for it. `init` is an
-    initializer of `mx.init`, or its name. `grad_req`, `lr_mult`, `wd_mult`, `stype` and `grad_stype` are kept and
-    have no effect: nothing is trained here. Raises ArgumentError for unknown dtypes.
+    initializer of `mx.init`, or its name. `grad_req` says what backward does with the gradient: 'write' it, 'add' it to
+    what is there, or nothing ('null', as for `differentiable=False` and integers). `lr_mult` and `wd_mult` are for
+    optimizers; `stype` and `grad_stype` have no effect. Raises ArgumentError for unknown dtypes and requests.
 
     >>> weight = mx.gluon.Parameter("weight", shape=(2, 3), init="ones")
     >>> weight.initialize()
@@ -46,19 +48,20 @@ class Parameter:
         grad_stype="default",
     ):
         self.name = name
-        self.grad_req = grad_req if differentiable else "null"
+        self._differentiable = differentiable
+        self._array = None
+        self.grad_req = grad_req
         self.lr_mult, self.wd_mult, self.init = lr_mult, wd_mult, init
         self.allow_deferred_init = allow_deferred_init
-        self._array = None
         self._waiting = None  # the default initializer, while the shape is open
         self._shape = None if shape is None else _shape_of(shape)
         self._dtype = _core.numpy_dtype(dtype_name(dtype))
 
     @classmethod
-    def of_array(cls, name, array):
+    def of_array(cls, name, array, grad_req="write"):
         """A parameter that has its array, an NDArray."""
-        parameter = cls(name, shape=array.shape, dtype=array.dtype)
-        parameter._hold(array)
+        parameter = cls(name, grad_req, array.shape, array.dtype)
+        parameter._hold(type(array)(array))  # an object of its own: the caller's has no gradient
         return parameter
 
     # ---- what it is ----
@@ -121,7 +124,8 @@ class Parameter:
         if not _is_known(self._shape):
             raise DeferredInitializationError(f"parameter '{self.name}': its shape {self._shape} is not known yet")
         array = copy.copy(NDArray(np.zeros(self._shape, np.float32)))  # in memory of its own
-        self._fill(array, *self._waiting)
+        with _recording.scope(is_recording=False):
+            self._fill(array, *self._waiting)
         self._waiting = None
         self._hold(array.astype(self._dtype, copy=False))
 
@@ -136,8 +140,12 @@ class Parameter:
             initializer(initializers.InitDesc(self.name), array)
 
     def _hold(self, array):
-        self._array = array
+        before, self._array = self._array, array
         self._shape, self._dtype = array.shape, array.dtype
+        array._place = None
+        if before is not None and (before.shape, before.dtype) == (array.shape, array.dtype):
+            array._place = before._place  # the gradient stays
+        self._attach()
 
     def data(self, ctx=None, *, device=None):
         """The array, an NDArray. `ctx` and `device` have no effect.
@@ -208,15 +216,8 @@ class Parameter:
 
     list_device = list_ctx
 
-    def grad(self, ctx=None, *, device=None):
-        """Raises UnsupportedError: gradients are not supported."""
-        raise UnsupportedError(f"parameter '{self.name}': gradients are not supported")
-
-    def zero_grad(self):
-        """Has no effect: gradients are not supported."""
-
     def __copy__(self):
-        return self._copied(self._array)
+        return self._copied(None if self._array is None else type(self._array)(self._array))
 
     def __deepcopy__(self, memo):
         return self._copied(None if self._array is None else self._array.copy())
@@ -248,7 +249,7 @@ class Constant(Parameter):
         name, value = ("const", name) if value is None else (name, value)
         array = value if isinstance(value, NDArray) else nd.array(value)
         super().__init__(name, "null", array.shape, array.dtype)
-        self._hold(array)
+        self._hold(type(array)(array))
 
     def initialize(self, *args, **kwargs):
         """Has no effect: the value is there."""
@@ -283,7 +284,9 @@ class ParameterDict(dict):
     reset_device = reset_ctx
 
     def zero_grad(self):
-        """Has no effect: gradients are not supported."""
+        """Sets all gradients to zeros."""
+        for parameter in self.values():
+            parameter.zero_grad()
 
     def setattr(self, name, value):
         """Sets an attribute, such as grad_req, of all parameters."""

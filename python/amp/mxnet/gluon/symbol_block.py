@@ -4,13 +4,14 @@ import copy
 import operator
 import threading
 
-from ... import _core, _trace, sym
+from ... import _core, _recording, _trace, sym
 from ..._arrays import flattened, readable
 from ...base import ArgumentError, GraphError, UnsupportedError, dtype_name
 from ...executor import Executor, near_matches
 from ...sym import Symbol
 from .block import HybridBlock
 from .graph_parameters import ParametersOfGraph
+from .recorded_graph import RecordedGraph
 
 _EXECUTORS_KEPT = 8  # plans of one block, for as many shapes of its inputs
 
@@ -77,6 +78,8 @@ class SymbolBlock(ParametersOfGraph, HybridBlock):
         arrays = self._by_name(leaves)
         if _trace.current() is not None:
             return self._traced(arrays)
+        if _recording.is_active():
+            return self._run_recorded(arrays)
         return self._outputs(arrays)
 
     def _outputs(self, arrays):
@@ -93,6 +96,14 @@ class SymbolBlock(ParametersOfGraph, HybridBlock):
     def forward(self, *args):
         """The same as a call."""
         return self(*args)
+
+    def _run_recorded(self, arrays):
+        with _recording.scope(is_recording=False):
+            self._finish_parameters(arrays)
+        if self._recorded_graph is None:
+            self._recorded_graph = RecordedGraph(self._symbol, self.name)
+        outputs = self._recorded_graph({**{name: p.data() for name, p in self._params.items()}, **arrays})
+        return outputs if len(outputs) > 1 else outputs[0]
 
     def _composed(self, inputs, parameters):
         """The symbol with symbols in place of its variables."""
@@ -112,6 +123,7 @@ class SymbolBlock(ParametersOfGraph, HybridBlock):
     def _forget_executors(self):
         self._packed = self._snapshot = None  # the arrays of the executors, and what they held
         self._executors = {}  # oldest use first
+        self._recorded_graph = None
 
     def _notice_changes(self):
         """Forgets executors whose packed parameters are no longer those of the block."""
@@ -197,6 +209,7 @@ class SymbolBlock(ParametersOfGraph, HybridBlock):
         with self._lock:
             self._symbol = optimized
             self._executors = {}
+            self._recorded_graph = None
 
     def hybridize(self, active=True, **kwargs):
         """Has no effect: the block is a graph already."""

@@ -4,7 +4,8 @@ import functools
 
 import numpy as np
 
-from ... import _trace
+from ... import _recording, _trace
+from ..._arrays import flattened
 from ..._core import NDArray
 from ...base import did_you_mean
 from .array_class import ndarray
@@ -23,6 +24,7 @@ def wrapped(function, name):
 
     def on_host(*args, **kwargs):
         _trace.refuse(name)
+        _recording.refuse(name, *flattened([args, list(kwargs.values())]))
         return _ours(function(*_theirs(args), **{key: _theirs(value) for key, value in kwargs.items()}))
 
     on_host.__name__ = on_host.__qualname__ = name.rpartition(".")[2]

@@ -10,9 +10,9 @@ from ..parameter import Parameter
 class Layer(HybridBlock):
     """A block around one operator or a few."""
 
-    def parameter(self, name, shape, init, dtype="float32"):
+    def parameter(self, name, shape, init, dtype="float32", grad_req="write"):
         """Makes a parameter of this layer; sizes of 0 are learned in the first call."""
-        setattr(self, name, Parameter(name, shape=shape, init=init, dtype=dtype, allow_deferred_init=True))
+        setattr(self, name, Parameter(name, grad_req, shape, dtype, init=init, allow_deferred_init=True))
 
     def run(self, op, data, *parameters, **attributes):
         """The operator on an array or a symbol and on parameters, None for one that is left out."""

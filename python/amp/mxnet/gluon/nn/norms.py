@@ -6,6 +6,10 @@ from .layer import Layer
 _LOW = ("float16", "bfloat16")
 
 
+def _request(is_trained):
+    return "write" if is_trained else "null"
+
+
 class BatchNorm(Layer):
     """BatchNorm(axis=1, epsilon=1e-5, center=True, scale=True, in_channels=0), with the statistics of training.
 
@@ -42,12 +46,10 @@ class BatchNorm(Layer):
             "fix_gamma": not scale,
             "use_global_stats": use_global_stats,
         }
-        self.parameter("gamma", (in_channels,), gamma_initializer)
-        self.parameter("beta", (in_channels,), beta_initializer)
-        self.parameter("running_mean", (in_channels,), running_mean_initializer)
-        self.parameter("running_var", (in_channels,), running_variance_initializer)
-        for parameter in (self.running_mean, self.running_var):
-            parameter.grad_req = "null"
+        self.parameter("gamma", (in_channels,), gamma_initializer, grad_req=_request(scale))
+        self.parameter("beta", (in_channels,), beta_initializer, grad_req=_request(center))
+        self.parameter("running_mean", (in_channels,), running_mean_initializer, grad_req="null")
+        self.parameter("running_var", (in_channels,), running_variance_initializer, grad_req="null")
 
     def infer_shape(self, x, *args):
         """Learns in_channels."""
@@ -97,8 +99,8 @@ class _OwnStatistics(Layer):
 
     def __init__(self, size, center, scale, beta_initializer, gamma_initializer, **kwargs):
         super().__init__(**kwargs)
-        self.parameter("gamma", (size,), gamma_initializer)
-        self.parameter("beta", (size,), beta_initializer)
+        self.parameter("gamma", (size,), gamma_initializer, grad_req=_request(scale))
+        self.parameter("beta", (size,), beta_initializer, grad_req=_request(center))
 
     def _learn(self, size):
         self.gamma.shape = self.beta.shape = (size,)

@@ -1,0 +1,202 @@
+"""Gradients of what was recorded."""
+
+import threading
+
+import numpy as np
+
+from . import _recording
+from ._core import NDArray
+from ._invoke import invoke
+from ._recording import Leaf, is_differentiable
+from .base import ArgumentError
+
+_lock = threading.Lock()  # who takes a graph, and writes to gradients that threads share
+
+
+def backward(heads, head_gradients, retain_graph, train_mode):
+    """Writes the gradients of the sum of all heads, each times its head gradient, to the arrays they depend on."""
+    graph = Graph(heads)
+    wanted = [leaf for leaf in graph.leaves.values() if leaf.request != "null"]
+    totals = _run(graph, heads, head_gradients, wanted, retain_graph, False, train_mode)
+    for leaf, total in zip(wanted, totals):
+        _store(leaf, total)
+
+
+def gradients_of(heads, arrays, head_gradients, retain_graph, create_graph, train_mode):
+    """The gradients with respect to `arrays`, as new ones."""
+    graph = Graph(heads)
+    for i, array in enumerate(arrays):
+        if not is_differentiable(array._place):
+            raise ArgumentError(
+                f"grad: variable {i} is not part of what was recorded: call attach_grad() before autograd.record()"
+            )
+        if not graph.reaches(array._place):
+            raise ArgumentError(f"grad: the heads do not depend on variable {i}: there is no gradient")
+    places = [array._place for array in arrays]
+    totals = _run(graph, heads, head_gradients, places, retain_graph, create_graph, train_mode)
+    if not create_graph:
+        totals = [None if total is None else total.copy() for total in totals]  # some may share memory
+    return [_of_class(type(array), _zeros(array) if t is None else t) for array, t in zip(arrays, totals)]
+
+
+def _zeros(array):
+    return NDArray(np.zeros(array.shape, array.dtype))
+
+
+def _of_class(cls, array):
+    return array if type(array) is cls else cls(array)
+
+
+def key_of(place):
+    return id(place) if isinstance(place, Leaf) else (id(place.node), place.index)
+
+
+class Graph:
+    """The nodes behind some arrays, inputs before what reads them."""
+
+    def __init__(self, heads):
+        self.leaves = {}
+        self.nodes = []
+        for i, head in enumerate(heads):
+            if not isinstance(head, NDArray):
+                raise ArgumentError(f"backward: head {i}: expected an array, got {type(head).__name__}")
+            if not is_differentiable(head._place):
+                raise ArgumentError(
+                    f"backward: head {i} depends on nothing that was recorded: compute it inside of autograd.record() "
+                    "from arrays with attach_grad()"
+                )
+        self._visit([head._place for head in heads])
+        self._known = {id(node) for node in self.nodes}
+
+    def _visit(self, places):
+        seen = set()
+        stack = [(place, False) for place in places]
+        while stack:
+            place, is_finished = stack.pop()
+            if isinstance(place, Leaf):
+                self.leaves[id(place)] = place
+            elif is_finished:
+                self.nodes.append(place.node)
+            elif id(place.node) not in seen:
+                seen.add(id(place.node))
+                stack.append((place, True))
+                stack.extend((inner, False) for inner in place.node.places if is_differentiable(inner))
+
+    def reaches(self, place):
+        return id(place) in self.leaves if isinstance(place, Leaf) else id(place.node) in self._known
+
+    def take(self, retain_graph):
+        """Raises ArgumentError where somebody has taken the graph; `retain_graph` leaves it for the next one."""
+        with _lock:
+            for node in self.nodes:
+                if node.is_spent:
+                    raise ArgumentError(
+                        f"backward: the graph behind {node.name} has been differentiated before; pass "
+                        "retain_graph=True to the earlier call"
+                    )
+            if not retain_graph:
+                for node in self.nodes:
+                    node.is_spent = True
+
+    def needed(self, wanted):
+        """Keys of the places that lie on a way to one of `wanted`."""
+        keys = {key_of(place) for place in wanted}
+        for node in self.nodes:
+            if any(is_differentiable(place) and key_of(place) in keys for place in node.places):
+                keys.update((id(node), i) for i in range(len(node.types)))
+        return keys
+
+
+def _run(graph, heads, head_gradients, wanted, retain_graph, create_graph, train_mode):
+    terms = {}
+    for i, (head, gradient) in enumerate(zip(heads, head_gradients)):
+        terms.setdefault(key_of(head._place), []).append(_head_gradient(i, head, gradient))
+    graph.take(retain_graph)
+    needed = graph.needed(wanted)
+    with _recording.scope(create_graph, create_graph and train_mode):
+        for node in reversed(graph.nodes):
+            _differentiate(node, terms, needed, create_graph, train_mode)
+        totals = [_total(terms, key_of(place)) for place in wanted]
+    if not retain_graph:
+        for node in graph.nodes:
+            node.free()
+    return totals
+
+
+def _differentiate(node, terms, needed, create_graph, train_mode):
+    arrived = [_total(terms, (id(node), i)) for i in range(len(node.types))]
+    is_asked = [is_differentiable(place) and key_of(place) in needed for place in node.places]
+    if any(is_asked) and any(gradient is not None for gradient in arrived):
+        with _recording.scope(is_training=train_mode):
+            gradients = node.gradients(arrived, is_asked, create_graph)
+        for place, asked, gradient in zip(node.places, is_asked, gradients):
+            if asked and gradient is not None:
+                terms.setdefault(key_of(place), []).append(gradient)
+
+
+def _total(terms, key):
+    """The sum of what has arrived at a place, in float32; None for nothing."""
+    arrived = terms.get(key)
+    if not arrived:
+        return None
+    if len(arrived) > 1:
+        terms[key] = arrived = [invoke("add_n", [NDArray(term) for term in arrived], {}, _count(arrived))[0]]
+    return arrived[0]
+
+
+def _count(arrays):
+    return {"num_args": str(len(arrays))}
+
+
+def _head_gradient(i, head, gradient):
+    if gradient is None:
+        return NDArray(np.ones(head.shape, head.dtype))
+    gradient = gradient if isinstance(gradient, NDArray) else NDArray(gradient)
+    if gradient.shape != head.shape or gradient.dtype != head.dtype:
+        raise ArgumentError(
+            f"backward: the gradient of head {i}: expected {head.dtype}{list(head.shape)}, "
+            f"got {gradient.dtype}{list(gradient.shape)}"
+        )
+    return gradient
+
+
+def _store(leaf, total):
+    with _lock:
+        if leaf.request == "write":
+            leaf.store(0 if total is None else total.asnumpy())
+        elif total is not None:
+            leaf.store(leaf.gradient.asnumpy() + total.asnumpy().astype(leaf.gradient.dtype))
+        leaf.is_fresh = True
+
+
+def attach(array, request="write"):
+    """Attaches a gradient of zeros to an array, which forgets where it came from."""
+    attach_buffer(array, None, request)
+
+
+def attach_buffer(array, gradient, request):
+    """The same with an array to write gradients to."""
+    if request not in ("write", "add", "null"):
+        raise ArgumentError(f"grad_req: expected 'write', 'add' or 'null', got {request!r}")
+    if not is_float(array):
+        raise ArgumentError(f"attach_grad: an array of {array.dtype} has no gradient; only floats have")
+    if gradient is not None and gradient.shape != array.shape:
+        raise ArgumentError(f"mark_variables: a gradient of shape {gradient.shape} for an array of shape {array.shape}")
+    array._place = Leaf(array, request, gradient)
+
+
+def is_float(array):
+    """Whether the elements have gradients; bfloat16 is a kind of its own in NumPy."""
+    return array.dtype.kind == "f" or array.dtype.name == "bfloat16"
+
+
+def gradient_of(array):
+    """What `attach` or the last backward left; None where nothing is attached."""
+    return array._place.gradient if isinstance(array._place, Leaf) else None
+
+
+def detached(array):
+    """The same elements in shared memory, as a constant."""
+    other = type(array)(array)
+    other._place = None
+    return other
