@@ -2,7 +2,7 @@
 
 import functools
 
-from . import _core, _recording, _trace
+from . import _autocast, _core, _recording, _trace
 from ._core import NDArray
 from .base import ArgumentError
 
@@ -22,6 +22,8 @@ def invoke(op, positional, by_name, attributes, out=None, result_class=None):
     results, to write to; then that is what is returned.
     """
     cls = result_class or _class_of(positional, by_name)
+    if _autocast.is_active():
+        positional, by_name = _autocast.cast_arrays(op, attributes, positional, by_name, invoke)
     if _recording.is_active():
         outputs = _recording.run_operator(op, attributes, positional, by_name, cls)
     else:

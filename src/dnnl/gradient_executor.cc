@@ -191,7 +191,7 @@ struct GradientExecutor::Pending {
   void SetTargets(const Binding& binding, const std::vector<GradientTarget>& targets);
   void AddToTargets(const Binding& binding, const std::vector<GradientTarget>& targets);
   void MoveStates(const Binding& binding);
-  NDArray OnesLike(const NDArray& array) { return operators.Run("ones_like", {}, {array}, {})[0]; }
+  NDArray OnesLike(const NDArray& array) { return operators.Run({"ones_like", {}, 1, {}}, {array})[0]; }
 
   onednn::Session session;
   std::vector<NDArray> inputs, outputs;  // of the plan
@@ -311,7 +311,7 @@ void GradientExecutor::Pending::AddToTargets(const Binding& binding, const std::
     const auto& [array, adds] = targets[i];
     if (!output && !adds && array.bytes() != 0) std::memset(array.data(), 0, static_cast<std::size_t>(array.bytes()));
     if (!output || !adds || replaces) continue;
-    CopyArray(operators.Run("elemwise_add", {}, {array, outputs[*output]}, {})[0], array);
+    CopyArray(operators.Run({"elemwise_add", {}, 2, {}}, {array, outputs[*output]})[0], array);
     outputs[*output] = {};
   }
 }

@@ -101,6 +101,7 @@ void SamePairs(ShapeRelation& r) {
                                           if (!IsFloat(c.params<CastParam>().dtype)) return;
                                           c.Set(0, c.Call("_cast_like", {c.gradient(), c.in(0)}));
                                         }})
+                                        .Set(DifferentiatesEachReader{})
                                         .Set(ReferenceKernel{Reference})
                                         .Set(LowerRule{Lower});
 
@@ -122,6 +123,7 @@ void SamePairs(ShapeRelation& r) {
         .Set(GradientRule{[](GradientContext& c) {
           c.Set(0, c.Call("_cast_like", {c.gradient(), c.in(0)}));
         }})
+        .Set(DifferentiatesEachReader{})
         .Set(ReferenceKernel{Reference})
         .Set(LowerRule{Lower});
 

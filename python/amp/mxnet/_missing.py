@@ -19,7 +19,6 @@ _PACKAGE = __name__.rpartition(".")[0]
 # Dotted name below `amp.mxnet` -> reason.
 _REASONS = {
     "executor_manager": "several devices are not supported; use mx.mod.Module",
-    "gluon.Trainer": _TRAINING,
     "gluon.contrib": "its layers are not supported; compose those of mx.gluon.nn",
     "gluon.metric": _TRAINING,
     "gluon.probability": "distributions are not supported",
@@ -59,8 +58,6 @@ _REASONS = {
     "operator.register": "operators in Python are not supported",
     "test_utils.check_consistency": _GRADIENT,
     "test_utils.check_gluon_hybridize_consistency": _GRADIENT,
-    "test_utils.check_numeric_gradient": _GRADIENT,
-    "test_utils.check_symbolic_backward": _GRADIENT,
     "test_utils.compare_optimizer": _TRAINING,
     "test_utils.create_sparse_array": _SPARSE,
     "test_utils.create_sparse_array_zd": _SPARSE,
@@ -69,16 +66,8 @@ _REASONS = {
     "test_utils.get_mnist_iterator": _NETWORK,
     "test_utils.get_mnist_pkl": _NETWORK,
     "test_utils.get_mnist_ubyte": _NETWORK,
-    "test_utils.numeric_grad": _GRADIENT,
     "test_utils.rand_sparse_ndarray": _SPARSE,
 }
-
-
-def training_name(module, name):
-    """What stands for a function of MXNet's AMP that prepares training; AttributeError for any other name."""
-    if name in ("init", "init_trainer", "scale_loss", "unscale"):
-        return refusing(f"{module}.{name}", _TRAINING)
-    raise AttributeError(f"module {module!r} has no attribute {name!r}")
 
 
 # Those of the names that are modules of MXNet: programs import them, often without need.

@@ -3,7 +3,7 @@
 import os
 import warnings
 
-from .. import nd
+from .. import _autocast, nd
 from .._arrays import readable
 from .._gradient_runs import requests_of
 from ..base import ArgumentError
@@ -60,6 +60,7 @@ class TrainingOfModule:
             self._requests(),
             is_explicit=False,
             gradients={name: array for name, array in self._gradients.items() if name not in types},
+            reduce_precision=_autocast.conversion(),
         )
         self._gradients.update(runs.gradients)
         labels = {

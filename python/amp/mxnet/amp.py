@@ -19,7 +19,8 @@ from ..lists import (  # noqa: F401 - below `lists`
 )
 from ..sym import Symbol
 from ._compat import strict_options, warn_of_unknown_names
-from ._missing import training_name
+from ._missing import getter
+from ._training_precision import init, init_trainer, scale_loss, unscale
 from .gluon.conversion import _convert_block
 
 __path__ = []  # so that `from mx.amp.lists import symbol_bf16` works
@@ -28,6 +29,8 @@ __all__ = [
     "convert_hybrid_block",
     "convert_model",
     "convert_symbol",
+    "init",
+    "init_trainer",
     "list_conditional_fp32_ops",
     "list_fp32_ops",
     "list_loss_output_functions",
@@ -36,6 +39,8 @@ __all__ = [
     "list_lp16_use_fp32_params",
     "list_widest_type_cast",
     "lists",
+    "scale_loss",
+    "unscale",
 ]
 
 
@@ -93,5 +98,4 @@ def convert_hybrid_block(block, data_example, device=None, *, ctx=None, **option
     return converted
 
 
-def __getattr__(name):
-    return training_name(__name__, name)
+__getattr__ = getter(__name__)

@@ -6,7 +6,7 @@ sees what they hold.
 
 import types
 
-from .. import nd
+from .. import _autocast, nd
 from .._arrays import readable
 from .._gradient_runs import requests_of
 from ..base import ArgumentError, did_you_mean
@@ -166,6 +166,7 @@ class BoundSymbol:
                 self._requests,
                 is_explicit=False,
                 gradients=self._gradients,
+                reduce_precision=_autocast.conversion(),
             )
         return self._runs
 

@@ -65,6 +65,10 @@ class GradientBuilder {
   void Visit(NodeId id) {
     const Node& node = graph_.node(id);
     if (node.is_variable() || !depends_[id]) return;
+    if (node.op()->Find<DifferentiatesEachReader>() != nullptr) {
+      for (const NodeEntry& term : std::exchange(terms_[graph_.EntryOf(id, 0)], {})) Differentiate(id, {term});
+      return;
+    }
     std::vector<std::optional<NodeEntry>> arrived;
     bool any = false;
     for (const EntryId entry : graph_.OutputsOf(id)) {

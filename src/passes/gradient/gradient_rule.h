@@ -128,6 +128,10 @@ struct NoGradient {
   std::string reason;
 };
 
+// The rule of an operator with one output is applied to the gradient of each reader by itself, and what it gives is
+// summed: a sum of float32 is not rounded on its way through a cast.
+struct DifferentiatesEachReader {};
+
 // Of a backward operator: a variable's gradient that it computes replaces what it was to be added to.
 struct AlwaysWrites {};
 

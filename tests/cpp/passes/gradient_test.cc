@@ -9,6 +9,7 @@
 #include "nnvm/compose.h"
 #include "passes/gradient/add_gradients.h"
 #include "passes/gradient/use_training_forms.h"
+#include "passes/infer.h"
 
 namespace amp::testing {
 namespace {
@@ -44,6 +45,31 @@ TEST(Gradient, SumsSeveralReadersOnce) {
   const Symbol sum = Op("add_n", "sum", {Op("exp", "a", {x}), Op("sin", "b", {x}), x}, {{"num_args", "3"}});
   const Symbol gradient = Gradient(sum, {"x"});
   EXPECT_EQ(Count(gradient, "add_n"), 2);  // the symbol's own, and one for x
+}
+
+TEST(Gradient, ASumBehindACastIsOfWhatWasCastBack) {
+  const Symbol low = Op("amp_cast", "low", {Var("x")}, {{"dtype", "bfloat16"}});
+  const Symbol sum = Op("elemwise_add", "sum", {Op("relu", "a", {low}), Op("sigmoid", "b", {low})});
+  const Graph graph = Gradient(sum, {"x"}).ToGraph();
+  for (const NodePtr& node : graph.nodes()) {
+    if (!node->IsOp("add_n")) continue;
+    for (const NodeEntry& input : node->inputs()) EXPECT_EQ(input.node->op_name(), "_cast_like");
+  }
+  EXPECT_EQ(Count(Gradient(sum, {"x"}), "_cast_like"), 2);
+}
+
+TEST(Gradient, ProductsReadTheGradientInTheirOperandsPrecision) {
+  const auto low = [](const char* name) {
+    return Op("amp_cast", std::string(name) + "_low", {Var(name)}, {{"dtype", "bfloat16"}});
+  };
+  const Symbol product = Op("dot", "product", {low("a"), low("b")}, {{kOutDTypeAttr, "float32"}});
+  const Graph graph = Gradient(product, {"a", "b"}).ToGraph();
+  for (const NodePtr& node : graph.nodes()) {
+    if (!node->IsOp("dot") || node->phase() != Phase::kBackward) continue;
+    int narrowed = 0;
+    for (const NodeEntry& input : node->inputs()) narrowed += input.node->IsOp("_cast_like") ? 1 : 0;
+    EXPECT_EQ(narrowed, 1) << node->name();
+  }
 }
 
 TEST(Gradient, BackwardNodesSayWhatTheyBelongTo) {

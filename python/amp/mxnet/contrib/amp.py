@@ -22,7 +22,8 @@ from ...lists import (
 )
 from ...sym import Symbol
 from .._compat import strict_options, warn_of_unknown_names
-from .._missing import training_name
+from .._missing import getter
+from .._training_precision import init, init_trainer, scale_loss, unscale
 from ..gluon.conversion import _convert_block
 
 __all__ = [
@@ -30,6 +31,8 @@ __all__ = [
     "convert_hybrid_block",
     "convert_model",
     "convert_symbol",
+    "init",
+    "init_trainer",
     "list_conditional_fp32_ops",
     "list_fp32_ops",
     "list_loss_output_functions",
@@ -38,6 +41,8 @@ __all__ = [
     "list_lp16_use_fp32_params",
     "list_widest_type_cast",
     "lists",
+    "scale_loss",
+    "unscale",
 ]
 
 # MXNet has them in a module `amp` of this one, too.
@@ -122,5 +127,4 @@ def convert_bucketing_module(bucketing_mod, target_dtype="float16", **options):
     raise UnsupportedError("convert_bucketing_module: modules are not supported; use convert_model for each bucket")
 
 
-def __getattr__(name):
-    return training_name(__name__, name)
+__getattr__ = getter(__name__)

@@ -9,6 +9,7 @@ from . import data, loss, model_zoo, nn, rnn, utils
 from .block import Block, HybridBlock
 from .parameter import Constant, DeferredInitializationError, Parameter, ParameterDict
 from .symbol_block import SymbolBlock
+from .trainer import Trainer
 
 __all__ = [
     "Block",
@@ -18,6 +19,7 @@ __all__ = [
     "Parameter",
     "ParameterDict",
     "SymbolBlock",
+    "Trainer",
     "data",
     "loss",
     "model_zoo",
