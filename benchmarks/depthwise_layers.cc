@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <dnnl.hpp>
 #include <limits>
@@ -14,10 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "dnnl/intercept_openmp.h"
 #include "interleaved_calls.h"
 #include "kernels/depthwise_block.h"
-#include "kernels/parallel.h"
+#include "layer_benchmark.h"
 
 namespace {
 
@@ -185,20 +183,7 @@ void PrintNetwork(const std::string& network, std::int64_t batch, int threads) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int threads = argc > 1 ? std::atoi(argv[1]) : 1;
-  if (threads < 1 || threads > 1024 || (argc > 3 && std::atoi(argv[3]) < 1)) {
-    std::fprintf(stderr, "usage: depthwise_layers THREADS [NETWORK [BATCH]]\n");
-    return 2;
-  }
-  amp::onednn::InterceptOpenMp();
-  const amp::kernels::ThreadScope scope(threads);
-  std::printf("ms of oneDNN and ours; bfloat16: oneDNN, ours with float32 and with bfloat16 products\n");
-  std::string last;
-  for (const Layer& layer : kLayers) {
-    if (layer.network == last) continue;
-    last = layer.network;
-    if (argc > 2 && last != argv[2]) continue;
-    const std::vector<std::int64_t> given{argc > 3 ? std::atoi(argv[3]) : 0}, both{1, 16};
-    for (const std::int64_t batch : argc > 3 ? given : both) PrintNetwork(last, batch, threads);
-  }
+  return PrintNetworks<Layer>(argc, argv, kLayers,
+                              "ms of oneDNN and ours; bfloat16: oneDNN, ours with float32 and with bfloat16 products",
+                              PrintNetwork);
 }

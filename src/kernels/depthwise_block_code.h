@@ -32,20 +32,23 @@ struct DepthwiseWindow {
   float* Row(std::int64_t y) const { return memory + (y + pad_top) % rows * row; }
 };
 
+// What the code counts in.
+struct DepthwiseUnits {
+  using Int = std::int64_t;
+  static constexpr Int kBlock = kPointwiseBlock, kColumns = kPointwiseColumns;
+};
+
 // Fills rows of the window.
 template <class Ops>
-struct DepthwiseWindowCode {
+struct DepthwiseWindowCode : DepthwiseUnits {
   using Products = PointwiseCode<Ops>;
   using V = typename Ops::Vector;
   using Tile = typename Ops::Tile;
-  using Int = std::int64_t;
   using Window = DepthwiseWindow<Ops>;
-  using Ahead = typename Products::Ahead;
+  using Ahead = typename PointwiseCode<Ops>::Ahead;
 
   static constexpr int kLanes = Ops::kLanes, kMaxRows = Ops::kRows;
-  static constexpr Int kBlock = kPointwiseBlock, kColumns = kPointwiseColumns, kPerUnit = Ops::kPerUnit;
-
-  static Int Min(Int a, Int b) { return a < b ? a : b; }
+  static constexpr Int kPerUnit = Ops::kPerUnit;
 
   static void Clear(float* to, Int count) {
     for (Int i = 0; i < count; i += kLanes) Ops::template Store<false>(to + i, kLanes, Ops::All(0));
@@ -69,9 +72,9 @@ struct DepthwiseWindowCode {
     const char* source = static_cast<const char*>(data.source);
     float* to = w.Row(y) + w.pad_left * kBlock;
     if (job.source.is_bf16) {
-      CopyRow<true>(job, w, source + at * 2, Min(kColumns, channels), to);
+      CopyRow<true>(job, w, source + at * 2, Products::Min(kColumns, channels), to);
     } else {
-      CopyRow<false>(job, w, source + at * 4, Min(kColumns, channels), to);
+      CopyRow<false>(job, w, source + at * 4, Products::Min(kColumns, channels), to);
     }
   }
 
@@ -118,7 +121,8 @@ struct DepthwiseWindowCode {
   // One column of weights, and groups of neighbours. `ahead`: what is fetched meanwhile, by each group a part.
   static void ExpandRow(const DepthwiseBlock& job, const Window& w, const DepthwiseBlockData& data, SourceRow source,
                         Int channel, Ahead ahead, float* to) {
-    const Int units = (job.in_channels + kPerUnit - 1) / kPerUnit, channels = Min(kColumns, job.channels - channel);
+    const Int units = (job.in_channels + kPerUnit - 1) / kPerUnit,
+              channels = Products::Min(kColumns, job.channels - channel);
     const Tile* weights = static_cast<const Tile*>(data.expand_weights) + channel * units * kPerUnit;
     const Int groups = (w.used_columns + kMaxRows - 1) / kMaxRows;
     for (Int g = 0; g < groups; ++g, ahead.weights += units * ahead.weights_step) {
@@ -144,18 +148,13 @@ struct DepthwiseWindowCode {
 
 // The depthwise convolution.
 template <class Ops>
-struct DepthwiseTapsCode {
+struct DepthwiseTapsCode : DepthwiseUnits {
   using Products = PointwiseCode<Ops>;
   using V = typename Ops::Vector;
   using Tile = typename Ops::Tile;
-  using Int = std::int64_t;
   using Window = DepthwiseWindow<Ops>;
-  using Ahead = typename Products::Ahead;
 
   static constexpr int kLanes = Ops::kLanes, kMaxRows = Ops::kRows;
-  static constexpr Int kBlock = kPointwiseBlock, kColumns = kPointwiseColumns, kPerUnit = Ops::kPerUnit;
-
-  static Int Min(Int a, Int b) { return a < b ? a : b; }
 
   // What a vector of channels of a row of the result is made of.
   struct TappedRow {
@@ -213,7 +212,7 @@ struct DepthwiseTapsCode {
   static void TapChannels(const DepthwiseBlock& job, const Window& w, const DepthwiseBlockData& data, Int y,
                           Int channel, Tile* to, Int block_stride) {
     const Int taps = job.kernel_height * job.kernel_width, left = job.channels - channel;
-    for (Int lane = 0; lane < Min(kColumns, (left + kBlock - 1) / kBlock * kBlock); lane += kLanes) {
+    for (Int lane = 0; lane < Products::Min(kColumns, (left + kBlock - 1) / kBlock * kBlock); lane += kLanes) {
       const Int c = channel + lane;
       const bool has_bias = data.bias != nullptr && lane < left;
       const TappedRow row{job,
@@ -230,18 +229,13 @@ struct DepthwiseTapsCode {
 
 // The product behind it.
 template <class Ops>
-struct DepthwiseProjectionCode {
+struct DepthwiseProjectionCode : DepthwiseUnits {
   using Products = PointwiseCode<Ops>;
-  using V = typename Ops::Vector;
   using Tile = typename Ops::Tile;
-  using Int = std::int64_t;
-  using Window = DepthwiseWindow<Ops>;
-  using Ahead = typename Products::Ahead;
+  using Ahead = typename PointwiseCode<Ops>::Ahead;
 
   static constexpr int kLanes = Ops::kLanes, kMaxRows = Ops::kRows;
-  static constexpr Int kBlock = kPointwiseBlock, kColumns = kPointwiseColumns, kPerUnit = Ops::kPerUnit;
-
-  static Int Min(Int a, Int b) { return a < b ? a : b; }
+  static constexpr Int kPerUnit = Ops::kPerUnit;
 
   static void Project(const Pointwise& job, const DepthwiseBlockData& data, const Tile* tiles, Int first_row,
                       Int num_rows) {
@@ -254,7 +248,7 @@ struct DepthwiseProjectionCode {
       const char* ahead = reinterpret_cast<const char*>(weights) + units * Products::kUnitBytes;
       for (Int g = 0; g < groups; ++g, ahead += units * step) {
         const Int first = num_rows * g / groups, count = num_rows * (g + 1) / groups - first;
-        const Int row = first_row + first, end = Min(channel + kColumns, job.out_channels);
+        const Int row = first_row + first, end = Products::Min(channel + kColumns, job.out_channels);
         for (Int c = channel; c < end; c += 2 * kLanes) {
           typename Products::Place place;
           place.bias = data.project_bias == nullptr ? nullptr : data.project_bias + c;
@@ -263,7 +257,7 @@ struct DepthwiseProjectionCode {
           const char* sum = static_cast<const char*>(data.sum);
           place.sum = sum == nullptr ? nullptr : sum + row * place.sum_bytes + c * sum_element;
           place.destination = static_cast<char*>(data.destination) + row * place.destination_bytes + c * element;
-          place.columns = Min(2 * kLanes, end - c);
+          place.columns = Products::Min(2 * kLanes, end - c);
           place.functions = nullptr;
           place.num_functions = 0;
           place.low = job.low;
@@ -297,19 +291,15 @@ struct DepthwiseProjectionCode {
 };
 
 template <class Ops>
-struct DepthwiseBlockCode {
-  using Products = PointwiseCode<Ops>;
-  using V = typename Ops::Vector;
-  using Tile = typename Ops::Tile;
-  using Int = std::int64_t;
-  using Window = DepthwiseWindow<Ops>;
-  using Ahead = typename Products::Ahead;
-
-  static constexpr int kLanes = Ops::kLanes, kMaxRows = Ops::kRows;
-  static constexpr Int kBlock = kPointwiseBlock, kColumns = kPointwiseColumns, kPerUnit = Ops::kPerUnit;
-
-  static Int Min(Int a, Int b) { return a < b ? a : b; }
+struct DepthwiseBlockCode : DepthwiseUnits {
   using Filling = DepthwiseWindowCode<Ops>;
+  using Products = PointwiseCode<Ops>;
+  using Tile = typename Ops::Tile;
+  using Window = DepthwiseWindow<Ops>;
+  using Ahead = typename PointwiseCode<Ops>::Ahead;
+
+  static constexpr int kMaxRows = Ops::kRows;
+  static constexpr Int kPerUnit = Ops::kPerUnit;
 
   static Pointwise ProductJob(const DepthwiseBlock& job) {
     Pointwise product;
@@ -329,7 +319,7 @@ struct DepthwiseBlockCode {
       const Int first = part.first_row * job.stride - job.pad_top;
       const Int end = first + (part.num_rows - 1) * job.stride + job.kernel_height;
       top = first < 0 ? 0 : first;
-      bottom = Min(end, job.height);
+      bottom = Products::Min(end, job.height);
     }
     Int count() const { return bottom > top ? bottom - top : 0; }
   };

@@ -1,5 +1,6 @@
 #include "ops/axes.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "ops/rules.h"
@@ -32,13 +33,37 @@ std::int64_t SizeAlong(const Shape& data, const std::vector<bool>& named) {
   return size;
 }
 
+namespace {
+
+// The named axes behind the others.
+std::vector<int> RowOrder(const std::vector<bool>& named) {
+  std::vector<int> order;
+  for (const bool last : {false, true}) {
+    for (int i = 0; i < std::ssize(named); ++i) {
+      if (named[static_cast<std::size_t>(i)] == last) order.push_back(i);
+    }
+  }
+  return order;
+}
+
+}  // namespace
+
 NDArray RowsAlong(const NDArray& data, const std::vector<bool>& named) {
-  std::vector<int> kept, reduced;
-  for (int i = 0; i < data.shape().rank(); ++i) (named[i] ? reduced : kept).push_back(i);
-  const bool in_order = kept.empty() || reduced.empty() || kept.back() < reduced.front();
-  if (in_order) return data;
-  kept.insert(kept.end(), reduced.begin(), reduced.end());
-  return Transposed(data, kept);
+  const std::vector<int> order = RowOrder(named);
+  return std::is_sorted(order.begin(), order.end()) ? data : Transposed(data, order);
+}
+
+void StoreRowsAlong(const std::vector<double>& rows, const std::vector<bool>& named, NDArray& out) {
+  const std::vector<int> order = RowOrder(named);
+  std::vector<int> back(order.size());
+  std::vector<std::int64_t> dims;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    back[static_cast<std::size_t>(order[i])] = static_cast<int>(i);
+    dims.push_back(out.shape()[order[i]]);
+  }
+  NDArray sorted(out.dtype(), Shape(dims));
+  Store(rows, sorted);
+  CopyElements(Transposed(sorted, back), out);
 }
 
 void StoreResults(const std::vector<double>& values, NDArray& out) {

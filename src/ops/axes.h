@@ -23,6 +23,9 @@ std::int64_t SizeAlong(const Shape& data, const std::vector<bool>& named);
 // The elements along the named axes side by side, in order: an array of the same dtype and size.
 NDArray RowsAlong(const NDArray& data, const std::vector<bool>& named);
 
+// The inverse: elements that lie as RowsAlong has them, to their places in `out`.
+void StoreRowsAlong(const std::vector<double>& rows, const std::vector<bool>& named, NDArray& out);
+
 // Stores results that were computed as double. Integers truncate; what does not fit wraps, as sums of integers do.
 void StoreResults(const std::vector<double>& values, NDArray& out);
 

@@ -221,15 +221,20 @@ void Gradient(GradientContext& c) {
 GradientRule MoveGradient(int slot) {
   return {[slot](GradientContext& c) {
     if (!c.is_asked(slot)) return;
-    std::vector<Term> inputs{c.gradient(), c.in(slot)};
-    for (int i = 0; i < c.num_inputs(); ++i) {
-      if (i != slot) inputs.push_back(c.in(i));
-    }
-    c.Set(
-        slot,
-        c.Call("_backward_move", inputs,
-               {{"operator", c.node().op_name()}, {"attributes", TextOf(c.attrs())}, {"slot", std::to_string(slot)}}));
+    std::vector<Term> inputs;
+    for (int i = 0; i < c.num_inputs(); ++i) inputs.push_back(c.in(i));
+    c.Set(slot, MoveBack(c.gradient(), c.node().op_name(), c.attrs(), inputs, slot));
   }};
+}
+
+Term MoveBack(const Term& gradient, const std::string& op, const AttrMap& attrs, const std::vector<Term>& inputs,
+              int slot) {
+  std::vector<Term> read{gradient, inputs[static_cast<std::size_t>(slot)]};
+  for (int i = 0; i < static_cast<int>(inputs.size()); ++i) {
+    if (i != slot) read.push_back(inputs[static_cast<std::size_t>(i)]);
+  }
+  return gradient.context().Call("_backward_move", read,
+                                 {{"operator", op}, {"attributes", TextOf(attrs)}, {"slot", std::to_string(slot)}});
 }
 
 void JoinGradients(GradientContext& c, std::int64_t axis, bool squeezed) {

@@ -1,6 +1,9 @@
 // The gradient of operators that move elements.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "passes/gradient/gradient_rule.h"
 
 namespace amp {
@@ -8,6 +11,11 @@ namespace amp {
 // Rule of an operator whose output 0 consists of elements of input `slot` and of constants, chosen by its attributes
 // and by its other inputs.
 GradientRule MoveGradient(int slot = 0);
+
+// The gradient of input `slot` of the operator `op` with these attributes and inputs, where `gradient` is that of its
+// output, which consists of elements of that input and of constants.
+Term MoveBack(const Term& gradient, const std::string& op, const AttrMap& attrs, const std::vector<Term>& inputs,
+              int slot = 0);
 
 // The gradient of input 0 is that of all outputs side by side: of an operator that cuts an array in pieces.
 void JoinGradients(GradientContext& c, std::int64_t axis, bool squeezed);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ops/flow_gradient.h"
 #include "ops/flow_kernel.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
@@ -356,7 +357,6 @@ OpDefinition<FlowParam> Register(std::string_view name, const char* doc) {
       .Set(ShapeRule{InferFlow<ShapeRelation>})
       .Set(DTypeRule{InferFlow<DTypeRelation>})
       .Set(KernelRule{LowerFlow})
-      .Set(NoGradient{"gradients of control flow are not implemented"})
       .Set(AmpFacts{Arithmetic::kNeedsFloat32});
   return card;
 }
@@ -368,6 +368,7 @@ OpDefinition<FlowParam> Register(std::string_view name, const char* doc) {
                     .Required("in_data_locs", &FlowParam::in_data_locs, "Variables of the subgraph: the data.")
                     .Optional("remain_locs", &FlowParam::remain_locs, "Variables of the subgraph: the other inputs."))
         .BindSubgraphs(BindForeach)
+        .Set(GradientRule{ForeachGradient})
         .Set(ReferenceKernel{RunLoop});
 
 [[maybe_unused]] const auto kWhileLoop =
@@ -381,6 +382,7 @@ OpDefinition<FlowParam> Register(std::string_view name, const char* doc) {
                     .Required("func_input_locs", &FlowParam::func_input_locs, "Inputs that the body reads.")
                     .Required("func_var_locs", &FlowParam::func_var_locs, "Which of the body's inputs are states."))
         .BindSubgraphs(BindWhileLoop)
+        .Set(GradientRule{WhileLoopGradient})
         .Set(ReferenceKernel{RunLoop});
 
 [[maybe_unused]] const auto kCond =
@@ -390,6 +392,7 @@ OpDefinition<FlowParam> Register(std::string_view name, const char* doc) {
                     .Required("then_input_locs", &FlowParam::then_input_locs, "Inputs that the second subgraph reads.")
                     .Required("else_input_locs", &FlowParam::else_input_locs, "Inputs that the third subgraph reads."))
         .BindSubgraphs(BindCond)
+        .Set(GradientRule{CondGradient})
         .Set(ReferenceKernel{RunCond});
 
 }  // namespace

@@ -204,15 +204,6 @@ std::optional<FoldReader::Use> ReaderUse(const Node& node, int) {
   return FoldReader::Use{axis, axis, p.num_group};
 }
 
-void Gradient(GradientContext& c) {
-  AttrMap attrs = c.attrs();
-  attrs["no_bias"] = "True";
-  const Term g = c.gradient();
-  if (c.is_asked(0)) c.Set(0, c.Call("_backward_Convolution_data", {g, c.in(1), c.in(0)}, attrs));
-  if (c.is_asked(1)) c.Set(1, c.Call("_backward_Convolution_weight", {g, c.in(0), c.in(1)}, attrs));
-  if (c.num_inputs() > 2) c.Set(2, SumOfChannels(g, ChannelAxis(c.node(), 0), c.in(2)));
-}
-
 [[maybe_unused]] const auto kCard =
     RegisterOp<ConvolutionParam>("Convolution")
         .Alias("Convolution_v1")
@@ -231,11 +222,20 @@ void Gradient(GradientContext& c) {
         .Set(FoldTarget{ChannelAxis})
         .Set(FoldReader{ReaderUse})
         .Set(HasWindow{WindowOf})
-        .Set(GradientRule{Gradient})
+        .Set(GradientRule{[](GradientContext& c) { SetWindowGradients(c, "Convolution", ChannelAxis(c.node(), 0)); }})
         .Set(ReferenceKernel{Reference})
         .Set(LowerRule{Lower});
 
 }  // namespace
+
+void SetWindowGradients(GradientContext& c, const std::string& name, int channel_axis) {
+  AttrMap attrs = c.attrs();
+  attrs["no_bias"] = "True";
+  const Term g = c.gradient();
+  if (c.is_asked(0)) c.Set(0, c.Call("_backward_" + name + "_data", {g, c.in(1), c.in(0)}, attrs));
+  if (c.is_asked(1)) c.Set(1, c.Call("_backward_" + name + "_weight", {g, c.in(0), c.in(1)}, attrs));
+  if (c.num_inputs() > 2) c.Set(2, SumOfChannels(g, channel_axis, c.in(2)));
+}
 
 ParamSchema<ConvolutionParam> ConvolutionSchema() {
   return ParamSchema<ConvolutionParam>()
@@ -256,17 +256,8 @@ ParamSchema<ConvolutionParam> ConvolutionSchema() {
 }
 
 void ValidateConvolution(ConvolutionParam& p) {
-  const std::size_t n = p.kernel.size();
-  if (n < 1 || n > 3) Throw<GraphError>("attribute kernel: expected one to three values, got {}", n);
-  FillTuple(&p.kernel, n, 1, 1, "kernel");
-  std::replace(p.stride.begin(), p.stride.end(), std::int64_t{0}, std::int64_t{1});
-  std::replace(p.dilate.begin(), p.dilate.end(), std::int64_t{0}, std::int64_t{1});
-  FillTuple(&p.stride, n, 1, 1, "stride");
-  FillTuple(&p.dilate, n, 1, 1, "dilate");
-  FillTuple(&p.pad, n, 0, 0, "pad");
-  if (p.num_filter % p.num_group != 0) {
-    Throw<GraphError>("num_filter {} is not a multiple of num_group {}", p.num_filter, p.num_group);
-  }
+  FillWindow(&p.kernel, &p.stride, &p.dilate, &p.pad);
+  CheckFilters(p.num_filter, p.num_group);
   p.parsed_layout();
 }
 

@@ -3,6 +3,7 @@
 
 #include "nnvm/param.h"
 #include "ops/spatial.h"
+#include "passes/gradient/gradient_rule.h"
 
 namespace amp {
 
@@ -18,5 +19,8 @@ struct ConvolutionParam {
 
 ParamSchema<ConvolutionParam> ConvolutionSchema();
 void ValidateConvolution(ConvolutionParam& p);
+
+// The gradients of data, weight and perhaps bias, by the backward operators of the operator `name`.
+void SetWindowGradients(GradientContext& c, const std::string& name, int channel_axis);
 
 }  // namespace amp

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "kernels/parallel.h"
+#include "ops/convolution.h"
 #include "ops/deconvolution.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
@@ -157,15 +158,6 @@ FoldTarget Target() {
   return target;
 }
 
-void Gradient(GradientContext& c) {
-  AttrMap attrs = c.attrs();
-  attrs["no_bias"] = "True";
-  const Term g = c.gradient();
-  if (c.is_asked(0)) c.Set(0, c.Call("_backward_Deconvolution_data", {g, c.in(1), c.in(0)}, attrs));
-  if (c.is_asked(1)) c.Set(1, c.Call("_backward_Deconvolution_weight", {g, c.in(0), c.in(1)}, attrs));
-  if (c.num_inputs() > 2) c.Set(2, SumOfChannels(g, 1, c.in(2)));
-}
-
 [[maybe_unused]] const auto kCard =
     RegisterOp<DeconvolutionParam>("Deconvolution")
         .Alias("_npx_deconvolution")
@@ -178,7 +170,7 @@ void Gradient(GradientContext& c) {
         .Set(DataWeightBiasDType())
         .Set(AmpFacts{Arithmetic::kAccumulates, DataWeightBiasRoles()})
         .Set(Target())
-        .Set(GradientRule{Gradient})
+        .Set(GradientRule{[](GradientContext& c) { SetWindowGradients(c, "Deconvolution", 1); }})
         .Set(ReferenceKernel{Reference})
         .Set(LowerRule{Lower});
 
@@ -205,21 +197,13 @@ ParamSchema<DeconvolutionParam> DeconvolutionSchema() {
 }
 
 void ValidateDeconvolution(DeconvolutionParam& p) {
+  FillWindow(&p.kernel, &p.stride, &p.dilate, &p.pad);
   const std::size_t n = p.kernel.size();
-  if (n < 1 || n > 3) Throw<GraphError>("attribute kernel: expected one to three values, got {}", n);
-  FillTuple(&p.kernel, n, 1, 1, "kernel");
-  std::replace(p.stride.begin(), p.stride.end(), std::int64_t{0}, std::int64_t{1});
-  std::replace(p.dilate.begin(), p.dilate.end(), std::int64_t{0}, std::int64_t{1});
-  FillTuple(&p.stride, n, 1, 1, "stride");
-  FillTuple(&p.dilate, n, 1, 1, "dilate");
-  FillTuple(&p.pad, n, 0, 0, "pad");
   FillTuple(&p.adj, n, 0, 0, "adj");
   const bool no_target = std::all_of(p.target_shape.begin(), p.target_shape.end(), [](auto t) { return t == 0; });
   if (no_target) p.target_shape.clear();
   if (!p.target_shape.empty()) FillTuple(&p.target_shape, n, 1, 1, "target_shape");
-  if (p.num_filter % p.num_group != 0) {
-    Throw<GraphError>("num_filter {} is not a multiple of num_group {}", p.num_filter, p.num_group);
-  }
+  CheckFilters(p.num_filter, p.num_group);
   for (std::size_t i = 0; i < n; ++i) {
     if (p.adj[i] >= p.stride[i] && p.target_shape.empty()) {
       Throw<GraphError>("adj {} must be smaller than stride {}", PrintAttr(p.adj), PrintAttr(p.stride));

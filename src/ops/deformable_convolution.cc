@@ -48,15 +48,8 @@ ParamSchema<DeformableParam> Schema() {
 
 void Validate(DeformableParam& p) {
   if (p.kernel.size() != 2) Throw<GraphError>("attribute kernel: expected two values, got {}", p.kernel.size());
-  FillTuple(&p.kernel, 2, 1, 1, "kernel");
-  std::replace(p.stride.begin(), p.stride.end(), std::int64_t{0}, std::int64_t{1});
-  std::replace(p.dilate.begin(), p.dilate.end(), std::int64_t{0}, std::int64_t{1});
-  FillTuple(&p.stride, 2, 1, 1, "stride");
-  FillTuple(&p.dilate, 2, 1, 1, "dilate");
-  FillTuple(&p.pad, 2, 0, 0, "pad");
-  if (p.num_filter % p.num_group != 0) {
-    Throw<GraphError>("num_filter {} is not a multiple of num_group {}", p.num_filter, p.num_group);
-  }
+  FillWindow(&p.kernel, &p.stride, &p.dilate, &p.pad);
+  CheckFilters(p.num_filter, p.num_group);
 }
 
 std::int64_t Window(const DeformableParam& p) { return p.kernel[0] * p.kernel[1]; }
@@ -94,20 +87,44 @@ void InferShape(bool modulated, ShapeRelation& r) {
   r.Out(0, Shape{batch, p.num_filter, height, width});
 }
 
-// The bilinear interpolation of a plane; how it goes on outside is told in the documentation of the operators.
+// An element that a sample is interpolated from, and how the sample changes with it and with its own position.
 template <class T>
-T SampleOf(const T* plane, std::int64_t height, std::int64_t width, T y, T x, bool zeros_outside) {
+struct Corner {
+  std::int64_t place;  // in the plane; -1: a zero outside of it
+  T weight, by_row, by_column;
+};
+
+// The four elements around a position of a plane; how it goes on outside is told in the documentation of the operators.
+template <class T>
+std::array<Corner<T>, 4> CornersOf(std::int64_t height, std::int64_t width, T y, T x, bool zeros_outside) {
+  std::array<Corner<T>, 4> corners{};
+  for (Corner<T>& corner : corners) corner.place = -1;
   const T low = zeros_outside ? T{-1} : T{0};
   const bool is_inside = y >= low && x >= low && y < static_cast<T>(height) && x < static_cast<T>(width);
-  if (!is_inside) return T{0};
+  if (!is_inside) return corners;
   const auto top = static_cast<std::int64_t>(std::floor(y)), left = static_cast<std::int64_t>(std::floor(x));
-  const auto at = [&](std::int64_t r, std::int64_t c) {
-    if (!zeros_outside) return plane[std::min(r, height - 1) * width + std::min(c, width - 1)];
-    return r >= 0 && c >= 0 && r < height && c < width ? plane[r * width + c] : T{0};
-  };
   const T down = y - static_cast<T>(top), across = x - static_cast<T>(left);
-  return (1 - down) * ((1 - across) * at(top, left) + across * at(top, left + 1)) +
-         down * ((1 - across) * at(top + 1, left) + across * at(top + 1, left + 1));
+  for (int k = 0; k < 4; ++k) {
+    std::int64_t row = top + k / 2, column = left + k % 2;
+    if (!zeros_outside) {
+      row = std::min(row, height - 1);
+      column = std::min(column, width - 1);
+    }
+    if (row < 0 || column < 0 || row >= height || column >= width) continue;
+    const T vertical = k / 2 == 0 ? 1 - down : down, horizontal = k % 2 == 0 ? 1 - across : across;
+    corners[static_cast<std::size_t>(k)] = {row * width + column, vertical * horizontal,
+                                            k / 2 == 0 ? -horizontal : horizontal, k % 2 == 0 ? -vertical : vertical};
+  }
+  return corners;
+}
+
+template <class T>
+T SampleOf(const T* plane, const std::array<Corner<T>, 4>& corners) {
+  T sample{0};
+  for (const Corner<T>& corner : corners) {
+    if (corner.place >= 0) sample += corner.weight * plane[corner.place];
+  }
+  return sample;
 }
 
 template <class T>
@@ -115,28 +132,59 @@ struct DeformableArrays {
   std::vector<T> data, offset, mask, weight, bias;
 };
 
+// Where element k of the window of a position reads channel c of an image.
+template <class T>
+class Sampler {
+ public:
+  Sampler(const DeformableParam& p, const DeformableArrays<T>& a, const Shape& data, const Shape& out)
+      : p_(p), a_(a), data_(data), out_(out) {}
+
+  std::int64_t plane() const { return out_[2] * out_[3]; }
+  // The first of (offset group, element of the window)'s samples.
+  std::int64_t SampleAt(std::int64_t image, std::int64_t c, std::int64_t k) const {
+    const std::int64_t group = c / (data_[1] / p_.num_deformable_group);
+    return (image * p_.num_deformable_group + group) * Window(p_) + k;
+  }
+  std::array<Corner<T>, 4> At(std::int64_t image, std::int64_t c, std::int64_t k, std::int64_t position) const {
+    const T* moved = a_.offset.data() + 2 * SampleAt(image, c, k) * plane() + position;
+    const std::int64_t row = position / out_[3] * p_.stride[0] + k / p_.kernel[1] * p_.dilate[0] - p_.pad[0];
+    const std::int64_t column = position % out_[3] * p_.stride[1] + k % p_.kernel[1] * p_.dilate[1] - p_.pad[1];
+    return CornersOf(data_[2], data_[3], static_cast<T>(row) + moved[0], static_cast<T>(column) + moved[plane()],
+                     !a_.mask.empty());
+  }
+  T AmountAt(std::int64_t image, std::int64_t c, std::int64_t k, std::int64_t position) const {
+    return a_.mask.empty() ? T{1} : a_.mask[SampleAt(image, c, k) * plane() + position];
+  }
+
+ private:
+  const DeformableParam& p_;
+  const DeformableArrays<T>& a_;
+  const Shape &data_, &out_;
+};
+
 // One element of the result: its filter's sum over the group's channels and the window.
 template <class T>
 T SumOf(const DeformableParam& p, const DeformableArrays<T>& a, const Shape& data, const Shape& out, std::int64_t image,
         std::int64_t filter, std::int64_t position) {
-  const std::int64_t per_group = data[1] / p.num_group, per_offset = data[1] / p.num_deformable_group;
-  const std::int64_t plane = out[2] * out[3], window = Window(p);
+  const Sampler<T> sampler(p, a, data, out);
+  const std::int64_t per_group = data[1] / p.num_group, window = Window(p);
   const std::int64_t first = filter / (p.num_filter / p.num_group) * per_group;
   T sum{0};
   for (std::int64_t c = first; c < first + per_group; ++c) {
     const T* source = a.data.data() + (image * data[1] + c) * data[2] * data[3];
     for (std::int64_t k = 0; k < window; ++k) {
-      const std::int64_t sample = (image * p.num_deformable_group + c / per_offset) * window + k;
-      const T* moved = a.offset.data() + 2 * sample * plane + position;
-      const std::int64_t row = position / out[3] * p.stride[0] + k / p.kernel[1] * p.dilate[0] - p.pad[0];
-      const std::int64_t column = position % out[3] * p.stride[1] + k % p.kernel[1] * p.dilate[1] - p.pad[1];
-      const T value = SampleOf(source, data[2], data[3], static_cast<T>(row) + moved[0],
-                               static_cast<T>(column) + moved[plane], !a.mask.empty());
-      const T amount = a.mask.empty() ? T{1} : a.mask[sample * plane + position];
-      sum += a.weight[(filter * per_group + c - first) * window + k] * amount * value;
+      const T value = SampleOf(source, sampler.At(image, c, k, position));
+      sum += a.weight[(filter * per_group + c - first) * window + k] * sampler.AmountAt(image, c, k, position) * value;
     }
   }
   return sum;
+}
+
+template <class T>
+DeformableArrays<T> ArraysOf(bool modulated, std::span<const NDArray> in) {
+  DeformableArrays<T> a{Numbers<T>(in[0]), Numbers<T>(in[1]), {}, Numbers<T>(in[modulated ? 3 : 2]), {}};
+  if (modulated) a.mask = Numbers<T>(in[2]);
+  return a;
 }
 
 void Reference(bool modulated, const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
@@ -145,8 +193,7 @@ void Reference(bool modulated, const Node& node, std::span<const NDArray> in, st
   const std::size_t weight = modulated ? 3 : 2;
   WithFloatType(in[0].dtype(), [&](auto zero) {
     using T = decltype(zero);
-    DeformableArrays<T> a{Numbers<T>(in[0]), Numbers<T>(in[1]), {}, Numbers<T>(in[weight]), {}};
-    if (modulated) a.mask = Numbers<T>(in[2]);
+    DeformableArrays<T> a = ArraysOf<T>(modulated, in);
     a.bias = p.no_bias ? std::vector<T>(p.num_filter, T{0}) : Numbers<T>(in[weight + 1]);
     const std::int64_t plane = shape[2] * shape[3];
     std::vector<T> y(out[0].size());
@@ -209,6 +256,141 @@ bool Lower(bool modulated, LowerContext& c) {
   return true;
 }
 
+// ---- gradients ----
+
+// Those of all arrays, of which one channel of one image adds its part at a time.
+template <class T>
+class DeformableGradients {
+ public:
+  DeformableGradients(const DeformableParam& p, const DeformableArrays<T>& a, const Shape& data, const Shape& out,
+                      const std::vector<T>& gradient)
+      : p_(p), a_(a), data_(data), out_(out), gradient_(gradient), sampler_(p, a, data, out) {
+    sums_.data.assign(a.data.size(), T{0});
+    sums_.offset.assign(a.offset.size(), T{0});
+    sums_.mask.assign(a.mask.size(), T{0});
+    sums_.weight.assign(a.weight.size(), T{0});
+  }
+
+  void AddAll() {
+    for (std::int64_t image = 0; image < data_[0]; ++image) {
+      for (std::int64_t c = 0; c < data_[1]; ++c) {
+        for (std::int64_t k = 0; k < Window(p_); ++k) {
+          for (std::int64_t position = 0; position < sampler_.plane(); ++position) Add(image, c, k, position);
+        }
+      }
+    }
+  }
+  const DeformableArrays<T>& sums() const { return sums_; }
+
+ private:
+  void Add(std::int64_t image, std::int64_t c, std::int64_t k, std::int64_t position) {
+    const std::array<Corner<T>, 4> corners = sampler_.At(image, c, k, position);
+    const std::int64_t plane = sampler_.plane(), first = (image * data_[1] + c) * data_[2] * data_[3];
+    const T amount = sampler_.AmountAt(image, c, k, position), value = SampleOf(a_.data.data() + first, corners);
+    const T by_product = OfProduct(image, c, k, position, amount * value), by_sample = by_product * amount;
+    const std::int64_t at = sampler_.SampleAt(image, c, k) * plane + position;
+    if (!sums_.mask.empty()) sums_.mask[at] += by_product * value;
+    T* moved = sums_.offset.data() + 2 * sampler_.SampleAt(image, c, k) * plane + position;
+    for (const Corner<T>& corner : corners) {
+      if (corner.place < 0) continue;
+      sums_.data[first + corner.place] += by_sample * corner.weight;
+      moved[0] += by_sample * corner.by_row * a_.data[first + corner.place];
+      moved[plane] += by_sample * corner.by_column * a_.data[first + corner.place];
+    }
+  }
+
+  // The gradient of what is multiplied with the weights; adds the product's part to theirs.
+  T OfProduct(std::int64_t image, std::int64_t c, std::int64_t k, std::int64_t position, T factor) {
+    const std::int64_t per_group = data_[1] / p_.num_group, filters = p_.num_filter / p_.num_group;
+    T sum{0};
+    for (std::int64_t f = c / per_group * filters; f < (c / per_group + 1) * filters; ++f) {
+      const T gradient = gradient_[(image * p_.num_filter + f) * sampler_.plane() + position];
+      const std::int64_t weight = (f * per_group + c % per_group) * Window(p_) + k;
+      sums_.weight[weight] += gradient * factor;
+      sum += gradient * a_.weight[weight];
+    }
+    return sum;
+  }
+
+  const DeformableParam& p_;
+  const DeformableArrays<T>& a_;
+  const Shape &data_, &out_;
+  const std::vector<T>& gradient_;
+  const Sampler<T> sampler_;
+  DeformableArrays<T> sums_;
+};
+
+// Inputs: the gradient, then data, offset, [mask], weight, whose gradients are the outputs.
+void BackwardReference(bool modulated, const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+  const std::span<const NDArray> arrays = in.subspan(1);
+  WithFloatType(in[0].dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const DeformableArrays<T> a = ArraysOf<T>(modulated, arrays);
+    const std::vector<T> gradient = Numbers<T>(in[0]);
+    DeformableGradients<T> gradients(node.params<DeformableParam>(), a, arrays[0].shape(), in[0].shape(), gradient);
+    gradients.AddAll();
+    const DeformableArrays<T>& sums = gradients.sums();
+    std::vector<const std::vector<T>*> results{&sums.data, &sums.offset};
+    if (modulated) results.push_back(&sums.mask);
+    results.push_back(&sums.weight);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (out[i].defined()) Store(*results[i], out[i]);
+    }
+  });
+}
+
+void InferBackward(bool modulated, ShapeRelation& r) {
+  for (int i = 0; i < r.num_outputs(); ++i) {
+    r.In(i + 1, r.out(i));
+    r.Out(i, r.in(i + 1));
+  }
+  std::vector<Shape> in, out(1);
+  for (int i = 1; i < r.num_inputs(); ++i) in.push_back(r.in(i));
+  if (!r.node().params<DeformableParam>().no_bias) in.push_back(Shape{});
+  ShapeRelation forward(r.node(), in, out);
+  InferShape(modulated, forward);
+  r.In(0, out[0]);
+  for (int i = 0; i < r.num_outputs(); ++i) r.In(i + 1, in[static_cast<std::size_t>(i)]);
+}
+
+std::vector<std::string> DifferentiableInputs(bool modulated) {
+  if (modulated) return {"data", "offset", "mask", "weight"};
+  return {"data", "offset", "weight"};
+}
+
+void SetGradients(bool modulated, GradientContext& c) {
+  const std::size_t count = DifferentiableInputs(modulated).size();
+  std::vector<Term> inputs{c.gradient()};
+  for (std::size_t i = 0; i < count; ++i) inputs.push_back(c.in(static_cast<int>(i)));
+  const std::vector<Term> found = c.CallAll("_backward_" + c.node().op_name().substr(9), inputs, c.attrs());
+  for (std::size_t i = 0; i < count; ++i) c.Set(static_cast<int>(i), found[i]);
+  const int bias = static_cast<int>(count);
+  if (c.num_inputs() > bias) c.Set(bias, SumOfChannels(c.gradient(), 1, c.in(bias)));
+}
+
+OpDefinition<DeformableParam> RegisterBackward(const char* name, bool modulated) {
+  return RegisterOp<DeformableParam>(name)
+      .Doc("The gradients of the inputs of the operator, but of the bias.")
+      .Params(Schema(), Validate)
+      .Inputs([modulated](const DeformableParam&) {
+        std::vector<std::string> names = DifferentiableInputs(modulated);
+        names.insert(names.begin(), "gradient");
+        return names;
+      })
+      .Outputs(DifferentiableInputs(modulated))
+      .VisibleOutputs([modulated](const DeformableParam&) { return modulated ? 4 : 3; })
+      .Set(ShapeRule{[modulated](ShapeRelation& r) { InferBackward(modulated, r); }})
+      .Set(SameFloatDType())
+      .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole::kData, SlotRole::kIndex}})
+      .Set(NoGradient{"second derivatives of deformable convolutions are not implemented"})
+      .Set(ReferenceKernel{[modulated](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+        BackwardReference(modulated, node, in, out);
+      }});
+}
+
+[[maybe_unused]] const auto kBackwardDeformable = RegisterBackward("_backward_DeformableConvolution", false);
+[[maybe_unused]] const auto kBackwardModulated = RegisterBackward("_backward_ModulatedDeformableConvolution", true);
+
 OpDefinition<DeformableParam> Register(const char* name, const char* doc, bool modulated) {
   return RegisterOp<DeformableParam>(name)
       .Doc(doc)
@@ -223,7 +405,7 @@ OpDefinition<DeformableParam> Register(const char* name, const char* doc, bool m
       .Set(ShapeRule{[modulated](ShapeRelation& r) { InferShape(modulated, r); }})
       .Set(SameFloatDType())
       .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole::kIndex}})
-      .Set(NoGradient{"gradients of deformable convolutions are not implemented"})
+      .Set(GradientRule{[modulated](GradientContext& c) { SetGradients(modulated, c); }})
       .Set(ReferenceKernel{[modulated](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
         Reference(modulated, node, in, out);
       }})

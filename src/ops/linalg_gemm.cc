@@ -1,10 +1,11 @@
-// _linalg_gemm2: products of matrices that lie along one axis and the last.
+// _linalg_gemm2 and _linalg_gemm: products of matrices that lie along one axis and the last, and sums with them.
 #include <algorithm>
 
 #include "ops/matmul.h"
 #include "ops/matrix_gradients.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
+#include "passes/gradient/composition_rule.h"
 #include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
@@ -17,8 +18,17 @@ struct GemmParam {
   bool transpose_a = false;
   bool transpose_b = false;
   double alpha = 1;
+  double beta = 1;  // of _linalg_gemm
   std::int64_t axis = -2;
 };
+
+ParamSchema<GemmParam> Schema() {
+  return ParamSchema<GemmParam>()
+      .Optional("transpose_a", &GemmParam::transpose_a, "Use the transpose of A.")
+      .Optional("transpose_b", &GemmParam::transpose_b, "Use the transpose of B.")
+      .Optional("alpha", &GemmParam::alpha, "Multiplies the product.")
+      .Optional("axis", &GemmParam::axis, "The axis of the matrices' rows; columns are the last axis.");
+}
 
 // The axis of the matrices' rows; that of the columns is the last.
 int RowAxis(const Node& node, const Shape& a) {
@@ -107,11 +117,7 @@ bool Lower(LowerContext& c) {
     RegisterOp<GemmParam>("_linalg_gemm2")
         .Alias("linalg_gemm2")
         .Doc("alpha * A B for each of the leading axes.")
-        .Params(ParamSchema<GemmParam>()
-                    .Optional("transpose_a", &GemmParam::transpose_a, "Use the transpose of A.")
-                    .Optional("transpose_b", &GemmParam::transpose_b, "Use the transpose of B.")
-                    .Optional("alpha", &GemmParam::alpha, "Multiplies the product.")
-                    .Optional("axis", &GemmParam::axis, "The axis of the matrices' rows; columns are the last axis."))
+        .Params(Schema())
         .Inputs({"A", "B"})
         .Set(ShapeRule{InferShape})
         .Set(SameFloatDType())
@@ -125,6 +131,35 @@ bool Lower(LowerContext& c) {
         }})
         .Set(ReferenceKernel{Reference})
         .Set(LowerRule{Lower});
+
+void SumReference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+  std::vector<NDArray> products{NDArray(DType::kFloat64, out[0].shape())};
+  Reference(node, in.subspan(0, 2), products);
+  std::vector<double> sums = Numbers<double>(products[0]);
+  const std::vector<double> added = Numbers<double>(in[2]);
+  for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += node.params<GemmParam>().beta * added[i];
+  Store(sums, out[0]);
+}
+
+[[maybe_unused]] const auto kSum = RegisterOp<GemmParam>("_linalg_gemm")
+                                       .Alias("linalg_gemm")
+                                       .Doc("alpha * A B + beta * C for each of the leading axes.")
+                                       .Params(Schema().Optional("beta", &GemmParam::beta, "Multiplies C."))
+                                       .Inputs({"A", "B", "C"})
+                                       .Set(ShapeRule{[](ShapeRelation& r) {
+                                         InferShape(r);
+                                         r.In(2, r.out(0));
+                                         r.Out(0, r.in(2));
+                                       }})
+                                       .Set(SameFloatDType())
+                                       .Set(AmpFacts{Arithmetic::kAccumulates})
+                                       .Set(CompositionRule([](GradientContext& c) {
+                                         AttrMap attrs = c.attrs();
+                                         attrs.erase("beta");
+                                         return std::vector<Term>{c.Call("_linalg_gemm2", {c.in(0), c.in(1)}, attrs) +
+                                                                  c.params<GemmParam>().beta * c.in(2)};
+                                       }))
+                                       .Set(ReferenceKernel{SumReference});
 
 }  // namespace
 }  // namespace amp

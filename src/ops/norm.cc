@@ -7,6 +7,7 @@
 #include "ops/ranges.h"
 #include "ops/reduce_rules.h"
 #include "ops/rules.h"
+#include "passes/gradient/composition_rule.h"
 #include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/reference.h"
@@ -224,6 +225,33 @@ void MatrixNorms(const NDArray& in, const std::vector<int>& axes, const NumpyNor
   StoreResults(y, out);
 }
 
+// A matrix's largest or smallest sum of magnitudes along one of its axes.
+Term ComposeMatrixNorm(GradientContext& c, const NumpyNormParam& p, const Term& magnitudes) {
+  if (p.flag == kNuclear || std::abs(p.ord) == 2) {
+    throw UnsupportedError(c.node().Describe() + ": norms made of singular values have no gradient here");
+  }
+  const std::int64_t summed = (*p.axis)[std::abs(p.ord) == 1 ? 0 : 1];
+  const Term sums = c.Call("_npi_sum", {magnitudes}, {{"axis", PrintAttr(IntTuple{summed})}, {"keepdims", "True"}});
+  return c.Call(p.ord > 0 ? "_npi_max" : "_npi_min", {sums},
+                {{"axis", PrintAttr(*p.axis)}, {"keepdims", PrintAttr(p.keepdims)}});
+}
+
+std::vector<Term> ComposeNumpyNorm(GradientContext& c) {
+  const auto& p = c.params<NumpyNormParam>();
+  AttrMap attrs{{"keepdims", PrintAttr(p.keepdims)}};
+  if (p.axis) attrs["axis"] = PrintAttr(*p.axis);
+  const auto reduce = [&](const char* op, const Term& x) { return c.Call(op, {x}, attrs); };
+  if (IsFrobenius(p)) return {Unary("sqrt", reduce("_npi_sum", Unary("square", c.in(0))))};
+  if (!p.axis) throw UnsupportedError(c.node().Describe() + ": the gradient needs the attribute axis");
+  const Term magnitudes = Unary("abs", c.in(0));
+  if (p.axis->size() == 2) return {ComposeMatrixNorm(c, p, magnitudes)};
+  if (p.ord == 0) return {reduce("_npi_sum", Unary("zeros_like", c.in(0)))};  // a count
+  if (p.ord == 1) return {reduce("_npi_sum", magnitudes)};
+  if (p.ord == 2) return {Unary("sqrt", reduce("_npi_sum", Unary("square", c.in(0))))};
+  if (std::isinf(p.ord)) return {reduce(p.ord > 0 ? "_npi_max" : "_npi_min", magnitudes)};
+  return {Power(reduce("_npi_sum", Power(magnitudes, p.ord)), 1 / p.ord)};
+}
+
 [[maybe_unused]] const auto kNumpyNorm =
     RegisterOp<NumpyNormParam>("_npi_norm")
         .Doc("Norms of vectors (one axis) and matrices (two axes).")
@@ -243,7 +271,7 @@ void MatrixNorms(const NDArray& in, const std::vector<int>& axes, const NumpyNor
         }})
         .Set(AmpFacts{Arithmetic::kNeedsFloat32})
         .Set(ConstantRange({0, ValueRange::kInfinity}))
-        .Set(NoGradient{"gradients of NumPy's norms are not implemented"})
+        .Set(CompositionRule(ComposeNumpyNorm))
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           const auto& p = node.params<NumpyNormParam>();
           const int rank = in[0].shape().rank();

@@ -7,6 +7,7 @@
 #include "ops/places.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
+#include "passes/gradient/composition_rule.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
@@ -143,6 +144,27 @@ void Extremes(const PadParam& p, const NDArray& in, NDArray& out) {
   });
 }
 
+// The same as operators: along each axis the extreme, repeated, and the data between.
+std::vector<Term> ComposeExtremes(GradientContext& c) {
+  const auto& p = c.params<PadParam>();
+  Term padded = c.in(0);
+  for (std::size_t a = 0; a < p.pad_width.axes.size(); ++a) {
+    const auto [before, after] = p.pad_width.axes[a];
+    if (before + after == 0) continue;
+    const std::string axis = std::to_string(a);
+    const Term extreme = c.Call(p.mode == "maximum" ? "max" : "min", {padded}, {{"axis", axis}, {"keepdims", "True"}});
+    std::vector<Term> parts;
+    const auto add = [&](std::int64_t width) {
+      if (width > 0) parts.push_back(c.Call("repeat", {extreme}, {{"repeats", std::to_string(width)}, {"axis", axis}}));
+    };
+    add(before);
+    parts.push_back(padded);
+    add(after);
+    padded = c.Call("Concat", parts, {{"num_args", std::to_string(parts.size())}, {"dim", axis}});
+  }
+  return {padded};
+}
+
 bool Lower(LowerContext& c) {
   const auto& p = c.node().params<PadParam>();
   const auto mode = ModeOf(p);
@@ -182,11 +204,8 @@ bool Lower(LowerContext& c) {
           return p.mode == "constant" ? Hull(q.in[0], ValueRange::Of(p.constant_values)) : q.in[0];
         }})
         .Set(GradientRule{[](GradientContext& c) {
-          const std::string& mode = c.params<PadParam>().mode;
-          if (mode == "maximum" || mode == "minimum") {
-            throw UnsupportedError(c.node().Describe() + ": the gradient of mode " + mode + " is not supported");
-          }
-          MoveGradient().apply(c);
+          static const GradientRule kMoves = MoveGradient(), kExtremes = CompositionRule(ComposeExtremes);
+          (ModeOf(c.params<PadParam>()) ? kMoves : kExtremes).apply(c);
         }})
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           const auto& p = node.params<PadParam>();

@@ -336,7 +336,13 @@ void InferBackwardShape(ShapeRelation& r) {
         .Set(ShapeRule{InferBackwardShape})
         .Set(SameFloatDType())
         .Set(AmpFacts{Arithmetic::kNeedsFloat32})
-        .Set(NoGradient{"second derivatives of pooling are not implemented"})
+        .Set(GradientRule{[](GradientContext& c) {
+          const std::string& type = c.params<PoolingParam>().pool_type;
+          if (type != "avg" && type != "sum") {
+            throw UnsupportedError(c.node().Describe() + ": the gradient of pool_type " + type + " has none");
+          }
+          c.Set(0, c.Call("Pooling", {c.gradient()}, c.attrs()));  // which is linear
+        }})
         .Set(ReferenceKernel{BackwardReference});
 
 // Whether some window may lie in the padding alone, where the largest element is the lowest number that there is.

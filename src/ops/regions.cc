@@ -18,4 +18,20 @@ void InferRegionDTypes(DTypeRelation& r) {
   r.InIsFloat(1);
 }
 
+void InferRegionGradient(ShapeRelation& r, void (*forward)(ShapeRelation&)) {
+  r.In(1, r.out(0));
+  r.Out(0, r.in(1));
+  std::vector<Shape> in{r.in(1), r.in(2)}, out(1);
+  ShapeRelation relation(r.node(), in, out);
+  forward(relation);
+  r.In(0, out[0]);
+  r.In(2, in[1]);
+}
+
+void InferRegionGradientDTypes(DTypeRelation& r) {
+  r.Same({0, 1}, {0});
+  r.InIsFloat(0);
+  if (!IsKnown(r.in(2))) r.In(2, r.in(0));
+}
+
 }  // namespace amp

@@ -11,4 +11,9 @@ void CheckPooledSize(const IntTuple& size);
 // The result has the dtype of the data; so do regions whose dtype is not known.
 void InferRegionDTypes(DTypeRelation& r);
 
+// Of the gradient of the data, whose inputs are (gradient, data, regions): the data lend their shape, and `forward` is
+// the operator's rule.
+void InferRegionGradient(ShapeRelation& r, void (*forward)(ShapeRelation&));
+void InferRegionGradientDTypes(DTypeRelation& r);
+
 }  // namespace amp

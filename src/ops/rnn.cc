@@ -239,6 +239,7 @@ void Gradient(GradientContext& c) {
         .Set(DTypeRule{InferDType})
         // Errors of the state add up over time, and the kernel gains nothing from low-precision operands.
         .Set(AmpFacts{Arithmetic::kNeedsFloat32, Roles()})
+        .Set(MultipliesInside{})
         .Set(TrainingForm{[](TrainingContext& c) {
           const auto& p = c.node().params<RnnParam>();
           if (p.p > 0 && p.num_layers > 1) {

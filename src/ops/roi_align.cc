@@ -173,22 +173,12 @@ void BackwardReference(const Node& node, std::span<const NDArray> in, std::span<
         .Doc("The gradient of the data of _contrib_ROIAlign.")
         .Params(Schema(), Validate)
         .Inputs({"gradient", "data", "rois"})
-        .Set(ShapeRule{[](ShapeRelation& r) {
-          r.In(1, r.out(0));
-          r.Out(0, r.in(1));
-          std::vector<Shape> in{r.in(1), r.in(2)}, out(1);
-          ShapeRelation forward(r.node(), in, out);
-          InferShape(forward);
-          r.In(0, out[0]);
-          r.In(2, in[1]);
-        }})
-        .Set(DTypeRule{[](DTypeRelation& r) {
-          r.Same({0, 1}, {0});
-          r.InIsFloat(0);
-          if (!IsKnown(r.in(2))) r.In(2, r.in(0));
-        }})
+        .Set(ShapeRule{[](ShapeRelation& r) { InferRegionGradient(r, InferShape); }})
+        .Set(DTypeRule{InferRegionGradientDTypes})
         .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole::kIgnored, SlotRole::kIndex}})
-        .Set(NoGradient{"second derivatives of ROIAlign are not implemented"})
+        .Set(GradientRule{[](GradientContext& c) {  // the operator is linear in its data
+          c.Set(0, c.Call("_contrib_ROIAlign", {c.gradient(), c.in(2)}, c.attrs()));
+        }})
         .Set(ReferenceKernel{BackwardReference});
 
 [[maybe_unused]] const auto kCard =

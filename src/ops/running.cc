@@ -125,12 +125,55 @@ void DiffReference(const Node& node, std::span<const NDArray> in, std::span<NDAr
   });
 }
 
+// Each difference goes to its first element with a minus, to its second one with a plus.
+void BackwardDiffReference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+  const auto& p = node.params<DiffParam>();
+  const Shape& shape = out[0].shape();
+  const int axis = RequireAxis(node, p.axis, shape);
+  const std::int64_t outer = shape.SizeOf(0, axis), inner = shape.SizeOf(axis + 1, shape.rank());
+  std::int64_t size = in[0].shape()[axis];
+  if (size == 0 || out[0].size() == 0) return Store(std::vector<double>(out[0].size(), 0), out[0]);
+  std::vector<double> gradient = Numbers<double>(in[0]);
+  for (; size < shape[axis]; ++size) {
+    std::vector<double> longer(outer * (size + 1) * inner, 0);
+    for (std::int64_t i = 0; i < std::ssize(gradient); ++i) {
+      const std::int64_t first = i + i / (size * inner) * inner;
+      longer[first] -= gradient[i];
+      longer[first + inner] += gradient[i];
+    }
+    gradient = std::move(longer);
+  }
+  Store(gradient, out[0]);
+}
+
+ParamSchema<DiffParam> DiffSchema() {
+  return ParamSchema<DiffParam>()
+      .Optional("n", &DiffParam::n, "How often.")
+      .Range(0, 1 << 30)
+      .Optional("axis", &DiffParam::axis, "The axis; may be negative.");
+}
+
+[[maybe_unused]] const auto kBackwardDiff =
+    RegisterOp<DiffParam>("_backward_diff")
+        .Doc("The gradient of the data of _npi_diff.")
+        .Params(DiffSchema())
+        .Inputs({"gradient", "data"})
+        .Set(ShapeRule{[](ShapeRelation& r) {
+          r.In(1, r.out(0));
+          r.Out(0, r.in(1));
+          std::vector<Shape> in{r.in(1)}, out(1);
+          ShapeRelation forward(r.node(), in, out);
+          InferDiff(forward);
+          r.In(0, out[0]);
+        }})
+        .Set(SameFloatDType())
+        .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole::kIgnored}})
+        .Set(GradientRule{[](GradientContext& c) { c.Set(0, c.Call("_npi_diff", {c.gradient()}, c.attrs())); }})
+        .Set(ReferenceKernel{BackwardDiffReference});
+
 [[maybe_unused]] const auto kDiff = RegisterOp<DiffParam>("_npi_diff")
                                         .Doc("Differences of neighbours along an axis, n times.")
-                                        .Params(ParamSchema<DiffParam>()
-                                                    .Optional("n", &DiffParam::n, "How often.")
-                                                    .Range(0, 1 << 30)
-                                                    .Optional("axis", &DiffParam::axis, "The axis; may be negative."))
+                                        .Params(DiffSchema())
                                         .Inputs({"a"})
                                         .Set(ShapeRule{InferDiff})
                                         .Set(DTypeRule{[](DTypeRelation& r) {
@@ -139,7 +182,9 @@ void DiffReference(const Node& node, std::span<const NDArray> in, std::span<NDAr
                                           r.AllSame();
                                         }})
                                         .Set(AmpFacts{Arithmetic::kNeedsFloat32})
-                                        .Set(NoGradient{"gradients of differences are not implemented"})
+                                        .Set(GradientRule{[](GradientContext& c) {
+                                          c.Set(0, c.Call("_backward_diff", {c.gradient(), c.in(0)}, c.attrs()));
+                                        }})
                                         .Set(ReferenceKernel{DiffReference});
 
 }  // namespace

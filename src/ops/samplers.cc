@@ -279,7 +279,10 @@ void BackwardSampler(const Node&, std::span<const NDArray> in, std::span<NDArray
         }})
         .Set(SameFloatDType())
         .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole::kIgnored}})
-        .Set(NoGradient{"second derivatives of grids are not implemented"})
+        .Set(GradientRule{[](GradientContext& c) {  // of what is linear in the data, but for a constant
+          const auto grid = [&c](const Term& data) { return c.Call("GridGenerator", {data}, c.attrs()); };
+          c.Set(0, grid(c.gradient()) - grid(Unary("zeros_like", c.gradient())));
+        }})
         .Set(ReferenceKernel{BackwardGrid});
 
 [[maybe_unused]] const auto kBackwardSampler =

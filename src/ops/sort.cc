@@ -5,6 +5,7 @@
 
 #include "kernels/extreme_positions.h"
 #include "kernels/sort_lines.h"
+#include "ops/backward_move.h"
 #include "ops/numeric.h"
 #include "ops/places.h"
 #include "ops/ranges.h"
@@ -293,6 +294,54 @@ Shape Sorted(const std::optional<std::int64_t>& axis, const Shape& data) { retur
           return LowerSort(c, lines, lines.size, p.is_ascend, -1, 0);
         }});
 
+struct TakeAlongParam {
+  std::optional<std::int64_t> axis = -1;
+};
+
+void InferTakeAlong(ShapeRelation& r) {
+  if (!r.in(0).fully_known() || !r.in(1).fully_known()) return;
+  const auto& axis = r.node().params<TakeAlongParam>().axis;
+  Shape expected = Sorted(axis, r.in(0));
+  const int along = axis ? RequireAxis(r.node(), *axis, expected) : 0;
+  if (r.in(1).rank() == expected.rank()) expected[along] = r.in(1)[along];
+  r.In(1, expected);
+  r.Out(0, expected);
+}
+
+void TakeAlongReference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+  const auto& axis = node.params<TakeAlongParam>().axis;
+  const Lines lines = LinesOf(node, axis, in[0].shape()), chosen = LinesOf(node, axis, in[1].shape());
+  const std::vector<std::int64_t> positions = Numbers<std::int64_t>(in[1]);
+  const auto bytes = static_cast<std::size_t>(BytesOf(in[0].dtype()));
+  for (std::int64_t line = 0; line < lines.count(); ++line) {
+    for (std::int64_t i = 0; i < chosen.size; ++i) {
+      const std::size_t to = chosen.At(line, i);
+      const std::int64_t given = positions[to], from = given < 0 ? given + lines.size : given;
+      if (from < 0 || from >= lines.size) {
+        FailAt(node, "index {} is out of range for an axis of size {}", given, lines.size);
+      }
+      std::memcpy(out[0].As<char>() + to * bytes, in[0].As<char>() + lines.At(line, from) * bytes, bytes);
+    }
+  }
+}
+
+[[maybe_unused]] const auto kTakeAlong =
+    RegisterOp<TakeAlongParam>("_take_along_axis")
+        .Doc("The elements of each line of data at its own positions; negative ones count from behind.")
+        .Params(ParamSchema<TakeAlongParam>().Optional("axis", &TakeAlongParam::axis,
+                                                       "The axis of lines; None: the data is flattened."))
+        .Inputs({"data", "positions"})
+        .Set(ShapeRule{InferTakeAlong})
+        .Set(DTypeRule{[](DTypeRelation& r) { r.Same({0}, {0}); }})
+        .Set(AmpFacts{Arithmetic::kMovesData, {SlotRole::kData, SlotRole::kIndex}, AlwaysCommutes})
+        .Set(MoveGradient())
+        .Set(ReferenceKernel{TakeAlongReference});
+
+// The gradient of what was chosen from lines of the data, to the places where it was.
+Term GradientOfChosen(GradientContext& c, const std::optional<std::int64_t>& axis, const Term& positions) {
+  return MoveBack(c.gradient(), "_take_along_axis", {{"axis", PrintAttr(axis)}}, {c.in(0), positions});
+}
+
 struct SortParam {
   std::optional<std::int64_t> axis = -1;
   bool is_ascend = true;
@@ -327,7 +376,13 @@ void SortReference(const Node& node, std::span<const NDArray> in, std::span<NDAr
         }})
         .Set(SameDType())
         .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
-        .Set(NoGradient{"gradients of sort are not implemented"})
+        .Set(GradientRule{[](GradientContext& c) {
+          const auto& p = c.params<SortParam>();
+          const Term order =
+              c.Call("argsort", {c.in(0)},
+                     {{"axis", PrintAttr(p.axis)}, {"is_ascend", PrintAttr(p.is_ascend)}, {"dtype", "int64"}});
+          c.Set(0, GradientOfChosen(c, p.axis, order));
+        }})
         .Set(ReferenceKernel{SortReference})
         .Set(KernelRule{[](LowerContext& c) {
           const auto& p = c.node().params<SortParam>();
@@ -431,7 +486,14 @@ bool LowerTopK(LowerContext& c) {
           return p.ret_typ == "mask" ? ValueRange::Between(0, 1, true) : Positions(q, p.axis);
         }})
         .Set(Compares())
-        .Set(NoGradient{"gradients of topk are not implemented"})
+        .Set(GradientRule{[](GradientContext& c) {
+          const auto& p = c.params<TopKParam>();
+          if (!GivesValues(p) || !c.has_gradient(0)) return;  // positions do not change
+          AttrMap attrs = c.attrs();
+          attrs["ret_typ"] = "indices";
+          attrs["dtype"] = "int64";
+          c.Set(0, GradientOfChosen(c, p.axis, c.Call("topk", {c.in(0)}, attrs)));
+        }})
         .Set(ReferenceKernel{TopKReference})
         .Set(KernelRule{LowerTopK});
 

@@ -1,5 +1,7 @@
 #include "ops/spatial.h"
 
+#include <algorithm>
+
 namespace amp {
 
 std::vector<int> SpatialLayout::ToChannelsFirst() const {
@@ -36,6 +38,23 @@ void FillTuple(IntTuple* tuple, std::size_t num_spatial, std::int64_t fallback, 
     if (value < low || value > kHigh) {
       Throw<GraphError>("attribute {}: expected values in [{}, {}], got {}", name, low, kHigh, value);
     }
+  }
+}
+
+void FillWindow(IntTuple* kernel, IntTuple* stride, IntTuple* dilate, IntTuple* pad) {
+  const std::size_t n = kernel->size();
+  if (n < 1 || n > 3) Throw<GraphError>("attribute kernel: expected one to three values, got {}", n);
+  FillTuple(kernel, n, 1, 1, "kernel");
+  std::replace(stride->begin(), stride->end(), std::int64_t{0}, std::int64_t{1});
+  std::replace(dilate->begin(), dilate->end(), std::int64_t{0}, std::int64_t{1});
+  FillTuple(stride, n, 1, 1, "stride");
+  FillTuple(dilate, n, 1, 1, "dilate");
+  FillTuple(pad, n, 0, 0, "pad");
+}
+
+void CheckFilters(std::int64_t num_filter, std::int64_t num_group) {
+  if (num_filter % num_group != 0) {
+    Throw<GraphError>("num_filter {} is not a multiple of num_group {}", num_filter, num_group);
   }
 }
 

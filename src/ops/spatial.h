@@ -32,6 +32,10 @@ std::vector<std::string> LayoutWords();
 // An empty tuple becomes `num_spatial` times `fallback`. Throws GraphError for another length or values below `low`.
 void FillTuple(IntTuple* tuple, std::size_t num_spatial, std::int64_t fallback, std::int64_t low, const char* name);
 
+// The attributes of a window over one to three axes: what is not given is 1, or 0 of `pad`.
+void FillWindow(IntTuple* kernel, IntTuple* stride, IntTuple* dilate, IntTuple* pad);
+void CheckFilters(std::int64_t num_filter, std::int64_t num_group);
+
 // A channels-first array's spatial sizes as three numbers, ones in front.
 std::array<std::int64_t, 3> Spatial3(const Shape& channels_first);
 std::array<std::int64_t, 3> Tuple3(const IntTuple& tuple, std::int64_t fill);

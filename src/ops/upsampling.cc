@@ -1,4 +1,5 @@
 // UpSampling: by repetition, or as a transposed convolution of each channel.
+#include "ops/backward_move.h"
 #include "ops/moves.h"
 #include "ops/numeric.h"
 #include "ops/ranges.h"
@@ -113,7 +114,7 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
   if (IsBilinear(node)) return BilinearReference(node.params<UpSamplingParam>().scale, in[0], in[1], out[0]);
   const bool concat = node.params<UpSamplingParam>().multi_input_mode == "concat";
   const Shape& shape = out[0].shape();
-  WithFloatType(out[0].dtype(), [&](auto zero) {
+  WithNumberType(out[0].dtype(), [&](auto zero) {  // numbers of places, too: see _backward_move
     using T = decltype(zero);
     std::vector<T> y(out[0].size(), T{0});
     std::int64_t first = 0;
@@ -133,10 +134,11 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
   });
 }
 
-// The sums of the blocks that elements became.
+// The sums of the blocks that elements became. Several inputs grow by different factors.
 void NearestGradient(GradientContext& c, std::int64_t scale) {
   if (c.num_inputs() > 1) {
-    throw UnsupportedError(c.node().Describe() + ": the gradient of several inputs is not supported");
+    for (int i = 0; i < c.num_inputs(); ++i) MoveGradient(i).apply(c);
+    return;
   }
   const std::string blocks = fmt::format("(0, 0, -4, -1, {}, -4, -1, {})", scale, scale);
   c.Set(0, c.Call("sum", {c.Call("Reshape", {c.gradient()}, {{"shape", blocks}})}, {{"axis", "(3, 5)"}}));

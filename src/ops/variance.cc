@@ -244,16 +244,78 @@ void AverageReference(const Node& node, std::span<const NDArray> in, std::span<N
   StoreResults(sums, out[1]);
 }
 
+// Inputs: the gradients of the average and of the sum of weights, data, weights. That of data is a weight's share; that
+// of weights the distance from the average times 1 / their sum.
+void BackwardAverageReference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+  const auto& p = node.params<AverageParam>();
+  const NDArray& data = in[2];
+  const std::vector<bool> named = NamedAxes(node, p.axis, data.shape().rank(), true);
+  const RowWeights weights(in.subspan(2), named, SizeAlong(data.shape(), named));
+  const bool own_weights = p.weighted && in[3].shape().rank() == data.shape().rank();
+  const std::vector<double> gradient = Numbers<double>(in[0]), of_sum = Numbers<double>(in[1]);
+  std::vector<double> rows(static_cast<std::size_t>(data.size())), weight_rows(rows.size());  // one behind the other
+  ForEachRow<double>(data, named, [&](std::int64_t i, const double* x, std::int64_t size) {
+    double sum = 0, total = 0;
+    for (std::int64_t k = 0; k < size; ++k) {
+      sum += x[k] * weights.Of(i)[k];
+      total += weights.Of(i)[k];
+    }
+    for (std::int64_t k = 0; k < size; ++k) {
+      rows[i * size + k] = gradient[i] * weights.Of(i)[k] / total;
+      weight_rows[i * size + k] = gradient[i] * (x[k] - sum / total) / total + (own_weights ? of_sum[i] : 0);
+    }
+  });
+  if (out[0].defined()) StoreRowsAlong(rows, named, out[0]);
+  if (out.size() < 2 || !out[1].defined()) return;
+  if (own_weights) return StoreRowsAlong(weight_rows, named, out[1]);
+  std::vector<double> sums(static_cast<std::size_t>(out[1].size()), of_sum[0]);
+  for (std::size_t k = 0; k < weight_rows.size(); ++k) sums[k % sums.size()] += weight_rows[k];
+  Store(sums, out[1]);
+}
+
+ParamSchema<AverageParam> AverageSchema() {
+  return ParamSchema<AverageParam>()
+      .Optional("axis", &AverageParam::axis, "The axes; None: all.")
+      .Optional("returned", &AverageParam::returned, "The sum of the weights is a visible output.")
+      .Optional("weighted", &AverageParam::weighted, "There is an input weights.");
+}
+
+std::vector<std::string> AverageInputs(const AverageParam& p) {
+  return p.weighted ? std::vector<std::string>{"a", "weights"} : std::vector<std::string>{"a"};
+}
+
+[[maybe_unused]] const auto kBackwardAverage =
+    RegisterOp<AverageParam>("_backward_average")
+        .Doc("The gradients of the data and of the weights of _npi_average, from those of its outputs.")
+        .Params(AverageSchema())
+        .Inputs([](const AverageParam& p) {
+          std::vector<std::string> names = AverageInputs(p);
+          names.insert(names.begin(), {"gradient", "gradient_of_sum"});
+          return names;
+        })
+        .Outputs(AverageInputs)
+        .VisibleOutputs([](const AverageParam& p) { return p.weighted ? 2 : 1; })
+        .Set(ShapeRule{[](ShapeRelation& r) {
+          for (int i = 0; i < r.num_outputs(); ++i) {
+            r.In(i + 2, r.out(i));
+            r.Out(i, r.in(i + 2));
+          }
+          std::vector<Shape> in, out(2);
+          for (int i = 2; i < r.num_inputs(); ++i) in.push_back(r.in(i));
+          ShapeRelation forward(r.node(), in, out);
+          InferAverage(forward);
+          for (int i = 0; i < 2; ++i) r.In(i, out[static_cast<std::size_t>(i)]);
+        }})
+        .Set(SameFloatDType())
+        .Set(AmpFacts{Arithmetic::kNeedsFloat32})
+        .Set(NoGradient{"second derivatives of averages are not implemented"})
+        .Set(ReferenceKernel{BackwardAverageReference});
+
 [[maybe_unused]] const auto kAverage =
     RegisterOp<AverageParam>("_npi_average")
         .Doc("Average over axes, weighted where there are weights; the second output is the sum of the weights.")
-        .Params(ParamSchema<AverageParam>()
-                    .Optional("axis", &AverageParam::axis, "The axes; None: all.")
-                    .Optional("returned", &AverageParam::returned, "The sum of the weights is a visible output.")
-                    .Optional("weighted", &AverageParam::weighted, "There is an input weights."))
-        .Inputs([](const AverageParam& p) {
-          return p.weighted ? std::vector<std::string>{"a", "weights"} : std::vector<std::string>{"a"};
-        })
+        .Params(AverageSchema())
+        .Inputs(AverageInputs)
         .Outputs(NumberedNames("output", 2))
         .VisibleOutputs([](const AverageParam& p) { return p.returned ? 2 : 1; })
         .Set(ShapeRule{InferAverage})
@@ -262,7 +324,12 @@ void AverageReference(const Node& node, std::span<const NDArray> in, std::span<N
           r.AllSame();
         }})
         .Set(AmpFacts{Arithmetic::kNeedsFloat32})
-        .Set(NoGradient{"gradients of averages are not implemented"})
+        .Set(GradientRule{[](GradientContext& c) {
+          std::vector<Term> inputs{c.gradient(0), c.gradient(1)};
+          for (int i = 0; i < c.num_inputs(); ++i) inputs.push_back(c.in(i));
+          const std::vector<Term> found = c.CallAll("_backward_average", inputs, c.attrs());
+          for (int i = 0; i < c.num_inputs(); ++i) c.Set(i, found[static_cast<std::size_t>(i)]);
+        }})
         .Set(ReferenceKernel{AverageReference});
 
 }  // namespace

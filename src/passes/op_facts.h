@@ -47,6 +47,9 @@ inline const AmpFacts& FactsOf(const Node& node) {
   return facts != nullptr ? *facts : kNone;
 }
 
+// Its time is that of products inside, though it is none of kAccumulates.
+struct MultipliesInside {};
+
 inline bool AlwaysCommutes(const Node&, DType) { return true; }
 
 // ---- where the elements of output 0 come from ----

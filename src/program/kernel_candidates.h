@@ -1,8 +1,8 @@
 // The kernels of ours that may compute a layer in place of the library: one entry each.
 //
 // A new candidate is an entry of the table in kernel_candidates.cc: its name, what it has to gain, and the function
-// that proposes it. What its step takes is said by LawOf (step_features.cc) and Flops (step_cost.cc); with a law of its
-// own, `amp calibrate` measures it, and tune=True times it.
+// that proposes it. LawOf (step_features.cc) and Flops (step_cost.cc) predict how long its step takes. `amp calibrate`
+// measures candidates that have a law of their own, and tune=True times them.
 #pragma once
 
 #include <optional>

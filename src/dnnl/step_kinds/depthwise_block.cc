@@ -6,7 +6,6 @@
 #include "dnnl/layout_builder.h"
 #include "dnnl/step_kind.h"
 #include "dnnl/step_kinds/pointwise.h"
-#include "kernels/cast.h"
 #include "kernels/parallel.h"
 #include "nnvm/error.h"
 #include "program/convolution_finish.h"
@@ -28,32 +27,12 @@ DepthwiseBlock JobOfWeights(const Shape& weights) {
   return job;
 }
 
-class WeightsKernel : public OwnKernel {
- public:
-  WeightsKernel(const DepthwiseBlock& job, bool is_bf16) : job_(job), is_bf16_(is_bf16) {}
-
-  std::size_t ScratchBytes() const override { return is_bf16_ ? Count() * sizeof(float) : 0; }
-
-  void Run(const KernelOperands& operands) const override {
-    const void* weights = operands.input(0);
-    if (is_bf16_) {
-      kernels::Cast(kernels::ElementType::kBFloat16, weights, kernels::ElementType::kFloat32, operands.scratch(),
-                    Count());
-      weights = operands.scratch();
-    }
-    kernels::PackDepthwiseWeights(job_, static_cast<const float*>(weights), static_cast<float*>(operands.output()));
-  }
-
- private:
-  std::size_t Count() const { return static_cast<std::size_t>(job_.channels * job_.kernel_height * job_.kernel_width); }
-
-  DepthwiseBlock job_;  // channels and the kernel's size
-  bool is_bf16_;
-};
-
 std::unique_ptr<const OwnKernel> MakeWeights(const Step& step, const LaidOutProgram& program) {
+  const auto pack = [](const DepthwiseBlock& job, const float* weights, void* packed) {
+    kernels::PackDepthwiseWeights(job, weights, static_cast<float*>(packed));
+  };
   const TensorType& weights = program.TypeOf(step.inputs[0]);
-  return std::make_unique<WeightsKernel>(JobOfWeights(weights.shape), weights.dtype == DType::kBFloat16);
+  return std::make_unique<PackingKernel<DepthwiseBlock, pack>>(JobOfWeights(weights.shape), weights);
 }
 
 ValueId PackedWeights(LayoutBuilder* builder, ValueId weights, NodeId node) {

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "dnnl/step_kind.h"
-#include "kernels/cast.h"
 #include "kernels/parallel.h"
 #include "nnvm/error.h"
 #include "program/pointwise_job.h"
@@ -20,29 +19,6 @@ using kernels::PointwiseSource;
 
 // ---- weights ----
 
-class WeightsKernel : public OwnKernel {
- public:
-  WeightsKernel(const Pointwise& job, bool is_bf16) : job_(job), is_bf16_(is_bf16) {}
-
-  std::size_t ScratchBytes() const override { return is_bf16_ ? Count() * sizeof(float) : 0; }
-
-  void Run(const KernelOperands& operands) const override {
-    const void* weights = operands.input(0);
-    if (is_bf16_) {
-      kernels::Cast(kernels::ElementType::kBFloat16, weights, kernels::ElementType::kFloat32, operands.scratch(),
-                    Count());
-      weights = operands.scratch();
-    }
-    kernels::PackPointwiseWeights(job_, static_cast<const float*>(weights), operands.output());
-  }
-
- private:
-  std::size_t Count() const { return static_cast<std::size_t>(job_.in_channels * job_.out_channels); }
-
-  Pointwise job_;  // channels and the dtype of products
-  bool is_bf16_;
-};
-
 // Weights (O, I, ...).
 Pointwise JobOfWeights(const PointwiseWeightsSpec& spec, const Shape& weights) {
   Pointwise job;
@@ -54,8 +30,8 @@ Pointwise JobOfWeights(const PointwiseWeightsSpec& spec, const Shape& weights) {
 
 std::unique_ptr<const OwnKernel> MakeWeights(const Step& step, const LaidOutProgram& program) {
   const TensorType& weights = program.TypeOf(step.inputs[0]);
-  return std::make_unique<WeightsKernel>(JobOfWeights(std::get<PointwiseWeightsSpec>(step.spec), weights.shape),
-                                         weights.dtype == DType::kBFloat16);
+  using Kernel = PackingKernel<Pointwise, kernels::PackPointwiseWeights>;
+  return std::make_unique<Kernel>(JobOfWeights(std::get<PointwiseWeightsSpec>(step.spec), weights.shape), weights);
 }
 
 [[maybe_unused]] const bool kWeights = RegisterStepKind<PointwiseWeightsSpec>({.make_kernel = MakeWeights});

@@ -6,6 +6,7 @@
 
 #include "dnnl/layout_builder.h"
 #include "dnnl/own_kernel.h"
+#include "kernels/cast.h"
 #include "kernels/pointwise.h"
 
 namespace amp::onednn {
@@ -33,5 +34,31 @@ std::optional<kernels::PointwiseImage> ImageOf(const Desc& desc);
 // Weights (O, I, 1, 1), packed for products of that dtype.
 ValueId PackedPointwise(LayoutBuilder* builder, ValueId weights, DType dtype, NodeId node);
 StepTypes TypesOf(const LayoutBuilder& builder, const Step& step);
+
+// Packs weights with `Pack(job, floats, packed)`, which reads float32 only.
+template <class Job, auto Pack>
+class PackingKernel : public OwnKernel {
+ public:
+  PackingKernel(const Job& job, const TensorType& weights) : job_(job), weights_(weights) {}
+
+  std::size_t ScratchBytes() const override { return is_bf16() ? Count() * sizeof(float) : 0; }
+
+  void Run(const KernelOperands& operands) const override {
+    const void* weights = operands.input(0);
+    if (is_bf16()) {
+      kernels::Cast(kernels::ElementType::kBFloat16, weights, kernels::ElementType::kFloat32, operands.scratch(),
+                    Count());
+      weights = operands.scratch();
+    }
+    Pack(job_, static_cast<const float*>(weights), operands.output());
+  }
+
+ private:
+  bool is_bf16() const { return weights_.dtype == DType::kBFloat16; }
+  std::size_t Count() const { return static_cast<std::size_t>(weights_.shape.size()); }
+
+  Job job_;
+  TensorType weights_;
+};
 
 }  // namespace amp::onednn

@@ -18,8 +18,9 @@ class GradientBuilder {
       : graph_(graph),
         depends_(FindDependents(graph, variables)),
         terms_(graph.num_entries()),
-        make_([this](const Node& forward, const std::string& op, AttrMap attrs, std::vector<NodeEntry> inputs) {
-          return Make(forward, op, std::move(attrs), std::move(inputs));
+        make_([this](const Node& forward, const std::string& op, AttrMap attrs, std::vector<NodeEntry> inputs,
+                     Subgraphs subgraphs) {
+          return Make(forward, op, std::move(attrs), std::move(inputs), std::move(subgraphs));
         }) {
     for (const NodePtr& node : graph.nodes()) names_.insert(node->name());
   }
@@ -106,14 +107,16 @@ class GradientBuilder {
     return *rule;
   }
 
-  NodePtr Make(const Node& forward, const std::string& op, AttrMap attrs, std::vector<NodeEntry> inputs) {
+  NodePtr Make(const Node& forward, const std::string& op, AttrMap attrs, std::vector<NodeEntry> inputs,
+               Subgraphs subgraphs = {}) {
     attrs[kForwardNodeAttr] = forward.name();
     return Node::Make({&OpRegistry::Get().Require(kMXNetDomain, op),
                        UniqueName(forward.name() + "_backward"),
                        std::move(attrs),
                        std::move(inputs),
                        {},
-                       Phase::kBackward});
+                       Phase::kBackward,
+                       std::move(subgraphs)});
   }
 
   std::string UniqueName(const std::string& stem) {

@@ -17,13 +17,15 @@ class ComposedGradient {
  public:
   ComposedGradient(GradientContext& context, const Composition& composition)
       : context_(context),
-        make_([](const Node& forward, const std::string& op, AttrMap attrs, std::vector<NodeEntry> inputs) {
+        make_([](const Node& forward, const std::string& op, AttrMap attrs, std::vector<NodeEntry> inputs,
+                 Subgraphs subgraphs) {
           return Node::Make({&OpRegistry::Get().Require(kMXNetDomain, op),
                              forward.name(),
                              std::move(attrs),
                              std::move(inputs),
                              {},
-                             Phase::kBackward});
+                             Phase::kBackward,
+                             std::move(subgraphs)});
         }) {
     std::vector<NodeEntry> inputs;
     for (int i = 0; i < context.num_inputs(); ++i) inputs.push_back(NewVariable(context.in(i).entry()));
@@ -71,7 +73,8 @@ class ComposedGradient {
       std::erase_if(attrs, [](const auto& attr) { return IsHiddenKey(attr.first); });
       std::vector<Term> terms;
       for (NodeEntry& input : inputs) terms.emplace_back(&context_, std::move(input));
-      return copies_[&node] = context_.Call(node.op_name(), terms, std::move(attrs)).entry().node;
+      return copies_[&node] =
+                 context_.CallAll(node.op_name(), terms, std::move(attrs), node.subgraphs())[0].entry().node;
     };
     return {&context_, InlineSubgraph({gradient}, given, copy)[0]};
   }

@@ -7,6 +7,7 @@
 #include "passes/fusion_mxnet/unfuse.h"
 #include "passes/gradient/add_gradients.h"
 #include "passes/gradient/gradient_rule.h"
+#include "passes/gradient/recompute.h"
 #include "passes/gradient/use_training_forms.h"
 #include "passes/optimize/merge_variables.h"
 
@@ -51,6 +52,28 @@ NodeEntry Named(const std::string& variable, const NodeEntry& gradient) {
 
 }  // namespace
 
+Graph JointGraph(const GradientGraph& parts) {
+  std::vector<NodeEntry> all = parts.outputs.outputs();
+  for (auto it = parts.gradients.rbegin(); it != parts.gradients.rend(); ++it) {
+    if (it->second) all.push_back(*it->second);
+  }
+  for (const auto& [name, state] : parts.states) all.push_back(state);
+  return Graph(std::move(all));
+}
+
+GradientGraph MapGraph(GradientGraph parts, const std::function<Graph(const Graph&)>& change) {
+  const Graph changed = change(JointGraph(parts));
+  auto next = changed.outputs().begin();
+  std::vector<NodeEntry> outputs(next, next + std::ssize(parts.outputs.outputs()));
+  next += std::ssize(outputs);
+  parts.outputs = Symbol(std::move(outputs), parts.outputs.np_shape());
+  for (auto it = parts.gradients.rbegin(); it != parts.gradients.rend(); ++it) {
+    if (it->second) it->second = *next++;
+  }
+  for (auto& [name, state] : parts.states) state = *next++;
+  return parts;
+}
+
 GradientGraph MakeGradientGraph(const Symbol& symbol, const std::vector<std::string>& variables,
                                 const GradientOptions& options) {
   // What the gradients of the outputs read is one graph with the symbol: variables of one name are one.
@@ -76,7 +99,7 @@ GradientGraph MakeGradientGraph(const Symbol& symbol, const std::vector<std::str
   const auto found = AddGradients(forward, output_gradients, FindVariables(forward, variables));
   GradientGraph result{Symbol(forward.outputs(), symbol.np_shape()), {}, StateUpdates(forward)};
   for (std::size_t i = 0; i < found.size(); ++i) result.gradients.emplace_back(variables[i], found[i]);
-  return result;
+  return MapGraph(result, RecomputeMarked);
 }
 
 bool ReplacesGradient(const NodeEntry& gradient) {

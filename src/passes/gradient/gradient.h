@@ -1,6 +1,7 @@
 // The graph that computes a symbol and its gradients.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -24,8 +25,16 @@ struct GradientGraph {
   std::vector<std::pair<std::string, NodeEntry>> states;                    // auxiliary states after the step
 };
 
+// The parts as outputs of one graph: the symbol's, then the gradients from the last variable to the first, then states.
+// In the order of this graph's nodes the gradient of a layer's weight comes before the gradients of layers below it, so
+// that what it reads need not be kept any longer.
+Graph JointGraph(const GradientGraph& parts);
+// The parts after a change of that graph which keeps its outputs: recomputation, say (passes/gradient/recompute.h).
+GradientGraph MapGraph(GradientGraph parts, const std::function<Graph(const Graph&)>& change);
+
 // The gradients of sum(output * its gradient) over all outputs with respect to the named variables. Throws
 // ArgumentError for names that are no variables of the symbol, UnsupportedError for an operator without a gradient.
+// Nodes with the attribute __force_mirroring__ are computed again for the backward pass.
 GradientGraph MakeGradientGraph(const Symbol& symbol, const std::vector<std::string>& variables,
                                 const GradientOptions& options = {});
 

@@ -26,11 +26,13 @@ Term GradientContext::gradient(int output) {
   return {this, *gradient};
 }
 
-std::vector<Term> GradientContext::CallAll(const std::string& op, const std::vector<Term>& inputs, AttrMap attrs) {
+std::vector<Term> GradientContext::CallAll(const std::string& op, const std::vector<Term>& inputs, AttrMap attrs,
+                                           Subgraphs subgraphs) {
   std::vector<NodeEntry> entries;
   for (const Term& input : inputs) entries.push_back(input.entry());
   std::vector<Term> outputs;
-  for (NodeEntry& entry : AllOutputs((*make_)(*node_, op, std::move(attrs), std::move(entries)))) {
+  const NodePtr node = (*make_)(*node_, op, std::move(attrs), std::move(entries), std::move(subgraphs));
+  for (NodeEntry& entry : AllOutputs(node)) {
     outputs.emplace_back(this, std::move(entry));
   }
   return outputs;

@@ -32,8 +32,8 @@ class Term {
 class GradientContext {
  public:
   // Adds a node of this operator behind the others of the rule.
-  using MakeNode =
-      std::function<NodePtr(const Node& forward, const std::string& op, AttrMap attrs, std::vector<NodeEntry> inputs)>;
+  using MakeNode = std::function<NodePtr(const Node& forward, const std::string& op, AttrMap attrs,
+                                         std::vector<NodeEntry> inputs, Subgraphs subgraphs)>;
 
   // `output_gradients` and `is_asked` go by output and by input.
   GradientContext(NodePtr node, std::vector<std::optional<NodeEntry>> output_gradients, std::vector<bool> is_asked,
@@ -53,14 +53,15 @@ class GradientContext {
   // Of an output; zeros where none has arrived.
   Term gradient(int output = 0);
 
-  // Somebody asks for the gradient of input i.
+  // Whether the gradient of input i is needed.
   bool is_asked(int i) const { return is_asked_[static_cast<std::size_t>(i)]; }
   // The gradient of input i is `term`. Inputs that are not set have none.
   void Set(int i, const Term& term) { input_gradients_[static_cast<std::size_t>(i)] = term.entry(); }
 
   // Output 0 of a new node, or all its outputs.
   Term Call(const std::string& op, const std::vector<Term>& inputs, AttrMap attrs = {});
-  std::vector<Term> CallAll(const std::string& op, const std::vector<Term>& inputs, AttrMap attrs = {});
+  std::vector<Term> CallAll(const std::string& op, const std::vector<Term>& inputs, AttrMap attrs = {},
+                            Subgraphs subgraphs = {});
   // The node's attributes as they were given, without hidden ones.
   AttrMap attrs() const;
 

@@ -1,14 +1,7 @@
 // 1x1 convolutions of a plan that our own matrix product computes.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstdlib>
-
-#include "dnnl/models.h"
-#include "kernels/cpu.h"
-#include "nnvm/file_io.h"
-#include "nnvm/temporary_folder.h"
-#include "program/machine_text.h"
+#include "dnnl/convolution_models.h"
 
 namespace amp::onednn {
 namespace {
@@ -17,71 +10,29 @@ using namespace testing;
 
 // Of a plan for a machine on which the library's 1x1 convolutions take eight times as long as their arithmetic, and
 // passes over memory long.
-class PointwisePlans : public ::testing::Test {
+class PointwisePlans : public OwnKernelPlans {
  protected:
-  PointwisePlans() {
-    nlohmann::ordered_json file = amp::testing::MachineFile();
-    file["bytes_per_second"] = {{1 << 30, 1e8}};
-    for (const char* dtype : {"float32", "bfloat16"}) {
-      file["steps"][std::string("convolution_1x1 ") + dtype] = {{0, 0, 0, 0, 0, 0, 0, 3}};
-    }
-    WriteFile(MachinePath(), file.dump());
-  }
-
-  std::string MachinePath() const { return folder_.path() + "/machine.json"; }
-
-  BindOptions Options(int num_threads = 2) const {
-    BindOptions options = On(Backend::kOneDnn, num_threads);
-    options.machine = MachinePath();
-    return options;
-  }
-
-  static int Count(const PlanSummary& summary, const std::string& implementation) {
-    int count = 0;
-    for (const PlanStep& step : summary.steps) count += step.implementation == implementation;
-    return count;
-  }
-
-  // Elsewhere it has blocks of eight channels, which this kernel does not read.
-  static bool LibraryIsChannelsLast() { return kernels::CpuIsa() >= kernels::Isa::kAvx512; }
+  PointwisePlans()
+      : OwnKernelPlans([](nlohmann::ordered_json& file) {
+          file["bytes_per_second"] = {{1 << 30, 1e8}};
+          for (const char* dtype : {"float32", "bfloat16"}) {
+            file["steps"][std::string("convolution_1x1 ") + dtype] = {{0, 0, 0, 0, 0, 0, 0, 3}};
+          }
+        }) {}
 
   // With `count` such convolutions, and `scaled` that scale their source, and the results of the plan without them.
   void ExpectSame(const TestModel& m, int count, int scaled = 0) {
-    const auto own = Bind(m, Options());
-    setenv("AMP_DISABLE_PASSES", "ChooseKernels", 1);
-    const auto direct = Bind(m, Options());
-    unsetenv("AMP_DISABLE_PASSES");
-    EXPECT_EQ(Count(direct->summary(), "own:pointwise"), 0);
+    const auto own = ExpectSameWithout("own:pointwise", m);
     EXPECT_EQ(Count(own->summary(), "own:scaled_pointwise"), scaled) << own->summary().Print();
     if (LibraryIsChannelsLast()) {
       EXPECT_EQ(Count(own->summary(), "own:pointwise"), count) << own->summary().Print();
     }
-    const auto expected = RunOnce(*direct);
-    RunOnce(*own);
-    const auto actual = RunOnce(*own);  // nothing of the first run may be left in the second
-    for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_LT(Distance(expected[i], actual[i]), kFloatTolerance) << i;
   }
-
-  amp::testing::TemporaryFolder folder_;
 };
 
 Symbol Conv(TestModel* m, const std::string& name, const Symbol& x, std::int64_t in, std::int64_t out,
             const std::string& stride = "(1, 1)") {
-  m->params.args[name + "_weight"] = Random({out, in, 1, 1}, 3, 0.1f);
-  m->params.args[name + "_bias"] = Random({out}, 4, 0.1f);
-  return Op("Convolution", name, {x}, {{"kernel", "(1, 1)"}, {"stride", stride}, {"num_filter", std::to_string(out)}});
-}
-
-Symbol Relu(const std::string& name, const Symbol& x) { return Op("Activation", name, {x}, {{"act_type", "relu"}}); }
-
-Symbol Norm(TestModel* m, const std::string& name, const Symbol& x, std::int64_t channels) {
-  m->params.args[name + "_gamma"] = Random({channels}, 5);
-  m->params.args[name + "_beta"] = Random({channels}, 6);
-  m->params.aux[name + "_moving_mean"] = Random({channels}, 7);
-  NDArray variance(DType::kFloat32, {channels});
-  std::fill_n(variance.As<float>(), channels, 1.5f);
-  m->params.aux[name + "_moving_var"] = variance;
-  return Op("BatchNorm", name, {x}, {{"fix_gamma", "False"}});
+  return Convolve(m, name, x, in, out, {{"kernel", "(1, 1)"}, {"stride", stride}});
 }
 
 TestModel Chain() {
@@ -115,10 +66,8 @@ TEST_F(PointwisePlans, ChainsAreTheSame) { ExpectSame(Chain(), 3); }
 TEST_F(PointwisePlans, SumsAreTheSame) {
   TestModel m;
   m.types["x"] = F32({1, 64, 14, 14});
-  const Symbol x = Relu("first", Conv(&m, "conv0", Var("x"), 64, 64));
-  const Symbol y = Conv(&m, "conv2", Relu("relu1", Conv(&m, "conv1", x, 64, 32)), 32, 64);
-  const Symbol last = Relu("last", Op("elemwise_add", "sum", {y, x}));
-  m.symbol = Op("Pooling", "pool", {last}, {{"kernel", "(2, 2)"}, {"stride", "(2, 2)"}, {"pool_type", "max"}});
+  const auto conv = [&m](auto... layer) { return Conv(&m, layer...); };
+  m.symbol = ResidualBlock(32, conv);
   ExpectSame(m, 3);
 }
 

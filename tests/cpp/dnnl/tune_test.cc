@@ -9,9 +9,9 @@
 #include <nlohmann/json.hpp>
 
 #include "dnnl/bound_bodies.h"
+#include "dnnl/convolution_models.h"
 #include "dnnl/find_machine.h"
 #include "dnnl/layer_times.h"
-#include "dnnl/models.h"
 #include "kernels/cpu.h"
 #include "kernels/winograd.h"
 #include "nnvm/file_io.h"
@@ -27,24 +27,9 @@ using namespace testing;
 using Json = nlohmann::ordered_json;
 
 Symbol Conv(TestModel* m, const std::string& name, const Symbol& x, std::int64_t in, std::int64_t out, int kernel) {
-  m->params.args[name + "_weight"] = Random({out, in, kernel, kernel}, 3, 0.1f);
-  m->params.args[name + "_bias"] = Random({out}, 4, 0.1f);
-  return Op("Convolution", name, {x},
-            {{"kernel", fmt::format("({}, {})", kernel, kernel)},
-             {"pad", fmt::format("({}, {})", kernel / 2, kernel / 2)},
-             {"num_filter", std::to_string(out)}});
-}
-
-Symbol Relu(const std::string& name, const Symbol& x) { return Op("Activation", name, {x}, {{"act_type", "relu"}}); }
-
-Symbol Norm(TestModel* m, const std::string& name, const Symbol& x, std::int64_t channels) {
-  m->params.args[name + "_gamma"] = Random({channels}, 5);
-  m->params.args[name + "_beta"] = Random({channels}, 6);
-  m->params.aux[name + "_moving_mean"] = Random({channels}, 7);
-  NDArray variance(DType::kFloat32, {channels});
-  std::fill_n(variance.As<float>(), channels, 1.5f);
-  m->params.aux[name + "_moving_var"] = variance;
-  return Op("BatchNorm", name, {x}, {{"fix_gamma", "False"}});
+  return Convolve(
+      m, name, x, in, out,
+      {{"kernel", fmt::format("({}, {})", kernel, kernel)}, {"pad", fmt::format("({}, {})", kernel / 2, kernel / 2)}});
 }
 
 // Two 3x3 convolutions of one key, a 1x1 convolution, and one of a norm that nothing else reads.

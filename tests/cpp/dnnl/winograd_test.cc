@@ -1,13 +1,7 @@
 // Convolutions of a plan that our own kernel computes by Winograd's algorithm.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
-#include "dnnl/models.h"
-#include "kernels/cpu.h"
-#include "nnvm/file_io.h"
-#include "nnvm/temporary_folder.h"
-#include "program/machine_text.h"
+#include "dnnl/convolution_models.h"
 
 namespace amp::onednn {
 namespace {
@@ -15,48 +9,22 @@ namespace {
 using namespace testing;
 
 // Of a plan for a machine on which arithmetic takes long and memory no time.
-class WinogradPlans : public ::testing::Test {
+class WinogradPlans : public OwnKernelPlans {
  protected:
-  WinogradPlans() {
-    nlohmann::ordered_json file = amp::testing::MachineFile();
-    file["bytes_per_second"] = {{1 << 30, 1e15}};
-    WriteFile(MachinePath(), file.dump());
-  }
+  WinogradPlans()
+      : OwnKernelPlans([](nlohmann::ordered_json& file) {
+          file["bytes_per_second"] = {{1 << 30, 1e15}};
+        }) {}
 
-  std::string MachinePath() const { return folder_.path() + "/machine.json"; }
-
-  BindOptions Options(int num_threads = 2) const {
-    BindOptions options = On(Backend::kOneDnn, num_threads);
-    options.machine = MachinePath();
-    return options;
-  }
-
-  static int CountWinograd(const PlanSummary& summary) {
-    int count = 0;
-    for (const PlanStep& step : summary.steps) count += step.implementation.starts_with("own:winograd");
-    return count;
-  }
-
-  // Elsewhere it has blocks of eight channels, which sixteen lanes do not read.
-  static bool LibraryIsChannelsLast() { return kernels::CpuIsa() >= kernels::Isa::kAvx512; }
+  static int CountWinograd(const PlanSummary& summary) { return Count(summary, "own:winograd"); }
 
   // With `count` such convolutions, and the results of the plan without them.
   void ExpectSame(const TestModel& m, int count, double tolerance = kFloatTolerance) {
-    const auto own = Bind(m, Options());
-    setenv("AMP_DISABLE_PASSES", "ChooseKernels", 1);
-    const auto direct = Bind(m, Options());
-    unsetenv("AMP_DISABLE_PASSES");
-    EXPECT_EQ(CountWinograd(direct->summary()), 0);
+    const auto own = ExpectSameWithout("own:winograd", m, tolerance);
     if (LibraryIsChannelsLast()) {
       EXPECT_EQ(CountWinograd(own->summary()), count) << own->summary().Print();
     }
-    const auto expected = RunOnce(*direct);
-    RunOnce(*own);
-    const auto actual = RunOnce(*own);  // nothing of the first run may be left in the second
-    for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_LT(Distance(expected[i], actual[i]), tolerance) << i;
   }
-
-  amp::testing::TemporaryFolder folder_;
 };
 
 struct Filter {
@@ -66,18 +34,12 @@ struct Filter {
 
 Symbol Conv(TestModel* m, const std::string& name, const Symbol& x, std::int64_t in, std::int64_t out,
             const Filter& filter = {}) {
-  m->params.args[name + "_weight"] =
-      Random({out, in / filter.groups, filter.kernel == "(1, 1)" ? 1 : 3, filter.kernel == "(1, 1)" ? 1 : 3}, 3, 0.1f);
-  m->params.args[name + "_bias"] = Random({out}, 4, 0.1f);
-  return Op("Convolution", name, {x},
-            {{"kernel", filter.kernel},
-             {"pad", filter.pad},
-             {"stride", filter.stride},
-             {"num_filter", std::to_string(out)},
-             {"num_group", std::to_string(filter.groups)}});
+  return Convolve(m, name, x, in, out,
+                  {{"kernel", filter.kernel},
+                   {"pad", filter.pad},
+                   {"stride", filter.stride},
+                   {"num_group", std::to_string(filter.groups)}});
 }
-
-Symbol Relu(const std::string& name, const Symbol& x) { return Op("Activation", name, {x}, {{"act_type", "relu"}}); }
 
 TestModel Chain() {
   TestModel m;
@@ -94,10 +56,8 @@ TEST_F(WinogradPlans, ChainsAreTheSame) { ExpectSame(Chain(), 3); }
 TEST_F(WinogradPlans, SumsAreTheSame) {
   TestModel m;
   m.types["x"] = F32({1, 64, 14, 14});
-  const Symbol x = Relu("first", Conv(&m, "conv0", Var("x"), 64, 64));
-  const Symbol y = Conv(&m, "conv2", Relu("relu1", Conv(&m, "conv1", x, 64, 64)), 64, 64);
-  const Symbol last = Relu("last", Op("elemwise_add", "sum", {y, x}));
-  m.symbol = Op("Pooling", "pool", {last}, {{"kernel", "(2, 2)"}, {"stride", "(2, 2)"}, {"pool_type", "max"}});
+  const auto conv = [&m](auto... layer) { return Conv(&m, layer...); };
+  m.symbol = ResidualBlock(64, conv);
   ExpectSame(m, 3);
 }
 

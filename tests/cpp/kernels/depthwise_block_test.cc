@@ -6,85 +6,26 @@
 #include <cmath>
 #include <limits>
 #include <memory>
-#include <random>
 #include <string>
 #include <vector>
 
-#include "guarded.h"
-#include "kernels/float_bits.h"
+#include "products.h"
 
 namespace amp::kernels {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+using namespace testing;
 
-struct Variant {
-  const DepthwiseBlockTable* table;
-  bool multiplies_bf16;
-};
-
-std::string NameOf(const Variant& v) {
-  return std::string(IsaName(v.table->isa)) + (v.multiplies_bf16 ? " bfloat16" : " float32");
-}
+using Variant = ProductVariant<DepthwiseBlockTable>;
 
 // All code that this CPU runs.
 std::vector<Variant> Variants() {
-  std::vector<const DepthwiseBlockTable*> tables{DepthwiseBlockTableGeneric()};
-  if (CpuIsa() >= Isa::kAvx2) tables.push_back(DepthwiseBlockTableAvx2());
-  if (CpuIsa() >= Isa::kAvx512) tables.push_back(DepthwiseBlockTableAvx512());
-  if (CpuIsa() >= Isa::kAvx512 && CpuHasBF16()) tables.push_back(DepthwiseBlockTableAvx512BF16());
-  std::vector<Variant> variants;
-  for (const DepthwiseBlockTable* table : tables) {
-    for (const bool bf16 : {false, true}) {
-      if (table != nullptr && table->run[bf16] != nullptr) variants.push_back({table, bf16});
-    }
-  }
-  return variants;
+  return VariantsOf(TablesThatRun(DepthwiseBlockTableGeneric, DepthwiseBlockTableAvx2, DepthwiseBlockTableAvx512,
+                                  DepthwiseBlockTableAvx512BF16));
 }
 
-// Elements of either dtype between guard pages.
-class Elements {
- public:
-  Elements(bool is_bf16, std::int64_t count)
-      : is_bf16_(is_bf16), memory_(static_cast<std::size_t>(count) * (is_bf16 ? 2 : 4)) {}
-  void* data() const { return memory_.data(); }
-  std::vector<char> bytes() const { return memory_.values(); }
-  float Get(std::int64_t i) const {
-    return is_bf16_ ? BF16ToFloat(reinterpret_cast<const std::uint16_t*>(memory_.data())[i])
-                    : reinterpret_cast<const float*>(memory_.data())[i];
-  }
-  void Set(std::int64_t i, float x) {
-    if (is_bf16_) {
-      reinterpret_cast<std::uint16_t*>(memory_.data())[i] = FloatToBF16(x);
-    } else {
-      reinterpret_cast<float*>(memory_.data())[i] = x;
-    }
-  }
-
- private:
-  bool is_bf16_;
-  Guarded<char> memory_;
-};
-
-class Draw {
- public:
-  explicit Draw(unsigned seed) : engine_(seed) {}
-  std::int64_t Int(std::int64_t low, std::int64_t high) {
-    return std::uniform_int_distribution<std::int64_t>(low, high)(engine_);
-  }
-  bool Chance(double p) { return std::uniform_real_distribution<double>(0, 1)(engine_) < p; }
-  float Real() { return std::normal_distribution<float>(0, 1)(engine_); }
-  std::vector<float> Reals(std::int64_t count, double scale) {
-    std::vector<float> numbers(static_cast<std::size_t>(count));
-    for (float& x : numbers) x = static_cast<float>(scale) * Real();
-    return numbers;
-  }
-  std::int64_t Channels() { return Chance(0.4) ? 16 * Int(1, 5) : Int(1, 75); }
-  Bounds Clip() { return {Chance(0.5) ? 0 : -kInfinity, Chance(0.4) ? 1 : kInfinity}; }
-
- private:
-  std::mt19937 engine_;
-};
+std::int64_t DrawChannels(Draw& draw) { return draw.Chance(0.4) ? 16 * draw.Int(1, 5) : draw.Int(1, 75); }
+Bounds DrawBounds(Draw& draw) { return {draw.Chance(0.5) ? 0 : -kInfinity, draw.Chance(0.4) ? 1 : kInfinity}; }
 
 struct Problem {
   DepthwiseBlock job;
@@ -113,9 +54,9 @@ void DrawSizes(Draw& draw, DepthwiseBlock* job) {
       (job->height + job->pad_top + draw.Int(0, job->kernel_height - 1) - job->kernel_height) / job->stride + 1;
   job->out_width =
       (job->width + job->pad_left + draw.Int(0, job->kernel_width - 1) - job->kernel_width) / job->stride + 1;
-  job->channels = draw.Channels();
-  job->in_channels = job->expands ? draw.Channels() : job->channels;
-  job->out_channels = draw.Channels();
+  job->channels = DrawChannels(draw);
+  job->in_channels = job->expands ? DrawChannels(draw) : job->channels;
+  job->out_channels = DrawChannels(draw);
 }
 
 std::unique_ptr<Elements> DrawElements(Draw& draw, bool is_bf16, std::int64_t count) {
@@ -144,9 +85,9 @@ Problem DrawProblem(Draw& draw, const Variant& variant) {
   job.multiplies_bf16 = variant.multiplies_bf16;
   DrawSizes(draw, &job);
   DrawImages(draw, &p);
-  job.expanded = draw.Clip();
-  job.between = draw.Clip();
-  job.result = draw.Clip();
+  job.expanded = DrawBounds(draw);
+  job.between = DrawBounds(draw);
+  job.result = DrawBounds(draw);
   p.has_sum = draw.Chance(0.5);
   p.has_biases = draw.Chance(0.7);
   const std::int64_t taps = job.kernel_height * job.kernel_width;
@@ -159,17 +100,10 @@ Problem DrawProblem(Draw& draw, const Variant& variant) {
   return p;
 }
 
-// A copy of some numbers between guard pages.
-struct Guard : Guarded<float> {
-  explicit Guard(const std::vector<float>& numbers) : Guarded<float>(numbers.size()) {
-    std::copy(numbers.begin(), numbers.end(), data());
-  }
-};
-
 void ComputeInto(const Elements& destination, const Variant& variant, const Problem& p, int threads) {
   DepthwiseBlock job = p.job;
   job.num_threads = threads;
-  const Guard expand_bias(p.expand_bias), bias(p.bias), project_bias(p.project_bias);
+  const Guarded<float> expand_bias(p.expand_bias), bias(p.bias), project_bias(p.project_bias);
   const Guarded<char> expand(job.expands ? PackedPointwiseBytes(job.Expansion()) : 0);
   if (job.expands) PackPointwiseWeights(job.Expansion(), p.expand_weights.data(), expand.data());
   const Guarded<char> project(PackedPointwiseBytes(job.Projection()));
@@ -270,13 +204,9 @@ double Bound(const Problem& p) {
 
 std::string Describe(const Problem& p) {
   const DepthwiseBlock& job = p.job;
-  std::string text = job.expands ? "expands " : "";
-  for (const std::int64_t size :
-       {job.batch, job.height, job.width, job.out_height, job.out_width, job.kernel_height, job.kernel_width,
-        job.stride, job.pad_top, job.pad_left, job.in_channels, job.channels, job.out_channels}) {
-    text += std::to_string(size) + " ";
-  }
-  return text;
+  return (job.expands ? "expands " : "") + PrintSizes({job.batch, job.height, job.width, job.out_height, job.out_width,
+                                                       job.kernel_height, job.kernel_width, job.stride, job.pad_top,
+                                                       job.pad_left, job.in_channels, job.channels, job.out_channels});
 }
 
 // Random shapes with remainders, paddings, slices, every pair of dtypes and all post-ops.
@@ -317,42 +247,17 @@ TEST(DepthwiseBlock, ManyRowsAreTheChain) {
   }
 }
 
-TEST(DepthwiseBlock, BitsDoNotDependOnThreads) {
-  for (const Variant& variant : Variants()) {
-    Draw draw(9);
-    for (int i = 0; i < 20; ++i) {
-      const Problem p = DrawProblem(draw, variant);
-      SCOPED_TRACE(NameOf(variant) + ", case " + std::to_string(i));
-      Compute(variant, p, 1);
-      const std::vector<char> expected = p.destination->bytes();
-      for (const int threads : {2, 3, 7}) {
-        Compute(variant, p, threads);
-        EXPECT_EQ(p.destination->bytes(), expected) << threads << " threads";
-      }
-    }
+TEST(DepthwiseBlock, BitsDoNotDependOnThreads) { ExpectBitsNotToDependOnThreads(Variants(), DrawProblem, Compute); }
+
+std::vector<float> SumsIn(const Problem& p, const Elements& elements) {
+  std::vector<float> values;
+  for (std::int64_t row = 0; row < p.rows(); ++row) {
+    for (std::int64_t c = 0; c < p.job.out_channels; ++c) values.push_back(elements.Get(row * p.job.sum.pixel + c));
   }
+  return values;
 }
 
-// The sum may be what the destination holds.
-TEST(DepthwiseBlock, AddsToItsDestination) {
-  for (const Variant& variant : Variants()) {
-    Draw draw(10);
-    for (int i = 0; i < 20; ++i) {
-      Problem p = DrawProblem(draw, variant);
-      p.has_sum = true;
-      p.job.destination = p.job.sum;
-      p.destination = DrawElements(draw, p.job.sum.is_bf16, (p.rows() - 1) * p.job.sum.pixel + p.job.out_channels);
-      Compute(variant, p, 2);
-      ComputeInto(*p.sum, variant, p, 2);
-      for (std::int64_t row = 0; row < p.rows(); ++row) {
-        for (std::int64_t c = 0; c < p.job.out_channels; ++c) {
-          const std::int64_t at = row * p.job.sum.pixel + c;
-          ASSERT_EQ(p.sum->Get(at), p.destination->Get(at)) << NameOf(variant);
-        }
-      }
-    }
-  }
-}
+TEST(DepthwiseBlock, AddsToItsDestination) { ExpectToAddToDestination(Variants(), DrawProblem, ComputeInto, SumsIn); }
 
 TEST(DepthwiseBlock, ANaNStaysOne) {
   for (const Variant& variant : Variants()) {

@@ -6,87 +6,23 @@
 #include <cmath>
 #include <limits>
 #include <memory>
-#include <random>
 #include <string>
 #include <vector>
 
-#include "guarded.h"
-#include "kernels/float_bits.h"
+#include "products.h"
 
 namespace amp::kernels {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+using namespace testing;
 
-struct Variant {
-  const PointwiseTable* table;
-  bool multiplies_bf16;
-};
-
-std::string NameOf(const Variant& v) {
-  return std::string(IsaName(v.table->isa)) + (v.multiplies_bf16 ? " bfloat16" : " float32");
-}
+using Variant = ProductVariant<PointwiseTable>;
 
 // All code that this CPU runs.
 std::vector<Variant> Variants() {
-  std::vector<const PointwiseTable*> tables{PointwiseTableGeneric()};
-  if (CpuIsa() >= Isa::kAvx2) tables.push_back(PointwiseTableAvx2());
-  if (CpuIsa() >= Isa::kAvx512) tables.push_back(PointwiseTableAvx512());
-  if (CpuIsa() >= Isa::kAvx512 && CpuHasBF16()) tables.push_back(PointwiseTableAvx512BF16());
-  std::vector<Variant> variants;
-  for (const PointwiseTable* table : tables) {
-    for (const bool bf16 : {false, true}) {
-      if (table != nullptr && table->run[bf16] != nullptr) variants.push_back({table, bf16});
-    }
-  }
-  return variants;
+  return VariantsOf(
+      TablesThatRun(PointwiseTableGeneric, PointwiseTableAvx2, PointwiseTableAvx512, PointwiseTableAvx512BF16));
 }
-
-// Elements of either dtype between guard pages.
-class Elements {
- public:
-  static constexpr float kUntouched = -77;
-
-  Elements(bool is_bf16, std::int64_t count)
-      : is_bf16_(is_bf16), memory_(static_cast<std::size_t>(count) * (is_bf16 ? 2 : 4)) {
-    for (std::int64_t i = 0; i < count; ++i) Set(i, kUntouched);
-  }
-  void* data() const { return memory_.data(); }
-  std::vector<char> bytes() const { return memory_.values(); }
-  float Get(std::int64_t i) const {
-    return is_bf16_ ? BF16ToFloat(reinterpret_cast<const std::uint16_t*>(memory_.data())[i])
-                    : reinterpret_cast<const float*>(memory_.data())[i];
-  }
-  void Set(std::int64_t i, float x) {
-    if (is_bf16_) {
-      reinterpret_cast<std::uint16_t*>(memory_.data())[i] = FloatToBF16(x);
-    } else {
-      reinterpret_cast<float*>(memory_.data())[i] = x;
-    }
-  }
-
- private:
-  bool is_bf16_;
-  Guarded<char> memory_;
-};
-
-class Draw {
- public:
-  explicit Draw(unsigned seed) : engine_(seed) {}
-  std::int64_t Int(std::int64_t low, std::int64_t high) {
-    return std::uniform_int_distribution<std::int64_t>(low, high)(engine_);
-  }
-  bool Chance(double p) { return std::uniform_real_distribution<double>(0, 1)(engine_) < p; }
-  float Real() { return std::normal_distribution<float>(0, 1)(engine_); }
-  std::vector<float> Reals(std::int64_t count, float scale) {
-    std::vector<float> numbers(static_cast<std::size_t>(count));
-    for (float& x : numbers) x = scale * Real();
-    return numbers;
-  }
-
- private:
-  std::mt19937 engine_;
-};
 
 // What is applied to sums.
 struct Function {
@@ -170,19 +106,12 @@ Problem DrawProblem(Draw& draw, const Variant& variant) {
   return p;
 }
 
-// A copy of some numbers between guard pages.
-struct Guard : Guarded<float> {
-  explicit Guard(const std::vector<float>& numbers) : Guarded<float>(numbers.size()) {
-    std::copy(numbers.begin(), numbers.end(), data());
-  }
-};
-
 // Calls run(job, data) with memory that holds the operands.
 template <class Run>
 void WithOperands(const Elements& destination, const Problem& p, int threads, const Run& run) {
   Pointwise job = p.job;
   job.num_threads = threads;
-  const Guard weights(p.weights), bias(p.bias), scale(p.scale), shift(p.shift);
+  const Guarded<float> weights(p.weights), bias(p.bias), scale(p.scale), shift(p.shift);
   const Guarded<char> packed(PackedPointwiseBytes(job));
   PackPointwiseWeights(job, weights.data(), packed.data());
   PointwiseData data;
@@ -258,11 +187,7 @@ void ExpectOnlyResultsWritten(const Problem& p) {
 }
 
 std::string Describe(const Problem& p) {
-  std::string text;
-  for (const std::int64_t size : {p.job.batch, p.job.height, p.job.width, p.job.in_channels, p.job.out_channels}) {
-    text += std::to_string(size) + " ";
-  }
-  return text;
+  return PrintSizes({p.job.batch, p.job.height, p.job.width, p.job.in_channels, p.job.out_channels});
 }
 
 // Random shapes with remainders, strides, slices, every pair of dtypes and all post-ops.
@@ -352,42 +277,17 @@ TEST(Pointwise, BitsDoNotDependOnStretches) {
   }
 }
 
-TEST(Pointwise, BitsDoNotDependOnThreads) {
-  for (const Variant& variant : Variants()) {
-    Draw draw(9);
-    for (int i = 0; i < 20; ++i) {
-      const Problem p = DrawProblem(draw, variant);
-      SCOPED_TRACE(NameOf(variant) + ", case " + std::to_string(i));
-      Compute(variant, p, 1);
-      const std::vector<char> expected = p.destination->bytes();
-      for (const int threads : {2, 3, 7}) {
-        Compute(variant, p, threads);
-        EXPECT_EQ(p.destination->bytes(), expected) << threads << " threads";
-      }
-    }
+TEST(Pointwise, BitsDoNotDependOnThreads) { ExpectBitsNotToDependOnThreads(Variants(), DrawProblem, Compute); }
+
+std::vector<float> SumsIn(const Problem& p, const Elements& elements) {
+  std::vector<float> values;
+  for (std::int64_t row = 0; row < p.job.rows(); ++row) {
+    for (std::int64_t c = 0; c < p.job.out_channels; ++c) values.push_back(elements.Get(row * p.job.sum.pixel + c));
   }
+  return values;
 }
 
-// The sum may be what the destination holds.
-TEST(Pointwise, AddsToItsDestination) {
-  for (const Variant& variant : Variants()) {
-    Draw draw(10);
-    for (int i = 0; i < 20; ++i) {
-      Problem p = DrawProblem(draw, variant);
-      p.has_sum = true;
-      p.job.destination = p.job.sum;
-      p.destination = std::make_unique<Elements>(p.job.sum.is_bf16, CountOf(p.job, p.job.sum.pixel));
-      Compute(variant, p, 2);
-      ComputeInto(*p.sum, variant, p, 2);
-      for (std::int64_t row = 0; row < p.job.rows(); ++row) {
-        for (std::int64_t c = 0; c < p.job.out_channels; ++c) {
-          const std::int64_t at = row * p.job.sum.pixel + c;
-          ASSERT_EQ(p.sum->Get(at), p.destination->Get(at)) << NameOf(variant);
-        }
-      }
-    }
-  }
-}
+TEST(Pointwise, AddsToItsDestination) { ExpectToAddToDestination(Variants(), DrawProblem, ComputeInto, SumsIn); }
 
 TEST(Pointwise, ANaNStaysOne) {
   for (const Variant& variant : Variants()) {

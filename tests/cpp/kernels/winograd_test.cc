@@ -6,17 +6,15 @@
 #include <cmath>
 #include <limits>
 #include <memory>
-#include <random>
 #include <string>
 #include <vector>
 
-#include "guarded.h"
-#include "kernels/float_bits.h"
+#include "products.h"
 
 namespace amp::kernels {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+using namespace testing;
 
 struct Variant {
   const WinogradTable* table;
@@ -27,66 +25,31 @@ std::string NameOf(const Variant& v) { return std::string(IsaName(v.table->isa))
 
 // All code that this CPU runs.
 std::vector<Variant> Variants() {
-  std::vector<const WinogradTable*> tables{WinogradTableGeneric()};
-  if (CpuIsa() >= Isa::kAvx2) tables.push_back(WinogradTableAvx2());
-  if (CpuIsa() >= Isa::kAvx512) tables.push_back(WinogradTableAvx512());
-  if (CpuIsa() >= Isa::kAvx512 && CpuHasBF16()) tables.push_back(WinogradTableAvx512BF16());
   std::vector<Variant> variants;
-  for (const WinogradTable* table : tables) {
+  for (const WinogradTable* table :
+       TablesThatRun(WinogradTableGeneric, WinogradTableAvx2, WinogradTableAvx512, WinogradTableAvx512BF16)) {
     for (const WinogradKind kind : {WinogradKind::kF4x4, WinogradKind::kF2x2BF16, WinogradKind::kF4x2BF16}) {
-      if (table != nullptr && table->run[static_cast<int>(kind)] != nullptr) variants.push_back({table, kind});
+      if (table->run[static_cast<int>(kind)] != nullptr) variants.push_back({table, kind});
     }
   }
   return variants;
 }
 
-// Memory of an image between guard pages, in either dtype.
-class Image {
+// An image in either dtype.
+class Image : public Elements {
  public:
-  Image(const WinogradImage& strides, std::size_t count) : strides_(strides), memory_(count * Element()) {
-    for (std::size_t i = 0; i < count; ++i) Set(static_cast<std::int64_t>(i), kUntouched);
-  }
+  Image(const WinogradImage& strides, std::int64_t count) : Elements(strides.is_bf16, count), strides_(strides) {}
 
-  static constexpr float kUntouched = -77;
-
-  void* data() const { return memory_.data(); }
+  std::unique_ptr<Image> Another() const { return std::make_unique<Image>(strides_, size()); }
   const WinogradImage& strides() const { return strides_; }
-  std::vector<char> bytes() const { return memory_.values(); }
-  std::size_t size() const { return memory_.size() / Element(); }
 
-  float Get(std::int64_t i) const {
-    return strides_.is_bf16 ? BF16ToFloat(reinterpret_cast<const std::uint16_t*>(memory_.data())[i])
-                            : reinterpret_cast<const float*>(memory_.data())[i];
-  }
-  void Set(std::int64_t i, float x) {
-    if (strides_.is_bf16) {
-      reinterpret_cast<std::uint16_t*>(memory_.data())[i] = FloatToBF16(x);
-    } else {
-      reinterpret_cast<float*>(memory_.data())[i] = x;
-    }
-  }
   std::int64_t IndexOf(std::int64_t n, std::int64_t g, std::int64_t c, std::int64_t y, std::int64_t x) const {
     const WinogradImage& s = strides_;
     return n * s.batch + g * s.group + c / 16 * s.block + c % 16 / 8 * s.half + c % 8 + y * s.row + x * s.pixel;
   }
 
  private:
-  std::size_t Element() const { return strides_.is_bf16 ? 2 : 4; }
   WinogradImage strides_;
-  Guarded<char> memory_;
-};
-
-class Draw {
- public:
-  explicit Draw(unsigned seed) : engine_(seed) {}
-  std::int64_t Int(std::int64_t low, std::int64_t high) {
-    return std::uniform_int_distribution<std::int64_t>(low, high)(engine_);
-  }
-  bool Chance(double p) { return std::uniform_real_distribution<double>(0, 1)(engine_) < p; }
-  float Real() { return std::normal_distribution<float>(0, 1)(engine_); }
-
- private:
-  std::mt19937 engine_;
 };
 
 // Channels last, perhaps a slice of more channels, or blocks of channels.
@@ -114,7 +77,7 @@ std::unique_ptr<Image> DrawImage(Draw& draw, const Winograd& job, bool knows_blo
     strides.batch = height * strides.row;
     count = (job.batch - 1) * strides.batch + (height - 1) * strides.row + (width - 1) * strides.pixel + all;
   }
-  return std::make_unique<Image>(strides, static_cast<std::size_t>(count));
+  return std::make_unique<Image>(strides, count);
 }
 
 template <class F>
@@ -263,12 +226,8 @@ void ExpectOnlyResultsWritten(const Problem& p) {
 
 std::string Describe(const Problem& p) {
   const Winograd& j = p.job;
-  std::string text;
-  for (const std::int64_t size : {j.batch, j.groups, j.in_channels, j.out_channels, j.in_height, j.in_width,
-                                  j.out_height, j.out_width, j.pad_top, j.pad_left}) {
-    text += std::to_string(size) + " ";
-  }
-  return text;
+  return PrintSizes({j.batch, j.groups, j.in_channels, j.out_channels, j.in_height, j.in_width, j.out_height,
+                     j.out_width, j.pad_top, j.pad_left});
 }
 
 // Random shapes with remainders, both layouts, slices, every pair of dtypes and all post-ops.
@@ -317,37 +276,9 @@ TEST(Winograd, ErrorsAreThoseOfTheAlgorithm) {
   }
 }
 
-TEST(Winograd, BitsDoNotDependOnThreads) {
-  for (const Variant& variant : Variants()) {
-    Draw draw(9);
-    for (int i = 0; i < 20; ++i) {
-      Problem p = DrawProblem(draw, variant);
-      SCOPED_TRACE(NameOf(variant) + ", case " + std::to_string(i));
-      Compute(variant, p, 1);
-      const std::vector<char> expected = p.destination->bytes();
-      for (const int threads : {2, 3, 7}) {
-        Compute(variant, p, threads);
-        EXPECT_EQ(p.destination->bytes(), expected) << threads << " threads";
-      }
-    }
-  }
-}
+TEST(Winograd, BitsDoNotDependOnThreads) { ExpectBitsNotToDependOnThreads(Variants(), DrawProblem, Compute); }
 
-// The sum may be what the destination holds.
-TEST(Winograd, AddsToItsDestination) {
-  for (const Variant& variant : Variants()) {
-    Draw draw(10);
-    for (int i = 0; i < 20; ++i) {
-      Problem p = DrawProblem(draw, variant);
-      p.has_sum = true;
-      p.destination = std::make_unique<Image>(p.sum->strides(), p.sum->size());
-      p.job.destination = p.job.sum;
-      Compute(variant, p, 2);
-      ComputeInto(*p.sum, variant, p, 2);
-      EXPECT_EQ(Results(p, *p.sum), Results(p, *p.destination)) << NameOf(variant);
-    }
-  }
-}
+TEST(Winograd, AddsToItsDestination) { ExpectToAddToDestination(Variants(), DrawProblem, ComputeInto, Results); }
 
 TEST(Winograd, ANaNStaysOne) {
   for (const Variant& variant : Variants()) {

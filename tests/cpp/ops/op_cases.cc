@@ -452,8 +452,8 @@ const std::vector<OpRow>& OpRows() {
         {"softmax", DrawSoftmax},
         {"softmin", DrawSoftmin},
     };
-    for (const auto& more :
-         {ArrayOpRows(), FunctionOpRows(), GradientOpRows(), LookupOpRows(), NumPyOpRows(), StatisticsOpRows()}) {
+    for (const auto& more : {ArrayOpRows(), FunctionOpRows(), GradientOpRows(), LinearAlgebraOpRows(), LookupOpRows(),
+                             NumPyOpRows(), StatisticsOpRows()}) {
       all.insert(all.end(), more.begin(), more.end());
     }
     std::set<std::string> with_rows;

@@ -80,6 +80,9 @@ const std::vector<OpRow>& NumPyOpRows();
 // Those of op_cases_gradients.cc.
 const std::vector<OpRow>& GradientOpRows();
 
+// Those of op_cases_linalg.cc.
+const std::vector<OpRow>& LinearAlgebraOpRows();
+
 const std::vector<DType>& FloatTypes();
 const std::vector<DType>& AllTypes();
 

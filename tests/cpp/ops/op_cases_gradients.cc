@@ -20,7 +20,7 @@ ErrorModel SumError() { return {0, 64, 1 << 16}; }
 
 DType StatisticsOf(DType data) { return IsLowPrecision(data) ? DType::kFloat32 : data; }
 
-TensorType OutputOf(const char* op, const OpCase& c) {
+TensorType OutputOf(const char* op, const OpCase& c, std::uint32_t index = 0) {
   std::vector<Symbol> variables;
   TypeMap types;
   for (const InputCase& input : c.inputs) {
@@ -30,7 +30,7 @@ TensorType OutputOf(const char* op, const OpCase& c) {
   }
   const Symbol symbol = Symbol::Apply(op, "node", c.attrs, variables, {});
   const Graph graph = symbol.ToGraph();
-  return Infer(graph, types)[graph.EntryOf(symbol.outputs()[0])];
+  return Infer(graph, types)[graph.EntryOf({symbol.outputs()[0].node, index})];
 }
 
 OpRow OfProduct(const char* name, const char* op, bool of_weight) {
@@ -317,6 +317,72 @@ OpCase DrawBackwardRnn(Random& random) {
   return c;
 }
 
+// The inputs of operator `op` behind the gradients of its outputs.
+OpRow OfGradients(const char* name, const char* op, std::uint32_t num_outputs = 1) {
+  return {name, [=](Random& random) {
+            OpCase c = DrawOf(random, op);
+            std::vector<InputCase> inputs;
+            for (std::uint32_t i = 0; i < num_outputs; ++i) inputs.push_back({OutputOf(op, c, i)});
+            for (InputCase input : c.inputs) {
+              if (input.values == Values::kWide) input.values = Values::kPlain;
+              inputs.push_back(input);
+            }
+            c.inputs = inputs;
+            c.error = {64, 256, 1 << 18};
+            c.truth = Truth::kWide;
+            return c;
+          }};
+}
+
+// Bias has a gradient of its own.
+OpRow OfDeformable(const char* name, const char* op) {
+  return {name, [=](Random& random) {
+            OpCase c = OfGradients(name, op).draw(random);
+            if (!c.attrs.contains("no_bias")) c.inputs.pop_back();
+            c.attrs["no_bias"] = "True";
+            c.error.terms = 1 << 14;
+            return c;
+          }};
+}
+
+// Integers are averaged, but have no gradient.
+OpCase DrawBackwardAverage(Random& random) {
+  OpCase c = OfGradients("_backward_average", "_npi_average", 2).draw(random);
+  const DType dtype = random.Type(FloatTypes());
+  for (InputCase& input : c.inputs) input.type.dtype = dtype;
+  if (c.inputs.size() > 3) c.inputs[3].values = Values::kPositive;
+  c.error = {64, 1 << 10, 1 << 18};
+  return c;
+}
+
+OpCase DrawBackwardDiff(Random& random) {
+  OpCase c = OfGradients("_backward_diff", "_npi_diff").draw(random);
+  const DType dtype = random.Type(FloatTypes());
+  for (InputCase& input : c.inputs) input.type.dtype = dtype;
+  return c;
+}
+
+// Positions of kLengths name all of twelve elements.
+OpCase DrawTakeAlong(Random& random) {
+  OpCase c;
+  Shape data = random.Sizes(static_cast<int>(random.Int(1, 4)), 3);
+  Shape positions = data;
+  const std::int64_t axis = AnyAxis(random, data.rank());
+  const int along = Normal(axis, data.rank());
+  data[along] = 12;
+  positions[along] = random.Int(0, 4);
+  c.attrs["axis"] = PrintAttr(axis);
+  if (random.Chance(0.2)) {
+    c.attrs["axis"] = "None";
+    data = Shape{3, 4};
+    positions = Shape{random.Int(0, 4)};
+  }
+  c.inputs = {{{random.Type(AllTypes()), data}, Values::kWide},
+              {{random.Of({DType::kInt32, DType::kInt64}), positions}, Values::kLengths}};
+  c.truth = Truth::kSameBits;
+  return c;
+}
+
 // The transpose of an operator that is linear in its data: (gradient, data, other inputs).
 OpRow OfTranspose(const char* name, const char* op) {
   return {name, [=](Random& random) {
@@ -343,6 +409,15 @@ const std::vector<OpRow>& GradientOpRows() {
       OfSvm("SVMOutput"),
       OfTranspose("_backward_AdaptiveAvgPooling2D", "_contrib_AdaptiveAvgPooling2D"),
       {"_backward_BatchNorm", DrawBackwardBatchNorm},
+      OfGradients("_backward_CTCLoss", "CTCLoss"),
+      OfDeformable("_backward_DeformableConvolution", "_contrib_DeformableConvolution"),
+      OfDeformable("_backward_ModulatedDeformableConvolution", "_contrib_ModulatedDeformableConvolution"),
+      OfGradients("_backward_ROIPooling", "ROIPooling"),
+      {"_backward_average", DrawBackwardAverage},
+      {"_backward_diff", DrawBackwardDiff},
+      OfGradients("_backward_npi_dot", "_npi_dot"),
+      OfGradients("_backward_npi_matmul", "_npi_matmul"),
+      {"_take_along_axis", DrawTakeAlong},
       OfTranspose("_backward_BilinearResize2D", "_contrib_BilinearResize2D"),
       OfTranspose("_backward_BilinearSampler", "BilinearSampler"),
       OfProduct("_backward_Convolution_data", "Convolution", false),

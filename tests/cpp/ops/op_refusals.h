@@ -26,6 +26,8 @@ std::vector<Refusal> StatisticsRefusals();
 std::vector<Refusal> FunctionRefusals();
 // Those of the operators in op_cases_gradients.cc.
 std::vector<Refusal> GradientRefusals();
+// Those of the operators in op_cases_linalg.cc.
+std::vector<Refusal> LinearAlgebraRefusals();
 // Those of the operators in op_cases_numpy.cc.
 std::vector<Refusal> NumPyRefusals();
 

@@ -116,6 +116,44 @@ void AddImages(std::vector<Refusal>* all) {
        {"_backward_BilinearSampler", {}, {I32({1, 2, 2, 2}), integers, I32({1, 2, 2, 2})}, {kFloats}}});
 }
 
+void AddOthers(std::vector<Refusal>* all) {
+  const TensorType data = F32({1, 2, 4, 4}), offset = F32({1, 8, 3, 3}), mask = F32({1, 4, 3, 3});
+  const TensorType weight = F32({3, 2, 2, 2}), output = F32({1, 3, 3, 3});
+  const AttrMap window{{"kernel", "(2, 2)"}, {"num_filter", "3"}, {"no_bias", "True"}};
+  all->insert(
+      all->end(),
+      {{"_backward_CTCLoss", {}, {F32({3}), F32({4, 2, 5}), F32({2, 2})}, {"expected gradient of shape [2], got [3]"}},
+       {"_backward_CTCLoss", {}, {I32({2}), I32({4, 2, 5}), F32({2, 2})}, {kFloats}},
+       {"_backward_DeformableConvolution", window, {data, data, offset, weight}, {"expected gradient of shape"}},
+       {"_backward_DeformableConvolution", {}, {output, data, offset, weight}, {"attribute kernel"}},
+       {"_backward_ModulatedDeformableConvolution",
+        window,
+        {data, data, offset, mask, weight},
+        {"expected gradient of shape"}},
+       {"_backward_ModulatedDeformableConvolution", {}, {output, data, offset, mask, weight}, {"attribute kernel"}},
+       {"_backward_ROIPooling",
+        {{"pooled_size", "(2, 2)"}, {"spatial_scale", "1"}},
+        {F32({1, 2, 2, 2}), data, F32({3, 5})},
+        {"expected gradient of shape [3,2,2,2], got"}},
+       {"_backward_ROIPooling", {}, {F32({1, 2, 2, 2}), data, F32({1, 5})}, {"attribute pooled_size"}},
+       {"_backward_average",
+        {{"axis", "(0,)"}, {"weighted", "False"}},
+        {F32({3}), F32(Shape(std::vector<std::int64_t>{})), F32({3, 2})},
+        {"expected gradient of shape [2], got [3]"}},
+       {"_backward_average",
+        {{"axis", "(4,)"}, {"weighted", "False"}},
+        {F32({3}), F32({3}), F32({3, 2})},
+        {"axis 4 does not exist"}},
+       {"_backward_diff", {}, {F32({3}), F32({3})}, {"expected gradient of shape [2], got [3]"}},
+       {"_backward_diff", {{"axis", "1"}}, {F32({3}), F32({4})}, {"axis 1 does not exist"}},
+       {"_backward_npi_dot", {}, {F32({2, 3}), F32({2, 4}), F32({4, 5})}, {"expected gradient of shape [2,5]"}},
+       {"_backward_npi_dot", {}, {F32({2, 5}), F32({2, 3}), F32({4, 5})}, {"with a common inner size"}},
+       {"_backward_npi_matmul", {}, {F32({2, 3}), F32({2, 4}), F32({4, 5})}, {"expected gradient of shape [2,5]"}},
+       {"_backward_npi_matmul", {}, {F32({2, 5}), F32({2, 3}), F32({4, 5})}, {"do not fit"}},
+       {"_take_along_axis", {{"axis", "2"}}, {F32({2, 3}), I32({2, 3})}, {"axis 2 does not exist"}},
+       {"_take_along_axis", {}, {F32({2, 3}), I32({3, 1})}, {"expected positions of shape [2,1], got [3,1]"}}});
+}
+
 void AddRecurrent(std::vector<Refusal>* all) {
   const AttrMap gru{{"mode", "gru"}, {"state_size", "2"}, {"num_layers", "1"}};
   all->insert(all->end(),
@@ -135,6 +173,7 @@ std::vector<Refusal> GradientRefusals() {
   AddProducts(&all);
   AddLosses(&all);
   AddImages(&all);
+  AddOthers(&all);
   AddRecurrent(&all);
   return all;
 }

@@ -26,7 +26,7 @@ std::ptrdiff_t CountMatches(const std::string& text, const std::string& pattern)
 // Registrations in one source file: those with a literal name, directly or through a function of the definition's, and
 // the rows of the table that a family registers as `row.name`.
 std::ptrdiff_t CountRegistrations(const std::string& text) {
-  const auto literal = CountMatches(text, "Register(Op)?(<\\w+>)?\\(\\s*\"");
+  const auto literal = CountMatches(text, "Register\\w*(<\\w+>)?\\(\\s*\"");
   const auto direct = CountMatches(text, "RegisterOp<\\w+>\\(\\s*\"");
   const auto through_function = CountMatches(text, "RegisterOp<\\w+>\\(name\\)");
   const auto families = CountMatches(text, "RegisterOp<\\w+>\\(row\\.name\\)");

@@ -1,7 +1,7 @@
 """Operators' definitions in NumPy, and random uses of them. Knows nothing of the library."""
 
 # They fill the tables.
-from . import boxes, elementwise, lookups, moves, multibox, numpy_shapes, samplers, statistics, sums, windows  # noqa: F401
+from . import boxes, elementwise, linalg, lookups, moves, multibox, numpy_shapes, samplers, statistics, sums, windows  # noqa: F401
 from .core import DRAWERS, ORACLES, Case, Draw, Expected, is_float
 
 __all__ = ["DRAWERS", "ORACLES", "Case", "Draw", "Expected", "is_float"]
