@@ -12,6 +12,7 @@ import time
 import numpy as np
 
 from .contestants import CONTESTANTS
+from .training import TRAINING_CONTESTANTS
 
 
 def main(text):
@@ -46,7 +47,9 @@ class State:
         spec = self.specification
         with np.load(spec["inputs"]) as stored:
             self.inputs = {name: stored[name] for name in stored.files}
-        self.contestant = CONTESTANTS[spec["contestant"]](spec["precision"], len(spec["cpus"]))
+        self.contestant = {**CONTESTANTS, **TRAINING_CONTESTANTS}[spec["contestant"]](
+            spec["precision"], len(spec["cpus"])
+        )
         begin = time.perf_counter()
         self.contestant.load(spec["model"], {name: array.shape for name, array in self.inputs.items()})
         loaded = time.perf_counter()

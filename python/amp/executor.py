@@ -48,6 +48,7 @@ class Executor(RunsWithGradients):
     grad_req: 'null' (no gradients), or what `backward` does with the gradient of each argument: 'write' or 'add', for
         all arguments of float dtypes, or a list in the order of `list_arguments`, or a dict {argument: request}. Such
         an executor shares the arrays of parameters: each run sees what they hold then, see `forward`.
+    memory_budget: with a grad_req, the most bytes of results that are kept for `backward`; others are computed again.
 
     Raises ArgumentError, GraphError or UnsupportedError; missing arrays are all named at once.
 
@@ -78,6 +79,7 @@ class Executor(RunsWithGradients):
         machine="this",
         tune=False,
         grad_req="null",
+        memory_budget=None,
     ):
         if not isinstance(sym, Symbol):
             raise ArgumentError(f"expected a Symbol, got {type(sym).__name__}")
@@ -97,7 +99,8 @@ class Executor(RunsWithGradients):
         requests = requests_of(sym, grad_req)
         if any(request != "null" for request in requests.values()):
             is_explicit = not isinstance(grad_req, str)
-            self._runs = gradient_runs(sym, arg_params, aux_params, types, requests, is_explicit=is_explicit, **options)
+            also = {"is_explicit": is_explicit, "memory_budget": memory_budget}
+            self._runs = gradient_runs(sym, arg_params, aux_params, types, requests, **also, **options)
             if not self._runs.gradients:
                 raise ArgumentError("grad_req: no argument of a float dtype is differentiated")
             types |= {name: (array.dtype, array.shape) for name, array in self._runs.arrays.items()}
@@ -287,6 +290,7 @@ def gradient_runs(
     is_explicit=True,
     gradients=None,
     is_train=True,
+    memory_budget=None,
     backend=None,
     reduce_precision=None,
     num_threads=None,
@@ -317,8 +321,17 @@ def gradient_runs(
             _thread_count(num_threads),
             _mode(mode),
             machine_name("machine", _machine(reduce_precision, machine)),
+            _budget(memory_budget),
         ),
     )
+
+
+def _budget(memory_budget):
+    if memory_budget is None:
+        return None
+    if isinstance(memory_budget, bool) or not isinstance(memory_budget, (int, np.integer)) or memory_budget < 0:
+        raise ArgumentError(f"memory_budget: expected None or a number of bytes, got {memory_budget!r}")
+    return int(memory_budget)
 
 
 def bind(

@@ -14,6 +14,7 @@
 #include "dnnl/session.h"
 #include "nnvm/error.h"
 #include "passes/gradient/gradient.h"
+#include "passes/gradient/recompute.h"
 #include "passes/gradient/use_training_forms.h"
 #include "program/threads.h"
 
@@ -69,14 +70,12 @@ GradientGraph GraphOf(const Symbol& symbol, const std::vector<std::string>& diff
   return MakeGradientGraph(symbol, differentiated, options);
 }
 
-// Outputs, gradients, states.
-Symbol Joined(const GradientGraph& graph) {
-  std::vector<NodeEntry> outputs = graph.outputs.outputs();
-  for (const auto& [name, gradient] : graph.gradients) {
-    if (gradient) outputs.push_back(*gradient);
-  }
-  for (const auto& [name, state] : graph.states) outputs.push_back(state);
-  return Symbol(std::move(outputs), graph.outputs.np_shape());
+// Computes so much again that what is kept for the backward pass fits into the budget.
+GradientGraph Fitted(GradientGraph graph, const TypeMap& variable_types, std::int64_t budget) {
+  return MapGraph(std::move(graph), [&](const Graph& joint) {
+    const Types types = Infer(joint, TypesOfVariables(Symbol(joint.outputs()), variable_types));
+    return RecomputeToFit(joint, types, budget);
+  });
 }
 
 }  // namespace
@@ -124,12 +123,13 @@ GradientExecutor::Binding::Binding(const Symbol& given, const TypeMap& given_typ
   symbol = model.symbol;
   notice = model.notice;
   output_types = OutputTypes(symbol, variable_types);
-  const GradientGraph graph = GraphOf(symbol, gradient_names, options.is_train);
-  model.symbol = Joined(graph);
-
   TypeMap all_types = variable_types;
   for (std::size_t i = 0; i < output_types.size(); ++i) all_types[NameOfOutputGradient(i)] = output_types[i];
   all_types[kRandomKey] = {DType::kInt64, Shape{2}};
+  GradientGraph graph = GraphOf(symbol, gradient_names, options.is_train);
+  if (options.memory_budget) graph = Fitted(std::move(graph), all_types, *options.memory_budget);
+  model.symbol = Symbol(JointGraph(graph).outputs(), symbol.np_shape());
+
   onednn::CompileOptions compile = onednn::CompileOptionsFor(options.bind, model.machine);
   compile.num_forward_outputs = output_types.size();
   plan = onednn::MakePlan(onednn::BindModel(model, TypesOfVariables(model.symbol, all_types), compile));
@@ -154,14 +154,14 @@ void GradientExecutor::Binding::DescribeInputs() {
   }
 }
 
+// In the order of JointGraph: the gradients from the last variable to the first.
 void GradientExecutor::Binding::DescribeOutputs(const GradientGraph& graph) {
   plan_output_names = output_names;
-  for (const auto& [name, gradient] : graph.gradients) {
-    if (!gradient) {
-      gradients.push_back({std::nullopt, false});
-      continue;
-    }
-    gradients.push_back({plan_output_names.size(), ReplacesGradient(*gradient)});
+  gradients.resize(graph.gradients.size());
+  for (std::size_t i = gradients.size(); i-- > 0;) {
+    const auto& [name, gradient] = graph.gradients[i];
+    if (!gradient) continue;
+    gradients[i] = {plan_output_names.size(), ReplacesGradient(*gradient)};
     plan_output_names.push_back("gradient of " + name);
   }
   first_state = plan_output_names.size();

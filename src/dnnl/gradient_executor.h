@@ -29,6 +29,9 @@ struct GradientTarget {
 struct GradientBindOptions {
   // Batch norms use the statistics of the batch, dropout drops. Otherwise everything is as at inference.
   bool is_train = true;
+  // The most bytes of results that may be kept from the forward half for the backward half; what does not fit is
+  // computed again, the cheapest first, products last. An impossible budget is an error that says the smallest one.
+  std::optional<std::int64_t> memory_budget = {};
   // Tuning, monitored runs and forced kernels are for inference: they are errors here.
   BindOptions bind = {};
 };

@@ -209,3 +209,21 @@ def test_bfloat16_gradients_are_near():
         assert ("amp_cast" in run.symbol.tojson()) == (name == "low")
     distance = np.abs(found["low"] - found["full"]).max() / np.abs(found["full"]).max()
     assert 0 < distance < 0.02
+
+
+def test_a_budget_of_memory():
+    net = amp.sym.Variable("data")
+    for _ in range(8):
+        net = amp.sym.sin(net)
+    arrays = {"data": amp.nd.ones((100, 1000))}
+    free, small = (
+        amp.Executor(net, arrays, {}, {}, grad_req="write", memory_budget=budget) for budget in (None, 4 * 400_000)
+    )
+    assert small.training_summary.arena_bytes < free.training_summary.arena_bytes
+    for run in (free, small):
+        run.forward(is_train=True)
+        run.backward()
+    np.testing.assert_array_equal(free.gradients["data"].asnumpy(), small.gradients["data"].asnumpy())
+    for wrong, message in ((1, "budget"), (-1, "a number of bytes"), ("1 GB", "a number of bytes")):
+        with pytest.raises(amp.ArgumentError, match=message):
+            amp.Executor(net, arrays, {}, {}, grad_req="write", memory_budget=wrong)

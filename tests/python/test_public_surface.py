@@ -68,7 +68,7 @@ SIGNATURES = {
     amp.list_lp16_ops: "(target_dtype)",
     amp.Executor: "(sym, arg_params, aux_params, input_shapes, *, input_dtypes=None, backend=None, "
     "reduce_precision=None, mode='fast', num_threads=None, monitor=False, tiling_accum=None, tile_k=None, "
-    "machine='this', tune=False, grad_req='null')",
+    "machine='this', tune=False, grad_req='null', memory_budget=None)",
     amp.Executor.__call__: "(self, *args, out=None, **kwargs)",
     amp.Executor.forward: "(self, is_train=False, *args, **kwargs)",
     amp.Executor.backward: "(self, head_gradients=None, retain=False)",

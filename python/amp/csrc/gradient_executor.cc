@@ -16,9 +16,9 @@ std::unique_ptr<GradientExecutor> Build(const Symbol& symbol, const py::dict& va
                                         const std::vector<std::string>& differentiated, bool is_train,
                                         const std::optional<std::string>& backend,
                                         const std::optional<py::dict>& reduce, int num_threads, const std::string& mode,
-                                        const std::string& machine) {
+                                        const std::string& machine, std::optional<std::int64_t> memory_budget) {
   const TypeMap types = TypeMapOf(variable_types);
-  GradientBindOptions options{is_train, {}};
+  GradientBindOptions options{is_train, memory_budget, {}};
   options.bind.num_threads = num_threads;
   options.bind.mode = NumericModeFromName(mode);
   options.bind.machine = machine;
@@ -87,7 +87,7 @@ void BindGradientExecutor(py::module_& module) {
   py::class_<GradientExecutor>(module, "GradientExecutor", "A symbol bound with gradients; amp.Executor wraps it.")
       .def(py::init(&Build), py::arg("symbol"), py::arg("variable_types"), py::arg("differentiated"),
            py::arg("is_train"), py::arg("backend"), py::arg("reduce_precision"), py::arg("num_threads"),
-           py::arg("mode"), py::arg("machine"))
+           py::arg("mode"), py::arg("machine"), py::arg("memory_budget"))
       .def("clone", &GradientExecutor::Clone, "Another one of the same plan, with memory of its own.")
       .def("forward", &Forward, py::arg("inputs"), py::arg("random_key"))
       .def("backward", &Backward, py::arg("head_gradients"), py::arg("gradients"), py::arg("adds"), py::arg("retain"),

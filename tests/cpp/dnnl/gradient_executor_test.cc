@@ -31,7 +31,7 @@ std::vector<std::string> DifferentiatedOf(const TestModel& model) {
 std::unique_ptr<GradientExecutor> BindForTraining(const TestModel& model, Backend backend = Backend::kOneDnn,
                                                   int num_threads = 1) {
   return std::make_unique<GradientExecutor>(model.symbol, VariableTypesOf(model), DifferentiatedOf(model),
-                                            GradientBindOptions{true, On(backend, num_threads)});
+                                            GradientBindOptions{true, {}, On(backend, num_threads)});
 }
 
 // Convolutions whose outputs do not lie in rows, read by gradients and by the caller.
@@ -254,7 +254,7 @@ TEST(GradientExecutor, DropoutDropsByItsKey) {
 TEST(GradientExecutor, InferenceModeKeepsItsForms) {
   const TestModel model = SmallNet();
   const GradientExecutor executor(model.symbol, VariableTypesOf(model), DifferentiatedOf(model),
-                                  {false, On(Backend::kReference)});
+                                  {false, {}, On(Backend::kReference)});
   EXPECT_TRUE(executor.state_names().empty());
 }
 
@@ -288,7 +288,7 @@ TEST(GradientExecutor, ArraysThatDoNotFitAreErrors) {
 TEST(GradientExecutor, WhatIsForInferenceIsAnError) {
   const TestModel model = SmallNet();
   const auto error_of = [&](auto change) {
-    GradientBindOptions options{true, On(Backend::kOneDnn)};
+    GradientBindOptions options{true, {}, On(Backend::kOneDnn)};
     change(&options.bind);
     return ErrorOf<ArgumentError>(
         [&] { GradientExecutor(model.symbol, VariableTypesOf(model), DifferentiatedOf(model), options); });
@@ -301,7 +301,7 @@ TEST(GradientExecutor, WhatIsForInferenceIsAnError) {
 TEST(GradientExecutor, LowPrecisionIsDecidedBeforeGradients) {
   const TestModel model = SmallNet();
   const auto full = BindForTraining(model);
-  GradientBindOptions options{true, Low()};
+  GradientBindOptions options{true, {}, Low()};
   GradientExecutor low(model.symbol, VariableTypesOf(model), DifferentiatedOf(model), options);
   EXPECT_NE(ToSymbolJson(low.symbol()).find("amp_cast"), std::string::npos);
   const Arrays expected = Step(model, *full), found = Step(model, low);
@@ -310,6 +310,31 @@ TEST(GradientExecutor, LowPrecisionIsDecidedBeforeGradients) {
     if (full->gradient_names()[i] == "conv_bias") continue;
     EXPECT_LT(Distance(expected.targets[i].array, found.targets[i].array), 0.1) << full->gradient_names()[i];
   }
+}
+
+// Ten layers without weights, whose outputs are all read by gradients.
+TestModel Chain() {
+  TestModel m = SmallNet();
+  m.params = {};
+  m.types["data"] = F32({4, 16, 32, 32});
+  m.symbol = Var("data");
+  for (int i = 0; i < 10; ++i) m.symbol = Op("sin", "sin" + std::to_string(i), {m.symbol});
+  return m;
+}
+
+TEST(GradientExecutor, ABudgetOfMemoryIsKept) {
+  const TestModel model = Chain();
+  const auto free = BindForTraining(model);
+  const std::int64_t tensor = model.types.at("data").bytes();
+  const auto bind = [&](std::int64_t budget) {
+    return std::make_unique<GradientExecutor>(model.symbol, VariableTypesOf(model), DifferentiatedOf(model),
+                                              GradientBindOptions{true, budget, On(Backend::kOneDnn)});
+  };
+  const auto small = bind(5 * tensor);
+  EXPECT_LT(small->summary().arena_bytes + 2 * static_cast<std::size_t>(tensor), free->summary().arena_bytes);
+  EXPECT_GT(small->summary().steps.size(), free->summary().steps.size());
+  ExpectSameBits(Step(model, *free).targets[0].array, Step(model, *small).targets[0].array);
+  EXPECT_CONTAINS(ErrorOf<ArgumentError>([&] { bind(1); }), "budget");
 }
 
 TEST(GradientExecutor, ProfileCoversBothHalves) {
