@@ -1,10 +1,12 @@
 // _backward_move: the gradient of every operator that moves elements.
 #include "ops/backward_move.h"
 
+#include <algorithm>
 #include <numeric>
 #include <sstream>
 
 #include "kernels/parallel.h"
+#include "kernels/scatter_rows.h"
 #include "ops/float32_kernel.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
@@ -162,9 +164,84 @@ struct Destinations {
   }
 };
 
+bool IsOfFloat32(LowerContext& c) { return IsFloat(c.in_type(0).dtype) && c.in_type(0).dtype != DType::kFloat64; }
+
+bool LowerLookup(LowerContext& c, const BackwardMoveParam& p) {
+  const auto* fact = p.node->op()->Find<LooksUpRows>();
+  const auto mode = fact == nullptr ? std::nullopt : fact->rows(*p.node);
+  const Shape& data = c.out_type(0).shape;
+  if (!mode || !IsOfFloat32(c) || data.size() == 0) return false;
+  const int indices = SlotsOf(p)[static_cast<std::size_t>(fact->indices)];
+  const kernels::ScatterRows job{c.in_type(indices).shape.size(), data[0], data.size() / data[0]};
+  const auto count = static_cast<std::size_t>(job.count);
+  const kernels::ElementType type = KernelType(c.in_type(indices).dtype);
+  const auto run = [=, bring = BringInRange(c, *mode, job.rows)](const KernelOperands& operands) {
+    auto* numbers = static_cast<std::int64_t*>(operands.scratch());
+    kernels::Cast(type, operands.input(1), kernels::ElementType::kInt64, numbers, count);
+    bring(numbers, 0, job.count);
+    kernels::RunScatterRows(job, static_cast<const float*>(operands.input(0)), numbers,
+                            static_cast<float*>(operands.output()), numbers + count);
+  };
+  KernelSpec work{"scatter_rows", run, count * sizeof(std::int64_t) + kernels::ScatterRowsScratchBytes(job)};
+  const ValueId sums = c.Emit(std::move(work), {c.Cast(c.in(0), DType::kFloat32), c.in(indices)},
+                              {DType::kFloat32, data});
+  c.SetOut(0, c.Cast(sums, c.out_type(0).dtype));
+  return true;
+}
+
+// The position of the element that is the `index`-th in row-major order.
+IntTuple PositionOf(std::int64_t index, const Shape& shape) {
+  IntTuple position(static_cast<std::size_t>(shape.rank()));
+  for (int i = shape.rank(); i-- > 0; index /= shape[i]) position[static_cast<std::size_t>(i)] = index % shape[i];
+  return position;
+}
+
+// Where the elements of `inner` lie as a box in `outer`, if element i of `outer` is element places[i] of `inner`: where
+// the box begins.
+std::optional<IntTuple> BoxOf(const std::vector<std::int64_t>& places, const Shape& outer, const Shape& inner) {
+  const auto first = std::find(places.begin(), places.end(), 0);
+  if (outer.rank() != inner.rank() || first == places.end()) return std::nullopt;
+  const IntTuple begins = PositionOf(first - places.begin(), outer);
+  IntTuple at(begins.size(), 0);
+  for (const std::int64_t place : places) {
+    std::int64_t expected = 0;
+    for (std::size_t i = 0; i < at.size() && expected >= 0; ++i) {
+      const std::int64_t size = inner[static_cast<int>(i)], within = at[i] - begins[i];
+      expected = within >= 0 && within < size ? expected * size + within : -1;
+    }
+    if (place != expected) return std::nullopt;
+    for (std::size_t i = at.size(); i-- > 0 && ++at[i] == outer[static_cast<int>(i)];) at[i] = 0;
+  }
+  for (int i = 0; i < inner.rank(); ++i) {
+    if (begins[static_cast<std::size_t>(i)] + inner[i] > outer[i]) return std::nullopt;
+  }
+  return begins;
+}
+
+// A part of a concatenation gets a box of the gradient; what was cut out gets zeros around its gradient.
+bool LowerBox(LowerContext& c, const std::vector<std::int64_t>& places) {
+  const Shape &gradient = c.in_type(0).shape, &data = c.out_type(0).shape;
+  if (const auto begins = BoxOf(places, gradient, data)) {
+    c.SetOut(0, c.Emit(SliceSpec{*begins}, {c.in(0)}, c.out_type(0)));
+    return true;
+  }
+  std::vector<std::int64_t> origins(static_cast<std::size_t>(data.size()), -1);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (places[i] < 0) return false;
+    origins[static_cast<std::size_t>(places[i])] = static_cast<std::int64_t>(i);
+  }
+  const auto begins = BoxOf(origins, data, gradient);
+  if (!begins) return false;
+  IntTuple after;
+  for (int i = 0; i < data.rank(); ++i) after.push_back(data[i] - gradient[i] - (*begins)[static_cast<std::size_t>(i)]);
+  c.SetOut(0, c.Emit(PadSpec{kernels::PadMode::kConstant, *begins, after}, {c.in(0)}, c.out_type(0)));
+  return true;
+}
+
 // Where nothing but attributes chooses, the places are found once.
 bool Lower(LowerContext& c) {
   const auto& p = c.node().params<BackwardMoveParam>();
+  if (LowerLookup(c, p)) return true;
   const Shape &gradient = c.in_type(0).shape, &data = c.out_type(0).shape;
   constexpr std::int64_t kLimit = std::int64_t{1} << 31;
   bool is_static = gradient.size() < kLimit && data.size() < kLimit;
@@ -174,7 +251,9 @@ bool Lower(LowerContext& c) {
   if (!is_static) return false;
   std::vector<NDArray> arrays;
   for (const TensorType& type : c.in_types()) arrays.push_back(ShapeOnly(type));
-  const auto destinations = std::make_shared<const Destinations>(Places(p, arrays), data.size());
+  const std::vector<std::int64_t> places = Places(p, arrays);
+  if (c.in_type(0).dtype == c.out_type(0).dtype && data.size() != 0 && LowerBox(c, places)) return true;
+  const auto destinations = std::make_shared<const Destinations>(places, data.size());
   const auto run = [destinations](const KernelOperands& operands) {
     destinations->Run(static_cast<const float*>(operands.input(0)), static_cast<float*>(operands.output()));
   };
