@@ -83,9 +83,8 @@ void RunChannelSums(const ChannelSums& given, const void* g, const void* x, cons
   auto* sums = static_cast<float*>(scratch);
   const std::int64_t width = stretches.width;
   const std::int64_t grain = std::max<std::int64_t>(1, (1 << 13) / std::max<std::int64_t>(1, stretches.rows * width));
-  ParallelFor(stretches.total(), grain, [&](std::int64_t i) {
-    RunStretch(job, stretches, i, g, x, shift, sums + i * 2 * width);
-  });
+  ParallelFor(stretches.total(), grain,
+              [&](std::int64_t i) { RunStretch(job, stretches, i, g, x, shift, sums + i * 2 * width); });
   const std::int64_t per_channel = job.batch * stretches.count;
   ParallelFor(job.num_channels(), std::max<std::int64_t>(1, (1 << 13) / std::max<std::int64_t>(1, per_channel)),
               [&](std::int64_t channel) {

@@ -8,8 +8,8 @@
 
 namespace amp::kernels {
 
-// Position p of a (n, block) lies `row` elements behind position p - 1, and has `channels` neighbours. Planes are blocks
-// of one channel.
+// Position p of a (n, block) lies `row` elements behind position p - 1, and has `channels` neighbours. Planes are
+// blocks of one channel.
 struct PoolGradient {
   struct Place {
     std::int64_t batch = 0, block = 0, row = 1;

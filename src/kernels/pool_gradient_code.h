@@ -92,8 +92,7 @@ struct PoolGradientCode {
         AddToLargest(job, window, x + c, Code::Number(y + c), Code::Number(g + c), result + c);
       } else {
         const float share = Code::Number(g + c) / divisor;
-        window.ForElements(job,
-                           [&](std::int64_t position) { result[position * job.result.row + c] += share; });
+        window.ForElements(job, [&](std::int64_t position) { result[position * job.result.row + c] += share; });
       }
     }
   }
@@ -108,8 +107,8 @@ struct PoolGradientCode {
     for (at[0] = 0; at[0] < job.out[0]; ++at[0]) {
       for (at[1] = 0; at[1] < job.out[1]; ++at[1]) {
         for (at[2] = 0; at[2] < job.out[2]; ++at[2], ++position) {
-          Spread<kMax>(job, Window(job, at), static_cast<const T*>(g) + position * job.g.row,
-                       static_cast<const T*>(x), static_cast<const T*>(y) + position * job.y.row, result, channels);
+          Spread<kMax>(job, Window(job, at), static_cast<const T*>(g) + position * job.g.row, static_cast<const T*>(x),
+                       static_cast<const T*>(y) + position * job.y.row, result, channels);
         }
       }
     }

@@ -57,8 +57,8 @@ void RunLayerNormGradient(const LayerNormGradient& job, const void* g, const voi
     std::fill_n(of_gamma, 2 * job.size, 0.0f);
     for (std::int64_t row = s * rows; row < std::min(job.rows, (s + 1) * rows); ++row) {
       const std::int64_t first = row * job.size;
-      run(job, Row(g, job.is_bf16, first), Row(x, job.is_bf16, first), gamma, Row(result, job.is_bf16, first),
-          of_gamma, of_gamma + job.size);
+      run(job, Row(g, job.is_bf16, first), Row(x, job.is_bf16, first), gamma, Row(result, job.is_bf16, first), of_gamma,
+          of_gamma + job.size);
     }
   });
   for (float* sums : {gamma_gradient, beta_gradient}) {

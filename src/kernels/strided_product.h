@@ -7,8 +7,8 @@
 
 namespace amp::kernels {
 
-// c = a b for a (rows, length) and b (length, columns); or c += a b. Element (i, k) of `a` lies i * a_row + k * a_column
-// numbers behind its beginning; rows of b and c are dense.
+// c = a b for a (rows, length) and b (length, columns); or c += a b. Element (i, k) of `a` lies i * a_row + k *
+// a_column numbers behind its beginning; rows of b and c are dense.
 struct StridedProduct {
   std::int64_t rows = 0, columns = 0, length = 0;
   std::int64_t a_row = 0, a_column = 1, b_row = 0, c_row = 0;

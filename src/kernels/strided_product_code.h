@@ -21,8 +21,8 @@ struct StridedProductCode {
     Vector sums[kTileRows][kVectors];
     for (int r = 0; r < kTileRows; ++r) {
       for (int v = 0; v < kVectors; ++v) {
-        sums[r][v] = job.adds ? Vectors::template Load<false>(c + r * job.c_row + v * kLanes, count(v))
-                              : Vectors::All(0);
+        sums[r][v] =
+            job.adds ? Vectors::template Load<false>(c + r * job.c_row + v * kLanes, count(v)) : Vectors::All(0);
       }
     }
     for (std::int64_t k = 0; k < job.length; ++k) {
@@ -59,7 +59,6 @@ struct StridedProductCode {
       Rows<1>(job, a, b + column, c + column, left < kLanes ? left : kLanes);
     }
   }
-
 };
 
 }  // namespace

@@ -242,8 +242,8 @@ ValueId EmitProduct(LowerContext& c, Product product, const Window& w, std::int6
   if (product == Product::kCoarse) {
     return c.Emit(ConvolutionSpec{w.strides, w.dilates, w.pads_begin, w.pads_end}, {a, weights}, result);
   }
-  return c.Emit(DeconvolutionSpec{w.strides, w.dilates, w.pads_begin, w.pads_end},
-                {a, Swapped(c, weights, groups)}, result);
+  return c.Emit(DeconvolutionSpec{w.strides, w.dilates, w.pads_begin, w.pads_end}, {a, Swapped(c, weights, groups)},
+                result);
 }
 
 // The gradient and the other operand, both in float32 where one is.

@@ -183,8 +183,8 @@ bool LowerLookup(LowerContext& c, const BackwardMoveParam& p) {
                             static_cast<float*>(operands.output()), numbers + count);
   };
   KernelSpec work{"scatter_rows", run, count * sizeof(std::int64_t) + kernels::ScatterRowsScratchBytes(job)};
-  const ValueId sums = c.Emit(std::move(work), {c.Cast(c.in(0), DType::kFloat32), c.in(indices)},
-                              {DType::kFloat32, data});
+  const ValueId sums =
+      c.Emit(std::move(work), {c.Cast(c.in(0), DType::kFloat32), c.in(indices)}, {DType::kFloat32, data});
   c.SetOut(0, c.Cast(sums, c.out_type(0).dtype));
   return true;
 }
@@ -218,13 +218,46 @@ std::optional<IntTuple> BoxOf(const std::vector<std::int64_t>& places, const Sha
   return begins;
 }
 
-// A part of a concatenation gets a box of the gradient; what was cut out gets zeros around its gradient.
-bool LowerBox(LowerContext& c, const std::vector<std::int64_t>& places) {
+ValueId EmitBox(LowerContext& c, const IntTuple& begins) { return c.Emit(SliceSpec{begins}, {c.in(0)}, c.out_type(0)); }
+
+// The gradient of what was cut out, with zeros around it.
+ValueId EmitBorders(LowerContext& c, const IntTuple& begins) {
   const Shape &gradient = c.in_type(0).shape, &data = c.out_type(0).shape;
-  if (const auto begins = BoxOf(places, gradient, data)) {
-    c.SetOut(0, c.Emit(SliceSpec{*begins}, {c.in(0)}, c.out_type(0)));
-    return true;
+  IntTuple after;
+  for (int i = 0; i < data.rank(); ++i) after.push_back(data[i] - gradient[i] - begins[static_cast<std::size_t>(i)]);
+  return c.Emit(PadSpec{kernels::PadMode::kConstant, begins, after}, {c.in(0)}, c.out_type(0));
+}
+
+bool IsStatic(const BackwardMoveParam& p) {
+  bool is_static = true;
+  for (std::size_t i = 0; i < p.node->inputs().size(); ++i) {
+    is_static = is_static && FactsOf(*p.node).RoleOf(i) != SlotRole::kIndex;
   }
+  return is_static;
+}
+
+std::vector<std::int64_t> StaticPlaces(LowerContext& c, const BackwardMoveParam& p) {
+  std::vector<NDArray> arrays;
+  for (const TensorType& type : c.in_types()) arrays.push_back(ShapeOnly(type));
+  return Places(p, arrays);
+}
+
+// A part of a larger array, in either direction, in any layout.
+bool LowerBox(LowerContext& c) {
+  const auto& p = c.node().params<BackwardMoveParam>();
+  const Shape &gradient = c.in_type(0).shape, &data = c.out_type(0).shape;
+  const DType dtype = c.out_type(0).dtype;
+  const bool fits = c.in_type(0).dtype == dtype && (dtype == DType::kFloat32 || dtype == DType::kBFloat16);
+  if (!fits || data.size() == 0 || data.rank() == 0 || !IsStatic(p)) return false;
+  if (const auto* joins = p.node->op()->Find<JoinsArrays>()) {
+    std::vector<Shape> shapes;
+    for (const int slot : SlotsOf(p)) shapes.push_back(c.in_type(slot).shape);
+    return c.SetOut(0, EmitBox(c, joins->begins(*p.node, static_cast<int>(p.slot), shapes))), true;
+  }
+  constexpr std::int64_t kFoundByTrying = 1 << 22;
+  if (std::max(data.size(), gradient.size()) > kFoundByTrying) return false;
+  const std::vector<std::int64_t> places = StaticPlaces(c, p);
+  if (const auto begins = BoxOf(places, gradient, data)) return c.SetOut(0, EmitBox(c, *begins)), true;
   std::vector<std::int64_t> origins(static_cast<std::size_t>(data.size()), -1);
   for (std::size_t i = 0; i < places.size(); ++i) {
     if (places[i] < 0) return false;
@@ -232,10 +265,7 @@ bool LowerBox(LowerContext& c, const std::vector<std::int64_t>& places) {
   }
   const auto begins = BoxOf(origins, data, gradient);
   if (!begins) return false;
-  IntTuple after;
-  for (int i = 0; i < data.rank(); ++i) after.push_back(data[i] - gradient[i] - (*begins)[static_cast<std::size_t>(i)]);
-  c.SetOut(0, c.Emit(PadSpec{kernels::PadMode::kConstant, *begins, after}, {c.in(0)}, c.out_type(0)));
-  return true;
+  return c.SetOut(0, EmitBorders(c, *begins)), true;
 }
 
 // Where nothing but attributes chooses, the places are found once.
@@ -244,16 +274,8 @@ bool Lower(LowerContext& c) {
   if (LowerLookup(c, p)) return true;
   const Shape &gradient = c.in_type(0).shape, &data = c.out_type(0).shape;
   constexpr std::int64_t kLimit = std::int64_t{1} << 31;
-  bool is_static = gradient.size() < kLimit && data.size() < kLimit;
-  for (std::size_t i = 0; i < p.node->inputs().size(); ++i) {
-    is_static = is_static && FactsOf(*p.node).RoleOf(i) != SlotRole::kIndex;
-  }
-  if (!is_static) return false;
-  std::vector<NDArray> arrays;
-  for (const TensorType& type : c.in_types()) arrays.push_back(ShapeOnly(type));
-  const std::vector<std::int64_t> places = Places(p, arrays);
-  if (c.in_type(0).dtype == c.out_type(0).dtype && data.size() != 0 && LowerBox(c, places)) return true;
-  const auto destinations = std::make_shared<const Destinations>(places, data.size());
+  if (gradient.size() >= kLimit || data.size() >= kLimit || !IsStatic(p)) return false;
+  const auto destinations = std::make_shared<const Destinations>(StaticPlaces(c, p), data.size());
   const auto run = [destinations](const KernelOperands& operands) {
     destinations->Run(static_cast<const float*>(operands.input(0)), static_cast<float*>(operands.output()));
   };
@@ -293,6 +315,7 @@ void Gradient(GradientContext& c) {
         .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole::kIgnored, SlotRole::kIndex}})
         .Set(GradientRule{Gradient})
         .Set(ReferenceKernel{Reference})
+        .Set(LowerRule{LowerBox})
         .Set(KernelRule{Lower});
 
 }  // namespace

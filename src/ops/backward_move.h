@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "ops/gathers.h"
 #include "passes/gradient/gradient_rule.h"
@@ -14,6 +15,11 @@ struct LooksUpRows {
   int indices = 1;  // the input
   // What becomes of indices that are out of range; nullopt where the node's attributes name other things than rows.
   std::function<std::optional<OutOfRange>(const Node&)> rows;
+};
+
+// A fact of operators that put arrays side by side: where the elements of input `slot` begin in the output.
+struct JoinsArrays {
+  std::function<IntTuple(const Node&, int slot, const std::vector<Shape>& inputs)> begins;
 };
 
 // Rule of an operator whose output 0 consists of elements of input `slot` and of constants, chosen by its attributes

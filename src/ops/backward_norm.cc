@@ -86,8 +86,9 @@ bool LowerLayerNorm(LowerContext& c) {
                                  dtype == DType::kBFloat16};
   auto run = [job](const KernelOperands& operands) {
     const auto written = [&](std::size_t i) { return static_cast<float*>(operands.output(i)); };
-    kernels::RunLayerNormGradient(job, operands.input(0), operands.input(1), static_cast<const float*>(operands.input(2)),
-                                  operands.output(), written(1), written(2), operands.scratch());
+    kernels::RunLayerNormGradient(job, operands.input(0), operands.input(1),
+                                  static_cast<const float*>(operands.input(2)), operands.output(), written(1),
+                                  written(2), operands.scratch());
   };
   const TensorType numbers{DType::kFloat32, c.in_type(2).shape};
   const KernelSpec work{"layer_norm_gradient", run, kernels::LayerNormGradientScratchBytes(job)};

@@ -115,10 +115,10 @@ class RnnDirection {
     RnnGates<T> x = GatesOf(trace.x, i, unit), h = GatesOf(trace.h, i, unit);
     const auto now = static_cast<std::size_t>(i * s_.state + unit), next = now + static_cast<std::size_t>(s_.state);
     const bool has_cell = !trace.cell.empty();
-    const T before = RnnStepBackward<T>(p_,
-                                        {trace.hidden[now], trace.hidden[next], has_cell ? trace.cell[now] : T{0},
-                                         has_cell ? trace.cell[next] : T{0}},
-                                        dh, dc, &x, &h);
+    const T before = RnnStepBackward<T>(
+        p_,
+        {trace.hidden[now], trace.hidden[next], has_cell ? trace.cell[now] : T{0}, has_cell ? trace.cell[next] : T{0}},
+        dh, dc, &x, &h);
     for (std::int64_t gate = 0; gate < s_.gates; ++gate) {
       dx[gate * s_.state + unit] = x[static_cast<std::size_t>(gate)];
       dsum[gate * s_.state + unit] = h[static_cast<std::size_t>(gate)];

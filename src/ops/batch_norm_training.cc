@@ -113,8 +113,7 @@ bool LowerTraining(LowerContext& c) {
   const std::vector<ValueId> numbers =
       c.EmitSeveral(ChannelSumsSpec{ChannelSums::kStatistics, static_cast<float>(p.eps)},
                     {data, GammaOf(c, 1), c.Cast(c.in(2), channels.dtype)}, std::vector<TensorType>(5, channels));
-  const ValueId out =
-      c.Emit(ScaleShiftSpec{}, {data, numbers[3], numbers[4]}, {c.out_type(0).dtype, c.ShapeOf(data)});
+  const ValueId out = c.Emit(ScaleShiftSpec{}, {data, numbers[3], numbers[4]}, {c.out_type(0).dtype, c.ShapeOf(data)});
   c.SetOut(0, ChannelsSwapped(c, out, axis));
   for (int i = 1; i < 4; ++i) c.SetOut(i, c.Cast(numbers[static_cast<std::size_t>(i - 1)], c.out_type(i).dtype));
   return true;

@@ -34,8 +34,8 @@ struct RnnStates {
   T hidden, next_hidden, cell, next_cell;
 };
 
-// Makes of the unit's sums their gradients, from that of its state, dh; `dc`, of an LSTM's cell, becomes that before the
-// step. Returns the gradient of the state before the step as far as it is read directly.
+// Makes of the unit's sums their gradients, from that of its state, dh; `dc`, of an LSTM's cell, becomes that before
+// the step. Returns the gradient of the state before the step as far as it is read directly.
 template <class T>
 T RnnStepBackward(const RnnParam& p, const RnnStates<T>& states, T dh, T* dc, RnnGates<T>* x, RnnGates<T>* h) {
   const RnnGates<T> from_x = *x, from_h = *h;

@@ -99,8 +99,8 @@ struct DeconvolutionSpec {
   LayoutHint layout_hint = LayoutHint::kAny;
   double Flops(const StepTypes& types) const;
 };
-// What a convolution's weights have met: the gradient of its weights. Inputs: its source and the gradient of its result;
-// the result has the shape of its weights.
+// What a convolution's weights have met: the gradient of its weights. Inputs: its source and the gradient of its
+// result; the result has the shape of its weights.
 struct WeightGradientSpec {
   static constexpr StepKind kKind{.name = "weight_gradient", .chooses_layouts = true};
   IntTuple strides, dilates, pads_begin, pads_end;  // of the convolution
@@ -127,8 +127,8 @@ struct PoolingSpec {
   PoolingKind kind = PoolingKind::kMax;
   IntTuple kernel, strides, pads_begin, pads_end;
 };
-// The gradient of a pooling's source; own kernel. Inputs: the gradient of its result and, of the largest elements, source
-// and result: the first of several largest ones gets all. Windows end with the padding, `pads` on both sides.
+// The gradient of a pooling's source; own kernel. Inputs: the gradient of its result and, of the largest elements,
+// source and result: the first of several largest ones gets all. Windows end with the padding, `pads` on both sides.
 struct PoolingGradientSpec {
   static constexpr StepKind kKind{.name = "pooling_gradient"};
   PoolingKind kind = PoolingKind::kMax;
@@ -176,7 +176,8 @@ struct ScaleShiftSpec {
   float low = -std::numeric_limits<float>::infinity();
   float high = std::numeric_limits<float>::infinity();
 };
-// What a batch norm in training needs to know of each channel (axis 1); own kernel. All numbers of channels are float32.
+// What a batch norm in training needs to know of each channel (axis 1); own kernel. All numbers of channels are
+// float32.
 enum class ChannelSums {
   kSum,         // of the source
   kStatistics,  // source, gamma, beta -> mean, 1 / deviation, variance, scale and shift of the normalised result
@@ -297,12 +298,12 @@ struct KernelSpec {
   double Flops(const StepTypes&) const { return flops; }
 };
 
-using StepSpec = std::variant<ConvolutionSpec, WinogradWeightsSpec, PointwiseWeightsSpec, DepthwiseBlockSpec,
-                              DepthwiseWeightsSpec, DeconvolutionSpec, WeightGradientSpec, InnerProductSpec, MatMulSpec,
-                              PoolingSpec, PoolingGradientSpec, EltwiseSpec, BinarySpec, ScaleShiftSpec,
-                              ChannelSumsSpec, ConcatSpec, SoftmaxSpec, LayerNormSpec,
-                              AttentionSpec, RecurrenceSpec, ReductionSpec, NearestResampleSpec, PReluSpec, CastSpec,
-                              ReshapeSpec, PermuteSpec, PadSpec, SliceSpec, ReorderSpec, CallSpec, MapSpec, KernelSpec>;
+using StepSpec =
+    std::variant<ConvolutionSpec, WinogradWeightsSpec, PointwiseWeightsSpec, DepthwiseBlockSpec, DepthwiseWeightsSpec,
+                 DeconvolutionSpec, WeightGradientSpec, InnerProductSpec, MatMulSpec, PoolingSpec, PoolingGradientSpec,
+                 EltwiseSpec, BinarySpec, ScaleShiftSpec, ChannelSumsSpec, ConcatSpec, SoftmaxSpec, LayerNormSpec,
+                 AttentionSpec, RecurrenceSpec, ReductionSpec, NearestResampleSpec, PReluSpec, CastSpec, ReshapeSpec,
+                 PermuteSpec, PadSpec, SliceSpec, ReorderSpec, CallSpec, MapSpec, KernelSpec>;
 
 // The kind of step that a spec describes.
 inline const StepKind& KindOf(const StepSpec& spec) {

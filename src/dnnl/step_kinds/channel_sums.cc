@@ -97,7 +97,8 @@ class ChannelSumsKernel : public OwnKernel {
       Written(operands, 1)[c] = static_cast<float>(sums[c]);
       Written(operands, 2)[c] = static_cast<float>(scale);
       Written(operands, 3)[c] = static_cast<float>(of_source);
-      Written(operands, 4)[c] = static_cast<float>(-scale * sums[c] / count_ - of_source * static_cast<double>(mean[c]));
+      Written(operands, 4)[c] =
+          static_cast<float>(-scale * sums[c] / count_ - of_source * static_cast<double>(mean[c]));
     }
   }
 

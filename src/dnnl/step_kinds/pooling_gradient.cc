@@ -98,9 +98,8 @@ void AssignPoolingGradient(LayoutBuilder* builder, Step step) {
   builder->Append(std::move(step));
 }
 
-[[maybe_unused]] const bool kPoolingGradient =
-    RegisterStepKind<PoolingGradientSpec>({.assign_layouts = AssignPoolingGradient,
-                                           .make_kernel = MakePoolingGradient});
+[[maybe_unused]] const bool kPoolingGradient = RegisterStepKind<PoolingGradientSpec>(
+    {.assign_layouts = AssignPoolingGradient, .make_kernel = MakePoolingGradient});
 
 }  // namespace
 }  // namespace amp::onednn

@@ -39,7 +39,8 @@ void ExpectGradients(const TestModel& forward, double tolerance = 2e-5, int num_
   ASSERT_EQ(expected.size(), variables.size() + 1);
   for (std::size_t i = 0; i < expected.size(); ++i) {
     EXPECT_LT(Distance(expected[i], actual[i]), tolerance)
-        << (i == 0 ? std::string("output") : "gradient of " + variables[i - 1]) << "\n" << plan->summary().Print();
+        << (i == 0 ? std::string("output") : "gradient of " + variables[i - 1]) << "\n"
+        << plan->summary().Print();
   }
 }
 
@@ -93,8 +94,8 @@ const Layer kLayers[] = {
 
 TEST(TrainingPlans, ConvolutionsInFloat32) {
   for (const Layer& layer : kLayers) {
-    SCOPED_TRACE(::testing::Message() << layer.op << " " << layer.in << " to " << layer.out << " " << PrintAttr(layer.kernel)
-                                      << " stride " << PrintAttr(layer.stride));
+    SCOPED_TRACE(::testing::Message() << layer.op << " " << layer.in << " to " << layer.out << " "
+                                      << PrintAttr(layer.kernel) << " stride " << PrintAttr(layer.stride));
     ExpectGradients(ModelOf(layer, DType::kFloat32));
   }
 }
@@ -102,8 +103,8 @@ TEST(TrainingPlans, ConvolutionsInFloat32) {
 // Sums are rounded once on either side, but some are denormal or cancel.
 TEST(TrainingPlans, ConvolutionsInBFloat16) {
   for (const Layer& layer : kLayers) {
-    SCOPED_TRACE(::testing::Message() << layer.op << " " << layer.in << " to " << layer.out << " " << PrintAttr(layer.kernel)
-                                      << " stride " << PrintAttr(layer.stride));
+    SCOPED_TRACE(::testing::Message() << layer.op << " " << layer.in << " to " << layer.out << " "
+                                      << PrintAttr(layer.kernel) << " stride " << PrintAttr(layer.stride));
     ExpectGradients(ModelOf(layer, DType::kBFloat16), 0.02);
   }
 }
@@ -116,8 +117,12 @@ struct Builder {
     const std::int64_t size = kernel[1] - '0';
     m.params.args[name + "_weight"] = NDArray::Zeros(DType::kFloat32, {out, in / groups, size, size});
     return Op("Convolution", name, {x},
-              {{"kernel", kernel}, {"pad", pad}, {"stride", stride}, {"num_filter", Text(out)},
-               {"num_group", Text(groups)}, {"no_bias", "True"}});
+              {{"kernel", kernel},
+               {"pad", pad},
+               {"stride", stride},
+               {"num_filter", Text(out)},
+               {"num_group", Text(groups)},
+               {"no_bias", "True"}});
   }
   Symbol Norm(const std::string& name, const Symbol& x, std::int64_t channels, bool relu = true) {
     for (const char* of : {"_gamma", "_beta"}) {
@@ -130,7 +135,8 @@ struct Builder {
     return relu ? Op("Activation", name + "_relu", {y}, {{"act_type", "relu"}}) : y;
   }
   Symbol Pool(const std::string& name, const Symbol& x, const std::string& type) {
-    return Op("Pooling", name, {x}, {{"kernel", "(3, 3)"}, {"stride", "(2, 2)"}, {"pad", "(1, 1)"}, {"pool_type", type}});
+    return Op("Pooling", name, {x},
+              {{"kernel", "(3, 3)"}, {"stride", "(2, 2)"}, {"pad", "(1, 1)"}, {"pool_type", type}});
   }
 };
 
@@ -166,12 +172,13 @@ TEST(TrainingPlans, Transformer) {
   m.params.args["beta"] = Random({24}, 3);
   m.params.args["weight"] = Random({24, 24}, 4);
   m.params.args["bias"] = Random({24}, 5);
-  const Symbol words = Op("Embedding", "embedding", {Var("words"), Var("table")},
-                          {{"input_dim", "11"}, {"output_dim", "24"}});
+  const Symbol words =
+      Op("Embedding", "embedding", {Var("words"), Var("table")}, {{"input_dim", "11"}, {"output_dim", "24"}});
   const Symbol x = Op("LayerNorm", "norm", {words, Var("gamma"), Var("beta")}, {});
   const Symbol scores = Op("softmax", "scores", {Op("batch_dot", "products", {x, x}, {{"transpose_b", "True"}})}, {});
   const Symbol seen = Op("batch_dot", "seen", {scores, x}, {});
-  m.symbol = Op("FullyConnected", "dense", {Op("LeakyReLU", "gelu", {seen}, {{"act_type", "gelu"}}), Var("weight"), Var("bias")},
+  m.symbol = Op("FullyConnected", "dense",
+                {Op("LeakyReLU", "gelu", {seen}, {{"act_type", "gelu"}}), Var("weight"), Var("bias")},
                 {{"num_hidden", "24"}, {"flatten", "False"}});
   ExpectGradients(m, 1e-4);
 }

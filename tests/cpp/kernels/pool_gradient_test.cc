@@ -47,7 +47,8 @@ PoolGradient Draw(Random& random) {
   job.batch = 1 + static_cast<std::int64_t>(random() % 3);
   job.blocks = 1 + static_cast<std::int64_t>(random() % 3);
   job.channels = random() % 2 == 0 ? 1 + static_cast<std::int64_t>(random() % 70) : 16;
-  for (auto [place, sizes] : {std::pair{&job.g, &job.out}, {&job.x, &job.in}, {&job.y, &job.out}, {&job.result, &job.in}}) {
+  for (auto [place, sizes] :
+       {std::pair{&job.g, &job.out}, {&job.x, &job.in}, {&job.y, &job.out}, {&job.result, &job.in}}) {
     place->row = job.channels;
     place->block = Product(*sizes) * place->row;
     place->batch = job.blocks * place->block;

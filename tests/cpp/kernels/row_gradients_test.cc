@@ -46,9 +46,7 @@ struct Row {
   explicit Row(const std::vector<float>& values) : floats(values), halves(Halves(values)) {}
   explicit Row(std::size_t count) : floats(count), halves(count) {}
   void* data(bool is_bf16) const { return is_bf16 ? static_cast<void*>(halves.data()) : floats.data(); }
-  float at(bool is_bf16, std::size_t i) const {
-    return is_bf16 ? BF16ToFloat(halves.data()[i]) : floats.data()[i];
-  }
+  float at(bool is_bf16, std::size_t i) const { return is_bf16 ? BF16ToFloat(halves.data()[i]) : floats.data()[i]; }
 };
 
 void ExpectNear(float actual, double expected, bool is_bf16) {
@@ -157,7 +155,8 @@ TEST(RowGradients, LayerNormOfAllLengths) {
     const NormGradients expected = DefineNorm(job, given, data, scales);
     for (const RowGradientsTable* table : Tables()) {
       const Row result(given.size());
-      const Guarded<float> of_gamma(std::vector<float>(given.size(), 0.0f)), of_beta(std::vector<float>(given.size(), 0.0f));
+      const Guarded<float> of_gamma(std::vector<float>(given.size(), 0.0f)),
+          of_beta(std::vector<float>(given.size(), 0.0f));
       table->layer_norm[is_bf16](job, g.data(is_bf16), x.data(is_bf16), gamma.data(), result.data(is_bf16),
                                  of_gamma.data(), of_beta.data());
       for (std::size_t i = 0; i < given.size(); ++i) {
