@@ -42,6 +42,7 @@ class PrimitiveBuilder {
   // Empty where there is no bias.
   Desc BiasDesc() const { return has_bias() ? PlainDesc(in_[2]) : Desc(); }
 
+  bool has_post_ops() const { return !step_.post_ops.empty(); }
   // With the step's post-ops; `scale` comes before them.
   dnnl::primitive_attr Attributes(float scale = 1) const;
   // Of a primitive that is only asked for.
