@@ -79,12 +79,9 @@ bool LowerBackwardRegression(LowerContext& c, bool sign) {
   const auto scale = static_cast<float>(ScaleOf(c.node(), c.in_type(1).shape));
   const std::vector<ValueId> inputs{c.in(0), c.Cast(c.Reshape(c.in(1), c.in_type(0).shape), DType::kFloat32)};
   if (!sign) return LowerToMap(c, {{MapOp::kSub, 0, 1}, {MapOp::kLinear, 2, 0, 0, scale}}, inputs, {});
-  return LowerToMap(c,
-                    {{MapOp::kGreater, 0, 1},
-                     {MapOp::kLess, 0, 1},
-                     {MapOp::kSub, 2, 3},
-                     {MapOp::kLinear, 4, 0, 0, scale}},
-                    inputs, {});
+  return LowerToMap(
+      c, {{MapOp::kGreater, 0, 1}, {MapOp::kLess, 0, 1}, {MapOp::kSub, 2, 3}, {MapOp::kLinear, 4, 0, 0, scale}}, inputs,
+      {});
 }
 
 void BackwardRegression(const Node& node, bool sign, std::span<const NDArray> in, NDArray& out) {

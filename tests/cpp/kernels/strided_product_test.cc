@@ -64,7 +64,8 @@ Case Draw(Random& random) {
 void ExpectResult(const Case& given, const std::vector<float>& c) {
   const StridedProduct& job = given.job;
   for (std::size_t place = 0; place < c.size(); ++place) {
-    const auto row = static_cast<std::int64_t>(place) / job.c_row, column = static_cast<std::int64_t>(place) % job.c_row;
+    const auto row = static_cast<std::int64_t>(place) / job.c_row,
+               column = static_cast<std::int64_t>(place) % job.c_row;
     if (column >= job.columns) {
       EXPECT_EQ(c[place], given.c[place]);
     } else {
