@@ -91,9 +91,14 @@ PrimitiveBuilder::PrimitiveBuilder(const Step& step, const std::vector<TensorTyp
   num_operands_ = static_cast<std::size_t>(std::count_if(step.post_ops.begin(), step.post_ops.end(), HasOperand));
 }
 
-dnnl::primitive_attr PrimitiveBuilder::Attributes(float scale) const {
+dnnl::primitive_attr PrimitiveBuilder::ScratchpadOnly() {
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attr;
+}
+
+dnnl::primitive_attr PrimitiveBuilder::Attributes(float scale) const {
+  dnnl::primitive_attr attr = ScratchpadOnly();
   dnnl::post_ops ops;
   if (scale != 1) ops.append_eltwise(dnnl::algorithm::eltwise_linear, scale, 0.0f);
   for (const PostOp& op : step_.post_ops) AppendPostOp(op, &ops);

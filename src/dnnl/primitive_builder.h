@@ -42,8 +42,11 @@ class PrimitiveBuilder {
   // Empty where there is no bias.
   Desc BiasDesc() const { return has_bias() ? PlainDesc(in_[2]) : Desc(); }
 
+  bool has_post_ops() const { return !step_.post_ops.empty(); }
   // With the step's post-ops; `scale` comes before them.
   dnnl::primitive_attr Attributes(float scale = 1) const;
+  // Of a primitive that is only asked for.
+  static dnnl::primitive_attr ScratchpadOnly();
 
   // A primitive that reads `inputs` (source and weights) and writes `output`; nullopt where `pd` is empty.
   // `first_post_op` is the number of post-ops that are not the step's.

@@ -30,6 +30,9 @@ class RandomStream {
     return x;
   }
 
+  const std::array<std::uint32_t, 2>& key() const { return key_; }
+  const std::array<std::uint32_t, 2>& upper() const { return upper_; }  // half of the counter
+
  private:
   static std::uint32_t Low(std::uint64_t x) { return static_cast<std::uint32_t>(x); }
   static std::uint32_t High(std::uint64_t x) { return static_cast<std::uint32_t>(x >> 32); }

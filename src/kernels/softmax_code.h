@@ -27,11 +27,7 @@ struct SoftmaxCode {
   static Floats Exp(Floats x) { return x < -87.0f ? Code::All(0) : Code::Exp(x < -87.0f ? Code::All(-87.0f) : x); }
 
   static Floats Load(const float* x) { return Code::Load(x); }
-  static Floats Load(const std::uint16_t* x) {  // bfloat16
-    Halves halves;
-    std::memcpy(&halves, x, sizeof halves);
-    return Code::AsFloats(__builtin_convertvector(halves, Ints) << 16);
-  }
+  static Floats Load(const std::uint16_t* x) { return Code::LoadBF16(x); }
   // The first `count` elements, then `padding`.
   template <class T>
   static Floats LoadPart(const T* x, std::int64_t count, float padding) {

@@ -42,6 +42,11 @@ struct VectorCode {
     std::memcpy(&v, x, sizeof v);
     return v;
   }
+  static Floats LoadBF16(const std::uint16_t* x) {
+    Halves halves;
+    std::memcpy(&halves, x, sizeof halves);
+    return AsFloats(__builtin_convertvector(halves, Ints) << 16);
+  }
   static float Number(const float* x) { return *x; }
   static float Number(const std::uint16_t* x) {  // bfloat16
     const std::uint32_t bits = static_cast<std::uint32_t>(*x) << 16;

@@ -2,6 +2,8 @@
 // coarse data y (N, F, ...), all of them and the operators themselves are one of three products:
 //   y = sum of w x (Convolution),  x = sum of w y (Deconvolution),  w = sum of x y
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include "kernels/parallel.h"
 #include "ops/convolution.h"
@@ -13,6 +15,7 @@
 #include "passes/gradient/gradient_rule.h"
 #include "passes/infer.h"
 #include "passes/op_facts.h"
+#include "program/lowering.h"
 #include "program/reference.h"
 
 namespace amp {
@@ -191,6 +194,92 @@ void ComputeDeconvolution(Product product, const Node& node, std::span<const NDA
   Compute(product, g, in[0], in[1], out);
 }
 
+// ---- lowering ----
+
+struct Window {
+  IntTuple strides, dilates, pads_begin, pads_end;  // dilates count skipped elements
+};
+
+// Elements behind the last window have no gradient and give none: padding makes up for what is missing only.
+Window WindowOf(const IntTuple& kernel, const IntTuple& stride, const IntTuple& dilate, const IntTuple& pad,
+                const Shape& fine, const Shape& coarse) {
+  Window window{stride, dilate, pad, {}};
+  for (std::size_t i = 0; i < kernel.size(); ++i) {
+    const int axis = static_cast<int>(i) + 2;
+    const std::int64_t seen = (coarse[axis] - 1) * stride[i] + (kernel[i] - 1) * dilate[i] + 1;
+    --window.dilates[i];
+    window.pads_end.push_back(std::max<std::int64_t>(0, seen - pad[i] - fine[axis]));
+  }
+  return window;
+}
+
+// Weights (F, C / groups, k...) with a leading axis of groups where there are several.
+Shape InGroups(const Shape& weights, std::int64_t groups) {
+  if (groups == 1) return weights;
+  std::vector<std::int64_t> dims{groups, weights[0] / groups};
+  dims.insert(dims.end(), weights.dims().begin() + 1, weights.dims().end());
+  return Shape(dims);
+}
+
+// Axes of features and channels change places.
+ValueId Swapped(LowerContext& c, ValueId weights, std::int64_t groups) {
+  std::vector<int> axes(static_cast<std::size_t>(c.ShapeOf(weights).rank()));
+  std::iota(axes.begin(), axes.end(), 0);
+  const std::size_t first = groups > 1 ? 1 : 0;
+  std::swap(axes[first], axes[first + 1]);
+  return c.Permute(weights, axes);
+}
+
+// `a` and `b` as Compute has them, and the result, channels first.
+ValueId EmitProduct(LowerContext& c, Product product, const Window& w, std::int64_t groups, ValueId a, ValueId b,
+                    const TensorType& result) {
+  if (product == Product::kWeights) {
+    const ValueId sums = c.Emit(WeightGradientSpec{w.strides, w.dilates, w.pads_begin, w.pads_end}, {a, b},
+                                {result.dtype, InGroups(result.shape, groups)});
+    return c.Reshape(sums, result.shape);
+  }
+  const ValueId weights = c.Reshape(b, InGroups(c.ShapeOf(b), groups));
+  if (product == Product::kCoarse) {
+    return c.Emit(ConvolutionSpec{w.strides, w.dilates, w.pads_begin, w.pads_end}, {a, weights}, result);
+  }
+  return c.Emit(DeconvolutionSpec{w.strides, w.dilates, w.pads_begin, w.pads_end}, {a, Swapped(c, weights, groups)},
+                result);
+}
+
+// The gradient and the other operand, both in float32 where one is.
+std::pair<ValueId, ValueId> InOneDType(LowerContext& c) {
+  const DType gradient = c.in_type(0).dtype, other = c.in_type(1).dtype;
+  const DType dtype = gradient == other ? other : DType::kFloat32;
+  return {c.Cast(c.in(0), dtype), c.Cast(c.in(1), dtype)};
+}
+
+bool LowerConvolution(LowerContext& c, bool of_weight) {
+  const auto& p = c.node().params<ConvolutionParam>();
+  const SpatialLayout layout = p.parsed_layout();
+  const auto first = [&](ValueId v) { return layout.channels_last ? c.Permute(v, layout.ToChannelsFirst()) : v; };
+  const auto [from_gradient, from_other] = InOneDType(c);
+  const ValueId gradient = first(from_gradient), other = first(from_other);
+  const TensorType result{c.out_type(0).dtype, ChannelsFirst(layout, c.out_type(0).shape)};
+  const Shape& fine = of_weight ? c.ShapeOf(other) : result.shape;
+  const Window window = WindowOf(p.kernel, p.stride, p.dilate, p.pad, fine, c.ShapeOf(gradient));
+  const ValueId sums = of_weight ? EmitProduct(c, Product::kWeights, window, p.num_group, other, gradient, result)
+                                 : EmitProduct(c, Product::kFine, window, p.num_group, gradient, other, result);
+  c.SetOut(0, layout.channels_last ? c.Permute(sums, layout.FromChannelsFirst()) : sums);
+  return true;
+}
+
+bool LowerDeconvolution(LowerContext& c, bool of_weight) {
+  const auto& p = c.node().params<DeconvolutionParam>();
+  const Shape &fine = c.in_type(0).shape, &coarse = (of_weight ? c.in_type(1) : c.out_type(0)).shape;
+  const auto [gradient, other] = InOneDType(c);
+  IntTuple pads;
+  for (int i = 0; i < std::ssize(p.kernel); ++i) pads.push_back(ExtentOf(c.node(), p, i, coarse[i + 2]).pad);
+  const Window window = WindowOf(p.kernel, p.stride, p.dilate, pads, fine, coarse);
+  const Product product = of_weight ? Product::kWeights : Product::kCoarse;
+  c.SetOut(0, EmitProduct(c, product, window, p.num_group, gradient, other, c.out_type(0)));
+  return true;
+}
+
 // ---- registration ----
 
 // Inputs are (gradient, other operand, what the result is like). The operator itself relates their shapes.
@@ -249,25 +338,29 @@ GradientRule Gradients(const char* forward, const char* data, const char* weight
       .Set(Gradients("Convolution", "_backward_Convolution_data", "_backward_Convolution_weight", false))
       .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
         ComputeConvolution(Product::kFine, node, in, out[0].shape(), out[0]);
-      }});
+      }})
+      .Set(LowerRule{[](LowerContext& c) { return LowerConvolution(c, false); }});
   Register<ConvolutionParam>("_backward_Convolution_weight", "The gradient of Convolution's weight.",
                              ConvolutionSchema(), ValidateConvolution, "Convolution", true)
       .Set(Gradients("Convolution", "_backward_Convolution_data", "_backward_Convolution_weight", true))
       .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
         ComputeConvolution(Product::kWeights, node, in, in[1].shape(), out[0]);
-      }});
+      }})
+      .Set(LowerRule{[](LowerContext& c) { return LowerConvolution(c, true); }});
   Register<DeconvolutionParam>("_backward_Deconvolution_data", "The gradient of Deconvolution's data.",
                                DeconvolutionSchema(), ValidateDeconvolution, "Deconvolution", false)
       .Set(Gradients("Deconvolution", "_backward_Deconvolution_data", "_backward_Deconvolution_weight", false))
       .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
         ComputeDeconvolution(Product::kCoarse, node, in, out[0].shape(), out[0]);
-      }});
+      }})
+      .Set(LowerRule{[](LowerContext& c) { return LowerDeconvolution(c, false); }});
   Register<DeconvolutionParam>("_backward_Deconvolution_weight", "The gradient of Deconvolution's weight.",
                                DeconvolutionSchema(), ValidateDeconvolution, "Deconvolution", true)
       .Set(Gradients("Deconvolution", "_backward_Deconvolution_data", "_backward_Deconvolution_weight", true))
       .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
         ComputeDeconvolution(Product::kWeights, node, in, in[1].shape(), out[0]);
-      }});
+      }})
+      .Set(LowerRule{[](LowerContext& c) { return LowerDeconvolution(c, true); }});
   return true;
 }();
 

@@ -1,10 +1,12 @@
 // _backward_move: the gradient of every operator that moves elements.
 #include "ops/backward_move.h"
 
+#include <algorithm>
 #include <numeric>
 #include <sstream>
 
 #include "kernels/parallel.h"
+#include "kernels/scatter_rows.h"
 #include "ops/float32_kernel.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
@@ -162,19 +164,118 @@ struct Destinations {
   }
 };
 
-// Where nothing but attributes chooses, the places are found once.
-bool Lower(LowerContext& c) {
-  const auto& p = c.node().params<BackwardMoveParam>();
+bool IsOfFloat32(LowerContext& c) { return IsFloat(c.in_type(0).dtype) && c.in_type(0).dtype != DType::kFloat64; }
+
+bool LowerLookup(LowerContext& c, const BackwardMoveParam& p) {
+  const auto* fact = p.node->op()->Find<LooksUpRows>();
+  const auto mode = fact == nullptr ? std::nullopt : fact->rows(*p.node);
+  const Shape& data = c.out_type(0).shape;
+  if (!mode || !IsOfFloat32(c) || data.size() == 0) return false;
+  const int indices = SlotsOf(p)[static_cast<std::size_t>(fact->indices)];
+  const kernels::ScatterRows job{c.in_type(indices).shape.size(), data[0], data.size() / data[0]};
+  const auto count = static_cast<std::size_t>(job.count);
+  const kernels::ElementType type = KernelType(c.in_type(indices).dtype);
+  const auto run = [=, bring = BringInRange(c, *mode, job.rows)](const KernelOperands& operands) {
+    auto* numbers = static_cast<std::int64_t*>(operands.scratch());
+    kernels::Cast(type, operands.input(1), kernels::ElementType::kInt64, numbers, count);
+    bring(numbers, 0, job.count);
+    kernels::RunScatterRows(job, static_cast<const float*>(operands.input(0)), numbers,
+                            static_cast<float*>(operands.output()), numbers + count);
+  };
+  KernelSpec work{"scatter_rows", run, count * sizeof(std::int64_t) + kernels::ScatterRowsScratchBytes(job)};
+  const ValueId sums =
+      c.Emit(std::move(work), {c.Cast(c.in(0), DType::kFloat32), c.in(indices)}, {DType::kFloat32, data});
+  c.SetOut(0, c.Cast(sums, c.out_type(0).dtype));
+  return true;
+}
+
+// The position of the element that is the `index`-th in row-major order.
+IntTuple PositionOf(std::int64_t index, const Shape& shape) {
+  IntTuple position(static_cast<std::size_t>(shape.rank()));
+  for (int i = shape.rank(); i-- > 0; index /= shape[i]) position[static_cast<std::size_t>(i)] = index % shape[i];
+  return position;
+}
+
+// Where the elements of `inner` lie as a box in `outer`, if element i of `outer` is element places[i] of `inner`: where
+// the box begins.
+std::optional<IntTuple> BoxOf(const std::vector<std::int64_t>& places, const Shape& outer, const Shape& inner) {
+  const auto first = std::find(places.begin(), places.end(), 0);
+  if (outer.rank() != inner.rank() || first == places.end()) return std::nullopt;
+  const IntTuple begins = PositionOf(first - places.begin(), outer);
+  IntTuple at(begins.size(), 0);
+  for (const std::int64_t place : places) {
+    std::int64_t expected = 0;
+    for (std::size_t i = 0; i < at.size() && expected >= 0; ++i) {
+      const std::int64_t size = inner[static_cast<int>(i)], within = at[i] - begins[i];
+      expected = within >= 0 && within < size ? expected * size + within : -1;
+    }
+    if (place != expected) return std::nullopt;
+    for (std::size_t i = at.size(); i-- > 0 && ++at[i] == outer[static_cast<int>(i)];) at[i] = 0;
+  }
+  for (int i = 0; i < inner.rank(); ++i) {
+    if (begins[static_cast<std::size_t>(i)] + inner[i] > outer[i]) return std::nullopt;
+  }
+  return begins;
+}
+
+ValueId EmitBox(LowerContext& c, const IntTuple& begins) { return c.Emit(SliceSpec{begins}, {c.in(0)}, c.out_type(0)); }
+
+// The gradient of what was cut out, with zeros around it.
+ValueId EmitBorders(LowerContext& c, const IntTuple& begins) {
   const Shape &gradient = c.in_type(0).shape, &data = c.out_type(0).shape;
-  constexpr std::int64_t kLimit = std::int64_t{1} << 31;
-  bool is_static = gradient.size() < kLimit && data.size() < kLimit;
+  IntTuple after;
+  for (int i = 0; i < data.rank(); ++i) after.push_back(data[i] - gradient[i] - begins[static_cast<std::size_t>(i)]);
+  return c.Emit(PadSpec{kernels::PadMode::kConstant, begins, after}, {c.in(0)}, c.out_type(0));
+}
+
+bool IsStatic(const BackwardMoveParam& p) {
+  bool is_static = true;
   for (std::size_t i = 0; i < p.node->inputs().size(); ++i) {
     is_static = is_static && FactsOf(*p.node).RoleOf(i) != SlotRole::kIndex;
   }
-  if (!is_static) return false;
+  return is_static;
+}
+
+std::vector<std::int64_t> StaticPlaces(LowerContext& c, const BackwardMoveParam& p) {
   std::vector<NDArray> arrays;
   for (const TensorType& type : c.in_types()) arrays.push_back(ShapeOnly(type));
-  const auto destinations = std::make_shared<const Destinations>(Places(p, arrays), data.size());
+  return Places(p, arrays);
+}
+
+// A part of a larger array, in either direction, in any layout.
+bool LowerBox(LowerContext& c) {
+  const auto& p = c.node().params<BackwardMoveParam>();
+  const Shape &gradient = c.in_type(0).shape, &data = c.out_type(0).shape;
+  const DType dtype = c.out_type(0).dtype;
+  const bool fits = c.in_type(0).dtype == dtype && (dtype == DType::kFloat32 || dtype == DType::kBFloat16);
+  if (!fits || data.size() == 0 || data.rank() == 0 || !IsStatic(p)) return false;
+  if (const auto* joins = p.node->op()->Find<JoinsArrays>()) {
+    std::vector<Shape> shapes;
+    for (const int slot : SlotsOf(p)) shapes.push_back(c.in_type(slot).shape);
+    return c.SetOut(0, EmitBox(c, joins->begins(*p.node, static_cast<int>(p.slot), shapes))), true;
+  }
+  constexpr std::int64_t kFoundByTrying = 1 << 22;
+  if (std::max(data.size(), gradient.size()) > kFoundByTrying) return false;
+  const std::vector<std::int64_t> places = StaticPlaces(c, p);
+  if (const auto begins = BoxOf(places, gradient, data)) return c.SetOut(0, EmitBox(c, *begins)), true;
+  std::vector<std::int64_t> origins(static_cast<std::size_t>(data.size()), -1);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (places[i] < 0) return false;
+    origins[static_cast<std::size_t>(places[i])] = static_cast<std::int64_t>(i);
+  }
+  const auto begins = BoxOf(origins, data, gradient);
+  if (!begins) return false;
+  return c.SetOut(0, EmitBorders(c, *begins)), true;
+}
+
+// Where nothing but attributes chooses, the places are found once.
+bool Lower(LowerContext& c) {
+  const auto& p = c.node().params<BackwardMoveParam>();
+  if (LowerLookup(c, p)) return true;
+  const Shape &gradient = c.in_type(0).shape, &data = c.out_type(0).shape;
+  constexpr std::int64_t kLimit = std::int64_t{1} << 31;
+  if (gradient.size() >= kLimit || data.size() >= kLimit || !IsStatic(p)) return false;
+  const auto destinations = std::make_shared<const Destinations>(StaticPlaces(c, p), data.size());
   const auto run = [destinations](const KernelOperands& operands) {
     destinations->Run(static_cast<const float*>(operands.input(0)), static_cast<float*>(operands.output()));
   };
@@ -214,6 +315,7 @@ void Gradient(GradientContext& c) {
         .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole::kIgnored, SlotRole::kIndex}})
         .Set(GradientRule{Gradient})
         .Set(ReferenceKernel{Reference})
+        .Set(LowerRule{LowerBox})
         .Set(KernelRule{Lower});
 
 }  // namespace

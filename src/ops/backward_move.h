@@ -1,12 +1,27 @@
 // The gradient of operators that move elements.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "ops/gathers.h"
 #include "passes/gradient/gradient_rule.h"
 
 namespace amp {
+
+// A fact of operators whose output consists of rows of the data, one for each index: all axes but the first are a row.
+struct LooksUpRows {
+  int indices = 1;  // the input
+  // What becomes of indices that are out of range; nullopt where the node's attributes name other things than rows.
+  std::function<std::optional<OutOfRange>(const Node&)> rows;
+};
+
+// A fact of operators that put arrays side by side: where the elements of input `slot` begin in the output.
+struct JoinsArrays {
+  std::function<IntTuple(const Node&, int slot, const std::vector<Shape>& inputs)> begins;
+};
 
 // Rule of an operator whose output 0 consists of elements of input `slot` and of constants, chosen by its attributes
 // and by its other inputs.

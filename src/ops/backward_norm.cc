@@ -1,10 +1,14 @@
 #include "ops/backward_norm.h"
 
 #include <cmath>
+#include <numeric>
+#include <utility>
 
+#include "kernels/row_gradients.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
+#include "program/lowering.h"
 #include "program/reference.h"
 
 namespace amp {
@@ -66,6 +70,35 @@ void LayerNormReference(const Node& node, std::span<const NDArray> in, std::span
   });
 }
 
+// The last axis is normalised once that axis and it have changed places.
+bool LowerLayerNorm(LowerContext& c) {
+  const auto& p = c.node().params<BackwardLayerNormParam>();
+  const Shape& shape = c.in_type(1).shape;
+  const int axis = RequireAxis(c.node(), p.axis, shape), last = shape.rank() - 1;
+  const DType given = c.in_type(1).dtype, dtype = given == DType::kFloat16 ? DType::kFloat32 : given;
+  if ((dtype != DType::kFloat32 && dtype != DType::kBFloat16) || shape.size() == 0) return false;
+  std::vector<int> axes(static_cast<std::size_t>(shape.rank()));
+  std::iota(axes.begin(), axes.end(), 0);
+  std::swap(axes[static_cast<std::size_t>(axis)], axes[static_cast<std::size_t>(last)]);
+  const auto swapped = [&](ValueId v) { return axis == last ? v : c.Permute(v, axes); };
+  const ValueId gradient = swapped(c.Cast(c.in(0), dtype)), data = swapped(c.Cast(c.in(1), dtype));
+  kernels::LayerNormGradient job{shape.size() / shape[axis], shape[axis], static_cast<float>(p.eps),
+                                 dtype == DType::kBFloat16};
+  auto run = [job](const KernelOperands& operands) {
+    const auto written = [&](std::size_t i) { return static_cast<float*>(operands.output(i)); };
+    kernels::RunLayerNormGradient(job, operands.input(0), operands.input(1),
+                                  static_cast<const float*>(operands.input(2)), operands.output(), written(1),
+                                  written(2), operands.scratch());
+  };
+  const TensorType numbers{DType::kFloat32, c.in_type(2).shape};
+  const KernelSpec work{"layer_norm_gradient", run, kernels::LayerNormGradientScratchBytes(job)};
+  const std::vector<ValueId> results = c.EmitSeveral(work, {gradient, data, c.Cast(c.in(2), numbers.dtype)},
+                                                     {{dtype, c.ShapeOf(data)}, numbers, numbers});
+  c.SetOut(0, c.Cast(swapped(results[0]), c.out_type(0).dtype));
+  for (int i = 1; i < 3; ++i) c.SetOut(i, c.Cast(results[static_cast<std::size_t>(i)], c.out_type(i).dtype));
+  return true;
+}
+
 struct BackwardGroupNormParam {
   std::int64_t num_groups = 1;
   double eps = 1e-5;
@@ -121,7 +154,8 @@ OpDefinition<P> Register(const char* name, const char* doc, ParamSchema<P> schem
           r.In(2, Shape{r.in(1)[RequireAxis(r.node(), r.node().params<BackwardLayerNormParam>().axis, r.in(1))]});
           InferShape(r);
         }})
-        .Set(ReferenceKernel{LayerNormReference});
+        .Set(ReferenceKernel{LayerNormReference})
+        .Set(KernelRule{LowerLayerNorm});
 
 [[maybe_unused]] const auto kGroupNorm =
     Register<BackwardGroupNormParam>(

@@ -1,18 +1,17 @@
 // The gradient of RNN: through time, with the states of the forward pass computed again.
-#include <array>
+#include <utility>
 
+#include "ops/backward_rnn_kernel.h"
 #include "ops/rnn.h"
+#include "ops/rnn_units.h"
 #include "ops/rules.h"
 #include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
+#include "program/lowering.h"
 #include "program/reference.h"
 
 namespace amp {
 namespace {
-
-// Sums of the gates of one unit over the input and over the state, and their gradients.
-template <class T>
-using Gates = std::array<T, kMaxGates>;
 
 // One direction of one layer for one sequence; its states before and after each step.
 template <class T>
@@ -96,25 +95,15 @@ class RnnDirection {
   static T* Writable(const T* place) { return const_cast<T*>(place); }
 
   void Step(Trace<T>* trace, std::int64_t i, std::int64_t unit) const {
-    const Gates<T> x = GatesOf(trace->x, i, unit), h = GatesOf(trace->h, i, unit);
-    const T state = trace->hidden[static_cast<std::size_t>(i * s_.state + unit)];
-    if (IsLstm(p_)) {
-      const T cell = trace->cell[static_cast<std::size_t>(i * s_.state + unit)];
-      const T next = RnnClipped(p_, Sigmoid(x[1] + h[1]) * cell + Sigmoid(x[0] + h[0]) * std::tanh(x[2] + h[2]));
-      Append(&trace->cell, next);
-      return Append(&trace->hidden, Sigmoid(x[3] + h[3]) * std::tanh(next));
-    }
-    if (IsGru(p_)) {
-      const T reset = Sigmoid(x[0] + h[0]), update = Sigmoid(x[1] + h[1]);
-      return Append(&trace->hidden, (1 - update) * std::tanh(x[2] + reset * h[2]) + update * state);
-    }
-    const T sum = x[0] + h[0];
-    Append(&trace->hidden, p_.mode == "rnn_tanh" ? std::tanh(sum) : std::max(sum, T{0}));
+    const auto now = static_cast<std::size_t>(i * s_.state + unit);
+    T cell = trace->cell.empty() ? T{0} : trace->cell[now];
+    trace->hidden.push_back(
+        RnnStep(p_, GatesOf(trace->x, i, unit), GatesOf(trace->h, i, unit), trace->hidden[now], &cell));
+    if (IsLstm(p_)) trace->cell.push_back(cell);
   }
-  static void Append(std::vector<T>* states, T value) { states->push_back(value); }
 
-  Gates<T> GatesOf(const std::vector<T>& sums, std::int64_t i, std::int64_t unit) const {
-    Gates<T> gates{};
+  RnnGates<T> GatesOf(const std::vector<T>& sums, std::int64_t i, std::int64_t unit) const {
+    RnnGates<T> gates{};
     for (std::int64_t gate = 0; gate < s_.gates; ++gate) {
       gates[static_cast<std::size_t>(gate)] = sums[static_cast<std::size_t>(i * s_.rows() + gate * s_.state + unit)];
     }
@@ -123,36 +112,18 @@ class RnnDirection {
 
   // Writes the gradients of the unit's sums. Returns that of its state before the step as far as it is read directly.
   T GatesBackward(const Trace<T>& trace, std::int64_t i, std::int64_t unit, T dh, T* dc, T* dx, T* dsum) const {
-    const Gates<T> x = GatesOf(trace.x, i, unit), h = GatesOf(trace.h, i, unit);
-    const auto at = static_cast<std::size_t>(i * s_.state + unit), next = at + static_cast<std::size_t>(s_.state);
-    const auto set = [&](std::int64_t gate, T value) {
-      dx[gate * s_.state + unit] = dsum[gate * s_.state + unit] = value;
-    };
-    if (IsLstm(p_)) {
-      const T in = Sigmoid(x[0] + h[0]), forget = Sigmoid(x[1] + h[1]), update = std::tanh(x[2] + h[2]),
-              out = Sigmoid(x[3] + h[3]), shown = std::tanh(trace.cell[next]);
-      const T sum = forget * trace.cell[at] + in * update;
-      const T inside = RnnClipped(p_, sum) == sum ? T{1} : T{0};
-      const T dcell = (*dc + dh * out * (1 - shown * shown)) * inside;
-      set(0, dcell * update * in * (1 - in));
-      set(1, dcell * trace.cell[at] * forget * (1 - forget));
-      set(2, dcell * in * (1 - update * update));
-      set(3, dh * shown * out * (1 - out));
-      *dc = dcell * forget;
-      return 0;
+    RnnGates<T> x = GatesOf(trace.x, i, unit), h = GatesOf(trace.h, i, unit);
+    const auto now = static_cast<std::size_t>(i * s_.state + unit), next = now + static_cast<std::size_t>(s_.state);
+    const bool has_cell = !trace.cell.empty();
+    const T before = RnnStepBackward<T>(
+        p_,
+        {trace.hidden[now], trace.hidden[next], has_cell ? trace.cell[now] : T{0}, has_cell ? trace.cell[next] : T{0}},
+        dh, dc, &x, &h);
+    for (std::int64_t gate = 0; gate < s_.gates; ++gate) {
+      dx[gate * s_.state + unit] = x[static_cast<std::size_t>(gate)];
+      dsum[gate * s_.state + unit] = h[static_cast<std::size_t>(gate)];
     }
-    if (IsGru(p_)) {
-      const T reset = Sigmoid(x[0] + h[0]), update = Sigmoid(x[1] + h[1]), fresh = std::tanh(x[2] + reset * h[2]);
-      const T dfresh = dh * (1 - update) * (1 - fresh * fresh);
-      set(0, dfresh * h[2] * reset * (1 - reset));
-      set(1, dh * (trace.hidden[at] - fresh) * update * (1 - update));
-      dx[2 * s_.state + unit] = dfresh;
-      dsum[2 * s_.state + unit] = dfresh * reset;
-      return dh * update;
-    }
-    const T y = trace.hidden[next];
-    set(0, p_.mode == "rnn_tanh" ? dh * (1 - y * y) : y > 0 ? dh : T{0});
-    return 0;
+    return before;
   }
 
   const RnnParam& p_;
@@ -285,6 +256,24 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
   });
 }
 
+bool Lower(LowerContext& c) {
+  const auto& p = c.node().params<RnnParam>();
+  const TensorType& data = c.in_type(static_cast<int>(NumGradients(p)));
+  if (p.use_sequence_length || data.dtype == DType::kFloat64 || data.shape.size() == 0) return false;
+  const RnnGradientKernel kernel(p, RnnSizes::Of(p, data.shape));
+  std::vector<ValueId> inputs;
+  for (int i = 0; i < std::ssize(c.in_types()); ++i) inputs.push_back(c.Cast(c.in(i), DType::kFloat32));
+  std::vector<TensorType> types;
+  for (const TensorType& type : c.out_types()) types.push_back({DType::kFloat32, type.shape});
+  const auto run = [kernel](const KernelOperands& operands) { kernel.Run(operands); };
+  const std::vector<ValueId> results =
+      c.EmitSeveral(KernelSpec{"recurrence_gradient", run, kernel.ScratchBytes()}, std::move(inputs), types);
+  for (int i = 0; i < std::ssize(results); ++i) {
+    c.SetOut(i, c.Cast(results[static_cast<std::size_t>(i)], c.out_type(i).dtype));
+  }
+  return true;
+}
+
 [[maybe_unused]] const auto kCard =
     RegisterOp<RnnParam>("_backward_RNN")
         .Doc("The gradients of RNN's data, parameters and states.")
@@ -296,7 +285,8 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
         .Set(DTypeRule{InferDType})
         .Set(AmpFacts{Arithmetic::kNeedsFloat32})
         .Set(NoGradient{"second derivatives of recurrent layers are not implemented"})
-        .Set(ReferenceKernel{Reference});
+        .Set(ReferenceKernel{Reference})
+        .Set(KernelRule{Lower});
 
 }  // namespace
 }  // namespace amp

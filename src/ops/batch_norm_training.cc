@@ -1,13 +1,17 @@
 // BatchNorm with the statistics of the batch, and the gradient of both forms.
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "kernels/parallel.h"
 #include "ops/batch_norm.h"
+#include "ops/map_rules.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "passes/training_form.h"
+#include "program/lowering.h"
 #include "program/reference.h"
 
 namespace amp {
@@ -79,6 +83,42 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
   });
 }
 
+// ---- lowering: all numbers of channels are float32 ----
+
+// The channels as axis 1; its own inverse.
+ValueId ChannelsSwapped(LowerContext& c, ValueId value, int axis) {
+  if (axis == 1) return value;
+  std::vector<int> axes(static_cast<std::size_t>(c.ShapeOf(value).rank()));
+  std::iota(axes.begin(), axes.end(), 0);
+  std::swap(axes[static_cast<std::size_t>(axis)], axes[1]);
+  return c.Permute(value, axes);
+}
+
+ValueId GammaOf(LowerContext& c, int input) {
+  if (!c.node().params<BatchNormParam>().fix_gamma) return c.Cast(c.in(input), DType::kFloat32);
+  NDArray ones(DType::kFloat32, c.in_type(input).shape);
+  std::fill_n(ones.As<float>(), ones.size(), 1.0f);
+  return c.Constant(ones, "ones");
+}
+
+bool IsLowerable(const Shape& data) { return data.rank() >= 2 && data.rank() <= 5 && data.size() != 0; }
+
+bool LowerTraining(LowerContext& c) {
+  const auto& p = c.node().params<BatchNormParam>();
+  const TensorType& in = c.in_type(0);
+  if (!IsLowerable(in.shape) || in.dtype == DType::kFloat64) return false;
+  const int axis = BatchNormAxis(c.node(), in.shape);
+  const ValueId data = ChannelsSwapped(c, c.in(0), axis);
+  const TensorType channels{DType::kFloat32, c.in_type(1).shape};
+  const std::vector<ValueId> numbers =
+      c.EmitSeveral(ChannelSumsSpec{ChannelSums::kStatistics, static_cast<float>(p.eps)},
+                    {data, GammaOf(c, 1), c.Cast(c.in(2), channels.dtype)}, std::vector<TensorType>(5, channels));
+  const ValueId out = c.Emit(ScaleShiftSpec{}, {data, numbers[3], numbers[4]}, {c.out_type(0).dtype, c.ShapeOf(data)});
+  c.SetOut(0, ChannelsSwapped(c, out, axis));
+  for (int i = 1; i < 4; ++i) c.SetOut(i, c.Cast(numbers[static_cast<std::size_t>(i - 1)], c.out_type(i).dtype));
+  return true;
+}
+
 // Gamma has no gradient where it counts as 1.
 void Gradient(GradientContext& c, const Term& mean, const Term& inverse, bool constant_statistics) {
   if (!c.has_gradient(0)) return;
@@ -113,7 +153,8 @@ void Gradient(GradientContext& c, const Term& mean, const Term& inverse, bool co
           return std::vector<StateUpdate>{{3, 1, momentum}, {4, 3, momentum}};
         }})
         .Set(GradientRule{[](GradientContext& c) { Gradient(c, c.out(1), c.out(2), false); }})
-        .Set(ReferenceKernel{Reference});
+        .Set(ReferenceKernel{Reference})
+        .Set(LowerRule{LowerTraining});
 
 // ---- moving statistics ----
 
@@ -138,6 +179,13 @@ struct MovingAverageParam {
           std::vector<double> state = Numbers<double>(in[0]), value = Numbers<double>(in[1]);
           for (std::size_t i = 0; i < state.size(); ++i) state[i] = state[i] * momentum + value[i] * (1 - momentum);
           Store(state, out[0]);
+        }})
+        .Set(LowerRule{[](LowerContext& c) {
+          using kernels::MapOp;
+          const double momentum = c.node().params<MovingAverageParam>().momentum;
+          return LowerToMap(c, {{MapOp::kLinear, 0, 0, 0, static_cast<float>(momentum)},
+                                {MapOp::kLinear, 1, 0, 0, static_cast<float>(1 - momentum)},
+                                {MapOp::kAdd, 2, 3}});
         }});
 
 // ---- the gradient ----
@@ -193,6 +241,36 @@ void BackwardReference(const Node& node, std::span<const NDArray> in, std::span<
   });
 }
 
+// a g + b x + c, and with constant statistics only the first of these.
+ValueId EmitSourceGradient(LowerContext& c, ValueId gradient, ValueId data, const std::vector<ValueId>& factors,
+                           bool constant_statistics) {
+  using kernels::MapOp;
+  Shape broadcast = c.ShapeOf(data);
+  for (int i = 0; i < broadcast.rank(); ++i) broadcast[i] = i == 1 ? broadcast[1] : 1;
+  const auto factor = [&](std::size_t i) { return c.Reshape(factors[i], broadcast); };
+  const TensorType type{c.out_type(0).dtype, c.ShapeOf(data)};
+  if (constant_statistics) return c.Emit(MapSpec{{{MapOp::kMul, 0, 1}}}, {gradient, factor(2)}, type);
+  const std::vector<kernels::MapStep> steps{
+      {MapOp::kMul, 0, 3}, {MapOp::kMul, 1, 2}, {MapOp::kAdd, 5, 6}, {MapOp::kAdd, 7, 4}};
+  return c.Emit(MapSpec{steps}, {data, gradient, factor(2), factor(3), factor(4)}, type);
+}
+
+bool LowerBackward(LowerContext& c) {
+  const auto& p = c.node().params<BatchNormParam>();
+  const TensorType& in = c.in_type(1);
+  if (!IsLowerable(in.shape) || in.dtype == DType::kFloat64) return false;
+  const int axis = BatchNormAxis(c.node(), in.shape);
+  const ValueId gradient = ChannelsSwapped(c, c.in(0), axis), data = ChannelsSwapped(c, c.in(1), axis);
+  const TensorType channels{DType::kFloat32, c.in_type(2).shape};
+  const auto numbers = [&](int i) { return c.Cast(c.in(i), channels.dtype); };
+  const std::vector<ValueId> sums =
+      c.EmitSeveral(ChannelSumsSpec{ChannelSums::kGradient}, {gradient, data, GammaOf(c, 2), numbers(3), numbers(4)},
+                    std::vector<TensorType>(5, channels));
+  c.SetOut(0, ChannelsSwapped(c, EmitSourceGradient(c, gradient, data, sums, p.use_global_stats), axis));
+  for (int i = 1; i < 3; ++i) c.SetOut(i, c.Cast(sums[static_cast<std::size_t>(i - 1)], c.out_type(i).dtype));
+  return true;
+}
+
 [[maybe_unused]] const auto kBackward =
     RegisterOp<BatchNormParam>("_backward_BatchNorm")
         .Doc("The gradients of BatchNorm's data, gamma and beta.")
@@ -206,7 +284,8 @@ void BackwardReference(const Node& node, std::span<const NDArray> in, std::span<
             Arithmetic::kNeedsFloat32,
             {SlotRole::kData, SlotRole::kData, SlotRole::kStatistic, SlotRole::kStatistic, SlotRole::kStatistic}})
         .Set(NoGradient{"second derivatives of batch norms are not implemented"})
-        .Set(ReferenceKernel{BackwardReference});
+        .Set(ReferenceKernel{BackwardReference})
+        .Set(LowerRule{LowerBackward});
 
 }  // namespace
 

@@ -91,6 +91,14 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
   }
 }
 
+// Along the axis, behind all inputs before `slot`.
+IntTuple BeginsOf(const Node& node, int slot, const std::vector<Shape>& inputs) {
+  const int axis = Axis(node, inputs[0].rank());
+  IntTuple begins(static_cast<std::size_t>(inputs[0].rank()), 0);
+  for (int i = 0; i < slot; ++i) begins[static_cast<std::size_t>(axis)] += inputs[static_cast<std::size_t>(i)][axis];
+  return begins;
+}
+
 bool Lower(LowerContext& c) {
   std::vector<ValueId> inputs;
   for (std::size_t i = 0; i < c.node().inputs().size(); ++i) inputs.push_back(c.in(static_cast<int>(i)));
@@ -121,6 +129,7 @@ OpDefinition<ConcatParam> Register(const char* name, const char* doc) {
       .Set(GradientRule{[](GradientContext& c) {
         for (int i = 0; i < c.num_inputs(); ++i) MoveGradient(i).apply(c);
       }})
+      .Set(JoinsArrays{BeginsOf})
       .Set(ReferenceKernel{Reference})
       .Set(LowerRule{Lower})
       .Set(KernelRule{LowerToMoves});

@@ -2,9 +2,12 @@
 #include <algorithm>
 #include <array>
 
+#include "kernels/dropout_mask.h"
 #include "kernels/parallel.h"
 #include "kernels/random.h"
 #include "ops/broadcast.h"
+#include "ops/map_rules.h"
+#include "ops/moves.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/gradient/gradient_rule.h"
@@ -71,12 +74,17 @@ Shape MaskShape(const Node& node, const Shape& data) {
   return mask;
 }
 
+// `key` is the seed and the number of the run.
+kernels::RandomStream RandomStreamOf(const TrainDropoutParam& p, const std::int64_t* key) {
+  return {static_cast<std::uint64_t>(key[0]), static_cast<std::uint64_t>(key[1]), static_cast<std::uint64_t>(p.stream)};
+}
+
+float ScaleOf(const TrainDropoutParam& p) { return static_cast<float>(p.p < 1 ? 1 / (1 - p.p) : 0); }
+
 // Number i of the mask depends on the seed, the run, the stream and i alone.
 std::vector<float> Mask(const TrainDropoutParam& p, const NDArray& key, std::int64_t size) {
-  const auto* numbers = key.As<std::int64_t>();
-  const kernels::RandomStream stream(static_cast<std::uint64_t>(numbers[0]), static_cast<std::uint64_t>(numbers[1]),
-                                     static_cast<std::uint64_t>(p.stream));
-  const auto scale = static_cast<float>(p.p < 1 ? 1 / (1 - p.p) : 0);
+  const kernels::RandomStream stream = RandomStreamOf(p, key.As<std::int64_t>());
+  const float scale = ScaleOf(p);
   std::vector<float> mask(static_cast<std::size_t>(size));
   kernels::ParallelFor((size + 3) / 4, 1 << 12, [&](std::int64_t block) {
     const std::array<std::uint32_t, 4> drawn = stream.Block(static_cast<std::uint64_t>(block));
@@ -102,6 +110,23 @@ void TrainReference(const Node& node, std::span<const NDArray> in, std::span<NDA
     if (out[0].defined()) Store(y, out[0]);
     if (out[1].defined()) Store(kept, out[1]);
   });
+}
+
+bool LowerTraining(LowerContext& c) {
+  const auto& p = c.node().params<TrainDropoutParam>();
+  const Shape& data = c.in_type(0).shape;
+  if (c.in_type(0).dtype == DType::kFloat64 || data.rank() > kMaxMapRank) return false;
+  const Shape shape = MaskShape(c.node(), data);
+  auto run = [p, count = shape.size()](const KernelOperands& operands) {
+    const kernels::RandomStream stream = RandomStreamOf(p, static_cast<const std::int64_t*>(operands.input(0)));
+    kernels::RunDropoutMask({p.p, ScaleOf(p)}, stream, count, static_cast<float*>(operands.output()));
+  };
+  const ValueId mask = c.Emit(KernelSpec{"dropout_mask", run}, {c.in(1)}, {DType::kFloat32, shape});
+  if (c.is_read(1)) {
+    const ValueId whole = EmitMoves(c, {mask}, {BroadcastMove(shape, data)}, {DType::kFloat32, data});
+    c.SetOut(1, c.Cast(whole, c.out_type(1).dtype));
+  }
+  return LowerToMap(c, {{.op = kernels::MapOp::kMul, .x = 0, .y = 1}}, {c.in(0), mask}, {});
 }
 
 [[maybe_unused]] const auto kTraining =
@@ -132,7 +157,8 @@ void TrainReference(const Node& node, std::span<const NDArray> in, std::span<NDA
         .Set(GradientRule{[](GradientContext& c) {
           c.Set(0, c.Call("_train_Dropout", {c.gradient(), c.in(1)}, c.attrs()));
         }})
-        .Set(ReferenceKernel{TrainReference});
+        .Set(ReferenceKernel{TrainReference})
+        .Set(KernelRule{LowerTraining});
 
 // A stable number for the node's name (FNV-1a).
 std::int64_t StreamOf(const std::string& name) {

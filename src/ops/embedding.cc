@@ -73,6 +73,7 @@ bool Lower(LowerContext& c) {
         .Set(AmpFacts{Arithmetic::kMovesData, {SlotRole::kIndex, SlotRole::kData}, AlwaysCommutes})
         .Set(IndexLimit{[](const Node& node) { return static_cast<double>(node.params<EmbeddingParam>().input_dim); }})
         .Set(MoveGradient(1))
+        .Set(LooksUpRows{0, [](const Node&) { return std::optional(OutOfRange::kClip); }})
         .Set(ReferenceKernel{Reference})
         .Set(KernelRule{Lower});
 

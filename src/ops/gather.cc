@@ -130,16 +130,22 @@ void TakeReference(const Node& node, std::span<const NDArray> in, std::span<NDAr
   }
 }
 
+OutOfRange ModeOf(const TakeParam& p) {
+  return p.mode == "clip" ? OutOfRange::kClip : p.mode == "wrap" ? OutOfRange::kWrap : OutOfRange::kRaise;
+}
+
+std::optional<OutOfRange> RowsOfTake(const Node& node) {
+  const auto& p = node.params<TakeParam>();
+  return p.axis == 0 ? std::optional(ModeOf(p)) : std::nullopt;
+}
+
 bool LowerTake(LowerContext& c) {
   const auto& p = c.node().params<TakeParam>();
   const Shape& data = c.in_type(0).shape;
   const int axis = RequireAxis(c.node(), p.axis, data);
   const std::int64_t outer = data.SizeOf(0, axis), size = data[axis], count = c.in_type(1).shape.size();
   const auto row_bytes = static_cast<std::size_t>(data.SizeOf(axis + 1, data.rank()) * BytesOf(c.in_type(0).dtype));
-  const OutOfRange mode = p.mode == "clip"   ? OutOfRange::kClip
-                          : p.mode == "wrap" ? OutOfRange::kWrap
-                                             : OutOfRange::kRaise;
-  const auto bring = BringInRange(c, mode, size);
+  const auto bring = BringInRange(c, ModeOf(p), size);
   if (outer == 1) {
     return LowerToGather(c, {0, 1, count, row_bytes}, bring,
                          [](const std::int64_t* numbers, std::int64_t row) { return numbers[row]; });
@@ -162,6 +168,7 @@ bool LowerTake(LowerContext& c) {
         .Set(IndexBesideData(0, 1))
         .Set(AmpFacts{Arithmetic::kMovesData, {SlotRole::kData, SlotRole::kIndex}, AlwaysCommutes})
         .Set(MoveGradient())
+        .Set(LooksUpRows{1, RowsOfTake})
         .Set(ReferenceKernel{TakeReference})
         .Set(KernelRule{LowerTake});
 

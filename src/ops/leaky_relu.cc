@@ -5,6 +5,7 @@
 #include "ops/derivatives.h"
 #include "ops/numeric.h"
 #include "ops/ranges.h"
+#include "ops/reduce_rules.h"
 #include "ops/rules.h"
 #include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
@@ -190,6 +191,38 @@ void BackwardPRelu(const NDArray& gradient, const NDArray& data, const NDArray& 
   });
 }
 
+// What slopes belong to adds up g x where x is not above 0.
+bool LowerBackwardPRelu(LowerContext& c) {
+  using kernels::MapOp;
+  const TensorType& data = c.in_type(1);
+  const int rank = data.shape.rank();
+  const std::int64_t num_slopes = c.in_type(2).shape.size();
+  if (data.dtype == DType::kFloat64 || data.shape.size() == 0 || rank > 5) return false;
+  std::vector<std::int64_t> dims(static_cast<std::size_t>(rank), 1);
+  const int axis = rank > 1 ? 1 : 0;
+  dims[static_cast<std::size_t>(axis)] = num_slopes;
+  std::vector<bool> reduced(dims.size(), true);
+  reduced[static_cast<std::size_t>(axis)] = num_slopes == 1;
+  const auto in_float32 = [&](int i) { return c.Cast(c.in(i), DType::kFloat32); };
+  const ValueId gradient = in_float32(0), x = in_float32(1), slopes = c.Reshape(in_float32(2), Shape(dims));
+  const TensorType type{DType::kFloat32, data.shape};
+  const ValueId of_data = c.Emit(MapSpec{{{.op = MapOp::kConstant},
+                                          {.op = MapOp::kGreater, .x = 0, .y = 3},
+                                          {.op = MapOp::kMul, .x = 1, .y = 2},
+                                          {.op = MapOp::kSelect, .x = 4, .y = 1, .z = 5}}},
+                                 {x, gradient, slopes}, type);
+  const ValueId shares = c.Emit(MapSpec{{{.op = MapOp::kConstant},
+                                         {.op = MapOp::kGreater, .x = 0, .y = 2},
+                                         {.op = MapOp::kMul, .x = 0, .y = 1},
+                                         {.op = MapOp::kSelect, .x = 3, .y = 2, .z = 4}}},
+                                {x, gradient}, type);
+  const ValueId sums =
+      EmitReduce(c, shares, kernels::ReduceOp::kSum, kernels::ReduceFinish::kNone, reduced, c.out_type(1).dtype);
+  c.SetOut(0, c.Cast(of_data, c.out_type(0).dtype));
+  c.SetOut(1, c.Reshape(sums, c.out_type(1).shape));
+  return true;
+}
+
 [[maybe_unused]] const auto kBackwardPRelu =
     RegisterOp<NoParam>("_backward_prelu")
         .Doc("The gradients of prelu's data and slopes.")
@@ -212,7 +245,8 @@ void BackwardPRelu(const NDArray& gradient, const NDArray& data, const NDArray& 
         .Set(NoGradient{"second derivatives of prelu are not implemented"})
         .Set(ReferenceKernel{[](const Node&, std::span<const NDArray> in, std::span<NDArray> out) {
           BackwardPRelu(in[0], in[1], in[2], out);
-        }});
+        }})
+        .Set(LowerRule{LowerBackwardPRelu});
 
 [[maybe_unused]] const auto kCard =
     RegisterOp<LeakyReLUParam>("LeakyReLU")

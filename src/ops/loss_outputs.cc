@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/map_rules.h"
 #include "ops/numeric.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
@@ -66,10 +67,25 @@ constexpr RegressionRow kRows[] = {
 };
 
 // The sum over the outputs of a row is divided by their number.
+double ScaleOf(const Node& node, const Shape& label) {
+  const std::int64_t rows = label.rank() > 0 ? std::max<std::int64_t>(1, label[0]) : 1;
+  const double per_row = static_cast<double>(std::max<std::int64_t>(1, label.size() / rows));
+  return node.params<RegressionParam>().grad_scale / per_row;
+}
+
+bool LowerBackwardRegression(LowerContext& c, bool sign) {
+  using kernels::MapOp;
+  if (c.in_type(1).dtype == DType::kFloat64 || c.in_type(0).shape.size() == 0) return false;
+  const auto scale = static_cast<float>(ScaleOf(c.node(), c.in_type(1).shape));
+  const std::vector<ValueId> inputs{c.in(0), c.Cast(c.Reshape(c.in(1), c.in_type(0).shape), DType::kFloat32)};
+  if (!sign) return LowerToMap(c, {{MapOp::kSub, 0, 1}, {MapOp::kLinear, 2, 0, 0, scale}}, inputs, {});
+  return LowerToMap(
+      c, {{MapOp::kGreater, 0, 1}, {MapOp::kLess, 0, 1}, {MapOp::kSub, 2, 3}, {MapOp::kLinear, 4, 0, 0, scale}}, inputs,
+      {});
+}
+
 void BackwardRegression(const Node& node, bool sign, std::span<const NDArray> in, NDArray& out) {
-  const std::int64_t rows = in[1].shape().rank() > 0 ? std::max<std::int64_t>(1, in[1].shape()[0]) : 1;
-  const double per_row = static_cast<double>(std::max<std::int64_t>(1, in[1].size() / rows));
-  const double scale = node.params<RegressionParam>().grad_scale / per_row;
+  const double scale = ScaleOf(node, in[1].shape());
   std::vector<double> y = Numbers<double>(in[0]), label = Numbers<double>(in[1]);
   for (std::size_t i = 0; i < y.size(); ++i) {
     const double distance = y[i] - label[i];
@@ -118,7 +134,8 @@ OpDefinition<RegressionParam> Register(const char* name, bool sign) {
       .Set(NoGradient{"the gradient of a loss is none of a function"})
       .Set(ReferenceKernel{[sign](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
         BackwardRegression(node, sign, in, out[0]);
-      }});
+      }})
+      .Set(KernelRule{[sign](LowerContext& c) { return LowerBackwardRegression(c, sign); }});
 }
 
 [[maybe_unused]] const auto kBackwardLinear = Register("_backward_LinearRegressionOutput", false);

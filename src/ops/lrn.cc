@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "kernels/parallel.h"
-#include "kernels/window_squares.h"
+#include "kernels/window_sums.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/gradient/gradient_rule.h"
@@ -53,38 +53,81 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
 
 double Power(double x, double y) { return std::pow(x, y); }
 
-// data over base ^ beta, of data and sums of squares.
-std::vector<kernels::MapStep> StepsOf(const LrnParam& p) {
-  using kernels::MapOp;
-  std::vector<kernels::MapStep> steps{{.op = MapOp::kLinear,
-                                       .x = 1,
-                                       .alpha = static_cast<float>(p.alpha / static_cast<double>(p.nsize)),
-                                       .beta = static_cast<float>(p.knorm)}};
-  if (p.beta == 0.75) {
-    steps.push_back({.op = MapOp::kSqrt, .x = 2});
-    steps.push_back({.op = MapOp::kSqrt, .x = 3});
-    steps.push_back({.op = MapOp::kMul, .x = 3, .y = 4});
-  } else {
-    steps.push_back({.op = MapOp::kConstant, .alpha = static_cast<float>(p.beta)});
-    steps.push_back({.op = MapOp::kFunction2, .x = 2, .y = 3, .function2 = Power});
+// A map whose operands come first.
+struct MapBuilder {
+  std::vector<kernels::MapStep> steps;
+  std::uint8_t num_operands;
+
+  std::uint8_t Add(kernels::MapStep step) {
+    steps.push_back(step);
+    return static_cast<std::uint8_t>(num_operands + steps.size() - 1);
   }
-  steps.push_back({.op = MapOp::kDiv, .x = 0, .y = static_cast<std::uint8_t>(steps.size() + 1)});
-  return steps;
+};
+
+// Registers of a number and its power beta.
+struct Base {
+  std::uint8_t base, power;
+};
+
+// What elements are divided by, of sums of squares.
+Base AddBase(const LrnParam& p, std::uint8_t squares, MapBuilder* map) {
+  using kernels::MapOp;
+  const std::uint8_t base = map->Add({.op = MapOp::kLinear,
+                                      .x = squares,
+                                      .alpha = static_cast<float>(p.alpha / static_cast<double>(p.nsize)),
+                                      .beta = static_cast<float>(p.knorm)});
+  if (p.beta == 0.75) {
+    const std::uint8_t root = map->Add({.op = MapOp::kSqrt, .x = base});
+    return {base, map->Add({.op = MapOp::kMul, .x = root, .y = map->Add({.op = MapOp::kSqrt, .x = root})})};
+  }
+  const std::uint8_t exponent = map->Add({.op = MapOp::kConstant, .alpha = static_cast<float>(p.beta)});
+  return {base, map->Add({.op = MapOp::kFunction2, .x = base, .y = exponent, .function2 = Power})};
+}
+
+ValueId EmitWindowSums(LowerContext& c, const LrnParam& p, ValueId value, bool of_squares) {
+  const Shape shape = c.ShapeOf(value);
+  const kernels::WindowSums work{shape[0], shape[1], shape[2] * shape[3], (p.nsize - 1) / 2, of_squares};
+  const auto run = [work](const KernelOperands& operands) {
+    work.Run(static_cast<const float*>(operands.input(0)), static_cast<float*>(operands.output()));
+  };
+  return c.Emit(KernelSpec{"window_sums", run}, {value}, {DType::kFloat32, shape});
 }
 
 bool Lower(LowerContext& c) {
   const auto& p = c.node().params<LrnParam>();
   const DType dtype = c.out_type(0).dtype;
   if (dtype == DType::kFloat64) return false;
-  const Shape& shape = c.in_type(0).shape;
   const ValueId data = c.Cast(c.in(0), DType::kFloat32);
-  const kernels::WindowSquares work{shape[0], shape[1], shape[2] * shape[3], (p.nsize - 1) / 2};
-  const auto run = [work](const KernelOperands& operands) {
-    work.Run(static_cast<const float*>(operands.input(0)), static_cast<float*>(operands.output()));
-  };
-  const TensorType type{DType::kFloat32, shape};
-  const ValueId squares = c.Emit(KernelSpec{"window_squares", run}, {data}, type);
-  c.SetOut(0, c.Cast(c.Emit(MapSpec{StepsOf(p)}, {data, squares}, type), dtype));
+  const ValueId squares = EmitWindowSums(c, p, data, true);
+  MapBuilder map{{}, 2};
+  map.Add({.op = kernels::MapOp::kDiv, .x = 0, .y = AddBase(p, 1, &map).power});
+  c.SetOut(0, c.Cast(c.Emit(MapSpec{map.steps}, {data, squares}, {DType::kFloat32, c.in_type(0).shape}), dtype));
+  return true;
+}
+
+// dx = dy / base ^ beta - 2 beta alpha / nsize x (sum of dy x / base ^ (beta + 1) around it)
+bool LowerBackward(LowerContext& c) {
+  using kernels::MapOp;
+  const auto& p = c.node().params<LrnParam>();
+  const TensorType type{DType::kFloat32, c.in_type(1).shape};
+  if (c.out_type(0).dtype == DType::kFloat64 || type.shape.size() == 0) return false;
+  const ValueId gradient = c.Cast(c.in(0), type.dtype), data = c.Cast(c.in(1), type.dtype);
+  const ValueId squares = EmitWindowSums(c, p, data, true);
+  MapBuilder slope{{}, 3};
+  const Base of_slope = AddBase(p, 2, &slope);
+  const std::uint8_t divided = slope.Add({.op = MapOp::kDiv, .x = 0, .y = of_slope.power});
+  slope.Add({.op = MapOp::kDiv, .x = slope.Add({.op = MapOp::kMul, .x = divided, .y = 1}), .y = of_slope.base});
+  const ValueId slopes = c.Emit(MapSpec{slope.steps}, {gradient, data, squares}, type);
+  const ValueId sums = EmitWindowSums(c, p, slopes, false);
+  MapBuilder result{{}, 4};
+  const Base of_result = AddBase(p, 2, &result);
+  const std::uint8_t own = result.Add({.op = MapOp::kDiv, .x = 0, .y = of_result.power});
+  const std::uint8_t product = result.Add({.op = MapOp::kMul, .x = 1, .y = 3});
+  const double weight = 2 * p.beta * p.alpha / static_cast<double>(p.nsize);
+  const std::uint8_t others = result.Add({.op = MapOp::kLinear, .x = product, .alpha = static_cast<float>(weight)});
+  result.Add({.op = MapOp::kSub, .x = own, .y = others});
+  const ValueId out = c.Emit(MapSpec{result.steps}, {gradient, data, squares, sums}, type);
+  c.SetOut(0, c.Cast(out, c.out_type(0).dtype));
   return true;
 }
 
@@ -154,7 +197,8 @@ void InferShape(ShapeRelation& r) {
                                             .Set(SameFloatDType())
                                             .Set(AmpFacts{Arithmetic::kNeedsFloat32})
                                             .Set(NoGradient{"second derivatives of LRN are not implemented"})
-                                            .Set(ReferenceKernel{BackwardReference});
+                                            .Set(ReferenceKernel{BackwardReference})
+                                            .Set(KernelRule{LowerBackward});
 
 [[maybe_unused]] const auto kCard =
     RegisterOp<LrnParam>("LRN")

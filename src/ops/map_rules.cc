@@ -9,8 +9,6 @@
 namespace amp {
 namespace {
 
-constexpr int kMaxMapRank = static_cast<int>(kernels::MapWalk::kMaxAxes) / 2;  // an axis may lie in blocks
-
 bool IsFloat32OrBF16(DType dtype) { return dtype == DType::kFloat32 || dtype == DType::kBFloat16; }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "kernels/parallel.h"
+#include "ops/map_rules.h"
 #include "ops/numeric.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
@@ -328,6 +329,47 @@ void InferBackwardShape(ShapeRelation& r) {
   r.In(2, out[0]);
 }
 
+// Each element gets its share: a map, which merges with others.
+bool LowerBackwardGlobalAverage(LowerContext& c, const SpatialLayout& layout) {
+  using kernels::MapOp;
+  const Shape& shape = c.in_type(1).shape;
+  double count = 1;
+  for (int i = 0; i < layout.num_spatial; ++i) count *= static_cast<double>(shape[layout.spatial_axis(i)]);
+  return LowerToMap(c, {{.op = MapOp::kConstant, .alpha = static_cast<float>(count)}, {.op = MapOp::kDiv, .y = 1}},
+                    {c.in(0)}, {});
+}
+
+// The kernel's result is float32.
+bool LowerBackward(LowerContext& c) {
+  const auto& p = c.node().params<PoolingParam>();
+  const TensorType& in = c.in_type(1);
+  if ((p.pool_type != "max" && p.pool_type != "avg") || in.dtype == DType::kFloat64 || in.shape.size() == 0) {
+    return false;
+  }
+  const SpatialLayout layout = LayoutOf(p, in.shape);
+  const auto first = [&](ValueId v) { return layout.channels_last ? c.Permute(v, layout.ToChannelsFirst()) : v; };
+  const TensorType type{DType::kFloat32, layout.channels_last ? ChannelsFirst(in.shape, layout) : in.shape};
+  if (p.global_pool && p.pool_type == "avg") return LowerBackwardGlobalAverage(c, layout);
+  PoolingGradientSpec work{PoolingKind::kMax, p.kernel, p.stride, p.pad};
+  if (p.global_pool) {
+    const auto sizes = static_cast<std::size_t>(layout.num_spatial);
+    work.kernel.assign(type.shape.dims().begin() + 2, type.shape.dims().end());
+    work.strides.assign(sizes, 1);
+    work.pads.assign(sizes, 0);
+  }
+  std::vector<ValueId> inputs{first(c.in(0))};
+  if (p.pool_type == "max") {
+    inputs.push_back(first(c.in(1)));
+    inputs.push_back(first(c.in(2)));
+  } else {
+    work.kind =
+        p.count_include_pad.value_or(true) ? PoolingKind::kAverageIncludePadding : PoolingKind::kAverageExcludePadding;
+  }
+  const ValueId sums = c.Emit(work, inputs, type);
+  c.SetOut(0, c.Cast(layout.channels_last ? c.Permute(sums, layout.FromChannelsFirst()) : sums, in.dtype));
+  return true;
+}
+
 [[maybe_unused]] const auto kBackward =
     RegisterOp<PoolingParam>("_backward_Pooling")
         .Doc("The gradient of Pooling's data. The first of several largest elements gets that of their window.")
@@ -343,7 +385,8 @@ void InferBackwardShape(ShapeRelation& r) {
           }
           c.Set(0, c.Call("Pooling", {c.gradient()}, c.attrs()));  // which is linear
         }})
-        .Set(ReferenceKernel{BackwardReference});
+        .Set(ReferenceKernel{BackwardReference})
+        .Set(LowerRule{LowerBackward});
 
 // Whether some window may lie in the padding alone, where the largest element is the lowest number that there is.
 bool MaySeeNothing(const PoolingParam& p) {

@@ -200,6 +200,7 @@ bool Lower(const Row& row, LowerContext& c) {
     if (reduced[i]) kept[i] = 1;
   }
   if (in.shape.size() == 0 || kept == in.shape) return false;
+  if (kind == Kind::kSum && IsSumOfChannels(reduced)) return false;  // our kernel reads channels as they lie
   const auto work = kind == Kind::kSum ? ReductionKind::kSum : ReductionKind::kMean;
   c.SetOut(0, c.Reshape(c.Emit(ReductionSpec{work}, {c.in(0)}, {in.dtype, kept}), out.shape));
   return true;

@@ -1,5 +1,7 @@
 #include "ops/reduce_rules.h"
 
+#include <algorithm>
+
 #include "program/kernel_types.h"
 
 namespace amp {
@@ -8,13 +10,26 @@ namespace {
 // float16 is storage.
 DType Computed(DType dtype) { return dtype == DType::kFloat16 ? DType::kFloat32 : dtype; }
 
+ValueId EmitChannelSums(LowerContext& c, ValueId value, DType out) {
+  Shape kept = c.ShapeOf(value);
+  for (int i = 0; i < kept.rank(); ++i) kept[i] = i == 1 ? kept[1] : 1;
+  const ValueId sums = c.Emit(ChannelSumsSpec{ChannelSums::kSum}, {value}, {DType::kFloat32, Shape{kept[1]}});
+  return c.Cast(c.Reshape(sums, kept), out);
+}
+
 }  // namespace
+
+bool IsSumOfChannels(const std::vector<bool>& reduced) {
+  return reduced.size() > 2 && !reduced[1] && std::count(reduced.begin(), reduced.end(), false) == 1;
+}
 
 ValueId EmitReduce(LowerContext& c, ValueId value, kernels::ReduceOp op, kernels::ReduceFinish finish,
                    const std::vector<bool>& named, DType out) {
   const DType in = Computed(c.DTypeOf(value)), result = Computed(out);
   if (!kernels::Reduce::IsType(KernelType(in)) || !kernels::Reduce::IsType(KernelType(result))) return kNoValue;
   Shape shape = c.ShapeOf(value);
+  const bool is_plain = op == kernels::ReduceOp::kSum && finish == kernels::ReduceFinish::kNone;
+  if (is_plain && IsSumOfChannels(named) && shape.size() != 0) return EmitChannelSums(c, c.Cast(value, in), out);
   std::vector<kernels::ReduceAxis> axes;
   for (int i = 0; i < shape.rank(); ++i) {
     axes.push_back({shape[i], named[i]});

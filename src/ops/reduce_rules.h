@@ -8,6 +8,9 @@
 
 namespace amp {
 
+// Whether all axes are reduced but that of an image's channels: such a sum reads memory as it lies.
+bool IsSumOfChannels(const std::vector<bool>& reduced);
+
 // `value` reduced over the named axes: of dtype `out`, and with size 1 along these axes. kNoValue where the kernel
 // lacks one of the dtypes.
 ValueId EmitReduce(LowerContext& c, ValueId value, kernels::ReduceOp op, kernels::ReduceFinish finish,

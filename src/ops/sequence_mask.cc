@@ -5,11 +5,11 @@
 
 #include "kernels/cast.h"
 #include "kernels/gather.h"
-#include "ops/backward_move.h"
 #include "ops/moves.h"
 #include "ops/numeric.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
@@ -107,6 +107,15 @@ bool Lower(LowerContext& c) {
   return true;
 }
 
+// What was replaced has no gradient.
+void Gradient(GradientContext& c) {
+  AttrMap attrs = c.attrs();
+  attrs["value"] = "0";
+  std::vector<Term> inputs{c.gradient()};
+  if (c.num_inputs() > 1) inputs.push_back(c.in(1));
+  c.Set(0, c.Call("SequenceMask", inputs, attrs));
+}
+
 [[maybe_unused]] const auto kCard =
     RegisterOp<SequenceMaskParam>("SequenceMask")
         .Alias("_npx_sequence_mask")
@@ -130,7 +139,7 @@ bool Lower(LowerContext& c) {
                       {SlotRole::kData, SlotRole::kIndex},
                       [](const Node& node, DType) { return node.params<SequenceMaskParam>().value == 0; }})
         .Set(DataAndConstant([](const Node& node) { return node.params<SequenceMaskParam>().value; }))
-        .Set(MoveGradient())
+        .Set(GradientRule{Gradient})
         .Set(ReferenceKernel{Reference})
         .Set(KernelRule{Lower});
 

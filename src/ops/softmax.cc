@@ -2,8 +2,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <utility>
 
 #include "kernels/parallel.h"
+#include "kernels/row_gradients.h"
 #include "kernels/softmax.h"
 #include "ops/numeric.h"
 #include "ops/ranges.h"
@@ -181,6 +184,37 @@ void BackwardReference(const Node& node, std::span<const NDArray> in, std::span<
   });
 }
 
+// The last axis is normalised once that axis and it have changed places.
+bool LowerBackward(LowerContext& c) {
+  const auto& p = c.node().params<BackwardSoftmaxParam>();
+  const Shape& shape = c.in_type(0).shape;
+  const int axis = Axis(c.node(), p, shape), last = shape.rank() - 1;
+  const DType dtype = Computed(c.in_type(0).dtype);
+  if (!IsFloat32OrBF16(dtype) || shape.size() == 0 || (p.use_length && axis != last)) return false;
+  std::vector<int> axes(static_cast<std::size_t>(shape.rank()));
+  std::iota(axes.begin(), axes.end(), 0);
+  std::swap(axes[static_cast<std::size_t>(axis)], axes[static_cast<std::size_t>(last)]);
+  const auto swapped = [&](ValueId v) { return axis == last ? v : c.Permute(v, axes); };
+  std::vector<ValueId> inputs;
+  for (int i = 0; i < 2; ++i) inputs.push_back(swapped(c.Cast(c.in(i), dtype)));
+  if (p.use_length) inputs.push_back(c.Cast(c.in(2), DType::kInt64));
+  kernels::SoftmaxGradient job;
+  job.size = shape[axis];
+  job.rows = shape.size() / job.size;
+  job.temperature = static_cast<float>(p.temperature);
+  job.logarithm = p.logarithm;
+  job.is_bf16 = dtype == DType::kBFloat16;
+  auto run = [job](const KernelOperands& operands) {
+    const void* lengths = operands.num_inputs() > 2 ? operands.input(2) : nullptr;
+    kernels::RunSoftmaxGradient(job, operands.input(0), operands.input(1), static_cast<const std::int64_t*>(lengths),
+                                operands.output());
+  };
+  const Shape kept = c.ShapeOf(inputs[0]);
+  const ValueId result = c.Emit(KernelSpec{"softmax_gradient", run}, std::move(inputs), {dtype, kept});
+  c.SetOut(0, c.Cast(swapped(result), c.out_type(0).dtype));
+  return true;
+}
+
 void InferBackwardShape(ShapeRelation& r) {
   const auto& p = r.node().params<BackwardSoftmaxParam>();
   for (int i = 0; i < 2; ++i) r.In(i, r.out(0));
@@ -230,7 +264,8 @@ std::vector<Term> ComposeBackward(GradientContext& c) {
           }
           kComposed.apply(c);
         }})
-        .Set(ReferenceKernel{BackwardReference});
+        .Set(ReferenceKernel{BackwardReference})
+        .Set(KernelRule{LowerBackward});
 
 struct SoftmaxActivationParam {
   std::string mode = "instance";

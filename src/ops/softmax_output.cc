@@ -1,6 +1,9 @@
 // SoftmaxOutput at inference: a softmax that does not look at its label.
 #include <algorithm>
+#include <optional>
+#include <span>
 
+#include "kernels/parallel.h"
 #include "ops/numeric.h"
 #include "ops/ranges.h"
 #include "ops/softmax.h"
@@ -110,7 +113,7 @@ LabelledLines LabelledLinesOf(const SoftmaxOutputParam& p, const Shape& data) {
 
 // What all gradients are multiplied with. As MXNet has it, several outputs count the places of an instance, too, unless
 // valid labels are counted.
-double ScaleOf(const SoftmaxOutputParam& p, const LabelledLines& lines, const std::vector<std::int64_t>& labels,
+double ScaleOf(const SoftmaxOutputParam& p, const LabelledLines& lines, std::span<const std::int64_t> labels,
                std::int64_t batch) {
   double divisor = 1;
   if (p.normalization == "batch") divisor = static_cast<double>(p.multi_output ? batch : lines.count);
@@ -165,6 +168,53 @@ void BackwardReference(const Node& node, std::span<const NDArray> in, std::span<
   });
 }
 
+// One label for each line; both float32.
+struct LabelGradient {
+  LabelledLines lines;
+  float expected, missed;  // of the class that a label names, and of the others
+  bool multiplies_by_output;
+  std::optional<std::int64_t> ignored;
+
+  void Run(const float* y, const std::int64_t* labels, float scale, float* dx) const {
+    const std::int64_t grain = std::max<std::int64_t>(1, 4096 / lines.classes);
+    kernels::ParallelFor(lines.count, grain, [&](std::int64_t line) {
+      const float factor = ignored && labels[line] == *ignored ? 0 : scale;
+      const auto set = [&](std::int64_t k, float value) {
+        const std::size_t place = lines.Place(line, k);
+        const float change = factor == 0 ? 0 : (y[place] - value) * factor;
+        dx[place] = multiplies_by_output ? change * y[place] : change;
+      };
+      for (std::int64_t k = 0; k < lines.classes; ++k) set(k, missed);
+      if (labels[line] >= 0 && labels[line] < lines.classes) set(labels[line], expected);
+    });
+  }
+};
+
+bool LowerBackward(LowerContext& c) {
+  const auto& p = c.node().params<SoftmaxOutputParam>();
+  const TensorType &output = c.in_type(0), &label = c.in_type(1);
+  const bool is_probabilities = label.shape == output.shape;
+  if (output.dtype == DType::kFloat64 || is_probabilities || output.shape.size() == 0) return false;
+  const LabelledLines lines = LabelledLinesOf(p, output.shape);
+  const double missed = p.smooth_alpha / static_cast<double>(std::max<std::int64_t>(1, lines.classes - 1));
+  const std::optional<std::int64_t> ignored =
+      p.use_ignore ? std::optional(static_cast<std::int64_t>(p.ignore_label)) : std::nullopt;
+  const LabelGradient job{lines, static_cast<float>(1 - p.smooth_alpha), static_cast<float>(missed), p.out_grad,
+                          ignored};
+  const std::int64_t batch = output.shape[0];
+  auto run = [job, p, batch](const KernelOperands& operands) {
+    const auto* labels = static_cast<const std::int64_t*>(operands.input(1));
+    const double scale = ScaleOf(p, job.lines, {labels, static_cast<std::size_t>(job.lines.count)}, batch);
+    job.Run(static_cast<const float*>(operands.input(0)), labels, static_cast<float>(scale),
+            static_cast<float*>(operands.output()));
+  };
+  const ValueId result =
+      c.Emit(KernelSpec{"softmax_output_gradient", run},
+             {c.Cast(c.in(0), DType::kFloat32), c.Cast(c.in(1), DType::kInt64)}, {DType::kFloat32, output.shape});
+  c.SetOut(0, c.Cast(result, c.out_type(0).dtype));
+  return true;
+}
+
 void InferBackwardShape(ShapeRelation& r) {
   InferShape(r);
   const auto& p = r.node().params<SoftmaxOutputParam>();
@@ -192,7 +242,8 @@ void Gradient(GradientContext& c) { c.Set(0, c.Call("_backward_SoftmaxOutput", {
         .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole::kIndex}})
         .Set(NoGradient{"the gradient of a loss is none of a function"})
         .Set(AlwaysWrites{})
-        .Set(ReferenceKernel{BackwardReference});
+        .Set(ReferenceKernel{BackwardReference})
+        .Set(KernelRule{LowerBackward});
 
 [[maybe_unused]] const auto kCard = RegisterOp<SoftmaxOutputParam>("SoftmaxOutput")
                                         .Alias("Softmax")

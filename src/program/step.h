@@ -96,6 +96,15 @@ struct DepthwiseWeightsSpec {
 struct DeconvolutionSpec {
   static constexpr StepKind kKind{.name = "deconvolution", .chooses_layouts = true};
   IntTuple strides, dilates, pads_begin, pads_end;
+  LayoutHint layout_hint = LayoutHint::kAny;
+  double Flops(const StepTypes& types) const;
+};
+// What a convolution's weights have met: the gradient of its weights. Inputs: its source and the gradient of its
+// result; the result has the shape of its weights.
+struct WeightGradientSpec {
+  static constexpr StepKind kKind{.name = "weight_gradient", .chooses_layouts = true};
+  IntTuple strides, dilates, pads_begin, pads_end;  // of the convolution
+  LayoutHint layout_hint = LayoutHint::kAny;
   double Flops(const StepTypes& types) const;
 };
 // Inputs: source (M, K), weights (N, K), [bias (N)].
@@ -117,6 +126,13 @@ struct PoolingSpec {
   static constexpr StepKind kKind{.name = "pooling"};
   PoolingKind kind = PoolingKind::kMax;
   IntTuple kernel, strides, pads_begin, pads_end;
+};
+// The gradient of a pooling's source; own kernel. Inputs: the gradient of its result and, of the largest elements,
+// source and result: the first of several largest ones gets all. Windows end with the padding, `pads` on both sides.
+struct PoolingGradientSpec {
+  static constexpr StepKind kKind{.name = "pooling_gradient"};
+  PoolingKind kind = PoolingKind::kMax;
+  IntTuple kernel, strides, pads;
 };
 enum class EltwiseKind {
   kRelu,
@@ -159,6 +175,20 @@ struct ScaleShiftSpec {
   static constexpr StepKind kKind{.name = "scale_shift"};
   float low = -std::numeric_limits<float>::infinity();
   float high = std::numeric_limits<float>::infinity();
+};
+// What a batch norm in training needs to know of each channel (axis 1); own kernel. All numbers of channels are
+// float32.
+enum class ChannelSums {
+  kSum,         // of the source
+  kStatistics,  // source, gamma, beta -> mean, 1 / deviation, variance, scale and shift of the normalised result
+  // Gradient g of the result, source x, gamma, mean, 1 / deviation -> gradients of gamma and beta, and a, b, c of the
+  // source's gradient a g + b x + c.
+  kGradient,
+};
+struct ChannelSumsSpec {
+  static constexpr StepKind kKind{.name = "channel_sums"};
+  ChannelSums kind = ChannelSums::kSum;
+  float epsilon = 0;  // of kStatistics: added to the variance
 };
 struct ConcatSpec {
   static constexpr StepKind kKind{.name = "concat"};
@@ -268,11 +298,12 @@ struct KernelSpec {
   double Flops(const StepTypes&) const { return flops; }
 };
 
-using StepSpec = std::variant<ConvolutionSpec, WinogradWeightsSpec, PointwiseWeightsSpec, DepthwiseBlockSpec,
-                              DepthwiseWeightsSpec, DeconvolutionSpec, InnerProductSpec, MatMulSpec, PoolingSpec,
-                              EltwiseSpec, BinarySpec, ScaleShiftSpec, ConcatSpec, SoftmaxSpec, LayerNormSpec,
-                              AttentionSpec, RecurrenceSpec, ReductionSpec, NearestResampleSpec, PReluSpec, CastSpec,
-                              ReshapeSpec, PermuteSpec, PadSpec, SliceSpec, ReorderSpec, CallSpec, MapSpec, KernelSpec>;
+using StepSpec =
+    std::variant<ConvolutionSpec, WinogradWeightsSpec, PointwiseWeightsSpec, DepthwiseBlockSpec, DepthwiseWeightsSpec,
+                 DeconvolutionSpec, WeightGradientSpec, InnerProductSpec, MatMulSpec, PoolingSpec, PoolingGradientSpec,
+                 EltwiseSpec, BinarySpec, ScaleShiftSpec, ChannelSumsSpec, ConcatSpec, SoftmaxSpec, LayerNormSpec,
+                 AttentionSpec, RecurrenceSpec, ReductionSpec, NearestResampleSpec, PReluSpec, CastSpec, ReshapeSpec,
+                 PermuteSpec, PadSpec, SliceSpec, ReorderSpec, CallSpec, MapSpec, KernelSpec>;
 
 // The kind of step that a spec describes.
 inline const StepKind& KindOf(const StepSpec& spec) {

@@ -53,6 +53,9 @@ void ConvolutionSpec::Refine(const StepTypes& types, StepCost* cost) const {
 }
 
 double DeconvolutionSpec::Flops(const StepTypes& types) const { return WindowFlops(types.inputs[0], types.inputs[1]); }
+double WeightGradientSpec::Flops(const StepTypes& types) const {
+  return WindowFlops(types.inputs[1], types.outputs[0]);
+}
 double InnerProductSpec::Flops(const StepTypes& types) const {
   return product ? PointwiseFlops(DenseJob(*this, types), false) : ProductFlops(types);
 }

@@ -1,7 +1,8 @@
-#include "kernels/window_squares.h"
+#include "kernels/window_sums.h"
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <random>
 #include <vector>
 
@@ -11,11 +12,11 @@
 namespace amp::kernels {
 namespace {
 
-TEST(WindowSquares, AreSumsOverNeighbouringChannels) {
+TEST(WindowSums, AreSumsOverNeighbouringChannels) {
   for (unsigned seed = 0; seed < 60; ++seed) {
     std::mt19937 random(seed);
     const auto upto = [&](unsigned most) { return static_cast<std::int64_t>(1 + random() % most); };
-    const WindowSquares work{upto(3), upto(9), seed % 3 == 0 ? upto(2500) : upto(20), upto(12) - 1};
+    const WindowSums work{upto(3), upto(9), seed % 3 == 0 ? upto(2500) : upto(20), upto(12) - 1, seed % 2 == 0};
     std::normal_distribution<float> normal(0, 1);
     std::vector<float> values(static_cast<std::size_t>(work.images * work.channels * work.places));
     for (float& value : values) value = normal(random);
@@ -30,9 +31,9 @@ TEST(WindowSquares, AreSumsOverNeighbouringChannels) {
         double sum = 0;
         for (std::int64_t k = 0; k < work.channels; ++k) {
           const double other = values[static_cast<std::size_t>(i + (k - c) * work.places)];
-          if (std::abs(k - c) <= work.reach) sum += other * other;
+          if (std::abs(k - c) <= work.reach) sum += work.of_squares ? other * other : other;
         }
-        ASSERT_NEAR(y.data()[i], sum, 1e-5 * (1 + sum)) << "seed " << seed;
+        ASSERT_NEAR(y.data()[i], sum, 1e-5 * (1 + std::abs(sum))) << "seed " << seed;
       }
       if (first.empty()) first = y.values();
       ASSERT_EQ(y.values(), first);

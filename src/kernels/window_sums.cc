@@ -1,4 +1,4 @@
-#include "kernels/window_squares.h"
+#include "kernels/window_sums.h"
 
 #include <algorithm>
 
@@ -13,10 +13,15 @@ void AddSquares(const float* x, std::int64_t count, float* sums) {
   for (std::int64_t i = 0; i < count; ++i) sums[i] += x[i] * x[i];
 }
 
+void Add(const float* x, std::int64_t count, float* sums) {
+  for (std::int64_t i = 0; i < count; ++i) sums[i] += x[i];
+}
+
 }  // namespace
 
-void WindowSquares::Run(const float* x, float* y) const {
+void WindowSums::Run(const float* x, float* y) const {
   const std::int64_t tiles = (places + kTile - 1) / kTile;
+  const auto add = of_squares ? AddSquares : Add;
   ParallelFor(images * tiles, 1, [&](std::int64_t i) {
     const std::int64_t first = i % tiles * kTile, count = std::min(kTile, places - first);
     const float* from = x + i / tiles * channels * places + first;
@@ -24,7 +29,7 @@ void WindowSquares::Run(const float* x, float* y) const {
     for (std::int64_t c = 0; c < channels; ++c) {
       float sums[kTile] = {};
       const std::int64_t last = c + std::min(reach, channels - 1 - c);
-      for (std::int64_t k = c - std::min(reach, c); k <= last; ++k) AddSquares(from + k * places, count, sums);
+      for (std::int64_t k = c - std::min(reach, c); k <= last; ++k) add(from + k * places, count, sums);
       std::copy_n(sums, count, to + c * places);
     }
   });

@@ -1,0 +1,113 @@
+#include "kernels/strided_product.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "kernels/guarded.h"
+#include "kernels/parallel.h"
+
+namespace amp::kernels {
+namespace {
+
+using Random = std::mt19937;
+
+std::vector<float> Drawn(Random& random, std::int64_t count) {
+  std::normal_distribution<float> normal(0, 1);
+  std::vector<float> values(static_cast<std::size_t>(count));
+  for (float& value : values) value = normal(random);
+  return values;
+}
+
+struct Case {
+  StridedProduct job;
+  std::vector<float> a, b, c;
+  std::vector<double> expected, magnitude;
+};
+
+// Either order of a's elements, gaps behind rows of b and c.
+Case Draw(Random& random) {
+  const auto upto = [&](std::uint32_t n) { return 1 + static_cast<std::int64_t>(random() % n); };
+  Case result;
+  StridedProduct& job = result.job;
+  job.rows = upto(110);
+  job.columns = upto(150);
+  job.length = upto(30);
+  const bool is_transposed = random() % 2 == 0;
+  job.a_row = is_transposed ? 1 : job.length;
+  job.a_column = is_transposed ? job.rows : 1;
+  job.b_row = job.columns + static_cast<std::int64_t>(random() % 3);
+  job.c_row = job.columns + static_cast<std::int64_t>(random() % 3);
+  job.adds = random() % 2 == 0;
+  result.a = Drawn(random, job.rows * job.length);
+  result.b = Drawn(random, (job.length - 1) * job.b_row + job.columns);
+  result.c = Drawn(random, (job.rows - 1) * job.c_row + job.columns);
+  for (std::int64_t i = 0; i < job.rows; ++i) {
+    for (std::int64_t j = 0; j < job.columns; ++j) {
+      double sum = job.adds ? static_cast<double>(result.c[i * job.c_row + j]) : 0, magnitude = std::fabs(sum);
+      for (std::int64_t k = 0; k < job.length; ++k) {
+        const double product = static_cast<double>(result.a[i * job.a_row + k * job.a_column]) *
+                               static_cast<double>(result.b[k * job.b_row + j]);
+        sum += product;
+        magnitude += std::fabs(product);
+      }
+      result.expected.push_back(sum);
+      result.magnitude.push_back(magnitude);
+    }
+  }
+  return result;
+}
+
+// Between rows nothing changes.
+void ExpectResult(const Case& given, const std::vector<float>& c) {
+  const StridedProduct& job = given.job;
+  for (std::size_t place = 0; place < c.size(); ++place) {
+    const auto row = static_cast<std::int64_t>(place) / job.c_row,
+               column = static_cast<std::int64_t>(place) % job.c_row;
+    if (column >= job.columns) {
+      EXPECT_EQ(c[place], given.c[place]);
+    } else {
+      const auto i = static_cast<std::size_t>(row * job.columns + column);
+      EXPECT_NEAR(c[place], given.expected[i], 1e-6 * given.magnitude[i]);
+    }
+  }
+}
+
+TEST(StridedProduct, AnySizes) {
+  Random random(11);
+  for (int i = 0; i < 60; ++i) {
+    const Case given = Draw(random);
+    const Guarded<float> a(given.a), b(given.b);
+    std::vector<float> first;
+    for (const int threads : {1, 3}) {
+      const ThreadScope scope(threads);
+      const Guarded<float> c(given.c);
+      RunStridedProduct(given.job, a.data(), b.data(), c.data());
+      ExpectResult(given, c.values());
+      if (first.empty()) first = c.values();
+      ASSERT_EQ(first, c.values());
+    }
+    ASSERT_FALSE(HasFailure()) << "case " << i;
+  }
+}
+
+TEST(StridedProduct, EachInstructionSet) {
+  Random random(12);
+  std::vector<const StridedProductTable*> tables{StridedProductTableGeneric()};
+  if (CpuIsa() >= Isa::kAvx2 && StridedProductTableAvx2() != nullptr) tables.push_back(StridedProductTableAvx2());
+  if (CpuIsa() >= Isa::kAvx512 && StridedProductTableAvx512() != nullptr) tables.push_back(StridedProductTableAvx512());
+  for (const StridedProductTable* table : tables) {
+    for (int i = 0; i < 20; ++i) {
+      const Case given = Draw(random);
+      const Guarded<float> a(given.a), b(given.b), c(given.c);
+      table->run(given.job, a.data(), b.data(), c.data());
+      ExpectResult(given, c.values());
+      ASSERT_FALSE(HasFailure()) << IsaName(table->isa) << ", case " << i;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace amp::kernels
