@@ -21,25 +21,37 @@ std::string ReferenceSteps(const PlanSummary& summary) {
   return steps;
 }
 
-// The gradients of the symbol's sum with respect to all inputs, on both backends.
-void ExpectGradients(const TestModel& forward, double tolerance = 2e-5, int num_threads = 2) {
-  TestModel joint = forward;
+struct Joint {
+  TestModel model;
   std::vector<std::string> variables;
-  for (const auto& [name, type] : forward.types) variables.push_back(name);
-  for (const auto& [name, array] : forward.params.args) joint.types[name] = array.type();
-  for (const auto& [name, array] : forward.params.args) variables.push_back(name);
-  joint.params.args.clear();
+};
+
+// The gradients of a symbol with respect to all its inputs.
+Joint JointOf(const TestModel& forward) {
+  Joint joint{forward, {}};
+  for (const auto& [name, type] : forward.types) joint.variables.push_back(name);
+  for (const auto& [name, array] : forward.params.args) {
+    joint.model.types[name] = array.type();
+    joint.variables.push_back(name);
+  }
+  joint.model.params.args.clear();
   // Weights of outputs: a sum of all that batch norm makes has no gradient.
   const Symbol weighted = Op("broadcast_mul", "weighted", {forward.symbol, Op("arctan", "angle", {forward.symbol})});
-  joint.symbol = Gradient(weighted, variables);
-  const auto expected = RunOnce(*Bind(joint, On(Backend::kReference)));
-  const auto plan = Bind(joint, On(Backend::kOneDnn, num_threads));
+  joint.model.symbol = Gradient(weighted, joint.variables);
+  return joint;
+}
+
+// They are the same on both backends.
+void ExpectGradients(const TestModel& forward, double tolerance = 2e-5) {
+  const Joint joint = JointOf(forward);
+  const auto expected = RunOnce(*Bind(joint.model, On(Backend::kReference)));
+  const auto plan = Bind(joint.model, On(Backend::kOneDnn, 2));
   EXPECT_EQ(ReferenceSteps(plan->summary()), "") << plan->summary().Print();
   const auto actual = RunOnce(*plan);
-  ASSERT_EQ(expected.size(), variables.size() + 1);
+  ASSERT_EQ(expected.size(), joint.variables.size() + 1);
   for (std::size_t i = 0; i < expected.size(); ++i) {
     EXPECT_LT(Distance(expected[i], actual[i]), tolerance)
-        << (i == 0 ? std::string("output") : "gradient of " + variables[i - 1]) << "\n"
+        << (i == 0 ? std::string("output") : "gradient of " + joint.variables[i - 1]) << "\n"
         << plan->summary().Print();
   }
 }
@@ -141,7 +153,7 @@ struct Builder {
 };
 
 // Blocks of channels, a sum of two gradients, strides, and all kinds of pooling.
-TEST(TrainingPlans, ResidualNetwork) {
+TestModel ResidualNetwork() {
   Builder b;
   b.m.types["data"] = F32({2, 3, 33, 35});
   Symbol x = b.Pool("pool", b.Norm("norm0", b.Conv("conv0", Var("data"), 3, 32, "(3, 3)", "(1, 1)"), 32), "max");
@@ -150,7 +162,20 @@ TEST(TrainingPlans, ResidualNetwork) {
   x = Op("Activation", "relu", {Op("broadcast_add", "sum", {z, x})}, {{"act_type", "relu"}});
   x = b.Pool("average", b.Norm("norm3", b.Conv("conv3", x, 32, 64, "(1, 1)", "(0, 0)", "(2, 2)"), 64), "avg");
   b.m.symbol = Op("Pooling", "global", {x}, {{"kernel", "(1, 1)"}, {"global_pool", "True"}, {"pool_type", "avg"}});
-  ExpectGradients(b.m, 1e-4);
+  return b.m;
+}
+
+TEST(TrainingPlans, Residuals) { ExpectGradients(ResidualNetwork(), 1e-4); }
+
+// Sums of mode `exact` do not depend on the number of threads.
+TEST(TrainingPlans, ExactOnAnyNumberOfThreads) {
+  const Joint joint = JointOf(ResidualNetwork());
+  BindOptions options = On(Backend::kOneDnn, 1);
+  options.mode = NumericMode::kExact;
+  const auto expected = RunOnce(*Bind(joint.model, options));
+  options.num_threads = 3;
+  const auto actual = RunOnce(*Bind(joint.model, options));
+  for (std::size_t i = 0; i < expected.size(); ++i) ExpectSameBits(expected[i], actual[i]);
 }
 
 // Depthwise layers, and a concatenation.
