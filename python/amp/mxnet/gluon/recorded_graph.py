@@ -7,7 +7,7 @@ import numpy as np
 from ... import _core, _random_key, _recording, nd
 from ..._options import machine_name
 from ..._recording import RunNode, is_differentiable
-from ...base import UnsupportedError
+from ...base import ArgumentError, UnsupportedError
 
 _PLANS_KEPT = 8  # of one graph, for as many shapes of its inputs
 
@@ -34,6 +34,9 @@ class RecordedGraph:
     def _run_plan(self, plan, names, inputs):
         handle = plan.take()
         by_name = dict(zip(names, inputs))
+        missing = [name for name in handle.input_names() if name not in by_name]
+        if missing:
+            raise ArgumentError(f"inputs are missing, which gradients need: {', '.join(missing)}")
         states = [by_name[name] for name in handle.state_names()]
         for state in states:
             state._leave_views()
