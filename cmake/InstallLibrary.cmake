@@ -30,8 +30,8 @@ endfunction()
 set(AMP_PUBLIC_KERNELS_HEADERS cast cpu map pad winograd)
 set(AMP_PUBLIC_PROGRAM_HEADERS body_runner convert_model kernel_choice kernel_operands lower_context lowering reference
     step step_cost step_features)
-set(AMP_PUBLIC_DNNL_HEADERS bind bind_options check_arrays compile cpu_info executor gradient_executor plan profile run_lock
-    session)
+set(AMP_PUBLIC_DNNL_HEADERS bind bind_options check_arrays compile cpu_info executor gradient_executor plan profile
+    random_key run_lock session)
 set(AMP_PRIVATE_HEADERS json_text)
 
 # Relative to site-packages/amp: first the folder itself, then <prefix>/lib, where onednn-cpu-gomp puts the libdnnl that an

@@ -173,7 +173,8 @@ class RunNode(Node):
 
 
 @functools.cache
-def _recorder():
+def recorder():
+    """The extension's, which runs operators and graphs."""
     return _core.Recorder(_PLANS_KEPT)
 
 
@@ -184,7 +185,7 @@ def run_operator(op, attributes, positional, by_name, cls):
 
     def run(is_asked):
         key = _random_key.draw()
-        return _recorder().run(op, attributes, positional, by_name, is_asked, modes.is_training, key)
+        return recorder().run(op, attributes, positional, by_name, is_asked, modes.is_training, key)
 
     def describe(symbols, name):
         handles = [symbol._handle for symbol in symbols]
@@ -198,7 +199,7 @@ def run_graph(graph_for, name, inputs, cls, describe):
     """The outputs of a graph. `graph_for(is_asked, is_training)` gives it as a _core.DifferentiableGraph."""
 
     def run(is_asked):
-        return _recorder().run_graph(graph_for(tuple(is_asked), modes.is_training), inputs, _random_key.draw())
+        return recorder().run_graph(graph_for(tuple(is_asked), modes.is_training), inputs, _random_key.draw())
 
     return _recorded(name, run, inputs, cls, describe)
 

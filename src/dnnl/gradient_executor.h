@@ -10,15 +10,10 @@
 #include "dnnl/bind_options.h"
 #include "dnnl/plan.h"
 #include "dnnl/profile.h"
+#include "dnnl/random_key.h"
 #include "nnvm/symbol.h"
 
 namespace amp {
-
-// What random numbers depend on: equal keys give equal numbers, whatever the number of threads.
-struct RandomKey {
-  std::int64_t seed = 0;
-  std::int64_t run = 0;
-};
 
 // Where the gradient of one variable goes.
 struct GradientTarget {

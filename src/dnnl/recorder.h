@@ -1,7 +1,6 @@
 // Runs of operators and graphs that keep what their gradients read.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -9,15 +8,10 @@
 
 #include "dnnl/graph_runner.h"
 #include "dnnl/operator_runner.h"
+#include "dnnl/random_key.h"
 #include "passes/gradient/differentiable_graph.h"
 
 namespace amp {
-
-// What the random numbers of a run depend on.
-struct RandomKey {
-  std::int64_t seed = 0;
-  std::int64_t run = 0;
-};
 
 // One run of a graph, with the arrays that its backward half may read. Nothing in it changes.
 class RecordedRun {

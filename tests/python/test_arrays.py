@@ -272,3 +272,52 @@ def test_deviations_know_degrees_of_freedom():
     for name in ("std", "var"):
         ours = getattr(mx.np, name)(mx.np.array(x), axis=1, ddof=1)
         np.testing.assert_allclose(ours.asnumpy(), getattr(np, name)(x, axis=1, ddof=1), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("subscripts", "shapes"),
+    [
+        ("ij,jk->ik", [(2, 3), (3, 4)]),
+        ("ij,jk", [(2, 3), (3, 4)]),
+        ("bhqd,bhkd->bhqk", [(2, 3, 4, 5), (2, 3, 6, 5)]),
+        ("i,j->ji", [(2,), (3,)]),
+        ("ij,ij->", [(2, 3), (2, 3)]),
+        ("ijk->kj", [(2, 3, 4)]),
+        ("ij,jk,kl->il", [(2, 3), (3, 4), (4, 5)]),
+        ("ij,j,k->i", [(2, 3), (3,), (4,)]),
+        ("ii->i", [(3, 3)]),
+        ("...j->...", [(2, 3)]),
+    ],
+)
+def test_sums_of_products_are_numpys(subscripts, shapes):
+    rng = np.random.default_rng(0)
+    arrays = [rng.standard_normal(shape).astype("float32") for shape in shapes]
+    found = mx.np.einsum(subscripts, *map(mx.np.array, arrays))
+    expected = np.einsum(subscripts, *arrays)
+    assert found.shape == expected.shape
+    np.testing.assert_allclose(found.asnumpy(), expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("axes", "left", "right"),
+    [
+        (0, (2, 3), (4,)),
+        (1, (2, 3), (3, 4)),
+        (2, (2, 3, 4), (3, 4, 5)),
+        (([0, 2], [1, 0]), (2, 3, 4), (4, 2, 3)),
+        ((-1, 0), (2, 3), (3, 4)),
+        (([], []), (2, 3), (2,)),
+    ],
+)
+def test_tensordot_is_numpys(axes, left, right):
+    a, b = numbers(left), numbers(right, seed=1)
+    found = mx.np.tensordot(mx.np.array(a), mx.np.array(b), axes)
+    np.testing.assert_allclose(found.asnumpy(), np.tensordot(a, b, axes), rtol=1e-5)
+
+
+def test_sums_of_products_check_sizes():
+    ones = mx.np.ones
+    with pytest.raises(amp.ArgumentError, match="axis 'j' has sizes 3 and 4"):
+        mx.np.einsum("ij,jk->ik", ones((2, 3)), ones((4, 5)))
+    with pytest.raises(amp.ArgumentError, match="1 axes of a and 2 of b"):
+        mx.np.tensordot(ones((2, 3)), ones((3, 2)), axes=([0], [0, 1]))

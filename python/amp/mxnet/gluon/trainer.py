@@ -141,6 +141,7 @@ class Trainer:
             _set_stale(parameter)
 
     def _update_one(self, index, parameter):
+        parameter.data()._leave_views()  # what NumPy shows of a weight stays what it was, as MXNet's copies do
         if not self._updates_in_store:
             self._updater(index, parameter.grad(), parameter.data())
             return
@@ -172,7 +173,7 @@ def _parameters(params):
         params = [params[name] for name in sorted(params)]
     if not isinstance(params, (list, tuple)) or not all(isinstance(p, Parameter) for p in params):
         raise ArgumentError(f"params: expected a list or a dict of Parameters, got {type(params).__name__}")
-    return list(params)
+    return list({id(parameter): parameter for parameter in params}.values())  # shared ones once
 
 
 def _leaf(parameter):

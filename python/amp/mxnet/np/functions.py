@@ -5,12 +5,13 @@ An argument that is an array of NumPy, a list or a number becomes an `ndarray`. 
 
 import functools
 
-from . import elementwise, reductions, shapes
+from . import elementwise, products, reductions, shapes
 from .elementwise import BINARY, UNARY, UNARY_SYNONYMS
 from .examples import with_example
 
 _NAMED = {
     elementwise: "around clip where",
+    products: "einsum tensordot",
     reductions: "argsort cumsum dot matmul max min take",
     shapes: "array_split atleast_1d atleast_2d atleast_3d broadcast_to column_stack concatenate copy dstack "
     "expand_dims flip hstack moveaxis ravel repeat reshape split squeeze stack swapaxes tile transpose vstack",
