@@ -86,7 +86,7 @@ class Graph:
         return id(place) in self.leaves if isinstance(place, Leaf) else id(place.node) in self._known
 
     def take(self, retain_graph):
-        """Raises ArgumentError where somebody has taken the graph; `retain_graph` leaves it for the next one."""
+        """Raises ArgumentError where the graph has been taken; `retain_graph` leaves it for the next one."""
         with _lock:
             for node in self.nodes:
                 if node.is_spent:

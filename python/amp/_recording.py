@@ -1,6 +1,6 @@
 """What runs on arrays while gradients are recorded.
 
-An array that takes part has a place (`NDArray._place`): it is a `Leaf`, to which somebody attached a gradient; a
+An array that takes part has a place (`NDArray._place`): it is a `Leaf`, which has a gradient; a
 `Result` of a node; or a `Constant` that a node reads. A node is a run whose gradients are known. Nodes refer
 to places, not to arrays, so that a graph lives as long as its results do. Modes belong to the thread.
 """
@@ -52,8 +52,8 @@ class Leaf:
     def __init__(self, array, request, gradient=None):
         self._like = type(array), array.shape, array.dtype
         self.request, self._gradient = request, gradient
-        self._is_own = gradient is None  # nobody else knows the gradient's memory
-        self.is_fresh = False  # the gradient was written since somebody looked
+        self._is_own = gradient is None  # no program has given the gradient's memory
+        self.is_fresh = False  # the gradient was written since the last step of a trainer
 
     @property
     def gradient(self):
@@ -129,7 +129,7 @@ class Node:
         raise NotImplementedError
 
     def free(self):
-        """Lets go of what only gradients need."""
+        """Frees what only gradients need."""
         self.places = ()
 
 
@@ -166,7 +166,7 @@ class RunNode(Node):
             replace(self.inputs[i], value.asnumpy())
 
     def free(self):
-        """Lets go of the arrays."""
+        """Frees the arrays."""
         super().free()
         self.run = None
         self.inputs = ()

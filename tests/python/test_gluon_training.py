@@ -2,7 +2,6 @@
 
 import copy
 import gc
-import importlib.util
 import os
 from pathlib import Path
 
@@ -514,23 +513,3 @@ def test_the_full_poisson_loss():
     stirling = target * np.log(target) - target + 0.5 * np.log(2 * np.pi * target)
     expected = np.mean(np.exp(pred) - target * pred + np.where(target > 1, stirling, 0))
     np.testing.assert_allclose(found, expected, rtol=1e-5)
-
-
-# ---- MXNet's numbers ----
-
-
-def _case(name):
-    spec = importlib.util.spec_from_file_location("case", SHARED / "cases" / "case.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.TrainCase(str(PROGRAMS / name))
-
-
-@pytest.mark.skipif(not PROGRAMS.exists(), reason=f"{PROGRAMS} does not exist: the reference cases are not here")
-@pytest.mark.parametrize("name", ["autograd_functions", "bn_cnn_nag", "gluon_losses", "mlp_sgd", "schedules_metrics"])
-def test_programs_give_mxnets_numbers(name):
-    case = _case(name)
-    if name == "gluon_losses" and "CTCLoss" not in amp._core.operator_names():
-        pytest.skip("the operator CTCLoss is not there yet")
-    for key, errors in case.errors(case.run(mx)).items():
-        assert np.max(errors) < 1e-3, key

@@ -9,6 +9,7 @@ from collections import OrderedDict
 import numpy as np
 
 from ..base import ArgumentError, did_you_mean
+from ._metric_base import EvalMetric, alias, check_label_shapes, host, pairs, register, registry
 from ._missing import getter
 
 __all__ = [
@@ -36,38 +37,6 @@ __all__ = [
 ]
 
 _numpy = np
-_registry = {}
-
-
-def register(klass):
-    """Makes the class known to `create` by its name in lower case; a decorator.
-
-    >>> @mx.metric.register
-    ... class Worst(mx.metric.EvalMetric):
-    ...     pass
-    >>> mx.metric.create('worst', 'worst').name
-    'worst'
-    """
-    _registry[klass.__name__.lower()] = klass
-    return klass
-
-
-def alias(*names):
-    """A decorator: further names of a metric.
-
-    >>> @mx.metric.register
-    ... @mx.metric.alias('least')
-    ... class Smallest(mx.metric.EvalMetric):
-    ...     pass
-    >>> type(mx.metric.create('least', 'least')).__name__
-    'Smallest'
-    """
-
-    def decorate(klass):
-        _registry.update({name.lower(): klass for name in names})
-        return klass
-
-    return decorate
 
 
 def create(metric, *args, **kwargs):
@@ -87,110 +56,9 @@ def create(metric, *args, **kwargs):
         return composite
     if callable(metric):
         return CustomMetric(metric, *args, **kwargs)
-    if not isinstance(metric, str) or metric.lower() not in _registry:
-        raise ArgumentError(f"unknown metric {metric!r}{did_you_mean(str(metric), _registry)}")
-    return _registry[metric.lower()](*args, **kwargs)
-
-
-def check_label_shapes(labels, preds, wrap=False, shape=False):
-    """(labels, preds), each in a list where `wrap` says so. Raises ArgumentError for other numbers, or shapes.
-
-    >>> labels, preds = mx.metric.check_label_shapes(amp.nd.ones((2,)), amp.nd.ones((2,)), wrap=True)
-    >>> len(labels), len(preds)
-    (1, 1)
-    """
-    mine, theirs = (labels.shape, preds.shape) if shape else (len(labels), len(preds))
-    if wrap:
-        labels, preds = ([x] if hasattr(x, "shape") else list(x) for x in (labels, preds))
-        mine, theirs = len(labels), len(preds)
-    if mine != theirs:
-        raise ArgumentError(f"labels and predictions do not fit: {mine} and {theirs}")
-    return labels, preds
-
-
-class EvalMetric:
-    """What metrics share: a sum and a count since `reset`, and both since `reset_local` (their global forms stay).
-
-    >>> print(mx.metric.create('acc'))
-    EvalMetric: {'accuracy': nan}
-    """
-
-    def __init__(self, name, output_names=None, label_names=None, **kwargs):
-        self.name = str(name)
-        self.output_names, self.label_names = output_names, label_names
-        self._has_global_stats = kwargs.pop("has_global_stats", False)
-        self._kwargs = kwargs
-        self.reset()
-
-    def __str__(self):
-        return f"EvalMetric: {dict(self.get_name_value())}"
-
-    def get_config(self):
-        """What `create` needs to make the metric again."""
-        own = {"metric": type(self).__name__, "name": self.name}
-        return {**self._kwargs, **own, "output_names": self.output_names, "label_names": self.label_names}
-
-    def update_dict(self, label, pred):
-        """`update` by names: {name: array} of labels and of outputs."""
-        labels = label.values() if self.label_names is None else [label[name] for name in self.label_names]
-        preds = pred.values() if self.output_names is None else [pred[name] for name in self.output_names]
-        self.update(list(labels), list(preds))
-
-    def update(self, labels, preds):
-        """Adds a batch: a list of labels and one of predictions."""
-        labels, preds = check_label_shapes(labels, preds, True)
-        for label, pred in zip(labels, preds):
-            self._add(*self._measure(_host(label), _host(pred)))
-
-    def _measure(self, label, pred):
-        """(sum, count) of one pair of NumPy arrays."""
-        raise NotImplementedError(f"{type(self).__name__} has no update")
-
-    def _add(self, total, count):
-        self.sum_metric += total
-        self.num_inst += count
-        self.global_sum_metric += total
-        self.global_num_inst += count
-
-    def reset(self):
-        """Forgets everything."""
-        self.global_num_inst, self.global_sum_metric = 0, 0.0
-        self.reset_local()
-
-    def reset_local(self):
-        """Forgets what the global value keeps."""
-        self.num_inst, self.sum_metric = 0, 0.0
-
-    def get(self):
-        """(name, value); NaN where nothing was measured."""
-        return self.name, self._value(self.sum_metric, self.num_inst)
-
-    def get_global(self):
-        """`get` of everything since `reset`."""
-        if not self._has_global_stats:
-            return self.get()
-        return self.name, self._value(self.global_sum_metric, self.global_num_inst)
-
-    def _value(self, total, count):
-        return total / count if count else math.nan
-
-    def get_name_value(self):
-        """[(name, value)]"""
-        return _pairs(*self.get())
-
-    def get_global_name_value(self):
-        """[(name, value)] of everything since `reset`."""
-        return _pairs(*self.get_global())
-
-
-def _pairs(names, values):
-    names, values = ([x] if not isinstance(x, list) else x for x in (names, values))
-    return list(zip(names, values))
-
-
-def _host(array):
-    """A NumPy array of an array of any library."""
-    return array.asnumpy() if hasattr(array, "asnumpy") else _numpy.asarray(array)
+    if not isinstance(metric, str) or metric.lower() not in registry:
+        raise ArgumentError(f"unknown metric {metric!r}{did_you_mean(str(metric), registry)}")
+    return registry[metric.lower()](*args, **kwargs)
 
 
 @register
@@ -241,8 +109,8 @@ class CompositeEvalMetric(EvalMetric):
     def get_global(self):
         return self._joined([metric.get_global() for metric in self.metrics])
 
-    def _joined(self, pairs):
-        flat = [pair for each in pairs for pair in _pairs(*each)]
+    def _joined(self, found):
+        flat = [pair for each in found for pair in pairs(*each)]
         return [name for name, _ in flat], [value for _, value in flat]
 
     def get_config(self):
@@ -350,7 +218,7 @@ class _BinaryMetric(EvalMetric):
         batch = _Confusion()
         for label, pred in zip(labels, preds):
             for counts in (batch, self._local, self._all):
-                counts.add(_host(label), _host(pred), self.name)
+                counts.add(host(label), host(pred), self.name)
             if self.average == "macro":
                 self._add(self._of(batch), 1)
                 batch = _Confusion()
@@ -411,7 +279,7 @@ class Perplexity(EvalMetric):
         labels, preds = check_label_shapes(labels, preds, True)
         total, count = 0.0, 0
         for label, pred in zip(labels, preds):
-            each = self._measure(_host(label), _host(pred))
+            each = self._measure(host(label), host(pred))
             total, count = total + each[0], count + each[1]
         self._add(total, count)
 
@@ -585,7 +453,7 @@ class PCC(EvalMetric):
     def update(self, labels, preds):
         labels, preds = check_label_shapes(labels, preds, True)
         for label, pred in zip(labels, preds):
-            label, pred = _host(label), _host(pred)
+            label, pred = host(label), host(pred)
             pred = (pred.argmax(axis=1) if pred.shape != label.shape else pred).astype("int64").ravel()
             label = label.astype("int64").ravel()
             self._local, self._all = (_counted(counts, pred, label) for counts in (self._local, self._all))
@@ -628,7 +496,7 @@ class Loss(EvalMetric):
 
     def update(self, _, preds):
         for pred in [preds] if hasattr(preds, "shape") else preds:
-            pred = _host(pred)
+            pred = host(pred)
             self._add(float(pred.sum()), pred.size)
 
 
@@ -652,7 +520,7 @@ class CustomMetric(EvalMetric):
         if not self._allow_extra_outputs:
             labels, preds = check_label_shapes(labels, preds, True)
         for label, pred in zip(labels, preds):
-            found = self._feval(_host(label), _host(pred))
+            found = self._feval(host(label), host(pred))
             self._add(*(found if isinstance(found, tuple) else (found, 1)))
 
     def get_config(self):

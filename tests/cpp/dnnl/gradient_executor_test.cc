@@ -312,13 +312,17 @@ TEST(GradientExecutor, LowPrecisionIsDecidedBeforeGradients) {
   }
 }
 
-// Ten layers without weights, whose outputs are all read by gradients.
+// Ten layers without weights, whose results are all read by gradients. Elementwise work alone would be one step.
 TestModel Chain() {
   TestModel m = SmallNet();
   m.params = {};
   m.types["data"] = F32({4, 16, 32, 32});
   m.symbol = Var("data");
-  for (int i = 0; i < 10; ++i) m.symbol = Op("sin", "sin" + std::to_string(i), {m.symbol});
+  const AttrMap window{{"kernel", "(3, 3)"}, {"pad", "(1, 1)"}, {"pool_type", "avg"}};
+  for (int i = 0; i < 10; ++i) {
+    const std::string number = std::to_string(i);
+    m.symbol = Op("Pooling", "pool" + number, {Op("sin", "sin" + number, {m.symbol})}, window);
+  }
   return m;
 }
 

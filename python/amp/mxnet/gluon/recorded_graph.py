@@ -103,14 +103,14 @@ class _Plan:
         self._idle = [self._first]
 
     def take(self):
-        """An executor that nobody uses."""
+        """A free executor."""
         try:
             return self._idle.pop()
         except IndexError:
             return self._first.clone()
 
     def give_back(self, handle):
-        """Nobody awaits gradients of this one any more."""
+        """The gradients of this one are not needed any more."""
         self._idle.append(handle)
 
 
@@ -136,7 +136,7 @@ class _PlanNode(RunNode):
         return [found[name] if asked else None for name, asked in zip(names, is_asked)]
 
     def free(self):
-        """Lets go of the arrays; another run may have the executor."""
+        """Frees the arrays; another run may have the executor."""
         super().free()
         lease, self._lease, self._run_halves = self._lease, None, None
         if lease is not None:

@@ -40,7 +40,7 @@ class Trainer:
         self._params = _parameters(params)
         self._kvstore = kvstore if isinstance(kvstore, stores.KVStore) else None
         if kvstore is not None and self._kvstore is None:
-            stores.create(kvstore)  # refuses what is not there
+            stores.create(kvstore)  # refuses what is not supported
         if update_on_kvstore and self._kvstore is None:
             raise ArgumentError("update_on_kvstore: pass a KVStore; on one device updates run in the trainer")
         self._updates_in_store = bool(update_on_kvstore)
@@ -153,7 +153,7 @@ class Trainer:
         self._kvstore.pushpull(index, parameter.grad(), parameter.data())
 
     def save_states(self, fname):
-        """Writes the optimizer and its states to a file. The file is complete, or not there."""
+        """Writes the optimizer and its states to a file. The file is complete, or does not exist."""
         updater = self._kvstore._updater if self._is_in_store else self._updater
         partial = f"{fname}.part"
         with open(partial, "wb") as file:
