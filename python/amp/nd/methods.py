@@ -17,6 +17,7 @@ from .._operator_names import COMPARISONS, FLUENT, FUNCTIONS, OPERATIONS, scalar
 from ..base import ArgumentError, UnsupportedError
 from ..sym.attributes import attribute_text
 from . import indexing
+from .one_element import as_number
 from .operators import find_function
 
 
@@ -292,6 +293,18 @@ def _to_sparse(self, stype):
 
 
 _core_reshape, _core_astype, _core_copy = NDArray.reshape, NDArray.astype, NDArray.copy
+_core_asnumpy = NDArray.asnumpy
+
+
+def _asnumpy(self):
+    """The array as a numpy.ndarray that shares its memory and keeps it alive.
+
+    One of a single element is a number, too: `float(array.asnumpy())`, whatever its shape.
+
+    >>> float(amp.nd.array([[1.5]]).asnumpy())
+    1.5
+    """
+    return as_number(_core_asnumpy(self))
 
 
 _EXAMPLE = """
@@ -319,6 +332,7 @@ def _install():
             setattr(NDArray, f"__r{name}__", _reflected(name))
             setattr(NDArray, f"__i{name}__", _in_place(name))
     NDArray._is_numpy = False
+    NDArray.asnumpy = _asnumpy
     NDArray.__doc__ += _EXAMPLE
     NDArray.__hash__ = object.__hash__
     NDArray.__neg__ = lambda self: invoke("_npi_negative" if self._is_numpy else "negative", [self], {}, {})[0]

@@ -1,9 +1,9 @@
 """The base class of all blocks: parameters, other blocks and hooks, by name."""
 
-import contextlib
 import re
 
 from ...base import ArgumentError
+from .naming import Prefix
 from .parameter import Parameter, ParameterDict
 from .parameter_files import ParameterFiles
 from .summary import print_summary
@@ -12,8 +12,9 @@ from .summary import print_summary
 class Block(ParameterFiles):
     """A network, or a part of one: parameters, other blocks, and a `forward` that uses them.
 
-    Blocks and parameters become children by being assigned to attributes, and get the attribute's name. `prefix` and
-    `params` of MXNet 1.x are accepted; names always tell the place in the tree, such as 'features.0.weight'.
+    Blocks and parameters become children by being assigned to attributes, and get the attribute's name. Names tell the
+    place in the tree, such as 'features.0.weight'. A block with a `prefix` has the names of MXNet 1.x, such as
+    'net_fc1_weight': prefixes of blocks that are made inside of `name_scope()` begin with its own.
 
     >>> class Doubled(mx.gluon.Block):
     ...     def forward(self, x):
@@ -27,7 +28,7 @@ class Block(ParameterFiles):
         self._children = {}
         self._reg_params = {}
         self._hooks, self._pre_hooks = {}, {}
-        self._prefix = prefix or ""
+        self._naming = Prefix(self, prefix)
         self._scope_params = ParameterDict()
 
     def __setattr__(self, name, value):
@@ -67,12 +68,12 @@ class Block(ParameterFiles):
     @property
     def name(self):
         """The prefix without its last underscore, or the name of the class in lower case."""
-        return self._prefix.rstrip("_") or type(self).__name__.lower()
+        return self.prefix.rstrip("_") or type(self).__name__.lower()
 
     @property
     def prefix(self):
-        """What was given as `prefix`; it has no effect on names."""
-        return self._prefix
+        """What names of MXNet 1.x begin with."""
+        return self._naming.text
 
     @property
     def params(self):
@@ -80,8 +81,15 @@ class Block(ParameterFiles):
         return self._scope_params
 
     def name_scope(self):
-        """A `with` block that has no effect: names tell the place in the tree."""
-        return contextlib.nullcontext(self)
+        """A `with` block in which blocks are made whose prefixes begin with this one's.
+
+        >>> net = mx.gluon.nn.HybridSequential(prefix="net_")
+        >>> with net.name_scope():
+        ...     net.add(mx.gluon.nn.Dense(3, in_units=4, use_bias=False))
+        >>> list(net.collect_params())
+        ['net_dense0_weight']
+        """
+        return self._naming.scope()
 
     # ---- parameters ----
 
@@ -93,11 +101,17 @@ class Block(ParameterFiles):
         >>> mx.gluon.nn.Dense(3, in_units=4).collect_params().keys()
         dict_keys(['weight', 'bias'])
         """
-        found = ParameterDict(self._collect(""))
+        found = ParameterDict(self._collect_prefixed() if self._naming.is_named else self._collect(""))
         if select is None:
             return found
         chosen = re.compile(select).match
         return ParameterDict({name: parameter for name, parameter in found.items() if chosen(name)})
+
+    def _collect_prefixed(self):
+        named = {self.prefix + name: parameter for name, parameter in self._reg_params.items()}
+        for child in self._children.values():
+            named.update(child._collect_prefixed())
+        return named
 
     def _collect(self, prefix):
         named = {prefix + name: parameter for name, parameter in self._reg_params.items()}

@@ -26,6 +26,9 @@ class ParametersOfGraph:
         chosen = re.compile(select or "").match
         return ParameterDict({name: parameter for name, parameter in self._params.items() if chosen(name)})
 
+    def _collect_prefixed(self):
+        return self._collect("")
+
     def _collect(self, prefix):
         return {prefix + name: parameter for name, parameter in self._params.items()}
 

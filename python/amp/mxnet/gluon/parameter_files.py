@@ -18,7 +18,7 @@ class ParameterFiles:
         ['bias', 'weight']
         """
         named, seen = {}, set()
-        for name, parameter in self.collect_params().items():
+        for name, parameter in self._collect("").items():
             if not deduplicate or id(parameter) not in seen:
                 named[name] = parameter.data()
             seen.add(id(parameter))
@@ -47,7 +47,7 @@ class ParameterFiles:
         [[3.]]
         <NDArray float32[1,1]>
         """
-        named = self.collect_params()
+        named = self._collect("")
         before = {name: parameter.dtype for name, parameter in named.items()}
         parameters.load_arrays(named, filename, allow_missing, ignore_extra)
         if cast_dtype and dtype_source == "current":
@@ -66,7 +66,7 @@ class ParameterFiles:
         [[3.]]
         <NDArray float32[1,1]>
         """
-        named = self.collect_params()
+        named = self._collect("")
         arrays = {parameters.plain_name(name): array for name, array in param_dict.items()}
         missing = [name for name in named if name not in arrays]
         extra = [name for name in arrays if name not in named]

@@ -98,7 +98,7 @@ class _Plan:
         differentiated = [name for name, asked in zip(names, is_asked) if asked]
         options = None, None, 0, "fast", machine_name("machine", "this")
         self._first = _core.GradientExecutor(
-            symbol._handle, dict(zip(names, types)), differentiated, is_training, *options
+            symbol._handle, dict(zip(names, types)), differentiated, is_training, *options, None
         )
         self._idle = [self._first]
 

@@ -1,5 +1,6 @@
 """Normalization by statistics that were learned, or of the input itself."""
 
+from .... import _recording
 from ....base import dtype_name
 from .layer import Layer
 
@@ -60,8 +61,16 @@ class BatchNorm(Layer):
         """Changes the dtype of the parameters; float32 for 'float16' and 'bfloat16'."""
         super().cast("float32" if dtype_name(dtype) in _LOW else dtype)
 
+    def _fix_gamma(self):
+        """A gamma that is not trained holds what it stands for: MXNet writes 1 to it."""
+        gamma = self.gamma.data()
+        if (gamma.asnumpy() != 1).any():
+            _recording.write(gamma, ..., 1)
+
     def forward(self, x):
         """`x` has any number of axes."""
+        if self._settings["fix_gamma"]:
+            self._fix_gamma()
         parameters = self.gamma, self.beta, self.running_mean, self.running_var
         return self.run("BatchNorm", x, *parameters, **self._settings)
 
