@@ -3,8 +3,8 @@
     MXNET_PYTHON=/path/to/python python -m benchmarks.training [--networks NAME:BATCH ...] [--seconds S] [--rounds N]
 
 As many threads as there are CPUs. Engines are processes that take turns. A ratio is our time over MXNet's in float32,
-of the medians of all calls; "best" is that of the fastest calls. "backward" is our backward over our forward time, by the
-profile of the plan. "differs" is the relative root mean square of the difference of outputs and of three gradients.
+of the medians of all calls; "best" is that of the fastest calls. "backward" is our backward over our forward time, by
+the profile of the plan. "differs" is the relative root mean square of the difference of outputs and of three gradients.
 "reference" is the share of steps on reference code. Wants a machine that does nothing else.
 """
 

@@ -95,12 +95,10 @@ class Executor(RunsWithGradients):
             "tune": tune,
         }
         types = _input_types(input_shapes, input_dtypes)
-        self._runs = None
         requests = requests_of(sym, grad_req)
         if any(request != "null" for request in requests.values()):
-            is_explicit = not isinstance(grad_req, str)
-            also = {"is_explicit": is_explicit, "memory_budget": memory_budget}
-            self._runs = gradient_runs(sym, arg_params, aux_params, types, requests, **also, **options)
+            given = {**options, "is_explicit": not isinstance(grad_req, str), "memory_budget": memory_budget}
+            self._runs = gradient_runs(sym, arg_params, aux_params, types, requests, **given)
             if not self._runs.gradients:
                 raise ArgumentError("grad_req: no argument of a float dtype is differentiated")
             types |= {name: (array.dtype, array.shape) for name, array in self._runs.arrays.items()}
@@ -108,8 +106,7 @@ class Executor(RunsWithGradients):
         else:
             handle = bind(sym, arg_params, aux_params, types, **options)
         self._set(handle, [name for name in sym.list_arguments() if name not in arg_params])
-        if handle.notice():
-            warnings.warn(handle.notice(), stacklevel=2)
+        _warn(handle.notice())
 
     def _set(self, handle, arguments):
         self._handle = handle
@@ -267,6 +264,11 @@ class Executor(RunsWithGradients):
     def __repr__(self):
         inputs = ", ".join(f"{name} {shape}" for name, shape in self.input_shapes.items())
         return f"<Executor {inputs} -> {', '.join(self.output_names)}>"
+
+
+def _warn(notice):
+    if notice:
+        warnings.warn(notice, stacklevel=3)
 
 
 def _dtype_hint(dtypes, arrays):

@@ -146,11 +146,9 @@ def test_mistakes_elsewhere_are_plain_errors():
             call()
 
 
-def test_bucketing_modules_and_training_are_refused_by_name():
+def test_bucketing_modules_are_refused_by_name():
     with pytest.raises(amp.UnsupportedError, match="convert_bucketing_module"):
         old.convert_bucketing_module(object())
-    with pytest.raises(amp.UnsupportedError, match="init_trainer: training"):
-        old.init_trainer()
 
 
 # ---- excluded names ----

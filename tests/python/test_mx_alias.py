@@ -179,11 +179,3 @@ def test_the_table_tells_what_is_there():
         ("1. Names", ["sym.a", "b.c", "b.d", "b.e"]),
         ("Symbol", ["sym.Symbol.f"]),
     ]
-
-
-@pytest.mark.parametrize("module", ["amp.mxnet.amp", "amp.mxnet.contrib.amp"])
-@pytest.mark.parametrize("name", ["init", "init_trainer", "scale_loss", "unscale"])
-def test_what_prepares_training_is_refused_by_name(module, name):
-    function = getattr(importlib.import_module(module), name)
-    with pytest.raises(amp.UnsupportedError, match=f"{module}.{name}: training"):
-        function()

@@ -26,7 +26,7 @@ WITH_SUBGRAPHS = (
 ).split()
 # What gradients are made of, and forms that operators have in training: tests/cpp/ops compares them with the reference
 # and with differences.
-INTERNAL = ("_backward_", "_broadcast_as", "_moving_average", "_take_along_axis", "_train_", "_trigamma")
+INTERNAL = ("_backward_", "_broadcast_as", "_cast_like", "_moving_average", "_take_along_axis", "_train_", "_trigamma")
 ALIASES = collections.defaultdict(list)
 for alias, registered in _core.operator_names().items():
     # Fused nodes stand for their subgraph, which is tested in tests/cpp/passes/unfuse_test.cc; those of control flow

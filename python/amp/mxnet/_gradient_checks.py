@@ -14,6 +14,12 @@ _RELATIVE = {2: 1e-2, 4: 1e-4, 8: 1e-5}
 _ABSOLUTE = {2: 1e-1, 4: 1e-3, 8: 1e-20}
 
 
+def _located(symbol, location, dtype):
+    """{argument: NDArray} of `dtype`; integers stay what they are."""
+    arrays = arrays_of(symbol.list_arguments(), location, dtype)
+    return {n: a.astype(dtype) if np.dtype(a.dtype).kind == "f" else a for n, a in arrays.items()}
+
+
 def numeric_grad(executor, location, aux_states=None, eps=1e-4, use_forward_train=True, dtype=np.float32):
     """{argument: NumPy array} of central differences of the sum of all outputs of a bound symbol.
 
@@ -74,7 +80,7 @@ def check_numeric_gradient(
     """
     size = np.dtype(dtype).itemsize
     eps = _STEPS[size] if numeric_eps is None else numeric_eps
-    arrays = arrays_of(symbol.list_arguments(), location, dtype)
+    arrays = _located(symbol, location, dtype)
     states = states_of(symbol, aux_states, dtype)
     if hasattr(grad_nodes, "items"):
         requests = dict(grad_nodes)
@@ -82,7 +88,7 @@ def check_numeric_gradient(
         requests = dict.fromkeys(symbol.list_arguments() if grad_nodes is None else grad_nodes, "write")
     _, shapes, _ = symbol.infer_shape(**{name: array.shape for name, array in arrays.items()})
     weights = nd.array(np.random.default_rng(0).random(shapes[0]) + 0.1, dtype=dtype)
-    weighted = sym.make_loss(symbol * sym.Variable("__weights"))
+    weighted = symbol * sym.Variable("__weights")
     arguments = {**arrays, "__weights": weights}
     random = np.random.default_rng(1)
     starts = {name: nd.array(random.normal(0, 0.01, arrays[name].shape), dtype=dtype) for name in requests}
@@ -134,7 +140,7 @@ def check_symbolic_backward(
     array([12.], dtype=float32)
     """
     names = symbol.list_arguments()
-    arrays = arrays_of(names, location, dtype)
+    arrays = _located(symbol, location, dtype)
     expected = dict(expected) if hasattr(expected, "items") else dict(zip(names, expected))
     requests = requests_of(symbol, grad_req)
     random = np.random.default_rng(2)
