@@ -55,7 +55,8 @@ def contents():
     for module_name, module in modules().items():
         pairs = {name: getattr(module, name) for name in names_of(module)}
         new = {name: value for name, value in pairs.items() if is_described(value) and id(value) not in seen}
-        unique = {id(value): name for name, value in reversed(new.items())}  # the first of several names
+        unique = {id(value): name for name, value in reversed(new.items())}  # the first, or a class's own
+        unique |= {id(v): name for name, v in new.items() if isinstance(v, type) and v.__name__ == name}
         found[module_name] = {name: value for name, value in new.items() if unique[id(value)] == name}
         seen.update(unique)
     return found
