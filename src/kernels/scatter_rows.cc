@@ -17,7 +17,7 @@ void RunScatterRows(const ScatterRows& job, const float* from, const std::int64_
   auto* sources = ends + job.rows;
   std::fill_n(ends - 1, job.rows + 1, std::int64_t{0});
   for (std::int64_t i = 0; i < job.count; ++i) ++ends[indices[i]];
-  for (std::int64_t r = 0, sum = 0; r < job.rows; ++r) {  // where they begin, for now
+  for (std::int64_t r = 0, sum = 0; r < job.rows; ++r) {  // where each begins
     const std::int64_t number = ends[r];
     ends[r] = sum;
     sum += number;

@@ -60,11 +60,11 @@ struct RnnGradientKernel::Memory {
 // One direction of one layer. Sums over the input are rows by position, those over the state by step.
 struct RnnGradientKernel::Direction {
   std::int64_t inputs, direction;
-  bool is_first;  // nobody has written the gradient of the layer's data
+  bool is_first;  // the gradient of the layer's data holds nothing yet
   const float* data;
   RnnCell<float> cell, slopes;
   float *x, *h, *hidden, *cells, *transposed;
-  float* y;         // of the layer; null: nobody reads it
+  float* y;         // of the layer; null: it is not needed
   const float* dy;  // of the layer
   float *ddata, *dhidden, *dcell;
 

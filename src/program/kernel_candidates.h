@@ -2,7 +2,7 @@
 //
 // A new candidate is an entry of the table in kernel_candidates.cc: its name, what it has to gain, and the function
 // that proposes it. LawOf (step_features.cc) and Flops (step_cost.cc) predict how long its step takes. `amp calibrate`
-// measures candidates that have a law of their own, and tune=True times them.
+// measures candidates with a prediction of their own, and tune=True times them.
 #pragma once
 
 #include <optional>

@@ -45,7 +45,7 @@ std::vector<NodeEntry> CutAt(const std::map<std::pair<const Node*, std::uint32_t
   return rewriter.Run(visit).graph.outputs();
 }
 
-// Where the entry is in the list, behind all others if it was not there.
+// Where the entry is in the list. One that is missing is appended.
 std::size_t IndexIn(std::vector<NodeEntry>* entries, const NodeEntry& entry) {
   const auto found = std::find(entries->begin(), entries->end(), entry);
   if (found == entries->end()) return entries->push_back(entry), entries->size() - 1;
