@@ -1,7 +1,5 @@
 // RNN: layers of recurrent networks over a sequence, forward or in both directions.
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <optional>
 #include <string>
 
@@ -10,7 +8,7 @@
 #include "kernels/recurrent_panels.h"
 #include "ops/dot.h"
 #include "ops/numeric.h"
-#include "ops/rnn.h"
+#include "ops/rnn_units.h"
 #include "ops/rules.h"
 #include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
@@ -53,22 +51,6 @@ std::vector<T> InputSums(const RnnSizes& s, const RnnCell<T>& cell, const std::v
   return sums;
 }
 
-// The new state of one unit. `x` and `h` are its gates' sums over the input and over the state, in MXNet's order:
-// LSTM input, forget, update, output; GRU reset, update, new.
-template <class T>
-T NewState(const RnnParam& p, const T* x, const T* h, T state, T* cell) {
-  if (IsLstm(p)) {
-    *cell = RnnClipped(p, Sigmoid(x[1] + h[1]) * *cell + Sigmoid(x[0] + h[0]) * std::tanh(x[2] + h[2]));
-    return Sigmoid(x[3] + h[3]) * std::tanh(*cell);
-  }
-  if (IsGru(p)) {
-    const T reset = Sigmoid(x[0] + h[0]), update = Sigmoid(x[1] + h[1]);
-    return (1 - update) * std::tanh(x[2] + reset * h[2]) + update * state;
-  }
-  const T sum = x[0] + h[0];
-  return p.mode == "rnn_tanh" ? std::tanh(sum) : std::max(sum, T{0});
-}
-
 // The states of one direction of one layer, (batch, state) each; the cell's are empty but for LSTM.
 template <class T>
 struct States {
@@ -102,14 +84,14 @@ class Recurrence {
  private:
   T Update(std::int64_t place, std::int64_t n, std::int64_t unit, States<T>* states) const {
     const T* hidden = states->hidden.data() + n * s_.state;
-    std::array<T, kMaxGates> x, h;
+    RnnGates<T> x, h;
     for (std::int64_t gate = 0; gate < s_.gates; ++gate) {
       const std::int64_t row = gate * s_.state + unit;
       x[gate] = sums_[place * s_.rows() + row];
       h[gate] = Dot(hidden, cell_.state_weights + row * s_.state, s_.state) + cell_.state_bias[row];
     }
     T* cell = states->cell.empty() ? nullptr : &states->cell[n * s_.state + unit];
-    return NewState(p_, x.data(), h.data(), hidden[unit], cell);
+    return RnnStep(p_, x, h, hidden[unit], cell);
   }
 
   const RnnParam& p_;

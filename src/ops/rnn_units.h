@@ -9,7 +9,8 @@
 
 namespace amp {
 
-// Sums of the gates of one unit over the input and over the state, or their gradients.
+// Sums of the gates of one unit over the input and over the state, or their gradients, in MXNet's order: LSTM input,
+// forget, update, output; GRU reset, update, new.
 template <class T>
 using RnnGates = std::array<T, kMaxGates>;
 
