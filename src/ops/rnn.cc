@@ -8,7 +8,7 @@
 #include "kernels/recurrent_panels.h"
 #include "ops/dot.h"
 #include "ops/numeric.h"
-#include "ops/rnn_units.h"
+#include "ops/rnn.h"
 #include "ops/rules.h"
 #include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 #include <span>
@@ -95,5 +96,25 @@ void ValidateRnn(RnnParam& p);
 std::vector<std::string> RnnInputNames(const RnnParam& p);
 std::vector<std::string> RnnOutputNames(const RnnParam& p);
 void InferRnnShape(ShapeRelation& r);
+
+// Sums of the gates of one unit over the input and over the state, or their gradients, in MXNet's order: LSTM input,
+// forget, update, output; GRU reset, update, new.
+template <class T>
+using RnnGates = std::array<T, kMaxGates>;
+
+// The unit's state after a step; `cell` becomes that of an LSTM.
+template <class T>
+T RnnStep(const RnnParam& p, const RnnGates<T>& x, const RnnGates<T>& h, T state, T* cell) {
+  if (IsLstm(p)) {
+    *cell = RnnClipped(p, Sigmoid(x[1] + h[1]) * *cell + Sigmoid(x[0] + h[0]) * std::tanh(x[2] + h[2]));
+    return Sigmoid(x[3] + h[3]) * std::tanh(*cell);
+  }
+  if (IsGru(p)) {
+    const T reset = Sigmoid(x[0] + h[0]), update = Sigmoid(x[1] + h[1]);
+    return (1 - update) * std::tanh(x[2] + reset * h[2]) + update * state;
+  }
+  const T sum = x[0] + h[0];
+  return p.mode == "rnn_tanh" ? std::tanh(sum) : std::max(sum, T{0});
+}
 
 }  // namespace amp
