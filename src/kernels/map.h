@@ -30,6 +30,7 @@ enum class MapOp : std::uint8_t {
   kOr,
   kXor,
   kSelect,    // x ? y : z
+  kMulAdd,    // x * y + z
   kConstant,  // alpha
   kLinear,    // alpha * x + beta
   kClip,      // to [alpha, beta]; a NaN stays one

@@ -12,7 +12,8 @@ struct MapOperations {
   using V = VectorCode<kIsa, kLanes>;
   using Floats = typename V::Floats;
 
-  static Floats Apply(const MapStep& step, Floats x, Floats y, Floats z) {
+  // Inlined into each loop, of which it is one case: as a call it would take longer than the work.
+  [[gnu::always_inline]] static Floats Apply(const MapStep& step, Floats x, Floats y, Floats z) {
     switch (step.op) {
       case MapOp::kAdd:
         return x + y;
@@ -46,6 +47,8 @@ struct MapOperations {
         return V::OneOrZero((x != 0.0f) ^ (y != 0.0f));
       case MapOp::kSelect:
         return x != 0.0f ? y : z;
+      case MapOp::kMulAdd:
+        return x * y + z;
       case MapOp::kConstant:
         return V::All(step.alpha);
       case MapOp::kLinear:
@@ -139,6 +142,18 @@ struct MapReader {
     }
   }
 
+  // The first of so many equal rows is there.
+  static void Repeat(float* row, std::int64_t width, std::int64_t rows) {
+    if (width % kLanes != 0) {
+      for (std::int64_t i = width; i < rows * width; ++i) row[i] = row[i - width];
+      return;
+    }
+    for (std::int64_t column = 0; column < width; column += kLanes) {
+      const typename V::Floats numbers = V::Load(row + column);
+      for (std::int64_t i = 1; i < rows; ++i) std::memcpy(row + column + i * width, &numbers, sizeof numbers);
+    }
+  }
+
   // A place on an operand's way.
   struct Position {
     const void* operand = nullptr;
@@ -162,16 +177,26 @@ struct MapReader {
       while (count > 0) {
         const std::int64_t rest = walk->sizes[last] - index[last], run = rest < count ? rest : count;
         LoadRun(static_cast<const T*>(operand) + offset, walk->strides[last], run, out);
-        Advance(run);
-        out += run;
-        count -= run;
+        const std::int64_t rows = RepeatedRows(count);
+        if (rows > 1) Repeat(out, run, rows);
+        rows > 1 ? Advance(last - 1, rows) : Advance(last, run);
+        const std::int64_t taken = rows > 1 ? rows * run : run;
+        out += taken;
+        count -= taken;
       }
     }
 
-    void Advance(std::int64_t run) {
-      std::size_t axis = walk->num_axes - 1;
-      index[axis] += run;
-      offset += run * walk->strides[axis];
+    // How often the whole row that begins here is read, one time behind the other.
+    std::int64_t RepeatedRows(std::int64_t count) const {
+      const std::size_t last = walk->num_axes - 1;
+      if (last == 0 || walk->strides[last - 1] != 0 || index[last] != 0) return 0;
+      const std::int64_t rows = walk->sizes[last - 1] - index[last - 1], whole = count / walk->sizes[last];
+      return rows < whole ? rows : whole;
+    }
+
+    void Advance(std::size_t axis, std::int64_t steps) {
+      index[axis] += steps;
+      offset += steps * walk->strides[axis];
       while (index[axis] == walk->sizes[axis] && axis > 0) {
         offset -= index[axis] * walk->strides[axis];
         index[axis] = 0;
@@ -226,16 +251,23 @@ struct MapCode {
     }
   }
 
-  // Plain rows of float32 are read where they lie, if whole vectors fit into them.
+  // Rows that are shorter than a tile, or single numbers, may be the same in every tile.
+  static bool Repeats(const MapWalk& walk) {
+    if (walk.strides[0] != 0) return false;
+    return walk.num_axes == 1 || (walk.num_axes == 2 && kTile % walk.sizes[1] == 0);
+  }
+
+  // Rows of float32 are read where they lie, if the tile is within one and whole vectors fit into it.
   static const float* Operand(Position* position, std::int64_t n, float* tile) {
     const MapWalk& walk = *position->walk;
-    const bool is_plain = walk.type == ElementType::kFloat32 && walk.num_axes == 1 && walk.strides[0] == 1;
-    if (!is_plain || n % kLanes != 0) {
+    const std::size_t last = walk.num_axes - 1;
+    const bool is_within_row = walk.strides[last] == 1 && position->index[last] + n <= walk.sizes[last];
+    if (walk.type != ElementType::kFloat32 || !is_within_row || n % kLanes != 0) {
       Reader::TakeNumbers(position, n, tile);
       return tile;
     }
     const float* numbers = static_cast<const float*>(position->operand) + position->offset;
-    position->Advance(n);
+    position->Advance(last, n);
     return numbers;
   }
 
@@ -246,10 +278,13 @@ struct MapCode {
     Position positions[Map::kMaxOperands];
     const std::size_t last = map.num_operands + map.num_steps - 1;
     for (std::size_t i = 0; i < map.num_operands; ++i) positions[i].Seek(operands[i], map.walks[i], begin);
-    for (; begin < end; begin += kTile) {
+    bool is_first = true;
+    for (; begin < end; begin += kTile, is_first = false) {
       const std::int64_t n = end - begin < kTile ? end - begin : kTile;
       const bool writes_directly = map.result == ElementType::kFloat32 && n % kLanes == 0;
-      for (std::size_t i = 0; i < map.num_operands; ++i) registers[i] = Operand(&positions[i], n, tiles[i]);
+      for (std::size_t i = 0; i < map.num_operands; ++i) {
+        if (is_first || !Repeats(map.walks[i])) registers[i] = Operand(&positions[i], n, tiles[i]);
+      }
       for (std::size_t i = 0; i < map.num_steps; ++i) {
         const MapStep& step = map.steps[i];
         const std::size_t to = map.num_operands + i;

@@ -250,8 +250,7 @@ ValueId EmitSourceGradient(LowerContext& c, ValueId gradient, ValueId data, cons
   const auto factor = [&](std::size_t i) { return c.Reshape(factors[i], broadcast); };
   const TensorType type{c.out_type(0).dtype, c.ShapeOf(data)};
   if (constant_statistics) return c.Emit(MapSpec{{{MapOp::kMul, 0, 1}}}, {gradient, factor(2)}, type);
-  const std::vector<kernels::MapStep> steps{
-      {MapOp::kMul, 0, 3}, {MapOp::kMul, 1, 2}, {MapOp::kAdd, 5, 6}, {MapOp::kAdd, 7, 4}};
+  const std::vector<kernels::MapStep> steps{{MapOp::kMulAdd, 0, 3, 4}, {MapOp::kMulAdd, 1, 2, 5}};
   return c.Emit(MapSpec{steps}, {data, gradient, factor(2), factor(3), factor(4)}, type);
 }
 

@@ -59,6 +59,8 @@ float Define(const MapStep& s, float x, float y, float z) {
       return real((x != 0) != (y != 0));
     case MapOp::kSelect:
       return x != 0 ? y : z;
+    case MapOp::kMulAdd:
+      return x * y + z;
     case MapOp::kConstant:
       return s.alpha;
     case MapOp::kLinear:
@@ -142,8 +144,10 @@ TEST(Map, EachOperationIsItsDefinition) {
       table->range({walks, 3, &step, 1, ElementType::kFloat32}, operands, out.data(), 0, count);
       for (std::size_t i = 0; i < kCount; ++i) {
         const float expected = Define(step, x.data()[i], y.data()[i], z.data()[i]);
-        const bool is_linear = step.op == MapOp::kLinear;
-        ASSERT_TRUE(IsNear(out.data()[i], expected, is_linear ? std::fabs(x.data()[i]) : 0))
+        const float scale = step.op == MapOp::kLinear   ? std::fabs(x.data()[i])
+                            : step.op == MapOp::kMulAdd ? std::fabs(x.data()[i] * y.data()[i])
+                                                        : 0;
+        ASSERT_TRUE(IsNear(out.data()[i], expected, scale))
             << IsaName(isa) << " operation " << op << " of " << x.data()[i] << ", " << y.data()[i] << ": "
             << out.data()[i] << ", expected " << expected;
       }
@@ -254,6 +258,69 @@ TEST(Map, WalksDTypesAndChainsAreThoseOfTheDefinition) {
       const Guarded<char> out(expected.size());
       map.Run(pointers.data(), out.data());
       ASSERT_EQ(out.values(), expected) << "seed " << seed;
+    }
+  }
+}
+
+// Blocks of channels: their numbers repeat for each row of a plane.
+TEST(Map, NumbersOfBlockedChannels) {
+  constexpr ElementType kF32 = ElementType::kFloat32;
+  for (const Isa isa : {Isa::kGeneric, Isa::kAvx2, Isa::kAvx512}) {
+    const MapTable* table = TableOf(isa);
+    if (table == nullptr) continue;
+    for (const std::int64_t block : {3, 8, 16}) {
+      for (const std::int64_t rows : {1, 2, 49, 200}) {
+        constexpr std::int64_t kBatch = 2, kBlocks = 5;
+        const std::int64_t count = kBatch * kBlocks * rows * block;
+        std::vector<float> numbers(static_cast<std::size_t>(count));
+        for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i % 1000);
+        const Guarded<float> x(numbers),
+            of_channel(std::vector<float>(numbers.begin(), numbers.begin() + kBlocks * block));
+        const MapWalk walks[] = {{kF32, 1, {count}, {1}}, {kF32, 4, {kBatch, kBlocks, rows, block}, {0, block, 0, 1}}};
+        const MapStep step{MapOp::kAdd, 0, 1};
+        const void* operands[] = {x.data(), of_channel.data()};
+        const Guarded<float> out(numbers.size());
+        table->range({walks, 2, &step, 1, kF32}, operands, out.data(), 0, count);
+        for (std::int64_t i = 0; i < count; ++i) {
+          const auto at = static_cast<std::size_t>(i / (rows * block) % kBlocks * block + i % block);
+          ASSERT_EQ(out.data()[i], numbers[static_cast<std::size_t>(i)] + numbers[at])
+              << IsaName(isa) << " blocks of " << block << ", " << rows << " rows, element " << i;
+        }
+      }
+    }
+  }
+}
+
+// Rows that fit into a tile a whole number of times, that do not, and that are longer than one.
+TEST(Map, RowsMayRepeat) {
+  constexpr ElementType kF32 = ElementType::kFloat32;
+  for (const Isa isa : {Isa::kGeneric, Isa::kAvx2, Isa::kAvx512}) {
+    const MapTable* table = TableOf(isa);
+    if (table == nullptr) continue;
+    for (const std::int64_t columns : {1, 16, 64, 96, 500, 512, 1024, 1040}) {
+      const std::int64_t rows = 3 + 2000 / columns, count = rows * columns;
+      Random random(3);
+      std::vector<float> numbers(static_cast<std::size_t>(count));
+      for (float& number : numbers) number = static_cast<float>(static_cast<int>(random() % 21) - 10);
+      const auto first = [&](std::int64_t n) {
+        return Guarded<float>(std::vector<float>(numbers.begin(), numbers.begin() + n));
+      };
+      const Guarded<float> x(numbers), of_column = first(columns), of_row = first(rows), one = first(1);
+      const MapWalk walks[] = {{kF32, 1, {count}, {1}},
+                               {kF32, 2, {rows, columns}, {0, 1}},
+                               {kF32, 2, {rows, columns}, {1, 0}},
+                               {kF32, 1, {count}, {0}}};
+      const MapStep steps[] = {{MapOp::kMulAdd, 0, 1, 2}, {MapOp::kAdd, 4, 3}};
+      const void* operands[] = {x.data(), of_column.data(), of_row.data(), one.data()};
+      const Guarded<float> out(numbers.size());
+      const std::int64_t middle = count / 2;
+      table->range({walks, 4, steps, 2, kF32}, operands, out.data(), 0, middle);
+      table->range({walks, 4, steps, 2, kF32}, operands, out.data(), middle, count);
+      for (std::size_t i = 0; i < numbers.size(); ++i) {
+        const auto width = static_cast<std::size_t>(columns);
+        const float expected = numbers[i] * numbers[i % width] + numbers[i / width] + numbers[0];
+        ASSERT_EQ(out.data()[i], expected) << IsaName(isa) << " " << columns << " columns, element " << i;
+      }
     }
   }
 }
