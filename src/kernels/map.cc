@@ -42,7 +42,11 @@ MapWalk WalkOf(ElementType type, std::size_t operand, const std::vector<MapAxis>
 }  // namespace
 
 Map::Map(std::vector<ElementType> operands, ElementType result, std::vector<MapStep> steps, std::vector<MapAxis> axes)
-    : result_(result), steps_(std::move(steps)) {
+    : Map(operands, {{static_cast<std::uint8_t>(operands.size() + steps.size() - 1), result}}, steps, axes) {}
+
+Map::Map(std::vector<ElementType> operands, std::vector<MapResult> results, std::vector<MapStep> steps,
+         std::vector<MapAxis> axes)
+    : results_(std::move(results)), steps_(std::move(steps)) {
   for (const MapAxis& axis : axes) count_ *= axis.size;
   for (std::size_t i = 0; i < operands.size(); ++i) walks_.push_back(WalkOf(operands[i], i, axes));
 }
@@ -56,11 +60,11 @@ bool Map::IsResultType(ElementType type) {
   return type == ElementType::kFloat32 || type == ElementType::kBFloat16 || type == ElementType::kBool;
 }
 
-void Map::Run(const void* const* operands, void* result) const {
+void Map::Run(const void* const* operands, void* const* results) const {
   const auto range = Active().range;
-  const MapView view{walks_.data(), walks_.size(), steps_.data(), steps_.size(), result_};
+  const MapView view{walks_.data(), walks_.size(), steps_.data(), steps_.size(), results_.data(), results_.size()};
   ParallelFor((count_ + kChunk - 1) / kChunk, 1,
-              [&](std::int64_t i) { range(view, operands, result, i * kChunk, std::min(count_, (i + 1) * kChunk)); });
+              [&](std::int64_t i) { range(view, operands, results, i * kChunk, std::min(count_, (i + 1) * kChunk)); });
 }
 
 void ApplyMapSteps(const MapStep* steps, std::size_t num_steps, std::int64_t count, float* numbers) {

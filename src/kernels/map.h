@@ -78,16 +78,26 @@ struct MapWalk {
   std::int64_t sizes[kMaxAxes], strides[kMaxAxes];
 };
 
+// A register that is written to memory, element after element.
+struct MapResult {
+  std::uint8_t from = 0;
+  ElementType type = ElementType::kFloat32;
+};
+
 class Map {
  public:
-  static constexpr std::size_t kMaxOperands = 8, kMaxSteps = 24;
+  static constexpr std::size_t kMaxOperands = 8, kMaxSteps = 32, kMaxResults = 4;
 
   // The result is that of the last step. At most MapWalk::kMaxAxes axes are longer than 1.
   Map(std::vector<ElementType> operands, ElementType result, std::vector<MapStep> steps, std::vector<MapAxis> axes);
+  // With several results.
+  Map(std::vector<ElementType> operands, std::vector<MapResult> results, std::vector<MapStep> steps,
+      std::vector<MapAxis> axes);
 
-  // `operands`: their first elements. Splits the work among the threads of the scope (ParallelFor); the result does not
-  // depend on their number.
-  void Run(const void* const* operands, void* result) const;
+  // `operands`: their first elements. A result may lie where an operand of its type does that is walked element after
+  // element, too. Splits the work among the threads of the scope (ParallelFor); results do not depend on their number.
+  void Run(const void* const* operands, void* const* results) const;
+  void Run(const void* const* operands, void* result) const { Run(operands, &result); }
 
   // float32, bfloat16, int8, uint8, int32, int64 and bool; results are float32, bfloat16 or bool.
   static bool IsOperandType(ElementType type);
@@ -95,7 +105,7 @@ class Map {
 
  private:
   std::vector<MapWalk> walks_;  // by operand
-  ElementType result_;
+  std::vector<MapResult> results_;
   std::vector<MapStep> steps_;
   std::int64_t count_ = 1;
 };
@@ -110,13 +120,15 @@ struct MapView {
   std::size_t num_operands = 0;
   const MapStep* steps = nullptr;
   std::size_t num_steps = 0;
-  ElementType result = ElementType::kFloat32;
+  const MapResult* results = nullptr;
+  std::size_t num_results = 0;
 };
 
 struct MapTable {
   Isa isa;
-  // Elements [begin, end) of the result.
-  void (*range)(const MapView& map, const void* const* operands, void* result, std::int64_t begin, std::int64_t end);
+  // Elements [begin, end) of the results.
+  void (*range)(const MapView& map, const void* const* operands, void* const* results, std::int64_t begin,
+                std::int64_t end);
   void (*apply)(const MapStep* steps, std::size_t num_steps, std::int64_t count, float* numbers);  // ApplyMapSteps
 };
 const MapTable* MapTableGeneric();

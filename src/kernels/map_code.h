@@ -257,12 +257,20 @@ struct MapCode {
     return walk.num_axes == 1 || (walk.num_axes == 2 && kTile % walk.sizes[1] == 0);
   }
 
+  // What is written as it was read is copied before: a result may lie where it does.
+  static bool IsResult(const MapView& map, std::size_t operand) {
+    for (std::size_t i = 0; i < map.num_results; ++i) {
+      if (map.results[i].from == operand) return true;
+    }
+    return false;
+  }
+
   // Rows of float32 are read where they lie, if the tile is within one and whole vectors fit into it.
-  static const float* Operand(Position* position, std::int64_t n, float* tile) {
+  static const float* Operand(Position* position, std::int64_t n, bool is_result, float* tile) {
     const MapWalk& walk = *position->walk;
     const std::size_t last = walk.num_axes - 1;
     const bool is_within_row = walk.strides[last] == 1 && position->index[last] + n <= walk.sizes[last];
-    if (walk.type != ElementType::kFloat32 || !is_within_row || n % kLanes != 0) {
+    if (walk.type != ElementType::kFloat32 || !is_within_row || n % kLanes != 0 || is_result) {
       Reader::TakeNumbers(position, n, tile);
       return tile;
     }
@@ -271,7 +279,13 @@ struct MapCode {
     return numbers;
   }
 
-  static void Range(const MapView& map, const void* const* operands, void* result, std::int64_t begin,
+  // The result of the last step may be written directly: nothing is read behind it.
+  static bool WritesDirectly(const MapView& map, std::int64_t n) {
+    return map.num_results == 1 && map.results[0].from == map.num_operands + map.num_steps - 1 &&
+           map.results[0].type == ElementType::kFloat32 && n % kLanes == 0;
+  }
+
+  static void Range(const MapView& map, const void* const* operands, void* const* results, std::int64_t begin,
                     std::int64_t end) {
     alignas(64) float tiles[kRegisters][kTile];
     const float* registers[kRegisters];
@@ -281,18 +295,22 @@ struct MapCode {
     bool is_first = true;
     for (; begin < end; begin += kTile, is_first = false) {
       const std::int64_t n = end - begin < kTile ? end - begin : kTile;
-      const bool writes_directly = map.result == ElementType::kFloat32 && n % kLanes == 0;
+      const bool writes_directly = WritesDirectly(map, n);
       for (std::size_t i = 0; i < map.num_operands; ++i) {
-        if (is_first || !Repeats(map.walks[i])) registers[i] = Operand(&positions[i], n, tiles[i]);
+        if (is_first || !Repeats(map.walks[i])) {
+          registers[i] = Operand(&positions[i], n, IsResult(map, i), tiles[i]);
+        }
       }
       for (std::size_t i = 0; i < map.num_steps; ++i) {
         const MapStep& step = map.steps[i];
         const std::size_t to = map.num_operands + i;
-        float* out = to == last && writes_directly ? static_cast<float*>(result) + begin : tiles[to];
+        float* out = to == last && writes_directly ? static_cast<float*>(results[0]) + begin : tiles[to];
         Operations::template Dispatch<0>(step, registers[step.x], registers[step.y], registers[step.z], out, n);
         registers[to] = out;
       }
-      if (!writes_directly) StoreTile(tiles[last], map.result, result, begin, n);
+      for (std::size_t i = 0; i < map.num_results && !writes_directly; ++i) {
+        StoreTile(registers[map.results[i].from], map.results[i].type, results[i], begin, n);
+      }
     }
   }
 

@@ -1,12 +1,9 @@
 #include "kernels/winograd.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
-#include "kernels/float_bits.h"
 #include "kernels/parallel.h"
-#include "kernels/winograd_points.h"
 
 namespace amp::kernels {
 namespace {
@@ -16,68 +13,15 @@ std::int64_t Quotient(std::int64_t x, std::int64_t by) { return (x + by - 1) / b
 
 // ---- weights ----
 
-constexpr int kMaxIn = 6;
-using Evaluation = std::array<double, kMaxIn>;  // of three weights at each of the points
-
-// Lagrange's factors are in the weights: the other transforms are plain sums of powers.
-Evaluation Evaluate(std::int64_t tile, double x, double y, double z) {
-  if (tile == 2) return {x, (x + y + z) / 2, (x - y + z) / 2, z};
-  constexpr double a = WinogradPoints::kA, b = WinogradPoints::kB, a2 = a * a, b2 = b * b;
-  constexpr double factor_0 = 1 / (a2 * b2), factor_a = 0.5 / (a2 * (a2 - b2)), factor_b = 0.5 / (b2 * (b2 - a2));
-  const double even_a = (x + a2 * z) * factor_a, odd_a = (a * factor_a) * y;
-  const double even_b = (x + b2 * z) * factor_b, odd_b = (b * factor_b) * y;
-  return {x * factor_0, even_a + odd_a, even_a - odd_a, even_b + odd_b, even_b - odd_b, z};
-}
-
-std::array<Evaluation, kMaxIn> TransformWeights(WinogradKind kind, const float* w) {
-  std::array<Evaluation, 3> rows;
-  for (int r = 0; r < 3; ++r) rows[r] = Evaluate(WinogradTileWidth(kind), w[3 * r], w[3 * r + 1], w[3 * r + 2]);
-  std::array<Evaluation, kMaxIn> result{};
-  for (int column = 0; column < WinogradTileWidth(kind) + 2; ++column) {
-    const Evaluation y = Evaluate(WinogradTileHeight(kind), rows[0][column], rows[1][column], rows[2][column]);
-    for (int row = 0; row < kMaxIn; ++row) result[row][column] = y[row];
-  }
-  return result;
-}
-
 std::int64_t Element(WinogradKind kind) { return WinogradMultipliesBF16(kind) ? 2 : 4; }
 std::int64_t PerUnit(WinogradKind kind) { return WinogradMultipliesBF16(kind) ? 2 : 1; }
 
-// One group's weights are [channel / 32][product][depth / unit][channel % 32][depth % unit]; in elements.
+// In elements.
 std::int64_t PackedDepth(const Winograd& job) { return RoundUp(job.in_channels, PerUnit(job.kind)); }
 std::int64_t ProductElements(const Winograd& job) { return PackedDepth(job) * kWinogradColumns; }
 std::int64_t ColumnElements(const Winograd& job) { return WinogradProducts(job.kind) * ProductElements(job); }
 std::int64_t NumColumns(const Winograd& job) { return Quotient(job.out_channels, kWinogradColumns); }
 std::int64_t GroupElements(const Winograd& job) { return NumColumns(job) * ColumnElements(job); }
-
-float RoundedTo(float, double value) { return static_cast<float>(value); }
-std::uint16_t RoundedTo(std::uint16_t, double value) { return FloatToBF16(static_cast<float>(value)); }
-
-// Of kRows input channels from `in` on and the output channels of one column: what lies side by side in packed weights,
-// for each product. These lie far apart, so they are written in pieces of some lines. Channels beyond the last have
-// weights of zero.
-constexpr std::int64_t kRows = 4;
-
-template <class T>
-void PackRows(const Winograd& job, const float* weights, std::int64_t first, std::int64_t in, T* packed) {
-  T piece[kMaxIn * kMaxIn][kRows * kWinogradColumns] = {};
-  const std::int64_t unit = PerUnit(job.kind), width = WinogradTileWidth(job.kind) + 2;
-  const std::int64_t columns = std::min(kWinogradColumns, job.out_channels - first);
-  for (std::int64_t column = 0; column < columns; ++column) {
-    for (std::int64_t row = 0; row < std::min(kRows, job.in_channels - in); ++row) {
-      const auto transformed =
-          TransformWeights(job.kind, weights + ((first + column) * job.in_channels + in + row) * 9);
-      const std::int64_t at = row / unit * unit * kWinogradColumns + column * unit + row % unit;
-      for (std::int64_t p = 0; p < WinogradProducts(job.kind); ++p) {
-        piece[p][at] = RoundedTo(T{}, transformed[p / width][p % width]);
-      }
-    }
-  }
-  T* to = packed + first / kWinogradColumns * ColumnElements(job) + in * kWinogradColumns;
-  const std::int64_t count = std::min(kRows, PackedDepth(job) - in) * kWinogradColumns;
-  for (std::int64_t p = 0; p < WinogradProducts(job.kind); ++p)
-    std::copy_n(piece[p], count, to + p * ProductElements(job));
-}
 
 // ---- parts ----
 
@@ -221,18 +165,26 @@ std::size_t PackedWinogradBytes(const Winograd& job) {
   return static_cast<std::size_t>(job.groups * GroupElements(job) * Element(job.kind));
 }
 
-void PackWinogradWeights(const Winograd& job, const float* weights, void* packed) {
+void PackWinogradWeightsWith(const WinogradTable& table, const Winograd& job, const float* weights, void* packed) {
+  constexpr std::int64_t kRows = kWinogradPieceRows;
   const std::int64_t columns = NumColumns(job), pieces = Quotient(job.in_channels, kRows);
+  const WinogradTable::Pack pack = table.pack[static_cast<int>(job.kind)];
   ParallelFor(job.groups * columns * pieces, 4, [&](std::int64_t i) {
-    const std::int64_t in = i % pieces * kRows, first = i / pieces % columns * kWinogradColumns;
-    const std::int64_t group = i / pieces / columns;
-    const float* from = weights + group * job.out_channels * job.in_channels * 9;
-    if (WinogradMultipliesBF16(job.kind)) {
-      PackRows(job, from, first, in, static_cast<std::uint16_t*>(packed) + group * GroupElements(job));
-    } else {
-      PackRows(job, from, first, in, static_cast<float*>(packed) + group * GroupElements(job));
-    }
+    const std::int64_t column = i / pieces % columns, group = i / pieces / columns;
+    WinogradPiece piece;
+    piece.weights = weights + group * job.out_channels * job.in_channels * 9;
+    piece.first = column * kWinogradColumns;
+    piece.in = i % pieces * kRows;
+    piece.count = std::min(kRows, PackedDepth(job) - piece.in);
+    piece.product_stride = ProductElements(job);
+    const std::int64_t to = group * GroupElements(job) + column * ColumnElements(job) + piece.in * kWinogradColumns;
+    piece.packed = static_cast<char*>(packed) + to * Element(job.kind);
+    pack(job, piece);
   });
+}
+
+void PackWinogradWeights(const Winograd& job, const float* weights, void* packed) {
+  PackWinogradWeightsWith(*TableFor(job.kind), job, weights, packed);
 }
 
 std::size_t WinogradScratchBytes(const Winograd& job) {

@@ -31,6 +31,7 @@ struct Winograd {
   std::int64_t in_height = 0, in_width = 0, out_height = 0, out_width = 0;
   std::int64_t pad_top = 0, pad_left = 0;  // at the other ends: what the output's size asks for
   WinogradImage source, sum, destination;
+  bool mirrored = false;    // the window's last row and column come first, as in gradients of a convolution's source
   float low = 0, high = 0;  // -inf and inf: no bounds
   int num_threads = 1;      // for which there is scratch memory
 };
@@ -48,8 +49,9 @@ bool HasWinograd(WinogradKind kind);
 // Vectors of sixteen numbers do not.
 bool WinogradKnowsBlocksOf8(WinogradKind kind);
 
-// Of job, these use the kind, the groups and channels. `weights`: (groups * out_channels, in_channels, 3, 3), float32.
-// They are transformed in float64 and rounded once.
+// Of job, these use the kind, the groups and channels, and whether the window is mirrored. `weights`: (groups *
+// out_channels, in_channels, 3, 3), float32. They are transformed in float64 and rounded once. Splits the work among
+// the threads of the scope (ParallelFor).
 std::size_t PackedWinogradBytes(const Winograd& job);
 void PackWinogradWeights(const Winograd& job, const float* weights, void* packed);
 
@@ -86,11 +88,24 @@ constexpr std::int64_t WinogradProductStride(std::int64_t products) {
   return products * kWinogradColumns + kWinogradBlock;
 }
 
+// Some weights of one group. One group's packed weights are [channel / 32][product][depth / unit][channel % 32]
+// [depth % unit], where depth counts input channels and a unit is two of bfloat16, one of float32.
+struct WinogradPiece {
+  const float* weights = nullptr;   // of the group
+  std::int64_t first = 0;           // output channel, a multiple of kWinogradColumns: so many of them
+  std::int64_t in = 0, count = 0;   // input channels, at most kWinogradPieceRows; a multiple of the unit
+  void* packed = nullptr;           // where the first product of these goes
+  std::int64_t product_stride = 0;  // elements
+};
+inline constexpr std::int64_t kWinogradPieceRows = 4;
+
 struct WinogradTable {
   Isa isa;
   // By kind; null where there is no code. `scratch` begins at a multiple of 64 bytes.
   using Run = void (*)(const Winograd& job, const WinogradPart& part, void* scratch);
   Run run[3];
+  using Pack = void (*)(const Winograd& job, const WinogradPiece& piece);
+  Pack pack[3];
   std::int64_t rows;  // tiles that are multiplied together
 };
 const WinogradTable* WinogradTableGeneric();
@@ -99,7 +114,8 @@ const WinogradTable* WinogradTableAvx2();
 const WinogradTable* WinogradTableAvx512();
 const WinogradTable* WinogradTableAvx512BF16();  // only kinds that multiply bfloat16
 
-// The same as Run with a given table, for tests.
+// The same with a given table, for tests.
+void PackWinogradWeightsWith(const WinogradTable& table, const Winograd& job, const float* weights, void* packed);
 void RunWinogradWith(const WinogradTable& table, const Winograd& job, const WinogradData& data, void* scratch);
 
 }  // namespace amp::kernels

@@ -5,7 +5,7 @@
 #include <immintrin.h>
 
 #include "kernels/tile_vectors_avx2.h"
-#include "kernels/winograd_code.h"
+#include "kernels/winograd_weights_code.h"
 
 // See cast_table.h for what may not appear in this file.
 namespace amp::kernels {
@@ -39,7 +39,10 @@ struct Ops : TileVectors {
   }
 };
 
-constexpr WinogradTable kTable = {Isa::kAvx2, {WinogradCode<Ops, 4, 4>::Run, nullptr, nullptr}, Ops::kRows};
+constexpr WinogradTable kTable = {Isa::kAvx2,
+                                  {WinogradCode<Ops, 4, 4>::Run, nullptr, nullptr},
+                                  {WinogradWeightsCode<Ops, 4, 4>::Pack, nullptr, nullptr},
+                                  Ops::kRows};
 
 }  // namespace
 

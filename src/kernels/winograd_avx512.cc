@@ -5,7 +5,7 @@
 #include <immintrin.h>
 
 #include "kernels/tile_vectors_avx512.h"
-#include "kernels/winograd_code.h"
+#include "kernels/winograd_weights_code.h"
 
 // See cast_table.h for what may not appear in this file.
 namespace amp::kernels {
@@ -40,8 +40,10 @@ struct SingleOps : SingleTileVectors {
   }
 };
 
-constexpr WinogradTable kTable = {
-    Isa::kAvx512, {WinogradCode<SingleOps, 4, 4>::Run, nullptr, nullptr}, TileVectors::kRows};
+constexpr WinogradTable kTable = {Isa::kAvx512,
+                                  {WinogradCode<SingleOps, 4, 4>::Run, nullptr, nullptr},
+                                  {WinogradWeightsCode<SingleOps, 4, 4>::Pack, nullptr, nullptr},
+                                  TileVectors::kRows};
 
 }  // namespace
 

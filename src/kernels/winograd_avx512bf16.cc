@@ -5,7 +5,7 @@
 #include <immintrin.h>
 
 #include "kernels/tile_vectors_avx512.h"
-#include "kernels/winograd_code.h"
+#include "kernels/winograd_weights_code.h"
 
 // See cast_table.h for what may not appear in this file.
 namespace amp::kernels {
@@ -54,7 +54,10 @@ struct PairOps : TileVectors {
 };
 
 constexpr WinogradTable kTable = {
-    Isa::kAvx512, {nullptr, WinogradCode<PairOps, 2, 2>::Run, WinogradCode<PairOps, 4, 2>::Run}, TileVectors::kRows};
+    Isa::kAvx512,
+    {nullptr, WinogradCode<PairOps, 2, 2>::Run, WinogradCode<PairOps, 4, 2>::Run},
+    {nullptr, WinogradWeightsCode<PairOps, 2, 2>::Pack, WinogradWeightsCode<PairOps, 4, 2>::Pack},
+    TileVectors::kRows};
 
 }  // namespace
 

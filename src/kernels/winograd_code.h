@@ -9,7 +9,8 @@
 
 namespace amp::kernels {
 
-// One dimension of the transforms.
+// One dimension of the transforms. Lagrange's factors are in the weights: the other transforms are plain sums of
+// powers.
 template <class Ops, int kTile>
 struct WinogradTransform;
 
@@ -17,6 +18,21 @@ template <class Ops>
 struct WinogradTransform<Ops, 4> {
   using V = typename Ops::Vector;
   using P = WinogradPoints;
+
+  // Of weights x, y, z, in float64.
+  template <class D>
+  static void Weights(const D& x, const D& y, const D& z, D (&out)[6]) {
+    constexpr double a = P::kA, b = P::kB, a2 = a * a, b2 = b * b;
+    constexpr double factor_0 = 1 / (a2 * b2), factor_a = 0.5 / (a2 * (a2 - b2)), factor_b = 0.5 / (b2 * (b2 - a2));
+    const D even_a = (x + a2 * z) * factor_a, odd_a = (a * factor_a) * y;
+    const D even_b = (x + b2 * z) * factor_b, odd_b = (b * factor_b) * y;
+    out[0] = x * factor_0;
+    out[1] = even_a + odd_a;
+    out[2] = even_a - odd_a;
+    out[3] = even_b + odd_b;
+    out[4] = even_b - odd_b;
+    out[5] = z;
+  }
 
   static void In(const V (&x)[6], V (&y)[6]) {
     const V sum = Ops::All(P::kA2 + P::kB2), product = Ops::All(P::kA2 * P::kB2);
@@ -44,6 +60,14 @@ struct WinogradTransform<Ops, 4> {
 template <class Ops>
 struct WinogradTransform<Ops, 2> {
   using V = typename Ops::Vector;
+
+  template <class D>
+  static void Weights(const D& x, const D& y, const D& z, D (&out)[4]) {
+    out[0] = x;
+    out[1] = (x + y + z) * 0.5;
+    out[2] = (x - y + z) * 0.5;
+    out[3] = z;
+  }
 
   static void In(const V (&x)[4], V (&y)[4]) {
     y[0] = x[0] - x[2];

@@ -1,6 +1,6 @@
 #include "kernels/tile_vectors_generic.h"
 #include "kernels/winograd.h"
-#include "kernels/winograd_code.h"
+#include "kernels/winograd_weights_code.h"
 
 namespace amp::kernels {
 namespace {
@@ -25,7 +25,10 @@ struct Ops : TileVectors {
   }
 };
 
-constexpr WinogradTable kTable = {Isa::kGeneric, {WinogradCode<Ops, 4, 4>::Run, nullptr, nullptr}, Ops::kRows};
+constexpr WinogradTable kTable = {Isa::kGeneric,
+                                  {WinogradCode<Ops, 4, 4>::Run, nullptr, nullptr},
+                                  {WinogradWeightsCode<Ops, 4, 4>::Pack, nullptr, nullptr},
+                                  Ops::kRows};
 
 }  // namespace
 

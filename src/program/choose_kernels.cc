@@ -8,6 +8,7 @@
 #include "program/layer_key.h"
 #include "program/step_features.h"
 #include "program/step_graph.h"
+#include "program/winograd_job.h"
 
 namespace amp {
 namespace {
@@ -126,7 +127,7 @@ class KernelChoices {
       if (!is_asked || candidate.takes > site.producers.size()) continue;
       std::optional<Step> step = candidate.propose(site);
       if (!step) continue;
-      layer->options.options.push_back({candidate.name, Seconds(*step), LeastGain(candidate, site.step, *step)});
+      layer->options.options.push_back({candidate.name, SecondsOfRun(*step), LeastGain(candidate, site.step, *step)});
       layer->steps.push_back(*std::move(step));
       layer->taken.push_back(candidate.takes);
     }
@@ -159,6 +160,14 @@ class KernelChoices {
   std::optional<double> Seconds(const Step& step) const {
     if (conditions_.machine == nullptr) return std::nullopt;
     return conditions_.machine->Seconds(FeaturesOf(step, TypesOf(step)));
+  }
+
+  // With the packing of weights that are not the same in every run.
+  std::optional<double> SecondsOfRun(const Step& step) const {
+    const std::optional<double> seconds = Seconds(step);
+    const std::optional<WinogradWeightsSpec> packing = WinogradWeightsOf(step);
+    if (!seconds || !packing || constant_[step.inputs[1]]) return seconds;
+    return *seconds + *Seconds({*packing, {step.inputs[1]}, {step.inputs[1]}, step.node, ""});
   }
 
   const KernelChooser& chooser_;

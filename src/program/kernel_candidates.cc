@@ -28,10 +28,14 @@ bool ReadsBF16(const StepTypes& types) {
 template <WinogradKind kKind>
 std::optional<Step> ProposeWinograd(const KernelSite& site) {
   const StepTypes types = site.TypesOf(site.step);
-  if (!site.HasConstantWeights() || !IsForWinograd(site.step, types)) return std::nullopt;
+  if (!IsForWinograd(site.step, types)) return std::nullopt;
   if (kernels::WinogradMultipliesBF16(kKind) && !(site.has_bf16 && ReadsBF16(types))) return std::nullopt;
   Step step = site.step;
-  std::get<ConvolutionSpec>(step.spec).winograd = kKind;
+  if (auto* deconvolution = std::get_if<DeconvolutionSpec>(&step.spec)) {
+    deconvolution->winograd = kKind;
+  } else {
+    std::get<ConvolutionSpec>(step.spec).winograd = kKind;
+  }
   return step;
 }
 

@@ -55,7 +55,7 @@ struct ConvolutionSpec {
   static constexpr StepKind kKind{.name = "convolution", .chooses_layouts = true};
   IntTuple strides, dilates, pads_begin, pads_end;
   LayoutHint layout_hint = LayoutHint::kAny;
-  std::optional<kernels::WinogradKind> winograd = {};  // by our own kernel, of weights that are transformed once
+  std::optional<kernels::WinogradKind> winograd = {};  // by our own kernel, of weights that are transformed before
   std::optional<DType> pointwise = {};                 // by our own matrix product, which multiplies this dtype
   // Only where `pointwise`: the source is scaled, shifted and clipped to these bounds before, in float32, as a
   // ScaleShiftSpec does. Scale and shift are the last two inputs, behind the operands of post-ops.
@@ -68,6 +68,8 @@ struct ConvolutionSpec {
 struct WinogradWeightsSpec {
   static constexpr StepKind kKind{.name = "winograd_weights", .keeps_inputs = true};
   kernels::WinogradKind kind = kernels::WinogradKind::kF4x4;
+  bool mirrored = false;  // the window: a deconvolution's
+  void Refine(const StepTypes& types, StepCost* cost) const;
 };
 // Weights of a 1x1 convolution or a dense layer, packed for our own matrix product; see WinogradWeightsSpec.
 struct PointwiseWeightsSpec {
@@ -97,7 +99,9 @@ struct DeconvolutionSpec {
   static constexpr StepKind kKind{.name = "deconvolution", .chooses_layouts = true};
   IntTuple strides, dilates, pads_begin, pads_end;
   LayoutHint layout_hint = LayoutHint::kAny;
+  std::optional<kernels::WinogradKind> winograd = {};  // as a convolution's
   double Flops(const StepTypes& types) const;
+  void Refine(const StepTypes& types, StepCost* cost) const;
 };
 // What a convolution's weights have met: the gradient of its weights. Inputs: its source and the gradient of its
 // result; the result has the shape of its weights.

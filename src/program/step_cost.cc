@@ -52,7 +52,16 @@ void ConvolutionSpec::Refine(const StepTypes& types, StepCost* cost) const {
   cost->dtype = kernels::WinogradMultipliesBF16(*winograd) ? DType::kBFloat16 : DType::kFloat32;
 }
 
-double DeconvolutionSpec::Flops(const StepTypes& types) const { return WindowFlops(types.inputs[0], types.inputs[1]); }
+void WinogradWeightsSpec::Refine(const StepTypes& types, StepCost* cost) const {
+  cost->bytes_written = kernels::PackedWinogradBytes(WinogradJob(*this, types.inputs[0].shape));
+}
+
+double DeconvolutionSpec::Flops(const StepTypes& types) const {
+  return winograd ? AsConvolution(*this).Flops(types) : WindowFlops(types.inputs[0], types.inputs[1]);
+}
+void DeconvolutionSpec::Refine(const StepTypes& types, StepCost* cost) const {
+  if (winograd) AsConvolution(*this).Refine(types, cost);
+}
 double WeightGradientSpec::Flops(const StepTypes& types) const {
   return WindowFlops(types.inputs[1], types.outputs[0]);
 }

@@ -7,6 +7,7 @@
 #include "nnvm/dtype.h"
 #include "program/depthwise_block_job.h"
 #include "program/step.h"
+#include "program/winograd_job.h"
 
 namespace amp {
 namespace {
@@ -106,6 +107,7 @@ Law LawOf(const DepthwiseBlockSpec& spec, const StepTypes& types) {
            log2(job.out_width), log2(job.kernel_height * job.kernel_width), log2(job.stride)}};
 }
 Law LawOf(const DeconvolutionSpec& spec, const StepTypes& types) {
+  if (spec.winograd) return LawOf(AsConvolution(spec), types);
   return WindowLaw("deconvolution", types, types.inputs[0], spec.strides);
 }
 Law LawOf(const InnerProductSpec& spec, const StepTypes& types) {

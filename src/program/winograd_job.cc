@@ -27,14 +27,60 @@ bool HasLargeGroups(const kernels::Winograd& job) {
   return job.groups == 1 || std::min(job.in_channels, job.out_channels) >= kLeastChannels;
 }
 
+template <class Spec>
+bool HasWindowOfWinograd(const Spec& spec) {
+  return AreAll(spec.strides, 1) && AreAll(spec.dilates, 0) && AreBetween(spec.pads_begin, 0, 2) &&
+         AreBetween(spec.pads_end, 0, 2);
+}
+
+bool HasWindowOfWinograd(const StepSpec& spec) {
+  const auto* window = std::get_if<ConvolutionSpec>(&spec);
+  const auto* mirrored = std::get_if<DeconvolutionSpec>(&spec);
+  return window != nullptr ? HasWindowOfWinograd(*window) : mirrored != nullptr && HasWindowOfWinograd(*mirrored);
+}
+
 }  // namespace
 
 bool IsForWinograd(const Step& step, const StepTypes& types) {
-  const auto* spec = std::get_if<ConvolutionSpec>(&step.spec);
-  if (spec == nullptr || !HasKernel3x3(types)) return false;
-  return AreAll(spec->strides, 1) && AreAll(spec->dilates, 0) && AreBetween(spec->pads_begin, 0, 2) &&
-         AreBetween(spec->pads_end, 0, 2) && HasKernelTypes(step, types) && types.outputs[0].shape.size() > 0 &&
-         types.inputs[0].shape.size() > 0 && HasLargeGroups(WinogradJob(*spec, types)) && FinishOf(step, types);
+  return HasWindowOfWinograd(step.spec) && HasKernel3x3(types) && HasKernelTypes(step, types) &&
+         types.outputs[0].shape.size() > 0 && types.inputs[0].shape.size() > 0 &&
+         HasLargeGroups(WinogradJob(step, types)) && FinishOf(step, types);
+}
+
+ConvolutionSpec AsConvolution(const DeconvolutionSpec& spec) {
+  ConvolutionSpec window{spec.strides, spec.dilates, spec.pads_begin, spec.pads_end};
+  for (std::int64_t& pad : window.pads_begin) pad = 2 - pad;
+  for (std::int64_t& pad : window.pads_end) pad = 2 - pad;
+  window.winograd = spec.winograd;
+  return window;
+}
+
+std::optional<WinogradWeightsSpec> WinogradWeightsOf(const Step& step) {
+  const auto* window = std::get_if<ConvolutionSpec>(&step.spec);
+  if (window != nullptr && window->winograd) return WinogradWeightsSpec{*window->winograd, false};
+  const auto* mirrored = std::get_if<DeconvolutionSpec>(&step.spec);
+  if (mirrored != nullptr && mirrored->winograd) return WinogradWeightsSpec{*mirrored->winograd, true};
+  return std::nullopt;
+}
+
+kernels::Winograd WinogradJob(const Step& step, const StepTypes& types) {
+  const auto* deconvolution = std::get_if<DeconvolutionSpec>(&step.spec);
+  if (deconvolution == nullptr) return WinogradJob(std::get<ConvolutionSpec>(step.spec), types);
+  kernels::Winograd job = WinogradJob(AsConvolution(*deconvolution), types);
+  job.mirrored = true;
+  return job;
+}
+
+// Weights (O, I, 3, 3) or (G, O/G, I/G, 3, 3).
+kernels::Winograd WinogradJob(const WinogradWeightsSpec& spec, const Shape& weights) {
+  kernels::Winograd job;
+  job.kind = spec.kind;
+  job.mirrored = spec.mirrored;
+  const int first = weights.rank() - 4;
+  job.groups = first == 1 ? weights[0] : 1;
+  job.out_channels = weights[first];
+  job.in_channels = weights[first + 1];
+  return job;
 }
 
 kernels::Winograd WinogradJob(const ConvolutionSpec& spec, const StepTypes& types) {

@@ -1,4 +1,5 @@
-// Convolutions that our own kernel computes by Winograd's algorithm, as it sees them.
+// Convolutions, and deconvolutions with stride 1, that our own kernel computes by Winograd's algorithm, as it sees
+// them.
 #pragma once
 
 #include "kernels/winograd.h"
@@ -12,6 +13,15 @@ bool IsForWinograd(const Step& step, const StepTypes& types);
 
 // Sizes, without strides of memory; of the kind that the spec names, else F(4x4).
 kernels::Winograd WinogradJob(const ConvolutionSpec& spec, const StepTypes& types);
+kernels::Winograd WinogradJob(const Step& step, const StepTypes& types);
+// As the packed weights of the second input's shape are.
+kernels::Winograd WinogradJob(const WinogradWeightsSpec& spec, const Shape& weights);
+
+// Of a deconvolution with stride 1 and a kernel 3x3: the convolution that it is with its window mirrored.
+ConvolutionSpec AsConvolution(const DeconvolutionSpec& spec);
+
+// What transforms the weights of a step that names a kind.
+std::optional<WinogradWeightsSpec> WinogradWeightsOf(const Step& step);
 
 // So many multiplications and additions take as long, transforms included.
 double WinogradFlops(const kernels::Winograd& job);

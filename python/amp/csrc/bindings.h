@@ -78,5 +78,6 @@ void BindGradient(py::module_& module);
 void BindExecutor(py::module_& module);
 void BindGradientExecutor(py::module_& module);
 void BindOperators(py::module_& module);
+void BindMap(py::module_& module);
 
 }  // namespace amp::python

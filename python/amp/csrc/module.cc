@@ -14,4 +14,5 @@ PYBIND11_MODULE(_core, module) {
   amp::python::BindExecutor(module);
   amp::python::BindGradientExecutor(module);
   amp::python::BindOperators(module);
+  amp::python::BindMap(module);
 }

@@ -52,6 +52,13 @@ void AssignConvolution(LayoutBuilder* builder, Step step) {
   AssignPrimitive(builder, std::move(step));
 }
 
+void AssignDeconvolution(LayoutBuilder* builder, Step step) {
+  auto& spec = std::get<DeconvolutionSpec>(step.spec);
+  if (spec.winograd && AssignWinograd(builder, step)) return;
+  spec.winograd.reset();
+  AssignPrimitive(builder, std::move(step));
+}
+
 std::unique_ptr<const OwnKernel> MakeConvolution(const Step& step, const LaidOutProgram& program) {
   const bool is_pointwise = std::get<ConvolutionSpec>(step.spec).pointwise.has_value();
   return is_pointwise ? MakePointwise(step, program) : MakeWinograd(step, program);
@@ -135,8 +142,11 @@ std::optional<PreparedPrimitive> PrepareWeightGradient(const PrimitiveBuilder& b
                                                                               .prepare = PrepareConvolution,
                                                                               .make_kernel = MakeConvolution,
                                                                               .can_write = CanWriteConvolution});
-[[maybe_unused]] const bool kDeconvolution =
-    RegisterStepKind<DeconvolutionSpec>({.prepare = PrepareDeconvolution, .finishes_once = FinishesOnce});
+[[maybe_unused]] const bool kDeconvolution = RegisterStepKind<DeconvolutionSpec>({.assign_layouts = AssignDeconvolution,
+                                                                                  .prepare = PrepareDeconvolution,
+                                                                                  .make_kernel = MakeWinograd,
+                                                                                  .can_write = CanWriteWinograd,
+                                                                                  .finishes_once = FinishesOnce});
 [[maybe_unused]] const bool kWeightGradient =
     RegisterStepKind<WeightGradientSpec>({.prepare = PrepareWeightGradient, .splits_sums = true});
 

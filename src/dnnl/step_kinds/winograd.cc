@@ -74,33 +74,20 @@ class WeightsKernel : public OwnKernel {
   std::int64_t count_;
 };
 
-// Weights (O, I, 3, 3) or (G, O/G, I/G, 3, 3).
-Winograd JobOfWeights(const WinogradWeightsSpec& spec, const Shape& weights) {
-  Winograd job;
-  job.kind = spec.kind;
-  const int first = weights.rank() - 4;
-  job.groups = first == 1 ? weights[0] : 1;
-  job.out_channels = weights[first];
-  job.in_channels = weights[first + 1];
-  return job;
-}
-
 std::unique_ptr<const OwnKernel> MakeWeights(const Step& step, const LaidOutProgram& program) {
   const TensorType& weights = program.TypeOf(step.inputs[0]);
-  return std::make_unique<WeightsKernel>(JobOfWeights(std::get<WinogradWeightsSpec>(step.spec), weights.shape),
+  return std::make_unique<WeightsKernel>(WinogradJob(std::get<WinogradWeightsSpec>(step.spec), weights.shape),
                                          weights.dtype == DType::kBFloat16, weights.shape.size());
 }
 
-Desc PackedDesc(const WinogradWeightsSpec& spec, const Shape& weights) {
-  const std::size_t bytes = kernels::PackedWinogradBytes(JobOfWeights(spec, weights));
-  return PlainDesc({DType::kUInt8, Shape{static_cast<std::int64_t>(bytes)}});
-}
-
-ValueId PackedWeights(LayoutBuilder* builder, const Step& step, kernels::WinogradKind kind) {
-  const WinogradWeightsSpec spec{kind};
+ValueId PackedWeights(LayoutBuilder* builder, const Step& step) {
+  const WinogradWeightsSpec spec = *WinogradWeightsOf(step);
   const ValueId weights = step.inputs[1];
-  return builder->Derived(weights, spec, builder->NameOf(weights) + ":" + kernels::WinogradName(kind),
-                          PackedDesc(spec, builder->TypeOf(weights).shape), step.node);
+  const std::size_t bytes = kernels::PackedWinogradBytes(WinogradJob(spec, builder->TypeOf(weights).shape));
+  const std::string name =
+      builder->NameOf(weights) + ":" + kernels::WinogradName(spec.kind) + (spec.mirrored ? "_mirrored" : "");
+  return builder->Derived(weights, spec, name, PlainDesc({DType::kUInt8, Shape{static_cast<std::int64_t>(bytes)}}),
+                          step.node);
 }
 
 [[maybe_unused]] const bool kWeights = RegisterStepKind<WinogradWeightsSpec>({.make_kernel = MakeWeights});
@@ -149,9 +136,8 @@ std::pair<Desc, Desc> LayoutsOfLibrary(const Step& step, const StepTypes& types)
 
 bool AssignWinograd(LayoutBuilder* builder, const Step& given) {
   constexpr const char* kReason = "our kernel reads channels last";
-  const auto kind = *std::get<ConvolutionSpec>(given.spec).winograd;
   const StepTypes types = TypesOf(*builder, given);
-  const Winograd job = WinogradJob(std::get<ConvolutionSpec>(given.spec), types);
+  const Winograd job = WinogradJob(given, types);
   const auto finish = FinishOf(given, types);
   const auto [source, result] = LayoutsOfLibrary(given, types);
   if (!finish || !ImageOf(source, job, job.in_channels) || !ImageOf(result, job, job.out_channels)) return false;
@@ -159,7 +145,7 @@ bool AssignWinograd(LayoutBuilder* builder, const Step& given) {
   if (!ImageOf(builder->LayoutOf(step.inputs[0]), job, job.in_channels)) {
     step.inputs[0] = builder->InLayout(step.inputs[0], source, step.node, kReason);
   }
-  step.inputs[1] = PackedWeights(builder, step, kind);
+  step.inputs[1] = PackedWeights(builder, step);
   if (HasBias(step)) step.inputs[2] = builder->InRowMajor(step.inputs[2], step.node, kReason);
   if (finish->sum && !ImageOf(builder->LayoutOf(step.inputs[*finish->sum]), job, job.out_channels)) {
     ValueId& sum = step.inputs[*finish->sum];
@@ -172,7 +158,7 @@ bool AssignWinograd(LayoutBuilder* builder, const Step& given) {
 
 std::unique_ptr<const OwnKernel> MakeWinograd(const Step& step, const LaidOutProgram& program) {
   const StepTypes types = program.TypesOf(step);
-  Winograd job = WinogradJob(std::get<ConvolutionSpec>(step.spec), types);
+  Winograd job = WinogradJob(step, types);
   const auto finish = FinishOf(step, types);
   const auto source = ImageOf(program.layouts[step.inputs[0]], job, job.in_channels),
              result = ImageOf(program.layouts[step.outputs[0]], job, job.out_channels),
@@ -190,7 +176,7 @@ std::unique_ptr<const OwnKernel> MakeWinograd(const Step& step, const LaidOutPro
 }
 
 bool CanWriteWinograd(const Step& step, const LaidOutProgram& program, const Desc& layout) {
-  const Winograd job = WinogradJob(std::get<ConvolutionSpec>(step.spec), program.TypesOf(step));
+  const Winograd job = WinogradJob(step, program.TypesOf(step));
   return ImageOf(layout, job, job.out_channels).has_value();
 }
 

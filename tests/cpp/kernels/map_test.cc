@@ -22,6 +22,15 @@ const MapTable* TableOf(Isa isa) {
   return isa == Isa::kAvx512 ? MapTableAvx512() : isa == Isa::kAvx2 ? MapTableAvx2() : MapTableGeneric();
 }
 
+// The result of the last step, in float32.
+void RunTable(const MapTable& table, MapView map, const void* const* operands, void* result, std::int64_t begin,
+              std::int64_t end) {
+  const MapResult last{static_cast<std::uint8_t>(map.num_operands + map.num_steps - 1), ElementType::kFloat32};
+  map.results = &last;
+  map.num_results = 1;
+  table.range(map, operands, &result, begin, end);
+}
+
 // ---- an obvious definition ----
 
 float Define(const MapStep& s, float x, float y, float z) {
@@ -141,7 +150,7 @@ TEST(Map, EachOperationIsItsDefinition) {
       MapWalk walk{ElementType::kFloat32, 1, {count}, {1}};
       const MapWalk walks[] = {walk, walk, walk};
       const void* operands[] = {x.data(), y.data(), z.data()};
-      table->range({walks, 3, &step, 1, ElementType::kFloat32}, operands, out.data(), 0, count);
+      RunTable(*table, {walks, 3, &step, 1}, operands, out.data(), 0, count);
       for (std::size_t i = 0; i < kCount; ++i) {
         const float expected = Define(step, x.data()[i], y.data()[i], z.data()[i]);
         const float scale = step.op == MapOp::kLinear   ? std::fabs(x.data()[i])
@@ -280,7 +289,7 @@ TEST(Map, NumbersOfBlockedChannels) {
         const MapStep step{MapOp::kAdd, 0, 1};
         const void* operands[] = {x.data(), of_channel.data()};
         const Guarded<float> out(numbers.size());
-        table->range({walks, 2, &step, 1, kF32}, operands, out.data(), 0, count);
+        RunTable(*table, {walks, 2, &step, 1}, operands, out.data(), 0, count);
         for (std::int64_t i = 0; i < count; ++i) {
           const auto at = static_cast<std::size_t>(i / (rows * block) % kBlocks * block + i % block);
           ASSERT_EQ(out.data()[i], numbers[static_cast<std::size_t>(i)] + numbers[at])
@@ -314,8 +323,8 @@ TEST(Map, RowsMayRepeat) {
       const void* operands[] = {x.data(), of_column.data(), of_row.data(), one.data()};
       const Guarded<float> out(numbers.size());
       const std::int64_t middle = count / 2;
-      table->range({walks, 4, steps, 2, kF32}, operands, out.data(), 0, middle);
-      table->range({walks, 4, steps, 2, kF32}, operands, out.data(), middle, count);
+      RunTable(*table, {walks, 4, steps, 2}, operands, out.data(), 0, middle);
+      RunTable(*table, {walks, 4, steps, 2}, operands, out.data(), middle, count);
       for (std::size_t i = 0; i < numbers.size(); ++i) {
         const auto width = static_cast<std::size_t>(columns);
         const float expected = numbers[i] * numbers[i % width] + numbers[i / width] + numbers[0];
@@ -323,6 +332,41 @@ TEST(Map, RowsMayRepeat) {
       }
     }
   }
+}
+
+// Two of them lie where operands do, and what is written is not read again.
+TEST(Map, SeveralResultsMayBeInPlace) {
+  constexpr ElementType kF32 = ElementType::kFloat32, kBF16 = ElementType::kBFloat16;
+  for (const std::size_t count : {1u, 15u, 512u, 1300u, 40000u}) {
+    std::vector<float> x(count), y(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      x[i] = static_cast<float>(i % 77);
+      y[i] = static_cast<float>(i % 13) - 6;
+    }
+    const Guarded<float> first(x), second(y);
+    const Guarded<std::uint16_t> low(count);
+    const Map map({kF32, kF32}, {{2, kF32}, {3, kF32}, {3, kBF16}}, {{MapOp::kAdd, 0, 1}, {MapOp::kMulAdd, 0, 1, 2}},
+                  {{static_cast<std::int64_t>(count), {1, 1}}});
+    const void* operands[] = {first.data(), second.data()};
+    void* results[] = {first.data(), second.data(), low.data()};
+    map.Run(operands, results);
+    for (std::size_t i = 0; i < count; ++i) {
+      ASSERT_EQ(first.data()[i], x[i] + y[i]) << i;
+      ASSERT_EQ(second.data()[i], x[i] * y[i] + x[i] + y[i]) << i;
+      ASSERT_EQ(low.data()[i], FloatToBF16(x[i] * y[i] + x[i] + y[i])) << i;
+    }
+  }
+}
+
+TEST(Map, ResultsMayTradePlaces) {
+  constexpr ElementType kF32 = ElementType::kFloat32;
+  const Guarded<float> first(std::vector<float>(1040, 1)), second(std::vector<float>(1040, 2));
+  const Map map({kF32, kF32}, {{1, kF32}, {0, kF32}}, {{MapOp::kAdd, 0, 1}}, {{1040, {1, 1}}});
+  const void* operands[] = {first.data(), second.data()};
+  void* results[] = {first.data(), second.data()};
+  map.Run(operands, results);
+  EXPECT_EQ(first.values(), std::vector<float>(1040, 2));
+  EXPECT_EQ(second.values(), std::vector<float>(1040, 1));
 }
 
 // Steps in place: of whole tiles, and of what is left.

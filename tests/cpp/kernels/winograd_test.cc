@@ -144,6 +144,7 @@ Problem DrawProblem(Draw& draw, const Variant& variant) {
   p.job.source = p.source->strides();
   p.job.destination = p.destination->strides();
   p.job.sum = p.sum->strides();
+  p.job.mirrored = draw.Chance(0.3);
   p.has_sum = draw.Chance(0.5);
   p.has_bias = draw.Chance(0.7);
   DrawNumbers(draw, &p);
@@ -162,7 +163,8 @@ double Expected(const Problem& p, std::int64_t n, std::int64_t g, std::int64_t c
     const std::int64_t row = y - job.pad_top + k / 3, column = x - job.pad_left + k % 3;
     if (row < 0 || row >= job.in_height || column < 0 || column >= job.in_width) continue;
     for (std::int64_t i = 0; i < job.in_channels; ++i) {
-      const float w = p.weights[static_cast<std::size_t>((channel * job.in_channels + i) * 9 + k)];
+      const std::int64_t place = job.mirrored ? 8 - k : k;
+      const float w = p.weights[static_cast<std::size_t>((channel * job.in_channels + i) * 9 + place)];
       sum += static_cast<double>(w) * p.source->Get(p.source->IndexOf(n, g, i, row, column));
     }
   }
@@ -174,7 +176,7 @@ void ComputeInto(const Image& destination, const Variant& variant, const Problem
   job.num_threads = threads;
   const Guarded<float> weights(p.weights), bias(p.bias);
   const Guarded<char> packed(PackedWinogradBytes(job)), scratch(WinogradScratchBytes(job));
-  PackWinogradWeights(job, weights.data(), packed.data());
+  PackWinogradWeightsWith(*variant.table, job, weights.data(), packed.data());
   const WinogradData data{p.source->data(), packed.data(), p.has_bias ? bias.data() : nullptr,
                           p.has_sum ? p.sum->data() : nullptr, destination.data()};
   RunWinogradWith(*variant.table, job, data, scratch.data());

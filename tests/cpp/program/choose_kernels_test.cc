@@ -23,18 +23,21 @@ Program OneConvolution(DType dtype, std::int64_t size, const IntTuple& strides =
   return program;
 }
 
-// Arithmetic at these speeds; memory takes no time.
-std::shared_ptr<const MachineTable> Machine(double bf16_flops) {
+// Arithmetic at these speeds; memory takes no time unless said.
+std::shared_ptr<const MachineTable> Machine(double bf16_flops, double bytes_per_second = 1e15) {
   nlohmann::ordered_json file = testing::MachineFile();
-  file["bytes_per_second"] = {{1 << 30, 1e15}};
+  file["bytes_per_second"] = {{1 << 30, bytes_per_second}};
   file["flops_per_second"]["bfloat16"] = bf16_flops;
   return MachineTable::Parse(file.dump(), "test");
 }
 
-std::optional<WinogradKind> Chosen(Program program, double bf16_flops = 2e9, bool has_bf16 = true) {
-  const auto machine = Machine(bf16_flops);
-  ChooseKernels(PredictedKernels(), {machine.get(), has_bf16}, &program);
+std::optional<WinogradKind> Chosen(Program program, const MachineTable& machine, bool has_bf16 = true) {
+  ChooseKernels(PredictedKernels(), {&machine, has_bf16}, &program);
   return std::get<ConvolutionSpec>(program.steps[0].spec).winograd;
+}
+
+std::optional<WinogradKind> Chosen(Program program, double bf16_flops = 2e9, bool has_bf16 = true) {
+  return Chosen(std::move(program), *Machine(bf16_flops), has_bf16);
 }
 
 TEST(ChooseKernels, WhereItTakesLessTime) {
@@ -58,11 +61,26 @@ TEST(ChooseKernels, OnlyConvolutionsThatTheKernelKnows) {
   EXPECT_EQ(Chosen(relu), WinogradKind::kF4x4);
 }
 
-// They would have to be transformed in every run.
-TEST(ChooseKernels, WeightsThatAreNoConstantsStayAsTheyAre) {
-  Program program = OneConvolution(kF32, 28);
-  program.values[1].source = ValueSource::kInput;
-  EXPECT_EQ(Chosen(program), std::nullopt);
+// They are transformed in every run: that has to pay.
+TEST(ChooseKernels, WeightsThatAreNoConstants) {
+  for (const std::int64_t size : {8, 112}) {
+    const auto machine = Machine(2e9, 3e8);
+    Program program = OneConvolution(kF32, size);
+    EXPECT_EQ(Chosen(program, *machine), WinogradKind::kF4x4) << size;
+    program.values[1].source = ValueSource::kInput;
+    EXPECT_EQ(Chosen(program, *machine).has_value(), size == 112) << size;
+  }
+}
+
+// The gradient of a convolution's source is the convolution with its window mirrored.
+TEST(ChooseKernels, DeconvolutionsWithStrideOne) {
+  for (const std::int64_t stride : {1, 2}) {
+    Program program = OneConvolution(kF32, 56);
+    program.steps[0].spec = DeconvolutionSpec{{stride, stride}, {0, 0}, {1, 1}, {1, 1}};
+    const auto machine = Machine(2e9);
+    ChooseKernels(PredictedKernels(), {machine.get(), true}, &program);
+    EXPECT_EQ(std::get<DeconvolutionSpec>(program.steps[0].spec).winograd.has_value(), stride == 1);
+  }
 }
 
 // A scale and a shift, and a 1x1 convolution of what they give.

@@ -285,6 +285,7 @@ class LAMB(Formula):
     array([0.9], dtype=float32)
     """
 
+    is_elementwise = False
     num_states = 2
 
     def __init__(

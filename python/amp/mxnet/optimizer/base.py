@@ -9,8 +9,10 @@ import numpy as np
 from ... import nd
 from ...base import ArgumentError, did_you_mean
 from ..lr_scheduler import LRScheduler
+from .elementwise import run_formula
 
 _LOW = ("float16", "bfloat16")
+_FLOATS = ("float32", "bfloat16")  # of elementwise programs
 
 
 class Optimizer:
@@ -191,9 +193,14 @@ class Optimizer:
 
 
 class Formula(Optimizer):
-    """An optimizer that is a formula on float32 arrays: `num_states` arrays of zeros per weight, and `step`."""
+    """An optimizer that is a formula on float32 arrays: `num_states` arrays of zeros per weight, and `step`.
+
+    Where `is_elementwise`, `step` looks at each element by itself and runs as one pass over memory; it is given
+    Numbers then, see elementwise.py. Else it is given NumPy arrays.
+    """
 
     num_states = 0
+    is_elementwise = True
 
     def create_state(self, index, weight):
         states = tuple(zeros_like(weight) for _ in range(self.num_states))
@@ -207,12 +214,17 @@ class Formula(Optimizer):
             return
         self._update_count(index)
         states = () if state is None else state if isinstance(state, tuple) else (state,)
-        with _Float32(weight, *states) as arrays:
-            gradient = np.asarray(grad).astype(np.float32) * np.float32(self.rescale_grad)
-            self.step(index, arrays[0], gradient, arrays[1:])
+        rescale = np.float32(self.rescale_grad)
+        if not self.is_elementwise:
+            with _Float32(weight, *states) as arrays:
+                self.step(index, arrays[0], np.asarray(grad).astype(np.float32) * rescale, arrays[1:])
+            return
+        with _Floats(weight, *states) as arrays:
+            gradient = grad if grad.dtype.name in _FLOATS else grad.astype("float32")
+            run_formula(lambda g, w, *s: self.step(index, w, g * rescale, list(s)), [gradient, *arrays])
 
     def step(self, index, weight, grad, states):
-        """Changes float32 NumPy arrays in place; `grad` is scaled already and may be written to."""
+        """Changes `weight` and `states` in place; `grad` is scaled already and may be written to."""
         raise NotImplementedError(f"{type(self).__name__} has no step")
 
     def clipped(self, grad):
@@ -226,20 +238,35 @@ class Formula(Optimizer):
         return self._index_update_count[index]
 
 
-class _Float32:
-    """Float32 NumPy arrays of NDArrays: views, or copies that are written back at the end."""
+class _Copies:
+    """Arrays of other dtypes as copies in float32, which are written back at the end."""
+
+    dtypes = ()  # names of dtypes that are not copied
 
     def __init__(self, *arrays):
         self._arrays = arrays
-        self._numbers = [np.asarray(a) if a.dtype == np.float32 else np.asarray(a).astype(np.float32) for a in arrays]
+        self._numbers = [a if a.dtype.name in self.dtypes else np.asarray(a).astype(np.float32) for a in arrays]
 
     def __enter__(self):
         return self._numbers
 
     def __exit__(self, kind, error, trace):
         for array, numbers in zip(self._arrays, self._numbers):
-            if array.dtype != np.float32:
+            if numbers is not array:
                 array[...] = numbers.astype(array.dtype)
+
+
+class _Floats(_Copies):
+    dtypes = _FLOATS
+
+
+class _Float32(_Copies):
+    """As NumPy arrays."""
+
+    dtypes = ("float32",)
+
+    def __enter__(self):
+        return [np.asarray(numbers) for numbers in self._numbers]
 
 
 def zeros_like(array):

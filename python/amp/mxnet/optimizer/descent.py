@@ -109,6 +109,8 @@ class SGLD(Formula):
     0.1
     """
 
+    is_elementwise = False
+
     def step(self, index, weight, grad, states):
         lr, wd = self._get_lr(index), self._get_wd(index)
         weight -= _f32(lr / 2) * (self.clipped(grad) + _f32(wd) * weight)
@@ -152,6 +154,8 @@ class LARS(SGD):
     array([0.9999], dtype=float32)
     """
 
+    is_elementwise = False
+
     def __init__(self, momentum=0.0, lazy_update=True, eta=0.001, eps=0, momentum_correction=True, **kwargs):
         super().__init__(momentum=momentum, lazy_update=lazy_update, **kwargs)
         self.eta, self.eps, self.momentum_correction = eta, eps, momentum_correction
@@ -189,6 +193,8 @@ class LBSGD(SGD):
     >>> weight.asnumpy().round(4)
     array([0.95], dtype=float32)
     """
+
+    is_elementwise = False
 
     def __init__(
         self,
