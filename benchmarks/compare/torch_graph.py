@@ -7,13 +7,17 @@ import torch.nn.functional as F
 from onnx import helper, numpy_helper
 
 
-def read(path):
-    """A GraphModule that takes the inputs in order and returns a tuple of outputs."""
-    return _Reader(onnx.load(path).graph).module()
+def read(path, training=False):
+    """A GraphModule that takes the inputs in order and returns a tuple of outputs.
+
+    With `training` its parameters have gradients, and batch norms use the statistics of the batch.
+    """
+    return _Reader(onnx.load(path).graph, training).module()
 
 
 class _Reader:
-    def __init__(self, graph):
+    def __init__(self, graph, training):
+        self.training = training
         self.source, self.root, self.target = graph, torch.nn.Module(), torch.fx.Graph()
         self.arrays = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
         self.values, self.readers, self.makers = {}, {}, {}
@@ -36,16 +40,17 @@ class _Reader:
     def call(self, function, *args, **kwargs):
         return self.target.call_function(function, args, kwargs)
 
-    def tensor(self, name, convert=lambda array: array):
-        """A value of the graph; an initializer, converted, becomes a number, a parameter or, of integers, a buffer."""
+    def tensor(self, name, convert=lambda array: array, is_state=False):
+        """A value of the graph; an initializer, converted, becomes a number, a parameter or, of integers and states,
+        a buffer."""
         if name in self.values:
             return self.values[name]
         if self.arrays[name].ndim == 0:
             return self.arrays[name].item()  # torch's patterns want numbers
         key = f"p{len(self.values)}"
         held = torch.from_numpy(np.array(convert(self.arrays[name]), order="C"))
-        if held.is_floating_point():
-            self.root.register_parameter(key, torch.nn.Parameter(held, requires_grad=False))
+        if held.is_floating_point() and not is_state:
+            self.root.register_parameter(key, torch.nn.Parameter(held, requires_grad=self.training))
         else:
             self.root.register_buffer(key, held)
         self.values[name] = self.target.get_attr(key)
@@ -68,8 +73,10 @@ def _convolution(graph, node, attrs):
 
 
 def _batch_norm(graph, node, attrs):
-    x, gamma, beta, mean, var = graph.inputs(node)
-    return graph.call(F.batch_norm, x, mean, var, gamma, beta, False, 0.0, attrs["epsilon"])
+    x, gamma, beta = (graph.tensor(name) for name in node.input[:3])
+    mean, var = (graph.tensor(name, is_state=True) for name in node.input[3:])
+    momentum = 0.1 if graph.training else 0.0
+    return graph.call(F.batch_norm, x, mean, var, gamma, beta, graph.training, momentum, attrs["epsilon"])
 
 
 def _pool(function):

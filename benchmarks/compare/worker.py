@@ -12,6 +12,7 @@ import time
 import numpy as np
 
 from .contestants import CONTESTANTS
+from .steps import STEP_CONTESTANTS
 from .training import TRAINING_CONTESTANTS
 
 
@@ -47,7 +48,7 @@ class State:
         spec = self.specification
         with np.load(spec["inputs"]) as stored:
             self.inputs = {name: stored[name] for name in stored.files}
-        self.contestant = {**CONTESTANTS, **TRAINING_CONTESTANTS}[spec["contestant"]](
+        self.contestant = {**CONTESTANTS, **TRAINING_CONTESTANTS, **STEP_CONTESTANTS}[spec["contestant"]](
             spec["precision"], len(spec["cpus"])
         )
         begin = time.perf_counter()
