@@ -195,6 +195,17 @@ def gradient_of(array):
     return array._place.gradient if isinstance(array._place, Leaf) else None
 
 
+def is_fresh(array):
+    """Whether a backward pass wrote the gradient since it was last said to be used."""
+    return isinstance(array._place, Leaf) and array._place.is_fresh
+
+
+def set_fresh(array, value):
+    """Says so, or that it was used."""
+    if isinstance(array._place, Leaf):
+        array._place.is_fresh = bool(value)
+
+
 def detached(array):
     """The same elements in shared memory, as a constant."""
     other = type(array)(array)

@@ -6,7 +6,7 @@ from .base import ArgumentError
 __all__ = ["AttrScope", "current", "disable_amp", "disable_graphamp"]
 
 # MXNet's own attributes may be written without the underscores that they have in files.
-_HIDDEN_KEYS = ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage", "profiler_scope")
+HIDDEN_KEYS = ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage", "profiler_scope")
 
 # What optimizations must not do to a node: a number in decimal, one bit each.
 CONSTRAINT_KEY = "__opt_constraint__"
@@ -89,4 +89,4 @@ def _checked(attributes):
     for key, value in attributes.items():
         if not isinstance(key, str) or not isinstance(value, str):
             raise ArgumentError(f"attributes of nodes are text, got {key!r}: {value!r}")
-    return {f"__{key}__" if key in _HIDDEN_KEYS else key: value for key, value in attributes.items()}
+    return {f"__{key}__" if key in HIDDEN_KEYS else key: value for key, value in attributes.items()}

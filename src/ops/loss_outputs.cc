@@ -254,6 +254,20 @@ void BackwardMakeLoss(const Node& node, const NDArray& data, NDArray& out) {
         .Set(IdentityFact{})
         .Set(IsView{});
 
+// Of 1.x, for symbols that are losses by themselves.
+[[maybe_unused]] const auto kPlainMakeLoss =
+    RegisterOp<NoParam>("make_loss")
+        .Doc("The data, of which each element is a loss: its gradient is 1, whatever arrives from behind.")
+        .Inputs({"data"})
+        .Set(SameShape())
+        .Set(SameFloatDType())
+        .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
+        .Set(GradientRule{[](GradientContext& c) { c.Set(0, c.Call("ones_like", {c.in(0)})); }})
+        .Set(ReferenceKernel{
+            [](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { CopyElements(in[0], out[0]); }})
+        .Set(IdentityFact{})
+        .Set(IsView{});
+
 [[maybe_unused]] const auto kBackwardMakeLoss =
     RegisterOp<MakeLossParam>("_backward_MakeLoss")
         .Doc("The gradient of MakeLoss's data.")

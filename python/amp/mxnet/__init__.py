@@ -63,6 +63,11 @@ __version__ = "1.9.1"
 device, executor, initializer, kv, mod, rnd = context, bound_symbol, init, kvstore, module, random
 ndarray, numpy, numpy_extension, symbol = nd, np, npx, sym
 nd.random = random
+for _name in ("uniform", "normal", "poisson", "exponential", "negative_binomial", "generalized_negative_binomial"):
+    # Both names of MXNet's operators.
+    setattr(nd, _name, getattr(random, _name))
+    setattr(nd, f"random_{_name}", getattr(random, _name))
+nd.random_gamma, nd.random_randint = random.gamma, random.randint
 array_methods.install()
 symbol_methods.install()
 

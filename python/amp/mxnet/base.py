@@ -23,12 +23,23 @@ __all__ = [
     "MissingNameError",
     "NotImplementedForSymbol",
     "UnsupportedError",
+    "py_str",
 ]
 
 mx_real_t = np.float32
 string_types = (str,)
 numeric_types = (float, int, np.generic)
 integer_types = (int, np.int32, np.int64)
+
+
+def py_str(x):
+    """Bytes as text.
+
+    >>> mx.base.py_str(b"conv0")
+    'conv0'
+    """
+    return x.decode("utf-8")
+
 
 # What names of operators begin with, by family.
 _OP_NAME_PREFIX_LIST = ["_contrib_", "_linalg_", "_sparse_", "_image_", "_random_"]

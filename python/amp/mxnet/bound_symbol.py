@@ -42,6 +42,7 @@ class BoundSymbol:
         self._plan = None
         self._monitor = None
         self._outputs = None
+        self._awaits_backward = False  # the last forward run was for training
 
     # ---- arrays ----
 
@@ -127,6 +128,7 @@ class BoundSymbol:
             if name not in self._arguments:
                 raise ArgumentError(f"the symbol has no argument {name!r}{did_you_mean(name, self._arguments)}")
             _packing.write(name, self._arguments[name], array)
+        self._awaits_backward = bool(is_train)
         if is_train:
             self._outputs = self._training_runs().forward({})
             return self._outputs
@@ -142,8 +144,9 @@ class BoundSymbol:
         """Writes gradients to the arrays of `grad_dict`, or adds them, for the last `forward(is_train=True)`.
 
         The gradients are those of the sum of all outputs, each times its array in `out_grads` (None: ones). Losses
-        such as SoftmaxOutput ignore theirs. Auxiliary states move. `is_train` has no effect. Raises ArgumentError
-        where no forward run waits for it, and UnsupportedError for an operator without a gradient.
+        such as SoftmaxOutput ignore theirs. Auxiliary states move. Behind a `forward` that was not for training the
+        outputs are computed anew, with the arrays as they are now. `is_train` has no effect. Raises ArgumentError where
+        no forward run waits for it, and UnsupportedError for an operator without a gradient.
 
         >>> x = amp.sym.Variable("x")
         >>> bound = (x * x).simple_bind(x=(1,))
@@ -154,7 +157,11 @@ class BoundSymbol:
         """
         if not self._gradients:
             raise ArgumentError("no gradient was asked for: bind with grad_req='write'")
-        self._training_runs().backward(out_grads, retain=False)
+        runs = self._training_runs()
+        if self._outputs is not None and not self._awaits_backward:
+            runs.forward({})
+            self._awaits_backward = True
+        runs.backward(out_grads, retain=False)
 
     def _training_runs(self):
         if self._runs is None:

@@ -28,9 +28,54 @@ from ._array_comparison import (
 from ._gradient_checks import check_numeric_gradient, check_symbolic_backward, numeric_grad
 from ._missing import getter, refusing
 from ._test_arrays import arrays_of, states_of
+from ._test_tools import (
+    assign_each,
+    assign_each2,
+    check_gluon_hybridize_consistency,
+    collapse_sum_like,
+    compare_ndarray_tuple,
+    compare_optimizer,
+    create_2d_tensor,
+    create_vector,
+    default_atols,
+    default_numeric_eps,
+    default_rtols,
+    effective_dtype,
+    get_tolerance,
+    get_tols,
+    has_tvm_ops,
+    is_op_runnable,
+    rand_coord_2d,
+    random_sample,
+    retry,
+)
 from .context import Context, current_context
+from .util import use_np
 
 __all__ = [
+    "effective_dtype",
+    "default_numeric_eps",
+    "default_rtols",
+    "default_atols",
+    "get_tolerance",
+    "get_tols",
+    "compare_ndarray_tuple",
+    "compare_optimizer",
+    "check_gluon_hybridize_consistency",
+    "assign_each",
+    "assign_each2",
+    "create_vector",
+    "create_2d_tensor",
+    "rand_coord_2d",
+    "random_sample",
+    "collapse_sum_like",
+    "retry",
+    "has_tvm_ops",
+    "is_op_runnable",
+    "mx",
+    "np",
+    "use_np",
+
     "almost_equal",
     "assert_allclose",
     "assert_almost_equal",
@@ -68,6 +113,8 @@ __all__ = [
     "set_default_device",
     "simple_forward",
 ]
+
+mx = sys.modules[__package__]  # MXNet's tests take it, and np, from here
 
 # ---- arrays ----
 

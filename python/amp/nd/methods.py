@@ -354,6 +354,7 @@ def _install():
     NDArray.T = property(lambda self: self.transpose(), doc="The array with its axes in reverse order.")
     NDArray.attach_grad, NDArray.backward = _attach_grad, _run_backward
     NDArray.grad = property(_backward.gradient_of, doc="The gradient that was attached, or None.")
+    NDArray._fresh_grad = property(_backward.is_fresh, _backward.set_fresh)
 
 
 _install()

@@ -4,7 +4,7 @@ import functools
 import inspect
 
 from .. import _core
-from ..attribute import AttrScope
+from ..attribute import HIDDEN_KEYS, AttrScope
 from ..base import ArgumentError, did_you_mean
 from ..name import NameManager
 from .attributes import attribute_text, value_of
@@ -177,6 +177,8 @@ class _SymbolOperator(Operator):
 
     def __call__(self, args, kwargs):
         positional, inputs, attributes, name, attr = self.split(args, kwargs)
+        hidden = {key: attributes.pop(key) for key in HIDDEN_KEYS if key in attributes and key not in self._types}
+        attr = {**(attr or {}), **hidden}
         name = NameManager.current().get(name, self.name.lower())
         scope = AttrScope.current()
         attributes = scope.constrain({**scope.get(attr), **attributes})

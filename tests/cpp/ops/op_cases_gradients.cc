@@ -259,11 +259,14 @@ OpRow OfSvm(const char* name) {
 }
 
 OpRow OfMakeLoss(const char* name) {
-  return {name, [](Random& random) {
+  const bool has_attributes = std::string(name) != "make_loss";
+  return {name, [has_attributes](Random& random) {
             OpCase c;
-            Maybe(random, &c.attrs, "grad_scale", PrintAttr(random.Real(-2, 2)));
-            Maybe(random, &c.attrs, "valid_thresh", PrintAttr(random.Real(-2, 2)));
-            Maybe(random, &c.attrs, "normalization", random.Of({"null", "batch", "valid"}));
+            if (has_attributes) {
+              Maybe(random, &c.attrs, "grad_scale", PrintAttr(random.Real(-2, 2)));
+              Maybe(random, &c.attrs, "valid_thresh", PrintAttr(random.Real(-2, 2)));
+              Maybe(random, &c.attrs, "normalization", random.Of({"null", "batch", "valid"}));
+            }
             c.inputs = {{{random.Type(FloatTypes()), random.Sizes(static_cast<int>(random.Int(1, 4)), 5)}}};
             c.error = {0, 4, 0};
             return c;
@@ -406,6 +409,7 @@ const std::vector<OpRow>& GradientOpRows() {
       OfRegression("LogisticRegressionOutput"),
       OfRegression("MAERegressionOutput"),
       OfMakeLoss("MakeLoss"),
+      OfMakeLoss("make_loss"),
       OfSvm("SVMOutput"),
       OfTranspose("_backward_AdaptiveAvgPooling2D", "_contrib_AdaptiveAvgPooling2D"),
       {"_backward_BatchNorm", DrawBackwardBatchNorm},

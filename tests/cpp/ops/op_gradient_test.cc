@@ -37,7 +37,8 @@ const std::set<std::string> kNoDerivatives{"BlockGrad",
                                            "_backward_MakeLoss",
                                            "_contrib_MultiBoxDetection",
                                            "_contrib_box_decode",
-                                           "_contrib_box_iou"};
+                                           "_contrib_box_iou",
+                                           "make_loss"};
 // Gradients of statistics among the outputs are ignored, as in MXNet.
 const std::set<std::string> kFirstOutputOnly{"BatchNorm", "GroupNorm", "LayerNorm", "_contrib_SyncBatchNorm",
                                              "_train_BatchNorm"};

@@ -92,6 +92,8 @@ void AddLosses(std::vector<Refusal>* all) {
     all->push_back({op, {{"normalization", "half"}}, {F32({2})}, {"expected one of null, batch, valid, got 'half'"}});
     all->push_back({op, {}, {I32({2})}, {kFloats}});
   }
+  all->push_back({"make_loss", {}, {I32({2})}, {kFloats}});
+  all->push_back({"make_loss", {{"grad_scale", "2"}}, {F32({2})}, {"unknown attribute 'grad_scale'"}});
   all->push_back({"_backward_SoftmaxOutput", {}, {F32({2, 3}), F32({3})}, {"expected a label for each of 2 lines"}});
   all->push_back({"_backward_SoftmaxOutput", {}, {I32({2, 3}), F32({2})}, {kFloats}});
 }

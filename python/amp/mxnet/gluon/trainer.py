@@ -2,7 +2,6 @@
 
 import os
 
-from ... import _recording
 from ...base import ArgumentError
 from .. import kvstore as stores
 from .. import optimizer as optimizers
@@ -128,7 +127,7 @@ class Trainer:
         for index, parameter in enumerate(self._params):
             if parameter.grad_req == "null":
                 continue
-            is_fresh = _is_fresh(parameter)
+            is_fresh = parameter.data()._fresh_grad
             if not is_fresh and not ignore_stale_grad:
                 raise UserWarning(
                     f"the gradient of parameter '{parameter.name}' was not written by backward since the last step: "
@@ -138,7 +137,7 @@ class Trainer:
                 chosen.append((index, parameter))
         for index, parameter in chosen:
             self._update_one(index, parameter)
-            _set_stale(parameter)
+            parameter.data()._fresh_grad = False
 
     def _update_one(self, index, parameter):
         parameter.data()._leave_views()  # what NumPy shows of a weight stays what it was, as MXNet's copies do
@@ -174,17 +173,3 @@ def _parameters(params):
     if not isinstance(params, (list, tuple)) or not all(isinstance(p, Parameter) for p in params):
         raise ArgumentError(f"params: expected a list or a dict of Parameters, got {type(params).__name__}")
     return list({id(parameter): parameter for parameter in params}.values())  # shared ones once
-
-
-def _leaf(parameter):
-    place = parameter.data()._place
-    return place if isinstance(place, _recording.Leaf) else None
-
-
-def _is_fresh(parameter):
-    leaf = _leaf(parameter)
-    return leaf is not None and leaf.is_fresh
-
-
-def _set_stale(parameter):
-    _leaf(parameter).is_fresh = False

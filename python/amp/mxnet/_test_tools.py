@@ -1,0 +1,273 @@
+"""What else MXNet's `test_utils` has: tolerances by dtype, comparisons of optimizers and of blocks, small helpers."""
+
+import functools
+
+import numpy as np
+
+from .. import nd
+from ..base import dtype_name
+from . import random
+from ._array_comparison import assert_almost_equal
+
+_EPSILONS = {"float16": 1e-3, "bfloat16": 1e-2, "float32": 1e-4, "float64": 1e-6}
+_RELATIVE = {"float16": 1e-2, "bfloat16": 1e-1, "float32": 1e-4, "float64": 1e-5, "bool": 0}
+_ABSOLUTE = {"float16": 1e-1, "bfloat16": 1e-1, "float32": 1e-3, "float64": 1e-20, "bool": 0}
+
+
+def effective_dtype(dat):
+    """The dtype whose rounding an array's numbers have: its own.
+
+    >>> mx.test_utils.effective_dtype(amp.nd.ones((2,)))
+    dtype('float32')
+    """
+    return dat.dtype if hasattr(dat, "dtype") else np.dtype(dat)
+
+
+def default_numeric_eps():
+    """{dtype: step of finite differences}
+
+    >>> mx.test_utils.default_numeric_eps()[np.dtype("float32")]
+    0.0001
+    """
+    return _by_dtype(_EPSILONS)
+
+
+def default_rtols():
+    """{dtype: relative tolerance}
+
+    >>> mx.test_utils.default_rtols()[np.dtype("float64")]
+    1e-05
+    """
+    return _by_dtype(_RELATIVE)
+
+
+def default_atols():
+    """{dtype: absolute tolerance}
+
+    >>> mx.test_utils.default_atols()[np.dtype("float32")]
+    0.001
+    """
+    return _by_dtype(_ABSOLUTE)
+
+
+def _by_dtype(values):
+    return {np.dtype(name): value for name, value in values.items() if name != "bfloat16"}
+
+
+def get_tolerance(dat, tol, default_tol):
+    """`tol`, or what `default_tol` ({dtype: number}) says of the array's dtype.
+
+    >>> mx.test_utils.get_tolerance(amp.nd.ones((2,)), None, mx.test_utils.default_rtols())
+    0.0001
+    """
+    if isinstance(tol, dict):
+        default_tol, tol = tol, None
+    return default_tol.get(effective_dtype(dat), 0) if tol is None else tol
+
+
+def get_tols(x, y, rtol, atol):
+    """Relative and absolute tolerance for two arrays: the larger of theirs where None is given.
+
+    >>> mx.test_utils.get_tols(amp.nd.ones((2,)), amp.nd.ones((2,)), None, 1e-7)
+    (0.0001, 1e-07)
+    """
+    rtol = max(get_tolerance(array, rtol, default_rtols()) for array in (x, y))
+    atol = max(get_tolerance(array, atol, default_atols()) for array in (x, y))
+    return rtol, atol
+
+
+def compare_ndarray_tuple(t1, t2, rtol=None, atol=None):
+    """Compares arrays, or tuples of them that may hold tuples and None. Raises AssertionError.
+
+    >>> mx.test_utils.compare_ndarray_tuple((amp.nd.ones((2,)), None), (amp.nd.ones((2,)), None))
+    """
+    if t1 is None or t2 is None:
+        assert t1 is t2, f"one of the two is None: {t1}, {t2}"
+    elif isinstance(t1, (tuple, list)):
+        assert len(t1) == len(t2), f"{len(t1)} arrays and {len(t2)}"
+        for one, other in zip(t1, t2):
+            compare_ndarray_tuple(one, other, rtol, atol)
+    else:
+        assert_almost_equal(t1, t2, rtol=rtol, atol=atol)
+
+
+def compare_optimizer(
+    opt1,
+    opt2,
+    shapes,
+    dtype,
+    w_stype="default",
+    g_stype="default",
+    rtol=1e-4,
+    atol=1e-5,
+    compare_states=True,
+    ntensors=1,
+):
+    """Lets two optimizers update equal random weights by equal gradients, and compares. Raises AssertionError.
+
+    `shapes`: one shape, or a list of one for each of `ntensors` weights that are updated together.
+
+    >>> one, other = (mx.optimizer.SGD(momentum=0.9) for _ in range(2))
+    >>> mx.test_utils.compare_optimizer(one, other, (3, 4), "float32")
+    """
+    shapes = shapes if isinstance(shapes, list) else [shapes]
+
+    def arrays():
+        return [random.uniform(-1, 1, shape=shape).astype(dtype_name(dtype)) for shape in shapes]
+
+    weights, gradients = arrays(), arrays()
+    found = []
+    for optimizer in (opt1, opt2):
+        own, given = [array.copy() for array in weights], [array.copy() for array in gradients]
+        states = [optimizer.create_state_multi_precision(i, weight) for i, weight in enumerate(own)]
+        if len(shapes) == 1:
+            optimizer.update_multi_precision(0, own[0], given[0], states[0])
+        else:
+            optimizer.update_multi_precision(list(range(len(own))), own, given, states)
+        found.append((own, states))
+    if compare_states:
+        compare_ndarray_tuple(tuple(found[0][1]), tuple(found[1][1]), rtol=rtol, atol=atol)
+    compare_ndarray_tuple(found[0][0], found[1][0], rtol=rtol, atol=atol)
+
+
+def check_gluon_hybridize_consistency(net_builder, data_l, numpy_func=None, test_grad=True, rtol=1e-4, atol=1e-4):
+    """Compares a block with itself hybridized: results and, with `test_grad`, gradients. Raises AssertionError.
+
+    `net_builder()` makes the block; `data_l` are its inputs; `numpy_func(*arrays)`, if given, says what it computes.
+
+    >>> mx.test_utils.check_gluon_hybridize_consistency(lambda: mx.gluon.nn.Activation("relu"), [amp.nd.ones((2,))])
+    """
+    from . import autograd  # late: autograd needs arrays that are complete
+
+    found, parameters = [], None
+    for hybridize in (False, True):
+        net = net_builder()
+        net.initialize()
+        if hybridize:
+            net.hybridize()
+        inputs = [type(data)(data).copy() for data in data_l]
+        if parameters is not None:
+            net(*inputs)  # shapes are known then
+            for own, other in zip(net.collect_params().values(), parameters):
+                own.set_data(other)
+        for array in inputs if test_grad else []:
+            array.attach_grad()
+        with autograd.record(train_mode=False) if test_grad else autograd.pause():
+            out = net(*inputs)
+        if test_grad:
+            out.backward(train_mode=False)
+        parameters = [parameter.data() for parameter in net.collect_params().values()]
+        gradients = [parameter.grad() for parameter in net.collect_params().values() if parameter.grad_req != "null"]
+        found.append([out, *([array.grad for array in inputs] + gradients if test_grad else [])])
+    compare_ndarray_tuple(found[0], found[1], rtol=rtol, atol=atol)
+    if numpy_func is not None:
+        assert_almost_equal(found[0][0], numpy_func(*(data.asnumpy() for data in data_l)), rtol=rtol, atol=atol)
+
+
+def assign_each(the_input, function):
+    """An array of function(element), or a copy where there is none.
+
+    >>> mx.test_utils.assign_each(np.array([1.0, 2.0]), lambda x: x + 1)
+    array([2., 3.])
+    """
+    return np.array(the_input) if function is None else np.vectorize(function)(np.array(the_input))
+
+
+def assign_each2(input1, input2, function):
+    """An array of function(element, element).
+
+    >>> mx.test_utils.assign_each2(np.array([1.0]), np.array([2.0]), max)
+    array([2.])
+    """
+    return np.array(input1) if function is None else np.vectorize(function)(np.array(input1), np.array(input2))
+
+
+def create_vector(size, dtype=np.int64):
+    """0, 1, 2, ... as an array.
+
+    >>> mx.test_utils.create_vector(3).asnumpy()
+    array([0, 1, 2])
+    """
+    return nd.array(np.arange(size, dtype=dtype), dtype=dtype)
+
+
+def create_2d_tensor(rows, columns, dtype=np.int64):
+    """Rows of equal numbers: 0, 1, 2, ...
+
+    >>> mx.test_utils.create_2d_tensor(2, 3).asnumpy()
+    array([[0, 0, 0],
+           [1, 1, 1]])
+    """
+    return nd.array(np.broadcast_to(np.arange(rows, dtype=dtype)[:, None], (rows, columns)), dtype=dtype)
+
+
+def rand_coord_2d(x_low, x_high, y_low, y_high):
+    """Two random integers, the first from [x_low, x_high), the second from [y_low, y_high).
+
+    >>> mx.test_utils.rand_coord_2d(1, 2, 5, 6)
+    (1, 5)
+    """
+    x, y = (random.generator().integers(low, high) for low, high in ((x_low, x_high), (y_low, y_high)))
+    return int(x), int(y)
+
+
+def random_sample(population, k):
+    """k elements in the order in which they were.
+
+    >>> mx.test_utils.random_sample([1, 2, 3], 3)
+    [1, 2, 3]
+    """
+    chosen = random.generator().choice(len(population), size=k, replace=False)
+    return [population[i] for i in sorted(int(i) for i in chosen)]
+
+
+def collapse_sum_like(a, shape):
+    """The sum of `a` over all axes along which an array of `shape` was broadcast to it.
+
+    >>> mx.test_utils.collapse_sum_like(np.ones((2, 3)), (3,))
+    array([2., 2., 2.])
+    """
+    added = a.ndim - len(shape)
+    axes = tuple(range(added)) + tuple(i + added for i, size in enumerate(shape) if size == 1 != a.shape[i + added])
+    return a.sum(axis=axes, keepdims=True).reshape(shape)
+
+
+def retry(n):
+    """A decorator: the function may raise AssertionError n - 1 times.
+
+    >>> mx.test_utils.retry(2)(lambda: 1)()
+    1
+    """
+    assert n > 0
+
+    def decorate(function):
+        @functools.wraps(function)
+        def tried(*args, **kwargs):
+            for _ in range(n - 1):
+                try:
+                    return function(*args, **kwargs)
+                except AssertionError:
+                    continue
+            return function(*args, **kwargs)
+
+        return tried
+
+    return decorate
+
+
+def has_tvm_ops():
+    """False: there are no operators of TVM.
+
+    >>> mx.test_utils.has_tvm_ops()
+    False
+    """
+    return False
+
+
+def is_op_runnable():
+    """True: every operator runs on this machine.
+
+    >>> mx.test_utils.is_op_runnable()
+    True
+    """
+    return True
