@@ -64,7 +64,7 @@ class GradientRuns:
             for name, (dtype, shape) in gradient_types.items()
         }
         self._adds = [requests[name] == "add" for name in self._differentiated]
-        self._states = []
+        self._states, self._outputs = [], []
 
     def forward(self, inputs):
         """The outputs for these arrays, {name: array}."""
@@ -74,12 +74,18 @@ class GradientRuns:
             raise ArgumentError(f"inputs are missing: {', '.join(missing)}")
         outputs = self.handle.forward([known[name] for name in self.handle.input_names()], _random_key.draw())
         self._states = [known[name] for name in self.handle.state_names()]
+        self._outputs = list(outputs)
         return outputs
 
     def backward(self, head_gradients, retain):
         """Writes gradients, and moves auxiliary states."""
         gradients = [self.gradients[name] for name in self._differentiated]
-        self.handle.backward(_list_of(head_gradients), gradients, self._adds, bool(retain), self._states)
+        heads = [self._apart_from_outputs(head) for head in _list_of(head_gradients)]
+        self.handle.backward(heads, gradients, self._adds, bool(retain), self._states)
+
+    def _apart_from_outputs(self, head):
+        """Outputs may be head gradients: a copy, because a plan that runs again writes to them."""
+        return head.copy() if any(head is output for output in self._outputs) else head
 
     def profile(self, inputs, runs):
         known = {**self.arrays, **inputs}

@@ -81,9 +81,7 @@ class Sequences {
                                            : std::find(row, row + most, p.blank_is_first() ? 0 : -1);
       labels_.emplace_back(row, end);
       for (const std::int64_t label : labels_.back()) {
-        if (label < 0 || label >= classes_ || label == blank_) {
-          FailAt(node, "label {} is none of {} classes with blank {}", label, classes_, blank_);
-        }
+        if (label < 0 || label >= classes_) FailAt(node, "label {} is none of {} classes", label, classes_);
       }
       if (!lengths_.empty()) Checked(lengths_[i], steps_, "data_lengths");
     }

@@ -31,6 +31,7 @@ from . import (
     metric,
     model,
     module,
+    nd_functions,
     np,
     npx,
     operator,
@@ -63,11 +64,7 @@ __version__ = "1.9.1"
 device, executor, initializer, kv, mod, rnd = context, bound_symbol, init, kvstore, module, random
 ndarray, numpy, numpy_extension, symbol = nd, np, npx, sym
 nd.random = random
-for _name in ("uniform", "normal", "poisson", "exponential", "negative_binomial", "generalized_negative_binomial"):
-    # Both names of MXNet's operators.
-    setattr(nd, _name, getattr(random, _name))
-    setattr(nd, f"random_{_name}", getattr(random, _name))
-nd.random_gamma, nd.random_randint = random.gamma, random.randint
+nd_functions.install()
 array_methods.install()
 symbol_methods.install()
 

@@ -271,3 +271,78 @@ def is_op_runnable():
     True
     """
     return True
+
+
+def np_reduce(dat, axis, keepdims, numpy_reduce_func):
+    """A reduction of NumPy over several axes, one after the other.
+
+    >>> mx.test_utils.np_reduce(np.ones((2, 3)), (0, 1), False, np.sum)
+    array(6.)
+    """
+    axes = range(dat.ndim) if axis is None else (axis,) if np.isscalar(axis) else axis
+    axes = sorted(one % dat.ndim for one in axes)
+    result = dat
+    for one in reversed(axes):
+        result = numpy_reduce_func(result, axis=one)
+    return result.reshape([1 if i in axes else n for i, n in enumerate(dat.shape)]) if keepdims else np.asarray(result)
+
+
+def gen_buckets_probs_with_ppf(ppf, nbuckets):
+    """Buckets of equal probability of a distribution whose quantiles are `ppf(probability)`: their bounds and these.
+
+    >>> mx.test_utils.gen_buckets_probs_with_ppf(lambda p: p, 2)
+    ([(0.0, 0.5), (0.5, 1.0)], [0.5, 0.5])
+    """
+    bounds = [float(ppf(i / nbuckets)) for i in range(nbuckets + 1)]
+    return list(zip(bounds, bounds[1:])), [1 / nbuckets] * nbuckets
+
+
+def mean_check(generator, mu, sigma, nsamples=1000000):
+    """Whether the mean of samples is within three standard errors of `mu`.
+
+    >>> mx.test_utils.mean_check(lambda n: np.zeros(n), 0, 1, 100)
+    True
+    """
+    return bool(abs(np.mean(np.asarray(generator(nsamples))) - mu) < 3 * sigma / np.sqrt(nsamples))
+
+
+def var_check(generator, sigma, nsamples=1000000):
+    """Whether the variance of samples is within three standard errors of `sigma` squared.
+
+    >>> mx.test_utils.var_check(lambda n: np.tile([-1.0, 1.0], n // 2), 1, 100)
+    True
+    """
+    variance = np.var(np.asarray(generator(nsamples), np.float64), ddof=1)
+    return bool(abs(variance - sigma**2) < 3 * np.sqrt(2 * sigma**4 / (nsamples - 1)))
+
+
+def chi_square_check(generator, buckets, probs, nsamples=1000000):
+    """(p, counted, expected) of Pearson's test; buckets are intervals or single values. Needs SciPy.
+
+    >>> callable(mx.test_utils.chi_square_check)
+    True
+    """
+    from scipy.stats import chisquare
+
+    samples = np.asarray(generator(nsamples)).reshape(-1)
+    expected = np.asarray(probs, np.float64) * samples.size
+    if isinstance(buckets[0], (list, tuple)):
+        counts = [np.count_nonzero((samples >= low) & (samples < high)) for low, high in buckets]
+    else:
+        counts = [np.count_nonzero(samples == value) for value in buckets]
+    counts = np.asarray(counts, np.float64)
+    return chisquare(counts, expected * counts.sum() / expected.sum()).pvalue, counts, expected
+
+
+def verify_generator(
+    generator, buckets, probs, nsamples=1000000, nrepeat=5, success_rate=0.2, alpha=0.05, always_success=False
+):
+    """Pearson's test several times: p values. Raises AssertionError if too few are above `alpha`. Needs SciPy.
+
+    >>> callable(mx.test_utils.verify_generator)
+    True
+    """
+    found = [chi_square_check(generator, buckets, probs, nsamples)[0] for _ in range(nrepeat)]
+    succeeded = sum(p > alpha for p in found)
+    assert always_success or succeeded >= nrepeat * success_rate, f"p values {found}: {succeeded} above {alpha}"
+    return found

@@ -15,6 +15,7 @@ from ..sym import Variable
 from ._missing import getter
 
 __all__ = [
+    "NDArray",
     "Function",
     "backward",
     "get_symbol",

@@ -241,18 +241,13 @@ class Constant(Initializer):
     """
 
     def __init__(self, value):
-        super().__init__(value=value)
+        super().__init__(value=np.asarray(value).tolist())  # an array as nested lists, which JSON knows
         self.value = value
 
     def _init_weight(self, name, arr):
         _write(arr, np.broadcast_to(np.asarray(self.value), tuple(arr.shape)))
 
     _init_default = _init_weight
-
-    def dumps(self):
-        """As for others; an array is written as nested lists."""
-        value = self.value.tolist() if isinstance(self.value, np.ndarray) else np.asarray(self.value).tolist()
-        return json.dumps(["constant", {"value": value}])
 
 
 @register

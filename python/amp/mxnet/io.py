@@ -252,9 +252,10 @@ def _named(arrays, default_name, what):
 
 def _common_rows(named):
     counts = {name: array.shape[0] for name, array in named}
-    if len(set(counts.values())) != 1:
+    rows = next(iter(counts.values()))
+    if min(counts.values()) < rows:
         raise ArgumentError(f"arrays have different numbers of rows: {counts}")
-    return next(iter(counts.values()))
+    return rows
 
 
 __getattr__ = getter(__name__)

@@ -32,9 +32,13 @@ class Adam(Formula):
         super().__init__(learning_rate=learning_rate, **kwargs)
         self.beta1, self.beta2, self.epsilon, self.lazy_update = beta1, beta2, epsilon, lazy_update
 
-    def step(self, index, weight, grad, states):
+    def step_size(self, index):
+        """The learning rate with the bias of both means corrected."""
         t = self.count_of(index)
-        lr = self._get_lr(index) * math.sqrt(1 - self.beta2**t) / (1 - self.beta1**t)
+        return self._get_lr(index) * math.sqrt(1 - self.beta2**t) / (1 - self.beta1**t)
+
+    def step(self, index, weight, grad, states):
+        lr = self.step_size(index)
         grad += _f32(self._get_wd(index)) * weight
         self.clipped(grad)
         mean, square = states
