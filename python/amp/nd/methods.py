@@ -80,6 +80,7 @@ def _in_place(name):
 
 def _fluent(name):
     def method(self, *args, **kwargs):
+        kwargs.pop("inplace", None)  # of MXNet's expand_dims, flatten and squeeze
         return find_function(name)(self, *args, **kwargs)
 
     method.__name__ = name

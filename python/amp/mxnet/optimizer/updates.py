@@ -79,6 +79,8 @@ def _update(optimizer, given, states, options, is_mixed):
     if not is_mixed and target is not weight:
         target[...] = weight
     kept = tuple(given[each] for each in states)
+    for array in (target, updated, *kept):
+        array._leave_views()  # what NumPy shows of them stays what it was
     optimizer(**settings).update(0, updated, given["grad"], kept)
     if is_mixed:
         target[...] = updated.astype(target.dtype)

@@ -7,7 +7,16 @@ from ....model_zoo.table import NETWORKS
 from ....model_zoo.table import list_models as _list_models
 from .network import NetworkBlock
 
-__all__ = ["get_model", "list_models"]
+__all__ = [
+    "get_densenet",
+    "get_mobilenet",
+    "get_mobilenet_v2",
+    "get_model",
+    "get_resnet",
+    "get_squeezenet",
+    "get_vgg",
+    "list_models",
+]
 
 _PYTHON_NAMES = {name.replace(".", "_"): name for name in NETWORKS}
 _PYTHON_NAMES["inception_v3"] = "inceptionv3"
@@ -38,6 +47,60 @@ def get_model(name, pretrained=False, ctx=None, root=None, classes=1000, *, devi
     (1, 10)
     """
     return NetworkBlock(name, classes, pretrained)
+
+
+def get_resnet(version, num_layers, **kwargs):
+    """ResNet V1 or V2 of so many layers; options are those of `get_model`.
+
+    >>> type(mx.gluon.model_zoo.vision.get_resnet(1, 18)).__name__
+    'NetworkBlock'
+    """
+    return get_model(f"resnet{num_layers}_v{version}", **kwargs)
+
+
+def get_vgg(num_layers, *, batch_norm=False, **kwargs):
+    """VGG of so many layers, with or without batch norms.
+
+    >>> type(mx.gluon.model_zoo.vision.get_vgg(11, batch_norm=True)).__name__
+    'NetworkBlock'
+    """
+    return get_model(f"vgg{num_layers}" + ("_bn" if batch_norm else ""), **kwargs)
+
+
+def get_mobilenet(multiplier, **kwargs):
+    """MobileNet of that width: 1.0, 0.75, 0.5 or 0.25.
+
+    >>> type(mx.gluon.model_zoo.vision.get_mobilenet(0.25)).__name__
+    'NetworkBlock'
+    """
+    return get_model(f"mobilenet{float(multiplier)}", **kwargs)
+
+
+def get_mobilenet_v2(multiplier, **kwargs):
+    """MobileNetV2 of that width: 1.0, 0.75, 0.5 or 0.25.
+
+    >>> type(mx.gluon.model_zoo.vision.get_mobilenet_v2(0.25)).__name__
+    'NetworkBlock'
+    """
+    return get_model(f"mobilenetv2_{float(multiplier)}", **kwargs)
+
+
+def get_densenet(num_layers, **kwargs):
+    """DenseNet of so many layers.
+
+    >>> type(mx.gluon.model_zoo.vision.get_densenet(121)).__name__
+    'NetworkBlock'
+    """
+    return get_model(f"densenet{num_layers}", **kwargs)
+
+
+def get_squeezenet(version, **kwargs):
+    """SqueezeNet 1.0 or 1.1.
+
+    >>> type(mx.gluon.model_zoo.vision.get_squeezenet("1.1")).__name__
+    'NetworkBlock'
+    """
+    return get_model(f"squeezenet{version}", **kwargs)
 
 
 def __getattr__(name):
