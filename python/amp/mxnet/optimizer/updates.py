@@ -103,8 +103,8 @@ FUNCTIONS = {
         ("mp_nag_mom_update", NAG, ("mom",), {**_MOMENTUM, **_COMMON}, True),
         ("signsgd_update", _SignSGD, (), {**_RATE, **_COMMON}),
         ("signum_update", Signum, ("mom",), {**_MOMENTUM, **_COMMON, "wd_lh": 0.0}),
-        ("adam_update", _PlainAdam, ("mean", "var"), {**_RATE, "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8, **_LAZY}),
-        ("rmsprop_update", RMSProp, ("n",), {**_RATE, "gamma1": 0.95, "epsilon": 1e-8, **_COMMON, "clip_weights": -1.0}),
+        ("adam_update", _PlainAdam, ("mean", "var"), {**_RATE, "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8} | _LAZY),
+        ("rmsprop_update", RMSProp, ("n",), {**_RATE, "gamma1": 0.95, "epsilon": 1e-8} | _COMMON | {"clip_weights": -1.0}),
         (
             "rmspropalex_update",
             _Alex,
