@@ -15,9 +15,9 @@ _ABSOLUTE = {2: 1e-1, 4: 1e-3, 8: 1e-20}
 
 
 def _located(symbol, location, dtype):
-    """{argument: NDArray} of `dtype`; integers stay what they are."""
+    """{argument: NDArray} of `dtype`; signed integers, which may be indices, stay what they are."""
     arrays = arrays_of(symbol.list_arguments(), location, dtype)
-    return {n: a.astype(dtype) if np.dtype(a.dtype).kind == "f" else a for n, a in arrays.items()}
+    return {n: a.astype(dtype) if np.dtype(a.dtype).kind in "fu" else a for n, a in arrays.items()}
 
 
 def numeric_grad(executor, location, aux_states=None, eps=1e-4, use_forward_train=True, dtype=np.float32):

@@ -25,10 +25,12 @@ from ._array_comparison import (
     same_array,
     same_symbol_structure,
 )
+from ._gluon_checks import check_gluon_hybridize_consistency
 from ._gradient_checks import check_numeric_gradient, check_symbolic_backward, numeric_grad
 from ._missing import getter, refusing
 from ._test_arrays import arrays_of, states_of
 from .context import Context, current_context
+from .util import use_np
 
 __all__ = [
     "almost_equal",
@@ -37,6 +39,7 @@ __all__ = [
     "assert_almost_equal_ignore_nan",
     "assert_almost_equal_with_err",
     "assert_exception",
+    "check_gluon_hybridize_consistency",
     "check_numeric_gradient",
     "check_symbolic_backward",
     "check_symbolic_forward",
@@ -67,6 +70,7 @@ __all__ = [
     "set_default_context",
     "set_default_device",
     "simple_forward",
+    "use_np",
 ]
 
 # ---- arrays ----
