@@ -144,10 +144,10 @@ BOUND_SYMBOL_MEMBERS = """arg_arrays arg_dict aux_arrays aux_dict backward copy_
 get_optimized_symbol grad_arrays grad_dict output_dict outputs reshape set_monitor_callback""".split()
 
 MODULE_MEMBERS = """bind binded data_names data_shapes forward get_outputs label_names label_shapes load output_names
-output_shapes prepare reshape symbol""".split()
+output_shapes reshape""".split()
 
-MODULE_PARAMETER_MEMBERS = """get_params init_params load_params params_initialized save_checkpoint save_params
-set_params""".split()
+MODULE_PARAMETER_MEMBERS = """forget_packed_parameters get_params init_params params_initialized save_checkpoint
+set_params share_parameters""".split()
 
 NDARRAY_MEMBERS = (
     "T as_in_context as_in_ctx as_nd_ndarray as_np_ndarray asnumpy asscalar astype attach_grad backward context copy "
