@@ -169,6 +169,10 @@ class MXRecordIO:
         record, self._position = self._record_at(self._position)
         return record
 
+    def record_at(self, position):
+        """The record that begins at a byte of the file; `read` goes on where it was."""
+        return self._record_at(position)[0]
+
     def _record_at(self, position):
         """(record or None, where the next one begins)"""
         parts = []

@@ -1,10 +1,12 @@
 """What tests of MXNet programs compare and make arrays with. NumPy's arrays and ours may be mixed."""
 
 import contextlib
+import logging
 import os
 import sys
 
 import numpy as np
+from numpy import random as rnd
 
 from .. import nd
 from .._arrays import readable
@@ -71,6 +73,12 @@ __all__ = [
     "set_default_device",
     "simple_forward",
     "use_np",
+    # modules that programs get by `import *`, as from MXNet
+    "logging",
+    "np",
+    "os",
+    "rnd",
+    "sys",
 ]
 
 # ---- arrays ----

@@ -1,8 +1,6 @@
 """Datasets of pictures in files. Nothing is downloaded: a missing file is an error that says where it belongs."""
 
-import gzip
 import os
-import struct
 import tarfile
 import warnings
 
@@ -12,6 +10,7 @@ from ..... import nd
 from .....base import ArgumentError
 from .... import image, recordio, util
 from .... import np as mx_np
+from ...._io_files import read_idx
 from ...._missing import getter
 from ..dataset import Dataset, RecordFileDataset
 
@@ -82,16 +81,7 @@ class MNIST(_FromFiles):
         return pixels[..., None], labels
 
     def _numbers(self, name):
-        path = self._found(f"{name}.gz", name)
-        with gzip.open(path) if path.endswith(".gz") else open(path, "rb") as file:
-            data = file.read()
-        axes = data[3] if len(data) > 3 else 0
-        if data[:3] != b"\0\0\x08" or len(data) < 4 + 4 * axes:
-            raise ArgumentError(f"{path} is no file of MNIST's kind")
-        shape = struct.unpack(f">{axes}I", data[4 : 4 + 4 * axes])
-        if len(data) - 4 - 4 * axes != np.prod(shape, dtype=np.int64):
-            raise ArgumentError(f"{path} has {len(data) - 4 - 4 * axes} bytes for the shape {shape}")
-        return np.frombuffer(data, np.uint8, offset=4 + 4 * axes).reshape(shape).copy()
+        return read_idx(self._found(f"{name}.gz", name))
 
 
 class FashionMNIST(MNIST):
