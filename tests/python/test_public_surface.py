@@ -46,6 +46,7 @@ MODULES = [
     mx.operator,
     mx.random,
     mx.recordio,
+    mx.rnn,
     amp.report,
     mx.runtime,
     amp.sym,

@@ -10,7 +10,7 @@ _INT8 = "int8 quantization is not supported; amp.convert_model converts to bfloa
 _SPARSE = "sparse arrays are not supported"
 _NETWORK = "downloads and data sets are not supported; pass files of your own"
 _DETECTION = "detection's augmenters are not supported; change pictures and boxes in a function of your own"
-_CELLS = "cells of 1.x that unroll symbols are not supported; use mx.sym.RNN, or layers of mx.gluon.rnn"
+_CONVOLUTIONAL = "cells with convolutions are not supported; derive one from mx.rnn.BaseRNNCell"
 
 _PACKAGE = __name__.rpartition(".")[0]
 
@@ -25,7 +25,9 @@ _REASONS = {
     "monitor": "use Symbol.simple_bind(...).set_monitor_callback, or amp.Executor.run_monitored",
     "onnx": "ONNX files are not supported",
     "profiler": "use amp.Executor.profile",
-    "rnn": _CELLS,
+    "rnn.ConvGRUCell": _CONVOLUTIONAL,
+    "rnn.ConvLSTMCell": _CONVOLUTIONAL,
+    "rnn.ConvRNNCell": _CONVOLUTIONAL,
     "rtc": "CUDA is not supported",
     "visualization": "use `amp inspect`, or print a symbol's tojson()",
     "viz": "use `amp inspect`, or print a symbol's tojson()",
@@ -59,7 +61,7 @@ _REASONS = {
 _REFUSED_MODULES = (
     "contrib.onnx contrib.quant contrib.quantization contrib.text executor_manager gluon.contrib "
     "gluon.probability kvstore_server library mon "
-    "monitor onnx profiler rnn rtc visualization viz"
+    "monitor onnx profiler rtc visualization viz"
 ).split()
 
 
