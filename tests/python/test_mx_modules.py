@@ -169,6 +169,26 @@ def test_a_loss_in_python():
     np.testing.assert_allclose(mod.get_params()[0]["fc_weight"].asnumpy(), [[1, 2, -1]], atol=0.02)
 
 
+def test_errors_of_module_have_mxnets_classes():
+    mod = mx.mod.Module(network(2)[0], label_names=["label"])
+    with pytest.raises(TypeError, match="expected a list of"):
+        mod.bind([("data", mx.nd.array([8, 2]))])
+    mod.bind([("data", (8, 2, 4))], [("label", (8,))])
+    mod.init_params(mx.init.One())
+    with pytest.raises(RuntimeError, match="arrays are missing: fc_weight"):
+        mod.set_params({}, {})
+    mod.set_params({}, {}, allow_missing=True)
+    assert (weights(mod) == 1).all()
+
+
+def test_an_update_before_the_first_batch():
+    mod = bucketing()
+    mod.init_optimizer(optimizer_params={"learning_rate": 0.1, "wd": 0.5})
+    before = weights(mod)
+    mod.update()  # gradients are zero, weights decay
+    np.testing.assert_allclose(weights(mod), before * 0.95, rtol=1e-6)
+
+
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [

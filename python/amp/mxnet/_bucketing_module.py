@@ -2,7 +2,7 @@
 
 import logging
 
-from .. import checkpoint
+from .. import checkpoint, name
 from ..base import ArgumentError
 from ._module import Module
 from ._module_base import BaseModule
@@ -51,8 +51,13 @@ class BucketingModule(BaseModule):
         self._given_params = None
         self._buckets, self._curr_module, self._curr_bucket_key = {}, None, None
 
+    def _of_key(self, key):
+        """(symbol, data_names, label_names); nodes without a name have the same ones for every key."""
+        with name.NameManager():
+            return self._sym_gen(key)
+
     def _new_module(self, key):
-        symbol, data_names, label_names = self._sym_gen(key)
+        symbol, data_names, label_names = self._of_key(key)
         return Module(symbol, data_names, label_names, **self._options)
 
     @property
@@ -207,10 +212,10 @@ class BucketingModule(BaseModule):
     def save_checkpoint(self, prefix, epoch, remove_amp_cast=False):
         """Writes the default key's symbol (<prefix>-symbol.json), those of all keys
         (<prefix>-<key>-symbol.json), and the parameters."""
-        default = self._sym_gen(self._default_bucket_key)[0]
+        default = self._of_key(self._default_bucket_key)[0]
         checkpoint.save_checkpoint(prefix, epoch, default, *self.get_params(), remove_amp_cast=remove_amp_cast)
         for key in self._buckets:
-            self._sym_gen(key)[0].save(f"{prefix}-{key}-symbol.json")
+            self._of_key(key)[0].save(f"{prefix}-{key}-symbol.json")
 
     @staticmethod
     def load(prefix, epoch, sym_gen=None, default_bucket_key=None, **kwargs):

@@ -17,6 +17,10 @@ from .context import cpu
 from .io import DataDesc
 
 
+class ShapeError(ArgumentError, TypeError):
+    """What is no shape; MXNet raises a TypeError."""
+
+
 class Module(ParametersOfModule, TrainingOfModule, BaseModule):
     """A model that is bound, given parameters and then called with batches.
 
@@ -276,8 +280,8 @@ def _descriptions(shapes):
         valid = all(int(dim) >= 0 for desc in descriptions for dim in desc.shape)
     except (TypeError, ValueError):
         valid = False
-    if not valid:
-        raise ArgumentError(f"expected a list of (name, shape), got {shapes!r:.80}")
+    if not valid or not all(isinstance(desc.shape, (tuple, list)) for desc in descriptions):
+        raise ShapeError(f"expected a list of (name, shape), got {shapes!r:.80}")
     return descriptions
 
 

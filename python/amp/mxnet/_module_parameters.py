@@ -8,6 +8,10 @@ from ..base import ArgumentError
 from . import init
 
 
+class MissingArraysError(ArgumentError, RuntimeError):
+    """Parameters that are not given; MXNet raises a RuntimeError."""
+
+
 class ParametersOfModule:
     """What Module inherits: parameters come, go and are looked at."""
 
@@ -46,9 +50,9 @@ class ParametersOfModule:
     def _chosen(self, what, arrays, names, allow_missing, allow_extra):
         arrays = readable_dict(arrays, what)
         own = getattr(self, f"_{what}") or {}
-        missing = [name for name in names if name not in arrays and name not in own]
+        missing = [name for name in names if name not in arrays]
         if missing and not allow_missing:
-            raise ArgumentError(f"{what}: arrays are missing: {', '.join(missing)}")
+            raise MissingArraysError(f"{what}: arrays are missing: {', '.join(missing)}")
         extra = [name for name in arrays if name not in names]
         if extra and not allow_extra:
             raise ArgumentError(f"{what}: the symbol has no variables {', '.join(extra)}; see allow_extra")

@@ -157,11 +157,17 @@ class TrainingOfModule:
     def update(self):
         """Updates the parameters by the gradients."""
         self._require(self._optimizer, "init_optimizer")
-        self._require(self._last_runs, "forward and backward")
+        gradients = self._gradients or self._zero_gradients()
         for name in self._param_names:
-            if name in self._gradients:
-                self._updater(self._indices[name], self._gradients[name], self._arg_params[name])
+            if name in gradients:
+                self._updater(self._indices[name], gradients[name], self._arg_params[name])
         self._executor = None  # it has packed what is no longer so
+
+    def _zero_gradients(self):
+        """Those before the first `backward`, as in MXNet."""
+        requests = self._requests()
+        asked = [name for name in self._param_names if requests.get(name, "null") != "null"]
+        return {name: nd.zeros_like(self._arg_params[name]) for name in asked}
 
     def save_optimizer_states(self, fname):
         """Writes the optimizer's states to a file."""
