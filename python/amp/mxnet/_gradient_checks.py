@@ -76,7 +76,7 @@ def check_numeric_gradient(
 
     `grad_nodes` are the arguments to look at, a list or {argument: grad_req}; all of them by default.
 
-    >>> x = amp.Variable("x")
+    >>> x = amp.sym.Variable("x")
     >>> mx.test_utils.check_numeric_gradient(x * x, [np.array([1.0, 2.0])])
     """
     size = np.dtype(dtype).itemsize
@@ -135,7 +135,7 @@ def check_symbolic_backward(
 
     `location`, `out_grads` and `expected` are lists, or dicts by name.
 
-    >>> x = amp.Variable("x")
+    >>> x = amp.sym.Variable("x")
     >>> found = mx.test_utils.check_symbolic_backward(x * x, [np.array([3.0])], [np.array([2.0])], [np.array([12.0])])
     >>> found["x"].asnumpy()
     array([12.], dtype=float32)
