@@ -1,15 +1,14 @@
 """Operators on arrays, one at a time."""
 
-import functools
-
 from . import _autocast, _core, _recording, _trace
 from ._core import NDArray
+from ._per_process import per_process
 from .base import ArgumentError
 
 _PLANS_KEPT = 1024
 
 
-@functools.cache
+@per_process
 def _runner():
     return _core.OperatorRunner(_PLANS_KEPT)
 

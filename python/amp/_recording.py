@@ -6,7 +6,6 @@ to places, not to arrays, so that a graph lives as long as its results do. Modes
 """
 
 import contextlib
-import functools
 import threading
 import weakref
 
@@ -14,6 +13,7 @@ import numpy as np
 
 from . import _core, _random_key
 from ._core import NDArray
+from ._per_process import per_process
 from .base import ArgumentError, UnsupportedError
 from .sym import Symbol
 
@@ -172,7 +172,7 @@ class RunNode(Node):
         self.inputs = ()
 
 
-@functools.cache
+@per_process
 def recorder():
     """The extension's, which runs operators and graphs."""
     return _core.Recorder(_PLANS_KEPT)

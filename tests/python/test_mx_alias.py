@@ -75,7 +75,7 @@ def test_modules_that_do_not_exist():
     [
         (lambda: mx.conext, "'amp.mxnet' has no attribute 'conext'; did you mean 'context'"),
         (lambda: mx.Executer, "'amp.mxnet' has no attribute 'Executer'"),
-        (lambda: mx.mod.BucketingModule, "mxnet.module.BucketingModule is left out: use one Module for each length"),
+        (lambda: mx.model.FeedForward, "mxnet.model.FeedForward is left out: use mx.mod.Module"),
         (lambda: mx.sym.contrib.quantize_v2, "int8 quantization is not supported"),
         (lambda: mx.base._LIB, "get_all_registered_operators"),
         (lambda: mx.io.NDArayIter, "did you mean 'NDArrayIter'"),
@@ -94,17 +94,17 @@ def test_names_that_are_left_out_are_unsupported_and_not_there():
 
 def test_modules_that_are_left_out_can_be_imported():
     """Programs import them at their beginning, often without need."""
-    import amp.mxnet.recordio  # noqa: F401
+    import amp.mxnet.profiler  # noqa: F401
     from amp.mxnet.contrib.quantization import quantize_net
 
-    from amp.mxnet import image
+    from amp.mxnet import onnx
     from amp.mxnet.contrib import quantization
 
     for call, reason in (
         (quantization.quantize_model, "int8 quantization is not supported"),
         (quantize_net, "int8 quantization is not supported"),
-        (mx.recordio.MXRecordIO, "decoding of images is not supported"),
-        (image.imread, "decoding of images is not supported"),
+        (mx.profiler.set_config, "use amp.Executor.profile"),
+        (onnx.export_model, "ONNX files are not supported"),
     ):
         with pytest.raises(amp.UnsupportedError, match=reason):
             call(1, 2)
@@ -172,7 +172,7 @@ def test_the_table_tells_what_is_there():
     status = make_surface_table.status_of
     assert status("sym.Variable") == status("mod.Module.bind") == "there"
     assert status("sym.nothing_like_it") == status("nothing.like.it") == "missing"
-    assert status("recordio.MXRecordIO").startswith("refused: decoding")
+    assert status("onnx.export_model").startswith("refused: ONNX")
     assert status("autograd.record") == "there"
     text = "## 1. Names — 3 uses\n\n| name | uses |\n|---|---|\n| `mx.sym.a`, `mx.b.c/d/e` | 3 |\n### Symbol\n| `f` | |"
     assert make_surface_table.sections(text)[:2] == [

@@ -38,12 +38,13 @@ def test_fewer_rows_than_a_batch():
 
 
 def test_shuffle():
-    mx.random.seed(3)
+    np.random.seed(3)
     iterator = mx.io.NDArrayIter(np.arange(100), np.arange(100), 10, shuffle=True)
     orders = []
     for _ in range(2):
         batches = list(iterator)
         orders.append(np.concatenate([batch.data[0].asnumpy() for batch in batches]).tolist())
+        assert iterator.idx.tolist() == orders[-1]
         assert all((b.data[0].asnumpy() == b.label[0].asnumpy()).all() for b in batches)
         iterator.reset()
     assert orders[0] != orders[1] and sorted(orders[0]) == sorted(orders[1]) == list(range(100))

@@ -22,6 +22,13 @@ MODULES = [
     mx.contrib,
     mx.contrib.amp,
     mx.gluon,
+    mx.gluon.data,
+    mx.gluon.data.batchify,
+    mx.gluon.data.vision,
+    mx.gluon.data.vision.transforms,
+    mx.gluon.metric,
+    mx.image,
+    mx.image.operators,
     mx.init,
     mx.io,
     amp.lists,
@@ -38,6 +45,8 @@ MODULES = [
     mx.npx,
     mx.operator,
     mx.random,
+    mx.recordio,
+    mx.rnn,
     amp.report,
     mx.runtime,
     amp.sym,
@@ -111,6 +120,12 @@ SIGNATURES = {
     "group2ctxs=None, compression_params=None)",
     mx.mod.Module.bind: "(self, data_shapes, label_shapes=None, for_training=True, inputs_need_grad=False, "
     "force_rebind=False, shared_module=None, grad_req='write')",
+    mx.mod.BucketingModule: "(sym_gen, default_bucket_key=None, logger=<module 'logging' from "
+    f"{logging.__file__!r}>, context=None, work_load_list=None, fixed_param_names=None, state_names=None, "
+    "group2ctxs=None, compression_params=None)",
+    mx.gluon.data.DataLoader: "(dataset, batch_size=None, shuffle=False, sampler=None, last_batch=None, "
+    "batch_sampler=None, batchify_fn=None, num_workers=0, pin_memory=False, pin_device_id=0, prefetch=None, "
+    "thread_pool=False, timeout=120, auto_reload=False, try_nopython=None)",
     amp.sym.Activation: "(data=None, act_type=<required>, name=None, attr=None) -> amp.sym.symbol.Symbol",
     amp.sym.elemwise_add: "(lhs=None, rhs=None, name=None, attr=None) -> amp.sym.symbol.Symbol",
     amp.sym.clip: "(data=None, a_min=<required>, a_max=<required>, name=None, attr=None) -> amp.sym.symbol.Symbol",
@@ -144,10 +159,10 @@ BOUND_SYMBOL_MEMBERS = """arg_arrays arg_dict aux_arrays aux_dict backward copy_
 get_optimized_symbol grad_arrays grad_dict output_dict outputs reshape set_monitor_callback""".split()
 
 MODULE_MEMBERS = """bind binded data_names data_shapes forward get_outputs label_names label_shapes load output_names
-output_shapes prepare reshape symbol""".split()
+output_shapes reshape""".split()
 
-MODULE_PARAMETER_MEMBERS = """get_params init_params load_params params_initialized save_checkpoint save_params
-set_params""".split()
+MODULE_PARAMETER_MEMBERS = """forget_packed_parameters get_params init_params params_initialized save_checkpoint
+set_params share_parameters""".split()
 
 NDARRAY_MEMBERS = (
     "T as_in_context as_in_ctx as_nd_ndarray as_np_ndarray asnumpy asscalar astype attach_grad backward context copy "

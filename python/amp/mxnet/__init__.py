@@ -24,6 +24,7 @@ from . import (
     context,
     contrib,
     gluon,
+    image,
     init,
     io,
     kvstore,
@@ -37,6 +38,8 @@ from . import (
     operator,
     optimizer,
     random,
+    recordio,
+    rnn,
     runtime,
     symbol_methods,
     test_utils,
@@ -61,10 +64,11 @@ from .util import (
 __version__ = "1.9.1"
 
 # MXNet's second names of modules.
-device, executor, initializer, kv, mod, rnd = context, bound_symbol, init, kvstore, module, random
+device, executor, img, initializer, kv, mod, rnd = context, bound_symbol, image, init, kvstore, module, random
 ndarray, numpy, numpy_extension, symbol = nd, np, npx, sym
 nd.random = random
 nd_functions.install()
+image.operators.install()
 array_methods.install()
 symbol_methods.install()
 
@@ -91,6 +95,8 @@ __all__ = [
     "executor",
     "gluon",
     "gpu",
+    "image",
+    "img",
     "init",
     "initializer",
     "io",
@@ -118,7 +124,9 @@ __all__ = [
     "operator",
     "optimizer",
     "random",
+    "recordio",
     "rnd",
+    "rnn",
     "runtime",
     "set_np_shape",
     "sym",
@@ -141,7 +149,7 @@ def _make_importable(alias):
 
 _missing.install_modules()
 for _alias in (
-    "attribute device executor initializer kv mod name nd ndarray numpy numpy_extension rnd sym symbol "
+    "attribute device executor img initializer kv mod name nd ndarray numpy numpy_extension rnd sym symbol "
     "amp.lists contrib.amp.amp contrib.amp.lists"
 ).split():
     _make_importable(_alias)

@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from .. import nd, sym
+from .. import nd
 from .._gradient_runs import requests_of
 from ..base import ArgumentError
+from ..sym import Variable
 from ._array_comparison import assert_almost_equal
 from ._test_arrays import arrays_of, states_of
 
@@ -15,9 +16,9 @@ _ABSOLUTE = {2: 1e-1, 4: 1e-3, 8: 1e-20}
 
 
 def _located(symbol, location, dtype):
-    """{argument: NDArray} of `dtype`; integers stay what they are."""
+    """{argument: NDArray} of `dtype`; signed integers, which may be indices, stay what they are."""
     arrays = arrays_of(symbol.list_arguments(), location, dtype)
-    return {n: a.astype(dtype) if np.dtype(a.dtype).kind == "f" else a for n, a in arrays.items()}
+    return {n: a.astype(dtype) if np.dtype(a.dtype).kind in "fu" else a for n, a in arrays.items()}
 
 
 def numeric_grad(executor, location, aux_states=None, eps=1e-4, use_forward_train=True, dtype=np.float32):
@@ -59,7 +60,7 @@ def numeric_grad(executor, location, aux_states=None, eps=1e-4, use_forward_trai
 
 
 def check_numeric_gradient(
-    symbol,
+    sym,
     location,
     aux_states=None,
     numeric_eps=None,
@@ -80,15 +81,15 @@ def check_numeric_gradient(
     """
     size = np.dtype(dtype).itemsize
     eps = _STEPS[size] if numeric_eps is None else numeric_eps
-    arrays = _located(symbol, location, dtype)
-    states = states_of(symbol, aux_states, dtype)
+    arrays = _located(sym, location, dtype)
+    states = states_of(sym, aux_states, dtype)
     if hasattr(grad_nodes, "items"):
         requests = dict(grad_nodes)
     else:
-        requests = dict.fromkeys(symbol.list_arguments() if grad_nodes is None else grad_nodes, "write")
-    _, shapes, _ = symbol.infer_shape(**{name: array.shape for name, array in arrays.items()})
+        requests = dict.fromkeys(sym.list_arguments() if grad_nodes is None else grad_nodes, "write")
+    _, shapes, _ = sym.infer_shape(**{name: array.shape for name, array in arrays.items()})
     weights = nd.array(np.random.default_rng(0).random(shapes[0]) + 0.1, dtype=dtype)
-    weighted = symbol * sym.Variable("__weights")
+    weighted = sym * Variable("__weights")
     arguments = {**arrays, "__weights": weights}
     random = np.random.default_rng(1)
     starts = {name: nd.array(random.normal(0, 0.01, arrays[name].shape), dtype=dtype) for name in requests}
@@ -97,7 +98,7 @@ def check_numeric_gradient(
     bound.forward(is_train=True)
     bound.backward()
     copies = {name: array.copy() for name, array in arguments.items()}
-    fresh_states = states_of(symbol, aux_states, dtype)
+    fresh_states = states_of(sym, aux_states, dtype)
     plain = weighted.bind(ctx, copies, aux_states=fresh_states)
     location = {name: arrays[name].asnumpy().copy() for name in requests}
     kept = {name: array.asnumpy().copy() for name, array in (fresh_states or {}).items()}
@@ -117,7 +118,7 @@ def check_numeric_gradient(
 
 
 def check_symbolic_backward(
-    symbol,
+    sym,
     location,
     out_grads,
     expected,
@@ -139,10 +140,10 @@ def check_symbolic_backward(
     >>> found["x"].asnumpy()
     array([12.], dtype=float32)
     """
-    names = symbol.list_arguments()
-    arrays = _located(symbol, location, dtype)
+    names = sym.list_arguments()
+    arrays = _located(sym, location, dtype)
     expected = dict(expected) if hasattr(expected, "items") else dict(zip(names, expected))
-    requests = requests_of(symbol, grad_req)
+    requests = requests_of(sym, grad_req)
     random = np.random.default_rng(2)
     starts = {
         name: nd.array(random.normal(size=arrays[name].shape), dtype=arrays[name].dtype)
@@ -150,12 +151,10 @@ def check_symbolic_backward(
         if requests[name] != "null" and np.dtype(arrays[name].dtype).kind != "i"
     }
     before = {name: array.asnumpy().copy() for name, array in starts.items()}
-    bound = symbol.bind(
-        ctx, arrays, args_grad=starts, grad_req=requests, aux_states=states_of(symbol, aux_states, dtype)
-    )
+    bound = sym.bind(ctx, arrays, args_grad=starts, grad_req=requests, aux_states=states_of(sym, aux_states, dtype))
     bound.forward(is_train=True)
     if hasattr(out_grads, "items"):
-        out_grads = [out_grads[name] for name in symbol.list_outputs()]
+        out_grads = [out_grads[name] for name in sym.list_outputs()]
     elif out_grads is not None and not isinstance(out_grads, (list, tuple)):
         raise ArgumentError(f"out_grads: expected a list or a dict, got {type(out_grads).__name__}")
     heads = None if out_grads is None else [None if g is None else nd.array(g, dtype=dtype) for g in out_grads]

@@ -1,12 +1,13 @@
 """What metrics share: the registry of their names, sums and counts."""
 
+import json
 import math
 
 import numpy as np
 
-from ..base import ArgumentError
+from ..base import ArgumentError, did_you_mean
 
-registry = {}
+registry = {}  # of mx.metric
 
 
 def register(klass):
@@ -38,6 +39,27 @@ def alias(*names):
         return klass
 
     return decorate
+
+
+def create_from(registry, metric, *args, **kwargs):
+    """A metric of a registry: by name, by its configuration (a dict, or that as JSON), of a function or of a list."""
+    if isinstance(metric, EvalMetric):
+        return metric
+    if isinstance(metric, (list, tuple)):
+        composite = registry["composite"]()
+        for child in metric:
+            composite.add(create_from(registry, child, *args, **kwargs))
+        return composite
+    if isinstance(metric, str) and metric.startswith("{"):
+        metric = json.loads(metric)
+    if isinstance(metric, dict):
+        configuration = {**metric, **kwargs}
+        return create_from(registry, configuration.pop("metric"), *args, **configuration)
+    if callable(metric):
+        return registry["custommetric"](metric, *args, **kwargs)
+    if not isinstance(metric, str) or metric.lower() not in registry:
+        raise ArgumentError(f"unknown metric {metric!r}{did_you_mean(str(metric), registry)}")
+    return registry[metric.lower()](*args, **kwargs)
 
 
 def check_label_shapes(labels, preds, wrap=False, shape=False):

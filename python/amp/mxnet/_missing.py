@@ -9,8 +9,8 @@ from .._missing import refusing
 _INT8 = "int8 quantization is not supported; amp.convert_model converts to bfloat16"
 _SPARSE = "sparse arrays are not supported"
 _NETWORK = "downloads and data sets are not supported; pass files of your own"
-_IMAGES = "decoding of images is not supported; read them with another library and pass arrays"
-_CELLS = "cells of 1.x that unroll symbols are not supported; use mx.sym.RNN, or layers of mx.gluon.rnn"
+_DETECTION = "detection's augmenters are not supported; change pictures and boxes in a function of your own"
+_CONVOLUTIONAL = "cells with convolutions are not supported; derive one from mx.rnn.BaseRNNCell"
 
 _PACKAGE = __name__.rpartition(".")[0]
 
@@ -18,18 +18,16 @@ _PACKAGE = __name__.rpartition(".")[0]
 _REASONS = {
     "executor_manager": "several devices are not supported; use mx.mod.Module",
     "gluon.contrib": "its layers are not supported; compose those of mx.gluon.nn",
-    "gluon.metric": "this is MXNet 2's name; use mx.metric",
     "gluon.probability": "distributions are not supported",
-    "image": _IMAGES,
-    "img": _IMAGES,
     "kvstore_server": "several machines are not supported",
     "library": "libraries of operators are not supported; operators come from the registry",
     "mon": "use Symbol.simple_bind(...).set_monitor_callback, or amp.Executor.run_monitored",
     "monitor": "use Symbol.simple_bind(...).set_monitor_callback, or amp.Executor.run_monitored",
     "onnx": "ONNX files are not supported",
     "profiler": "use amp.Executor.profile",
-    "recordio": _IMAGES,
-    "rnn": _CELLS,
+    "rnn.ConvGRUCell": _CONVOLUTIONAL,
+    "rnn.ConvLSTMCell": _CONVOLUTIONAL,
+    "rnn.ConvRNNCell": _CONVOLUTIONAL,
     "rtc": "CUDA is not supported",
     "visualization": "use `amp inspect`, or print a symbol's tojson()",
     "viz": "use `amp inspect`, or print a symbol's tojson()",
@@ -39,23 +37,14 @@ _REASONS = {
     "contrib.quantization": _INT8,
     "contrib.autograd": "this is an old name; use mx.autograd",
     "contrib.text": _NETWORK,
-    "io.CSVIter": "use NumPy and NDArrayIter",
-    "io.ImageDetRecordIter": _IMAGES,
-    "io.ImageRecordIter": _IMAGES,
-    "io.LibSVMIter": _SPARSE,
-    "io.MNISTIter": _NETWORK,
-    "io.PrefetchingIter": "pass the inner iterator",
+    "image.CreateDetAugmenter": _DETECTION,
+    "image.ImageDetIter": _DETECTION,
+    "io.ImageDetRecordIter": _DETECTION,
     "model.FeedForward": "use mx.mod.Module",
-    "module.BaseModule": "Module stands alone",
-    "module.BucketingModule": "use one Module for each length, or Module.reshape: plans share their weights",
-    "module.PythonLossModule": "Module stands alone",
-    "module.PythonModule": "Module stands alone",
-    "module.SequentialModule": "compose the symbols: second(data=first), and bind one Module",
     "operator.CustomOp": "operators in Python are not supported",
     "operator.CustomOpProp": "operators in Python are not supported",
     "operator.register": "operators in Python are not supported",
     "test_utils.check_consistency": "there is one device; compare with NumPy",
-    "test_utils.check_gluon_hybridize_consistency": "call the block before and after hybridize(), and compare",
     "test_utils.compare_optimizer": "sparse arrays are not supported, and dense updates have one implementation",
     "test_utils.create_sparse_array": _SPARSE,
     "test_utils.create_sparse_array_zd": _SPARSE,
@@ -71,8 +60,8 @@ _REASONS = {
 # Those of the names that are modules of MXNet: programs import them, often without need.
 _REFUSED_MODULES = (
     "contrib.onnx contrib.quant contrib.quantization contrib.text executor_manager gluon.contrib "
-    "gluon.metric gluon.probability image img kvstore_server library mon "
-    "monitor onnx profiler recordio rnn rtc visualization viz"
+    "gluon.probability kvstore_server library mon "
+    "monitor onnx profiler rtc visualization viz"
 ).split()
 
 

@@ -11,11 +11,6 @@ from .callback import BatchEndParam
 class LoopsOfModule:
     """What Module inherits: training and scoring by iterators."""
 
-    def update_metric(self, eval_metric, labels, pre_sliced=False):
-        """Adds the outputs of the last `forward`, and these labels, to a metric."""
-        labels = dict(zip(self._label_names, labels or []))
-        eval_metric.update_dict(labels, dict(zip(self.output_names, self.get_outputs())))
-
     def score(
         self,
         eval_data,
@@ -85,7 +80,7 @@ class LoopsOfModule:
             self._train_epoch(epoch, train_data, eval_metric, batch_end_callback)
             arguments, states = self.get_params()
             for callback in _list(epoch_end_callback):
-                callback(epoch, self._symbol, arguments, states)
+                callback(epoch, self.symbol, arguments, states)
             if eval_data is not None:
                 found = self.score(
                     eval_data,

@@ -8,6 +8,10 @@ from ..base import ArgumentError
 from . import init
 
 
+class MissingArraysError(ArgumentError, RuntimeError):
+    """Parameters that are not given; MXNet raises a RuntimeError."""
+
+
 class ParametersOfModule:
     """What Module inherits: parameters come, go and are looked at."""
 
@@ -46,9 +50,9 @@ class ParametersOfModule:
     def _chosen(self, what, arrays, names, allow_missing, allow_extra):
         arrays = readable_dict(arrays, what)
         own = getattr(self, f"_{what}") or {}
-        missing = [name for name in names if name not in arrays and name not in own]
+        missing = [name for name in names if name not in arrays]
         if missing and not allow_missing:
-            raise ArgumentError(f"{what}: arrays are missing: {', '.join(missing)}")
+            raise MissingArraysError(f"{what}: arrays are missing: {', '.join(missing)}")
         extra = [name for name in arrays if name not in names]
         if extra and not allow_extra:
             raise ArgumentError(f"{what}: the symbol has no variables {', '.join(extra)}; see allow_extra")
@@ -119,21 +123,29 @@ class ParametersOfModule:
         self._require(self._arg_params, "set_params or init_params")
         return self._arg_params, self._aux_params
 
-    def save_params(self, fname):
-        """Writes the parameters as a file that `load_params` and MXNet read."""
-        arg_params, aux_params = self.get_params()
-        named = {**{f"arg:{k}": v for k, v in arg_params.items()}, **{f"aux:{k}": v for k, v in aux_params.items()}}
-        nd.save(fname, named)
+    def share_parameters(self, other):
+        """Uses the parameters and gradients of another Module, which is bound: its arrays, not copies.
 
-    def load_params(self, fname):
-        """`set_params` with the arrays of a file."""
-        groups = {"arg": {}, "aux": {}}
-        for key, array in nd.load(fname).items():
-            kind, _, name = key.partition(":")
-            if kind not in groups:
-                raise ArgumentError(f"{fname}: expected names 'arg:...' and 'aux:...', got {key!r}")
-            groups[kind][name] = array
-        self.set_params(groups["arg"], groups["aux"])
+        Raises ArgumentError for parameters that the other one lacks.
+        """
+        self._require(other._arg_params, "init_params of the other Module")
+        lacking = [
+            name
+            for names, arrays in ((self._param_names, other._arg_params), (self._aux_names, other._aux_params))
+            for name in names
+            if name not in arrays
+        ]
+        if lacking:
+            raise ArgumentError(f"the other Module has no parameters {', '.join(lacking)}")
+        self._arg_params = {name: other._arg_params[name] for name in self._param_names}
+        self._aux_params = {name: other._aux_params[name] for name in self._aux_names}
+        self._executor = None
+        self._forget_runs()
+        self._gradients = other._gradients
+
+    def forget_packed_parameters(self):
+        """Parameters have changed outside of this Module."""
+        self._executor = None
 
     def save_checkpoint(self, prefix, epoch, save_optimizer_states=False, remove_amp_cast=False):
         """Writes the symbol and the parameters, see `amp.save_checkpoint`, and the optimizer's states (.states)."""

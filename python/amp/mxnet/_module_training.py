@@ -2,6 +2,7 @@
 
 import os
 import warnings
+from types import SimpleNamespace
 
 from .. import _autocast, nd
 from .._arrays import readable
@@ -15,6 +16,7 @@ class TrainingOfModule:
     """What Module inherits: gradients, and updates by an optimizer."""
 
     _optimizer = _updater = None
+    _indices = None  # {parameter: its number for the optimizer}
     _runs = None  # {shapes of inputs: (GradientRuns, {label: NDArray})}
     _last_runs = None  # of the last forward run in training
     _gradients = None  # {name: NDArray}, shared by all runs
@@ -27,6 +29,12 @@ class TrainingOfModule:
         return self._optimizer is not None
 
     # ---- forward and backward ----
+
+    @property
+    def _exec_group(self):
+        """What programs of MXNet look into: names of parameters and gradients by name."""
+        run = SimpleNamespace(arg_dict=self._arg_params, aux_dict=self._aux_params, grad_dict=self._gradients)
+        return SimpleNamespace(param_names=self._param_names, aux_names=self._aux_names, execs=[run])
 
     def _forget_runs(self):
         self._runs, self._last_runs, self._gradients = {}, None, {}
@@ -87,10 +95,10 @@ class TrainingOfModule:
             raise ArgumentError("no forward run awaits its gradients: call forward with is_train=True first")
         self._last_runs.backward(out_grads, retain=False)
 
-    def forward_backward(self, data_batch):
-        """`forward` in training, then `backward`."""
-        self.forward(data_batch, is_train=True)
-        self.backward()
+    def update_metric(self, eval_metric, labels, pre_sliced=False):
+        """Adds the outputs of the last `forward`, and these labels, to a metric."""
+        labels = dict(zip(self._label_names, labels or []))
+        eval_metric.update_dict(labels, dict(zip(self.output_names, self.get_outputs())))
 
     def get_input_grads(self, merge_multi_context=True):
         """Gradients of the inputs, in the order of data_names; bind with `inputs_need_grad=True`."""
@@ -127,7 +135,7 @@ class TrainingOfModule:
             )
         if not optimizer.idx2name:
             optimizer.idx2name = dict(enumerate(self._param_names))
-        self._optimizer = optimizer
+        self._optimizer, self._indices = optimizer, {name: i for i, name in enumerate(self._param_names)}
         self._updater = optimizers.get_updater(optimizer)
         if self._preloaded_states is not None:
             self.load_optimizer_states(self._preloaded_states)
@@ -144,15 +152,22 @@ class TrainingOfModule:
         """Updates by the optimizer of another Module, and its states."""
         self._require(shared_module._optimizer, "init_optimizer of the other Module")
         self._optimizer, self._updater = shared_module._optimizer, shared_module._updater
+        self._indices = shared_module._indices
 
     def update(self):
         """Updates the parameters by the gradients."""
         self._require(self._optimizer, "init_optimizer")
-        self._require(self._last_runs, "forward and backward")
-        for index, name in enumerate(self._param_names):
-            if name in self._gradients:
-                self._updater(index, self._gradients[name], self._arg_params[name])
+        gradients = self._gradients or self._zero_gradients()
+        for name in self._param_names:
+            if name in gradients:
+                self._updater(self._indices[name], gradients[name], self._arg_params[name])
         self._executor = None  # it has packed what is no longer so
+
+    def _zero_gradients(self):
+        """Those before the first `backward`, as in MXNet."""
+        requests = self._requests()
+        asked = [name for name in self._param_names if requests.get(name, "null") != "null"]
+        return {name: nd.zeros_like(self._arg_params[name]) for name in asked}
 
     def save_optimizer_states(self, fname):
         """Writes the optimizer's states to a file."""

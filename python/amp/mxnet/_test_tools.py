@@ -130,40 +130,6 @@ def compare_optimizer(
     compare_ndarray_tuple(found[0][0], found[1][0], rtol=rtol, atol=atol)
 
 
-def check_gluon_hybridize_consistency(net_builder, data_l, numpy_func=None, test_grad=True, rtol=1e-4, atol=1e-4):
-    """Compares a block with itself hybridized: results and, with `test_grad`, gradients. Raises AssertionError.
-
-    `net_builder()` makes the block; `data_l` are its inputs; `numpy_func(*arrays)`, if given, says what it computes.
-
-    >>> mx.test_utils.check_gluon_hybridize_consistency(lambda: mx.gluon.nn.Activation("relu"), [amp.nd.ones((2,))])
-    """
-    from . import autograd  # late: autograd needs arrays that are complete
-
-    found, parameters = [], None
-    for hybridize in (False, True):
-        net = net_builder()
-        net.initialize()
-        if hybridize:
-            net.hybridize()
-        inputs = [type(data)(data).copy() for data in data_l]
-        if parameters is not None:
-            net(*inputs)  # shapes are known then
-            for own, other in zip(net.collect_params().values(), parameters):
-                own.set_data(other)
-        for array in inputs if test_grad else []:
-            array.attach_grad()
-        with autograd.record(train_mode=False) if test_grad else autograd.pause():
-            out = net(*inputs)
-        if test_grad:
-            out.backward(train_mode=False)
-        parameters = [parameter.data() for parameter in net.collect_params().values()]
-        gradients = [parameter.grad() for parameter in net.collect_params().values() if parameter.grad_req != "null"]
-        found.append([out, *([array.grad for array in inputs] + gradients if test_grad else [])])
-    compare_ndarray_tuple(found[0], found[1], rtol=rtol, atol=atol)
-    if numpy_func is not None:
-        assert_almost_equal(found[0][0], numpy_func(*(data.asnumpy() for data in data_l)), rtol=rtol, atol=atol)
-
-
 def assign_each(the_input, function):
     """An array of function(element), or a copy where there is none.
 

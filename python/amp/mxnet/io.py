@@ -1,112 +1,29 @@
 """Batches of arrays, for `mx.mod.Module`."""
 
-from collections import namedtuple
-
 import numpy as np
 
 from .. import nd
 from .._arrays import readable
 from ..base import ArgumentError
-from . import random
+from ._io_base import DataBatch, DataDesc, DataIter
+from ._io_files import CSVIter, LibSVMIter, MNISTIter
+from ._io_pictures import ImageRecordIter, ImageRecordUInt8Iter
+from ._io_prefetch import PrefetchingIter
 from ._missing import getter
 
-__all__ = ["DataBatch", "DataDesc", "DataIter", "NDArrayIter", "ResizeIter"]
-
-
-class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
-    """The name, shape, dtype and layout of an input; a tuple (name, shape).
-
-    >>> desc = mx.io.DataDesc("data", (1, 3, 8, 8))
-    >>> desc.name, desc.shape, desc.layout
-    ('data', (1, 3, 8, 8), 'NCHW')
-    """
-
-    def __new__(cls, name, shape, dtype=np.float32, layout="NCHW"):
-        desc = super().__new__(cls, name, shape)
-        desc.dtype, desc.layout = dtype, layout
-        return desc
-
-    def __repr__(self):
-        return f"DataDesc[{self.name},{self.shape},{self.dtype},{self.layout}]"
-
-    @staticmethod
-    def get_batch_axis(layout):
-        """The position of N in a layout; 0 without a layout."""
-        return 0 if layout is None else layout.find("N")
-
-
-class DataBatch:
-    """Arrays of one batch: `data` and `label` are lists, `pad` is how many rows at the end do not count.
-
-    Raises ArgumentError for what is no list.
-
-    >>> batch = mx.io.DataBatch([amp.nd.ones((2, 4))], pad=1)
-    >>> batch.data[0].shape, batch.pad
-    ((2, 4), 1)
-    """
-
-    def __init__(self, data, label=None, pad=None, index=None, bucket_key=None, provide_data=None, provide_label=None):
-        for what, arrays in (("data", data), ("label", label)):
-            if arrays is not None and not isinstance(arrays, (list, tuple)):
-                raise ArgumentError(f"{what}: expected a list of arrays, got {type(arrays).__name__}")
-        self.data, self.label, self.pad, self.index = data, label, pad, index
-        self.bucket_key, self.provide_data, self.provide_label = bucket_key, provide_data, provide_label
-
-    def __str__(self):
-        labels = None if self.label is None else [tuple(array.shape) for array in self.label]
-        return f"DataBatch: data shapes: {[tuple(a.shape) for a in self.data]} label shapes: {labels}"
-
-
-class DataIter:
-    """The base class of iterators over DataBatches: subclasses define `next`, or the methods that it calls.
-
-    >>> class Once(mx.io.DataIter):
-    ...     done = False
-    ...     def next(self):
-    ...         if self.done:
-    ...             raise StopIteration
-    ...         self.done = True
-    ...         return mx.io.DataBatch([amp.nd.ones((2, 4))])
-    >>> len(list(Once()))
-    1
-    """
-
-    def __init__(self, batch_size=0):
-        self.batch_size = batch_size
-
-    def __iter__(self):
-        return self
-
-    def __next__(self):
-        return self.next()
-
-    def reset(self):
-        """Begins again."""
-
-    def next(self):
-        """The next DataBatch; raises StopIteration at the end."""
-        if not self.iter_next():
-            raise StopIteration
-        return DataBatch(self.getdata(), self.getlabel(), self.getpad(), self.getindex())
-
-    def iter_next(self):
-        """Goes to the next batch; False at the end."""
-        return False
-
-    def getdata(self):
-        """Arrays of the current batch."""
-        raise NotImplementedError(f"{type(self).__name__} does not define getdata")
-
-    def getlabel(self):
-        """Labels of the current batch."""
-        raise NotImplementedError(f"{type(self).__name__} does not define getlabel")
-
-    def getindex(self):
-        """Indices of the current batch's rows, or None."""
-
-    def getpad(self):
-        """How many rows at the end of the current batch do not count."""
-        return 0
+__all__ = [
+    "CSVIter",
+    "DataBatch",
+    "DataDesc",
+    "DataIter",
+    "ImageRecordIter",
+    "ImageRecordUInt8Iter",
+    "LibSVMIter",
+    "MNISTIter",
+    "NDArrayIter",
+    "PrefetchingIter",
+    "ResizeIter",
+]
 
 
 class ResizeIter(DataIter):
@@ -168,7 +85,8 @@ class NDArrayIter(DataIter):
         if last_batch_handle not in ("pad", "discard", "roll_over"):
             raise ArgumentError(f"last_batch_handle: expected pad, discard or roll_over, got {last_batch_handle!r}")
         self.data = _named(data, data_name, "data")
-        self.label = _named(label, label_name, "label") if label is not None else []
+        has_labels = label is not None and not (isinstance(label, (list, tuple)) and not label)
+        self.label = _named(label, label_name, "label") if has_labels else []
         self.num_data = _common_rows([*self.data, *self.label])
         if not isinstance(batch_size, (int, np.integer)) or batch_size < 1:
             raise ArgumentError(f"batch_size: expected a number from 1, got {batch_size!r}")
@@ -203,7 +121,10 @@ class NDArrayIter(DataIter):
         self._begin()
 
     def _begin(self):
-        order = random.generator().permutation(self.num_data) if self.shuffle else np.arange(self.num_data)
+        order = np.arange(self.num_data)
+        if self.shuffle:
+            np.random.shuffle(order)  # as MXNet does
+        self.idx = order
         self._order = np.concatenate([self._leftover, order])
         self.cursor = -self.batch_size
 

@@ -8,8 +8,8 @@ from collections import OrderedDict
 
 import numpy as np
 
-from ..base import ArgumentError, did_you_mean
-from ._metric_base import EvalMetric, alias, check_label_shapes, host, pairs, register, registry
+from ..base import ArgumentError
+from ._metric_base import EvalMetric, alias, check_label_shapes, create_from, host, pairs, register, registry
 from ._missing import getter
 
 __all__ = [
@@ -40,25 +40,14 @@ _numpy = np
 
 
 def create(metric, *args, **kwargs):
-    """A metric by name, of a function (label, pred) -> value, or a composite of a list of these.
+    """A metric by name, by its configuration, of a function (label, pred) -> value, or a composite of a list of these.
 
     Raises ArgumentError for an unknown name.
 
     >>> mx.metric.create("acc").name, mx.metric.create(["mse", "ce"]).get_name_value()
     ('accuracy', [('mse', nan), ('cross-entropy', nan)])
     """
-    if isinstance(metric, EvalMetric):
-        return metric
-    if isinstance(metric, (list, tuple)):
-        composite = CompositeEvalMetric()
-        for child in metric:
-            composite.add(create(child, *args, **kwargs))
-        return composite
-    if callable(metric):
-        return CustomMetric(metric, *args, **kwargs)
-    if not isinstance(metric, str) or metric.lower() not in registry:
-        raise ArgumentError(f"unknown metric {metric!r}{did_you_mean(str(metric), registry)}")
-    return registry[metric.lower()](*args, **kwargs)
+    return create_from(registry, metric, *args, **kwargs)
 
 
 @register
@@ -71,13 +60,15 @@ class CompositeEvalMetric(EvalMetric):
     (['accuracy', 'cross-entropy'], [nan, nan])
     """
 
+    _create = staticmethod(create)
+
     def __init__(self, metrics=None, name="composite", output_names=None, label_names=None):
-        self.metrics = [create(metric) for metric in metrics or []]
+        self.metrics = [self._create(metric) for metric in metrics or []]
         super().__init__(name, output_names, label_names, has_global_stats=True)
 
     def add(self, metric):
         """One more, by whatever `create` takes."""
-        self.metrics.append(create(metric))
+        self.metrics.append(self._create(metric))
 
     def get_metric(self, index):
         """The metric at that place."""
@@ -154,7 +145,8 @@ class TopKAccuracy(EvalMetric):
     def __init__(self, top_k=1, name="top_k_accuracy", output_names=None, label_names=None):
         if top_k <= 1:
             raise ArgumentError(f"top_k: expected 2 or more, got {top_k}; Accuracy is for the best class")
-        super().__init__(f"{name}_{top_k}", output_names, label_names, top_k=top_k, has_global_stats=True)
+        name = name if name.endswith(f"_{top_k}") else f"{name}_{top_k}"
+        super().__init__(name, output_names, label_names, top_k=top_k, has_global_stats=True)
         self.top_k = top_k
 
     def _measure(self, label, pred):
@@ -203,7 +195,7 @@ class _BinaryMetric(EvalMetric):
 
     def __init__(self, name, output_names, label_names, average):
         self.average = average
-        super().__init__(name, output_names, label_names, has_global_stats=True)
+        super().__init__(name, output_names, label_names, average=average, has_global_stats=True)
 
     def reset(self):
         self._all = _Confusion()
@@ -219,10 +211,9 @@ class _BinaryMetric(EvalMetric):
         for label, pred in zip(labels, preds):
             for counts in (batch, self._local, self._all):
                 counts.add(host(label), host(pred), self.name)
-            if self.average == "macro":
-                self._add(self._of(batch), 1)
-                batch = _Confusion()
-        if self.average != "macro":
+        if self.average == "macro":
+            self._add(self._of(batch), 1)
+        else:
             self.sum_metric, self.num_inst = self._of(self._local) * self._local.total, self._local.total
             self.global_sum_metric, self.global_num_inst = self._of(self._all) * self._all.total, self._all.total
 
@@ -405,7 +396,7 @@ class PearsonCorrelation(EvalMetric):
 
     def __init__(self, name="pearsonr", output_names=None, label_names=None, average="macro"):
         self.average = average
-        super().__init__(name, output_names, label_names, has_global_stats=True)
+        super().__init__(name, output_names, label_names, average=average, has_global_stats=True)
 
     def reset_local(self):
         self._pairs = []  # of arrays, where all count together
@@ -500,6 +491,7 @@ class Loss(EvalMetric):
             self._add(float(pred.sum()), pred.size)
 
 
+@register
 class CustomMetric(EvalMetric):
     """The mean of `feval(label, pred)` over batches; it may return (sum, count).
 

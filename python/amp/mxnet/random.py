@@ -4,6 +4,9 @@ The numbers are not MXNet's: the distributions are. Functions take numbers, or N
 has `shape` samples of its own, and the result has the shape of the parameters followed by `shape`.
 """
 
+import hashlib
+import random
+
 import numpy as np
 
 from .. import _random_key, nd
@@ -16,6 +19,7 @@ __all__ = [
     "gamma",
     "generalized_negative_binomial",
     "generator",
+    "get_state",
     "multinomial",
     "negative_binomial",
     "normal",
@@ -23,11 +27,14 @@ __all__ = [
     "randint",
     "randn",
     "seed",
+    "set_state",
     "shuffle",
     "uniform",
 ]
 
 _generator = None
+_seed = None  # what `seed` was told, if it was
+_spawned = 0  # seeds that were given to other processes
 
 
 def generator():
@@ -53,11 +60,78 @@ def seed(seed_state, ctx="all"):
     >>> mx.test_utils.same(first, mx.random.uniform(shape=(2,)))
     True
     """
-    global _generator
+    global _generator, _seed, _spawned
     if isinstance(seed_state, bool) or not isinstance(seed_state, (int, np.integer)):
         raise ArgumentError(f"seed: expected an integer, got {seed_state!r}")
-    _generator = np.random.default_rng(int(seed_state) & (2**64 - 1))
+    _seed, _spawned = int(seed_state) & (2**64 - 1), 0
+    _generator = np.random.default_rng(_seed)
     _random_key.begin(int(seed_state))
+
+
+def get_state():
+    """All that random numbers of a program depend on, as a dict that can be pickled; `set_state` takes it.
+
+    Those are this package's generators, of arrays and of operators, NumPy's global one, by which samplers and iterators
+    shuffle, as in MXNet, and Python's.
+
+    >>> state = mx.random.get_state()
+    >>> order = list(mx.gluon.data.RandomSampler(10))
+    >>> mx.random.set_state(state)
+    >>> list(mx.gluon.data.RandomSampler(10)) == order
+    True
+    """
+    return {
+        "arrays": generator().bit_generator.state,
+        "operators": _random_key.peek(),
+        "spawned": (_seed, _spawned),
+        "numpy": np.random.get_state(),
+        "python": random.getstate(),
+    }
+
+
+def set_state(state):
+    """Goes back to what `get_state` gave. Raises ArgumentError for anything else.
+
+    >>> state = mx.random.get_state()
+    >>> first = mx.random.uniform(shape=(2,))
+    >>> mx.random.set_state(state)
+    >>> mx.test_utils.same(first, mx.random.uniform(shape=(2,)))
+    True
+    """
+    global _seed, _spawned
+    try:
+        fresh = np.random.default_rng(0)
+        fresh.bit_generator.state = state["arrays"]
+        (seed_of_runs, runs), (seed_given, spawned) = state["operators"], state["spawned"]
+        np.random.set_state(state["numpy"])
+        random.setstate(state["python"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise ArgumentError(f"set_state: expected what get_state gave: {type(error).__name__} {error}") from None
+    generator().bit_generator.state = fresh.bit_generator.state
+    _random_key.begin(seed_of_runs, runs)
+    _seed, _spawned = seed_given, spawned
+
+
+def spawn_seed():
+    """A list of integers that seeds another process: another one for each call.
+
+    Equal seeds, of `seed` or else of `numpy.random`, give equal lists. Nothing is drawn from any generator.
+    """
+    global _spawned
+    _spawned += 1
+    if _seed is not None:
+        return [_seed, _spawned]
+    _, keys, position, *_ = np.random.get_state()
+    digest = hashlib.blake2b(keys.tobytes() + str(position).encode(), digest_size=8).digest()
+    return [int.from_bytes(digest, "little"), _spawned]
+
+
+def begin_in_worker(seeds):
+    """Seeds this package's generators, NumPy's and Python's by a list of integers."""
+    words = np.random.SeedSequence(seeds).generate_state(4)
+    seed(int(words[0]) << 32 | int(words[1]))
+    np.random.seed(int(words[2]))
+    random.seed(int(words[3]))
 
 
 def uniform(low=0, high=1, shape=None, dtype=None, ctx=None, out=None):

@@ -1,10 +1,12 @@
 """What tests of MXNet programs compare and make arrays with. NumPy's arrays and ours may be mixed."""
 
 import contextlib
+import logging
 import os
 import sys
 
 import numpy as np
+from numpy import random as rnd
 
 from .. import nd
 from .._arrays import readable
@@ -25,13 +27,13 @@ from ._array_comparison import (
     same_array,
     same_symbol_structure,
 )
+from ._gluon_checks import check_gluon_hybridize_consistency
 from ._gradient_checks import check_numeric_gradient, check_symbolic_backward, numeric_grad
 from ._missing import getter, refusing
 from ._test_arrays import arrays_of, states_of
 from ._test_tools import (
     assign_each,
     assign_each2,
-    check_gluon_hybridize_consistency,
     chi_square_check,
     collapse_sum_like,
     compare_ndarray_tuple,
@@ -101,6 +103,7 @@ __all__ = [
     "is_cd_run",
     "is_op_runnable",
     "list_gpus",
+    "logging",
     "mean_check",
     "mx",
     "np",
@@ -116,6 +119,7 @@ __all__ = [
     "random_sample",
     "random_uniform_arrays",
     "retry",
+    "rnd",
     "same",
     "same_array",
     "same_symbol_structure",

@@ -8,6 +8,7 @@ said.
 import functools
 import inspect
 import os
+from tempfile import TemporaryDirectory  # noqa: F401 - MXNet's programs import it from here
 
 from .._switches import is_on, set_switch
 from ._missing import getter

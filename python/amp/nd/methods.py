@@ -308,6 +308,15 @@ def _asnumpy(self):
     return as_number(_core_asnumpy(self))
 
 
+def _reduce(self):
+    """What pickle writes: the class and the elements."""
+    return _restored, (type(self), _core_asnumpy(self))
+
+
+def _restored(cls, elements):
+    return cls(elements)
+
+
 _EXAMPLE = """
 
 >>> source = np.zeros((2, 2), "float32")
@@ -334,6 +343,7 @@ def _install():
             setattr(NDArray, f"__i{name}__", _in_place(name))
     NDArray._is_numpy = False
     NDArray.asnumpy = _asnumpy
+    NDArray.__reduce__ = _reduce
     NDArray.__doc__ += _EXAMPLE
     NDArray.__hash__ = object.__hash__
     NDArray.__neg__ = lambda self: invoke("_npi_negative" if self._is_numpy else "negative", [self], {}, {})[0]

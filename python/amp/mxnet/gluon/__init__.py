@@ -5,7 +5,7 @@
 """
 
 from .._missing import getter
-from . import data, loss, model_zoo, nn, rnn, utils
+from . import data, loss, metric, model_zoo, nn, rnn, utils
 from .block import Block, HybridBlock
 from .parameter import Constant, DeferredInitializationError, Parameter, ParameterDict
 from .symbol_block import SymbolBlock
@@ -22,6 +22,7 @@ __all__ = [
     "Trainer",
     "data",
     "loss",
+    "metric",
     "model_zoo",
     "nn",
     "rnn",

@@ -2,6 +2,7 @@
 
 import copy
 import operator
+import os
 import threading
 
 from ... import _core, _recording, _trace, sym
@@ -38,7 +39,7 @@ class SymbolBlock(ParametersOfGraph, HybridBlock):
         super().__init__()
         self._symbol = _grouped(outputs)
         self._input_names = _names_of(inputs)
-        self._lock = threading.Lock()
+        self._process, self._lock = os.getpid(), threading.Lock()
         self._callback = None
         self.conversion_report = None  # of a block that convert_hybrid_block has made
         self._set_params(params or {})
@@ -83,6 +84,8 @@ class SymbolBlock(ParametersOfGraph, HybridBlock):
         return self._outputs(arrays)
 
     def _outputs(self, arrays):
+        if self._process != os.getpid():
+            self._begin_in_child()
         self._finish_parameters(arrays)
         self._notice_changes()
         states = {name: arrays.pop(name) for name in self._symbol.list_auxiliary_states() if name in arrays}
@@ -124,6 +127,11 @@ class SymbolBlock(ParametersOfGraph, HybridBlock):
         self._packed = self._snapshot = None  # the arrays of the executors, and what they held
         self._executors = {}  # oldest use first
         self._recorded_graph = None
+
+    def _begin_in_child(self):
+        """A forked process lacks the threads of its parent's executors, and one of them may have held the lock."""
+        self._process, self._lock = os.getpid(), threading.Lock()
+        self._forget_executors()
 
     def _notice_changes(self):
         """Forgets executors whose packed parameters are no longer those of the block."""

@@ -90,6 +90,7 @@ def _update(optimizer, given, states, options, is_mixed):
 _RENAMED = {"lr": "learning_rate", "clip_grad": "clip_gradient"}
 _RATE = {"lr": _REQUIRED}
 _MOMENTUM = {**_RATE, "momentum": 0.0}
+_RMS = {**_RATE, "gamma1": 0.95, "epsilon": 1e-8}
 
 # {name: function}
 FUNCTIONS = {
@@ -104,7 +105,7 @@ FUNCTIONS = {
         ("signsgd_update", _SignSGD, (), {**_RATE, **_COMMON}),
         ("signum_update", Signum, ("mom",), {**_MOMENTUM, **_COMMON, "wd_lh": 0.0}),
         ("adam_update", _PlainAdam, ("mean", "var"), {**_RATE, "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8} | _LAZY),
-        ("rmsprop_update", RMSProp, ("n",), {**_RATE, "gamma1": 0.95, "epsilon": 1e-8} | _COMMON | {"clip_weights": -1.0}),
+        ("rmsprop_update", RMSProp, ("n",), {**_RMS, **_COMMON, "clip_weights": -1.0}),
         (
             "rmspropalex_update",
             _Alex,

@@ -1,0 +1,146 @@
+"""Batches of pictures in files, changed by augmenters."""
+
+import os
+
+import numpy as np
+
+from ... import nd
+from ..._core import numpy_dtype
+from ...base import ArgumentError, dtype_name
+from .. import recordio
+from .._io_base import DataBatch, DataDesc, DataIter
+from .._missing import getter
+from . import image
+from .augmenters import CreateAugmenter
+
+__all__ = ["ImageIter"]
+
+
+class ImageIter(DataIter):
+    """ImageIter(batch_size, data_shape, ...): batches of pictures of a file of records, or of a list.
+
+    `path_imgrec` is a file of records (with `path_imgidx`, its index, where it is shuffled or divided); `path_imglist`
+    a file with lines `number<tab>label<tab>...<tab>path`; `imglist` a list of [label, ..., path]. Paths begin at
+    `path_root`. `aug_list` are augmenters; without it those of CreateAugmenter, which gets the other arguments.
+    `last_batch_handle` is 'pad', 'discard' or 'roll_over'. `numpy.random` shuffles.
+
+    >>> with open("black.png", "wb") as file:
+    ...     size = file.write(mx.image.imencode(np.zeros((8, 9, 3), "uint8")))
+    >>> batches = mx.image.ImageIter(2, (3, 4, 4), imglist=[[0, "black.png"], [1, "black.png"]], path_root=".")
+    >>> batch = next(batches)
+    >>> batch.data[0].shape, batch.label[0].asnumpy().tolist()
+    ((2, 3, 4, 4), [0.0, 1.0])
+    """
+
+    def __init__(
+        self,
+        batch_size,
+        data_shape,
+        label_width=1,
+        path_imgrec=None,
+        path_imglist=None,
+        path_root=None,
+        path_imgidx=None,
+        shuffle=False,
+        part_index=0,
+        num_parts=1,
+        aug_list=None,
+        imglist=None,
+        data_name="data",
+        label_name="softmax_label",
+        dtype="float32",
+        last_batch_handle="pad",
+        **kwargs,
+    ):
+        super().__init__(batch_size)
+        if last_batch_handle not in ("pad", "discard", "roll_over"):
+            raise ArgumentError(f"last_batch_handle: expected pad, discard or roll_over, got {last_batch_handle!r}")
+        if len(data_shape) != 3 or data_shape[0] != 3:
+            raise ArgumentError(f"data_shape: expected (3, height, width), got {tuple(data_shape)}")
+        if not path_imgrec and not path_imglist and not isinstance(imglist, list):
+            raise ArgumentError("ImageIter: path_imgrec, path_imglist or imglist is needed")
+        self._root, self._dtype = path_root or "", numpy_dtype(dtype_name(dtype))
+        self._items = _items(path_imgrec, path_imgidx, path_imglist, imglist)
+        numbers = np.array_split(np.arange(len(self._items)), num_parts)[part_index]
+        self.seq, self.shuffle, self.last_batch_handle = list(numbers), shuffle, last_batch_handle
+        self.data_shape, self.label_width = tuple(data_shape), label_width
+        self.auglist = CreateAugmenter(data_shape, **kwargs) if aug_list is None else aug_list
+        label_shape = (batch_size,) if label_width == 1 else (batch_size, label_width)
+        self.provide_data = [DataDesc(data_name, (batch_size, *self.data_shape), self._dtype.type)]
+        self.provide_label = [DataDesc(label_name, label_shape, self._dtype.type)]
+        self._left = []
+        self.reset()
+
+    def reset(self):
+        """Begins again; 'roll_over' begins with what was left."""
+        if self.shuffle:
+            np.random.shuffle(self.seq)
+        self._waiting, self._left = self._left + list(self.seq), []
+
+    def hard_reset(self):
+        """Begins again and forgets what was left."""
+        self._left = []
+        self.reset()
+
+    def next_sample(self):
+        """(labels, pixels as they are in the file) of the next picture; raises StopIteration at the end."""
+        if not self._waiting:
+            raise StopIteration
+        return self._sample(self._waiting.pop(0))
+
+    def _sample(self, number):
+        label, item = self._items[number]
+        if callable(item):
+            header, data = recordio.unpack(item())
+            return header.label if label is None else label, self.imdecode(data)
+        return label, image.imread(os.path.join(self._root, item))
+
+    def imdecode(self, s):
+        """The pixels of a file's bytes."""
+        return image.imdecode(s)
+
+    def augmentation_transform(self, data):
+        """A picture changed by the augmenters."""
+        for augmenter in self.auglist:
+            data = augmenter(data)
+        return data
+
+    def postprocess_data(self, datum):
+        """A picture as it stands in a batch: channels first."""
+        return nd.transpose(datum, axes=(2, 0, 1))
+
+    def next(self):
+        """The next DataBatch; raises StopIteration at the end."""
+        numbers, self._waiting = self._waiting[: self.batch_size], self._waiting[self.batch_size :]
+        pad = self.batch_size - len(numbers)
+        if pad and (not numbers or self.last_batch_handle != "pad"):
+            self._left = numbers if self.last_batch_handle == "roll_over" else []
+            raise StopIteration
+        numbers = numbers + [self.seq[i % len(self.seq)] for i in range(pad)]
+        samples = [self._sample(number) for number in numbers]
+        pixels = [self.postprocess_data(self.augmentation_transform(picture)).asnumpy() for _, picture in samples]
+        labels = np.asarray([label for label, _ in samples], self._dtype).reshape(self.provide_label[0].shape)
+        data = nd.NDArray(np.stack(pixels).astype(self._dtype))
+        return DataBatch([data], [nd.NDArray(labels)], pad, provide_data=self.provide_data)
+
+
+def _items(path_imgrec, path_imgidx, path_imglist, imglist):
+    """[(labels or None, path or function that reads a record)]"""
+    listed = None
+    if path_imglist:
+        with open(path_imglist) as file:
+            lines = [line.rstrip("\n").split("\t") for line in file if line.strip()]
+        listed = {int(line[0]): (np.array(line[1:-1], np.float32), line[-1]) for line in lines}
+    elif imglist is not None:
+        listed = {i: (np.array(labels, np.float32).ravel(), path) for i, (*labels, path) in enumerate(imglist)}
+    if not path_imgrec:
+        return list(listed.values())
+    index = path_imgidx or os.path.splitext(os.fspath(path_imgrec))[0] + ".idx"
+    if not os.path.isfile(index):
+        raise ArgumentError(f"{path_imgrec} has no index {index}; MXIndexedRecordIO writes one")
+    reader = recordio.MXIndexedRecordIO(index, path_imgrec, "r")
+    keys = reader.keys if listed is None else [key for key in reader.keys if key in listed]
+    return [(listed[key][0] if listed else None, lambda key=key: reader.read_idx(key)) for key in keys]
+
+
+__getattr__ = getter(__name__)
