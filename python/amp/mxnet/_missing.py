@@ -17,7 +17,11 @@ _PACKAGE = __name__.rpartition(".")[0]
 # Dotted name below `amp.mxnet` -> reason.
 _REASONS = {
     "executor_manager": "several devices are not supported; use mx.mod.Module",
-    "gluon.contrib": "its layers are not supported; compose those of mx.gluon.nn",
+    **dict.fromkeys(
+        ("gluon.contrib.cnn", "gluon.contrib.nn", "gluon.contrib.rnn"),
+        "its layers are not supported; compose those of mx.gluon.nn and mx.gluon.rnn",
+    ),
+    "gluon.contrib.data": _NETWORK,
     "gluon.metric": "this is MXNet 2's name; use mx.metric",
     "gluon.probability": "distributions are not supported",
     "image": _IMAGES,
@@ -70,9 +74,9 @@ _REASONS = {
 
 # Those of the names that are modules of MXNet: programs import them, often without need.
 _REFUSED_MODULES = (
-    "contrib.onnx contrib.quant contrib.quantization contrib.text executor_manager gluon.contrib "
-    "gluon.metric gluon.probability image img kvstore_server library mon "
-    "monitor onnx profiler recordio rnn rtc visualization viz"
+    "contrib.onnx contrib.quant contrib.quantization contrib.text executor_manager gluon.contrib.cnn "
+    "gluon.contrib.data gluon.contrib.nn gluon.contrib.rnn gluon.metric gluon.probability image img "
+    "kvstore_server library mon monitor onnx profiler recordio rnn rtc visualization viz"
 ).split()
 
 

@@ -57,6 +57,14 @@ class LossScaler:
             self._good_steps = 0
         return False
 
+    def state(self):
+        """[scale, steps without overflow]"""
+        return [self.loss_scale, self._good_steps]
+
+    def set_state(self, state):
+        """Goes on where `state` was called."""
+        self.loss_scale, self._good_steps = state
+
 
 def init_trainer(optimizer_or_trainer):
     """Gives a Trainer a scaler of losses: dynamic for float16, none for bfloat16, which has float32's range.
@@ -91,13 +99,7 @@ def scale_loss(loss, optimizer_or_trainer):
     array([-0.5], dtype=float32)
     """
     _require_trainer(optimizer_or_trainer)
-    scaler = optimizer_or_trainer.loss_scaler
-    if scaler is None:
-        yield loss
-        return
-    optimizer_or_trainer.divide_by_loss_scale()
-    scale = scaler.loss_scale
-    yield [one * scale for one in loss] if isinstance(loss, (list, tuple)) else loss * scale
+    yield optimizer_or_trainer.scaled(loss)
 
 
 def unscale(optimizer_or_trainer):

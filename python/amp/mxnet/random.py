@@ -16,6 +16,7 @@ __all__ = [
     "gamma",
     "generalized_negative_binomial",
     "generator",
+    "get_state",
     "multinomial",
     "negative_binomial",
     "normal",
@@ -23,6 +24,7 @@ __all__ = [
     "randint",
     "randn",
     "seed",
+    "set_state",
     "shuffle",
     "uniform",
 ]
@@ -58,6 +60,39 @@ def seed(seed_state, ctx="all"):
         raise ArgumentError(f"seed: expected an integer, got {seed_state!r}")
     _generator = np.random.default_rng(int(seed_state) & (2**64 - 1))
     _random_key.begin(int(seed_state))
+
+
+def get_state():
+    """Where all random numbers are now: those of operators, of this module, and of NumPy's global generator.
+
+    The result is a dict of numbers, strings and lists, which `json` writes.
+
+    >>> state = mx.random.get_state()
+    >>> first = mx.random.uniform(shape=(2,))
+    >>> mx.random.set_state(state)
+    >>> mx.test_utils.same(first, mx.random.uniform(shape=(2,)))
+    True
+    """
+    legacy = np.random.get_state(legacy=False)
+    numbers = {name: getattr(value, "tolist", lambda value=value: value)() for name, value in legacy["state"].items()}
+    return {
+        "operators": list(_random_key.state()),
+        "arrays": generator().bit_generator.state,
+        "numpy": {**legacy, "state": numbers},
+    }
+
+
+def set_state(state):
+    """Goes on where `get_state` was called. Raises ArgumentError for anything else.
+
+    >>> mx.random.set_state(mx.random.get_state())
+    """
+    try:
+        _random_key.begin(*state["operators"])
+        generator().bit_generator.state = state["arrays"]
+        np.random.set_state(state["numpy"])
+    except (TypeError, KeyError, ValueError) as error:
+        raise ArgumentError(f"set_state: expected what get_state gave: {error!r}") from None
 
 
 def uniform(low=0, high=1, shape=None, dtype=None, ctx=None, out=None):
