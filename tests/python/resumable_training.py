@@ -1,7 +1,7 @@
-"""A training that resumes where it was killed: resumable_training.py FOLDER RESULT EPOCH_PERIOD BATCH_PERIOD [SECONDS].
+"""A training that resumes where it was killed: resumable_training.py FOLDER RESULT EPOCH_PERIOD BATCH_PERIOD [HOLD].
 
-Periods are those of checkpoints, 0 for never; SECONDS is how long each batch takes at least. RESULT gets the parameters
-at the end, and FOLDER/curves.csv the values of metrics.
+Periods are those of checkpoints, 0 for never. With HOLD batches are slow, and after that many of them it waits to be
+killed. RESULT gets the parameters at the end, and FOLDER/curves.csv the values of metrics.
 """
 
 import sys
@@ -17,12 +17,16 @@ from amp.mxnet.gluon.contrib import estimator as estimators
 EPOCHS, BATCHES = 4, 7  # of an epoch
 
 
-class Slow(estimators.BatchEnd):
-    def __init__(self, seconds):
-        self.seconds = seconds
+class Hold(estimators.BatchEnd):
+    priority = 2000  # when the checkpoint of a batch is written
+
+    def __init__(self, batches):
+        self.left = batches
 
     def batch_end(self, estimator, *args, **kwargs):
-        time.sleep(self.seconds)
+        if self.left is not None:
+            self.left -= 1
+            time.sleep(0.01 if self.left else 600)
 
 
 class Slower(estimators.EpochEnd):
@@ -49,7 +53,7 @@ def network():
     return net
 
 
-def train(folder, epoch_period, batch_period, seconds=0.0):
+def train(folder, epoch_period, batch_period, hold=None):
     """The trained network and the estimator."""
     mx.random.seed(3)
     np.random.seed(5)
@@ -71,7 +75,7 @@ def train(folder, epoch_period, batch_period, seconds=0.0):
         ),
         estimators.EarlyStoppingHandler(estimator.val_metrics[0], patience=10),
         estimators.CSVHandler(f"{folder}/curves.csv", batch_period=2),
-        Slow(seconds),
+        Hold(hold),
         Slower(),
     ]
     estimator.fit(loader(0), val_data=loader(1), epochs=EPOCHS, event_handlers=handlers)
@@ -79,6 +83,6 @@ def train(folder, epoch_period, batch_period, seconds=0.0):
 
 
 if __name__ == "__main__":
-    folder, result, epoch_period, batch_period, *seconds = sys.argv[1:]
-    net, _ = train(folder, int(epoch_period), int(batch_period), *map(float, seconds))
+    folder, result, epoch_period, batch_period, *hold = sys.argv[1:]
+    net, _ = train(folder, int(epoch_period), int(batch_period), *map(int, hold))
     net.save_parameters(result)
