@@ -64,7 +64,10 @@ class Digits:
 
 
 class ResNet20:
-    """Images of 32 x 32 pixels: one of ten patterns, moved, under noise. Every batch is new."""
+    """Images of 32 x 32 pixels: one of ten patterns, moved, under noise; a fifth of the labels is wrong.
+
+    Every batch is new.
+    """
 
     epochs, rate = 5, 1e-3
 
@@ -88,7 +91,8 @@ class ResNet20:
             labels = rng.integers(0, 10, 64)
             moves = rng.integers(0, 32, (64, 2))
             moved = np.stack([np.roll(self._patterns[k], move, (1, 2)) for k, move in zip(labels, moves)])
-            yield moved + 3 * rng.standard_normal(moved.shape, dtype=np.float32), labels.astype(np.float32)
+            found = np.where(rng.random(64) < 0.2, rng.integers(0, 10, 64), labels)
+            yield moved + 2 * rng.standard_normal(moved.shape, dtype=np.float32), found.astype(np.float32)
 
 
 class _Residual(nn.HybridSequential):

@@ -14,8 +14,7 @@ __all__ = ["CSVCurves", "TensorBoardCurves"]
 class CSVCurves:
     """A table with the columns epoch, batch and one for each metric; a row for each `write`.
 
-    CSVCurves(path, until=0): a file that is there keeps its rows up to batch `until`, so by default none. The metrics
-    are those of the first row.
+    CSVCurves(path, keep=0): a file that is there keeps its first `keep` rows. The metrics are those of the first row.
 
     >>> curves = mx.curves.CSVCurves("curves.csv")
     >>> curves.write(0, 10, {"loss": 0.5})
@@ -25,23 +24,20 @@ class CSVCurves:
     0,10,0.5
     """
 
-    def __init__(self, path, until=0):
+    def __init__(self, path, keep=0):
         self._path = os.fspath(path)
-        self._names, rows = self._read(until)
-        write_file(self._path, "".join(rows).encode())
+        self._names, lines = self._read(keep)
+        write_file(self._path, "".join(lines).encode())
         self._file = open(self._path, "a", newline="")
         self._writer = csv.writer(self._file, lineterminator="\n")
 
-    def _read(self, until):
+    def _read(self, keep):
         """(names of metrics or None, the lines that stay)"""
-        if not until or not os.path.exists(self._path):
+        if not keep or not os.path.exists(self._path):
             return None, []
         with open(self._path, newline="") as file:
-            lines = [line for line in file if line.endswith("\n")]  # the last one may be cut
-        if not lines:
-            return None, []
-        header, *rows = lines
-        return next(csv.reader([header]))[2:], [header, *(row for row in rows if int(row.split(",")[1]) <= until)]
+            lines = list(file)[: keep + 1]
+        return (next(csv.reader(lines[:1]))[2:], lines) if lines else (None, [])
 
     def write(self, epoch, batch, values):
         """A row; `values` is {metric: number}. Metrics that the first row lacks are left out."""
@@ -59,7 +55,8 @@ class CSVCurves:
 class TensorBoardCurves:
     """As CSVCurves, for TensorBoard: TensorBoardCurves(folder, until=0) writes a file of events.
 
-    The steps are batches. Needs the package tensorboardX: UnsupportedError where it is not installed.
+    The steps are batches; TensorBoard forgets those behind `until` that are there, unless it is 0. Needs the package
+    tensorboardX: UnsupportedError where it is not installed.
 
     >>> try:
     ...     curves = mx.curves.TensorBoardCurves("curves")
@@ -70,17 +67,22 @@ class TensorBoardCurves:
     """
 
     def __init__(self, folder, until=0):
+        writer = self.required_package().SummaryWriter
+        self._writer = writer(os.fspath(folder), purge_step=until + 1 if until else None, flush_secs=1)
+
+    @staticmethod
+    def required_package():
+        """The module tensorboardX. Raises UnsupportedError where it is not installed."""
         try:
-            writer = import_module("tensorboardX").SummaryWriter
+            return import_module("tensorboardX")
         except ImportError:
             raise UnsupportedError(
                 "curves for TensorBoard need a package that is not installed: pip install tensorboardX"
             ) from None
-        self._writer = writer(os.fspath(folder), purge_step=until + 1 if until else None, flush_secs=1)
 
     def write(self, epoch, batch, values):
         """The values of metrics, {metric: number}."""
-        for name, value in {"epoch": epoch, **values}.items():
+        for name, value in values.items():
             self._writer.add_scalar(name, value, batch)
 
     def close(self):

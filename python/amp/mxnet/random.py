@@ -4,6 +4,8 @@ The numbers are not MXNet's: the distributions are. Functions take numbers, or N
 has `shape` samples of its own, and the result has the shape of the parameters followed by `shape`.
 """
 
+import random as python_random
+
 import numpy as np
 
 from .. import _random_key, nd
@@ -63,7 +65,7 @@ def seed(seed_state, ctx="all"):
 
 
 def get_state():
-    """Where all random numbers are now: those of operators, of this module, and of NumPy's global generator.
+    """Where all random numbers are now: those of operators, of this module, and of NumPy's and Python's generators.
 
     The result is a dict of numbers, strings and lists, which `json` writes.
 
@@ -79,6 +81,7 @@ def get_state():
         "operators": list(_random_key.state()),
         "arrays": generator().bit_generator.state,
         "numpy": {**legacy, "state": numbers},
+        "python": python_random.getstate(),
     }
 
 
@@ -91,6 +94,8 @@ def set_state(state):
         _random_key.begin(*state["operators"])
         generator().bit_generator.state = state["arrays"]
         np.random.set_state(state["numpy"])
+        version, words, spare = state["python"]
+        python_random.setstate((version, tuple(words), spare))
     except (TypeError, KeyError, ValueError) as error:
         raise ArgumentError(f"set_state: expected what get_state gave: {error!r}") from None
 

@@ -9,8 +9,8 @@ __all__ = ["LogMetricsCallback"]
 class LogMetricsCallback:
     """LogMetricsCallback(logging_dir, prefix=None): for the end of batches or evaluations, writes the metric's values.
 
-    The steps are calls. `prefix` stands in front of names. Needs the package tensorboardX: UnsupportedError where it is
-    not installed.
+    The steps are epochs. `prefix` stands in front of names. Needs the package tensorboardX: UnsupportedError where it
+    is not installed.
 
     >>> try:
     ...     log = mx.contrib.tensorboard.LogMetricsCallback("logs/train")
@@ -21,17 +21,14 @@ class LogMetricsCallback:
 
     def __init__(self, logging_dir, prefix=None):
         self.prefix = prefix
-        self.step = 0
         self._curves = TensorBoardCurves(logging_dir)
 
     def __call__(self, param):
         if param.eval_metric is None:
             return
-        self.step += 1
         front = "" if self.prefix is None else f"{self.prefix}-"
-        self._curves.write(
-            param.epoch, self.step, {front + name: value for name, value in param.eval_metric.get_name_value()}
-        )
+        values = {front + name: value for name, value in param.eval_metric.get_name_value()}
+        self._curves.write(param.epoch, param.epoch, values)
 
     def close(self):
         """Writes what is not in the file yet; the end of the program does so, too."""

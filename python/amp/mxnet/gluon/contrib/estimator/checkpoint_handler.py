@@ -117,11 +117,12 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
                 os.remove(self._path(name, ending))
 
     def _save_symbol(self, estimator):
-        graph = getattr(estimator.net, "_graph", None)
-        if graph is None:
+        graph = getattr(estimator.net, "_graph", None)  # of a HybridBlock; a SymbolBlock is one
+        symbol = getattr(estimator.net, "symbol", None) if graph is None else graph.block.symbol
+        if symbol is None:
             estimator.logger.info("the network is not hybridized: no symbol is saved beside its parameters")
         else:
-            graph.block.symbol.save(self._path(self.model_prefix, "-symbol.json"))
+            symbol.save(self._path(self.model_prefix, "-symbol.json"))
 
     # ---- resuming ----
 

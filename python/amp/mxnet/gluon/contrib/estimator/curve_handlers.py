@@ -8,17 +8,20 @@ from .events import BatchEnd, EpochBegin, EpochEnd, TrainBegin, TrainEnd
 class _CurveHandler(TrainBegin, TrainEnd, BatchEnd, EpochEnd):
     """Writes the values of metrics after each epoch, and every `batch_period` batches."""
 
+    continued = ("written",)
+
     def __init__(self, path, metrics=None, batch_period=None, priority=900):
         self._path, self.metrics, self._period, self.priority = path, metrics, batch_period, priority
         self._curves = None
+        self.written = 0  # how often
 
     def _opened(self, batches):
-        """Where values are written to, without those behind a number of batches."""
+        """Where values are written to; what was written until then stays where a training is resumed."""
         raise NotImplementedError
 
     def train_begin(self, estimator, *args, **kwargs):
-        """Opens the file; where a training is resumed it keeps what was written until then."""
-        self._curves = self._opened(estimator.progress.batches)
+        """Begins anew."""
+        self._curves, self.written = None, 0
 
     def batch_end(self, estimator, *args, **kwargs):
         """Writes, if it is time."""
@@ -35,8 +38,10 @@ class _CurveHandler(TrainBegin, TrainEnd, BatchEnd, EpochEnd):
 
     def _write(self, estimator, epoch):
         metrics = [*estimator.train_metrics, *estimator.val_metrics] if self.metrics is None else self.metrics
-        values = dict(metric.get() for metric in metrics)
-        self._curves.write(epoch, estimator.progress.batches, values)
+        if self._curves is None:
+            self._curves = self._opened(estimator.progress.batches)
+        self._curves.write(epoch, estimator.progress.batches, dict(metric.get() for metric in metrics))
+        self.written += 1
 
 
 class CSVHandler(_CurveHandler):
@@ -49,7 +54,7 @@ class CSVHandler(_CurveHandler):
     """
 
     def _opened(self, batches):
-        return CSVCurves(self._path, until=batches)
+        return CSVCurves(self._path, keep=self.written)
 
 
 class TensorBoardHandler(_CurveHandler):
@@ -57,12 +62,18 @@ class TensorBoardHandler(_CurveHandler):
 
     As CSVHandler. Needs the package tensorboardX: UnsupportedError where it is not installed.
 
-    >>> mx.gluon.contrib.estimator.TensorBoardHandler("curves", batch_period=100).priority
-    900
+    >>> try:
+    ...     handler = mx.gluon.contrib.estimator.TensorBoardHandler("curves", batch_period=100)
+    ... except amp.UnsupportedError as error:
+    ...     assert "pip install" in str(error)
     """
 
+    def __init__(self, path, metrics=None, batch_period=None, priority=900):
+        TensorBoardCurves.required_package()
+        super().__init__(path, metrics, batch_period, priority)
+
     def _opened(self, batches):
-        return TensorBoardCurves(self._path, until=batches)
+        return TensorBoardCurves(self._path, until=batches - 1 if self.written else 0)
 
 
 class ProgressBarHandler(EpochBegin, BatchEnd, EpochEnd):
