@@ -129,6 +129,14 @@ class Estimator:
 
     # ---- loops ----
 
+    def fit_batch(self, train_batch, batch_axis=0):
+        """(data, label, pred, loss) of a batch after the batch processor computed its gradients."""
+        return self.batch_processor.fit_batch(self, train_batch, batch_axis)
+
+    def evaluate_batch(self, val_batch, batch_axis=0):
+        """(data, label, pred, loss) of a batch of validation, by the batch processor."""
+        return self.batch_processor.evaluate_batch(self, val_batch, batch_axis)
+
     def evaluate(self, val_data, batch_axis=0, event_handlers=None):
         """Updates `val_metrics` over the batches of a DataLoader.
 
@@ -145,7 +153,7 @@ class Estimator:
         for batch in val_data:
             for handler in batch_begin:
                 handler.batch_begin(self, batch=batch)
-            _, label, pred, loss = self.batch_processor.evaluate_batch(self, batch, batch_axis)
+            _, label, pred, loss = self.evaluate_batch(batch, batch_axis)
             for handler in batch_end:
                 handler.batch_end(self, batch=batch, pred=pred, label=label, loss=loss)
         for handler in epoch_end:
@@ -195,7 +203,7 @@ class Estimator:
         for batch in self.progress.batches_of(data):
             for handler in batch_begin:
                 handler.batch_begin(self, batch=batch)
-            _, label, pred, loss = self.batch_processor.fit_batch(self, batch, self.batch_axis)
+            _, label, pred, loss = self.fit_batch(batch, self.batch_axis)
             self._watch(loss)
             results = [handler.batch_end(self, batch=batch, pred=pred, label=label, loss=loss) for handler in batch_end]
             if any(results):
