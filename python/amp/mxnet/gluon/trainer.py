@@ -165,7 +165,7 @@ class Trainer:
         self._save(fname, {})
 
     def load_states(self, fname):
-        """Reads what `save_states` wrote. Raises ArgumentError for other files; those of MXNet have no random numbers.
+        """Reads what `save_states` wrote. Raises ArgumentError for other files; older ones have no random numbers.
 
         >>> weight = mx.gluon.Parameter("weight", shape=(1,))
         >>> weight.initialize()

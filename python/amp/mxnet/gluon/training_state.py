@@ -1,6 +1,6 @@
 """What a trainer's file holds behind the states of the optimizer: a JSON object, its length, and a mark.
 
-MXNet and older versions read the states, a pickle, and do not look behind its end.
+Older versions read the states, a pickle, and do not look behind its end.
 """
 
 import json
