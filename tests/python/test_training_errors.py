@@ -1,5 +1,6 @@
 """What training says of labels that are no classes, of numbers that are not finite, and of disks that are full."""
 
+import contextlib
 import logging
 import resource
 
@@ -110,25 +111,26 @@ def test_curves_of_a_module(tmp_path):
 # ---- files ----
 
 
-@pytest.fixture
+@contextlib.contextmanager
 def no_space():
     """A limit of the size of files stands for a disk that is full."""
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
-def test_a_full_disk_leaves_the_checkpoint_of_a_module(tmp_path, request):
+def test_a_full_disk_leaves_the_checkpoint_of_a_module(tmp_path):
     mod = module()
     fit(mod, [0] * 8, optimizer="adam")
     mod.save_checkpoint(str(tmp_path / "net"), 1, save_optimizer_states=True)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     assert len(before) == 3
-    request.getfixturevalue("no_space")
-    with pytest.raises(amp.ArgumentError, match="cannot write '.*net-0001.states': File too large"):
+    with no_space(), pytest.raises(amp.ArgumentError, match="cannot write '.*net-0001.states': File too large"):
         mod.save_checkpoint(str(tmp_path / "net"), 1, save_optimizer_states=True)
-    with pytest.raises(amp.Error, match="net-0001.params.*File too large"):
+    with no_space(), pytest.raises(amp.Error, match="net-0001.params.*File too large"):
         mod.save_checkpoint(str(tmp_path / "net"), 1)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
