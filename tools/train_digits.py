@@ -111,6 +111,7 @@ def main() -> None:
     OUTPUT.mkdir(parents=True, exist_ok=True)
     net.export(str(OUTPUT / "digits"))
     logits = run_exported(mx, held_images)
+    np.savez_compressed(OUTPUT / "training.npz", images=train_images, labels=train_labels)
     np.savez_compressed(OUTPUT / "heldout.npz", images=held_images, labels=held_labels, mxnet_output=logits)
     correct = int((logits.argmax(axis=1) == held_labels).sum())
     print(f"parameters: {sum(p.data().size for p in net.collect_params().values())}")

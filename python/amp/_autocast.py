@@ -11,10 +11,13 @@ rules = None  # of the process, once there are any
 
 
 class Rules:
-    """Which operators read `target`, float32, or the widest dtype of their inputs."""
+    """Which operators read `target`, float32, or the widest dtype of their inputs.
 
-    def __init__(self, target, target_ops=None, conditional_fp32_ops=None, fp32_ops=None):
-        self.target = target
+    Policy 'mxnet' is one of single operators. Others decide about graphs: `options` are those of a conversion.
+    """
+
+    def __init__(self, target, target_ops=None, conditional_fp32_ops=None, fp32_ops=None, policy="mxnet", options=None):
+        self.target, self.is_of_graphs = target, policy != "mxnet"
         given = {
             "target_dtype_ops": target_ops,
             "conditional_fp32_ops": conditional_fp32_ops,
@@ -23,8 +26,10 @@ class Rules:
         # The same for a symbol that is bound.
         self.conversion = {
             "target_dtype": target,
-            "policy": "mxnet",
+            "policy": policy,
             "emulate": True,
+            **({"fold_batch_norm": False} if policy in ("default", "optimal") else {}),  # weights change
+            **(options or {}),
             **{name: value for name, value in given.items() if value is not None},
         }
         self._target_ops = _registered(lists.list_lp16_ops(target) if target_ops is None else target_ops)
@@ -68,9 +73,14 @@ def conversion():
     return None if rules is None else rules.conversion
 
 
+def conversion_of_blocks():
+    """As `conversion`, of graphs of hybridized blocks: policy 'mxnet' has cast their operators one by one."""
+    return rules.conversion if rules is not None and rules.is_of_graphs else None
+
+
 def is_active():
     """Whether operators of this thread cast now."""
-    return rules is not None and not getattr(_state, "is_casting", False)
+    return rules is not None and not rules.is_of_graphs and not getattr(_state, "is_casting", False)
 
 
 @contextlib.contextmanager

@@ -1,11 +1,14 @@
 """What the random numbers of training depend on: a seed, and how many runs have drawn from it."""
 
+import contextlib
 import secrets
 import threading
 
+_thread = threading.local()
+
 
 class _Stream:
-    """Numbered runs of a seed."""
+    """Numbered runs of a seed. `begin` makes a new one: a forked process never waits for a lock of its parent's."""
 
     def __init__(self, seed, runs=0):
         self.seed, self.runs = seed & (2**63 - 1), runs
@@ -13,15 +16,16 @@ class _Stream:
 
     def draw(self):
         with self._lock:
-            self.runs += 1
-            return self.seed, self.runs - 1
+            number = self.runs
+            self.runs += not getattr(_thread, "is_trying", False)
+            return self.seed, number
 
 
 _stream = _Stream(secrets.randbits(63))
 
 
 def begin(seed, runs=0):
-    """From now on runs draw the numbers that follow an integer; the first `runs` of them have drawn already."""
+    """From now on runs draw the numbers that follow an integer, as if `runs` runs had been."""
     global _stream
     _stream = _Stream(seed, runs)
 
@@ -31,6 +35,17 @@ def draw():
     return _stream.draw()
 
 
-def peek():
-    """What `draw` would give; nothing is drawn. `begin(*peek())` changes nothing."""
+def state():
+    """(seed, runs), what `begin` takes to go on from here."""
     return _stream.seed, _stream.runs
+
+
+@contextlib.contextmanager
+def trial():
+    """Runs of this thread leave no trace: the next run outside draws what it would have drawn without them."""
+    before = getattr(_thread, "is_trying", False)
+    _thread.is_trying = True
+    try:
+        yield
+    finally:
+        _thread.is_trying = before

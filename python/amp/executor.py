@@ -317,14 +317,21 @@ def gradient_runs(
         is_explicit=is_explicit,
         gradients=gradients or {},
         is_train=is_train,
-        options=(
-            backend,
-            _reduce_options(sym, reduce_precision),
-            _thread_count(num_threads),
-            _mode(mode),
-            machine_name("machine", _machine(reduce_precision, machine)),
-            _budget(memory_budget),
-        ),
+        options=gradient_options(sym, backend, reduce_precision, num_threads, mode, machine, memory_budget),
+    )
+
+
+def gradient_options(
+    sym, backend=None, reduce_precision=None, num_threads=None, mode="fast", machine="this", memory_budget=None
+):
+    """The last arguments of the extension's executor with gradients."""
+    return (
+        backend,
+        _reduce_options(sym, reduce_precision),
+        _thread_count(num_threads),
+        _mode(mode),
+        machine_name("machine", _machine(reduce_precision, machine)),
+        _budget(memory_budget),
     )
 
 

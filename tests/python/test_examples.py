@@ -1,8 +1,11 @@
 """The programs in examples/ run as a user starts them, and say what is true."""
 
+import csv
 import re
+import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -18,7 +21,7 @@ def run(repository, program, *arguments):
     return done.stdout
 
 
-@pytest.mark.parametrize("name", ["classify_images", "detect_faces", "sentence_embeddings"])
+@pytest.mark.parametrize("name", ["classify_images", "detect_faces", "finetune", "sentence_embeddings", "train_digits"])
 def test_examples_are_short(repository, name):
     lines = (repository / "examples" / f"{name}.py").read_text().splitlines()
     assert len(lines) < 100
@@ -121,3 +124,75 @@ def test_sentence_embeddings(repository, tmp_path, monkeypatch):
     low = run(repository, "sentence_embeddings", tmp_path / "bert", 0, tmp_path / "vocab.txt", *sentences, "--bfloat16")
     cosines = np.array([[float(value) for value in line.split()[:3]] for line in low.splitlines()])
     np.testing.assert_allclose(cosines, got, atol=0.03)
+
+
+def trained(folder):
+    """{name: bits} of the parameters of a trained model."""
+    return {name: array.asnumpy().tobytes() for name, array in amp.nd.load(str(folder / "digits-0000.params")).items()}
+
+
+def test_train_digits(repository, tmp_path):
+    """Killed after its first checkpoint and resumed it gives the same bits."""
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    printed = run(repository, "train_digits", "--epochs", 4, "--output", whole)
+    assert int(re.search(r"(\d+) of 360 digits", printed)[1]) > 320
+    with (whole / "curves.csv").open() as file:
+        losses = [float(row["training softmaxcrossentropyloss"]) for row in csv.DictReader(file)]
+    assert len(losses) == 4 and losses == sorted(losses, reverse=True)
+    program = repository / "examples" / "train_digits.py"
+    process = subprocess.Popen([sys.executable, program, "--epochs", "4", "--output", killed])
+    while not list(killed.glob("*.params")):
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert not (killed / "digits-0000.params").exists()
+    run(repository, "train_digits", "--epochs", 4, "--output", killed, "--resume")
+    assert trained(killed) == trained(whole)
+    assert (killed / "curves.csv").read_text() == (whole / "curves.csv").read_text()
+
+
+def test_train_digits_in_low_precision(repository, tmp_path):
+    printed = run(repository, "train_digits", "--epochs", 4, "--output", tmp_path, "--precision", "bfloat16")
+    assert int(re.search(r"(\d+) of 360 digits", printed)[1]) > 320
+    assert "amp_cast" in (tmp_path / "digits-symbol.json").read_text()
+
+
+@pytest.fixture(scope="module")
+def two_classes(tmp_path_factory):
+    """A folder of bright and one of dark pictures."""
+    folder, rng = tmp_path_factory.mktemp("pictures"), np.random.default_rng(0)
+    for name, least in (("bright", 128), ("dark", 0)):
+        (folder / name).mkdir()
+        for i in range(8):
+            pixels = rng.integers(least, least + 128, (40, 48, 3)).astype("uint8")
+            Image.fromarray(pixels).save(folder / name / f"{i}.png")
+    return folder
+
+
+NETWORK = ["--network", "mobilenet0.25", "--size", 32, "--batch", 8, "--rate", 0.02]
+
+
+@pytest.mark.parametrize("precision", [[], ["--bfloat16"]])
+def test_finetune(repository, two_classes, precision, tmp_path):
+    run(repository, "finetune", two_classes, tmp_path / "net", *NETWORK, "--epochs", 25, *precision)
+    assert (tmp_path / "net-classes.txt").read_text().split() == ["bright", "dark"]
+    model = amp.load_checkpoint(tmp_path / "net", 0)
+    pixels = [np.asarray(Image.open(two_classes / name / "3.png"), "f4") for name in ("bright", "dark")]
+    batch = np.stack([(each[:32, :32] / 255 - 0.45) / 0.225 for each in pixels]).transpose(0, 3, 1, 2)
+    scores = amp.Executor(*model, {"data": batch.shape})(batch)[0].asnumpy()
+    assert scores.argmax(axis=1).tolist() == [0, 1]
+
+
+def test_finetune_of_the_output_alone(repository, two_classes, tmp_path):
+    net = amp.mxnet.gluon.model_zoo.vision.get_model("mobilenet0.25")
+    net.initialize()
+    net(amp.nd.ones((1, 3, 32, 32)))
+    net.save_parameters(str(tmp_path / "pretrained.params"))
+    options = [*NETWORK, "--epochs", 2, "--pretrained", tmp_path / "pretrained.params", "--frozen"]
+    run(repository, "finetune", two_classes, tmp_path / "net", *options)
+    _, args, _ = amp.load_checkpoint(tmp_path / "net", 0)
+    before = amp.nd.load(str(tmp_path / "pretrained.params"))
+    assert args.pop("output.weight").shape == (2, 256) and args.pop("output.bias").shape == (2,)
+    for name, array in args.items():
+        assert np.array_equal(array.asnumpy(), before[name].asnumpy()), name

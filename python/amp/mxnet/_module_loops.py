@@ -5,7 +5,8 @@ import time
 
 from ..base import ArgumentError
 from . import metric as metrics
-from .callback import BatchEndParam
+from ._class_labels import check_class_labels, class_labels_of
+from .callback import BatchEndParam, are_finite
 
 
 class LoopsOfModule:
@@ -65,7 +66,8 @@ class LoopsOfModule:
         """Binds, initialises and trains: `num_epoch` times over the batches of `train_data`.
 
         After each epoch `eval_data` is scored. Callbacks get what MXNet's get, see `mx.callback`; metrics are reset by
-        epoch. Raises ArgumentError without `num_epoch`.
+        epoch. Outputs that are not finite are warned of once, see `mx.callback.FiniteOutputs`. Raises ArgumentError
+        without `num_epoch`, and for labels of a SoftmaxOutput that are no classes.
         """
         if num_epoch is None:
             raise ArgumentError("num_epoch: say how many epochs")
@@ -76,6 +78,9 @@ class LoopsOfModule:
         self.init_optimizer(kvstore, optimizer, optimizer_params)
         validation_metric = validation_metric or eval_metric
         eval_metric = metrics.create(eval_metric)
+        shapes = {name: tuple(desc.shape) for name, desc in self._inputs().items()}
+        self._class_labels = class_labels_of(self._symbol, [shape for _, shape in self.output_shapes], shapes)
+        self._is_watching = True
         for epoch in range(begin_epoch, num_epoch):
             self._train_epoch(epoch, train_data, eval_metric, batch_end_callback)
             arguments, states = self.get_params()
@@ -94,13 +99,17 @@ class LoopsOfModule:
             train_data.reset()
 
     _logger = logging
+    _class_labels = ()  # of SoftmaxOutputs: class_labels_of
+    _is_watching = False  # the outputs, until the first warning
 
     def _train_epoch(self, epoch, train_data, eval_metric, callbacks):
         begin = time.perf_counter()
         eval_metric.reset()
         values = []
         for number, batch in enumerate(train_data):
+            self._check_labels(epoch, number, batch)
             self.forward_backward(batch)
+            self._watch(epoch, number)
             self.update()
             self.update_metric(eval_metric, batch.label)
             values = eval_metric.get_global_name_value()
@@ -108,6 +117,17 @@ class LoopsOfModule:
         for name, value in values:
             self._logger.info("Epoch[%d] Train-%s=%f", epoch, name, value)
         self._logger.info("Epoch[%d] Time cost=%.3f", epoch, time.perf_counter() - begin)
+
+    def _check_labels(self, epoch, number, batch):
+        labels = dict(zip(self._label_names, batch.label or []))
+        for name, classes, ignored in self._class_labels:
+            if name in labels:
+                check_class_labels(f"epoch {epoch}, batch {number}, {name}", labels[name], classes, ignored=ignored)
+
+    def _watch(self, epoch, number):
+        if self._is_watching and not are_finite(self.get_outputs()):
+            self._is_watching = False
+            self._logger.warning("an output is not finite in epoch %d, batch %d", epoch, number)
 
 
 def _list(callbacks):

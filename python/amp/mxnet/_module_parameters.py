@@ -149,9 +149,9 @@ class ParametersOfModule:
 
     def save_checkpoint(self, prefix, epoch, save_optimizer_states=False, remove_amp_cast=False):
         """Writes the symbol and the parameters, see `amp.save_checkpoint`, and the optimizer's states (.states)."""
-        checkpoint.save_checkpoint(prefix, epoch, self._symbol, *self.get_params(), remove_amp_cast=remove_amp_cast)
-        if save_optimizer_states:
+        if save_optimizer_states:  # first: whoever finds the parameters finds the states, too
             self.save_optimizer_states(f"{prefix}-{epoch:04d}.states")
+        checkpoint.save_checkpoint(prefix, epoch, self._symbol, *self.get_params(), remove_amp_cast=remove_amp_cast)
 
 
 def _check_shape(name, shape, type):

@@ -1,12 +1,12 @@
 """The training of a Module."""
 
-import os
 import warnings
 from types import SimpleNamespace
 
 from .. import _autocast, nd
 from .._arrays import readable
 from .._gradient_runs import requests_of
+from .._paths import write_file
 from ..base import ArgumentError
 from ..executor import gradient_runs
 from . import optimizer as optimizers
@@ -172,10 +172,7 @@ class TrainingOfModule:
     def save_optimizer_states(self, fname):
         """Writes the optimizer's states to a file."""
         self._require(self._optimizer, "init_optimizer")
-        partial = f"{fname}.part"
-        with open(partial, "wb") as file:
-            file.write(self._updater.get_states())
-        os.replace(partial, fname)
+        write_file(fname, self._updater.get_states())
 
     def load_optimizer_states(self, fname):
         """Reads what `save_optimizer_states` wrote."""

@@ -6,8 +6,9 @@ import logging
 import numpy as np
 
 from .. import _autocast
-from .._options import target_name
+from .._options import check_options, target_name
 from ..base import ArgumentError
+from ..sym import Variable
 from .gluon.trainer import Trainer
 
 _FIRST_SCALE, _FACTOR, _GOOD_STEPS = 2.0**16, 2.0, 2000
@@ -19,11 +20,18 @@ def init(
     conditional_fp32_ops=None,
     fp32_ops=None,
     layout_optimization=False,
+    *,
+    policy="mxnet",
+    **options,
 ):
     """From now on operators read low precision where MXNet's lists, or these, say so; parameters stay float32.
 
     `target_dtype` is 'float16' or 'bfloat16', which is the faster one on CPUs and needs no scaling of losses. Concerns
     arrays, and symbols that are bound for training. A second call has no effect; `layout_optimization` has none.
+
+    Another `policy` ('default', 'graphamp', 'optimal') decides about graphs: hybridized blocks, SymbolBlocks and
+    symbols that are bound are converted before they are differentiated, with `options` of amp.convert_symbol, such as
+    preset='mp2'. What runs operator by operator stays in float32 then. Raises ArgumentError for unknown options.
 
     >>> mx.amp.init("bfloat16")
     >>> mx.nd.FullyConnected(mx.nd.ones((1, 2)), mx.nd.ones((3, 2)), no_bias=True, num_hidden=3).dtype.name
@@ -33,7 +41,9 @@ def init(
     if _autocast.rules is not None:
         return
     target = target_name(target_dtype)
-    _autocast.begin(_autocast.Rules(target, target_precision_ops, conditional_fp32_ops, fp32_ops))
+    rules = _autocast.Rules(target, target_precision_ops, conditional_fp32_ops, fp32_ops, policy, options)
+    check_options(Variable("data"), {**rules.conversion, "ignore_unknown_names": True})
+    _autocast.begin(rules)
     logging.info("training in %s", target)
 
 
@@ -56,6 +66,14 @@ class LossScaler:
             self.loss_scale *= self._factor
             self._good_steps = 0
         return False
+
+    def state(self):
+        """[scale, steps without overflow]"""
+        return [self.loss_scale, self._good_steps]
+
+    def set_state(self, state):
+        """Goes on where `state` was called."""
+        self.loss_scale, self._good_steps = state
 
 
 def init_trainer(optimizer_or_trainer):
@@ -91,13 +109,7 @@ def scale_loss(loss, optimizer_or_trainer):
     array([-0.5], dtype=float32)
     """
     _require_trainer(optimizer_or_trainer)
-    scaler = optimizer_or_trainer.loss_scaler
-    if scaler is None:
-        yield loss
-        return
-    optimizer_or_trainer.divide_by_loss_scale()
-    scale = scaler.loss_scale
-    yield [one * scale for one in loss] if isinstance(loss, (list, tuple)) else loss * scale
+    yield optimizer_or_trainer.scaled(loss)
 
 
 def unscale(optimizer_or_trainer):

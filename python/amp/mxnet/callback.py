@@ -4,11 +4,17 @@ import collections
 import logging
 import time
 
+import numpy as np
+
+from ..base import ArgumentError
 from ..checkpoint import save_checkpoint
 from ._missing import getter
+from .curves import CSVCurves
 
 __all__ = [
     "BatchEndParam",
+    "CSVCallback",
+    "FiniteOutputs",
     "LogValidationMetricsCallback",
     "ProgressBar",
     "Speedometer",
@@ -134,6 +140,46 @@ class LogValidationMetricsCallback:
     def __call__(self, param):
         for name, value in param.eval_metric.get_name_value() if param.eval_metric else ():
             logging.info("Epoch[%d] Validation-%s=%f", param.epoch, name, value)
+
+
+class CSVCallback:
+    """CSVCallback(path): for the end of batches or evaluations, adds the metric's values to a table, see mx.curves.
+
+    >>> metric = mx.metric.create("acc")
+    >>> mx.callback.CSVCallback("curves.csv")(mx.callback.BatchEndParam(0, 10, metric, {}))
+    >>> print(open("curves.csv").read().rstrip())
+    epoch,batch,accuracy
+    0,10,nan
+    """
+
+    def __init__(self, path):
+        self._curves = CSVCurves(path)
+
+    def __call__(self, param):
+        if param.eval_metric is not None:
+            self._curves.write(param.epoch, param.nbatch, dict(param.eval_metric.get_name_value()))
+
+
+class FiniteOutputs:
+    """For the end of batches: raises ArgumentError, with epoch and batch, where an output of the Module is not finite.
+
+    Without it `Module.fit` warns once.
+
+    >>> check = mx.callback.FiniteOutputs()
+    >>> mod = mx.mod.Module.load("model", 0, label_names=None)
+    >>> mod.bind(data_shapes=[("data", (2, 4))])
+    >>> mod.forward(mx.io.DataBatch([amp.nd.ones((2, 4))]))
+    >>> check(mx.callback.BatchEndParam(0, 10, None, {"self": mod}))
+    """
+
+    def __call__(self, param):
+        if not are_finite(param.locals["self"].get_outputs()):
+            raise ArgumentError(f"an output is not finite in epoch {param.epoch}, batch {param.nbatch}")
+
+
+def are_finite(arrays):
+    """Whether all elements of a list of arrays of floats are finite numbers."""
+    return all(np.isfinite(array.asnumpy().astype("float32", copy=False)).all() for array in arrays)
 
 
 __getattr__ = getter(__name__)

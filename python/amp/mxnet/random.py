@@ -69,10 +69,10 @@ def seed(seed_state, ctx="all"):
 
 
 def get_state():
-    """All that random numbers of a program depend on, as a dict that can be pickled; `set_state` takes it.
+    """All that random numbers of a program depend on; `set_state` takes it.
 
     Those are this package's generators, of arrays and of operators, NumPy's global one, by which samplers and iterators
-    shuffle, as in MXNet, and Python's.
+    shuffle, as in MXNet, and Python's. The result is a dict of numbers, strings and lists, which `json` writes.
 
     >>> state = mx.random.get_state()
     >>> order = list(mx.gluon.data.RandomSampler(10))
@@ -80,11 +80,13 @@ def get_state():
     >>> list(mx.gluon.data.RandomSampler(10)) == order
     True
     """
+    legacy = np.random.get_state(legacy=False)
+    numbers = {name: getattr(value, "tolist", lambda value=value: value)() for name, value in legacy["state"].items()}
     return {
+        "operators": list(_random_key.state()),
         "arrays": generator().bit_generator.state,
-        "operators": _random_key.peek(),
-        "spawned": (_seed, _spawned),
-        "numpy": np.random.get_state(),
+        "spawned": [_seed, _spawned],
+        "numpy": {**legacy, "state": numbers},
         "python": random.getstate(),
     }
 
@@ -104,7 +106,8 @@ def set_state(state):
         fresh.bit_generator.state = state["arrays"]
         (seed_of_runs, runs), (seed_given, spawned) = state["operators"], state["spawned"]
         np.random.set_state(state["numpy"])
-        random.setstate(state["python"])
+        version, words, spare = state["python"]
+        random.setstate((version, tuple(words), spare))
     except (KeyError, TypeError, ValueError) as error:
         raise ArgumentError(f"set_state: expected what get_state gave: {type(error).__name__} {error}") from None
     generator().bit_generator.state = fresh.bit_generator.state

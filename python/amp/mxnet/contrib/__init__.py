@@ -1,8 +1,8 @@
-"""Interfaces of MXNet 1.x: `mx.contrib.amp`."""
+"""Interfaces of MXNet 1.x: `mx.contrib.amp`, `mx.contrib.tensorboard`."""
 
 from .._missing import getter
-from . import amp
+from . import amp, tensorboard
 
-__all__ = ["amp"]
+__all__ = ["amp", "tensorboard"]
 
 __getattr__ = getter(__name__)

@@ -5,7 +5,7 @@
 """
 
 from .._missing import getter
-from . import data, loss, metric, model_zoo, nn, rnn, utils
+from . import contrib, data, loss, metric, model_zoo, nn, rnn, utils
 from .block import Block, HybridBlock
 from .parameter import Constant, DeferredInitializationError, Parameter, ParameterDict
 from .symbol_block import SymbolBlock
@@ -20,6 +20,7 @@ __all__ = [
     "ParameterDict",
     "SymbolBlock",
     "Trainer",
+    "contrib",
     "data",
     "loss",
     "metric",

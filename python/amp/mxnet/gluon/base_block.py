@@ -139,10 +139,13 @@ class Block(ParameterFiles):
     def share_parameters(self, shared):
         """Takes parameters of another block, {name in this block's collect_params: Parameter}; returns the block.
 
+        None stands for no parameters.
+
         >>> first, second = mx.gluon.nn.Dense(3, in_units=4), mx.gluon.nn.Dense(3)
         >>> second.share_parameters(first.collect_params()).weight is first.weight
         True
         """
+        shared = {} if shared is None else shared
         if not isinstance(shared, dict):
             raise ArgumentError(f"share_parameters: expected a dict of parameters, got {type(shared).__name__}")
         for name, parameter in shared.items():

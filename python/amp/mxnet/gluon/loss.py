@@ -4,7 +4,9 @@
 means over the batch are up to the caller. Blocks take arrays of `amp.nd` and `mx.np`, or symbols.
 """
 
+from ..._core import NDArray
 from ...base import ArgumentError
+from .._class_labels import check_class_labels
 from .._missing import getter
 from .block import HybridBlock
 from .nn.layer import functions_of
@@ -148,6 +150,7 @@ class SoftmaxCrossEntropyLoss(Loss):
 
     The cross entropy of the classes along `axis`. A sparse label is the number of the class; otherwise it has the shape
     of `pred` and holds a probability of each. With `from_logits` predictions are logarithms of probabilities already.
+    A call on arrays raises ArgumentError for a number that is no class, unless its `sample_weight` is 0.
 
     >>> mx.gluon.loss.SoftmaxCELoss()(amp.nd.array([[100, 0]]), amp.nd.array([1]))
     [100.]
@@ -157,6 +160,12 @@ class SoftmaxCrossEntropyLoss(Loss):
     def __init__(self, axis=-1, sparse_label=True, from_logits=False, weight=None, batch_axis=0, **kwargs):
         super().__init__(weight, batch_axis, **kwargs)
         self._axis, self._sparse_label, self._from_logits = axis, sparse_label, from_logits
+
+    def _run(self, args):
+        if self._sparse_label and len(args) > 1 and isinstance(args[1], NDArray):
+            pred, label, weight = (*args, None)[:3]
+            check_class_labels(type(self).__name__, label, pred.shape[self._axis], weight)
+        return super()._run(args)
 
     def forward(self, pred, label, sample_weight=None):
         """`label` has no axis for the classes where it is sparse."""

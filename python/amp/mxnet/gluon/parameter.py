@@ -92,6 +92,11 @@ class Parameter(GradientOfParameter):
         """Whether `initialize` waits for a shape."""
         return self._array is None and self._waiting is not None
 
+    @property
+    def is_initialized(self):
+        """Whether there is an array, or will be when the shape is known."""
+        return self._array is not None or self._waiting is not None
+
     # ---- its array ----
 
     def initialize(self, init=None, ctx=None, default_init=None, force_reinit=False, *, device=None):

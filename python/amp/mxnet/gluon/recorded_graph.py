@@ -5,18 +5,23 @@ import threading
 import numpy as np
 
 from ... import _core, _random_key, _recording, nd
-from ..._options import machine_name
 from ..._recording import RunNode, is_differentiable
 from ...base import ArgumentError, UnsupportedError
+from ...conversion import _convert_types as convert_types
+from ...executor import gradient_options
 
 _PLANS_KEPT = 8  # of one graph, for as many shapes of its inputs
 
 
 class RecordedGraph:
-    """A symbol. Runs that gradients follow have one plan for both halves; other runs have the forward half alone."""
+    """A symbol. Runs that gradients follow have one plan for both halves; other runs have the forward half alone.
 
-    def __init__(self, symbol, name):
+    `conversion` are options of a conversion that the plans begin with, or None.
+    """
+
+    def __init__(self, symbol, name, conversion=None):
         self._symbol, self._name = symbol, name
+        self._conversion = conversion
         self._graphs = {}  # by names of the inputs, which of them have gradients, and the mode
         self._plans = {}  # the same, and the types of the inputs; oldest use first
         self._lock = threading.Lock()
@@ -45,7 +50,7 @@ class RecordedGraph:
         places = [array._place if is_differentiable(array._place) else None for array in inputs]
 
         def run_halves():
-            graph = self._graph_for(names, tuple(map(is_differentiable, places)), plan.is_training)
+            graph = self._graph_for(inputs, names, tuple(map(is_differentiable, places)), plan.is_training)
             return _recording.recorder().run_graph(graph, inputs, key)
 
         node = _PlanNode(self._name, (plan, handle, names, states), inputs, places, outputs, run_halves)
@@ -63,7 +68,7 @@ class RecordedGraph:
                 self._plans[key] = self._plans.pop(key)  # the most recent one is the last
                 return self._plans[key]
         try:
-            plan = _Plan(self._symbol, names, types, is_asked, _recording.modes.is_training)
+            plan = _Plan(self._symbol, names, types, is_asked, _recording.modes.is_training, self._conversion)
         except UnsupportedError:
             plan = None
         with self._lock:
@@ -74,31 +79,37 @@ class RecordedGraph:
 
     def _run_halves(self, names, inputs):
         def graph_for(is_asked, is_training):
-            return self._graph_for(names, is_asked, is_training)
+            return self._graph_for(inputs, names, is_asked, is_training)
 
         def describe(symbols, _):
             return self._symbol(**dict(zip(names, symbols)))
 
         return _recording.run_graph(graph_for, self._name, inputs, nd.NDArray, describe)
 
-    def _graph_for(self, names, is_asked, is_training):
-        key = names, is_asked, is_training
+    def _graph_for(self, inputs, names, is_asked, is_training):
+        dtypes = tuple(array.dtype for array in inputs) if self._conversion else ()
+        key = names, dtypes, is_asked, is_training
         if key not in self._graphs:
-            self._graphs[key] = _core.DifferentiableGraph(
-                self._symbol._handle, list(names), list(is_asked), is_training
-            )
+            handle = self._converted(dict(zip(names, dtypes))) if self._conversion else self._symbol._handle
+            self._graphs[key] = _core.DifferentiableGraph(handle, list(names), list(is_asked), is_training)
         return self._graphs[key]
+
+    def _converted(self, dtypes):
+        inputs = {name: dtypes[name] for name in self._symbol.list_arguments() if name in dtypes}
+        states = {name: dtypes[name] for name in self._symbol.list_auxiliary_states() if name in dtypes}
+        options = {key: value for key, value in self._conversion.items() if key != "emulate"}
+        return convert_types(self._symbol, inputs, states, **options)["symbol"]
 
 
 class _Plan:
     """Executors that share one plan: one for each run that awaits its gradients."""
 
-    def __init__(self, symbol, names, types, is_asked, is_training):
+    def __init__(self, symbol, names, types, is_asked, is_training, conversion):
         self.is_training = is_training
         differentiated = [name for name, asked in zip(names, is_asked) if asked]
-        options = None, None, 0, "fast", machine_name("machine", "this")
+        options = gradient_options(symbol, reduce_precision=conversion)
         self._first = _core.GradientExecutor(
-            symbol._handle, dict(zip(names, types)), differentiated, is_training, *options, None
+            symbol._handle, dict(zip(names, types)), differentiated, is_training, *options
         )
         self._idle = [self._first]
 

@@ -5,7 +5,7 @@ import operator
 import os
 import threading
 
-from ... import _core, _recording, _trace, sym
+from ... import _autocast, _core, _recording, _trace, sym
 from ..._arrays import flattened, readable
 from ...base import ArgumentError, GraphError, UnsupportedError, dtype_name
 from ...executor import Executor, near_matches
@@ -104,7 +104,7 @@ class SymbolBlock(ParametersOfGraph, HybridBlock):
         with _recording.scope(is_recording=False):
             self._finish_parameters(arrays)
         if self._recorded_graph is None:
-            self._recorded_graph = RecordedGraph(self._symbol, self.name)
+            self._recorded_graph = RecordedGraph(self._symbol, self.name, _autocast.conversion_of_blocks())
         outputs = self._recorded_graph({**{name: p.data() for name, p in self._params.items()}, **arrays})
         return outputs if len(outputs) > 1 else outputs[0]
 

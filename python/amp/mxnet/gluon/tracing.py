@@ -1,6 +1,6 @@
 """The graphs of blocks: what the forward of a block does with arrays, as a symbol."""
 
-from ... import _trace, sym
+from ... import _random_key, _trace, sym
 from ..._arrays import flattened, readable
 from ..._core import NDArray
 from ..._trace import Trace
@@ -35,7 +35,12 @@ class TracedBlock:
 
 
 def trace(block, args):
-    """Runs a HybridBlock on arrays and returns a TracedBlock."""
+    """Runs a HybridBlock on arrays and returns a TracedBlock; random numbers are as if it had not run."""
+    with _random_key.trial():
+        return _trace_of(block, args)
+
+
+def _trace_of(block, args):
     arrays = [leaf for leaf in flattened(args) if _is_array(leaf)]
     if any(parameter.is_open for parameter in block.collect_params().values()):
         with _trace.rehearsal():

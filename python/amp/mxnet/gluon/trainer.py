@@ -1,10 +1,11 @@
 """`Trainer`: updates the parameters of blocks by their gradients."""
 
-import os
-
+from ..._paths import write_file
 from ...base import ArgumentError
 from .. import kvstore as stores
 from .. import optimizer as optimizers
+from .. import random
+from . import training_state
 from .parameter import Parameter
 
 __all__ = ["Trainer"]
@@ -106,9 +107,13 @@ class Trainer:
         """Losses are multiplied by the scaler's scale from now on, see `mx.amp.init_trainer`."""
         self.loss_scaler = scaler
 
-    def divide_by_loss_scale(self):
-        """The next step divides gradients by the scale of the loss, too."""
-        self._scale = self._first_scale / self.loss_scaler.loss_scale
+    def scaled(self, loss):
+        """The loss, or list of losses, times the scale, which gradients are divided by in the next step."""
+        if self.loss_scaler is None:
+            return loss
+        scale = self.loss_scaler.loss_scale
+        self._scale = self._first_scale / scale
+        return [one * scale for one in loss] if isinstance(loss, (list, tuple)) else loss * scale
 
     def unscale_gradients(self):
         """Divides gradients by the scale of the loss now."""
@@ -152,19 +157,42 @@ class Trainer:
         self._kvstore.pushpull(index, parameter.grad(), parameter.data())
 
     def save_states(self, fname):
-        """Writes the optimizer and its states to a file. The file is complete, or does not exist."""
-        updater = self._kvstore._updater if self._is_in_store else self._updater
-        partial = f"{fname}.part"
-        with open(partial, "wb") as file:
-            file.write(updater.get_states(dump_optimizer=True))
-        os.replace(partial, fname)
+        """Writes the optimizer, its states, and where random numbers are, to a file, which is complete or the old one.
+
+        Training that goes on with these and with the parameters gives the bits of training that was not interrupted.
+        """
+        self._save(fname, {})
 
     def load_states(self, fname):
-        """Reads what `save_states` wrote. Raises ArgumentError for other files."""
+        """Reads what `save_states` wrote. Raises ArgumentError for other files; older ones have no random numbers.
+
+        >>> weight = mx.gluon.Parameter("weight", shape=(1,))
+        >>> weight.initialize()
+        >>> trainer = mx.gluon.Trainer([weight], "adam")
+        >>> trainer.save_states("trainer.states")
+        >>> trainer.load_states("trainer.states")
+        """
+        self._load(fname)
+
+    def _save(self, fname, more):
+        """`save_states`, and a dict that `_load` gives back."""
+        updater = self._kvstore._updater if self._is_in_store else self._updater
+        extra = {**more, "random": random.get_state()}
+        if self.loss_scaler is not None:
+            extra["loss_scaler"] = self.loss_scaler.state()
+        write_file(fname, training_state.joined(updater.get_states(dump_optimizer=True), extra))
+
+    def _load(self, fname):
         with open(fname, "rb") as file:
-            self._updater.set_states(file.read())
+            states, extra = training_state.divided(file.read())
+        self._updater.set_states(states)
         self._optimizer = self._updater.optimizer
         self._optimizer.param_dict = dict(enumerate(self._params))
+        if "random" in extra:
+            random.set_state(extra["random"])
+        if "loss_scaler" in extra and self.loss_scaler is not None:
+            self.loss_scaler.set_state(extra["loss_scaler"])
+        return extra
 
 
 def _parameters(params):

@@ -52,15 +52,24 @@ class NetworkBlock(HybridBlock):
         return dict(zip(classic, structural))
 
     def learn_shapes(self, data_shape):
-        """Sets the shapes of all parameters for an input of that shape."""
+        """Sets the shapes of all parameters for an input of that shape; blocks that were put in learn their own."""
         draft = self._network.trace(Structural(), "")
         arguments, _, states = draft.infer_shape(data=tuple(data_shape))
         shapes = {**dict(zip(draft.list_arguments(), arguments)), **dict(zip(draft.list_auxiliary_states(), states))}
-        for name, parameter in self.collect_params().items():
+        for name, parameter in _described_parameters(self, ""):
             parameter.shape = shapes[name]
 
     def __repr__(self):
         return f"NetworkBlock({self._label})"
+
+
+def _described_parameters(block, path):
+    """(name, Parameter) of the parts of a network that are as it was described."""
+    for name, child in block._children.items():
+        if isinstance(child, _Part):
+            yield from child._collect(f"{path}{name}.").items()
+        elif isinstance(child, _Sequence):
+            yield from _described_parameters(child, f"{path}{name}.")
 
 
 def _part(description, path, network):
