@@ -16,11 +16,6 @@ LIST = LIST / "reference" / "gradient_surface.md"
 EXCEPTIONS = {
     "khatri_rao": "the operator is not registered",
     "_slice_assign": "the operator is not registered; arrays are written to by index",
-    "gluon.contrib.estimator.Estimator": "under way",
-    "gluon.contrib.estimator.Estimator.fit": "under way",
-    "gluon.contrib.estimator.Estimator.evaluate": "under way",
-    "gluon.contrib.estimator.CheckpointHandler": "under way",
-    "gluon.contrib.estimator.EarlyStoppingHandler": "under way",
 }
 
 # Where names of a section are looked up, by the first word of its heading.
