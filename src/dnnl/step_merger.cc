@@ -14,6 +14,9 @@ void ReplaceSum(Step* step) {
   }
 }
 
+// As many as oneDNN 3.2 takes.
+constexpr std::size_t kMaxPostOps = 32;
+
 bool IsWrong(const Step& merged, const std::string& implementation) {
   const auto finishes_once = BackEndOf(merged.spec).finishes_once;
   return finishes_once != nullptr && !merged.post_ops.empty() && !finishes_once(merged, implementation);
@@ -31,6 +34,7 @@ bool StepMerger::Merge(StepId host, StepId reader, std::vector<PostOp> ops, cons
     }
     merged.post_ops.push_back(std::move(op));
   }
+  if (merged.post_ops.size() > kMaxPostOps) return false;
   merged.outputs = graph_->step(reader).outputs;
   const DType written = graph_->type(merged.outputs[0]).dtype;
   if (written != graph_->type(graph_->step(host).outputs[0]).dtype) ReplaceSum(&merged);

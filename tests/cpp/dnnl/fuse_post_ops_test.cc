@@ -120,6 +120,17 @@ TEST(FusePostOps, AResidualIsAddedInPlace) {
 }
 
 // The summand is needed after the sum, or is an input, or the sum's own convolution reads it: still right.
+// Such as a gradient that many steps of a loop add to.
+TEST(FusePostOps, MoreSummandsThanAPrimitiveTakes) {
+  TestModel m;
+  Symbol sum = Conv(&m, "conv", Var("x"));
+  for (int i = 0; i < 40; ++i) {
+    const std::string number = std::to_string(i);
+    sum = Op("elemwise_add", "sum" + number, {sum, Var("y" + number)});
+  }
+  Fused(m, sum);
+}
+
 TEST(FusePostOps, ASummandThatIsNeededLaterIsNotOverwritten) {
   TestModel m;
   const Symbol x = Var("x");
