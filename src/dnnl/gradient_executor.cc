@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "dnnl/bind.h"
@@ -119,7 +120,9 @@ GradientExecutor::Binding::Binding(const Symbol& given, const TypeMap& given_typ
   RequireForTraining(options.bind);
   const ThreadScope threads(EffectiveThreads(options.bind.num_threads));
   const TypeMap variable_types = Completed(given, given_types);
-  onednn::GivenModel model = onednn::ConvertForRun(given, {}, TypesOfVariables(given, variable_types), options.bind);
+  const std::set<std::string> names_of_gradients(gradient_names.begin(), gradient_names.end());
+  onednn::GivenModel model =
+      onednn::ConvertForRun(given, {}, TypesOfVariables(given, variable_types), options.bind, names_of_gradients);
   symbol = model.symbol;
   notice = model.notice;
   output_types = OutputTypes(symbol, variable_types);

@@ -113,7 +113,8 @@ void InferTypes(Conversion& c) {
 bool FoldsBatchNorm(const Conversion& c) {
   if (IsOff(c.options)) return false;
   const PrecisionPolicy policy = c.options.policy;
-  return c.options.fold_batch_norm.value_or(policy == PrecisionPolicy::kDefault || policy == PrecisionPolicy::kOptimal);
+  return c.options.fold_batch_norm.value_or(
+      !c.options.training && (policy == PrecisionPolicy::kDefault || policy == PrecisionPolicy::kOptimal));
 }
 
 void FoldBatchNorm(Conversion& c) {

@@ -26,6 +26,8 @@ constexpr ReasonInfo kReasons[] = {
     {ReasonKind::kCancels, "cancels", "fact",
      "{cause} is a difference of nearly equal products, beside which their rounding would be large"},
     {ReasonKind::kSummed, "summed", "fact", "{cause} ({range}) are exponentials that are added up"},
+    {ReasonKind::kTraining, "training", "fact",
+     "in training its rounding would come on top of that of products, forwards and backwards"},
     {ReasonKind::kNoFloats, "no_floats", "fact", "reads no tensor that could be rounded"},
     {ReasonKind::kListed, "listed", "list", "{detail}"},
     {ReasonKind::kUser, "user", "user", "{detail}"},

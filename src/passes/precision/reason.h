@@ -24,6 +24,7 @@ enum class ReasonKind : std::uint8_t {
   kAmplified,     // fact: errors of `cause`, an angle, become larger ones
   kCancels,       // fact: `cause` is a small difference of large numbers
   kSummed,        // fact: `cause` are exponentials that are added up
+  kTraining,      // fact: in training it would round a second time
   kNoFloats,      // fact: nothing that could be rounded
   kListed,        // `detail` says in which of MXNet's lists, or in which category of a preset
   kUser,          // `detail` says what the caller asked for
