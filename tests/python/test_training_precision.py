@@ -180,3 +180,64 @@ def test_gradients_of_weights_are_not_rounded(backend):
         mode="exact",
     )
     assert found["fc_weight"].tolist() == [[257.0]] * 8
+
+
+# ---- the report ----
+
+
+def report_of(**options):
+    arrays = {name: array for name, array in e1_arrays().items() if name != "x"}
+    return amp.convert_model(e1(), arrays, {}, training=True, return_report=True, **options)[-1]
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_the_report_tells_the_dtypes_of_gradients(policy):
+    report = report_of(**POLICIES[policy])
+    gradient = amp.gradient(low_symbol(e1(), training=True, **POLICIES[policy]), ["fc1_weight", "fc2_weight"])
+    dtypes = dtypes_of(gradient)
+    told = {tensor["name"]: tensor["dtype"] for tensor in report.gradients}
+    backward = set(dtypes) - set(e1().get_internals().list_outputs())
+    assert told == {name: dtypes[name] for name in backward if "amp_cast" not in name or "backward" in name}
+    assert all(tensor["kind"] == "gradient" for tensor in report.gradients)
+
+
+def test_the_report_says_why_gradients_are_low():
+    report = report_of(**POLICIES["mp2"])
+    lines = report.why("relu_backward1").splitlines()
+    assert lines[0] == "relu_backward1_output (broadcast_mul) is bfloat16 (it was float32)"
+    assert lines[1] == (
+        "  relu_backward1_output: it belongs to relu_output, and a gradient has the dtype of what it belongs to"
+        "  [propagation]"
+    )
+    assert lines[2] == "  relu_output: category infer: fc2_output reads it in low precision  [propagation]"
+    kinds = {tensor["node"]: tensor["reason"]["kind"] for tensor in report.gradients}
+    assert kinds["fc2_backward"] == kinds["fc2_backward2"] == "gradient_low"  # what arrives is rounded once; dX
+    assert kinds["fc2_backward4"] == "gradient_wide"  # dW
+    assert kinds["fc2_weight_grad"] == "gradient"
+    assert "fc2_weight: inputs and parameters keep their dtypes" in report.why("fc2_weight_grad")
+    assert f"tensors of gradients      {len(report.gradients)}, " in str(report)
+
+
+def test_the_report_tells_sums_of_gradients():
+    x = amp.sym.exp(amp.sym.Variable("x"), name="x_exp")
+    both = amp.sym.Group([fc(x, "one"), fc(x, "two")])
+    arrays = {f"{name}_weight": np.ones((8, 8), "float32") for name in ("one", "two")}
+    arrays["x"] = np.ones((2, 8), "float32")
+    report = amp.convert_model(both, arrays, {}, training=True, return_report=True)[-1]
+    sums = [tensor for tensor in report.gradients if tensor["op"] == "add_n"]
+    assert [tensor["dtype"] for tensor in sums] == ["float32"]
+    assert sums[0]["reason"]["kind"] == "gradient_sum" and "readers of x_exp_output" in sums[0]["reason"]["text"]
+
+
+def test_reports_without_gradients():
+    arrays = {name: array for name, array in e1_arrays().items() if name != "x"}
+    assert amp.convert_model(e1(), arrays, {}, return_report=True)[-1].gradients == []
+
+
+def test_the_command_line_explains_gradients(tmp_path, capsys):
+    from amp.__main__ import main
+
+    arrays = {name: array for name, array in e1_arrays().items() if name != "x"}
+    amp.save_checkpoint(str(tmp_path / "model"), 0, e1(), arrays, {})
+    main(["why", str(tmp_path / "model"), "fc1_weight_grad", "--training"])
+    assert "fc1_weight_grad (_copy) is float32" in capsys.readouterr().out

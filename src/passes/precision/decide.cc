@@ -167,20 +167,9 @@ void RequireTimes(const Graph& graph, const Types& types, const ConvertOptions& 
                        NameOf(options.policy), JoinSome(unknown));
 }
 
-std::set<std::string> DifferentiatedOf(const Model& model, const ConvertOptions& options) {
-  if (options.differentiated) return *options.differentiated;
-  std::set<std::string> parameters, all;
-  for (const NodeId id : model.graph().variables()) {
-    if (model.graph().IsAuxiliary(id)) continue;
-    all.insert(model.graph().node(id).name());
-    if (model.IsParameter(id)) parameters.insert(model.graph().node(id).name());
-  }
-  return parameters.empty() ? all : parameters;
-}
-
 std::unique_ptr<PrecisionCosts> CostsOf(const Model& model, const ConvertOptions& options) {
   if (!options.training) return options.machine->CostsOf(model);
-  return options.machine->TrainingCostsOf(model, DifferentiatedOf(model, options));
+  return options.machine->TrainingCostsOf(model, DifferentiatedVariables(model, options));
 }
 
 std::int64_t CountCasts(const Graph& graph) {
@@ -207,6 +196,17 @@ std::optional<Prediction> PredictionOf(const Model& model, const PrecisionCosts*
 }
 
 }  // namespace
+
+std::set<std::string> DifferentiatedVariables(const Model& model, const ConvertOptions& options) {
+  if (options.differentiated) return *options.differentiated;
+  std::set<std::string> parameters, all;
+  for (const NodeId id : model.graph().variables()) {
+    if (model.graph().IsAuxiliary(id)) continue;
+    all.insert(model.graph().node(id).name());
+    if (model.IsParameter(id)) parameters.insert(model.graph().node(id).name());
+  }
+  return parameters.empty() ? all : parameters;
+}
 
 Decision Decide(const Model& model, const ConvertOptions& options) {
   if (!IsLowPrecision(options.target)) {
