@@ -222,6 +222,11 @@ const std::vector<std::string>& GradientExecutor::output_names() const { return 
 const std::vector<TensorType>& GradientExecutor::output_types() const { return binding_->output_types; }
 const std::vector<std::string>& GradientExecutor::gradient_names() const { return binding_->gradient_names; }
 const std::vector<TensorType>& GradientExecutor::gradient_types() const { return binding_->gradient_types; }
+std::vector<bool> GradientExecutor::gradient_replaces() const {
+  std::vector<bool> replaces;
+  for (const Binding::Variable& variable : binding_->gradients) replaces.push_back(variable.replaces);
+  return replaces;
+}
 const std::vector<std::string>& GradientExecutor::state_names() const { return binding_->state_names; }
 const std::string& GradientExecutor::notice() const { return binding_->notice; }
 const Symbol& GradientExecutor::symbol() const { return binding_->symbol; }

@@ -8,6 +8,7 @@
 #include "nnvm/rewriter.h"
 #include "passes/fusion_mxnet/unfuse.h"
 #include "passes/gradient/add_gradients.h"
+#include "passes/gradient/gradient.h"
 #include "passes/gradient/keep_float32_sums.h"
 #include "passes/gradient/use_training_forms.h"
 #include "passes/optimize/merge_variables.h"
@@ -168,10 +169,12 @@ std::shared_ptr<const BackwardHalf> DifferentiableGraph::Backward(const Gradient
   std::shared_ptr<const BackwardHalf>& known = backward_[request];
   if (known) return known;
   const Gradients gradients = Differentiate(request);
-  BackwardHalf half{{}, std::vector<std::optional<std::size_t>>(inputs_.size()), {}};
+  BackwardHalf half{{}, std::vector<std::optional<std::size_t>>(inputs_.size()), {}, std::vector<bool>(inputs_.size())};
   std::vector<NodeEntry> entries;
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
-    if (gradients.by_input[i]) half.gradients[i] = IndexIn(&entries, *gradients.by_input[i]);
+    if (!gradients.by_input[i]) continue;
+    half.gradients[i] = IndexIn(&entries, *gradients.by_input[i]);
+    half.replaces[i] = ReplacesGradient(*gradients.by_input[i]);
   }
   for (const auto& [input, value] : gradients.states) {
     half.states.emplace_back(input, entries.size());
