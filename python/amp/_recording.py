@@ -115,7 +115,7 @@ class Node:
         self.name, self.places = name, places
         self.types = [(type(output), output.shape, output.dtype) for output in outputs]
         self.is_spent = False
-        # By input, once `gradients` has run: does it overwrite what it is to be added to, as MXNet's SoftmaxOutput does?
+        # By input, once `gradients` has run: does it overwrite what it is to be added to? SoftmaxOutput's does.
         self.replaces = [False] * len(places)
 
     def mark(self, outputs, inputs):
