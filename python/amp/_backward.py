@@ -17,9 +17,10 @@ def backward(heads, head_gradients, retain_graph, train_mode):
     """Writes the gradients of the sum of all heads, each times its head gradient, to the arrays they depend on."""
     graph = Graph(heads)
     wanted = [leaf for leaf in graph.leaves.values() if leaf.request != "null"]
-    totals = _run(graph, heads, head_gradients, wanted, retain_graph, False, train_mode)
+    terms = _Terms()
+    totals = _run(graph, heads, head_gradients, wanted, retain_graph, False, train_mode, terms)
     for leaf, total in zip(wanted, totals):
-        _store(leaf, total)
+        _store(leaf, total, terms.replaces(key_of(leaf)))
 
 
 def gradients_of(heads, arrays, head_gradients, retain_graph, create_graph, train_mode):
@@ -33,7 +34,7 @@ def gradients_of(heads, arrays, head_gradients, retain_graph, create_graph, trai
         if not graph.reaches(array._place):
             raise ArgumentError(f"grad: the heads do not depend on variable {i}: there is no gradient")
     places = [array._place for array in arrays]
-    totals = _run(graph, heads, head_gradients, places, retain_graph, create_graph, train_mode)
+    totals = _run(graph, heads, head_gradients, places, retain_graph, create_graph, train_mode, _Terms())
     if not create_graph:
         totals = [None if total is None else total.copy() for total in totals]  # some may share memory
     return [_of_class(type(array), _zeros(array) if t is None else t) for array, t in zip(arrays, totals)]
@@ -107,16 +108,43 @@ class Graph:
         return keys
 
 
-def _run(graph, heads, head_gradients, wanted, retain_graph, create_graph, train_mode):
-    terms = {}
+class _Terms:
+    """The gradients that have arrived at places, by key."""
+
+    def __init__(self):
+        self._arrived = {}
+        self._replacing = set()
+
+    def add(self, key, gradient, replaces=False):
+        self._arrived.setdefault(key, []).append(gradient)
+        if replaces:
+            self._replacing.add(key)
+
+    def total(self, key):
+        """The sum of what has arrived at a place, in float32; None for nothing."""
+        arrived = self._arrived.get(key)
+        if not arrived:
+            return None
+        if len(arrived) > 1:
+            self._replacing.discard(key)
+            inputs = [NDArray(term) for term in arrived]
+            self._arrived[key] = arrived = [invoke("add_n", inputs, {}, _count(arrived))[0]]
+        return arrived[0]
+
+    def replaces(self, key):
+        """Whether one gradient has arrived there, and overwrites what it is to be added to."""
+        return key in self._replacing
+
+
+def _run(graph, heads, head_gradients, wanted, retain_graph, create_graph, train_mode, terms):
     for i, (head, gradient) in enumerate(zip(heads, head_gradients)):
-        terms.setdefault(key_of(head._place), []).append(_head_gradient(i, head, gradient))
+        terms.add(key_of(head._place), _head_gradient(i, head, gradient))
     graph.take(retain_graph)
     needed = graph.needed(wanted)
     with _recording.scope(create_graph, create_graph and train_mode):
         for node in reversed(graph.nodes):
             _differentiate(node, terms, needed, create_graph, train_mode)
-        totals = [_total(terms, key_of(place)) for place in wanted]
+        totals = [terms.total(key_of(place)) for place in wanted]
     if not retain_graph:
         for node in graph.nodes:
             node.free()
@@ -124,24 +152,14 @@ def _run(graph, heads, head_gradients, wanted, retain_graph, create_graph, train
 
 
 def _differentiate(node, terms, needed, create_graph, train_mode):
-    arrived = [_total(terms, (id(node), i)) for i in range(len(node.types))]
+    arrived = [terms.total((id(node), i)) for i in range(len(node.types))]
     is_asked = [is_differentiable(place) and key_of(place) in needed for place in node.places]
     if any(is_asked) and any(gradient is not None for gradient in arrived):
         with _recording.scope(is_training=train_mode):
             gradients = node.gradients(arrived, is_asked, create_graph)
-        for place, asked, gradient in zip(node.places, is_asked, gradients):
+        for place, asked, gradient, replaces in zip(node.places, is_asked, gradients, node.replaces):
             if asked and gradient is not None:
-                terms.setdefault(key_of(place), []).append(gradient)
-
-
-def _total(terms, key):
-    """The sum of what has arrived at a place, in float32; None for nothing."""
-    arrived = terms.get(key)
-    if not arrived:
-        return None
-    if len(arrived) > 1:
-        terms[key] = arrived = [invoke("add_n", [NDArray(term) for term in arrived], {}, _count(arrived))[0]]
-    return arrived[0]
+                terms.add(key_of(place), gradient, replaces)
 
 
 def _count(arrays):
@@ -160,9 +178,9 @@ def _head_gradient(i, head, gradient):
     return gradient
 
 
-def _store(leaf, total):
+def _store(leaf, total, replaces):
     with _lock:
-        if leaf.request == "write":
+        if leaf.request == "write" or replaces:
             leaf.store(0 if total is None else total.asnumpy())
         elif total is not None:
             leaf.store(leaf.gradient.asnumpy() + total.asnumpy().astype(leaf.gradient.dtype))

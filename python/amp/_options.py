@@ -317,6 +317,14 @@ OPTIONS = {
         "--no-fold",
         {"action": "store_const", "const": False, "help": "leave batch norm apart from the layer before it"},
     ),
+    "training": Option(
+        False,
+        _flag,
+        "whether the model will be trained. Its gradients are then in the same precision, and are counted where "
+        "predicted times decide; batch norms stay, and so do parameters. An executor with a `grad_req` knows it.",
+        "--training",
+        {"action": "store_true", "help": "for a model that will be trained"},
+    ),
     "preset": Option(
         None,
         _preset,

@@ -115,6 +115,8 @@ class Node:
         self.name, self.places = name, places
         self.types = [(type(output), output.shape, output.dtype) for output in outputs]
         self.is_spent = False
+        # By input, once `gradients` has run: does it overwrite what it is to be added to? SoftmaxOutput's does.
+        self.replaces = [False] * len(places)
 
     def mark(self, outputs, inputs):
         """The outputs become results of the node, inputs without place constants of it."""
@@ -144,7 +146,7 @@ class RunNode(Node):
         """As for every node. Auxiliary states move with each call."""
         if create_graph:
             return self._recorded_gradients(heads, is_asked)
-        gradients, states = self.run.backward(heads, is_asked)
+        gradients, states, self.replaces = self.run.backward(heads, is_asked)
         self._move(states)
         return gradients
 

@@ -35,7 +35,7 @@ class ConversionReport:
             raise ArgumentError(f"this is no conversion report: {error}") from None
         if not isinstance(self._facts, dict) or self._facts.get("format") != _FORMAT:
             raise ArgumentError("this is no conversion report: it lacks the format 'amp-conversion-report'")
-        self._by_id = {tensor["id"]: tensor for tensor in self.tensors}
+        self._by_id = {tensor["id"]: tensor for tensor in [*self.tensors, *self.gradients]}
 
     @classmethod
     def load(cls, path):
@@ -107,6 +107,21 @@ class ConversionReport:
         return self._facts["tensors"]
 
     @property
+    def gradients(self):
+        """The tensors that gradients consist of, where the model was converted with `training=True`: as `tensors`.
+
+        Their kind is 'gradient'; the gradient of `x` is called 'x_grad'. [] where the model has an operator without a
+        gradient.
+
+        >>> net = amp.sym.FullyConnected(amp.sym.Variable("data"), num_hidden=3, no_bias=True, name="fc")
+        >>> args = {"fc_weight": np.ones((3, 4), "float32")}
+        >>> *_, report = amp.convert_model(net, args, {}, training=True, return_report=True)
+        >>> report.tensor("fc_weight_grad")["dtype"]
+        'float32'
+        """
+        return self._facts.get("gradients", [])
+
+    @property
     def kept(self):
         """Float tensors that are not in the target dtype; `chain(tensor)` says why."""
         low = self.options["target_dtype"]
@@ -138,10 +153,10 @@ class ConversionReport:
         'parameter'
         """
         for key in ("name", "node"):
-            for tensor in self.tensors:
+            for tensor in self._by_id.values():
                 if tensor[key] == name:
                     return tensor
-        hint = did_you_mean(name, dict.fromkeys(tensor["name"] for tensor in self.tensors))
+        hint = did_you_mean(name, dict.fromkeys(tensor["name"] for tensor in self._by_id.values()))
         if self.folded and not hint:
             hint = f" ({len(self.folded)} batch norms were folded: their parameters are gone)"
         raise ArgumentError(f"the model has no tensor {name!r}{hint}")
@@ -200,6 +215,9 @@ class ConversionReport:
             yield f"  of unknown size           {totals['tensors_of_unknown_size']} (give the inputs' shapes)"
         if self.folded or self.not_folded:
             yield f"  batch norms folded        {len(self.folded)} of {len(self.folded) + len(self.not_folded)}"
+        if self.gradients:
+            low = sum(tensor["dtype"] == self.options["target_dtype"] for tensor in self.gradients)
+            yield f"  tensors of gradients      {len(self.gradients)}, {low} of them {self.options['target_dtype']}"
         if self.machine:
             yield f"  machine                   {self.machine.get('name')} ({self.machine['digest']})"
         if self.predicted:

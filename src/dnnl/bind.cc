@@ -112,14 +112,17 @@ bool IsDecidedByMachine(const ReduceOptions& options) {
 }
 
 void Convert(const Symbol& symbol, const TypeMap& input_types, const ReduceOptions& options,
-             const std::shared_ptr<const MachineTable>& machine, GivenModel* model) {
+             const std::shared_ptr<const MachineTable>& machine,
+             const std::optional<std::set<std::string>>& differentiated, GivenModel* model) {
   if (options.target == DType::kBFloat16 && machine == nullptr && !OneDnnHasBF16() && !options.emulate) {
     model->notice = kNoNativeBF16;
     return;
   }
   ConvertOptions conversion = options.conversion;
   conversion.target = options.target;
-  conversion.cast_params_offline = true;
+  conversion.training = conversion.training || differentiated;
+  conversion.differentiated = differentiated;
+  conversion.cast_params_offline = !conversion.training;
   conversion.machine = IsDecidedByMachine(options) ? machine : nullptr;
   ConvertedModel converted = ConvertModel(symbol, model->params, input_types, conversion);
   const bool is_free = conversion.force.empty() && conversion.output_dtypes.empty();  // the caller asks for nothing
@@ -151,7 +154,7 @@ std::set<std::string> NodesOf(const std::map<std::string, DType>& forced, const 
 // Runs in float32 what low precision would slow down, and says so. `was_converted`: the model came with casts, which no
 // decision takes back.
 void Fit(const TypeMap& input_types, const BindOptions& options, const std::shared_ptr<const MachineTable>& machine,
-         bool was_converted, GivenModel* model) {
+         const std::optional<std::set<std::string>>& differentiated, bool was_converted, GivenModel* model) {
   const auto& reduce = options.reduce_precision;
   if (reduce && !was_converted && IsDecidedByMachine(*reduce)) {
     if (!IsConverted(model->symbol)) {
@@ -163,7 +166,7 @@ void Fit(const TypeMap& input_types, const BindOptions& options, const std::shar
   if (options.mode != NumericMode::kFast) return;
   const std::set<std::string> kept =
       reduce ? NodesOf(reduce->conversion.force, model->symbol) : std::set<std::string>();
-  FittedModel fitted = FitPrecision(model->symbol, model->params, input_types, machine, kept);
+  FittedModel fitted = FitPrecision(model->symbol, model->params, input_types, machine, kept, differentiated);
   if (fitted.low_after < fitted.low_before) {
     model->notice = fitted.low_after == 0
                         ? fmt::format(kNothingPays, "low precision", machine->name(), kRunAnyway)
@@ -176,11 +179,13 @@ void Fit(const TypeMap& input_types, const BindOptions& options, const std::shar
 }  // namespace
 
 GivenModel ConvertForRun(const Symbol& symbol, const ModelParams& params, const TypeMap& input_types,
-                         const BindOptions& options) {
+                         const BindOptions& options, const std::optional<std::set<std::string>>& differentiated) {
   GivenModel model{Unfuse(symbol), params, "", nullptr};
   const std::shared_ptr<const MachineTable> machine = MachineFor(options);
-  if (options.reduce_precision) Convert(symbol, input_types, *options.reduce_precision, machine, &model);
-  if (machine != nullptr) Fit(input_types, options, machine, IsConverted(symbol), &model);
+  if (options.reduce_precision) {
+    Convert(symbol, input_types, *options.reduce_precision, machine, differentiated, &model);
+  }
+  if (machine != nullptr) Fit(input_types, options, machine, differentiated, IsConverted(symbol), &model);
   model.machine = machine;
   if (model.notice.empty() && HasFloat16Casts(model.symbol)) model.notice = kFloat16IsStorage;
   return model;

@@ -4,6 +4,8 @@
 
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,8 +23,9 @@ struct GivenModel {
 };
 
 // Converts to low precision, if the options ask for that and the CPU gains from it. Opens fused nodes.
+// `differentiated`: the model will be trained, for the gradients of these variables.
 GivenModel ConvertForRun(const Symbol& symbol, const ModelParams& params, const TypeMap& input_types,
-                         const BindOptions& options);
+                         const BindOptions& options, const std::optional<std::set<std::string>>& differentiated = {});
 
 // What plans of one model, for all its shapes, are made of. The arrays are in the store.
 struct BoundModel {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "dnnl/bind.h"
@@ -119,7 +120,9 @@ GradientExecutor::Binding::Binding(const Symbol& given, const TypeMap& given_typ
   RequireForTraining(options.bind);
   const ThreadScope threads(EffectiveThreads(options.bind.num_threads));
   const TypeMap variable_types = Completed(given, given_types);
-  onednn::GivenModel model = onednn::ConvertForRun(given, {}, TypesOfVariables(given, variable_types), options.bind);
+  const std::set<std::string> names_of_gradients(gradient_names.begin(), gradient_names.end());
+  onednn::GivenModel model =
+      onednn::ConvertForRun(given, {}, TypesOfVariables(given, variable_types), options.bind, names_of_gradients);
   symbol = model.symbol;
   notice = model.notice;
   output_types = OutputTypes(symbol, variable_types);
@@ -219,6 +222,11 @@ const std::vector<std::string>& GradientExecutor::output_names() const { return 
 const std::vector<TensorType>& GradientExecutor::output_types() const { return binding_->output_types; }
 const std::vector<std::string>& GradientExecutor::gradient_names() const { return binding_->gradient_names; }
 const std::vector<TensorType>& GradientExecutor::gradient_types() const { return binding_->gradient_types; }
+std::vector<bool> GradientExecutor::gradient_replaces() const {
+  std::vector<bool> replaces;
+  for (const Binding::Variable& variable : binding_->gradients) replaces.push_back(variable.replaces);
+  return replaces;
+}
 const std::vector<std::string>& GradientExecutor::state_names() const { return binding_->state_names; }
 const std::string& GradientExecutor::notice() const { return binding_->notice; }
 const Symbol& GradientExecutor::symbol() const { return binding_->symbol; }

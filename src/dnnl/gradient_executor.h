@@ -52,6 +52,8 @@ class GradientExecutor {
   // The differentiated variables, in the order of the targets of Backward.
   const std::vector<std::string>& gradient_names() const;
   const std::vector<TensorType>& gradient_types() const;
+  // Whether what such a target holds is overwritten although the gradient is to be added; see ReplacesGradient.
+  std::vector<bool> gradient_replaces() const;
   // Auxiliary states that a backward run moves.
   const std::vector<std::string>& state_names() const;
   // A sentence for the user where the binding is not what was asked for, else "".

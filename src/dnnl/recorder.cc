@@ -64,7 +64,7 @@ RecordedRun::Result RecordedRun::Backward(const std::vector<NDArray>& output_gra
                                           const std::vector<bool>& is_asked) const {
   const GradientRequest request = RequestOf(output_gradients, is_asked);
   const auto half = graph_->Backward(request);
-  Result result{std::vector<std::optional<NDArray>>(inputs_.size()), {}};
+  Result result{std::vector<std::optional<NDArray>>(inputs_.size()), {}, half->replaces};
   if (half->symbol.outputs().empty()) return result;
   std::vector<NDArray> arrays = BackwardArrays(output_gradients);
   arrays.push_back(graph_->is_random() ? ArrayOf(key_) : NDArray());

@@ -26,6 +26,7 @@ class RecordedRun {
   struct Result {
     std::vector<std::optional<NDArray>> gradients;        // by input; nullopt: zero
     std::vector<std::pair<std::size_t, NDArray>> states;  // {input, new value} of auxiliary states
+    std::vector<bool> replaces;                           // by input: see ReplacesGradient
   };
   // Runs the backward half. `output_gradients` go by output; no gradient arrives where an array is not defined. Throws
   // UnsupportedError for an operator without a gradient.

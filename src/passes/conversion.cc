@@ -8,6 +8,7 @@
 #include "nnvm/env.h"
 #include "passes/fusion_mxnet/exclude_fused.h"
 #include "passes/fusion_mxnet/unfuse.h"
+#include "passes/gradient/gradient_report.h"
 #include "passes/op_facts.h"
 #include "passes/optimize/merge_variables.h"
 #include "passes/precision/apply_decision.h"
@@ -113,7 +114,8 @@ void InferTypes(Conversion& c) {
 bool FoldsBatchNorm(const Conversion& c) {
   if (IsOff(c.options)) return false;
   const PrecisionPolicy policy = c.options.policy;
-  return c.options.fold_batch_norm.value_or(policy == PrecisionPolicy::kDefault || policy == PrecisionPolicy::kOptimal);
+  return c.options.fold_batch_norm.value_or(
+      !c.options.training && (policy == PrecisionPolicy::kDefault || policy == PrecisionPolicy::kOptimal));
 }
 
 void FoldBatchNorm(Conversion& c) {
@@ -164,8 +166,10 @@ void CastParamsOffline(Conversion& c) {
 }
 
 void FillReport(Conversion& c) {
-  c.report->Fill({*c.decided, c.decision, c.model, c.provenance, c.result.casts, c.folded, c.options, FoldsBatchNorm(c),
-                  c.given_parameters});
+  ConversionReport::Stages stages{*c.decided, c.decision, c.model,           c.provenance,      c.result.casts,
+                                  c.folded,   c.options,  FoldsBatchNorm(c), c.given_parameters};
+  if (c.options.training) stages.gradients = GradientTensors(stages);
+  c.report->Fill(stages);
 }
 
 void FuseAgain(Conversion& c) { c.model.Replace(FuseAgain(c.model.graph(), c.model.types(), c.origins)); }

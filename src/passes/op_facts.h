@@ -8,6 +8,7 @@
 
 #include "nnvm/node.h"
 #include "nnvm/shape.h"
+#include "passes/training_form.h"
 
 namespace amp {
 
@@ -45,6 +46,14 @@ inline const AmpFacts& FactsOf(const Node& node) {
   static const AmpFacts kNone{};
   const auto* facts = node.op()->Find<AmpFacts>();
   return facts != nullptr ? *facts : kNone;
+}
+
+// Does rounding to `target` before the node give the same bits as after it? Facts hold for inference: in training,
+// another operator may stand for the node.
+inline bool CommutesWithRounding(const Node& node, DType target, bool training) {
+  const AmpFacts& facts = FactsOf(node);
+  if (training && node.op()->Find<TrainingForm>() != nullptr) return false;
+  return facts.commutes && facts.commutes(node, target);
 }
 
 // Its time is that of products inside, though it is none of kAccumulates.

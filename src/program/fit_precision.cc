@@ -81,7 +81,6 @@ ConvertOptions OptionsFor(const Graph& plain, const std::set<std::string>& low, 
   ConvertOptions options;
   options.target = target;
   options.policy = PrecisionPolicy::kOptimal;
-  options.cast_params_offline = true;
   options.fold_batch_norm = false;
   for (const NodePtr& node : plain.nodes()) {
     if (node->is_variable()) continue;
@@ -103,7 +102,8 @@ bool PaysOff(const Prediction& predicted) {
 bool IsConverted(const Symbol& symbol) { return IsKnown(TargetOf(symbol.ToGraph())); }
 
 FittedModel FitPrecision(const Symbol& symbol, const ModelParams& params, const TypeMap& input_types,
-                         const std::shared_ptr<const Machine>& machine, const std::set<std::string>& kept) {
+                         const std::shared_ptr<const Machine>& machine, const std::set<std::string>& kept,
+                         const std::optional<std::set<std::string>>& differentiated) {
   FittedModel fitted{symbol, params};
   const Graph graph = symbol.ToGraph();
   const DType target = TargetOf(graph);
@@ -119,6 +119,9 @@ FittedModel FitPrecision(const Symbol& symbol, const ModelParams& params, const 
   CastArrays(WidenedParameters(graph), &widened);
   ConvertOptions options = OptionsFor(plain, low, kept, target);
   options.machine = machine;
+  options.training = differentiated.has_value();
+  options.differentiated = differentiated;
+  options.cast_params_offline = !options.training;
   const std::vector<std::string> names = OutputNames(plain.outputs());
   for (std::size_t i = 0; i < names.size(); ++i) {
     const DType dtype = types[graph.EntryOf(graph.outputs()[i])].dtype;

@@ -4,8 +4,13 @@
 #include <cmath>
 #include <limits>
 
+#include "nnvm/error.h"
+#include "passes/gradient/gradient.h"
+#include "passes/gradient/gradient_rule.h"
+#include "passes/gradient/use_training_forms.h"
 #include "passes/op_facts.h"
 #include "program/choose_kernels.h"
+#include "program/fuse_maps.h"
 #include "program/lowering.h"
 
 namespace amp {
@@ -38,12 +43,50 @@ double SecondsOf(const Program& program, const MachineTable& machine) {
   return seconds;
 }
 
-// By NodeId: every run does without it. What labels are computed from may have any shape.
-std::vector<bool> FreeNodes(const Model& model) {
+// By NodeId: every run does without it. What labels are computed from may have any shape. In training, parameters
+// change between runs.
+std::vector<bool> FreeNodes(const Model& model, bool is_training) {
   std::vector<bool> free = model.ConstantNodes();
+  if (is_training) free.assign(free.size(), false);
   const std::vector<bool> needed = NeededNodes(model.graph());
   for (NodeId id = 0; id < needed.size(); ++id) free[id] = free[id] || !needed[id];
   return free;
+}
+
+// By EntryId: whether its gradient is computed.
+std::vector<bool> EntriesWithGradients(const Graph& graph, const std::optional<std::set<std::string>>& differentiated) {
+  if (!differentiated) return {};
+  std::vector<bool> found(graph.num_entries());
+  for (NodeId id = 0; id < graph.num_nodes(); ++id) {
+    const Node& node = graph.node(id);
+    bool depends = node.is_variable() && differentiated->contains(node.name());
+    for (const EntryId input : graph.InputsOf(id)) depends = depends || found[input];
+    const bool ends = !node.is_variable() && node.op()->Find<ZeroGradient>() != nullptr;
+    for (const EntryId output : graph.OutputsOf(id)) found[output] = depends && !ends;
+  }
+  return found;
+}
+
+// Of the operators of a training graph that draw random numbers.
+const TensorType kKeyType{DType::kInt64, Shape{2}};
+
+// What the graph and the gradients of these variables are together. The gradients of outputs have the types of the
+// outputs, and are variables. Without variables: the graph in training form.
+Model WithGradients(const Model& forward, const std::vector<std::string>& variables) {
+  const Symbol symbol(forward.graph().outputs());
+  TypeMap types = forward.variable_types();
+  types[kRandomKey] = kKeyType;
+  GradientOptions options;
+  for (std::size_t i = 0; i < symbol.outputs().size(); ++i) {
+    const std::string name = fmt::format("g{}", i);
+    types[name] = forward.types()[forward.graph().EntryOf(symbol.outputs()[i])];
+    options.output_gradients.push_back(Symbol::Variable(name));
+  }
+  Graph graph = UseTrainingForms(forward.graph()).graph;
+  if (!variables.empty()) graph = JointGraph(MakeGradientGraph(symbol, variables, options));
+  TypeMap used;
+  for (const NodeId id : graph.variables()) used[graph.node(id).name()] = types.at(graph.node(id).name());
+  return Model(std::move(graph), std::move(used));
 }
 
 // Is the node computed element by element, of its first input's shape?
@@ -62,8 +105,18 @@ std::unique_ptr<PrecisionCosts> MachineTable::CostsOf(const Model& model) const 
   return std::make_unique<GraphCosts>(*this, model);
 }
 
-GraphCosts::GraphCosts(const MachineTable& machine, const Model& model)
-    : machine_(machine), model_(model), constant_(FreeNodes(model)), fused_into_(model.graph().num_nodes(), kNone) {
+std::unique_ptr<PrecisionCosts> MachineTable::TrainingCostsOf(const Model& model,
+                                                              const std::set<std::string>& differentiated) const {
+  return std::make_unique<GraphCosts>(*this, model, differentiated);
+}
+
+GraphCosts::GraphCosts(const MachineTable& machine, const Model& model,
+                       const std::optional<std::set<std::string>>& differentiated)
+    : machine_(machine),
+      model_(model),
+      has_gradient_(EntriesWithGradients(model.graph(), differentiated)),
+      constant_(FreeNodes(model, IsTraining())),
+      fused_into_(model.graph().num_nodes(), kNone) {
   std::vector<std::string> unknown;
   const std::vector<bool> needed = NeededNodes(model.graph());
   for (EntryId entry = 0; entry < model.graph().num_entries(); ++entry) {
@@ -76,26 +129,33 @@ GraphCosts::GraphCosts(const MachineTable& machine, const Model& model)
   FindFused();
 }
 
+// Batch norms with statistics of the batch wait for all of what they read, but what follows them need not.
+bool GraphCosts::StartsChain(NodeId producer, EntryId output) const {
+  const Node& node = model_.graph().node(producer);
+  if (IsTraining() && node.op()->Find<BatchNormFact>() != nullptr) return model_.graph().IndexOf(output) == 0;
+  return FactsOf(node).arithmetic == Arithmetic::kAccumulates && model_.graph().IndexOf(output) == 0;
+}
+
 // A chain of elementwise nodes behind a sum of products, as long as nobody else reads what is between them.
 void GraphCosts::FindFused() {
   const Graph& graph = model_.graph();
   for (NodeId id = 0; id < graph.num_nodes(); ++id) {
     if (!MayFollow(model_, id)) continue;
+    if (IsTraining() && graph.node(id).op()->Find<TrainingForm>() != nullptr) continue;
     const EntryId out = graph.EntryOf(id, 0);
     for (const EntryId input : graph.InputsOf(id)) {
       const NodeId producer = graph.NodeOf(input);
-      const Node& node = graph.node(producer);
-      if (node.is_variable() || graph.OnlyReader(input) == nullptr || constant_[producer]) continue;
+      if (graph.node(producer).is_variable() || graph.OnlyReader(input) == nullptr || constant_[producer]) continue;
       if (model_.types()[input].shape != model_.types()[out].shape) continue;
-      const bool sums = FactsOf(node).arithmetic == Arithmetic::kAccumulates && graph.IndexOf(input) == 0;
-      if (!sums && fused_into_[producer] == kNone) continue;
+      if (!StartsChain(producer, input) && fused_into_[producer] == kNone) continue;
       fused_into_[id] = input;
       break;
     }
   }
 }
 
-std::string GraphCosts::KeyOf(NodeId id, const std::vector<DType>& inputs, const std::vector<DType>& outputs) const {
+std::string GraphCosts::KeyOf(NodeId id, const std::vector<DType>& inputs, const std::vector<DType>& outputs,
+                              Part part) const {
   const Graph& graph = model_.graph();
   const Node& node = graph.node(id);
   std::string key = node.op_name();
@@ -104,32 +164,41 @@ std::string GraphCosts::KeyOf(NodeId id, const std::vector<DType>& inputs, const
   }
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const EntryId input = graph.InputsOf(id)[i];
-    key += fmt::format(";{}{}{}", NameOf(inputs[i]), model_.types()[input].shape.ToString(),
-                       constant_[graph.NodeOf(input)] ? "c" : "");
+    const char* kind = constant_[graph.NodeOf(input)] ? "c" : IsTraining() && has_gradient_[input] ? "g" : "";
+    key += fmt::format(";{}{}{}", NameOf(inputs[i]), model_.types()[input].shape.ToString(), kind);
   }
   for (const DType dtype : outputs) key += fmt::format(";{}", NameOf(dtype));
-  return key;
+  if (part.with_gradients) key += ";backward";
+  return part.native_bf16 ? key : key + ";emulated";
 }
 
 double GraphCosts::SecondsAlone(NodeId id, const std::vector<DType>& inputs, const std::vector<DType>& outputs) const {
-  return SecondsLowered(id, inputs, outputs, machine_.has_bf16());
+  return SecondsOf(id, inputs, outputs, {.native_bf16 = machine_.has_bf16()});
 }
 
-double GraphCosts::SecondsLowered(NodeId id, const std::vector<DType>& inputs, const std::vector<DType>& outputs,
-                                  bool native_bf16) const {
-  const std::string key = KeyOf(id, inputs, outputs) + (native_bf16 ? "" : ";emulated");
-  if (const auto found = seconds_.find(key); found != seconds_.end()) return found->second;
+double GraphCosts::SecondsBackward(NodeId id, const std::vector<DType>& inputs,
+                                   const std::vector<DType>& outputs) const {
+  if (!IsTraining()) return 0;
+  const Part both{.native_bf16 = machine_.has_bf16(), .with_gradients = true};
+  return std::max(0.0, SecondsOf(id, inputs, outputs, both) - SecondsAlone(id, inputs, outputs));
+}
+
+// The node with variables for its inputs.
+Model GraphCosts::Alone(NodeId id, const std::vector<DType>& inputs, const std::vector<DType>& outputs,
+                        Part part) const {
   const Graph& graph = model_.graph();
   const Node& node = graph.node(id);
   std::vector<NodeEntry> variables;
   TypeMap types;
   std::set<std::string> parameters;
+  std::vector<std::string> differentiated;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const EntryId input = graph.InputsOf(id)[i];
     const std::string name = fmt::format("x{}", i);
     variables.push_back({Node::Variable(name), 0});
     types[name] = {inputs[i], model_.types()[input].shape};
     if (constant_[graph.NodeOf(input)]) parameters.insert(name);
+    if (part.with_gradients && has_gradient_[input] && IsFloat(inputs[i])) differentiated.push_back(name);
   }
   AttrMap attrs = node.attrs();
   attrs.erase(kOutDTypeAttr);
@@ -142,11 +211,19 @@ double GraphCosts::SecondsLowered(NodeId id, const std::vector<DType>& inputs, c
       Node::Make({node.op(), "node", std::move(attrs), std::move(variables), {}, node.phase(), node.subgraphs()});
   std::vector<NodeEntry> results = AllOutputs(alone);
   results.resize(static_cast<std::size_t>(alone->num_visible_outputs()));
-  const Model model(Graph(std::move(results)), std::move(types), std::move(parameters));
-  LoweredGraph lowered = Lower(model, {.native_bf16 = native_bf16});
+  Model model(Graph(std::move(results)), std::move(types), std::move(parameters));
+  return IsTraining() ? WithGradients(model, differentiated) : model;
+}
+
+double GraphCosts::SecondsOf(NodeId id, const std::vector<DType>& inputs, const std::vector<DType>& outputs,
+                             Part part) const {
+  const std::string key = KeyOf(id, inputs, outputs, part);
+  if (const auto found = seconds_.find(key); found != seconds_.end()) return found->second;
+  LoweredGraph lowered = Lower(Alone(id, inputs, outputs, part), {.native_bf16 = part.native_bf16});
   // As plans in mode fast do. What timing chose is no part of it: dtypes stay as they are when a model is tuned.
+  if (part.with_gradients) FuseMaps(NumericMode::kFast, &lowered.program);
   ChooseKernels(PredictedKernels(), {&machine_, machine_.has_bf16()}, &lowered.program);
-  return seconds_[key] = SecondsOf(lowered.program, machine_);
+  return seconds_[key] = amp::SecondsOf(lowered.program, machine_);
 }
 
 std::vector<bool> GraphCosts::FasterInFloat32() const {
@@ -158,7 +235,7 @@ std::vector<bool> GraphCosts::FasterInFloat32() const {
     for (const EntryId entry : graph.InputsOf(id)) inputs.push_back(model_.types()[entry].dtype);
     for (const EntryId entry : graph.OutputsOf(id)) outputs.push_back(model_.types()[entry].dtype);
     if (std::find(inputs.begin(), inputs.end(), DType::kBFloat16) == inputs.end()) continue;
-    faster[id] = SecondsLowered(id, inputs, outputs, false) < SecondsLowered(id, inputs, outputs, true);
+    faster[id] = SecondsOf(id, inputs, outputs, {.native_bf16 = false}) < SecondsOf(id, inputs, outputs, {});
   }
   return faster;
 }
@@ -184,7 +261,8 @@ Picoseconds GraphCosts::OfNode(NodeId id, const std::vector<DType>& inputs, cons
     return IsLowPrecision(dtype) && !(dtype == DType::kBFloat16 && machine_.has_bf16());
   });
   const bool is_fused = computes && fused_into_[id] != kNone;
-  return InPicoseconds(is_fused ? SecondsFused(id, inputs) : SecondsAlone(id, inputs, outputs));
+  const double forward = is_fused ? SecondsFused(id, inputs) : SecondsAlone(id, inputs, outputs);
+  return InPicoseconds(forward + SecondsBackward(id, inputs, outputs));
 }
 
 Picoseconds GraphCosts::OfCast(EntryId entry, DType from, DType to) const {
@@ -193,7 +271,22 @@ Picoseconds GraphCosts::OfCast(EntryId entry, DType from, DType to) const {
   if (constant_[producer]) return 0;
   const Shape& shape = model_.types()[entry].shape;
   const StepTypes types{{{from, shape}}, {{to, shape}}};
-  return InPicoseconds(machine_.Seconds(FeaturesOf({CastSpec{}, {}, {}, 0, ""}, types)));
+  const double forward = machine_.Seconds(FeaturesOf({CastSpec{}, {}, {}, 0, ""}, types));
+  return InPicoseconds(forward + SecondsOfGradientCast(entry, to, from));
+}
+
+// Products write the gradient of what they read in float32 at once (KeepFloat32Sums), which only takes more bytes.
+double GraphCosts::SecondsOfGradientCast(EntryId entry, DType from, DType to) const {
+  if (!IsTraining() || !has_gradient_[entry]) return 0;
+  const Graph& graph = model_.graph();
+  const Shape& shape = model_.types()[entry].shape;
+  const auto& readers = graph.ConsumersOf(entry);
+  const bool is_written = to == DType::kFloat32 && std::all_of(readers.begin(), readers.end(), [&](const Consumer& c) {
+                            return FactsOf(graph.node(c.node)).arithmetic == Arithmetic::kAccumulates;
+                          });
+  if (!is_written) return machine_.Seconds(FeaturesOf({CastSpec{}, {}, {}, 0, ""}, {{{from, shape}}, {{to, shape}}}));
+  const auto more = static_cast<double>(BytesOf(to)) - static_cast<double>(BytesOf(from));
+  return machine_.TrafficSeconds(std::max(0.0, more) * static_cast<double>(shape.size()));
 }
 
 Picoseconds GraphCosts::OfLostFusion(EntryId entry, const Consumer& reader) const {

@@ -32,6 +32,8 @@ class MachineTable : public Machine {
   static std::string TextWithTuned(const std::string& text, const std::string& source, const TunedKernels& tuned);
 
   std::unique_ptr<PrecisionCosts> CostsOf(const Model& model) const override;
+  std::unique_ptr<PrecisionCosts> TrainingCostsOf(const Model& model,
+                                                  const std::set<std::string>& differentiated) const override;
   const std::string& json() const override { return header_; }
 
   const std::string& name() const { return name_; }

@@ -76,6 +76,7 @@ ConvertOptions ConvertOptionsOf(const py::dict& options, bool* wants_report) {
   result.excluded = ValueOf<std::vector<std::string>>(options, "excluded_sym_names").value_or(result.excluded);
   result.force = dtypes("force");
   result.output_dtypes = dtypes("output_dtypes");
+  result.training = FlagOf(options, "training");
   result.preset = PresetOf(options);
   result.machine = MachineOf(options, result);
   result.categories = CategoriesOf(options);

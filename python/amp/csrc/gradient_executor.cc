@@ -96,6 +96,7 @@ void BindGradientExecutor(py::module_& module) {
       .def("input_names", &GradientExecutor::input_names)
       .def("output_names", &GradientExecutor::output_names)
       .def("gradient_names", &GradientExecutor::gradient_names)
+      .def("gradient_replaces", &GradientExecutor::gradient_replaces)
       .def("state_names", &GradientExecutor::state_names)
       .def("input_types", [](const GradientExecutor& self) { return TypeList(self.input_types()); })
       .def("output_types", [](const GradientExecutor& self) { return TypeList(self.output_types()); })

@@ -75,7 +75,7 @@ std::shared_ptr<RecordedRun> RecordGraph(Recorder& recorder, std::shared_ptr<Dif
   return run;
 }
 
-// ([gradient or None by input], {input: new value of a state})
+// ([gradient or None by input], {input: new value of a state}, [whether the gradient replaces, by input])
 py::tuple Backward(const RecordedRun& run, const py::sequence& heads, const std::vector<bool>& is_asked) {
   const std::vector<NDArray> arrays = ArraysOf(heads, "the gradient of output");
   RecordedRun::Result result;
@@ -86,7 +86,7 @@ py::tuple Backward(const RecordedRun& run, const py::sequence& heads, const std:
   }
   py::dict states;
   for (auto& [input, value] : result.states) states[py::int_(input)] = Array{std::move(value), true};
-  return py::make_tuple(gradients, states);
+  return py::make_tuple(gradients, states, result.replaces);
 }
 
 // ([output of the run that is the gradient, or None, by input], run or None)

@@ -8,6 +8,8 @@
 #include "nnvm/rewriter.h"
 #include "passes/fusion_mxnet/unfuse.h"
 #include "passes/gradient/add_gradients.h"
+#include "passes/gradient/gradient.h"
+#include "passes/gradient/keep_float32_sums.h"
 #include "passes/gradient/use_training_forms.h"
 #include "passes/optimize/merge_variables.h"
 
@@ -43,6 +45,21 @@ std::vector<NodeEntry> CutAt(const std::map<std::pair<const Node*, std::uint32_t
     return outputs;
   };
   return rewriter.Run(visit).graph.outputs();
+}
+
+// See KeepFloat32Sums.
+std::vector<std::optional<NodeEntry>> WithFloat32Sums(std::vector<std::optional<NodeEntry>> gradients) {
+  std::vector<NodeEntry> entries;
+  for (const auto& gradient : gradients) {
+    if (gradient) entries.push_back(*gradient);
+  }
+  if (entries.empty()) return gradients;
+  const Graph kept = KeepFloat32Sums(Graph(std::move(entries)));
+  auto next = kept.outputs().begin();
+  for (auto& gradient : gradients) {
+    if (gradient) gradient = *next++;
+  }
+  return gradients;
 }
 
 // Where the entry is in the list. One that is missing is appended.
@@ -128,7 +145,7 @@ DifferentiableGraph::Gradients DifferentiableGraph::Differentiate(const Gradient
     variables.push_back(id);
     asked.push_back(input->second);
   }
-  const auto found = AddGradients(graph, output_gradients, variables);
+  const auto found = WithFloat32Sums(AddGradients(graph, output_gradients, variables));
   for (std::size_t i = 0; i < asked.size(); ++i) result.by_input[asked[i]] = found[i];
   if (!is_train_) return result;
   for (auto& [name, value] : StateUpdates(graph)) {
@@ -152,10 +169,12 @@ std::shared_ptr<const BackwardHalf> DifferentiableGraph::Backward(const Gradient
   std::shared_ptr<const BackwardHalf>& known = backward_[request];
   if (known) return known;
   const Gradients gradients = Differentiate(request);
-  BackwardHalf half{{}, std::vector<std::optional<std::size_t>>(inputs_.size()), {}};
+  BackwardHalf half{{}, std::vector<std::optional<std::size_t>>(inputs_.size()), {}, std::vector<bool>(inputs_.size())};
   std::vector<NodeEntry> entries;
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
-    if (gradients.by_input[i]) half.gradients[i] = IndexIn(&entries, *gradients.by_input[i]);
+    if (!gradients.by_input[i]) continue;
+    half.gradients[i] = IndexIn(&entries, *gradients.by_input[i]);
+    half.replaces[i] = ReplacesGradient(*gradients.by_input[i]);
   }
   for (const auto& [input, value] : gradients.states) {
     half.states.emplace_back(input, entries.size());

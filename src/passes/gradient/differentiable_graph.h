@@ -28,6 +28,7 @@ struct BackwardHalf {
   Symbol symbol;
   std::vector<std::optional<std::size_t>> gradients;        // by input: the output that is its gradient, if not zero
   std::vector<std::pair<std::size_t, std::size_t>> states;  // {input, output}: auxiliary states and their new values
+  std::vector<bool> replaces;                               // by input: see ReplacesGradient
 };
 
 // May be used by several threads.

@@ -7,6 +7,7 @@
 #include "passes/fusion_mxnet/unfuse.h"
 #include "passes/gradient/add_gradients.h"
 #include "passes/gradient/gradient_rule.h"
+#include "passes/gradient/keep_float32_sums.h"
 #include "passes/gradient/recompute.h"
 #include "passes/gradient/use_training_forms.h"
 #include "passes/optimize/merge_variables.h"
@@ -99,7 +100,7 @@ GradientGraph MakeGradientGraph(const Symbol& symbol, const std::vector<std::str
   const auto found = AddGradients(forward, output_gradients, FindVariables(forward, variables));
   GradientGraph result{Symbol(forward.outputs(), symbol.np_shape()), {}, StateUpdates(forward)};
   for (std::size_t i = 0; i < found.size(); ++i) result.gradients.emplace_back(variables[i], found[i]);
-  return MapGraph(result, RecomputeMarked);
+  return MapGraph(std::move(result), [](const Graph& graph) { return RecomputeMarked(KeepFloat32Sums(graph)); });
 }
 
 bool ReplacesGradient(const NodeEntry& gradient) {

@@ -146,6 +146,7 @@ class ReportWriter {
     if (d_.predicted) report["predicted"] = Predicted();
     report["casts"] = Casts();
     report["tensors"] = Tensors();
+    if (!s_.gradients.empty()) report["gradients"] = Json::parse(s_.gradients);
     report["folded"] = Json::array();
     for (const auto& [batch_norm, into] : s_.batch_norms.folded) {
       report["folded"].push_back({{"batch_norm", batch_norm}, {"into", into}});

@@ -26,6 +26,9 @@ ParameterCount CountParameters(const Model& model);
 // * casts [{name, tensor, tensor_id, from, to, run_time, readers [{node, input, reason}]}]:
 //   every cast. tensor_id is null where the tensor is itself a cast that the conversion made. Casts of parameters that
 //   are made once, offline, have run_time false and their parameter as name.
+// * gradients: where the model is converted for training, the tensors of its gradients, as `tensors`, of kind
+// "gradient",
+//   with ids behind those of `tensors`. Empty where an operator has no gradient.
 // * folded [{batch_norm, into}], not_folded [{batch_norm, why}]
 // * totals {casts {run_time, offline}, tensors {dtype: n}, bytes {dtype: n}, tensors_of_unknown_size,
 //   parameters {before, after, cast, bytes_before, bytes_after}}:
@@ -50,6 +53,7 @@ class ConversionReport {
     const ConvertOptions& options;
     bool folds;
     ParameterCount given;
+    std::string gradients = {};  // what is to stand under `gradients`; "": nothing
   };
   void Fill(const Stages& stages);
 

@@ -62,6 +62,12 @@ struct ConvertOptions {
   std::map<std::string, DType> parameter_dtypes = {};
   // The machine that the model will run on; null: any. Under policy default it decides what pays; needs shapes.
   std::shared_ptr<const Machine> machine = nullptr;
+  // The model will be trained: its gradients are computed in the same precision. What depends on values of parameters
+  // is not for it: they change, so batch norms are not folded, and no parameter is cast offline.
+  bool training = false;
+  // The variables whose gradients are computed, where predicted times count those. Absent: the parameters, or all
+  // variables of a model without parameters.
+  std::optional<std::set<std::string>> differentiated = {};
   // Of policy graphamp alone. Absent: DefaultPreset().
   std::optional<GraphAmpPreset> preset = {};
   // Of policy graphamp alone: node -> category, of the strength of `force`.

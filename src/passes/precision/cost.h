@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,10 @@ class Machine {
   virtual ~Machine() = default;
 
   virtual std::unique_ptr<PrecisionCosts> CostsOf(const Model& model) const = 0;
+  // Of forward and backward together: a node's time contains that of its gradients, a cast's that of its gradient's
+  // cast. `differentiated` names the variables whose gradients are computed.
+  virtual std::unique_ptr<PrecisionCosts> TrainingCostsOf(const Model& model,
+                                                          const std::set<std::string>& differentiated) const = 0;
   // What replays decisions made for it: JSON, with a name and all figures.
   virtual const std::string& json() const = 0;
 };

@@ -167,6 +167,11 @@ void RequireTimes(const Graph& graph, const Types& types, const ConvertOptions& 
                        NameOf(options.policy), JoinSome(unknown));
 }
 
+std::unique_ptr<PrecisionCosts> CostsOf(const Model& model, const ConvertOptions& options) {
+  if (!options.training) return options.machine->CostsOf(model);
+  return options.machine->TrainingCostsOf(model, DifferentiatedVariables(model, options));
+}
+
 std::int64_t CountCasts(const Graph& graph) {
   std::int64_t count = 0;
   for (const NodePtr& node : graph.nodes()) count += node->IsOp("amp_cast");
@@ -192,6 +197,17 @@ std::optional<Prediction> PredictionOf(const Model& model, const PrecisionCosts*
 
 }  // namespace
 
+std::set<std::string> DifferentiatedVariables(const Model& model, const ConvertOptions& options) {
+  if (options.differentiated) return *options.differentiated;
+  std::set<std::string> parameters, all;
+  for (const NodeId id : model.graph().variables()) {
+    if (model.graph().IsAuxiliary(id)) continue;
+    all.insert(model.graph().node(id).name());
+    if (model.IsParameter(id)) parameters.insert(model.graph().node(id).name());
+  }
+  return parameters.empty() ? all : parameters;
+}
+
 Decision Decide(const Model& model, const ConvertOptions& options) {
   if (!IsLowPrecision(options.target)) {
     Throw<ArgumentError>("target dtype: expected bfloat16 or float16, got {}", NameOf(options.target));
@@ -201,7 +217,7 @@ Decision Decide(const Model& model, const ConvertOptions& options) {
   const std::optional<Minimize> minimized = MinimizedBy(options);
   const bool predicts = minimized == Minimize::kTime || (!minimized && options.machine != nullptr);
   if (predicts) RequireTimes(graph, types, options);
-  const std::unique_ptr<PrecisionCosts> costs = predicts ? options.machine->CostsOf(model) : nullptr;
+  const std::unique_ptr<PrecisionCosts> costs = predicts ? CostsOf(model, options) : nullptr;
   PrecisionChoices choices = ChoosePrecision(graph, options);
   Decision decision;
   decision.target = options.target;

@@ -1,6 +1,9 @@
 // The decision which tensors are in low precision. Nothing is changed yet.
 #pragma once
 
+#include <set>
+#include <string>
+
 #include "passes/model.h"
 #include "passes/precision/decision.h"
 
@@ -19,5 +22,8 @@ namespace amp {
 // Policy optimal, and policy default for a known machine: a minimum cut (propagate_optimal.h), with its proof.
 // Policy graphamp: see propagate_graphamp.h.
 Decision Decide(const Model& model, const ConvertOptions& options);
+
+// Whose gradients a model that is converted for training has; see ConvertOptions::differentiated.
+std::set<std::string> DifferentiatedVariables(const Model& model, const ConvertOptions& options);
 
 }  // namespace amp

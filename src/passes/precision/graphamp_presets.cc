@@ -61,25 +61,26 @@ bool IsSensitive(const Node& node) {
 
 bool IsProduct(const Node& node) { return FactsOf(node).arithmetic == Arithmetic::kAccumulates; }
 
-Category NothingIsAllowed(const Node&, DType) { return Category::kDeny; }
+Category NothingIsAllowed(const Node&, DType, bool) { return Category::kDeny; }
 
-Category ProductsAreAllowed(const Node& node, DType) { return IsProduct(node) ? Category::kAllow : Category::kDeny; }
-
-Category WhatCommutesFollows(const Node& node, DType target) {
-  if (IsProduct(node)) return Category::kAllow;
-  const AmpFacts& facts = FactsOf(node);
-  return facts.commutes && facts.commutes(node, target) ? Category::kInfer : Category::kDeny;
+Category ProductsAreAllowed(const Node& node, DType, bool) {
+  return IsProduct(node) ? Category::kAllow : Category::kDeny;
 }
 
-Category ElementwiseFollows(const Node& node, DType target) {
+Category WhatCommutesFollows(const Node& node, DType target, bool training) {
+  if (IsProduct(node)) return Category::kAllow;
+  return CommutesWithRounding(node, target, training) ? Category::kInfer : Category::kDeny;
+}
+
+Category ElementwiseFollows(const Node& node, DType target, bool training) {
   const Arithmetic arithmetic = FactsOf(node).arithmetic;
   const bool follows = arithmetic == Arithmetic::kElementwise || arithmetic == Arithmetic::kMovesData;
   if (follows && node.subgraphs().empty() && !IsSensitive(node)) return Category::kInfer;
-  return WhatCommutesFollows(node, target);
+  return WhatCommutesFollows(node, target, training);
 }
 
 // But losses, what counts or casts, and bodies of control flow.
-Category EverythingIsAllowed(const Node& node, DType target) {
+Category EverythingIsAllowed(const Node& node, DType target, bool) {
   const AmpFacts& facts = FactsOf(node);
   const std::vector<std::string>& losses = MXNetLists(target).loss_outputs;
   const bool is_loss = std::find(losses.begin(), losses.end(), node.op_name()) != losses.end();
@@ -89,7 +90,7 @@ Category EverythingIsAllowed(const Node& node, DType target) {
 
 struct Row {
   const char* name;
-  Category (*rule)(const Node&, DType target);
+  Category (*rule)(const Node&, DType target, bool training);
 };
 constexpr Row kPresets[] = {
     {"mp0", NothingIsAllowed},   {"mp1", ProductsAreAllowed},  {"mp2", WhatCommutesFollows},
@@ -148,8 +149,9 @@ GraphAmpPreset DefaultPreset() {
   return {name};
 }
 
-PresetCategories::PresetCategories(GraphAmpPreset preset, DType target, std::vector<std::string>* problems)
-    : preset_(std::move(preset)), target_(target) {
+PresetCategories::PresetCategories(GraphAmpPreset preset, DType target, bool training,
+                                   std::vector<std::string>* problems)
+    : preset_(std::move(preset)), target_(target), training_(training) {
   if (preset_.name != "custom") {
     RequirePreset("preset", preset_.name);
     rule_ = FindRow(preset_.name)->rule;
@@ -178,7 +180,7 @@ void PresetCategories::Add(const std::vector<std::string>& names, Category categ
 }
 
 GraphAmpCategory PresetCategories::Of(const Node& node) const {
-  if (rule_ != nullptr) return rule_(node, target_);
+  if (rule_ != nullptr) return rule_(node, target_, training_);
   const auto found = listed_.find(node.op());
   return found == listed_.end() ? preset_.rest : found->second;
 }

@@ -37,18 +37,19 @@ GraphAmpPreset DefaultPreset();
 class PresetCategories {
  public:
   // Adds to `problems` what is wrong with the lists of a custom preset.
-  PresetCategories(GraphAmpPreset preset, DType target, std::vector<std::string>* problems);
+  PresetCategories(GraphAmpPreset preset, DType target, bool training, std::vector<std::string>* problems);
 
   GraphAmpCategory Of(const Node& node) const;
   const std::string& name() const { return preset_.name; }
 
  private:
-  using Rule = GraphAmpCategory (*)(const Node&, DType target);
+  using Rule = GraphAmpCategory (*)(const Node&, DType target, bool training);
 
   void Add(const std::vector<std::string>& names, GraphAmpCategory category, std::vector<std::string>* problems);
 
   GraphAmpPreset preset_;
   DType target_;
+  bool training_;
   Rule rule_ = nullptr;  // of mp0 to mp4
   std::map<const Op*, GraphAmpCategory> listed_;
 };

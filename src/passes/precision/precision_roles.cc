@@ -118,7 +118,8 @@ class OpChoices {
 
   void AddPreset() {
     std::vector<std::string> problems;
-    preset_.emplace(options_.preset ? *options_.preset : DefaultPreset(), options_.target, &problems);
+    preset_.emplace(options_.preset ? *options_.preset : DefaultPreset(), options_.target, options_.training,
+                    &problems);
     for (std::string& problem : problems) problems_->Add(std::move(problem));
     if (options_.widest_ops) {
       problems_->Add("widest_dtype_ops: policy graphamp has the categories allow, infer and deny alone");
@@ -247,6 +248,7 @@ class RoleChooser {
       if (NamesNodes()) ids_by_name_.emplace(node.name(), id);
       Set(id, ops_.Of(node));
       if (IsListedFollower(id)) Set(id, {});
+      if (IsKeptInTraining(id)) Set(id, {PrecisionRole::kKeep, {ReasonKind::kTraining}, 0});
       if (IsAmpDisabled(node)) SetNamed(id, PrecisionRole::kKeep, disabled);
     }
     ChooseCasts();
@@ -255,6 +257,7 @@ class RoleChooser {
     for (const auto& [name, category] : options_.categories) Categorize(name, category);
     CheckOutputs();
     CheckPolicy();
+    CheckTraining();
     problems_.ThrowIfAny();
     return std::move(result_);
   }
@@ -282,6 +285,16 @@ class RoleChooser {
   bool IsListedFollower(NodeId id) const {
     return options_.policy == PrecisionPolicy::kMXNet && result_.reasons[id].kind == ReasonKind::kListed &&
            options_.followers.contains(graph_.node(id).name());
+  }
+
+  // What follows its neighbours, under policies of facts. In a graph with gradients every rounding counts twice, there
+  // and back: one that is made anyway, for a product, may move, and others are not made. A batch norm is left to
+  // follow, because its memory traffic is what training is slow by, and its statistics are float32 whatever it reads.
+  bool IsKeptInTraining(NodeId id) const {
+    if (!options_.training || result_.roles[id] != PrecisionRole::kNeutral) return false;
+    if (options_.policy != PrecisionPolicy::kDefault && options_.policy != PrecisionPolicy::kOptimal) return false;
+    const Node& node = graph_.node(id);
+    return !CommutesWithRounding(node, options_.target, true) && node.op()->Find<BatchNormFact>() == nullptr;
   }
 
   // Casts come before MXNet's lists (rule 1 of its pass). amp_multicast is what its name says: low where all inputs
@@ -364,6 +377,16 @@ class RoleChooser {
             fmt::format("categories: '{}' is both {} and {}", Quotable(node), NameOf(place->second), NameOf(category)));
       }
       SetNamed(id, RoleOf(category), detail);
+    }
+  }
+
+  void CheckTraining() {
+    if (!options_.training) return;
+    if (options_.cast_params_offline) {
+      problems_.Add("cast_params_offline: the parameters of a model for training stay float32");
+    }
+    if (options_.fold_batch_norm.value_or(false)) {
+      problems_.Add("fold_batch_norm: a model for training keeps its batch norms");
     }
   }
 

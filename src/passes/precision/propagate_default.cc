@@ -51,9 +51,7 @@ class DefaultRules {
   }
 
   bool Commutes(NodeId id) const {
-    const Node& node = c_.graph.node(id);
-    const AmpFacts& facts = FactsOf(node);
-    return facts.commutes && facts.commutes(node, c_.options.target);
+    return CommutesWithRounding(c_.graph.node(id), c_.options.target, c_.options.training);
   }
 
   // The only tensor that the node reads in either precision.

@@ -24,6 +24,7 @@ enum class ReasonKind : std::uint8_t {
   kAmplified,     // fact: errors of `cause`, an angle, become larger ones
   kCancels,       // fact: `cause` is a small difference of large numbers
   kSummed,        // fact: `cause` are exponentials that are added up
+  kTraining,      // fact: in training it would round a second time
   kNoFloats,      // fact: nothing that could be rounded
   kListed,        // `detail` says in which of MXNet's lists, or in which category of a preset
   kUser,          // `detail` says what the caller asked for
@@ -40,6 +41,10 @@ enum class ReasonKind : std::uint8_t {
   kNoFewerCasts,     // not low: the model would not have fewer casts so
   kReaderWantsLow,   // policy graphamp, category infer: `cause`, computed from it, reads it in low precision
   kReaderWantsHigh,  // likewise: `cause` reads it in float32 (none: it is an output of the model, or has no reader)
+  kGradient,         // of a training report: the gradient belongs to `cause`, and has its dtype
+  kGradientSum,      // of a training report: the sum of the gradients that the readers of `cause` give
+  kGradientLow,      // fact, of a training report: `cause` is a product of low precision, and so are its gradients
+  kGradientWide,     // fact, of a training report: likewise, and the gradient is read in float32
   kRefused,          // `detail` is the operator's own refusal
   kWrongDType,       // `cause` has another dtype than float32
 };

@@ -104,6 +104,58 @@ TEST(Decide, ASiblingsCastCountsWhereItSavesOne) {
                   "s.output -> bfloat16: shares_cast x");
 }
 
+// In training a rounding counts forwards and backwards: only the one for a product is made, and it may move.
+TEST(Decide, InTrainingOnlyWhatCommutesWithRoundingFollows) {
+  const auto decided = [](const std::string& op, PrecisionPolicy policy, bool training) {
+    const Symbol middle = testing::Op(op, "m", {Gemm("fc", Var("x"))});
+    const Model t = MakeTyped(Gemm("after", middle.At(0)));
+    ConvertOptions options{.policy = policy, .training = training};
+    if (policy == PrecisionPolicy::kOptimal) options.minimize = Minimize::kCasts;
+    if (policy == PrecisionPolicy::kGraphAmp) options.preset = PresetFromName("mp2");
+    return PrintKinds(t.graph(), Decide(t, options));
+  };
+  for (const PrecisionPolicy policy : {PrecisionPolicy::kDefault, PrecisionPolicy::kOptimal}) {
+    EXPECT_CONTAINS(decided("sigmoid", policy, false), "m.output -> bfloat16");
+    EXPECT_CONTAINS(decided("sigmoid", policy, true), "m.data <- float32: training\nm.output -> float32: training\n");
+    EXPECT_CONTAINS(decided("sigmoid", policy, true), "fc.output -> float32");
+    EXPECT_CONTAINS(decided("relu", policy, true), "m.output -> bfloat16");
+    EXPECT_CONTAINS(decided("Dropout", policy, false), "m.output -> bfloat16");
+    EXPECT_CONTAINS(decided("Dropout", policy, true), "m.output -> float32: training");
+  }
+  EXPECT_CONTAINS(decided("Dropout", PrecisionPolicy::kGraphAmp, false), "m.output -> bfloat16");
+  EXPECT_CONTAINS(decided("Dropout", PrecisionPolicy::kGraphAmp, true), "m.output -> float32");
+  EXPECT_EQ(decided("sigmoid", PrecisionPolicy::kMXNet, true), decided("sigmoid", PrecisionPolicy::kMXNet, false));
+}
+
+TEST(Decide, InTrainingBatchNormsFollowAndCallersDecide) {
+  const Symbol conv =
+      testing::Op("Convolution", "conv", {Var("x")}, {{"kernel", "(1, 1)"}, {"num_filter", "2"}, {"no_bias", "1"}});
+  const Symbol norm = testing::Op("sigmoid", "s", {testing::Op("BatchNorm", "bn", {conv}).At(0)});
+  const Symbol after =
+      testing::Op("Convolution", "after", {norm}, {{"kernel", "(1, 1)"}, {"num_filter", "2"}, {"no_bias", "1"}});
+  TypeMap types{{"x", {DType::kFloat32, {2, 2, 3, 3}}}};
+  for (const char* name : {"conv_weight", "after_weight"}) types[name] = {DType::kFloat32, {2, 2, 1, 1}};
+  for (const char* name : {"bn_gamma", "bn_beta", "bn_moving_mean", "bn_moving_var"}) {
+    types[name] = {DType::kFloat32, {2}};
+  }
+  const Model t = MakeTyped(after, {}, types);
+  ConvertOptions options{.training = true};
+  EXPECT_CONTAINS(PrintKinds(t.graph(), Decide(t, options)), "bn.output -> float32: not_wanted s_output\n");
+  options.force["s"] = DType::kBFloat16;
+  const std::string forced = PrintKinds(t.graph(), Decide(t, options));
+  EXPECT_CONTAINS(forced, "s.output -> bfloat16: user");
+  EXPECT_CONTAINS(forced, "bn.output -> bfloat16: reads_low conv_output\n");
+}
+
+TEST(Decide, WhatTrainingExcludesIsRefused) {
+  const Model t = MakeTyped(Gemm("fc", Var("x")));
+  const auto error_of = [&](const ConvertOptions& options) {
+    return ErrorOf<ArgumentError>([&] { Decide(t, options); });
+  };
+  EXPECT_CONTAINS(error_of({.cast_params_offline = true, .training = true}), "cast_params_offline: the parameters");
+  EXPECT_CONTAINS(error_of({.fold_batch_norm = true, .training = true}), "fold_batch_norm: a model for training");
+}
+
 // `wide` has more elements than x: rounding commutes with it, so the cast stands in front of it.
 TEST(Decide, CastsStandWhereTheTensorIsSmallest) {
   const TypeMap small{{"x", {DType::kFloat32, {2, 2}}}};

@@ -494,7 +494,7 @@ class Properties {
                 types_before[before.EntryOf(before.outputs()[i])].dtype);
       EXPECT_FALSE(IsRounded(after_->EntryOf(after_->outputs()[i]), dtypes));
     }
-    const PresetCategories categories(*options_.preset, DType::kBFloat16, nullptr);
+    const PresetCategories categories(*options_.preset, DType::kBFloat16, false, nullptr);
     for (NodeId id = 0; id < after_->num_nodes(); ++id) {
       const Node& node = after_->node(id);
       const bool is_kept = !node.is_variable() && !node.IsOp("amp_cast") &&

@@ -268,7 +268,7 @@ RandomCase MakeCase(std::uint32_t seed, int nodes, ConvertOptions options) {
     known[name] = {name == "v1" && maker.Chance(3) ? DType::kBFloat16 : DType::kFloat32, {2, 2}};
     if (name[0] == 'p' || testing::Contains(name, "_p")) parameters.insert(name);
   }
-  options.cast_params_offline = maker.Chance(2);
+  options.cast_params_offline = maker.Chance(2) && !options.training;
   if (maker.Chance(4)) options.widest_ops = {{"_rule_add"}};
   if (maker.Chance(4)) options.float32_ops = {{"_rule_norm"}};
   if (maker.Chance(6)) options.target_ops = {{"_rule_move"}};
@@ -341,6 +341,17 @@ TEST(OptimalPolicy, NoDecisionTakesLessTime) {
       return PredictTime(given.model, decision, costs);
     });
   }
+}
+
+// Forward and backward are minimised together.
+TEST(OptimalPolicy, NoDecisionTakesLessTimeInTraining) {
+  const FakeTimes times{3};
+  ConvertOptions options = Fastest(times);
+  options.training = true;
+  ExpectBest(options, 250, [&](const RandomCase& given, const Decision& decision) {
+    const testing::FakeCosts costs(given.model, times, true);
+    return PredictTime(given.model, decision, costs);
+  });
 }
 
 // ---- other policies, under the same times ----
@@ -491,6 +502,53 @@ TEST(OptimalPolicy, ProductsThatDoNotPayStayFloat32) {
   ConvertOptions forced = Fastest({3, 1, 1000, 1});
   forced.force["fc"] = DType::kBFloat16;
   EXPECT_CONTAINS(PrintKinds(t.graph(), Decide(t, forced)), "fc.data <- bfloat16: user");
+}
+
+// A machine on which products gain forwards what they lose backwards, or the reverse.
+class OneWayMachine : public Machine {
+ public:
+  explicit OneWayMachine(bool gains_forward) : gains_forward_(gains_forward) {}
+
+  std::unique_ptr<PrecisionCosts> CostsOf(const Model&) const override {
+    return std::make_unique<Costs>(gains_forward_, false);
+  }
+  std::unique_ptr<PrecisionCosts> TrainingCostsOf(const Model&, const std::set<std::string>& names) const override {
+    EXPECT_EQ(names, (std::set<std::string>{"fc_w"}));  // parameters
+    return std::make_unique<Costs>(gains_forward_, true);
+  }
+  const std::string& json() const override { return json_; }
+
+ private:
+  class Costs : public PrecisionCosts {
+   public:
+    Costs(bool gains_forward, bool trains) : gains_forward_(gains_forward), trains_(trains) {}
+    Picoseconds OfNode(NodeId, const std::vector<DType>& inputs, const std::vector<DType>&) const override {
+      const bool is_low = !inputs.empty() && inputs[0] == DType::kBFloat16;
+      const Picoseconds forward = is_low == gains_forward_ ? 50 : 100, backward = is_low == gains_forward_ ? 200 : 100;
+      return trains_ ? forward + backward : forward;
+    }
+    Picoseconds OfCast(EntryId, DType, DType) const override { return 1; }
+    Picoseconds OfLostFusion(EntryId, const Consumer&) const override { return 0; }
+
+   private:
+    bool gains_forward_, trains_;
+  };
+  const bool gains_forward_;
+  const std::string json_ = R"({"name": "one way"})";
+};
+
+TEST(OptimalPolicy, GradientsCountInTraining) {
+  const Model t = MakeTyped(Gemm("fc", Var("x")), {"fc_w"});
+  for (const PrecisionPolicy policy : {PrecisionPolicy::kOptimal, PrecisionPolicy::kDefault}) {
+    for (const bool gains_forward : {true, false}) {
+      ConvertOptions options{.policy = policy, .machine = std::make_shared<OneWayMachine>(gains_forward)};
+      EXPECT_EQ(Decide(t, options).low.back(), gains_forward);
+      options.training = true;
+      const Decision decision = Decide(t, options);
+      EXPECT_EQ(decision.low.back(), !gains_forward);
+      EXPECT_EQ(decision.predicted->unchanged, gains_forward ? 200 : 250);
+    }
+  }
 }
 
 // ---- refusals ----

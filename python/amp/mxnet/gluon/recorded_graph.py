@@ -144,6 +144,8 @@ class _PlanNode(RunNode):
         heads = [_zeros(*kind[1:]) if head is None else head for kind, head in zip(self.types, heads)]
         found = {name: nd.NDArray(np.empty(shape, dtype)) for name, (dtype, shape) in _targets(handle)}
         handle.backward(heads, list(found.values()), [False] * len(found), True, states)
+        replaced = dict(zip(found, handle.gradient_replaces()))
+        self.replaces = [replaced.get(name, False) for name in names]
         return [found[name] if asked else None for name, asked in zip(names, is_asked)]
 
     def free(self):

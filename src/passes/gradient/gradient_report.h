@@ -1,0 +1,14 @@
+// The part of a conversion's report that is about gradients.
+#pragma once
+
+#include <string>
+
+#include "passes/precision/conversion_report.h"
+
+namespace amp {
+
+// Every tensor that the gradients of the converted model consist of, as the report's `gradients` (a JSON array): like
+// its tensors, with ids behind those of the model. Empty for a model that has an operator without a gradient.
+std::string GradientTensors(const ConversionReport::Stages& stages);
+
+}  // namespace amp
