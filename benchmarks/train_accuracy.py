@@ -200,6 +200,7 @@ def losses_of(task, policy, seed):
         mx.amp.init("bfloat16", **policy)
     try:
         mx.random.seed(seed)
+        np.random.seed(seed)
         rng = np.random.default_rng(seed)
         net = task.network()
         net.initialize(mx.init.Xavier())

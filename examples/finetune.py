@@ -69,6 +69,7 @@ def main():
     options = parser.parse_args()
 
     mx.random.seed(options.seed)
+    np.random.seed(options.seed)  # the order of samples
     if options.bfloat16:
         mx.amp.init("bfloat16")
     pictures = Pictures(options.pictures, options.size)

@@ -41,6 +41,7 @@ def network():
 def train(options):
     """The trained network."""
     mx.random.seed(options.seed)
+    np.random.seed(options.seed)  # the order of samples
     if options.precision != "float32":
         mx.amp.init(options.precision)
     net = network()

@@ -4,6 +4,8 @@ from .. import nd
 from . import control_flow, random
 from .optimizer.updates import FUNCTIONS as UPDATES
 
+__all__ = ["reset_arrays", "split_v2"]
+
 _SAMPLERS = ("uniform", "normal", "poisson", "exponential", "negative_binomial", "generalized_negative_binomial")
 
 

@@ -384,6 +384,7 @@ operator("LinearRegressionOutput MAERegressionOutput", same, draw_regression)
 operator("LogisticRegressionOutput", logistic, draw_regression)
 operator("SVMOutput", same, draw_svm)
 operator("MakeLoss", same, draw_make_loss)
+operator("make_loss", same, lambda d: Case({}, [d.array(d.shape(d.int(1, 4)), d.dtype())]))
 
 
 # ---- norms ---------------------------------------------------------------------------------------
