@@ -21,7 +21,7 @@ class AttrScope(Scope):
     >>> with amp.AttrScope(ctx_group="dev1"):
     ...     x = amp.sym.Variable("x")
     >>> x.list_attr()
-    {'__ctx_group__': 'dev1'}
+    {'__ctx_group__': 'dev1', 'ctx_group': 'dev1'}
     """
 
     _stack_name = "attribute"

@@ -22,6 +22,7 @@ from control_flow_nodes import (
 from hostile import STRANGE, spoil
 
 import amp
+import amp.mxnet as mx
 
 BACKENDS = pytest.mark.parametrize("backend", ["onednn", "reference"])
 
@@ -529,3 +530,72 @@ def test_spoilt_files_end_in_an_error_or_a_legal_graph(make, shapes):
         except amp.Error:
             refused += 1
     assert 100 < refused < 300
+
+
+def evaluated(outputs, states, **arrays):
+    return [output.asnumpy() for output in amp.sym.Group([outputs, *states]).eval(**arrays)]
+
+
+def test_loops_of_symbols_are_loops_of_arrays():
+    arrays = {
+        name: amp.nd.array(random(*shape, seed=i))
+        for i, (name, shape) in enumerate({"x": (5, 2), "s": (2,), "w": (2,)}.items())
+    }
+
+    def results(F, x, s, w):
+        outside = w * 2
+
+        def step(slice, states):
+            def inner(one, sums):
+                return one * outside, [sums[0] + one * slice]
+
+            found, [total] = F.contrib.foreach(inner, F.op.stack(outside, w, num_args=2), states)
+            return [found.sum(axis=0) - slice, w], [F.op.tanh(total)]
+
+        (first, second), states = F.contrib.foreach(step, x, [s])
+        return first + second, states
+
+    expected, [state] = results(mx.nd, *arrays.values())
+    found = evaluated(*results(mx.sym, *map(var, arrays)), **arrays)
+    np.testing.assert_allclose(found[0], expected.asnumpy(), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(found[1], state.asnumpy(), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("steps", [0, 2, 4])
+def test_while_loops_of_symbols(steps):
+    total = var("total")
+    outputs, states = mx.sym.contrib.while_loop(
+        lambda i, _: i < var("limit"), lambda i, x: (x, (i + 1, x * total)), (var("i"), var("x")), max_iterations=4
+    )
+    numbers = {"i": 0, "x": 3, "total": 2, "limit": steps}
+    found = evaluated(outputs, states, **{name: amp.nd.array([value]) for name, value in numbers.items()})
+    assert found[0].ravel().tolist() == [3 * 2**i if i < steps else 0 for i in range(4)]
+    assert [state.tolist() for state in found[1:]] == [[steps], [3 * 2**steps]]
+
+
+def test_branches_of_symbols():
+    x, y = var("x"), var("y")
+    net = mx.sym.contrib.cond((x + y).sum() > 0, lambda: [x, y * 2], lambda: [y, x * 3])
+    for sign in (1, -1):
+        given = {"x": amp.nd.array([sign]), "y": amp.nd.array([sign * 2])}
+        found = [output.asnumpy().item() for output in amp.sym.Group(net).eval(**given)]
+        assert found == ([1, 4] if sign > 0 else [-2, -3])
+    text = amp.sym.Group(net).tojson()
+    assert amp.sym.load_json(text).tojson() == text and "subgraph_name" not in text
+
+
+@pytest.mark.parametrize(
+    "compose, message",
+    [
+        (lambda F: F.foreach(lambda x, s: (s, s), var("x"), var("s")), "does not read data 0"),
+        (lambda F: F.foreach(lambda x, s: (x, []), var("x"), var("s")), "gave 0 states, expected 1"),
+        (lambda F: F.foreach(lambda x, s: (1, s), var("x"), var("s")), "expected Symbols"),
+        (lambda F: F.while_loop(lambda i: i, lambda i: (i, i), [var("i")]), "max_iterations is missing"),
+        (lambda F: F.while_loop(lambda i: i, lambda i: (i, i), [], max_iterations=1), "loop_vars are empty"),
+        (lambda F: F.while_loop(lambda i: i, lambda i: (i, [i, i]), [var("i")], 2), "gave 2 loop_vars, expected 1"),
+        (lambda F: F.cond(var("x"), lambda: var("x"), lambda: [var("x")] * 2), "gave 1 outputs, else_func 2"),
+    ],
+)
+def test_what_loops_of_symbols_refuse(compose, message):
+    with pytest.raises(amp.ArgumentError, match=message):
+        compose(mx.sym.contrib)

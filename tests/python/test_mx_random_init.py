@@ -221,3 +221,11 @@ def test_mistakes(mistake, message):
 def test_a_class_that_does_not_say_how():
     with pytest.raises(NotImplementedError, match="Initializer does not say what weights begin with"):
         filled(mx.init.Initializer())
+
+
+def test_prelu_starts_with_a_quarter():
+    net = amp.sym.LeakyReLU(amp.sym.Variable("data"), act_type="prelu", name="act")
+    mod = mx.mod.Module(net, label_names=None)
+    mod.bind([("data", (1, 3))])
+    mod.init_params(mx.init.Zero())
+    assert mod.get_params()[0]["act_gamma"].asnumpy().tolist() == [0.25] * 3

@@ -235,3 +235,15 @@ def test_a_language_model_of_several_lengths():
 def test_errors(call, message):
     with pytest.raises(amp.ArgumentError, match=message):
         call()
+
+
+@pytest.mark.parametrize("mode", ["lstm", "gru"])
+def test_fused_weights_start_as_their_parts(mode):
+    cell = mx.rnn.FusedRNNCell(3, num_layers=2, mode=mode, prefix="", forget_bias=2.0)
+    outputs, _ = cell.unroll(2, mx.sym.Variable("data"), merge_outputs=True)
+    mod = mx.mod.Module(outputs, label_names=None)
+    mod.bind([("data", (1, 2, 4))])
+    mod.init_params(mx.init.One())
+    for name, array in cell.unpack_weights(mod.get_params()[0]).items():
+        expected = 2 if name.endswith("_f_bias") else 0 if name.endswith("bias") else 1
+        assert (array.asnumpy() == expected).all(), name

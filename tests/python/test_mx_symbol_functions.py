@@ -264,7 +264,7 @@ def test_spelling_of_shapes():
 def test_attributes_of_variables_and_operators():
     a = amp.sym.Variable("a", lr_mult=2)
     a._set_attr(__dtype__="0", mood="good")
-    assert a.attr_dict()["a"] == {"__lr_mult__": "2", "__dtype__": "0", "mood": "good"}
+    assert a.attr_dict()["a"] == {"__lr_mult__": "2", "lr_mult": "2", "__dtype__": "0", "mood": "good"}
     layer = amp.sym.FullyConnected(a, num_hidden=4, name="fc")
     before = layer + 1
     layer._set_attr(__mood__="bad")

@@ -44,6 +44,7 @@ MODULES = [
     amp.mxnet.amp,
     amp.name,
     amp.nd,
+    mx.nd_functions,
     mx.np,
     mx.npx,
     mx.operator,
@@ -54,6 +55,7 @@ MODULES = [
     mx.runtime,
     amp.sym,
     amp.sym._internal,
+    mx.symbol_control_flow,
     mx.test_utils,
     mx.util,
 ]
@@ -169,7 +171,8 @@ set_params share_parameters""".split()
 
 NDARRAY_MEMBERS = (
     "T as_in_context as_in_ctx as_nd_ndarray as_np_ndarray asnumpy asscalar astype attach_grad backward context copy "
-    "copyto ctx detach device dtype grad item nbytes ndim reshape shape size stype to_device tostype wait_to_read"
+    "copyto ctx detach device dtype grad item nbytes ndim reshape shape size split_v2 stype to_device "
+    "to_dlpack_for_read to_dlpack_for_write tostype wait_to_read"
 ).split() + list(amp.nd.methods.FLUENT)
 
 

@@ -130,18 +130,20 @@ def test_variables_keep_what_is_known_of_them():
         "__shape__": "(0, 3)",
         "__dtype__": "12",
         "__lr_mult__": "2",
+        "lr_mult": "2",
         "__wd_mult__": "0.5",
+        "wd_mult": "0.5",
         "__init__": "zeros",
         "__mine__": "1",
     }
     assert x.attr("lr_mult") == "2" and x.attr("nothing") is None
     assert amp.sym.Variable("y", shape=(4,)).attr("__shape__") == "(4,)"
-    assert amp.sym.Variable("z", attr={"ctx_group": "a"}).list_attr() == {"__ctx_group__": "a"}
+    assert amp.sym.Variable("z", attr={"ctx_group": "a"}).list_attr() == {"__ctx_group__": "a", "ctx_group": "a"}
 
 
 def test_attr_dict():
     net = amp.sym.Flatten(amp.sym.Variable("x", lr_mult=3), name="f", attr={"__mood__": "calm"})
-    assert net.attr_dict() == {"x": {"__lr_mult__": "3"}, "f": {"__mood__": "calm"}}
+    assert net.attr_dict() == {"x": {"__lr_mult__": "3", "lr_mult": "3"}, "f": {"__mood__": "calm"}}
     with pytest.raises(amp.ArgumentError, match="group"):
         mlp().get_internals().list_attr()
 
@@ -226,8 +228,8 @@ def test_attribute_scopes_nest():
             x = amp.sym.Variable("x")
             f = amp.sym.Flatten(x, attr={"__mood__": "wild"})
         y = amp.sym.Variable("y")
-    assert x.list_attr() == {"__ctx_group__": "b", "__mood__": "calm"}
-    assert f.list_attr() == {"__ctx_group__": "b", "__mood__": "wild"}
+    assert x.list_attr() == {"__ctx_group__": "b", "ctx_group": "b", "__mood__": "calm"}
+    assert f.list_attr() == {"__ctx_group__": "b", "ctx_group": "b", "__mood__": "wild"}
     assert y.attr("ctx_group") == "a"
     assert amp.sym.Variable("z").list_attr() == {}
     with pytest.raises(amp.ArgumentError, match="text"):
@@ -267,7 +269,7 @@ def test_disable_amp_adds_its_bit():
             assert constraint(amp.sym.relu(x, attr={"__opt_constraint__": "4"})) == "5"
             with amp.AttrScope(__opt_constraint__="0", ctx_group="a"), amp.disable_amp():
                 nested = amp.sym.relu(x)
-                assert nested.list_attr() == {"__opt_constraint__": "1", "__ctx_group__": "a"}
+                assert nested.list_attr() == {"__opt_constraint__": "1", "__ctx_group__": "a", "ctx_group": "a"}
             with amp.AttrScope(ctx_group="a"):
                 assert constraint(amp.sym.relu(x)) == "3"
             with pytest.raises(amp.ArgumentError, match="__opt_constraint__: expected a number, got 'two'"):

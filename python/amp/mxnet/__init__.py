@@ -42,6 +42,7 @@ from . import (
     recordio,
     rnn,
     runtime,
+    symbol_control_flow,
     symbol_methods,
     test_utils,
     util,
@@ -72,6 +73,8 @@ nd_functions.install()
 image.operators.install()
 array_methods.install()
 symbol_methods.install()
+init.FusedRNN = rnn.FusedRNN  # where MXNet has it
+symbol_control_flow.install()
 
 __all__ = [
     "AttrScope",

@@ -157,7 +157,8 @@ def check_symbolic_backward(
         out_grads = [out_grads[name] for name in sym.list_outputs()]
     elif out_grads is not None and not isinstance(out_grads, (list, tuple)):
         raise ArgumentError(f"out_grads: expected a list or a dict, got {type(out_grads).__name__}")
-    heads = None if out_grads is None else [None if g is None else nd.array(g, dtype=dtype) for g in out_grads]
+    given = [] if out_grads is None else out_grads[: len(sym.list_outputs())]  # MXNet's own tests pass more
+    heads = [None if head is None else nd.array(head, dtype=getattr(head, "dtype", None)) for head in given] or None
     bound.backward(heads)
     for name, wanted in expected.items():
         if requests[name] == "null":

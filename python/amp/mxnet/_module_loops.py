@@ -5,7 +5,7 @@ import time
 
 from ..base import ArgumentError
 from . import metric as metrics
-from ._class_labels import check_class_labels, class_labels_of
+from ._class_labels import check_class_labels
 from .callback import BatchEndParam, are_finite
 
 
@@ -78,8 +78,7 @@ class LoopsOfModule:
         self.init_optimizer(kvstore, optimizer, optimizer_params)
         validation_metric = validation_metric or eval_metric
         eval_metric = metrics.create(eval_metric)
-        shapes = {name: tuple(desc.shape) for name, desc in self._inputs().items()}
-        self._class_labels = class_labels_of(self._symbol, [shape for _, shape in self.output_shapes], shapes)
+        self._class_labels = self._find_class_labels()
         self._is_watching = True
         for epoch in range(begin_epoch, num_epoch):
             self._train_epoch(epoch, train_data, eval_metric, batch_end_callback)
@@ -99,8 +98,12 @@ class LoopsOfModule:
             train_data.reset()
 
     _logger = logging
-    _class_labels = ()  # of SoftmaxOutputs: class_labels_of
+    _class_labels = ()
     _is_watching = False  # the outputs, until the first warning
+
+    def _find_class_labels(self):
+        """What `class_labels_of` says of the SoftmaxOutputs; modules without a symbol of their own know of none."""
+        return ()
 
     def _train_epoch(self, epoch, train_data, eval_metric, callbacks):
         begin = time.perf_counter()
@@ -119,6 +122,8 @@ class LoopsOfModule:
         self._logger.info("Epoch[%d] Time cost=%.3f", epoch, time.perf_counter() - begin)
 
     def _check_labels(self, epoch, number, batch):
+        if not self._class_labels:
+            return
         labels = dict(zip(self._label_names, batch.label or []))
         for name, classes, ignored in self._class_labels:
             if name in labels:

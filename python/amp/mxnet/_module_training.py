@@ -10,6 +10,7 @@ from .._paths import write_file
 from ..base import ArgumentError
 from ..executor import gradient_runs
 from . import optimizer as optimizers
+from ._class_labels import class_labels_of
 
 
 class TrainingOfModule:
@@ -46,6 +47,10 @@ class TrainingOfModule:
             self._runs[key] = self._new_runs(inputs)
         self._last_runs, labels = self._runs[key]
         self._outputs = self._last_runs.forward({**labels, **inputs})
+
+    def _find_class_labels(self):
+        shapes = {name: tuple(desc.shape) for name, desc in self._inputs().items()}
+        return class_labels_of(self._symbol, [shape for _, shape in self.output_shapes], shapes)
 
     def _training_inputs(self, arrays):
         """{input: array} of what the batch has and the symbol reads."""

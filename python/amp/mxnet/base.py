@@ -33,12 +33,12 @@ integer_types = (int, np.int32, np.int64)
 
 
 def py_str(x):
-    """Bytes as text.
+    """Bytes as text; text, which is what this package passes to callbacks, stays as it is.
 
     >>> mx.base.py_str(b"conv0")
     'conv0'
     """
-    return x.decode("utf-8")
+    return x if isinstance(x, str) else x.decode("utf-8")
 
 
 # What names of operators begin with, by family.

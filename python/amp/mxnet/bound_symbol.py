@@ -4,6 +4,7 @@ New programs use `amp.Executor`. Here, arguments are arrays that may be written 
 sees what they hold.
 """
 
+import numbers
 import types
 
 from .. import _autocast, nd
@@ -35,7 +36,7 @@ class BoundSymbol:
         self._symbol = symbol
         self._requests = requests or dict.fromkeys(arguments, "null")  # {argument: 'write', 'add' or 'null'}
         self._gradients = gradients or {}  # {argument: NDArray}
-        self._runs = None  # with gradients, once they are asked for
+        self._runs = {}  # {is_train: runs with gradients}, once they are asked for
         self._arguments, self._auxiliary_states = arguments, auxiliary_states  # {name: NDArray}
         self._inputs = inputs  # names of what is passed; other arguments are packed
         self._changed = set()  # packed arrays that changed before the last call
@@ -130,7 +131,7 @@ class BoundSymbol:
             _packing.write(name, self._arguments[name], array)
         self._awaits_backward = bool(is_train)
         if is_train:
-            self._outputs = self._training_runs().forward({})
+            self._outputs = self._runs_with_gradients(True).forward({})
             return self._outputs
         plan = self._current_plan()
         arrays = {name: self._arguments[name] for name in plan.executor.input_names}
@@ -143,10 +144,11 @@ class BoundSymbol:
     def backward(self, out_grads=None, is_train=True):
         """Writes gradients to the arrays of `grad_dict`, or adds them, for the last `forward(is_train=True)`.
 
-        The gradients are those of the sum of all outputs, each times its array in `out_grads` (None: ones). Losses
-        such as SoftmaxOutput ignore theirs. Auxiliary states move. Behind a `forward` that was not for training the
-        outputs are computed anew, with the arrays as they are now. `is_train` has no effect. Raises ArgumentError where
-        no forward run waits for it, and UnsupportedError for an operator without a gradient.
+        The gradients are those of the sum of all outputs, each times its array in `out_grads` (None: ones), which is
+        cast to the output's dtype. Losses such as SoftmaxOutput ignore theirs. Auxiliary states move. Behind a
+        `forward` that was not for training, or without one, the outputs are computed anew, with the arrays as they are
+        now; with `is_train=False` they are those of inference. Nothing happens where no gradient is asked for. Raises
+        ArgumentError for a second call behind one `forward`, and UnsupportedError for an operator without a gradient.
 
         >>> x = amp.sym.Variable("x")
         >>> bound = (x * x).simple_bind(x=(1,))
@@ -156,16 +158,27 @@ class BoundSymbol:
         array([6.], dtype=float32)
         """
         if not self._gradients:
-            raise ArgumentError("no gradient was asked for: bind with grad_req='write'")
-        runs = self._training_runs()
-        if self._outputs is not None and not self._awaits_backward:
+            return
+        runs = self._runs_with_gradients(is_train)
+        if not (self._awaits_backward and is_train):
             runs.forward({})
-            self._awaits_backward = True
-        runs.backward(out_grads, retain=False)
+            self._awaits_backward = bool(is_train)
+        runs.backward(self._cast(out_grads), retain=False)
 
-    def _training_runs(self):
-        if self._runs is None:
-            self._runs = gradient_runs(
+    def _cast(self, out_grads):
+        """Gradients of outputs in the dtypes of these."""
+        if out_grads is None:
+            return None
+        out_grads = out_grads if isinstance(out_grads, (list, tuple)) else [out_grads]
+        arrays = [None if grad is None else _as_ndarray(grad, "out_grads") for grad in out_grads]
+        dtypes = [output.dtype for output in self.outputs]
+        dtypes += [None] * (len(arrays) - len(dtypes))  # refused by the run
+        return [a if a is None or dtype is None else a.astype(dtype, copy=False) for a, dtype in zip(arrays, dtypes)]
+
+    def _runs_with_gradients(self, is_train):
+        is_train = bool(is_train)
+        if is_train not in self._runs:
+            self._runs[is_train] = gradient_runs(
                 self._symbol,
                 self._arguments,
                 self._auxiliary_states,
@@ -173,9 +186,10 @@ class BoundSymbol:
                 self._requests,
                 is_explicit=False,
                 gradients=self._gradients,
+                is_train=is_train,
                 reduce_precision=_autocast.conversion(),
             )
-        return self._runs
+        return self._runs[is_train]
 
     def set_monitor_callback(self, callback, monitor_all=False):
         """From now on each call shows every operator's results: `callback(name, NDArray)`; None ends that.
@@ -270,7 +284,7 @@ def bind(symbol, args, aux_states, args_grad=None, grad_req="write"):
 
 
 def _given_gradients(symbol, arguments, arrays):
-    """{argument: NDArray} of a list in the order of the arguments, or a dict; None is no gradient."""
+    """{argument: NDArray} of a list in the order of the arguments, or a dict, which may have more; None is none."""
     names = symbol.list_arguments()
     if arrays is None:
         return {}
@@ -278,10 +292,7 @@ def _given_gradients(symbol, arguments, arrays):
         if not isinstance(arrays, (list, tuple)) or len(arrays) != len(names):
             raise ArgumentError(f"args_grad: expected a dict or a list of {len(names)} arrays")
         arrays = dict(zip(names, arrays))
-    unknown = [name for name in arrays if name not in names]
-    if unknown:
-        raise ArgumentError(f"args_grad: the symbol has no argument {unknown[0]!r}{did_you_mean(unknown[0], names)}")
-    given = {name: _as_ndarray(array, f"args_grad[{name!r}]") for name, array in arrays.items() if array is not None}
+    given = {n: _as_ndarray(arrays[n], f"args_grad[{n!r}]") for n in names if arrays.get(n) is not None}
     for name, array in given.items():
         expected = arguments[name]
         if (array.shape, array.dtype) != (expected.shape, expected.dtype):
@@ -294,6 +305,7 @@ def _given_gradients(symbol, arguments, arrays):
 def simple_bind(symbol, shapes, dtypes, grad_req="write"):
     """See `Symbol.simple_bind`; `shapes` and `dtypes` are {name: value}."""
     requests = requests_of(symbol, grad_req)
+    shapes = {name: shape for name, shape in shapes.items() if not isinstance(shape, (bool, numbers.Number, str))}
     dtypes = dict(dtypes or {})
     known = {name: (dtypes.get(name), shapes.get(name)) for name in {**shapes, **dtypes}}
     names = symbol.list_inputs()

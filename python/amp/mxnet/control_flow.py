@@ -2,15 +2,21 @@
 
 from .. import nd
 from ..base import ArgumentError
+from ..sym import Symbol
 
 __all__ = ["cond", "foreach", "isfinite", "isinf", "isnan", "while_loop"]
 
 
-def _flat(nested):
-    """The arrays of nested lists, and a function that gives equally many the same form."""
+def flattened(nested):
+    """The arrays of nested lists, and a function that gives equally many the same form.
+
+    A symbol of several outputs is as good as a list of them.
+    """
+    if isinstance(nested, Symbol) and len(nested) > 1:
+        nested = list(nested)
     if not isinstance(nested, (list, tuple)):
         return [nested], lambda arrays: arrays.pop(0)
-    parts = [_flat(one) for one in nested]
+    parts = [flattened(one) for one in nested]
     return [array for arrays, _ in parts for array in arrays], lambda arrays: [form(arrays) for _, form in parts]
 
 
@@ -18,28 +24,28 @@ def _stacked(outputs, form):
     return form([nd.op.stack(*column, axis=0) for column in zip(*outputs)])
 
 
-def foreach(body, data, init_states):
+def foreach(body, data, init_states, name=None):
     """Calls `body(slice, states)` for each slice of `data` along its first axis: (outputs, states).
 
-    `data` and states are arrays or nested lists of them. Outputs of all calls are stacked.
+    `data` and states are arrays or nested lists of them. Outputs of all calls are stacked. `name` has no effect.
 
     >>> step = lambda x, states: (x * 2, states + x)
     >>> outputs, states = mx.nd.contrib.foreach(step, amp.nd.array([1, 2, 3]), amp.nd.zeros((1,)))
     >>> outputs.asnumpy().ravel(), states.asnumpy()
     (array([2., 4., 6.], dtype=float32), array([6.], dtype=float32))
     """
-    arrays, form = _flat(data)
+    arrays, form = flattened(data)
     if not arrays or len({array.shape[0] for array in arrays}) != 1:
         raise ArgumentError("foreach: data are arrays with equally many slices")
     states, outputs, out_form = init_states, [], lambda _: []
     for i in range(arrays[0].shape[0]):
         out, states = body(form([array[i] for array in arrays]), states)
-        flat, out_form = _flat(out)
+        flat, out_form = flattened(out)
         outputs.append(flat)
     return _stacked(outputs, out_form), states
 
 
-def while_loop(cond, func, loop_vars, max_iterations=None):
+def while_loop(cond, func, loop_vars, max_iterations=None, name=None):
     """Calls `func(*loop_vars)` as long as `cond(*loop_vars)` is true: (outputs, loop_vars).
 
     `func` gives (outputs of the step, new loop_vars). Outputs of all steps are stacked and, up to `max_iterations`,
@@ -63,7 +69,7 @@ def while_loop(cond, func, loop_vars, max_iterations=None):
         if len(new) != len(variables):
             raise ArgumentError(f"while_loop: func gave {len(new)} loop_vars, expected {len(variables)}")
         variables = new
-        flat, form = _flat([] if out is None else out)
+        flat, form = flattened([] if out is None else out)
         outputs.append(flat)
     if not outputs:
         return [], variables if is_list else variables[0]
@@ -72,7 +78,7 @@ def while_loop(cond, func, loop_vars, max_iterations=None):
     return _stacked(outputs, form), variables if is_list else variables[0]
 
 
-def cond(pred, then_func, else_func):
+def cond(pred, then_func, else_func, name=None):
     """What `then_func()` gives where the array `pred`, of one element, is not 0, else what `else_func()` gives.
 
     >>> mx.nd.contrib.cond(amp.nd.array([1]), lambda: "yes", lambda: "no")
@@ -96,7 +102,7 @@ def isinf(data):
     >>> mx.nd.contrib.isinf(amp.nd.array([1, float("-inf")])).asnumpy()
     array([0., 1.], dtype=float32)
     """
-    return data.abs() == float("inf")
+    return abs(data) == float("inf")
 
 
 def isfinite(data):
@@ -105,4 +111,4 @@ def isfinite(data):
     >>> mx.nd.contrib.isfinite(amp.nd.array([1, float("nan")])).asnumpy()
     array([1., 0.], dtype=float32)
     """
-    return (data == data) * (data.abs() != float("inf"))
+    return (data == data) * (abs(data) != float("inf"))

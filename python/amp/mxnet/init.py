@@ -143,7 +143,7 @@ class Initializer:
             raise ArgumentError(f"expected a name or an InitDesc, got {type(desc).__name__}")
         own = getattr(desc, "attrs", {}).get("__init__")
         if own:
-            create(own)._init_weight(desc, arr)
+            create(own)._init_weight(InitDesc(desc, desc.attrs, desc.global_init or self), arr)
             return
         for ending, method in _ENDINGS.items():
             if desc.endswith(ending):

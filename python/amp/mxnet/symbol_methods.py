@@ -39,8 +39,8 @@ def simple_bind(
     """An `mx.bound_symbol.BoundSymbol` with arrays of zeros, of the shapes that `kwargs` ({name: shape}) imply.
 
     `type_dict` is {name: dtype}; `grad_req` is 'write', 'add' or 'null' for all arguments, or a list or a dict of
-    these. The other arguments have no effect. Raises ArgumentError for shapes that stay unknown, GraphError for
-    shapes that clash.
+    these. The other arguments have no effect, nor have keywords that are numbers or text. Raises ArgumentError for
+    shapes that stay unknown, GraphError for shapes that clash.
 
     >>> bound = amp.sym.FullyConnected(num_hidden=3, name="fc").simple_bind(fc_data=(2, 4))
     >>> bound.arg_dict["fc_weight"].shape

@@ -21,6 +21,7 @@ def attribute_text(value, field_type="", what="attribute"):
     if isinstance(value, str):
         return value
     if _is_sequence(value):
+        value = value.asnumpy() if hasattr(value, "asnumpy") else value
         texts = [_number_text(item, what) for item in value]
         return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"
     if _is_dtype(value):

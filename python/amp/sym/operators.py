@@ -8,7 +8,7 @@ from ..attribute import HIDDEN_KEYS, AttrScope
 from ..base import ArgumentError, did_you_mean
 from ..name import NameManager
 from .attributes import attribute_text, value_of
-from .symbol import Symbol
+from .symbol import Symbol, Variable
 
 
 class Required:
@@ -171,6 +171,14 @@ class Operator:
         return given
 
 
+def _with_starting_values(operator, name, positional, inputs, attributes):
+    """`inputs`, and the variables that MXNet makes with an initializer of their own: PReLU's slopes."""
+    is_prelu = operator == "LeakyReLU" and attributes.get("act_type") == "prelu"
+    if not is_prelu or "gamma" in inputs or len(positional) > 1:
+        return inputs
+    return {**inputs, "gamma": Variable(f"{name}_gamma", init='["Constant", {"value": 0.25}]')}
+
+
 class _SymbolOperator(Operator):
     def __init__(self, name, info):
         super().__init__(name, info, Symbol)
@@ -180,6 +188,7 @@ class _SymbolOperator(Operator):
         hidden = {key: attributes.pop(key) for key in HIDDEN_KEYS if key in attributes and key not in self._types}
         attr = {**(attr or {}), **hidden}
         name = NameManager.current().get(name, self.name.lower())
+        inputs = _with_starting_values(self.registered_name, name, positional, inputs, attributes)
         scope = AttrScope.current()
         attributes = scope.constrain({**scope.get(attr), **attributes})
         handles = {key: symbol._handle for key, symbol in inputs.items()}

@@ -3,7 +3,7 @@
 from .. import _core
 from .._missing import OfMXNet
 from .._paths import encoded
-from ..attribute import AttrScope
+from ..attribute import HIDDEN_KEYS, AttrScope
 from ..base import ArgumentError, NotImplementedForSymbol
 from .arithmetic import Arithmetic
 from .attributes import attribute_text
@@ -102,32 +102,35 @@ class Symbol(Arithmetic, FluentMethods, Inference):
         return attributes.get(key, attributes.get(f"__{key}__"))
 
     def list_attr(self):
-        """Attributes of the node: {key: text}.
+        """Attributes of the node: {key: text}. MXNet's own, such as '__lr_mult__', are also there as 'lr_mult'.
 
         Raises ArgumentError for a group of several nodes.
 
         >>> amp.sym.FullyConnected(num_hidden=3, name="fc").list_attr()
         {'num_hidden': '3'}
         """
+        return _with_short_keys(self._attributes())
+
+    def _attributes(self):
         attributes = self._handle.attributes()
         if attributes is None:
             raise ArgumentError("a group has no attributes of its own; use attr_dict()")
         return attributes
 
     def attr_dict(self):
-        """Attributes of all nodes that have some: {node name: {key: text}}.
+        """Attributes of all nodes that have some: {node name: {key: text}}; keys as in `list_attr`.
 
         >>> amp.sym.FullyConnected(num_hidden=3, name="fc").attr_dict()
         {'fc': {'num_hidden': '3'}}
         """
-        return self._handle.attr_dict()
+        return {name: _with_short_keys(attributes) for name, attributes in self._handle.attr_dict().items()}
 
     def _set_attr(self, **kwargs):
         """Sets attributes, text, of this symbol's node; symbols that were composed before keep what they had."""
         wrong = [key for key, value in kwargs.items() if not isinstance(value, str)]
         if wrong:
             raise ArgumentError(f"attributes are text, got {wrong[0]}={kwargs[wrong[0]]!r}")
-        attributes = {**self.list_attr(), **kwargs}
+        attributes = {**self._attributes(), **kwargs}
         if self.list_inputs() == [self.name]:
             self._handle = _core.variable(self.name, attributes)
             return
@@ -142,7 +145,7 @@ class Symbol(Arithmetic, FluentMethods, Inference):
         operator = self._graph_and_node()[1]["op"]
         if operator == "null":
             raise ArgumentError(f"'{self.name}' is a variable, not an operator")
-        return Symbol(_core.apply(operator, self.name, self.list_attr(), [], {}))
+        return Symbol(_core.apply(operator, self.name, self._attributes(), [], {}))
 
     def _graph_and_node(self):
         """The parsed JSON, and the node of the first output in it."""
@@ -252,6 +255,11 @@ class Symbol(Arithmetic, FluentMethods, Inference):
     def as_nd_ndarray(self):
         """The same symbol with MXNet's classic arithmetic."""
         return Symbol(self._handle)
+
+
+def _with_short_keys(attributes):
+    short = {key: attributes[f"__{key}__"] for key in HIDDEN_KEYS if f"__{key}__" in attributes}
+    return {**attributes, **short}
 
 
 # `amp.mxnet` installs them.

@@ -6,7 +6,7 @@ from . import base, cells, combined, fused, io
 from .base import BaseRNNCell, RNNParams
 from .cells import GRUCell, LSTMCell, RNNCell
 from .combined import BidirectionalCell, DropoutCell, ModifierCell, ResidualCell, SequentialRNNCell, ZoneoutCell
-from .fused import FusedRNNCell
+from .fused import FusedRNN, FusedRNNCell
 from .io import BucketSentenceIter, encode_sentences
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "BidirectionalCell",
     "BucketSentenceIter",
     "DropoutCell",
+    "FusedRNN",
     "FusedRNNCell",
     "GRUCell",
     "LSTMCell",

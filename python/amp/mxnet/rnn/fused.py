@@ -2,12 +2,13 @@
 
 from ... import nd, sym
 from ...base import ArgumentError
+from .. import init
 from .._missing import getter
 from .base import BaseRNNCell, steps_of
 from .cells import GRUCell, LSTMCell, RNNCell
 from .combined import BidirectionalCell, DropoutCell, SequentialRNNCell
 
-__all__ = ["FusedRNNCell"]
+__all__ = ["FusedRNN", "FusedRNNCell"]
 
 _GATES = {"rnn_relu": ("",), "rnn_tanh": ("",), "lstm": ("_i", "_f", "_c", "_o"), "gru": ("_r", "_z", "_o")}
 
@@ -43,7 +44,8 @@ class FusedRNNCell(BaseRNNCell):
         self._bidirectional, self._dropout, self._get_next_state = bidirectional, dropout, get_next_state
         self._forget_bias, self._gate_names = forget_bias, _GATES[mode]
         self._directions = ["l", "r"] if bidirectional else ["l"]
-        self._parameter = self.params.get("parameters")
+        start = FusedRNN(None, num_hidden, num_layers, mode, bidirectional, forget_bias)
+        self._parameter = self.params.get("parameters", init=start)
 
     @property
     def state_info(self):
@@ -138,6 +140,48 @@ class FusedRNNCell(BaseRNNCell):
         parts = [args.pop(name).reshape((-1,)) for name, _, _ in self._slices(size)]
         args[f"{self._prefix}parameters"] = nd.concatenate(parts)
         return args
+
+
+@init.register
+class FusedRNN(init.Initializer):
+    """FusedRNN(init, num_hidden, num_layers, mode, bidirectional=False, forget_bias=1.0): weights of a FusedRNNCell.
+
+    Each weight of a layer and gate starts as the initializer `init` says, or, where it is None, the one that all
+    parameters have; the biases of an LSTM's forget gates start with `forget_bias`.
+
+    >>> values = amp.nd.ones((8,))
+    >>> mx.init.FusedRNN(mx.init.Zero(), num_hidden=1, num_layers=1, mode="rnn_tanh")("parameters", values[:4])
+    >>> values.asnumpy()
+    array([0., 0., 0., 0., 1., 1., 1., 1.], dtype=float32)
+    """
+
+    def __init__(self, init, num_hidden, num_layers, mode, bidirectional=False, forget_bias=1.0):
+        inner = init if init is None or isinstance(init, str) else init.dumps()
+        super().__init__(
+            init=inner,
+            num_hidden=num_hidden,
+            num_layers=num_layers,
+            mode=mode,
+            bidirectional=bidirectional,
+            forget_bias=forget_bias,
+        )
+        self._inner = inner
+
+    def _init_weight(self, name, arr):
+        options = {key: value for key, value in self._kwargs.items() if key != "init"}
+        cell = FusedRNNCell(**options, prefix="")
+        inner = init.create(self._inner) or getattr(name, "global_init", None)
+        if inner is None:
+            raise ArgumentError(f"'{name}': there is no initializer for its parts")
+        parts = cell.unpack_weights({"parameters": nd.array(arr)})
+        for part, array in parts.items():
+            if part.endswith("_f_bias"):
+                array[:] = options["forget_bias"]
+            else:
+                inner(init.InitDesc(part, global_init=inner), array)
+        arr[:] = cell.pack_weights(parts)["parameters"].asnumpy()
+
+    _init_default = _init_weight
 
 
 def _size(shape):
