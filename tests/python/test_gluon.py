@@ -221,7 +221,7 @@ def test_blocks_compose_symbols():
     symbol = net(amp.sym.var("data"))
     assert symbol.list_arguments() == ["data", "0.weight", "0.bias", "1.gamma", "1.beta", "4.weight", "4.bias"]
     assert symbol.list_auxiliary_states() == ["1.running_mean", "1.running_var"]
-    assert OldStyle()(amp.sym.var("data")).list_arguments() == ["data", "dense.weight", "dense.bias", "weight"]
+    assert OldStyle()(amp.sym.var("data")).list_arguments() == ["data", "dense_weight", "dense_bias", "weight"]
 
 
 def test_constants_and_arrays_from_nowhere():
@@ -416,7 +416,7 @@ def test_batches_for_devices():
     assert whole is data and gluon.utils.split_and_load(np.ones((2, 2)), ctx_list=[mx.cpu()])[0].shape == (2, 2)
     first, second = gluon.utils.split_and_load(data, [mx.cpu(0), mx.cpu(1)])
     np.testing.assert_array_equal(np.concatenate([first.asnumpy(), second.asnumpy()]), data.asnumpy())
-    assert [part.shape for part in gluon.utils.split_data(data, 4, even_split=False)] == [(1, 2)] * 3 + [(3, 2)]
+    assert [part.shape for part in gluon.utils.split_data(data, 4, even_split=False)] == [(2, 2)] * 2 + [(1, 2)] * 2
     assert [part.shape for part in gluon.utils.split_data(data, 2, batch_axis=1)] == [(6, 1)] * 2
     with pytest.raises(amp.ArgumentError, match="size 6 has no 4 parts"):
         gluon.utils.split_data(data, 4)
@@ -450,3 +450,113 @@ def test_networks_of_the_zoo(tmp_path):
         vision.resnet18_v1(pretrained=True)
     with pytest.raises(AttributeError, match="did you mean"):
         vision.resnet18  # noqa: B018
+
+
+# ---- parameters as MXNet 1.x programs use them ----
+
+
+class Pair(gluon.HybridBlock):
+    """Two layers in a scope of names."""
+
+    def __init__(self, in_units=0, **kwargs):
+        super().__init__(**kwargs)
+        with self.name_scope():
+            self.first = nn.Dense(5, in_units=in_units)
+            self.second = nn.Dense(5, in_units=in_units)
+
+    def hybrid_forward(self, F, x):  # noqa: N803
+        return self.second(self.first(x))
+
+
+@pytest.mark.parametrize("prefixes", [(None, None), ("one_", "two_")])
+def test_blocks_share_parameters_by_params(prefixes):
+    one = Pair(prefix=prefixes[0])
+    two = Pair(in_units=5, prefix=prefixes[1], params=one.collect_params())
+    assert two.first.weight is one.first.weight and two.second.bias is one.second.bias
+    assert one.first.weight.shape == (5, 5)  # which the other one says
+    one.initialize()
+    x = nd.array(numbers(3, 5))
+    np.testing.assert_array_equal(two(x).asnumpy(), one(x).asnumpy())
+    with pytest.raises(amp.ArgumentError, match="contradicts"):
+        Pair(in_units=6, params=one.collect_params(), prefix=prefixes[1])
+
+
+def test_names_of_parameters_come_from_prefixes_where_there_are_some():
+    net = nn.Sequential()
+    net.add(nn.Dense(2, prefix="named_"), nn.Dense(2))
+    assert list(net.collect_params()) == ["named_weight", "named_bias", "1.weight", "1.bias"]
+    named = Pair(prefix="net_")
+    assert list(named.collect_params(".*weight")) == ["net_dense0_weight", "net_dense1_weight"]
+    assert repr(named.collect_params()).splitlines()[0] == "net_ ("
+    assert nn.Dense(3, "tanh", prefix="d_")(mx.sym.Variable("data")).list_outputs() == ["d_tanh_fwd_output"]
+
+
+def test_dicts_of_parameters(tmp_path):
+    params = gluon.ParameterDict("net_")
+    weight = params.get("anything", shape=(2, 0), allow_deferred_init=True)
+    assert weight.name == "net_anything" and params.get("anything", shape=(2, 3)) is weight
+    assert weight.shape == (2, 3) and params.get("net_anything") is weight and params.get("other") is None
+    constant = params.get_constant("two", [[2]])
+    assert params.get_constant("two") is constant
+    with pytest.raises(amp.ArgumentError, match="another value"):
+        params.get_constant("two", [[3]])
+    with pytest.raises(amp.ArgumentError, match="there is no constant 'net_three'"):
+        params.get_constant("three")
+    params.initialize()
+    assert (np.abs(weight.data().asnumpy()) <= 0.07).all()
+    assert weight._data[0] is weight.data() and weight._grad[0].shape == (2, 3) and constant._grad is None
+    params.save(tmp_path / "file", strip_prefix="net_")
+    other = gluon.ParameterDict("net_")
+    other.get("anything", shape=(2, 3), dtype="float16")
+    other.load(tmp_path / "file", restore_prefix="net_", ignore_extra=True, cast_dtype=True, dtype_source="current")
+    assert other["net_anything"].data().dtype == np.float16
+    with pytest.raises(amp.ArgumentError, match="two parameters"):
+        other.update(params)
+    assert gluon.Parameter("w", shape=(1,))._data is None
+    with pytest.raises(AssertionError, match="stype"):
+        gluon.Parameter("w", stype="none")
+
+
+def test_attributes_of_blocks_keep_their_kind():
+    block = gluon.Block()
+    block.part, block.weight = gluon.Block(), gluon.Parameter("weight", shape=(1,))
+    for name in ("part", "weight"):
+        with pytest.raises(TypeError, match=f"'{name}' is a"):
+            setattr(block, name, 1)
+    block.part = None
+    assert list(block.collect_params()) == ["weight"]
+
+
+def test_hidden_blocks_and_missed_graphs_are_warned_of():
+    block = gluon.Block()
+    block.layers = {"a": [nn.Dense(2)]}
+    with pytest.warns(UserWarning, match="layers has blocks whose parameters are not found"):
+        block.collect_params()
+    net = nn.Sequential(nn.Dense(2))
+    with pytest.warns(UserWarning, match="HybridSequential"):
+        net.hybridize()
+
+
+def test_calls_take_arrays_or_symbols():
+    with pytest.raises(ValueError, match="not both"):
+        Pair()(mx.sym.Variable("data"), nd.ones((1, 2)))
+    with pytest.raises(ValueError, match="needs an array"):
+        Pair()(None)
+
+
+def test_files_of_old_programs(tmp_path):
+    one, two = Pair(prefix="one_"), Pair(prefix="two_")
+    one.initialize()
+    x = nd.array(numbers(3, 5))
+    expected = one(x).asnumpy()
+    one.save_params(tmp_path / "old.params")
+    assert sorted(nd.load(tmp_path / "old.params"))[0] == "dense0_bias"
+    two.load_params(tmp_path / "old.params")
+    np.testing.assert_array_equal(two(x).asnumpy(), expected)
+    data = mx.sym.Variable("data")
+    graph = gluon.SymbolBlock(one(data), data, params=Pair(prefix="one_").collect_params())
+    graph.initialize()
+    assert graph(x).shape == expected.shape  # of parameters that waited for their shapes
+    one.save(tmp_path / "model")
+    two.load(tmp_path / "model")
+    np.testing.assert_array_equal(two(x).asnumpy(), expected)

@@ -8,6 +8,7 @@ import pytest
 import amp
 import amp.mxnet as mx
 from amp import nd
+from amp.mxnet import gluon
 from amp.mxnet.gluon import nn, rnn
 
 
@@ -298,11 +299,11 @@ def test_recurrent_layers(name, bidirectional, layout):
 
 def test_recurrent_layers_say_what_they_refuse():
     with pytest.raises(amp.UnsupportedError, match="projection_size"):
-        rnn.LSTM(4, projection_size=2)
+        rnn.GRU(4, projection_size=2)
     with pytest.raises(amp.ArgumentError, match="layout is 'TNC' or 'NTC'"):
         rnn.GRU(4, layout="CNT")
-    with pytest.raises(AttributeError, match="cells are not supported"):
-        rnn.LSTMCell  # noqa: B018
+    with pytest.raises(AttributeError, match="no layer or cell 'QRNN'"):
+        rnn.QRNN  # noqa: B018
     net = rnn.LSTM(4)
     net.initialize()
     with pytest.raises(amp.ArgumentError, match="expected 2 states, got 1"):
@@ -332,3 +333,125 @@ def test_mistakes_are_named(call, message):
         net = call()
         net.initialize()
         net(nd.ones((2, 3)))
+
+
+# ---- cells ----
+
+LAYERS = {"lstm": (rnn.LSTM, rnn.LSTMCell), "gru": (rnn.GRU, rnn.GRUCell), "rnn": (rnn.RNN, rnn.RNNCell)}
+
+
+@pytest.mark.parametrize("options", [{}, {"bidirectional": True}, {"num_layers": 2, "dropout": 0.5}])
+@pytest.mark.parametrize("kind", LAYERS)
+def test_stacks_of_cells_compute_what_layers_do(kind, options):
+    layer = LAYERS[kind][0](4, layout="TNC", prefix="net_", **options)
+    layer.initialize(mx.init.Uniform(0.5))
+    x = nd.array(numbers(5, 2, 3))
+    expected, states = layer(x, layer.begin_state(2))
+    stack = layer._unfuse()
+    assert set(stack.collect_params()) == set(layer.collect_params())
+    for _ in range(2):
+        outputs, last = stack.unroll(5, x, layout="TNC", merge_outputs=True)
+        np.testing.assert_allclose(outputs.asnumpy(), expected.asnumpy(), rtol=1e-4, atol=1e-5)
+        of_kind = np.stack([state.asnumpy() for state in last[:: len(states)]])
+        np.testing.assert_allclose(of_kind, states[0].asnumpy(), rtol=1e-4, atol=1e-5)
+        stack.hybridize()
+
+
+@pytest.mark.parametrize("layer", [layer for layer, _ in LAYERS.values()])
+def test_dropout_between_layers(layer):
+    net = layer(16, num_layers=2, dropout=0.5, bidirectional=True)
+    net.initialize(mx.init.Uniform(0.5))
+    x = nd.array(numbers(5, 2, 3))
+    x.attach_grad()
+    for _ in range(2):
+        with mx.autograd.record():
+            first, second = net(x), net(x)
+        assert (first.asnumpy() != second.asnumpy()).any()
+        first.backward()
+        assert (x.grad.asnumpy() != 0).any()
+        np.testing.assert_array_equal(net(x).asnumpy(), net(x).asnumpy())
+        net.hybridize()
+
+
+@pytest.mark.parametrize("bidirectional", [False, True])
+def test_layers_with_projections(bidirectional):
+    net = rnn.LSTM(6, num_layers=2, projection_size=4, bidirectional=bidirectional)
+    net.initialize()
+    output, states = net(nd.ones((3, 2, 5)), net.begin_state(2))
+    ways = 1 + bidirectional
+    assert output.shape == (3, 2, 4 * ways)
+    assert [state.shape for state in states] == [(2 * ways, 2, 4), (2 * ways, 2, 6)]
+    last = states[0].asnumpy()[-ways:]
+    np.testing.assert_allclose(last[0], output.asnumpy()[-1, :, :4], rtol=1e-5, atol=1e-6)
+
+
+def test_sequences_end_at_their_valid_length():
+    x = nd.array(numbers(2, 4, 3))
+    cells = rnn.BidirectionalCell(rnn.GRUCell(5), rnn.GRUCell(5))
+    cells.initialize(mx.init.Uniform(0.5))
+    outputs, states = cells.unroll(4, x, valid_length=nd.array([2, 4]))
+    short, short_states = cells.unroll(2, x[:1, :2], merge_outputs=True)
+    np.testing.assert_allclose(outputs.asnumpy()[0, :2], short.asnumpy()[0], rtol=1e-5, atol=1e-6)
+    assert (outputs.asnumpy()[0, 2:] == 0).all()
+    for whole, state in zip(states, short_states):
+        np.testing.assert_allclose(whole.asnumpy()[0], state.asnumpy()[0], rtol=1e-5, atol=1e-6)
+
+
+def test_graphs_of_cells_take_batches_of_any_size():
+    class Net(nn.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.cell = rnn.LSTMCell(3)
+
+        def hybrid_forward(self, F, x):  # noqa: N803
+            return self.cell.unroll(2, x, merge_outputs=True)[0]
+
+    net = Net()
+    net.initialize()
+    net.hybridize()
+    for batch in (1, 3):
+        x = nd.array(numbers(batch, 2, 4))
+        graph = net(x).asnumpy()
+        np.testing.assert_allclose(graph, net.cell.unroll(2, x, merge_outputs=True)[0].asnumpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_zoneout_keeps_what_was():
+    cell = rnn.ZoneoutCell(rnn.RNNCell(64), zoneout_states=0.5)
+    cell.initialize(mx.init.Uniform(0.5))
+    state = nd.array(numbers(1, 64) + 2)  # outside of what tanh gives
+    with mx.autograd.record():
+        _, (following,) = cell(nd.ones((1, 4)), [state])
+    kept = following.asnumpy() == state.asnumpy()
+    assert kept.any() and not kept.all()
+    output, (following,) = cell(nd.ones((1, 4)), [state])
+    np.testing.assert_array_equal(following.asnumpy(), output.asnumpy())
+
+
+def test_cells_say_what_they_refuse():
+    cell = rnn.BidirectionalCell(rnn.GRUCell(5), rnn.GRUCell(5))
+    with pytest.raises(amp.ArgumentError, match="no single steps"):
+        cell(nd.ones((1, 4)), [])
+    with pytest.raises(amp.ArgumentError, match="put its cells into ZoneoutCells"):
+        rnn.ZoneoutCell(cell)
+    inner = rnn.GRUCell(5)
+    rnn.ResidualCell(inner)
+    with pytest.raises(amp.ArgumentError, match="part of another one"):
+        inner.begin_state(1)
+    with pytest.raises(amp.ArgumentError, match="2 inputs do not fit 3 steps"):
+        rnn.GRUCell(5).unroll(3, [nd.ones((1, 4))] * 2)
+    with pytest.raises(amp.ArgumentError, match="odd sizes"):
+        gluon.contrib.rnn.Conv1DRNNCell((2, 5), 3, 3, 2)
+
+
+@pytest.mark.parametrize("factors", [(3,), (2, 3), (2, 1, 3)])
+def test_pixels_are_shuffled(factors):
+    rank, windows = len(factors), int(np.prod(factors))
+    sizes = (3, 2, 4)[:rank]
+    x = numbers(2, 2 * windows, *sizes)
+    expected = x.reshape(2, 2, *factors, *sizes)
+    order = [axis for i in range(rank) for axis in (2 + rank + i, 2 + i)]
+    expected = expected.transpose(0, 1, *order).reshape(2, 2, *[f * s for f, s in zip(factors, sizes)])
+    layer = getattr(gluon.contrib.nn, f"PixelShuffle{rank}D")(factors)
+    for _ in range(2):
+        np.testing.assert_array_equal(layer(nd.array(x)).asnumpy(), expected)
+        layer.hybridize()

@@ -24,7 +24,10 @@ MODULES = [
     mx.contrib.tensorboard,
     mx.curves,
     mx.gluon,
+    mx.gluon.contrib.data,
     mx.gluon.contrib.estimator,
+    mx.gluon.contrib.nn,
+    mx.gluon.contrib.rnn,
     mx.gluon.data,
     mx.gluon.data.batchify,
     mx.gluon.data.vision,
@@ -154,7 +157,7 @@ square squeeze sum swapaxes take tan tanh tile topk transpose trunc wait_to_read
 
 BLOCK_MEMBERS = "forward hybridize imports input_names list_outputs optimize_for register_op_hook symbol".split()
 
-BLOCK_PARAMETER_MEMBERS = """arrays cast collect_params export infer_shape initialize load_parameters
+BLOCK_PARAMETER_MEMBERS = """arrays cast collect_params export infer_shape initialize load_parameters params
 save_parameters""".split()
 
 EXECUTOR_MEMBERS = """input_dtypes input_names input_shapes output_dtypes output_names output_shapes profile

@@ -17,11 +17,8 @@ _PACKAGE = __name__.rpartition(".")[0]
 # Dotted name below `amp.mxnet` -> reason.
 _REASONS = {
     "executor_manager": "several devices are not supported; use mx.mod.Module",
-    **dict.fromkeys(
-        ("gluon.contrib.cnn", "gluon.contrib.nn", "gluon.contrib.rnn"),
-        "its layers are not supported; compose those of mx.gluon.nn and mx.gluon.rnn",
-    ),
-    "gluon.contrib.data": "its data sets are not supported; use mx.gluon.data",
+    "gluon.contrib.cnn": "deformable convolutions are not supported",
+    "gluon.contrib.data.text": _NETWORK,
     "gluon.probability": "distributions are not supported",
     "kvstore_server": "several machines are not supported",
     "library": "libraries of operators are not supported; operators come from the registry",
@@ -64,8 +61,7 @@ _REASONS = {
 # Those of the names that are modules of MXNet: programs import them, often without need.
 _REFUSED_MODULES = (
     "contrib.onnx contrib.quant contrib.quantization contrib.text executor_manager gluon.contrib.cnn "
-    "gluon.contrib.data gluon.contrib.nn gluon.contrib.rnn gluon.probability kvstore_server library mon "
-    "monitor onnx profiler rtc visualization viz"
+    "gluon.contrib.data.text gluon.probability kvstore_server library mon monitor onnx profiler rtc visualization viz"
 ).split()
 
 

@@ -20,6 +20,13 @@ __all__ = [
 ]
 
 
+class _OuterDevice:
+    """The device outside of all `with` blocks, as an attribute of the class."""
+
+    def __get__(self, _, cls):
+        return cls._stack()[0]
+
+
 class Context(Scope):
     """A device: Context('cpu', 0). `with ctx:` makes it the current one of this thread.
 
@@ -55,6 +62,8 @@ class Context(Scope):
     def set_default(cls, device):
         """Makes `device` the one outside of all `with` blocks of this thread."""
         cls._stack()[0] = Context(device)
+
+    default_ctx = _OuterDevice()
 
     @property
     def device_typeid(self):

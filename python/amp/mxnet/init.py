@@ -36,6 +36,11 @@ __all__ = [
 _registry = {}
 
 
+def says_purpose(name):
+    """Whether the end of a name says what the array is for."""
+    return name.endswith(tuple(_ENDINGS))
+
+
 class InitDesc(str):
     """The name of an array to initialize, with the attributes of its variable (`attrs`).
 

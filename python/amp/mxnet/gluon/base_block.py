@@ -1,15 +1,22 @@
 """The base class of all blocks: parameters, other blocks and hooks, by name."""
 
-import re
+import contextlib
+import threading
 
+from ... import name as names
+from ..._arrays import flattened
+from ..._core import NDArray
 from ...base import ArgumentError
-from .naming import Prefix
+from ...sym import Symbol
+from . import naming
+from .block_parameters import ParametersOfBlock
 from .parameter import Parameter, ParameterDict
-from .parameter_files import ParameterFiles
 from .summary import print_summary
 
+_composing = threading.local()  # whether this thread calls a block with symbols
 
-class Block(ParameterFiles):
+
+class Block(ParametersOfBlock):
     """A network, or a part of one: parameters, other blocks, and a `forward` that uses them.
 
     Blocks and parameters become children by being assigned to attributes, and get the attribute's name. Names tell the
@@ -28,11 +35,12 @@ class Block(ParameterFiles):
         self._children = {}
         self._reg_params = {}
         self._hooks, self._pre_hooks = {}, {}
-        self._naming = Prefix(self, prefix)
-        self._scope_params = ParameterDict()
+        self._naming = naming.Prefix(self, prefix, params)
+        self._scope_params = ParameterDict(self._naming.parameters, self._naming.shared)
 
     def __setattr__(self, name, value):
         old = self.__dict__.get(name)
+        _check_type(name, old, value)
         if isinstance(value, Block):
             self._require_init()
             self.register_child(value, name)
@@ -63,117 +71,6 @@ class Block(ParameterFiles):
             raise ArgumentError(f"{type(self).__name__}: a child has to be a Block, got {type(block).__name__}")
         self._children[str(len(self._children)) if name is None else name] = block
 
-    # ---- names of MXNet 1.x ----
-
-    @property
-    def name(self):
-        """The prefix without its last underscore, or the name of the class in lower case."""
-        return self.prefix.rstrip("_") or type(self).__name__.lower()
-
-    @property
-    def prefix(self):
-        """What names of MXNet 1.x begin with."""
-        return self._naming.text
-
-    @property
-    def params(self):
-        """A ParameterDict to make parameters with: `self.weight = self.params.get('weight', shape=(4, 3))`."""
-        return self._scope_params
-
-    def name_scope(self):
-        """A `with` block in which blocks are made whose prefixes begin with this one's.
-
-        >>> net = mx.gluon.nn.HybridSequential(prefix="net_")
-        >>> with net.name_scope():
-        ...     net.add(mx.gluon.nn.Dense(3, in_units=4, use_bias=False))
-        >>> list(net.collect_params())
-        ['net_dense0_weight']
-        """
-        return self._naming.scope()
-
-    # ---- parameters ----
-
-    def collect_params(self, select=None):
-        """A ParameterDict {place in the tree: Parameter} of this block and all blocks inside of it.
-
-        `select` is a regular expression that names have to begin with. A shared parameter occurs under every name.
-
-        >>> mx.gluon.nn.Dense(3, in_units=4).collect_params().keys()
-        dict_keys(['weight', 'bias'])
-        """
-        found = ParameterDict(self._collect_prefixed() if self._naming.is_named else self._collect(""))
-        if select is None:
-            return found
-        chosen = re.compile(select).match
-        return ParameterDict({name: parameter for name, parameter in found.items() if chosen(name)})
-
-    def _collect_prefixed(self):
-        named = {self.prefix + name: parameter for name, parameter in self._reg_params.items()}
-        for child in self._children.values():
-            named.update(child._collect_prefixed())
-        return named
-
-    def _collect(self, prefix):
-        named = {prefix + name: parameter for name, parameter in self._reg_params.items()}
-        for name, child in self._children.items():
-            named.update(child._collect(f"{prefix}{name}."))
-        return named
-
-    def initialize(self, init=None, ctx=None, verbose=False, force_reinit=False, *, device=None):
-        """Makes the arrays of all parameters, those with unknown shapes in the first call; see Parameter.initialize.
-
-        >>> block = mx.gluon.nn.Dense(1, in_units=3)
-        >>> block.initialize("ones")
-        >>> block.weight.data()
-        [[1. 1. 1.]]
-        <NDArray float32[1,3]>
-        """
-        self._name_parameters()
-        self.collect_params().initialize(init, ctx, verbose, force_reinit)
-
-    def _name_parameters(self):
-        """Initializers and errors know a parameter by its last name; make that its whole one."""
-        for name, parameter in self.collect_params().items():
-            parameter.name = name
-
-    def share_parameters(self, shared):
-        """Takes parameters of another block, {name in this block's collect_params: Parameter}; returns the block.
-
-        None stands for no parameters.
-
-        >>> first, second = mx.gluon.nn.Dense(3, in_units=4), mx.gluon.nn.Dense(3)
-        >>> second.share_parameters(first.collect_params()).weight is first.weight
-        True
-        """
-        shared = {} if shared is None else shared
-        if not isinstance(shared, dict):
-            raise ArgumentError(f"share_parameters: expected a dict of parameters, got {type(shared).__name__}")
-        for name, parameter in shared.items():
-            *path, last = name.split(".")
-            owner = self
-            for step in path:
-                owner = owner._children.get(step) if owner is not None else None
-            if owner is not None and last in owner._reg_params:
-                owner._reg_params[last] = parameter
-                if last in owner.__dict__:
-                    super(Block, owner).__setattr__(last, parameter)
-        return self
-
-    def cast(self, dtype):
-        """Changes the dtype of all parameters.
-
-        Raises ArgumentError for unknown dtypes.
-
-        >>> block = mx.gluon.nn.Dense(3, in_units=4)
-        >>> block.cast("float16")
-        >>> block.weight.dtype
-        dtype('float16')
-        """
-        for child in self._children.values():
-            child.cast(dtype)
-        for parameter in self._reg_params.values():
-            parameter.cast(dtype)
-
     def apply(self, fn):
         """Calls `fn` with every block inside of this one, then with this one; returns it.
 
@@ -187,32 +84,39 @@ class Block(ParameterFiles):
         fn(self)
         return self
 
-    def reset_ctx(self, ctx=None, *, device=None):
-        """Has no effect: there is one device."""
-
-    reset_device = reset_ctx
-
-    def zero_grad(self):
-        """Sets all gradients to zeros."""
-        self.collect_params().zero_grad()
-
-    def setattr(self, name, value):
-        """Sets an attribute, such as grad_req, of all parameters."""
-        self.collect_params().setattr(name, value)
-
     # ---- calls ----
 
     def __call__(self, *args):
         """Runs `forward` on arrays; parameters that wait for shapes learn them here."""
         for hook in list(self._pre_hooks.values()):
             hook(self, args)
-        outputs = self._run(args)
+        leaves = flattened(args)
+        if any(isinstance(leaf, Symbol) for leaf in leaves):
+            if any(isinstance(leaf, NDArray) for leaf in leaves):
+                raise ArgumentError(f"{type(self).__name__}: a call takes arrays or symbols, not both")
+            with self._composition():
+                outputs = self.forward(*args)
+        else:
+            outputs = self._run(args)
         for hook in list(self._hooks.values()):
             hook(self, args, outputs)
         return outputs
 
     def _run(self, args):
         return self.forward(*args)
+
+    @contextlib.contextmanager
+    def _composition(self):
+        """A call with symbols; the outermost block names all parameters by their places in it."""
+        is_outermost = not getattr(_composing, "active", False)
+        if is_outermost:
+            self._name_parameters()
+        _composing.active = True
+        try:
+            with names.Prefix(self.prefix) if self._naming.is_named else contextlib.nullcontext():
+                yield
+        finally:
+            _composing.active = not is_outermost
 
     def forward(self, *args):
         """What the block computes. Subclasses define it."""
@@ -273,3 +177,15 @@ class _Handle:
 
     def __exit__(self, *exception):
         self.detach()
+
+
+def _check_type(name, old, value):
+    """An attribute that was a block or a parameter stays one, or becomes None."""
+    for kind in (Block, Parameter):
+        if isinstance(old, kind) and value is not None and not isinstance(value, kind):
+            message = f"the attribute {name!r} is a {kind.__name__} and cannot become {type(value).__name__}"
+            raise AttributeTypeError(message)
+
+
+class AttributeTypeError(ArgumentError, TypeError):
+    """An attribute of a block gets a value of another kind."""

@@ -2,7 +2,6 @@
 
 import copy
 import enum
-import threading
 
 from ... import _recording, _trace, attribute, nd
 from ..._arrays import flattened
@@ -13,8 +12,6 @@ from . import parameter as parameters
 from . import tracing
 from .base_block import Block
 from .parameter import Parameter
-
-_composing = threading.local()  # whether this thread calls a block with symbols
 
 
 class OptConstraint:
@@ -92,24 +89,11 @@ class HybridBlock(Block):
         super().cast(dtype)
 
     def _run(self, args):
-        if any(isinstance(arg, Symbol) for arg in flattened(args)):
-            return self._compose(args)
         if self._active and not _trace.is_inside_of_graph():
             return self.graph_for(*args)(*args)
         with _recording.scope(is_recording=False):
             self._learn_shapes(args)
         return self.forward(*args)
-
-    def _compose(self, args):
-        """A call with symbols; the outermost block names all parameters by their places in it."""
-        if getattr(_composing, "active", False):
-            return self.forward(*args)
-        self._name_parameters()
-        _composing.active = True
-        try:
-            return self.forward(*args)
-        finally:
-            _composing.active = False
 
     def _learn_shapes(self, args):
         waiting = [parameter for parameter in self._reg_params.values() if parameter.is_open]
@@ -135,6 +119,8 @@ class HybridBlock(Block):
     def forward(self, *args):
         """Runs `hybrid_forward`. Subclasses in MXNet 2's style override it."""
         symbols = any(isinstance(arg, Symbol) for arg in flattened(args))
+        if all(arg is None for arg in flattened(args)):
+            raise ArgumentError(f"{type(self).__name__}: a call needs an array or a symbol")
         module = tracing.symbol_functions() if symbols else nd
         values = {name: p.var() if symbols else p.data() for name, p in self._reg_params.items()}
         return self.hybrid_forward(module, *args, **values)

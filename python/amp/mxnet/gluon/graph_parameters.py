@@ -24,9 +24,17 @@ class ParametersOfGraph:
         `select` is a regular expression that names have to begin with.
         """
         chosen = re.compile(select or "").match
-        return ParameterDict({name: parameter for name, parameter in self._params.items() if chosen(name)})
+        return ParameterDict(named={name: parameter for name, parameter in self._params.items() if chosen(name)})
 
-    def _collect_prefixed(self):
+    @property
+    def params(self):
+        """All parameters, as `collect_params` gives them."""
+        return self.collect_params()
+
+    def _collect_named(self, path):
+        return self._collect("" if self._naming.is_named else path)
+
+    def _collect_by_prefix(self):
         return self._collect("")
 
     def _collect(self, prefix):
@@ -125,7 +133,7 @@ class ParametersOfGraph:
         >>> block(amp.nd.ones((2, 4))).shape
         (2, 3)
         """
-        held = {name: parameter.data() for name, parameter in self._params.items()}
+        held = {name: p.data() for name, p in self._params.items() if not p.is_open}
         arrays = {**held, **_read(filename, self._symbol, ignore_extra)}
         if not allow_missing:
             missing = self._variables_without(arrays)
@@ -154,7 +162,6 @@ class ParametersOfGraph:
 
 def _parameter(name, value, is_state):
     if isinstance(value, Parameter):
-        value.data()  # raises where it has no array
         return value
     if not isinstance(value, nd.NDArray) and callable(getattr(value, "data", None)):
         value = value.data()  # a parameter of MXNet

@@ -13,15 +13,25 @@ def _scope():
 
 
 class Prefix:
-    """The prefix of a block. `is_named`: the program gave it, or that of a block whose scope it was made in."""
+    """The prefix of a block. `is_named`: the program gave it, or that of a block whose scope it was made in.
 
-    def __init__(self, block, given):
+    `shared` is a ParameterDict of another block, whose parameters this one takes; `parameters` is what their names
+    begin with.
+    """
+
+    def __init__(self, block, given, shared=None):
         scope = _scope()
         self.is_named = given is not None or (scope is not None and scope.is_named)
         self._numbers = {}
         if given is None:
             given = "" if scope is None else scope._numbered(_hint(block))
         self.text = given if scope is None else scope.text + given
+        if shared is not None:
+            self.parameters, self.shared = shared.prefix, shared
+        elif scope is not None:
+            self.parameters, self.shared = scope.parameters + given, scope.shared
+        else:
+            self.parameters, self.shared = given, None
 
     def _numbered(self, hint):
         number = next(self._numbers.setdefault(hint, itertools.count()))
@@ -38,5 +48,5 @@ class Prefix:
 
 
 def _hint(block):
-    name = type(block).__name__.lower()
+    name = block._alias()
     return "pool" if name.endswith(("pool1d", "pool2d", "pool3d")) else _HINTS.get(name, name)

@@ -18,6 +18,13 @@ class DeferredInitializationError(Error):
     """The array of a parameter is asked for before a call has told its shape."""
 
 
+class StorageError(ArgumentError, AssertionError):
+    """A kind of storage that MXNet does not have either."""
+
+
+_STORAGES = ("default", "row_sparse", "csr")
+
+
 class Parameter(GradientOfParameter):
     """An array of a block.
 
@@ -47,7 +54,11 @@ class Parameter(GradientOfParameter):
         stype="default",
         grad_stype="default",
     ):
+        for storage in (stype, grad_stype):
+            if storage not in _STORAGES:
+                raise StorageError(f"parameter '{name}': stype is one of {', '.join(_STORAGES)}, got {storage!r}")
         self.name = name
+        self._var = None  # what `var` gave, and for what
         self._differentiable = differentiable
         self._array = None
         self.grad_req = grad_req
@@ -87,6 +98,13 @@ class Parameter(GradientOfParameter):
             raise ArgumentError(f"parameter '{self.name}': shape {shape} contradicts its shape {self._shape}")
         self._shape = shape
 
+    def learn_shape(self, shape):
+        """Takes sizes of `shape` where its own are not known. Raises ArgumentError for a contradiction."""
+        shape = _shape_of(shape)
+        if not _is_known(shape) and self._shape is not None and len(shape) == len(self._shape):
+            shape = tuple(new if new > 0 else known for new, known in zip(shape, self._shape))
+        self.shape = shape
+
     @property
     def is_open(self):
         """Whether `initialize` waits for a shape."""
@@ -103,8 +121,9 @@ class Parameter(GradientOfParameter):
         """Makes the array, now or (see `allow_deferred_init`) when the shape is known.
 
         The values come from `init`, else from the parameter's own initializer, else from `default_init`, else they are
-        uniform in [-0.07, 0.07] (weights), 0 or 1, as the name says. `ctx` and `device` have no effect. An array that
-        is there stays unless `force_reinit` is True. Raises ArgumentError for an unknown shape that nothing will tell.
+        uniform in [-0.07, 0.07], or 0 or 1 where the name says that it is no weight. `ctx` and `device` have no
+        effect. An array that is there stays unless `force_reinit` is True. Raises ArgumentError for an unknown shape
+        that nothing will tell.
 
         >>> bias = mx.gluon.Parameter("bias", shape=(2,))
         >>> bias.initialize("ones")
@@ -142,7 +161,10 @@ class Parameter(GradientOfParameter):
             write(self.name, array) if write else initializer(initializers.InitDesc(self.name), array)
         else:
             initializer = initializers.create(default_init or initializers.Uniform())
-            initializer(initializers.InitDesc(self.name), array)
+            if initializers.says_purpose(self.name) or not hasattr(initializer, "_init_weight"):
+                initializer(initializers.InitDesc(self.name), array)
+            else:
+                initializer._init_weight(self.name, array)
 
     def _hold(self, array):
         before, self._array = self._array, array
@@ -168,6 +190,11 @@ class Parameter(GradientOfParameter):
                 f"parameter '{self.name}' has no array yet: its shape {self._shape} follows from the first call"
             )
         raise ArgumentError(f"parameter '{self.name}' has no array: call initialize() or load_parameters()")
+
+    @property
+    def _data(self):
+        """As programs for MXNet read it: a list of the array, or None where there is none."""
+        return None if self._array is None else [self._array]
 
     def list_data(self):
         """[the array]: there is one device."""
@@ -206,9 +233,13 @@ class Parameter(GradientOfParameter):
             self._hold(self._array.astype(self._dtype))
 
     def var(self):
-        """A variable for the parameter in a symbol."""
+        """A variable for the parameter in a symbol: the same one as long as the parameter does not change."""
         known = {} if self.shape is None else {"shape": tuple(max(dim, 0) for dim in self.shape)}
-        return Variable(self.name, dtype=self.dtype, **known)
+        known.update({} if self.init is None else {"init": self.init})
+        key = self.name, self.dtype, known.get("shape"), self.init
+        if self._var is None or self._var[0] != key:
+            self._var = key, Variable(self.name, dtype=self.dtype, **known)
+        return self._var[1]
 
     def reset_ctx(self, ctx=None, *, device=None):
         """Has no effect: there is one device."""
@@ -261,12 +292,22 @@ class Constant(Parameter):
 
 
 class ParameterDict(dict):
-    """{name: Parameter}, as `collect_params` gives it.
+    """ParameterDict(prefix='', shared=None): {name: Parameter}, as `collect_params` gives it.
+
+    `get` puts the prefix in front of names. Parameters that `shared`, another ParameterDict, has are taken from there.
 
     >>> params = mx.gluon.nn.Dense(3, in_units=4).collect_params()
     >>> params["weight"].shape
     (3, 4)
+    >>> params = mx.gluon.ParameterDict("net_")
+    >>> params.get("weight", shape=(3, 4))
+    Parameter net_weight (shape=(3, 4), dtype=float32)
     """
+
+    def __init__(self, prefix="", shared=None, named=()):
+        super().__init__(named)
+        self.prefix, self.shared = prefix, shared
+        self.by_prefix = {}  # of collected parameters: by prefixes of blocks alone
 
     def initialize(self, init=None, ctx=None, verbose=False, force_reinit=False, *, device=None):
         """Initializes all parameters; see `Parameter.initialize`."""
@@ -279,9 +320,26 @@ class ParameterDict(dict):
         named = {name[cut:] if name.startswith(strip_prefix) else name: p.data() for name, p in self.items()}
         nd.save(filename, named)
 
-    def load(self, filename, ctx=None, allow_missing=False, ignore_extra=False, restore_prefix="", *, device=None):
-        """Reads arrays that `save` wrote; see `load_arrays`."""
+    def load(
+        self,
+        filename,
+        ctx=None,
+        allow_missing=False,
+        ignore_extra=False,
+        restore_prefix="",
+        cast_dtype=False,
+        dtype_source="current",
+        *,
+        device=None,
+    ):
+        """Reads arrays that `save` wrote; see `load_arrays`. Dtypes are those of the file, unless cast_dtype=True and
+        dtype_source='current'.
+        """
+        before = {name: parameter.dtype for name, parameter in self.items()}
         load_arrays(self, filename, allow_missing, ignore_extra, restore_prefix)
+        if cast_dtype and dtype_source == "current":
+            for name, parameter in self.items():
+                parameter.cast(before[name])
 
     def reset_ctx(self, ctx=None, *, device=None):
         """Has no effect: there is one device."""
@@ -299,10 +357,58 @@ class ParameterDict(dict):
             setattr(parameter, name, value)
 
     def get(self, name, default=None, **options):
-        """The parameter of that name; where there is none and options are given, a new one with them."""
-        if name not in self and options:
-            self[name] = Parameter(name, **options)
-        return super().get(name, default)
+        """The parameter of that name, with the prefix or without; where there is none and options are given, a new one.
+
+        Raises ArgumentError where a known parameter has another shape.
+        """
+        found = self._find(name)
+        if found is None and options:
+            found = self[self.prefix + name] = Parameter(self.prefix + name, **options)
+        elif found is not None and options.get("shape") is not None:
+            found.learn_shape(options["shape"])
+        return default if found is None else found
+
+    def get_constant(self, name, value=None):
+        """The Constant of that name, which is made of `value` where there is none.
+
+        Raises ArgumentError where the known one has another value.
+
+        >>> mx.gluon.ParameterDict("net_").get_constant("two", [2]).data()
+        [2.]
+        <NDArray float32[1]>
+        """
+        found = self._find(name)
+        if found is None and value is not None:
+            found = self[self.prefix + name] = Constant(self.prefix + name, value)
+        elif found is None:
+            raise ArgumentError(f"there is no constant {self.prefix + name!r}: give its value")
+        elif value is not None and not np.array_equal(found.data().asnumpy(), nd.array(value).asnumpy()):
+            raise ArgumentError(f"the constant {found.name!r} has another value")
+        return found
+
+    def _find(self, name):
+        whole = self.prefix + name
+        if whole not in self and self.shared is not None:
+            shared = self.shared._lookup(whole)
+            if shared is not None:
+                self[whole] = shared
+        return self[whole] if whole in self else super().get(name)
+
+    def _lookup(self, whole):
+        """A parameter by its whole name, from here or from where these are shared from."""
+        if whole in self or whole in self.by_prefix:
+            return self[whole] if whole in self else self.by_prefix[whole]
+        return None if self.shared is None else self.shared._lookup(whole)
+
+    def update(self, other):
+        """Adds the parameters of another dict. Raises ArgumentError where a name stands for another parameter here."""
+        for name, parameter in other.items():
+            if self.setdefault(name, parameter) is not parameter:
+                raise ArgumentError(f"there are two parameters {name!r}")
+
+    def list_ctx(self):
+        """[mx.cpu()]"""
+        return [cpu()]
 
     def cast(self, dtype):
         """Changes the dtype of all parameters."""
@@ -310,7 +416,8 @@ class ParameterDict(dict):
             parameter.cast(dtype)
 
     def __repr__(self):
-        return "\n".join(["ParameterDict (", *(f"  {parameter!r}" for parameter in self.values()), ")"])
+        head = f"{self.prefix or 'ParameterDict'} ("
+        return "\n".join([head, *(f"  {parameter!r}" for parameter in self.values()), ")"])
 
 
 def load_arrays(parameters, filename, allow_missing=False, ignore_extra=False, prefix=""):

@@ -47,15 +47,46 @@ class ParameterFiles:
         [[3.]]
         <NDArray float32[1,1]>
         """
-        named = self._collect("")
+        named = self._named_as_in(filename)
         before = {name: parameter.dtype for name, parameter in named.items()}
         parameters.load_arrays(named, filename, allow_missing, ignore_extra)
         if cast_dtype and dtype_source == "current":
             for name, parameter in named.items():
                 parameter.cast(before[name])
 
-    load_params = load_parameters
-    save_params = save_parameters
+    def _named_as_in(self, filename):
+        """The parameters by their places in the tree, or by their prefixes for a file that `save_params` wrote."""
+        named = self._collect("")
+        if not self._naming.is_named:
+            return named
+        cut = len(self.prefix)
+        by_prefix = {name[cut:]: parameter for name, parameter in self.collect_params().items()}
+        loaded = nd.load(filename)
+        return by_prefix if isinstance(loaded, dict) and loaded and set(loaded) <= set(by_prefix) else named
+
+    def load_params(self, filename, *args, **kwargs):
+        """Reads what `save_params` or `save_parameters` wrote; the rest is as for `load_parameters`."""
+        self.load_parameters(filename, *args, **kwargs)
+
+    def save_params(self, filename):
+        """Writes all parameters under the names that `collect_params` gives them, without this block's prefix."""
+        self.collect_params().save(filename, strip_prefix=self.prefix)
+
+    def save(self, prefix):
+        """Writes the parameters of the block to `<prefix>-model.params`; `load` reads them into one that is alike."""
+        self.save_parameters(f"{prefix}-model.params")
+
+    def load(self, prefix):
+        """Reads what `save` wrote.
+
+        >>> first, second = mx.gluon.nn.Dense(2, in_units=3), mx.gluon.nn.Dense(2)
+        >>> first.initialize()
+        >>> first.save("dense")
+        >>> second.load("dense")
+        >>> second.weight.shape
+        (2, 3)
+        """
+        self.load_parameters(f"{prefix}-model.params")
 
     def load_dict(self, param_dict, ctx=None, allow_missing=False, ignore_extra=False, *, device=None):
         """Sets parameters from {name: array}; errors as for `load_parameters`.

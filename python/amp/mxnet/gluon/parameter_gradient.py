@@ -51,6 +51,12 @@ class GradientOfParameter:
             raise ArgumentError(f"parameter '{self.name}' has no gradient: its grad_req is '{self._grad_req}'")
         return gradient
 
+    @property
+    def _grad(self):
+        """As programs for MXNet read it: a list of the gradient, or None where there is none."""
+        gradient = None if self._array is None else _backward.gradient_of(self._array)
+        return None if gradient is None else [gradient]
+
     def list_grad(self):
         """[the gradient]: there is one device."""
         return [self.grad()]

@@ -13,7 +13,7 @@ __all__ = ["clip_global_norm", "download", "split_and_load", "split_data"]
 
 
 def split_data(data, num_slice, batch_axis=0, even_split=True):
-    """Parts of an array along an axis, a list of `num_slice` arrays; the last one takes what remains.
+    """Parts of an array along an axis, a list of `num_slice` arrays; the first ones may be longer by one.
 
     Raises ArgumentError where the axis has fewer elements than parts, or (even_split) no equal parts.
 
@@ -23,8 +23,8 @@ def split_data(data, num_slice, batch_axis=0, even_split=True):
     size = data.shape[batch_axis]
     if size < num_slice or even_split and size % num_slice:
         raise ArgumentError(f"split_data: an axis of size {size} has no {num_slice} parts of one size")
-    step = size // num_slice
-    bounds = [*range(0, step * num_slice, step), size]
+    step, longer = divmod(size, num_slice)
+    bounds = [part * step + min(part, longer) for part in range(num_slice + 1)]
     before = (slice(None),) * batch_axis
     return [data[(*before, slice(begin, end))] for begin, end in zip(bounds, bounds[1:])]
 

@@ -16,8 +16,11 @@ class Activation(Layer):
     """
 
     def __init__(self, activation, **kwargs):
-        super().__init__(**kwargs)
         self._act_type = activation
+        super().__init__(**kwargs)
+
+    def _alias(self):
+        return self._act_type
 
     def forward(self, x):
         """The function of every element of `x`."""
@@ -148,3 +151,11 @@ class SiLU(Swish):
 
     def __init__(self, **kwargs):
         super().__init__(1.0, **kwargs)
+
+
+def activation_of(layer, name):
+    """The activation behind a layer, or None for no name."""
+    if not name:
+        return None
+    with layer.name_scope():
+        return Activation(name, prefix=f"{name}_" if layer._naming.is_named else None)

@@ -5,7 +5,7 @@ import math
 from ....base import ArgumentError
 from ... import np, npx
 from ..block import Block, HybridBlock
-from .activations import Activation
+from .activations import activation_of
 from .layer import Layer, functions_of
 
 
@@ -42,7 +42,7 @@ class Dense(Layer):
         self.bias = None
         if use_bias:
             self.parameter("bias", (self._units,), bias_initializer, dtype)
-        self.act = Activation(activation) if activation else None
+        self.act = activation_of(self, activation)
 
     def infer_shape(self, x, *args):
         """Learns in_units."""

@@ -1,5 +1,7 @@
 """Blocks one after another, or side by side."""
 
+import warnings
+
 from ..block import Block, HybridBlock
 from .layer import functions_of
 
@@ -51,6 +53,12 @@ class Sequential(_Chain, Block):
     >>> net(amp.nd.ones((2, 4))).shape
     (2, 3)
     """
+
+    def hybridize(self, active=True, **kwargs):
+        """Makes the blocks run as graphs, each by itself. Warns where a HybridSequential could be one graph."""
+        if active and self._children and all(isinstance(block, HybridBlock) for block in self):
+            warnings.warn("each block becomes a graph of its own; HybridSequential makes one of all", stacklevel=2)
+        super().hybridize(active, **kwargs)
 
 
 class HybridSequential(_Chain, HybridBlock):

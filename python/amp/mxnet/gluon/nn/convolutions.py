@@ -1,7 +1,7 @@
 """Convolutions and transposed convolutions over one, two or three axes."""
 
 from ....base import ArgumentError
-from .activations import Activation
+from .activations import activation_of
 from .layer import Layer, repeated
 
 
@@ -52,7 +52,7 @@ class _Conv(Layer):
         self.bias = None
         if use_bias:
             self.parameter("bias", (self._channels,), bias_initializer)
-        self.act = Activation(activation) if activation else None
+        self.act = activation_of(self, activation)
 
     def _weight_shape(self, in_channels):
         inputs = in_channels // self._groups

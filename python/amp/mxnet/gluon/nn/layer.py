@@ -4,7 +4,6 @@ from .... import nd, sym
 from ....base import ArgumentError
 from ....sym import Symbol
 from ..block import HybridBlock
-from ..parameter import Parameter
 
 
 class Layer(HybridBlock):
@@ -12,11 +11,14 @@ class Layer(HybridBlock):
 
     def parameter(self, name, shape, init, dtype="float32", grad_req="write"):
         """Makes a parameter of this layer; sizes of 0 are learned in the first call."""
-        setattr(self, name, Parameter(name, grad_req, shape, dtype, init=init, allow_deferred_init=True))
+        options = {"grad_req": grad_req, "dtype": dtype, "init": init, "allow_deferred_init": True}
+        setattr(self, name, self.params.get(name, shape=shape, **options))
 
     def run(self, op, data, *parameters, **attributes):
         """The operator on an array or a symbol and on parameters, None for one that is left out."""
         module = functions_of(data)
+        if isinstance(data, Symbol) and self._naming.is_named:
+            attributes = {"name": "fwd", **attributes}
         values = [value_of(parameter, data) for parameter in parameters if parameter is not None]
         return getattr(module, op)(data, *values, **attributes)
 
