@@ -188,6 +188,7 @@ struct GradientExecutor::Pending {
 
   enum class State : std::uint8_t { kNothing, kForwardDone, kForwardAgain };
 
+  void RenewOutputs(const Binding& binding);
   void SetArrays(const Binding& binding, const std::vector<NDArray>& arrays, const RandomKey& key);
   void SetOutputGradients(const Binding& binding, const std::vector<NDArray>& given);
   // Gradients that replace what is there are written in place.
@@ -273,6 +274,11 @@ void GradientExecutor::Pending::SetArrays(const Binding& binding, const std::vec
     inputs[i].As<std::int64_t>()[0] = key.seed;
     inputs[i].As<std::int64_t>()[1] = key.run;
   }
+  RenewOutputs(binding);
+}
+
+// Those of the last run belong to whom they were handed to.
+void GradientExecutor::Pending::RenewOutputs(const Binding& binding) {
   for (std::size_t i = 0; i < binding.output_types.size(); ++i) {
     outputs[i] = NDArray(binding.output_types[i].dtype, binding.output_types[i].shape);
   }
@@ -355,6 +361,7 @@ void GradientExecutor::Backward(const std::vector<NDArray>& output_gradients,
   pending.SetTargets(*binding_, gradients);
   onednn::OverlapChecker().Check(pending.inputs, pending.outputs, binding_->plan_output_names);
   const bool runs_again = pending.state == Pending::State::kForwardAgain;
+  if (runs_again) pending.RenewOutputs(*binding_);
   pending.state = Pending::State::kNothing;  // unless all goes well
   pending.session.Run(pending.inputs, pending.outputs, runs_again ? Half::kBoth : Half::kBackward);
   pending.AddToTargets(*binding_, gradients);

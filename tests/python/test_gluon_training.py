@@ -3,6 +3,7 @@
 import copy
 import gc
 import os
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -513,3 +514,57 @@ def test_the_full_poisson_loss():
     stirling = target * np.log(target) - target + 0.5 * np.log(2 * np.pi * target)
     expected = np.mean(np.exp(pred) - target * pred + np.where(target > 1, stirling, 0))
     np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_a_second_backward_pass_leaves_outputs_alone():
+    """It computes them anew, by weights that changed in between, in memory of its own."""
+    net = nn.Dense(2, in_units=3, use_bias=False)
+    net.initialize(mx.init.One())
+    net.hybridize()
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 1.0})
+    with autograd.record():
+        out = net(mx.nd.ones((1, 3)))
+        loss = (out * out).sum()
+    loss.backward(retain_graph=True)
+    seen = out.asnumpy()
+    trainer.step(1)
+    loss.backward()
+    assert out.asnumpy().tolist() == seen.tolist() == [[3, 3]]
+
+
+@pytest.mark.parametrize("anew", [False, True], ids=["the same trainer", "a new one"])
+def test_states_of_a_trainer_whose_updates_run_in_a_store(tmp_path, anew):
+    def make():
+        weight = gluon.Parameter("weight", shape=(1,), init="ones")
+        weight.initialize()
+        return weight, trainer_of(weight)
+
+    def trainer_of(weight):
+        options = {"learning_rate": 0.1, "momentum": 0.9}
+        return gluon.Trainer([weight], "sgd", options, kvstore=mx.kv.create("local"), update_on_kvstore=True)
+
+    def step(weight, trainer):
+        with autograd.record():
+            loss = weight.data() * weight.data()
+        loss.backward()
+        trainer.step(1)
+
+    weight, trainer = make()
+    for _ in range(3):
+        step(weight, trainer)
+    trainer.save_states(str(tmp_path / "states"))
+    saved = weight.data().copy()
+    step(weight, trainer)
+    expected = weight.data().asnumpy().copy()
+    weight.set_data(saved)
+    trainer = trainer_of(weight) if anew else trainer
+    trainer.load_states(str(tmp_path / "states"))
+    step(weight, trainer)
+    assert weight.data().asnumpy().tolist() == expected.tolist()
+
+
+def test_states_that_are_none():
+    update = mx.optimizer.get_updater(mx.optimizer.SGD(momentum=0.9))
+    for wrong in ([1, 2], 5, ({}, 5)):
+        with pytest.raises(amp.ArgumentError, match="no states of an optimizer"):
+            update.set_states(pickle.dumps(wrong))

@@ -113,7 +113,7 @@ class ParametersOfModule:
         self.set_params(*groups, allow_extra=allow_extra)
 
     def get_params(self):
-        """(arg_params, aux_params), {name: NDArray} each. Write with `set_params`: executors have packed copies.
+        """(arg_params, aux_params), {name: NDArray} each: copies, which training does not change.
 
         >>> mod = mx.mod.Module.load("model", 0, label_names=None)
         >>> mod.bind(data_shapes=[("data", (2, 4))])
@@ -121,7 +121,7 @@ class ParametersOfModule:
         ['fc_bias', 'fc_weight']
         """
         self._require(self._arg_params, "set_params or init_params")
-        return self._arg_params, self._aux_params
+        return tuple({name: array.copy() for name, array in own.items()} for own in (self._arg_params, self._aux_params))
 
     def share_parameters(self, other):
         """Uses the parameters and gradients of another Module, which is bound: its arrays, not copies.

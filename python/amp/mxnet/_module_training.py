@@ -12,6 +12,8 @@ from ..executor import gradient_runs
 from . import optimizer as optimizers
 from ._class_labels import class_labels_of
 
+_PLANS_KEPT = 8  # of shapes of inputs, the most recent ones
+
 
 class TrainingOfModule:
     """What Module inherits: gradients, and updates by an optimizer."""
@@ -43,8 +45,9 @@ class TrainingOfModule:
     def _forward_in_training(self, arrays):
         inputs = self._training_inputs(arrays)
         key = tuple((name, array.shape, str(array.dtype)) for name, array in inputs.items())
-        if key not in self._runs:
-            self._runs[key] = self._new_runs(inputs)
+        self._runs[key] = self._runs.pop(key, None) or self._new_runs(inputs)  # the most recent one is the last
+        if len(self._runs) > _PLANS_KEPT:
+            del self._runs[next(iter(self._runs))]
         self._last_runs, labels = self._runs[key]
         self._outputs = self._last_runs.forward({**labels, **inputs})
 

@@ -219,6 +219,7 @@ class BoundSymbol:
         for old, new in (
             (self._arguments, reshaped._arguments),
             (self._auxiliary_states, reshaped._auxiliary_states),
+            (self._gradients, reshaped._gradients),
         ):
             new.update({name: array for name, array in old.items() if array.shape == new[name].shape})
         reshaped._inputs = set(self._inputs)

@@ -59,6 +59,17 @@ class KVStore:
             for array in arrays:
                 array[...] = self._require(name)
 
+    def hold(self, key, array):
+        """The value of the key is this array itself: what is pushed changes it.
+
+        >>> store, weight = mx.kv.create("local"), amp.nd.zeros((1,))
+        >>> store.hold(0, weight)
+        >>> store.push(0, amp.nd.ones((1,)))
+        >>> weight.asnumpy()
+        array([1.], dtype=float32)
+        """
+        self._values[key] = array
+
     def pushpull(self, key, value, out=None, priority=0):
         """`push`, then `pull` to `out`, or to `value` where there is none."""
         self.push(key, value, priority)

@@ -47,7 +47,6 @@ class Trainer:
         self._set_optimizer(optimizer, optimizer_params or {})
         self._scale = self._first_scale = self._optimizer.rescale_grad
         self.loss_scaler = None
-        self._is_in_store = False
 
     def _set_optimizer(self, optimizer, options):
         if isinstance(optimizer, optimizers.Optimizer):
@@ -149,12 +148,9 @@ class Trainer:
         if not self._updates_in_store:
             self._updater(index, parameter.grad(), parameter.data())
             return
-        if not self._is_in_store:
-            self._kvstore.set_optimizer(self._optimizer)
-            for number, each in enumerate(self._params):
-                self._kvstore.init(number, each.data())
-            self._is_in_store = True
-        self._kvstore.pushpull(index, parameter.grad(), parameter.data())
+        self._kvstore.set_updater(self._updater)  # its states are those of the trainer
+        self._kvstore.hold(index, parameter.data())
+        self._kvstore.push(index, parameter.grad())
 
     def save_states(self, fname):
         """Writes the optimizer, its states, and where random numbers are, to a file, which is complete or the old one.
@@ -176,11 +172,10 @@ class Trainer:
 
     def _save(self, fname, more):
         """`save_states`, and a dict that `_load` gives back."""
-        updater = self._kvstore._updater if self._is_in_store else self._updater
         extra = {**more, "random": random.get_state()}
         if self.loss_scaler is not None:
             extra["loss_scaler"] = self.loss_scaler.state()
-        write_file(fname, training_state.joined(updater.get_states(dump_optimizer=True), extra))
+        write_file(fname, training_state.joined(self._updater.get_states(dump_optimizer=True), extra))
 
     def _load(self, fname):
         with open(fname, "rb") as file:

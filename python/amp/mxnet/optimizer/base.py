@@ -306,9 +306,13 @@ class Updater:
 
     def set_states(self, states):
         """What `get_states` gave: arrays and optimizers alone. Raises ArgumentError for anything else."""
-        loaded = _Unpickler(io.BytesIO(states)).load()
+        loaded, optimizer = _Unpickler(io.BytesIO(states)).load(), self.optimizer
         if isinstance(loaded, tuple) and len(loaded) == 2:
-            loaded, self.optimizer = loaded
+            loaded, optimizer = loaded
+        if not isinstance(loaded, dict) or not isinstance(optimizer, Optimizer):
+            kinds = f"{type(loaded).__name__} and {type(optimizer).__name__}"
+            raise ArgumentError(f"these are no states of an optimizer: expected a dict and an Optimizer, got {kinds}")
+        self.optimizer = optimizer
         self.states = {index: _arrays(state) for index, state in loaded.items()}
         self.states_synced = dict.fromkeys(self.states, False)
 

@@ -105,7 +105,7 @@ class _Round:
 
     def __init__(self, loader, pool, tasks, ahead, timeout):
         self.loader = loader  # keeps the workers alive
-        self._length = len(loader)
+        self._batches = loader._batch_sampler  # which need not have a length
         self._pool, self._tasks, self._timeout = pool, tasks, timeout
         self._under_way = deque()
         for _ in range(ahead):
@@ -120,7 +120,7 @@ class _Round:
         return self
 
     def __len__(self):
-        return self._length
+        return len(self._batches)
 
     def __next__(self):
         if not self._under_way:

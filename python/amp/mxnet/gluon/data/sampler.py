@@ -113,7 +113,9 @@ class BatchSampler(Sampler):
     def __init__(self, sampler, batch_size, last_batch="keep"):
         if last_batch not in ("keep", "discard", "rollover"):
             raise ArgumentError(f"last_batch: expected 'keep', 'discard' or 'rollover', got {last_batch!r}")
-        self._sampler, self._size, self._last = sampler, batch_size, last_batch
+        if not isinstance(batch_size, (int, np.integer)) or batch_size < 1:
+            raise ArgumentError(f"batch_size: expected a number of samples, got {batch_size!r}")
+        self._sampler, self._size, self._last = sampler, int(batch_size), last_batch
         self._left = []
 
     def __iter__(self):
