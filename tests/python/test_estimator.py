@@ -228,11 +228,6 @@ def test_mistakes_of_a_call():
         estimators.LoggingHandler(log_interval="batch")
 
 
-def test_layers_of_contrib_are_refused():
-    with pytest.raises(amp.UnsupportedError, match="compose those of mx.gluon.nn"):
-        gluon.contrib.nn.HybridConcurrent()
-
-
 # ---- handlers ----
 
 

@@ -455,3 +455,21 @@ def test_pixels_are_shuffled(factors):
     for _ in range(2):
         np.testing.assert_array_equal(layer(nd.array(x)).asnumpy(), expected)
         layer.hybridize()
+
+
+@pytest.mark.parametrize("name", ["DeformableConvolution", "ModulatedDeformableConvolution"])
+def test_deformable_convolutions_begin_as_plain_ones(name):
+    net = getattr(gluon.contrib.cnn, name)(4, kernel_size=3, padding=1, num_deformable_group=2)
+    x = numbers(2, 4, 6, 5)
+    net.initialize(mx.init.Uniform(0.5))
+    for _ in range(2):
+        with mx.autograd.record():
+            out = net(nd.array(x))
+        weight, bias = net.deformable_conv_weight.data(), net.deformable_conv_bias.data()
+        expected = nd.Convolution(nd.array(x), weight, bias, kernel=(3, 3), pad=(1, 1), num_filter=4).asnumpy()
+        np.testing.assert_allclose(out.asnumpy(), expected, rtol=1e-4, atol=1e-5)
+        out.backward()
+        assert (net.offset_weight.grad().asnumpy() != 0).any()
+        net.hybridize()
+    net.offset_bias.set_data(nd.ones(net.offset_bias.shape))
+    assert not np.allclose(net(nd.array(x)).asnumpy(), expected)

@@ -24,6 +24,7 @@ MODULES = [
     mx.contrib.tensorboard,
     mx.curves,
     mx.gluon,
+    mx.gluon.contrib.cnn,
     mx.gluon.contrib.data,
     mx.gluon.contrib.estimator,
     mx.gluon.contrib.nn,

@@ -17,7 +17,6 @@ _PACKAGE = __name__.rpartition(".")[0]
 # Dotted name below `amp.mxnet` -> reason.
 _REASONS = {
     "executor_manager": "several devices are not supported; use mx.mod.Module",
-    "gluon.contrib.cnn": "deformable convolutions are not supported",
     "gluon.contrib.data.text": _NETWORK,
     "gluon.probability": "distributions are not supported",
     "kvstore_server": "several machines are not supported",
@@ -60,7 +59,7 @@ _REASONS = {
 
 # Those of the names that are modules of MXNet: programs import them, often without need.
 _REFUSED_MODULES = (
-    "contrib.onnx contrib.quant contrib.quantization contrib.text executor_manager gluon.contrib.cnn "
+    "contrib.onnx contrib.quant contrib.quantization contrib.text executor_manager "
     "gluon.contrib.data.text gluon.probability kvstore_server library mon monitor onnx profiler rtc visualization viz"
 ).split()
 

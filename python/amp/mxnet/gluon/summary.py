@@ -6,10 +6,14 @@ from ..._arrays import flattened
 from ...base import ArgumentError
 
 
+class SummaryError(ArgumentError, AssertionError):
+    """A summary of a block whose parts do not run one by one."""
+
+
 def print_summary(block, inputs):
     """Calls `block` and prints each block inside of it: place and class, shapes of its outputs, new parameters."""
     if getattr(block, "_active", False):
-        raise ArgumentError("summary: a hybridized block runs as one graph; call it before hybridize()")
+        raise SummaryError("summary: a hybridized block runs as one graph; call it before hybridize()")
     rows, counted, handles = [("Input", _shapes(inputs), 0)], set(), []
     for name, part in _parts(block, ""):
         handles.append(part.register_forward_hook(_reporter(name, rows, counted)))
