@@ -121,7 +121,8 @@ class ParametersOfModule:
         ['fc_bias', 'fc_weight']
         """
         self._require(self._arg_params, "set_params or init_params")
-        return tuple({name: array.copy() for name, array in own.items()} for own in (self._arg_params, self._aux_params))
+        copies = [{n: array.copy() for n, array in own.items()} for own in (self._arg_params, self._aux_params)]
+        return tuple(copies)
 
     def share_parameters(self, other):
         """Uses the parameters and gradients of another Module, which is bound: its arrays, not copies.
