@@ -318,3 +318,12 @@ def test_backward_of_inference():
         bound.forward(is_train=is_train)
         bound.backward(is_train=is_train)
         assert set(bound.grad_arrays[0].asnumpy().tolist()) == kinds
+
+
+def test_outputs_may_be_gradients_of_outputs():
+    x = amp.sym.Variable("x")
+    given = amp.nd.zeros((2,))
+    bound = (x * x).bind(mx.cpu(), {"x": amp.nd.array([1, 3])}, {"x": given, "y": given}, {"x": "write", "y": "write"})
+    bound.forward(is_train=True)
+    bound.backward(bound.outputs)
+    assert given.asnumpy().tolist() == [2, 54]

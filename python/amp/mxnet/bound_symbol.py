@@ -277,6 +277,8 @@ def bind(symbol, args, aux_states, args_grad=None, grad_req="write"):
     states = _given_arrays(symbol.list_auxiliary_states(), aux_states, "aux_states")
     _types_of(symbol, {**arguments, **states})  # shapes that clash are found here
     gradients = _given_gradients(symbol, arguments, args_grad)
+    if hasattr(grad_req, "items"):
+        grad_req = {name: request for name, request in grad_req.items() if name in arguments}
     requests = requests_of(symbol, grad_req)
     requests = {name: request if name in gradients else "null" for name, request in requests.items()}
     kept = {name: array for name, array in gradients.items() if requests[name] != "null"}
