@@ -327,3 +327,13 @@ def test_outputs_may_be_gradients_of_outputs():
     bound.forward(is_train=True)
     bound.backward(bound.outputs)
     assert given.asnumpy().tolist() == [2, 54]
+
+
+def test_smaller_shapes_share_the_beginning():
+    bound = amp.sym.exp(amp.sym.Variable("x")).simple_bind(x=(4, 2), grad_req="null")
+    bound.arg_dict["x"][:] = 1
+    smaller = bound.reshape(x=(3, 2))
+    assert (smaller.arg_dict["x"].asnumpy() == 1).all()
+    smaller.arg_dict["x"][:] = 5
+    assert bound.arg_dict["x"].asnumpy()[:, 0].tolist() == [5, 5, 5, 1]
+    assert (bound.reshape(x=(5, 2)).arg_dict["x"].asnumpy() == 0).all()

@@ -206,8 +206,9 @@ class BoundSymbol:
     def reshape(self, partial_shaping=False, allow_up_sizing=False, **kwargs):
         """A BoundSymbol for other shapes of arguments ({name: shape}).
 
-        Arrays whose shapes stay are shared, packed weights included; others are new and hold zeros. Both flags have
-        no effect. Raises ArgumentError or GraphError as `simple_bind` does.
+        Arrays whose shapes stay are shared, packed weights included; smaller ones share the beginning of the old ones,
+        and larger ones are new and hold zeros. Both flags have no effect. Raises ArgumentError or GraphError as
+        `simple_bind` does.
 
         >>> bound = amp.sym.exp(amp.sym.Variable("x")).simple_bind(x=(2,))
         >>> bound.reshape(x=(5,)).outputs[0].shape
@@ -220,7 +221,7 @@ class BoundSymbol:
             (self._arguments, reshaped._arguments),
             (self._auxiliary_states, reshaped._auxiliary_states),
         ):
-            new.update({name: array for name, array in old.items() if array.shape == new[name].shape})
+            new.update({name: _beginning(array, new[name]) for name, array in old.items()})
         reshaped._inputs = set(self._inputs)
         if self._monitor is None and self._plan is not None and not self._plan.changed():
             reshaped._plan = self._plan.reshaped({**reshaped._arguments, **reshaped._auxiliary_states})
@@ -320,6 +321,15 @@ def simple_bind(symbol, shapes, dtypes, grad_req="write"):
     arrays = [{name: _packing.zeros(*type) for name, type in zip(*group)} for group in groups]
     gradients = {name: _packing.zeros(*type) for name, type in zip(*groups[0]) if requests[name] != "null"}
     return BoundSymbol(symbol, *arrays, inputs_of(symbol) & set(shapes), requests, gradients)
+
+
+def _beginning(old, new):
+    """The first elements of `old` in the shape of `new`; `new` where that is larger or of another dtype."""
+    if old.shape == new.shape:
+        return old
+    if new.size > old.size or old.dtype != new.dtype or not new.size:
+        return new
+    return old.reshape((-1,))[: new.size].reshape(new.shape)
 
 
 def _refuse_unknown(shapes):
