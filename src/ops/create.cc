@@ -90,6 +90,10 @@ struct ArangeParam {
 
 // arange(n) counts from 0 to n.
 double First(const ArangeParam& p) { return p.stop ? p.start : 0; }
+// Arrays of integers count in integers: the first value and the step are truncated, the number of values is not
+// changed.
+double InDType(const ArangeParam& p, double value) { return IsFloat(p.dtype) ? value : std::trunc(value); }
+
 double Count(const ArangeParam& p) {
   return std::max(0.0, std::ceil((p.stop.value_or(p.start) - First(p)) / p.step)) * static_cast<double>(p.repeat);
 }
@@ -125,13 +129,15 @@ void ValidateArange(ArangeParam& p) {
         .Set(RangeRule{[](const RangeQuery& q, int) {
           const auto& p = q.node.params<ArangeParam>();
           const double steps = std::max(0.0, Count(p) / static_cast<double>(p.repeat) - 1);
-          return Steps(First(p), p.step, steps);
+          return Steps(InDType(p, First(p)), InDType(p, p.step), steps);
         }})
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray>, std::span<NDArray> out) {
           const auto& p = node.params<ArangeParam>();
+          const double first = InDType(p, First(p));
+          const double step = InDType(p, p.step);
           std::vector<double> values(out[0].size());
           for (std::size_t i = 0; i < values.size(); ++i) {
-            values[i] = First(p) + p.step * static_cast<double>(static_cast<std::int64_t>(i) / p.repeat);
+            values[i] = first + step * static_cast<double>(static_cast<std::int64_t>(i) / p.repeat);
           }
           Store(values, out[0]);
         }})

@@ -318,3 +318,22 @@ def test_backward_of_inference():
         bound.forward(is_train=is_train)
         bound.backward(is_train=is_train)
         assert set(bound.grad_arrays[0].asnumpy().tolist()) == kinds
+
+
+def test_outputs_may_be_gradients_of_outputs():
+    x = amp.sym.Variable("x")
+    given = amp.nd.zeros((2,))
+    bound = (x * x).bind(mx.cpu(), {"x": amp.nd.array([1, 3])}, {"x": given, "y": given}, {"x": "write", "y": "write"})
+    bound.forward(is_train=True)
+    bound.backward(bound.outputs)
+    assert given.asnumpy().tolist() == [2, 54]
+
+
+def test_smaller_shapes_share_the_beginning():
+    bound = amp.sym.exp(amp.sym.Variable("x")).simple_bind(x=(4, 2), grad_req="null")
+    bound.arg_dict["x"][:] = 1
+    smaller = bound.reshape(x=(3, 2))
+    assert (smaller.arg_dict["x"].asnumpy() == 1).all()
+    smaller.arg_dict["x"][:] = 5
+    assert bound.arg_dict["x"].asnumpy()[:, 0].tolist() == [5, 5, 5, 1]
+    assert (bound.reshape(x=(5, 2)).arg_dict["x"].asnumpy() == 0).all()

@@ -437,3 +437,35 @@ def test_equal_contents_are_no_change():
     assert snapshot.changed() == []
     array[4] = 2
     assert snapshot.changed() == [0]
+
+
+def test_integers_are_whole_already():
+    large = amp.nd.array([50000001, -3], dtype="int32")
+    for function in (amp.nd.floor, amp.nd.ceil, amp.nd.trunc, amp.nd.fix, amp.nd.round, amp.nd.rint):
+        found = function(large)
+        assert found.dtype == np.int32 and found.asnumpy().tolist() == [50000001, -3]
+
+
+def test_ranges_of_integers_count_in_integers():
+    assert amp.nd.arange(1.3, 6, 1.3, dtype="int32").asnumpy().tolist() == [1, 2, 3, 4]
+    assert amp.nd.arange(-1.7, 3, 2.5, dtype="int64").asnumpy().tolist() == [-1, 1]
+
+
+def test_shapes_may_be_arrays():
+    row = amp.nd.array([[1.0, 2.0]])
+    assert row.broadcast_to(shape=amp.nd.array([3, 2], dtype="int64")).shape == (3, 2)
+    assert amp.nd.zeros(np.array([3, 2])).shape == (3, 2) and amp.nd.zeros(np.int64(3)).shape == (3,)
+
+
+def test_in_place_forms_share_memory():
+    array = amp.nd.ones((2, 1, 3))
+    views = [array.flatten(inplace=True), array.squeeze(inplace=True), array.expand_dims(0, inplace=True)]
+    array[0] = -1
+    assert all((view.asnumpy().reshape(2, 3)[0] == -1).all() for view in views)
+    assert array.astype("float32", copy=False) is array
+
+
+def test_an_array_of_one_element_is_written_as_a_number():
+    array = amp.nd.zeros((3,))
+    array[1] = amp.nd.array([[5.0]])
+    assert array.asnumpy().tolist() == [0, 5, 0]

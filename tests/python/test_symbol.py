@@ -455,3 +455,11 @@ def test_stubs_are_made_from_the_registry(repository, tmp_path):
     assert ast.unparse(dense.args[3].annotation) == "int"
     imported = {alias.asname for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names}
     assert set(amp.sym.__all__) <= imported
+
+
+def test_variables_that_an_operator_makes_have_its_attributes():
+    net = amp.sym.FullyConnected(amp.sym.var("x"), num_hidden=2, lr_mult=0.5, wd_mult=0, name="fc")
+    attributes = net.attr_dict()
+    assert "x" not in attributes
+    for name in ("fc_weight", "fc_bias"):
+        assert (attributes[name]["__lr_mult__"], attributes[name]["wd_mult"]) == ("0.5", "0")

@@ -16,9 +16,11 @@ _ABSOLUTE = {2: 1e-1, 4: 1e-3, 8: 1e-20}
 
 
 def _located(symbol, location, dtype):
-    """{argument: NDArray} of `dtype`; signed integers, which may be indices, stay what they are."""
+    """{argument: NDArray}: NumPy arrays in `dtype`, unless that is 'asnumpy'; arrays of integers stay what they are."""
+    if dtype == "asnumpy":
+        return arrays_of(symbol.list_arguments(), location, None)
     arrays = arrays_of(symbol.list_arguments(), location, dtype)
-    return {n: a.astype(dtype) if np.dtype(a.dtype).kind in "fu" else a for n, a in arrays.items()}
+    return {n: a if np.dtype(a.dtype).kind == "i" else a.astype(dtype) for n, a in arrays.items()}
 
 
 def numeric_grad(executor, location, aux_states=None, eps=1e-4, use_forward_train=True, dtype=np.float32):
@@ -87,6 +89,8 @@ def check_numeric_gradient(
         requests = dict(grad_nodes)
     else:
         requests = dict.fromkeys(sym.list_arguments() if grad_nodes is None else grad_nodes, "write")
+    if all(np.dtype(array.dtype).kind == "i" for array in arrays.values()):
+        arrays = {name: array.astype(dtype) for name, array in arrays.items()}  # there are no differences of integers
     _, shapes, _ = sym.infer_shape(**{name: array.shape for name, array in arrays.items()})
     weights = nd.array(np.random.default_rng(0).random(shapes[0]) + 0.1, dtype=dtype)
     weighted = sym * Variable("__weights")

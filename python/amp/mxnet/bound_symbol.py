@@ -206,8 +206,9 @@ class BoundSymbol:
     def reshape(self, partial_shaping=False, allow_up_sizing=False, **kwargs):
         """A BoundSymbol for other shapes of arguments ({name: shape}).
 
-        Arrays whose shapes stay are shared, packed weights included; others are new and hold zeros. Both flags have
-        no effect. Raises ArgumentError or GraphError as `simple_bind` does.
+        Arrays whose shapes stay are shared, packed weights included; smaller ones share the beginning of the old ones,
+        and larger ones are new and hold zeros. Both flags have no effect. Raises ArgumentError or GraphError as
+        `simple_bind` does.
 
         >>> bound = amp.sym.exp(amp.sym.Variable("x")).simple_bind(x=(2,))
         >>> bound.reshape(x=(5,)).outputs[0].shape
@@ -221,7 +222,7 @@ class BoundSymbol:
             (self._auxiliary_states, reshaped._auxiliary_states),
             (self._gradients, reshaped._gradients),
         ):
-            new.update({name: array for name, array in old.items() if array.shape == new[name].shape})
+            new.update({name: _beginning(array, new[name]) for name, array in old.items()})
         reshaped._inputs = set(self._inputs)
         if self._monitor is None and self._plan is not None and not self._plan.changed():
             reshaped._plan = self._plan.reshaped({**reshaped._arguments, **reshaped._auxiliary_states})
@@ -278,6 +279,8 @@ def bind(symbol, args, aux_states, args_grad=None, grad_req="write"):
     states = _given_arrays(symbol.list_auxiliary_states(), aux_states, "aux_states")
     _types_of(symbol, {**arguments, **states})  # shapes that clash are found here
     gradients = _given_gradients(symbol, arguments, args_grad)
+    if hasattr(grad_req, "items"):
+        grad_req = {name: request for name, request in grad_req.items() if name in arguments}
     requests = requests_of(symbol, grad_req)
     requests = {name: request if name in gradients else "null" for name, request in requests.items()}
     kept = {name: array for name, array in gradients.items() if requests[name] != "null"}
@@ -319,6 +322,15 @@ def simple_bind(symbol, shapes, dtypes, grad_req="write"):
     arrays = [{name: _packing.zeros(*type) for name, type in zip(*group)} for group in groups]
     gradients = {name: _packing.zeros(*type) for name, type in zip(*groups[0]) if requests[name] != "null"}
     return BoundSymbol(symbol, *arrays, inputs_of(symbol) & set(shapes), requests, gradients)
+
+
+def _beginning(old, new):
+    """The first elements of `old` in the shape of `new`; `new` where that is larger or of another dtype."""
+    if old.shape == new.shape:
+        return old
+    if new.size > old.size or old.dtype != new.dtype or not new.size:
+        return new
+    return old.reshape((-1,))[: new.size].reshape(new.shape)
 
 
 def _refuse_unknown(shapes):

@@ -78,7 +78,7 @@ def filled(op, shape, dtype, cls, out=None):
 
 
 def _shape(shape):
-    return (int(shape),) if hasattr(shape, "__index__") else tuple(shape)
+    return tuple(shape) if hasattr(shape, "__len__") and np.ndim(shape) else (int(shape),)
 
 
 def zeros(shape, ctx=None, dtype=None, *, device=None, stype=None, out=None):

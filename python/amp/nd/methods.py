@@ -80,8 +80,9 @@ def _in_place(name):
 
 def _fluent(name):
     def method(self, *args, **kwargs):
-        kwargs.pop("inplace", None)  # of MXNet's expand_dims, flatten and squeeze
-        return find_function(name)(self, *args, **kwargs)
+        is_in_place = kwargs.pop("inplace", False)  # of MXNet's expand_dims, flatten and squeeze
+        result = find_function(name)(self, *args, **kwargs)
+        return _core_reshape(self, result.shape) if is_in_place and not _needs_operators(self) else result
 
     method.__name__ = name
     method.__doc__ = f"`amp.nd.{name}` of this array."
@@ -155,12 +156,12 @@ def _astype(self, dtype, copy=True, order="K", casting="unsafe"):
     [1]
     <NDArray int32[1]>
     """
+    if not copy and self.dtype == _core.numpy_dtype(dtype):
+        return self
     if _needs_operators(self):
-        if not copy and self.dtype == _core.numpy_dtype(dtype):
-            return self
         return invoke("Cast", [self], {}, {"dtype": attribute_text(dtype, "dtype")})[0]
     result = _core_astype(self, dtype, copy)
-    return result if type(self) is NDArray or result is self else type(self)(result)
+    return result if type(self) is NDArray else type(self)(result)
 
 
 def _copy(self):

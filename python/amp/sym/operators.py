@@ -4,7 +4,7 @@ import functools
 import inspect
 
 from .. import _core
-from ..attribute import HIDDEN_KEYS, AttrScope
+from ..attribute import CONSTRAINT_KEY, HIDDEN_KEYS, AttrScope
 from ..base import ArgumentError, did_you_mean
 from ..name import NameManager
 from .attributes import attribute_text, value_of
@@ -179,6 +179,11 @@ def _with_starting_values(operator, name, positional, inputs, attributes):
     return {**inputs, "gamma": Variable(f"{name}_gamma", init='["Constant", {"value": 0.25}]')}
 
 
+def _is_inherited(key):
+    """Whether the variables that an operator makes have this attribute of its node, too."""
+    return key.startswith("__") and key.endswith("__") and key != CONSTRAINT_KEY
+
+
 class _SymbolOperator(Operator):
     def __init__(self, name, info):
         super().__init__(name, info, Symbol)
@@ -191,7 +196,22 @@ class _SymbolOperator(Operator):
         inputs = _with_starting_values(self.registered_name, name, positional, inputs, attributes)
         scope = AttrScope.current()
         attributes = scope.constrain({**scope.get(attr), **attributes})
+        symbol = self._apply(name, attributes, positional, inputs)
+        inherited = {key: value for key, value in attributes.items() if _is_inherited(key)}
+        missing = self._missing(symbol, name, positional, inputs) if inherited else ()
+        if not missing:
+            return symbol
+        made = {key: Symbol(_core.variable(f"{name}_{key}", inherited)) for key in missing}
+        return self._apply(name, attributes, positional, {**inputs, **made})
+
+    def _apply(self, name, attributes, positional, inputs):
         handles = {key: symbol._handle for key, symbol in inputs.items()}
         return Symbol(
             _core.apply(self.registered_name, name, attributes, [symbol._handle for symbol in positional], handles)
         )
+
+    def _missing(self, symbol, name, positional, inputs):
+        """The inputs for which `symbol` has variables that nobody gave."""
+        read = set(symbol.get_children().list_outputs()) if self._inputs else ()
+        given = {*self._order[: len(positional)], *inputs}
+        return [key for key in self._order if key in self._inputs - given and f"{name}_{key}" in read]
