@@ -247,3 +247,12 @@ def test_fused_weights_start_as_their_parts(mode):
     for name, array in cell.unpack_weights(mod.get_params()[0]).items():
         expected = 2 if name.endswith("_f_bias") else 0 if name.endswith("bias") else 1
         assert (array.asnumpy() == expected).all(), name
+
+
+def test_inputs_without_gradients_have_none():
+    mod = mx.mod.Module(mx.sym.Variable("data") * 2, label_names=None)
+    mod.bind([("data", (1, 2))], inputs_need_grad=True, grad_req="null")
+    mod.init_params()
+    mod.forward(mx.io.DataBatch([amp.nd.ones((1, 2))]), is_train=True)
+    mod.backward([amp.nd.ones((1, 2))])
+    assert mod.get_input_grads() == [None]

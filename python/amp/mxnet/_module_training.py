@@ -113,7 +113,7 @@ class TrainingOfModule:
         if not self.inputs_need_grad:
             raise ArgumentError("bind with inputs_need_grad=True")
         self._require(self._last_runs, "forward and backward")
-        gradients = [self._last_runs.gradients[name] for name in self._data_names]
+        gradients = [self._last_runs.gradients.get(name) for name in self._data_names]
         return gradients if merge_multi_context else [[gradient] for gradient in gradients]
 
     # ---- updates ----
