@@ -128,6 +128,7 @@ class BoundBodies : public BodyPlans {
     }
     CompileOptions own = options;
     own.bodies = NewBodyPlans();
+    own.num_forward_outputs.reset();  // the halves are those of the outer graph
     return BindModel({request.body.symbol(), params, "", options.machine}, inputs, own);
   }
 

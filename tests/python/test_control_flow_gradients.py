@@ -5,6 +5,7 @@ import pytest
 from control_flow_nodes import cond, foreach, is_below, is_positive, var, while_loop
 
 import amp
+import amp.mxnet as mx
 from amp import _core
 
 STEP = 1e-6
@@ -105,3 +106,26 @@ def test_a_body_without_gradient_is_named():
     loop = foreach(amp.sym.contrib.box_nms(var("x")), {"x": var("data")}, {})
     with pytest.raises(amp.UnsupportedError, match="_foreach 'loop': in its body: .* has no gradient"):
         _core.gradient_graph(loop._handle, ["data"], [], True)
+
+
+@pytest.mark.parametrize("num_outputs", [1, 2, 5])
+def test_outputs_of_the_graph_are_not_those_of_its_bodies(num_outputs):
+    """A body with two outputs in a graph that has fewer or more."""
+
+    def step(i):
+        return amp.sym.Variable("scale") * i, [i + 1]
+
+    start = amp.sym.Variable("start")
+    outputs, (last,) = mx.sym.contrib.while_loop(lambda i: (i < 3).prod(), step, [start], max_iterations=4)
+    heads = [outputs * 2, last * 3, outputs + 1, last - 1, outputs * outputs][:num_outputs]
+    bound = amp.sym.Group(heads).bind(
+        mx.cpu(),
+        {"start": mx.nd.array([1.0]), "scale": mx.nd.array([2.0])},
+        args_grad={"scale": mx.nd.zeros((1,))},
+    )
+    for _ in range(3):
+        found = bound.forward(is_train=True)
+        bound.backward([mx.nd.ones(array.shape) for array in found])
+    assert found[0].asnumpy().ravel().tolist() == [4, 8, 0, 0]
+    expected = 2 * (1 + 2) + (num_outputs > 2) * 3 + (num_outputs > 4) * 2 * 2 * (1 + 4)
+    assert bound.grad_dict["scale"].asnumpy().tolist() == [expected]
