@@ -290,7 +290,8 @@ void AddRange(const Row& row, Definition& definition) {
   for (const Interval& interval : kIntervals) {
     if (row.name != std::string_view(interval.name)) continue;
     definition.Set(RangeRule{[&row, &interval](const RangeQuery& q, int) { return RangeOf(row, interval, q.in[0]); }});
-    const bool steps = interval.wholes == Wholes::kAll && row.integer == nullptr;  // a sign survives rounding
+    // A sign survives rounding.
+    const bool steps = interval.wholes == Wholes::kAll && row.name != std::string_view("sign");
     if (steps) definition.Set(AllInputs(Sensitivity::kDiscontinuous));
     if (interval.course == Course::kWave) definition.Set(AllInputs(Sensitivity::kPeriodic));
     const bool is_infinite =
