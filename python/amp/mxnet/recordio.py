@@ -256,7 +256,7 @@ class MXIndexedRecordIO(MXRecordIO):
         return self.idx[key]
 
     def read_idx(self, idx):
-        """The record with this key. Raises ArgumentError for a key that is not there."""
+        """The record with this key. Raises ArgumentError for an unknown key."""
         return self._record_at(self._position_of(idx))[0]
 
     def write_idx(self, idx, buf):

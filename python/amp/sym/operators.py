@@ -211,7 +211,7 @@ class _SymbolOperator(Operator):
         )
 
     def _missing(self, symbol, name, positional, inputs):
-        """The inputs for which `symbol` has variables that nobody gave."""
+        """The inputs for which the call gave no symbol, so that `symbol` has new variables."""
         read = set(symbol.get_children().list_outputs()) if self._inputs else ()
         given = {*self._order[: len(positional)], *inputs}
         return [key for key in self._order if key in self._inputs - given and f"{name}_{key}" in read]

@@ -19,7 +19,7 @@ class RNNParams:
         self._prefix, self._params = prefix, {}
 
     def get(self, name, **kwargs):
-        """The variable of that name, which is made where it is not there yet."""
+        """The variable of that name, created by the first call."""
         name = self._prefix + name
         if name not in self._params:
             self._params[name] = sym.Variable(name, **kwargs)

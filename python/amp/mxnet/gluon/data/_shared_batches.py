@@ -1,6 +1,6 @@
 """Batches on their way from one process to another: large arrays lie in memory that both see.
 
-The memory has no name. Nothing is left of it when both have let go of it, however they ended.
+The memory has no name. The system frees it when both processes have closed it or ended.
 """
 
 import mmap
