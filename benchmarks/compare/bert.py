@@ -3,6 +3,7 @@
 import numpy as np
 
 LAYERS, UNITS, HEADS, HIDDEN, TOKENS, VOCABULARY = 12, 768, 12, 3072, 128, 30522
+DROPOUT = 0.1
 
 
 def inputs(random, batch):
@@ -28,7 +29,7 @@ def symbol(layers=LAYERS, units=UNITS, heads=HEADS, hidden=HIDDEN, vocabulary=VO
         steps = sym._contrib_arange_like(x, axis=0)
         positions = sym.Embedding(steps, sym.Variable("position_weight"), input_dim=512, output_dim=units)
         x = sym.broadcast_add(x, sym.expand_dims(positions, axis=1))
-        x = _norm(sym, sym.Dropout(x, p=0.1), "embed_layernorm")
+        x = _norm(sym, sym.Dropout(x, p=DROPOUT), "embed_layernorm")
         row_lengths = sym.broadcast_add(
             sym.reshape(lengths, shape=(-1, 1)), sym.reshape(sym.zeros_like(steps), shape=(1, -1))
         )
@@ -46,11 +47,11 @@ def _layer(sym, x, row_lengths, name, units, heads, hidden):
     scores = sym._contrib_interleaved_matmul_selfatt_qk(qkv, heads=heads, name=f"{name}qk")
     lengths = sym.broadcast_axis(sym.expand_dims(row_lengths, axis=1), axis=1, size=heads)
     lengths = sym.reshape(lengths, shape=(-1, 0), reverse=True)
-    attention = sym.Dropout(sym.softmax(scores, lengths, use_length=True, axis=-1), p=0.1)
+    attention = sym.Dropout(sym.softmax(scores, lengths, use_length=True, axis=-1), p=DROPOUT)
     context = sym._contrib_interleaved_matmul_selfatt_valatt(qkv, attention, heads=heads, name=f"{name}valatt")
-    x = _norm(sym, sym.Dropout(_dense(sym, context, units, f"{name}proj"), p=0.1) + x, f"{name}layernorm0")
+    x = _norm(sym, sym.Dropout(_dense(sym, context, units, f"{name}proj"), p=DROPOUT) + x, f"{name}layernorm0")
     inner = sym.LeakyReLU(_dense(sym, x, hidden, f"{name}ffn1"), act_type="gelu")
-    outer = sym.Dropout(_dense(sym, inner, units, f"{name}ffn2"), p=0.1)
+    outer = sym.Dropout(_dense(sym, inner, units, f"{name}ffn2"), p=DROPOUT)
     return _norm(sym, outer + x, f"{name}layernorm1")
 
 

@@ -6,7 +6,7 @@ look for. It takes the same inputs as the symbol.
 
 import numpy as np
 
-from .bert import HEADS, LAYERS, TOKENS
+from .bert import DROPOUT, HEADS, LAYERS, TOKENS
 from .onnx_export import Writer
 
 MASKED = -1e9
@@ -46,7 +46,12 @@ class _Bert:
             for name, ids in (("word_embed_weight", "data0"), ("token_type_embed_weight", "data1"))
         )
         positions = self.const("positions", self.params["position_weight"][None, :tokens])
-        return self.norm(self.node("Add", [self.node("Add", [words, kinds]), positions]), "embed_layernorm")
+        summed = self.node("Add", [self.node("Add", [words, kinds]), positions])
+        return self.norm(self.dropout(summed), "embed_layernorm")
+
+    def dropout(self, x):
+        """Nothing but in training."""
+        return self.node("Dropout", [x, self.const("ratio", np.float32(DROPOUT))])
 
     def dense(self, x, name):
         weight = self.const(f"{name}_weight", self.params[f"{name}_weight"].T)
@@ -68,7 +73,8 @@ class _Bert:
         root = self.const("root", np.float32(np.sqrt(self.units // self.heads)))
         scores = self.node("Div", [self.node("MatMul", [query, key]), root])
         weights = self.node("Softmax", [self.node("Add", [scores, mask])], axis=-1)
-        context = self.node("Transpose", [self.node("MatMul", [weights, value])], perm=[0, 2, 1, 3])
+        product = self.node("MatMul", [self.dropout(weights), value])
+        context = self.node("Transpose", [product], perm=[0, 2, 1, 3])
         return self.node("Reshape", [context, self.ints("merge", [0, 0, self.units])])
 
     def gelu(self, x):
@@ -78,6 +84,7 @@ class _Bert:
 
     def layer(self, x, mask, name):
         attended = self.dense(self.attention(x, mask, name), f"{name}proj")
-        x = self.norm(self.node("Add", [attended, x]), f"{name}layernorm0")
+        x = self.norm(self.node("Add", [self.dropout(attended), x]), f"{name}layernorm0")
         inner = self.gelu(self.dense(x, f"{name}ffn1"))
-        return self.norm(self.node("Add", [self.dense(inner, f"{name}ffn2"), x]), f"{name}layernorm1")
+        outer = self.dropout(self.dense(inner, f"{name}ffn2"))
+        return self.norm(self.node("Add", [outer, x]), f"{name}layernorm1")

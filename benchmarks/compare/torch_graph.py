@@ -56,6 +56,10 @@ class _Reader:
         self.values[name] = self.target.get_attr(key)
         return self.values[name]
 
+    def dropout(self, node):
+        """The probability with which a Dropout drops."""
+        return float(self.arrays[node.input[1]]) if self.training else 0.0
+
     def inputs(self, node):
         return [self.tensor(name) for name in node.input]
 
@@ -92,8 +96,11 @@ def _pool(function):
 def _matmul(graph, node, attrs):
     """With constant weights it is a linear layer, and an addition that follows its bias."""
     left, right = node.input
-    if left in graph.makers and graph.makers[left].op_type == "Softmax":
-        return _attention(graph, graph.makers[left], graph.tensor(right))
+    weights = graph.makers.get(left)
+    if weights is not None and weights.op_type == "Dropout":
+        return _attention(graph, graph.makers[weights.input[0]], graph.tensor(right), graph.dropout(weights))
+    if weights is not None and weights.op_type == "Softmax":
+        return _attention(graph, weights, graph.tensor(right))
     if right not in graph.arrays:
         return graph.call(torch.matmul, *graph.inputs(node))
     x, weight = graph.tensor(left), graph.tensor(right, np.transpose)
@@ -102,7 +109,7 @@ def _matmul(graph, node, attrs):
     return graph.values[after.output[0]]
 
 
-def _attention(graph, softmax, value):
+def _attention(graph, softmax, value, dropout=0.0):
     """softmax(q k / sqrt(size) + mask) v, for which torch has a function."""
     masked = graph.makers[softmax.input[0]]
     scaled = graph.makers[masked.input[0]]
@@ -110,7 +117,7 @@ def _attention(graph, softmax, value):
     query, key = graph.inputs(product)
     mask = graph.tensor(masked.input[1])
     key = graph.call(torch.transpose, key, -2, -1)
-    return graph.call(F.scaled_dot_product_attention, query, key, value, attn_mask=mask)
+    return graph.call(F.scaled_dot_product_attention, query, key, value, attn_mask=mask, dropout_p=dropout)
 
 
 def _reshape(graph, node, attrs):
@@ -148,6 +155,10 @@ def _layer_norm(graph, node, attrs):
     return graph.call(F.layer_norm, x, graph.arrays[node.input[1]].shape, scale, shift, attrs["epsilon"])
 
 
+def _dropout(graph, node, attrs):
+    return graph.call(F.dropout, graph.tensor(node.input[0]), graph.dropout(node), graph.training)
+
+
 def _plain(function, **fixed):
     return lambda graph, node, attrs: graph.call(function, *graph.inputs(node), **fixed)
 
@@ -166,6 +177,7 @@ OPERATORS = {
     "Concat": lambda graph, node, attrs: graph.call(torch.cat, graph.inputs(node), attrs["axis"]),
     "Conv": _convolution,
     "Div": _plain(torch.div),
+    "Dropout": _dropout,
     "Elu": _by(F.elu, "alpha"),
     "Erf": _plain(torch.erf),
     "Flatten": _by(torch.flatten, "axis"),

@@ -308,19 +308,14 @@ constexpr std::pair<const char*, Algebra> kAlgebra[] = {{"square", Algebra::kSqu
                                                         {"exp", Algebra::kExponential}};
 
 // The functions that maps have; they call the reference for others.
-constexpr std::pair<const char*, kernels::MapOp> kMapOps[] = {{"sigmoid", kernels::MapOp::kSigmoid},
-                                                              {"tanh", kernels::MapOp::kTanh},
-                                                              {"exp", kernels::MapOp::kExp},
-                                                              {"log", kernels::MapOp::kLog},
-                                                              {"sqrt", kernels::MapOp::kSqrt},
-                                                              {"square", kernels::MapOp::kSquare},
-                                                              {"abs", kernels::MapOp::kAbs},
-                                                              {"floor", kernels::MapOp::kFloor},
-                                                              {"ceil", kernels::MapOp::kCeil},
-                                                              {"trunc", kernels::MapOp::kTrunc},
-                                                              {"fix", kernels::MapOp::kTrunc},
-                                                              {"negative", kernels::MapOp::kNegative},
-                                                              {"reciprocal", kernels::MapOp::kReciprocal}};
+constexpr std::pair<const char*, kernels::MapOp> kMapOps[] = {
+    {"sigmoid", kernels::MapOp::kSigmoid},   {"tanh", kernels::MapOp::kTanh},
+    {"exp", kernels::MapOp::kExp},           {"log", kernels::MapOp::kLog},
+    {"erf", kernels::MapOp::kErf},           {"sqrt", kernels::MapOp::kSqrt},
+    {"square", kernels::MapOp::kSquare},     {"abs", kernels::MapOp::kAbs},
+    {"floor", kernels::MapOp::kFloor},       {"ceil", kernels::MapOp::kCeil},
+    {"trunc", kernels::MapOp::kTrunc},       {"fix", kernels::MapOp::kTrunc},
+    {"negative", kernels::MapOp::kNegative}, {"reciprocal", kernels::MapOp::kReciprocal}};
 
 kernels::MapStep MapStepOf(const Row& row) {
   for (const auto& [name, op] : kMapOps) {
