@@ -19,6 +19,7 @@ from ._loader import load_core
 _core = load_core()
 
 from . import attribute, base, lists, name, nd, sym  # noqa: E402 - they use the extension
+from ._alternate import alternate, mark_backward  # noqa: E402
 from ._gradient import gradient  # noqa: E402
 from .attribute import AttrScope, disable_amp, disable_graphamp  # noqa: E402
 from .base import (  # noqa: E402
@@ -63,6 +64,7 @@ __all__ = [
     "NDArray",
     "Symbol",
     "UnsupportedError",
+    "alternate",
     "attribute",
     "base",
     "convert_hybrid_block",
@@ -83,6 +85,7 @@ __all__ = [
     "lists",
     "load",
     "load_checkpoint",
+    "mark_backward",
     "model_zoo",
     "name",
     "nd",

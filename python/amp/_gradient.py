@@ -2,18 +2,18 @@
 
 from . import _core
 from .base import ArgumentError
-from .sym import Symbol
+from .sym import Group, Symbol, Variable
 
 
 def gradient(sym, wrt=None, *, head_gradients=None, is_train=True):
-    """The graph of `sym` and of its gradients: a Symbol with the outputs of `sym`, then one gradient for each name.
+    """The graph of the gradients of `sym`: a Symbol with one output for each name.
 
     The gradients are those of the sum of all outputs, each times its head gradient.
 
     - `wrt`: names of variables, in the order of the gradients; None: all arguments. The gradient of `x` is called
       `x_grad`.
-    - `head_gradients`: one Symbol or None for each output (None: ones), for instance a variable. Losses such as
-      SoftmaxOutput ignore theirs.
+    - `head_gradients`: one Symbol for each output; where one is None or missing, ones. Without the list they are
+      variables, `<output>_head_grad`. Losses such as SoftmaxOutput ignore theirs.
     - `is_train`: batch norms use the statistics of the batch and dropout drops. Dropout reads the variable
       `__random_key__`, two numbers of int64: a seed, and the number of the run.
 
@@ -21,7 +21,10 @@ def gradient(sym, wrt=None, *, head_gradients=None, is_train=True):
     a name that the outputs do not depend on, UnsupportedError for an operator that has no gradient.
 
     >>> x = amp.sym.Variable("x")
-    >>> amp.gradient(x * x, ["x"]).eval(x=amp.nd.array([3.0]))[1].asnumpy()
+    >>> square = amp.sym.square(x, name="square")
+    >>> amp.gradient(square).list_arguments()
+    ['x', 'square_output_head_grad']
+    >>> amp.gradient(square, ["x"], head_gradients=[None]).eval(x=amp.nd.array([3.0]))[0].asnumpy()
     array([6.], dtype=float32)
     """
     if not isinstance(sym, Symbol):
@@ -30,5 +33,9 @@ def gradient(sym, wrt=None, *, head_gradients=None, is_train=True):
     for name in names:
         if not isinstance(name, str):
             raise ArgumentError(f"wrt: expected names of variables, got {name!r}")
-    heads = [None if head is None else head._handle for head in head_gradients or ()]
-    return Symbol(_core.gradient(sym._handle, names, heads, bool(is_train)))
+    outputs = sym.list_outputs()
+    if head_gradients is None:
+        head_gradients = [Variable(f"{output}_head_grad") for output in outputs]
+    heads = [None if head is None else head._handle for head in head_gradients]
+    both = Symbol(_core.gradient(sym._handle, names, heads, bool(is_train)))
+    return Group([both[i] for i in range(len(outputs), len(outputs) + len(names))])

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 
 from . import _core
+from ._alternate import added_counts
 from ._arrays import readable
 from ._executor_gradients import RunsWithGradients, near_matches, profile_of
 from ._gradient_runs import GradientRuns, array_of, requests_of
@@ -216,6 +217,21 @@ class Executor(RunsWithGradients):
         reshaped._runs = None
         reshaped._set(self._handle.reshape({**(input_shapes or {}), **shapes}), self._accepted_names)
         return reshaped
+
+    def alternate_counts(self):
+        """{node: {'phase', 'native', 'f32', 'scaled'}}: which implementation ran how often since the last call.
+
+        The nodes are those that sum up products of bfloat16 operands; 'phase' is 'forward' or 'backward'. 'native' are
+        runs with bfloat16 instructions, 'f32' those in float32 (all of them on a CPU without such instructions, and on
+        the reference backend), 'scaled' those with operands scaled by powers of two. See amp.alternate.
+
+        >>> sym, args, aux = amp.load("model-symbol.json", "model-0000.params")
+        >>> run = amp.Executor(sym, args, aux, {"data": (2, 4)})  # float32
+        >>> run.alternate_counts()
+        {}
+        """
+        training = {} if self._runs is None else self._runs.handle.alternate_counts()
+        return added_counts(self._handle.alternate_counts(), training)
 
     @property
     def input_names(self):

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "dnnl/alternate_product.h"
 #include "dnnl/layout_builder.h"
 #include "dnnl/step_kind.h"
 #include "program/threads.h"
@@ -42,6 +43,8 @@ std::optional<PreparedPrimitive> PrepareOrMakeRowMajor(LayoutBuilder* builder, S
   return Prepare(*step, types, out, InputLayouts(*builder, *step));
 }
 
+bool MayRunAlternate(const Step& step) { return step.alternate && *step.alternate != AlternateMode::kF32; }
+
 }  // namespace
 
 void AssignPrimitive(LayoutBuilder* builder, Step step) {
@@ -56,6 +59,11 @@ void AssignPrimitive(LayoutBuilder* builder, Step step) {
   if (is_slow && assign_instead != nullptr && assign_instead(builder, given)) return;
   if (!prepared) {
     return builder->Reject(step, std::string("oneDNN has no ") + KindOf(step.spec).name + " for these types");
+  }
+  if (step.alternate) builder->KeepCasts(step.inputs);
+  if (MayRunAlternate(step) &&
+      !AlternateProduct::IsPossible(step, *prepared, InputTypes(*builder, step), builder->TypeOf(step.outputs[0]))) {
+    return builder->Reject(step, "oneDNN has no float32 primitive that keeps small numbers here");
   }
   for (std::size_t i = 0; i < step.inputs.size(); ++i) {
     step.inputs[i] =

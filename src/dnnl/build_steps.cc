@@ -1,5 +1,9 @@
 #include "dnnl/build_steps.h"
 
+#include "dnnl/product_nodes.h"
+#include "program/machine_table.h"
+#include "program/step_features.h"
+
 namespace amp::onednn {
 namespace {
 
@@ -7,13 +11,35 @@ std::size_t ScratchBytes(const CompiledStep& step, const std::optional<PreparedP
   return prepared ? prepared->scratchpad.get_size() : step.kernel->ScratchBytes();
 }
 
+// In float32 the operands are cast; scaling reads and writes them and the result once more.
+bool PrefersScaled(const Step& step, const LaidOutProgram& program, const MachineTable* machine) {
+  if (machine == nullptr) return true;
+  StepTypes wide = program.TypesOf(step);
+  double bytes = 0;
+  for (std::vector<TensorType>* types : {&wide.inputs, &wide.outputs}) {
+    for (TensorType& type : *types) {
+      type.dtype = DType::kFloat32;
+      bytes += static_cast<double>(type.shape.size()) * 4;
+    }
+  }
+  const double native = machine->Seconds(amp::FeaturesOf(step, program.TypesOf(step)));
+  return native < machine->Seconds(amp::FeaturesOf(step, wide)) + machine->TrafficSeconds(bytes);
+}
+
 }  // namespace
 
-std::shared_ptr<CompiledPlan> BuildSteps(LaidOutProgram* program) {
+std::shared_ptr<CompiledPlan> BuildSteps(LaidOutProgram* program, const MachineTable* machine) {
   auto plan = std::make_shared<CompiledPlan>();
   for (std::size_t i = 0; i < program->program.steps.size(); ++i) {
     const auto& prepared = program->prepared[i];
-    CompiledStep step = BuildStep(program->program.steps[i], prepared, *program);
+    const Step& source = program->program.steps[i];
+    CompiledStep step = BuildStep(source, prepared, *program);
+    step.implementation = ImplementationOf(source, program->TypesOf(source));
+    const bool may_differ = source.alternate && *source.alternate != AlternateMode::kF32;
+    if (may_differ && prepared && step.implementation == Implementation::kNative) {
+      step.alternate = std::make_shared<const AlternateProduct>(source, *prepared, *program,
+                                                                PrefersScaled(source, *program, machine));
+    }
     const std::size_t bytes = ScratchBytes(step, prepared);
     if (bytes != 0) {
       const TensorType type{DType::kUInt8, Shape{static_cast<std::int64_t>(bytes)}};

@@ -5,9 +5,14 @@
 
 #include "dnnl/compiled_plan.h"
 
+namespace amp {
+class MachineTable;
+}  // namespace amp
+
 namespace amp::onednn {
 
 // Everything but where the memory is. Scratch memory becomes values of the program.
-std::shared_ptr<CompiledPlan> BuildSteps(LaidOutProgram* program);
+// `machine`: its times say which alternate implementation is the faster one; null: scaling is.
+std::shared_ptr<CompiledPlan> BuildSteps(LaidOutProgram* program, const MachineTable* machine);
 
 }  // namespace amp::onednn

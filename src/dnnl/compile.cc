@@ -1,6 +1,7 @@
 // The stages of a plan, one call per stage.
 #include "dnnl/compile.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "dnnl/assign_layouts.h"
@@ -11,6 +12,7 @@
 #include "dnnl/fold_pads.h"
 #include "dnnl/fuse_post_ops.h"
 #include "dnnl/plan_memory.h"
+#include "dnnl/product_nodes.h"
 #include "dnnl/share_sums.h"
 #include "dnnl/summarise.h"
 #include "nnvm/dump.h"
@@ -33,6 +35,7 @@ struct LoweredModel {
   std::vector<std::string> input_names;
   std::vector<std::string> taken;  // parameters that bodies of control flow have taken
   std::vector<LayerDecision> decisions;
+  bool keeps_denormals = false;  // some step has to
 };
 
 // What has other readers stays: a plan for other shapes may need it as it was given.
@@ -65,7 +68,9 @@ LoweredModel LowerAndLayOut(const Model& model, const CompileOptions& options, C
       is_fast && options.kernels != nullptr && options.backend == Backend::kOneDnn && PassEnabled("ChooseKernels");
   const KernelConditions conditions{options.machine.get(), kernels::HasWinograd(kernels::WinogradKind::kF2x2BF16),
                                     OneDnnHasAvx512(), EffectiveThreads(options.num_threads)};
-  LowerOptions lower_options{.reference = options.backend == Backend::kReference, .native_bf16 = OneDnnHasBF16()};
+  LowerOptions lower_options{.reference = options.backend == Backend::kReference,
+                             .native_bf16 = OneDnnHasBF16(),
+                             .alternate = options.alternate};
   if (options.machine != nullptr && OneDnnHasBF16()) {
     lower_options.in_float32 = GraphCosts(*options.machine, model).FasterInFloat32();
   }
@@ -76,6 +81,8 @@ LoweredModel LowerAndLayOut(const Model& model, const CompileOptions& options, C
     // Lower: each node becomes steps as its operator's definition says; later stages do not look at operators.
     LoweredGraph lowered = Lower(model, lower_options);
     store->AddArrays(lowered.constants);
+    const bool keeps_denormals = std::any_of(lowered.program.steps.begin(), lowered.program.steps.end(),
+                                             [](const Step& step) { return step.alternate.has_value(); });
     // What another plan of this model packed already is a constant now, and is not computed again.
     RemoveKnownConstants(*store, &lowered.program);
     // FoldPads: first, because pads stand between what may be fused.
@@ -98,7 +105,8 @@ LoweredModel LowerAndLayOut(const Model& model, const CompileOptions& options, C
     LaidOutProgram program = AssignLayouts(options.mode, std::move(lowered.program), num_forward, *store);
     if (program.unsupported.empty() && program.do_not_fuse.empty()) {
       KeepShared(model, &taken);
-      return {std::move(program), std::move(lowered.input_names), std::move(taken), std::move(decisions)};
+      return {std::move(program), std::move(lowered.input_names), std::move(taken), std::move(decisions),
+              keeps_denormals};
     }
     // Nodes for which the library has no primitive are lowered again, to their reference kernels. That adds at least
     // one node per round, so the loop ends.
@@ -119,14 +127,15 @@ std::shared_ptr<const Plan> Compile(const Model& model, const CompileOptions& op
   const ThreadScope threads(num_threads);
   const std::lock_guard lock(store->mutex());  // plans of one model are built one after the other
 
-  auto [program, input_names, taken, decisions] = LowerAndLayOut(model, options, store.get());
+  auto [program, input_names, taken, decisions, keeps_denormals] = LowerAndLayOut(model, options, store.get());
   // FoldConstants: before memory is planned, so that packed weights and their sources take no room in the arena.
   program = FoldConstants(std::move(program), std::move(taken), store.get());
   // ShareSums: adds the copies that primitives which add to their destination need.
   program = ShareSums(std::move(program));
   // BuildSteps: from here on it is known how much scratch memory each step needs.
-  const std::shared_ptr<CompiledPlan> compiled = BuildSteps(&program);
+  const std::shared_ptr<CompiledPlan> compiled = BuildSteps(&program, options.machine.get());
   compiled->num_threads = num_threads;
+  compiled->keeps_denormals = keeps_denormals;
   // PlanMemory: after it every value has its place.
   PlanMemory(program, compiled.get());
 
@@ -140,6 +149,7 @@ std::shared_ptr<const Plan> Compile(const Model& model, const CompileOptions& op
   plan->summary = Summarise(model.graph(), program, *compiled, store->bytes() + program.own_constant_bytes + in_bodies);
   plan->features = FeaturesOf(program);
   plan->decisions = std::move(decisions);
+  plan->products = ProductNodesOf(model.graph(), model.types(), program);
   plan->compiled = compiled;
   DumpText("plan", [&] { return plan->summary.Print(); });
   if (EnvFlag("AMP_VERBOSE")) fmt::print(stderr, "{}", plan->summary.Print());

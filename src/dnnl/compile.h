@@ -8,6 +8,7 @@
 
 #include "dnnl/bind_options.h"
 #include "dnnl/plan.h"
+#include "passes/alternate.h"
 #include "passes/model.h"
 #include "passes/numeric_mode.h"
 
@@ -39,6 +40,7 @@ struct CompileOptions {
   std::shared_ptr<const KernelChooser> kernels = nullptr;
   // The plan has two halves, see Session: the first so many outputs, and the others. nullopt: one.
   std::optional<std::size_t> num_forward_outputs = {};
+  AlternateSettings alternate = {};  // which nodes keep small numbers
 };
 
 // A store that holds the parameters of a model, to be shared by all its plans.

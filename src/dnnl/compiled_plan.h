@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "dnnl/alternate_product.h"
 #include "dnnl/laid_out_program.h"
 #include "dnnl/own_kernel.h"
 
@@ -19,7 +20,9 @@ struct CompiledStep {
   std::shared_ptr<const OwnKernel> kernel;
   std::vector<ValueId> inputs, outputs;
   std::optional<ValueId> scratch;
-  NodeId node = 0;  // the graph node that it is part of
+  NodeId node = 0;                                              // the graph node that it is part of
+  Implementation implementation = Implementation::kF32;         // of a sum of products, unless `alternate` decides
+  std::shared_ptr<const AlternateProduct> alternate = nullptr;  // looks at the operands of each run
 };
 
 // Without scratch memory, which is a value of its own.
@@ -43,6 +46,7 @@ class CompiledPlan {
   std::size_t arena_bytes = 0;
   std::size_t num_forward_steps = 0;  // the steps behind them are the backward half
   int num_threads = 1;
+  bool keeps_denormals = false;  // some node of it may not lose them: runs clear flush-to-zero
 };
 
 // By value.

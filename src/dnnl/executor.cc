@@ -112,6 +112,11 @@ RunProfile Executor::Profile(const std::vector<NDArray>& inputs, int runs) {
   return recorder.Result();
 }
 
+std::vector<AlternateCounts> Executor::TakeAlternateCounts() {
+  const onednn::RunLock::Holder lock(&run_lock_);
+  return session_->TakeAlternateCounts();
+}
+
 std::vector<NDArray> Executor::NewOutputs() const {
   std::vector<NDArray> outputs;
   for (const TensorType& type : plan_->output_types) outputs.emplace_back(type.dtype, type.shape);

@@ -50,6 +50,9 @@ class Executor {
   // runs than one.
   RunProfile Profile(const std::vector<NDArray>& inputs, int runs);
 
+  // Which implementations the sums of products of bfloat16 ran since the last call, in graph order.
+  std::vector<AlternateCounts> TakeAlternateCounts();
+
   const PlanSummary& summary() const { return plan_->summary; }
   const Symbol& symbol() const { return parts_.model.symbol; }  // after conversion, where reduce_precision asked for it
   // A sentence for the user where the binding is not what was asked for (no native bfloat16), else "".

@@ -1,5 +1,6 @@
 #include "dnnl/executor_options.h"
 
+#include "dnnl/backward_guard.h"
 #include "dnnl/bound_bodies.h"
 #include "program/kernel_chooser.h"
 #include "program/machine_table.h"
@@ -16,12 +17,15 @@ std::shared_ptr<const KernelChooser> ChooserOf(const BindOptions& options, const
 }  // namespace
 
 CompileOptions CompileOptionsFor(const BindOptions& options, const std::shared_ptr<const MachineTable>& machine) {
+  AlternateSettings alternate = CurrentAlternate();
+  alternate.is_backward = BackwardGuard::IsBackward();
   return {.backend = options.backend ? *options.backend : DefaultBackend(),
           .num_threads = options.num_threads,
           .mode = options.mode,
           .machine = machine,
           .bodies = NewBodyPlans(),
-          .kernels = ChooserOf(options, machine.get())};
+          .kernels = ChooserOf(options, machine.get()),
+          .alternate = alternate};
 }
 
 }  // namespace amp::onednn

@@ -91,6 +91,7 @@ class Fuser {
 
   bool Extend(StepId host, StepId reader) {
     const StepSpec& spec = graph_.step(reader).spec;
+    if (!KeepsSmallNumbers(host, reader)) return false;
     if (const auto* eltwise = std::get_if<EltwiseSpec>(&spec)) {
       return IsAllowed(*eltwise, host) && merger_.Merge(host, reader, {{*eltwise}}, {});
     }
@@ -99,6 +100,20 @@ class Fuser {
     if (std::holds_alternative<PReluSpec>(spec)) return ExtendByPRelu(host, reader);
     if (std::holds_alternative<ScaleShiftSpec>(spec)) return ExtendByScaleShift(host, reader);
     return Narrow(host, reader);
+  }
+
+  bool IsAlternate(StepId id) const { return graph_.step(id).alternate.has_value(); }
+
+  // Where the host writes bfloat16 by the library's rounding, which its own results survive, the reader may add to them
+  // or clip them, but not scale them down.
+  bool KeepsSmallNumbers(StepId host, StepId reader) const {
+    const Step &first = graph_.step(host), &second = graph_.step(reader);
+    const bool rounds = IsAlternate(host) && graph_.type(second.outputs[0]).dtype == DType::kBFloat16;
+    if (!rounds) return true;
+    const auto* binary = std::get_if<BinarySpec>(&second.spec);
+    const auto* eltwise = std::get_if<EltwiseSpec>(&second.spec);
+    return first.alternate != AlternateMode::kF32 &&
+           ((binary != nullptr && binary->kind == BinaryKind::kAdd) || (eltwise != nullptr && BoundsOf(*eltwise)));
   }
 
   bool IsAllowed(const EltwiseSpec& spec, StepId host) const {
@@ -175,7 +190,8 @@ class Fuser {
   // A cast of the result, where the primitive can write the other dtype itself. Softmax cannot well: it keeps
   // exponentials in its destination, rounded.
   bool Narrow(StepId host, StepId reader) {
-    const bool is_cast = fast_ && !std::holds_alternative<SoftmaxSpec>(graph_.step(host).spec) &&
+    const bool is_cast = fast_ && !IsAlternate(host) && !IsAlternate(reader) &&
+                         !std::holds_alternative<SoftmaxSpec>(graph_.step(host).spec) &&
                          std::holds_alternative<CastSpec>(graph_.step(reader).spec);
     return is_cast && IsFloat32OrBF16(graph_.step(reader).outputs[0]) &&
            IsFloat32OrBF16(graph_.step(host).outputs[0]) && merger_.Merge(host, reader, {}, {});
@@ -205,7 +221,7 @@ class Fuser {
   // Where a widening cast stands before a step that can read the narrow dtype itself.
   void AbsorbInputCast(StepId id) {
     const bool reads_both = std::holds_alternative<ScaleShiftSpec>(graph_.step(id).spec);
-    if (!reads_both && !(fast_ && ConvertsDTypes(graph_.step(id)))) return;
+    if (!reads_both && !(fast_ && ConvertsDTypes(graph_.step(id)) && !IsAlternate(id))) return;
     const auto cast = graph_.producer(graph_.step(id).inputs[0]);
     if (!cast || !std::holds_alternative<CastSpec>(graph_.step(*cast).spec)) return;
     const ValueId narrow = graph_.step(*cast).inputs[0], wide = graph_.step(*cast).outputs[0];

@@ -369,6 +369,11 @@ void GradientExecutor::Backward(const std::vector<NDArray>& output_gradients,
   if (retain) pending.state = Pending::State::kForwardAgain;
 }
 
+std::vector<AlternateCounts> GradientExecutor::TakeAlternateCounts() {
+  const onednn::RunLock::Holder lock(&pending_->lock);
+  return pending_->session.TakeAlternateCounts();
+}
+
 RunProfile GradientExecutor::Profile(const std::vector<NDArray>& inputs, int runs) {
   if (runs < 1) Throw<ArgumentError>("runs: expected 1 or more, got {}", runs);
   RequireInputs(binding_->names, binding_->types, inputs);

@@ -73,6 +73,9 @@ class GradientExecutor {
   void Backward(const std::vector<NDArray>& output_gradients, const std::vector<GradientTarget>& gradients,
                 bool retain = false);
 
+  // Which implementations the sums of products of bfloat16 ran since the last call, in graph order.
+  std::vector<AlternateCounts> TakeAlternateCounts();
+
   // Runs forward and backward `runs` times and once before that, and tells where the time went. States do not move.
   RunProfile Profile(const std::vector<NDArray>& inputs, int runs);
 

@@ -4,7 +4,9 @@
 #include <set>
 #include <utility>
 
+#include "dnnl/backward_guard.h"
 #include "nnvm/error.h"
+#include "passes/alternate.h"
 
 namespace amp {
 namespace {
@@ -23,7 +25,8 @@ void AppendToKey(const std::string& text, std::string* key) { *key += fmt::forma
 
 std::vector<NDArray> GraphRunner::Run(const std::string& key, const std::vector<NDArray>& arrays,
                                       const std::function<GraphOverArrays()>& make) {
-  const auto plan = plans_.Get(WithTypes(key, arrays), [&] { return Bind(make(), arrays); });
+  const std::string settings = CurrentAlternate().Key() + (BackwardGuard::IsBackward() ? "b" : "f");
+  const auto plan = plans_.Get(WithTypes(settings + key, arrays), [&] { return Bind(make(), arrays); });
   std::vector<NDArray> inputs;
   for (const std::size_t i : plan->order) inputs.push_back(arrays[i]);
   return plan->executor->Run(inputs);

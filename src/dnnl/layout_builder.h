@@ -49,6 +49,10 @@ class LayoutBuilder {
 
   // `result` is a cast of `source`: a reorder of the result may read the source instead.
   void SetCastSource(ValueId result, ValueId source) { cast_sources_[result] = source; }
+  // Their reorders read these values themselves: the library's rounding loses denormals.
+  void KeepCasts(const std::vector<ValueId>& results) {
+    for (const ValueId v : results) cast_sources_.erase(v);
+  }
   // The step that writes v, if v has memory of its own that no step reads yet and is no output of the program.
   std::optional<std::size_t> UnreadWriterOf(ValueId v) const;
   void ReplacePrimitive(std::size_t step, PreparedPrimitive prepared) { result_.prepared[step] = std::move(prepared); }

@@ -99,6 +99,14 @@ Desc WithDType(const Desc& desc, DType dtype) {
   return tag ? Desc(desc.get_dims(), type, tag->tag) : Desc();
 }
 
+bool HaveSameOrder(const Desc& a, const Desc& b) {
+  constexpr auto kBlocked = dnnl::memory::format_kind::blocked;
+  return a.get_format_kind() == kBlocked && b.get_format_kind() == kBlocked && a.get_dims() == b.get_dims() &&
+         a.get_padded_dims() == b.get_padded_dims() && a.get_submemory_offset() == b.get_submemory_offset() &&
+         a.get_strides() == b.get_strides() && a.get_inner_blks() == b.get_inner_blks() &&
+         a.get_inner_idxs() == b.get_inner_idxs();
+}
+
 Desc DenseLike(const Desc& like, const TensorType& type) {
   if (!IsStrided(like)) return PlainDesc(type);
   const auto order = like.get_strides();

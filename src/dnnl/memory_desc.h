@@ -19,6 +19,8 @@ Desc AnyDesc(const TensorType& type);           // layout left to the primitive
 bool IsRowMajor(const Desc& desc);
 // `desc` with another element type; an empty descriptor where its layout cannot be named.
 Desc WithDType(const Desc& desc, DType dtype);
+// Element i of both lies in the same place, counted in elements; their types may differ.
+bool HaveSameOrder(const Desc& a, const Desc& b);
 // Row-major with the channels (axis 1) moved behind everything else.
 Desc ChannelsLast(const TensorType& type);
 // Dense memory for `type` with the axes in the same order as in `like`; row-major where `like` is blocked.

@@ -2,6 +2,7 @@
 // sessions.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,6 +24,16 @@ struct PlanStep {
   std::vector<std::string> fused = {};      // the nodes whose work is done with it
   std::optional<KernelChoice> choice = {};  // where several kernels could compute it
   bool is_backward = false;                 // of a plan in two halves: runs in the second one
+  // "auto", "f32" or "scaled" where it may not lose small numbers, else "": see passes/alternate.h.
+  std::string alternate = {};
+};
+
+// How often a sum of products that reads bfloat16 ran which implementation: bfloat16 instructions, or one of those that
+// keep small numbers (passes/alternate.h).
+struct AlternateCounts {
+  std::string node;
+  bool is_backward = false;
+  std::int64_t native = 0, f32 = 0, scaled = 0;
 };
 
 // What people want to know about a plan.
@@ -42,6 +53,13 @@ namespace onednn {
 
 class CompiledPlan;  // holds oneDNN objects
 
+// A node, and the steps of the plan that compute it.
+struct ProductNode {
+  std::string name;
+  bool is_backward = false;
+  std::vector<std::size_t> steps;
+};
+
 struct Plan {
   std::vector<std::string> input_names;
   std::vector<TensorType> input_types;
@@ -49,6 +67,7 @@ struct Plan {
   PlanSummary summary;
   std::vector<StepFeatures> features;    // by step of the summary
   std::vector<LayerDecision> decisions;  // of ChooseKernels
+  std::vector<ProductNode> products;     // of bfloat16 operands, in graph order
   std::shared_ptr<const CompiledPlan> compiled;
 };
 

@@ -2,9 +2,12 @@
 
 #include <chrono>
 #include <optional>
+#include <utility>
 
 #include "dnnl/compiled_plan.h"
 #include "dnnl/engine.h"
+#include "dnnl/product_nodes.h"
+#include "kernels/float_mode.h"
 #include "program/threads.h"
 
 namespace amp::onednn {
@@ -14,6 +17,7 @@ struct Session::State {
     arena = AllocateAligned(compiled.arena_bytes);
     data.resize(compiled.layouts.size());
     memories.resize(compiled.layouts.size());
+    counts.resize(compiled.steps.size());
     for (const CompiledStep& step : compiled.steps) Bind(step);
   }
 
@@ -49,15 +53,28 @@ struct Session::State {
 
   void RunSteps(Half half) {
     const auto [begin, end] = StepsOf(half);
+    const kernels::FloatModeScope mode(Mode());
     for (std::size_t i = begin; i < end; ++i) RunStep(i);
     stream.wait();
   }
 
+  kernels::FloatMode Mode() const {
+    return compiled.keeps_denormals ? kernels::FloatMode::KeepsDenormals() : kernels::FloatMode::Current();
+  }
+
   void RunStep(std::size_t i) {
     const CompiledStep& step = compiled.steps[i];
+    const Implementation chosen = step.alternate ? step.alternate->Choose(data) : step.implementation;
+    ++counts[i][static_cast<std::size_t>(chosen)];
+    if (step.alternate && chosen != Implementation::kNative) return RunAlternate(step, chosen);
     if (step.primitive) return Execute(step, arguments[i]);
     step.kernel->Run(KernelOperands(step.inputs, step.outputs, data, compiled.first_bytes,
                                     step.scratch ? data[*step.scratch] : nullptr));
+  }
+
+  void RunAlternate(const CompiledStep& step, Implementation chosen) {
+    const ThreadScope threads(step.num_threads != 0 ? step.num_threads : compiled.num_threads);
+    step.alternate->Run(chosen, data, stream, &alternate_memory);
   }
 
   void Execute(const CompiledStep& step, const std::vector<dnnl_exec_arg_t>& args) {
@@ -81,6 +98,8 @@ struct Session::State {
   std::vector<dnnl::memory> memories;                            // by value
   std::vector<std::vector<dnnl_exec_arg_t>> arguments;           // by step; the memories are those above
   std::vector<std::pair<ValueId, std::size_t>> inputs, outputs;  // values in callers' memory
+  std::vector<RunCounts> counts;                                 // by step
+  AlternateMemory alternate_memory;
 };
 
 Session::Session(std::shared_ptr<const Plan> plan) : state_(std::make_unique<State>(std::move(plan))) {}
@@ -101,6 +120,11 @@ void Session::Run(std::span<const void* const> inputs, std::span<void* const> ou
   state.RunSteps(Half::kBoth);
 }
 
+std::vector<AlternateCounts> Session::TakeAlternateCounts() {
+  const std::vector<RunCounts> counts = std::exchange(state_->counts, std::vector<RunCounts>(state_->counts.size()));
+  return CountsOf(state_->plan->products, counts);
+}
+
 void Session::RunProfiled(const std::vector<NDArray>& inputs, std::vector<NDArray>& outputs,
                           std::vector<double>* seconds, Half half) {
   State& state = *state_;
@@ -108,6 +132,7 @@ void Session::RunProfiled(const std::vector<NDArray>& inputs, std::vector<NDArra
   seconds->resize(state.compiled.steps.size());
   state.SetArrays(inputs, outputs);
   const auto [first, last] = state.StepsOf(half);
+  const kernels::FloatModeScope mode(state.Mode());
   for (std::size_t i = first; i < last; ++i) {
     const auto begin = std::chrono::steady_clock::now();
     state.RunStep(i);

@@ -26,6 +26,9 @@ class Session {
   void Run(const std::vector<NDArray>& inputs, std::vector<NDArray>& outputs, Half half = Half::kBoth);
   // The same on the memory of such arrays.
   void Run(std::span<const void* const> inputs, std::span<void* const> outputs);
+  // Of the products of the plan, runs since the last call.
+  std::vector<AlternateCounts> TakeAlternateCounts();
+
   // The first, with the seconds of each step. `seconds` goes by step of the plan; a half fills in its own.
   void RunProfiled(const std::vector<NDArray>& inputs, std::vector<NDArray>& outputs, std::vector<double>* seconds,
                    Half half = Half::kBoth);

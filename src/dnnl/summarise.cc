@@ -27,9 +27,10 @@ std::string PlanSummary::Print() const {
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const PlanStep& step = steps[i];
     const std::string fused = step.fused.empty() ? "" : " + " + JoinSome(step.fused, 99);
-    text += fmt::format("{:4} {:14} {:24} {:8} {}{}{}{}\n", i, step.kind, step.implementation, step.layout, step.node,
+    text += fmt::format("{:4} {:14} {:24} {:8} {}{}{}{}{}\n", i, step.kind, step.implementation, step.layout, step.node,
                         fused, step.reason.empty() ? "" : "  (" + step.reason + ")",
-                        step.choice ? TextOf(*step.choice) : "");
+                        step.choice ? TextOf(*step.choice) : "",
+                        step.alternate.empty() ? "" : "  [keeps small numbers: " + step.alternate + "]");
   }
   return text;
 }
@@ -85,6 +86,7 @@ PlanStep Describe(const Graph& graph, const LaidOutProgram& program, const Compi
   described.fused = FusedNames(graph, step);
   described.choice = ChoiceOf(step, prepared.has_value());
   described.is_backward = step.is_backward;
+  if (step.alternate) described.alternate = NameOf(*step.alternate);
   return described;
 }
 

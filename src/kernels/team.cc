@@ -141,6 +141,7 @@ void Team::Begin(int parts, PartFunction function, void* context) {
   function_ = function;
   context_ = context;
   num_parts_ = parts;
+  mode_ = FloatMode::Current();
   const int cpu = sched_getcpu();
   if (cpu != callers_cpu_.load(std::memory_order_relaxed)) callers_cpu_.store(cpu, std::memory_order_relaxed);
   any_part_ = false;
@@ -166,7 +167,10 @@ void Team::TryCompute(int part, int taker) {
   if (!state.compare_exchange_strong(posted, region + kTaken)) return;
   if (taker != 0) parts_[part].taker.store(taker, std::memory_order_relaxed);
   EnterRegion({part, num_parts_, this});
-  function_(context_);
+  {
+    const FloatModeScope mode(mode_);
+    function_(context_);
+  }
   LeaveRegion();
   if (state.exchange(region + kDone) == region + kAwaited) FutexWake(state, 1);
 }

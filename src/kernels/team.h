@@ -3,7 +3,8 @@
 // Each part is computed exactly once. The caller computes part 0 and then those that no thread has begun, so a region
 // ends although a helper does not run at the moment. Only a part that was begun is waited for: with spinning at first,
 // then, if another program keeps the helper from its CPU, by lending it the caller's. A thread that has nothing to do
-// spins for a moment and then sleeps. docs/threads.md has the measurements behind this.
+// spins for a moment and then sleeps. Helpers compute with the caller's float mode. docs/threads.md has the
+// measurements behind this.
 #pragma once
 
 #include <sched.h>
@@ -12,6 +13,8 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+
+#include "kernels/float_mode.h"
 
 namespace amp::kernels {
 
@@ -76,6 +79,7 @@ class Team {
   PartFunction function_ = nullptr;
   void* context_ = nullptr;
   int num_parts_ = 0;
+  FloatMode mode_ = FloatMode::KeepsDenormals();
   std::atomic<std::uint32_t> sequence_{0};  // changes with each
   alignas(128) std::atomic<std::uint32_t> arrived_{0};
   std::atomic<std::uint32_t> passed_{0};  // barriers

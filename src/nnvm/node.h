@@ -23,6 +23,8 @@ struct NodeEntry {
 };
 
 enum class Phase : std::uint8_t { kForward, kBackward };
+// In files: "1" on nodes of the backward phase.
+inline constexpr const char* kBackwardAttr = "__backward__";
 
 class Node {
   struct Passkey {};

@@ -165,6 +165,7 @@ std::map<std::string, AttrMap> Symbol::AttrDict() const {
   const Graph graph = ToGraph();
   for (const NodePtr& node : graph.nodes()) {
     if (!node->attrs().empty()) dict[node->name()] = node->attrs();
+    if (node->phase() == Phase::kBackward) dict[node->name()][kBackwardAttr] = "1";
   }
   return dict;
 }

@@ -247,6 +247,10 @@ class Reader {
     spec.op = raw.op == "null" ? nullptr : OpRegistry::Get().Find(kMXNetDomain, raw.op);
     spec.name = std::move(raw.name);
     spec.attrs = std::move(raw.attrs);
+    if (const auto mark = spec.attrs.find(kBackwardAttr); mark != spec.attrs.end()) {
+      if (mark->second == "1") spec.phase = Phase::kBackward;
+      spec.attrs.erase(mark);
+    }
     for (const auto& [id, index] : raw.inputs) {
       spec.inputs.push_back(EntryOf(id, index, "node '" + Quotable(spec.name) + "'"));
     }
@@ -283,7 +287,9 @@ nlohmann::ordered_json NodeJson(const Graph& graph, NodeId id) {
   nlohmann::ordered_json json;
   json["op"] = node.op_name();
   json["name"] = node.name();
-  if (!node.attrs().empty()) json["attrs"] = node.attrs();
+  AttrMap attrs = node.attrs();
+  if (node.phase() == Phase::kBackward) attrs[kBackwardAttr] = "1";
+  if (!attrs.empty()) json["attrs"] = attrs;
   json["inputs"] = nlohmann::ordered_json::array();
   const auto inputs = graph.InputsOf(id);
   for (std::size_t slot = 0; slot < inputs.size(); ++slot) {

@@ -57,8 +57,12 @@ class KernelChoices {
     std::vector<std::size_t> taken = {0};  // how many steps before
   };
 
+  // Other kernels would be other arithmetic, or round in other places, than what keeps small numbers.
+  bool IsFixed(StepId id) const { return graph_.step(id).alternate.has_value(); }
+
   void ChooseAlone(StepId id) {
     const Step& step = graph_.step(id);
+    if (IsFixed(id) && *step.alternate != AlternateMode::kF32) return;
     Layer layer{{"", {KernelOption{kLibraryKernel}}}, {step}};
     AddCandidates(SiteOf(step), &layer);
     if (layer.steps.size() == 1) return;
@@ -109,7 +113,7 @@ class KernelChoices {
       const Step& step = graph_.step(producers.empty() ? id : producers.back());
       if (step.inputs.empty() || constant_[step.inputs[0]] || !graph_.OnlyReader(step.inputs[0])) break;
       const auto producer = graph_.producer(step.inputs[0]);
-      if (!producer) break;
+      if (!producer || IsFixed(*producer) || IsFixed(id)) break;
       producers.push_back(*producer);
     }
     return producers;

@@ -122,7 +122,31 @@ class Lowerer {
     return false;
   }
 
+  // Elements that only move keep their bits in any case.
+  std::optional<AlternateMode> AlternateOfNode(NodeId id) const {
+    const Node& node = graph_.node(id);
+    const std::optional<AlternateMode> mode = AlternateOf(node, options_.alternate);
+    if (!mode || FactsOf(node).arithmetic == Arithmetic::kMovesData || !TouchesBFloat16(id)) return std::nullopt;
+    const bool multiplies_bfloat16 =
+        FactsOf(node).arithmetic == Arithmetic::kAccumulates && options_.native_bf16 && !InFloat32(id);
+    return multiplies_bfloat16 ? mode : AlternateMode::kF32;
+  }
+
+  bool TouchesBFloat16(NodeId id) const {
+    const auto is_bf16 = [&](EntryId entry) { return types_[entry].dtype == DType::kBFloat16; };
+    const auto inputs = graph_.InputsOf(id);
+    if (std::any_of(inputs.begin(), inputs.end(), is_bf16)) return true;
+    for (int i = 0; i < graph_.node(id).num_outputs(); ++i) {
+      if (is_bf16(graph_.EntryOf(id, i))) return true;
+    }
+    return false;
+  }
+
   void Finish(NodeId id, const LowerContext& context) {
+    if (const std::optional<AlternateMode> mode = AlternateOfNode(id)) {
+      std::vector<Step>& steps = program().steps;
+      for (std::size_t i = steps.size(); i-- > 0 && steps[i].node == id;) steps[i].alternate = mode;
+    }
     if (DependsOnInputShape(id)) {
       std::vector<Step>& steps = program().steps;
       for (std::size_t i = steps.size(); i-- > 0 && steps[i].node == id;) steps[i].depends_on_input_shape = true;
@@ -133,9 +157,11 @@ class Lowerer {
     }
   }
 
+  bool InFloat32(NodeId id) const { return !options_.in_float32.empty() && options_.in_float32[id]; }
+
   Emulation EmulationOf(NodeId id) const {
-    const bool in_float32 = !options_.in_float32.empty() && options_.in_float32[id];
-    return Emulation(options_.native_bf16 && !in_float32);
+    const bool is_exact = AlternateOfNode(id) == AlternateMode::kF32;
+    return Emulation(options_.native_bf16 && !InFloat32(id) && !is_exact);
   }
 
   bool LowerByRule(NodeId id, LowerContext* context) {

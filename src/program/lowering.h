@@ -18,6 +18,7 @@ struct LowerOptions {
   bool native_bf16 = true;
   // By NodeId: the node computes in float32 between casts all the same; empty: none does.
   std::vector<bool> in_float32 = {};
+  AlternateSettings alternate = {.backward = false};
   // Nodes that a later stage cannot run, with the reason: they run on their reference kernels.
   std::map<NodeId, std::string> unsupported = {};
   // Makes plans of bodies of control flow; null: they run on reference kernels.

@@ -22,6 +22,7 @@
 #include "kernels/winograd.h"
 #include "nnvm/graph.h"
 #include "nnvm/ndarray.h"
+#include "passes/alternate.h"
 #include "program/kernel_choice.h"
 #include "program/kernel_operands.h"
 
@@ -339,6 +340,8 @@ struct Step {
   std::vector<NodeId> fused = {};           // the nodes that its post-ops, a wider input or a narrower output stand for
   std::optional<KernelChoice> choice = {};  // where several kernels can compute it and someone chose
   bool is_backward = false;                 // of a program in two halves: runs in the second one
+  // It may not lose denormals (passes/alternate.h). kF32: nothing of it is bfloat16 arithmetic, and casts round.
+  std::optional<AlternateMode> alternate = {};
 };
 
 enum class ValueSource : std::uint8_t { kInput, kConstant, kComputed };

@@ -75,6 +75,7 @@ void BindRegistry(py::module_& module);
 void BindSymbol(py::module_& module);
 void BindConvert(py::module_& module);
 void BindGradient(py::module_& module);
+void BindAlternate(py::module_& module);
 void BindExecutor(py::module_& module);
 void BindGradientExecutor(py::module_& module);
 void BindOperators(py::module_& module);

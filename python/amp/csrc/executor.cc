@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "alternate.h"
 #include "bindings.h"
 #include "convert_options.h"
 #include "dnnl/cpu_info.h"
@@ -117,6 +118,8 @@ void BindSummary(py::module_& module) {
       .def_readonly("layout", &PlanStep::layout, "Memory layout of the output.")
       .def_readonly("reason", &PlanStep::reason, "Why a reorder or a fallback is there.")
       .def_readonly("fused", &PlanStep::fused, "Names of the nodes whose work is done with it.")
+      .def_readonly("alternate", &PlanStep::alternate,
+                    "'auto', 'f32' or 'scaled' where the step may not lose small numbers, else ''.")
       .def_readonly("is_backward", &PlanStep::is_backward, "Whether it belongs to the gradients' half of a plan.")
       .def_property_readonly(
           "choice", [](const PlanStep& step) { return step.choice ? step.choice->kernel : ""; },
@@ -160,6 +163,7 @@ py::list StepList(const RunProfile& profile) {
     entry["choice"] = step.choice ? step.choice->kernel : "";
     entry["is_tuned"] = step.choice && step.choice->is_tuned;
     entry["is_backward"] = step.is_backward;
+    entry["alternate"] = step.alternate;
     entry["dtype"] = IsKnown(cost.dtype) ? NameOf(cost.dtype) : "";
     entry["flops"] = cost.flops;
     entry["bytes"] = cost.bytes();
@@ -230,6 +234,7 @@ void BindExecutor(py::module_& module) {
       .def("output_types", [](const Executor& self) { return TypeList(self.output_types()); })
       .def("symbol", &Executor::symbol)
       .def("summary", &Executor::summary)
+      .def("alternate_counts", [](Executor& self) { return CountsDict(self.TakeAlternateCounts()); })
       .def("notice", &Executor::notice);
   module.def(
       "cpu_info",

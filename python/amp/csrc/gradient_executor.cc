@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "alternate.h"
 #include "bindings.h"
 #include "convert_options.h"
 #include "gil.h"
@@ -103,6 +104,7 @@ void BindGradientExecutor(py::module_& module) {
       .def("gradient_types", [](const GradientExecutor& self) { return TypeList(self.gradient_types()); })
       .def("symbol", &GradientExecutor::symbol)
       .def("summary", &GradientExecutor::summary)
+      .def("alternate_counts", [](GradientExecutor& self) { return CountsDict(self.TakeAlternateCounts()); })
       .def("notice", &GradientExecutor::notice);
 }
 

@@ -11,6 +11,7 @@ PYBIND11_MODULE(_core, module) {
   amp::python::BindSymbol(module);
   amp::python::BindConvert(module);
   amp::python::BindGradient(module);
+  amp::python::BindAlternate(module);
   amp::python::BindExecutor(module);
   amp::python::BindGradientExecutor(module);
   amp::python::BindOperators(module);

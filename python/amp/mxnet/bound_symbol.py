@@ -7,7 +7,8 @@ sees what they hold.
 import numbers
 import types
 
-from .. import _autocast, nd
+from .. import _autocast, _core, nd
+from .._alternate import added_counts, alternate
 from .._arrays import readable
 from .._gradient_runs import requests_of
 from ..base import ArgumentError, did_you_mean
@@ -44,6 +45,7 @@ class BoundSymbol:
         self._monitor = None
         self._outputs = None
         self._awaits_backward = False  # the last forward run was for training
+        self._alternate = _core.alternate_settings()  # of plans, which are built when they are needed
 
     # ---- arrays ----
 
@@ -178,18 +180,31 @@ class BoundSymbol:
     def _runs_with_gradients(self, is_train):
         is_train = bool(is_train)
         if is_train not in self._runs:
-            self._runs[is_train] = gradient_runs(
-                self._symbol,
-                self._arguments,
-                self._auxiliary_states,
-                {},
-                self._requests,
-                is_explicit=False,
-                gradients=self._gradients,
-                is_train=is_train,
-                reduce_precision=_autocast.conversion(),
-            )
+            with alternate(**self._alternate):
+                self._runs[is_train] = gradient_runs(
+                    self._symbol,
+                    self._arguments,
+                    self._auxiliary_states,
+                    {},
+                    self._requests,
+                    is_explicit=False,
+                    gradients=self._gradients,
+                    is_train=is_train,
+                    reduce_precision=_autocast.conversion(),
+                )
         return self._runs[is_train]
+
+    def alternate_counts(self):
+        """Which implementations ran since the last call, as `amp.Executor.alternate_counts` tells it.
+
+        >>> bound = amp.sym.exp(amp.sym.Variable("x")).simple_bind(x=(2,))
+        >>> bound.alternate_counts()
+        {}
+        """
+        plans = [runs.handle.alternate_counts() for runs in self._runs.values()]
+        if self._plan is not None:
+            plans.append(self._plan.executor.alternate_counts())
+        return added_counts(*plans)
 
     def set_monitor_callback(self, callback, monitor_all=False):
         """From now on each call shows every operator's results: `callback(name, NDArray)`; None ends that.
@@ -244,14 +259,15 @@ class BoundSymbol:
     def _built(self, packed):
         """An executor that has packed these arrays; the other arguments are passed."""
         inputs = {name: array for name, array in self._arguments.items() if name not in packed}
-        return _Executor(
-            self._symbol,
-            {name: array for name, array in packed.items() if name in self._arguments},
-            {name: array for name, array in packed.items() if name in self._auxiliary_states},
-            {name: array.shape for name, array in inputs.items()},
-            input_dtypes={name: array.dtype for name, array in inputs.items()},
-            monitor=self._monitor is not None,
-        )
+        with alternate(**self._alternate):
+            return _Executor(
+                self._symbol,
+                {name: array for name, array in packed.items() if name in self._arguments},
+                {name: array for name, array in packed.items() if name in self._auxiliary_states},
+                {name: array.shape for name, array in inputs.items()},
+                input_dtypes={name: array.dtype for name, array in inputs.items()},
+                monitor=self._monitor is not None,
+            )
 
     # ---- seeing inside ----
 

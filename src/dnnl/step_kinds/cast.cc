@@ -50,7 +50,7 @@ void AssignCast(LayoutBuilder* builder, Step step) {
     layout = PlainDesc(type);
   }
   builder->SetLayout(out, layout);
-  if (builder->is_fast()) builder->SetCastSource(out, step.inputs[0]);
+  if (builder->is_fast() && !step.alternate) builder->SetCastSource(out, step.inputs[0]);
   builder->Append(std::move(step));
 }
 

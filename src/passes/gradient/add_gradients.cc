@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "nnvm/error.h"
+#include "passes/alternate.h"
 #include "passes/gradient/gradient_rule.h"
 #include "passes/infer.h"
 
@@ -110,6 +111,7 @@ class GradientBuilder {
   NodePtr Make(const Node& forward, const std::string& op, AttrMap attrs, std::vector<NodeEntry> inputs,
                Subgraphs subgraphs = {}) {
     attrs[kForwardNodeAttr] = forward.name();
+    if (const std::string* alternate = forward.FindAttr(kAlternateAttr)) attrs[kAlternateAttr] = *alternate;
     return Node::Make({&OpRegistry::Get().Require(kMXNetDomain, op),
                        UniqueName(forward.name() + "_backward"),
                        std::move(attrs),

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "passes/alternate.h"
 #include "passes/infer.h"
 #include "passes/tiling_accumulation.h"
 
@@ -83,7 +84,8 @@ class EqualMerger {
 const MergePolicy kMergeEqual{
     [](const Graph&, NodeId) { return true; },
     [](const std::string& attr) {
-      return !IsHiddenKey(attr) || attr == kOutDTypeAttr || attr == kTilingAccumAttr || attr == kTileKAttr;
+      return !IsHiddenKey(attr) || attr == kOutDTypeAttr || attr == kTilingAccumAttr || attr == kTileKAttr ||
+             attr == kAlternateAttr;
     },
 };
 

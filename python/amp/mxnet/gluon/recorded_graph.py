@@ -62,7 +62,8 @@ class RecordedGraph:
         """The plan of such a run, or None where an operator has no gradient: that is an error of backward."""
         is_asked = tuple(map(_recording.is_recorded, inputs))
         types = tuple((array.dtype, array.shape) for array in inputs)
-        key = names, types, is_asked, _recording.modes.is_training
+        settings = tuple(_core.alternate_settings().values())
+        key = names, types, is_asked, _recording.modes.is_training, settings
         with self._lock:
             if key in self._plans:
                 self._plans[key] = self._plans.pop(key)  # the most recent one is the last

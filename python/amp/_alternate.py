@@ -1,0 +1,76 @@
+"""Which nodes keep small numbers: the alternate implementation of sums of products."""
+
+from contextlib import contextmanager
+
+from . import _core
+from .base import ArgumentError
+from .sym import Symbol
+
+MODES = ("auto", "f32", "scaled")
+
+
+@contextmanager
+def alternate(forward=None, backward=None, mode=None):
+    """`with alternate(...):` says which nodes keep numbers below 1.18e-38, which bfloat16 instructions treat as zero.
+
+    It holds for plans that this thread builds inside of the block (executors, bound symbols, hybridized blocks) and for
+    operators that it runs on arrays. What is None stays as it is: as an outer block says, then as the environment
+    variables AMP_BF16_ALT_IMPL and AMP_BF16_ALT_MODE do, and at last: backward nodes only, in mode 'auto'.
+
+    - `forward`, `backward`: whether nodes of this phase run their alternate implementation. A node with the attribute
+      `__alt_impl__` ('0' or '1') follows that.
+    - `mode`: 'auto' looks at the operands of each run and uses bfloat16 instructions where they lose nothing that
+      matters; 'f32' multiplies in float32; 'scaled' scales the operands by powers of two, where that is exact.
+
+    Raises ArgumentError for other values. See docs/small_numbers.md.
+
+    >>> x = np.full((1, 1), 2.0**-127, dtype="bfloat16")
+    >>> with amp.alternate(forward=True, mode="f32"):
+    ...     run = amp.Executor(amp.sym.dot(amp.sym.Variable("x"), amp.sym.Variable("y")), {}, {},
+    ...                        {"x": (1, 1), "y": (1, 1)}, input_dtypes="bfloat16", machine="any")
+    >>> float(run(x, np.ones((1, 1), dtype="bfloat16"))[0].asnumpy()[0, 0]) == 2.0**-127
+    True
+    """
+    for name, given in (("forward", forward), ("backward", backward)):
+        if given is not None and not isinstance(given, bool):
+            raise ArgumentError(f"{name}: expected None, True or False, got {given!r}")
+    if mode is not None and mode not in MODES:
+        raise ArgumentError(f"mode: expected None, 'auto', 'f32' or 'scaled', got {mode!r}")
+    scope = _core.AlternateScope(forward, backward, mode)
+    try:
+        yield
+    finally:
+        del scope
+
+
+def mark_backward(sym, boundary):
+    """The Symbol whose backward nodes are those that descend from `boundary`, a list of names of nodes.
+
+    Imported training graphs do not say where their backward pass begins. The boundary are the variables that hold the
+    gradients of outputs, or the operator that stands between both passes, which is marked itself. What the subgraphs of
+    a marked node hold is marked, too. Files keep the mark as the attribute `__backward__`. An empty boundary takes all
+    marks away. Raises ArgumentError for a name that the symbol does not have.
+
+    >>> y = amp.sym.exp(amp.sym.Variable("x"), name="y")
+    >>> gradient = amp.sym.elemwise_mul(y, amp.sym.Variable("head"), name="dy")
+    >>> amp.mark_backward(gradient, ["head"]).attr_dict()
+    {'dy': {'__backward__': '1'}}
+    """
+    if not isinstance(sym, Symbol):
+        raise ArgumentError(f"sym: expected a Symbol, got {type(sym).__name__}")
+    names = [boundary] if isinstance(boundary, str) else list(boundary)
+    for name in names:
+        if not isinstance(name, str):
+            raise ArgumentError(f"boundary: expected names of nodes, got {name!r}")
+    return Symbol(_core.mark_backward(sym._handle, names))
+
+
+def added_counts(*counts):
+    """Counts of several plans of one model, by node."""
+    total = {}
+    for one in counts:
+        for node, entry in one.items():
+            known = total.setdefault(node, {**entry, **dict.fromkeys(("native", "f32", "scaled"), 0)})
+            for implementation in ("native", "f32", "scaled"):
+                known[implementation] += entry[implementation]
+    return total
