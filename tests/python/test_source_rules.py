@@ -110,7 +110,7 @@ def test_no_include_circle():
     assert len(done) > 200
 
 
-@pytest.mark.parametrize("room", ["nnvm", "passes", "program", "dnnl"])
+@pytest.mark.parametrize("room", ["nnvm", "passes", "program", "dnnl", "dist"])
 def test_every_source_has_the_header_of_its_name(room):
     without = [
         str(path.relative_to(SOURCE))
