@@ -68,7 +68,7 @@ void SetSeparate(const Step& step, const LaidOutProgram& program, kernels::Atten
   const Shape& values = program.TypeOf(step.inputs[2]).shape;
   const int rank = queries.rank();
   job->num_batch = queries[0];
-  job->num_heads = rank == 4 ? queries[1] : 1;
+  job->num_heads = job->num_kv_heads = rank == 4 ? queries[1] : 1;
   job->num_queries = queries[rank - 2];
   job->num_keys = values[rank - 2];
   job->size = queries[rank - 1];
@@ -83,7 +83,7 @@ void SetSeparate(const Step& step, const LaidOutProgram& program, kernels::Atten
 void SetInterleaved(const Step& step, const LaidOutProgram& program, kernels::Attention* job) {
   const Shape& all = program.TypeOf(step.inputs[0]).shape;
   job->num_batch = all[1];
-  job->num_heads = all[2];
+  job->num_heads = job->num_kv_heads = all[2];
   job->num_queries = job->num_keys = all[0];
   job->size = job->value_size = all[4];
   const Dims in = program.layouts[step.inputs[0]].get_strides(), out = program.layouts[step.outputs[0]].get_strides();
@@ -95,6 +95,7 @@ std::unique_ptr<const OwnKernel> MakeAttention(const Step& step, const LaidOutPr
   const auto& spec = std::get<AttentionSpec>(step.spec);
   kernels::Attention job;
   job.is_bf16 = program.TypeOf(step.inputs[0]).dtype == DType::kBFloat16;
+  job.p_is_bf16 = job.is_bf16;
   job.out_is_bf16 = program.TypeOf(step.outputs[0]).dtype == DType::kBFloat16;
   job.scale = spec.scale;
   job.num_threads = kernels::NumThreads();
