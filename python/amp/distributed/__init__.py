@@ -12,6 +12,7 @@ over the ranks; `gluon.Trainer(kvstore="mpi")` trains one model on each rank's p
 from ._comm import Comm, current_comm, group
 from ._local import run_local
 from ._mpi import mpi
+from ._ring import ring_attention, ring_attention_backward
 from ._split import join_from_ring, split_for_ring
 
 __all__ = [
@@ -20,6 +21,8 @@ __all__ = [
     "group",
     "join_from_ring",
     "mpi",
+    "ring_attention",
+    "ring_attention_backward",
     "run_local",
     "split_for_ring",
 ]

@@ -21,7 +21,7 @@ def split_for_ring(x, rank, size, axis):
         raise ArgumentError(f"split_for_ring: expected a rank from 0 to {size - 1}, got {rank!r}")
     if array.shape[axis] % (2 * size):
         raise ArgumentError(
-            f"split_for_ring: {array.shape[axis]} positions cannot be cut into {2 * size} equal chunks, two for each rank"
+            f"split_for_ring: {array.shape[axis]} positions cannot be cut into {2 * size} equal chunks, two of a rank"
         )
     chunks = np.split(array, 2 * size, axis)
     return _like(x, np.concatenate([chunks[rank], chunks[2 * size - 1 - rank]], axis))

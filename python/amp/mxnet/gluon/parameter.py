@@ -65,7 +65,7 @@ class Parameter(GradientOfParameter):
         self.lr_mult, self.wd_mult, self.init = lr_mult, wd_mult, init
         self.allow_deferred_init = allow_deferred_init
         self._waiting = None  # the default initializer, while the shape is open
-        self._share = None  # writes to a new array what all ranks begin with
+        self.when_filled = None  # what is done with the array of first values
         self._shape = None if shape is None else _shape_of(shape)
         self._dtype = _core.numpy_dtype(dtype_name(dtype))
 
@@ -151,17 +151,10 @@ class Parameter(GradientOfParameter):
         array = copy.copy(NDArray(np.zeros(self._shape, np.float32)))  # in memory of its own
         with _recording.scope(is_recording=False):
             self._fill(array, *self._waiting)
-            if self._share is not None:
-                self._share(array)
+            if self.when_filled is not None:
+                self.when_filled(array)
         self._waiting = None
         self._hold(array.astype(self._dtype, copy=False))
-
-    def share_first_value(self, share):
-        """Calls `share`, which writes what all ranks begin with to an array: now, or when there is one."""
-        if self._array is not None:
-            share(self._array)
-        else:
-            self._share = share
 
     def _fill(self, array, init, default_init):
         own = init if init is not None else self.init

@@ -21,7 +21,10 @@ def dtype_of(weight_grad_reduce):
 def begin_alike(parameters, comm):
     """Gives all ranks the parameters of rank 0, now or when their shapes are known."""
     for parameter in parameters:
-        parameter.share_first_value(comm.broadcast)
+        if parameter._data is None:
+            parameter.when_filled = comm.broadcast
+        else:
+            comm.broadcast(parameter.data())
 
 
 class GradientReducer:

@@ -1,17 +1,16 @@
 """`Trainer`: updates the parameters of blocks by their gradients."""
 
-from ..._paths import write_file
 from ...base import ArgumentError
 from .. import kvstore as stores
 from .. import optimizer as optimizers
-from .. import random
-from . import reduced_gradients, training_state
+from . import reduced_gradients
 from .parameter import Parameter
+from .training_state import SavedTraining
 
 __all__ = ["Trainer"]
 
 
-class Trainer:
+class Trainer(SavedTraining):
     """An optimizer for a list or dict of Parameters.
 
     `optimizer` is a name, with `optimizer_params` ({option: value}), or an Optimizer. A rank has one device: `kvstore`
@@ -187,43 +186,6 @@ class Trainer:
         self._kvstore.set_updater(self._updater)  # its states are those of the trainer
         self._kvstore.hold(index, parameter.data())
         self._kvstore.push(index, parameter.grad())
-
-    def save_states(self, fname):
-        """Writes the optimizer, its states, and where random numbers are, to a file, which is complete or the old one.
-
-        Training that goes on with these and with the parameters gives the bits of training that was not interrupted.
-        """
-        self._save(fname, {})
-
-    def load_states(self, fname):
-        """Reads what `save_states` wrote. Raises ArgumentError for other files; older ones have no random numbers.
-
-        >>> weight = mx.gluon.Parameter("weight", shape=(1,))
-        >>> weight.initialize()
-        >>> trainer = mx.gluon.Trainer([weight], "adam")
-        >>> trainer.save_states("trainer.states")
-        >>> trainer.load_states("trainer.states")
-        """
-        self._load(fname)
-
-    def _save(self, fname, more):
-        """`save_states`, and a dict that `_load` gives back."""
-        extra = {**more, "random": random.get_state()}
-        if self.loss_scaler is not None:
-            extra["loss_scaler"] = self.loss_scaler.state()
-        write_file(fname, training_state.joined(self._updater.get_states(dump_optimizer=True), extra))
-
-    def _load(self, fname):
-        with open(fname, "rb") as file:
-            states, extra = training_state.divided(file.read())
-        self._updater.set_states(states)
-        self._optimizer = self._updater.optimizer
-        self._optimizer.param_dict = dict(enumerate(self._params))
-        if "random" in extra:
-            random.set_state(extra["random"])
-        if "loss_scaler" in extra and self.loss_scaler is not None:
-            self.loss_scaler.set_state(extra["loss_scaler"])
-        return extra
 
 
 def _parameters(params):
