@@ -139,7 +139,7 @@ def test_patterns_that_were_renamed_do_not_come_back(pattern):
 
 def test_outputs_are_not_called_heads():
     """But in attention, and where a file says so."""
-    allowed = ("attention", "selfatt", "symbol_json", "amp_attention", "interleaved")
+    allowed = ("attention", "ring", "selfatt", "symbol_json", "amp_attention", "interleaved")
     found = [
         str(path.relative_to(SOURCE))
         for path in sources()
