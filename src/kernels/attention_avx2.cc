@@ -17,7 +17,6 @@ constexpr std::int64_t kKeyBlock = 512;
 inline std::int64_t RoundUp(std::int64_t x, std::int64_t unit) { return (x + unit - 1) / unit * unit; }
 inline std::int64_t Smaller(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
 inline std::int64_t KeyBlock(const Attention& job) { return job.key_block == 0 ? kKeyBlock : job.key_block; }
-inline __m256 Larger(__m256 a, __m256 b) { return _mm256_max_ps(a, b); }  // b where one is a NaN
 inline __m256 Plus(__m256 a, __m256 b) { return _mm256_add_ps(a, b); }
 
 // f of all lanes, in a fixed order.
@@ -26,53 +25,6 @@ float Combined(__m256 x, F f) {
   x = f(x, _mm256_permute2f128_ps(x, x, 1));
   x = f(x, _mm256_permute_ps(x, 0x4E));
   return _mm256_cvtss_f32(f(x, _mm256_permute_ps(x, 0xB1)));
-}
-
-// e^x for x <= 0, to about one unit in the last place; 0 below -104. A NaN stays one.
-__m256 Exp(__m256 x) {
-  x = Larger(_mm256_set1_ps(-110.0f), x);
-  const __m256 n = _mm256_round_ps(_mm256_mul_ps(x, _mm256_set1_ps(1.44269504088896341f)),
-                                   _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-  // ln 2 in two parts, the first with zeros at its end.
-  __m256 r = _mm256_fnmadd_ps(n, _mm256_set1_ps(0.693145751953125f), x);
-  r = _mm256_fnmadd_ps(n, _mm256_set1_ps(1.42860682030941723e-6f), r);
-  // Taylor's series: on |r| <= ln(2) / 2 its next term is 5e-9.
-  __m256 p = _mm256_set1_ps(1.0f / 5040);
-  p = _mm256_fmadd_ps(p, r, _mm256_set1_ps(1.0f / 720));
-  p = _mm256_fmadd_ps(p, r, _mm256_set1_ps(1.0f / 120));
-  p = _mm256_fmadd_ps(p, r, _mm256_set1_ps(1.0f / 24));
-  p = _mm256_fmadd_ps(p, r, _mm256_set1_ps(1.0f / 6));
-  p = _mm256_fmadd_ps(p, r, _mm256_set1_ps(0.5f));
-  p = _mm256_fmadd_ps(p, r, _mm256_set1_ps(1.0f));
-  p = _mm256_fmadd_ps(p, r, _mm256_set1_ps(1.0f));
-  // 2^n in two factors: the result may be a denormal.
-  const __m256i exponent = _mm256_cvtps_epi32(n), half = _mm256_srai_epi32(exponent, 1);
-  const __m256i bias = _mm256_set1_epi32(127), other = _mm256_sub_epi32(exponent, half);
-  p = _mm256_mul_ps(p, _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(half, bias), 23)));
-  return _mm256_mul_ps(p, _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(other, bias), 23)));
-}
-
-// Lane j of row i becomes lane i of row j.
-void Transpose(__m256 (&r)[8]) {
-  __m256 t[8], u[8];
-#pragma GCC unroll 4
-  for (int i = 0; i < 8; i += 2) {
-    t[i] = _mm256_unpacklo_ps(r[i], r[i + 1]);
-    t[i + 1] = _mm256_unpackhi_ps(r[i], r[i + 1]);
-  }
-  // Then u[4 i + j] holds lanes j and 4 + j of rows 4 i to 4 i + 3, in its halves.
-#pragma GCC unroll 2
-  for (int i = 0; i < 8; i += 4) {
-    u[i] = _mm256_shuffle_ps(t[i], t[i + 2], 0x44);
-    u[i + 1] = _mm256_shuffle_ps(t[i], t[i + 2], 0xEE);
-    u[i + 2] = _mm256_shuffle_ps(t[i + 1], t[i + 3], 0x44);
-    u[i + 3] = _mm256_shuffle_ps(t[i + 1], t[i + 3], 0xEE);
-  }
-#pragma GCC unroll 4
-  for (int j = 0; j < 4; ++j) {
-    r[j] = _mm256_permute2f128_ps(u[j], u[4 + j], 0x20);
-    r[4 + j] = _mm256_permute2f128_ps(u[j], u[4 + j], 0x31);
-  }
 }
 
 // c (kNumRows, 8 kNumVectors) = a b, added to factors[row] * c where there are factors. `a_row` and `c_row` are the
@@ -250,14 +202,8 @@ class Kernel {
 
   // The keys from `key` on, before `end`, that the query sees.
   __m256 SeenLanes(std::int64_t row, std::int64_t key, std::int64_t end) const {
-    const std::int64_t count = Smaller(kLanes, Smaller(seen_[row], end) - key);
-    const __m256i lanes = Lanes(count);
-    if (part_.data.mask == nullptr || count <= 0) return _mm256_castsi256_ps(lanes);
-    const std::uint8_t* mask = part_.data.mask + row * job_.seen.row + key;
-    std::uint64_t bytes = 0;
-    for (std::int64_t i = 0; i < count; ++i) bytes |= static_cast<std::uint64_t>(mask[i]) << (8 * i);
-    const __m256i shown = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<long long>(bytes)));
-    return _mm256_castsi256_ps(_mm256_and_si256(lanes, _mm256_cmpgt_epi32(shown, _mm256_setzero_si256())));
+    const std::uint8_t* mask = part_.data.mask == nullptr ? nullptr : part_.data.mask + row * job_.seen.row + key;
+    return amp::kernels::SeenLanes(mask, Smaller(seen_[row], end) - key);
   }
 
   // Scores become weights, relative to the largest score so far; returns what earlier sums are to be multiplied by.

@@ -1,6 +1,7 @@
 #include "kernels/attention_backward.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "kernels/float_bits.h"
 #include "kernels/parallel.h"
@@ -211,15 +212,22 @@ std::int64_t QuerySumRow(const AttentionBackward& job) { return RoundUp(job.forw
 
 const AttentionBackwardTable& ActiveAttentionBackwardTable() {
   static const AttentionBackwardTable& table =
-      BestTable<AttentionBackwardTable>({{Isa::kGeneric, AttentionBackwardTableGeneric}});
+      BestTable<AttentionBackwardTable>({{Isa::kGeneric, AttentionBackwardTableGeneric},
+                                         {Isa::kAvx2, AttentionBackwardTableAvx2},
+                                         {Isa::kAvx512, AttentionBackwardTableAvx512}});
   return table;
 }
 
 std::size_t AttentionBackwardScratchBytes(const AttentionBackward& job) {
+  constexpr std::pair<Isa, const AttentionBackwardTable* (*)()> kGetters[] = {
+      {Isa::kGeneric, AttentionBackwardTableGeneric},
+      {Isa::kAvx2, AttentionBackwardTableAvx2},
+      {Isa::kAvx512, AttentionBackwardTableAvx512}};
   const Parts parts(job.forward);
   std::size_t most = 0;  // of any table that the CPU can run: tests choose theirs
-  for (const AttentionBackwardTable* table : {AttentionBackwardTableGeneric()}) {
-    most = std::max(most, Memory(job, parts, table->scratch_bytes(job, parts.keys)).total);
+  for (const auto& [isa, getter] : kGetters) {
+    const AttentionBackwardTable* table = isa <= CpuIsa() ? getter() : nullptr;
+    if (table != nullptr) most = std::max(most, Memory(job, parts, table->scratch_bytes(job, parts.keys)).total);
   }
   return most;
 }

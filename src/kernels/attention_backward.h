@@ -54,6 +54,9 @@ struct AttentionBackwardTable {
   void (*run)(const AttentionBackward& job, const AttentionBackwardPart& part, void* scratch);
 };
 const AttentionBackwardTable* AttentionBackwardTableGeneric();
+// Null where the compiler was not told to make code for it.
+const AttentionBackwardTable* AttentionBackwardTableAvx2();
+const AttentionBackwardTable* AttentionBackwardTableAvx512();
 
 const AttentionBackwardTable& ActiveAttentionBackwardTable();
 // The same as Run with a given table, for tests.

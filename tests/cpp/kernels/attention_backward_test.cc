@@ -187,6 +187,8 @@ class Oracle {
 
 std::vector<const AttentionBackwardTable*> Tables() {
   std::vector<const AttentionBackwardTable*> tables{AttentionBackwardTableGeneric()};
+  if (CpuIsa() >= Isa::kAvx2 && AttentionBackwardTableAvx2()) tables.push_back(AttentionBackwardTableAvx2());
+  if (CpuIsa() >= Isa::kAvx512 && AttentionBackwardTableAvx512()) tables.push_back(AttentionBackwardTableAvx512());
   return tables;
 }
 
