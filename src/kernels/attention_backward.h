@@ -11,6 +11,7 @@ namespace amp::kernels {
 // With P = exp(S - lse), 0 where a key is hidden, and delta = the sum of out_gradient * out over a row:
 // dS = P (out_gradient values^T - delta), query_gradient = (dS keys) * scale, key_gradient = (dS^T queries) * scale,
 // value_gradient = P^T out_gradient. Where P is rounded for its product, dS is as well. Sums are float32.
+// A query whose lse is -inf sees nothing.
 //
 // `forward` says how the operands lie and which keys are seen. A call may see a part of the keys: out and lse are those
 // of the whole softmax, the gradient of queries is what this part adds to it.

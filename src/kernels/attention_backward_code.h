@@ -34,8 +34,8 @@ struct Right {
   std::int64_t panel, unit;
 };
 
-// What of a product is wanted for a strip of its rows.
-struct Wanted {
+// Which part of a product a strip of its rows has.
+struct StripRange {
   std::int64_t first_unit, end_unit, num_columns;
 };
 
@@ -95,20 +95,20 @@ StripFunction<V> StripOf(std::int64_t num_rows, std::int64_t num_vectors) {
   }
 }
 
-// c (num_rows, columns) = a b or is added to, as far as each strip wants it. A panel stays in the first-level cache.
+// c (num_rows, columns) = a b or is added to, in the range of each strip. A panel stays in the first-level cache.
 template <class V>
-void MultiplyBlock(std::int64_t num_rows, std::int64_t num_columns, Left a, Right b, const Wanted* wanted, bool adds,
+void MultiplyBlock(std::int64_t num_rows, std::int64_t num_columns, Left a, Right b, const StripRange* ranges, bool adds,
                    float* c, std::int64_t c_row) {
   constexpr std::int64_t kPanel = V::kVectors * V::kLanes;
   for (std::int64_t column = 0; column < num_columns; column += kPanel) {
     const float* panel = b.data + column / kPanel * b.panel;
     for (std::int64_t row = 0; row < num_rows; row += kStrip) {
-      const Wanted& w = wanted[row / kStrip];
-      const std::int64_t width = Smaller(kPanel, w.num_columns - column), depth = w.end_unit - w.first_unit;
+      const StripRange& range = ranges[row / kStrip];
+      const std::int64_t width = Smaller(kPanel, range.num_columns - column), depth = range.end_unit - range.first_unit;
       if (width <= 0 || depth <= 0) continue;
-      const Left left{a.data + row * a.row + w.first_unit * a.unit, a.row, a.unit};
+      const Left left{a.data + row * a.row + range.first_unit * a.unit, a.row, a.unit};
       StripOf<V>(Smaller(kStrip, num_rows - row), (width + V::kLanes - 1) / V::kLanes)(
-          left, panel + w.first_unit * b.unit, b.unit, depth, adds, c + row * c_row + column, c_row);
+          left, panel + range.first_unit * b.unit, b.unit, depth, adds, c + row * c_row + column, c_row);
     }
   }
 }
@@ -248,8 +248,9 @@ class BackwardKernel {
     if (data.lengths != nullptr) seen.data.lengths = data.lengths + head_ * forward_.seen.head;
     most_seen_ = 0;
     for (std::int64_t row = 0; row < num_rows_; ++row) {
+      const float lse = data.lse[head_ * forward_.statistics.head + (first_row_ + row) * forward_.statistics.row];
       const std::int64_t count = NumSeenKeys(forward_, seen, first_row_ + row) - first_key_;
-      seen_[row] = Smaller(num_keys_, Greater(0, count));
+      seen_[row] = lse == -__builtin_inff() ? 0 : Smaller(num_keys_, Greater(0, count));
       std::int64_t& of_strip = strip_seen_[row / kStrip];
       of_strip = row % kStrip == 0 ? seen_[row] : Greater(of_strip, seen_[row]);
       most_seen_ = Greater(most_seen_, seen_[row]);
@@ -258,10 +259,10 @@ class BackwardKernel {
 
   void MultiplyByColumns(std::int64_t rows, std::int64_t row, std::int64_t columns, std::int64_t size,
                          std::int64_t to) {
-    Wanted wanted[kRowBlock / kStrip];
-    for (std::int64_t i = 0; i * kStrip < num_rows_; ++i) wanted[i] = {0, size, strip_seen_[i]};
+    StripRange ranges[kRowBlock / kStrip];
+    for (std::int64_t i = 0; i * kStrip < num_rows_; ++i) ranges[i] = {0, size, strip_seen_[i]};
     MultiplyBlock<V>(num_rows_, most_seen_, {memory_ + rows, row, 1}, {memory_ + columns, kPanel * size, kPanel},
-                     wanted, false, memory_ + to, sizes_.weight_row);
+                     ranges, false, memory_ + to, sizes_.weight_row);
   }
 
   // Scores become P, what stands beside them dS; zeros where nothing is seen.
@@ -290,12 +291,12 @@ class BackwardKernel {
   }
 
   void AddToQueries() {
-    Wanted wanted[kRowBlock / kStrip];
-    for (std::int64_t i = 0; i * kStrip < num_rows_; ++i) wanted[i] = {0, strip_seen_[i], forward_.size};
+    StripRange ranges[kRowBlock / kStrip];
+    for (std::int64_t i = 0; i * kStrip < num_rows_; ++i) ranges[i] = {0, strip_seen_[i], forward_.size};
     const std::int64_t row = QuerySumRow(job_);
     float* sums = part_.query_sums + (head_ * forward_.num_queries + first_row_) * row;
     MultiplyBlock<V>(num_rows_, forward_.size, {memory_ + sizes_.score_gradients, sizes_.weight_row, 1},
-                     {memory_ + sizes_.keys, kPanel, sizes_.row}, wanted, true, sums, row);
+                     {memory_ + sizes_.keys, kPanel, sizes_.row}, ranges, true, sums, row);
   }
 
   // From which query on keys are seen, by strip of keys.
@@ -308,9 +309,9 @@ class BackwardKernel {
   }
 
   void AddToKeys(std::int64_t weights, std::int64_t rows, std::int64_t to, std::int64_t row, std::int64_t size) {
-    Wanted wanted[kMaxStrips];
-    for (std::int64_t i = 0; i * kStrip < most_seen_; ++i) wanted[i] = {first_of_keys_[i], num_rows_, size};
-    MultiplyBlock<V>(most_seen_, size, {memory_ + weights, 1, sizes_.weight_row}, {memory_ + rows, kPanel, row}, wanted,
+    StripRange ranges[kMaxStrips];
+    for (std::int64_t i = 0; i * kStrip < most_seen_; ++i) ranges[i] = {first_of_keys_[i], num_rows_, size};
+    MultiplyBlock<V>(most_seen_, size, {memory_ + weights, 1, sizes_.weight_row}, {memory_ + rows, kPanel, row}, ranges,
                      true, memory_ + to, row);
   }
 

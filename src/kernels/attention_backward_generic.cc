@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "kernels/attention_backward.h"
 #include "kernels/float_bits.h"
@@ -55,22 +56,24 @@ class Part {
     float* sums = part_.query_sums + at * QuerySumRow(job_);
     std::fill_n(sums, forward_.size, 0.0F);
     const AttentionData& data = part_.data.forward;
+    const float lse = data.lse[head * forward_.statistics.head + row * forward_.statistics.row];
+    if (lse == -std::numeric_limits<float>::infinity()) return;  // it sees nothing
     AttentionPart seen;
     if (data.lengths != nullptr) seen.data.lengths = data.lengths + head * forward_.seen.head;
     const std::int64_t end = std::min(part_.end_key, NumSeenKeys(forward_, seen, row));
     const auto* mask = data.mask == nullptr ? nullptr : data.mask + head * forward_.seen.head + row * forward_.seen.row;
     for (std::int64_t key = part_.first_key; key < end; ++key) {
-      if (mask == nullptr || mask[key] != 0) AddPair(head, row, key, part_.deltas[at], sums);
+      if (mask == nullptr || mask[key] != 0) AddPair(head, row, key, lse, part_.deltas[at], sums);
     }
   }
 
-  void AddPair(std::int64_t head, std::int64_t row, std::int64_t key, float delta, float* sums) const {
+  void AddPair(std::int64_t head, std::int64_t row, std::int64_t key, float lse, float delta,
+               float* sums) const {
     const AttentionData& data = part_.data.forward;
     const Elements q = At(data.queries, forward_.is_bf16, forward_.queries, head, row);
     const Elements k = At(data.keys, forward_.is_bf16, forward_.keys, 0, key);
     const Elements v = At(data.values, forward_.is_bf16, forward_.values, 0, key);
     const Elements out_gradient = At(part_.data.out_gradient, job_.out_gradient_is_bf16, job_.out_gradient, head, row);
-    const float lse = data.lse[head * forward_.statistics.head + row * forward_.statistics.row];
     const float p = std::exp(Dot(q, k, forward_.size) * forward_.scale - lse);
     const float weight = Rounded(p);
     const float score_gradient = Rounded(p * (Dot(out_gradient, v, forward_.value_size) - delta));

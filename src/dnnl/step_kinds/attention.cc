@@ -34,6 +34,7 @@ class AttentionKernel : public OwnKernel {
       data.mask = static_cast<const std::uint8_t*>(operands.input(NumTensors(spec_)));
     }
     data.out = operands.output();
+    if (operands.num_outputs() > 1) data.lse = static_cast<float*>(operands.output(1));
     kernels::RunAttention(job_, data, operands.scratch());
   }
 
@@ -100,6 +101,9 @@ std::unique_ptr<const OwnKernel> MakeAttention(const Step& step, const LaidOutPr
   job.scale = spec.scale;
   job.num_threads = kernels::NumThreads();
   spec.interleaved ? SetInterleaved(step, program, &job) : SetSeparate(step, program, &job);
+  job.causal = spec.causal;
+  job.row_offset = job.num_keys - job.num_queries;
+  job.statistics = {job.num_heads * job.num_queries, job.num_queries, 1};
   if (spec.masking != Masking::kNone) {
     const ValueId seen = step.inputs[NumTensors(spec)];
     job.seen = spec.masking == Masking::kMask ? RowsOfHeads(program.layouts[seen])
@@ -119,6 +123,7 @@ void AssignAttention(LayoutBuilder* builder, Step step) {
   const TensorType type = builder->TypeOf(step.outputs[0]);
   const Desc like_queries = DenseLike(builder->LayoutOf(step.inputs[0]), type);
   builder->SetLayout(step.outputs[0], is_separate && HasDenseRows(like_queries) ? like_queries : PlainDesc(type));
+  if (step.outputs.size() > 1) builder->SetLayout(step.outputs[1], PlainDesc(builder->TypeOf(step.outputs[1])));
   builder->Append(std::move(step));
 }
 
