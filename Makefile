@@ -21,7 +21,7 @@ define say
 	@printf '\n==> %s\n' $(1)
 endef
 
-.PHONY: help demo test test-cpp test-python asan fuzz bench bench-zoo bench-convert exhaustive-cast docs wheel format lint clean build package tests
+.PHONY: help demo test test-cpp test-python asan fuzz bench bench-zoo bench-convert ring-report exhaustive-cast docs wheel format lint clean build package tests
 
 help:
 	@echo "make demo         set up, build and show the conversion of a real model"
@@ -33,6 +33,7 @@ help:
 	@echo "make bench        time against OpenVINO, ONNX Runtime, torch and MXNet (BENCH_ARGS='--quick': a look; --help)"
 	@echo "make bench-zoo    the networks of ../shared against MXNet (MXNET_PYTHON) and OpenVINO (BENCH_ARGS='--cases ssd')"
 	@echo "make bench-convert    time and memory of converting a chain of 1,000,000 nodes (NODES=100000 for another length)"
+	@echo "make ring-report  mismatches, errors, bits, bytes and memory of ring attention (RING_ARGS='--heads 2')"
 	@echo "make exhaustive-cast  casts offline and at run time compared over all 2^32 floats; some minutes"
 	@echo "make docs         the site of the documentation, in build-docs/html"
 	@echo "make wheel        manylinux wheels in dist/, tried in empty environments (PYTHONS='python3.9 ...': some versions)"
@@ -102,6 +103,12 @@ bench: package $(BENCH_VENV)/.installed
 bench-zoo: package $(BENCH_VENV)/.installed
 	$(call say,"Measuring; wants a machine that does nothing else")
 	@$(BENCH_VENV)/bin/python -m benchmarks.zoo $(BENCH_ARGS)
+
+# All that ring attention has to show, with figures; some minutes. RING_ARGS='--heads 2' is shorter.
+RING_ARGS ?=
+ring-report: package $(VENV)/.dev-installed
+	$(call say,"Ring attention on eight ranks")
+	@OMP_NUM_THREADS= $(BIN)/python tools/ring_report.py $(RING_ARGS)
 
 # Wants a machine that does nothing else.
 NODES ?= 1000000

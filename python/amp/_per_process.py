@@ -1,6 +1,13 @@
-"""Values that a forked child makes anew: threads do not survive a fork, and plans of several threads need theirs."""
+"""Values that a forked child makes anew: threads do not survive a fork, and plans of several threads need theirs.
 
+A thread may have values of its own: then what it runs waits for no other thread's runs of the same plan.
+"""
+
+import contextlib
 import os
+import threading
+
+_thread = threading.local()
 
 
 def per_process(make):
@@ -8,13 +15,25 @@ def per_process(make):
 
     The value of the parent is kept: what frees it might need a lock that another thread held during the fork.
     """
-    values = {}
+    of_processes = {}
 
     def get():
-        process = os.getpid()
-        if process not in values:
-            values.setdefault(process, make())
-        return values[process]
+        own = getattr(_thread, "values", None)
+        values, key = (of_processes, os.getpid()) if own is None else (own, make)
+        if key not in values:
+            values.setdefault(key, make())
+        return values[key]
 
     get.__doc__ = make.__doc__
     return get
+
+
+@contextlib.contextmanager
+def values_of_this_thread():
+    """Inside of the block the calling thread makes values of its own."""
+    before = getattr(_thread, "values", None)
+    _thread.values = {}
+    try:
+        yield
+    finally:
+        _thread.values = before

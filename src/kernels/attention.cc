@@ -25,56 +25,111 @@ void Store(void* data, bool is_bf16, std::int64_t i, float value) {
   }
 }
 
-// How many keys query `row` of the part may see: all of them, or those before its length.
-std::int64_t NumSeen(const Attention& job, const AttentionData& data, std::int64_t row) {
-  if (data.lengths == nullptr) return job.num_keys;
-  return std::clamp<std::int64_t>(data.lengths[row * job.seen.row], 0, job.num_keys);
+constexpr std::int64_t kKeyBlock = 512;
+
+std::int64_t KeyBlock(const Attention& job) {
+  return std::min(job.key_block == 0 ? kKeyBlock : job.key_block, job.num_keys);
 }
 
-// exp(score - the largest) by key; 0 for those that are not seen. Returns their sum.
-float Weights(const Attention& job, const AttentionData& data, std::int64_t row, float* weights) {
-  const std::int64_t num_seen = NumSeen(job, data, row);
-  float largest = kHidden;
-  for (std::int64_t k = 0; k < num_seen; ++k) {
-    float score = 0;
-    for (std::int64_t i = 0; i < job.size; ++i) {
-      score += Load(data.queries, job.is_bf16, row * job.queries.row + i) *
-               Load(data.keys, job.is_bf16, k * job.keys.row + i);
+// One query: what it knows after some blocks of keys.
+class Row {
+ public:
+  Row(const Attention& job, const AttentionPart& part, std::int64_t row, void* scratch)
+      : job_(job),
+        data_(part.data),
+        row_(row),
+        num_seen_(NumSeenKeys(job, part, row)),
+        sums_(static_cast<float*>(scratch)),
+        weights_(sums_ + job.value_size) {}
+
+  void Run() {
+    Begin();
+    const std::int64_t block = KeyBlock(job_), num_blocks = block == 0 ? 0 : (num_seen_ + block - 1) / block;
+    for (std::int64_t i = 0; i < num_blocks; ++i) {
+      const std::int64_t first = (job_.last_key_first ? num_blocks - 1 - i : i) * block;
+      AddBlock(first, std::min(num_seen_, first + block));
     }
-    const bool is_hidden = data.mask != nullptr && data.mask[row * job.seen.row + k] == 0;
-    weights[k] = is_hidden ? kHidden : score * job.scale;
-    largest = std::max(largest, weights[k]);
+    Finish();
   }
-  if (largest == kHidden) largest = 0;
-  float sum = 0;
-  for (std::int64_t k = 0; k < num_seen; ++k) sum += weights[k] = std::exp(weights[k] - largest);
-  return sum;
-}
+
+ private:
+  float* State(float* statistics) const { return statistics + row_ * job_.statistics.row; }
+
+  void Begin() {
+    std::fill_n(sums_, job_.value_size, 0.0F);
+    if (!job_.continues) return;
+    largest_ = *State(data_.largest);
+    sum_ = *State(data_.sum);
+    std::copy_n(data_.sums + row_ * job_.sums.row, job_.value_size, sums_);
+  }
+
+  float Score(std::int64_t key) const {
+    if (data_.mask != nullptr && data_.mask[row_ * job_.seen.row + key] == 0) return kHidden;
+    float score = 0;
+    for (std::int64_t i = 0; i < job_.size; ++i) {
+      score += Load(data_.queries, job_.is_bf16, row_ * job_.queries.row + i) *
+               Load(data_.keys, job_.is_bf16, key * job_.keys.row + i);
+    }
+    return score * job_.scale;
+  }
+
+  void AddBlock(std::int64_t first, std::int64_t end) {
+    const float before = largest_;
+    for (std::int64_t key = first; key < end; ++key) {
+      weights_[key - first] = Score(key);
+      largest_ = std::max(largest_, weights_[key - first]);
+    }
+    const float base = largest_ == kHidden ? 0 : largest_;
+    const float factor = before == kHidden ? 0 : std::exp(before - base);
+    sum_ *= factor;
+    for (std::int64_t i = 0; i < job_.value_size; ++i) sums_[i] *= factor;
+    for (std::int64_t key = first; key < end; ++key) AddKey(key, std::exp(weights_[key - first] - base));
+  }
+
+  void AddKey(std::int64_t key, float weight) {
+    if (data_.mask != nullptr && data_.mask[row_ * job_.seen.row + key] == 0) return;
+    sum_ += weight;
+    const float factor = job_.p_is_bf16 ? BF16ToFloat(FloatToBF16(weight)) : weight;
+    for (std::int64_t i = 0; i < job_.value_size; ++i) {
+      sums_[i] += factor * Load(data_.values, job_.is_bf16, key * job_.values.row + i);
+    }
+  }
+
+  void Finish() const {
+    const bool sees_nothing = sum_ == 0 && (num_seen_ == 0 || data_.mask != nullptr);
+    if (data_.out != nullptr) {
+      for (std::int64_t i = 0; i < job_.value_size; ++i) {
+        Store(data_.out, job_.out_is_bf16, row_ * job_.out.row + i, sees_nothing ? 0 : sums_[i] / sum_);
+      }
+    }
+    if (data_.lse != nullptr) *State(data_.lse) = sees_nothing ? kHidden : largest_ + std::log(sum_);
+    if (data_.sums == nullptr) return;
+    *State(data_.largest) = largest_;
+    *State(data_.sum) = sum_;
+    std::copy_n(sums_, job_.value_size, data_.sums + row_ * job_.sums.row);
+  }
+
+  const Attention& job_;
+  const AttentionData& data_;
+  const std::int64_t row_, num_seen_;
+  float* const sums_;
+  float* const weights_;  // of a block
+  float largest_ = kHidden, sum_ = 0;
+};
 
 void RunPart(const Attention& job, const AttentionPart& part, void* scratch) {
-  auto* weights = static_cast<float*>(scratch);
-  const AttentionData& data = part.data;
-  for (std::int64_t row = 0; row < part.num_queries; ++row) {
-    const float sum = Weights(job, data, row, weights);
-    const std::int64_t num_seen = NumSeen(job, data, row);
-    const bool sees_nothing = num_seen == 0 || (data.mask != nullptr && sum == 0);
-    for (std::int64_t i = 0; i < job.value_size; ++i) {
-      float y = 0;
-      for (std::int64_t k = 0; k < num_seen; ++k) {
-        y += weights[k] * Load(data.values, job.is_bf16, k * job.values.row + i);
-      }
-      Store(data.out, job.out_is_bf16, row * job.out.row + i, sees_nothing ? 0 : y / sum);
-    }
-  }
+  for (std::int64_t row = 0; row < part.num_queries; ++row) Row(job, part, row, scratch).Run();
 }
 
 constexpr std::size_t kLine = 64;  // bytes that threads may not share
 
 std::size_t Padded(std::size_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
 
-std::size_t BytesForWeights(const Attention& job) { return static_cast<std::size_t>(job.num_keys) * sizeof(float); }
+std::size_t BytesOfRow(const Attention& job) {
+  return static_cast<std::size_t>(job.value_size + KeyBlock(job)) * sizeof(float);
+}
 
-constexpr AttentionTable kGeneric = {Isa::kGeneric, false, BytesForWeights, RunPart};
+constexpr AttentionTable kGeneric = {Isa::kGeneric, false, BytesOfRow, RunPart};
 
 // Heads times blocks of queries. Each part goes through all keys, so larger ones are better; but threads want their
 // share.
@@ -107,15 +162,21 @@ T* At(T* data, std::size_t element, const HeadRows& rows, std::int64_t batch, st
 AttentionPart PartAt(const Attention& job, const AttentionData& data, const Parts& parts, std::int64_t i) {
   const std::int64_t first = i % parts.per_head * parts.queries, pair = i / parts.per_head;
   const std::int64_t head = pair % job.num_heads, batch = pair / job.num_heads;
+  const std::int64_t kv_head = head / (job.num_heads / job.num_kv_heads);
   const std::size_t element = job.is_bf16 ? 2 : 4;
   AttentionPart part;
+  part.first_query = first;
   part.num_queries = std::min(parts.queries, job.num_queries - first);
   part.data.queries = At(data.queries, element, job.queries, batch, head, first);
-  part.data.keys = At(data.keys, element, job.keys, batch, head, 0);
-  part.data.values = At(data.values, element, job.values, batch, head, 0);
+  part.data.keys = At(data.keys, element, job.keys, batch, kv_head, 0);
+  part.data.values = At(data.values, element, job.values, batch, kv_head, 0);
   part.data.lengths = At(data.lengths, sizeof(std::int32_t), job.seen, batch, head, first);
   part.data.mask = At(data.mask, 1, job.seen, batch, head, first);
   part.data.out = At(data.out, job.out_is_bf16 ? 2 : 4, job.out, batch, head, first);
+  for (float* AttentionData::*const statistic : {&AttentionData::lse, &AttentionData::largest, &AttentionData::sum}) {
+    part.data.*statistic = At(data.*statistic, sizeof(float), job.statistics, batch, head, first);
+  }
+  part.data.sums = At(data.sums, sizeof(float), job.sums, batch, head, first);
   return part;
 }
 
@@ -123,7 +184,14 @@ AttentionPart PartAt(const Attention& job, const AttentionData& data, const Part
 
 const AttentionTable* AttentionTableGeneric() { return &kGeneric; }
 
-const AttentionTable& ActiveAttentionTable(bool is_bf16) {
+std::int64_t NumSeenKeys(const Attention& job, const AttentionPart& part, std::int64_t row) {
+  std::int64_t count = job.num_keys;
+  if (part.data.lengths != nullptr) count = std::min<std::int64_t>(count, part.data.lengths[row * job.seen.row]);
+  if (job.causal) count = std::min(count, part.first_query + row + job.row_offset + 1);
+  return std::max<std::int64_t>(count, 0);
+}
+
+const AttentionTable& ActiveAttentionTable(const Attention& job) {
   static const AttentionTable& single = BestTable<AttentionTable>(
       {{Isa::kGeneric, AttentionTableGeneric}, {Isa::kAvx2, AttentionTableAvx2}, {Isa::kAvx512, AttentionTableAvx512}});
   static const AttentionTable& pairs = CpuHasBF16()
@@ -132,7 +200,7 @@ const AttentionTable& ActiveAttentionTable(bool is_bf16) {
                                                                         {Isa::kAvx512, AttentionTableAvx512},
                                                                         {Isa::kAvx512, AttentionTableAvx512BF16}})
                                            : single;
-  return is_bf16 ? pairs : single;
+  return job.is_bf16 && job.p_is_bf16 ? pairs : single;
 }
 
 std::size_t AttentionScratchBytes(const Attention& job) {
@@ -161,7 +229,7 @@ void RunAttentionWith(const AttentionTable& table, const Attention& job, const A
 }
 
 void RunAttention(const Attention& job, const AttentionData& data, void* scratch) {
-  RunAttentionWith(ActiveAttentionTable(job.is_bf16), job, data, scratch);
+  RunAttentionWith(ActiveAttentionTable(job), job, data, scratch);
 }
 
 }  // namespace amp::kernels

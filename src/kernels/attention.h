@@ -14,13 +14,23 @@ struct HeadRows {
   std::int64_t batch = 0, head = 0, row = 0;
 };
 
-// Sums in float32; one rounding at the output. bfloat16 operands: what the values are weighted by is rounded to
-// bfloat16 before it is normalised, and CPUs with bfloat16 arithmetic treat denormals as zero.
+// Keys are taken in blocks. For each: scores S = (queries keys^T) * scale; m = the largest score so far, P = exp(S -
+// m); l = l exp(m_before - m) + the sum of P; O = O exp(m_before - m) + P values. The result is O / l, the log-sum-exp
+// m + log l. Sums are float32 and start anew in no block; the result is rounded once. CPUs with bfloat16 arithmetic
+// treat denormals as zero where operands are bfloat16.
 struct Attention {
   bool is_bf16 = false;      // queries, keys and values; else float32
   bool out_is_bf16 = false;  // what is written
+  bool p_is_bf16 = false;    // P is rounded to bfloat16 before it multiplies values, not where it is summed up
   float scale = 1;
-  std::int64_t num_batch = 1, num_heads = 1;
+  bool causal = false;
+  std::int64_t row_offset = 0;  // where causal: query i sees key j where j <= i + row_offset
+  std::int64_t key_block = 0;   // keys of a block; 0: the kernel's own choice
+  bool last_key_first = false;  // the block of the last keys comes first
+  bool continues = false;       // from the state that is given; else from nothing
+  std::int64_t num_batch = 1;
+  std::int64_t num_heads = 1;
+  std::int64_t num_kv_heads = 1;  // num_heads is a multiple: so many neighbours share keys and values
   std::int64_t num_queries = 0, num_keys = 0;
   std::int64_t size = 0;        // of a query and a key
   std::int64_t value_size = 0;  // of a value and a result
@@ -28,6 +38,8 @@ struct Attention {
   // Of the lengths (one per query; .row is the distance of two queries') or of the mask (a row of keys per query); 0
   // where all share them.
   HeadRows seen;
+  HeadRows statistics;  // of lse, largest and sum: one number per query
+  HeadRows sums;
   int num_threads = 1;  // for which there is scratch memory
 };
 
@@ -36,10 +48,16 @@ struct AttentionData {
   const void* keys = nullptr;
   const void* values = nullptr;
   // At most one of them. A query sees the first so many keys, or those whose byte is not 0. A query that sees none
-  // gives zeros.
+  // gives zeros and a log-sum-exp of -inf.
   const std::int32_t* lengths = nullptr;
   const std::uint8_t* mask = nullptr;
+  // What is not null is written.
   void* out = nullptr;
+  float* lse = nullptr;
+  // The state of a query: m, l and O. All of it is there or none; it is read where the job continues, and written.
+  float* largest = nullptr;
+  float* sum = nullptr;
+  float* sums = nullptr;
 };
 
 std::size_t AttentionScratchBytes(const Attention& job);
@@ -51,8 +69,12 @@ void RunAttention(const Attention& job, const AttentionData& data, void* scratch
 // Some queries of one head.
 struct AttentionPart {
   AttentionData data;  // from the first query on
+  std::int64_t first_query = 0;
   std::int64_t num_queries = 0;
 };
+
+// How many keys query `row` of the part may see: of all of them the first so many.
+std::int64_t NumSeenKeys(const Attention& job, const AttentionPart& part, std::int64_t row);
 
 // At most this many queries are one part. A multiple of the rows that kernels work on together.
 inline constexpr std::int64_t kMaxQueries = 192;
@@ -67,10 +89,10 @@ const AttentionTable* AttentionTableGeneric();
 // Null where the compiler was not told to make code for it.
 const AttentionTable* AttentionTableAvx2();
 const AttentionTable* AttentionTableAvx512();
-const AttentionTable* AttentionTableAvx512BF16();  // for bfloat16 operands alone
+const AttentionTable* AttentionTableAvx512BF16();  // for bfloat16 operands and P alone
 
-// The best table for such operands that AllowedIsa() permits.
-const AttentionTable& ActiveAttentionTable(bool is_bf16);
+// The best table for the job that AllowedIsa() permits.
+const AttentionTable& ActiveAttentionTable(const Attention& job);
 // The same as Run with a given table, for tests.
 void RunAttentionWith(const AttentionTable& table, const Attention& job, const AttentionData& data, void* scratch);
 

@@ -16,7 +16,7 @@ constexpr std::int64_t kKeyBlock = 512;
 
 inline std::int64_t RoundUp(std::int64_t x, std::int64_t unit) { return (x + unit - 1) / unit * unit; }
 inline std::int64_t Smaller(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
-inline __m256 Larger(__m256 a, __m256 b) { return _mm256_max_ps(a, b); }  // b where one is a NaN
+inline std::int64_t KeyBlock(const Attention& job) { return job.key_block == 0 ? kKeyBlock : job.key_block; }
 inline __m256 Plus(__m256 a, __m256 b) { return _mm256_add_ps(a, b); }
 
 // f of all lanes, in a fixed order.
@@ -25,53 +25,6 @@ float Combined(__m256 x, F f) {
   x = f(x, _mm256_permute2f128_ps(x, x, 1));
   x = f(x, _mm256_permute_ps(x, 0x4E));
   return _mm256_cvtss_f32(f(x, _mm256_permute_ps(x, 0xB1)));
-}
-
-// e^x for x <= 0, to about one unit in the last place; 0 below -104. A NaN stays one.
-__m256 Exp(__m256 x) {
-  x = Larger(_mm256_set1_ps(-110.0f), x);
-  const __m256 n = _mm256_round_ps(_mm256_mul_ps(x, _mm256_set1_ps(1.44269504088896341f)),
-                                   _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-  // ln 2 in two parts, the first with zeros at its end.
-  __m256 r = _mm256_fnmadd_ps(n, _mm256_set1_ps(0.693145751953125f), x);
-  r = _mm256_fnmadd_ps(n, _mm256_set1_ps(1.42860682030941723e-6f), r);
-  // Taylor's series: on |r| <= ln(2) / 2 its next term is 5e-9.
-  __m256 p = _mm256_set1_ps(1.0f / 5040);
-  p = _mm256_fmadd_ps(p, r, _mm256_set1_ps(1.0f / 720));
-  p = _mm256_fmadd_ps(p, r, _mm256_set1_ps(1.0f / 120));
-  p = _mm256_fmadd_ps(p, r, _mm256_set1_ps(1.0f / 24));
-  p = _mm256_fmadd_ps(p, r, _mm256_set1_ps(1.0f / 6));
-  p = _mm256_fmadd_ps(p, r, _mm256_set1_ps(0.5f));
-  p = _mm256_fmadd_ps(p, r, _mm256_set1_ps(1.0f));
-  p = _mm256_fmadd_ps(p, r, _mm256_set1_ps(1.0f));
-  // 2^n in two factors: the result may be a denormal.
-  const __m256i exponent = _mm256_cvtps_epi32(n), half = _mm256_srai_epi32(exponent, 1);
-  const __m256i bias = _mm256_set1_epi32(127), other = _mm256_sub_epi32(exponent, half);
-  p = _mm256_mul_ps(p, _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(half, bias), 23)));
-  return _mm256_mul_ps(p, _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(other, bias), 23)));
-}
-
-// Lane j of row i becomes lane i of row j.
-void Transpose(__m256 (&r)[8]) {
-  __m256 t[8], u[8];
-#pragma GCC unroll 4
-  for (int i = 0; i < 8; i += 2) {
-    t[i] = _mm256_unpacklo_ps(r[i], r[i + 1]);
-    t[i + 1] = _mm256_unpackhi_ps(r[i], r[i + 1]);
-  }
-  // Then u[4 i + j] holds lanes j and 4 + j of rows 4 i to 4 i + 3, in its halves.
-#pragma GCC unroll 2
-  for (int i = 0; i < 8; i += 4) {
-    u[i] = _mm256_shuffle_ps(t[i], t[i + 2], 0x44);
-    u[i + 1] = _mm256_shuffle_ps(t[i], t[i + 2], 0xEE);
-    u[i + 2] = _mm256_shuffle_ps(t[i + 1], t[i + 3], 0x44);
-    u[i + 3] = _mm256_shuffle_ps(t[i + 1], t[i + 3], 0xEE);
-  }
-#pragma GCC unroll 4
-  for (int j = 0; j < 4; ++j) {
-    r[j] = _mm256_permute2f128_ps(u[j], u[4 + j], 0x20);
-    r[4 + j] = _mm256_permute2f128_ps(u[j], u[4 + j], 0x31);
-  }
 }
 
 // c (kNumRows, 8 kNumVectors) = a b, added to factors[row] * c where there are factors. `a_row` and `c_row` are the
@@ -129,7 +82,7 @@ struct Sizes {
 
   explicit Sizes(const Attention& job) {
     query_row = RoundUp(job.size, kLanes);
-    block = RoundUp(Smaller(job.num_keys, kKeyBlock), kPanel);
+    block = RoundUp(Smaller(job.num_keys, KeyBlock(job)), kPanel);
     value_row = RoundUp(job.value_size, kPanel);
     keys = 0;
     values = keys + block * job.size;
@@ -153,12 +106,11 @@ class Kernel {
 
   void Run() {
     FindSeen();
-    for (std::int64_t row = 0; row < part_.num_queries; ++row) {
-      states_[row] = {-__builtin_inff(), 0};
-      for (std::int64_t i = 0; i < sizes_.value_row; ++i) Sums(row)[i] = 0;
-    }
-    for (std::int64_t first = 0; first < most_seen_; first += kKeyBlock) {
-      const std::int64_t count = Smaller(kKeyBlock, most_seen_ - first);
+    for (std::int64_t row = 0; row < part_.num_queries; ++row) Begin(row);
+    const std::int64_t block = KeyBlock(job_), num_blocks = (most_seen_ + block - 1) / block;
+    for (std::int64_t i = 0; i < num_blocks; ++i) {
+      const std::int64_t first = (job_.last_key_first ? num_blocks - 1 - i : i) * block;
+      const std::int64_t count = Smaller(block, most_seen_ - first);
       PackKeys(first, count);
       PackValues(first, count);
       for (std::int64_t row = 0; row < part_.num_queries; row += kRows) AddBlock(row, first, count);
@@ -170,10 +122,18 @@ class Kernel {
   // How many keys each query sees.
   void FindSeen() {
     for (std::int64_t row = 0; row < part_.num_queries; ++row) {
-      const std::int64_t given = part_.data.lengths ? part_.data.lengths[row * job_.seen.row] : job_.num_keys;
-      seen_[row] = given < 0 ? 0 : Smaller(given, job_.num_keys);
+      seen_[row] = NumSeenKeys(job_, part_, row);
       most_seen_ = seen_[row] > most_seen_ ? seen_[row] : most_seen_;
     }
+  }
+
+  void Begin(std::int64_t row) {
+    states_[row] = {-__builtin_inff(), 0};
+    for (std::int64_t i = 0; i < sizes_.value_row; ++i) Sums(row)[i] = 0;
+    if (!job_.continues) return;
+    states_[row] = {part_.data.largest[row * job_.statistics.row], part_.data.sum[row * job_.statistics.row]};
+    const float* before = part_.data.sums + row * job_.sums.row;
+    for (std::int64_t i = 0; i < job_.value_size; ++i) Sums(row)[i] = before[i];
   }
 
   const char* Row(const void* data, std::int64_t distance, std::int64_t row) const {
@@ -220,7 +180,7 @@ class Kernel {
       const std::int64_t own = Smaller(seen_[row + r] - first, count);
       seen = own > seen ? own : seen;
     }
-    if (seen == 0) return;
+    if (seen <= 0) return;
     CopyQueries(row, num_rows);
     MultiplyPanels(num_rows, seen, memory_ + sizes_.queries, sizes_.query_row, memory_ + sizes_.keys,
                    kPanel * job_.size, job_.size, nullptr, Scores(0), sizes_.block);
@@ -240,16 +200,10 @@ class Kernel {
     }
   }
 
-  // The keys of the block from `key` on that the query sees.
-  __m256 SeenLanes(std::int64_t row, std::int64_t key) const {
-    const std::int64_t count = Smaller(kLanes, seen_[row] - key);
-    const __m256i lanes = Lanes(count);
-    if (part_.data.mask == nullptr || count <= 0) return _mm256_castsi256_ps(lanes);
-    const std::uint8_t* mask = part_.data.mask + row * job_.seen.row + key;
-    std::uint64_t bytes = 0;
-    for (std::int64_t i = 0; i < count; ++i) bytes |= static_cast<std::uint64_t>(mask[i]) << (8 * i);
-    const __m256i shown = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<long long>(bytes)));
-    return _mm256_castsi256_ps(_mm256_and_si256(lanes, _mm256_cmpgt_epi32(shown, _mm256_setzero_si256())));
+  // The keys from `key` on, before `end`, that the query sees.
+  __m256 SeenLanes(std::int64_t row, std::int64_t key, std::int64_t end) const {
+    const std::uint8_t* mask = part_.data.mask == nullptr ? nullptr : part_.data.mask + row * job_.seen.row + key;
+    return amp::kernels::SeenLanes(mask, Smaller(seen_[row], end) - key);
   }
 
   // Scores become weights, relative to the largest score so far; returns what earlier sums are to be multiplied by.
@@ -259,7 +213,7 @@ class Kernel {
     __m256 largest = nothing;
     for (std::int64_t key = 0; key < count; key += kLanes) {
       const __m256 scaled = _mm256_mul_ps(_mm256_loadu_ps(scores + key), scale);
-      const __m256 seen = _mm256_blendv_ps(nothing, scaled, SeenLanes(row, first + key));
+      const __m256 seen = _mm256_blendv_ps(nothing, scaled, SeenLanes(row, first + key, first + count));
       _mm256_storeu_ps(scores + key, seen);
       largest = Larger(seen, largest);
     }
@@ -270,9 +224,11 @@ class Kernel {
     __m256 sum = _mm256_setzero_ps();
     for (std::int64_t key = 0; key < count; key += kLanes) {
       const __m256 shifted = _mm256_sub_ps(_mm256_loadu_ps(scores + key), _mm256_set1_ps(base));
-      const __m256 weight = _mm256_and_ps(SeenLanes(row, first + key), Exp(shifted));
+      const __m256 weight = _mm256_and_ps(SeenLanes(row, first + key, first + count), Exp(shifted));
       sum = Plus(sum, weight);
-      _mm256_storeu_ps(Weights(r) + key, weight);
+      const __m256i bits = _mm256_castps_si256(weight);
+      const __m256 rounded = job_.p_is_bf16 ? WidenBF16(Halves(RoundToBF16(bits))) : weight;
+      _mm256_storeu_ps(Weights(r) + key, rounded);
     }
     const float factor = before == -__builtin_inff() ? 0 : _mm256_cvtss_f32(Exp(_mm256_set1_ps(before - base)));
     state.sum = state.sum * factor + Combined(sum, Plus);
@@ -280,11 +236,25 @@ class Kernel {
   }
 
   void Finish(std::int64_t row) {
-    const bool sees_nothing = seen_[row] == 0 || (part_.data.mask != nullptr && states_[row].sum == 0);
-    const __m256 factor = _mm256_set1_ps(1 / states_[row].sum);
+    const RowState& state = states_[row];
+    const bool sees_nothing = state.sum == 0 && (seen_[row] == 0 || part_.data.mask != nullptr);
+    if (part_.data.out != nullptr) StoreResult(row, sees_nothing);
+    const std::int64_t statistic = row * job_.statistics.row;
+    if (part_.data.lse != nullptr) {
+      part_.data.lse[statistic] = sees_nothing ? -__builtin_inff() : state.largest + __builtin_logf(state.sum);
+    }
+    if (part_.data.sums == nullptr) return;
+    part_.data.largest[statistic] = state.largest;
+    part_.data.sum[statistic] = state.sum;
+    float* sums = part_.data.sums + row * job_.sums.row;
+    for (std::int64_t i = 0; i < job_.value_size; ++i) sums[i] = Sums(row)[i];
+  }
+
+  void StoreResult(std::int64_t row, bool sees_nothing) {
+    const __m256 sum = _mm256_set1_ps(states_[row].sum);
     char* to = static_cast<char*>(part_.data.out) + row * job_.out.row * (job_.out_is_bf16 ? 2 : 4);
     for (std::int64_t i = 0; i < job_.value_size; i += kLanes) {
-      const __m256 y = sees_nothing ? _mm256_setzero_ps() : _mm256_mul_ps(_mm256_loadu_ps(Sums(row) + i), factor);
+      const __m256 y = sees_nothing ? _mm256_setzero_ps() : _mm256_div_ps(_mm256_loadu_ps(Sums(row) + i), sum);
       StoreElements(to, job_.out_is_bf16, i, job_.value_size, y);
     }
   }

@@ -27,7 +27,8 @@ struct SingleArithmetic {
     return Load(row, is_bf16, i, size);
   }
 
-  static void StoreWeights(std::int32_t* weights, std::int64_t key, __m512 values) {
+  static void StoreWeights(std::int32_t* weights, std::int64_t key, __m512 values, bool rounds) {
+    if (rounds) values = WidenBF16(RoundToBF16(_mm512_castps_si512(values)));
     _mm512_storeu_ps(weights + key, values);
   }
 };

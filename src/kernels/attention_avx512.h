@@ -22,6 +22,7 @@ constexpr std::int64_t kKeyBlock = 512;
 
 inline std::int64_t RoundUp(std::int64_t x, std::int64_t unit) { return (x + unit - 1) / unit * unit; }
 inline std::int64_t Smaller(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
+inline std::int64_t KeyBlock(const Attention& job) { return job.key_block == 0 ? kKeyBlock : job.key_block; }
 inline __m512i LoadUnits(const void* units) { return _mm512_loadu_si512(units); }
 
 // f of all lanes, in each lane; in a fixed order.
@@ -102,7 +103,7 @@ struct Sizes {
   Sizes(const Attention& job, std::int64_t per_unit) {
     key_units = (job.size + per_unit - 1) / per_unit;
     query_row = RoundUp(key_units, kLanes);
-    block = RoundUp(Smaller(job.num_keys, kKeyBlock), kPanel);
+    block = RoundUp(Smaller(job.num_keys, KeyBlock(job)), kPanel);
     value_row = RoundUp(job.value_size, kPanel);
     value_units = block / per_unit;
     keys = 0;
@@ -128,12 +129,11 @@ class Kernel {
 
   void Run() {
     FindSeen();
-    for (std::int64_t row = 0; row < part_.num_queries; ++row) {
-      states_[row] = {-__builtin_inff(), 0};
-      for (std::int64_t i = 0; i < sizes_.value_row; ++i) Sums(row)[i] = 0;
-    }
-    for (std::int64_t first = 0; first < most_seen_; first += kKeyBlock) {
-      const std::int64_t count = Smaller(kKeyBlock, most_seen_ - first);
+    for (std::int64_t row = 0; row < part_.num_queries; ++row) Begin(row);
+    const std::int64_t block = KeyBlock(job_), num_blocks = (most_seen_ + block - 1) / block;
+    for (std::int64_t i = 0; i < num_blocks; ++i) {
+      const std::int64_t first = (job_.last_key_first ? num_blocks - 1 - i : i) * block;
+      const std::int64_t count = Smaller(block, most_seen_ - first);
       PackKeys(first, count);
       PackValues(first, count);
       for (std::int64_t row = 0; row < part_.num_queries; row += kRows) AddBlock(row, first, count);
@@ -146,9 +146,21 @@ class Kernel {
   void FindSeen() {
     most_seen_ = 0;
     for (std::int64_t row = 0; row < part_.num_queries; ++row) {
-      const std::int64_t given = part_.data.lengths ? part_.data.lengths[row * job_.seen.row] : job_.num_keys;
-      seen_[row] = given < 0 ? 0 : Smaller(given, job_.num_keys);
+      seen_[row] = NumSeenKeys(job_, part_, row);
       most_seen_ = seen_[row] > most_seen_ ? seen_[row] : most_seen_;
+    }
+  }
+
+  void Begin(std::int64_t row) {
+    states_[row] = {-__builtin_inff(), 0};
+    const float* before = nullptr;
+    if (job_.continues) {
+      states_[row] = {part_.data.largest[row * job_.statistics.row], part_.data.sum[row * job_.statistics.row]};
+      before = part_.data.sums + row * job_.sums.row;
+    }
+    for (std::int64_t i = 0; i < sizes_.value_row; i += kLanes) {
+      const __mmask16 lanes = before == nullptr ? 0 : Lanes(job_.value_size - i);
+      _mm512_storeu_ps(Sums(row) + i, _mm512_maskz_loadu_ps(lanes, before + i));
     }
   }
 
@@ -203,7 +215,7 @@ class Kernel {
       const std::int64_t own = Smaller(seen_[row + r] - first, count);
       seen = own > seen ? own : seen;
     }
-    if (seen == 0) return;
+    if (seen <= 0) return;
     CopyQueries(row, num_rows);
     MultiplyPanels<Arithmetic>(num_rows, seen, units_ + sizes_.queries, sizes_.query_row, units_ + sizes_.keys,
                                kPanel * sizes_.key_units, sizes_.key_units, nullptr, Scores(), sizes_.block);
@@ -224,9 +236,9 @@ class Kernel {
     }
   }
 
-  // The keys of the block from `key` on that the query sees.
-  __mmask16 SeenLanes(std::int64_t row, std::int64_t key) const {
-    const __mmask16 lanes = Lanes(seen_[row] - key);
+  // The keys from `key` on, before `end`, that the query sees.
+  __mmask16 SeenLanes(std::int64_t row, std::int64_t key, std::int64_t end) const {
+    const __mmask16 lanes = Lanes(Smaller(seen_[row], end) - key);
     if (part_.data.mask == nullptr) return lanes;
     const __m128i bytes = _mm_maskz_loadu_epi8(lanes, part_.data.mask + row * job_.seen.row + key);
     return static_cast<__mmask16>(_mm_test_epi8_mask(bytes, bytes));
@@ -239,7 +251,7 @@ class Kernel {
     __m512 largest = nothing;
     for (std::int64_t key = 0; key < count; key += kLanes) {
       const __m512 scaled =
-          _mm512_mask_mul_ps(nothing, SeenLanes(row, first + key), _mm512_loadu_ps(scores + key), scale);
+          _mm512_mask_mul_ps(nothing, SeenLanes(row, first + key, first + count), _mm512_loadu_ps(scores + key), scale);
       _mm512_storeu_ps(scores + key, scaled);
       largest = Larger(scaled, largest);
     }
@@ -251,9 +263,9 @@ class Kernel {
     std::int32_t* weights = units_ + sizes_.weights + r * sizes_.value_units;
     for (std::int64_t key = 0; key < count; key += kLanes) {
       const __m512 shifted = _mm512_sub_ps(_mm512_loadu_ps(scores + key), _mm512_set1_ps(base));
-      const __m512 weight = _mm512_maskz_mov_ps(SeenLanes(row, first + key), Exp(shifted));
+      const __m512 weight = _mm512_maskz_mov_ps(SeenLanes(row, first + key, first + count), Exp(shifted));
       sum = _mm512_add_ps(sum, weight);
-      Arithmetic::StoreWeights(weights, key, weight);
+      Arithmetic::StoreWeights(weights, key, weight, job_.p_is_bf16);
     }
     const float factor = before == -__builtin_inff() ? 0 : FirstLane(Exp(_mm512_set1_ps(before - base)));
     state.sum = state.sum * factor + FirstLane(Combined(sum, Plus));
@@ -261,11 +273,27 @@ class Kernel {
   }
 
   void Finish(std::int64_t row) {
-    const bool sees_nothing = seen_[row] == 0 || (part_.data.mask != nullptr && states_[row].sum == 0);
-    const __m512 factor = _mm512_set1_ps(1 / states_[row].sum);
+    const RowState& state = states_[row];
+    const bool sees_nothing = state.sum == 0 && (seen_[row] == 0 || part_.data.mask != nullptr);
+    if (part_.data.out != nullptr) StoreResult(row, sees_nothing);
+    const std::int64_t statistic = row * job_.statistics.row;
+    if (part_.data.lse != nullptr) {
+      part_.data.lse[statistic] = sees_nothing ? -__builtin_inff() : state.largest + __builtin_logf(state.sum);
+    }
+    if (part_.data.sums == nullptr) return;
+    part_.data.largest[statistic] = state.largest;
+    part_.data.sum[statistic] = state.sum;
+    float* sums = part_.data.sums + row * job_.sums.row;
+    for (std::int64_t i = 0; i < job_.value_size; i += kLanes) {
+      _mm512_mask_storeu_ps(sums + i, Lanes(job_.value_size - i), _mm512_loadu_ps(Sums(row) + i));
+    }
+  }
+
+  void StoreResult(std::int64_t row, bool sees_nothing) {
+    const __m512 sum = _mm512_set1_ps(states_[row].sum);
     char* to = static_cast<char*>(part_.data.out) + row * job_.out.row * (job_.out_is_bf16 ? 2 : 4);
     for (std::int64_t i = 0; i < job_.value_size; i += kLanes) {
-      const __m512 y = sees_nothing ? _mm512_setzero_ps() : _mm512_mul_ps(_mm512_loadu_ps(Sums(row) + i), factor);
+      const __m512 y = sees_nothing ? _mm512_setzero_ps() : _mm512_div_ps(_mm512_loadu_ps(Sums(row) + i), sum);
       const __mmask16 lanes = Lanes(job_.value_size - i);
       if (job_.out_is_bf16) {
         _mm256_mask_storeu_epi16(to + 2 * i, lanes, RoundToBF16(_mm512_castps_si512(y)));

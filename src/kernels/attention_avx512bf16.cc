@@ -28,7 +28,7 @@ struct PairArithmetic {
     return _mm512_or_si512(low, _mm512_maskz_slli_epi32(0xFFFF, high, 16));
   }
 
-  static void StoreWeights(std::int32_t* weights, std::int64_t key, __m512 values) {
+  static void StoreWeights(std::int32_t* weights, std::int64_t key, __m512 values, bool) {
     // Weights lie between 0 and 1: what this turns into zero is no more than a denormal.
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(weights + key / 2), (__m256i)_mm512_cvtneps_pbh(values));
   }

@@ -53,6 +53,8 @@ double ProcessQuota() {
   return QuotaCpus(text.str(), "/sys/fs/cgroup");
 }
 
+thread_local int own_default = 0;
+
 }  // namespace
 
 double QuotaCpus(const std::string& membership, const std::string& mount) {
@@ -81,10 +83,13 @@ int AvailableCpus() {
 }
 
 int DefaultThreads() {
+  if (own_default > 0) return own_default;
   const char* text = std::getenv("OMP_NUM_THREADS");
   const long asked = text != nullptr ? std::strtol(text, nullptr, 10) : 0;
   constexpr long kMaxCount = 1024;
   return asked > 0 ? static_cast<int>(std::min(asked, kMaxCount)) : AvailableCpus();
 }
+
+void SetDefaultThreads(int count) { own_default = count; }
 
 }  // namespace amp::kernels

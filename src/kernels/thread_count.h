@@ -8,7 +8,11 @@
 namespace amp::kernels {
 
 // OMP_NUM_THREADS if it is set to a number above 0 (of a list "4,2" its first), else AvailableCpus().
+// A thread that has set a number of its own has that.
 int DefaultThreads();
+
+// What DefaultThreads() is for the calling thread from now on; 0: what it is for others.
+void SetDefaultThreads(int count);
 
 // The CPUs that the calling thread may use: its affinity mask, and no more than a cgroup's quota keeps running. At
 // least 1: half a CPU is one thread.

@@ -21,6 +21,7 @@ inline constexpr EnvSwitch kEnvSwitches[] = {
     {"AMP_VERBOSE", "'1': print the time of each pass and each plan to stderr; the command line shows tracebacks"},
     {"AMP_MACHINE", "a class, a machine file or 'any': the machine that decisions are made for, instead of this one"},
     {"AMP_GRAPHAMP_PRESET", "'mp0' to 'mp4': the preset of policy graphamp where none is given (default: mp1)"},
+    {"AMP_CP_ACCUM", "'fp32' (default) or 'bf16': the dtype in which ring attention adds what its steps give"},
     {"AMP_MAX_ISA", "'generic', 'avx2' or 'avx512': the widest instruction set that own kernels use"},
 };
 

@@ -15,7 +15,8 @@ MAY_INCLUDE = {
     "passes": {"nnvm", "passes"},
     "program": {"nnvm", "kernels", "passes", "program"},
     "dnnl": {"nnvm", "kernels", "passes", "program", "dnnl"},
-    "ops": {"nnvm", "kernels", "passes", "program", "ops"},
+    "dist": {"nnvm", "kernels", "dist"},
+    "ops": {"nnvm", "kernels", "passes", "program", "dist", "ops"},
 }
 LONGEST_FILE = 600  # lines
 

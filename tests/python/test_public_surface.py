@@ -17,6 +17,7 @@ MODULES = [
     amp.attribute,
     mx.autograd,
     amp.base,
+    amp.distributed,
     mx.bound_symbol,
     mx.context,
     mx.contrib,
@@ -297,7 +298,7 @@ def test_import_leaves_the_command_line_out():
         assert name not in modules and f"amp.{name}" not in modules
 
 
-ON_DEMAND = "model_zoo mxnet profiling report".split()
+ON_DEMAND = "distributed model_zoo mxnet profiling report".split()
 
 
 def test_modules_that_are_imported_on_demand():

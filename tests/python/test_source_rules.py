@@ -110,7 +110,7 @@ def test_no_include_circle():
     assert len(done) > 200
 
 
-@pytest.mark.parametrize("room", ["nnvm", "passes", "program", "dnnl"])
+@pytest.mark.parametrize("room", ["nnvm", "passes", "program", "dnnl", "dist"])
 def test_every_source_has_the_header_of_its_name(room):
     without = [
         str(path.relative_to(SOURCE))
@@ -139,7 +139,7 @@ def test_patterns_that_were_renamed_do_not_come_back(pattern):
 
 def test_outputs_are_not_called_heads():
     """But in attention, and where a file says so."""
-    allowed = ("attention", "selfatt", "symbol_json", "amp_attention", "interleaved")
+    allowed = ("attention", "ring", "selfatt", "symbol_json", "amp_attention", "interleaved")
     found = [
         str(path.relative_to(SOURCE))
         for path in sources()

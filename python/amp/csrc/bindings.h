@@ -80,5 +80,7 @@ void BindExecutor(py::module_& module);
 void BindGradientExecutor(py::module_& module);
 void BindOperators(py::module_& module);
 void BindMap(py::module_& module);
+void BindComm(py::module_& module);
+void BindRing(py::module_& module);
 
 }  // namespace amp::python

@@ -16,4 +16,6 @@ PYBIND11_MODULE(_core, module) {
   amp::python::BindGradientExecutor(module);
   amp::python::BindOperators(module);
   amp::python::BindMap(module);
+  amp::python::BindComm(module);
+  amp::python::BindRing(module);
 }

@@ -1,18 +1,19 @@
-"""Stores of arrays by key, on one machine: `mx.kv.create("local")`.
+"""Stores of arrays by key: `mx.kv.create("local")` of one rank, `mx.kv.create("dist_sync")` of several.
 
 A value that is pushed replaces what is there, or is the gradient that an optimizer updates it with.
 """
 
 import numpy as np
 
-from .. import nd
+from .. import distributed, nd
 from .._arrays import readable
 from ..base import ArgumentError, UnsupportedError
 from . import optimizer as optimizers
 from ._missing import getter
 
-__all__ = ["KVStore", "KVStoreBase", "create"]
+__all__ = ["KVStore", "KVStoreBase", "KVStoreOfRanks", "create"]
 
+_OF_RANKS = ("mpi", "dist_sync", "horovod", "dist", "dist_device_sync", "dist_sync_device")
 _LOCAL = ("local", "device", "local_allreduce_cpu", "local_allreduce_device", "nccl")
 
 
@@ -29,6 +30,7 @@ class KVStore:
     """
 
     rank, num_workers = 0, 1
+    comm = None  # of several ranks
 
     def __init__(self, type="local"):
         self.type = type
@@ -40,12 +42,25 @@ class KVStore:
         for name, arrays in _pairs(key, value):
             if name in self._values:
                 raise ArgumentError(f"the key {name!r} has a value already")
-            self._values[name] = _sum(arrays)
+            self._values[name] = self._first_value(_sum(arrays))
+
+    def _first_value(self, value):
+        return value
+
+    def _total(self, arrays):
+        """The sum of what is pushed to one key."""
+        return _sum(arrays)
+
+    def barrier(self):
+        """Returns when all ranks have called it.
+
+        >>> mx.kv.create("local").barrier()
+        """
 
     def push(self, key, value, priority=0):
         """Gives values to keys; the arrays of one key are summed first."""
         for name, arrays in _pairs(key, value):
-            pushed = _sum(arrays)
+            pushed = self._total(arrays)
             if self._updater is None:
                 self._require(name)[...] = pushed
             else:
@@ -123,19 +138,61 @@ class KVStore:
         return self._values[name]
 
 
+class KVStoreOfRanks(KVStore):
+    """KVStoreOfRanks(type, comm): a store that each rank of `comm` has. What ranks push is added in their order.
+
+    All ranks make the same calls, in one order. Values begin as they are on rank 0; an optimizer runs on each rank
+    and gives all the same bits.
+
+    >>> def push(comm):
+    ...     with amp.distributed.group(comm):
+    ...         kv = mx.kv.create("dist_sync")
+    ...     kv.init("w", amp.nd.zeros((2,)))
+    ...     kv.push("w", amp.nd.ones((2,)) * (kv.rank + 1))
+    ...     out = amp.nd.zeros((2,))
+    ...     kv.pull("w", out=out)
+    ...     return out.asnumpy().tolist(), kv.num_workers
+    >>> amp.distributed.run_local(2, push)
+    [([3.0, 3.0], 2), ([3.0, 3.0], 2)]
+    """
+
+    def __init__(self, type, comm):
+        super().__init__(type)
+        self.comm = comm
+        self.rank, self.num_workers = comm.rank, comm.size
+
+    def _first_value(self, value):
+        self.comm.broadcast(value)
+        return value
+
+    def _total(self, arrays):
+        total = _sum(arrays)
+        dtype = "float64" if total.dtype == np.float64 else "float32"
+        return self.comm.all_reduce(total, dtype=dtype).astype(total.dtype, copy=False)
+
+    def barrier(self):
+        """Returns when all ranks have called it."""
+        self.comm.barrier()
+
+
 KVStoreBase = KVStore
 
 
 def create(name="local"):
-    """A store of that kind. Raises UnsupportedError for stores of several machines.
+    """A store of that kind: 'local' and 'device' of one rank; 'dist_sync', 'mpi' and 'horovod' of several.
+
+    Their ranks are those of `with amp.distributed.group(comm):`, else those of MPI. Raises UnsupportedError for others:
+    there are no servers, so 'dist_async' is none.
 
     >>> mx.kv.create('local').type
     'local'
     """
     if not isinstance(name, str):
         raise ArgumentError(f"expected the name of a store, got {type(name).__name__}")
+    if name in _OF_RANKS:
+        return KVStoreOfRanks(name, distributed.current_comm() or distributed.mpi())
     if name not in _LOCAL:
-        raise UnsupportedError(f"kvstore {name!r} is not supported: there is 'local', of one machine")
+        raise UnsupportedError(f"kvstore {name!r} is not supported: there are 'local', of one rank, and 'dist_sync'")
     return KVStore(name)
 
 

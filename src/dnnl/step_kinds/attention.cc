@@ -34,6 +34,7 @@ class AttentionKernel : public OwnKernel {
       data.mask = static_cast<const std::uint8_t*>(operands.input(NumTensors(spec_)));
     }
     data.out = operands.output();
+    if (operands.num_outputs() > 1) data.lse = static_cast<float*>(operands.output(1));
     kernels::RunAttention(job_, data, operands.scratch());
   }
 
@@ -68,7 +69,7 @@ void SetSeparate(const Step& step, const LaidOutProgram& program, kernels::Atten
   const Shape& values = program.TypeOf(step.inputs[2]).shape;
   const int rank = queries.rank();
   job->num_batch = queries[0];
-  job->num_heads = rank == 4 ? queries[1] : 1;
+  job->num_heads = job->num_kv_heads = rank == 4 ? queries[1] : 1;
   job->num_queries = queries[rank - 2];
   job->num_keys = values[rank - 2];
   job->size = queries[rank - 1];
@@ -83,7 +84,7 @@ void SetSeparate(const Step& step, const LaidOutProgram& program, kernels::Atten
 void SetInterleaved(const Step& step, const LaidOutProgram& program, kernels::Attention* job) {
   const Shape& all = program.TypeOf(step.inputs[0]).shape;
   job->num_batch = all[1];
-  job->num_heads = all[2];
+  job->num_heads = job->num_kv_heads = all[2];
   job->num_queries = job->num_keys = all[0];
   job->size = job->value_size = all[4];
   const Dims in = program.layouts[step.inputs[0]].get_strides(), out = program.layouts[step.outputs[0]].get_strides();
@@ -95,10 +96,14 @@ std::unique_ptr<const OwnKernel> MakeAttention(const Step& step, const LaidOutPr
   const auto& spec = std::get<AttentionSpec>(step.spec);
   kernels::Attention job;
   job.is_bf16 = program.TypeOf(step.inputs[0]).dtype == DType::kBFloat16;
+  job.p_is_bf16 = job.is_bf16;
   job.out_is_bf16 = program.TypeOf(step.outputs[0]).dtype == DType::kBFloat16;
   job.scale = spec.scale;
   job.num_threads = kernels::NumThreads();
   spec.interleaved ? SetInterleaved(step, program, &job) : SetSeparate(step, program, &job);
+  job.causal = spec.causal;
+  job.row_offset = job.num_keys - job.num_queries;
+  job.statistics = {job.num_heads * job.num_queries, job.num_queries, 1};
   if (spec.masking != Masking::kNone) {
     const ValueId seen = step.inputs[NumTensors(spec)];
     job.seen = spec.masking == Masking::kMask ? RowsOfHeads(program.layouts[seen])
@@ -118,6 +123,7 @@ void AssignAttention(LayoutBuilder* builder, Step step) {
   const TensorType type = builder->TypeOf(step.outputs[0]);
   const Desc like_queries = DenseLike(builder->LayoutOf(step.inputs[0]), type);
   builder->SetLayout(step.outputs[0], is_separate && HasDenseRows(like_queries) ? like_queries : PlainDesc(type));
+  if (step.outputs.size() > 1) builder->SetLayout(step.outputs[1], PlainDesc(builder->TypeOf(step.outputs[1])));
   builder->Append(std::move(step));
 }
 

@@ -5,136 +5,69 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <limits>
-#include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "kernels/float_bits.h"
+#include "attention_problem.h"
 
 namespace amp::kernels {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
-
-// Memory of one operand, in its own dtype and in float32.
-struct Operand {
-  std::vector<float> numbers;
-  std::vector<std::uint16_t> halves;
-
-  const void* data(bool is_bf16) const { return is_bf16 ? static_cast<const void*>(halves.data()) : numbers.data(); }
-  void Set(std::size_t i, float x) {
-    halves[i] = FloatToBF16(x);
-    numbers[i] = x;
-  }
-  // What either kind of kernel reads.
-  void RoundToHalves() {
-    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = BF16ToFloat(halves[i]);
-  }
+struct Computed {
+  std::vector<float> out, lse, largest, sum, sums;
 };
 
-struct Problem {
-  Attention job;
-  Operand queries, keys, values;
-  std::vector<std::int32_t> lengths;
-  std::vector<std::uint8_t> mask;
-};
-
-class Draw {
- public:
-  explicit Draw(unsigned seed) : engine_(seed) {}
-  std::int64_t Int(std::int64_t low, std::int64_t high) {
-    return std::uniform_int_distribution<std::int64_t>(low, high)(engine_);
-  }
-  bool Chance(double p) { return std::uniform_real_distribution<double>(0, 1)(engine_) < p; }
-  float Real() { return std::normal_distribution<float>(0, 1)(engine_); }
-
-  Operand Numbers(std::int64_t count, bool is_bf16) {
-    Operand operand{std::vector<float>(static_cast<std::size_t>(count)),
-                    std::vector<std::uint16_t>(static_cast<std::size_t>(count))};
-    for (std::size_t i = 0; i < operand.numbers.size(); ++i) operand.Set(i, Real());
-    if (is_bf16) operand.RoundToHalves();
-    return operand;
-  }
-
- private:
-  std::mt19937 engine_;
-};
-
-// Rows of `size` elements with gaps, the three axes in any order; `*count` becomes the size of the memory.
-HeadRows DrawRows(Draw& draw, const Attention& job, std::int64_t rows, std::int64_t size, std::int64_t* count) {
-  HeadRows strides;
-  std::vector<std::pair<std::int64_t, std::int64_t*>> axes{
-      {job.num_batch, &strides.batch}, {job.num_heads, &strides.head}, {rows, &strides.row}};
-  std::rotate(axes.begin(), axes.begin() + draw.Int(0, 2), axes.end());
-  std::int64_t stride = size + draw.Int(0, 3);
-  for (const auto& [length, to] : axes) {
-    *to = stride;
-    stride *= std::max<std::int64_t>(1, length);
-  }
-  *count = stride;
-  return strides;
+bool SameBits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
 }
 
-Problem DrawProblem(Draw& draw, bool is_bf16) {
-  Problem p;
-  Attention& job = p.job;
-  job.is_bf16 = is_bf16;
-  job.out_is_bf16 = draw.Chance(0.5);
-  job.num_batch = draw.Int(1, 3);
-  job.num_heads = draw.Int(1, 3);
-  job.num_queries = draw.Chance(0.2) ? draw.Int(1, 400) : draw.Int(1, 20);
-  job.num_keys = draw.Chance(0.2) ? draw.Int(0, 1200) : draw.Int(0, 140);
-  job.size = draw.Int(1, 100);
-  job.value_size = draw.Int(1, 100);
-  job.scale = static_cast<float>(1 / std::sqrt(static_cast<double>(job.size)));
-  std::int64_t count = 0;
-  job.queries = DrawRows(draw, job, job.num_queries, job.size, &count);
-  p.queries = draw.Numbers(count, is_bf16);
-  job.keys = DrawRows(draw, job, job.num_keys, job.size, &count);
-  p.keys = draw.Numbers(count, is_bf16);
-  job.values = DrawRows(draw, job, job.num_keys, job.value_size, &count);
-  p.values = draw.Numbers(count, is_bf16);
-  job.out = DrawRows(draw, job, job.num_queries, job.value_size, &count);
-  const std::int64_t masking = draw.Int(0, 2);
-  if (masking == 1) {
-    job.seen = {job.num_heads * job.num_queries, job.num_queries, 1};
-    p.lengths.resize(static_cast<std::size_t>(job.num_batch * job.seen.batch));
-    for (auto& length : p.lengths) length = static_cast<std::int32_t>(draw.Int(-1, job.num_keys + 2));
-  } else if (masking == 2) {
-    job.seen = {draw.Chance(0.5) ? job.num_queries * job.num_keys : 0, 0, job.num_keys};
-    p.mask.resize(static_cast<std::size_t>(job.num_batch * job.num_queries * job.num_keys));
-    for (auto& shown : p.mask) shown = draw.Chance(0.6) ? static_cast<std::uint8_t>(draw.Int(1, 255)) : 0;
-    // Some query sees nothing.
-    std::fill_n(p.mask.begin(), std::min<std::int64_t>(job.num_keys, static_cast<std::int64_t>(p.mask.size())), 0);
-  }
-  return p;
+bool SameBits(const Computed& a, const Computed& b) {
+  return SameBits(a.out, b.out) && SameBits(a.lse, b.lse) && SameBits(a.largest, b.largest) && SameBits(a.sum, b.sum) &&
+         SameBits(a.sums, b.sums);
 }
 
-std::size_t OutSize(const Attention& job) {
-  return static_cast<std::size_t>((job.num_batch - 1) * job.out.batch + (job.num_heads - 1) * job.out.head +
-                                  (job.num_queries - 1) * job.out.row + job.value_size);
-}
-
-std::vector<float> Compute(const AttentionTable& table, const Problem& p, int num_threads) {
+// `parts`: the keys in so many calls, each of which continues where the one before stopped.
+Computed Compute(const AttentionTable& table, const Problem& p, int num_threads,
+                 const std::vector<std::int64_t>& ends = {}) {
   Attention job = p.job;
   job.num_threads = num_threads;
-  std::vector<char> scratch(AttentionScratchBytes(job));
-  const std::size_t size = OutSize(job);
-  std::vector<float> out(size, -7);
-  std::vector<std::uint16_t> halves(size, FloatToBF16(-7));
-  AttentionData data{p.queries.data(job.is_bf16), p.keys.data(job.is_bf16), p.values.data(job.is_bf16)};
-  data.lengths = p.lengths.empty() ? nullptr : p.lengths.data();
-  data.mask = p.mask.empty() ? nullptr : p.mask.data();
-  data.out = job.out_is_bf16 ? static_cast<void*>(halves.data()) : out.data();
-  RunAttentionWith(table, job, data, scratch.data());
-  if (job.out_is_bf16) std::transform(halves.begin(), halves.end(), out.begin(), BF16ToFloat);
-  return out;
-}
-
-std::int64_t At(const HeadRows& rows, std::int64_t b, std::int64_t h, std::int64_t r) {
-  return b * rows.batch + h * rows.head + r * rows.row;
+  const auto count = [&](const HeadRows& rows, std::int64_t size) {
+    return static_cast<std::size_t>(p.NumQueries(rows, size));
+  };
+  const Memory queries(p.queries, job.is_bf16), keys(p.keys, job.is_bf16), values(p.values, job.is_bf16);
+  const Memory out(count(job.out, job.value_size), -7, job.out_is_bf16);
+  const Memory sums(count(job.sums, job.value_size), -7, false), lse(count(job.statistics, 1), -7, false);
+  const Memory largest(count(job.statistics, 1), -7, false), sum(count(job.statistics, 1), -7, false);
+  const Guarded<std::int32_t> lengths(p.lengths);
+  const Guarded<std::uint8_t> mask(p.mask);
+  AttentionData data{queries.data(), keys.data(), values.data()};
+  data.lengths = p.lengths.empty() ? nullptr : lengths.data();
+  data.mask = p.mask.empty() ? nullptr : mask.data();
+  data.out = out.data();
+  data.lse = lse.floats();
+  data.largest = largest.floats();
+  data.sum = sum.floats();
+  data.sums = sums.floats();
+  const auto run = [&](std::int64_t first, std::int64_t end) {
+    const std::int64_t element = job.is_bf16 ? 2 : 4;
+    AttentionData part = data;
+    part.keys = static_cast<const char*>(data.keys) + first * job.keys.row * element;
+    part.values = static_cast<const char*>(data.values) + first * job.values.row * element;
+    if (part.mask != nullptr) part.mask += first;
+    job.num_keys = end - first;
+    job.row_offset = p.job.row_offset - first;
+    const Guarded<char> scratch(AttentionScratchBytes(job));
+    RunAttentionWith(table, job, part, scratch.data());
+    job.continues = true;
+  };
+  std::int64_t first = 0;
+  std::vector<std::pair<std::int64_t, std::int64_t>> calls;
+  for (const std::int64_t end : ends) calls.emplace_back(std::exchange(first, end), end);
+  calls.emplace_back(first, job.num_keys);
+  if (job.last_key_first) std::reverse(calls.begin(), calls.end());
+  for (const auto& [begin, end] : calls) run(begin, end);
+  return {out.values(), lse.values(), largest.values(), sum.values(), sums.values()};
 }
 
 struct Bounded {
@@ -147,7 +80,10 @@ class Oracle {
   explicit Oracle(const Problem& p) : p_(p), job_(p.job) {}
 
   Bounded Run(bool rounds_weights) {
-    result_ = {std::vector<double>(OutSize(job_), -7), std::vector<double>(OutSize(job_), 0)};
+    const auto size = static_cast<std::size_t>(p_.NumQueries(job_.out, job_.value_size));
+    const auto rows = static_cast<std::size_t>(p_.NumQueries(job_.statistics, 1));
+    result_ = {std::vector<double>(size, -7), std::vector<double>(size, 0)};
+    lse_ = {std::vector<double>(rows, -7), std::vector<double>(rows, 0)};
     rounding_ = rounds_weights ? 1.0 / 128 : 0;
     for (std::int64_t b = 0; b < job_.num_batch; ++b) {
       for (std::int64_t h = 0; h < job_.num_heads; ++h) {
@@ -156,37 +92,37 @@ class Oracle {
     }
     return result_;
   }
+  const Bounded& lse() const { return lse_; }
 
  private:
-  bool Sees(std::int64_t b, std::int64_t h, std::int64_t r, std::int64_t k) const {
-    if (!p_.lengths.empty()) return k < p_.lengths[static_cast<std::size_t>(At(job_.seen, b, h, r))];
-    return p_.mask.empty() || p_.mask[static_cast<std::size_t>(At(job_.seen, b, h, r) + k)] != 0;
-  }
-
   void Query(std::int64_t b, std::int64_t h, std::int64_t r) {
     constexpr double kUnit = 1.0 / (1 << 24);
+    const std::int64_t kv = h / p_.group();
     std::vector<double> scores(static_cast<std::size_t>(job_.num_keys), -kInfinity);
     double largest = -kInfinity, error = 0, sum = 0;
     for (std::int64_t k = 0; k < job_.num_keys; ++k) {
       double score = 0, magnitude = 0;
       for (std::int64_t i = 0; i < job_.size; ++i) {
         const double term = static_cast<double>(p_.queries.numbers[At(job_.queries, b, h, r) + i]) *
-                            static_cast<double>(p_.keys.numbers[At(job_.keys, b, h, k) + i]);
+                            static_cast<double>(p_.keys.numbers[At(job_.keys, b, kv, k) + i]);
         score += term * static_cast<double>(job_.scale);
         magnitude += std::abs(term * static_cast<double>(job_.scale));
       }
-      if (!Sees(b, h, r, k)) continue;
+      if (!p_.Sees(b, h, r, k)) continue;
       scores[k] = score;
       largest = std::max(largest, score);
       error = std::max(error, magnitude * static_cast<double>(job_.size + 4) * kUnit);
     }
     for (const double score : scores) sum += largest == -kInfinity ? 0 : std::exp(score - largest);
     const double relative = 2 * error + static_cast<double>(2 * job_.num_keys + 64) * kUnit + rounding_;
+    const auto row = static_cast<std::size_t>(At(job_.statistics, b, h, r));
+    lse_.values[row] = largest + (sum == 0 ? 0 : std::log(sum));
+    lse_.errors[row] = relative - rounding_ + kUnit * std::abs(lse_.values[row]);
     for (std::int64_t i = 0; i < job_.value_size; ++i) {
       double y = 0, magnitude = 0;
       for (std::int64_t k = 0; k < job_.num_keys && sum > 0; ++k) {
         const double term =
-            std::exp(scores[k] - largest) / sum * static_cast<double>(p_.values.numbers[At(job_.values, b, h, k) + i]);
+            std::exp(scores[k] - largest) / sum * static_cast<double>(p_.values.numbers[At(job_.values, b, kv, k) + i]);
         y += term;
         magnitude += std::abs(term);
       }
@@ -198,15 +134,15 @@ class Oracle {
 
   const Problem& p_;
   const Attention& job_;
-  Bounded result_;
+  Bounded result_, lse_;
   double rounding_ = 0;
 };
 
-std::vector<const AttentionTable*> Tables(bool is_bf16) {
+std::vector<const AttentionTable*> Tables(const Attention& job) {
   std::vector<const AttentionTable*> tables{AttentionTableGeneric()};
   if (CpuIsa() >= Isa::kAvx2 && AttentionTableAvx2()) tables.push_back(AttentionTableAvx2());
   if (CpuIsa() >= Isa::kAvx512 && AttentionTableAvx512()) tables.push_back(AttentionTableAvx512());
-  const bool has_bf16 = is_bf16 && CpuIsa() >= Isa::kAvx512 && CpuHasBF16();
+  const bool has_bf16 = job.is_bf16 && job.p_is_bf16 && CpuIsa() >= Isa::kAvx512 && CpuHasBF16();
   if (has_bf16 && AttentionTableAvx512BF16()) tables.push_back(AttentionTableAvx512BF16());
   return tables;
 }
@@ -215,18 +151,23 @@ std::string Name(const AttentionTable& table) {
   return std::string(IsaName(table.isa)) + (table.has_bf16_arithmetic ? " with bf16" : "");
 }
 
+void ExpectWithin(const std::vector<float>& actual, const Bounded& truth, const std::string& what) {
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    if (static_cast<double>(actual[i]) == truth.values[i]) continue;  // infinities
+    ASSERT_NEAR(static_cast<double>(actual[i]), truth.values[i], truth.errors[i]) << what << ", element " << i;
+  }
+}
+
 TEST(Attention, IsWithinBoundsOfTheTruth) {
-  for (unsigned seed = 0; seed < 120; ++seed) {
+  for (unsigned seed = 0; seed < 200; ++seed) {
     Draw draw(seed);
-    const bool is_bf16 = draw.Chance(0.5);
-    const Problem p = DrawProblem(draw, is_bf16);
-    for (const AttentionTable* table : Tables(is_bf16)) {
-      const std::vector<float> y = Compute(*table, p, 1);
-      const Bounded truth = Oracle(p).Run(table->has_bf16_arithmetic);
-      for (std::size_t i = 0; i < y.size(); ++i) {
-        ASSERT_NEAR(static_cast<double>(y[i]), truth.values[i], truth.errors[i])
-            << Name(*table) << ", seed " << seed << ", element " << i;
-      }
+    const Problem p = DrawProblem(draw, draw.Chance(0.5));
+    for (const AttentionTable* table : Tables(p.job)) {
+      const Computed y = Compute(*table, p, 1);
+      Oracle oracle(p);
+      const std::string what = Name(*table) + ", seed " + std::to_string(seed);
+      ExpectWithin(y.out, oracle.Run(p.job.p_is_bf16), what);
+      ExpectWithin(y.lse, oracle.lse(), what + ", lse");
     }
   }
 }
@@ -234,15 +175,30 @@ TEST(Attention, IsWithinBoundsOfTheTruth) {
 TEST(Attention, DoesNotDependOnTheNumberOfThreads) {
   for (unsigned seed = 0; seed < 40; ++seed) {
     Draw draw(1000 + seed);
-    const bool is_bf16 = draw.Chance(0.5);
-    const Problem p = DrawProblem(draw, is_bf16);
-    for (const AttentionTable* table : Tables(is_bf16)) {
-      const std::vector<float> alone = Compute(*table, p, 1);
+    const Problem p = DrawProblem(draw, draw.Chance(0.5));
+    for (const AttentionTable* table : Tables(p.job)) {
+      const Computed alone = Compute(*table, p, 1);
       for (const int num_threads : {2, 3, 5}) {
-        const std::vector<float> together = Compute(*table, p, num_threads);
-        ASSERT_EQ(std::memcmp(alone.data(), together.data(), alone.size() * sizeof(float)), 0)
+        ASSERT_TRUE(SameBits(alone, Compute(*table, p, num_threads)))
             << Name(*table) << ", seed " << seed << ", " << num_threads << " threads";
       }
+    }
+  }
+}
+
+// Keys in several calls, each of whole blocks but for the last keys, in the order of one call.
+TEST(Attention, TheStateCarriesOnBitForBit) {
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    Draw draw(2000 + seed);
+    Problem p = DrawProblem(draw, draw.Chance(0.5));
+    p.lengths.clear();  // they count from the first key of a call
+    if (p.job.key_block == 0) p.job.key_block = 64;
+    std::vector<std::int64_t> ends;
+    for (std::int64_t end = 0; end < p.job.num_keys; end += p.job.key_block) {
+      if (end > 0 && draw.Chance(0.4)) ends.push_back(end);
+    }
+    for (const AttentionTable* table : Tables(p.job)) {
+      ASSERT_TRUE(SameBits(Compute(*table, p, 1), Compute(*table, p, 1, ends))) << Name(*table) << ", seed " << seed;
     }
   }
 }
@@ -253,7 +209,8 @@ Problem Simple(bool is_bf16, std::int64_t num_keys) {
   p.job.is_bf16 = is_bf16;
   p.job.num_queries = p.job.size = p.job.value_size = 1;
   p.job.num_keys = num_keys;
-  p.job.queries = p.job.keys = p.job.values = p.job.out = {0, 0, 1};
+  p.job.p_is_bf16 = is_bf16;
+  p.job.queries = p.job.keys = p.job.values = p.job.out = p.job.sums = p.job.statistics = {0, 0, 1};
   const auto count = static_cast<std::size_t>(num_keys);
   p.queries = {{1}, {FloatToBF16(1)}};
   p.keys = {std::vector<float>(count, 0), std::vector<std::uint16_t>(count, 0)};
@@ -262,8 +219,8 @@ Problem Simple(bool is_bf16, std::int64_t num_keys) {
 }
 
 void ExpectOnAllTables(const Problem& p, float expected) {
-  for (const AttentionTable* table : Tables(p.job.is_bf16)) {
-    const float y = Compute(*table, p, 1)[0];
+  for (const AttentionTable* table : Tables(p.job)) {
+    const float y = Compute(*table, p, 1).out[0];
     if (std::isnan(expected)) {
       EXPECT_TRUE(std::isnan(y)) << Name(*table) << " gave " << y;
     } else {

@@ -465,6 +465,7 @@ OpCase DrawAttention(Random& random) {
   OpCase c{{{"scale", PrintAttr(scale)}},
            {{{dtype, with({m, size})}}, {{dtype, with({n, size})}}, {{dtype, with({n, value_size})}}},
            AttentionError(dtype, size, n, scale)};
+  if (random.Chance(0.3)) c.attrs["causal"] = "True";
   const std::string masking = random.Of({"none", "length", "mask"});
   if (masking != "none" || random.Chance(0.5)) c.attrs["masking"] = masking;
   if (masking == "length") {
@@ -485,7 +486,37 @@ OpCase DrawInterleavedAttention(Random& random) {
   OpCase c{{{"heads", PrintAttr(heads)}, {"scale", PrintAttr(scale)}, {"masking", has_lengths ? "length" : "none"}},
            {{{dtype, Shape{length, batch, heads * 3 * size}}}},
            AttentionError(dtype, size, length, scale)};
+  if (random.Chance(0.3)) c.attrs["causal"] = "True";
   if (has_lengths) c.inputs.push_back({{DType::kInt32, Shape{batch * heads, length}}, Values::kLengths});
+  return c;
+}
+
+// Grouped heads, either layout, any order of blocks. P is rounded to what the operator is told.
+OpCase DrawContribAttention(Random& random) {
+  const DType dtype = random.Type(FloatTypes());
+  const std::int64_t batch = random.Size(3), m = random.Size(9), n = random.Size(9), kv_heads = random.Int(1, 3);
+  const std::int64_t heads = kv_heads * random.Int(1, 3), size = random.Size(20), value_size = random.Size(20);
+  const bool batch_first = random.Chance(0.5);
+  const auto shape = [&](std::int64_t rows, std::int64_t of_heads, std::int64_t of_size) {
+    return batch_first ? Shape{batch, rows, of_heads, of_size} : Shape{rows, batch, of_heads, of_size};
+  };
+  OpCase c{{},
+           {{{dtype, shape(m, heads, size)}},
+            {{dtype, shape(n, kv_heads, size)}},
+            {{dtype, shape(n, kv_heads, value_size)}}},
+           {}};
+  double scale = 1;
+  if (random.Chance(0.5)) {
+    scale = random.Of({1.0, 0.5, 0.125});
+    c.attrs["scale"] = PrintAttr(scale);
+  }
+  const bool rounds_p = dtype == DType::kBFloat16 || dtype == DType::kFloat16;
+  c.error = AttentionError(rounds_p ? DType::kBFloat16 : dtype, size, n, scale);
+  if (!batch_first || random.Chance(0.5)) c.attrs["layout"] = batch_first ? "bshd" : "sbhd";
+  Maybe(random, &c.attrs, "causal", PrintAttr(random.Chance(0.5)));
+  Maybe(random, &c.attrs, "p_dtype", random.Of({"bfloat16", "float16", "float32"}));
+  Maybe(random, &c.attrs, "key_block", PrintAttr(random.Int(0, 4)));
+  Maybe(random, &c.attrs, "last_key_first", PrintAttr(random.Chance(0.5)));
   return c;
 }
 
@@ -539,6 +570,7 @@ const std::vector<OpRow>& ArrayOpRows() {
       {"_contrib_AdaptiveAvgPooling2D", DrawAdaptivePooling},
       {"_contrib_BilinearResize2D", DrawBilinear},
       {"_contrib_arange_like", DrawArangeLike},
+      {"_contrib_attention", DrawContribAttention},
       {"_contrib_interleaved_matmul_selfatt_qk", DrawSelfAttentionQK},
       {"_contrib_interleaved_matmul_selfatt_valatt", DrawSelfAttentionValAtt},
       {"_copy", DrawMove},

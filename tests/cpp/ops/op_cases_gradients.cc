@@ -76,6 +76,36 @@ OpCase DrawBackwardBatchNorm(Random& random) {
   return c;
 }
 
+// Gradients of attention on small scores: P = exp(score - lse) is at most kWeight.
+OpCase WithGradients(OpCase c, const char* op, double size, double rows) {
+  constexpr double kLargest = 4, kWeight = 1024, kBF16Rounding = 0x1p17;
+  c.attrs["scale"] = "0.01";
+  const TensorType result = OutputOf(op, c), lse = OutputOf(op, c, 1);
+  c.inputs.insert(c.inputs.begin(), {result});
+  c.inputs.push_back({result});
+  c.inputs.push_back({lse});
+  const double relative = 64 * size + 2 * rows + 64 + (IsLowPrecision(result.dtype) ? kBF16Rounding : 0);
+  c.error = {0, 0, kWeight * 3 * kLargest * kLargest * kLargest * size * rows * relative};
+  return c;
+}
+
+OpRow OfAttention(const char* name, const char* op, bool may_have_lse_gradient) {
+  return {name, [=](Random& random) {
+            OpCase c = DrawOf(random, op);
+            double size = 1, rows = 1;
+            for (const InputCase& input : c.inputs) {
+              const Shape& shape = input.type.shape;
+              size = std::max(size, static_cast<double>(shape[shape.rank() - 1]));
+              for (int i = 0; i + 1 < shape.rank(); ++i) rows = std::max(rows, static_cast<double>(3 * shape[i]));
+            }
+            c = WithGradients(c, op, size, rows);
+            if (!may_have_lse_gradient || random.Chance(0.5)) return c;
+            c.attrs["lse_gradient"] = "True";
+            c.inputs.insert(c.inputs.begin() + 1, c.inputs.back());
+            return c;
+          }};
+}
+
 OpCase DrawBackwardLayerNorm(Random& random) {
   OpCase c;
   const Shape shape = random.Sizes(static_cast<int>(random.Int(1, 4)), 6);
@@ -417,7 +447,10 @@ const std::vector<OpRow>& GradientOpRows() {
       OfDeformable("_backward_DeformableConvolution", "_contrib_DeformableConvolution"),
       OfDeformable("_backward_ModulatedDeformableConvolution", "_contrib_ModulatedDeformableConvolution"),
       OfGradients("_backward_ROIPooling", "ROIPooling"),
+      OfAttention("_backward_amp_attention", "_amp_attention", false),
+      OfAttention("_backward_amp_interleaved_attention", "_amp_interleaved_attention", false),
       {"_backward_average", DrawBackwardAverage},
+      OfAttention("_backward_contrib_attention", "_contrib_attention", true),
       {"_backward_diff", DrawBackwardDiff},
       OfGradients("_backward_npi_dot", "_npi_dot"),
       OfGradients("_backward_npi_matmul", "_npi_matmul"),

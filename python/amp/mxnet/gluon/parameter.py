@@ -65,6 +65,7 @@ class Parameter(GradientOfParameter):
         self.lr_mult, self.wd_mult, self.init = lr_mult, wd_mult, init
         self.allow_deferred_init = allow_deferred_init
         self._waiting = None  # the default initializer, while the shape is open
+        self.when_filled = None  # what is done with the array of first values
         self._shape = None if shape is None else _shape_of(shape)
         self._dtype = _core.numpy_dtype(dtype_name(dtype))
 
@@ -150,6 +151,8 @@ class Parameter(GradientOfParameter):
         array = copy.copy(NDArray(np.zeros(self._shape, np.float32)))  # in memory of its own
         with _recording.scope(is_recording=False):
             self._fill(array, *self._waiting)
+            if self.when_filled is not None:
+                self.when_filled(array)
         self._waiting = None
         self._hold(array.astype(self._dtype, copy=False))
 

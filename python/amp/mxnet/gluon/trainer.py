@@ -1,21 +1,25 @@
 """`Trainer`: updates the parameters of blocks by their gradients."""
 
-from ..._paths import write_file
 from ...base import ArgumentError
 from .. import kvstore as stores
 from .. import optimizer as optimizers
-from .. import random
-from . import training_state
+from . import reduced_gradients
 from .parameter import Parameter
+from .training_state import SavedTraining
 
 __all__ = ["Trainer"]
 
 
-class Trainer:
+class Trainer(SavedTraining):
     """An optimizer for a list or dict of Parameters.
 
-    `optimizer` is a name, with `optimizer_params` ({option: value}), or an Optimizer. There is one device: `kvstore`
+    `optimizer` is a name, with `optimizer_params` ({option: value}), or an Optimizer. A rank has one device: `kvstore`
     has no effect, unless it is a KVStore and `update_on_kvstore=True`: then updates run in the store.
+
+    kvstore="mpi" (or "dist_sync", or "horovod") trains one model on several ranks, those of `with
+    amp.distributed.group(comm):` or of MPI; see docs/distributed.md. Parameters begin as they are on rank 0. `step`
+    adds the gradients of all ranks and divides by `batch_size`, each rank's number of samples, times the number of
+    ranks. weight_grad_reduce="bf16" adds in bfloat16 instead of float32: half of the bytes, sums that are rounded.
 
     >>> weight = mx.gluon.Parameter("weight", shape=(1,), init="ones")
     >>> weight.initialize()
@@ -36,17 +40,29 @@ class Trainer:
         kvstore="device",
         compression_params=None,
         update_on_kvstore=None,
+        *,
+        weight_grad_reduce="fp32",
     ):
         self._params = _parameters(params)
         self._kvstore = kvstore if isinstance(kvstore, stores.KVStore) else None
-        if kvstore is not None and self._kvstore is None:
-            stores.create(kvstore)  # refuses what is not supported
         if update_on_kvstore and self._kvstore is None:
             raise ArgumentError("update_on_kvstore: pass a KVStore; on one device updates run in the trainer")
         self._updates_in_store = bool(update_on_kvstore)
         self._set_optimizer(optimizer, optimizer_params or {})
-        self._scale = self._first_scale = self._optimizer.rescale_grad
+        self._join_ranks(None if kvstore is None else self._kvstore or stores.create(kvstore), weight_grad_reduce)
+        self._scale = self._first_scale = self._optimizer.rescale_grad / self._num_ranks
         self.loss_scaler = None
+
+    def _join_ranks(self, store, weight_grad_reduce):
+        dtype = reduced_gradients.dtype_of(weight_grad_reduce)
+        comm = None if store is None else store.comm
+        self._num_ranks, self._reducer = 1, None
+        if comm is None:
+            return
+        self._num_ranks = comm.size
+        reduced_gradients.begin_alike(self._params, comm)
+        if not self._updates_in_store:
+            self._reducer = reduced_gradients.GradientReducer(comm, dtype)
 
     def _set_optimizer(self, optimizer, options):
         if isinstance(optimizer, optimizers.Optimizer):
@@ -79,17 +95,32 @@ class Trainer:
         such parameters stay.
         """
         self._rescale(batch_size)
-        self._update(ignore_stale_grad)
+        if self._reducer is None or self.loss_scaler is not None:
+            self._reduce_all()
+            self._update(self._fresh(ignore_stale_grad))
+            return
+        chosen = dict(self._fresh(ignore_stale_grad))
+        for indices in self._reducer.buckets(self._params):  # later ones are added while these are updated
+            self._update([(index, chosen[index]) for index in indices if index in chosen])
 
     def allreduce_grads(self):
-        """Has no effect on one device. Raises ArgumentError where updates run in a store."""
+        """Adds the gradients of all ranks, `update` uses the sums; without ranks it has no effect.
+
+        Raises ArgumentError where updates run in a store.
+        """
         self._require_own_updates("allreduce_grads")
+        self._reduce_all()
+
+    def _reduce_all(self):
+        if self._reducer is not None:
+            for _ in self._reducer.buckets(self._params):
+                pass
 
     def update(self, batch_size, ignore_stale_grad=False):
         """The second half of `step`, behind `allreduce_grads`."""
         self._require_own_updates("update")
         self._rescale(batch_size)
-        self._update(ignore_stale_grad)
+        self._update(self._fresh(ignore_stale_grad))
 
     def _require_own_updates(self, what):
         if self._updates_in_store:
@@ -124,9 +155,8 @@ class Trainer:
 
     # ---- updates ----
 
-    def _update(self, ignore_stale_grad):
-        if self.loss_scaler is not None and self.loss_scaler.has_overflow(self._params):
-            return  # this step is left out
+    def _fresh(self, ignore_stale_grad):
+        """[(index, parameter)] of the gradients that were written since the last step."""
         chosen = []
         for index, parameter in enumerate(self._params):
             if parameter.grad_req == "null":
@@ -139,6 +169,11 @@ class Trainer:
                 )
             if is_fresh:
                 chosen.append((index, parameter))
+        return chosen
+
+    def _update(self, chosen):
+        if self.loss_scaler is not None and self.loss_scaler.has_overflow(self._params):
+            return  # this step is left out
         for index, parameter in chosen:
             self._update_one(index, parameter)
             parameter.data()._fresh_grad = False
@@ -151,43 +186,6 @@ class Trainer:
         self._kvstore.set_updater(self._updater)  # its states are those of the trainer
         self._kvstore.hold(index, parameter.data())
         self._kvstore.push(index, parameter.grad())
-
-    def save_states(self, fname):
-        """Writes the optimizer, its states, and where random numbers are, to a file, which is complete or the old one.
-
-        Training that goes on with these and with the parameters gives the bits of training that was not interrupted.
-        """
-        self._save(fname, {})
-
-    def load_states(self, fname):
-        """Reads what `save_states` wrote. Raises ArgumentError for other files; older ones have no random numbers.
-
-        >>> weight = mx.gluon.Parameter("weight", shape=(1,))
-        >>> weight.initialize()
-        >>> trainer = mx.gluon.Trainer([weight], "adam")
-        >>> trainer.save_states("trainer.states")
-        >>> trainer.load_states("trainer.states")
-        """
-        self._load(fname)
-
-    def _save(self, fname, more):
-        """`save_states`, and a dict that `_load` gives back."""
-        extra = {**more, "random": random.get_state()}
-        if self.loss_scaler is not None:
-            extra["loss_scaler"] = self.loss_scaler.state()
-        write_file(fname, training_state.joined(self._updater.get_states(dump_optimizer=True), extra))
-
-    def _load(self, fname):
-        with open(fname, "rb") as file:
-            states, extra = training_state.divided(file.read())
-        self._updater.set_states(states)
-        self._optimizer = self._updater.optimizer
-        self._optimizer.param_dict = dict(enumerate(self._params))
-        if "random" in extra:
-            random.set_state(extra["random"])
-        if "loss_scaler" in extra and self.loss_scaler is not None:
-            self.loss_scaler.set_state(extra["loss_scaler"])
-        return extra
 
 
 def _parameters(params):

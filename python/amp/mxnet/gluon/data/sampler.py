@@ -5,7 +5,15 @@ import numpy as np
 from ....base import ArgumentError
 from ..._missing import getter
 
-__all__ = ["BatchSampler", "FilterSampler", "IntervalSampler", "RandomSampler", "Sampler", "SequentialSampler"]
+__all__ = [
+    "BatchSampler",
+    "FilterSampler",
+    "IntervalSampler",
+    "RandomSampler",
+    "Sampler",
+    "SequentialSampler",
+    "SplitSampler",
+]
 
 
 class Sampler:
@@ -99,6 +107,33 @@ class IntervalSampler(Sampler):
 
     def __len__(self):
         return len(self._numbers)
+
+
+class SplitSampler(Sampler):
+    """SplitSampler(sampler, num_parts, part_index): one rank's part of an order (a sampler, or a length).
+
+    Part p has the numbers at places p, p + num_parts, and so on, and all parts are equally long: up to num_parts - 1
+    last numbers are left out. So the batches of all ranks together are those of one rank with num_parts times the
+    batch. Orders that are drawn have to be the same on all ranks: seed them alike.
+
+    >>> [list(mx.gluon.data.SplitSampler(7, 3, part)) for part in range(3)]
+    [[0, 3], [1, 4], [2, 5]]
+    """
+
+    def __init__(self, sampler, num_parts, part_index):
+        if not 0 <= part_index < num_parts:
+            raise ArgumentError(f"part_index: expected 0 to {num_parts - 1}, got {part_index!r}")
+        self._sampler = SequentialSampler(sampler) if isinstance(sampler, (int, np.integer)) else sampler
+        self._num_parts, self._part_index = num_parts, part_index
+
+    def __iter__(self):
+        whole = len(self) * self._num_parts
+        for place, number in zip(range(whole), self._sampler):
+            if place % self._num_parts == self._part_index:
+                yield number
+
+    def __len__(self):
+        return len(self._sampler) // self._num_parts
 
 
 class BatchSampler(Sampler):

@@ -1,0 +1,152 @@
+"""`Comm`, one rank's end of a group of ranks."""
+
+import contextlib
+import threading
+
+import numpy as np
+
+from .. import _core
+from .._arrays import readable
+from .._core import NDArray
+from ..base import ArgumentError
+from ..nd import NDArray as ResultArray
+
+
+class Comm:
+    """One rank of a group: `run_local` and `mpi` make them. Used by one thread at a time.
+
+    rank, size: which rank this is, and of how many.
+    bytes_sent: to other ranks so far. Barriers do not count.
+
+    Where another rank fails, or says nothing for longer than the timeout, methods raise `amp.Error`.
+
+    >>> amp.distributed.run_local(3, lambda comm: f"{comm.rank} of {comm.size}")
+    ['0 of 3', '1 of 3', '2 of 3']
+    """
+
+    def __init__(self, engine):
+        self._engine = engine
+        self.rank, self.size = engine.rank, engine.size
+
+    def __repr__(self):
+        return f"<rank {self.rank} of {self.size}>"
+
+    @property
+    def bytes_sent(self):
+        """Bytes that this rank has sent to others.
+
+        >>> def send(comm):
+        ...     comm.send_recv(np.zeros(10, np.float32), 1 - comm.rank, np.zeros(10, np.float32), 1 - comm.rank)
+        ...     return comm.bytes_sent
+        >>> amp.distributed.run_local(2, send)
+        [40, 40]
+        """
+        return self._engine.bytes_sent
+
+    def send_recv(self, send, to, recv, source):
+        """Sends an array to rank `to` while it receives one from rank `source`, which is written to `recv`.
+
+        Both are contiguous arrays of any dtype, NumPy's or NDArrays; what arrives has as many bytes as `recv`.
+
+        >>> def hand_on(comm):
+        ...     got = np.empty(1, np.int64)
+        ...     comm.send_recv(np.array([comm.rank]), (comm.rank + 1) % comm.size, got, (comm.rank - 1) % comm.size)
+        ...     return got[0].item()
+        >>> amp.distributed.run_local(3, hand_on)
+        [2, 0, 1]
+        """
+        received = _bytes_of("recv", recv)
+        if not received.flags.writeable:
+            raise ArgumentError("recv: the array is read-only")
+        self._engine.send_recv(_bytes_of("send", send), to, received, source)
+
+    def barrier(self):
+        """Returns when all ranks have called it.
+
+        >>> amp.distributed.run_local(2, lambda comm: comm.barrier())
+        [None, None]
+        """
+        self._engine.barrier()
+
+    def all_reduce(self, array, dtype="float32"):
+        """The sum of all ranks' arrays, which have one shape, as a new NDArray of `dtype`, a float.
+
+        Arrays are converted to `dtype`, and elements added in the order of ranks; in bfloat16 and float16 each sum is
+        rounded. The bits depend neither on the engine nor on which rank comes first.
+
+        >>> def total(comm):
+        ...     return comm.all_reduce(np.full(3, comm.rank + 0.5, np.float32)).asnumpy()
+        >>> amp.distributed.run_local(2, total)[0]
+        array([2., 2., 2.], dtype=float32)
+        """
+        return ResultArray(self._engine.all_reduce(readable(array, "all_reduce"), dtype))
+
+    def broadcast(self, array, root=0):
+        """Writes the contiguous array of rank `root` to those of all ranks.
+
+        >>> def of_the_last(comm):
+        ...     array = np.array([comm.rank])
+        ...     comm.broadcast(array, root=2)
+        ...     return array[0].item()
+        >>> amp.distributed.run_local(3, of_the_last)
+        [2, 2, 2]
+        """
+        if not 0 <= root < self.size:
+            raise ArgumentError(f"root: expected a rank from 0 to {self.size - 1}, got {root!r}")
+        received = _bytes_of("broadcast", array)
+        if not received.flags.writeable:
+            raise ArgumentError("broadcast: the array is read-only")
+        self._engine.broadcast(received, root)
+
+    def duplicate(self):
+        """The same ranks with an order of messages of their own, for another thread. All ranks call it.
+
+        >>> amp.distributed.run_local(2, lambda comm: comm.duplicate().rank)
+        [0, 1]
+        """
+        return Comm(self._engine.duplicate())
+
+
+def _bytes_of(what, array):
+    """The memory of a contiguous array, as bytes."""
+    view = np.asarray(array) if isinstance(array, NDArray) else array
+    if not isinstance(view, np.ndarray):
+        raise ArgumentError(f"{what}: expected an array, got {type(array).__name__}")
+    if not view.flags.c_contiguous:
+        raise ArgumentError(f"{what}: the array is not contiguous")
+    return view.reshape(-1).view(np.uint8)
+
+
+_groups = threading.local()
+
+
+@contextlib.contextmanager
+def group(comm):
+    """`with group(comm):` graphs and trainers of this thread use this communicator.
+
+    >>> def current(comm):
+    ...     with amp.distributed.group(comm):
+    ...         return amp.distributed.current_comm() is comm
+    >>> amp.distributed.run_local(2, current)
+    [True, True]
+    """
+    if not isinstance(comm, Comm):
+        raise ArgumentError(f"group: expected a Comm, got {type(comm).__name__}")
+    outer = current_comm()
+    entered = _core.CommGroup(comm._engine)
+    entered.enter()
+    _groups.comm = comm
+    try:
+        yield comm
+    finally:
+        _groups.comm = outer
+        entered.exit()
+
+
+def current_comm():
+    """The communicator of the innermost `with group(comm):` of this thread, or None.
+
+    >>> amp.distributed.current_comm() is None
+    True
+    """
+    return getattr(_groups, "comm", None)
