@@ -16,6 +16,7 @@ from ..executor import gradient_runs
 from ..sym.slots import inputs_of
 from . import _packing
 from ._missing import getter
+from .context import cpu
 
 __all__ = ["BoundSymbol", "Executor"]
 
@@ -44,6 +45,11 @@ class BoundSymbol:
         self._monitor = None
         self._outputs = None
         self._awaits_backward = False  # the last forward run was for training
+
+    @property
+    def _ctx(self):
+        """As programs for MXNet read it: the device."""
+        return cpu()
 
     # ---- arrays ----
 
@@ -147,8 +153,9 @@ class BoundSymbol:
         The gradients are those of the sum of all outputs, each times its array in `out_grads` (None: ones), which is
         cast to the output's dtype. Losses such as SoftmaxOutput ignore theirs. Auxiliary states move. Behind a
         `forward` that was not for training, or without one, the outputs are computed anew, with the arrays as they are
-        now; with `is_train=False` they are those of inference. Nothing happens where no gradient is asked for. Raises
-        ArgumentError for a second call behind one `forward`, and UnsupportedError for an operator without a gradient.
+        now; with `is_train=False` they are those of inference. A second call behind one `forward`
+        computes the outputs again, for the same dropout; states have moved then. Nothing happens where no gradient is
+        asked for. Raises UnsupportedError for an operator without a gradient.
 
         >>> x = amp.sym.Variable("x")
         >>> bound = (x * x).simple_bind(x=(1,))
@@ -163,7 +170,7 @@ class BoundSymbol:
         if not (self._awaits_backward and is_train):
             runs.forward({})
             self._awaits_backward = bool(is_train)
-        runs.backward(self._cast(out_grads), retain=False)
+        runs.backward(self._cast(out_grads), retain=True)
 
     def _cast(self, out_grads):
         """Gradients of outputs in the dtypes of these."""

@@ -24,6 +24,9 @@ def divided(content):
     end = len(content) - len(_MARK) - _LENGTH
     length = int.from_bytes(content[end : end + _LENGTH], "little")
     try:
-        return content[: end - length], json.loads(content[end - length : end])
+        more = json.loads(content[end - length : end])
     except ValueError as error:
         raise ArgumentError(f"these are no states of a trainer: {error}") from None
+    if not isinstance(more, dict):
+        raise ArgumentError(f"these are no states of a trainer: expected an object behind them, got {more!r:.40}")
+    return content[: end - length], more
