@@ -101,8 +101,8 @@ class Matching {
     for (const std::size_t j : candidates) likely[j] = background(j);
     const auto is_harder = [&likely](std::size_t a, std::size_t b) { return likely[a] < likely[b]; };
     std::stable_sort(candidates.begin(), candidates.end(), is_harder);
-    const auto wanted = static_cast<std::size_t>(static_cast<float>(positive) * ratio);
-    candidates.resize(std::min(candidates.size(), wanted));
+    const auto most = static_cast<std::size_t>(static_cast<float>(positive) * ratio);
+    candidates.resize(std::min(candidates.size(), most));
     for (const std::size_t j : candidates) matches_[j].is_negative = true;
   }
 

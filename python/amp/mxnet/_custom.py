@@ -15,6 +15,11 @@ class CustomOp:
 
     Results go to `out_data` and `in_grad` by `assign`; `req` has a request for each: 'null', 'write' or 'add'.
     What the methods do is not recorded. See `register`.
+
+    >>> source, target = amp.nd.ones((2,)), amp.nd.ones((2,))
+    >>> mx.operator.CustomOp().assign(target, "add", source)
+    >>> target.asnumpy()
+    array([2., 2.], dtype=float32)
     """
 
     def forward(self, is_train, req, in_data, out_data, aux):
@@ -33,7 +38,11 @@ class CustomOp:
 
 
 class CustomOpProp:
-    """What is known of an operator before it runs. Subclasses of it are registered; see `register`."""
+    """What is known of an operator before it runs. Subclasses of it are registered; see `register`.
+
+    >>> mx.operator.CustomOpProp().infer_shape([[2, 3]])
+    ([[2, 3]], [[2, 3]], [])
+    """
 
     def __init__(self, need_top_grad=True):
         self.need_top_grad_ = need_top_grad

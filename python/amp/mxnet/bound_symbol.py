@@ -33,6 +33,8 @@ class BoundSymbol:
     (2,)
     """
 
+    _ctx = cpu()  # the device, as programs for MXNet read it
+
     def __init__(self, symbol, arguments, auxiliary_states, inputs, requests=None, gradients=None):
         self._symbol = symbol
         self._requests = requests or dict.fromkeys(arguments, "null")  # {argument: 'write', 'add' or 'null'}
@@ -45,11 +47,6 @@ class BoundSymbol:
         self._monitor = None
         self._outputs = None
         self._awaits_backward = False  # the last forward run was for training
-
-    @property
-    def _ctx(self):
-        """As programs for MXNet read it: the device."""
-        return cpu()
 
     # ---- arrays ----
 
@@ -153,9 +150,9 @@ class BoundSymbol:
         The gradients are those of the sum of all outputs, each times its array in `out_grads` (None: ones), which is
         cast to the output's dtype. Losses such as SoftmaxOutput ignore theirs. Auxiliary states move. Behind a
         `forward` that was not for training, or without one, the outputs are computed anew, with the arrays as they are
-        now; with `is_train=False` they are those of inference. A second call behind one `forward`
-        computes the outputs again, for the same dropout; states have moved then. Nothing happens where no gradient is
-        asked for. Raises UnsupportedError for an operator without a gradient.
+        now; with `is_train=False` they are those of inference. A second call behind one `forward` computes them again,
+        with the same dropout. Nothing happens where no gradient is asked for. Raises UnsupportedError for an operator
+        without a gradient.
 
         >>> x = amp.sym.Variable("x")
         >>> bound = (x * x).simple_bind(x=(1,))

@@ -9,15 +9,32 @@ from .. import _trace, nd
 from ..base import ArgumentError
 from . import _random_functions, control_flow
 from ._custom import custom
+from ._random_functions import rand_zipfian, random_exponential
 from .optimizer import several
+from .optimizer.several import (
+    adamw_update,
+    group_adagrad_update,
+    lamb_update_phase1,
+    lamb_update_phase2,
+    multi_lars,
+    multi_sum_sq,
+)
 from .optimizer.updates import FUNCTIONS as UPDATES
 
 __all__ = [
+    "adamw_update",
     "boolean_mask",
     "fill_element_0index",
+    "group_adagrad_update",
     "histogram",
+    "lamb_update_phase1",
+    "lamb_update_phase2",
     "load_frombuffer",
+    "multi_lars",
+    "multi_sum_sq",
     "onehot_encode",
+    "rand_zipfian",
+    "random_exponential",
     "reset_arrays",
     "split_v2",
 ]
@@ -124,7 +141,7 @@ def install():
         setattr(nd, name, function)
     for name, function in several.CONTRIB.items():
         setattr(nd.contrib, name, function)
-    nd.contrib.boolean_mask, nd.contrib.rand_zipfian = boolean_mask, _random_functions.rand_zipfian
+    nd.contrib.boolean_mask, nd.contrib.rand_zipfian = boolean_mask, rand_zipfian
     nd._internal._sample_unique_zipfian = _random_functions.sample_unique_zipfian
     for function in (fill_element_0index, histogram, load_frombuffer, onehot_encode, reset_arrays, split_v2):
         setattr(nd, function.__name__, function)

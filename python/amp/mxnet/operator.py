@@ -42,7 +42,11 @@ def get_all_registered_operators_grouped():
 
 
 class OperatorArguments(NamedTuple):
-    """What an operator takes: inputs first, then attributes."""
+    """What an operator takes: inputs first, then attributes.
+
+    >>> mx.operator.OperatorArguments(1, ["data"], ["NDArray-or-Symbol"]).narg
+    1
+    """
 
     narg: int
     names: list

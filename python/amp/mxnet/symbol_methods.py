@@ -96,10 +96,6 @@ def histogram(a, bins=10, range=None, name=None):
     """Symbols of how many elements lie in each of a number of equal bins of a range, and of the bins' edges.
 
     `bins` may be a symbol of edges. Raises GraphError for a number of bins without a range.
-
-    >>> amp.sym.histogram(amp.sym.Variable("x"), bins=2, range=(0, 4)).eval(x=amp.nd.array([1, 3, 4]))[0]
-    [1 2]
-    <NDArray int64[2]>
     """
     if isinstance(bins, Symbol):
         return sym._histogram(a, bins, name=name)

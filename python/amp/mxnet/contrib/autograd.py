@@ -63,7 +63,16 @@ def backward(outputs, out_grads=None, retain_graph=False):
 
 
 def compute_gradient(outputs):
-    """`backward(outputs)`."""
+    """`backward(outputs)`.
+
+    >>> x = amp.nd.array([3])
+    >>> mx.contrib.autograd.mark_variables([x], [amp.nd.zeros((1,))])
+    >>> with mx.contrib.autograd.train_section():
+    ...     y = x * x
+    >>> mx.contrib.autograd.compute_gradient([y])
+    >>> x.grad.asnumpy()
+    array([6.], dtype=float32)
+    """
     backward(outputs)
 
 
