@@ -33,8 +33,6 @@ class BoundSymbol:
     (2,)
     """
 
-    _ctx = cpu()  # the device, as programs for MXNet read it
-
     def __init__(self, symbol, arguments, auxiliary_states, inputs, requests=None, gradients=None):
         self._symbol = symbol
         self._requests = requests or dict.fromkeys(arguments, "null")  # {argument: 'write', 'add' or 'null'}
@@ -275,6 +273,7 @@ class BoundSymbol:
 
 
 Executor = BoundSymbol  # MXNet's name of the class
+BoundSymbol._ctx = cpu()  # the device, as programs for MXNet read it
 
 
 def bind(symbol, args, aux_states, args_grad=None, grad_req="write"):
