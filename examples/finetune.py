@@ -12,32 +12,27 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-from classify_images import load_picture
+from classify_images import MEAN, STD
 
 import amp.mxnet as mx
 from amp.mxnet import gluon
 from amp.mxnet.gluon.contrib import estimator as estimators
+from amp.mxnet.gluon.data import vision
+from amp.mxnet.gluon.data.vision import transforms
 
 
-class Pictures(gluon.data.Dataset):
-    """Pictures in a folder for each class, and the number of the class."""
-
-    def __init__(self, folder, size):
-        self.classes = sorted(path.name for path in Path(folder).iterdir() if path.is_dir())
-        self._files = [
-            (path, number)
-            for number, name in enumerate(self.classes)
-            for path in sorted((Path(folder) / name).iterdir())
-            if path.suffix.lower() in (".jpg", ".jpeg", ".png")
+def pictures_of(folder, size):
+    """Pictures in a folder for each class, normalized, and the number of the class."""
+    pictures = vision.ImageFolderDataset(folder)
+    change = transforms.Compose(
+        [
+            transforms.Resize(round(size / 0.875), keep_ratio=True),
+            transforms.CenterCrop(size),
+            transforms.ToTensor(),
+            transforms.Normalize(MEAN, STD),
         ]
-        self._size = size
-
-    def __len__(self):
-        return len(self._files)
-
-    def __getitem__(self, index):
-        path, number = self._files[index]
-        return load_picture(path, self._size), np.float32(number)
+    )
+    return pictures.transform(lambda picture, number: (change(picture), np.float32(number))), pictures.synsets
 
 
 def network(options, classes):
@@ -72,8 +67,8 @@ def main():
     np.random.seed(options.seed)  # the order of samples
     if options.bfloat16:
         mx.amp.init("bfloat16")
-    pictures = Pictures(options.pictures, options.size)
-    net = network(options, len(pictures.classes))
+    pictures, classes = pictures_of(options.pictures, options.size)
+    net = network(options, len(classes))
     trained = net.output if options.frozen else net
     trainer = gluon.Trainer(trained.collect_params(), "adam", {"learning_rate": options.rate})
     estimator = estimators.Estimator(net, gluon.loss.SoftmaxCrossEntropyLoss(), trainer=trainer)
@@ -81,7 +76,7 @@ def main():
     handlers = [estimators.FiniteLossHandler(), estimators.ProgressBarHandler(total=len(data))]
     estimator.fit(data, epochs=options.epochs, event_handlers=handlers)
     net.export(options.output)
-    Path(f"{options.output}-classes.txt").write_text("\n".join(pictures.classes))
+    Path(f"{options.output}-classes.txt").write_text("\n".join(classes))
 
 
 if __name__ == "__main__":

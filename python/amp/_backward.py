@@ -99,6 +99,14 @@ class Graph:
                 for node in self.nodes:
                     node.is_spent = True
 
+    def release(self, used):
+        """Frees the nodes whose gradients were computed; the others belong to other heads, too."""
+        for node in self.nodes:
+            if node in used:
+                node.free()
+            else:
+                node.is_spent = False
+
     def needed(self, wanted):
         """Keys of the places that lie on a way to one of `wanted`."""
         keys = {key_of(place) for place in wanted}
@@ -140,26 +148,35 @@ def _run(graph, heads, head_gradients, wanted, retain_graph, create_graph, train
     for i, (head, gradient) in enumerate(zip(heads, head_gradients)):
         terms.add(key_of(head._place), _head_gradient(i, head, gradient))
     graph.take(retain_graph)
-    needed = graph.needed(wanted)
-    with _recording.scope(create_graph, create_graph and train_mode):
-        for node in reversed(graph.nodes):
-            _differentiate(node, terms, needed, create_graph, train_mode)
-        totals = [terms.total(key_of(place)) for place in wanted]
-    if not retain_graph:
-        for node in graph.nodes:
-            node.free()
+    used = set(graph.nodes)  # where an error ends the run
+    try:
+        totals, used = _totals(graph, wanted, create_graph, train_mode, terms)
+    finally:
+        if not retain_graph:
+            graph.release(used)
     return totals
 
 
+def _totals(graph, wanted, create_graph, train_mode, terms):
+    """The gradients of `wanted`, and the nodes whose gradients were computed on the way."""
+    needed = graph.needed(wanted)
+    with _recording.scope(create_graph, create_graph and train_mode):
+        used = {n for n in reversed(graph.nodes) if _differentiate(n, terms, needed, create_graph, train_mode)}
+        return [terms.total(key_of(place)) for place in wanted], used
+
+
 def _differentiate(node, terms, needed, create_graph, train_mode):
+    """Adds the gradients of a node's inputs to `terms`; False where there is nothing to compute."""
     arrived = [terms.total((id(node), i)) for i in range(len(node.types))]
     is_asked = [is_differentiable(place) and key_of(place) in needed for place in node.places]
-    if any(is_asked) and any(gradient is not None for gradient in arrived):
-        with _recording.scope(is_training=train_mode):
-            gradients = node.gradients(arrived, is_asked, create_graph)
-        for place, asked, gradient, replaces in zip(node.places, is_asked, gradients, node.replaces):
-            if asked and gradient is not None:
-                terms.add(key_of(place), gradient, replaces)
+    if not any(is_asked) or all(gradient is None for gradient in arrived):
+        return False
+    with _recording.scope(is_training=train_mode):
+        gradients = node.gradients(arrived, is_asked, create_graph)
+    for place, asked, gradient, replaces in zip(node.places, is_asked, gradients, node.replaces):
+        if asked and gradient is not None:
+            terms.add(key_of(place), gradient, replaces)
+    return True
 
 
 def _count(arrays):

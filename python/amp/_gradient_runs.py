@@ -64,7 +64,7 @@ class GradientRuns:
             for name, (dtype, shape) in gradient_types.items()
         }
         self._adds = [requests[name] == "add" for name in self._differentiated]
-        self._states, self._outputs = [], []
+        self._states, self._outputs, self._has_moved = [], [], False
 
     def forward(self, inputs):
         """The outputs for these arrays, {name: array}."""
@@ -75,13 +75,18 @@ class GradientRuns:
         outputs = self.handle.forward([known[name] for name in self.handle.input_names()], _random_key.draw())
         self._states = [known[name] for name in self.handle.state_names()]
         self._outputs = list(outputs)
+        self._has_moved = False
         return outputs
 
     def backward(self, head_gradients, retain):
-        """Writes gradients, and moves auxiliary states."""
+        """Writes gradients, and moves auxiliary states: once behind each `forward`."""
+        moved = [state.copy() for state in self._states] if self._has_moved else []
         gradients = [self.gradients[name] for name in self._differentiated]
         heads = [self._apart_from_outputs(head) for head in _list_of(head_gradients)]
         self.handle.backward(heads, gradients, self._adds, bool(retain), self._states)
+        for state, value in zip(self._states, moved):
+            state[...] = value
+        self._has_moved = True
 
     def _apart_from_outputs(self, head):
         """Outputs may be head gradients: a copy, because a plan that runs again writes to them."""

@@ -1,7 +1,7 @@
 """Errors, and what the other modules share."""
 
 from . import _core
-from ._core import ArgumentError, Error, GraphError, InternalError, UnsupportedError
+from ._core import ArgumentError, Error, GraphError, InternalError, OutOfRangeError, UnsupportedError
 
 MXNetError = Error
 
@@ -56,6 +56,7 @@ __all__ = [
     "MXNetError",
     "MissingNameError",
     "NotImplementedForSymbol",
+    "OutOfRangeError",
     "UnsupportedError",
     "cpu_info",
     "dtype_name",

@@ -291,9 +291,10 @@ void GradientExecutor::Pending::SetOutputGradients(const Binding& binding, const
                          given.size());
   }
   std::string problems;
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    if (!given[i].defined()) continue;
-    CheckArray("gradient of output '" + binding.output_names[i] + "'", given[i], binding.output_types[i], &problems);
+  for (const auto& [source, index] : binding.inputs) {  // positions, such as those of argmax, have no gradient
+    if (source != Binding::Source::kOutputGradient || given.empty() || !given[index].defined()) continue;
+    CheckArray("gradient of output '" + binding.output_names[index] + "'", given[index], binding.output_types[index],
+               &problems);
   }
   ThrowIfAny(problems);
   for (std::size_t i = 0; i < binding.inputs.size(); ++i) {

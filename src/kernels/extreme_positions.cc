@@ -39,7 +39,9 @@ struct Extremes {
   T best[kTile];
   std::int32_t position[kTile];
 
-  static bool Beats(T a, T b) { return kLargest ? a > b : a < b; }
+  static bool Beats(T a, T b) { return (kLargest ? a > b : a < b) || (IsNan(a) && !IsNan(b)); }
+  static bool Ties(T a, T b) { return a == b || (IsNan(a) && IsNan(b)); }
+  static bool IsNan(T a) { return a != a; }
 
   void AddRow(const T* row, std::int32_t number, std::int64_t width) {
     for (std::int64_t i = 0; i < width; ++i) {
@@ -61,7 +63,7 @@ void Columns(const T* x, std::int64_t size, std::int64_t stride, std::int64_t wi
   std::copy_n(extremes.position, width, y);
 }
 
-// Element i belongs to lane i % kLanes. All lanes begin with the first element, which thus wins where it is a NaN.
+// Element i belongs to lane i % kLanes. All lanes begin with the first element.
 template <class T, bool kLargest>
 std::int64_t Line(const T* x, std::int64_t size) {
   Extremes<T, kLargest> extremes;
@@ -77,7 +79,7 @@ std::int64_t Line(const T* x, std::int64_t size) {
     if (extremes.position[lane] < 0) continue;
     const std::int64_t at = extremes.position[lane] * kLanes + lane;
     const T value = x[at];
-    const bool is_first = value == x[found] && at < found;
+    const bool is_first = Extremes<T, kLargest>::Ties(value, x[found]) && at < found;
     if (is_first || Extremes<T, kLargest>::Beats(value, x[found])) found = at;
   }
   return found;

@@ -15,7 +15,7 @@ struct ExtremePositions {
   bool largest = true;
 
   static bool IsType(ElementType type);
-  // y: (outer, inner). A NaN is an extreme where it comes first, and nowhere else. Splits the work among the threads of
+  // y: (outer, inner). The first NaN of a line is its extreme. Splits the work among the threads of
   // the scope (ParallelFor).
   void Run(const void* x, std::int64_t* y) const;
 };

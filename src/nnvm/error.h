@@ -20,6 +20,11 @@ class GraphError : public Error {
  public:
   using Error::Error;
 };
+// A position in data that does not exist.
+class IndexError : public GraphError {
+ public:
+  using GraphError::GraphError;
+};
 class ArgumentError : public Error {
  public:
   using Error::Error;

@@ -244,6 +244,25 @@ void NmsReference(const Node& node, std::span<const NDArray> in, std::span<NDArr
   Store(y, out[0]);
 }
 
+// Inputs: gradient, data. Each row's gradient goes to the box that it holds.
+void BackwardNmsReference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+  const auto& p = node.params<NmsParam>();
+  if (p.topk == 0) return CopyElements(in[0], out[0]);
+  const Shape& shape = in[1].shape();
+  const auto count = static_cast<std::size_t>(shape[shape.rank() - 2]);
+  const auto width = static_cast<std::size_t>(shape[shape.rank() - 1]);
+  const std::vector<float> dy = Numbers<float>(in[0]), x = Numbers<float>(in[1]);
+  std::vector<float> dx(x.size(), 0);
+  for (std::size_t first = 0; first < x.size(); first += count * width) {
+    const float* from = dy.data() + first;
+    for (const std::size_t row : Boxes(p, x.data() + first, width).Kept(count)) {
+      std::copy_n(from, width, dx.data() + first + row * width);
+      from += width;
+    }
+  }
+  Store(dx, out[0]);
+}
+
 kernels::BoxNms WorkOf(const NmsParam& p, const Shape& shape) {
   kernels::BoxNms work;
   work.images = shape.SizeOf(0, shape.rank() - 2);
@@ -272,32 +291,49 @@ bool LowerNms(LowerContext& c) {
   return LowerInFloat32(c, {"box_nms", run, work.ScratchBytes()});
 }
 
+ParamSchema<NmsParam> NmsSchema() {
+  return ParamSchema<NmsParam>()
+      .Optional("overlap_thresh", &NmsParam::overlap_thresh, "Intersection over union that suppresses.")
+      .Optional("valid_thresh", &NmsParam::valid_thresh, "Scores up to here do not count.")
+      .Optional("topk", &NmsParam::topk, "How many of the best count; below 0: all; 0: data as it is.")
+      .Optional("coord_start", &NmsParam::coord_start, "Place of the first of four coordinates.")
+      .Range(0, 1 << 20)
+      .Optional("score_index", &NmsParam::score_index, "Place of the score.")
+      .Range(0, 1 << 20)
+      .Optional("id_index", &NmsParam::id_index, "Place of the class; below 0: there is none.")
+      .Optional("background_id", &NmsParam::background_id, "A class that does not count.")
+      .Optional("force_suppress", &NmsParam::force_suppress, "Boxes of other classes suppress, too.")
+      .Optional("in_format", &NmsParam::in_format, "Of the data's coordinates.")
+      .OneOf({"corner", "center"})
+      .Optional("out_format", &NmsParam::out_format, "Of the output's coordinates.")
+      .OneOf({"corner", "center"});
+}
+
+[[maybe_unused]] const auto kBackwardNms =
+    RegisterOp<NmsParam>("_backward_box_nms")
+        .Doc("The gradient of box_nms's data: as in MXNet, coordinates count as if they had one format.")
+        .Params(NmsSchema())
+        .Inputs({"gradient", "data"})
+        .Set(ShapeRule{InferNms})
+        .Set(SameFloatDType())
+        .Set(AmpFacts{Arithmetic::kNeedsFloat32})
+        .Set(NoGradient{"second derivatives of suppression are not implemented"})
+        .Set(ReferenceKernel{BackwardNmsReference});
+
 [[maybe_unused]] const auto kNms =
     RegisterOp<NmsParam>("_contrib_box_nms")
         .Alias("_contrib_box_non_maximum_suppression")
         .Alias("_npx_box_nms")
         .Doc("Boxes in order of their scores, without those that overlap a better one; rows of -1 behind them.")
-        .Params(ParamSchema<NmsParam>()
-                    .Optional("overlap_thresh", &NmsParam::overlap_thresh, "Intersection over union that suppresses.")
-                    .Optional("valid_thresh", &NmsParam::valid_thresh, "Scores up to here do not count.")
-                    .Optional("topk", &NmsParam::topk, "How many of the best count; below 0: all; 0: data as it is.")
-                    .Optional("coord_start", &NmsParam::coord_start, "Place of the first of four coordinates.")
-                    .Range(0, 1 << 20)
-                    .Optional("score_index", &NmsParam::score_index, "Place of the score.")
-                    .Range(0, 1 << 20)
-                    .Optional("id_index", &NmsParam::id_index, "Place of the class; below 0: there is none.")
-                    .Optional("background_id", &NmsParam::background_id, "A class that does not count.")
-                    .Optional("force_suppress", &NmsParam::force_suppress, "Boxes of other classes suppress, too.")
-                    .Optional("in_format", &NmsParam::in_format, "Of the data's coordinates.")
-                    .OneOf({"corner", "center"})
-                    .Optional("out_format", &NmsParam::out_format, "Of the output's coordinates.")
-                    .OneOf({"corner", "center"}))
+        .Params(NmsSchema())
         .Inputs({"data"})
         .Outputs({"output0"})
         .Set(ShapeRule{InferNms})
         .Set(SameFloatDType())
         .Set(AmpFacts{Arithmetic::kNeedsFloat32})
-        .Set(NoGradient{"gradients of suppression are not implemented"})
+        .Set(GradientRule{[](GradientContext& c) {
+          c.Set(0, c.Call("_backward_box_nms", {c.gradient(), c.in(0)}, c.attrs()));
+        }})
         .Set(ReferenceKernel{NmsReference})
         .Set(KernelRule{LowerNms});
 

@@ -139,7 +139,8 @@ void ValidateArange(ArangeParam& p) {
           for (std::size_t i = 0; i < values.size(); ++i) {
             values[i] = first + step * static_cast<double>(static_cast<std::int64_t>(i) / p.repeat);
           }
-          Store(values, out[0]);
+          if (IsFloat(out[0].dtype())) return Store(values, out[0]);
+          Store(std::vector<std::int64_t>(values.begin(), values.end()), out[0]);  // they wrap around
         }})
         .Set(ValuesOfReference());
 

@@ -9,6 +9,7 @@
 #include "ops/map_rules.h"
 #include "ops/moves.h"
 #include "ops/numeric.h"
+#include "ops/random_stream.h"
 #include "ops/rules.h"
 #include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
@@ -159,13 +160,6 @@ bool LowerTraining(LowerContext& c) {
         }})
         .Set(ReferenceKernel{TrainReference})
         .Set(KernelRule{LowerTraining});
-
-// A stable number for the node's name (FNV-1a).
-std::int64_t StreamOf(const std::string& name) {
-  std::uint64_t hash = 14695981039346656037u;
-  for (const char letter : name) hash = (hash ^ static_cast<unsigned char>(letter)) * 1099511628211u;
-  return static_cast<std::int64_t>(hash >> 1);
-}
 
 TrainingForm DropoutTraining() {
   return {[](TrainingContext& c) {

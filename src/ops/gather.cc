@@ -31,7 +31,7 @@ void CopyRow(const NDArray& from, std::int64_t source, NDArray& to, std::int64_t
 std::int64_t InRange(const Node& node, const std::string& mode, std::int64_t index, std::int64_t size) {
   if (mode == "clip") return std::clamp<std::int64_t>(index, 0, size - 1);
   if (mode == "wrap") return (index % size + size) % size;
-  if (index < 0 || index >= size) FailAt(node, "index {} is out of range for an axis of size {}", index, size);
+  if (index < 0 || index >= size) FailAtIndex(node.Describe(), index, size);
   return index;
 }
 
@@ -218,7 +218,7 @@ bool LowerOneHot(LowerContext& c) {
         .Doc("A new last axis that is on_value at the position that the index names and off_value elsewhere.")
         .Params(ParamSchema<OneHotParam>()
                     .Required("depth", &OneHotParam::depth, "Length of the new axis.")
-                    .Range(1, 1 << 30)
+                    .Range(0, 1 << 30)
                     .Optional("on_value", &OneHotParam::on_value, "At the position.")
                     .Optional("off_value", &OneHotParam::off_value, "Elsewhere.")
                     .Optional("dtype", &OneHotParam::dtype, "Dtype of the output."))

@@ -24,7 +24,7 @@ inline std::int64_t IndexInRange(OutOfRange mode, std::int64_t index, std::int64
 
 // As the operators' reference kernels do; `node` describes it.
 [[noreturn]] inline void FailAtIndex(const std::string& node, std::int64_t index, std::int64_t size) {
-  throw GraphError(fmt::format("{}: index {} is out of range for an axis of size {}", node, index, size));
+  throw IndexError(fmt::format("{}: index {} is out of range for an axis of size {}", node, index, size));
 }
 
 // Which inputs are read, and how many rows of which size are written.

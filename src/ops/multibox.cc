@@ -5,6 +5,7 @@
 
 #include "kernels/multibox_detection.h"
 #include "ops/float32_kernel.h"
+#include "ops/float_tuple.h"
 #include "ops/moves.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
@@ -14,37 +15,6 @@
 
 namespace amp {
 namespace {
-
-// (0.5, 0.25), [1], 0.5.
-struct FloatTuple {
-  std::vector<double> values;
-};
-
-bool ParseAttr(std::string_view text, FloatTuple* value) {
-  constexpr std::string_view kOpening = "([", kClosing = ")]", kBetween = " ,";
-  const bool opens = !text.empty() && kOpening.find(text.front()) != std::string_view::npos;
-  const bool closes = !text.empty() && kClosing.find(text.back()) != std::string_view::npos;
-  if (opens != closes || (opens && text.size() < 2)) return false;
-  if (opens) text = text.substr(1, text.size() - 2);
-  value->values.clear();
-  while (true) {
-    text.remove_prefix(std::min(text.find_first_not_of(kBetween), text.size()));
-    if (text.empty()) return true;
-    const std::size_t end = std::min(text.find_first_of(kBetween), text.size());
-    double number = 0;
-    if (!amp::ParseAttr(text.substr(0, end), &number)) return false;
-    value->values.push_back(number);
-    text.remove_prefix(end);
-  }
-}
-
-std::string PrintAttr(const FloatTuple& value) {
-  std::string text;
-  for (const double number : value.values) text += (text.empty() ? "" : ", ") + amp::PrintAttr(number);
-  return "(" + text + (value.values.size() == 1 ? ",)" : ")");
-}
-
-const char* AttrTypeName(const FloatTuple*) { return "tuple of float"; }
 
 // ---- anchors ----
 

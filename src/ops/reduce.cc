@@ -83,8 +83,9 @@ void InferDType(const Row& row, DTypeRelation& r) {
 template <class T>
 T Start(Kind kind) {
   if (kind == Kind::kProduct || kind == Kind::kNanProduct || kind == Kind::kAll) return T{1};
-  if (kind == Kind::kMax) return std::numeric_limits<T>::lowest();
-  if (kind == Kind::kMin) return std::numeric_limits<T>::max();
+  using Limits = std::numeric_limits<T>;
+  if (kind == Kind::kMax) return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+  if (kind == Kind::kMin) return Limits::has_infinity ? Limits::infinity() : Limits::max();
   return T{0};
 }
 

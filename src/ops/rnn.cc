@@ -8,6 +8,7 @@
 #include "kernels/recurrent_panels.h"
 #include "ops/dot.h"
 #include "ops/numeric.h"
+#include "ops/random_stream.h"
 #include "ops/rnn.h"
 #include "ops/rules.h"
 #include "passes/gradient/gradient_rule.h"
@@ -207,6 +208,72 @@ void Gradient(GradientContext& c) {
   for (int i = 0; i < (is_lstm ? 4 : 3); ++i) c.Set(i, gradients[static_cast<std::size_t>(i)]);
 }
 
+// ---- training with dropout: a node for each layer, with dropout between them ----
+
+// What each layer reads of inputs that all layers share. The size of the data is not known: parameters are counted from
+// behind.
+class LayerInputs {
+ public:
+  explicit LayerInputs(TrainingContext& c)
+      : c_(c), p_(c.node().params<RnnParam>()), s_(RnnSizes::Of(p_, Shape{1, 1, 1})) {}
+
+  std::vector<NodeEntry> Of(std::int64_t layer, NodeEntry data) {
+    const std::int64_t biases = s_.directions * 2 * s_.rows(), all_biases = s_.layers * biases;
+    const std::int64_t weights = s_.directions * s_.WeightsOf(1);
+    const std::int64_t behind = all_biases + (s_.layers - 1 - layer) * weights;  // of the layer's weights
+    const std::string number = std::to_string(layer);
+    const NodeEntry own_weights = layer == 0 ? Slice("weights" + number, 1, 0, -behind)
+                                             : Slice("weights" + number, 1, -(behind + weights), -behind);
+    const std::int64_t end = layer * biases + biases - all_biases;
+    const NodeEntry own_biases =
+        Slice("biases" + number, 1, layer * biases - all_biases, end < 0 ? std::optional(end) : std::nullopt);
+    std::vector<NodeEntry> inputs{std::move(data)};
+    inputs.push_back(
+        c_.MakePart("parameters" + number, "Concat", {{"dim", "0"}, {"num_args", "2"}}, {own_weights, own_biases})[0]);
+    for (std::size_t state = 2; state < (IsLstm(p_) ? 4u : 3u); ++state) {
+      inputs.push_back(Slice(fmt::format("state{}_{}", state - 2, layer), state, layer * s_.directions,
+                             (layer + 1) * s_.directions));
+    }
+    if (p_.use_sequence_length) inputs.push_back(c_.inputs().back());
+    return inputs;
+  }
+
+ private:
+  NodeEntry Slice(const std::string& part, std::size_t input, std::int64_t begin, std::optional<std::int64_t> end) {
+    const AttrMap attrs{{"axis", "0"}, {"begin", PrintAttr(begin)}, {"end", PrintAttr(end)}};
+    return c_.MakePart(part, "slice_axis", attrs, {c_.inputs()[input]})[0];
+  }
+
+  TrainingContext& c_;
+  const RnnParam& p_;
+  const RnnSizes s_;
+};
+
+std::vector<NodeEntry> LayersWithDropout(TrainingContext& c) {
+  const auto& p = c.node().params<RnnParam>();
+  AttrMap attrs = c.node().attrs();
+  attrs["num_layers"] = "1";
+  attrs["p"] = "0";
+  LayerInputs inputs(c);
+  NodeEntry data = c.inputs()[0];
+  std::vector<std::vector<NodeEntry>> states(static_cast<std::size_t>(c.node().num_outputs() - 1));
+  for (std::int64_t layer = 0; layer < p.num_layers; ++layer) {
+    const std::string part = fmt::format("layer{}", layer);
+    const std::vector<NodeEntry> outputs = c.MakePart(part, "RNN", attrs, inputs.Of(layer, data));
+    for (std::size_t i = 0; i < states.size(); ++i) states[i].push_back(outputs[i + 1]);
+    data = outputs[0];
+    if (layer + 1 == p.num_layers) break;
+    const AttrMap dropout{{"p", PrintAttr(p.p)}, {"stream", PrintAttr(StreamOf(c.node().name() + part))}};
+    data = c.MakePart(part + "_dropout", "_train_Dropout", dropout, {data, c.RandomKey()})[0];
+  }
+  std::vector<NodeEntry> results{data};
+  for (const std::vector<NodeEntry>& parts : states) {
+    const AttrMap all{{"dim", "0"}, {"num_args", PrintAttr(p.num_layers)}};
+    results.push_back(c.MakePart(fmt::format("states{}", results.size()), "Concat", all, parts)[0]);
+  }
+  return results;
+}
+
 [[maybe_unused]] const auto kCard =
     RegisterOp<RnnParam>("RNN")
         .Alias("_npx_rnn")
@@ -224,10 +291,7 @@ void Gradient(GradientContext& c) {
         .Set(MultipliesInside{})
         .Set(TrainingForm{[](TrainingContext& c) {
           const auto& p = c.node().params<RnnParam>();
-          if (p.p > 0 && p.num_layers > 1) {
-            throw UnsupportedError(c.node().Describe() + ": dropout between layers is not supported in training");
-          }
-          return c.Keep();
+          return p.p > 0 && p.num_layers > 1 ? LayersWithDropout(c) : c.Keep();
         }})
         .Set(GradientRule{Gradient})
         .Set(ReferenceKernel{Reference})

@@ -165,9 +165,9 @@ void InferArg(bool numpy, ShapeRelation& r) {
 void ArgReference(const Lines& lines, bool largest, const NDArray& in, NDArray& out) {
   std::vector<std::int64_t> y(lines.count());
   ForEachLine(in, lines, [&](std::int64_t line, const auto& values) {
-    const auto found =
-        largest ? std::max_element(values.begin(), values.end()) : std::min_element(values.begin(), values.end());
-    y[line] = found - values.begin();
+    // The first NaN is the extreme.
+    const auto is_less = [largest](auto a, auto b) { return (largest ? a < b : b < a) || (b != b && a == a); };
+    y[line] = std::max_element(values.begin(), values.end(), is_less) - values.begin();
   });
   Store(y, out);
 }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -13,7 +14,8 @@ namespace amp {
 // A node on its way into a training graph.
 class TrainingContext {
  public:
-  using MakeNode = std::function<NodePtr(const char* op, AttrMap attrs, std::vector<NodeEntry> inputs)>;
+  using MakeNode =
+      std::function<NodePtr(const char* op, std::string name, AttrMap attrs, std::vector<NodeEntry> inputs)>;
 
   // `keep` gives the node as it is, on `inputs`; `key` the random numbers' variable.
   TrainingContext(const Node& node, std::vector<NodeEntry> inputs, MakeNode make,
@@ -24,7 +26,12 @@ class TrainingContext {
   const std::vector<NodeEntry>& inputs() const { return inputs_; }
   // All outputs of a node that takes this one's place.
   std::vector<NodeEntry> Make(const char* op, AttrMap attrs, std::vector<NodeEntry> inputs) {
-    return AllOutputs(make_(op, std::move(attrs), std::move(inputs)));
+    return AllOutputs(make_(op, node_.name(), std::move(attrs), std::move(inputs)));
+  }
+  // The same where several nodes take its place; `part` tells them apart.
+  std::vector<NodeEntry> MakePart(const std::string& part, const char* op, AttrMap attrs,
+                                  std::vector<NodeEntry> inputs) {
+    return AllOutputs(make_(op, node_.name() + "_" + part, std::move(attrs), std::move(inputs)));
   }
   std::vector<NodeEntry> Keep() { return keep_(); }
   // The seed and the number of the run: what random numbers depend on.

@@ -50,7 +50,9 @@ def run_layer(op, x, w, head, **settings):
             data=data_shape, w=weight_shape, type_dict={"data": "bfloat16", "w": "bfloat16"}, grad_req="write"
         )
         output = bound.forward(
-            is_train=True, data=mx.nd.array(low(data_shape, x), dtype=BF16), w=mx.nd.array(low(weight_shape, w), dtype=BF16)
+            is_train=True,
+            data=mx.nd.array(low(data_shape, x), dtype=BF16),
+            w=mx.nd.array(low(weight_shape, w), dtype=BF16),
         )[0]
         bound.backward([mx.nd.array(low(output.shape, head), dtype=BF16)])
     counts = dict.fromkeys(("forward", "backward"))
@@ -58,7 +60,10 @@ def run_layer(op, x, w, head, **settings):
         known = counts[entry["phase"]] or dict.fromkeys(IMPLEMENTATIONS, 0)
         counts[entry["phase"]] = {name: known[name] + entry[name] for name in IMPLEMENTATIONS}
     gradients = bound.grad_dict
-    return (*(float(np.asarray(a.asnumpy(), "float64").flat[0]) for a in (output, gradients["data"], gradients["w"])), counts)
+    return (
+        *(float(np.asarray(a.asnumpy(), "float64").flat[0]) for a in (output, gradients["data"], gradients["w"])),
+        counts,
+    )
 
 
 def rounded(value):
@@ -100,7 +105,9 @@ SETTINGS = """
 """
 
 
-@pytest.mark.parametrize("variable, forward, backward", [(None, 0, 1), ("", 0, 1), ("1", 1, 1), ("7", 1, 1), ("0", 0, 0)])
+@pytest.mark.parametrize(
+    "variable, forward, backward", [(None, 0, 1), ("", 0, 1), ("1", 1, 1), ("7", 1, 1), ("0", 0, 0)]
+)
 def test_variable_decides_for_forward_and_backward(variable, forward, backward):
     environment = {**os.environ, "AMP_BF16_ALT_MODE": "f32"}
     if variable is not None:
@@ -192,7 +199,11 @@ def small_products(exponent, **settings):
     a_symbol, b_symbol = (amp.sym.Variable(name, dtype="bfloat16") for name in "ab")
     with amp.alternate(**settings):
         run = amp.Executor(
-            amp.sym.dot(a_symbol, b_symbol, name="p"), {}, {}, {"a": a.shape, "b": b.shape}, input_dtypes="bfloat16",
+            amp.sym.dot(a_symbol, b_symbol, name="p"),
+            {},
+            {},
+            {"a": a.shape, "b": b.shape},
+            input_dtypes="bfloat16",
             machine="any",
         )
     exact = (a.astype("float64") @ b.astype("float64")).astype(ml_dtypes.bfloat16)
@@ -227,9 +238,7 @@ def test_auto_sees_a_tiny_row_beside_large_ones():
     b = low((64, 32), 2.0**-10)
     symbol = amp.sym.dot(amp.sym.Variable("a", dtype="bfloat16"), amp.sym.Variable("b", dtype="bfloat16"), name="p")
     with amp.alternate(forward=True):
-        run = amp.Executor(
-            symbol, {}, {}, {"a": a.shape, "b": b.shape}, input_dtypes="bfloat16", machine="any"
-        )
+        run = amp.Executor(symbol, {}, {}, {"a": a.shape, "b": b.shape}, input_dtypes="bfloat16", machine="any")
     found = run(a, b)[0].asnumpy().astype("float64")
     assert run.alternate_counts()["p"]["native"] == 0
     assert (found[7] == 2.0**-124).all()
@@ -251,7 +260,9 @@ def network():
     def weight(name):
         return amp.sym.Variable(name, dtype="bfloat16")
 
-    x = amp.sym.Convolution(x, weight("w0"), kernel=(3, 3), stride=(2, 2), pad=(1, 1), num_filter=32, no_bias=True, name="c0")
+    x = amp.sym.Convolution(
+        x, weight("w0"), kernel=(3, 3), stride=(2, 2), pad=(1, 1), num_filter=32, no_bias=True, name="c0"
+    )
     x = amp.sym.relu(x)
     x = amp.sym.Convolution(x, weight("w1"), kernel=(3, 3), num_filter=32, num_group=4, no_bias=True, name="c1")
     x = amp.sym.Deconvolution(x, weight("w2"), kernel=(2, 2), stride=(2, 2), num_filter=16, no_bias=True, name="d0")
@@ -314,9 +325,7 @@ def test_plans_say_which_steps_keep_small_numbers():
 def test_marked_graphs_run_their_alternate_implementation():
     symbol, data_shape, weight_shape = layer("FullyConnected")
     marked = amp.mark_backward(symbol, ["data"])
-    run = amp.Executor(
-        marked, {}, {}, {"data": data_shape, "w": weight_shape}, input_dtypes="bfloat16", machine="any"
-    )
+    run = amp.Executor(marked, {}, {}, {"data": data_shape, "w": weight_shape}, input_dtypes="bfloat16", machine="any")
     assert run(low(data_shape, 2.0**-127), low(weight_shape, 1.0))[0].asnumpy().flat[0] == 2.0**-127
     assert run.alternate_counts()["p"]["phase"] == "backward"
     nodes = json.loads(marked.tojson())["nodes"]

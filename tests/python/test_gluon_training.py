@@ -216,7 +216,7 @@ def test_a_block_may_be_called_several_times_before_backward(hybridize):
 
 
 def _plans(net):
-    return list(net._graph.block._recorded_graph._plans.values())
+    return list(net._graph.block._recorded_graph._plans().plans.values())
 
 
 def test_runs_of_a_hybridized_block_share_their_plan():

@@ -193,7 +193,9 @@ def report_of(**options):
 @pytest.mark.parametrize("policy", POLICIES)
 def test_the_report_tells_the_dtypes_of_gradients(policy):
     report = report_of(**POLICIES[policy])
-    gradient = amp.gradient(low_symbol(e1(), training=True, **POLICIES[policy]), ["fc1_weight", "fc2_weight"], head_gradients=[])
+    gradient = amp.gradient(
+        low_symbol(e1(), training=True, **POLICIES[policy]), ["fc1_weight", "fc2_weight"], head_gradients=[]
+    )
     dtypes = dtypes_of(gradient)
     told = {tensor["name"]: tensor["dtype"] for tensor in report.gradients}
     backward = set(dtypes) - set(e1().get_internals().list_outputs())

@@ -48,6 +48,8 @@ WITHOUT_EFFECT = {
     "ndev": "4",
     "key": "bn0",
     "im2col_step": "32",
+    "init_output": "1",
+    "minimum_negative_samples": "2",
 }
 
 

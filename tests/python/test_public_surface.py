@@ -187,11 +187,11 @@ def test_signatures(function):
 
 
 NAMES = """
-ArgumentError AttrScope Error Executor GraphError InternalError MXNetError NDArray Symbol UnsupportedError attribute
-base convert_hybrid_block convert_model convert_symbol cpu_info disable_amp disable_graphamp dtype_name
-gradient list_conditional_fp32_ops list_fp32_ops list_loss_output_functions list_lp16_fp32_ops list_lp16_ops
-list_lp16_use_fp32_params list_widest_type_cast lists load load_checkpoint model_zoo name nd ndarray save_checkpoint
-sym symbol
+ArgumentError AttrScope Error Executor GraphError InternalError MXNetError NDArray OutOfRangeError Symbol
+UnsupportedError attribute base convert_hybrid_block convert_model convert_symbol cpu_info disable_amp
+disable_graphamp dtype_name gradient list_conditional_fp32_ops list_fp32_ops list_loss_output_functions
+list_lp16_fp32_ops list_lp16_ops list_lp16_use_fp32_params list_widest_type_cast lists load load_checkpoint model_zoo
+name nd ndarray save_checkpoint sym symbol
 """.split()
 
 
@@ -256,6 +256,8 @@ def test_modules_are_documented():
     "error, built_in",
     [
         (amp.GraphError, ValueError),
+        (amp.OutOfRangeError, IndexError),
+        (amp.OutOfRangeError, amp.GraphError),
         (amp.ArgumentError, ValueError),
         (amp.UnsupportedError, NotImplementedError),
         (amp.InternalError, RuntimeError),

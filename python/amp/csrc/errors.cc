@@ -18,6 +18,7 @@ PyObject* graph_error_class = nullptr;
 PyObject* argument_error_class = nullptr;
 PyObject* unsupported_error_class = nullptr;
 PyObject* internal_error_class = nullptr;
+PyObject* index_error_class = nullptr;
 
 PyObject* MakeClass(py::module_& module, const char* name, const char* doc, py::object bases) {
   const std::string full_name = std::string("amp.") + name;
@@ -46,6 +47,8 @@ void Translate(std::exception_ptr pointer) {
   if (!pointer) return;
   try {
     std::rethrow_exception(pointer);
+  } catch (const IndexError& error) {
+    Raise(index_error_class, error.what());
   } catch (const GraphError& error) {
     Raise(graph_error_class, error.what());
   } catch (const ArgumentError& error) {
@@ -73,6 +76,8 @@ void BindErrors(py::module_& module) {
                           py::reinterpret_borrow<py::object>(PyExc_Exception));
   graph_error_class =
       MakeSubclass(module, "GraphError", "The model, or the file it came from, is wrong.", PyExc_ValueError);
+  index_error_class = MakeClass(module, "OutOfRangeError", "A position in data that does not exist.",
+                                py::make_tuple(py::handle(graph_error_class), py::handle(PyExc_IndexError)));
   argument_error_class = MakeSubclass(module, "ArgumentError", "The caller passed something wrong.", PyExc_ValueError);
   unsupported_error_class =
       MakeSubclass(module, "UnsupportedError", "Valid, but not implemented.", PyExc_NotImplementedError);

@@ -69,6 +69,7 @@ __version__ = "1.9.1"
 device, executor, img, initializer, kv, mod, rnd = context, bound_symbol, image, init, kvstore, module, random
 ndarray, numpy, numpy_extension, symbol = nd, np, npx, sym
 nd.random = random
+nd.np, nd.npx = np, npx  # `F.np` of blocks in numpy mode
 nd_functions.install()
 image.operators.install()
 array_methods.install()

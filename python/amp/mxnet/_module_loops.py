@@ -130,7 +130,14 @@ class LoopsOfModule:
                 check_class_labels(f"epoch {epoch}, batch {number}, {name}", labels[name], classes, ignored=ignored)
 
     def _watch(self, epoch, number):
-        if self._is_watching and not are_finite(self.get_outputs()):
+        if not self._is_watching:
+            return
+        try:
+            outputs = self.get_outputs()
+        except NotImplementedError:  # a module of a program's own need not have any
+            self._is_watching = False
+            return
+        if not are_finite(outputs):
             self._is_watching = False
             self._logger.warning("an output is not finite in epoch %d, batch %d", epoch, number)
 

@@ -72,7 +72,10 @@ class LossScaler:
         return [self.loss_scale, self._good_steps]
 
     def set_state(self, state):
-        """Goes on where `state` was called."""
+        """Goes on where `state` was called. Raises ArgumentError for anything else."""
+        is_pair = isinstance(state, (list, tuple)) and len(state) == 2
+        if not is_pair or not all(isinstance(number, (int, float)) for number in state) or not state[0] > 0:
+            raise ArgumentError(f"expected the scale of losses and a number of steps, got {state!r:.40}")
         self.loss_scale, self._good_steps = state
 
 

@@ -10,6 +10,7 @@ from ..base import (
     MissingNameError,
     MXNetError,
     NotImplementedForSymbol,
+    OutOfRangeError,
     UnsupportedError,
 )
 from ._missing import getter
@@ -22,6 +23,7 @@ __all__ = [
     "MXNetError",
     "MissingNameError",
     "NotImplementedForSymbol",
+    "OutOfRangeError",
     "UnsupportedError",
     "py_str",
 ]

@@ -17,6 +17,7 @@ from ..executor import gradient_runs
 from ..sym.slots import inputs_of
 from . import _packing
 from ._missing import getter
+from .context import cpu
 
 __all__ = ["BoundSymbol", "Executor"]
 
@@ -149,8 +150,9 @@ class BoundSymbol:
         The gradients are those of the sum of all outputs, each times its array in `out_grads` (None: ones), which is
         cast to the output's dtype. Losses such as SoftmaxOutput ignore theirs. Auxiliary states move. Behind a
         `forward` that was not for training, or without one, the outputs are computed anew, with the arrays as they are
-        now; with `is_train=False` they are those of inference. Nothing happens where no gradient is asked for. Raises
-        ArgumentError for a second call behind one `forward`, and UnsupportedError for an operator without a gradient.
+        now; with `is_train=False` they are those of inference. A second call behind one `forward` computes them again,
+        with the same dropout. Nothing happens where no gradient is asked for. Raises UnsupportedError for an operator
+        without a gradient.
 
         >>> x = amp.sym.Variable("x")
         >>> bound = (x * x).simple_bind(x=(1,))
@@ -165,7 +167,7 @@ class BoundSymbol:
         if not (self._awaits_backward and is_train):
             runs.forward({})
             self._awaits_backward = bool(is_train)
-        runs.backward(self._cast(out_grads), retain=False)
+        runs.backward(self._cast(out_grads), retain=True)
 
     def _cast(self, out_grads):
         """Gradients of outputs in the dtypes of these."""
@@ -287,6 +289,7 @@ class BoundSymbol:
 
 
 Executor = BoundSymbol  # MXNet's name of the class
+BoundSymbol._ctx = cpu()  # the device, as programs for MXNet read it
 
 
 def bind(symbol, args, aux_states, args_grad=None, grad_req="write"):

@@ -5,13 +5,39 @@ import tempfile
 
 import numpy as np
 
-from .. import nd
-from . import control_flow, random
+from .. import _trace, nd
+from ..base import ArgumentError
+from . import _random_functions, control_flow
+from ._custom import custom
+from ._random_functions import rand_zipfian, random_exponential
+from .optimizer import several
+from .optimizer.several import (
+    adamw_update,
+    group_adagrad_update,
+    lamb_update_phase1,
+    lamb_update_phase2,
+    multi_lars,
+    multi_sum_sq,
+)
 from .optimizer.updates import FUNCTIONS as UPDATES
 
-__all__ = ["fill_element_0index", "load_frombuffer", "onehot_encode", "reset_arrays", "split_v2"]
-
-_SAMPLERS = ("uniform", "normal", "poisson", "exponential", "negative_binomial", "generalized_negative_binomial")
+__all__ = [
+    "adamw_update",
+    "boolean_mask",
+    "fill_element_0index",
+    "group_adagrad_update",
+    "histogram",
+    "lamb_update_phase1",
+    "lamb_update_phase2",
+    "load_frombuffer",
+    "multi_lars",
+    "multi_sum_sq",
+    "onehot_encode",
+    "rand_zipfian",
+    "random_exponential",
+    "reset_arrays",
+    "split_v2",
+]
 
 
 def reset_arrays(*arrays, num_arrays=None):
@@ -59,6 +85,41 @@ def fill_element_0index(lhs, mhs, rhs):
     return nd.array(values, dtype=values.dtype)
 
 
+def boolean_mask(data, index, axis=0):
+    """The slices of `data` along an axis where `index` (size of the axis,) is not 0.
+
+    Gradients go to the slices that were taken. Raises ArgumentError for another shape of `index`, and inside of a
+    hybridized block UnsupportedError: the shape of the result depends on values.
+
+    >>> mx.nd.contrib.boolean_mask(amp.nd.array([[1, 2], [3, 4], [5, 6]]), amp.nd.array([0, 1, 1]))
+    [[3. 4.]
+     [5. 6.]]
+    <NDArray float32[2,2]>
+    """
+    _trace.refuse("boolean_mask")
+    if not -data.ndim <= axis < data.ndim or index.shape != (data.shape[axis],):
+        raise ArgumentError(f"boolean_mask: expected an index for axis {axis} of {data.shape}, got {index.shape}")
+    return nd.op.take(data, nd.array(np.flatnonzero(index.asnumpy()), dtype="int64"), axis=axis)
+
+
+def histogram(a, bins=10, range=None):
+    """How many elements lie in each of a number of equal bins, or between the edges that an array has.
+
+    A list: the counts, int64, and the edges. The last bin has its end, the others do not.
+
+    >>> counts, edges = mx.nd.histogram(amp.nd.array([1, 2, 3, 2.5]), bins=2, range=(1, 3))
+    >>> counts.asnumpy().tolist(), edges.asnumpy().tolist()
+    ([1, 3], [1.0, 2.0, 3.0])
+    """
+    if isinstance(bins, nd.NDArray):
+        return nd.op._histogram(a, bins)
+    if range is None:
+        values = a.asnumpy()
+        low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
+        range = (low - 0.5, high + 0.5) if low == high else (low, high)
+    return nd.op._histogram(a, bin_cnt=int(bins), range=tuple(map(float, range)))
+
+
 def load_frombuffer(buf):
     """What `nd.load` gives for a file with these bytes.
 
@@ -76,15 +137,16 @@ def load_frombuffer(buf):
 
 def install():
     """Puts them there."""
-    for name in _SAMPLERS:  # under both names of MXNet's operators
-        setattr(nd, name, getattr(random, name))
-        setattr(nd, f"random_{name}", getattr(random, name))
-    nd.random_gamma, nd.random_randint = random.gamma, random.randint
-    for name, function in UPDATES.items():
+    for name, function in {**_random_functions.FUNCTIONS, **UPDATES, **several.FUNCTIONS}.items():
         setattr(nd, name, function)
-    for function in (fill_element_0index, load_frombuffer, onehot_encode, reset_arrays, split_v2):
+    for name, function in several.CONTRIB.items():
+        setattr(nd.contrib, name, function)
+    nd.contrib.boolean_mask, nd.contrib.rand_zipfian = boolean_mask, rand_zipfian
+    nd._internal._sample_unique_zipfian = _random_functions.sample_unique_zipfian
+    for function in (fill_element_0index, histogram, load_frombuffer, onehot_encode, reset_arrays, split_v2):
         setattr(nd, function.__name__, function)
     nd.NDArray.split_v2 = split_v2
+    nd.Custom = custom
     nd.NDArray.to_dlpack_for_read, nd.NDArray.to_dlpack_for_write = nd.to_dlpack_for_read, nd.to_dlpack_for_write
     for name in control_flow.__all__:
         setattr(nd.contrib, name, getattr(control_flow, name))

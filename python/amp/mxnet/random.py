@@ -9,7 +9,7 @@ import random
 
 import numpy as np
 
-from .. import _random_key, nd
+from .. import _random_key, _trace, nd
 from .._arrays import readable
 from ..base import ArgumentError, dtype_name
 from ._missing import getter
@@ -100,19 +100,33 @@ def set_state(state):
     >>> mx.test_utils.same(first, mx.random.uniform(shape=(2,)))
     True
     """
-    global _seed, _spawned
+    checked_state(state)()
+
+
+def checked_state(state):
+    """A function that does what `set_state` does, once all of the state is known to be right."""
     try:
-        fresh = np.random.default_rng(0)
+        fresh, legacy, pythons = np.random.default_rng(0), np.random.RandomState(0), random.Random(0)
         fresh.bit_generator.state = state["arrays"]
         (seed_of_runs, runs), (seed_given, spawned) = state["operators"], state["spawned"]
-        np.random.set_state(state["numpy"])
+        legacy.set_state(state["numpy"])
         version, words, spare = state["python"]
-        random.setstate((version, tuple(words), spare))
-    except (KeyError, TypeError, ValueError) as error:
+        pythons.setstate((version, tuple(words), spare))
+        numbers = [seed_of_runs, runs, spawned, *([] if seed_given is None else [seed_given])]
+        if not all(isinstance(number, int) for number in numbers):
+            raise TypeError(f"expected integers, got {numbers}")
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ArgumentError(f"set_state: expected what get_state gave: {type(error).__name__} {error}") from None
-    generator().bit_generator.state = fresh.bit_generator.state
-    _random_key.begin(seed_of_runs, runs)
-    _seed, _spawned = seed_given, spawned
+
+    def apply():
+        global _seed, _spawned
+        generator().bit_generator.state = fresh.bit_generator.state
+        np.random.set_state(legacy.get_state(legacy=False))
+        random.setstate(pythons.getstate())
+        _random_key.begin(seed_of_runs, runs)
+        _seed, _spawned = seed_given, spawned
+
+    return apply
 
 
 def spawn_seed():
@@ -250,7 +264,7 @@ def multinomial(data, shape=None, get_prob=False, out=None, dtype="int32"):
     """Indices drawn with the probabilities in the last axis of `data`.
 
     The result has the leading axes of `data` followed by `shape`. With `get_prob` it is a list: indices, and the
-    logarithm of each one's probability. Raises ArgumentError for rows that do not sum to 1.
+    logarithm of each one's probability, which has a gradient. Raises ArgumentError for rows that do not sum to 1.
 
     >>> mx.random.multinomial(amp.nd.array([0, 0, 1]), shape=4)
     [2 2 2 2]
@@ -268,8 +282,9 @@ def multinomial(data, shape=None, get_prob=False, out=None, dtype="int32"):
     chosen = _give(drawn.reshape(result_shape), dtype, out)
     if not get_prob:
         return chosen
-    logs = np.log(np.take_along_axis(rows, drawn, 1)).reshape(result_shape)
-    return [chosen, _give(logs, "float32", None)]
+    data = data if isinstance(data, nd.NDArray) else nd.array(weights)
+    picked = nd.op._take_along_axis(data.reshape(rows.shape), nd.from_numpy(drawn), axis=-1)
+    return [chosen, nd.op.log(picked).reshape(result_shape)]
 
 
 def shuffle(data):
@@ -287,6 +302,7 @@ def shuffle(data):
 
 
 def _draw(what, sample, parameters, shape, dtype, out, default_dtype="float32"):
+    _trace.refuse(f"mx.random.{what}, which would draw once and for all,")
     parameters = [value.asnumpy() if hasattr(value, "asnumpy") else value for value in parameters]
     size = _sizes(what, shape)
     try:

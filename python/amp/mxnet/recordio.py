@@ -18,6 +18,7 @@ __all__ = ["IRHeader", "MXIndexedRecordIO", "MXRecordIO", "pack", "pack_img", "u
 
 _MAGIC = struct.pack("<I", 0xCED7230A)
 _LENGTH_BITS = 29
+_SMALL = 1 << 16  # bytes that are read without a look at the file's size
 _WHOLE, _BEGIN, _MIDDLE, _END = range(4)  # which part of a record: the magic number splits what contains it
 
 IRHeader = namedtuple("IRHeader", ["flag", "label", "id", "id2"])
@@ -34,15 +35,24 @@ _HEADER = struct.Struct("<IfQQ")
 def pack(header, s):
     """Bytes of an IRHeader (or a tuple like it) and bytes. A label that is no number is written as float32s.
 
+    Raises ArgumentError for numbers that the format cannot hold, such as a negative id.
+
     >>> header, data = mx.recordio.unpack(mx.recordio.pack((0, [1.0, 2.0], 7, 0), b"data"))
     >>> header.label.tolist(), header.id, data
     ([1.0, 2.0], 7, b'data')
     """
     header = IRHeader(*header)
     if isinstance(header.label, numbers.Number):
-        return _HEADER.pack(0, *header[1:]) + bytes(s)
+        return _packed(0, *header[1:]) + bytes(s)
     label = np.asarray(header.label, dtype=np.float32)
-    return _HEADER.pack(label.size, 0, *header[2:]) + label.tobytes() + bytes(s)
+    return _packed(label.size, 0, *header[2:]) + label.tobytes() + bytes(s)
+
+
+def _packed(*header):
+    try:
+        return _HEADER.pack(*header)
+    except (struct.error, OverflowError) as error:
+        raise ArgumentError(f"pack: a header holds a flag, a label and two ids from 0, got {header}: {error}") from None
 
 
 def unpack(s):
@@ -189,7 +199,8 @@ class MXRecordIO:
                 return _MAGIC.join(parts), position
 
     def _bytes_at(self, position, count, at_end=False):
-        data = os.pread(self._file.fileno(), count, position)
+        there = count if count <= _SMALL else max(0, os.fstat(self._file.fileno()).st_size - position)
+        data = os.pread(self._file.fileno(), min(count, there), position)
         if len(data) < count and not (at_end and not data):
             raise Error(f"{self.uri}: the file ends inside of the record at byte {position}")
         return data
@@ -231,9 +242,19 @@ class MXIndexedRecordIO(MXRecordIO):
         self.idx, self.keys = {}, []
         if not self.writable and os.path.isfile(self.idx_path):
             with open(self.idx_path) as index:
-                for line in index:
-                    key, position = line.rstrip("\n").split("\t")
-                    self._add(self.key_type(key), int(position))
+                for number, line in enumerate(index, 1):
+                    self._add(*self._parsed(number, line))
+
+    def _parsed(self, number, line):
+        """(key, position) of a line. Raises Error."""
+        try:
+            key, position = line.rstrip("\n").split("\t")
+            key, position = self.key_type(key), int(position)
+        except ValueError:
+            position = -1
+        if position < 0:
+            raise Error(f"{self.idx_path}, line {number}: expected a key, a tab and a position, got {line[:40]!r}")
+        return key, position
 
     def close(self):
         """Closes both files; the keys are written now."""

@@ -7,8 +7,8 @@ __all__ = ["Feature", "Features", "feature_list"]
 
 _THERE = "F16C INT64_TENSOR_SIZE MKLDNN ONEDNN OPENMP SIGNAL_HANDLER".split()
 _NOT_THERE = (
-    "BLAS_APPLE BLAS_ATLAS BLAS_MKL BLAS_OPEN CAFFE CUDA CUDA_RTC CUDNN CXX14 DEBUG DIST_KVSTORE JEMALLOC LAPACK NCCL "
-    "OPENCV PROFILER SSE TENSORRT TVM_OP"
+    "BLAS_APPLE BLAS_ATLAS BLAS_MKL BLAS_OPEN CAFFE CPU_SSE3 CPU_SSE4_1 CPU_SSE4_2 CPU_SSE4A CUDA CUDA_RTC CUDNN CXX14 "
+    "DEBUG DIST_KVSTORE JEMALLOC LAPACK NCCL OPENCV PROFILER SSE TENSORRT TVM_OP"
 ).split()
 
 
@@ -26,21 +26,30 @@ class Feature:
         return f"{'✔' if self.enabled else '✖'} {self.name}"
 
 
+class UnknownFeatureError(ArgumentError, RuntimeError):
+    """A name that is no feature; in MXNet a RuntimeError."""
+
+
 class Features(dict):
-    """{name: Feature}
+    """{name: Feature}: one object for all.
 
     >>> mx.runtime.Features().is_enabled("ONEDNN")
     True
     """
 
-    def __init__(self):
-        super().__init__((feature.name, feature) for feature in feature_list())
+    _only = None
+
+    def __new__(cls):
+        if cls._only is None:
+            cls._only = super().__new__(cls)
+            cls._only.update((feature.name, feature) for feature in feature_list())
+        return cls._only
 
     def is_enabled(self, feature_name):
-        """Whether a feature is there; raises ArgumentError for names that are no features."""
+        """Whether a feature is there; raises RuntimeError (an ArgumentError, too) for names that are no features."""
         feature = self.get(str(feature_name).upper())
         if feature is None:
-            raise ArgumentError(f"unknown feature {feature_name!r}{did_you_mean(feature_name, self)}")
+            raise UnknownFeatureError(f"unknown feature {feature_name!r}{did_you_mean(feature_name, self)}")
         return feature.enabled
 
     def __repr__(self):

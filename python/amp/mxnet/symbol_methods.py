@@ -1,5 +1,6 @@
 """What `import amp.mxnet` adds to the class Symbol: binding as MXNet 1.x does it, and fusion as its backends do it."""
 
+from .. import sym
 from .._arrays import readable
 from .._missing import refusing
 from ..base import ArgumentError
@@ -91,6 +92,16 @@ def get_backend_symbol(self, backend):
     return self.optimize_for(backend)
 
 
+def histogram(a, bins=10, range=None, name=None):
+    """Symbols of how many elements lie in each of a number of equal bins of a range, and of the bins' edges.
+
+    `bins` may be a symbol of edges. Raises GraphError for a number of bins without a range.
+    """
+    if isinstance(bins, Symbol):
+        return sym._histogram(a, bins, name=name)
+    return sym._histogram(a, bin_cnt=int(bins), range=() if range is None else tuple(map(float, range)), name=name)
+
+
 def _known_types(symbol, args, aux, shape_dict, type_dict):
     """{name: (dtype or None, shape or None)}"""
     arrays = {
@@ -123,4 +134,5 @@ def install():
         method.__qualname__ = f"Symbol.{method.__name__}"
         setattr(Symbol, method.__name__, method)
     Symbol._bind, Symbol._simple_bind = bind, simple_bind  # as MXNet 2 names them
+    sym.histogram = histogram
     Symbol.gradient = refusing("Symbol.gradient", "use amp.gradient(symbol, wrt=names)")

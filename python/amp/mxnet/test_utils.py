@@ -27,6 +27,7 @@ from ._array_comparison import (
     same_array,
     same_symbol_structure,
 )
+from ._consistency import check_consistency
 from ._gluon_checks import check_gluon_hybridize_consistency
 from ._gradient_checks import check_numeric_gradient, check_symbolic_backward, numeric_grad
 from ._missing import getter, refusing
@@ -70,6 +71,7 @@ __all__ = [
     "assert_exception",
     "assign_each",
     "assign_each2",
+    "check_consistency",
     "check_gluon_hybridize_consistency",
     "check_numeric_gradient",
     "check_symbolic_backward",

@@ -50,14 +50,27 @@ def from_numpy(ndarray, zero_copy=True):
 def from_dlpack(producer):
     """An NDArray that shares memory with an array of another library.
 
-    `producer` has `__dlpack__` and `__dlpack_device__`. What is not row-major is copied. Raises
-    ArgumentError for memory that is not the CPU's and for unsupported dtypes.
+    `producer` has `__dlpack__` and `__dlpack_device__`, or is a capsule of the CPU's memory, which is used up. What is
+    not row-major is copied. Raises ArgumentError for memory that is not the CPU's and for unsupported dtypes.
 
     >>> amp.nd.from_dlpack(np.arange(3, dtype="int32"))
     [0 1 2]
     <NDArray int32[3]>
     """
-    return _core.from_dlpack(producer)
+    return _core.from_dlpack(_Capsule(producer) if type(producer).__name__ == "PyCapsule" else producer)
+
+
+class _Capsule:
+    """A capsule as a producer."""
+
+    def __init__(self, capsule):
+        self._capsule = capsule
+
+    def __dlpack__(self, **_):
+        return self._capsule
+
+    def __dlpack_device__(self):
+        return 1, 0
 
 
 def to_dlpack_for_read(data):

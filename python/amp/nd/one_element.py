@@ -27,6 +27,10 @@ class OneElement(np.ndarray):
     def __complex__(self):
         return complex(self.item())
 
+    def __format__(self, spec):
+        """As numbers are: f"{loss.asnumpy():.3f}"."""
+        return format(self.item(), spec) if spec else str(np.asarray(self))
+
     def __repr__(self):
         return repr(np.asarray(self))
 

@@ -20,10 +20,10 @@ RewriteResult UseTrainingForms(const Graph& graph) {
     const Node& node = graph.node(id);
     const auto* form = node.is_variable() ? nullptr : node.op()->Find<TrainingForm>();
     if (form == nullptr) return rewriter.KeepNode(id, std::move(inputs));
-    const auto make = [&](const char* op, AttrMap attrs, std::vector<NodeEntry> read) {
+    const auto make = [&](const char* op, std::string name, AttrMap attrs, std::vector<NodeEntry> read) {
       CopyHiddenAttrs(node, &attrs);
       return rewriter
-          .Replace(Node::Make({&OpRegistry::Get().Require(kMXNetDomain, op), node.name(), std::move(attrs),
+          .Replace(Node::Make({&OpRegistry::Get().Require(kMXNetDomain, op), std::move(name), std::move(attrs),
                                std::move(read), node.control_deps(), node.phase()}))[0]
           .node;
     };

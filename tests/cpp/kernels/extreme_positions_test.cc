@@ -40,8 +40,8 @@ void Check(ElementType type) {
         return values[static_cast<std::size_t>((line / work.inner * work.size + i) * work.inner + line % work.inner)];
       };
       std::int64_t found = 0;
-      for (std::int64_t i = 1; i < work.size; ++i) {
-        if (work.largest ? at(i) > at(found) : at(i) < at(found)) found = i;
+      for (std::int64_t i = 1; i < work.size && at(found) == at(found); ++i) {
+        if (at(i) != at(i) || (work.largest ? at(i) > at(found) : at(i) < at(found))) found = i;
       }
       expected.push_back(found);
     }

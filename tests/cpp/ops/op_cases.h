@@ -68,6 +68,8 @@ const std::vector<OpRow>& OpRows();
 const std::vector<OpRow>& ArrayOpRows();
 // Those of op_cases_lookups.cc.
 const std::vector<OpRow>& LookupOpRows();
+// Those of op_cases_targets.cc.
+const std::vector<OpRow>& TargetOpRows();
 // Those of op_cases_statistics.cc.
 const std::vector<OpRow>& StatisticsOpRows();
 // Of operators that are functions of one number (IsUnaryFunction); rows of their own replace these.

@@ -99,6 +99,8 @@ TEST(OpCommutes, ClaimsHoldBitByBit) {
                                        "SliceChannel",
                                        "SwapAxis",
                                        "UpSampling",
+                                       "_contrib_gradientmultiplier",
+                                       "_contrib_index_copy",
                                        "_copy",
                                        "_identity_with_attr_like_rhs",
                                        "_linalg_extractdiag",

@@ -36,8 +36,13 @@ const std::set<std::string> kNoDerivatives{"BlockGrad",
                                            "scatter_nd",  // of equal places all get the gradient
                                            "_backward_MakeLoss",
                                            "_contrib_MultiBoxDetection",
+                                           "_contrib_MultiBoxTarget",
                                            "_contrib_box_decode",
+                                           "_contrib_box_encode",
                                            "_contrib_box_iou",
+                                           "_contrib_box_nms",  // of the boxes that are chosen now
+                                           "_contrib_gradientmultiplier",
+                                           "_contrib_index_copy",  // of equal places all get the gradient
                                            "make_loss"};
 // Gradients of statistics among the outputs are ignored, as in MXNet.
 const std::set<std::string> kFirstOutputOnly{"BatchNorm", "GroupNorm", "LayerNorm", "_contrib_SyncBatchNorm",

@@ -1,7 +1,20 @@
 """Operators' definitions in NumPy, and random uses of them. Knows nothing of the library."""
 
 # They fill the tables.
-from . import boxes, elementwise, linalg, lookups, moves, multibox, numpy_shapes, samplers, statistics, sums, windows  # noqa: F401
+from . import (  # noqa: F401
+    boxes,
+    elementwise,
+    linalg,
+    lookups,
+    moves,
+    multibox,
+    numpy_shapes,
+    samplers,
+    statistics,
+    sums,
+    targets,
+    windows,
+)
 from .core import DRAWERS, ORACLES, Case, Draw, Expected, is_float
 
 __all__ = ["DRAWERS", "ORACLES", "Case", "Draw", "Expected", "is_float"]

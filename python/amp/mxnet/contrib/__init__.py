@@ -1,8 +1,16 @@
-"""Interfaces of MXNet 1.x: `mx.contrib.amp`, `mx.contrib.tensorboard`."""
+"""Interfaces of MXNet 1.x: `mx.contrib.amp`, `mx.contrib.tensorboard`, and old names of others.
 
+`mx.contrib.nd` and `mx.contrib.sym` are `mx.nd.contrib` and `mx.sym.contrib`.
+"""
+
+from ... import nd as _nd
+from ... import sym as _sym
 from .._missing import getter
-from . import amp, tensorboard
+from . import amp, autograd, tensorboard
 
-__all__ = ["amp", "tensorboard"]
+__all__ = ["amp", "autograd", "nd", "ndarray", "sym", "symbol", "tensorboard"]
+
+nd = ndarray = _nd.contrib
+sym = symbol = _sym.contrib
 
 __getattr__ = getter(__name__)

@@ -1,5 +1,6 @@
 """Runs of a graph that are recorded for gradients: each is one node."""
 
+import os
 import threading
 
 import numpy as np
@@ -23,8 +24,7 @@ class RecordedGraph:
         self._symbol, self._name = symbol, name
         self._conversion = conversion
         self._graphs = {}  # by names of the inputs, which of them have gradients, and the mode
-        self._plans = {}  # the same, and the types of the inputs; oldest use first
-        self._lock = threading.Lock()
+        self._kept = _Kept()
 
     def __call__(self, arrays):
         """The outputs of a run on {name: array} in the modes of this thread, a list."""
@@ -58,24 +58,32 @@ class RecordedGraph:
         node.mark(outputs, inputs)
         return outputs
 
+    def _plans(self):
+        """Those of this process: a forked child has no threads of its parent's plans, which it must not free either."""
+        kept = self._kept
+        if kept.process != os.getpid():
+            self._kept = _Kept(kept)
+        return self._kept
+
     def _plan_for(self, names, inputs):
         """The plan of such a run, or None where an operator has no gradient: that is an error of backward."""
         is_asked = tuple(map(_recording.is_recorded, inputs))
         types = tuple((array.dtype, array.shape) for array in inputs)
         settings = tuple(_core.alternate_settings().values())
         key = names, types, is_asked, _recording.modes.is_training, settings
-        with self._lock:
-            if key in self._plans:
-                self._plans[key] = self._plans.pop(key)  # the most recent one is the last
-                return self._plans[key]
+        kept = self._plans()
+        with kept.lock:
+            if key in kept.plans:
+                kept.plans[key] = kept.plans.pop(key)  # the most recent one is the last
+                return kept.plans[key]
         try:
             plan = _Plan(self._symbol, names, types, is_asked, _recording.modes.is_training, self._conversion)
         except UnsupportedError:
             plan = None
-        with self._lock:
-            self._plans[key] = plan
-            if len(self._plans) > _PLANS_KEPT:
-                del self._plans[next(iter(self._plans))]
+        with kept.lock:
+            kept.plans[key] = plan
+            if len(kept.plans) > _PLANS_KEPT:
+                del kept.plans[next(iter(kept.plans))]
         return plan
 
     def _run_halves(self, names, inputs):
@@ -100,6 +108,15 @@ class RecordedGraph:
         states = {name: dtypes[name] for name in self._symbol.list_auxiliary_states() if name in dtypes}
         options = {key: value for key, value in self._conversion.items() if key != "emulate"}
         return convert_types(self._symbol, inputs, states, **options)["symbol"]
+
+
+class _Kept:
+    """Plans of one process; `of_parent` are kept alive."""
+
+    def __init__(self, of_parent=None):
+        self.process, self.of_parent = os.getpid(), of_parent
+        self.plans = {}  # by names, types, which inputs have gradients, and the mode; oldest use first
+        self.lock = threading.Lock()
 
 
 class _Plan:

@@ -26,9 +26,12 @@ def divided(content):
     end = len(content) - len(_MARK) - _LENGTH
     length = int.from_bytes(content[end : end + _LENGTH], "little")
     try:
-        return content[: end - length], json.loads(content[end - length : end])
+        more = json.loads(content[end - length : end])
     except ValueError as error:
         raise ArgumentError(f"these are no states of a trainer: {error}") from None
+    if not isinstance(more, dict):
+        raise ArgumentError(f"these are no states of a trainer: expected an object behind them, got {more!r:.40}")
+    return content[: end - length], more
 
 
 class SavedTraining:
@@ -61,12 +64,35 @@ class SavedTraining:
 
     def _load(self, fname):
         with open(fname, "rb") as file:
-            states, extra = divided(file.read())
-        self._updater.set_states(states)
-        self._optimizer = self._updater.optimizer
-        self._optimizer.param_dict = dict(enumerate(self._params))
-        if "random" in extra:
-            random.set_state(extra["random"])
+            content, extra = divided(file.read())
+        states, optimizer = self._updater.parsed_states(content)
+        self._check_states(states, optimizer)
+        set_random_state = random.checked_state(extra["random"]) if "random" in extra else None
         if "loss_scaler" in extra and self.loss_scaler is not None:
-            self.loss_scaler.set_state(extra["loss_scaler"])
+            self.loss_scaler.set_state(extra["loss_scaler"])  # the last that may be refused
+        self._updater.adopt(states, optimizer)
+        self._optimizer = optimizer
+        self._optimizer.param_dict = dict(enumerate(self._params))
+        if set_random_state is not None:
+            set_random_state()
         return extra
+
+    def _check_states(self, states, optimizer):
+        """Raises ArgumentError for states that are not those of this optimizer and these parameters."""
+        for index, state in states.items():
+            if not isinstance(index, int) or not 0 <= index < len(self._params):
+                raise ArgumentError(f"the states of parameter {index!r}: there are {len(self._params)} parameters")
+            parameter = self._params[index]
+            if parameter._data is not None:
+                expected = _outline(optimizer.create_state_multi_precision(index, parameter.data()))
+                if _outline(state) != expected:
+                    raise ArgumentError(
+                        f"the states of parameter '{parameter.name}': expected {expected}, got {_outline(state)}"
+                    )
+
+
+def _outline(state):
+    """What a state consists of: shapes of arrays, in tuples."""
+    if isinstance(state, (list, tuple)):
+        return tuple(map(_outline, state))
+    return list(state.shape) if hasattr(state, "shape") else type(state).__name__

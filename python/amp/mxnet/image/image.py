@@ -104,10 +104,14 @@ def copyMakeBorder(src, top, bot, left, right, type=0, value=0.0, values=(), out
     """A picture with a border. `type`: 0 of `value` (or `values`, one for each channel), 1 of the outermost pixels,
     2 mirrored with them, 3 from the other side, 4 mirrored without them.
 
+    Raises ArgumentError for other types and for negative widths.
+
     >>> mx.image.copyMakeBorder(mx.nd.ones((4, 6, 3)), 1, 1, 2, 2).shape
     (6, 10, 3)
     """
     pixels, widths = _pixels(src, "copyMakeBorder"), ((top, bot), (left, right))
+    if min(top, bot, left, right) < 0:
+        raise ArgumentError(f"copyMakeBorder: expected widths from 0, got {(top, bot, left, right)}")
     modes = {1: "edge", 2: "symmetric", 3: "wrap", 4: "reflect"}
     if type == 0:
         height, width, channels = pixels.shape
@@ -129,6 +133,8 @@ def scale_down(src_size, size):
     """
     width, height = size
     own_width, own_height = src_size
+    if min(width, height, own_width, own_height) < 1:
+        raise ArgumentError(f"scale_down: expected sizes above 0, got {tuple(size)} and {tuple(src_size)}")
     if own_height < height:
         width, height = float(width * own_height) / height, own_height
     if own_width < width:
@@ -142,7 +148,7 @@ def resize_short(src, size, interp=2):
     >>> mx.image.resize_short(mx.nd.ones((4, 6, 3)), 8).shape
     (8, 12, 3)
     """
-    height, width = src.shape[:2]
+    height, width = _pixels(src, "resize_short").shape[:2]
     new = (size, size * height // width) if height > width else (size * width // height, size)
     return imresize(src, *new, interp=interp)
 
@@ -255,6 +261,8 @@ def _pixels(src, what):
     pixels = np.asarray(readable(src, what))
     if pixels.ndim != 3:
         raise ArgumentError(f"{what}: expected a picture of 3 axes, got shape {pixels.shape}")
+    if not pixels.size:
+        raise ArgumentError(f"{what}: a picture of shape {pixels.shape} has no pixels")
     return pixels
 
 

@@ -6,7 +6,7 @@ Results are float32 unless `dtype` says otherwise; `ctx` and `device` have no ef
 
 import numpy as np
 
-from ... import _core
+from ... import _core, _trace
 from ..._core import NDArray
 from ...base import ArgumentError
 from ..random import generator, seed
@@ -40,6 +40,7 @@ __all__ = [
 
 
 def _given(values, dtype, out):
+    _trace.refuse("mx.np.random, which would draw once and for all,")
     result = ndarray(np.asarray(values).astype(_core.numpy_dtype("float32" if dtype is None else dtype)))
     if out is None:
         return result

@@ -306,14 +306,21 @@ class Updater:
 
     def set_states(self, states):
         """What `get_states` gave: arrays and optimizers alone. Raises ArgumentError for anything else."""
+        self.adopt(*self.parsed_states(states))
+
+    def parsed_states(self, states):
+        """({index: state}, optimizer) of bytes; nothing changes. Raises ArgumentError as `set_states` does."""
         loaded, optimizer = _Unpickler(io.BytesIO(states)).load(), self.optimizer
         if isinstance(loaded, tuple) and len(loaded) == 2:
             loaded, optimizer = loaded
         if not isinstance(loaded, dict) or not isinstance(optimizer, Optimizer):
             kinds = f"{type(loaded).__name__} and {type(optimizer).__name__}"
             raise ArgumentError(f"these are no states of an optimizer: expected a dict and an Optimizer, got {kinds}")
-        self.optimizer = optimizer
-        self.states = {index: _arrays(state) for index, state in loaded.items()}
+        return {index: _arrays(state) for index, state in loaded.items()}, optimizer
+
+    def adopt(self, states, optimizer):
+        """Goes on with these."""
+        self.optimizer, self.states = optimizer, states
         self.states_synced = dict.fromkeys(self.states, False)
 
 

@@ -44,8 +44,12 @@ class ThreadPool:
     """Threads that call `make(task)`."""
 
     def __init__(self, count, make):
-        self._make = make
+        self._make, self._owner = make, os.getpid()
         self._threads = concurrent.futures.ThreadPoolExecutor(count, "amp-loader")
+
+    def is_usable(self):
+        """A forked child has no threads of its parent's."""
+        return os.getpid() == self._owner
 
     def submit(self, task):
         return self._threads.submit(self._make, task)
@@ -78,6 +82,10 @@ class ProcessPool:
         self._results, self._forgotten = {}, set()  # by ticket
         self._workers = [_Worker(number, make) for number in range(count)]
         self.is_open = True
+
+    def is_usable(self):
+        """Whether there are workers, and they are those of this process: a forked child inherits its parent's."""
+        return self.is_open and os.getpid() == self._owner
 
     def submit(self, task):
         """A ticket for `result`."""

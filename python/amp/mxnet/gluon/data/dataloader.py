@@ -80,7 +80,7 @@ class DataLoader:
     def __iter__(self):
         if not self._num_workers:
             return (_make(self._dataset, self._batchify_fn, samples) for samples in self._batch_sampler)
-        if not getattr(self._pool, "is_open", True):
+        if not self._pool.is_usable():
             self._start_workers()
             self._next_round = None
         batches, self._next_round = self._next_round or self._begin_round(), None

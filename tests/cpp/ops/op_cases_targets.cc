@@ -1,0 +1,174 @@
+// Rows of what detectors learn from, of counting and positions, and of MXNet's small functions.
+#include "draw.h"
+
+namespace amp::testing {
+namespace {
+
+InputCase Floats(Random& random, Shape shape) { return {{random.Type(FloatTypes()), std::move(shape)}}; }
+
+// Exact: one implementation serves both backends.
+OpCase Same(std::vector<InputCase> inputs, AttrMap attrs = {}) {
+  return {std::move(attrs), std::move(inputs), {}, Truth::kSameBits};
+}
+
+OpCase DrawQuadratic(Random& random) {
+  OpCase c{{}, {Floats(random, random.Sizes(static_cast<int>(random.Int(0, 4)), 6))}, {0, 16, 256}};
+  for (const char* name : {"a", "b", "c"}) Maybe(random, &c.attrs, name, random.Of({"1", "-0.5", "2"}));
+  return c;
+}
+
+OpCase DrawGradientMultiplier(Random& random) {
+  OpCase c = Same({{{random.Type(AllTypes()), random.Sizes(2, 6)}, Values::kWide}});
+  Maybe(random, &c.attrs, "scalar", random.Of({"-1", "0.5"}));
+  return c;
+}
+
+OpCase DrawAllFinite(Random& random) {
+  return Same({{{random.Type(FloatTypes()), random.Sizes(2, 3)}, random.Of({Values::kPlain, Values::kWide})}});
+}
+
+OpCase DrawMultiAllFinite(Random& random) {
+  OpCase c = Same({});
+  const std::int64_t count = random.Int(1, 4);
+  for (std::int64_t i = 0; i < count; ++i) c.inputs.push_back(DrawAllFinite(random).inputs[0]);
+  c.attrs["num_arrays"] = PrintAttr(count);
+  return c;
+}
+
+OpCase DrawAllClose(Random& random) {
+  const InputCase one{{random.Type(FloatTypes()), random.Sizes(2, 2)}, Values::kWide};
+  OpCase c = Same({one, one});
+  Maybe(random, &c.attrs, "rtol", random.Of({"0.1", "1"}));
+  Maybe(random, &c.attrs, "atol", random.Of({"0.5", "5"}));
+  Maybe(random, &c.attrs, "equal_nan", Flag(random));
+  return c;
+}
+
+DType IndexType(Random& random) { return random.Of({DType::kInt32, DType::kInt64, DType::kFloat32}); }
+
+OpCase DrawRavel(Random& random) {
+  const int axes = static_cast<int>(random.Int(1, 3));
+  std::vector<std::int64_t> dims = random.Sizes(static_cast<int>(random.Int(0, 2)), 4).dims();
+  dims.insert(dims.begin(), axes);
+  return Same({{{IndexType(random), Shape(dims)}, Values::kLengths}},
+              {{"shape", PrintAttr(Tuple(random, axes, 1, 12))}});
+}
+
+OpCase DrawUnravel(Random& random) {
+  return Same({{{IndexType(random), random.Sizes(static_cast<int>(random.Int(1, 3)), 4)}, Values::kLengths}},
+              {{"shape", PrintAttr(Tuple(random, static_cast<int>(random.Int(1, 3)), 1, 5))}});
+}
+
+OpCase DrawIndexArray(Random& random) {
+  const int rank = static_cast<int>(random.Int(1, 4));
+  OpCase c = Same({{{random.Type(AllTypes()), random.Sizes(rank, 4)}}});
+  Maybe(random, &c.attrs, "axes", PrintAttr(IntTuple{AnyAxis(random, rank), AnyAxis(random, rank)}));
+  return c;
+}
+
+OpCase DrawIndexCopy(Random& random) {
+  const DType dtype = random.Type(AllTypes());
+  const std::int64_t size = random.Int(1, 4), count = random.Int(0, 5);
+  return Same({{{dtype, Shape{12, size}}, Values::kWide},
+               {{random.Of({DType::kInt32, DType::kInt64}), Shape{count}}, Values::kLengths},
+               {{dtype, Shape{count, size}}, Values::kWide}});
+}
+
+OpCase DrawHistogram(Random& random) {
+  return Same({{{random.Type(FloatTypes()), random.Sizes(2, 6)}, Values::kWide}},
+              {{"bin_cnt", PrintAttr(random.Int(1, 6))}, {"range", random.Of({"(-2, 2)", "(0.5, 3)"})}});
+}
+
+OpCase DrawSoftmaxCrossEntropy(Random& random) {
+  const std::int64_t rows = random.Int(1, 5);
+  return {{},
+          {Floats(random, Shape{rows, random.Int(1, 9)}), {{IndexType(random), Shape{rows}}, Values::kLengths}},
+          {0, 256, 1 << 12}};
+}
+
+OpCase DrawMultiBoxTarget(Random& random) {
+  const DType dtype = random.Type(FloatTypes());
+  const std::int64_t anchors = random.Int(1, 9), images = random.Int(1, 3);
+  OpCase c = Same({{{dtype, Shape{1, anchors, 4}}},
+                   {{dtype, Shape{images, random.Int(1, 3), random.Int(5, 6)}}},
+                   {{dtype, Shape{images, random.Int(1, 4), anchors}}}});
+  Maybe(random, &c.attrs, "overlap_threshold", random.Of({"0.1", "0.5", "-1"}));
+  Maybe(random, &c.attrs, "negative_mining_ratio", random.Of({"-1", "1", "3"}));
+  Maybe(random, &c.attrs, "negative_mining_thresh", "0.4");
+  Maybe(random, &c.attrs, "variances", "(0.5, 0.5, 1, 1)");
+  Maybe(random, &c.attrs, "ignore_label", "-2");
+  return c;
+}
+
+OpCase DrawBipartiteMatching(Random& random) {
+  OpCase c = Same({Floats(random, random.Sizes(static_cast<int>(random.Int(2, 3)), 5))},
+                  {{"threshold", random.Of({"0.5", "-1", "1e-12"})}});
+  Maybe(random, &c.attrs, "is_ascend", Flag(random));
+  Maybe(random, &c.attrs, "topk", PrintAttr(random.Int(-1, 3)));
+  return c;
+}
+
+OpCase DrawBoxEncode(Random& random) {
+  const DType dtype = random.Type(FloatTypes());
+  const std::int64_t images = random.Int(1, 3), anchors = random.Int(1, 5);
+  const Shape places{images, anchors};
+  return Same({{{dtype, places}},
+               {{dtype, places}, Values::kPositive},
+               {{dtype, Shape{images, anchors, 4}}},
+               {{dtype, Shape{images, random.Int(1, 5), 4}}},
+               {{dtype, Shape{4}}},
+               {{dtype, Shape{4}}, Values::kPositive}});
+}
+
+OpCase DrawCorrelation(Random& random) {
+  const InputCase one = Floats(random, Shape{random.Int(1, 2), random.Int(1, 3), random.Int(8, 10), random.Int(8, 10)});
+  OpCase c{{}, {one, one}, {32, 16, 64}};
+  Maybe(random, &c.attrs, "kernel_size", random.Of({"1", "3"}));
+  Maybe(random, &c.attrs, "max_displacement", PrintAttr(random.Int(0, 2)));
+  Maybe(random, &c.attrs, "stride1", PrintAttr(random.Int(1, 2)));
+  Maybe(random, &c.attrs, "stride2", PrintAttr(random.Int(1, 2)));
+  Maybe(random, &c.attrs, "pad_size", PrintAttr(random.Int(0, 2)));
+  Maybe(random, &c.attrs, "is_multiply", Flag(random));
+  if (c.attrs.contains("is_multiply")) c.error = {0, 16, 1 << 12};
+  return c;
+}
+
+OpCase DrawPsRoiPooling(Random& random) {
+  const DType dtype = random.Type(FloatTypes());
+  const std::int64_t channels = random.Int(1, 3), size = random.Int(1, 3), group = random.Int(0, 3);
+  const std::int64_t maps = channels * (group == 0 ? size * size : group * group);
+  OpCase c{{}, {}, {64, 64, 1 << 12}};
+  c.inputs = {{{dtype, Shape{5, maps, random.Int(1, 9), random.Int(1, 9)}}},  // values up to 4 name images
+              {{DType::kFloat32, Shape{random.Size(5), 5}}, Values::kPositive}};
+  c.attrs = {{"spatial_scale", random.Of({"1", "0.5"})},
+             {"output_dim", PrintAttr(channels)},
+             {"pooled_size", PrintAttr(size)}};
+  if (group > 0) c.attrs["group_size"] = PrintAttr(group);
+  return c;
+}
+
+}  // namespace
+
+const std::vector<OpRow>& TargetOpRows() {
+  static const std::vector<OpRow> rows{
+      {"Correlation", DrawCorrelation},
+      {"_contrib_MultiBoxTarget", DrawMultiBoxTarget},
+      {"_contrib_PSROIPooling", DrawPsRoiPooling},
+      {"_contrib_allclose", DrawAllClose},
+      {"_contrib_bipartite_matching", DrawBipartiteMatching},
+      {"_contrib_box_encode", DrawBoxEncode},
+      {"_contrib_gradientmultiplier", DrawGradientMultiplier},
+      {"_contrib_index_array", DrawIndexArray},
+      {"_contrib_index_copy", DrawIndexCopy},
+      {"_contrib_quadratic", DrawQuadratic},
+      {"_histogram", DrawHistogram},
+      {"_ravel_multi_index", DrawRavel},
+      {"_unravel_index", DrawUnravel},
+      {"all_finite", DrawAllFinite},
+      {"multi_all_finite", DrawMultiAllFinite},
+      {"softmax_cross_entropy", DrawSoftmaxCrossEntropy},
+  };
+  return rows;
+}
+
+}  // namespace amp::testing

@@ -1,0 +1,257 @@
+"""Functions of mx.nd and mx.contrib that are no operators of the registry, and several updates in one call."""
+
+import numpy as np
+import pytest
+
+import amp
+import amp.mxnet as mx
+from amp.mxnet import autograd, nd
+
+
+def f32(*values):
+    return nd.array(values)
+
+
+# ---- functions of arrays ----
+
+
+def test_boolean_mask():
+    x = nd.array([[1, 2], [3, 4], [5, 6]])
+    x.attach_grad()
+    with autograd.record():
+        y = nd.contrib.boolean_mask(x, nd.array([0, 1, 1])) * 2
+    y.backward()
+    assert y.asnumpy().tolist() == [[6, 8], [10, 12]] and x.grad.asnumpy().tolist() == [[0, 0], [2, 2], [2, 2]]
+    assert nd.contrib.boolean_mask(x, nd.array([0, 1]), axis=1).asnumpy().tolist() == [[2], [4], [6]]
+    assert nd.contrib.boolean_mask(x, nd.zeros((3,))).shape == (0, 2)
+    with pytest.raises(amp.ArgumentError, match=r"expected an index for axis 0 of \(3, 2\), got \(2,\)"):
+        nd.contrib.boolean_mask(x, nd.zeros((2,)))
+
+
+def test_histogram():
+    x = np.random.default_rng(0).normal(size=100).astype("f4")
+    for bins, span in ((5, (-1.0, 1.0)), (7, None), (np.array([-2, 0, 1], "f4"), None)):
+        counts, edges = nd.histogram(nd.array(x), nd.array(bins) if isinstance(bins, np.ndarray) else bins, span)
+        expected, expected_edges = np.histogram(x, bins, span)
+        np.testing.assert_allclose(edges.asnumpy(), expected_edges, rtol=1e-5)
+        assert np.abs(counts.asnumpy() - expected).sum() <= 2  # edges are rounded
+    assert nd.histogram(nd.ones((3,)), 2)[0].asnumpy().sum() == 3
+    symbol = mx.sym.histogram(amp.sym.Variable("x"), bins=2, range=(0, 2))
+    assert symbol.eval(x=f32(0.5, 1.5, 2))[0].asnumpy().tolist() == [1, 2]
+    assert mx.sym.histogram(amp.sym.Variable("x"), amp.sym.Variable("b")).list_arguments() == ["x", "b"]
+
+
+def test_positions_that_do_not_exist_are_index_errors():
+    for call in (
+        lambda: nd.gather_nd(nd.ones((2, 3)), nd.array([[0, 2]], dtype="int32")),
+        lambda: nd.take(nd.ones((2, 3)), nd.array([5]), mode="raise"),
+        lambda: nd.contrib.index_copy(nd.ones((2, 3)), nd.array([2], dtype="int32"), nd.ones((1, 3))),
+    ):
+        with pytest.raises(IndexError, match="is out of range for an axis of size 2") as error:
+            call()
+        assert isinstance(error.value, amp.GraphError) and type(error.value) is amp.OutOfRangeError
+
+
+def test_operators_of_mxnets_arguments():
+    arguments = mx.operator.get_operator_arguments("Activation")
+    assert arguments.narg == 2 and arguments.names == ["data", "act_type"]
+    assert arguments.types[0] == "NDArray-or-Symbol" and arguments.types[1].endswith("}, required")
+    with pytest.raises(amp.ArgumentError, match="there is no operator 'Actvation'; did you mean 'Activation'"):
+        mx.operator.get_operator_arguments("Actvation")
+
+
+def test_arange_of_integers_wraps():
+    assert nd.arange(254, 258, dtype="uint8").asnumpy().tolist() == [254, 255, 0, 1]
+
+
+def test_the_first_nan_is_the_extreme():
+    x = f32(1, np.nan, 3, np.nan)
+    assert nd.argmax(x, axis=0).asscalar() == nd.argmin(x, axis=0).asscalar() == 1
+    assert nd.max(nd.array([[-np.inf]], dtype="float64")).asscalar() == -np.inf
+
+
+def test_gradients_of_boxes_go_to_those_that_are_kept():
+    boxes = nd.array([[0, 0.5, 0, 0, 1, 1], [0, 0.9, 0, 0, 1, 1], [1, 0.7, 0, 0, 1, 1]])
+    boxes.attach_grad()
+    with autograd.record():
+        kept = nd.contrib.box_nms(boxes, id_index=0)
+    kept.backward(nd.array(np.arange(18).reshape(3, 6)))
+    assert boxes.grad.asnumpy().tolist() == [[0] * 6, [0, 1, 2, 3, 4, 5], [6, 7, 8, 9, 10, 11]]
+
+
+def test_dlpack_both_ways():
+    x = nd.array([[1, 2], [3, 4]])
+    shared = nd.from_dlpack(x.to_dlpack_for_write())
+    shared[0] = 7
+    assert x.asnumpy().tolist() == [[7, 7], [3, 4]]
+    assert nd.from_dlpack(nd.to_dlpack_for_read(x)).asnumpy().tolist() == x.asnumpy().tolist()
+    capsule = x.to_dlpack_for_read()
+    nd.from_dlpack(capsule)
+    with pytest.raises(amp.ArgumentError, match="no unused DLPack capsule"):
+        nd.from_dlpack(capsule)
+
+
+def test_formats_of_one_number():
+    assert f"{nd.array([0.125]).asnumpy():.3f}" == "0.125" and f"{nd.array([2]).asnumpy()}" == "[2.]"
+
+
+# ---- random functions ----
+
+
+def test_samples_for_each_parameter():
+    mx.random.seed(3)
+    drawn = nd.sample_normal(f32(0, 100), sigma=f32(1, 1), shape=(1000,))
+    assert drawn.shape == (2, 1000) and np.abs(drawn.asnumpy().mean(1) - [0, 100]).max() < 0.2
+    rates = nd.sample_exponential(f32(0.1, 10), shape=2000).asnumpy().mean(1)
+    assert 8 < rates[0] < 12 and 0.08 < rates[1] < 0.12
+    assert 0.2 < nd.random_exponential(lam=4, shape=(2000,)).asnumpy().mean() < 0.3
+    with pytest.raises(amp.ArgumentError, match="sample_normal: expected the arrays mu, sigma"):
+        nd.sample_normal(f32(0))
+
+
+def test_words_of_a_vocabulary():
+    mx.random.seed(4)
+    drawn, of_true, of_drawn = nd.contrib.rand_zipfian(nd.array([0, 19]), 2000, 20)
+    counts = np.bincount(drawn.asnumpy(), minlength=20)
+    expected = np.log((np.arange(20) + 2) / (np.arange(20) + 1)) / np.log(21) * 2000
+    assert np.abs(counts - expected).max() < 100 and of_drawn.dtype == np.float64
+    np.testing.assert_allclose(of_true.asnumpy(), expected[[0, 19]])
+    classes, tries = nd._internal._sample_unique_zipfian(50, shape=(3, 20))
+    assert all(len(set(row)) == 20 for row in classes.asnumpy().tolist()) and tries.asnumpy().min() >= 20
+
+
+def test_probabilities_of_samples_have_gradients():
+    x = nd.array([[0.25, 0.75]])
+    x.attach_grad()
+    with autograd.record():
+        drawn, logs = mx.random.multinomial(x, shape=3, get_prob=True)
+    logs.backward()
+    counts = np.bincount(drawn.asnumpy()[0], minlength=2)
+    np.testing.assert_allclose(x.grad.asnumpy(), [counts / [0.25, 0.75]], rtol=1e-5)
+
+
+def test_random_numbers_do_not_become_constants_of_a_graph():
+    class Noise(mx.gluon.HybridBlock):
+        def hybrid_forward(self, F, x):  # noqa: N803 - MXNet's name
+            return x + mx.nd.random.normal(shape=(2,))
+
+    net = Noise()
+    assert net(nd.zeros((2,))).shape == (2,)
+    net.hybridize()
+    with pytest.raises(amp.UnsupportedError, match="mx.random.normal, which would draw once and for all"):
+        net(nd.zeros((2,)))
+
+
+# ---- old names ----
+
+
+def test_contrib_has_the_operators_and_the_old_autograd():
+    assert mx.contrib.nd is nd.contrib is mx.contrib.ndarray and mx.contrib.sym is mx.sym.contrib is mx.contrib.symbol
+    gradients, loss = mx.contrib.autograd.grad_and_loss(lambda x, y: x * y, argnum=1)(f32(3), f32(4))
+    assert gradients[0].asscalar() == 3 and loss.asscalar() == 12
+    assert not mx.contrib.autograd.set_is_training(True) and autograd.is_recording()
+    with mx.contrib.autograd.test_section():
+        assert not autograd.is_training()
+    assert mx.contrib.autograd.set_is_training(False) and not autograd.is_recording()
+
+
+# ---- updates of several weights ----
+
+
+@pytest.mark.parametrize("name", ["sgd_update", "sgd_mom_update", "mp_sgd_update", "mp_sgd_mom_update"])
+@pytest.mark.parametrize("is_preloaded", [False, True])
+def test_several_steps_are_single_steps(name, is_preloaded):
+    lrs, wds = [0.1, 0.2], [0.01, 0.02]
+    options = {"momentum": 0.9} if "mom" in name else {}
+
+    def groups():
+        rng = np.random.default_rng(6)
+        for _ in range(2):
+            weight = nd.array(rng.normal(size=3))
+            low = weight.astype("float16") if name.startswith("mp_") else weight
+            extra = [nd.zeros((3,))] if "mom" in name else []
+            yield [low, nd.array(rng.normal(size=3), dtype=low.dtype), *extra, *([weight] if low is not weight else [])]
+
+    single, several = list(groups()), list(groups())
+    for group, lr, wd in zip(single, lrs, wds):
+        getattr(nd, name)(*group, lr=lr, wd=wd, out=group[0], **options)
+    arrays = [array for group in several for array in group]
+    out = [group[0] for group in several]
+    if is_preloaded:
+        getattr(nd, f"preloaded_multi_{name}")(*arrays, f32(*lrs), f32(*wds), num_weights=2, out=out, **options)
+    else:
+        getattr(nd, f"multi_{name}")(*arrays, lrs=lrs, wds=wds, num_weights=2, out=out, **options)
+    for mine, theirs in zip(single, several):
+        for a, b in zip(mine, theirs):
+            assert mx.test_utils.same(a, b)
+    with pytest.raises(amp.ArgumentError, match=f"multi_{name}: expected {len(single[0])} arrays, a learning rate"):
+        getattr(nd, f"multi_{name}")(*arrays[:-1], lrs=lrs, wds=wds)
+
+
+def test_adamw_skips_gradients_that_are_not_finite():
+    def arrays():
+        return [f32(1, 2), f32(0.5, -0.5), nd.zeros((2,)), nd.zeros((2,))]
+
+    for scale in (nd.array([np.nan]), 0.0, np.inf):
+        weight, *others = arrays()
+        assert nd.contrib.adamw_update(weight, *others, scale, lr=0.1, eta=1, out=weight) is weight
+        assert weight.asnumpy().tolist() == [1, 2] and others[1].asnumpy().tolist() == [0, 0]
+    first, second = arrays(), arrays()
+    nd.contrib.adamw_update(*first, 2.0, lr=0.1, eta=0.5, wd=0.1, clip_gradient=0.25, out=first[0])
+    columns = [[column] for column in second]
+    options = {"lrs": [0.1], "etas": [0.5], "wds": [0.1], "clip_gradient": 0.25}
+    nd.contrib.multi_adamw_update(*columns, nd.array([2.0]), out=[second[0]], **options)
+    m, v = 0.1 * np.array([0.25, -0.25]), 0.001 * np.array([0.0625, 0.0625])
+    expected = np.array([1, 2]) - 0.5 * (0.1 * m / (np.sqrt(v) + 1e-8) + 0.1 * np.array([1, 2]))
+    np.testing.assert_allclose(first[0].asnumpy(), expected, rtol=1e-5)
+    assert mx.test_utils.same(first[0], second[0]) and mx.test_utils.same(first[2], second[2])
+    weight, *others = arrays()
+    low = weight.astype("float16")
+    nd.contrib.mp_adamw_update(low, *others, weight, 2.0, lr=0.1, eta=0.5, wd=0.1, clip_gradient=0.25, out=low)
+    np.testing.assert_allclose(weight.asnumpy(), expected, rtol=1e-5)
+    assert low.dtype == np.float16 and mx.test_utils.same(low, weight.astype("float16"))
+
+
+def test_lamb_in_two_phases_is_the_optimizer():
+    weight, grad = nd.array([[1.0, -2.0]]), nd.array([[0.3, 0.4]])
+    mean, var = nd.zeros((1, 2)), nd.zeros((1, 2))
+    update = mx.optimizer.get_updater(mx.optimizer.LAMB(learning_rate=0.1, wd=0.01))
+    expected = weight.copy()
+    update(0, grad, expected)
+    step = nd.lamb_update_phase1(weight, grad, mean, var, t=1, wd=0.01)
+    nd.lamb_update_phase2(weight, step, weight.norm(), step.norm(), lr=0.1, out=weight)
+    np.testing.assert_allclose(weight.asnumpy(), expected.asnumpy(), rtol=1e-5)
+
+
+def test_rates_of_lars():
+    sums = nd.multi_sum_sq(f32(3, 4), f32(0, 0), num_arrays=2)
+    assert sums.asnumpy().tolist() == [25, 0]
+    rates = nd.multi_lars(f32(1, 2), sums, f32(4, 1), f32(0.1, 0.1), eta=0.5, eps=0.5)
+    np.testing.assert_allclose(rates.asnumpy(), [0.5 * 5 / (2 + 0.5 + 0.5), 2], rtol=1e-6)
+
+
+def test_group_adagrad():
+    weight, history = nd.array([[1, 2]]), nd.zeros((1, 1))
+    nd.contrib.group_adagrad_update(weight, nd.array([[3, 4]]), history, lr=0.1, out=weight)
+    np.testing.assert_allclose(history.asnumpy(), [[12.5]])
+    np.testing.assert_allclose(weight.asnumpy(), [[1 - 0.3 / 12.5**0.5, 2 - 0.4 / 12.5**0.5]], rtol=1e-5)
+
+
+# ---- what tests of MXNet programs use ----
+
+
+def test_consistency_of_dtypes():
+    x = amp.sym.Variable("x")
+    ways = [{"ctx": mx.cpu(), "x": (3, 4), "type_dict": {"x": dtype}} for dtype in ("float64", "float32", "float16")]
+    truth = mx.test_utils.check_consistency(amp.sym.tanh(x, name="y"), ways)
+    assert truth["y_output"].dtype == np.float64 and set(truth) == {"x", "y_output"}
+    shapes = [{"x": (2,)}, {"x": (2,)}]
+    with pytest.raises(AssertionError, match="y_output"):
+        mx.test_utils.check_consistency([amp.sym.tanh(x, name="y"), amp.sym.exp(x, name="y")], shapes)
+    mx.test_utils.check_consistency(
+        [amp.sym.tanh(x, name="y"), amp.sym.exp(x, name="y")], shapes, raise_on_err=False, grad_req="null"
+    )
+    with pytest.raises(AssertionError, match="other names"):
+        mx.test_utils.check_consistency([amp.sym.tanh(x, name="y"), amp.sym.tanh(x, name="z")], shapes)
+    with pytest.raises(amp.ArgumentError, match="1 symbols and 1 ways"):
+        mx.test_utils.check_consistency(x, shapes[:1])
