@@ -17,6 +17,7 @@
 #include "passes/gradient/gradient.h"
 #include "passes/gradient/recompute.h"
 #include "passes/gradient/use_training_forms.h"
+#include "passes/pipelines.h"
 #include "program/threads.h"
 
 namespace amp {
@@ -63,8 +64,19 @@ std::vector<TensorType> OutputTypes(const Symbol& symbol, const TypeMap& variabl
   return outputs;
 }
 
-GradientGraph GraphOf(const Symbol& symbol, const std::vector<std::string>& differentiated, bool is_train) {
-  GradientOptions options{is_train, {}};
+// What the passes before the gradient make of a graph in training form.
+Graph Prepared(const Graph& graph, const TypeMap& variable_types, NumericMode mode) {
+  Preparation preparation{Model(graph, TypesOfVariables(Symbol(graph.outputs()), variable_types)), mode};
+  PrepareForGradients(preparation);
+  return preparation.model.graph();
+}
+
+GradientGraph GraphOf(const Symbol& symbol, const std::vector<std::string>& differentiated,
+                      const TypeMap& variable_types, const GradientBindOptions& bind) {
+  GradientOptions options{bind.is_train, {}};
+  if (bind.bind.backend != Backend::kReference) {
+    options.prepare = [&](const Graph& graph) { return Prepared(graph, variable_types, bind.bind.mode); };
+  }
   for (std::size_t i = 0; i < symbol.outputs().size(); ++i) {
     options.output_gradients.push_back(Symbol::Variable(NameOfOutputGradient(i)));
   }
@@ -129,7 +141,7 @@ GradientExecutor::Binding::Binding(const Symbol& given, const TypeMap& given_typ
   TypeMap all_types = variable_types;
   for (std::size_t i = 0; i < output_types.size(); ++i) all_types[NameOfOutputGradient(i)] = output_types[i];
   all_types[kRandomKey] = {DType::kInt64, Shape{2}};
-  GradientGraph graph = GraphOf(symbol, gradient_names, options.is_train);
+  GradientGraph graph = GraphOf(symbol, gradient_names, all_types, options);
   if (options.memory_budget) graph = Fitted(std::move(graph), all_types, *options.memory_budget);
   model.symbol = Symbol(JointGraph(graph).outputs(), symbol.np_shape());
 

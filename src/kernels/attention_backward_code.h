@@ -97,8 +97,8 @@ StripFunction<V> StripOf(std::int64_t num_rows, std::int64_t num_vectors) {
 
 // c (num_rows, columns) = a b or is added to, in the range of each strip. A panel stays in the first-level cache.
 template <class V>
-void MultiplyBlock(std::int64_t num_rows, std::int64_t num_columns, Left a, Right b, const StripRange* ranges, bool adds,
-                   float* c, std::int64_t c_row) {
+void MultiplyBlock(std::int64_t num_rows, std::int64_t num_columns, Left a, Right b, const StripRange* ranges,
+                   bool adds, float* c, std::int64_t c_row) {
   constexpr std::int64_t kPanel = V::kVectors * V::kLanes;
   for (std::int64_t column = 0; column < num_columns; column += kPanel) {
     const float* panel = b.data + column / kPanel * b.panel;

@@ -67,8 +67,7 @@ class Part {
     }
   }
 
-  void AddPair(std::int64_t head, std::int64_t row, std::int64_t key, float lse, float delta,
-               float* sums) const {
+  void AddPair(std::int64_t head, std::int64_t row, std::int64_t key, float lse, float delta, float* sums) const {
     const AttentionData& data = part_.data.forward;
     const Elements q = At(data.queries, forward_.is_bf16, forward_.queries, head, row);
     const Elements k = At(data.keys, forward_.is_bf16, forward_.keys, 0, key);

@@ -19,8 +19,7 @@ DTypeRule InferDTypes(int num_operands) {
     for (int i = 0; i < num_operands; ++i) operands[i] = i;
     r.Same(operands, {0});
     r.InIsFloat(0);
-    const DType sums = r.in(0) == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
-    if (IsKnown(r.in(0))) r.Out(1, sums), r.Out(2, sums);
+    if (IsKnown(r.in(0))) r.Out(1, StatisticsDType(r.in(0))), r.Out(2, StatisticsDType(r.in(0)));
     if (r.num_inputs() == num_operands || IsKnown(r.in(num_operands))) return;
     r.In(num_operands, SeenDType(r.node().params<AmpAttentionParam>()));
   }};
@@ -114,7 +113,7 @@ bool LowerSeparateToKernel(LowerContext& c) {
   const bool has_mask = p.masking == "mask";
   if (has_mask && (c.out_type(0).shape.rank() > 4 || !HasReadableMask(c, 3, c.out_type(0).shape))) return false;
   return LowerAttention(c, SeparateAttentionWork(p, c.in_type(0).dtype, c.in_type(0).shape, c.in_type(2).shape,
-                                        has_mask ? &c.in_type(3).shape : nullptr));
+                                                 has_mask ? &c.in_type(3).shape : nullptr));
 }
 
 bool LowerInterleaved(LowerContext& c) {
@@ -129,7 +128,8 @@ bool LowerInterleaved(LowerContext& c) {
 
 bool LowerInterleavedToKernel(LowerContext& c) {
   const auto& p = c.node().params<AmpAttentionParam>();
-  return LowerAttention(c, InterleavedAttentionWork(p, c.in_type(0).dtype, SplitProjections(c.node(), c.in_type(0).shape)));
+  return LowerAttention(
+      c, InterleavedAttentionWork(p, c.in_type(0).dtype, SplitProjections(c.node(), c.in_type(0).shape)));
 }
 
 // ---- gradients ----

@@ -35,11 +35,10 @@ ShapeRule GradientShapes(void (*infer)(ShapeRelation&), int num_operands) {
 DTypeRule GradientDTypes(int num_operands) {
   return {[num_operands](DTypeRelation& r) {
     const int results = r.num_inputs() - 2;
-    std::vector<int> same{0, results}, outputs;
-    for (int i = 0; i < num_operands; ++i) same.push_back(1 + i), outputs.push_back(i);
-    r.Same(same, outputs);
-    r.InIsFloat(0);
-    if (IsKnown(r.in(0))) r.In(results + 1, r.in(0) == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32);
+    std::vector<int> operands, outputs;
+    for (int i = 0; i < num_operands; ++i) operands.push_back(1 + i), outputs.push_back(i);
+    r.Same(operands, outputs);
+    InferAttentionResults(r, 1, {0, results}, {results + 1});
     const int seen = 1 + num_operands;
     if (seen == results || IsKnown(r.in(seen))) return;
     r.In(seen, SeenDType(r.node().params<AmpAttentionParam>()));
@@ -57,7 +56,7 @@ bool LowerSeparateGradient(LowerContext& c) {
   const bool has_mask = p.masking == "mask";
   if (has_mask && c.in_type(1).shape.rank() > 4) return false;
   return LowerAttentionGradient(c, SeparateAttentionWork(p, c.in_type(1).dtype, c.in_type(1).shape, c.in_type(3).shape,
-                                                has_mask ? &c.in_type(4).shape : nullptr));
+                                                         has_mask ? &c.in_type(4).shape : nullptr));
 }
 
 constexpr const char* kNoSecond = "second derivatives of attention are not implemented";
@@ -66,7 +65,9 @@ constexpr const char* kNoSecond = "second derivatives of attention are not imple
     RegisterOp<AmpAttentionParam>("_backward_amp_attention")
         .Doc("The gradients of _amp_attention's query, key and value.")
         .Params(SeparateAttentionSchema(), ValidateAttention)
-        .Inputs([](const AmpAttentionParam& p) { return GradientInputs(p, {"query", "key", "value"}); })
+        .Inputs([](const AmpAttentionParam& p) {
+          return GradientInputs(p, {"query", "key", "value"});
+        })
         .Outputs({"query", "key", "value"})
         .VisibleOutputs([](const AmpAttentionParam&) { return 3; })
         .Set(GradientShapes(InferSeparateAttention, 3))
@@ -89,7 +90,8 @@ constexpr const char* kNoSecond = "second derivatives of attention are not imple
         .Set(NoGradient{kNoSecond})
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           const auto& p = node.params<AmpAttentionParam>();
-          AttentionGradientReference(InterleavedAttentionWork(p, in[1].dtype(), SplitProjections(node, in[1].shape())), in, out);
+          AttentionGradientReference(InterleavedAttentionWork(p, in[1].dtype(), SplitProjections(node, in[1].shape())),
+                                     in, out);
         }})
         .Set(KernelRule{[](LowerContext& c) {
           const auto& p = c.node().params<AmpAttentionParam>();

@@ -161,7 +161,7 @@ void InferInterleavedAttention(ShapeRelation& r) {
 }
 
 AttentionWork SeparateAttentionWork(const AmpAttentionParam& p, DType dtype, const Shape& queries, const Shape& values,
-                           const Shape* mask) {
+                                    const Shape* mask) {
   const int rank = queries.rank();
   const Sizes s = SizesOf(queries, values);
   AttentionWork work = WorkOf(p, dtype);

@@ -37,7 +37,8 @@ class Operands {
  public:
   Operands(const AttentionWork& work, std::span<const NDArray> in) : work_(work), job_(work.job) {
     for (std::size_t i = 0; i < work.num_operands(); ++i) arrays_.push_back(Numbers<T>(in[i]));
-    if (work.masking != Masking::kNone) seen_ = Numbers<std::int64_t>(in[work.num_operands()]);
+    if (work.masking == Masking::kLength) lengths_ = Numbers<std::int64_t>(in[work.num_operands()]);
+    if (work.masking == Masking::kMask) mask_ = Numbers<double>(in[work.num_operands()]);
   }
 
   const T* query(const Query& q) const { return arrays_[0].data() + At(job_.queries, q.batch, q.head, q.row); }
@@ -53,12 +54,12 @@ class Operands {
   // How many of the keys a query may see: the first of them.
   std::int64_t NumSeen(const Query& q) const {
     std::int64_t count = job_.num_keys;
-    if (work_.masking == Masking::kLength) count = std::min(count, seen_[At(job_.seen, q.batch, q.head, q.row)]);
+    if (work_.masking == Masking::kLength) count = std::min(count, lengths_[At(job_.seen, q.batch, q.head, q.row)]);
     if (job_.causal) count = std::min(count, q.row + job_.row_offset + 1);
     return std::max<std::int64_t>(0, count);
   }
   bool IsHidden(const Query& q, std::int64_t key) const {
-    return work_.masking == Masking::kMask && seen_[At(job_.seen, q.batch, q.head, q.row) + key] == 0;
+    return work_.masking == Masking::kMask && mask_[At(job_.seen, q.batch, q.head, q.row) + key] == 0;
   }
 
   T Score(const Query& q, std::int64_t key) const {
@@ -81,7 +82,8 @@ class Operands {
   const AttentionWork& work_;
   const kernels::Attention& job_;
   std::vector<std::vector<T>> arrays_;
-  std::vector<std::int64_t> seen_;
+  std::vector<std::int64_t> lengths_;
+  std::vector<double> mask_;
 };
 
 // The state of a query that goes on from block to block.
@@ -136,7 +138,8 @@ void Forward(const AttentionWork& work, std::span<const NDArray> in, std::span<N
     const State<T> state = Attend(work, x, q);
     // masked_softmax counts what is -inf as hidden.
     const bool sees_nothing = state.sum == 0 && (x.NumSeen(q) == 0 || work.masking == Masking::kMask);
-    lse[At(job.statistics, q.batch, q.head, q.row)] = sees_nothing ? state.largest : state.largest + std::log(state.sum);
+    lse[At(job.statistics, q.batch, q.head, q.row)] =
+        sees_nothing ? state.largest : state.largest + std::log(state.sum);
     T* to = result.data() + At(job.out, q.batch, q.head, q.row);
     T* sums_to = sums.data() + At(job.sums, q.batch, q.head, q.row);
     for (std::size_t i = 0; i < state.sums.size(); ++i) {

@@ -125,6 +125,17 @@ struct GradientKernel {
 
 }  // namespace
 
+void InferAttentionResults(DTypeRelation& r, int operand, std::initializer_list<int> results,
+                           std::initializer_list<int> statistics) {
+  const auto infer = [&](int input, DType dtype) {
+    r.InIsFloat(input);
+    if (IsKnown(r.in(operand)) && !IsKnown(r.in(input))) r.In(input, dtype);
+  };
+  r.InIsFloat(operand);
+  for (const int input : results) infer(input, r.in(operand));
+  for (const int input : statistics) infer(input, StatisticsDType(r.in(operand)));
+}
+
 bool LowerAttention(LowerContext& c, const AttentionWork& work) {
   std::optional<Attention> job = JobFor(work, c.in_type(0).dtype);
   if (!job) return false;

@@ -1,11 +1,13 @@
 // What the operators of attention share: one description of the work, its reference code and its kernels.
 #pragma once
 
+#include <initializer_list>
 #include <optional>
 #include <span>
 
 #include "kernels/attention.h"
 #include "nnvm/ndarray.h"
+#include "passes/infer.h"
 #include "program/lowering.h"
 
 namespace amp {
@@ -25,6 +27,14 @@ struct AttentionWork {
 inline kernels::HeadRows HeadsThenRows(std::int64_t heads, std::int64_t rows, std::int64_t size) {
   return {heads * rows * size, rows * size, size};
 }
+
+// Of log-sum-exp and of sums of values, which stay as they are summed up.
+inline DType StatisticsDType(DType operands) { return operands == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32; }
+
+// Of a gradient: results and their gradients, which may be of other dtypes than operands where products of bfloat16 are
+// summed up in float32, and log-sum-exps. `operand` is an input.
+void InferAttentionResults(DTypeRelation& r, int operand, std::initializer_list<int> results,
+                           std::initializer_list<int> statistics);
 
 // Inputs: queries, keys and values, or all in one; lengths (int32) or mask (bool). Outputs, those that are defined: the
 // result, log-sum-exp, and the sums of values (batch, heads, rows, size) before they are normalised.

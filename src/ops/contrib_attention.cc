@@ -142,13 +142,10 @@ void InferShape(ShapeRelation& r) {
   r.Out(1, StatisticsOf(r.node().params<AttentionParam>(), r.in(0)));
 }
 
-// What is summed up over keys stays as it is.
-DType StatisticsOf(DType dtype) { return dtype == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32; }
-
 void InferDType(DTypeRelation& r) {
   r.Same({0, 1, 2}, {0});
   r.InIsFloat(0);
-  if (IsKnown(r.in(0))) r.Out(1, StatisticsOf(r.in(0)));
+  if (IsKnown(r.in(0))) r.Out(1, StatisticsDType(r.in(0)));
 }
 
 // ---- the gradient ----
@@ -179,11 +176,9 @@ void InferGradientShape(ShapeRelation& r) {
 void InferGradientDType(DTypeRelation& r) {
   const auto& p = r.node().params<AttentionParam>();
   const int q = FirstOperand(p);
-  r.Same({0, q, q + 1, q + 2, q + 3}, {0, 1, 2});
-  r.InIsFloat(0);
-  if (!IsKnown(r.in(q))) return;
-  r.In(q + 4, StatisticsOf(r.in(q)));
-  if (p.lse_gradient) r.In(1, StatisticsOf(r.in(q)));
+  r.Same({q, q + 1, q + 2}, {0, 1, 2});
+  if (p.lse_gradient) r.Same({1, q + 4}, {});
+  InferAttentionResults(r, q, {0, q + 3}, {q + 4});
 }
 
 void SetGradients(GradientContext& c) {

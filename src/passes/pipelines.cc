@@ -1,6 +1,8 @@
-// The stages of the three pipelines. The driver (passes/pipeline.h) verifies, dumps and times each and leaves out what
+// The stages of the four pipelines. The driver (passes/pipeline.h) verifies, dumps and times each and leaves out what
 // AMP_DISABLE_PASSES names.
 #include "passes/pipelines.h"
+
+#include <algorithm>
 
 #include "passes/conversion.h"
 #include "passes/optimize/fuse_attention.h"
@@ -47,12 +49,18 @@ constexpr Stage<Preparation> kPerModel[] = {
     {"FoldBatchNorm", IsFast, FoldBatchNormOf, true},
 };
 
+void FuseAttentionOf(Preparation& p) { p.model.Replace(FuseAttention(p.model.graph(), p.model.types())); }
+
+// Dropout that drops is no identity in training form: attention with it is left alone.
+constexpr Stage<Preparation> kBeforeGradients[] = {
+    {"FuseAttention", IsFast, FuseAttentionOf, true},
+};
+
 constexpr Stage<Preparation> kPerShapes[] = {
     // The half of Simplify that goes by shapes.
     {"SimplifyReshapes", Always, [](Preparation& p) { p.model.Replace(SimplifyReshapes(p.model)); }, true},
     // After casts have met and views have gone, so that the two products and the softmax are neighbours.
-    {"FuseAttention", IsFast, [](Preparation& p) { p.model.Replace(FuseAttention(p.model.graph(), p.model.types())); },
-     true},
+    {"FuseAttention", IsFast, FuseAttentionOf, true},
     // After everything that lets readers of a tensor meet without nodes in between.
     {"PropagateStrides", IsFast, [](Preparation& p) { p.model.Replace(PropagateStrides(p.model)); }, true},
 };
@@ -81,7 +89,8 @@ void RunOptimization(std::span<const Stage<Preparation>> stages, Preparation& pr
 template <class State>
 void AddOptional(std::span<const Stage<State>> stages, std::vector<std::string>* names) {
   for (const Stage<State>& stage : stages) {
-    if (stage.may_be_disabled) names->push_back(stage.name);
+    const bool is_known = std::find(names->begin(), names->end(), stage.name) != names->end();
+    if (stage.may_be_disabled && !is_known) names->push_back(stage.name);
   }
 }
 
@@ -90,10 +99,12 @@ void AddOptional(std::span<const Stage<State>> stages, std::vector<std::string>*
 void RunConversion(Conversion& conversion) { RunPipeline<Conversion>(kConversion, conversion); }
 void PrepareModel(Preparation& preparation) { RunOptimization(kPerModel, preparation); }
 void OptimizeForShapes(Preparation& preparation) { RunOptimization(kPerShapes, preparation); }
+void PrepareForGradients(Preparation& preparation) { RunOptimization(kBeforeGradients, preparation); }
 
 std::vector<std::string> OptionalPasses() {
   std::vector<std::string> names;
   AddOptional<Preparation>(kPerModel, &names);
+  AddOptional<Preparation>(kBeforeGradients, &names);
   AddOptional<Preparation>(kPerShapes, &names);
   return names;
 }

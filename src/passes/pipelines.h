@@ -1,4 +1,4 @@
-// The three pipelines of graph passes. passes/pipelines.cc lists their stages.
+// The four pipelines of graph passes. passes/pipelines.cc lists their stages.
 #pragma once
 
 #include <string>
@@ -30,6 +30,10 @@ void PrepareModel(Preparation& preparation);
 // The changes that depend on shapes. Leaves alone what is computed from parameters only: plans for several shapes share
 // the results.
 void OptimizeForShapes(Preparation& preparation);
+
+// The changes to a graph in training form before its gradients are taken: what is fused here is one operator in both
+// halves.
+void PrepareForGradients(Preparation& preparation);
 
 // Names of the passes that AMP_DISABLE_PASSES may leave out.
 std::vector<std::string> OptionalPasses();

@@ -124,3 +124,76 @@ def test_separate_heads_are_read_where_they_lie(queries, keys):
     truth = (powers / powers.sum(axis=-1, keepdims=True)) @ v
     actual = executor(**inputs)[0].asnumpy()
     np.testing.assert_allclose(actual, truth.transpose(0, 2, 1, 3).reshape(actual.shape), rtol=2e-5, atol=2e-6)
+
+
+def trainer(model, **options):
+    symbol, inputs = model
+    arrays = {name: amp.nd.array(x, dtype=str(x.dtype)) for name, x in inputs.items()}
+    return amp.Executor(symbol, arrays, {}, {}, grad_req="write", **options)
+
+
+def gradients(model, **options):
+    """{variable: array} of a forward and a backward run."""
+    executor = trainer(model, **options)
+    executor.forward(is_train=True)
+    executor.backward()
+    return {name: gradient.asnumpy() for name, gradient in executor.gradients.items()}
+
+
+def interleaved(heads, size, batch, length, dropout, use_length):
+    projections = sym.Variable("qkv")
+    scores = sym.contrib.interleaved_matmul_selfatt_qk(projections, heads=heads)
+    lengths = [sym.Variable("lengths")] if use_length else []
+    weights = sym.Dropout(sym.softmax(scores, *lengths, axis=-1, use_length=use_length), p=dropout)
+    symbol = sym.contrib.interleaved_matmul_selfatt_valatt(projections, weights, heads=heads)
+    rng = np.random.default_rng(3)
+    inputs = {"qkv": rng.normal(size=(length, batch, heads * 3 * size)).astype("float32")}
+    if use_length:
+        inputs["lengths"] = rng.integers(0, length + 1, (batch * heads, length)).astype("int32")
+    return symbol, inputs
+
+
+TRAINED = {
+    "interleaved": lambda: interleaved(3, 16, 2, 20, dropout=0.0, use_length=False),
+    "interleaved, lengths": lambda: interleaved(2, 16, 2, 20, dropout=0.0, use_length=True),
+    "separate, masked": lambda: separate(20, 30, heads=3, batch=2, size=16),
+}
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_training_has_the_gradients_of_the_reference(name):
+    model = TRAINED[name]()
+    found, expected = gradients(model), gradients(model, backend="reference")
+    for variable, gradient in expected.items():
+        np.testing.assert_allclose(found[variable], gradient, rtol=1e-4, atol=1e-5 * np.abs(gradient).max())
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_training_keeps_no_matrix_of_attention(name):
+    work = [step.work for step in trainer(TRAINED[name]()).training_summary.steps]
+    assert work.count("attention") == 1 and work.count("attention_gradient") == 1
+    assert not {"softmax", "masked_softmax", "matmul"} & set(work)
+
+
+def test_memory_of_training_is_linear_in_the_length():
+    def arena(length):
+        return trainer(interleaved(2, 16, 1, length, dropout=0.0, use_length=False)).training_summary.arena_bytes
+
+    assert arena(2048) <= 2.2 * arena(1024)
+
+
+def test_attention_with_dropout_is_left_alone_in_training():
+    model = interleaved(2, 16, 2, 20, dropout=0.3, use_length=False)
+    work = [step.work for step in trainer(model).training_summary.steps]
+    assert "attention" not in work and "softmax" in work
+
+
+def test_exact_mode_and_the_switch_leave_training_alone(monkeypatch):
+    model = TRAINED["interleaved"]()
+
+    def work(**options):
+        return [step.work for step in trainer(model, **options).training_summary.steps]
+
+    assert "attention" not in work(mode="exact")
+    monkeypatch.setenv("AMP_DISABLE_PASSES", "FuseAttention")
+    assert "attention" not in work()

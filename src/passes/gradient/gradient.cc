@@ -93,6 +93,7 @@ GradientGraph MakeGradientGraph(const Symbol& symbol, const std::vector<std::str
   }
   Graph merged = Unfuse(MergeVariables(Graph(std::move(all)))).graph;
   if (options.is_train) merged = UseTrainingForms(merged).graph;
+  if (options.prepare) merged = options.prepare(merged);
   std::vector<std::optional<NodeEntry>> output_gradients(count);
   for (std::size_t i = 0; i < given.size(); ++i) output_gradients[given[i]] = merged.outputs()[count + i];
   const Graph forward({merged.outputs().begin(), merged.outputs().begin() + static_cast<std::ptrdiff_t>(count)});

@@ -16,6 +16,8 @@ struct GradientOptions {
   bool is_train = true;
   // By output of the symbol; what is missing is ones.
   std::vector<std::optional<Symbol>> output_gradients = {};
+  // Changes the graph, in training form, before gradients are taken of it; it keeps the outputs. Absent: nothing does.
+  std::function<Graph(const Graph&)> prepare = nullptr;
 };
 
 // Forward and backward in one graph.

@@ -10,7 +10,8 @@ namespace amp {
 // _amp_interleaved_attention, and batch_dot(softmax(batch_dot(q, k, transpose_b=True)), v) becomes _amp_attention; with
 // the softmax's lengths or mask. Between them may stand casts to float32 and bfloat16, copies, and multiplications of
 // the scores by a number. All that is left out has one reader and is no output. What is left out is not rounded: only
-// for mode fast. The new node has the name of the last product.
+// for mode fast. In a graph in training form (use_training_forms.h) dropout that drops stands in the way. The new node
+// has the name of the last product.
 RewriteResult FuseAttention(const Graph& graph, const Types& types);
 
 }  // namespace amp

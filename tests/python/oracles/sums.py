@@ -181,12 +181,20 @@ def attend(query, key, value, scale, shown, bf16):
 
 
 def is_shown(attrs, masks, scores):
-    """Which keys a query sees, by the optional last input."""
+    """Which keys a query sees, by the optional last input and by position."""
+    shown = np.ones(scores, bool)
+    if attrs.get("causal", False):
+        shown &= before_diagonal(*scores[-2:])
     if attrs.get("masking", "none") == "none":
-        return np.ones(scores, bool)
+        return shown
     if attrs["masking"] == "mask":
-        return np.broadcast_to(wide(masks[0]) != 0, scores)
-    return np.arange(scores[-1]) < wide(masks[0])[..., None]
+        return shown & (wide(masks[0]) != 0)
+    return shown & (np.arange(scores[-1]) < wide(masks[0])[..., None])
+
+
+def before_diagonal(rows, keys):
+    """The last row sees all keys, each row before it one less."""
+    return np.arange(keys) <= np.arange(rows)[:, None] + keys - rows
 
 
 def attention(attrs, query, key, value, *masks):
@@ -208,7 +216,8 @@ def interleaved_attention(attrs, projections, *masks):
 def draw_separate_attention(d):
     heads, (queries, keys, size, value_size) = d.shape(d.int(1, 3), high=3), d.shape(4, high=20)
     dtype = d.dtype()
-    attrs = {**d.some(scale=d.of([0.5, 0.125]), masking=d.of(["none", "length", "mask"])), **d.out_dtype()}
+    masking = d.of(["none", "length", "mask"])
+    attrs = {**d.some(scale=d.of([0.5, 0.125]), masking=masking, causal=d.flag()), **d.out_dtype()}
     shapes = (queries, size), (keys, size), (keys, value_size)
     arrays = [d.array((*heads, *shape), dtype) for shape in shapes]
     if attrs.get("masking") == "length":
@@ -222,13 +231,57 @@ def draw_separate_attention(d):
 
 def draw_interleaved_attention(d):
     case = draw_projections(d)
-    attrs = {**case.attrs, **d.some(scale=d.of([0.5, 0.125]), masking=d.of(["none", "length"]))}
+    attrs = {**case.attrs, **d.some(scale=d.of([0.5, 0.125]), masking=d.of(["none", "length"]), causal=d.flag())}
     if attrs.get("masking") == "length":
         length, batch, _ = case.inputs[0].shape
         case.inputs.append(d.array((batch * attrs["heads"], length), np.dtype("int32"), -1, 11))
     return Case(attrs, case.inputs)
 
 
+def heads_first(attrs, x):
+    return wide(x).transpose((0, 2, 1, 3) if attrs.get("layout", "bshd") == "bshd" else (1, 2, 0, 3))
+
+
+def attention_with_lse(attrs, query, key, value):
+    q, k, v = (heads_first(attrs, x) for x in (query, key, value))
+    k, v = (np.repeat(x, q.shape[1] // x.shape[1], axis=1) for x in (k, v))
+    scale = attrs.get("scale")
+    scale = float(np.float32(1 / np.sqrt(max(1, q.shape[-1])))) if scale is None else scale
+    rows, keys = q.shape[2], k.shape[2]
+    shown = before_diagonal(rows, keys) if attrs.get("causal", True) else np.ones((rows, keys), bool)
+    is_rounded = query.dtype.itemsize == 2 and attrs.get("p_dtype", "bfloat16") != "float32"
+    y, error = attend(q, k, v, scale, shown, is_rounded)
+    scores = np.where(shown, scale * (q @ k.swapaxes(-1, -2)), -np.inf)
+    with np.errstate(divide="ignore"):
+        largest = np.max(scores, axis=-1, initial=-1e300)
+        lse = largest + np.log(np.exp(scores - largest[..., None]).sum(axis=-1))
+    argument = scale * np.max(np.abs(q) @ np.abs(k).swapaxes(-1, -2), axis=-1, initial=0)
+    lse_error = (q.shape[-1] + 4) * argument + keys + 64 + np.where(np.isfinite(lse), np.abs(lse), 0)
+    axes = (0, 2, 1, 3) if attrs.get("layout", "bshd") == "bshd" else (2, 0, 1, 3)
+    statistics = np.dtype("float64" if query.dtype == np.float64 else "float32")
+    result = Expected(y.transpose(axes), out_dtype(attrs, query), error.transpose(axes))
+    return [result, Expected(lse, statistics, lse_error)]
+
+
+def draw_attention_with_lse(d):
+    batch, rows, keys, size, value_size = d.shape(5, high=20)
+    kv_heads, dtype = d.int(1, 3), d.dtype()
+    heads = kv_heads * d.int(1, 3)
+    attrs = d.some(
+        scale=d.of([0.5, 0.125, None]),
+        causal=d.flag(),
+        layout=d.of(["bshd", "sbhd"]),
+        p_dtype=d.of(["bfloat16", "float16", "float32"]),
+        key_block=d.int(0, 9),
+        last_key_first=d.flag(),
+    )
+    shapes = [(batch, rows, heads, size), (batch, keys, kv_heads, size), (batch, keys, kv_heads, value_size)]
+    if attrs.get("layout") == "sbhd":
+        shapes = [(shape[1], shape[0], *shape[2:]) for shape in shapes]
+    return Case({**attrs, **d.out_dtype()}, [d.array(shape, dtype) for shape in shapes])
+
+
+operator("_contrib_attention", attention_with_lse, draw_attention_with_lse)
 operator("_amp_attention", attention, draw_separate_attention)
 operator("_amp_interleaved_attention", interleaved_attention, draw_interleaved_attention)
 
