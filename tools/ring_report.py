@@ -1,4 +1,4 @@
-"""Prints what ring attention has to show: mismatches of its variants, errors, bits, bytes and memory. `make ring-report`.
+"""Prints what ring attention has to show: mismatches, errors, bits, bytes and memory. `make ring-report`.
 
     ring_report.py [--heads 12] [--length 4096] [--seed 0]
 
@@ -324,7 +324,9 @@ def check_engines(report, problem, outcomes):
         return
     for ranks in (2, 8):
         same = mpi_outcomes(ranks, 2, 512, str(launcher)) == local_outcomes(ranks, 2, 512)
-        report.line(f"{ranks} ranks: out, lse, dq, dk, dv, sums in both dtypes", "equal bits" if same else "differ", same)
+        report.line(
+            f"{ranks} ranks: out, lse, dq, dk, dv, sums in both dtypes", "equal bits" if same else "differ", same
+        )
 
 
 MEMORY = """
@@ -349,7 +351,9 @@ def check_memory(report, problem, outcomes):
     two = run(problem, variant="D", num_threads=2)
     same = all(
         np.array_equal(a, b)
-        for a, b in zip((two.out, two.lse, *two.gradients), (outcomes["D"].out, outcomes["D"].lse, *outcomes["D"].gradients))
+        for a, b in zip(
+            (two.out, two.lse, *two.gradients), (outcomes["D"].out, outcomes["D"].lse, *outcomes["D"].gradients)
+        )
     )
     report.line("two threads in each rank", "equal bits" if same else "other bits", same)
 
