@@ -13,7 +13,7 @@ PYTEST_ARGS ?= -m "not install"
 BIN := $(VENV)/bin
 CMAKE := $(BIN)/cmake
 COMPILE := $(BIN)/python tools/compile.py $(CMAKE)
-CXX_FOLDERS := include src python/amp/csrc tests/cpp tests/fuzz benchmarks examples tools
+CXX_FOLDERS := include src python/amp/csrc tests/cpp tests/mpi tests/fuzz benchmarks examples tools
 CXX_FILES = $(shell find $(CXX_FOLDERS) -name '*.cc' -o -name '*.h' 2>/dev/null)
 PY_FOLDERS := $(wildcard python tests tools examples benchmarks cmake docs/*.py)
 

@@ -1,0 +1,148 @@
+"""Training on several ranks: the curves of one rank with a larger batch, equal bits on both engines."""
+
+import sys
+from pathlib import Path
+
+import ml_dtypes
+import mpi_runs
+import numpy as np
+import pytest
+
+import amp
+import amp.mxnet as mx
+from amp import distributed
+from amp.mxnet import gluon
+
+sys.path.insert(0, str(Path(__file__).parent))
+from data_parallel_training import train  # noqa: E402
+
+
+def trained_in_threads(size, **options):
+    def rank(comm):
+        with distributed.group(comm):
+            return train(comm.rank, comm.size, 32 // size, kvstore="dist_sync", **options)
+
+    return distributed.run_local(size, rank)
+
+
+@pytest.mark.parametrize("hybridize", [True, False])
+def test_four_ranks_have_the_curve_of_one_with_four_times_the_batch(hybridize):
+    losses, weights = train(0, 1, 32, hybridize=hybridize)
+    ranks = trained_in_threads(4, hybridize=hybridize)
+    np.testing.assert_allclose(np.mean([found[0] for found in ranks], axis=0), losses, rtol=0, atol=1e-5)
+    assert losses[-1] < 0.7 * losses[0]
+    for _, found in ranks:
+        for name, weight in weights.items():
+            np.testing.assert_array_equal(found[name], ranks[0][1][name])
+            np.testing.assert_allclose(found[name], weight, rtol=0, atol=1e-4)
+
+
+def test_mpi_trains_to_the_bits_of_threads(tmp_path):
+    program = Path(__file__).parent / "data_parallel_training.py"
+    done = mpi_runs.run(4, program, tmp_path)
+    assert done.returncode == 0, done.stderr
+    for rank, (losses, weights) in enumerate(trained_in_threads(4)):
+        of_mpi = np.load(tmp_path / f"{rank}.npz")
+        np.testing.assert_array_equal(of_mpi["losses"], losses)
+        for name, weight in weights.items():
+            np.testing.assert_array_equal(of_mpi[name], weight)
+
+
+def test_gradients_are_rounded_where_they_are_added_in_bfloat16():
+    def step(comm):
+        with distributed.group(comm):
+            weight = gluon.Parameter("weight", shape=(1000,), init="zeros")
+            weight.initialize()
+            trainer = gluon.Trainer([weight], "sgd", {"learning_rate": 1}, kvstore="mpi", weight_grad_reduce="bf16")
+            gradient = np.random.default_rng(comm.rank).standard_normal(1000).astype(np.float32)
+            with mx.autograd.record():
+                loss = (weight.data() * mx.nd.array(gradient)).sum()
+            loss.backward()
+            trainer.step(1)
+            return weight.data().asnumpy(), gradient
+
+    found = distributed.run_local(3, step)
+    total = found[0][1].astype(ml_dtypes.bfloat16)
+    for _, gradient in found[1:]:
+        total = (total.astype(np.float32) + gradient.astype(ml_dtypes.bfloat16).astype(np.float32)).astype(total.dtype)
+    for weight, _ in found:
+        np.testing.assert_allclose(weight, -total.astype(np.float32) / 3, rtol=1e-6)
+
+
+def test_parameters_begin_as_on_rank_0_also_where_shapes_come_later():
+    def first_values(comm):
+        with distributed.group(comm):
+            known = gluon.Parameter("known", shape=(3,), init=mx.init.Constant(comm.rank + 1))
+            known.initialize()
+            layer = gluon.nn.Dense(2, weight_initializer=mx.init.Constant(comm.rank + 5))
+            layer.initialize()
+            gluon.Trainer([known, *layer.collect_params().values()], "sgd", kvstore="horovod")
+            layer(mx.nd.ones((1, 4)))
+            return known.data().asnumpy()[0], layer.weight.data().asnumpy()[0, 0]
+
+    assert distributed.run_local(3, first_values) == [(1, 5)] * 3
+
+
+@pytest.mark.parametrize("many", [True, False])
+def test_allreduce_and_update_are_the_halves_of_a_step(many):
+    """With parameters in many buckets, too."""
+
+    def step(comm, halves):
+        with distributed.group(comm):
+            sizes = [(1 << 20) + 1, 3, 1 << 20, 7] if many else [3]
+            weights = [gluon.Parameter(f"w{i}", shape=(size,), init="ones") for i, size in enumerate(sizes)]
+            for weight in weights:
+                weight.initialize()
+            trainer = gluon.Trainer(weights, "sgd", {"learning_rate": 1.0}, kvstore="mpi")
+            with mx.autograd.record():
+                losses = [(weight.data() * (comm.rank + i + 1)).sum() for i, weight in enumerate(weights)]
+            mx.autograd.backward(losses)
+            if halves:
+                trainer.allreduce_grads()
+                assert weights[0].grad().asnumpy()[0] == 3
+                trainer.update(1)
+            else:
+                trainer.step(1)
+            return [float(weight.data().asnumpy()[-1]) for weight in weights]
+
+    expected = [1 - (2 * i + 3) / 2 for i in range(4 if many else 1)]
+    for halves in (True, False):
+        assert distributed.run_local(2, lambda comm, halves=halves: step(comm, halves)) == [expected] * 2
+
+
+def test_a_store_of_ranks():
+    def use(comm):
+        with distributed.group(comm):
+            kv = mx.kv.create("dist_sync")
+        kv.init("w", mx.nd.full((2,), comm.rank + 1))
+        kv.set_optimizer(mx.optimizer.SGD(learning_rate=0.5))
+        kv.push("w", [mx.nd.full((2,), comm.rank), mx.nd.ones((2,))])
+        kv.barrier()
+        out = mx.nd.zeros((2,))
+        kv.pull("w", out=out)
+        return kv.rank, kv.num_workers, out.asnumpy().tolist()
+
+    assert distributed.run_local(2, use) == [(rank, 2, [1 - 0.5 * 3] * 2) for rank in range(2)]
+
+
+def test_updates_in_the_store():
+    def step(comm):
+        with distributed.group(comm):
+            weight = gluon.Parameter("weight", shape=(2,), init="ones")
+            weight.initialize()
+            store = mx.kv.create("dist_sync")
+            trainer = gluon.Trainer([weight], "sgd", {"learning_rate": 1.0}, store, update_on_kvstore=True)
+            with mx.autograd.record():
+                loss = (weight.data() * (comm.rank + 1)).sum()
+            loss.backward()
+            trainer.step(1)
+            return weight.data().asnumpy().tolist()
+
+    assert distributed.run_local(2, step) == [[-0.5, -0.5]] * 2
+
+
+def test_parts_of_an_order():
+    parts = [list(gluon.data.SplitSampler(gluon.data.SequentialSampler(11), 3, part)) for part in range(3)]
+    assert [len(part) for part in parts] == [3, 3, 3] and sorted(sum(parts, [])) == list(range(9))
+    with pytest.raises(amp.ArgumentError, match="part_index: expected 0 to 2, got 3"):
+        gluon.data.SplitSampler(11, 3, 3)
