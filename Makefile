@@ -21,7 +21,7 @@ define say
 	@printf '\n==> %s\n' $(1)
 endef
 
-.PHONY: help demo test test-cpp test-python asan fuzz bench bench-zoo bench-convert ring-report exhaustive-cast docs wheel format lint clean build package tests
+.PHONY: help demo test test-cpp test-python asan fuzz bench bench-zoo bench-convert ring-report alternate-report exhaustive-cast docs wheel format lint clean build package tests
 
 help:
 	@echo "make demo         set up, build and show the conversion of a real model"
@@ -34,6 +34,7 @@ help:
 	@echo "make bench-zoo    the networks of ../shared against MXNet (MXNET_PYTHON) and OpenVINO (BENCH_ARGS='--cases ssd')"
 	@echo "make bench-convert    time and memory of converting a chain of 1,000,000 nodes (NODES=100000 for another length)"
 	@echo "make ring-report  mismatches, errors, bits, bytes and memory of ring attention (RING_ARGS='--heads 2')"
+	@echo "make alternate-report  small numbers in products, gradients and training, and what keeping them costs"
 	@echo "make exhaustive-cast  casts offline and at run time compared over all 2^32 floats; some minutes"
 	@echo "make docs         the site of the documentation, in build-docs/html"
 	@echo "make wheel        manylinux wheels in dist/, tried in empty environments (PYTHONS='python3.9 ...': some versions)"
@@ -109,6 +110,14 @@ RING_ARGS ?=
 ring-report: package $(VENV)/.dev-installed
 	$(call say,"Ring attention on eight ranks")
 	@OMP_NUM_THREADS= $(BIN)/python tools/ring_report.py $(RING_ARGS)
+
+# What becomes of small numbers, for the CPU and for two instruction sets without bfloat16. Times want a machine that
+# does nothing else.
+ALTERNATE_ARGS ?=
+alternate-report: package $(VENV)/.dev-installed
+	@$(BIN)/python -m benchmarks.alternate_report $(ALTERNATE_ARGS)
+	@ONEDNN_MAX_CPU_ISA=AVX512_CORE $(BIN)/python -m benchmarks.alternate_report --no-times
+	@ONEDNN_MAX_CPU_ISA=AVX2 $(BIN)/python -m benchmarks.alternate_report --no-times
 
 # Wants a machine that does nothing else.
 NODES ?= 1000000

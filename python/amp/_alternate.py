@@ -68,9 +68,9 @@ def mark_backward(sym, boundary):
 def added_counts(*counts):
     """Counts of several plans of one model, by node."""
     total = {}
-    for one in counts:
-        for node, entry in one.items():
-            known = total.setdefault(node, {**entry, **dict.fromkeys(("native", "f32", "scaled"), 0)})
-            for implementation in ("native", "f32", "scaled"):
-                known[implementation] += entry[implementation]
+    for plan in counts:
+        for node, entry in plan.items():
+            known = total.setdefault(node, {**dict.fromkeys(entry, 0), "phase": entry["phase"]})
+            for what in entry.keys() - {"phase"}:
+                known[what] += entry[what]
     return total

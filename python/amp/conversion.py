@@ -66,7 +66,7 @@ def convert_model(
         sym, arg_params, aux_params, input_dtypes, input_shapes=input_shapes, report=return_report, **options
     )
     converted = Symbol(model["symbol"]), model["arguments"], model["auxiliary_states"]
-    return (*converted, _report(model)) if return_report else converted
+    return (*converted, _report(model, arg_params)) if return_report else converted
 
 
 def _convert(sym, arg_params, aux_params, input_dtypes, input_shapes=None, **options):
@@ -97,10 +97,17 @@ def _run(sym, options, convert_with):
     return model
 
 
-def _report(model):
+def _report(model, arg_params=None):
+    from ._denormals import denormal_parameters
     from .report import ConversionReport
 
-    return ConversionReport(model["report"])
+    report = ConversionReport(model["report"])
+    if arg_params is not None:
+        given = readable_dict(arg_params, "arg_params")
+        cast = {cast["tensor"] for cast in report.casts if cast["run_time"]}
+        low = report.options["target_dtype"]
+        report._facts["denormal_parameters"] = denormal_parameters(given, model["arguments"], cast, low)
+    return report
 
 
 def check_symbol(sym):

@@ -49,6 +49,7 @@ class Executor(RunsWithGradients):
     grad_req: 'null' (no gradients), or what `backward` does with the gradient of each argument: 'write' or 'add', for
         all arguments of float dtypes, or a list in the order of `list_arguments`, or a dict {argument: request}. Such
         an executor shares the arrays of parameters: each run sees what they hold then, see `forward`.
+    count_denormals: whether `flushed_counts` tells what bfloat16 instructions made zero. Products run twice.
     memory_budget: with a grad_req, the most bytes of results that are kept for `backward`; others are computed again.
 
     Raises ArgumentError, GraphError or UnsupportedError; missing arrays are all named at once.
@@ -81,6 +82,7 @@ class Executor(RunsWithGradients):
         tune=False,
         grad_req="null",
         memory_budget=None,
+        count_denormals=False,
     ):
         if not isinstance(sym, Symbol):
             raise ArgumentError(f"expected a Symbol, got {type(sym).__name__}")
@@ -94,6 +96,7 @@ class Executor(RunsWithGradients):
             "monitor": monitor,
             "machine": machine,
             "tune": tune,
+            "count_denormals": count_denormals,
         }
         types = _input_types(input_shapes, input_dtypes)
         requests = requests_of(sym, grad_req)
@@ -233,6 +236,23 @@ class Executor(RunsWithGradients):
         training = {} if self._runs is None else self._runs.handle.alternate_counts()
         return added_counts(self._handle.alternate_counts(), training)
 
+    def flushed_counts(self):
+        """{node: {'phase', 'runs', 'operands', 'results'}}: what bfloat16 instructions made zero since the last call.
+
+        'operands' counts denormal elements (below 1.18e-38) that the node's sums of products read as zero, 'results'
+        elements that are zero, but are not if the sums are computed in float32; of all runs together. Empty unless the
+        executor was made with `count_denormals=True`, and on CPUs without such instructions. Nodes that keep small
+        numbers (amp.alternate) do not count.
+
+        >>> sym, args, aux = amp.load("model-symbol.json", "model-0000.params")
+        >>> run = amp.Executor(sym, args, aux, {"data": (2, 4)}, count_denormals=True)  # float32
+        >>> _ = run(np.ones((2, 4), "float32"))
+        >>> run.flushed_counts()
+        {}
+        """
+        training = {} if self._runs is None else self._runs.handle.flushed_counts()
+        return added_counts(self._handle.flushed_counts(), training)
+
     @property
     def input_names(self):
         """Inputs that a call must pass, in the order of positional arguments."""
@@ -316,6 +336,7 @@ def gradient_runs(
     monitor=False,
     machine="this",
     tune=False,
+    count_denormals=False,
 ):
     """Runs with gradients, see _gradient_runs; `gradients` is {argument: NDArray} of arrays to write to."""
     for name, given in (("monitor", monitor), ("tune", tune)):
@@ -333,12 +354,21 @@ def gradient_runs(
         is_explicit=is_explicit,
         gradients=gradients or {},
         is_train=is_train,
-        options=gradient_options(sym, backend, reduce_precision, num_threads, mode, machine, memory_budget),
+        options=gradient_options(
+            sym, backend, reduce_precision, num_threads, mode, machine, memory_budget, count_denormals
+        ),
     )
 
 
 def gradient_options(
-    sym, backend=None, reduce_precision=None, num_threads=None, mode="fast", machine="this", memory_budget=None
+    sym,
+    backend=None,
+    reduce_precision=None,
+    num_threads=None,
+    mode="fast",
+    machine="this",
+    memory_budget=None,
+    count_denormals=False,
 ):
     """The last arguments of the extension's executor with gradients."""
     return (
@@ -348,6 +378,7 @@ def gradient_options(
         _mode(mode),
         machine_name("machine", _machine(reduce_precision, machine)),
         _budget(memory_budget),
+        bool(count_denormals),
     )
 
 
@@ -373,6 +404,7 @@ def bind(
     machine="this",
     tune=False,
     forced_kernel="",
+    count_denormals=False,
 ):
     """The extension's executor. `forced_kernel` is for measurements: a kernel wherever it can compute a layer."""
     return _core.Executor(
@@ -388,6 +420,7 @@ def bind(
         machine_name("machine", _machine(reduce_precision, machine)),
         _tune(tune),
         forced_kernel,
+        bool(count_denormals),
     )
 
 

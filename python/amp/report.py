@@ -122,6 +122,21 @@ class ConversionReport:
         return self._facts.get("gradients", [])
 
     @property
+    def denormal_parameters(self):
+        """{parameter: {'are': n, 'become': n}}: how many of its numbers are, or become by the conversion, denormal.
+
+        Denormal numbers have fewer bits than others: below 1.18e-38 in float32 and bfloat16, below 6.1e-5 in float16.
+        bfloat16 instructions treat them as zero, see amp.alternate. What becomes zero counts as what becomes denormal.
+        Parameters without such numbers are left out; {} for `convert_symbol`, which sees no arrays.
+
+        >>> net = amp.sym.FullyConnected(amp.sym.Variable("data"), num_hidden=1, no_bias=True, name="fc")
+        >>> args = {"fc_weight": np.array([[1, 1e-39, 1e-40]], "float32")}
+        >>> amp.convert_model(net, args, {}, return_report=True)[3].denormal_parameters
+        {'fc_weight': {'are': 2, 'become': 0}}
+        """
+        return self._facts.get("denormal_parameters", {})
+
+    @property
     def kept(self):
         """Float tensors that are not in the target dtype; `chain(tensor)` says why."""
         low = self.options["target_dtype"]
@@ -218,6 +233,10 @@ class ConversionReport:
         if self.gradients:
             low = sum(tensor["dtype"] == self.options["target_dtype"] for tensor in self.gradients)
             yield f"  tensors of gradients      {len(self.gradients)}, {low} of them {self.options['target_dtype']}"
+        if self.denormal_parameters:
+            counts = self.denormal_parameters.values()
+            are, become = (sum(count[key] for count in counts) for key in ("are", "become"))
+            yield f"  denormal numbers          {are} of parameters, {become} more by the conversion"
         if self.machine:
             yield f"  machine                   {self.machine.get('name')} ({self.machine['digest']})"
         if self.predicted:

@@ -10,6 +10,7 @@
 #include "dnnl/strided_copy.h"
 #include "kernels/cast.h"
 #include "kernels/float_bits.h"
+#include "kernels/float_mode.h"
 #include "nnvm/error.h"
 #include "program/threads.h"
 
@@ -26,6 +27,11 @@ std::size_t Padded(std::size_t bytes) { return (bytes + kLine - 1) / kLine * kLi
 double ValueOf(Magnitude magnitude) { return static_cast<double>(kernels::BF16ToFloat(magnitude)); }
 const std::uint16_t* BFloat16At(const std::vector<void*>& data, ValueId v) {
   return static_cast<const std::uint16_t*>(data[v]);
+}
+
+bool IsDenormal(std::uint16_t x) {
+  const int magnitude = x & kernels::kMagnitudeMask;
+  return magnitude != 0 && magnitude < kernels::kLeastNormal;
 }
 
 std::vector<TensorType> Widened(std::vector<TensorType> types) {
@@ -100,7 +106,7 @@ bool AlternateProduct::IsPossible(const Step& step, const PreparedPrimitive& nat
 
 AlternateProduct::AlternateProduct(const Step& step, const PreparedPrimitive& native, const LaidOutProgram& program,
                                    bool prefers_scaled)
-    : mode_(*step.alternate),
+    : mode_(step.alternate.value_or(AlternateMode::kF32)),
       prefers_scaled_(prefers_scaled),
       inputs_(step.inputs),
       output_(step.outputs[0]),
@@ -200,7 +206,12 @@ void AlternateProduct::Run(Implementation implementation, const std::vector<void
   const Way& way = scales ? *scaled_ : f32_;
   const RunState run{data, stream, memory->AtLeast(way.bytes)};
   const Exponents exponents = scales ? *ExponentsFor(data) : Exponents{};
-  void* result = writes_directly_ ? data[output_] : run.memory + way.result;
+  const float* result = RunInto(way, run, exponents, writes_directly_ ? data[output_] : run.memory + way.result);
+  if (!writes_directly_) Round(result, NumResults(way), data[output_]);
+}
+
+// The float32 result, which is `result`.
+float* AlternateProduct::RunInto(const Way& way, const RunState& run, const Exponents& exponents, void* result) const {
   std::vector<dnnl_exec_arg_t> args;
   std::vector<dnnl::memory> memories;  // of the arguments
   const auto add = [&](int arg, const Desc& desc, const void* where) {
@@ -216,11 +227,41 @@ void AlternateProduct::Run(Implementation implementation, const std::vector<void
     add(DNNL_ARG_SCRATCHPAD, way.prepared.scratchpad, run.memory + way.scratchpad);
   }
   const auto status =
-      dnnl_primitive_execute(way.primitive.get(), stream.get(), static_cast<int>(args.size()), args.data());
+      dnnl_primitive_execute(way.primitive.get(), run.stream.get(), static_cast<int>(args.size()), args.data());
   dnnl::error::wrap_c_api(status, "oneDNN could not run a primitive");
-  const std::size_t count = way.prepared.outputs[0].get_size() / sizeof(float);
-  if (scales) kernels::ScaleDown(static_cast<float*>(result), count, exponents[0] + exponents[1]);
-  if (!writes_directly_) Round(static_cast<const float*>(result), count, data[output_]);
+  auto* numbers = static_cast<float*>(result);
+  kernels::ScaleDown(numbers, NumResults(way), exponents[0] + exponents[1]);
+  return numbers;
+}
+
+std::size_t AlternateProduct::NumResults(const Way& way) { return way.prepared.outputs[0].get_size() / sizeof(float); }
+
+Flushed& Flushed::operator+=(const Flushed& other) {
+  runs += other.runs, operands += other.operands, results += other.results;
+  return *this;
+}
+
+Flushed AlternateProduct::CountFlushed(const std::vector<void*>& data, const dnnl::stream& stream,
+                                       AlternateMemory* memory) const {
+  Flushed flushed{1, 0, 0};
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    if (!IsDense(layouts_[i], DType::kBFloat16)) continue;
+    const std::uint16_t* operand = BFloat16At(data, inputs_[i]);
+    const auto count = static_cast<std::ptrdiff_t>(layouts_[i].get_size() / sizeof(*operand));
+    flushed.operands += std::count_if(operand, operand + count, IsDenormal);
+  }
+  if (copy_result_ || f32_.prepared.sum_input) return flushed;  // the summand is overwritten by now
+  const kernels::FloatModeScope keeps_denormals;
+  const RunState run{data, stream, memory->AtLeast(f32_.bytes)};
+  const float* exact = RunInto(f32_, run, {}, run.memory + f32_.result);
+  for (std::size_t i = 0; i < NumResults(f32_); ++i) {
+    const bool is_zero = rounds_ ? (BFloat16At(data, output_)[i] & kernels::kMagnitudeMask) == 0
+                                 : static_cast<const float*>(data[output_])[i] == 0;
+    const bool is_zero_exactly =
+        rounds_ ? (kernels::FloatToBF16(exact[i]) & kernels::kMagnitudeMask) == 0 : exact[i] == 0;
+    flushed.results += is_zero && !is_zero_exactly;
+  }
+  return flushed;
 }
 
 // Input i as the primitive wants it.

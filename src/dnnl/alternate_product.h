@@ -28,6 +28,12 @@ class AlternateMemory {
   std::size_t bytes_ = 0;
 };
 
+// What runs of a product lost.
+struct Flushed {
+  std::int64_t runs = 0, operands = 0, results = 0;
+  Flushed& operator+=(const Flushed& other);
+};
+
 class AlternateProduct {
  public:
   // `step` multiplies bfloat16, by the primitive `native`. `prefers_scaled`: scaling is the faster way. Throws
@@ -40,6 +46,9 @@ class AlternateProduct {
   // `implementation` is not kNative.
   void Run(Implementation implementation, const std::vector<void*>& data, const dnnl::stream& stream,
            AlternateMemory* memory) const;
+
+  // What the primitive lost, which has just run. Results that lie in a part of a larger tensor are not compared.
+  Flushed CountFlushed(const std::vector<void*>& data, const dnnl::stream& stream, AlternateMemory* memory) const;
 
   // Whether one can be made.
   static bool IsPossible(const Step& step, const PreparedPrimitive& native, const std::vector<TensorType>& in_types,
@@ -66,9 +75,11 @@ class AlternateProduct {
   // A power of two for each operand.
   using Exponents = std::array<int, 2>;
 
+  static std::size_t NumResults(const Way& way);
   Way MakeWay(PreparedPrimitive prepared, bool scales) const;
   std::optional<Exponents> ExponentsFor(const std::vector<void*>& data) const;
   bool IsHarmless(const std::vector<void*>& data) const;
+  float* RunInto(const Way& way, const RunState& run, const Exponents& exponents, void* result) const;
   const void* Placed(const Way& way, std::size_t i, int exponent, const RunState& run, void* result) const;
   void Round(const float* result, std::size_t count, void* out) const;
 

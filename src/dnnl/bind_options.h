@@ -39,6 +39,8 @@ struct BindOptions {
   // For measurements: this kernel (see program/kernel_candidates.h) wherever it can compute a layer, and the library
   // elsewhere. "": what pays on the machine.
   std::string forced_kernel = {};
+  // Count what bfloat16 instructions make zero, see Session::TakeFlushedCounts: each product runs twice.
+  bool count_denormals = false;
   bool monitor = false;  // make RunMonitored possible: a second plan, with parameters of its own
 };
 

@@ -26,20 +26,30 @@ bool PrefersScaled(const Step& step, const LaidOutProgram& program, const Machin
   return native < machine->Seconds(amp::FeaturesOf(step, wide)) + machine->TrafficSeconds(bytes);
 }
 
+// What products of bfloat16 run where that is too inexact, or are compared with.
+void AddAlternate(const Step& source, const LaidOutProgram& program, const std::optional<PreparedPrimitive>& prepared,
+                  const CompileOptions& options, CompiledStep* step) {
+  if (!prepared || step->implementation != Implementation::kNative) return;
+  const bool may_differ = source.alternate && *source.alternate != AlternateMode::kF32;
+  if (may_differ) {
+    const bool prefers_scaled = PrefersScaled(source, program, options.machine.get());
+    step->alternate = std::make_shared<const AlternateProduct>(source, *prepared, program, prefers_scaled);
+  } else if (options.count_denormals && AlternateProduct::IsPossible(source, *prepared, program.TypesOf(source).inputs,
+                                                                     program.TypesOf(source).outputs[0])) {
+    step->compared = std::make_shared<const AlternateProduct>(source, *prepared, program, false);
+  }
+}
+
 }  // namespace
 
-std::shared_ptr<CompiledPlan> BuildSteps(LaidOutProgram* program, const MachineTable* machine) {
+std::shared_ptr<CompiledPlan> BuildSteps(LaidOutProgram* program, const CompileOptions& options) {
   auto plan = std::make_shared<CompiledPlan>();
   for (std::size_t i = 0; i < program->program.steps.size(); ++i) {
     const auto& prepared = program->prepared[i];
     const Step& source = program->program.steps[i];
     CompiledStep step = BuildStep(source, prepared, *program);
     step.implementation = ImplementationOf(source, program->TypesOf(source));
-    const bool may_differ = source.alternate && *source.alternate != AlternateMode::kF32;
-    if (may_differ && prepared && step.implementation == Implementation::kNative) {
-      step.alternate = std::make_shared<const AlternateProduct>(source, *prepared, *program,
-                                                                PrefersScaled(source, *program, machine));
-    }
+    AddAlternate(source, *program, prepared, options, &step);
     const std::size_t bytes = ScratchBytes(step, prepared);
     if (bytes != 0) {
       const TensorType type{DType::kUInt8, Shape{static_cast<std::int64_t>(bytes)}};

@@ -3,16 +3,13 @@
 
 #include <memory>
 
+#include "dnnl/compile.h"
 #include "dnnl/compiled_plan.h"
-
-namespace amp {
-class MachineTable;
-}  // namespace amp
 
 namespace amp::onednn {
 
 // Everything but where the memory is. Scratch memory becomes values of the program.
-// `machine`: its times say which alternate implementation is the faster one; null: scaling is.
-std::shared_ptr<CompiledPlan> BuildSteps(LaidOutProgram* program, const MachineTable* machine);
+// The times of options.machine say which alternate implementation is the faster one; without a machine, scaling is.
+std::shared_ptr<CompiledPlan> BuildSteps(LaidOutProgram* program, const CompileOptions& options);
 
 }  // namespace amp::onednn

@@ -41,6 +41,7 @@ struct CompileOptions {
   // The plan has two halves, see Session: the first so many outputs, and the others. nullopt: one.
   std::optional<std::size_t> num_forward_outputs = {};
   AlternateSettings alternate = {};  // which nodes keep small numbers
+  bool count_denormals = false;      // count what the others lose
 };
 
 // A store that holds the parameters of a model, to be shared by all its plans.

@@ -23,6 +23,7 @@ struct CompiledStep {
   NodeId node = 0;                                              // the graph node that it is part of
   Implementation implementation = Implementation::kF32;         // of a sum of products, unless `alternate` decides
   std::shared_ptr<const AlternateProduct> alternate = nullptr;  // looks at the operands of each run
+  std::shared_ptr<const AlternateProduct> compared = nullptr;   // tells what each run loses
 };
 
 // Without scratch memory, which is a value of its own.

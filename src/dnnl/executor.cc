@@ -112,6 +112,11 @@ RunProfile Executor::Profile(const std::vector<NDArray>& inputs, int runs) {
   return recorder.Result();
 }
 
+std::vector<FlushedCounts> Executor::TakeFlushedCounts() {
+  const onednn::RunLock::Holder lock(&run_lock_);
+  return session_->TakeFlushedCounts();
+}
+
 std::vector<AlternateCounts> Executor::TakeAlternateCounts() {
   const onednn::RunLock::Holder lock(&run_lock_);
   return session_->TakeAlternateCounts();

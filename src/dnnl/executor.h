@@ -52,6 +52,8 @@ class Executor {
 
   // Which implementations the sums of products of bfloat16 ran since the last call, in graph order.
   std::vector<AlternateCounts> TakeAlternateCounts();
+  // What their bfloat16 instructions made zero, where BindOptions::count_denormals was set; else empty.
+  std::vector<FlushedCounts> TakeFlushedCounts();
 
   const PlanSummary& summary() const { return plan_->summary; }
   const Symbol& symbol() const { return parts_.model.symbol; }  // after conversion, where reduce_precision asked for it

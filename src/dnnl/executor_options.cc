@@ -25,7 +25,8 @@ CompileOptions CompileOptionsFor(const BindOptions& options, const std::shared_p
           .machine = machine,
           .bodies = NewBodyPlans(),
           .kernels = ChooserOf(options, machine.get()),
-          .alternate = alternate};
+          .alternate = alternate,
+          .count_denormals = options.count_denormals};
 }
 
 }  // namespace amp::onednn

@@ -382,6 +382,11 @@ void GradientExecutor::Backward(const std::vector<NDArray>& output_gradients,
   if (retain) pending.state = Pending::State::kForwardAgain;
 }
 
+std::vector<FlushedCounts> GradientExecutor::TakeFlushedCounts() {
+  const onednn::RunLock::Holder lock(&pending_->lock);
+  return pending_->session.TakeFlushedCounts();
+}
+
 std::vector<AlternateCounts> GradientExecutor::TakeAlternateCounts() {
   const onednn::RunLock::Holder lock(&pending_->lock);
   return pending_->session.TakeAlternateCounts();

@@ -75,6 +75,8 @@ class GradientExecutor {
 
   // Which implementations the sums of products of bfloat16 ran since the last call, in graph order.
   std::vector<AlternateCounts> TakeAlternateCounts();
+  // What their bfloat16 instructions made zero, where BindOptions::count_denormals was set; else empty.
+  std::vector<FlushedCounts> TakeFlushedCounts();
 
   // Runs forward and backward `runs` times and once before that, and tells where the time went. States do not move.
   RunProfile Profile(const std::vector<NDArray>& inputs, int runs);

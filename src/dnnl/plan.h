@@ -36,6 +36,14 @@ struct AlternateCounts {
   std::int64_t native = 0, f32 = 0, scaled = 0;
 };
 
+// What the bfloat16 instructions of a sum of products made zero: operands that are denormal, and results that are not
+// zero when they are computed in float32.
+struct FlushedCounts {
+  std::string node;
+  bool is_backward = false;
+  std::int64_t runs = 0, operands = 0, results = 0;
+};
+
 // What people want to know about a plan.
 struct PlanSummary {
   std::vector<PlanStep> steps;

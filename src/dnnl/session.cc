@@ -1,6 +1,8 @@
 #include "dnnl/session.h"
 
+#include <algorithm>
 #include <chrono>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -67,7 +69,11 @@ struct Session::State {
     const Implementation chosen = step.alternate ? step.alternate->Choose(data) : step.implementation;
     ++counts[i][static_cast<std::size_t>(chosen)];
     if (step.alternate && chosen != Implementation::kNative) return RunAlternate(step, chosen);
-    if (step.primitive) return Execute(step, arguments[i]);
+    if (step.primitive) {
+      Execute(step, arguments[i]);
+      if (step.compared) flushed[i] += step.compared->CountFlushed(data, stream, &alternate_memory);
+      return;
+    }
     step.kernel->Run(KernelOperands(step.inputs, step.outputs, data, compiled.first_bytes,
                                     step.scratch ? data[*step.scratch] : nullptr));
   }
@@ -99,6 +105,7 @@ struct Session::State {
   std::vector<std::vector<dnnl_exec_arg_t>> arguments;           // by step; the memories are those above
   std::vector<std::pair<ValueId, std::size_t>> inputs, outputs;  // values in callers' memory
   std::vector<RunCounts> counts;                                 // by step
+  std::map<std::size_t, Flushed> flushed;                        // by step
   AlternateMemory alternate_memory;
 };
 
@@ -118,6 +125,23 @@ void Session::Run(std::span<const void* const> inputs, std::span<void* const> ou
   for (const auto& [v, i] : state.inputs) state.SetHandle(v, const_cast<void*>(inputs[i]));
   for (const auto& [v, i] : state.outputs) state.SetHandle(v, outputs[i]);
   state.RunSteps(Half::kBoth);
+}
+
+std::vector<FlushedCounts> Session::TakeFlushedCounts() {
+  const std::map<std::size_t, Flushed> flushed = std::exchange(state_->flushed, {});
+  std::vector<FlushedCounts> counts;
+  for (const ProductNode& node : state_->plan->products) {
+    FlushedCounts of_node{node.name, node.is_backward};
+    for (const std::size_t i : node.steps) {
+      const auto found = flushed.find(i);
+      if (found == flushed.end()) continue;
+      of_node.runs = std::max(of_node.runs, found->second.runs);
+      of_node.operands += found->second.operands;
+      of_node.results += found->second.results;
+    }
+    if (of_node.runs != 0) counts.push_back(std::move(of_node));
+  }
+  return counts;
 }
 
 std::vector<AlternateCounts> Session::TakeAlternateCounts() {

@@ -29,6 +29,9 @@ class Session {
   // Of the products of the plan, runs since the last call.
   std::vector<AlternateCounts> TakeAlternateCounts();
 
+  // The same where the plan counts what is lost; else empty.
+  std::vector<FlushedCounts> TakeFlushedCounts();
+
   // The first, with the seconds of each step. `seconds` goes by step of the plan; a half fills in its own.
   void RunProfiled(const std::vector<NDArray>& inputs, std::vector<NDArray>& outputs, std::vector<double>* seconds,
                    Half half = Half::kBoth);

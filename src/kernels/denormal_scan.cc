@@ -180,6 +180,7 @@ void ScaleUp(const std::uint16_t* from, std::uint16_t* to, std::size_t count, in
 }
 
 void ScaleDown(float* numbers, std::size_t count, int exponent) {
+  if (exponent == 0) return;
   // What the first factor makes denormal the second one makes 0.
   const int last = std::min(exponent, 126);
   const float first = std::ldexp(1.0f, last - exponent), second = std::ldexp(1.0f, -last);

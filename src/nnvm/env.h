@@ -22,6 +22,9 @@ inline constexpr EnvSwitch kEnvSwitches[] = {
     {"AMP_MACHINE", "a class, a machine file or 'any': the machine that decisions are made for, instead of this one"},
     {"AMP_GRAPHAMP_PRESET", "'mp0' to 'mp4': the preset of policy graphamp where none is given (default: mp1)"},
     {"AMP_CP_ACCUM", "'fp32' (default) or 'bf16': the dtype in which ring attention adds what its steps give"},
+    {"AMP_BF16_ALT_IMPL",
+     "an integer: 0: no node keeps numbers below 1.18e-38, others: all do (default: backward ones)"},
+    {"AMP_BF16_ALT_MODE", "'auto' (default), 'f32' or 'scaled': how they are kept"},
     {"AMP_MAX_ISA", "'generic', 'avx2' or 'avx512': the widest instruction set that own kernels use"},
 };
 

@@ -177,11 +177,40 @@ class Lowerer {
     if (!ComputesInKnownDTypes(*context)) return false;
     const Emulation emulation = EmulationOf(id);
     if (emulation.IsNeededFor(*context)) {
+      if (IsNativeBut(id) && LowerToOwnKernels(*rule, context)) return true;
       // What moves elements as they are needs no arithmetic.
       const bool moves = FactsOf(node).arithmetic == Arithmetic::kMovesData && LowerByKernel(context);
       return moves || LowerEmulated(id, *rule, emulation, context);
     }
     return rule->lower(*context) && HasAllOutputs(*context);
+  }
+
+  // Only that its alternate implementation is wanted makes the node run in float32.
+  bool IsNativeBut(NodeId id) const {
+    return options_.native_bf16 && !InFloat32(id) && AlternateOfNode(id) == AlternateMode::kF32;
+  }
+
+  // Kernels of ours round by themselves: they need no casts beside them.
+  bool LowerToOwnKernels(const LowerRule& rule, LowerContext* context) {
+    const std::size_t num_steps = program().steps.size();
+    if (IsNarrowing(context->node(), context->in_types(), context->out_types())) return false;
+    LowerContext inner = *context;
+    const bool is_lowered = rule.lower(inner) && HasAllOutputs(inner);
+    const auto begin = program().steps.begin() + static_cast<std::ptrdiff_t>(num_steps);
+    if (is_lowered && std::all_of(begin, program().steps.end(), [](const Step& s) { return IsOwn(s.spec); })) {
+      for (int i = 0; i < context->node().num_outputs(); ++i) context->SetOut(i, inner.outputs()[i]);
+      result_.constants.insert(inner.constants().begin(), inner.constants().end());
+      return true;
+    }
+    program().steps.resize(num_steps);
+    return false;
+  }
+
+  static bool IsOwn(const StepSpec& spec) {
+    return KindOf(spec).is_view || std::holds_alternative<ChannelSumsSpec>(spec) ||
+           std::holds_alternative<ScaleShiftSpec>(spec) || std::holds_alternative<MapSpec>(spec) ||
+           std::holds_alternative<KernelSpec>(spec) || std::holds_alternative<CastSpec>(spec) ||
+           std::holds_alternative<PoolingGradientSpec>(spec) || std::holds_alternative<PadSpec>(spec);
   }
 
   static bool LowerByKernel(LowerContext* context) {

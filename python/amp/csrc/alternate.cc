@@ -50,6 +50,19 @@ py::dict CountsDict(const std::vector<AlternateCounts>& counts) {
   return dict;
 }
 
+py::dict FlushedDict(const std::vector<FlushedCounts>& counts) {
+  py::dict dict;
+  for (const FlushedCounts& node : counts) {
+    py::dict entry;
+    entry["phase"] = node.is_backward ? "backward" : "forward";
+    entry["runs"] = node.runs;
+    entry["operands"] = node.operands;
+    entry["results"] = node.results;
+    dict[py::str(node.node)] = entry;
+  }
+  return dict;
+}
+
 void BindAlternate(py::module_& module) {
   py::class_<OpenScope>(module, "AlternateScope", "Holds until it is destroyed; amp.alternate wraps it.")
       .def(py::init<std::optional<bool>, std::optional<bool>, const std::optional<std::string>&>(), py::arg("forward"),

@@ -22,13 +22,15 @@ namespace {
 std::unique_ptr<Executor> Build(const Symbol& symbol, const py::dict& args, const py::dict& aux,
                                 const py::dict& input_types, const std::optional<std::string>& backend,
                                 const std::optional<py::dict>& reduce, int num_threads, const std::string& mode,
-                                bool monitor, const std::string& machine, bool tune, const std::string& forced_kernel) {
+                                bool monitor, const std::string& machine, bool tune, const std::string& forced_kernel,
+                                bool count_denormals) {
   const ModelParams params{ArrayMapOf(args, "argument"), ArrayMapOf(aux, "auxiliary state")};
   const TypeMap types = TypeMapOf(input_types);
   BindOptions options;
   options.num_threads = num_threads;
   options.mode = NumericModeFromName(mode);
   options.monitor = monitor;
+  options.count_denormals = count_denormals;
   options.machine = machine;
   options.tune = tune;
   options.forced_kernel = forced_kernel;
@@ -221,7 +223,8 @@ void BindExecutor(py::module_& module) {
   py::class_<Executor>(module, "Executor", "A bound model; amp.Executor wraps it.")
       .def(py::init(&Build), py::arg("symbol"), py::arg("arguments"), py::arg("auxiliary_states"),
            py::arg("input_types"), py::arg("backend"), py::arg("reduce_precision"), py::arg("num_threads"),
-           py::arg("mode"), py::arg("monitor"), py::arg("machine"), py::arg("tune"), py::arg("forced_kernel"))
+           py::arg("mode"), py::arg("monitor"), py::arg("machine"), py::arg("tune"), py::arg("forced_kernel"),
+           py::arg("count_denormals"))
       .def("run", &Run, py::arg("inputs"))
       .def("run_into", &RunInto, py::arg("inputs"), py::arg("outputs"))
       .def("run_monitored", &RunMonitored, py::arg("callback"), py::arg("inputs"))
@@ -234,6 +237,7 @@ void BindExecutor(py::module_& module) {
       .def("output_types", [](const Executor& self) { return TypeList(self.output_types()); })
       .def("symbol", &Executor::symbol)
       .def("summary", &Executor::summary)
+      .def("flushed_counts", [](Executor& self) { return FlushedDict(self.TakeFlushedCounts()); })
       .def("alternate_counts", [](Executor& self) { return CountsDict(self.TakeAlternateCounts()); })
       .def("notice", &Executor::notice);
   module.def(

@@ -17,12 +17,14 @@ std::unique_ptr<GradientExecutor> Build(const Symbol& symbol, const py::dict& va
                                         const std::vector<std::string>& differentiated, bool is_train,
                                         const std::optional<std::string>& backend,
                                         const std::optional<py::dict>& reduce, int num_threads, const std::string& mode,
-                                        const std::string& machine, std::optional<std::int64_t> memory_budget) {
+                                        const std::string& machine, std::optional<std::int64_t> memory_budget,
+                                        bool count_denormals) {
   const TypeMap types = TypeMapOf(variable_types);
   GradientBindOptions options{is_train, memory_budget, {}};
   options.bind.num_threads = num_threads;
   options.bind.mode = NumericModeFromName(mode);
   options.bind.machine = machine;
+  options.bind.count_denormals = count_denormals;
   if (backend) options.bind.backend = BackendFromName(*backend);
   if (reduce) options.bind.reduce_precision = ReduceOptionsOf(*reduce);
   std::unique_ptr<GradientExecutor> executor;
@@ -88,7 +90,7 @@ void BindGradientExecutor(py::module_& module) {
   py::class_<GradientExecutor>(module, "GradientExecutor", "A symbol bound with gradients; amp.Executor wraps it.")
       .def(py::init(&Build), py::arg("symbol"), py::arg("variable_types"), py::arg("differentiated"),
            py::arg("is_train"), py::arg("backend"), py::arg("reduce_precision"), py::arg("num_threads"),
-           py::arg("mode"), py::arg("machine"), py::arg("memory_budget"))
+           py::arg("mode"), py::arg("machine"), py::arg("memory_budget"), py::arg("count_denormals"))
       .def("clone", &GradientExecutor::Clone, "Another one of the same plan, with memory of its own.")
       .def("forward", &Forward, py::arg("inputs"), py::arg("random_key"))
       .def("backward", &Backward, py::arg("head_gradients"), py::arg("gradients"), py::arg("adds"), py::arg("retain"),
@@ -104,6 +106,7 @@ void BindGradientExecutor(py::module_& module) {
       .def("gradient_types", [](const GradientExecutor& self) { return TypeList(self.gradient_types()); })
       .def("symbol", &GradientExecutor::symbol)
       .def("summary", &GradientExecutor::summary)
+      .def("flushed_counts", [](GradientExecutor& self) { return FlushedDict(self.TakeFlushedCounts()); })
       .def("alternate_counts", [](GradientExecutor& self) { return CountsDict(self.TakeAlternateCounts()); })
       .def("notice", &GradientExecutor::notice);
 }
