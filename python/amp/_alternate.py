@@ -65,6 +65,16 @@ def mark_backward(sym, boundary):
     return Symbol(_core.mark_backward(sym._handle, names))
 
 
+@contextmanager
+def phase_of_operators(is_backward):
+    """Whether operators that the thread runs on arrays inside of the block count as backward ones."""
+    guard = _core.BackwardGuard(is_backward)
+    try:
+        yield
+    finally:
+        del guard
+
+
 def added_counts(*counts):
     """Counts of several plans of one model, by node."""
     total = {}

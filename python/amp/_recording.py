@@ -12,6 +12,7 @@ import weakref
 import numpy as np
 
 from . import _core, _random_key
+from ._alternate import phase_of_operators
 from ._core import NDArray
 from ._per_process import per_process
 from .base import ArgumentError, UnsupportedError
@@ -36,7 +37,9 @@ def scope(is_recording=None, is_training=None):
     modes.is_recording = before[0] if is_recording is None else is_recording
     modes.is_training = before[1] if is_training is None else is_training
     try:
-        yield
+        # What is recorded is a forward pass, also inside of an operator's backward pass.
+        with phase_of_operators(_core.is_backward() and not modes.is_recording):
+            yield
     finally:
         modes.is_recording, modes.is_training = before
 

@@ -13,9 +13,10 @@ class Profile:
     """What `Executor.profile` found; str() is a table.
 
     steps: a list of dicts, in the order of execution: node, work ('convolution', 'reorder', ...), implementation
-        (oneDNN's name of the kernel), layout of the result, reason (of reorders), dtype of the first operand, bytes of
-        operands and results (each once and whole: a lookup reads less of its table), flops of sums of products (else
-        0), is_backward (of runs with gradients), min_seconds and mean_seconds over the runs.
+        (oneDNN's name of the kernel), alternate ('auto', 'f32' or 'scaled' where it keeps small numbers, else ''),
+        layout of the result, reason (of reorders), dtype of the first operand, bytes of operands and results (each
+        once and whole: a lookup reads less of its table), flops of sums of products (else 0), is_backward (of runs
+        with gradients), min_seconds and mean_seconds over the runs.
     min_seconds, mean_seconds: of whole runs, fresh outputs included.
     num_runs, num_threads: how often, and by how many threads, the model was run.
     outside_share: the part of a run that no step accounts for.
@@ -116,7 +117,10 @@ class Profile:
             f"{_rate(step['flops'], step['mean_seconds']):.1f}" if step["flops"] else "",
             "" if part is None else f"{100 * part:.0f} %",
             f"{_rate(step['bytes'], step['mean_seconds']):.1f}",
-            *(step[key] for key in _LEFT_ALIGNED),
+            step["work"],
+            step["implementation"] + (f" [{step['alternate']}]" if step["alternate"] else ""),
+            step["layout"],
+            step["node"],
         )
 
     def _totals(self):

@@ -376,3 +376,119 @@ def test_training_with_small_gradients_learns_with_the_alternate_alone():
     assert abs(small - plain) <= 0.05 * plain
     before, after = mlp_losses(118, False)
     assert (after == before) == NATIVE
+
+
+# ---- operators on arrays ----
+
+
+def test_operators_in_a_users_backward_count_as_backward_ones():
+    seen = []
+
+    def small_product():
+        x = mx.nd.array(low((1, 1), 2.0**-127), dtype=BF16)
+        return float(mx.nd.dot(x, mx.nd.array(low((1, 1), 1.0), dtype=BF16)).asnumpy()[0, 0])
+
+    class Probe(mx.autograd.Function):
+        def forward(self, x):
+            return x * 1
+
+        def backward(self, gradient):
+            seen.append(small_product())
+            with mx.autograd.record():
+                seen.append(small_product())
+            seen.append(small_product())
+            return gradient
+
+    x = mx.nd.array([1.0])
+    x.attach_grad()
+    seen.append(small_product())
+    with mx.autograd.record():
+        y = Probe()(x)
+    y.backward()
+    seen.append(small_product())
+    kept, lost = 2.0**-127, 0.0 if NATIVE else 2.0**-127
+    assert seen == [lost, kept, lost, kept, lost]
+
+
+# ---- what is lost ----
+
+
+@pytest.mark.skipif(not NATIVE, reason="the CPU has no bfloat16 instructions")
+def test_flushed_values_are_counted():
+    symbol, data_shape, weight_shape = layer("FullyConnected")
+    run = amp.Executor(
+        symbol,
+        {},
+        {},
+        {"data": data_shape, "w": weight_shape},
+        input_dtypes="bfloat16",
+        machine="any",
+        count_denormals=True,
+    )
+    x = low(data_shape, 1.0)
+    x[0] = 2.0**-127
+    run(x, low(weight_shape, 1.0))
+    assert run.flushed_counts() == {"p": {"phase": "forward", "runs": 1, "operands": 1, "results": 3}}
+    assert run.flushed_counts() == {}
+    run(low(data_shape, 2.0**-60), low(weight_shape, 2.0**-70))
+    assert run.flushed_counts()["p"]["operands"] == 0
+    run(low(data_shape, 2.0**-60), low(weight_shape, 2.0**-70))
+    run(low(data_shape, 1.0), low(weight_shape, 1.0))
+    assert run.flushed_counts() == {"p": {"phase": "forward", "runs": 2, "operands": 0, "results": 6}}
+
+
+def test_nothing_is_counted_unless_asked_for():
+    symbol, data_shape, weight_shape = layer("FullyConnected")
+    run = amp.Executor(symbol, {}, {}, {"data": data_shape, "w": weight_shape}, input_dtypes="bfloat16", machine="any")
+    run(low(data_shape, 2.0**-127), low(weight_shape, 1.0))
+    assert run.flushed_counts() == {}
+
+
+def test_the_report_counts_denormal_weights():
+    net = amp.sym.FullyConnected(amp.sym.Variable("data"), num_hidden=2, no_bias=True, name="fc")
+    args = {"fc_weight": np.array([[1, 1e-39], [1e-6, 1e-8]], "float32")}
+
+    def counts(**options):
+        report = amp.convert_model(net, args, {}, return_report=True, machine="any", **options)[3]
+        assert amp.ConversionReport(report.to_json()).denormal_parameters == report.denormal_parameters
+        assert ("denormal numbers" in str(report)) == bool(report.denormal_parameters)
+        return report.denormal_parameters
+
+    assert counts() == {"fc_weight": {"are": 1, "become": 0}}
+    assert counts(target_dtype="float16", cast_params_offline=True) == {"fc_weight": {"are": 1, "become": 2}}
+    assert counts(target_dtype="float16") == {"fc_weight": {"are": 1, "become": 2}}
+
+
+# ---- the floating-point environment ----
+
+FLUSHING = """
+    import ctypes, ctypes.util, sys
+    import numpy as np
+    sys.path.insert(0, {tests!r})
+    import test_alternate as t
+
+    libm = ctypes.CDLL(ctypes.util.find_library("m"))
+
+    class Environment(ctypes.Structure):
+        _fields_ = [("x87", ctypes.c_uint8 * 28), ("mxcsr", ctypes.c_uint32)]
+
+    def mxcsr():
+        environment = Environment()
+        libm.fegetenv(ctypes.byref(environment))
+        return environment
+
+    environment = mxcsr()
+    environment.mxcsr |= 0x8040
+    libm.fesetenv(ctypes.byref(environment))
+    tiny = float(np.float32(2.0**-126) * np.float32(0.5))
+    _, _, counts = found = t.small_products(-126, forward=True, mode="f32")
+    print(tiny, np.mean(found[0].view(np.uint16) != found[1].view(np.uint16)) <= 5e-4, bool(mxcsr().mxcsr & 0x8040))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux" or os.uname().machine != "x86_64", reason="MXCSR is a register of x86-64")
+def test_the_callers_flush_to_zero_does_not_matter():
+    program = textwrap.dedent(FLUSHING.format(tests=os.path.dirname(__file__)))
+    done = subprocess.run([sys.executable, "-c", program], env=os.environ, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "0.0 True True\n"

@@ -3,6 +3,7 @@
 import numpy as np
 
 from .. import _backward, _core, _recording, _trace
+from .._alternate import phase_of_operators
 from .._core import NDArray
 from ..base import ArgumentError, MXNetError, did_you_mean
 from .context import cpu
@@ -166,7 +167,8 @@ class _Call:
         gradients = [self._zeros(array.shape, array.dtype) for array in self._data]
         requests = ["write" if asked else "null" for asked in is_asked]
         method = self._operator.backward
-        self._run("backward", method, requests, heads, self._data, self._outputs, gradients, self._aux)
+        with phase_of_operators(is_backward=True):
+            self._run("backward", method, requests, heads, self._data, self._outputs, gradients, self._aux)
         return gradients
 
     def _zeros(self, shape, dtype):

@@ -9,6 +9,7 @@ import itertools
 import numpy as np
 
 from .. import _backward, _recording
+from .._alternate import phase_of_operators
 from .._core import NDArray
 from ..base import ArgumentError, UnsupportedError
 from ..sym import Variable
@@ -288,7 +289,8 @@ class _FunctionNode(_recording.Node):
 
     def gradients(self, heads, is_asked, create_graph):
         given = [self._array(i, head) for i, head in enumerate(heads)]
-        found = _list(self.function.backward(*given))
+        with phase_of_operators(is_backward=True):
+            found = _list(self.function.backward(*given))
         if len(found) != len(is_asked):
             raise ArgumentError(f"{self.name}.backward returned {len(found)} gradients for {len(is_asked)} inputs")
         for gradient, shape, asked in zip(found, self.shapes, is_asked):
