@@ -7,15 +7,14 @@ namespace amp {
 // held before holds again then. Whoever hands work to another thread hands the value over.
 class BackwardGuard {
  public:
-  explicit BackwardGuard(bool is_backward = true) : before_(current_) { current_ = is_backward; }
-  ~BackwardGuard() { current_ = before_; }
+  explicit BackwardGuard(bool is_backward = true);
+  ~BackwardGuard();
   BackwardGuard(const BackwardGuard&) = delete;
   BackwardGuard& operator=(const BackwardGuard&) = delete;
 
-  static bool IsBackward() { return current_; }
+  static bool IsBackward();
 
  private:
-  static inline thread_local bool current_ = false;
   const bool before_;
 };
 

@@ -191,23 +191,27 @@ def test_gradient_of_relu_keeps_every_pattern():
     assert_identity(np.asarray(bound.grad_dict["x"].asnumpy()), patterns)
 
 
+class SmallProducts:
+    """256 x 256 x 256, and the exact product rounded once."""
+
+    def __init__(self, exponent, **settings):
+        draw = np.random.default_rng(3)
+        self.a = (2.0**exponent * draw.standard_normal((256, 256))).astype(BF16)
+        self.b = (0.06 * draw.standard_normal((256, 256))).astype(BF16)
+        self.exact = (self.a.astype("float64") @ self.b.astype("float64")).astype(ml_dtypes.bfloat16)
+        symbol = amp.sym.dot(*(amp.sym.Variable(name, dtype="bfloat16") for name in "ab"), name="p")
+        with amp.alternate(**settings):
+            shapes = {"a": self.a.shape, "b": self.b.shape}
+            self.executor = amp.Executor(symbol, {}, {}, shapes, input_dtypes="bfloat16", machine="any")
+
+    def run(self):
+        return self.executor(self.a, self.b)[0]
+
+
 def small_products(exponent, **settings):
-    """(result, the exact product rounded once, counts) of 256 x 256 x 256."""
-    draw = np.random.default_rng(3)
-    a = (2.0**exponent * draw.standard_normal((256, 256))).astype(BF16)
-    b = (0.06 * draw.standard_normal((256, 256))).astype(BF16)
-    a_symbol, b_symbol = (amp.sym.Variable(name, dtype="bfloat16") for name in "ab")
-    with amp.alternate(**settings):
-        run = amp.Executor(
-            amp.sym.dot(a_symbol, b_symbol, name="p"),
-            {},
-            {},
-            {"a": a.shape, "b": b.shape},
-            input_dtypes="bfloat16",
-            machine="any",
-        )
-    exact = (a.astype("float64") @ b.astype("float64")).astype(ml_dtypes.bfloat16)
-    return np.asarray(run(a, b)[0].asnumpy()), exact, run.alternate_counts()["p"]
+    """(result, the exact product rounded once, counts)"""
+    products = SmallProducts(exponent, **settings)
+    return np.asarray(products.run().asnumpy()), products.exact, products.executor.alternate_counts()["p"]
 
 
 @pytest.mark.parametrize("exponent", [-120, -126, -130])
@@ -477,12 +481,15 @@ FLUSHING = """
         libm.fegetenv(ctypes.byref(environment))
         return environment
 
-    environment = mxcsr()
-    environment.mxcsr |= 0x8040
-    libm.fesetenv(ctypes.byref(environment))
+    products = t.SmallProducts(-126, forward=True, mode="f32")
+    before, flushing = mxcsr(), mxcsr()
+    flushing.mxcsr |= 0x8040
+    libm.fesetenv(ctypes.byref(flushing))
     tiny = float(np.float32(2.0**-126) * np.float32(0.5))
-    _, _, counts = found = t.small_products(-126, forward=True, mode="f32")
-    print(tiny, np.mean(found[0].view(np.uint16) != found[1].view(np.uint16)) <= 5e-4, bool(mxcsr().mxcsr & 0x8040))
+    found = products.run()
+    after = bool(mxcsr().mxcsr & 0x8040)
+    libm.fesetenv(ctypes.byref(before))
+    print(tiny, np.mean(found.asnumpy().view(np.uint16) != products.exact.view(np.uint16)) <= 5e-4, after)
 """
 
 

@@ -86,7 +86,7 @@ TEST(RowScan, FindsTheRowThatReachesLeast) {
 
     EXPECT_EQ(scan.Run(data.data(), kMagnitudeMask), least);
     const ThreadScope two(2);
-    const auto enough = static_cast<Magnitude>(random() % 127 << 7);
+    const auto enough = static_cast<Magnitude>((1 + random() % 126) << 7);
     const Magnitude bound = scan.Run(data.data(), enough);
     EXPECT_LE(bound, least);
     EXPECT_GE(bound, std::min(least, enough));
