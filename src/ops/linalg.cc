@@ -266,6 +266,15 @@ Places PlacesOf(const TrianParam& p, std::int64_t size) {
   return places;
 }
 
+// How many there are; -1: too many for a tensor.
+std::int64_t CountOf(const DiagonalParam& p, std::int64_t size) {
+  return p.offset <= -size || p.offset >= size ? 0 : size - std::abs(p.offset);
+}
+std::int64_t CountOf(const TrianParam& p, std::int64_t size) {
+  const std::int64_t side = CountOf(DiagonalParam{p.offset}, size);
+  return side >> 31 == 0 ? side * (side + 1) / 2 : -1;
+}
+
 // The size of the matrix that a vector of `count` elements makes; -1: of none.
 std::int64_t SizeOf(const DiagonalParam& p, std::int64_t count) { return count + std::abs(p.offset); }
 std::int64_t SizeOf(const TrianParam& p, std::int64_t count) {
@@ -278,7 +287,8 @@ void InferExtract(ShapeRelation& r) {
   if (!r.in(0).fully_known()) return;
   RequireSquare(r.node(), r.in(0));
   const auto& p = r.node().params<P>();
-  const std::int64_t count = std::ssize(PlacesOf(p, ColumnsOf(r.in(0))));
+  const std::int64_t count = CountOf(p, ColumnsOf(r.in(0)));
+  if (count < 0) FailAt(r.node(), "the triangle of matrices {} has too many elements", r.in(0).ToString());
   if (count == 0) FailAt(r.node(), "offset {} lies outside of matrices {}", p.offset, r.in(0).ToString());
   r.Out(0, Stacked(r.in(0), r.in(0).rank() - 2, {count}));
 }

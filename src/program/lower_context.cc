@@ -17,7 +17,8 @@ LowerContext::LowerContext(Program* program, const Node& node, NodeId id, std::s
       out_types_(std::move(out_types)),
       is_read_(std::move(is_read)),
       outputs_(out_types_.size(), kNoValue),
-      plan_body_(plan_body) {}
+      plan_body_(plan_body),
+      first_step_(FirstStep()) {}
 
 bool LowerContext::is_parameter(int i) const {
   const Value& value = program_->values[inputs_[i]];
@@ -30,10 +31,15 @@ ValueId LowerContext::Constant(const NDArray& array, const std::string& name) {
   return program_->AddValue(array.type(), key, ValueSource::kConstant);
 }
 
+std::size_t LowerContext::FirstStep() const {
+  std::size_t first = program_->steps.size();
+  while (first > 0 && program_->steps[first - 1].node == id_) --first;
+  return first;
+}
+
 // The types of the operands are part of the name: emulated and native lowerings of one node must not share constants.
 std::string LowerContext::NewName(const StepSpec& spec, DType dtype) const {
-  std::size_t number = 0;  // of the steps that this node has already
-  while (number < program_->steps.size() && program_->steps[program_->steps.size() - 1 - number].node == id_) ++number;
+  const std::size_t number = program_->steps.size() - first_step_;
   return fmt::format("{}:{}{}:{}", key_, KindOf(spec).name, number, NameOf(dtype));
 }
 

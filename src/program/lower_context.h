@@ -66,6 +66,7 @@ class LowerContext {
   const std::map<std::string, NDArray>& constants() const { return constants_; }
 
  private:
+  std::size_t FirstStep() const;
   std::string NewName(const StepSpec& spec, DType dtype) const;
 
   Program* program_;
@@ -79,6 +80,7 @@ class LowerContext {
   std::vector<ValueId> outputs_;
   std::map<std::string, NDArray> constants_;
   const BodyPlanner* plan_body_;
+  std::size_t first_step_;  // of the node: there may be some before the context
 };
 
 // A fact of an operator. Returns false where oneDNN cannot express the node; it then runs on its reference kernel.
