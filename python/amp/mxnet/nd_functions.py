@@ -59,7 +59,9 @@ class CachedOp:
 
     def __call__(self, *args, out=None, default_ctx=None):
         if len(args) != len(self._names):
-            raise ArgumentError(f"CachedOp: expected {len(self._names)} arrays ({', '.join(self._names)}), got {len(args)}")
+            raise ArgumentError(
+                f"CachedOp: expected {len(self._names)} arrays ({', '.join(self._names)}), got {len(args)}"
+            )
         outputs = self._graph(dict(zip(self._names, args)))
         if out is not None:
             outputs = written("CachedOp", outputs, out)
