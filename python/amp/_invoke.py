@@ -34,7 +34,7 @@ def invoke(op, positional, by_name, attributes, out=None, result_class=None):
         trace.record(op, attributes, positional, by_name, outputs)
     if out is None:
         return outputs
-    return _written(op, outputs, out)
+    return written(op, outputs, out)
 
 
 def _class_of(positional, by_name):
@@ -43,7 +43,8 @@ def _class_of(positional, by_name):
     return NDArray
 
 
-def _written(op, outputs, out):
+def written(op, outputs, out):
+    """The arrays `out`, one or a list, with the outputs in them."""
     _trace.refuse("writing to `out`")
     targets = list(out) if isinstance(out, (list, tuple)) else [out]
     if len(targets) != len(outputs):

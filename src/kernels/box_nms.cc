@@ -68,8 +68,7 @@ class Image {
  private:
   const float* RowOf(std::int64_t ranked) const { return x_ + (ranks_[ranked] & 0xFFFFFFFFu) * work_.width; }
   bool IsBackground(const float* row) const {
-    return work_.id_index >= 0 && work_.background_id >= 0 &&
-           row[work_.id_index] == static_cast<float>(work_.background_id);
+    return work_.id_index >= 0 && row[work_.id_index] == static_cast<float>(work_.background_id);
   }
 
   // Sorts the ranks of those that count.

@@ -12,7 +12,7 @@ struct BoxNms {
   std::int64_t images = 0, count = 0, width = 0;  // so many boxes of an image, so many values of a box
   std::int64_t coord_start = 0, score_index = 0;
   std::int64_t id_index = -1;                   // the value that tells classes apart; below 0: all boxes are of one
-  std::int64_t background_id = -1;              // boxes of this class do not count; below 0: all count
+  std::int64_t background_id = -1;              // boxes of this class do not count
   std::int64_t topk = -1;                       // how many of the best count; below 1: all
   double overlap_thresh = 0;                    // intersection over union beyond which a box is left out
   float valid_thresh = 0;                       // scores up to here do not count

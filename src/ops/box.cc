@@ -205,7 +205,7 @@ class Boxes {
     return p_.force_suppress || p_.id_index < 0 || Value(a, p_.id_index) == Value(b, p_.id_index);
   }
   bool IsBackground(std::size_t row) const {
-    return p_.id_index >= 0 && p_.background_id >= 0 && Value(row, p_.id_index) == static_cast<float>(p_.background_id);
+    return p_.id_index >= 0 && Value(row, p_.id_index) == static_cast<float>(p_.background_id);
   }
 
   std::vector<std::size_t> Candidates(std::size_t count) const {

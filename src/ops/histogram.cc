@@ -12,6 +12,8 @@
 namespace amp {
 namespace {
 
+constexpr std::int64_t kMaxBins = 1 << 30;
+
 struct HistogramParam {
   std::optional<std::int64_t> bin_cnt;
   FloatTuple range;
@@ -20,6 +22,9 @@ struct HistogramParam {
 void Validate(HistogramParam& p) {
   const std::vector<double>& range = p.range.values;
   if (!p.bin_cnt) return;
+  if (*p.bin_cnt < 1 || *p.bin_cnt > kMaxBins) {
+    Throw<GraphError>("attribute bin_cnt: expected a value in [1, {}], got {}", kMaxBins, *p.bin_cnt);
+  }
   if (range.size() != 2 || !(range[0] < range[1])) {
     throw GraphError("attribute range: expected (low, high) beside bin_cnt, the lower one first");
   }
@@ -54,7 +59,6 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
         .Doc("How many elements lie in each bin, int64, and the edges of the bins.")
         .Params(ParamSchema<HistogramParam>()
                     .Optional("bin_cnt", &HistogramParam::bin_cnt, "Number of equal bins; None: there is an input.")
-                    .Range(1, 1 << 30)
                     .Optional("range", &HistogramParam::range, "Of equal bins: low and high."),
                 Validate)
         .Inputs([](const HistogramParam& p) {

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import amp
+import amp.mxnet as mx
 
 T, N, C, H = 4, 3, 2, 5
 
@@ -65,3 +66,36 @@ def test_large_layers_agree_with_the_definition_on_any_number_of_threads(mode, g
         np.testing.assert_allclose(one, wanted, rtol=1e-4, atol=1e-5)
         np.testing.assert_array_equal(one, two)
     assert single[0][:3, 2].any() and not single[0][3:, 2].any()
+
+
+@pytest.mark.parametrize("mode", ["lstm", "gru", "rnn_tanh"])
+@pytest.mark.parametrize("bidirectional", [False, True])
+def test_dropout_between_layers_in_training(mode, bidirectional):
+    """One that drops nothing is no dropout; one that drops changes what the second layer reads."""
+    rng = np.random.default_rng(3)
+    directions, gates, state, inputs = 1 + bidirectional, {"lstm": 4, "gru": 3, "rnn_tanh": 1}[mode], 3, 5
+    first, later = gates * state * (inputs + state), gates * state * (directions * state + state)
+    count = directions * (first + 2 * later + 3 * 2 * gates * state)
+    shapes = {"data": (4, 2, inputs), "parameters": (count,), "state": (3 * directions, 2, state)}
+    if mode == "lstm":
+        shapes["state_cell"] = shapes["state"]
+    arrays = {name: mx.nd.array(rng.normal(size=shape) * 0.3) for name, shape in shapes.items()}
+
+    def run(p):
+        rnn = amp.sym.RNN(
+            **{name: amp.sym.Variable(name) for name in shapes},
+            state_size=state, num_layers=3, mode=mode, bidirectional=bidirectional, p=p, state_outputs=True,
+        )  # fmt: skip
+        bound = rnn.bind(mx.cpu(), arrays, {name: mx.nd.zeros(shape) for name, shape in shapes.items()})
+        outputs = [output.asnumpy() for output in bound.forward(is_train=True)]
+        bound.backward([mx.nd.array(np.random.default_rng(4).normal(size=output.shape)) for output in outputs])
+        return outputs, {name: gradient.asnumpy() for name, gradient in bound.grad_dict.items()}
+
+    (outputs, gradients), (same_outputs, same_gradients) = run(0), run(1e-12)
+    for expected, found in zip(outputs, same_outputs):
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+    for name, expected in gradients.items():
+        np.testing.assert_allclose(same_gradients[name], expected, rtol=1e-4, atol=1e-5, err_msg=name)
+    dropped = run(0.5)[0]
+    assert np.abs(dropped[0] - outputs[0]).max() > 1e-3
+    np.testing.assert_allclose(dropped[1][:directions], outputs[1][:directions], rtol=1e-5, atol=1e-6)

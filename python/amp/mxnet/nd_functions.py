@@ -6,10 +6,12 @@ import tempfile
 import numpy as np
 
 from .. import _trace, nd
+from .._invoke import written
 from ..base import ArgumentError
 from . import _random_functions, control_flow
 from ._custom import custom
 from ._random_functions import rand_zipfian, random_exponential
+from .gluon.recorded_graph import RecordedGraph
 from .optimizer import several
 from .optimizer.several import (
     adamw_update,
@@ -22,6 +24,7 @@ from .optimizer.several import (
 from .optimizer.updates import FUNCTIONS as UPDATES
 
 __all__ = [
+    "CachedOp",
     "adamw_update",
     "boolean_mask",
     "fill_element_0index",
@@ -38,6 +41,31 @@ __all__ = [
     "reset_arrays",
     "split_v2",
 ]
+
+
+class CachedOp:
+    """A symbol as a function of arrays, in the order of its `list_inputs()`; calls are recorded as those of operators.
+
+    `flags` have no effect. Raises ArgumentError for another number of arrays.
+
+    >>> mx.nd.CachedOp(amp.sym.exp(amp.sym.Variable("x")))(amp.nd.zeros((2,)))
+    [1. 1.]
+    <NDArray float32[2]>
+    """
+
+    def __init__(self, sym, flags=()):
+        self._names = sym.list_inputs()
+        self._graph = RecordedGraph(sym, "CachedOp")
+
+    def __call__(self, *args, out=None, default_ctx=None):
+        if len(args) != len(self._names):
+            raise ArgumentError(
+                f"CachedOp: expected {len(self._names)} arrays ({', '.join(self._names)}), got {len(args)}"
+            )
+        outputs = self._graph(dict(zip(self._names, args)))
+        if out is not None:
+            outputs = written("CachedOp", outputs, out)
+        return outputs[0] if len(outputs) == 1 else outputs
 
 
 def reset_arrays(*arrays, num_arrays=None):
@@ -146,7 +174,7 @@ def install():
     for function in (fill_element_0index, histogram, load_frombuffer, onehot_encode, reset_arrays, split_v2):
         setattr(nd, function.__name__, function)
     nd.NDArray.split_v2 = split_v2
-    nd.Custom = custom
+    nd.Custom, nd.CachedOp = custom, CachedOp
     nd.NDArray.to_dlpack_for_read, nd.NDArray.to_dlpack_for_write = nd.to_dlpack_for_read, nd.to_dlpack_for_write
     for name in control_flow.__all__:
         setattr(nd.contrib, name, getattr(control_flow, name))

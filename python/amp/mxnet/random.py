@@ -9,7 +9,7 @@ import random
 
 import numpy as np
 
-from .. import _random_key, _trace, nd
+from .. import _random_key, _recording, _trace, nd
 from .._arrays import readable
 from ..base import ArgumentError, dtype_name
 from ._missing import getter
@@ -282,7 +282,8 @@ def multinomial(data, shape=None, get_prob=False, out=None, dtype="int32"):
     chosen = _give(drawn.reshape(result_shape), dtype, out)
     if not get_prob:
         return chosen
-    data = data if isinstance(data, nd.NDArray) else nd.array(weights)
+    if not (isinstance(data, nd.NDArray) and _recording.is_recorded(data)):
+        return [chosen, _give(np.log(np.take_along_axis(rows, drawn, 1)).reshape(result_shape), "float32", None)]
     picked = nd.op._take_along_axis(data.reshape(rows.shape), nd.from_numpy(drawn), axis=-1)
     return [chosen, nd.op.log(picked).reshape(result_shape)]
 

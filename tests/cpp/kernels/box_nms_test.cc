@@ -38,8 +38,8 @@ void KeepSlowly(const BoxNms& work, const float* x, float* y) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(work.count)), kept;
   std::iota(order.begin(), order.end(), 0);
   std::erase_if(order, [&](std::int64_t row) {
-    const bool is_background = work.id_index >= 0 && work.background_id >= 0 &&
-                               value(row, work.id_index) == static_cast<float>(work.background_id);
+    const bool is_background =
+        work.id_index >= 0 && value(row, work.id_index) == static_cast<float>(work.background_id);
     return !(value(row, work.score_index) > work.valid_thresh) || is_background;
   });
   std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {

@@ -270,7 +270,7 @@ void AddLookups(std::vector<Refusal>* all) {
        {"take", {{"axis", "2"}}, {F32({2, 3}), I32({1})}, {"axis 2 does not exist in data of shape [2,3]"}},
        {"take", {{"mode", "nearest"}}, {F32({2, 3}), I32({1})}, {"attribute mode", "got 'nearest'"}},
        {"one_hot", {}, {I32({2})}, {"attribute depth", "is missing"}},
-       {"one_hot", {{"depth", "0"}}, {I32({2})}, {"attribute depth", "got 0"}},
+       {"one_hot", {{"depth", "-1"}}, {I32({2})}, {"attribute depth", "got -1"}},
        {"add_n", {{"num_args", "2"}}, {F32({2}), F32({3})}, {"expected arg1 of shape [2], got [3]"}},
        {"add_n", {{"num_args", "0"}}, {}, {"attribute num_args", "got 0"}}});
 }

@@ -10,7 +10,7 @@ void AddSmallFunctions(std::vector<Refusal>* all) {
   }
   all->insert(all->end(),
               {{"multi_all_finite", {{"num_arrays", "0"}}, {}, {"attribute num_arrays", "got 0"}},
-               {"multi_all_finite", {{"num_arrays", "x"}}, {F32({2})}, {"attribute num_arrays"}},
+               {"multi_all_finite", {{"num_arrays", "x"}}, {F32({2})}, {"num_arrays is x"}},
                {"_contrib_allclose", {}, {F32({2}), F32({3})}, {"expected b of shape [2], got [3]"}},
                {"_contrib_allclose", {}, {F32({2}), I32({2})}, {"expected b of dtype float32, got int32"}},
                {"softmax_cross_entropy", {}, {F32({2}), F32({2})}, {"expected data of shape [?,?], got [2]"}},
@@ -28,7 +28,7 @@ void AddPositions(std::vector<Refusal>* all) {
        {"_contrib_index_array", {{"axes", "(2,)"}}, {F32({2, 3})}, {"axis 2 does not exist"}},
        {"_contrib_index_array", {{"axis", "1"}}, {F32({2, 3})}, {"unknown attribute 'axis'"}},
        {"_contrib_index_copy", {}, {F32({2, 3}), I32({1}), F32({1, 4})}, {"expected new_tensor of shape [1,3]"}},
-       {"_contrib_index_copy", {}, {F32({0, 3}), I32({1}), F32({1, 3})}, {"index 0 is out of range"}},
+       {"_contrib_index_copy", {}, {F32({2, 3}), I32({1, 1})}, {"expected index_vector of shape [?], got [1,1]"}},
        {"_histogram", {{"bin_cnt", "3"}}, {F32({2})}, {"attribute range: expected (low, high)"}},
        {"_histogram", {{"bin_cnt", "0"}, {"range", "(0, 1)"}}, {F32({2})}, {"attribute bin_cnt", "got 0"}},
        {"_histogram", {}, {F32({2}), F32({1})}, {"expected at least two edges of bins, got 1"}}});

@@ -50,7 +50,7 @@ def kept_boxes(attrs, rows, boxes):
     score, number = attrs.get("score_index", 1), attrs.get("id_index", -1)
     background = attrs.get("background_id", -1)
     order = [i for i in np.argsort(-rows[:, score], kind="stable") if rows[i, score] > attrs.get("valid_thresh", 0.0)]
-    if number >= 0 and background >= 0:
+    if number >= 0:
         order = [i for i in order if rows[i, number] != background]
     order = order[: attrs["topk"]] if attrs.get("topk", -1) > 0 else order
     force = attrs.get("force_suppress", False) or number < 0

@@ -133,8 +133,8 @@ def scale_down(src_size, size):
     """
     width, height = size
     own_width, own_height = src_size
-    if min(width, height, own_width, own_height) < 1:
-        raise ArgumentError(f"scale_down: expected sizes above 0, got {tuple(size)} and {tuple(src_size)}")
+    if min(width, height, own_width, own_height) < 0:
+        raise ArgumentError(f"scale_down: expected sizes from 0, got {tuple(size)} and {tuple(src_size)}")
     if own_height < height:
         width, height = float(width * own_height) / height, own_height
     if own_width < width:
