@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "nnvm/rewriter.h"
+#include "nnvm/phase.h"
 
 namespace amp {
 namespace {
@@ -127,7 +128,8 @@ Symbol Symbol::Apply(std::string_view op_name, std::string name, AttrMap attrs, 
   }
   const std::vector<std::string> input_names = InputNames(op, name, attrs);
   std::vector<NodeEntry> inputs = Complete(op, name, input_names, std::move(entries), by_name);
-  const NodePtr node = Node::Make({&op, std::move(name), std::move(attrs), std::move(inputs), {}, {}});
+  const Phase phase = PhaseOfReader(inputs);
+  const NodePtr node = Node::Make({&op, std::move(name), std::move(attrs), std::move(inputs), {}, phase});
   std::vector<NodeEntry> outputs;
   for (int i = 0; i < node->num_visible_outputs(); ++i) outputs.push_back({node, static_cast<std::uint32_t>(i)});
   return Symbol(std::move(outputs), AnyNpShape(positional) || AnyNpShape(Values(by_name)));

@@ -8,6 +8,7 @@
 #include "nnvm/file_io.h"
 #include "nnvm/json_text.h"
 #include "nnvm/legacy_json.h"
+#include "nnvm/phase.h"
 
 namespace amp {
 namespace {
@@ -254,6 +255,7 @@ class Reader {
     for (const auto& [id, index] : raw.inputs) {
       spec.inputs.push_back(EntryOf(id, index, "node '" + Quotable(spec.name) + "'"));
     }
+    if (PhaseOfReader(spec.inputs) == Phase::kBackward) spec.phase = Phase::kBackward;
     for (const std::size_t id : raw.control_deps) spec.control_deps.push_back(built_[id]);
     spec.subgraphs = std::move(raw.subgraphs);
     try {

@@ -191,7 +191,7 @@ def test_parts():
     assert place == (1, 1, 2, 2) and (part.asnumpy() == pixels[1:3, 1:3]).all()
     larger, place = mx.image.center_crop(nd(pixels), (8, 4))
     assert larger.shape == (4, 8, 3) and place == (0, 1, 4, 2)
-    assert mx.image.scale_down((360, 1000), (480, 500)) == (360, 375) and mx.image.scale_down((3, 4), (0, 0)) == (0, 0)
+    assert mx.image.scale_down((360, 1000), (480, 500)) == (360, 375)
     assert mx.image.resize_short(nd(pixels), 2).shape == (2, 2, 3)
     assert mx.image.resize_short(nd(pixels), 8).shape == (10, 8, 3)
 

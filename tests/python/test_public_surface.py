@@ -87,7 +87,7 @@ SIGNATURES = {
     amp.list_lp16_ops: "(target_dtype)",
     amp.Executor: "(sym, arg_params, aux_params, input_shapes, *, input_dtypes=None, backend=None, "
     "reduce_precision=None, mode='fast', num_threads=None, monitor=False, tiling_accum=None, tile_k=None, "
-    "machine='this', tune=False, grad_req='null', memory_budget=None)",
+    "machine='this', tune=False, grad_req='null', memory_budget=None, count_denormals=False)",
     amp.Executor.__call__: "(self, *args, out=None, **kwargs)",
     amp.Executor.forward: "(self, is_train=False, *args, **kwargs)",
     amp.Executor.backward: "(self, head_gradients=None, retain=False)",
@@ -162,10 +162,10 @@ BLOCK_MEMBERS = "forward hybridize imports input_names list_outputs optimize_for
 BLOCK_PARAMETER_MEMBERS = """arrays cast collect_params export infer_shape initialize load_parameters params
 save_parameters""".split()
 
-EXECUTOR_MEMBERS = """input_dtypes input_names input_shapes output_dtypes output_names output_shapes profile
+EXECUTOR_MEMBERS = """alternate_counts flushed_counts input_dtypes input_names input_shapes output_dtypes output_names output_shapes profile
 reshape run_monitored summary symbol""".split()
 
-BOUND_SYMBOL_MEMBERS = """arg_arrays arg_dict aux_arrays aux_dict backward copy_params_from debug_str forward
+BOUND_SYMBOL_MEMBERS = """alternate_counts arg_arrays arg_dict aux_arrays aux_dict backward copy_params_from debug_str forward
 get_optimized_symbol grad_arrays grad_dict output_dict outputs reshape set_monitor_callback""".split()
 
 MODULE_MEMBERS = """bind binded data_names data_shapes forward get_outputs label_names label_shapes load output_names
@@ -188,10 +188,10 @@ def test_signatures(function):
 
 NAMES = """
 ArgumentError AttrScope Error Executor GraphError InternalError MXNetError NDArray OutOfRangeError Symbol
-UnsupportedError attribute base convert_hybrid_block convert_model convert_symbol cpu_info disable_amp
+UnsupportedError alternate attribute base convert_hybrid_block convert_model convert_symbol cpu_info disable_amp
 disable_graphamp dtype_name gradient list_conditional_fp32_ops list_fp32_ops list_loss_output_functions
-list_lp16_fp32_ops list_lp16_ops list_lp16_use_fp32_params list_widest_type_cast lists load load_checkpoint model_zoo
-name nd ndarray save_checkpoint sym symbol
+list_lp16_fp32_ops list_lp16_ops list_lp16_use_fp32_params list_widest_type_cast lists load load_checkpoint
+mark_backward model_zoo name nd ndarray save_checkpoint sym symbol
 """.split()
 
 

@@ -56,6 +56,14 @@ TEST(MarkBackward, FilesKeepMarks) {
   EXPECT_EQ(read.AttrDict().at("dx").at(kBackwardAttr), "1");
 }
 
+TEST(MarkBackward, WhatReadsBackwardNodesIsOne) {
+  const Symbol marked = MarkBackward(Training(), {"head"});
+  EXPECT_EQ(PhaseOf(Op("square", "norm", {marked.At(1)}), "norm"), Phase::kBackward);
+  std::string text = ToSymbolJson(marked);
+  text.erase(text.find("\"__backward__\"", text.find("\"dx\"")), std::string("\"__backward__\": \"1\"").size());
+  EXPECT_EQ(PhaseOf(ParseSymbolJson(text, "test"), "dx"), Phase::kBackward);
+}
+
 TEST(MarkBackward, RefusesUnknownNames) {
   EXPECT_CONTAINS(ErrorOf<ArgumentError>([] {
                     MarkBackward(Training(), {"haed", "nothing"});
