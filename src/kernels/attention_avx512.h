@@ -275,13 +275,11 @@ class Kernel {
   // Scores become weights, relative to the largest score so far; returns what earlier sums are to be multiplied by.
   float Weigh(std::int64_t row, std::int64_t first, std::int64_t count) {
     float* scores = Scores(row);
-    const __m512 scale = _mm512_set1_ps(job_.scale), nothing = _mm512_set1_ps(-__builtin_inff());
-    __m512 largest = nothing;
+    const __m512 scale = _mm512_set1_ps(job_.scale);
+    __m512 largest = _mm512_set1_ps(-__builtin_inff());
     for (std::int64_t key = 0; key < count; key += kLanes) {
-      const __m512 scaled =
-          _mm512_mask_mul_ps(nothing, SeenLanes(row, first + key, first + count), _mm512_loadu_ps(scores + key), scale);
-      _mm512_storeu_ps(scores + key, scaled);
-      largest = Larger(scaled, largest);
+      const __m512 scaled = _mm512_mul_ps(_mm512_loadu_ps(scores + key), scale);
+      largest = _mm512_mask_max_ps(largest, SeenLanes(row, first + key, first + count), scaled, largest);
     }
     RowState& state = states_[row];
     const float before = state.largest, now = FirstLane(Combined(largest, Larger));
@@ -290,8 +288,9 @@ class Kernel {
     __m512 sum = _mm512_setzero_ps();
     auto* weights = reinterpret_cast<std::int32_t*>(scores);  // those of a vector are no longer than its scores
     for (std::int64_t key = 0; key < count; key += kLanes) {
-      const __m512 shifted = _mm512_sub_ps(_mm512_loadu_ps(scores + key), _mm512_set1_ps(base));
-      const __m512 weight = _mm512_maskz_mov_ps(SeenLanes(row, first + key, first + count), Exp(shifted));
+      const __m512 scaled = _mm512_mul_ps(_mm512_loadu_ps(scores + key), scale);
+      const __mmask16 seen = SeenLanes(row, first + key, first + count);
+      const __m512 weight = _mm512_maskz_mov_ps(seen, Exp(_mm512_sub_ps(scaled, _mm512_set1_ps(base))));
       sum = _mm512_add_ps(sum, weight);
       Arithmetic::StoreWeights(weights, key, weight, job_.p_is_bf16);
     }
