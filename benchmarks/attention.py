@@ -5,15 +5,16 @@
 
 Twelve heads; with and without causal mask; forward, and forward with backward. Ratios of medians of runs that take
 turns in one process: below 1, ours is faster. PyTorch gets its own layout (batch, heads, sequence, size), ours is
-(batch, sequence, heads, size). --memory compares what a process of its own needs at its peak beyond the operands.
+(batch, sequence, heads, size). --memory compares what a process of its own needs at its peak, operands and results included.
 """
 
 import argparse
+import gc
 import json
 import math
-import resource
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 
@@ -70,7 +71,7 @@ def theirs(length, size, dtype, causal, kind, threads):
 
 
 def _peak(contestant, *case):
-    """Bytes of a new process at its peak, beyond those before its first run."""
+    """Bytes that a new process needs at its peak for operands and runs."""
     command = [sys.executable, "-m", "benchmarks.attention", "--peak-of", contestant, json.dumps(case)]
     return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[-1])
 
@@ -79,11 +80,18 @@ def _print_peak(contestant, case):
     small = (64, *case[1:])  # what a library allocates once and for all
     make = {"ours": ours, "theirs": theirs}[contestant]
     make(*small)()
+    before = _memory("VmRSS")
     run = make(*case)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    gc.collect()
+    Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
     for _ in range(3):
         run()
-    print(1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before))
+    print(_memory("VmHWM") - before)
+
+
+def _memory(field):
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return 1024 * next(int(line.split()[1]) for line in lines if line.startswith(field))
 
 
 def _cases(options):

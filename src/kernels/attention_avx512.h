@@ -19,6 +19,7 @@ namespace {
 constexpr std::int64_t kPanel = 64;
 constexpr std::int64_t kRows = 6;
 constexpr std::int64_t kKeyBlock = 512;
+constexpr std::int64_t kDepth = 128;  // units of a panel of values that stay in the first-level cache
 
 inline std::int64_t RoundUp(std::int64_t x, std::int64_t unit) { return (x + unit - 1) / unit * unit; }
 inline std::int64_t Smaller(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
@@ -76,19 +77,13 @@ template <class Arithmetic, int kNumRows>
 constexpr MultiplyFn kByVectors[4] = {Multiply<Arithmetic, kNumRows, 1>, Multiply<Arithmetic, kNumRows, 2>,
                                       Multiply<Arithmetic, kNumRows, 3>, Multiply<Arithmetic, kNumRows, 4>};
 
-// As above, for any number of rows up to kRows and of columns; panels lie `panel` units apart.
+// As above, for any number of rows up to kRows and of vectors up to a panel.
 template <class Arithmetic>
-void MultiplyPanels(std::int64_t num_rows, std::int64_t num_columns, const std::int32_t* a, std::int64_t a_row,
-                    const std::int32_t* b, std::int64_t panel, std::int64_t num_units, const float* factors, float* c,
-                    std::int64_t c_row) {
+MultiplyFn MultiplyOf(std::int64_t num_rows, std::int64_t num_columns) {
   constexpr const MultiplyFn* kByRows[kRows] = {kByVectors<Arithmetic, 1>, kByVectors<Arithmetic, 2>,
                                                 kByVectors<Arithmetic, 3>, kByVectors<Arithmetic, 4>,
                                                 kByVectors<Arithmetic, 5>, kByVectors<Arithmetic, 6>};
-  for (std::int64_t column = 0; column < num_columns; column += kPanel) {
-    const std::int64_t num_vectors = (Smaller(kPanel, num_columns - column) + kLanes - 1) / kLanes;
-    kByRows[num_rows - 1][num_vectors - 1](a, a_row, b + column / kPanel * panel, num_units, factors, c + column,
-                                           c_row);
-  }
+  return kByRows[num_rows - 1][(num_columns + kLanes - 1) / kLanes - 1];
 }
 
 // Scratch memory of one thread, in units.
@@ -96,9 +91,10 @@ struct Sizes {
   std::int64_t key_units;    // of a key
   std::int64_t query_row;    // of a query, padded
   std::int64_t block;        // keys of a block, padded
+  std::int64_t score_row;    // of the scores of a query
   std::int64_t value_row;    // of a result, padded
   std::int64_t value_units;  // of a block of values: units along the keys
-  std::int64_t keys, values, queries, scores, weights, sums, total;
+  std::int64_t keys, values, queries, scores, sums, total;
 
   Sizes(const Attention& job, std::int64_t per_unit) {
     key_units = (job.size + per_unit - 1) / per_unit;
@@ -106,12 +102,12 @@ struct Sizes {
     block = RoundUp(Smaller(job.num_keys, KeyBlock(job)), kPanel);
     value_row = RoundUp(job.value_size, kPanel);
     value_units = block / per_unit;
+    score_row = block + kLanes;  // neighbours do not meet in the same lines of a cache
     keys = 0;
     values = keys + block * key_units;
     queries = values + value_row * value_units;
-    scores = queries + kRows * query_row;
-    weights = scores + kRows * block;
-    sums = weights + kRows * value_units;
+    scores = queries + kMaxQueries * query_row;
+    sums = scores + kMaxQueries * score_row;
     total = sums + kMaxQueries * value_row;
   }
 };
@@ -130,13 +126,14 @@ class Kernel {
   void Run() {
     FindSeen();
     for (std::int64_t row = 0; row < part_.num_queries; ++row) Begin(row);
+    CopyQueries();
     const std::int64_t block = KeyBlock(job_), num_blocks = (most_seen_ + block - 1) / block;
     for (std::int64_t i = 0; i < num_blocks; ++i) {
       const std::int64_t first = (job_.last_key_first ? num_blocks - 1 - i : i) * block;
       const std::int64_t count = Smaller(block, most_seen_ - first);
       PackKeys(first, count);
       PackValues(first, count);
-      for (std::int64_t row = 0; row < part_.num_queries; row += kRows) AddBlock(row, first, count);
+      AddBlock(first, count);
     }
     for (std::int64_t row = 0; row < part_.num_queries; ++row) Finish(row);
   }
@@ -168,7 +165,8 @@ class Kernel {
     return static_cast<const char*>(data) + row * distance * (job_.is_bf16 ? 2 : 4);
   }
   float* Sums(std::int64_t row) { return reinterpret_cast<float*>(units_ + sizes_.sums + row * sizes_.value_row); }
-  float* Scores() { return reinterpret_cast<float*>(units_ + sizes_.scores); }
+  // Scores become weights in their place.
+  float* Scores(std::int64_t row) { return reinterpret_cast<float*>(units_ + sizes_.scores + row * sizes_.score_row); }
 
   // Keys as panels of columns; those beyond the last are 0.
   void PackKeys(std::int64_t first, std::int64_t count) {
@@ -208,30 +206,60 @@ class Kernel {
     }
   }
 
-  void AddBlock(std::int64_t row, std::int64_t first, std::int64_t count) {
-    const std::int64_t num_rows = Smaller(kRows, part_.num_queries - row);
-    std::int64_t seen = 0;  // of this block, by any of the rows
-    for (std::int64_t r = 0; r < num_rows; ++r) {
-      const std::int64_t own = Smaller(seen_[row + r] - first, count);
-      seen = own > seen ? own : seen;
+  void AddBlock(std::int64_t first, std::int64_t count) {
+    FindBlockSeen(first, count);
+    MultiplyByKeys(count);
+    for (std::int64_t row = 0; row < part_.num_queries; ++row) {
+      const std::int64_t seen = strip_seen_[row / kRows];
+      if (seen > 0) factors_[row] = Weigh(row, first, seen);
     }
-    if (seen <= 0) return;
-    CopyQueries(row, num_rows);
-    MultiplyPanels<Arithmetic>(num_rows, seen, units_ + sizes_.queries, sizes_.query_row, units_ + sizes_.keys,
-                               kPanel * sizes_.key_units, sizes_.key_units, nullptr, Scores(), sizes_.block);
-    float factors[kRows];
-    for (std::int64_t r = 0; r < num_rows; ++r) factors[r] = Weigh(row + r, r, first, seen);
-    const std::int64_t num_units = (seen + Arithmetic::kPerUnit - 1) / Arithmetic::kPerUnit;
-    MultiplyPanels<Arithmetic>(num_rows, job_.value_size, units_ + sizes_.weights, sizes_.value_units,
-                               units_ + sizes_.values, kPanel * sizes_.value_units, num_units, factors, Sums(row),
-                               sizes_.value_row);
+    for (std::int64_t unit = 0; unit * Arithmetic::kPerUnit < count; unit += kDepth) MultiplyByValues(unit);
   }
 
-  void CopyQueries(std::int64_t row, std::int64_t num_rows) {
-    for (std::int64_t r = 0; r < num_rows; ++r) {
+  // How many keys of the block any row of a strip sees.
+  void FindBlockSeen(std::int64_t first, std::int64_t count) {
+    for (std::int64_t row = 0; row < part_.num_queries; ++row) {
+      const std::int64_t own = Smaller(seen_[row] - first, count);
+      std::int64_t& seen = strip_seen_[row / kRows];
+      seen = row % kRows == 0 || own > seen ? own : seen;
+    }
+  }
+
+  // A panel of keys stays in the first-level cache while all queries meet it; so does a part of a panel of values.
+  void MultiplyByKeys(std::int64_t count) {
+    for (std::int64_t key = 0; key < count; key += kPanel) {
+      const std::int32_t* panel = units_ + sizes_.keys + key * sizes_.key_units;
+      for (std::int64_t row = 0; row < part_.num_queries; row += kRows) {
+        const std::int64_t seen = Smaller(kPanel, strip_seen_[row / kRows] - key);
+        if (seen <= 0) continue;
+        MultiplyOf<Arithmetic>(Smaller(kRows, part_.num_queries - row), seen)(
+            units_ + sizes_.queries + row * sizes_.query_row, sizes_.query_row, panel, sizes_.key_units, nullptr,
+            Scores(row) + key, sizes_.score_row);
+      }
+    }
+  }
+
+  // Adds what some units of weights give, from `unit` on; the first ones scale what is there.
+  void MultiplyByValues(std::int64_t unit) {
+    constexpr float kOnes[kRows] = {1, 1, 1, 1, 1, 1};
+    for (std::int64_t column = 0; column < job_.value_size; column += kPanel) {
+      const std::int32_t* panel = units_ + sizes_.values + (column / kPanel * sizes_.value_units + unit) * kPanel;
+      for (std::int64_t row = 0; row < part_.num_queries; row += kRows) {
+        const std::int64_t seen = strip_seen_[row / kRows];
+        const std::int64_t num_units = Smaller(kDepth, (seen + Arithmetic::kPerUnit - 1) / Arithmetic::kPerUnit - unit);
+        if (seen <= 0 || num_units <= 0) continue;
+        MultiplyOf<Arithmetic>(Smaller(kRows, part_.num_queries - row), Smaller(kPanel, job_.value_size - column))(
+            reinterpret_cast<std::int32_t*>(Scores(row)) + unit, sizes_.score_row, panel, num_units,
+            unit == 0 ? factors_ + row : kOnes, Sums(row) + column, sizes_.value_row);
+      }
+    }
+  }
+
+  void CopyQueries() {
+    for (std::int64_t row = 0; row < part_.num_queries; ++row) {
       for (std::int64_t unit = 0; unit < sizes_.key_units; unit += kLanes) {
-        _mm512_storeu_si512(units_ + sizes_.queries + r * sizes_.query_row + unit,
-                            LoadRow(part_.data.queries, job_.queries.row, row + r, unit, job_.size));
+        _mm512_storeu_si512(units_ + sizes_.queries + row * sizes_.query_row + unit,
+                            LoadRow(part_.data.queries, job_.queries.row, row, unit, job_.size));
       }
     }
   }
@@ -245,25 +273,24 @@ class Kernel {
   }
 
   // Scores become weights, relative to the largest score so far; returns what earlier sums are to be multiplied by.
-  float Weigh(std::int64_t row, std::int64_t r, std::int64_t first, std::int64_t count) {
-    float* scores = Scores() + r * sizes_.block;
-    const __m512 scale = _mm512_set1_ps(job_.scale), nothing = _mm512_set1_ps(-__builtin_inff());
-    __m512 largest = nothing;
+  float Weigh(std::int64_t row, std::int64_t first, std::int64_t count) {
+    float* scores = Scores(row);
+    const __m512 scale = _mm512_set1_ps(job_.scale);
+    __m512 largest = _mm512_set1_ps(-__builtin_inff());
     for (std::int64_t key = 0; key < count; key += kLanes) {
-      const __m512 scaled =
-          _mm512_mask_mul_ps(nothing, SeenLanes(row, first + key, first + count), _mm512_loadu_ps(scores + key), scale);
-      _mm512_storeu_ps(scores + key, scaled);
-      largest = Larger(scaled, largest);
+      const __m512 scaled = _mm512_mul_ps(_mm512_loadu_ps(scores + key), scale);
+      largest = _mm512_mask_max_ps(largest, SeenLanes(row, first + key, first + count), scaled, largest);
     }
     RowState& state = states_[row];
     const float before = state.largest, now = FirstLane(Combined(largest, Larger));
     if (now > before) state.largest = now;
     const float base = state.largest == -__builtin_inff() ? 0 : state.largest;
     __m512 sum = _mm512_setzero_ps();
-    std::int32_t* weights = units_ + sizes_.weights + r * sizes_.value_units;
+    auto* weights = reinterpret_cast<std::int32_t*>(scores);  // those of a vector are no longer than its scores
     for (std::int64_t key = 0; key < count; key += kLanes) {
-      const __m512 shifted = _mm512_sub_ps(_mm512_loadu_ps(scores + key), _mm512_set1_ps(base));
-      const __m512 weight = _mm512_maskz_mov_ps(SeenLanes(row, first + key, first + count), Exp(shifted));
+      const __m512 scaled = _mm512_mul_ps(_mm512_loadu_ps(scores + key), scale);
+      const __mmask16 seen = SeenLanes(row, first + key, first + count);
+      const __m512 weight = _mm512_maskz_mov_ps(seen, Exp(_mm512_sub_ps(scaled, _mm512_set1_ps(base))));
       sum = _mm512_add_ps(sum, weight);
       Arithmetic::StoreWeights(weights, key, weight, job_.p_is_bf16);
     }
@@ -308,8 +335,9 @@ class Kernel {
   const Sizes sizes_;
   std::int32_t* const units_;
   std::int64_t most_seen_ = 0;
-  std::int64_t seen_[kMaxQueries];
+  std::int64_t seen_[kMaxQueries], strip_seen_[kMaxQueries / kRows];
   RowState states_[kMaxQueries];
+  float factors_[kMaxQueries];
 };
 
 template <class Arithmetic>

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "nnvm/compose.h"
+#include "passes/gradient/gradient.h"
 #include "passes/typed.h"
 #include "passes/verify.h"
 
@@ -116,6 +119,34 @@ TEST(FuseAttention, Separate) {
             "%0 q = null()\n%1 k = null()\n%2 v = null()\n%3 mask = null()\n"
             "%4 out = _amp_attention(%0, %1, %2, %3) masking=mask scale=0.25\n"
             "outputs: %4\n");
+}
+
+// The graph that gradients are taken of, and how many nodes of the joint graph are called so.
+std::size_t CountInTraining(const Symbol& symbol, const std::string& op) {
+  GradientOptions options;
+  options.prepare = [](const Graph& graph) {
+    TypeMap known = Known();
+    known["__random_key__"] = {DType::kInt64, Shape{2}};
+    TypeMap types;
+    for (const NodeId id : graph.variables()) types[graph.node(id).name()] = known.at(graph.node(id).name());
+    return FuseAttention(graph, Infer(graph, types)).graph;
+  };
+  const GradientGraph parts = MakeGradientGraph(symbol, {"qkv"}, options);
+  const Graph joint = JointGraph(parts);
+  return static_cast<std::size_t>(std::count_if(joint.nodes().begin(), joint.nodes().end(), [&](const NodePtr& node) {
+    return !node->is_variable() && node->op_name() == op;
+  }));
+}
+
+TEST(FuseAttention, BothHalvesOfTrainingAreOneOperator) {
+  const Symbol qkv = Var("qkv");
+  const Symbol plain = Values(Op("Dropout", "d", {Softmax(Scores(qkv))}, {{"p", "0"}}), qkv);
+  EXPECT_EQ(CountInTraining(plain, "_amp_interleaved_attention"), 1U);
+  EXPECT_EQ(CountInTraining(plain, "_backward_amp_interleaved_attention"), 1U);
+  EXPECT_EQ(CountInTraining(plain, "softmax"), 0U);
+  const Symbol dropped = Values(Op("Dropout", "d", {Softmax(Scores(qkv))}, {{"p", "0.1"}}), qkv);
+  EXPECT_EQ(CountInTraining(dropped, "_amp_interleaved_attention"), 0U);
+  EXPECT_EQ(CountInTraining(dropped, "softmax"), 1U);
 }
 
 // What each refusal changes of a pattern that would be fused.

@@ -251,6 +251,8 @@ def attention_with_lse(attrs, query, key, value):
     shown = before_diagonal(rows, keys) if attrs.get("causal", True) else np.ones((rows, keys), bool)
     is_rounded = query.dtype.itemsize == 2 and attrs.get("p_dtype", "bfloat16") != "float32"
     y, error = attend(q, k, v, scale, shown, is_rounded)
+    if attrs.get("p_dtype") == "float16":  # its smallest number is 2^-24
+        error = error + np.abs(v).sum(axis=-2, keepdims=True)
     scores = np.where(shown, scale * (q @ k.swapaxes(-1, -2)), -np.inf)
     with np.errstate(divide="ignore"):
         largest = np.max(scores, axis=-1, initial=-1e300)
