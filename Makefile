@@ -57,7 +57,7 @@ test-cpp: tests
 
 test-python: package $(VENV)/.dev-installed
 	$(call say,"Python tests")
-	@$(PYTEST_ENV) $(BIN)/python -m pytest $(PYTEST_ARGS)
+	@$(PYTEST_ENV) $(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(PYTEST_ARGS)
 
 # The same two steps on trees of their own. Python itself is not instrumented: the sanitizer's run time has to be
 # loaded before it, and leaks are looked for in the C++ tests only. What is too large for malloc
