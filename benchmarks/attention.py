@@ -5,7 +5,8 @@
 
 Twelve heads; with and without causal mask; forward, and forward with backward. Ratios of medians of runs that take
 turns in one process: below 1, ours is faster. PyTorch gets its own layout (batch, heads, sequence, size), ours is
-(batch, sequence, heads, size). --memory compares what a process of its own needs at its peak, operands and results included.
+(batch, sequence, heads, size). --memory compares what a process of its own needs at its peak, operands and results
+included.
 """
 
 import argparse
