@@ -451,6 +451,7 @@ const std::vector<OpRow>& GradientOpRows() {
       OfAttention("_backward_amp_interleaved_attention", "_amp_interleaved_attention", false),
       {"_backward_average", DrawBackwardAverage},
       OfAttention("_backward_contrib_attention", "_contrib_attention", true),
+      OfAttention("_backward_contrib_ring_attention", "_contrib_ring_attention", true),
       {"_backward_diff", DrawBackwardDiff},
       OfGradients("_backward_npi_dot", "_npi_dot"),
       OfGradients("_backward_npi_matmul", "_npi_matmul"),
