@@ -109,7 +109,7 @@ bench-zoo: package $(BENCH_VENV)/.installed
 RING_ARGS ?=
 ring-report: package $(VENV)/.dev-installed
 	$(call say,"Ring attention on eight ranks")
-	@OMP_NUM_THREADS= $(BIN)/python tools/ring_report.py $(RING_ARGS)
+	@env -u OMP_NUM_THREADS $(BIN)/python tools/ring_report.py $(RING_ARGS)
 
 # What becomes of small numbers, for the CPU and for two instruction sets without bfloat16. Times want a machine that
 # does nothing else.

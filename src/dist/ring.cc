@@ -48,8 +48,8 @@ RingMerge MergeFromName(const std::string& name) {
 }
 
 bool RoundsP(const std::string& name, ElementType dtype) {
-  if (name.empty()) return dtype == ElementType::kBFloat16;
-  const ElementType type = TypeFromName("p_dtype", name);
+  const ElementType type = name.empty() ? ElementType::kBFloat16 : TypeFromName("p_dtype", name);
+  if (dtype == ElementType::kFloat32) return false;
   if (type == ElementType::kFloat16) throw UnsupportedError("p_dtype='float16' is not supported: 'float32' is closer");
   return type == ElementType::kBFloat16;
 }

@@ -36,8 +36,8 @@ struct RingAttention {
 
 // The variant that texts ask for; an empty one is a default: what AMP_CP_ACCUM=bf16 says (sums and partial results in
 // the dtype of the operands), else float32 and a state. Results of low precision have no state to carry on. `p_dtype`
-// is the dtype that P is rounded to, by default bfloat16 where the operands are. Reads `dtype`, sets the other fields.
-// Throws ArgumentError.
+// is the dtype that P is rounded to where operands have 16 bits, by default bfloat16. Reads `dtype`, sets the other
+// fields. Throws ArgumentError, and UnsupportedError for a P in float16.
 void ChooseVariant(const std::string& accum, const std::string& partial, const std::string& merge,
                    const std::string& p_dtype, RingAttention* ring);
 

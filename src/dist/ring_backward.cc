@@ -16,15 +16,16 @@ using kernels::ElementType;
 class Backward {
  public:
   Backward(Comm* comm, const RingAttention& ring, const RingOperands& operands, const void* out, const float* lse,
-           const void* out_gradient)
+           const RingOutputGradients& output_gradients)
       : comm_(*comm),
         ring_(ring),
         arrays_(ArraysOf(ring)),
         own_(operands),
         queries_(ring.dtype, operands.queries, arrays_.queries.count),
         out_(ring.dtype, out, arrays_.out.count),
-        out_gradient_(ring.dtype, out_gradient, arrays_.out.count),
-        lse_(lse) {}
+        out_gradient_(ring.dtype, output_gradients.out, arrays_.out.count),
+        lse_(lse),
+        lse_gradient_(output_gradients.lse) {}
 
   void Run(const RingGradients& gradients) {
     KeysAndValues now(ring_.dtype, arrays_), next(ring_.dtype, arrays_);
@@ -79,6 +80,7 @@ class Backward {
     data.forward.out = const_cast<void*>(out_.At(result));  // which is read here
     data.forward.lse = const_cast<float*>(lse_ + step.first_query);
     data.out_gradient = out_gradient_.At(result);
+    if (lse_gradient_ != nullptr) data.lse_gradient = lse_gradient_ + step.first_query;
     data.query_gradient = terms_of_queries_.At(query);
     data.key_gradient = terms_of_keys_.At(0);
     data.value_gradient = terms_of_values_.At(0);
@@ -113,6 +115,7 @@ class Backward {
   const RingOperands own_;
   const KernelOperand queries_, out_, out_gradient_;
   const float* const lse_;
+  const float* const lse_gradient_;
   const RingBuffer query_sums_{ring_.accum, arrays_.queries.count};
   const RingBuffer terms_of_queries_{ElementType::kFloat32, arrays_.queries.count};
   const RingBuffer terms_of_keys_{ElementType::kFloat32, arrays_.keys.count};
@@ -123,9 +126,9 @@ class Backward {
 }  // namespace
 
 void RingBackward(Comm* comm, const RingAttention& ring, const RingOperands& operands, const void* out,
-                  const float* lse, const void* out_gradient, const RingGradients& gradients) {
+                  const float* lse, const RingOutputGradients& output_gradients, const RingGradients& gradients) {
   CheckRing(ring);
-  Backward(comm, ring, operands, out, lse, out_gradient).Run(gradients);
+  Backward(comm, ring, operands, out, lse, output_gradients).Run(gradients);
 }
 
 }  // namespace amp::dist

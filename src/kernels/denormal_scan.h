@@ -25,8 +25,8 @@ class RowScan {
   void Prepare();
 
   // At most the smallest of the rows' largest magnitudes, rows of zeros aside, and at least the smaller of that and
-  // `enough`, which is above 0; kInfiniteMagnitude where all is 0. Rows are read until they have `enough`. Splits the work among the
-  // threads of the scope (ParallelFor).
+  // `enough`, which is above 0; kInfiniteMagnitude where all is 0. Rows are read until they have `enough`. Splits the
+  // work among the threads of the scope (ParallelFor).
   Magnitude Run(const std::uint16_t* data, Magnitude enough) const;
 
  private:

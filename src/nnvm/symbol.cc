@@ -5,8 +5,8 @@
 #include <unordered_set>
 #include <utility>
 
-#include "nnvm/rewriter.h"
 #include "nnvm/phase.h"
+#include "nnvm/rewriter.h"
 
 namespace amp {
 namespace {

@@ -1,4 +1,4 @@
-"""A training of one rank's part of the data. As a program under mpiexec it writes its result to FOLDER/<rank>.npz."""
+"""A training of one rank's part of the data. As a program under mpiexec it writes the results to FOLDER/<rank>.npz."""
 
 import sys
 

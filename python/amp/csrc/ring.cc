@@ -105,7 +105,7 @@ py::tuple Backward(Comm& comm, const py::object& dout, const py::object& q, cons
       dv(dtype, arguments.values.array.shape());
   ReleaseGil([&] {
     dist::RingBackward(&comm, arguments.ring, arguments.Operands(), result.array.data(), logarithms.array.As<float>(),
-                       gradient.array.data(), {dq.data(), dk.data(), dv.data()});
+                       {gradient.array.data()}, {dq.data(), dk.data(), dv.data()});
   });
   return py::make_tuple(Array{std::move(dq)}, Array{std::move(dk)}, Array{std::move(dv)});
 }

@@ -21,7 +21,7 @@ def ring_attention(
     accum_dtype=None,
     partial_dtype=None,
     merge=None,
-    p_dtype=None,
+    p_dtype="bfloat16",
     key_block=0,
     last_key_first=True,
 ):
@@ -36,8 +36,7 @@ def ring_attention(
     merge: "state" (default) carries maximum, sum and weighted values of a row from step to step, in float32. "lse" adds
         the results of steps, rounded to `partial_dtype`, weighted by their log-sum-exps and rounded to `accum_dtype`
         after each addition. Both are "float32" by default; AMP_CP_ACCUM=bf16 makes them the dtype of q.
-    p_dtype: "bfloat16" rounds the weights before they multiply v; so it is by default where v is bfloat16, else
-        "float32".
+    p_dtype: "bfloat16" (default) or "float32": what weights are rounded to before they multiply v of 16 bits.
     key_block, last_key_first: how many keys a kernel takes at once (0: its own choice), and in which order.
 
     `out` is like q, `lse` float32 (batch, heads, rows) in every layout. Raises ArgumentError.
@@ -68,7 +67,7 @@ def ring_attention_backward(
     accum_dtype=None,
     partial_dtype=None,
     merge=None,
-    p_dtype=None,
+    p_dtype="bfloat16",
     key_block=0,
     last_key_first=True,
 ):

@@ -102,17 +102,19 @@ TEST(RingVariant, ArgumentsComeBeforeTheEnvironmentAndDefaults) {
   unsetenv("AMP_CP_ACCUM");
 }
 
-TEST(RingVariant, RoundsTheWeightsWhereOperandsAreBFloat16) {
+TEST(RingVariant, RoundsTheWeightsWhereOperandsHave16Bits) {
   RingAttention ring;
   for (const ElementType dtype : {ElementType::kFloat32, ElementType::kBFloat16, ElementType::kFloat16}) {
     ring.dtype = dtype;
-    ChooseVariant("", "", "", "", &ring);
-    EXPECT_EQ(ring.p_is_bf16, dtype == ElementType::kBFloat16);
-    ChooseVariant("", "", "", "bfloat16", &ring);
-    EXPECT_TRUE(ring.p_is_bf16);
+    for (const char* name : {"", "bfloat16"}) {
+      ChooseVariant("", "", "", name, &ring);
+      EXPECT_EQ(ring.p_is_bf16, dtype != ElementType::kFloat32);
+    }
     ChooseVariant("", "", "", "float32", &ring);
     EXPECT_FALSE(ring.p_is_bf16);
-    EXPECT_THROW(ChooseVariant("", "", "", "float16", &ring), UnsupportedError);
+    if (dtype != ElementType::kFloat32) {
+      EXPECT_THROW(ChooseVariant("", "", "", "float16", &ring), UnsupportedError);
+    }
     EXPECT_THROW(ChooseVariant("", "", "sum", "", &ring), ArgumentError);
     EXPECT_THROW(ChooseVariant("int8", "", "", "", &ring), ArgumentError);
   }
@@ -202,7 +204,7 @@ TEST(RingAttention, GivesTheResultAndTheGradientOfTheWholeSequence) {
       const RingOperands operands{own[0].data(), own[1].data(), own[2].data()};
       std::vector<float> out(own[0].size()), lse(2 * kChunk), dq(out.size()), dk(out.size()), dv(out.size());
       RingForward(comm, ring, operands, out.data(), lse.data());
-      RingBackward(comm, ring, operands, out.data(), lse.data(), own[3].data(), {dq.data(), dk.data(), dv.data()});
+      RingBackward(comm, ring, operands, out.data(), lse.data(), {own[3].data()}, {dq.data(), dk.data(), dv.data()});
       EXPECT_EQ(comm->bytes_sent(), 2 * (kSize - 1) * 2 * own[1].size() * 4 + (kSize - 1) * 2 * own[1].size() * 4);
       for (std::size_t i = 0; i < out.size(); ++i) {
         const std::int64_t at = rows[i / kWidth] * kWidth + static_cast<std::int64_t>(i % kWidth);

@@ -520,6 +520,29 @@ OpCase DrawContribAttention(Random& random) {
   return c;
 }
 
+// One rank: the whole sequence. It has kernels for both backends.
+OpCase DrawRingAttention(Random& random) {
+  const DType dtype = random.Of({DType::kFloat32, DType::kBFloat16, DType::kFloat16});
+  const std::int64_t batch = random.Size(3), rows = 2 * random.Int(1, 5), kv_heads = random.Int(1, 3);
+  const std::int64_t heads = kv_heads * random.Int(1, 3), size = random.Size(20), value_size = random.Size(20);
+  const bool batch_first = random.Chance(0.5);
+  const auto shape = [&](std::int64_t of_heads, std::int64_t of_size) {
+    return batch_first ? Shape{batch, rows, of_heads, of_size} : Shape{rows, batch, of_heads, of_size};
+  };
+  OpCase c{{{"scale", "0.125"}},
+           {{{dtype, shape(heads, size)}}, {{dtype, shape(kv_heads, size)}}, {{dtype, shape(kv_heads, value_size)}}},
+           AttentionError(IsLowPrecision(dtype) ? DType::kBFloat16 : dtype, size, rows, 0.125)};
+  if (!batch_first || random.Chance(0.5)) c.attrs["layout"] = batch_first ? "bshd" : "sbhd";
+  Maybe(random, &c.attrs, "causal", PrintAttr(random.Chance(0.5)));
+  Maybe(random, &c.attrs, "p_dtype", random.Of({"bfloat16", "float32"}));
+  Maybe(random, &c.attrs, "accum_dtype", random.Of({std::string("float32"), NameOf(dtype)}));
+  Maybe(random, &c.attrs, "partial_dtype", random.Of({std::string("float32"), NameOf(dtype)}));
+  if (random.Chance(0.3)) c.attrs["merge"] = "lse";
+  Maybe(random, &c.attrs, "key_block", PrintAttr(random.Int(0, 4)));
+  Maybe(random, &c.attrs, "last_key_first", PrintAttr(random.Chance(0.5)));
+  return c;
+}
+
 OpCase DrawDeconvolution(Random& random) {
   OpCase c;
   const int n = Rank(random, 1, 3);
@@ -573,6 +596,7 @@ const std::vector<OpRow>& ArrayOpRows() {
       {"_contrib_attention", DrawContribAttention},
       {"_contrib_interleaved_matmul_selfatt_qk", DrawSelfAttentionQK},
       {"_contrib_interleaved_matmul_selfatt_valatt", DrawSelfAttentionValAtt},
+      {"_contrib_ring_attention", DrawRingAttention},
       {"_copy", DrawMove},
       {"_npi_add", DrawMixed},
       {"_npi_multiply", DrawMixed},

@@ -454,6 +454,7 @@ const std::vector<OpRow>& GradientOpRows() {
       OfGradients("_backward_box_nms", "_contrib_box_nms"),
       {"_backward_average", DrawBackwardAverage},
       OfAttention("_backward_contrib_attention", "_contrib_attention", true),
+      OfAttention("_backward_contrib_ring_attention", "_contrib_ring_attention", true),
       {"_backward_diff", DrawBackwardDiff},
       OfGradients("_backward_npi_dot", "_npi_dot"),
       OfGradients("_backward_npi_matmul", "_npi_matmul"),

@@ -288,6 +288,53 @@ operator("_amp_attention", attention, draw_separate_attention)
 operator("_amp_interleaved_attention", interleaved_attention, draw_interleaved_attention)
 
 
+def ring_attention(attrs, query, key, value):
+    """Of one rank, which has the whole sequence: the result and the log-sum-exps."""
+    axes = (0, 2, 1, 3) if attrs.get("layout", "bshd") == "bshd" else (1, 2, 0, 3)
+    q, k, v = (wide(array).transpose(axes) for array in (query, key, value))
+    k, v = (np.repeat(array, q.shape[1] // array.shape[1], axis=1) for array in (k, v))
+    rows = q.shape[2]
+    shown = np.tri(rows, dtype=bool) if attrs.get("causal", True) else np.ones((rows, rows), bool)
+    scale = float(np.float32(attrs.get("scale", q.shape[3] ** -0.5)))
+    is_low = query.dtype != np.float32
+    y, error = attend(q, k, v, scale, shown, is_low)
+    scores = np.where(shown, scale * (q @ k.swapaxes(-1, -2)), -np.inf)
+    lse = np.logaddexp.reduce(scores, axis=-1)
+    products = scale * np.max(np.abs(q) @ np.abs(k).swapaxes(-1, -2), axis=-1, initial=0)
+    back = np.argsort(axes)
+    # A result that is rounded for the sum over steps has been rounded once more.
+    error = error + (2**16 * np.abs(y) if is_low else 0)
+    bound = (q.shape[-1] + 8) * products + 2 * rows + 64 + 4 * np.abs(lse)
+    return [
+        Expected(y.transpose(back), query.dtype, error.transpose(back)),
+        Expected(lse, np.dtype(np.float32), bound),
+    ]
+
+
+def draw_ring_attention(d):
+    dtype = d.of([np.dtype(np.float32), np.dtype(np.float16), BFLOAT16])
+    batch, rows, kv_heads, size = d.int(1, 3), 2 * d.int(1, 6), d.int(1, 3), d.int(1, 20)
+    heads, value_size = kv_heads * d.int(1, 3), d.int(1, 20)
+    attrs = d.some(
+        causal=d.flag(),
+        scale=d.of([0.5, 0.125]),
+        layout=d.of(["bshd", "sbhd"]),
+        accum_dtype=d.of(["float32", dtype.name]),
+        partial_dtype=d.of(["float32", dtype.name]),
+        p_dtype=d.of(["bfloat16", "float32"]),
+        key_block=d.int(0, 5),
+        last_key_first=d.flag(),
+    )
+    low = {attrs.get("accum_dtype", "float32"), attrs.get("partial_dtype", "float32")} != {"float32"}
+    attrs |= d.some(merge="lse" if low else d.of(["lse", "state"]))
+    first = (batch, rows) if attrs.get("layout", "bshd") == "bshd" else (rows, batch)
+    shapes = (heads, size), (kv_heads, size), (kv_heads, value_size)
+    return Case(attrs, [d.array((*first, *shape), dtype) for shape in shapes])
+
+
+operator("_contrib_ring_attention", ring_attention, draw_ring_attention)
+
+
 # ---- reductions ----------------------------------------------------------------------------------
 
 
