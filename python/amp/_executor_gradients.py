@@ -3,6 +3,7 @@
 import numpy as np
 
 from . import _core
+from ._alternate import added_counts
 from .base import ArgumentError, did_you_mean
 
 
@@ -60,6 +61,38 @@ class RunsWithGradients:
     def training_summary(self):
         """What the plan of runs with gradients consists of, as `summary` tells it of plain ones; None without one."""
         return None if self._runs is None else self._runs.handle.summary()
+
+    def alternate_counts(self):
+        """{node: {'phase', 'native', 'f32', 'scaled'}}: which implementation ran how often since the last call.
+
+        The nodes are those that sum up products of bfloat16 operands; 'phase' is 'forward' or 'backward'. 'native' are
+        runs with bfloat16 instructions, 'f32' those in float32 (all of them on a CPU without such instructions, and on
+        the reference backend), 'scaled' those with operands scaled by powers of two. See amp.alternate.
+
+        >>> sym, args, aux = amp.load("model-symbol.json", "model-0000.params")
+        >>> run = amp.Executor(sym, args, aux, {"data": (2, 4)})  # float32
+        >>> run.alternate_counts()
+        {}
+        """
+        training = {} if self._runs is None else self._runs.handle.alternate_counts()
+        return added_counts(self._handle.alternate_counts(), training)
+
+    def flushed_counts(self):
+        """{node: {'phase', 'runs', 'operands', 'results'}}: what bfloat16 instructions made zero since the last call.
+
+        'operands' counts denormal elements (below 1.18e-38) that the node's sums of products read as zero, 'results'
+        elements that are zero, but are not if the sums are computed in float32; of all runs together. Empty unless the
+        executor was made with `count_denormals=True`, and on CPUs without such instructions. Nodes that keep small
+        numbers (amp.alternate) do not count.
+
+        >>> sym, args, aux = amp.load("model-symbol.json", "model-0000.params")
+        >>> run = amp.Executor(sym, args, aux, {"data": (2, 4)}, count_denormals=True)  # float32
+        >>> _ = run(np.ones((2, 4), "float32"))
+        >>> run.flushed_counts()
+        {}
+        """
+        training = {} if self._runs is None else self._runs.handle.flushed_counts()
+        return added_counts(self._handle.flushed_counts(), training)
 
     def profile_training(self, *args, runs=20, **kwargs):
         """Runs forward and backward `runs` times and once before; returns an `amp.profiling.Profile` of both.

@@ -5,7 +5,6 @@ import warnings
 import numpy as np
 
 from . import _core
-from ._alternate import added_counts
 from ._arrays import readable
 from ._executor_gradients import RunsWithGradients, near_matches, profile_of
 from ._gradient_runs import GradientRuns, array_of, requests_of
@@ -18,34 +17,32 @@ from .sym.slots import inputs_of
 class Executor(RunsWithGradients):
     """A model bound to input shapes, ready to be called.
 
-    Executor(sym, arg_params, aux_params, input_shapes): `input_shapes` is {name: shape} for every
-    argument without an array; labels that inference does not read may be left out. Arrays of names
-    that the symbol lacks are ignored. Arrays are NDArrays, NumPy arrays or DLPack producers; an executor
-    keeps what it needs of parameters in memory of its own, so changing them later has no effect.
+    Executor(sym, arg_params, aux_params, input_shapes): `input_shapes` is {name: shape} for every argument without an
+    array; labels that inference does not read may be left out. Arrays of names that the symbol lacks are ignored.
+    Arrays are NDArrays, NumPy arrays or DLPack producers; an executor keeps what it needs of parameters in memory of
+    its own, so changing them later has no effect.
 
     input_dtypes: {name: dtype} or one dtype for all inputs; float32 where nothing is said.
     backend: 'onednn' or 'reference'; by default what the variable AMP_BACKEND says, else 'onednn'.
     reduce_precision: a dtype ('bfloat16', 'float16') to convert the model to before it is bound, as
-        `convert_model(..., cast_params_offline=True)` does, or a dict {option: value} of the options of
-        `convert_model`. A CPU without bfloat16 arithmetic runs the model as it is, with a warning, unless
-        the dict has 'emulate': True.
-    mode: 'fast' keeps chains of operators in float32 inside, folds batch norms and may choose other algorithms;
-        'exact' gives every tensor the value that it would have if each node ran alone, on any number of threads.
+        `convert_model(..., cast_params_offline=True)` does, or a dict {option: value} of its options. A CPU without
+        bfloat16 arithmetic runs the model as it is, with a warning, unless the dict has 'emulate': True.
+    mode: 'fast' keeps chains of operators in float32 inside, folds batch norms and may choose other algorithms; 'exact'
+        gives every tensor the value that it would have if each node ran alone, on any number of threads.
     num_threads: of one run; by default OMP_NUM_THREADS, or as many as there are CPUs that this process may use (its
         affinity mask, a cgroup's quota). A run uses fewer where others need them, with the same bits.
     monitor: whether `run_monitored` will be called: a second plan is built for it.
     tiling_accum, tile_k: sum the products of dense layers and matrix products in tiles of `tile_k`, and add up the
         tiles in float32 ('fp32') or in bfloat16 ('bf16', rounded after each tile). Nodes whose own attributes
         `__tiling_accum__` and `__tile_k__` say something follow these.
-
     machine: 'this' machine (or what the variable AMP_MACHINE names), a class of machines, a machine file, or 'any'. Low
         precision is used where it pays on that machine: policies 'default' and 'optimal' decide by predicted times, and
         in mode 'fast' a model that was converted before runs in float32 what is faster so. A warning says what was
         decided. 'any' runs models as they were converted. An option 'machine' of reduce_precision says the same. See
         amp.convert_model and docs/precision.md.
-    tune: whether to time the kernels that may compute the model's layers, for these shapes and threads, and to keep
-        the fastest in the machine's file. Takes some hundred runs. Later executors on this machine do as that record
-        says without timing anything. See docs/machines.md.
+    tune: whether to time the kernels that may compute the model's layers, for these shapes and threads, and to keep the
+        fastest in the machine's file. Takes some hundred runs. Later executors on this machine do as that record says
+        without timing anything. See docs/machines.md.
     grad_req: 'null' (no gradients), or what `backward` does with the gradient of each argument: 'write' or 'add', for
         all arguments of float dtypes, or a list in the order of `list_arguments`, or a dict {argument: request}. Such
         an executor shares the arrays of parameters: each run sees what they hold then, see `forward`.
@@ -53,9 +50,8 @@ class Executor(RunsWithGradients):
     memory_budget: with a grad_req, the most bytes of results that are kept for `backward`; others are computed again.
 
     Raises ArgumentError, GraphError or UnsupportedError; missing arrays are all named at once.
-
-    Calls from several threads are made one after the other. In a child process after fork() an
-    executor of the parent raises Error (unless it has one thread); build a new one there.
+    Calls from several threads take turns. In a child process after fork() an executor of the parent raises Error
+    (unless it has one thread); build a new one there.
 
     >>> sym, args, aux = amp.load("model-symbol.json", "model-0000.params")
     >>> run = amp.Executor(sym, args, aux, {"data": (2, 4)})
@@ -220,38 +216,6 @@ class Executor(RunsWithGradients):
         reshaped._runs = None
         reshaped._set(self._handle.reshape({**(input_shapes or {}), **shapes}), self._accepted_names)
         return reshaped
-
-    def alternate_counts(self):
-        """{node: {'phase', 'native', 'f32', 'scaled'}}: which implementation ran how often since the last call.
-
-        The nodes are those that sum up products of bfloat16 operands; 'phase' is 'forward' or 'backward'. 'native' are
-        runs with bfloat16 instructions, 'f32' those in float32 (all of them on a CPU without such instructions, and on
-        the reference backend), 'scaled' those with operands scaled by powers of two. See amp.alternate.
-
-        >>> sym, args, aux = amp.load("model-symbol.json", "model-0000.params")
-        >>> run = amp.Executor(sym, args, aux, {"data": (2, 4)})  # float32
-        >>> run.alternate_counts()
-        {}
-        """
-        training = {} if self._runs is None else self._runs.handle.alternate_counts()
-        return added_counts(self._handle.alternate_counts(), training)
-
-    def flushed_counts(self):
-        """{node: {'phase', 'runs', 'operands', 'results'}}: what bfloat16 instructions made zero since the last call.
-
-        'operands' counts denormal elements (below 1.18e-38) that the node's sums of products read as zero, 'results'
-        elements that are zero, but are not if the sums are computed in float32; of all runs together. Empty unless the
-        executor was made with `count_denormals=True`, and on CPUs without such instructions. Nodes that keep small
-        numbers (amp.alternate) do not count.
-
-        >>> sym, args, aux = amp.load("model-symbol.json", "model-0000.params")
-        >>> run = amp.Executor(sym, args, aux, {"data": (2, 4)}, count_denormals=True)  # float32
-        >>> _ = run(np.ones((2, 4), "float32"))
-        >>> run.flushed_counts()
-        {}
-        """
-        training = {} if self._runs is None else self._runs.handle.flushed_counts()
-        return added_counts(self._handle.flushed_counts(), training)
 
     @property
     def input_names(self):

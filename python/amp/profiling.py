@@ -118,7 +118,7 @@ class Profile:
             "" if part is None else f"{100 * part:.0f} %",
             f"{_rate(step['bytes'], step['mean_seconds']):.1f}",
             step["work"],
-            step["implementation"] + (f" [{step['alternate']}]" if step["alternate"] else ""),
+            step["implementation"] + (f" [{step['alternate']}]" if step.get("alternate") else ""),
             step["layout"],
             step["node"],
         )

@@ -1,6 +1,8 @@
 // Ranks of MPI, for C++ programs. The library itself links no MPI: whoever includes this header compiles it with
-// theirs. (In Python `amp.distributed.mpi` does the same through mpi4py.)
+// theirs, and finds nothing in it without one. (In Python `amp.distributed.mpi` does the same through mpi4py.)
 #pragma once
+
+#if __has_include(<mpi.h>)
 
 #include <mpi.h>
 #include <sched.h>
@@ -119,3 +121,5 @@ class MpiComm : public Comm {
 };
 
 }  // namespace amp::dist
+
+#endif  // __has_include(<mpi.h>)

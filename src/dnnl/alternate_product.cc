@@ -140,17 +140,17 @@ AlternateProduct::Way AlternateProduct::MakeWay(PreparedPrimitive prepared, bool
   const auto take = [&way](std::size_t bytes) { return std::exchange(way.bytes, way.bytes + Padded(bytes)); };
   std::size_t scratchpad = way.prepared.scratchpad.get_size(), spare = 0;
   for (std::size_t i = 0; i < layouts_.size(); ++i) {
-    const Desc& wanted = way.prepared.sum_input == i ? way.prepared.outputs[0] : way.prepared.inputs[i];
+    const Desc& needed = way.prepared.sum_input == i ? way.prepared.outputs[0] : way.prepared.inputs[i];
     Reorder reorder;
-    if (wanted != layouts_[i]) {
-      const auto described = PrepareReorder(layouts_[i], wanted);
+    if (needed != layouts_[i]) {
+      const auto described = PrepareReorder(layouts_[i], needed);
       if (!described) throw UnsupportedError("the library cannot reorder an operand");
       reorder.primitive = BuildPrimitive(*described);
       reorder.scratchpad = described->scratchpad;
       scratchpad = std::max(scratchpad, reorder.scratchpad.get_size());
       if (scales) spare = std::max(spare, layouts_[i].get_size());
     }
-    if (scales || reorder.primitive) reorder.offset = take(wanted.get_size());
+    if (scales || reorder.primitive) reorder.offset = take(needed.get_size());
     way.reorders.push_back(std::move(reorder));
   }
   way.scratchpad = take(scratchpad);

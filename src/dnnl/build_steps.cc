@@ -28,11 +28,11 @@ bool PrefersScaled(const Step& step, const LaidOutProgram& program, const Machin
 
 // What products of bfloat16 run where that is too inexact, or are compared with.
 void AddAlternate(const Step& source, const LaidOutProgram& program, const std::optional<PreparedPrimitive>& prepared,
-                  const CompileOptions& options, CompiledStep* step) {
+                  const BuildOptions& options, CompiledStep* step) {
   if (!prepared || step->implementation != Implementation::kNative) return;
   const bool may_differ = source.alternate && *source.alternate != AlternateMode::kF32;
   if (may_differ) {
-    const bool prefers_scaled = PrefersScaled(source, program, options.machine.get());
+    const bool prefers_scaled = PrefersScaled(source, program, options.machine);
     step->alternate = std::make_shared<const AlternateProduct>(source, *prepared, program, prefers_scaled);
   } else if (options.count_denormals && AlternateProduct::IsPossible(source, *prepared, program.TypesOf(source).inputs,
                                                                      program.TypesOf(source).outputs[0])) {
@@ -42,7 +42,7 @@ void AddAlternate(const Step& source, const LaidOutProgram& program, const std::
 
 }  // namespace
 
-std::shared_ptr<CompiledPlan> BuildSteps(LaidOutProgram* program, const CompileOptions& options) {
+std::shared_ptr<CompiledPlan> BuildSteps(LaidOutProgram* program, const BuildOptions& options) {
   auto plan = std::make_shared<CompiledPlan>();
   for (std::size_t i = 0; i < program->program.steps.size(); ++i) {
     const auto& prepared = program->prepared[i];

@@ -3,13 +3,21 @@
 
 #include <memory>
 
-#include "dnnl/compile.h"
 #include "dnnl/compiled_plan.h"
+
+namespace amp {
+class MachineTable;
+}  // namespace amp
 
 namespace amp::onednn {
 
+struct BuildOptions {
+  const MachineTable* machine =
+      nullptr;                   // its times say which alternate implementation is the faster one; null: scaling
+  bool count_denormals = false;  // products count what bfloat16 instructions lose
+};
+
 // Everything but where the memory is. Scratch memory becomes values of the program.
-// The times of options.machine say which alternate implementation is the faster one; without a machine, scaling is.
-std::shared_ptr<CompiledPlan> BuildSteps(LaidOutProgram* program, const CompileOptions& options);
+std::shared_ptr<CompiledPlan> BuildSteps(LaidOutProgram* program, const BuildOptions& options);
 
 }  // namespace amp::onednn

@@ -133,7 +133,7 @@ std::shared_ptr<const Plan> Compile(const Model& model, const CompileOptions& op
   // ShareSums: adds the copies that primitives which add to their destination need.
   program = ShareSums(std::move(program));
   // BuildSteps: from here on it is known how much scratch memory each step needs.
-  const std::shared_ptr<CompiledPlan> compiled = BuildSteps(&program, options);
+  const std::shared_ptr<CompiledPlan> compiled = BuildSteps(&program, {options.machine.get(), options.count_denormals});
   compiled->num_threads = num_threads;
   compiled->keeps_denormals = keeps_denormals;
   // PlanMemory: after it every value has its place.

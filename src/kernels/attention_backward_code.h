@@ -105,7 +105,7 @@ void MultiplyBlock(std::int64_t num_rows, std::int64_t num_columns, Left a, Righ
     for (std::int64_t row = 0; row < num_rows; row += kStrip) {
       const StripRange& range = ranges[row / kStrip];
       const std::int64_t width = Smaller(kPanel, range.num_columns - column), depth = range.end_unit - range.first_unit;
-      if (width <= 0 || depth <= 0) continue;
+      if (width <= 0 || (depth <= 0 && adds)) continue;  // sums of nothing are written, too
       const Left left{a.data + row * a.row + range.first_unit * a.unit, a.row, a.unit};
       StripOf<V>(Smaller(kStrip, num_rows - row), (width + V::kLanes - 1) / V::kLanes)(
           left, panel + range.first_unit * b.unit, b.unit, depth, adds, c + row * c_row + column, c_row);

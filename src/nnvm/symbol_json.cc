@@ -24,6 +24,15 @@ constexpr std::size_t kMaxNodes = 1u << 28;
 constexpr std::size_t kFreeOutputs = 1u << 16;
 constexpr std::size_t kOutputsPerEntry = 64;
 
+// What the mark says, which is no attribute of the node.
+Phase TakePhase(AttrMap* attrs) {
+  const auto mark = attrs->find(kBackwardAttr);
+  if (mark == attrs->end()) return Phase::kForward;
+  const bool is_backward = mark->second == "1";
+  attrs->erase(mark);
+  return is_backward ? Phase::kBackward : Phase::kForward;
+}
+
 class Reader {
  public:
   explicit Reader(const std::string& source) : source_(source) {}
@@ -248,10 +257,7 @@ class Reader {
     spec.op = raw.op == "null" ? nullptr : OpRegistry::Get().Find(kMXNetDomain, raw.op);
     spec.name = std::move(raw.name);
     spec.attrs = std::move(raw.attrs);
-    if (const auto mark = spec.attrs.find(kBackwardAttr); mark != spec.attrs.end()) {
-      if (mark->second == "1") spec.phase = Phase::kBackward;
-      spec.attrs.erase(mark);
-    }
+    spec.phase = TakePhase(&spec.attrs);
     for (const auto& [id, index] : raw.inputs) {
       spec.inputs.push_back(EntryOf(id, index, "node '" + Quotable(spec.name) + "'"));
     }

@@ -1,4 +1,5 @@
 // Attention over a sequence that is cut over ranks, and its gradient: src/dist/ring.h in graphs.
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <optional>
@@ -6,6 +7,7 @@
 #include "dist/local_comm.h"
 #include "dist/ring_backward.h"
 #include "dist/ring_forward.h"
+#include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
@@ -125,15 +127,27 @@ void InferShape(ShapeRelation& r) {
   r.Out(1, LseOf(r.node().params<RingParam>(), r.in(0)));
 }
 
-void RequireKernelType(DTypeRelation& r, int i) {
-  r.InIsFloat(i);
-  if (r.in(i) == DType::kFloat64) FailAt(r.node(), "a ring takes float32, bfloat16 and float16, got float64");
-}
+// float64 is for comparisons: it runs on one rank.
+DType StatisticsDTypeOf(DType dtype) { return dtype == DType::kFloat64 ? dtype : DType::kFloat32; }
 
 void InferDType(DTypeRelation& r) {
   r.Same({0, 1, 2}, {0});
-  RequireKernelType(r, 0);
-  r.Out(1, DType::kFloat32);
+  r.InIsFloat(0);
+  if (IsKnown(r.in(0))) r.Out(1, StatisticsDTypeOf(r.in(0)));
+}
+
+// What the operator of one rank gives: what float64, in which no ring runs, is compared with.
+void RunOnOneRank(const Node& node, const char* op, std::span<const NDArray> in, std::span<NDArray> out) {
+  if (CommOfThisRun()->size() > 1) {
+    throw UnsupportedError(node.Describe() + ": several ranks take float32, bfloat16 and float16, got float64");
+  }
+  AttrMap attrs{{"last_key_first", node.params<RingParam>().last_key_first ? "True" : "False"}};
+  for (const char* name : {"causal", "scale", "layout", "p_dtype", "key_block", "lse_gradient"}) {
+    if (const std::string* text = node.FindAttr(name)) attrs[name] = *text;
+  }
+  const NodePtr plain = Node::Make(
+      {&OpRegistry::Get().Require(kMXNetDomain, op), node.name(), std::move(attrs), node.inputs(), {}, node.phase()});
+  plain->op()->Find<ReferenceKernel>()->run(*plain, in, out);
 }
 
 // An output that nobody reads has no memory.
@@ -141,13 +155,52 @@ NDArray OutputOrScratch(const NDArray& output, DType dtype, const Shape& shape) 
   return output.defined() ? output : NDArray(dtype, shape);
 }
 
+using Run = void (*)(const Node& node, std::span<const NDArray> in, std::span<NDArray> out);
+
+NDArray InFloat32(const NDArray& array) {
+  if (!array.defined() || array.dtype() == DType::kFloat32) return array;
+  NDArray wide(DType::kFloat32, array.shape());
+  Store(Numbers<float>(array), wide);
+  return wide;
+}
+
+// `run` knows one dtype of operands and results beside float32 statistics. Where results are declared to be of another,
+// it works in float32.
+void RunInOneDType(const Node& node, std::span<const NDArray> in, std::span<NDArray> out, int num_statistics, Run run) {
+  const DType dtype = out[0].defined() ? out[0].dtype() : in[0].dtype();
+  const auto differs = [&](const NDArray& array) {
+    return array.defined() && array.dtype() != dtype && array.dtype() != DType::kFloat32;
+  };
+  const bool is_one =
+      std::none_of(in.begin(), in.end(), differs) && std::none_of(out.begin(), out.end(), differs) &&
+      std::count_if(in.begin(), in.end(), [&](const NDArray& a) { return a.dtype() != dtype; }) <= num_statistics;
+  if (is_one) return run(node, in, out);
+  std::vector<NDArray> wide_in, wide_out;
+  for (const NDArray& array : in) wide_in.push_back(InFloat32(array));
+  for (const NDArray& array : out) {
+    wide_out.push_back(array.defined() ? NDArray(DType::kFloat32, array.shape()) : NDArray());
+  }
+  AttrMap attrs = node.attrs();
+  attrs.erase("accum_dtype");
+  attrs.erase("partial_dtype");
+  run(*node.WithAttrs(std::move(attrs)), wide_in, wide_out);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (out[i].defined()) Store(Numbers<float>(wide_out[i]), out[i]);
+  }
+}
+
 void Forward(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
   const auto& p = node.params<RingParam>();
+  if (in[0].dtype() == DType::kFloat64) return RunOnOneRank(node, "_contrib_attention", in, out);
   const RingAttention ring = RingOf(p, in[0], in[1], in[2]);
   const NDArray result = OutputOrScratch(out[0], in[0].dtype(), ResultOf(in[0].shape(), in[2].shape()));
   const NDArray lse = OutputOrScratch(out[1], DType::kFloat32, LseOf(p, in[0].shape()));
   dist::RingForward(CommOfThisRun().get(), ring, {in[0].data(), in[1].data(), in[2].data()}, result.data(),
                     lse.As<float>());
+}
+
+void ForwardInOneDType(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+  RunInOneDType(node, in, out, 0, Forward);
 }
 
 // ---- the gradient ----
@@ -178,15 +231,21 @@ void InferGradientShape(ShapeRelation& r) {
 void InferGradientDType(DTypeRelation& r) {
   const auto& p = r.node().params<RingParam>();
   const int q = FirstOperand(p);
-  r.Same({0, q, q + 1, q + 2, q + 3}, {0, 1, 2});
-  RequireKernelType(r, 0);
-  r.In(q + 4, DType::kFloat32);
-  if (p.lse_gradient) r.In(1, DType::kFloat32);
+  r.Same({q, q + 1, q + 2}, {0, 1, 2});
+  r.InIsFloat(q);
+  for (const int i : {0, q + 3}) {
+    if (IsKnown(r.in(q)) && !IsKnown(r.in(i))) r.In(i, r.in(q));
+    r.InIsFloat(i);
+  }
+  if (!IsKnown(r.in(q))) return;
+  r.In(q + 4, StatisticsDTypeOf(r.in(q)));
+  if (p.lse_gradient) r.In(1, StatisticsDTypeOf(r.in(q)));
 }
 
 void Backward(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
   const auto& p = node.params<RingParam>();
   const std::size_t q = static_cast<std::size_t>(FirstOperand(p));
+  if (in[q].dtype() == DType::kFloat64) return RunOnOneRank(node, "_backward_contrib_attention", in, out);
   const RingAttention ring = RingOf(p, in[q], in[q + 1], in[q + 2]);
   std::vector<NDArray> gradients;
   for (std::size_t i = 0; i < 3; ++i)
@@ -194,6 +253,10 @@ void Backward(const Node& node, std::span<const NDArray> in, std::span<NDArray> 
   dist::RingBackward(CommOfThisRun().get(), ring, {in[q].data(), in[q + 1].data(), in[q + 2].data()}, in[q + 3].data(),
                      in[q + 4].As<float>(), {in[0].data(), p.lse_gradient ? in[1].As<float>() : nullptr},
                      {gradients[0].data(), gradients[1].data(), gradients[2].data()});
+}
+
+void BackwardInOneDType(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+  RunInOneDType(node, in, out, node.params<RingParam>().lse_gradient ? 2 : 1, Backward);
 }
 
 void SetGradients(GradientContext& c) {
@@ -219,7 +282,7 @@ void SetGradients(GradientContext& c) {
         .Set(DTypeRule{InferGradientDType})
         .Set(AmpFacts{Arithmetic::kAccumulates})
         .Set(NoGradient{"second derivatives of attention are not implemented"})
-        .Set(ReferenceKernel{Backward});
+        .Set(ReferenceKernel{BackwardInOneDType});
 
 [[maybe_unused]] const auto kCard =
     RegisterOp<RingParam>("_contrib_ring_attention")
@@ -237,7 +300,7 @@ void SetGradients(GradientContext& c) {
         .Set(DTypeRule{InferDType})
         .Set(AmpFacts{Arithmetic::kAccumulates})
         .Set(GradientRule{SetGradients})
-        .Set(ReferenceKernel{Forward});
+        .Set(ReferenceKernel{ForwardInOneDType});
 
 }  // namespace
 }  // namespace amp

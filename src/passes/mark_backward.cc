@@ -38,15 +38,15 @@ std::vector<NodeEntry> WithPhases(const Graph& graph, const std::vector<Phase>& 
 }
 
 std::vector<bool> NodesNamed(const Graph& graph, const std::vector<std::string>& names) {
-  const std::set<std::string> wanted(names.begin(), names.end());
+  const std::set<std::string> asked_for(names.begin(), names.end());
   std::vector<bool> found(graph.num_nodes());
   std::vector<std::string> known;
   for (NodeId id = 0; id < graph.num_nodes(); ++id) {
     known.push_back(graph.node(id).name());
-    found[id] = wanted.contains(known.back());
+    found[id] = asked_for.contains(known.back());
   }
   std::string problems;
-  for (const std::string& name : wanted) {
+  for (const std::string& name : asked_for) {
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
     problems += fmt::format("\n  no node is named '{}'{}", Quotable(name), NearMatches(name, known));
   }

@@ -29,6 +29,38 @@ CallSpec ReferenceCall(const NodePtr& node, const ReferenceKernel& kernel, std::
   return {std::move(run), node->op_name()};
 }
 
+bool IsOwn(const StepSpec& spec) {
+  return KindOf(spec).is_view || std::holds_alternative<ChannelSumsSpec>(spec) ||
+         std::holds_alternative<ScaleShiftSpec>(spec) || std::holds_alternative<MapSpec>(spec) ||
+         std::holds_alternative<KernelSpec>(spec) || std::holds_alternative<CastSpec>(spec) ||
+         std::holds_alternative<PoolingGradientSpec>(spec) || std::holds_alternative<PadSpec>(spec);
+}
+
+// A rule need not know how to make every output; the node is not lowered by it where one that is read is missing.
+bool HasAllOutputs(const LowerContext& context) {
+  for (int i = 0; i < context.node().num_outputs(); ++i) {
+    if (context.is_read(i) && context.outputs()[i] == kNoValue) return false;
+  }
+  return true;
+}
+
+bool HasEmptyInput(const LowerContext& context) {
+  for (std::size_t i = 0; i < context.node().inputs().size(); ++i) {
+    if (!IsIgnored(context.node(), i) && context.in_type(static_cast<int>(i)).shape.size() == 0) return true;
+  }
+  return false;
+}
+
+bool TouchesBFloat16(const Graph& graph, const Types& types, NodeId id) {
+  const auto is_bf16 = [&](EntryId entry) { return types[entry].dtype == DType::kBFloat16; };
+  const auto inputs = graph.InputsOf(id);
+  if (std::any_of(inputs.begin(), inputs.end(), is_bf16)) return true;
+  for (int i = 0; i < graph.node(id).num_outputs(); ++i) {
+    if (is_bf16(graph.EntryOf(id, i))) return true;
+  }
+  return false;
+}
+
 class Lowerer {
  public:
   Lowerer(const Model& model, const LowerOptions& options)
@@ -126,20 +158,11 @@ class Lowerer {
   std::optional<AlternateMode> AlternateOfNode(NodeId id) const {
     const Node& node = graph_.node(id);
     const std::optional<AlternateMode> mode = AlternateOf(node, options_.alternate);
-    if (!mode || FactsOf(node).arithmetic == Arithmetic::kMovesData || !TouchesBFloat16(id)) return std::nullopt;
+    if (!mode || FactsOf(node).arithmetic == Arithmetic::kMovesData || !TouchesBFloat16(graph_, types_, id))
+      return std::nullopt;
     const bool multiplies_bfloat16 =
         FactsOf(node).arithmetic == Arithmetic::kAccumulates && options_.native_bf16 && !InFloat32(id);
     return multiplies_bfloat16 ? mode : AlternateMode::kF32;
-  }
-
-  bool TouchesBFloat16(NodeId id) const {
-    const auto is_bf16 = [&](EntryId entry) { return types_[entry].dtype == DType::kBFloat16; };
-    const auto inputs = graph_.InputsOf(id);
-    if (std::any_of(inputs.begin(), inputs.end(), is_bf16)) return true;
-    for (int i = 0; i < graph_.node(id).num_outputs(); ++i) {
-      if (is_bf16(graph_.EntryOf(id, i))) return true;
-    }
-    return false;
   }
 
   void Finish(NodeId id, const LowerContext& context) {
@@ -206,33 +229,11 @@ class Lowerer {
     return false;
   }
 
-  static bool IsOwn(const StepSpec& spec) {
-    return KindOf(spec).is_view || std::holds_alternative<ChannelSumsSpec>(spec) ||
-           std::holds_alternative<ScaleShiftSpec>(spec) || std::holds_alternative<MapSpec>(spec) ||
-           std::holds_alternative<KernelSpec>(spec) || std::holds_alternative<CastSpec>(spec) ||
-           std::holds_alternative<PoolingGradientSpec>(spec) || std::holds_alternative<PadSpec>(spec);
-  }
-
   static bool LowerByKernel(LowerContext* context) {
     const auto* rule = context->node().op()->Find<KernelRule>();
     if (rule == nullptr) return false;
     const bool has_bodies = !context->node().subgraphs().empty();
     return (has_bodies || !HasEmptyInput(*context)) && rule->lower(*context) && HasAllOutputs(*context);
-  }
-
-  // A rule need not know how to make every output; the node is not lowered by it where one that is read is missing.
-  static bool HasAllOutputs(const LowerContext& context) {
-    for (int i = 0; i < context.node().num_outputs(); ++i) {
-      if (context.is_read(i) && context.outputs()[i] == kNoValue) return false;
-    }
-    return true;
-  }
-
-  static bool HasEmptyInput(const LowerContext& context) {
-    for (std::size_t i = 0; i < context.node().inputs().size(); ++i) {
-      if (!IsIgnored(context.node(), i) && context.in_type(static_cast<int>(i)).shape.size() == 0) return true;
-    }
-    return false;
   }
 
   // Low-precision tensors are storage only: arithmetic happens in float32 between own conversions.

@@ -149,7 +149,6 @@ def test_an_optimizer_of_ones_own():
         (lambda: mx.metric.Accuracy().update([mx.nd.ones((2,))], []), "labels and predictions do not fit: 1 and 0"),
         (lambda: mx.metric.F1().update([mx.nd.array([0, 1, 2])], [mx.nd.ones((3, 2))]), "is for two classes"),
         (lambda: mx.metric.CompositeEvalMetric().get_metric(0), "none at 0"),
-        (lambda: mx.kv.create("dist_sync"), "of one machine"),
         (lambda: mx.kv.create().push("w", mx.nd.ones((1,))), "the key 'w' has no value"),
         (lambda: mx.kv.create().save_optimizer_states("x"), "the store has no optimizer"),
     ],

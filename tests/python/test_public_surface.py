@@ -162,10 +162,10 @@ BLOCK_MEMBERS = "forward hybridize imports input_names list_outputs optimize_for
 BLOCK_PARAMETER_MEMBERS = """arrays cast collect_params export infer_shape initialize load_parameters params
 save_parameters""".split()
 
-EXECUTOR_MEMBERS = """alternate_counts flushed_counts input_dtypes input_names input_shapes output_dtypes output_names
+EXECUTOR_MEMBERS = """input_dtypes input_names input_shapes output_dtypes output_names
 output_shapes profile reshape run_monitored summary symbol""".split()
 
-BOUND_SYMBOL_MEMBERS = """alternate_counts arg_arrays arg_dict aux_arrays aux_dict backward copy_params_from debug_str
+BOUND_SYMBOL_MEMBERS = """arg_arrays arg_dict aux_arrays aux_dict backward copy_params_from debug_str
 forward get_optimized_symbol grad_arrays grad_dict output_dict outputs reshape set_monitor_callback""".split()
 
 MODULE_MEMBERS = """bind binded data_names data_shapes forward get_outputs label_names label_shapes load output_names

@@ -22,7 +22,23 @@ from .context import cpu
 __all__ = ["BoundSymbol", "Executor"]
 
 
-class BoundSymbol:
+class _CountedRuns:
+    """What a bound symbol tells of its plans: `_plan` and, by mode, `_runs`."""
+
+    def alternate_counts(self):
+        """Which implementations ran since the last call, as `amp.Executor.alternate_counts` tells it.
+
+        >>> bound = amp.sym.exp(amp.sym.Variable("x")).simple_bind(x=(2,))
+        >>> bound.alternate_counts()
+        {}
+        """
+        plans = [runs.handle.alternate_counts() for runs in self._runs.values()]
+        if self._plan is not None:
+            plans.append(self._plan.executor.alternate_counts())
+        return added_counts(*plans)
+
+
+class BoundSymbol(_CountedRuns):
     """Made by `Symbol.bind` and `Symbol.simple_bind`.
 
     What feeds operators as weights, biases and the like is packed once and stays packed until it changes. Writes to
@@ -167,17 +183,7 @@ class BoundSymbol:
         if not (self._awaits_backward and is_train):
             runs.forward({})
             self._awaits_backward = bool(is_train)
-        runs.backward(self._cast(out_grads), retain=True)
-
-    def _cast(self, out_grads):
-        """Gradients of outputs in the dtypes of these."""
-        if out_grads is None:
-            return None
-        out_grads = out_grads if isinstance(out_grads, (list, tuple)) else [out_grads]
-        arrays = [None if grad is None else _as_ndarray(grad, "out_grads") for grad in out_grads]
-        dtypes = [output.dtype for output in self.outputs]
-        dtypes += [None] * (len(arrays) - len(dtypes))  # refused by the run
-        return [a if a is None or dtype is None else a.astype(dtype, copy=False) for a, dtype in zip(arrays, dtypes)]
+        runs.backward(_cast(out_grads, self.outputs), retain=True)
 
     def _runs_with_gradients(self, is_train):
         is_train = bool(is_train)
@@ -195,18 +201,6 @@ class BoundSymbol:
                     reduce_precision=_autocast.conversion(),
                 )
         return self._runs[is_train]
-
-    def alternate_counts(self):
-        """Which implementations ran since the last call, as `amp.Executor.alternate_counts` tells it.
-
-        >>> bound = amp.sym.exp(amp.sym.Variable("x")).simple_bind(x=(2,))
-        >>> bound.alternate_counts()
-        {}
-        """
-        plans = [runs.handle.alternate_counts() for runs in self._runs.values()]
-        if self._plan is not None:
-            plans.append(self._plan.executor.alternate_counts())
-        return added_counts(*plans)
 
     def set_monitor_callback(self, callback, monitor_all=False):
         """From now on each call shows every operator's results: `callback(name, NDArray)`; None ends that.
@@ -290,6 +284,17 @@ class BoundSymbol:
 
 Executor = BoundSymbol  # MXNet's name of the class
 BoundSymbol._ctx = cpu()  # the device, as programs for MXNet read it
+
+
+def _cast(out_grads, outputs):
+    """Gradients of outputs in the dtypes of these."""
+    if out_grads is None:
+        return None
+    out_grads = out_grads if isinstance(out_grads, (list, tuple)) else [out_grads]
+    arrays = [None if grad is None else _as_ndarray(grad, "out_grads") for grad in out_grads]
+    dtypes = [output.dtype for output in outputs]
+    dtypes += [None] * (len(arrays) - len(dtypes))  # refused by the run
+    return [a if a is None or dtype is None else a.astype(dtype, copy=False) for a, dtype in zip(arrays, dtypes)]
 
 
 def bind(symbol, args, aux_states, args_grad=None, grad_req="write"):

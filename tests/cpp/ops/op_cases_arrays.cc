@@ -522,7 +522,8 @@ OpCase DrawContribAttention(Random& random) {
 
 // One rank: the whole sequence. It has kernels for both backends.
 OpCase DrawRingAttention(Random& random) {
-  const DType dtype = random.Of({DType::kFloat32, DType::kBFloat16, DType::kFloat16});
+  const DType dtype = random.Type(FloatTypes());
+  const std::string sums = dtype == DType::kFloat64 ? "float32" : NameOf(dtype);
   const std::int64_t batch = random.Size(3), rows = 2 * random.Int(1, 5), kv_heads = random.Int(1, 3);
   const std::int64_t heads = kv_heads * random.Int(1, 3), size = random.Size(20), value_size = random.Size(20);
   const bool batch_first = random.Chance(0.5);
@@ -535,8 +536,8 @@ OpCase DrawRingAttention(Random& random) {
   if (!batch_first || random.Chance(0.5)) c.attrs["layout"] = batch_first ? "bshd" : "sbhd";
   Maybe(random, &c.attrs, "causal", PrintAttr(random.Chance(0.5)));
   Maybe(random, &c.attrs, "p_dtype", random.Of({"bfloat16", "float32"}));
-  Maybe(random, &c.attrs, "accum_dtype", random.Of({std::string("float32"), NameOf(dtype)}));
-  Maybe(random, &c.attrs, "partial_dtype", random.Of({std::string("float32"), NameOf(dtype)}));
+  Maybe(random, &c.attrs, "accum_dtype", random.Of({std::string("float32"), sums}));
+  Maybe(random, &c.attrs, "partial_dtype", random.Of({std::string("float32"), sums}));
   if (random.Chance(0.3)) c.attrs["merge"] = "lse";
   Maybe(random, &c.attrs, "key_block", PrintAttr(random.Int(0, 4)));
   Maybe(random, &c.attrs, "last_key_first", PrintAttr(random.Chance(0.5)));
