@@ -125,7 +125,7 @@ class ConversionReport:
     def denormal_parameters(self):
         """{parameter: {'are': n, 'become': n}}: how many of its numbers are, or become by the conversion, denormal.
 
-        Below 1.18e-38 in float32 and bfloat16, below 6.1e-5 in float16; what becomes zero counts, too. See amp.alternate.
+        Below 1.18e-38 in float32 and bfloat16, 6.1e-5 in float16; what becomes zero counts, too. See amp.alternate.
 
         >>> net = amp.sym.FullyConnected(amp.sym.Variable("data"), num_hidden=1, no_bias=True, name="fc")
         >>> args = {"fc_weight": np.array([[1, 1e-39, 1e-40]], "float32")}

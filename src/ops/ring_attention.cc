@@ -167,6 +167,8 @@ NDArray InFloat32(const NDArray& array) {
 // `run` knows one dtype of operands and results beside float32 statistics. Where results are declared to be of another,
 // it works in float32.
 void RunInOneDType(const Node& node, std::span<const NDArray> in, std::span<NDArray> out, int num_statistics, Run run) {
+  const auto is_float64 = [](const NDArray& array) { return array.dtype() == DType::kFloat64; };
+  if (std::any_of(in.begin(), in.end(), is_float64)) return run(node, in, out);  // for comparisons alone
   const DType dtype = out[0].defined() ? out[0].dtype() : in[0].dtype();
   const auto differs = [&](const NDArray& array) {
     return array.defined() && array.dtype() != dtype && array.dtype() != DType::kFloat32;
