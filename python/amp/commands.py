@@ -282,7 +282,20 @@ def _converted(model, options):
 
 def explain(options):
     """`amp why`"""
-    print(_record(options).why(options.tensor))
+    record = _record(options)
+    print(record.why(options.tensor))
+    if _keeps_small_numbers(record, options.tensor):
+        mode = _core.alternate_settings()["mode"]
+        print(f"  its node keeps numbers below 1.18e-38 (mode {mode}, docs/small_numbers.md)")
+
+
+def _keeps_small_numbers(record, name):
+    try:
+        tensor = record.tensor(name)
+    except ArgumentError:  # a batch norm that became part of another node
+        return False
+    phase = {"gradient": "backward", "result": "forward"}.get(tensor["kind"])
+    return tensor["dtype"] == "bfloat16" and phase is not None and _core.alternate_settings()[phase]
 
 
 def _record(options):

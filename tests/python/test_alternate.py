@@ -499,3 +499,38 @@ def test_the_callers_flush_to_zero_does_not_matter():
     done = subprocess.run([sys.executable, "-c", program], env=os.environ, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "0.0 True True\n"
+
+
+# ---- tiles ----
+
+# graphamp.md, check 5: relative rms errors of 128 x 4096 x 128, times 1e-3
+TILES = {("fp32", 256): 1.67, ("bf16", 1024): 2.64, ("bf16", 256): 4.79, ("bf16", 64): 9.43}
+
+
+@pytest.mark.parametrize("accumulator, tile", TILES)
+@pytest.mark.parametrize("mode", ["auto", "f32"])
+def test_tiles_of_backward_products_keep_their_errors(accumulator, tile, mode):
+    draw = np.random.default_rng(11)
+    a, b = (draw.standard_normal((128, 4096)).astype(BF16) for _ in range(2))
+    with amp.AttrScope(__tiling_accum__=accumulator, __tile_k__=str(tile)):
+        symbol = amp.sym.FullyConnected(
+            amp.sym.Variable("a", dtype="bfloat16"),
+            amp.sym.Variable("b", dtype="bfloat16"),
+            num_hidden=128,
+            no_bias=True,
+            name="p",
+        )
+    with amp.alternate(mode=mode):
+        run = amp.Executor(
+            amp.mark_backward(symbol, ["a"]),
+            {},
+            {},
+            {"a": a.shape, "b": b.shape},
+            input_dtypes="bfloat16",
+            machine="any",
+        )
+    exact = a.astype("float64") @ b.astype("float64").T
+    error = run(a, b)[0].asnumpy().astype("float64") - exact
+    assert run.alternate_counts()["p"]["phase"] == "backward"
+    found = 1e3 * np.sqrt(np.mean(error**2) / np.mean(exact**2))
+    assert abs(found - TILES[accumulator, tile]) <= 0.05 * TILES[accumulator, tile]
