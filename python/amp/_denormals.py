@@ -1,5 +1,6 @@
 """Numbers of parameters that are, or become, smaller than a dtype holds with all of its bits."""
 
+import ml_dtypes
 import numpy as np
 
 from ._core import NDArray
@@ -38,6 +39,6 @@ def _counts(numbers, least, after):
         are += int(np.count_nonzero(is_small))
         if after in _LEAST_NORMAL and after != dtype_name(numbers.dtype):
             with np.errstate(over="ignore", under="ignore"):
-                rounded = np.abs(block.astype(after).astype("float64"))
+                rounded = np.abs(block.astype(ml_dtypes.bfloat16 if after == "bfloat16" else after).astype("float64"))
             become += int(np.count_nonzero((size != 0) & ~is_small & (rounded < _LEAST_NORMAL[after])))
     return are, become
