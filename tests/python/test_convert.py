@@ -272,7 +272,7 @@ ALL = ["stage1_fc", "stage2_fc", "head[0]"]
         (["stage*"], ["head[0]"]),
         (["stage?_fc"], ["head[0]"]),
         (["head[0]"], ["stage1_fc", "stage2_fc"]),  # a name first, and only then a pattern
-        ({"stage1_fc", "stage2_fc"}, ["head[0]"]),
+        pytest.param({"stage1_fc", "stage2_fc"}, ["head[0]"], id="a set"),
         ([re.compile("stage._fc")], ["head[0]"]),
         ([re.compile(r"head\[\d\]"), "stage1_fc"], ["stage2_fc"]),
         ([re.compile(".*")], []),
