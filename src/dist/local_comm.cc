@@ -64,7 +64,7 @@ class LocalRanks {
     Await(&lock, {line.to, line.from}, [&] { return message.state == Message::kReceived; });
   }
 
-  // Returns when nobody reads the message any more.
+  // Returns when the message has no reader any more.
   void Withdraw(const Line& line, const std::shared_ptr<Message>& message) {
     std::unique_lock lock(mutex_);
     if (message->state == Message::kPosted) std::erase(lines_[line], message);

@@ -150,7 +150,7 @@ void RunOnOneRank(const Node& node, const char* op, std::span<const NDArray> in,
   plain->op()->Find<ReferenceKernel>()->run(*plain, in, out);
 }
 
-// An output that nobody reads has no memory.
+// An output without a reader has no memory.
 NDArray OutputOrScratch(const NDArray& output, DType dtype, const Shape& shape) {
   return output.defined() ? output : NDArray(dtype, shape);
 }

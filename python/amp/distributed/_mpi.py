@@ -101,7 +101,7 @@ def _poll(is_done, timeout, what):
 
 @functools.cache
 def _end_all_ranks_on_errors():
-    """An error that nobody catches, in any thread, is printed and ends all ranks: none waits for this one."""
+    """An uncaught error, in any thread, is printed and ends all ranks: none waits for this one."""
 
     def end_thread(arguments):
         if not issubclass(arguments.exc_type, SystemExit):
