@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "nnvm/env.h"
+#include "passes/fusion_mxnet/unfuse.h"
 
 namespace amp {
 namespace {
@@ -53,8 +54,19 @@ class Verifier {
         Report("V5", "{} reads {}", node.Describe(), source.Describe());
       }
     }
+    CheckBody(node);
     if (!node.op()->Find<ShapeRule>() || !node.op()->Find<DTypeRule>()) {
       Report("V4", "operator {} has no inference rules", node.op_name());
+    }
+  }
+
+  void CheckBody(const Node& node) {
+    if (node.phase() == Phase::kBackward || !IsFused(node)) return;
+    for (const std::vector<NodeEntry>& body : node.subgraphs()) {
+      const Graph graph(body);
+      for (const NodePtr& inner : graph.nodes()) {
+        if (inner->phase() == Phase::kBackward) Report("V5", "{} stands for {}", node.Describe(), inner->Describe());
+      }
     }
   }
 

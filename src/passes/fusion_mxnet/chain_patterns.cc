@@ -223,7 +223,7 @@ class Matcher {
     const Node& node = scope_.graph.node(next);
     if (taken_[next] || (scope_.origins != nullptr && OriginOf(scope_, next) != OriginOf(scope_, seed)))
       return std::nullopt;
-    if (!OthersAreOutside(last, next)) return std::nullopt;
+    if (!OthersAreOutside(last, next) || node.phase() != scope_.graph.node(seed).phase()) return std::nullopt;
     for (const FusionLink& link : stage.links) {
       const bool is_op = std::find(link.ops.begin(), link.ops.end(), node.op_name()) != link.ops.end();
       if (is_op && link.fits(scope_, seed, next)) return next;

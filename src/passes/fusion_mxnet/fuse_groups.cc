@@ -1,5 +1,6 @@
 #include "passes/fusion_mxnet/fuse_groups.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -26,7 +27,7 @@ class SubgraphBuilder {
     if (!node.subgraphs().empty()) return Open(node, inputs);
     AttrMap attrs = node.attrs();
     attrs.erase(kOutputNameAttr);
-    return {Node::Make({node.op(), node.name(), std::move(attrs), std::move(inputs), {}}), 0};
+    return {Node::Make({node.op(), node.name(), std::move(attrs), std::move(inputs), {}, node.phase()}), 0};
   }
 
   // What the variables of the subgraph with this output stand for, in the order of the fused node's inputs.
@@ -53,6 +54,13 @@ class SubgraphBuilder {
   std::set<std::string> names_;
   std::map<const Node*, NodeEntry> outside_;  // by variable
 };
+
+// A node runs in one phase.
+bool IsOfOnePhase(const Graph& graph, const FusionGroup& group) {
+  const Phase phase = graph.node(group.members.back()).phase();
+  return std::all_of(group.members.begin(), group.members.end(),
+                     [&](NodeId id) { return graph.node(id).phase() == phase; });
+}
 
 class GroupFuser {
  public:
@@ -97,7 +105,7 @@ class GroupFuser {
   Node::Spec SpecOf(std::size_t number) {
     const FusionGroup& group = groups_[number];
     const Op& op = OpRegistry::Get().Require(kMXNetDomain, group.op);
-    Node::Spec spec{&op, group.name, group.attrs, {}, {}};
+    Node::Spec spec{&op, group.name, group.attrs, {}, {}, graph_.node(group.members.back()).phase()};
     if (group.keeps_subgraph) {
       FillSubgraph(number, &spec);
     } else {
@@ -149,7 +157,8 @@ class GroupFuser {
 
 }  // namespace
 
-Graph FuseGroups(const Graph& graph, const std::vector<FusionGroup>& groups) {
+Graph FuseGroups(const Graph& graph, std::vector<FusionGroup> groups) {
+  std::erase_if(groups, [&](const FusionGroup& group) { return !IsOfOnePhase(graph, group); });
   return groups.empty() ? graph : GroupFuser(graph, groups).Run();
 }
 

@@ -20,7 +20,7 @@ struct FusionGroup {
 // Each group replaced by one node. Nothing but the group may read its members, other than output 0 of the last, and no
 // node may be in two groups. The subgraph's variables are named as MXNet does: after what they stand for, with a
 // number. A sum reads the group's own part first, so that the other operand is the last input. Members that are fused
-// nodes themselves are opened into the subgraph.
-Graph FuseGroups(const Graph& graph, const std::vector<FusionGroup>& groups);
+// nodes themselves are opened into the subgraph. A group with members of both phases stays as it is.
+Graph FuseGroups(const Graph& graph, std::vector<FusionGroup> groups);
 
 }  // namespace amp

@@ -5,7 +5,12 @@
 #include "nnvm/compose.h"
 #include "nnvm/symbol_json.h"
 #include "passes/alternate.h"
+#include "passes/convert_symbol.h"
+#include "passes/fusion_mxnet/fuse_mxnet.h"
+#include "passes/fusion_mxnet/unfuse.h"
 #include "passes/gradient/gradient.h"
+#include "passes/random_models.h"
+#include "passes/verify.h"
 
 namespace amp::testing {
 namespace {
@@ -69,6 +74,77 @@ TEST(MarkBackward, RefusesUnknownNames) {
                     MarkBackward(Training(), {"haed", "nothing"});
                   }),
                   "'haed'; did you mean");
+}
+
+// ---- fused nodes ----
+
+std::map<std::string, Phase> PhasesOf(const Symbol& symbol) {
+  std::map<std::string, Phase> phases;
+  const Graph graph = symbol.ToGraph();
+  for (const NodePtr& node : graph.nodes()) {
+    if (!node->is_variable()) phases[node->name()] = node->phase();
+  }
+  return phases;
+}
+
+// Checks every fused node against the marks of what it stands for; returns how many are backward ones, and how many
+// stand for several nodes.
+std::pair<int, int> CheckFused(const Symbol& fused, const std::map<std::string, Phase>& marks) {
+  int num_backward = 0, num_of_several = 0;
+  const Graph graph = fused.ToGraph();
+  for (const NodePtr& node : graph.nodes()) {
+    if (node->is_variable() || !IsFused(*node) || node->subgraphs().empty()) continue;
+    int members = 0;
+    const Graph body(node->subgraphs()[0]);
+    for (const NodePtr& inner : body.nodes()) {
+      if (inner->is_variable()) continue;
+      ++members;
+      EXPECT_EQ(marks.at(inner->name()), node->phase()) << node->name() << " stands for " << inner->name();
+    }
+    num_backward += node->phase() == Phase::kBackward;
+    num_of_several += members > 1;
+  }
+  return {num_backward, num_of_several};
+}
+
+// A forward and a backward node are neighbours where the boundary is an operator.
+TEST(MarkBackward, FusedNodesAreOfThePhaseOfAllThatTheyStandFor) {
+  int num_backward = 0, num_of_several = 0, num_models = 0;
+  for (std::uint32_t seed = 0; seed < 120; ++seed) {
+    const testing::RandomModel model = testing::RandomModelMaker(seed).Make(14);
+    ConvertOptions options;
+    options.policy = seed % 2 == 0 ? PrecisionPolicy::kDefault : PrecisionPolicy::kMXNet;
+    const Symbol converted = ConvertSymbol(model.symbol, model.params, model.input_types, options).symbol;
+    std::vector<std::string> names;
+    for (const auto& [name, phase] : PhasesOf(converted)) names.push_back(name);
+    const Symbol marked = MarkBackward(converted, {names[seed % names.size()]});
+    const std::map<std::string, Phase> marks = PhasesOf(marked);
+    const Symbol fused = OptimizeFor(marked, seed % 3 == 0 ? "MKLDNN" : "ONEDNN", model.input_types);
+    const auto [backward, several] = CheckFused(fused, marks);
+    num_backward += backward;
+    num_of_several += several;
+    // opened and fused again, as conversion does
+    const RewriteResult opened = Unfuse(fused.ToGraph());
+    for (const auto& [name, phase] : PhasesOf(Symbol(opened.graph.outputs()))) EXPECT_EQ(marks.at(name), phase) << name;
+    const Graph again = FuseAgain(opened.graph, Types(opened.graph.num_entries()), OriginsOf(opened));
+    EXPECT_EQ(CheckFused(Symbol(again.outputs()), marks), CheckFused(fused, marks));
+    EXPECT_EQ(FindViolations(again), "");
+    ++num_models;
+  }
+  EXPECT_GT(num_backward, num_models / 4);
+  EXPECT_GT(num_of_several, num_models / 8);
+}
+
+TEST(MarkBackward, ARelayBetweenThePhasesIsNotFused) {
+  const Symbol fc = Op("FullyConnected", "fc", {Var("x")}, {{"num_hidden", "4"}});
+  const Symbol act = Op("Activation", "act", {fc}, {{"act_type", "relu"}});
+  const auto nodes = [&](const std::vector<std::string>& boundary) {
+    return PhasesOf(OptimizeFor(MarkBackward(act, boundary), "ONEDNN", {}));
+  };
+  using Phases = std::map<std::string, Phase>;
+  EXPECT_EQ(nodes({}), (Phases{{"sg_onednn_fully_connected_eltwise_0", Phase::kForward}}));
+  EXPECT_EQ(nodes({"fc"}), (Phases{{"sg_onednn_fully_connected_eltwise_0", Phase::kBackward}}));
+  EXPECT_EQ(nodes({"act"}), (Phases{{"sg_onednn_fully_connected_0", Phase::kForward}, {"act", Phase::kBackward}}));
 }
 
 TEST(Alternate, StrongestFirst) {

@@ -1,4 +1,4 @@
-// V1 (schema) and V5 (phases) cannot be breached: Node refuses such nodes when they are made
+// V1 (schema) and what V5 says of readers cannot be breached: Node refuses such nodes when they are made
 // (tests/cpp/nnvm/node_test.cc). So does it refuse the half of V2 that says "only variables feed mutable slots".
 #include "passes/verify.h"
 
@@ -39,6 +39,22 @@ TEST(Verify, V3VariablesHaveNamesOfTheirOwn) {
 
 TEST(Verify, V4OperatorsHaveRules) {
   EXPECT_EQ(Breaches(Op("_rule_none", "n", {Var("x")})), "V4: operator _rule_none has no inference rules\n");
+}
+
+TEST(Verify, V5ForwardNodesStandForForwardNodes) {
+  const auto marked = [](Phase inner, Phase outer) {
+    const NodePtr x = Node::Variable("x0");
+    const auto op = [](const char* name) { return &OpRegistry::Get().Require(kMXNetDomain, name); };
+    const NodePtr product = Node::Make({op("batch_dot"), "p", {}, {{x, 0}, {x, 0}}, {}, inner});
+    const NodePtr fused =
+        Node::Make({op("_sg_onednn_batch_dot"), "f", {}, {{Node::Variable("x"), 0}}, {}, outer, {{{product, 0}}}});
+    return Graph({{fused, 0}});
+  };
+  EXPECT_EQ(FindViolations(marked(Phase::kBackward, Phase::kForward)),
+            "V5: _sg_onednn_batch_dot 'f' stands for batch_dot 'p'\n");
+  EXPECT_EQ(FindViolations(marked(Phase::kBackward, Phase::kBackward)), "");
+  EXPECT_EQ(FindViolations(marked(Phase::kForward, Phase::kBackward)), "");
+  EXPECT_EQ(FindViolations(marked(Phase::kForward, Phase::kForward)), "");
 }
 
 TEST(Verify, V6TypesAreCompleteAndAFixedPoint) {
