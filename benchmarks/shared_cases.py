@@ -55,8 +55,15 @@ class SharedModel:
         return amp.Executor(*(model or self.model), self.shapes, input_dtypes=self.dtypes, **options)
 
 
+TURN = 0.1
+
+
 def interleaved_medians(calls, seconds):
-    """[median seconds] of callables that take turns until each has had so many seconds; at least three turns."""
+    """[median seconds] of callables that take turns until each has had so many seconds; at least three turns.
+
+    Short calls are repeated until a turn has lasted a tenth of a second: threads of the one before, which wait for its
+    next call in a loop, take time from the first of them alone.
+    """
     for call in calls:
         call()
     times = [[] for _ in calls]
@@ -65,9 +72,14 @@ def interleaved_medians(calls, seconds):
     while turn < 3 or time.perf_counter() - begin < seconds * len(calls):
         for i in range(len(calls)):
             k = (turn + i) % len(calls)  # who follows whom must not decide
-            start = time.perf_counter()
-            calls[k]()
-            times[k].append(time.perf_counter() - start)
+            end = time.perf_counter() + TURN
+            while True:
+                start = time.perf_counter()
+                calls[k]()
+                now = time.perf_counter()
+                times[k].append(now - start)
+                if now >= end:
+                    break
         turn += 1
     return [median(each) for each in times]
 

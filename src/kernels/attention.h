@@ -77,7 +77,9 @@ struct AttentionPart {
 std::int64_t NumSeenKeys(const Attention& job, const AttentionPart& part, std::int64_t row);
 
 // At most this many queries are one part. A multiple of the rows that kernels work on together.
-inline constexpr std::int64_t kMaxQueries = 192;
+inline constexpr std::int64_t kMaxQueries = 1152;
+
+inline constexpr float kLog2E = 1.44269504088896341f;  // kernels compute e^x as 2^(x kLog2E)
 
 struct AttentionTable {
   Isa isa;

@@ -90,7 +90,7 @@ struct Sizes {
     scores = queries + kRows * query_row;
     weights = scores + kRows * block;
     sums = weights + kRows * block;
-    total = sums + kMaxQueries * value_row;
+    total = sums + Smaller(job.num_queries, kMaxQueries) * value_row;
   }
 };
 
@@ -221,16 +221,18 @@ class Kernel {
     const float before = state.largest, now = Combined(largest, Larger);
     if (now > before) state.largest = now;
     const float base = state.largest == -__builtin_inff() ? 0 : state.largest;
+    const __m256 binary_base = _mm256_set1_ps(base * kLog2E);
     __m256 sum = _mm256_setzero_ps();
     for (std::int64_t key = 0; key < count; key += kLanes) {
-      const __m256 shifted = _mm256_sub_ps(_mm256_loadu_ps(scores + key), _mm256_set1_ps(base));
-      const __m256 weight = _mm256_and_ps(SeenLanes(row, first + key, first + count), Exp(shifted));
+      const __m256 score = _mm256_loadu_ps(scores + key);
+      const __m256 weight = Exp2(_mm256_fmsub_ps(score, _mm256_set1_ps(kLog2E), binary_base));
       sum = Plus(sum, weight);
       const __m256i bits = _mm256_castps_si256(weight);
       const __m256 rounded = job_.p_is_bf16 ? WidenBF16(Halves(RoundToBF16(bits))) : weight;
       _mm256_storeu_ps(Weights(r) + key, rounded);
     }
-    const float factor = before == -__builtin_inff() ? 0 : _mm256_cvtss_f32(Exp(_mm256_set1_ps(before - base)));
+    const bool is_first = before == -__builtin_inff();
+    const float factor = is_first ? 0 : _mm256_cvtss_f32(Exp2(_mm256_set1_ps((before - base) * kLog2E)));
     state.sum = state.sum * factor + Combined(sum, Plus);
     return factor;
   }

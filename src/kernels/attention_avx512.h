@@ -4,7 +4,7 @@
 // Both products are sums over units of 32 bits: a float32, or two bfloat16 that one instruction multiplies and adds.
 // The right-hand side lies in panels of 64 columns: for each unit, 64 units side by side. Six rows of 64 columns are
 // summed up in registers. Keys are taken in blocks: what was summed so far is scaled down where a later block has a
-// larger score.
+// larger score. A part has more queries than one pass over a block takes: keys and values are packed for all of them.
 #pragma once
 
 #include <immintrin.h>
@@ -18,7 +18,9 @@ namespace {
 
 constexpr std::int64_t kPanel = 64;
 constexpr std::int64_t kRows = 6;
+constexpr std::int64_t kScoreRows = 192;  // queries of one pass: whole strips of rows
 constexpr std::int64_t kKeyBlock = 512;
+constexpr int kChains = 4;            // sums of a row that do not wait for each other
 constexpr std::int64_t kDepth = 128;  // units of a panel of values that stay in the first-level cache
 
 inline std::int64_t RoundUp(std::int64_t x, std::int64_t unit) { return (x + unit - 1) / unit * unit; }
@@ -33,6 +35,11 @@ __m512 Combined(__m512 x, F f) {
   x = f(x, _mm512_maskz_shuffle_f32x4(0xFFFF, x, x, 0xB1));
   x = f(x, _mm512_maskz_permute_ps(0xFFFF, x, 0x4E));
   return f(x, _mm512_maskz_permute_ps(0xFFFF, x, 0xB1));
+}
+// f of the vectors of all chains.
+template <class F>
+__m512 Joined(const __m512 (&x)[kChains], F f) {
+  return f(f(x[0], x[1]), f(x[2], x[3]));
 }
 inline __m512 Plus(__m512 a, __m512 b) { return _mm512_add_ps(a, b); }
 inline float FirstLane(__m512 x) { return _mm512_cvtss_f32(x); }
@@ -97,6 +104,7 @@ struct Sizes {
   std::int64_t keys, values, queries, scores, sums, total;
 
   Sizes(const Attention& job, std::int64_t per_unit) {
+    const std::int64_t num_queries = Smaller(job.num_queries, kMaxQueries);
     key_units = (job.size + per_unit - 1) / per_unit;
     query_row = RoundUp(key_units, kLanes);
     block = RoundUp(Smaller(job.num_keys, KeyBlock(job)), kPanel);
@@ -106,9 +114,9 @@ struct Sizes {
     keys = 0;
     values = keys + block * key_units;
     queries = values + value_row * value_units;
-    scores = queries + kMaxQueries * query_row;
-    sums = scores + kMaxQueries * score_row;
-    total = sums + kMaxQueries * value_row;
+    scores = queries + num_queries * query_row;
+    sums = scores + Smaller(num_queries, kScoreRows) * score_row;
+    total = sums + num_queries * value_row;
   }
 };
 
@@ -116,6 +124,22 @@ struct Sizes {
 struct RowState {
   float largest, sum;
 };
+
+// Calls f for the vectors of `count` keys: with the first of them, the lanes that are seen, and a number below kChains,
+// so that sums need not wait for each other. Most vectors are seen as a whole: code for them needs no lanes.
+template <class F>
+void ForSeenKeys(const std::uint8_t* mask, std::int64_t seen, std::int64_t count, F f) {
+  std::int64_t key = 0;
+  for (; mask == nullptr && key + kChains * kLanes <= seen; key += kChains * kLanes) {
+#pragma GCC unroll 4
+    for (int i = 0; i < kChains; ++i) f(key + i * kLanes, __mmask16{0xFFFF}, i);
+  }
+  for (; key < count; key += kLanes) {
+    const __mmask16 lanes = Lanes(seen - key);
+    const __m128i bytes = mask == nullptr ? _mm_set1_epi8(1) : _mm_maskz_loadu_epi8(lanes, mask + key);
+    f(key, static_cast<__mmask16>(lanes & _mm_test_epi8_mask(bytes, bytes)), 0);
+  }
+}
 
 template <class Arithmetic>
 class Kernel {
@@ -165,8 +189,10 @@ class Kernel {
     return static_cast<const char*>(data) + row * distance * (job_.is_bf16 ? 2 : 4);
   }
   float* Sums(std::int64_t row) { return reinterpret_cast<float*>(units_ + sizes_.sums + row * sizes_.value_row); }
-  // Scores become weights in their place.
-  float* Scores(std::int64_t row) { return reinterpret_cast<float*>(units_ + sizes_.scores + row * sizes_.score_row); }
+  // Scores become weights in their place. Those of one pass are there.
+  float* Scores(std::int64_t row) {
+    return reinterpret_cast<float*>(units_ + sizes_.scores + row % kScoreRows * sizes_.score_row);
+  }
 
   // Keys as panels of columns; those beyond the last are 0.
   void PackKeys(std::int64_t first, std::int64_t count) {
@@ -208,12 +234,19 @@ class Kernel {
 
   void AddBlock(std::int64_t first, std::int64_t count) {
     FindBlockSeen(first, count);
-    MultiplyByKeys(count);
-    for (std::int64_t row = 0; row < part_.num_queries; ++row) {
+    for (std::int64_t row = 0; row < part_.num_queries; row += kScoreRows) {
+      AddRows(row, Smaller(part_.num_queries, row + kScoreRows), first, count);
+    }
+  }
+
+  // The queries from `begin` on, before `end`.
+  void AddRows(std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t count) {
+    MultiplyByKeys(begin, end, count);
+    for (std::int64_t row = begin; row < end; ++row) {
       const std::int64_t seen = strip_seen_[row / kRows];
       if (seen > 0) factors_[row] = Weigh(row, first, seen);
     }
-    for (std::int64_t unit = 0; unit * Arithmetic::kPerUnit < count; unit += kDepth) MultiplyByValues(unit);
+    for (std::int64_t unit = 0; unit * Arithmetic::kPerUnit < count; unit += kDepth) MultiplyByValues(begin, end, unit);
   }
 
   // How many keys of the block any row of a strip sees.
@@ -226,29 +259,29 @@ class Kernel {
   }
 
   // A panel of keys stays in the first-level cache while all queries meet it; so does a part of a panel of values.
-  void MultiplyByKeys(std::int64_t count) {
+  void MultiplyByKeys(std::int64_t begin, std::int64_t end, std::int64_t count) {
     for (std::int64_t key = 0; key < count; key += kPanel) {
       const std::int32_t* panel = units_ + sizes_.keys + key * sizes_.key_units;
-      for (std::int64_t row = 0; row < part_.num_queries; row += kRows) {
+      for (std::int64_t row = begin; row < end; row += kRows) {
         const std::int64_t seen = Smaller(kPanel, strip_seen_[row / kRows] - key);
         if (seen <= 0) continue;
-        MultiplyOf<Arithmetic>(Smaller(kRows, part_.num_queries - row), seen)(
-            units_ + sizes_.queries + row * sizes_.query_row, sizes_.query_row, panel, sizes_.key_units, nullptr,
-            Scores(row) + key, sizes_.score_row);
+        MultiplyOf<Arithmetic>(Smaller(kRows, end - row), seen)(units_ + sizes_.queries + row * sizes_.query_row,
+                                                                sizes_.query_row, panel, sizes_.key_units, nullptr,
+                                                                Scores(row) + key, sizes_.score_row);
       }
     }
   }
 
   // Adds what some units of weights give, from `unit` on; the first ones scale what is there.
-  void MultiplyByValues(std::int64_t unit) {
+  void MultiplyByValues(std::int64_t begin, std::int64_t end, std::int64_t unit) {
     constexpr float kOnes[kRows] = {1, 1, 1, 1, 1, 1};
     for (std::int64_t column = 0; column < job_.value_size; column += kPanel) {
       const std::int32_t* panel = units_ + sizes_.values + (column / kPanel * sizes_.value_units + unit) * kPanel;
-      for (std::int64_t row = 0; row < part_.num_queries; row += kRows) {
+      for (std::int64_t row = begin; row < end; row += kRows) {
         const std::int64_t seen = strip_seen_[row / kRows];
         const std::int64_t num_units = Smaller(kDepth, (seen + Arithmetic::kPerUnit - 1) / Arithmetic::kPerUnit - unit);
         if (seen <= 0 || num_units <= 0) continue;
-        MultiplyOf<Arithmetic>(Smaller(kRows, part_.num_queries - row), Smaller(kPanel, job_.value_size - column))(
+        MultiplyOf<Arithmetic>(Smaller(kRows, end - row), Smaller(kPanel, job_.value_size - column))(
             reinterpret_cast<std::int32_t*>(Scores(row)) + unit, sizes_.score_row, panel, num_units,
             unit == 0 ? factors_ + row : kOnes, Sums(row) + column, sizes_.value_row);
       }
@@ -264,38 +297,48 @@ class Kernel {
     }
   }
 
-  // The keys from `key` on, before `end`, that the query sees.
-  __mmask16 SeenLanes(std::int64_t row, std::int64_t key, std::int64_t end) const {
-    const __mmask16 lanes = Lanes(Smaller(seen_[row], end) - key);
-    if (part_.data.mask == nullptr) return lanes;
-    const __m128i bytes = _mm_maskz_loadu_epi8(lanes, part_.data.mask + row * job_.seen.row + key);
-    return static_cast<__mmask16>(_mm_test_epi8_mask(bytes, bytes));
+  template <class F>
+  void ForSeen(std::int64_t row, std::int64_t first, std::int64_t count, F f) const {
+    const std::uint8_t* mask = part_.data.mask == nullptr ? nullptr : part_.data.mask + row * job_.seen.row + first;
+    ForSeenKeys(mask, Smaller(seen_[row] - first, count), count, f);
+  }
+
+  // What the query has seen so far now is relative to its largest score; returns the factor of what was summed up.
+  float FindLargest(std::int64_t row, std::int64_t first, std::int64_t count) {
+    const float* scores = Scores(row);
+    const __m512 scale = _mm512_set1_ps(job_.scale);
+    __m512 largest[kChains];
+    for (__m512& x : largest) x = _mm512_set1_ps(-__builtin_inff());
+    ForSeen(row, first, count, [&](std::int64_t key, __mmask16 seen, int i) {
+      const __m512 scaled = _mm512_mul_ps(_mm512_loadu_ps(scores + key), scale);
+      largest[i] = _mm512_mask_max_ps(largest[i], seen, scaled, largest[i]);
+    });
+    RowState& state = states_[row];
+    const float before = state.largest, now = FirstLane(Combined(Joined(largest, Larger), Larger));
+    if (!(now > before)) return 1;
+    state.largest = now;
+    const float factor = before == -__builtin_inff() ? 0 : FirstLane(Exp2(_mm512_set1_ps((before - now) * kLog2E)));
+    state.sum *= factor;
+    return factor;
   }
 
   // Scores become weights, relative to the largest score so far; returns what earlier sums are to be multiplied by.
   float Weigh(std::int64_t row, std::int64_t first, std::int64_t count) {
-    float* scores = Scores(row);
-    const __m512 scale = _mm512_set1_ps(job_.scale);
-    __m512 largest = _mm512_set1_ps(-__builtin_inff());
-    for (std::int64_t key = 0; key < count; key += kLanes) {
-      const __m512 scaled = _mm512_mul_ps(_mm512_loadu_ps(scores + key), scale);
-      largest = _mm512_mask_max_ps(largest, SeenLanes(row, first + key, first + count), scaled, largest);
-    }
+    const float factor = FindLargest(row, first, count);
     RowState& state = states_[row];
-    const float before = state.largest, now = FirstLane(Combined(largest, Larger));
-    if (now > before) state.largest = now;
+    float* scores = Scores(row);
     const float base = state.largest == -__builtin_inff() ? 0 : state.largest;
-    __m512 sum = _mm512_setzero_ps();
+    const __m512 binary_scale = _mm512_set1_ps(job_.scale * kLog2E), binary_base = _mm512_set1_ps(base * kLog2E);
+    __m512 sums[kChains];
+    for (__m512& x : sums) x = _mm512_setzero_ps();
     auto* weights = reinterpret_cast<std::int32_t*>(scores);  // those of a vector are no longer than its scores
-    for (std::int64_t key = 0; key < count; key += kLanes) {
-      const __m512 scaled = _mm512_mul_ps(_mm512_loadu_ps(scores + key), scale);
-      const __mmask16 seen = SeenLanes(row, first + key, first + count);
-      const __m512 weight = _mm512_maskz_mov_ps(seen, Exp(_mm512_sub_ps(scaled, _mm512_set1_ps(base))));
-      sum = _mm512_add_ps(sum, weight);
+    ForSeen(row, first, count, [&](std::int64_t key, __mmask16 seen, int i) {
+      const __m512 x = _mm512_fmsub_ps(_mm512_loadu_ps(scores + key), binary_scale, binary_base);
+      const __m512 weight = _mm512_maskz_mov_ps(seen, Exp2(x));
+      sums[i] = _mm512_add_ps(sums[i], weight);
       Arithmetic::StoreWeights(weights, key, weight, job_.p_is_bf16);
-    }
-    const float factor = before == -__builtin_inff() ? 0 : FirstLane(Exp(_mm512_set1_ps(before - base)));
-    state.sum = state.sum * factor + FirstLane(Combined(sum, Plus));
+    });
+    state.sum += FirstLane(Combined(Joined(sums, Plus), Plus));
     return factor;
   }
 

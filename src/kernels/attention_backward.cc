@@ -175,25 +175,30 @@ class Backward {
     }
   }
 
-  // The gradient of one query: the sums of all parts of the head, in their order.
+  // The gradient of one query: the sums of all parts of the head, in their order. The first of them becomes it.
   void StoreRow(std::int64_t head, std::int64_t row) const {
     const std::int64_t offset = row * QuerySumRow(job_);
     const std::int64_t at = BatchOf(head) * job_.query_gradient.batch +
                             (FirstHeadOf(head) + row / forward_.num_queries) * job_.query_gradient.head +
                             row % forward_.num_queries * job_.query_gradient.row;
-    for (std::int64_t i = 0; i < forward_.size; ++i) {
-      float x = 0;
-      for (std::int64_t k = 0; k < parts_.per_head; ++k) x += Sums(head * parts_.per_head + k)[offset + i];
-      StoreElement(at + i, x * forward_.scale);
+    float* sums = Sums(head * parts_.per_head) + offset;
+    for (std::int64_t k = 1; k < parts_.per_head; ++k) {
+      const float* others = Sums(head * parts_.per_head + k) + offset;
+      for (std::int64_t i = 0; i < forward_.size; ++i) sums[i] += others[i];
     }
+    for (std::int64_t i = 0; i < forward_.size; ++i) sums[i] *= forward_.scale;
+    StoreElements(at, sums);
   }
 
-  void StoreElement(std::int64_t i, float x) const {
+  void StoreElements(std::int64_t at, const float* row) const {
+    auto* rounded = static_cast<std::uint16_t*>(data_.query_gradient) + at;
+    auto* plain = static_cast<float*>(data_.query_gradient) + at;
     if (job_.gradients_are_bf16) {
-      static_cast<std::uint16_t*>(data_.query_gradient)[i] = FloatToBF16(x);
+      for (std::int64_t i = 0; i < forward_.size; ++i) rounded[i] = FloatToBF16(row[i]);
+    } else if (job_.adds) {
+      for (std::int64_t i = 0; i < forward_.size; ++i) plain[i] += row[i];
     } else {
-      float& to = static_cast<float*>(data_.query_gradient)[i];
-      to = job_.adds ? to + x : x;
+      std::copy_n(row, forward_.size, plain);
     }
   }
 

@@ -20,7 +20,7 @@ struct Vectors {
   static __m256 Subtract(__m256 a, __m256 b) { return _mm256_sub_ps(a, b); }
   static __m256 Multiply(__m256 a, __m256 b) { return _mm256_mul_ps(a, b); }
   static __m256 MultiplyAdd(__m256 a, __m256 b, __m256 c) { return _mm256_fmadd_ps(a, b, c); }
-  static __m256 Exp(__m256 x) { return amp::kernels::Exp(x); }
+  static __m256 Exp2(__m256 x) { return amp::kernels::Exp2(x); }
   static __m256 Rounded(__m256 x) { return WidenBF16(Halves(RoundToBF16(_mm256_castps_si256(x)))); }
 
   // Elements from i on of `size`; zeros behind them.

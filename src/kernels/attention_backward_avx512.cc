@@ -21,7 +21,7 @@ struct Vectors {
   static __m512 Subtract(__m512 a, __m512 b) { return _mm512_sub_ps(a, b); }
   static __m512 Multiply(__m512 a, __m512 b) { return _mm512_mul_ps(a, b); }
   static __m512 MultiplyAdd(__m512 a, __m512 b, __m512 c) { return _mm512_fmadd_ps(a, b, c); }
-  static __m512 Exp(__m512 x) { return amp::kernels::Exp(x); }
+  static __m512 Exp2(__m512 x) { return amp::kernels::Exp2(x); }
   static __m512 Rounded(__m512 x) { return WidenBF16(RoundToBF16(_mm512_castps_si512(x))); }
 
   // Elements from i on of `size`; zeros behind them.

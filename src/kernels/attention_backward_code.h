@@ -271,18 +271,25 @@ class BackwardKernel {
     float* gradients = memory_ + sizes_.score_gradients + row * sizes_.weight_row;
     const std::int64_t at = head_ * forward_.num_queries + first_row_ + row;
     const std::int64_t statistic = head_ * forward_.statistics.head + (first_row_ + row) * forward_.statistics.row;
-    const Vector scale = V::All(forward_.scale), delta = V::All(part_.deltas[at]);
-    const Vector lse = V::All(part_.data.forward.lse[statistic]);
+    const Vector scale = V::All(forward_.scale * kLog2E), delta = V::All(part_.deltas[at]);
+    const Vector base = V::All(-kLog2E * part_.data.forward.lse[statistic]);
     const std::uint8_t* mask = part_.data.forward.mask;
     if (mask != nullptr) mask += head_ * forward_.seen.head + (first_row_ + row) * forward_.seen.row + first_key_;
+    const auto store = [&](std::int64_t at_key, Vector weight, auto keep) {
+      const Vector gradient = V::Multiply(weight, V::Subtract(V::Load(gradients + at_key), delta));
+      V::Store(weights + at_key, forward_.p_is_bf16 ? V::Rounded(weight) : weight);
+      V::Store(gradients + at_key, keep(forward_.p_is_bf16 ? V::Rounded(gradient) : gradient));
+    };
+    const auto weight_at = [&](std::int64_t at_key) {
+      return V::Exp2(V::MultiplyAdd(V::Load(weights + at_key), scale, base));
+    };
     std::int64_t key = 0;
+    for (; mask == nullptr && key + V::kLanes <= seen_[row]; key += V::kLanes) {
+      store(key, weight_at(key), [](Vector x) { return x; });
+    }
     for (; key < seen_[row]; key += V::kLanes) {
       const auto seen = V::Seen(mask == nullptr ? nullptr : mask + key, seen_[row] - key);
-      const Vector score = V::Multiply(V::Load(weights + key), scale);
-      const Vector weight = V::Keep(seen, V::Exp(V::Subtract(score, lse)));
-      const Vector gradient = V::Multiply(weight, V::Subtract(V::Load(gradients + key), delta));
-      V::Store(weights + key, forward_.p_is_bf16 ? V::Rounded(weight) : weight);
-      V::Store(gradients + key, V::Keep(seen, forward_.p_is_bf16 ? V::Rounded(gradient) : gradient));
+      store(key, V::Keep(seen, weight_at(key)), [&](Vector x) { return V::Keep(seen, x); });
     }
     for (; key < most_seen_; key += V::kLanes) {
       V::Store(weights + key, V::All(0));

@@ -16,25 +16,21 @@ inline __mmask16 Lanes(std::int64_t count) {
 
 inline __m512 Larger(__m512 a, __m512 b) { return _mm512_maskz_max_ps(0xFFFF, a, b); }  // b where one is a NaN
 
-// e^x to about one unit in the last place; 0 below -104. A NaN stays one.
-inline __m512 Exp(__m512 x) {
-  constexpr __mmask16 kAll = 0xFFFF;
-  x = Larger(_mm512_set1_ps(-110.0f), x);
-  const __m512 scaled = _mm512_mul_ps(x, _mm512_set1_ps(1.44269504088896341f));
-  const __m512 n = _mm512_maskz_roundscale_ps(kAll, scaled, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-  // ln 2 in two parts, the first with zeros at its end.
-  __m512 r = _mm512_fnmadd_ps(n, _mm512_set1_ps(0.693145751953125f), x);
-  r = _mm512_fnmadd_ps(n, _mm512_set1_ps(1.42860682030941723e-6f), r);
-  // Taylor's series: on |r| <= ln(2) / 2 its next term is 5e-9.
-  __m512 p = _mm512_set1_ps(1.0f / 5040);
-  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.0f / 720));
-  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.0f / 120));
-  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.0f / 24));
-  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.0f / 6));
-  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(0.5f));
+// 2^x to 8e-8 of it, for x up to 127; 0 below -126, so that no result is denormal. A NaN stays one.
+inline __m512 Exp2(__m512 x) {
+  const __mmask16 is_normal = _mm512_cmp_ps_mask(x, _mm512_set1_ps(-126.0f), _CMP_NLT_UQ);
+  const __m512 rounding = _mm512_set1_ps(12582912.0f);  // 1.5 * 2^23: sums with it have no bits for a fraction
+  const __m512 n = _mm512_sub_ps(_mm512_add_ps(x, rounding), rounding);
+  const __m512 r = _mm512_sub_ps(x, n);
+  // The polynomial with p(0) = 1 of the least relative error on |r| <= 1/2: 2e-9.
+  __m512 p = _mm512_set1_ps(1.5353362e-4f);
+  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.3398875e-3f));
+  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(9.6184369e-3f));
+  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(5.5503324e-2f));
+  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(2.4022648e-1f));
+  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(6.9314718e-1f));
   p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.0f));
-  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.0f));
-  return _mm512_maskz_scalef_ps(kAll, p, n);
+  return _mm512_maskz_scalef_ps(is_normal, p, n);
 }
 
 // Unit j of row i becomes unit i of row j.

@@ -131,6 +131,10 @@ inline void DrawSizes(Draw& draw, Attention* job) {
   job->num_heads = job->num_kv_heads * (draw.Chance(0.3) ? draw.Int(2, 3) : 1);
   job->num_queries = draw.Chance(0.1) ? draw.Int(1, 400) : draw.Int(1, 20);
   job->num_keys = draw.Chance(0.1) ? draw.Int(0, 1200) : draw.Int(0, 140);
+  if (draw.Chance(0.02)) {  // more than one part
+    job->num_queries = draw.Int(kMaxQueries - 60, kMaxQueries + 200);
+    job->num_keys = draw.Int(1, 40);
+  }
   job->size = draw.Int(1, 100);
   job->value_size = draw.Int(1, 100);
   job->scale = static_cast<float>(1 / std::sqrt(static_cast<double>(job->size)));
