@@ -8,7 +8,11 @@ docs/small_numbers.md explains what is seen.
 """
 
 import argparse
+import ctypes
+import ctypes.util
+import json
 import os
+import platform
 import time
 
 os.environ.setdefault("AMP_MACHINE", "any")  # dtypes run as they are written
@@ -42,6 +46,10 @@ def _layer(op):
     return conv, (2, 1, 1, 1), (3, 1, 1, 1)
 
 
+def _ran(counts):
+    return max(("native", "f32", "scaled"), key=counts.get)
+
+
 def _results(op, x, w, head, **settings):
     symbol, data_shape, weight_shape = _layer(op)
     with amp.alternate(**settings):
@@ -51,9 +59,7 @@ def _results(op, x, w, head, **settings):
     arrays = {"data": _low(data_shape, x), "w": _low(weight_shape, w)}
     output = bound.forward(is_train=True, **{name: mx.nd.array(a, dtype=BF16) for name, a in arrays.items()})[0]
     bound.backward([mx.nd.array(_low(output.shape, head), dtype=BF16)])
-    ran = {
-        entry["phase"]: max(("native", "f32", "scaled"), key=entry.get) for entry in bound.alternate_counts().values()
-    }
+    ran = {entry["phase"]: _ran(entry) for entry in bound.alternate_counts().values()}
     values = (output, bound.grad_dict["data"], bound.grad_dict["w"])
     return [float(np.asarray(a.asnumpy(), "float64").flat[0]) for a in values], ran
 
@@ -126,9 +132,125 @@ def mismatches():
             run = _product(a, b, **settings)
             share = np.mean(np.asarray(run(a, b)[0].asnumpy()) != exact)
             counts = run.alternate_counts()["p"]
-            cells.append(f"{100 * share:.2f} % ({max(('native', 'f32', 'scaled'), key=counts.get)})")
+            cells.append(f"{100 * share:.2f} % ({_ran(counts)})")
         print(f"| {exponent} | {' | '.join(cells)} |")
     print()
+
+
+# ---- marks, fused nodes, scopes ----
+
+
+def _phases(graph):
+    """{operator: whether it bears the mark}, of a graph as JSON."""
+    operators = [node for node in graph["nodes"] if node["op"] != "null"]
+    return {node["name"]: node.get("attrs", {}).get("__backward__") == "1" for node in operators}
+
+
+def _fused_layers():
+    """Fused nodes of a network in every way to cut it in two: (all, backward ones, those of both phases)."""
+    x = amp.sym.Variable("data")
+    for i in range(3):
+        x = amp.sym.Convolution(x, kernel=(3, 3), pad=(1, 1), num_filter=8, name=f"conv{i}")
+        x = amp.sym.Activation(amp.sym.BatchNorm(x, name=f"bn{i}"), act_type="relu", name=f"relu{i}")
+    x = amp.sym.Activation(amp.sym.FullyConnected(x, num_hidden=4, name="fc"), act_type="tanh", name="act")
+    converted = amp.convert_symbol(x, "float32", {}, target_dtype="bfloat16", policy="mxnet", machine="any")
+    found = backward = mixed = 0
+    for boundary in _phases(json.loads(converted.tojson())):
+        marked = amp.mark_backward(converted, [boundary])
+        marks = _phases(json.loads(marked.tojson()))
+        for node in json.loads(marked.optimize_for("ONEDNN").tojson())["nodes"]:
+            for body in node.get("subgraphs", ()):
+                members = {marks[name] for name in _phases(body)}
+                phase = node.get("attrs", {}).get("__backward__") == "1"
+                found += 1
+                backward += phase
+                mixed += members != {phase}
+    return found, backward, mixed
+
+
+def marks():
+    """Check 5: what is marked, what is fused, which settings hold."""
+    print("## Marks\n")
+    y = amp.sym.exp(amp.sym.Variable("x"), name="y")
+    dx = amp.sym.negative(amp.sym.elemwise_mul(y, amp.sym.Variable("head"), name="dy"), name="dx")
+    graph = amp.mark_backward(amp.sym.Group([y, dx, amp.sym.sqrt(y, name="metric")]), ["head"])
+    found = [name for name, is_marked in _phases(json.loads(graph.tojson())).items() if is_marked]
+    print(f"y, dy, dx and an auxiliary head behind them, boundary 'head': {', '.join(found)} are marked")
+    print("of {} fused nodes {} are backward ones, {} of two phases".format(*_fused_layers()))
+    print(f"three scopes in each other: {', '.join(_nested_scopes())}")
+    print(f"a forward node that is computed again in the backward pass: {_recomputed()}\n")
+
+
+def _nested_scopes():
+    """Implementations of a product in front of three scopes, in each of them, and behind each of them."""
+
+    def ran():
+        _, implementation = _results("FullyConnected", 2.0**-127, 1.0, 1.0)
+        return implementation["forward"]
+
+    said = [ran()]
+    with amp.alternate(forward=True, mode="f32"):
+        said.append(ran())
+        with amp.alternate(forward=False):
+            said.append(ran())
+            with amp.alternate(forward=True):
+                said.append(ran())
+            said.append(ran())
+        said.append(ran())
+    return [*said, ran()]
+
+
+def _recomputed():
+    with amp.AttrScope(__force_mirroring__="True"):
+        first = amp.sym.tanh(_layer("FullyConnected")[0])
+    symbol = amp.sym.FullyConnected(first, _variable("w2"), num_hidden=2, no_bias=True, name="q")
+    with amp.alternate(forward=False, backward=True, mode="f32"):
+        types = dict.fromkeys(("data", "w", "w2"), "bfloat16")
+        bound = symbol.simple_bind(data=(2, 1), type_dict=types, grad_req="write")
+    bound.forward(is_train=True)
+    bound.backward([mx.nd.array(_low((2, 2), 1.0), dtype=BF16)])
+    counts = bound.alternate_counts()
+    return next(f"{name}, {_ran(counts[name])}" for name in counts if name.endswith("_again"))
+
+
+# ---- the floating-point environment ----
+
+
+class _Environment(ctypes.Structure):
+    """fenv_t of x86-64."""
+
+    _fields_ = [("x87", ctypes.c_uint8 * 28), ("mxcsr", ctypes.c_uint32)]
+
+
+def environment():
+    """Check 6: the caller flushes denormals to zero."""
+    print("## The caller flushes denormals to zero (MXCSR: FTZ and DAZ)\n")
+    if platform.machine() != "x86_64":
+        print("not on this CPU\n")
+        return
+    libm = ctypes.CDLL(ctypes.util.find_library("m"))
+    before, flushing, after = _Environment(), _Environment(), _Environment()
+    draw = np.random.default_rng(3)
+    a = (2.0**-126 * draw.standard_normal((256, 256))).astype(BF16)
+    b = (0.06 * draw.standard_normal((256, 256))).astype(BF16)
+    exact = (a.astype("float64") @ b.astype("float64")).astype(ml_dtypes.bfloat16)
+    run = _product(a, b, forward=True, mode="f32")
+    # large enough for all threads; its products are denormal: they show how a thread computes
+    tiny = np.full(1 << 20, 2.0**-126, "float32")
+    halved = amp.Executor(amp.sym.Variable("x") * 0.5, {}, {}, {"x": tiny.shape}, machine="any")
+    libm.fegetenv(ctypes.byref(before))
+    libm.fegetenv(ctypes.byref(flushing))
+    flushing.mxcsr |= 0x8040
+    libm.fesetenv(ctypes.byref(flushing))
+    found, kept = run(a, b)[0], halved(tiny)[0]
+    libm.fegetenv(ctypes.byref(after))
+    libm.fesetenv(ctypes.byref(before))
+    share = np.mean(np.asarray(found.asnumpy()) != exact)
+    print(f"mode f32, elements that differ from the exact product: {100 * share:.2f} %")
+    print(f"MXCSR of the caller: {flushing.mxcsr:#06x} before, {after.mxcsr:#06x} after the run")
+    print(f"a product without the alternate, in {amp.cpu_info()['threads']} threads: ", end="")
+    print(f"{np.count_nonzero(kept.asnumpy())} of {tiny.size} denormal results while the caller flushes, ", end="")
+    print(f"{np.count_nonzero(halved(tiny)[0].asnumpy())} when it does no more\n")
 
 
 # ---- training ----
@@ -382,6 +504,8 @@ def main():
     single_products()
     patterns()
     mismatches()
+    marks()
+    environment()
     training(options.plot)
     if not options.no_times:
         product_times(options.seconds)

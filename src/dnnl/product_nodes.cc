@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "dnnl/cpu_info.h"
+#include "passes/alternate.h"
 #include "passes/op_facts.h"
 #include "program/step_cost.h"
 
@@ -50,7 +51,7 @@ std::vector<ProductNode> ProductNodesOf(const Graph& graph, const Types& types, 
   for (NodeId id = 0; id < graph.num_nodes(); ++id) {
     const Node& node = graph.node(id);
     if (steps[id].empty() || !IsProduct(node) || !ReadsBFloat16(graph, types, id)) continue;
-    products.push_back({node.name(), node.phase() == Phase::kBackward, std::move(steps[id])});
+    products.push_back({node.name(), IsBackwardWork(node), std::move(steps[id])});
   }
   return products;
 }

@@ -62,8 +62,12 @@ AlternateScope::AlternateScope(std::optional<bool> forward, std::optional<bool> 
 
 AlternateScope::~AlternateScope() { innermost = outer_; }
 
+bool IsBackwardWork(const Node& node) {
+  return node.phase() == Phase::kBackward && node.FindAttr(kRecomputeAttr) == nullptr;
+}
+
 std::optional<AlternateMode> AlternateOf(const Node& node, const AlternateSettings& settings) {
-  const bool is_backward = settings.is_backward || node.phase() == Phase::kBackward;
+  const bool is_backward = settings.is_backward || IsBackwardWork(node);
   bool runs_it = is_backward ? settings.backward : settings.forward;
   if (const std::string* text = node.FindAttr(kAlternateAttr)) {
     if (*text != "0" && *text != "1")

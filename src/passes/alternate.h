@@ -53,6 +53,12 @@ class AlternateScope {
 // pass copies it from a node to those of its gradient.
 inline constexpr const char* kAlternateAttr = "__alt_impl__";
 
+// "1" on a copy of a forward node that the backward pass computes again: it runs as that node does.
+inline constexpr const char* kRecomputeAttr = "__recompute__";
+
+// Whether the settings of the backward phase hold for the node.
+bool IsBackwardWork(const Node& node);
+
 // How the node runs its alternate implementation; nullopt: it runs the original. Throws GraphError for a bad attribute.
 std::optional<AlternateMode> AlternateOf(const Node& node, const AlternateSettings& settings);
 

@@ -3,7 +3,7 @@
 #include <unordered_set>
 
 #include "nnvm/env.h"
-#include "passes/fusion_mxnet/unfuse.h"
+#include "passes/op_facts.h"
 
 namespace amp {
 namespace {
@@ -61,7 +61,7 @@ class Verifier {
   }
 
   void CheckBody(const Node& node) {
-    if (node.phase() == Phase::kBackward || !IsFused(node)) return;
+    if (node.phase() == Phase::kBackward || !node.op()->Find<FusedFact>()) return;
     for (const std::vector<NodeEntry>& body : node.subgraphs()) {
       const Graph graph(body);
       for (const NodePtr& inner : graph.nodes()) {

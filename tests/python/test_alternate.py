@@ -336,6 +336,24 @@ def test_marked_graphs_run_their_alternate_implementation():
     assert [node["name"] for node in nodes if node.get("attrs", {}).get("__backward__") == "1"] == ["p"]
 
 
+def test_what_is_computed_again_runs_as_the_forward_node_did():
+    with amp.AttrScope(__force_mirroring__="True"):
+        first = amp.sym.tanh(layer("FullyConnected")[0])
+    weight = amp.sym.Variable("w2", dtype="bfloat16")
+    symbol = amp.sym.FullyConnected(first, weight, num_hidden=2, no_bias=True, name="q")
+    with amp.alternate(forward=False, backward=True, mode="f32"):
+        bound = symbol.simple_bind(
+            data=(2, 1), type_dict=dict.fromkeys(("data", "w", "w2"), "bfloat16"), grad_req="write"
+        )
+    bound.forward(is_train=True)
+    bound.backward([mx.nd.array(low((2, 2), 1.0), dtype=BF16)])
+    counts = bound.alternate_counts()
+    forward = [name for name, entry in counts.items() if entry["phase"] == "forward"]
+    assert len(forward) == 3  # p, p again, q
+    assert all((counts[name]["native"] == 1) == NATIVE for name in forward)
+    assert all(entry["native"] == 0 for entry in counts.values() if entry["phase"] == "backward")
+
+
 def test_mark_backward_names_what_it_does_not_find():
     with pytest.raises(amp.ArgumentError, match="no node is named 'dta'; did you mean 'data'"):
         amp.mark_backward(layer("FullyConnected")[0], ["dta"])

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "nnvm/error.h"
+#include "passes/alternate.h"
 #include "passes/gradient/add_gradients.h"
 #include "passes/op_facts.h"
 
@@ -114,6 +115,7 @@ class CopyMaker {
     AttrMap attrs = node.attrs();
     attrs.erase(kForceMirroringAttr);
     attrs[kForwardNodeAttr] = node.name();
+    attrs[kRecomputeAttr] = "1";
     std::string name = node.name() + "_again";
     while (!names_.insert(name).second) name += "_";
     return Node::Make({node.op(), std::move(name), std::move(attrs), Read(id), std::move(awaited), Phase::kBackward,

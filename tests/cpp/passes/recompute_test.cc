@@ -30,7 +30,7 @@ TEST(Recompute, BackwardNodesReadCopies) {
             "%1 a = sin(%0) __force_mirroring__=True\n"
             "%2 b = square(%1)\n"
             "%3 b_backward = ones_like(%2) __forward_node__=b\n"
-            "%4 a_again = sin(%0) after %3 __forward_node__=a\n"
+            "%4 a_again = sin(%0) after %3 __forward_node__=a __recompute__=1\n"
             "%5 b_backward1 = _mul_scalar(%4) __forward_node__=b scalar=2.0\n"
             "%6 b_backward2 = broadcast_mul(%3, %5) __forward_node__=b\n"
             "%7 a_backward = cos(%0) __forward_node__=a\n"
@@ -64,7 +64,7 @@ TEST(Recompute, CopiesWaitForTheNodeBeforeTheirFirstReader) {
   const Symbol a = Op("sin", "a", {Var("x")}, kMarked);
   const std::string text = Text(Gradient(Op("exp", "e", {Op("dot", "product", {a, Var("y")})}), {"y"}));
   EXPECT_NE(text.find("%6 e_backward1 = broadcast_mul(%5, %4) __forward_node__=e\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("a_again = sin(%0) after %6 __forward_node__=a\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("a_again = sin(%0) after %6 __forward_node__=a __recompute__=1\n"), std::string::npos) << text;
 }
 
 TEST(Recompute, NothingIsMarked) {
