@@ -7,6 +7,8 @@
 #include <memory>
 #include <span>
 
+#include "dist/buffer_pool.h"
+
 namespace amp::dist {
 
 // What a rank sends and what it receives at the same time. Both ends of a message name the same number of bytes, and
@@ -46,6 +48,9 @@ class Comm {
   // The same ranks with an order of messages of their own. All ranks call it, in the same order.
   virtual std::shared_ptr<Comm> Duplicate() = 0;
 
+  // Of what works with this end of the ranks.
+  BufferPool& buffers() { return buffers_; }
+
   // To other ranks, in exchanges.
   std::uint64_t bytes_sent() const { return bytes_sent_; }
 
@@ -58,6 +63,7 @@ class Comm {
 
   const int rank_, size_;
   std::atomic<std::uint64_t> bytes_sent_ = 0;
+  BufferPool buffers_;
 };
 
 // The communicator that graphs of the calling thread use until the end of the scope.

@@ -18,18 +18,19 @@ class Backward {
   Backward(Comm* comm, const RingAttention& ring, const RingOperands& operands, const void* out, const float* lse,
            const RingOutputGradients& output_gradients)
       : comm_(*comm),
+        pool_(comm->buffers()),
         ring_(ring),
         arrays_(ArraysOf(ring)),
         own_(operands),
-        queries_(ring.dtype, operands.queries, arrays_.queries.count),
-        out_(ring.dtype, out, arrays_.out.count),
-        out_gradient_(ring.dtype, output_gradients.out, arrays_.out.count),
+        queries_(&pool_, ring.dtype, operands.queries, arrays_.queries.count),
+        out_(&pool_, ring.dtype, out, arrays_.out.count),
+        out_gradient_(&pool_, ring.dtype, output_gradients.out, arrays_.out.count),
         lse_(lse),
         lse_gradient_(output_gradients.lse) {}
 
   void Run(const RingGradients& gradients) {
-    KeysAndValues now(ring_.dtype, arrays_), next(ring_.dtype, arrays_);
-    KeysAndValues sums(ring_.accum, arrays_), next_sums(ring_.accum, arrays_);
+    KeysAndValues now(&pool_, ring_.dtype, arrays_), next(&pool_, ring_.dtype, arrays_);
+    KeysAndValues sums(&pool_, ring_.accum, arrays_), next_sums(&pool_, ring_.accum, arrays_);
     PackOwn(next);
     if (comm_.size() > 1) comm_.SendRecv(ToRankBefore(next, now));
     Clear(sums.bytes());
@@ -69,8 +70,8 @@ class Backward {
   // Adds what one step gives to the sums.
   void Compute(int index, const KeysAndValues& of_source, const KeysAndValues& sums) {
     const RingStep step = RingStepOf(ring_, comm_.rank(), comm_.size(), index);
-    const KernelOperand keys(ring_.dtype, of_source.keys(), arrays_.keys.count);
-    const KernelOperand values(ring_.dtype, of_source.values(), arrays_.values.count);
+    const KernelOperand keys(&pool_, ring_.dtype, of_source.keys(), arrays_.keys.count);
+    const KernelOperand values(&pool_, ring_.dtype, of_source.values(), arrays_.values.count);
     const std::int64_t query = step.first_query * arrays_.queries.strides.row;
     const std::int64_t result = step.first_query * arrays_.out.strides.row;
     kernels::AttentionBackwardData data;
@@ -105,21 +106,22 @@ class Backward {
 
   void Run(const kernels::AttentionBackward& job, const kernels::AttentionBackwardData& data) {
     const std::size_t bytes = kernels::AttentionBackwardScratchBytes(job);
-    if (scratch_.count() < bytes) scratch_ = RingBuffer(ElementType::kUInt8, bytes);
+    if (scratch_.count() < bytes) scratch_ = RingBuffer(&pool_, ElementType::kUInt8, bytes);
     kernels::RunAttentionBackward(job, data, scratch_.At(0));
   }
 
   Comm& comm_;
+  BufferPool& pool_;
   const RingAttention& ring_;
   const RingArrays arrays_;
   const RingOperands own_;
   const KernelOperand queries_, out_, out_gradient_;
   const float* const lse_;
   const float* const lse_gradient_;
-  const RingBuffer query_sums_{ring_.accum, arrays_.queries.count};
-  const RingBuffer terms_of_queries_{ElementType::kFloat32, arrays_.queries.count};
-  const RingBuffer terms_of_keys_{ElementType::kFloat32, arrays_.keys.count};
-  const RingBuffer terms_of_values_{ElementType::kFloat32, arrays_.values.count};
+  const RingBuffer query_sums_{&pool_, ring_.accum, arrays_.queries.count};
+  const RingBuffer terms_of_queries_{&pool_, ElementType::kFloat32, arrays_.queries.count};
+  const RingBuffer terms_of_keys_{&pool_, ElementType::kFloat32, arrays_.keys.count};
+  const RingBuffer terms_of_values_{&pool_, ElementType::kFloat32, arrays_.values.count};
   RingBuffer scratch_;
 };
 

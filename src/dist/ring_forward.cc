@@ -20,11 +20,11 @@ std::size_t NumRows(const RingAttention& ring) {
 
 // What goes on from step to step for each row: its largest score, the sum of its weights, weighted values.
 struct RowStates {
-  explicit RowStates(const RingAttention& ring) {
+  RowStates(BufferPool* pool, const RingAttention& ring) {
     const std::size_t rows = NumRows(ring);
-    largest = RingBuffer(ElementType::kFloat32, rows);
-    sum = RingBuffer(ElementType::kFloat32, rows);
-    sums = RingBuffer(ElementType::kFloat32, rows * static_cast<std::size_t>(ring.value_size));
+    largest = RingBuffer(pool, ElementType::kFloat32, rows);
+    sum = RingBuffer(pool, ElementType::kFloat32, rows);
+    sums = RingBuffer(pool, ElementType::kFloat32, rows * static_cast<std::size_t>(ring.value_size));
   }
   RingBuffer largest, sum, sums;
 };
@@ -33,17 +33,18 @@ class Forward {
  public:
   Forward(Comm* comm, const RingAttention& ring, const RingOperands& operands, void* out, float* lse)
       : comm_(*comm),
+        pool_(comm->buffers()),
         ring_(ring),
         arrays_(ArraysOf(ring)),
-        queries_(ring.dtype, operands.queries, arrays_.queries.count),
+        queries_(&pool_, ring.dtype, operands.queries, arrays_.queries.count),
         own_(operands),
         out_(out),
         lse_(lse) {
-    if (ring.merge == RingMerge::kState) states_.emplace(ring);
+    if (ring.merge == RingMerge::kState && comm->size() > 1) states_.emplace(&pool_, ring);
   }
 
   void Run() {
-    KeysAndValues now(ring_.dtype, arrays_), next(ring_.dtype, arrays_);
+    KeysAndValues now(&pool_, ring_.dtype, arrays_), next(&pool_, ring_.dtype, arrays_);
     std::memcpy(now.keys(), own_.keys, arrays_.keys.count * kernels::ElementBytes(ring_.dtype));
     std::memcpy(now.values(), own_.values, arrays_.values.count * kernels::ElementBytes(ring_.dtype));
     for (int index = 0; index < comm_.size(); ++index) {
@@ -61,8 +62,8 @@ class Forward {
 
   void Compute(int index, const KeysAndValues& of_source) {
     const RingStep step = RingStepOf(ring_, comm_.rank(), comm_.size(), index);
-    const KernelOperand keys(ring_.dtype, of_source.keys(), arrays_.keys.count);
-    const KernelOperand values(ring_.dtype, of_source.values(), arrays_.values.count);
+    const KernelOperand keys(&pool_, ring_.dtype, of_source.keys(), arrays_.keys.count);
+    const KernelOperand values(&pool_, ring_.dtype, of_source.values(), arrays_.values.count);
     kernels::Attention job = JobOf(ring_, arrays_, step);
     kernels::AttentionData data;
     data.queries = queries_.At(step.first_query * arrays_.queries.strides.row);
@@ -77,15 +78,16 @@ class Forward {
 
   // Rows whose last step this is give their result.
   void RunOnStates(int index, const RingStep& step, kernels::Attention* job, kernels::AttentionData* data) {
-    const kernels::HeadRows sums = SumsOf(ring_);
-    job->continues = index > 0;
-    data->largest = states_->largest.As<float>() + step.first_query;
-    data->sum = states_->sum.As<float>() + step.first_query;
-    data->sums = states_->sums.As<float>() + step.first_query * sums.row;
+    if (states_) {
+      job->continues = index > 0;
+      data->largest = states_->largest.As<float>() + step.first_query;
+      data->sum = states_->sum.As<float>() + step.first_query;
+      data->sums = states_->sums.As<float>() + step.first_query * SumsOf(ring_).row;
+    }
     const bool ends = index + 1 == comm_.size() || (ring_.causal && index == comm_.rank());
     if (!ends) return Run(*job, *data);
     const bool is_half = ring_.dtype == ElementType::kFloat16;
-    const RingBuffer wide(ElementType::kFloat32, is_half ? arrays_.out.count : 0);
+    const RingBuffer wide(&pool_, ElementType::kFloat32, is_half ? arrays_.out.count : 0);
     const std::int64_t first = step.first_query * arrays_.out.strides.row;
     job->out_is_bf16 = job->is_bf16;
     data->out =
@@ -97,13 +99,13 @@ class Forward {
   }
 
   void RunAlone(const RingStep& step, kernels::Attention* job, kernels::AttentionData* data) {
-    const RingBuffer wide(ElementType::kFloat32, arrays_.out.count);
-    RingPartial partial{step, wide, RingBuffer(ElementType::kFloat32, NumRows(ring_))};
+    const RingBuffer wide(&pool_, ElementType::kFloat32, arrays_.out.count);
+    RingPartial partial{step, wide, RingBuffer(&pool_, ElementType::kFloat32, NumRows(ring_))};
     data->out = wide.At(step.first_query * arrays_.out.strides.row);
     data->lse = partial.lse.As<float>() + step.first_query;
     Run(*job, *data);
     if (ring_.partial != ElementType::kFloat32) {
-      partial.out = RingBuffer(ring_.partial, arrays_.out.count);
+      partial.out = RingBuffer(&pool_, ring_.partial, arrays_.out.count);
       RoundRows(step, wide, ring_.partial, partial.out.At(0));
     }
     partials_.push_back(std::move(partial));
@@ -121,18 +123,19 @@ class Forward {
 
   void Run(const kernels::Attention& job, const kernels::AttentionData& data) {
     const std::size_t bytes = kernels::AttentionScratchBytes(job);
-    if (scratch_.count() < bytes) scratch_ = RingBuffer(ElementType::kUInt8, bytes);
+    if (scratch_.count() < bytes) scratch_ = RingBuffer(&pool_, ElementType::kUInt8, bytes);
     kernels::RunAttention(job, data, scratch_.At(0));
   }
 
   Comm& comm_;
+  BufferPool& pool_;
   const RingAttention& ring_;
   const RingArrays arrays_;
   const KernelOperand queries_;
   const RingOperands own_;
   void* const out_;
   float* const lse_;
-  std::optional<RowStates> states_;
+  std::optional<RowStates> states_;  // where there is more than one step
   std::vector<RingPartial> partials_;
   RingBuffer scratch_;
 };

@@ -59,10 +59,10 @@ kernels::Attention JobOf(const RingAttention& ring, const RingArrays& arrays, co
   return job;
 }
 
-KernelOperand::KernelOperand(ElementType type, const void* data, std::size_t count)
+KernelOperand::KernelOperand(BufferPool* pool, ElementType type, const void* data, std::size_t count)
     : data_(static_cast<const std::byte*>(data)), bytes_(type == ElementType::kBFloat16 ? 2 : 4) {
   if (type != ElementType::kFloat16) return;
-  converted_ = RingBuffer(ElementType::kFloat32, count);
+  converted_ = RingBuffer(pool, ElementType::kFloat32, count);
   kernels::Cast(type, data, ElementType::kFloat32, converted_.At(0), count);
   data_ = converted_.At(0);
 }

@@ -6,9 +6,9 @@
 #include <memory>
 #include <span>
 
+#include "dist/buffer_pool.h"
 #include "dist/ring.h"
 #include "kernels/attention.h"
-#include "nnvm/ndarray.h"
 
 namespace amp::dist {
 
@@ -38,8 +38,8 @@ kernels::Attention JobOf(const RingAttention& ring, const RingArrays& arrays, co
 class RingBuffer {
  public:
   RingBuffer() = default;
-  RingBuffer(kernels::ElementType type, std::size_t count)
-      : type_(type), count_(count), memory_(AllocateAligned(count * kernels::ElementBytes(type))) {}
+  RingBuffer(BufferPool* pool, kernels::ElementType type, std::size_t count)
+      : type_(type), count_(count), memory_(pool->Take(count * kernels::ElementBytes(type))) {}
 
   kernels::ElementType type() const { return type_; }
   std::size_t count() const { return count_; }
@@ -61,7 +61,7 @@ class RingBuffer {
 // An array as kernels take it: float16 becomes float32, others stay where they are.
 class KernelOperand {
  public:
-  KernelOperand(kernels::ElementType type, const void* data, std::size_t count);
+  KernelOperand(BufferPool* pool, kernels::ElementType type, const void* data, std::size_t count);
   const void* At(std::int64_t element) const { return data_ + element * bytes_; }
   bool is_bf16() const { return bytes_ == 2; }
 
@@ -74,9 +74,9 @@ class KernelOperand {
 // Keys and values of one rank side by side, as they travel; or the sums of their gradients.
 class KeysAndValues {
  public:
-  KeysAndValues(kernels::ElementType type, const RingArrays& arrays)
+  KeysAndValues(BufferPool* pool, kernels::ElementType type, const RingArrays& arrays)
       : num_keys_(static_cast<std::int64_t>(arrays.keys.count)),
-        buffer_(type, arrays.keys.count + arrays.values.count) {}
+        buffer_(pool, type, arrays.keys.count + arrays.values.count) {}
   std::byte* keys() const { return buffer_.At(0); }
   std::byte* values() const { return buffer_.At(num_keys_); }
   std::span<std::byte> bytes() const { return buffer_.bytes(); }
