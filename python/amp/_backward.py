@@ -18,9 +18,11 @@ def backward(heads, head_gradients, retain_graph, train_mode):
     graph = Graph(heads)
     wanted = [leaf for leaf in graph.leaves.values() if leaf.request != "null"]
     terms = _Terms()
-    totals = _run(graph, heads, head_gradients, wanted, retain_graph, False, train_mode, terms)
+    awaited = _Awaited(graph, wanted, terms)
+    totals = _run(graph, heads, head_gradients, wanted, retain_graph, False, train_mode, terms, awaited)
     for leaf, total in zip(wanted, totals):
-        _store(leaf, total, terms.replaces(key_of(leaf)))
+        if leaf not in awaited.stored:
+            _store(leaf, total, terms.replaces(key_of(leaf)))
 
 
 def gradients_of(heads, arrays, head_gradients, retain_graph, create_graph, train_mode):
@@ -139,29 +141,84 @@ class _Terms:
             self._arrived[key] = arrived = [invoke("add_n", inputs, {}, _count(arrived))[0]]
         return arrived[0]
 
+    def has(self, key):
+        """Whether anything has arrived there."""
+        return key in self._arrived
+
     def replaces(self, key):
         """Whether one gradient has arrived there, and overwrites what it is to be added to."""
         return key in self._replacing
 
 
-def _run(graph, heads, head_gradients, wanted, retain_graph, create_graph, train_mode, terms):
+class _Awaited:
+    """Gradients that somebody waits for (`Leaf.on_stored`): they are written as soon as nothing more can arrive."""
+
+    def __init__(self, graph, wanted, terms):
+        self.stored = set()
+        self._terms = terms
+        leaves = {id(leaf): leaf for leaf in wanted if leaf.on_stored is not None and leaf.request == "write"}
+        self._last = {}  # by leaf: the last of its readers that the pass comes to
+        self._ending = {}  # by node: leaves of which it is that
+        if not leaves:
+            return
+        for node in reversed(graph.nodes):
+            self._last.update((id(place), node) for place in node.places if id(place) in leaves)
+        for key, node in self._last.items():
+            self._ending.setdefault(id(node), []).append(leaves[key])
+
+    def observer(self, node):
+        """What a node may tell gradients to before it returns them."""
+        alone = {
+            node.places.index(leaf): leaf
+            for leaf in self._ending.get(id(node), ())
+            if node.places.count(leaf) == 1 and not self._terms.has(key_of(leaf))
+        }
+        if not alone:
+            return None
+
+        def tell(i, gradient):
+            if i in alone:
+                self._store(alone[i], gradient)
+
+        return tell
+
+    def after(self, node):
+        """The gradients of a node's inputs are among the terms."""
+        for leaf in self._ending.get(id(node), ()):
+            total = None if leaf in self.stored else self._terms.total(key_of(leaf))
+            if total is not None:
+                self._store(leaf, total)
+
+    def _store(self, leaf, total):
+        _store(leaf, total, replaces=False)
+        self.stored.add(leaf)
+        leaf.on_stored()
+
+
+def _run(graph, heads, head_gradients, wanted, retain_graph, create_graph, train_mode, terms, awaited=None):
     for i, (head, gradient) in enumerate(zip(heads, head_gradients)):
         terms.add(key_of(head._place), _head_gradient(i, head, gradient))
     graph.take(retain_graph)
     used = set(graph.nodes)  # where an error ends the run
     try:
-        totals, used = _totals(graph, wanted, create_graph, train_mode, terms)
+        totals, used = _totals(graph, wanted, create_graph, train_mode, terms, awaited or _Awaited(graph, (), terms))
     finally:
         if not retain_graph:
             graph.release(used)
     return totals
 
 
-def _totals(graph, wanted, create_graph, train_mode, terms):
+def _totals(graph, wanted, create_graph, train_mode, terms, awaited):
     """The gradients of `wanted`, and the nodes whose gradients were computed on the way."""
     needed = graph.needed(wanted)
+    used = set()
     with _recording.scope(create_graph, create_graph and train_mode):
-        used = {n for n in reversed(graph.nodes) if _differentiate(n, terms, needed, create_graph, train_mode)}
+        for node in reversed(graph.nodes):
+            node.observer = awaited.observer(node)
+            if _differentiate(node, terms, needed, create_graph, train_mode):
+                used.add(node)
+            node.observer = None
+            awaited.after(node)
         return [terms.total(key_of(place)) for place in wanted], used
 
 

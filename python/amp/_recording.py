@@ -57,6 +57,7 @@ class Leaf:
         self.request, self._gradient = request, gradient
         self._is_own = gradient is None  # no program has given the gradient's memory
         self.is_fresh = False  # the gradient was written since the last step of a trainer
+        self.on_stored = None  # called once a backward pass has written it: maybe while it goes on
 
     @property
     def gradient(self):
@@ -120,6 +121,8 @@ class Node:
         self.is_spent = False
         # By input, once `gradients` has run: does it overwrite what it is to be added to? SoftmaxOutput's does.
         self.replaces = [False] * len(places)
+        # Set while `gradients` runs: may be called with (input, gradient) before it returns.
+        self.observer = None
 
     def mark(self, outputs, inputs):
         """The outputs become results of the node, inputs without place constants of it."""

@@ -360,8 +360,22 @@ std::vector<NDArray> GradientExecutor::Forward(const std::vector<NDArray>& input
   return {pending_->outputs.begin(), pending_->outputs.begin() + std::ssize(binding_->output_types)};
 }
 
+// Tells outputs of the plan as the targets that they are.
+std::function<void(std::size_t)> GradientExecutor::ByTarget(const Binding& binding,
+                                                            const std::vector<GradientTarget>& targets,
+                                                            const GradientObserver& observer) {
+  if (!observer) return nullptr;
+  return [&](std::size_t output) {
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      const Binding::Variable& variable = binding.gradients[i];
+      if (variable.output == output && (!targets[i].adds || variable.replaces)) observer(i);
+    }
+  };
+}
+
 void GradientExecutor::Backward(const std::vector<NDArray>& output_gradients,
-                                const std::vector<GradientTarget>& gradients, bool retain) {
+                                const std::vector<GradientTarget>& gradients, bool retain,
+                                const GradientObserver& observer) {
   RequireThreads(binding_->plan->summary.num_threads);
   const onednn::RunLock::Holder lock(&pending_->lock);
   Pending& pending = *pending_;
@@ -376,7 +390,8 @@ void GradientExecutor::Backward(const std::vector<NDArray>& output_gradients,
   const bool runs_again = pending.state == Pending::State::kForwardAgain;
   if (runs_again) pending.RenewOutputs(*binding_);
   pending.state = Pending::State::kNothing;  // unless all goes well
-  pending.session.Run(pending.inputs, pending.outputs, runs_again ? Half::kBoth : Half::kBackward);
+  pending.session.Run(pending.inputs, pending.outputs, runs_again ? Half::kBoth : Half::kBackward,
+                      ByTarget(*binding_, gradients, observer));
   pending.AddToTargets(*binding_, gradients);
   pending.MoveStates(*binding_);
   if (retain) pending.state = Pending::State::kForwardAgain;

@@ -1,7 +1,9 @@
 // GradientExecutor: a symbol bound for training. One plan computes outputs, and then the gradients of its variables.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,6 +32,10 @@ struct GradientBindOptions {
   // Tuning, monitored runs and forced kernels are for inference: they are errors here.
   BindOptions bind = {};
 };
+
+// Told the position of a target that holds its gradient while others are still computed. Those that it is not told do
+// when the run ends.
+using GradientObserver = std::function<void(std::size_t target)>;
 
 class GradientExecutor {
  public:
@@ -71,7 +77,7 @@ class GradientExecutor {
   // ones for all. `retain`: another Backward may follow; it computes the forward half again. Throws ArgumentError for
   // arrays that do not fit, and where no forward run waits for it.
   void Backward(const std::vector<NDArray>& output_gradients, const std::vector<GradientTarget>& gradients,
-                bool retain = false);
+                bool retain = false, const GradientObserver& observer = nullptr);
 
   // Which implementations the sums of products of bfloat16 ran since the last call, in graph order.
   std::vector<AlternateCounts> TakeAlternateCounts();
@@ -85,6 +91,8 @@ class GradientExecutor {
   struct Binding;
   struct Pending;
   explicit GradientExecutor(std::shared_ptr<const Binding> binding);
+  static std::function<void(std::size_t)> ByTarget(const Binding& binding, const std::vector<GradientTarget>& targets,
+                                                   const GradientObserver& observer);
 
   std::shared_ptr<const Binding> binding_;
   std::unique_ptr<Pending> pending_;

@@ -53,11 +53,32 @@ struct Session::State {
             half == Half::kForward ? compiled.num_forward_steps : compiled.steps.size()};
   }
 
-  void RunSteps(Half half) {
+  void RunSteps(Half half, const OutputObserver& observer = nullptr) {
     const auto [begin, end] = StepsOf(half);
+    if (observer && completed.empty()) FindCompleted();
     const kernels::FloatModeScope mode(Mode());
-    for (std::size_t i = begin; i < end; ++i) RunStep(i);
+    for (std::size_t i = begin; i < end; ++i) {
+      RunStep(i);
+      if (observer) Tell(completed[i], observer);
+    }
     stream.wait();
+  }
+
+  void Tell(const std::vector<std::size_t>& of_step, const OutputObserver& observer) {
+    if (of_step.empty()) return;
+    stream.wait();
+    for (const std::size_t output : of_step) observer(output);
+  }
+
+  void FindCompleted() {
+    std::map<std::size_t, std::size_t> last_step;  // by output
+    for (std::size_t i = 0; i < compiled.steps.size(); ++i) {
+      for (const ValueId v : compiled.steps[i].outputs) {
+        if (compiled.locations[v].place == Place::kOutput) last_step[compiled.locations[v].offset] = i;
+      }
+    }
+    completed.resize(compiled.steps.size());
+    for (const auto& [output, step] : last_step) completed[step].push_back(output);
   }
 
   kernels::FloatMode Mode() const {
@@ -106,17 +127,19 @@ struct Session::State {
   std::vector<std::pair<ValueId, std::size_t>> inputs, outputs;  // values in callers' memory
   std::vector<RunCounts> counts;                                 // by step
   std::map<std::size_t, Flushed> flushed;                        // by step
+  std::vector<std::vector<std::size_t>> completed;               // by step, once asked for: outputs that are final then
   AlternateMemory alternate_memory;
 };
 
 Session::Session(std::shared_ptr<const Plan> plan) : state_(std::make_unique<State>(std::move(plan))) {}
 Session::~Session() = default;
 
-void Session::Run(const std::vector<NDArray>& inputs, std::vector<NDArray>& outputs, Half half) {
+void Session::Run(const std::vector<NDArray>& inputs, std::vector<NDArray>& outputs, Half half,
+                  const OutputObserver& observer) {
   State& state = *state_;
   const ThreadScope threads(state.compiled.num_threads);
   state.SetArrays(inputs, outputs);
-  state.RunSteps(half);
+  state.RunSteps(half, observer);
 }
 
 void Session::Run(std::span<const void* const> inputs, std::span<void* const> outputs) {

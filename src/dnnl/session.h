@@ -1,7 +1,9 @@
 // Sessions: runs of a plan.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -13,6 +15,9 @@ namespace amp::onednn {
 // Which steps run. The backward half goes on where the forward half ended.
 enum class Half : std::uint8_t { kBoth, kForward, kBackward };
 
+// Told the index of an output that no later step writes. Outputs that no step writes are not told.
+using OutputObserver = std::function<void(std::size_t output)>;
+
 // Owns the arena and the handles of one plan. Not for concurrent use.
 class Session {
  public:
@@ -23,7 +28,8 @@ class Session {
   // process must be able to run the plan's threads, see RequireThreads. None of our own code allocates here after the
   // first call, reference kernels aside. What a half does not touch may be undefined; the backward half needs the
   // inputs and outputs of the forward half again, unchanged.
-  void Run(const std::vector<NDArray>& inputs, std::vector<NDArray>& outputs, Half half = Half::kBoth);
+  void Run(const std::vector<NDArray>& inputs, std::vector<NDArray>& outputs, Half half = Half::kBoth,
+           const OutputObserver& observer = nullptr);
   // The same on the memory of such arrays.
   void Run(std::span<const void* const> inputs, std::span<void* const> outputs);
   // Of the products of the plan, runs since the last call.

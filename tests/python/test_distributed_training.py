@@ -1,6 +1,7 @@
 """Training on several ranks: the curves of one rank with a larger batch, equal bits on both engines."""
 
 import sys
+import textwrap
 from pathlib import Path
 
 import ml_dtypes
@@ -12,6 +13,7 @@ import amp
 import amp.mxnet as mx
 from amp import distributed
 from amp.mxnet import gluon
+from amp.mxnet.gluon import reduced_gradients
 
 sys.path.insert(0, str(Path(__file__).parent))
 from data_parallel_training import train  # noqa: E402
@@ -46,6 +48,157 @@ def test_mpi_trains_to_the_bits_of_threads(tmp_path):
         np.testing.assert_array_equal(of_mpi["losses"], losses)
         for name, weight in weights.items():
             np.testing.assert_array_equal(of_mpi[name], weight)
+
+
+class Steps:
+    """A net of three layers that two ranks train, each on its data; `sent` tells how many buckets were sent when."""
+
+    def __init__(self, comm, hybridize):
+        self.comm, self.sent, self.net = comm, [], gluon.nn.HybridSequential()
+        self.net.add(*(gluon.nn.Dense(8, activation="tanh", in_units=8, use_bias=False) for _ in range(3)))
+        self.net.initialize()
+        draws = np.random.default_rng(0)
+        for parameter in self.net.collect_params().values():
+            parameter.set_data(draws.standard_normal(parameter.shape).astype(np.float32))
+        if hybridize:
+            self.net.hybridize()
+        self.trainer = gluon.Trainer(self.net.collect_params(), "sgd", {"learning_rate": 0.1}, kvstore="mpi")
+        submit = self.trainer._reducer._submit
+        self.trainer._reducer._submit = lambda gradients: self.sent.append(self.where) or submit(gradients)
+        self.draws = np.random.default_rng(comm.rank)
+
+    def backward(self):
+        with mx.autograd.record():
+            loss = (self.net(mx.nd.array(self.draws.standard_normal((4, 8)).astype(np.float32))) ** 2).sum()
+        self.where = "backward"
+        loss.backward()
+        self.where = "step"
+
+    def weights(self):
+        return [parameter.data().asnumpy() for parameter in self.net.collect_params().values()]
+
+
+def run_steps(hybridize, program, ahead=True):
+    """What `program(steps)` returns on two ranks; `ahead=False`: nothing is sent before a step."""
+
+    def rank(comm):
+        with distributed.group(comm):
+            steps = Steps(comm, hybridize)
+            if not ahead:
+                steps.trainer._reducer._send_ahead = lambda *_: None
+            return program(steps)
+
+    return distributed.run_local(2, rank, timeout=60)
+
+
+@pytest.fixture
+def small_buckets(monkeypatch):
+    monkeypatch.setattr(reduced_gradients, "_BUCKET_BYTES", 1)  # one for each parameter
+
+
+@pytest.mark.parametrize("hybridize", [True, False])
+def test_gradients_are_sent_while_backward_goes_on(hybridize, small_buckets):
+    def program(steps):
+        for _ in range(3):
+            steps.backward()
+            steps.trainer.step(4)
+        return steps.sent, steps.weights()
+
+    expected = run_steps(hybridize, program, ahead=False)
+    assert expected[0][0] == ["step"] * 9
+    for (sent, weights), (_, others) in zip(run_steps(hybridize, program), expected):
+        assert sent == ["step"] * 3 + ["backward"] * 6
+        np.testing.assert_array_equal(weights, others)
+
+
+@pytest.mark.parametrize("hybridize", [True, False])
+def test_the_first_buckets_are_sent_before_the_last_gradients_are_known(hybridize, small_buckets):
+    def program(steps):
+        steps.backward()
+        steps.trainer.step(4)
+        parameters = list(steps.net.collect_params().values())
+        seen, ahead = [], steps.trainer._reducer._ahead
+        first = parameters[0].data()._place
+        told = first.on_stored
+        first.on_stored = lambda: seen.append(len(ahead.sent)) or told()
+        steps.backward()
+        steps.trainer.step(4)
+        return seen
+
+    assert run_steps(hybridize, program) == [[2], [2]]
+
+
+def clip_on_one_rank(steps):
+    steps.backward()
+    if steps.comm.rank == 1:
+        for parameter in list(steps.net.collect_params().values())[1:]:
+            parameter.grad()[:] *= 0.5
+
+
+def write_by_numpy(steps):
+    steps.backward()
+    view = np.asarray(next(iter(steps.net.collect_params().values())).grad())
+    view *= 2
+
+
+def go_backward_twice(steps):
+    steps.backward()
+    if steps.comm.rank == 0:
+        steps.backward()
+
+
+def leave_out_a_layer(steps):
+    steps.backward()
+    list(steps.net.collect_params().values())[1].grad_req = "null"
+
+
+def add_up(steps):
+    for parameter in steps.net.collect_params().values():
+        parameter.grad_req = "add"
+    steps.backward()
+    steps.backward()
+
+
+@pytest.mark.parametrize("change", [clip_on_one_rank, write_by_numpy, go_backward_twice, leave_out_a_layer, add_up])
+@pytest.mark.parametrize("hybridize", [True, False])
+def test_what_happens_between_backward_and_the_step_counts(change, hybridize, small_buckets):
+    def program(steps):
+        for i in range(4):
+            change(steps) if i == 2 else steps.backward()
+            steps.trainer.step(4, ignore_stale_grad=True)
+        return steps.weights()
+
+    expected = run_steps(hybridize, program, ahead=False)
+    np.testing.assert_array_equal(run_steps(hybridize, program), expected)
+    assert all(np.isfinite(weight).all() for weight in expected[0])
+
+
+def test_a_backward_pass_of_one_rank_alone_ends_no_program_late(tmp_path):
+    program = tmp_path / "alone.py"
+    program.write_text(
+        textwrap.dedent(
+            """
+            import sys
+            import amp.mxnet as mx
+            from amp import distributed
+
+            comm = distributed.mpi()
+            weight = mx.gluon.Parameter("weight", shape=(3000000,), init="ones")
+            weight.initialize()
+            trainer = mx.gluon.Trainer([weight], "sgd", {"learning_rate": 0.1}, kvstore="mpi")
+            for step in range(3):
+                if step < 2 or comm.rank == 0:
+                    with mx.autograd.record():
+                        loss = (weight.data() * 2).sum()
+                    loss.backward()
+                if step < 2:
+                    trainer.step(1)
+            assert abs(weight.data()[0].asscalar() - 0.6) < 1e-6
+            """
+        )
+    )
+    done = mpi_runs.run(2, program, timeout=60)  # MPI's own timeout is 300 seconds
+    assert done.returncode == 0, done.stderr
 
 
 def test_gradients_are_rounded_where_they_are_added_in_bfloat16():

@@ -50,9 +50,10 @@ py::list Forward(GradientExecutor& executor, const py::sequence& arrays, std::pa
   return list;
 }
 
-// `states` are the arrays that Forward was given for auxiliary states: they are written to.
+// `states` are the arrays that Forward was given for auxiliary states: they are written to. `observer` is None, or is
+// called with positions of gradients that are known while others are still computed.
 void Backward(GradientExecutor& executor, const py::sequence& head_gradients, const py::sequence& gradients,
-              const std::vector<bool>& adds, bool retain, const py::sequence& states) {
+              const std::vector<bool>& adds, bool retain, const py::sequence& states, const py::object& observer) {
   std::vector<NDArray> heads;
   for (std::size_t i = 0; i < head_gradients.size(); ++i) {
     const py::object head = head_gradients[i];
@@ -67,7 +68,11 @@ void Backward(GradientExecutor& executor, const py::sequence& head_gradients, co
   for (std::size_t i = 0; i < states.size(); ++i) {
     written.push_back(WritableArrayOf(states[i], fmt::format("states[{}]", i)));
   }
-  ReleaseGil([&] { executor.Backward(heads, targets, retain); });
+  const auto tell = [&](std::size_t target) {
+    const py::gil_scoped_acquire gil;
+    observer(target);
+  };
+  ReleaseGil([&] { executor.Backward(heads, targets, retain, observer.is_none() ? GradientObserver() : tell); });
   for (const Array& array : written) ++array.writes->count;
 }
 
@@ -94,7 +99,7 @@ void BindGradientExecutor(py::module_& module) {
       .def("clone", &GradientExecutor::Clone, "Another one of the same plan, with memory of its own.")
       .def("forward", &Forward, py::arg("inputs"), py::arg("random_key"))
       .def("backward", &Backward, py::arg("head_gradients"), py::arg("gradients"), py::arg("adds"), py::arg("retain"),
-           py::arg("states"))
+           py::arg("states"), py::arg("observer") = py::none())
       .def("profile", &Profile, py::arg("inputs"), py::arg("runs"))
       .def("input_names", &GradientExecutor::input_names)
       .def("output_names", &GradientExecutor::output_names)

@@ -1,5 +1,6 @@
 """Ranks that are processes of MPI, through mpi4py."""
 
+import atexit
 import contextlib
 import functools
 import sys
@@ -12,6 +13,7 @@ from ..base import ArgumentError, Error, UnsupportedError
 from ._comm import Comm
 
 _SPIN = 0.02  # seconds in which a rank that waits only yields
+_BEFORE_LEAVING = 1  # seconds in which threads give up what they wait for when the process ends
 _BEFORE_ABORT = 0.5  # seconds in which the launcher forwards what was printed: with the processes it ends its pipes
 
 
@@ -89,14 +91,50 @@ class _Transfer:
         self._requests = []
 
 
+class _Waits:
+    """The threads of this process that wait for other ranks."""
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._count = 0
+        self._is_leaving = False
+
+    @contextlib.contextmanager
+    def one_more(self):
+        with self._lock:
+            self._count += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._count -= 1
+
+    def check(self):
+        if self._is_leaving:
+            raise Error("the process ends")
+
+    def leave(self):
+        """Ends them all: MPI is finalized next, and would wait for what is under way."""
+        self._is_leaving = True
+        end = time.monotonic() + _BEFORE_LEAVING
+        while self._count > 0 and time.monotonic() < end:
+            time.sleep(1e-3)
+
+
+_waits = _Waits()
+atexit.register(_waits.leave)
+
+
 def _poll(is_done, timeout, what):
     """Returns when `is_done()`. It yields first and sleeps later: ranks may outnumber CPUs."""
     begin = time.monotonic()
-    while not is_done():
-        waited = time.monotonic() - begin
-        if waited > timeout:
-            raise Error(f"{what} for {timeout} seconds")
-        time.sleep(0 if waited < _SPIN else 1e-4)
+    with _waits.one_more():
+        while not is_done():
+            _waits.check()
+            waited = time.monotonic() - begin
+            if waited > timeout:
+                raise Error(f"{what} for {timeout} seconds")
+            time.sleep(0 if waited < _SPIN else 1e-4)
 
 
 @functools.cache

@@ -161,10 +161,16 @@ class _PlanNode(RunNode):
         _, handle, names, states = self._lease
         heads = [_zeros(*kind[1:]) if head is None else head for kind, head in zip(self.types, heads)]
         found = {name: nd.NDArray(np.empty(shape, dtype)) for name, (dtype, shape) in _targets(handle)}
-        handle.backward(heads, list(found.values()), [False] * len(found), True, states)
+        handle.backward(heads, list(found.values()), [False] * len(found), True, states, self._told(found, names))
         replaced = dict(zip(found, handle.gradient_replaces()))
         self.replaces = [replaced.get(name, False) for name in names]
         return [found[name] if asked else None for name, asked in zip(names, is_asked)]
+
+    def _told(self, found, names):
+        if self.observer is None:
+            return None
+        arrays = [(names.index(name), array) for name, array in found.items()]
+        return lambda target: self.observer(*arrays[target])
 
     def free(self):
         """Frees the arrays; another run may have the executor."""

@@ -1,6 +1,10 @@
 """Gradients of one model that several ranks train, each on its part of the data."""
 
-from concurrent.futures import ThreadPoolExecutor
+import functools
+import queue
+import threading
+import weakref
+from concurrent.futures import Future
 
 import numpy as np
 
@@ -30,27 +34,110 @@ def begin_alike(parameters, comm):
 class GradientReducer:
     """Adds gradients over ranks in a thread of its own, bucket by bucket.
 
-    Buckets begin with the last parameters, whose gradients backward knows first; all ranks have the same ones.
+    Buckets begin with the last parameters, whose gradients backward knows first; all ranks have the same ones. From the
+    second step on a bucket is sent while backward still computes others: as soon as its gradients, and those of all
+    buckets in front of it, are written. What a program does to gradients between backward and the step counts: before
+    the step ranks agree on the buckets whose gradients are not those that were sent, and add them once more.
     """
 
     def __init__(self, comm, dtype):
         self._comm = comm.duplicate()  # programs may use theirs while sums are under way
+        self._agreement = comm.duplicate()  # its messages are not behind those of buckets
         self._dtype = dtype
         self._thread = None
+        self._ahead = None
 
     def buckets(self, parameters):
         """Yields lists of indices of parameters, as soon as their gradients are sums over all ranks."""
-        if self._thread is None:
-            self._thread = ThreadPoolExecutor(1, initializer=_core.set_default_threads, initargs=(1,))
         planned = _buckets_of(parameters)
-        sums = [self._thread.submit(self._sum, [parameters[i].grad() for i in bucket]) for bucket in planned]
-        for bucket, total in zip(planned, sums):
-            _write(total.result(), [parameters[i].grad() for i in bucket])
+        arrays = [[parameters[i].grad() for i in bucket] for bucket in planned]
+        for bucket, gradients, total in zip(planned, arrays, self._sums(planned, arrays)):
+            _write(total.result(), gradients)
             yield bucket
+        self._send_ahead(planned, arrays, parameters)
+
+    def _sums(self, planned, arrays):
+        """Futures of the sums."""
+        ahead, self._ahead = self._ahead, None
+        if ahead is None:
+            return [self._submit(gradients)[0] for gradients in arrays]
+        snapshots = [snapshot for _, snapshot in ahead.sent]  # of what was sent before this step
+        ahead.send_all()
+        if ahead.planned != planned:  # the same on all ranks; what was sent is of no use
+            return [self._submit(gradients)[0] for gradients in arrays]
+        sums = [total for total, _ in ahead.sent]
+        others = np.zeros(len(planned), np.float32)
+        others[: len(snapshots)] = [bool(snapshot.result().changed()) for snapshot in snapshots]
+        for i in np.flatnonzero(np.asarray(self._agreement.all_reduce(others))):
+            sums[i] = self._submit(arrays[i])[0]
+        return sums
+
+    def _send_ahead(self, planned, arrays, parameters):
+        self._ahead = _Ahead(planned, arrays, self._submit)
+        for i, bucket in enumerate(planned):
+            for index in bucket:
+                parameters[index].data()._place.on_stored = functools.partial(self._ahead.stored, i, index)
+
+    def _submit(self, gradients):
+        """Futures of the sum, and of what was sent. Contents are known before they are read: see _Ahead."""
+        if self._thread is None:
+            self._thread = _Worker()
+        snapshot = self._thread.submit(_core.Snapshot, gradients)
+        return self._thread.submit(self._sum, gradients), snapshot
 
     def _sum(self, gradients):
         joined = np.concatenate([np.asarray(gradient).reshape(-1) for gradient in gradients])
         return self._comm.all_reduce(joined, dtype=self._dtype).asnumpy()
+
+
+class _Worker:
+    """A thread that makes calls one after the other. No process waits for it at its end, other than for a pool's."""
+
+    def __init__(self):
+        calls = queue.SimpleQueue()
+        self._calls = calls
+        threading.Thread(target=_make_calls, args=(calls,), daemon=True).start()
+        weakref.finalize(self, calls.put, None)
+
+    def submit(self, function, *arguments):
+        """The future of a call."""
+        future = Future()
+        self._calls.put((future, function, arguments))
+        return future
+
+
+def _make_calls(calls):
+    _core.set_default_threads(1)
+    while (call := calls.get()) is not None:
+        future, function, arguments = call
+        try:
+            future.set_result(function(*arguments))
+        except BaseException as error:  # whoever asks for the result raises it
+            future.set_exception(error)
+        del call, future, function, arguments
+
+
+class _Ahead:
+    """Buckets that are sent while backward goes on, always in the same order."""
+
+    def __init__(self, planned, arrays, submit):
+        self.planned, self.sent = planned, []  # [(future of the sum, future of the snapshot)] of the first buckets
+        self._arrays, self._submit = arrays, submit
+        self._missing = [set(bucket) for bucket in planned]
+
+    def stored(self, bucket, index):
+        """Backward has written this gradient."""
+        self._missing[bucket].discard(index)
+        while len(self.sent) < len(self.planned) and not self._missing[len(self.sent)]:
+            self._send_next()
+
+    def send_all(self):
+        """Sends what has not been sent."""
+        while len(self.sent) < len(self.planned):
+            self._send_next()
+
+    def _send_next(self):
+        self.sent.append(self._submit(self._arrays[len(self.sent)]))
 
 
 def _buckets_of(parameters):
