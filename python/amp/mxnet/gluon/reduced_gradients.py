@@ -40,17 +40,34 @@ class GradientReducer:
 
     def buckets(self, parameters):
         """Yields lists of indices of parameters, as soon as their gradients are sums over all ranks."""
-        if self._thread is None:
-            self._thread = ThreadPoolExecutor(1, initializer=_core.set_default_threads, initargs=(1,))
         planned = _buckets_of(parameters)
-        sums = [self._thread.submit(self._sum, [parameters[i].grad() for i in bucket]) for bucket in planned]
+        sums = [self._submit(self._sum, [parameters[i].grad() for i in bucket]) for bucket in planned]
         for bucket, total in zip(planned, sums):
             _write(total.result(), [parameters[i].grad() for i in bucket])
             yield bucket
 
+    def agreed(self, parameters, fresh):
+        """The pairs (index, parameter) that are fresh on any rank: all ranks update the same parameters.
+
+        A gradient that is fresh on other ranks alone is zero here.
+        """
+        is_fresh = np.zeros(len(parameters), np.float32)
+        is_fresh[[index for index, _ in fresh]] = 1
+        ranks = self._submit(self._comm.all_reduce, is_fresh).result().asnumpy()
+        for index in np.flatnonzero((ranks > 0) & (is_fresh == 0)):
+            parameters[index].grad()[...] = 0
+        return [(int(index), parameters[index]) for index in np.flatnonzero(ranks)]
+
+    def _submit(self, work, *arguments):
+        """A future of what is done in the thread, in the order of calls."""
+        if self._thread is None:
+            self._thread = ThreadPoolExecutor(1, initializer=_core.set_default_threads, initargs=(1,))
+        return self._thread.submit(work, *arguments)
+
     def _sum(self, gradients):
         joined = np.concatenate([np.asarray(gradient).reshape(-1) for gradient in gradients])
-        return self._comm.all_reduce(joined, dtype=self._dtype).asnumpy()
+        loses = self._dtype == "float32" and joined.dtype == np.float64
+        return self._comm.all_reduce(joined, dtype="float64" if loses else self._dtype).asnumpy()
 
 
 def _buckets_of(parameters):
