@@ -176,6 +176,37 @@ def test_an_error_that_counts_as_false_is_one():
         distributed.run_local(2, fail)
 
 
+INTERRUPTED = """
+import signal, threading, time
+from amp import distributed
+
+ended = []
+
+def rank(comm):
+    comm.barrier()
+    if comm.rank == 0:
+        time.sleep(0.2)  # until the main thread waits
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+        time.sleep(0.5)
+        ended.append("by itself")
+    else:
+        try:
+            comm.barrier()
+        finally:
+            ended.append("told to")
+
+try:
+    distributed.run_local(2, rank)
+except KeyboardInterrupt:
+    print(sorted(ended))
+"""
+
+
+def test_an_interrupt_ends_all_ranks():
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == "['by itself', 'told to']", done.stderr
+
+
 def test_where_not_all_threads_start_the_others_end(monkeypatch):
     begun, start = [], threading.Thread.start
 

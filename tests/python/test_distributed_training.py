@@ -126,6 +126,11 @@ def test_a_store_of_ranks():
     assert distributed.run_local(2, use) == [(rank, 2, [1 - 0.5 * 3] * 2) for rank in range(2)]
 
 
+def test_a_key_has_arrays():
+    with pytest.raises(amp.ArgumentError, match="the key 'w' has no arrays"):
+        mx.kv.create("local").push("w", [])
+
+
 def test_updates_in_the_store():
     def step(comm):
         with distributed.group(comm):

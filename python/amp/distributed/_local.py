@@ -33,7 +33,7 @@ class _Ranks:
         self._engines, self._function, self._num_threads = engines, function, num_threads
         self._results = [None] * len(engines)
         self._error = None
-        self._lock = threading.Lock()
+        self._num_ended, self._has_ended = 0, threading.Condition()
 
     def run(self):
         threads = [threading.Thread(target=self._run_rank, args=(engine,)) for engine in self._engines]
@@ -42,16 +42,21 @@ class _Ranks:
             for thread in threads:
                 thread.start()
                 started.append(thread)
-            for thread in threads:
-                thread.join()
+            self._await_end(len(threads))
         except BaseException:  # the user's Ctrl-C, or no more threads
             self._engines[0].fail("the run was interrupted")
-            for thread in started:
-                thread.join()
+            self._await_end(len(started))
             raise
+        for thread in threads:
+            thread.join()
         if self._error is not None:
             raise self._error
         return self._results
+
+    def _await_end(self, count):
+        """Returns when so many ranks have ended. (An interrupted `join` of Python takes the thread for ended.)"""
+        with self._has_ended:
+            self._has_ended.wait_for(lambda: self._num_ended == count)
 
     def _run_rank(self, engine):
         try:
@@ -60,6 +65,10 @@ class _Ranks:
                 self._results[engine.rank] = self._function(Comm(engine))
             engine.leave()
         except BaseException as error:  # every kind of it ends the others
-            with self._lock:
+            with self._has_ended:
                 self._error = error if self._error is None else self._error
             engine.fail(f"rank {engine.rank} failed: {type(error).__name__}: {error}")
+        finally:
+            with self._has_ended:
+                self._num_ended += 1
+                self._has_ended.notify_all()

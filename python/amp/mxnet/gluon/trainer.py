@@ -16,7 +16,8 @@ class Trainer(SavedTraining):
     """An optimizer for a list or dict of Parameters.
 
     `optimizer` is a name, with `optimizer_params` ({option: value}), or an Optimizer. A rank has one device: `kvstore`
-    has no effect, unless it is a KVStore and `update_on_kvstore=True`: then updates run in the store.
+    has no effect, unless it is a KVStore and `update_on_kvstore=True`: then updates run in the store. Nor has
+    `compression_params`.
 
     kvstore="mpi" (or "dist_sync", or "horovod") trains one model on several ranks, those of `with
     amp.distributed.group(comm):` or of MPI; see docs/distributed.md. Parameters begin as they are on rank 0. `step`
