@@ -400,6 +400,22 @@ def test_a_rank_that_is_alone_ends_as_any_program():
     assert done.returncode == 1 and done.stderr.splitlines()[-1] == "ValueError: boo"
 
 
+OF_PARTS = """
+from mpi4py import MPI
+from amp import distributed
+part = MPI.COMM_WORLD.Split(MPI.UNDEFINED if MPI.COMM_WORLD.rank == 2 else 0)
+try:
+    print(distributed.mpi(part).size)
+except Exception as error:
+    print(type(error).__name__)
+"""
+
+
+def test_communicators_of_parts_of_the_ranks():
+    done = mpi_runs.run(3, OF_PARTS)
+    assert sorted(done.stdout.split()) == ["2", "2", "ArgumentError"], done.stderr
+
+
 def test_mpi_without_mpi4py(monkeypatch):
     monkeypatch.setitem(sys.modules, "mpi4py", None)
     with pytest.raises(amp.UnsupportedError, match="pip install mpi4py mpich"):

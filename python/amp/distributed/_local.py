@@ -54,9 +54,9 @@ class _Ranks:
         return self._results
 
     def _await_end(self, count):
-        """Returns when so many ranks have ended. (An interrupted `join` of Python takes the thread for ended.)"""
+        """Returns when so many ranks have ended, or more: `join`, once interrupted, takes threads for ended."""
         with self._has_ended:
-            self._has_ended.wait_for(lambda: self._num_ended == count)
+            self._has_ended.wait_for(lambda: self._num_ended >= count)
 
     def _run_rank(self, engine):
         try:

@@ -19,8 +19,9 @@ _BEFORE_ABORT = 0.5  # seconds in which the launcher forwards what was printed: 
 def mpi(communicator=None, *, timeout=300):
     """The communicator of this process under `mpiexec`; without it the only rank. Needs the package mpi4py.
 
-    `communicator` is one of mpi4py, by default COMM_WORLD. Messages go through a duplicate of it. A rank that waits for
-    longer than `timeout` seconds raises Error. An error that a rank does not catch is printed and ends all ranks.
+    `communicator` is an Intracomm of mpi4py, by default COMM_WORLD. Messages go through a duplicate of it. A rank that
+    waits for longer than `timeout` seconds raises Error. An error that a rank does not catch is printed and ends all
+    ranks.
 
     >>> def rank_of_this_process():
     ...     return amp.distributed.mpi().rank
@@ -35,8 +36,8 @@ def mpi(communicator=None, *, timeout=300):
     _end_all_ranks_on_errors()
     if communicator is None:
         return _world(timeout)
-    if not isinstance(communicator, MPI.Comm):
-        raise ArgumentError(f"mpi: expected a communicator of mpi4py, got {type(communicator).__name__}")
+    if not isinstance(communicator, MPI.Intracomm) or communicator == MPI.COMM_NULL:
+        raise ArgumentError(f"mpi: expected a communicator of one group of mpi4py, got {communicator!r:.40}")
     return Comm(_MpiEngine(communicator.Dup(), timeout))
 
 
