@@ -1,5 +1,6 @@
 """Which nodes keep small numbers: the alternate implementation of sums of products."""
 
+from collections.abc import Collection
 from contextlib import contextmanager
 
 from . import _core
@@ -58,11 +59,10 @@ def mark_backward(sym, boundary):
     """
     if not isinstance(sym, Symbol):
         raise ArgumentError(f"sym: expected a Symbol, got {type(sym).__name__}")
-    names = [boundary] if isinstance(boundary, str) else list(boundary)
-    for name in names:
-        if not isinstance(name, str):
-            raise ArgumentError(f"boundary: expected names of nodes, got {name!r}")
-    return Symbol(_core.mark_backward(sym._handle, names))
+    names = [boundary] if isinstance(boundary, str) else boundary
+    if not isinstance(names, Collection) or not all(isinstance(name, str) for name in names):
+        raise ArgumentError(f"boundary: expected names of nodes, got {boundary!r}")
+    return Symbol(_core.mark_backward(sym._handle, list(names)))
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 #include "dist/local_comm.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstring>
 #include <deque>
@@ -28,7 +29,8 @@ struct Line {
 
 class LocalRanks {
  public:
-  LocalRanks(int size, std::chrono::duration<double> timeout) : size_(size), timeout_(timeout), has_left_(size) {}
+  LocalRanks(int size, std::chrono::duration<double> timeout)
+      : size_(size), timeout_(std::min(timeout, kLongest)), has_left_(size) {}
 
   int size() const { return size_; }
 
@@ -46,9 +48,10 @@ class LocalRanks {
     Await(&lock, {line.from, line.to}, [&] { return !waiting.empty(); });
     const std::shared_ptr<Message> message = waiting.front();
     if (message->bytes.size() != bytes.size()) {
+      is_mismatch_ = failure_.empty();
       FailLocked(fmt::format("rank {} sends {} bytes where rank {} expects {}", line.from, message->bytes.size(),
                              line.to, bytes.size()));
-      throw ArgumentError(failure_);
+      ThrowFailure();
     }
     waiting.pop_front();
     message->state = Message::kTaken;
@@ -102,6 +105,7 @@ class LocalRanks {
 
  private:
   static constexpr int kAnyone = -1;
+  static constexpr std::chrono::duration<double> kLongest{1e9};  // 30 years: clocks count more nanoseconds, but not inf
   struct Wait {
     int peer, rank;  // who waits for whom
   };
@@ -118,6 +122,12 @@ class LocalRanks {
     const std::string peer = who.peer == kAnyone ? "another rank" : fmt::format("rank {}", who.peer);
     if (!in_time) FailLocked(fmt::format("rank {} has waited for {} for {} seconds", who.rank, peer, timeout_.count()));
     FailLocked(fmt::format("rank {} waits for {}, which has ended", who.rank, peer));
+    ThrowFailure();
+  }
+
+  // The same error on all ranks, whoever sees it first.
+  [[noreturn]] void ThrowFailure() const {
+    if (is_mismatch_) throw ArgumentError(failure_);
     throw Error(failure_);
   }
 
@@ -140,6 +150,7 @@ class LocalRanks {
   std::map<std::pair<int, int>, int> channels_;
   std::vector<bool> has_left_;
   std::string failure_;
+  bool is_mismatch_ = false;  // the failure: ends of a message name different numbers of bytes
 };
 
 namespace {

@@ -37,7 +37,8 @@ void PollMpi(std::chrono::duration<double> timeout, const char* what, const Cond
 
 class MpiTransfer : public Transfer {
  public:
-  MpiTransfer(MPI_Comm comm, std::chrono::duration<double> timeout, const Exchange& exchange) : timeout_(timeout) {
+  MpiTransfer(MPI_Comm comm, std::chrono::duration<double> timeout, const Exchange& exchange)
+      : timeout_(timeout), source_(exchange.source), expected_(static_cast<int>(exchange.recv.size())) {
     if (exchange.send.size() > INT_MAX || exchange.recv.size() > INT_MAX)
       throw UnsupportedError("MPI: a message has at most 2 GiB");
     MPI_Irecv(exchange.recv.data(), static_cast<int>(exchange.recv.size()), MPI_BYTE, exchange.source, 0, comm,
@@ -54,16 +55,22 @@ class MpiTransfer : public Transfer {
     }
   }
   void Wait() override {
-    PollMpi(timeout_, "a transfer", [this] {
+    std::array<MPI_Status, 2> statuses;
+    PollMpi(timeout_, "a transfer", [&] {
       int done = 0;
-      MPI_Testall(2, requests_.data(), &done, MPI_STATUSES_IGNORE);
+      MPI_Testall(2, requests_.data(), &done, statuses.data());
       return done != 0;
     });
     is_over_ = true;
+    int received = 0;
+    MPI_Get_count(&statuses[0], MPI_BYTE, &received);
+    if (received != expected_)
+      Throw<ArgumentError>("MPI: rank {} sends {} bytes where {} are expected", source_, received, expected_);
   }
 
  private:
   const std::chrono::duration<double> timeout_;
+  const int source_, expected_;  // whom from, and how many bytes
   std::array<MPI_Request, 2> requests_ = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
   bool is_over_ = false;
 };

@@ -359,6 +359,12 @@ def test_mark_backward_names_what_it_does_not_find():
         amp.mark_backward(layer("FullyConnected")[0], ["dta"])
 
 
+@pytest.mark.parametrize("boundary", [None, 5, ["data", 3], [None]])
+def test_mark_backward_takes_names(boundary):
+    with pytest.raises(amp.ArgumentError, match="boundary: expected names of nodes, got"):
+        amp.mark_backward(layer("FullyConnected")[0], boundary)
+
+
 def mlp_losses(shift, alternate):
     """(loss before, loss and accuracy after 60 steps) where gradients are 2^-shift times smaller inside."""
     draw = np.random.default_rng(0)

@@ -1,5 +1,6 @@
 """Communicators of threads and of MPI: messages, sums, errors."""
 
+import subprocess
 import sys
 import textwrap
 import threading
@@ -47,6 +48,9 @@ def test_what_is_received_is_a_write():
     assert distributed.run_local(2, swap) == [[3, 3], [2, 2]]
 
 
+WHOLE = np.zeros(4)
+
+
 @pytest.mark.parametrize(
     "arguments, message",
     [
@@ -56,6 +60,11 @@ def test_what_is_received_is_a_write():
         ((np.zeros(2), 0, np.zeros(2), -1), "source: expected a rank from 0 to 0, got -1"),
         ((np.zeros(2), 0, np.zeros(3), 0), "rank 0 sends 16 bytes where rank 0 expects 24"),
         ((np.zeros(2), 0, np.broadcast_to(np.zeros(()), (1,)), 0), "recv: the array is read-only"),
+        ((np.zeros(2), "0", np.zeros(2), 0), "to: expected a rank from 0 to 0, got '0'"),
+        ((np.zeros(2), 0, np.zeros(2), 0.5), "source: expected a rank from 0 to 0, got 0.5"),
+        ((np.array([None]), 0, np.zeros(1), 0), "send: objects of Python are not sent"),
+        ((WHOLE, 0, WHOLE, 0), "send and recv share memory"),
+        ((WHOLE[:3], 0, WHOLE[1:], 0), "send and recv share memory"),
     ],
 )
 def test_wrong_arguments_of_send_recv(arguments, message):
@@ -139,6 +148,80 @@ def test_a_rank_that_returns_ends_the_wait_for_it():
         distributed.run_local(2, receive)
 
 
+def test_ranks_whose_messages_do_not_fit_raise_the_same():
+    def exchange(comm):
+        with pytest.raises(amp.ArgumentError, match="rank 1 sends 24 bytes where rank 0 expects 16"):
+            comm.send_recv(np.zeros(2 + comm.rank), 1 - comm.rank, np.zeros(2), 1 - comm.rank)
+
+    distributed.run_local(2, exchange)
+
+
+@pytest.mark.parametrize("timeout", [float("inf"), 1e30])
+def test_the_timeout_may_be_endless(timeout):
+    assert distributed.run_local(2, lambda comm: (time.sleep(0.05 * comm.rank), comm.barrier()), timeout=timeout)
+
+
+class FalseError(Exception):
+    def __bool__(self):
+        return False
+
+
+def test_an_error_that_counts_as_false_is_one():
+    def fail(comm):
+        if comm.rank == 1:
+            raise FalseError
+        comm.barrier()
+
+    with pytest.raises(FalseError):
+        distributed.run_local(2, fail)
+
+
+INTERRUPTED = """
+import signal, threading, time
+from amp import distributed
+
+ended = []
+
+def rank(comm):
+    comm.barrier()
+    if comm.rank == 0:
+        time.sleep(0.2)  # until the main thread waits
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+        time.sleep(0.5)
+        ended.append("by itself")
+    else:
+        try:
+            comm.barrier()
+        finally:
+            ended.append("told to")
+
+try:
+    distributed.run_local(2, rank)
+except KeyboardInterrupt:
+    print(sorted(ended))
+"""
+
+
+def test_an_interrupt_ends_all_ranks():
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == "['by itself', 'told to']", done.stderr
+
+
+def test_where_not_all_threads_start_the_others_end(monkeypatch):
+    begun, start = [], threading.Thread.start
+
+    def start_one(thread):
+        if begun:
+            raise RuntimeError("can't start new thread")
+        begun.append(thread)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start_one)
+    with pytest.raises(RuntimeError, match="can't start new thread"):
+        distributed.run_local(2, lambda comm: comm.barrier())
+    assert not begun[0].is_alive()
+
+
 def test_a_silent_rank_ends_the_wait_after_the_timeout():
     release = threading.Event()
 
@@ -157,13 +240,22 @@ def test_a_silent_rank_ends_the_wait_after_the_timeout():
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda: distributed.run_local(0, print), "expected 1 to 1024 ranks, got 0"),
+        (lambda: distributed.run_local(0, print), "size: expected a number from 1 to 1024, got 0"),
+        (lambda: distributed.run_local("2", print), "size: expected a number from 1 to 1024, got '2'"),
+        (lambda: distributed.run_local(2, print, num_threads=1.5), "num_threads: expected a number from 1 to 1024"),
+        (lambda: distributed.run_local(2, print, num_threads=2**40), "num_threads: expected a number from 1 to 1024"),
+        (lambda: distributed.run_local(2, print, timeout="5"), "timeout: expected seconds above 0, got '5'"),
+        (lambda: distributed.run_local(2, print, timeout=float("nan")), "timeout: expected seconds above 0, got nan"),
         (lambda: distributed.run_local(2, 3), "expected a function of a communicator, got int"),
-        (lambda: distributed.run_local(2, print, num_threads=0), "num_threads: expected a number above 0, got 0"),
+        (lambda: distributed.run_local(2, print, num_threads=0), "num_threads: expected a number from 1 to 1024"),
+        (lambda: distributed.run_local(2, lambda comm: comm.broadcast(np.ones(2), "0")), "root: expected a rank"),
         (lambda: distributed.run_local(2, print, timeout=0), "timeout: expected seconds above 0, got 0"),
         (lambda: distributed.group(3).__enter__(), "group: expected a Comm, got int"),
         (lambda: distributed.split_for_ring(np.zeros(9), 0, 2, 0), "9 positions cannot be cut into 4 equal chunks"),
         (lambda: distributed.split_for_ring(np.zeros(8), 2, 2, 0), "expected a rank from 0 to 1, got 2"),
+        (lambda: distributed.split_for_ring(np.zeros(8), 0.5, 2, 0), "expected a rank from 0 to 1, got 0.5"),
+        (lambda: distributed.split_for_ring(np.zeros(8), 0, 0, 0), "expected at least one rank, got 0"),
+        (lambda: distributed.split_for_ring(np.zeros(8), 0, 2, None), "axis: None is none of an array"),
         (lambda: distributed.split_for_ring(np.zeros(8), 0, 2, 1), "axis: 1 is none of an array of 1 dimensions"),
         (lambda: distributed.join_from_ring([], 0), "expected a list of the parts"),
         (lambda: distributed.join_from_ring([np.zeros(2), np.zeros(4)], 0), "expected parts of one shape"),
@@ -273,6 +365,55 @@ def test_a_rank_that_fails_ends_the_job_with_its_traceback(where):
 def test_a_silent_rank_of_mpi_ends_the_job_after_the_timeout():
     done = mpi_runs.run(2, FAILING, "silent", 0.3)
     assert done.returncode != 0 and "Error: rank 0 has waited in a barrier for 0.3 seconds" in done.stderr
+
+
+MISFIT = """
+import sys
+import numpy as np
+from amp import distributed
+comm = distributed.mpi(timeout=20)
+others, got = int(sys.argv[1]), np.zeros(3)
+try:
+    comm.send_recv(np.zeros(3 + others * comm.rank), 1 - comm.rank, got, 1 - comm.rank)
+except Exception as error:
+    print(comm.rank, type(error).__name__, error)
+"""
+
+
+@pytest.mark.parametrize("others, bytes", [(-1, "16"), (1, "more")])
+def test_messages_of_mpi_that_do_not_fit_are_errors(others, bytes):
+    done = mpi_runs.run(2, MISFIT, others)
+    assert done.stdout.strip() == f"0 ArgumentError rank 1 sends {bytes} bytes where rank 0 expects 24"
+    assert done.returncode == 0 and done.stderr == ""
+
+
+ALONE = """
+from amp import distributed
+comm = distributed.mpi()
+raise ValueError("boo")
+"""
+
+
+def test_a_rank_that_is_alone_ends_as_any_program():
+    mpi_runs.launcher()
+    done = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and done.stderr.splitlines()[-1] == "ValueError: boo"
+
+
+OF_PARTS = """
+from mpi4py import MPI
+from amp import distributed
+part = MPI.COMM_WORLD.Split(MPI.UNDEFINED if MPI.COMM_WORLD.rank == 2 else 0)
+try:
+    print(distributed.mpi(part).size)
+except Exception as error:
+    print(type(error).__name__)
+"""
+
+
+def test_communicators_of_parts_of_the_ranks():
+    done = mpi_runs.run(3, OF_PARTS)
+    assert sorted(done.stdout.split()) == ["2", "2", "ArgumentError"], done.stderr
 
 
 def test_mpi_without_mpi4py(monkeypatch):

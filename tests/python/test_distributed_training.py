@@ -13,6 +13,7 @@ import amp
 import amp.mxnet as mx
 from amp import distributed
 from amp.mxnet import gluon
+from amp.mxnet._training_precision import LossScaler
 from amp.mxnet.gluon import reduced_gradients
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -278,6 +279,11 @@ def test_a_store_of_ranks():
     assert distributed.run_local(2, use) == [(rank, 2, [1 - 0.5 * 3] * 2) for rank in range(2)]
 
 
+def test_a_key_has_arrays():
+    with pytest.raises(amp.ArgumentError, match="the key 'w' has no arrays"):
+        mx.kv.create("local").push("w", [])
+
+
 def test_updates_in_the_store():
     def step(comm):
         with distributed.group(comm):
@@ -294,8 +300,80 @@ def test_updates_in_the_store():
     assert distributed.run_local(2, step) == [[-0.5, -0.5]] * 2
 
 
+def test_gradients_in_float64_are_added_in_float64():
+    def step(comm):
+        with distributed.group(comm):
+            weight = gluon.Parameter("weight", shape=(1,), init="zeros", dtype="float64")
+            weight.initialize()
+            trainer = gluon.Trainer([weight], "sgd", {"learning_rate": 1.0}, kvstore="mpi")
+            with mx.autograd.record():
+                loss = weight.data() * (1 + 2.0 ** -(40 + comm.rank))
+            loss.backward()
+            trainer.allreduce_grads()
+            return weight.grad().asnumpy()[0]
+
+    assert distributed.run_local(2, step) == [2 + 2.0**-40 + 2.0**-41] * 2
+
+
+@pytest.mark.parametrize("scaled", [True, False])
+def test_ranks_update_the_same_parameters_where_they_use_others(scaled):
+    def step(comm):
+        with distributed.group(comm):
+            weights = [gluon.Parameter(f"w{i}", shape=(1,), init="zeros") for i in range(3)]
+            for weight in weights:
+                weight.initialize()
+            trainer = gluon.Trainer(weights, "sgd", {"learning_rate": 1.0}, kvstore="mpi")
+            if scaled:
+                trainer.set_loss_scaler(LossScaler())
+            for _ in range(2):
+                with mx.autograd.record():
+                    loss = weights[comm.rank].data() * 2.0
+                loss.backward()
+                trainer.step(1, ignore_stale_grad=True)
+            return [float(weight.data().asscalar()) for weight in weights]
+
+    assert distributed.run_local(2, step) == [[-2.0, -2.0, 0.0]] * 2
+
+
+def test_only_first_values_are_those_of_rank_0():
+    def values(comm):
+        with distributed.group(comm):
+            layer = gluon.nn.Dense(1, use_bias=False, weight_initializer=mx.init.Constant(comm.rank + 1))
+            layer.initialize()
+            gluon.Trainer(layer.collect_params(), "sgd", kvstore="mpi")
+            layer(mx.nd.ones((1, 1)))
+            first = float(layer.weight.data().asscalar())
+            if comm.rank == 1:  # alone
+                layer.initialize(force_reinit=True)
+            return first, float(layer.weight.data().asscalar())
+
+    assert distributed.run_local(2, values) == [(1, 1), (1, 2)]
+
+
 def test_parts_of_an_order():
     parts = [list(gluon.data.SplitSampler(gluon.data.SequentialSampler(11), 3, part)) for part in range(3)]
     assert [len(part) for part in parts] == [3, 3, 3] and sorted(sum(parts, [])) == list(range(9))
     with pytest.raises(amp.ArgumentError, match="part_index: expected 0 to 2, got 3"):
         gluon.data.SplitSampler(11, 3, 3)
+    with pytest.raises(amp.ArgumentError, match="part_index: expected 0 to 2, got 0.5"):
+        gluon.data.SplitSampler(11, 3, 0.5)
+    for parts in (0, 2.5, "2"):
+        with pytest.raises(amp.ArgumentError, match="num_parts: expected a number of ranks, got"):
+            gluon.data.SplitSampler(11, parts, 0)
+    for sampler in (None, 10.5, iter([1, 2])):
+        with pytest.raises(amp.ArgumentError, match="sampler: expected a sampler or a length, got"):
+            gluon.data.SplitSampler(sampler, 2, 0)
+
+
+@pytest.mark.parametrize("length", [0, 1, 2, 3, 7])
+def test_parts_of_few(length):
+    parts = [gluon.data.SplitSampler(length, 3, part) for part in range(3)]
+    assert [list(part) for part in parts] == [list(range(part, length // 3 * 3, 3)) for part in range(3)]
+    assert [len(part) for part in parts] == [length // 3] * 3
+
+
+@pytest.mark.parametrize("batch_size", [0, float("nan"), None, "2"])
+def test_batch_sizes_that_are_none(batch_size):
+    trainer = gluon.Trainer([], "sgd")
+    with pytest.raises(amp.ArgumentError, match="batch_size: expected a number above 0"):
+        trainer.step(batch_size)

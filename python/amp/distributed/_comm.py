@@ -10,13 +10,14 @@ from .._arrays import readable
 from .._core import NDArray
 from ..base import ArgumentError
 from ..nd import NDArray as ResultArray
+from ._checks import checked_rank
 
 
 class Comm:
     """One rank of a group: `run_local` and `mpi` make them. Used by one thread at a time.
 
     rank, size: which rank this is, and of how many.
-    bytes_sent: to other ranks so far. Barriers do not count.
+    bytes_sent: to other ranks so far. Barriers do not count, nor does what a duplicate sends.
 
     Where another rank fails, or says nothing for longer than the timeout, methods raise `amp.Error`.
 
@@ -46,7 +47,8 @@ class Comm:
     def send_recv(self, send, to, recv, source):
         """Sends an array to rank `to` while it receives one from rank `source`, which is written to `recv`.
 
-        Both are contiguous arrays of any dtype, NumPy's or NDArrays; what arrives has as many bytes as `recv`.
+        Both are contiguous arrays of any dtype, NumPy's or NDArrays, that share no memory; what arrives has as many
+        bytes as `recv`.
 
         >>> def hand_on(comm):
         ...     got = np.empty(1, np.int64)
@@ -55,10 +57,11 @@ class Comm:
         >>> amp.distributed.run_local(3, hand_on)
         [2, 0, 1]
         """
-        received = _bytes_of("recv", recv)
-        if not received.flags.writeable:
-            raise ArgumentError("recv: the array is read-only")
-        self._engine.send_recv(_bytes_of("send", send), to, received, source)
+        sent, received = _bytes_of("send", send), _writable_bytes_of("recv", recv)
+        if np.may_share_memory(sent, received):
+            raise ArgumentError("send and recv share memory: what is received would be written while it is sent")
+        to, source = checked_rank("to", to, self.size), checked_rank("source", source, self.size)
+        self._engine.send_recv(sent, to, received, source)
 
     def barrier(self):
         """Returns when all ranks have called it.
@@ -91,12 +94,7 @@ class Comm:
         >>> amp.distributed.run_local(3, of_the_last)
         [2, 2, 2]
         """
-        if not 0 <= root < self.size:
-            raise ArgumentError(f"root: expected a rank from 0 to {self.size - 1}, got {root!r}")
-        received = _bytes_of("broadcast", array)
-        if not received.flags.writeable:
-            raise ArgumentError("broadcast: the array is read-only")
-        self._engine.broadcast(received, root)
+        self._engine.broadcast(_writable_bytes_of("broadcast", array), checked_rank("root", root, self.size))
 
     def duplicate(self):
         """The same ranks with an order of messages of their own, for another thread. All ranks call it.
@@ -114,7 +112,16 @@ def _bytes_of(what, array):
         raise ArgumentError(f"{what}: expected an array, got {type(array).__name__}")
     if not view.flags.c_contiguous:
         raise ArgumentError(f"{what}: the array is not contiguous")
+    if view.dtype.hasobject:
+        raise ArgumentError(f"{what}: objects of Python are not sent")
     return view.reshape(-1).view(np.uint8)
+
+
+def _writable_bytes_of(what, array):
+    view = _bytes_of(what, array)
+    if not view.flags.writeable:
+        raise ArgumentError(f"{what}: the array is read-only")
+    return view
 
 
 _groups = threading.local()

@@ -5,7 +5,10 @@ import threading
 from .. import _core
 from .._per_process import values_of_this_thread
 from ..base import ArgumentError
+from ._checks import checked_timeout, is_integer_in
 from ._comm import Comm
+
+_MOST = 1024  # ranks, and threads of one
 
 
 def run_local(size, function, *, num_threads=1, timeout=300):
@@ -19,10 +22,10 @@ def run_local(size, function, *, num_threads=1, timeout=300):
     """
     if not callable(function):
         raise ArgumentError(f"run_local: expected a function of a communicator, got {type(function).__name__}")
-    if num_threads < 1:
-        raise ArgumentError(f"num_threads: expected a number above 0, got {num_threads!r}")
-    ranks = _Ranks(_core.local_comms(size, timeout), function, num_threads)
-    return ranks.run()
+    for what, count in (("size", size), ("num_threads", num_threads)):
+        if not is_integer_in(range(1, _MOST + 1), count):
+            raise ArgumentError(f"{what}: expected a number from 1 to {_MOST}, got {count!r}")
+    return _Ranks(_core.local_comms(size, checked_timeout(timeout)), function, int(num_threads)).run()
 
 
 class _Ranks:
@@ -30,31 +33,42 @@ class _Ranks:
         self._engines, self._function, self._num_threads = engines, function, num_threads
         self._results = [None] * len(engines)
         self._error = None
-        self._lock = threading.Lock()
+        self._num_ended, self._has_ended = 0, threading.Condition()
 
     def run(self):
         threads = [threading.Thread(target=self._run_rank, args=(engine,)) for engine in self._engines]
-        for thread in threads:
-            thread.start()
+        started = []
         try:
             for thread in threads:
-                thread.join()
-        except BaseException:  # the user's Ctrl-C
+                thread.start()
+                started.append(thread)
+            self._await_end(len(threads))
+        except BaseException:  # the user's Ctrl-C, or no more threads
             self._engines[0].fail("the run was interrupted")
-            for thread in threads:
-                thread.join()
+            self._await_end(len(started))
             raise
+        for thread in threads:
+            thread.join()
         if self._error is not None:
             raise self._error
         return self._results
 
+    def _await_end(self, count):
+        """Returns when so many ranks have ended, or more: `join`, once interrupted, takes threads for ended."""
+        with self._has_ended:
+            self._has_ended.wait_for(lambda: self._num_ended >= count)
+
     def _run_rank(self, engine):
-        _core.set_default_threads(self._num_threads)
         try:
+            _core.set_default_threads(self._num_threads)
             with values_of_this_thread():
                 self._results[engine.rank] = self._function(Comm(engine))
             engine.leave()
         except BaseException as error:  # every kind of it ends the others
-            with self._lock:
-                self._error = self._error or error
+            with self._has_ended:
+                self._error = error if self._error is None else self._error
             engine.fail(f"rank {engine.rank} failed: {type(error).__name__}: {error}")
+        finally:
+            with self._has_ended:
+                self._num_ended += 1
+                self._has_ended.notify_all()

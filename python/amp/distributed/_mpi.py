@@ -10,6 +10,7 @@ import traceback
 
 from .. import _core
 from ..base import ArgumentError, Error, UnsupportedError
+from ._checks import checked_timeout
 from ._comm import Comm
 
 _SPIN = 0.02  # seconds in which a rank that waits only yields
@@ -20,8 +21,9 @@ _BEFORE_ABORT = 0.5  # seconds in which the launcher forwards what was printed: 
 def mpi(communicator=None, *, timeout=300):
     """The communicator of this process under `mpiexec`; without it the only rank. Needs the package mpi4py.
 
-    `communicator` is one of mpi4py, by default COMM_WORLD. Messages go through a duplicate of it. A rank that waits for
-    longer than `timeout` seconds raises Error. An error that a rank does not catch is printed and ends all ranks.
+    `communicator` is an Intracomm of mpi4py, by default COMM_WORLD. Messages go through a duplicate of it. A rank that
+    waits for longer than `timeout` seconds raises Error. An error that a rank does not catch is printed and ends all
+    ranks.
 
     >>> def rank_of_this_process():
     ...     return amp.distributed.mpi().rank
@@ -32,13 +34,12 @@ def mpi(communicator=None, *, timeout=300):
         raise UnsupportedError(
             "amp.distributed.mpi needs mpi4py and an MPI: pip install mpi4py mpich (or pip install nnvm-amp[mpi])"
         ) from None
-    if not timeout > 0:
-        raise ArgumentError(f"timeout: expected seconds above 0, got {timeout!r}")
+    timeout = checked_timeout(timeout)
     _end_all_ranks_on_errors()
     if communicator is None:
         return _world(timeout)
-    if not isinstance(communicator, MPI.Comm):
-        raise ArgumentError(f"mpi: expected a communicator of mpi4py, got {type(communicator).__name__}")
+    if not isinstance(communicator, MPI.Intracomm) or communicator == MPI.COMM_NULL:
+        raise ArgumentError(f"mpi: expected a communicator of one group of mpi4py, got {communicator!r:.40}")
     return Comm(_MpiEngine(communicator.Dup(), timeout))
 
 
@@ -72,23 +73,36 @@ class _Transfer:
     def __init__(self, communicator, timeout, send, to, recv, source):
         from mpi4py import MPI
 
-        self._test_all, self._timeout = MPI.Request.Testall, timeout
-        self._what = f"rank {communicator.Get_rank()} has waited for rank {source}, or for rank {to} to receive,"
-        self._kept = send, recv
-        self._requests = [
-            communicator.Irecv([recv, MPI.BYTE], source=source),
-            communicator.Isend([send, MPI.BYTE], dest=to),
-        ]
+        self._mpi, self._rank, self._to, self._source = MPI, communicator.Get_rank(), to, source
+        self._timeout, self._kept = timeout, (send, recv)
+        self._receipt = communicator.Irecv([recv, MPI.BYTE], source=source)
+        self._dispatch = communicator.Isend([send, MPI.BYTE], dest=to)
 
     def wait(self):
-        _poll(lambda: self._test_all(self._requests), self._timeout, self._what)
-        self._requests = []
+        waits = f"rank {self._rank} has waited for rank"
+        _poll(self._has_received, self._timeout, f"{waits} {self._source}")
+        _poll(self._dispatch.Test, self._timeout, f"{waits} {self._to}")
+
+    def _has_received(self):
+        status = self._mpi.Status()
+        try:
+            if not self._receipt.Test(status):
+                return False
+            sent = status.Get_count(self._mpi.BYTE)
+        except self._mpi.Exception as error:
+            if error.Get_error_class() != self._mpi.ERR_TRUNCATE:
+                raise Error(f"rank {self._rank} receives from rank {self._source}: {error}") from None
+            sent = "more"
+        expected = len(self._kept[1])
+        if sent != expected:
+            raise ArgumentError(f"rank {self._source} sends {sent} bytes where rank {self._rank} expects {expected}")
+        return True
 
     def cancel(self):
-        for request in self._requests:
-            request.Cancel()
-            request.Free()
-        self._requests = []
+        for request in (self._receipt, self._dispatch):
+            if request != self._mpi.REQUEST_NULL:  # what is over is null
+                request.Cancel()
+                request.Free()
 
 
 class _Waits:
@@ -133,13 +147,20 @@ def _poll(is_done, timeout, what):
             _waits.check()
             waited = time.monotonic() - begin
             if waited > timeout:
-                raise Error(f"{what} for {timeout} seconds")
+                raise Error(f"{what} for {timeout:g} seconds")
             time.sleep(0 if waited < _SPIN else 1e-4)
 
 
 @functools.cache
 def _end_all_ranks_on_errors():
-    """An uncaught error, in any thread, is printed and ends all ranks: none waits for this one."""
+    """An uncaught error, in any thread, is printed and ends all ranks: none waits for this one.
+
+    A rank that is alone ends as any program does, or goes on where it is interactive.
+    """
+    from mpi4py import MPI
+
+    if MPI.COMM_WORLD.Get_size() == 1:
+        return
 
     def end_thread(arguments):
         if not issubclass(arguments.exc_type, SystemExit):

@@ -6,6 +6,7 @@ import numbers
 from .. import _core, nd
 from .._arrays import readable
 from ..base import ArgumentError, dtype_name
+from ._checks import is_integer_in
 from ._comm import Comm, current_comm
 
 
@@ -92,7 +93,7 @@ def ring_attention_backward(
 def _options(causal, scale, layout, accum_dtype, partial_dtype, merge, p_dtype, key_block, last_key_first):
     if not isinstance(layout, str) or not isinstance(merge or "", str):
         raise ArgumentError(f"layout and merge: expected texts, got {layout!r} and {merge!r}")
-    if not isinstance(key_block, numbers.Integral):
+    if not is_integer_in(range((1 << 24) + 1), key_block):
         raise ArgumentError(f"key_block: expected 0 or a number of keys, got {key_block!r}")
     return _core.RingOptions(
         causal=bool(causal),
@@ -120,7 +121,7 @@ def _dtype(dtype):
 
 
 def _engine(comm):
-    comm = comm or current_comm()
+    comm = current_comm() if comm is None else comm
     if not isinstance(comm, Comm):
         raise ArgumentError(f"comm: expected a Comm, or a call inside of `with group(comm):`; got {comm!r}")
     return comm._engine

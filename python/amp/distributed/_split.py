@@ -1,10 +1,13 @@
 """Which part of a sequence a rank of a ring has."""
 
+import numbers
+
 import numpy as np
 
 from .. import nd
 from .._arrays import readable
 from ..base import ArgumentError
+from ._checks import checked_rank, is_integer_in
 
 
 def split_for_ring(x, rank, size, axis):
@@ -17,8 +20,9 @@ def split_for_ring(x, rank, size, axis):
     """
     array = _numpy(x)
     axis = _axis_of(array, axis)
-    if not 0 <= rank < size:
-        raise ArgumentError(f"split_for_ring: expected a rank from 0 to {size - 1}, got {rank!r}")
+    if not isinstance(size, numbers.Integral) or size < 1:
+        raise ArgumentError(f"split_for_ring: expected at least one rank, got {size!r}")
+    rank = checked_rank("split_for_ring", rank, size)
     if array.shape[axis] % (2 * size):
         raise ArgumentError(
             f"split_for_ring: {array.shape[axis]} positions cannot be cut into {2 * size} equal chunks, two of a rank"
@@ -50,7 +54,7 @@ def _numpy(x):
 
 
 def _axis_of(array, axis):
-    if not -array.ndim <= axis < array.ndim:
+    if not is_integer_in(range(-array.ndim, array.ndim), axis):
         raise ArgumentError(f"axis: {axis!r} is none of an array of {array.ndim} dimensions")
     return axis
 

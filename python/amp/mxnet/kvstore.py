@@ -202,7 +202,11 @@ def _pairs(keys, values):
         keys, values = [keys], [values]
     if len(keys) != len(values):
         raise ArgumentError(f"{len(keys)} keys have {len(values)} values")
-    return [(key, list(value) if isinstance(value, (list, tuple)) else [value]) for key, value in zip(keys, values)]
+    pairs = [(key, list(value) if isinstance(value, (list, tuple)) else [value]) for key, value in zip(keys, values)]
+    for key, arrays in pairs:
+        if not arrays:
+            raise ArgumentError(f"the key {key!r} has no arrays")
+    return pairs
 
 
 def _sum(arrays):

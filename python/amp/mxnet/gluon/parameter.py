@@ -171,6 +171,7 @@ class Parameter(GradientOfParameter):
 
     def _hold(self, array):
         before, self._array = self._array, array
+        self.when_filled = None  # there were first values
         self._shape, self._dtype = array.shape, array.dtype
         array._place = None
         if before is not None and (before.shape, before.dtype) == (array.shape, array.dtype):

@@ -56,6 +56,18 @@ class GradientReducer:
             yield bucket
         self._send_ahead(planned, arrays, parameters)
 
+    def agreed(self, parameters, fresh):
+        """The pairs (index, parameter) that are fresh on any rank: all ranks update the same parameters.
+
+        A gradient that is fresh on other ranks alone is zero here.
+        """
+        is_fresh = np.zeros(len(parameters), np.float32)
+        is_fresh[[index for index, _ in fresh]] = 1
+        ranks = self._agreement.all_reduce(is_fresh).asnumpy()
+        for index in np.flatnonzero((ranks > 0) & (is_fresh == 0)):
+            parameters[index].grad()[...] = 0
+        return [(int(index), parameters[index]) for index in np.flatnonzero(ranks)]
+
     def _sums(self, planned, arrays):
         """Futures of the sums."""
         ahead, self._ahead = self._ahead, None
@@ -87,7 +99,8 @@ class GradientReducer:
 
     def _sum(self, gradients):
         joined = np.concatenate([np.asarray(gradient).reshape(-1) for gradient in gradients])
-        return self._comm.all_reduce(joined, dtype=self._dtype).asnumpy()
+        loses = self._dtype == "float32" and joined.dtype == np.float64
+        return self._comm.all_reduce(joined, dtype="float64" if loses else self._dtype).asnumpy()
 
 
 class _Worker:

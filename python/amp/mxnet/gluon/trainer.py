@@ -1,5 +1,7 @@
 """`Trainer`: updates the parameters of blocks by their gradients."""
 
+import numbers
+
 from ...base import ArgumentError
 from .. import kvstore as stores
 from .. import optimizer as optimizers
@@ -14,7 +16,8 @@ class Trainer(SavedTraining):
     """An optimizer for a list or dict of Parameters.
 
     `optimizer` is a name, with `optimizer_params` ({option: value}), or an Optimizer. A rank has one device: `kvstore`
-    has no effect, unless it is a KVStore and `update_on_kvstore=True`: then updates run in the store.
+    has no effect, unless it is a KVStore and `update_on_kvstore=True`: then updates run in the store. Nor has
+    `compression_params`.
 
     kvstore="mpi" (or "dist_sync", or "horovod") trains one model on several ranks, those of `with
     amp.distributed.group(comm):` or of MPI; see docs/distributed.md. Parameters begin as they are on rank 0. `step`
@@ -92,16 +95,19 @@ class Trainer(SavedTraining):
         """Updates the parameters; gradients are divided by `batch_size` first.
 
         Raises UserWarning for a parameter whose gradient was not written since the last step; with `ignore_stale_grad`
-        such parameters stay.
+        such parameters stay, where no rank has written theirs. Ranks pass the same `batch_size`.
         """
         self._rescale(batch_size)
+        chosen = self._fresh(ignore_stale_grad)
+        if self._reducer is not None and ignore_stale_grad:
+            chosen = self._reducer.agreed(self._params, chosen)
         if self._reducer is None or self.loss_scaler is not None:
             self._reduce_all()
-            self._update(self._fresh(ignore_stale_grad))
+            self._update(chosen)
             return
-        chosen = dict(self._fresh(ignore_stale_grad))
+        by_index = dict(chosen)
         for indices in self._reducer.buckets(self._params):  # later ones are added while these are updated
-            self._update([(index, chosen[index]) for index in indices if index in chosen])
+            self._update([(index, by_index[index]) for index in indices if index in by_index])
 
     def allreduce_grads(self):
         """Adds the gradients of all ranks, `update` uses the sums; without ranks it has no effect.
@@ -127,7 +133,7 @@ class Trainer(SavedTraining):
             raise ArgumentError(f"{what}: updates run in the store; make the trainer with update_on_kvstore=False")
 
     def _rescale(self, batch_size):
-        if not batch_size > 0:
+        if not isinstance(batch_size, numbers.Real) or not batch_size > 0:
             raise ArgumentError(f"batch_size: expected a number above 0, got {batch_size!r}")
         self._optimizer.rescale_grad = self._scale / batch_size
 

@@ -121,10 +121,14 @@ class SplitSampler(Sampler):
     """
 
     def __init__(self, sampler, num_parts, part_index):
-        if not 0 <= part_index < num_parts:
+        if not isinstance(num_parts, (int, np.integer)) or num_parts < 1:
+            raise ArgumentError(f"num_parts: expected a number of ranks, got {num_parts!r}")
+        if not isinstance(part_index, (int, np.integer)) or not 0 <= part_index < num_parts:
             raise ArgumentError(f"part_index: expected 0 to {num_parts - 1}, got {part_index!r}")
+        if not hasattr(type(sampler), "__len__") and not isinstance(sampler, (int, np.integer)):
+            raise ArgumentError(f"sampler: expected a sampler or a length, got {type(sampler).__name__}")
         self._sampler = SequentialSampler(sampler) if isinstance(sampler, (int, np.integer)) else sampler
-        self._num_parts, self._part_index = num_parts, part_index
+        self._num_parts, self._part_index = int(num_parts), int(part_index)
 
     def __iter__(self):
         whole = len(self) * self._num_parts
