@@ -286,3 +286,14 @@ def test_other_lengths_have_masks_of_their_own():
     assert [step.work for step in executor.summary.steps].count("attention") == 1
     expected = run((symbol, args, data), backend="reference")
     assert distance([executor(**data)[0].asnumpy().astype("float64")], expected) < 1e-6
+
+
+@pytest.mark.parametrize("precision", [None, "bfloat16"])
+@pytest.mark.parametrize("form", MASKED_BY)
+def test_no_causal_mask_is_kept(form, precision):
+    reduce = precision and {"target_dtype": precision, "emulate": True}
+    model = causal_block(form, length=300)
+    executor = bind(model, reduce_precision=reduce)
+    assert [step.work for step in executor.summary.steps].count("attention") == 1
+    parameters = sum(array.nbytes for array in model[1].values())
+    assert executor.summary.constant_bytes < parameters + 300 * 300  # a mask has a byte for each score
