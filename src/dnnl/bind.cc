@@ -16,6 +16,7 @@
 #include "program/convert_model.h"
 #include "program/fit_precision.h"
 #include "program/lowering.h"
+#include "program/reference_runner.h"
 #include "program/threads.h"
 
 namespace amp {
@@ -200,7 +201,8 @@ BoundModel BindModel(const GivenModel& model, const TypeMap& input_types, const 
   }
   CheckDisabledPasses(NamesOfOptionalPasses());
   const Model& given = bound.given;
-  Preparation preparation{Model(given.graph(), given.variable_types(), given.parameters(), model.params), options.mode};
+  Preparation preparation{Model(given.graph(), given.variable_types(), given.parameters(), model.params), options.mode,
+                          ReferenceRunner()};
   PrepareModel(preparation);
   bound.store = NewConstantStore(preparation.model.arrays());
   preparation.model.ReleaseArrays();
@@ -246,7 +248,7 @@ BoundModel WithShapes(const BoundModel& model, const std::map<std::string, Shape
 std::shared_ptr<const Plan> MakePlan(const BoundModel& model) {
   RequireTypes(model.given);  // what is wrong is said of the model as it was given
   VerifyAfter("Bind", model.given.graph());
-  Preparation preparation{model.prepared, model.options.mode};
+  Preparation preparation{model.prepared, model.options.mode, ReferenceRunner()};
   if (model.is_optimized) OptimizeForShapes(preparation);
   RequireTypes(preparation.model);
   return Compile(preparation.model, model.options, model.store);

@@ -18,6 +18,7 @@
 #include "passes/gradient/recompute.h"
 #include "passes/gradient/use_training_forms.h"
 #include "passes/pipelines.h"
+#include "program/reference_runner.h"
 #include "program/threads.h"
 
 namespace amp {
@@ -66,7 +67,8 @@ std::vector<TensorType> OutputTypes(const Symbol& symbol, const TypeMap& variabl
 
 // What the passes before the gradient make of a graph in training form.
 Graph Prepared(const Graph& graph, const TypeMap& variable_types, NumericMode mode) {
-  Preparation preparation{Model(graph, TypesOfVariables(Symbol(graph.outputs()), variable_types)), mode};
+  Preparation preparation{Model(graph, TypesOfVariables(Symbol(graph.outputs()), variable_types)), mode,
+                          ReferenceRunner()};
   PrepareForGradients(preparation);
   return preparation.model.graph();
 }

@@ -57,8 +57,8 @@ bool HasStep(const LowerContext& c, int num_operands) {
   return c.node().params<AmpAttentionParam>().masking != "length" || c.in_type(num_operands).dtype == DType::kInt32;
 }
 
-AttentionSpec SpecOf(const AmpAttentionParam& p, bool interleaved) {
-  return {interleaved, static_cast<float>(p.scale), MaskingOf(p), p.causal};
+AttentionSpec SpecOf(const AmpAttentionParam& p, bool interleaved, std::int64_t queries, std::int64_t keys) {
+  return {interleaved, static_cast<float>(p.scale), MaskingOf(p), p.causal, RowOffsetOf(p, queries, keys)};
 }
 
 // The result in this shape, and log-sum-exp in that one where it is read.
@@ -97,13 +97,14 @@ bool LowerSeparate(LowerContext& c) {
   if (has_mask && !HasReadableMask(c, 3, out)) return false;
   std::vector<ValueId> inputs{c.in(0), c.in(1), c.in(2)};
   if (p.masking != "none") inputs.push_back(has_mask ? c.Cast(c.in(3), DType::kBool) : c.in(3));
+  const std::int64_t heads = out.SizeOf(0, out.rank() - 2), rows = out[out.rank() - 2];
+  const AttentionSpec spec = SpecOf(p, false, rows, c.in_type(1).shape[out.rank() - 2]);
   if (!is_flat) {
-    EmitStep(c, SpecOf(p, false), inputs, out, WithoutLast(out));
+    EmitStep(c, spec, inputs, out, WithoutLast(out));
     return true;
   }
   for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i] = Flat(c, inputs[i], i == 3 && !has_mask ? 1 : 2);
-  const std::int64_t heads = out.SizeOf(0, out.rank() - 2), rows = out[out.rank() - 2];
-  EmitStep(c, SpecOf(p, false), inputs, Shape{heads, rows, out[out.rank() - 1]}, Shape{heads, rows});
+  EmitStep(c, spec, inputs, Shape{heads, rows, out[out.rank() - 1]}, Shape{heads, rows});
   return true;
 }
 
@@ -122,7 +123,7 @@ bool LowerInterleaved(LowerContext& c) {
   const Shape s = SplitProjections(c.node(), c.in_type(0).shape);
   std::vector<ValueId> inputs{c.Reshape(c.in(0), s)};
   if (p.masking == "length") inputs.push_back(c.Reshape(c.in(1), Shape{s[1], s[2], s[0]}));
-  EmitStep(c, SpecOf(p, true), inputs, Shape{s[0], s[1], s[2], s[4]}, Shape{s[1], s[2], s[0]});
+  EmitStep(c, SpecOf(p, true, s[0], s[0]), inputs, Shape{s[0], s[1], s[2], s[4]}, Shape{s[1], s[2], s[0]});
   return true;
 }
 
@@ -154,8 +155,10 @@ const std::vector<std::string> kOutputs{"output", "logsumexp", "accumulator"};
             "softmax(scale * query key^T) value for each head: query (heads..., M, D), key (heads..., N, D), value "
             "(heads..., N, E).\n"
             "A query sees the first `lengths` (heads..., M) keys, or those whose mask (heads..., M, N) is not 0, whose "
-            "first axes may have size 1; one that sees none gives zeros. Hidden outputs: the logarithm of the sum of "
-            "exponentials, and the sum of values weighted by exp(score - largest score) before it is normalised.")
+            "first axes may have size 1; where causal, none beyond its row_offset. One that sees none gives zeros. "
+            "Hidden "
+            "outputs: the logarithm of the sum of exponentials, and the sum of values weighted by exp(score - largest "
+            "score) before it is normalised.")
         .Params(SeparateAttentionSchema(), ValidateAttention)
         .Inputs([](const AmpAttentionParam& p) {
           return WithMasking(p, {"query", "key", "value"});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,12 +18,15 @@ struct AmpAttentionParam {
   double scale = 1;
   std::string masking = "none";
   bool causal = false;
+  std::optional<std::int64_t> row_offset;
 };
 
 ParamSchema<AmpAttentionParam> SeparateAttentionSchema();
 ParamSchema<AmpAttentionParam> InterleavedAttentionSchema();
 void ValidateAttention(AmpAttentionParam& p);
 Masking MaskingOf(const AmpAttentionParam& p);
+// Where causal: query i sees key j where j <= i + the offset.
+std::int64_t RowOffsetOf(const AmpAttentionParam& p, std::int64_t queries, std::int64_t keys);
 // With the input that says what is hidden.
 std::vector<std::string> WithMasking(const AmpAttentionParam& p, std::vector<std::string> names);
 

@@ -9,10 +9,14 @@
 namespace amp {
 namespace {
 
+constexpr std::int64_t kMaxRowOffset = std::int64_t{1} << 40;
+
 ParamSchema<AmpAttentionParam> SchemaWith(std::vector<std::string> maskings) {
   return ParamSchema<AmpAttentionParam>()
       .Optional("scale", &AmpAttentionParam::scale, "What the products of queries and keys are multiplied by.")
-      .Optional("causal", &AmpAttentionParam::causal, "Query i of M sees key j of N where j <= i + N - M alone.")
+      .Optional("causal", &AmpAttentionParam::causal, "Query i of M sees key j of N where j <= i + row_offset alone.")
+      .Optional("row_offset", &AmpAttentionParam::row_offset,
+                "How far a causal query sees beyond its row; None: N - M.")
       .Optional("masking", &AmpAttentionParam::masking, "How keys are hidden from queries.")
       .OneOf(std::move(maskings));
 }
@@ -66,12 +70,12 @@ AttentionWork WorkOf(const AmpAttentionParam& p, DType dtype) {
   return work;
 }
 
-void SetSizes(kernels::Attention* job, std::int64_t queries, std::int64_t keys, std::int64_t size,
-              std::int64_t value_size) {
+void SetSizes(const AmpAttentionParam& p, kernels::Attention* job, std::int64_t queries, std::int64_t keys,
+              std::int64_t size, std::int64_t value_size) {
   job->num_kv_heads = job->num_heads;
   job->num_queries = queries;
   job->num_keys = keys;
-  job->row_offset = keys - queries;
+  job->row_offset = RowOffsetOf(p, queries, keys);
   job->size = size;
   job->value_size = value_size;
   job->statistics = HeadsThenRows(job->num_heads, queries, 1);
@@ -109,6 +113,9 @@ ParamSchema<AmpAttentionParam> InterleavedAttentionSchema() {
 
 void ValidateAttention(AmpAttentionParam& p) {
   if (!std::isfinite(p.scale)) throw GraphError("attribute scale: expected a finite number");
+  if (p.row_offset && (*p.row_offset < -kMaxRowOffset || *p.row_offset > kMaxRowOffset)) {
+    Throw<GraphError>("attribute row_offset: {} is out of range", *p.row_offset);
+  }
 }
 
 std::vector<std::string> WithMasking(const AmpAttentionParam& p, std::vector<std::string> names) {
@@ -119,6 +126,10 @@ std::vector<std::string> WithMasking(const AmpAttentionParam& p, std::vector<std
 Masking MaskingOf(const AmpAttentionParam& p) {
   if (p.masking == "none") return Masking::kNone;
   return p.masking == "length" ? Masking::kLength : Masking::kMask;
+}
+
+std::int64_t RowOffsetOf(const AmpAttentionParam& p, std::int64_t queries, std::int64_t keys) {
+  return p.row_offset.value_or(keys - queries);
 }
 
 DType SeenDType(const AmpAttentionParam& p) { return p.masking == "length" ? DType::kInt32 : DType::kBool; }
@@ -168,7 +179,7 @@ AttentionWork SeparateAttentionWork(const AmpAttentionParam& p, DType dtype, con
   kernels::Attention& job = work.job;
   job.num_heads = rank == 4 ? queries[1] : 1;
   job.num_batch = rank == 4 ? queries[0] : s.heads;
-  SetSizes(&job, s.queries, s.keys, s.size, s.value_size);
+  SetSizes(p, &job, s.queries, s.keys, s.size, s.value_size);
   job.queries = HeadsThenRows(job.num_heads, s.queries, s.size);
   job.keys = HeadsThenRows(job.num_heads, s.keys, s.size);
   job.values = HeadsThenRows(job.num_heads, s.keys, s.value_size);
@@ -184,7 +195,7 @@ AttentionWork InterleavedAttentionWork(const AmpAttentionParam& p, DType dtype, 
   const std::int64_t length = split[0], batch = split[1], heads = split[2], size = split[4];
   job.num_batch = batch;
   job.num_heads = heads;
-  SetSizes(&job, length, length, size, size);
+  SetSizes(p, &job, length, length, size, size);
   job.queries = job.keys = job.values = {heads * 3 * size, 3 * size, batch * heads * 3 * size};
   job.out = {heads * size, size, batch * heads * size};
   job.seen = job.statistics;

@@ -56,6 +56,7 @@ void Count(const ArangeLikeParam& p, NDArray& out) {
           return Steps(p.start, p.step, std::floor((q.OutSize() - 1) / static_cast<double>(p.repeat)));
         }})
         .Set(ZeroGradient{"it depends on the shape alone"})
+        .Set(ReadsShapesOnly{})
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray>, std::span<NDArray> out) {
           Count(node.params<ArangeLikeParam>(), out[0]);
         }})

@@ -49,6 +49,7 @@ void InferLike(DTypeRelation& r) {
         .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
         .Set(ConstantRange(ValueRange::Of(static_cast<double>(row.value))))
         .Set(ZeroGradient{"it depends on the shape alone"})
+        .Set(ReadsShapesOnly{})
         .Set(ReferenceKernel{[&row](const Node&, std::span<const NDArray>, std::span<NDArray> out) {
           Store(std::vector<std::int64_t>(static_cast<std::size_t>(out[0].size()), row.value), out[0]);
         }})
@@ -78,6 +79,7 @@ struct FullLikeParam {
         .Set(RangeRule{
             [](const RangeQuery& q, int) { return ValueRange::Of(q.node.params<FullLikeParam>().fill_value); }})
         .Set(ZeroGradient{"it depends on the shape alone"})
+        .Set(ReadsShapesOnly{})
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray>, std::span<NDArray> out) {
           const double value = node.params<FullLikeParam>().fill_value;
           Store(std::vector<double>(static_cast<std::size_t>(out[0].size()), value), out[0]);

@@ -220,6 +220,7 @@ OpDefinition<NoParam> Register(const char* name, const char* doc, Shape (*shape)
       .Set(AmpFacts{Arithmetic::kMovesData})
       .Set(RangeRule{[values](const RangeQuery& q, int) { return RangeOf(values, q.in_types[0]->shape); }})
       .Set(ZeroGradient{"it depends on the shape alone"})
+      .Set(ReadsShapesOnly{})
       .Set(ReferenceKernel{[values](const Node&, std::span<const NDArray> in, std::span<NDArray> out) {
         Store(values(in[0].shape()), out[0]);
       }})

@@ -91,6 +91,7 @@ void PriorReference(const Node& node, std::span<const NDArray> in, std::span<NDA
         .Set(SameFloatDType())
         .Set(AmpFacts{Arithmetic::kNeedsFloat32})
         .Set(ZeroGradient{"it depends on the shape alone"})
+        .Set(ReadsShapesOnly{})
         .Set(ReferenceKernel{PriorReference})
         .Set(ValuesOfReference());
 

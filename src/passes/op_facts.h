@@ -61,6 +61,9 @@ struct MultipliesInside {};
 
 inline bool AlwaysCommutes(const Node&, DType) { return true; }
 
+// Its outputs depend on the shapes of its inputs, and on no values of theirs.
+struct ReadsShapesOnly {};
+
 // ---- where the elements of output 0 come from ----
 
 // Output 0 is input 0.

@@ -49,7 +49,7 @@ constexpr Stage<Preparation> kPerModel[] = {
     {"FoldBatchNorm", IsFast, FoldBatchNormOf, true},
 };
 
-void FuseAttentionOf(Preparation& p) { p.model.Replace(FuseAttention(p.model.graph(), p.model.types())); }
+void FuseAttentionOf(Preparation& p) { p.model.Replace(FuseAttention(p.model.graph(), p.model.types(), p.runner)); }
 
 // Dropout that drops is no identity in training form: attention with it is left alone.
 constexpr Stage<Preparation> kBeforeGradients[] = {

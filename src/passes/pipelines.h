@@ -6,6 +6,7 @@
 
 #include "passes/model.h"
 #include "passes/numeric_mode.h"
+#include "passes/optimize/constant_values.h"
 
 namespace amp {
 
@@ -18,6 +19,7 @@ void RunConversion(Conversion& conversion);
 struct Preparation {
   Model model;
   NumericMode mode = NumericMode::kFast;
+  NodeRunner runner = {};
   // Some change is right only for inputs with as many axes as they had.
   bool assumes_ranks = false;
 };

@@ -214,13 +214,15 @@ enum class Masking { kNone, kLength, kMask };
 // D), keys (B, H, N, D) and values (B, H, N, E), giving (B, H, M, E); or `interleaved`, one tensor (L, B, H, 3, D) of
 // all three, giving (L, B, H, D). Then lengths (B, H, M) int32, how many keys a query sees, or a mask (B, H, M, N)
 // bool, whose first three axes may have size 1: keys where it is false are not seen. Where it is causal, query i sees
-// keys up to i + N - M. A second output, where there is one, is the log-sum-exp of a query's scores (B, H, M), float32.
+// keys up to i + row_offset. A second output, where there is one, is the log-sum-exp of a query's scores (B, H, M),
+// float32.
 struct AttentionSpec {
   static constexpr StepKind kKind{.name = "attention"};
   bool interleaved = false;
   float scale = 1;
   Masking masking = Masking::kNone;
   bool causal = false;
+  std::int64_t row_offset = 0;
   double Flops(const StepTypes& types) const;
 };
 enum class RecurrentCell : std::uint8_t { kRelu, kTanh, kLstm, kGru };

@@ -197,3 +197,103 @@ def test_exact_mode_and_the_switch_leave_training_alone(monkeypatch):
     assert "attention" not in work(mode="exact")
     monkeypatch.setenv("AMP_DISABLE_PASSES", "FuseAttention")
     assert "attention" not in work()
+
+
+# ---- causal masks that a graph makes by itself ----
+
+
+def causal_mask(data):
+    """(length, length), 1 where query i sees key j; from the shape of `data` (batch, length, units)."""
+    positions = sym.contrib.arange_like(data, axis=1)
+    queries, keys = sym.reshape(positions, shape=(-1, 1)), sym.reshape(positions, shape=(1, -1))
+    return sym.broadcast_greater_equal(queries, keys)
+
+
+def hidden_by_where(scores, mask):
+    mask = sym.broadcast_like(mask, scores)
+    return sym.softmax(sym.where(mask, scores, -1e18 * sym.ones_like(scores))) * mask
+
+
+MASKED_BY = {
+    "masked_softmax": lambda scores, mask: sym.masked_softmax(scores, sym.cast(mask, dtype="bool")),
+    "where": hidden_by_where,
+    "added": lambda scores, mask: sym.softmax(sym.broadcast_add(scores, (mask - 1) * 1e9)),
+}
+
+
+def causal_block(form, batch=2, length=37, heads=3, size=16):
+    """Self-attention of a decoder: projections, causal weights, projection; with random parameters."""
+    data, units = sym.Variable("data"), heads * size
+
+    def heads_of(name):
+        projected = sym.FullyConnected(data, num_hidden=units, flatten=False, name=name)
+        return sym.transpose(sym.reshape(projected, shape=(0, 0, heads, size)), axes=(0, 2, 1, 3))
+
+    scores = sym.batch_dot(heads_of("query"), heads_of("key"), transpose_b=True) / np.sqrt(size)
+    mask = sym.expand_dims(sym.expand_dims(causal_mask(data), axis=0), axis=0)
+    context = sym.transpose(sym.batch_dot(MASKED_BY[form](scores, mask), heads_of("value")), axes=(0, 2, 1, 3))
+    symbol = sym.FullyConnected(
+        sym.reshape(context, shape=(0, 0, -1)), num_hidden=units, flatten=False, name="projection"
+    )
+    inputs = {"data": np.random.default_rng(5).normal(size=(batch, length, units)).astype("float32")}
+    return symbol, arguments(symbol, inputs), inputs
+
+
+@pytest.mark.parametrize("form", MASKED_BY)
+def test_a_causal_mask_is_part_of_attention(form, monkeypatch):
+    model = causal_block(form)
+    fused = run(model)
+    work = steps(model)
+    assert work.count("attention") == 1
+    assert not {"softmax", "masked_softmax", "matmul", "map"} & set(work)
+    monkeypatch.setenv("AMP_DISABLE_PASSES", "FuseAttention")
+    assert "attention" not in steps(model)
+    assert distance(fused, run(model)) < 1e-6
+    assert distance(fused, run(model, backend="reference")) < 1e-6
+
+
+@pytest.mark.parametrize("form", MASKED_BY)
+def test_no_later_token_changes_an_earlier_one(form):
+    symbol, args, inputs = causal_block(form)
+    changed = {"data": inputs["data"].copy()}
+    changed["data"][:, 20:] *= -3
+    before, after = (run((symbol, args, data))[0] for data in (inputs, changed))
+    np.testing.assert_array_equal(before[:, :20], after[:, :20])
+    assert np.abs(before[:, 20:] - after[:, 20:]).max() > 1e-3
+
+
+@pytest.mark.parametrize("form", MASKED_BY)
+def test_causal_attention_is_one_operator_in_training(form, monkeypatch):
+    symbol, args, inputs = causal_block(form)
+    model = symbol, {**args, **inputs}
+    work = [step.work for step in trainer(model).training_summary.steps]
+    assert work.count("attention") == 1 and work.count("attention_gradient") == 1
+    assert not {"softmax", "softmax_gradient", "masked_softmax"} & set(work)
+    fused = gradients(model)
+    reference = gradients(model, backend="reference")
+    monkeypatch.setenv("AMP_DISABLE_PASSES", "FuseAttention")
+    apart = gradients(model)
+    atol = 1e-6 * max(np.abs(gradient).max() for gradient in reference.values())
+    for variable, gradient in reference.items():
+        np.testing.assert_allclose(fused[variable], gradient, rtol=1e-4, atol=atol)
+        np.testing.assert_allclose(apart[variable], gradient, rtol=1e-4, atol=atol)
+
+
+def test_other_lengths_have_masks_of_their_own():
+    symbol, args, inputs = causal_block("where", length=8)
+    data = {"data": np.random.default_rng(6).normal(size=(3, 21, inputs["data"].shape[2])).astype("float32")}
+    executor = bind((symbol, args, inputs)).reshape(data=data["data"].shape)
+    assert [step.work for step in executor.summary.steps].count("attention") == 1
+    expected = run((symbol, args, data), backend="reference")
+    assert distance([executor(**data)[0].asnumpy().astype("float64")], expected) < 1e-6
+
+
+@pytest.mark.parametrize("precision", [None, "bfloat16"])
+@pytest.mark.parametrize("form", MASKED_BY)
+def test_no_causal_mask_is_kept(form, precision):
+    reduce = precision and {"target_dtype": precision, "emulate": True}
+    model = causal_block(form, length=300)
+    executor = bind(model, reduce_precision=reduce)
+    assert [step.work for step in executor.summary.steps].count("attention") == 1
+    parameters = sum(array.nbytes for array in model[1].values())
+    assert executor.summary.constant_bytes < parameters + 300 * 300  # a mask has a byte for each score

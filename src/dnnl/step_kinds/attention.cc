@@ -102,7 +102,7 @@ std::unique_ptr<const OwnKernel> MakeAttention(const Step& step, const LaidOutPr
   job.num_threads = kernels::NumThreads();
   spec.interleaved ? SetInterleaved(step, program, &job) : SetSeparate(step, program, &job);
   job.causal = spec.causal;
-  job.row_offset = job.num_keys - job.num_queries;
+  job.row_offset = spec.row_offset;
   job.statistics = {job.num_heads * job.num_queries, job.num_queries, 1};
   if (spec.masking != Masking::kNone) {
     const ValueId seen = step.inputs[NumTensors(spec)];

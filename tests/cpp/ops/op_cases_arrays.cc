@@ -452,6 +452,13 @@ ErrorModel AttentionError(DType dtype, std::int64_t size, std::int64_t keys, dou
   return {0, 0, kLargest * (relative * static_cast<double>(keys + 1) + rounding)};
 }
 
+// Maybe, with any row offset or that of the operator.
+void MakeCausal(Random& random, std::int64_t keys, OpCase* c) {
+  if (random.Chance(0.5)) return;
+  c->attrs["causal"] = "True";
+  if (random.Chance(0.5)) c->attrs["row_offset"] = PrintAttr(random.Int(-keys - 1, keys + 1));
+}
+
 OpCase DrawAttention(Random& random) {
   const DType dtype = random.Type(FloatTypes());
   const Shape heads = random.Sizes(Rank(random, 1, 3), 3);
@@ -465,7 +472,7 @@ OpCase DrawAttention(Random& random) {
   OpCase c{{{"scale", PrintAttr(scale)}},
            {{{dtype, with({m, size})}}, {{dtype, with({n, size})}}, {{dtype, with({n, value_size})}}},
            AttentionError(dtype, size, n, scale)};
-  if (random.Chance(0.3)) c.attrs["causal"] = "True";
+  MakeCausal(random, n, &c);
   const std::string masking = random.Of({"none", "length", "mask"});
   if (masking != "none" || random.Chance(0.5)) c.attrs["masking"] = masking;
   if (masking == "length") {
@@ -486,7 +493,7 @@ OpCase DrawInterleavedAttention(Random& random) {
   OpCase c{{{"heads", PrintAttr(heads)}, {"scale", PrintAttr(scale)}, {"masking", has_lengths ? "length" : "none"}},
            {{{dtype, Shape{length, batch, heads * 3 * size}}}},
            AttentionError(dtype, size, length, scale)};
-  if (random.Chance(0.3)) c.attrs["causal"] = "True";
+  MakeCausal(random, length, &c);
   if (has_lengths) c.inputs.push_back({{DType::kInt32, Shape{batch * heads, length}}, Values::kLengths});
   return c;
 }

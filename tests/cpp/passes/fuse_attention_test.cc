@@ -8,6 +8,7 @@
 #include "passes/gradient/gradient.h"
 #include "passes/typed.h"
 #include "passes/verify.h"
+#include "program/reference_runner.h"
 
 namespace amp {
 namespace {
@@ -33,7 +34,7 @@ RewriteResult Fused(const Symbol& symbol, DType dtype = DType::kFloat32) {
   const Graph graph = symbol.ToGraph();
   for (const NodeId id : graph.variables()) known[graph.node(id).name()] = Known(dtype).at(graph.node(id).name());
   const auto typed = MakeTyped(symbol, {}, known);
-  RewriteResult result = FuseAttention(typed.graph(), typed.types());
+  RewriteResult result = FuseAttention(typed.graph(), typed.types(), ReferenceRunner());
   EXPECT_EQ(FindViolations(result.graph), "");
   EXPECT_EQ(OutputNames(typed.graph().outputs()), OutputNames(result.graph.outputs()));
   const Types after = Infer(result.graph, known);
@@ -129,7 +130,7 @@ std::size_t CountInTraining(const Symbol& symbol, const std::string& op) {
     known["__random_key__"] = {DType::kInt64, Shape{2}};
     TypeMap types;
     for (const NodeId id : graph.variables()) types[graph.node(id).name()] = known.at(graph.node(id).name());
-    return FuseAttention(graph, Infer(graph, types)).graph;
+    return FuseAttention(graph, Infer(graph, types), ReferenceRunner()).graph;
   };
   const GradientGraph parts = MakeGradientGraph(symbol, {"qkv"}, options);
   const Graph joint = JointGraph(parts);
@@ -147,6 +148,142 @@ TEST(FuseAttention, BothHalvesOfTrainingAreOneOperator) {
   const Symbol dropped = Values(Op("Dropout", "d", {Softmax(Scores(qkv))}, {{"p", "0.1"}}), qkv);
   EXPECT_EQ(CountInTraining(dropped, "_amp_interleaved_attention"), 0U);
   EXPECT_EQ(CountInTraining(dropped, "softmax"), 1U);
+}
+
+// ---- constant masks ----
+
+Symbol Positions(const char* count, const char* shape, const char* start = "0") {
+  const Symbol positions = Op("_arange", "_arange", {}, {{"start", start}, {"stop", count}});
+  return Op("Reshape", "Reshape", {positions}, {{"shape", shape}});
+}
+// 1 where j <= i + 2, for 5 queries and 7 keys.
+Symbol Causal() {
+  return Op("broadcast_lesser_equal", "broadcast_lesser_equal",
+            {Positions("7", "(1, 1, 1, 7)"), Positions("7", "(1, 1, 5, 1)", "2")});
+}
+// The same mask with `change` added to its first element.
+Symbol Changed(const char* change) {
+  const Symbol bit = Op("_equal_scalar", "_equal_scalar", {Positions("35", "(1, 1, 5, 7)")}, {{"scalar", "0"}});
+  return Op("elemwise_add", "elemwise_add", {Causal(), Op("_mul_scalar", "_mul_scalar", {bit}, {{"scalar", change}})});
+}
+Symbol ForAllHeads(const Symbol& mask) {
+  return Op("broadcast_to", "broadcast_to", {mask}, {{"shape", "(2, 3, 5, 7)"}});
+}
+Symbol Times(const Symbol& data, const char* number) {
+  return Op("_mul_scalar", "_mul_scalar", {data}, {{"scalar", number}});
+}
+Symbol Not(const Symbol& mask) { return Op("_rminus_scalar", "_rminus_scalar", {mask}, {{"scalar", "1"}}); }
+// `number` where the mask is 0.
+Symbol Additive(const Symbol& mask, const char* number = "-10000") { return Times(Not(mask), number); }
+Symbol Selected(const Symbol& mask, const Symbol& scores, const char* number = "-10000") {
+  return Op("where", "where", {ForAllHeads(mask), scores, Times(Op("ones_like", "ones_like", {scores}), number)});
+}
+Symbol MaskedBy(const Symbol& scores, const Symbol& mask) { return Op("masked_softmax", "p", {scores, mask}); }
+
+std::string CausalAttention(const char* scale = "1.0") {
+  return std::string("%0 q = null()\n%1 k = null()\n%2 v = null()\n") +
+         "%3 out = _amp_attention(%0, %1, %2) causal=True masking=none row_offset=2 scale=" + scale + "\noutputs: %3\n";
+}
+
+TEST(FuseAttention, ConstantCausalMasks) {
+  const Symbol scores = Products();
+  const std::vector<Symbol> forms{
+      MaskedBy(scores, Causal()),
+      MaskedBy(scores, ForAllHeads(Op("Cast", "Cast", {Causal()}, {{"dtype", "bool"}}))),
+      Softmax(Selected(Causal(), scores)),
+      Softmax(Op("_npi_where", "_npi_where",
+                 {Not(Causal()), Times(Op("_ones", "_ones", {}, {{"shape", "(1,)"}}), "-1e18"), scores})),
+      Softmax(Op("_npi_where_rscalar", "_npi_where_rscalar", {Causal(), scores}, {{"scalar", "-65504"}})),
+      Softmax(Op("_npi_where_lscalar", "_npi_where_lscalar", {Not(Causal()), scores}, {{"scalar", "-inf"}})),
+      Softmax(Op("broadcast_add", "broadcast_add", {scores, Additive(Causal())})),
+      Softmax(Op("_npi_add", "_npi_add", {Additive(Causal(), "-1e9"), scores})),
+      Softmax(Op("broadcast_sub", "broadcast_sub", {scores, Additive(Causal(), "1e4")})),
+      Op("broadcast_mul", "broadcast_mul", {Softmax(Selected(Causal(), scores)), Causal()}),
+      Softmax(Op("broadcast_sub", "broadcast_sub",
+                 {Op("broadcast_mul", "broadcast_mul", {scores, Causal()}), Additive(Causal(), "1e10")})),
+  };
+  for (const Symbol& form : forms) EXPECT_EQ(After(Weighted(form)), CausalAttention()) << PrintGraph(form.ToGraph());
+}
+
+TEST(FuseAttention, WhatIsHiddenIsScaledLater) {
+  EXPECT_EQ(After(Weighted(Softmax(Times(Selected(Causal(), Products(), "-40000"), "0.25")))), CausalAttention("0.25"));
+  ExpectUnchanged(Weighted(Softmax(Times(Selected(Causal(), Products()), "0.25"))));
+  EXPECT_EQ(After(Weighted(Softmax(Selected(Causal(), Times(Products(), "0.25"))))), CausalAttention("0.25"));
+  ExpectUnchanged(Weighted(Softmax(Times(Selected(Causal(), Products()), "-1"))));
+}
+
+TEST(FuseAttention, ConstantLengths) {
+  const Symbol lengths =
+      Op("broadcast_to", "broadcast_to", {Positions("8", "(1, 1, 5)", "3")}, {{"shape", "(2, 3, 5)"}});
+  const Symbol weights = Op("softmax", "p", {Products(), lengths}, {{"use_length", "True"}});
+  EXPECT_EQ(After(Weighted(weights)), CausalAttention());
+}
+
+TEST(FuseAttention, CausalMasksBesideLengths) {
+  const Symbol qkv = Var("qkv");
+  const Symbol mask = Op("broadcast_lesser_equal", "broadcast_lesser_equal",
+                         {Positions("5", "(1, 1, 5)"), Positions("5", "(1, 5, 1)")});
+  const Symbol masked = Op("broadcast_add", "broadcast_add", {Scores(qkv), Additive(mask)});
+  EXPECT_EQ(After(Values(Within(masked), qkv)),
+            "%0 qkv = null()\n"
+            "%1 lengths = null()\n"
+            "%2 out = _amp_interleaved_attention(%0, %1) causal=True heads=4 masking=length row_offset=0 scale=0.25\n"
+            "outputs: %2\n");
+  // A row may see no key that both leave.
+  ExpectUnchanged(Weighted(Masked(Selected(Causal(), Products()))));
+}
+
+TEST(FuseAttention, MasksThatHideNothingAreLeftOut) {
+  const Symbol all = Op("_ones", "_ones", {}, {{"shape", "(1, 1, 5, 7)"}});
+  const std::string plain =
+      "%0 q = null()\n%1 k = null()\n%2 v = null()\n"
+      "%3 out = _amp_attention(%0, %1, %2) masking=none scale=1.0\n"
+      "outputs: %3\n";
+  EXPECT_EQ(After(Weighted(MaskedBy(Products(), all))), plain);
+  EXPECT_EQ(After(Weighted(Op("broadcast_mul", "broadcast_mul", {Softmax(Products()), all}))), plain);
+}
+
+TEST(FuseAttention, OtherConstantMasksStay) {
+  // The softmax with a mask is fused with whatever mask there is.
+  EXPECT_CONTAINS(After(Weighted(MaskedBy(Products(), Changed("-1")))), " masking=mask ");
+  const Symbol scores = Products();
+  ExpectUnchanged(Weighted(Softmax(Selected(Changed("-1"), scores))));
+  ExpectUnchanged(Weighted(Softmax(Op("broadcast_add", "broadcast_add", {scores, Additive(Changed("-1"))}))));
+  ExpectUnchanged(Weighted(Softmax(Op("broadcast_add", "broadcast_add", {scores, Additive(Causal(), "-1")}))));
+  ExpectUnchanged(Weighted(Softmax(Op("broadcast_sub", "broadcast_sub", {scores, Additive(Causal())}))));
+  ExpectUnchanged(Weighted(Softmax(Op("broadcast_sub", "broadcast_sub", {Additive(Causal()), scores}))));
+  ExpectUnchanged(Weighted(Softmax(Selected(Not(Causal()), scores))));
+  ExpectUnchanged(Weighted(Softmax(Selected(Causal(), scores, "-1000"))));
+  // Factors are zeros where something hides the key, and ones elsewhere.
+  ExpectUnchanged(Weighted(Op("broadcast_mul", "broadcast_mul", {Softmax(scores), Causal()})));
+  ExpectUnchanged(Weighted(Op("broadcast_mul", "broadcast_mul", {Softmax(Selected(Causal(), scores)), Changed("1")})));
+  ExpectUnchanged(Weighted(Softmax(Op("broadcast_mul", "broadcast_mul", {Selected(Causal(), scores), Causal()}))));
+}
+
+TEST(FuseAttention, MasksOfInputsAreNoConstants) {
+  const Symbol scores = Products();
+  const Symbol mask = Op("Cast", "Cast", {Var("mask")}, {{"dtype", "float32"}});
+  ExpectUnchanged(Weighted(Softmax(Op("broadcast_add", "broadcast_add", {scores, Additive(mask)}))));
+  ExpectUnchanged(
+      Weighted(Softmax(Op("_npi_where_rscalar", "_npi_where_rscalar", {mask, scores}, {{"scalar", "-1e9"}}))));
+}
+
+TEST(FuseAttention, SecondReadersOfMaskedScoresStay) {
+  const Symbol masked = Selected(Causal(), Products());
+  ExpectUnchanged(Symbol::Group({Weighted(Softmax(masked)), Op("relu", "r", {masked})}));
+  ExpectUnchanged(Symbol::Group({Weighted(Softmax(masked)), masked}));
+  ExpectUnchanged(Weighted(Cast(Cast(Softmax(Selected(Causal(), Products())), "float16"), "float32")));
+  ExpectUnchanged(Weighted(Softmax(Selected(Causal(), Products()))), DType::kFloat64);
+}
+
+TEST(FuseAttention, CausalMasksInTraining) {
+  const Symbol qkv = Var("qkv");
+  const Symbol mask = Op("broadcast_lesser_equal", "broadcast_lesser_equal",
+                         {Positions("5", "(1, 1, 5)"), Positions("5", "(1, 5, 1)")});
+  const Symbol causal = Values(Softmax(Op("broadcast_add", "broadcast_add", {Scores(qkv), Additive(mask)})), qkv);
+  EXPECT_EQ(CountInTraining(causal, "_amp_interleaved_attention"), 1U);
+  EXPECT_EQ(CountInTraining(causal, "_backward_amp_interleaved_attention"), 1U);
+  EXPECT_EQ(CountInTraining(causal, "_arange"), 0U);
 }
 
 // What each refusal changes of a pattern that would be fused.
