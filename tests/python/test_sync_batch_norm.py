@@ -112,6 +112,16 @@ def test_inference_and_global_statistics_ask_no_other_rank():
     distributed.run_local(4, rank, timeout=60)
 
 
+def test_ranks_send_two_numbers_for_each_channel_forwards_and_two_backwards():
+    def rank(comm):
+        with distributed.group(comm):
+            trained(batches()[comm.rank])
+        return comm.bytes_sent
+
+    forward, backward = (1 + 4) + (1 + 4), 1 + 2 * 4  # with the number of elements; means come before variances
+    assert distributed.run_local(2, rank, timeout=60) == [8 * (forward + backward)] * 2
+
+
 class Branches(gluon.HybridBlock):
     """Norms whose order follows from no data."""
 
