@@ -32,7 +32,7 @@ set(AMP_PUBLIC_PROGRAM_HEADERS body_runner convert_model kernel_choice kernel_op
     step step_cost step_features)
 set(AMP_PUBLIC_DNNL_HEADERS bind bind_options check_arrays compile cpu_info executor gradient_executor plan profile
     random_key run_lock session)
-set(AMP_PUBLIC_DIST_HEADERS all_reduce comm local_comm mpi_comm ring ring_backward ring_forward)
+set(AMP_PUBLIC_DIST_HEADERS all_reduce buffer_pool comm local_comm mpi_comm ring ring_backward ring_forward)
 set(AMP_PRIVATE_HEADERS json_text)
 
 # Relative to site-packages/amp: first the folder itself, then <prefix>/lib, where onednn-cpu-gomp puts the libdnnl that an

@@ -82,7 +82,7 @@ BatchNormFact::Use UseOf(const Node& node) {
   return {p.axis, p.eps, p.fix_gamma, !p.output_mean_var};
 }
 
-OpDefinition<BatchNormParam> Register(const char* name, ParamSchema<BatchNormParam> schema) {
+OpDefinition<BatchNormParam> Register(const char* name, const char* training, ParamSchema<BatchNormParam> schema) {
   return RegisterOp<BatchNormParam>(name)
       .Doc("(data - moving_mean) * gamma / sqrt(moving_var + eps) + beta, per channel of `axis`.")
       .Params(std::move(schema))
@@ -100,23 +100,25 @@ OpDefinition<BatchNormParam> Register(const char* name, ParamSchema<BatchNormPar
       }})
       .Set(BatchNormFact{UseOf})
       .Set(BatchNormGradient())
-      .Set(BatchNormTraining())
+      .Set(BatchNormTraining(training))
       .Set(ReferenceKernel{Reference})
       .Set(LowerRule{Lower});
 }
 
 [[maybe_unused]] const auto kBatchNorm =
-    Register("BatchNorm", BatchNormSchema()
-                              .Optional("axis", &BatchNormParam::axis, "The channel axis; may be negative.")
-                              .Ignored("min_calib_range")
-                              .Ignored("max_calib_range"))
+    Register("BatchNorm", "_train_BatchNorm",
+             BatchNormSchema()
+                 .Optional("axis", &BatchNormParam::axis, "The channel axis; may be negative.")
+                 .Ignored("min_calib_range")
+                 .Ignored("max_calib_range"))
         .Alias("BatchNorm_v1")
         .Alias("CuDNNBatchNorm")
         .Alias("_npx_batch_norm");
 
-// Training shares statistics among devices; inference does not care.
+// Training shares statistics among ranks; inference does not care.
 [[maybe_unused]] const auto kSyncBatchNorm =
-    Register("_contrib_SyncBatchNorm", BatchNormSchema().Ignored("ndev").Ignored("key")).Alias("_npx_sync_batch_norm");
+    Register("_contrib_SyncBatchNorm", "_train_contrib_SyncBatchNorm", BatchNormSchema().Ignored("ndev").Ignored("key"))
+        .Alias("_npx_sync_batch_norm");
 
 }  // namespace
 

@@ -28,6 +28,7 @@ void InferBatchNormDType(DTypeRelation& r);
 
 // With constant statistics.
 GradientRule BatchNormGradient();
-TrainingForm BatchNormTraining();
+// By the operator `op`, with the statistics of the batch.
+TrainingForm BatchNormTraining(const char* op);
 
 }  // namespace amp

@@ -5,10 +5,12 @@
 
 #include "kernels/parallel.h"
 #include "ops/batch_norm.h"
+#include "ops/batch_norm_over_ranks.h"
 #include "ops/map_rules.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/gradient/gradient_rule.h"
+#include "passes/gradient/recompute.h"
 #include "passes/op_facts.h"
 #include "passes/training_form.h"
 #include "program/lowering.h"
@@ -38,43 +40,52 @@ Extents ExtentsOf(const Node& node, const Shape& data) {
   return {data.SizeOf(0, axis), data[axis], data.SizeOf(axis + 1, data.rank())};
 }
 
-struct Statistics {
-  double mean, variance;
-};
+// Whose statistics these are: this rank's batch has its own, or the batches of all ranks have them together.
+enum class Batch { kOfThisRank, kOfAllRanks };
+using enum Batch;
 
 template <class T>
-Statistics StatisticsOf(const Extents& extents, std::int64_t channel, const std::vector<T>& x) {
-  const double count = static_cast<double>(std::max<std::int64_t>(1, extents.count()));
-  double sum = 0, squares = 0;
-  extents.ForElements(channel, [&](std::size_t i) { sum += static_cast<double>(x[i]); });
-  const double mean = sum / count;
-  extents.ForElements(channel, [&](std::size_t i) {
-    const double distance = static_cast<double>(x[i]) - mean;
-    squares += distance * distance;
+BatchStatistics StatisticsOf(const Extents& extents, const std::vector<T>& x) {
+  const auto channels = static_cast<std::size_t>(extents.channels);
+  BatchStatistics statistics{static_cast<double>(extents.count()), std::vector<double>(channels),
+                             std::vector<double>(channels)};
+  const double count = std::max(1.0, statistics.count);
+  kernels::ParallelFor(extents.channels, 1, [&](std::int64_t channel) {
+    double sum = 0, squares = 0;
+    extents.ForElements(channel, [&](std::size_t i) { sum += static_cast<double>(x[i]); });
+    const double mean = sum / count;
+    extents.ForElements(channel, [&](std::size_t i) {
+      const double distance = static_cast<double>(x[i]) - mean;
+      squares += distance * distance;
+    });
+    statistics.mean[static_cast<std::size_t>(channel)] = mean;
+    statistics.variance[static_cast<std::size_t>(channel)] = squares / count;
   });
-  return {mean, squares / count};
+  return statistics;
 }
 
+template <Batch kBatch>
 void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
   const auto& p = node.params<BatchNormParam>();
   const Extents extents = ExtentsOf(node, in[0].shape());
   WithFloatType(in[0].dtype(), [&](auto zero) {
     using T = decltype(zero);
     const std::vector<T> x = Numbers<T>(in[0]), gamma = Numbers<T>(in[1]), beta = Numbers<T>(in[2]);
+    BatchStatistics statistics = StatisticsOf(extents, x);
+    if (kBatch == kOfAllRanks) JoinOverRanks(&statistics);
     std::vector<T> y(x.size());
     std::vector<T> means(gamma.size()), inverses(gamma.size()), variances(gamma.size());
     kernels::ParallelFor(extents.channels, 1, [&](std::int64_t channel) {
-      const Statistics statistics = StatisticsOf(extents, channel, x);
       const auto c = static_cast<std::size_t>(channel);
-      const double inverse = 1 / std::sqrt(statistics.variance + p.eps);
+      const double mean = statistics.mean[c], inverse = 1 / std::sqrt(statistics.variance[c] + p.eps);
       const double scale = (p.fix_gamma ? 1.0 : static_cast<double>(gamma[c])) * inverse;
       extents.ForElements(channel, [&](std::size_t i) {
-        const double normal = (static_cast<double>(x[i]) - statistics.mean) * scale;
+        const double normal = (static_cast<double>(x[i]) - mean) * scale;
         y[i] = static_cast<T>(normal + static_cast<double>(beta[c]));
       });
-      means[c] = static_cast<T>(statistics.mean);
+      means[c] = static_cast<T>(mean);
       inverses[c] = static_cast<T>(inverse);
-      variances[c] = static_cast<T>(statistics.variance);
+      variances[c] = static_cast<T>(statistics.variance[c]);
     });
     const std::vector<T>* results[] = {&y, &means, &inverses, &variances};
     for (std::size_t i = 0; i < 4; ++i) {
@@ -103,6 +114,47 @@ ValueId GammaOf(LowerContext& c, int input) {
 
 bool IsLowerable(const Shape& data) { return data.rank() >= 2 && data.rank() <= 5 && data.size() != 0; }
 
+// One number for each channel, of a step's operand.
+std::vector<double> ChannelsOf(const KernelOperands& operands, std::size_t input, std::size_t channels) {
+  const auto* numbers = static_cast<const float*>(operands.input(input));
+  return {numbers, numbers + channels};
+}
+
+float* WrittenChannels(const KernelOperands& operands, std::size_t output) {
+  return static_cast<float*>(operands.output(output));
+}
+
+// Inputs from `first` on become the outputs.
+void CopyChannels(const KernelOperands& operands, std::size_t first, std::size_t channels) {
+  for (std::size_t i = 0; i < operands.num_outputs(); ++i) {
+    std::copy_n(static_cast<const float*>(operands.input(first + i)), channels, WrittenChannels(operands, i));
+  }
+}
+
+// From what ChannelSums::kStatistics gives for this rank's batch to the same for the batches of all ranks.
+std::vector<ValueId> EmitStatisticsOverRanks(LowerContext& c, const std::vector<ValueId>& own, ValueId gamma,
+                                             ValueId beta) {
+  const TensorType type{DType::kFloat32, c.ShapeOf(gamma)};
+  const auto channels = static_cast<std::size_t>(type.shape.size());
+  const auto count = static_cast<double>(ExtentsOf(c.node(), c.in_type(0).shape).count());
+  const double eps = c.node().params<BatchNormParam>().eps;
+  const auto run = [=](const KernelOperands& operands) {
+    if (!HasOtherRanks()) return CopyChannels(operands, 0, channels);
+    BatchStatistics all{count, ChannelsOf(operands, 0, channels), ChannelsOf(operands, 2, channels)};
+    JoinOverRanks(&all);
+    const std::vector<double> scales = ChannelsOf(operands, 5, channels), shifts = ChannelsOf(operands, 6, channels);
+    for (std::size_t i = 0; i < channels; ++i) {
+      const double inverse = 1 / std::sqrt(all.variance[i] + eps), scale = scales[i] * inverse;
+      const double numbers[] = {all.mean[i], inverse, all.variance[i], scale, shifts[i] - all.mean[i] * scale};
+      for (std::size_t k = 0; k < 5; ++k) WrittenChannels(operands, k)[i] = static_cast<float>(numbers[k]);
+    }
+  };
+  std::vector<ValueId> read = own;
+  read.insert(read.end(), {gamma, beta});
+  return c.EmitSeveral(KernelSpec{"statistics_over_ranks", run}, read, std::vector<TensorType>(5, type));
+}
+
+template <Batch kBatch>
 bool LowerTraining(LowerContext& c) {
   const auto& p = c.node().params<BatchNormParam>();
   const TensorType& in = c.in_type(0);
@@ -110,9 +162,10 @@ bool LowerTraining(LowerContext& c) {
   const int axis = BatchNormAxis(c.node(), in.shape);
   const ValueId data = ChannelsSwapped(c, c.in(0), axis);
   const TensorType channels{DType::kFloat32, c.in_type(1).shape};
-  const std::vector<ValueId> numbers =
-      c.EmitSeveral(ChannelSumsSpec{ChannelSums::kStatistics, static_cast<float>(p.eps)},
-                    {data, GammaOf(c, 1), c.Cast(c.in(2), channels.dtype)}, std::vector<TensorType>(5, channels));
+  const ValueId gamma = GammaOf(c, 1), beta = c.Cast(c.in(2), channels.dtype);
+  std::vector<ValueId> numbers = c.EmitSeveral(ChannelSumsSpec{ChannelSums::kStatistics, static_cast<float>(p.eps)},
+                                               {data, gamma, beta}, std::vector<TensorType>(5, channels));
+  if (kBatch == kOfAllRanks) numbers = EmitStatisticsOverRanks(c, numbers, gamma, beta);
   const ValueId out = c.Emit(ScaleShiftSpec{}, {data, numbers[3], numbers[4]}, {c.out_type(0).dtype, c.ShapeOf(data)});
   c.SetOut(0, ChannelsSwapped(c, out, axis));
   for (int i = 1; i < 4; ++i) c.SetOut(i, c.Cast(numbers[static_cast<std::size_t>(i - 1)], c.out_type(i).dtype));
@@ -120,41 +173,57 @@ bool LowerTraining(LowerContext& c) {
 }
 
 // Gamma has no gradient where it counts as 1.
-void Gradient(GradientContext& c, const Term& mean, const Term& inverse, bool constant_statistics) {
+void Gradient(GradientContext& c, const char* backward, bool constant_statistics) {
   if (!c.has_gradient(0)) return;
   const auto& p = c.params<BatchNormParam>();
   const AttrMap attrs{{"fix_gamma", PrintAttr(p.fix_gamma)},
                       {"axis", PrintAttr(p.axis)},
                       {"use_global_stats", PrintAttr(constant_statistics)}};
-  const std::vector<Term> gradients =
-      c.CallAll("_backward_BatchNorm", {c.gradient(), c.in(0), c.in(1), mean, inverse}, attrs);
+  const std::vector<Term> gradients = c.CallAll(backward, {c.gradient(), c.in(0), c.in(1), c.out(1), c.out(2)}, attrs);
   c.Set(0, gradients[0]);
   if (!p.fix_gamma) c.Set(1, gradients[1]);
   c.Set(2, gradients[2]);
 }
 
-[[maybe_unused]] const auto kTraining =
-    RegisterOp<BatchNormParam>("_train_BatchNorm")
-        .Doc(
-            "BatchNorm in training: (data - mean) * gamma / sqrt(variance + eps) + beta with the statistics of the\n"
-            "batch. The moving statistics are not read.")
-        .Params(BatchNormSchema().Optional("axis", &BatchNormParam::axis, "The channel axis; may be negative."))
-        .Inputs({"data", "gamma", "beta", "moving_mean", "moving_var"})
-        .Outputs({"output", "mean", "var", "variance"})
-        .VisibleOutputs([](const BatchNormParam& p) { return p.output_mean_var ? 3 : 1; })
-        .MutableInputs({3, 4})
-        .Set(ShapeRule{InferBatchNormShape})
-        .Set(DTypeRule{InferBatchNormDType})
-        .Set(AmpFacts{
-            Arithmetic::kNeedsFloat32,
-            {SlotRole::kData, SlotRole::kStatistic, SlotRole::kStatistic, SlotRole::kIgnored, SlotRole::kIgnored}})
-        .Set(UpdatesStates{[](const Node& node) {
-          const double momentum = node.params<BatchNormParam>().momentum;
-          return std::vector<StateUpdate>{{3, 1, momentum}, {4, 3, momentum}};
-        }})
-        .Set(GradientRule{[](GradientContext& c) { Gradient(c, c.out(1), c.out(2), false); }})
-        .Set(ReferenceKernel{Reference})
-        .Set(LowerRule{LowerTraining});
+ParamSchema<BatchNormParam> SchemaWithAxis() {
+  return BatchNormSchema().Optional("axis", &BatchNormParam::axis, "The channel axis; may be negative.");
+}
+
+template <Batch kBatch>
+OpDefinition<BatchNormParam> RegisterTraining(const char* name, const char* backward, const char* doc) {
+  return RegisterOp<BatchNormParam>(name)
+      .Doc(doc)
+      .Params(SchemaWithAxis())
+      .Inputs({"data", "gamma", "beta", "moving_mean", "moving_var"})
+      .Outputs({"output", "mean", "var", "variance"})
+      .VisibleOutputs([](const BatchNormParam& p) { return p.output_mean_var ? 3 : 1; })
+      .MutableInputs({3, 4})
+      .Set(ShapeRule{InferBatchNormShape})
+      .Set(DTypeRule{InferBatchNormDType})
+      .Set(AmpFacts{
+          Arithmetic::kNeedsFloat32,
+          {SlotRole::kData, SlotRole::kStatistic, SlotRole::kStatistic, SlotRole::kIgnored, SlotRole::kIgnored}})
+      .Set(UpdatesStates{[](const Node& node) {
+        const double momentum = node.params<BatchNormParam>().momentum;
+        return std::vector<StateUpdate>{{3, 1, momentum}, {4, 3, momentum}};
+      }})
+      .Set(GradientRule{[backward](GradientContext& c) { Gradient(c, backward, false); }})
+      .Set(ReferenceKernel{Reference<kBatch>})
+      .Set(LowerRule{LowerTraining<kBatch>});
+}
+
+[[maybe_unused]] const auto kTraining = RegisterTraining<kOfThisRank>(
+    "_train_BatchNorm", "_backward_BatchNorm",
+    "BatchNorm in training: (data - mean) * gamma / sqrt(variance + eps) + beta with the statistics of the\n"
+    "batch. The moving statistics are not read.");
+
+[[maybe_unused]] const auto kSyncTraining =
+    RegisterTraining<kOfAllRanks>(
+        "_train_contrib_SyncBatchNorm", "_backward_contrib_SyncBatchNorm",
+        "_contrib_SyncBatchNorm in training: _train_BatchNorm with the statistics of the batches of all ranks. The\n"
+        "ranks are those of `with amp.distributed.group(comm):`; outside of one there is one rank. All ranks run the\n"
+        "same graph; their batches may have different sizes.")
+        .Set(ExchangesMessages{});
 
 // ---- moving statistics ----
 
@@ -208,6 +277,7 @@ void InferBackwardDType(DTypeRelation& r) {
   r.Same({2, 3, 4}, {1, 2});
 }
 
+template <Batch kBatch>
 void BackwardReference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
   const auto& p = node.params<BatchNormParam>();
   const Extents extents = ExtentsOf(node, in[1].shape());
@@ -218,21 +288,28 @@ void BackwardReference(const Node& node, std::span<const NDArray> in, std::span<
                               inverse = Numbers<double>(in[4]);
     std::vector<T> dx(x.size());
     std::vector<double> dgamma(gamma.size()), dbeta(gamma.size());
+    const auto normal = [&](std::size_t c, std::size_t i) {
+      return (static_cast<double>(x[i]) - mean[c]) * inverse[c];
+    };
     kernels::ParallelFor(extents.channels, 1, [&](std::int64_t channel) {
       const auto c = static_cast<std::size_t>(channel);
-      double sum = 0, products = 0;
-      const auto normal = [&](std::size_t i) { return (static_cast<double>(x[i]) - mean[c]) * inverse[c]; };
       extents.ForElements(channel, [&](std::size_t i) {
-        sum += static_cast<double>(dy[i]);
-        products += static_cast<double>(dy[i]) * normal(i);
+        dbeta[c] += static_cast<double>(dy[i]);
+        dgamma[c] += static_cast<double>(dy[i]) * normal(c, i);
       });
-      dbeta[c] = sum;
-      dgamma[c] = products;
+    });
+    std::vector<double> sums = dbeta, products = dgamma;
+    double count = static_cast<double>(extents.count());
+    const bool tells_ranks = kBatch == kOfAllRanks && out[0].defined() && !p.use_global_stats;
+    if (tells_ranks) count = AddOverRanks(count, {&sums, &products});
+    count = std::max(1.0, count);
+    kernels::ParallelFor(extents.channels, 1, [&](std::int64_t channel) {
+      const auto c = static_cast<std::size_t>(channel);
       const double scale = (p.fix_gamma ? 1.0 : gamma[c]) * inverse[c];
-      const double count = static_cast<double>(std::max<std::int64_t>(1, extents.count()));
-      const double share = p.use_global_stats ? 0 : sum / count, slope = p.use_global_stats ? 0 : products / count;
+      const double share = p.use_global_stats ? 0 : sums[c] / count,
+                   slope = p.use_global_stats ? 0 : products[c] / count;
       extents.ForElements(channel, [&](std::size_t i) {
-        dx[i] = static_cast<T>(scale * (static_cast<double>(dy[i]) - share - normal(i) * slope));
+        dx[i] = static_cast<T>(scale * (static_cast<double>(dy[i]) - share - normal(c, i) * slope));
       });
     });
     if (out[0].defined()) Store(dx, out[0]);
@@ -254,6 +331,33 @@ ValueId EmitSourceGradient(LowerContext& c, ValueId gradient, ValueId data, cons
   return c.Emit(MapSpec{steps}, {data, gradient, factor(2), factor(3), factor(4)}, type);
 }
 
+// What ChannelSums::kGradient gives for this rank's batch, with the factors for the batches of all ranks: the gradient
+// of an element depends on the sums over all of them, while each rank keeps its own sums as gradients of gamma and
+// beta.
+std::vector<ValueId> WithFactorsOverRanks(LowerContext& c, std::vector<ValueId> own, ValueId mean, ValueId inverse) {
+  const TensorType type{DType::kFloat32, c.ShapeOf(mean)};
+  const auto channels = static_cast<std::size_t>(type.shape.size());
+  const auto own_count = static_cast<double>(ExtentsOf(c.node(), c.in_type(1).shape).count());
+  const auto run = [=](const KernelOperands& operands) {
+    if (!HasOtherRanks()) return CopyChannels(operands, 3, channels);
+    const auto numbers = [&](std::size_t input) { return ChannelsOf(operands, input, channels); };
+    std::vector<double> products = numbers(0), sums = numbers(1);
+    const double count = AddOverRanks(own_count, {&sums, &products});
+    const std::vector<double> scale = numbers(2), means = numbers(5), inverses = numbers(6);
+    for (std::size_t i = 0; i < channels; ++i) {
+      const double of_source = -scale[i] * inverses[i] * products[i] / count;
+      WrittenChannels(operands, 0)[i] = static_cast<float>(of_source);
+      WrittenChannels(operands, 1)[i] = static_cast<float>(-scale[i] * sums[i] / count - of_source * means[i]);
+    }
+  };
+  std::vector<ValueId> read = own;
+  read.insert(read.end(), {mean, inverse});
+  const std::vector<ValueId> factors = c.EmitSeveral(KernelSpec{"sums_over_ranks", run}, read, {type, type});
+  std::copy(factors.begin(), factors.end(), own.begin() + 3);
+  return own;
+}
+
+template <Batch kBatch>
 bool LowerBackward(LowerContext& c) {
   const auto& p = c.node().params<BatchNormParam>();
   const TensorType& in = c.in_type(1);
@@ -261,40 +365,52 @@ bool LowerBackward(LowerContext& c) {
   const int axis = BatchNormAxis(c.node(), in.shape);
   const ValueId gradient = ChannelsSwapped(c, c.in(0), axis), data = ChannelsSwapped(c, c.in(1), axis);
   const TensorType channels{DType::kFloat32, c.in_type(2).shape};
-  const auto numbers = [&](int i) { return c.Cast(c.in(i), channels.dtype); };
-  const std::vector<ValueId> sums =
-      c.EmitSeveral(ChannelSumsSpec{ChannelSums::kGradient}, {gradient, data, GammaOf(c, 2), numbers(3), numbers(4)},
+  const ValueId mean = c.Cast(c.in(3), channels.dtype), inverse = c.Cast(c.in(4), channels.dtype);
+  std::vector<ValueId> sums =
+      c.EmitSeveral(ChannelSumsSpec{ChannelSums::kGradient}, {gradient, data, GammaOf(c, 2), mean, inverse},
                     std::vector<TensorType>(5, channels));
+  const bool tells_ranks = kBatch == kOfAllRanks && c.is_read(0) && !p.use_global_stats;
+  if (tells_ranks) sums = WithFactorsOverRanks(c, std::move(sums), mean, inverse);
   c.SetOut(0, ChannelsSwapped(c, EmitSourceGradient(c, gradient, data, sums, p.use_global_stats), axis));
   for (int i = 1; i < 3; ++i) c.SetOut(i, c.Cast(sums[static_cast<std::size_t>(i - 1)], c.out_type(i).dtype));
   return true;
 }
 
+template <Batch kBatch>
+OpDefinition<BatchNormParam> RegisterBackward(const char* name, const char* doc) {
+  return RegisterOp<BatchNormParam>(name)
+      .Doc(doc)
+      .Params(SchemaWithAxis())
+      .Inputs({"gradient", "data", "gamma", "mean", "inverse_deviation"})
+      .Outputs({"data", "gamma", "beta"})
+      .VisibleOutputs([](const BatchNormParam&) { return 3; })
+      .Set(ShapeRule{InferBackwardShape})
+      .Set(DTypeRule{InferBackwardDType})
+      .Set(AmpFacts{
+          Arithmetic::kNeedsFloat32,
+          {SlotRole::kData, SlotRole::kData, SlotRole::kStatistic, SlotRole::kStatistic, SlotRole::kStatistic}})
+      .Set(NoGradient{"second derivatives of batch norms are not implemented"})
+      .Set(ReferenceKernel{BackwardReference<kBatch>})
+      .Set(LowerRule{LowerBackward<kBatch>});
+}
+
 [[maybe_unused]] const auto kBackward =
-    RegisterOp<BatchNormParam>("_backward_BatchNorm")
-        .Doc("The gradients of BatchNorm's data, gamma and beta.")
-        .Params(BatchNormSchema().Optional("axis", &BatchNormParam::axis, "The channel axis; may be negative."))
-        .Inputs({"gradient", "data", "gamma", "mean", "inverse_deviation"})
-        .Outputs({"data", "gamma", "beta"})
-        .VisibleOutputs([](const BatchNormParam&) { return 3; })
-        .Set(ShapeRule{InferBackwardShape})
-        .Set(DTypeRule{InferBackwardDType})
-        .Set(AmpFacts{
-            Arithmetic::kNeedsFloat32,
-            {SlotRole::kData, SlotRole::kData, SlotRole::kStatistic, SlotRole::kStatistic, SlotRole::kStatistic}})
-        .Set(NoGradient{"second derivatives of batch norms are not implemented"})
-        .Set(ReferenceKernel{BackwardReference})
-        .Set(LowerRule{LowerBackward});
+    RegisterBackward<kOfThisRank>("_backward_BatchNorm", "The gradients of BatchNorm's data, gamma and beta.");
+
+[[maybe_unused]] const auto kSyncBackward = RegisterBackward<kOfAllRanks>(
+    "_backward_contrib_SyncBatchNorm",
+    "The gradients of _train_contrib_SyncBatchNorm's data, gamma and beta: those of gamma and beta are of this rank's\n"
+    "batch, to be added over ranks.");
 
 }  // namespace
 
 GradientRule BatchNormGradient() {
-  return {[](GradientContext& c) { Gradient(c, c.out(1), c.out(2), true); }};
+  return {[](GradientContext& c) { Gradient(c, "_backward_BatchNorm", true); }};
 }
 
 // Global statistics are used in training as at inference.
-TrainingForm BatchNormTraining() {
-  return {[](TrainingContext& c) {
+TrainingForm BatchNormTraining(const char* op) {
+  return {[op](TrainingContext& c) {
     const auto& p = c.node().params<BatchNormParam>();
     if (p.use_global_stats) return c.Keep();
     AttrMap attrs{{"eps", PrintAttr(p.eps)},
@@ -302,7 +418,7 @@ TrainingForm BatchNormTraining() {
                   {"fix_gamma", PrintAttr(p.fix_gamma)},
                   {"output_mean_var", PrintAttr(p.output_mean_var)},
                   {"axis", PrintAttr(p.axis)}};
-    std::vector<NodeEntry> outputs = c.Make("_train_BatchNorm", std::move(attrs), c.inputs());
+    std::vector<NodeEntry> outputs = c.Make(op, std::move(attrs), c.inputs());
     outputs.resize(3);
     return outputs;
   }};

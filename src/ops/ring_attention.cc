@@ -10,6 +10,7 @@
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/gradient/gradient_rule.h"
+#include "passes/gradient/recompute.h"
 #include "passes/op_facts.h"
 #include "program/kernel_types.h"
 #include "program/reference.h"
@@ -302,6 +303,7 @@ void SetGradients(GradientContext& c) {
         .Set(DTypeRule{InferDType})
         .Set(AmpFacts{Arithmetic::kAccumulates})
         .Set(GradientRule{SetGradients})
+        .Set(ExchangesMessages{})
         .Set(ReferenceKernel{ForwardInOneDType});
 
 }  // namespace

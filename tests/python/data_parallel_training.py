@@ -1,4 +1,7 @@
-"""A training of one rank's part of the data. As a program under mpiexec it writes the results to FOLDER/<rank>.npz."""
+"""A training of one rank's part of the data.
+
+As a program under mpiexec, `data_parallel_training.py FOLDER [norm]` writes the results to FOLDER/<rank>.npz.
+"""
 
 import sys
 
@@ -9,13 +12,24 @@ from amp import distributed
 from amp.mxnet import gluon
 
 
-def train(rank, size, batch, kvstore=None, hybridize=True, weight_grad_reduce="fp32", epochs=4):
+def network(norm):
+    """Two layers, with a batch norm over all ranks between them where `norm` says so."""
+    net = gluon.nn.HybridSequential()
+    if norm:
+        net.add(gluon.nn.Dense(16, in_units=6, use_bias=False), gluon.nn.SyncBatchNorm(in_channels=16))
+        net.add(gluon.nn.Activation("tanh"))
+    else:
+        net.add(gluon.nn.Dense(16, activation="tanh", in_units=6))
+    net.add(gluon.nn.Dense(1, in_units=16))
+    return net
+
+
+def train(rank, size, batch, kvstore=None, hybridize=True, weight_grad_reduce="fp32", epochs=4, norm=False):
     """(losses of this rank by step, {name: weight})."""
     draws = np.random.default_rng(0)
     data = draws.standard_normal((128, 6)).astype(np.float32)
     label = data[:, :1] * data[:, 1:2]
-    net = gluon.nn.HybridSequential()
-    net.add(gluon.nn.Dense(16, activation="tanh", in_units=6), gluon.nn.Dense(1, in_units=16))
+    net = network(norm)
     net.initialize()
     for parameter in net.collect_params().values():
         values = 0.3 * draws.standard_normal(parameter.shape) + (rank > 0)  # all begin with those of rank 0
@@ -39,5 +53,6 @@ def train(rank, size, batch, kvstore=None, hybridize=True, weight_grad_reduce="f
 
 if __name__ == "__main__":
     comm = distributed.mpi()
-    losses, weights = train(comm.rank, comm.size, 32 // comm.size, kvstore="mpi")
+    with distributed.group(comm):
+        losses, weights = train(comm.rank, comm.size, 32 // comm.size, kvstore="mpi", norm="norm" in sys.argv)
     np.savez(f"{sys.argv[1]}/{comm.rank}.npz", losses=losses, **weights)

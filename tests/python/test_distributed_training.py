@@ -28,10 +28,11 @@ def trained_in_threads(size, **options):
     return distributed.run_local(size, rank)
 
 
+@pytest.mark.parametrize("norm", [False, True])
 @pytest.mark.parametrize("hybridize", [True, False])
-def test_four_ranks_have_the_curve_of_one_with_four_times_the_batch(hybridize):
-    losses, weights = train(0, 1, 32, hybridize=hybridize)
-    ranks = trained_in_threads(4, hybridize=hybridize)
+def test_four_ranks_have_the_curve_of_one_with_four_times_the_batch(hybridize, norm):
+    losses, weights = train(0, 1, 32, hybridize=hybridize, norm=norm)
+    ranks = trained_in_threads(4, hybridize=hybridize, norm=norm)
     np.testing.assert_allclose(np.mean([found[0] for found in ranks], axis=0), losses, rtol=0, atol=1e-5)
     assert losses[-1] < 0.7 * losses[0]
     for _, found in ranks:
@@ -40,11 +41,12 @@ def test_four_ranks_have_the_curve_of_one_with_four_times_the_batch(hybridize):
             np.testing.assert_allclose(found[name], weight, rtol=0, atol=1e-4)
 
 
-def test_mpi_trains_to_the_bits_of_threads(tmp_path):
+@pytest.mark.parametrize("norm", [False, True])
+def test_mpi_trains_to_the_bits_of_threads(tmp_path, norm):
     program = Path(__file__).parent / "data_parallel_training.py"
-    done = mpi_runs.run(4, program, tmp_path)
+    done = mpi_runs.run(4, program, tmp_path, *["norm"] * norm)
     assert done.returncode == 0, done.stderr
-    for rank, (losses, weights) in enumerate(trained_in_threads(4)):
+    for rank, (losses, weights) in enumerate(trained_in_threads(4, norm=norm)):
         of_mpi = np.load(tmp_path / f"{rank}.npz")
         np.testing.assert_array_equal(of_mpi["losses"], losses)
         for name, weight in weights.items():

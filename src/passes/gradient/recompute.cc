@@ -241,7 +241,8 @@ class BudgetKeeper {
   BudgetKeeper(const Graph& graph, const Types& types, std::int64_t budget)
       : live_(graph, types), budget_(budget), recomputed_(graph.num_nodes(), false) {
     for (NodeId id = 0; id < graph.num_nodes(); ++id) {
-      if (IsForwardOp(graph, id)) candidates_.push_back(CandidateOf(graph, types, id));
+      const bool is_kept = !IsForwardOp(graph, id) || graph.node(id).op()->Find<ExchangesMessages>() != nullptr;
+      if (!is_kept) candidates_.push_back(CandidateOf(graph, types, id));
     }
     std::stable_sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
       return a.time * b.bytes < b.time * a.bytes;  // time per byte

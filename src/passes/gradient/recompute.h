@@ -12,6 +12,10 @@ namespace amp {
 // Nodes with this attribute, a true value, are computed again, as MXNet does it. Dropout is not.
 inline constexpr const char* kForceMirroringAttr = "__force_mirroring__";
 
+// A fact of an operator that exchanges messages with other ranks. All ranks have to compute it equally often, while a
+// budget counts the bytes of one rank: what it gives is kept.
+struct ExchangesMessages {};
+
 // By node of a graph: whether it is computed again for the backward pass.
 using Recomputed = std::vector<bool>;
 

@@ -443,6 +443,7 @@ const std::vector<OpRow>& GradientOpRows() {
       OfSvm("SVMOutput"),
       OfTranspose("_backward_AdaptiveAvgPooling2D", "_contrib_AdaptiveAvgPooling2D"),
       {"_backward_BatchNorm", DrawBackwardBatchNorm},
+      {"_backward_contrib_SyncBatchNorm", DrawBackwardBatchNorm},
       OfGradients("_backward_CTCLoss", "CTCLoss"),
       OfDeformable("_backward_DeformableConvolution", "_contrib_DeformableConvolution"),
       OfDeformable("_backward_ModulatedDeformableConvolution", "_contrib_ModulatedDeformableConvolution"),
@@ -488,6 +489,7 @@ const std::vector<OpRow>& GradientOpRows() {
       {"_cast_like", DrawCastLike},
       {"_moving_average", DrawMovingAverage},
       {"_train_BatchNorm", DrawTrainBatchNorm},
+      {"_train_contrib_SyncBatchNorm", DrawTrainBatchNorm},
       {"_train_Dropout", DrawTrainDropout},
   };
   return rows;

@@ -45,8 +45,9 @@ const std::set<std::string> kNoDerivatives{"BlockGrad",
                                            "_contrib_index_copy",  // of equal places all get the gradient
                                            "make_loss"};
 // Gradients of statistics among the outputs are ignored, as in MXNet.
-const std::set<std::string> kFirstOutputOnly{"BatchNorm", "GroupNorm", "LayerNorm", "_contrib_SyncBatchNorm",
-                                             "_train_BatchNorm"};
+const std::set<std::string> kFirstOutputOnly{"BatchNorm",        "GroupNorm",
+                                             "LayerNorm",        "_contrib_SyncBatchNorm",
+                                             "_train_BatchNorm", "_train_contrib_SyncBatchNorm"};
 
 // Computed in float32 whatever the dtype, and linear in what is varied: differences over large steps.
 const std::set<std::string> kFloat32Inside{"_contrib_ROIAlign"};

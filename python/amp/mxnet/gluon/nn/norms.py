@@ -67,16 +67,21 @@ class BatchNorm(Layer):
         if (gamma.asnumpy() != 1).any():
             _recording.write(gamma, ..., 1)
 
-    def forward(self, x):
-        """`x` has any number of axes."""
+    def _normalized(self, op, x, **settings):
         if self._settings["fix_gamma"]:
             self._fix_gamma()
-        parameters = self.gamma, self.beta, self.running_mean, self.running_var
-        return self.run("BatchNorm", x, *parameters, **self._settings)
+        return self.run(op, x, self.gamma, self.beta, self.running_mean, self.running_var, **settings)
+
+    def forward(self, x):
+        """`x` has any number of axes."""
+        return self._normalized("BatchNorm", x, **self._settings)
 
 
 class SyncBatchNorm(BatchNorm):
-    """SyncBatchNorm(in_channels=0, num_devices=None, ...): a BatchNorm, as there is one device.
+    """SyncBatchNorm(in_channels=0, num_devices=None, ...): a BatchNorm over the batches of all ranks in training.
+
+    The ranks are those of `with amp.distributed.group(comm):`, forward and backward; outside of one there is one rank.
+    `num_devices` is what exported graphs say to MXNet.
 
     >>> block = mx.gluon.nn.SyncBatchNorm()
     >>> block.initialize()
@@ -86,6 +91,12 @@ class SyncBatchNorm(BatchNorm):
 
     def __init__(self, in_channels=0, num_devices=None, momentum=0.9, epsilon=1e-5, **kwargs):
         super().__init__(1, momentum, epsilon, in_channels=in_channels, **kwargs)
+        self._num_devices = num_devices or 1
+
+    def forward(self, x):
+        """`x` is (N, C, ...)."""
+        settings = {name: value for name, value in self._settings.items() if name != "axis"}
+        return self._normalized("_contrib_SyncBatchNorm", x, ndev=self._num_devices, key=self.name, **settings)
 
 
 class BatchNormReLU(BatchNorm):
