@@ -184,7 +184,7 @@ def is_shown(attrs, masks, scores):
     """Which keys a query sees, by the optional last input and by position."""
     shown = np.ones(scores, bool)
     if attrs.get("causal", False):
-        shown &= before_diagonal(*scores[-2:])
+        shown &= before_diagonal(*scores[-2:], attrs.get("row_offset"))
     if attrs.get("masking", "none") == "none":
         return shown
     if attrs["masking"] == "mask":
@@ -192,9 +192,9 @@ def is_shown(attrs, masks, scores):
     return shown & (np.arange(scores[-1]) < wide(masks[0])[..., None])
 
 
-def before_diagonal(rows, keys):
-    """The last row sees all keys, each row before it one less."""
-    return np.arange(keys) <= np.arange(rows)[:, None] + keys - rows
+def before_diagonal(rows, keys, offset=None):
+    """Row i sees key j where j <= i + offset; by default the last row sees all keys, each row before it one less."""
+    return np.arange(keys) <= np.arange(rows)[:, None] + (keys - rows if offset is None else offset)
 
 
 def attention(attrs, query, key, value, *masks):
@@ -217,7 +217,8 @@ def draw_separate_attention(d):
     heads, (queries, keys, size, value_size) = d.shape(d.int(1, 3), high=3), d.shape(4, high=20)
     dtype = d.dtype()
     masking = d.of(["none", "length", "mask"])
-    attrs = {**d.some(scale=d.of([0.5, 0.125]), masking=masking, causal=d.flag()), **d.out_dtype()}
+    by_position = {"causal": d.flag(), "row_offset": d.of([None, d.int(-3, 20)])}
+    attrs = {**d.some(scale=d.of([0.5, 0.125]), masking=masking, **by_position), **d.out_dtype()}
     shapes = (queries, size), (keys, size), (keys, value_size)
     arrays = [d.array((*heads, *shape), dtype) for shape in shapes]
     if attrs.get("masking") == "length":
@@ -231,7 +232,8 @@ def draw_separate_attention(d):
 
 def draw_interleaved_attention(d):
     case = draw_projections(d)
-    attrs = {**case.attrs, **d.some(scale=d.of([0.5, 0.125]), masking=d.of(["none", "length"]), causal=d.flag())}
+    options = {"masking": d.of(["none", "length"]), "causal": d.flag(), "row_offset": d.of([None, d.int(-3, 12)])}
+    attrs = {**case.attrs, **d.some(scale=d.of([0.5, 0.125]), **options)}
     if attrs.get("masking") == "length":
         length, batch, _ = case.inputs[0].shape
         case.inputs.append(d.array((batch * attrs["heads"], length), np.dtype("int32"), -1, 11))
