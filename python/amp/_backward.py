@@ -151,19 +151,19 @@ class _Terms:
 
 
 class _Awaited:
-    """Gradients that somebody waits for (`Leaf.on_stored`): they are written as soon as nothing more can arrive."""
+    """Gradients with a callback (`Leaf.on_stored`): they are written as soon as they are complete."""
 
     def __init__(self, graph, wanted, terms):
         self.stored = set()
         self._terms = terms
         leaves = {id(leaf): leaf for leaf in wanted if leaf.on_stored is not None and leaf.request == "write"}
-        self._last = {}  # by leaf: the last of its readers that the pass comes to
-        self._ending = {}  # by node: leaves of which it is that
+        self._ending = {}  # by node: leaves whose last reader, in the order of the pass, it is
         if not leaves:
             return
+        last = {}  # reader by leaf
         for node in reversed(graph.nodes):
-            self._last.update((id(place), node) for place in node.places if id(place) in leaves)
-        for key, node in self._last.items():
+            last.update((id(place), node) for place in node.places if id(place) in leaves)
+        for key, node in last.items():
             self._ending.setdefault(id(node), []).append(leaves[key])
 
     def observer(self, node):

@@ -11,8 +11,8 @@ class BufferPool {
  public:
   BufferPool();
 
-  // At least so many bytes, of unknown content. They are free again when nobody holds them; this may be after the pool
-  // is gone.
+  // At least so many bytes, of unknown content. They come back with the last copy of the pointer, which may outlive the
+  // pool.
   std::shared_ptr<void> Take(std::size_t bytes);
 
  private:

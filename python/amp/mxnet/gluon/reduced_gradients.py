@@ -91,7 +91,7 @@ class GradientReducer:
                 parameters[index].data()._place.on_stored = functools.partial(self._ahead.stored, i, index)
 
     def _submit(self, gradients):
-        """Futures of the sum, and of what was sent. Contents are known before they are read: see _Ahead."""
+        """Futures of the sum, and of a snapshot, which is made first: later writes differ from it."""
         if self._thread is None:
             self._thread = _Worker()
         snapshot = self._thread.submit(_core.Snapshot, gradients)
@@ -104,7 +104,7 @@ class GradientReducer:
 
 
 class _Worker:
-    """A thread that makes calls one after the other. No process waits for it at its end, other than for a pool's."""
+    """A thread that makes calls one after the other. A process ends without waiting for it, unlike for a pool's."""
 
     def __init__(self):
         calls = queue.SimpleQueue()
