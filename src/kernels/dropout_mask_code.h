@@ -32,8 +32,8 @@ struct DropoutMaskCode {
   using Words = typename MaskVectors<kLanes>::Words;
   using Longs = typename MaskVectors<kLanes>::Longs;
 
-  static Words Low(Longs x) { return __builtin_convertvector(x, Words); }
-  static Words High(Longs x) { return __builtin_convertvector(x >> 32, Words); }
+  static Words Low(const Longs& x) { return __builtin_convertvector(x, Words); }
+  static Words High(const Longs& x) { return __builtin_convertvector(x >> 32, Words); }
 
   // See RandomStream::Block.
   static void Draw(const RandomStream& stream, std::uint64_t first, Words (&x)[4]) {
