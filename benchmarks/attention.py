@@ -82,14 +82,20 @@ def _print_peak(contestant, case):
     small = (64, *case[1:])  # what a library allocates once and for all
     make = {"ours": ours, "theirs": theirs}[contestant]
     make(*small)()
+    _give_back()
     before = _memory("VmRSS")
     run = make(*case)
-    gc.collect()
-    ctypes.CDLL(None).malloc_trim(0)  # what making the operands left behind is nobody's need
+    _give_back()
     Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
     for _ in range(3):
         run()
     print(_memory("VmHWM") - before)
+
+
+def _give_back():
+    """What making operands left behind is nobody's need, and what is free already would be no memory."""
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
 
 
 def _memory(field):
