@@ -53,8 +53,7 @@ struct SingleTileVectors : TileVectors {
   static void StoreTile(float* to, __m512 x) { _mm512_store_ps(to, x); }
 };
 
-// Weights are read once, in the order in which they lie: so many bytes ahead of the caches.
-constexpr std::int64_t kPrefetchBytes = 8192;
+constexpr std::int64_t kLine = 64;  // of a cache, in bytes
 
 }  // namespace
 }  // namespace amp::kernels

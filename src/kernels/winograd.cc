@@ -149,6 +149,8 @@ const char* WinogradName(WinogradKind kind) {
   switch (kind) {
     case WinogradKind::kF4x4:
       return "winograd_f4x4_f32";
+    case WinogradKind::kF2x2:
+      return "winograd_f2x2_f32";
     case WinogradKind::kF2x2BF16:
       return "winograd_f2x2_bf16";
     case WinogradKind::kF4x2BF16:

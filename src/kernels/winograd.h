@@ -11,7 +11,7 @@ namespace amp::kernels {
 
 // How large a tile of the output is (height x width), and in which dtype transformed tiles and weights are multiplied.
 // Sums are float32 in all of them.
-enum class WinogradKind : std::uint8_t { kF4x4, kF2x2BF16, kF4x2BF16 };
+enum class WinogradKind : std::uint8_t { kF4x4, kF2x2, kF2x2BF16, kF4x2BF16 };
 
 const char* WinogradName(WinogradKind kind);  // "winograd_f4x4_f32"
 
@@ -44,7 +44,7 @@ struct WinogradData {
   void* destination = nullptr;
 };
 
-// Whether there is code for this kind; kF4x4 always has some.
+// Whether there is code for this kind; those of float32 always have some.
 bool HasWinograd(WinogradKind kind);
 // Vectors of sixteen numbers do not.
 bool WinogradKnowsBlocksOf8(WinogradKind kind);
@@ -75,9 +75,13 @@ inline constexpr std::int64_t kWinogradColumns = 32;
 inline constexpr std::int64_t kWinogradBlock = 16;
 
 // How many rows (columns) of the output a tile has.
-constexpr std::int64_t WinogradTileHeight(WinogradKind kind) { return kind == WinogradKind::kF2x2BF16 ? 2 : 4; }
+constexpr std::int64_t WinogradTileHeight(WinogradKind kind) {
+  return kind == WinogradKind::kF2x2 || kind == WinogradKind::kF2x2BF16 ? 2 : 4;
+}
 constexpr std::int64_t WinogradTileWidth(WinogradKind kind) { return kind == WinogradKind::kF4x4 ? 4 : 2; }
-constexpr bool WinogradMultipliesBF16(WinogradKind kind) { return kind != WinogradKind::kF4x4; }
+constexpr bool WinogradMultipliesBF16(WinogradKind kind) {
+  return kind == WinogradKind::kF2x2BF16 || kind == WinogradKind::kF4x2BF16;
+}
 // How many products are summed up per tile, and pair of channels.
 constexpr std::int64_t WinogradProducts(WinogradKind kind) {
   return (WinogradTileHeight(kind) + 2) * (WinogradTileWidth(kind) + 2);
@@ -99,13 +103,20 @@ struct WinogradPiece {
 };
 inline constexpr std::int64_t kWinogradPieceRows = 4;
 
+// What is fetched while a product is computed: of the weights of the next one, so many bytes for each unit of the
+// depth.
+struct WinogradAhead {
+  const char* weights;
+  std::int64_t step;
+};
+
 struct WinogradTable {
   Isa isa;
   // By kind; null where there is no code. `scratch` begins at a multiple of 64 bytes.
   using Run = void (*)(const Winograd& job, const WinogradPart& part, void* scratch);
-  Run run[3];
+  Run run[4];
   using Pack = void (*)(const Winograd& job, const WinogradPiece& piece);
-  Pack pack[3];
+  Pack pack[4];
   std::int64_t rows;  // tiles that are multiplied together
 };
 const WinogradTable* WinogradTableGeneric();

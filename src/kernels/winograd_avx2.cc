@@ -14,8 +14,8 @@ namespace {
 struct Ops : TileVectors {
   template <int kCount, int kVectors>
   static void Product(const float* tiles, std::int64_t block_stride, const float* weights, std::int64_t depth,
-                      float* products, std::int64_t row_stride) {
-    constexpr std::int64_t kPrefetchBytes = 8192;
+                      WinogradAhead ahead, float* products, std::int64_t row_stride) {
+    constexpr std::int64_t kLine = 64;
     __m256 sums[kCount][kVectors];
     for (int r = 0; r < kCount; ++r) {
       for (int v = 0; v < kVectors; ++v) sums[r][v] = _mm256_setzero_ps();
@@ -25,7 +25,9 @@ struct Ops : TileVectors {
       for (std::int64_t k = 0; k < count; ++k, weights += kWinogradColumns) {
         __m256 columns[kVectors];
         for (int v = 0; v < kVectors; ++v) columns[v] = _mm256_loadu_ps(weights + v * kLanes);
-        _mm_prefetch(reinterpret_cast<const char*>(weights) + kPrefetchBytes, _MM_HINT_T0);
+        _mm_prefetch(ahead.weights, _MM_HINT_T1);
+        _mm_prefetch(ahead.weights + kLine, _MM_HINT_T1);
+        ahead.weights += ahead.step;
 #pragma GCC unroll 6
         for (int r = 0; r < kCount; ++r) {
           const __m256 factor = _mm256_set1_ps(tiles[r * kWinogradBlock + k]);
@@ -39,10 +41,11 @@ struct Ops : TileVectors {
   }
 };
 
-constexpr WinogradTable kTable = {Isa::kAvx2,
-                                  {WinogradCode<Ops, 4, 4>::Run, nullptr, nullptr},
-                                  {WinogradWeightsCode<Ops, 4, 4>::Pack, nullptr, nullptr},
-                                  Ops::kRows};
+constexpr WinogradTable kTable = {
+    Isa::kAvx2,
+    {WinogradCode<Ops, 4, 4>::Run, WinogradCode<Ops, 2, 2>::Run, nullptr, nullptr},
+    {WinogradWeightsCode<Ops, 4, 4>::Pack, WinogradWeightsCode<Ops, 2, 2>::Pack, nullptr, nullptr},
+    Ops::kRows};
 
 }  // namespace
 

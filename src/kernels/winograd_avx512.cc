@@ -14,7 +14,7 @@ namespace {
 struct SingleOps : SingleTileVectors {
   template <int kCount, int kVectors>
   static void Product(const float* tiles, std::int64_t block_stride, const float* weights, std::int64_t depth,
-                      float* products, std::int64_t row_stride) {
+                      WinogradAhead ahead, float* products, std::int64_t row_stride) {
     __m512 sums[kCount][kVectors];
     for (int r = 0; r < kCount; ++r) {
       for (int v = 0; v < kVectors; ++v) sums[r][v] = _mm512_setzero_ps();
@@ -23,10 +23,10 @@ struct SingleOps : SingleTileVectors {
       const std::int64_t count = depth < kWinogradBlock ? depth : kWinogradBlock;
       for (std::int64_t k = 0; k < count; ++k, weights += kWinogradColumns) {
         __m512 columns[kVectors];
-        for (int v = 0; v < kVectors; ++v) {
-          columns[v] = _mm512_loadu_ps(weights + v * kLanes);
-          _mm_prefetch(reinterpret_cast<const char*>(weights + v * kLanes) + kPrefetchBytes, _MM_HINT_T0);
-        }
+        for (int v = 0; v < kVectors; ++v) columns[v] = _mm512_loadu_ps(weights + v * kLanes);
+        _mm_prefetch(ahead.weights, _MM_HINT_T1);
+        _mm_prefetch(ahead.weights + kLine, _MM_HINT_T1);
+        ahead.weights += ahead.step;
 #pragma GCC unroll 14
         for (int r = 0; r < kCount; ++r) {
           const __m512 factor = _mm512_set1_ps(tiles[r * kWinogradBlock + k]);
@@ -40,10 +40,11 @@ struct SingleOps : SingleTileVectors {
   }
 };
 
-constexpr WinogradTable kTable = {Isa::kAvx512,
-                                  {WinogradCode<SingleOps, 4, 4>::Run, nullptr, nullptr},
-                                  {WinogradWeightsCode<SingleOps, 4, 4>::Pack, nullptr, nullptr},
-                                  TileVectors::kRows};
+constexpr WinogradTable kTable = {
+    Isa::kAvx512,
+    {WinogradCode<SingleOps, 4, 4>::Run, WinogradCode<SingleOps, 2, 2>::Run, nullptr, nullptr},
+    {WinogradWeightsCode<SingleOps, 4, 4>::Pack, WinogradWeightsCode<SingleOps, 2, 2>::Pack, nullptr, nullptr},
+    TileVectors::kRows};
 
 }  // namespace
 

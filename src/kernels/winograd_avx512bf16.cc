@@ -22,7 +22,7 @@ struct PairOps : TileVectors {
 
   template <int kCount, int kVectors>
   static void Product(const std::uint16_t* tiles, std::int64_t block_stride, const std::uint16_t* weights,
-                      std::int64_t depth, float* products, std::int64_t row_stride) {
+                      std::int64_t depth, WinogradAhead ahead, float* products, std::int64_t row_stride) {
     constexpr std::int64_t kPairs = kWinogradBlock / kPerUnit;
     __m512 sums[kCount][kVectors];
     for (int r = 0; r < kCount; ++r) {
@@ -32,10 +32,10 @@ struct PairOps : TileVectors {
       const std::int64_t count = depth < kPairs ? depth : kPairs;
       for (std::int64_t k = 0; k < count; ++k, weights += kPerUnit * kWinogradColumns) {
         __m512i columns[kVectors];
-        for (int v = 0; v < kVectors; ++v) {
-          columns[v] = _mm512_loadu_si512(weights + v * kPerUnit * kLanes);
-          _mm_prefetch(reinterpret_cast<const char*>(weights + v * kPerUnit * kLanes) + kPrefetchBytes, _MM_HINT_T0);
-        }
+        for (int v = 0; v < kVectors; ++v) columns[v] = _mm512_loadu_si512(weights + v * kPerUnit * kLanes);
+        _mm_prefetch(ahead.weights, _MM_HINT_T1);
+        _mm_prefetch(ahead.weights + kLine, _MM_HINT_T1);
+        ahead.weights += ahead.step;
 #pragma GCC unroll 14
         for (int r = 0; r < kCount; ++r) {
           std::int32_t pair;
@@ -55,8 +55,8 @@ struct PairOps : TileVectors {
 
 constexpr WinogradTable kTable = {
     Isa::kAvx512,
-    {nullptr, WinogradCode<PairOps, 2, 2>::Run, WinogradCode<PairOps, 4, 2>::Run},
-    {nullptr, WinogradWeightsCode<PairOps, 2, 2>::Pack, WinogradWeightsCode<PairOps, 4, 2>::Pack},
+    {nullptr, nullptr, WinogradCode<PairOps, 2, 2>::Run, WinogradCode<PairOps, 4, 2>::Run},
+    {nullptr, nullptr, WinogradWeightsCode<PairOps, 2, 2>::Pack, WinogradWeightsCode<PairOps, 4, 2>::Pack},
     TileVectors::kRows};
 
 }  // namespace

@@ -84,7 +84,7 @@ struct WinogradTransform<Ops, 2> {
 
 // `Ops` has: Vector, kLanes, kRows; Tile, the type of transformed numbers; All, MultiplyAdd (a * b + c),
 // MultiplySubtract (c - a * b), Clip, Load and Store of vectors, StoreTile, and
-// Product<kRows, kVectors>(tiles, block_stride, weights, depth, products, row_stride).
+// Product<kRows, kVectors>(tiles, block_stride, weights, depth, ahead, products, row_stride).
 template <class Ops, int kTileY, int kTileX>
 struct WinogradCode {
   using V = typename Ops::Vector;
@@ -202,33 +202,38 @@ struct WinogradCode {
 
   // ---- products ----
 
+  static constexpr Int kUnitBytes = kColumns * Ops::kPerUnit * static_cast<Int>(sizeof(Tile));  // of a column
+
   template <int kRows, int kVectors>
-  static void Rows(Int count, const Tile* tiles, Int block_stride, const Tile* weights, Int depth, float* products) {
+  static void Rows(Int count, const Tile* tiles, Int block_stride, const Tile* weights, Int depth, WinogradAhead ahead,
+                   float* products) {
     if constexpr (kRows > 1) {
       if (count < kRows) {
-        return Rows<kRows - 1, kVectors>(count, tiles, block_stride, weights, depth, products);
+        return Rows<kRows - 1, kVectors>(count, tiles, block_stride, weights, depth, ahead, products);
       }
     }
-    for (Int column = 0; column < kVectors * kLanes; column += 2 * kLanes) {
+    for (Int column = 0; column < kVectors * kLanes; column += 2 * kLanes, ahead.weights += depth * ahead.step) {
       constexpr int kTogether = kVectors == 1 ? 1 : 2;
-      Ops::template Product<kRows, kTogether>(tiles, block_stride, weights + column * Ops::kPerUnit, depth,
+      Ops::template Product<kRows, kTogether>(tiles, block_stride, weights + column * Ops::kPerUnit, depth, ahead,
                                               products + column, kProductStride);
     }
   }
 
-  // All products with one column of weights; blocks of about the same number of tiles.
+  // All products with one column of weights; blocks of about the same number of tiles. Each fetches its share of the
+  // weights behind these: memory works while products are computed.
   template <int kVectors>
   static void Multiply(const WinogradPart& part, Int channels, Int stride, const Tile* tiles, const Tile* weights,
                        float* products) {
     const Int depth = (channels + Ops::kPerUnit - 1) / Ops::kPerUnit;  // in units of the weights
-    for (Int p = 0; p < kProducts; ++p) {
-      Int blocks = (part.num_tiles + Ops::kRows - 1) / Ops::kRows;
-      for (Int t = 0; t < part.num_tiles; --blocks) {
-        const Int count = (part.num_tiles - t + blocks - 1) / blocks;
-        Rows<Ops::kRows, kVectors>(count, tiles + p * stride + t * kBlock, part.num_tiles * kBlock,
-                                   weights + p * depth * Ops::kPerUnit * kColumns, depth,
-                                   products + t * kProductStride + p * kColumns);
-        t += count;
+    const Int blocks = (part.num_tiles + Ops::kRows - 1) / Ops::kRows, shares = blocks * ((kVectors + 1) / 2);
+    const Int step = (kUnitBytes + shares - 1) / shares;
+    for (Int p = 0; p < kProducts; ++p, weights += depth * Ops::kPerUnit * kColumns) {
+      const char* next = reinterpret_cast<const char*>(weights) + depth * kUnitBytes;
+      for (Int b = 0; b < blocks; ++b) {
+        const Int first = part.num_tiles * b / blocks, end = part.num_tiles * (b + 1) / blocks;
+        const WinogradAhead ahead{next + b * (shares / blocks) * depth * step, step};
+        Rows<Ops::kRows, kVectors>(end - first, tiles + p * stride + first * kBlock, part.num_tiles * kBlock, weights,
+                                   depth, ahead, products + first * kProductStride + p * kColumns);
       }
     }
   }

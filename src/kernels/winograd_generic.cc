@@ -8,7 +8,7 @@ namespace {
 struct Ops : TileVectors {
   template <int kCount, int kVectors>
   static void Product(const float* tiles, std::int64_t block_stride, const float* weights, std::int64_t depth,
-                      float* products, std::int64_t row_stride) {
+                      WinogradAhead, float* products, std::int64_t row_stride) {
     Vector sums[kCount][kVectors] = {};
     for (; depth > 0; depth -= kWinogradBlock, tiles += block_stride) {
       const std::int64_t count = depth < kWinogradBlock ? depth : kWinogradBlock;
@@ -25,10 +25,11 @@ struct Ops : TileVectors {
   }
 };
 
-constexpr WinogradTable kTable = {Isa::kGeneric,
-                                  {WinogradCode<Ops, 4, 4>::Run, nullptr, nullptr},
-                                  {WinogradWeightsCode<Ops, 4, 4>::Pack, nullptr, nullptr},
-                                  Ops::kRows};
+constexpr WinogradTable kTable = {
+    Isa::kGeneric,
+    {WinogradCode<Ops, 4, 4>::Run, WinogradCode<Ops, 2, 2>::Run, nullptr, nullptr},
+    {WinogradWeightsCode<Ops, 4, 4>::Pack, WinogradWeightsCode<Ops, 2, 2>::Pack, nullptr, nullptr},
+    Ops::kRows};
 
 }  // namespace
 

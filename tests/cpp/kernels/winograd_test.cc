@@ -28,7 +28,8 @@ std::vector<Variant> Variants() {
   std::vector<Variant> variants;
   for (const WinogradTable* table :
        TablesThatRun(WinogradTableGeneric, WinogradTableAvx2, WinogradTableAvx512, WinogradTableAvx512BF16)) {
-    for (const WinogradKind kind : {WinogradKind::kF4x4, WinogradKind::kF2x2BF16, WinogradKind::kF4x2BF16}) {
+    for (const WinogradKind kind :
+         {WinogradKind::kF4x4, WinogradKind::kF2x2, WinogradKind::kF2x2BF16, WinogradKind::kF4x2BF16}) {
       if (table->run[static_cast<int>(kind)] != nullptr) variants.push_back({table, kind});
     }
   }
@@ -209,6 +210,8 @@ double Bound(const Problem& p) {
   switch (p.job.kind) {
     case WinogradKind::kF4x4:
       return 5e-6 + rounding;
+    case WinogradKind::kF2x2:
+      return 2e-6 + rounding;
     case WinogradKind::kF2x2BF16:
       return 5e-3 + rounding;
     case WinogradKind::kF4x2BF16:

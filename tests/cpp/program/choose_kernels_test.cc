@@ -45,6 +45,12 @@ TEST(ChooseKernels, WhereItTakesLessTime) {
   EXPECT_EQ(Chosen(OneConvolution(kF32, 1)), std::nullopt);  // of a tile of sixteen results one is read
 }
 
+// Those of smaller tiles are 2.25 times smaller.
+TEST(ChooseKernels, SmallTilesWhereWeightsTakeTheTime) {
+  EXPECT_EQ(Chosen(OneConvolution(kF32, 8), *Machine(2e9, 1e8)), WinogradKind::kF2x2);
+  EXPECT_EQ(Chosen(OneConvolution(kF32, 8), *Machine(2e9, 1e9)), WinogradKind::kF4x4);
+}
+
 TEST(ChooseKernels, ByTheSpeedOfBFloat16) {
   EXPECT_EQ(Chosen(OneConvolution(kBF16, 28), 1e9), WinogradKind::kF4x4);
   EXPECT_EQ(Chosen(OneConvolution(kBF16, 28), 1.9e9), WinogradKind::kF2x2BF16);
@@ -64,9 +70,9 @@ TEST(ChooseKernels, OnlyConvolutionsThatTheKernelKnows) {
 // They are transformed in every run: that has to pay.
 TEST(ChooseKernels, WeightsThatAreNoConstants) {
   for (const std::int64_t size : {8, 112}) {
-    const auto machine = Machine(2e9, 3e8);
+    const auto machine = Machine(2e9, 1e8);
     Program program = OneConvolution(kF32, size);
-    EXPECT_EQ(Chosen(program, *machine), WinogradKind::kF4x4) << size;
+    EXPECT_TRUE(Chosen(program, *machine)) << size;
     program.values[1].source = ValueSource::kInput;
     EXPECT_EQ(Chosen(program, *machine).has_value(), size == 112) << size;
   }
