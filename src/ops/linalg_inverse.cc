@@ -112,9 +112,7 @@ void InferNumbers(ShapeRelation& r) {
   for (int i = 0; i < r.num_outputs(); ++i) r.Out(i, numbers);
 }
 
-Term InverseTransposed(GradientContext& c) {
-  return c.Call("SwapAxis", {c.Call("_linalg_inverse", {c.in(0)})}, {{"dim1", "-1"}, {"dim2", "-2"}});
-}
+Term InverseTransposed(GradientContext& c) { return TransposedOf(c.Call("_linalg_inverse", {c.in(0)})); }
 
 // The gradient of a matrix from that of a number of it, by a derivative of the inverse's form.
 void SetByInverse(GradientContext& c, const Term& gradient) {

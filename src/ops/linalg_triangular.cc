@@ -11,11 +11,6 @@
 namespace amp {
 namespace {
 
-struct TriangularParam {
-  bool transpose = false, rightside = false, lower = true;
-  double alpha = 1;
-};
-
 // A and B: a triangular matrix for each matrix.
 void InferTriangular(ShapeRelation& r) {
   r.Out(0, r.in(1));
@@ -46,19 +41,10 @@ void TriangularReference(const Node& node, void (Triangle::*apply)(double*, std:
   Store(b, out[0]);
 }
 
-// The gradient of A, of which a triangle is read.
-Term OfTriangle(const TriangularParam& p, const Term& gradient) {
-  return Unary(p.lower ? "_npi_tril" : "_npi_triu", gradient);
-}
-
 // What the transpose of the operator makes of the gradient, without alpha.
 Term Transposed(GradientContext& c, const char* op, double alpha) {
   const auto& p = c.params<TriangularParam>();
-  return c.Call(op, {c.in(0), c.gradient()},
-                {{"transpose", PrintAttr(!p.transpose)},
-                 {"rightside", PrintAttr(p.rightside)},
-                 {"lower", PrintAttr(p.lower)},
-                 {"alpha", PrintAttr(alpha)}});
+  return Triangular(op, c.in(0), c.gradient(), {!p.transpose, p.rightside, p.lower, alpha});
 }
 
 // A product in the order, and transposed, as A stands in the operator: of `out`, shaped as its result, and `in`, as B.
@@ -70,14 +56,14 @@ Term OuterProduct(const TriangularParam& p, const Term& out, const Term& in, dou
 
 void MultiplyGradient(GradientContext& c) {
   const auto& p = c.params<TriangularParam>();
-  if (c.is_asked(0)) c.Set(0, OfTriangle(p, OuterProduct(p, c.gradient(), c.in(1), p.alpha)));
+  if (c.is_asked(0)) c.Set(0, TriangleOf(OuterProduct(p, c.gradient(), c.in(1), p.alpha), p.lower));
   if (c.is_asked(1)) c.Set(1, Transposed(c, "_linalg_trmm", p.alpha));
 }
 
 void SolveGradient(GradientContext& c) {
   const auto& p = c.params<TriangularParam>();
   const Term solved = Transposed(c, "_linalg_trsm", 1);
-  if (c.is_asked(0)) c.Set(0, OfTriangle(p, OuterProduct(p, solved, c.out(), -1)));
+  if (c.is_asked(0)) c.Set(0, TriangleOf(OuterProduct(p, solved, c.out(), -1), p.lower));
   if (c.is_asked(1)) c.Set(1, solved * p.alpha);
 }
 

@@ -29,6 +29,10 @@ inline Shape Stacked(const Shape& leading, int count, std::initializer_list<std:
   return Shape(dims);
 }
 
+inline Term TransposedOf(const Term& matrices) {
+  return matrices.context().Call("SwapAxis", {matrices}, {{"dim1", "-1"}, {"dim2", "-2"}});
+}
+
 inline Term Product(const Term& a, const Term& b, bool transpose_a = false, bool transpose_b = false,
                     double alpha = 1) {
   return a.context().Call(

@@ -1,9 +1,37 @@
-// Triangular matrices in reference kernels.
+// Triangular matrices: the operators that read them in formulas of gradients, and reference code.
 #pragma once
 
 #include <cstdint>
 
+#include "nnvm/attr_text.h"
+#include "ops/matrices.h"
+#include "passes/gradient/gradient_rule.h"
+
 namespace amp {
+
+// Attributes of _linalg_trmm and _linalg_trsm.
+struct TriangularParam {
+  bool transpose = false, rightside = false, lower = true;
+  double alpha = 1;
+};
+
+inline Term Triangular(const char* op, const Term& a, const Term& b, const TriangularParam& p) {
+  return a.context().Call(op, {a, b},
+                          {{"transpose", PrintAttr(p.transpose)},
+                           {"rightside", PrintAttr(p.rightside)},
+                           {"lower", PrintAttr(p.lower)},
+                           {"alpha", PrintAttr(p.alpha)}});
+}
+
+// A triangle of each matrix, with zeros beside it.
+inline Term TriangleOf(const Term& matrices, bool lower) { return Unary(lower ? "_npi_tril" : "_npi_triu", matrices); }
+
+// Symmetric matrices that have this triangle.
+inline Term SymmetricOf(const Term& matrices, bool lower) {
+  const Term without_diagonal =
+      matrices.context().Call(lower ? "_npi_tril" : "_npi_triu", {matrices}, {{"k", lower ? "-1" : "1"}});
+  return TriangleOf(matrices, lower) + TransposedOf(without_diagonal);
+}
 
 // One triangular matrix, transposed where the operator says so, beside lines of the other matrix that it meets.
 struct Triangle {
