@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from . import _core
+from . import _core, _random_key
 from ._alternate import added_counts
 from .base import ArgumentError, did_you_mean
 
@@ -11,6 +11,7 @@ class RunsWithGradients:
     """What Executor inherits: forward and backward runs, where it was made with a `grad_req`."""
 
     _runs = None  # GradientRuns
+    _draws = False  # plain runs draw random numbers
 
     def forward(self, is_train=False, *args, **kwargs):
         """Runs the model as a plain call does, or, with `is_train=True`, so that `backward` can follow.
@@ -130,11 +131,16 @@ class RunsWithGradients:
             raise ArgumentError(f"the model has no input {unknown[0]!r}{near_matches(unknown[0], names)}")
         return kwargs
 
+    def _held_arrays(self):
+        return self._runs.arrays if self._runs is not None else {}
+
     def _with_held(self, arrays):
-        """All arrays of a plain run: those of the call, and those that the executor shares."""
-        if self._runs is None:
+        """All arrays of a plain run: those of the call, those that the executor shares, and the random key."""
+        if self._runs is None and not self._draws:
             return arrays
-        known = {**self._runs.arrays, **dict(zip(self._input_names, arrays))}
+        known = {**self._held_arrays(), **dict(zip(self._input_names, arrays))}
+        if self._draws:
+            known[_random_key.NAME] = np.array(_random_key.draw())
         return [known[name] for name in self._handle.input_names()]
 
 

@@ -3,12 +3,9 @@
 from .base import MissingNameError, UnsupportedError, did_you_mean
 
 _INT8 = "int8 quantization is not supported; amp.convert_model converts to bfloat16"
-_FACTORIZATIONS = "factorizations of matrices are not supported; NumPy has them"
 
 # Dotted name below `amp` -> reason.
 _REASONS = {
-    "nd.linalg.gelqf": _FACTORIZATIONS,
-    "nd.linalg.syevd": _FACTORIZATIONS,
     "nd.random": "random arrays are MXNet's surface; import amp.mxnet",
     "sym._contrib_dequantize": _INT8,
     "sym._contrib_quantize": _INT8,
@@ -18,8 +15,6 @@ _REASONS = {
     "sym.contrib.quantize": _INT8,
     "sym.contrib.quantize_v2": _INT8,
     "sym.contrib.requantize": _INT8,
-    "sym.linalg.gelqf": _FACTORIZATIONS,
-    "sym.linalg.syevd": _FACTORIZATIONS,
 }
 
 

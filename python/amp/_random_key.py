@@ -1,8 +1,10 @@
-"""What the random numbers of training depend on: a seed, and how many runs have drawn from it."""
+"""What the random numbers of graphs depend on: a seed, and how many runs have drawn from it."""
 
 import contextlib
 import secrets
 import threading
+
+NAME = "__random_key__"  # the input of graphs that draw random numbers
 
 _thread = threading.local()
 

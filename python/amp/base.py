@@ -13,7 +13,7 @@ class NotImplementedForSymbol(UnsupportedError):
 class MissingNameError(UnsupportedError, AttributeError):
     """A name of MXNet that this package leaves out; `hasattr` is False for it.
 
-    >>> hasattr(amp.nd.linalg, "gelqf")
+    >>> hasattr(amp.sym.contrib, "quantize")
     False
     """
 

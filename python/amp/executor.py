@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 
-from . import _core
+from . import _core, _random_key
 from ._arrays import readable
 from ._executor_gradients import RunsWithGradients, near_matches, profile_of
 from ._gradient_runs import GradientRuns, array_of, requests_of
@@ -110,8 +110,11 @@ class Executor(RunsWithGradients):
 
     def _set(self, handle, arguments):
         self._handle = handle
-        held = self._runs.arrays if self._runs is not None else {}
-        self._input_names = [name for name in handle.input_names() if name not in held]
+        names = handle.input_names()
+        # The key of a graph that has it as an argument, such as one of gradients, is the caller's.
+        self._draws = _random_key.NAME in names and _random_key.NAME not in arguments
+        held = {*self._held_arrays(), *([_random_key.NAME] if self._draws else [])}
+        self._input_names = [name for name in names if name not in held]
         accepted = {*self._input_names, *handle.ignored_names()}
         # what a call may pass, ignored labels included, in the order of list_arguments
         self._accepted_names = [name for name in arguments if name in accepted]
@@ -157,7 +160,7 @@ class Executor(RunsWithGradients):
         """
         if not callable(callback):
             raise ArgumentError(f"expected a function to call, got {type(callback).__name__}")
-        return self._handle.run_monitored(callback, self._arrange(args, kwargs))
+        return self._handle.run_monitored(callback, self._with_held(self._arrange(args, kwargs)))
 
     def profile(self, *args, runs=20, **kwargs):
         """Runs the model `runs` times and once before; returns an `amp.profiling.Profile` of where the time went.
@@ -230,12 +233,16 @@ class Executor(RunsWithGradients):
     @property
     def input_shapes(self):
         """{input name: shape}"""
-        return {name: shape for name, (_, shape) in zip(self._input_names, self._handle.input_types())}
+        return {name: shape for name, (_, shape) in self._input_types()}
 
     @property
     def input_dtypes(self):
         """{input name: numpy.dtype}"""
-        return {name: dtype for name, (dtype, _) in zip(self._input_names, self._handle.input_types())}
+        return {name: dtype for name, (dtype, _) in self._input_types()}
+
+    def _input_types(self):
+        types = zip(self._handle.input_names(), self._handle.input_types())
+        return [(name, of_input) for name, of_input in types if name in self._input_names]
 
     @property
     def output_shapes(self):

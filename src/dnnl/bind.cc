@@ -9,6 +9,7 @@
 #include "nnvm/env.h"
 #include "nnvm/error.h"
 #include "passes/fusion_mxnet/unfuse.h"
+#include "passes/gradient/use_training_forms.h"
 #include "passes/pipeline.h"
 #include "passes/pipelines.h"
 #include "passes/precision/precision_roles.h"
@@ -94,9 +95,18 @@ void RequireSameRank(const BoundModel& model, const std::string& input, const Sh
       Quotable(input), bound.rank(), bound.ToString(), shape.ToString());
 }
 
+// The type of the random key, where the graph reads it, is known.
+TypeMap WithRandomKey(const Graph& graph, TypeMap types) {
+  for (const NodeId id : graph.variables()) {
+    if (graph.node(id).name() == kRandomKey) types.try_emplace(kRandomKey, TensorType{DType::kInt64, Shape{2}});
+  }
+  return types;
+}
+
 // As it is given.
-BoundModel Unprepared(const GivenModel& model, const TypeMap& input_types, const CompileOptions& options) {
+BoundModel Unprepared(const GivenModel& model, const TypeMap& given_types, const CompileOptions& options) {
   Graph graph = model.symbol.ToGraph();
+  const TypeMap input_types = WithRandomKey(graph, given_types);
   std::set<std::string> parameters = ParameterNames(model.params);
   TypeMap variable_types = VariableTypes(graph, model.params, input_types);
   RequireInputs(graph, parameters, input_types);

@@ -28,7 +28,8 @@ class Executor {
   // The same model for other input shapes (names left out keep theirs); packed weights are shared. The original stays.
   std::unique_ptr<Executor> Reshape(const std::map<std::string, Shape>& input_shapes) const;
 
-  // Inputs that a run needs, in graph order, and what comes out.
+  // Inputs that a run needs, in graph order, and what comes out. Of a model that draws random numbers kRandomKey is
+  // one.
   const std::vector<std::string>& input_names() const { return plan_->input_names; }
   const std::vector<TensorType>& input_types() const { return plan_->input_types; }
   const std::vector<std::string>& output_names() const { return parts_.output_names; }

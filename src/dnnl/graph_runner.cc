@@ -45,7 +45,11 @@ std::shared_ptr<GraphRunner::Plan> GraphRunner::Bind(const GraphOverArrays& grap
   }
   auto plan = std::make_shared<Plan>();
   plan->executor = std::make_unique<Executor>(graph.symbol, ModelParams{}, types, BindOptions{});
-  for (const std::string& name : plan->executor->input_names()) plan->order.push_back(positions.at(name));
+  for (const std::string& name : plan->executor->input_names()) {
+    const auto position = positions.find(name);
+    if (position == positions.end()) Throw<UnsupportedError>("the graph draws random numbers: a Recorder runs it");
+    plan->order.push_back(position->second);
+  }
   return plan;
 }
 

@@ -11,6 +11,7 @@
 #include "ops/numeric.h"
 #include "ops/random_stream.h"
 #include "ops/rules.h"
+#include "passes/draws_at_inference.h"
 #include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "passes/range_rule.h"
@@ -29,18 +30,24 @@ struct DropoutParam {
 
 ParamSchema<DropoutParam> Schema() {
   return ParamSchema<DropoutParam>()
-      .Optional("p", &DropoutParam::p, "Fraction that training drops; no effect at inference.")
+      .Optional("p", &DropoutParam::p, "Fraction that is dropped.")
       .Range(0, 1)
-      .Optional("mode", &DropoutParam::mode, "'always' draws random numbers at inference, too: not supported.")
+      .Optional("mode", &DropoutParam::mode, "'always' drops at inference, too.")
       .OneOf({"training", "always"})
-      .Optional("axes", &DropoutParam::axes, "Axes that share one mask; no effect at inference.")
+      .Optional("axes", &DropoutParam::axes, "Axes that share one mask.")
       .Ignored("cudnn_off");
 }
 
+bool DropsAlways(const Node& node) {
+  const auto& p = node.params<DropoutParam>();
+  return p.mode == "always" && p.p > 0;
+}
+
+// Graphs that run have the training form of such a node, but for bodies of loops and branches, which have no key.
 void RefuseAlways(const Node& node) {
-  if (node.params<DropoutParam>().mode == "always") {
+  if (DropsAlways(node)) {
     throw UnsupportedError(node.Describe() +
-                           ": mode 'always' draws random numbers at inference, which is not supported");
+                           ": mode 'always' draws random numbers, which bodies of loops and branches cannot");
   }
 }
 
@@ -175,7 +182,7 @@ TrainingForm DropoutTraining() {
 [[maybe_unused]] const auto kCard =
     RegisterOp<DropoutParam>("Dropout")
         .Alias("_npx_dropout")
-        .Doc("The identity at inference.")
+        .Doc("The identity at inference, unless the mode is 'always'; in training a fraction of the data becomes 0.")
         .Params(Schema())
         .Inputs({"data"})
         .Outputs({"output", "mask"})
@@ -183,7 +190,8 @@ TrainingForm DropoutTraining() {
         .Set(SameDType())
         .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
         .Set(RangeRule{[](const RangeQuery& q, int index) { return index == 0 ? q.in[0] : ValueRange::Of(1); }})
-        .Set(IdentityFact{[](const Node& node) { return node.params<DropoutParam>().mode != "always"; }})
+        .Set(IdentityFact{[](const Node& node) { return !DropsAlways(node); }})
+        .Set(DrawsAtInference{DropsAlways})
         .Set(DropoutTraining())
         .Set(GradientRule{[](GradientContext& c) { c.Set(0, c.gradient()); }})
         .Set(ReferenceKernel{Reference})

@@ -1,7 +1,9 @@
 // _linalg_gemm2 and _linalg_gemm: products of matrices that lie along one axis and the last, and sums with them.
+// _linalg_syrk: products of matrices with their transpose.
 #include <algorithm>
 
 #include "ops/matmul.h"
+#include "ops/matrices.h"
 #include "ops/matrix_gradients.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
@@ -160,6 +162,52 @@ void SumReference(const Node& node, std::span<const NDArray> in, std::span<NDArr
                                                                   c.params<GemmParam>().beta * c.in(2)};
                                        }))
                                        .Set(ReferenceKernel{SumReference});
+
+// ---- products with the transpose ----
+
+struct SyrkParam {
+  bool transpose = false;
+  double alpha = 1;
+};
+
+void SyrkReference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+  const auto& p = node.params<SyrkParam>();
+  const Shape& shape = in[0].shape();
+  const std::int64_t rows = RowsOf(shape), columns = ColumnsOf(shape), size = ColumnsOf(out[0].shape());
+  const std::int64_t row_step = p.transpose ? 1 : columns, step = p.transpose ? columns : 1;
+  const std::vector<double> x = Numbers<double>(in[0]);
+  std::vector<double> y(static_cast<std::size_t>(out[0].size()));
+  for (std::int64_t i = 0; i < std::ssize(y); ++i) {
+    const double* matrix = x.data() + i / (size * size) * rows * columns;
+    const double *a = matrix + i / size % size * row_step, *b = matrix + i % size * row_step;
+    double sum = 0;
+    for (std::int64_t k = 0; k < (p.transpose ? rows : columns); ++k) sum += a[k * step] * b[k * step];
+    y[static_cast<std::size_t>(i)] = p.alpha * sum;
+  }
+  Store(y, out[0]);
+}
+
+[[maybe_unused]] const auto kSyrk =
+    RegisterOp<SyrkParam>("_linalg_syrk")
+        .Alias("linalg_syrk")
+        .Doc("alpha * A A^T for each of the leading axes, or alpha * A^T A.")
+        .Params(ParamSchema<SyrkParam>()
+                    .Optional("transpose", &SyrkParam::transpose, "The transpose comes first.")
+                    .Optional("alpha", &SyrkParam::alpha, "Multiplies the product."))
+        .Inputs({"A"})
+        .Set(ShapeRule{[](ShapeRelation& r) {
+          if (!r.in(0).fully_known()) return;
+          if (r.in(0).rank() < 2) FailAt(r.node(), "expected matrices, got {}", r.in(0).ToString());
+          const std::int64_t size = r.node().params<SyrkParam>().transpose ? ColumnsOf(r.in(0)) : RowsOf(r.in(0));
+          r.Out(0, Stacked(r.in(0), r.in(0).rank() - 2, {size, size}));
+        }})
+        .Set(SameFloatDType())
+        .Set(AmpFacts{Arithmetic::kAccumulates})
+        .Set(CompositionRule([](GradientContext& c) {
+          const auto& p = c.params<SyrkParam>();
+          return std::vector<Term>{Product(c.in(0), c.in(0), p.transpose, !p.transpose, p.alpha)};
+        }))
+        .Set(ReferenceKernel{SyrkReference});
 
 }  // namespace
 }  // namespace amp

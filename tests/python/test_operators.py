@@ -252,7 +252,7 @@ NOT_DRAWN = {
     ("RNN", "projection_size"): None,  # refused: not implemented
     ("SequenceReverse", "axis"): None,  # 0 is the only one
     ("softmin", "use_length"): {"True"},  # refused: it has no input length
-    ("Dropout", "mode"): {"always"},  # refused: it draws random numbers
+    ("Dropout", "mode"): {"always"},  # it draws random numbers: test_random_graphs.py
     ("_npx_reshape", "order"): None,  # 'C' is the only order
     ("_arange", "infer_range"): {"True"},  # refused: not implemented
     **{

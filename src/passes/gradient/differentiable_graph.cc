@@ -27,7 +27,7 @@ std::uint64_t NewId() {
 
 Graph InForm(const Symbol& symbol, bool is_train) {
   Graph graph = Unfuse(MergeVariables(symbol.ToGraph())).graph;
-  return is_train ? UseTrainingForms(graph).graph : graph;
+  return (is_train ? UseTrainingForms(graph) : UseRandomForms(graph)).graph;
 }
 
 // Entries that were computed before become variables.

@@ -92,7 +92,7 @@ GradientGraph MakeGradientGraph(const Symbol& symbol, const std::vector<std::str
     all.push_back(gradient->outputs()[0]);
   }
   Graph merged = Unfuse(MergeVariables(Graph(std::move(all)))).graph;
-  if (options.is_train) merged = UseTrainingForms(merged).graph;
+  merged = (options.is_train ? UseTrainingForms(merged) : UseRandomForms(merged)).graph;
   if (options.prepare) merged = options.prepare(merged);
   std::vector<std::optional<NodeEntry>> output_gradients(count);
   for (std::size_t i = 0; i < given.size(); ++i) output_gradients[given[i]] = merged.outputs()[count + i];

@@ -1,17 +1,25 @@
 #include "passes/gradient/use_training_forms.h"
 
+#include <functional>
 #include <map>
 #include <optional>
 
 #include "nnvm/attr_text.h"
+#include "passes/draws_at_inference.h"
 #include "passes/gradient/add_gradients.h"
 #include "passes/training_form.h"
 
 namespace amp {
 
-RewriteResult UseTrainingForms(const Graph& graph) {
+namespace {
+
+// Every node of which `uses` is true in its training form.
+RewriteResult UseForms(const Graph& graph, const std::function<bool(const Node&)>& uses) {
   Rewriter rewriter(graph);
   std::optional<NodeEntry> key;
+  for (const NodeId id : graph.variables()) {
+    if (graph.node(id).name() == kRandomKey) key = NodeEntry{graph.nodes()[id]};
+  }
   const auto random_key = [&key] {
     if (!key) key = NodeEntry{Node::Variable(kRandomKey, {{"__dtype__", "int64"}, {"__shape__", "(2,)"}})};
     return *key;
@@ -19,7 +27,7 @@ RewriteResult UseTrainingForms(const Graph& graph) {
   return rewriter.Run([&](NodeId id, std::vector<NodeEntry> inputs) {
     const Node& node = graph.node(id);
     const auto* form = node.is_variable() ? nullptr : node.op()->Find<TrainingForm>();
-    if (form == nullptr) return rewriter.KeepNode(id, std::move(inputs));
+    if (form == nullptr || !uses(node)) return rewriter.KeepNode(id, std::move(inputs));
     const auto make = [&](const char* op, std::string name, AttrMap attrs, std::vector<NodeEntry> read) {
       CopyHiddenAttrs(node, &attrs);
       return rewriter
@@ -30,6 +38,19 @@ RewriteResult UseTrainingForms(const Graph& graph) {
     TrainingContext context(
         node, inputs, make, [&] { return rewriter.KeepNode(id, inputs); }, random_key);
     return form->make(context);
+  });
+}
+
+}  // namespace
+
+RewriteResult UseTrainingForms(const Graph& graph) {
+  return UseForms(graph, [](const Node&) { return true; });
+}
+
+RewriteResult UseRandomForms(const Graph& graph) {
+  return UseForms(graph, [](const Node& node) {
+    const auto* fact = node.op()->Find<DrawsAtInference>();
+    return fact != nullptr && fact->holds(node);
   });
 }
 

@@ -17,6 +17,9 @@ inline constexpr const char* kRandomKey = "__random_key__";
 // drops. All other nodes stay the same objects.
 RewriteResult UseTrainingForms(const Graph& graph);
 
+// The same for nodes that draw random numbers at inference, too: what inference runs.
+RewriteResult UseRandomForms(const Graph& graph);
+
 // What auxiliary states of a training graph become in one step: {name, new value}. A state that several nodes move is
 // moved by each of them, in graph order.
 std::vector<std::pair<std::string, NodeEntry>> StateUpdates(const Graph& graph);

@@ -16,6 +16,7 @@ enum class Values {
   kPositive,  // variances
   kWide,      // all magnitudes, infinities, NaN, denormals; limits of integers
   kLengths,   // small integers, some of them out of range
+  kDefinite,  // symmetric positive definite matrices along the last two axes
 };
 
 struct InputCase {

@@ -64,6 +64,32 @@ OpCase DrawSquare(Random& random) {
   return c;
 }
 
+OpCase DrawFactored(Random& random) {
+  OpCase c = DrawSquare(random);
+  Maybe(random, &c.attrs, "lower", Flag(random));
+  return c;
+}
+
+OpCase DrawSymmetric(Random& random) {
+  OpCase c = DrawSquare(random);
+  c.inputs[0].values = Values::kDefinite;
+  return c;
+}
+
+OpCase DrawDefinite(Random& random) {
+  OpCase c = DrawFactored(random);
+  c.inputs[0].values = Values::kDefinite;
+  return c;
+}
+
+OpCase DrawWide(Random& random) {
+  OpCase c = DrawSquare(random);
+  Shape& shape = c.inputs[0].type.shape;
+  shape[shape.rank() - 1] += random.Int(0, 3);
+  c.inputs[0].values = Values::kPlain;
+  return c;
+}
+
 OpCase DrawExtract(Random& random) {
   OpCase c = DrawSquare(random);
   const std::int64_t last = c.inputs[0].type.shape.dims().back() - 1;
@@ -157,12 +183,16 @@ const std::vector<OpRow>& LinearAlgebraOpRows() {
       {"_linalg_det", DrawSquare},
       {"_linalg_extractdiag", DrawExtract},
       {"_linalg_extracttrian", DrawExtract},
+      {"_linalg_gelqf", DrawWide},
       {"_linalg_gemm", DrawGemm},
       {"_linalg_inverse", DrawSquare},
       {"_linalg_makediag", DrawMakeDiagonal},
       {"_linalg_maketrian", DrawMakeTriangle},
+      {"_linalg_potrf", DrawDefinite},
+      {"_linalg_potri", DrawFactored},
       {"_linalg_slogdet", DrawSquare},
       {"_linalg_sumlogdiag", DrawSquare},
+      {"_linalg_syevd", DrawSymmetric},
       {"_linalg_syrk", DrawSyrk},
       {"_linalg_trmm", DrawTriangular},
       {"_linalg_trsm", DrawTriangular},

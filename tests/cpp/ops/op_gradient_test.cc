@@ -111,6 +111,32 @@ NDArray Normal(Random& random, const Shape& shape) {
   return array;
 }
 
+// Across the diagonal of the matrices along the last two axes.
+std::vector<double> Mirrored(const NDArray& x) {
+  const std::int64_t size = x.shape().dims().back();
+  std::vector<double> mirrored(static_cast<std::size_t>(x.size()));
+  for (std::int64_t i = 0; i < x.size(); ++i) {
+    const std::int64_t row = i / size % size, column = i % size;
+    mirrored[static_cast<std::size_t>(i)] = x.As<double>()[i + (column - row) * (size - 1)];
+  }
+  return mirrored;
+}
+
+bool IsSymmetric(const NDArray& x) {
+  const Shape& shape = x.shape();
+  const int rank = shape.rank();
+  return rank >= 2 && shape[rank - 1] == shape[rank - 2] && Mirrored(x) == Doubles(x);
+}
+
+// Symmetric matrices stay symmetric: operators that are for such ones read half of them.
+NDArray Direction(Random& random, const NDArray& x) {
+  NDArray direction = Normal(random, x.shape());
+  if (!IsSymmetric(x)) return direction;
+  const std::vector<double> mirrored = Mirrored(direction);
+  for (std::int64_t i = 0; i < x.size(); ++i) direction.As<double>()[i] += mirrored[static_cast<std::size_t>(i)];
+  return direction;
+}
+
 NDArray Moved(const NDArray& x, const NDArray& direction, double step) {
   NDArray moved(DType::kFloat64, x.shape());
   for (std::int64_t i = 0; i < x.size(); ++i) {
@@ -186,7 +212,7 @@ class Differentiable {
                       int* compared) const {
     const double step = step_;
     const NDArray& x = arrays_.at(name);
-    const NDArray direction = Normal(random, x.shape());
+    const NDArray direction = Direction(random, x);
     const auto at = [&](double distance) {
       Arrays moved = arrays_;
       moved[name] = Moved(x, direction, distance);

@@ -38,6 +38,17 @@ std::int64_t DrawInteger(Random& random, Values values) {
   return static_cast<std::int64_t>(random.Bits() >> random.Int(0, 63));
 }
 
+// Of elements up to 4: the diagonal outweighs the others of its row.
+void MakeDefinite(NDArray& matrices) {
+  const std::int64_t size = matrices.shape().dims().back();
+  for (std::int64_t i = 0; i < matrices.size(); ++i) {
+    const std::int64_t row = i / size % size, column = i % size;
+    double& x = matrices.As<double>()[i];
+    if (row == column) x = std::abs(x) + 4 * static_cast<double>(size);
+    if (row > column) x = matrices.As<double>()[i + (column - row) * (size - 1)];
+  }
+}
+
 bool IsBetween(double value, double low, double high, Special special) {
   if (std::isnan(low)) return std::isnan(value) || special == Special::kMaximum;
   if (value >= low && value <= high) return true;
@@ -88,6 +99,11 @@ NDArray DrawArray(Random& random, const InputCase& input) {
     for (std::int64_t i = 0; i < wide.size(); ++i) wide.template As<T>()[i] = draw();
     return Converted(wide, input.type.dtype);
   };
+  if (input.values == Values::kDefinite) {
+    NDArray wide = DrawArray(random, {{DType::kFloat64, input.type.shape}});
+    MakeDefinite(wide);
+    return Converted(wide, input.type.dtype);
+  }
   if (IsFloat(input.type.dtype)) {
     return fill(NDArray(DType::kFloat64, input.type.shape), [&] { return DrawFloat(random, input.values); });
   }

@@ -17,6 +17,9 @@ std::vector<Refusal> LinearAlgebraRefusals() {
       {"_linalg_makediag", {}, {I32({3})}, {floats}},
       {"_linalg_maketrian", {}, {F32({4})}, {"4 elements are no triangle"}},
       {"_linalg_maketrian", {}, {I32({3})}, {floats}},
+      {"_linalg_gelqf", {}, {F32({2, 4, 3})}, {"expected matrices with at least as many columns as rows, got [2,4,3]"}},
+      {"_linalg_gelqf", {}, {I32({3, 3})}, {floats}},
+      {"_linalg_potrf", {{"lower", "left"}}, {square}, {"attribute lower", "got 'left'"}},
       {"im2col", window, {F32({1, 2, 1, 4})}, {"a window of 2 elements does not fit into axis 2 of size 1"}},
       {"im2col", {}, {image}, {"attribute kernel"}},
       {"col2im", {{"kernel", "(2, 2)"}, {"output_size", "(4, 4)"}}, {F32({1, 8, 8})}, {"expected data of shape"}},
@@ -29,8 +32,8 @@ std::vector<Refusal> LinearAlgebraRefusals() {
     all.push_back({op, {}, {matrix, matrix}, {"expected square matrices, got [2,3,4]"}});
     all.push_back({op, {{"rightside", "True"}}, {square, matrix}, {"the shapes [2,3,3] and [2,3,4] do not fit"}});
   }
-  for (const char* op : {"_linalg_sumlogdiag", "_linalg_inverse", "_linalg_det", "_linalg_slogdet",
-                         "_linalg_extractdiag", "_linalg_extracttrian"}) {
+  for (const char* op : {"_linalg_sumlogdiag", "_linalg_inverse", "_linalg_det", "_linalg_slogdet", "_linalg_potrf",
+                         "_linalg_potri", "_linalg_syevd", "_linalg_extractdiag", "_linalg_extracttrian"}) {
     all.push_back({op, {}, {matrix}, {"expected square matrices, got [2,3,4]"}});
     all.push_back({op, {}, {I32({3, 3})}, {floats}});
   }

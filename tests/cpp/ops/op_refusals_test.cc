@@ -65,7 +65,6 @@ std::vector<Refusal> Refusals() {
        {"attribute __out_dtype__: only operators that accumulate products and softmax take it"}},
 
       {"Dropout", {{"p", "1.5"}}, {F32({2})}, {"attribute p: expected a value in [0, 1], got 1.5"}},
-      {"Dropout", {{"mode", "always"}}, {F32({2})}, {"mode 'always' draws random numbers at inference"}},
       {"Dropout", {{"mode", "never"}}, {F32({2})}, {"expected one of training, always, got 'never'"}},
 
       {"Flatten", {}, {F32(kScalar)}, {"expected data of rank 1 or more, got a scalar"}},

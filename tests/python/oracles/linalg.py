@@ -1,4 +1,4 @@
-"""Matrices: products and solutions with triangles, diagonals, determinants; windows as columns; sequence losses."""
+"""Matrices: products, solutions, diagonals, determinants, factors; windows as columns; sequence losses."""
 
 import itertools
 
@@ -191,6 +191,63 @@ operator("_linalg_inverse", inverse, draw_square)
 operator("_linalg_det", det, draw_square)
 operator("_linalg_slogdet", slogdet, draw_square)
 operator("_linalg_sumlogdiag", sumlogdiag, draw_positive)
+
+
+# ---- factors -----------------------------------------------------------------------------------
+
+
+def mirrored(a, lower):
+    """The symmetric matrices whose triangles these are."""
+    x = np.tril(wide(a)) if lower else np.triu(wide(a))
+    return x + turned(x, True) - x * np.eye(x.shape[-1])
+
+
+def potrf(attrs, a):
+    lower = attrs.get("lower", True)
+    return Expected(turned(np.linalg.cholesky(mirrored(a, lower)), not lower), a.dtype, 256.0)
+
+
+def potri(attrs, a):
+    x = triangle(attrs, a)
+    product = x @ turned(x, True) if attrs.get("lower", True) else turned(x, True) @ x
+    return Expected(np.linalg.inv(product), a.dtype, 4096.0)
+
+
+def gelqf(attrs, a):
+    q, r = np.linalg.qr(turned(wide(a), True))
+    return [Expected(turned(q, True), a.dtype, 4096.0), Expected(turned(r, True), a.dtype, 4096.0)]
+
+
+def syevd(attrs, a):
+    values, vectors = np.linalg.eigh(mirrored(a, True))
+    u = turned(vectors, True)
+    largest = np.take_along_axis(u, np.abs(u).argmax(-1)[..., None], -1)
+    return [Expected(np.where(largest < 0, -u, u), a.dtype, 4096.0), Expected(values, a.dtype, 256.0)]
+
+
+def draw_lower(draw):
+    """Uses of operators that take triangles of either kind."""
+    return lambda d: Case(d.some(lower=d.flag()), draw(d).inputs)
+
+
+def draw_definite(d):
+    """Eigenvalues are far from 0 and from each other; the triangles differ."""
+    size, dtype = d.int(1, 4), d.dtype()
+    a = d.array((*leading(d), size, size), np.dtype("float64"), -0.5, 0.5)
+    return Case({}, [(a + np.diag(3.0 * (1 + d.rng.permutation(size)))).astype(dtype)])
+
+
+def draw_wide(d):
+    rows, dtype = d.int(1, 4), d.dtype()
+    columns = rows + d.int(0, 3)
+    a = d.array((*leading(d), rows, columns), np.dtype("float64"), -1, 1) + d.of([-5, 5]) * np.eye(rows, columns)
+    return Case({}, [a.astype(dtype)])
+
+
+operator("_linalg_potrf", potrf, draw_lower(draw_definite))
+operator("_linalg_potri", potri, draw_lower(draw_definite))
+operator("_linalg_gelqf", gelqf, draw_wide)
+operator("_linalg_syevd", syevd, draw_definite)
 
 
 # ---- windows as columns ------------------------------------------------------------------------

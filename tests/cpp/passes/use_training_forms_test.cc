@@ -1,0 +1,63 @@
+#include "passes/gradient/use_training_forms.h"
+
+#include <gtest/gtest.h>
+
+#include "nnvm/compose.h"
+#include "passes/verify.h"
+
+namespace amp {
+namespace {
+
+using testing::Op;
+using testing::Var;
+
+Symbol Dropout(const std::string& name, const Symbol& data, const AttrMap& attrs) {
+  return Op("Dropout", name, {data}, attrs);
+}
+
+// "_train_Dropout a(x __random_key__)": the operators in graph order, and what they read.
+std::string Operators(const RewriteResult& result) {
+  EXPECT_EQ(FindViolations(result.graph), "");
+  std::string text;
+  for (const NodePtr& node : result.graph.nodes()) {
+    if (node->is_variable()) continue;
+    std::string inputs;
+    for (const NodeEntry& input : node->inputs()) inputs += (inputs.empty() ? "" : " ") + input.node->name();
+    text += (text.empty() ? "" : ", ") + node->op_name() + " " + node->name() + "(" + inputs + ")";
+  }
+  return text;
+}
+
+const AttrMap kAlways{{"mode", "always"}};
+
+TEST(UseRandomForms, ReplacesNodesThatDrawAtInference) {
+  const Symbol both = Dropout("b", Dropout("a", Var("x"), kAlways), {});
+  EXPECT_EQ(Operators(UseRandomForms(both.ToGraph())), "_train_Dropout a(x __random_key__), Dropout b(a)");
+  EXPECT_EQ(Operators(UseTrainingForms(both.ToGraph())),
+            "_train_Dropout a(x __random_key__), _train_Dropout b(a __random_key__)");
+}
+
+TEST(UseRandomForms, LeavesWhatDropsNothing) {
+  const Symbol none = Dropout("a", Dropout("b", Var("x"), {}), {{"mode", "always"}, {"p", "0"}});
+  const RewriteResult result = UseRandomForms(none.ToGraph());
+  EXPECT_FALSE(result.changed);
+  EXPECT_EQ(Operators(result), "Dropout b(x), Dropout a(b)");
+}
+
+TEST(UseRandomForms, FormsOfTrainingReadTheSameKey) {
+  const Symbol both = Dropout("b", Dropout("a", Var("x"), kAlways), {});
+  const RewriteResult random = UseRandomForms(both.ToGraph());
+  const RewriteResult training = UseTrainingForms(random.graph);
+  EXPECT_EQ(training.graph.variables().size(), 2u);
+  EXPECT_EQ(Operators(training), Operators(UseTrainingForms(both.ToGraph())));
+}
+
+TEST(UseRandomForms, NodesHaveStreamsOfTheirOwn) {
+  const Symbol two = Symbol::Group({Dropout("a", Var("x"), kAlways), Dropout("b", Var("x"), kAlways)});
+  const RewriteResult result = UseRandomForms(two.ToGraph());
+  const auto stream = [&](std::size_t i) { return result.graph.outputs()[i].node->attrs().at("stream"); };
+  EXPECT_NE(stream(0), stream(1));
+}
+
+}  // namespace
+}  // namespace amp
