@@ -131,6 +131,16 @@ class RunsWithGradients:
             raise ArgumentError(f"the model has no input {unknown[0]!r}{near_matches(unknown[0], names)}")
         return kwargs
 
+    def _input_types(self):
+        types = zip(self._handle.input_names(), self._handle.input_types())
+        return [(name, of_input) for name, of_input in types if name in self._input_names]
+
+    def _held_names(self, arguments):
+        """Inputs that no call passes. The key of a graph that has it as an argument is the caller's."""
+        names = self._handle.input_names()
+        self._draws = _random_key.NAME in names and _random_key.NAME not in arguments
+        return {*self._held_arrays(), *([_random_key.NAME] if self._draws else [])}
+
     def _held_arrays(self):
         return self._runs.arrays if self._runs is not None else {}
 

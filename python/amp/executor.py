@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 
-from . import _core, _random_key
+from . import _core
 from ._arrays import readable
 from ._executor_gradients import RunsWithGradients, near_matches, profile_of
 from ._gradient_runs import GradientRuns, array_of, requests_of
@@ -110,11 +110,8 @@ class Executor(RunsWithGradients):
 
     def _set(self, handle, arguments):
         self._handle = handle
-        names = handle.input_names()
-        # The key of a graph that has it as an argument, such as one of gradients, is the caller's.
-        self._draws = _random_key.NAME in names and _random_key.NAME not in arguments
-        held = {*self._held_arrays(), *([_random_key.NAME] if self._draws else [])}
-        self._input_names = [name for name in names if name not in held]
+        held = self._held_names(arguments)
+        self._input_names = [name for name in handle.input_names() if name not in held]
         accepted = {*self._input_names, *handle.ignored_names()}
         # what a call may pass, ignored labels included, in the order of list_arguments
         self._accepted_names = [name for name in arguments if name in accepted]
@@ -239,10 +236,6 @@ class Executor(RunsWithGradients):
     def input_dtypes(self):
         """{input name: numpy.dtype}"""
         return {name: dtype for name, (dtype, _) in self._input_types()}
-
-    def _input_types(self):
-        types = zip(self._handle.input_names(), self._handle.input_types())
-        return [(name, of_input) for name, of_input in types if name in self._input_names]
 
     @property
     def output_shapes(self):
