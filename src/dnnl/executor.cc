@@ -42,7 +42,8 @@ Executor::Parts Executor::PartsOf(const Symbol& symbol, const ModelParams& param
                                   const BindOptions& options) {
   const ThreadScope threads(EffectiveThreads(options.num_threads));  // casting parameters may use threads, too
   onednn::GivenModel given = onednn::ConvertForRun(symbol, params, input_types, options);
-  given.symbol = Symbol(UseRandomForms(given.symbol.ToGraph()).graph.outputs(), given.symbol.np_shape());
+  const RewriteResult random = UseRandomForms(given.symbol.ToGraph());
+  if (random.changed) given.symbol = Symbol(random.graph.outputs(), given.symbol.np_shape());
   if (options.tune) given.machine = TunedMachine(given, input_types, options);
   const CompileOptions compile = onednn::CompileOptionsFor(options, given.machine);
   Parts parts{onednn::BindModel(given, input_types, compile), symbol.ListOutputs(), given.notice, nullptr};
