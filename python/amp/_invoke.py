@@ -23,7 +23,7 @@ def invoke(op, positional, by_name, attributes, out=None, result_class=None):
     cls = result_class or _class_of(positional, by_name)
     if _autocast.is_active():
         positional, by_name = _autocast.cast_arrays(op, attributes, positional, by_name, invoke)
-    if _recording.is_active() or attributes.get("mode") == "always":  # a dropout that needs random numbers
+    if _recording.is_active() or _core.draws_random_numbers(op, attributes):
         outputs = _recording.run_operator(op, attributes, positional, by_name, cls)
     else:
         outputs = _runner().run(op, attributes, positional, by_name)

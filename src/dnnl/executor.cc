@@ -95,7 +95,12 @@ std::vector<NDArray> Executor::RunMonitored(const std::vector<NDArray>& inputs, 
     throw ArgumentError("the model was not bound for this: pass monitor=True (BindOptions::monitor) when binding");
   }
   const std::vector<NodeEntry> tensors = onednn::OperatorOutputs(symbol().ToGraph());
-  std::vector<NDArray> values = monitored_->Run(inputs);
+  onednn::CheckTypes(*plan_, output_names(), inputs, NewOutputs());
+  std::map<std::string, NDArray> by_name;  // all its tensors are outputs: variables may come in another order
+  for (std::size_t i = 0; i < inputs.size(); ++i) by_name[input_names()[i]] = inputs[i];
+  std::vector<NDArray> arguments;
+  for (const std::string& name : monitored_->input_names()) arguments.push_back(by_name.at(name));
+  std::vector<NDArray> values = monitored_->Run(arguments);
   std::vector<std::string> names;  // of one node's outputs, which follow each other
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const Node& node = *tensors[i].node;

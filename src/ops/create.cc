@@ -4,6 +4,7 @@
 
 #include "ops/moves.h"
 #include "ops/numeric.h"
+#include "ops/open_shape.h"
 #include "ops/places.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
@@ -32,26 +33,6 @@ constexpr Row kRows[] = {
     {"_ones", "_npi_ones", "An array of ones.", 1},
 };
 
-void ValidateFill(FillParam& p) {
-  for (const std::int64_t size : p.shape) {
-    if (size < kUnknownDim) Throw<GraphError>("attribute shape: {} is no size", size);
-  }
-}
-
-// In files of 1.x a size 0 is one that follows from what reads the array (the initial states of an RNN); in those of
-// 2.0 that is -1, and 0 means 0.
-Shape FillShape(const Node& node, std::int64_t zero) {
-  IntTuple shape = node.params<FillParam>().shape;
-  std::replace(shape.begin(), shape.end(), std::int64_t{0}, zero);
-  return Shape(shape);
-}
-
-Shape DefaultShape(const Node& node) {
-  const Shape shape = FillShape(node, 0);
-  if (!shape.fully_known()) FailAt(node, "nothing that reads the output says what -1 is in shape {}", shape.ToString());
-  return shape;
-}
-
 [[maybe_unused]] const bool kFills = [] {
   for (const Row& row : kRows) {
     auto card = RegisterOp<FillParam>(row.name);
@@ -62,10 +43,10 @@ Shape DefaultShape(const Node& node) {
                               "Shape of the output; -1: a size that follows from what reads it.")
                     .Ignored("ctx")
                     .Optional("dtype", &FillParam::dtype, "Dtype of the output."),
-                ValidateFill)
+                [](FillParam& p) { RequireSizes(p.shape); })
         .Inputs(std::vector<std::string>{})
-        .Set(ShapeRule{[](ShapeRelation& r) { r.Out(0, FillShape(r.node(), kUnknownDim)); }})
-        .Set(ShapeDefault{DefaultShape})
+        .Set(ShapeRule{[](ShapeRelation& r) { r.Out(0, OpenShape(r.node().params<FillParam>().shape)); }})
+        .Set(ShapeDefault{[](const Node& node) { return ClosedShape(node, node.params<FillParam>().shape); }})
         .Set(DTypeRule{[](DTypeRelation& r) { r.Out(0, r.node().params<FillParam>().dtype); }})
         .Set(AmpFacts{Arithmetic::kNeedsFloat32})
         .Set(ConstantRange(ValueRange::Of(static_cast<double>(row.value))))

@@ -43,16 +43,8 @@ bool DropsAlways(const Node& node) {
   return p.mode == "always" && p.p > 0;
 }
 
-// Graphs that run have the training form of such a node, but for bodies of loops and branches, which have no key.
-void RefuseAlways(const Node& node) {
-  if (DropsAlways(node)) {
-    throw UnsupportedError(node.Describe() +
-                           ": mode 'always' draws random numbers, which bodies of loops and branches cannot");
-  }
-}
-
 void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
-  RefuseAlways(node);
+  if (DropsAlways(node)) RefuseToDraw(node);
   if (out[0].defined()) CopyElements(in[0], out[0]);
   if (!out[1].defined()) return;
   WithNumberType(out[1].dtype(), [&](auto zero) {  // the mask: everything is kept
@@ -61,7 +53,7 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
 }
 
 bool Lower(LowerContext& c) {
-  RefuseAlways(c.node());
+  if (DropsAlways(c.node())) RefuseToDraw(c.node());
   c.SetOut(0, c.in(0));
   return true;
 }
@@ -82,16 +74,11 @@ Shape MaskShape(const Node& node, const Shape& data) {
   return mask;
 }
 
-// `key` is the seed and the number of the run.
-kernels::RandomStream RandomStreamOf(const TrainDropoutParam& p, const std::int64_t* key) {
-  return {static_cast<std::uint64_t>(key[0]), static_cast<std::uint64_t>(key[1]), static_cast<std::uint64_t>(p.stream)};
-}
-
 float ScaleOf(const TrainDropoutParam& p) { return static_cast<float>(p.p < 1 ? 1 / (1 - p.p) : 0); }
 
 // Number i of the mask depends on the seed, the run, the stream and i alone.
 std::vector<float> Mask(const TrainDropoutParam& p, const NDArray& key, std::int64_t size) {
-  const kernels::RandomStream stream = RandomStreamOf(p, key.As<std::int64_t>());
+  const kernels::RandomStream stream = RandomStreamOf(p.stream, key.As<std::int64_t>());
   const float scale = ScaleOf(p);
   std::vector<float> mask(static_cast<std::size_t>(size));
   kernels::ParallelFor((size + 3) / 4, 1 << 12, [&](std::int64_t block) {
@@ -126,7 +113,7 @@ bool LowerTraining(LowerContext& c) {
   if (c.in_type(0).dtype == DType::kFloat64 || data.rank() > kMaxMapRank) return false;
   const Shape shape = MaskShape(c.node(), data);
   auto run = [p, count = shape.size()](const KernelOperands& operands) {
-    const kernels::RandomStream stream = RandomStreamOf(p, static_cast<const std::int64_t*>(operands.input(0)));
+    const kernels::RandomStream stream = RandomStreamOf(p.stream, static_cast<const std::int64_t*>(operands.input(0)));
     kernels::RunDropoutMask({p.p, ScaleOf(p)}, stream, count, static_cast<float*>(operands.output()));
   };
   const ValueId mask = c.Emit(KernelSpec{"dropout_mask", run}, {c.in(1)}, {DType::kFloat32, shape});

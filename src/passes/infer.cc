@@ -151,6 +151,7 @@ class Inference {
 
   // Sizes of `shape` where it has any, else those of `fallback`.
   static Shape Merged(const Shape& fallback, const Shape& shape) {
+    if (!shape.rank_known()) return fallback;
     Shape merged = shape;
     for (int i = 0; i < merged.rank(); ++i) {
       if (merged[i] < 0) merged[i] = fallback[i];

@@ -132,13 +132,19 @@ def test_probabilities_of_samples_have_gradients():
 
 def test_random_numbers_do_not_become_constants_of_a_graph():
     class Noise(mx.gluon.HybridBlock):
-        def hybrid_forward(self, F, x):  # noqa: N803 - MXNet's name
-            return x + mx.nd.random.normal(shape=(2,))
+        def __init__(self, draw):
+            super().__init__()
+            self.draw = draw
 
-    net = Noise()
-    assert net(nd.zeros((2,))).shape == (2,)
+        def hybrid_forward(self, F, x):  # noqa: N803 - MXNet's name
+            return x + self.draw()
+
+    net = Noise(lambda: mx.nd.random.normal(shape=(2,)))
     net.hybridize()
-    with pytest.raises(amp.UnsupportedError, match="mx.random.normal, which would draw once and for all"):
+    assert (net(nd.zeros((2,))).asnumpy() != net(nd.zeros((2,))).asnumpy()).all()
+    net = Noise(lambda: mx.np.random.normal(size=(2,)).as_nd_ndarray())
+    net.hybridize()
+    with pytest.raises(amp.UnsupportedError, match="mx.np.random, which would draw once and for all"):
         net(nd.zeros((2,)))
 
 

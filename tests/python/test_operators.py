@@ -6,6 +6,7 @@ of its use, which is then the first.
 
 import collections
 import os
+import re
 import warnings
 
 import numpy as np
@@ -27,11 +28,13 @@ WITH_SUBGRAPHS = (
 # What gradients are made of, and forms that operators have in training: tests/cpp/ops compares them with the reference
 # and with differences.
 INTERNAL = ("_backward_", "_broadcast_as", "_cast_like", "_moving_average", "_take_along_axis", "_train_", "_trigamma")
+# What draws random numbers, and the forms in which it runs: test_random_operators.py.
+RANDOM = re.compile("_draw|_random_(?!pdf_)|_sample_|_shuffle")
 ALIASES = collections.defaultdict(list)
 for alias, registered in _core.operator_names().items():
     # Fused nodes stand for their subgraph, which is tested in tests/cpp/passes/unfuse_test.cc; those of control flow
     # are nothing without theirs either: test_control_flow.py.
-    if registered not in WITH_SUBGRAPHS and not registered.startswith(INTERNAL):
+    if registered not in WITH_SUBGRAPHS and not registered.startswith(INTERNAL) and not RANDOM.match(registered):
         ALIASES[registered].append(alias)
 OPERATORS = sorted(ALIASES)
 

@@ -3,6 +3,8 @@
 
 #include "bindings.h"
 #include "nnvm/op.h"
+#include "nnvm/symbol.h"
+#include "passes/draws_at_inference.h"
 
 namespace amp::python {
 namespace {
@@ -99,6 +101,13 @@ std::map<std::string, std::string> Names() {
   return names;
 }
 
+bool DrawsRandomNumbers(const std::string& name, const py::dict& attributes) {
+  const Op* op = OpRegistry::Get().Find(kMXNetDomain, name);
+  const auto* fact = op == nullptr ? nullptr : op->Find<DrawsAtInference>();
+  if (fact == nullptr) return false;
+  return fact->holds(*Symbol::Apply(name, "node", py::cast<AttrMap>(attributes), {}, {}).outputs()[0].node);
+}
+
 }  // namespace
 
 void BindRegistry(py::module_& module) {
@@ -107,6 +116,8 @@ void BindRegistry(py::module_& module) {
       "operator_info", DescribeOp, py::arg("name"),
       "Domain, name, aliases, doc, fields, inputs and (where the number of inputs is free) the attribute that counts "
       "them, as a dict. Raises UnsupportedError for an unknown name.");
+  module.def("draws_random_numbers", DrawsRandomNumbers, py::arg("name"), py::arg("attributes"),
+             "Whether an operator with these attributes draws random numbers at inference: a Recorder runs it.");
 }
 
 }  // namespace amp::python

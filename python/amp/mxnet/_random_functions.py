@@ -5,7 +5,7 @@
 
 import numpy as np
 
-from .. import nd
+from .. import _trace, nd
 from ..base import ArgumentError
 from . import random
 
@@ -18,8 +18,8 @@ def random_exponential(lam=1.0, shape=None, dtype=None, ctx=None, out=None):
     >>> mx.nd.random_exponential(lam=4.0, shape=(2, 3)).shape
     (2, 3)
     """
-    rate = lam.asnumpy() if hasattr(lam, "asnumpy") else lam
-    return random.exponential(nd.array(1 / rate) if np.ndim(rate) else 1 / rate, shape, dtype, ctx, out)
+    rate = nd.array(lam) if np.ndim(lam) and not isinstance(lam, nd.NDArray) else lam
+    return random.exponential(1 / rate, shape, dtype, ctx, out)
 
 
 def _sample(name, draw, parameters):
@@ -73,6 +73,7 @@ def sample_unique_zipfian(range_max, shape=None, out=None):
 
 
 def _zipfian(shape, range_max):
+    _trace.refuse("a sampler of classes, which would draw once and for all,")
     values = np.exp(random.generator().uniform(0, np.log(range_max + 1), shape)) - 1
     return values.astype(np.int64) % range_max
 

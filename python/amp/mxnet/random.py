@@ -1,7 +1,9 @@
 """Random arrays. One NumPy generator serves all modules; `seed` makes it begin anew.
 
 The numbers are not MXNet's: the distributions are. Functions take numbers, or NDArrays of parameters: then each element
-has `shape` samples of its own, and the result has the shape of the parameters followed by `shape`.
+has `shape` samples of its own, and the result has the shape of the parameters followed by `shape`. Inside of a
+hybridized block functions become operators of its graph, which draw other numbers in each run. Those whose names end
+with `_like` are operators everywhere.
 """
 
 import hashlib
@@ -9,27 +11,35 @@ import random
 
 import numpy as np
 
-from .. import _random_key, _recording, _trace, nd
+from .. import _random_key, _random_operators, _recording, _trace, nd
 from .._arrays import readable
 from ..base import ArgumentError, dtype_name
+from ..nd.operators import find_function
 from ._missing import getter
 
 __all__ = [
     "exponential",
+    "exponential_like",
     "gamma",
+    "gamma_like",
     "generalized_negative_binomial",
+    "generalized_negative_binomial_like",
     "generator",
     "get_state",
     "multinomial",
     "negative_binomial",
+    "negative_binomial_like",
     "normal",
+    "normal_like",
     "poisson",
+    "poisson_like",
     "randint",
     "randn",
     "seed",
     "set_state",
     "shuffle",
     "uniform",
+    "uniform_like",
 ]
 
 _generator = None
@@ -270,6 +280,9 @@ def multinomial(data, shape=None, get_prob=False, out=None, dtype="int32"):
     [2 2 2 2]
     <NDArray int32[4]>
     """
+    if _trace.current() is not None:
+        given = {} if shape is None else {"shape": shape}
+        return find_function("_sample_multinomial")(data, get_prob=get_prob, dtype=dtype_name(dtype), out=out, **given)
     weights = np.asarray(readable(data, "multinomial: data"), "f8")
     size = _sizes("multinomial", shape) or ()
     if not weights.ndim or (weights < 0).any() or not np.allclose(weights.sum(-1), 1, atol=1e-3):
@@ -296,6 +309,8 @@ def shuffle(data):
     >>> sorted(mx.random.shuffle(amp.nd.arange(4)).asnumpy().tolist())
     [0.0, 1.0, 2.0, 3.0]
     """
+    if _trace.current() is not None:
+        return find_function("_shuffle")(data)
     array = np.asarray(readable(data, "shuffle: data"))
     if not array.ndim:
         raise ArgumentError("shuffle: expected an array with rows, got a scalar")
@@ -303,7 +318,9 @@ def shuffle(data):
 
 
 def _draw(what, sample, parameters, shape, dtype, out, default_dtype="float32"):
-    _trace.refuse(f"mx.random.{what}, which would draw once and for all,")
+    if _trace.current() is not None:
+        dtype = None if dtype is None else dtype_name(dtype)
+        return _random_operators.draw(find_function, nd.NDArray, what, parameters, shape=shape, dtype=dtype, out=out)
     parameters = [value.asnumpy() if hasattr(value, "asnumpy") else value for value in parameters]
     size = _sizes(what, shape)
     try:
@@ -320,6 +337,28 @@ def _draw(what, sample, parameters, shape, dtype, out, default_dtype="float32"):
     except (ValueError, TypeError) as error:
         raise ArgumentError(f"{what}: {error}") from None
     return _give(values, dtype or (None if out is not None else default_dtype), out)
+
+
+def _like(name):
+    def function(data, *args, **kwargs):
+        return find_function(f"_random_{name}")(data, *args, **kwargs)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"""The operator `_random_{name}`: numbers of the shape and the dtype of an array.
+
+    >>> mx.random.{name}(amp.nd.zeros((2, 3))).shape
+    (2, 3)
+    """
+    return function
+
+
+uniform_like = _like("uniform_like")
+normal_like = _like("normal_like")
+gamma_like = _like("gamma_like")
+exponential_like = _like("exponential_like")
+poisson_like = _like("poisson_like")
+negative_binomial_like = _like("negative_binomial_like")
+generalized_negative_binomial_like = _like("generalized_negative_binomial_like")
 
 
 def _at_the_front(value, own, rank):

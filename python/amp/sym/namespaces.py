@@ -4,6 +4,7 @@ import functools
 
 from .._namespace import Namespace
 from . import operators as _operators
+from . import random_functions
 
 # Namespace -> what names of operators begin with, in the order of search.
 PREFIXES = {
@@ -31,6 +32,8 @@ def create_all():
         owner, _, name = path.rpartition(".")
         if owner:
             setattr(modules[owner], name, module)
+    for name in random_functions.__all__:
+        setattr(modules["random"], name, getattr(random_functions, name))
     return {path: module for path, module in modules.items() if "." not in path}
 
 

@@ -453,7 +453,7 @@ const std::vector<OpRow>& OpRows() {
         {"softmin", DrawSoftmin},
     };
     for (const auto& more : {ArrayOpRows(), FunctionOpRows(), GradientOpRows(), LinearAlgebraOpRows(), LookupOpRows(),
-                             NumPyOpRows(), StatisticsOpRows(), TargetOpRows()}) {
+                             NumPyOpRows(), RandomOpRows(), StatisticsOpRows(), TargetOpRows()}) {
       all.insert(all.end(), more.begin(), more.end());
     }
     std::set<std::string> with_rows;

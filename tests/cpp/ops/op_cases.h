@@ -12,11 +12,12 @@
 namespace amp::testing {
 
 enum class Values {
-  kPlain,     // a few units around zero
-  kPositive,  // variances
-  kWide,      // all magnitudes, infinities, NaN, denormals; limits of integers
-  kLengths,   // small integers, some of them out of range
-  kDefinite,  // symmetric positive definite matrices along the last two axes
+  kPlain,      // a few units around zero
+  kPositive,   // variances
+  kWide,       // all magnitudes, infinities, NaN, denormals; limits of integers
+  kLengths,    // small integers, some of them out of range
+  kFractions,  // between 0 and 1
+  kDefinite,   // symmetric positive definite matrices along the last two axes
 };
 
 struct InputCase {
@@ -85,6 +86,9 @@ const std::vector<OpRow>& GradientOpRows();
 
 // Those of op_cases_linalg.cc.
 const std::vector<OpRow>& LinearAlgebraOpRows();
+
+// Those of op_cases_random.cc.
+const std::vector<OpRow>& RandomOpRows();
 
 const std::vector<DType>& FloatTypes();
 const std::vector<DType>& AllTypes();

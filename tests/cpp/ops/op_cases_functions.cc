@@ -126,6 +126,38 @@ OpCase OfIntegers(Random& random, const std::vector<DType>& types) {
 OpCase DrawBitsAndScalar(Random& random) { return OfIntegers(random, BitTypes()); }
 OpCase DrawShiftAndScalar(Random& random) { return OfIntegers(random, IntegerTypes()); }
 
+// ---- densities -----------------------------------------------------------------------------------
+
+// Parameters, and a sample or several for each.
+OpCase DrawDensity(Random& random, const std::vector<Values>& values) {
+  OpCase c;
+  Maybe(random, &c.attrs, "is_log", Flag(random));
+  const DType dtype = random.Type(FloatTypes());
+  const Shape parameters = random.Sizes(static_cast<int>(random.Int(0, 2)), 3);
+  std::vector<std::int64_t> samples = parameters.dims();
+  for (int i = static_cast<int>(random.Int(0, 2)); i > 0; --i) samples.push_back(random.Size(3));
+  for (const Values of_input : values) {
+    c.inputs.push_back({{dtype, c.inputs.empty() ? Shape(samples) : parameters}, of_input});
+  }
+  c.error = {0, 64, 64};
+  return c;
+}
+
+OpRow OfDensity(const std::string& name, std::vector<Values> values) {
+  return {"_random_pdf_" + name, [values](Random& random) { return DrawDensity(random, values); }};
+}
+
+OpCase DrawDirichlet(Random& random) {
+  OpCase c = DrawDensity(random, {Values::kFractions, Values::kPositive});
+  const std::int64_t size = random.Int(1, 4);
+  for (InputCase& input : c.inputs) {
+    std::vector<std::int64_t> dims = input.type.shape.dims();
+    dims.push_back(size);
+    input.type.shape = Shape(dims);
+  }
+  return c;
+}
+
 }  // namespace
 
 std::vector<OpRow> UnaryFunctionRows() {
@@ -174,6 +206,17 @@ const std::vector<OpRow>& FunctionOpRows() {
     add({"_npi_bitwise_left_shift_scalar", "_npi_bitwise_right_shift_scalar", "_npi_rbitwise_left_shift_scalar",
          "_npi_rbitwise_right_shift_scalar"},
         DrawShiftAndScalar);
+    constexpr Values kPositive = Values::kPositive, kFractions = Values::kFractions;
+    for (const OpRow& row :
+         {OfDensity("uniform", {Values::kPlain, kFractions, kPositive}),
+          OfDensity("normal", {Values::kPlain, Values::kPlain, kPositive}),
+          OfDensity("gamma", {kPositive, kPositive, kPositive}), OfDensity("exponential", {kPositive, kPositive}),
+          OfDensity("poisson", {kPositive, kPositive}),
+          OfDensity("negative_binomial", {kPositive, kPositive, kFractions}),
+          OfDensity("generalized_negative_binomial", {kPositive, kPositive, kPositive})}) {
+      all.push_back(row);
+    }
+    all.push_back({"_random_pdf_dirichlet", DrawDirichlet});
     return all;
   }();
   return rows;

@@ -186,6 +186,20 @@ OpRow OfBroadcast(const char* name, bool sums) {
           }};
 }
 
+OpCase DrawBroadcastAsLeading(Random& random) {
+  OpCase c;
+  std::vector<std::int64_t> data = random.Sizes(static_cast<int>(random.Int(0, 2)), 4).dims(), like = data;
+  for (int i = static_cast<int>(random.Int(0, 2)); i > 0; --i) like.push_back(random.Size(3));
+  if (random.Chance(0.5)) {
+    c.attrs["vectors"] = "True";
+    data.push_back(random.Size(3));
+    like.push_back(data.back());
+  }
+  c.inputs = {{{random.Type(FloatTypes()), Shape(data)}, Values::kWide}, {{random.Type(FloatTypes()), Shape(like)}}};
+  c.truth = Truth::kSameBits;
+  return c;
+}
+
 OpRow OfReduction(const char* name) {
   return {name, [](Random& random) {
             OpCase c;
@@ -486,6 +500,7 @@ const std::vector<OpRow>& GradientOpRows() {
       {"_backward_softmax", DrawBackwardSoftmax},
       OfReduction("_backward_sum"),
       OfBroadcast("_broadcast_as", false),
+      {"_broadcast_as_leading", DrawBroadcastAsLeading},
       {"_cast_like", DrawCastLike},
       {"_moving_average", DrawMovingAverage},
       {"_train_BatchNorm", DrawTrainBatchNorm},

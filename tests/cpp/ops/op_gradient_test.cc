@@ -15,6 +15,7 @@
 #include "passes/fusion_mxnet/unfuse.h"
 #include "passes/gradient/gradient.h"
 #include "passes/gradient/gradient_rule.h"
+#include "passes/gradient/use_training_forms.h"
 #include "passes/op_facts.h"
 
 namespace amp::testing {
@@ -43,6 +44,14 @@ const std::set<std::string> kNoDerivatives{"BlockGrad",
                                            "_contrib_box_nms",  // of the boxes that are chosen now
                                            "_contrib_gradientmultiplier",
                                            "_contrib_index_copy",  // of equal places all get the gradient
+                                           "_draw_each",           // numbers do not change with their parameters
+                                           "_sample_exponential",
+                                           "_sample_gamma",
+                                           "_sample_generalized_negative_binomial",
+                                           "_sample_negative_binomial",
+                                           "_sample_normal",
+                                           "_sample_poisson",
+                                           "_sample_uniform",
                                            "make_loss"};
 // Gradients of statistics among the outputs are ignored, as in MXNet.
 const std::set<std::string> kFirstOutputOnly{"BatchNorm",        "GroupNorm",
@@ -271,6 +280,7 @@ Use DrawUse(Random& random, const OpRow& row, const OpCase& c) {
     const std::string name = fmt::format("in{}", i);
     if (is_number && !node.IsMutable(i) && use.arrays[name].dtype() == DType::kFloat64) use.variables.push_back(name);
   }
+  use.arrays[kRandomKey] = RandomKey();
   for (const auto& [key, value] : c.attrs) use.text += fmt::format(" {}={}", key, value);
   for (const auto& [name, array] : use.arrays) use.text += " " + array.type().ToString();
   return use;

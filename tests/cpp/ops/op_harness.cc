@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "passes/gradient/use_training_forms.h"
 #include "passes/op_facts.h"
 #include "program/kernel_types.h"
 #include "program/reference.h"
@@ -23,6 +24,7 @@ std::string PrintArgument(const NDArray& array) {
 
 double DrawFloat(Random& random, Values values) {
   if (values == Values::kPositive) return random.Real(0.1, 4);
+  if (values == Values::kFractions) return random.Real(0.05, 0.95);
   if (values == Values::kPlain || random.Chance(0.8)) return random.Real(-4, 4);
   if (random.Chance(0.4)) {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -110,14 +112,17 @@ NDArray DrawArray(Random& random, const InputCase& input) {
   return fill(NDArray(DType::kInt64, input.type.shape), [&] { return DrawInteger(random, input.values); });
 }
 
+NDArray RandomKey() {
+  NDArray key(DType::kInt64, Shape{2});
+  key.As<std::int64_t>()[0] = 20240;
+  key.As<std::int64_t>()[1] = 7;
+  return key;
+}
+
 OneNode::OneNode(const std::string& op, const OpCase& c, std::vector<NDArray> inputs, bool hidden_outputs)
-    : inputs_(std::move(inputs)), special_(c.special) {
+    : num_given_(inputs.size()), inputs_(std::move(inputs)), special_(c.special) {
   std::vector<Symbol> variables;
-  TypeMap types;
-  for (std::size_t i = 0; i < inputs_.size(); ++i) {
-    variables.push_back(Symbol::Variable(fmt::format("in{}", i)));
-    types[fmt::format("in{}", i)] = inputs_[i].type();
-  }
+  for (std::size_t i = 0; i < inputs_.size(); ++i) variables.push_back(Symbol::Variable(VariableName(i)));
   symbol_ = Symbol::Apply(op, "node", c.attrs, variables, {});
   if (hidden_outputs) {
     const NodePtr node = symbol_.outputs()[0].node;
@@ -125,16 +130,26 @@ OneNode::OneNode(const std::string& op, const OpCase& c, std::vector<NDArray> in
     for (int i = 0; i < node->num_outputs(); ++i) all.push_back({node, static_cast<std::uint32_t>(i)});
     symbol_ = Symbol(std::move(all));
   }
+  const RewriteResult random = UseRandomForms(symbol_.ToGraph());
+  if (random.changed) {
+    symbol_ = Symbol(random.graph.outputs());
+    inputs_.push_back(RandomKey());
+  }
+  TypeMap types;
+  for (std::size_t i = 0; i < inputs_.size(); ++i) types[VariableName(i)] = inputs_[i].type();
   const Graph graph = symbol_.ToGraph();
   const Types inferred = Infer(graph, types);
   for (const NodeEntry& output : symbol_.outputs()) output_types_.push_back(inferred[graph.EntryOf(output)]);
   ComputeTruth(c);
 }
 
+std::string OneNode::VariableName(std::size_t i) const { return i < num_given_ ? fmt::format("in{}", i) : kRandomKey; }
+
 bool OneNode::IsIgnored(std::size_t slot) const { return FactsOf(node()).RoleOf(slot) == SlotRole::kIgnored; }
 
 std::vector<NDArray> OneNode::CallKernel(std::vector<NDArray> inputs, const std::vector<TensorType>& outputs) const {
   const ThreadScope one_thread(1);
+  if (inputs.size() < inputs_.size()) inputs.push_back(inputs_.back());  // the key
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (IsIgnored(i)) inputs[i] = NDArray();
   }
@@ -154,8 +169,8 @@ std::vector<NDArray> OneNode::Execute(Backend backend, std::size_t first_paramet
   ModelParams params;
   TypeMap types;
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
-    const std::string name = fmt::format("in{}", i);
-    if (i < first_parameter) {
+    const std::string name = VariableName(i);
+    if (i < first_parameter || i >= num_given_) {
       types[name] = inputs_[i].type();
     } else {
       (node().IsMutable(i) ? params.aux : params.args)[name] = inputs_[i];
@@ -167,7 +182,7 @@ std::vector<NDArray> OneNode::Execute(Backend backend, std::size_t first_paramet
   Executor executor(symbol_, params, types, options);
   std::vector<NDArray> arguments;
   for (const std::string& name : executor.input_names()) {
-    arguments.push_back(inputs_[static_cast<std::size_t>(std::stoi(name.substr(2)))]);
+    arguments.push_back(name == kRandomKey ? inputs_.back() : inputs_[std::stoul(name.substr(2))]);
   }
   return executor.Run(arguments);
 }

@@ -23,7 +23,11 @@ NDArray Converted(const NDArray& array, DType dtype);
 std::vector<double> Doubles(const NDArray& array);
 NDArray DrawArray(Random& random, const InputCase& input);
 
-// A graph of a single node over variables in0, in1, ... with data.
+// A seed and the number of a run.
+NDArray RandomKey();
+
+// A graph of a single node over variables in0, in1, ... with data. One that draws random numbers has the form in which
+// it runs, with the key as its last input.
 class OneNode {
  public:
   OneNode(const std::string& op, const OpCase& c, std::vector<NDArray> inputs, bool hidden_outputs);
@@ -47,8 +51,10 @@ class OneNode {
   std::vector<NDArray> Magnitude(const OpCase& c, const std::vector<NDArray>& wide,
                                  const std::vector<TensorType>& wide_types) const;
   bool IsIgnored(std::size_t slot) const;
+  std::string VariableName(std::size_t i) const;
 
   Symbol symbol_;
+  std::size_t num_given_;  // inputs without the key
   std::vector<NDArray> inputs_;
   std::vector<TensorType> output_types_;
   Special special_;

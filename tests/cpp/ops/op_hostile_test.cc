@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include "op_harness.h"
+#include "passes/gradient/use_training_forms.h"
 #include "passes/infer.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -164,7 +165,9 @@ class Attempt {
       Executor executor(symbol, {}, inputs, options);
       if (!is_small) continue;
       std::vector<NDArray> arguments;
-      for (const std::string& name : executor.input_names()) arguments.push_back(arrays.at(name));
+      for (const std::string& name : executor.input_names()) {
+        arguments.push_back(name == kRandomKey ? RandomKey() : arrays.at(name));
+      }
       executor.Run(arguments);
     }
   }

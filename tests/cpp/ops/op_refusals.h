@@ -28,6 +28,8 @@ std::vector<Refusal> FunctionRefusals();
 std::vector<Refusal> GradientRefusals();
 // Those of the operators in op_cases_linalg.cc.
 std::vector<Refusal> LinearAlgebraRefusals();
+// Those of the operators in op_cases_random.cc.
+std::vector<Refusal> RandomRefusals();
 // Those of the operators in op_cases_targets.cc.
 std::vector<Refusal> TargetRefusals();
 // Those of the operators in op_cases_numpy.cc.

@@ -82,6 +82,20 @@ void AddScalars(std::vector<Refusal>* all) {
   }
 }
 
+void AddDensities(std::vector<Refusal>* all) {
+  const char* floats = "expected sample of a float dtype, got int32";
+  for (const char* op :
+       {"_random_pdf_uniform", "_random_pdf_normal", "_random_pdf_gamma", "_random_pdf_exponential",
+        "_random_pdf_poisson", "_random_pdf_negative_binomial", "_random_pdf_generalized_negative_binomial"}) {
+    all->push_back(
+        {op, {}, {F32({3, 2}), F32({2})}, {"the shape [3,2] of samples does not begin with [2] of parameters"}});
+    all->push_back({op, {}, {I32({2}), I32({2})}, {floats}});
+  }
+  all->push_back({"_random_pdf_dirichlet", {}, {I32({2}), I32({2})}, {floats}});
+  all->push_back(
+      {"_random_pdf_dirichlet", {}, {F32({3, 2}), F32({4})}, {"samples of shape [3,2] are no vectors as those of"}});
+}
+
 }  // namespace
 
 std::vector<Refusal> FunctionRefusals() {
@@ -90,6 +104,7 @@ std::vector<Refusal> FunctionRefusals() {
   AddEqualShapes(&all);
   AddBroadcasts(&all);
   AddScalars(&all);
+  AddDensities(&all);
   return all;
 }
 

@@ -85,6 +85,8 @@ void AddReductions(std::vector<Refusal>* all) {
        {"_backward_broadcast", {}, {I32({2, 3}), F32({3})}, {kFloats}},
        {"_broadcast_as", {}, {F32({2, 2}), F32({2, 3})}, {"was not broadcast from [2,2]"}},
        {"_broadcast_as", {}, {F32({2, 3}), F32({3})}, {"was not broadcast from [2,3]"}},
+       {"_broadcast_as_leading", {}, {F32({2}), F32({3, 2})}, {"does not begin with [2] of parameters"}},
+       {"_broadcast_as_leading", {{"vectors", "1"}}, {F32({2}), F32({3})}, {"[3] is not led by [2]"}},
        {"_cast_like", {{"axis", "1"}}, {F32({2}), F32({3})}, {"axis"}},
        {"_cast_like", {{"dtype", "float32"}}, {F32({2}), F32({3})}, {"dtype"}},
        {"_backward_sum", {{"axis", "0"}}, {F32({2}), F32({2, 3})}, {"is no reduction of [2,3]"}},

@@ -161,7 +161,7 @@ std::vector<Refusal> Refusals() {
   refusals.push_back({"_cond", cond, {}, {"expected 3 subgraphs (condition, then branch, else branch), got 0"}});
   refusals.push_back({"_cond", loop, {}, {"attribute cond_input_locs (tuple of int) is missing"}});
   for (const auto& more : {ArrayRefusals(), FunctionRefusals(), GradientRefusals(), LinearAlgebraRefusals(),
-                           NumPyRefusals(), StatisticsRefusals(), TargetRefusals()}) {
+                           NumPyRefusals(), RandomRefusals(), StatisticsRefusals(), TargetRefusals()}) {
     refusals.insert(refusals.end(), more.begin(), more.end());
   }
   return refusals;

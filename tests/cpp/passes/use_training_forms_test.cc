@@ -37,6 +37,20 @@ TEST(UseRandomForms, ReplacesNodesThatDrawAtInference) {
             "_train_Dropout a(x __random_key__), _train_Dropout b(a __random_key__)");
 }
 
+TEST(UseRandomForms, ReplacesOperatorsThatDraw) {
+  const Symbol noise = Op("_random_normal", "noise", {}, {{"scale", "2"}});
+  const Symbol sum = Op("elemwise_add", "sum", {Op("_shuffle", "rows", {Var("x")}), noise});
+  const std::string expected =
+      "_draw_shuffled rows(x __random_key__), _draw noise(__random_key__), elemwise_add sum(rows noise)";
+  EXPECT_EQ(Operators(UseRandomForms(sum.ToGraph())), expected);
+  EXPECT_EQ(Operators(UseTrainingForms(sum.ToGraph())), expected);
+  const RewriteResult result = UseRandomForms(noise.ToGraph());
+  const AttrMap& attrs = result.graph.outputs()[0].node->attrs();
+  EXPECT_EQ(attrs.at("distribution"), "normal");
+  EXPECT_EQ(attrs.at("first"), "0.0");
+  EXPECT_EQ(attrs.at("second"), "2.0");
+}
+
 TEST(UseRandomForms, LeavesWhatDropsNothing) {
   const Symbol none = Dropout("a", Dropout("b", Var("x"), {}), {{"mode", "always"}, {"p", "0"}});
   const RewriteResult result = UseRandomForms(none.ToGraph());

@@ -3,6 +3,7 @@
 # They fill the tables.
 from . import (  # noqa: F401
     boxes,
+    densities,
     elementwise,
     linalg,
     lookups,

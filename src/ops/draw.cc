@@ -1,0 +1,202 @@
+// _draw, _draw_like and _draw_each: numbers of distributions as functions of the key of a run.
+#include "ops/draw.h"
+
+#include <algorithm>
+#include <array>
+
+#include "kernels/elements.h"
+#include "kernels/parallel.h"
+#include "ops/distributions.h"
+#include "ops/numeric.h"
+#include "ops/rules.h"
+#include "passes/gradient/gradient_rule.h"
+#include "program/lower_context.h"
+
+namespace amp {
+namespace {
+
+struct DrawParam {
+  std::string distribution;
+  double first = 0, second = 1;
+  IntTuple shape;
+  DType dtype = DType::kFloat32;
+  std::int64_t stream = 0;
+};
+
+constexpr std::int64_t kTogether = 1024;  // elements that one thread draws before it asks for others
+
+// ---- kernel ----
+
+// The neighbour below, of the bits of a float number.
+template <class Bits>
+Bits Below(Bits bits) {
+  constexpr Bits kSign = static_cast<Bits>(Bits{1} << (8 * sizeof(Bits) - 1));
+  if (bits == 0) return kSign | 1;
+  return static_cast<Bits>((bits & kSign) != 0 ? bits + 1 : bits - 1);
+}
+
+void StoreRoundedDown(const double* values, std::size_t count, DType dtype, std::byte* out) {
+  std::array<double, kTogether> rounded;
+  kernels::Cast(KernelType(DType::kFloat64), values, KernelType(dtype), out, count);
+  kernels::Cast(KernelType(dtype), out, KernelType(DType::kFloat64), rounded.data(), count);
+  kernels::WithElementOf(static_cast<std::size_t>(BytesOf(dtype)), [&](auto zero) {
+    auto* bits = reinterpret_cast<decltype(zero)*>(out);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (rounded[i] > values[i]) bits[i] = Below(bits[i]);
+    }
+  });
+}
+
+// `first` and `second` are parameters, each of as many elements of the output that follow each other.
+void Fill(const DrawParam& p, const void* key, std::span<const double> first, std::span<const double> second,
+          const TensorType& type, void* out) {
+  const std::int64_t size = type.shape.size();
+  if (size == 0) return;
+  const Distribution& distribution = RequireDistribution(p.distribution);
+  const kernels::RandomStream stream = RandomStreamOf(p.stream, static_cast<const std::int64_t*>(key));
+  const std::int64_t repeats = size / std::ssize(first);
+  kernels::ParallelFor((size + kTogether - 1) / kTogether, 1, [&](std::int64_t part) {
+    const std::int64_t begin = part * kTogether;
+    const auto count = static_cast<std::size_t>(std::min(kTogether, size - begin));
+    std::array<double, kTogether> values;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::int64_t element = begin + static_cast<std::int64_t>(i);
+      const auto row = static_cast<std::size_t>(element / repeats);
+      Draws draws(stream, element);
+      values[i] = distribution.draw(draws, first[row], second[row]);
+    }
+    std::byte* place = static_cast<std::byte*>(out) + begin * BytesOf(type.dtype);
+    if (distribution.is_below_second) return StoreRoundedDown(values.data(), count, type.dtype, place);
+    kernels::Cast(KernelType(DType::kFloat64), values.data(), KernelType(type.dtype), place, count);
+  });
+}
+
+void FillAlike(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+  const auto& p = node.params<DrawParam>();
+  Fill(p, in.back().data(), {&p.first, 1}, {&p.second, 1}, out[0].type(), out[0].data());
+}
+
+void FillEach(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+  const std::vector<double> first = Numbers<double>(in[0]), second = Numbers<double>(in[in.size() - 2]);
+  Fill(node.params<DrawParam>(), in.back().data(), first, second, out[0].type(), out[0].data());
+}
+
+bool LowerAlike(LowerContext& c) {
+  const auto key = static_cast<int>(c.in_types().size()) - 1;
+  auto run = [p = c.node().params<DrawParam>(), type = c.out_type(0)](const KernelOperands& operands) {
+    Fill(p, operands.input(0), {&p.first, 1}, {&p.second, 1}, type, operands.output());
+  };
+  c.SetOut(0, c.Emit(KernelSpec{"draw", run}, {c.in(key)}, c.out_type(0)));
+  return true;
+}
+
+bool LowerEach(LowerContext& c) {
+  const auto key = static_cast<int>(c.in_types().size()) - 1;
+  auto run = [p = c.node().params<DrawParam>(), type = c.out_type(0),
+              rows = static_cast<std::size_t>(c.in_type(0).shape.size())](const KernelOperands& operands) {
+    const auto* first = static_cast<const double*>(operands.input(1));
+    const auto* second = static_cast<const double*>(operands.input(2));
+    Fill(p, operands.input(0), {first, rows}, {second, rows}, type, operands.output());
+  };
+  const ValueId first = c.Cast(c.in(0), DType::kFloat64), second = c.Cast(c.in(key - 1), DType::kFloat64);
+  c.SetOut(0, c.Emit(KernelSpec{"draw", run}, {c.in(key), first, second}, c.out_type(0)));
+  return true;
+}
+
+// ---- definitions ----
+
+ParamSchema<DrawParam> Schema() {
+  std::vector<std::string> names;
+  for (const Distribution& distribution : Distributions()) names.push_back(distribution.name);
+  return ParamSchema<DrawParam>()
+      .Required("distribution", &DrawParam::distribution, "Name of the distribution.")
+      .OneOf(names)
+      .Optional("stream", &DrawParam::stream, "Tells the nodes of a graph apart.");
+}
+
+ParamSchema<DrawParam> SchemaOfNumbers() {
+  return Schema()
+      .Optional("first", &DrawParam::first, "The distribution's first parameter.")
+      .Optional("second", &DrawParam::second, "Its second one, where it has two.");
+}
+
+ParamSchema<DrawParam> WithType(ParamSchema<DrawParam> schema, const char* shape) {
+  return schema.Optional("shape", &DrawParam::shape, shape)
+      .Optional("dtype", &DrawParam::dtype, "A float dtype of the output.");
+}
+
+// Of sizes from `least` on.
+auto Validate(std::int64_t least) {
+  return [least](DrawParam& p) {
+    RequireSizes(p.shape, least);
+    RequireFloat(p.dtype);
+  };
+}
+
+void InferKey(ShapeRelation& r) { r.In(r.num_inputs() - 1, Shape{2}); }
+void InferKey(DTypeRelation& r) { r.In(r.num_inputs() - 1, DType::kInt64); }
+
+[[maybe_unused]] const bool kDraw = [] {
+  auto card = RegisterOp<DrawParam>("_draw");
+  SetDrawnShape(card)
+      .Doc(
+          "Numbers of a distribution. They are a function of the key (a seed and the number of the run) and the "
+          "stream.")
+      .Params(WithType(SchemaOfNumbers(), "Shape of the output; () or sizes of 0: that of what reads it."),
+              Validate(kUnknownDim))
+      .Inputs({"key"})
+      .Set(DTypeRule{[](DTypeRelation& r) {
+        InferKey(r);
+        r.Out(0, r.node().params<DrawParam>().dtype);
+      }})
+      .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kIndex}})
+      .Set(ZeroGradient{"nothing that has a gradient is read"})
+      .Set(ReferenceKernel{FillAlike})
+      .Set(KernelRule{LowerAlike});
+  return true;
+}();
+
+[[maybe_unused]] const auto kDrawLike =
+    RegisterOp<DrawParam>("_draw_like")
+        .Doc("Numbers of a distribution, as _draw gives them, of the shape and the dtype of data.")
+        .Params(SchemaOfNumbers())
+        .Inputs({"data", "key"})
+        .Set(ShapeRule{[](ShapeRelation& r) {
+          InferKey(r);
+          r.In(0, r.out(0));
+          r.Out(0, r.in(0));
+        }})
+        .Set(DTypeRule{[](DTypeRelation& r) {
+          InferKey(r);
+          r.Same({0}, {0});
+          r.InIsFloat(0);
+        }})
+        .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole::kIndex}})
+        .Set(ZeroGradient{"it depends on the shape alone"})
+        .Set(ReferenceKernel{FillAlike})
+        .Set(KernelRule{LowerAlike});
+
+[[maybe_unused]] const auto kDrawEach =
+    RegisterOp<DrawParam>("_draw_each")
+        .Doc("As many numbers as `shape` says for each element of the parameters, as _draw gives them.")
+        .Params(WithType(Schema(), "Shape of what is drawn for each element."), Validate(0))
+        .Inputs([](const DrawParam& p) {
+          std::vector<std::string> names{"first", "second", "key"};
+          if (RequireDistribution(p.distribution).num_parameters == 1) names.erase(names.begin() + 1);
+          return names;
+        })
+        .Set(ShapeRule{[](ShapeRelation& r) {
+          InferKey(r);
+          InferEach(r, r.num_inputs() - 1, r.node().params<DrawParam>().shape);
+        }})
+        .Set(DTypeRule{[](DTypeRelation& r) {
+          InferKey(r);
+          InferEach(r, r.num_inputs() - 1, r.node().params<DrawParam>().dtype);
+        }})
+        .Set(AmpFacts{Arithmetic::kNeedsFloat32, {}})
+        .Set(ZeroGradient{"as in MXNet"})
+        .Set(ReferenceKernel{FillEach})
+        .Set(KernelRule{LowerEach});
+
+}  // namespace
+}  // namespace amp

@@ -1,0 +1,163 @@
+// Operators that draw random numbers, and the forms in which they run. Backends draw the same bits.
+#include "draw.h"
+#include "nnvm/dtype.h"
+
+namespace amp::testing {
+namespace {
+
+OpCase SameBits(AttrMap attrs, std::vector<InputCase> inputs) {
+  return {std::move(attrs), std::move(inputs), {}, Truth::kSameBits};
+}
+
+void MaybeType(Random& random, AttrMap* attrs) {
+  Maybe(random, attrs, "shape", PrintAttr(Tuple(random, static_cast<int>(random.Int(1, 3)), 0, 9)));
+  Maybe(random, attrs, "dtype", NameOf(random.Of(FloatTypes())));
+}
+
+// A parameter of a distribution, and legal values.
+struct Parameter {
+  const char* name;
+  double low, high;
+};
+
+struct Family {
+  std::string distribution;
+  std::vector<Parameter> parameters;
+};
+
+const std::vector<Family>& Families() {
+  static const std::vector<Family> families{
+      {"exponential", {{"lam", 0.1, 3}}},
+      {"gamma", {{"alpha", 0.1, 3}, {"beta", 0.1, 3}}},
+      {"generalized_negative_binomial", {{"mu", 0, 20}, {"alpha", 0, 3}}},
+      {"negative_binomial", {{"k", 1, 9}, {"p", 0.1, 1}}},
+      {"normal", {{"loc", -3, 3}, {"scale", 0.1, 3}}},
+      {"poisson", {{"lam", 0, 20}}},
+      {"uniform", {{"low", -3, 0}, {"high", 0, 3}}},
+  };
+  return families;
+}
+
+AttrMap Numbers(Random& random, const Family& family) {
+  AttrMap attrs;
+  for (const Parameter& p : family.parameters) Maybe(random, &attrs, p.name, PrintAttr(random.Real(p.low, p.high)));
+  return attrs;
+}
+
+InputCase Data(Random& random) {
+  return {{random.Type(FloatTypes()), random.Sizes(static_cast<int>(random.Int(1, 3)), 9)}};
+}
+
+std::vector<InputCase> Parameters(Random& random, std::size_t count) {
+  InputCase parameter = Data(random);
+  parameter.values = Values::kFractions;
+  return std::vector<InputCase>(count, parameter);
+}
+
+// What a form reads beside the inputs.
+InputCase Key() { return {{DType::kInt64, Shape{2}}}; }
+
+AttrMap Form(Random& random, const Family& family) {
+  AttrMap attrs{{"distribution", family.distribution}};
+  Maybe(random, &attrs, "stream", PrintAttr(random.Int(0, 100)));
+  return attrs;
+}
+
+AttrMap FormOfNumbers(Random& random, const Family& family) {
+  AttrMap attrs = Form(random, family);
+  Maybe(random, &attrs, "first", PrintAttr(random.Real(0.1, 0.5)));
+  Maybe(random, &attrs, "second", PrintAttr(random.Real(0.5, 1)));
+  return attrs;
+}
+
+OpCase DrawNumbers(Random& random) {
+  AttrMap attrs = FormOfNumbers(random, random.Of(Families()));
+  MaybeType(random, &attrs);
+  return SameBits(std::move(attrs), {Key()});
+}
+
+OpCase DrawEach(Random& random) {
+  const Family& family = random.Of(Families());
+  AttrMap attrs = Form(random, family);
+  MaybeType(random, &attrs);
+  std::vector<InputCase> inputs = Parameters(random, family.parameters.size());
+  inputs.push_back(Key());
+  return SameBits(std::move(attrs), std::move(inputs));
+}
+
+OpCase DrawLike(Random& random) {
+  AttrMap attrs = FormOfNumbers(random, random.Of(Families()));
+  return SameBits(std::move(attrs), {Data(random), Key()});
+}
+
+OpCase DrawIntegers(Random& random) {
+  const std::int64_t low = random.Int(-100, 100);
+  AttrMap attrs{{"low", PrintAttr(low)}, {"high", PrintAttr(low + random.Int(1, 100))}};
+  Maybe(random, &attrs, "shape", PrintAttr(Tuple(random, static_cast<int>(random.Int(1, 3)), 0, 9)));
+  Maybe(random, &attrs, "dtype", random.Of({"int32", "int64", "None"}));
+  return SameBits(std::move(attrs), {});
+}
+
+OpCase DrawClasses(Random& random) {
+  AttrMap attrs;
+  Maybe(random, &attrs, "shape", PrintAttr(Tuple(random, static_cast<int>(random.Int(0, 2)), 0, 5)));
+  Maybe(random, &attrs, "get_prob", Flag(random));
+  Maybe(random, &attrs, "dtype", random.Of({"int32", "uint8", "float32", "float64"}));
+  InputCase data = Data(random);
+  data.type.shape[data.type.shape.rank() - 1] = random.Int(1, 6);
+  data.values = Values::kFractions;
+  return SameBits(std::move(attrs), {data});
+}
+
+OpCase DrawClassGradients(Random& random) {
+  const DType dtype = random.Type(FloatTypes());
+  const std::int64_t rows = random.Int(1, 4), classes = random.Int(1, 5), drawn = random.Int(0, 6);
+  const InputCase gradient{{dtype, Shape{rows, drawn}}}, data{{dtype, Shape{rows, classes}}, Values::kFractions};
+  return {{}, {gradient, data, {{DType::kInt32, Shape{rows, drawn}}, Values::kLengths}}, {8, 8, 0}};
+}
+
+OpCase DrawShuffle(Random& random) {
+  return SameBits({}, {{{random.Type(AllTypes()), random.Sizes(static_cast<int>(random.Int(1, 3)), 9)}}});
+}
+
+// The form of an operator that has the same attributes and inputs.
+OpRow FormOf(const char* form, OpCase (*draw)(Random&)) {
+  return {form, [draw](Random& random) {
+            OpCase c = draw(random);
+            Maybe(random, &c.attrs, "stream", PrintAttr(random.Int(0, 100)));
+            c.inputs.push_back(Key());
+            return c;
+          }};
+}
+
+std::vector<OpRow> Rows() {
+  std::vector<OpRow> rows{{"_backward_draw_classes", DrawClassGradients}, {"_draw", DrawNumbers},
+                          FormOf("_draw_classes", DrawClasses),           {"_draw_each", DrawEach},
+                          FormOf("_draw_integers", DrawIntegers),         {"_draw_like", DrawLike},
+                          FormOf("_draw_shuffled", DrawShuffle),          {"_random_randint", DrawIntegers},
+                          {"_sample_multinomial", DrawClasses},           {"_shuffle", DrawShuffle}};
+  for (const Family& family : Families()) {
+    rows.push_back({"_random_" + family.distribution, [&family](Random& random) {
+                      AttrMap attrs = Numbers(random, family);
+                      MaybeType(random, &attrs);
+                      return SameBits(std::move(attrs), {});
+                    }});
+    rows.push_back({"_random_" + family.distribution + "_like",
+                    [&family](Random& random) { return SameBits(Numbers(random, family), {Data(random)}); }});
+    rows.push_back({"_sample_" + family.distribution, [&family](Random& random) {
+                      AttrMap attrs;
+                      MaybeType(random, &attrs);
+                      return SameBits(std::move(attrs), Parameters(random, family.parameters.size()));
+                    }});
+  }
+  return rows;
+}
+
+}  // namespace
+
+const std::vector<OpRow>& RandomOpRows() {
+  static const std::vector<OpRow> rows = Rows();
+  return rows;
+}
+
+}  // namespace amp::testing
