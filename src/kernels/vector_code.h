@@ -3,6 +3,10 @@
 // copy of an inline function, and that copy must run on every CPU.
 #pragma once
 
+#if defined(__FMA__)
+#include <immintrin.h>
+#endif
+
 #include <cstdint>
 #include <cstring>
 
@@ -61,6 +65,16 @@ struct VectorCode {
   static Ints Bits(Floats x) { return reinterpret_cast<Ints>(x); }
   static Floats AsFloats(Ints x) { return reinterpret_cast<Floats>(x); }
   static Floats All(float x) { return x - Floats{}; }
+  // a * b + c, rounded once where the instruction set has an instruction for it.
+  static Floats MultiplyAdd(Floats a, Floats b, Floats c) {
+#if defined(__AVX512F__)
+    if constexpr (kLanes == 16) return _mm512_fmadd_ps(a, b, c);
+#endif
+#if defined(__FMA__)
+    if constexpr (kLanes == 8) return _mm256_fmadd_ps(a, b, c);
+#endif
+    return a * b + c;
+  }
   static Floats OneOrZero(Ints mask) { return AsFloats(mask & Bits(All(1))); }
   static Floats Convert(Ints x) { return __builtin_convertvector(x, Floats); }
 
@@ -96,7 +110,8 @@ struct VectorCode {
     const Floats r = (safe - n * 0.693145751953125f) - n * 1.42860682030941723e-6f;
     // Taylor's series: on |r| <= ln(2) / 2 its next term is 5e-9.
     Floats p = All(1.0f / 5040);
-    for (const float term : {1.0f / 720, 1.0f / 120, 1.0f / 24, 1.0f / 6, 0.5f, 1.0f, 1.0f}) p = p * r + term;
+    for (const float term : {1.0f / 720, 1.0f / 120, 1.0f / 24, 1.0f / 6, 0.5f, 1.0f, 1.0f})
+      p = MultiplyAdd(p, r, All(term));
     const Ints exponent = __builtin_convertvector(n, Ints), half = exponent >> 1;
     const Floats result = p * PowerOfTwo(half) * PowerOfTwo(exponent - half);
     return x == x ? (x < -104.0f ? All(0) : result) : x;
@@ -113,7 +128,7 @@ struct VectorCode {
     // log(1 + f) = 2 atanh(s) with s = f / (2 + f), |s| < 0.172: the next term of the series is 5e-10.
     const Floats s = f / (f + 2.0f), z = s * s;
     Floats p = All(2.0f / 11);
-    for (const float term : {2.0f / 9, 2.0f / 7, 2.0f / 5, 2.0f / 3}) p = p * z + term;
+    for (const float term : {2.0f / 9, 2.0f / 7, 2.0f / 5, 2.0f / 3}) p = MultiplyAdd(p, z, All(term));
     // f - s f is 2 s, without the rounding of s.
     const Floats log1p = f - s * (f - z * p), whole = Convert(n);
     Floats result = whole * 0.693145751953125f + (log1p + whole * 1.42860682030941723e-6f);
@@ -129,7 +144,7 @@ struct VectorCode {
     const Floats z = x * x;
     Floats p = All(-5.7170365610e-3f);
     for (const float term : {2.0650579003e-2f, -5.3743495261e-2f, 1.3331491249e-1f, -3.3333283924e-1f})
-      p = p * z + term;
+      p = MultiplyAdd(p, z, All(term));
     const Floats small = x + x * z * p;
     const Floats large = 1.0f - 2.0f / (Exp(magnitude + magnitude) + 1.0f);
     const Floats with_sign = AsFloats(Bits(large) | (Bits(x) & static_cast<std::int32_t>(0x80000000u)));
@@ -145,14 +160,14 @@ struct VectorCode {
     Floats p = All(7.87587508e-05f);
     for (const float term :
          {-8.01686429e-04f, 5.18908742e-03f, -2.68542120e-02f, 1.12835947e-01f, -3.76126267e-01f, 1.12837917e+00f})
-      p = p * z + term;
+      p = MultiplyAdd(p, z, All(term));
     // Above, 1 - q(|x| - 2.4625), fitted to 6e-8.
     const Floats u = magnitude - 2.4625f;
     Floats q = All(9.72077132e-06f);
     for (const float term :
          {-2.52109866e-05f, -5.61585943e-05f, 3.00776799e-04f, -3.75290770e-04f, -4.70834851e-04f, 2.94537382e-03f,
           -6.75235391e-03f, 9.82509416e-03f, -9.73473587e-03f, 6.46148101e-03f, -2.62365511e-03f, 4.96753306e-04f})
-      q = q * u + term;
+      q = MultiplyAdd(q, u, All(term));
     const Floats large = magnitude > kBound ? All(1) : 1.0f - q;
     const Floats with_sign = AsFloats(Bits(large) | (Bits(x) & static_cast<std::int32_t>(0x80000000u)));
     return magnitude > 1.0f ? with_sign : x * p;

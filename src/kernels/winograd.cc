@@ -28,6 +28,7 @@ std::int64_t GroupElements(const Winograd& job) { return NumColumns(job) * Colum
 struct Split {
   std::int64_t tiles = 0, blocks = 0;        // of tiles
   std::int64_t channels = 0, stretches = 0;  // of output channels
+  std::int64_t strip = 0;                    // see WinogradPart
   std::int64_t parts(const Winograd& job) const { return job.groups * blocks * stretches; }
 };
 
@@ -42,38 +43,49 @@ std::int64_t TileStride(const Winograd& job, std::int64_t tiles) {
   return (Quotient(bytes, 64) | 1) * 64 / Element(job.kind);
 }
 
-std::int64_t PartBytes(const Winograd& job, std::int64_t tiles) {
-  const std::int64_t products = WinogradProducts(job.kind);
-  return RoundUp(products * TileStride(job, tiles) * Element(job.kind) +
-                     tiles * WinogradProductStride(products) * static_cast<std::int64_t>(sizeof(float)),
-                 64);
+// The scratch memory of a part: transformed tiles, then products.
+struct PartBytes {
+  std::int64_t tiles = 0, products = 0;
+  std::int64_t both() const { return RoundUp(tiles + products, 64); }
+};
+
+PartBytes BytesOf(const Winograd& job, const Split& split) {
+  const std::int64_t products = WinogradProducts(job.kind), columns = split.strip / kWinogradColumns;
+  return {products * TileStride(job, split.tiles) * Element(job.kind),
+          columns * split.tiles * WinogradProductStride(products) * static_cast<std::int64_t>(sizeof(float))};
 }
 
-// About how many cycles of a core a part takes: products, transforms, and what is read again for each column of
-// weights. The constants are those of a CPU with AVX-512; what counts is which of two splits is faster.
-double PartCycles(const Winograd& job, std::int64_t tiles, std::int64_t channels) {
-  constexpr double kFloatsPerCycle = 30, kTransformCycles = 4, kNearBytesPerCycle = 24;
+// About how many cycles of a core a part takes: products, transforms, and what is read again. The constants are those
+// of CPUs with AVX-512; what counts is which of two splits is faster.
+double PartCycles(const Winograd& job, const Split& split) {
+  constexpr double kFloatsPerCycle = 30, kTransformCycles = 5, kNearBytesPerCycle = 14;
   constexpr std::int64_t kCacheBytes = 900 << 10, kFarBytes = 16 << 20;
-  const double bytes_per_cycle = job.groups * GroupElements(job) * Element(job.kind) > kFarBytes ? 7 : 16;
-  const auto products = static_cast<double>(WinogradProducts(job.kind) * tiles);
-  const double in = static_cast<double>(PackedDepth(job)), out = static_cast<double>(channels);
-  const double element = static_cast<double>(Element(job.kind));
+  const bool is_far = job.groups * GroupElements(job) * Element(job.kind) > kFarBytes;
+  // Threads that read the same weights at about the same time share the way from memory.
+  const double bytes_per_cycle = (is_far ? 7 : 16) / (split.stretches > 1 && job.num_threads > 1 ? 1.85 : 1.0);
+  const std::int64_t channels = std::min(split.channels, job.out_channels);
+  const auto products = static_cast<double>(WinogradProducts(job.kind) * split.tiles);
+  const auto in = static_cast<double>(PackedDepth(job)), out = static_cast<double>(channels);
+  const auto element = static_cast<double>(Element(job.kind));
   const double multiply = products * in * out / (kFloatsPerCycle * PerUnit(job.kind));
   const double transform = products * (in + out) / kWinogradBlock * kTransformCycles;
-  const double weights = products / static_cast<double>(tiles) * in * out * element / bytes_per_cycle;
-  // Tiles that do not stay in the cache of the core come from the next for each column.
-  const double reads = PartBytes(job, tiles) <= kCacheBytes
-                           ? 0
-                           : products * in * element * (1 + out / kWinogradColumns) / kNearBytesPerCycle;
-  return std::max(multiply, weights + reads) + 0.3 * std::min(multiply, weights + reads) + transform;
+  const double weights = products / static_cast<double>(split.tiles) * in * out * element / bytes_per_cycle;
+  // What does not stay in the cache of the core comes from the next: tiles for each strip, products once.
+  const PartBytes bytes = BytesOf(job, split);
+  const auto strips = static_cast<double>(Quotient(channels, split.strip));
+  const double again = static_cast<double>(bytes.tiles) * (1 + strips) + 2 * products * out * sizeof(float);
+  const double reads = bytes.both() <= kCacheBytes ? 0 : again / kNearBytesPerCycle;
+  return std::max(multiply, weights) + 0.3 * std::min(multiply, weights) + reads + transform;
 }
 
-Split SplitInto(const Winograd& job, std::int64_t blocks, std::int64_t stretches) {
+// `all`: strips of all channels of a part, else of one column.
+Split SplitInto(const Winograd& job, std::int64_t blocks, std::int64_t stretches, bool all) {
   Split split;
   split.tiles = Quotient(NumTiles(job), blocks);
   split.blocks = Quotient(NumTiles(job), split.tiles);
   split.channels = Quotient(NumColumns(job), stretches) * kWinogradColumns;
   split.stretches = Quotient(job.out_channels, split.channels);
+  split.strip = all ? split.channels : kWinogradColumns;
   return split;
 }
 
@@ -83,17 +95,20 @@ Split SplitJob(const Winograd& job) {
   const std::int64_t tiles = NumTiles(job), columns = NumColumns(job);
   Split best;
   double least = 0;
+  const auto consider = [&](const Split& split, bool is_last) {
+    if (!is_last && BytesOf(job, split).both() > kMaxBytes) return;
+    const double turns = static_cast<double>(Quotient(split.parts(job), job.num_threads));
+    const double cycles = turns * PartCycles(job, split);
+    if (best.tiles == 0 || cycles < least) {
+      best = split;
+      least = cycles;
+    }
+  };
   for (std::int64_t blocks = Quotient(tiles, kMaxTiles); blocks <= tiles; blocks += Quotient(blocks, 8)) {
     const bool is_last = tiles / blocks < kMinTiles;
-    if (!is_last && PartBytes(job, Quotient(tiles, blocks)) > kMaxBytes) continue;
     for (std::int64_t stretches = 1; stretches <= columns; stretches *= 2) {
-      const Split split = SplitInto(job, blocks, stretches);
-      const double turns = static_cast<double>(Quotient(split.parts(job), job.num_threads));
-      const double cycles = turns * PartCycles(job, split.tiles, std::min(split.channels, job.out_channels));
-      if (best.tiles == 0 || cycles < least) {
-        best = split;
-        least = cycles;
-      }
+      consider(SplitInto(job, blocks, stretches, false), is_last);
+      consider(SplitInto(job, blocks, stretches, true), is_last);
     }
     if (is_last) break;
   }
@@ -123,6 +138,7 @@ WinogradPart PartAt(const Winograd& job, const WinogradData& data, const Split& 
   part.first_channel = stretch * split.channels;
   part.num_channels = std::min(split.channels, job.out_channels - part.first_channel);
   part.tile_stride = TileStride(job, part.num_tiles);
+  part.strip = split.strip;
   return part;
 }
 
@@ -191,13 +207,13 @@ void PackWinogradWeights(const Winograd& job, const float* weights, void* packed
 
 std::size_t WinogradScratchBytes(const Winograd& job) {
   if (NumTiles(job) == 0) return 0;
-  return static_cast<std::size_t>(PartBytes(job, SplitJob(job).tiles) * job.num_threads);
+  return static_cast<std::size_t>(BytesOf(job, SplitJob(job)).both() * job.num_threads);
 }
 
 void RunWinogradWith(const WinogradTable& table, const Winograd& job, const WinogradData& data, void* scratch) {
   if (NumTiles(job) == 0 || job.groups == 0 || job.out_channels == 0) return;
   const Split split = SplitJob(job);
-  const std::int64_t bytes = PartBytes(job, split.tiles);
+  const std::int64_t bytes = BytesOf(job, split).both();
   const WinogradTable::Run run = table.run[static_cast<int>(job.kind)];
   const ThreadScope threads(job.num_threads);
   ParallelFor(split.parts(job), 1, [&](std::int64_t i) {

@@ -68,6 +68,9 @@ struct WinogradPart {
   std::int64_t first_channel = 0, num_channels = 0;  // the first is a multiple of kWinogradColumns
   // Transformed tiles are [product][channel / 16][tile][channel % 16]; so many elements from one product to the next.
   std::int64_t tile_stride = 0;
+  // So many output channels, a multiple of kWinogradColumns, are multiplied by each product of the tiles, before the
+  // next product is, and then transformed.
+  std::int64_t strip = 0;
 };
 
 // What packed weights hold side by side.
@@ -87,7 +90,7 @@ constexpr std::int64_t WinogradProducts(WinogradKind kind) {
   return (WinogradTileHeight(kind) + 2) * (WinogradTileWidth(kind) + 2);
 }
 
-// Products are [tile][product][column]; so many numbers from one tile to the next.
+// Products are [column of the strip][tile][product][channel]; so many numbers from one tile to the next.
 constexpr std::int64_t WinogradProductStride(std::int64_t products) {
   return products * kWinogradColumns + kWinogradBlock;
 }

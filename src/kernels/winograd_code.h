@@ -204,36 +204,77 @@ struct WinogradCode {
 
   static constexpr Int kUnitBytes = kColumns * Ops::kPerUnit * static_cast<Int>(sizeof(Tile));  // of a column
 
+  // One column of weights of one product.
+  struct Column {
+    Int depth;  // in units of the weights
+    const Tile* weights;
+    const char* next;  // the weights that are multiplied after these
+  };
+
   template <int kRows, int kVectors>
-  static void Rows(Int count, const Tile* tiles, Int block_stride, const Tile* weights, Int depth, WinogradAhead ahead,
+  static void Rows(Int count, const Tile* tiles, Int block_stride, const Column& column, WinogradAhead ahead,
                    float* products) {
     if constexpr (kRows > 1) {
       if (count < kRows) {
-        return Rows<kRows - 1, kVectors>(count, tiles, block_stride, weights, depth, ahead, products);
+        return Rows<kRows - 1, kVectors>(count, tiles, block_stride, column, ahead, products);
       }
     }
-    for (Int column = 0; column < kVectors * kLanes; column += 2 * kLanes, ahead.weights += depth * ahead.step) {
+    for (Int lane = 0; lane < kVectors * kLanes; lane += 2 * kLanes, ahead.weights += column.depth * ahead.step) {
       constexpr int kTogether = kVectors == 1 ? 1 : 2;
-      Ops::template Product<kRows, kTogether>(tiles, block_stride, weights + column * Ops::kPerUnit, depth, ahead,
-                                              products + column, kProductStride);
+      Ops::template Product<kRows, kTogether>(tiles, block_stride, column.weights + lane * Ops::kPerUnit, column.depth,
+                                              ahead, products + lane, kProductStride);
     }
   }
 
-  // All products with one column of weights; blocks of about the same number of tiles. Each fetches its share of the
-  // weights behind these: memory works while products are computed.
+  // Blocks of about the same number of tiles. Each fetches its share of the weights behind these: memory works while
+  // products are computed.
   template <int kVectors>
-  static void Multiply(const WinogradPart& part, Int channels, Int stride, const Tile* tiles, const Tile* weights,
-                       float* products) {
-    const Int depth = (channels + Ops::kPerUnit - 1) / Ops::kPerUnit;  // in units of the weights
+  static void Multiply(const WinogradPart& part, const Tile* tiles, const Column& column, float* products) {
     const Int blocks = (part.num_tiles + Ops::kRows - 1) / Ops::kRows, shares = blocks * ((kVectors + 1) / 2);
     const Int step = (kUnitBytes + shares - 1) / shares;
-    for (Int p = 0; p < kProducts; ++p, weights += depth * Ops::kPerUnit * kColumns) {
-      const char* next = reinterpret_cast<const char*>(weights) + depth * kUnitBytes;
-      for (Int b = 0; b < blocks; ++b) {
-        const Int first = part.num_tiles * b / blocks, end = part.num_tiles * (b + 1) / blocks;
-        const WinogradAhead ahead{next + b * (shares / blocks) * depth * step, step};
-        Rows<Ops::kRows, kVectors>(end - first, tiles + p * stride + first * kBlock, part.num_tiles * kBlock, weights,
-                                   depth, ahead, products + first * kProductStride + p * kColumns);
+    for (Int b = 0; b < blocks; ++b) {
+      const Int first = part.num_tiles * b / blocks, end = part.num_tiles * (b + 1) / blocks;
+      const WinogradAhead ahead{column.next + b * (shares / blocks) * column.depth * step, step};
+      Rows<Ops::kRows, kVectors>(end - first, tiles + first * kBlock, part.num_tiles * kBlock, column, ahead,
+                                 products + first * kProductStride);
+    }
+  }
+
+  // Some output channels of a part.
+  struct Strip {
+    Int first, end;
+  };
+
+  // Where the weights of a product begin, for a column that begins with this channel.
+  static const Tile* WeightsAt(const WinogradPart& part, Int depth, Int channel, Int product) {
+    return static_cast<const Tile*>(part.data.weights) +
+           (channel * kProducts + product * kColumns) * depth * Ops::kPerUnit;
+  }
+
+  static const Tile* WeightsAfter(const WinogradPart& part, Int depth, const Strip& strip, Int channel, Int product) {
+    if (channel + kColumns < strip.end) return WeightsAt(part, depth, channel + kColumns, product);
+    if (product + 1 < kProducts) return WeightsAt(part, depth, strip.first, product + 1);
+    return WeightsAt(part, depth, channel + kColumns, 0);
+  }
+
+  // Of a column that begins with this channel of the strip.
+  static float* ProductsOf(const WinogradPart& part, Int channel, float* products) {
+    return products + channel / kColumns * part.num_tiles * kProductStride;
+  }
+
+  static void MultiplyStrip(const Winograd& job, const WinogradPart& part, const Strip& strip, const Tile* tiles,
+                            float* products) {
+    const Int depth = (job.in_channels + Ops::kPerUnit - 1) / Ops::kPerUnit;
+    for (Int p = 0; p < kProducts; ++p, tiles += part.tile_stride) {
+      for (Int channel = strip.first; channel < strip.end; channel += kColumns) {
+        const Column column{depth, WeightsAt(part, depth, channel, p),
+                            reinterpret_cast<const char*>(WeightsAfter(part, depth, strip, channel, p))};
+        float* to = ProductsOf(part, channel - strip.first, products) + p * kColumns;
+        if (strip.end - channel <= kColumns / 2) {
+          Multiply<kColumns / 2 / kLanes>(part, tiles, column, to);
+        } else {
+          Multiply<kColumns / kLanes>(part, tiles, column, to);
+        }
       }
     }
   }
@@ -318,21 +359,18 @@ struct WinogradCode {
 
   static void Run(const Winograd& job, const WinogradPart& part, void* scratch) {
     auto* tiles = static_cast<Tile*>(scratch);
-    const Int stride = part.tile_stride;
-    auto* products = reinterpret_cast<float*>(tiles + kProducts * stride);
-    job.source.is_bf16 ? TransformIn<true>(job, part, stride, tiles) : TransformIn<false>(job, part, stride, tiles);
+    auto* products = reinterpret_cast<float*>(tiles + kProducts * part.tile_stride);
+    job.source.is_bf16 ? TransformIn<true>(job, part, part.tile_stride, tiles)
+                       : TransformIn<false>(job, part, part.tile_stride, tiles);
 
-    const Int depth = (job.in_channels + Ops::kPerUnit - 1) / Ops::kPerUnit * Ops::kPerUnit;
     const Int end = part.first_channel + part.num_channels;
-    for (Int channel = part.first_channel; channel < end; channel += kColumns) {
-      const Int count = Min(kColumns, end - channel);
-      const Tile* weights = static_cast<const Tile*>(part.data.weights) + channel * kProducts * depth;
-      if (count <= kColumns / 2) {
-        Multiply<kColumns / 2 / kLanes>(part, job.in_channels, stride, tiles, weights, products);
-      } else {
-        Multiply<kColumns / kLanes>(part, job.in_channels, stride, tiles, weights, products);
+    for (Int first = part.first_channel; first < end; first += part.strip) {
+      const Strip strip{first, Min(first + part.strip, end)};
+      MultiplyStrip(job, part, strip, tiles, products);
+      for (Int channel = first; channel < strip.end; channel += kColumns) {
+        TransformOut(job, part, channel, Min(kColumns, strip.end - channel),
+                     ProductsOf(part, channel - first, products));
       }
-      TransformOut(job, part, channel, count, products);
     }
   }
 };

@@ -283,6 +283,43 @@ TEST(Winograd, ErrorsAreThoseOfTheAlgorithm) {
 
 TEST(Winograd, BitsDoNotDependOnThreads) { ExpectBitsNotToDependOnThreads(Variants(), DrawProblem, Compute); }
 
+// All tiles and output channels, so many of these at a time.
+void ComputeInStrips(const Variant& variant, const Problem& p, std::int64_t strip) {
+  const Winograd& job = p.job;
+  const auto count = [](std::int64_t size, std::int64_t by) { return (size + by - 1) / by; };
+  const Guarded<float> weights(p.weights), bias(p.bias);
+  const Guarded<char> packed(PackedWinogradBytes(job));
+  PackWinogradWeightsWith(*variant.table, job, weights.data(), packed.data());
+  WinogradPart part;
+  part.data = {p.source->data(), packed.data(), p.has_bias ? bias.data() : nullptr, p.has_sum ? p.sum->data() : nullptr,
+               p.destination->data()};
+  part.num_tiles = job.batch * count(job.out_height, WinogradTileHeight(job.kind)) *
+                   count(job.out_width, WinogradTileWidth(job.kind));
+  part.num_channels = job.out_channels;
+  part.tile_stride = count(job.in_channels, kWinogradBlock) * kWinogradBlock * count(part.num_tiles, 2) * 2;
+  part.strip = strip;
+  const std::int64_t products = WinogradProducts(job.kind), element = WinogradMultipliesBF16(job.kind) ? 2 : 4;
+  const std::int64_t sums = strip / kWinogradColumns * part.num_tiles * WinogradProductStride(products);
+  const Guarded<char> scratch(static_cast<std::size_t>(products * part.tile_stride * element + 4 * sums));
+  variant.table->run[static_cast<int>(job.kind)](job, part, scratch.data());
+}
+
+TEST(Winograd, BitsDoNotDependOnStrips) {
+  for (const Variant& variant : Variants()) {
+    Draw draw(12);
+    for (int i = 0; i < 30; ++i) {
+      const Problem p = DrawProblem(draw, variant);
+      if (p.job.groups != 1) continue;
+      Compute(variant, p, 1);
+      const std::vector<char> expected = p.destination->bytes();
+      for (const std::int64_t strip : {32, 64, 96}) {
+        ComputeInStrips(variant, p, strip);
+        EXPECT_EQ(p.destination->bytes(), expected) << NameOf(variant) << ", case " << i << ", strip " << strip;
+      }
+    }
+  }
+}
+
 TEST(Winograd, AddsToItsDestination) { ExpectToAddToDestination(Variants(), DrawProblem, ComputeInto, Results); }
 
 TEST(Winograd, ANaNStaysOne) {
