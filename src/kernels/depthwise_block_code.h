@@ -239,7 +239,10 @@ struct DepthwiseProjectionCode : DepthwiseUnits {
 
   static void Project(const Pointwise& job, const DepthwiseBlockData& data, const Tile* tiles, Int first_row,
                       Int num_rows) {
-    const Int element = job.destination.is_bf16 ? 2 : 4, sum_element = job.sum.is_bf16 ? 2 : 4;
+    PointwiseData results;
+    results.bias = data.project_bias;
+    results.sum = data.sum;
+    results.destination = data.destination;
     const Int units = (job.in_channels + kPerUnit - 1) / kPerUnit;
     const Int groups = (num_rows + kMaxRows - 1) / kMaxRows;
     const Int step = (Products::kUnitBytes + groups - 1) / groups;
@@ -250,18 +253,7 @@ struct DepthwiseProjectionCode : DepthwiseUnits {
         const Int first = num_rows * g / groups, count = num_rows * (g + 1) / groups - first;
         const Int row = first_row + first, end = Products::Min(channel + kColumns, job.out_channels);
         for (Int c = channel; c < end; c += 2 * kLanes) {
-          typename Products::Place place;
-          place.bias = data.project_bias == nullptr ? nullptr : data.project_bias + c;
-          place.sum_bytes = job.sum.pixel * sum_element;
-          place.destination_bytes = job.destination.pixel * element;
-          const char* sum = static_cast<const char*>(data.sum);
-          place.sum = sum == nullptr ? nullptr : sum + row * place.sum_bytes + c * sum_element;
-          place.destination = static_cast<char*>(data.destination) + row * place.destination_bytes + c * element;
-          place.columns = Products::Min(2 * kLanes, end - c);
-          place.functions = nullptr;
-          place.num_functions = 0;
-          place.low = job.low;
-          place.high = job.high;
+          const typename Products::Place place = Products::Results::PlaceOf(job, results, row, c, end - c);
           const typename Products::Factors factors{tiles + first * kBlock,
                                                    PointwiseBlockStride(num_rows),
                                                    weights + (c - channel) * kPerUnit,
@@ -270,9 +262,9 @@ struct DepthwiseProjectionCode : DepthwiseUnits {
                                                    nullptr};
           const Ahead next{ahead, step, nullptr, 0, 0};
           if (place.columns <= kLanes) {
-            MultiplyAndFinish<1>(job, place, count, factors, next);
+            MultiplyAndFinish<1>(place, count, factors, next);
           } else {
-            MultiplyAndFinish<2>(job, place, count, factors, next);
+            MultiplyAndFinish<2>(place, count, factors, next);
           }
         }
       }
@@ -280,13 +272,13 @@ struct DepthwiseProjectionCode : DepthwiseUnits {
   }
 
   template <int kVectors>
-  static void MultiplyAndFinish(const Pointwise& job, const typename Products::Place& place, Int count,
-                                typename Products::Factors factors, const Ahead& ahead) {
+  static void MultiplyAndFinish(const typename Products::Place& place, Int count, typename Products::Factors factors,
+                                const Ahead& ahead) {
     alignas(64) float products[kMaxRows * kVectors * kLanes];
     factors.sums = products;
     Products::Results::PrefetchResults(place, count);
     Products::template ProductOf<kMaxRows, kVectors>(count, factors, ahead);
-    Products::Results::template Finish<kVectors>(job, place, count, products);
+    Products::Results::template Finish<kVectors>(place, count, products);
   }
 };
 

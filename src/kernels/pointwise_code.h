@@ -116,11 +116,32 @@ struct PointwiseFinish {
     const char* sum;    // or null
     char* destination;
     Int sum_bytes, destination_bytes;  // from one row to the next
+    bool is_bf16, sum_is_bf16;         // the destination, and the sum; else float32
     Int columns;
     const MapStep* functions;
     std::size_t num_functions;
     float low, high;  // bounds
   };
+
+  // Of `columns` results of a row and of those behind it, as many as two vectors have.
+  static Place PlaceOf(const Pointwise& job, const PointwiseData& data, Int row, Int channel, Int columns) {
+    const Int element = job.destination.is_bf16 ? 2 : 4, sum_element = job.sum.is_bf16 ? 2 : 4;
+    Place place;
+    place.bias = data.bias == nullptr ? nullptr : data.bias + channel;
+    place.sum_bytes = job.sum.pixel * sum_element;
+    place.destination_bytes = job.destination.pixel * element;
+    place.is_bf16 = job.destination.is_bf16;
+    place.sum_is_bf16 = job.sum.is_bf16;
+    const char* sum = static_cast<const char*>(data.sum);
+    place.sum = sum == nullptr ? nullptr : sum + row * place.sum_bytes + channel * sum_element;
+    place.destination = static_cast<char*>(data.destination) + row * place.destination_bytes + channel * element;
+    place.columns = columns < 2 * kLanes ? columns : 2 * kLanes;
+    place.functions = data.functions;
+    place.num_functions = data.num_functions;
+    place.low = job.low;
+    place.high = job.high;
+    return place;
+  }
 
   static void PrefetchResults(const Place& place, Int rows) {
     for (Int r = 0; r < rows; ++r) {
@@ -155,35 +176,36 @@ struct PointwiseFinish {
   }
 
   template <int kVectors>
-  static void Finish(bool is_bf16, bool sum_is_bf16, const Place& place, Int rows, const float* products) {
-    if (is_bf16) {
-      sum_is_bf16 ? Finish<true, true, kVectors>(place, rows, products)
-                  : Finish<true, false, kVectors>(place, rows, products);
+  static void FinishSums(const Place& place, Int rows, const float* products) {
+    if (place.is_bf16) {
+      place.sum_is_bf16 ? Finish<true, true, kVectors>(place, rows, products)
+                        : Finish<true, false, kVectors>(place, rows, products);
     } else {
-      sum_is_bf16 ? Finish<false, true, kVectors>(place, rows, products)
-                  : Finish<false, false, kVectors>(place, rows, products);
+      place.sum_is_bf16 ? Finish<false, true, kVectors>(place, rows, products)
+                        : Finish<false, false, kVectors>(place, rows, products);
     }
   }
 
   template <int kVectors>
-  static void Finish(const Pointwise& job, const Place& place, Int rows, float* products) {
-    if (place.num_functions != 0) return Apply<kVectors>(job, place, rows, products);
-    Finish<kVectors>(job.destination.is_bf16, job.sum.is_bf16, place, rows, products);
+  static void Finish(const Place& place, Int rows, float* products) {
+    if (place.num_functions != 0) return Apply<kVectors>(place, rows, products);
+    FinishSums<kVectors>(place, rows, products);
   }
 
   // Functions are applied to what is complete, in float32.
   template <int kVectors>
-  [[gnu::noinline]] static void Apply(const Pointwise& job, Place place, Int rows, float* products) {
+  [[gnu::noinline]] static void Apply(Place place, Int rows, float* products) {
     Place complete = place;
     complete.destination = reinterpret_cast<char*>(products);
     complete.destination_bytes = kVectors * kLanes * static_cast<Int>(sizeof(float));
+    complete.is_bf16 = false;
     complete.low = -__builtin_inff();
     complete.high = __builtin_inff();
-    Finish<kVectors>(false, job.sum.is_bf16, complete, rows, products);
+    FinishSums<kVectors>(complete, rows, products);
     ApplyMapSteps(place.functions, place.num_functions, rows * kVectors * kLanes, products);
     place.bias = nullptr;
     place.sum = nullptr;
-    Finish<kVectors>(job.destination.is_bf16, job.sum.is_bf16, place, rows, products);
+    FinishSums<kVectors>(place, rows, products);
   }
 };
 
@@ -298,8 +320,8 @@ struct PointwiseCode {
 
   // `sums`: those of the piece, where the depth has several stretches.
   template <int kVectors>
-  static void Compute(const Pointwise& job, const Place& place, const Stretch& depth, const Group& group,
-                      const Tile* tiles, Int block_stride, const Tile* weights, float* sums, const Ahead& ahead) {
+  static void Compute(const Place& place, const Stretch& depth, const Group& group, const Tile* tiles, Int block_stride,
+                      const Tile* weights, float* sums, const Ahead& ahead) {
     alignas(64) float products[kMaxRows * kVectors * kLanes];
     float* partial = sums + group.first * kVectors * kLanes;
     if (depth.ends) Results::PrefetchResults(place, group.count);
@@ -307,33 +329,21 @@ struct PointwiseCode {
         tiles + group.first * kBlock,   block_stride, weights, Units(depth), depth.begins ? nullptr : partial,
         depth.ends ? products : partial};
     ProductOf<kMaxRows, kVectors>(group.count, factors, ahead);
-    if (depth.ends) Results::template Finish<kVectors>(job, place, group.count, products);
+    if (depth.ends) Results::template Finish<kVectors>(place, group.count, products);
   }
 
   // Output channels from `channel` on, as many as two vectors have, and some rows.
   static void ComputePiece(const Pointwise& job, const PointwisePart& part, const Stretch& depth, Int channel,
                            const Group& group, const Tile* tiles, const Tile* weights, float* sums,
                            const Ahead& ahead) {
-    const Int element = job.destination.is_bf16 ? 2 : 4, sum_element = job.sum.is_bf16 ? 2 : 4;
-    const Int row = part.first_row + group.first;
-    Place place;
-    place.bias = part.data.bias == nullptr ? nullptr : part.data.bias + channel;
-    place.sum_bytes = job.sum.pixel * sum_element;
-    place.destination_bytes = job.destination.pixel * element;
-    const char* sum = static_cast<const char*>(part.data.sum);
-    place.sum = sum == nullptr ? nullptr : sum + row * place.sum_bytes + channel * sum_element;
-    place.destination = static_cast<char*>(part.data.destination) + row * place.destination_bytes + channel * element;
-    place.columns = Min(2 * kLanes, part.num_channels - channel);
-    place.functions = part.data.functions;
-    place.num_functions = part.data.num_functions;
-    place.low = job.low;
-    place.high = job.high;
+    const Place place =
+        Results::PlaceOf(job, part.data, part.first_row + group.first, channel, part.num_channels - channel);
     const Int stride = PointwiseBlockStride(part.num_rows);
     sums += channel * part.num_rows;
     if (place.columns <= kLanes) {
-      Compute<1>(job, place, depth, group, tiles, stride, weights, sums, ahead);
+      Compute<1>(place, depth, group, tiles, stride, weights, sums, ahead);
     } else {
-      Compute<2>(job, place, depth, group, tiles, stride, weights, sums, ahead);
+      Compute<2>(place, depth, group, tiles, stride, weights, sums, ahead);
     }
   }
 

@@ -14,7 +14,7 @@ namespace amp {
 namespace {
 
 // Predictions of kernels whose laws are measured on the machine err alike: a smaller gain may be a loss.
-constexpr double kLeastMeasuredGain = 0.92;
+constexpr double kLeastMeasuredGain = 0.96;
 
 // By value: whether it is computed once, whatever the shapes of the inputs are.
 std::vector<bool> ConstantValues(const Program& program) {

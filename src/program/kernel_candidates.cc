@@ -49,6 +49,15 @@ std::optional<Step> ProposePointwise(const KernelSite& site) {
   return step;
 }
 
+// Only where results with channels last are what the layers behind it read.
+std::optional<Step> ProposeImage(const KernelSite& site) {
+  const bool is_apt = site.HasConstantWeights() && site.library_is_channels_last;
+  if (!is_apt || !IsForImageConvolution(site.step, site.TypesOf(site.step))) return std::nullopt;
+  Step step = site.step;
+  std::get<ConvolutionSpec>(step.spec).reads_image = true;
+  return step;
+}
+
 template <DType kDType>
 std::optional<Step> ProposeDense(const KernelSite& site) {
   const StepTypes types = site.TypesOf(site.step);
@@ -105,12 +114,13 @@ std::optional<Step> ProposeExpandingBlock(const KernelSite& site) {
 }
 
 constexpr DType kF32 = DType::kFloat32, kBF16 = DType::kBFloat16;
-constexpr std::array<KernelCandidate, 13> kCandidates = {{
+constexpr std::array<KernelCandidate, 14> kCandidates = {{
     {"winograd_f4x4_f32", kLeastGain, 0, ProposeWinograd<WinogradKind::kF4x4>},
     {"winograd_f2x2_f32", kLeastGain, 0, ProposeWinograd<WinogradKind::kF2x2>},
     {"winograd_f2x2_bf16", kLeastGain, 0, ProposeWinograd<WinogradKind::kF2x2BF16>},
     {"pointwise_float32", kLeastProductGain, 0, ProposePointwise<kF32>},
     {"pointwise_bfloat16", kLeastProductGain, 0, ProposePointwise<kBF16>},
+    {"image_convolution", kLeastGain, 0, ProposeImage},
     {"dense_float32", kLeastGain, 0, ProposeDense<kF32>},
     {"dense_bfloat16", kLeastGain, 0, ProposeDense<kBF16>},
     {"scaled_pointwise_float32", kLeastGain, 1, ProposeScaledPointwise<kF32>},

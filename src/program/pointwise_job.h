@@ -1,6 +1,7 @@
-// 1x1 convolutions and dense layers that our own matrix product computes, as it sees them.
+// Convolutions and dense layers that our own matrix products compute, as these see them.
 #pragma once
 
+#include "kernels/image_convolution.h"
 #include "kernels/pointwise.h"
 #include "program/convolution_finish.h"
 #include "program/step.h"
@@ -13,11 +14,16 @@ bool IsForPointwise(const Step& step, const StepTypes& types);
 // The same of a dense layer.
 bool IsForDense(const Step& step, const StepTypes& types);
 
+// The same of a convolution of images with few channels: no groups, no gaps.
+bool IsForImageConvolution(const Step& step, const StepTypes& types);
+
 // Sizes, without strides of memory; the dtype of products is that which the spec names, else float32.
 kernels::Pointwise PointwiseJob(const ConvolutionSpec& spec, const StepTypes& types);
+kernels::ImageConvolution ImageConvolutionJob(const ConvolutionSpec& spec, const StepTypes& types);
 kernels::Pointwise DenseJob(const InnerProductSpec& spec, const StepTypes& types);
 
 // So many multiplications and additions take as long, all that the kernel does included. `scales`: its source, before.
 double PointwiseFlops(const kernels::Pointwise& job, bool scales);
+double ImageConvolutionFlops(const kernels::ImageConvolution& job);
 
 }  // namespace amp

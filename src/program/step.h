@@ -58,6 +58,7 @@ struct ConvolutionSpec {
   LayoutHint layout_hint = LayoutHint::kAny;
   std::optional<kernels::WinogradKind> winograd = {};  // by our own kernel, of weights that are transformed before
   std::optional<DType> pointwise = {};                 // by our own matrix product, which multiplies this dtype
+  bool reads_image = false;                            // by our own kernel of images with few channels, in float32
   // Only where `pointwise`: the source is scaled, shifted and clipped to these bounds before, in float32, as a
   // ScaleShiftSpec does. Scale and shift are the last two inputs, behind the operands of post-ops.
   std::optional<std::pair<float, float>> source_bounds = {};

@@ -49,6 +49,7 @@ void AssignConvolution(LayoutBuilder* builder, Step step) {
   spec.winograd.reset();
   if (spec.pointwise && AssignPointwise(builder, step)) return;
   spec.pointwise.reset();
+  if (spec.reads_image) return AssignImageConvolution(builder, std::move(step));
   AssignPrimitive(builder, std::move(step));
 }
 
@@ -60,13 +61,15 @@ void AssignDeconvolution(LayoutBuilder* builder, Step step) {
 }
 
 std::unique_ptr<const OwnKernel> MakeConvolution(const Step& step, const LaidOutProgram& program) {
-  const bool is_pointwise = std::get<ConvolutionSpec>(step.spec).pointwise.has_value();
-  return is_pointwise ? MakePointwise(step, program) : MakeWinograd(step, program);
+  const auto& spec = std::get<ConvolutionSpec>(step.spec);
+  if (spec.reads_image) return MakeImageConvolution(step, program);
+  return spec.pointwise ? MakePointwise(step, program) : MakeWinograd(step, program);
 }
 
 bool CanWriteConvolution(const Step& step, const LaidOutProgram& program, const Desc& layout) {
-  const bool is_pointwise = std::get<ConvolutionSpec>(step.spec).pointwise.has_value();
-  return is_pointwise ? CanWritePointwise(step, program, layout) : CanWriteWinograd(step, program, layout);
+  const auto& spec = std::get<ConvolutionSpec>(step.spec);
+  const bool is_product = spec.pointwise || spec.reads_image;
+  return is_product ? CanWritePointwise(step, program, layout) : CanWriteWinograd(step, program, layout);
 }
 
 // oneDNN makes code for every phase of the stride and block of the row: 0.4 s at 128 x 128, minutes at 512 x 512.

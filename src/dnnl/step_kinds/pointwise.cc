@@ -19,12 +19,12 @@ using kernels::PointwiseSource;
 
 // ---- weights ----
 
-// Weights (O, I, ...).
+// Weights (O, ...).
 Pointwise JobOfWeights(const PointwiseWeightsSpec& spec, const Shape& weights) {
   Pointwise job;
   job.multiplies_bf16 = spec.dtype == DType::kBFloat16;
   job.out_channels = weights[0];
-  job.in_channels = weights[1];
+  job.in_channels = weights[0] == 0 ? 0 : weights.size() / weights[0];
   return job;
 }
 
@@ -44,13 +44,15 @@ struct Places {
   std::optional<std::size_t> sum, scale;  // the shift is behind the scale
 };
 
-class PointwiseKernel : public OwnKernel {
+// `kScratchBytes(job)` and `kRun(job, data, scratch)`.
+template <class Job, auto kScratchBytes, auto kRun>
+class ProductKernel : public OwnKernel {
  public:
-  PointwiseKernel(std::string name, const Pointwise& job, const Places& places, std::vector<kernels::MapStep> functions)
+  ProductKernel(std::string name, const Job& job, const Places& places, std::vector<kernels::MapStep> functions)
       : name_(std::move(name)), job_(job), places_(places), functions_(std::move(functions)) {}
 
   std::string Name() const override { return name_; }
-  std::size_t ScratchBytes() const override { return kernels::PointwiseScratchBytes(job_); }
+  std::size_t ScratchBytes() const override { return kScratchBytes(job_); }
 
   void Run(const KernelOperands& operands) const override {
     kernels::PointwiseData data;
@@ -65,15 +67,19 @@ class PointwiseKernel : public OwnKernel {
     data.functions = functions_.data();
     data.num_functions = functions_.size();
     data.destination = operands.output();
-    kernels::RunPointwise(job_, data, operands.scratch());
+    kRun(job_, data, operands.scratch());
   }
 
  private:
   std::string name_;
-  Pointwise job_;
+  Job job_;
   Places places_;
   std::vector<kernels::MapStep> functions_;
 };
+
+using PointwiseKernel = ProductKernel<Pointwise, kernels::PointwiseScratchBytes, kernels::RunPointwise>;
+using ImageConvolutionKernel =
+    ProductKernel<kernels::ImageConvolution, kernels::ImageConvolutionScratchBytes, kernels::RunImageConvolution>;
 
 // Whether source and result of the library's primitive would have channels last.
 bool LibraryIsChannelsLast(const Step& step, const StepTypes& types) {
@@ -120,55 +126,88 @@ StepTypes TypesOf(const LayoutBuilder& builder, const Step& step) {
   return types;
 }
 
-bool AssignPointwise(LayoutBuilder* builder, const Step& given) {
-  const auto& spec = std::get<ConvolutionSpec>(given.spec);
-  const StepTypes types = TypesOf(*builder, given);
-  if (!spec.source_bounds && !LibraryIsChannelsLast(given, types)) return false;
-  const auto finish = ProductFinishOf(given, types);
-  Step step = given;
-  if (!PositionsOf(builder->LayoutOf(step.inputs[0]))) InChannelsLast(builder, step, &step.inputs[0]);
-  step.inputs[1] = PackedPointwise(builder, step.inputs[1], *spec.pointwise, step.node);
+namespace {
+
+// All but the source of a convolution that multiplies this dtype. Its result has channels last.
+void AssignProduct(LayoutBuilder* builder, DType dtype, Step step) {
+  const bool scales = std::get<ConvolutionSpec>(step.spec).source_bounds.has_value();
+  const auto finish = ProductFinishOf(step, TypesOf(*builder, step));
+  step.inputs[1] = PackedPointwise(builder, step.inputs[1], dtype, step.node);
   if (HasBias(step)) step.inputs[2] = builder->InRowMajor(step.inputs[2], step.node, "");
   if (finish->sum && !ImageOf(builder->LayoutOf(step.inputs[*finish->sum]))) {
     InChannelsLast(builder, step, &step.inputs[*finish->sum]);
   }
-  for (std::size_t i = step.inputs.size() - (spec.source_bounds ? 2 : 0); i < step.inputs.size(); ++i) {
+  for (std::size_t i = step.inputs.size() - (scales ? 2 : 0); i < step.inputs.size(); ++i) {
     step.inputs[i] = builder->InRowMajor(step.inputs[i], step.node, "");
   }
   builder->SetLayout(step.outputs[0], ChannelsLast(builder->TypeOf(step.outputs[0])));
   builder->Append(std::move(step));
+}
+
+// The product's half of what a step does behind it; gives the functions.
+std::vector<kernels::MapStep> FinishProduct(const Step& step, const LaidOutProgram& program, Pointwise* job) {
+  auto finish = ProductFinishOf(step, program.TypesOf(step));
+  const auto result = ImageOf(program.layouts[step.outputs[0]]);
+  const auto sum = finish && finish->sum ? ImageOf(program.layouts[step.inputs[*finish->sum]]) : result;
+  if (!finish || !result || !sum) {
+    throw InternalError("a matrix product of a convolution in layouts that it does not know");
+  }
+  job->destination = *result;
+  job->sum = *sum;
+  job->low = finish->low;
+  job->high = finish->high;
+  job->num_threads = kernels::NumThreads();
+  return std::move(finish->functions);
+}
+
+Places PlacesOf(const Step& step, const LaidOutProgram& program) {
+  return {HasBias(step), ProductFinishOf(step, program.TypesOf(step))->sum, std::nullopt};
+}
+
+}  // namespace
+
+bool AssignPointwise(LayoutBuilder* builder, const Step& given) {
+  const auto& spec = std::get<ConvolutionSpec>(given.spec);
+  if (!spec.source_bounds && !LibraryIsChannelsLast(given, TypesOf(*builder, given))) return false;
+  Step step = given;
+  if (!PositionsOf(builder->LayoutOf(step.inputs[0]))) InChannelsLast(builder, step, &step.inputs[0]);
+  AssignProduct(builder, *spec.pointwise, std::move(step));
   return true;
 }
 
 std::unique_ptr<const OwnKernel> MakePointwise(const Step& step, const LaidOutProgram& program) {
   const auto& spec = std::get<ConvolutionSpec>(step.spec);
-  const StepTypes types = program.TypesOf(step);
-  Pointwise job = PointwiseJob(spec, types);
-  auto finish = ProductFinishOf(step, types);
+  Pointwise job = PointwiseJob(spec, program.TypesOf(step));
+  std::vector<kernels::MapStep> functions = FinishProduct(step, program, &job);
   const auto source = PositionsOf(program.layouts[step.inputs[0]]);
-  const auto result = ImageOf(program.layouts[step.outputs[0]]);
-  const auto sum = finish && finish->sum ? ImageOf(program.layouts[step.inputs[*finish->sum]]) : result;
-  if (!finish || !source || !result || !sum) {
-    throw InternalError("a matrix product of a convolution in layouts that it does not know");
-  }
+  if (!source) throw InternalError("a matrix product of a convolution whose source it does not know");
   job.source = *source;
   job.source.row *= spec.strides[0];
   job.source.pixel *= spec.strides[1];
-  job.destination = *result;
-  job.sum = *sum;
-  job.low = finish->low;
-  job.high = finish->high;
-  job.num_threads = kernels::NumThreads();
-  Places places{HasBias(step), finish->sum, std::nullopt};
+  Places places = PlacesOf(step, program);
   if (spec.source_bounds) {
     std::tie(job.source_low, job.source_high) = *spec.source_bounds;
     places.scale = step.inputs.size() - 2;
   }
   return std::make_unique<PointwiseKernel>(spec.source_bounds ? "scaled_pointwise" : "pointwise", job, places,
-                                           std::move(finish->functions));
+                                           std::move(functions));
 }
 
 bool CanWritePointwise(const Step&, const LaidOutProgram&, const Desc& layout) { return ImageOf(layout).has_value(); }
+
+// ---- images ----
+
+void AssignImageConvolution(LayoutBuilder* builder, Step step) {
+  step.inputs[0] = builder->InRowMajor(step.inputs[0], step.node, "our kernel reads channels first");
+  AssignProduct(builder, DType::kFloat32, std::move(step));
+}
+
+std::unique_ptr<const OwnKernel> MakeImageConvolution(const Step& step, const LaidOutProgram& program) {
+  kernels::ImageConvolution job = ImageConvolutionJob(std::get<ConvolutionSpec>(step.spec), program.TypesOf(step));
+  std::vector<kernels::MapStep> functions = FinishProduct(step, program, &job.product);
+  return std::make_unique<ImageConvolutionKernel>("image_convolution", job, PlacesOf(step, program),
+                                                  std::move(functions));
+}
 
 // ---- dense layers ----
 

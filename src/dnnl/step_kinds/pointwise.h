@@ -1,4 +1,4 @@
-// 1x1 convolutions and dense layers that our own matrix product computes.
+// Convolutions and dense layers that our own matrix products compute.
 #pragma once
 
 #include <memory>
@@ -20,6 +20,10 @@ std::unique_ptr<const OwnKernel> MakePointwise(const Step& step, const LaidOutPr
 // Whether the kernel knows the layout of a result.
 bool CanWritePointwise(const Step& step, const LaidOutProgram& program, const Desc& layout);
 
+// The same of a convolution that reads an image, channels first.
+void AssignImageConvolution(LayoutBuilder* builder, Step step);
+std::unique_ptr<const OwnKernel> MakeImageConvolution(const Step& step, const LaidOutProgram& program);
+
 // The same of dense layers, whose operands are matrices in rows.
 void AssignDense(LayoutBuilder* builder, Step step);
 std::unique_ptr<const OwnKernel> MakeDense(const Step& step, const LaidOutProgram& program);
@@ -31,7 +35,7 @@ bool CanWriteDense(const Step& step, const LaidOutProgram& program, const Desc& 
 std::optional<kernels::PointwiseSource> PositionsOf(const Desc& desc);
 // Positions that lie equally far apart.
 std::optional<kernels::PointwiseImage> ImageOf(const Desc& desc);
-// Weights (O, I, 1, 1), packed for products of that dtype.
+// Weights (O, ...), packed for products of that dtype: one column for each of the O.
 ValueId PackedPointwise(LayoutBuilder* builder, ValueId weights, DType dtype, NodeId node);
 StepTypes TypesOf(const LayoutBuilder& builder, const Step& step);
 

@@ -115,6 +115,17 @@ Program OneDense(DType dtype) {
   return program;
 }
 
+// A convolution of an image with few channels, 5x5 with stride 2.
+Program OfImage(DType dtype, std::int64_t channels = 3) {
+  Program program;
+  const ValueId x = program.AddValue({dtype, {1, channels, 32, 32}}, "x", ValueSource::kInput);
+  const ValueId w = program.AddValue({dtype, {64, channels, 5, 5}}, "w", ValueSource::kConstant);
+  const ValueId y = program.AddValue({dtype, {1, 64, 16, 16}}, "y", ValueSource::kComputed);
+  program.steps.push_back({ConvolutionSpec{{2, 2}, {0, 0}, {2, 2}, {2, 2}}, {x, w}, {y}, 0, ""});
+  program.outputs = {y};
+  return program;
+}
+
 // The library takes `ratio` (log 2) times what arithmetic takes; a pass over memory takes a quarter of that.
 Program WithPointwise(Program program, double ratio, double bf16_flops = 2e9) {
   nlohmann::ordered_json file = testing::MachineFile();
@@ -246,8 +257,8 @@ TEST(ChooseKernels, ForcedWhereverItIsLegal) {
   for (const KernelCandidate& candidate : KernelCandidates()) {
     int count = 0;
     for (const DType dtype : {kF32, kBF16}) {
-      for (Program program :
-           {OneConvolution(dtype, 28), OneConvolution(dtype, 28, {2, 2}), ScaledPointwise(dtype), OneDense(dtype)}) {
+      for (Program program : {OneConvolution(dtype, 28), OneConvolution(dtype, 28, {2, 2}), ScaledPointwise(dtype),
+                              OneDense(dtype), OfImage(dtype)}) {
         Force(candidate.name, &program);
         count += KernelOf(program.steps.back()) == candidate.name;
       }
@@ -271,6 +282,39 @@ TEST(ChooseKernels, ForcedNowhereElse) {
   read_twice.outputs.push_back(read_twice.steps[0].outputs[0]);
   Force("scaled_pointwise_float32", &read_twice);
   EXPECT_EQ(KernelOf(read_twice.steps.back()), kLibraryKernel);
+}
+
+TEST(ChooseKernels, ImagesWithFewChannels) {
+  const auto is_taken = [](Program program, bool library_is_channels_last = true) {
+    ChooseKernels(ForcedKernel("image_convolution"), {nullptr, true, library_is_channels_last, 2}, &program);
+    return std::get<ConvolutionSpec>(program.steps[0].spec).reads_image;
+  };
+  EXPECT_TRUE(is_taken(OfImage(kF32)));
+  EXPECT_TRUE(is_taken(OfImage(kBF16, 7)));
+  EXPECT_FALSE(is_taken(OfImage(kF32, 8)));
+  EXPECT_FALSE(is_taken(OfImage(kF32), false));
+  Program with_gaps = OfImage(kF32);
+  std::get<ConvolutionSpec>(with_gaps.steps[0].spec).dilates = {1, 1};
+  EXPECT_FALSE(is_taken(with_gaps));
+  Program grouped = OfImage(kF32, 4);
+  grouped.values[1].type.shape = {2, 32, 2, 5, 5};
+  EXPECT_FALSE(is_taken(grouped));
+  Program given = OfImage(kF32);
+  given.values[1].source = ValueSource::kInput;
+  EXPECT_FALSE(is_taken(given));
+}
+
+// Its law counts what it multiplies in float32, whatever the image is.
+TEST(ChooseKernels, ImagesWhereTheLibraryIsSlow) {
+  for (const double ratio : {-1, 2}) {
+    nlohmann::ordered_json file = testing::MachineFile();
+    file["bytes_per_second"] = {{1 << 30, 1e15}};
+    file["steps"]["convolution_first float32"] = {{0, 0, 0, 0, 0, 0, 0, ratio}};
+    const auto machine = MachineTable::Parse(file.dump(), "test");
+    Program program = OfImage(kF32);
+    ChooseKernels(PredictedKernels(), {machine.get(), true, true}, &program);
+    EXPECT_EQ(std::get<ConvolutionSpec>(program.steps[0].spec).reads_image, ratio > 0);
+  }
 }
 
 TEST(ChooseKernels, ABlockTakesTheOperandsOfAll) {

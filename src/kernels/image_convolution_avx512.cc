@@ -1,0 +1,28 @@
+#include "kernels/image_convolution.h"
+
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__)
+
+#include "kernels/image_convolution_code.h"
+#include "kernels/product_vectors_avx512.h"
+
+// See cast_table.h for what may not appear in this file.
+namespace amp::kernels {
+namespace {
+
+constexpr ImageConvolutionTable kTable = {Isa::kAvx512, ImageConvolutionCode<ProductVectors>::Run};
+
+}  // namespace
+
+const ImageConvolutionTable* ImageConvolutionTableAvx512() { return &kTable; }
+
+}  // namespace amp::kernels
+
+#else
+
+namespace amp::kernels {
+
+const ImageConvolutionTable* ImageConvolutionTableAvx512() { return nullptr; }
+
+}  // namespace amp::kernels
+
+#endif

@@ -1,0 +1,86 @@
+// Convolutions of images with few channels, of a plan, that our own kernel computes.
+#include <gtest/gtest.h>
+
+#include "dnnl/convolution_models.h"
+
+namespace amp::onednn {
+namespace {
+
+using namespace testing;
+
+// Of a plan for a machine on which the library is slow with such images.
+class ImagePlans : public OwnKernelPlans {
+ protected:
+  ImagePlans()
+      : OwnKernelPlans([](nlohmann::ordered_json& file) {
+          for (const char* dtype : {"float32", "bfloat16"}) {
+            file["steps"][std::string("convolution_first ") + dtype] = {{0, 0, 0, 0, 0, 0, 0, 5}};
+          }
+        }) {}
+
+  void ExpectSame(const TestModel& m, int count) {
+    const auto own = ExpectSameWithout("own:image_convolution", m);
+    EXPECT_EQ(Count(own->summary(), "own:image_convolution"), LibraryIsChannelsLast() ? count : 0)
+        << own->summary().Print();
+  }
+};
+
+// `attrs` of the convolution of an image of that shape to 40 channels; a relu and another convolution are behind it.
+TestModel Network(const Shape& image, std::map<std::string, std::string> attrs) {
+  TestModel m;
+  m.types["x"] = F32(image);
+  const Symbol first = Relu("relu", Convolve(&m, "first", Var("x"), image[1], 40, std::move(attrs)));
+  m.symbol = Convolve(&m, "second", first, 40, 24, {{"kernel", "(1, 1)"}});
+  return m;
+}
+
+TEST_F(ImagePlans, FirstLayersAreTheSame) {
+  ExpectSame(Network({2, 3, 33, 41}, {{"kernel", "(3, 3)"}, {"pad", "(1, 1)"}}), 1);
+  ExpectSame(Network({1, 3, 64, 64}, {{"kernel", "(7, 7)"}, {"stride", "(2, 2)"}, {"pad", "(3, 3)"}}), 1);
+  ExpectSame(Network({3, 1, 28, 28}, {{"kernel", "(5, 5)"}}), 1);
+  ExpectSame(Network({1, 4, 19, 70}, {{"kernel", "(1, 7)"}, {"stride", "(1, 2)"}, {"pad", "(0, 3)"}}), 1);
+}
+
+TEST_F(ImagePlans, OtherConvolutionsAreTheLibrarys) {
+  ExpectSame(Network({1, 8, 20, 20}, {{"kernel", "(5, 5)"}}), 0);
+  ExpectSame(Network({1, 3, 20, 20}, {{"kernel", "(3, 3)"}, {"dilate", "(2, 2)"}}), 0);
+  ExpectSame(Network({1, 4, 20, 20}, {{"kernel", "(5, 5)"}, {"num_group", "2"}}), 0);
+}
+
+// The function behind it is part of the kernel.
+TEST_F(ImagePlans, FunctionsAreTheSame) {
+  TestModel m;
+  m.types["x"] = F32({1, 3, 40, 40});
+  const Symbol first = Convolve(&m, "first", Var("x"), 3, 32, {{"kernel", "(5, 5)"}, {"stride", "(2, 2)"}});
+  m.symbol =
+      Convolve(&m, "second", Op("Activation", "tanh", {first}, {{"act_type", "tanh"}}), 32, 8, {{"kernel", "(1, 1)"}});
+  ExpectSame(m, 1);
+}
+
+TEST_F(ImagePlans, LowPrecisionIsTheSame) {
+  BindOptions options = Options();
+  options.reduce_precision = ReduceOptions{DType::kBFloat16, false};
+  const TestModel m = Network({2, 3, 48, 48}, {{"kernel", "(5, 5)"}, {"stride", "(2, 2)"}});
+  EXPECT_LT(Distance(RunOnce(m)[0], RunOnce(*Bind(m, options))[0]), 3e-2);
+}
+
+// Plans for other shapes share what was packed.
+TEST_F(ImagePlans, OtherShapesFindTheirWeights) {
+  const TestModel m = Network({1, 3, 48, 48}, {{"kernel", "(7, 7)"}, {"pad", "(3, 3)"}});
+  const auto first = Bind(m, Options());
+  for (const Shape& shape : {Shape{1, 3, 60, 31}, Shape{5, 3, 9, 8}}) {
+    TestModel other = m;
+    other.types["x"] = F32(shape);
+    EXPECT_LT(Distance(RunOnce(other)[0], RunOnce(*first->Reshape({{"x", shape}}))[0]), kFloatTolerance);
+  }
+}
+
+TEST_F(ImagePlans, ModeExactHasNone) {
+  BindOptions options = Options();
+  options.mode = NumericMode::kExact;
+  const auto exact = Bind(Network({1, 3, 33, 41}, {{"kernel", "(5, 5)"}}), options);
+  EXPECT_EQ(Count(exact->summary(), "own:image_convolution"), 0);
+}
+
+}  // namespace
+}  // namespace amp::onednn

@@ -1,0 +1,241 @@
+#include "kernels/image_convolution.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "products.h"
+
+namespace amp::kernels {
+namespace {
+
+using namespace testing;
+
+// The code for one instruction set.
+struct Variant {
+  const ImageConvolutionTable* table;
+};
+
+std::string NameOf(const Variant& v) { return IsaName(v.table->isa); }
+
+// All code that this CPU runs.
+std::vector<Variant> Variants() {
+  std::vector<Variant> variants;
+  const auto none = []() -> const ImageConvolutionTable* { return nullptr; };
+  for (const auto* table : TablesThatRun<ImageConvolutionTable>(ImageConvolutionTableGeneric, ImageConvolutionTableAvx2,
+                                                                ImageConvolutionTableAvx512, none)) {
+    variants.push_back({table});
+  }
+  return variants;
+}
+
+struct Problem {
+  Pointwise job;
+  ImageConvolution window;  // without its product, which is the job
+  std::unique_ptr<Elements> source, sum, destination;
+  bool has_sum = false, has_bias = false, has_functions = false;
+  std::vector<float> weights, bias;
+
+  ImageConvolution convolution(int threads) const {
+    ImageConvolution c = window;
+    c.product = job;
+    c.product.num_threads = threads;
+    return c;
+  }
+};
+
+std::int64_t CountOf(const Pointwise& job, std::int64_t pixel) { return (job.rows() - 1) * pixel + job.out_channels; }
+
+void DrawOperands(Draw& draw, Problem* p) {
+  Pointwise& job = p->job;
+  const ImageConvolution& c = p->window;
+  job.in_channels = c.channels * c.kernel_height * c.kernel_width;
+  p->source = std::make_unique<Elements>(job.source.is_bf16, job.batch * c.channels * c.height * c.width);
+  for (std::int64_t i = 0; i < p->source->size(); ++i) p->source->Set(i, draw.Real());
+  p->destination = std::make_unique<Elements>(job.destination.is_bf16, CountOf(job, job.destination.pixel));
+  p->sum = std::make_unique<Elements>(job.sum.is_bf16, CountOf(job, job.sum.pixel));
+  for (std::int64_t i = 0; i < p->sum->size(); ++i) p->sum->Set(i, draw.Real());
+  p->weights = draw.Reals(job.in_channels * job.out_channels, 1 / std::sqrt(static_cast<float>(job.in_channels)));
+  p->bias = draw.Reals(job.out_channels, 0.25f);
+}
+
+// Windows may lie in the padding, on all sides.
+Problem DrawProblem(Draw& draw, const Variant&) {
+  Problem p;
+  ImageConvolution& c = p.window;
+  c.channels = draw.Int(1, 7);
+  c.kernel_height = draw.Int(1, 7);
+  c.kernel_width = draw.Int(1, 7);
+  c.stride_y = draw.Int(1, 3);
+  c.stride_x = draw.Int(1, 3);
+  c.pad_top = draw.Int(0, 9);
+  c.pad_left = draw.Int(0, 9);
+  c.height = draw.Int(1, 20);
+  c.width = draw.Int(1, 45);
+  p.job.batch = draw.Int(1, 3);
+  p.job.height = draw.Int(1, 20);
+  p.job.width = draw.Int(1, 45);
+  p.job.out_channels = draw.Int(1, 70);
+  p.job.source.is_bf16 = draw.Chance(0.3);
+  p.job.destination = {draw.Chance(0.5), p.job.out_channels + (draw.Chance(0.5) ? 0 : draw.Int(1, 40))};
+  p.job.sum = {draw.Chance(0.5), p.job.out_channels + (draw.Chance(0.5) ? 0 : draw.Int(1, 40))};
+  p.job.low = draw.Chance(0.5) ? 0 : -kInfinity;
+  p.job.high = draw.Chance(0.3) ? 1 : kInfinity;
+  p.has_sum = draw.Chance(0.3);
+  p.has_bias = draw.Chance(0.7);
+  p.has_functions = draw.Chance(0.3);
+  DrawOperands(draw, &p);
+  return p;
+}
+
+void ComputeInto(const Elements& destination, const Variant& variant, const Problem& p, int threads) {
+  const ImageConvolution job = p.convolution(threads);
+  const Guarded<float> weights(p.weights), bias(p.bias);
+  const Guarded<char> packed(PackedPointwiseBytes(job.product));
+  PackPointwiseWeights(job.product, weights.data(), packed.data());
+  const std::vector<MapStep> functions{{MapOp::kTanh}};
+  PointwiseData data;
+  data.source = p.source->data();
+  data.weights = packed.data();
+  if (p.has_bias) data.bias = bias.data();
+  if (p.has_sum) data.sum = p.sum->data();
+  data.functions = functions.data();
+  data.num_functions = p.has_functions ? 1 : 0;
+  data.destination = destination.data();
+  const Guarded<char> scratch(ImageConvolutionScratchBytes(job));
+  RunImageConvolutionWith(*variant.table, job, data, scratch.data());
+}
+
+void Compute(const Variant& variant, const Problem& p, int threads) {
+  ComputeInto(*p.destination, variant, p, threads);
+}
+
+double SourceAt(const Problem& p, std::int64_t n, std::int64_t channel, std::int64_t y, std::int64_t x) {
+  const ImageConvolution& c = p.window;
+  if (y < 0 || x < 0 || y >= c.height || x >= c.width) return 0;
+  return p.source->Get(((n * c.channels + channel) * c.height + y) * c.width + x);
+}
+
+double Expected(const Problem& p, std::int64_t row, std::int64_t out) {
+  const ImageConvolution& c = p.window;
+  const std::int64_t ox = row % p.job.width, oy = row / p.job.width % p.job.height,
+                     n = row / p.job.width / p.job.height;
+  double sum = p.has_bias ? p.bias[static_cast<std::size_t>(out)] : 0;
+  auto w = static_cast<std::size_t>(out * p.job.in_channels);
+  for (std::int64_t channel = 0; channel < c.channels; ++channel) {
+    for (std::int64_t y = 0; y < c.kernel_height; ++y) {
+      for (std::int64_t x = 0; x < c.kernel_width; ++x) {
+        const std::int64_t top = oy * c.stride_y - c.pad_top, left = ox * c.stride_x - c.pad_left;
+        sum += p.weights[w++] * SourceAt(p, n, channel, top + y, left + x);
+      }
+    }
+  }
+  if (p.has_sum) sum += p.sum->Get(row * p.job.sum.pixel + out);
+  if (p.has_functions) sum = std::tanh(sum);
+  return std::clamp<double>(sum, p.job.low, p.job.high);
+}
+
+// Of all results the largest, beside values of about 1.
+double Error(const Problem& p) {
+  double worst = 0;
+  for (std::int64_t row = 0; row < p.job.rows(); ++row) {
+    for (std::int64_t out = 0; out < p.job.out_channels; ++out) {
+      const double expected = Expected(p, row, out), actual = p.destination->Get(row * p.job.destination.pixel + out);
+      worst = std::max(worst, std::abs(actual - expected) / (1 + std::abs(expected)));
+    }
+  }
+  return worst;
+}
+
+double Bound(const Problem& p) { return 2e-5 + (p.job.destination.is_bf16 ? 4e-3 : 0); }
+
+// What lies beside a slice is as it was.
+void ExpectOnlyResultsWritten(const Problem& p) {
+  for (std::int64_t row = 0; row + 1 < p.job.rows(); ++row) {
+    for (std::int64_t c = p.job.out_channels; c < p.job.destination.pixel; ++c) {
+      ASSERT_EQ(p.destination->Get(row * p.job.destination.pixel + c), Elements::kUntouched);
+    }
+  }
+}
+
+std::string Describe(const Problem& p) {
+  const ImageConvolution& c = p.window;
+  return PrintSizes({p.job.batch, c.channels, c.height, c.width, p.job.out_channels, p.job.height, p.job.width,
+                     c.kernel_height, c.kernel_width, c.stride_y, c.stride_x, c.pad_top, c.pad_left});
+}
+
+TEST(ImageConvolution, IsTheConvolution) {
+  for (const Variant& variant : Variants()) {
+    Draw draw(7);
+    for (int i = 0; i < 60; ++i) {
+      const Problem p = DrawProblem(draw, variant);
+      SCOPED_TRACE(NameOf(variant) + ", case " + std::to_string(i) + ": " + Describe(p));
+      Compute(variant, p, 1);
+      EXPECT_LE(Error(p), Bound(p));
+      ExpectOnlyResultsWritten(p);
+    }
+  }
+}
+
+// The sizes of ResNet's first layer, but for its height.
+TEST(ImageConvolution, ALargeImageIsTheConvolution) {
+  for (const Variant& variant : Variants()) {
+    Draw draw(8);
+    Problem p;
+    p.window = {{}, 3, 41, 224, 7, 7, 2, 2, 3, 3};
+    p.job.height = 20;
+    p.job.width = 112;
+    p.job.out_channels = p.job.destination.pixel = 64;
+    p.job.low = 0;
+    p.job.high = kInfinity;
+    p.has_bias = true;
+    DrawOperands(draw, &p);
+    Compute(variant, p, 2);
+    EXPECT_LE(Error(p), Bound(p)) << NameOf(variant);
+  }
+}
+
+TEST(ImageConvolution, NothingIsComputedOfNothing) {
+  Draw draw(3);
+  for (const Variant& variant : Variants()) {
+    Problem p = DrawProblem(draw, variant);
+    p.job.batch = 0;
+    EXPECT_EQ(ImageConvolutionScratchBytes(p.convolution(1)), 0u);
+    Compute(variant, p, 2);
+    EXPECT_EQ(p.destination->Get(0), Elements::kUntouched);
+  }
+}
+
+TEST(ImageConvolution, BitsDoNotDependOnThreads) { ExpectBitsNotToDependOnThreads(Variants(), DrawProblem, Compute); }
+
+std::vector<float> SumsIn(const Problem& p, const Elements& elements) {
+  std::vector<float> values;
+  for (std::int64_t row = 0; row < p.job.rows(); ++row) {
+    for (std::int64_t c = 0; c < p.job.out_channels; ++c) values.push_back(elements.Get(row * p.job.sum.pixel + c));
+  }
+  return values;
+}
+
+TEST(ImageConvolution, AddsToItsDestination) { ExpectToAddToDestination(Variants(), DrawProblem, ComputeInto, SumsIn); }
+
+TEST(ImageConvolution, ANaNStaysOne) {
+  for (const Variant& variant : Variants()) {
+    Draw draw(11);
+    Problem p = DrawProblem(draw, variant);
+    p.window.pad_top = p.window.pad_left = 0;
+    p.has_functions = false;
+    p.job.low = 0;
+    p.job.high = 6;
+    p.source->Set(0, std::numeric_limits<float>::quiet_NaN());
+    Compute(variant, p, 1);
+    EXPECT_TRUE(std::isnan(p.destination->Get(0))) << NameOf(variant);
+  }
+}
+
+}  // namespace
+}  // namespace amp::kernels
