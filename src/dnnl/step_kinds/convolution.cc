@@ -141,6 +141,25 @@ std::optional<PreparedPrimitive> PrepareWeightGradient(const PrimitiveBuilder& b
   return PrepareWeightGradientWith(b, AnyDesc(b.in(0)), AnyDesc(b.in(1)));
 }
 
+// With AMX, oneDNN writes weights of bfloat16 in pairs of channels: no float32 primitive, which small numbers would need,
+// has that layout. It writes float32 in one that they have.
+bool WritesInPairs(const LayoutBuilder& builder, const Step& step) {
+  const bool may_run_another = step.alternate && *step.alternate != AlternateMode::kF32;
+  return may_run_another && OneDnnHasAmx() && builder.TypeOf(step.outputs[0]).dtype == DType::kBFloat16;
+}
+
+void AssignWeightGradient(LayoutBuilder* builder, Step step) {
+  if (!WritesInPairs(*builder, step)) return AssignPrimitive(builder, std::move(step));
+  const ValueId rounded = step.outputs[0];
+  const TensorType wide{DType::kFloat32, builder->TypeOf(rounded).shape};
+  Step cast{CastSpec{}, {builder->AddValue(wide, "", PlainDesc(wide))}, {rounded}, step.node, "no other primitive has the layout of these weights in bfloat16"};
+  cast.is_backward = step.is_backward;
+  cast.alternate = AlternateMode::kF32;
+  step.outputs[0] = cast.inputs[0];
+  AssignPrimitive(builder, std::move(step));
+  BackEndOf(cast.spec).assign_layouts(builder, std::move(cast));
+}
+
 [[maybe_unused]] const bool kConvolution = RegisterStepKind<ConvolutionSpec>({.assign_layouts = AssignConvolution,
                                                                               .prepare = PrepareConvolution,
                                                                               .make_kernel = MakeConvolution,
@@ -151,7 +170,8 @@ std::optional<PreparedPrimitive> PrepareWeightGradient(const PrimitiveBuilder& b
                                                                                   .can_write = CanWriteWinograd,
                                                                                   .finishes_once = FinishesOnce});
 [[maybe_unused]] const bool kWeightGradient =
-    RegisterStepKind<WeightGradientSpec>({.prepare = PrepareWeightGradient, .splits_sums = true});
+    RegisterStepKind<WeightGradientSpec>(
+        {.assign_layouts = AssignWeightGradient, .prepare = PrepareWeightGradient, .splits_sums = true});
 
 }  // namespace
 }  // namespace amp::onednn
