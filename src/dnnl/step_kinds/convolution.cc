@@ -112,6 +112,27 @@ bool FinishesOnce(const Step& step, const std::string& implementation) {
   return !is_strided || implementation.find("brg") == std::string::npos;
 }
 
+// Whether every position of the kernel meets the input somewhere, and not only its padding.
+bool KernelMeetsInput(const PrimitiveBuilder& b) {
+  const auto& spec = b.spec<WeightGradientSpec>();
+  for (std::size_t axis = 0; axis < spec.strides.size(); ++axis) {
+    const std::int64_t input = b.in(0).shape[axis + 2], output = b.in(1).shape[axis + 2];
+    for (std::int64_t tap = 0; tap < b.out().shape[axis + 2]; ++tap) {
+      const std::int64_t offset = tap * (spec.dilates[axis] + 1) - spec.pads_begin[axis];
+      bool meets = false;
+      for (std::int64_t i = 0; i < output && !meets; ++i) {
+        const std::int64_t position = i * spec.strides[axis] + offset;
+        meets = 0 <= position && position < input;
+      }
+      if (!meets) return false;
+    }
+  }
+  return true;
+}
+
+// With AMX, oneDNN 3.2 leaves the gradient of a weight that meets only padding as it found the memory.
+bool MayLeaveHoles(const std::string& implementation) { return implementation.find("amx") != std::string::npos; }
+
 // A backward primitive asks which forward primitive it belongs to; nothing is kept of that but the geometry.
 std::optional<PreparedPrimitive> PrepareWeightGradientWith(const PrimitiveBuilder& b, const Desc& source,
                                                            const Desc& gradient) {
@@ -121,10 +142,14 @@ std::optional<PreparedPrimitive> PrepareWeightGradientWith(const PrimitiveBuilde
       CpuEngine(), dnnl::prop_kind::forward_training, direct, source, AnyDesc({b.in(0).dtype, b.out().shape}), gradient,
       spec.strides, spec.dilates, spec.pads_begin, spec.pads_end, b.ScratchpadOnly(), b.kAllowEmpty);
   if (!forward) return std::nullopt;
-  const dnnl::convolution_backward_weights::primitive_desc pd(CpuEngine(), direct, source, b.OutDesc(), gradient,
-                                                              spec.strides, spec.dilates, spec.pads_begin,
-                                                              spec.pads_end, forward, b.Attributes(), b.kAllowEmpty);
+  dnnl::convolution_backward_weights::primitive_desc pd(CpuEngine(), direct, source, b.OutDesc(), gradient,
+                                                        spec.strides, spec.dilates, spec.pads_begin, spec.pads_end,
+                                                        forward, b.Attributes(), b.kAllowEmpty);
   if (!pd) return std::nullopt;
+  const bool fills = KernelMeetsInput(b);
+  while (!fills && MayLeaveHoles(pd.impl_info_str())) {
+    if (!pd.next_impl()) return std::nullopt;
+  }
   auto prepared = b.Describe(pd, {pd.src_desc(), pd.diff_dst_desc()}, pd.diff_weights_desc());
   prepared->input_args = {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST};
   prepared->output_args = {DNNL_ARG_DIFF_WEIGHTS};
@@ -141,8 +166,8 @@ std::optional<PreparedPrimitive> PrepareWeightGradient(const PrimitiveBuilder& b
   return PrepareWeightGradientWith(b, AnyDesc(b.in(0)), AnyDesc(b.in(1)));
 }
 
-// With AMX, oneDNN writes weights of bfloat16 in pairs of channels: no float32 primitive, which small numbers would need,
-// has that layout. It writes float32 in one that they have.
+// With AMX, oneDNN writes weights of bfloat16 in pairs of channels: no float32 primitive, which small numbers would
+// need, has that layout. It writes float32 in one that they have.
 bool WritesInPairs(const LayoutBuilder& builder, const Step& step) {
   const bool may_run_another = step.alternate && *step.alternate != AlternateMode::kF32;
   return may_run_another && OneDnnHasAmx() && builder.TypeOf(step.outputs[0]).dtype == DType::kBFloat16;
@@ -152,7 +177,11 @@ void AssignWeightGradient(LayoutBuilder* builder, Step step) {
   if (!WritesInPairs(*builder, step)) return AssignPrimitive(builder, std::move(step));
   const ValueId rounded = step.outputs[0];
   const TensorType wide{DType::kFloat32, builder->TypeOf(rounded).shape};
-  Step cast{CastSpec{}, {builder->AddValue(wide, "", PlainDesc(wide))}, {rounded}, step.node, "no other primitive has the layout of these weights in bfloat16"};
+  Step cast{CastSpec{},
+            {builder->AddValue(wide, "", PlainDesc(wide))},
+            {rounded},
+            step.node,
+            "no other primitive has the layout of these weights in bfloat16"};
   cast.is_backward = step.is_backward;
   cast.alternate = AlternateMode::kF32;
   step.outputs[0] = cast.inputs[0];
@@ -169,9 +198,8 @@ void AssignWeightGradient(LayoutBuilder* builder, Step step) {
                                                                                   .make_kernel = MakeWinograd,
                                                                                   .can_write = CanWriteWinograd,
                                                                                   .finishes_once = FinishesOnce});
-[[maybe_unused]] const bool kWeightGradient =
-    RegisterStepKind<WeightGradientSpec>(
-        {.assign_layouts = AssignWeightGradient, .prepare = PrepareWeightGradient, .splits_sums = true});
+[[maybe_unused]] const bool kWeightGradient = RegisterStepKind<WeightGradientSpec>(
+    {.assign_layouts = AssignWeightGradient, .prepare = PrepareWeightGradient, .splits_sums = true});
 
 }  // namespace
 }  // namespace amp::onednn
