@@ -118,12 +118,12 @@ Call Own(const Layer& l, WinogradKind kind, bool is_bf16, int threads) {
 
 std::vector<double> Measure(const Layer& layer, int threads) {
   std::vector<Call> calls{Direct(layer, Type::f32), Own(layer, WinogradKind::kF4x4, false, threads),
-                          Own(layer, WinogradKind::kF2x2, false, threads)};
-  if (amp::kernels::HasWinograd(WinogradKind::kF2x2BF16)) {
-    calls.push_back(Direct(layer, Type::bf16));
-    calls.push_back(Own(layer, WinogradKind::kF4x4, true, threads));
-    calls.push_back(Own(layer, WinogradKind::kF2x2BF16, true, threads));
-    calls.push_back(Own(layer, WinogradKind::kF4x2BF16, true, threads));
+                          Own(layer, WinogradKind::kF2x2, false, threads), Direct(layer, Type::bf16),
+                          Own(layer, WinogradKind::kF4x4, true, threads)};
+  if (amp::kernels::HasWinograd(WinogradKind::kF4x4Int16)) {
+    for (const WinogradKind kind : {WinogradKind::kF4x4Int16, WinogradKind::kF4x2Int16, WinogradKind::kF2x2Int16}) {
+      calls.push_back(Own(layer, kind, true, threads));
+    }
   }
   return Times(calls, 250);
 }
@@ -131,10 +131,8 @@ std::vector<double> Measure(const Layer& layer, int threads) {
 void Print(const Layer& l, const std::vector<double>& ms) {
   std::printf("%-13s %2ld %3ld %3ld %3ld | %8.3f %8.3f (%4.2f) %8.3f (%4.2f)", l.network, l.batch, l.in, l.size, l.out,
               ms[0], ms[1], ms[0] / ms[1], ms[2], ms[0] / ms[2]);
-  if (ms.size() > 3) {
-    std::printf(" | %8.3f", ms[3]);
-    for (std::size_t i = 4; i < ms.size(); ++i) std::printf("  %8.3f (%4.2f)", ms[i], ms[3] / ms[i]);
-  }
+  std::printf(" | %8.3f", ms[3]);
+  for (std::size_t i = 4; i < ms.size(); ++i) std::printf("  %8.3f (%4.2f)", ms[i], ms[3] / ms[i]);
   std::printf("\n");
   std::fflush(stdout);
 }
@@ -163,7 +161,9 @@ int main(int argc, char** argv) {
   }
   amp::onednn::InterceptOpenMp();
   const amp::kernels::ThreadScope scope(threads);
-  std::printf("ms; float32: direct, F(4x4), F(2x2) | bfloat16: direct, F(4x4) in float32, F(2x2), F(4x2)\n");
+  std::printf(
+      "ms; float32: direct, F(4x4), F(2x2) | bfloat16 images: direct, F(4x4) in float32, F(4x4), F(4x2), F(2x2) in "
+      "int16\n");
   std::string last;
   for (const Layer& layer : kLayers) {
     if (layer.network == last) continue;

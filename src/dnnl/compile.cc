@@ -15,6 +15,8 @@
 #include "dnnl/product_nodes.h"
 #include "dnnl/share_sums.h"
 #include "dnnl/summarise.h"
+#include "kernels/pointwise.h"
+#include "kernels/winograd.h"
 #include "nnvm/dump.h"
 #include "nnvm/env.h"
 #include "nnvm/error.h"
@@ -66,8 +68,11 @@ LoweredModel LowerAndLayOut(const Model& model, const CompileOptions& options, C
   const bool chooses = is_fast && PassEnabled("ChooseLayouts");
   const bool chooses_kernels =
       is_fast && options.kernels != nullptr && options.backend == Backend::kOneDnn && PassEnabled("ChooseKernels");
-  const KernelConditions conditions{options.machine.get(), kernels::HasWinograd(kernels::WinogradKind::kF2x2BF16),
-                                    OneDnnHasAvx512(), EffectiveThreads(options.num_threads)};
+  const KernelConditions conditions{.machine = options.machine.get(),
+                                    .has_bf16 = kernels::HasPointwiseBF16(),
+                                    .library_is_channels_last = OneDnnHasAvx512(),
+                                    .num_threads = EffectiveThreads(options.num_threads),
+                                    .has_int16 = kernels::HasWinograd(kernels::WinogradKind::kF4x4Int16)};
   LowerOptions lower_options{.reference = options.backend == Backend::kReference,
                              .native_bf16 = OneDnnHasBF16(),
                              .alternate = options.alternate};

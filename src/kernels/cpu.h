@@ -32,6 +32,9 @@ Isa AllowedIsa();
 // operating system). AMP_MAX_ISA has no say in this: it governs our own kernels only.
 bool CpuHasBF16();
 
+// The same of AVX512_VNNI: whether it sums up products of integers.
+bool CpuHasVNNI();
+
 // The second-level cache of a core; 1 MiB where the system does not say.
 std::int64_t SecondLevelCacheBytes();
 

@@ -39,10 +39,16 @@ bool DetectNativeBF16() {
   return __builtin_cpu_supports("avx512bf16") != 0;
 }
 
+bool DetectVNNI() {
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx512vnni") != 0;
+}
+
 #else
 
 Isa DetectIsa() { return Isa::kGeneric; }
 bool DetectNativeBF16() { return false; }
+bool DetectVNNI() { return false; }
 
 #endif
 
@@ -90,6 +96,11 @@ Isa AllowedIsa() {
 
 bool CpuHasBF16() {
   static const bool has = DetectNativeBF16();
+  return has;
+}
+
+bool CpuHasVNNI() {
+  static const bool has = DetectVNNI();
   return has;
 }
 

@@ -32,8 +32,8 @@ struct Bands {
 
 // Rows that windows share are copied once for a band. All threads get about the same.
 Bands BandsOf(const ImageConvolution& job) {
-  constexpr std::int64_t kMostRows = 8;
-  const std::int64_t height = job.product.height, least = Quotient(height, kMostRows);
+  constexpr std::int64_t kMaxRows = 8;
+  const std::int64_t height = job.product.height, least = Quotient(height, kMaxRows);
   const std::int64_t count = job.product.batch == 1 ? RoundUp(least, job.product.num_threads) : least;
   const std::int64_t rows = Quotient(height, count);
   return {rows, Quotient(height, rows)};

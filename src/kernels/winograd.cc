@@ -13,12 +13,11 @@ std::int64_t Quotient(std::int64_t x, std::int64_t by) { return (x + by - 1) / b
 
 // ---- weights ----
 
-std::int64_t Element(WinogradKind kind) { return WinogradMultipliesBF16(kind) ? 2 : 4; }
-std::int64_t PerUnit(WinogradKind kind) { return WinogradMultipliesBF16(kind) ? 2 : 1; }
+std::int64_t Element(WinogradKind kind) { return 4 / WinogradPerUnit(kind); }
 
 // In elements.
-std::int64_t PackedDepth(const Winograd& job) { return RoundUp(job.in_channels, PerUnit(job.kind)); }
-std::int64_t ProductElements(const Winograd& job) { return PackedDepth(job) * kWinogradColumns; }
+std::int64_t PackedDepth(const Winograd& job) { return RoundUp(job.in_channels, WinogradPerUnit(job.kind)); }
+std::int64_t ProductElements(const Winograd& job) { return WinogradWeightStride(job.kind, job.in_channels); }
 std::int64_t ColumnElements(const Winograd& job) { return WinogradProducts(job.kind) * ProductElements(job); }
 std::int64_t NumColumns(const Winograd& job) { return Quotient(job.out_channels, kWinogradColumns); }
 std::int64_t GroupElements(const Winograd& job) { return NumColumns(job) * ColumnElements(job); }
@@ -43,7 +42,13 @@ std::int64_t TileStride(const Winograd& job, std::int64_t tiles) {
   return (Quotient(bytes, 64) | 1) * 64 / Element(job.kind);
 }
 
-// The scratch memory of a part: transformed tiles, then products.
+std::int64_t ScaleBytes(const Winograd& job, std::int64_t tiles) {
+  if (!WinogradMultipliesInt16(job.kind)) return 0;
+  return WinogradProducts(job.kind) * Quotient(job.in_channels, kWinogradChunk) * tiles *
+         static_cast<std::int64_t>(sizeof(float));
+}
+
+// The scratch memory of a part: transformed tiles with their scales, then products.
 struct PartBytes {
   std::int64_t tiles = 0, products = 0;
   std::int64_t both() const { return RoundUp(tiles + products, 64); }
@@ -51,7 +56,7 @@ struct PartBytes {
 
 PartBytes BytesOf(const Winograd& job, const Split& split) {
   const std::int64_t products = WinogradProducts(job.kind), columns = split.strip / kWinogradColumns;
-  return {products * TileStride(job, split.tiles) * Element(job.kind),
+  return {products * TileStride(job, split.tiles) * Element(job.kind) + ScaleBytes(job, split.tiles),
           columns * split.tiles * WinogradProductStride(products) * static_cast<std::int64_t>(sizeof(float))};
 }
 
@@ -67,7 +72,7 @@ double PartCycles(const Winograd& job, const Split& split) {
   const auto products = static_cast<double>(WinogradProducts(job.kind) * split.tiles);
   const auto in = static_cast<double>(PackedDepth(job)), out = static_cast<double>(channels);
   const auto element = static_cast<double>(Element(job.kind));
-  const double multiply = products * in * out / (kFloatsPerCycle * PerUnit(job.kind));
+  const double multiply = products * in * out / (kFloatsPerCycle * WinogradPerUnit(job.kind));
   const double transform = products * (in + out) / kWinogradBlock * kTransformCycles;
   const double weights = products / static_cast<double>(split.tiles) * in * out * element / bytes_per_cycle;
   // What does not stay in the cache of the core comes from the next: tiles for each strip, products once.
@@ -150,14 +155,14 @@ const WinogradTable& Floats() {
   return table;
 }
 
-// Null where the CPU does not multiply bfloat16.
-const WinogradTable* Pairs() {
+// Null where the CPU does not sum up products of int16.
+const WinogradTable* Integers() {
   static const WinogradTable* table =
-      AllowedIsa() >= Isa::kAvx512 && CpuHasBF16() ? WinogradTableAvx512BF16() : nullptr;
+      AllowedIsa() >= Isa::kAvx512 && CpuHasVNNI() ? WinogradTableAvx512VNNI() : nullptr;
   return table;
 }
 
-const WinogradTable* TableFor(WinogradKind kind) { return WinogradMultipliesBF16(kind) ? Pairs() : &Floats(); }
+const WinogradTable* TableFor(WinogradKind kind) { return WinogradMultipliesInt16(kind) ? Integers() : &Floats(); }
 
 }  // namespace
 
@@ -167,10 +172,12 @@ const char* WinogradName(WinogradKind kind) {
       return "winograd_f4x4_f32";
     case WinogradKind::kF2x2:
       return "winograd_f2x2_f32";
-    case WinogradKind::kF2x2BF16:
-      return "winograd_f2x2_bf16";
-    case WinogradKind::kF4x2BF16:
-      return "winograd_f4x2_bf16";
+    case WinogradKind::kF4x4Int16:
+      return "winograd_f4x4_int16";
+    case WinogradKind::kF4x2Int16:
+      return "winograd_f4x2_int16";
+    case WinogradKind::kF2x2Int16:
+      return "winograd_f2x2_int16";
   }
   return "unknown";
 }
@@ -184,16 +191,17 @@ std::size_t PackedWinogradBytes(const Winograd& job) {
 }
 
 void PackWinogradWeightsWith(const WinogradTable& table, const Winograd& job, const float* weights, void* packed) {
-  constexpr std::int64_t kRows = kWinogradPieceRows;
-  const std::int64_t columns = NumColumns(job), pieces = Quotient(job.in_channels, kRows);
+  // The scales of int16 are those of all input channels.
+  const std::int64_t rows = WinogradMultipliesInt16(job.kind) ? PackedDepth(job) : kWinogradPieceRows;
+  const std::int64_t columns = NumColumns(job), pieces = Quotient(job.in_channels, rows);
   const WinogradTable::Pack pack = table.pack[static_cast<int>(job.kind)];
   ParallelFor(job.groups * columns * pieces, 4, [&](std::int64_t i) {
     const std::int64_t column = i / pieces % columns, group = i / pieces / columns;
     WinogradPiece piece;
     piece.weights = weights + group * job.out_channels * job.in_channels * 9;
     piece.first = column * kWinogradColumns;
-    piece.in = i % pieces * kRows;
-    piece.count = std::min(kRows, PackedDepth(job) - piece.in);
+    piece.in = i % pieces * rows;
+    piece.count = std::min(rows, PackedDepth(job) - piece.in);
     piece.product_stride = ProductElements(job);
     const std::int64_t to = group * GroupElements(job) + column * ColumnElements(job) + piece.in * kWinogradColumns;
     piece.packed = static_cast<char*>(packed) + to * Element(job.kind);

@@ -9,9 +9,13 @@
 
 namespace amp::kernels {
 
-// How large a tile of the output is (height x width), and in which dtype transformed tiles and weights are multiplied.
-// Sums are float32 in all of them.
-enum class WinogradKind : std::uint8_t { kF4x4, kF2x2, kF2x2BF16, kF4x2BF16 };
+// How large a tile of the output is (height x width), and in which form transformed tiles and weights are multiplied:
+// in float32, or as fixed-point numbers of 16 bits. These have a scale for each tile and product, and one for each
+// output channel and product. Their products are summed up in int32 over so many input channels as cannot overflow, and
+// in float32 over these. They lose a tenth of what bfloat16's 8 bits would, and CPUs that have instructions for them
+// multiply them twice as fast as float32.
+enum class WinogradKind : std::uint8_t { kF4x4, kF2x2, kF4x4Int16, kF4x2Int16, kF2x2Int16 };
+inline constexpr int kNumWinogradKinds = 5;
 
 const char* WinogradName(WinogradKind kind);  // "winograd_f4x4_f32"
 
@@ -67,6 +71,7 @@ struct WinogradPart {
   std::int64_t first_tile = 0, num_tiles = 0;
   std::int64_t first_channel = 0, num_channels = 0;  // the first is a multiple of kWinogradColumns
   // Transformed tiles are [product][channel / 16][tile][channel % 16]; so many elements from one product to the next.
+  // Behind all of int16 lie their scales in float32: [product][channel / kWinogradChunk][tile].
   std::int64_t tile_stride = 0;
   // So many output channels, a multiple of kWinogradColumns, are multiplied by each product of the tiles, before the
   // next product is, and then transformed.
@@ -79,12 +84,16 @@ inline constexpr std::int64_t kWinogradBlock = 16;
 
 // How many rows (columns) of the output a tile has.
 constexpr std::int64_t WinogradTileHeight(WinogradKind kind) {
-  return kind == WinogradKind::kF2x2 || kind == WinogradKind::kF2x2BF16 ? 2 : 4;
+  return kind == WinogradKind::kF2x2 || kind == WinogradKind::kF2x2Int16 ? 2 : 4;
 }
-constexpr std::int64_t WinogradTileWidth(WinogradKind kind) { return kind == WinogradKind::kF4x4 ? 4 : 2; }
-constexpr bool WinogradMultipliesBF16(WinogradKind kind) {
-  return kind == WinogradKind::kF2x2BF16 || kind == WinogradKind::kF4x2BF16;
+constexpr std::int64_t WinogradTileWidth(WinogradKind kind) {
+  return kind == WinogradKind::kF4x4 || kind == WinogradKind::kF4x4Int16 ? 4 : 2;
 }
+constexpr bool WinogradMultipliesInt16(WinogradKind kind) {
+  return kind != WinogradKind::kF4x4 && kind != WinogradKind::kF2x2;
+}
+// So many numbers lie side by side in tiles and weights, and are multiplied together.
+constexpr std::int64_t WinogradPerUnit(WinogradKind kind) { return WinogradMultipliesInt16(kind) ? 2 : 1; }
 // How many products are summed up per tile, and pair of channels.
 constexpr std::int64_t WinogradProducts(WinogradKind kind) {
   return (WinogradTileHeight(kind) + 2) * (WinogradTileWidth(kind) + 2);
@@ -95,16 +104,53 @@ constexpr std::int64_t WinogradProductStride(std::int64_t products) {
   return products * kWinogradColumns + kWinogradBlock;
 }
 
+// Input channels whose products are summed up in int32, and the largest magnitude of their tiles; where tiles and
+// weights lose about the same. Magnitudes of the weights of so many channels add up to at most kWinogradMaxWeights:
+// no sum overflows.
+inline constexpr std::int64_t kWinogradChunk = 128;
+inline constexpr std::int64_t kWinogradMaxTile = 10240, kWinogradMaxWeights = ((std::int64_t{1} << 31) - 1) / 10240;
+
+// The scale of what is zero, and of anything smaller: its inverse is a float.
+inline constexpr float kWinogradLeastScale = 1e-34F;
+
+constexpr std::int64_t WinogradDepth(WinogradKind kind, std::int64_t in_channels) {
+  return (in_channels + WinogradPerUnit(kind) - 1) / WinogradPerUnit(kind);
+}
+// From one product of packed weights to the next, in elements of them.
+constexpr std::int64_t WinogradWeightStride(WinogradKind kind, std::int64_t in_channels) {
+  const std::int64_t scales = WinogradMultipliesInt16(kind) ? 2 * kWinogradColumns : 0;
+  return WinogradDepth(kind, in_channels) * WinogradPerUnit(kind) * kWinogradColumns + scales;
+}
+
 // Some weights of one group. One group's packed weights are [channel / 32][product][depth / unit][channel % 32]
-// [depth % unit], where depth counts input channels and a unit is two of bfloat16, one of float32.
+// [depth % unit], where depth counts input channels and a unit is two of int16, one of float32. Behind the int16 of a
+// product lie 32 scales in float32.
 struct WinogradPiece {
-  const float* weights = nullptr;   // of the group
-  std::int64_t first = 0;           // output channel, a multiple of kWinogradColumns: so many of them
-  std::int64_t in = 0, count = 0;   // input channels, at most kWinogradPieceRows; a multiple of the unit
-  void* packed = nullptr;           // where the first product of these goes
+  const float* weights = nullptr;  // of the group
+  std::int64_t first = 0;          // output channel, a multiple of kWinogradColumns: so many of them
+  std::int64_t in = 0,
+               count = 0;  // input channels, at most kWinogradPieceRows, or all of int16; a multiple of the unit
+  void* packed = nullptr;  // where the first product of these goes
   std::int64_t product_stride = 0;  // elements
 };
 inline constexpr std::int64_t kWinogradPieceRows = 4;
+
+// Tiles of one product, from the first of some on, with the scales of int16.
+template <class Tile>
+struct WinogradRows {
+  const Tile* tiles;
+  std::int64_t block_stride;  // from one block of channels to the next
+  const float* scales;
+  std::int64_t scale_stride;  // from one chunk of channels to the next
+};
+
+// One column of weights of one product, with the scales of int16.
+template <class Tile>
+struct WinogradColumn {
+  const Tile* weights;
+  std::int64_t depth;  // in units
+  const float* scales;
+};
 
 // What is fetched while a product is computed: of the weights of the next one, so many bytes for each unit of the
 // depth.
@@ -117,16 +163,16 @@ struct WinogradTable {
   Isa isa;
   // By kind; null where there is no code. `scratch` begins at a multiple of 64 bytes.
   using Run = void (*)(const Winograd& job, const WinogradPart& part, void* scratch);
-  Run run[4];
+  Run run[kNumWinogradKinds];
   using Pack = void (*)(const Winograd& job, const WinogradPiece& piece);
-  Pack pack[4];
+  Pack pack[kNumWinogradKinds];
   std::int64_t rows;  // tiles that are multiplied together
 };
 const WinogradTable* WinogradTableGeneric();
 // Null where the compiler was not told to make code for it.
 const WinogradTable* WinogradTableAvx2();
 const WinogradTable* WinogradTableAvx512();
-const WinogradTable* WinogradTableAvx512BF16();  // only kinds that multiply bfloat16
+const WinogradTable* WinogradTableAvx512VNNI();  // only kinds that multiply int16
 
 // The same with a given table, for tests.
 void PackWinogradWeightsWith(const WinogradTable& table, const Winograd& job, const float* weights, void* packed);

@@ -12,15 +12,17 @@ namespace amp::kernels {
 namespace {
 
 struct Ops : TileVectors {
+  static constexpr bool kScales = false;
   template <int kCount, int kVectors>
-  static void Product(const float* tiles, std::int64_t block_stride, const float* weights, std::int64_t depth,
-                      WinogradAhead ahead, float* products, std::int64_t row_stride) {
+  static void Product(const WinogradRows<float>& rows, const WinogradColumn<float>& packed, WinogradAhead ahead,
+                      float* products, std::int64_t row_stride) {
+    const float *tiles = rows.tiles, *weights = packed.weights;
     constexpr std::int64_t kLine = 64;
     __m256 sums[kCount][kVectors];
     for (int r = 0; r < kCount; ++r) {
       for (int v = 0; v < kVectors; ++v) sums[r][v] = _mm256_setzero_ps();
     }
-    for (; depth > 0; depth -= kWinogradBlock, tiles += block_stride) {
+    for (std::int64_t depth = packed.depth; depth > 0; depth -= kWinogradBlock, tiles += rows.block_stride) {
       const std::int64_t count = depth < kWinogradBlock ? depth : kWinogradBlock;
       for (std::int64_t k = 0; k < count; ++k, weights += kWinogradColumns) {
         __m256 columns[kVectors];
@@ -43,8 +45,8 @@ struct Ops : TileVectors {
 
 constexpr WinogradTable kTable = {
     Isa::kAvx2,
-    {WinogradCode<Ops, 4, 4>::Run, WinogradCode<Ops, 2, 2>::Run, nullptr, nullptr},
-    {WinogradWeightsCode<Ops, 4, 4>::Pack, WinogradWeightsCode<Ops, 2, 2>::Pack, nullptr, nullptr},
+    {WinogradCode<Ops, 4, 4>::Run, WinogradCode<Ops, 2, 2>::Run, nullptr, nullptr, nullptr},
+    {WinogradWeightsCode<Ops, 4, 4>::Pack, WinogradWeightsCode<Ops, 2, 2>::Pack, nullptr, nullptr, nullptr},
     Ops::kRows};
 
 }  // namespace

@@ -12,14 +12,16 @@ namespace amp::kernels {
 namespace {
 
 struct SingleOps : SingleTileVectors {
+  static constexpr bool kScales = false;
   template <int kCount, int kVectors>
-  static void Product(const float* tiles, std::int64_t block_stride, const float* weights, std::int64_t depth,
-                      WinogradAhead ahead, float* products, std::int64_t row_stride) {
+  static void Product(const WinogradRows<float>& rows, const WinogradColumn<float>& packed, WinogradAhead ahead,
+                      float* products, std::int64_t row_stride) {
+    const float *tiles = rows.tiles, *weights = packed.weights;
     __m512 sums[kCount][kVectors];
     for (int r = 0; r < kCount; ++r) {
       for (int v = 0; v < kVectors; ++v) sums[r][v] = _mm512_setzero_ps();
     }
-    for (; depth > 0; depth -= kWinogradBlock, tiles += block_stride) {
+    for (std::int64_t depth = packed.depth; depth > 0; depth -= kWinogradBlock, tiles += rows.block_stride) {
       const std::int64_t count = depth < kWinogradBlock ? depth : kWinogradBlock;
       for (std::int64_t k = 0; k < count; ++k, weights += kWinogradColumns) {
         __m512 columns[kVectors];
@@ -42,8 +44,8 @@ struct SingleOps : SingleTileVectors {
 
 constexpr WinogradTable kTable = {
     Isa::kAvx512,
-    {WinogradCode<SingleOps, 4, 4>::Run, WinogradCode<SingleOps, 2, 2>::Run, nullptr, nullptr},
-    {WinogradWeightsCode<SingleOps, 4, 4>::Pack, WinogradWeightsCode<SingleOps, 2, 2>::Pack, nullptr, nullptr},
+    {WinogradCode<SingleOps, 4, 4>::Run, WinogradCode<SingleOps, 2, 2>::Run, nullptr, nullptr, nullptr},
+    {WinogradWeightsCode<SingleOps, 4, 4>::Pack, WinogradWeightsCode<SingleOps, 2, 2>::Pack, nullptr, nullptr, nullptr},
     TileVectors::kRows};
 
 }  // namespace

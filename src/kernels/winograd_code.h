@@ -84,9 +84,12 @@ struct WinogradTransform<Ops, 2> {
 
 // `Ops` has: Vector, kLanes, kRows; Tile, the type of transformed numbers; All, MultiplyAdd (a * b + c),
 // MultiplySubtract (c - a * b), Clip, Load and Store of vectors, StoreTile, and
-// Product<kRows, kVectors>(tiles, block_stride, weights, depth, ahead, products, row_stride).
+// Product<kRows, kVectors>(rows, column, ahead, products, row_stride). Where tiles have scales (kScales), it has
+// Quantise, see TransformRun.
+
+// What its parts count in.
 template <class Ops, int kTileY, int kTileX>
-struct WinogradCode {
+struct WinogradUnits {
   using V = typename Ops::Vector;
   using Tile = typename Ops::Tile;
   using Int = std::int64_t;
@@ -113,10 +116,66 @@ struct WinogradCode {
     return channel / 16 * image.block + channel % 16 / 8 * image.half + channel % 8;
   }
 
-  // ---- tiles ----
+  // Some output channels of a part.
+  struct Strip {
+    Int first, end;
+  };
 
-  // Neighbours share two columns, which are transformed once for so many tiles.
-  static constexpr int kRun = 8;
+  // The products of a column that begins with this channel of the strip.
+  static float* ProductsOf(const WinogradPart& part, Int channel, float* products) {
+    return products + channel / kColumns * part.num_tiles * kProductStride;
+  }
+
+  // Where transformed tiles of a part lie.
+  struct Tiles {
+    Tile* first;  // of the tiles, in block 0
+    Int block_stride, stride;
+    float* scales;  // of the tile, in chunk 0
+    Int chunk_stride, scale_stride;
+
+    Tiles From(Int tile) const {
+      return {first + tile * kBlock, block_stride, stride, scales + tile, chunk_stride, scale_stride};
+    }
+    WinogradRows<Tile> RowsOf(Int product) const {
+      return {first + product * stride, block_stride, scales + product * scale_stride, chunk_stride};
+    }
+  };
+  static Tiles TilesOf(const Winograd& job, const WinogradPart& part, void* scratch) {
+    auto* first = static_cast<Tile*>(scratch);
+    return {first,
+            part.num_tiles * kBlock,
+            part.tile_stride,
+            reinterpret_cast<float*>(first + kProducts * part.tile_stride),
+            part.num_tiles,
+            Chunks(job) * part.num_tiles};
+  }
+  static Int Chunks(const Winograd& job) {
+    return Ops::kScales ? (job.in_channels + kWinogradChunk - 1) / kWinogradChunk : 0;
+  }
+};
+
+// Transforms tiles of the image.
+template <class Ops, int kTileY, int kTileX>
+struct WinogradTilesCode : WinogradUnits<Ops, kTileY, kTileX> {
+  using Units = WinogradUnits<Ops, kTileY, kTileX>;
+  using typename Units::Int;
+  using typename Units::Place;
+  using typename Units::Tile;
+  using typename Units::Tiles;
+  using typename Units::V;
+  using Units::Chunks;
+  using Units::kBlock;
+  using Units::kInX;
+  using Units::kInY;
+  using Units::kLanes;
+  using Units::kProducts;
+  using Units::Min;
+  using Units::OffsetIn;
+  using Units::PlaceOf;
+  using Units::TilesAcross;
+  // Neighbours share two columns, which are transformed once for so many tiles. Those that wait for their scales stay
+  // in the nearest cache.
+  static constexpr int kRun = !Ops::kScales ? 8 : kProducts > 16 ? 2 : 4;
   struct Columns {
     V value[kRun * kTileX + 2][kInY];
   };
@@ -161,7 +220,8 @@ struct WinogradCode {
     }
   }
 
-  static void TransformRows(const Columns& columns, Int run, Int stride, Tile* tiles) {
+  template <class T>
+  static void TransformRows(const Columns& columns, Int run, Int stride, T* tiles) {
     for (Int t = 0; t < run; ++t) {
       for (int r = 0; r < kInY; ++r) {
         V x[kInX], y[kInX];
@@ -172,115 +232,159 @@ struct WinogradCode {
     }
   }
 
-  // `tiles`: the first of the run, in block 0.
-  template <bool kIsBF16>
-  static void TransformRun(const Winograd& job, const char* source, const Place& place, Int run, Int block_stride,
-                           Int stride, Tile* tiles) {
+  // A block of channels, from `c` on.
+  template <bool kIsBF16, class T>
+  static void TransformBlock(const Winograd& job, const char* image, const Place& place, Int run, Int c, Int stride,
+                             T* tiles) {
     constexpr Int kElement = kIsBF16 ? 2 : 4;
-    const char* image = source + place.n * job.source.batch * kElement;
     Columns columns;
-    for (Int c = 0; c < job.in_channels; c += kBlock) {
-      for (Int lane = 0; lane < kBlock; lane += kLanes) {
-        const char* first = image + OffsetIn(job.source, c + lane) * kElement;
-        TransformColumns<kIsBF16>(job, first, place, run, job.in_channels - c - lane, &columns);
-        TransformRows(columns, run, stride, tiles + c / kBlock * block_stride + lane);
+    for (Int lane = 0; lane < kBlock; lane += kLanes) {
+      const char* first = image + OffsetIn(job.source, c + lane) * kElement;
+      TransformColumns<kIsBF16>(job, first, place, run, job.in_channels - c - lane, &columns);
+      TransformRows(columns, run, stride, tiles + lane);
+    }
+  }
+
+  // Scales are known when all channels of a chunk are transformed.
+  template <bool kIsBF16>
+  static void TransformChunk(const Winograd& job, const char* image, const Place& place, Int run, Int chunk,
+                             const Tiles& tiles) {
+    constexpr Int kStride = kRun * kBlock, kBlockStride = kProducts * kStride;
+    alignas(64) float waiting[kWinogradChunk / kBlock * kBlockStride];
+    const Int first = chunk * kWinogradChunk, end = Min(first + kWinogradChunk, job.in_channels);
+    Int blocks = 0;
+    for (Int c = first; c < end; c += kBlock, ++blocks) {
+      TransformBlock<kIsBF16>(job, image, place, run, c, kStride, waiting + blocks * kBlockStride);
+    }
+    Tile* to = tiles.first + first / kBlock * tiles.block_stride;
+    for (Int t = 0; t < run; ++t) {
+      Ops::template Quantise<kProducts>(waiting + t * kBlock, kStride, kBlockStride, blocks, to + t * kBlock,
+                                        tiles.stride, tiles.block_stride, tiles.scales + chunk * tiles.chunk_stride + t,
+                                        tiles.scale_stride);
+    }
+  }
+
+  template <bool kIsBF16>
+  static void TransformRun(const Winograd& job, const char* source, const Place& place, Int run, const Tiles& tiles) {
+    const char* image = source + place.n * job.source.batch * (kIsBF16 ? 2 : 4);
+    if constexpr (Ops::kScales) {
+      for (Int chunk = 0; chunk < Chunks(job); ++chunk) TransformChunk<kIsBF16>(job, image, place, run, chunk, tiles);
+    } else {
+      for (Int c = 0; c < job.in_channels; c += kBlock) {
+        TransformBlock<kIsBF16>(job, image, place, run, c, tiles.stride, tiles.first + c / kBlock * tiles.block_stride);
       }
     }
   }
 
   template <bool kIsBF16>
-  static void TransformIn(const Winograd& job, const WinogradPart& part, Int stride, Tile* tiles) {
+  static void TransformIn(const Winograd& job, const WinogradPart& part, const Tiles& tiles) {
     const Int across = TilesAcross(job);
     for (Int t = 0; t < part.num_tiles;) {
       const Int tile = part.first_tile + t;
       const Int run = Min(Min(kRun, part.num_tiles - t), across - tile % across);
-      TransformRun<kIsBF16>(job, static_cast<const char*>(part.data.source), PlaceOf(job, tile), run,
-                            part.num_tiles * kBlock, stride, tiles + t * kBlock);
+      TransformRun<kIsBF16>(job, static_cast<const char*>(part.data.source), PlaceOf(job, tile), run, tiles.From(t));
       t += run;
     }
   }
+};
 
-  // ---- products ----
-
+// Multiplies transformed tiles.
+template <class Ops, int kTileY, int kTileX>
+struct WinogradProductsCode : WinogradUnits<Ops, kTileY, kTileX> {
+  using Units = WinogradUnits<Ops, kTileY, kTileX>;
+  using typename Units::Int;
+  using typename Units::Strip;
+  using typename Units::Tile;
+  using typename Units::Tiles;
+  using Units::kBlock;
+  using Units::kColumns;
+  using Units::kLanes;
+  using Units::kProducts;
+  using Units::kProductStride;
+  using Units::ProductsOf;
   static constexpr Int kUnitBytes = kColumns * Ops::kPerUnit * static_cast<Int>(sizeof(Tile));  // of a column
 
-  // One column of weights of one product.
-  struct Column {
-    Int depth;  // in units of the weights
-    const Tile* weights;
-    const char* next;  // the weights that are multiplied after these
-  };
+  using Rows = WinogradRows<Tile>;
+  using Column = WinogradColumn<Tile>;
 
   template <int kRows, int kVectors>
-  static void Rows(Int count, const Tile* tiles, Int block_stride, const Column& column, WinogradAhead ahead,
-                   float* products) {
+  static void MultiplyRows(Int count, const Rows& rows, Column column, WinogradAhead ahead, float* products) {
     if constexpr (kRows > 1) {
-      if (count < kRows) {
-        return Rows<kRows - 1, kVectors>(count, tiles, block_stride, column, ahead, products);
-      }
+      if (count < kRows) return MultiplyRows<kRows - 1, kVectors>(count, rows, column, ahead, products);
     }
     for (Int lane = 0; lane < kVectors * kLanes; lane += 2 * kLanes, ahead.weights += column.depth * ahead.step) {
       constexpr int kTogether = kVectors == 1 ? 1 : 2;
-      Ops::template Product<kRows, kTogether>(tiles, block_stride, column.weights + lane * Ops::kPerUnit, column.depth,
-                                              ahead, products + lane, kProductStride);
+      Ops::template Product<kRows, kTogether>(rows, column, ahead, products + lane, kProductStride);
+      column.weights += 2 * kLanes * Ops::kPerUnit;
+      column.scales += 2 * kLanes;
     }
   }
 
-  // Blocks of about the same number of tiles. Each fetches its share of the weights behind these: memory works while
-  // products are computed.
+  // Blocks of about the same number of tiles. Each fetches its share of the weights behind these (`next`): memory works
+  // while products are computed.
   template <int kVectors>
-  static void Multiply(const WinogradPart& part, const Tile* tiles, const Column& column, float* products) {
-    const Int blocks = (part.num_tiles + Ops::kRows - 1) / Ops::kRows, shares = blocks * ((kVectors + 1) / 2);
+  static void Multiply(Int num_tiles, const Rows& rows, const Column& column, const Tile* next, float* products) {
+    const Int blocks = (num_tiles + Ops::kRows - 1) / Ops::kRows, shares = blocks * ((kVectors + 1) / 2);
     const Int step = (kUnitBytes + shares - 1) / shares;
-    for (Int b = 0; b < blocks; ++b) {
-      const Int first = part.num_tiles * b / blocks, end = part.num_tiles * (b + 1) / blocks;
-      const WinogradAhead ahead{column.next + b * (shares / blocks) * column.depth * step, step};
-      Rows<Ops::kRows, kVectors>(end - first, tiles + first * kBlock, part.num_tiles * kBlock, column, ahead,
-                                 products + first * kProductStride);
+    const char* ahead = reinterpret_cast<const char*>(next);
+    for (Int b = 0; b < blocks; ++b, ahead += shares / blocks * column.depth * step) {
+      const Int first = num_tiles * b / blocks, end = num_tiles * (b + 1) / blocks;
+      const Rows some{rows.tiles + first * kBlock, rows.block_stride, rows.scales + first, rows.scale_stride};
+      MultiplyRows<Ops::kRows, kVectors>(end - first, some, column, {ahead, step}, products + first * kProductStride);
     }
   }
-
-  // Some output channels of a part.
-  struct Strip {
-    Int first, end;
-  };
 
   // Where the weights of a product begin, for a column that begins with this channel.
-  static const Tile* WeightsAt(const WinogradPart& part, Int depth, Int channel, Int product) {
+  static const Tile* WeightsAt(const Winograd& job, const WinogradPart& part, Int channel, Int product) {
     return static_cast<const Tile*>(part.data.weights) +
-           (channel * kProducts + product * kColumns) * depth * Ops::kPerUnit;
+           (channel / kColumns * kProducts + product) * WinogradWeightStride(job.kind, job.in_channels);
   }
 
-  static const Tile* WeightsAfter(const WinogradPart& part, Int depth, const Strip& strip, Int channel, Int product) {
-    if (channel + kColumns < strip.end) return WeightsAt(part, depth, channel + kColumns, product);
-    if (product + 1 < kProducts) return WeightsAt(part, depth, strip.first, product + 1);
-    return WeightsAt(part, depth, channel + kColumns, 0);
+  static const Tile* WeightsAfter(const Winograd& job, const WinogradPart& part, const Strip& strip, Int channel,
+                                  Int product) {
+    if (channel + kColumns < strip.end) return WeightsAt(job, part, channel + kColumns, product);
+    if (product + 1 < kProducts) return WeightsAt(job, part, strip.first, product + 1);
+    return WeightsAt(job, part, channel + kColumns, 0);
   }
 
-  // Of a column that begins with this channel of the strip.
-  static float* ProductsOf(const WinogradPart& part, Int channel, float* products) {
-    return products + channel / kColumns * part.num_tiles * kProductStride;
+  static Column ColumnAt(const Winograd& job, const WinogradPart& part, Int channel, Int product) {
+    const Int depth = WinogradDepth(job.kind, job.in_channels);
+    const Tile* weights = WeightsAt(job, part, channel, product);
+    return {weights, depth, reinterpret_cast<const float*>(weights + depth * Ops::kPerUnit * kColumns)};
   }
 
-  static void MultiplyStrip(const Winograd& job, const WinogradPart& part, const Strip& strip, const Tile* tiles,
+  static void MultiplyStrip(const Winograd& job, const WinogradPart& part, const Strip& strip, const Tiles& tiles,
                             float* products) {
-    const Int depth = (job.in_channels + Ops::kPerUnit - 1) / Ops::kPerUnit;
-    for (Int p = 0; p < kProducts; ++p, tiles += part.tile_stride) {
+    for (Int p = 0; p < kProducts; ++p) {
+      const Rows rows = tiles.RowsOf(p);
       for (Int channel = strip.first; channel < strip.end; channel += kColumns) {
-        const Column column{depth, WeightsAt(part, depth, channel, p),
-                            reinterpret_cast<const char*>(WeightsAfter(part, depth, strip, channel, p))};
+        const Column column = ColumnAt(job, part, channel, p);
+        const Tile* next = WeightsAfter(job, part, strip, channel, p);
         float* to = ProductsOf(part, channel - strip.first, products) + p * kColumns;
         if (strip.end - channel <= kColumns / 2) {
-          Multiply<kColumns / 2 / kLanes>(part, tiles, column, to);
+          Multiply<kColumns / 2 / kLanes>(part.num_tiles, rows, column, next, to);
         } else {
-          Multiply<kColumns / kLanes>(part, tiles, column, to);
+          Multiply<kColumns / kLanes>(part.num_tiles, rows, column, next, to);
         }
       }
     }
   }
+};
 
-  // ---- results ----
-
+// Transforms products back.
+template <class Ops, int kTileY, int kTileX>
+struct WinogradResultsCode : WinogradUnits<Ops, kTileY, kTileX> {
+  using Units = WinogradUnits<Ops, kTileY, kTileX>;
+  using typename Units::Int;
+  using typename Units::Place;
+  using typename Units::V;
+  using Units::kColumns;
+  using Units::kInX;
+  using Units::kInY;
+  using Units::kLanes;
+  using Units::kProductStride;
+  using Units::OffsetIn;
+  using Units::PlaceOf;
   // Where `count` channels of a tile of the destination and of the sum begin.
   struct Target {
     char* destination;
@@ -356,20 +460,31 @@ struct WinogradCode {
                       : TransformOut<false, false>(job, part, channel, count, products);
     }
   }
+};
+
+template <class Ops, int kTileY, int kTileX>
+struct WinogradCode : WinogradUnits<Ops, kTileY, kTileX> {
+  using Units = WinogradUnits<Ops, kTileY, kTileX>;
+  using In = WinogradTilesCode<Ops, kTileY, kTileX>;
+  using Products = WinogradProductsCode<Ops, kTileY, kTileX>;
+  using Out = WinogradResultsCode<Ops, kTileY, kTileX>;
+  using typename Units::Int;
+  using typename Units::Strip;
+  using typename Units::Tiles;
 
   static void Run(const Winograd& job, const WinogradPart& part, void* scratch) {
-    auto* tiles = static_cast<Tile*>(scratch);
-    auto* products = reinterpret_cast<float*>(tiles + kProducts * part.tile_stride);
-    job.source.is_bf16 ? TransformIn<true>(job, part, part.tile_stride, tiles)
-                       : TransformIn<false>(job, part, part.tile_stride, tiles);
+    const Tiles tiles = Units::TilesOf(job, part, scratch);
+    float* products = tiles.scales + Units::kProducts * tiles.scale_stride;
+    job.source.is_bf16 ? In::template TransformIn<true>(job, part, tiles)
+                       : In::template TransformIn<false>(job, part, tiles);
 
     const Int end = part.first_channel + part.num_channels;
     for (Int first = part.first_channel; first < end; first += part.strip) {
-      const Strip strip{first, Min(first + part.strip, end)};
-      MultiplyStrip(job, part, strip, tiles, products);
-      for (Int channel = first; channel < strip.end; channel += kColumns) {
-        TransformOut(job, part, channel, Min(kColumns, strip.end - channel),
-                     ProductsOf(part, channel - first, products));
+      const Strip strip{first, Units::Min(first + part.strip, end)};
+      Products::MultiplyStrip(job, part, strip, tiles, products);
+      for (Int channel = first; channel < strip.end; channel += Units::kColumns) {
+        Out::TransformOut(job, part, channel, Units::Min(Units::kColumns, strip.end - channel),
+                          Units::ProductsOf(part, channel - first, products));
       }
     }
   }

@@ -6,11 +6,13 @@ namespace amp::kernels {
 namespace {
 
 struct Ops : TileVectors {
+  static constexpr bool kScales = false;
   template <int kCount, int kVectors>
-  static void Product(const float* tiles, std::int64_t block_stride, const float* weights, std::int64_t depth,
-                      WinogradAhead, float* products, std::int64_t row_stride) {
+  static void Product(const WinogradRows<float>& rows, const WinogradColumn<float>& packed, WinogradAhead,
+                      float* products, std::int64_t row_stride) {
+    const float *tiles = rows.tiles, *weights = packed.weights;
     Vector sums[kCount][kVectors] = {};
-    for (; depth > 0; depth -= kWinogradBlock, tiles += block_stride) {
+    for (std::int64_t depth = packed.depth; depth > 0; depth -= kWinogradBlock, tiles += rows.block_stride) {
       const std::int64_t count = depth < kWinogradBlock ? depth : kWinogradBlock;
       for (std::int64_t k = 0; k < count; ++k, weights += kWinogradColumns) {
         for (int v = 0; v < kVectors; ++v) {
@@ -27,8 +29,8 @@ struct Ops : TileVectors {
 
 constexpr WinogradTable kTable = {
     Isa::kGeneric,
-    {WinogradCode<Ops, 4, 4>::Run, WinogradCode<Ops, 2, 2>::Run, nullptr, nullptr},
-    {WinogradWeightsCode<Ops, 4, 4>::Pack, WinogradWeightsCode<Ops, 2, 2>::Pack, nullptr, nullptr},
+    {WinogradCode<Ops, 4, 4>::Run, WinogradCode<Ops, 2, 2>::Run, nullptr, nullptr, nullptr},
+    {WinogradWeightsCode<Ops, 4, 4>::Pack, WinogradWeightsCode<Ops, 2, 2>::Pack, nullptr, nullptr, nullptr},
     Ops::kRows};
 
 }  // namespace

@@ -55,6 +55,7 @@ struct WinogradWeightsCode {
     }
   }
 
+  // In float32.
   static void Write(const float (&numbers)[kRows][kColumns], Int count, float* to) {
     for (Int row = 0; row < count; ++row, to += kColumns) {
       for (Int column = 0; column < kColumns; column += Ops::kLanes) {
@@ -63,32 +64,92 @@ struct WinogradWeightsCode {
       }
     }
   }
-  // Pairs of input channels lie side by side.
-  static void Write(const float (&numbers)[kRows][kColumns], Int count, std::uint16_t* to) {
-    std::uint16_t rounded[2][kColumns];
-    for (Int row = 0; row < count; row += 2, to += 2 * kColumns) {
-      for (Int column = 0; column < kColumns; column += Ops::kLanes) {
-        for (Int i = 0; i < 2; ++i) {
-          const auto vector = Ops::template Load<false>(&numbers[row + i][column], Ops::kLanes);
-          Ops::template Store<true>(&rounded[i][column], Ops::kLanes, vector);
+  // `count` input channels from `in` on.
+  static void TransformSome(const Winograd& job, const WinogradPiece& piece, Int in, Int count, Products* products) {
+    Windows windows;
+    for (Int row = 0; row < count; ++row) {
+      Take(job, piece, in + row, &windows);
+      Transform(windows, row, products);
+    }
+  }
+
+  // ---- int16 ----
+
+  // [product][column]
+  using Scales = float[kProducts][kColumns];
+
+  // A NaN stays one.
+  static void Raise(float x, float* most) {
+    if (!(x <= *most)) *most = x;
+  }
+
+  // Magnitudes of a chunk of input channels add up to what may be multiplied with the largest tiles; with room for
+  // rounding.
+  static void ScalesOf(const Winograd& job, const WinogradPiece& piece, Scales& scales) {
+    constexpr float kMaxSum = kWinogradMaxWeights - kWinogradChunk, kMax = 32766;
+    Scales sums = {};
+    Products products;
+    for (auto& product : scales) {
+      for (float& scale : product) scale = kWinogradLeastScale;
+    }
+    for (Int in = 0; in < piece.count; in += kRows) {
+      TransformSome(job, piece, in, Min(kRows, piece.count - in), &products);
+      const bool ends = (in + kRows) % kWinogradChunk == 0 || in + kRows >= piece.count;
+      for (Int p = 0; p < kProducts; ++p) {
+        for (Int column = 0; column < kColumns; ++column) {
+          float &sum = sums[p][column], *scale = &scales[p][column];
+          for (Int row = 0; row < Min(kRows, piece.count - in); ++row) {
+            const float magnitude = __builtin_fabsf(products.value[p][row][column]);
+            Raise(magnitude / kMax, scale);
+            sum += magnitude;
+          }
+          if (!ends) continue;
+          Raise(sum / kMaxSum, scale);
+          sum = 0;
         }
       }
-      for (Int column = 0; column < kColumns; ++column) {
-        to[2 * column] = rounded[0][column];
-        to[2 * column + 1] = rounded[1][column];
+    }
+  }
+
+  // What is no number gets some: its scale is none.
+  static std::int16_t Quantised(float x, float inverse) {
+    const float scaled = x * inverse;
+    return scaled >= -32767 && scaled <= 32767 ? static_cast<std::int16_t>(__builtin_lrintf(scaled)) : std::int16_t{0};
+  }
+
+  // All input channels of a column; scales behind each product.
+  static void PackScaled(const Winograd& job, const WinogradPiece& piece) {
+    Scales scales;
+    Products products;
+    ScalesOf(job, piece, scales);
+    auto* packed = static_cast<Tile*>(piece.packed);
+    for (Int p = 0; p < kProducts; ++p) {
+      __builtin_memcpy(packed + (p + 1) * piece.product_stride - 2 * kColumns, scales[p], sizeof scales[p]);
+    }
+    for (Int in = 0; in < piece.count; in += kRows) {
+      const Int count = Min(kRows, piece.count - in);
+      TransformSome(job, piece, in, count, &products);
+      for (Int p = 0; p < kProducts; ++p) {
+        Tile* to = packed + p * piece.product_stride + in * kColumns;
+        for (Int column = 0; column < kColumns; ++column) {
+          const float inverse = 1 / scales[p][column];
+          for (Int row = 0; row < count; ++row) {
+            to[row / 2 * 2 * kColumns + 2 * column + row % 2] = Quantised(products.value[p][row][column], inverse);
+          }
+        }
       }
     }
   }
 
   static void Pack(const Winograd& job, const WinogradPiece& piece) {
-    Windows windows;
-    Products products;
-    for (Int row = 0; row < piece.count; ++row) {
-      Take(job, piece, piece.in + row, &windows);
-      Transform(windows, row, &products);
+    if constexpr (Ops::kScales) {
+      PackScaled(job, piece);
+    } else {
+      Products products;
+      TransformSome(job, piece, piece.in, piece.count, &products);
+      auto* to = static_cast<Tile*>(piece.packed);
+      for (Int p = 0; p < kProducts; ++p) Write(products.value[p], piece.count, to + p * piece.product_stride);
     }
-    auto* to = static_cast<Tile*>(piece.packed);
-    for (Int p = 0; p < kProducts; ++p) Write(products.value[p], piece.count, to + p * piece.product_stride);
   }
 };
 

@@ -120,7 +120,10 @@ class KernelChoices {
   }
 
   KernelSite SiteOf(const Step& step, const std::vector<StepId>& producers = {}) const {
-    KernelSite site{program_, constant_, step, {}, conditions_.has_bf16, conditions_.library_is_channels_last};
+    KernelSite site{program_, constant_, step, {}};
+    site.has_bf16 = conditions_.has_bf16;
+    site.has_int16 = conditions_.has_int16;
+    site.library_is_channels_last = conditions_.library_is_channels_last;
     for (const StepId id : producers) site.producers.push_back(&graph_.step(id));
     return site;
   }

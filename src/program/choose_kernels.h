@@ -14,12 +14,13 @@ struct KernelConditions {
   bool has_bf16 = false;                  // there is code that multiplies bfloat16
   bool library_is_channels_last = false;  // its convolutions of images read and write channels last
   int num_threads = 1;                    // of runs
+  bool has_int16 = false;                 // there is code that multiplies int16
 };
 
 // Asks the chooser wherever there are candidates (kernel_candidates.h): first how each step is computed by itself, then
 // whether it takes steps before it. Results are rounded in another way, so this is for mode fast: of Winograd's
 // algorithm sums in float32 lose up to ten times as much as a direct convolution's, which is still less than a
-// hundredth of what bfloat16 rounds; bfloat16 tiles lose 1.6 to 1.9 times as much as bfloat16 operands. Matrix products
+// hundredth of what bfloat16 rounds; tiles of int16 lose less than bfloat16 operands do. Matrix products
 // of 1x1 convolutions lose no more than the library's; a scale and shift before them is computed while their rows are
 // packed, and not rounded to its dtype in between.
 std::vector<LayerDecision> ChooseKernels(const KernelChooser& chooser, const KernelConditions& conditions,

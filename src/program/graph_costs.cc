@@ -222,7 +222,10 @@ double GraphCosts::SecondsOf(NodeId id, const std::vector<DType>& inputs, const 
   LoweredGraph lowered = Lower(Alone(id, inputs, outputs, part), {.native_bf16 = part.native_bf16});
   // As plans in mode fast do. What timing chose is no part of it: dtypes stay as they are when a model is tuned.
   if (part.with_gradients) FuseMaps(NumericMode::kFast, &lowered.program);
-  ChooseKernels(PredictedKernels(), {&machine_, machine_.has_bf16()}, &lowered.program);
+  // CPUs that multiply bfloat16 multiply int16, too.
+  const KernelConditions conditions{
+      .machine = &machine_, .has_bf16 = machine_.has_bf16(), .has_int16 = machine_.has_bf16()};
+  ChooseKernels(PredictedKernels(), conditions, &lowered.program);
   return seconds_[key] = amp::SecondsOf(lowered.program, machine_);
 }
 

@@ -24,12 +24,12 @@ bool ReadsBF16(const StepTypes& types) {
   return types.inputs[0].dtype == DType::kBFloat16 && types.inputs[1].dtype == DType::kBFloat16;
 }
 
-// Kinds that multiply bfloat16 keep a layer's error within what its dtypes allow where these are bfloat16.
+// Kinds that multiply int16 keep a layer's error below that of products of bfloat16.
 template <WinogradKind kKind>
 std::optional<Step> ProposeWinograd(const KernelSite& site) {
   const StepTypes types = site.TypesOf(site.step);
   if (!IsForWinograd(site.step, types)) return std::nullopt;
-  if (kernels::WinogradMultipliesBF16(kKind) && !(site.has_bf16 && ReadsBF16(types))) return std::nullopt;
+  if (kernels::WinogradMultipliesInt16(kKind) && !(site.has_int16 && ReadsBF16(types))) return std::nullopt;
   Step step = site.step;
   if (auto* deconvolution = std::get_if<DeconvolutionSpec>(&step.spec)) {
     deconvolution->winograd = kKind;
@@ -114,10 +114,12 @@ std::optional<Step> ProposeExpandingBlock(const KernelSite& site) {
 }
 
 constexpr DType kF32 = DType::kFloat32, kBF16 = DType::kBFloat16;
-constexpr std::array<KernelCandidate, 14> kCandidates = {{
+constexpr std::array<KernelCandidate, 16> kCandidates = {{
     {"winograd_f4x4_f32", kLeastGain, 0, ProposeWinograd<WinogradKind::kF4x4>},
     {"winograd_f2x2_f32", kLeastGain, 0, ProposeWinograd<WinogradKind::kF2x2>},
-    {"winograd_f2x2_bf16", kLeastGain, 0, ProposeWinograd<WinogradKind::kF2x2BF16>},
+    {"winograd_f4x4_int16", kLeastGain, 0, ProposeWinograd<WinogradKind::kF4x4Int16>},
+    {"winograd_f4x2_int16", kLeastGain, 0, ProposeWinograd<WinogradKind::kF4x2Int16>},
+    {"winograd_f2x2_int16", kLeastGain, 0, ProposeWinograd<WinogradKind::kF2x2Int16>},
     {"pointwise_float32", kLeastProductGain, 0, ProposePointwise<kF32>},
     {"pointwise_bfloat16", kLeastProductGain, 0, ProposePointwise<kBF16>},
     {"image_convolution", kLeastGain, 0, ProposeImage},

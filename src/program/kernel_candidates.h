@@ -21,6 +21,7 @@ struct KernelSite {
   // The step that makes the first input, which nothing else reads, and the step before that one; as many as there are.
   std::vector<const Step*> producers = {};
   bool has_bf16 = false;                  // there is code that multiplies bfloat16
+  bool has_int16 = false;                 // there is code that multiplies int16
   bool library_is_channels_last = false;  // its convolutions of images read and write channels last
 
   StepTypes TypesOf(const Step& of) const;

@@ -48,10 +48,10 @@ bool IsForDense(const Step& step, const StepTypes& types) {
 // Each element of an image is read once for all output channels, channel by channel. With more of these channels last,
 // in blocks, is faster.
 bool IsForImageConvolution(const Step& step, const StepTypes& types) {
-  constexpr std::int64_t kMostChannels = 7;
+  constexpr std::int64_t kMaxChannels = 7;
   const auto* spec = std::get_if<ConvolutionSpec>(&step.spec);
   const Shape &source = types.inputs[0].shape, &weights = types.inputs[1].shape;
-  if (spec == nullptr || source.rank() != 4 || weights.rank() != 4 || source[1] > kMostChannels) return false;
+  if (spec == nullptr || source.rank() != 4 || weights.rank() != 4 || source[1] > kMaxChannels) return false;
   return AreAll(spec->dilates, 0) && HasKernelTypes(step, types) && types.outputs[0].shape.size() > 0 &&
          source.size() > 0 && ProductFinishOf(step, types);
 }

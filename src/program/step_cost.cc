@@ -51,7 +51,7 @@ void ConvolutionSpec::Refine(const StepTypes& types, StepCost* cost) const {
   const TensorType& weights = types.inputs[1];
   cost->bytes_read -= static_cast<std::size_t>(weights.shape.size()) * BytesOf(weights.dtype);
   cost->bytes_read += packed > kFarBytes ? kFarFactor * packed : packed;
-  cost->dtype = kernels::WinogradMultipliesBF16(*winograd) ? DType::kBFloat16 : DType::kFloat32;
+  cost->dtype = DType::kFloat32;
 }
 
 void WinogradWeightsSpec::Refine(const StepTypes& types, StepCost* cost) const {

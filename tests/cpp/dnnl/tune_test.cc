@@ -301,7 +301,7 @@ TEST_F(TuneTest, ForcedKernelsComputeTheSame) {
 }
 
 TEST_F(TuneTest, ForcedKernelsOfLowPrecisionComputeTheSame) {
-  if (!kernels::HasWinograd(kernels::WinogradKind::kF2x2BF16)) GTEST_SKIP() << "no code that multiplies bfloat16";
+  if (!kernels::HasWinograd(kernels::WinogradKind::kF4x4Int16)) GTEST_SKIP() << "no code that multiplies int16";
   const TestModel m = Network();
   BindOptions options = Low();
   options.num_threads = 2;

@@ -22,14 +22,14 @@ namespace amp::kernels::testing {
 
 inline constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-// What this CPU runs of the code for: any CPU, AVX2, AVX-512, and AVX-512 with bfloat16.
+// What this CPU runs of the code for: any CPU, AVX2, AVX-512, and AVX-512 with more, such as bfloat16.
 template <class Table>
 std::vector<const Table*> TablesThatRun(const Table* (*generic)(), const Table* (*avx2)(), const Table* (*avx512)(),
-                                        const Table* (*bf16)()) {
+                                        const Table* (*more)(), bool has_more = CpuHasBF16()) {
   std::vector<const Table*> tables{generic()};
   if (CpuIsa() >= Isa::kAvx2) tables.push_back(avx2());
   if (CpuIsa() >= Isa::kAvx512) tables.push_back(avx512());
-  if (CpuIsa() >= Isa::kAvx512 && CpuHasBF16()) tables.push_back(bf16());
+  if (CpuIsa() >= Isa::kAvx512 && has_more) tables.push_back(more());
   std::erase(tables, nullptr);  // of instruction sets that this build has no code for
   return tables;
 }

@@ -26,10 +26,10 @@ std::string NameOf(const Variant& v) { return std::string(IsaName(v.table->isa))
 // All code that this CPU runs.
 std::vector<Variant> Variants() {
   std::vector<Variant> variants;
-  for (const WinogradTable* table :
-       TablesThatRun(WinogradTableGeneric, WinogradTableAvx2, WinogradTableAvx512, WinogradTableAvx512BF16)) {
-    for (const WinogradKind kind :
-         {WinogradKind::kF4x4, WinogradKind::kF2x2, WinogradKind::kF2x2BF16, WinogradKind::kF4x2BF16}) {
+  for (const WinogradTable* table : TablesThatRun(WinogradTableGeneric, WinogradTableAvx2, WinogradTableAvx512,
+                                                  WinogradTableAvx512VNNI, CpuHasVNNI())) {
+    for (const WinogradKind kind : {WinogradKind::kF4x4, WinogradKind::kF2x2, WinogradKind::kF4x4Int16,
+                                    WinogradKind::kF4x2Int16, WinogradKind::kF2x2Int16}) {
       if (table->run[static_cast<int>(kind)] != nullptr) variants.push_back({table, kind});
     }
   }
@@ -212,10 +212,12 @@ double Bound(const Problem& p) {
       return 5e-6 + rounding;
     case WinogradKind::kF2x2:
       return 2e-6 + rounding;
-    case WinogradKind::kF2x2BF16:
-      return 5e-3 + rounding;
-    case WinogradKind::kF4x2BF16:
-      return 1.5e-2 + rounding;
+    case WinogradKind::kF4x4Int16:
+      return 1.2e-3 + rounding;
+    case WinogradKind::kF4x2Int16:
+      return 7e-4 + rounding;
+    case WinogradKind::kF2x2Int16:
+      return 5e-4 + rounding;
   }
   return 0;
 }
@@ -253,26 +255,32 @@ TEST(Winograd, IsTheConvolution) {
   }
 }
 
+// An image of float32 with channels last, and results of the same size.
+Problem SquareProblem(Draw& draw, const Variant& variant, std::int64_t channels, std::int64_t size) {
+  Problem p = DrawProblem(draw, variant);
+  p.job = {};
+  p.job.kind = variant.kind;
+  p.job.in_channels = channels;
+  p.job.out_channels = 32;
+  p.job.in_height = p.job.in_width = p.job.out_height = p.job.out_width = size;
+  p.job.pad_top = p.job.pad_left = 1;
+  p.job.low = -kInfinity;
+  p.job.high = kInfinity;
+  p.job.source = {false, 0, 0, 16, size * channels, channels};
+  p.job.sum = p.job.destination = {false, 0, 0, 16, size * 32, 32};
+  p.source = std::make_unique<Image>(p.job.source, size * size * channels);
+  p.sum = std::make_unique<Image>(p.job.sum, size * size * 32);
+  p.destination = std::make_unique<Image>(p.job.destination, size * size * 32);
+  p.has_sum = p.has_bias = false;
+  DrawNumbers(draw, &p);
+  return p;
+}
+
 // The accuracy of one layer, with enough channels to be typical.
 TEST(Winograd, ErrorsAreThoseOfTheAlgorithm) {
   for (const Variant& variant : Variants()) {
     Draw draw(8);
-    Problem p = DrawProblem(draw, variant);
-    p.job = {};
-    p.job.kind = variant.kind;
-    p.job.in_channels = 256;
-    p.job.out_channels = 32;
-    p.job.in_height = p.job.in_width = p.job.out_height = p.job.out_width = 14;
-    p.job.pad_top = p.job.pad_left = 1;
-    p.job.low = -kInfinity;
-    p.job.high = kInfinity;
-    p.job.source = {false, 0, 0, 16, 14 * 256, 256};
-    p.job.sum = p.job.destination = {false, 0, 0, 16, 14 * 32, 32};
-    p.source = std::make_unique<Image>(p.job.source, 14 * 14 * 256);
-    p.sum = std::make_unique<Image>(p.job.sum, 14 * 14 * 32);
-    p.destination = std::make_unique<Image>(p.job.destination, 14 * 14 * 32);
-    p.has_sum = false;
-    DrawNumbers(draw, &p);
+    Problem p = SquareProblem(draw, variant, 256, 14);
     Compute(variant, p, 1);
     const double bound = variant.kind == WinogradKind::kF4x4 ? 4e-6 : Bound(p);
     const double error = RelativeError(p);
@@ -298,9 +306,11 @@ void ComputeInStrips(const Variant& variant, const Problem& p, std::int64_t stri
   part.num_channels = job.out_channels;
   part.tile_stride = count(job.in_channels, kWinogradBlock) * kWinogradBlock * count(part.num_tiles, 2) * 2;
   part.strip = strip;
-  const std::int64_t products = WinogradProducts(job.kind), element = WinogradMultipliesBF16(job.kind) ? 2 : 4;
+  const std::int64_t products = WinogradProducts(job.kind), element = 4 / WinogradPerUnit(job.kind);
   const std::int64_t sums = strip / kWinogradColumns * part.num_tiles * WinogradProductStride(products);
-  const Guarded<char> scratch(static_cast<std::size_t>(products * part.tile_stride * element + 4 * sums));
+  const std::int64_t scales =
+      WinogradMultipliesInt16(job.kind) ? products * count(job.in_channels, kWinogradChunk) * part.num_tiles : 0;
+  const Guarded<char> scratch(static_cast<std::size_t>(products * part.tile_stride * element + 4 * (scales + sums)));
   variant.table->run[static_cast<int>(job.kind)](job, part, scratch.data());
 }
 
@@ -331,6 +341,80 @@ TEST(Winograd, ANaNStaysOne) {
     p.source->Set(p.source->IndexOf(0, 0, 0, 0, 0), std::numeric_limits<float>::quiet_NaN());
     Compute(variant, p, 1);
     EXPECT_TRUE(std::isnan(p.destination->Get(p.destination->IndexOf(0, 0, 0, 0, 0)))) << NameOf(variant);
+  }
+}
+
+// ---- fixed-point numbers ----
+
+std::vector<Variant> IntegerVariants() {
+  std::vector<Variant> variants = Variants();
+  std::erase_if(variants, [](const Variant& v) { return !WinogradMultipliesInt16(v.kind); });
+  return variants;
+}
+
+template <class F>
+void SetImage(Problem* p, F&& f) {
+  ForEachElement(p->job, p->job.in_channels, p->job.in_height, p->job.in_width,
+                 [&](auto... at) { p->source->Set(p->source->IndexOf(at...), f(at...)); });
+}
+
+// All products of a sum have one sign and are as large as they can be: a sum of int32 that overflowed would be far off.
+TEST(Winograd, SumsOfIntegersDoNotOverflow) {
+  for (const Variant& variant : IntegerVariants()) {
+    for (const std::int64_t channels : {1, 2, 16, 127, 128, 129, 600}) {
+      for (const float sign : {1.0f, -1.0f}) {
+        Draw draw(13);
+        Problem p = SquareProblem(draw, variant, channels, 9);
+        SetImage(&p, [&](auto...) { return 1.0f; });
+        std::fill(p.weights.begin(), p.weights.end(), sign);
+        Compute(variant, p, 1);
+        EXPECT_LE(RelativeError(p), Bound(p)) << NameOf(variant) << ", " << channels << " channels";
+        SetImage(&p, [&](auto, auto, auto, auto y, auto x) { return (x + y) % 2 == 0 ? 1.0f : -1.0f; });
+        Compute(variant, p, 1);
+        EXPECT_LE(RelativeError(p), Bound(p)) << NameOf(variant) << ", " << channels << " channels";
+      }
+    }
+  }
+}
+
+// Scales follow the numbers: an image that is a power of two times as large gives the same bits but for the exponent.
+TEST(Winograd, ScalesFollowTheImage) {
+  for (const Variant& variant : IntegerVariants()) {
+    Draw draw(14);
+    Problem p = SquareProblem(draw, variant, 150, 10);
+    Compute(variant, p, 1);
+    const std::vector<float> expected = Results(p, *p.destination);
+    std::vector<float> source;
+    SetImage(&p, [&](auto... at) {
+      source.push_back(p.source->Get(p.source->IndexOf(at...)));
+      return source.back();
+    });
+    for (const float factor : {0x1p-80f, 0x1p-20f, 0x1p60f}) {
+      std::size_t i = 0;
+      SetImage(&p, [&](auto...) { return source[i++] * factor; });
+      Compute(variant, p, 1);
+      const std::vector<float> results = Results(p, *p.destination);
+      for (std::size_t r = 0; r < results.size(); ++r) ASSERT_EQ(results[r], expected[r] * factor) << NameOf(variant);
+    }
+    SetImage(&p, [](auto...) { return 0.0f; });
+    Compute(variant, p, 1);
+    for (const float result : Results(p, *p.destination)) ASSERT_EQ(result, 0) << NameOf(variant);
+  }
+}
+
+TEST(Winograd, WhatReadsAnInfinityIsNoNumber) {
+  for (const Variant& variant : IntegerVariants()) {
+    for (const bool in_weights : {false, true}) {
+      Draw draw(15);
+      Problem p = SquareProblem(draw, variant, 20, 8);
+      if (in_weights) {
+        p.weights[4] = kInfinity;
+      } else {
+        p.source->Set(p.source->IndexOf(0, 0, 0, 0, 0), kInfinity);
+      }
+      Compute(variant, p, 1);
+      EXPECT_FALSE(std::isfinite(p.destination->Get(p.destination->IndexOf(0, 0, 0, 0, 0)))) << NameOf(variant);
+    }
   }
 }
 

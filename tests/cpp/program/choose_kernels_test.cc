@@ -31,13 +31,13 @@ std::shared_ptr<const MachineTable> Machine(double bf16_flops, double bytes_per_
   return MachineTable::Parse(file.dump(), "test");
 }
 
-std::optional<WinogradKind> Chosen(Program program, const MachineTable& machine, bool has_bf16 = true) {
-  ChooseKernels(PredictedKernels(), {&machine, has_bf16}, &program);
+std::optional<WinogradKind> Chosen(Program program, const MachineTable& machine, bool has_int16 = true) {
+  ChooseKernels(PredictedKernels(), {.machine = &machine, .has_bf16 = true, .has_int16 = has_int16}, &program);
   return std::get<ConvolutionSpec>(program.steps[0].spec).winograd;
 }
 
-std::optional<WinogradKind> Chosen(Program program, double bf16_flops = 2e9, bool has_bf16 = true) {
-  return Chosen(std::move(program), *Machine(bf16_flops), has_bf16);
+std::optional<WinogradKind> Chosen(Program program, double bf16_flops = 2e9, bool has_int16 = true) {
+  return Chosen(std::move(program), *Machine(bf16_flops), has_int16);
 }
 
 TEST(ChooseKernels, WhereItTakesLessTime) {
@@ -51,10 +51,12 @@ TEST(ChooseKernels, SmallTilesWhereWeightsTakeTheTime) {
   EXPECT_EQ(Chosen(OneConvolution(kF32, 8), *Machine(2e9, 1e9)), WinogradKind::kF4x4);
 }
 
-TEST(ChooseKernels, ByTheSpeedOfBFloat16) {
-  EXPECT_EQ(Chosen(OneConvolution(kBF16, 28), 1e9), WinogradKind::kF4x4);
-  EXPECT_EQ(Chosen(OneConvolution(kBF16, 28), 1.9e9), WinogradKind::kF2x2BF16);
+// Fixed-point numbers are no more than bfloat16 asks for, and less than float32 does.
+TEST(ChooseKernels, Int16WhereTheLayerIsBFloat16) {
+  EXPECT_EQ(Chosen(OneConvolution(kBF16, 28), 1e9), WinogradKind::kF4x4Int16);
+  EXPECT_EQ(Chosen(OneConvolution(kBF16, 28), 1.9e9), WinogradKind::kF4x4Int16);
   EXPECT_EQ(Chosen(OneConvolution(kBF16, 28), 1.9e9, false), WinogradKind::kF4x4);
+  EXPECT_EQ(Chosen(OneConvolution(kF32, 28), 1.9e9), WinogradKind::kF4x4);
 }
 
 TEST(ChooseKernels, OnlyConvolutionsThatTheKernelKnows) {
@@ -247,8 +249,8 @@ Program InvertedResidual(DType dtype, EltwiseSpec middle = {EltwiseKind::kRelu})
 
 // ---- choices that no times are needed for ----
 
-std::vector<LayerDecision> Force(const std::string& kernel, Program* program, bool has_bf16 = true) {
-  return ChooseKernels(ForcedKernel(kernel), {nullptr, has_bf16, true, 2}, program);
+std::vector<LayerDecision> Force(const std::string& kernel, Program* program, bool has_low = true) {
+  return ChooseKernels(ForcedKernel(kernel), {nullptr, has_low, true, 2, has_low}, program);
 }
 
 std::string KernelOf(const Step& step) { return step.choice ? step.choice->kernel : ""; }
@@ -266,8 +268,9 @@ TEST(ChooseKernels, ForcedWhereverItIsLegal) {
       Force(candidate.name, &block);
       count += candidate.takes > 0 && KernelOf(block.steps.back()) == candidate.name;
     }
-    const bool is_bf16 = std::string(candidate.name).find("bf") != std::string::npos;
-    EXPECT_EQ(count, is_bf16 ? 1 : 2) << candidate.name;
+    const std::string name = candidate.name;
+    const bool wants_bf16 = name.find("bf") != std::string::npos || name.find("int16") != std::string::npos;
+    EXPECT_EQ(count, wants_bf16 ? 1 : 2) << name;
   }
 }
 
@@ -275,9 +278,9 @@ TEST(ChooseKernels, ForcedNowhereElse) {
   Program strided = OneConvolution(kF32, 28, {2, 2});
   EXPECT_TRUE(Force("winograd_f4x4_f32", &strided).empty());
   EXPECT_EQ(KernelOf(strided.steps[0]), "");
-  Program without_bf16 = OneConvolution(kBF16, 28);
-  Force("winograd_f2x2_bf16", &without_bf16, false);
-  EXPECT_EQ(KernelOf(without_bf16.steps[0]), kLibraryKernel);
+  Program without_code = OneConvolution(kBF16, 28);
+  Force("winograd_f2x2_int16", &without_code, false);
+  EXPECT_EQ(KernelOf(without_code.steps[0]), kLibraryKernel);
   Program read_twice = ScaledPointwise(kF32);
   read_twice.outputs.push_back(read_twice.steps[0].outputs[0]);
   Force("scaled_pointwise_float32", &read_twice);
