@@ -303,6 +303,12 @@ def _rows(b):
     return b.input(max(1, b.log_uniform(1 << 10, 1 << 21) // length), length), length
 
 
+def _stream(b):
+    """More than caches hold, as between the layers of a large batch; not in place, because it is read again."""
+    data = b.input(1 << 25)
+    return sym.Group([sym.abs(data), data])
+
+
 def _softmax(b):
     data, _ = _rows(b)
     return b.choose(sym.softmax, sym.log_softmax)(data)
@@ -348,7 +354,7 @@ _PRODUCTS = (
 _DEPTHWISE = (  # which may change the layouts of a whole model
     (lambda b: _convolution(b, "depthwise"), 54),
     (lambda b: _convolution(b, "1x1"), 54),
-    (_depthwise_block, 81),
+    (_depthwise_block, 162),
 )
 _DENSE_WINDOWS = ((lambda b: _convolution(b, "3x3"), 81),)  # which Winograd's algorithm computes
 _SCALED = ((_scaled_product, 40),)
@@ -363,6 +369,7 @@ _OTHERS = (
     (_moves, 40),
 )
 _CASTS = ((_casts, 60),)
+_STREAMS = ((_stream, 3),)
 _PER_MODEL = 27
 # Where kernels of ours may compute a layer.
 _WITH_CHOICE = (_CONVOLUTIONS, _DENSE_WINDOWS, _PRODUCTS, _DEPTHWISE, _SCALED)
@@ -388,7 +395,7 @@ def measure(progress=lambda done: None):
     dtypes = (None, low) if _core.cpu_info()["native_bfloat16"] else (None,)
     measurements = [
         (model, dtype, _core.kernel_names() if branches in _WITH_CHOICE else ())
-        for branches in (*_WITH_CHOICE, _OTHERS, _CASTS)
+        for branches in (*_WITH_CHOICE, _OTHERS, _CASTS, _STREAMS)
         for model in _models(branches, _SEED)
         for dtype in dtypes
     ]
@@ -401,7 +408,7 @@ def measure(progress=lambda done: None):
 
 # ---- what a machine file says of them ----
 
-_LEVELS = (1 << 18, 1 << 20, 1 << 22, 1 << 24, 1 << 26)  # bytes of a step
+_LEVELS = (1 << 18, 1 << 20, 1 << 22, 1 << 24, 1 << 25, 1 << 28)  # bytes of a step; the last is memory's
 _MOVERS = ("eltwise_relu", "eltwise_abs", "eltwise_sqrt", "binary", "cast")
 
 

@@ -117,6 +117,26 @@ void CopyReversed(const T* x, T* y, std::int64_t count) {
   for (std::int64_t c = 0; c < count; ++c) y[c] = x[-c];
 }
 
+template <std::size_t kBytes>
+void CopyRowsOf(const char* from, std::int64_t from_bytes, char* to, std::int64_t to_bytes, std::int64_t num_rows) {
+  for (std::int64_t r = 0; r < num_rows; ++r) std::memcpy(to + r * to_bytes, from + r * from_bytes, kBytes);
+}
+
+// Rows of `bytes` bytes, so many bytes apart. Blocks of channels have sizes that are worth code of their own.
+void CopyWholeRows(const char* from, std::int64_t from_bytes, char* to, std::int64_t to_bytes, std::int64_t num_rows,
+                   std::size_t bytes) {
+  switch (bytes) {
+    case 16:
+      return CopyRowsOf<16>(from, from_bytes, to, to_bytes, num_rows);
+    case 32:
+      return CopyRowsOf<32>(from, from_bytes, to, to_bytes, num_rows);
+    case 64:
+      return CopyRowsOf<64>(from, from_bytes, to, to_bytes, num_rows);
+    default:
+      for (std::int64_t r = 0; r < num_rows; ++r) std::memcpy(to + r * to_bytes, from + r * from_bytes, bytes);
+  }
+}
+
 // Strides of rows and columns on both sides; columns are neighbours in `to`.
 struct RowStrides {
   std::int64_t from_row, from_column, to_row;
@@ -191,6 +211,7 @@ void StridedCopy::ChooseRows() {
   const bool is_short = columns().to == 1 && columns().size <= kMaxShort;
   if (columns().to == 1 && columns().from == 1) {
     way_ = is_short ? Way::kShortRows : Way::kRows;
+    if (planes().size > rows().size) std::swap(axes_[num_axes_ - 3], axes_[num_axes_ - 2]);  // many rows in a call
   } else if (columns().to == 1 && columns().from == 0) {
     way_ = is_short ? Way::kShortRows : Way::kFill;
   } else if (columns().to == 1 && columns().from == -1) {
@@ -254,11 +275,11 @@ void StridedCopy::RunAs(const T* from, T* to) const {
 template <class T>
 void StridedCopy::CopyRows(const T* from, T* to, std::int64_t num_rows, std::int64_t num_columns) const {
   switch (way_) {
-    case Way::kRows:
-      for (std::int64_t r = 0; r < num_rows; ++r) {
-        std::memcpy(to + r * rows().to, from + r * rows().from, static_cast<std::size_t>(num_columns) * sizeof(T));
-      }
-      return;
+    case Way::kRows: {
+      constexpr std::int64_t kBytes = sizeof(T);
+      return CopyWholeRows(reinterpret_cast<const char*>(from), rows().from * kBytes, reinterpret_cast<char*>(to),
+                           rows().to * kBytes, num_rows, static_cast<std::size_t>(num_columns * kBytes));
+    }
     case Way::kShortRows:
       return CopyShortRows(from, to, num_rows, num_columns, {rows().from, columns().from, rows().to},
                            std::make_integer_sequence<std::int64_t, kMaxShort>());
