@@ -231,6 +231,10 @@ void StridedCopy::ChooseBlock() {
                     ? std::min(rows().size, kTileRows)
                     : std::clamp<std::int64_t>(kGrainElements / block_.columns, 1, rows().size);
   block_.planes = std::clamp<std::int64_t>(kBlockElements / (block_.columns * block_.rows), 1, planes().size);
+  if (way_ != Way::kRows || planes().to >= rows().to) return;
+  // Planes share lines of memory: threads get rows of all planes.
+  block_.planes = planes().size;
+  block_.rows = std::clamp<std::int64_t>(kGrainElements / (block_.columns * block_.planes), 1, rows().size);
 }
 
 void StridedCopy::Run(const void* from, void* to) const {
