@@ -1,7 +1,9 @@
 #include "kernels/winograd.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
+#include <vector>
 
 #include "kernels/parallel.h"
 
@@ -20,7 +22,27 @@ std::int64_t PackedDepth(const Winograd& job) { return RoundUp(job.in_channels, 
 std::int64_t ProductElements(const Winograd& job) { return WinogradWeightStride(job.kind, job.in_channels); }
 std::int64_t ColumnElements(const Winograd& job) { return WinogradProducts(job.kind) * ProductElements(job); }
 std::int64_t NumColumns(const Winograd& job) { return Quotient(job.out_channels, kWinogradColumns); }
-std::int64_t GroupElements(const Winograd& job) { return NumColumns(job) * ColumnElements(job); }
+std::int64_t FactorElements(const Winograd& job) {
+  return WinogradFactors(job.kind, job.in_channels) * static_cast<std::int64_t>(sizeof(float)) / Element(job.kind);
+}
+std::int64_t GroupElements(const Winograd& job) { return FactorElements(job) + NumColumns(job) * ColumnElements(job); }
+
+// Of the weights of a group: each channel's root mean square over that of the channel with the largest. Weights that
+// are zero, or no numbers, leave the factor at one.
+void FindFactors(const Winograd& job, const float* weights, float* factors) {
+  const auto count = static_cast<std::size_t>(job.in_channels);
+  std::vector<double> squares(count);
+  for (std::int64_t i = 0; i < job.out_channels * job.in_channels * 9; ++i) {
+    const auto weight = static_cast<double>(weights[i]);
+    squares[static_cast<std::size_t>(i / 9 % job.in_channels)] += weight * weight;
+  }
+  const double largest = count == 0 ? 0 : *std::max_element(squares.begin(), squares.end());
+  std::fill_n(factors, WinogradFactors(job.kind, job.in_channels), 1.0f);
+  for (std::size_t c = 0; c < count; ++c) {
+    const double exponent = std::floor(std::log2(std::sqrt(squares[c] / largest)));
+    if (std::isfinite(exponent)) factors[c] = std::ldexp(1.0f, static_cast<int>(std::clamp(exponent, -60.0, 0.0)));
+  }
+}
 
 // ---- parts ----
 
@@ -134,7 +156,9 @@ WinogradPart PartAt(const Winograd& job, const WinogradData& data, const Split& 
   const std::int64_t group = i / split.stretches / split.blocks;
   WinogradPart part;
   part.data.source = GroupOf(data.source, job.source, group);
-  part.data.weights = Moved(data.weights, group * GroupElements(job), Element(job.kind));
+  const char* packed = Moved(data.weights, group * GroupElements(job), Element(job.kind));
+  if (WinogradMultipliesInt16(job.kind)) part.factors = reinterpret_cast<const float*>(packed);
+  part.data.weights = Moved(packed, FactorElements(job), Element(job.kind));
   part.data.bias = data.bias == nullptr ? nullptr : data.bias + group * job.out_channels;
   part.data.sum = GroupOf(data.sum, job.sum, group);
   part.data.destination = const_cast<char*>(GroupOf(data.destination, job.destination, group));
@@ -195,6 +219,12 @@ void PackWinogradWeightsWith(const WinogradTable& table, const Winograd& job, co
   const std::int64_t rows = WinogradMultipliesInt16(job.kind) ? PackedDepth(job) : kWinogradPieceRows;
   const std::int64_t columns = NumColumns(job), pieces = Quotient(job.in_channels, rows);
   const WinogradTable::Pack pack = table.pack[static_cast<int>(job.kind)];
+  const auto factors_of = [&](std::int64_t group) {
+    return reinterpret_cast<float*>(static_cast<char*>(packed) + group * GroupElements(job) * Element(job.kind));
+  };
+  for (std::int64_t group = 0; group < (WinogradMultipliesInt16(job.kind) ? job.groups : 0); ++group) {
+    FindFactors(job, weights + group * job.out_channels * job.in_channels * 9, factors_of(group));
+  }
   ParallelFor(job.groups * columns * pieces, 4, [&](std::int64_t i) {
     const std::int64_t column = i / pieces % columns, group = i / pieces / columns;
     WinogradPiece piece;
@@ -203,7 +233,9 @@ void PackWinogradWeightsWith(const WinogradTable& table, const Winograd& job, co
     piece.in = i % pieces * rows;
     piece.count = std::min(rows, PackedDepth(job) - piece.in);
     piece.product_stride = ProductElements(job);
-    const std::int64_t to = group * GroupElements(job) + column * ColumnElements(job) + piece.in * kWinogradColumns;
+    if (WinogradMultipliesInt16(job.kind)) piece.factors = factors_of(group);
+    const std::int64_t to =
+        group * GroupElements(job) + FactorElements(job) + column * ColumnElements(job) + piece.in * kWinogradColumns;
     piece.packed = static_cast<char*>(packed) + to * Element(job.kind);
     pack(job, piece);
   });

@@ -70,6 +70,7 @@ struct WinogradPart {
   WinogradData data;  // of the group; weights and bias from the first of the channels on
   std::int64_t first_tile = 0, num_tiles = 0;
   std::int64_t first_channel = 0, num_channels = 0;  // the first is a multiple of kWinogradColumns
+  const float* factors = nullptr;                    // of input channels, where tiles have scales
   // Transformed tiles are [product][channel / 16][tile][channel % 16]; so many elements from one product to the next.
   // Behind all of int16 lie their scales in float32: [product][channel / kWinogradChunk][tile].
   std::int64_t tile_stride = 0;
@@ -113,6 +114,13 @@ inline constexpr std::int64_t kWinogradMaxTile = 10240, kWinogradMaxWeights = ((
 // The scale of what is zero, and of anything smaller: its inverse is a float.
 inline constexpr float kWinogradLeastScale = 1e-34F;
 
+// Where tiles have scales, a group's packed weights begin with so many floats: a factor for each input channel, a power
+// of two. Channels of the image are multiplied by it before they are transformed, and weights divided: then all
+// channels have weights of about one size, and a number's part in a sum says how much of its accuracy matters.
+constexpr std::int64_t WinogradFactors(WinogradKind kind, std::int64_t in_channels) {
+  return WinogradMultipliesInt16(kind) ? (in_channels + kWinogradBlock - 1) / kWinogradBlock * kWinogradBlock : 0;
+}
+
 constexpr std::int64_t WinogradDepth(WinogradKind kind, std::int64_t in_channels) {
   return (in_channels + WinogradPerUnit(kind) - 1) / WinogradPerUnit(kind);
 }
@@ -127,10 +135,11 @@ constexpr std::int64_t WinogradWeightStride(WinogradKind kind, std::int64_t in_c
 // product lie 32 scales in float32.
 struct WinogradPiece {
   const float* weights = nullptr;  // of the group
+  const float* factors = nullptr;  // of its input channels, where tiles have scales; weights are divided by them
   std::int64_t first = 0;          // output channel, a multiple of kWinogradColumns: so many of them
-  std::int64_t in = 0,
-               count = 0;  // input channels, at most kWinogradPieceRows, or all of int16; a multiple of the unit
-  void* packed = nullptr;  // where the first product of these goes
+  // Input channels, a multiple of the unit: at most kWinogradPieceRows, or all where tiles have scales.
+  std::int64_t in = 0, count = 0;
+  void* packed = nullptr;           // where the first product of these goes
   std::int64_t product_stride = 0;  // elements
 };
 inline constexpr std::int64_t kWinogradPieceRows = 4;

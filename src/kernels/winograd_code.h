@@ -180,15 +180,28 @@ struct WinogradTilesCode : WinogradUnits<Ops, kTileY, kTileX> {
     V value[kRun * kTileX + 2][kInY];
   };
 
+  // A vector of channels: how many there are from here on, and what they are multiplied by.
+  struct Channels {
+    Int count;
+    V factor;
+  };
+
+  template <bool kIsBF16>
+  static V LoadRow(const char* from, const Channels& channels) {
+    const V x = Ops::template Load<kIsBF16>(from, channels.count);
+    return Ops::kScales ? x * channels.factor : x;
+  }
+
   // Rows [begin, end) of a column of the image lie inside of it.
   template <bool kIsBF16>
-  static void TransformColumn(const char* first, Int row_bytes, Int begin, Int end, Int count, V (&y)[kInY]) {
+  static void TransformColumn(const char* first, Int row_bytes, Int begin, Int end, const Channels& channels,
+                              V (&y)[kInY]) {
     V x[kInY];
     if (begin == 0 && end == kInY) {
-      for (int r = 0; r < kInY; ++r) x[r] = Ops::template Load<kIsBF16>(first + r * row_bytes, count);
+      for (int r = 0; r < kInY; ++r) x[r] = LoadRow<kIsBF16>(first + r * row_bytes, channels);
     } else {
       for (int r = 0; r < kInY; ++r) {
-        x[r] = r >= begin && r < end ? Ops::template Load<kIsBF16>(first + r * row_bytes, count) : Ops::All(0);
+        x[r] = r >= begin && r < end ? LoadRow<kIsBF16>(first + r * row_bytes, channels) : Ops::All(0);
       }
     }
     WinogradTransform<Ops, kTileY>::In(x, y);
@@ -199,10 +212,10 @@ struct WinogradTilesCode : WinogradUnits<Ops, kTileY, kTileX> {
     for (Int r = begin; r < end; ++r) __builtin_prefetch(first + r * row_bytes);
   }
 
-  // The columns of `run` tiles beginning at `place`, `count` channels from `source` on.
+  // The columns of `run` tiles beginning at `place`, channels from `source` on.
   template <bool kIsBF16>
-  static void TransformColumns(const Winograd& job, const char* source, const Place& place, Int run, Int count,
-                               Columns* columns) {
+  static void TransformColumns(const Winograd& job, const char* source, const Place& place, Int run,
+                               const Channels& channels, Columns* columns) {
     constexpr Int kElement = kIsBF16 ? 2 : 4;
     const Int y = place.y - job.pad_top, x = place.x - job.pad_left;
     const Int begin = y < 0 ? -y : 0, end = Min(kInY, job.in_height - y);
@@ -215,7 +228,7 @@ struct WinogradTilesCode : WinogradUnits<Ops, kTileY, kTileX> {
         const char* first = corner + c * job.source.pixel * kElement;
         if constexpr (!kIsBF16)
           PrefetchColumn(first + job.source.block * kElement, job.source.row * kElement, begin, end);
-        TransformColumn<kIsBF16>(first, job.source.row * kElement, begin, end, count, to);
+        TransformColumn<kIsBF16>(first, job.source.row * kElement, begin, end, channels, to);
       }
     }
   }
@@ -234,27 +247,28 @@ struct WinogradTilesCode : WinogradUnits<Ops, kTileY, kTileX> {
 
   // A block of channels, from `c` on.
   template <bool kIsBF16, class T>
-  static void TransformBlock(const Winograd& job, const char* image, const Place& place, Int run, Int c, Int stride,
-                             T* tiles) {
+  static void TransformBlock(const Winograd& job, const char* image, const float* factors, const Place& place, Int run,
+                             Int c, Int stride, T* tiles) {
     constexpr Int kElement = kIsBF16 ? 2 : 4;
     Columns columns;
     for (Int lane = 0; lane < kBlock; lane += kLanes) {
       const char* first = image + OffsetIn(job.source, c + lane) * kElement;
-      TransformColumns<kIsBF16>(job, first, place, run, job.in_channels - c - lane, &columns);
+      const V factor = Ops::kScales ? Ops::template Load<false>(factors + c + lane, kLanes) : Ops::All(1);
+      TransformColumns<kIsBF16>(job, first, place, run, {job.in_channels - c - lane, factor}, &columns);
       TransformRows(columns, run, stride, tiles + lane);
     }
   }
 
   // Scales are known when all channels of a chunk are transformed.
   template <bool kIsBF16>
-  static void TransformChunk(const Winograd& job, const char* image, const Place& place, Int run, Int chunk,
-                             const Tiles& tiles) {
+  static void TransformChunk(const Winograd& job, const char* image, const float* factors, const Place& place, Int run,
+                             Int chunk, const Tiles& tiles) {
     constexpr Int kStride = kRun * kBlock, kBlockStride = kProducts * kStride;
     alignas(64) float waiting[kWinogradChunk / kBlock * kBlockStride];
     const Int first = chunk * kWinogradChunk, end = Min(first + kWinogradChunk, job.in_channels);
     Int blocks = 0;
     for (Int c = first; c < end; c += kBlock, ++blocks) {
-      TransformBlock<kIsBF16>(job, image, place, run, c, kStride, waiting + blocks * kBlockStride);
+      TransformBlock<kIsBF16>(job, image, factors, place, run, c, kStride, waiting + blocks * kBlockStride);
     }
     Tile* to = tiles.first + first / kBlock * tiles.block_stride;
     for (Int t = 0; t < run; ++t) {
@@ -265,13 +279,17 @@ struct WinogradTilesCode : WinogradUnits<Ops, kTileY, kTileX> {
   }
 
   template <bool kIsBF16>
-  static void TransformRun(const Winograd& job, const char* source, const Place& place, Int run, const Tiles& tiles) {
-    const char* image = source + place.n * job.source.batch * (kIsBF16 ? 2 : 4);
+  static void TransformRun(const Winograd& job, const WinogradPart& part, const Place& place, Int run,
+                           const Tiles& tiles) {
+    const float* factors = part.factors;
+    const char* image = static_cast<const char*>(part.data.source) + place.n * job.source.batch * (kIsBF16 ? 2 : 4);
     if constexpr (Ops::kScales) {
-      for (Int chunk = 0; chunk < Chunks(job); ++chunk) TransformChunk<kIsBF16>(job, image, place, run, chunk, tiles);
+      for (Int chunk = 0; chunk < Chunks(job); ++chunk)
+        TransformChunk<kIsBF16>(job, image, factors, place, run, chunk, tiles);
     } else {
       for (Int c = 0; c < job.in_channels; c += kBlock) {
-        TransformBlock<kIsBF16>(job, image, place, run, c, tiles.stride, tiles.first + c / kBlock * tiles.block_stride);
+        TransformBlock<kIsBF16>(job, image, factors, place, run, c, tiles.stride,
+                                tiles.first + c / kBlock * tiles.block_stride);
       }
     }
   }
@@ -282,7 +300,7 @@ struct WinogradTilesCode : WinogradUnits<Ops, kTileY, kTileX> {
     for (Int t = 0; t < part.num_tiles;) {
       const Int tile = part.first_tile + t;
       const Int run = Min(Min(kRun, part.num_tiles - t), across - tile % across);
-      TransformRun<kIsBF16>(job, static_cast<const char*>(part.data.source), PlaceOf(job, tile), run, tiles.From(t));
+      TransformRun<kIsBF16>(job, part, PlaceOf(job, tile), run, tiles.From(t));
       t += run;
     }
   }

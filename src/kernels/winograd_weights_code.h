@@ -23,9 +23,11 @@ struct WinogradWeightsCode {
   };
   static void Take(const Winograd& job, const WinogradPiece& piece, Int in, Windows* windows) {
     const Int columns = in < job.in_channels ? Min(kColumns, job.out_channels - piece.first) : 0;
+    const double inverse = Ops::kScales && columns > 0 ? 1 / static_cast<double>(piece.factors[in]) : 1;
     for (Int column = 0; column < columns; ++column) {
       const float* window = piece.weights + ((piece.first + column) * job.in_channels + in) * 9;
-      for (int k = 0; k < 9; ++k) windows->value[job.mirrored ? 8 - k : k][column] = static_cast<double>(window[k]);
+      for (int k = 0; k < 9; ++k)
+        windows->value[job.mirrored ? 8 - k : k][column] = static_cast<double>(window[k]) * inverse;
     }
     for (Int column = columns; column < kColumns; ++column) {
       for (auto& place : windows->value) place[column] = 0;

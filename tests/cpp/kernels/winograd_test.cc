@@ -299,8 +299,10 @@ void ComputeInStrips(const Variant& variant, const Problem& p, std::int64_t stri
   const Guarded<char> packed(PackedWinogradBytes(job));
   PackWinogradWeightsWith(*variant.table, job, weights.data(), packed.data());
   WinogradPart part;
-  part.data = {p.source->data(), packed.data(), p.has_bias ? bias.data() : nullptr, p.has_sum ? p.sum->data() : nullptr,
-               p.destination->data()};
+  const std::int64_t factors = WinogradFactors(job.kind, job.in_channels);
+  if (factors > 0) part.factors = reinterpret_cast<const float*>(packed.data());
+  part.data = {p.source->data(), packed.data() + 4 * factors, p.has_bias ? bias.data() : nullptr,
+               p.has_sum ? p.sum->data() : nullptr, p.destination->data()};
   part.num_tiles = job.batch * count(job.out_height, WinogradTileHeight(job.kind)) *
                    count(job.out_width, WinogradTileWidth(job.kind));
   part.num_channels = job.out_channels;
@@ -399,6 +401,21 @@ TEST(Winograd, ScalesFollowTheImage) {
     SetImage(&p, [](auto...) { return 0.0f; });
     Compute(variant, p, 1);
     for (const float result : Results(p, *p.destination)) ASSERT_EQ(result, 0) << NameOf(variant);
+  }
+}
+
+// Channels that are large, with weights that are as much smaller, take no accuracy from the others.
+TEST(Winograd, ChannelsMayDifferInSize) {
+  for (const Variant& variant : IntegerVariants()) {
+    Draw draw(16);
+    Problem p = SquareProblem(draw, variant, 96, 10);
+    const auto size_of = [](std::int64_t c) { return std::ldexp(1.3f, static_cast<int>(c % 7 * 5)); };
+    SetImage(&p, [&](auto n, auto g, auto c, auto y, auto x) {
+      return p.source->Get(p.source->IndexOf(n, g, c, y, x)) * size_of(c);
+    });
+    for (std::size_t i = 0; i < p.weights.size(); ++i) p.weights[i] /= size_of(static_cast<std::int64_t>(i) / 9 % 96);
+    Compute(variant, p, 1);
+    EXPECT_LE(RelativeError(p), Bound(p)) << NameOf(variant);
   }
 }
 
