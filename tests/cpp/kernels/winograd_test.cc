@@ -312,7 +312,8 @@ void ComputeInStrips(const Variant& variant, const Problem& p, std::int64_t stri
   const std::int64_t sums = strip / kWinogradColumns * part.num_tiles * WinogradProductStride(products);
   const std::int64_t scales =
       WinogradMultipliesInt16(job.kind) ? products * count(job.in_channels, kWinogradChunk) * part.num_tiles : 0;
-  const Guarded<char> scratch(static_cast<std::size_t>(products * part.tile_stride * element + 4 * (scales + sums)));
+  const std::int64_t bytes = products * part.tile_stride * element + 4 * (scales + sums);
+  const Guarded<char> scratch(static_cast<std::size_t>(count(bytes, 64) * 64));  // which begins at a multiple of 64
   variant.table->run[static_cast<int>(job.kind)](job, part, scratch.data());
 }
 
