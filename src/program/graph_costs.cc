@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/winograd.h"
 #include "nnvm/error.h"
 #include "passes/gradient/gradient.h"
 #include "passes/gradient/gradient_rule.h"
@@ -41,6 +42,13 @@ double SecondsOf(const Program& program, const MachineTable& machine) {
     if (!is_once && !KindOf(step.spec).is_view) seconds += machine.Seconds(FeaturesOf(step, TypesOf(program, step)));
   }
   return seconds;
+}
+
+// Dtypes are decided by kernels of int16 where these were measured: a formula may promise what a CPU does not keep.
+bool KnowsInt16(const MachineTable& machine) {
+  StepFeatures layer;
+  layer.group = fmt::format("convolution_{} bfloat16", kernels::WinogradName(kernels::WinogradKind::kF4x4Int16));
+  return machine.IsMeasured(layer);
 }
 
 // By NodeId: every run does without it. What labels are computed from may have any shape. In training, parameters
@@ -222,9 +230,8 @@ double GraphCosts::SecondsOf(NodeId id, const std::vector<DType>& inputs, const 
   LoweredGraph lowered = Lower(Alone(id, inputs, outputs, part), {.native_bf16 = part.native_bf16});
   // As plans in mode fast do. What timing chose is no part of it: dtypes stay as they are when a model is tuned.
   if (part.with_gradients) FuseMaps(NumericMode::kFast, &lowered.program);
-  // CPUs that multiply bfloat16 multiply int16, too.
   const KernelConditions conditions{
-      .machine = &machine_, .has_bf16 = machine_.has_bf16(), .has_int16 = machine_.has_bf16()};
+      .machine = &machine_, .has_bf16 = machine_.has_bf16(), .has_int16 = KnowsInt16(machine_)};
   ChooseKernels(PredictedKernels(), conditions, &lowered.program);
   return seconds_[key] = amp::SecondsOf(lowered.program, machine_);
 }
