@@ -9,11 +9,18 @@
 namespace amp {
 namespace {
 
-// "  [winograd_f4x4_f32, predicted 12.3 us, tuned]"
+// "  [winograd_f4x4_f32, predicted 12.3 us, otherwise 23.4 us, tuned]"
 std::string TextOf(const KernelChoice& choice) {
-  const std::string time =
-      choice.predicted_seconds ? fmt::format(", predicted {:.1f} us", 1e6 * *choice.predicted_seconds) : "";
-  return fmt::format("  [{}{}{}]", choice.kernel, time, choice.is_tuned ? ", tuned" : "");
+  const auto time = [](const char* what, const std::optional<double>& seconds) {
+    return seconds ? fmt::format(", {} {:.1f} us", what, 1e6 * *seconds) : "";
+  };
+  const bool is_first = choice.otherwise_seconds == choice.predicted_seconds;
+  return fmt::format("  [{}{}{}{}]", choice.kernel, time("predicted", choice.predicted_seconds),
+                     is_first ? "" : time("otherwise", choice.otherwise_seconds), choice.is_tuned ? ", tuned" : "");
+}
+
+std::string TextOfConstants(std::size_t bytes) {
+  return bytes == 0 ? "" : fmt::format("  [constants {:.1f} KB]", static_cast<double>(bytes) / 1024);
 }
 
 }  // namespace
@@ -27,9 +34,9 @@ std::string PlanSummary::Print() const {
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const PlanStep& step = steps[i];
     const std::string fused = step.fused.empty() ? "" : " + " + JoinSome(step.fused, 99);
-    text += fmt::format("{:4} {:14} {:24} {:8} {}{}{}{}{}\n", i, step.kind, step.implementation, step.layout, step.node,
-                        fused, step.reason.empty() ? "" : "  (" + step.reason + ")",
-                        step.choice ? TextOf(*step.choice) : "",
+    text += fmt::format("{:4} {:14} {:24} {:8} {}{}{}{}{}{}\n", i, step.kind, step.implementation, step.layout,
+                        step.node, fused, step.reason.empty() ? "" : "  (" + step.reason + ")",
+                        step.choice ? TextOf(*step.choice) : "", TextOfConstants(step.constant_bytes),
                         step.alternate.empty() ? "" : "  [keeps small numbers: " + step.alternate + "]");
   }
   return text;
@@ -69,6 +76,14 @@ bool IsReference(const PlanStep& step, const std::optional<PreparedPrimitive>& p
   return prepared ? prepared->is_reference() : step.implementation.find("reference") != std::string::npos;
 }
 
+std::size_t ConstantBytes(const LaidOutProgram& program, const Step& step) {
+  std::size_t bytes = 0;
+  for (const ValueId v : step.inputs) {
+    if (program.IsConstant(v)) bytes += program.layouts[v].get_size();
+  }
+  return bytes;
+}
+
 PlanStep Describe(const Graph& graph, const LaidOutProgram& program, const CompiledPlan& plan, std::size_t i) {
   const Step& step = program.program.steps[i];
   const auto& prepared = program.prepared[i];
@@ -85,6 +100,7 @@ PlanStep Describe(const Graph& graph, const LaidOutProgram& program, const Compi
   if (kernel != nullptr && described.reason.empty()) described.reason = kernel->references;
   described.fused = FusedNames(graph, step);
   described.choice = ChoiceOf(step, prepared.has_value());
+  described.constant_bytes = ConstantBytes(program, step);
   described.is_backward = step.is_backward;
   if (step.alternate) described.alternate = NameOf(*step.alternate);
   return described;

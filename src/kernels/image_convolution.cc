@@ -1,6 +1,7 @@
 #include "kernels/image_convolution.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "kernels/parallel.h"
 
@@ -14,15 +15,15 @@ bool IsEmpty(const ImageConvolution& job) { return job.product.rows() == 0 || jo
 
 // Bytes of what a part needs for so many rows of the result.
 struct Room {
-  std::int64_t taps = 0, rows = 0;
-  std::int64_t both() const { return taps + rows; }
+  std::int64_t taps = 0, units = 0;
+  std::int64_t both() const { return taps + units; }
 };
 
 Room RoomOf(const ImageConvolution& job, std::int64_t rows) {
-  constexpr std::int64_t kLine = 64;
-  const auto taps = job.product.in_channels * static_cast<std::int64_t>(sizeof(std::int64_t));
-  const auto row_bytes = ImageColumns(job) * static_cast<std::int64_t>(sizeof(float));
-  return {RoundUp(taps, kLine), RoundUp(job.channels * ImageRows(job, rows) * row_bytes, kLine)};
+  constexpr std::int64_t kLine = 64, kUnitBytes = 4;
+  const auto taps = ImageUnits(job) * static_cast<std::int64_t>(sizeof(std::int64_t));
+  return {RoundUp(taps, kLine),
+          RoundUp(ImagePlanes(job) * ImageRows(job, rows) * ImageColumns(job) * kUnitBytes, kLine)};
 }
 
 // Bands of rows of the result.
@@ -45,11 +46,11 @@ ImageConvolutionPart PartAt(const ImageConvolution& job, const Bands& bands, std
   part.first_row = i % bands.count * bands.rows;
   part.num_rows = std::min(bands.rows, job.product.height - part.first_row);
   part.taps = reinterpret_cast<std::int64_t*>(scratch);
-  part.rows = reinterpret_cast<float*>(scratch + RoomOf(job, bands.rows).taps);
+  part.units = scratch + RoomOf(job, bands.rows).taps;
   return part;
 }
 
-const ImageConvolutionTable& Table() {
+const ImageConvolutionTable& Floats() {
   static const ImageConvolutionTable& table =
       BestTable<ImageConvolutionTable>({{Isa::kGeneric, ImageConvolutionTableGeneric},
                                         {Isa::kAvx2, ImageConvolutionTableAvx2},
@@ -57,7 +58,36 @@ const ImageConvolutionTable& Table() {
   return table;
 }
 
+// The weights of an output channel, unit by unit of pairs.
+void PairWeights(const ImageConvolution& job, const float* weights, float* to) {
+  for (std::int64_t p = 0; p < ImagePlanes(job); ++p) {
+    const std::int64_t area = job.kernel_height * job.kernel_width;
+    const bool is_alone = 2 * p + 1 == job.channels;
+    const float* first = weights + 2 * p * area;
+    for (std::int64_t y = 0; y < job.kernel_height; ++y, first += job.kernel_width) {
+      for (std::int64_t u = 0; u < ImageUnitsOfRow(job, p); ++u, to += 2) {
+        const std::int64_t x = ImageUnitColumn(job, p, u);
+        const bool was_met = is_alone && x < 2 * u, is_inside = !is_alone || x + 1 < job.kernel_width;
+        to[0] = was_met ? 0 : first[x];
+        to[1] = !is_inside ? 0 : first[x + (is_alone ? 1 : area)];
+      }
+    }
+  }
+}
+
 }  // namespace
+
+std::size_t PackedImageConvolutionBytes(const ImageConvolution& job) { return PackedPointwiseBytes(job.product); }
+
+void PackImageConvolutionWeights(const ImageConvolution& job, const float* weights, void* packed) {
+  if (!job.product.multiplies_bf16) return PackPointwiseWeights(job.product, weights, packed);
+  const std::int64_t depth = ImageConvolutionDepth(job), taps = job.channels * job.kernel_height * job.kernel_width;
+  std::vector<float> pairs(static_cast<std::size_t>(job.product.out_channels * depth));
+  for (std::int64_t c = 0; c < job.product.out_channels; ++c) {
+    PairWeights(job, weights + c * taps, pairs.data() + c * depth);
+  }
+  PackPointwiseWeights(job.product, pairs.data(), packed);
+}
 
 std::size_t ImageConvolutionScratchBytes(const ImageConvolution& job) {
   if (IsEmpty(job)) return 0;
@@ -69,14 +99,16 @@ void RunImageConvolutionWith(const ImageConvolutionTable& table, const ImageConv
   if (IsEmpty(job)) return;
   const Bands bands = BandsOf(job);
   const std::int64_t bytes = RoomOf(job, bands.rows).both();
+  const ImageConvolutionTable::Run run = table.run[job.product.multiplies_bf16];
   const ThreadScope threads(job.product.num_threads);
   ParallelFor(job.product.batch * bands.count, 1, [&](std::int64_t i) {
-    table.run(job, data, PartAt(job, bands, i, static_cast<char*>(scratch) + CurrentPlace().part * bytes));
+    run(job, data, PartAt(job, bands, i, static_cast<char*>(scratch) + CurrentPlace().part * bytes));
   });
 }
 
 void RunImageConvolution(const ImageConvolution& job, const PointwiseData& data, void* scratch) {
-  RunImageConvolutionWith(Table(), job, data, scratch);
+  RunImageConvolutionWith(job.product.multiplies_bf16 ? *ImageConvolutionTableAvx512BF16() : Floats(), job, data,
+                          scratch);
 }
 
 }  // namespace amp::kernels

@@ -9,7 +9,7 @@
 namespace amp::kernels {
 namespace {
 
-constexpr ImageConvolutionTable kTable = {Isa::kAvx2, ImageConvolutionCode<ProductVectors>::Run};
+constexpr ImageConvolutionTable kTable = {Isa::kAvx2, {ImageConvolutionCode<ProductVectors>::Run, nullptr}};
 
 }  // namespace
 

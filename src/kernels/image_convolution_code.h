@@ -9,17 +9,19 @@
 
 namespace amp::kernels {
 
-// `Ops`: see PointwiseCode.
+// `Ops`: see PointwiseCode. Where a unit has two numbers, it has Row and StorePairs.
 template <class Ops>
 struct ImageConvolutionCode {
   using V = typename Ops::Vector;
+  using Tile = typename Ops::Tile;
   using Int = std::int64_t;
   using Results = PointwiseFinish<Ops>;
   using Place = typename Results::Place;
   using Part = ImageConvolutionPart;
 
   static constexpr int kLanes = Ops::kLanes, kMaxRows = Ops::kRows;
-  static constexpr Int kColumns = kPointwiseColumns;
+  static constexpr Int kColumns = kPointwiseColumns, kPerUnit = Ops::kPerUnit;
+  static constexpr bool kPairs = kPerUnit == 2;
 
   static Int Min(Int a, Int b) { return a < b ? a : b; }
   static Int Max(Int a, Int b) { return a > b ? a : b; }
@@ -29,27 +31,28 @@ struct ImageConvolutionCode {
   static void FillTaps(const ImageConvolution& job, const Part& part) {
     const Int columns = ImageColumns(job), rows = ImageRows(job, part.num_rows);
     Int* to = part.taps;
-    for (Int c = 0; c < job.channels; ++c) {
+    for (Int p = 0; p < ImagePlanes(job); ++p) {
       for (Int y = 0; y < job.kernel_height; ++y) {
-        for (Int x = 0; x < job.kernel_width; ++x) *to++ = (c * rows + y) * columns + x;
+        const Int row = (p * rows + y) * columns;
+        for (Int u = 0; u < ImageUnitsOfRow(job, p); ++u) *to++ = row + ImageUnitColumn(job, p, u);
       }
     }
   }
 
   template <bool kIsBF16>
-  static void Copy(const char* from, Int count, float* to) {
+  static void Copy(const char* from, Int count, Tile* to) {
     constexpr Int kElement = kIsBF16 ? 2 : 4;
     for (Int i = 0; i < count; i += kLanes) {
-      Ops::template Store<false>(to + i, count - i, Ops::template Load<kIsBF16>(from + i * kElement, count - i));
+      Ops::template Store<kPairs>(to + i, count - i, Ops::template Load<kIsBF16>(from + i * kElement, count - i));
     }
   }
 
-  static void Clear(float* to, Int count) {
-    for (Int i = 0; i < count; i += kLanes) Ops::template Store<false>(to + i, count - i, Ops::All(0));
+  static void Clear(Tile* to, Int count) {
+    for (Int i = 0; i < count; i += kLanes) Ops::template Store<kPairs>(to + i, count - i, Ops::All(0));
   }
 
   // Row y of a channel, with zeros around it.
-  static void FillRow(const ImageConvolution& job, const char* channel, Int y, float* to) {
+  static void FillRow(const ImageConvolution& job, const char* channel, Int y, Tile* to) {
     const Int columns = ImageColumns(job), element = job.product.source.is_bf16 ? 2 : 4;
     if (y < 0 || y >= job.height) return Clear(to, columns);
     const Int left = Min(job.pad_left, columns), end = Max(left, Min(job.pad_left + job.width, columns));
@@ -59,25 +62,66 @@ struct ImageConvolutionCode {
     Clear(to + end, columns - end);
   }
 
-  static void FillRows(const ImageConvolution& job, const void* source, const Part& part) {
+  // Row y of two channels with zeros around it, or of one channel, beside itself from the next column on.
+  template <bool kIsBF16>
+  static void FillPairs(const ImageConvolution& job, const char* channel, bool is_alone, Int y, Tile* to) {
+    const Int columns = ImageColumns(job), row_bytes = job.width * (kIsBF16 ? 2 : 4);
+    if (y < 0 || y >= job.height) return Clear(to, columns * kPerUnit);
+    const char* first = channel + y * row_bytes;
+    const char* second = is_alone ? first : first + job.height * row_bytes;
+    const Int ahead = is_alone ? 1 : 0, count = is_alone && job.kernel_width == 1 ? 0 : job.width;
+    for (Int x = 0; x < columns; x += kLanes) {
+      const Int begin = x - job.pad_left;
+      Ops::template StorePairs<kIsBF16>(to + x * kPerUnit, columns - x, {first, begin, job.width},
+                                        {second, begin + ahead, count});
+    }
+  }
+
+  static void FillUnits(const ImageConvolution& job, const char* channel, Int plane, Int y, Tile* to) {
+    if constexpr (kPairs) {
+      const bool is_alone = 2 * plane + 1 == job.channels;
+      job.product.source.is_bf16 ? FillPairs<true>(job, channel, is_alone, y, to)
+                                 : FillPairs<false>(job, channel, is_alone, y, to);
+    } else {
+      FillRow(job, channel, y, to);
+    }
+  }
+
+  static void FillPlanes(const ImageConvolution& job, const void* source, const Part& part) {
     const Int rows = ImageRows(job, part.num_rows), first = part.first_row * job.stride_y - job.pad_top;
-    const Int bytes = job.height * job.width * (job.product.source.is_bf16 ? 2 : 4);
+    const Int bytes = job.height * job.width * (job.product.source.is_bf16 ? 2 : 4), columns = ImageColumns(job);
+    auto* to = static_cast<Tile*>(part.units);
+    for (Int p = 0; p < ImagePlanes(job); ++p) {
+      const char* channel = static_cast<const char*>(source) + (part.image * job.channels + p * kPerUnit) * bytes;
+      for (Int r = 0; r < rows; ++r, to += columns * kPerUnit) FillUnits(job, channel, p, first + r, to);
+    }
+  }
+
+  // What the row of the result meets that lies as far behind the part as this one behind its first: memory works while
+  // products are computed. Inlined, or the compiler drops a call without an effect.
+  [[gnu::always_inline]] static void PrefetchAfter(const ImageConvolution& job, const void* source, const Part& part,
+                                                   Int row) {
+    constexpr Int kLine = 64;
+    const Int element = job.product.source.is_bf16 ? 2 : 4, row_bytes = job.width * element;
+    const Int next = (part.first_row + part.num_rows + row) * job.stride_y - job.pad_top;
+    const Int begin = Max(0, next + Max(0, job.kernel_height - job.stride_y));
+    const Int end = Min(job.height, next + job.kernel_height);
+    const char* image = static_cast<const char*>(source) + part.image * job.channels * job.height * row_bytes;
     for (Int c = 0; c < job.channels; ++c) {
-      const char* channel = static_cast<const char*>(source) + (part.image * job.channels + c) * bytes;
-      float* to = part.rows + c * rows * ImageColumns(job);
-      for (Int r = 0; r < rows; ++r) FillRow(job, channel, first + r, to + r * ImageColumns(job));
+      const char* channel = image + c * job.height * row_bytes;
+      for (Int at = begin * row_bytes; at < end * row_bytes; at += kLine) __builtin_prefetch(channel + at, 0, 2);
     }
   }
 
   // ---- products ----
 
-  // Windows that begin `step` elements apart, and the weights of a column.
+  // Windows that begin `step` numbers apart, and the weights of a column.
   struct Factors {
-    const float* windows;
+    const Tile* windows;
     Int step;
     const Int* taps;
     Int num_taps;
-    const float* weights;
+    const Tile* weights;
   };
 
   template <int kCount, int kVectors>
@@ -88,14 +132,14 @@ struct ImageConvolutionCode {
 #pragma GCC unroll 2
       for (int v = 0; v < kVectors; ++v) sums[r][v] = Ops::All(0);
     }
-    const float* weights = factors.weights;
-    for (Int tap = 0; tap < factors.num_taps; ++tap, weights += kColumns) {
-      const float* windows = factors.windows + factors.taps[tap];
-      V columns[kVectors];
-      for (int v = 0; v < kVectors; ++v) columns[v] = Ops::LoadColumn(weights + v * kLanes);
+    const Tile* weights = factors.weights;
+    for (Int tap = 0; tap < factors.num_taps; ++tap, weights += kColumns * kPerUnit) {
+      const Tile* windows = factors.windows + factors.taps[tap] * kPerUnit;
+      typename Ops::Column columns[kVectors];
+      for (int v = 0; v < kVectors; ++v) columns[v] = Ops::LoadColumn(weights + v * kLanes * kPerUnit);
 #pragma GCC unroll 14
       for (int r = 0; r < kCount; ++r) {
-        const V factor = Ops::Broadcast(windows + r * factors.step);
+        const typename Ops::Factor factor = Ops::Broadcast(windows + r * factors.step);
 #pragma GCC unroll 2
         for (int v = 0; v < kVectors; ++v) sums[r][v] = Ops::Accumulate(factor, columns[v], sums[r][v]);
       }
@@ -126,26 +170,28 @@ struct ImageConvolutionCode {
 
   // Some output channels of a row of the result, whose windows begin in `windows`: groups of about as many positions.
   static void ComputeColumn(const ImageConvolution& job, const PointwiseData& data, const Part& part,
-                            const float* windows, Int row, Int channel, const float* weights) {
+                            const Tile* windows, Int row, Int channel, const Tile* weights) {
     const Int width = job.product.width, groups = (width + kMaxRows - 1) / kMaxRows;
     for (Int g = 0; g < groups; ++g) {
       const Int first = width * g / groups, count = width * (g + 1) / groups - first;
       const Place place = Results::PlaceOf(job.product, data, row + first, channel, job.product.out_channels - channel);
-      const Factors factors{windows + first * job.stride_x, job.stride_x, part.taps, job.product.in_channels, weights};
+      const Int step = job.stride_x * kPerUnit;
+      const Factors factors{windows + first * step, step, part.taps, job.product.in_channels / kPerUnit, weights};
       place.columns <= kLanes ? Compute<1>(place, count, factors) : Compute<2>(place, count, factors);
     }
   }
 
   static void Run(const ImageConvolution& job, const PointwiseData& data, const Part& part) {
     FillTaps(job, part);
-    FillRows(job, data.source, part);
+    FillPlanes(job, data.source, part);
     const Int first = part.image * job.product.height + part.first_row;
     for (Int y = 0; y < part.num_rows; ++y) {
-      const float* windows = part.rows + y * job.stride_y * ImageColumns(job);
+      PrefetchAfter(job, data.source, part, y);
+      const Tile* windows = static_cast<const Tile*>(part.units) + y * job.stride_y * ImageColumns(job) * kPerUnit;
       for (Int c = 0; c < job.product.out_channels; c += 2 * kLanes) {
         const Int column = c / kColumns * kColumns;
-        const float* weights =
-            static_cast<const float*>(data.weights) + column * job.product.in_channels + (c - column);
+        const Tile* weights =
+            static_cast<const Tile*>(data.weights) + column * job.product.in_channels + (c - column) * kPerUnit;
         ComputeColumn(job, data, part, windows, (first + y) * job.product.width, c, weights);
       }
     }

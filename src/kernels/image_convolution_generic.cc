@@ -5,7 +5,7 @@
 namespace amp::kernels {
 namespace {
 
-constexpr ImageConvolutionTable kTable = {Isa::kGeneric, ImageConvolutionCode<ProductVectors>::Run};
+constexpr ImageConvolutionTable kTable = {Isa::kGeneric, {ImageConvolutionCode<ProductVectors>::Run, nullptr}};
 
 }  // namespace
 

@@ -51,7 +51,7 @@ struct PointwiseStretch {
 
 // `Ops` has: Vector, kLanes, kRows; Tile, the type of packed numbers, of which kPerUnit are multiplied together; All,
 // MultiplyAdd (a * b + c), Clip, Load and Store of vectors, StoreTile; Factor and Column, a unit of a row and of the
-// weights, with Broadcast, LoadColumn and Accumulate.
+// weights, with Broadcast, LoadColumn and Accumulate. Where a unit has two numbers, it has CopyTile and PairedScales.
 
 // Packs rows.
 template <class Ops>
@@ -63,42 +63,68 @@ struct PointwisePacking {
   using Stretch = PointwiseStretch;
   static constexpr Int kBlock = kPointwiseBlock, kPerUnit = Ops::kPerUnit;
 
-  template <bool kIsBF16, bool kScales>
-  static void PackRow(const Pointwise& job, const PointwiseData& data, const Stretch& depth, const char* row,
-                      Int stride, Tile* to) {
+  // Block by block: what a channel is multiplied by stays in registers.
+  template <bool kIsBF16>
+  static void PackBlock(const Pointwise& job, const PointwisePart& part, Int channel, Tile* to) {
+    constexpr Int kElement = kIsBF16 ? 2 : 4;
+    for (Int lane = 0; lane < kBlock; lane += kLanes) {
+      const Int first = channel + lane, count = job.in_channels - first;
+      const V scale = Ops::template Load<false>(part.data.scale + first, count);
+      const V shift = Ops::template Load<false>(part.data.shift + first, count);
+      PointwiseRows<Ops> rows(job, part.data.source, part.first_row);
+      for (Int r = 0; r < part.num_rows; ++r, rows.Next()) {
+        const V x = Ops::template Load<kIsBF16>(rows.get() + first * kElement, count);
+        Ops::StoreTile(to + r * kBlock + lane,
+                       Ops::Clip(Ops::MultiplyAdd(x, scale, shift), job.source_low, job.source_high));
+      }
+    }
+  }
+
+  static void PackTwoBlocks(const Pointwise& job, const PointwisePart& part, Int channel, Int stride, Tile* to) {
+    const typename Ops::PairedScales scales(part.data.scale + channel, part.data.shift + channel, job.source_low,
+                                            job.source_high);
+    PointwiseRows<Ops> rows(job, part.data.source, part.first_row);
+    for (Int r = 0; r < part.num_rows; ++r, rows.Next(), to += kBlock) {
+      scales.Apply(rows.get() + channel * 2, to, to + stride);
+    }
+  }
+
+  template <bool kIsBF16>
+  static void PackScaled(const Pointwise& job, const PointwisePart& part, const Stretch& depth, Tile* to) {
+    const Int stride = PointwiseBlockStride(part.num_rows);
+    Int c = depth.first;
+    if constexpr (kIsBF16 && kPerUnit == 2) {
+      for (; c + 2 * kBlock <= depth.end; c += 2 * kBlock, to += 2 * stride) PackTwoBlocks(job, part, c, stride, to);
+    }
+    for (; c < depth.end; c += kBlock, to += stride) PackBlock<kIsBF16>(job, part, c, to);
+  }
+
+  template <bool kIsBF16>
+  static void PackRow(const Pointwise& job, const Stretch& depth, const char* row, Int stride, Tile* to) {
     constexpr Int kElement = kIsBF16 ? 2 : 4;
     for (Int c = depth.first; c < depth.end; c += kBlock, to += stride) {
       for (Int lane = 0; lane < kBlock; lane += kLanes) {
         const Int first = c + lane, count = job.in_channels - first;
-        if constexpr (kIsBF16 && kPerUnit == 2 && !kScales) {
+        if constexpr (kIsBF16 && kPerUnit == 2) {
           Ops::CopyTile(to + lane, row + first * kElement, count);
         } else {
-          V x = Ops::template Load<kIsBF16>(row + first * kElement, count);
-          if constexpr (kScales) {
-            const V scale = Ops::template Load<false>(data.scale + first, count);
-            x = Ops::MultiplyAdd(x, scale, Ops::template Load<false>(data.shift + first, count));
-            x = Ops::Clip(x, job.source_low, job.source_high);
-          }
-          Ops::StoreTile(to + lane, x);
+          Ops::StoreTile(to + lane, Ops::template Load<kIsBF16>(row + first * kElement, count));
         }
       }
     }
   }
 
-  template <bool kIsBF16, bool kScales>
-  static void Pack(const Pointwise& job, const PointwisePart& part, const Stretch& depth, Tile* to) {
+  template <bool kIsBF16>
+  static void PackRows(const Pointwise& job, const PointwisePart& part, const Stretch& depth, Tile* to) {
+    if (part.data.scale != nullptr) return PackScaled<kIsBF16>(job, part, depth, to);
     PointwiseRows<Ops> rows(job, part.data.source, part.first_row);
     for (Int r = 0; r < part.num_rows; ++r, rows.Next(), to += kBlock) {
-      PackRow<kIsBF16, kScales>(job, part.data, depth, rows.get(), PointwiseBlockStride(part.num_rows), to);
+      PackRow<kIsBF16>(job, depth, rows.get(), PointwiseBlockStride(part.num_rows), to);
     }
   }
 
   static void Pack(const Pointwise& job, const PointwisePart& part, const Stretch& depth, Tile* to) {
-    if (job.source.is_bf16) {
-      part.data.scale != nullptr ? Pack<true, true>(job, part, depth, to) : Pack<true, false>(job, part, depth, to);
-    } else {
-      part.data.scale != nullptr ? Pack<false, true>(job, part, depth, to) : Pack<false, false>(job, part, depth, to);
-    }
+    job.source.is_bf16 ? PackRows<true>(job, part, depth, to) : PackRows<false>(job, part, depth, to);
   }
 };
 

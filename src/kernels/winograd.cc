@@ -86,7 +86,7 @@ PartBytes BytesOf(const Winograd& job, const Split& split) {
 // of CPUs with AVX-512; what counts is which of two splits is faster.
 double PartCycles(const Winograd& job, const Split& split) {
   constexpr double kFloatsPerCycle = 30, kTransformCycles = 5, kNearBytesPerCycle = 14;
-  constexpr std::int64_t kCacheBytes = 900 << 10, kFarBytes = 16 << 20;
+  constexpr std::int64_t kCacheBytes = 700 << 10, kFarBytes = 16 << 20;
   const bool is_far = job.groups * GroupElements(job) * Element(job.kind) > kFarBytes;
   // Threads that read the same weights at about the same time share the way from memory.
   const double bytes_per_cycle = (is_far ? 7 : 16) / (split.stretches > 1 && job.num_threads > 1 ? 1.85 : 1.0);
@@ -101,7 +101,11 @@ double PartCycles(const Winograd& job, const Split& split) {
   const PartBytes bytes = BytesOf(job, split);
   const auto strips = static_cast<double>(Quotient(channels, split.strip));
   const double again = static_cast<double>(bytes.tiles) * (1 + strips) + 2 * products * out * sizeof(float);
-  const double reads = bytes.both() <= kCacheBytes ? 0 : again / kNearBytesPerCycle;
+  const double all_weights = products / static_cast<double>(split.tiles) * in * out * element;
+  const double reads =
+      static_cast<double>(bytes.both()) + (all_weights < kCacheBytes / 2 ? all_weights : 0) <= kCacheBytes
+          ? 0
+          : again / kNearBytesPerCycle;
   return std::max(multiply, weights) + 0.3 * std::min(multiply, weights) + reads + transform;
 }
 

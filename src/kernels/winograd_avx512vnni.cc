@@ -20,53 +20,84 @@ struct IntegerOps : TileVectors {
 
   static void StoreTile(float* to, __m512 x) { _mm512_store_ps(to, x); }
 
-  // The largest magnitude of `blocks` vectors, as bits: those of a NaN are larger than any number's.
-  static std::uint32_t MostOf(const float* from, Int block_stride, Int blocks) {
+  static __m512i Greater(__m512i a, __m512i b) { return _mm512_maskz_max_epu32(0xFFFF, a, b); }
+
+  // The largest magnitudes of four products in `blocks` vectors, as bits: those of a NaN are larger than any number's.
+  static __m128i MostOf4(const float* from, Int stride, Int block_stride, Int blocks) {
     const __m512i magnitude = _mm512_set1_epi32(0x7FFFFFFF);
-    __m512i most = _mm512_setzero_si512();
+    __m512i most[4];
+    for (int p = 0; p < 4; ++p) most[p] = _mm512_setzero_si512();
     for (Int b = 0; b < blocks; ++b, from += block_stride) {
-      const __m512i bits = _mm512_and_si512(_mm512_load_si512(from), magnitude);
-      most = _mm512_maskz_max_epu32(0xFFFF, most, bits);
+      for (int p = 0; p < 4; ++p) {
+        most[p] = Greater(most[p], _mm512_and_si512(_mm512_load_si512(from + p * stride), magnitude));
+      }
     }
-    const __m256i eight =
-        _mm256_max_epu32(_mm512_maskz_extracti64x4_epi64(0xF, most, 0), _mm512_maskz_extracti64x4_epi64(0xF, most, 1));
-    const __m128i four = _mm_max_epu32(_mm256_castsi256_si128(eight), _mm256_extracti128_si256(eight, 1));
-    const __m128i two = _mm_max_epu32(four, _mm_unpackhi_epi64(four, four));
-    return static_cast<std::uint32_t>(_mm_cvtsi128_si32(_mm_max_epu32(two, _mm_shuffle_epi32(two, 1))));
+    __m512i two[2];
+    for (int p = 0; p < 2; ++p) {
+      two[p] = Greater(_mm512_maskz_unpacklo_epi32(0xFFFF, most[2 * p], most[2 * p + 1]),
+                       _mm512_maskz_unpackhi_epi32(0xFFFF, most[2 * p], most[2 * p + 1]));
+    }
+    const __m512i four =
+        Greater(_mm512_maskz_unpacklo_epi64(0xFF, two[0], two[1]), _mm512_maskz_unpackhi_epi64(0xFF, two[0], two[1]));
+    const __m256i half =
+        _mm256_max_epu32(_mm512_maskz_extracti64x4_epi64(0xF, four, 0), _mm512_maskz_extracti64x4_epi64(0xF, four, 1));
+    return _mm_max_epu32(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
   }
 
-  // Rounds `blocks` vectors to nearest, even. Adding this number leaves the integer in the lower bits.
-  static void Round(const float* from, Int from_stride, Int blocks, float inverse, Tile* to, Int to_stride) {
-    const __m512 factor = _mm512_set1_ps(inverse), shift = _mm512_set1_ps(0x1.8p23F);
-    for (Int b = 0; b < blocks; ++b) {
-      const __m512 sum = _mm512_fmadd_ps(_mm512_load_ps(from + b * from_stride), factor, shift);
-      _mm256_store_si256(reinterpret_cast<__m256i*>(to + b * to_stride),
-                         _mm512_maskz_cvtepi32_epi16(0xFFFF, _mm512_castps_si512(sum)));
+  // Rounds to nearest, even. Adding this number leaves the integer in the lower bits.
+  static __m512i Round(const float* from, float inverse) {
+    return _mm512_castps_si512(
+        _mm512_fmadd_ps(_mm512_load_ps(from), _mm512_set1_ps(inverse), _mm512_set1_ps(0x1.8p23F)));
+  }
+
+  // `blocks` vectors of a product, of so many tiles that lie side by side.
+  template <int kTiles>
+  static void Round(const float* from, Int from_block, Int blocks, const float* inverse, Int inverse_stride, Tile* to,
+                    Int to_block) {
+    const __m512i lower = _mm512_set_epi16(62, 60, 58, 56, 54, 52, 50, 48, 46, 44, 42, 40, 38, 36, 34, 32, 30, 28, 26,
+                                           24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+    for (Int b = 0; b < blocks; ++b, from += from_block, to += to_block) {
+      const __m512i first = Round(from, inverse[0]);
+      if constexpr (kTiles == 2) {
+        const __m512i second = Round(from + kWinogradBlock, inverse[inverse_stride]);
+        _mm512_storeu_si512(to, _mm512_permutex2var_epi16(first, lower, second));
+      } else {
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_maskz_cvtepi32_epi16(0xFFFF, first));
+      }
     }
   }
 
-  // `blocks` blocks of channels of all products of a tile, and its scale for each of these. Where a number is none, or
-  // infinite, the scale is a NaN.
+  // The scales of a tile's products, and their inverses. Where a number is none, or infinite, the scale is a NaN.
   template <int kProducts>
+  static void FindScales(const float* from, Int stride, Int block_stride, Int blocks, float* scales, float* inverses) {
+    const __m512 least = _mm512_set1_ps(kWinogradLeastScale), limit = _mm512_set1_ps(kWinogradMaxTile);
+    for (int p = 0; p < kProducts; p += 4) {
+      _mm_store_ps(scales + p, _mm_castsi128_ps(MostOf4(from + p * stride, stride, block_stride, blocks)));
+    }
+    for (int p = 0; p < kProducts; p += kLanes) {
+      const __m512i bits = _mm512_load_si512(scales + p);
+      const __mmask16 is_finite = _mm512_cmplt_epu32_mask(bits, _mm512_set1_epi32(0x7F800000));
+      const __m512 found = _mm512_maskz_max_ps(0xFFFF, _mm512_div_ps(_mm512_castsi512_ps(bits), limit), least);
+      const __m512 kept = _mm512_mask_mov_ps(_mm512_set1_ps(__builtin_nanf("")), is_finite, found);
+      _mm512_store_ps(scales + p, kept);
+      _mm512_store_ps(inverses + p, _mm512_div_ps(_mm512_set1_ps(1), kept));
+    }
+  }
+
+  // `blocks` blocks of channels of all products of one or two tiles that lie side by side, and the tiles' scales for
+  // each of these.
+  template <int kProducts, int kTiles>
   static void Quantise(const float* from, Int from_stride, Int from_block, Int blocks, Tile* to, Int to_stride,
                        Int to_block, float* scales, Int scale_stride) {
-    constexpr int kVectors = (kProducts + kLanes - 1) / kLanes;
-    alignas(64) std::uint32_t most[kVectors * kLanes] = {};
-    alignas(64) float scale[kVectors * kLanes], inverse[kVectors * kLanes];
-    for (int p = 0; p < kProducts; ++p) most[p] = MostOf(from + p * from_stride, from_block, blocks);
-    const __m512 least = _mm512_set1_ps(kWinogradLeastScale), limit = _mm512_set1_ps(kWinogradMaxTile);
-    for (int v = 0; v < kVectors; ++v) {
-      const __m512i bits = _mm512_load_si512(most + v * kLanes);
-      const __mmask16 is_finite = _mm512_cmplt_epu32_mask(bits, _mm512_set1_epi32(0x7F800000));
-      const __m512 quotient = _mm512_div_ps(_mm512_castsi512_ps(bits), limit);
-      const __m512 found = _mm512_maskz_max_ps(0xFFFF, quotient, least);
-      const __m512 kept = _mm512_mask_mov_ps(_mm512_set1_ps(__builtin_nanf("")), is_finite, found);
-      _mm512_store_ps(scale + v * kLanes, kept);
-      _mm512_store_ps(inverse + v * kLanes, _mm512_div_ps(_mm512_set1_ps(1), kept));
+    constexpr int kSpace = (kProducts + kLanes - 1) / kLanes * kLanes;
+    alignas(64) float scale[kTiles * kSpace] = {}, inverse[kTiles * kSpace];
+    for (int t = 0; t < kTiles; ++t) {
+      FindScales<kProducts>(from + t * kWinogradBlock, from_stride, from_block, blocks, scale + t * kSpace,
+                            inverse + t * kSpace);
     }
     for (int p = 0; p < kProducts; ++p) {
-      scales[p * scale_stride] = scale[p];
-      Round(from + p * from_stride, from_block, blocks, inverse[p], to + p * to_stride, to_block);
+      for (int t = 0; t < kTiles; ++t) scales[p * scale_stride + t] = scale[t * kSpace + p];
+      Round<kTiles>(from + p * from_stride, from_block, blocks, inverse + p, kSpace, to + p * to_stride, to_block);
     }
   }
 

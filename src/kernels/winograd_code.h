@@ -259,23 +259,35 @@ struct WinogradTilesCode : WinogradUnits<Ops, kTileY, kTileX> {
     }
   }
 
+  // Where a chunk of channels of the first tile of a run lies, and its scales.
+  struct Quantised {
+    Tile* tiles;
+    float* scales;
+  };
+  static constexpr Int kWaitingStride = kRun * kBlock, kWaitingBlock = kProducts * kWaitingStride;
+
+  // Tiles from `t` on.
+  template <int kTiles>
+  static void QuantiseTiles(const float* waiting, Int blocks, Int t, const Tiles& tiles, const Quantised& to) {
+    Ops::template Quantise<kProducts, kTiles>(waiting + t * kBlock, kWaitingStride, kWaitingBlock, blocks,
+                                              to.tiles + t * kBlock, tiles.stride, tiles.block_stride, to.scales + t,
+                                              tiles.scale_stride);
+  }
+
   // Scales are known when all channels of a chunk are transformed.
   template <bool kIsBF16>
   static void TransformChunk(const Winograd& job, const char* image, const float* factors, const Place& place, Int run,
                              Int chunk, const Tiles& tiles) {
-    constexpr Int kStride = kRun * kBlock, kBlockStride = kProducts * kStride;
-    alignas(64) float waiting[kWinogradChunk / kBlock * kBlockStride];
+    alignas(64) float waiting[kWinogradChunk / kBlock * kWaitingBlock];
     const Int first = chunk * kWinogradChunk, end = Min(first + kWinogradChunk, job.in_channels);
     Int blocks = 0;
     for (Int c = first; c < end; c += kBlock, ++blocks) {
-      TransformBlock<kIsBF16>(job, image, factors, place, run, c, kStride, waiting + blocks * kBlockStride);
+      TransformBlock<kIsBF16>(job, image, factors, place, run, c, kWaitingStride, waiting + blocks * kWaitingBlock);
     }
-    Tile* to = tiles.first + first / kBlock * tiles.block_stride;
-    for (Int t = 0; t < run; ++t) {
-      Ops::template Quantise<kProducts>(waiting + t * kBlock, kStride, kBlockStride, blocks, to + t * kBlock,
-                                        tiles.stride, tiles.block_stride, tiles.scales + chunk * tiles.chunk_stride + t,
-                                        tiles.scale_stride);
-    }
+    const Quantised to{tiles.first + first / kBlock * tiles.block_stride, tiles.scales + chunk * tiles.chunk_stride};
+    Int t = 0;
+    for (; t + 2 <= run; t += 2) QuantiseTiles<2>(waiting, blocks, t, tiles, to);
+    if (t < run) QuantiseTiles<1>(waiting, blocks, t, tiles, to);
   }
 
   template <bool kIsBF16>

@@ -158,7 +158,7 @@ class KernelChoices {
 
   static KernelChoice ChoiceOf(const Layer& layer, const KernelChooser::Chosen& chosen) {
     const KernelOption& option = layer.options.options[chosen.option];
-    return {option.name, option.seconds, chosen.is_tuned};
+    return {option.name, option.seconds, chosen.is_tuned, layer.options.options[0].seconds};
   }
 
   StepTypes TypesOf(const Step& step) const { return SiteOf(step).TypesOf(step); }

@@ -72,7 +72,7 @@ kernels::ImageConvolution ImageConvolutionJob(const ConvolutionSpec& spec, const
   const Shape &source = types.inputs[0].shape, &weights = types.inputs[1].shape;
   kernels::ImageConvolution job;
   job.product = PointwiseJob(spec, types);
-  job.product.in_channels = source[1] * weights[2] * weights[3];
+  job.product.multiplies_bf16 = spec.image == DType::kBFloat16;
   job.product.source.is_bf16 = types.inputs[0].dtype == DType::kBFloat16;
   job.channels = source[1];
   job.height = source[2];
@@ -83,6 +83,7 @@ kernels::ImageConvolution ImageConvolutionJob(const ConvolutionSpec& spec, const
   job.stride_x = spec.strides[1];
   job.pad_top = spec.pads_begin[0];
   job.pad_left = spec.pads_begin[1];
+  job.product.in_channels = kernels::ImageConvolutionDepth(job);
   return job;
 }
 
@@ -113,9 +114,10 @@ double PointwiseFlops(const kernels::Pointwise& job, bool scales) {
 double ImageConvolutionFlops(const kernels::ImageConvolution& job) {
   constexpr double kOfPeak = 0.85, kFinishFlops = 20;
   constexpr std::int64_t kVector = 16;
+  const double factor = job.product.multiplies_bf16 ? 2 : 1;  // in the time of which there are twice as many
   const auto windows = static_cast<double>(job.product.rows()), taps = static_cast<double>(job.product.in_channels);
   const auto out = static_cast<double>((job.product.out_channels + kVector - 1) / kVector * kVector);
-  return windows * out * (2 * taps / kOfPeak + kFinishFlops);
+  return windows * out * (2 * taps / kOfPeak + factor * kFinishFlops);
 }
 
 }  // namespace amp

@@ -58,7 +58,7 @@ struct ConvolutionSpec {
   LayoutHint layout_hint = LayoutHint::kAny;
   std::optional<kernels::WinogradKind> winograd = {};  // by our own kernel, of weights that are transformed before
   std::optional<DType> pointwise = {};                 // by our own matrix product, which multiplies this dtype
-  bool reads_image = false;                            // by our own kernel of images with few channels, in float32
+  std::optional<DType> image = {};                     // by our own kernel of images with few channels, as above
   // Only where `pointwise`: the source is scaled, shifted and clipped to these bounds before, in float32, as a
   // ScaleShiftSpec does. Scale and shift are the last two inputs, behind the operands of post-ops.
   std::optional<std::pair<float, float>> source_bounds = {};
@@ -77,6 +77,7 @@ struct WinogradWeightsSpec {
 struct PointwiseWeightsSpec {
   static constexpr StepKind kKind{.name = "pointwise_weights", .keeps_inputs = true};
   DType dtype = DType::kFloat32;  // that the product multiplies
+  bool of_image = false;          // for ConvolutionSpec::image
 };
 // A depthwise convolution with the 1x1 convolution behind it and, where it `expands`, the one in front of it; own
 // kernel. Inputs: source, [weights of the expansion, [bias]], depthwise weights, [bias], weights of the 1x1

@@ -34,7 +34,7 @@ double ProductFlops(const StepTypes& types) {
 double ConvolutionSpec::Flops(const StepTypes& types) const {
   if (winograd) return WinogradFlops(WinogradJob(*this, types));
   if (pointwise) return PointwiseFlops(PointwiseJob(*this, types), source_bounds.has_value());
-  if (reads_image) return ImageConvolutionFlops(ImageConvolutionJob(*this, types));
+  if (image) return ImageConvolutionFlops(ImageConvolutionJob(*this, types));
   return WindowFlops(types.outputs[0], types.inputs[1]);
 }
 
@@ -45,7 +45,7 @@ double ConvolutionSpec::Flops(const StepTypes& types) const {
 void ConvolutionSpec::Refine(const StepTypes& types, StepCost* cost) const {
   constexpr std::size_t kFarBytes = 8 << 20, kFarFactor = 5;
   if (pointwise) cost->dtype = *pointwise;
-  if (reads_image) cost->dtype = DType::kFloat32;
+  if (image) cost->dtype = *image;
   if (!winograd) return;
   const std::size_t packed = kernels::PackedWinogradBytes(WinogradJob(*this, types));
   const TensorType& weights = types.inputs[1];

@@ -95,7 +95,7 @@ Law LawOf(const ConvolutionSpec& spec, const StepTypes& types) {
   Law law = WindowLaw("convolution", types, types.outputs[0], spec.strides);
   const char* scaled = spec.source_bounds ? "scaled_" : "";
   if (spec.pointwise) law.name = fmt::format("convolution_{}pointwise_{}", scaled, amp::NameOf(*spec.pointwise));
-  if (spec.reads_image) law.name = "convolution_image";
+  if (spec.image) law.name = fmt::format("convolution_image_{}", amp::NameOf(*spec.image));
   if (spec.winograd) law.name = std::string("convolution_") + kernels::WinogradName(*spec.winograd);
   return law;
 }

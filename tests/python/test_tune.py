@@ -59,13 +59,23 @@ def test_without_tuning_times_are_predicted(machine):
     run = amp.Executor(*model(), SHAPES, machine=machine)
     steps = [step for step in run.summary.steps if step.choice]
     assert steps and not any(step.is_tuned for step in steps)
-    assert all(step.predicted_seconds > 0 for step in steps)
+    assert all(0 < step.predicted_seconds <= step.otherwise_seconds for step in steps)
     assert "tuned" not in json.loads(machine.read_text())
 
 
 def test_no_machine_no_choice():
     run = amp.Executor(*model(), SHAPES, machine="any")
-    assert choices(run) == {} and {step.predicted_seconds for step in run.summary.steps} == {None}
+    assert choices(run) == {}
+    assert {step.predicted_seconds or step.otherwise_seconds for step in run.summary.steps} == {None}
+
+
+def test_the_summary_says_why_and_what_it_costs(machine):
+    run = amp.Executor(*model(), SHAPES, machine=machine)
+    gained = [step for step in run.summary.steps if step.choice and step.predicted_seconds < step.otherwise_seconds]
+    assert len([line for line in str(run.summary).splitlines() if ", otherwise " in line]) == len(gained) > 0
+    weights = [step.constant_bytes for step in run.summary.steps if step.work == "convolution"]
+    assert all(weights) and sum(weights) <= run.summary.constant_bytes
+    assert str(run.summary).count("[constants ") == len([s for s in run.summary.steps if s.constant_bytes])
 
 
 def test_a_damaged_record_is_named(machine):

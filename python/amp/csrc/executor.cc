@@ -133,6 +133,12 @@ void BindSummary(py::module_& module) {
           "predicted_seconds",
           [](const PlanStep& step) { return step.choice ? step.choice->predicted_seconds : std::nullopt; },
           "What the machine's times say of it; None where they are not known or there is no choice.")
+      .def_property_readonly(
+          "otherwise_seconds",
+          [](const PlanStep& step) { return step.choice ? step.choice->otherwise_seconds : std::nullopt; },
+          "The same of what would happen without a choice: the library's kernels, for the same nodes.")
+      .def_readonly("constant_bytes", &PlanStep::constant_bytes,
+                    "Memory of the constants that it reads, as its kernel reads them, such as transformed weights.")
       .def("__repr__", [](const PlanStep& step) {
         return fmt::format("<PlanStep {} '{}' {} {}>", step.kind, Quotable(step.node), step.implementation,
                            step.layout);

@@ -49,7 +49,7 @@ void AssignConvolution(LayoutBuilder* builder, Step step) {
   spec.winograd.reset();
   if (spec.pointwise && AssignPointwise(builder, step)) return;
   spec.pointwise.reset();
-  if (spec.reads_image) return AssignImageConvolution(builder, std::move(step));
+  if (spec.image) return AssignImageConvolution(builder, std::move(step));
   AssignPrimitive(builder, std::move(step));
 }
 
@@ -62,13 +62,13 @@ void AssignDeconvolution(LayoutBuilder* builder, Step step) {
 
 std::unique_ptr<const OwnKernel> MakeConvolution(const Step& step, const LaidOutProgram& program) {
   const auto& spec = std::get<ConvolutionSpec>(step.spec);
-  if (spec.reads_image) return MakeImageConvolution(step, program);
+  if (spec.image) return MakeImageConvolution(step, program);
   return spec.pointwise ? MakePointwise(step, program) : MakeWinograd(step, program);
 }
 
 bool CanWriteConvolution(const Step& step, const LaidOutProgram& program, const Desc& layout) {
   const auto& spec = std::get<ConvolutionSpec>(step.spec);
-  const bool is_product = spec.pointwise || spec.reads_image;
+  const bool is_product = spec.pointwise || spec.image;
   return is_product ? CanWritePointwise(step, program, layout) : CanWriteWinograd(step, program, layout);
 }
 

@@ -28,10 +28,26 @@ Pointwise JobOfWeights(const PointwiseWeightsSpec& spec, const Shape& weights) {
   return job;
 }
 
+// Weights (O, C, height, width).
+kernels::ImageConvolution ImageJobOfWeights(const PointwiseWeightsSpec& spec, const Shape& weights) {
+  kernels::ImageConvolution job;
+  job.product = JobOfWeights(spec, weights);
+  job.channels = weights[1];
+  job.kernel_height = weights[2];
+  job.kernel_width = weights[3];
+  job.product.in_channels = kernels::ImageConvolutionDepth(job);
+  return job;
+}
+
 std::unique_ptr<const OwnKernel> MakeWeights(const Step& step, const LaidOutProgram& program) {
+  const auto& spec = std::get<PointwiseWeightsSpec>(step.spec);
   const TensorType& weights = program.TypeOf(step.inputs[0]);
+  if (spec.of_image) {
+    using Kernel = PackingKernel<kernels::ImageConvolution, kernels::PackImageConvolutionWeights>;
+    return std::make_unique<Kernel>(ImageJobOfWeights(spec, weights.shape), weights);
+  }
   using Kernel = PackingKernel<Pointwise, kernels::PackPointwiseWeights>;
-  return std::make_unique<Kernel>(JobOfWeights(std::get<PointwiseWeightsSpec>(step.spec), weights.shape), weights);
+  return std::make_unique<Kernel>(JobOfWeights(spec, weights.shape), weights);
 }
 
 [[maybe_unused]] const bool kWeights = RegisterStepKind<PointwiseWeightsSpec>({.make_kernel = MakeWeights});
@@ -93,11 +109,21 @@ void InChannelsLast(LayoutBuilder* builder, const Step& step, ValueId* v) {
 
 }  // namespace
 
-ValueId PackedPointwise(LayoutBuilder* builder, ValueId weights, DType dtype, NodeId node) {
-  const PointwiseWeightsSpec spec{dtype};
-  const std::size_t bytes = kernels::PackedPointwiseBytes(JobOfWeights(spec, builder->TypeOf(weights).shape));
-  return builder->Derived(weights, spec, builder->NameOf(weights) + ":pointwise_" + amp::NameOf(dtype),
+namespace {
+
+ValueId Packed(LayoutBuilder* builder, ValueId weights, const PointwiseWeightsSpec& spec, NodeId node) {
+  const Shape& shape = builder->TypeOf(weights).shape;
+  const std::size_t bytes = spec.of_image ? kernels::PackedImageConvolutionBytes(ImageJobOfWeights(spec, shape))
+                                          : kernels::PackedPointwiseBytes(JobOfWeights(spec, shape));
+  const char* name = spec.of_image ? ":image_" : ":pointwise_";
+  return builder->Derived(weights, spec, builder->NameOf(weights) + name + amp::NameOf(spec.dtype),
                           PlainDesc({DType::kUInt8, Shape{static_cast<std::int64_t>(bytes)}}), node);
+}
+
+}  // namespace
+
+ValueId PackedPointwise(LayoutBuilder* builder, ValueId weights, DType dtype, NodeId node) {
+  return Packed(builder, weights, {dtype}, node);
 }
 
 std::optional<PointwiseSource> PositionsOf(const Desc& desc) {
@@ -128,11 +154,11 @@ StepTypes TypesOf(const LayoutBuilder& builder, const Step& step) {
 
 namespace {
 
-// All but the source of a convolution that multiplies this dtype. Its result has channels last.
-void AssignProduct(LayoutBuilder* builder, DType dtype, Step step) {
+// All but the source of a convolution with such weights. Its result has channels last.
+void AssignProduct(LayoutBuilder* builder, const PointwiseWeightsSpec& weights, Step step) {
   const bool scales = std::get<ConvolutionSpec>(step.spec).source_bounds.has_value();
   const auto finish = ProductFinishOf(step, TypesOf(*builder, step));
-  step.inputs[1] = PackedPointwise(builder, step.inputs[1], dtype, step.node);
+  step.inputs[1] = Packed(builder, step.inputs[1], weights, step.node);
   if (HasBias(step)) step.inputs[2] = builder->InRowMajor(step.inputs[2], step.node, "");
   if (finish->sum && !ImageOf(builder->LayoutOf(step.inputs[*finish->sum]))) {
     InChannelsLast(builder, step, &step.inputs[*finish->sum]);
@@ -171,7 +197,7 @@ bool AssignPointwise(LayoutBuilder* builder, const Step& given) {
   if (!spec.source_bounds && !LibraryIsChannelsLast(given, TypesOf(*builder, given))) return false;
   Step step = given;
   if (!PositionsOf(builder->LayoutOf(step.inputs[0]))) InChannelsLast(builder, step, &step.inputs[0]);
-  AssignProduct(builder, *spec.pointwise, std::move(step));
+  AssignProduct(builder, {*spec.pointwise}, std::move(step));
   return true;
 }
 
@@ -199,7 +225,8 @@ bool CanWritePointwise(const Step&, const LaidOutProgram&, const Desc& layout) {
 
 void AssignImageConvolution(LayoutBuilder* builder, Step step) {
   step.inputs[0] = builder->InRowMajor(step.inputs[0], step.node, "our kernel reads channels first");
-  AssignProduct(builder, DType::kFloat32, std::move(step));
+  const DType dtype = *std::get<ConvolutionSpec>(step.spec).image;
+  AssignProduct(builder, {dtype, true}, std::move(step));
 }
 
 std::unique_ptr<const OwnKernel> MakeImageConvolution(const Step& step, const LaidOutProgram& program) {

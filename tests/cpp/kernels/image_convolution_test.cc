@@ -16,22 +16,12 @@ namespace {
 
 using namespace testing;
 
-// The code for one instruction set.
-struct Variant {
-  const ImageConvolutionTable* table;
-};
-
-std::string NameOf(const Variant& v) { return IsaName(v.table->isa); }
+using Variant = ProductVariant<ImageConvolutionTable>;
 
 // All code that this CPU runs.
 std::vector<Variant> Variants() {
-  std::vector<Variant> variants;
-  const auto none = []() -> const ImageConvolutionTable* { return nullptr; };
-  for (const auto* table : TablesThatRun<ImageConvolutionTable>(ImageConvolutionTableGeneric, ImageConvolutionTableAvx2,
-                                                                ImageConvolutionTableAvx512, none)) {
-    variants.push_back({table});
-  }
-  return variants;
+  return VariantsOf(TablesThatRun(ImageConvolutionTableGeneric, ImageConvolutionTableAvx2, ImageConvolutionTableAvx512,
+                                  ImageConvolutionTableAvx512BF16));
 }
 
 struct Problem {
@@ -45,8 +35,10 @@ struct Problem {
     ImageConvolution c = window;
     c.product = job;
     c.product.num_threads = threads;
+    c.product.in_channels = ImageConvolutionDepth(c);
     return c;
   }
+  std::int64_t taps() const { return window.channels * window.kernel_height * window.kernel_width; }
 };
 
 std::int64_t CountOf(const Pointwise& job, std::int64_t pixel) { return (job.rows() - 1) * pixel + job.out_channels; }
@@ -54,19 +46,19 @@ std::int64_t CountOf(const Pointwise& job, std::int64_t pixel) { return (job.row
 void DrawOperands(Draw& draw, Problem* p) {
   Pointwise& job = p->job;
   const ImageConvolution& c = p->window;
-  job.in_channels = c.channels * c.kernel_height * c.kernel_width;
   p->source = std::make_unique<Elements>(job.source.is_bf16, job.batch * c.channels * c.height * c.width);
   for (std::int64_t i = 0; i < p->source->size(); ++i) p->source->Set(i, draw.Real());
   p->destination = std::make_unique<Elements>(job.destination.is_bf16, CountOf(job, job.destination.pixel));
   p->sum = std::make_unique<Elements>(job.sum.is_bf16, CountOf(job, job.sum.pixel));
   for (std::int64_t i = 0; i < p->sum->size(); ++i) p->sum->Set(i, draw.Real());
-  p->weights = draw.Reals(job.in_channels * job.out_channels, 1 / std::sqrt(static_cast<float>(job.in_channels)));
+  p->weights = draw.Reals(p->taps() * job.out_channels, 1 / std::sqrt(static_cast<float>(p->taps())));
   p->bias = draw.Reals(job.out_channels, 0.25f);
 }
 
 // Windows may lie in the padding, on all sides.
-Problem DrawProblem(Draw& draw, const Variant&) {
+Problem DrawProblem(Draw& draw, const Variant& variant) {
   Problem p;
+  p.job.multiplies_bf16 = variant.multiplies_bf16;
   ImageConvolution& c = p.window;
   c.channels = draw.Int(1, 7);
   c.kernel_height = draw.Int(1, 7);
@@ -96,8 +88,8 @@ Problem DrawProblem(Draw& draw, const Variant&) {
 void ComputeInto(const Elements& destination, const Variant& variant, const Problem& p, int threads) {
   const ImageConvolution job = p.convolution(threads);
   const Guarded<float> weights(p.weights), bias(p.bias);
-  const Guarded<char> packed(PackedPointwiseBytes(job.product));
-  PackPointwiseWeights(job.product, weights.data(), packed.data());
+  const Guarded<char> packed(PackedImageConvolutionBytes(job));
+  PackImageConvolutionWeights(job, weights.data(), packed.data());
   const std::vector<MapStep> functions{{MapOp::kTanh}};
   PointwiseData data;
   data.source = p.source->data();
@@ -115,10 +107,12 @@ void Compute(const Variant& variant, const Problem& p, int threads) {
   ComputeInto(*p.destination, variant, p, threads);
 }
 
+float Rounded(float x, bool to_bf16) { return to_bf16 ? BF16ToFloat(FloatToBF16(x)) : x; }
+
 double SourceAt(const Problem& p, std::int64_t n, std::int64_t channel, std::int64_t y, std::int64_t x) {
   const ImageConvolution& c = p.window;
   if (y < 0 || x < 0 || y >= c.height || x >= c.width) return 0;
-  return p.source->Get(((n * c.channels + channel) * c.height + y) * c.width + x);
+  return Rounded(p.source->Get(((n * c.channels + channel) * c.height + y) * c.width + x), p.job.multiplies_bf16);
 }
 
 double Expected(const Problem& p, std::int64_t row, std::int64_t out) {
@@ -126,12 +120,12 @@ double Expected(const Problem& p, std::int64_t row, std::int64_t out) {
   const std::int64_t ox = row % p.job.width, oy = row / p.job.width % p.job.height,
                      n = row / p.job.width / p.job.height;
   double sum = p.has_bias ? p.bias[static_cast<std::size_t>(out)] : 0;
-  auto w = static_cast<std::size_t>(out * p.job.in_channels);
+  auto w = static_cast<std::size_t>(out * p.taps());
   for (std::int64_t channel = 0; channel < c.channels; ++channel) {
     for (std::int64_t y = 0; y < c.kernel_height; ++y) {
       for (std::int64_t x = 0; x < c.kernel_width; ++x) {
         const std::int64_t top = oy * c.stride_y - c.pad_top, left = ox * c.stride_x - c.pad_left;
-        sum += p.weights[w++] * SourceAt(p, n, channel, top + y, left + x);
+        sum += Rounded(p.weights[w++], p.job.multiplies_bf16) * SourceAt(p, n, channel, top + y, left + x);
       }
     }
   }
@@ -187,6 +181,7 @@ TEST(ImageConvolution, ALargeImageIsTheConvolution) {
   for (const Variant& variant : Variants()) {
     Draw draw(8);
     Problem p;
+    p.job.multiplies_bf16 = variant.multiplies_bf16;
     p.window = {{}, 3, 41, 224, 7, 7, 2, 2, 3, 3};
     p.job.height = 20;
     p.job.width = 112;
@@ -234,6 +229,33 @@ TEST(ImageConvolution, ANaNStaysOne) {
     p.source->Set(0, std::numeric_limits<float>::quiet_NaN());
     Compute(variant, p, 1);
     EXPECT_TRUE(std::isnan(p.destination->Get(0))) << NameOf(variant);
+  }
+}
+
+// Nor does one reach what lies beside it, whatever is multiplied together.
+TEST(ImageConvolution, ANaNStaysInItsWindows) {
+  for (const Variant& variant : Variants()) {
+    Draw draw(12);
+    for (std::int64_t width = 1; width <= 4; ++width) {
+      for (std::int64_t channels = 1; channels <= 3; ++channels) {
+        Problem p;
+        p.job.multiplies_bf16 = variant.multiplies_bf16;
+        p.window = {{}, channels, 5, 12, 2, width, 1, 1, 0, 0};
+        p.job.height = 4;
+        p.job.width = 12 - width + 1;
+        p.job.out_channels = p.job.destination.pixel = 3;
+        p.job.low = -kInfinity;
+        p.job.high = kInfinity;
+        DrawOperands(draw, &p);
+        p.source->Set(((channels - 1) * 5 + 2) * 12 + 6, std::numeric_limits<float>::quiet_NaN());
+        Compute(variant, p, 1);
+        for (std::int64_t row = 0; row < p.job.rows(); ++row) {
+          const std::int64_t y = row / p.job.width, x = row % p.job.width;
+          const bool is_met = y <= 2 && 2 < y + 2 && x <= 6 && 6 < x + width;
+          EXPECT_EQ(std::isnan(p.destination->Get(row * 3 + 2)), is_met) << NameOf(variant) << ": " << Describe(p);
+        }
+      }
+    }
   }
 }
 

@@ -128,6 +128,15 @@ Program OfImage(DType dtype, std::int64_t channels = 3) {
   return program;
 }
 
+// The same of an image that is converted before.
+Program OfCastImage() {
+  Program program = OfImage(kBF16);
+  const ValueId image = program.AddValue({kF32, {1, 3, 32, 32}}, "image", ValueSource::kInput);
+  program.values[0].source = ValueSource::kComputed;
+  program.steps.insert(program.steps.begin(), {CastSpec{}, {image}, {0}, 1, ""});
+  return program;
+}
+
 // The library takes `ratio` (log 2) times what arithmetic takes; a pass over memory takes a quarter of that.
 Program WithPointwise(Program program, double ratio, double bf16_flops = 2e9) {
   nlohmann::ordered_json file = testing::MachineFile();
@@ -264,9 +273,11 @@ TEST(ChooseKernels, ForcedWhereverItIsLegal) {
         Force(candidate.name, &program);
         count += KernelOf(program.steps.back()) == candidate.name;
       }
-      Program block = InvertedResidual(dtype);
-      Force(candidate.name, &block);
-      count += candidate.takes > 0 && KernelOf(block.steps.back()) == candidate.name;
+      for (Program program : {InvertedResidual(dtype), OfCastImage()}) {
+        if (candidate.takes == 0 || (dtype == kF32 && program.steps.size() == 2)) continue;
+        Force(candidate.name, &program);
+        count += KernelOf(program.steps.back()) == candidate.name;
+      }
     }
     const std::string name = candidate.name;
     const bool wants_bf16 = name.find("bf") != std::string::npos || name.find("int16") != std::string::npos;
@@ -289,8 +300,8 @@ TEST(ChooseKernels, ForcedNowhereElse) {
 
 TEST(ChooseKernels, ImagesWithFewChannels) {
   const auto is_taken = [](Program program, bool library_is_channels_last = true) {
-    ChooseKernels(ForcedKernel("image_convolution"), {nullptr, true, library_is_channels_last, 2}, &program);
-    return std::get<ConvolutionSpec>(program.steps[0].spec).reads_image;
+    ChooseKernels(ForcedKernel("image_convolution_float32"), {nullptr, true, library_is_channels_last, 2}, &program);
+    return std::get<ConvolutionSpec>(program.steps[0].spec).image == kF32;
   };
   EXPECT_TRUE(is_taken(OfImage(kF32)));
   EXPECT_TRUE(is_taken(OfImage(kBF16, 7)));
@@ -307,6 +318,22 @@ TEST(ChooseKernels, ImagesWithFewChannels) {
   EXPECT_FALSE(is_taken(given));
 }
 
+// The kernel rounds the image itself.
+TEST(ChooseKernels, ImagesTakeTheirConversion) {
+  Program program = OfCastImage();
+  Force("cast_image_convolution_bfloat16", &program);
+  ASSERT_EQ(program.steps.size(), 1u);
+  EXPECT_EQ(program.values[program.steps[0].inputs[0]].name, "image");
+  EXPECT_EQ(program.steps[0].fused, std::vector<NodeId>{1});
+  Program read_twice = OfCastImage();
+  read_twice.outputs.push_back(0);
+  Force("cast_image_convolution_bfloat16", &read_twice);
+  EXPECT_EQ(read_twice.steps.size(), 2u);
+  Program no_code = OfCastImage();
+  Force("cast_image_convolution_bfloat16", &no_code, false);
+  EXPECT_EQ(no_code.steps.size(), 2u);
+}
+
 // Its law counts what it multiplies in float32, whatever the image is.
 TEST(ChooseKernels, ImagesWhereTheLibraryIsSlow) {
   for (const double ratio : {-1, 2}) {
@@ -316,7 +343,7 @@ TEST(ChooseKernels, ImagesWhereTheLibraryIsSlow) {
     const auto machine = MachineTable::Parse(file.dump(), "test");
     Program program = OfImage(kF32);
     ChooseKernels(PredictedKernels(), {machine.get(), true, true}, &program);
-    EXPECT_EQ(std::get<ConvolutionSpec>(program.steps[0].spec).reads_image, ratio > 0);
+    EXPECT_EQ(std::get<ConvolutionSpec>(program.steps[0].spec).image.has_value(), ratio > 0);
   }
 }
 
