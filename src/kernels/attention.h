@@ -69,6 +69,8 @@ void RunAttention(const Attention& job, const AttentionData& data, void* scratch
 // Some queries of one head.
 struct AttentionPart {
   AttentionData data;  // from the first query on
+  // Of the part that follows, to be fetched meanwhile: rows of a head often lie pages apart. Null: none.
+  const void *next_queries = nullptr, *next_keys = nullptr, *next_values = nullptr;
   std::int64_t first_query = 0;
   std::int64_t num_queries = 0;
 };

@@ -245,8 +245,28 @@ class Kernel {
     for (std::int64_t row = begin; row < end; ++row) {
       const std::int64_t seen = strip_seen_[row / kRows];
       if (seen > 0) factors_[row] = Weigh(row, first, seen);
+      if (first == 0) PrefetchNext(row);
     }
     for (std::int64_t unit = 0; unit * Arithmetic::kPerUnit < count; unit += kDepth) MultiplyByValues(begin, end, unit);
+  }
+
+  // Beside each query a share of what the next part reads first.
+  [[gnu::always_inline]] void PrefetchNext(std::int64_t row) const {
+    const std::int64_t keys = Smaller(job_.num_keys, KeyBlock(job_)), queries = part_.num_queries;
+    const std::int64_t begin = row * keys / queries, end = (row + 1) * keys / queries;
+    PrefetchRows(part_.next_queries, job_.queries.row, row, row + 1, job_.size);
+    PrefetchRows(part_.next_keys, job_.keys.row, begin, end, job_.size);
+    PrefetchRows(part_.next_values, job_.values.row, begin, end, job_.value_size);
+  }
+
+  // Inlined: compilers drop calls without an effect.
+  [[gnu::always_inline]] void PrefetchRows(const void* data, std::int64_t distance, std::int64_t begin,
+                                           std::int64_t end, std::int64_t size) const {
+    constexpr std::int64_t kLine = 64;
+    const std::int64_t bytes = size * (job_.is_bf16 ? 2 : 4);
+    for (std::int64_t row = begin; data != nullptr && row < end; ++row) {
+      for (std::int64_t at = 0; at < bytes; at += kLine) __builtin_prefetch(Row(data, distance, row) + at, 0, 2);
+    }
   }
 
   // How many keys of the block any row of a strip sees.
