@@ -141,6 +141,26 @@ void ForSeenKeys(const std::uint8_t* mask, std::int64_t seen, std::int64_t count
   }
 }
 
+// Rows [begin, end) of a head, `distance` elements apart. Inlined: compilers drop calls without an effect.
+[[gnu::always_inline]] inline void PrefetchRows(const Attention& job, const void* data, std::int64_t distance,
+                                                std::int64_t begin, std::int64_t end, std::int64_t size) {
+  constexpr std::int64_t kLine = 64;
+  const std::int64_t element = job.is_bf16 ? 2 : 4;
+  for (std::int64_t row = begin; data != nullptr && row < end; ++row) {
+    const char* first = static_cast<const char*>(data) + row * distance * element;
+    for (std::int64_t at = 0; at < size * element; at += kLine) __builtin_prefetch(first + at, 0, 2);
+  }
+}
+
+// Beside each query a share of what the next part reads first.
+[[gnu::always_inline]] inline void PrefetchNext(const Attention& job, const AttentionPart& part, std::int64_t row) {
+  const std::int64_t keys = Smaller(job.num_keys, KeyBlock(job));
+  const std::int64_t begin = row * keys / part.num_queries, end = (row + 1) * keys / part.num_queries;
+  PrefetchRows(job, part.next_queries, job.queries.row, row, row + 1, job.size);
+  PrefetchRows(job, part.next_keys, job.keys.row, begin, end, job.size);
+  PrefetchRows(job, part.next_values, job.values.row, begin, end, job.value_size);
+}
+
 template <class Arithmetic>
 class Kernel {
  public:
@@ -245,28 +265,9 @@ class Kernel {
     for (std::int64_t row = begin; row < end; ++row) {
       const std::int64_t seen = strip_seen_[row / kRows];
       if (seen > 0) factors_[row] = Weigh(row, first, seen);
-      if (first == 0) PrefetchNext(row);
+      if (first == 0) PrefetchNext(job_, part_, row);
     }
     for (std::int64_t unit = 0; unit * Arithmetic::kPerUnit < count; unit += kDepth) MultiplyByValues(begin, end, unit);
-  }
-
-  // Beside each query a share of what the next part reads first.
-  [[gnu::always_inline]] void PrefetchNext(std::int64_t row) const {
-    const std::int64_t keys = Smaller(job_.num_keys, KeyBlock(job_)), queries = part_.num_queries;
-    const std::int64_t begin = row * keys / queries, end = (row + 1) * keys / queries;
-    PrefetchRows(part_.next_queries, job_.queries.row, row, row + 1, job_.size);
-    PrefetchRows(part_.next_keys, job_.keys.row, begin, end, job_.size);
-    PrefetchRows(part_.next_values, job_.values.row, begin, end, job_.value_size);
-  }
-
-  // Inlined: compilers drop calls without an effect.
-  [[gnu::always_inline]] void PrefetchRows(const void* data, std::int64_t distance, std::int64_t begin,
-                                           std::int64_t end, std::int64_t size) const {
-    constexpr std::int64_t kLine = 64;
-    const std::int64_t bytes = size * (job_.is_bf16 ? 2 : 4);
-    for (std::int64_t row = begin; data != nullptr && row < end; ++row) {
-      for (std::int64_t at = 0; at < bytes; at += kLine) __builtin_prefetch(Row(data, distance, row) + at, 0, 2);
-    }
   }
 
   // How many keys of the block any row of a strip sees.
