@@ -6,6 +6,7 @@
 
 #include "program/kernel_candidates.h"
 #include "program/layer_key.h"
+#include "program/step_cost.h"
 #include "program/step_features.h"
 #include "program/step_graph.h"
 #include "program/winograd_job.h"
@@ -15,6 +16,9 @@ namespace {
 
 // Predictions of kernels whose laws are measured on the machine err alike: a smaller gain may be a loss.
 constexpr double kLeastMeasuredGain = 0.96;
+// Vectors multiply bfloat16 at most twice as fast as float32. A machine that is faster does so by tiles (AMX), which
+// our kernels do not use.
+constexpr double kMaxVectorRatio = 3;
 
 // By value: whether it is computed once, whatever the shapes of the inputs are.
 std::vector<bool> ConstantValues(const Program& program) {
@@ -134,10 +138,21 @@ class KernelChoices {
       if (!is_asked || candidate.takes > site.producers.size()) continue;
       std::optional<Step> step = candidate.propose(site);
       if (!step) continue;
-      layer->options.options.push_back({candidate.name, SecondsOfRun(*step), LeastGain(candidate, site.step, *step)});
+      const std::optional<double> seconds = IsPredictable(*step) ? SecondsOfRun(*step) : std::nullopt;
+      layer->options.options.push_back({candidate.name, seconds, LeastGain(candidate, site.step, *step)});
       layer->steps.push_back(*std::move(step));
       layer->taken.push_back(candidate.takes);
     }
+  }
+
+  // Where it was not measured, how fast one of our kernels multiplies bfloat16 is not known of a machine with tiles.
+  bool IsPredictable(const Step& step) const {
+    const MachineTable* machine = conditions_.machine;
+    if (machine == nullptr || CostOf(step, TypesOf(step)).dtype != DType::kBFloat16) return true;
+    const auto& speeds = machine->flops_per_second();
+    const auto bf16 = speeds.find(DType::kBFloat16);
+    const bool has_tiles = bf16 != speeds.end() && bf16->second > kMaxVectorRatio * speeds.at(DType::kFloat32);
+    return !has_tiles || machine->IsMeasured(FeaturesOf(step, TypesOf(step)));
   }
 
   // Times of kernels of ours compare well.

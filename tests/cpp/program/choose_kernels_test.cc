@@ -175,6 +175,24 @@ TEST(ChooseKernels, ProductsByTheSpeedOfBFloat16) {
   EXPECT_EQ(ProductOf(WithPointwise(ScaledPointwise(kBF16), 1, 5e8)), kF32);
 }
 
+// What is faster than vectors is so by tiles; only measured times say how fast our kernels are beside them.
+TEST(ChooseKernels, ProductsBesideTiles) {
+  nlohmann::ordered_json file = testing::MachineFile();
+  file["flops_per_second"]["bfloat16"] = 9e9;
+  file["bytes_per_second"] = {{1 << 30, 1e15}};
+  file["steps"]["convolution_1x1 bfloat16"] = {{0, 0, 0, 0, 0, 0, 0, 4}};
+  const auto chosen = [&] {
+    Program program = ScaledPointwise(kBF16);
+    program.outputs.push_back(program.steps[0].outputs[0]);  // the scale stays a step of its own
+    const auto machine = MachineTable::Parse(file.dump(), "test");
+    ChooseKernels(PredictedKernels(), {machine.get(), true}, &program);
+    return ProductOf(program);
+  };
+  EXPECT_NE(chosen(), kBF16);
+  file["steps"]["convolution_pointwise_bfloat16 bfloat16"] = {{0, 0, 0, 0, 0, 0, 0, 2}};
+  EXPECT_EQ(chosen(), kBF16);
+}
+
 std::optional<DType> DenseProduct(Program program, double ratio, double bf16_flops = 2e9) {
   nlohmann::ordered_json file = testing::MachineFile();
   file["flops_per_second"]["bfloat16"] = bf16_flops;
