@@ -97,7 +97,8 @@ double PartCycles(const Winograd& job, const Split& split) {
   const double multiply = products * in * out / (kFloatsPerCycle * WinogradPerUnit(job.kind));
   const double transform = products * (in + out) / kWinogradBlock * kTransformCycles;
   const double weights = products / static_cast<double>(split.tiles) * in * out * element / bytes_per_cycle;
-  // What does not stay in the cache of the core comes from the next: tiles for each strip, products once.
+  // What does not stay in the cache of the core comes from the next: tiles for each strip, products once. Few weights
+  // stay beside them.
   const PartBytes bytes = BytesOf(job, split);
   const auto strips = static_cast<double>(Quotient(channels, split.strip));
   const double again = static_cast<double>(bytes.tiles) * (1 + strips) + 2 * products * out * sizeof(float);
