@@ -257,10 +257,7 @@ class Executor(RunsWithGradients):
         """What the plan consists of.
 
         Has num_steps, steps, arena_bytes, constant_bytes, num_reorders, num_references and
-        num_threads; str() prints it as a table. A step names the kernel that was chosen for it
-        (choice), its predicted time and that of the library's kernels in its place
-        (predicted_seconds, otherwise_seconds), and the bytes of its constants, such as
-        transformed weights (constant_bytes).
+        num_threads; str() prints it as a table. docs/machines.md describes its steps.
         """
         return self._handle.summary()
 
