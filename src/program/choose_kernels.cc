@@ -95,9 +95,10 @@ class KernelChoices {
     const KernelChooser::Chosen chosen = Decide(layer, std::move(nodes));
     if (chosen.option == 0) return;
     Step result = std::move(layer.steps[chosen.option]);
-    result.choice = ChoiceOf(layer, chosen);
+    const std::size_t removed = layer.taken[chosen.option];
+    result.choice = ChoiceOf(layer, chosen, SecondsOf(producers, removed, taken));
     graph_.Replace(id, std::move(result));
-    for (std::size_t i = 0; i < layer.taken[chosen.option]; ++i) graph_.Remove(producers[i]);
+    for (std::size_t i = 0; i < removed; ++i) graph_.Remove(producers[i]);
   }
 
   // What the steps that an option does not take need, so that all options stand for the same work.
@@ -105,9 +106,16 @@ class KernelChoices {
     if (conditions_.machine == nullptr) return;
     layer->options.options[0].seconds = Seconds(graph_.step(id));
     for (std::size_t option = 0; option < layer->steps.size(); ++option) {
-      double& seconds = *layer->options.options[option].seconds;
-      for (std::size_t i = layer->taken[option]; i < taken; ++i) seconds += *Seconds(graph_.step(producers[i]));
+      std::optional<double>& seconds = layer->options.options[option].seconds;
+      if (seconds) *seconds += SecondsOf(producers, layer->taken[option], taken);
     }
+  }
+
+  // Of some steps; 0 where no times are predicted.
+  double SecondsOf(const std::vector<StepId>& steps, std::size_t begin, std::size_t end) const {
+    double seconds = 0;
+    for (std::size_t i = begin; i < end; ++i) seconds += Seconds(graph_.step(steps[i])).value_or(0);
+    return seconds;
   }
 
   // The steps that make the first input in every run, one from the other, if nothing else reads what they make.
@@ -148,11 +156,12 @@ class KernelChoices {
   // Where it was not measured, how fast one of our kernels multiplies bfloat16 is not known of a machine with tiles.
   bool IsPredictable(const Step& step) const {
     const MachineTable* machine = conditions_.machine;
-    if (machine == nullptr || CostOf(step, TypesOf(step)).dtype != DType::kBFloat16) return true;
+    const StepTypes types = TypesOf(step);
+    if (machine == nullptr || CostOf(step, types).dtype != DType::kBFloat16) return true;
     const auto& speeds = machine->flops_per_second();
     const auto bf16 = speeds.find(DType::kBFloat16);
     const bool has_tiles = bf16 != speeds.end() && bf16->second > kMaxVectorRatio * speeds.at(DType::kFloat32);
-    return !has_tiles || machine->IsMeasured(FeaturesOf(step, TypesOf(step)));
+    return !has_tiles || machine->IsMeasured(FeaturesOf(step, types));
   }
 
   // Times of kernels of ours compare well.
@@ -171,9 +180,13 @@ class KernelChoices {
     return chosen;
   }
 
-  static KernelChoice ChoiceOf(const Layer& layer, const KernelChooser::Chosen& chosen) {
+  // `others`: seconds of steps that options stand for and the chosen one does not take.
+  static KernelChoice ChoiceOf(const Layer& layer, const KernelChooser::Chosen& chosen, double others = 0) {
     const KernelOption& option = layer.options.options[chosen.option];
-    return {option.name, option.seconds, chosen.is_tuned, layer.options.options[0].seconds};
+    KernelChoice choice{option.name, option.seconds, chosen.is_tuned, layer.options.options[0].seconds};
+    if (choice.predicted_seconds) *choice.predicted_seconds -= others;
+    if (choice.otherwise_seconds) *choice.otherwise_seconds -= others;
+    return choice;
   }
 
   StepTypes TypesOf(const Step& step) const { return SiteOf(step).TypesOf(step); }

@@ -18,8 +18,6 @@ constexpr double kLeastGain = 0.92;
 // network, because they measure layers by themselves; our law does not. With 0.7 Zen 5 lost 7 % of MobileNetV2 in
 // bfloat16 at batch 1, with 0.5 3 %.
 constexpr double kLeastProductGain = 0.3;
-// Of what takes steps before it: less memory is read and written, whatever the prediction errs by.
-constexpr double kLeastFusedGain = 0.97;
 
 // Source and weights.
 bool ReadsBF16(const StepTypes& types) {
@@ -142,9 +140,9 @@ constexpr std::array<KernelCandidate, 18> kCandidates = {{
     {"image_convolution_bfloat16", kLeastGain, 0, ProposeImage<kBF16>},
     {"dense_float32", kLeastGain, 0, ProposeDense<kF32>},
     {"dense_bfloat16", kLeastGain, 0, ProposeDense<kBF16>},
-    {"cast_image_convolution_bfloat16", kLeastFusedGain, 1, ProposeCastImage},
-    {"scaled_pointwise_float32", kLeastFusedGain, 1, ProposeScaledPointwise<kF32>},
-    {"scaled_pointwise_bfloat16", kLeastFusedGain, 1, ProposeScaledPointwise<kBF16>},
+    {"cast_image_convolution_bfloat16", kLeastGain, 1, ProposeCastImage},
+    {"scaled_pointwise_float32", kLeastGain, 1, ProposeScaledPointwise<kF32>},
+    {"scaled_pointwise_bfloat16", kLeastGain, 1, ProposeScaledPointwise<kBF16>},
     {"depthwise_block_float32", kLeastProductGain, 1, ProposeBlock<kF32>},
     {"depthwise_block_bfloat16", kLeastProductGain, 1, ProposeBlock<kBF16>},
     {"expanding_depthwise_block_float32", kLeastProductGain, 2, ProposeExpandingBlock<kF32>},

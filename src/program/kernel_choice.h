@@ -15,7 +15,7 @@ struct KernelChoice {
   std::string kernel;                            // the candidate's name
   std::optional<double> predicted_seconds;       // where the times of a machine are known
   bool is_tuned = false;                         // by a record of what timing chose
-  std::optional<double> otherwise_seconds = {};  // predicted of what happens without a choice, for the same work
+  std::optional<double> otherwise_seconds = {};  // predicted of what happens without it, for the same nodes
 };
 
 // A choice that was made while a plan was compiled.

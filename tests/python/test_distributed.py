@@ -180,7 +180,7 @@ INTERRUPTED = """
 import signal, threading, time
 from amp import distributed
 
-signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in a shell's background inherits that it is ignored
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 ended = []
 
 def rank(comm):

@@ -136,7 +136,7 @@ void BindSummary(py::module_& module) {
       .def_property_readonly(
           "otherwise_seconds",
           [](const PlanStep& step) { return step.choice ? step.choice->otherwise_seconds : std::nullopt; },
-          "The same of what would happen without a choice: the library's kernels, for the same nodes.")
+          "The same of what would compute these nodes otherwise: oneDNN, or steps one by one that the kernel joins.")
       .def_readonly("constant_bytes", &PlanStep::constant_bytes,
                     "Memory of the constants that it reads, as its kernel reads them, such as transformed weights.")
       .def("__repr__", [](const PlanStep& step) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "dnnl/convolution_models.h"
+#include "kernels/pointwise.h"
 
 namespace amp::onednn {
 namespace {
@@ -62,6 +63,24 @@ TEST_F(ImagePlans, LowPrecisionIsTheSame) {
   options.reduce_precision = ReduceOptions{DType::kBFloat16, false};
   const TestModel m = Network({2, 3, 48, 48}, {{"kernel", "(5, 5)"}, {"stride", "(2, 2)"}});
   EXPECT_LT(Distance(RunOnce(m)[0], RunOnce(*Bind(m, options))[0]), 3e-2);
+}
+
+// Each of them, whatever is predicted of it.
+TEST_F(ImagePlans, LowPrecisionByEachKernelIsTheSame) {
+  if (!kernels::HasPointwiseBF16()) GTEST_SKIP() << "no code that multiplies bfloat16";
+  for (const std::int64_t channels : {1, 3, 4}) {
+    const TestModel m = Network({2, channels, 47, 48}, {{"kernel", "(5, 3)"}, {"stride", "(2, 1)"}, {"pad", "(2, 1)"}});
+    const std::vector<NDArray> expected = RunOnce(m);
+    for (const char* kernel :
+         {"image_convolution_float32", "image_convolution_bfloat16", "cast_image_convolution_bfloat16"}) {
+      BindOptions options = Options();
+      options.reduce_precision = ReduceOptions{DType::kBFloat16, false};
+      options.forced_kernel = kernel;
+      const auto forced = Bind(m, options);
+      EXPECT_EQ(Count(forced->summary(), "own:image_convolution"), LibraryIsChannelsLast() ? 1 : 0) << kernel;
+      EXPECT_LT(Distance(expected[0], RunOnce(*forced)[0]), 3e-2) << kernel << " " << channels;
+    }
+  }
 }
 
 // Plans for other shapes share what was packed.

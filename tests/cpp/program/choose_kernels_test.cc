@@ -154,6 +154,15 @@ std::optional<DType> ProductOf(const Program& program) {
   return std::get<ConvolutionSpec>(program.steps.back().spec).pointwise;
 }
 
+// Of a product whose scale stays a step of its own.
+std::optional<DType> SharedProduct(DType dtype, const nlohmann::ordered_json& file) {
+  Program program = ScaledPointwise(dtype);
+  program.outputs.push_back(program.steps[0].outputs[0]);
+  const auto machine = MachineTable::Parse(file.dump(), "test");
+  ChooseKernels(PredictedKernels(), {machine.get(), true}, &program);
+  return ProductOf(program);
+}
+
 TEST(ChooseKernels, ProductsWhereTheLibraryIsSlow) {
   Program shared = ScaledPointwise(kF32);
   shared.outputs.push_back(shared.steps[0].outputs[0]);
@@ -181,16 +190,13 @@ TEST(ChooseKernels, ProductsBesideTiles) {
   file["flops_per_second"]["bfloat16"] = 9e9;
   file["bytes_per_second"] = {{1 << 30, 1e15}};
   file["steps"]["convolution_1x1 bfloat16"] = {{0, 0, 0, 0, 0, 0, 0, 4}};
-  const auto chosen = [&] {
-    Program program = ScaledPointwise(kBF16);
-    program.outputs.push_back(program.steps[0].outputs[0]);  // the scale stays a step of its own
-    const auto machine = MachineTable::Parse(file.dump(), "test");
-    ChooseKernels(PredictedKernels(), {machine.get(), true}, &program);
-    return ProductOf(program);
-  };
-  EXPECT_NE(chosen(), kBF16);
+  EXPECT_NE(SharedProduct(kBF16, file), kBF16);
+  Program scaled = ScaledPointwise(kBF16);
+  const auto machine = MachineTable::Parse(file.dump(), "test");
+  ChooseKernels(PredictedKernels(), {machine.get(), true}, &scaled);
+  EXPECT_NE(ProductOf(scaled), kBF16);
   file["steps"]["convolution_pointwise_bfloat16 bfloat16"] = {{0, 0, 0, 0, 0, 0, 0, 2}};
-  EXPECT_EQ(chosen(), kBF16);
+  EXPECT_EQ(SharedProduct(kBF16, file), kBF16);
 }
 
 std::optional<DType> DenseProduct(Program program, double ratio, double bf16_flops = 2e9) {
@@ -239,18 +245,11 @@ TEST(ChooseKernels, ProductsGainLessWhereTheyAreMeasured) {
   nlohmann::ordered_json file = testing::MachineFile();
   file["bytes_per_second"] = {{1 << 30, 1e15}};
   file["steps"]["convolution_1x1 float32"] = {{0, 0, 0, 0, 0, 0, 0, 1}};
-  const auto chosen = [&] {
-    Program program = ScaledPointwise(kF32);
-    program.outputs.push_back(program.steps[0].outputs[0]);  // the scale stays a step of its own
-    const auto machine = MachineTable::Parse(file.dump(), "test");
-    ChooseKernels(PredictedKernels(), {machine.get(), true}, &program);
-    return ProductOf(program);
-  };
-  EXPECT_EQ(chosen(), std::nullopt);
+  EXPECT_EQ(SharedProduct(kF32, file), std::nullopt);
   file["steps"]["convolution_pointwise_float32 float32"] = {{0, 0, 0, 0, 0, 0, 0, 0}};
-  EXPECT_EQ(chosen(), kF32);
+  EXPECT_EQ(SharedProduct(kF32, file), kF32);
   file["steps"]["convolution_pointwise_float32 float32"] = {{0, 0, 0, 0, 0, 0, 0, 1}};
-  EXPECT_EQ(chosen(), std::nullopt);
+  EXPECT_EQ(SharedProduct(kF32, file), std::nullopt);
 }
 
 // An inverted residual, of constant weights: 24 to 144 channels, depthwise, and back; the last adds the source.
@@ -291,8 +290,10 @@ TEST(ChooseKernels, ForcedWhereverItIsLegal) {
         Force(candidate.name, &program);
         count += KernelOf(program.steps.back()) == candidate.name;
       }
-      for (Program program : {InvertedResidual(dtype), OfCastImage()}) {
-        if (candidate.takes == 0 || (dtype == kF32 && program.steps.size() == 2)) continue;
+      std::vector<Program> with_more = {InvertedResidual(dtype)};
+      if (dtype == kBF16) with_more.push_back(OfCastImage());
+      for (Program& program : with_more) {
+        if (candidate.takes == 0) continue;
         Force(candidate.name, &program);
         count += KernelOf(program.steps.back()) == candidate.name;
       }
@@ -362,6 +363,23 @@ TEST(ChooseKernels, ImagesWhereTheLibraryIsSlow) {
     Program program = OfImage(kF32);
     ChooseKernels(PredictedKernels(), {machine.get(), true, true}, &program);
     EXPECT_EQ(std::get<ConvolutionSpec>(program.steps[0].spec).image.has_value(), ratio > 0);
+  }
+}
+
+// Options stand for all steps that any of them takes; what is told of the chosen one is its own time.
+TEST(ChooseKernels, APredictionIsThatOfTheStep) {
+  nlohmann::ordered_json file = testing::MachineFile();
+  const auto machine = MachineTable::Parse(file.dump(), "test");
+  for (const char* kernel : {"depthwise_block_float32", "expanding_depthwise_block_float32"}) {
+    Program program = InvertedResidual(kF32);
+    ChooseKernels(ForcedKernel(kernel), {machine.get(), true, true}, &program);
+    const Step& block = program.steps.back();
+    ASSERT_EQ(KernelOf(block), kernel);
+    StepTypes types;
+    for (const ValueId v : block.inputs) types.inputs.push_back(program.values[v].type);
+    for (const ValueId v : block.outputs) types.outputs.push_back(program.values[v].type);
+    const double seconds = machine->Seconds(FeaturesOf(block, types));
+    EXPECT_NEAR(*block.choice->predicted_seconds, seconds, 1e-6 * seconds) << kernel;
   }
 }
 
