@@ -77,8 +77,6 @@ void PairWeights(const ImageConvolution& job, const float* weights, float* to) {
 
 }  // namespace
 
-std::size_t PackedImageConvolutionBytes(const ImageConvolution& job) { return PackedPointwiseBytes(job.product); }
-
 void PackImageConvolutionWeights(const ImageConvolution& job, const float* weights, void* packed) {
   if (!job.product.multiplies_bf16) return PackPointwiseWeights(job.product, weights, packed);
   const std::int64_t depth = ImageConvolutionDepth(job), taps = job.channels * job.kernel_height * job.kernel_width;

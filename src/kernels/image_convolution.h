@@ -47,7 +47,7 @@ constexpr std::int64_t ImageConvolutionDepth(const ImageConvolution& job) {
 }
 
 // `weights`: (out_channels, channels, kernel_height, kernel_width), float32. What multiplies bfloat16 rounds them.
-std::size_t PackedImageConvolutionBytes(const ImageConvolution& job);
+// Packed weights take PackedPointwiseBytes of the product.
 void PackImageConvolutionWeights(const ImageConvolution& job, const float* weights, void* packed);
 
 std::size_t ImageConvolutionScratchBytes(const ImageConvolution& job);

@@ -21,7 +21,6 @@ struct ImageConvolutionCode {
 
   static constexpr int kLanes = Ops::kLanes, kMaxRows = Ops::kRows;
   static constexpr Int kColumns = kPointwiseColumns, kPerUnit = Ops::kPerUnit;
-  static constexpr bool kPairs = kPerUnit == 2;
 
   static Int Min(Int a, Int b) { return a < b ? a : b; }
   static Int Max(Int a, Int b) { return a > b ? a : b; }
@@ -40,19 +39,19 @@ struct ImageConvolutionCode {
   }
 
   template <bool kIsBF16>
-  static void Copy(const char* from, Int count, Tile* to) {
+  static void Copy(const char* from, Int count, float* to) {
     constexpr Int kElement = kIsBF16 ? 2 : 4;
     for (Int i = 0; i < count; i += kLanes) {
-      Ops::template Store<kPairs>(to + i, count - i, Ops::template Load<kIsBF16>(from + i * kElement, count - i));
+      Ops::template Store<false>(to + i, count - i, Ops::template Load<kIsBF16>(from + i * kElement, count - i));
     }
   }
 
-  static void Clear(Tile* to, Int count) {
-    for (Int i = 0; i < count; i += kLanes) Ops::template Store<kPairs>(to + i, count - i, Ops::All(0));
+  static void Clear(float* to, Int count) {
+    for (Int i = 0; i < count; i += kLanes) Ops::template Store<false>(to + i, count - i, Ops::All(0));
   }
 
   // Row y of a channel, with zeros around it.
-  static void FillRow(const ImageConvolution& job, const char* channel, Int y, Tile* to) {
+  static void FillRow(const ImageConvolution& job, const char* channel, Int y, float* to) {
     const Int columns = ImageColumns(job), element = job.product.source.is_bf16 ? 2 : 4;
     if (y < 0 || y >= job.height) return Clear(to, columns);
     const Int left = Min(job.pad_left, columns), end = Max(left, Min(job.pad_left + job.width, columns));
@@ -66,19 +65,19 @@ struct ImageConvolutionCode {
   template <bool kIsBF16>
   static void FillPairs(const ImageConvolution& job, const char* channel, bool is_alone, Int y, Tile* to) {
     const Int columns = ImageColumns(job), row_bytes = job.width * (kIsBF16 ? 2 : 4);
-    if (y < 0 || y >= job.height) return Clear(to, columns * kPerUnit);
     const char* first = channel + y * row_bytes;
     const char* second = is_alone ? first : first + job.height * row_bytes;
-    const Int ahead = is_alone ? 1 : 0, count = is_alone && job.kernel_width == 1 ? 0 : job.width;
+    const Int count = y < 0 || y >= job.height ? 0 : job.width;
+    const Int ahead = is_alone ? 1 : 0, second_count = is_alone && job.kernel_width == 1 ? 0 : count;
     for (Int x = 0; x < columns; x += kLanes) {
       const Int begin = x - job.pad_left;
-      Ops::template StorePairs<kIsBF16>(to + x * kPerUnit, columns - x, {first, begin, job.width},
-                                        {second, begin + ahead, count});
+      Ops::template StorePairs<kIsBF16>(to + x * kPerUnit, columns - x, {first, begin, count},
+                                        {second, begin + ahead, second_count});
     }
   }
 
   static void FillUnits(const ImageConvolution& job, const char* channel, Int plane, Int y, Tile* to) {
-    if constexpr (kPairs) {
+    if constexpr (kPerUnit == 2) {
       const bool is_alone = 2 * plane + 1 == job.channels;
       job.product.source.is_bf16 ? FillPairs<true>(job, channel, is_alone, y, to)
                                  : FillPairs<false>(job, channel, is_alone, y, to);

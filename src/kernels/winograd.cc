@@ -96,17 +96,15 @@ double PartCycles(const Winograd& job, const Split& split) {
   const auto element = static_cast<double>(Element(job.kind));
   const double multiply = products * in * out / (kFloatsPerCycle * WinogradPerUnit(job.kind));
   const double transform = products * (in + out) / kWinogradBlock * kTransformCycles;
-  const double weights = products / static_cast<double>(split.tiles) * in * out * element / bytes_per_cycle;
+  const double weight_bytes = products / static_cast<double>(split.tiles) * in * out * element;
+  const double weights = weight_bytes / bytes_per_cycle;
   // What does not stay in the cache of the core comes from the next: tiles for each strip, products once. Few weights
   // stay beside them.
   const PartBytes bytes = BytesOf(job, split);
   const auto strips = static_cast<double>(Quotient(channels, split.strip));
   const double again = static_cast<double>(bytes.tiles) * (1 + strips) + 2 * products * out * sizeof(float);
-  const double all_weights = products / static_cast<double>(split.tiles) * in * out * element;
-  const double reads =
-      static_cast<double>(bytes.both()) + (all_weights < kCacheBytes / 2 ? all_weights : 0) <= kCacheBytes
-          ? 0
-          : again / kNearBytesPerCycle;
+  const double beside = weight_bytes < kCacheBytes / 2 ? weight_bytes : 0;
+  const double reads = static_cast<double>(bytes.both()) + beside <= kCacheBytes ? 0 : again / kNearBytesPerCycle;
   return std::max(multiply, weights) + 0.3 * std::min(multiply, weights) + reads + transform;
 }
 

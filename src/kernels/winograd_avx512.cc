@@ -5,6 +5,7 @@
 #include <immintrin.h>
 
 #include "kernels/tile_vectors_avx512.h"
+#include "kernels/winograd_code.h"
 #include "kernels/winograd_weights_code.h"
 
 // See cast_table.h for what may not appear in this file.

@@ -1,5 +1,6 @@
 #include "kernels/tile_vectors_generic.h"
 #include "kernels/winograd.h"
+#include "kernels/winograd_code.h"
 #include "kernels/winograd_weights_code.h"
 
 namespace amp::kernels {

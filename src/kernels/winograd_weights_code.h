@@ -1,7 +1,10 @@
 // The code that transforms and packs the weights of Winograd convolutions; see winograd_code.h.
 #pragma once
 
-#include "kernels/winograd_code.h"
+#include <cstdint>
+
+#include "kernels/winograd.h"
+#include "kernels/winograd_transform_code.h"
 
 namespace amp::kernels {
 

@@ -107,14 +107,10 @@ void InChannelsLast(LayoutBuilder* builder, const Step& step, ValueId* v) {
   *v = builder->InLayout(*v, ChannelsLast(builder->TypeOf(*v)), step.node, "our kernel reads channels last");
 }
 
-}  // namespace
-
-namespace {
-
 ValueId Packed(LayoutBuilder* builder, ValueId weights, const PointwiseWeightsSpec& spec, NodeId node) {
   const Shape& shape = builder->TypeOf(weights).shape;
-  const std::size_t bytes = spec.of_image ? kernels::PackedImageConvolutionBytes(ImageJobOfWeights(spec, shape))
-                                          : kernels::PackedPointwiseBytes(JobOfWeights(spec, shape));
+  const std::size_t bytes =
+      kernels::PackedPointwiseBytes(spec.of_image ? ImageJobOfWeights(spec, shape).product : JobOfWeights(spec, shape));
   const char* name = spec.of_image ? ":image_" : ":pointwise_";
   return builder->Derived(weights, spec, builder->NameOf(weights) + name + amp::NameOf(spec.dtype),
                           PlainDesc({DType::kUInt8, Shape{static_cast<std::int64_t>(bytes)}}), node);

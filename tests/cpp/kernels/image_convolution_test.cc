@@ -88,7 +88,7 @@ Problem DrawProblem(Draw& draw, const Variant& variant) {
 void ComputeInto(const Elements& destination, const Variant& variant, const Problem& p, int threads) {
   const ImageConvolution job = p.convolution(threads);
   const Guarded<float> weights(p.weights), bias(p.bias);
-  const Guarded<char> packed(PackedImageConvolutionBytes(job));
+  const Guarded<char> packed(PackedPointwiseBytes(job.product));
   PackImageConvolutionWeights(job, weights.data(), packed.data());
   const std::vector<MapStep> functions{{MapOp::kTanh}};
   PointwiseData data;
