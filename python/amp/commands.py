@@ -473,7 +473,7 @@ def _print_scores(values):
 
 def calibrate(options):
     """`amp calibrate`"""
-    from . import _calibration  # needed here only
+    from . import _calibration, _machine_file  # needed here only
 
     path = options.output or _core.machine_file_path(0)
     if not path:
@@ -485,7 +485,7 @@ def calibrate(options):
     if unsteady > _UNSTEADY:
         print(f"amp: note: others use this machine: steps took {unsteady:.2f} times their best times", file=sys.stderr)
     info = cpu_info()
-    machine = _calibration.machine_file(steps, f"{info['isa']}-calibrated", "amp calibrate")
+    machine = _machine_file.machine_file(steps, f"{info['isa']}-calibrated", "amp calibrate")
     machine.update(_tuned(path))
     os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
     with open(path, "w", encoding="utf-8") as file:

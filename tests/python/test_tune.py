@@ -8,7 +8,7 @@ import pytest
 from test_machine import FILE
 
 import amp
-from amp import _calibration, _core, commands
+from amp import _calibration, _core, _machine_file, commands
 
 SHAPES = {"data": (1, 32, 14, 14)}
 
@@ -141,7 +141,7 @@ def test_peaks_are_those_of_the_library():
     """What our kernels count as arithmetic is their time."""
     step = {"flops": 2e8, "dtype": "float32", "choice": ""}
     steps = [{**step, "median_seconds": 1.0}, {**step, "median_seconds": 0.1, "choice": "winograd_f4x4_f32"}]
-    assert _calibration._peak(steps, "float32") == 2e8
+    assert _machine_file._peak(steps, "float32") == 2e8
 
 
 def test_calibration_keeps_what_timing_chose(tmp_path):

@@ -1,0 +1,101 @@
+"""What a machine file says of measured steps: what `amp calibrate` writes."""
+
+import math
+
+from . import _core
+
+_MOST_SAMPLES = 200  # of one group, in a machine file
+_LEVELS = (1 << 18, 1 << 20, 1 << 22, 1 << 24, 1 << 25, 1 << 28)  # bytes of a step; the last is memory's
+_MOVERS = ("eltwise_relu", "eltwise_abs", "eltwise_sqrt", "binary", "cast")
+
+
+def machine_file(steps, name, source):
+    """The contents of a machine file, as a dict; docs/machines.md describes them."""
+    info = _core.cpu_info()
+    speeds = {"float32": _peak(steps, "float32")}
+    if info["native_bfloat16"]:
+        speeds["bfloat16"] = _peak(steps, "bfloat16")
+    start = min(step["median_seconds"] for step in steps if step["bytes"])
+    bandwidth = _bandwidths(steps, start)
+    machine = {
+        "format": "amp-machine",
+        "version": 1,
+        "name": name,
+        "source": source,
+        "cpu": info["cpu"],
+        "isa": info["isa"],
+        "threads": info["threads"],
+        "onednn": info["onednn"],
+        "has_bfloat16": info["native_bfloat16"],
+        "start_seconds": _rounded(start),
+        "flops_per_second": {dtype: _rounded(speed) for dtype, speed in speeds.items()},
+        "bytes_per_second": [[limit, _rounded(speed)] for limit, speed in bandwidth],
+        "steps": {},
+    }
+    for step in steps:
+        if not step["bytes"] or not step["median_seconds"]:
+            continue
+        ratio = math.log2(_without_functions(step, steps) / _base_seconds(step, machine))
+        sample = [round(number, 2) for number in (*step["point"], ratio)]
+        machine["steps"].setdefault(step["group"], []).append(sample)
+    machine["steps"] = {group: _spread(samples) for group, samples in sorted(machine["steps"].items())}
+    return machine
+
+
+def _spread(samples):
+    """At most so many of them, over the whole range of sizes."""
+    ordered = sorted(samples)
+    if len(ordered) <= _MOST_SAMPLES:
+        return ordered
+    return [ordered[i * len(ordered) // _MOST_SAMPLES] for i in range(_MOST_SAMPLES)]
+
+
+def _without_functions(step, steps):
+    """Its seconds without what functions among its post-ops take."""
+    extra = 0.0
+    for function in step["post_functions"]:
+        alone = [s for s in steps if s["group"] == function and s["bytes"] < 1 << 23]
+        relu = [s for s in steps if s["group"] == "eltwise_relu float32" and s["bytes"] < 1 << 23]
+        if alone and relu:
+            extra += max(0.0, _per_element(alone) - _per_element(relu)) * step["elements_written"]
+    return max(step["median_seconds"] - extra, 0.3 * step["median_seconds"])
+
+
+def _per_element(steps):
+    return _median(8 * step["median_seconds"] / step["bytes"] for step in steps if step["bytes"] > 1 << 18)
+
+
+def _base_seconds(step, machine):
+    """What arithmetic and traffic alone would take; as MachineTable::BaseSeconds."""
+    speeds = machine["flops_per_second"]
+    bandwidth = next((speed for limit, speed in machine["bytes_per_second"] if step["bytes"] <= limit), None)
+    bandwidth = bandwidth or machine["bytes_per_second"][-1][1]
+    arithmetic = step["flops"] / speeds.get(step["dtype"], speeds["float32"])
+    return machine["start_seconds"] + max(arithmetic, step["bytes"] / bandwidth)
+
+
+def _peak(steps, dtype):
+    """Of the library: what is counted as arithmetic of our kernels is what they take, and not what is computed."""
+    products = [s for s in steps if s["flops"] > 1e8 and s["dtype"] == dtype and not s["choice"]]
+    rates = sorted(s["flops"] / s["median_seconds"] for s in products)
+    return rates[int(0.95 * len(rates))]
+
+
+def _bandwidths(steps, start):
+    movers = [s for s in steps if s["group"].split(" ")[0] in _MOVERS]
+    levels, lower = [], 0
+    for limit in _LEVELS:
+        rates = [s["bytes"] / max(s["median_seconds"] - start, 1e-7) for s in movers if lower < s["bytes"] <= limit]
+        if rates:
+            levels.append((limit, _median(rates)))
+        lower = limit
+    return levels
+
+
+def _median(values):
+    ordered = sorted(values)
+    return ordered[len(ordered) // 2] if ordered else 0.0
+
+
+def _rounded(number):
+    return float(f"{number:.4g}")
