@@ -170,7 +170,7 @@ void PrintNetwork(const std::string& network, std::int64_t batch, int threads) {
     if (network != l.network) continue;
     std::printf("%2ld %4ld %4ld %4ld %4ld /%ld x%d", batch, l.in, l.channels, l.out, l.size, l.stride, l.count);
     Measure(l, batch, threads, false, &floats);
-    if (amp::kernels::HasPointwiseBF16()) Measure(l, batch, threads, true, &halves);
+    if (amp::kernels::HasPointwise(amp::kernels::Multiplies::kBFloat16)) Measure(l, batch, threads, true, &halves);
     std::printf("\n");
     std::fflush(stdout);
   }

@@ -24,6 +24,9 @@ namespace {
 
 using Tag = dnnl::memory::format_tag;
 using Type = dnnl::memory::data_type;
+using amp::kernels::Multiplies;
+
+constexpr Multiplies kAll[] = {Multiplies::kFloat32, Multiplies::kBFloat16, Multiplies::kInt16};
 
 struct Layer {
   const char* network;
@@ -101,10 +104,11 @@ Call Library(const Layer& l, std::int64_t batch, Type type, bool sums) {
   };
 }
 
-Call Own(const Layer& l, std::int64_t batch, bool is_bf16, bool sums, int threads) {
+Call Own(const Layer& l, std::int64_t batch, Multiplies multiplies, bool sums, int threads) {
   amp::kernels::Pointwise job;
   const std::int64_t in_size = (l.size - 1) * l.stride + 1;
-  job.multiplies_bf16 = is_bf16;
+  const bool is_bf16 = multiplies != Multiplies::kFloat32;
+  job.multiplies = multiplies;
   job.batch = batch;
   job.height = job.width = l.size;
   job.in_channels = l.in;
@@ -177,10 +181,12 @@ void Print(const double* ms, double bound) {
               ms[2] / ms[3], 100 * bound / ms[0], 100 * bound / ms[1]);
 }
 
-void Measure(const Layer& l, std::int64_t batch, int threads, bool is_bf16, double peak, Sums* sums) {
+// What is not float32 has sources and results in bfloat16.
+void Measure(const Layer& l, std::int64_t batch, int threads, Multiplies multiplies, double peak, Sums* sums) {
+  const bool is_bf16 = multiplies != Multiplies::kFloat32;
   const Type type = is_bf16 ? Type::bf16 : Type::f32;
-  std::vector<Call> calls{Library(l, batch, type, false), Own(l, batch, is_bf16, false, threads),
-                          Library(l, batch, type, true), Own(l, batch, is_bf16, true, threads),
+  std::vector<Call> calls{Library(l, batch, type, false), Own(l, batch, multiplies, false, threads),
+                          Library(l, batch, type, true), Own(l, batch, multiplies, true, threads),
                           Pass(l, batch, is_bf16 ? 2 : 4, threads)};
   const std::vector<double> ms = Times(calls, 60);
   const double flops = 2e-6 * static_cast<double>(batch * l.size * l.size * l.in * l.out);
@@ -194,18 +200,22 @@ void PrintNetwork(const std::string& network, std::int64_t batch, int threads) {
   const amp::kernels::ArithmeticPeak peak = amp::kernels::MeasurePeak(threads);
   std::printf("%s, batch %ld, %d threads; peaks %.0f and %.0f GFLOP/s\n", network.c_str(), batch, threads,
               peak.fp32_gflops, peak.bf16_gflops);
-  Sums floats, halves;
+  Sums sums[amp::kernels::kNumMultiplies];
+  const double peaks[] = {peak.fp32_gflops, peak.bf16_gflops, 2 * peak.fp32_gflops};
   for (const Layer& layer : kLayers) {
     if (network != layer.network) continue;
     std::printf("%2ld %4ld %3ld %4ld /%ld x%-2d", batch, layer.in, layer.size, layer.out, layer.stride, layer.count);
-    Measure(layer, batch, threads, false, peak.fp32_gflops, &floats);
-    if (amp::kernels::HasPointwiseBF16()) Measure(layer, batch, threads, true, peak.bf16_gflops, &halves);
+    for (const Multiplies multiplies : kAll) {
+      const auto i = static_cast<std::size_t>(multiplies);
+      if (amp::kernels::HasPointwise(multiplies)) Measure(layer, batch, threads, multiplies, peaks[i], &sums[i]);
+    }
     std::printf("\n");
     std::fflush(stdout);
   }
   std::printf("sum                      ");
-  Print(floats.ms, floats.bound);
-  if (halves.bound > 0) Print(halves.ms, halves.bound);
+  for (const Sums& of : sums) {
+    if (of.bound > 0) Print(of.ms, of.bound);
+  }
   std::printf("\n");
 }
 
@@ -214,5 +224,5 @@ void PrintNetwork(const std::string& network, std::int64_t batch, int threads) {
 int main(int argc, char** argv) {
   return PrintNetworks<Layer>(
       argc, argv, kLayers,
-      "ms of oneDNN and ours, the same with a sum, how much of the bound both reach; float32 | bfloat16", PrintNetwork);
+      "ms of oneDNN and ours, the same with a sum, how much of the bound both reach; float32 | bfloat16 | int16", PrintNetwork);
 }

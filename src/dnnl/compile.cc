@@ -69,7 +69,7 @@ LoweredModel LowerAndLayOut(const Model& model, const CompileOptions& options, C
   const bool chooses_kernels =
       is_fast && options.kernels != nullptr && options.backend == Backend::kOneDnn && PassEnabled("ChooseKernels");
   const KernelConditions conditions{.machine = options.machine.get(),
-                                    .has_bf16 = kernels::HasPointwiseBF16(),
+                                    .has_bf16 = kernels::HasPointwise(kernels::Multiplies::kBFloat16),
                                     .library_is_channels_last = OneDnnHasAvx512(),
                                     .num_threads = EffectiveThreads(options.num_threads),
                                     .has_int16 = kernels::HasWinograd(kernels::WinogradKind::kF4x4Int16)};

@@ -85,7 +85,7 @@ const DepthwiseBlockTable& Floats() {
 
 Pointwise DepthwiseBlock::Expansion() const {
   Pointwise product;
-  product.multiplies_bf16 = multiplies_bf16;
+  product.multiplies = multiplies_bf16 ? Multiplies::kBFloat16 : Multiplies::kFloat32;
   product.in_channels = in_channels;
   product.out_channels = channels;
   return product;
@@ -93,7 +93,7 @@ Pointwise DepthwiseBlock::Expansion() const {
 
 Pointwise DepthwiseBlock::Projection() const {
   Pointwise product;
-  product.multiplies_bf16 = multiplies_bf16;
+  product.multiplies = multiplies_bf16 ? Multiplies::kBFloat16 : Multiplies::kFloat32;
   product.in_channels = channels;
   product.out_channels = out_channels;
   return product;

@@ -258,6 +258,7 @@ struct DepthwiseProjectionCode : DepthwiseUnits {
                                                    PointwiseBlockStride(num_rows),
                                                    weights + (c - channel) * kPerUnit,
                                                    units,
+                                                   {},
                                                    nullptr,
                                                    nullptr};
           const Ahead next{ahead, step, nullptr, 0, 0};

@@ -78,7 +78,7 @@ void PairWeights(const ImageConvolution& job, const float* weights, float* to) {
 }  // namespace
 
 void PackImageConvolutionWeights(const ImageConvolution& job, const float* weights, void* packed) {
-  if (!job.product.multiplies_bf16) return PackPointwiseWeights(job.product, weights, packed);
+  if (!job.product.multiplies_bf16()) return PackPointwiseWeights(job.product, weights, packed);
   const std::int64_t depth = ImageConvolutionDepth(job), taps = job.channels * job.kernel_height * job.kernel_width;
   std::vector<float> pairs(static_cast<std::size_t>(job.product.out_channels * depth));
   for (std::int64_t c = 0; c < job.product.out_channels; ++c) {
@@ -97,7 +97,7 @@ void RunImageConvolutionWith(const ImageConvolutionTable& table, const ImageConv
   if (IsEmpty(job)) return;
   const Bands bands = BandsOf(job);
   const std::int64_t bytes = RoomOf(job, bands.rows).both();
-  const ImageConvolutionTable::Run run = table.run[job.product.multiplies_bf16];
+  const ImageConvolutionTable::Run run = table.run[job.product.multiplies_bf16()];
   const ThreadScope threads(job.product.num_threads);
   ParallelFor(job.product.batch * bands.count, 1, [&](std::int64_t i) {
     run(job, data, PartAt(job, bands, i, static_cast<char*>(scratch) + CurrentPlace().part * bytes));
@@ -105,7 +105,7 @@ void RunImageConvolutionWith(const ImageConvolutionTable& table, const ImageConv
 }
 
 void RunImageConvolution(const ImageConvolution& job, const PointwiseData& data, void* scratch) {
-  RunImageConvolutionWith(job.product.multiplies_bf16 ? *ImageConvolutionTableAvx512BF16() : Floats(), job, data,
+  RunImageConvolutionWith(job.product.multiplies_bf16() ? *ImageConvolutionTableAvx512BF16() : Floats(), job, data,
                           scratch);
 }
 

@@ -24,11 +24,11 @@ struct ImageConvolution {
 // What is multiplied together is a unit: in float32 a number; in bfloat16 a pair of two channels, and of the last of an
 // odd number of channels a pair of neighbours in a row. Images are copied into planes of units.
 constexpr std::int64_t ImagePlanes(const ImageConvolution& job) {
-  return job.product.multiplies_bf16 ? (job.channels + 1) / 2 : job.channels;
+  return job.product.multiplies_bf16() ? (job.channels + 1) / 2 : job.channels;
 }
 // How many a row of a window has in a plane.
 constexpr std::int64_t ImageUnitsOfRow(const ImageConvolution& job, std::int64_t plane) {
-  const bool is_alone = job.product.multiplies_bf16 && 2 * plane + 1 == job.channels;
+  const bool is_alone = job.product.multiplies_bf16() && 2 * plane + 1 == job.channels;
   return is_alone ? (job.kernel_width + 1) / 2 : job.kernel_width;
 }
 // In which column of a window one of these begins: the last of an odd width also has the column before, with a weight
@@ -43,7 +43,7 @@ constexpr std::int64_t ImageUnits(const ImageConvolution& job) {
 }
 // The product's input channels.
 constexpr std::int64_t ImageConvolutionDepth(const ImageConvolution& job) {
-  return ImageUnits(job) * (job.product.multiplies_bf16 ? 2 : 1);
+  return ImageUnits(job) * (job.product.multiplies_bf16() ? 2 : 1);
 }
 
 // `weights`: (out_channels, channels, kernel_height, kernel_width), float32. What multiplies bfloat16 rounds them.
@@ -80,7 +80,7 @@ const ImageConvolutionTable* ImageConvolutionTableGeneric();
 // Null where the compiler was not told to make code for it.
 const ImageConvolutionTable* ImageConvolutionTableAvx2();
 const ImageConvolutionTable* ImageConvolutionTableAvx512();
-const ImageConvolutionTable* ImageConvolutionTableAvx512BF16();  // only what multiplies bfloat16; see HasPointwiseBF16
+const ImageConvolutionTable* ImageConvolutionTableAvx512BF16();  // only what multiplies bfloat16; see HasPointwise
 
 // The same as Run with a given table, for tests.
 void RunImageConvolutionWith(const ImageConvolutionTable& table, const ImageConvolution& job, const PointwiseData& data,

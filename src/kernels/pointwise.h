@@ -1,4 +1,5 @@
-// 1x1 convolutions and dense layers as a blocked matrix product: rows are the positions of an image with channels last.
+// Convolutions and dense layers as a blocked matrix product: rows are the positions of an image with channels last, or
+// windows around them.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +10,29 @@
 
 namespace amp::kernels {
 
+// What is multiplied; sums are float32 in all. As int16, sources in bfloat16 lose a tenth of what rounding them to
+// bfloat16 does, see int16_products.h.
+enum class Multiplies : std::uint8_t { kFloat32, kBFloat16, kInt16 };
+inline constexpr std::size_t kNumMultiplies = 3;
+
 // Where the channels of a position begin: n * batch + y * row + x * pixel elements behind the beginning. Strides of the
 // convolution are part of these.
 struct PointwiseSource {
   bool is_bf16 = false;  // else float32
   std::int64_t batch = 0, row = 0, pixel = 0;
+};
+
+// A row is a window of the source instead: its taps one after the other, with so many channels each. Those outside of the
+// image are zeros. The source's strides are those of the image then; `stride` and `step` count positions, `step` from one
+// tap to the next.
+struct PointwiseWindow {
+  std::int64_t channels = 0;  // 0: none
+  std::int64_t height = 1, width = 1;
+  std::int64_t image_height = 0, image_width = 0;
+  std::int64_t stride_y = 1, stride_x = 1, step_y = 1, step_x = 1;
+  std::int64_t pad_top = 0, pad_left = 0;
+
+  std::int64_t taps() const { return height * width; }
 };
 
 // All positions lie `pixel` elements apart.
@@ -25,16 +44,19 @@ struct PointwiseImage {
 // y = min(max(f(product + bias + sum), low), high) in float32, rounded once to y's type. A NaN stays one. With a scale
 // the product is that of min(max(source * scale + shift, source_low), source_high).
 struct Pointwise {
-  bool multiplies_bf16 = false;                   // else float32; sums are float32 in both
+  Multiplies multiplies = Multiplies::kFloat32;
   std::int64_t batch = 1, height = 1, width = 1;  // of the result
   std::int64_t in_channels = 0, out_channels = 0;
   PointwiseSource source;
+  PointwiseWindow window;  // only where int16 is multiplied, without a scale
   PointwiseImage sum, destination;
   float low = 0, high = 0;  // -inf and inf: no bounds
   float source_low = 0, source_high = 0;
   int num_threads = 1;  // for which there is scratch memory
 
   std::int64_t rows() const { return batch * height * width; }
+  constexpr bool multiplies_bf16() const { return multiplies == Multiplies::kBFloat16; }
+  constexpr bool multiplies_int16() const { return multiplies == Multiplies::kInt16; }
 };
 
 struct PointwiseData {
@@ -49,11 +71,11 @@ struct PointwiseData {
   void* destination = nullptr;
 };
 
-// Whether there is code that multiplies bfloat16; there always is for float32.
-bool HasPointwiseBF16();
+// Whether there is code; there always is for float32.
+bool HasPointwise(Multiplies multiplies);
 
-// Of job, these use the dtype of products, and the channels. `weights`: (out_channels, in_channels), float32. What
-// multiplies bfloat16 rounds them.
+// Of job, these use the dtype of products, the channels and the window. `weights`: (out_channels, in_channels), with a
+// window (out_channels, channels, height, width), float32. What multiplies bfloat16 or int16 rounds them.
 std::size_t PackedPointwiseBytes(const Pointwise& job);
 void PackPointwiseWeights(const Pointwise& job, const float* weights, void* packed);
 
@@ -68,7 +90,10 @@ struct PointwisePart {
   PointwiseData data;  // weights, and what there is per output channel, from the first of the channels on
   std::int64_t first_row = 0, num_rows = 0;
   std::int64_t num_channels = 0;
-  std::int64_t depth = 0;  // so many input channels of the rows are packed at a time: a multiple of kPointwiseBlock
+  // So many input channels of the rows are packed at a time: a multiple of kPointwiseBlock, and of PointwiseChunk where
+  // int16 is multiplied.
+  std::int64_t depth = 0;
+  const float* factors = nullptr;  // of input channels, where int16 is multiplied: see PointwiseFactors
 };
 
 // What packed weights hold side by side.
@@ -79,12 +104,46 @@ inline constexpr std::int64_t kPointwiseBlock = 16;
 // From one block of channels to the next, in elements. An odd number of lines: blocks share no set of a cache.
 constexpr std::int64_t PointwiseBlockStride(std::int64_t rows) { return (rows | 1) * kPointwiseBlock; }
 
+// ---- int16 ----
+
+// So many input channels are summed up in int32: a multiple of 32.
+constexpr std::int64_t PointwiseChunk(std::int64_t in_channels) {
+  constexpr std::int64_t kMax = 384, kStep = 32;
+  const std::int64_t chunks = in_channels <= kMax ? 1 : (in_channels + kMax - 1) / kMax;
+  const std::int64_t channels = (in_channels + chunks - 1) / chunks;
+  return channels < kStep ? kStep : (channels + kStep - 1) / kStep * kStep;
+}
+constexpr std::int64_t PointwiseChunks(std::int64_t in_channels) {
+  return (in_channels + PointwiseChunk(in_channels) - 1) / PointwiseChunk(in_channels);
+}
+// Packed weights begin with so many factors of input channels: of each 32 those with even numbers, then the others.
+constexpr std::int64_t PointwiseFactors(std::int64_t in_channels) { return (in_channels + 31) / 32 * 32; }
+
+// Elements of a column of packed weights: [depth / unit][channel % 32][depth % unit], and for int16 behind these the
+// scales in float32: [chunk][channel % 32].
+constexpr std::int64_t PointwiseColumnElements(const Pointwise& job) {
+  if (job.multiplies == Multiplies::kFloat32) return job.in_channels * kPointwiseColumns;
+  const std::int64_t pairs = (job.in_channels + 1) / 2 * 2 * kPointwiseColumns;
+  return job.multiplies_bf16() ? pairs : pairs + PointwiseChunks(job.in_channels) * kPointwiseColumns * 2;
+}
+
+// Behind the packed rows of a part that multiplies int16 lie floats: [chunk of the stretch][row] scales; with a scale
+// of the source this and the shift, in the order of factors; and the gathered numbers of a window.
+constexpr std::int64_t PointwiseScaleFloats(const Pointwise& job, std::int64_t rows, std::int64_t depth) {
+  return depth / PointwiseChunk(job.in_channels) * rows;
+}
+constexpr std::int64_t PointwiseSpaceBytes(const Pointwise& job, std::int64_t rows, std::int64_t depth) {
+  if (!job.multiplies_int16()) return 0;
+  return (PointwiseScaleFloats(job, rows, depth) + 2 * PointwiseFactors(job.in_channels)) * 4;
+}
+
 struct PointwiseTable {
   Isa isa;
-  // `tiles`, for packed rows, begins at a multiple of 64 bytes; `sums` has a number per row and output channel, the
-  // latter rounded up to kPointwiseColumns. It is not used where all input channels are packed at a time.
+  // `tiles`, for packed rows and PointwiseSpaceBytes, begins at a multiple of 64 bytes; `sums` has a number per row and
+  // output channel, the latter rounded up to kPointwiseColumns. It is not used where all input channels are packed at a
+  // time.
   using Run = void (*)(const Pointwise& job, const PointwisePart& part, void* tiles, float* sums);
-  Run run[2];         // by multiplies_bf16; null where there is no code
+  Run run[kNumMultiplies];  // null where there is no code
   std::int64_t rows;  // that are multiplied together
 };
 const PointwiseTable* PointwiseTableGeneric();
@@ -92,6 +151,7 @@ const PointwiseTable* PointwiseTableGeneric();
 const PointwiseTable* PointwiseTableAvx2();
 const PointwiseTable* PointwiseTableAvx512();
 const PointwiseTable* PointwiseTableAvx512BF16();  // only what multiplies bfloat16
+const PointwiseTable* PointwiseTableAvx512VNNI();  // only what multiplies int16
 
 // The same as Run with a given table, for tests.
 void RunPointwiseWith(const PointwiseTable& table, const Pointwise& job, const PointwiseData& data, void* scratch);

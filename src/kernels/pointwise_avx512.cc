@@ -9,7 +9,7 @@
 namespace amp::kernels {
 namespace {
 
-constexpr PointwiseTable kTable = {Isa::kAvx512, {PointwiseCode<ProductVectors>::Run, nullptr}, ProductVectors::kRows};
+constexpr PointwiseTable kTable = {Isa::kAvx512, {PointwiseCode<ProductVectors>::Run, nullptr, nullptr}, ProductVectors::kRows};
 
 }  // namespace
 

@@ -43,6 +43,12 @@ class PointwiseRows {
   const char* at_ = nullptr;
 };
 
+// The scales of packed rows.
+template <class Tile>
+const float* PointwiseScalesBehind(const PointwisePart& part, const Tile* tiles) {
+  return reinterpret_cast<const float*>(tiles + part.depth / kPointwiseBlock * PointwiseBlockStride(part.num_rows));
+}
+
 // Input channels that are multiplied one after the other.
 struct PointwiseStretch {
   std::int64_t first, end;
@@ -51,7 +57,8 @@ struct PointwiseStretch {
 
 // `Ops` has: Vector, kLanes, kRows; Tile, the type of packed numbers, of which kPerUnit are multiplied together; All,
 // MultiplyAdd (a * b + c), Clip, Load and Store of vectors, StoreTile; Factor and Column, a unit of a row and of the
-// weights, with Broadcast, LoadColumn and Accumulate. Where a unit has two numbers, it has CopyTile and PairedScales.
+// weights, with Broadcast, LoadColumn and Accumulate, which adds to a Sum. Where a unit has two numbers, it has CopyTile
+// and PairedScales. Where numbers have scales (kScales), it has a class Packing instead, ZeroSum and AddScaled.
 
 // Packs rows.
 template <class Ops>
@@ -237,7 +244,7 @@ struct PointwiseFinish {
 
 template <class Ops>
 struct PointwiseCode {
-  using V = typename Ops::Vector;
+  using Sum = typename Ops::Sum;
   using Tile = typename Ops::Tile;
   using Int = std::int64_t;
 
@@ -271,7 +278,7 @@ struct PointwiseCode {
   // Adds the product to sums.
   template <int kCount, int kVectors>
   [[gnu::always_inline]] static void Multiply(const Tile* rows, Int block_stride, const Tile* weights, Int depth,
-                                              Ahead ahead, V (&sums)[kCount][kVectors]) {
+                                              Ahead ahead, Sum (&sums)[kCount][kVectors]) {
     for (; depth > 0; depth -= kBlockUnits, rows += block_stride) {
       if (ahead.rows != nullptr) {
         for (int r = 0; r < kCount; ++r) Prefetch(ahead.rows + r * ahead.row_bytes);
@@ -294,24 +301,66 @@ struct PointwiseCode {
     }
   }
 
+  // Of rows and columns, for one chunk after the other.
+  struct Scales {
+    const float* rows;
+    Int row_stride;
+    const float* columns;
+    Int chunk_units;
+  };
+
   // What is multiplied, so many units of the depth, and where the sums are: [row][kVectors * kLanes].
   struct Factors {
     const Tile* rows;
     Int block_stride;
     const Tile* weights;
     Int units;
+    Scales scales;        // where numbers have some
     const float* before;  // sums of the depth before; null: none
     float* sums;
   };
 
   template <int kCount, int kVectors>
-  static void Product(const Factors& factors, const Ahead& ahead) {
-    V sums[kCount][kVectors];
+  [[gnu::always_inline]] static void Clear(Sum (&sums)[kCount][kVectors]) {
 #pragma GCC unroll 14
     for (int r = 0; r < kCount; ++r) {
 #pragma GCC unroll 2
-      for (int v = 0; v < kVectors; ++v) sums[r][v] = Ops::All(0);
+      for (int v = 0; v < kVectors; ++v) sums[r][v] = Ops::ZeroSum();
     }
+  }
+
+  template <int kCount, int kVectors>
+  static void ScaledProduct(Factors factors, Ahead ahead) {
+    do {
+      Sum sums[kCount][kVectors];
+      Clear(sums);
+      Multiply(factors.rows, factors.block_stride, factors.weights, Min(factors.units, factors.scales.chunk_units),
+               ahead, sums);
+      Ops::AddScaled(factors.scales.rows, factors.scales.columns, sums, factors.before, factors.sums);
+      factors.before = factors.sums;
+      ahead.weights += factors.scales.chunk_units * ahead.weights_step;
+      if (ahead.rows != nullptr) ahead.rows += factors.scales.chunk_units / kBlockUnits * ahead.block_bytes;
+      factors.rows += factors.scales.chunk_units / kBlockUnits * factors.block_stride;
+      factors.weights += factors.scales.chunk_units * kColumns * kPerUnit;
+      factors.units -= factors.scales.chunk_units;
+      factors.scales.rows += factors.scales.row_stride;
+      factors.scales.columns += kColumns;
+    } while (factors.units > 0);
+  }
+
+  template <int kCount, int kVectors>
+  static void Product(const Factors& factors, const Ahead& ahead) {
+    if constexpr (Ops::kScales) {
+      ScaledProduct<kCount, kVectors>(factors, ahead);
+    } else {
+      PlainProduct<kCount, kVectors>(factors, ahead);
+    }
+  }
+
+  template <int kCount, int kVectors>
+  [[gnu::always_inline]] static void PlainProduct(const Factors& factors, const Ahead& ahead) {
+    Sum sums[kCount][kVectors];
+    Clear(sums);
     if (factors.before != nullptr) {
 #pragma GCC unroll 14
       for (int r = 0; r < kCount; ++r) {
@@ -346,14 +395,13 @@ struct PointwiseCode {
 
   // `sums`: those of the piece, where the depth has several stretches.
   template <int kVectors>
-  static void Compute(const Place& place, const Stretch& depth, const Group& group, const Tile* tiles, Int block_stride,
-                      const Tile* weights, float* sums, const Ahead& ahead) {
+  static void Compute(const Place& place, const Stretch& depth, const Group& group, Factors factors, float* sums,
+                      const Ahead& ahead) {
     alignas(64) float products[kMaxRows * kVectors * kLanes];
     float* partial = sums + group.first * kVectors * kLanes;
     if (depth.ends) Results::PrefetchResults(place, group.count);
-    const Factors factors{
-        tiles + group.first * kBlock,   block_stride, weights, Units(depth), depth.begins ? nullptr : partial,
-        depth.ends ? products : partial};
+    factors.before = depth.begins ? nullptr : partial;
+    factors.sums = depth.ends ? products : partial;
     ProductOf<kMaxRows, kVectors>(group.count, factors, ahead);
     if (depth.ends) Results::template Finish<kVectors>(place, group.count, products);
   }
@@ -364,19 +412,29 @@ struct PointwiseCode {
                            const Ahead& ahead) {
     const Place place =
         Results::PlaceOf(job, part.data, part.first_row + group.first, channel, part.num_channels - channel);
-    const Int stride = PointwiseBlockStride(part.num_rows);
+    Factors factors{tiles + group.first * kBlock, PointwiseBlockStride(part.num_rows), weights, Units(depth), {}, {}, {}};
+    if constexpr (Ops::kScales) factors.scales = ScalesOf(job, part, depth, channel, group, tiles);
     sums += channel * part.num_rows;
     if (place.columns <= kLanes) {
-      Compute<1>(place, depth, group, tiles, stride, weights, sums, ahead);
+      Compute<1>(place, depth, group, factors, sums, ahead);
     } else {
-      Compute<2>(place, depth, group, tiles, stride, weights, sums, ahead);
+      Compute<2>(place, depth, group, factors, sums, ahead);
     }
+  }
+
+  static Scales ScalesOf(const Pointwise& job, const PointwisePart& part, const Stretch& depth, Int channel,
+                         const Group& group, const Tile* tiles) {
+    const Int chunk = PointwiseChunk(job.in_channels);
+    const Tile* behind = WeightsAt(job, part, channel, (job.in_channels + kPerUnit - 1) / kPerUnit * kPerUnit);
+    const auto* columns = reinterpret_cast<const float*>(behind) + depth.first / chunk * kColumns;
+    const auto* rows = PointwiseScalesBehind(part, tiles);
+    return {rows + group.first, part.num_rows, columns, chunk / kPerUnit};
   }
 
   // Where a column's weights of a stretch begin.
   static const Tile* WeightsAt(const Pointwise& job, const PointwisePart& part, Int channel, Int depth) {
-    const Int units = (job.in_channels + kPerUnit - 1) / kPerUnit;
-    return static_cast<const Tile*>(part.data.weights) + (channel * units * kPerUnit + depth * kColumns);
+    const auto* columns = static_cast<const Tile*>(part.data.weights);
+    return columns + channel / kColumns * PointwiseColumnElements(job) + depth * kColumns;
   }
 
   // What is read after this column: the next one, or the first of the next stretch.
@@ -419,7 +477,11 @@ struct PointwiseCode {
     for (Int first = 0; first < job.in_channels || first == 0; first += part.depth) {
       const Int end = Min(first + part.depth, job.in_channels);
       const Stretch depth{first, end, first == 0, end == job.in_channels};
-      PointwisePacking<Ops>::Pack(job, part, depth, static_cast<Tile*>(tiles));
+      if constexpr (Ops::kScales) {
+        Ops::Packing::Pack(job, part, depth, static_cast<Tile*>(tiles));
+      } else {
+        PointwisePacking<Ops>::Pack(job, part, depth, static_cast<Tile*>(tiles));
+      }
       for (Int channel = 0; channel < part.num_channels; channel += kColumns) {
         ComputeColumn(job, part, depth, channel, static_cast<const Tile*>(tiles), sums);
       }

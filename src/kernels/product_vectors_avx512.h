@@ -9,8 +9,11 @@ namespace amp::kernels {
 namespace {
 
 struct ProductVectors : SingleTileVectors {
+  using Sum = Vector;
+  static constexpr bool kScales = false;
   using Factor = __m512;
   using Column = __m512;
+  static Vector ZeroSum() { return All(0); }
   static __m512 Broadcast(const float* from) { return _mm512_set1_ps(*from); }
   static __m512 LoadColumn(const float* from) { return _mm512_loadu_ps(from); }
   static __m512 Accumulate(__m512 factor, __m512 column, __m512 sum) { return _mm512_fmadd_ps(factor, column, sum); }

@@ -11,8 +11,11 @@ namespace {
 // Pairs of bfloat16 products, summed up in float32.
 struct ProductVectors : TileVectors {
   using Tile = std::uint16_t;
+  using Sum = Vector;
+  static constexpr bool kScales = false;
   using Factor = __m512i;
   using Column = __m512i;
+  static Vector ZeroSum() { return All(0); }
   static constexpr std::int64_t kPerUnit = 2;
 
   // By the instruction, which turns denormals into zero, as the library does.

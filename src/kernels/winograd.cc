@@ -1,10 +1,10 @@
 #include "kernels/winograd.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 #include <vector>
 
+#include "kernels/int16_products.h"
 #include "kernels/parallel.h"
 
 namespace amp::kernels {
@@ -27,8 +27,7 @@ std::int64_t FactorElements(const Winograd& job) {
 }
 std::int64_t GroupElements(const Winograd& job) { return FactorElements(job) + NumColumns(job) * ColumnElements(job); }
 
-// Of the weights of a group: each channel's root mean square over that of the channel with the largest. Weights that
-// are zero, or no numbers, leave the factor at one.
+// Of the weights of a group.
 void FindFactors(const Winograd& job, const float* weights, float* factors) {
   const auto count = static_cast<std::size_t>(job.in_channels);
   std::vector<double> squares(count);
@@ -36,12 +35,8 @@ void FindFactors(const Winograd& job, const float* weights, float* factors) {
     const auto weight = static_cast<double>(weights[i]);
     squares[static_cast<std::size_t>(i / 9 % job.in_channels)] += weight * weight;
   }
-  const double largest = count == 0 ? 0 : *std::max_element(squares.begin(), squares.end());
   std::fill_n(factors, WinogradFactors(job.kind, job.in_channels), 1.0f);
-  for (std::size_t c = 0; c < count; ++c) {
-    const double exponent = std::floor(std::log2(std::sqrt(squares[c] / largest)));
-    if (std::isfinite(exponent)) factors[c] = std::ldexp(1.0f, static_cast<int>(std::clamp(exponent, -60.0, 0.0)));
-  }
+  FindInt16Factors(squares.data(), job.in_channels, factors);
 }
 
 // ---- parts ----

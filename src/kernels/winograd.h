@@ -105,18 +105,11 @@ constexpr std::int64_t WinogradProductStride(std::int64_t products) {
   return products * kWinogradColumns + kWinogradBlock;
 }
 
-// Input channels whose products are summed up in int32, and the largest magnitude of their tiles; where tiles and
-// weights lose about the same. Magnitudes of the weights of so many channels add up to at most kWinogradMaxWeights:
-// no sum overflows.
+// Input channels whose products are summed up in int32; see int16_products.h.
 inline constexpr std::int64_t kWinogradChunk = 128;
-inline constexpr std::int64_t kWinogradMaxTile = 10240, kWinogradMaxWeights = ((std::int64_t{1} << 31) - 1) / 10240;
 
-// The scale of what is zero, and of anything smaller: its inverse is a float.
-inline constexpr float kWinogradLeastScale = 1e-34F;
-
-// Where tiles have scales, a group's packed weights begin with so many floats: a factor for each input channel, a power
-// of two. Channels of the image are multiplied by it before they are transformed, and weights divided: then all
-// channels have weights of about one size, and a number's part in a sum says how much of its accuracy matters.
+// Where tiles have scales, a group's packed weights begin with so many floats: a factor for each input channel
+// (FindInt16Factors). Channels of the image are multiplied by it before they are transformed, and weights divided.
 constexpr std::int64_t WinogradFactors(WinogradKind kind, std::int64_t in_channels) {
   return WinogradMultipliesInt16(kind) ? (in_channels + kWinogradBlock - 1) / kWinogradBlock * kWinogradBlock : 0;
 }

@@ -4,6 +4,7 @@
 
 #include <immintrin.h>
 
+#include "kernels/int16_products.h"
 #include "kernels/tile_vectors_avx512.h"
 #include "kernels/winograd_code.h"
 #include "kernels/winograd_weights_code.h"
@@ -71,7 +72,7 @@ struct IntegerOps : TileVectors {
   // The scales of a tile's products, and their inverses. Where a number is none, or infinite, the scale is a NaN.
   template <int kProducts>
   static void FindScales(const float* from, Int stride, Int block_stride, Int blocks, float* scales, float* inverses) {
-    const __m512 least = _mm512_set1_ps(kWinogradLeastScale), limit = _mm512_set1_ps(kWinogradMaxTile);
+    const __m512 least = _mm512_set1_ps(kInt16LeastScale), limit = _mm512_set1_ps(kInt16MaxNumber);
     for (int p = 0; p < kProducts; p += 4) {
       _mm_store_ps(scales + p, _mm_castsi128_ps(MostOf4(from + p * stride, stride, block_stride, blocks)));
     }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "kernels/int16_products.h"
 #include "kernels/winograd.h"
 #include "kernels/winograd_transform_code.h"
 
@@ -91,11 +92,11 @@ struct WinogradWeightsCode {
   // Magnitudes of a chunk of input channels add up to what may be multiplied with the largest tiles; with room for
   // rounding.
   static void ScalesOf(const Winograd& job, const WinogradPiece& piece, Scales& scales) {
-    constexpr float kMaxSum = kWinogradMaxWeights - kWinogradChunk, kMax = 32766;
+    constexpr float kMaxSum = kInt16MaxWeights - kWinogradChunk, kMax = 32766;
     Scales sums = {};
     Products products;
     for (auto& product : scales) {
-      for (float& scale : product) scale = kWinogradLeastScale;
+      for (float& scale : product) scale = kInt16LeastScale;
     }
     for (Int in = 0; in < piece.count; in += kRows) {
       TransformSome(job, piece, in, Min(kRows, piece.count - in), &products);

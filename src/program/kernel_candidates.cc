@@ -39,11 +39,17 @@ std::optional<Step> ProposeWinograd(const KernelSite& site) {
   return step;
 }
 
+// Whether the CPU multiplies the dtype, and the step reads what is multiplied so.
 template <DType kDType>
+bool MayMultiply(const KernelSite& site, const StepTypes& types) {
+  if (kDType == DType::kBFloat16) return site.has_bf16 && ReadsBF16(types);
+  return kDType != DType::kInt16 || (site.has_int16 && ReadsBF16(types));
+}
+
+template <DType kDType, auto kIsFor = IsForPointwise>
 std::optional<Step> ProposePointwise(const KernelSite& site) {
   const StepTypes types = site.TypesOf(site.step);
-  if (!site.HasConstantWeights() || !IsForPointwise(site.step, types)) return std::nullopt;
-  if (kDType == DType::kBFloat16 && !(site.has_bf16 && ReadsBF16(types))) return std::nullopt;
+  if (!site.HasConstantWeights() || !kIsFor(site.step, types) || !MayMultiply<kDType>(site, types)) return std::nullopt;
   Step step = site.step;
   std::get<ConvolutionSpec>(step.spec).pointwise = kDType;
   return step;
@@ -54,8 +60,7 @@ template <DType kDType>
 std::optional<Step> ProposeImage(const KernelSite& site) {
   const bool is_apt = site.HasConstantWeights() && site.library_is_channels_last;
   const StepTypes types = site.TypesOf(site.step);
-  if (!is_apt || !IsForImageConvolution(site.step, types)) return std::nullopt;
-  if (kDType == DType::kBFloat16 && !(site.has_bf16 && ReadsBF16(types))) return std::nullopt;
+  if (!is_apt || !IsForImageConvolution(site.step, types) || !MayMultiply<kDType>(site, types)) return std::nullopt;
   Step step = site.step;
   std::get<ConvolutionSpec>(step.spec).image = kDType;
   return step;
@@ -64,10 +69,12 @@ std::optional<Step> ProposeImage(const KernelSite& site) {
 template <DType kDType>
 std::optional<Step> ProposeDense(const KernelSite& site) {
   const StepTypes types = site.TypesOf(site.step);
-  if (!site.HasConstantWeights() || !IsForDense(site.step, types)) return std::nullopt;
-  if (kDType == DType::kBFloat16 && !(site.has_bf16 && ReadsBF16(types))) return std::nullopt;
+  if (!site.HasConstantWeights() || !MayMultiply<kDType>(site, types)) return std::nullopt;
   Step step = site.step;
-  std::get<InnerProductSpec>(step.spec).product = kDType;
+  auto* spec = std::get_if<InnerProductSpec>(&step.spec);
+  if (spec == nullptr) return std::nullopt;
+  spec->product = kDType;
+  if (!IsForDense(step, types)) return std::nullopt;
   return step;
 }
 
@@ -110,7 +117,7 @@ std::optional<Step> ProposeBlock(const KernelSite& site) {
   const bool has_weights = site.HasConstantWeights() && site.HasConstantWeights(depthwise);
   if (!has_weights || !site.library_is_channels_last) return std::nullopt;
   const StepTypes types = site.TypesOf(site.step);
-  if (kDType == DType::kBFloat16 && !(site.has_bf16 && ReadsBF16(types))) return std::nullopt;
+  if (!MayMultiply<kDType>(site, types)) return std::nullopt;
   std::optional<Step> block = BlockOf(depthwise, site.TypesOf(depthwise), site.step, types);
   if (block) std::get<DepthwiseBlockSpec>(block->spec).multiplies = kDType;
   return block;
@@ -127,8 +134,8 @@ std::optional<Step> ProposeExpandingBlock(const KernelSite& site) {
   return ExpandingBlockOf(expand, types, *block);
 }
 
-constexpr DType kF32 = DType::kFloat32, kBF16 = DType::kBFloat16;
-constexpr std::array<KernelCandidate, 18> kCandidates = {{
+constexpr DType kF32 = DType::kFloat32, kBF16 = DType::kBFloat16, kI16 = DType::kInt16;
+constexpr std::array<KernelCandidate, 22> kCandidates = {{
     {"winograd_f4x4_f32", kLeastGain, 0, ProposeWinograd<WinogradKind::kF4x4>},
     {"winograd_f2x2_f32", kLeastGain, 0, ProposeWinograd<WinogradKind::kF2x2>},
     {"winograd_f4x4_int16", kLeastGain, 0, ProposeWinograd<WinogradKind::kF4x4Int16>},
@@ -136,13 +143,17 @@ constexpr std::array<KernelCandidate, 18> kCandidates = {{
     {"winograd_f2x2_int16", kLeastGain, 0, ProposeWinograd<WinogradKind::kF2x2Int16>},
     {"pointwise_float32", kLeastProductGain, 0, ProposePointwise<kF32>},
     {"pointwise_bfloat16", kLeastProductGain, 0, ProposePointwise<kBF16>},
+    {"pointwise_int16", kLeastProductGain, 0, ProposePointwise<kI16>},
+    {"windows_int16", kLeastProductGain, 0, ProposePointwise<kI16, IsForWindows>},
     {"image_convolution_float32", kLeastGain, 0, ProposeImage<kF32>},
     {"image_convolution_bfloat16", kLeastGain, 0, ProposeImage<kBF16>},
     {"dense_float32", kLeastGain, 0, ProposeDense<kF32>},
     {"dense_bfloat16", kLeastGain, 0, ProposeDense<kBF16>},
+    {"dense_int16", kLeastProductGain, 0, ProposeDense<kI16>},
     {"cast_image_convolution_bfloat16", kLeastGain, 1, ProposeCastImage},
     {"scaled_pointwise_float32", kLeastGain, 1, ProposeScaledPointwise<kF32>},
     {"scaled_pointwise_bfloat16", kLeastGain, 1, ProposeScaledPointwise<kBF16>},
+    {"scaled_pointwise_int16", kLeastProductGain, 1, ProposeScaledPointwise<kI16>},
     {"depthwise_block_float32", kLeastProductGain, 1, ProposeBlock<kF32>},
     {"depthwise_block_bfloat16", kLeastProductGain, 1, ProposeBlock<kBF16>},
     {"expanding_depthwise_block_float32", kLeastProductGain, 2, ProposeExpandingBlock<kF32>},

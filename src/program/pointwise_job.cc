@@ -23,9 +23,10 @@ bool HasRows(const StepTypes& types) {
 }
 
 // So that the product takes most of the time: times that tables say of small layers are too long, and of these alone is
-// it known that ours is faster.
+// it known that ours is faster. Products of int16 are so by more.
 bool IsLarge(const kernels::Pointwise& job) {
   constexpr std::int64_t kLeastRows = 64, kLeastChannels = 256;
+  if (job.multiplies_int16()) return job.rows() > 0 && std::min(job.in_channels, job.out_channels) > 0;
   return job.rows() >= kLeastRows && std::min(job.in_channels, job.out_channels) >= kLeastChannels;
 }
 
@@ -37,6 +38,15 @@ bool IsForPointwise(const Step& step, const StepTypes& types) {
   return AreAll(spec->pads_begin, 0) && AreAll(spec->pads_end, 0) && HasKernelTypes(step, types) &&
          types.outputs[0].shape.size() > 0 && types.inputs[0].shape.size() > 0 && HasRows(types) &&
          ProductFinishOf(step, types);
+}
+
+bool IsForWindows(const Step& step, const StepTypes& types) {
+  constexpr std::int64_t kLeastChannels = 8;  // few are gathered one by one
+  const auto* spec = std::get_if<ConvolutionSpec>(&step.spec);
+  const Shape &source = types.inputs[0].shape, &weights = types.inputs[1].shape;
+  if (spec == nullptr || source.rank() != 4 || weights.rank() != 4 || source[1] < kLeastChannels) return false;
+  return weights[2] * weights[3] > 1 && HasKernelTypes(step, types) && types.outputs[0].shape.size() > 0 &&
+         source.size() > 0 && HasRows(types) && ProductFinishOf(step, types);
 }
 
 bool IsForDense(const Step& step, const StepTypes& types) {
@@ -56,23 +66,48 @@ bool IsForImageConvolution(const Step& step, const StepTypes& types) {
          source.size() > 0 && ProductFinishOf(step, types);
 }
 
+kernels::Multiplies MultipliesOf(DType dtype) {
+  if (dtype == DType::kInt16) return kernels::Multiplies::kInt16;
+  return dtype == DType::kBFloat16 ? kernels::Multiplies::kBFloat16 : kernels::Multiplies::kFloat32;
+}
+
 kernels::Pointwise PointwiseJob(const ConvolutionSpec& spec, const StepTypes& types) {
   const Shape &source = types.inputs[0].shape, &out = types.outputs[0].shape;
   kernels::Pointwise job;
-  job.multiplies_bf16 = spec.pointwise == DType::kBFloat16;
+  job.multiplies = MultipliesOf(spec.pointwise.value_or(DType::kFloat32));
   job.batch = out[0];
   job.in_channels = source[1];
   job.out_channels = out[1];
   job.height = out[2];
   job.width = out[3];
+  const Shape& weights = types.inputs[1].shape;
+  if (!job.multiplies_int16() || weights[2] * weights[3] == 1) return job;
+  job.window = WindowOfWeights(weights);
+  job.window.image_height = source[2];
+  job.window.image_width = source[3];
+  job.window.stride_y = spec.strides[0];
+  job.window.stride_x = spec.strides[1];
+  job.window.step_y = spec.dilates[0] + 1;
+  job.window.step_x = spec.dilates[1] + 1;
+  job.window.pad_top = spec.pads_begin[0];
+  job.window.pad_left = spec.pads_begin[1];
+  job.in_channels = job.window.taps() * job.window.channels;
   return job;
+}
+
+kernels::PointwiseWindow WindowOfWeights(const Shape& weights) {
+  kernels::PointwiseWindow window;
+  window.channels = weights[1];
+  window.height = weights[2];
+  window.width = weights[3];
+  return window;
 }
 
 kernels::ImageConvolution ImageConvolutionJob(const ConvolutionSpec& spec, const StepTypes& types) {
   const Shape &source = types.inputs[0].shape, &weights = types.inputs[1].shape;
   kernels::ImageConvolution job;
   job.product = PointwiseJob(spec, types);
-  job.product.multiplies_bf16 = spec.image == DType::kBFloat16;
+  job.product.multiplies = MultipliesOf(spec.image.value_or(DType::kFloat32));
   job.product.source.is_bf16 = types.inputs[0].dtype == DType::kBFloat16;
   job.channels = source[1];
   job.height = source[2];
@@ -90,7 +125,7 @@ kernels::ImageConvolution ImageConvolutionJob(const ConvolutionSpec& spec, const
 kernels::Pointwise DenseJob(const InnerProductSpec& spec, const StepTypes& types) {
   const Shape &source = types.inputs[0].shape, &out = types.outputs[0].shape;
   kernels::Pointwise job;
-  job.multiplies_bf16 = spec.product == DType::kBFloat16;
+  job.multiplies = MultipliesOf(spec.product.value_or(DType::kFloat32));
   job.width = source[0];
   job.in_channels = source[1];
   job.out_channels = out[1];
@@ -98,15 +133,16 @@ kernels::Pointwise DenseJob(const InnerProductSpec& spec, const StepTypes& types
 }
 
 // Kernels reach 0.96 of the arithmetic peak where sums are long. A row is packed in vectors, and results are finished
-// in vectors. What one number takes was measured on Zen 5.
+// in vectors. What one number takes was measured on Zen 5. Pairs of int16 take the time of one number in float32.
 double PointwiseFlops(const kernels::Pointwise& job, bool scales) {
   constexpr double kOfPeak = 0.96, kFinishFlops = 14;
-  const double pack_flops = scales ? 24 : 16;
+  const double pack_flops = scales || job.multiplies_int16() ? 24 : 16;
   constexpr std::int64_t kVector = 16;
-  const double factor = job.multiplies_bf16 ? 2 : 1;  // in the time of which there are twice as many
+  const double factor = job.multiplies_bf16() ? 2 : 1;  // in the time of which there are twice as many
+  const double product_flops = job.multiplies_int16() ? 1 : 2;
   const auto rows = static_cast<double>(job.rows()), in = static_cast<double>(job.in_channels);
   const auto out = static_cast<double>((job.out_channels + kVector - 1) / kVector * kVector);
-  return rows * (2 * in * out / kOfPeak + factor * (pack_flops * in + kFinishFlops * out));
+  return rows * (product_flops * in * out / kOfPeak + factor * (pack_flops * in + kFinishFlops * out));
 }
 
 // Kernels reach 0.85 of the arithmetic peak, because each element of a window is read by itself. What one number takes
@@ -114,7 +150,7 @@ double PointwiseFlops(const kernels::Pointwise& job, bool scales) {
 double ImageConvolutionFlops(const kernels::ImageConvolution& job) {
   constexpr double kOfPeak = 0.85, kFinishFlops = 20;
   constexpr std::int64_t kVector = 16;
-  const double factor = job.product.multiplies_bf16 ? 2 : 1;  // in the time of which there are twice as many
+  const double factor = job.product.multiplies_bf16() ? 2 : 1;  // in the time of which there are twice as many
   const auto windows = static_cast<double>(job.product.rows()), taps = static_cast<double>(job.product.in_channels);
   const auto out = static_cast<double>((job.product.out_channels + kVector - 1) / kVector * kVector);
   return windows * out * (2 * taps / kOfPeak + factor * kFinishFlops);

@@ -57,7 +57,8 @@ struct ConvolutionSpec {
   IntTuple strides, dilates, pads_begin, pads_end;
   LayoutHint layout_hint = LayoutHint::kAny;
   std::optional<kernels::WinogradKind> winograd = {};  // by our own kernel, of weights that are transformed before
-  std::optional<DType> pointwise = {};                 // by our own matrix product, which multiplies this dtype
+  // By our own matrix product, which multiplies this dtype; int16 of a convolution in bfloat16 is fixed-point numbers.
+  std::optional<DType> pointwise = {};
   std::optional<DType> image = {};                     // by our own kernel of images with few channels, as above
   // Only where `pointwise`: the source is scaled, shifted and clipped to these bounds before, in float32, as a
   // ScaleShiftSpec does. Scale and shift are the last two inputs, behind the operands of post-ops.
@@ -73,7 +74,7 @@ struct WinogradWeightsSpec {
   bool mirrored = false;  // the window: a deconvolution's
   void Refine(const StepTypes& types, StepCost* cost) const;
 };
-// Weights of a 1x1 convolution or a dense layer, packed for our own matrix product; see WinogradWeightsSpec.
+// Weights of a convolution or a dense layer, packed for our own matrix product; see WinogradWeightsSpec.
 struct PointwiseWeightsSpec {
   static constexpr StepKind kKind{.name = "pointwise_weights", .keeps_inputs = true};
   DType dtype = DType::kFloat32;  // that the product multiplies
@@ -118,7 +119,7 @@ struct WeightGradientSpec {
 struct InnerProductSpec {
   static constexpr StepKind kKind{.name = "inner_product", .chooses_layouts = true};
   LayoutHint layout_hint = LayoutHint::kAny;
-  std::optional<DType> product = {};  // by our own matrix product, which multiplies this dtype
+  std::optional<DType> product = {};  // see ConvolutionSpec::pointwise
   double Flops(const StepTypes& types) const;
   void Refine(const StepTypes& types, StepCost* cost) const;
 };

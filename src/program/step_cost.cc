@@ -29,6 +29,9 @@ double ProductFlops(const StepTypes& types) {
   return 2 * Elements(types.outputs[0]) * AxisSize(first, first.shape.rank() - 1);
 }
 
+// Flops of int16 are counted as those of float32.
+DType PeakOf(DType multiplied) { return multiplied == DType::kInt16 ? DType::kFloat32 : multiplied; }
+
 }  // namespace
 
 double ConvolutionSpec::Flops(const StepTypes& types) const {
@@ -44,7 +47,7 @@ double ConvolutionSpec::Flops(const StepTypes& types) const {
 // missed one.
 void ConvolutionSpec::Refine(const StepTypes& types, StepCost* cost) const {
   constexpr std::size_t kFarBytes = 8 << 20, kFarFactor = 5;
-  if (pointwise) cost->dtype = *pointwise;
+  if (pointwise) cost->dtype = PeakOf(*pointwise);
   if (image) cost->dtype = *image;
   if (!winograd) return;
   const std::size_t packed = kernels::PackedWinogradBytes(WinogradJob(*this, types));
@@ -71,7 +74,7 @@ double InnerProductSpec::Flops(const StepTypes& types) const {
   return product ? PointwiseFlops(DenseJob(*this, types), false) : ProductFlops(types);
 }
 void InnerProductSpec::Refine(const StepTypes&, StepCost* cost) const {
-  if (product) cost->dtype = *product;
+  if (product) cost->dtype = PeakOf(*product);
 }
 double MatMulSpec::Flops(const StepTypes& types) const { return ProductFlops(types); }
 

@@ -22,9 +22,10 @@ using kernels::PointwiseSource;
 // Weights (O, ...).
 Pointwise JobOfWeights(const PointwiseWeightsSpec& spec, const Shape& weights) {
   Pointwise job;
-  job.multiplies_bf16 = spec.dtype == DType::kBFloat16;
+  job.multiplies = MultipliesOf(spec.dtype);
   job.out_channels = weights[0];
   job.in_channels = weights[0] == 0 ? 0 : weights.size() / weights[0];
+  if (job.multiplies_int16() && weights.rank() == 4 && weights[2] * weights[3] > 1) job.window = WindowOfWeights(weights);
   return job;
 }
 
@@ -190,7 +191,8 @@ Places PlacesOf(const Step& step, const LaidOutProgram& program) {
 
 bool AssignPointwise(LayoutBuilder* builder, const Step& given) {
   const auto& spec = std::get<ConvolutionSpec>(given.spec);
-  if (!spec.source_bounds && !LibraryIsChannelsLast(given, TypesOf(*builder, given))) return false;
+  const bool is_int16 = spec.pointwise == DType::kInt16;  // which gains more than reorders take
+  if (!spec.source_bounds && !is_int16 && !LibraryIsChannelsLast(given, TypesOf(*builder, given))) return false;
   Step step = given;
   if (!PositionsOf(builder->LayoutOf(step.inputs[0]))) InChannelsLast(builder, step, &step.inputs[0]);
   AssignProduct(builder, {*spec.pointwise}, std::move(step));
@@ -204,14 +206,17 @@ std::unique_ptr<const OwnKernel> MakePointwise(const Step& step, const LaidOutPr
   const auto source = PositionsOf(program.layouts[step.inputs[0]]);
   if (!source) throw InternalError("a matrix product of a convolution whose source it does not know");
   job.source = *source;
-  job.source.row *= spec.strides[0];
-  job.source.pixel *= spec.strides[1];
+  if (job.window.channels == 0) {
+    job.source.row *= spec.strides[0];
+    job.source.pixel *= spec.strides[1];
+  }
   Places places = PlacesOf(step, program);
   if (spec.source_bounds) {
     std::tie(job.source_low, job.source_high) = *spec.source_bounds;
     places.scale = step.inputs.size() - 2;
   }
-  return std::make_unique<PointwiseKernel>(spec.source_bounds ? "scaled_pointwise" : "pointwise", job, places,
+  const char* name = spec.source_bounds ? "scaled_pointwise" : job.window.channels > 0 ? "windows" : "pointwise";
+  return std::make_unique<PointwiseKernel>(name, job, places,
                                            std::move(functions));
 }
 

@@ -91,14 +91,16 @@ TEST(DensePlans, ModeExactHasNone) {
   EXPECT_EQ(CountOwn(*Bind(FeedForward(), options)), 0);
 }
 
-// Activations are stored in bfloat16; either dtype is multiplied.
+// Activations are stored in bfloat16; each dtype is multiplied.
 TEST(DensePlans, LowPrecisionIsTheSame) {
-  for (const char* kernel : {"dense_float32", "dense_bfloat16"}) {
+  for (const auto& [kernel, has_code] :
+       {std::pair{"dense_float32", true},
+        {"dense_bfloat16", kernels::HasPointwise(kernels::Multiplies::kBFloat16)},
+        {"dense_int16", kernels::HasPointwise(kernels::Multiplies::kInt16)}}) {
     BindOptions options = Options(kernel);
     options.reduce_precision = ReduceOptions{DType::kBFloat16, false};
     for (const TestModel& m : {FeedForward(), Functions()}) {
       const auto own = Bind(m, options);
-      const bool has_code = kernel == std::string("dense_float32") || kernels::HasPointwiseBF16();
       EXPECT_EQ(CountOwn(*own) > 0, has_code) << kernel << own->summary().Print();
       EXPECT_LT(Distance(RunOnce(m)[0], RunOnce(*own)[0]), kBF16Tolerance) << kernel;
     }

@@ -67,7 +67,7 @@ TEST_F(ImagePlans, LowPrecisionIsTheSame) {
 
 // Each of them, whatever is predicted of it.
 TEST_F(ImagePlans, LowPrecisionByEachKernelIsTheSame) {
-  if (!kernels::HasPointwiseBF16()) GTEST_SKIP() << "no code that multiplies bfloat16";
+  if (!kernels::HasPointwise(kernels::Multiplies::kBFloat16)) GTEST_SKIP() << "no code that multiplies bfloat16";
   for (const std::int64_t channels : {1, 3, 4}) {
     const TestModel m = Network({2, channels, 47, 48}, {{"kernel", "(5, 3)"}, {"stride", "(2, 1)"}, {"pad", "(2, 1)"}});
     const std::vector<NDArray> expected = RunOnce(m);

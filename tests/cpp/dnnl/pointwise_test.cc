@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "dnnl/convolution_models.h"
+#include "kernels/pointwise.h"
 
 namespace amp::onednn {
 namespace {
@@ -125,6 +126,44 @@ TEST_F(PointwisePlans, LowPrecisionIsTheSame) {
   options.reduce_precision = ReduceOptions{DType::kBFloat16, false};
   for (const TestModel& m : {Chain(), DenseBlock()}) {
     EXPECT_LT(Distance(RunOnce(m)[0], RunOnce(*Bind(m, options))[0]), 3e-2);
+  }
+}
+
+// ---- int16 ----
+
+// Windows of many shapes, strides, gaps and paddings; the last one of a part of a concatenation.
+TestModel Windows() {
+  TestModel m;
+  m.types["x"] = F32({2, 24, 17, 19});
+  const auto conv = [&m](const std::string& name, const Symbol& x, std::int64_t in, std::int64_t out,
+                         const AttrMap& window) { return Relu(name + "_relu", Convolve(&m, name, x, in, out, window)); };
+  const Symbol x = conv("conv0", Var("x"), 24, 40, {{"kernel", "(3, 3)"}, {"stride", "(2, 2)"}, {"pad", "(1, 1)"}});
+  const Symbol row = conv("conv1", x, 40, 32, {{"kernel", "(1, 7)"}, {"pad", "(0, 3)"}});
+  const Symbol column = conv("conv2", row, 32, 48, {{"kernel", "(7, 1)"}, {"pad", "(3, 0)"}});
+  const Symbol large = conv("conv3", x, 40, 16, {{"kernel", "(5, 5)"}, {"pad", "(2, 2)"}});
+  const Symbol all = Op("Concat", "concat", {column, large}, {{"num_args", "2"}});
+  m.symbol = conv("conv4", all, 64, 33, {{"kernel", "(3, 3)"}, {"pad", "(2, 2)"}, {"dilate", "(2, 2)"}});
+  return m;
+}
+
+TEST_F(PointwisePlans, Int16IsTheSame) {
+  struct Case {
+    const char* kernel;
+    const char* implementation;
+    TestModel model;
+    int count;
+  };
+  const bool has_code = kernels::HasPointwise(kernels::Multiplies::kInt16);
+  for (const Case& c : {Case{"pointwise_int16", "own:pointwise", Chain(), 3},
+                        Case{"scaled_pointwise_int16", "own:scaled_pointwise", DenseBlock(), 2},
+                        Case{"windows_int16", "own:windows", Windows(), 5}}) {
+    BindOptions options = On(Backend::kOneDnn, 2);
+    options.reduce_precision = ReduceOptions{DType::kBFloat16, false};
+    options.forced_kernel = c.kernel;
+    options.machine = "any";
+    const auto own = Bind(c.model, options);
+    EXPECT_EQ(Count(own->summary(), c.implementation), has_code ? c.count : 0) << own->summary().Print();
+    EXPECT_LT(Distance(RunOnce(c.model)[0], RunOnce(*own)[0]), 1.5e-2) << c.kernel;
   }
 }
 

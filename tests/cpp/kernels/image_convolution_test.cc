@@ -58,7 +58,7 @@ void DrawOperands(Draw& draw, Problem* p) {
 // Windows may lie in the padding, on all sides.
 Problem DrawProblem(Draw& draw, const Variant& variant) {
   Problem p;
-  p.job.multiplies_bf16 = variant.multiplies_bf16;
+  p.job.multiplies = variant.multiplies_bf16 ? Multiplies::kBFloat16 : Multiplies::kFloat32;
   ImageConvolution& c = p.window;
   c.channels = draw.Int(1, 7);
   c.kernel_height = draw.Int(1, 7);
@@ -112,7 +112,7 @@ float Rounded(float x, bool to_bf16) { return to_bf16 ? BF16ToFloat(FloatToBF16(
 double SourceAt(const Problem& p, std::int64_t n, std::int64_t channel, std::int64_t y, std::int64_t x) {
   const ImageConvolution& c = p.window;
   if (y < 0 || x < 0 || y >= c.height || x >= c.width) return 0;
-  return Rounded(p.source->Get(((n * c.channels + channel) * c.height + y) * c.width + x), p.job.multiplies_bf16);
+  return Rounded(p.source->Get(((n * c.channels + channel) * c.height + y) * c.width + x), p.job.multiplies_bf16());
 }
 
 double Expected(const Problem& p, std::int64_t row, std::int64_t out) {
@@ -125,7 +125,7 @@ double Expected(const Problem& p, std::int64_t row, std::int64_t out) {
     for (std::int64_t y = 0; y < c.kernel_height; ++y) {
       for (std::int64_t x = 0; x < c.kernel_width; ++x) {
         const std::int64_t top = oy * c.stride_y - c.pad_top, left = ox * c.stride_x - c.pad_left;
-        sum += Rounded(p.weights[w++], p.job.multiplies_bf16) * SourceAt(p, n, channel, top + y, left + x);
+        sum += Rounded(p.weights[w++], p.job.multiplies_bf16()) * SourceAt(p, n, channel, top + y, left + x);
       }
     }
   }
@@ -181,7 +181,7 @@ TEST(ImageConvolution, ALargeImageIsTheConvolution) {
   for (const Variant& variant : Variants()) {
     Draw draw(8);
     Problem p;
-    p.job.multiplies_bf16 = variant.multiplies_bf16;
+    p.job.multiplies = variant.multiplies_bf16 ? Multiplies::kBFloat16 : Multiplies::kFloat32;
     p.window = {{}, 3, 41, 224, 7, 7, 2, 2, 3, 3};
     p.job.height = 20;
     p.job.width = 112;
@@ -239,7 +239,7 @@ TEST(ImageConvolution, ANaNStaysInItsWindows) {
     for (std::int64_t width = 1; width <= 4; ++width) {
       for (std::int64_t channels = 1; channels <= 3; ++channels) {
         Problem p;
-        p.job.multiplies_bf16 = variant.multiplies_bf16;
+        p.job.multiplies = variant.multiplies_bf16 ? Multiplies::kBFloat16 : Multiplies::kFloat32;
         p.window = {{}, channels, 5, 12, 2, width, 1, 1, 0, 0};
         p.job.height = 4;
         p.job.width = 12 - width + 1;

@@ -16,12 +16,33 @@ namespace {
 
 using namespace testing;
 
-using Variant = ProductVariant<PointwiseTable>;
+// Code that multiplies numbers of one type.
+struct Variant {
+  const PointwiseTable* table;
+  Multiplies multiplies;
+
+  PointwiseTable::Run run() const { return table->run[static_cast<std::size_t>(multiplies)]; }
+  bool is_int16() const { return multiplies == Multiplies::kInt16; }
+};
+
+std::string NameOf(const Variant& v) {
+  constexpr const char* kNames[] = {" float32", " bfloat16", " int16"};
+  return std::string(IsaName(v.table->isa)) + kNames[static_cast<std::size_t>(v.multiplies)];
+}
 
 // All code that this CPU runs.
 std::vector<Variant> Variants() {
-  return VariantsOf(
-      TablesThatRun(PointwiseTableGeneric, PointwiseTableAvx2, PointwiseTableAvx512, PointwiseTableAvx512BF16));
+  std::vector<const PointwiseTable*> tables =
+      TablesThatRun(PointwiseTableGeneric, PointwiseTableAvx2, PointwiseTableAvx512, PointwiseTableAvx512BF16);
+  if (HasPointwise(Multiplies::kInt16)) tables.push_back(PointwiseTableAvx512VNNI());
+  std::vector<Variant> variants;
+  for (const PointwiseTable* table : tables) {
+    for (const Multiplies multiplies : {Multiplies::kFloat32, Multiplies::kBFloat16, Multiplies::kInt16}) {
+      const Variant variant{table, multiplies};
+      if (variant.run() != nullptr) variants.push_back(variant);
+    }
+  }
+  return variants;
 }
 
 // What is applied to sums.
@@ -66,7 +87,7 @@ void DrawSource(Draw& draw, Problem* p) {
   const std::int64_t pixel = job.in_channels + (draw.Chance(0.5) ? 0 : draw.Int(1, 9));
   const std::int64_t width = (job.width - 1) * stride + draw.Int(1, stride);
   const std::int64_t height = (job.height - 1) * stride + 1;
-  job.source = {draw.Chance(0.5), height * width * pixel, stride * width * pixel, stride * pixel};
+  job.source = {job.multiplies_int16() || draw.Chance(0.5), height * width * pixel, stride * width * pixel, stride * pixel};
   p->source = std::make_unique<Elements>(job.source.is_bf16, p->SourceOf(job.rows() - 1) + job.in_channels);
   for (std::int64_t row = 0; row < job.rows(); ++row) {
     for (std::int64_t c = 0; c < job.in_channels; ++c) p->source->Set(p->SourceOf(row) + c, draw.Real());
@@ -81,7 +102,7 @@ void DrawBounds(Draw& draw, float* low, float* high) {
 Problem DrawProblem(Draw& draw, const Variant& variant) {
   Problem p;
   Pointwise& job = p.job;
-  job.multiplies_bf16 = variant.multiplies_bf16;
+  job.multiplies = variant.multiplies;
   job.batch = draw.Int(1, 3);
   job.height = draw.Int(1, 17);
   job.width = draw.Int(1, 17);
@@ -148,14 +169,14 @@ float Operand(const Problem& p, std::int64_t row, std::int64_t c) {
   float x = p.source->Get(p.SourceOf(row) + c);
   const auto i = static_cast<std::size_t>(c);
   if (p.has_scale) x = Clipped(std::fma(x, p.scale[i], p.shift[i]), p.job.source_low, p.job.source_high);
-  return Rounded(x, p.job.multiplies_bf16);
+  return Rounded(x, p.job.multiplies_bf16());
 }
 
 double Expected(const Problem& p, std::int64_t row, std::int64_t out) {
   double sum = p.has_bias ? p.bias[static_cast<std::size_t>(out)] : 0;
   for (std::int64_t c = 0; c < p.job.in_channels; ++c) {
     const float w = p.weights[static_cast<std::size_t>(out * p.job.in_channels + c)];
-    sum += static_cast<double>(Operand(p, row, c)) * Rounded(w, p.job.multiplies_bf16);
+    sum += static_cast<double>(Operand(p, row, c)) * Rounded(w, p.job.multiplies_bf16());
   }
   if (p.has_sum) sum += p.sum->Get(row * p.job.sum.pixel + out);
   return std::clamp<double>(p.function.define(sum), p.job.low, p.job.high);
@@ -174,7 +195,10 @@ double Error(const Problem& p) {
   return worst;
 }
 
-double Bound(const Problem& p) { return 2e-5 + (p.job.destination.is_bf16 ? 4e-3 : 0); }
+// Fixed-point numbers of 16 bits lose a tenth of what bfloat16 does.
+double Bound(const Problem& p) {
+  return 2e-5 + (p.job.destination.is_bf16 ? 4e-3 : 0) + (p.job.multiplies_int16() ? 2e-3 : 0);
+}
 
 // What lies beside a slice is as it was.
 void ExpectOnlyResultsWritten(const Problem& p) {
@@ -227,6 +251,18 @@ TEST(Pointwise, ManyRowsAreTheProduct) {
   }
 }
 
+// So many input channels that int16 is summed up in several chunks.
+Problem DrawDeepProblem(Draw& draw, const Variant& variant) {
+  Problem p = DrawProblem(draw, variant);
+  p.job.in_channels = draw.Int(385, 2000);
+  DrawSource(draw, &p);
+  p.weights =
+      draw.Reals(p.job.in_channels * p.job.out_channels, 1 / std::sqrt(static_cast<float>(p.job.in_channels)));
+  p.scale = draw.Reals(p.job.in_channels, 1);
+  p.shift = draw.Reals(p.job.in_channels, 0.5f);
+  return p;
+}
+
 // More input channels than are packed at a time.
 TEST(Pointwise, DeepSumsAreTheProduct) {
   for (const Variant& variant : Variants()) {
@@ -253,10 +289,16 @@ void ComputeInStretches(const Variant& variant, const Problem& p, std::int64_t d
   WithOperands(*p.destination, p, 1, [&](const Pointwise& job, const PointwiseData& data) {
     const std::int64_t columns = (job.out_channels + kPointwiseColumns - 1) / kPointwiseColumns * kPointwiseColumns;
     const std::int64_t tiles = depth / kPointwiseBlock * PointwiseBlockStride(job.rows());
-    const Guarded<float> tile_memory(static_cast<std::size_t>(tiles));  // half of it where bfloat16 is multiplied
+    const std::int64_t element = job.multiplies == Multiplies::kFloat32 ? 4 : 2;
+    const Guarded<char> tile_memory(
+        static_cast<std::size_t>(tiles * element + PointwiseSpaceBytes(job, job.rows(), depth)));
     const Guarded<float> sums(static_cast<std::size_t>(job.rows() * columns));
-    variant.table->run[job.multiplies_bf16](job, {data, 0, job.rows(), job.out_channels, depth}, tile_memory.data(),
-                                            sums.data());
+    PointwisePart part{data, 0, job.rows(), job.out_channels, depth};
+    if (job.multiplies_int16()) {
+      part.factors = static_cast<const float*>(data.weights);
+      part.data.weights = part.factors + PointwiseFactors(job.in_channels);
+    }
+    variant.run()(job, part, tile_memory.data(), sums.data());
   });
 }
 
@@ -264,12 +306,13 @@ TEST(Pointwise, BitsDoNotDependOnStretches) {
   for (const Variant& variant : Variants()) {
     Draw draw(14);
     for (int i = 0; i < 20; ++i) {
-      const Problem p = DrawProblem(draw, variant);
+      const Problem p = variant.is_int16() ? DrawDeepProblem(draw, variant) : DrawProblem(draw, variant);
+      const std::int64_t step = variant.is_int16() ? PointwiseChunk(p.job.in_channels) : 16;
       SCOPED_TRACE(NameOf(variant) + ", case " + std::to_string(i) + ": " + Describe(p));
-      ComputeInStretches(variant, p, 160);
+      ComputeInStretches(variant, p, 10 * step);
       EXPECT_LE(Error(p), Bound(p));
       const std::vector<char> expected = p.destination->bytes();
-      for (const std::int64_t depth : {16, 48, 80}) {
+      for (const std::int64_t depth : {step, 3 * step, 5 * step}) {
         ComputeInStretches(variant, p, depth);
         EXPECT_EQ(p.destination->bytes(), expected) << depth;
       }
@@ -288,6 +331,114 @@ std::vector<float> SumsIn(const Problem& p, const Elements& elements) {
 }
 
 TEST(Pointwise, AddsToItsDestination) { ExpectToAddToDestination(Variants(), DrawProblem, ComputeInto, SumsIn); }
+
+// ---- windows, which only int16 knows ----
+
+void DrawWindow(Draw& draw, Problem* p) {
+  Pointwise& job = p->job;
+  PointwiseWindow& w = job.window;
+  w.channels = draw.Chance(0.3) ? 16 * draw.Int(1, 3) : draw.Int(1, 70);
+  w.height = draw.Int(1, 5);
+  w.width = draw.Int(1, 7);
+  w.stride_y = draw.Int(1, 2);
+  w.stride_x = draw.Int(1, 3);
+  w.step_y = draw.Int(1, 2);
+  w.step_x = draw.Int(1, 2);
+  w.pad_top = draw.Int(0, w.height);
+  w.pad_left = draw.Int(0, w.width);
+  w.image_height = draw.Int(1, 12);
+  w.image_width = draw.Int(1, 12);
+  job.in_channels = w.taps() * w.channels;
+  const std::int64_t pixel = w.channels + (draw.Chance(0.5) ? 0 : draw.Int(1, 9));
+  job.source = {true, w.image_height * w.image_width * pixel, w.image_width * pixel, pixel};
+  const std::int64_t positions = job.batch * w.image_height * w.image_width;
+  p->source = std::make_unique<Elements>(true, (positions - 1) * pixel + w.channels);
+  for (std::int64_t i = 0; i < positions; ++i) {
+    for (std::int64_t c = 0; c < w.channels; ++c) p->source->Set(i * pixel + c, draw.Real());
+  }
+  p->has_scale = false;
+  p->weights = draw.Reals(job.in_channels * job.out_channels, 1 / std::sqrt(static_cast<float>(job.in_channels)));
+}
+
+// What a tap of a window meets.
+double TapOf(const Problem& p, std::int64_t row, std::int64_t tap, std::int64_t c) {
+  const PointwiseWindow& w = p.job.window;
+  const std::int64_t x = row % p.job.width * w.stride_x - w.pad_left + tap % w.width * w.step_x;
+  const std::int64_t y = row / p.job.width % p.job.height * w.stride_y - w.pad_top + tap / w.width * w.step_y;
+  if (x < 0 || y < 0 || x >= w.image_width || y >= w.image_height) return 0;
+  const std::int64_t n = row / p.job.width / p.job.height;
+  return p.source->Get(n * p.job.source.batch + y * p.job.source.row + x * p.job.source.pixel + c);
+}
+
+double ExpectedOfWindow(const Problem& p, std::int64_t row, std::int64_t out) {
+  const PointwiseWindow& w = p.job.window;
+  double sum = p.has_bias ? p.bias[static_cast<std::size_t>(out)] : 0;
+  for (std::int64_t c = 0; c < w.channels; ++c) {
+    for (std::int64_t tap = 0; tap < w.taps(); ++tap) {
+      sum += TapOf(p, row, tap, c) * p.weights[static_cast<std::size_t>((out * w.channels + c) * w.taps() + tap)];
+    }
+  }
+  if (p.has_sum) sum += p.sum->Get(row * p.job.sum.pixel + out);
+  return std::clamp<double>(p.function.define(sum), p.job.low, p.job.high);
+}
+
+TEST(Pointwise, WindowsAreTheConvolution) {
+  if (!HasPointwise(Multiplies::kInt16)) GTEST_SKIP() << "this CPU does not multiply int16";
+  const Variant variant{PointwiseTableAvx512VNNI(), Multiplies::kInt16};
+  Draw draw(15);
+  for (int i = 0; i < 60; ++i) {
+    Problem p = DrawProblem(draw, variant);
+    DrawWindow(draw, &p);
+    SCOPED_TRACE("case " + std::to_string(i) + ": " + Describe(p));
+    Compute(variant, p, 1 + i % 2);
+    for (std::int64_t row = 0; row < p.job.rows(); ++row) {
+      for (std::int64_t out = 0; out < p.job.out_channels; ++out) {
+        const double expected = ExpectedOfWindow(p, row, out);
+        ASSERT_NEAR(p.destination->Get(row * p.job.destination.pixel + out), expected,
+                    Bound(p) * (1 + std::abs(expected)));
+      }
+    }
+    ExpectOnlyResultsWritten(p);
+  }
+}
+
+// A channel with large numbers and small weights takes no accuracy from the others.
+TEST(Pointwise, ChannelsOfAllSizesKeepTheirAccuracy) {
+  if (!HasPointwise(Multiplies::kInt16)) GTEST_SKIP() << "this CPU does not multiply int16";
+  const Variant variant{PointwiseTableAvx512VNNI(), Multiplies::kInt16};
+  Draw draw(16);
+  Problem p = DrawProblem(draw, variant);
+  p.has_scale = p.has_sum = false;
+  p.function = {};
+  for (std::int64_t c = 0; c < p.job.in_channels; c += 3) {
+    for (std::int64_t row = 0; row < p.job.rows(); ++row) {
+      p.source->Set(p.SourceOf(row) + c, 65536 * p.source->Get(p.SourceOf(row) + c));
+    }
+    for (std::int64_t out = 0; out < p.job.out_channels; ++out) {
+      p.weights[static_cast<std::size_t>(out * p.job.in_channels + c)] /= 65536;
+    }
+  }
+  Compute(variant, p, 1);
+  EXPECT_LE(Error(p), Bound(p));
+}
+
+// What is beyond all other numbers: sums of the largest numbers and weights fit int32.
+TEST(Pointwise, TheLargestSumsFit) {
+  if (!HasPointwise(Multiplies::kInt16)) GTEST_SKIP() << "this CPU does not multiply int16";
+  const Variant variant{PointwiseTableAvx512VNNI(), Multiplies::kInt16};
+  Draw draw(17);
+  Problem p = DrawDeepProblem(draw, variant);
+  p.has_scale = p.has_sum = p.has_bias = false;
+  p.function = {};
+  p.job.low = -kInfinity;
+  p.job.high = kInfinity;
+  for (std::int64_t row = 0; row < p.job.rows(); ++row) {
+    for (std::int64_t c = 0; c < p.job.in_channels; ++c) p.source->Set(p.SourceOf(row) + c, row % 2 == 0 ? 1 : -1);
+  }
+  for (float& weight : p.weights) weight = 0.5f;
+  Compute(variant, p, 1);
+  EXPECT_LE(Error(p), Bound(p));
+}
 
 TEST(Pointwise, ANaNStaysOne) {
   for (const Variant& variant : Variants()) {
