@@ -21,6 +21,7 @@ namespace {
 
 using Tag = dnnl::memory::format_tag;
 using Type = dnnl::memory::data_type;
+using amp::kernels::Multiplies;
 
 struct Layer {
   const char* network;
@@ -109,10 +110,10 @@ Call Library(const Layer& l, std::int64_t batch, Type type) {
   };
 }
 
-Call Own(const Layer& l, std::int64_t batch, bool is_bf16, bool multiplies_bf16, int threads) {
+Call Own(const Layer& l, std::int64_t batch, bool is_bf16, Multiplies multiplies, int threads) {
   amp::kernels::DepthwiseBlock job;
   const std::int64_t in = l.in == 0 ? l.channels : l.in;
-  job.multiplies_bf16 = multiplies_bf16;
+  job.multiplies = multiplies;
   job.expands = l.in != 0;
   job.batch = batch;
   job.height = job.width = l.size;
@@ -152,12 +153,15 @@ struct Sums {
 };
 
 void Measure(const Layer& l, std::int64_t batch, int threads, bool is_bf16, Sums* sums) {
-  std::vector<Call> calls{Library(l, batch, is_bf16 ? Type::bf16 : Type::f32), Own(l, batch, is_bf16, false, threads)};
-  if (is_bf16) calls.push_back(Own(l, batch, true, true, threads));
+  std::vector<Call> calls{Library(l, batch, is_bf16 ? Type::bf16 : Type::f32),
+                          Own(l, batch, is_bf16, Multiplies::kFloat32, threads)};
+  for (const Multiplies multiplies : {Multiplies::kBFloat16, Multiplies::kInt16}) {
+    if (is_bf16 && amp::kernels::HasPointwise(multiplies)) calls.push_back(Own(l, batch, true, multiplies, threads));
+  }
   const std::vector<double> ms = Times(calls, 60);
-  const double own = is_bf16 ? std::min(ms[1], ms[2]) : ms[1];
-  std::printf(" | %8.3f %8.3f", ms[0], ms[1]);
-  if (is_bf16) std::printf(" %8.3f", ms[2]);
+  const double own = *std::min_element(ms.begin() + 1, ms.end());
+  std::printf(" |");
+  for (const double time : ms) std::printf(" %8.3f", time);
   std::printf(" (%4.2f)", ms[0] / own);
   sums->library += l.count * ms[0];
   sums->own += l.count * own;

@@ -224,5 +224,6 @@ void PrintNetwork(const std::string& network, std::int64_t batch, int threads) {
 int main(int argc, char** argv) {
   return PrintNetworks<Layer>(
       argc, argv, kLayers,
-      "ms of oneDNN and ours, the same with a sum, how much of the bound both reach; float32 | bfloat16 | int16", PrintNetwork);
+      "ms of oneDNN and ours, the same with a sum, how much of the bound both reach; float32 | bfloat16 | int16",
+      PrintNetwork);
 }

@@ -10,7 +10,7 @@ namespace {
 std::int64_t RoundUp(std::int64_t x, std::int64_t to) { return (x + to - 1) / to * to; }
 std::int64_t Quotient(std::int64_t x, std::int64_t by) { return (x + by - 1) / by; }
 
-std::int64_t Element(const DepthwiseBlock& job) { return job.multiplies_bf16 ? 2 : 4; }
+std::int64_t Element(const DepthwiseBlock& job) { return job.multiplies == Multiplies::kFloat32 ? 4 : 2; }
 std::int64_t Taps(const DepthwiseBlock& job) { return job.kernel_height * job.kernel_width; }
 bool IsEmpty(const DepthwiseBlock& job) {
   return job.batch == 0 || job.out_height == 0 || job.out_width == 0 || job.out_channels == 0;
@@ -18,21 +18,29 @@ bool IsEmpty(const DepthwiseBlock& job) {
 
 // Bytes of what a part needs for so many rows of the result.
 struct Room {
-  std::int64_t source_tiles = 0, window = 0, tiles = 0;
-  std::int64_t bytes() const { return source_tiles + window + tiles; }
+  std::int64_t source_tiles = 0, window = 0, tiles = 0, between = 0, factors = 0;
+  std::int64_t bytes() const { return source_tiles + window + tiles + between + factors; }
 };
 
 Room RoomOf(const DepthwiseBlock& job, std::int64_t rows) {
   constexpr std::int64_t kLine = 64;
   const std::int64_t source_rows = std::min((rows - 1) * job.stride + job.kernel_height, job.height);
   const auto tiles = [&](std::int64_t channels, std::int64_t positions) {
-    return RoundUp(Quotient(channels, kPointwiseBlock) * PointwiseBlockStride(positions) * Element(job), kLine);
+    if (!job.multiplies_int16())
+      return RoundUp(Quotient(channels, kPointwiseBlock) * PointwiseBlockStride(positions) * Element(job), kLine);
+    const std::int64_t chunk = PointwiseChunk(channels), depth = PointwiseChunks(channels) * chunk;
+    return RoundUp(depth / kPointwiseBlock * PointwiseBlockStride(positions) * 2 + depth / chunk * positions * 4,
+                   kLine);
   };
   Room room;
   if (job.expands) room.source_tiles = tiles(job.in_channels, source_rows * job.width);
   room.window = kPointwiseColumns * DepthwiseWindowRows(job) * DepthwiseWindowColumns(job) *
                 static_cast<std::int64_t>(sizeof(float));
   room.tiles = tiles(job.channels, rows * job.out_width);
+  if (!job.multiplies_int16()) return room;
+  const std::int64_t channels = RoundUp(job.channels, kPointwiseBlock);
+  room.between = channels * (rows * job.out_width | 1) * static_cast<std::int64_t>(sizeof(float));
+  room.factors = channels * static_cast<std::int64_t>(sizeof(float));
   return room;
 }
 
@@ -71,6 +79,8 @@ DepthwiseBlockPart PartAt(const DepthwiseBlock& job, const Strips& strips, std::
   part.source_tiles = scratch;
   part.window = reinterpret_cast<float*>(scratch + room.source_tiles);
   part.tiles = scratch + room.source_tiles + room.window;
+  part.between = reinterpret_cast<float*>(scratch + room.source_tiles + room.window + room.tiles);
+  part.factors = part.between + room.between / static_cast<std::int64_t>(sizeof(float));
   return part;
 }
 
@@ -85,7 +95,7 @@ const DepthwiseBlockTable& Floats() {
 
 Pointwise DepthwiseBlock::Expansion() const {
   Pointwise product;
-  product.multiplies = multiplies_bf16 ? Multiplies::kBFloat16 : Multiplies::kFloat32;
+  product.multiplies = multiplies;
   product.in_channels = in_channels;
   product.out_channels = channels;
   return product;
@@ -93,7 +103,7 @@ Pointwise DepthwiseBlock::Expansion() const {
 
 Pointwise DepthwiseBlock::Projection() const {
   Pointwise product;
-  product.multiplies = multiplies_bf16 ? Multiplies::kBFloat16 : Multiplies::kFloat32;
+  product.multiplies = multiplies;
   product.in_channels = channels;
   product.out_channels = out_channels;
   return product;
@@ -125,7 +135,7 @@ void RunDepthwiseBlockWith(const DepthwiseBlockTable& table, const DepthwiseBloc
   if (IsEmpty(job)) return;
   const Strips strips = StripsOf(job);
   const std::int64_t bytes = RoomOf(job, strips.rows).bytes();
-  const DepthwiseBlockTable::Run run = table.run[job.multiplies_bf16];
+  const DepthwiseBlockTable::Run run = table.run[static_cast<std::size_t>(job.multiplies)];
   const ThreadScope threads(job.num_threads);
   ParallelFor(job.batch * strips.count, 1, [&](std::int64_t i) {
     run(job, data, PartAt(job, strips, i, static_cast<char*>(scratch) + CurrentPlace().part * bytes));
@@ -133,7 +143,9 @@ void RunDepthwiseBlockWith(const DepthwiseBlockTable& table, const DepthwiseBloc
 }
 
 void RunDepthwiseBlock(const DepthwiseBlock& job, const DepthwiseBlockData& data, void* scratch) {
-  RunDepthwiseBlockWith(job.multiplies_bf16 ? *DepthwiseBlockTableAvx512BF16() : Floats(), job, data, scratch);
+  const DepthwiseBlockTable* const tables[] = {&Floats(), DepthwiseBlockTableAvx512BF16(),
+                                               DepthwiseBlockTableAvx512VNNI()};
+  RunDepthwiseBlockWith(*tables[static_cast<std::size_t>(job.multiplies)], job, data, scratch);
 }
 
 }  // namespace amp::kernels

@@ -16,9 +16,10 @@ struct Bounds {
 
 // Images have channels last. Expansion: e = clip(source * expand_weights + expand_bias), or e = source. Depthwise:
 // d = clip(sum over taps of e * weights + bias), padded with zeros. y = clip(d * project_weights + project_bias + sum),
-// rounded once to y's type. Sums are float32; what is multiplied in bfloat16 is rounded before, d among it.
+// rounded once to y's type. Sums are float32; what is multiplied in bfloat16 or int16 is rounded before, d among it. A
+// source that is expanded by int16 is bfloat16, with kPointwiseMaxChunk channels at most.
 struct DepthwiseBlock {
-  bool multiplies_bf16 = false;  // in both products; the depthwise convolution multiplies float32
+  Multiplies multiplies = Multiplies::kFloat32;  // in both products; the depthwise convolution multiplies float32
   bool expands = false;
   std::int64_t batch = 1, height = 1, width = 1;  // of the source
   std::int64_t out_height = 1, out_width = 1;
@@ -32,6 +33,7 @@ struct DepthwiseBlock {
 
   Pointwise Expansion() const;
   Pointwise Projection() const;
+  constexpr bool multiplies_int16() const { return multiplies == Multiplies::kInt16; }
 };
 
 struct DepthwiseBlockData {
@@ -72,19 +74,23 @@ struct DepthwiseBlockPart {
   std::int64_t image = 0, first_row = 0, num_rows = 0;
   void* source_tiles = nullptr;  // packed rows of the source
   float* window = nullptr;       // 32 channels of what the depthwise convolution reads: [2][row][column][16]
-  void* tiles = nullptr;         // packed rows of what it writes
+  void* tiles = nullptr;         // packed rows of what it writes, as the product reads them
+  // What it writes before that is rounded to int16, [channel / 16][position][channel % 16], and factors of its
+  // channels.
+  float *between = nullptr, *factors = nullptr;
 };
 
 struct DepthwiseBlockTable {
   Isa isa;
   using Run = void (*)(const DepthwiseBlock& job, const DepthwiseBlockData& data, const DepthwiseBlockPart& part);
-  Run run[2];  // by multiplies_bf16; null where there is no code
+  Run run[kNumMultiplies];  // null where there is no code
 };
 const DepthwiseBlockTable* DepthwiseBlockTableGeneric();
 // Null where the compiler was not told to make code for it.
 const DepthwiseBlockTable* DepthwiseBlockTableAvx2();
 const DepthwiseBlockTable* DepthwiseBlockTableAvx512();
 const DepthwiseBlockTable* DepthwiseBlockTableAvx512BF16();  // only what multiplies bfloat16
+const DepthwiseBlockTable* DepthwiseBlockTableAvx512VNNI();  // only what multiplies int16
 
 // The same as Run with a given table, for tests.
 void RunDepthwiseBlockWith(const DepthwiseBlockTable& table, const DepthwiseBlock& job, const DepthwiseBlockData& data,

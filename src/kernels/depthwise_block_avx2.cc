@@ -9,7 +9,7 @@
 namespace amp::kernels {
 namespace {
 
-constexpr DepthwiseBlockTable kTable = {Isa::kAvx2, {DepthwiseBlockCode<ProductVectors>::Run, nullptr}};
+constexpr DepthwiseBlockTable kTable = {Isa::kAvx2, {DepthwiseBlockCode<ProductVectors>::Run, nullptr, nullptr}};
 
 }  // namespace
 

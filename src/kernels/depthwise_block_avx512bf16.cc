@@ -9,7 +9,7 @@
 namespace amp::kernels {
 namespace {
 
-constexpr DepthwiseBlockTable kTable = {Isa::kAvx512, {nullptr, DepthwiseBlockCode<ProductVectors>::Run}};
+constexpr DepthwiseBlockTable kTable = {Isa::kAvx512, {nullptr, DepthwiseBlockCode<ProductVectors>::Run, nullptr}};
 
 }  // namespace
 

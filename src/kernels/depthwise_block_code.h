@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/depthwise_block.h"
 #include "kernels/pointwise_code.h"
@@ -83,24 +84,49 @@ struct DepthwiseWindowCode : DepthwiseUnits {
     const float* bias;  // or null
     Int channels;       // from here on
     Bounds bounds;
-    float* to[2];  // the first neighbour's
+    float* to[2];                             // the first neighbour's
+    const float *row_scales, *column_scales;  // where numbers have some
   };
 
   template <int kCount, int kVectors>
   static void Expand(const Tile* rows, Int stride, const Tile* weights, Int depth, const Ahead& ahead,
                      const Expanded& e) {
-    V sums[kCount][kVectors];
-    for (int v = 0; v < kVectors; ++v) {
-      const V bias =
-          e.bias == nullptr ? Ops::All(0) : Ops::template Load<false>(e.bias + v * kLanes, e.channels - v * kLanes);
-      for (int r = 0; r < kCount; ++r) sums[r][v] = bias;
-    }
-    Products::Multiply(rows, stride, weights, depth, ahead, sums);
-    for (int v = 0; v < kVectors; ++v) {
-      for (int r = 0; r < kCount; ++r) {
-        Ops::template Store<false>(e.to[v] + r * kBlock, kLanes, Ops::Clip(sums[r][v], e.bounds.low, e.bounds.high));
+    if constexpr (Ops::kScales) {
+      ExpandScaled<kCount, kVectors>(rows, stride, weights, depth, ahead, e);
+    } else {
+      V sums[kCount][kVectors];
+      for (int v = 0; v < kVectors; ++v) {
+        const V bias = BiasOf(e, v);
+        for (int r = 0; r < kCount; ++r) sums[r][v] = bias;
+      }
+      Products::Multiply(rows, stride, weights, depth, ahead, sums);
+      for (int v = 0; v < kVectors; ++v) {
+        for (int r = 0; r < kCount; ++r) Keep(e, r, v, sums[r][v]);
       }
     }
+  }
+
+  template <int kCount, int kVectors>
+  [[gnu::always_inline]] static void ExpandScaled(const Tile* rows, Int stride, const Tile* weights, Int depth,
+                                                  const Ahead& ahead, const Expanded& e) {
+    typename Ops::Sum sums[kCount][kVectors];
+    Products::Clear(sums);
+    Products::Multiply(rows, stride, weights, depth, ahead, sums);
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v) {
+      const V bias = BiasOf(e, v), columns = Ops::template Load<false>(e.column_scales + v * kLanes, kLanes);
+#pragma GCC unroll 14
+      for (int r = 0; r < kCount; ++r) {
+        Keep(e, r, v, Ops::MultiplyAdd(Ops::Float(sums[r][v]), Ops::All(e.row_scales[r]) * columns, bias));
+      }
+    }
+  }
+
+  static V BiasOf(const Expanded& e, int v) {
+    return e.bias == nullptr ? Ops::All(0) : Ops::template Load<false>(e.bias + v * kLanes, e.channels - v * kLanes);
+  }
+  static void Keep(const Expanded& e, int r, int v, V x) {
+    Ops::template Store<false>(e.to[v] + r * kBlock, kLanes, Ops::Clip(x, e.bounds.low, e.bounds.high));
   }
 
   template <int kCount, int kVectors>
@@ -116,6 +142,7 @@ struct DepthwiseWindowCode : DepthwiseUnits {
   struct SourceRow {
     const Tile* tiles;
     Int block_stride;
+    const float* scales;  // where numbers have some
   };
 
   // One column of weights, and groups of neighbours. `ahead`: what is fetched meanwhile, by each group a part.
@@ -123,7 +150,10 @@ struct DepthwiseWindowCode : DepthwiseUnits {
                         Int channel, Ahead ahead, float* to) {
     const Int units = (job.in_channels + kPerUnit - 1) / kPerUnit,
               channels = Products::Min(kColumns, job.channels - channel);
-    const Tile* weights = static_cast<const Tile*>(data.expand_weights) + channel * units * kPerUnit;
+    const Pointwise product = Products::JobOf(job.in_channels);
+    const Tile* weights = static_cast<const Tile*>(PointwiseColumnsOf(product, data.expand_weights)) +
+                          channel / kColumns * PointwiseColumnElements(product);
+    const auto* column_scales = reinterpret_cast<const float*>(weights + units * kPerUnit * kColumns);
     const Int groups = (w.used_columns + kMaxRows - 1) / kMaxRows;
     for (Int g = 0; g < groups; ++g, ahead.weights += units * ahead.weights_step) {
       const Int x = w.used_columns * g / groups, count = w.used_columns * (g + 1) / groups - x;
@@ -134,7 +164,9 @@ struct DepthwiseWindowCode : DepthwiseUnits {
             data.expand_bias == nullptr ? nullptr : data.expand_bias + channel + lane,
             channels - lane,
             job.expanded,
-            {first + lane / kBlock * w.block + lane % kBlock, first + second / kBlock * w.block + second % kBlock}};
+            {first + lane / kBlock * w.block + lane % kBlock, first + second / kBlock * w.block + second % kBlock},
+            Ops::kScales ? source.scales + x : nullptr,
+            Ops::kScales ? column_scales : nullptr};
         const Tile* tiles = source.tiles + x * kBlock;
         if (e.channels > kLanes) {
           ExpandSome<kMaxRows, 2>(count, tiles, source.block_stride, weights + lane * kPerUnit, units, ahead, e);
@@ -151,7 +183,8 @@ template <class Ops>
 struct DepthwiseTapsCode : DepthwiseUnits {
   using Products = PointwiseCode<Ops>;
   using V = typename Ops::Vector;
-  using Tile = typename Ops::Tile;
+  // What is rounded to int16 is kept in float32 until all channels of a position are known.
+  using Tile = std::conditional_t<Ops::kScales, float, typename Ops::Tile>;
   using Window = DepthwiseWindow<Ops>;
 
   static constexpr int kLanes = Ops::kLanes, kMaxRows = Ops::kRows;
@@ -186,7 +219,12 @@ struct DepthwiseTapsCode : DepthwiseUnits {
       }
     }
     for (int i = 0; i < kCount; ++i) {
-      Ops::StoreTile(to + i * kBlock, Ops::Clip(sums[i], row.job.between.low, row.job.between.high));
+      const V result = Ops::Clip(sums[i], row.job.between.low, row.job.between.high);
+      if constexpr (Ops::kScales) {
+        Ops::template Store<false>(to + i * kBlock, kLanes, result);
+      } else {
+        Ops::StoreTile(to + i * kBlock, result);
+      }
     }
   }
 
@@ -227,62 +265,6 @@ struct DepthwiseTapsCode : DepthwiseUnits {
   }
 };
 
-// The product behind it.
-template <class Ops>
-struct DepthwiseProjectionCode : DepthwiseUnits {
-  using Products = PointwiseCode<Ops>;
-  using Tile = typename Ops::Tile;
-  using Ahead = typename PointwiseCode<Ops>::Ahead;
-
-  static constexpr int kLanes = Ops::kLanes, kMaxRows = Ops::kRows;
-  static constexpr Int kPerUnit = Ops::kPerUnit;
-
-  static void Project(const Pointwise& job, const DepthwiseBlockData& data, const Tile* tiles, Int first_row,
-                      Int num_rows) {
-    PointwiseData results;
-    results.bias = data.project_bias;
-    results.sum = data.sum;
-    results.destination = data.destination;
-    const Int units = (job.in_channels + kPerUnit - 1) / kPerUnit;
-    const Int groups = (num_rows + kMaxRows - 1) / kMaxRows;
-    const Int step = (Products::kUnitBytes + groups - 1) / groups;
-    for (Int channel = 0; channel < job.out_channels; channel += kColumns) {
-      const Tile* weights = static_cast<const Tile*>(data.project_weights) + channel * units * kPerUnit;
-      const char* ahead = reinterpret_cast<const char*>(weights) + units * Products::kUnitBytes;
-      for (Int g = 0; g < groups; ++g, ahead += units * step) {
-        const Int first = num_rows * g / groups, count = num_rows * (g + 1) / groups - first;
-        const Int row = first_row + first, end = Products::Min(channel + kColumns, job.out_channels);
-        for (Int c = channel; c < end; c += 2 * kLanes) {
-          const typename Products::Place place = Products::Results::PlaceOf(job, results, row, c, end - c);
-          const typename Products::Factors factors{tiles + first * kBlock,
-                                                   PointwiseBlockStride(num_rows),
-                                                   weights + (c - channel) * kPerUnit,
-                                                   units,
-                                                   {},
-                                                   nullptr,
-                                                   nullptr};
-          const Ahead next{ahead, step, nullptr, 0, 0};
-          if (place.columns <= kLanes) {
-            MultiplyAndFinish<1>(place, count, factors, next);
-          } else {
-            MultiplyAndFinish<2>(place, count, factors, next);
-          }
-        }
-      }
-    }
-  }
-
-  template <int kVectors>
-  static void MultiplyAndFinish(const typename Products::Place& place, Int count, typename Products::Factors factors,
-                                const Ahead& ahead) {
-    alignas(64) float products[kMaxRows * kVectors * kLanes];
-    factors.sums = products;
-    Products::Results::PrefetchResults(place, count);
-    Products::template ProductOf<kMaxRows, kVectors>(count, factors, ahead);
-    Products::Results::template Finish<kVectors>(place, count, products);
-  }
-};
-
 template <class Ops>
 struct DepthwiseBlockCode : DepthwiseUnits {
   using Filling = DepthwiseWindowCode<Ops>;
@@ -295,8 +277,7 @@ struct DepthwiseBlockCode : DepthwiseUnits {
   static constexpr Int kPerUnit = Ops::kPerUnit;
 
   static Pointwise ProductJob(const DepthwiseBlock& job) {
-    Pointwise product;
-    product.in_channels = job.channels;
+    Pointwise product = Products::JobOf(job.channels);
     product.out_channels = job.out_channels;
     product.sum = job.sum;
     product.destination = job.destination;
@@ -320,8 +301,7 @@ struct DepthwiseBlockCode : DepthwiseUnits {
   // Whole rows of the image.
   static void PackSource(const DepthwiseBlock& job, const ImageRows& rows, const DepthwiseBlockData& data, Int image,
                          Tile* tiles) {
-    Pointwise product;
-    product.in_channels = job.in_channels;
+    Pointwise product = Products::JobOf(job.in_channels);
     product.batch = job.batch;
     product.height = job.height;
     product.width = job.width;
@@ -330,7 +310,9 @@ struct DepthwiseBlockCode : DepthwiseUnits {
     part.data.source = data.source;
     part.first_row = (image * job.height + rows.top) * job.width;
     part.num_rows = rows.count() * job.width;
-    PointwisePacking<Ops>::Pack(product, part, {0, job.in_channels, true, true}, tiles);
+    part.depth = DepthOf(product);
+    part.factors = static_cast<const float*>(data.expand_weights);
+    Products::Pack(product, part, {0, job.in_channels, true, true}, tiles);
   }
 
   // A row that taps meet, into the window.
@@ -339,8 +321,11 @@ struct DepthwiseBlockCode : DepthwiseUnits {
     if (y < rows.top || y >= rows.bottom) {
       for (Int block = 0; block < kColumns / kBlock; ++block) Filling::Clear(w.Row(y) + block * w.block, w.row);
     } else if (job.expands) {
-      const auto* tiles = static_cast<const Tile*>(part.source_tiles) + (y - rows.top) * job.width * kBlock;
-      const typename Filling::SourceRow source{tiles, PointwiseBlockStride(rows.count() * job.width)};
+      const Int first = (y - rows.top) * job.width, stride = PointwiseBlockStride(rows.count() * job.width);
+      const auto* tiles = static_cast<const Tile*>(part.source_tiles);
+      const Int depth = DepthOf(Products::JobOf(job.in_channels));
+      const auto* scales = reinterpret_cast<const float*>(tiles + depth / kBlock * stride);
+      const typename Filling::SourceRow source{tiles + first * kBlock, stride, scales + first};
       Filling::ExpandRow(job, w, data, source, channel, ahead, w.Row(y) + w.pad_left * kBlock);
     } else {
       Filling::CopyRow(job, w, data, part.image, y, channel);
@@ -354,11 +339,12 @@ struct DepthwiseBlockCode : DepthwiseUnits {
 
     NextWeights(const DepthwiseBlock& job, const Window& w, const DepthwiseBlockData& data, Int rows) {
       if (!job.expands || rows == 0) return;
-      const Int units = (job.in_channels + kPerUnit - 1) / kPerUnit;
+      const Pointwise product = Products::JobOf(job.in_channels);
+      const Int units = PointwiseColumnElements(product) / (kColumns * kPerUnit);  // with scales
       const Int groups = (w.used_columns + kMaxRows - 1) / kMaxRows;
       step = (Products::kUnitBytes + groups * rows - 1) / (groups * rows);
       row_bytes = groups * units * step;
-      first = static_cast<const char*>(data.expand_weights) + units * Products::kUnitBytes;
+      first = static_cast<const char*>(PointwiseColumnsOf(product, data.expand_weights)) + units * Products::kUnitBytes;
     }
     Ahead Of(Int row, Int channel, Int rows) const {
       if (first == nullptr || row < 0) return {};
@@ -366,10 +352,44 @@ struct DepthwiseBlockCode : DepthwiseUnits {
     }
   };
 
+  // All of a sum.
+  static Int DepthOf(const Pointwise& product) {
+    const Int step = Ops::kScales ? PointwiseChunk(product.in_channels) : kBlock;
+    return (product.in_channels + step - 1) / step * step;
+  }
+
+  // What the depthwise convolution wrote, at all positions.
+  static void Project(const DepthwiseBlock& job, const DepthwiseBlockData& data, const DepthwiseBlockPart& part) {
+    const Pointwise product = ProductJob(job);
+    PointwisePart rows;
+    rows.data.weights = PointwiseColumnsOf(product, data.project_weights);
+    rows.data.bias = data.project_bias;
+    rows.data.sum = data.sum;
+    rows.data.destination = data.destination;
+    rows.first_row = (part.image * job.out_height + part.first_row) * job.out_width;
+    rows.num_rows = part.num_rows * job.out_width;
+    rows.num_channels = job.out_channels;
+    rows.depth = DepthOf(product);
+    rows.factors = static_cast<const float*>(data.project_weights);
+    if constexpr (Ops::kScales) Ops::RoundBetween(product, rows, part, static_cast<Tile*>(part.tiles));
+    for (Int channel = 0; channel < job.out_channels; channel += kColumns) {
+      Products::ComputeColumn(product, rows, {0, job.channels, true, true}, channel,
+                              static_cast<const Tile*>(part.tiles), nullptr);
+    }
+  }
+
+  static auto* WrittenTo(const DepthwiseBlockPart& part) {
+    if constexpr (Ops::kScales) {
+      return part.between;
+    } else {
+      return static_cast<Tile*>(part.tiles);
+    }
+  }
+
   static void Run(const DepthwiseBlock& job, const DepthwiseBlockData& data, const DepthwiseBlockPart& part) {
     const Window w(job, part.window);
     const ImageRows rows(job, part);
-    auto* tiles = static_cast<Tile*>(part.tiles);
+    auto* tiles = WrittenTo(part);
     const Int positions = part.num_rows * job.out_width, stride = PointwiseBlockStride(positions);
     Filling::Clear(part.window, kColumns / kBlock * w.block);
     if (job.expands && rows.count() > 0) PackSource(job, rows, data, part.image, static_cast<Tile*>(part.source_tiles));
@@ -385,8 +405,7 @@ struct DepthwiseBlockCode : DepthwiseUnits {
                                             tiles + channel / kBlock * stride + i * job.out_width * kBlock, stride);
       }
     }
-    DepthwiseProjectionCode<Ops>::Project(ProductJob(job), data, tiles,
-                                          (part.image * job.out_height + part.first_row) * job.out_width, positions);
+    Project(job, data, part);
   }
 };
 

@@ -5,7 +5,7 @@
 namespace amp::kernels {
 namespace {
 
-constexpr DepthwiseBlockTable kTable = {Isa::kGeneric, {DepthwiseBlockCode<ProductVectors>::Run, nullptr}};
+constexpr DepthwiseBlockTable kTable = {Isa::kGeneric, {DepthwiseBlockCode<ProductVectors>::Run, nullptr, nullptr}};
 
 }  // namespace
 

@@ -74,7 +74,7 @@ struct ImageConvolutionPart {
 struct ImageConvolutionTable {
   Isa isa;
   using Run = void (*)(const ImageConvolution& job, const PointwiseData& data, const ImageConvolutionPart& part);
-  Run run[2];  // by multiplies_bf16; null where there is no code
+  Run run[2];  // of float32 and bfloat16; null where there is no code
 };
 const ImageConvolutionTable* ImageConvolutionTableGeneric();
 // Null where the compiler was not told to make code for it.

@@ -132,9 +132,8 @@ void PackInt16(const Pointwise& job, const float* weights, char* packed) {
   }
   auto* factors = reinterpret_cast<float*>(packed);
   FindFactors(job, weights, factors);
-  ParallelFor(NumColumns(job), 1, [&](std::int64_t column) {
-    PackInt16Column(job, weights, factors, column, packed + FactorBytes(job));
-  });
+  ParallelFor(NumColumns(job), 1,
+              [&](std::int64_t column) { PackInt16Column(job, weights, factors, column, packed + FactorBytes(job)); });
 }
 
 // ---- parts ----

@@ -22,9 +22,9 @@ struct PointwiseSource {
   std::int64_t batch = 0, row = 0, pixel = 0;
 };
 
-// A row is a window of the source instead: its taps one after the other, with so many channels each. Those outside of the
-// image are zeros. The source's strides are those of the image then; `stride` and `step` count positions, `step` from one
-// tap to the next.
+// A row is a window of the source instead: its taps one after the other, with so many channels each. Those outside of
+// the image are zeros. The source's strides are those of the image then; `stride` and `step` count positions, `step`
+// from one tap to the next.
 struct PointwiseWindow {
   std::int64_t channels = 0;  // 0: none
   std::int64_t height = 1, width = 1;
@@ -107,8 +107,9 @@ constexpr std::int64_t PointwiseBlockStride(std::int64_t rows) { return (rows | 
 // ---- int16 ----
 
 // So many input channels are summed up in int32: a multiple of 32.
+inline constexpr std::int64_t kPointwiseMaxChunk = 384;
 constexpr std::int64_t PointwiseChunk(std::int64_t in_channels) {
-  constexpr std::int64_t kMax = 384, kStep = 32;
+  constexpr std::int64_t kMax = kPointwiseMaxChunk, kStep = 32;
   const std::int64_t chunks = in_channels <= kMax ? 1 : (in_channels + kMax - 1) / kMax;
   const std::int64_t channels = (in_channels + chunks - 1) / chunks;
   return channels < kStep ? kStep : (channels + kStep - 1) / kStep * kStep;
@@ -125,6 +126,12 @@ constexpr std::int64_t PointwiseColumnElements(const Pointwise& job) {
   if (job.multiplies == Multiplies::kFloat32) return job.in_channels * kPointwiseColumns;
   const std::int64_t pairs = (job.in_channels + 1) / 2 * 2 * kPointwiseColumns;
   return job.multiplies_bf16() ? pairs : pairs + PointwiseChunks(job.in_channels) * kPointwiseColumns * 2;
+}
+
+// What is behind the factors, where there are some: columns.
+constexpr const void* PointwiseColumnsOf(const Pointwise& job, const void* packed) {
+  if (!job.multiplies_int16() || packed == nullptr) return packed;
+  return static_cast<const float*>(packed) + PointwiseFactors(job.in_channels);
 }
 
 // Behind the packed rows of a part that multiplies int16 lie floats: [chunk of the stretch][row] scales; with a scale
@@ -144,7 +151,7 @@ struct PointwiseTable {
   // time.
   using Run = void (*)(const Pointwise& job, const PointwisePart& part, void* tiles, float* sums);
   Run run[kNumMultiplies];  // null where there is no code
-  std::int64_t rows;  // that are multiplied together
+  std::int64_t rows;        // that are multiplied together
 };
 const PointwiseTable* PointwiseTableGeneric();
 // Null where the compiler was not told to make code for it.

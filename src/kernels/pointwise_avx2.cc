@@ -9,7 +9,8 @@
 namespace amp::kernels {
 namespace {
 
-constexpr PointwiseTable kTable = {Isa::kAvx2, {PointwiseCode<ProductVectors>::Run, nullptr, nullptr}, ProductVectors::kRows};
+constexpr PointwiseTable kTable = {
+    Isa::kAvx2, {PointwiseCode<ProductVectors>::Run, nullptr, nullptr}, ProductVectors::kRows};
 
 }  // namespace
 

@@ -9,7 +9,8 @@
 namespace amp::kernels {
 namespace {
 
-constexpr PointwiseTable kTable = {Isa::kAvx512, {nullptr, PointwiseCode<ProductVectors>::Run, nullptr}, ProductVectors::kRows};
+constexpr PointwiseTable kTable = {
+    Isa::kAvx512, {nullptr, PointwiseCode<ProductVectors>::Run, nullptr}, ProductVectors::kRows};
 
 }  // namespace
 

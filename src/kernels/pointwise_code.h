@@ -57,8 +57,9 @@ struct PointwiseStretch {
 
 // `Ops` has: Vector, kLanes, kRows; Tile, the type of packed numbers, of which kPerUnit are multiplied together; All,
 // MultiplyAdd (a * b + c), Clip, Load and Store of vectors, StoreTile; Factor and Column, a unit of a row and of the
-// weights, with Broadcast, LoadColumn and Accumulate, which adds to a Sum. Where a unit has two numbers, it has CopyTile
-// and PairedScales. Where numbers have scales (kScales), it has a class Packing instead, ZeroSum and AddScaled.
+// weights, with Broadcast, LoadColumn and Accumulate, which adds to a Sum. Where a unit has two numbers, it has
+// CopyTile and PairedScales. Where numbers have scales (kScales), it has a class Packing instead, ZeroSum and
+// AddScaled.
 
 // Packs rows.
 template <class Ops>
@@ -412,7 +413,8 @@ struct PointwiseCode {
                            const Ahead& ahead) {
     const Place place =
         Results::PlaceOf(job, part.data, part.first_row + group.first, channel, part.num_channels - channel);
-    Factors factors{tiles + group.first * kBlock, PointwiseBlockStride(part.num_rows), weights, Units(depth), {}, {}, {}};
+    Factors factors{
+        tiles + group.first * kBlock, PointwiseBlockStride(part.num_rows), weights, Units(depth), {}, {}, {}};
     if constexpr (Ops::kScales) factors.scales = ScalesOf(job, part, depth, channel, group, tiles);
     sums += channel * part.num_rows;
     if (place.columns <= kLanes) {
@@ -473,15 +475,27 @@ struct PointwiseCode {
     }
   }
 
+  static void Pack(const Pointwise& job, const PointwisePart& part, const Stretch& depth, Tile* tiles) {
+    if constexpr (Ops::kScales) {
+      Ops::Packing::Pack(job, part, depth, tiles);
+    } else {
+      PointwisePacking<Ops>::Pack(job, part, depth, tiles);
+    }
+  }
+
+  // Of this code, with so many input channels.
+  static Pointwise JobOf(Int in_channels) {
+    Pointwise job;
+    job.multiplies = Ops::kScales ? Multiplies::kInt16 : kPerUnit == 2 ? Multiplies::kBFloat16 : Multiplies::kFloat32;
+    job.in_channels = in_channels;
+    return job;
+  }
+
   static void Run(const Pointwise& job, const PointwisePart& part, void* tiles, float* sums) {
     for (Int first = 0; first < job.in_channels || first == 0; first += part.depth) {
       const Int end = Min(first + part.depth, job.in_channels);
       const Stretch depth{first, end, first == 0, end == job.in_channels};
-      if constexpr (Ops::kScales) {
-        Ops::Packing::Pack(job, part, depth, static_cast<Tile*>(tiles));
-      } else {
-        PointwisePacking<Ops>::Pack(job, part, depth, static_cast<Tile*>(tiles));
-      }
+      Pack(job, part, depth, static_cast<Tile*>(tiles));
       for (Int channel = 0; channel < part.num_channels; channel += kColumns) {
         ComputeColumn(job, part, depth, channel, static_cast<const Tile*>(tiles), sums);
       }

@@ -5,7 +5,8 @@
 namespace amp::kernels {
 namespace {
 
-constexpr PointwiseTable kTable = {Isa::kGeneric, {PointwiseCode<ProductVectors>::Run, nullptr, nullptr}, ProductVectors::kRows};
+constexpr PointwiseTable kTable = {
+    Isa::kGeneric, {PointwiseCode<ProductVectors>::Run, nullptr, nullptr}, ProductVectors::kRows};
 
 }  // namespace
 

@@ -31,6 +31,8 @@ struct Int16Vectors : TileVectors {
     return sum;
   }
 
+  static __m512 Float(__m512i sum) { return _mm512_maskz_cvtepi32_ps(0xFFFF, sum); }
+
   // to = before + sums * scales, row by row; `before` may be null, or the same.
   template <int kCount, int kVectors>
   [[gnu::always_inline]] static void AddScaled(const float* row_scales, const float* column_scales,
@@ -44,7 +46,7 @@ struct Int16Vectors : TileVectors {
 #pragma GCC unroll 2
       for (int v = 0; v < kVectors; ++v) {
         const int at = (r * kVectors + v) * kLanes;
-        const __m512 factor = _mm512_mul_ps(scale, columns[v]), sum = _mm512_maskz_cvtepi32_ps(0xFFFF, sums[r][v]);
+        const __m512 factor = _mm512_mul_ps(scale, columns[v]), sum = Float(sums[r][v]);
         const __m512 others = before == nullptr ? _mm512_setzero_ps() : _mm512_loadu_ps(before + at);
         _mm512_storeu_ps(to + at, _mm512_fmadd_ps(sum, factor, others));
       }
@@ -57,7 +59,8 @@ struct Int16Vectors : TileVectors {
   static __m512i Magnitude(__m512 x) { return _mm512_and_si512(_mm512_castps_si512(x), _mm512_set1_epi32(0x7FFFFFFF)); }
   static __m512i Greater(__m512i a, __m512i b) { return _mm512_maskz_max_epu32(0xFFFF, a, b); }
   static std::uint32_t Greatest(__m512i x) {
-    const __m256i eight = _mm256_max_epu32(_mm512_maskz_extracti64x4_epi64(0xF, x, 0), _mm512_maskz_extracti64x4_epi64(0xF, x, 1));
+    const __m256i eight =
+        _mm256_max_epu32(_mm512_maskz_extracti64x4_epi64(0xF, x, 0), _mm512_maskz_extracti64x4_epi64(0xF, x, 1));
     const __m128i four = _mm_max_epu32(_mm256_castsi256_si128(eight), _mm256_extracti128_si256(eight, 1));
     const __m128i two = _mm_max_epu32(four, _mm_unpackhi_epi64(four, four));
     return static_cast<std::uint32_t>(_mm_cvtsi128_si32(_mm_max_epu32(two, _mm_srli_epi64(two, 32))));

@@ -106,7 +106,7 @@ kernels::DepthwiseBlock DepthwiseBlockJob(const DepthwiseBlockSpec& spec, const 
   const DepthwiseBlockPlaces places = PlacesOf(spec);
   const Shape &source = types.inputs[0].shape, &weights = types.inputs[places.weights].shape;
   kernels::DepthwiseBlock job;
-  job.multiplies_bf16 = spec.multiplies == DType::kBFloat16;
+  job.multiplies = MultipliesOf(spec.multiplies);
   job.expands = spec.expands;
   job.batch = source[0];
   job.in_channels = source[1];
@@ -145,16 +145,18 @@ double DepthwiseBlockSpec::Flops(const StepTypes& types) const {
   const double channels = InVectors(job.channels), out = InVectors(job.out_channels);
   const auto taps = static_cast<double>(job.kernel_height * job.kernel_width);
   const double of_float32 = multiplies == DType::kBFloat16 ? 2 : 1;  // in the time of which there are as many products
-  double flops = positions * (2 * static_cast<double>(job.channels) * out / kOfPeak + of_float32 * kNumberFlops * out);
+  const double per_product = multiplies == DType::kInt16 ? 1 : 2;
+  double flops =
+      positions * (per_product * static_cast<double>(job.channels) * out / kOfPeak + of_float32 * kNumberFlops * out);
   flops += of_float32 * positions * channels * 2 * taps * (job.stride == 1 ? kTapFactor : kStridedTapFactor);
   if (!job.expands) return flops;
   const auto rows = static_cast<double>(kernels::DepthwiseBlockStrip(job) * job.stride);
   const double again = 1 + static_cast<double>(std::max<std::int64_t>(0, job.kernel_height - job.stride)) / rows;
   const auto sources = static_cast<double>(job.batch * job.height * job.width) * again;
   const auto in = static_cast<double>(job.in_channels);
-  return flops + sources * (2 * in * channels / kOfPeak + of_float32 * kNumberFlops * (in + channels));
+  return flops + sources * (per_product * in * channels / kOfPeak + of_float32 * kNumberFlops * (in + channels));
 }
 
-void DepthwiseBlockSpec::Refine(const StepTypes&, StepCost* cost) const { cost->dtype = multiplies; }
+void DepthwiseBlockSpec::Refine(const StepTypes&, StepCost* cost) const { cost->dtype = PeakOf(multiplies); }
 
 }  // namespace amp

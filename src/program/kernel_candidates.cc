@@ -130,12 +130,13 @@ std::optional<Step> ProposeExpandingBlock(const KernelSite& site) {
   const std::optional<Step> block = ProposeBlock<kDType>(site);
   if (!block || !site.HasConstantWeights(expand)) return std::nullopt;
   const StepTypes types = site.TypesOf(expand);
-  if (kDType == DType::kBFloat16 && !ReadsBF16(types)) return std::nullopt;
+  if (!MayMultiply<kDType>(site, types)) return std::nullopt;
+  if (kDType == DType::kInt16 && types.inputs[0].shape[1] > kernels::kPointwiseMaxChunk) return std::nullopt;
   return ExpandingBlockOf(expand, types, *block);
 }
 
 constexpr DType kF32 = DType::kFloat32, kBF16 = DType::kBFloat16, kI16 = DType::kInt16;
-constexpr std::array<KernelCandidate, 22> kCandidates = {{
+constexpr std::array<KernelCandidate, 24> kCandidates = {{
     {"winograd_f4x4_f32", kLeastGain, 0, ProposeWinograd<WinogradKind::kF4x4>},
     {"winograd_f2x2_f32", kLeastGain, 0, ProposeWinograd<WinogradKind::kF2x2>},
     {"winograd_f4x4_int16", kLeastGain, 0, ProposeWinograd<WinogradKind::kF4x4Int16>},
@@ -156,8 +157,10 @@ constexpr std::array<KernelCandidate, 22> kCandidates = {{
     {"scaled_pointwise_int16", kLeastProductGain, 1, ProposeScaledPointwise<kI16>},
     {"depthwise_block_float32", kLeastProductGain, 1, ProposeBlock<kF32>},
     {"depthwise_block_bfloat16", kLeastProductGain, 1, ProposeBlock<kBF16>},
+    {"depthwise_block_int16", kLeastProductGain, 1, ProposeBlock<kI16>},
     {"expanding_depthwise_block_float32", kLeastProductGain, 2, ProposeExpandingBlock<kF32>},
     {"expanding_depthwise_block_bfloat16", kLeastProductGain, 2, ProposeExpandingBlock<kBF16>},
+    {"expanding_depthwise_block_int16", kLeastProductGain, 2, ProposeExpandingBlock<kI16>},
 }};
 
 }  // namespace

@@ -59,7 +59,7 @@ struct ConvolutionSpec {
   std::optional<kernels::WinogradKind> winograd = {};  // by our own kernel, of weights that are transformed before
   // By our own matrix product, which multiplies this dtype; int16 of a convolution in bfloat16 is fixed-point numbers.
   std::optional<DType> pointwise = {};
-  std::optional<DType> image = {};                     // by our own kernel of images with few channels, as above
+  std::optional<DType> image = {};  // by our own kernel of images with few channels, as above
   // Only where `pointwise`: the source is scaled, shifted and clipped to these bounds before, in float32, as a
   // ScaleShiftSpec does. Scale and shift are the last two inputs, behind the operands of post-ops.
   std::optional<std::pair<float, float>> source_bounds = {};

@@ -29,10 +29,9 @@ double ProductFlops(const StepTypes& types) {
   return 2 * Elements(types.outputs[0]) * AxisSize(first, first.shape.rank() - 1);
 }
 
-// Flops of int16 are counted as those of float32.
-DType PeakOf(DType multiplied) { return multiplied == DType::kInt16 ? DType::kFloat32 : multiplied; }
-
 }  // namespace
+
+DType PeakOf(DType multiplied) { return multiplied == DType::kInt16 ? DType::kFloat32 : multiplied; }
 
 double ConvolutionSpec::Flops(const StepTypes& types) const {
   if (winograd) return WinogradFlops(WinogradJob(*this, types));

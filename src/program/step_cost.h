@@ -19,6 +19,9 @@ struct StepCost {
   std::size_t bytes() const { return bytes_read + bytes_written; }
 };
 
+// Whose speed tells how long products of such numbers take: flops of int16 are counted as those of float32.
+DType PeakOf(DType multiplied);
+
 // Views cost nothing.
 StepCost CostOf(const Step& step, const StepTypes& types);
 

@@ -50,7 +50,10 @@ class BlockKernel : public OwnKernel {
   BlockKernel(const DepthwiseBlock& job, const DepthwiseBlockPlaces& places, std::optional<std::size_t> sum)
       : job_(job), places_(places), sum_(sum) {}
 
-  std::string Name() const override { return job_.multiplies_bf16 ? "bfloat16" : "float32"; }
+  std::string Name() const override {
+    constexpr const char* kNames[] = {"float32", "bfloat16", "int16"};
+    return kNames[static_cast<std::size_t>(job_.multiplies)];
+  }
   std::size_t ScratchBytes() const override { return kernels::DepthwiseBlockScratchBytes(job_); }
 
   void Run(const KernelOperands& operands) const override {

@@ -25,7 +25,8 @@ Pointwise JobOfWeights(const PointwiseWeightsSpec& spec, const Shape& weights) {
   job.multiplies = MultipliesOf(spec.dtype);
   job.out_channels = weights[0];
   job.in_channels = weights[0] == 0 ? 0 : weights.size() / weights[0];
-  if (job.multiplies_int16() && weights.rank() == 4 && weights[2] * weights[3] > 1) job.window = WindowOfWeights(weights);
+  if (job.multiplies_int16() && weights.rank() == 4 && weights[2] * weights[3] > 1)
+    job.window = WindowOfWeights(weights);
   return job;
 }
 
@@ -216,8 +217,7 @@ std::unique_ptr<const OwnKernel> MakePointwise(const Step& step, const LaidOutPr
     places.scale = step.inputs.size() - 2;
   }
   const char* name = spec.source_bounds ? "scaled_pointwise" : job.window.channels > 0 ? "windows" : "pointwise";
-  return std::make_unique<PointwiseKernel>(name, job, places,
-                                           std::move(functions));
+  return std::make_unique<PointwiseKernel>(name, job, places, std::move(functions));
 }
 
 bool CanWritePointwise(const Step&, const LaidOutProgram&, const Desc& layout) { return ImageOf(layout).has_value(); }

@@ -93,10 +93,9 @@ TEST(DensePlans, ModeExactHasNone) {
 
 // Activations are stored in bfloat16; each dtype is multiplied.
 TEST(DensePlans, LowPrecisionIsTheSame) {
-  for (const auto& [kernel, has_code] :
-       {std::pair{"dense_float32", true},
-        {"dense_bfloat16", kernels::HasPointwise(kernels::Multiplies::kBFloat16)},
-        {"dense_int16", kernels::HasPointwise(kernels::Multiplies::kInt16)}}) {
+  for (const auto& [kernel, has_code] : {std::pair{"dense_float32", true},
+                                         {"dense_bfloat16", kernels::HasPointwise(kernels::Multiplies::kBFloat16)},
+                                         {"dense_int16", kernels::HasPointwise(kernels::Multiplies::kInt16)}}) {
     BindOptions options = Options(kernel);
     options.reduce_precision = ReduceOptions{DType::kBFloat16, false};
     for (const TestModel& m : {FeedForward(), Functions()}) {

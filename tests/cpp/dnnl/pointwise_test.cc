@@ -136,7 +136,9 @@ TestModel Windows() {
   TestModel m;
   m.types["x"] = F32({2, 24, 17, 19});
   const auto conv = [&m](const std::string& name, const Symbol& x, std::int64_t in, std::int64_t out,
-                         const AttrMap& window) { return Relu(name + "_relu", Convolve(&m, name, x, in, out, window)); };
+                         const AttrMap& window) {
+    return Relu(name + "_relu", Convolve(&m, name, x, in, out, window));
+  };
   const Symbol x = conv("conv0", Var("x"), 24, 40, {{"kernel", "(3, 3)"}, {"stride", "(2, 2)"}, {"pad", "(1, 1)"}});
   const Symbol row = conv("conv1", x, 40, 32, {{"kernel", "(1, 7)"}, {"pad", "(0, 3)"}});
   const Symbol column = conv("conv2", row, 32, 48, {{"kernel", "(7, 1)"}, {"pad", "(3, 0)"}});

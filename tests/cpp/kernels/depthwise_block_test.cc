@@ -20,8 +20,10 @@ using Variant = ProductVariant<DepthwiseBlockTable>;
 
 // All code that this CPU runs.
 std::vector<Variant> Variants() {
-  return VariantsOf(TablesThatRun(DepthwiseBlockTableGeneric, DepthwiseBlockTableAvx2, DepthwiseBlockTableAvx512,
-                                  DepthwiseBlockTableAvx512BF16));
+  std::vector<const DepthwiseBlockTable*> tables = TablesThatRun(
+      DepthwiseBlockTableGeneric, DepthwiseBlockTableAvx2, DepthwiseBlockTableAvx512, DepthwiseBlockTableAvx512BF16);
+  if (HasPointwise(Multiplies::kInt16)) tables.push_back(DepthwiseBlockTableAvx512VNNI());
+  return VariantsOf(tables);
 }
 
 std::int64_t DrawChannels(Draw& draw) { return draw.Chance(0.4) ? 16 * draw.Int(1, 5) : draw.Int(1, 75); }
@@ -69,7 +71,7 @@ void DrawImages(Draw& draw, Problem* p) {
   DepthwiseBlock& job = p->job;
   const std::int64_t pixel = job.in_channels + (draw.Chance(0.5) ? 0 : draw.Int(1, 9));
   const std::int64_t row = job.width * pixel + (draw.Chance(0.7) ? 0 : draw.Int(1, 9));
-  job.source = {draw.Chance(0.5), job.height * row, row, pixel};
+  job.source = {job.multiplies_int16() || draw.Chance(0.5), job.height * row, row, pixel};
   const std::int64_t last = (job.batch - 1) * job.source.batch + (job.height - 1) * row + (job.width - 1) * pixel;
   p->source = DrawElements(draw, job.source.is_bf16, last + job.in_channels);
   job.destination = {draw.Chance(0.5), job.out_channels + (draw.Chance(0.5) ? 0 : draw.Int(1, 40))};
@@ -82,7 +84,7 @@ void DrawImages(Draw& draw, Problem* p) {
 Problem DrawProblem(Draw& draw, const Variant& variant) {
   Problem p;
   DepthwiseBlock& job = p.job;
-  job.multiplies_bf16 = variant.multiplies_bf16;
+  job.multiplies = variant.multiplies;
   DrawSizes(draw, &job);
   DrawImages(draw, &p);
   job.expanded = DrawBounds(draw);
@@ -130,6 +132,8 @@ void Compute(const Variant& variant, const Problem& p, int threads) {
   ComputeInto(*p.destination, variant, p, threads);
 }
 
+bool MultipliesBF16(const Problem& p) { return p.job.multiplies == Multiplies::kBFloat16; }
+
 double Clipped(double x, const Bounds& bounds) { return std::clamp<double>(x, bounds.low, bounds.high); }
 double Rounded(double x, bool to_bf16) { return to_bf16 ? BF16ToFloat(FloatToBF16(static_cast<float>(x))) : x; }
 float At(const std::vector<float>& numbers, std::int64_t i) { return numbers[static_cast<std::size_t>(i)]; }
@@ -139,8 +143,8 @@ double ExpandedAt(const Problem& p, std::int64_t n, std::int64_t y, std::int64_t
   if (!p.job.expands) return p.Source(n, y, x, c);
   double sum = p.has_biases ? At(p.expand_bias, c) : 0;
   for (std::int64_t i = 0; i < p.job.in_channels; ++i) {
-    sum += Rounded(p.Source(n, y, x, i), p.job.multiplies_bf16) *
-           Rounded(At(p.expand_weights, c * p.job.in_channels + i), p.job.multiplies_bf16);
+    sum += Rounded(p.Source(n, y, x, i), MultipliesBF16(p)) *
+           Rounded(At(p.expand_weights, c * p.job.in_channels + i), MultipliesBF16(p));
   }
   return Clipped(sum, p.job.expanded);
 }
@@ -158,7 +162,7 @@ double BetweenAt(const Problem& p, const std::vector<double>& expanded, std::int
           expanded[static_cast<std::size_t>(at)] * At(p.weights, (c * job.kernel_height + ky) * job.kernel_width + kx);
     }
   }
-  return Rounded(Clipped(sum, job.between), job.multiplies_bf16);
+  return Rounded(Clipped(sum, job.between), MultipliesBF16(p));
 }
 
 std::vector<double> AllExpanded(const Problem& p) {
@@ -187,7 +191,7 @@ double Error(const Problem& p, const Elements& sums) {
       double sum = p.has_biases ? At(p.project_bias, out) : 0;
       for (std::int64_t c = 0; c < job.channels; ++c) {
         sum += between[static_cast<std::size_t>(c)] *
-               Rounded(At(p.project_weights, out * job.channels + c), job.multiplies_bf16);
+               Rounded(At(p.project_weights, out * job.channels + c), MultipliesBF16(p));
       }
       if (p.has_sum) sum += sums.Get(row * job.sum.pixel + out);
       const double expected = Clipped(sum, job.result), actual = p.destination->Get(row * job.destination.pixel + out);
@@ -199,7 +203,8 @@ double Error(const Problem& p, const Elements& sums) {
 
 // A number between may lie so close to the middle of two of bfloat16 that it is rounded to the other one.
 double Bound(const Problem& p) {
-  return 2e-5 + (p.job.destination.is_bf16 ? 4e-3 : 0) + (p.job.multiplies_bf16 ? 4e-3 : 0);
+  return 2e-5 + (p.job.destination.is_bf16 ? 4e-3 : 0) + (MultipliesBF16(p) ? 4e-3 : 0) +
+         (p.job.multiplies_int16() ? 3e-3 : 0);
 }
 
 std::string Describe(const Problem& p) {

@@ -58,7 +58,7 @@ void DrawOperands(Draw& draw, Problem* p) {
 // Windows may lie in the padding, on all sides.
 Problem DrawProblem(Draw& draw, const Variant& variant) {
   Problem p;
-  p.job.multiplies = variant.multiplies_bf16 ? Multiplies::kBFloat16 : Multiplies::kFloat32;
+  p.job.multiplies = variant.multiplies;
   ImageConvolution& c = p.window;
   c.channels = draw.Int(1, 7);
   c.kernel_height = draw.Int(1, 7);
@@ -181,7 +181,7 @@ TEST(ImageConvolution, ALargeImageIsTheConvolution) {
   for (const Variant& variant : Variants()) {
     Draw draw(8);
     Problem p;
-    p.job.multiplies = variant.multiplies_bf16 ? Multiplies::kBFloat16 : Multiplies::kFloat32;
+    p.job.multiplies = variant.multiplies;
     p.window = {{}, 3, 41, 224, 7, 7, 2, 2, 3, 3};
     p.job.height = 20;
     p.job.width = 112;
@@ -239,7 +239,7 @@ TEST(ImageConvolution, ANaNStaysInItsWindows) {
     for (std::int64_t width = 1; width <= 4; ++width) {
       for (std::int64_t channels = 1; channels <= 3; ++channels) {
         Problem p;
-        p.job.multiplies = variant.multiplies_bf16 ? Multiplies::kBFloat16 : Multiplies::kFloat32;
+        p.job.multiplies = variant.multiplies;
         p.window = {{}, channels, 5, 12, 2, width, 1, 1, 0, 0};
         p.job.height = 4;
         p.job.width = 12 - width + 1;

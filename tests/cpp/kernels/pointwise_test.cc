@@ -16,33 +16,14 @@ namespace {
 
 using namespace testing;
 
-// Code that multiplies numbers of one type.
-struct Variant {
-  const PointwiseTable* table;
-  Multiplies multiplies;
-
-  PointwiseTable::Run run() const { return table->run[static_cast<std::size_t>(multiplies)]; }
-  bool is_int16() const { return multiplies == Multiplies::kInt16; }
-};
-
-std::string NameOf(const Variant& v) {
-  constexpr const char* kNames[] = {" float32", " bfloat16", " int16"};
-  return std::string(IsaName(v.table->isa)) + kNames[static_cast<std::size_t>(v.multiplies)];
-}
+using Variant = ProductVariant<PointwiseTable>;
 
 // All code that this CPU runs.
 std::vector<Variant> Variants() {
   std::vector<const PointwiseTable*> tables =
       TablesThatRun(PointwiseTableGeneric, PointwiseTableAvx2, PointwiseTableAvx512, PointwiseTableAvx512BF16);
   if (HasPointwise(Multiplies::kInt16)) tables.push_back(PointwiseTableAvx512VNNI());
-  std::vector<Variant> variants;
-  for (const PointwiseTable* table : tables) {
-    for (const Multiplies multiplies : {Multiplies::kFloat32, Multiplies::kBFloat16, Multiplies::kInt16}) {
-      const Variant variant{table, multiplies};
-      if (variant.run() != nullptr) variants.push_back(variant);
-    }
-  }
-  return variants;
+  return VariantsOf(tables);
 }
 
 // What is applied to sums.
@@ -87,7 +68,8 @@ void DrawSource(Draw& draw, Problem* p) {
   const std::int64_t pixel = job.in_channels + (draw.Chance(0.5) ? 0 : draw.Int(1, 9));
   const std::int64_t width = (job.width - 1) * stride + draw.Int(1, stride);
   const std::int64_t height = (job.height - 1) * stride + 1;
-  job.source = {job.multiplies_int16() || draw.Chance(0.5), height * width * pixel, stride * width * pixel, stride * pixel};
+  job.source = {job.multiplies_int16() || draw.Chance(0.5), height * width * pixel, stride * width * pixel,
+                stride * pixel};
   p->source = std::make_unique<Elements>(job.source.is_bf16, p->SourceOf(job.rows() - 1) + job.in_channels);
   for (std::int64_t row = 0; row < job.rows(); ++row) {
     for (std::int64_t c = 0; c < job.in_channels; ++c) p->source->Set(p->SourceOf(row) + c, draw.Real());
@@ -256,8 +238,7 @@ Problem DrawDeepProblem(Draw& draw, const Variant& variant) {
   Problem p = DrawProblem(draw, variant);
   p.job.in_channels = draw.Int(385, 2000);
   DrawSource(draw, &p);
-  p.weights =
-      draw.Reals(p.job.in_channels * p.job.out_channels, 1 / std::sqrt(static_cast<float>(p.job.in_channels)));
+  p.weights = draw.Reals(p.job.in_channels * p.job.out_channels, 1 / std::sqrt(static_cast<float>(p.job.in_channels)));
   p.scale = draw.Reals(p.job.in_channels, 1);
   p.shift = draw.Reals(p.job.in_channels, 0.5f);
   return p;

@@ -17,6 +17,7 @@
 #include "guarded.h"
 #include "kernels/cpu.h"
 #include "kernels/float_bits.h"
+#include "kernels/pointwise.h"
 
 namespace amp::kernels::testing {
 
@@ -34,24 +35,28 @@ std::vector<const Table*> TablesThatRun(const Table* (*generic)(), const Table* 
   return tables;
 }
 
-// Code that multiplies numbers of one dtype.
+// Code that multiplies numbers of one type.
 template <class Table>
 struct ProductVariant {
   const Table* table;
-  bool multiplies_bf16;
+  Multiplies multiplies;
+
+  typename Table::Run run() const { return table->run[static_cast<std::size_t>(multiplies)]; }
+  bool is_int16() const { return multiplies == Multiplies::kInt16; }
 };
 
 template <class Table>
 std::string NameOf(const ProductVariant<Table>& v) {
-  return std::string(IsaName(v.table->isa)) + (v.multiplies_bf16 ? " bfloat16" : " float32");
+  constexpr const char* kNames[] = {" float32", " bfloat16", " int16"};
+  return std::string(IsaName(v.table->isa)) + kNames[static_cast<std::size_t>(v.multiplies)];
 }
 
 template <class Table>
 std::vector<ProductVariant<Table>> VariantsOf(const std::vector<const Table*>& tables) {
   std::vector<ProductVariant<Table>> variants;
   for (const Table* table : tables) {
-    for (const bool bf16 : {false, true}) {
-      if (table->run[bf16] != nullptr) variants.push_back({table, bf16});
+    for (std::size_t i = 0; i < std::size(table->run); ++i) {
+      if (table->run[i] != nullptr) variants.push_back({table, static_cast<Multiplies>(i)});
     }
   }
   return variants;

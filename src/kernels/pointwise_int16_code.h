@@ -1,0 +1,157 @@
+// How products of int16 pack their rows. Of internal linkage, on purpose: see cast_table.h.
+#pragma once
+
+#include "kernels/pointwise_code.h"
+#include "kernels/product_vectors_avx512vnni.h"
+
+namespace amp::kernels {
+namespace {
+
+// Packs rows of bfloat16. Even and odd channels are separated, because the halves of 32 bits are.
+struct Int16Packing {
+  using Int = std::int64_t;
+  using Tile = std::int16_t;
+  using Stretch = PointwiseStretch;
+  static constexpr Int kLanes = Int16Vectors::kLanes, kStep = 2 * kLanes, kBlock = kPointwiseBlock;
+
+  static Int Min(Int a, Int b) { return a < b ? a : b; }
+
+  // What numbers are multiplied by, in the order of factors, and what is added; then they are clipped, and multiplied
+  // by factors.
+  struct Scaling {
+    const float *factors, *scale, *shift;  // without a scale: null
+    __m512 low, high;
+  };
+
+  // Even channels, or odd ones.
+  template <bool kScales>
+  static __m512 Scaled(__m512i bits, const Scaling& scaling, Int at) {
+    __m512 x = _mm512_castsi512_ps(bits);
+    if constexpr (kScales) {
+      x = _mm512_fmadd_ps(x, _mm512_loadu_ps(scaling.scale + at), _mm512_loadu_ps(scaling.shift + at));
+      x = _mm512_maskz_min_ps(0xFFFF, scaling.high, _mm512_maskz_max_ps(0xFFFF, scaling.low, x));
+    }
+    return _mm512_mul_ps(x, _mm512_loadu_ps(scaling.factors + at));
+  }
+
+  // The numbers of a chunk: `count` of them at `from`, whose first channel is `channel`. Gives the largest magnitude.
+  template <bool kScales>
+  static std::uint32_t Widen(const char* from, Int channel, Int count, const Scaling& scaling, float* to) {
+    __m512i most = _mm512_setzero_si512();
+    for (Int c = 0; c < count; c += kStep) {
+      const __mmask32 lanes = count - c >= kStep ? ~__mmask32{0} : (__mmask32{1} << (count - c)) - 1;
+      const __m512i bits = _mm512_maskz_loadu_epi16(lanes, from + c * 2);
+      const __m512 even = Scaled<kScales>(_mm512_maskz_slli_epi32(0xFFFF, bits, 16), scaling, channel + c);
+      const __m512 odd = Scaled<kScales>(_mm512_and_si512(bits, _mm512_set1_epi32(static_cast<int>(0xFFFF0000))),
+                                         scaling, channel + c + kLanes);
+      _mm512_store_ps(to + c, even);
+      _mm512_store_ps(to + c + kLanes, odd);
+      most = Int16Vectors::Greater(most,
+                                   Int16Vectors::Greater(Int16Vectors::Magnitude(even), Int16Vectors::Magnitude(odd)));
+    }
+    return Int16Vectors::Greatest(most);
+  }
+
+  static void Round(const float* from, Int count, float inverse, Int block_stride, Tile* to) {
+    const __m512 factor = _mm512_set1_ps(inverse);
+    for (Int c = 0; c < count; c += kStep, to += 2 * block_stride) {
+      const __m512i numbers = Int16Vectors::Interleave(Int16Vectors::Round(_mm512_load_ps(from + c), factor),
+                                                       Int16Vectors::Round(_mm512_load_ps(from + c + kLanes), factor));
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_maskz_extracti64x4_epi64(0xF, numbers, 0));
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + block_stride),
+                          _mm512_maskz_extracti64x4_epi64(0xF, numbers, 1));
+    }
+  }
+
+  // Channels of a stretch that begin at `row`; scales: of chunk after chunk.
+  template <bool kScales>
+  static void PackRow(const char* row, const Stretch& depth, Int chunk, const Scaling& scaling, Int rows, Tile* to,
+                      float* scales) {
+    alignas(64) float numbers[kPointwiseMaxChunk];
+    const Int block_stride = PointwiseBlockStride(rows);
+    for (Int c = depth.first; c < depth.end; c += chunk, to += chunk / kBlock * block_stride, scales += rows) {
+      const Int count = Min(chunk, depth.end - c);
+      *scales = Int16Vectors::ScaleOf(Widen<kScales>(row + c * 2, c, count, scaling, numbers));
+      Round(numbers, count, 1 / *scales, block_stride, to);
+    }
+  }
+
+  // Scale and shift in the order of factors.
+  static void Separate(const float* from, Int count, float* to) {
+    for (Int c = 0; c < count; ++c) to[c / kStep * kStep + c % 2 * kLanes + c % kStep / 2] = from[c];
+    for (Int c = count; c < PointwiseFactors(count); ++c) to[c / kStep * kStep + c % 2 * kLanes + c % kStep / 2] = 0;
+  }
+
+  template <bool kScales>
+  static void PackRows(const Pointwise& job, const PointwisePart& part, const Stretch& depth, const Scaling& scaling,
+                       Tile* to, float* scales) {
+    const Int chunk = PointwiseChunk(job.in_channels);
+    PointwiseRows<Int16Vectors> rows(job, part.data.source, part.first_row);
+    for (Int r = 0; r < part.num_rows; ++r, rows.Next(), to += kBlock, ++scales) {
+      PackRow<kScales>(rows.get(), depth, chunk, scaling, part.num_rows, to, scales);
+    }
+  }
+
+  // ---- windows ----
+
+  // Taps of one row of a window, `count` numbers: those outside of the image are zeros.
+  static void GatherRow(const PointwiseWindow& window, const PointwiseSource& source, const char* row, Int x,
+                        std::uint16_t* to) {
+    for (Int tap = 0; tap < window.width; ++tap, x += window.step_x, to += window.channels) {
+      const Int bytes = window.channels * 2;
+      if (x >= 0 && x < window.image_width) {
+        __builtin_memcpy(to, row + x * source.pixel * 2, static_cast<std::size_t>(bytes));
+      } else {
+        __builtin_memset(to, 0, static_cast<std::size_t>(bytes));
+      }
+    }
+  }
+
+  // The window of a row of the result.
+  static void Gather(const Pointwise& job, const char* source, Int row, std::uint16_t* to) {
+    const PointwiseWindow& window = job.window;
+    const Int left = row % job.width * window.stride_x - window.pad_left;
+    const Int top = row / job.width % job.height * window.stride_y - window.pad_top;
+    const char* image = source + row / job.width / job.height * job.source.batch * 2;
+    const Int count = window.width * window.channels;
+    for (Int tap = 0; tap < window.height; ++tap, to += count) {
+      const Int y = top + tap * window.step_y;
+      if (y >= 0 && y < window.image_height) {
+        GatherRow(window, job.source, image + y * job.source.row * 2, left, to);
+      } else {
+        __builtin_memset(to, 0, static_cast<std::size_t>(count) * 2);
+      }
+    }
+  }
+
+  static void PackWindows(const Pointwise& job, const PointwisePart& part, const Stretch& depth, const Scaling& scaling,
+                          Tile* to, float* scales, std::uint16_t* numbers) {
+    const Int chunk = PointwiseChunk(job.in_channels);
+    for (Int r = 0; r < part.num_rows; ++r, to += kBlock, ++scales) {
+      Gather(job, static_cast<const char*>(part.data.source), part.first_row + r, numbers);
+      PackRow<false>(reinterpret_cast<const char*>(numbers), depth, chunk, scaling, part.num_rows, to, scales);
+    }
+  }
+
+  static void Pack(const Pointwise& job, const PointwisePart& part, const Stretch& depth, Tile* to) {
+    auto* scales = const_cast<float*>(PointwiseScalesBehind(part, to));
+    float* space = scales + PointwiseScaleFloats(job, part.num_rows, part.depth);
+    Scaling scaling{part.factors, nullptr, nullptr, {}, {}};
+    if (job.window.channels > 0) {
+      return PackWindows(job, part, depth, scaling, to, scales, reinterpret_cast<std::uint16_t*>(space));
+    }
+    if (part.data.scale == nullptr) return PackRows<false>(job, part, depth, scaling, to, scales);
+    const Int count = PointwiseFactors(job.in_channels);
+    Separate(part.data.scale, job.in_channels, space);
+    Separate(part.data.shift, job.in_channels, space + count);
+    scaling = {part.factors, space, space + count, _mm512_set1_ps(job.source_low), _mm512_set1_ps(job.source_high)};
+    PackRows<true>(job, part, depth, scaling, to, scales);
+  }
+};
+
+struct ProductVectors : Int16Vectors {
+  using Packing = Int16Packing;
+};
+
+}  // namespace
+}  // namespace amp::kernels
