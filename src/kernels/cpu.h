@@ -32,7 +32,7 @@ Isa AllowedIsa();
 // operating system). AMP_MAX_ISA has no say in this: it governs our own kernels only.
 bool CpuHasBF16();
 
-// The same of AVX512_VNNI: whether it sums up products of integers.
+// The same of AVX512_VNNI beside it: whether it sums up products of integers, and rounds to bfloat16.
 bool CpuHasVNNI();
 
 // The second-level cache of a core; 1 MiB where the system does not say.

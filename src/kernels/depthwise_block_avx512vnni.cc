@@ -1,6 +1,6 @@
 #include "kernels/depthwise_block.h"
 
-#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__) && defined(__AVX512VNNI__)
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512BF16__) && defined(__AVX512VNNI__)
 
 #include "kernels/depthwise_block_code.h"
 #include "kernels/pointwise_int16_code.h"

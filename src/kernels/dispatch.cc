@@ -100,7 +100,7 @@ bool CpuHasBF16() {
 }
 
 bool CpuHasVNNI() {
-  static const bool has = DetectVNNI();
+  static const bool has = CpuHasBF16() && DetectVNNI();
   return has;
 }
 

@@ -45,6 +45,19 @@ void PackColumn(const Pointwise& job, const float* weights, std::int64_t column,
   }
 }
 
+// (out_channels, taps, channels)
+std::vector<float> TapByTap(const Pointwise& job, const float* weights) {
+  const std::int64_t taps = job.window.taps(), channels = job.window.channels;
+  std::vector<float> ordered(static_cast<std::size_t>(job.out_channels * job.in_channels));
+  float* to = ordered.data();
+  for (std::int64_t out = 0; out < job.out_channels; ++out, weights += job.in_channels) {
+    for (std::int64_t tap = 0; tap < taps; ++tap) {
+      for (std::int64_t c = 0; c < channels; ++c) *to++ = weights[c * taps + tap];
+    }
+  }
+  return ordered;
+}
+
 // ---- weights of int16 ----
 
 // Where the factor of an input channel lies.
@@ -111,25 +124,7 @@ void PackInt16Column(const Pointwise& job, const float* weights, const float* fa
   }
 }
 
-// (out_channels, taps, channels)
-std::vector<float> TapByTap(const Pointwise& job, const float* weights) {
-  const std::int64_t taps = job.window.taps(), channels = job.window.channels;
-  std::vector<float> ordered(static_cast<std::size_t>(job.out_channels * job.in_channels));
-  float* to = ordered.data();
-  for (std::int64_t out = 0; out < job.out_channels; ++out, weights += job.in_channels) {
-    for (std::int64_t tap = 0; tap < taps; ++tap) {
-      for (std::int64_t c = 0; c < channels; ++c) *to++ = weights[c * taps + tap];
-    }
-  }
-  return ordered;
-}
-
 void PackInt16(const Pointwise& job, const float* weights, char* packed) {
-  std::vector<float> ordered;
-  if (job.window.channels > 0) {
-    ordered = TapByTap(job, weights);
-    weights = ordered.data();
-  }
   auto* factors = reinterpret_cast<float*>(packed);
   FindFactors(job, weights, factors);
   ParallelFor(NumColumns(job), 1,
@@ -278,6 +273,11 @@ std::size_t PackedPointwiseBytes(const Pointwise& job) {
 }
 
 void PackPointwiseWeights(const Pointwise& job, const float* weights, void* packed) {
+  std::vector<float> ordered;
+  if (job.window.channels > 0) {
+    ordered = TapByTap(job, weights);
+    weights = ordered.data();
+  }
   if (job.multiplies_int16()) return PackInt16(job, weights, static_cast<char*>(packed));
   ParallelFor(NumColumns(job), 1, [&](std::int64_t column) {
     if (job.multiplies_bf16()) {

@@ -48,7 +48,7 @@ struct Pointwise {
   std::int64_t batch = 1, height = 1, width = 1;  // of the result
   std::int64_t in_channels = 0, out_channels = 0;
   PointwiseSource source;
-  PointwiseWindow window;  // only where int16 is multiplied, without a scale
+  PointwiseWindow window;  // only without a scale
   PointwiseImage sum, destination;
   float low = 0, high = 0;  // -inf and inf: no bounds
   float source_low = 0, source_high = 0;
@@ -134,13 +134,13 @@ constexpr const void* PointwiseColumnsOf(const Pointwise& job, const void* packe
   return static_cast<const float*>(packed) + PointwiseFactors(job.in_channels);
 }
 
-// Behind the packed rows of a part that multiplies int16 lie floats: [chunk of the stretch][row] scales; with a scale
-// of the source this and the shift, in the order of factors; and the gathered numbers of a window.
+// Behind the packed rows of a part lie, where it multiplies int16, [chunk of the stretch][row] scales and, with a scale of
+// the source, this and the shift in the order of factors; then the gathered numbers of a window.
 constexpr std::int64_t PointwiseScaleFloats(const Pointwise& job, std::int64_t rows, std::int64_t depth) {
   return depth / PointwiseChunk(job.in_channels) * rows;
 }
 constexpr std::int64_t PointwiseSpaceBytes(const Pointwise& job, std::int64_t rows, std::int64_t depth) {
-  if (!job.multiplies_int16()) return 0;
+  if (!job.multiplies_int16()) return job.window.channels == 0 ? 0 : job.in_channels * 4;
   return (PointwiseScaleFloats(job, rows, depth) + 2 * PointwiseFactors(job.in_channels)) * 4;
 }
 

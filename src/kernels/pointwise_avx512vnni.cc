@@ -1,6 +1,6 @@
 #include "kernels/pointwise.h"
 
-#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__) && defined(__AVX512VNNI__)
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512BF16__) && defined(__AVX512VNNI__)
 
 #include "kernels/pointwise_int16_code.h"
 

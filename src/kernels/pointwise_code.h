@@ -55,6 +55,51 @@ struct PointwiseStretch {
   bool begins, ends;  // the sum
 };
 
+// Gathers what windows meet.
+template <class Ops>  // for internal linkage
+struct PointwiseWindows {
+  using Int = std::int64_t;
+
+  // Taps of one row of a window, from position x of a row of the image on. Those outside of the image are zeros.
+  template <Int kElement>
+  static void GatherRow(const PointwiseWindow& window, Int pixel, const char* row, Int x, char* to) {
+    const auto bytes = static_cast<std::size_t>(window.channels * kElement);
+    const bool is_inside = x >= 0 && x + window.width <= window.image_width;
+    if (is_inside && window.step_x == 1 && pixel == window.channels) {
+      __builtin_memcpy(to, row + x * pixel * kElement, static_cast<std::size_t>(window.width) * bytes);
+      return;
+    }
+    for (Int tap = 0; tap < window.width; ++tap, x += window.step_x, to += bytes) {
+      if (x >= 0 && x < window.image_width) {
+        __builtin_memcpy(to, row + x * pixel * kElement, bytes);
+      } else {
+        __builtin_memset(to, 0, bytes);
+      }
+    }
+  }
+
+  // The window of a row of the result, or what a stretch needs of it.
+  template <Int kElement>
+  static void Gather(const Pointwise& job, const PointwisePart& part, Int row, const PointwiseStretch& depth,
+                     char* to) {
+    const PointwiseWindow& window = job.window;
+    const Int left = row % job.width * window.stride_x - window.pad_left;
+    const Int top = row / job.width % job.height * window.stride_y - window.pad_top;
+    const char* image =
+        static_cast<const char*>(part.data.source) + row / job.width / job.height * job.source.batch * kElement;
+    const Int count = window.width * window.channels;
+    for (Int tap = 0; tap < window.height; ++tap, to += count * kElement) {
+      if (tap * count >= depth.end || (tap + 1) * count <= depth.first) continue;
+      const Int y = top + tap * window.step_y;
+      if (y >= 0 && y < window.image_height) {
+        GatherRow<kElement>(window, job.source.pixel, image + y * job.source.row * kElement, left, to);
+      } else {
+        __builtin_memset(to, 0, static_cast<std::size_t>(count * kElement));
+      }
+    }
+  }
+};
+
 // `Ops` has: Vector, kLanes, kRows; Tile, the type of packed numbers, of which kPerUnit are multiplied together; All,
 // MultiplyAdd (a * b + c), Clip, Load and Store of vectors, StoreTile; Factor and Column, a unit of a row and of the
 // weights, with Broadcast, LoadColumn and Accumulate, which adds to a Sum. Where a unit has two numbers, it has
@@ -123,8 +168,20 @@ struct PointwisePacking {
   }
 
   template <bool kIsBF16>
+  static void PackWindows(const Pointwise& job, const PointwisePart& part, const Stretch& depth, Tile* to) {
+    constexpr Int kElement = kIsBF16 ? 2 : 4;
+    const Int stride = PointwiseBlockStride(part.num_rows);
+    char* numbers = reinterpret_cast<char*>(to + part.depth / kBlock * stride);
+    for (Int r = 0; r < part.num_rows; ++r, to += kBlock) {
+      PointwiseWindows<Ops>::template Gather<kElement>(job, part, part.first_row + r, depth, numbers);
+      PackRow<kIsBF16>(job, depth, numbers, stride, to);
+    }
+  }
+
+  template <bool kIsBF16>
   static void PackRows(const Pointwise& job, const PointwisePart& part, const Stretch& depth, Tile* to) {
     if (part.data.scale != nullptr) return PackScaled<kIsBF16>(job, part, depth, to);
+    if (job.window.channels > 0) return PackWindows<kIsBF16>(job, part, depth, to);
     PointwiseRows<Ops> rows(job, part.data.source, part.first_row);
     for (Int r = 0; r < part.num_rows; ++r, rows.Next(), to += kBlock) {
       PackRow<kIsBF16>(job, depth, rows.get(), PointwiseBlockStride(part.num_rows), to);
@@ -450,7 +507,7 @@ struct PointwiseCode {
   static const char* RowsAfter(const Pointwise& job, const PointwisePart& part, const Stretch& depth,
                                const Group& group) {
     const Int row = part.first_row + group.first + (depth.ends ? part.num_rows : 0);
-    if (row + group.count > job.rows()) return nullptr;
+    if (row + group.count > job.rows() || job.window.channels > 0) return nullptr;
     const Int element = job.source.is_bf16 ? 2 : 4;
     return PointwiseRows<Ops>(job, part.data.source, row).get() + (depth.ends ? 0 : depth.end * element);
   }

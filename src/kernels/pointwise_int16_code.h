@@ -78,8 +78,14 @@ struct Int16Packing {
 
   // Scale and shift in the order of factors.
   static void Separate(const float* from, Int count, float* to) {
-    for (Int c = 0; c < count; ++c) to[c / kStep * kStep + c % 2 * kLanes + c % kStep / 2] = from[c];
-    for (Int c = count; c < PointwiseFactors(count); ++c) to[c / kStep * kStep + c % 2 * kLanes + c % kStep / 2] = 0;
+    const __m512i even = _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+    const __m512i odd = _mm512_or_si512(even, _mm512_set1_epi32(1));
+    for (Int c = 0; c < count; c += kStep) {
+      const __m512 first = Int16Vectors::Load<false>(from + c, count - c);
+      const __m512 second = Int16Vectors::Load<false>(from + c + kLanes, count - c - kLanes);
+      _mm512_storeu_ps(to + c, _mm512_permutex2var_ps(first, even, second));
+      _mm512_storeu_ps(to + c + kLanes, _mm512_permutex2var_ps(first, odd, second));
+    }
   }
 
   template <bool kScales>
@@ -92,44 +98,12 @@ struct Int16Packing {
     }
   }
 
-  // ---- windows ----
-
-  // Taps of one row of a window, `count` numbers: those outside of the image are zeros.
-  static void GatherRow(const PointwiseWindow& window, const PointwiseSource& source, const char* row, Int x,
-                        std::uint16_t* to) {
-    for (Int tap = 0; tap < window.width; ++tap, x += window.step_x, to += window.channels) {
-      const Int bytes = window.channels * 2;
-      if (x >= 0 && x < window.image_width) {
-        __builtin_memcpy(to, row + x * source.pixel * 2, static_cast<std::size_t>(bytes));
-      } else {
-        __builtin_memset(to, 0, static_cast<std::size_t>(bytes));
-      }
-    }
-  }
-
-  // The window of a row of the result.
-  static void Gather(const Pointwise& job, const char* source, Int row, std::uint16_t* to) {
-    const PointwiseWindow& window = job.window;
-    const Int left = row % job.width * window.stride_x - window.pad_left;
-    const Int top = row / job.width % job.height * window.stride_y - window.pad_top;
-    const char* image = source + row / job.width / job.height * job.source.batch * 2;
-    const Int count = window.width * window.channels;
-    for (Int tap = 0; tap < window.height; ++tap, to += count) {
-      const Int y = top + tap * window.step_y;
-      if (y >= 0 && y < window.image_height) {
-        GatherRow(window, job.source, image + y * job.source.row * 2, left, to);
-      } else {
-        __builtin_memset(to, 0, static_cast<std::size_t>(count) * 2);
-      }
-    }
-  }
-
   static void PackWindows(const Pointwise& job, const PointwisePart& part, const Stretch& depth, const Scaling& scaling,
-                          Tile* to, float* scales, std::uint16_t* numbers) {
+                          Tile* to, float* scales, char* numbers) {
     const Int chunk = PointwiseChunk(job.in_channels);
     for (Int r = 0; r < part.num_rows; ++r, to += kBlock, ++scales) {
-      Gather(job, static_cast<const char*>(part.data.source), part.first_row + r, numbers);
-      PackRow<false>(reinterpret_cast<const char*>(numbers), depth, chunk, scaling, part.num_rows, to, scales);
+      PointwiseWindows<Int16Vectors>::Gather<2>(job, part, part.first_row + r, depth, numbers);
+      PackRow<false>(numbers, depth, chunk, scaling, part.num_rows, to, scales);
     }
   }
 
@@ -138,7 +112,7 @@ struct Int16Packing {
     float* space = scales + PointwiseScaleFloats(job, part.num_rows, part.depth);
     Scaling scaling{part.factors, nullptr, nullptr, {}, {}};
     if (job.window.channels > 0) {
-      return PackWindows(job, part, depth, scaling, to, scales, reinterpret_cast<std::uint16_t*>(space));
+      return PackWindows(job, part, depth, scaling, to, scales, reinterpret_cast<char*>(space));
     }
     if (part.data.scale == nullptr) return PackRows<false>(job, part, depth, scaling, to, scales);
     const Int count = PointwiseFactors(job.in_channels);

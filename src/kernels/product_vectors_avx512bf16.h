@@ -3,13 +3,13 @@
 
 #include <immintrin.h>
 
-#include "kernels/tile_vectors_avx512.h"
+#include "kernels/tile_vectors_avx512bf16.h"
 
 namespace amp::kernels {
 namespace {
 
 // Pairs of bfloat16 products, summed up in float32.
-struct ProductVectors : TileVectors {
+struct ProductVectors : BF16TileVectors {
   using Tile = std::uint16_t;
   using Sum = Vector;
   static constexpr bool kScales = false;
@@ -18,17 +18,6 @@ struct ProductVectors : TileVectors {
   static Vector ZeroSum() { return All(0); }
   static constexpr std::int64_t kPerUnit = 2;
 
-  // By the instruction, which turns denormals into zero, as the library does.
-  template <bool kIsBF16>
-  static void Store(void* to, std::int64_t count, __m512 x) {
-    if constexpr (kIsBF16) {
-      const auto halves = (__m256i)_mm512_cvtneps_pbh(x);
-      count >= kLanes ? _mm256_storeu_si256(static_cast<__m256i*>(to), halves)
-                      : _mm256_mask_storeu_epi16(to, Lanes(count), halves);
-    } else {
-      TileVectors::Store<false>(to, count, x);
-    }
-  }
   static void StoreTile(std::uint16_t* to, __m512 x) {
     _mm256_store_si256(reinterpret_cast<__m256i*>(to), (__m256i)_mm512_cvtneps_pbh(x));
   }

@@ -4,13 +4,13 @@
 #include <immintrin.h>
 
 #include "kernels/int16_products.h"
-#include "kernels/tile_vectors_avx512.h"
+#include "kernels/tile_vectors_avx512bf16.h"
 
 namespace amp::kernels {
 namespace {
 
 // Pairs of int16 products, summed up in int32.
-struct Int16Vectors : TileVectors {
+struct Int16Vectors : BF16TileVectors {
   using Tile = std::int16_t;
   using Factor = __m512i;
   using Column = __m512i;

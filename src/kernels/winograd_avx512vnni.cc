@@ -1,11 +1,11 @@
 #include "kernels/winograd.h"
 
-#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__) && defined(__AVX512VNNI__)
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512BF16__) && defined(__AVX512VNNI__)
 
 #include <immintrin.h>
 
 #include "kernels/int16_products.h"
-#include "kernels/tile_vectors_avx512.h"
+#include "kernels/tile_vectors_avx512bf16.h"
 #include "kernels/winograd_code.h"
 #include "kernels/winograd_weights_code.h"
 
@@ -14,7 +14,7 @@ namespace amp::kernels {
 namespace {
 
 // Pairs of int16 products, summed up in int32 over a chunk of channels.
-struct IntegerOps : TileVectors {
+struct IntegerOps : BF16TileVectors {
   using Tile = std::int16_t;
   using Int = std::int64_t;
   static constexpr bool kScales = true;

@@ -136,7 +136,7 @@ std::optional<Step> ProposeExpandingBlock(const KernelSite& site) {
 }
 
 constexpr DType kF32 = DType::kFloat32, kBF16 = DType::kBFloat16, kI16 = DType::kInt16;
-constexpr std::array<KernelCandidate, 24> kCandidates = {{
+constexpr std::array<KernelCandidate, 26> kCandidates = {{
     {"winograd_f4x4_f32", kLeastGain, 0, ProposeWinograd<WinogradKind::kF4x4>},
     {"winograd_f2x2_f32", kLeastGain, 0, ProposeWinograd<WinogradKind::kF2x2>},
     {"winograd_f4x4_int16", kLeastGain, 0, ProposeWinograd<WinogradKind::kF4x4Int16>},
@@ -145,6 +145,8 @@ constexpr std::array<KernelCandidate, 24> kCandidates = {{
     {"pointwise_float32", kLeastProductGain, 0, ProposePointwise<kF32>},
     {"pointwise_bfloat16", kLeastProductGain, 0, ProposePointwise<kBF16>},
     {"pointwise_int16", kLeastProductGain, 0, ProposePointwise<kI16>},
+    {"windows_float32", kLeastProductGain, 0, ProposePointwise<kF32, IsForWindows>},
+    {"windows_bfloat16", kLeastProductGain, 0, ProposePointwise<kBF16, IsForWindows>},
     {"windows_int16", kLeastProductGain, 0, ProposePointwise<kI16, IsForWindows>},
     {"image_convolution_float32", kLeastGain, 0, ProposeImage<kF32>},
     {"image_convolution_bfloat16", kLeastGain, 0, ProposeImage<kBF16>},

@@ -81,7 +81,7 @@ kernels::Pointwise PointwiseJob(const ConvolutionSpec& spec, const StepTypes& ty
   job.height = out[2];
   job.width = out[3];
   const Shape& weights = types.inputs[1].shape;
-  if (!job.multiplies_int16() || weights[2] * weights[3] == 1) return job;
+  if (weights[2] * weights[3] == 1) return job;
   job.window = WindowOfWeights(weights);
   job.window.image_height = source[2];
   job.window.image_width = source[3];
@@ -107,6 +107,7 @@ kernels::ImageConvolution ImageConvolutionJob(const ConvolutionSpec& spec, const
   const Shape &source = types.inputs[0].shape, &weights = types.inputs[1].shape;
   kernels::ImageConvolution job;
   job.product = PointwiseJob(spec, types);
+  job.product.window = {};
   job.product.multiplies = MultipliesOf(spec.image.value_or(DType::kFloat32));
   job.product.source.is_bf16 = types.inputs[0].dtype == DType::kBFloat16;
   job.channels = source[1];

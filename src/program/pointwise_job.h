@@ -11,7 +11,7 @@ namespace amp {
 // Whether the kernel can compute the step: 1x1, no groups, no padding, dtypes and post-ops that it knows.
 bool IsForPointwise(const Step& step, const StepTypes& types);
 
-// The same of a larger window, whose taps are multiplied as int16.
+// The same of a larger window.
 bool IsForWindows(const Step& step, const StepTypes& types);
 
 // The same of a dense layer.

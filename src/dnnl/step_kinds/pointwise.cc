@@ -25,8 +25,8 @@ Pointwise JobOfWeights(const PointwiseWeightsSpec& spec, const Shape& weights) {
   job.multiplies = MultipliesOf(spec.dtype);
   job.out_channels = weights[0];
   job.in_channels = weights[0] == 0 ? 0 : weights.size() / weights[0];
-  if (job.multiplies_int16() && weights.rank() == 4 && weights[2] * weights[3] > 1)
-    job.window = WindowOfWeights(weights);
+  const bool is_window = !spec.of_image && weights.rank() == 4 && weights[2] * weights[3] > 1;
+  if (is_window) job.window = WindowOfWeights(weights);
   return job;
 }
 

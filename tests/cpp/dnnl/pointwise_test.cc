@@ -148,6 +148,17 @@ TestModel Windows() {
   return m;
 }
 
+TEST_F(PointwisePlans, WindowsAreTheSame) {
+  BindOptions options = On(Backend::kOneDnn, 2);
+  options.forced_kernel = "windows_float32";
+  options.machine = "any";
+  const auto own = Bind(Windows(), options);
+  if (LibraryIsChannelsLast()) {
+    EXPECT_EQ(Count(own->summary(), "own:windows"), 5) << own->summary().Print();
+  }
+  EXPECT_LT(Distance(RunOnce(Windows())[0], RunOnce(*own)[0]), kFloatTolerance);
+}
+
 TEST_F(PointwisePlans, Int16IsTheSame) {
   struct Case {
     const char* kernel;
