@@ -91,6 +91,12 @@ const DepthwiseBlockTable& Floats() {
   return table;
 }
 
+// Getters are compiled for the instruction sets, too: one is asked only where the CPU has its own.
+const DepthwiseBlockTable& TableOf(Multiplies multiplies) {
+  if (multiplies == Multiplies::kFloat32) return Floats();
+  return multiplies == Multiplies::kBFloat16 ? *DepthwiseBlockTableAvx512BF16() : *DepthwiseBlockTableAvx512VNNI();
+}
+
 }  // namespace
 
 Pointwise DepthwiseBlock::Expansion() const {
@@ -143,9 +149,7 @@ void RunDepthwiseBlockWith(const DepthwiseBlockTable& table, const DepthwiseBloc
 }
 
 void RunDepthwiseBlock(const DepthwiseBlock& job, const DepthwiseBlockData& data, void* scratch) {
-  const DepthwiseBlockTable* const tables[] = {&Floats(), DepthwiseBlockTableAvx512BF16(),
-                                               DepthwiseBlockTableAvx512VNNI()};
-  RunDepthwiseBlockWith(*tables[static_cast<std::size_t>(job.multiplies)], job, data, scratch);
+  RunDepthwiseBlockWith(TableOf(job.multiplies), job, data, scratch);
 }
 
 }  // namespace amp::kernels
