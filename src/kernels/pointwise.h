@@ -134,8 +134,8 @@ constexpr const void* PointwiseColumnsOf(const Pointwise& job, const void* packe
   return static_cast<const float*>(packed) + PointwiseFactors(job.in_channels);
 }
 
-// Behind the packed rows of a part lie, where it multiplies int16, [chunk of the stretch][row] scales and, with a scale of
-// the source, this and the shift in the order of factors; then the gathered numbers of a window.
+// Behind the packed rows of a part lie, where it multiplies int16, [chunk of the stretch][row] scales and, with a scale
+// of the source, this and the shift in the order of factors; then the gathered numbers of a window.
 constexpr std::int64_t PointwiseScaleFloats(const Pointwise& job, std::int64_t rows, std::int64_t depth) {
   return depth / PointwiseChunk(job.in_channels) * rows;
 }
