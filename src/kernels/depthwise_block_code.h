@@ -150,7 +150,7 @@ struct DepthwiseWindowCode : DepthwiseUnits {
                         Int channel, Ahead ahead, float* to) {
     const Int units = (job.in_channels + kPerUnit - 1) / kPerUnit,
               channels = Products::Min(kColumns, job.channels - channel);
-    const Pointwise product = Products::JobOf(job.in_channels);
+    const Pointwise product = PointwiseProductOf<Ops>(job.in_channels);
     const Tile* weights = static_cast<const Tile*>(PointwiseColumnsOf(product, data.expand_weights)) +
                           channel / kColumns * PointwiseColumnElements(product);
     const auto* column_scales = reinterpret_cast<const float*>(weights + units * kPerUnit * kColumns);
@@ -277,7 +277,7 @@ struct DepthwiseBlockCode : DepthwiseUnits {
   static constexpr Int kPerUnit = Ops::kPerUnit;
 
   static Pointwise ProductJob(const DepthwiseBlock& job) {
-    Pointwise product = Products::JobOf(job.channels);
+    Pointwise product = PointwiseProductOf<Ops>(job.channels);
     product.out_channels = job.out_channels;
     product.sum = job.sum;
     product.destination = job.destination;
@@ -301,7 +301,7 @@ struct DepthwiseBlockCode : DepthwiseUnits {
   // Whole rows of the image.
   static void PackSource(const DepthwiseBlock& job, const ImageRows& rows, const DepthwiseBlockData& data, Int image,
                          Tile* tiles) {
-    Pointwise product = Products::JobOf(job.in_channels);
+    Pointwise product = PointwiseProductOf<Ops>(job.in_channels);
     product.batch = job.batch;
     product.height = job.height;
     product.width = job.width;
@@ -312,7 +312,7 @@ struct DepthwiseBlockCode : DepthwiseUnits {
     part.num_rows = rows.count() * job.width;
     part.depth = DepthOf(product);
     part.factors = static_cast<const float*>(data.expand_weights);
-    Products::Pack(product, part, {0, job.in_channels, true, true}, tiles);
+    PackPointwiseRows<Ops>(product, part, {0, job.in_channels, true, true}, tiles);
   }
 
   // A row that taps meet, into the window.
@@ -323,7 +323,7 @@ struct DepthwiseBlockCode : DepthwiseUnits {
     } else if (job.expands) {
       const Int first = (y - rows.top) * job.width, stride = PointwiseBlockStride(rows.count() * job.width);
       const auto* tiles = static_cast<const Tile*>(part.source_tiles);
-      const Int depth = DepthOf(Products::JobOf(job.in_channels));
+      const Int depth = DepthOf(PointwiseProductOf<Ops>(job.in_channels));
       const auto* scales = reinterpret_cast<const float*>(tiles + depth / kBlock * stride);
       const typename Filling::SourceRow source{tiles + first * kBlock, stride, scales + first};
       Filling::ExpandRow(job, w, data, source, channel, ahead, w.Row(y) + w.pad_left * kBlock);
@@ -339,7 +339,7 @@ struct DepthwiseBlockCode : DepthwiseUnits {
 
     NextWeights(const DepthwiseBlock& job, const Window& w, const DepthwiseBlockData& data, Int rows) {
       if (!job.expands || rows == 0) return;
-      const Pointwise product = Products::JobOf(job.in_channels);
+      const Pointwise product = PointwiseProductOf<Ops>(job.in_channels);
       const Int units = PointwiseColumnElements(product) / (kColumns * kPerUnit);  // with scales
       const Int groups = (w.used_columns + kMaxRows - 1) / kMaxRows;
       step = (Products::kUnitBytes + groups * rows - 1) / (groups * rows);

@@ -193,6 +193,27 @@ struct PointwisePacking {
   }
 };
 
+template <class Ops>
+void PackPointwiseRows(const Pointwise& job, const PointwisePart& part, const PointwiseStretch& depth,
+                       typename Ops::Tile* tiles) {
+  if constexpr (Ops::kScales) {
+    Ops::Packing::Pack(job, part, depth, tiles);
+  } else {
+    PointwisePacking<Ops>::Pack(job, part, depth, tiles);
+  }
+}
+
+// A product of this code, with so many input channels.
+template <class Ops>
+Pointwise PointwiseProductOf(std::int64_t in_channels) {
+  Pointwise job;
+  job.multiplies = Ops::kScales         ? Multiplies::kInt16
+                   : Ops::kPerUnit == 2 ? Multiplies::kBFloat16
+                                        : Multiplies::kFloat32;
+  job.in_channels = in_channels;
+  return job;
+}
+
 // Makes results of sums.
 template <class Ops>
 struct PointwiseFinish {
@@ -532,27 +553,11 @@ struct PointwiseCode {
     }
   }
 
-  static void Pack(const Pointwise& job, const PointwisePart& part, const Stretch& depth, Tile* tiles) {
-    if constexpr (Ops::kScales) {
-      Ops::Packing::Pack(job, part, depth, tiles);
-    } else {
-      PointwisePacking<Ops>::Pack(job, part, depth, tiles);
-    }
-  }
-
-  // Of this code, with so many input channels.
-  static Pointwise JobOf(Int in_channels) {
-    Pointwise job;
-    job.multiplies = Ops::kScales ? Multiplies::kInt16 : kPerUnit == 2 ? Multiplies::kBFloat16 : Multiplies::kFloat32;
-    job.in_channels = in_channels;
-    return job;
-  }
-
   static void Run(const Pointwise& job, const PointwisePart& part, void* tiles, float* sums) {
     for (Int first = 0; first < job.in_channels || first == 0; first += part.depth) {
       const Int end = Min(first + part.depth, job.in_channels);
       const Stretch depth{first, end, first == 0, end == job.in_channels};
-      Pack(job, part, depth, static_cast<Tile*>(tiles));
+      PackPointwiseRows<Ops>(job, part, depth, static_cast<Tile*>(tiles));
       for (Int channel = 0; channel < part.num_channels; channel += kColumns) {
         ComputeColumn(job, part, depth, channel, static_cast<const Tile*>(tiles), sums);
       }
