@@ -199,6 +199,25 @@ TEST(ChooseKernels, ProductsBesideTiles) {
   EXPECT_EQ(SharedProduct(kBF16, file), kBF16);
 }
 
+// A formula would promise half of the time.
+TEST(ChooseKernels, ProductsOfInt16WhereTheyAreMeasured) {
+  nlohmann::ordered_json file = testing::MachineFile();
+  file["flops_per_second"]["bfloat16"] = 5e8;
+  file["bytes_per_second"] = {{1 << 30, 1e15}};
+  file["steps"]["inner_product bfloat16"] = {{0, 0, 0, 0, 4}};
+  const auto chosen = [&] {
+    Program dense = OneDense(kBF16);
+    const auto machine = MachineTable::Parse(file.dump(), "test");
+    KernelConditions conditions{machine.get(), true};
+    conditions.has_int16 = true;
+    ChooseKernels(PredictedKernels(), conditions, &dense);
+    return std::get<InnerProductSpec>(dense.steps[0].spec).product;
+  };
+  EXPECT_NE(chosen(), DType::kInt16);
+  file["steps"]["dense_int16 bfloat16"] = {{0, 0, 0, 0, 0}};
+  EXPECT_EQ(chosen(), DType::kInt16);
+}
+
 std::optional<DType> DenseProduct(Program program, double ratio, double bf16_flops = 2e9) {
   nlohmann::ordered_json file = testing::MachineFile();
   file["flops_per_second"]["bfloat16"] = bf16_flops;
