@@ -162,6 +162,20 @@ void GraphCosts::FindFused() {
   }
 }
 
+// Whether a function of the node's result reads parameters, such as a norm that is not folded, or a slope per channel.
+// It becomes part of the library's primitive: kernels of ours do not know it.
+bool GraphCosts::ReadsParametersBehind(NodeId id) const {
+  const Graph& graph = model_.graph();
+  for (const Consumer* reader = graph.OnlyReaderOf(id); reader != nullptr; reader = graph.OnlyReaderOf(reader->node)) {
+    const bool is_norm = graph.node(reader->node).op()->Find<BatchNormFact>() != nullptr;
+    if (!is_norm && !MayFollow(model_, reader->node)) return false;
+    for (const EntryId input : graph.InputsOf(reader->node)) {
+      if (constant_[graph.NodeOf(input)]) return true;
+    }
+  }
+  return false;
+}
+
 std::string GraphCosts::KeyOf(NodeId id, const std::vector<DType>& inputs, const std::vector<DType>& outputs,
                               Part part) const {
   const Graph& graph = model_.graph();
@@ -177,6 +191,7 @@ std::string GraphCosts::KeyOf(NodeId id, const std::vector<DType>& inputs, const
   }
   for (const DType dtype : outputs) key += fmt::format(";{}", NameOf(dtype));
   if (part.with_gradients) key += ";backward";
+  if (ReadsParametersBehind(id)) key += ";with parameters behind";
   return part.native_bf16 ? key : key + ";emulated";
 }
 
@@ -230,8 +245,9 @@ double GraphCosts::SecondsOf(NodeId id, const std::vector<DType>& inputs, const 
   LoweredGraph lowered = Lower(Alone(id, inputs, outputs, part), {.native_bf16 = part.native_bf16});
   // As plans in mode fast do. What timing chose is no part of it: dtypes stay as they are when a model is tuned.
   if (part.with_gradients) FuseMaps(NumericMode::kFast, &lowered.program);
-  const KernelConditions conditions{
-      .machine = &machine_, .has_bf16 = machine_.has_bf16(), .has_int16 = KnowsInt16(machine_)};
+  const KernelConditions conditions{.machine = &machine_,
+                                    .has_bf16 = machine_.has_bf16(),
+                                    .has_int16 = KnowsInt16(machine_) && !ReadsParametersBehind(id)};
   ChooseKernels(PredictedKernels(), conditions, &lowered.program);
   return seconds_[key] = amp::SecondsOf(lowered.program, machine_);
 }

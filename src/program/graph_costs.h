@@ -36,6 +36,7 @@ class GraphCosts : public PrecisionCosts {
   bool IsTraining() const { return !has_gradient_.empty(); }
   void FindFused();
   bool StartsChain(NodeId producer, EntryId output) const;
+  bool ReadsParametersBehind(NodeId id) const;
   double SecondsOf(NodeId id, const std::vector<DType>& inputs, const std::vector<DType>& outputs, Part part) const;
   double SecondsAlone(NodeId id, const std::vector<DType>& inputs, const std::vector<DType>& outputs) const;
   double SecondsBackward(NodeId id, const std::vector<DType>& inputs, const std::vector<DType>& outputs) const;
