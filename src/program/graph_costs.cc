@@ -162,8 +162,8 @@ void GraphCosts::FindFused() {
   }
 }
 
-// Whether a function of the node's result reads parameters, such as a norm that is not folded, or a slope per channel.
-// It becomes part of the library's primitive: kernels of ours do not know it.
+// Whether a function of the node's result reads parameters, such as a norm or a slope per channel. In low precision,
+// where a norm is not folded into weights, it becomes part of the library's primitive: kernels of ours do not know it.
 bool GraphCosts::ReadsParametersBehind(NodeId id) const {
   const Graph& graph = model_.graph();
   for (const Consumer* reader = graph.OnlyReaderOf(id); reader != nullptr; reader = graph.OnlyReaderOf(reader->node)) {
@@ -245,10 +245,10 @@ double GraphCosts::SecondsOf(NodeId id, const std::vector<DType>& inputs, const 
   LoweredGraph lowered = Lower(Alone(id, inputs, outputs, part), {.native_bf16 = part.native_bf16});
   // As plans in mode fast do. What timing chose is no part of it: dtypes stay as they are when a model is tuned.
   if (part.with_gradients) FuseMaps(NumericMode::kFast, &lowered.program);
-  const KernelConditions conditions{.machine = &machine_,
-                                    .has_bf16 = machine_.has_bf16(),
-                                    .has_int16 = KnowsInt16(machine_) && !ReadsParametersBehind(id)};
-  ChooseKernels(PredictedKernels(), conditions, &lowered.program);
+  const KernelConditions conditions{
+      .machine = &machine_, .has_bf16 = machine_.has_bf16(), .has_int16 = KnowsInt16(machine_)};
+  const bool is_float32 = std::none_of(inputs.begin(), inputs.end(), IsLowPrecision) || !part.native_bf16;
+  if (is_float32 || !ReadsParametersBehind(id)) ChooseKernels(PredictedKernels(), conditions, &lowered.program);
   return seconds_[key] = amp::SecondsOf(lowered.program, machine_);
 }
 
