@@ -90,6 +90,31 @@ TEST_F(GraphCostsTest, AnotherReaderPreventsFusion) {
   EXPECT_EQ(costs.OfLostFusion(model.graph().InputsOf(relu)[0], {relu, 0}), 0);
 }
 
+// The library's convolution is slow here. Of a product whose result a slope per channel multiplies, kernels of ours are
+// none that low precision could have.
+TEST_F(GraphCostsTest, ParametersBehindAProductLeaveItToTheLibrary) {
+  nlohmann::ordered_json file = MachineFile();
+  for (const char* dtype : {"float32", "bfloat16"}) {
+    file["steps"][std::string("convolution_kxk ") + dtype] = {{0, 0, 0, 0, 0, 0, 0, 5}};
+  }
+  const auto machine = MachineTable::Parse(file.dump(), "slow library");
+  const auto cost_with = [&](const Symbol& slope, DType dtype) {
+    const Symbol conv = Op("Convolution", "conv", {Var("x"), Var("w")},
+                           {{"kernel", "(3, 3)"}, {"pad", "(1, 1)"}, {"num_filter", "64"}, {"no_bias", "True"}});
+    const Symbol out = Op("broadcast_mul", "mul", {conv, slope});
+    const Model model(out.ToGraph(),
+                      {{"x", {kF32, {1, 64, 28, 28}}}, {"w", {kF32, {64, 64, 3, 3}}}, {"s", {kF32, {1, 64, 1, 1}}}},
+                      {"w", "s"});
+    return GraphCosts(*machine, model).OfNode(IdOf(model, "conv"), {dtype, dtype}, {dtype});
+  };
+  const Symbol parameter = Var("s"),
+               computed = Op("exp", "e",
+                             {Op("slice_axis", "first", {Var("x")}, {{"axis", "2"}, {"begin", "0"}, {"end", "1"}})});
+  const Symbol number = Op("slice_axis", "second", {computed}, {{"axis", "3"}, {"begin", "0"}, {"end", "1"}});
+  EXPECT_GT(cost_with(parameter, kBF16), 2 * cost_with(parameter, kF32));
+  EXPECT_LT(cost_with(number, kBF16), 2 * cost_with(number, kF32));
+}
+
 TEST_F(GraphCostsTest, ConstantsCostNothing) {
   const Symbol weight = Op("exp", "e", {Var("w")});
   const Model model = Typed(Op("FullyConnected", "fc", {Var("x"), weight, Var("b")}, {{"num_hidden", "256"}}));
