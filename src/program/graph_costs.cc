@@ -124,7 +124,8 @@ GraphCosts::GraphCosts(const MachineTable& machine, const Model& model,
       model_(model),
       has_gradient_(EntriesWithGradients(model.graph(), differentiated)),
       constant_(FreeNodes(model, IsTraining())),
-      fused_into_(model.graph().num_nodes(), kNone) {
+      fused_into_(model.graph().num_nodes(), kNone),
+      parameters_behind_(model.graph().num_nodes()) {
   std::vector<std::string> unknown;
   const std::vector<bool> needed = NeededNodes(model.graph());
   for (EntryId entry = 0; entry < model.graph().num_entries(); ++entry) {
@@ -135,6 +136,7 @@ GraphCosts::GraphCosts(const MachineTable& machine, const Model& model,
     Throw<ArgumentError>("decisions for a machine need all shapes (input_shapes); unknown: {}", JoinSome(unknown, 5));
   }
   FindFused();
+  FindParametersBehind();
 }
 
 // Batch norms with statistics of the batch wait for all of what they read, but what follows them need not.
@@ -162,18 +164,21 @@ void GraphCosts::FindFused() {
   }
 }
 
-// Whether a function of the node's result reads parameters, such as a norm or a slope per channel. In low precision,
-// where a norm is not folded into weights, it becomes part of the library's primitive: kernels of ours do not know it.
-bool GraphCosts::ReadsParametersBehind(NodeId id) const {
+// A function of the node's result may read parameters, such as a norm or a slope per channel. In low precision, where a
+// norm is not folded into weights, it becomes part of the library's primitive: kernels of ours do not know it. Readers
+// come behind what they read.
+void GraphCosts::FindParametersBehind() {
   const Graph& graph = model_.graph();
-  for (const Consumer* reader = graph.OnlyReaderOf(id); reader != nullptr; reader = graph.OnlyReaderOf(reader->node)) {
+  for (NodeId id = static_cast<NodeId>(graph.num_nodes()); id-- > 0;) {
+    const Consumer* reader = graph.OnlyReaderOf(id);
+    if (reader == nullptr) continue;
     const bool is_norm = graph.node(reader->node).op()->Find<BatchNormFact>() != nullptr;
-    if (!is_norm && !MayFollow(model_, reader->node)) return false;
-    for (const EntryId input : graph.InputsOf(reader->node)) {
-      if (constant_[graph.NodeOf(input)]) return true;
-    }
+    if (!is_norm && !MayFollow(model_, reader->node)) continue;
+    const auto inputs = graph.InputsOf(reader->node);
+    parameters_behind_[id] =
+        parameters_behind_[reader->node] ||
+        std::any_of(inputs.begin(), inputs.end(), [&](EntryId input) { return constant_[graph.NodeOf(input)]; });
   }
-  return false;
 }
 
 std::string GraphCosts::KeyOf(NodeId id, const std::vector<DType>& inputs, const std::vector<DType>& outputs,
@@ -191,7 +196,7 @@ std::string GraphCosts::KeyOf(NodeId id, const std::vector<DType>& inputs, const
   }
   for (const DType dtype : outputs) key += fmt::format(";{}", NameOf(dtype));
   if (part.with_gradients) key += ";backward";
-  if (ReadsParametersBehind(id)) key += ";with parameters behind";
+  if (parameters_behind_[id]) key += ";with parameters behind";
   return part.native_bf16 ? key : key + ";emulated";
 }
 
@@ -248,7 +253,7 @@ double GraphCosts::SecondsOf(NodeId id, const std::vector<DType>& inputs, const 
   const KernelConditions conditions{
       .machine = &machine_, .has_bf16 = machine_.has_bf16(), .has_int16 = KnowsInt16(machine_)};
   const bool is_float32 = std::none_of(inputs.begin(), inputs.end(), IsLowPrecision) || !part.native_bf16;
-  if (is_float32 || !ReadsParametersBehind(id)) ChooseKernels(PredictedKernels(), conditions, &lowered.program);
+  if (is_float32 || !parameters_behind_[id]) ChooseKernels(PredictedKernels(), conditions, &lowered.program);
   return seconds_[key] = amp::SecondsOf(lowered.program, machine_);
 }
 

@@ -36,7 +36,7 @@ class GraphCosts : public PrecisionCosts {
   bool IsTraining() const { return !has_gradient_.empty(); }
   void FindFused();
   bool StartsChain(NodeId producer, EntryId output) const;
-  bool ReadsParametersBehind(NodeId id) const;
+  void FindParametersBehind();
   double SecondsOf(NodeId id, const std::vector<DType>& inputs, const std::vector<DType>& outputs, Part part) const;
   double SecondsAlone(NodeId id, const std::vector<DType>& inputs, const std::vector<DType>& outputs) const;
   double SecondsBackward(NodeId id, const std::vector<DType>& inputs, const std::vector<DType>& outputs) const;
@@ -50,6 +50,7 @@ class GraphCosts : public PrecisionCosts {
   const std::vector<bool> has_gradient_;                     // by EntryId; empty: nothing is computed backwards
   const std::vector<bool> constant_;                         // by NodeId: it runs once
   std::vector<EntryId> fused_into_;                          // by NodeId: the entry after which it is done, or kNone
+  std::vector<bool> parameters_behind_;                      // by NodeId: some function of its result reads some
   mutable std::unordered_map<std::string, double> seconds_;  // of nodes alone; layers repeat
 };
 
