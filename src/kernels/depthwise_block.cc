@@ -10,7 +10,6 @@ namespace {
 std::int64_t RoundUp(std::int64_t x, std::int64_t to) { return (x + to - 1) / to * to; }
 std::int64_t Quotient(std::int64_t x, std::int64_t by) { return (x + by - 1) / by; }
 
-std::int64_t Element(const DepthwiseBlock& job) { return job.multiplies == Multiplies::kFloat32 ? 4 : 2; }
 std::int64_t Taps(const DepthwiseBlock& job) { return job.kernel_height * job.kernel_width; }
 bool IsEmpty(const DepthwiseBlock& job) {
   return job.batch == 0 || job.out_height == 0 || job.out_width == 0 || job.out_channels == 0;
@@ -25,21 +24,18 @@ struct Room {
 Room RoomOf(const DepthwiseBlock& job, std::int64_t rows) {
   constexpr std::int64_t kLine = 64;
   const std::int64_t source_rows = std::min((rows - 1) * job.stride + job.kernel_height, job.height);
-  const auto tiles = [&](std::int64_t channels, std::int64_t positions) {
-    if (!job.multiplies_int16())
-      return RoundUp(Quotient(channels, kPointwiseBlock) * PointwiseBlockStride(positions) * Element(job), kLine);
-    const std::int64_t chunk = PointwiseChunk(channels), depth = PointwiseChunks(channels) * chunk;
-    return RoundUp(depth / kPointwiseBlock * PointwiseBlockStride(positions) * 2 + depth / chunk * positions * 4,
-                   kLine);
+  const auto tiles = [&](const Pointwise& product, std::int64_t positions) {
+    return RoundUp(PointwiseTileBytes(product, positions, PointwiseFullDepth(product)), kLine);
   };
   Room room;
-  if (job.expands) room.source_tiles = tiles(job.in_channels, source_rows * job.width);
+  if (job.expands) room.source_tiles = tiles(job.Expansion(), source_rows * job.width);
   room.window = kPointwiseColumns * DepthwiseWindowRows(job) * DepthwiseWindowColumns(job) *
                 static_cast<std::int64_t>(sizeof(float));
-  room.tiles = tiles(job.channels, rows * job.out_width);
+  room.tiles = tiles(job.Projection(), rows * job.out_width);
   if (!job.multiplies_int16()) return room;
   const std::int64_t channels = RoundUp(job.channels, kPointwiseBlock);
-  room.between = channels * (rows * job.out_width | 1) * static_cast<std::int64_t>(sizeof(float));
+  room.between = channels / kPointwiseBlock * PointwiseBlockStride(rows * job.out_width) *
+                 static_cast<std::int64_t>(sizeof(float));
   room.factors = channels * static_cast<std::int64_t>(sizeof(float));
   return room;
 }

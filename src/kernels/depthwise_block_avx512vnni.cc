@@ -34,8 +34,6 @@ struct BlockVectors : ProductVectors {
   // One position, or two neighbours.
   template <int kCount>
   static void RoundPositions(const Chunk& chunk, Int position) {
-    const __m512i lower = _mm512_set_epi16(62, 60, 58, 56, 54, 52, 50, 48, 46, 44, 42, 40, 38, 36, 34, 32, 30, 28, 26,
-                                           24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
     __m512 inverses[kCount];
     for (int i = 0; i < kCount; ++i) {
       const float scale = ScaleOf(MostOf(chunk, position + i));
@@ -51,7 +49,7 @@ struct BlockVectors : ProductVectors {
         rounded[i] = Int16Vectors::Round(_mm512_mul_ps(_mm512_load_ps(from + i * kBlock), factors), inverses[i]);
       }
       if constexpr (kCount == 2) {
-        _mm512_storeu_si512(to, _mm512_permutex2var_epi16(rounded[0], lower, rounded[1]));
+        _mm512_storeu_si512(to, LowerHalves(rounded[0], rounded[1]));
       } else {
         _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_maskz_cvtepi32_epi16(0xFFFF, rounded[0]));
       }
@@ -60,7 +58,7 @@ struct BlockVectors : ProductVectors {
 
   // In the order of channels.
   static void OrderFactors(const float* from, Int channels, float* to) {
-    for (Int c = 0; c < channels; ++c) to[c] = from[c / 32 * 32 + c % 2 * 16 + c % 32 / 2];
+    for (Int c = 0; c < channels; ++c) to[c] = from[PointwiseFactorAt(c)];
     for (Int c = channels; c < (channels + kBlock - 1) / kBlock * kBlock; ++c) to[c] = 0;
   }
 

@@ -310,7 +310,7 @@ struct DepthwiseBlockCode : DepthwiseUnits {
     part.data.source = data.source;
     part.first_row = (image * job.height + rows.top) * job.width;
     part.num_rows = rows.count() * job.width;
-    part.depth = DepthOf(product);
+    part.depth = PointwiseFullDepth(product);
     part.factors = static_cast<const float*>(data.expand_weights);
     PackPointwiseRows<Ops>(product, part, {0, job.in_channels, true, true}, tiles);
   }
@@ -323,7 +323,7 @@ struct DepthwiseBlockCode : DepthwiseUnits {
     } else if (job.expands) {
       const Int first = (y - rows.top) * job.width, stride = PointwiseBlockStride(rows.count() * job.width);
       const auto* tiles = static_cast<const Tile*>(part.source_tiles);
-      const Int depth = DepthOf(PointwiseProductOf<Ops>(job.in_channels));
+      const Int depth = PointwiseFullDepth(PointwiseProductOf<Ops>(job.in_channels));
       const auto* scales = reinterpret_cast<const float*>(tiles + depth / kBlock * stride);
       const typename Filling::SourceRow source{tiles + first * kBlock, stride, scales + first};
       Filling::ExpandRow(job, w, data, source, channel, ahead, w.Row(y) + w.pad_left * kBlock);
@@ -352,12 +352,6 @@ struct DepthwiseBlockCode : DepthwiseUnits {
     }
   };
 
-  // All of a sum.
-  static Int DepthOf(const Pointwise& product) {
-    const Int step = Ops::kScales ? PointwiseChunk(product.in_channels) : kBlock;
-    return (product.in_channels + step - 1) / step * step;
-  }
-
   // What the depthwise convolution wrote, at all positions.
   static void Project(const DepthwiseBlock& job, const DepthwiseBlockData& data, const DepthwiseBlockPart& part) {
     const Pointwise product = ProductJob(job);
@@ -369,7 +363,7 @@ struct DepthwiseBlockCode : DepthwiseUnits {
     rows.first_row = (part.image * job.out_height + part.first_row) * job.out_width;
     rows.num_rows = part.num_rows * job.out_width;
     rows.num_channels = job.out_channels;
-    rows.depth = DepthOf(product);
+    rows.depth = PointwiseFullDepth(product);
     rows.factors = static_cast<const float*>(data.project_weights);
     if constexpr (Ops::kScales) Ops::RoundBetween(product, rows, part, static_cast<Tile*>(part.tiles));
     for (Int channel = 0; channel < job.out_channels; channel += kColumns) {

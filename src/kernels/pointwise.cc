@@ -60,9 +60,6 @@ std::vector<float> TapByTap(const Pointwise& job, const float* weights) {
 
 // ---- weights of int16 ----
 
-// Where the factor of an input channel lies.
-std::int64_t FactorAt(std::int64_t channel) { return channel / 32 * 32 + channel % 2 * 16 + channel % 32 / 2; }
-
 void FindFactors(const Pointwise& job, const float* weights, float* factors) {
   std::vector<double> squares(static_cast<std::size_t>(job.in_channels));
   for (std::int64_t c = 0; c < job.out_channels; ++c) {
@@ -74,7 +71,7 @@ void FindFactors(const Pointwise& job, const float* weights, float* factors) {
   std::vector<float> found(squares.size());
   FindInt16Factors(squares.data(), job.in_channels, found.data());
   std::fill_n(factors, PointwiseFactors(job.in_channels), 0.0f);
-  for (std::int64_t k = 0; k < job.in_channels; ++k) factors[FactorAt(k)] = found[static_cast<std::size_t>(k)];
+  for (std::int64_t k = 0; k < job.in_channels; ++k) factors[PointwiseFactorAt(k)] = found[static_cast<std::size_t>(k)];
 }
 
 // A NaN stays one.
@@ -111,7 +108,7 @@ void PackInt16Column(const Pointwise& job, const float* weights, const float* fa
   std::vector<float> row(static_cast<std::size_t>(job.in_channels));
   for (std::int64_t c = 0; c < std::min(kPointwiseColumns, job.out_channels - first); ++c) {
     for (std::int64_t k = 0; k < job.in_channels; ++k) {
-      row[static_cast<std::size_t>(k)] = weights[(first + c) * job.in_channels + k] / factors[FactorAt(k)];
+      row[static_cast<std::size_t>(k)] = weights[(first + c) * job.in_channels + k] / factors[PointwiseFactorAt(k)];
     }
     for (std::int64_t begin = 0; begin < job.in_channels; begin += chunk) {
       const std::int64_t end = std::min(begin + chunk, job.in_channels);
@@ -183,7 +180,7 @@ std::int64_t Depth(const Pointwise& job, std::int64_t rows) {
   const std::int64_t most = std::max(kLeastDepth, MostTileBytes() / (rows * Element(job)));
   const std::int64_t stretches = std::max<std::int64_t>(1, Quotient(job.in_channels, most));
   const std::int64_t depth = std::max<std::int64_t>(1, Quotient(job.in_channels, stretches));
-  return RoundUp(depth, job.multiplies_int16() ? PointwiseChunk(job.in_channels) : kPointwiseBlock);
+  return RoundUp(depth, PointwiseDepthStep(job));
 }
 
 // All threads get about the same.
@@ -238,9 +235,7 @@ struct PartBytes {
 PartBytes BytesOf(const Pointwise& job, const Split& split) {
   const std::int64_t depth = Depth(job, split.rows);
   PartBytes bytes;
-  bytes.tiles = RoundUp(depth / kPointwiseBlock * PointwiseBlockStride(split.rows) * Element(job) +
-                            PointwiseSpaceBytes(job, split.rows, depth),
-                        64);
+  bytes.tiles = RoundUp(PointwiseTileBytes(job, split.rows, depth), 64);
   if (depth < job.in_channels) bytes.sums = split.rows * split.channels * static_cast<std::int64_t>(sizeof(float));
   return bytes;
 }

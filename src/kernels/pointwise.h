@@ -119,6 +119,9 @@ constexpr std::int64_t PointwiseChunks(std::int64_t in_channels) {
 }
 // Packed weights begin with so many factors of input channels: of each 32 those with even numbers, then the others.
 constexpr std::int64_t PointwiseFactors(std::int64_t in_channels) { return (in_channels + 31) / 32 * 32; }
+constexpr std::int64_t PointwiseFactorAt(std::int64_t channel) {
+  return channel / 32 * 32 + channel % 2 * 16 + channel % 32 / 2;
+}
 
 // Elements of a column of packed weights: [depth / unit][channel % 32][depth % unit], and for int16 behind these the
 // scales in float32: [chunk][channel % 32].
@@ -144,11 +147,25 @@ constexpr std::int64_t PointwiseSpaceBytes(const Pointwise& job, std::int64_t ro
   return (PointwiseScaleFloats(job, rows, depth) + 2 * PointwiseFactors(job.in_channels)) * 4;
 }
 
+// What PointwisePart::depth is a multiple of, and that for all input channels.
+constexpr std::int64_t PointwiseDepthStep(const Pointwise& job) {
+  return job.multiplies_int16() ? PointwiseChunk(job.in_channels) : kPointwiseBlock;
+}
+constexpr std::int64_t PointwiseFullDepth(const Pointwise& job) {
+  const std::int64_t step = PointwiseDepthStep(job);
+  return (job.in_channels + step - 1) / step * step;
+}
+
+// Packed rows, and what is behind them.
+constexpr std::int64_t PointwiseTileBytes(const Pointwise& job, std::int64_t rows, std::int64_t depth) {
+  const std::int64_t element = job.multiplies == Multiplies::kFloat32 ? 4 : 2;
+  return depth / kPointwiseBlock * PointwiseBlockStride(rows) * element + PointwiseSpaceBytes(job, rows, depth);
+}
+
 struct PointwiseTable {
   Isa isa;
-  // `tiles`, for packed rows and PointwiseSpaceBytes, begins at a multiple of 64 bytes; `sums` has a number per row and
-  // output channel, the latter rounded up to kPointwiseColumns. It is not used where all input channels are packed at a
-  // time.
+  // `tiles`, of PointwiseTileBytes, begins at a multiple of 64 bytes; `sums` has a number per row and output channel,
+  // the latter rounded up to kPointwiseColumns. It is not used where all input channels are packed at a time.
   using Run = void (*)(const Pointwise& job, const PointwisePart& part, void* tiles, float* sums);
   Run run[kNumMultiplies];  // null where there is no code
   std::int64_t rows;        // that are multiplied together

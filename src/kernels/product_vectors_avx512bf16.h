@@ -9,14 +9,11 @@ namespace amp::kernels {
 namespace {
 
 // Pairs of bfloat16 products, summed up in float32.
-struct ProductVectors : BF16TileVectors {
-  using Tile = std::uint16_t;
+struct ProductVectors : PairVectors<std::uint16_t> {
   using Sum = Vector;
   static constexpr bool kScales = false;
-  using Factor = __m512i;
-  using Column = __m512i;
+
   static Vector ZeroSum() { return All(0); }
-  static constexpr std::int64_t kPerUnit = 2;
 
   static void StoreTile(std::uint16_t* to, __m512 x) {
     _mm256_store_si256(reinterpret_cast<__m256i*>(to), (__m256i)_mm512_cvtneps_pbh(x));
@@ -93,12 +90,6 @@ struct ProductVectors : BF16TileVectors {
     __m512 scale_[2], shift_[2], low_, high_;
   };
 
-  static __m512i Broadcast(const std::uint16_t* from) {
-    std::int32_t pair;
-    __builtin_memcpy(&pair, from, sizeof pair);
-    return _mm512_set1_epi32(pair);
-  }
-  static __m512i LoadColumn(const std::uint16_t* from) { return _mm512_loadu_si512(from); }
   static __m512 Accumulate(__m512i factor, __m512i column, __m512 sum) {
     return _mm512_dpbf16_ps(sum, (__m512bh)factor, (__m512bh)column);
   }

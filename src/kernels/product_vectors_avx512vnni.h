@@ -10,21 +10,11 @@ namespace amp::kernels {
 namespace {
 
 // Pairs of int16 products, summed up in int32.
-struct Int16Vectors : BF16TileVectors {
-  using Tile = std::int16_t;
-  using Factor = __m512i;
-  using Column = __m512i;
+struct Int16Vectors : PairVectors<std::int16_t> {
   using Sum = __m512i;
   static constexpr bool kScales = true;
-  static constexpr std::int64_t kPerUnit = 2;
 
   static __m512i ZeroSum() { return _mm512_setzero_si512(); }
-  static __m512i Broadcast(const std::int16_t* from) {
-    std::int32_t pair;
-    __builtin_memcpy(&pair, from, sizeof pair);
-    return _mm512_set1_epi32(pair);
-  }
-  static __m512i LoadColumn(const std::int16_t* from) { return _mm512_loadu_si512(from); }
   // Assembly, because gcc 12 keeps the sums of the intrinsic in memory.
   [[gnu::always_inline]] static __m512i Accumulate(__m512i factor, __m512i column, __m512i sum) {
     asm("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(factor), "v"(column));
@@ -78,6 +68,12 @@ struct Int16Vectors : BF16TileVectors {
   // Rounds to nearest, even. Adding this number leaves the integer in the lower bits.
   static __m512i Round(__m512 x, __m512 inverse) {
     return _mm512_castps_si512(_mm512_fmadd_ps(x, inverse, _mm512_set1_ps(0x1.8p23F)));
+  }
+  // The lower halves of the first vector's 32 bits, then those of the second one.
+  static __m512i LowerHalves(__m512i first, __m512i second) {
+    const __m512i lower = _mm512_set_epi16(62, 60, 58, 56, 54, 52, 50, 48, 46, 44, 42, 40, 38, 36, 34, 32, 30, 28, 26,
+                                           24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+    return _mm512_permutex2var_epi16(first, lower, second);
   }
   // Takes turns between lower halves of two vectors.
   static __m512i Interleave(__m512i even, __m512i odd) {

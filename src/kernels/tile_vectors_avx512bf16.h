@@ -20,5 +20,21 @@ struct BF16TileVectors : TileVectors {
   }
 };
 
+// What multiplies pairs of 16 bits.
+template <class Number>
+struct PairVectors : BF16TileVectors {
+  using Tile = Number;
+  using Factor = __m512i;
+  using Column = __m512i;
+  static constexpr std::int64_t kPerUnit = 2;
+
+  static __m512i Broadcast(const Tile* from) {
+    std::int32_t pair;
+    __builtin_memcpy(&pair, from, sizeof pair);
+    return _mm512_set1_epi32(pair);
+  }
+  static __m512i LoadColumn(const Tile* from) { return _mm512_loadu_si512(from); }
+};
+
 }  // namespace
 }  // namespace amp::kernels

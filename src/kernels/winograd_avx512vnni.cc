@@ -4,8 +4,7 @@
 
 #include <immintrin.h>
 
-#include "kernels/int16_products.h"
-#include "kernels/tile_vectors_avx512bf16.h"
+#include "kernels/product_vectors_avx512vnni.h"
 #include "kernels/winograd_code.h"
 #include "kernels/winograd_weights_code.h"
 
@@ -14,15 +13,10 @@ namespace amp::kernels {
 namespace {
 
 // Pairs of int16 products, summed up in int32 over a chunk of channels.
-struct IntegerOps : BF16TileVectors {
-  using Tile = std::int16_t;
+struct IntegerOps : Int16Vectors {
   using Int = std::int64_t;
-  static constexpr bool kScales = true;
-  static constexpr Int kPerUnit = 2;
 
   static void StoreTile(float* to, __m512 x) { _mm512_store_ps(to, x); }
-
-  static __m512i Greater(__m512i a, __m512i b) { return _mm512_maskz_max_epu32(0xFFFF, a, b); }
 
   // The largest magnitudes of four products in `blocks` vectors, as bits: those of a NaN are larger than any number's.
   static __m128i MostOf4(const float* from, Int stride, Int block_stride, Int blocks) {
@@ -46,23 +40,19 @@ struct IntegerOps : BF16TileVectors {
     return _mm_max_epu32(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
   }
 
-  // Rounds to nearest, even. Adding this number leaves the integer in the lower bits.
   static __m512i Round(const float* from, float inverse) {
-    return _mm512_castps_si512(
-        _mm512_fmadd_ps(_mm512_load_ps(from), _mm512_set1_ps(inverse), _mm512_set1_ps(0x1.8p23F)));
+    return Int16Vectors::Round(_mm512_load_ps(from), _mm512_set1_ps(inverse));
   }
 
   // `blocks` vectors of a product, of so many tiles that lie side by side.
   template <int kTiles>
   static void Round(const float* from, Int from_block, Int blocks, const float* inverse, Int inverse_stride, Tile* to,
                     Int to_block) {
-    const __m512i lower = _mm512_set_epi16(62, 60, 58, 56, 54, 52, 50, 48, 46, 44, 42, 40, 38, 36, 34, 32, 30, 28, 26,
-                                           24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
     for (Int b = 0; b < blocks; ++b, from += from_block, to += to_block) {
       const __m512i first = Round(from, inverse[0]);
       if constexpr (kTiles == 2) {
         const __m512i second = Round(from + kWinogradBlock, inverse[inverse_stride]);
-        _mm512_storeu_si512(to, _mm512_permutex2var_epi16(first, lower, second));
+        _mm512_storeu_si512(to, LowerHalves(first, second));
       } else {
         _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_maskz_cvtepi32_epi16(0xFFFF, first));
       }

@@ -6,6 +6,7 @@
 
 #include "nnvm/dtype.h"
 #include "program/depthwise_block_job.h"
+#include "program/pointwise_job.h"
 #include "program/step.h"
 #include "program/winograd_job.h"
 
@@ -93,10 +94,11 @@ Law ProductLaw(const char* name, const StepTypes& types, double rows, double len
 
 Law LawOf(const ConvolutionSpec& spec, const StepTypes& types) {
   Law law = WindowLaw("convolution", types, types.outputs[0], spec.strides);
-  const char* scaled = spec.source_bounds ? "scaled_" : "";
-  const char* product =
-      types.inputs[1].shape.size() > types.inputs[1].shape[0] * types.inputs[1].shape[1] ? "windows" : "pointwise";
-  if (spec.pointwise) law.name = fmt::format("convolution_{}{}_{}", scaled, product, amp::NameOf(*spec.pointwise));
+  if (spec.pointwise) {
+    const char* scaled = spec.source_bounds ? "scaled_" : "";
+    const char* product = PointwiseJob(spec, types).window.channels > 0 ? "windows" : "pointwise";
+    law.name = fmt::format("convolution_{}{}_{}", scaled, product, amp::NameOf(*spec.pointwise));
+  }
   if (spec.image) law.name = fmt::format("convolution_image_{}", amp::NameOf(*spec.image));
   if (spec.winograd) law.name = std::string("convolution_") + kernels::WinogradName(*spec.winograd);
   return law;

@@ -1,6 +1,7 @@
 // Depthwise convolutions with the 1x1 convolutions around them, by our own kernel.
 #include "kernels/depthwise_block.h"
 
+#include <string>
 #include <utility>
 
 #include "dnnl/layout_builder.h"
@@ -47,13 +48,11 @@ ValueId PackedWeights(LayoutBuilder* builder, ValueId weights, NodeId node) {
 
 class BlockKernel : public OwnKernel {
  public:
-  BlockKernel(const DepthwiseBlock& job, const DepthwiseBlockPlaces& places, std::optional<std::size_t> sum)
-      : job_(job), places_(places), sum_(sum) {}
+  BlockKernel(std::string name, const DepthwiseBlock& job, const DepthwiseBlockPlaces& places,
+              std::optional<std::size_t> sum)
+      : name_(std::move(name)), job_(job), places_(places), sum_(sum) {}
 
-  std::string Name() const override {
-    constexpr const char* kNames[] = {"float32", "bfloat16", "int16"};
-    return kNames[static_cast<std::size_t>(job_.multiplies)];
-  }
+  std::string Name() const override { return name_; }
   std::size_t ScratchBytes() const override { return kernels::DepthwiseBlockScratchBytes(job_); }
 
   void Run(const KernelOperands& operands) const override {
@@ -74,6 +73,7 @@ class BlockKernel : public OwnKernel {
   }
 
  private:
+  std::string name_;
   DepthwiseBlock job_;
   DepthwiseBlockPlaces places_;
   std::optional<std::size_t> sum_;
@@ -121,7 +121,7 @@ std::unique_ptr<const OwnKernel> MakeBlock(const Step& step, const LaidOutProgra
   job.sum = *sum;
   job.result = {finish->low, finish->high};
   job.num_threads = kernels::NumThreads();
-  return std::make_unique<BlockKernel>(job, PlacesOf(spec), finish->sum);
+  return std::make_unique<BlockKernel>(amp::NameOf(spec.multiplies), job, PlacesOf(spec), finish->sum);
 }
 
 bool CanWriteBlock(const Step&, const LaidOutProgram&, const Desc& layout) { return ImageOf(layout).has_value(); }

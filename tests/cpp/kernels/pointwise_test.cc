@@ -269,10 +269,7 @@ TEST(Pointwise, DeepSumsAreTheProduct) {
 void ComputeInStretches(const Variant& variant, const Problem& p, std::int64_t depth) {
   WithOperands(*p.destination, p, 1, [&](const Pointwise& job, const PointwiseData& data) {
     const std::int64_t columns = (job.out_channels + kPointwiseColumns - 1) / kPointwiseColumns * kPointwiseColumns;
-    const std::int64_t tiles = depth / kPointwiseBlock * PointwiseBlockStride(job.rows());
-    const std::int64_t element = job.multiplies == Multiplies::kFloat32 ? 4 : 2;
-    const Guarded<char> tile_memory(
-        static_cast<std::size_t>(tiles * element + PointwiseSpaceBytes(job, job.rows(), depth)));
+    const Guarded<char> tile_memory(static_cast<std::size_t>(PointwiseTileBytes(job, job.rows(), depth)));
     const Guarded<float> sums(static_cast<std::size_t>(job.rows() * columns));
     PointwisePart part{data, 0, job.rows(), job.out_channels, depth};
     if (job.multiplies_int16()) {
@@ -288,7 +285,7 @@ TEST(Pointwise, BitsDoNotDependOnStretches) {
     Draw draw(14);
     for (int i = 0; i < 20; ++i) {
       const Problem p = variant.is_int16() ? DrawDeepProblem(draw, variant) : DrawProblem(draw, variant);
-      const std::int64_t step = variant.is_int16() ? PointwiseChunk(p.job.in_channels) : 16;
+      const std::int64_t step = PointwiseDepthStep(p.job);
       SCOPED_TRACE(NameOf(variant) + ", case " + std::to_string(i) + ": " + Describe(p));
       ComputeInStretches(variant, p, 10 * step);
       EXPECT_LE(Error(p), Bound(p));
@@ -392,40 +389,40 @@ TEST(Pointwise, WindowsAreTheConvolution) {
 
 // A channel with large numbers and small weights takes no accuracy from the others.
 TEST(Pointwise, ChannelsOfAllSizesKeepTheirAccuracy) {
-  if (!HasPointwise(Multiplies::kInt16)) GTEST_SKIP() << "this CPU does not multiply int16";
-  const Variant variant{PointwiseTableAvx512VNNI(), Multiplies::kInt16};
-  Draw draw(16);
-  Problem p = DrawProblem(draw, variant);
-  p.has_scale = p.has_sum = false;
-  p.function = {};
-  for (std::int64_t c = 0; c < p.job.in_channels; c += 3) {
-    for (std::int64_t row = 0; row < p.job.rows(); ++row) {
-      p.source->Set(p.SourceOf(row) + c, 65536 * p.source->Get(p.SourceOf(row) + c));
+  for (const Variant& variant : Variants()) {
+    Draw draw(16);
+    Problem p = DrawProblem(draw, variant);
+    p.has_scale = p.has_sum = false;
+    p.function = {};
+    for (std::int64_t c = 0; c < p.job.in_channels; c += 3) {
+      for (std::int64_t row = 0; row < p.job.rows(); ++row) {
+        p.source->Set(p.SourceOf(row) + c, 65536 * p.source->Get(p.SourceOf(row) + c));
+      }
+      for (std::int64_t out = 0; out < p.job.out_channels; ++out) {
+        p.weights[static_cast<std::size_t>(out * p.job.in_channels + c)] /= 65536;
+      }
     }
-    for (std::int64_t out = 0; out < p.job.out_channels; ++out) {
-      p.weights[static_cast<std::size_t>(out * p.job.in_channels + c)] /= 65536;
-    }
+    Compute(variant, p, 1);
+    EXPECT_LE(Error(p), Bound(p)) << NameOf(variant);
   }
-  Compute(variant, p, 1);
-  EXPECT_LE(Error(p), Bound(p));
 }
 
-// What is beyond all other numbers: sums of the largest numbers and weights fit int32.
+// What is beyond all other numbers: of int16, sums of the largest numbers and weights fit int32.
 TEST(Pointwise, TheLargestSumsFit) {
-  if (!HasPointwise(Multiplies::kInt16)) GTEST_SKIP() << "this CPU does not multiply int16";
-  const Variant variant{PointwiseTableAvx512VNNI(), Multiplies::kInt16};
-  Draw draw(17);
-  Problem p = DrawDeepProblem(draw, variant);
-  p.has_scale = p.has_sum = p.has_bias = false;
-  p.function = {};
-  p.job.low = -kInfinity;
-  p.job.high = kInfinity;
-  for (std::int64_t row = 0; row < p.job.rows(); ++row) {
-    for (std::int64_t c = 0; c < p.job.in_channels; ++c) p.source->Set(p.SourceOf(row) + c, row % 2 == 0 ? 1 : -1);
+  for (const Variant& variant : Variants()) {
+    Draw draw(17);
+    Problem p = DrawDeepProblem(draw, variant);
+    p.has_scale = p.has_sum = p.has_bias = false;
+    p.function = {};
+    p.job.low = -kInfinity;
+    p.job.high = kInfinity;
+    for (std::int64_t row = 0; row < p.job.rows(); ++row) {
+      for (std::int64_t c = 0; c < p.job.in_channels; ++c) p.source->Set(p.SourceOf(row) + c, row % 2 == 0 ? 1 : -1);
+    }
+    for (float& weight : p.weights) weight = 0.5f;
+    Compute(variant, p, 1);
+    EXPECT_LE(Error(p), Bound(p)) << NameOf(variant);
   }
-  for (float& weight : p.weights) weight = 0.5f;
-  Compute(variant, p, 1);
-  EXPECT_LE(Error(p), Bound(p));
 }
 
 TEST(Pointwise, ANaNStaysOne) {
