@@ -21,4 +21,22 @@ inline constexpr float kInt16LeastScale = 1e-34F;
 // numbers, the factor is one.
 void FindInt16Factors(const double* squares, std::int64_t count, float* factors);
 
+// ---- weights ----
+
+inline constexpr float kInt16MaxWeight = 32766;
+
+namespace {  // of internal linkage, on purpose: see cast_table.h
+
+// A NaN stays one.
+inline void RaiseInt16Scale(float x, float* scale) {
+  if (!(x <= *scale)) *scale = x;
+}
+
+// What is no number gets some: its scale is none.
+inline std::int16_t RoundToInt16(float x) {
+  return x >= -32767 && x <= 32767 ? static_cast<std::int16_t>(__builtin_lrintf(x)) : std::int16_t{0};
+}
+
+}  // namespace
+
 }  // namespace amp::kernels

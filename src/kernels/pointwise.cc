@@ -74,27 +74,17 @@ void FindFactors(const Pointwise& job, const float* weights, float* factors) {
   for (std::int64_t k = 0; k < job.in_channels; ++k) factors[PointwiseFactorAt(k)] = found[static_cast<std::size_t>(k)];
 }
 
-// A NaN stays one.
-void Raise(float x, float* most) {
-  if (!(x <= *most)) *most = x;
-}
-
 // Magnitudes add up to what may be multiplied with the largest numbers; with room for rounding.
 float ScaleOf(const std::vector<float>& weights, std::int64_t begin, std::int64_t end) {
-  const float max_sum = static_cast<float>(kInt16MaxWeights - (end - begin)), max_weight = 32766;
+  const auto max_sum = static_cast<float>(kInt16MaxWeights - (end - begin));
   float scale = kInt16LeastScale, sum = 0;
   for (std::int64_t k = begin; k < end; ++k) {
     const float magnitude = std::abs(weights[static_cast<std::size_t>(k)]);
-    Raise(magnitude / max_weight, &scale);
+    RaiseInt16Scale(magnitude / kInt16MaxWeight, &scale);
     sum += magnitude;
   }
-  Raise(sum / max_sum, &scale);
+  RaiseInt16Scale(sum / max_sum, &scale);
   return scale;
-}
-
-// What is no number gets some: its scale is none.
-std::int16_t Quantised(float x) {
-  return x >= -32767 && x <= 32767 ? static_cast<std::int16_t>(std::lrint(x)) : std::int16_t{0};
 }
 
 // See PackColumn.
@@ -115,7 +105,7 @@ void PackInt16Column(const Pointwise& job, const float* weights, const float* fa
       const float scale = ScaleOf(row, begin, end), inverse = 1 / scale;
       std::memcpy(scales + (begin / chunk * kPointwiseColumns + c) * 4, &scale, sizeof scale);
       for (std::int64_t k = begin; k < end; ++k) {
-        to[k / 2 * 2 * kPointwiseColumns + c * 2 + k % 2] = Quantised(row[static_cast<std::size_t>(k)] * inverse);
+        to[k / 2 * 2 * kPointwiseColumns + c * 2 + k % 2] = RoundToInt16(row[static_cast<std::size_t>(k)] * inverse);
       }
     }
   }

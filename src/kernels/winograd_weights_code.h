@@ -84,15 +84,10 @@ struct WinogradWeightsCode {
   // [product][column]
   using Scales = float[kProducts][kColumns];
 
-  // A NaN stays one.
-  static void Raise(float x, float* most) {
-    if (!(x <= *most)) *most = x;
-  }
-
   // Magnitudes of a chunk of input channels add up to what may be multiplied with the largest tiles; with room for
   // rounding.
   static void ScalesOf(const Winograd& job, const WinogradPiece& piece, Scales& scales) {
-    constexpr float kMaxSum = kInt16MaxWeights - kWinogradChunk, kMax = 32766;
+    constexpr float kMaxSum = kInt16MaxWeights - kWinogradChunk;
     Scales sums = {};
     Products products;
     for (auto& product : scales) {
@@ -106,21 +101,15 @@ struct WinogradWeightsCode {
           float &sum = sums[p][column], *scale = &scales[p][column];
           for (Int row = 0; row < Min(kRows, piece.count - in); ++row) {
             const float magnitude = __builtin_fabsf(products.value[p][row][column]);
-            Raise(magnitude / kMax, scale);
+            RaiseInt16Scale(magnitude / kInt16MaxWeight, scale);
             sum += magnitude;
           }
           if (!ends) continue;
-          Raise(sum / kMaxSum, scale);
+          RaiseInt16Scale(sum / kMaxSum, scale);
           sum = 0;
         }
       }
     }
-  }
-
-  // What is no number gets some: its scale is none.
-  static std::int16_t Quantised(float x, float inverse) {
-    const float scaled = x * inverse;
-    return scaled >= -32767 && scaled <= 32767 ? static_cast<std::int16_t>(__builtin_lrintf(scaled)) : std::int16_t{0};
   }
 
   // All input channels of a column; scales behind each product.
@@ -140,7 +129,7 @@ struct WinogradWeightsCode {
         for (Int column = 0; column < kColumns; ++column) {
           const float inverse = 1 / scales[p][column];
           for (Int row = 0; row < count; ++row) {
-            to[row / 2 * 2 * kColumns + 2 * column + row % 2] = Quantised(products.value[p][row][column], inverse);
+            to[row / 2 * 2 * kColumns + 2 * column + row % 2] = RoundToInt16(products.value[p][row][column] * inverse);
           }
         }
       }

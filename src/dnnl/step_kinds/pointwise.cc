@@ -192,8 +192,7 @@ Places PlacesOf(const Step& step, const LaidOutProgram& program) {
 
 bool AssignPointwise(LayoutBuilder* builder, const Step& given) {
   const auto& spec = std::get<ConvolutionSpec>(given.spec);
-  const bool is_int16 = spec.pointwise == DType::kInt16;  // which gains more than reorders take
-  if (!spec.source_bounds && !is_int16 && !LibraryIsChannelsLast(given, TypesOf(*builder, given))) return false;
+  if (!spec.source_bounds && !LibraryIsChannelsLast(given, TypesOf(*builder, given))) return false;
   Step step = given;
   if (!PositionsOf(builder->LayoutOf(step.inputs[0]))) InChannelsLast(builder, step, &step.inputs[0]);
   AssignProduct(builder, {*spec.pointwise}, std::move(step));
