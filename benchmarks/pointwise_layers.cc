@@ -104,8 +104,9 @@ Call Library(const Layer& l, std::int64_t batch, Type type, bool sums) {
   };
 }
 
-Call Own(const Layer& l, std::int64_t batch, Multiplies multiplies, bool sums, int threads) {
+Call Own(const Layer& l, std::int64_t batch, Multiplies multiplies, bool sums, int threads, bool strassen = false) {
   amp::kernels::Pointwise job;
+  job.strassen = strassen;
   const std::int64_t in_size = (l.size - 1) * l.stride + 1;
   const bool is_bf16 = multiplies != Multiplies::kFloat32;
   job.multiplies = multiplies;

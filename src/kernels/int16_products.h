@@ -10,7 +10,8 @@ namespace amp::kernels {
 // The largest magnitude of numbers, where they and their weights lose about the same. Magnitudes of the weights of a
 // sum add up to at most kInt16MaxWeights.
 inline constexpr std::int64_t kInt16MaxNumber = 10240;
-inline constexpr std::int64_t kInt16MaxWeights = ((std::int64_t{1} << 31) - 1) / kInt16MaxNumber;
+constexpr std::int64_t Int16MaxWeights(std::int64_t max_number) { return ((std::int64_t{1} << 31) - 1) / max_number; }
+inline constexpr std::int64_t kInt16MaxWeights = Int16MaxWeights(kInt16MaxNumber);
 
 // The scale of what is zero, and of anything smaller: its inverse is a float.
 inline constexpr float kInt16LeastScale = 1e-34F;

@@ -45,6 +45,7 @@ struct PointwiseImage {
 // the product is that of min(max(source * scale + shift, source_low), source_high).
 struct Pointwise {
   Multiplies multiplies = Multiplies::kFloat32;
+  bool strassen = false;  // 7 products of half the size instead of 8, see strassen.h; without a scale and a window
   std::int64_t batch = 1, height = 1, width = 1;  // of the result
   std::int64_t in_channels = 0, out_channels = 0;
   PointwiseSource source;
@@ -74,8 +75,8 @@ struct PointwiseData {
 // Whether there is code; there always is for float32.
 bool HasPointwise(Multiplies multiplies);
 
-// Of job, these use the dtype of products, the channels and the window. `weights`: (out_channels, in_channels), with a
-// window (out_channels, channels, height, width), float32. What multiplies bfloat16 or int16 rounds them.
+// Of job, these use what is multiplied and how, the channels and the window. `weights`: (out_channels, in_channels),
+// with a window (out_channels, channels, height, width), float32. What multiplies bfloat16 or int16 rounds them.
 std::size_t PackedPointwiseBytes(const Pointwise& job);
 void PackPointwiseWeights(const Pointwise& job, const float* weights, void* packed);
 
@@ -162,13 +163,19 @@ constexpr std::int64_t PointwiseTileBytes(const Pointwise& job, std::int64_t row
   return depth / kPointwiseBlock * PointwiseBlockStride(rows) * element + PointwiseSpaceBytes(job, rows, depth);
 }
 
+struct StrassenPart;
+
 struct PointwiseTable {
   Isa isa;
   // `tiles`, of PointwiseTileBytes, begins at a multiple of 64 bytes; `sums` has a number per row and output channel,
   // the latter rounded up to kPointwiseColumns. It is not used where all input channels are packed at a time.
   using Run = void (*)(const Pointwise& job, const PointwisePart& part, void* tiles, float* sums);
   Run run[kNumMultiplies];  // null where there is no code
-  std::int64_t rows;        // that are multiplied together
+  // See strassen.h.
+  using RunStrassen = void (*)(const Pointwise& job, const PointwiseData& data, const StrassenPart& part,
+                               void* scratch);
+  RunStrassen strassen[kNumMultiplies];
+  std::int64_t rows;  // that are multiplied together
 };
 const PointwiseTable* PointwiseTableGeneric();
 // Null where the compiler was not told to make code for it.

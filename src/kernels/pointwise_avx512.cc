@@ -4,13 +4,16 @@
 
 #include "kernels/pointwise_code.h"
 #include "kernels/product_vectors_avx512.h"
+#include "kernels/strassen_code.h"
 
 // See cast_table.h for what may not appear in this file.
 namespace amp::kernels {
 namespace {
 
-constexpr PointwiseTable kTable = {
-    Isa::kAvx512, {PointwiseCode<ProductVectors>::Run, nullptr, nullptr}, ProductVectors::kRows};
+constexpr PointwiseTable kTable = {Isa::kAvx512,
+                                   {PointwiseCode<ProductVectors>::Run, nullptr, nullptr},
+                                   {StrassenCode<ProductVectors, StrassenRows<ProductVectors>>::Run, nullptr, nullptr},
+                                   ProductVectors::kRows};
 
 }  // namespace
 

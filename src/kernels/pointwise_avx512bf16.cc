@@ -9,8 +9,10 @@
 namespace amp::kernels {
 namespace {
 
-constexpr PointwiseTable kTable = {
-    Isa::kAvx512, {nullptr, PointwiseCode<ProductVectors>::Run, nullptr}, ProductVectors::kRows};
+constexpr PointwiseTable kTable = {Isa::kAvx512,
+                                   {nullptr, PointwiseCode<ProductVectors>::Run, nullptr},
+                                   {nullptr, nullptr, nullptr},
+                                   ProductVectors::kRows};
 
 }  // namespace
 

@@ -2,14 +2,17 @@
 
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512BF16__) && defined(__AVX512VNNI__)
 
-#include "kernels/pointwise_int16_code.h"
+#include "kernels/strassen_code.h"
+#include "kernels/strassen_int16_code.h"
 
 // See cast_table.h for what may not appear in this file.
 namespace amp::kernels {
 namespace {
 
-constexpr PointwiseTable kTable = {
-    Isa::kAvx512, {nullptr, nullptr, PointwiseCode<ProductVectors>::Run}, ProductVectors::kRows};
+constexpr PointwiseTable kTable = {Isa::kAvx512,
+                                   {nullptr, nullptr, PointwiseCode<ProductVectors>::Run},
+                                   {nullptr, nullptr, StrassenCode<ProductVectors, Int16StrassenRows>::Run},
+                                   ProductVectors::kRows};
 
 }  // namespace
 

@@ -48,7 +48,8 @@ struct PointwiseFinish {
     return place;
   }
 
-  static void PrefetchResults(const Place& place, Int rows) {
+  // Inlined always: gcc 12 takes a function that only fetches for one without effects, and removes calls of it.
+  [[gnu::always_inline]] static void PrefetchResults(const Place& place, Int rows) {
     for (Int r = 0; r < rows; ++r) {
       __builtin_prefetch(place.destination + r * place.destination_bytes, 1, 3);
       __builtin_prefetch(place.destination + r * place.destination_bytes + kLine, 1, 3);
@@ -59,19 +60,33 @@ struct PointwiseFinish {
     }
   }
 
+  // `place` by value: what is written cannot change it, so that it stays in registers.
   template <bool kIsBF16, bool kSumIsBF16, int kVectors>
-  static void Finish(const Place& place, Int rows, const float* products) {
-    constexpr Int kElement = kIsBF16 ? 2 : 4, kSumElement = kSumIsBF16 ? 2 : 4;
+  static void Finish(const Place place, Int rows, const float* products) {
     V bias[kVectors];
     for (int v = 0; v < kVectors; ++v) {
       bias[v] = place.bias == nullptr ? Ops::All(0)
                                       : Ops::template Load<false>(place.bias + v * kLanes, place.columns - v * kLanes);
     }
+    const bool is_full = place.columns == kVectors * kLanes;
+    if (place.sum == nullptr) {
+      is_full ? FinishAll<kIsBF16, kSumIsBF16, kVectors, false, true>(place, rows, products, bias)
+              : FinishAll<kIsBF16, kSumIsBF16, kVectors, false, false>(place, rows, products, bias);
+    } else {
+      is_full ? FinishAll<kIsBF16, kSumIsBF16, kVectors, true, true>(place, rows, products, bias)
+              : FinishAll<kIsBF16, kSumIsBF16, kVectors, true, false>(place, rows, products, bias);
+    }
+  }
+
+  template <bool kIsBF16, bool kSumIsBF16, int kVectors, bool kHasSum, bool kIsFull>
+  [[gnu::always_inline]] static void FinishAll(const Place& place, Int rows, const float* products,
+                                               const V (&bias)[kVectors]) {
+    constexpr Int kElement = kIsBF16 ? 2 : 4, kSumElement = kSumIsBF16 ? 2 : 4;
     for (Int r = 0; r < rows; ++r) {
       for (int v = 0; v < kVectors; ++v) {
-        const Int first = v * kLanes, count = place.columns - first;
+        const Int first = v * kLanes, count = kIsFull ? kLanes : place.columns - first;
         V x = Ops::template Load<false>(products + (r * kVectors + v) * kLanes, kLanes) + bias[v];
-        if (place.sum != nullptr) {
+        if constexpr (kHasSum) {
           x = x + Ops::template Load<kSumIsBF16>(place.sum + r * place.sum_bytes + first * kSumElement, count);
         }
         x = Ops::Clip(x, place.low, place.high);

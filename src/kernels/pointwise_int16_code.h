@@ -34,16 +34,28 @@ struct Int16Packing {
     return _mm512_mul_ps(x, _mm512_loadu_ps(scaling.factors + at));
   }
 
+  // As many channels as two vectors have; of these the even ones, and the odd ones.
+  static __m512i Load(const char* from, Int count) {
+    const __mmask32 lanes = count >= kStep ? ~__mmask32{0} : (__mmask32{1} << count) - 1;
+    return _mm512_maskz_loadu_epi16(lanes, from);
+  }
+  template <bool kScales>
+  static __m512 Even(__m512i bits, const Scaling& scaling, Int channel) {
+    return Scaled<kScales>(_mm512_maskz_slli_epi32(0xFFFF, bits, 16), scaling, channel);
+  }
+  template <bool kScales>
+  static __m512 Odd(__m512i bits, const Scaling& scaling, Int channel) {
+    const __m512i upper = _mm512_and_si512(bits, _mm512_set1_epi32(static_cast<int>(0xFFFF0000)));
+    return Scaled<kScales>(upper, scaling, channel + kLanes);
+  }
+
   // The numbers of a chunk: `count` of them at `from`, whose first channel is `channel`. Gives the largest magnitude.
   template <bool kScales>
   static std::uint32_t Widen(const char* from, Int channel, Int count, const Scaling& scaling, float* to) {
     __m512i most = _mm512_setzero_si512();
     for (Int c = 0; c < count; c += kStep) {
-      const __mmask32 lanes = count - c >= kStep ? ~__mmask32{0} : (__mmask32{1} << (count - c)) - 1;
-      const __m512i bits = _mm512_maskz_loadu_epi16(lanes, from + c * 2);
-      const __m512 even = Scaled<kScales>(_mm512_maskz_slli_epi32(0xFFFF, bits, 16), scaling, channel + c);
-      const __m512 odd = Scaled<kScales>(_mm512_and_si512(bits, _mm512_set1_epi32(static_cast<int>(0xFFFF0000))),
-                                         scaling, channel + c + kLanes);
+      const __m512i bits = Load(from + c * 2, count - c);
+      const __m512 even = Even<kScales>(bits, scaling, channel + c), odd = Odd<kScales>(bits, scaling, channel + c);
       _mm512_store_ps(to + c, even);
       _mm512_store_ps(to + c + kLanes, odd);
       most = Int16Vectors::Greater(most,

@@ -33,12 +33,15 @@ std::vector<bool> ConstantValues(const Program& program) {
   return constant;
 }
 
-// In a product; kinds of Winograd's algorithm have formulas that hold.
-bool MultipliesInt16(const Step& step) {
+// Products of int16, and by Strassen's algorithm, gain or lose by what a CPU has besides arithmetic; kinds of
+// Winograd's algorithm have formulas that hold.
+bool HasNoFormula(const Step& step) {
   if (const auto* convolution = std::get_if<ConvolutionSpec>(&step.spec)) {
-    return convolution->pointwise == DType::kInt16;
+    return convolution->pointwise == DType::kInt16 || convolution->strassen;
   }
-  if (const auto* dense = std::get_if<InnerProductSpec>(&step.spec)) return dense->product == DType::kInt16;
+  if (const auto* dense = std::get_if<InnerProductSpec>(&step.spec)) {
+    return dense->product == DType::kInt16 || dense->strassen;
+  }
   const auto* block = std::get_if<DepthwiseBlockSpec>(&step.spec);
   return block != nullptr && block->multiplies == DType::kInt16;
 }
@@ -164,12 +167,12 @@ class KernelChoices {
   }
 
   // Where it was not measured, how fast one of our kernels multiplies bfloat16 is not known of a machine with tiles.
-  // How fast products of int16 are beside those of bfloat16 is known of none.
+  // Of what has no formula it is known of none.
   bool IsPredictable(const Step& step) const {
     const MachineTable* machine = conditions_.machine;
     if (machine == nullptr) return true;
     const StepTypes types = TypesOf(step);
-    if (MultipliesInt16(step)) return machine->IsMeasured(FeaturesOf(step, types));
+    if (HasNoFormula(step)) return machine->IsMeasured(FeaturesOf(step, types));
     if (CostOf(step, types).dtype != DType::kBFloat16) return true;
     const auto& speeds = machine->flops_per_second();
     const auto bf16 = speeds.find(DType::kBFloat16);

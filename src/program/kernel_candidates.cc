@@ -55,6 +55,16 @@ std::optional<Step> ProposePointwise(const KernelSite& site) {
   return step;
 }
 
+template <DType kDType>
+std::optional<Step> ProposePointwiseStrassen(const KernelSite& site) {
+  std::optional<Step> step = ProposePointwise<kDType>(site);
+  if (!step || !IsForStrassen(PointwiseJob(std::get<ConvolutionSpec>(step->spec), site.TypesOf(*step)))) {
+    return std::nullopt;
+  }
+  std::get<ConvolutionSpec>(step->spec).strassen = true;
+  return step;
+}
+
 // Only where results with channels last are what the layers behind it read.
 template <DType kDType>
 std::optional<Step> ProposeImage(const KernelSite& site) {
@@ -75,6 +85,16 @@ std::optional<Step> ProposeDense(const KernelSite& site) {
   if (spec == nullptr) return std::nullopt;
   spec->product = kDType;
   if (!IsForDense(step, types)) return std::nullopt;
+  return step;
+}
+
+template <DType kDType>
+std::optional<Step> ProposeDenseStrassen(const KernelSite& site) {
+  std::optional<Step> step = ProposeDense<kDType>(site);
+  if (!step || !IsForStrassen(DenseJob(std::get<InnerProductSpec>(step->spec), site.TypesOf(*step)))) {
+    return std::nullopt;
+  }
+  std::get<InnerProductSpec>(step->spec).strassen = true;
   return step;
 }
 
@@ -136,7 +156,7 @@ std::optional<Step> ProposeExpandingBlock(const KernelSite& site) {
 }
 
 constexpr DType kF32 = DType::kFloat32, kBF16 = DType::kBFloat16, kI16 = DType::kInt16;
-constexpr std::array<KernelCandidate, 26> kCandidates = {{
+constexpr std::array<KernelCandidate, 30> kCandidates = {{
     {"winograd_f4x4_f32", kLeastGain, 0, ProposeWinograd<WinogradKind::kF4x4>},
     {"winograd_f2x2_f32", kLeastGain, 0, ProposeWinograd<WinogradKind::kF2x2>},
     {"winograd_f4x4_int16", kLeastGain, 0, ProposeWinograd<WinogradKind::kF4x4Int16>},
@@ -145,6 +165,8 @@ constexpr std::array<KernelCandidate, 26> kCandidates = {{
     {"pointwise_float32", kLeastProductGain, 0, ProposePointwise<kF32>},
     {"pointwise_bfloat16", kLeastProductGain, 0, ProposePointwise<kBF16>},
     {"pointwise_int16", kLeastProductGain, 0, ProposePointwise<kI16>},
+    {"pointwise_strassen_float32", kLeastProductGain, 0, ProposePointwiseStrassen<kF32>},
+    {"pointwise_strassen_int16", kLeastProductGain, 0, ProposePointwiseStrassen<kI16>},
     {"windows_float32", kLeastProductGain, 0, ProposePointwise<kF32, IsForWindows>},
     {"windows_bfloat16", kLeastProductGain, 0, ProposePointwise<kBF16, IsForWindows>},
     {"windows_int16", kLeastProductGain, 0, ProposePointwise<kI16, IsForWindows>},
@@ -153,6 +175,8 @@ constexpr std::array<KernelCandidate, 26> kCandidates = {{
     {"dense_float32", kLeastGain, 0, ProposeDense<kF32>},
     {"dense_bfloat16", kLeastGain, 0, ProposeDense<kBF16>},
     {"dense_int16", kLeastProductGain, 0, ProposeDense<kI16>},
+    {"dense_strassen_float32", kLeastProductGain, 0, ProposeDenseStrassen<kF32>},
+    {"dense_strassen_int16", kLeastProductGain, 0, ProposeDenseStrassen<kI16>},
     {"cast_image_convolution_bfloat16", kLeastGain, 1, ProposeCastImage},
     {"scaled_pointwise_float32", kLeastGain, 1, ProposeScaledPointwise<kF32>},
     {"scaled_pointwise_bfloat16", kLeastGain, 1, ProposeScaledPointwise<kBF16>},

@@ -20,6 +20,9 @@ bool IsForDense(const Step& step, const StepTypes& types);
 // The same of a convolution of images with few channels: no groups, no gaps.
 bool IsForImageConvolution(const Step& step, const StepTypes& types);
 
+// Whether Strassen's algorithm may gain: with few rows or channels it never does.
+bool IsForStrassen(const kernels::Pointwise& job);
+
 kernels::Multiplies MultipliesOf(DType dtype);
 
 // Sizes, without strides of memory, with those of windows; the dtype of products is that which the spec names, else

@@ -59,6 +59,7 @@ struct ConvolutionSpec {
   std::optional<kernels::WinogradKind> winograd = {};  // by our own kernel, of weights that are transformed before
   // By our own matrix product, which multiplies this dtype; int16 of a convolution in bfloat16 is fixed-point numbers.
   std::optional<DType> pointwise = {};
+  bool strassen = false;            // that product by Strassen's algorithm
   std::optional<DType> image = {};  // by our own kernel of images with few channels, as above
   // Only where `pointwise`: the source is scaled, shifted and clipped to these bounds before, in float32, as a
   // ScaleShiftSpec does. Scale and shift are the last two inputs, behind the operands of post-ops.
@@ -79,6 +80,7 @@ struct PointwiseWeightsSpec {
   static constexpr StepKind kKind{.name = "pointwise_weights", .keeps_inputs = true};
   DType dtype = DType::kFloat32;  // that the product multiplies
   bool of_image = false;          // for ConvolutionSpec::image
+  bool strassen = false;          // see ConvolutionSpec
 };
 // A depthwise convolution with the 1x1 convolution behind it and, where it `expands`, the one in front of it; own
 // kernel. Inputs: source, [weights of the expansion, [bias]], depthwise weights, [bias], weights of the 1x1
@@ -120,6 +122,7 @@ struct InnerProductSpec {
   static constexpr StepKind kKind{.name = "inner_product", .chooses_layouts = true};
   LayoutHint layout_hint = LayoutHint::kAny;
   std::optional<DType> product = {};  // see ConvolutionSpec::pointwise
+  bool strassen = false;              // see there
   double Flops(const StepTypes& types) const;
   void Refine(const StepTypes& types, StepCost* cost) const;
 };

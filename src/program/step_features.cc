@@ -97,7 +97,8 @@ Law LawOf(const ConvolutionSpec& spec, const StepTypes& types) {
   if (spec.pointwise) {
     const char* scaled = spec.source_bounds ? "scaled_" : "";
     const char* product = PointwiseJob(spec, types).window.channels > 0 ? "windows" : "pointwise";
-    law.name = fmt::format("convolution_{}{}_{}", scaled, product, amp::NameOf(*spec.pointwise));
+    const char* algorithm = spec.strassen ? "strassen_" : "";
+    law.name = fmt::format("convolution_{}{}_{}{}", scaled, product, algorithm, amp::NameOf(*spec.pointwise));
   }
   if (spec.image) law.name = fmt::format("convolution_image_{}", amp::NameOf(*spec.image));
   if (spec.winograd) law.name = std::string("convolution_") + kernels::WinogradName(*spec.winograd);
@@ -117,7 +118,9 @@ Law LawOf(const DeconvolutionSpec& spec, const StepTypes& types) {
 }
 Law LawOf(const InnerProductSpec& spec, const StepTypes& types) {
   Law law = ProductLaw("inner_product", types, Axis(types.inputs[0], 0), Last(types.inputs[0]));
-  if (spec.product) law.name = fmt::format("dense_{}", amp::NameOf(*spec.product));
+  if (spec.product) {
+    law.name = fmt::format("dense_{}{}", spec.strassen ? "strassen_" : "", amp::NameOf(*spec.product));
+  }
   return law;
 }
 Law LawOf(const MatMulSpec&, const StepTypes& types) {

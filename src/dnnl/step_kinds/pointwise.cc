@@ -23,6 +23,7 @@ using kernels::PointwiseSource;
 Pointwise JobOfWeights(const PointwiseWeightsSpec& spec, const Shape& weights) {
   Pointwise job;
   job.multiplies = MultipliesOf(spec.dtype);
+  job.strassen = spec.strassen;
   job.out_channels = weights[0];
   job.in_channels = weights[0] == 0 ? 0 : weights.size() / weights[0];
   const bool is_window = !spec.of_image && weights.rank() == 4 && weights[2] * weights[3] > 1;
@@ -113,7 +114,7 @@ ValueId Packed(LayoutBuilder* builder, ValueId weights, const PointwiseWeightsSp
   const Shape& shape = builder->TypeOf(weights).shape;
   const std::size_t bytes =
       kernels::PackedPointwiseBytes(spec.of_image ? ImageJobOfWeights(spec, shape).product : JobOfWeights(spec, shape));
-  const char* name = spec.of_image ? ":image_" : ":pointwise_";
+  const char* name = spec.of_image ? ":image_" : spec.strassen ? ":strassen_" : ":pointwise_";
   return builder->Derived(weights, spec, builder->NameOf(weights) + name + amp::NameOf(spec.dtype),
                           PlainDesc({DType::kUInt8, Shape{static_cast<std::int64_t>(bytes)}}), node);
 }
@@ -195,7 +196,7 @@ bool AssignPointwise(LayoutBuilder* builder, const Step& given) {
   if (!spec.source_bounds && !LibraryIsChannelsLast(given, TypesOf(*builder, given))) return false;
   Step step = given;
   if (!PositionsOf(builder->LayoutOf(step.inputs[0]))) InChannelsLast(builder, step, &step.inputs[0]);
-  AssignProduct(builder, {*spec.pointwise}, std::move(step));
+  AssignProduct(builder, {*spec.pointwise, false, spec.strassen}, std::move(step));
   return true;
 }
 
@@ -215,7 +216,10 @@ std::unique_ptr<const OwnKernel> MakePointwise(const Step& step, const LaidOutPr
     std::tie(job.source_low, job.source_high) = *spec.source_bounds;
     places.scale = step.inputs.size() - 2;
   }
-  const char* name = spec.source_bounds ? "scaled_pointwise" : job.window.channels > 0 ? "windows" : "pointwise";
+  const char* name = spec.source_bounds        ? "scaled_pointwise"
+                     : job.window.channels > 0 ? "windows"
+                     : spec.strassen           ? "pointwise_strassen"
+                                               : "pointwise";
   return std::make_unique<PointwiseKernel>(name, job, places, std::move(functions));
 }
 
@@ -256,7 +260,8 @@ void InRows(LayoutBuilder* builder, const Step& step, ValueId* v) {
 void AssignDense(LayoutBuilder* builder, Step step) {
   const auto finish = ProductFinishOf(step, TypesOf(*builder, step));
   InRows(builder, step, &step.inputs[0]);
-  step.inputs[1] = PackedPointwise(builder, step.inputs[1], *std::get<InnerProductSpec>(step.spec).product, step.node);
+  const auto& spec = std::get<InnerProductSpec>(step.spec);
+  step.inputs[1] = Packed(builder, step.inputs[1], {*spec.product, false, spec.strassen}, step.node);
   if (HasBias(step)) step.inputs[2] = builder->InRowMajor(step.inputs[2], step.node, "");
   if (finish->sum) InRows(builder, step, &step.inputs[*finish->sum]);
   builder->SetLayout(step.outputs[0], PlainDesc(builder->TypeOf(step.outputs[0])));
@@ -278,7 +283,8 @@ std::unique_ptr<const OwnKernel> MakeDense(const Step& step, const LaidOutProgra
   job.low = finish->low;
   job.high = finish->high;
   job.num_threads = kernels::NumThreads();
-  return std::make_unique<PointwiseKernel>("dense", job, Places{HasBias(step), finish->sum, std::nullopt},
+  return std::make_unique<PointwiseKernel>(job.strassen ? "dense_strassen" : "dense", job,
+                                           Places{HasBias(step), finish->sum, std::nullopt},
                                            std::move(finish->functions));
 }
 

@@ -57,8 +57,9 @@ BindOptions Options(const std::string& kernel = "dense_float32", int num_threads
 
 int CountOwn(const Executor& executor) {
   const PlanSummary summary = executor.summary();
-  return static_cast<int>(std::count_if(summary.steps.begin(), summary.steps.end(),
-                                        [](const PlanStep& step) { return step.implementation == "own:dense"; }));
+  return static_cast<int>(std::count_if(summary.steps.begin(), summary.steps.end(), [](const PlanStep& step) {
+    return step.implementation.starts_with("own:dense");
+  }));
 }
 
 // The plan has `count` of them, and the results of one without them.
@@ -93,9 +94,12 @@ TEST(DensePlans, ModeExactHasNone) {
 
 // Activations are stored in bfloat16; each dtype is multiplied.
 TEST(DensePlans, LowPrecisionIsTheSame) {
-  for (const auto& [kernel, has_code] : {std::pair{"dense_float32", true},
-                                         {"dense_bfloat16", kernels::HasPointwise(kernels::Multiplies::kBFloat16)},
-                                         {"dense_int16", kernels::HasPointwise(kernels::Multiplies::kInt16)}}) {
+  for (const auto& [kernel, has_code] :
+       {std::pair{"dense_float32", true},
+        {"dense_bfloat16", kernels::HasPointwise(kernels::Multiplies::kBFloat16)},
+        {"dense_int16", kernels::HasPointwise(kernels::Multiplies::kInt16)},
+        {"dense_strassen_float32", true},
+        {"dense_strassen_int16", kernels::HasPointwise(kernels::Multiplies::kInt16)}}) {
     BindOptions options = Options(kernel);
     options.reduce_precision = ReduceOptions{DType::kBFloat16, false};
     for (const TestModel& m : {FeedForward(), Functions()}) {
@@ -108,15 +112,27 @@ TEST(DensePlans, LowPrecisionIsTheSame) {
 
 TEST(DensePlans, BitsDoNotDependOnThreads) {
   const TestModel m = FeedForward();
-  const auto expected = RunOnce(*Bind(m, Options("dense_float32", 1)));
-  EXPECT_EQ(Distance(expected[0], RunOnce(*Bind(m, Options("dense_float32", 3)))[0]), 0);
+  for (const char* kernel : {"dense_float32", "dense_strassen_float32"}) {
+    const auto expected = RunOnce(*Bind(m, Options(kernel, 1)));
+    EXPECT_EQ(Distance(expected[0], RunOnce(*Bind(m, Options(kernel, 3)))[0]), 0) << kernel;
+  }
+}
+
+TEST(DensePlans, StrassensAlgorithmIsTheSame) {
+  for (const TestModel& m : {FeedForward(), Functions()}) {
+    const auto own = Bind(m, Options("dense_strassen_float32"));
+    EXPECT_GT(CountOwn(*own), 0) << own->summary().Print();
+    EXPECT_LT(Distance(RunOnce(m)[0], RunOnce(*own)[0]), kFloatTolerance);
+  }
 }
 
 // Plans for other shapes share what was packed.
 TEST(DensePlans, OtherShapesFindTheirWeights) {
-  const auto first = Bind(FeedForward(), Options());
-  for (const Shape& shape : {Shape{3, 100, 256}, Shape{1, 4, 256}}) {
-    EXPECT_LT(Distance(RunOnce(FeedForward(shape))[0], RunOnce(*first->Reshape({{"x", shape}}))[0]), kFloatTolerance);
+  for (const char* kernel : {"dense_float32", "dense_strassen_float32"}) {
+    const auto first = Bind(FeedForward(), Options(kernel));
+    for (const Shape& shape : {Shape{3, 100, 256}, Shape{1, 4, 256}}) {
+      EXPECT_LT(Distance(RunOnce(FeedForward(shape))[0], RunOnce(*first->Reshape({{"x", shape}}))[0]), kFloatTolerance);
+    }
   }
 }
 

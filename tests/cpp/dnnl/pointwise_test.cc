@@ -180,6 +180,35 @@ TEST_F(PointwisePlans, Int16IsTheSame) {
   }
 }
 
+// ---- Strassen's algorithm ----
+
+// Many channels, an odd number of positions, a stride, and a sum.
+TestModel Wide() {
+  TestModel m;
+  m.types["x"] = F32({2, 260, 9, 9});
+  const Symbol x = Relu("relu0", Conv(&m, "conv0", Var("x"), 260, 300));
+  const Symbol y = Op("elemwise_add", "sum", {Conv(&m, "conv1", x, 300, 300), x});
+  m.symbol = Relu("relu2", Conv(&m, "conv2", y, 300, 257));
+  return m;
+}
+
+TEST_F(PointwisePlans, StrassensAlgorithmIsTheSame) {
+  for (const auto& [kernel, has_code] :
+       {std::pair{"pointwise_strassen_float32", true},
+        {"pointwise_strassen_int16", kernels::HasPointwise(kernels::Multiplies::kInt16)}}) {
+    BindOptions options = On(Backend::kOneDnn, 2);
+    const bool is_bf16 = std::string(kernel).ends_with("int16");
+    if (is_bf16) options.reduce_precision = ReduceOptions{DType::kBFloat16, false};
+    options.forced_kernel = kernel;
+    options.machine = "any";
+    const auto own = Bind(Wide(), options);
+    if (LibraryIsChannelsLast()) {
+      EXPECT_EQ(Count(own->summary(), "own:pointwise_strassen"), has_code ? 3 : 0) << own->summary().Print();
+    }
+    EXPECT_LT(Distance(RunOnce(Wide())[0], RunOnce(*own)[0]), is_bf16 ? 1.5e-2 : kFloatTolerance) << kernel;
+  }
+}
+
 // Plans for other shapes share what was packed.
 TEST_F(PointwisePlans, OtherShapesFindTheirWeights) {
   for (const TestModel& m : {Chain(), DenseBlock()}) {

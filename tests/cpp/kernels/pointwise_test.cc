@@ -18,12 +18,21 @@ using namespace testing;
 
 using Variant = ProductVariant<PointwiseTable>;
 
-// All code that this CPU runs.
-std::vector<Variant> Variants() {
+// All code that this CPU runs, but for Strassen's algorithm.
+std::vector<Variant> PlainVariants() {
   std::vector<const PointwiseTable*> tables =
       TablesThatRun(PointwiseTableGeneric, PointwiseTableAvx2, PointwiseTableAvx512, PointwiseTableAvx512BF16);
   if (HasPointwise(Multiplies::kInt16)) tables.push_back(PointwiseTableAvx512VNNI());
   return VariantsOf(tables);
+}
+
+std::vector<Variant> Variants() {
+  std::vector<Variant> variants = PlainVariants();
+  for (const Variant& plain : PlainVariants()) {
+    if (plain.table->strassen[static_cast<std::size_t>(plain.multiplies)] == nullptr) continue;
+    variants.push_back({plain.table, plain.multiplies, true});
+  }
+  return variants;
 }
 
 // What is applied to sums.
@@ -85,6 +94,7 @@ Problem DrawProblem(Draw& draw, const Variant& variant) {
   Problem p;
   Pointwise& job = p.job;
   job.multiplies = variant.multiplies;
+  job.strassen = variant.strassen;
   job.batch = draw.Int(1, 3);
   job.height = draw.Int(1, 17);
   job.width = draw.Int(1, 17);
@@ -101,7 +111,7 @@ Problem DrawProblem(Draw& draw, const Variant& variant) {
   p.function = DrawFunction(draw);
   p.has_sum = draw.Chance(0.5);
   p.has_bias = draw.Chance(0.7);
-  p.has_scale = draw.Chance(0.5);
+  p.has_scale = draw.Chance(0.5) && !variant.strassen;
   p.weights = draw.Reals(job.in_channels * job.out_channels, 1 / std::sqrt(static_cast<float>(job.in_channels)));
   p.bias = draw.Reals(job.out_channels, 0.25f);
   p.scale = draw.Reals(job.in_channels, 1);
@@ -281,7 +291,7 @@ void ComputeInStretches(const Variant& variant, const Problem& p, std::int64_t d
 }
 
 TEST(Pointwise, BitsDoNotDependOnStretches) {
-  for (const Variant& variant : Variants()) {
+  for (const Variant& variant : PlainVariants()) {
     Draw draw(14);
     for (int i = 0; i < 20; ++i) {
       const Problem p = variant.is_int16() ? DrawDeepProblem(draw, variant) : DrawProblem(draw, variant);
@@ -374,7 +384,7 @@ void ExpectConvolution(const Problem& p) {
 
 // Some are so deep that they are packed in stretches.
 TEST(Pointwise, WindowsAreTheConvolution) {
-  for (const Variant& variant : Variants()) {
+  for (const Variant& variant : PlainVariants()) {
     Draw draw(15);
     for (int i = 0; i < 25; ++i) {
       Problem p = DrawProblem(draw, variant);
@@ -429,13 +439,110 @@ TEST(Pointwise, ANaNStaysOne) {
   for (const Variant& variant : Variants()) {
     Draw draw(11);
     Problem p = DrawProblem(draw, variant);
-    p.has_scale = true;
+    p.has_scale = !variant.strassen;
     p.function = {};
     p.job.low = p.job.source_low = 0;
     p.job.high = p.job.source_high = 6;
     p.source->Set(0, std::numeric_limits<float>::quiet_NaN());
     Compute(variant, p, 1);
     EXPECT_TRUE(std::isnan(p.destination->Get(0))) << NameOf(variant);
+  }
+}
+
+// ---- rows and channels of all sizes ----
+
+// A product of normal size in all rows, without anything behind it.
+Problem DrawBareProblem(Draw& draw, const Variant& variant) {
+  Problem p = DrawProblem(draw, variant);
+  p.has_scale = p.has_sum = p.has_bias = false;
+  p.function = {};
+  p.job.low = -kInfinity;
+  p.job.high = kInfinity;
+  return p;
+}
+
+// The largest error of a result beside `size(row, out)`, that of its operands.
+template <class Size>
+double ErrorBeside(const Problem& p, Size size) {
+  double worst = 0;
+  for (std::int64_t row = 0; row < p.job.rows(); ++row) {
+    for (std::int64_t out = 0; out < p.job.out_channels; ++out) {
+      const double error = Expected(p, row, out) - p.destination->Get(row * p.job.destination.pixel + out);
+      worst = std::max(worst, std::abs(error) / size(row, out));
+    }
+  }
+  return worst;
+}
+
+// A small row loses nothing to a large one, nor does an output channel.
+TEST(Pointwise, RowsAndOutputChannelsOfAllSizesKeepTheirAccuracy) {
+  for (const Variant& variant : Variants()) {
+    Draw draw(18);
+    for (int i = 0; i < 10; ++i) {
+      Problem p = DrawBareProblem(draw, variant);
+      const auto row_size = [](std::int64_t row) { return std::ldexp(1.0f, static_cast<int>(row * 7 % 41) - 20); };
+      const auto out_size = [](std::int64_t out) { return std::ldexp(1.0f, static_cast<int>(out * 5 % 31) - 15); };
+      for (std::int64_t row = 0; row < p.job.rows(); ++row) {
+        for (std::int64_t c = 0; c < p.job.in_channels; ++c) {
+          const std::int64_t at = p.SourceOf(row) + c;
+          p.source->Set(at, row_size(row) * p.source->Get(at));
+        }
+      }
+      for (std::size_t w = 0; w < p.weights.size(); ++w) {
+        p.weights[w] *= out_size(static_cast<std::int64_t>(w) / p.job.in_channels);
+      }
+      Compute(variant, p, 1);
+      const auto size = [&](std::int64_t row, std::int64_t out) { return 4.0 * row_size(row) * out_size(out); };
+      EXPECT_LE(ErrorBeside(p, size), Bound(p)) << NameOf(variant) << ": " << Describe(p);
+    }
+  }
+}
+
+// What is no number in one row leaves all others as they are, and what is none among the weights all other channels.
+TEST(Pointwise, WhatIsNoNumberSpreadsToNoOtherRowOrChannel) {
+  constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+  for (const Variant& variant : Variants()) {
+    for (const float bad : {kNaN, kInfinity, -kInfinity}) {
+      Draw draw(19);
+      Problem p = DrawBareProblem(draw, variant);
+      const std::int64_t row = p.job.rows() / 2, out = p.job.out_channels / 3;
+      p.source->Set(p.SourceOf(row), bad);
+      p.weights[static_cast<std::size_t>(out * p.job.in_channels)] = bad;
+      Compute(variant, p, 2);
+      for (std::int64_t r = 0; r < p.job.rows(); ++r) {
+        for (std::int64_t c = 0; c < p.job.out_channels; ++c) {
+          const float actual = p.destination->Get(r * p.job.destination.pixel + c);
+          if (r == row || c == out) {
+            EXPECT_FALSE(std::isfinite(actual)) << NameOf(variant);
+          } else {
+            const double expected = Expected(p, r, c);
+            ASSERT_NEAR(actual, expected, Bound(p) * (1 + std::abs(expected))) << NameOf(variant);
+          }
+        }
+      }
+    }
+  }
+}
+
+// Strassen's algorithm pairs rows and channels; an odd last one has none.
+TEST(Pointwise, TheSmallestProductsAreProducts) {
+  for (const Variant& variant : Variants()) {
+    Draw draw(20);
+    for (int i = 0; i < 30; ++i) {
+      Problem p = DrawBareProblem(draw, variant);
+      p.job.batch = 1;
+      p.job.height = 1;
+      p.job.width = draw.Int(1, 3);
+      p.job.in_channels = draw.Int(1, 3);
+      p.job.out_channels = draw.Int(1, 3);
+      p.job.destination.pixel = p.job.out_channels;
+      p.destination = std::make_unique<Elements>(p.job.destination.is_bf16, p.job.width * p.job.out_channels);
+      p.weights = draw.Reals(p.job.in_channels * p.job.out_channels, 1);
+      DrawSource(draw, &p);
+      SCOPED_TRACE(NameOf(variant) + ", case " + std::to_string(i) + ": " + Describe(p));
+      Compute(variant, p, 2);
+      EXPECT_LE(Error(p), Bound(p));
+    }
   }
 }
 

@@ -40,6 +40,7 @@ template <class Table>
 struct ProductVariant {
   const Table* table;
   Multiplies multiplies;
+  bool strassen = false;
 
   typename Table::Run run() const { return table->run[static_cast<std::size_t>(multiplies)]; }
   bool is_int16() const { return multiplies == Multiplies::kInt16; }
@@ -48,7 +49,8 @@ struct ProductVariant {
 template <class Table>
 std::string NameOf(const ProductVariant<Table>& v) {
   constexpr const char* kNames[] = {" float32", " bfloat16", " int16"};
-  return std::string(IsaName(v.table->isa)) + kNames[static_cast<std::size_t>(v.multiplies)];
+  return std::string(IsaName(v.table->isa)) + kNames[static_cast<std::size_t>(v.multiplies)] +
+         (v.strassen ? " by Strassen" : "");
 }
 
 template <class Table>

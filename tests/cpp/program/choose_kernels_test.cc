@@ -92,14 +92,14 @@ TEST(ChooseKernels, DeconvolutionsWithStrideOne) {
 }
 
 // A scale and a shift, and a 1x1 convolution of what they give.
-Program ScaledPointwise(DType dtype) {
+Program ScaledPointwise(DType dtype, std::int64_t in = 64, std::int64_t out = 128) {
   Program program;
-  const ValueId x = program.AddValue({dtype, {1, 64, 28, 28}}, "x", ValueSource::kInput);
-  const ValueId scale = program.AddValue({kF32, {64}}, "scale", ValueSource::kConstant);
-  const ValueId shift = program.AddValue({kF32, {64}}, "shift", ValueSource::kConstant);
-  const ValueId scaled = program.AddValue({dtype, {1, 64, 28, 28}}, "scaled", ValueSource::kComputed);
-  const ValueId w = program.AddValue({dtype, {128, 64, 1, 1}}, "w", ValueSource::kConstant);
-  const ValueId y = program.AddValue({dtype, {1, 128, 28, 28}}, "y", ValueSource::kComputed);
+  const ValueId x = program.AddValue({dtype, {1, in, 28, 28}}, "x", ValueSource::kInput);
+  const ValueId scale = program.AddValue({kF32, {in}}, "scale", ValueSource::kConstant);
+  const ValueId shift = program.AddValue({kF32, {in}}, "shift", ValueSource::kConstant);
+  const ValueId scaled = program.AddValue({dtype, {1, in, 28, 28}}, "scaled", ValueSource::kComputed);
+  const ValueId w = program.AddValue({dtype, {out, in, 1, 1}}, "w", ValueSource::kConstant);
+  const ValueId y = program.AddValue({dtype, {1, out, 28, 28}}, "y", ValueSource::kComputed);
   program.steps.push_back({ScaleShiftSpec{0, 6}, {x, scale, shift}, {scaled}, 0, ""});
   program.steps.push_back({ConvolutionSpec{{1, 1}, {0, 0}, {0, 0}, {0, 0}}, {scaled, w}, {y}, 1, ""});
   program.outputs = {y};
@@ -218,6 +218,23 @@ TEST(ChooseKernels, ProductsOfInt16WhereTheyAreMeasured) {
   EXPECT_EQ(chosen(), DType::kInt16);
 }
 
+TEST(ChooseKernels, StrassensAlgorithmWhereItIsMeasured) {
+  nlohmann::ordered_json file = testing::MachineFile();
+  file["bytes_per_second"] = {{1 << 30, 1e15}};
+  file["steps"]["inner_product float32"] = {{0, 0, 0, 0, 1}};
+  file["steps"]["dense_float32 float32"] = {{0, 0, 0, 0, 0.1}};
+  const auto chosen = [&] {
+    Program dense = OneDense(kF32);
+    const auto machine = MachineTable::Parse(file.dump(), "test");
+    ChooseKernels(PredictedKernels(), {machine.get(), true}, &dense);
+    return std::get<InnerProductSpec>(dense.steps[0].spec);
+  };
+  EXPECT_EQ(chosen().product, kF32);
+  EXPECT_FALSE(chosen().strassen);
+  file["steps"]["dense_strassen_float32 float32"] = {{0, 0, 0, 0, 0}};
+  EXPECT_TRUE(chosen().strassen);
+}
+
 std::optional<DType> DenseProduct(Program program, double ratio, double bf16_flops = 2e9) {
   nlohmann::ordered_json file = testing::MachineFile();
   file["flops_per_second"]["bfloat16"] = bf16_flops;
@@ -304,8 +321,8 @@ TEST(ChooseKernels, ForcedWhereverItIsLegal) {
   for (const KernelCandidate& candidate : KernelCandidates()) {
     int count = 0;
     for (const DType dtype : {kF32, kBF16}) {
-      for (Program program : {OneConvolution(dtype, 28), OneConvolution(dtype, 28, {2, 2}), ScaledPointwise(dtype),
-                              OneDense(dtype), OfImage(dtype)}) {
+      for (Program program : {OneConvolution(dtype, 28), OneConvolution(dtype, 28, {2, 2}),
+                              ScaledPointwise(dtype, 256, 256), OneDense(dtype), OfImage(dtype)}) {
         Force(candidate.name, &program);
         count += KernelOf(program.steps.back()) == candidate.name;
       }

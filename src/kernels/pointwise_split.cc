@@ -1,0 +1,60 @@
+#include "kernels/pointwise_split.h"
+
+#include <algorithm>
+
+#include "kernels/pointwise_weights.h"
+
+namespace amp::kernels {
+namespace {
+
+std::int64_t RoundUp(std::int64_t x, std::int64_t to) { return (x + to - 1) / to * to; }
+std::int64_t Quotient(std::int64_t x, std::int64_t by) { return (x + by - 1) / by; }
+
+// About how many cycles of a core a part takes. The constants are those of a CPU with AVX-512; what counts is which of
+// two splits is faster.
+double PartCycles(const Pointwise& job, std::int64_t rows, std::int64_t channels) {
+  constexpr double kFinishCycles = 3, kCallCycles = 30, kBytesPerCycle = 7;
+  const double pack_cycles = job.multiplies_int16() ? 4 : 2;
+  constexpr std::int64_t kTogether = 14;
+  const auto depth = static_cast<double>(job.in_channels);
+  const auto vectors = static_cast<double>(rows * Quotient(channels, kPointwiseBlock));
+  const auto calls = static_cast<double>(Quotient(rows, kTogether) * Quotient(channels, kPointwiseColumns));
+  const double multiply = vectors * depth / static_cast<double>(2 * PointwisePerUnit(job));
+  const double weights = depth * static_cast<double>(channels * PointwiseElementBytes(job)) / kBytesPerCycle;
+  const double pack = static_cast<double>(rows) * depth / kPointwiseBlock * pack_cycles;
+  return std::max(multiply, weights) + pack + vectors * kFinishCycles + calls * kCallCycles;
+}
+
+PointwiseSplit SplitInto(const Pointwise& job, std::int64_t blocks, std::int64_t stretches) {
+  PointwiseSplit split;
+  split.rows = Quotient(job.rows(), blocks);
+  split.blocks = Quotient(job.rows(), split.rows);
+  split.channels = Quotient(PointwiseColumns(job), stretches) * kPointwiseColumns;
+  split.stretches = Quotient(job.out_channels, split.channels);
+  return split;
+}
+
+}  // namespace
+
+// All threads get about the same.
+PointwiseSplit SplitPointwise(const Pointwise& job, std::int64_t max_rows) {
+  constexpr std::int64_t kManyTurns = 8;
+  const std::int64_t least = Quotient(job.rows(), max_rows), threads = job.num_threads;
+  if (least >= kManyTurns * threads) return SplitInto(job, RoundUp(least, threads), 1);
+  PointwiseSplit best;
+  double fewest = 0;
+  for (std::int64_t blocks = least; blocks <= job.rows() && blocks <= least + 2 * threads; ++blocks) {
+    for (std::int64_t stretches = 1; stretches <= std::min(PointwiseColumns(job), 4 * threads); stretches *= 2) {
+      const PointwiseSplit split = SplitInto(job, blocks, stretches);
+      const auto turns = static_cast<double>(Quotient(split.parts(), threads));
+      const double cycles = turns * PartCycles(job, split.rows, std::min(split.channels, job.out_channels));
+      if (best.rows == 0 || cycles < fewest) {
+        best = split;
+        fewest = cycles;
+      }
+    }
+  }
+  return best;
+}
+
+}  // namespace amp::kernels
