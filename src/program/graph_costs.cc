@@ -24,26 +24,6 @@ Picoseconds InPicoseconds(double seconds) {
   return static_cast<Picoseconds>(std::llround(std::min(seconds, 1e3) * 1e12));
 }
 
-StepTypes TypesOf(const Program& program, const Step& step) {
-  StepTypes types;
-  for (const ValueId v : step.inputs) types.inputs.push_back(program.values[v].type);
-  for (const ValueId v : step.outputs) types.outputs.push_back(program.values[v].type);
-  return types;
-}
-
-// Of the steps that every run executes.
-double SecondsOf(const Program& program, const MachineTable& machine) {
-  std::vector<bool> once(program.values.size());
-  for (std::size_t v = 0; v < once.size(); ++v) once[v] = program.values[v].source == ValueSource::kConstant;
-  double seconds = 0;
-  for (const Step& step : program.steps) {
-    const bool is_once = std::all_of(step.inputs.begin(), step.inputs.end(), [&](ValueId v) { return once[v]; });
-    for (const ValueId v : step.outputs) once[v] = is_once;
-    if (!is_once && !KindOf(step.spec).is_view) seconds += machine.Seconds(FeaturesOf(step, TypesOf(program, step)));
-  }
-  return seconds;
-}
-
 // Dtypes are decided by kernels of int16 where these were measured: a formula may promise what a CPU does not keep.
 bool KnowsInt16(const MachineTable& machine) {
   StepFeatures layer;
@@ -137,6 +117,7 @@ GraphCosts::GraphCosts(const MachineTable& machine, const Model& model,
   }
   FindFused();
   FindParametersBehind();
+  if (!IsTraining()) blocks_.emplace(machine, model, constant_, KnowsInt16(machine));
 }
 
 // Batch norms with statistics of the batch wait for all of what they read, but what follows them need not.
@@ -254,7 +235,7 @@ double GraphCosts::SecondsOf(NodeId id, const std::vector<DType>& inputs, const 
       .machine = &machine_, .has_bf16 = machine_.has_bf16(), .has_int16 = KnowsInt16(machine_)};
   const bool is_float32 = std::none_of(inputs.begin(), inputs.end(), IsLowPrecision) || !part.native_bf16;
   if (is_float32 || !parameters_behind_[id]) ChooseKernels(PredictedKernels(), conditions, &lowered.program);
-  return seconds_[key] = amp::SecondsOf(lowered.program, machine_);
+  return seconds_[key] = SecondsOfRun(lowered.program, machine_);
 }
 
 std::vector<bool> GraphCosts::FasterInFloat32() const {
@@ -266,7 +247,8 @@ std::vector<bool> GraphCosts::FasterInFloat32() const {
     for (const EntryId entry : graph.InputsOf(id)) inputs.push_back(model_.types()[entry].dtype);
     for (const EntryId entry : graph.OutputsOf(id)) outputs.push_back(model_.types()[entry].dtype);
     if (std::find(inputs.begin(), inputs.end(), DType::kBFloat16) == inputs.end()) continue;
-    faster[id] = SecondsOf(id, inputs, outputs, {.native_bf16 = false}) < SecondsOf(id, inputs, outputs, {});
+    const double gain = blocks_ ? blocks_->Gain(id) : 0;
+    faster[id] = SecondsOf(id, inputs, outputs, {.native_bf16 = false}) + gain < SecondsOf(id, inputs, outputs, {});
   }
   return faster;
 }
@@ -292,8 +274,16 @@ Picoseconds GraphCosts::OfNode(NodeId id, const std::vector<DType>& inputs, cons
     return IsLowPrecision(dtype) && !(dtype == DType::kBFloat16 && machine_.has_bf16());
   });
   const bool is_fused = computes && fused_into_[id] != kNone;
-  const double forward = is_fused ? SecondsFused(id, inputs) : SecondsAlone(id, inputs, outputs);
+  const double forward = is_fused ? SecondsFused(id, inputs) : SecondsAlone(id, inputs, outputs) * PartOf(id, inputs);
   return InPicoseconds(forward + SecondsBackward(id, inputs, outputs));
+}
+
+// What is left of a node's time where a kernel computes it together with others; nothing of its own is lost where that
+// is not known.
+double GraphCosts::PartOf(NodeId id, const std::vector<DType>& inputs) const {
+  if (!blocks_ || inputs.empty()) return 1;
+  if (inputs[0] != DType::kFloat32 && !(inputs[0] == DType::kBFloat16 && machine_.has_bf16())) return 1;
+  return blocks_->PartOf(id, inputs[0] == DType::kBFloat16);
 }
 
 Picoseconds GraphCosts::OfCast(EntryId entry, DType from, DType to) const {
@@ -321,10 +311,14 @@ double GraphCosts::SecondsOfGradientCast(EntryId entry, DType from, DType to) co
 }
 
 Picoseconds GraphCosts::OfLostFusion(EntryId entry, const Consumer& reader) const {
-  if (fused_into_[reader.node] != entry || !machine_.has_bf16()) return 0;
-  const std::vector<DType> inputs(model_.graph().InputsOf(reader.node).size(), DType::kFloat32);
-  const double lost = SecondsAlone(reader.node, inputs, {DType::kFloat32}) - SecondsFused(reader.node, inputs);
-  return InPicoseconds(std::max(0.0, lost));
+  if (!machine_.has_bf16()) return 0;
+  double lost = blocks_ && reader.slot == 0 ? blocks_->Loss(reader.node) : 0;
+  if (fused_into_[reader.node] == entry) {
+    const std::vector<DType> inputs(model_.graph().InputsOf(reader.node).size(), DType::kFloat32);
+    const double apart = SecondsAlone(reader.node, inputs, {DType::kFloat32});
+    lost += std::max(0.0, apart - SecondsFused(reader.node, inputs));
+  }
+  return InPicoseconds(lost);
 }
 
 }  // namespace amp

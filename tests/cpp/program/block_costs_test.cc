@@ -1,0 +1,116 @@
+#include "program/block_costs.h"
+
+#include <gtest/gtest.h>
+
+#include "nnvm/compose.h"
+#include "program/graph_costs.h"
+#include "program/machine_text.h"
+
+namespace amp {
+namespace {
+
+using testing::Op;
+using testing::Var;
+
+constexpr DType kF32 = DType::kFloat32, kBF16 = DType::kBFloat16;
+
+Symbol Conv(const std::string& name, const Symbol& x, int outputs, int kernel, int groups = 1) {
+  const std::string size = std::to_string(kernel), pad = std::to_string(kernel / 2);
+  return Op("Convolution", name, {x, Var(name + "_w")},
+            {{"kernel", "(" + size + ", " + size + ")"},
+             {"pad", "(" + pad + ", " + pad + ")"},
+             {"num_filter", std::to_string(outputs)},
+             {"num_group", std::to_string(groups)},
+             {"no_bias", "True"}});
+}
+
+Symbol Clip(const std::string& name, const Symbol& x) {
+  return Op("clip", name, {x}, {{"a_min", "0"}, {"a_max", "6"}});
+}
+
+// From 24 channels to 144, depthwise, and back; with so many functions behind the first.
+Symbol InvertedResidual(int functions = 1) {
+  Symbol x = Conv("expand", Var("x"), 144, 1);
+  for (int i = 0; i < functions; ++i) x = Clip("clip" + std::to_string(i), x);
+  return Conv("project", Clip("last", Conv("depthwise", x, 144, 3, 144)), 24, 1);
+}
+
+Model Typed(const Symbol& symbol, DType dtype = kF32) {
+  return Model(symbol.ToGraph(),
+               {{"x", {dtype, {1, 24, 28, 28}}},
+                {"expand_w", {dtype, {144, 24, 1, 1}}},
+                {"depthwise_w", {dtype, {144, 1, 3, 3}}},
+                {"project_w", {dtype, {24, 144, 1, 1}}}},
+               {"expand_w", "depthwise_w", "project_w"});
+}
+
+NodeId IdOf(const Model& model, const std::string& name) {
+  for (NodeId id = 0; id < model.graph().num_nodes(); ++id) {
+    if (model.graph().node(id).name() == name) return id;
+  }
+  ADD_FAILURE() << "no node " << name;
+  return 0;
+}
+
+// On which blocks take a part of what their formula says, where `has_blocks`, and depthwise convolutions of bfloat16
+// sixteen times as long as theirs.
+std::shared_ptr<const MachineTable> Machine(bool has_blocks) {
+  nlohmann::ordered_json file = testing::MachineFile();
+  file["steps"]["convolution_depthwise bfloat16"] = {{0, 0, 0, 0, 0, 0, 0, 4}};
+  if (has_blocks) {
+    file["steps"]["expanding_depthwise_block_float32 float32"] = {{0, 0, 0, 0, 0, 0, 0, -2}};
+    file["steps"]["expanding_depthwise_block_bfloat16 bfloat16"] = {{0, 0, 0, 0, 0, 0, 0, -2}};
+  }
+  return MachineTable::Parse(file.dump(), "test");
+}
+
+Picoseconds SumOf(const GraphCosts& costs, const Model& model, DType dtype) {
+  Picoseconds sum = 0;
+  for (const char* name : {"expand", "depthwise", "project"}) {
+    sum += costs.OfNode(IdOf(model, name), {dtype, dtype}, {dtype});
+  }
+  return sum;
+}
+
+TEST(BlockCosts, LayersTakeTheTimeOfTheirBlock) {
+  const Model model = Typed(InvertedResidual());
+  const auto apart = Machine(false), together = Machine(true);
+  for (const DType dtype : {kF32, kBF16}) {
+    EXPECT_LT(2 * SumOf(GraphCosts(*together, model), model, dtype), SumOf(GraphCosts(*apart, model), model, dtype));
+  }
+}
+
+TEST(BlockCosts, ACastInTheMiddleTakesAllThatItGains) {
+  const Model model = Typed(InvertedResidual());
+  const auto apart = Machine(false), together = Machine(true);
+  const GraphCosts costs(*together, model), others(*apart, model);
+  const Picoseconds gain = SumOf(others, model, kBF16) - SumOf(costs, model, kBF16);
+  for (const char* name : {"depthwise", "project"}) {
+    const NodeId id = IdOf(model, name);
+    EXPECT_GE(costs.OfLostFusion(model.graph().InputsOf(id)[0], {id, 0}), gain) << name;
+    EXPECT_EQ(others.OfLostFusion(model.graph().InputsOf(id)[0], {id, 0}), 0) << name;
+  }
+  const NodeId first = IdOf(model, "expand");
+  EXPECT_EQ(costs.OfLostFusion(model.graph().InputsOf(first)[0], {first, 0}), 0);
+}
+
+// By itself such a convolution is faster in float32, between casts; in a block it is not.
+TEST(BlockCosts, NoLayerOfABlockIsComputedInFloat32) {
+  const Model model = Typed(InvertedResidual(), kBF16);
+  const NodeId depthwise = IdOf(model, "depthwise");
+  EXPECT_TRUE(GraphCosts(*Machine(false), model).FasterInFloat32()[depthwise]);
+  EXPECT_FALSE(GraphCosts(*Machine(true), model).FasterInFloat32()[depthwise]);
+}
+
+TEST(BlockCosts, OthersAreNoBlocks) {
+  const auto apart = Machine(false), together = Machine(true);
+  const Symbol expand = Conv("expand", Var("x"), 144, 1), twice = Clip("clip", expand);
+  const Symbol read_twice = Symbol::Group({Conv("project", Conv("depthwise", twice, 144, 3, 144), 24, 1), twice});
+  for (const Symbol& symbol : {InvertedResidual(5), InvertedResidual(20000), read_twice}) {
+    const Model model = Typed(symbol);
+    EXPECT_EQ(SumOf(GraphCosts(*together, model), model, kF32), SumOf(GraphCosts(*apart, model), model, kF32));
+  }
+}
+
+}  // namespace
+}  // namespace amp
