@@ -136,7 +136,7 @@ kernels::Pointwise DenseJob(const InnerProductSpec& spec, const StepTypes& types
 }
 
 bool IsForStrassen(const kernels::Pointwise& job) {
-  constexpr std::int64_t kLeastRows = 64, kLeastChannels = 256;
+  constexpr std::int64_t kLeastRows = 128, kLeastChannels = 256;
   return job.window.channels == 0 && job.rows() >= kLeastRows &&
          std::min(job.in_channels, job.out_channels) >= kLeastChannels;
 }

@@ -40,7 +40,7 @@ TestModel FeedForward(const Shape& shape = {2, 65, 256}) {
 // One function behind another.
 TestModel Functions() {
   TestModel m;
-  m.types["x"] = F32({70, 300});
+  m.types["x"] = F32({130, 300});
   Symbol x = Function("Activation", "tanh", Dense(&m, "a", Var("x"), 300, 260));
   x = Function("Activation", "sigmoid", Dense(&m, "b", x, 260, 300));
   x = Function("LeakyReLU", "elu", Dense(&m, "c", x, 300, 256));
