@@ -1,6 +1,6 @@
 // What our 1x1 convolutions gain: `pointwise_layers THREADS [NETWORK [BATCH]]` prints, for 1x1 layers of some networks,
-// the time of oneDNN's convolution and of our kernel with bias and relu, and with a sum before the relu, and how much
-// of the bound they reach. The bound is the longer of the arithmetic at its peak and of a pass over all operands
+// the time of oneDNN's convolution and of our kernel with bias and relu, and with a sum before the relu, how much
+// of the bound they reach without it; then our kernel's by Strassen's algorithm, over the plain one's. The bound is the longer of the arithmetic at its peak and of a pass over all operands
 // without arithmetic. Weights are cold: each call takes the next of so many copies that caches do not hold them.
 // Implementations take turns.
 #include <algorithm>
@@ -171,15 +171,15 @@ Call Pass(const Layer& l, std::int64_t batch, std::size_t element, int threads) 
   };
 }
 
-constexpr int kTimes = 4;  // oneDNN, ours, both with a sum
+constexpr int kTimes = 5;  // oneDNN, ours, both with a sum, ours by Strassen's algorithm
 
 struct Sums {
   double ms[kTimes] = {}, bound = 0;
 };
 
 void Print(const double* ms, double bound) {
-  std::printf(" | %8.3f %8.3f (%4.2f) %8.3f %8.3f (%4.2f) %3.0f%% %3.0f%%", ms[0], ms[1], ms[0] / ms[1], ms[2], ms[3],
-              ms[2] / ms[3], 100 * bound / ms[0], 100 * bound / ms[1]);
+  std::printf(" | %8.3f %8.3f (%4.2f) %8.3f %8.3f (%4.2f) %3.0f%% %3.0f%% S %8.3f (%4.2f)", ms[0], ms[1], ms[0] / ms[1],
+              ms[2], ms[3], ms[2] / ms[3], 100 * bound / ms[0], 100 * bound / ms[1], ms[4], ms[4] / ms[1]);
 }
 
 // What is not float32 has sources and results in bfloat16.
@@ -188,6 +188,7 @@ void Measure(const Layer& l, std::int64_t batch, int threads, Multiplies multipl
   const Type type = is_bf16 ? Type::bf16 : Type::f32;
   std::vector<Call> calls{Library(l, batch, type, false), Own(l, batch, multiplies, false, threads),
                           Library(l, batch, type, true), Own(l, batch, multiplies, true, threads),
+                          Own(l, batch, multiplies, false, threads, multiplies != Multiplies::kBFloat16),
                           Pass(l, batch, is_bf16 ? 2 : 4, threads)};
   const std::vector<double> ms = Times(calls, 60);
   const double flops = 2e-6 * static_cast<double>(batch * l.size * l.size * l.in * l.out);
@@ -225,6 +226,7 @@ void PrintNetwork(const std::string& network, std::int64_t batch, int threads) {
 int main(int argc, char** argv) {
   return PrintNetworks<Layer>(
       argc, argv, kLayers,
-      "ms of oneDNN and ours, the same with a sum, how much of the bound both reach; float32 | bfloat16 | int16",
+      "ms of oneDNN and ours, the same with a sum, how much of the bound both reach, ours by Strassen's algorithm (none "
+      "of bfloat16); float32 | bfloat16 | int16",
       PrintNetwork);
 }

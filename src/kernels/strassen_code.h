@@ -5,9 +5,37 @@
 
 #include "kernels/pointwise_code.h"
 #include "kernels/strassen.h"
+#include "kernels/strassen_finish_code.h"
 #include "kernels/strassen_packing_code.h"
 
 namespace amp::kernels {
+
+// A part, with what all of its products need.
+template <class Ops>  // for internal linkage
+struct StrassenWork {
+  using Tile = typename Ops::Tile;
+  using Int = std::int64_t;
+
+  const Pointwise& job;
+  const Pointwise half;
+  const PointwiseData& data;
+  const StrassenPart& part;
+  StrassenWeights weights;
+  float* rows;  // factors and inverses: [2][half][pair]
+  StrassenTiles<Ops> tiles;
+  float* quarters;
+  float* sums;  // null: all input channels are one stretch
+
+  Int groups() const { return (part.num_pairs + Ops::kRows - 1) / Ops::kRows; }
+  Int depth() const { return StrassenDepth(half); }
+  Int DepthAt(Int stretch) const { return depth() < half.in_channels - stretch ? depth() : half.in_channels - stretch; }
+  const float* Inverses(Int row_half) const { return rows + (2 + row_half) * part.num_pairs; }
+  bool EndsAt(Int stretch) const { return stretch + depth() >= half.in_channels; }
+  const Tile* Column(Int channel, int product) const {
+    const Int column = (part.first_channel + channel) / kPointwiseColumns * kStrassenProducts + product;
+    return static_cast<const Tile*>(weights.columns) + column * PointwiseColumnElements(half);
+  }
+};
 
 // `Rows` has what depends on the type of packed rows: Magnitude, Pack, and of sums Add, Subtract and Value.
 template <class Ops, class Rows>
@@ -15,6 +43,8 @@ struct StrassenCode {
   using Code = PointwiseCode<Ops>;
   using Results = PointwiseFinish<Ops>;
   using Place = typename Results::Place;
+  using FinishSums = StrassenFinish<Ops, Rows>;
+  using Sums = typename FinishSums::Sums;
   using V = typename Ops::Vector;
   using Tile = typename Ops::Tile;
   using Sum = typename Ops::Sum;
@@ -22,29 +52,7 @@ struct StrassenCode {
   static constexpr int kLanes = Ops::kLanes, kMaxRows = Ops::kRows;
   static constexpr Int kBlock = kPointwiseBlock, kColumns = kPointwiseColumns, kPiece = 2 * kLanes;
   static constexpr int kQuarters = 4;
-
-  // A part, with what all of its products need.
-  struct Work {
-    const Pointwise& job;
-    const Pointwise half;
-    const PointwiseData& data;
-    const StrassenPart& part;
-    StrassenWeights weights;
-    float* rows;  // factors and inverses: [2][half][pair]
-    StrassenTiles<Ops> tiles;
-    float* quarters;
-    float* sums;  // null: all input channels are one stretch
-
-    Int groups() const { return (part.num_pairs + kMaxRows - 1) / kMaxRows; }
-    Int depth() const { return StrassenDepth(half); }
-    Int DepthAt(Int stretch) const { return Code::Min(depth(), half.in_channels - stretch); }
-    const float* Inverses(Int row_half) const { return rows + (2 + row_half) * part.num_pairs; }
-    bool EndsAt(Int stretch) const { return stretch + depth() >= half.in_channels; }
-    const Tile* Column(Int channel, int product) const {
-      const Int column = (part.first_channel + channel) / kColumns * kStrassenProducts + product;
-      return static_cast<const Tile*>(weights.columns) + column * PointwiseColumnElements(half);
-    }
-  };
+  using Work = StrassenWork<Ops>;
 
   // ---- rows ----
 
@@ -192,74 +200,6 @@ struct StrassenCode {
 
   // ---- results ----
 
-  // Some rows of a quarter: sums of this stretch and those of stretches before, where there are some, and of what these
-  // are multiplied by.
-  struct Sums {
-    const float* quarter;
-    float* before;  // null: none, and none to come
-    bool is_first;
-    const float *row_scales, *column_scales;  // of this stretch, where numbers have scales
-  };
-
-  // What sums are multiplied by; `columns`: what undoes that they have been made alike, or null.
-  static V ColumnScale(const float* scales, const float* columns, int vector) {
-    V x = columns == nullptr ? Ops::All(1) : Ops::template Load<false>(columns + vector * kLanes, kLanes);
-    if constexpr (Ops::kScales) x = x * Ops::template Load<false>(scales + vector * kLanes, kLanes);
-    return x;
-  }
-  static float RowScale(const Sums& sums, Int row) {
-    if constexpr (Ops::kScales) return sums.row_scales[row];
-    return 1;
-  }
-
-  // Adds to sums of stretches before.
-  static void AddUp(const Sums& sums, Int count) {
-    const V columns[] = {ColumnScale(sums.column_scales, nullptr, 0), ColumnScale(sums.column_scales, nullptr, 1)};
-    for (Int r = 0; r < count; ++r) {
-      const V row = Ops::All(RowScale(sums, r));
-      for (int v = 0; v < 2; ++v) {
-        const Int at = r * kPiece + v * kLanes;
-        const V before = sums.is_first ? Ops::All(0) : Ops::template Load<false>(sums.before + at, kLanes);
-        const V x = Rows::Value(Rows::Load(sums.quarter + at)) * (columns[v] * row);
-        Ops::template Store<false>(sums.before + at, kLanes, x + before);
-      }
-    }
-  }
-
-  // What has been made alike is undone.
-  template <int kVectors>
-  static void Complete(const float* rows, const float* columns, Int count, const Sums& sums, float* products) {
-    V by_column[kVectors];
-    for (int v = 0; v < kVectors; ++v) by_column[v] = ColumnScale(sums.column_scales, columns, v);
-    for (Int r = 0; r < count; ++r) {
-      const V row = Ops::All(RowScale(sums, r) * rows[r]);
-      for (int v = 0; v < kVectors; ++v) {
-        const V x = Rows::Value(Rows::Load(sums.quarter + r * kPiece + v * kLanes)) * (by_column[v] * row);
-        Ops::template Store<false>(products + (r * kVectors + v) * kLanes, kLanes, x);
-      }
-    }
-  }
-
-  template <int kVectors>
-  static void AddBefore(const float* rows, const float* columns, Int count, const float* before, float* products) {
-    for (Int r = 0; r < count; ++r) {
-      for (int v = 0; v < kVectors; ++v) {
-        float* product = products + (r * kVectors + v) * kLanes;
-        const V by = Ops::template Load<false>(columns + v * kLanes, kLanes) * Ops::All(rows[r]);
-        const V x = Ops::template Load<false>(before + r * kPiece + v * kLanes, kLanes) * by;
-        Ops::template Store<false>(product, kLanes, x + Ops::template Load<false>(product, kLanes));
-      }
-    }
-  }
-
-  template <int kVectors>
-  static void FinishRows(const Place& place, const float* rows, const float* columns, Int count, const Sums& sums) {
-    alignas(64) float products[kMaxRows * kVectors * kLanes];
-    Complete<kVectors>(rows, columns, count, sums, products);
-    if (sums.before != nullptr) AddBefore<kVectors>(rows, columns, count, sums.before, products);
-    Results::template Finish<kVectors>(place, count, products);
-  }
-
   // Of output channels from `channel` of the part on; `rows`: 0 where there is nothing.
   struct QuarterPlace {
     Place place;
@@ -284,8 +224,8 @@ struct StrassenCode {
   static void FinishQuarter(const Work& work, Int channel, int quarter, const Group& group, const Sums& sums) {
     const QuarterPlace at = PlaceOf(work, channel, quarter, group);
     if (at.rows == 0) return;
-    const auto finish = at.place.columns <= kLanes ? FinishRows<1> : FinishRows<2>;
-    finish(at.place, work.Inverses(quarter / 2) + group.first, work.weights.inverses + at.column, at.rows, sums);
+    FinishSums::Finish(at.place, work.Inverses(quarter / 2) + group.first, work.weights.inverses + at.column, at.rows,
+                       sums);
   }
 
   static Sums SumsOf(const Work& work, Int stretch, Int channel, Int piece, int quarter, const Group& group) {
@@ -309,7 +249,8 @@ struct StrassenCode {
       for (Int piece = 0; piece < kColumns; piece += kPiece) {
         for (int quarter = 0; quarter < kQuarters; ++quarter) {
           const Sums sums = SumsOf(work, stretch, channel, piece, quarter, group);
-          work.EndsAt(stretch) ? FinishQuarter(work, channel + piece, quarter, group, sums) : AddUp(sums, group.count);
+          work.EndsAt(stretch) ? FinishQuarter(work, channel + piece, quarter, group, sums)
+                               : FinishSums::AddUp(sums, group.count);
         }
       }
     }
