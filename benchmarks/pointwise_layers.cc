@@ -1,8 +1,8 @@
 // What our 1x1 convolutions gain: `pointwise_layers THREADS [NETWORK [BATCH]]` prints, for 1x1 layers of some networks,
 // the time of oneDNN's convolution and of our kernel with bias and relu, and with a sum before the relu, how much
-// of the bound they reach without it; then our kernel's by Strassen's algorithm, over the plain one's. The bound is the longer of the arithmetic at its peak and of a pass over all operands
-// without arithmetic. Weights are cold: each call takes the next of so many copies that caches do not hold them.
-// Implementations take turns.
+// of the bound they reach without it; then our kernel's by Strassen's algorithm, over the plain one's. The bound is the
+// longer of the arithmetic at its peak and of a pass over all operands without arithmetic. Weights are cold: each call
+// takes the next of so many copies that caches do not hold them. Implementations take turns.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -186,8 +186,10 @@ void Print(const double* ms, double bound) {
 void Measure(const Layer& l, std::int64_t batch, int threads, Multiplies multiplies, double peak, Sums* sums) {
   const bool is_bf16 = multiplies != Multiplies::kFloat32;
   const Type type = is_bf16 ? Type::bf16 : Type::f32;
-  std::vector<Call> calls{Library(l, batch, type, false), Own(l, batch, multiplies, false, threads),
-                          Library(l, batch, type, true), Own(l, batch, multiplies, true, threads),
+  std::vector<Call> calls{Library(l, batch, type, false),
+                          Own(l, batch, multiplies, false, threads),
+                          Library(l, batch, type, true),
+                          Own(l, batch, multiplies, true, threads),
                           Own(l, batch, multiplies, false, threads, multiplies != Multiplies::kBFloat16),
                           Pass(l, batch, is_bf16 ? 2 : 4, threads)};
   const std::vector<double> ms = Times(calls, 60);
@@ -224,9 +226,9 @@ void PrintNetwork(const std::string& network, std::int64_t batch, int threads) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return PrintNetworks<Layer>(
-      argc, argv, kLayers,
-      "ms of oneDNN and ours, the same with a sum, how much of the bound both reach, ours by Strassen's algorithm (none "
-      "of bfloat16); float32 | bfloat16 | int16",
-      PrintNetwork);
+  return PrintNetworks<Layer>(argc, argv, kLayers,
+                              "ms of oneDNN and ours, the same with a sum, how much of the bound both reach, ours by "
+                              "Strassen's algorithm (none "
+                              "of bfloat16); float32 | bfloat16 | int16",
+                              PrintNetwork);
 }
