@@ -7,7 +7,6 @@
 #include "kernels/float_bits.h"
 #include "kernels/int16_products.h"
 #include "kernels/parallel.h"
-#include "kernels/strassen.h"
 
 namespace amp::kernels {
 namespace {
@@ -124,13 +123,11 @@ const void* PointwiseColumnAt(const Pointwise& job, const void* packed, std::int
   return static_cast<const char*>(packed) + FactorBytes(job) + column * PointwiseColumnBytes(job);
 }
 
-std::size_t PackedPointwiseBytes(const Pointwise& job) {
-  if (job.strassen) return PackedStrassenBytes(job);
+std::size_t PackedColumnsBytes(const Pointwise& job) {
   return static_cast<std::size_t>(FactorBytes(job) + PointwiseColumns(job) * PointwiseColumnBytes(job));
 }
 
-void PackPointwiseWeights(const Pointwise& job, const float* weights, void* packed) {
-  if (job.strassen) return PackStrassenWeights(job, weights, packed);
+void PackPointwiseColumns(const Pointwise& job, const float* weights, void* packed) {
   std::vector<float> ordered, factors;
   if (job.window.channels > 0) {
     ordered = TapByTap(job, weights);

@@ -27,6 +27,10 @@ std::vector<float> FindPointwiseFactors(const Pointwise& job, const float* weigh
 void PackPointwiseColumn(const Pointwise& job, const float* weights, const std::vector<float>& factors,
                          std::int64_t column, char* packed);
 
+// All of a product: factors, where int16 is multiplied, and the columns. See PackPointwiseWeights.
+std::size_t PackedColumnsBytes(const Pointwise& job);
+void PackPointwiseColumns(const Pointwise& job, const float* weights, void* packed);
+
 // Of packed weights, behind the factors.
 const void* PointwiseColumnAt(const Pointwise& job, const void* packed, std::int64_t column);
 

@@ -18,7 +18,7 @@ StepTypes TypesOf(const Program& program, const Step& step) {
 }
 
 // The fastest kernels, but none that takes steps before it.
-class KernelsApart : public PredictedKernels {
+class SeparateKernels : public PredictedKernels {
  public:
   Chosen Choose(const LayerOptions& layer) const override {
     return layer.options[0].name == kSeparateSteps ? Chosen{} : PredictedKernels::Choose(layer);
@@ -178,11 +178,11 @@ std::string BlockCosts::KeyOf(const std::vector<NodeId>& nodes) const {
 }
 
 BlockCosts::Times BlockCosts::TimesOf(const std::vector<NodeId>& nodes, bool is_low) const {
-  LoweredGraph apart = Lower(ModelOf(nodes, is_low), {.native_bf16 = conditions_.has_bf16});
-  LoweredGraph together = apart;
-  ChooseKernels(KernelsApart(), conditions_, &apart.program);
+  LoweredGraph separate = Lower(ModelOf(nodes, is_low), {.native_bf16 = conditions_.has_bf16});
+  LoweredGraph together = separate;
+  ChooseKernels(SeparateKernels(), conditions_, &separate.program);
   ChooseKernels(PredictedKernels(), conditions_, &together.program);
-  return {SecondsOfRun(apart.program, *conditions_.machine), SecondsOfRun(together.program, *conditions_.machine)};
+  return {SecondsOfRun(separate.program, *conditions_.machine), SecondsOfRun(together.program, *conditions_.machine)};
 }
 
 void BlockCosts::Add(NodeId depthwise, std::map<std::string, Block>* known) {

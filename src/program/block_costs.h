@@ -33,9 +33,9 @@ class BlockCosts {
 
  private:
   struct Times {
-    double apart = 0, together = 0;
-    double gain() const { return apart - together; }
-    double part() const { return apart > 0 ? together / apart : 1; }
+    double separate = 0, together = 0;
+    double gain() const { return separate - together; }
+    double part() const { return separate > 0 ? together / separate : 1; }
   };
   struct Block {
     Times low, high;

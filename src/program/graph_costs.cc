@@ -315,8 +315,8 @@ Picoseconds GraphCosts::OfLostFusion(EntryId entry, const Consumer& reader) cons
   double lost = blocks_ && reader.slot == 0 ? blocks_->Loss(reader.node) : 0;
   if (fused_into_[reader.node] == entry) {
     const std::vector<DType> inputs(model_.graph().InputsOf(reader.node).size(), DType::kFloat32);
-    const double apart = SecondsAlone(reader.node, inputs, {DType::kFloat32});
-    lost += std::max(0.0, apart - SecondsFused(reader.node, inputs));
+    const double alone = SecondsAlone(reader.node, inputs, {DType::kFloat32});
+    lost += std::max(0.0, alone - SecondsFused(reader.node, inputs));
   }
   return InPicoseconds(lost);
 }

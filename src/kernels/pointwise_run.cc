@@ -99,6 +99,14 @@ const PointwiseTable* TableOf(Multiplies multiplies) {
 
 bool HasPointwise(Multiplies multiplies) { return TableOf(multiplies) != nullptr; }
 
+std::size_t PackedPointwiseBytes(const Pointwise& job) {
+  return job.strassen ? PackedStrassenBytes(job) : PackedColumnsBytes(job);
+}
+
+void PackPointwiseWeights(const Pointwise& job, const float* weights, void* packed) {
+  job.strassen ? PackStrassenWeights(job, weights, packed) : PackPointwiseColumns(job, weights, packed);
+}
+
 std::size_t PointwiseScratchBytes(const Pointwise& job) {
   if (IsEmpty(job)) return 0;
   if (job.strassen) return StrassenScratchBytes(job);
