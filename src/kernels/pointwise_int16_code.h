@@ -64,15 +64,21 @@ struct Int16Packing {
     return Int16Vectors::Greatest(most);
   }
 
+  // As many channels as two vectors have, in their order.
+  static __m512i Rounded(const float* from, __m512 factor) {
+    return Int16Vectors::Interleave(Int16Vectors::Round(_mm512_load_ps(from), factor),
+                                    Int16Vectors::Round(_mm512_load_ps(from + kLanes), factor));
+  }
+  static void StoreBlocks(Tile* to, Int block_stride, __m512i numbers) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_maskz_extracti64x4_epi64(0xF, numbers, 0));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + block_stride),
+                        _mm512_maskz_extracti64x4_epi64(0xF, numbers, 1));
+  }
+
   static void Round(const float* from, Int count, float inverse, Int block_stride, Tile* to) {
     const __m512 factor = _mm512_set1_ps(inverse);
-    for (Int c = 0; c < count; c += kStep, to += 2 * block_stride) {
-      const __m512i numbers = Int16Vectors::Interleave(Int16Vectors::Round(_mm512_load_ps(from + c), factor),
-                                                       Int16Vectors::Round(_mm512_load_ps(from + c + kLanes), factor));
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_maskz_extracti64x4_epi64(0xF, numbers, 0));
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + block_stride),
-                          _mm512_maskz_extracti64x4_epi64(0xF, numbers, 1));
-    }
+    for (Int c = 0; c < count; c += kStep, to += 2 * block_stride)
+      StoreBlocks(to, block_stride, Rounded(from + c, factor));
   }
 
   // Channels of a stretch that begin at `row`; scales: of chunk after chunk.

@@ -74,11 +74,6 @@ float ScaleOf(const std::vector<float>& weights, std::int64_t begin, std::int64_
   return scale;
 }
 
-// 1 where there are none.
-float FactorOf(const std::vector<float>& factors, std::int64_t channel) {
-  return factors.empty() ? 1 : factors[static_cast<std::size_t>(channel)];
-}
-
 // See PackColumn.
 void PackInt16Column(const Pointwise& job, const float* weights, const std::vector<float>& factors, std::int64_t column,
                      char* packed) {
@@ -90,7 +85,8 @@ void PackInt16Column(const Pointwise& job, const float* weights, const std::vect
   std::vector<float> row(static_cast<std::size_t>(job.in_channels));
   for (std::int64_t c = 0; c < std::min(kPointwiseColumns, job.out_channels - first); ++c) {
     for (std::int64_t k = 0; k < job.in_channels; ++k) {
-      row[static_cast<std::size_t>(k)] = weights[(first + c) * job.in_channels + k] / FactorOf(factors, k);
+      row[static_cast<std::size_t>(k)] =
+          weights[(first + c) * job.in_channels + k] / factors[static_cast<std::size_t>(k)];
     }
     for (std::int64_t begin = 0; begin < job.in_channels; begin += chunk) {
       const std::int64_t end = std::min(begin + chunk, job.in_channels);
@@ -103,6 +99,14 @@ void PackInt16Column(const Pointwise& job, const float* weights, const std::vect
   }
 }
 
+// What multiplies int16 divides weights by factors.
+void PackAnyColumn(const Pointwise& job, const float* weights, const std::vector<float>& factors, std::int64_t column,
+                   char* packed) {
+  if (job.multiplies_int16()) return PackInt16Column(job, weights, factors, column, packed);
+  if (job.multiplies_bf16()) return PackColumn(job, weights, column, reinterpret_cast<std::uint16_t*>(packed));
+  PackColumn(job, weights, column, reinterpret_cast<float*>(packed));
+}
+
 }  // namespace
 
 std::vector<float> FindPointwiseFactors(const Pointwise& job, const float* weights) {
@@ -110,13 +114,6 @@ std::vector<float> FindPointwiseFactors(const Pointwise& job, const float* weigh
   std::vector<float> factors(squares.size());
   FindInt16Factors(squares.data(), job.in_channels, factors.data());
   return factors;
-}
-
-void PackPointwiseColumn(const Pointwise& job, const float* weights, const std::vector<float>& factors,
-                         std::int64_t column, char* packed) {
-  if (job.multiplies_int16()) return PackInt16Column(job, weights, factors, column, packed);
-  if (job.multiplies_bf16()) return PackColumn(job, weights, column, reinterpret_cast<std::uint16_t*>(packed));
-  PackColumn(job, weights, column, reinterpret_cast<float*>(packed));
 }
 
 const void* PointwiseColumnAt(const Pointwise& job, const void* packed, std::int64_t column) {
@@ -141,7 +138,7 @@ void PackPointwiseColumns(const Pointwise& job, const float* weights, void* pack
   }
   char* columns = static_cast<char*>(packed) + FactorBytes(job);
   ParallelFor(PointwiseColumns(job), 1, [&](std::int64_t column) {
-    PackPointwiseColumn(job, weights, factors, column, columns + column * PointwiseColumnBytes(job));
+    PackAnyColumn(job, weights, factors, column, columns + column * PointwiseColumnBytes(job));
   });
 }
 

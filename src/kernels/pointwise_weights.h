@@ -22,11 +22,6 @@ inline std::int64_t PointwiseColumnBytes(const Pointwise& job) {
 // Of input channels: see FindInt16Factors.
 std::vector<float> FindPointwiseFactors(const Pointwise& job, const float* weights);
 
-// One column of weights (out_channels, in_channels), in PointwiseColumnBytes. What multiplies int16 divides them by
-// factors, where there are some.
-void PackPointwiseColumn(const Pointwise& job, const float* weights, const std::vector<float>& factors,
-                         std::int64_t column, char* packed);
-
 // All of a product: factors, where int16 is multiplied, and the columns. See PackPointwiseWeights.
 std::size_t PackedColumnsBytes(const Pointwise& job);
 void PackPointwiseColumns(const Pointwise& job, const float* weights, void* packed);

@@ -52,16 +52,6 @@ struct Int16StrassenRows {
     return most;
   }
 
-  static __m512i Rounded(const float* from, V factor) {
-    return Int16Vectors::Interleave(Int16Vectors::Round(_mm512_load_ps(from), factor),
-                                    Int16Vectors::Round(_mm512_load_ps(from + kLanes), factor));
-  }
-
-  static void StoreBlocks(std::int16_t* to, Int stride, __m512i numbers) {
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_maskz_extracti64x4_epi64(0xF, numbers, 0));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + stride), _mm512_maskz_extracti64x4_epi64(0xF, numbers, 1));
-  }
-
   static __m512i SumOf(const __m512i (&quarters)[4], const StrassenSum& sum) {
     if (sum.sign == 0) return quarters[sum.first];
     return sum.sign > 0 ? _mm512_add_epi16(quarters[sum.first], quarters[sum.second])
@@ -76,10 +66,10 @@ struct Int16StrassenRows {
     std::int16_t* to = tiles.first + at * kBlock;
     for (Int c = 0; c < depth; c += kStep, to += 2 * stride) {
       __m512i quarters[4];
-      for (int i = 0; i < 4; ++i) quarters[i] = Rounded(numbers[i] + c, by[i / 2]);
+      for (int i = 0; i < 4; ++i) quarters[i] = Int16Packing::Rounded(numbers[i] + c, by[i / 2]);
 #pragma GCC unroll 7
       for (int product = 0; product < kStrassenProducts; ++product) {
-        StoreBlocks(tiles.Of(product, to), stride, SumOf(quarters, kStrassenRows[product]));
+        Int16Packing::StoreBlocks(tiles.Of(product, to), stride, SumOf(quarters, kStrassenRows[product]));
       }
     }
   }

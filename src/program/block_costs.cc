@@ -66,27 +66,26 @@ BlockCosts::BlockCosts(const MachineTable& machine, const Model& model, const st
   }
 }
 
-const BlockCosts::Block* BlockCosts::BlockOf(NodeId id) const {
-  if (const auto found = blocks_.find(id); found != blocks_.end()) return &found->second;
-  const auto first = first_.find(id);
-  return first == first_.end() ? nullptr : &first->second;
+const BlockCosts::Member* BlockCosts::Find(NodeId id) const {
+  const auto found = members_.find(id);
+  return found == members_.end() ? nullptr : &found->second;
 }
 
 double BlockCosts::PartOf(NodeId id, bool is_low) const {
-  const Block* block = BlockOf(id);
-  if (block == nullptr) return 1;
-  return is_low ? block->low.part() : block->high.part();
+  const Member* member = Find(id);
+  if (member == nullptr) return 1;
+  return is_low ? member->block.low.part() : member->block.high.part();
 }
 
 double BlockCosts::Gain(NodeId id) const {
-  const Block* block = BlockOf(id);
-  return block == nullptr ? 0 : block->low.gain();
+  const Member* member = Find(id);
+  return member == nullptr ? 0 : member->block.low.gain();
 }
 
 double BlockCosts::Loss(NodeId reader) const {
-  const auto found = blocks_.find(reader);
-  if (found == blocks_.end()) return 0;
-  return std::max(found->second.low.gain(), found->second.high.gain());
+  const Member* member = Find(reader);
+  if (member == nullptr || member->is_first) return 0;
+  return std::max(member->block.low.gain(), member->block.high.gain());
 }
 
 // A function of what one node made, element by element, with no other operand.
@@ -189,7 +188,7 @@ void BlockCosts::Add(NodeId depthwise, std::map<std::string, Block>* known) {
   const std::vector<NodeId> nodes = Around(depthwise);
   const auto is_open = [&](NodeId id) {
     const DType dtype = model_.types()[model_.graph().InputsOf(id)[0]].dtype;
-    return (dtype == DType::kFloat32 || dtype == DType::kBFloat16) && !constant_[id] && BlockOf(id) == nullptr;
+    return (dtype == DType::kFloat32 || dtype == DType::kBFloat16) && !constant_[id] && Find(id) == nullptr;
   };
   if (nodes.empty() || !std::all_of(nodes.begin(), nodes.end(), is_open)) return;
   const auto [found, is_new] = known->try_emplace(KeyOf(nodes));
@@ -198,8 +197,7 @@ void BlockCosts::Add(NodeId depthwise, std::map<std::string, Block>* known) {
     block.high = TimesOf(nodes, false);
     if (conditions_.has_bf16) block.low = TimesOf(nodes, true);
   }
-  first_.emplace(nodes.front(), block);
-  for (std::size_t i = 1; i < nodes.size(); ++i) blocks_.emplace(nodes[i], block);
+  for (const NodeId id : nodes) members_.emplace(id, Member{block, id == nodes.front()});
 }
 
 }  // namespace amp

@@ -40,6 +40,10 @@ class BlockCosts {
   struct Block {
     Times low, high;
   };
+  struct Member {
+    Block block;
+    bool is_first;
+  };
 
   bool IsBetween(NodeId id) const;
   std::optional<NodeId> Before(NodeId id, std::vector<NodeId>* functions) const;
@@ -48,14 +52,13 @@ class BlockCosts {
   Model ModelOf(const std::vector<NodeId>& nodes, bool is_low) const;
   std::string KeyOf(const std::vector<NodeId>& nodes) const;
   Times TimesOf(const std::vector<NodeId>& nodes, bool is_low) const;
-  const Block* BlockOf(NodeId id) const;
+  const Member* Find(NodeId id) const;
   void Add(NodeId depthwise, std::map<std::string, Block>* known);
 
   const Model& model_;
   const std::vector<bool>& constant_;
   const KernelConditions conditions_;
-  std::map<NodeId, Block> blocks_;  // of all nodes but the first
-  std::map<NodeId, Block> first_;   // of the first
+  std::map<NodeId, Member> members_;
 };
 
 }  // namespace amp

@@ -117,7 +117,6 @@ GraphCosts::GraphCosts(const MachineTable& machine, const Model& model,
   }
   FindFused();
   FindParametersBehind();
-  if (!IsTraining()) blocks_.emplace(machine, model, constant_, KnowsInt16(machine));
 }
 
 // Batch norms with statistics of the batch wait for all of what they read, but what follows them need not.
@@ -247,7 +246,7 @@ std::vector<bool> GraphCosts::FasterInFloat32() const {
     for (const EntryId entry : graph.InputsOf(id)) inputs.push_back(model_.types()[entry].dtype);
     for (const EntryId entry : graph.OutputsOf(id)) outputs.push_back(model_.types()[entry].dtype);
     if (std::find(inputs.begin(), inputs.end(), DType::kBFloat16) == inputs.end()) continue;
-    const double gain = blocks_ ? blocks_->Gain(id) : 0;
+    const double gain = Blocks().Gain(id);
     faster[id] = SecondsOf(id, inputs, outputs, {.native_bf16 = false}) + gain < SecondsOf(id, inputs, outputs, {});
   }
   return faster;
@@ -278,12 +277,17 @@ Picoseconds GraphCosts::OfNode(NodeId id, const std::vector<DType>& inputs, cons
   return InPicoseconds(forward + SecondsBackward(id, inputs, outputs));
 }
 
-// What is left of a node's time where a kernel computes it together with others; nothing of its own is lost where that
-// is not known.
+// Found when they are first asked for: plans in float32 never do.
+const BlockCosts& GraphCosts::Blocks() const {
+  if (!blocks_) blocks_.emplace(machine_, model_, constant_, KnowsInt16(machine_));
+  return *blocks_;
+}
+
+// What is left of a node's time where a kernel computes it together with others. None does in training.
 double GraphCosts::PartOf(NodeId id, const std::vector<DType>& inputs) const {
-  if (!blocks_ || inputs.empty()) return 1;
+  if (IsTraining() || inputs.empty()) return 1;
   if (inputs[0] != DType::kFloat32 && !(inputs[0] == DType::kBFloat16 && machine_.has_bf16())) return 1;
-  return blocks_->PartOf(id, inputs[0] == DType::kBFloat16);
+  return Blocks().PartOf(id, inputs[0] == DType::kBFloat16);
 }
 
 Picoseconds GraphCosts::OfCast(EntryId entry, DType from, DType to) const {
@@ -312,7 +316,7 @@ double GraphCosts::SecondsOfGradientCast(EntryId entry, DType from, DType to) co
 
 Picoseconds GraphCosts::OfLostFusion(EntryId entry, const Consumer& reader) const {
   if (!machine_.has_bf16()) return 0;
-  double lost = blocks_ && reader.slot == 0 ? blocks_->Loss(reader.node) : 0;
+  double lost = !IsTraining() && reader.slot == 0 ? Blocks().Loss(reader.node) : 0;
   if (fused_into_[reader.node] == entry) {
     const std::vector<DType> inputs(model_.graph().InputsOf(reader.node).size(), DType::kFloat32);
     const double alone = SecondsAlone(reader.node, inputs, {DType::kFloat32});

@@ -41,6 +41,7 @@ class GraphCosts : public PrecisionCosts {
   double SecondsOf(NodeId id, const std::vector<DType>& inputs, const std::vector<DType>& outputs, Part part) const;
   double SecondsAlone(NodeId id, const std::vector<DType>& inputs, const std::vector<DType>& outputs) const;
   double SecondsBackward(NodeId id, const std::vector<DType>& inputs, const std::vector<DType>& outputs) const;
+  const BlockCosts& Blocks() const;
   double PartOf(NodeId id, const std::vector<DType>& inputs) const;
   double SecondsFused(NodeId id, const std::vector<DType>& inputs) const;
   double SecondsOfGradientCast(EntryId entry, DType from, DType to) const;
@@ -53,7 +54,7 @@ class GraphCosts : public PrecisionCosts {
   const std::vector<bool> constant_;                         // by NodeId: it runs once
   std::vector<EntryId> fused_into_;                          // by NodeId: the entry after which it is done, or kNone
   std::vector<bool> parameters_behind_;                      // by NodeId: some function of its result reads some
-  std::optional<BlockCosts> blocks_;                         // none in training
+  mutable std::optional<BlockCosts> blocks_;                 // see Blocks; none in training
   mutable std::unordered_map<std::string, double> seconds_;  // of nodes alone; layers repeat
 };
 

@@ -55,16 +55,6 @@ std::optional<Step> ProposePointwise(const KernelSite& site) {
   return step;
 }
 
-template <DType kDType>
-std::optional<Step> ProposePointwiseStrassen(const KernelSite& site) {
-  std::optional<Step> step = ProposePointwise<kDType>(site);
-  if (!step || !IsForStrassen(PointwiseJob(std::get<ConvolutionSpec>(step->spec), site.TypesOf(*step)))) {
-    return std::nullopt;
-  }
-  std::get<ConvolutionSpec>(step->spec).strassen = true;
-  return step;
-}
-
 // Only where results with channels last are what the layers behind it read.
 template <DType kDType>
 std::optional<Step> ProposeImage(const KernelSite& site) {
@@ -88,15 +78,18 @@ std::optional<Step> ProposeDense(const KernelSite& site) {
   return step;
 }
 
-template <DType kDType>
-std::optional<Step> ProposeDenseStrassen(const KernelSite& site) {
-  std::optional<Step> step = ProposeDense<kDType>(site);
-  if (!step || !IsForStrassen(DenseJob(std::get<InnerProductSpec>(step->spec), site.TypesOf(*step)))) {
-    return std::nullopt;
-  }
-  std::get<InnerProductSpec>(step->spec).strassen = true;
+// What `kPropose` proposes, by Strassen's algorithm.
+template <class Spec, auto kPropose, auto kJobOf>
+std::optional<Step> ProposeStrassen(const KernelSite& site) {
+  std::optional<Step> step = kPropose(site);
+  if (!step || !IsForStrassen(kJobOf(std::get<Spec>(step->spec), site.TypesOf(*step)))) return std::nullopt;
+  std::get<Spec>(step->spec).strassen = true;
   return step;
 }
+template <DType kDType>
+constexpr auto ProposePointwiseStrassen = ProposeStrassen<ConvolutionSpec, ProposePointwise<kDType>, PointwiseJob>;
+template <DType kDType>
+constexpr auto ProposeDenseStrassen = ProposeStrassen<InnerProductSpec, ProposeDense<kDType>, DenseJob>;
 
 // The nodes of a step that another one computes, too.
 void AddFused(const Step& taken, Step* step) {
