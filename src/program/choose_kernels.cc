@@ -15,7 +15,7 @@ namespace amp {
 namespace {
 
 // Predictions of kernels whose laws are measured on the machine err alike: a smaller gain may be a loss.
-constexpr double kLeastMeasuredGain = 0.96;
+constexpr double kLeastMeasuredGain = 0.98;
 // Vectors multiply bfloat16 at most twice as fast as float32. A machine that is faster does so by tiles (AMX), which
 // our kernels do not use.
 constexpr double kMaxVectorRatio = 3;
