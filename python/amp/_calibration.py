@@ -138,6 +138,27 @@ def _convolution(b, kind):
     return sym.Activation(out, act_type="relu") if finish else out
 
 
+def _pooled_image(b):
+    """The first layers of many networks."""
+    batch, channels, outputs = b.choose(1, 1, 4, 16), b.choose(1, 3, 3), b.choose(32, 64, 64, 96)
+    size, kernel, stride = b.choose(112, 224, 299), b.choose(3, 5, 7, 7), b.choose(1, 2, 2)
+    if batch * outputs * (size // stride) ** 2 > _MAX_ELEMENTS:
+        batch = 1
+    data = sym.Convolution(
+        b.input(batch, channels, size, size),
+        b.param(outputs, channels, kernel, kernel),
+        b.param(outputs),
+        kernel=(kernel, kernel),
+        pad=(kernel // 2, kernel // 2),
+        stride=(stride, stride),
+        num_filter=outputs,
+    )
+    data = sym.Activation(data, act_type="relu")
+    if b.choose(0, 0, 1):
+        return sym.Pooling(data, kernel=(2, 2), stride=(2, 2), pool_type="max")
+    return sym.Pooling(data, kernel=(3, 3), stride=(2, 2), pad=(1, 1), pool_type="max")
+
+
 def _depthwise_block(b):
     """A depthwise convolution with 1x1 convolutions around it, or one behind it alone."""
     expands = b.choose(0, 1, 1)
@@ -344,6 +365,7 @@ _CONVOLUTIONS = (
     (lambda b: _convolution(b, "kxk"), 110),
     (lambda b: _convolution(b, "grouped"), 15),
     (lambda b: _convolution(b, "first"), 12),
+    (_pooled_image, 14),
 )
 _PRODUCTS = (
     (_dense, 140),

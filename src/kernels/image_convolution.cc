@@ -1,6 +1,7 @@
 #include "kernels/image_convolution.h"
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include "kernels/parallel.h"
@@ -11,19 +12,25 @@ namespace {
 std::int64_t RoundUp(std::int64_t x, std::int64_t to) { return (x + to - 1) / to * to; }
 std::int64_t Quotient(std::int64_t x, std::int64_t by) { return (x + by - 1) / by; }
 
-bool IsEmpty(const ImageConvolution& job) { return job.product.rows() == 0 || job.product.out_channels == 0; }
+bool IsEmpty(const ImageConvolution& job) {
+  const bool gives_nothing = job.pools() && job.pool.height * job.pool.width == 0;
+  return job.product.rows() == 0 || job.product.out_channels == 0 || gives_nothing;
+}
 
 // Bytes of what a part needs for so many rows of the result.
 struct Room {
-  std::int64_t taps = 0, units = 0;
-  std::int64_t both() const { return taps + units; }
+  std::int64_t taps = 0, units = 0, kept = 0;
+  std::int64_t all() const { return taps + units + kept; }
 };
 
 Room RoomOf(const ImageConvolution& job, std::int64_t rows) {
   constexpr std::int64_t kLine = 64, kUnitBytes = 4;
   const auto taps = ImageUnits(job) * static_cast<std::int64_t>(sizeof(std::int64_t));
+  const std::int64_t computed = job.pools() ? kImagePoolRows : rows, element = job.product.destination.is_bf16 ? 2 : 4;
+  const std::int64_t kept = job.pools() ? ImageKeptRows(job) * job.product.width * job.product.out_channels : 0;
   return {RoundUp(taps, kLine),
-          RoundUp(ImagePlanes(job) * ImageRows(job, rows) * ImageColumns(job) * kUnitBytes, kLine)};
+          RoundUp(ImagePlanes(job) * ImageRows(job, computed) * ImageColumns(job) * kUnitBytes, kLine),
+          RoundUp(kept * element, kLine)};
 }
 
 // Bands of rows of the result.
@@ -31,9 +38,17 @@ struct Bands {
   std::int64_t rows = 0, count = 0;  // of an image
 };
 
+// Rows of results that two bands pool are computed twice, so there are as many as all threads need.
+Bands PooledBandsOf(const ImageConvolution& job) {
+  const std::int64_t threads = job.product.num_threads, height = job.pool.height;
+  const std::int64_t rows = Quotient(height, threads / std::gcd(job.product.batch, threads));
+  return {rows, Quotient(height, rows)};
+}
+
 // Rows that windows share are copied once for a band. All threads get about the same.
 Bands BandsOf(const ImageConvolution& job) {
   constexpr std::int64_t kMaxRows = 8;
+  if (job.pools()) return PooledBandsOf(job);
   const std::int64_t height = job.product.height, least = Quotient(height, kMaxRows);
   const std::int64_t count = job.product.batch == 1 ? RoundUp(least, job.product.num_threads) : least;
   const std::int64_t rows = Quotient(height, count);
@@ -44,9 +59,11 @@ ImageConvolutionPart PartAt(const ImageConvolution& job, const Bands& bands, std
   ImageConvolutionPart part;
   part.image = i / bands.count;
   part.first_row = i % bands.count * bands.rows;
-  part.num_rows = std::min(bands.rows, job.product.height - part.first_row);
+  part.num_rows = std::min(bands.rows, (job.pools() ? job.pool.height : job.product.height) - part.first_row);
+  const Room room = RoomOf(job, bands.rows);
   part.taps = reinterpret_cast<std::int64_t*>(scratch);
-  part.units = scratch + RoomOf(job, bands.rows).taps;
+  part.units = scratch + room.taps;
+  part.kept = scratch + room.taps + room.units;
   return part;
 }
 
@@ -89,14 +106,14 @@ void PackImageConvolutionWeights(const ImageConvolution& job, const float* weigh
 
 std::size_t ImageConvolutionScratchBytes(const ImageConvolution& job) {
   if (IsEmpty(job)) return 0;
-  return static_cast<std::size_t>(RoomOf(job, BandsOf(job).rows).both() * job.product.num_threads);
+  return static_cast<std::size_t>(RoomOf(job, BandsOf(job).rows).all() * job.product.num_threads);
 }
 
 void RunImageConvolutionWith(const ImageConvolutionTable& table, const ImageConvolution& job, const PointwiseData& data,
                              void* scratch) {
   if (IsEmpty(job)) return;
   const Bands bands = BandsOf(job);
-  const std::int64_t bytes = RoomOf(job, bands.rows).both();
+  const std::int64_t bytes = RoomOf(job, bands.rows).all();
   const ImageConvolutionTable::Run run = table.run[job.product.multiplies_bf16()];
   const ThreadScope threads(job.product.num_threads);
   ParallelFor(job.product.batch * bands.count, 1, [&](std::int64_t i) {

@@ -10,6 +10,14 @@
 
 namespace amp::kernels {
 
+// The largest results of windows; parts of them may lie around the results. Nothing but windows counts.
+struct ImagePool {
+  std::int64_t kernel_height = 0, kernel_width = 0;  // 0: none
+  std::int64_t stride_y = 1, stride_x = 1;
+  std::int64_t pad_top = 0, pad_left = 0;
+  std::int64_t height = 0, width = 0;  // of what it gives
+};
+
 // The product of the windows of images: its rows are windows, its input channels their elements, so many as
 // ImageConvolutionDepth says. The source lies in row-major order (batch, channels, height, width), with zeros around
 // it.
@@ -19,6 +27,9 @@ struct ImageConvolution {
   std::int64_t kernel_height = 1, kernel_width = 1;
   std::int64_t stride_y = 1, stride_x = 1;
   std::int64_t pad_top = 0, pad_left = 0;
+  ImagePool pool = {};  // of the results; then these are in the destination, and nothing is added to any
+
+  bool pools() const { return pool.kernel_height > 0; }
 };
 
 // What is multiplied together is a unit: in float32 a number; in bfloat16 a pair of two channels, and of the last of an
@@ -64,11 +75,18 @@ constexpr std::int64_t ImageColumns(const ImageConvolution& job) {
   return (job.product.width - 1) * job.stride_x + job.kernel_width;
 }
 
+// Where results are pooled, so many rows of them are computed one after the other, and so many are kept.
+constexpr std::int64_t kImagePoolRows = 4;
+constexpr std::int64_t ImageKeptRows(const ImageConvolution& job) {
+  return kImagePoolRows + job.pool.kernel_height - 1;
+}
+
 // Some rows of the result of one image, and memory.
 struct ImageConvolutionPart {
   std::int64_t image = 0, first_row = 0, num_rows = 0;
   std::int64_t* taps = nullptr;  // for each unit of a window, how many units it lies behind the first one
   void* units = nullptr;         // what the windows meet: [plane][row][column]
+  void* kept = nullptr;          // rows of results that are pooled, in the destination's dtype: [row][column][channel]
 };
 
 struct ImageConvolutionTable {

@@ -123,8 +123,10 @@ struct ImageConvolutionCode {
     const Tile* weights;
   };
 
-  template <int kCount, int kVectors>
+  // `kStride`: a step of so many units; 0: any. Then addresses are computed, which takes turns with products.
+  template <int kCount, int kVectors, int kStride>
   static void Product(const Factors& factors, float* products) {
+    const Int step = kStride == 0 ? factors.step : kStride * kPerUnit;
     V sums[kCount][kVectors];
 #pragma GCC unroll 14
     for (int r = 0; r < kCount; ++r) {
@@ -138,7 +140,7 @@ struct ImageConvolutionCode {
       for (int v = 0; v < kVectors; ++v) columns[v] = Ops::LoadColumn(weights + v * kLanes * kPerUnit);
 #pragma GCC unroll 14
       for (int r = 0; r < kCount; ++r) {
-        const typename Ops::Factor factor = Ops::Broadcast(windows + r * factors.step);
+        const typename Ops::Factor factor = Ops::Broadcast(windows + r * step);
 #pragma GCC unroll 2
         for (int v = 0; v < kVectors; ++v) sums[r][v] = Ops::Accumulate(factor, columns[v], sums[r][v]);
       }
@@ -152,18 +154,24 @@ struct ImageConvolutionCode {
     }
   }
 
-  template <int kCount, int kVectors>
+  template <int kCount, int kVectors, int kStride>
   static void ProductOf(Int count, const Factors& factors, float* products) {
     if constexpr (kCount > 1) {
-      if (count < kCount) return ProductOf<kCount - 1, kVectors>(count, factors, products);
+      if (count < kCount) return ProductOf<kCount - 1, kVectors, kStride>(count, factors, products);
     }
-    Product<kCount, kVectors>(factors, products);
+    Product<kCount, kVectors, kStride>(factors, products);
   }
 
   template <int kVectors>
   static void Compute(const Place& place, Int count, const Factors& factors) {
     alignas(64) float products[kMaxRows * kVectors * kLanes];
-    ProductOf<kMaxRows, kVectors>(count, factors, products);
+    if (factors.step == kPerUnit) {
+      ProductOf<kMaxRows, kVectors, 1>(count, factors, products);
+    } else if (factors.step == 2 * kPerUnit) {
+      ProductOf<kMaxRows, kVectors, 2>(count, factors, products);
+    } else {
+      ProductOf<kMaxRows, kVectors, 0>(count, factors, products);
+    }
     Results::template Finish<kVectors>(place, count, products);
   }
 
@@ -180,10 +188,12 @@ struct ImageConvolutionCode {
     }
   }
 
-  static void Run(const ImageConvolution& job, const PointwiseData& data, const Part& part) {
+  // The rows of the part; the first one of them is that row of `data.destination` which `place_of` says.
+  template <class PlaceOf>
+  static void ComputeRows(const ImageConvolution& job, const PointwiseData& data, const Part& part,
+                          const PlaceOf& place_of) {
     FillTaps(job, part);
     FillPlanes(job, data.source, part);
-    const Int first = part.image * job.product.height + part.first_row;
     for (Int y = 0; y < part.num_rows; ++y) {
       PrefetchAfter(job, data.source, part, y);
       const Tile* windows = static_cast<const Tile*>(part.units) + y * job.stride_y * ImageColumns(job) * kPerUnit;
@@ -191,9 +201,105 @@ struct ImageConvolutionCode {
         const Int column = c / kColumns * kColumns;
         const Tile* weights =
             static_cast<const Tile*>(data.weights) + column * job.product.in_channels + (c - column) * kPerUnit;
-        ComputeColumn(job, data, part, windows, (first + y) * job.product.width, c, weights);
+        ComputeColumn(job, data, part, windows, place_of(part.first_row + y) * job.product.width, c, weights);
       }
     }
+  }
+
+  // ---- pooling ----
+
+  static constexpr int kPooled = 4;  // vectors at a time, or each comparison waits for the one before
+
+  // What a window meets along an axis of `size` positions.
+  struct Extent {
+    Int begin, end;
+  };
+  static Extent Meets(Int window, Int stride, Int pad, Int kernel, Int size) {
+    const Int first = window * stride - pad;
+    return {Max(0, first), Min(size, first + kernel)};
+  }
+
+  // What a window of the pool meets: rows from a slot on, and columns.
+  struct PoolWindow {
+    Int first_slot, num_rows;
+    Extent columns;
+  };
+
+  // The largest results in the window of kPooled vectors of channels; of the first `count`, if they are less.
+  template <bool kIsBF16, bool kIsFull>
+  [[gnu::always_inline]] static void PoolChannels(const ImageConvolution& job, const Part& part,
+                                                  const PoolWindow& window, Int channel, Int count, char* to) {
+    constexpr Int kElement = kIsBF16 ? 2 : 4;
+    constexpr float kLowest = kIsBF16 ? -3.3895313892515355e38f : -3.4028234663852886e38f;  // what nothing gives
+    const Int slots = ImageKeptRows(job), pixel = job.product.out_channels * kElement;
+    const Int row_bytes = job.product.width * pixel;
+    const char* first = static_cast<const char*>(part.kept) + window.columns.begin * pixel + channel * kElement;
+    V largest[kPooled];
+    for (int v = 0; v < kPooled; ++v) largest[v] = Ops::All(kLowest);
+    for (Int row = 0, slot = window.first_slot; row < window.num_rows; ++row) {
+      const char* from = first + slot * row_bytes;
+      for (Int column = window.columns.begin; column < window.columns.end; ++column, from += pixel) {
+#pragma GCC unroll 4
+        for (int v = 0; v < kPooled; ++v) {
+          const Int begin = v * kLanes, left = kIsFull ? kLanes : count - begin;
+          largest[v] = Ops::Maximum(largest[v], Ops::template Load<kIsBF16>(from + begin * kElement, left));
+        }
+      }
+      slot = slot + 1 == slots ? 0 : slot + 1;
+    }
+#pragma GCC unroll 4
+    for (int v = 0; v < kPooled; ++v) {
+      const Int begin = v * kLanes;
+      Ops::template Store<kIsBF16>(to + (channel + begin) * kElement, kIsFull ? kLanes : count - begin, largest[v]);
+    }
+  }
+
+  // Row `y` of what the pool gives.
+  template <bool kIsBF16>
+  static void PoolRow(const ImageConvolution& job, const PointwiseData& data, const Part& part, Int y) {
+    const ImagePool& pool = job.pool;
+    const Int channels = job.product.out_channels, step = kPooled * kLanes;
+    const Int position_bytes = job.product.destination.pixel * (kIsBF16 ? 2 : 4);
+    const Extent rows = Meets(y, pool.stride_y, pool.pad_top, pool.kernel_height, job.product.height);
+    PoolWindow window{rows.begin % ImageKeptRows(job), rows.end - rows.begin, {}};
+    char* to = static_cast<char*>(data.destination) + (part.image * pool.height + y) * pool.width * position_bytes;
+    for (Int x = 0; x < pool.width; ++x, to += position_bytes) {
+      window.columns = Meets(x, pool.stride_x, pool.pad_left, pool.kernel_width, job.product.width);
+      for (Int c = 0; c < channels; c += step) {
+        c + step <= channels ? PoolChannels<kIsBF16, true>(job, part, window, c, step, to)
+                             : PoolChannels<kIsBF16, false>(job, part, window, c, channels - c, to);
+      }
+    }
+  }
+
+  // Rows of the convolution are kept until no window meets them any more.
+  static void RunPooled(const ImageConvolution& job, const PointwiseData& data, const Part& part) {
+    const ImagePool& pool = job.pool;
+    const Int slots = ImageKeptRows(job);
+    const auto meets = [&](Int y) {
+      return Meets(y, pool.stride_y, pool.pad_top, pool.kernel_height, job.product.height);
+    };
+    const Int end = meets(part.first_row + part.num_rows - 1).end;
+    ImageConvolution kept = job;
+    kept.product.destination.pixel = job.product.out_channels;
+    PointwiseData results = data;
+    results.destination = part.kept;
+    Part strip = part;
+    strip.num_rows = 0;
+    strip.first_row = meets(part.first_row).begin;
+    for (Int y = part.first_row; y < part.first_row + part.num_rows; ++y) {
+      for (Int next = strip.first_row; next < meets(y).end; next = strip.first_row) {
+        strip.num_rows = Min(kImagePoolRows, end - next);
+        ComputeRows(kept, results, strip, [&](Int row) { return row % slots; });
+        strip.first_row += strip.num_rows;
+      }
+      job.product.destination.is_bf16 ? PoolRow<true>(job, data, part, y) : PoolRow<false>(job, data, part, y);
+    }
+  }
+
+  static void Run(const ImageConvolution& job, const PointwiseData& data, const Part& part) {
+    if (job.pools()) return RunPooled(job, data, part);
+    ComputeRows(job, data, part, [&](Int row) { return part.image * job.product.height + row; });
   }
 };
 

@@ -20,6 +20,11 @@ struct TileVectors {
   // max and min return their second operand where one is a NaN.
   static __m256 Clip(__m256 x, float low, float high) { return _mm256_min_ps(All(high), _mm256_max_ps(All(low), x)); }
 
+  // The larger number; a NaN where one of them is one.
+  static __m256 Maximum(__m256 a, __m256 b) {
+    return _mm256_blendv_ps(_mm256_max_ps(a, b), a, _mm256_cmp_ps(a, a, _CMP_UNORD_Q));
+  }
+
   // The first `count` lanes, if there are less than 8; zeros behind them.
   template <bool kIsBF16>
   static __m256 Load(const void* from, std::int64_t count) {

@@ -21,6 +21,11 @@ struct TileVectors {
     return _mm512_maskz_min_ps(0xFFFF, All(high), _mm512_maskz_max_ps(0xFFFF, All(low), x));
   }
 
+  // The larger number; a NaN where one of them is one.
+  static __m512 Maximum(__m512 a, __m512 b) {
+    return _mm512_mask_max_ps(a, _mm512_cmp_ps_mask(a, a, _CMP_ORD_Q), a, b);
+  }
+
   // The first `count` lanes, if there are less than 16; zeros behind them.
   template <bool kIsBF16>
   static __m512 Load(const void* from, std::int64_t count) {

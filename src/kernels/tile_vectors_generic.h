@@ -26,6 +26,12 @@ struct TileVectors {
     return x > high ? All(high) : x;
   }
 
+  // The larger number; a NaN where one of them is one.
+  static Vector Maximum(Vector a, Vector b) {
+    a = b > a ? b : a;
+    return b != b ? b : a;
+  }
+
   // The first `count` lanes, if there are less than 4; zeros behind them.
   template <bool kIsBF16>
   static Vector Load(const void* from, std::int64_t count) {

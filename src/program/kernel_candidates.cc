@@ -108,6 +108,33 @@ std::optional<Step> ProposeCastImage(const KernelSite& site) {
   return step;
 }
 
+// With the max pooling of its results, which are then written nowhere else.
+template <DType kDType>
+std::optional<Step> ProposePooledImage(const KernelSite& site) {
+  const Step& convolution = *site.producers[0];
+  const auto* pooling = std::get_if<PoolingSpec>(&site.step.spec);
+  const auto* image = std::get_if<ConvolutionSpec>(&convolution.spec);
+  if (pooling == nullptr || pooling->kind != PoolingKind::kMax || !site.step.post_ops.empty() || image == nullptr)
+    return std::nullopt;
+  const StepTypes types = site.TypesOf(convolution);
+  const bool is_apt = site.HasConstantWeights(convolution) && site.library_is_channels_last;
+  if (!is_apt || !IsForImageConvolution(convolution, types)) return std::nullopt;
+  // That which rounds its image itself does not read what others would multiply.
+  const bool may_multiply = image->image ? *image->image == kDType : MayMultiply<kDType>(site, types);
+  if (!may_multiply || ProductFinishOf(convolution, types)->sum) return std::nullopt;
+  Step step = convolution;
+  auto& spec = std::get<ConvolutionSpec>(step.spec);
+  spec.winograd.reset();
+  spec.pointwise.reset();
+  spec.image = kDType;
+  spec.pool = {pooling->kernel, pooling->strides, pooling->pads_begin, types.outputs[0].shape};
+  step.outputs = site.step.outputs;
+  step.node = site.step.node;
+  step.fused = site.step.fused;
+  AddFused(convolution, &step);
+  return step;
+}
+
 // With the scale and shift of its source.
 template <DType kDType>
 std::optional<Step> ProposeScaledPointwise(const KernelSite& site) {
@@ -149,7 +176,7 @@ std::optional<Step> ProposeExpandingBlock(const KernelSite& site) {
 }
 
 constexpr DType kF32 = DType::kFloat32, kBF16 = DType::kBFloat16, kI16 = DType::kInt16;
-constexpr std::array<KernelCandidate, 30> kCandidates = {{
+constexpr std::array<KernelCandidate, 32> kCandidates = {{
     {"winograd_f4x4_f32", kLeastGain, 0, ProposeWinograd<WinogradKind::kF4x4>},
     {"winograd_f2x2_f32", kLeastGain, 0, ProposeWinograd<WinogradKind::kF2x2>},
     {"winograd_f4x4_int16", kLeastGain, 0, ProposeWinograd<WinogradKind::kF4x4Int16>},
@@ -171,6 +198,8 @@ constexpr std::array<KernelCandidate, 30> kCandidates = {{
     {"dense_strassen_float32", kLeastProductGain, 0, ProposeDenseStrassen<kF32>},
     {"dense_strassen_int16", kLeastProductGain, 0, ProposeDenseStrassen<kI16>},
     {"cast_image_convolution_bfloat16", kLeastGain, 1, ProposeCastImage},
+    {"pooled_image_convolution_float32", kLeastGain, 1, ProposePooledImage<kF32>},
+    {"pooled_image_convolution_bfloat16", kLeastGain, 1, ProposePooledImage<kBF16>},
     {"scaled_pointwise_float32", kLeastGain, 1, ProposeScaledPointwise<kF32>},
     {"scaled_pointwise_bfloat16", kLeastGain, 1, ProposeScaledPointwise<kBF16>},
     {"scaled_pointwise_int16", kLeastProductGain, 1, ProposeScaledPointwise<kI16>},

@@ -20,6 +20,10 @@ std::string WindowOf(const Spec& spec) {
     return fmt::format(" stride {} gaps {} pads {}-{}", TextOf(spec.strides), TextOf(spec.dilates),
                        TextOf(spec.pads_begin), TextOf(spec.pads_end));
   }
+  if constexpr (requires { spec.kernel, spec.strides, spec.pads_begin, spec.pads_end; }) {
+    return fmt::format(" window {} stride {} pads {}-{}", TextOf(spec.kernel), TextOf(spec.strides),
+                       TextOf(spec.pads_begin), TextOf(spec.pads_end));
+  }
   return "";
 }
 

@@ -50,6 +50,11 @@ enum class LayoutHint : std::uint8_t {
   kChannelsLastOut,  // an output with its channels last
   kRowMajorWeights,  // weights as they are
 };
+// Max pooling of an image, by the kernel that computes it.
+struct PooledImage {
+  IntTuple kernel, strides, pads_begin;
+  Shape shape;  // of what is pooled
+};
 // Inputs: source, weights, [bias]. Channels are axis 1 of the source. Grouped weights have a leading axis of groups:
 // (G, O/G, I/G, k...). `dilates` counts skipped elements (0 = dense), as oneDNN does.
 struct ConvolutionSpec {
@@ -61,6 +66,8 @@ struct ConvolutionSpec {
   std::optional<DType> pointwise = {};
   bool strassen = false;            // that product by Strassen's algorithm
   std::optional<DType> image = {};  // by our own kernel of images with few channels, as above
+  // Only where `image`: the step's result is what max pooling makes of the convolution's, with its post-ops.
+  std::optional<PooledImage> pool = {};
   // Only where `pointwise`: the source is scaled, shifted and clipped to these bounds before, in float32, as a
   // ScaleShiftSpec does. Scale and shift are the last two inputs, behind the operands of post-ops.
   std::optional<std::pair<float, float>> source_bounds = {};

@@ -93,14 +93,16 @@ Law ProductLaw(const char* name, const StepTypes& types, double rows, double len
 }
 
 Law LawOf(const ConvolutionSpec& spec, const StepTypes& types) {
-  Law law = WindowLaw("convolution", types, types.outputs[0], spec.strides);
+  const TensorType result{types.outputs[0].dtype, spec.pool ? spec.pool->shape : types.outputs[0].shape};
+  Law law = WindowLaw("convolution", types, result, spec.strides);
   if (spec.pointwise) {
     const char* scaled = spec.source_bounds ? "scaled_" : "";
     const char* product = PointwiseJob(spec, types).window.channels > 0 ? "windows" : "pointwise";
     const char* algorithm = spec.strassen ? "strassen_" : "";
     law.name = fmt::format("convolution_{}{}_{}{}", scaled, product, algorithm, amp::NameOf(*spec.pointwise));
   }
-  if (spec.image) law.name = fmt::format("convolution_image_{}", amp::NameOf(*spec.image));
+  if (spec.image)
+    law.name = fmt::format("convolution_{}image_{}", spec.pool ? "pooled_" : "", amp::NameOf(*spec.image));
   if (spec.winograd) law.name = std::string("convolution_") + kernels::WinogradName(*spec.winograd);
   return law;
 }

@@ -234,10 +234,11 @@ void AssignImageConvolution(LayoutBuilder* builder, Step step) {
 }
 
 std::unique_ptr<const OwnKernel> MakeImageConvolution(const Step& step, const LaidOutProgram& program) {
-  kernels::ImageConvolution job = ImageConvolutionJob(std::get<ConvolutionSpec>(step.spec), program.TypesOf(step));
+  const auto& spec = std::get<ConvolutionSpec>(step.spec);
+  kernels::ImageConvolution job = ImageConvolutionJob(spec, program.TypesOf(step));
   std::vector<kernels::MapStep> functions = FinishProduct(step, program, &job.product);
-  return std::make_unique<ImageConvolutionKernel>("image_convolution", job, PlacesOf(step, program),
-                                                  std::move(functions));
+  return std::make_unique<ImageConvolutionKernel>(spec.pool ? "pooled_image_convolution" : "image_convolution", job,
+                                                  PlacesOf(step, program), std::move(functions));
 }
 
 // ---- dense layers ----

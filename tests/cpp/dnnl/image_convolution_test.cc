@@ -48,6 +48,41 @@ TEST_F(ImagePlans, OtherConvolutionsAreTheLibrarys) {
   ExpectSame(Network({1, 4, 20, 20}, {{"kernel", "(5, 5)"}, {"num_group", "2"}}), 0);
 }
 
+// A convolution of an image, relu, max pooling with `attrs`, and another convolution.
+TestModel PooledNetwork(const Shape& image, std::map<std::string, std::string> attrs) {
+  TestModel m;
+  m.types["x"] = F32(image);
+  const Symbol first =
+      Convolve(&m, "first", Var("x"), image[1], 40, {{"kernel", "(7, 7)"}, {"stride", "(2, 2)"}, {"pad", "(3, 3)"}});
+  attrs["pool_type"] = "max";
+  m.symbol = Convolve(&m, "second", Op("Pooling", "pool", {Relu("relu", first)}, std::move(attrs)), 40, 24,
+                      {{"kernel", "(1, 1)"}});
+  return m;
+}
+
+// By each kernel of these that this CPU has code for.
+TEST_F(ImagePlans, PooledResultsAreTheSame) {
+  const std::vector<std::map<std::string, std::string>> pools = {
+      {{"kernel", "(3, 3)"}, {"stride", "(2, 2)"}, {"pad", "(1, 1)"}},
+      {{"kernel", "(2, 2)"}, {"stride", "(2, 2)"}},
+      {{"kernel", "(3, 3)"}, {"stride", "(1, 2)"}, {"pooling_convention", "full"}},
+      {{"kernel", "(1, 1)"}, {"global_pool", "True"}}};
+  for (const auto& attrs : pools) {
+    const TestModel m = PooledNetwork({2, 3, 47, 60}, attrs);
+    const std::vector<NDArray> expected = RunOnce(m);
+    for (const bool is_low : {false, true}) {
+      if (is_low && !kernels::HasPointwise(kernels::Multiplies::kBFloat16)) continue;
+      BindOptions options = Options();
+      if (is_low) options.reduce_precision = ReduceOptions{DType::kBFloat16, false};
+      options.forced_kernel = is_low ? "pooled_image_convolution_bfloat16" : "pooled_image_convolution_float32";
+      const auto forced = Bind(m, options);
+      EXPECT_EQ(Count(forced->summary(), "own:pooled_image_convolution"), LibraryIsChannelsLast() ? 1 : 0)
+          << forced->summary().Print();
+      EXPECT_LT(Distance(expected[0], RunOnce(*forced)[0]), is_low ? 3e-2 : kFloatTolerance);
+    }
+  }
+}
+
 // The function behind it is part of the kernel.
 TEST_F(ImagePlans, FunctionsAreTheSame) {
   TestModel m;

@@ -39,17 +39,19 @@ struct Problem {
     return c;
   }
   std::int64_t taps() const { return window.channels * window.kernel_height * window.kernel_width; }
+  // Rows of the destination.
+  std::int64_t rows() const { return window.pools() ? job.batch * window.pool.height * window.pool.width : job.rows(); }
 };
 
-std::int64_t CountOf(const Pointwise& job, std::int64_t pixel) { return (job.rows() - 1) * pixel + job.out_channels; }
+std::int64_t CountOf(const Problem& p, std::int64_t pixel) { return (p.rows() - 1) * pixel + p.job.out_channels; }
 
 void DrawOperands(Draw& draw, Problem* p) {
   Pointwise& job = p->job;
   const ImageConvolution& c = p->window;
   p->source = std::make_unique<Elements>(job.source.is_bf16, job.batch * c.channels * c.height * c.width);
   for (std::int64_t i = 0; i < p->source->size(); ++i) p->source->Set(i, draw.Real());
-  p->destination = std::make_unique<Elements>(job.destination.is_bf16, CountOf(job, job.destination.pixel));
-  p->sum = std::make_unique<Elements>(job.sum.is_bf16, CountOf(job, job.sum.pixel));
+  p->destination = std::make_unique<Elements>(job.destination.is_bf16, CountOf(*p, job.destination.pixel));
+  p->sum = std::make_unique<Elements>(job.sum.is_bf16, CountOf(*p, job.sum.pixel));
   for (std::int64_t i = 0; i < p->sum->size(); ++i) p->sum->Set(i, draw.Real());
   p->weights = draw.Reals(p->taps() * job.out_channels, 1 / std::sqrt(static_cast<float>(p->taps())));
   p->bias = draw.Reals(job.out_channels, 0.25f);
@@ -85,6 +87,23 @@ Problem DrawProblem(Draw& draw, const Variant& variant) {
   return p;
 }
 
+// Windows of the pool may lie outside of what is pooled, too.
+Problem DrawPooled(Draw& draw, const Variant& variant) {
+  Problem p = DrawProblem(draw, variant);
+  p.has_sum = false;
+  ImagePool& pool = p.window.pool;
+  pool.kernel_height = draw.Int(1, 4);
+  pool.kernel_width = draw.Int(1, 4);
+  pool.stride_y = draw.Int(1, 5);
+  pool.stride_x = draw.Int(1, 5);
+  pool.pad_top = draw.Int(0, 5);
+  pool.pad_left = draw.Int(0, 5);
+  pool.height = draw.Int(1, 12);
+  pool.width = draw.Int(1, 24);
+  DrawOperands(draw, &p);
+  return p;
+}
+
 void ComputeInto(const Elements& destination, const Variant& variant, const Problem& p, int threads) {
   const ImageConvolution job = p.convolution(threads);
   const Guarded<float> weights(p.weights), bias(p.bias);
@@ -115,7 +134,7 @@ double SourceAt(const Problem& p, std::int64_t n, std::int64_t channel, std::int
   return Rounded(p.source->Get(((n * c.channels + channel) * c.height + y) * c.width + x), p.job.multiplies_bf16());
 }
 
-double Expected(const Problem& p, std::int64_t row, std::int64_t out) {
+double ExpectedOfConvolution(const Problem& p, std::int64_t row, std::int64_t out) {
   const ImageConvolution& c = p.window;
   const std::int64_t ox = row % p.job.width, oy = row / p.job.width % p.job.height,
                      n = row / p.job.width / p.job.height;
@@ -134,10 +153,25 @@ double Expected(const Problem& p, std::int64_t row, std::int64_t out) {
   return std::clamp<double>(sum, p.job.low, p.job.high);
 }
 
+double Expected(const Problem& p, std::int64_t row, std::int64_t out) {
+  if (!p.window.pools()) return ExpectedOfConvolution(p, row, out);
+  const ImagePool& pool = p.window.pool;
+  const std::int64_t n = row / pool.width / pool.height, top = row / pool.width % pool.height * pool.stride_y,
+                     left = row % pool.width * pool.stride_x;
+  double largest = p.job.destination.is_bf16 ? -0x1.FEp127 : -std::numeric_limits<float>::max();
+  for (std::int64_t y = top - pool.pad_top; y < top - pool.pad_top + pool.kernel_height; ++y) {
+    for (std::int64_t x = left - pool.pad_left; x < left - pool.pad_left + pool.kernel_width; ++x) {
+      if (y < 0 || x < 0 || y >= p.job.height || x >= p.job.width) continue;
+      largest = std::max(largest, ExpectedOfConvolution(p, (n * p.job.height + y) * p.job.width + x, out));
+    }
+  }
+  return largest;
+}
+
 // Of all results the largest, beside values of about 1.
 double Error(const Problem& p) {
   double worst = 0;
-  for (std::int64_t row = 0; row < p.job.rows(); ++row) {
+  for (std::int64_t row = 0; row < p.rows(); ++row) {
     for (std::int64_t out = 0; out < p.job.out_channels; ++out) {
       const double expected = Expected(p, row, out), actual = p.destination->Get(row * p.job.destination.pixel + out);
       worst = std::max(worst, std::abs(actual - expected) / (1 + std::abs(expected)));
@@ -150,7 +184,7 @@ double Bound(const Problem& p) { return 2e-5 + (p.job.destination.is_bf16 ? 4e-3
 
 // What lies beside a slice is as it was.
 void ExpectOnlyResultsWritten(const Problem& p) {
-  for (std::int64_t row = 0; row + 1 < p.job.rows(); ++row) {
+  for (std::int64_t row = 0; row + 1 < p.rows(); ++row) {
     for (std::int64_t c = p.job.out_channels; c < p.job.destination.pixel; ++c) {
       ASSERT_EQ(p.destination->Get(row * p.job.destination.pixel + c), Elements::kUntouched);
     }
@@ -159,8 +193,13 @@ void ExpectOnlyResultsWritten(const Problem& p) {
 
 std::string Describe(const Problem& p) {
   const ImageConvolution& c = p.window;
-  return PrintSizes({p.job.batch, c.channels, c.height, c.width, p.job.out_channels, p.job.height, p.job.width,
-                     c.kernel_height, c.kernel_width, c.stride_y, c.stride_x, c.pad_top, c.pad_left});
+  return PrintSizes({p.job.batch,     c.channels,           c.height,
+                     c.width,         p.job.out_channels,   p.job.height,
+                     p.job.width,     c.kernel_height,      c.kernel_width,
+                     c.stride_y,      c.stride_x,           c.pad_top,
+                     c.pad_left,      c.pool.kernel_height, c.pool.kernel_width,
+                     c.pool.stride_y, c.pool.stride_x,      c.pool.pad_top,
+                     c.pool.pad_left, c.pool.height,        c.pool.width});
 }
 
 TEST(ImageConvolution, IsTheConvolution) {
@@ -195,11 +234,56 @@ TEST(ImageConvolution, ALargeImageIsTheConvolution) {
   }
 }
 
+TEST(ImageConvolution, PoolsItsResults) {
+  for (const Variant& variant : Variants()) {
+    Draw draw(13);
+    for (int i = 0; i < 60; ++i) {
+      const Problem p = DrawPooled(draw, variant);
+      SCOPED_TRACE(NameOf(variant) + ", case " + std::to_string(i) + ": " + Describe(p));
+      Compute(variant, p, static_cast<int>(draw.Int(1, 3)));
+      EXPECT_LE(Error(p), Bound(p));
+      ExpectOnlyResultsWritten(p);
+    }
+  }
+}
+
+TEST(ImageConvolution, BitsOfPooledResultsDoNotDependOnThreads) {
+  ExpectBitsNotToDependOnThreads(Variants(), DrawPooled, Compute);
+}
+
+// As the operator says: a NaN is larger than any number, wherever it stands in a window.
+TEST(ImageConvolution, ANaNIsPooled) {
+  for (const Variant& variant : Variants()) {
+    for (std::int64_t at = 0; at < 6; ++at) {
+      Draw draw(14);
+      Problem p;
+      p.job.multiplies = variant.multiplies;
+      p.window = {{}, 1, 3, 6, 1, 1, 1, 1, 0, 0, {2, 2, 1, 2, 0, 0, 2, 3}};
+      p.job.height = 3;
+      p.job.width = 6;
+      p.job.out_channels = p.job.destination.pixel = 3;
+      p.job.low = 0;
+      p.job.high = kInfinity;
+      DrawOperands(draw, &p);
+      p.source->Set(6 + at, std::numeric_limits<float>::quiet_NaN());
+      Compute(variant, p, 1);
+      for (std::int64_t row = 0; row < p.rows(); ++row) {
+        EXPECT_EQ(std::isnan(p.destination->Get(row * 3 + 1)), row % 3 == at / 2) << NameOf(variant) << ", " << at;
+      }
+    }
+  }
+}
+
 TEST(ImageConvolution, NothingIsComputedOfNothing) {
   Draw draw(3);
   for (const Variant& variant : Variants()) {
     Problem p = DrawProblem(draw, variant);
     p.job.batch = 0;
+    EXPECT_EQ(ImageConvolutionScratchBytes(p.convolution(1)), 0u);
+    Compute(variant, p, 2);
+    EXPECT_EQ(p.destination->Get(0), Elements::kUntouched);
+    p = DrawPooled(draw, variant);
+    p.window.pool.height = 0;
     EXPECT_EQ(ImageConvolutionScratchBytes(p.convolution(1)), 0u);
     Compute(variant, p, 2);
     EXPECT_EQ(p.destination->Get(0), Elements::kUntouched);

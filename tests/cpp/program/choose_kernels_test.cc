@@ -137,6 +137,15 @@ Program OfCastImage() {
   return program;
 }
 
+// The same with max pooling of 3x3 behind it.
+Program OfPooledImage(DType dtype) {
+  Program program = OfImage(dtype);
+  const ValueId pooled = program.AddValue({dtype, {1, 64, 8, 8}}, "pooled", ValueSource::kComputed);
+  program.steps.push_back({PoolingSpec{PoolingKind::kMax, {3, 3}, {2, 2}, {1, 1}, {0, 0}}, {2}, {pooled}, 1, ""});
+  program.outputs = {pooled};
+  return program;
+}
+
 // The library takes `ratio` (log 2) times what arithmetic takes; a pass over memory takes a quarter of that.
 Program WithPointwise(Program program, double ratio, double bf16_flops = 2e9) {
   nlohmann::ordered_json file = testing::MachineFile();
@@ -326,7 +335,7 @@ TEST(ChooseKernels, ForcedWhereverItIsLegal) {
         Force(candidate.name, &program);
         count += KernelOf(program.steps.back()) == candidate.name;
       }
-      std::vector<Program> with_more = {InvertedResidual(dtype)};
+      std::vector<Program> with_more = {InvertedResidual(dtype), OfPooledImage(dtype)};
       if (dtype == kBF16) with_more.push_back(OfCastImage());
       for (Program& program : with_more) {
         if (candidate.takes == 0) continue;
@@ -388,6 +397,58 @@ TEST(ChooseKernels, ImagesTakeTheirConversion) {
   Program no_code = OfCastImage();
   Force("cast_image_convolution_bfloat16", &no_code, false);
   EXPECT_EQ(no_code.steps.size(), 2u);
+}
+
+TEST(ChooseKernels, ImagesArePooled) {
+  Program program = OfPooledImage(kF32);
+  Force("pooled_image_convolution_float32", &program);
+  ASSERT_EQ(program.steps.size(), 1u);
+  const Step& step = program.steps[0];
+  const auto& spec = std::get<ConvolutionSpec>(step.spec);
+  EXPECT_EQ(spec.image, kF32);
+  EXPECT_EQ(spec.pool->kernel, (IntTuple{3, 3}));
+  EXPECT_EQ(spec.pool->shape, (Shape{1, 64, 16, 16}));
+  EXPECT_EQ(step.outputs, program.outputs);
+  EXPECT_EQ(step.node, 1);
+  EXPECT_EQ(step.fused, std::vector<NodeId>{0});
+}
+
+TEST(ChooseKernels, ImagesAreNotPooledOtherwise) {
+  const auto stay = [](Program program, bool is_channels_last = true) {
+    ChooseKernels(ForcedKernel("pooled_image_convolution_float32"), {nullptr, true, is_channels_last, 2}, &program);
+    return program.steps.size() == 2;
+  };
+  EXPECT_FALSE(stay(OfPooledImage(kF32)));
+  EXPECT_TRUE(stay(OfPooledImage(kF32), false));
+  Program read_twice = OfPooledImage(kF32);
+  read_twice.outputs.push_back(2);
+  EXPECT_TRUE(stay(read_twice));
+  Program of_means = OfPooledImage(kF32);
+  std::get<PoolingSpec>(of_means.steps[1].spec).kind = PoolingKind::kAverageIncludePadding;
+  EXPECT_TRUE(stay(of_means));
+  Program with_function = OfPooledImage(kF32);
+  with_function.steps[1].post_ops.push_back({EltwiseSpec{EltwiseKind::kTanh}});
+  EXPECT_TRUE(stay(with_function));
+  Program with_sum = OfPooledImage(kF32);
+  const ValueId added = with_sum.AddValue({kF32, {1, 64, 16, 16}}, "added", ValueSource::kInput);
+  with_sum.steps[0].inputs.push_back(added);
+  with_sum.steps[0].post_ops.push_back({SumSpec{}, 2});
+  EXPECT_TRUE(stay(with_sum));
+  Program given = OfPooledImage(kF32);
+  given.values[1].source = ValueSource::kInput;
+  EXPECT_TRUE(stay(given));
+}
+
+// What rounds its image itself pools, too; what multiplies otherwise would read what is not there.
+TEST(ChooseKernels, ImagesThatAreConvertedArePooled) {
+  for (const char* kernel : {"pooled_image_convolution_float32", "pooled_image_convolution_bfloat16"}) {
+    Program program = OfPooledImage(kBF16);
+    program.values[0].type.dtype = kF32;
+    std::get<ConvolutionSpec>(program.steps[0].spec).image = kBF16;
+    const std::string name = kernel;
+    const std::vector<LayerDecision> decisions = Force(name, &program);
+    EXPECT_EQ(program.steps.size(), name.ends_with("bfloat16") ? 1u : 2u) << kernel;
+  }
 }
 
 // Its law counts what it multiplies in float32, whatever the image is.
