@@ -48,8 +48,8 @@ struct PointwiseFinish {
     return place;
   }
 
-  // Two lines of each row, those that are written to be owned. Inlined always: gcc 12 takes a function that only fetches
-  // for one without effects, and removes calls of it.
+  // Two lines of each row, those that are written to be owned. Inlined always: gcc 12 takes a function that only
+  // fetches for one without effects, and removes calls of it.
   [[gnu::always_inline]] static void PrefetchResults(const Place& place, Int rows) {
     for (Int r = 0; r < rows; ++r) {
       const char* result = place.destination + r * place.destination_bytes;
