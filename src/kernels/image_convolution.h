@@ -10,7 +10,8 @@
 
 namespace amp::kernels {
 
-// The largest results of windows; parts of them may lie around the results. Nothing but windows counts.
+// Max pooling of an image's results. Of a window only what lies inside of the image counts; where that is nothing, the
+// lowest finite number is the largest.
 struct ImagePool {
   std::int64_t kernel_height = 0, kernel_width = 0;  // 0: none
   std::int64_t stride_y = 1, stride_x = 1;
@@ -27,7 +28,7 @@ struct ImageConvolution {
   std::int64_t kernel_height = 1, kernel_width = 1;
   std::int64_t stride_y = 1, stride_x = 1;
   std::int64_t pad_top = 0, pad_left = 0;
-  ImagePool pool = {};  // of the results; then these are in the destination, and nothing is added to any
+  ImagePool pool = {};  // the destination then has what it gives, and nothing is added to results
 
   bool pools() const { return pool.kernel_height > 0; }
 };
@@ -75,7 +76,7 @@ constexpr std::int64_t ImageColumns(const ImageConvolution& job) {
   return (job.product.width - 1) * job.stride_x + job.kernel_width;
 }
 
-// Where results are pooled, so many rows of them are computed one after the other, and so many are kept.
+// Where results are pooled, a part computes so many rows of them at a time, and keeps so many for windows that follow.
 constexpr std::int64_t kImagePoolRows = 4;
 constexpr std::int64_t ImageKeptRows(const ImageConvolution& job) {
   return kImagePoolRows + job.pool.kernel_height - 1;

@@ -108,9 +108,10 @@ std::optional<Step> ProposeCastImage(const KernelSite& site) {
   return step;
 }
 
-// With the max pooling of its results, which are then written nowhere else.
+// With the max pooling of its results, which are then written nowhere else. Each thread keeps the rows of a window.
 template <DType kDType>
 std::optional<Step> ProposePooledImage(const KernelSite& site) {
+  constexpr std::int64_t kMaxHeight = 8;
   const Step& convolution = *site.producers[0];
   const auto* pooling = std::get_if<PoolingSpec>(&site.step.spec);
   const auto* image = std::get_if<ConvolutionSpec>(&convolution.spec);
@@ -118,7 +119,7 @@ std::optional<Step> ProposePooledImage(const KernelSite& site) {
     return std::nullopt;
   const StepTypes types = site.TypesOf(convolution);
   const bool is_apt = site.HasConstantWeights(convolution) && site.library_is_channels_last;
-  if (!is_apt || !IsForImageConvolution(convolution, types)) return std::nullopt;
+  if (pooling->kernel[0] > kMaxHeight || !is_apt || !IsForImageConvolution(convolution, types)) return std::nullopt;
   // That which rounds its image itself does not read what others would multiply.
   const bool may_multiply = image->image ? *image->image == kDType : MayMultiply<kDType>(site, types);
   if (!may_multiply || ProductFinishOf(convolution, types)->sum) return std::nullopt;

@@ -426,6 +426,9 @@ TEST(ChooseKernels, ImagesAreNotPooledOtherwise) {
   Program of_means = OfPooledImage(kF32);
   std::get<PoolingSpec>(of_means.steps[1].spec).kind = PoolingKind::kAverageIncludePadding;
   EXPECT_TRUE(stay(of_means));
+  Program high = OfPooledImage(kF32);
+  std::get<PoolingSpec>(high.steps[1].spec).kernel = {9, 3};
+  EXPECT_TRUE(stay(high));
   Program with_function = OfPooledImage(kF32);
   with_function.steps[1].post_ops.push_back({EltwiseSpec{EltwiseKind::kTanh}});
   EXPECT_TRUE(stay(with_function));
