@@ -175,8 +175,9 @@ double PointwiseFlops(const kernels::Pointwise& job, bool scales) {
   return rows * (products * product_flops * in * out / kOfPeak + factor * (pack_flops * in + finish_flops * out));
 }
 
-// Kernels reach 0.85 of the arithmetic peak, because each element of a window is read by itself. What one number takes,
-// and each that a pool meets, was measured on an Emerald Rapids.
+// Kernels reach 0.85 of the arithmetic peak, because each element of a window is read by itself. What one number takes
+// was measured on an Emerald Rapids. There each one that a pool meets takes half of what is said here, so that pooling
+// has to gain where it was not measured.
 double ImageConvolutionFlops(const kernels::ImageConvolution& job) {
   constexpr double kOfPeak = 0.85, kFinishFlops = 20, kPooledFlops = 8;
   constexpr std::int64_t kVector = 16;
