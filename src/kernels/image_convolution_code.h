@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "kernels/image_convolution.h"
+#include "kernels/image_pool_code.h"
 #include "kernels/pointwise_code.h"
 
 namespace amp::kernels {
@@ -18,6 +19,7 @@ struct ImageConvolutionCode {
   using Results = PointwiseFinish<Ops>;
   using Place = typename Results::Place;
   using Part = ImageConvolutionPart;
+  using Pool = ImagePoolCode<Ops>;
 
   static constexpr int kLanes = Ops::kLanes, kMaxRows = Ops::kRows;
   static constexpr Int kColumns = kPointwiseColumns, kPerUnit = Ops::kPerUnit;
@@ -208,92 +210,24 @@ struct ImageConvolutionCode {
 
   // ---- pooling ----
 
-  static constexpr int kPooled = 4;  // vectors at a time, or each comparison waits for the one before
-
-  // What a window meets along an axis of `size` positions.
-  struct Extent {
-    Int begin, end;
-  };
-  static Extent Meets(Int window, Int stride, Int pad, Int kernel, Int size) {
-    const Int first = window * stride - pad;
-    return {Max(0, first), Min(size, first + kernel)};
-  }
-
-  // What a window of the pool meets: rows from a slot on, and columns.
-  struct PoolWindow {
-    Int first_slot, num_rows;
-    Extent columns;
-  };
-
-  // The largest results in the window of kPooled vectors of channels; of the first `count`, if they are less.
-  template <bool kIsBF16, bool kIsFull>
-  [[gnu::always_inline]] static void PoolChannels(const ImageConvolution& job, const Part& part,
-                                                  const PoolWindow& window, Int channel, Int count, char* to) {
-    constexpr Int kElement = kIsBF16 ? 2 : 4;
-    constexpr float kLowest = kIsBF16 ? -3.3895313892515355e38f : -3.4028234663852886e38f;  // what nothing gives
-    const Int slots = ImageKeptRows(job), pixel = job.product.out_channels * kElement;
-    const Int row_bytes = job.product.width * pixel;
-    const char* first = static_cast<const char*>(part.kept) + window.columns.begin * pixel + channel * kElement;
-    V largest[kPooled];
-    for (int v = 0; v < kPooled; ++v) largest[v] = Ops::All(kLowest);
-    for (Int row = 0, slot = window.first_slot; row < window.num_rows; ++row) {
-      const char* from = first + slot * row_bytes;
-      for (Int column = window.columns.begin; column < window.columns.end; ++column, from += pixel) {
-#pragma GCC unroll 4
-        for (int v = 0; v < kPooled; ++v) {
-          const Int begin = v * kLanes, left = kIsFull ? kLanes : count - begin;
-          largest[v] = Ops::Maximum(largest[v], Ops::template Load<kIsBF16>(from + begin * kElement, left));
-        }
-      }
-      slot = slot + 1 == slots ? 0 : slot + 1;
-    }
-#pragma GCC unroll 4
-    for (int v = 0; v < kPooled; ++v) {
-      const Int begin = v * kLanes;
-      Ops::template Store<kIsBF16>(to + (channel + begin) * kElement, kIsFull ? kLanes : count - begin, largest[v]);
-    }
-  }
-
-  // Row `y` of what the pool gives.
-  template <bool kIsBF16>
-  static void PoolRow(const ImageConvolution& job, const PointwiseData& data, const Part& part, Int y) {
-    const ImagePool& pool = job.pool;
-    const Int channels = job.product.out_channels, step = kPooled * kLanes;
-    const Int position_bytes = job.product.destination.pixel * (kIsBF16 ? 2 : 4);
-    const Extent rows = Meets(y, pool.stride_y, pool.pad_top, pool.kernel_height, job.product.height);
-    PoolWindow window{rows.begin % ImageKeptRows(job), rows.end - rows.begin, {}};
-    char* to = static_cast<char*>(data.destination) + (part.image * pool.height + y) * pool.width * position_bytes;
-    for (Int x = 0; x < pool.width; ++x, to += position_bytes) {
-      window.columns = Meets(x, pool.stride_x, pool.pad_left, pool.kernel_width, job.product.width);
-      for (Int c = 0; c < channels; c += step) {
-        c + step <= channels ? PoolChannels<kIsBF16, true>(job, part, window, c, step, to)
-                             : PoolChannels<kIsBF16, false>(job, part, window, c, channels - c, to);
-      }
-    }
-  }
-
   // Rows of the convolution are kept until no window meets them any more.
   static void RunPooled(const ImageConvolution& job, const PointwiseData& data, const Part& part) {
-    const ImagePool& pool = job.pool;
-    const Int slots = ImageKeptRows(job);
-    const auto meets = [&](Int y) {
-      return Meets(y, pool.stride_y, pool.pad_top, pool.kernel_height, job.product.height);
-    };
-    const Int end = meets(part.first_row + part.num_rows - 1).end;
+    const Int slots = ImageKeptRows(job), end = Pool::RowsOf(job, part.first_row + part.num_rows - 1).end;
     ImageConvolution kept = job;
     kept.product.destination.pixel = job.product.out_channels;
     PointwiseData results = data;
     results.destination = part.kept;
     Part strip = part;
     strip.num_rows = 0;
-    strip.first_row = meets(part.first_row).begin;
+    strip.first_row = Pool::RowsOf(job, part.first_row).begin;
     for (Int y = part.first_row; y < part.first_row + part.num_rows; ++y) {
-      for (Int next = strip.first_row; next < meets(y).end; next = strip.first_row) {
+      for (Int next = strip.first_row; next < Pool::RowsOf(job, y).end; next = strip.first_row) {
         strip.num_rows = Min(kImagePoolRows, end - next);
         ComputeRows(kept, results, strip, [&](Int row) { return row % slots; });
         strip.first_row += strip.num_rows;
       }
-      job.product.destination.is_bf16 ? PoolRow<true>(job, data, part, y) : PoolRow<false>(job, data, part, y);
+      job.product.destination.is_bf16 ? Pool::template Row<true>(job, data, part, y)
+                                      : Pool::template Row<false>(job, data, part, y);
     }
   }
 
