@@ -218,7 +218,6 @@ struct ImageConvolutionCode {
     PointwiseData results = data;
     results.destination = part.kept;
     Part strip = part;
-    strip.num_rows = 0;
     strip.first_row = Pool::RowsOf(job, part.first_row).begin;
     for (Int y = part.first_row; y < part.first_row + part.num_rows; ++y) {
       for (Int next = strip.first_row; next < Pool::RowsOf(job, y).end; next = strip.first_row) {

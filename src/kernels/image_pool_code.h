@@ -20,11 +20,9 @@ struct ImagePoolCode {
   struct Extent {
     Int begin, end;
   };
-  static Int Min(Int a, Int b) { return a < b ? a : b; }
-  static Int Max(Int a, Int b) { return a > b ? a : b; }
   static Extent Meets(Int window, Int stride, Int pad, Int kernel, Int size) {
     const Int first = window * stride - pad;
-    return {Max(0, first), Min(size, first + kernel)};
+    return {first > 0 ? first : 0, first + kernel < size ? first + kernel : size};
   }
 
   // What a window of the pool meets: rows from a slot on, and columns.

@@ -8,7 +8,7 @@ import pytest
 from test_machine import FILE
 
 import amp
-from amp import _calibration, _core, _machine_file, commands
+from amp import _actions, _calibration, _core, _machine_file, commands
 
 SHAPES = {"data": (1, 32, 14, 14)}
 
@@ -146,8 +146,8 @@ def test_peaks_are_those_of_the_library():
 
 def test_calibration_keeps_what_timing_chose(tmp_path):
     path = tmp_path / "machine.json"
-    assert commands._tuned(path) == {}
+    assert _actions._tuned(path) == {}
     path.write_text("{")
-    assert commands._tuned(path) == {}
+    assert _actions._tuned(path) == {}
     path.write_text(json.dumps({**FILE, "tuned": {"program": "1", "layers": {}}}))
-    assert commands._tuned(path) == {"tuned": {"program": "1", "layers": {}}}
+    assert _actions._tuned(path) == {"tuned": {"program": "1", "layers": {}}}

@@ -58,7 +58,7 @@ void DrawOperands(Draw& draw, Problem* p) {
 }
 
 // Windows may lie in the padding, on all sides.
-Problem DrawProblem(Draw& draw, const Variant& variant) {
+Problem DrawSizes(Draw& draw, const Variant& variant) {
   Problem p;
   p.job.multiplies = variant.multiplies;
   ImageConvolution& c = p.window;
@@ -83,23 +83,21 @@ Problem DrawProblem(Draw& draw, const Variant& variant) {
   p.has_sum = draw.Chance(0.3);
   p.has_bias = draw.Chance(0.7);
   p.has_functions = draw.Chance(0.3);
+  return p;
+}
+
+Problem DrawProblem(Draw& draw, const Variant& variant) {
+  Problem p = DrawSizes(draw, variant);
   DrawOperands(draw, &p);
   return p;
 }
 
 // Windows of the pool may lie outside of what is pooled, too.
 Problem DrawPooled(Draw& draw, const Variant& variant) {
-  Problem p = DrawProblem(draw, variant);
+  Problem p = DrawSizes(draw, variant);
   p.has_sum = false;
-  ImagePool& pool = p.window.pool;
-  pool.kernel_height = draw.Int(1, 4);
-  pool.kernel_width = draw.Int(1, 4);
-  pool.stride_y = draw.Int(1, 5);
-  pool.stride_x = draw.Int(1, 5);
-  pool.pad_top = draw.Int(0, 5);
-  pool.pad_left = draw.Int(0, 5);
-  pool.height = draw.Int(1, 12);
-  pool.width = draw.Int(1, 24);
+  p.window.pool = {draw.Int(1, 4), draw.Int(1, 4), draw.Int(1, 5),  draw.Int(1, 5),
+                   draw.Int(0, 5), draw.Int(0, 5), draw.Int(1, 12), draw.Int(1, 24)};
   DrawOperands(draw, &p);
   return p;
 }

@@ -22,7 +22,7 @@ TEST(LayerKey, IsReadable) {
 }
 
 TEST(LayerKey, TellsLayersApart) {
-  std::vector<Layer> layers(8);
+  std::vector<Layer> layers(10);
   layers[1].num_threads = 4;
   layers[2].types.inputs[0].dtype = DType::kBFloat16;
   layers[3].types.inputs[0].shape = {2, 16, 8, 8};
@@ -30,6 +30,8 @@ TEST(LayerKey, TellsLayersApart) {
   layers[5].step.post_ops = {{EltwiseSpec{EltwiseKind::kRelu}}};
   layers[6].step.post_ops = {{SumSpec{}}, {EltwiseSpec{EltwiseKind::kRelu}}};
   layers[7].step.spec = DeconvolutionSpec{{1, 1}, {0, 0}, {1, 1}, {1, 1}};
+  layers[8].step.spec = PoolingSpec{PoolingKind::kMax, {3, 3}, {1, 1}, {1, 1}, {1, 1}};
+  layers[9].step.spec = PoolingSpec{PoolingKind::kMax, {5, 5}, {1, 1}, {2, 2}, {2, 2}};
   std::set<std::string> keys;
   for (const Layer& layer : layers) keys.insert(layer.Key());
   EXPECT_EQ(keys.size(), layers.size());
