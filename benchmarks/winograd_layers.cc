@@ -14,6 +14,7 @@
 
 #include "dnnl/intercept_openmp.h"
 #include "interleaved_calls.h"
+#include "kernels/cpu.h"
 #include "kernels/parallel.h"
 #include "kernels/winograd.h"
 
@@ -118,8 +119,11 @@ Call Own(const Layer& l, WinogradKind kind, bool is_bf16, int threads) {
 
 std::vector<double> Measure(const Layer& layer, int threads) {
   std::vector<Call> calls{Direct(layer, Type::f32), Own(layer, WinogradKind::kF4x4, false, threads),
-                          Own(layer, WinogradKind::kF2x2, false, threads), Direct(layer, Type::bf16),
-                          Own(layer, WinogradKind::kF4x4, true, threads)};
+                          Own(layer, WinogradKind::kF2x2, false, threads)};
+  if (amp::kernels::CpuHasBF16()) {
+    calls.push_back(Direct(layer, Type::bf16));
+    calls.push_back(Own(layer, WinogradKind::kF4x4, true, threads));
+  }
   if (amp::kernels::HasWinograd(WinogradKind::kF4x4Int16)) {
     for (const WinogradKind kind : {WinogradKind::kF4x4Int16, WinogradKind::kF4x2Int16, WinogradKind::kF2x2Int16}) {
       calls.push_back(Own(layer, kind, true, threads));
@@ -131,7 +135,7 @@ std::vector<double> Measure(const Layer& layer, int threads) {
 void Print(const Layer& l, const std::vector<double>& ms) {
   std::printf("%-13s %2ld %3ld %3ld %3ld | %8.3f %8.3f (%4.2f) %8.3f (%4.2f)", l.network, l.batch, l.in, l.size, l.out,
               ms[0], ms[1], ms[0] / ms[1], ms[2], ms[0] / ms[2]);
-  std::printf(" | %8.3f", ms[3]);
+  if (ms.size() > 3) std::printf(" | %8.3f", ms[3]);
   for (std::size_t i = 4; i < ms.size(); ++i) std::printf("  %8.3f (%4.2f)", ms[i], ms[3] / ms[i]);
   std::printf("\n");
   std::fflush(stdout);
