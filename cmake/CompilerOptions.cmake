@@ -30,8 +30,9 @@ function(amp_set_instruction_sets)
   set(avx512 ${avx2} -mavx512f -mavx512bw -mavx512vl -mavx512dq)
   set(avx512bf16 ${avx512} -mavx512bf16)
   set(avx512vnni ${avx512bf16} -mavx512vnni)  # which only layers in bfloat16 use
+  set(avx512amx ${avx512bf16} -mamx-tile -mamx-bf16)
   foreach(file IN LISTS ARGN)
-    if(file MATCHES "_(avx2|avx512|avx512bf16|avx512vnni)\\.cc$")
+    if(file MATCHES "_(avx2|avx512|avx512bf16|avx512vnni|avx512amx)\\.cc$")
       set_source_files_properties("${file}" PROPERTIES COMPILE_OPTIONS "${${CMAKE_MATCH_1}}"
                                   SKIP_PRECOMPILE_HEADERS ON)  # which are compiled without these options
     endif()

@@ -35,6 +35,10 @@ bool CpuHasBF16();
 // The same of AVX512_VNNI beside it: whether it sums up products of integers, and rounds to bfloat16.
 bool CpuHasVNNI();
 
+// Whether kernels may multiply by tiles (AMX): the CPU has them, the operating system lets this process use them, which
+// the first call asks it for, and AMP_MAX_ISA is not set.
+bool AllowsTiles();
+
 // The second-level cache of a core; 1 MiB where the system does not say.
 std::int64_t SecondLevelCacheBytes();
 

@@ -11,6 +11,10 @@
 #define AMP_KERNELS_X86 1
 #include <cpuid.h>
 #endif
+#if defined(__x86_64__) && defined(__linux__)
+#define AMP_KERNELS_TILES 1
+#include <sys/syscall.h>
+#endif
 
 namespace amp::kernels {
 namespace {
@@ -49,6 +53,24 @@ bool DetectVNNI() {
 Isa DetectIsa() { return Isa::kGeneric; }
 bool DetectNativeBF16() { return false; }
 bool DetectVNNI() { return false; }
+
+#endif
+
+#if defined(AMP_KERNELS_TILES)
+
+// Where registers are large, a process has to ask for them (arch_prctl(2), ARCH_REQ_XCOMP_PERM).
+bool RequestTiles() {
+  constexpr unsigned kBF16Bit = 1u << 22, kTileBit = 1u << 24;  // of CPUID leaf 7, EDX
+  constexpr long kRequestPermission = 0x1023, kTileData = 18;
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) == 0 || (edx & kBF16Bit) == 0 || (edx & kTileBit) == 0)
+    return false;
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+}
+
+#else
+
+bool RequestTiles() { return false; }
 
 #endif
 
@@ -102,6 +124,15 @@ bool CpuHasBF16() {
 bool CpuHasVNNI() {
   static const bool has = CpuHasBF16() && DetectVNNI();
   return has;
+}
+
+bool AllowsTiles() {
+  static const bool allows = [] {
+    const char* limit = std::getenv("AMP_MAX_ISA");
+    const bool is_limited = limit != nullptr && *limit != '\0';
+    return !is_limited && AllowedIsa() == Isa::kAvx512 && CpuHasBF16() && RequestTiles();
+  }();
+  return allows;
 }
 
 std::int64_t SecondLevelCacheBytes() {

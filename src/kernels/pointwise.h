@@ -105,6 +105,20 @@ inline constexpr std::int64_t kPointwiseBlock = 16;
 // From one block of channels to the next, in elements. An odd number of lines: blocks share no set of a cache.
 constexpr std::int64_t PointwiseBlockStride(std::int64_t rows) { return (rows | 1) * kPointwiseBlock; }
 
+// ---- tiles (AMX), which multiply bfloat16 ----
+
+// A tile has so many rows, and so many input channels of them.
+inline constexpr std::int64_t kPointwiseTileRows = 16, kPointwiseTileDepth = 32;
+
+// Packed rows are [channel / 32][row][channel % 32]: from one block of channels to the next, in elements. The rows fill
+// tiles; an odd number of these, so that blocks share few sets of a cache.
+constexpr std::int64_t PointwiseTileStride(std::int64_t rows) {
+  return ((rows + kPointwiseTileRows - 1) / kPointwiseTileRows | 1) * kPointwiseTileRows * kPointwiseTileDepth;
+}
+
+// Whether this CPU multiplies them so.
+bool UsesPointwiseTiles(const Pointwise& job);
+
 // ---- int16 ----
 
 // So many input channels are summed up in int32: a multiple of 32.
@@ -124,12 +138,15 @@ constexpr std::int64_t PointwiseFactorAt(std::int64_t channel) {
   return channel / 32 * 32 + channel % 2 * 16 + channel % 32 / 2;
 }
 
-// Elements of a column of packed weights: [depth / unit][channel % 32][depth % unit], and for int16 behind these the
-// scales in float32: [chunk][channel % 32].
+// Elements of a column of packed weights: [depth / unit][channel % 32][depth % unit], for bfloat16 with zeros behind the
+// last channel, and for int16 behind these the scales in float32: [chunk][channel % 32].
 constexpr std::int64_t PointwiseColumnElements(const Pointwise& job) {
   if (job.multiplies == Multiplies::kFloat32) return job.in_channels * kPointwiseColumns;
+  if (job.multiplies_bf16()) {
+    return (job.in_channels + kPointwiseTileDepth - 1) / kPointwiseTileDepth * kPointwiseTileDepth * kPointwiseColumns;
+  }
   const std::int64_t pairs = (job.in_channels + 1) / 2 * 2 * kPointwiseColumns;
-  return job.multiplies_bf16() ? pairs : pairs + PointwiseChunks(job.in_channels) * kPointwiseColumns * 2;
+  return pairs + PointwiseChunks(job.in_channels) * kPointwiseColumns * 2;
 }
 
 // What is behind the factors, where there are some: columns.
@@ -160,7 +177,13 @@ constexpr std::int64_t PointwiseFullDepth(const Pointwise& job) {
 // Packed rows, and what is behind them.
 constexpr std::int64_t PointwiseTileBytes(const Pointwise& job, std::int64_t rows, std::int64_t depth) {
   const std::int64_t element = job.multiplies == Multiplies::kFloat32 ? 4 : 2;
-  return depth / kPointwiseBlock * PointwiseBlockStride(rows) * element + PointwiseSpaceBytes(job, rows, depth);
+  std::int64_t numbers = depth / kPointwiseBlock * PointwiseBlockStride(rows);
+  if (job.multiplies_bf16()) {
+    const std::int64_t blocks = (depth + kPointwiseTileDepth - 1) / kPointwiseTileDepth;
+    const std::int64_t of_tiles = blocks * PointwiseTileStride(rows);
+    if (of_tiles > numbers) numbers = of_tiles;
+  }
+  return numbers * element + PointwiseSpaceBytes(job, rows, depth);
 }
 
 struct StrassenPart;
@@ -182,6 +205,7 @@ const PointwiseTable* PointwiseTableGeneric();
 const PointwiseTable* PointwiseTableAvx2();
 const PointwiseTable* PointwiseTableAvx512();
 const PointwiseTable* PointwiseTableAvx512BF16();  // only what multiplies bfloat16
+const PointwiseTable* PointwiseTableAvx512AMX();   // the same, by tiles
 const PointwiseTable* PointwiseTableAvx512VNNI();  // only what multiplies int16
 
 // The same as Run with a given table, for tests.

@@ -23,9 +23,17 @@ std::int64_t MostTileBytes() { return SecondLevelCacheBytes() / 16 * 3; }
 // Of a stretch of input channels: sums are read and written once for each.
 constexpr std::int64_t kLeastDepth = 384;
 
+// Of rows that are not packed, or for which all input channels are: they stay in a core's cache.
+std::int64_t MaxTileRows(const Pointwise& job) {
+  constexpr std::int64_t kMax = 512, kTogether = 2 * kPointwiseTileRows;
+  const std::int64_t rows = SecondLevelCacheBytes() / 4 / (PointwiseFullDepth(job) * PointwiseElementBytes(job));
+  return std::clamp(rows / kTogether * kTogether, kTogether, kMax);
+}
+
 // Columns of weights are read for some rows at least. Where these are too many for the cache, their input channels are
 // packed one stretch after the other.
 std::int64_t MaxRows(const Pointwise& job) {
+  if (UsesPointwiseTiles(job)) return MaxTileRows(job);
   constexpr std::int64_t kMax = 224, kTogether = 14;
   const std::int64_t depth = std::min(kLeastDepth, RoundUp(job.in_channels, kPointwiseBlock));
   const std::int64_t rows = MostTileBytes() / (depth * PointwiseElementBytes(job));
@@ -34,6 +42,7 @@ std::int64_t MaxRows(const Pointwise& job) {
 
 // Stretches are about equal. Results do not depend on them: sums go on where they ended.
 std::int64_t Depth(const Pointwise& job, std::int64_t rows) {
+  if (UsesPointwiseTiles(job)) return PointwiseFullDepth(job);
   const std::int64_t most = std::max(kLeastDepth, MostTileBytes() / (rows * PointwiseElementBytes(job)));
   const std::int64_t stretches = std::max<std::int64_t>(1, Quotient(job.in_channels, most));
   const std::int64_t depth = std::max<std::int64_t>(1, Quotient(job.in_channels, stretches));
@@ -89,13 +98,17 @@ const PointwiseTable& Floats() {
 // Null where the CPU does not multiply such numbers.
 const PointwiseTable* TableOf(Multiplies multiplies) {
   static const bool is_wide = AllowedIsa() >= Isa::kAvx512;
-  static const PointwiseTable* bf16 = is_wide && CpuHasBF16() ? PointwiseTableAvx512BF16() : nullptr;
+  static const PointwiseTable* bf16 = !is_wide || !CpuHasBF16() ? nullptr
+                                      : AllowsTiles()           ? PointwiseTableAvx512AMX()
+                                                                : PointwiseTableAvx512BF16();
   static const PointwiseTable* int16 = is_wide && CpuHasVNNI() ? PointwiseTableAvx512VNNI() : nullptr;
   if (multiplies == Multiplies::kFloat32) return &Floats();
   return multiplies == Multiplies::kBFloat16 ? bf16 : int16;
 }
 
 }  // namespace
+
+bool UsesPointwiseTiles(const Pointwise& job) { return job.multiplies_bf16() && AllowsTiles(); }
 
 bool HasPointwise(Multiplies multiplies) { return TableOf(multiplies) != nullptr; }
 

@@ -22,6 +22,7 @@ using Variant = ProductVariant<PointwiseTable>;
 std::vector<Variant> PlainVariants() {
   std::vector<const PointwiseTable*> tables =
       TablesThatRun(PointwiseTableGeneric, PointwiseTableAvx2, PointwiseTableAvx512, PointwiseTableAvx512BF16);
+  if (AllowsTiles()) tables.push_back(PointwiseTableAvx512AMX());
   if (HasPointwise(Multiplies::kInt16)) tables.push_back(PointwiseTableAvx512VNNI());
   return VariantsOf(tables);
 }
@@ -243,6 +244,30 @@ TEST(Pointwise, ManyRowsAreTheProduct) {
   }
 }
 
+// Rows that tiles read as they lie, of which the last tile repeats some.
+TEST(Pointwise, RowsThatAreNotPackedAreTheProduct) {
+  for (const Variant& variant : PlainVariants()) {
+    Draw draw(19);
+    for (int i = 0; i < 20; ++i) {
+      Problem p = DrawProblem(draw, variant);
+      Pointwise& job = p.job;
+      job.in_channels = 32 * draw.Int(1, 5);
+      const std::int64_t pixel = job.in_channels + (draw.Chance(0.5) ? 0 : draw.Int(1, 9));
+      job.source = {true, job.height * job.width * pixel, job.width * pixel, pixel};
+      p.source = std::make_unique<Elements>(true, (job.rows() - 1) * pixel + job.in_channels);
+      for (std::int64_t row = 0; row < job.rows(); ++row) {
+        for (std::int64_t c = 0; c < job.in_channels; ++c) p.source->Set(row * pixel + c, draw.Real());
+      }
+      p.has_scale = false;
+      p.weights = draw.Reals(job.in_channels * job.out_channels, 0.1f);
+      SCOPED_TRACE(NameOf(variant) + ", case " + std::to_string(i) + ": " + Describe(p));
+      Compute(variant, p, 1 + i % 2);
+      EXPECT_LE(Error(p), Bound(p));
+      ExpectOnlyResultsWritten(p);
+    }
+  }
+}
+
 // So many input channels that int16 is summed up in several chunks.
 Problem DrawDeepProblem(Draw& draw, const Variant& variant) {
   Problem p = DrawProblem(draw, variant);
@@ -290,8 +315,10 @@ void ComputeInStretches(const Variant& variant, const Problem& p, std::int64_t d
   });
 }
 
+// But tiles, which take all input channels at a time.
 TEST(Pointwise, BitsDoNotDependOnStretches) {
   for (const Variant& variant : PlainVariants()) {
+    if (variant.table == PointwiseTableAvx512AMX()) continue;
     Draw draw(14);
     for (int i = 0; i < 20; ++i) {
       const Problem p = variant.is_int16() ? DrawDeepProblem(draw, variant) : DrawProblem(draw, variant);
@@ -325,7 +352,7 @@ TEST(Pointwise, AddsToItsDestination) { ExpectToAddToDestination(Variants(), Dra
 void DrawWindow(Draw& draw, Problem* p) {
   Pointwise& job = p->job;
   PointwiseWindow& w = job.window;
-  w.channels = draw.Chance(0.3) ? 16 * draw.Int(1, 3) : draw.Int(1, 70);
+  w.channels = draw.Chance(0.5) ? 16 * draw.Int(1, 4) : draw.Int(1, 70);
   w.height = draw.Int(1, 5);
   w.width = draw.Int(1, 7);
   w.stride_y = draw.Int(1, 2);
