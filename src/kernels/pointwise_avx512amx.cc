@@ -178,23 +178,30 @@ void LoadConfiguration() {
   _tile_loadconfig(&configuration);
 }
 
+// What is read later. With each block of input channels so many lines of it are fetched.
+struct Ahead {
+  const char* first;
+  Int lines, line_bytes, block_bytes;  // bytes: from one line to the next, and from those of a block to those of the next
+};
+
 // What is multiplied: so many blocks of 32 input channels.
 struct Factors {
   const char *rows[2], *columns;
   Int row_bytes, block_bytes, blocks;
-  const char* ahead;  // weights that are read later, of which each block fetches so many lines
-  Int ahead_lines;
+  Ahead ahead;
 };
 
-// Sums are written to [row][kColumns * 16].
+// Leaves sums in tiles 0 to 3.
 template <int kRowTiles, int kColumns>
-void Multiply(Factors f, float* sums) {
+void Multiply(Factors f) {
   _tile_zero(0);
   if constexpr (kColumns > 1) _tile_zero(1);
   if constexpr (kRowTiles > 1) _tile_zero(2);
   if constexpr (kRowTiles > 1 && kColumns > 1) _tile_zero(3);
   for (Int i = 0; i < f.blocks; ++i, f.rows[0] += f.block_bytes, f.rows[1] += f.block_bytes, f.columns += kUnitBytes) {
-    for (Int line = 0; line < f.ahead_lines; ++line, f.ahead += 64) __builtin_prefetch(f.ahead, 0, 2);
+    for (Int line = 0; line < f.ahead.lines; ++line)
+      __builtin_prefetch(f.ahead.first + line * f.ahead.line_bytes, 0, 2);
+    f.ahead.first += f.ahead.block_bytes;
     _tile_loadd(6, f.columns, 2 * kTileBytes);
     _tile_loadd(4, f.rows[0], f.row_bytes);
     _tile_dpbf16ps(0, 4, 6);
@@ -208,6 +215,11 @@ void Multiply(Factors f, float* sums) {
       if constexpr (kRowTiles > 1) _tile_dpbf16ps(3, 5, 7);
     }
   }
+}
+
+// Writes them to [row][kColumns * 16].
+template <int kRowTiles, int kColumns>
+void StoreSums(float* sums) {
   _tile_stored(0, sums, kColumns * kTileBytes);
   if constexpr (kColumns > 1) _tile_stored(1, sums + kLanes, kColumns * kTileBytes);
   if constexpr (kRowTiles > 1) _tile_stored(2, sums + kRows * kColumns * kLanes, kColumns * kTileBytes);
@@ -217,8 +229,24 @@ void Multiply(Factors f, float* sums) {
 
 // ---- results ----
 
+enum class Bounds { kNone, kLow, kBoth };
+
+template <Bounds kBounds>
+[[gnu::always_inline]] inline __m512 Clip(const Results::Place& place, __m512 x) {
+  if constexpr (kBounds == Bounds::kNone) return x;
+  if constexpr (kBounds == Bounds::kLow) return _mm512_maskz_max_ps(0xFFFF, Vectors::All(place.low), x);  // a NaN stays one
+  return Vectors::Clip(x, place.low, place.high);
+}
+
+// What the next results are added to, and where they are written: a line each for whole lines of bfloat16.
+[[gnu::always_inline]] inline void PrefetchLines(const Results::Place& place, Int rows) {
+  for (Int r = 0; r < rows; ++r) __builtin_prefetch(place.destination + r * place.destination_bytes, 1, 3);
+  for (Int r = 0; r < (place.sum == nullptr ? 0 : rows); ++r)
+    __builtin_prefetch(place.sum + r * place.sum_bytes, 0, 3);
+}
+
 // Whole lines of bfloat16, the usual case.
-template <bool kHasSum>
+template <bool kHasSum, Bounds kBounds>
 void FinishLines(const Results::Place place, Int rows, const float* sums) {
   const __m512 zero = _mm512_setzero_ps();
   const __m512 first = place.bias == nullptr ? zero : _mm512_loadu_ps(place.bias);
@@ -229,79 +257,133 @@ void FinishLines(const Results::Place place, Int rows, const float* sums) {
       x = x + Vectors::Load<true>(place.sum + r * place.sum_bytes, kLanes);
       y = y + Vectors::Load<true>(place.sum + r * place.sum_bytes + kLanes * kElement, kLanes);
     }
-    x = Vectors::Clip(x, place.low, place.high);
-    y = Vectors::Clip(y, place.low, place.high);
+    x = Clip<kBounds>(place, x);
+    y = Clip<kBounds>(place, y);
     _mm512_storeu_si512(place.destination + r * place.destination_bytes, (__m512i)_mm512_cvtne2ps_pbh(y, x));
   }
 }
 
+template <Bounds kBounds>
+void FinishLines(const Results::Place& place, Int rows, const float* sums) {
+  place.sum != nullptr ? FinishLines<true, kBounds>(place, rows, sums) : FinishLines<false, kBounds>(place, rows, sums);
+}
+
+bool IsOfLines(const Results::Place& place) {
+  return place.columns == kPointwiseColumns && place.is_bf16 && place.num_functions == 0 &&
+         (place.sum == nullptr || place.sum_is_bf16);
+}
+
 template <int kColumns>
 void Finish(const Results::Place& place, Int rows, float* sums) {
-  const bool is_usual = kColumns == 2 && place.columns == kPointwiseColumns && place.is_bf16 &&
-                        place.num_functions == 0 && (place.sum == nullptr || place.sum_is_bf16);
-  if (!is_usual) {
-    Results::Finish<kColumns>(place, rows, sums);
-  } else if (place.sum != nullptr) {
-    FinishLines<true>(place, rows, sums);
-  } else {
-    FinishLines<false>(place, rows, sums);
-  }
+  if (kColumns == 1 || !IsOfLines(place)) return Results::Finish<kColumns>(place, rows, sums);
+  constexpr float kInfinity = __builtin_inff();
+  if (place.high < kInfinity) return FinishLines<Bounds::kBoth>(place, rows, sums);
+  place.low > -kInfinity ? FinishLines<Bounds::kLow>(place, rows, sums)
+                         : FinishLines<Bounds::kNone>(place, rows, sums);
 }
 
 // ---- parts ----
 
-// The products of a part whose rows are ready.
-struct Computation {
-  const Pointwise& job;
-  const PointwisePart& part;
-  Rows rows;
-  bool is_packed;  // then there is room for whole tiles behind the last row
-  Int blocks;
+// Computes the products of a part whose rows are ready. Results of a block are made while tiles multiply the next one.
+class Computation {
+ public:
+  // `is_packed`: there is room for whole tiles behind the last row.
+  Computation(const Pointwise& job, const PointwisePart& part, const Rows& rows, bool is_packed)
+      : job_(job), part_(part), rows_(rows), is_packed_(is_packed), blocks_(Quotient(job.in_channels, kDepth)) {}
 
-  // So many rows from `first` on, at most 32: those of tiles that begin at `begin`, and perhaps before.
+  void Compute() {
+    constexpr Int kCacheBytes = 32 << 10;  // of the first cache, beside rows and sums
+    const Int columns = Quotient(part_.num_channels, kPointwiseColumns);
+    columns * blocks_ * kUnitBytes <= kCacheBytes ? ComputeRows() : ComputeColumns();
+    FinishLast();
+  }
+
+ private:
+  // Sums of some rows that are not results yet.
+  struct Pending {
+    Results::Place place;
+    Int rows;
+    float* sums;
+    int columns;
+  };
+
+  void FinishLast() {
+    for (const Pending& p : pending_) {
+      if (p.rows > 0) p.columns == 1 ? Finish<1>(p.place, p.rows, p.sums) : Finish<2>(p.place, p.rows, p.sums);
+    }
+    pending_[0].rows = pending_[1].rows = 0;
+  }
+
+  Results::Place PlaceOf(Int row, Int channel) const {
+    return Results::PlaceOf(job_, part_.data, part_.first_row + row, channel, part_.num_channels - channel);
+  }
+
+  // So many rows from `first` on, which fill so many tiles but for the last. Where rows are not packed, that repeats
+  // rows before them.
   template <int kRowTiles, int kColumns>
-  void ComputeTiles(Int first, Int count, Int channel, Factors f) const {
-    alignas(64) float sums[2 * kRows * 2 * kLanes];
-    Results::Place place = Results::PlaceOf(job, part.data, part.first_row + first, channel,
-                                            part.num_channels - channel);
-    Results::PrefetchResults(place, count);
-    // What the last tile has before its first new row.
-    const Int last = first + kRows * (kRowTiles - 1), repeated = is_packed ? 0 : kRows - (first + count - last);
-    f.rows[0] = rows.first + (kRowTiles == 1 ? first - repeated : first) * rows.row_bytes;
-    f.rows[1] = rows.first + (last - repeated) * rows.row_bytes;
-    Multiply<kRowTiles, kColumns>(f, sums);
-    if (repeated == 0) return Finish<kColumns>(place, count, sums);
-    if constexpr (kRowTiles > 1) Finish<kColumns>(place, kRows, sums);
-    if constexpr (kRowTiles > 1) {
-      place = Results::PlaceOf(job, part.data, part.first_row + last, channel, part.num_channels - channel);
-    }
-    Finish<kColumns>(place, kRows - repeated, sums + (kRows * (kRowTiles - 1) + repeated) * kColumns * kLanes);
-  }
-
-  template <int kColumns>
-  void ComputeRows(Int first, Int count, Int channel, const Factors& f) const {
-    count > kRows ? ComputeTiles<2, kColumns>(first, count, channel, f)
-                  : ComputeTiles<1, kColumns>(first, count, channel, f);
-  }
-
-  // A column of weights. The next one is fetched meanwhile.
-  void ComputeColumn(Int channel) const {
-    const char* columns = static_cast<const char*>(part.data.weights) +
-                          channel / kPointwiseColumns * PointwiseColumnElements(job) * kElement;
-    const Int groups = Quotient(part.num_rows, 2 * kRows), bytes = blocks * kUnitBytes;
-    const Int lines = Quotient(kUnitBytes / 64, groups);
-    const bool is_last = channel + kPointwiseColumns >= part.num_channels;
-    for (Int g = 0; g < groups; ++g) {
-      const Int first = g * 2 * kRows, count = Min(2 * kRows, part.num_rows - first);
-      const Factors f{{}, columns, rows.row_bytes, rows.block_bytes, blocks, columns + bytes + g * blocks * lines * 64,
-                      is_last ? 0 : lines};
-      if (part.num_channels - channel > kLanes) {
-        ComputeRows<2>(first, count, channel, f);
-      } else {
-        ComputeRows<1>(first, count, channel, f);
-      }
+  void ComputeTiles(Int first, Int count, Int channel, Factors f) {
+    const Int last = first + kRows * (kRowTiles - 1), repeated = is_packed_ ? 0 : kRows - (first + count - last);
+    const Results::Place place = PlaceOf(first, channel);
+    IsOfLines(place) ? PrefetchLines(place, count) : Results::PrefetchResults(place, count);
+    f.rows[0] = rows_.first + (kRowTiles == 1 ? first - repeated : first) * rows_.row_bytes;
+    f.rows[1] = rows_.first + (last - repeated) * rows_.row_bytes;
+    Multiply<kRowTiles, kColumns>(f);
+    FinishLast();
+    StoreSums<kRowTiles, kColumns>(sums_);
+    constexpr Int kRowFloats = kColumns * kLanes;
+    if (repeated == 0) {
+      pending_[0] = {place, count, sums_, kColumns};
+    } else {
+      pending_[0] = {place, last - first, sums_, kColumns};
+      pending_[1] = {PlaceOf(last, channel), kRows - repeated, sums_ + (last - first + repeated) * kRowFloats, kColumns};
     }
   }
+
+  // Up to 32 rows and output channels.
+  void ComputeBlock(Int first, Int channel, const Ahead& ahead) {
+    const Int count = Min(2 * kRows, part_.num_rows - first);
+    const Factors f{{}, ColumnAt(channel), rows_.row_bytes, rows_.block_bytes, blocks_, ahead};
+    if (part_.num_channels - channel > kLanes) {
+      count > kRows ? ComputeTiles<2, 2>(first, count, channel, f) : ComputeTiles<1, 2>(first, count, channel, f);
+    } else {
+      count > kRows ? ComputeTiles<2, 1>(first, count, channel, f) : ComputeTiles<1, 1>(first, count, channel, f);
+    }
+  }
+
+  const char* ColumnAt(Int channel) const {
+    return static_cast<const char*>(part_.data.weights) +
+           channel / kPointwiseColumns * PointwiseColumnElements(job_) * kElement;
+  }
+
+  // Column by column of the weights: each is in the first cache for all rows. The next one is fetched meanwhile.
+  void ComputeColumns() {
+    const Int groups = Quotient(part_.num_rows, 2 * kRows), lines = Quotient(kUnitBytes / kLine, groups);
+    for (Int channel = 0; channel < part_.num_channels; channel += kPointwiseColumns) {
+      const bool is_last = channel + kPointwiseColumns >= part_.num_channels;
+      const char* next = ColumnAt(channel) + blocks_ * kUnitBytes;
+      for (Int g = 0; g < groups; ++g, next += blocks_ * lines * kLine)
+        ComputeBlock(g * 2 * kRows, channel, {next, is_last ? 0 : lines, kLine, lines * kLine});
+    }
+  }
+
+  // Row by row where all weights are in the first cache. The next rows are fetched meanwhile.
+  void ComputeRows() {
+    const Int lines = 2 * kRows / Quotient(part_.num_channels, kPointwiseColumns);
+    for (Int first = 0; first < part_.num_rows; first += 2 * kRows) {
+      const bool is_last = first + 4 * kRows > part_.num_rows;
+      const char* next = rows_.first + (first + 2 * kRows) * rows_.row_bytes;
+      for (Int channel = 0; channel < part_.num_channels; channel += kPointwiseColumns, next += lines * rows_.row_bytes)
+        ComputeBlock(first, channel, {next, is_last || is_packed_ ? 0 : lines, rows_.row_bytes, rows_.block_bytes});
+    }
+  }
+
+  const Pointwise& job_;
+  const PointwisePart& part_;
+  const Rows rows_;
+  const bool is_packed_;
+  const Int blocks_;
+  Pending pending_[2] = {};
+  alignas(64) float sums_[2 * kRows * 2 * kLanes];
 };
 
 void Run(const Pointwise& job, const PointwisePart& part, void* tiles, float* /*sums*/) {
@@ -313,10 +395,9 @@ void Run(const Pointwise& job, const PointwisePart& part, void* tiles, float* /*
   } else {
     rows = Packing(job, part, tiles).Pack();
   }
-  const Computation computation{job, part, rows, !is_tiled, Quotient(job.in_channels, kDepth)};
   LoadConfiguration();
   asm volatile("" ::: "memory");  // what is packed is stored before tiles are loaded, which the compiler does not know
-  for (Int channel = 0; channel < part.num_channels; channel += kPointwiseColumns) computation.ComputeColumn(channel);
+  Computation(job, part, rows, !is_tiled).Compute();
   _tile_release();
 }
 
