@@ -116,6 +116,15 @@ constexpr std::int64_t PointwiseTileStride(std::int64_t rows) {
   return ((rows + kPointwiseTileRows - 1) / kPointwiseTileRows | 1) * kPointwiseTileRows * kPointwiseTileDepth;
 }
 
+// Where windows move by one position, their taps read the same packed positions of an image, so many of each row at
+// least.
+inline constexpr std::int64_t kPointwiseLeastGrid = 3;
+constexpr bool HasPointwiseGrid(const Pointwise& job) {
+  const PointwiseWindow& w = job.window;
+  return w.channels > 0 && w.channels % kPointwiseTileDepth == 0 && w.stride_y == 1 && w.stride_x == 1 &&
+         job.width + (w.width - 1) * w.step_x >= kPointwiseLeastGrid;
+}
+
 // Whether this CPU multiplies them so.
 bool UsesPointwiseTiles(const Pointwise& job);
 

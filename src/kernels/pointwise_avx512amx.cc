@@ -29,10 +29,24 @@ Int Quotient(Int x, Int by) { return (x + by - 1) / by; }
 
 // ---- rows ----
 
-// Rows as tiles read them: 32 input channels lie together.
+// Rows as tiles read them: 32 input channels lie together. Those of a tap of a window may lie a step behind those of the
+// tap before it.
 struct Rows {
   const char* first;
   Int row_bytes, block_bytes;
+  Int blocks;                           // of input channels, of a tap
+  Int taps_y = 1, taps_x = 1;           // without a window: 1
+  Int tap_y_bytes = 0, tap_x_bytes = 0;  // from one to the next
+};
+
+// Positions of rows of an image, padding included: rows of the result, and some between them that are none. Without a
+// grid each position is a row of the result.
+struct Grid {
+  Int width = 0;  // 0: none
+  Int first = 0;  // of the positions of the first row of the image
+  Int used = 0;   // of a row, those that are results
+
+  bool exists() const { return width > 0; }
 };
 
 // Packs rows as [input channel / 32][row][input channel % 32]. Beside the last channel are zeros.
@@ -41,9 +55,30 @@ class Packing {
   Packing(const Pointwise& job, const PointwisePart& part, void* to)
       : job_(job), part_(part), to_(static_cast<Tile*>(to)), stride_(PointwiseTileStride(part.num_rows)) {}
 
+  // The grid of a window that moves by one position, where the part is of one image and there is room: its taps read the
+  // same packed positions.
+  Grid FindGrid() const {
+    const PointwiseWindow& w = job_.window;
+    const Int first = part_.first_row, last = first + part_.num_rows - 1, image = job_.height * job_.width;
+    const bool is_even = HasPointwiseGrid(job_) && first / image == last / image;
+    if (!is_even) return {};
+    const Grid grid{job_.width + (w.width - 1) * w.step_x, first % job_.width, job_.width};
+    const Int room = w.taps() * stride_ / kDepth;
+    return GridStride(grid) <= room ? grid : Grid{};
+  }
+
+  // Rows of the image that windows meet, from their padding on.
+  Rows PackGrid(const Grid& grid) const {
+    job_.source.is_bf16 ? PackGrid<true>(grid) : PackGrid<false>(grid);
+    const PointwiseWindow& w = job_.window;
+    const char* first = reinterpret_cast<const char*>(to_) + grid.first * kTileBytes;
+    return {first,    kTileBytes, GridStride(grid) * kTileBytes,        w.channels / kDepth,
+            w.height, w.width,    w.step_y * grid.width * kTileBytes, w.step_x * kTileBytes};
+  }
+
   Rows Pack() const {
     job_.source.is_bf16 ? Pack<true>() : Pack<false>();
-    return {reinterpret_cast<const char*>(to_), kTileBytes, stride_ * kElement};
+    return {reinterpret_cast<const char*>(to_), kTileBytes, stride_ * kElement, Quotient(job_.in_channels, kDepth)};
   }
 
  private:
@@ -57,6 +92,36 @@ class Packing {
       PointwiseRows<Vectors> rows(job_, part_.data.source, part_.first_row);
       for (Int r = 0; r < part_.num_rows; ++r, rows.Next())
         PackRow<kIsBF16>(rows.get(), job_.in_channels, to_ + r * kDepth);
+    }
+  }
+
+  Int GridRows() const {
+    const Int first = part_.first_row / job_.width, last = (part_.first_row + part_.num_rows - 1) / job_.width;
+    return last - first + 1 + (job_.window.height - 1) * job_.window.step_y;
+  }
+
+  // Positions of a block of channels, and those that the last tiles read behind them.
+  Int GridStride(const Grid& grid) const { return (GridRows() * grid.width + 2 * kRows) | 1; }
+
+  template <bool kIsBF16>
+  void PackGrid(const Grid& grid) const {
+    const PointwiseWindow& w = job_.window;
+    constexpr Int kSize = kIsBF16 ? 2 : 4;
+    const Int image = part_.first_row / (job_.height * job_.width), rows = GridRows(), stride = GridStride(grid);
+    const Int top = part_.first_row / job_.width % job_.height - w.pad_top;
+    const char* source = static_cast<const char*>(part_.data.source) + image * job_.source.batch * kSize;
+    Tile* to = to_;
+    for (Int y = top; y < top + rows; ++y) {
+      const bool has_row = y >= 0 && y < w.image_height;
+      for (Int x = -w.pad_left; x < grid.width - w.pad_left; ++x, to += kDepth) {
+        const bool is_inside = has_row && x >= 0 && x < w.image_width;
+        const char* from = is_inside ? source + (y * job_.source.row + x * job_.source.pixel) * kSize : nullptr;
+        for (Int c = 0; c < w.channels; c += kDepth) {
+          const __m512i numbers =
+              is_inside ? Load<kIsBF16>(from + c * kSize, w.channels - c) : _mm512_setzero_si512();
+          _mm512_store_si512(to + c * stride, numbers);
+        }
+      }
     }
   }
 
@@ -184,12 +249,37 @@ struct Ahead {
   Int lines, line_bytes, block_bytes;  // bytes: from one line to the next, and from those of a block to those of the next
 };
 
-// What is multiplied: so many blocks of 32 input channels.
+// What is multiplied: rows of two tiles, and a column of weights.
 struct Factors {
-  const char *rows[2], *columns;
-  Int row_bytes, block_bytes, blocks;
+  const Rows& rows;
+  const char *first[2], *columns;
   Ahead ahead;
 };
+
+// Adds to the sums.
+template <int kRowTiles, int kColumns>
+[[gnu::always_inline]] inline void MultiplyTap(Factors& f, Int tap) {
+  const char *first = f.first[0] + tap, *second = f.first[1] + tap;
+  for (Int i = 0; i < f.rows.blocks; ++i, f.columns += kUnitBytes) {
+    for (Int line = 0; line < f.ahead.lines; ++line)
+      __builtin_prefetch(f.ahead.first + line * f.ahead.line_bytes, 0, 2);
+    f.ahead.first += f.ahead.block_bytes;
+    _tile_loadd(6, f.columns, 2 * kTileBytes);
+    _tile_loadd(4, first, f.rows.row_bytes);
+    _tile_dpbf16ps(0, 4, 6);
+    if constexpr (kRowTiles > 1) {
+      _tile_loadd(5, second, f.rows.row_bytes);
+      _tile_dpbf16ps(2, 5, 6);
+    }
+    if constexpr (kColumns > 1) {
+      _tile_loadd(7, f.columns + kTileBytes, 2 * kTileBytes);
+      _tile_dpbf16ps(1, 4, 7);
+      if constexpr (kRowTiles > 1) _tile_dpbf16ps(3, 5, 7);
+    }
+    first += f.rows.block_bytes;
+    second += f.rows.block_bytes;
+  }
+}
 
 // Leaves sums in tiles 0 to 3.
 template <int kRowTiles, int kColumns>
@@ -198,21 +288,9 @@ void Multiply(Factors f) {
   if constexpr (kColumns > 1) _tile_zero(1);
   if constexpr (kRowTiles > 1) _tile_zero(2);
   if constexpr (kRowTiles > 1 && kColumns > 1) _tile_zero(3);
-  for (Int i = 0; i < f.blocks; ++i, f.rows[0] += f.block_bytes, f.rows[1] += f.block_bytes, f.columns += kUnitBytes) {
-    for (Int line = 0; line < f.ahead.lines; ++line)
-      __builtin_prefetch(f.ahead.first + line * f.ahead.line_bytes, 0, 2);
-    f.ahead.first += f.ahead.block_bytes;
-    _tile_loadd(6, f.columns, 2 * kTileBytes);
-    _tile_loadd(4, f.rows[0], f.row_bytes);
-    _tile_dpbf16ps(0, 4, 6);
-    if constexpr (kRowTiles > 1) {
-      _tile_loadd(5, f.rows[1], f.row_bytes);
-      _tile_dpbf16ps(2, 5, 6);
-    }
-    if constexpr (kColumns > 1) {
-      _tile_loadd(7, f.columns + kTileBytes, 2 * kTileBytes);
-      _tile_dpbf16ps(1, 4, 7);
-      if constexpr (kRowTiles > 1) _tile_dpbf16ps(3, 5, 7);
+  for (Int y = 0; y < f.rows.taps_y; ++y) {
+    for (Int x = 0; x < f.rows.taps_x; ++x) {
+      MultiplyTap<kRowTiles, kColumns>(f, y * f.rows.tap_y_bytes + x * f.rows.tap_x_bytes);
     }
   }
 }
@@ -288,8 +366,14 @@ void Finish(const Results::Place& place, Int rows, float* sums) {
 class Computation {
  public:
   // `is_packed`: there is room for whole tiles behind the last row.
-  Computation(const Pointwise& job, const PointwisePart& part, const Rows& rows, bool is_packed)
-      : job_(job), part_(part), rows_(rows), is_packed_(is_packed), blocks_(Quotient(job.in_channels, kDepth)) {}
+  Computation(const Pointwise& job, const PointwisePart& part, const Rows& rows, const Grid& grid, bool is_packed)
+      : job_(job),
+        part_(part),
+        rows_(rows),
+        grid_(grid),
+        is_packed_(is_packed),
+        blocks_(Quotient(job.in_channels, kDepth)),
+        positions_(grid.exists() ? PositionOf(part.num_rows - 1) + 1 : part.num_rows) {}
 
   void Compute() {
     constexpr Int kCacheBytes = 32 << 10;  // of the first cache, beside rows and sums
@@ -306,43 +390,68 @@ class Computation {
     float* sums;
     int columns;
   };
+  // Of 32 positions, as many as rows of a grid can have parts in.
+  static constexpr Int kMaxPending = 2 * kRows / kPointwiseLeastGrid + 2;
 
   void FinishLast() {
-    for (const Pending& p : pending_) {
-      if (p.rows > 0) p.columns == 1 ? Finish<1>(p.place, p.rows, p.sums) : Finish<2>(p.place, p.rows, p.sums);
+    for (Int i = 0; i < num_pending_; ++i) {
+      const Pending& p = pending_[i];
+      p.columns == 1 ? Finish<1>(p.place, p.rows, p.sums) : Finish<2>(p.place, p.rows, p.sums);
     }
-    pending_[0].rows = pending_[1].rows = 0;
+    num_pending_ = 0;
+  }
+  void Keep(Int row, Int count, Int channel, float* sums, int columns) {
+    pending_[num_pending_++] = {PlaceOf(row, channel), count, sums, columns};
+  }
+
+  // Those of `count` positions that are results.
+  void KeepGrid(Int position, Int count, Int channel, float* sums, int columns) {
+    while (count > 0) {
+      const Int at = grid_.first + position, x = at % grid_.width, run = Min(count, grid_.width - x);
+      const Int row = at / grid_.width * grid_.used + x - grid_.first;
+      if (x < grid_.used) Keep(row, Min(run, grid_.used - x), channel, sums, columns);
+      position += run;
+      count -= run;
+      sums += run * columns * kLanes;
+    }
+  }
+
+  // In the grid, of a row of the part.
+  Int PositionOf(Int row) const {
+    const Int at = grid_.first + row;
+    return at / grid_.used * grid_.width + at % grid_.used - grid_.first;
   }
 
   Results::Place PlaceOf(Int row, Int channel) const {
     return Results::PlaceOf(job_, part_.data, part_.first_row + row, channel, part_.num_channels - channel);
   }
+  void PrefetchResults(Int position, Int count, Int channel) const {
+    const Int row = grid_.exists() ? (grid_.first + position) / grid_.width * grid_.used : position;
+    const Results::Place place = PlaceOf(row, channel);
+    IsOfLines(place) ? PrefetchLines(place, count) : Results::PrefetchResults(place, count);
+  }
 
-  // So many rows from `first` on, which fill so many tiles but for the last. Where rows are not packed, that repeats
-  // rows before them.
+  // So many positions from `first` on, which fill so many tiles but for the last. Where rows are not packed, that
+  // repeats rows before them.
   template <int kRowTiles, int kColumns>
   void ComputeTiles(Int first, Int count, Int channel, Factors f) {
     const Int last = first + kRows * (kRowTiles - 1), repeated = is_packed_ ? 0 : kRows - (first + count - last);
-    const Results::Place place = PlaceOf(first, channel);
-    IsOfLines(place) ? PrefetchLines(place, count) : Results::PrefetchResults(place, count);
-    f.rows[0] = rows_.first + (kRowTiles == 1 ? first - repeated : first) * rows_.row_bytes;
-    f.rows[1] = rows_.first + (last - repeated) * rows_.row_bytes;
+    PrefetchResults(first, count, channel);
+    f.first[0] = rows_.first + (kRowTiles == 1 ? first - repeated : first) * rows_.row_bytes;
+    f.first[1] = rows_.first + (last - repeated) * rows_.row_bytes;
     Multiply<kRowTiles, kColumns>(f);
     FinishLast();
     StoreSums<kRowTiles, kColumns>(sums_);
-    constexpr Int kRowFloats = kColumns * kLanes;
-    if (repeated == 0) {
-      pending_[0] = {place, count, sums_, kColumns};
-    } else {
-      pending_[0] = {place, last - first, sums_, kColumns};
-      pending_[1] = {PlaceOf(last, channel), kRows - repeated, sums_ + (last - first + repeated) * kRowFloats, kColumns};
-    }
+    if (grid_.exists()) return KeepGrid(first, count, channel, sums_, kColumns);
+    if (repeated == 0) return Keep(first, count, channel, sums_, kColumns);
+    if (last > first) Keep(first, last - first, channel, sums_, kColumns);
+    Keep(last, kRows - repeated, channel, sums_ + (last - first + repeated) * kColumns * kLanes, kColumns);
   }
 
   // Up to 32 rows and output channels.
   void ComputeBlock(Int first, Int channel, const Ahead& ahead) {
-    const Int count = Min(2 * kRows, part_.num_rows - first);
-    const Factors f{{}, ColumnAt(channel), rows_.row_bytes, rows_.block_bytes, blocks_, ahead};
+    const Int count = Min(2 * kRows, positions_ - first);
+    const Factors f{rows_, {}, ColumnAt(channel), ahead};
     if (part_.num_channels - channel > kLanes) {
       count > kRows ? ComputeTiles<2, 2>(first, count, channel, f) : ComputeTiles<1, 2>(first, count, channel, f);
     } else {
@@ -357,7 +466,7 @@ class Computation {
 
   // Column by column of the weights: each is in the first cache for all rows. The next one is fetched meanwhile.
   void ComputeColumns() {
-    const Int groups = Quotient(part_.num_rows, 2 * kRows), lines = Quotient(kUnitBytes / kLine, groups);
+    const Int groups = Quotient(positions_, 2 * kRows), lines = Quotient(kUnitBytes / kLine, groups);
     for (Int channel = 0; channel < part_.num_channels; channel += kPointwiseColumns) {
       const bool is_last = channel + kPointwiseColumns >= part_.num_channels;
       const char* next = ColumnAt(channel) + blocks_ * kUnitBytes;
@@ -369,8 +478,8 @@ class Computation {
   // Row by row where all weights are in the first cache. The next rows are fetched meanwhile.
   void ComputeRows() {
     const Int lines = 2 * kRows / Quotient(part_.num_channels, kPointwiseColumns);
-    for (Int first = 0; first < part_.num_rows; first += 2 * kRows) {
-      const bool is_last = first + 4 * kRows > part_.num_rows;
+    for (Int first = 0; first < positions_; first += 2 * kRows) {
+      const bool is_last = first + 4 * kRows > positions_;
       const char* next = rows_.first + (first + 2 * kRows) * rows_.row_bytes;
       for (Int channel = 0; channel < part_.num_channels; channel += kPointwiseColumns, next += lines * rows_.row_bytes)
         ComputeBlock(first, channel, {next, is_last || is_packed_ ? 0 : lines, rows_.row_bytes, rows_.block_bytes});
@@ -380,24 +489,28 @@ class Computation {
   const Pointwise& job_;
   const PointwisePart& part_;
   const Rows rows_;
+  const Grid grid_;
   const bool is_packed_;
-  const Int blocks_;
-  Pending pending_[2] = {};
+  const Int blocks_, positions_;
+  Int num_pending_ = 0;
+  Pending pending_[kMaxPending];
   alignas(64) float sums_[2 * kRows * 2 * kLanes];
 };
 
 void Run(const Pointwise& job, const PointwisePart& part, void* tiles, float* /*sums*/) {
   const bool is_tiled = IsTiled(job, part);
+  const Packing packing(job, part, tiles);
+  const Grid grid = packing.FindGrid();
   Rows rows;
   if (is_tiled) {
     const char* first = PointwiseRows<Vectors>(job, part.data.source, part.first_row).get();
-    rows = {first, job.source.pixel * kElement, kTileBytes};
+    rows = {first, job.source.pixel * kElement, kTileBytes, job.in_channels / kDepth};
   } else {
-    rows = Packing(job, part, tiles).Pack();
+    rows = grid.exists() ? packing.PackGrid(grid) : packing.Pack();
   }
   LoadConfiguration();
   asm volatile("" ::: "memory");  // what is packed is stored before tiles are loaded, which the compiler does not know
-  Computation(job, part, rows, !is_tiled).Compute();
+  Computation(job, part, rows, grid, !is_tiled).Compute();
   _tile_release();
 }
 

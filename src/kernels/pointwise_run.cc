@@ -23,10 +23,12 @@ std::int64_t MostTileBytes() { return SecondLevelCacheBytes() / 16 * 3; }
 // Of a stretch of input channels: sums are read and written once for each.
 constexpr std::int64_t kLeastDepth = 384;
 
-// Of rows that are not packed, or for which all input channels are: they stay in a core's cache.
+// All input channels of them stay in a core's cache. Where taps share packed positions, these are few.
 std::int64_t MaxTileRows(const Pointwise& job) {
   constexpr std::int64_t kMax = 512, kTogether = 2 * kPointwiseTileRows;
-  const std::int64_t rows = SecondLevelCacheBytes() / 4 / (PointwiseFullDepth(job) * PointwiseElementBytes(job));
+  const bool has_grid = job.batch == 1 && HasPointwiseGrid(job);
+  const std::int64_t channels = has_grid ? 2 * job.window.channels : PointwiseFullDepth(job);
+  const std::int64_t rows = SecondLevelCacheBytes() / 4 / (channels * PointwiseElementBytes(job));
   return std::clamp(rows / kTogether * kTogether, kTogether, kMax);
 }
 
