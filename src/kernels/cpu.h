@@ -36,7 +36,7 @@ bool CpuHasBF16();
 bool CpuHasVNNI();
 
 // Whether kernels may multiply by tiles (AMX): the CPU has them, the operating system lets this process use them, which
-// the first call asks it for, and AMP_MAX_ISA is not set.
+// the first call asks it for, and AMP_MAX_ISA sets no limit, not even avx512.
 bool AllowsTiles();
 
 // The second-level cache of a core; 1 MiB where the system does not say.

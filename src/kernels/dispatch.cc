@@ -129,7 +129,7 @@ bool CpuHasVNNI() {
 bool AllowsTiles() {
   static const bool allows = [] {
     const char* limit = std::getenv("AMP_MAX_ISA");
-    const bool is_limited = limit != nullptr && *limit != '\0';
+    const bool is_limited = limit != nullptr && ParseIsa(limit).has_value();
     return !is_limited && AllowedIsa() == Isa::kAvx512 && CpuHasBF16() && RequestTiles();
   }();
   return allows;

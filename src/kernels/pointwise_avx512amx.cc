@@ -464,14 +464,17 @@ class Computation {
            channel / kPointwiseColumns * PointwiseColumnElements(job_) * kElement;
   }
 
-  // Column by column of the weights: each is in the first cache for all rows. The next one is fetched meanwhile.
+  // Column by column of the weights: each is in the first cache for all rows. The next one is fetched meanwhile, or what
+  // is read soon, where each column is read once.
   void ComputeColumns() {
+    constexpr Int kSoon = 32 << 10;
     const Int groups = Quotient(positions_, 2 * kRows), lines = Quotient(kUnitBytes / kLine, groups);
     for (Int channel = 0; channel < part_.num_channels; channel += kPointwiseColumns) {
       const bool is_last = channel + kPointwiseColumns >= part_.num_channels;
-      const char* next = ColumnAt(channel) + blocks_ * kUnitBytes;
+      const Int bytes = blocks_ * kUnitBytes;
+      const char* next = ColumnAt(channel) + (groups == 1 ? Min(bytes, kSoon) : bytes);
       for (Int g = 0; g < groups; ++g, next += blocks_ * lines * kLine)
-        ComputeBlock(g * 2 * kRows, channel, {next, is_last ? 0 : lines, kLine, lines * kLine});
+        ComputeBlock(g * 2 * kRows, channel, {next, is_last && groups > 1 ? 0 : lines, kLine, lines * kLine});
     }
   }
 

@@ -52,7 +52,8 @@ PointwiseSplit SplitIntoTiles(const Pointwise& job, std::int64_t max_rows) {
   const std::int64_t threads = job.num_threads, least = Quotient(job.rows(), max_rows);
   PointwiseSplit best;
   double fewest = 0;
-  for (std::int64_t blocks = least; blocks <= least + 8 * threads; ++blocks) {
+  for (std::int64_t more = 0; more <= 8 * threads; more = more < threads ? more + 1 : 2 * more) {
+    const std::int64_t blocks = least + more;
     for (std::int64_t stretches = 1; stretches <= std::min(PointwiseColumns(job), 16 * threads); stretches *= 2) {
       const PointwiseSplit split = SplitInto(job, blocks, stretches);
       const double turns = static_cast<double>(Quotient(split.parts(), threads)) + 0.5 * static_cast<double>(threads > 1);

@@ -206,6 +206,16 @@ TEST_F(MaxIsaDeathTest, CapsTheInstructionSet) {
   }
 }
 
+TEST_F(MaxIsaDeathTest, LeavesTilesAlone) {
+  EXPECT_EXIT(
+      {
+        setenv("AMP_MAX_ISA", "avx512", 1);
+        std::fprintf(stderr, "[%d]", AllowsTiles());
+        std::exit(0);
+      },
+      ::testing::ExitedWithCode(0), "\\[0\\]");
+}
+
 TEST_F(MaxIsaDeathTest, ReportsAnUnknownValue) {
   EXPECT_EXIT(PrintIsaAndExit("sse9"), ::testing::ExitedWithCode(0), "AMP_MAX_ISA: .*sse9");
 }
