@@ -10,8 +10,8 @@
 // See cast_table.h for what may not appear in this file.
 //
 // A tile register has 16 rows of 64 bytes. Four hold sums, of 32 rows and 32 output channels; two hold 32 input
-// channels of these rows, and two those of the output channels. So there is one instruction that loads for each one that
-// multiplies: where another program uses the core's tiles, too, instructions count, not what they compute.
+// channels of these rows, and two those of the output channels. So there is one instruction that loads for each one
+// that multiplies: where another program uses the core's tiles, too, instructions count, not what they compute.
 namespace amp::kernels {
 namespace {
 
@@ -29,13 +29,13 @@ Int Quotient(Int x, Int by) { return (x + by - 1) / by; }
 
 // ---- rows ----
 
-// Rows as tiles read them: 32 input channels lie together. Those of a tap of a window may lie a step behind those of the
-// tap before it.
+// Rows as tiles read them: 32 input channels lie together. Those of a tap of a window may lie a step behind those of
+// the tap before it.
 struct Rows {
   const char* first;
   Int row_bytes, block_bytes;
-  Int blocks;                           // of input channels, of a tap
-  Int taps_y = 1, taps_x = 1;           // without a window: 1
+  Int blocks;                            // of input channels, of a tap
+  Int taps_y = 1, taps_x = 1;            // without a window: 1
   Int tap_y_bytes = 0, tap_x_bytes = 0;  // from one to the next
 };
 
@@ -55,8 +55,8 @@ class Packing {
   Packing(const Pointwise& job, const PointwisePart& part, void* to)
       : job_(job), part_(part), to_(static_cast<Tile*>(to)), stride_(PointwiseTileStride(part.num_rows)) {}
 
-  // The grid of a window that moves by one position, where the part is of one image and there is room: its taps read the
-  // same packed positions.
+  // The grid of a window that moves by one position, where the part is of one image and there is room: its taps read
+  // the same packed positions.
   Grid FindGrid() const {
     const PointwiseWindow& w = job_.window;
     const Int first = part_.first_row, last = first + part_.num_rows - 1, image = job_.height * job_.width;
@@ -72,7 +72,7 @@ class Packing {
     job_.source.is_bf16 ? PackGrid<true>(grid) : PackGrid<false>(grid);
     const PointwiseWindow& w = job_.window;
     const char* first = reinterpret_cast<const char*>(to_) + grid.first * kTileBytes;
-    return {first,    kTileBytes, GridStride(grid) * kTileBytes,        w.channels / kDepth,
+    return {first,    kTileBytes, GridStride(grid) * kTileBytes,      w.channels / kDepth,
             w.height, w.width,    w.step_y * grid.width * kTileBytes, w.step_x * kTileBytes};
   }
 
@@ -117,8 +117,7 @@ class Packing {
         const bool is_inside = has_row && x >= 0 && x < w.image_width;
         const char* from = is_inside ? source + (y * job_.source.row + x * job_.source.pixel) * kSize : nullptr;
         for (Int c = 0; c < w.channels; c += kDepth) {
-          const __m512i numbers =
-              is_inside ? Load<kIsBF16>(from + c * kSize, w.channels - c) : _mm512_setzero_si512();
+          const __m512i numbers = is_inside ? Load<kIsBF16>(from + c * kSize, w.channels - c) : _mm512_setzero_si512();
           _mm512_store_si512(to + c * stride, numbers);
         }
       }
@@ -170,8 +169,8 @@ class Packing {
     for (Int r = 0; r < part_.num_rows; ++r, rows.Next()) {
       const __m512 x =
           count > 0 ? Vectors::Load<kIsBF16>(rows.get() + channel * (kIsBF16 ? 2 : 4), count) : Vectors::All(0);
-      Vectors::StoreTile(to + r * kDepth, Vectors::Clip(Vectors::MultiplyAdd(x, scale, shift), job_.source_low,
-                                                        job_.source_high));
+      Vectors::StoreTile(to + r * kDepth,
+                         Vectors::Clip(Vectors::MultiplyAdd(x, scale, shift), job_.source_low, job_.source_high));
     }
   }
 
@@ -195,8 +194,8 @@ class Packing {
     for (Int r = 0; r < part_.num_rows; ++r) {
       const Int row = part_.first_row + r, left = row % job_.width * window.stride_x - window.pad_left;
       const Int top = row / job_.width % job_.height * window.stride_y - window.pad_top;
-      const char* image = static_cast<const char*>(part_.data.source) +
-                          row / job_.width / job_.height * job_.source.batch * kSize;
+      const char* image =
+          static_cast<const char*>(part_.data.source) + row / job_.width / job_.height * job_.source.batch * kSize;
       Tile* to = to_ + r * kDepth;
       for (Int ky = 0, y = top; ky < window.height; ++ky, y += window.step_y) {
         const bool has_row = y >= 0 && y < window.image_height;
@@ -246,7 +245,8 @@ void LoadConfiguration() {
 // What is read later. With each block of input channels so many lines of it are fetched.
 struct Ahead {
   const char* first;
-  Int lines, line_bytes, block_bytes;  // bytes: from one line to the next, and from those of a block to those of the next
+  Int lines, line_bytes,
+      block_bytes;  // bytes: from one line to the next, and from those of a block to those of the next
 };
 
 // What is multiplied: rows of two tiles, and a column of weights.
@@ -312,15 +312,15 @@ enum class Bounds { kNone, kLow, kBoth };
 template <Bounds kBounds>
 [[gnu::always_inline]] inline __m512 Clip(const Results::Place& place, __m512 x) {
   if constexpr (kBounds == Bounds::kNone) return x;
-  if constexpr (kBounds == Bounds::kLow) return _mm512_maskz_max_ps(0xFFFF, Vectors::All(place.low), x);  // a NaN stays one
+  if constexpr (kBounds == Bounds::kLow)
+    return _mm512_maskz_max_ps(0xFFFF, Vectors::All(place.low), x);  // a NaN stays one
   return Vectors::Clip(x, place.low, place.high);
 }
 
 // What the next results are added to, and where they are written: a line each for whole lines of bfloat16.
 [[gnu::always_inline]] inline void PrefetchLines(const Results::Place& place, Int rows) {
   for (Int r = 0; r < rows; ++r) __builtin_prefetch(place.destination + r * place.destination_bytes, 1, 3);
-  for (Int r = 0; r < (place.sum == nullptr ? 0 : rows); ++r)
-    __builtin_prefetch(place.sum + r * place.sum_bytes, 0, 3);
+  for (Int r = 0; r < (place.sum == nullptr ? 0 : rows); ++r) __builtin_prefetch(place.sum + r * place.sum_bytes, 0, 3);
 }
 
 // Whole lines of bfloat16, the usual case.
@@ -356,8 +356,7 @@ void Finish(const Results::Place& place, Int rows, float* sums) {
   if (kColumns == 1 || !IsOfLines(place)) return Results::Finish<kColumns>(place, rows, sums);
   constexpr float kInfinity = __builtin_inff();
   if (place.high < kInfinity) return FinishLines<Bounds::kBoth>(place, rows, sums);
-  place.low > -kInfinity ? FinishLines<Bounds::kLow>(place, rows, sums)
-                         : FinishLines<Bounds::kNone>(place, rows, sums);
+  place.low > -kInfinity ? FinishLines<Bounds::kLow>(place, rows, sums) : FinishLines<Bounds::kNone>(place, rows, sums);
 }
 
 // ---- parts ----
@@ -378,7 +377,7 @@ class Computation {
   void Compute() {
     constexpr Int kCacheBytes = 32 << 10;  // of the first cache, beside rows and sums
     const Int columns = Quotient(part_.num_channels, kPointwiseColumns);
-    columns * blocks_ * kUnitBytes <= kCacheBytes ? ComputeRows() : ComputeColumns();
+    columns* blocks_* kUnitBytes <= kCacheBytes ? ComputeRows() : ComputeColumns();
     FinishLast();
   }
 
@@ -464,8 +463,8 @@ class Computation {
            channel / kPointwiseColumns * PointwiseColumnElements(job_) * kElement;
   }
 
-  // Column by column of the weights: each is in the first cache for all rows. The next one is fetched meanwhile, or what
-  // is read soon, where each column is read once.
+  // Column by column of the weights: each is in the first cache for all rows. The next one is fetched meanwhile, or
+  // what is read soon, where each column is read once.
   void ComputeColumns() {
     constexpr Int kSoon = 32 << 10;
     const Int groups = Quotient(positions_, 2 * kRows), lines = Quotient(kUnitBytes / kLine, groups);

@@ -56,7 +56,8 @@ PointwiseSplit SplitIntoTiles(const Pointwise& job, std::int64_t max_rows) {
     const std::int64_t blocks = least + more;
     for (std::int64_t stretches = 1; stretches <= std::min(PointwiseColumns(job), 16 * threads); stretches *= 2) {
       const PointwiseSplit split = SplitInto(job, blocks, stretches);
-      const double turns = static_cast<double>(Quotient(split.parts(), threads)) + 0.5 * static_cast<double>(threads > 1);
+      const double turns =
+          static_cast<double>(Quotient(split.parts(), threads)) + 0.5 * static_cast<double>(threads > 1);
       const double cycles = turns * TiledPartCycles(job, split.rows, std::min(split.channels, job.out_channels));
       if (best.rows == 0 || cycles < fewest) {
         best = split;
