@@ -201,8 +201,8 @@ struct ImageConvolutionCode {
       const Tile* windows = static_cast<const Tile*>(part.units) + y * job.stride_y * ImageColumns(job) * kPerUnit;
       for (Int c = 0; c < job.product.out_channels; c += 2 * kLanes) {
         const Int column = c / kColumns * kColumns;
-        const Tile* weights =
-            static_cast<const Tile*>(data.weights) + column * job.product.in_channels + (c - column) * kPerUnit;
+        const Tile* weights = static_cast<const Tile*>(data.weights) +
+                              column / kColumns * PointwiseColumnElements(job.product) + (c - column) * kPerUnit;
         ComputeColumn(job, data, part, windows, place_of(part.first_row + y) * job.product.width, c, weights);
       }
     }
