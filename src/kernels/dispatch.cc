@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
@@ -74,15 +75,18 @@ bool RequestTiles() { return false; }
 
 #endif
 
-Isa ReadAllowedIsa() {
+std::optional<Isa> ReadIsaLimit() {
   const char* text = std::getenv("AMP_MAX_ISA");
-  if (text == nullptr || *text == '\0') return CpuIsa();
+  if (text == nullptr || *text == '\0') return std::nullopt;
   const std::optional<Isa> limit = ParseIsa(text);
-  if (!limit) {
-    std::fprintf(stderr, "AMP_MAX_ISA: expected generic, avx2 or avx512, got '%s'; ignored\n", text);
-    return CpuIsa();
-  }
-  return *limit < CpuIsa() ? *limit : CpuIsa();
+  if (!limit) std::fprintf(stderr, "AMP_MAX_ISA: expected generic, avx2 or avx512, got '%s'; ignored\n", text);
+  return limit;
+}
+
+// Of AMP_MAX_ISA.
+std::optional<Isa> IsaLimit() {
+  static const std::optional<Isa> limit = ReadIsaLimit();
+  return limit;
 }
 
 }  // namespace
@@ -111,10 +115,7 @@ Isa CpuIsa() {
   return isa;
 }
 
-Isa AllowedIsa() {
-  static const Isa isa = ReadAllowedIsa();
-  return isa;
-}
+Isa AllowedIsa() { return std::min(IsaLimit().value_or(CpuIsa()), CpuIsa()); }
 
 bool CpuHasBF16() {
   static const bool has = DetectNativeBF16();
@@ -127,11 +128,7 @@ bool CpuHasVNNI() {
 }
 
 bool AllowsTiles() {
-  static const bool allows = [] {
-    const char* limit = std::getenv("AMP_MAX_ISA");
-    const bool is_limited = limit != nullptr && ParseIsa(limit).has_value();
-    return !is_limited && AllowedIsa() == Isa::kAvx512 && CpuHasBF16() && RequestTiles();
-  }();
+  static const bool allows = !IsaLimit() && CpuIsa() == Isa::kAvx512 && CpuHasBF16() && RequestTiles();
   return allows;
 }
 

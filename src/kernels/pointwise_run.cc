@@ -23,7 +23,8 @@ std::int64_t MostTileBytes() { return SecondLevelCacheBytes() / 16 * 3; }
 // Of a stretch of input channels: sums are read and written once for each.
 constexpr std::int64_t kLeastDepth = 384;
 
-// All input channels of them stay in a core's cache. Where taps share packed positions, these are few.
+// All input channels of them stay in a core's cache. Where taps share packed positions, a row has one position and
+// about as much of the rows around it.
 std::int64_t MaxTileRows(const Pointwise& job) {
   constexpr std::int64_t kMax = 512, kTogether = 2 * kPointwiseTileRows;
   const bool has_grid = job.batch == 1 && HasPointwiseGrid(job);

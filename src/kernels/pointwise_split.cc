@@ -25,7 +25,7 @@ double PartCycles(const Pointwise& job, std::int64_t rows, std::int64_t channels
   return std::max(multiply, weights) + pack + vectors * kFinishCycles + calls * kCallCycles;
 }
 
-// The same for tiles, whose last ones compute rows and channels that nobody reads.
+// The same for tiles. The last ones may compute rows and channels that are dropped.
 double TiledPartCycles(const Pointwise& job, std::int64_t rows, std::int64_t channels) {
   constexpr double kTileCycles = 20, kPackCycles = 4, kFinishCycles = 4, kCallCycles = 800, kBytesPerCycle = 10;
   const auto row_tiles = static_cast<double>(Quotient(rows, kPointwiseTileRows));

@@ -349,6 +349,22 @@ TEST(Pointwise, AddsToItsDestination) { ExpectToAddToDestination(Variants(), Dra
 
 // ---- windows ----
 
+// The source of a window, perhaps a slice of more channels, and its weights.
+void DrawImage(Draw& draw, Problem* p) {
+  Pointwise& job = p->job;
+  const PointwiseWindow& w = job.window;
+  job.in_channels = w.taps() * w.channels;
+  const std::int64_t pixel = w.channels + (draw.Chance(0.5) ? 0 : draw.Int(1, 9));
+  job.source = {job.source.is_bf16, w.image_height * w.image_width * pixel, w.image_width * pixel, pixel};
+  const std::int64_t positions = job.batch * w.image_height * w.image_width;
+  p->source = std::make_unique<Elements>(job.source.is_bf16, (positions - 1) * pixel + w.channels);
+  for (std::int64_t i = 0; i < positions; ++i) {
+    for (std::int64_t c = 0; c < w.channels; ++c) p->source->Set(i * pixel + c, draw.Real());
+  }
+  p->has_scale = false;
+  p->weights = draw.Reals(job.in_channels * job.out_channels, 1 / std::sqrt(static_cast<float>(job.in_channels)));
+}
+
 void DrawWindow(Draw& draw, Problem* p) {
   Pointwise& job = p->job;
   PointwiseWindow& w = job.window;
@@ -363,16 +379,7 @@ void DrawWindow(Draw& draw, Problem* p) {
   w.pad_left = draw.Int(0, w.width);
   w.image_height = draw.Int(1, 12);
   w.image_width = draw.Int(1, 12);
-  job.in_channels = w.taps() * w.channels;
-  const std::int64_t pixel = w.channels + (draw.Chance(0.5) ? 0 : draw.Int(1, 9));
-  job.source = {job.source.is_bf16, w.image_height * w.image_width * pixel, w.image_width * pixel, pixel};
-  const std::int64_t positions = job.batch * w.image_height * w.image_width;
-  p->source = std::make_unique<Elements>(job.source.is_bf16, (positions - 1) * pixel + w.channels);
-  for (std::int64_t i = 0; i < positions; ++i) {
-    for (std::int64_t c = 0; c < w.channels; ++c) p->source->Set(i * pixel + c, draw.Real());
-  }
-  p->has_scale = false;
-  p->weights = draw.Reals(job.in_channels * job.out_channels, 1 / std::sqrt(static_cast<float>(job.in_channels)));
+  DrawImage(draw, p);
 }
 
 // What a tap of a window meets, as the kernel rounds it.
@@ -420,6 +427,33 @@ TEST(Pointwise, WindowsAreTheConvolution) {
       Compute(variant, p, 1 + i % 2);
       ExpectConvolution(p);
       ExpectOnlyResultsWritten(p);
+    }
+  }
+}
+
+// Taps may read the same packed positions of an image. Parts begin anywhere in it, and some are of two images.
+TEST(Pointwise, WindowsThatMoveByOneAreTheConvolution) {
+  for (const Variant& variant : PlainVariants()) {
+    Draw draw(20);
+    for (int i = 0; i < 25; ++i) {
+      Problem p = DrawProblem(draw, variant);
+      DrawWindow(draw, &p);
+      Pointwise& job = p.job;
+      PointwiseWindow& w = job.window;
+      w.channels = 32 * draw.Int(1, 2);
+      w.height = draw.Int(1, 3);
+      w.width = draw.Int(1, 3);
+      w.stride_y = w.stride_x = 1;
+      w.image_height = job.height;
+      w.image_width = job.width;
+      DrawImage(draw, &p);
+      SCOPED_TRACE(NameOf(variant) + ", case " + std::to_string(i) + ": " + Describe(p));
+      Compute(variant, p, 1);
+      ExpectConvolution(p);
+      ExpectOnlyResultsWritten(p);
+      const std::vector<char> expected = p.destination->bytes();
+      Compute(variant, p, 2);
+      EXPECT_EQ(p.destination->bytes(), expected);
     }
   }
 }
