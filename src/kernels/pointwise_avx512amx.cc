@@ -99,60 +99,6 @@ void StoreSums(float* sums) {
     _tile_stored(3, sums + kRows * kColumns * kLanes + kLanes, kColumns * kTileBytes);
 }
 
-// ---- results ----
-
-enum class Bounds { kNone, kLow, kBoth };
-
-template <Bounds kBounds>
-[[gnu::always_inline]] inline __m512 Clip(const Results::Place& place, __m512 x) {
-  if constexpr (kBounds == Bounds::kNone) return x;
-  if constexpr (kBounds == Bounds::kLow)
-    return _mm512_maskz_max_ps(0xFFFF, Vectors::All(place.low), x);  // a NaN stays one
-  return Vectors::Clip(x, place.low, place.high);
-}
-
-// What the next results are added to, and where they are written: a line each for whole lines of bfloat16.
-[[gnu::always_inline]] inline void PrefetchLines(const Results::Place& place, Int rows) {
-  for (Int r = 0; r < rows; ++r) __builtin_prefetch(place.destination + r * place.destination_bytes, 1, 3);
-  for (Int r = 0; r < (place.sum == nullptr ? 0 : rows); ++r) __builtin_prefetch(place.sum + r * place.sum_bytes, 0, 3);
-}
-
-// Whole lines of bfloat16, the usual case.
-template <bool kHasSum, Bounds kBounds>
-void FinishLines(const Results::Place place, Int rows, const float* sums) {
-  const __m512 zero = _mm512_setzero_ps();
-  const __m512 first = place.bias == nullptr ? zero : _mm512_loadu_ps(place.bias);
-  const __m512 second = place.bias == nullptr ? zero : _mm512_loadu_ps(place.bias + kLanes);
-  for (Int r = 0; r < rows; ++r, sums += 2 * kLanes) {
-    __m512 x = _mm512_load_ps(sums) + first, y = _mm512_load_ps(sums + kLanes) + second;
-    if constexpr (kHasSum) {
-      x = x + Vectors::Load<true>(place.sum + r * place.sum_bytes, kLanes);
-      y = y + Vectors::Load<true>(place.sum + r * place.sum_bytes + kLanes * kElement, kLanes);
-    }
-    x = Clip<kBounds>(place, x);
-    y = Clip<kBounds>(place, y);
-    _mm512_storeu_si512(place.destination + r * place.destination_bytes, (__m512i)_mm512_cvtne2ps_pbh(y, x));
-  }
-}
-
-template <Bounds kBounds>
-void FinishLines(const Results::Place& place, Int rows, const float* sums) {
-  place.sum != nullptr ? FinishLines<true, kBounds>(place, rows, sums) : FinishLines<false, kBounds>(place, rows, sums);
-}
-
-bool IsOfLines(const Results::Place& place) {
-  return place.columns == kPointwiseColumns && place.is_bf16 && place.num_functions == 0 &&
-         (place.sum == nullptr || place.sum_is_bf16);
-}
-
-template <int kColumns>
-void Finish(const Results::Place& place, Int rows, float* sums) {
-  if (kColumns == 1 || !IsOfLines(place)) return Results::Finish<kColumns>(place, rows, sums);
-  constexpr float kInfinity = __builtin_inff();
-  if (place.high < kInfinity) return FinishLines<Bounds::kBoth>(place, rows, sums);
-  place.low > -kInfinity ? FinishLines<Bounds::kLow>(place, rows, sums) : FinishLines<Bounds::kNone>(place, rows, sums);
-}
-
 // ---- parts ----
 
 // Computes the products of a part whose rows are ready. Results of a block are made while tiles multiply the next one.
@@ -190,7 +136,7 @@ class Computation {
   void FinishLast() {
     for (Int i = 0; i < num_pending_; ++i) {
       const Pending& p = pending_[i];
-      p.columns == 1 ? Finish<1>(p.place, p.rows, p.sums) : Finish<2>(p.place, p.rows, p.sums);
+      p.columns == 1 ? Results::Finish<1>(p.place, p.rows, p.sums) : Results::Finish<2>(p.place, p.rows, p.sums);
     }
     num_pending_ = 0;
   }
@@ -221,8 +167,7 @@ class Computation {
   }
   void PrefetchResults(Int position, Int count, Int channel) const {
     const Int row = grid_.exists() ? (grid_.first + position) / grid_.width * grid_.used : position;
-    const Results::Place place = PlaceOf(row, channel);
-    IsOfLines(place) ? PrefetchLines(place, count) : Results::PrefetchResults(place, count);
+    Results::PrefetchResults(PlaceOf(row, channel), count);
   }
 
   // So many positions from `first` on, which fill so many tiles but for the last. Where rows are not packed, that
