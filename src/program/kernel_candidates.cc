@@ -46,12 +46,22 @@ bool MayMultiply(const KernelSite& site, const StepTypes& types) {
   return kDType != DType::kInt16 || (site.has_int16 && ReadsBF16(types));
 }
 
+// A convolution that takes steps before it may have got a kernel by itself before.
+void ForgetKernel(ConvolutionSpec* spec) {
+  spec->winograd.reset();
+  spec->pointwise.reset();
+  spec->strassen = false;
+  spec->image.reset();
+}
+
 template <DType kDType, auto kIsFor = IsForPointwise>
 std::optional<Step> ProposePointwise(const KernelSite& site) {
   const StepTypes types = site.TypesOf(site.step);
   if (!site.HasConstantWeights() || !kIsFor(site.step, types) || !MayMultiply<kDType>(site, types)) return std::nullopt;
   Step step = site.step;
-  std::get<ConvolutionSpec>(step.spec).pointwise = kDType;
+  auto& spec = std::get<ConvolutionSpec>(step.spec);
+  ForgetKernel(&spec);
+  spec.pointwise = kDType;
   return step;
 }
 
@@ -62,7 +72,9 @@ std::optional<Step> ProposeImage(const KernelSite& site) {
   const StepTypes types = site.TypesOf(site.step);
   if (!is_apt || !IsForImageConvolution(site.step, types) || !MayMultiply<kDType>(site, types)) return std::nullopt;
   Step step = site.step;
-  std::get<ConvolutionSpec>(step.spec).image = kDType;
+  auto& spec = std::get<ConvolutionSpec>(step.spec);
+  ForgetKernel(&spec);
+  spec.image = kDType;
   return step;
 }
 
@@ -125,8 +137,7 @@ std::optional<Step> ProposePooledImage(const KernelSite& site) {
   if (!may_multiply || ProductFinishOf(convolution, types)->sum) return std::nullopt;
   Step step = convolution;
   auto& spec = std::get<ConvolutionSpec>(step.spec);
-  spec.winograd.reset();
-  spec.pointwise.reset();
+  ForgetKernel(&spec);
   spec.image = kDType;
   spec.pool = {pooling->kernel, pooling->strides, pooling->pads_begin, types.outputs[0].shape};
   step.outputs = site.step.outputs;

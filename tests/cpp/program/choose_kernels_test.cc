@@ -569,6 +569,25 @@ TEST(ChooseKernels, ReplaysARecord) {
   EXPECT_FALSE(chosen(2, 14).is_tuned);
 }
 
+// The product by Strassen's algorithm knows no scale, and results were wrong where both were chosen.
+TEST(ChooseKernels, AProductThatTakesItsScaleForgetsItsKernel) {
+  const Program given = ScaledPointwise(kF32, 512, 512);
+  Program first = given, program = given;
+  const std::vector<LayerDecision> layers = Force("scaled_pointwise_float32", &first);
+  ASSERT_EQ(layers.size(), 2u);
+  TunedKernels record;
+  record.Set(layers[0].key, "pointwise_strassen_float32");
+  const auto choose = [&] {
+    ChooseKernels(RecordedKernels(record, std::make_shared<PredictedKernels>()), {nullptr, true, true, 2}, &program);
+    return std::get<ConvolutionSpec>(program.steps.back().spec);
+  };
+  EXPECT_TRUE(choose().strassen);
+  program = given;
+  record.Set(layers[1].key, "scaled_pointwise_float32");
+  EXPECT_FALSE(choose().strassen);
+  EXPECT_EQ(program.steps.size(), 1u);
+}
+
 TEST(ChooseKernels, SaysWhatItPredicts) {
   Program program = OneConvolution(kF32, 28);
   const auto machine = Machine(2e9);
