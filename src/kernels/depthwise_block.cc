@@ -29,8 +29,10 @@ Room RoomOf(const DepthwiseBlock& job, std::int64_t rows) {
   };
   Room room;
   if (job.expands) room.source_tiles = tiles(job.Expansion(), source_rows * job.width);
-  room.window = kPointwiseColumns * DepthwiseWindowRows(job) * DepthwiseWindowColumns(job) *
-                static_cast<std::int64_t>(sizeof(float));
+  const std::int64_t window_rows =
+      job.multiplies == Multiplies::kBFloat16 ? DepthwiseTileWindowRows(job) : DepthwiseWindowRows(job);
+  room.window =
+      kPointwiseColumns * window_rows * DepthwiseWindowColumns(job) * static_cast<std::int64_t>(sizeof(float));
   room.tiles = tiles(job.Projection(), rows * job.out_width);
   if (!job.multiplies_int16()) return room;
   const std::int64_t channels = RoundUp(job.channels, kPointwiseBlock);
@@ -90,7 +92,9 @@ const DepthwiseBlockTable& Floats() {
 // Getters are compiled for the instruction sets, too: one is asked only where the CPU has its own.
 const DepthwiseBlockTable& TableOf(Multiplies multiplies) {
   if (multiplies == Multiplies::kFloat32) return Floats();
-  return multiplies == Multiplies::kBFloat16 ? *DepthwiseBlockTableAvx512BF16() : *DepthwiseBlockTableAvx512VNNI();
+  if (multiplies == Multiplies::kInt16) return *DepthwiseBlockTableAvx512VNNI();
+  const DepthwiseBlockTable* tiled = AllowsTiles() ? DepthwiseBlockTableAvx512AMX() : nullptr;
+  return tiled != nullptr ? *tiled : *DepthwiseBlockTableAvx512BF16();
 }
 
 }  // namespace

@@ -65,6 +65,10 @@ std::int64_t DepthwiseBlockStrip(const DepthwiseBlock& job);
 constexpr std::int64_t DepthwiseWindowRows(const DepthwiseBlock& job) {
   return job.kernel_height > job.stride ? job.kernel_height : job.stride;
 }
+// By tiles, 32 positions are expanded together, some of them of rows that taps meet later.
+constexpr std::int64_t DepthwiseTileWindowRows(const DepthwiseBlock& job) {
+  return DepthwiseWindowRows(job) + (2 * kPointwiseTileRows - 1) / (job.width > 0 ? job.width : 1) + 1;
+}
 constexpr std::int64_t DepthwiseWindowColumns(const DepthwiseBlock& job) {
   return (job.out_width - 1) * job.stride + job.kernel_width;
 }
@@ -90,6 +94,7 @@ const DepthwiseBlockTable* DepthwiseBlockTableGeneric();
 const DepthwiseBlockTable* DepthwiseBlockTableAvx2();
 const DepthwiseBlockTable* DepthwiseBlockTableAvx512();
 const DepthwiseBlockTable* DepthwiseBlockTableAvx512BF16();  // only what multiplies bfloat16
+const DepthwiseBlockTable* DepthwiseBlockTableAvx512AMX();   // the same, by tiles
 const DepthwiseBlockTable* DepthwiseBlockTableAvx512VNNI();  // only what multiplies int16
 
 // The same as Run with a given table, for tests.

@@ -19,8 +19,9 @@ struct DepthwiseWindow {
   std::int64_t pad_left, pad_top;
   float* memory;
 
-  DepthwiseWindow(const DepthwiseBlock& job, float* at)
-      : rows(DepthwiseWindowRows(job)),
+  DepthwiseWindow(const DepthwiseBlock& job, float* at) : DepthwiseWindow(job, at, DepthwiseWindowRows(job)) {}
+  DepthwiseWindow(const DepthwiseBlock& job, float* at, std::int64_t num_rows)
+      : rows(num_rows),
         columns(DepthwiseWindowColumns(job)),
         used_columns(columns - job.pad_left < job.width ? columns - job.pad_left : job.width),
         row(columns * kPointwiseBlock),
@@ -178,8 +179,8 @@ struct DepthwiseWindowCode : DepthwiseUnits {
   }
 };
 
-// The depthwise convolution.
-template <class Ops>
+// The depthwise convolution. Of a position so many channels that it writes lie together.
+template <class Ops, std::int64_t kTogether = kPointwiseBlock>
 struct DepthwiseTapsCode : DepthwiseUnits {
   using Products = PointwiseCode<Ops>;
   using V = typename Ops::Vector;
@@ -221,9 +222,9 @@ struct DepthwiseTapsCode : DepthwiseUnits {
     for (int i = 0; i < kCount; ++i) {
       const V result = Ops::Clip(sums[i], row.job.between.low, row.job.between.high);
       if constexpr (Ops::kScales) {
-        Ops::template Store<false>(to + i * kBlock, kLanes, result);
+        Ops::template Store<false>(to + i * kTogether, kLanes, result);
       } else {
-        Ops::StoreTile(to + i * kBlock, result);
+        Ops::StoreTile(to + i * kTogether, result);
       }
     }
   }
@@ -242,7 +243,7 @@ struct DepthwiseTapsCode : DepthwiseUnits {
     const Int width = row.job.out_width, groups = (width + kMaxRows - 1) / kMaxRows;
     for (Int g = 0; g < groups; ++g) {
       const Int x = width * g / groups, count = width * (g + 1) / groups - x;
-      TapSome<kMaxRows, kStride>(count, row, x * kStride, to + x * kBlock);
+      TapSome<kMaxRows, kStride>(count, row, x * kStride, to + x * kTogether);
     }
   }
 
@@ -259,7 +260,7 @@ struct DepthwiseTapsCode : DepthwiseUnits {
                           w.memory + lane / kBlock * w.block + lane % kBlock,
                           data.weights + c / kBlock * taps * kBlock + c % kBlock,
                           has_bias ? Ops::template Load<false>(data.bias + c, left - lane) : Ops::All(0)};
-      Tile* tiles = to + lane / kBlock * block_stride + lane % kBlock;
+      Tile* tiles = to + lane / kTogether * block_stride + lane % kTogether;
       job.stride == 1 ? TapRow<1>(row, tiles) : TapRow<2>(row, tiles);
     }
   }

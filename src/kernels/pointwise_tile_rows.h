@@ -3,6 +3,7 @@
 
 #include "kernels/pointwise_packing_code.h"
 #include "kernels/product_vectors_avx512bf16.h"
+#include "kernels/tile_registers.h"
 
 namespace amp::kernels {
 namespace {
@@ -12,7 +13,7 @@ using Tile = std::uint16_t;
 using Vectors = ProductVectors;
 
 constexpr Int kRows = kPointwiseTileRows, kDepth = kPointwiseTileDepth;
-constexpr Int kTileBytes = 64, kElement = 2;
+constexpr Int kElement = 2;
 
 Int Min(Int a, Int b) { return a < b ? a : b; }
 Int Quotient(Int x, Int by) { return (x + by - 1) / by; }
