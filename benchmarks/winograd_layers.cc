@@ -129,6 +129,8 @@ std::vector<double> Measure(const Layer& layer, int threads) {
       calls.push_back(Own(layer, kind, true, threads));
     }
   }
+  if (amp::kernels::HasWinograd(WinogradKind::kF1x4BF16))
+    calls.push_back(Own(layer, WinogradKind::kF1x4BF16, true, threads));
   return Times(calls, 250);
 }
 

@@ -72,7 +72,8 @@ LoweredModel LowerAndLayOut(const Model& model, const CompileOptions& options, C
                                     .has_bf16 = kernels::HasPointwise(kernels::Multiplies::kBFloat16),
                                     .library_is_channels_last = OneDnnHasAvx512(),
                                     .num_threads = EffectiveThreads(options.num_threads),
-                                    .has_int16 = kernels::HasWinograd(kernels::WinogradKind::kF4x4Int16)};
+                                    .has_int16 = kernels::HasWinograd(kernels::WinogradKind::kF4x4Int16),
+                                    .has_tiles = kernels::HasWinograd(kernels::WinogradKind::kF1x4BF16)};
   LowerOptions lower_options{.reference = options.backend == Backend::kReference,
                              .native_bf16 = OneDnnHasBF16(),
                              .alternate = options.alternate};

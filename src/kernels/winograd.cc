@@ -18,7 +18,9 @@ std::int64_t Quotient(std::int64_t x, std::int64_t by) { return (x + by - 1) / b
 std::int64_t Element(WinogradKind kind) { return 4 / WinogradPerUnit(kind); }
 
 // In elements.
-std::int64_t PackedDepth(const Winograd& job) { return RoundUp(job.in_channels, WinogradPerUnit(job.kind)); }
+std::int64_t PackedDepth(const Winograd& job) {
+  return WinogradDepth(job.kind, job.in_channels) * WinogradPerUnit(job.kind);
+}
 std::int64_t ProductElements(const Winograd& job) { return WinogradWeightStride(job.kind, job.in_channels); }
 std::int64_t ColumnElements(const Winograd& job) { return WinogradProducts(job.kind) * ProductElements(job); }
 std::int64_t NumColumns(const Winograd& job) { return Quotient(job.out_channels, kWinogradColumns); }
@@ -53,6 +55,8 @@ std::int64_t NumTiles(const Winograd& job) {
          Quotient(job.out_width, WinogradTileWidth(job.kind));
 }
 
+std::int64_t TilesAcross(const Winograd& job) { return Quotient(job.out_width, WinogradTileWidth(job.kind)); }
+
 // Elements. An odd number of lines: neighbouring products share no set of a cache.
 std::int64_t TileStride(const Winograd& job, std::int64_t tiles) {
   const std::int64_t bytes = tiles * RoundUp(job.in_channels, kWinogradBlock) * Element(job.kind);
@@ -71,10 +75,23 @@ struct PartBytes {
   std::int64_t both() const { return RoundUp(tiles + products, 64); }
 };
 
+// Of a part that begins anywhere: the images that its rows may be of.
+WinogradGrid LargestGrid(const Winograd& job, const Split& split) {
+  const std::int64_t rows = split.tiles / TilesAcross(job), height = job.out_height;
+  const bool is_even = rows % height == 0 || height % rows == 0;
+  return WinogradGridOf(job, split.tiles, is_even ? Quotient(rows, height) : (height + rows - 2) / height + 1);
+}
+
 PartBytes BytesOf(const Winograd& job, const Split& split) {
+  constexpr auto kFloat = static_cast<std::int64_t>(sizeof(float));
+  if (WinogradMultipliesBF16(job.kind)) {
+    // Products of some positions are transformed back while those of the next are computed.
+    return {WinogradGrid::kProducts * LargestGrid(job, split).stride(job.in_channels) * Element(job.kind),
+            2 * WinogradGrid::kTogether * WinogradGrid::kProductStride * kFloat};
+  }
   const std::int64_t products = WinogradProducts(job.kind), columns = split.strip / kWinogradColumns;
   return {products * TileStride(job, split.tiles) * Element(job.kind) + ScaleBytes(job, split.tiles),
-          columns * split.tiles * WinogradProductStride(products) * static_cast<std::int64_t>(sizeof(float))};
+          columns * split.tiles * WinogradProductStride(products) * kFloat};
 }
 
 // About how many cycles of a core a part takes: products, transforms, and what is read again. The constants are those
@@ -103,10 +120,32 @@ double PartCycles(const Winograd& job, const Split& split) {
   return std::max(multiply, weights) + 0.3 * std::min(multiply, weights) + reads + transform;
 }
 
+// The same by tile registers, which multiply and add up 512 pairs in a cycle. Products are transformed back meanwhile.
+double GridCycles(const Winograd& job, const Split& split) {
+  constexpr double kPairsPerCycle = 400, kTransformCycles = 3, kFarBytesPerCycle = 8;
+  const WinogradGrid grid = LargestGrid(job, split);
+  const auto in = static_cast<double>(PackedDepth(job));
+  const auto out = static_cast<double>(std::min(split.channels, job.out_channels));
+  const auto weights = static_cast<double>(WinogradProducts(job.kind)) * in * out;
+  const double multiply = weights * static_cast<double>(grid.room() - 2 * grid.across) / kPairsPerCycle;
+  const double read = weights * static_cast<double>(Element(job.kind)) / kFarBytesPerCycle;
+  const double transform =
+      static_cast<double>(grid.rows * grid.across * WinogradGrid::kProducts) * in / kWinogradBlock * kTransformCycles;
+  return std::max(multiply, read) + 0.3 * std::min(multiply, read) + transform;
+}
+
+// Rows of the result whose transformed tiles stay in the cache of a core, beside a column of weights.
+std::int64_t GridRowsInCache(const Winograd& job) {
+  const std::int64_t column = WinogradProducts(job.kind) * ProductElements(job) * Element(job.kind);
+  const std::int64_t row = WinogradGrid::kProducts * TilesAcross(job) * PackedDepth(job) * Element(job.kind);
+  return std::max<std::int64_t>((SecondLevelCacheBytes() / 2 - column) / row - 2, 1);
+}
+
 // `all`: strips of all channels of a part, else of one column.
 Split SplitInto(const Winograd& job, std::int64_t blocks, std::int64_t stretches, bool all) {
   Split split;
   split.tiles = Quotient(NumTiles(job), blocks);
+  if (WinogradMultipliesBF16(job.kind)) split.tiles = RoundUp(split.tiles, TilesAcross(job));
   split.blocks = Quotient(NumTiles(job), split.tiles);
   split.channels = Quotient(NumColumns(job), stretches) * kWinogradColumns;
   split.stretches = Quotient(job.out_channels, split.channels);
@@ -114,8 +153,30 @@ Split SplitInto(const Winograd& job, std::int64_t blocks, std::int64_t stretches
   return split;
 }
 
+// Many parts: a thread whose core is slow, as where another program uses its registers, too, takes fewer of them.
+Split SplitGrid(const Winograd& job) {
+  const std::int64_t rows = NumTiles(job) / TilesAcross(job), threads = job.num_threads;
+  const std::int64_t least_blocks = Quotient(rows, GridRowsInCache(job));
+  Split best;
+  double least = 0;
+  for (std::int64_t more = 0; more <= 8 * threads; more = more < threads ? more + 1 : 2 * more) {
+    for (std::int64_t stretches = 1; stretches <= std::min(NumColumns(job), 4 * threads); stretches *= 2) {
+      const Split split = SplitInto(job, std::min(least_blocks + more, rows), stretches, false);
+      const double turns =
+          static_cast<double>(Quotient(split.parts(job), threads)) + 0.5 * static_cast<double>(threads > 1);
+      const double cycles = turns * GridCycles(job, split);
+      if (best.tiles == 0 || cycles < least) {
+        best = split;
+        least = cycles;
+      }
+    }
+  }
+  return best;
+}
+
 // Of splits into more and more blocks the fastest. All threads get about the same.
 Split SplitJob(const Winograd& job) {
+  if (WinogradMultipliesBF16(job.kind)) return SplitGrid(job);
   constexpr std::int64_t kMaxTiles = 512, kMinTiles = 4, kMaxBytes = 4 << 20;  // beyond it memory is what counts
   const std::int64_t tiles = NumTiles(job), columns = NumColumns(job);
   Split best;
@@ -184,7 +245,16 @@ const WinogradTable* Integers() {
   return table;
 }
 
-const WinogradTable* TableFor(WinogradKind kind) { return WinogradMultipliesInt16(kind) ? Integers() : &Floats(); }
+// Null where the CPU has no tile registers.
+const WinogradTable* Registers() {
+  static const WinogradTable* table = AllowsTiles() ? WinogradTableAvx512AMX() : nullptr;
+  return table;
+}
+
+const WinogradTable* TableFor(WinogradKind kind) {
+  if (WinogradMultipliesBF16(kind)) return Registers();
+  return WinogradMultipliesInt16(kind) ? Integers() : &Floats();
+}
 
 }  // namespace
 
@@ -200,6 +270,8 @@ const char* WinogradName(WinogradKind kind) {
       return "winograd_f4x2_int16";
     case WinogradKind::kF2x2Int16:
       return "winograd_f2x2_int16";
+    case WinogradKind::kF1x4BF16:
+      return "winograd_f1x4_bf16";
   }
   return "unknown";
 }

@@ -10,17 +10,20 @@
 namespace amp::kernels {
 
 // How large a tile of the output is (height x width), and in which form transformed tiles and weights are multiplied:
-// in float32, or as fixed-point numbers of 16 bits. These have a scale for each tile and product, and one for each
-// output channel and product. Their products are summed up in int32 over so many input channels as cannot overflow, and
-// in float32 over these. They lose a tenth of what bfloat16's 8 bits would, and CPUs that have instructions for them
-// multiply them twice as fast as float32.
-enum class WinogradKind : std::uint8_t { kF4x4, kF2x2, kF4x4Int16, kF4x2Int16, kF2x2Int16 };
-inline constexpr int kNumWinogradKinds = 5;
+// in float32, as fixed-point numbers of 16 bits, or in bfloat16. Fixed-point numbers have a scale for each tile and
+// product, and one for each output channel and product. Their products are summed up in int32 over so many input
+// channels as cannot overflow, and in float32 over these. They lose a tenth of what bfloat16's 8 bits would, and CPUs
+// that have instructions for them multiply them twice as fast as float32. CPUs with tile registers multiply bfloat16
+// many times as fast; what counts there is memory. So their tiles are four columns of one row, whose transforms are the
+// smallest: two times fewer multiplications, and sums over the window's rows stay in registers.
+enum class WinogradKind : std::uint8_t { kF4x4, kF2x2, kF4x4Int16, kF4x2Int16, kF2x2Int16, kF1x4BF16 };
+inline constexpr int kNumWinogradKinds = 6;
 
 const char* WinogradName(WinogradKind kind);  // "winograd_f4x4_f32"
 
 // Channel c of group g at (n, y, x) lies n * batch + g * group + c / 16 * block + c % 16 / 8 * half + c % 8 + y * row +
-// x * pixel elements behind the beginning: channels last, where `block` is 16, as well as blocks of 16 or 8 channels.
+// x * pixel elements behind the beginning: channels last, where `block` is 16, or blocks of 16 or 8 channels where the
+// kind knows them.
 struct WinogradImage {
   bool is_bf16 = false;  // else float32
   std::int64_t batch = 0, group = 0, block = 0, row = 0, pixel = 0;
@@ -50,6 +53,8 @@ struct WinogradData {
 
 // Whether there is code for this kind; those of float32 always have some.
 bool HasWinograd(WinogradKind kind);
+// Registers of 32 channels do not.
+constexpr bool WinogradKnowsBlocks(WinogradKind kind) { return kind != WinogradKind::kF1x4BF16; }
 // Vectors of sixteen numbers do not.
 bool WinogradKnowsBlocksOf8(WinogradKind kind);
 
@@ -72,7 +77,8 @@ struct WinogradPart {
   std::int64_t first_channel = 0, num_channels = 0;  // the first is a multiple of kWinogradColumns
   const float* factors = nullptr;                    // of input channels, where tiles have scales
   // Transformed tiles are [product][channel / 16][tile][channel % 16]; so many elements from one product to the next.
-  // Behind all of int16 lie their scales in float32: [product][channel / kWinogradChunk][tile].
+  // Behind all of int16 lie their scales in float32: [product][channel / kWinogradChunk][tile]. For kF1x4BF16 see
+  // WinogradGrid.
   std::int64_t tile_stride = 0;
   // So many output channels, a multiple of kWinogradColumns, are multiplied by each product of the tiles, before the
   // next product is, and then transformed.
@@ -82,19 +88,28 @@ struct WinogradPart {
 // What packed weights hold side by side.
 inline constexpr std::int64_t kWinogradColumns = 32;
 inline constexpr std::int64_t kWinogradBlock = 16;
+// Input channels of a tile register.
+inline constexpr std::int64_t kWinogradRegister = 32;
 
 // How many rows (columns) of the output a tile has.
 constexpr std::int64_t WinogradTileHeight(WinogradKind kind) {
+  if (kind == WinogradKind::kF1x4BF16) return 1;
   return kind == WinogradKind::kF2x2 || kind == WinogradKind::kF2x2Int16 ? 2 : 4;
 }
 constexpr std::int64_t WinogradTileWidth(WinogradKind kind) {
-  return kind == WinogradKind::kF4x4 || kind == WinogradKind::kF4x4Int16 ? 4 : 2;
+  const bool is_wide =
+      kind == WinogradKind::kF4x4 || kind == WinogradKind::kF4x4Int16 || kind == WinogradKind::kF1x4BF16;
+  return is_wide ? 4 : 2;
 }
 constexpr bool WinogradMultipliesInt16(WinogradKind kind) {
-  return kind != WinogradKind::kF4x4 && kind != WinogradKind::kF2x2;
+  return kind == WinogradKind::kF4x4Int16 || kind == WinogradKind::kF4x2Int16 || kind == WinogradKind::kF2x2Int16;
 }
+// By tile registers (AMX), which hold 16 rows of 32 numbers.
+constexpr bool WinogradMultipliesBF16(WinogradKind kind) { return kind == WinogradKind::kF1x4BF16; }
 // So many numbers lie side by side in tiles and weights, and are multiplied together.
-constexpr std::int64_t WinogradPerUnit(WinogradKind kind) { return WinogradMultipliesInt16(kind) ? 2 : 1; }
+constexpr std::int64_t WinogradPerUnit(WinogradKind kind) {
+  return WinogradMultipliesInt16(kind) || WinogradMultipliesBF16(kind) ? 2 : 1;
+}
 // How many products are summed up per tile, and pair of channels.
 constexpr std::int64_t WinogradProducts(WinogradKind kind) {
   return (WinogradTileHeight(kind) + 2) * (WinogradTileWidth(kind) + 2);
@@ -108,14 +123,41 @@ constexpr std::int64_t WinogradProductStride(std::int64_t products) {
 // Input channels whose products are summed up in int32; see int16_products.h.
 inline constexpr std::int64_t kWinogradChunk = 128;
 
+// Tiles of kF1x4BF16: the image's rows are transformed one by one, as rows of a grid, of which three that follow each
+// other give a row of the result. Above and below are rows of padding. A part has some rows of the result, which may be
+// of several images. Transformed tiles are [product][channel / 32][position][channel % 32].
+struct WinogradGrid {
+  static constexpr std::int64_t kProducts = 6, kTogether = 32;
+  // Products of positions that are multiplied together are [position][product][channel].
+  static constexpr std::int64_t kProductStride = kProducts * kWinogradColumns + kWinogradBlock;
+
+  std::int64_t across = 0;  // positions of a row
+  std::int64_t rows = 0;
+
+  constexpr std::int64_t computed() const { return (rows - 2) * across; }  // positions whose products are
+  // There is memory for so many: those that are multiplied together fill registers.
+  constexpr std::int64_t room() const { return (computed() + kTogether - 1) / kTogether * kTogether + 2 * across; }
+  // Elements from one product to the next: an odd number of lines.
+  constexpr std::int64_t stride(std::int64_t in_channels) const {
+    return ((in_channels + kWinogradRegister - 1) / kWinogradRegister * room() | 1) * kWinogradRegister;
+  }
+};
+// Of a part with so many tiles, whose rows are of so many images.
+constexpr WinogradGrid WinogradGridOf(const Winograd& job, std::int64_t num_tiles, std::int64_t images) {
+  const std::int64_t across = (job.out_width + 3) / 4;
+  return {across, num_tiles / across + 2 * images};
+}
+
 // Where tiles have scales, a group's packed weights begin with so many floats: a factor for each input channel
 // (FindInt16Factors). Channels of the image are multiplied by it before they are transformed, and weights divided.
 constexpr std::int64_t WinogradFactors(WinogradKind kind, std::int64_t in_channels) {
   return WinogradMultipliesInt16(kind) ? (in_channels + kWinogradBlock - 1) / kWinogradBlock * kWinogradBlock : 0;
 }
 
+// In units. Weights of a register that is not full are zeros.
 constexpr std::int64_t WinogradDepth(WinogradKind kind, std::int64_t in_channels) {
-  return (in_channels + WinogradPerUnit(kind) - 1) / WinogradPerUnit(kind);
+  const std::int64_t unit = WinogradPerUnit(kind), step = WinogradMultipliesBF16(kind) ? kWinogradRegister : unit;
+  return (in_channels + step - 1) / step * (step / unit);
 }
 // From one product of packed weights to the next, in elements of them.
 constexpr std::int64_t WinogradWeightStride(WinogradKind kind, std::int64_t in_channels) {
@@ -124,7 +166,7 @@ constexpr std::int64_t WinogradWeightStride(WinogradKind kind, std::int64_t in_c
 }
 
 // Some weights of one group. One group's packed weights are [channel / 32][product][depth / unit][channel % 32]
-// [depth % unit], where depth counts input channels and a unit is two of int16, one of float32. Behind the int16 of a
+// [depth % unit], where depth counts input channels and a unit is two of 16 bits, one of float32. Behind the int16 of a
 // product lie 32 scales in float32.
 struct WinogradPiece {
   const float* weights = nullptr;  // of the group
@@ -175,6 +217,7 @@ const WinogradTable* WinogradTableGeneric();
 const WinogradTable* WinogradTableAvx2();
 const WinogradTable* WinogradTableAvx512();
 const WinogradTable* WinogradTableAvx512VNNI();  // only kinds that multiply int16
+const WinogradTable* WinogradTableAvx512AMX();   // only those that multiply bfloat16
 
 // The same with a given table, for tests.
 void PackWinogradWeightsWith(const WinogradTable& table, const Winograd& job, const float* weights, void* packed);

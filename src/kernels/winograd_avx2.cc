@@ -44,11 +44,10 @@ struct Ops : TileVectors {
   }
 };
 
-constexpr WinogradTable kTable = {
-    Isa::kAvx2,
-    {WinogradCode<Ops, 4, 4>::Run, WinogradCode<Ops, 2, 2>::Run, nullptr, nullptr, nullptr},
-    {WinogradWeightsCode<Ops, 4, 4>::Pack, WinogradWeightsCode<Ops, 2, 2>::Pack, nullptr, nullptr, nullptr},
-    Ops::kRows};
+constexpr WinogradTable kTable = {Isa::kAvx2,
+                                  {WinogradCode<Ops, 4, 4>::Run, WinogradCode<Ops, 2, 2>::Run},
+                                  {WinogradWeightsCode<Ops, 4, 4>::Pack, WinogradWeightsCode<Ops, 2, 2>::Pack},
+                                  Ops::kRows};
 
 }  // namespace
 

@@ -45,8 +45,8 @@ struct SingleOps : SingleTileVectors {
 
 constexpr WinogradTable kTable = {
     Isa::kAvx512,
-    {WinogradCode<SingleOps, 4, 4>::Run, WinogradCode<SingleOps, 2, 2>::Run, nullptr, nullptr, nullptr},
-    {WinogradWeightsCode<SingleOps, 4, 4>::Pack, WinogradWeightsCode<SingleOps, 2, 2>::Pack, nullptr, nullptr, nullptr},
+    {WinogradCode<SingleOps, 4, 4>::Run, WinogradCode<SingleOps, 2, 2>::Run},
+    {WinogradWeightsCode<SingleOps, 4, 4>::Pack, WinogradWeightsCode<SingleOps, 2, 2>::Pack},
     TileVectors::kRows};
 
 }  // namespace

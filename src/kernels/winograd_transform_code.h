@@ -53,6 +53,17 @@ struct WinogradTransform<Ops, 4> {
   }
 };
 
+// None: one row as it is.
+template <class Ops>
+struct WinogradTransform<Ops, 1> {
+  template <class D>
+  static void Weights(const D& x, const D& y, const D& z, D (&out)[3]) {
+    out[0] = x;
+    out[1] = y;
+    out[2] = z;
+  }
+};
+
 template <class Ops>
 struct WinogradTransform<Ops, 2> {
   using V = typename Ops::Vector;

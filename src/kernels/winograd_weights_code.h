@@ -70,6 +70,17 @@ struct WinogradWeightsCode {
       }
     }
   }
+  // In bfloat16, pairs of input channels side by side.
+  static void Write(const float (&numbers)[kRows][kColumns], Int count, std::uint16_t* to) {
+    for (Int row = 0; row < count; row += 2, to += 2 * kColumns) {
+      for (Int column = 0; column < kColumns; column += Ops::kLanes) {
+        const auto pair = [&](Int r) {
+          return typename Ops::Row{reinterpret_cast<const char*>(&numbers[r][column]), 0, Ops::kLanes};
+        };
+        Ops::template StorePairs<false>(to + 2 * column, Ops::kLanes, pair(row), pair(row + 1));
+      }
+    }
+  }
   // `count` input channels from `in` on.
   static void TransformSome(const Winograd& job, const WinogradPiece& piece, Int in, Int count, Products* products) {
     Windows windows;

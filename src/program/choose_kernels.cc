@@ -17,7 +17,7 @@ namespace {
 // Predictions of kernels whose laws are measured on the machine err alike: a smaller gain may be a loss.
 constexpr double kLeastMeasuredGain = 0.98;
 // Vectors multiply bfloat16 at most twice as fast as float32. A machine that is faster does so by tiles (AMX), which
-// our kernels do not use.
+// formulas of our kernels do not know.
 constexpr double kMaxVectorRatio = 3;
 
 // By value: whether it is computed once, whatever the shapes of the inputs are.
@@ -33,11 +33,18 @@ std::vector<bool> ConstantValues(const Program& program) {
   return constant;
 }
 
-// Products of int16, and by Strassen's algorithm, gain or lose by what a CPU has besides arithmetic; kinds of
-// Winograd's algorithm have formulas that hold.
+bool IsByRegisters(const std::optional<kernels::WinogradKind>& kind) {
+  return kind && kernels::WinogradMultipliesBF16(*kind);
+}
+
+// Products of int16, by Strassen's algorithm and of Winograd's tiles by registers gain or lose by what a CPU has
+// besides arithmetic; other kinds of Winograd's algorithm have formulas that hold.
 bool HasNoFormula(const Step& step) {
   if (const auto* convolution = std::get_if<ConvolutionSpec>(&step.spec)) {
-    return convolution->pointwise == DType::kInt16 || convolution->strassen;
+    return convolution->pointwise == DType::kInt16 || convolution->strassen || IsByRegisters(convolution->winograd);
+  }
+  if (const auto* deconvolution = std::get_if<DeconvolutionSpec>(&step.spec)) {
+    return IsByRegisters(deconvolution->winograd);
   }
   if (const auto* dense = std::get_if<InnerProductSpec>(&step.spec)) {
     return dense->product == DType::kInt16 || dense->strassen;
@@ -148,6 +155,7 @@ class KernelChoices {
     KernelSite site{program_, constant_, step, {}};
     site.has_bf16 = conditions_.has_bf16;
     site.has_int16 = conditions_.has_int16;
+    site.has_tiles = conditions_.has_tiles;
     site.library_is_channels_last = conditions_.library_is_channels_last;
     for (const StepId id : producers) site.producers.push_back(&graph_.step(id));
     return site;

@@ -15,6 +15,7 @@ struct KernelConditions {
   bool library_is_channels_last = false;  // its convolutions of images read and write channels last
   int num_threads = 1;                    // of runs
   bool has_int16 = false;                 // there is code that multiplies int16
+  bool has_tiles = false;                 // there is code that multiplies bfloat16 by tile registers
 };
 
 // Asks the chooser wherever there are candidates (kernel_candidates.h): first how each step is computed by itself, then

@@ -22,6 +22,7 @@ struct KernelSite {
   std::vector<const Step*> producers = {};
   bool has_bf16 = false;                  // there is code that multiplies bfloat16
   bool has_int16 = false;                 // there is code that multiplies int16
+  bool has_tiles = false;                 // there is code that multiplies bfloat16 by tile registers
   bool library_is_channels_last = false;  // its convolutions of images read and write channels last
 
   StepTypes TypesOf(const Step& of) const;

@@ -23,7 +23,8 @@ std::int64_t BlockOf(const Desc& desc) {
   return has_block ? desc.get_inner_blks()[0] : 0;
 }
 
-// Channels last or in blocks of 16 or 8; nothing for layouts that the kernel does not know. `channels`: of one group.
+// Channels last, or in blocks of 16 or 8 where the kernel knows them; nothing for other layouts. `channels`: of one
+// group.
 std::optional<WinogradImage> ImageOf(const Desc& desc, const Winograd& job, std::int64_t channels) {
   if (desc.get_format_kind() != dnnl::memory::format_kind::blocked || desc.get_ndims() != 4) return std::nullopt;
   const dnnl::memory::dims dims = desc.get_dims(), strides = desc.get_strides();
@@ -33,7 +34,7 @@ std::optional<WinogradImage> ImageOf(const Desc& desc, const Winograd& job, std:
   image.row = strides[2];
   image.pixel = strides[3];
   const std::int64_t block = BlockOf(desc);
-  if (block == kBlock && channels % block == 0) {
+  if (block == kBlock && channels % block == 0 && kernels::WinogradKnowsBlocks(job.kind)) {
     image.block = strides[1];
     image.group = channels / block * strides[1];
     return image;

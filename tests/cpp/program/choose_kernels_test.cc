@@ -244,6 +244,22 @@ TEST(ChooseKernels, StrassensAlgorithmWhereItIsMeasured) {
   EXPECT_TRUE(chosen().strassen);
 }
 
+// No formula promises what registers of tiles gain.
+TEST(ChooseKernels, WinogradByTilesWhereItIsMeasured) {
+  nlohmann::ordered_json file = testing::MachineFile();
+  file["bytes_per_second"] = {{1 << 30, 1e15}};
+  const auto chosen = [&](bool has_tiles) {
+    Program program = OneConvolution(kBF16, 28);
+    const auto machine = MachineTable::Parse(file.dump(), "test");
+    ChooseKernels(PredictedKernels(), {.machine = machine.get(), .has_bf16 = true, .has_tiles = has_tiles}, &program);
+    return std::get<ConvolutionSpec>(program.steps[0].spec).winograd;
+  };
+  EXPECT_NE(chosen(true), WinogradKind::kF1x4BF16);
+  file["steps"]["convolution_winograd_f1x4_bf16 bfloat16"] = {{0, 0, 0, 0, 0}};
+  EXPECT_EQ(chosen(true), WinogradKind::kF1x4BF16);
+  EXPECT_NE(chosen(false), WinogradKind::kF1x4BF16);
+}
+
 std::optional<DType> DenseProduct(Program program, double ratio, double bf16_flops = 2e9) {
   nlohmann::ordered_json file = testing::MachineFile();
   file["flops_per_second"]["bfloat16"] = bf16_flops;
@@ -321,7 +337,7 @@ Program InvertedResidual(DType dtype, EltwiseSpec middle = {EltwiseKind::kRelu})
 // ---- choices that no times are needed for ----
 
 std::vector<LayerDecision> Force(const std::string& kernel, Program* program, bool has_low = true) {
-  return ChooseKernels(ForcedKernel(kernel), {nullptr, has_low, true, 2, has_low}, program);
+  return ChooseKernels(ForcedKernel(kernel), {nullptr, has_low, true, 2, has_low, has_low}, program);
 }
 
 std::string KernelOf(const Step& step) { return step.choice ? step.choice->kernel : ""; }
@@ -356,6 +372,8 @@ TEST(ChooseKernels, ForcedNowhereElse) {
   EXPECT_EQ(KernelOf(strided.steps[0]), kLibraryKernel);
   Program without_code = OneConvolution(kBF16, 28);
   Force("winograd_f2x2_int16", &without_code, false);
+  EXPECT_EQ(KernelOf(without_code.steps[0]), kLibraryKernel);
+  Force("winograd_f1x4_bf16", &without_code, false);
   EXPECT_EQ(KernelOf(without_code.steps[0]), kLibraryKernel);
   Program read_twice = ScaledPointwise(kF32);
   read_twice.outputs.push_back(read_twice.steps[0].outputs[0]);
