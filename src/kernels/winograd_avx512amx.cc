@@ -5,6 +5,7 @@
 
 #include "kernels/product_vectors_avx512bf16.h"
 #include "kernels/tile_registers.h"
+#include "kernels/winograd_rounding_code.h"
 #include "kernels/winograd_transform_code.h"
 #include "kernels/winograd_weights_code.h"
 
@@ -53,6 +54,12 @@ struct RegisterOps {
     const char* second = static_cast<const char*>(from) + Half::kLanes * (kIsBF16 ? 2 : 4);
     return {Half::Load<kIsBF16>(from, count), Half::Load<kIsBF16>(second, count - Half::kLanes)};
   }
+  // To nearest, ties away from zero. A NaN may become zero: its error is one.
+  static __m512 ToBF16(__m512 x) {
+    const __m512i raised = _mm512_add_epi32(_mm512_castps_si512(x), _mm512_set1_epi32(0x8000));
+    return _mm512_castsi512_ps(_mm512_and_si512(raised, _mm512_set1_epi32(static_cast<int>(0xFFFF0000))));
+  }
+  static Vector ToBF16(const Vector& x) { return {ToBF16(x.first), ToBF16(x.second)}; }
   static __m512i Round(const Vector& x) { return (__m512i)_mm512_cvtne2ps_pbh(x.second, x.first); }
   template <bool kIsBF16>
   static void Store(void* to, Int count, const Vector& x) {
@@ -66,6 +73,11 @@ struct RegisterOps {
     }
   }
   static void StoreTile(Tile* to, const Vector& x) { _mm512_store_si512(to, Round(x)); }
+};
+
+// One vector of weights.
+struct WeightOps : ProductVectors {
+  static __m512 ToBF16(__m512 x) { return RegisterOps::ToBF16(x); }
 };
 
 // ---- the grid ----
@@ -160,6 +172,7 @@ class GridTransform {
       in[1] = in[5];
       for (int k = 2; k < kProducts; ++k) in[k] = next();
       Transform::In(in, out);
+      WinogradRoundingCode<RegisterOps>::Round(WinogradRounding::kOfTiles, out);
       for (int p = 0; p < kProducts; ++p) RegisterOps::StoreTile(to + p * stride, out[p]);
     }
   }
@@ -367,7 +380,7 @@ void Run(const Winograd& job, const WinogradPart& part, void* scratch) {
 constexpr WinogradTable kTable = {
     Isa::kAvx512,
     {nullptr, nullptr, nullptr, nullptr, nullptr, Run},
-    {nullptr, nullptr, nullptr, nullptr, nullptr, WinogradWeightsCode<ProductVectors, 1, 4>::Pack},
+    {nullptr, nullptr, nullptr, nullptr, nullptr, WinogradWeightsCode<WeightOps, 1, 4>::Pack},
     2 * kTileRows};
 
 }  // namespace

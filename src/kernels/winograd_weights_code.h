@@ -5,6 +5,7 @@
 
 #include "kernels/int16_products.h"
 #include "kernels/winograd.h"
+#include "kernels/winograd_rounding_code.h"
 #include "kernels/winograd_transform_code.h"
 
 namespace amp::kernels {
@@ -70,7 +71,21 @@ struct WinogradWeightsCode {
       }
     }
   }
-  // In bfloat16, pairs of input channels side by side.
+  // To bfloat16: the products of a row of the window together.
+  static void RoundRows(Int count, Products* products) {
+    for (Int first = 0; first < kProducts; first += kInX) {
+      for (Int row = 0; row < count; ++row) {
+        for (Int column = 0; column < kColumns; column += Ops::kLanes) {
+          const auto at = [&](Int i) { return &products->value[first + i][row][column]; };
+          typename Ops::Vector numbers[kInX];
+          for (Int i = 0; i < kInX; ++i) numbers[i] = Ops::template Load<false>(at(i), Ops::kLanes);
+          WinogradRoundingCode<Ops>::Round(WinogradRounding::kOfWeights, numbers);
+          for (Int i = 0; i < kInX; ++i) Ops::template Store<false>(at(i), Ops::kLanes, numbers[i]);
+        }
+      }
+    }
+  }
+  // Pairs of input channels side by side.
   static void Write(const float (&numbers)[kRows][kColumns], Int count, std::uint16_t* to) {
     for (Int row = 0; row < count; row += 2, to += 2 * kColumns) {
       for (Int column = 0; column < kColumns; column += Ops::kLanes) {
@@ -153,6 +168,7 @@ struct WinogradWeightsCode {
     } else {
       Products products;
       TransformSome(job, piece, piece.in, piece.count, &products);
+      if constexpr (Ops::kPerUnit == 2) RoundRows(piece.count, &products);
       auto* to = static_cast<Tile*>(piece.packed);
       for (Int p = 0; p < kProducts; ++p) Write(products.value[p], piece.count, to + p * piece.product_stride);
     }
