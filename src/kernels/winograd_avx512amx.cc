@@ -54,10 +54,12 @@ struct RegisterOps {
     const char* second = static_cast<const char*>(from) + Half::kLanes * (kIsBF16 ? 2 : 4);
     return {Half::Load<kIsBF16>(from, count), Half::Load<kIsBF16>(second, count - Half::kLanes)};
   }
-  // To nearest, ties away from zero. A NaN may become zero: its error is one.
+  // To nearest, ties away from zero. A NaN stays what it is.
   static __m512 ToBF16(__m512 x) {
-    const __m512i raised = _mm512_add_epi32(_mm512_castps_si512(x), _mm512_set1_epi32(0x8000));
-    return _mm512_castsi512_ps(_mm512_and_si512(raised, _mm512_set1_epi32(static_cast<int>(0xFFFF0000))));
+    const __m512i bits = _mm512_castps_si512(x), raised = _mm512_add_epi32(bits, _mm512_set1_epi32(0x8000));
+    const __mmask16 is_number = _mm512_cmp_ps_mask(x, x, _CMP_ORD_Q);
+    return _mm512_castsi512_ps(
+        _mm512_mask_and_epi32(bits, is_number, raised, _mm512_set1_epi32(static_cast<int>(0xFFFF0000))));
   }
   static Vector ToBF16(const Vector& x) { return {ToBF16(x.first), ToBF16(x.second)}; }
   static __m512i Round(const Vector& x) { return (__m512i)_mm512_cvtne2ps_pbh(x.second, x.first); }

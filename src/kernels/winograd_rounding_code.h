@@ -28,7 +28,8 @@ struct WinogradRounding {
                                              {0, 0, 0, 0, 0, 0.233669f}};
 };
 
-// `Ops` has Vector, All, MultiplyAdd and ToBF16, which gives numbers of float32 that are bfloat16.
+// `Ops` has Vector, All, MultiplyAdd and ToBF16, which gives numbers of float32 that are bfloat16. An infinity and a
+// NaN make the numbers behind them NaNs.
 template <class Ops>
 struct WinogradRoundingCode {
   using V = typename Ops::Vector;
