@@ -80,20 +80,9 @@ class Expansion {
     _tile_loadd(1, bias_ + kLanes, 0);
     _tile_loadd(2, bias_, 0);
     _tile_loadd(3, bias_ + kLanes, 0);
-    for (Int i = 0; i < rows_.blocks; ++i, rows += rows_.block_bytes, columns += kUnitBytes) {
-      _tile_loadd(6, columns, 2 * kTileBytes);
-      _tile_loadd(4, rows, rows_.row_bytes);
-      _tile_dpbf16ps(0, 4, 6);
-      _tile_loadd(5, rows + second, rows_.row_bytes);
-      _tile_dpbf16ps(2, 5, 6);
-      _tile_loadd(7, columns + kTileBytes, 2 * kTileBytes);
-      _tile_dpbf16ps(1, 4, 7);
-      _tile_dpbf16ps(3, 5, 7);
-    }
-    _tile_stored(0, sums_, 2 * kTileBytes);
-    _tile_stored(1, sums_ + kLanes, 2 * kTileBytes);
-    _tile_stored(2, sums_ + kRows * 2 * kLanes, 2 * kTileBytes);
-    _tile_stored(3, sums_ + kRows * 2 * kLanes + kLanes, 2 * kTileBytes);
+    for (Int i = 0; i < rows_.blocks; ++i, rows += rows_.block_bytes, columns += kUnitBytes)
+      AddProducts<2, 2>(rows, rows + second, rows_.row_bytes, columns);
+    StoreSums<2, 2>(sums_, sums_ + kRows * 2 * kLanes, 2 * kTileBytes);
     asm volatile("" : : : "memory");
     Keep(count, sums_ + (next_ - first) * 2 * kLanes);
     next_ += count;

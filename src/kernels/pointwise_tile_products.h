@@ -41,18 +41,7 @@ template <int kRowTiles, int kColumns>
     for (Int line = 0; line < f.ahead.lines; ++line)
       __builtin_prefetch(f.ahead.first + line * f.ahead.line_bytes, 0, 2);
     f.ahead.first += f.ahead.block_bytes;
-    _tile_loadd(6, f.columns, 2 * kTileBytes);
-    _tile_loadd(4, first, f.rows.row_bytes);
-    _tile_dpbf16ps(0, 4, 6);
-    if constexpr (kRowTiles > 1) {
-      _tile_loadd(5, second, f.rows.row_bytes);
-      _tile_dpbf16ps(2, 5, 6);
-    }
-    if constexpr (kColumns > 1) {
-      _tile_loadd(7, f.columns + kTileBytes, 2 * kTileBytes);
-      _tile_dpbf16ps(1, 4, 7);
-      if constexpr (kRowTiles > 1) _tile_dpbf16ps(3, 5, 7);
-    }
+    AddProducts<kRowTiles, kColumns>(first, second, f.rows.row_bytes, f.columns);
     first += f.rows.block_bytes;
     second += f.rows.block_bytes;
   }
@@ -61,25 +50,12 @@ template <int kRowTiles, int kColumns>
 // Leaves sums in tiles 0 to 3.
 template <int kRowTiles, int kColumns>
 void Multiply(Factors f) {
-  _tile_zero(0);
-  if constexpr (kColumns > 1) _tile_zero(1);
-  if constexpr (kRowTiles > 1) _tile_zero(2);
-  if constexpr (kRowTiles > 1 && kColumns > 1) _tile_zero(3);
+  ClearSums<kRowTiles, kColumns>();
   for (Int y = 0; y < f.rows.taps_y; ++y) {
     for (Int x = 0; x < f.rows.taps_x; ++x) {
       MultiplyTap<kRowTiles, kColumns>(f, y * f.rows.tap_y_bytes + x * f.rows.tap_x_bytes);
     }
   }
-}
-
-// Writes them to [row][kColumns * 16].
-template <int kRowTiles, int kColumns>
-void StoreSums(float* sums) {
-  _tile_stored(0, sums, kColumns * kTileBytes);
-  if constexpr (kColumns > 1) _tile_stored(1, sums + kLanes, kColumns * kTileBytes);
-  if constexpr (kRowTiles > 1) _tile_stored(2, sums + kRows * kColumns * kLanes, kColumns * kTileBytes);
-  if constexpr (kRowTiles > 1 && kColumns > 1)
-    _tile_stored(3, sums + kRows * kColumns * kLanes + kLanes, kColumns * kTileBytes);
 }
 
 // ---- parts ----
@@ -163,7 +139,7 @@ class Computation {
     f.first[1] = rows_.first + (last - repeated) * rows_.row_bytes;
     Multiply<kRowTiles, kColumns>(f);
     FinishLast();
-    StoreSums<kRowTiles, kColumns>(sums_);
+    StoreSums<kRowTiles, kColumns>(sums_, sums_ + kRows * kColumns * kLanes, kColumns * kTileBytes);
     if (grid_.exists()) return KeepGrid(first, count, channel, sums_, kColumns);
     if (repeated == 0) return Keep(first, count, channel, sums_, kColumns);
     if (last > first) Keep(first, last - first, channel, sums_, kColumns);

@@ -279,34 +279,16 @@ struct Factors {
 template <int kRowTiles, int kColumnTiles>
 void Multiply(const Factors& f, Ahead* ahead, float* products) {
   constexpr Int kStride = WinogradGrid::kProductStride, kStrideBytes = kStride * static_cast<Int>(sizeof(float));
-  _tile_zero(0);
-  if constexpr (kColumnTiles > 1) _tile_zero(1);
-  if constexpr (kRowTiles > 1) _tile_zero(2);
-  if constexpr (kRowTiles > 1 && kColumnTiles > 1) _tile_zero(3);
+  ClearSums<kRowTiles, kColumnTiles>();
   for (Int y = 0; y < 3; ++y) {
     const char *rows = f.rows + y * f.row_bytes, *columns = f.columns + y * f.column_bytes;
     for (Int i = 0; i < f.blocks; ++i, rows += f.block_bytes, columns += kWinogradColumns * kTileBytes) {
       for (Int line = 0; line < ahead->lines; ++line) __builtin_prefetch(ahead->first + line * kLine, 0, 2);
       ahead->first += ahead->lines * kLine;
-      _tile_loadd(6, columns, 2 * kTileBytes);
-      _tile_loadd(4, rows, kTileBytes);
-      _tile_dpbf16ps(0, 4, 6);
-      if constexpr (kRowTiles > 1) {
-        _tile_loadd(5, rows + kTileRows * kTileBytes, kTileBytes);
-        _tile_dpbf16ps(2, 5, 6);
-      }
-      if constexpr (kColumnTiles > 1) {
-        _tile_loadd(7, columns + kTileBytes, 2 * kTileBytes);
-        _tile_dpbf16ps(1, 4, 7);
-        if constexpr (kRowTiles > 1) _tile_dpbf16ps(3, 5, 7);
-      }
+      AddProducts<kRowTiles, kColumnTiles>(rows, rows + kTileRows * kTileBytes, kTileBytes, columns);
     }
   }
-  _tile_stored(0, products, kStrideBytes);
-  if constexpr (kColumnTiles > 1) _tile_stored(1, products + kWinogradBlock, kStrideBytes);
-  if constexpr (kRowTiles > 1) _tile_stored(2, products + kTileRows * kStride, kStrideBytes);
-  if constexpr (kRowTiles > 1 && kColumnTiles > 1)
-    _tile_stored(3, products + kTileRows * kStride + kWinogradBlock, kStrideBytes);
+  StoreSums<kRowTiles, kColumnTiles>(products, products + kTileRows * kStride, kStrideBytes);
 }
 
 // Computes the products of a part whose grid is ready, 32 positions and output channels after the others. They are
