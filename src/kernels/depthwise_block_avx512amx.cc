@@ -55,7 +55,7 @@ class Expansion {
           bias_ + lane, kLanes,
           has_bias ? Vectors::Load<false>(data_.expand_bias + channel + lane, left - lane) : Vectors::All(0));
     }
-    asm volatile("" : : "r"(bias_) : "memory");
+    EndWrites();
   }
 
   // So that a row of the image is in the window, and perhaps some behind it.
@@ -83,7 +83,6 @@ class Expansion {
     for (Int i = 0; i < rows_.blocks; ++i, rows += rows_.block_bytes, columns += kUnitBytes)
       AddProducts<2, 2>(rows, rows + second, rows_.row_bytes, columns);
     StoreSums<2, 2>(sums_, sums_ + kRows * 2 * kLanes, 2 * kTileBytes);
-    asm volatile("" : : : "memory");
     Keep(count, sums_ + (next_ - first) * 2 * kLanes);
     next_ += count;
   }
@@ -132,6 +131,7 @@ void Project(const DepthwiseBlock& job, const DepthwiseBlockData& data, const De
   rows.num_rows = part.num_rows * job.out_width;
   rows.num_channels = job.out_channels;
   const Rows tiles{static_cast<const char*>(part.tiles), kTileBytes, stride * kElement, Quotient(job.channels, kDepth)};
+  EndWrites();
   Computation(product, rows, tiles, Grid{}, true).Compute();
 }
 

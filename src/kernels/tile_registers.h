@@ -10,8 +10,10 @@ namespace {
 
 constexpr std::int64_t kTileRows = 16, kTileBytes = 64;  // bytes of a row
 
-// Of all eight. The compiler does not know what instructions of tiles read: all that was written before is in memory
-// then.
+// The compiler does not know what instructions of tiles read: all that was written before is in memory behind this.
+[[gnu::always_inline]] inline void EndWrites() { asm volatile("" : : : "memory"); }
+
+// Of all eight.
 void ConfigureTiles() {
   struct alignas(64) {
     std::uint8_t palette = 1, start_row = 0, reserved[14] = {};
@@ -22,7 +24,7 @@ void ConfigureTiles() {
     configuration.row_bytes[i] = kTileBytes;
     configuration.rows[i] = kTileRows;
   }
-  asm volatile("" : : "r"(&configuration) : "memory");
+  asm volatile("" : : "r"(&configuration) : "memory");  // it is read as a whole
   _tile_loadconfig(&configuration);
 }
 
