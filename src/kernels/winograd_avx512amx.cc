@@ -33,11 +33,8 @@ struct TwoVectors {
 
 struct RegisterOps {
   using Vector = TwoVectors;
-  using Tile = std::uint16_t;
   using Half = ProductVectors;
-  static constexpr bool kScales = false;
   static constexpr int kLanes = 2 * Half::kLanes;
-  static constexpr Int kTileBlock = kLanes;
 
   static Vector All(float x) { return {Half::All(x), Half::All(x)}; }
   static Vector MultiplyAdd(const Vector& a, const Vector& b, const Vector& c) {
