@@ -255,7 +255,7 @@ TEST(ChooseKernels, WinogradByTilesWhereItIsMeasured) {
     return std::get<ConvolutionSpec>(program.steps[0].spec).winograd;
   };
   EXPECT_NE(chosen(true), WinogradKind::kF1x4BF16);
-  file["steps"]["convolution_winograd_f1x4_bf16 bfloat16"] = {{0, 0, 0, 0, 0}};
+  file["steps"]["convolution_winograd_f1x4_bf16 bfloat16"] = {{0, 0, 0, 0, 0, 0, 0, -4}};
   EXPECT_EQ(chosen(true), WinogradKind::kF1x4BF16);
   EXPECT_NE(chosen(false), WinogradKind::kF1x4BF16);
 }
