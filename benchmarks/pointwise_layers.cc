@@ -183,10 +183,10 @@ void Print(const double* ms, double bound) {
   if (ms[4] > 0) std::printf(" S %8.3f (%4.2f)", ms[4], ms[4] / ms[1]);
 }
 
-// What is not float32 has sources and results in bfloat16.
+// What is not float32 has sources and results in bfloat16, but in oneDNN on a CPU without it.
 void Measure(const Layer& l, std::int64_t batch, int threads, Multiplies multiplies, double peak, Sums* sums) {
   const bool is_bf16 = multiplies != Multiplies::kFloat32;
-  const Type type = is_bf16 ? Type::bf16 : Type::f32;
+  const Type type = is_bf16 && amp::kernels::CpuHasBF16() ? Type::bf16 : Type::f32;
   std::vector<Call> calls{Pass(l, batch, is_bf16 ? 2 : 4, threads), Library(l, batch, type, false),
                           Own(l, batch, multiplies, false, threads), Library(l, batch, type, true),
                           Own(l, batch, multiplies, true, threads)};

@@ -10,6 +10,7 @@ from .executor import bind
 
 _SEED = 17
 _NO_SAMPLE = "no_sample"  # beginning of names of nodes
+_LIBRARY = "onednn"  # as a choice of kernels
 _RUNS, _ROUNDS = 3, 4
 _CHANNELS = (16, 24, 32, 48, 64, 96, 128, 160, 192, 256, 320, 384, 512, 576, 768, 960, 1024, 1536, 2048)
 _WIDTHS = (64, 128, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096)
@@ -58,7 +59,8 @@ class _Branches:
 
         Plans take turns, and the least time of several rounds counts: other programs slow a machine for seconds.
         """
-        runs = [run for run in (_Run(self, reduce_precision, kernel) for kernel in ("", *kernels)) if run.has_samples()]
+        runs = [_Run(self, reduce_precision, kernel) for kernel in ("", *kernels)]
+        runs = [run for run in runs if run.has_samples()]
         random = np.random.default_rng(1)
         arrays = [random.standard_normal(shape, dtype=np.float32) for shape in self.inputs.values()]
         for _ in range(_ROUNDS):
@@ -68,10 +70,14 @@ class _Branches:
 
 
 class _Run:
-    """A plan of a model. `kernel`, where one is named, computes whatever it can."""
+    """A plan of a model. `kernel`, where one is named, computes whatever it can.
+
+    Where the library does not compute in bfloat16, its steps are known in float32, and other steps count.
+    """
 
     def __init__(self, model, reduce_precision, kernel):
         self.kernel, self.steps = kernel, []
+        self.emulates = bool(reduce_precision) and reduce_precision["emulate"]
         self._handle = bind(
             sym.Group(model.outputs),
             model.params,
@@ -79,7 +85,7 @@ class _Run:
             {name: ("float32", shape) for name, shape in model.inputs.items()},
             machine="any",
             reduce_precision=reduce_precision,
-            forced_kernel=kernel,
+            forced_kernel=kernel or (_LIBRARY if self.emulates else ""),
         )
 
     def has_samples(self):
@@ -93,7 +99,11 @@ class _Run:
         self.steps = self.steps or steps
 
     def _is_sample(self, step):
-        return not step["node"].startswith(_NO_SAMPLE) and (not self.kernel or step["choice"] == self.kernel)
+        if step["node"].startswith(_NO_SAMPLE):
+            return False
+        if self.kernel:
+            return step["choice"] == self.kernel
+        return not self.emulates or " bfloat16" in step["group"]
 
 
 # ---- branches ----
@@ -412,8 +422,13 @@ def measure(progress=lambda done: None):
 
     Each graph is run as the library computes it, and once more with each kernel of ours wherever it can take its place.
     """
-    low = {"target_dtype": "bfloat16", "output_dtypes": "bfloat16"}  # or the last step of each branch would widen
-    dtypes = (None, low) if _core.cpu_info()["native_bfloat16"] else (None,)
+    info = _core.cpu_info()
+    low = {
+        "target_dtype": "bfloat16",
+        "output_dtypes": "bfloat16",  # or the last step of each branch would widen
+        "emulate": not info["native_bfloat16"],
+    }
+    dtypes = (None, low) if info["native_bfloat16"] or info["multiplies_int16"] else (None,)
     measurements = [
         (model, dtype, _core.kernel_names() if branches in _WITH_CHOICE else ())
         for branches in (*_WITH_CHOICE, _OTHERS, _CASTS, _STREAMS)

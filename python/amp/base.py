@@ -40,10 +40,13 @@ def did_you_mean(name, candidates):
 
 
 def cpu_info():
-    """What the kernels run on: {'cpu': str, 'isa': str, 'native_bfloat16': bool, 'onednn': version, 'threads': int}.
+    """What the kernels run on: a dict.
+
+    'cpu': str; 'isa': str, of oneDNN; 'multiplies_int16': bool, whether kernels of ours do; 'native_bfloat16': bool,
+    whether oneDNN computes in it; 'onednn': str, its version; 'threads': int.
 
     >>> sorted(amp.cpu_info())
-    ['cpu', 'isa', 'native_bfloat16', 'onednn', 'threads']
+    ['cpu', 'isa', 'multiplies_int16', 'native_bfloat16', 'onednn', 'threads']
     """
     return _core.cpu_info()
 

@@ -21,7 +21,7 @@ def main(options):
     """Runs the demo; `options` has `data` (a folder or None) and `quick`."""
     folder = find_data(options.data)
     cpu = cpu_info()
-    native = "yes" if cpu["native_bfloat16"] else "no (it is emulated here: expect bfloat16 to be slower)"
+    native = "yes" if cpu["native_bfloat16"] else "no (integers of 16 bits are multiplied where that is faster)"
     print(f"oneDNN {cpu['onednn']} with {cpu['isa']}; bfloat16 arithmetic in hardware: {native}")
     digits(folder)
     if not options.quick:

@@ -60,6 +60,38 @@ BodyPlanner PlannerOf(const CompileOptions& options, const ConstantStore& store,
   };
 }
 
+// What is known of nodes that the library refuses.
+struct Refusals {
+  const Model& model;
+  LowerOptions* lowering;
+  std::set<NodeId> do_not_fuse = {};
+
+  // Where the library computes in float32 alone, what no kernel of ours computes runs between casts.
+  bool RunsBetweenCasts(NodeId node) const {
+    const bool is_native = lowering->native_bf16 && !lowering->in_float32[node];
+    if (!is_native || OneDnnHasBF16() || !TouchesBFloat16(model, node)) return false;
+    lowering->in_float32[node] = true;
+    return true;
+  }
+
+  // Nodes for which there is no primitive run on their reference kernels. Whether there was anything new.
+  bool Add(const LaidOutProgram& program) {
+    const std::size_t known = Count();
+    for (const auto& [node, reason] : program.unsupported) {
+      if (!RunsBetweenCasts(node)) lowering->unsupported.emplace(node, reason);
+    }
+    for (const NodeId node : program.do_not_fuse) {
+      if (!RunsBetweenCasts(node)) do_not_fuse.insert(node);
+    }
+    return Count() > known;
+  }
+
+  std::size_t Count() const {
+    const auto in_float32 = std::count(lowering->in_float32.begin(), lowering->in_float32.end(), true);
+    return lowering->unsupported.size() + do_not_fuse.size() + static_cast<std::size_t>(in_float32);
+  }
+};
+
 LoweredModel LowerAndLayOut(const Model& model, const CompileOptions& options, ConstantStore* store) {
   const bool is_fast = options.mode == NumericMode::kFast;
   const bool folds_pads = is_fast && PassEnabled("FoldPads") && options.backend == Backend::kOneDnn;
@@ -73,16 +105,18 @@ LoweredModel LowerAndLayOut(const Model& model, const CompileOptions& options, C
                                     .library_is_channels_last = OneDnnHasAvx512(),
                                     .num_threads = EffectiveThreads(options.num_threads),
                                     .has_int16 = kernels::HasWinograd(kernels::WinogradKind::kF4x4Int16),
-                                    .has_tiles = kernels::HasWinograd(kernels::WinogradKind::kF1x4BF16)};
+                                    .has_tiles = kernels::HasWinograd(kernels::WinogradKind::kF1x4BF16),
+                                    .library_has_bf16 = OneDnnHasBF16()};
   LowerOptions lower_options{.reference = options.backend == Backend::kReference,
-                             .native_bf16 = OneDnnHasBF16(),
+                             .native_bf16 = OneDnnHasBF16() || (chooses_kernels && conditions.has_int16),
+                             .in_float32 = std::vector<bool>(model.graph().num_nodes()),
                              .alternate = options.alternate};
-  if (options.machine != nullptr && OneDnnHasBF16()) {
+  if (options.machine != nullptr && lower_options.native_bf16) {
     lower_options.in_float32 = GraphCosts(*options.machine, model).FasterInFloat32();
   }
   std::vector<std::string> taken;
   lower_options.plan_body = PlannerOf(options, *store, &taken);
-  std::set<NodeId> do_not_fuse;
+  Refusals refusals{model, &lower_options};
   for (;;) {
     // Lower: each node becomes steps as its operator's definition says; later stages do not look at operators.
     LoweredGraph lowered = Lower(model, lower_options);
@@ -92,10 +126,10 @@ LoweredModel LowerAndLayOut(const Model& model, const CompileOptions& options, C
     // What another plan of this model packed already is a constant now, and is not computed again.
     RemoveKnownConstants(*store, &lowered.program);
     // FoldPads: first, because pads stand between what may be fused.
-    if (folds_pads) FoldPads(do_not_fuse, &lowered.program);
+    if (folds_pads) FoldPads(refusals.do_not_fuse, &lowered.program);
     // FusePostOps: before layouts are assigned, so that what is fused has no layout of its own. Constants that it makes
     // (wider slopes) may be known from another plan, too.
-    if (fuses) FusePostOps(options.mode, do_not_fuse, &lowered.program);
+    if (fuses) FusePostOps(options.mode, refusals.do_not_fuse, &lowered.program);
     RemoveKnownConstants(*store, &lowered.program);
     // FuseMaps: what is left of elementwise work between primitives becomes one pass over memory.
     if (fuses_maps) FuseMaps(options.mode, &lowered.program);
@@ -114,14 +148,8 @@ LoweredModel LowerAndLayOut(const Model& model, const CompileOptions& options, C
       return {std::move(program), std::move(lowered.input_names), std::move(taken), std::move(decisions),
               keeps_denormals};
     }
-    // Nodes for which the library has no primitive are lowered again, to their reference kernels. That adds at least
-    // one node per round, so the loop ends.
-    const std::size_t known = lower_options.unsupported.size() + do_not_fuse.size();
-    lower_options.unsupported.insert(program.unsupported.begin(), program.unsupported.end());
-    do_not_fuse.insert(program.do_not_fuse.begin(), program.do_not_fuse.end());
-    if (lower_options.unsupported.size() + do_not_fuse.size() == known) {
-      throw InternalError("a kernel rule lowers a node to what the library refuses");
-    }
+    // What the library refuses is lowered again, otherwise. That adds at least one node per round, so the loop ends.
+    if (!refusals.Add(program)) throw InternalError("a kernel rule lowers a node to what the library refuses");
   }
 }
 

@@ -2,7 +2,9 @@
 
 #include <utility>
 
+#include "dnnl/cpu_info.h"
 #include "dnnl/step_kind.h"
+#include "program/emulation.h"
 
 namespace amp::onednn {
 namespace {
@@ -67,15 +69,17 @@ ValueId StepMerger::AddBefore(StepId reader, StepSpec spec, ValueId input, Tenso
   return graph_->step(id).outputs[0];
 }
 
-// "" where the library has none.
+// What the library does not know in bfloat16, kernels of ours or float32 between casts compute: then it is asked for
+// float32. "" where it has none.
 std::string StepMerger::ImplementationOf(const Step& step) const {
   std::vector<TensorType> types;
   std::vector<Desc> layouts;
+  const Emulation emulation(OneDnnHasBF16());
   for (const ValueId v : step.inputs) {
-    types.push_back(graph_->type(v));
+    types.push_back(emulation.Widened(graph_->type(v)));
     layouts.push_back(PlainDesc(types.back()));
   }
-  const auto prepared = Prepare(step, types, graph_->type(step.outputs[0]), layouts);
+  const auto prepared = Prepare(step, types, emulation.Widened(graph_->type(step.outputs[0])), layouts);
   return prepared ? prepared->implementation : "";
 }
 

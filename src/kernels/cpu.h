@@ -39,6 +39,9 @@ bool CpuHasVNNI();
 // the first call asks it for, and AMP_MAX_ISA sets no limit, not even avx512.
 bool AllowsTiles();
 
+// Numbers in float32 that a vector of our kernels has.
+std::int64_t VectorFloats();
+
 // The second-level cache of a core; 1 MiB where the system does not say.
 std::int64_t SecondLevelCacheBytes();
 

@@ -44,9 +44,9 @@ Room RoomOf(const DepthwiseBlock& job, std::int64_t rows) {
 
 // Rows that the caches of a core hold.
 std::int64_t MaxRows(const DepthwiseBlock& job) {
-  constexpr std::int64_t kBytes = 640 << 10;
+  const std::int64_t most = std::min<std::int64_t>(640 << 10, SecondLevelCacheBytes() / 8 * 7);
   std::int64_t rows = 1;
-  while (rows < job.out_height && RoomOf(job, rows + 1).bytes() <= kBytes) ++rows;
+  while (rows < job.out_height && RoomOf(job, rows + 1).bytes() <= most) ++rows;
   return rows;
 }
 
@@ -92,7 +92,10 @@ const DepthwiseBlockTable& Floats() {
 // Getters are compiled for the instruction sets, too: one is asked only where the CPU has its own.
 const DepthwiseBlockTable& TableOf(Multiplies multiplies) {
   if (multiplies == Multiplies::kFloat32) return Floats();
-  if (multiplies == Multiplies::kInt16) return *DepthwiseBlockTableAvx512VNNI();
+  if (multiplies == Multiplies::kInt16) {
+    const bool has_vnni = AllowedIsa() >= Isa::kAvx512 && CpuHasVNNI();
+    return has_vnni ? *DepthwiseBlockTableAvx512VNNI() : *DepthwiseBlockTableAvx2();
+  }
   const DepthwiseBlockTable* tiled = AllowsTiles() ? DepthwiseBlockTableAvx512AMX() : nullptr;
   return tiled != nullptr ? *tiled : *DepthwiseBlockTableAvx512BF16();
 }

@@ -2,14 +2,16 @@
 
 #if defined(__AVX2__) && defined(__FMA__)
 
-#include "kernels/depthwise_block_code.h"
+#include "kernels/depthwise_block_int16_code.h"
+#include "kernels/int16_vectors_avx2.h"
 #include "kernels/product_vectors_avx2.h"
 
 // See cast_table.h for what may not appear in this file.
 namespace amp::kernels {
 namespace {
 
-constexpr DepthwiseBlockTable kTable = {Isa::kAvx2, {DepthwiseBlockCode<ProductVectors>::Run, nullptr, nullptr}};
+constexpr DepthwiseBlockTable kTable = {
+    Isa::kAvx2, {DepthwiseBlockCode<ProductVectors>::Run, nullptr, DepthwiseBlockCode<Int16Blocks<Int16Vectors>>::Run}};
 
 }  // namespace
 

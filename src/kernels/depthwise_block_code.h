@@ -167,7 +167,7 @@ struct DepthwiseWindowCode : DepthwiseUnits {
             job.expanded,
             {first + lane / kBlock * w.block + lane % kBlock, first + second / kBlock * w.block + second % kBlock},
             Ops::kScales ? source.scales + x : nullptr,
-            Ops::kScales ? column_scales : nullptr};
+            Ops::kScales ? column_scales + lane : nullptr};
         const Tile* tiles = source.tiles + x * kBlock;
         if (e.channels > kLanes) {
           ExpandSome<kMaxRows, 2>(count, tiles, source.block_stride, weights + lane * kPerUnit, units, ahead, e);

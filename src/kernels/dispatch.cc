@@ -132,6 +132,8 @@ bool AllowsTiles() {
   return allows;
 }
 
+std::int64_t VectorFloats() { return AllowedIsa() == Isa::kAvx512 ? 16 : AllowedIsa() == Isa::kAvx2 ? 8 : 4; }
+
 std::int64_t SecondLevelCacheBytes() {
   constexpr std::int64_t kUsual = 1 << 20;
   static const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);

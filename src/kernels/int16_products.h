@@ -1,4 +1,5 @@
-// Sums of products of fixed-point numbers of 16 bits, which CPUs with AVX512_VNNI multiply twice as fast as float32.
+// Sums of products of fixed-point numbers of 16 bits, which CPUs with AVX512_VNNI multiply twice as
+// fast as float32, and some with AVX2 nearly so.
 // Numbers of about the same size are multiplied: each sum has a scale for its numbers, and one for its weights. Its
 // products are added up in int32, whose range they cannot leave, and sums are added in float32.
 #pragma once
@@ -27,6 +28,15 @@ void FindInt16Factors(const double* squares, std::int64_t count, float* factors)
 inline constexpr float kInt16MaxWeight = 32766;
 
 namespace {  // of internal linkage, on purpose: see cast_table.h
+
+// Of numbers up to the magnitude of these bits. Where it is none, or infinite, the scale is a NaN.
+inline float Int16ScaleOf(std::uint32_t bits) {
+  if (bits >= 0x7F800000) return __builtin_nanf("");
+  float most;
+  __builtin_memcpy(&most, &bits, sizeof most);
+  const float scale = most / static_cast<float>(kInt16MaxNumber);
+  return scale < kInt16LeastScale ? kInt16LeastScale : scale;
+}
 
 // A NaN stays one.
 inline void RaiseInt16Scale(float x, float* scale) {

@@ -72,6 +72,9 @@ struct PointwiseData {
   void* destination = nullptr;
 };
 
+// Rows that are multiplied together, but by tiles.
+std::int64_t PointwiseRowsTogether();
+
 // Whether there is code; there always is for float32.
 bool HasPointwise(Multiplies multiplies);
 

@@ -2,18 +2,24 @@
 
 #if defined(__AVX2__) && defined(__FMA__)
 
+#include "kernels/int16_vectors_avx2.h"
 #include "kernels/pointwise_code.h"
 #include "kernels/product_vectors_avx2.h"
 #include "kernels/strassen_code.h"
+#include "kernels/strassen_int16_code.h"
 
 // See cast_table.h for what may not appear in this file.
 namespace amp::kernels {
 namespace {
 
+using Floats = ProductVectors;
+using Integers = Int16Products<Int16Vectors>;
+
 constexpr PointwiseTable kTable = {Isa::kAvx2,
-                                   {PointwiseCode<ProductVectors>::Run, nullptr, nullptr},
-                                   {StrassenCode<ProductVectors, StrassenRows<ProductVectors>>::Run, nullptr, nullptr},
-                                   ProductVectors::kRows};
+                                   {PointwiseCode<Floats>::Run, nullptr, PointwiseCode<Integers>::Run},
+                                   {StrassenCode<Floats, StrassenRows<Floats>>::Run, nullptr,
+                                    StrassenCode<Integers, Int16StrassenRows<Integers>>::Run},
+                                   Floats::kRows};
 
 }  // namespace
 

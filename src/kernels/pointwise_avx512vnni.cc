@@ -2,6 +2,7 @@
 
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512BF16__) && defined(__AVX512VNNI__)
 
+#include "kernels/int16_vectors_avx512.h"
 #include "kernels/strassen_code.h"
 #include "kernels/strassen_int16_code.h"
 
@@ -9,10 +10,12 @@
 namespace amp::kernels {
 namespace {
 
+using Integers = Int16Products<Int16Vectors>;
+
 constexpr PointwiseTable kTable = {Isa::kAvx512,
-                                   {nullptr, nullptr, PointwiseCode<ProductVectors>::Run},
-                                   {nullptr, nullptr, StrassenCode<ProductVectors, Int16StrassenRows>::Run},
-                                   ProductVectors::kRows};
+                                   {nullptr, nullptr, PointwiseCode<Integers>::Run},
+                                   {nullptr, nullptr, StrassenCode<Integers, Int16StrassenRows<Integers>>::Run},
+                                   Integers::kRows};
 
 }  // namespace
 

@@ -13,8 +13,7 @@ namespace amp::kernels {
 // `Ops` has: Vector, kLanes, kRows; Tile, the type of packed numbers, of which kPerUnit are multiplied together; All,
 // MultiplyAdd (a * b + c), Clip, Load and Store of vectors, StoreTile; Factor and Column, a unit of a row and of the
 // weights, with Broadcast, LoadColumn and Accumulate, which adds to a Sum. Where a unit has two numbers, it has
-// CopyTile and PairedScales. Where numbers have scales (kScales), it has a class Packing instead, ZeroSum and
-// AddScaled.
+// CopyTile and PairedScales. Where numbers have scales (kScales), it has a class Packing instead, ZeroSum and Float.
 
 // A product of this code, with so many input channels.
 template <class Ops>
@@ -114,6 +113,26 @@ struct PointwiseCode {
     }
   }
 
+  // to = before + sums * scales, row by row; `before` may be null, or the same.
+  template <int kCount, int kVectors>
+  [[gnu::always_inline]] static void AddScaled(const Scales& scales, const Sum (&sums)[kCount][kVectors],
+                                               const float* before, float* to) {
+    using V = typename Ops::Vector;
+    V columns[kVectors];
+    for (int v = 0; v < kVectors; ++v) columns[v] = Ops::template Load<false>(scales.columns + v * kLanes, kLanes);
+#pragma GCC unroll 14
+    for (int r = 0; r < kCount; ++r) {
+      const V scale = Ops::All(scales.rows[r]);
+#pragma GCC unroll 2
+      for (int v = 0; v < kVectors; ++v) {
+        const int at = (r * kVectors + v) * kLanes;
+        const V others = before == nullptr ? Ops::All(0) : Ops::template Load<false>(before + at, kLanes);
+        Ops::template Store<false>(to + at, kLanes,
+                                   Ops::MultiplyAdd(Ops::Float(sums[r][v]), scale * columns[v], others));
+      }
+    }
+  }
+
   template <int kCount, int kVectors>
   static void ScaledProduct(Factors factors, Ahead ahead) {
     do {
@@ -121,7 +140,7 @@ struct PointwiseCode {
       Clear(sums);
       Multiply(factors.rows, factors.block_stride, factors.weights, Min(factors.units, factors.scales.chunk_units),
                ahead, sums);
-      Ops::AddScaled(factors.scales.rows, factors.scales.columns, sums, factors.before, factors.sums);
+      AddScaled(factors.scales, sums, factors.before, factors.sums);
       factors.before = factors.sums;
       ahead.weights += factors.scales.chunk_units * ahead.weights_step;
       if (ahead.rows != nullptr) ahead.rows += factors.scales.chunk_units / kBlockUnits * ahead.block_bytes;
@@ -212,7 +231,7 @@ struct PointwiseCode {
                          const Group& group, const Tile* tiles) {
     const Int chunk = PointwiseChunk(job.in_channels);
     const Tile* behind = WeightsAt(job, part, channel, (job.in_channels + kPerUnit - 1) / kPerUnit * kPerUnit);
-    const auto* columns = reinterpret_cast<const float*>(behind) + depth.first / chunk * kColumns;
+    const auto* columns = reinterpret_cast<const float*>(behind) + depth.first / chunk * kColumns + channel % kColumns;
     const auto* rows = PointwiseScalesBehind(part, tiles);
     return {rows + group.first, part.num_rows, columns, chunk / kPerUnit};
   }
@@ -239,21 +258,23 @@ struct PointwiseCode {
     return PointwiseRows<Ops>(job, part.data.source, row).get() + (depth.ends ? 0 : depth.end * element);
   }
 
-  // One column of weights, and groups of about as many rows. Those that are packed next are fetched while the first
-  // column is multiplied.
+  // One column of weights, in pieces of two vectors, and groups of about as many rows. A piece stays in the nearest
+  // cache for all groups, if its depth allows. Rows that are packed next are fetched while the first piece is
+  // multiplied.
   static void ComputeColumn(const Pointwise& job, const PointwisePart& part, const Stretch& depth, Int channel,
                             const Tile* tiles, float* sums) {
     const Int groups = (part.num_rows + kMaxRows - 1) / kMaxRows, element = job.source.is_bf16 ? 2 : 4;
     const Tile* weights = WeightsAt(job, part, channel, depth.first);
     const char* next = reinterpret_cast<const char*>(WeightsAfter(job, part, depth, channel));
-    const Int step = (kUnitBytes + groups - 1) / groups;
-    for (Int g = 0; g < groups; ++g) {
-      const Int first = part.num_rows * g / groups;
-      const Group group{first, part.num_rows * (g + 1) / groups - first};
-      const char* rows = channel == 0 ? RowsAfter(job, part, depth, group) : nullptr;
-      const Ahead ahead{next + g * Units(depth) * step, step, rows, job.source.pixel * element, kBlock * element};
-      const Int end = Min(channel + kColumns, part.num_channels);
-      for (Int c = channel; c < end; c += 2 * kLanes) {
+    const Int end = Min(channel + kColumns, part.num_channels);
+    const Int pieces = (end - channel + 2 * kLanes - 1) / (2 * kLanes);
+    const Int step = (kUnitBytes + groups * pieces - 1) / (groups * pieces);
+    for (Int c = channel; c < end; c += 2 * kLanes) {
+      for (Int g = 0; g < groups; ++g, next += Units(depth) * step) {
+        const Int first = part.num_rows * g / groups;
+        const Group group{first, part.num_rows * (g + 1) / groups - first};
+        const char* rows = c == 0 ? RowsAfter(job, part, depth, group) : nullptr;
+        const Ahead ahead{next, step, rows, job.source.pixel * element, kBlock * element};
         ComputePiece(job, part, depth, c, group, tiles, weights + (c - channel) * kPerUnit, sums, ahead);
       }
     }

@@ -37,19 +37,28 @@ std::int64_t MaxTileRows(const Pointwise& job) {
 // packed one stretch after the other.
 std::int64_t MaxRows(const Pointwise& job) {
   if (UsesPointwiseTiles(job)) return MaxTileRows(job);
-  constexpr std::int64_t kMax = 224, kTogether = 14;
+  constexpr std::int64_t kMax = 224;
+  const std::int64_t together = PointwiseRowsTogether();
   const std::int64_t depth = std::min(kLeastDepth, RoundUp(job.in_channels, kPointwiseBlock));
   const std::int64_t rows = MostTileBytes() / (depth * PointwiseElementBytes(job));
-  return std::clamp(rows / kTogether * kTogether, kTogether, kMax);
+  return std::clamp(rows / together * together, together, kMax / together * together);
+}
+
+// Where a column of weights has several pieces, all rows are multiplied by one before the next: it stays in the nearest
+// cache meanwhile.
+std::int64_t MaxDepth(const Pointwise& job, std::int64_t rows) {
+  constexpr std::int64_t kPieceBytes = 16 << 10;
+  const std::int64_t columns = 2 * VectorFloats();
+  if (columns < kPointwiseColumns) return kPieceBytes / (columns * PointwiseElementBytes(job));
+  return std::max(kLeastDepth, MostTileBytes() / (rows * PointwiseElementBytes(job)));
 }
 
 // Stretches are about equal. Results do not depend on them: sums go on where they ended.
 std::int64_t Depth(const Pointwise& job, std::int64_t rows) {
   if (UsesPointwiseTiles(job)) return PointwiseFullDepth(job);
-  const std::int64_t most = std::max(kLeastDepth, MostTileBytes() / (rows * PointwiseElementBytes(job)));
-  const std::int64_t stretches = std::max<std::int64_t>(1, Quotient(job.in_channels, most));
-  const std::int64_t depth = std::max<std::int64_t>(1, Quotient(job.in_channels, stretches));
-  return RoundUp(depth, PointwiseDepthStep(job));
+  const std::int64_t step = PointwiseDepthStep(job), steps = std::max<std::int64_t>(1, Quotient(job.in_channels, step));
+  const std::int64_t stretches = Quotient(steps, std::max<std::int64_t>(1, MaxDepth(job, rows) / step));
+  return Quotient(steps, stretches) * step;
 }
 
 const char* Moved(const void* data, std::int64_t bytes) {
@@ -98,18 +107,22 @@ const PointwiseTable& Floats() {
   return table;
 }
 
-// Null where the CPU does not multiply such numbers.
+// Null where there is no code for the CPU.
 const PointwiseTable* TableOf(Multiplies multiplies) {
   static const bool is_wide = AllowedIsa() >= Isa::kAvx512;
   static const PointwiseTable* bf16 = !is_wide || !CpuHasBF16() ? nullptr
                                       : AllowsTiles()           ? PointwiseTableAvx512AMX()
                                                                 : PointwiseTableAvx512BF16();
-  static const PointwiseTable* int16 = is_wide && CpuHasVNNI() ? PointwiseTableAvx512VNNI() : nullptr;
+  static const PointwiseTable* int16 = is_wide && CpuHasVNNI()      ? PointwiseTableAvx512VNNI()
+                                       : AllowedIsa() >= Isa::kAvx2 ? PointwiseTableAvx2()
+                                                                    : nullptr;
   if (multiplies == Multiplies::kFloat32) return &Floats();
   return multiplies == Multiplies::kBFloat16 ? bf16 : int16;
 }
 
 }  // namespace
+
+std::int64_t PointwiseRowsTogether() { return Floats().rows; }
 
 bool UsesPointwiseTiles(const Pointwise& job) { return job.multiplies_bf16() && AllowsTiles(); }
 

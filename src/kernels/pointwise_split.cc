@@ -10,18 +10,18 @@ namespace {
 std::int64_t RoundUp(std::int64_t x, std::int64_t to) { return (x + to - 1) / to * to; }
 std::int64_t Quotient(std::int64_t x, std::int64_t by) { return (x + by - 1) / by; }
 
-// About how many cycles of a core a part takes. The constants are those of a CPU with AVX-512; what counts is which of
-// two splits is faster.
+// About how many cycles of a core a part takes. The constants are those of a CPU with AVX-512, per vector; what counts
+// is which of two splits is faster.
 double PartCycles(const Pointwise& job, std::int64_t rows, std::int64_t channels) {
   constexpr double kFinishCycles = 3, kCallCycles = 30, kBytesPerCycle = 7;
   const double pack_cycles = job.multiplies_int16() ? 4 : 2;
-  constexpr std::int64_t kTogether = 14;
+  const std::int64_t lanes = VectorFloats(), together = PointwiseRowsTogether();
   const auto depth = static_cast<double>(job.in_channels);
-  const auto vectors = static_cast<double>(rows * Quotient(channels, kPointwiseBlock));
-  const auto calls = static_cast<double>(Quotient(rows, kTogether) * Quotient(channels, kPointwiseColumns));
+  const auto vectors = static_cast<double>(rows * Quotient(channels, kPointwiseBlock) * kPointwiseBlock / lanes);
+  const auto calls = static_cast<double>(Quotient(rows, together) * Quotient(channels, 2 * lanes));
   const double multiply = vectors * depth / static_cast<double>(2 * PointwisePerUnit(job));
   const double weights = depth * static_cast<double>(channels * PointwiseElementBytes(job)) / kBytesPerCycle;
-  const double pack = static_cast<double>(rows) * depth / kPointwiseBlock * pack_cycles;
+  const double pack = static_cast<double>(rows) * depth / static_cast<double>(lanes) * pack_cycles;
   return std::max(multiply, weights) + pack + vectors * kFinishCycles + calls * kCallCycles;
 }
 

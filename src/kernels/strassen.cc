@@ -148,13 +148,14 @@ void PackColumn(const Pointwise& half, const EvenWeights& weights, std::int64_t 
 
 // A part's memory stays in a core's cache, beside columns of weights.
 std::int64_t MaxPairs(const Pointwise& half) {
-  constexpr std::int64_t kMax = 56, kTogether = 14;
+  constexpr std::int64_t kMax = 56;
+  const std::int64_t together = PointwiseRowsTogether();
   const bool has_stretches = half.in_channels > StrassenDepth(half);
   const std::int64_t sums = 4 * (kPointwiseColumns + (has_stretches ? half.out_channels : 0));
   const std::int64_t bytes = kStrassenProducts * StrassenDepth(half) * PointwiseElementBytes(half) +
                              sums * static_cast<std::int64_t>(sizeof(float));
   const std::int64_t pairs = SecondLevelCacheBytes() / 16 * 6 / bytes;
-  return std::clamp(pairs / kTogether * kTogether, kTogether, kMax);
+  return std::clamp(pairs / together * together, together, kMax / together * together);
 }
 
 PointwiseSplit Split(const Pointwise& half) { return SplitPointwise(half, MaxPairs(half)); }

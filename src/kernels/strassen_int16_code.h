@@ -1,29 +1,31 @@
-// How pairs of rows become packed rows of seven products of int16. Of internal linkage, on purpose: see cast_table.h.
+// How pairs of rows become packed rows of seven products of int16; see pointwise_int16_code.h.
 #pragma once
 
 #include "kernels/pointwise_int16_code.h"
 #include "kernels/strassen_packing_code.h"
 
 namespace amp::kernels {
-namespace {
 
-// Numbers of a pair are rounded with one scale for each chunk, and integers are added.
+// Numbers of a pair are rounded with one scale for each chunk, and integers are added. See StrassenRows.
+template <class Ops>
 struct Int16StrassenRows {
+  using Packing = typename Ops::Packing;
   using Int = std::int64_t;
-  using V = __m512;
-  static constexpr int kLanes = Int16Vectors::kLanes;
-  static constexpr Int kStep = Int16Packing::kStep, kBlock = kPointwiseBlock;
+  using V = typename Ops::Vector;
+  using Bits = typename Ops::Bits;
+  static constexpr int kLanes = Ops::kLanes;
+  static constexpr Int kStep = Packing::kStep, kBlock = kPointwiseBlock;
 
-  static __m512i Load(const float* from) { return _mm512_loadu_si512(from); }
-  static void Store(float* to, __m512i x) { _mm512_storeu_si512(to, x); }
-  static __m512i Add(__m512i x, __m512i y) { return _mm512_maskz_add_epi32(0xFFFF, x, y); }
-  static __m512i Subtract(__m512i x, __m512i y) { return _mm512_maskz_sub_epi32(0xFFFF, x, y); }
-  static V Value(__m512i sum) { return Int16Vectors::Float(sum); }
+  static Bits Load(const float* from) { return Ops::LoadBits(from); }
+  static void Store(float* to, Bits x) { Ops::StoreBits(to, x); }
+  static Bits Add(Bits x, Bits y) { return Ops::Add32(x, y); }
+  static Bits Subtract(Bits x, Bits y) { return Ops::Subtract32(x, y); }
+  static V Value(Bits sum) { return Ops::Float(sum); }
 
   static constexpr float kMaxNumber = static_cast<float>(kStrassenMaxNumber);
 
-  static Int16Packing::Scaling ScalingBy(const float* factors) {
-    Int16Packing::Scaling scaling{};
+  static typename Packing::Scaling ScalingBy(const float* factors) {
+    typename Packing::Scaling scaling{};
     scaling.factors = factors;
     return scaling;
   }
@@ -31,52 +33,53 @@ struct Int16StrassenRows {
   // See StrassenRows. Factors are in the order of even and odd channels.
   template <bool kIsBF16>
   static std::uint32_t Magnitude(const char* row, const float* factors, Int count) {
-    const Int16Packing::Scaling scaling = ScalingBy(factors);
-    __m512i most = _mm512_setzero_si512();
+    const auto scaling = ScalingBy(factors);
+    Bits most = Ops::ZeroSum();
     for (Int c = 0; c < count; c += kStep) {
-      const __m512i bits = Int16Packing::Load(row + c * 2, count - c);
-      most = Int16Vectors::Greater(most, Int16Vectors::Magnitude(Int16Packing::Even<false>(bits, scaling, c)));
-      most = Int16Vectors::Greater(most, Int16Vectors::Magnitude(Int16Packing::Odd<false>(bits, scaling, c)));
+      const Bits pairs = Ops::LoadPairs(row + c * 2, count - c);
+      most = Ops::Greater(most, Ops::Magnitude(Packing::template Even<false>(pairs, scaling, c)));
+      most = Ops::Greater(most, Ops::Magnitude(Packing::template Odd<false>(pairs, scaling, c)));
     }
-    return Int16Vectors::Greatest(most);
+    return Ops::Greatest(most);
   }
 
   // A chunk of the half of a row, from `channel` on: at most `depth` numbers, and zeros. Gives the largest magnitude.
   static float Widen(const Pointwise& job, const char* row, const float* factors, Int channel, Int depth, float* to) {
-    const Int count = Int16Packing::Min(depth, job.in_channels - channel), begin = (count + kStep - 1) / kStep * kStep;
-    for (Int c = count > 0 ? begin : 0; c < depth; c += kLanes) _mm512_store_ps(to + c, _mm512_setzero_ps());
+    const Int count = Packing::Min(depth, job.in_channels - channel), begin = (count + kStep - 1) / kStep * kStep;
+    for (Int c = count > 0 ? begin : 0; c < depth; c += kLanes) Packing::Store(to + c, Ops::All(0));
     if (count <= 0) return 0;
-    const std::uint32_t bits = Int16Packing::Widen<false>(row + channel * 2, channel, count, ScalingBy(factors), to);
+    const std::uint32_t bits =
+        Packing::template Widen<false>(row + channel * 2, channel, count, ScalingBy(factors), to);
     float most;
     __builtin_memcpy(&most, &bits, sizeof most);
     return most;
   }
 
-  static __m512i SumOf(const __m512i (&quarters)[4], const StrassenSum& sum) {
+  static Bits SumOf(const Bits (&quarters)[4], const StrassenSum& sum) {
     if (sum.sign == 0) return quarters[sum.first];
-    return sum.sign > 0 ? _mm512_add_epi16(quarters[sum.first], quarters[sum.second])
-                        : _mm512_sub_epi16(quarters[sum.first], quarters[sum.second]);
+    return sum.sign > 0 ? Ops::Add16(quarters[sum.first], quarters[sum.second])
+                        : Ops::Subtract16(quarters[sum.first], quarters[sum.second]);
   }
 
   // `inverses`: what numbers of a row are multiplied by.
   static void Round(const float (&numbers)[4][kPointwiseMaxChunk], const float (&inverses)[2], Int depth, Int at,
-                    const StrassenTiles<ProductVectors>& tiles) {
+                    const StrassenTiles<Ops>& tiles) {
     const Int stride = PointwiseBlockStride(tiles.pairs);
-    const V by[2] = {_mm512_set1_ps(inverses[0]), _mm512_set1_ps(inverses[1])};
+    const V by[2] = {Ops::All(inverses[0]), Ops::All(inverses[1])};
     std::int16_t* to = tiles.first + at * kBlock;
-    for (Int c = 0; c < depth; c += kStep, to += 2 * stride) {
-      __m512i quarters[4];
-      for (int i = 0; i < 4; ++i) quarters[i] = Int16Packing::Rounded(numbers[i] + c, by[i / 2]);
+    for (Int c = 0; c < depth; c += kStep, to += kStep / kBlock * stride) {
+      Bits quarters[4];
+      for (int i = 0; i < 4; ++i) quarters[i] = Packing::Rounded(numbers[i] + c, by[i / 2]);
 #pragma GCC unroll 7
       for (int product = 0; product < kStrassenProducts; ++product) {
-        Int16Packing::StoreBlocks(tiles.Of(product, to), stride, SumOf(quarters, kStrassenRows[product]));
+        Ops::StoreBlocks(tiles.Of(product, to), stride, SumOf(quarters, kStrassenRows[product]));
       }
     }
   }
 
   template <bool kIsBF16>
   static void Pack(const Pointwise& job, const Pointwise& half, const StrassenPair& pair, const float* factors,
-                   Int first, Int depth, Int at, const StrassenTiles<ProductVectors>& tiles) {
+                   Int first, Int depth, Int at, const StrassenTiles<Ops>& tiles) {
     alignas(64) float numbers[4][kPointwiseMaxChunk];
     float most = 0;
     for (int i = 0; i < 4; ++i) {
@@ -90,5 +93,4 @@ struct Int16StrassenRows {
   }
 };
 
-}  // namespace
 }  // namespace amp::kernels

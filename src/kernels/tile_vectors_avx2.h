@@ -25,18 +25,35 @@ struct TileVectors {
     return _mm256_blendv_ps(_mm256_max_ps(a, b), a, _mm256_cmp_ps(a, a, _CMP_UNORD_Q));
   }
 
-  // The first `count` lanes, if there are less than 8; zeros behind them.
+  // The first `count` lanes, if there are less than 8; zeros behind them. All lanes are what is inlined.
   template <bool kIsBF16>
-  static __m256 Load(const void* from, std::int64_t count) {
-    return LoadElements(from, kIsBF16, 0, count);
+  [[gnu::always_inline]] static __m256 Load(const void* from, std::int64_t count) {
+    if (count < kLanes) return LoadSome<kIsBF16>(from, count);
+    return kIsBF16 ? WidenBF16(_mm_loadu_si128(static_cast<const __m128i*>(from)))
+                   : _mm256_loadu_ps(static_cast<const float*>(from));
   }
 
   template <bool kIsBF16>
-  static void Store(void* to, std::int64_t count, __m256 x) {
-    StoreElements(to, kIsBF16, 0, count, x);
+  [[gnu::always_inline]] static void Store(void* to, std::int64_t count, __m256 x) {
+    if (count < kLanes) return StoreSome<kIsBF16>(to, count, x);
+    if constexpr (kIsBF16) {
+      _mm_storeu_si128(static_cast<__m128i*>(to), Halves(RoundToBF16(_mm256_castps_si256(x))));
+    } else {
+      _mm256_storeu_ps(static_cast<float*>(to), x);
+    }
   }
 
   static void StoreTile(float* to, __m256 x) { _mm256_store_ps(to, x); }
+
+ private:
+  template <bool kIsBF16>
+  [[gnu::noinline]] static __m256 LoadSome(const void* from, std::int64_t count) {
+    return LoadElements(from, kIsBF16, 0, count);
+  }
+  template <bool kIsBF16>
+  [[gnu::noinline]] static void StoreSome(void* to, std::int64_t count, __m256 x) {
+    StoreElements(to, kIsBF16, 0, count, x);
+  }
 };
 
 }  // namespace

@@ -95,10 +95,12 @@ PartBytes BytesOf(const Winograd& job, const Split& split) {
 }
 
 // About how many cycles of a core a part takes: products, transforms, and what is read again. The constants are those
-// of CPUs with AVX-512; what counts is which of two splits is faster.
+// of CPUs with AVX-512, per vector; what counts is which of two splits is faster.
 double PartCycles(const Winograd& job, const Split& split) {
-  constexpr double kFloatsPerCycle = 30, kTransformCycles = 5, kNearBytesPerCycle = 14;
-  constexpr std::int64_t kCacheBytes = 700 << 10, kFarBytes = 16 << 20;
+  const auto lanes = static_cast<double>(VectorFloats()), floats_per_cycle = 1.9 * lanes;
+  constexpr double kTransformCycles = 5, kNearBytesPerCycle = 14;
+  constexpr std::int64_t kFarBytes = 16 << 20;
+  const std::int64_t cache_bytes = std::min<std::int64_t>(700 << 10, SecondLevelCacheBytes() / 8 * 7);
   const bool is_far = job.groups * GroupElements(job) * Element(job.kind) > kFarBytes;
   // Threads that read the same weights at about the same time share the way from memory.
   const double bytes_per_cycle = (is_far ? 7 : 16) / (split.stretches > 1 && job.num_threads > 1 ? 1.85 : 1.0);
@@ -106,8 +108,8 @@ double PartCycles(const Winograd& job, const Split& split) {
   const auto products = static_cast<double>(WinogradProducts(job.kind) * split.tiles);
   const auto in = static_cast<double>(PackedDepth(job)), out = static_cast<double>(channels);
   const auto element = static_cast<double>(Element(job.kind));
-  const double multiply = products * in * out / (kFloatsPerCycle * WinogradPerUnit(job.kind));
-  const double transform = products * (in + out) / kWinogradBlock * kTransformCycles;
+  const double multiply = products * in * out / (floats_per_cycle * WinogradPerUnit(job.kind));
+  const double transform = products * (in + out) / lanes * kTransformCycles;
   const double weight_bytes = products / static_cast<double>(split.tiles) * in * out * element;
   const double weights = weight_bytes / bytes_per_cycle;
   // What does not stay in the cache of the core comes from the next: tiles for each strip, products once. Few weights
@@ -115,8 +117,9 @@ double PartCycles(const Winograd& job, const Split& split) {
   const PartBytes bytes = BytesOf(job, split);
   const auto strips = static_cast<double>(Quotient(channels, split.strip));
   const double again = static_cast<double>(bytes.tiles) * (1 + strips) + 2 * products * out * sizeof(float);
-  const double beside = weight_bytes < kCacheBytes / 2 ? weight_bytes : 0;
-  const double reads = static_cast<double>(bytes.both()) + beside <= kCacheBytes ? 0 : again / kNearBytesPerCycle;
+  const double beside = weight_bytes < static_cast<double>(cache_bytes) / 2 ? weight_bytes : 0;
+  const double reads =
+      static_cast<double>(bytes.both()) + beside <= static_cast<double>(cache_bytes) ? 0 : again / kNearBytesPerCycle;
   return std::max(multiply, weights) + 0.3 * std::min(multiply, weights) + reads + transform;
 }
 
@@ -238,10 +241,11 @@ const WinogradTable& Floats() {
   return table;
 }
 
-// Null where the CPU does not sum up products of int16.
+// Null where there is no code for the CPU.
 const WinogradTable* Integers() {
-  static const WinogradTable* table =
-      AllowedIsa() >= Isa::kAvx512 && CpuHasVNNI() ? WinogradTableAvx512VNNI() : nullptr;
+  static const WinogradTable* table = AllowedIsa() >= Isa::kAvx512 && CpuHasVNNI() ? WinogradTableAvx512VNNI()
+                                      : AllowedIsa() >= Isa::kAvx2                 ? WinogradTableAvx2()
+                                                                                   : nullptr;
   return table;
 }
 

@@ -4,8 +4,10 @@
 
 #include <immintrin.h>
 
+#include "kernels/int16_vectors_avx2.h"
 #include "kernels/tile_vectors_avx2.h"
 #include "kernels/winograd_code.h"
+#include "kernels/winograd_int16_code.h"
 #include "kernels/winograd_weights_code.h"
 
 // See cast_table.h for what may not appear in this file.
@@ -44,10 +46,16 @@ struct Ops : TileVectors {
   }
 };
 
-constexpr WinogradTable kTable = {Isa::kAvx2,
-                                  {WinogradCode<Ops, 4, 4>::Run, WinogradCode<Ops, 2, 2>::Run},
-                                  {WinogradWeightsCode<Ops, 4, 4>::Pack, WinogradWeightsCode<Ops, 2, 2>::Pack},
-                                  Ops::kRows};
+using Integers = WinogradInt16<Int16Vectors>;
+
+constexpr WinogradTable kTable = {
+    Isa::kAvx2,
+    {WinogradCode<Ops, 4, 4>::Run, WinogradCode<Ops, 2, 2>::Run, WinogradCode<Integers, 4, 4>::Run,
+     WinogradCode<Integers, 4, 2>::Run, WinogradCode<Integers, 2, 2>::Run},
+    {WinogradWeightsCode<Ops, 4, 4>::Pack, WinogradWeightsCode<Ops, 2, 2>::Pack,
+     WinogradWeightsCode<Integers, 4, 4>::Pack, WinogradWeightsCode<Integers, 4, 2>::Pack,
+     WinogradWeightsCode<Integers, 2, 2>::Pack},
+    Ops::kRows};
 
 }  // namespace
 

@@ -51,14 +51,14 @@ double SecondsOfRun(const Program& program, const MachineTable& machine) {
   return seconds;
 }
 
-BlockCosts::BlockCosts(const MachineTable& machine, const Model& model, const std::vector<bool>& constant,
-                       bool has_int16)
+BlockCosts::BlockCosts(const MachineTable& machine, const Model& model, const std::vector<bool>& constant)
     : model_(model),
       constant_(constant),
       conditions_{.machine = &machine,
                   .has_bf16 = machine.has_bf16(),
                   .library_is_channels_last = true,
-                  .has_int16 = has_int16} {
+                  .has_int16 = machine.knows_int16(),
+                  .library_has_bf16 = machine.has_bf16()} {
   std::map<std::string, Block> known;
   for (NodeId id = 0; id < model.graph().num_nodes(); ++id) {
     const Node& node = model.graph().node(id);
@@ -177,7 +177,7 @@ std::string BlockCosts::KeyOf(const std::vector<NodeId>& nodes) const {
 }
 
 BlockCosts::Times BlockCosts::TimesOf(const std::vector<NodeId>& nodes, bool is_low) const {
-  LoweredGraph separate = Lower(ModelOf(nodes, is_low), {.native_bf16 = conditions_.has_bf16});
+  LoweredGraph separate = Lower(ModelOf(nodes, is_low), {.native_bf16 = conditions_.machine->computes_bf16()});
   LoweredGraph together = separate;
   ChooseKernels(SeparateKernels(), conditions_, &separate.program);
   ChooseKernels(PredictedKernels(), conditions_, &together.program);
@@ -195,7 +195,7 @@ void BlockCosts::Add(NodeId depthwise, std::map<std::string, Block>* known) {
   Block& block = found->second;
   if (is_new) {
     block.high = TimesOf(nodes, false);
-    if (conditions_.has_bf16) block.low = TimesOf(nodes, true);
+    if (conditions_.machine->computes_bf16()) block.low = TimesOf(nodes, true);
   }
   for (const NodeId id : nodes) members_.emplace(id, Member{block, id == nodes.front()});
 }

@@ -20,7 +20,7 @@ double SecondsOfRun(const Program& program, const MachineTable& machine);
 class BlockCosts {
  public:
   // `constant`, by NodeId: it runs once. All outlive it.
-  BlockCosts(const MachineTable& machine, const Model& model, const std::vector<bool>& constant, bool has_int16);
+  BlockCosts(const MachineTable& machine, const Model& model, const std::vector<bool>& constant);
 
   // What is left of a node's time where its block is computed together, all in low precision or all in float32; 1 for
   // nodes of no block.

@@ -157,6 +157,7 @@ class KernelChoices {
     site.has_int16 = conditions_.has_int16;
     site.has_tiles = conditions_.has_tiles;
     site.library_is_channels_last = conditions_.library_is_channels_last;
+    site.library_has_bf16 = conditions_.library_has_bf16;
     for (const StepId id : producers) site.producers.push_back(&graph_.step(id));
     return site;
   }

@@ -16,6 +16,7 @@ struct KernelConditions {
   int num_threads = 1;                    // of runs
   bool has_int16 = false;                 // there is code that multiplies int16
   bool has_tiles = false;                 // there is code that multiplies bfloat16 by tile registers
+  bool library_has_bf16 = true;           // else it computes in float32 between casts
 };
 
 // Asks the chooser wherever there are candidates (kernel_candidates.h): first how each step is computed by itself, then

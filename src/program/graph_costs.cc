@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/winograd.h"
 #include "nnvm/error.h"
 #include "passes/gradient/gradient.h"
 #include "passes/gradient/gradient_rule.h"
@@ -22,13 +21,6 @@ constexpr EntryId kNone = std::numeric_limits<EntryId>::max();
 // At most a quarter of an hour, whatever a machine file says: sums of these are checked, products of floats are not.
 Picoseconds InPicoseconds(double seconds) {
   return static_cast<Picoseconds>(std::llround(std::min(seconds, 1e3) * 1e12));
-}
-
-// Dtypes are decided by kernels of int16 where these were measured: a formula may promise what a CPU does not keep.
-bool KnowsInt16(const MachineTable& machine) {
-  StepFeatures layer;
-  layer.group = fmt::format("convolution_{} bfloat16", kernels::WinogradName(kernels::WinogradKind::kF4x4Int16));
-  return machine.IsMeasured(layer);
 }
 
 // By NodeId: every run does without it. What labels are computed from may have any shape. In training, parameters
@@ -181,13 +173,13 @@ std::string GraphCosts::KeyOf(NodeId id, const std::vector<DType>& inputs, const
 }
 
 double GraphCosts::SecondsAlone(NodeId id, const std::vector<DType>& inputs, const std::vector<DType>& outputs) const {
-  return SecondsOf(id, inputs, outputs, {.native_bf16 = machine_.has_bf16()});
+  return SecondsOf(id, inputs, outputs, {.native_bf16 = machine_.computes_bf16()});
 }
 
 double GraphCosts::SecondsBackward(NodeId id, const std::vector<DType>& inputs,
                                    const std::vector<DType>& outputs) const {
   if (!IsTraining()) return 0;
-  const Part both{.native_bf16 = machine_.has_bf16(), .with_gradients = true};
+  const Part both{.native_bf16 = machine_.computes_bf16(), .with_gradients = true};
   return std::max(0.0, SecondsOf(id, inputs, outputs, both) - SecondsAlone(id, inputs, outputs));
 }
 
@@ -231,7 +223,7 @@ double GraphCosts::SecondsOf(NodeId id, const std::vector<DType>& inputs, const 
   // As plans in mode fast do. What timing chose is no part of it: dtypes stay as they are when a model is tuned.
   if (part.with_gradients) FuseMaps(NumericMode::kFast, &lowered.program);
   const KernelConditions conditions{
-      .machine = &machine_, .has_bf16 = machine_.has_bf16(), .has_int16 = KnowsInt16(machine_)};
+      .machine = &machine_, .has_bf16 = machine_.has_bf16(), .has_int16 = machine_.knows_int16()};
   const bool is_float32 = std::none_of(inputs.begin(), inputs.end(), IsLowPrecision) || !part.native_bf16;
   if (is_float32 || !parameters_behind_[id]) ChooseKernels(PredictedKernels(), conditions, &lowered.program);
   return seconds_[key] = SecondsOfRun(lowered.program, machine_);
@@ -241,7 +233,8 @@ std::vector<bool> GraphCosts::FasterInFloat32() const {
   const Graph& graph = model_.graph();
   std::vector<bool> faster(graph.num_nodes());
   for (NodeId id = 0; id < graph.num_nodes(); ++id) {
-    if (graph.node(id).is_variable() || constant_[id] || !machine_.has_bf16()) continue;
+    if (graph.node(id).is_variable() || constant_[id] || !machine_.computes_bf16()) continue;
+    if (!machine_.has_bf16() && FactsOf(graph.node(id)).arithmetic != Arithmetic::kAccumulates) continue;
     std::vector<DType> inputs, outputs;
     for (const EntryId entry : graph.InputsOf(id)) inputs.push_back(model_.types()[entry].dtype);
     for (const EntryId entry : graph.OutputsOf(id)) outputs.push_back(model_.types()[entry].dtype);
@@ -270,7 +263,7 @@ double GraphCosts::SecondsFused(NodeId id, const std::vector<DType>& inputs) con
 Picoseconds GraphCosts::OfNode(NodeId id, const std::vector<DType>& inputs, const std::vector<DType>& outputs) const {
   if (constant_[id]) return 0;
   const bool computes = std::none_of(inputs.begin(), inputs.end(), [&](DType dtype) {
-    return IsLowPrecision(dtype) && !(dtype == DType::kBFloat16 && machine_.has_bf16());
+    return IsLowPrecision(dtype) && !(dtype == DType::kBFloat16 && machine_.computes_bf16());
   });
   const bool is_fused = computes && fused_into_[id] != kNone;
   const double forward = is_fused ? SecondsFused(id, inputs) : SecondsAlone(id, inputs, outputs) * PartOf(id, inputs);
@@ -279,14 +272,14 @@ Picoseconds GraphCosts::OfNode(NodeId id, const std::vector<DType>& inputs, cons
 
 // Found when they are first asked for: plans in float32 never do.
 const BlockCosts& GraphCosts::Blocks() const {
-  if (!blocks_) blocks_.emplace(machine_, model_, constant_, KnowsInt16(machine_));
+  if (!blocks_) blocks_.emplace(machine_, model_, constant_);
   return *blocks_;
 }
 
 // What is left of a node's time where a kernel computes it together with others. None does in training.
 double GraphCosts::PartOf(NodeId id, const std::vector<DType>& inputs) const {
   if (IsTraining() || inputs.empty()) return 1;
-  if (inputs[0] != DType::kFloat32 && !(inputs[0] == DType::kBFloat16 && machine_.has_bf16())) return 1;
+  if (inputs[0] != DType::kFloat32 && !(inputs[0] == DType::kBFloat16 && machine_.computes_bf16())) return 1;
   return Blocks().PartOf(id, inputs[0] == DType::kBFloat16);
 }
 
@@ -315,7 +308,7 @@ double GraphCosts::SecondsOfGradientCast(EntryId entry, DType from, DType to) co
 }
 
 Picoseconds GraphCosts::OfLostFusion(EntryId entry, const Consumer& reader) const {
-  if (!machine_.has_bf16()) return 0;
+  if (!machine_.computes_bf16()) return 0;
   double lost = !IsTraining() && reader.slot == 0 ? Blocks().Loss(reader.node) : 0;
   if (fused_into_[reader.node] == entry) {
     const std::vector<DType> inputs(model_.graph().InputsOf(reader.node).size(), DType::kFloat32);

@@ -70,7 +70,7 @@ std::optional<Step> ProposePointwise(const KernelSite& site) {
 // Only where results with channels last are what the layers behind it read.
 template <DType kDType>
 std::optional<Step> ProposeImage(const KernelSite& site) {
-  const bool is_apt = site.HasConstantWeights() && site.library_is_channels_last;
+  const bool is_apt = site.HasConstantWeights() && site.IsChannelsLast();
   const StepTypes types = site.TypesOf(site.step);
   if (!is_apt || !IsForImageConvolution(site.step, types) || !MayMultiply<kDType>(site, types)) return std::nullopt;
   Step step = site.step;
@@ -132,7 +132,7 @@ std::optional<Step> ProposePooledImage(const KernelSite& site) {
   if (pooling == nullptr || pooling->kind != PoolingKind::kMax || !site.step.post_ops.empty() || image == nullptr)
     return std::nullopt;
   const StepTypes types = site.TypesOf(convolution);
-  const bool is_apt = site.HasConstantWeights(convolution) && site.library_is_channels_last;
+  const bool is_apt = site.HasConstantWeights(convolution) && site.IsChannelsLast();
   if (pooling->kernel[0] > kMaxHeight || !is_apt || !IsForImageConvolution(convolution, types)) return std::nullopt;
   // That which rounds its image itself does not read what others would multiply.
   const bool may_multiply = image->image ? *image->image == kDType : MayMultiply<kDType>(site, types);
@@ -169,7 +169,7 @@ template <DType kDType>
 std::optional<Step> ProposeBlock(const KernelSite& site) {
   const Step& depthwise = *site.producers[0];
   const bool has_weights = site.HasConstantWeights() && site.HasConstantWeights(depthwise);
-  if (!has_weights || !site.library_is_channels_last) return std::nullopt;
+  if (!has_weights || !site.IsChannelsLast()) return std::nullopt;
   const StepTypes types = site.TypesOf(site.step);
   if (!MayMultiply<kDType>(site, types)) return std::nullopt;
   std::optional<Step> block = BlockOf(depthwise, site.TypesOf(depthwise), site.step, types);
@@ -233,6 +233,10 @@ StepTypes KernelSite::TypesOf(const Step& of) const {
   for (const ValueId v : of.inputs) types.inputs.push_back(program.values[v].type);
   for (const ValueId v : of.outputs) types.outputs.push_back(program.values[v].type);
   return types;
+}
+
+bool KernelSite::IsChannelsLast() const {
+  return library_is_channels_last || (!library_has_bf16 && TypesOf(step).inputs[0].dtype == DType::kBFloat16);
 }
 
 std::span<const KernelCandidate> KernelCandidates() { return kCandidates; }

@@ -24,7 +24,10 @@ struct KernelSite {
   bool has_int16 = false;                 // there is code that multiplies int16
   bool has_tiles = false;                 // there is code that multiplies bfloat16 by tile registers
   bool library_is_channels_last = false;  // its convolutions of images read and write channels last
+  bool library_has_bf16 = true;           // else only kernels of ours read tensors in bfloat16
 
+  // Whether what is around the step has its channels last.
+  bool IsChannelsLast() const;
   StepTypes TypesOf(const Step& of) const;
   bool HasConstantWeights() const { return HasConstantWeights(step); }
   bool HasConstantWeights(const Step& of) const { return of.inputs.size() > 1 && constant[of.inputs[1]]; }

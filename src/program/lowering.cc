@@ -51,16 +51,6 @@ bool HasEmptyInput(const LowerContext& context) {
   return false;
 }
 
-bool TouchesBFloat16(const Graph& graph, const Types& types, NodeId id) {
-  const auto is_bf16 = [&](EntryId entry) { return types[entry].dtype == DType::kBFloat16; };
-  const auto inputs = graph.InputsOf(id);
-  if (std::any_of(inputs.begin(), inputs.end(), is_bf16)) return true;
-  for (int i = 0; i < graph.node(id).num_outputs(); ++i) {
-    if (is_bf16(graph.EntryOf(id, i))) return true;
-  }
-  return false;
-}
-
 class Lowerer {
  public:
   Lowerer(const Model& model, const LowerOptions& options)
@@ -158,7 +148,7 @@ class Lowerer {
   std::optional<AlternateMode> AlternateOfNode(NodeId id) const {
     const Node& node = graph_.node(id);
     const std::optional<AlternateMode> mode = AlternateOf(node, options_.alternate);
-    if (!mode || FactsOf(node).arithmetic == Arithmetic::kMovesData || !TouchesBFloat16(graph_, types_, id))
+    if (!mode || FactsOf(node).arithmetic == Arithmetic::kMovesData || !TouchesBFloat16(model_, id))
       return std::nullopt;
     const bool multiplies_bfloat16 =
         FactsOf(node).arithmetic == Arithmetic::kAccumulates && options_.native_bf16 && !InFloat32(id);
@@ -303,6 +293,17 @@ class Lowerer {
 };
 
 }  // namespace
+
+bool TouchesBFloat16(const Model& model, NodeId id) {
+  const Graph& graph = model.graph();
+  const auto is_bf16 = [&](EntryId entry) { return model.types()[entry].dtype == DType::kBFloat16; };
+  const auto inputs = graph.InputsOf(id);
+  if (std::any_of(inputs.begin(), inputs.end(), is_bf16)) return true;
+  for (int i = 0; i < graph.node(id).num_outputs(); ++i) {
+    if (is_bf16(graph.EntryOf(id, i))) return true;
+  }
+  return false;
+}
 
 std::vector<bool> NeededNodes(const Graph& graph) {
   std::vector<bool> needed(graph.num_nodes());

@@ -38,4 +38,7 @@ LoweredGraph Lower(const Model& model, const LowerOptions& options);
 // Nodes whose result is needed for an output: not those behind ignored slots (labels).
 std::vector<bool> NeededNodes(const Graph& graph);
 
+// Whether the node reads or writes bfloat16.
+bool TouchesBFloat16(const Model& model, NodeId id);
+
 }  // namespace amp

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "kernels/winograd.h"
 #include "nnvm/error.h"
 
 namespace amp {
@@ -235,9 +236,26 @@ double MachineTable::PostOpSeconds(double alone, double elements) const {
   return std::max(0.0, alone - Seconds(FunctionAlone("eltwise_relu float32", elements)));
 }
 
+bool MachineTable::knows_int16() const {
+  StepFeatures layer;
+  layer.group = fmt::format("convolution_{} bfloat16", kernels::WinogradName(kernels::WinogradKind::kF4x4Int16));
+  return IsMeasured(layer);
+}
+
+// A step of the library where it does not compute in bfloat16.
+double MachineTable::SecondsBetweenCasts(StepFeatures step) const {
+  const auto bytes = static_cast<double>(step.cost.bytes());
+  step.group = step.group.substr(0, step.group.find(' ')) + " float32";
+  step.cost.bytes_read *= 2;
+  step.cost.bytes_written *= 2;
+  step.cost.dtype = DType::kFloat32;
+  return Seconds(step) + TrafficSeconds(3 * bytes);
+}
+
 double MachineTable::Seconds(const StepFeatures& step) const {
   if (step.cost.bytes() == 0) return 0;
   if (IsLowPrecision(step.cost.dtype) && step.group.starts_with("call_")) return Seconds(InFloat32(step));
+  if (step.by_library && step.cost.dtype == DType::kBFloat16 && !has_bf16_) return SecondsBetweenCasts(step);
   double seconds = BaseSeconds(step.cost) * std::exp2(LogRatio(step.group, step.point));
   for (const std::string& function : step.post_functions) {
     constexpr double kElements = 1 << 16;  // what a core works on lies in its cache

@@ -37,8 +37,12 @@ class MachineTable : public Machine {
   const std::string& json() const override { return header_; }
 
   const std::string& name() const { return name_; }
-  // Whether steps compute in bfloat16; elsewhere they compute in float32 between casts.
+  // Whether the library computes in bfloat16; elsewhere its steps compute in float32 between casts.
   bool has_bf16() const { return has_bf16_; }
+  // Whether kernels that multiply int16 were measured: a formula may promise what a CPU does not keep.
+  bool knows_int16() const;
+  // Whether layers between tensors in bfloat16 gain from that: by the library, or by kernels of ours.
+  bool computes_bf16() const { return has_bf16() || knows_int16(); }
   double Seconds(const StepFeatures& step) const;
   // Whether steps of its law were measured; other laws take what arithmetic and traffic alone would take.
   bool IsMeasured(const StepFeatures& step) const { return SamplesFor(step.group) != nullptr; }
@@ -58,6 +62,7 @@ class MachineTable : public Machine {
   void Read(const nlohmann::ordered_json& file);
   void AddSample(const std::string& group, Sample sample);
   double BaseSeconds(const StepCost& cost) const;
+  double SecondsBetweenCasts(StepFeatures step) const;
   const std::vector<Sample>* SamplesFor(const std::string& group) const;
   double LogRatio(const std::string& group, const std::vector<float>& point) const;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <type_traits>
 
 #include "nnvm/dtype.h"
 #include "program/depthwise_block_job.h"
@@ -186,6 +187,17 @@ std::string DTypesOf(const StepTypes& types) {
   return (IsKnown(in) ? amp::NameOf(in) : amp::NameOf(out)) + to;
 }
 
+bool IsByLibrary(const ConvolutionSpec& spec) { return !spec.winograd && !spec.pointwise && !spec.image; }
+bool IsByLibrary(const DeconvolutionSpec& spec) { return !spec.winograd; }
+bool IsByLibrary(const InnerProductSpec& spec) { return !spec.product; }
+template <class Spec>
+bool IsByLibrary(const Spec&) {
+  constexpr bool kIsOneOf = std::is_same_v<Spec, MatMulSpec> || std::is_same_v<Spec, PoolingSpec> ||
+                            std::is_same_v<Spec, EltwiseSpec> || std::is_same_v<Spec, BinarySpec> ||
+                            std::is_same_v<Spec, SoftmaxSpec> || std::is_same_v<Spec, LayerNormSpec>;
+  return kIsOneOf;
+}
+
 }  // namespace
 
 const char* NameOf(EltwiseKind kind) { return kEltwiseNames[static_cast<std::size_t>(kind)]; }
@@ -193,6 +205,7 @@ const char* NameOf(EltwiseKind kind) { return kEltwiseNames[static_cast<std::siz
 StepFeatures FeaturesOf(const Step& step, const StepTypes& types) {
   Law law = std::visit([&](const auto& spec) { return LawOf(spec, types); }, step.spec);
   StepFeatures features{law.name + " " + DTypesOf(types), std::move(law.point), CostOf(step, types)};
+  features.by_library = std::visit([](const auto& spec) { return IsByLibrary(spec); }, step.spec);
   for (const TensorType& type : types.outputs) features.elements_written += Elements(type);
   for (const PostOp& post_op : step.post_ops) {
     const auto* function = std::get_if<EltwiseSpec>(&post_op.spec);

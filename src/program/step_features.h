@@ -19,6 +19,7 @@ struct StepFeatures {
   // Groups of the functions that post-ops compute, such as "eltwise_tanh float32"; each meets every element written.
   std::vector<std::string> post_functions = {};
   double elements_written = 0;
+  bool by_library = false;  // else by code of ours, which knows tensors in bfloat16 on every CPU
 };
 
 const char* NameOf(EltwiseKind kind);

@@ -272,6 +272,28 @@ def test_a_cpu_without_bfloat16_is_mentioned():
     run_script(script, ONEDNN_MAX_CPU_ISA="AVX2")
 
 
+@pytest.mark.skipif(not amp.cpu_info()["multiplies_int16"], reason="no code that multiplies int16")
+def test_a_cpu_without_bfloat16_multiplies_integers():
+    script = """
+    import numpy as np, amp
+    shapes = {"data": (1, 3, 96, 96)}
+    net = amp.model_zoo.get_model("resnet18_v1")
+    args, aux = amp.model_zoo.seeded_params(net, shapes)
+    x = np.random.default_rng(0).standard_normal(shapes["data"], dtype="f4")
+    exact = amp.Executor(net, args, aux, shapes, machine="avx2")(x)[0].asnumpy()
+    low = amp.convert_model(net, args, aux, output_dtypes="bfloat16", cast_params_offline=True)
+    for model, options in (((net, args, aux), {"reduce_precision": "bfloat16"}), (low, {})):
+        run = amp.Executor(*model, shapes, machine="avx2", **options)
+        assert not amp.cpu_info()["native_bfloat16"]
+        assert sum("int16" in step.choice for step in run.summary.steps) > 3, run.summary
+        assert " 0 nodes on reference kernels" in str(run.summary)
+        reduced = run(x)[0].asnumpy().astype("f4")
+        error = np.sqrt(np.mean((reduced - exact) ** 2) / np.mean(exact**2))
+        assert 0 < error < 0.01, error
+    """
+    run_script(script, ONEDNN_MAX_CPU_ISA="AVX2")
+
+
 def test_input_dtypes():
     net = amp.sym.Cast(amp.sym.Variable("data"), dtype="float32")
     for dtypes in ({"data": "int32"}, np.int32):

@@ -13,6 +13,7 @@
 #include "dnnl/probe_machine.h"
 #include "gil.h"
 #include "kernels/peak.h"
+#include "kernels/pointwise.h"
 #include "program/kernel_candidates.h"
 #include "program/threads.h"
 
@@ -252,14 +253,14 @@ void BindExecutor(py::module_& module) {
         py::dict info;
         info["isa"] = CpuIsaName();
         info["native_bfloat16"] = OneDnnHasBF16();
+        info["multiplies_int16"] = kernels::HasPointwise(kernels::Multiplies::kInt16);
         info["onednn"] = OneDnnVersion();
         info["cpu"] = CpuName();
         info["threads"] = EffectiveThreads(0);
         return info;
       },
-      "The CPU, the instruction set that oneDNN uses, whether it has bfloat16 arithmetic, oneDNN's version, and how "
-      "many "
-      "threads a run has by default, as a dict.");
+      "The CPU, the instruction set that oneDNN uses, whether it has bfloat16 arithmetic, whether kernels of ours "
+      "multiply int16, oneDNN's version, and how many threads a run has by default, as a dict.");
   module.def(
       "kernel_names",
       [] {

@@ -101,7 +101,7 @@ TEST(DensePlans, LowPrecisionIsTheSame) {
         {"dense_strassen_float32", true},
         {"dense_strassen_int16", kernels::HasPointwise(kernels::Multiplies::kInt16)}}) {
     BindOptions options = Options(kernel);
-    options.reduce_precision = ReduceOptions{DType::kBFloat16, false};
+    options.reduce_precision = ReduceOptions{DType::kBFloat16, true};
     for (const TestModel& m : {FeedForward(), Functions()}) {
       const auto own = Bind(m, options);
       EXPECT_EQ(CountOwn(*own) > 0, has_code) << kernel << own->summary().Print();

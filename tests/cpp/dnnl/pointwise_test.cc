@@ -123,7 +123,7 @@ TEST_F(PointwisePlans, ModeExactHasNone) {
 
 TEST_F(PointwisePlans, LowPrecisionIsTheSame) {
   BindOptions options = Options();
-  options.reduce_precision = ReduceOptions{DType::kBFloat16, false};
+  options.reduce_precision = ReduceOptions{DType::kBFloat16, true};
   for (const TestModel& m : {Chain(), DenseBlock()}) {
     EXPECT_LT(Distance(RunOnce(m)[0], RunOnce(*Bind(m, options))[0]), 3e-2);
   }
@@ -171,7 +171,7 @@ TEST_F(PointwisePlans, Int16IsTheSame) {
                         Case{"scaled_pointwise_int16", "own:scaled_pointwise", DenseBlock(), 2},
                         Case{"windows_int16", "own:windows", Windows(), 5}}) {
     BindOptions options = On(Backend::kOneDnn, 2);
-    options.reduce_precision = ReduceOptions{DType::kBFloat16, false};
+    options.reduce_precision = ReduceOptions{DType::kBFloat16, true};
     options.forced_kernel = c.kernel;
     options.machine = "any";
     const auto own = Bind(c.model, options);
@@ -198,7 +198,7 @@ TEST_F(PointwisePlans, StrassensAlgorithmIsTheSame) {
         {"pointwise_strassen_int16", kernels::HasPointwise(kernels::Multiplies::kInt16)}}) {
     BindOptions options = On(Backend::kOneDnn, 2);
     const bool is_bf16 = std::string(kernel).ends_with("int16");
-    if (is_bf16) options.reduce_precision = ReduceOptions{DType::kBFloat16, false};
+    if (is_bf16) options.reduce_precision = ReduceOptions{DType::kBFloat16, true};
     options.forced_kernel = kernel;
     options.machine = "any";
     const auto own = Bind(Wide(), options);

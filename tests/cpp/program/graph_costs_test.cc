@@ -55,6 +55,21 @@ TEST_F(GraphCostsTest, ProductsByTheirArithmetic) {
   EXPECT_EQ(costs.OfNode(fc, {kF32, kF32, kF32}, {kF32}), high);  // the same when asked again
 }
 
+// Kernels of ours multiply what the library does not.
+TEST_F(GraphCostsTest, ProductsOfInt16WithoutBFloat16Arithmetic) {
+  nlohmann::ordered_json file = MachineFile();
+  file["has_bfloat16"] = false;
+  file["steps"]["convolution_winograd_f4x4_int16 bfloat16"] = {{0, 0, 0, 0, 0, 0, 0, 0}};
+  file["steps"]["dense_int16 bfloat16"] = {{0, 0, 0, 0, -1}};
+  const auto machine = MachineTable::Parse(file.dump(), "small");
+  const Model model = Typed(Network());
+  const GraphCosts costs(*machine, model);
+  const NodeId fc = IdOf(model, "fc"), relu = IdOf(model, "relu");
+  const double high = static_cast<double>(costs.OfNode(fc, {kF32, kF32, kF32}, {kF32}));
+  EXPECT_LT(static_cast<double>(costs.OfNode(fc, {kBF16, kBF16, kF32}, {kBF16})), 0.7 * high);
+  EXPECT_EQ(costs.OfNode(relu, {kBF16}, {kBF16}), costs.OfNode(relu, {kF32}, {kF32}));  // part of the sum
+}
+
 TEST_F(GraphCostsTest, WithoutBFloat16ArithmeticLowNodesAreCasts) {
   const Model model = Typed(Network());
   const NodeId fc = IdOf(model, "fc");

@@ -54,6 +54,22 @@ TEST(MachineTable, MeasuredStepsScaleIt) {
   EXPECT_NEAR(std::log2(machine->Seconds(Step("b float32", 1e6, 8)) / base), 0, 0.01);  // the near one decides
 }
 
+// What the library does not compute in bfloat16 it computes in float32, and somebody casts.
+TEST(MachineTable, StepsOfTheLibraryBetweenCasts) {
+  Json file = MachineFile();
+  file["has_bfloat16"] = false;
+  file["steps"]["a float32"] = {{1, 2, 1}};
+  EXPECT_FALSE(Parse(file)->computes_bf16());
+  file["steps"]["convolution_winograd_f4x4_int16 bfloat16"] = {{1, 2, 1}};
+  const auto machine = Parse(file);
+  EXPECT_TRUE(machine->computes_bf16() && machine->knows_int16() && !machine->has_bf16());
+  StepFeatures ours = Step("a bfloat16", 1e6, 1000, DType::kBFloat16), theirs = ours;
+  theirs.by_library = true;
+  EXPECT_DOUBLE_EQ(machine->Seconds(ours), 1e-6 + 5e-4);
+  const double high = machine->Seconds(Step("a float32", 1e6, 2000));
+  EXPECT_DOUBLE_EQ(machine->Seconds(theirs), high + machine->TrafficSeconds(3000));
+}
+
 TEST(MachineTable, FunctionsOfPostOpsAdd) {
   Json file = MachineFile();
   file["steps"]["eltwise_tanh float32"] = {{19, 2}};
