@@ -239,10 +239,21 @@ std::vector<bool> GraphCosts::FasterInFloat32() const {
     for (const EntryId entry : graph.InputsOf(id)) inputs.push_back(model_.types()[entry].dtype);
     for (const EntryId entry : graph.OutputsOf(id)) outputs.push_back(model_.types()[entry].dtype);
     if (std::find(inputs.begin(), inputs.end(), DType::kBFloat16) == inputs.end()) continue;
-    const double gain = Blocks().Gain(id);
-    faster[id] = SecondsOf(id, inputs, outputs, {.native_bf16 = false}) + gain < SecondsOf(id, inputs, outputs, {});
+    const double lost = Blocks().Gain(id) + SecondsOfLostFusions(id);
+    faster[id] = SecondsOf(id, inputs, outputs, {.native_bf16 = false}) + lost < SecondsOf(id, inputs, outputs, {});
   }
   return faster;
+}
+
+// What functions of its result take where a cast lies between. The library rounds in its own primitives.
+double GraphCosts::SecondsOfLostFusions(NodeId id) const {
+  if (machine_.has_bf16()) return 0;
+  const EntryId out = model_.graph().EntryOf(id, 0);
+  double seconds = 0;
+  for (const Consumer& reader : model_.graph().ConsumersOf(out)) {
+    if (fused_into_[reader.node] == out) seconds += static_cast<double>(OfLostFusion(out, reader)) * 1e-12;
+  }
+  return seconds;
 }
 
 // What it adds to the sum of products before it: its function, and the operands that it reads beside that.

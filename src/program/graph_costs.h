@@ -45,6 +45,7 @@ class GraphCosts : public PrecisionCosts {
   const BlockCosts& Blocks() const;
   double PartOf(NodeId id, const std::vector<DType>& inputs) const;
   double SecondsFused(NodeId id, const std::vector<DType>& inputs) const;
+  double SecondsOfLostFusions(NodeId id) const;
   double SecondsOfGradientCast(EntryId entry, DType from, DType to) const;
   Model Alone(NodeId id, const std::vector<DType>& inputs, const std::vector<DType>& outputs, Part part) const;
   std::string KeyOf(NodeId id, const std::vector<DType>& inputs, const std::vector<DType>& outputs, Part part) const;
