@@ -137,7 +137,8 @@ void Convert(const Symbol& symbol, const TypeMap& input_types, const ReduceOptio
   conversion.machine = IsDecidedByMachine(options) ? machine : nullptr;
   ConvertedModel converted = ConvertModel(symbol, model->params, input_types, conversion);
   const bool is_free = conversion.force.empty() && conversion.output_dtypes.empty();  // the caller asks for nothing
-  if (is_free && conversion.machine != nullptr && converted.predicted && !PaysOff(*converted.predicted)) return;
+  if (is_free && conversion.machine != nullptr && converted.predicted && !PaysOff(*converted.predicted, *machine))
+    return;
   model->symbol = Unfuse(converted.symbol);  // what came fused is fused again
   model->params = std::move(converted.params);
 }

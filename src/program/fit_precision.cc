@@ -72,7 +72,6 @@ std::vector<NodeEntry> Named(std::vector<NodeEntry> outputs, const std::vector<s
   return outputs;
 }
 
-constexpr double kLeastGain = 0.05;                    // of the model's time
 constexpr Picoseconds kLeastPicoseconds = 20'000'000;  // what some steps cost to start
 
 // What was float32 stays so; what was low goes low again where that pays.
@@ -93,10 +92,10 @@ ConvertOptions OptionsFor(const Graph& plain, const std::set<std::string>& low, 
 
 }  // namespace
 
-bool PaysOff(const Prediction& predicted) {
+bool PaysOff(const Prediction& predicted, const Machine& machine) {
   const Picoseconds gain = predicted.unchanged - predicted.as_decided;
   return gain >= kLeastPicoseconds &&
-         static_cast<double>(gain) >= kLeastGain * static_cast<double>(predicted.unchanged);
+         static_cast<double>(gain) >= machine.least_gain() * static_cast<double>(predicted.unchanged);
 }
 
 bool IsConverted(const Symbol& symbol) { return IsKnown(TargetOf(symbol.ToGraph())); }
@@ -129,7 +128,7 @@ FittedModel FitPrecision(const Symbol& symbol, const ModelParams& params, const 
   }
   const Symbol in_float32(plain.outputs(), symbol.np_shape());
   ConvertedModel converted = ConvertModel(in_float32, widened, input_types, options);
-  if (kept.empty() && converted.predicted && !PaysOff(*converted.predicted)) {
+  if (kept.empty() && converted.predicted && !PaysOff(*converted.predicted, *machine)) {
     options.excluded.insert(options.excluded.end(), low.begin(), low.end());
     converted = ConvertModel(in_float32, widened, input_types, options);
   }

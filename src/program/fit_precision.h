@@ -21,7 +21,7 @@ struct FittedModel {
 
 // Whether low precision is worth it for the model as a whole. Predictions of whole models err by some per cent: a
 // smaller gain than that may be a loss.
-bool PaysOff(const Prediction& predicted);
+bool PaysOff(const Prediction& predicted, const Machine& machine);
 
 // Whether casts or marked parameters say that parts of the model are in low precision.
 bool IsConverted(const Symbol& symbol);
