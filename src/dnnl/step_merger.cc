@@ -4,7 +4,6 @@
 
 #include "dnnl/cpu_info.h"
 #include "dnnl/step_kind.h"
-#include "program/emulation.h"
 
 namespace amp::onednn {
 namespace {
@@ -69,17 +68,21 @@ ValueId StepMerger::AddBefore(StepId reader, StepSpec spec, ValueId input, Tenso
   return graph_->step(id).outputs[0];
 }
 
-// What the library does not know in bfloat16, kernels of ours or float32 between casts compute: then it is asked for
-// float32. "" where it has none.
+// Where the library has no bfloat16, kernels of ours or float32 between casts compute what is in it: then it is asked
+// for float32. "" where it has none.
 std::string StepMerger::ImplementationOf(const Step& step) const {
   std::vector<TensorType> types;
   std::vector<Desc> layouts;
-  const Emulation emulation(OneDnnHasBF16());
+  const auto type_of = [&](ValueId v) {
+    const TensorType& type = graph_->type(v);
+    const bool is_known = type.dtype != DType::kBFloat16 || OneDnnHasBF16();
+    return is_known ? type : TensorType{DType::kFloat32, type.shape};
+  };
   for (const ValueId v : step.inputs) {
-    types.push_back(emulation.Widened(graph_->type(v)));
+    types.push_back(type_of(v));
     layouts.push_back(PlainDesc(types.back()));
   }
-  const auto prepared = Prepare(step, types, emulation.Widened(graph_->type(step.outputs[0])), layouts);
+  const auto prepared = Prepare(step, types, type_of(step.outputs[0]), layouts);
   return prepared ? prepared->implementation : "";
 }
 
