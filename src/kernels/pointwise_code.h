@@ -26,6 +26,40 @@ Pointwise PointwiseProductOf(std::int64_t in_channels) {
   return job;
 }
 
+// Of rows and columns, for one chunk of input channels after the other.
+struct PointwiseScales {
+  const float* rows;
+  std::int64_t row_stride;
+  const float* columns;
+  std::int64_t chunk_units;
+};
+
+template <class Ops>  // for internal linkage
+struct PointwiseScaling {
+  using V = typename Ops::Vector;
+  static constexpr int kLanes = Ops::kLanes;
+
+  // to = before + sums * scales, row by row; `before` may be null, or the same.
+  template <int kCount, int kVectors>
+  [[gnu::always_inline]] static void Add(const PointwiseScales& scales,
+                                         const typename Ops::Sum (&sums)[kCount][kVectors], const float* before,
+                                         float* to) {
+    V columns[kVectors];
+    for (int v = 0; v < kVectors; ++v) columns[v] = Ops::template Load<false>(scales.columns + v * kLanes, kLanes);
+#pragma GCC unroll 14
+    for (int r = 0; r < kCount; ++r) {
+      const V scale = Ops::All(scales.rows[r]);
+#pragma GCC unroll 2
+      for (int v = 0; v < kVectors; ++v) {
+        const int at = (r * kVectors + v) * kLanes;
+        const V others = before == nullptr ? Ops::All(0) : Ops::template Load<false>(before + at, kLanes);
+        Ops::template Store<false>(to + at, kLanes,
+                                   Ops::MultiplyAdd(Ops::Float(sums[r][v]), scale * columns[v], others));
+      }
+    }
+  }
+};
+
 template <class Ops>
 struct PointwiseCode {
   using Sum = typename Ops::Sum;
@@ -41,6 +75,7 @@ struct PointwiseCode {
   static Int Min(Int a, Int b) { return a < b ? a : b; }
 
   using Stretch = PointwiseStretch;
+  using Scales = PointwiseScales;
   using Results = PointwiseFinish<Ops>;
   using Place = typename Results::Place;
 
@@ -85,14 +120,6 @@ struct PointwiseCode {
     }
   }
 
-  // Of rows and columns, for one chunk after the other.
-  struct Scales {
-    const float* rows;
-    Int row_stride;
-    const float* columns;
-    Int chunk_units;
-  };
-
   // What is multiplied, so many units of the depth, and where the sums are: [row][kVectors * kLanes].
   struct Factors {
     const Tile* rows;
@@ -113,26 +140,6 @@ struct PointwiseCode {
     }
   }
 
-  // to = before + sums * scales, row by row; `before` may be null, or the same.
-  template <int kCount, int kVectors>
-  [[gnu::always_inline]] static void AddScaled(const Scales& scales, const Sum (&sums)[kCount][kVectors],
-                                               const float* before, float* to) {
-    using V = typename Ops::Vector;
-    V columns[kVectors];
-    for (int v = 0; v < kVectors; ++v) columns[v] = Ops::template Load<false>(scales.columns + v * kLanes, kLanes);
-#pragma GCC unroll 14
-    for (int r = 0; r < kCount; ++r) {
-      const V scale = Ops::All(scales.rows[r]);
-#pragma GCC unroll 2
-      for (int v = 0; v < kVectors; ++v) {
-        const int at = (r * kVectors + v) * kLanes;
-        const V others = before == nullptr ? Ops::All(0) : Ops::template Load<false>(before + at, kLanes);
-        Ops::template Store<false>(to + at, kLanes,
-                                   Ops::MultiplyAdd(Ops::Float(sums[r][v]), scale * columns[v], others));
-      }
-    }
-  }
-
   template <int kCount, int kVectors>
   static void ScaledProduct(Factors factors, Ahead ahead) {
     do {
@@ -140,7 +147,7 @@ struct PointwiseCode {
       Clear(sums);
       Multiply(factors.rows, factors.block_stride, factors.weights, Min(factors.units, factors.scales.chunk_units),
                ahead, sums);
-      AddScaled(factors.scales, sums, factors.before, factors.sums);
+      PointwiseScaling<Ops>::Add(factors.scales, sums, factors.before, factors.sums);
       factors.before = factors.sums;
       ahead.weights += factors.scales.chunk_units * ahead.weights_step;
       if (ahead.rows != nullptr) ahead.rows += factors.scales.chunk_units / kBlockUnits * ahead.block_bytes;
