@@ -6,11 +6,11 @@ import random
 import numpy as np
 
 from . import _core, sym
+from ._machine_file import LIBRARY
 from .executor import bind
 
 _SEED = 17
 _NO_SAMPLE = "no_sample"  # beginning of names of nodes
-_LIBRARY = "onednn"  # as a choice of kernels
 _RUNS, _ROUNDS = 3, 4
 _CHANNELS = (16, 24, 32, 48, 64, 96, 128, 160, 192, 256, 320, 384, 512, 576, 768, 960, 1024, 1536, 2048)
 _WIDTHS = (64, 128, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096)
@@ -85,7 +85,7 @@ class _Run:
             {name: ("float32", shape) for name, shape in model.inputs.items()},
             machine="any",
             reduce_precision=reduce_precision,
-            forced_kernel=kernel or (_LIBRARY if self.emulates else ""),
+            forced_kernel=kernel or (LIBRARY if self.emulates else ""),
         )
 
     def has_samples(self):

@@ -4,6 +4,7 @@ import math
 
 from . import _core
 
+LIBRARY = "onednn"  # as a choice of kernels
 _MOST_SAMPLES = 200  # of one group, in a machine file
 _LEVELS = (1 << 18, 1 << 20, 1 << 22, 1 << 24, 1 << 25, 1 << 28)  # bytes of a step; the last is memory's
 _MOVERS = ("eltwise_relu", "eltwise_abs", "eltwise_sqrt", "binary", "cast")
@@ -44,7 +45,7 @@ def machine_file(steps, name, source):
 
 def _group(step):
     """That of its samples: kernels of ours take as long whatever dtype they write, but for its bytes."""
-    if not step["choice"] or step["choice"] == "onednn":
+    if not step["choice"] or step["choice"] == LIBRARY:
         return step["group"]
     law, dtypes, *layout = step["group"].split(" ")
     return " ".join([law, dtypes.split("-")[0], *layout])

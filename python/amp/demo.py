@@ -21,7 +21,8 @@ def main(options):
     """Runs the demo; `options` has `data` (a folder or None) and `quick`."""
     folder = find_data(options.data)
     cpu = cpu_info()
-    native = "yes" if cpu["native_bfloat16"] else "no (integers of 16 bits are multiplied where that is faster)"
+    instead = " (integers of 16 bits are multiplied where that is faster)" if cpu["multiplies_int16"] else ""
+    native = "yes" if cpu["native_bfloat16"] else f"no{instead}"
     print(f"oneDNN {cpu['onednn']} with {cpu['isa']}; bfloat16 arithmetic in hardware: {native}")
     digits(folder)
     if not options.quick:

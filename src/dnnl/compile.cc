@@ -66,8 +66,9 @@ struct Refusals {
   LowerOptions* lowering;
   std::set<NodeId> do_not_fuse = {};
 
-  // Where the library computes in float32 alone, what no kernel of ours computes runs between casts.
-  bool RunsBetweenCasts(NodeId node) const {
+  // Where the library computes in float32 alone, what no kernel of ours computes runs between casts. Whether that
+  // helps.
+  bool PutBetweenCasts(NodeId node) {
     const bool is_native = lowering->native_bf16 && !lowering->in_float32[node];
     if (!is_native || OneDnnHasBF16() || !TouchesBFloat16(model, node)) return false;
     lowering->in_float32[node] = true;
@@ -78,10 +79,10 @@ struct Refusals {
   bool Add(const LaidOutProgram& program) {
     const std::size_t known = Count();
     for (const auto& [node, reason] : program.unsupported) {
-      if (!RunsBetweenCasts(node)) lowering->unsupported.emplace(node, reason);
+      if (!PutBetweenCasts(node)) lowering->unsupported.emplace(node, reason);
     }
     for (const NodeId node : program.do_not_fuse) {
-      if (!RunsBetweenCasts(node)) do_not_fuse.insert(node);
+      if (!PutBetweenCasts(node)) do_not_fuse.insert(node);
     }
     return Count() > known;
   }

@@ -58,4 +58,11 @@ const Table& BestTable(std::initializer_list<std::pair<Isa, const Table* (*)()>>
   return *best;
 }
 
+// The same of what multiplies int16: kernels for AVX512_VNNI, else for AVX2; null where neither runs.
+template <class Table>
+const Table* Int16Table(const Table* (*vnni)(), const Table* (*avx2)()) {
+  if (AllowedIsa() >= Isa::kAvx512 && CpuHasVNNI()) return vnni();
+  return AllowedIsa() >= Isa::kAvx2 ? avx2() : nullptr;
+}
+
 }  // namespace amp::kernels

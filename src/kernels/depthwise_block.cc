@@ -92,10 +92,7 @@ const DepthwiseBlockTable& Floats() {
 // Getters are compiled for the instruction sets, too: one is asked only where the CPU has its own.
 const DepthwiseBlockTable& TableOf(Multiplies multiplies) {
   if (multiplies == Multiplies::kFloat32) return Floats();
-  if (multiplies == Multiplies::kInt16) {
-    const bool has_vnni = AllowedIsa() >= Isa::kAvx512 && CpuHasVNNI();
-    return has_vnni ? *DepthwiseBlockTableAvx512VNNI() : *DepthwiseBlockTableAvx2();
-  }
+  if (multiplies == Multiplies::kInt16) return *Int16Table(DepthwiseBlockTableAvx512VNNI, DepthwiseBlockTableAvx2);
   const DepthwiseBlockTable* tiled = AllowsTiles() ? DepthwiseBlockTableAvx512AMX() : nullptr;
   return tiled != nullptr ? *tiled : *DepthwiseBlockTableAvx512BF16();
 }

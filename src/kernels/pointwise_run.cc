@@ -113,9 +113,7 @@ const PointwiseTable* TableOf(Multiplies multiplies) {
   static const PointwiseTable* bf16 = !is_wide || !CpuHasBF16() ? nullptr
                                       : AllowsTiles()           ? PointwiseTableAvx512AMX()
                                                                 : PointwiseTableAvx512BF16();
-  static const PointwiseTable* int16 = is_wide && CpuHasVNNI()      ? PointwiseTableAvx512VNNI()
-                                       : AllowedIsa() >= Isa::kAvx2 ? PointwiseTableAvx2()
-                                                                    : nullptr;
+  static const PointwiseTable* int16 = Int16Table(PointwiseTableAvx512VNNI, PointwiseTableAvx2);
   if (multiplies == Multiplies::kFloat32) return &Floats();
   return multiplies == Multiplies::kBFloat16 ? bf16 : int16;
 }

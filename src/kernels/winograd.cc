@@ -243,9 +243,7 @@ const WinogradTable& Floats() {
 
 // Null where there is no code for the CPU.
 const WinogradTable* Integers() {
-  static const WinogradTable* table = AllowedIsa() >= Isa::kAvx512 && CpuHasVNNI() ? WinogradTableAvx512VNNI()
-                                      : AllowedIsa() >= Isa::kAvx2                 ? WinogradTableAvx2()
-                                                                                   : nullptr;
+  static const WinogradTable* table = Int16Table(WinogradTableAvx512VNNI, WinogradTableAvx2);
   return table;
 }
 

@@ -222,8 +222,10 @@ double GraphCosts::SecondsOf(NodeId id, const std::vector<DType>& inputs, const 
   LoweredGraph lowered = Lower(Alone(id, inputs, outputs, part), {.native_bf16 = part.native_bf16});
   // As plans in mode fast do. What timing chose is no part of it: dtypes stay as they are when a model is tuned.
   if (part.with_gradients) FuseMaps(NumericMode::kFast, &lowered.program);
-  const KernelConditions conditions{
-      .machine = &machine_, .has_bf16 = machine_.has_bf16(), .has_int16 = machine_.knows_int16()};
+  const KernelConditions conditions{.machine = &machine_,
+                                    .has_bf16 = machine_.has_bf16(),
+                                    .has_int16 = machine_.knows_int16(),
+                                    .library_has_bf16 = machine_.has_bf16()};
   const bool is_float32 = std::none_of(inputs.begin(), inputs.end(), IsLowPrecision) || !part.native_bf16;
   if (is_float32 || !parameters_behind_[id]) ChooseKernels(PredictedKernels(), conditions, &lowered.program);
   return seconds_[key] = SecondsOfRun(lowered.program, machine_);

@@ -134,6 +134,8 @@ void MachineTable::Read(const Json& file) {
   for (const auto& [group, samples] : file.at("steps").items()) {
     for (const Json& numbers : samples) AddSample(group, SampleOf(group, numbers));
   }
+  const char* layer = kernels::WinogradName(kernels::WinogradKind::kF4x4Int16);
+  knows_int16_ = SamplesFor(fmt::format("convolution_{} bfloat16", layer)) != nullptr;
 }
 
 std::shared_ptr<const MachineTable> MachineTable::Parse(const std::string& text, const std::string& source,
@@ -234,12 +236,6 @@ double MachineTable::LogRatio(const std::string& group, const std::vector<float>
 
 double MachineTable::PostOpSeconds(double alone, double elements) const {
   return std::max(0.0, alone - Seconds(FunctionAlone("eltwise_relu float32", elements)));
-}
-
-bool MachineTable::knows_int16() const {
-  StepFeatures layer;
-  layer.group = fmt::format("convolution_{} bfloat16", kernels::WinogradName(kernels::WinogradKind::kF4x4Int16));
-  return IsMeasured(layer);
 }
 
 // A step of the library where it does not compute in bfloat16.

@@ -42,7 +42,7 @@ class MachineTable : public Machine {
   // Whether the library computes in bfloat16; elsewhere its steps compute in float32 between casts.
   bool has_bf16() const { return has_bf16_; }
   // Whether kernels that multiply int16 were measured: a formula may promise what a CPU does not keep.
-  bool knows_int16() const;
+  bool knows_int16() const { return knows_int16_; }
   // Whether layers between tensors in bfloat16 gain from that: by the library, or by kernels of ours.
   bool computes_bf16() const { return has_bf16() || knows_int16(); }
   double Seconds(const StepFeatures& step) const;
@@ -70,7 +70,7 @@ class MachineTable : public Machine {
 
   std::string name_, header_, text_;
   TunedKernels tuned_;
-  bool has_bf16_ = false;
+  bool has_bf16_ = false, knows_int16_ = false;
   double start_seconds_ = 0;
   std::map<DType, double> flops_per_second_;
   std::vector<std::pair<double, double>> bytes_per_second_;  // of steps with at most so many bytes

@@ -69,6 +69,19 @@ TEST(FitPrecision, TakesAllCastsBackWithoutArithmetic) {
   EXPECT_EQ(OutputNames(fitted.symbol.outputs()), OutputNames(low.symbol.outputs()));
 }
 
+// Where the library computes between casts, predictions err more.
+TEST(FitPrecision, SmallGainsMayBeLosses) {
+  constexpr Picoseconds kSecond = 1'000'000'000'000;
+  const auto pays = [&](Picoseconds gain, bool has_bf16) {
+    Prediction predicted;
+    predicted.unchanged = kSecond;
+    predicted.as_decided = kSecond - gain;
+    return PaysOff(predicted, *Small(has_bf16));
+  };
+  EXPECT_TRUE(!pays(kSecond / 25, true) && pays(kSecond / 15, true));
+  EXPECT_TRUE(!pays(kSecond / 15, false) && pays(kSecond / 8, false));
+}
+
 TEST(FitPrecision, LeavesWhatPays) {
   const ConvertedModel low = Converted();
   const FittedModel fitted = Fit(low, true);
