@@ -30,6 +30,7 @@ std::vector<PadAxis> Merged(const std::vector<PadAxis>& axes) {
 
 std::vector<std::int64_t> PlacesAlong(PadMode mode, const PadAxis& axis, std::int64_t stride) {
   std::vector<std::int64_t> places;
+  places.reserve(static_cast<std::size_t>(PaddedSize(axis)));
   for (std::int64_t i = -axis.before; i < axis.size + axis.after; ++i) {
     const std::int64_t shown = ShownPosition(mode, i, axis.size);
     places.push_back(shown < 0 ? -1 : shown * stride);

@@ -104,11 +104,16 @@ struct BackwardGroupNormParam {
   double eps = 1e-5;
 };
 
+std::int64_t GroupsOf(const Node& node, std::int64_t channels) {
+  const std::int64_t groups = node.params<BackwardGroupNormParam>().num_groups;
+  return groups == 0 ? channels : groups;
+}
+
 void GroupNormReference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
   const auto& p = node.params<BackwardGroupNormParam>();
   const Shape& shape = in[1].shape();
   const std::int64_t channels = shape[1], places = shape.SizeOf(2, shape.rank());
-  const std::int64_t groups = p.num_groups == 0 ? channels : p.num_groups, per_group = channels / groups;
+  const std::int64_t groups = GroupsOf(node, channels), per_group = channels / groups;
   const std::int64_t size = per_group * places, channels_of_scale = channels / in[2].size();
   WithFloatType(in[1].dtype(), [&](auto zero) {
     Differentiate<decltype(zero)>(
@@ -170,6 +175,10 @@ OpDefinition<P> Register(const char* name, const char* doc, ParamSchema<P> schem
               r.in(1).rank() >= 3 && r.in(2).rank() == 1 && r.in(2)[0] > 0 && r.in(1)[1] % r.in(2)[0] == 0;
           if (!fits) {
             FailAt(r.node(), "gamma of shape {} does not fit data of shape {}", r.in(2).ToString(), r.in(1).ToString());
+          }
+          const std::int64_t channels = r.in(1)[1], groups = GroupsOf(r.node(), channels);
+          if (groups != 0 && channels % groups != 0) {
+            FailAt(r.node(), "{} channels do not form {} groups", channels, groups);
           }
         }})
         .Set(ReferenceKernel{GroupNormReference});

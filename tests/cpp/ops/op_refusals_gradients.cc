@@ -56,6 +56,7 @@ void AddPointwise(std::vector<Refusal>* all) {
         {F32({4, 1, 3}), F32({4, 1, 9}), F32({4, 1, 3}), F32({1, 5})},
         {"expected logsumexp of shape [1,4], got [1,5]"}},
        {"_backward_GroupNorm", {}, {data, data, F32({2})}, {"gamma of shape [2] does not fit"}},
+       {"_backward_GroupNorm", {{"num_groups", "2"}}, {data, data, F32({3})}, {"3 channels do not form 2 groups"}},
        {"_backward_GroupNorm", {{"num_groups", "-1"}}, {data, data, F32({3})}, {"attribute num_groups"}},
        {"_backward_Pooling", pool, {data, data, data}, {"expected"}},
        {"_backward_Pooling", {}, {data, data, data}, {"attribute kernel"}},
