@@ -38,6 +38,7 @@ struct LoweredModel {
   std::vector<std::string> taken;  // parameters that bodies of control flow have taken
   std::vector<LayerDecision> decisions;
   bool keeps_denormals = false;  // some step has to
+  bool is_native = false;        // bfloat16 is computed as such, but for layers that float32 computes faster
 };
 
 // What has other readers stays: a plan for other shapes may need it as it was given.
@@ -147,7 +148,7 @@ LoweredModel LowerAndLayOut(const Model& model, const CompileOptions& options, C
     if (program.unsupported.empty() && program.do_not_fuse.empty()) {
       KeepShared(model, &taken);
       return {std::move(program), std::move(lowered.input_names), std::move(taken), std::move(decisions),
-              keeps_denormals};
+              keeps_denormals,    lower_options.native_bf16};
     }
     // What the library refuses is lowered again, otherwise. That adds at least one node per round, so the loop ends.
     if (!refusals.Add(program)) throw InternalError("a kernel rule lowers a node to what the library refuses");
@@ -162,9 +163,10 @@ std::shared_ptr<const Plan> Compile(const Model& model, const CompileOptions& op
   const ThreadScope threads(num_threads);
   const std::lock_guard lock(store->mutex());  // plans of one model are built one after the other
 
-  auto [program, input_names, taken, decisions, keeps_denormals] = LowerAndLayOut(model, options, store.get());
+  auto [program, input_names, taken, decisions, keeps_denormals, is_native] =
+      LowerAndLayOut(model, options, store.get());
   // FoldConstants: before memory is planned, so that packed weights and their sources take no room in the arena.
-  program = FoldConstants(std::move(program), std::move(taken), store.get());
+  program = FoldConstants(std::move(program), std::move(taken), is_native, store.get());
   // ShareSums: adds the copies that primitives which add to their destination need.
   program = ShareSums(std::move(program));
   // BuildSteps: from here on it is known how much scratch memory each step needs.

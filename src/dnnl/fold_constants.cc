@@ -34,8 +34,12 @@ void RunKernel(const CompiledStep& step, const LaidOutProgram& program, const st
 
 class Folder {
  public:
-  Folder(LaidOutProgram program, std::vector<std::string> taken, ConstantStore* store)
-      : program_(std::move(program)), store_(store), outputs_(program_.RootsOfOutputs()), consumed_(std::move(taken)) {}
+  Folder(LaidOutProgram program, std::vector<std::string> taken, bool keeps_bf16, ConstantStore* store)
+      : program_(std::move(program)),
+        keeps_bf16_(keeps_bf16),
+        store_(store),
+        outputs_(program_.RootsOfOutputs()),
+        consumed_(std::move(taken)) {}
 
   LaidOutProgram Run() {
     FindConstants();
@@ -101,12 +105,18 @@ class Folder {
     } else {
       RunKernel(compiled, program_, memory);
     }
-    const bool reads_again = is_own || KindOf(step.spec).keeps_inputs;
     for (const ValueId v : step.inputs) {
       const ValueId root = program_.RootOf(v);
+      const bool reads_again = is_own || KindOf(step.spec).keeps_inputs || KeepsBF16(step, root);
       if (!reads_again) consumed_.push_back(value(root).name);
       if (reads_again && !is_own_[root]) read_again_.push_back(root);
     }
+  }
+
+  // Another layout of a constant is as good as the one that it was made from.
+  bool KeepsBF16(const Step& step, ValueId input) const {
+    return keeps_bf16_ && program_.TypeOf(input).dtype == DType::kBFloat16 &&
+           value(step.outputs[0]).name != value(input).name;
   }
 
   // Only what is still read, or what the next plan reads, stays in memory.
@@ -132,6 +142,7 @@ class Folder {
   }
 
   LaidOutProgram program_;
+  const bool keeps_bf16_;
   ConstantStore* store_;
   const std::set<ValueId> outputs_;
   std::vector<bool> is_own_;           // by value: a constant of this plan alone
@@ -141,8 +152,9 @@ class Folder {
 
 }  // namespace
 
-LaidOutProgram FoldConstants(LaidOutProgram program, std::vector<std::string> taken, ConstantStore* store) {
-  return Folder(std::move(program), std::move(taken), store).Run();
+LaidOutProgram FoldConstants(LaidOutProgram program, std::vector<std::string> taken, bool keeps_bf16,
+                             ConstantStore* store) {
+  return Folder(std::move(program), std::move(taken), keeps_bf16, store).Run();
 }
 
 }  // namespace amp::onednn

@@ -294,6 +294,34 @@ def test_a_cpu_without_bfloat16_multiplies_integers():
     run_script(script, ONEDNN_MAX_CPU_ISA="AVX2")
 
 
+@pytest.mark.skipif(not amp.cpu_info()["multiplies_int16"], reason="no code that multiplies int16")
+@pytest.mark.parametrize("weight", ["float32", "bfloat16"])
+@pytest.mark.parametrize("options", [{"machine": "avx2"}, {"tune": True}])
+def test_plans_of_a_model_may_compute_layers_in_different_dtypes(weight, options, tmp_path):
+    """A plan's weights in one dtype are not those that the next plan needs."""
+    script = f"""
+    import numpy as np, amp
+    from amp import sym
+    x = sym.Convolution(sym.var("data"), kernel=(3, 3), pad=(1, 1), num_filter=64, name="c")
+    x = sym.Convolution(sym.Activation(x, act_type="relu"), kernel=(1, 1), num_filter=48, name="p")
+    x = sym.Deconvolution(x, kernel=(2, 2), num_filter=32, name="d")
+    net = sym.FullyConnected(sym.Pooling(x, global_pool=True, pool_type="avg", kernel=(1, 1)), num_hidden=300, name="f")
+    args, aux = amp.model_zoo.seeded_params(net, {{"data": (1, 64, 28, 28)}})
+    low = amp.convert_model(net, args, aux, policy="mxnet", cast_params_offline={weight == "bfloat16"})
+    shapes = [(1, 64, 28, 28), (1, 64, 7, 7), (2, 64, 56, 56), (8, 64, 3, 3), (150, 64, 1, 1)]
+    for first in (0, 2, 4):
+        bound = {{"data": shapes[first]}}
+        reduced = amp.Executor(*low, bound, **{options})
+        exact = amp.Executor(net, args, aux, bound)
+        for shape in shapes:
+            data = np.random.default_rng(0).standard_normal(shape, dtype="f4")
+            given, expected = (run.reshape({{"data": shape}})(data)[0].asnumpy() for run in (reduced, exact))
+            error = np.sqrt(np.mean((given - expected) ** 2) / np.mean(expected**2))
+            assert error < 0.02, (first, shape, error)
+    """
+    run_script(script, ONEDNN_MAX_CPU_ISA="AVX2", AMP_MACHINE="this", XDG_CACHE_HOME=str(tmp_path))
+
+
 def test_input_dtypes():
     net = amp.sym.Cast(amp.sym.Variable("data"), dtype="float32")
     for dtypes in ({"data": "int32"}, np.int32):
