@@ -4,6 +4,13 @@
 
 namespace amp {
 
+FieldTable::FieldTable() = default;
+FieldTable::FieldTable(const FieldTable&) = default;
+FieldTable::FieldTable(FieldTable&&) noexcept = default;
+FieldTable& FieldTable::operator=(const FieldTable&) = default;
+FieldTable& FieldTable::operator=(FieldTable&&) noexcept = default;
+FieldTable::~FieldTable() = default;
+
 void FieldTable::Add(FieldInfo info, const FieldType* type, std::function<void*(void* params)> place) {
   infos_.push_back(std::move(info));
   fields_.push_back({type, std::move(place), nullptr});

@@ -56,6 +56,14 @@ inline constexpr FieldType kFieldType = {
 // The fields of a struct that only ParamSchema knows: whatever can be compiled once for all structs.
 class FieldTable {
  public:
+  // Compiled once: each file that registers operators would have them, too.
+  FieldTable();
+  FieldTable(const FieldTable&);
+  FieldTable(FieldTable&&) noexcept;
+  FieldTable& operator=(const FieldTable&);
+  FieldTable& operator=(FieldTable&&) noexcept;
+  ~FieldTable();
+
   // `place` gives the field's address in a struct. The field is the last one from now on.
   void Add(FieldInfo info, const FieldType* type, std::function<void*(void* params)> place);
   void AddIgnored(std::string name);
