@@ -113,12 +113,9 @@ bool Lower(LowerContext& c, std::int64_t groups, double eps) {
     if (c.is_read(static_cast<int>(i))) return false;
   }
   if (c.in_type(0).dtype == DType::kFloat64 || shape.size() == 0 || c.in_type(1).shape[0] != channels) return false;
-  NDArray ones(DType::kFloat32, Shape{size});
-  std::fill_n(ones.As<float>(), size, 1.0f);
   const auto rows = c.Reshape(c.Cast(c.in(0), DType::kFloat32), Shape{shape[0] * groups, size});
-  const auto zeros = c.Constant(NDArray::Zeros(DType::kFloat32, Shape{size}), "zeros");
-  const auto normal = c.Emit(LayerNormSpec{static_cast<float>(eps)}, {rows, c.Constant(ones, "ones"), zeros},
-                             {DType::kFloat32, c.ShapeOf(rows)});
+  const LayerNormSpec norm{.epsilon = static_cast<float>(eps), .is_scaled = false};
+  const auto normal = c.Emit(norm, {rows}, {DType::kFloat32, c.ShapeOf(rows)});
   const auto gamma = c.Cast(c.in(1), DType::kFloat32), beta = c.Cast(c.in(2), DType::kFloat32);
   const Shape by_channel{shape[0], channels, places};
   const auto out =

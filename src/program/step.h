@@ -217,10 +217,12 @@ struct SoftmaxSpec {
   int axis = 0;
   bool logarithm = false;
 };
-// Inputs: source, scale, shift (float32, size of the last axis, over which the source is normalised).
+// Inputs: source, and where it is scaled scale and shift (float32, size of the last axis, over which the source is
+// normalised).
 struct LayerNormSpec {
   static constexpr StepKind kKind{.name = "layer_norm"};
   float epsilon = 0;
+  bool is_scaled = true;
 };
 enum class Masking { kNone, kLength, kMask };
 // y = softmax(scale * queries keys^T) values for each of B batches and H heads; own kernel. Inputs: queries (B, H, M,

@@ -223,6 +223,18 @@ def test_reshape(bound):
         run.reshape(fc_bias=(4,))
 
 
+@pytest.mark.parametrize("norm", [amp.sym.InstanceNorm, lambda x, name: amp.sym.GroupNorm(x, num_groups=2, name=name)])
+def test_norms_over_places_take_other_shapes(norm):
+    """Memory behind what a smaller shape needs is not read."""
+    net = norm(amp.sym.var("data"), name="norm")
+    args, aux = amp.model_zoo.seeded_params(net, {"data": (1, 4, 3, 5)})
+    run = amp.Executor(net, args, aux, {"data": (1, 4, 3, 5)})
+    for shape in ((2, 4, 40, 50), (1, 4, 2, 2), (3, 4, 7, 90)):
+        data = np.random.default_rng(1).standard_normal(shape, dtype="f4")
+        fresh = amp.Executor(net, args, aux, {"data": shape}, backend="reference")(data)[0].asnumpy()
+        np.testing.assert_allclose(run.reshape({"data": shape})(data)[0].asnumpy(), fresh, rtol=1e-4, atol=1e-5)
+
+
 def test_reshaped_executors_outlive_the_original():
     params = dense_params()
     other = amp.Executor(dense(), params, {}, {"data": (2, 4)}).reshape(data=(1, 4))

@@ -25,13 +25,18 @@ std::optional<PreparedPrimitive> PrepareSoftmax(const PrimitiveBuilder& b) {
 std::optional<PreparedPrimitive> PrepareLayerNorm(const PrimitiveBuilder& b) {
   if (b.in(0).shape.dims().back() > kMaxNormalizedRow) return std::nullopt;
   using dnnl::normalization_flags;
-  const dnnl::layer_normalization_forward::primitive_desc pd(
-      CpuEngine(), b.kInference, PlainDesc(b.in(0)), PlainDesc(b.out()), b.spec<LayerNormSpec>().epsilon,
-      normalization_flags::use_scale | normalization_flags::use_shift, b.Attributes(), b.kAllowEmpty);
+  const auto& spec = b.spec<LayerNormSpec>();
+  const auto flags =
+      spec.is_scaled ? normalization_flags::use_scale | normalization_flags::use_shift : normalization_flags::none;
+  const dnnl::layer_normalization_forward::primitive_desc pd(CpuEngine(), b.kInference, PlainDesc(b.in(0)),
+                                                             PlainDesc(b.out()), spec.epsilon, flags, b.Attributes(),
+                                                             b.kAllowEmpty);
   auto prepared = b.DescribeUnary(pd);
   if (!prepared) return std::nullopt;
-  b.SetInput(1, PlainDesc(b.in(1)), DNNL_ARG_SCALE, &*prepared);
-  b.SetInput(2, PlainDesc(b.in(2)), DNNL_ARG_SHIFT, &*prepared);
+  if (spec.is_scaled) {
+    b.SetInput(1, PlainDesc(b.in(1)), DNNL_ARG_SCALE, &*prepared);
+    b.SetInput(2, PlainDesc(b.in(2)), DNNL_ARG_SHIFT, &*prepared);
+  }
   prepared->can_run_in_place = true;
   return prepared;
 }
