@@ -21,7 +21,7 @@ function(amp_add_room_target name)
   target_link_libraries(${target} PRIVATE amp_options amp_fmt nlohmann_json::nlohmann_json)
   amp_precompile(${target})
   if(NOT name STREQUAL "kernels" AND CMAKE_BUILD_TYPE STREQUAL "Release")
-    target_compile_options(${target} PRIVATE -O2)  # -O3 compiles a fifth longer; loops that count are in kernels
+    target_compile_options(${target} PRIVATE -O2)  # -O3 compiles a tenth longer; loops that count are in kernels
   endif()
   # Only this room sees dnnl.hpp.
   if(arg_ONEDNN)

@@ -177,13 +177,15 @@ OpDefinition<P> Register(const char* name, const char* doc, ParamSchema<P> schem
             FailAt(r.node(), "gamma of shape {} does not fit data of shape {}", r.in(2).ToString(), r.in(1).ToString());
           }
           const std::int64_t channels = r.in(1)[1], groups = GroupsOf(r.node(), channels);
-          if (groups != 0 && channels % groups != 0) {
-            FailAt(r.node(), "{} channels do not form {} groups", channels, groups);
-          }
+          if (groups != 0) RequireGroups(r.node(), channels, groups);
         }})
         .Set(ReferenceKernel{GroupNormReference});
 
 }  // namespace
+
+void RequireGroups(const Node& node, std::int64_t channels, std::int64_t groups) {
+  if (channels % groups != 0) FailAt(node, "{} channels do not form {} groups", channels, groups);
+}
 
 void SetNormGradients(GradientContext& c, const char* backward, AttrMap attrs) {
   if (!c.has_gradient(0)) return;

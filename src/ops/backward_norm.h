@@ -5,6 +5,9 @@
 
 namespace amp {
 
+// Fails where channels do not form so many groups.
+void RequireGroups(const Node& node, std::int64_t channels, std::int64_t groups);
+
 // Those of (data, gamma, beta), by the operator `backward` with these attributes.
 void SetNormGradients(GradientContext& c, const char* backward, AttrMap attrs);
 

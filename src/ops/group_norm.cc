@@ -44,9 +44,7 @@ void InferGroupNorm(ShapeRelation& r) {
   if (!r.in(0).rank_known()) return;
   CheckRank(r);
   const std::int64_t channels = r.in(0)[1];
-  if (channels % p.num_groups != 0 && channels >= 0) {
-    FailAt(r.node(), "{} channels do not form {} groups", channels, p.num_groups);
-  }
+  if (channels >= 0) RequireGroups(r.node(), channels, p.num_groups);
   for (int i = 1; i < 3; ++i) {
     if (r.in(i) != Shape{p.num_groups}) r.In(i, Shape{channels});
   }

@@ -25,7 +25,6 @@ bool LowerContext::is_parameter(int i) const {
   return value.source == ValueSource::kConstant && IsParameterKey(value.name);
 }
 
-// Plans for other shapes may have a constant of the name that has another size.
 ValueId LowerContext::Constant(const NDArray& array, const std::string& name) {
   const std::string key = fmt::format("{}:={}:{}", key_, name, array.shape().ToString());
   constants_[key] = array;

@@ -41,6 +41,8 @@ class LowerContext {
   bool is_parameter(int i) const;
 
   ValueId in(int i) const { return inputs_[i]; }
+  // Numbers that follow from the node's attributes and their own shape alone: plans for other shapes share what has the
+  // same name and shape.
   ValueId Constant(const NDArray& array, const std::string& name);
   // Adds a step and returns its output.
   ValueId Emit(StepSpec spec, std::vector<ValueId> inputs, TensorType type);
