@@ -7,20 +7,17 @@
 #include "nnvm/ndarray.h"
 
 namespace amp::dist {
-namespace {
-
-struct Block {
-  std::size_t bytes = 0;
-  std::shared_ptr<void> memory;
-
-  // Not much larger than what is needed, or it would be missing elsewhere.
-  bool Fits(std::size_t needed) const { return bytes >= needed && bytes - needed <= needed / 4; }
-};
-
-}  // namespace
 
 class BufferPool::State {
  public:
+  struct Block {
+    std::size_t bytes = 0;
+    std::shared_ptr<void> memory;
+
+    // Not much larger than what is needed, or it would be missing elsewhere.
+    bool Fits(std::size_t needed) const { return bytes >= needed && bytes - needed <= needed / 4; }
+  };
+
   Block Take(std::size_t bytes) {
     const auto found = std::find_if(free_.begin(), free_.end(), [&](const Block& block) { return block.Fits(bytes); });
     Block block = found == free_.end() ? Block{bytes, AllocateAligned(bytes)} : *found;
@@ -52,7 +49,7 @@ class BufferPool::State {
 BufferPool::BufferPool() : state_(std::make_shared<State>()) {}
 
 std::shared_ptr<void> BufferPool::Take(std::size_t bytes) {
-  Block block = state_->Take(bytes);
+  State::Block block = state_->Take(bytes);
   void* memory = block.memory.get();
   return {memory, [state = state_, block = std::move(block)](void*) mutable { state->Return(std::move(block)); }};
 }

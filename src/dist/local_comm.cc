@@ -12,23 +12,20 @@
 #include "nnvm/error.h"
 
 namespace amp::dist {
-namespace {
-
-// A message that waits in its sender's memory until the receiver has copied it.
-struct Message {
-  std::span<const std::byte> bytes;
-  enum { kPosted, kTaken, kReceived } state = kPosted;
-};
-
-struct Line {
-  int channel, from, to;
-  auto operator<=>(const Line&) const = default;
-};
-
-}  // namespace
 
 class LocalRanks {
  public:
+  // A message that waits in its sender's memory until the receiver has copied it.
+  struct Message {
+    std::span<const std::byte> bytes;
+    enum { kPosted, kTaken, kReceived } state = kPosted;
+  };
+
+  struct Line {
+    int channel, from, to;
+    auto operator<=>(const Line&) const = default;
+  };
+
   LocalRanks(int size, std::chrono::duration<double> timeout)
       : size_(size), timeout_(std::min(timeout, kLongest)), has_left_(size) {}
 
@@ -173,9 +170,9 @@ class LocalTransfer : public Transfer {
 
  private:
   const std::shared_ptr<LocalRanks> ranks_;
-  const Line sent_, received_;
+  const LocalRanks::Line sent_, received_;
   const std::span<std::byte> recv_;
-  const std::shared_ptr<Message> message_;
+  const std::shared_ptr<LocalRanks::Message> message_;
 };
 
 }  // namespace

@@ -23,7 +23,7 @@ std::vector<Desc> InputLayouts(const LayoutBuilder& builder, const Step& step) {
 }
 
 // Parts of concatenations lie in something larger: only sums of products say themselves what they want.
-void MakeDense(LayoutBuilder* builder, Step* step) {
+void MakeConcatPartsDense(LayoutBuilder* builder, Step* step) {
   if (KindOf(step->spec).chooses_layouts) return;
   for (ValueId& input : step->inputs) {
     if (builder->laid_out().storage[input] == input || !builder->concats().IsPlaced(input)) continue;
@@ -49,7 +49,7 @@ bool MayRunAlternate(const Step& step) { return step.alternate && *step.alternat
 
 void AssignPrimitive(LayoutBuilder* builder, Step step) {
   const Step given = step;  // before anything is reordered for a primitive
-  MakeDense(builder, &step);
+  MakeConcatPartsDense(builder, &step);
   const bool on_one_thread = !builder->is_fast() && BackEndOf(step.spec).splits_sums;
   std::optional<ThreadScope> one;
   if (on_one_thread) one.emplace(1);

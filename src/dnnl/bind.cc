@@ -48,7 +48,7 @@ constexpr const char* kSomePays =
 constexpr const char* kFloat16IsStorage =
     "float16 is stored, but computed in float32 between conversions, on a CPU: bfloat16 is the faster choice";
 
-void RequireInputs(const Graph& graph, const std::set<std::string>& parameters, const TypeMap& input_types) {
+void RequireInputTypes(const Graph& graph, const std::set<std::string>& parameters, const TypeMap& input_types) {
   const std::vector<bool> needed = NeededNodes(graph);
   std::vector<std::string> missing;
   for (const NodeId id : graph.variables()) {
@@ -109,7 +109,7 @@ BoundModel Unprepared(const GivenModel& model, const TypeMap& given_types, const
   const TypeMap input_types = WithRandomKey(graph, given_types);
   std::set<std::string> parameters = ParameterNames(model.params);
   TypeMap variable_types = VariableTypes(graph, model.params, input_types);
-  RequireInputs(graph, parameters, input_types);
+  RequireInputTypes(graph, parameters, input_types);
   Model given(std::move(graph), std::move(variable_types), std::move(parameters));
   return {model.symbol, given, given, options};
 }

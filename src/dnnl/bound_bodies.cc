@@ -78,7 +78,7 @@ class PlanRunner : public BodyRunner {
 };
 
 // The array of a parameter as the outer model has it.
-NDArray ArrayOf(const std::string& key, const TensorType& type, const ConstantStore& store) {
+NDArray ParameterArray(const std::string& key, const TensorType& type, const ConstantStore& store) {
   const PackedConstant* constant = store.Find(key, PlainDesc(type));
   if (constant == nullptr) Throw<InternalError>("the parameter '{}' of a body is not held any more", key);
   return NDArray(type, const_cast<void*>(constant->data.get()), constant->data);
@@ -123,7 +123,7 @@ class BoundBodies : public BodyPlans {
         inputs[name] = request.inputs[i];
       } else {
         NDArrayMap& group = request.body.IsState(i) ? params.aux : params.args;
-        group[name] = ArrayOf(request.parameters[i], request.inputs[i], store);
+        group[name] = ParameterArray(request.parameters[i], request.inputs[i], store);
       }
     }
     CompileOptions own = options;

@@ -6,17 +6,12 @@
 #include "nnvm/error.h"
 
 namespace amp::onednn {
-namespace {
-
-// Appends a line for an array that is not exactly what it should be.
 void CheckArray(const char* role, const std::string& name, const NDArray& array, const TensorType& expected,
                 std::string* problems) {
   if (array.defined() && array.type() == expected) return;
   const std::string got = array.defined() ? array.type().ToString() : "nothing";
   *problems += fmt::format("\n  {} '{}': expected {}, got {}", role, name, expected.ToString(), got);
 }
-
-}  // namespace
 
 void CheckTypes(const Plan& plan, const std::vector<std::string>& output_names, const std::vector<NDArray>& inputs,
                 const std::vector<NDArray>& outputs) {

@@ -10,6 +10,10 @@ namespace amp::onednn {
 
 struct Plan;
 
+// Appends a line for an array that is not exactly what it should be.
+void CheckArray(const char* role, const std::string& name, const NDArray& array, const TensorType& expected,
+                std::string* problems);
+
 // Throws ArgumentError that lists every array that is missing or has another type than the plan's.
 void CheckTypes(const Plan& plan, const std::vector<std::string>& output_names, const std::vector<NDArray>& inputs,
                 const std::vector<NDArray>& outputs);

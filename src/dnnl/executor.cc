@@ -1,8 +1,8 @@
 #include "dnnl/executor.h"
 
-#include <chrono>
 #include <utility>
 
+#include "dnnl/clock.h"
 #include "dnnl/executor_options.h"
 #include "dnnl/find_machine.h"
 #include "dnnl/tune.h"
@@ -18,10 +18,6 @@ using onednn::BoundModel;
 using onednn::CompileOptions;
 
 namespace {
-
-double SecondsSince(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
 
 // The machine with what timing chose for the model.
 std::shared_ptr<const MachineTable> TunedMachine(const onednn::GivenModel& given, const TypeMap& input_types,
@@ -138,7 +134,7 @@ std::vector<NDArray> Executor::NewOutputs() const {
 
 // Steps are timed for a recorder only.
 void Executor::RunTimed(ProfileRecorder* recorder, const std::vector<NDArray>& inputs, std::vector<NDArray>& outputs) {
-  using Clock = std::chrono::steady_clock;
+  using onednn::Clock;
   const auto begin = recorder != nullptr ? Clock::now() : Clock::time_point();
   onednn::CheckTypes(*plan_, output_names(), inputs, outputs);
   RequireThreads(plan_->summary.num_threads);  // before the lock: a child process may find it held for good
@@ -146,7 +142,7 @@ void Executor::RunTimed(ProfileRecorder* recorder, const std::vector<NDArray>& i
   overlap_checker_.Check(inputs, outputs, output_names());
   if (recorder == nullptr) return session_->Run(inputs, outputs);
   session_->RunProfiled(inputs, outputs, &recorder->step_seconds());
-  recorder->AddRun(SecondsSince(begin));
+  recorder->AddRun(onednn::SecondsSince(begin));
 }
 
 }  // namespace amp

@@ -1,7 +1,6 @@
 #include "dnnl/gradient_executor.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <map>
 #include <set>
@@ -9,6 +8,7 @@
 
 #include "dnnl/bind.h"
 #include "dnnl/check_arrays.h"
+#include "dnnl/clock.h"
 #include "dnnl/executor_options.h"
 #include "dnnl/operator_runner.h"
 #include "dnnl/run_lock.h"
@@ -251,13 +251,6 @@ const PlanSummary& GradientExecutor::summary() const { return binding_->plan->su
 
 namespace {
 
-// A line for an array that is not of this type.
-void CheckArray(const std::string& what, const NDArray& array, const TensorType& expected, std::string* problems) {
-  if (array.defined() && array.type() == expected) return;
-  *problems += fmt::format("\n  {}: expected {}, got {}", what, expected.ToString(),
-                           array.defined() ? array.type().ToString() : "nothing");
-}
-
 void ThrowIfAny(const std::string& problems) {
   if (!problems.empty()) Throw<ArgumentError>("the arrays do not fit the bound model:{}", problems);
 }
@@ -272,7 +265,7 @@ void RequireInputs(const std::vector<std::string>& names, const std::vector<Tens
     Throw<ArgumentError>("expected {} arrays ({}), got {}", names.size(), JoinSome(names), arrays.size());
   }
   std::string problems;
-  for (std::size_t i = 0; i < names.size(); ++i) CheckArray("input '" + names[i] + "'", arrays[i], types[i], &problems);
+  for (std::size_t i = 0; i < names.size(); ++i) onednn::CheckArray("input", names[i], arrays[i], types[i], &problems);
   ThrowIfAny(problems);
 }
 
@@ -307,8 +300,8 @@ void GradientExecutor::Pending::SetOutputGradients(const Binding& binding, const
   std::string problems;
   for (const auto& [source, index] : binding.inputs) {  // positions, such as those of argmax, have no gradient
     if (source != Binding::Source::kOutputGradient || given.empty() || !given[index].defined()) continue;
-    CheckArray("gradient of output '" + binding.output_names[index] + "'", given[index], binding.output_types[index],
-               &problems);
+    onednn::CheckArray("gradient of output", binding.output_names[index], given[index], binding.output_types[index],
+                       &problems);
   }
   ThrowIfAny(problems);
   for (std::size_t i = 0; i < binding.inputs.size(); ++i) {
@@ -326,7 +319,7 @@ void GradientExecutor::Pending::SetTargets(const Binding& binding, const std::ve
   std::string problems;
   for (std::size_t i = 0; i < targets.size(); ++i) {
     const TensorType& type = binding.gradient_types[i];
-    CheckArray("gradient of '" + binding.gradient_names[i] + "'", targets[i].array, type, &problems);
+    onednn::CheckArray("gradient of", binding.gradient_names[i], targets[i].array, type, &problems);
     const auto& [output, replaces] = binding.gradients[i];
     if (!output) continue;
     outputs[*output] = targets[i].adds && !replaces ? NDArray(type.dtype, type.shape) : targets[i].array;
@@ -423,13 +416,13 @@ RunProfile GradientExecutor::Profile(const std::vector<NDArray>& inputs, int run
   pending.SetTargets(*binding_, targets);
   ProfileRecorder recorder(binding_->plan);
   for (int i = -1; i < runs; ++i) {
-    const auto begin = std::chrono::steady_clock::now();
+    const auto begin = onednn::Clock::now();
     if (i < 0) {
       pending.session.Run(pending.inputs, pending.outputs);  // finds cold caches
       continue;
     }
     pending.session.RunProfiled(pending.inputs, pending.outputs, &recorder.step_seconds());
-    recorder.AddRun(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    recorder.AddRun(onednn::SecondsSince(begin));
   }
   return recorder.Result();
 }

@@ -60,7 +60,7 @@ struct AxisLayout {
   std::vector<std::pair<std::int64_t, std::int64_t>> blocks;  // sizes and strides within, from the outside
 };
 
-std::vector<AxisLayout> AxesOf(const Desc& layout) {
+std::vector<AxisLayout> AxisLayouts(const Desc& layout) {
   const auto sizes = layout.get_padded_dims(), strides = layout.get_strides();
   std::vector<AxisLayout> axes(sizes.size());
   for (std::size_t i = 0; i < sizes.size(); ++i) axes[i] = {sizes[i], strides[i], {}};
@@ -100,7 +100,7 @@ std::optional<kernels::RowScan> RowsOf(const Step& step, std::size_t operand, co
                                        const StepTypes& types) {
   if (layout.get_format_kind() != dnnl::memory::format_kind::blocked) return std::nullopt;
   const Roles roles = RolesOf(step, operand, types);
-  const std::vector<AxisLayout> axes = AxesOf(layout);
+  const std::vector<AxisLayout> axes = AxisLayouts(layout);
   kernels::RowScan rows;
   for (std::size_t i = 0; i < axes.size(); ++i) AddAxis(axes[i], roles[i], &rows);
   rows.Prepare();

@@ -1,11 +1,11 @@
 #include "dnnl/probe_machine.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <dnnl.hpp>
 #include <vector>
 
+#include "dnnl/clock.h"
 #include "dnnl/cpu_info.h"
 #include "dnnl/engine.h"
 #include "kernels/parallel.h"
@@ -13,7 +13,8 @@
 namespace amp {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using onednn::Clock;
+
 constexpr std::int64_t kSize = 512;           // of the matrices: 3 MB, and 0.3 GFLOP
 constexpr std::size_t kCopyBytes = 16 << 20;  // per side
 constexpr int kRepetitions = 4;
@@ -37,7 +38,7 @@ Timing TimeOf(Work work) {
   for (int i = 0; i < kRepetitions && (i < 2 || Clock::now() < end); ++i) {
     const auto begin = Clock::now();
     work();
-    timing.Add(std::chrono::duration<double>(Clock::now() - begin).count());
+    timing.Add(onednn::SecondsSince(begin));
   }
   return timing;
 }

@@ -14,7 +14,7 @@ std::string FlagsText(const std::vector<bool>& flags) {
   return text;
 }
 
-NDArray ArrayOf(const RandomKey& key) {
+NDArray KeyArray(const RandomKey& key) {
   NDArray array(DType::kInt64, Shape{2});
   array.As<std::int64_t>()[0] = key.seed;
   array.As<std::int64_t>()[1] = key.run;
@@ -33,7 +33,7 @@ RecordedRun::RecordedRun(std::shared_ptr<GraphRunner> runner, std::shared_ptr<co
                          std::vector<NDArray> inputs, RandomKey key)
     : runner_(std::move(runner)), graph_(std::move(graph)), inputs_(std::move(inputs)), key_(key) {
   std::vector<NDArray> arrays = inputs_;
-  arrays.push_back(graph_->is_random() ? ArrayOf(key_) : NDArray());
+  arrays.push_back(graph_->is_random() ? KeyArray(key_) : NDArray());
   kept_ = runner_->Run(fmt::format("forward {}", graph_->id()), arrays, [&] {
     return GraphOverArrays{graph_->forward(), graph_->ForwardVariables()};
   });
@@ -67,7 +67,7 @@ RecordedRun::Result RecordedRun::Backward(const std::vector<NDArray>& output_gra
   Result result{std::vector<std::optional<NDArray>>(inputs_.size()), {}, half->replaces};
   if (half->symbol.outputs().empty()) return result;
   std::vector<NDArray> arrays = BackwardArrays(output_gradients);
-  arrays.push_back(graph_->is_random() ? ArrayOf(key_) : NDArray());
+  arrays.push_back(graph_->is_random() ? KeyArray(key_) : NDArray());
   const std::string key =
       fmt::format("backward {} {} {}", graph_->id(), FlagsText(request.has_gradient), FlagsText(is_asked));
   const std::vector<NDArray> values = runner_->Run(key, arrays, [&] {

@@ -1,11 +1,11 @@
 #include "dnnl/session.h"
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <optional>
 #include <utility>
 
+#include "dnnl/clock.h"
 #include "dnnl/compiled_plan.h"
 #include "dnnl/engine.h"
 #include "dnnl/product_nodes.h"
@@ -181,10 +181,10 @@ void Session::RunProfiled(const std::vector<NDArray>& inputs, std::vector<NDArra
   const auto [first, last] = state.StepsOf(half);
   const kernels::FloatModeScope mode(state.Mode());
   for (std::size_t i = first; i < last; ++i) {
-    const auto begin = std::chrono::steady_clock::now();
+    const auto begin = Clock::now();
     state.RunStep(i);
     state.stream.wait();
-    (*seconds)[i] = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    (*seconds)[i] = SecondsSince(begin);
   }
 }
 

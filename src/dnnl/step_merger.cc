@@ -47,8 +47,7 @@ bool StepMerger::Merge(StepId host, StepId reader, std::vector<PostOp> ops, cons
 void StepMerger::ReplaceReader(Step merged, StepId host, StepId reader) {
   const Step& absorbed = graph_->step(reader);
   merged.outputs = absorbed.outputs;
-  merged.fused.push_back(absorbed.node);
-  merged.fused.insert(merged.fused.end(), absorbed.fused.begin(), absorbed.fused.end());
+  AddFused(absorbed, &merged);
   graph_->Replace(reader, std::move(merged));
   graph_->Remove(host);
 }

@@ -1,10 +1,10 @@
 #include "dnnl/tune.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <utility>
 
+#include "dnnl/clock.h"
 #include "dnnl/layer_times.h"
 #include "dnnl/profile.h"
 #include "dnnl/session.h"
@@ -14,13 +14,9 @@
 namespace amp::onednn {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr int kMaxRounds = 15, kMinRounds = 5;
 constexpr double kMaxSeconds = 20;  // of more rounds than the least
 constexpr double kFasterAsAWhole = 0.99;
-
-double SecondsSince(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 // What a run reads; times of the kernels that are chosen among do not depend on values.
 std::vector<NDArray> InputsOf(const Plan& plan) {

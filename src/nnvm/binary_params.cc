@@ -17,9 +17,9 @@ constexpr std::int32_t kRowSparse = 1;
 constexpr std::int32_t kCsr = 2;
 constexpr std::int32_t kCpu = 1;
 
-class Reader {
+class BinaryParamsReader {
  public:
-  explicit Reader(ByteReader* bytes) : bytes_(*bytes) {}
+  explicit BinaryParamsReader(ByteReader* bytes) : bytes_(*bytes) {}
 
   NamedArrays Read() {
     if (bytes_.Read<std::uint64_t>("the file's magic number") != kFileMagic) {
@@ -169,7 +169,7 @@ void PutRecord(const AppendBytes& append, const NDArray& array, std::uint32_t ma
 
 }  // namespace
 
-NamedArrays ReadBinaryParams(ByteReader* bytes) { return Reader(bytes).Read(); }
+NamedArrays ReadBinaryParams(ByteReader* bytes) { return BinaryParamsReader(bytes).Read(); }
 
 void WriteBinaryParams(const NamedArrays& arrays, bool np_shape, const AppendBytes& append) {
   Put<std::uint64_t>(append, kFileMagic);

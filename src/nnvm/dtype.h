@@ -40,6 +40,7 @@ const DTypeInfo& InfoOf(DType dtype);
 inline int BytesOf(DType dtype) { return InfoOf(dtype).bytes; }
 inline bool IsFloat(DType dtype) { return InfoOf(dtype).is_float; }
 inline bool IsLowPrecision(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
+inline bool IsFloat32OrBF16(DType dtype) { return dtype == DType::kFloat32 || dtype == DType::kBFloat16; }
 inline bool IsKnown(DType dtype) { return dtype != DType::kUnknown; }
 inline std::string NameOf(DType dtype) { return std::string(InfoOf(dtype).name); }
 

@@ -21,7 +21,7 @@ bool IsParameter(const Op* op, const std::string& key) {
 }
 
 // Names of the node's inputs; empty where its parameters do not parse (building the node reports that).
-std::vector<std::string> InputNames(const Op& op, const AttrMap& attrs) {
+std::vector<std::string> KnownInputNames(const Op& op, const AttrMap& attrs) {
   try {
     return op.input_names(op.parse(attrs).get());
   } catch (const Error&) {
@@ -54,7 +54,7 @@ void HideKeys(std::size_t id, std::vector<RawNode>* nodes) {
   }
   node.attrs = std::move(kept);
   if (moved.empty()) return;
-  const std::vector<std::string> names = InputNames(*op, node.attrs);
+  const std::vector<std::string> names = KnownInputNames(*op, node.attrs);
   for (const auto& [input, attr] : moved) {
     const auto slot = static_cast<std::size_t>(std::find(names.begin(), names.end(), input) - names.begin());
     if (slot >= names.size() || slot >= node.inputs.size()) continue;
@@ -67,7 +67,7 @@ void HideKeys(std::size_t id, std::vector<RawNode>* nodes) {
 void AppendMissingVariables(std::size_t id, std::vector<RawNode>* nodes) {
   const Op* op = FindOp((*nodes)[id]);
   if (op == nullptr || !op->variadic_attr.empty()) return;
-  const std::vector<std::string> names = InputNames(*op, (*nodes)[id].attrs);
+  const std::vector<std::string> names = KnownInputNames(*op, (*nodes)[id].attrs);
   for (std::size_t slot = (*nodes)[id].inputs.size(); slot < names.size(); ++slot) {
     (*nodes)[id].inputs.emplace_back(nodes->size(), 0);
     nodes->push_back({"null", (*nodes)[id].name + "_" + names[slot], (*nodes)[id].attrs, {}, {}});

@@ -24,7 +24,7 @@ void BindSubgraphs(const Node::Spec& spec, void* params) {
   }
 }
 
-ParamPtr ParseParams(const Node::Spec& spec) {
+ParamPtr ParseOpParams(const Node::Spec& spec) {
   try {
     std::shared_ptr<void> params = spec.op->parse(spec.attrs);
     BindSubgraphs(spec, params.get());
@@ -81,7 +81,7 @@ NodePtr Node::Make(Spec spec) {
   if (spec.op && spec.op->implied_subgraphs && spec.subgraphs.empty()) {
     spec.subgraphs = spec.op->implied_subgraphs(spec.attrs);
   }
-  ParamPtr params = spec.op ? ParseParams(spec) : nullptr;
+  ParamPtr params = spec.op ? ParseOpParams(spec) : nullptr;
   CheckLinks(spec, params.get());
   std::shared_ptr<const AttrMap> attrs = SharedAttrs(std::move(spec.attrs));
   return std::make_shared<Node>(Passkey(), std::move(spec), std::move(attrs), std::move(params));

@@ -136,9 +136,9 @@ NDArray RowMajor(const NDArray& columns) {
   return rows;
 }
 
-class Reader {
+class NpyReader {
  public:
-  Reader(ByteReader* bytes, std::uint64_t size) : bytes_(*bytes), size_(size), end_(bytes->position() + size) {}
+  NpyReader(ByteReader* bytes, std::uint64_t size) : bytes_(*bytes), size_(size), end_(bytes->position() + size) {}
 
   NpyFile Read() {
     if (size_ > bytes_.remaining()) Fail("{} bytes are expected, {} are left", size_, bytes_.remaining());
@@ -213,7 +213,7 @@ std::string NpyHeader(const TensorType& type) {
   return std::string(kMagic) + '\x01' + '\0' + static_cast<char>(length & 0xFF) + static_cast<char>(length >> 8) + text;
 }
 
-NpyFile ReadNpyFile(ByteReader* bytes, std::uint64_t size) { return Reader(bytes, size).Read(); }
+NpyFile ReadNpyFile(ByteReader* bytes, std::uint64_t size) { return NpyReader(bytes, size).Read(); }
 
 NDArray InRowOrder(NpyFile file) { return file.fortran_order ? RowMajor(file.data) : std::move(file.data); }
 

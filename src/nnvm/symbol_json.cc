@@ -33,9 +33,9 @@ Phase TakePhase(AttrMap* attrs) {
   return is_backward ? Phase::kBackward : Phase::kForward;
 }
 
-class Reader {
+class SymbolReader {
  public:
-  explicit Reader(const std::string& source) : source_(source) {}
+  explicit SymbolReader(const std::string& source) : source_(source) {}
 
   Symbol Read(std::string_view text) {
     const Json document = ParseDocument(text);
@@ -46,7 +46,7 @@ class Reader {
 
  private:
   // A reader of one of the file's subgraphs.
-  Reader(const std::string& source, std::string where, int version)
+  SymbolReader(const std::string& source, std::string where, int version)
       : source_(source), where_(std::move(where)), version_(version) {}
 
   std::vector<NodeEntry> ReadGraph(const Json& graph) {
@@ -124,7 +124,7 @@ class Reader {
     for (const Json& graph : Member(json, "subgraphs", where, Json::value_t::array)) {
       const std::string place = fmt::format("{} subgraph {}", where, subgraphs.size());
       if (!graph.is_object()) Fail("{}: expected an object, got {}", place, graph.type_name());
-      Reader reader(source_, where_ + place + ": ", version_);
+      SymbolReader reader(source_, where_ + place + ": ", version_);
       subgraphs.push_back(reader.ReadGraph(graph));
       num_outputs_ += reader.num_outputs_;
       num_entries_ += reader.num_entries_;
@@ -337,7 +337,7 @@ nlohmann::ordered_json FileAttrs(const Symbol& symbol) {
 
 }  // namespace
 
-Symbol ParseSymbolJson(std::string_view text, const std::string& source) { return Reader(source).Read(text); }
+Symbol ParseSymbolJson(std::string_view text, const std::string& source) { return SymbolReader(source).Read(text); }
 
 Symbol LoadSymbolJson(const std::string& path) { return ParseSymbolJson(ReadFile(path), path); }
 

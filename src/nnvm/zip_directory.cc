@@ -41,9 +41,9 @@ struct Directory {
   std::uint64_t count = 0;
 };
 
-class Reader {
+class ZipDirectoryReader {
  public:
-  explicit Reader(ByteReader* bytes) : bytes_(*bytes), size_(bytes->position() + bytes->remaining()) {}
+  explicit ZipDirectoryReader(ByteReader* bytes) : bytes_(*bytes), size_(bytes->position() + bytes->remaining()) {}
 
   std::vector<ZipEntry> Read() {
     const Directory directory = FindDirectory();
@@ -231,7 +231,7 @@ std::string Zip64Field(std::initializer_list<std::uint64_t> numbers) {
 
 }  // namespace
 
-std::vector<ZipEntry> ReadZipDirectory(ByteReader* bytes) { return Reader(bytes).Read(); }
+std::vector<ZipEntry> ReadZipDirectory(ByteReader* bytes) { return ZipDirectoryReader(bytes).Read(); }
 
 std::string ZipDirectoryWriter::EntryHeader(const std::string& name, std::uint32_t crc32, std::uint64_t size) {
   if (name.size() > 0xFFFF) Throw<ArgumentError>("the name '{}' is too long for a zip file", Quotable(name));

@@ -10,7 +10,7 @@
 #include "program/lowering.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::activation {
 namespace {
 
 struct ActivationParam {
@@ -103,4 +103,4 @@ ValueRange RangeOf(const RangeQuery& q, int) {
         .Set(LowerRule{Lower});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::activation

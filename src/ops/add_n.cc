@@ -7,7 +7,7 @@
 #include "program/lowering.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::add_n {
 namespace {
 
 struct AddNParam {
@@ -73,4 +73,4 @@ ValueRange RangeOf(const RangeQuery& q, int) {
         .Set(LowerRule{Lower});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::add_n

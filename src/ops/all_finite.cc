@@ -9,7 +9,7 @@
 #include "passes/range_rule.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::all_finite {
 namespace {
 
 bool IsFinite(const NDArray& array) {
@@ -99,4 +99,4 @@ bool IsClose(const CloseParam& p, double a, double b) {
         }});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::all_finite

@@ -9,7 +9,7 @@
 #include "program/lowering.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::amp_attention {
 namespace {
 
 // Data inputs of one float dtype; the hidden outputs stay as they are summed up.
@@ -190,4 +190,4 @@ const std::vector<std::string> kOutputs{"output", "logsumexp", "accumulator"};
         .Set(KernelRule{LowerInterleavedToKernel});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::amp_attention

@@ -5,7 +5,7 @@
 #include "passes/op_facts.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::amp_attention_gradient {
 namespace {
 
 std::vector<std::string> GradientInputs(const AmpAttentionParam& p, const std::vector<std::string>& operands) {
@@ -100,4 +100,4 @@ constexpr const char* kNoSecond = "second derivatives of attention are not imple
         }});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::amp_attention_gradient

@@ -8,7 +8,7 @@
 #include "program/lowering.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::arange_like {
 namespace {
 
 struct ArangeLikeParam {
@@ -63,4 +63,4 @@ void Count(const ArangeLikeParam& p, NDArray& out) {
         .Set(ValuesOfReference());
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::arange_like

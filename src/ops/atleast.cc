@@ -6,7 +6,7 @@
 #include "program/lowering.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::atleast {
 namespace {
 
 struct AtLeastParam {
@@ -84,4 +84,4 @@ void Register(const Row& row) {
 }();
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::atleast

@@ -14,7 +14,7 @@
 #include "program/lowering.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::attention {
 namespace {
 
 struct HeadsParam {
@@ -261,4 +261,4 @@ Term ComposeValues(const Term& attention, const Term& values, std::int64_t heads
         .Set(LowerRule{LowerCrossValAtt});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::attention

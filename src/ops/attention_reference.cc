@@ -200,7 +200,7 @@ class Backward {
 };
 
 template <class T>
-void Gradient(const AttentionWork& work, std::span<const NDArray> in, std::span<NDArray> out) {
+void ComputeGradient(const AttentionWork& work, std::span<const NDArray> in, std::span<NDArray> out) {
   const std::span<const NDArray> operands = in.subspan(in.size() - work.num_inputs() - 2, work.num_operands());
   std::vector<std::vector<T>> gradients;
   for (const NDArray& operand : operands) gradients.emplace_back(static_cast<std::size_t>(operand.size()), T{0});
@@ -220,7 +220,7 @@ void AttentionReference(const AttentionWork& work, std::span<const NDArray> in, 
 }
 
 void AttentionGradientReference(const AttentionWork& work, std::span<const NDArray> in, std::span<NDArray> out) {
-  WithFloatType(in[0].dtype(), [&](auto zero) { Gradient<decltype(zero)>(work, in, out); });
+  WithFloatType(in[0].dtype(), [&](auto zero) { ComputeGradient<decltype(zero)>(work, in, out); });
 }
 
 }  // namespace amp

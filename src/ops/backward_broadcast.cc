@@ -12,7 +12,7 @@
 #include "program/lowering.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::backward_broadcast {
 namespace {
 
 // Input 1 lends its shape and its dtype.
@@ -202,4 +202,4 @@ OpDefinition<ReductionParam> Register(const char* name, const char* doc, const c
     Register("_backward_mean", "The same divided by the number of elements that were reduced to one.", "mean", true);
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::backward_broadcast

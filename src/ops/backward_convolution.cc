@@ -18,7 +18,7 @@
 #include "program/lowering.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::backward_convolution {
 namespace {
 
 struct Geometry {
@@ -365,4 +365,4 @@ GradientRule Gradients(const char* forward, const char* data, const char* weight
 }();
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::backward_convolution

@@ -43,7 +43,7 @@ AttrMap AttrsOf(const std::string& text) {
   return attrs;
 }
 
-void Validate(BackwardMoveParam& p) {
+void ValidateMoveBack(BackwardMoveParam& p) {
   const Op& op = OpRegistry::Get().Require(kMXNetDomain, p.op);
   const AttrMap attrs = AttrsOf(p.attributes);
   std::vector<NodeEntry> inputs;
@@ -84,7 +84,7 @@ void InferShapes(ShapeRelation& r) {
 }
 
 // Errors name the node.
-void InferShape(ShapeRelation& r) {
+void InferMoveBackShape(ShapeRelation& r) {
   try {
     InferShapes(r);
   } catch (const GraphError& error) {
@@ -122,7 +122,7 @@ std::vector<std::int64_t> Places(const BackwardMoveParam& p, std::span<const NDA
 
 NDArray ShapeOnly(const TensorType& type) { return NDArray(type, nullptr, nullptr); }
 
-void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+void MoveBackReference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
   std::vector<NDArray> inputs(in.begin(), in.end());
   inputs[1] = ShapeOnly(out[0].type());
   const std::vector<std::int64_t> places = Places(node.params<BackwardMoveParam>(), inputs);
@@ -269,7 +269,7 @@ bool LowerBox(LowerContext& c) {
 }
 
 // Where nothing but attributes chooses, the places are found once.
-bool Lower(LowerContext& c) {
+bool LowerMoveBack(LowerContext& c) {
   const auto& p = c.node().params<BackwardMoveParam>();
   if (LowerLookup(c, p)) return true;
   const Shape &gradient = c.in_type(0).shape, &data = c.out_type(0).shape;
@@ -283,7 +283,7 @@ bool Lower(LowerContext& c) {
 }
 
 // Moves the gradient as the operator moved the data, with zeros in place of constants.
-void Gradient(GradientContext& c) {
+void SetMoveBackGradients(GradientContext& c) {
   const auto& p = c.params<BackwardMoveParam>();
   const auto move = [&](const Term& data) {
     std::vector<Term> inputs;
@@ -293,7 +293,7 @@ void Gradient(GradientContext& c) {
   c.Set(0, move(c.gradient()) - move(Unary("zeros_like", c.gradient())));
 }
 
-[[maybe_unused]] const auto kCard =
+[[maybe_unused]] const auto kMoveBack =
     RegisterOp<BackwardMoveParam>("_backward_move")
         .Doc(
             "The gradient of an operator that moves elements of `data`: that of each element of its output is added\n"
@@ -302,9 +302,9 @@ void Gradient(GradientContext& c) {
                     .Required("operator", &BackwardMoveParam::op, "Name of the operator.")
                     .Optional("attributes", &BackwardMoveParam::attributes, "Its attributes, one name=value a line.")
                     .Optional("slot", &BackwardMoveParam::slot, "Which of its inputs is the data."),
-                Validate)
+                ValidateMoveBack)
         .Inputs(InputNames)
-        .Set(ShapeRule{InferShape})
+        .Set(ShapeRule{InferMoveBackShape})
         .Set(DTypeRule{[](DTypeRelation& r) {
           r.Same({0, 1}, {0});
           r.InIsFloat(0);
@@ -313,10 +313,10 @@ void Gradient(GradientContext& c) {
           }
         }})
         .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole::kIgnored, SlotRole::kIndex}})
-        .Set(GradientRule{Gradient})
-        .Set(ReferenceKernel{Reference})
+        .Set(GradientRule{SetMoveBackGradients})
+        .Set(ReferenceKernel{MoveBackReference})
         .Set(LowerRule{LowerBox})
-        .Set(KernelRule{Lower});
+        .Set(KernelRule{LowerMoveBack});
 
 }  // namespace
 

@@ -122,14 +122,14 @@ void GroupNormReference(const Node& node, std::span<const NDArray> in, std::span
   });
 }
 
-void InferShape(ShapeRelation& r) {
+void InferNormBackwardShape(ShapeRelation& r) {
   r.In(0, r.in(1));
   r.In(1, r.in(0));
   r.Out(0, r.in(1));
   for (int i = 1; i < 3; ++i) r.Out(i, r.in(2));
 }
 
-void InferDType(DTypeRelation& r) {
+void InferNormBackwardDType(DTypeRelation& r) {
   r.Same({0, 1}, {0});
   r.InIsFloat(1);
   SameOrFloat32(r, 2);
@@ -137,39 +137,39 @@ void InferDType(DTypeRelation& r) {
 }
 
 template <class P>
-OpDefinition<P> Register(const char* name, const char* doc, ParamSchema<P> schema) {
+OpDefinition<P> RegisterNormBackward(const char* name, const char* doc, ParamSchema<P> schema) {
   return RegisterOp<P>(name)
       .Doc(doc)
       .Params(schema.Optional("eps", &P::eps, "Added to the variance.").Range(0))
       .Inputs({"gradient", "data", "gamma"})
       .Outputs({"data", "gamma", "beta"})
       .VisibleOutputs([](const P&) { return 3; })
-      .Set(DTypeRule{InferDType})
+      .Set(DTypeRule{InferNormBackwardDType})
       .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole::kData, SlotRole::kStatistic}})
       .Set(NoGradient{"second derivatives of norms are not implemented"});
 }
 
 [[maybe_unused]] const auto kLayerNorm =
-    Register<BackwardLayerNormParam>(
+    RegisterNormBackward<BackwardLayerNormParam>(
         "_backward_LayerNorm", "The gradients of LayerNorm's data, gamma and beta.",
         ParamSchema<BackwardLayerNormParam>().Optional("axis", &BackwardLayerNormParam::axis, "The axis."))
         .Set(ShapeRule{[](ShapeRelation& r) {
-          InferShape(r);
+          InferNormBackwardShape(r);
           if (!r.in(1).rank_known()) return;
           r.In(2, Shape{r.in(1)[RequireAxis(r.node(), r.node().params<BackwardLayerNormParam>().axis, r.in(1))]});
-          InferShape(r);
+          InferNormBackwardShape(r);
         }})
         .Set(ReferenceKernel{LayerNormReference})
         .Set(KernelRule{LowerLayerNorm});
 
 [[maybe_unused]] const auto kGroupNorm =
-    Register<BackwardGroupNormParam>(
+    RegisterNormBackward<BackwardGroupNormParam>(
         "_backward_GroupNorm", "The gradients of the data, gamma and beta of GroupNorm and InstanceNorm.",
         ParamSchema<BackwardGroupNormParam>()
             .Optional("num_groups", &BackwardGroupNormParam::num_groups, "Number of groups; 0: as many as channels.")
             .Range(0, 2147483647))
         .Set(ShapeRule{[](ShapeRelation& r) {
-          InferShape(r);
+          InferNormBackwardShape(r);
           if (!r.in(1).fully_known() || !r.in(2).fully_known()) return;
           const bool fits =
               r.in(1).rank() >= 3 && r.in(2).rank() == 1 && r.in(2)[0] > 0 && r.in(1)[1] % r.in(2)[0] == 0;

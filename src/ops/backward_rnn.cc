@@ -10,7 +10,7 @@
 #include "program/lowering.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::backward_rnn {
 namespace {
 
 // One direction of one layer for one sequence; its states before and after each step.
@@ -289,4 +289,4 @@ bool Lower(LowerContext& c) {
         .Set(KernelRule{Lower});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::backward_rnn

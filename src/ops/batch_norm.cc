@@ -14,7 +14,7 @@
 namespace amp {
 namespace {
 
-void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+void BatchNormReference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
   const auto& p = node.params<BatchNormParam>();
   WithFloatType(in[0].dtype(), [&](auto zero) {
     using T = decltype(zero);
@@ -50,7 +50,7 @@ void ScaleAndShift(const BatchNormParam& p, std::span<const NDArray> in, std::sp
   }
 }
 
-bool Lower(LowerContext& c) {
+bool LowerBatchNorm(LowerContext& c) {
   const auto& p = c.node().params<BatchNormParam>();
   const int rank = c.in_type(0).shape.rank();
   if (rank < 2 || rank > 5) return false;
@@ -82,7 +82,8 @@ BatchNormFact::Use UseOf(const Node& node) {
   return {p.axis, p.eps, p.fix_gamma, !p.output_mean_var};
 }
 
-OpDefinition<BatchNormParam> Register(const char* name, const char* training, ParamSchema<BatchNormParam> schema) {
+OpDefinition<BatchNormParam> RegisterBatchNorm(const char* name, const char* training,
+                                               ParamSchema<BatchNormParam> schema) {
   return RegisterOp<BatchNormParam>(name)
       .Doc("(data - moving_mean) * gamma / sqrt(moving_var + eps) + beta, per channel of `axis`.")
       .Params(std::move(schema))
@@ -101,24 +102,24 @@ OpDefinition<BatchNormParam> Register(const char* name, const char* training, Pa
       .Set(BatchNormFact{UseOf})
       .Set(BatchNormGradient())
       .Set(BatchNormTraining(training))
-      .Set(ReferenceKernel{Reference})
-      .Set(LowerRule{Lower});
+      .Set(ReferenceKernel{BatchNormReference})
+      .Set(LowerRule{LowerBatchNorm});
 }
 
 [[maybe_unused]] const auto kBatchNorm =
-    Register("BatchNorm", "_train_BatchNorm",
-             BatchNormSchema()
-                 .Optional("axis", &BatchNormParam::axis, "The channel axis; may be negative.")
-                 .Ignored("min_calib_range")
-                 .Ignored("max_calib_range"))
+    RegisterBatchNorm("BatchNorm", "_train_BatchNorm",
+                      BatchNormSchema()
+                          .Optional("axis", &BatchNormParam::axis, "The channel axis; may be negative.")
+                          .Ignored("min_calib_range")
+                          .Ignored("max_calib_range"))
         .Alias("BatchNorm_v1")
         .Alias("CuDNNBatchNorm")
         .Alias("_npx_batch_norm");
 
 // Training shares statistics among ranks; inference does not care.
-[[maybe_unused]] const auto kSyncBatchNorm =
-    Register("_contrib_SyncBatchNorm", "_train_contrib_SyncBatchNorm", BatchNormSchema().Ignored("ndev").Ignored("key"))
-        .Alias("_npx_sync_batch_norm");
+[[maybe_unused]] const auto kSyncBatchNorm = RegisterBatchNorm("_contrib_SyncBatchNorm", "_train_contrib_SyncBatchNorm",
+                                                               BatchNormSchema().Ignored("ndev").Ignored("key"))
+                                                 .Alias("_npx_sync_batch_norm");
 
 }  // namespace
 

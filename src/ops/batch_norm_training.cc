@@ -65,7 +65,7 @@ BatchStatistics StatisticsOf(const Extents& extents, const std::vector<T>& x) {
 }
 
 template <Batch kBatch>
-void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+void BatchNormTrainingReference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
   const auto& p = node.params<BatchNormParam>();
   const Extents extents = ExtentsOf(node, in[0].shape());
   WithFloatType(in[0].dtype(), [&](auto zero) {
@@ -173,7 +173,7 @@ bool LowerTraining(LowerContext& c) {
 }
 
 // Gamma has no gradient where it counts as 1.
-void Gradient(GradientContext& c, const char* backward, bool constant_statistics) {
+void SetBatchNormGradients(GradientContext& c, const char* backward, bool constant_statistics) {
   if (!c.has_gradient(0)) return;
   const auto& p = c.params<BatchNormParam>();
   const AttrMap attrs{{"fix_gamma", PrintAttr(p.fix_gamma)},
@@ -207,8 +207,8 @@ OpDefinition<BatchNormParam> RegisterTraining(const char* name, const char* back
         const double momentum = node.params<BatchNormParam>().momentum;
         return std::vector<StateUpdate>{{3, 1, momentum}, {4, 3, momentum}};
       }})
-      .Set(GradientRule{[backward](GradientContext& c) { Gradient(c, backward, false); }})
-      .Set(ReferenceKernel{Reference<kBatch>})
+      .Set(GradientRule{[backward](GradientContext& c) { SetBatchNormGradients(c, backward, false); }})
+      .Set(ReferenceKernel{BatchNormTrainingReference<kBatch>})
       .Set(LowerRule{LowerTraining<kBatch>});
 }
 
@@ -259,7 +259,7 @@ struct MovingAverageParam {
 
 // ---- the gradient ----
 
-void InferBackwardShape(ShapeRelation& r) {
+void InferBatchNormBackwardShape(ShapeRelation& r) {
   r.In(0, r.in(1));
   r.In(1, r.in(0));
   r.Out(0, r.in(1));
@@ -278,7 +278,7 @@ void InferBackwardDType(DTypeRelation& r) {
 }
 
 template <Batch kBatch>
-void BackwardReference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+void BatchNormBackwardReference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
   const auto& p = node.params<BatchNormParam>();
   const Extents extents = ExtentsOf(node, in[1].shape());
   WithFloatType(in[1].dtype(), [&](auto zero) {
@@ -358,7 +358,7 @@ std::vector<ValueId> WithFactorsOverRanks(LowerContext& c, std::vector<ValueId> 
 }
 
 template <Batch kBatch>
-bool LowerBackward(LowerContext& c) {
+bool LowerBatchNormBackward(LowerContext& c) {
   const auto& p = c.node().params<BatchNormParam>();
   const TensorType& in = c.in_type(1);
   if (!IsLowerable(in.shape) || in.dtype == DType::kFloat64) return false;
@@ -384,17 +384,17 @@ OpDefinition<BatchNormParam> RegisterBackward(const char* name, const char* doc)
       .Inputs({"gradient", "data", "gamma", "mean", "inverse_deviation"})
       .Outputs({"data", "gamma", "beta"})
       .VisibleOutputs([](const BatchNormParam&) { return 3; })
-      .Set(ShapeRule{InferBackwardShape})
+      .Set(ShapeRule{InferBatchNormBackwardShape})
       .Set(DTypeRule{InferBackwardDType})
       .Set(AmpFacts{
           Arithmetic::kNeedsFloat32,
           {SlotRole::kData, SlotRole::kData, SlotRole::kStatistic, SlotRole::kStatistic, SlotRole::kStatistic}})
       .Set(NoGradient{"second derivatives of batch norms are not implemented"})
-      .Set(ReferenceKernel{BackwardReference<kBatch>})
-      .Set(LowerRule{LowerBackward<kBatch>});
+      .Set(ReferenceKernel{BatchNormBackwardReference<kBatch>})
+      .Set(LowerRule{LowerBatchNormBackward<kBatch>});
 }
 
-[[maybe_unused]] const auto kBackward =
+[[maybe_unused]] const auto kBatchNormBackward =
     RegisterBackward<kOfThisRank>("_backward_BatchNorm", "The gradients of BatchNorm's data, gamma and beta.");
 
 [[maybe_unused]] const auto kSyncBackward = RegisterBackward<kOfAllRanks>(
@@ -405,7 +405,7 @@ OpDefinition<BatchNormParam> RegisterBackward(const char* name, const char* doc)
 }  // namespace
 
 GradientRule BatchNormGradient() {
-  return {[](GradientContext& c) { Gradient(c, "_backward_BatchNorm", true); }};
+  return {[](GradientContext& c) { SetBatchNormGradients(c, "_backward_BatchNorm", true); }};
 }
 
 // Global statistics are used in training as at inference.

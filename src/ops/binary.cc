@@ -15,7 +15,7 @@
 #include "program/map_steps.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::binary {
 namespace {
 
 enum class Shapes { kEqual, kBroadcast };
@@ -226,4 +226,4 @@ void Register(const Row& row) {
 }();
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::binary

@@ -15,7 +15,7 @@
 #include "passes/op_facts.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::box {
 namespace {
 
 // Left, top, right and bottom; or the middle, width and height.
@@ -338,4 +338,4 @@ ParamSchema<NmsParam> NmsSchema() {
         .Set(KernelRule{LowerNms});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::box

@@ -10,7 +10,7 @@
 #include "passes/range_rule.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::box_targets {
 namespace {
 
 // ---- matching ----
@@ -143,4 +143,4 @@ void EncodeReference(const Node&, std::span<const NDArray> in, std::span<NDArray
         .Set(ReferenceKernel{EncodeReference});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::box_targets

@@ -8,7 +8,7 @@
 #include "program/lowering.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::broadcast_axis {
 namespace {
 
 struct BroadcastAxisParam {
@@ -101,4 +101,4 @@ OpDefinition<BroadcastToParam> Register(const char* name, const char* doc, bool 
     Register("_npi_broadcast_to", "Repeats axes of size 1 up to `shape`.", false).Alias("_np_broadcast_to");
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::broadcast_axis

@@ -9,7 +9,7 @@
 #include "program/lowering.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::cast {
 namespace {
 
 struct CastParam {
@@ -168,4 +168,4 @@ void SamePairs(ShapeRelation& r) {
         .Set(LowerRule{Lower});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::cast

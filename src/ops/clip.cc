@@ -11,7 +11,7 @@
 #include "program/lowering.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::clip {
 namespace {
 
 struct ClipParam {
@@ -85,4 +85,4 @@ ValueRange RangeOf(const RangeQuery& q, int) {
         }});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::clip

@@ -17,7 +17,7 @@
 #include "passes/op_facts.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::compare {
 namespace {
 
 enum class Shapes { kEqual, kBroadcast };
@@ -319,4 +319,4 @@ void Register(const Row& row) {
 }();
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::compare

@@ -9,7 +9,7 @@
 #include "program/lowering.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::concat {
 namespace {
 
 struct ConcatParam {
@@ -141,4 +141,4 @@ OpDefinition<ConcatParam> Register(const char* name, const char* doc) {
     Register("_rnn_param_concat", "Joins the parameters of recurrent layers.").Alias("_npi_rnn_param_concat");
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::concat

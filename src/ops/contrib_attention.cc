@@ -8,7 +8,7 @@
 #include "passes/op_facts.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::contrib_attention {
 namespace {
 
 struct AttentionParam {
@@ -234,4 +234,4 @@ void SetGradients(GradientContext& c) {
         .Set(KernelRule{[](LowerContext& c) { return LowerAttention(c, WorkOf(c, 0)); }});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::contrib_attention

@@ -12,7 +12,7 @@
 #include "program/lower_context.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::control_flow {
 namespace {
 
 constexpr double kMaxSlots = 1 << 20;
@@ -396,4 +396,4 @@ OpDefinition<FlowParam> Register(std::string_view name, const char* doc) {
         .Set(ReferenceKernel{RunCond});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::control_flow

@@ -19,7 +19,7 @@ namespace {
 
 std::int64_t Extent(const ConvolutionParam& p, int i) { return (p.kernel[i] - 1) * p.dilate[i] + 1; }
 
-Shape WeightShape(const ConvolutionParam& p, std::int64_t channels_per_group) {
+Shape ConvolutionWeightShape(const ConvolutionParam& p, std::int64_t channels_per_group) {
   const SpatialLayout layout = p.parsed_layout();
   Shape shape = Shape::OfRank(layout.rank());
   shape[0] = p.num_filter;
@@ -28,7 +28,7 @@ Shape WeightShape(const ConvolutionParam& p, std::int64_t channels_per_group) {
   return shape;
 }
 
-void InferShape(ShapeRelation& r) {
+void InferConvolutionShape(ShapeRelation& r) {
   const auto& p = r.node().params<ConvolutionParam>();
   const SpatialLayout layout = p.parsed_layout();
   const int channel_axis = layout.channel_axis();
@@ -37,7 +37,7 @@ void InferShape(ShapeRelation& r) {
            r.in(0).ToString());
   }
   r.In(0, Shape::OfRank(layout.rank()));
-  r.In(1, WeightShape(p, kUnknownDim));
+  r.In(1, ConvolutionWeightShape(p, kUnknownDim));
   const std::int64_t channels = r.in(0)[channel_axis];
   if (channels >= 0) {
     if (channels % p.num_group != 0) {
@@ -49,7 +49,7 @@ void InferShape(ShapeRelation& r) {
       FailAt(r.node(), "expected weight with {} input channels, got {} (weight shape {}, data shape {}, num_group {})",
              expected, got, r.in(1).ToString(), r.in(0).ToString(), p.num_group);
     }
-    r.In(1, WeightShape(p, expected));
+    r.In(1, ConvolutionWeightShape(p, expected));
   } else if (r.in(1)[channel_axis] >= 0) {
     Shape data = Shape::OfRank(layout.rank());
     data[channel_axis] = r.in(1)[channel_axis] * p.num_group;
@@ -145,7 +145,7 @@ void Convolve(const ConvolutionParam& p, const NDArray& data, const NDArray& wei
   Store(y, out);
 }
 
-void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+void ConvolutionReference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
   const auto& p = node.params<ConvolutionParam>();
   const SpatialLayout layout = p.parsed_layout();
   const NDArray bias = p.no_bias ? NDArray() : in[2];
@@ -162,7 +162,7 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
   });
 }
 
-bool Lower(LowerContext& c) {
+bool LowerConvolution(LowerContext& c) {
   const auto& p = c.node().params<ConvolutionParam>();
   const SpatialLayout layout = p.parsed_layout();
   ValueId data = c.in(0), weight = c.in(1);
@@ -204,7 +204,7 @@ std::optional<FoldReader::Use> ReaderUse(const Node& node, int) {
   return FoldReader::Use{axis, axis, p.num_group};
 }
 
-[[maybe_unused]] const auto kCard =
+[[maybe_unused]] const auto kConvolution =
     RegisterOp<ConvolutionParam>("Convolution")
         .Alias("Convolution_v1")
         .Alias("_npx_convolution")
@@ -213,7 +213,7 @@ std::optional<FoldReader::Use> ReaderUse(const Node& node, int) {
             "Output size per axis: floor((size + 2 pad - dilate (kernel - 1) - 1) / stride) + 1.")
         .Params(ConvolutionSchema(), ValidateConvolution)
         .Inputs([](const ConvolutionParam& p) { return DataWeightBias(p.no_bias); })
-        .Set(ShapeRule{InferShape})
+        .Set(ShapeRule{InferConvolutionShape})
         .Set(DataWeightBiasDType())
         .Set(AmpFacts{Arithmetic::kAccumulates, DataWeightBiasRoles()})
         .Set(RangeRule{[](const RangeQuery& q, int) {
@@ -223,8 +223,8 @@ std::optional<FoldReader::Use> ReaderUse(const Node& node, int) {
         .Set(FoldReader{ReaderUse})
         .Set(HasWindow{WindowOf})
         .Set(GradientRule{[](GradientContext& c) { SetWindowGradients(c, "Convolution", ChannelAxis(c.node(), 0)); }})
-        .Set(ReferenceKernel{Reference})
-        .Set(LowerRule{Lower});
+        .Set(ReferenceKernel{ConvolutionReference})
+        .Set(LowerRule{LowerConvolution});
 
 }  // namespace
 

@@ -8,7 +8,7 @@
 #include "passes/op_facts.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::correlation {
 namespace {
 
 struct CorrelationParam {
@@ -177,4 +177,4 @@ void BackwardReference(const Node& node, std::span<const NDArray> in, std::span<
         .Set(ReferenceKernel{Reference});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::correlation

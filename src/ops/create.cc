@@ -11,7 +11,7 @@
 #include "passes/op_facts.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::create {
 namespace {
 
 constexpr double kMaxElements = 1e12;
@@ -126,4 +126,4 @@ void ValidateArange(ArangeParam& p) {
         .Set(ValuesOfReference());
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::create

@@ -6,7 +6,7 @@
 #include "program/lowering.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::crop {
 namespace {
 
 struct CropParam {
@@ -96,4 +96,4 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
         }});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::crop

@@ -12,7 +12,7 @@
 #include "passes/op_facts.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::ctc_loss {
 namespace {
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();  // the logarithm of 0
@@ -273,4 +273,4 @@ void BackwardReference(const Node& node, std::span<const NDArray> in, std::span<
         .Set(ReferenceKernel{Reference});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::ctc_loss

@@ -17,13 +17,13 @@
 namespace amp {
 namespace {
 
-Shape WeightShape(const DeconvolutionParam& p, std::int64_t channels) {
+Shape DeconvolutionWeightShape(const DeconvolutionParam& p, std::int64_t channels) {
   std::vector<std::int64_t> dims{channels, p.num_filter / p.num_group};
   dims.insert(dims.end(), p.kernel.begin(), p.kernel.end());
   return Shape(dims);
 }
 
-void InferShape(ShapeRelation& r) {
+void InferDeconvolutionShape(ShapeRelation& r) {
   const auto& p = r.node().params<DeconvolutionParam>();
   const int rank = static_cast<int>(p.kernel.size()) + 2;
   if (r.in(0).rank_known() && r.in(0).rank() != rank) {
@@ -34,7 +34,7 @@ void InferShape(ShapeRelation& r) {
   if (channels >= 0 && channels % p.num_group != 0) {
     FailAt(r.node(), "{} input channels cannot be split into {} groups", channels, p.num_group);
   }
-  r.In(1, WeightShape(p, channels));
+  r.In(1, DeconvolutionWeightShape(p, channels));
   if (!p.no_bias) r.In(2, Shape{p.num_filter});
   Shape learnt = Shape::OfRank(rank);
   learnt[1] = r.in(1)[0];
@@ -95,7 +95,7 @@ void Deconvolve(const Node& node, const NDArray& data, const NDArray& weight, co
   Store(y, out);
 }
 
-void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+void DeconvolutionReference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
   const NDArray bias = node.params<DeconvolutionParam>().no_bias ? NDArray() : in[2];
   WithFloatType(in[0].dtype(), [&](auto zero) { Deconvolve<decltype(zero)>(node, in[0], in[1], bias, out[0]); });
 }
@@ -128,7 +128,7 @@ ValueId AddBias(LowerContext& c, ValueId sums) {
   return c.Cast(out, c.out_type(0).dtype);
 }
 
-bool Lower(LowerContext& c) {
+bool LowerDeconvolution(LowerContext& c) {
   const auto& p = c.node().params<DeconvolutionParam>();
   DeconvolutionSpec work{p.stride, p.dilate, {}, {}};
   for (std::size_t i = 0; i < p.kernel.size(); ++i) {
@@ -158,7 +158,7 @@ FoldTarget Target() {
   return target;
 }
 
-[[maybe_unused]] const auto kCard =
+[[maybe_unused]] const auto kDeconvolution =
     RegisterOp<DeconvolutionParam>("Deconvolution")
         .Alias("_npx_deconvolution")
         .Doc(
@@ -166,13 +166,13 @@ FoldTarget Target() {
             "Output size per axis: (size - 1) stride - 2 pad + dilate (kernel - 1) + 1 + adj.")
         .Params(DeconvolutionSchema(), ValidateDeconvolution)
         .Inputs([](const DeconvolutionParam& p) { return DataWeightBias(p.no_bias); })
-        .Set(ShapeRule{InferShape})
+        .Set(ShapeRule{InferDeconvolutionShape})
         .Set(DataWeightBiasDType())
         .Set(AmpFacts{Arithmetic::kAccumulates, DataWeightBiasRoles()})
         .Set(Target())
         .Set(GradientRule{[](GradientContext& c) { SetWindowGradients(c, "Deconvolution", 1); }})
-        .Set(ReferenceKernel{Reference})
-        .Set(LowerRule{Lower});
+        .Set(ReferenceKernel{DeconvolutionReference})
+        .Set(LowerRule{LowerDeconvolution});
 
 }  // namespace
 

@@ -14,7 +14,7 @@
 #include "program/lowering.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::deformable_convolution {
 namespace {
 
 struct DeformableParam {
@@ -426,4 +426,4 @@ OpDefinition<DeformableParam> Register(const char* name, const char* doc, bool m
         .Alias("_npx_modulated_deformable_convolution");
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::deformable_convolution

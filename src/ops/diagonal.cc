@@ -11,7 +11,7 @@
 #include "program/lowering.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::diagonal {
 namespace {
 
 constexpr double kFarthest = 1 << 30;
@@ -215,4 +215,4 @@ ReferenceKernel TriangleKernel() {
                                         .Set(KernelRule{[](LowerContext& c) { return LowerTriangle(c, false); }});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::diagonal

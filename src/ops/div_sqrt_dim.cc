@@ -9,7 +9,7 @@
 #include "program/lowering.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::div_sqrt_dim {
 namespace {
 
 double RootOf(const Shape& data) { return std::sqrt(static_cast<double>(data[data.rank() - 1])); }
@@ -43,4 +43,4 @@ double RootOf(const Shape& data) { return std::sqrt(static_cast<double>(data[dat
         }});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::div_sqrt_dim

@@ -12,7 +12,7 @@
 #include "passes/gradient/gradient_rule.h"
 #include "program/lower_context.h"
 
-namespace amp {
+namespace amp::draw {
 namespace {
 
 struct DrawParam {
@@ -199,4 +199,4 @@ void InferKey(DTypeRelation& r) { r.In(r.num_inputs() - 1, DType::kInt64); }
         .Set(KernelRule{LowerEach});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::draw

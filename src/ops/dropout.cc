@@ -19,7 +19,7 @@
 #include "program/lowering.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::dropout {
 namespace {
 
 struct DropoutParam {
@@ -185,4 +185,4 @@ TrainingForm DropoutTraining() {
         .Set(LowerRule{Lower});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::dropout

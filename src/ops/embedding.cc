@@ -11,7 +11,7 @@
 #include "program/lowering.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::embedding {
 namespace {
 
 struct EmbeddingParam {
@@ -78,4 +78,4 @@ bool Lower(LowerContext& c) {
         .Set(KernelRule{Lower});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::embedding

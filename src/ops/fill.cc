@@ -8,7 +8,7 @@
 #include "passes/op_facts.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::fill {
 namespace {
 
 void ValidateSizes(const IntTuple& shape) {
@@ -180,4 +180,4 @@ Shape ShapeOf(const IdentityParam& p) { return Shape(p.shape); }
             [](const Node&, std::span<const NDArray>, std::span<NDArray> out) { OnDiagonal(0, out[0]); }});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::fill

@@ -8,7 +8,7 @@
 #include "program/lowering.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::fill_like {
 namespace {
 
 struct LikeParam {
@@ -89,4 +89,4 @@ struct FullLikeParam {
         }});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::fill_like

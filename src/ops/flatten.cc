@@ -6,7 +6,7 @@
 #include "program/lowering.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::flatten {
 namespace {
 
 void InferShape(ShapeRelation& r) {
@@ -35,4 +35,4 @@ void InferShape(ShapeRelation& r) {
         .Set(IsView{.flattens = true});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::flatten

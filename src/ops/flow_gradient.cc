@@ -310,12 +310,12 @@ class BackwardLoop {
 };
 
 // The states that a body begins with and ends with.
-struct States {
+struct LoopStates {
   std::vector<NodeEntry> first, last;
 };
 
-States StatesOf(const Flow& flow, GrowingBody* body) {
-  States states;
+LoopStates StatesOf(const Flow& flow, GrowingBody* body) {
+  LoopStates states;
   for (const std::size_t slot : flow.state_slots) states.first.push_back(*body->Reader(slot));
   states.last.assign(body->outputs().begin() + static_cast<std::ptrdiff_t>(flow.num_stacked), body->outputs().end());
   return states;
@@ -325,7 +325,7 @@ States StatesOf(const Flow& flow, GrowingBody* body) {
 SavedSteps SaveForeach(GradientContext& c, const Flow& flow) {
   if (flow.state_slots.empty()) return {};
   GrowingBody body(c.node(), flow.results[0]);
-  const States states = StatesOf(flow, &body);
+  const LoopStates states = StatesOf(flow, &body);
   Loop loop;
   loop.new_states = states.last;
   for (const NodeEntry& state : states.first) loop.stacked.push_back(body.Add("_copy", {state}));
@@ -346,7 +346,7 @@ SavedSteps SaveForeach(GradientContext& c, const Flow& flow) {
 // The same, and which steps there were.
 SavedSteps SaveWhileLoop(GradientContext& c, const Flow& flow) {
   GrowingBody body(c.node(), flow.results[0]);
-  const States states = StatesOf(flow, &body);
+  const LoopStates states = StatesOf(flow, &body);
   std::vector<NodeEntry> outputs;
   for (const NodeEntry& state : states.first) outputs.push_back(body.Add("_copy", {state}));
   outputs.push_back(body.Add("_ones", {}, {{"shape", "(1,)"}}));

@@ -16,7 +16,7 @@
 #include "program/reference.h"
 #include "program/tiled_product.h"
 
-namespace amp {
+namespace amp::fully_connected {
 namespace {
 
 struct FullyConnectedParam {
@@ -143,4 +143,4 @@ void Gradient(GradientContext& c) {
         .Set(LowerRule{Lower});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::fully_connected

@@ -7,7 +7,7 @@
 #include "passes/fusion_mxnet/chain_patterns.h"
 #include "passes/op_facts.h"
 
-namespace amp {
+namespace amp::fused {
 namespace {
 
 struct FusedParam {
@@ -154,4 +154,4 @@ OpDefinition<FusedParam> Register(std::string_view name, const char* doc, const 
         .Alias("_contrib_BatchNormWithReLU");
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::fused

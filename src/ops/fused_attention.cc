@@ -13,7 +13,7 @@
 #include "program/lowering.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::fused_attention {
 namespace {
 
 struct AttentionParam {
@@ -196,4 +196,4 @@ bool LowerValues(LowerContext& c) {
         .Set(LowerRule{LowerValues});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::fused_attention

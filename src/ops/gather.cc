@@ -12,7 +12,7 @@
 #include "program/lowering.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::gather {
 namespace {
 
 // The index slot has any dtype; where nothing says which, it is float32 as in MXNet's own files.
@@ -249,4 +249,4 @@ bool LowerOneHot(LowerContext& c) {
         .Set(KernelRule{LowerOneHot});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::gather

@@ -5,7 +5,7 @@
 #include "passes/op_facts.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::gradient_multiplier {
 namespace {
 
 struct MultiplierParam {
@@ -30,4 +30,4 @@ struct MultiplierParam {
             [](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { CopyElements(in[0], out[0]); }});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::gradient_multiplier

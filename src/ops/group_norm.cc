@@ -10,7 +10,7 @@
 #include "program/lowering.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::group_norm {
 namespace {
 
 struct InstanceNormParam {
@@ -177,4 +177,4 @@ AmpFacts Facts() { return {Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole
         }});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::group_norm

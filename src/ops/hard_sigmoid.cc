@@ -10,7 +10,7 @@
 #include "program/lowering.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::hard_sigmoid {
 namespace {
 
 struct HardSigmoidParam {
@@ -53,4 +53,4 @@ struct HardSigmoidParam {
         }});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::hard_sigmoid

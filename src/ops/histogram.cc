@@ -9,7 +9,7 @@
 #include "passes/range_rule.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::histogram {
 namespace {
 
 constexpr std::int64_t kMaxBins = 1 << 30;
@@ -89,4 +89,4 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
         .Set(ReferenceKernel{Reference});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::histogram

@@ -8,7 +8,7 @@
 #include "program/lowering.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::identity {
 namespace {
 
 struct Row {
@@ -47,4 +47,4 @@ constexpr Row kRows[] = {
 }();
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::identity

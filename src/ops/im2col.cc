@@ -12,7 +12,7 @@
 #include "passes/op_facts.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::im2col {
 namespace {
 
 struct ColumnsParam {
@@ -149,4 +149,4 @@ void ImageReference(const Node& node, std::span<const NDArray> in, std::span<NDA
         .Set(ReferenceKernel{ImageReference});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::im2col

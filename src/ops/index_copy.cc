@@ -8,7 +8,7 @@
 #include "passes/op_facts.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::index_copy {
 namespace {
 
 void InferShape(ShapeRelation& r) {
@@ -60,4 +60,4 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
         .Set(ReferenceKernel{Reference});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::index_copy

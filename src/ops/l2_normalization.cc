@@ -10,7 +10,7 @@
 #include "program/map_steps.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::l2_normalization {
 namespace {
 
 struct L2NormalizationParam {
@@ -102,4 +102,4 @@ bool LowerToKernel(LowerContext& c) {
         .Set(KernelRule{LowerToKernel});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::l2_normalization

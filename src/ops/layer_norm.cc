@@ -8,7 +8,7 @@
 #include "program/lowering.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::layer_norm {
 namespace {
 
 struct LayerNormParam {
@@ -105,4 +105,4 @@ bool Lower(LowerContext& c) {
         .Set(LowerRule{Lower});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::layer_norm

@@ -13,7 +13,7 @@
 #include "program/lowering.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::leaky_relu {
 namespace {
 
 struct LeakyReLUParam {
@@ -282,4 +282,4 @@ bool LowerBackwardPRelu(LowerContext& c) {
         .Set(LowerRule{Lower});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::leaky_relu

@@ -13,7 +13,7 @@
 #include "program/lowering.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::like {
 namespace {
 
 // The second input is there for its shape only; its dtype is its own.
@@ -238,4 +238,4 @@ OpDefinition<NoParam> Register(const char* name, const char* doc, Shape (*shape)
         .Alias("_npx_shape_array");
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::like

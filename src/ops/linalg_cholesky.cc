@@ -11,7 +11,7 @@
 #include "passes/op_facts.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::linalg_cholesky {
 namespace {
 
 struct CholeskyParam {
@@ -121,4 +121,4 @@ OpDefinition<CholeskyParam> Register(const char* name, const char* doc) {
         .Set(ReferenceKernel{InverseReference});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::linalg_cholesky

@@ -11,7 +11,7 @@
 #include "passes/op_facts.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::linalg_diagonal {
 namespace {
 
 constexpr double kFarthest = 1 << 20;
@@ -181,4 +181,4 @@ OpDefinition<P> Register(const char* name, const char* doc, void (*infer)(ShapeR
         }});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::linalg_diagonal

@@ -11,7 +11,7 @@
 #include "passes/op_facts.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::linalg_gelqf {
 namespace {
 
 // x - 2 (v x) v / (v v), where v begins with 1.
@@ -115,4 +115,4 @@ void Gradient(GradientContext& c) {
         .Set(ReferenceKernel{Reference});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::linalg_gelqf

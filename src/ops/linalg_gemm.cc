@@ -13,7 +13,7 @@
 #include "program/lowering.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::linalg_gemm {
 namespace {
 
 struct GemmParam {
@@ -210,4 +210,4 @@ void SyrkReference(const Node& node, std::span<const NDArray> in, std::span<NDAr
         .Set(ReferenceKernel{SyrkReference});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::linalg_gemm

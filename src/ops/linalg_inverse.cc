@@ -12,7 +12,7 @@
 #include "passes/op_facts.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::linalg_inverse {
 namespace {
 
 // One number for each matrix, beside its elements.
@@ -167,4 +167,4 @@ void SetByInverse(GradientContext& c, const Term& gradient) {
         }});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::linalg_inverse

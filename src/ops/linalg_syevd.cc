@@ -12,7 +12,7 @@
 #include "passes/op_facts.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::linalg_syevd {
 namespace {
 
 constexpr int kSweeps = 64;  // rotations converge quadratically: ten are many
@@ -154,4 +154,4 @@ void Gradient(GradientContext& c) {
         .Set(ReferenceKernel{Reference});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::linalg_syevd

@@ -8,7 +8,7 @@
 #include "passes/op_facts.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::linalg_triangular {
 namespace {
 
 // A and B: a triangular matrix for each matrix.
@@ -98,4 +98,4 @@ OpDefinition<TriangularParam> RegisterTriangular(const char* name, const char* d
         }});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::linalg_triangular

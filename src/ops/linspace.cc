@@ -9,7 +9,7 @@
 #include "passes/op_facts.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::linspace {
 namespace {
 
 constexpr double kMaxNumbers = std::int64_t{1} << 40;
@@ -134,4 +134,4 @@ ValueRange RangeOf(const LogspaceParam& p) { return PowerOf(ValueRange::Of(p.bas
                                 .Optional("base", &LogspaceParam::base, "The base."));
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::linspace

@@ -12,7 +12,7 @@
 #include "program/lowering.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::loss_outputs {
 namespace {
 
 AmpFacts LossFacts() { return {Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole::kIgnored}}; }
@@ -282,4 +282,4 @@ void BackwardMakeLoss(const Node& node, const NDArray& data, NDArray& out) {
         }});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::loss_outputs

@@ -10,7 +10,7 @@
 #include "program/lower_context.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::lrn {
 namespace {
 
 struct LrnParam {
@@ -215,4 +215,4 @@ void InferShape(ShapeRelation& r) {
         .Set(KernelRule{Lower});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::lrn

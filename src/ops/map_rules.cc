@@ -7,12 +7,6 @@
 #include "program/map_steps.h"
 
 namespace amp {
-namespace {
-
-bool IsFloat32OrBF16(DType dtype) { return dtype == DType::kFloat32 || dtype == DType::kBFloat16; }
-
-}  // namespace
-
 bool LowerToMap(LowerContext& c, std::vector<kernels::MapStep> steps, const std::vector<int>& tested_inputs) {
   std::vector<ValueId> inputs;
   for (int i = 0; i < static_cast<int>(c.in_types().size()); ++i) inputs.push_back(c.in(i));

@@ -15,7 +15,7 @@
 #include "program/map_steps.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::masked_softmax {
 namespace {
 
 struct MaskedSoftmaxParam {
@@ -137,4 +137,4 @@ OpDefinition<MaskedSoftmaxParam> Register(const char* name, const char* doc, boo
     Register("masked_log_softmax", "The logarithm of masked_softmax.", true).Alias("_npx_masked_log_softmax");
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::masked_softmax

@@ -22,7 +22,7 @@ struct DotParam {
   bool transpose_b = false;
 };
 
-ParamSchema<DotParam> Schema() {
+ParamSchema<DotParam> DotSchema() {
   return ParamSchema<DotParam>()
       .Optional("transpose_a", &DotParam::transpose_a, "Use the transpose of lhs.")
       .Optional("transpose_b", &DotParam::transpose_b, "Use the transpose of rhs.")
@@ -149,7 +149,7 @@ void BatchDotGradient(GradientContext& c) {
 
 [[maybe_unused]] const auto kDot = RegisterOp<DotParam>("dot")
                                        .Doc("Sums over the last axis of lhs and the first of rhs.")
-                                       .Params(Schema())
+                                       .Params(DotSchema())
                                        .Inputs({"lhs", "rhs"})
                                        .Set(ShapeRule{InferDot})
                                        .Set(SameFloatDType())
@@ -163,7 +163,7 @@ void BatchDotGradient(GradientContext& c) {
 [[maybe_unused]] const auto kBatchDot = RegisterOp<DotParam>("batch_dot")
                                             .Alias("_npx_batch_dot")
                                             .Doc("lhs (..., M, K) times rhs (..., K, N), for each of the leading axes.")
-                                            .Params(Schema())
+                                            .Params(DotSchema())
                                             .Inputs({"lhs", "rhs"})
                                             .Set(ShapeRule{InferBatchDot})
                                             .Set(SameFloatDType())
@@ -175,7 +175,7 @@ void BatchDotGradient(GradientContext& c) {
                                             .Set(LowerRule{LowerBatchDot});
 
 // Elements [begin, begin + length) of axis 1 or 2 of (B, R, C).
-NDArray Part(const NDArray& array, int axis, std::int64_t begin, std::int64_t length) {
+NDArray Slice(const NDArray& array, int axis, std::int64_t begin, std::int64_t length) {
   Shape shape = array.shape();
   const std::int64_t size = shape[axis], inner = shape.SizeOf(axis + 1, shape.rank());
   shape[axis] = length;
@@ -206,7 +206,7 @@ void ProductReference(const Node& node, const NDArray& a, const NDArray& b, cons
   for (std::int64_t i = 0; i < CountTiles(node, *tiling, k); ++i) {
     const std::int64_t begin = i * tiling->tile_k, length = std::min(tiling->tile_k, k - begin);
     NDArray tile(DType::kFloat32, out.shape());
-    MatMulReference(Part(a, 2, begin, length), Part(b, 1, begin, length), 1.0, tile);
+    MatMulReference(Slice(a, 2, begin, length), Slice(b, 1, begin, length), 1.0, tile);
     AddTo(tile, sums);
   }
   if (bias.defined()) {

@@ -26,7 +26,7 @@ PreparedMove Prepared(const Move& move, std::size_t element_bytes) {
   return {copy, move.first_from * bytes, move.first_to * bytes, move.input};
 }
 
-void Run(const std::vector<PreparedMove>& moves, const KernelOperands& operands) {
+void RunMoves(const std::vector<PreparedMove>& moves, const KernelOperands& operands) {
   for (const PreparedMove& move : moves) {
     move.copy.Run(static_cast<const char*>(operands.input(move.input)) + move.first_from,
                   static_cast<char*>(operands.output()) + move.first_to);
@@ -80,7 +80,7 @@ ValueId EmitMoves(LowerContext& c, std::vector<ValueId> inputs, const std::vecto
   for (const Move& move : moves) prepared.push_back(Prepared(move, element_bytes));
   KernelSpec work{"move", [prepared, covers, bytes](const KernelOperands& operands) {
                     if (!covers) std::memset(operands.output(), 0, bytes);
-                    Run(prepared, operands);
+                    RunMoves(prepared, operands);
                   }};
   std::size_t input_bytes = 0;
   for (const ValueId v : inputs) input_bytes += static_cast<std::size_t>(c.ShapeOf(v).size()) * element_bytes;

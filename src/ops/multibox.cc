@@ -13,7 +13,7 @@
 #include "passes/op_facts.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::multibox {
 namespace {
 
 // ---- anchors ----
@@ -223,4 +223,4 @@ void InferDetection(ShapeRelation& r) {
         .Set(KernelRule{LowerDetection});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::multibox

@@ -11,7 +11,7 @@
 #include "passes/range_rule.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::multibox_target {
 namespace {
 
 struct TargetParam {
@@ -235,4 +235,4 @@ void InferShape(ShapeRelation& r) {
         .Set(ReferenceKernel{Reference});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::multibox_target

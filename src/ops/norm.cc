@@ -12,7 +12,7 @@
 #include "passes/op_facts.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::norm {
 namespace {
 
 struct NormParam {
@@ -289,4 +289,4 @@ std::vector<Term> ComposeNumpyNorm(GradientContext& c) {
         }});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::norm

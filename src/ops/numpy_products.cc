@@ -12,7 +12,7 @@
 #include "program/reference.h"
 #include "program/tiled_product.h"
 
-namespace amp {
+namespace amp::numpy_products {
 namespace {
 
 // dot as a product of matrices (m, k) and (k, n): the last axis of a meets the last but one of b, or the only one of
@@ -299,4 +299,4 @@ OpDefinition<NoParam> Register(const char* name, const char* doc) {
         .Set(LowerRule{LowerMatMul});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::numpy_products

@@ -12,7 +12,7 @@
 #include "program/lowering.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::pad_numpy {
 namespace {
 
 // Before and after each axis: ((0, 0), (1, 2)), [[0,0],[1,2]].
@@ -215,4 +215,4 @@ bool Lower(LowerContext& c) {
         .Set(KernelRule{Lower});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::pad_numpy

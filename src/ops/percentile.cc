@@ -8,7 +8,7 @@
 #include "passes/op_facts.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::percentile {
 namespace {
 
 struct PercentileParam {
@@ -97,4 +97,4 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
         .Set(ReferenceKernel{Reference});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::percentile

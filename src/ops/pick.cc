@@ -11,7 +11,7 @@
 #include "program/lowering.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::pick {
 namespace {
 
 AmpFacts FactsOfPick() { return {Arithmetic::kMovesData, {SlotRole::kData, SlotRole::kIndex}, AlwaysCommutes}; }
@@ -131,4 +131,4 @@ void InferBatchTake(ShapeRelation& r) {
         .Set(KernelRule{[](LowerContext& c) { return LowerPick(c, c.in_type(0).shape.rank() - 1, false); }});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::pick

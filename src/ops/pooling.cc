@@ -14,7 +14,7 @@
 #include "program/lowering.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::pooling {
 namespace {
 
 struct PoolingParam {
@@ -430,4 +430,4 @@ ValueRange RangeOf(const RangeQuery& q, int) {
         .Set(LowerRule{Lower});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::pooling

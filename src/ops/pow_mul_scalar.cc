@@ -9,7 +9,7 @@
 #include "passes/op_facts.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::pow_mul_scalar {
 namespace {
 
 struct PowMulParam {
@@ -90,4 +90,4 @@ bool Lower(LowerContext& c) {
         .Set(KernelRule{Lower});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::pow_mul_scalar

@@ -13,7 +13,7 @@
 #include "passes/op_facts.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::predicates {
 namespace {
 
 enum class Result { kSame, kBool };
@@ -118,4 +118,4 @@ void Register(const Row& row) {
 }();
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::predicates

@@ -9,7 +9,7 @@
 #include "passes/op_facts.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::psroi_pooling {
 namespace {
 
 struct PsRoiParam {
@@ -151,4 +151,4 @@ void BackwardReference(const Node& node, std::span<const NDArray> in, std::span<
         .Set(ReferenceKernel{Reference});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::psroi_pooling

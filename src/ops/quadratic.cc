@@ -5,7 +5,7 @@
 #include "passes/op_facts.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::quadratic {
 namespace {
 
 struct QuadraticParam {
@@ -38,4 +38,4 @@ struct QuadraticParam {
         }});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::quadratic

@@ -11,7 +11,7 @@
 #include "ops/rules.h"
 #include "passes/gradient/gradient_rule.h"
 
-namespace amp {
+namespace amp::random_choices {
 namespace {
 
 // ---- classes ----
@@ -237,4 +237,4 @@ void Shuffle(const Node& node, std::span<const NDArray> in, std::span<NDArray> o
 }();
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::random_choices

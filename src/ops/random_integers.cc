@@ -7,7 +7,7 @@
 #include "ops/numeric.h"
 #include "passes/gradient/gradient_rule.h"
 
-namespace amp {
+namespace amp::random_integers {
 namespace {
 
 struct IntegersParam {
@@ -91,4 +91,4 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
 }();
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::random_integers

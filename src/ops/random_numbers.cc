@@ -7,7 +7,7 @@
 #include "ops/rules.h"
 #include "passes/gradient/gradient_rule.h"
 
-namespace amp {
+namespace amp::random_numbers {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -208,4 +208,4 @@ bool RegisterSample(const char* name, const char* distribution) {
 };
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::random_numbers

@@ -15,7 +15,7 @@
 #include "passes/op_facts.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::random_pdf {
 namespace {
 
 // ---- logarithms of densities ----
@@ -259,4 +259,4 @@ void RepeatReference(const Node& node, std::span<const NDArray> in, std::span<ND
         .Set(ReferenceKernel{RepeatReference});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::random_pdf

@@ -8,7 +8,7 @@
 #include "passes/op_facts.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::ravel {
 namespace {
 
 AmpFacts FactsOfPositions() { return {Arithmetic::kNeedsFloat32, {SlotRole::kIndex}, nullptr, true}; }
@@ -133,4 +133,4 @@ std::vector<int> NamedAxesOf(const Node& node, const Shape& data) {
         }});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::ravel

@@ -15,7 +15,7 @@
 #include "program/lowering.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::reduce {
 namespace {
 
 struct ReduceParam {
@@ -356,4 +356,4 @@ void Validate(ReduceParam& p) {
 }();
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::reduce

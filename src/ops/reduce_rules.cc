@@ -2,13 +2,11 @@
 
 #include <algorithm>
 
+#include "ops/float32_kernel.h"
 #include "program/kernel_types.h"
 
 namespace amp {
 namespace {
-
-// float16 is storage.
-DType Computed(DType dtype) { return dtype == DType::kFloat16 ? DType::kFloat32 : dtype; }
 
 ValueId EmitChannelSums(LowerContext& c, ValueId value, DType out) {
   Shape kept = c.ShapeOf(value);
@@ -25,7 +23,7 @@ bool IsSumOfChannels(const std::vector<bool>& reduced) {
 
 ValueId EmitReduce(LowerContext& c, ValueId value, kernels::ReduceOp op, kernels::ReduceFinish finish,
                    const std::vector<bool>& named, DType out) {
-  const DType in = Computed(c.DTypeOf(value)), result = Computed(out);
+  const DType in = ComputedDType(c.DTypeOf(value)), result = ComputedDType(out);
   if (!kernels::Reduce::IsType(KernelType(in)) || !kernels::Reduce::IsType(KernelType(result))) return kNoValue;
   Shape shape = c.ShapeOf(value);
   const bool is_plain = op == kernels::ReduceOp::kSum && finish == kernels::ReduceFinish::kNone;

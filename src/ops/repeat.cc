@@ -11,7 +11,7 @@
 #include "passes/op_facts.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::repeat {
 namespace {
 
 // For each axis of the output and each position along it: the position in the input.
@@ -211,4 +211,4 @@ void ValidateTile(TileParam& p) {
         .Alias("_npi_flip");
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::repeat

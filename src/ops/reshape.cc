@@ -8,7 +8,7 @@
 #include "program/lowering.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::reshape {
 namespace {
 
 // Walks the axes of the data while the codes of a shape attribute build the new ones.
@@ -291,4 +291,4 @@ ParamSchema<P> SqueezeSchema() {
         .Alias("_np_squeeze");
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::reshape

@@ -14,7 +14,7 @@
 #include "program/lowering.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::resize {
 namespace {
 
 void RequireRank4(ShapeRelation& r) {
@@ -350,4 +350,4 @@ void BackwardBilinear(const BilinearParam& p, const NDArray& in, NDArray& out) {
         .Set(KernelRule{LowerBilinear});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::resize

@@ -15,7 +15,7 @@
 #include "program/kernel_types.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::ring_attention {
 namespace {
 
 using dist::RingAttention;
@@ -307,4 +307,4 @@ void SetGradients(GradientContext& c) {
         .Set(ReferenceKernel{ForwardInOneDType});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::ring_attention

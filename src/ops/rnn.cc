@@ -21,7 +21,7 @@
 namespace amp {
 namespace {
 
-void InferDType(DTypeRelation& r) {
+void InferRnnDType(DTypeRelation& r) {
   const auto& p = r.node().params<RnnParam>();
   std::vector<int> inputs{0, 1, 2}, outputs;
   if (IsLstm(p)) inputs.push_back(3);
@@ -54,7 +54,7 @@ std::vector<T> InputSums(const RnnSizes& s, const RnnCell<T>& cell, const std::v
 
 // The states of one direction of one layer, (batch, state) each; the cell's are empty but for LSTM.
 template <class T>
-struct States {
+struct CurrentStates {
   std::vector<T> hidden, cell;
 };
 
@@ -66,7 +66,7 @@ class Recurrence {
              const std::vector<std::int64_t>& lengths)
       : p_(p), s_(s), cell_(cell), sums_(sums), lengths_(lengths) {}
 
-  void Run(bool backwards, States<T>* states, T* y, std::int64_t stride) const {
+  void Run(bool backwards, CurrentStates<T>* states, T* y, std::int64_t stride) const {
     std::vector<T> next = states->hidden;
     for (std::int64_t step = 0; step < s_.time; ++step) {
       kernels::ParallelFor(s_.state, RowsWorthAThread(s_.batch * s_.rows()), [&](std::int64_t unit) {
@@ -83,7 +83,7 @@ class Recurrence {
   }
 
  private:
-  T Update(std::int64_t place, std::int64_t n, std::int64_t unit, States<T>* states) const {
+  T Update(std::int64_t place, std::int64_t n, std::int64_t unit, CurrentStates<T>* states) const {
     const T* hidden = states->hidden.data() + n * s_.state;
     RnnGates<T> x, h;
     for (std::int64_t gate = 0; gate < s_.gates; ++gate) {
@@ -103,13 +103,13 @@ class Recurrence {
 };
 
 template <class T>
-std::vector<T> Part(const std::vector<T>& all, std::int64_t index, std::int64_t size) {
+std::vector<T> PartOfRows(const std::vector<T>& all, std::int64_t index, std::int64_t size) {
   if (all.empty()) return {};
   return std::vector<T>(all.begin() + index * size, all.begin() + (index + 1) * size);
 }
 
 template <class T>
-void Run(const RnnParam& p, const RnnSizes& s, std::span<const NDArray> in, std::span<NDArray> out) {
+void RunLayers(const RnnParam& p, const RnnSizes& s, std::span<const NDArray> in, std::span<NDArray> out) {
   const std::vector<T> parameters = Numbers<T>(in[1]);
   const std::vector<std::int64_t> lengths = RnnLengths(p, s, in);
   const std::int64_t state = s.batch * s.state, width = s.directions * s.state;
@@ -121,7 +121,7 @@ void Run(const RnnParam& p, const RnnSizes& s, std::span<const NDArray> in, std:
       const RnnCell<T> cell = RnnCellOf(s, parameters.data(), layer, direction);
       const std::vector<T> sums = InputSums(s, cell, x, s.InputsOf(layer));
       const std::int64_t index = layer * s.directions + direction;
-      States<T> states{Part(hidden, index, state), Part(cells, index, state)};
+      CurrentStates<T> states{PartOfRows(hidden, index, state), PartOfRows(cells, index, state)};
       Recurrence(p, s, cell, sums, lengths).Run(direction == 1, &states, y.data() + direction * s.state, width);
       std::copy(states.hidden.begin(), states.hidden.end(), hidden.begin() + index * state);
       std::copy(states.cell.begin(), states.cell.end(), cells.begin() + index * state);
@@ -133,9 +133,10 @@ void Run(const RnnParam& p, const RnnSizes& s, std::span<const NDArray> in, std:
   if (out.size() > 2 && out[2].defined()) Store(cells, out[2]);
 }
 
-void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+void RnnReference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
   const auto& p = node.params<RnnParam>();
-  WithFloatType(in[0].dtype(), [&](auto zero) { Run<decltype(zero)>(p, RnnSizes::Of(p, in[0].shape()), in, out); });
+  WithFloatType(in[0].dtype(),
+                [&](auto zero) { RunLayers<decltype(zero)>(p, RnnSizes::Of(p, in[0].shape()), in, out); });
 }
 
 RecurrentCell CellOf(const RnnParam& p) {
@@ -178,7 +179,7 @@ ValueId Packed(LowerContext& c, ValueId parameters) {
 }
 
 // In float32 whatever the dtype: the state between steps is not rounded.
-bool Lower(LowerContext& c) {
+bool LowerRnn(LowerContext& c) {
   if (c.in_type(0).dtype == DType::kFloat64) return false;
   const auto& p = c.node().params<RnnParam>();
   const int num_inputs = static_cast<int>(c.in_types().size());
@@ -199,7 +200,7 @@ std::vector<SlotRole> Roles() {
   return {SlotRole::kData, SlotRole::kData, SlotRole::kData, SlotRole::kData, SlotRole::kIndex};
 }
 
-void Gradient(GradientContext& c) {
+void SetRnnGradients(GradientContext& c) {
   const bool is_lstm = IsLstm(c.params<RnnParam>());
   std::vector<Term> inputs;
   for (int i = 0; i < c.num_outputs(); ++i) inputs.push_back(c.gradient(i));
@@ -274,7 +275,7 @@ std::vector<NodeEntry> LayersWithDropout(TrainingContext& c) {
   return results;
 }
 
-[[maybe_unused]] const auto kCard =
+[[maybe_unused]] const auto kRnn =
     RegisterOp<RnnParam>("RNN")
         .Alias("_npx_rnn")
         .Doc(
@@ -285,7 +286,7 @@ std::vector<NodeEntry> LayersWithDropout(TrainingContext& c) {
         .Outputs(RnnOutputNames)
         .VisibleOutputs([](const RnnParam& p) { return static_cast<int>(RnnOutputNames(p).size()); })
         .Set(ShapeRule{InferRnnShape})
-        .Set(DTypeRule{InferDType})
+        .Set(DTypeRule{InferRnnDType})
         // Errors of the state add up over time, and the kernel gains nothing from low-precision operands.
         .Set(AmpFacts{Arithmetic::kNeedsFloat32, Roles()})
         .Set(MultipliesInside{})
@@ -293,9 +294,9 @@ std::vector<NodeEntry> LayersWithDropout(TrainingContext& c) {
           const auto& p = c.node().params<RnnParam>();
           return p.p > 0 && p.num_layers > 1 ? LayersWithDropout(c) : c.Keep();
         }})
-        .Set(GradientRule{Gradient})
-        .Set(ReferenceKernel{Reference})
-        .Set(LowerRule{Lower});
+        .Set(GradientRule{SetRnnGradients})
+        .Set(ReferenceKernel{RnnReference})
+        .Set(LowerRule{LowerRnn});
 
 }  // namespace
 

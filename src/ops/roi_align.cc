@@ -10,7 +10,7 @@
 #include "passes/op_facts.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::roi_align {
 namespace {
 
 struct RoiParam {
@@ -196,4 +196,4 @@ void BackwardReference(const Node& node, std::span<const NDArray> in, std::span<
         .Set(KernelRule{Lower});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::roi_align

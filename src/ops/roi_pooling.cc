@@ -11,7 +11,7 @@
 #include "passes/op_facts.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::roi_pooling {
 namespace {
 
 struct RoiParam {
@@ -161,4 +161,4 @@ ParamSchema<RoiParam> Schema() {
         .Set(KernelRule{Lower});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::roi_pooling

@@ -10,7 +10,7 @@
 #include "program/lowering.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::roll {
 namespace {
 
 template <class P>
@@ -178,4 +178,4 @@ bool Lower(LowerContext& c, const Rot90Param& p) {
                              .Optional("axes", &Rot90Param::axes, "The two axes."));
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::roll

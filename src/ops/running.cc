@@ -7,7 +7,7 @@
 #include "program/lower_context.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::running {
 namespace {
 
 struct CumsumParam {
@@ -188,4 +188,4 @@ ParamSchema<DiffParam> DiffSchema() {
                                         .Set(ReferenceKernel{DiffReference});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::running

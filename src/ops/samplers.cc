@@ -10,7 +10,7 @@
 #include "passes/op_facts.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::samplers {
 namespace {
 
 struct SamplerParam {};
@@ -371,4 +371,4 @@ void BackwardSampler(const Node&, std::span<const NDArray> in, std::span<NDArray
         .Set(KernelRule{LowerTransformer});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::samplers

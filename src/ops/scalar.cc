@@ -17,7 +17,7 @@
 #include "program/lowering.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::scalar {
 namespace {
 
 struct ScalarParam {
@@ -475,4 +475,4 @@ void Register(const Row& row) {
 }();
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::scalar

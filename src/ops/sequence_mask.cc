@@ -14,7 +14,7 @@
 #include "program/lowering.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::sequence_mask {
 namespace {
 
 struct SequenceMaskParam {
@@ -144,4 +144,4 @@ void Gradient(GradientContext& c) {
         .Set(KernelRule{Lower});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::sequence_mask

@@ -11,7 +11,7 @@
 #include "program/lowering.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::sequence_moves {
 namespace {
 
 struct SequenceParam {
@@ -170,4 +170,4 @@ OpDefinition<SequenceParam> Register(const char* name, const char* doc, std::int
         .Alias("_npx_sequence_reverse");
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::sequence_moves

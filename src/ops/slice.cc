@@ -11,7 +11,7 @@
 #include "program/lowering.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::slice {
 namespace {
 
 // begin + step * [0, size) along one axis.
@@ -235,4 +235,4 @@ std::vector<Range> PartRanges(const Node& node, const Shape& data, int part) {
         }});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::slice

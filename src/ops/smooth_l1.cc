@@ -9,7 +9,7 @@
 #include "passes/op_facts.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::smooth_l1 {
 namespace {
 
 struct SmoothL1Param {
@@ -60,4 +60,4 @@ bool Lower(LowerContext& c) {
         .Set(KernelRule{Lower});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::smooth_l1

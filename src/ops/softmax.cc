@@ -8,6 +8,7 @@
 #include "kernels/parallel.h"
 #include "kernels/row_gradients.h"
 #include "kernels/softmax.h"
+#include "ops/float32_kernel.h"
 #include "ops/numeric.h"
 #include "ops/ranges.h"
 #include "ops/rules.h"
@@ -22,11 +23,6 @@
 namespace amp {
 namespace {
 
-// float16 is storage.
-DType Computed(DType dtype) { return dtype == DType::kFloat16 ? DType::kFloat32 : dtype; }
-
-bool IsFloat32OrBF16(DType dtype) { return dtype == DType::kFloat32 || dtype == DType::kBFloat16; }
-
 struct SoftmaxParam {
   std::int64_t axis = -1;
   std::optional<double> temperature;
@@ -34,7 +30,7 @@ struct SoftmaxParam {
   std::optional<bool> use_length;
 };
 
-ParamSchema<SoftmaxParam> Schema() {
+ParamSchema<SoftmaxParam> SoftmaxSchema() {
   return ParamSchema<SoftmaxParam>()
       .Optional("axis", &SoftmaxParam::axis, "The axis to normalise; may be negative.")
       .Optional("temperature", &SoftmaxParam::temperature, "The data is divided by it first; None: 1.")
@@ -42,13 +38,13 @@ ParamSchema<SoftmaxParam> Schema() {
       .Optional("use_length", &SoftmaxParam::use_length, "There is an input length; elements beyond it become 0.");
 }
 
-void Validate(SoftmaxParam& p) {
+void ValidateSoftmax(SoftmaxParam& p) {
   if (p.temperature && !(std::abs(*p.temperature) > 0))
     throw GraphError("attribute temperature: expected a number but 0");
 }
 
 void ValidateSoftmin(SoftmaxParam& p) {
-  Validate(p);
+  ValidateSoftmax(p);
   if (p.use_length.value_or(false)) throw GraphError("attribute use_length: softmin has no input length");
 }
 
@@ -56,7 +52,7 @@ bool UsesLength(const SoftmaxParam& p) { return p.use_length.value_or(false); }
 
 int Axis(const Node& node, const Shape& data) { return RequireAxis(node, node.params<SoftmaxParam>().axis, data); }
 
-void InferShape(ShapeRelation& r) {
+void InferSoftmaxShape(ShapeRelation& r) {
   r.In(0, r.out(0));
   r.Out(0, r.in(0));
   if (!r.in(0).rank_known()) return;
@@ -67,7 +63,7 @@ void InferShape(ShapeRelation& r) {
   r.In(1, Shape(length));
 }
 
-void InferDType(DTypeRelation& r) {
+void InferSoftmaxDType(DTypeRelation& r) {
   const auto& p = r.node().params<SoftmaxParam>();
   if (p.dtype) {
     if (!IsFloat(*p.dtype)) FailAt(r.node(), "attribute dtype: expected a float dtype, got {}", NameOf(*p.dtype));
@@ -82,14 +78,15 @@ void InferDType(DTypeRelation& r) {
 // What data is divided by; `sign` -1 makes softmin of softmax.
 double Divisor(const SoftmaxParam& p, double sign) { return sign * p.temperature.value_or(1.0); }
 
-void Reference(const Node& node, bool logarithm, double sign, std::span<const NDArray> in, std::span<NDArray> out) {
+void RunSoftmaxReference(const Node& node, bool logarithm, double sign, std::span<const NDArray> in,
+                         std::span<NDArray> out) {
   const auto& p = node.params<SoftmaxParam>();
   const std::vector<std::int64_t> lengths = UsesLength(p) ? Numbers<std::int64_t>(in[1]) : std::vector<std::int64_t>();
   SoftmaxReference(in[0], Axis(node, in[0].shape()), Divisor(p, sign), lengths, out[0], logarithm);
 }
 
 // In float32 from end to end: the library's bfloat16 softmax rounds its exponentials, too.
-bool Lower(LowerContext& c, bool logarithm, double sign) {
+bool LowerSoftmax(LowerContext& c, bool logarithm, double sign) {
   const auto& p = c.node().params<SoftmaxParam>();
   if (UsesLength(p) || c.in_type(0).dtype == DType::kFloat64) return false;
   const TensorType single{DType::kFloat32, c.in_type(0).shape};
@@ -110,15 +107,15 @@ bool LowerToKernel(LowerContext& c, bool logarithm, double sign) {
   return LowerToSoftmax(c, job, Axis(c.node(), c.in_type(0).shape), c.in(0), UsesLength(p) ? c.in(1) : kNoValue);
 }
 
-OpDefinition<SoftmaxParam> Register(const char* name, const char* doc, bool logarithm, double sign = 1) {
+OpDefinition<SoftmaxParam> RegisterSoftmax(const char* name, const char* doc, bool logarithm, double sign = 1) {
   return RegisterOp<SoftmaxParam>(name)
       .Doc(doc)
-      .Params(Schema(), Validate)
+      .Params(SoftmaxSchema(), ValidateSoftmax)
       .Inputs([](const SoftmaxParam& p) {
         return UsesLength(p) ? std::vector<std::string>{"data", "length"} : std::vector<std::string>{"data"};
       })
-      .Set(ShapeRule{InferShape})
-      .Set(DTypeRule{InferDType})
+      .Set(ShapeRule{InferSoftmaxShape})
+      .Set(DTypeRule{InferSoftmaxDType})
       .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole::kIndex}})
       .Set(ConstantRange(logarithm ? ValueRange{-ValueRange::kInfinity, 0} : ValueRange{0, 1}))
       .Set(DeclaresOutDType{})
@@ -128,19 +125,20 @@ OpDefinition<SoftmaxParam> Register(const char* name, const char* doc, bool loga
         c.Set(0, SoftmaxGradient(c, c.gradient(), p.axis, Divisor(p, sign), logarithm, length));
       }})
       .Set(ReferenceKernel{[logarithm, sign](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
-        Reference(node, logarithm, sign, in, out);
+        RunSoftmaxReference(node, logarithm, sign, in, out);
       }})
-      .Set(LowerRule{[logarithm, sign](LowerContext& c) { return Lower(c, logarithm, sign); }})
+      .Set(LowerRule{[logarithm, sign](LowerContext& c) { return LowerSoftmax(c, logarithm, sign); }})
       .Set(KernelRule{[logarithm, sign](LowerContext& c) { return LowerToKernel(c, logarithm, sign); }});
 }
 
 [[maybe_unused]] const auto kSoftmax =
-    Register("softmax", "exp(data / temperature) normalised to sum 1 along the axis.", false).Alias("_npx_softmax");
+    RegisterSoftmax("softmax", "exp(data / temperature) normalised to sum 1 along the axis.", false)
+        .Alias("_npx_softmax");
 [[maybe_unused]] const auto kLogSoftmax =
-    Register("log_softmax", "The logarithm of softmax.", true).Alias("_npx_log_softmax");
+    RegisterSoftmax("log_softmax", "The logarithm of softmax.", true).Alias("_npx_log_softmax");
 
-[[maybe_unused]] const auto kSoftmin = Register("softmin", "softmax of -data.", false, -1)
-                                           .Params(Schema(), ValidateSoftmin)
+[[maybe_unused]] const auto kSoftmin = RegisterSoftmax("softmin", "softmax of -data.", false, -1)
+                                           .Params(SoftmaxSchema(), ValidateSoftmin)
                                            .Inputs({"data"})
                                            .Set(AmpFacts{Arithmetic::kNeedsFloat32});
 
@@ -155,7 +153,7 @@ struct BackwardSoftmaxParam {
 
 int Axis(const Node& node, const BackwardSoftmaxParam& p, const Shape& data) { return RequireAxis(node, p.axis, data); }
 
-void BackwardReference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+void SoftmaxBackwardReference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
   const auto& p = node.params<BackwardSoftmaxParam>();
   const Shape& shape = in[0].shape();
   const int axis = Axis(node, p, shape);
@@ -185,11 +183,11 @@ void BackwardReference(const Node& node, std::span<const NDArray> in, std::span<
 }
 
 // The last axis is normalised once that axis and it have changed places.
-bool LowerBackward(LowerContext& c) {
+bool LowerSoftmaxBackward(LowerContext& c) {
   const auto& p = c.node().params<BackwardSoftmaxParam>();
   const Shape& shape = c.in_type(0).shape;
   const int axis = Axis(c.node(), p, shape), last = shape.rank() - 1;
-  const DType dtype = Computed(c.in_type(0).dtype);
+  const DType dtype = ComputedDType(c.in_type(0).dtype);
   if (!IsFloat32OrBF16(dtype) || shape.size() == 0 || (p.use_length && axis != last)) return false;
   std::vector<int> axes(static_cast<std::size_t>(shape.rank()));
   std::iota(axes.begin(), axes.end(), 0);
@@ -215,7 +213,7 @@ bool LowerBackward(LowerContext& c) {
   return true;
 }
 
-void InferBackwardShape(ShapeRelation& r) {
+void InferSoftmaxBackwardShape(ShapeRelation& r) {
   const auto& p = r.node().params<BackwardSoftmaxParam>();
   for (int i = 0; i < 2; ++i) r.In(i, r.out(0));
   r.In(0, r.in(1));
@@ -237,7 +235,7 @@ std::vector<Term> ComposeBackward(GradientContext& c) {
   return {dx / p.temperature};
 }
 
-[[maybe_unused]] const auto kBackward =
+[[maybe_unused]] const auto kSoftmaxBackward =
     RegisterOp<BackwardSoftmaxParam>("_backward_softmax")
         .Doc("The gradient of softmax (of its logarithm) from that of its output and the output itself.")
         .Params(ParamSchema<BackwardSoftmaxParam>()
@@ -250,7 +248,7 @@ std::vector<Term> ComposeBackward(GradientContext& c) {
           return p.use_length ? std::vector<std::string>{"gradient", "output", "length"}
                               : std::vector<std::string>{"gradient", "output"};
         })
-        .Set(ShapeRule{InferBackwardShape})
+        .Set(ShapeRule{InferSoftmaxBackwardShape})
         .Set(DTypeRule{[](DTypeRelation& r) {
           r.Same({0, 1}, {0});
           r.InIsFloat(0);
@@ -264,8 +262,8 @@ std::vector<Term> ComposeBackward(GradientContext& c) {
           }
           kComposed.apply(c);
         }})
-        .Set(ReferenceKernel{BackwardReference})
-        .Set(KernelRule{LowerBackward});
+        .Set(ReferenceKernel{SoftmaxBackwardReference})
+        .Set(KernelRule{LowerSoftmaxBackward});
 
 struct SoftmaxActivationParam {
   std::string mode = "instance";
@@ -329,7 +327,7 @@ Term SoftmaxGradient(GradientContext& c, const Term& gradient, std::int64_t axis
 }
 
 bool LowerToSoftmax(LowerContext& c, kernels::Softmax job, int axis, ValueId data, ValueId lengths) {
-  const DType in = Computed(c.DTypeOf(data)), out = Computed(c.out_type(0).dtype);
+  const DType in = ComputedDType(c.DTypeOf(data)), out = ComputedDType(c.out_type(0).dtype);
   if (!IsFloat32OrBF16(in) || !IsFloat32OrBF16(out)) return false;
   const Shape& shape = c.ShapeOf(data);
   job.outer = shape.SizeOf(0, axis);

@@ -8,7 +8,7 @@
 #include "passes/op_facts.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::softmax_cross_entropy {
 namespace {
 
 // Labels that are no class are cut to one, as `pick` does it.
@@ -56,4 +56,4 @@ void Reference(const Node&, std::span<const NDArray> in, std::span<NDArray> out)
         .Set(ReferenceKernel{Reference});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::softmax_cross_entropy

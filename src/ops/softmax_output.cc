@@ -13,7 +13,7 @@
 #include "program/lowering.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::softmax_output {
 namespace {
 
 struct SoftmaxOutputParam {
@@ -264,4 +264,4 @@ void Gradient(GradientContext& c) { c.Set(0, c.Call("_backward_SoftmaxOutput", {
                                         .Set(KernelRule{LowerToKernel});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::softmax_output

@@ -16,7 +16,7 @@
 #include "program/lower_context.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::sort {
 namespace {
 
 // Lines along one axis of an array; without an axis the array is one line.
@@ -498,4 +498,4 @@ bool LowerTopK(LowerContext& c) {
         .Set(KernelRule{LowerTopK});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::sort

@@ -9,7 +9,7 @@
 #include "program/lowering.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::space_to_depth {
 namespace {
 
 struct BlockParam {
@@ -89,4 +89,4 @@ OpDefinition<BlockParam> Register(const char* name, const char* doc, StepsFn ste
     Register("depth_to_space", "Channels of (N, C, H, W) as blocks of an image.", ToSpace);
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::space_to_depth

@@ -10,7 +10,7 @@
 #include "program/lowering.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::split {
 namespace {
 
 struct SplitParam {
@@ -142,4 +142,4 @@ void Validate(SplitParam& p) {
         .Set(KernelRule{LowerToMoves});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::split

@@ -9,7 +9,7 @@
 #include "program/lowering.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::stack {
 namespace {
 
 struct StackParam {
@@ -95,4 +95,4 @@ bool LowerToMoves(LowerContext& c) {
         .Set(KernelRule{LowerToMoves});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::stack

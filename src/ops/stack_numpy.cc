@@ -10,7 +10,7 @@
 #include "program/lowering.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::stack_numpy {
 namespace {
 
 struct StackParam {
@@ -126,4 +126,4 @@ void Register(const Row& row) {
 }();
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::stack_numpy

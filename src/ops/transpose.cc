@@ -10,7 +10,7 @@
 #include "program/lowering.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::transpose {
 namespace {
 
 struct TransposeParam {
@@ -163,4 +163,4 @@ ParamSchema<TransposeParam> TransposeSchema() {
         .Alias("_np_moveaxis");
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::transpose

@@ -15,7 +15,7 @@
 #include "program/lowering.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::unary {
 namespace {
 
 struct Row {
@@ -421,4 +421,4 @@ void Register(const Row& row) {
 }();
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::unary

@@ -9,7 +9,7 @@
 #include "program/lowering.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::upsampling {
 namespace {
 
 struct UpSamplingParam {
@@ -207,4 +207,4 @@ void Gradient(GradientContext& c) {
         .Set(LowerRule{Lower});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::upsampling

@@ -9,7 +9,7 @@
 #include "passes/op_facts.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::variance {
 namespace {
 
 struct VarianceParam {
@@ -333,4 +333,4 @@ std::vector<std::string> AverageInputs(const AverageParam& p) {
         .Set(ReferenceKernel{AverageReference});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::variance

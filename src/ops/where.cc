@@ -10,7 +10,7 @@
 #include "passes/op_facts.h"
 #include "program/reference.h"
 
-namespace amp {
+namespace amp::where {
 namespace {
 
 // x, y and the output are of one shape; the condition has it, too, or chooses among rows.
@@ -198,4 +198,4 @@ struct ScalarsParam {
         }});
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::where

@@ -81,11 +81,6 @@ void VerifyDTypes(const Model& model) {
   }
 }
 
-std::size_t CountCasts(const Graph& graph) {
-  return static_cast<std::size_t>(std::count_if(graph.nodes().begin(), graph.nodes().end(),
-                                                [](const NodePtr& node) { return node->IsOp("amp_cast"); }));
-}
-
 }  // namespace
 
 Conversion::Conversion(const Symbol& symbol, const ModelParams& params, const TypeMap& inputs,

@@ -32,7 +32,7 @@ bool HasGroups(const Node& node) {
   return groups != node.attrs().end() && groups->second != "1";
 }
 
-bool IsProduct(const Node& node) { return IsConvolution(node) && !HasGroups(node); }
+bool IsUngroupedConvolution(const Node& node) { return IsConvolution(node) && !HasGroups(node); }
 
 // More than any block has between two convolutions.
 constexpr int kMaxFunctions = 4;
@@ -105,7 +105,7 @@ std::optional<NodeId> BlockCosts::Before(NodeId id, std::vector<NodeId>* functio
     id = graph.NodeOf(graph.InputsOf(id)[0]);
   }
   const bool is_last = graph.node(id).is_variable() || graph.OnlyReaderOf(id) == nullptr;
-  return is_last || !IsProduct(graph.node(id)) ? std::nullopt : std::optional(id);
+  return is_last || !IsUngroupedConvolution(graph.node(id)) ? std::nullopt : std::optional(id);
 }
 
 // The same of the convolution that reads what the node makes. Adds the functions in their order.
@@ -116,7 +116,7 @@ std::optional<NodeId> BlockCosts::Behind(NodeId id, std::vector<NodeId>* functio
     functions->push_back(reader->node);
     reader = graph.OnlyReaderOf(reader->node);
   }
-  const bool is_product = reader != nullptr && reader->slot == 0 && IsProduct(graph.node(reader->node));
+  const bool is_product = reader != nullptr && reader->slot == 0 && IsUngroupedConvolution(graph.node(reader->node));
   return is_product ? std::optional(reader->node) : std::nullopt;
 }
 

@@ -21,7 +21,7 @@ constexpr double kLeastMeasuredGain = 0.98;
 constexpr double kMaxVectorRatio = 3;
 
 // By value: whether it is computed once, whatever the shapes of the inputs are.
-std::vector<bool> ConstantValues(const Program& program) {
+std::vector<bool> ConstantsForAllShapes(const Program& program) {
   std::vector<bool> constant;
   for (const Value& value : program.values) constant.push_back(value.source == ValueSource::kConstant);
   for (const Step& step : program.steps) {
@@ -53,7 +53,7 @@ bool HasNoFormula(const Step& step) {
   return block != nullptr && block->multiplies == DType::kInt16;
 }
 
-bool IsOwn(const Step& step) { return step.choice && step.choice->kernel != kLibraryKernel; }
+bool HasOwnKernel(const Step& step) { return step.choice && step.choice->kernel != kLibraryKernel; }
 
 class KernelChoices {
  public:
@@ -61,7 +61,7 @@ class KernelChoices {
       : chooser_(chooser),
         conditions_(conditions),
         program_(*program),
-        constant_(ConstantValues(*program)),
+        constant_(ConstantsForAllShapes(*program)),
         graph_(program) {}
 
   std::vector<LayerDecision> Run() {
@@ -191,7 +191,7 @@ class KernelChoices {
 
   // Times of kernels of ours compare well.
   double LeastGain(const KernelCandidate& candidate, const Step& before, const Step& after) const {
-    if (IsOwn(before)) return 1;
+    if (HasOwnKernel(before)) return 1;
     const MachineTable* machine = conditions_.machine;
     const bool is_measured = machine != nullptr && machine->IsMeasured(FeaturesOf(after, TypesOf(after)));
     return is_measured ? kLeastMeasuredGain : candidate.least_gain;

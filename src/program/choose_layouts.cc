@@ -23,7 +23,7 @@ bool IsPlanar(const Program& program, const Step& step) {
 }
 
 // Weights (G, 1, 1, k, k).
-bool IsDepthwise(const Program& program, const Step& step) {
+bool HasDepthwiseWeights(const Program& program, const Step& step) {
   const Shape& weights = ShapeOf(program, step, 1);
   return weights.rank() == 5 && weights[1] == 1 && weights[2] == 1 && weights[0] > 1;
 }
@@ -47,7 +47,7 @@ bool WantsBlocks(const Program& program) {
     return std::holds_alternative<DepthwiseBlockSpec>(step.spec);
   });
   return !has_own && std::any_of(program.steps.begin(), program.steps.end(), [&](const Step& step) {
-    return IsPlanar(program, step) && IsDepthwise(program, step) &&
+    return IsPlanar(program, step) && HasDepthwiseWeights(program, step) &&
            BytesOfValue(program, step.inputs[0]) >= kLargeBytes;
   });
 }

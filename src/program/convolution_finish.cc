@@ -10,8 +10,6 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-bool IsFloat(const TensorType& type) { return type.dtype == DType::kFloat32 || type.dtype == DType::kBFloat16; }
-
 bool Clips(const EltwiseSpec& spec, ConvolutionFinish* finish) {
   if (spec.kind == EltwiseKind::kRelu && spec.alpha == 0) {
     finish->low = 0;
@@ -25,7 +23,8 @@ bool Clips(const EltwiseSpec& spec, ConvolutionFinish* finish) {
 bool AddsImage(const PostOp& op, const StepTypes& types) {
   const auto* binary = std::get_if<BinarySpec>(&op.spec);
   const bool adds = std::holds_alternative<SumSpec>(op.spec) || (binary != nullptr && binary->kind == BinaryKind::kAdd);
-  return adds && types.inputs[op.operand].shape == types.outputs[0].shape && IsFloat(types.inputs[op.operand]);
+  return adds && types.inputs[op.operand].shape == types.outputs[0].shape &&
+         IsFloat32OrBF16(types.inputs[op.operand].dtype);
 }
 
 std::size_t NumOperands(const Step& step) {
@@ -76,6 +75,10 @@ std::optional<ProductFinish> ProductFinishOf(const Step& step, const StepTypes& 
   return ProductFinish{sum, *std::move(steps), clip.low, clip.high};
 }
 
+bool AreAll(const IntTuple& values, std::int64_t value) {
+  return std::all_of(values.begin(), values.end(), [&](std::int64_t v) { return v == value; });
+}
+
 bool HasBias(const Step& step) {
   const auto* spec = std::get_if<ConvolutionSpec>(&step.spec);
   const std::size_t scale_and_shift = spec != nullptr && spec->source_bounds ? 2 : 0;
@@ -83,8 +86,8 @@ bool HasBias(const Step& step) {
 }
 
 bool HasKernelTypes(const Step& step, const StepTypes& types) {
-  return IsFloat(types.inputs[0]) && IsFloat(types.inputs[1]) && IsFloat(types.outputs[0]) &&
-         (!HasBias(step) || types.inputs[2].dtype == DType::kFloat32);
+  return IsFloat32OrBF16(types.inputs[0].dtype) && IsFloat32OrBF16(types.inputs[1].dtype) &&
+         IsFloat32OrBF16(types.outputs[0].dtype) && (!HasBias(step) || types.inputs[2].dtype == DType::kFloat32);
 }
 
 }  // namespace amp

@@ -25,6 +25,9 @@ struct ProductFinish {
 
 std::optional<ProductFinish> ProductFinishOf(const Step& step, const StepTypes& types);
 
+// Of strides, gaps and pads, one per axis.
+bool AreAll(const IntTuple& values, std::int64_t value);
+
 // Whether the inputs have a bias before the operands of post-ops.
 bool HasBias(const Step& step);
 

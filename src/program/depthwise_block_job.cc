@@ -5,15 +5,12 @@
 #include "program/convolution_finish.h"
 #include "program/pointwise_job.h"
 #include "program/step_cost.h"
+#include "program/step_graph.h"
 
 namespace amp {
 namespace {
 
 constexpr int kRank = 4;  // of images
-
-bool AreAll(const IntTuple& values, std::int64_t value) {
-  return std::all_of(values.begin(), values.end(), [&](std::int64_t v) { return v == value; });
-}
 
 // Weights (C, 1, 1, kh, kw): one channel of one group each.
 bool IsDepthwise(const Step& step, const StepTypes& types) {
@@ -37,12 +34,6 @@ std::optional<std::pair<float, float>> ClipsOnly(const Step& step, const StepTyp
 bool IsProduct(const Step& step, const StepTypes& types) {
   const auto* spec = std::get_if<ConvolutionSpec>(&step.spec);
   return spec != nullptr && IsForPointwise(step, types) && AreAll(spec->strides, 1) && !spec->source_bounds;
-}
-
-// The nodes of a step that another one computes, too.
-void AddFused(const Step& taken, Step* step) {
-  step->fused.push_back(taken.node);
-  step->fused.insert(step->fused.end(), taken.fused.begin(), taken.fused.end());
 }
 
 // In front of the step's own operands, which move back.

@@ -13,7 +13,7 @@
 namespace amp {
 namespace {
 
-bool IsCast(const Node& node) { return node.IsOp("amp_cast") || node.IsOp("amp_multicast"); }
+bool IsAmpCast(const Node& node) { return node.IsOp("amp_cast") || node.IsOp("amp_multicast"); }
 
 // The low dtype of casts and marked parameters; kUnknown where there is none, or where there are several.
 DType TargetOf(const Graph& graph) {
@@ -35,7 +35,7 @@ std::set<std::string> LowNodes(const Graph& graph, const Types& types, DType tar
   std::set<std::string> names;
   for (NodeId id = 0; id < graph.num_nodes(); ++id) {
     const Node& node = graph.node(id);
-    if (node.is_variable() || IsCast(node)) continue;
+    if (node.is_variable() || IsAmpCast(node)) continue;
     bool is_low = false;
     for (const EntryId input : graph.InputsOf(id)) is_low = is_low || types[input].dtype == target;
     for (const EntryId output : graph.OutputsOf(id)) is_low = is_low || types[output].dtype == target;

@@ -12,7 +12,7 @@ namespace amp {
 namespace {
 
 // By value: what is computed from parameters and shapes alone, and so once.
-std::vector<bool> ConstantValues(const Program& program) {
+std::vector<bool> ValuesComputedOnce(const Program& program) {
   std::vector<bool> constant;
   for (const Value& value : program.values) constant.push_back(value.source == ValueSource::kConstant);
   for (const Step& step : program.steps) {
@@ -26,7 +26,7 @@ std::vector<bool> ConstantValues(const Program& program) {
 class MapFuser {
  public:
   MapFuser(NumericMode mode, Program* program)
-      : mode_(mode), program_(*program), constant_(ConstantValues(*program)), graph_(program) {}
+      : mode_(mode), program_(*program), constant_(ValuesComputedOnce(*program)), graph_(program) {}
 
   void Run() {
     for (StepId id = 0; id < graph_.size(); ++id) {

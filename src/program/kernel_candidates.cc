@@ -5,6 +5,7 @@
 
 #include "program/depthwise_block_job.h"
 #include "program/pointwise_job.h"
+#include "program/step_graph.h"
 #include "program/winograd_job.h"
 
 namespace amp {
@@ -104,12 +105,6 @@ template <DType kDType>
 constexpr auto ProposePointwiseStrassen = ProposeStrassen<ConvolutionSpec, ProposePointwise<kDType>, PointwiseJob>;
 template <DType kDType>
 constexpr auto ProposeDenseStrassen = ProposeStrassen<InnerProductSpec, ProposeDense<kDType>, DenseJob>;
-
-// The nodes of a step that another one computes, too.
-void AddFused(const Step& taken, Step* step) {
-  step->fused.push_back(taken.node);
-  step->fused.insert(step->fused.end(), taken.fused.begin(), taken.fused.end());
-}
 
 // With the conversion of the image, which the kernel rounds itself.
 std::optional<Step> ProposeCastImage(const KernelSite& site) {

@@ -15,8 +15,6 @@ using kernels::MapStep;
 
 const DType& DTypeOf(const Program& program, ValueId v) { return program.values[v].type.dtype; }
 
-bool IsFloat32OrBF16(DType dtype) { return dtype == DType::kFloat32 || dtype == DType::kBFloat16; }
-
 // Collects the steps of a map.
 class MapBuilder {
  public:

@@ -5,10 +5,6 @@
 namespace amp {
 namespace {
 
-bool AreAll(const IntTuple& values, std::int64_t value) {
-  return std::all_of(values.begin(), values.end(), [&](std::int64_t v) { return v == value; });
-}
-
 // Of images, without groups.
 bool HasKernel1x1(const StepTypes& types) {
   const Shape &source = types.inputs[0].shape, &weights = types.inputs[1].shape;

@@ -7,8 +7,6 @@
 namespace amp {
 namespace {
 
-double Elements(const TensorType& type) { return static_cast<double>(type.shape.size()); }
-
 double AxisSize(const TensorType& type, int axis) { return static_cast<double>(type.shape[axis]); }
 
 std::size_t BytesOfAll(const std::vector<TensorType>& types) {
@@ -19,17 +17,19 @@ std::size_t BytesOfAll(const std::vector<TensorType>& types) {
 
 // Each element of `tensor` meets the weights of its channel.
 double WindowFlops(const TensorType& tensor, const TensorType& weights) {
-  const double elements = Elements(tensor);
-  return elements == 0 ? 0 : 2 * elements * Elements(weights) / AxisSize(tensor, 1);
+  const double elements = NumElements(tensor);
+  return elements == 0 ? 0 : 2 * elements * NumElements(weights) / AxisSize(tensor, 1);
 }
 
 // Each element of the output is a sum over the last axis of the first operand.
 double ProductFlops(const StepTypes& types) {
   const TensorType& first = types.inputs[0];
-  return 2 * Elements(types.outputs[0]) * AxisSize(first, first.shape.rank() - 1);
+  return 2 * NumElements(types.outputs[0]) * AxisSize(first, first.shape.rank() - 1);
 }
 
 }  // namespace
+
+double NumElements(const TensorType& type) { return static_cast<double>(type.shape.size()); }
 
 DType PeakOf(DType multiplied) { return multiplied == DType::kInt16 ? DType::kFloat32 : multiplied; }
 
@@ -80,10 +80,10 @@ double MatMulSpec::Flops(const StepTypes& types) const { return ProductFlops(typ
 // Both products: queries by keys, weights by values.
 double AttentionSpec::Flops(const StepTypes& types) const {
   const TensorType& queries = types.inputs[0];
-  if (interleaved) return 4.0 * Elements(types.outputs[0]) * AxisSize(queries, 0);
+  if (interleaved) return 4.0 * NumElements(types.outputs[0]) * AxisSize(queries, 0);
   const TensorType& values = types.inputs[2];
   const int rank = queries.shape.rank();
-  const double rows = Elements(queries) == 0 ? 0 : Elements(queries) / AxisSize(queries, rank - 1);
+  const double rows = NumElements(queries) == 0 ? 0 : NumElements(queries) / AxisSize(queries, rank - 1);
   return 2.0 * rows * AxisSize(values, rank - 2) * (AxisSize(queries, rank - 1) + AxisSize(values, rank - 1));
 }
 

@@ -9,6 +9,7 @@ namespace amp {
 
 struct Step;
 struct StepTypes;
+struct TensorType;
 
 struct StepCost {
   double flops = 0;  // of sums of products, a multiplication and an addition counted as two; 0 for all others
@@ -18,6 +19,9 @@ struct StepCost {
 
   std::size_t bytes() const { return bytes_read + bytes_written; }
 };
+
+// Of its shape, for arithmetic in double.
+double NumElements(const TensorType& type);
 
 // Whose speed tells how long products of such numbers take: flops of int16 are counted as those of float32.
 DType PeakOf(DType multiplied);

@@ -15,7 +15,6 @@ namespace amp {
 namespace {
 
 float Log2(double value) { return static_cast<float>(std::log2(std::max(value, 1.0))); }
-double Elements(const TensorType& type) { return static_cast<double>(type.shape.size()); }
 double Axis(const TensorType& type, int axis) { return static_cast<double>(type.shape[axis]); }
 double Last(const TensorType& type) {
   const int rank = type.shape.rank();
@@ -55,7 +54,7 @@ struct Law {
 Law SizeLaw(std::string name, const StepTypes& types) {
   double bytes = 0;
   for (const auto* side : {&types.inputs, &types.outputs}) {
-    for (const TensorType& type : *side) bytes += Elements(type) * static_cast<double>(BytesOf(type.dtype));
+    for (const TensorType& type : *side) bytes += NumElements(type) * static_cast<double>(BytesOf(type.dtype));
   }
   return {std::move(name), {Log2(bytes)}};
 }
@@ -72,7 +71,7 @@ Law RowsLaw(std::string name, const StepTypes& types) {
 Law WindowLaw(const std::string& name, const StepTypes& types, const TensorType& tensor, const IntTuple& strides) {
   const TensorType &source = types.inputs[0], &weights = types.inputs[1], &out = types.outputs[0];
   const double in_channels = Axis(source, 1), out_channels = Axis(out, 1);
-  const double per_channel = Elements(weights) / out_channels;  // input channels of a group times the kernel's area
+  const double per_channel = NumElements(weights) / out_channels;  // input channels of a group times the kernel's area
   double area = 1;
   for (int i = weights.shape.rank() - (source.shape.rank() - 2); i < weights.shape.rank(); ++i)
     area *= Axis(weights, i);
@@ -83,14 +82,14 @@ Law WindowLaw(const std::string& name, const StepTypes& types, const TensorType&
   if (groups > 1) kind = group_channels == 1 ? "_depthwise" : "_grouped";
   if (groups == 1 && in_channels < 8) kind = "_first";
   return {name + kind,
-          {Log2(group_channels), Log2(out_channels / groups), Log2(groups), Log2(Elements(tensor) / Axis(tensor, 1)),
+          {Log2(group_channels), Log2(out_channels / groups), Log2(groups), Log2(NumElements(tensor) / Axis(tensor, 1)),
            Log2(Last(tensor)), Log2(area), Log2(stride)}};
 }
 
 // Rows, columns, length of the sums, number of products.
 Law ProductLaw(const char* name, const StepTypes& types, double rows, double length) {
   const double columns = Last(types.outputs[0]);
-  return {name, {Log2(rows), Log2(columns), Log2(length), Log2(Elements(types.outputs[0]) / rows / columns)}};
+  return {name, {Log2(rows), Log2(columns), Log2(length), Log2(NumElements(types.outputs[0]) / rows / columns)}};
 }
 
 Law LawOf(const ConvolutionSpec& spec, const StepTypes& types) {
@@ -133,18 +132,19 @@ Law LawOf(const MatMulSpec&, const StepTypes& types) {
 Law LawOf(const AttentionSpec& spec, const StepTypes& types) {
   const TensorType &queries = types.inputs[0], &out = types.outputs[0];
   const double rows = Axis(queries, spec.interleaved ? 0 : 2);
-  return {"attention", {Log2(rows), Log2(Last(queries)), Log2(Elements(out) / rows / Last(out))}};
+  return {"attention", {Log2(rows), Log2(Last(queries)), Log2(NumElements(out) / rows / Last(out))}};
 }
 Law LawOf(const RecurrenceSpec&, const StepTypes& types) {
   const TensorType& data = types.inputs[0];
-  return {"recurrence", {Log2(Axis(data, 0)), Log2(Axis(data, 1)), Log2(Last(data)), Log2(Elements(types.inputs[1]))}};
+  return {"recurrence",
+          {Log2(Axis(data, 0)), Log2(Axis(data, 1)), Log2(Last(data)), Log2(NumElements(types.inputs[1]))}};
 }
 Law LawOf(const PoolingSpec& spec, const StepTypes& types) {
   Law law = SizeLaw(spec.kind == PoolingKind::kMax ? "pooling_max" : "pooling_average", types);
   double area = 1;
   for (const std::int64_t size : spec.kernel) area *= static_cast<double>(size);
   law.point.push_back(Log2(area));
-  law.point.push_back(Log2(Elements(types.outputs[0])));
+  law.point.push_back(Log2(NumElements(types.outputs[0])));
   return law;
 }
 Law LawOf(const EltwiseSpec& spec, const StepTypes& types) {
@@ -180,7 +180,7 @@ Law LawOf(const Spec& spec, const StepTypes& types) {
 }
 
 // The operands' dtype, and the result's where it is another one.
-std::string DTypesOf(const StepTypes& types) {
+std::string DTypeText(const StepTypes& types) {
   const DType in = types.inputs.empty() ? DType::kUnknown : types.inputs[0].dtype;
   const DType out = types.outputs.empty() ? in : types.outputs[0].dtype;
   const std::string to = in == out || !IsKnown(in) ? "" : std::string("-") + amp::NameOf(out);
@@ -204,9 +204,9 @@ const char* NameOf(EltwiseKind kind) { return kEltwiseNames[static_cast<std::siz
 
 StepFeatures FeaturesOf(const Step& step, const StepTypes& types) {
   Law law = std::visit([&](const auto& spec) { return LawOf(spec, types); }, step.spec);
-  StepFeatures features{law.name + " " + DTypesOf(types), std::move(law.point), CostOf(step, types)};
+  StepFeatures features{law.name + " " + DTypeText(types), std::move(law.point), CostOf(step, types)};
   features.by_library = std::visit([](const auto& spec) { return IsByLibrary(spec); }, step.spec);
-  for (const TensorType& type : types.outputs) features.elements_written += Elements(type);
+  for (const TensorType& type : types.outputs) features.elements_written += NumElements(type);
   for (const PostOp& post_op : step.post_ops) {
     const auto* function = std::get_if<EltwiseSpec>(&post_op.spec);
     if (function == nullptr || !IsLong(function->kind)) continue;

@@ -66,6 +66,11 @@ void StepGraph::Disconnect(StepId id) {
   }
 }
 
+void AddFused(const Step& taken, Step* step) {
+  step->fused.push_back(taken.node);
+  step->fused.insert(step->fused.end(), taken.fused.begin(), taken.fused.end());
+}
+
 void RemoveUnreadSteps(Program* program) {
   std::vector<bool> read(program->values.size());
   for (const ValueId v : program->outputs) read[v] = true;

@@ -56,6 +56,9 @@ class StepGraph {
   std::vector<bool> is_output_;
 };
 
+// Notes the nodes of `taken`, which `step` computes, too.
+void AddFused(const Step& taken, Step* step);
+
 // Drops the steps whose results no output of the program and no other step needs.
 void RemoveUnreadSteps(Program* program);
 

@@ -5,10 +5,6 @@
 namespace amp {
 namespace {
 
-bool AreAll(const IntTuple& values, std::int64_t value) {
-  return std::all_of(values.begin(), values.end(), [&](std::int64_t v) { return v == value; });
-}
-
 bool AreBetween(const IntTuple& values, std::int64_t low, std::int64_t high) {
   return std::all_of(values.begin(), values.end(), [&](std::int64_t v) { return v >= low && v <= high; });
 }

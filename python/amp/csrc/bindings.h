@@ -60,9 +60,12 @@ py::str TextOf(const std::string& utf8, const std::string& what);
 
 NDArrayMap ArrayMapOf(const py::dict& arrays, const std::string& what);
 py::dict DictOf(const NDArrayMap& arrays);
+py::list ListOf(std::vector<NDArray> arrays);
 
 // {name: (dtype or None, shape or None)}
 TypeMap TypeMapOf(const py::dict& types);
+// [(dtype, shape)]
+py::list TypeList(const std::vector<TensorType>& types);
 
 // Keeps a Python object alive; it may be let go of by any thread.
 std::shared_ptr<const void> KeepAlive(py::object object);

@@ -20,11 +20,11 @@
 namespace amp::python {
 namespace {
 
-std::unique_ptr<Executor> Build(const Symbol& symbol, const py::dict& args, const py::dict& aux,
-                                const py::dict& input_types, const std::optional<std::string>& backend,
-                                const std::optional<py::dict>& reduce, int num_threads, const std::string& mode,
-                                bool monitor, const std::string& machine, bool tune, const std::string& forced_kernel,
-                                bool count_denormals) {
+std::unique_ptr<Executor> BuildExecutor(const Symbol& symbol, const py::dict& args, const py::dict& aux,
+                                        const py::dict& input_types, const std::optional<std::string>& backend,
+                                        const std::optional<py::dict>& reduce, int num_threads, const std::string& mode,
+                                        bool monitor, const std::string& machine, bool tune,
+                                        const std::string& forced_kernel, bool count_denormals) {
   const ModelParams params{ArrayMapOf(args, "argument"), ArrayMapOf(aux, "auxiliary state")};
   const TypeMap types = TypeMapOf(input_types);
   BindOptions options;
@@ -49,12 +49,6 @@ std::vector<NDArray> InputsOf(const Executor& executor, const py::sequence& arra
     inputs.push_back(ArrayOf(arrays[i], "input '" + (i < names.size() ? names[i] : std::to_string(i)) + "'").array);
   }
   return inputs;
-}
-
-py::list ListOf(std::vector<NDArray> arrays) {
-  py::list list;
-  for (NDArray& array : arrays) list.append(Array{std::move(array), true});
-  return list;
 }
 
 py::list Run(Executor& executor, const py::sequence& arrays) {
@@ -94,7 +88,7 @@ py::list RunMonitored(Executor& executor, const py::function& callback, const py
   return ListOf(std::move(outputs));
 }
 
-std::unique_ptr<Executor> Reshape(const Executor& executor, const py::dict& input_shapes) {
+std::unique_ptr<Executor> ReshapeInputs(const Executor& executor, const py::dict& input_shapes) {
   std::map<std::string, Shape> shapes;
   for (const auto& [name, shape] : input_shapes) {
     const auto key = name.cast<std::string>();
@@ -103,12 +97,6 @@ std::unique_ptr<Executor> Reshape(const Executor& executor, const py::dict& inpu
   std::unique_ptr<Executor> reshaped;
   ReleaseGil([&] { reshaped = executor.Reshape(shapes); });
   return reshaped;
-}
-
-py::list TypeList(const std::vector<TensorType>& types) {
-  py::list list;
-  for (const TensorType& type : types) list.append(py::make_tuple(NumpyDType(type.dtype), TupleOf(type.shape)));
-  return list;
 }
 
 void BindSummary(py::module_& module) {
@@ -228,7 +216,7 @@ void BindExecutor(py::module_& module) {
   BindSummary(module);
   BindProfile(module);
   py::class_<Executor>(module, "Executor", "A bound model; amp.Executor wraps it.")
-      .def(py::init(&Build), py::arg("symbol"), py::arg("arguments"), py::arg("auxiliary_states"),
+      .def(py::init(&BuildExecutor), py::arg("symbol"), py::arg("arguments"), py::arg("auxiliary_states"),
            py::arg("input_types"), py::arg("backend"), py::arg("reduce_precision"), py::arg("num_threads"),
            py::arg("mode"), py::arg("monitor"), py::arg("machine"), py::arg("tune"), py::arg("forced_kernel"),
            py::arg("count_denormals"))
@@ -236,7 +224,7 @@ void BindExecutor(py::module_& module) {
       .def("run_into", &RunInto, py::arg("inputs"), py::arg("outputs"))
       .def("run_monitored", &RunMonitored, py::arg("callback"), py::arg("inputs"))
       .def("profile", &Profile, py::arg("inputs"), py::arg("runs"))
-      .def("reshape", &Reshape, py::arg("input_shapes"))
+      .def("reshape", &ReshapeInputs, py::arg("input_shapes"))
       .def("input_names", &Executor::input_names)
       .def("ignored_names", &Executor::ignored_names)
       .def("output_names", &Executor::output_names)

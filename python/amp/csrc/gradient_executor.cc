@@ -13,12 +13,13 @@
 namespace amp::python {
 namespace {
 
-std::unique_ptr<GradientExecutor> Build(const Symbol& symbol, const py::dict& variable_types,
-                                        const std::vector<std::string>& differentiated, bool is_train,
-                                        const std::optional<std::string>& backend,
-                                        const std::optional<py::dict>& reduce, int num_threads, const std::string& mode,
-                                        const std::string& machine, std::optional<std::int64_t> memory_budget,
-                                        bool count_denormals) {
+std::unique_ptr<GradientExecutor> BuildGradientExecutor(const Symbol& symbol, const py::dict& variable_types,
+                                                        const std::vector<std::string>& differentiated, bool is_train,
+                                                        const std::optional<std::string>& backend,
+                                                        const std::optional<py::dict>& reduce, int num_threads,
+                                                        const std::string& mode, const std::string& machine,
+                                                        std::optional<std::int64_t> memory_budget,
+                                                        bool count_denormals) {
   const TypeMap types = TypeMapOf(variable_types);
   GradientBindOptions options{is_train, memory_budget, {}};
   options.bind.num_threads = num_threads;
@@ -32,7 +33,7 @@ std::unique_ptr<GradientExecutor> Build(const Symbol& symbol, const py::dict& va
   return executor;
 }
 
-std::vector<NDArray> InputsOf(const GradientExecutor& executor, const py::sequence& arrays) {
+std::vector<NDArray> VariablesOf(const GradientExecutor& executor, const py::sequence& arrays) {
   std::vector<NDArray> inputs;
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     const auto& names = executor.input_names();
@@ -42,12 +43,10 @@ std::vector<NDArray> InputsOf(const GradientExecutor& executor, const py::sequen
 }
 
 py::list Forward(GradientExecutor& executor, const py::sequence& arrays, std::pair<std::int64_t, std::int64_t> key) {
-  const std::vector<NDArray> inputs = InputsOf(executor, arrays);
+  const std::vector<NDArray> inputs = VariablesOf(executor, arrays);
   std::vector<NDArray> outputs;
   ReleaseGil([&] { outputs = executor.Forward(inputs, {key.first, key.second}); });
-  py::list list;
-  for (NDArray& array : outputs) list.append(Array{std::move(array), true});
-  return list;
+  return ListOf(std::move(outputs));
 }
 
 // `states` are the arrays that Forward was given for auxiliary states: they are written to. `observer` is None, or is
@@ -76,31 +75,25 @@ void Backward(GradientExecutor& executor, const py::sequence& head_gradients, co
   for (const Array& array : written) ++array.writes->count;
 }
 
-RunProfile Profile(GradientExecutor& executor, const py::sequence& arrays, int runs) {
-  const std::vector<NDArray> inputs = InputsOf(executor, arrays);
+RunProfile ProfileWithGradients(GradientExecutor& executor, const py::sequence& arrays, int runs) {
+  const std::vector<NDArray> inputs = VariablesOf(executor, arrays);
   RunProfile profile;
   ReleaseGil([&] { profile = executor.Profile(inputs, runs); });
   return profile;
-}
-
-py::list TypeList(const std::vector<TensorType>& types) {
-  py::list list;
-  for (const TensorType& type : types) list.append(py::make_tuple(NumpyDType(type.dtype), TupleOf(type.shape)));
-  return list;
 }
 
 }  // namespace
 
 void BindGradientExecutor(py::module_& module) {
   py::class_<GradientExecutor>(module, "GradientExecutor", "A symbol bound with gradients; amp.Executor wraps it.")
-      .def(py::init(&Build), py::arg("symbol"), py::arg("variable_types"), py::arg("differentiated"),
+      .def(py::init(&BuildGradientExecutor), py::arg("symbol"), py::arg("variable_types"), py::arg("differentiated"),
            py::arg("is_train"), py::arg("backend"), py::arg("reduce_precision"), py::arg("num_threads"),
            py::arg("mode"), py::arg("machine"), py::arg("memory_budget"), py::arg("count_denormals"))
       .def("clone", &GradientExecutor::Clone, "Another one of the same plan, with memory of its own.")
       .def("forward", &Forward, py::arg("inputs"), py::arg("random_key"))
       .def("backward", &Backward, py::arg("head_gradients"), py::arg("gradients"), py::arg("adds"), py::arg("retain"),
            py::arg("states"), py::arg("observer") = py::none())
-      .def("profile", &Profile, py::arg("inputs"), py::arg("runs"))
+      .def("profile", &ProfileWithGradients, py::arg("inputs"), py::arg("runs"))
       .def("input_names", &GradientExecutor::input_names)
       .def("output_names", &GradientExecutor::output_names)
       .def("gradient_names", &GradientExecutor::gradient_names)

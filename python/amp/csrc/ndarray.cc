@@ -323,6 +323,12 @@ py::dict DictOf(const NDArrayMap& arrays) {
   return dict;
 }
 
+py::list ListOf(std::vector<NDArray> arrays) {
+  py::list list;
+  for (NDArray& array : arrays) list.append(Array{std::move(array), true});
+  return list;
+}
+
 TypeMap TypeMapOf(const py::dict& types) {
   TypeMap map;
   for (const auto& [name, type] : types) {
@@ -333,6 +339,12 @@ TypeMap TypeMapOf(const py::dict& types) {
     if (!pair[1].is_none()) entry.shape = ShapeOf(pair[1], "the shape of '" + Quotable(key) + "'", kUnknownDim);
   }
   return map;
+}
+
+py::list TypeList(const std::vector<TensorType>& types) {
+  py::list list;
+  for (const TensorType& type : types) list.append(py::make_tuple(NumpyDType(type.dtype), TupleOf(type.shape)));
+  return list;
 }
 
 void BindNDArray(py::module_& module) {

@@ -28,14 +28,8 @@ Arguments ArgumentsOf(const std::string& op, const AttrMap& attrs, const py::seq
   return arguments;
 }
 
-py::list ListOf(std::vector<NDArray> arrays) {
-  py::list list;
-  for (NDArray& array : arrays) list.append(Array{std::move(array), true});
-  return list;
-}
-
-py::list Run(OperatorRunner& runner, const std::string& op, const AttrMap& attrs, const py::sequence& positional,
-             const py::dict& by_name) {
+py::list RunOperator(OperatorRunner& runner, const std::string& op, const AttrMap& attrs,
+                     const py::sequence& positional, const py::dict& by_name) {
   const Arguments arguments = ArgumentsOf(op, attrs, positional, by_name);
   std::vector<NDArray> outputs;
   ReleaseGil([&] { outputs = runner.Run(arguments.call, arguments.arrays); });
@@ -76,7 +70,7 @@ std::shared_ptr<RecordedRun> RecordGraph(Recorder& recorder, std::shared_ptr<Dif
 }
 
 // ([gradient or None by input], {input: new value of a state}, [whether the gradient replaces, by input])
-py::tuple Backward(const RecordedRun& run, const py::sequence& heads, const std::vector<bool>& is_asked) {
+py::tuple RunBackward(const RecordedRun& run, const py::sequence& heads, const std::vector<bool>& is_asked) {
   const std::vector<NDArray> arrays = ArraysOf(heads, "the gradient of output");
   RecordedRun::Result result;
   ReleaseGil([&] { result = run.Backward(arrays, is_asked); });
@@ -103,13 +97,13 @@ py::tuple Derive(const RecordedRun& run, const py::sequence& heads, const std::v
 void BindOperators(py::module_& module) {
   py::class_<OperatorRunner>(module, "OperatorRunner", "Runs operators on arrays, and keeps the most recent plans.")
       .def(py::init<std::size_t>(), py::arg("plans_kept"))
-      .def("run", &Run, py::arg("op"), py::arg("attributes"), py::arg("positional"), py::arg("by_name"));
+      .def("run", &RunOperator, py::arg("op"), py::arg("attributes"), py::arg("positional"), py::arg("by_name"));
 
   py::class_<RecordedRun, std::shared_ptr<RecordedRun>>(module, "RecordedRun",
                                                         "A run that keeps what its gradients read.")
       .def("outputs", [](const RecordedRun& run) { return ListOf(run.Outputs()); })
       .def("num_kept", [](const RecordedRun& run) { return run.Kept().size(); })
-      .def("backward", &Backward, py::arg("heads"), py::arg("is_asked"))
+      .def("backward", &RunBackward, py::arg("heads"), py::arg("is_asked"))
       .def("derive", &Derive, py::arg("heads"), py::arg("is_asked"), py::arg("differentiable"));
 
   py::class_<DifferentiableGraph, std::shared_ptr<DifferentiableGraph>>(

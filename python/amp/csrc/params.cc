@@ -9,14 +9,14 @@
 namespace amp::python {
 namespace {
 
-py::object ToPython(const NDArray& array) { return array.defined() ? py::cast(Array{array, true}) : py::none(); }
+py::object ArrayOrNone(const NDArray& array) { return array.defined() ? py::cast(Array{array, true}) : py::none(); }
 
 py::list Load(const std::string& path) {
   NamedArrays arrays;
   ReleaseGil([&] { arrays = LoadParams(path); });
   py::list list;
   for (const auto& [name, array] : arrays) {
-    list.append(py::make_tuple(TextOf(name, path + ": an array's name"), ToPython(array)));
+    list.append(py::make_tuple(TextOf(name, path + ": an array's name"), ArrayOrNone(array)));
   }
   return list;
 }

@@ -50,7 +50,8 @@ void RequireRank4(const char* what, const NDArray& array) {
     Throw<ArgumentError>("{}: expected 4 dimensions, got {}", what, array.type().ToString());
 }
 
-RingArguments ArgumentsOf(const py::object& q, const py::object& k, const py::object& v, const RingOptions& options) {
+RingArguments RingArgumentsOf(const py::object& q, const py::object& k, const py::object& v,
+                              const RingOptions& options) {
   RingArguments arguments{ArrayOf(q, "q"), ArrayOf(k, "k"), ArrayOf(v, "v"), {}};
   const NDArray &queries = arguments.queries.array, &keys = arguments.keys.array, &values = arguments.values.array;
   RequireRank4("q", queries);
@@ -85,17 +86,18 @@ RingArguments ArgumentsOf(const py::object& q, const py::object& k, const py::ob
   return arguments;
 }
 
-py::tuple Forward(Comm& comm, const py::object& q, const py::object& k, const py::object& v,
-                  const RingOptions& options) {
-  const RingArguments arguments = ArgumentsOf(q, k, v, options);
+py::tuple RingAttentionForward(Comm& comm, const py::object& q, const py::object& k, const py::object& v,
+                               const RingOptions& options) {
+  const RingArguments arguments = RingArgumentsOf(q, k, v, options);
   NDArray out(arguments.queries.array.dtype(), arguments.OutShape()), lse(DType::kFloat32, arguments.LseShape());
   ReleaseGil([&] { dist::RingForward(&comm, arguments.ring, arguments.Operands(), out.data(), lse.As<float>()); });
   return py::make_tuple(Array{std::move(out)}, Array{std::move(lse)});
 }
 
-py::tuple Backward(Comm& comm, const py::object& dout, const py::object& q, const py::object& k, const py::object& v,
-                   const py::object& out, const py::object& lse, const RingOptions& options) {
-  const RingArguments arguments = ArgumentsOf(q, k, v, options);
+py::tuple RingAttentionBackward(Comm& comm, const py::object& dout, const py::object& q, const py::object& k,
+                                const py::object& v, const py::object& out, const py::object& lse,
+                                const RingOptions& options) {
+  const RingArguments arguments = RingArgumentsOf(q, k, v, options);
   const Array result = ArrayOf(out, "out"), gradient = ArrayOf(dout, "dout"), logarithms = ArrayOf(lse, "lse");
   const DType dtype = arguments.queries.array.dtype();
   RequireArray("out", result.array, dtype, arguments.OutShape());
@@ -130,9 +132,10 @@ void BindRing(py::module_& module) {
           py::kw_only(), py::arg("causal"), py::arg("scale"), py::arg("layout"), py::arg("accum_dtype"),
           py::arg("partial_dtype"), py::arg("merge"), py::arg("p_dtype"), py::arg("key_block"),
           py::arg("last_key_first"));
-  module.def("ring_attention", &Forward, py::arg("comm"), py::arg("q"), py::arg("k"), py::arg("v"), py::arg("options"));
-  module.def("ring_attention_backward", &Backward, py::arg("comm"), py::arg("dout"), py::arg("q"), py::arg("k"),
-             py::arg("v"), py::arg("out"), py::arg("lse"), py::arg("options"));
+  module.def("ring_attention", &RingAttentionForward, py::arg("comm"), py::arg("q"), py::arg("k"), py::arg("v"),
+             py::arg("options"));
+  module.def("ring_attention_backward", &RingAttentionBackward, py::arg("comm"), py::arg("dout"), py::arg("q"),
+             py::arg("k"), py::arg("v"), py::arg("out"), py::arg("lse"), py::arg("options"));
 }
 
 }  // namespace amp::python

@@ -12,7 +12,7 @@ namespace amp::python {
 namespace {
 
 // (dtype name or None, shape or None); unknown dimensions are -1.
-py::tuple ToPython(const TensorType& type) {
+py::tuple TypeTuple(const TensorType& type) {
   py::object dtype = IsKnown(type.dtype) ? py::object(py::str(NameOf(type.dtype))) : py::none();
   py::object shape = type.shape.rank_known() ? py::object(TupleOf(type.shape)) : py::none();
   return py::make_tuple(dtype, shape);
@@ -25,9 +25,9 @@ py::tuple InferTypes(const Symbol& symbol, const py::dict& known) {
   const Types types = InferPartial(graph, types_given);
   py::list arguments, outputs, states;
   for (const NodeId id : graph.variables()) {
-    (graph.IsAuxiliary(id) ? states : arguments).append(ToPython(types[graph.EntryOf(id, 0)]));
+    (graph.IsAuxiliary(id) ? states : arguments).append(TypeTuple(types[graph.EntryOf(id, 0)]));
   }
-  for (const NodeEntry& output : graph.outputs()) outputs.append(ToPython(types[graph.EntryOf(output)]));
+  for (const NodeEntry& output : graph.outputs()) outputs.append(TypeTuple(types[graph.EntryOf(output)]));
   return py::make_tuple(arguments, outputs, states);
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 using Dims = dnnl::memory::dims;
 
-std::size_t NumTensors(const AttentionSpec& spec) { return spec.interleaved ? 1 : 3; }
+std::size_t NumAttentionTensors(const AttentionSpec& spec) { return spec.interleaved ? 1 : 3; }
 
 class AttentionKernel : public OwnKernel {
  public:
@@ -29,9 +29,9 @@ class AttentionKernel : public OwnKernel {
       data.values = operands.input(2);
     }
     if (spec_.masking == Masking::kLength) {
-      data.lengths = static_cast<const std::int32_t*>(operands.input(NumTensors(spec_)));
+      data.lengths = static_cast<const std::int32_t*>(operands.input(NumAttentionTensors(spec_)));
     } else if (spec_.masking == Masking::kMask) {
-      data.mask = static_cast<const std::uint8_t*>(operands.input(NumTensors(spec_)));
+      data.mask = static_cast<const std::uint8_t*>(operands.input(NumAttentionTensors(spec_)));
     }
     data.out = operands.output();
     if (operands.num_outputs() > 1) data.lse = static_cast<float*>(operands.output(1));
@@ -105,7 +105,7 @@ std::unique_ptr<const OwnKernel> MakeAttention(const Step& step, const LaidOutPr
   job.row_offset = spec.row_offset;
   job.statistics = {job.num_heads * job.num_queries, job.num_queries, 1};
   if (spec.masking != Masking::kNone) {
-    const ValueId seen = step.inputs[NumTensors(spec)];
+    const ValueId seen = step.inputs[NumAttentionTensors(spec)];
     job.seen = spec.masking == Masking::kMask ? RowsOfHeads(program.layouts[seen])
                                               : LengthsOfHeads(program.TypeOf(seen).shape);
   }

@@ -109,7 +109,7 @@ class ChannelSumsKernel : public OwnKernel {
 };
 
 // How many of the inputs are tensors rather than numbers of channels.
-std::size_t NumTensors(const Step& step) {
+std::size_t NumSummedTensors(const Step& step) {
   return std::get<ChannelSumsSpec>(step.spec).kind == ChannelSums::kGradient ? 2 : 1;
 }
 
@@ -128,7 +128,7 @@ kernels::SumsOf KernelSums(ChannelSums kind) {
 std::unique_ptr<const OwnKernel> MakeChannelSums(const Step& step, const LaidOutProgram& program) {
   const auto& spec = std::get<ChannelSumsSpec>(step.spec);
   const auto g = ChannelRowsOf(program.layouts[step.inputs[0]]);
-  const auto x = ChannelRowsOf(program.layouts[step.inputs[NumTensors(step) - 1]]);
+  const auto x = ChannelRowsOf(program.layouts[step.inputs[NumSummedTensors(step) - 1]]);
   if (!g || !x) throw InternalError("sums of channels in memory that has no rows");
   kernels::ChannelSums job;
   job.what = KernelSums(spec.kind);
@@ -144,7 +144,7 @@ std::unique_ptr<const OwnKernel> MakeChannelSums(const Step& step, const LaidOut
 }
 
 void AssignChannelSums(LayoutBuilder* builder, Step step) {
-  const std::size_t tensors = NumTensors(step);
+  const std::size_t tensors = NumSummedTensors(step);
   ValueId& last = step.inputs[tensors - 1];
   if (!ChannelRowsOf(builder->LayoutOf(last))) {
     last = builder->InRowMajor(last, step.node, "our kernel reads channels first or last");

@@ -10,6 +10,8 @@
 namespace amp::onednn {
 namespace {
 
+using Tag = dnnl::memory::format_tag;
+
 // The library has code for blocks of as many channels as a vector register holds floats.
 bool HasWideVectors() {
   static const bool kIsWide = OneDnnHasAvx512();
@@ -18,7 +20,6 @@ bool HasWideVectors() {
 std::int64_t BlockSize() { return HasWideVectors() ? 16 : 8; }
 
 Desc BlockedDesc(const TensorType& type) {
-  using Tag = dnnl::memory::format_tag;
   return Desc(DimsOf(type.shape), DataType(type.dtype), HasWideVectors() ? Tag::aBcd16b : Tag::aBcd8b);
 }
 

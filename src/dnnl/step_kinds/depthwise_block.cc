@@ -20,7 +20,7 @@ using kernels::DepthwiseBlock;
 // ---- weights ----
 
 // (C, 1, 1, kh, kw).
-DepthwiseBlock JobOfWeights(const Shape& weights) {
+DepthwiseBlock DepthwiseJobOfWeights(const Shape& weights) {
   DepthwiseBlock job;
   job.channels = weights[0];
   job.kernel_height = weights[3];
@@ -28,21 +28,22 @@ DepthwiseBlock JobOfWeights(const Shape& weights) {
   return job;
 }
 
-std::unique_ptr<const OwnKernel> MakeWeights(const Step& step, const LaidOutProgram& program) {
+std::unique_ptr<const OwnKernel> MakeDepthwiseWeights(const Step& step, const LaidOutProgram& program) {
   const auto pack = [](const DepthwiseBlock& job, const float* weights, void* packed) {
     kernels::PackDepthwiseWeights(job, weights, static_cast<float*>(packed));
   };
   const TensorType& weights = program.TypeOf(step.inputs[0]);
-  return std::make_unique<PackingKernel<DepthwiseBlock, pack>>(JobOfWeights(weights.shape), weights);
+  return std::make_unique<PackingKernel<DepthwiseBlock, pack>>(DepthwiseJobOfWeights(weights.shape), weights);
 }
 
-ValueId PackedWeights(LayoutBuilder* builder, ValueId weights, NodeId node) {
-  const std::size_t bytes = kernels::PackedDepthwiseBytes(JobOfWeights(builder->TypeOf(weights).shape));
+ValueId PackedDepthwise(LayoutBuilder* builder, ValueId weights, NodeId node) {
+  const std::size_t bytes = kernels::PackedDepthwiseBytes(DepthwiseJobOfWeights(builder->TypeOf(weights).shape));
   return builder->Derived(weights, DepthwiseWeightsSpec{}, builder->NameOf(weights) + ":depthwise",
                           PlainDesc({DType::kUInt8, Shape{static_cast<std::int64_t>(bytes)}}), node);
 }
 
-[[maybe_unused]] const bool kWeights = RegisterStepKind<DepthwiseWeightsSpec>({.make_kernel = MakeWeights});
+[[maybe_unused]] const bool kDepthwiseWeights =
+    RegisterStepKind<DepthwiseWeightsSpec>({.make_kernel = MakeDepthwiseWeights});
 
 // ---- blocks ----
 
@@ -79,10 +80,6 @@ class BlockKernel : public OwnKernel {
   std::optional<std::size_t> sum_;
 };
 
-void InChannelsLast(LayoutBuilder* builder, const Step& step, ValueId* v) {
-  *v = builder->InLayout(*v, ChannelsLast(builder->TypeOf(*v)), step.node, "our kernel reads channels last");
-}
-
 void AssignBlock(LayoutBuilder* builder, Step step) {
   const auto& spec = std::get<DepthwiseBlockSpec>(step.spec);
   const DepthwiseBlockPlaces places = PlacesOf(spec);
@@ -92,7 +89,7 @@ void AssignBlock(LayoutBuilder* builder, Step step) {
     ValueId& weights = step.inputs[*places.expand_weights];
     weights = PackedPointwise(builder, weights, spec.multiplies, step.node);
   }
-  step.inputs[places.weights] = PackedWeights(builder, step.inputs[places.weights], step.node);
+  step.inputs[places.weights] = PackedDepthwise(builder, step.inputs[places.weights], step.node);
   ValueId& weights = step.inputs[places.project_weights];
   weights = PackedPointwise(builder, weights, spec.multiplies, step.node);
   for (const auto& bias : {places.expand_bias, places.bias, places.project_bias}) {
@@ -126,7 +123,7 @@ std::unique_ptr<const OwnKernel> MakeBlock(const Step& step, const LaidOutProgra
 
 bool CanWriteBlock(const Step&, const LaidOutProgram&, const Desc& layout) { return ImageOf(layout).has_value(); }
 
-[[maybe_unused]] const bool kBlock = RegisterStepKind<DepthwiseBlockSpec>(
+[[maybe_unused]] const bool kDepthwiseBlock = RegisterStepKind<DepthwiseBlockSpec>(
     {.assign_layouts = AssignBlock, .make_kernel = MakeBlock, .can_write = CanWriteBlock});
 
 }  // namespace

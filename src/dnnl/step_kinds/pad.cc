@@ -27,7 +27,7 @@ struct StridedAxis {
 
 // The axes in the order in which they lie in memory, outermost first; an axis in blocks is two. nullopt where the
 // layout is packed or has gaps, or where borders would lie within blocks.
-std::optional<std::vector<kernels::PadAxis>> AxesOf(const Desc& layout, const PadSpec& spec, DType dtype) {
+std::optional<std::vector<kernels::PadAxis>> PadAxesOf(const Desc& layout, const PadSpec& spec, DType dtype) {
   const bool is_walkable = layout.get_format_kind() == dnnl::memory::format_kind::blocked &&
                            layout.get_inner_nblks() <= 1 && layout.get_dims() == layout.get_padded_dims() &&
                            IsDense(layout, dtype);
@@ -52,7 +52,7 @@ std::optional<std::vector<kernels::PadAxis>> AxesOf(const Desc& layout, const Pa
 void AssignPad(LayoutBuilder* builder, Step step) {
   const auto& spec = std::get<PadSpec>(step.spec);
   const TensorType in = builder->TypeOf(step.inputs[0]), out = builder->TypeOf(step.outputs[0]);
-  if (!AxesOf(builder->LayoutOf(step.inputs[0]), spec, in.dtype)) {
+  if (!PadAxesOf(builder->LayoutOf(step.inputs[0]), spec, in.dtype)) {
     step.inputs[0] = builder->InRowMajor(step.inputs[0], step.node, "borders cannot be put around this layout");
   }
   builder->SetLayout(step.outputs[0], DenseWithBlocksOf(builder->LayoutOf(step.inputs[0]), out));
@@ -63,7 +63,7 @@ std::unique_ptr<const OwnKernel> MakePad(const Step& step, const LaidOutProgram&
   const auto& spec = std::get<PadSpec>(step.spec);
   const ValueId in = step.inputs[0];
   const DType dtype = program.TypeOf(in).dtype;
-  auto axes = AxesOf(program.layouts[in], spec, dtype);
+  auto axes = PadAxesOf(program.layouts[in], spec, dtype);
   if (!axes) throw InternalError("a pad of memory that cannot be walked");
   return std::make_unique<PadKernel>(
       kernels::Pad(spec.mode, *std::move(axes), static_cast<std::size_t>(BytesOf(dtype)), spec.constant));

@@ -20,7 +20,7 @@ using kernels::PointwiseSource;
 // ---- weights ----
 
 // Weights (O, ...).
-Pointwise JobOfWeights(const PointwiseWeightsSpec& spec, const Shape& weights) {
+Pointwise PointwiseJobOfWeights(const PointwiseWeightsSpec& spec, const Shape& weights) {
   Pointwise job;
   job.multiplies = MultipliesOf(spec.dtype);
   job.strassen = spec.strassen;
@@ -34,7 +34,7 @@ Pointwise JobOfWeights(const PointwiseWeightsSpec& spec, const Shape& weights) {
 // Weights (O, C, height, width).
 kernels::ImageConvolution ImageJobOfWeights(const PointwiseWeightsSpec& spec, const Shape& weights) {
   kernels::ImageConvolution job;
-  job.product = JobOfWeights(spec, weights);
+  job.product = PointwiseJobOfWeights(spec, weights);
   job.channels = weights[1];
   job.kernel_height = weights[2];
   job.kernel_width = weights[3];
@@ -42,7 +42,7 @@ kernels::ImageConvolution ImageJobOfWeights(const PointwiseWeightsSpec& spec, co
   return job;
 }
 
-std::unique_ptr<const OwnKernel> MakeWeights(const Step& step, const LaidOutProgram& program) {
+std::unique_ptr<const OwnKernel> MakePointwiseWeights(const Step& step, const LaidOutProgram& program) {
   const auto& spec = std::get<PointwiseWeightsSpec>(step.spec);
   const TensorType& weights = program.TypeOf(step.inputs[0]);
   if (spec.of_image) {
@@ -50,10 +50,11 @@ std::unique_ptr<const OwnKernel> MakeWeights(const Step& step, const LaidOutProg
     return std::make_unique<Kernel>(ImageJobOfWeights(spec, weights.shape), weights);
   }
   using Kernel = PackingKernel<Pointwise, kernels::PackPointwiseWeights>;
-  return std::make_unique<Kernel>(JobOfWeights(spec, weights.shape), weights);
+  return std::make_unique<Kernel>(PointwiseJobOfWeights(spec, weights.shape), weights);
 }
 
-[[maybe_unused]] const bool kWeights = RegisterStepKind<PointwiseWeightsSpec>({.make_kernel = MakeWeights});
+[[maybe_unused]] const bool kPointwiseWeights =
+    RegisterStepKind<PointwiseWeightsSpec>({.make_kernel = MakePointwiseWeights});
 
 // ---- products ----
 
@@ -106,20 +107,20 @@ bool LibraryIsChannelsLast(const Step& step, const StepTypes& types) {
   return !prepared || prepared->is_reference() || (PositionsOf(prepared->inputs[0]) && ImageOf(prepared->outputs[0]));
 }
 
-void InChannelsLast(LayoutBuilder* builder, const Step& step, ValueId* v) {
-  *v = builder->InLayout(*v, ChannelsLast(builder->TypeOf(*v)), step.node, "our kernel reads channels last");
-}
-
 ValueId Packed(LayoutBuilder* builder, ValueId weights, const PointwiseWeightsSpec& spec, NodeId node) {
   const Shape& shape = builder->TypeOf(weights).shape;
-  const std::size_t bytes =
-      kernels::PackedPointwiseBytes(spec.of_image ? ImageJobOfWeights(spec, shape).product : JobOfWeights(spec, shape));
+  const std::size_t bytes = kernels::PackedPointwiseBytes(spec.of_image ? ImageJobOfWeights(spec, shape).product
+                                                                        : PointwiseJobOfWeights(spec, shape));
   const char* name = spec.of_image ? ":image_" : spec.strassen ? ":strassen_" : ":pointwise_";
   return builder->Derived(weights, spec, builder->NameOf(weights) + name + amp::NameOf(spec.dtype),
                           PlainDesc({DType::kUInt8, Shape{static_cast<std::int64_t>(bytes)}}), node);
 }
 
 }  // namespace
+
+void InChannelsLast(LayoutBuilder* builder, const Step& step, ValueId* v) {
+  *v = builder->InLayout(*v, ChannelsLast(builder->TypeOf(*v)), step.node, "our kernel reads channels last");
+}
 
 ValueId PackedPointwise(LayoutBuilder* builder, ValueId weights, DType dtype, NodeId node) {
   return Packed(builder, weights, {dtype}, node);
@@ -185,7 +186,7 @@ std::vector<kernels::MapStep> FinishProduct(const Step& step, const LaidOutProgr
   return std::move(finish->functions);
 }
 
-Places PlacesOf(const Step& step, const LaidOutProgram& program) {
+Places OperandPlaces(const Step& step, const LaidOutProgram& program) {
   return {HasBias(step), ProductFinishOf(step, program.TypesOf(step))->sum, std::nullopt};
 }
 
@@ -211,7 +212,7 @@ std::unique_ptr<const OwnKernel> MakePointwise(const Step& step, const LaidOutPr
     job.source.row *= spec.strides[0];
     job.source.pixel *= spec.strides[1];
   }
-  Places places = PlacesOf(step, program);
+  Places places = OperandPlaces(step, program);
   if (spec.source_bounds) {
     std::tie(job.source_low, job.source_high) = *spec.source_bounds;
     places.scale = step.inputs.size() - 2;
@@ -238,7 +239,7 @@ std::unique_ptr<const OwnKernel> MakeImageConvolution(const Step& step, const La
   kernels::ImageConvolution job = ImageConvolutionJob(spec, program.TypesOf(step));
   std::vector<kernels::MapStep> functions = FinishProduct(step, program, &job.product);
   return std::make_unique<ImageConvolutionKernel>(spec.pool ? "pooled_image_convolution" : "image_convolution", job,
-                                                  PlacesOf(step, program), std::move(functions));
+                                                  OperandPlaces(step, program), std::move(functions));
 }
 
 // ---- dense layers ----
@@ -246,14 +247,14 @@ std::unique_ptr<const OwnKernel> MakeImageConvolution(const Step& step, const La
 namespace {
 
 // Rows of a matrix whose elements lie side by side.
-std::optional<PointwiseImage> RowsOf(const Desc& desc) {
+std::optional<PointwiseImage> MatrixRowsOf(const Desc& desc) {
   const bool is_plain = desc.get_format_kind() == dnnl::memory::format_kind::blocked && desc.get_inner_nblks() == 0;
   if (!is_plain || desc.get_ndims() != 2 || desc.get_strides()[1] != 1) return std::nullopt;
   return PointwiseImage{desc.get_data_type() == dnnl::memory::data_type::bf16, desc.get_strides()[0]};
 }
 
 void InRows(LayoutBuilder* builder, const Step& step, ValueId* v) {
-  if (!RowsOf(builder->LayoutOf(*v))) *v = builder->InRowMajor(*v, step.node, "our kernel reads rows");
+  if (!MatrixRowsOf(builder->LayoutOf(*v))) *v = builder->InRowMajor(*v, step.node, "our kernel reads rows");
 }
 
 }  // namespace
@@ -273,8 +274,9 @@ std::unique_ptr<const OwnKernel> MakeDense(const Step& step, const LaidOutProgra
   const StepTypes types = program.TypesOf(step);
   Pointwise job = DenseJob(std::get<InnerProductSpec>(step.spec), types);
   auto finish = ProductFinishOf(step, types);
-  const auto source = RowsOf(program.layouts[step.inputs[0]]), result = RowsOf(program.layouts[step.outputs[0]]);
-  const auto sum = finish && finish->sum ? RowsOf(program.layouts[step.inputs[*finish->sum]]) : result;
+  const auto source = MatrixRowsOf(program.layouts[step.inputs[0]]),
+             result = MatrixRowsOf(program.layouts[step.outputs[0]]);
+  const auto sum = finish && finish->sum ? MatrixRowsOf(program.layouts[step.inputs[*finish->sum]]) : result;
   if (!finish || !source || !result || !sum) {
     throw InternalError("a matrix product of a dense layer in layouts that it does not know");
   }
@@ -289,6 +291,6 @@ std::unique_ptr<const OwnKernel> MakeDense(const Step& step, const LaidOutProgra
                                            std::move(finish->functions));
 }
 
-bool CanWriteDense(const Step&, const LaidOutProgram&, const Desc& layout) { return RowsOf(layout).has_value(); }
+bool CanWriteDense(const Step&, const LaidOutProgram&, const Desc& layout) { return MatrixRowsOf(layout).has_value(); }
 
 }  // namespace amp::onednn

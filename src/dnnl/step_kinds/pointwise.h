@@ -35,6 +35,8 @@ bool CanWriteDense(const Step& step, const LaidOutProgram& program, const Desc& 
 std::optional<kernels::PointwiseSource> PositionsOf(const Desc& desc);
 // Positions that lie equally far apart.
 std::optional<kernels::PointwiseImage> ImageOf(const Desc& desc);
+// Reorders an input of the step.
+void InChannelsLast(LayoutBuilder* builder, const Step& step, ValueId* v);
 // Weights (O, ...), packed for products of that dtype: one column for each of the O.
 ValueId PackedPointwise(LayoutBuilder* builder, ValueId weights, DType dtype, NodeId node);
 StepTypes TypesOf(const LayoutBuilder& builder, const Step& step);

@@ -12,7 +12,7 @@
 namespace amp::onednn {
 namespace {
 
-using Place = kernels::PoolGradient::Place;
+using PoolPlace = kernels::PoolGradient::Place;
 
 class PoolingGradientKernel : public OwnKernel {
  public:
@@ -35,15 +35,15 @@ std::array<std::int64_t, 3> InThree(const IntTuple& values, std::int64_t fill) {
 
 IntTuple Spatial(const Shape& shape) { return {shape.dims().begin() + 2, shape.dims().end()}; }
 
-ChannelRows RowsOf(const Desc& layout) {
+ChannelRows RequireChannelRows(const Desc& layout) {
   const auto rows = ChannelRowsOf(layout);
   if (!rows) throw InternalError("pooling in memory that has no rows");
   return *rows;
 }
 
 // Row-major memory is seen as planes, whatever its sizes: a single position could be seen as a row of channels, too.
-Place PlaceOf(const Desc& layout, bool planes) {
-  const ChannelRows rows = RowsOf(layout);
+PoolPlace PlaceOf(const Desc& layout, bool planes) {
+  const ChannelRows rows = RequireChannelRows(layout);
   if (!planes) return {rows.batch, rows.block, rows.row};
   const std::int64_t positions = rows.planes ? rows.row_length : rows.num_rows;
   return {layout.get_dims()[1] * positions, positions, 1};
@@ -52,7 +52,7 @@ Place PlaceOf(const Desc& layout, bool planes) {
 std::unique_ptr<const OwnKernel> MakePoolingGradient(const Step& step, const LaidOutProgram& program) {
   const auto& spec = std::get<PoolingGradientSpec>(step.spec);
   const ValueId out = step.outputs[0], gradient = step.inputs[0];
-  const ChannelRows rows = RowsOf(program.layouts[out]);
+  const ChannelRows rows = RequireChannelRows(program.layouts[out]);
   const bool planes = IsRowMajor(program.layouts[out]);
   kernels::PoolGradient job;
   job.is_max = spec.kind == PoolingKind::kMax;

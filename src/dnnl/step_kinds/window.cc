@@ -4,7 +4,7 @@
 namespace amp::onednn {
 namespace {
 
-dnnl::algorithm AlgorithmOf(PoolingKind kind) {
+dnnl::algorithm PoolingAlgorithm(PoolingKind kind) {
   switch (kind) {
     case PoolingKind::kMax:
       return dnnl::algorithm::pooling_max;
@@ -19,7 +19,7 @@ dnnl::algorithm AlgorithmOf(PoolingKind kind) {
 std::optional<PreparedPrimitive> PreparePooling(const PrimitiveBuilder& b) {
   const auto& spec = b.spec<PoolingSpec>();
   const dnnl::memory::dims dense(spec.kernel.size(), 0);
-  const dnnl::pooling_forward::primitive_desc pd(CpuEngine(), b.kInference, AlgorithmOf(spec.kind), b.layout(0),
+  const dnnl::pooling_forward::primitive_desc pd(CpuEngine(), b.kInference, PoolingAlgorithm(spec.kind), b.layout(0),
                                                  AnyDesc(b.out()), spec.strides, spec.kernel, dense, spec.pads_begin,
                                                  spec.pads_end, b.Attributes(), b.kAllowEmpty);
   return b.DescribeUnary(pd);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "dnnl/step_kind.h"
+#include "dnnl/step_kinds/pointwise.h"
 #include "kernels/cast.h"
 #include "kernels/parallel.h"
 #include "nnvm/error.h"
@@ -18,14 +19,14 @@ using kernels::WinogradImage;
 constexpr std::int64_t kBlock = kernels::kWinogradBlock;
 
 // Of how many channels; 0 where there are none, or others.
-std::int64_t BlockOf(const Desc& desc) {
+std::int64_t ChannelBlockOf(const Desc& desc) {
   const bool has_block = desc.get_inner_nblks() == 1 && desc.get_inner_idxs()[0] == 1;
   return has_block ? desc.get_inner_blks()[0] : 0;
 }
 
 // Channels last, or in blocks of 16 or 8 where the kernel knows them; nothing for other layouts. `channels`: of one
 // group.
-std::optional<WinogradImage> ImageOf(const Desc& desc, const Winograd& job, std::int64_t channels) {
+std::optional<WinogradImage> WinogradImageOf(const Desc& desc, const Winograd& job, std::int64_t channels) {
   if (desc.get_format_kind() != dnnl::memory::format_kind::blocked || desc.get_ndims() != 4) return std::nullopt;
   const dnnl::memory::dims dims = desc.get_dims(), strides = desc.get_strides();
   WinogradImage image;
@@ -33,7 +34,7 @@ std::optional<WinogradImage> ImageOf(const Desc& desc, const Winograd& job, std:
   image.batch = strides[0];
   image.row = strides[2];
   image.pixel = strides[3];
-  const std::int64_t block = BlockOf(desc);
+  const std::int64_t block = ChannelBlockOf(desc);
   if (block == kBlock && channels % block == 0 && kernels::WinogradKnowsBlocks(job.kind)) {
     image.block = strides[1];
     image.group = channels / block * strides[1];
@@ -53,9 +54,10 @@ std::optional<WinogradImage> ImageOf(const Desc& desc, const Winograd& job, std:
 
 // ---- weights ----
 
-class WeightsKernel : public OwnKernel {
+class WinogradWeightsKernel : public OwnKernel {
  public:
-  WeightsKernel(const Winograd& job, bool is_bf16, std::int64_t count) : job_(job), is_bf16_(is_bf16), count_(count) {}
+  WinogradWeightsKernel(const Winograd& job, bool is_bf16, std::int64_t count)
+      : job_(job), is_bf16_(is_bf16), count_(count) {}
 
   std::size_t ScratchBytes() const override { return is_bf16_ ? static_cast<std::size_t>(count_) * sizeof(float) : 0; }
 
@@ -75,13 +77,13 @@ class WeightsKernel : public OwnKernel {
   std::int64_t count_;
 };
 
-std::unique_ptr<const OwnKernel> MakeWeights(const Step& step, const LaidOutProgram& program) {
+std::unique_ptr<const OwnKernel> MakeWinogradWeights(const Step& step, const LaidOutProgram& program) {
   const TensorType& weights = program.TypeOf(step.inputs[0]);
-  return std::make_unique<WeightsKernel>(WinogradJob(std::get<WinogradWeightsSpec>(step.spec), weights.shape),
-                                         weights.dtype == DType::kBFloat16, weights.shape.size());
+  return std::make_unique<WinogradWeightsKernel>(WinogradJob(std::get<WinogradWeightsSpec>(step.spec), weights.shape),
+                                                 weights.dtype == DType::kBFloat16, weights.shape.size());
 }
 
-ValueId PackedWeights(LayoutBuilder* builder, const Step& step) {
+ValueId PackedWinograd(LayoutBuilder* builder, const Step& step) {
   const WinogradWeightsSpec spec = *WinogradWeightsOf(step);
   const ValueId weights = step.inputs[1];
   const std::size_t bytes = kernels::PackedWinogradBytes(WinogradJob(spec, builder->TypeOf(weights).shape));
@@ -91,7 +93,8 @@ ValueId PackedWeights(LayoutBuilder* builder, const Step& step) {
                           step.node);
 }
 
-[[maybe_unused]] const bool kWeights = RegisterStepKind<WinogradWeightsSpec>({.make_kernel = MakeWeights});
+[[maybe_unused]] const bool kWinogradWeights =
+    RegisterStepKind<WinogradWeightsSpec>({.make_kernel = MakeWinogradWeights});
 
 // ---- convolutions ----
 
@@ -119,13 +122,6 @@ class WinogradKernel : public OwnKernel {
   std::optional<std::size_t> sum_;
 };
 
-StepTypes TypesOf(const LayoutBuilder& builder, const Step& step) {
-  StepTypes types;
-  for (const ValueId v : step.inputs) types.inputs.push_back(builder.TypeOf(v));
-  for (const ValueId v : step.outputs) types.outputs.push_back(builder.TypeOf(v));
-  return types;
-}
-
 // Where source and result of the library's primitive would lie; channels last where it has none.
 std::pair<Desc, Desc> LayoutsOfLibrary(const Step& step, const StepTypes& types) {
   const auto prepared = Prepare(step, types.inputs, types.outputs[0], {});
@@ -141,14 +137,15 @@ bool AssignWinograd(LayoutBuilder* builder, const Step& given) {
   const Winograd job = WinogradJob(given, types);
   const auto finish = FinishOf(given, types);
   const auto [source, result] = LayoutsOfLibrary(given, types);
-  if (!finish || !ImageOf(source, job, job.in_channels) || !ImageOf(result, job, job.out_channels)) return false;
+  if (!finish || !WinogradImageOf(source, job, job.in_channels) || !WinogradImageOf(result, job, job.out_channels))
+    return false;
   Step step = given;
-  if (!ImageOf(builder->LayoutOf(step.inputs[0]), job, job.in_channels)) {
+  if (!WinogradImageOf(builder->LayoutOf(step.inputs[0]), job, job.in_channels)) {
     step.inputs[0] = builder->InLayout(step.inputs[0], source, step.node, kReason);
   }
-  step.inputs[1] = PackedWeights(builder, step);
+  step.inputs[1] = PackedWinograd(builder, step);
   if (HasBias(step)) step.inputs[2] = builder->InRowMajor(step.inputs[2], step.node, kReason);
-  if (finish->sum && !ImageOf(builder->LayoutOf(step.inputs[*finish->sum]), job, job.out_channels)) {
+  if (finish->sum && !WinogradImageOf(builder->LayoutOf(step.inputs[*finish->sum]), job, job.out_channels)) {
     ValueId& sum = step.inputs[*finish->sum];
     sum = builder->InLayout(sum, ChannelsLast(builder->TypeOf(sum)), step.node, kReason);
   }
@@ -161,10 +158,11 @@ std::unique_ptr<const OwnKernel> MakeWinograd(const Step& step, const LaidOutPro
   const StepTypes types = program.TypesOf(step);
   Winograd job = WinogradJob(step, types);
   const auto finish = FinishOf(step, types);
-  const auto source = ImageOf(program.layouts[step.inputs[0]], job, job.in_channels),
-             result = ImageOf(program.layouts[step.outputs[0]], job, job.out_channels),
-             sum = finish && finish->sum ? ImageOf(program.layouts[step.inputs[*finish->sum]], job, job.out_channels)
-                                         : result;
+  const auto source = WinogradImageOf(program.layouts[step.inputs[0]], job, job.in_channels),
+             result = WinogradImageOf(program.layouts[step.outputs[0]], job, job.out_channels),
+             sum = finish && finish->sum
+                       ? WinogradImageOf(program.layouts[step.inputs[*finish->sum]], job, job.out_channels)
+                       : result;
   if (!finish || !source || !result || !sum)
     throw InternalError("a Winograd convolution in layouts that it does not know");
   job.source = *source;
@@ -178,7 +176,7 @@ std::unique_ptr<const OwnKernel> MakeWinograd(const Step& step, const LaidOutPro
 
 bool CanWriteWinograd(const Step& step, const LaidOutProgram& program, const Desc& layout) {
   const Winograd job = WinogradJob(step, program.TypesOf(step));
-  return ImageOf(layout, job, job.out_channels).has_value();
+  return WinogradImageOf(layout, job, job.out_channels).has_value();
 }
 
 }  // namespace amp::onednn

@@ -14,8 +14,6 @@ namespace {
 // bfloat16, too, which round it.
 constexpr double kHidden = -9.9e3;
 
-bool IsComputedIn(DType dtype) { return dtype == DType::kFloat32 || dtype == DType::kBFloat16; }
-
 Sight OfMask(double element) { return element != 0 ? Sight::kSeen : Sight::kHidden; }
 Sight OfHidden(double element) { return element != 0 ? Sight::kHidden : Sight::kSeen; }
 Sight OfFactor(double element) {
@@ -79,7 +77,7 @@ std::optional<NodeId> AttentionWeightsReader::Behind(std::optional<EntryId> entr
     const NodeId id = graph_.NodeOf(*entry);
     const Node& node = graph_.node(id);
     if (node.is_variable() || graph_.HasControlDeps(id) || !HasOneReader(id)) break;
-    if (!IsComputedIn(types_[*entry].dtype)) break;
+    if (!IsFloat32OrBF16(types_[*entry].dtype)) break;
     const bool is_cast = FactsOf(node).arithmetic == Arithmetic::kCasts && graph_.InputsOf(id).size() == 1;
     if (!is_cast && !IsIdentity(node)) return id;
     entry = graph_.InputsOf(id)[0];

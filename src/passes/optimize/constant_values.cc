@@ -9,7 +9,7 @@ namespace amp {
 namespace {
 
 // Of one tensor. Larger ones take too long, and too much memory, for what is known only while a plan is made.
-constexpr std::int64_t kMaxElements = std::int64_t{1} << 24;
+constexpr std::int64_t kMaxConstantElements = std::int64_t{1} << 24;
 
 bool IsIgnored(const Node& node, std::size_t slot) { return FactsOf(node).RoleOf(slot) == SlotRole::kIgnored; }
 
@@ -45,7 +45,7 @@ bool ConstantValues::HasConstantInputs(NodeId id) const {
 
 bool ConstantValues::HasSmallOutputs(NodeId id) const {
   for (const EntryId entry : graph_.OutputsOf(id)) {
-    if (!types_[entry].fully_known() || types_[entry].shape.size() > kMaxElements) return false;
+    if (!types_[entry].fully_known() || types_[entry].shape.size() > kMaxConstantElements) return false;
   }
   return true;
 }

@@ -48,7 +48,7 @@ std::set<std::string> DroppedParameters(const Model& model, const Graph& after) 
   return dropped;
 }
 
-FoldedNames NamesOf(const Graph& graph, const FoldNotes& notes, const std::map<NodeId, std::string>& kept) {
+FoldedNames FoldedNamesOf(const Graph& graph, const FoldNotes& notes, const std::map<NodeId, std::string>& kept) {
   FoldedNames names;
   for (const auto& [norm, product] : notes.into()) {
     names.folded.push_back({graph.node(norm).name(), graph.node(product).name()});
@@ -77,7 +77,7 @@ FoldResult FoldBatchNorm(const Model& model, const std::function<bool(const Node
   }
   RewriteResult rewrite = Rewrite(graph, notes);
   std::set<std::string> dropped = DroppedParameters(model, rewrite.graph);
-  return {std::move(rewrite), std::move(notes.arrays()), std::move(dropped), NamesOf(graph, notes, kept)};
+  return {std::move(rewrite), std::move(notes.arrays()), std::move(dropped), FoldedNamesOf(graph, notes, kept)};
 }
 
 }  // namespace amp

@@ -13,8 +13,6 @@ namespace {
 constexpr const char* kInterleavedScores = "_contrib_interleaved_matmul_selfatt_qk";
 constexpr const char* kInterleavedValues = "_contrib_interleaved_matmul_selfatt_valatt";
 
-bool IsComputedIn(DType dtype) { return dtype == DType::kFloat32 || dtype == DType::kBFloat16; }
-
 class AttentionFuser {
  public:
   AttentionFuser(const Graph& graph, const Types& types, const NodeRunner& runner)
@@ -68,9 +66,9 @@ class AttentionFuser {
 
   // These inputs and the output can be read and written by the kernel.
   bool HasTypes(NodeId id, std::vector<std::size_t> inputs) const {
-    bool fits = IsComputedIn(types_[graph_.EntryOf(id, 0)].dtype);
+    bool fits = IsFloat32OrBF16(types_[graph_.EntryOf(id, 0)].dtype);
     for (const std::size_t i : inputs) {
-      fits = fits && IsComputedIn(TypesOf(id, i).dtype) && TypesOf(id, i).shape.fully_known();
+      fits = fits && IsFloat32OrBF16(TypesOf(id, i).dtype) && TypesOf(id, i).shape.fully_known();
     }
     return fits;
   }

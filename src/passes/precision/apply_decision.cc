@@ -1,5 +1,6 @@
 #include "passes/precision/apply_decision.h"
 
+#include <algorithm>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -229,6 +230,11 @@ class DecisionRewriter {
 
 RewriteResult ApplyDecision(const Graph& graph, const Decision& decision) {
   return DecisionRewriter(graph, decision).Run();
+}
+
+std::size_t CountCasts(const Graph& graph) {
+  return static_cast<std::size_t>(std::count_if(graph.nodes().begin(), graph.nodes().end(),
+                                                [](const NodePtr& node) { return node->IsOp("amp_cast"); }));
 }
 
 }  // namespace amp

@@ -12,4 +12,7 @@ namespace amp {
 // policies but mxnet they keep their names.
 RewriteResult ApplyDecision(const Graph& graph, const Decision& decision);
 
+// The nodes amp_cast.
+std::size_t CountCasts(const Graph& graph);
+
 }  // namespace amp

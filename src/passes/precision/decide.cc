@@ -6,6 +6,7 @@
 
 #include "nnvm/env.h"
 #include "passes/op_facts.h"
+#include "passes/precision/apply_decision.h"
 #include "passes/precision/predicted_time.h"
 #include "passes/precision/propagate_default.h"
 #include "passes/precision/propagate_graphamp.h"
@@ -172,18 +173,13 @@ std::unique_ptr<PrecisionCosts> CostsOf(const Model& model, const ConvertOptions
   return options.machine->TrainingCostsOf(model, DifferentiatedVariables(model, options));
 }
 
-std::int64_t CountCasts(const Graph& graph) {
-  std::int64_t count = 0;
-  for (const NodePtr& node : graph.nodes()) count += node->IsOp("amp_cast");
-  return count;
-}
-
 // What the decision costs, and the model as it was; nullopt where neither a machine nor a cut says so.
 std::optional<Prediction> PredictionOf(const Model& model, const PrecisionCosts* costs, const Decision& decision) {
   const auto& certificate = decision.certificate;
   if (costs == nullptr && !certificate) return std::nullopt;
   if (costs == nullptr) {
-    return Prediction{Minimize::kCasts, certificate->constant + certificate->cut, CountCasts(model.graph())};
+    const auto casts_before = static_cast<std::int64_t>(CountCasts(model.graph()));
+    return Prediction{Minimize::kCasts, certificate->constant + certificate->cut, casts_before};
   }
   const Prediction predicted{Minimize::kTime, PredictTime(model, decision, *costs),
                              PredictTime(model, Unchanged(model, decision), *costs)};

@@ -7,6 +7,7 @@
 #include "nnvm/env.h"
 #include "passes/op_facts.h"
 #include "passes/precision/mxnet_lists.h"
+#include "passes/precision/operator_names.h"
 
 namespace amp {
 namespace {
@@ -107,15 +108,6 @@ void RequirePreset(const char* what, const std::string& name) {
   if (FindRow(name) == nullptr) Throw<ArgumentError>("{}: expected mp0 to mp4, got '{}'", what, Quotable(name));
 }
 
-std::vector<std::string> OperatorNames() {
-  std::vector<std::string> names;
-  for (const Op* op : OpRegistry::Get().All()) {
-    names.push_back(op->name);
-    names.insert(names.end(), op->aliases.begin(), op->aliases.end());
-  }
-  return names;
-}
-
 }  // namespace
 
 GraphAmpCategory CategoryFromName(const std::string& what, const std::string& name) {
@@ -165,7 +157,7 @@ PresetCategories::PresetCategories(GraphAmpPreset preset, DType target, bool tra
 void PresetCategories::Add(const std::vector<std::string>& names, Category category,
                            std::vector<std::string>* problems) {
   for (const std::string& name : names) {
-    const Op* op = OpRegistry::Get().Find(kMXNetDomain, name);
+    const Op* op = FindOp(name);
     if (op == nullptr) {
       problems->push_back(fmt::format("preset: {}: there is no operator '{}'{}", NameOf(category), Quotable(name),
                                       NearMatches(name, OperatorNames())));

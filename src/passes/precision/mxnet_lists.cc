@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "nnvm/error.h"
+#include "passes/precision/operator_names.h"
 
 namespace amp {
 namespace {
@@ -31,8 +32,6 @@ std::vector<std::string> Words(const char* text) {
   for (std::string word; stream >> word;) words.push_back(word);
   return words;
 }
-
-const Op* FindOp(const std::string& name) { return OpRegistry::Get().Find(kMXNetDomain, name); }
 
 // Operators' own names first, then aliases.
 std::map<const Op*, ListRole> Roles(const RawLists& raw) {

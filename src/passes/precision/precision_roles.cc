@@ -8,20 +8,10 @@
 #include <unordered_map>
 
 #include "passes/op_facts.h"
+#include "passes/precision/operator_names.h"
 
 namespace amp {
 namespace {
-
-const Op* FindOp(const std::string& name) { return OpRegistry::Get().Find(kMXNetDomain, name); }
-
-std::vector<std::string> OperatorNames() {
-  std::vector<std::string> names;
-  for (const Op* op : OpRegistry::Get().All()) {
-    names.push_back(op->name);
-    names.insert(names.end(), op->aliases.begin(), op->aliases.end());
-  }
-  return names;
-}
 
 // What is wrong with a call is gathered, so that all of it can be said at once.
 class Problems {

@@ -1,4 +1,3 @@
-// In a file of its own: where compilers see both ends of an allocation they take malloc for a mistake.
 #include "dnnl/allocation_counter.h"
 
 #include <atomic>
@@ -15,12 +14,13 @@ long CountedAllocations() { return allocations; }
 
 #if !defined(__SANITIZE_ADDRESS__)
 
-void* operator new(std::size_t size) {
+// Never inline: where compilers see one end of an allocation they take malloc, or free, for a mistake.
+[[gnu::noinline]] void* operator new(std::size_t size) {
   ++allocations;
   if (void* memory = std::malloc(size ? size : 1)) return memory;
   throw std::bad_alloc();
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 #endif

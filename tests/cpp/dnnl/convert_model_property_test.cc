@@ -8,32 +8,23 @@
 #include <random>
 #include <set>
 
-#include "dnnl/executor.h"
+#include "dnnl/run_random_model.h"
 #include "nnvm/symbol_json.h"
-#include "passes/random_models.h"
 #include "passes/verify.h"
 #include "program/convert_model.h"
 
 namespace amp {
 namespace {
 
+using onednn::testing::RunOnInputsOf;
+using onednn::testing::RunReference;
 using testing::RandomModel;
 using testing::RandomModelMaker;
 
-constexpr int kModels = 2000;
-constexpr std::uint32_t kSeed = 20240;
+constexpr int kRandomModels = 2000;
+constexpr std::uint32_t kFirstSeed = 20240;
 // Ten roundings of 2^-9 each, with room for cancellation behind sums and normalisations.
-constexpr double kTolerance = 0.05;
-
-std::vector<NDArray> RunReference(const Symbol& symbol, const ModelParams& params, const RandomModel& model) {
-  BindOptions options;
-  options.backend = Backend::kReference;
-  options.num_threads = 1;
-  Executor executor(symbol, params, model.input_types, options);
-  std::vector<NDArray> inputs;
-  for (const std::string& name : executor.input_names()) inputs.push_back(model.inputs.at(name));
-  return executor.Run(inputs);
-}
+constexpr double kConversionTolerance = 0.05;
 
 double RelativeError(const NDArray& expected, const NDArray& actual) {
   double difference = 0, norm = 1e-12;
@@ -108,7 +99,7 @@ void CheckNewCasts(const RandomModel& model, const ConvertedModel& converted) {
   }
 }
 
-void CheckOutputs(const RandomModel& model, const ConvertedModel& converted, PrecisionPolicy policy) {
+void CheckOutputNamesAndDTypes(const RandomModel& model, const ConvertedModel& converted, PrecisionPolicy policy) {
   if (policy == PrecisionPolicy::kDefault) {
     EXPECT_EQ(converted.symbol.ListOutputs(), model.symbol.ListOutputs());
   }
@@ -131,24 +122,24 @@ void CheckValues(const RandomModel& model, const ConvertedModel& converted) {
     if (expected[i].dtype() == DType::kInt32) {
       EXPECT_EQ(std::memcmp(actual[i].data(), expected[i].data(), expected[i].bytes()), 0);
     } else {
-      EXPECT_LT(RelativeError(expected[i], actual[i]), kTolerance) << converted.symbol.ListOutputs()[i];
+      EXPECT_LT(RelativeError(expected[i], actual[i]), kConversionTolerance) << converted.symbol.ListOutputs()[i];
     }
   }
 }
 
 TEST(ConvertProperties, OnRandomModels) {
-  RecordProperty("seed", static_cast<int>(kSeed));
-  std::printf("%d models from seed %u\n", kModels, kSeed);
-  std::mt19937 random(kSeed);
-  for (int i = 0; i < kModels; ++i) {
-    SCOPED_TRACE(fmt::format("seed {} + {}", kSeed, i));
-    RandomModelMaker maker(kSeed + i);
+  RecordProperty("seed", static_cast<int>(kFirstSeed));
+  std::printf("%d models from seed %u\n", kRandomModels, kFirstSeed);
+  std::mt19937 random(kFirstSeed);
+  for (int i = 0; i < kRandomModels; ++i) {
+    SCOPED_TRACE(fmt::format("seed {} + {}", kFirstSeed, i));
+    RandomModelMaker maker(kFirstSeed + i);
     const RandomModel model = maker.Make(4 + i % 9);
     const ConvertOptions options = OptionsOf(i);
     const ConvertedModel converted = ConvertModel(model.symbol, model.params, model.input_types, options);
     EXPECT_EQ(FindViolations(converted.symbol.ToGraph()), "");
     CheckNewCasts(model, converted);
-    CheckOutputs(model, converted, options.policy);
+    CheckOutputNamesAndDTypes(model, converted, options.policy);
     CheckOrder(model, converted, options, random);
     const std::string json = ToSymbolJson(converted.symbol);
     EXPECT_EQ(ToSymbolJson(ConvertModel(model.symbol, model.params, model.input_types, options).symbol), json);
@@ -165,8 +156,8 @@ TEST(ConvertProperties, OnRandomModels) {
 // The parameters cast offline are what the casts at run time would have made of them.
 TEST(ConvertProperties, OfflineAndRunTimeCastsGiveEqualBits) {
   for (int i = 0; i < 50; ++i) {
-    SCOPED_TRACE(fmt::format("seed {} + {}", kSeed, i));
-    RandomModelMaker maker(kSeed + i);
+    SCOPED_TRACE(fmt::format("seed {} + {}", kFirstSeed, i));
+    RandomModelMaker maker(kFirstSeed + i);
     const RandomModel model = maker.Make(8);
     const auto run = [&](bool offline) {
       const ConvertedModel converted =
@@ -181,8 +172,8 @@ TEST(ConvertProperties, OfflineAndRunTimeCastsGiveEqualBits) {
 // A conversion that knows no shapes places casts elsewhere, but values are the same.
 TEST(ConvertProperties, ConvertedFirstOrAtBindGivesEqualBits) {
   for (int i = 0; i < 60; ++i) {
-    SCOPED_TRACE(fmt::format("seed {} + {}", kSeed, i));
-    RandomModelMaker maker(kSeed + i);
+    SCOPED_TRACE(fmt::format("seed {} + {}", kFirstSeed, i));
+    RandomModelMaker maker(kFirstSeed + i);
     const RandomModel model = maker.Make(8);
     ConvertOptions options = OptionsOf(i);
     options.cast_params_offline = true;
@@ -195,9 +186,7 @@ TEST(ConvertProperties, ConvertedFirstOrAtBindGivesEqualBits) {
     bind.num_threads = 1;
     bind.reduce_precision = ReduceOptions{.target = options.target, .emulate = true, .conversion = options};
     Executor executor(model.symbol, model.params, model.input_types, bind);
-    std::vector<NDArray> inputs;
-    for (const std::string& name : executor.input_names()) inputs.push_back(model.inputs.at(name));
-    const std::vector<NDArray> b = executor.Run(inputs);
+    const std::vector<NDArray> b = RunOnInputsOf(model, executor);
     for (std::size_t h = 0; h < a.size(); ++h) {
       ASSERT_EQ(a[h].type(), b[h].type());
       EXPECT_EQ(std::memcmp(a[h].data(), b[h].data(), a[h].bytes()), 0) << h;

@@ -29,6 +29,10 @@ inline Symbol Convolve(TestModel* m, const std::string& name, const Symbol& x, s
   attrs["num_filter"] = std::to_string(out);
   return Op("Convolution", name, {x}, attrs);
 }
+inline Symbol Convolve1x1(TestModel* m, const std::string& name, const Symbol& x, std::int64_t in, std::int64_t out,
+                          const std::string& stride = "(1, 1)") {
+  return Convolve(m, name, x, in, out, {{"kernel", "(1, 1)"}, {"stride", stride}});
+}
 
 inline Symbol Relu(const std::string& name, const Symbol& x) {
   return Op("Activation", name, {x}, {{"act_type", "relu"}});

@@ -49,12 +49,6 @@ TestModel Functions() {
   return m;
 }
 
-BindOptions Options(const std::string& kernel = "dense_float32", int num_threads = 2) {
-  BindOptions options = On(Backend::kOneDnn, num_threads);
-  options.forced_kernel = kernel;
-  return options;
-}
-
 int CountOwn(const Executor& executor) {
   const PlanSummary summary = executor.summary();
   return static_cast<int>(std::count_if(summary.steps.begin(), summary.steps.end(), [](const PlanStep& step) {
@@ -63,9 +57,9 @@ int CountOwn(const Executor& executor) {
 }
 
 // The plan has `count` of them, and the results of one without them.
-void ExpectSame(const TestModel& m, int count) {
-  const auto own = Bind(m, Options());
-  const auto library = Bind(m, Options("onednn"));
+void ExpectSameAsLibrary(const TestModel& m, int count) {
+  const auto own = Bind(m, Forced("dense_float32"));
+  const auto library = Bind(m, Forced("onednn"));
   EXPECT_EQ(CountOwn(*own), count) << own->summary().Print();
   EXPECT_EQ(CountOwn(*library), 0);
   const auto expected = RunOnce(*library);
@@ -73,21 +67,21 @@ void ExpectSame(const TestModel& m, int count) {
   EXPECT_LT(Distance(expected[0], RunOnce(*own)[0]), kFloatTolerance);  // nothing of the first run may be left
 }
 
-TEST(DensePlans, FeedForwardIsTheSame) { ExpectSame(FeedForward(), 3); }
+TEST(DensePlans, FeedForwardIsTheSame) { ExpectSameAsLibrary(FeedForward(), 3); }
 
-TEST(DensePlans, FunctionsAreTheSame) { ExpectSame(Functions(), 5); }
+TEST(DensePlans, FunctionsAreTheSame) { ExpectSameAsLibrary(Functions(), 5); }
 
 TEST(DensePlans, OthersAreTheLibrarys) {
-  ExpectSame(FeedForward({1, 63, 256}), 0);  // few rows
+  ExpectSameAsLibrary(FeedForward({1, 63, 256}), 0);  // few rows
   TestModel given;
   given.types["x"] = F32({128, 256});
   given.types["w"] = F32({256, 256});
   given.symbol = Op("FullyConnected", "given", {Var("x"), Var("w")}, {{"num_hidden", "256"}, {"no_bias", "True"}});
-  ExpectSame(given, 0);
+  ExpectSameAsLibrary(given, 0);
 }
 
 TEST(DensePlans, ModeExactHasNone) {
-  BindOptions options = Options();
+  BindOptions options = Forced("dense_float32");
   options.mode = NumericMode::kExact;
   EXPECT_EQ(CountOwn(*Bind(FeedForward(), options)), 0);
 }
@@ -100,7 +94,7 @@ TEST(DensePlans, LowPrecisionIsTheSame) {
         {"dense_int16", kernels::HasPointwise(kernels::Multiplies::kInt16)},
         {"dense_strassen_float32", true},
         {"dense_strassen_int16", kernels::HasPointwise(kernels::Multiplies::kInt16)}}) {
-    BindOptions options = Options(kernel);
+    BindOptions options = Forced(kernel);
     options.reduce_precision = ReduceOptions{DType::kBFloat16, true};
     for (const TestModel& m : {FeedForward(), Functions()}) {
       const auto own = Bind(m, options);
@@ -113,14 +107,14 @@ TEST(DensePlans, LowPrecisionIsTheSame) {
 TEST(DensePlans, BitsDoNotDependOnThreads) {
   const TestModel m = FeedForward();
   for (const char* kernel : {"dense_float32", "dense_strassen_float32"}) {
-    const auto expected = RunOnce(*Bind(m, Options(kernel, 1)));
-    EXPECT_EQ(Distance(expected[0], RunOnce(*Bind(m, Options(kernel, 3)))[0]), 0) << kernel;
+    const auto expected = RunOnce(*Bind(m, Forced(kernel, 1)));
+    EXPECT_EQ(Distance(expected[0], RunOnce(*Bind(m, Forced(kernel, 3)))[0]), 0) << kernel;
   }
 }
 
 TEST(DensePlans, StrassensAlgorithmIsTheSame) {
   for (const TestModel& m : {FeedForward(), Functions()}) {
-    const auto own = Bind(m, Options("dense_strassen_float32"));
+    const auto own = Bind(m, Forced("dense_strassen_float32"));
     EXPECT_GT(CountOwn(*own), 0) << own->summary().Print();
     EXPECT_LT(Distance(RunOnce(m)[0], RunOnce(*own)[0]), kFloatTolerance);
   }
@@ -129,7 +123,7 @@ TEST(DensePlans, StrassensAlgorithmIsTheSame) {
 // Plans for other shapes share what was packed.
 TEST(DensePlans, OtherShapesFindTheirWeights) {
   for (const char* kernel : {"dense_float32", "dense_strassen_float32"}) {
-    const auto first = Bind(FeedForward(), Options(kernel));
+    const auto first = Bind(FeedForward(), Forced(kernel));
     for (const Shape& shape : {Shape{3, 100, 256}, Shape{1, 4, 256}}) {
       EXPECT_LT(Distance(RunOnce(FeedForward(shape))[0], RunOnce(*first->Reshape({{"x", shape}}))[0]), kFloatTolerance);
     }

@@ -9,23 +9,10 @@ namespace {
 
 using namespace testing;
 
-BindOptions Forced(const std::string& kernel, int num_threads = 2) {
-  BindOptions options = On(Backend::kOneDnn, num_threads);
-  options.forced_kernel = kernel;
-  return options;
-}
-
 int CountBlocks(const PlanSummary& summary) {
   int count = 0;
   for (const PlanStep& step : summary.steps) count += step.choice && step.choice->kernel.ends_with("block_float32");
   return count;
-}
-
-Symbol Conv(TestModel* m, const std::string& name, const Symbol& x, std::int64_t in, std::int64_t out,
-            std::map<std::string, std::string> attrs = {}) {
-  const float scale = attrs.contains("num_group") ? 0.3f : 0.1f;
-  attrs.insert({"kernel", "(1, 1)"});
-  return Convolve(m, name, x, in, out, attrs, scale);
 }
 
 Symbol Depthwise(TestModel* m, const std::string& name, const Symbol& x, std::int64_t channels,
@@ -33,7 +20,7 @@ Symbol Depthwise(TestModel* m, const std::string& name, const Symbol& x, std::in
   attrs.insert({"kernel", "(3, 3)"});
   attrs.insert({"pad", "(1, 1)"});
   attrs["num_group"] = std::to_string(channels);
-  return Conv(m, name, x, channels, channels, attrs);
+  return Convolve(m, name, x, channels, channels, attrs, 0.3f);
 }
 
 Symbol Clip(const std::string& name, const Symbol& x) {
@@ -44,17 +31,17 @@ Symbol Clip(const std::string& name, const Symbol& x) {
 TestModel InvertedResiduals() {
   TestModel m;
   m.types["x"] = F32({2, 24, 13, 18});
-  const Symbol x = Conv(&m, "first", Var("x"), 24, 24);
-  Symbol y = Clip("clip0", Depthwise(&m, "depthwise0", Clip("clip", Conv(&m, "expand0", x, 24, 72)), 72));
-  y = Op("elemwise_add", "sum", {Conv(&m, "project0", y, 72, 24), x});
-  y = Clip("clip1", Conv(&m, "expand1", y, 24, 40));
+  const Symbol x = Convolve1x1(&m, "first", Var("x"), 24, 24);
+  Symbol y = Clip("clip0", Depthwise(&m, "depthwise0", Clip("clip", Convolve1x1(&m, "expand0", x, 24, 72)), 72));
+  y = Op("elemwise_add", "sum", {Convolve1x1(&m, "project0", y, 72, 24), x});
+  y = Clip("clip1", Convolve1x1(&m, "expand1", y, 24, 40));
   y = Depthwise(&m, "depthwise1", y, 40, {{"kernel", "(5, 5)"}, {"pad", "(2, 2)"}, {"stride", "(2, 2)"}});
-  m.symbol = Op("Activation", "relu", {Conv(&m, "project1", y, 40, 33)}, {{"act_type", "relu"}});
+  m.symbol = Op("Activation", "relu", {Convolve1x1(&m, "project1", y, 40, 33)}, {{"act_type", "relu"}});
   return m;
 }
 
 // `kernel` computes so many parts of the plan, and the results are those of the library.
-void ExpectSame(const TestModel& m, const std::string& kernel, int count) {
+void ExpectSameWithBlocks(const TestModel& m, const std::string& kernel, int count) {
   if (!OneDnnHasAvx512()) GTEST_SKIP() << "the library reads and writes blocks of channels on this CPU";
   const auto own = Bind(m, Forced(kernel)), library = Bind(m, Forced("onednn"));
   EXPECT_EQ(CountBlocks(own->summary()), count) << own->summary().Print();
@@ -62,34 +49,34 @@ void ExpectSame(const TestModel& m, const std::string& kernel, int count) {
 }
 
 TEST(DepthwiseBlockPlans, ExpandingBlocksAreTheSame) {
-  ExpectSame(InvertedResiduals(), "expanding_depthwise_block_float32", 2);
+  ExpectSameWithBlocks(InvertedResiduals(), "expanding_depthwise_block_float32", 2);
 }
 
-TEST(DepthwiseBlockPlans, BlocksAreTheSame) { ExpectSame(InvertedResiduals(), "depthwise_block_float32", 2); }
+TEST(DepthwiseBlockPlans, BlocksAreTheSame) { ExpectSameWithBlocks(InvertedResiduals(), "depthwise_block_float32", 2); }
 
 // What comes out is part of a larger tensor, and a source is.
 TEST(DepthwiseBlockPlans, PartsOfConcatenationsAreTheSame) {
   TestModel m;
   m.types["x"] = F32({2, 32, 10, 10});
-  const Symbol x = Clip("clip", Conv(&m, "first", Var("x"), 32, 48));
-  const Symbol a = Conv(&m, "project0", Depthwise(&m, "depthwise0", x, 48), 48, 32);
-  const Symbol b = Conv(&m, "project1", Depthwise(&m, "depthwise1", x, 48), 48, 16);
+  const Symbol x = Clip("clip", Convolve1x1(&m, "first", Var("x"), 32, 48));
+  const Symbol a = Convolve1x1(&m, "project0", Depthwise(&m, "depthwise0", x, 48), 48, 32);
+  const Symbol b = Convolve1x1(&m, "project1", Depthwise(&m, "depthwise1", x, 48), 48, 16);
   const Symbol all = Op("Concat", "concat", {a, b, x}, {{"num_args", "3"}});
-  m.symbol = Conv(&m, "project2", Depthwise(&m, "depthwise2", all, 96), 96, 8);
-  ExpectSame(m, "depthwise_block_float32", 3);
+  m.symbol = Convolve1x1(&m, "project2", Depthwise(&m, "depthwise2", all, 96), 96, 8);
+  ExpectSameWithBlocks(m, "depthwise_block_float32", 3);
 }
 
 TEST(DepthwiseBlockPlans, OthersAreTheLibrarys) {
   TestModel m;
   m.types["x"] = F32({1, 16, 20, 20});
-  Symbol x = Clip("clip", Conv(&m, "first", Var("x"), 16, 32));
-  x = Conv(&m, "project0", Depthwise(&m, "dilated", x, 32, {{"dilate", "(2, 2)"}, {"pad", "(2, 2)"}}), 32, 32);
-  x = Conv(&m, "project1", Depthwise(&m, "strided", x, 32, {{"stride", "(3, 3)"}}), 32, 32);
+  Symbol x = Clip("clip", Convolve1x1(&m, "first", Var("x"), 16, 32));
+  x = Convolve1x1(&m, "project0", Depthwise(&m, "dilated", x, 32, {{"dilate", "(2, 2)"}, {"pad", "(2, 2)"}}), 32, 32);
+  x = Convolve1x1(&m, "project1", Depthwise(&m, "strided", x, 32, {{"stride", "(3, 3)"}}), 32, 32);
   x = Op("Activation", "tanh", {Depthwise(&m, "curved", x, 32)}, {{"act_type", "tanh"}});
-  x = Conv(&m, "project2", x, 32, 32);
+  x = Convolve1x1(&m, "project2", x, 32, 32);
   const Symbol shared = Depthwise(&m, "shared", x, 32);
-  m.symbol = Op("Concat", "concat", {Conv(&m, "project3", shared, 32, 8), shared}, {{"num_args", "2"}});
-  ExpectSame(m, "depthwise_block_float32", 0);
+  m.symbol = Op("Concat", "concat", {Convolve1x1(&m, "project3", shared, 32, 8), shared}, {{"num_args", "2"}});
+  ExpectSameWithBlocks(m, "depthwise_block_float32", 0);
 }
 
 // In bfloat16 the tensors between are not rounded.

@@ -17,7 +17,7 @@ Symbol Pad(const Symbol& data, const IntTuple& width, const std::string& mode = 
   return Op("Pad", "pad", {data}, {{"mode", mode}, {"pad_width", PrintAttr(width)}, {"constant_value", value}});
 }
 
-Symbol Conv(TestModel* m, const std::string& name, const Symbol& data, AttrMap more = {}) {
+Symbol Conv3x3(TestModel* m, const std::string& name, const Symbol& data, AttrMap more = {}) {
   const bool last = more.contains("layout"), depthwise = more.contains("num_group");
   const std::int64_t inputs = depthwise ? 1 : kChannels;
   m->params.args[name + "_weight"] =
@@ -63,28 +63,28 @@ TEST(FoldPads, ConvolutionsTakeBordersOfZeros) {
   for (const IntTuple& width : {IntTuple{0, 0, 0, 0, 1, 1, 1, 1}, {0, 0, 0, 0, 0, 1, 2, 0}, {0, 0, 0, 0, 2, 1, 0, 2}}) {
     for (const AttrMap& attrs : {AttrMap{}, {{"stride", "(2, 2)"}}, {{"num_group", "16"}}}) {
       TestModel m;
-      EXPECT_EQ(NumPads(m, Conv(&m, "conv", Pad(Op("relu", "relu", {Var("x")}), width), attrs)), 0);
+      EXPECT_EQ(NumPads(m, Conv3x3(&m, "conv", Pad(Op("relu", "relu", {Var("x")}), width), attrs)), 0);
     }
   }
 }
 
 TEST(FoldPads, BordersAreAddedToThePaddingThatIsThere) {
   TestModel m;
-  EXPECT_EQ(NumPads(m, Conv(&m, "conv", Pad(Var("x"), {0, 0, 0, 0, 1, 0, 0, 1}), {{"pad", "(1, 1)"}})), 0);
-  EXPECT_EQ(NumPads(m, Conv(&m, "wide", Pad(Var("x"), {0, 0, 0, 0, 2, 2, 2, 2}), {{"pad", "(2, 2)"}})), 1);
-  EXPECT_EQ(NumPads(m, Conv(&m, "dilated", Pad(Var("x"), {0, 0, 0, 0, 4, 4, 4, 4}), {{"dilate", "(2, 2)"}})), 0);
+  EXPECT_EQ(NumPads(m, Conv3x3(&m, "conv", Pad(Var("x"), {0, 0, 0, 0, 1, 0, 0, 1}), {{"pad", "(1, 1)"}})), 0);
+  EXPECT_EQ(NumPads(m, Conv3x3(&m, "wide", Pad(Var("x"), {0, 0, 0, 0, 2, 2, 2, 2}), {{"pad", "(2, 2)"}})), 1);
+  EXPECT_EQ(NumPads(m, Conv3x3(&m, "dilated", Pad(Var("x"), {0, 0, 0, 0, 4, 4, 4, 4}), {{"dilate", "(2, 2)"}})), 0);
 }
 
 TEST(FoldPads, ChannelsLast) {
   TestModel m;
-  EXPECT_EQ(NumPads(m, Conv(&m, "conv", Pad(Var("last"), {0, 0, 1, 1, 0, 2, 0, 0}), {{"layout", "NHWC"}})), 0);
+  EXPECT_EQ(NumPads(m, Conv3x3(&m, "conv", Pad(Var("last"), {0, 0, 1, 1, 0, 2, 0, 0}), {{"layout", "NHWC"}})), 0);
 }
 
 TEST(FoldPads, AllReadersTakeThemOrNone) {
   TestModel m;
   const Symbol pad = Pad(Var("x"), {0, 0, 0, 0, 1, 1, 1, 1});
-  const Symbol conv = Conv(&m, "a", pad);
-  EXPECT_EQ(NumPads(m, Symbol::Group({conv, Conv(&m, "b", pad)})), 0);
+  const Symbol conv = Conv3x3(&m, "a", pad);
+  EXPECT_EQ(NumPads(m, Symbol::Group({conv, Conv3x3(&m, "b", pad)})), 0);
   EXPECT_EQ(NumPads(m, Symbol::Group({conv, Op("relu", "relu", {pad})})), 1);
   EXPECT_EQ(NumPads(m, Symbol::Group({conv, pad})), 1);
 }
@@ -99,26 +99,26 @@ TEST(FoldPads, AveragesThatCountThem) {
 
 TEST(FoldPads, OtherBordersStay) {
   TestModel m;
-  EXPECT_EQ(NumPads(m, Conv(&m, "a", Pad(Var("x"), {0, 0, 0, 0, 1, 1, 1, 1}, "edge"))), 1);
-  EXPECT_EQ(NumPads(m, Conv(&m, "b", Pad(Var("x"), {0, 0, 0, 0, 1, 1, 1, 1}, "constant", "2"))), 1);
-  EXPECT_EQ(NumPads(m, Conv(&m, "c", Pad(Var("x"), {1, 0, 0, 0, 1, 1, 1, 1}))), 1);
-  EXPECT_EQ(NumPads(m, Conv(&m, "d", Pad(Var("x"), {0, 0, 0, 0, 3, 3, 3, 3}))), 1);  // hides a window
+  EXPECT_EQ(NumPads(m, Conv3x3(&m, "a", Pad(Var("x"), {0, 0, 0, 0, 1, 1, 1, 1}, "edge"))), 1);
+  EXPECT_EQ(NumPads(m, Conv3x3(&m, "b", Pad(Var("x"), {0, 0, 0, 0, 1, 1, 1, 1}, "constant", "2"))), 1);
+  EXPECT_EQ(NumPads(m, Conv3x3(&m, "c", Pad(Var("x"), {1, 0, 0, 0, 1, 1, 1, 1}))), 1);
+  EXPECT_EQ(NumPads(m, Conv3x3(&m, "d", Pad(Var("x"), {0, 0, 0, 0, 3, 3, 3, 3}))), 1);  // hides a window
 }
 
 // Layouts of convolutions with pads between that stay.
 TEST(FoldPads, PadsKeepTheLayoutOfTheirInput) {
   TestModel m;
   for (const char* mode : {"constant", "edge", "reflect"}) {
-    const Symbol pad = Pad(Conv(&m, "first", Var("x")), {0, 0, 0, 0, 3, 2, 1, 4}, mode);
-    EXPECT_EQ(NumPads(m, Conv(&m, "second", Op("relu", "relu", {pad}))), 1) << mode;
+    const Symbol pad = Pad(Conv3x3(&m, "first", Var("x")), {0, 0, 0, 0, 3, 2, 1, 4}, mode);
+    EXPECT_EQ(NumPads(m, Conv3x3(&m, "second", Op("relu", "relu", {pad}))), 1) << mode;
   }
 }
 
 TEST(FoldPads, InLowPrecision) {
   for (const DType dtype : {DType::kBFloat16, DType::kFloat16}) {
     TestModel m;
-    const Symbol pad = Pad(Conv(&m, "first", Var("x")), {0, 0, 0, 0, 1, 1, 1, 1});
-    EXPECT_EQ(NumPads(m, Conv(&m, "second", pad), Low(dtype), 0.02), 0);
+    const Symbol pad = Pad(Conv3x3(&m, "first", Var("x")), {0, 0, 0, 0, 1, 1, 1, 1});
+    EXPECT_EQ(NumPads(m, Conv3x3(&m, "second", pad), Low(dtype), 0.02), 0);
   }
 }
 

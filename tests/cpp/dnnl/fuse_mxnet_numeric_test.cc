@@ -2,10 +2,9 @@
 // graph.
 #include <gtest/gtest.h>
 
-#include "dnnl/models.h"
+#include "dnnl/run_random_model.h"
 #include "passes/fusion_mxnet/fuse_mxnet.h"
 #include "passes/fusion_mxnet/unfuse.h"
-#include "passes/random_models.h"
 #include "program/convert_model.h"
 
 namespace amp::onednn {
@@ -14,17 +13,7 @@ namespace {
 using namespace testing;
 using amp::testing::RandomModel;
 
-constexpr int kModels = 300;
-constexpr std::uint32_t kSeed = 61000;
-
-std::vector<NDArray> RunModel(const Symbol& symbol, const ModelParams& params, const RandomModel& model) {
-  Executor executor(symbol, params, model.input_types, On(Backend::kReference));
-  std::vector<NDArray> inputs;
-  for (const std::string& name : executor.input_names()) inputs.push_back(model.inputs.at(name));
-  return executor.Run(inputs);
-}
-
-void ExpectSame(const std::vector<NDArray>& expected, const std::vector<NDArray>& actual) {
+void ExpectCloseOutputs(const std::vector<NDArray>& expected, const std::vector<NDArray>& actual) {
   ASSERT_EQ(expected.size(), actual.size());
   for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_LT(Distance(expected[i], actual[i]), 1e-6) << "output " << i;
 }
@@ -35,7 +24,7 @@ std::size_t NumFused(const Symbol& symbol) {
       std::count_if(graph.nodes().begin(), graph.nodes().end(), [](const NodePtr& node) { return IsFused(*node); }));
 }
 
-ConvertOptions OptionsOf(int i) {
+ConvertOptions OptionsForFused(int i) {
   ConvertOptions options;
   options.policy = i % 2 == 0 ? PrecisionPolicy::kDefault : PrecisionPolicy::kMXNet;
   options.cast_params_offline = i / 2 % 2 == 0;
@@ -45,25 +34,27 @@ ConvertOptions OptionsOf(int i) {
 }
 
 TEST(OptimizeForRandomModels, ComputesTheSameBeforeAndAfterConversion) {
+  constexpr int kModels = 300;
+  constexpr std::uint32_t kSeed = 61000;
   std::size_t fused_before = 0, fused_after = 0;
   for (int i = 0; i < kModels; ++i) {
     SCOPED_TRACE(fmt::format("seed {} + {}", kSeed, i));
     const RandomModel model = amp::testing::RandomModelMaker(kSeed + i).Make(5 + i % 12);
     const Symbol fused = OptimizeFor(model.symbol, i % 3 == 2 ? "MKLDNN" : "ONEDNN", model.input_types);
-    ExpectSame(RunModel(model.symbol, model.params, model), RunModel(fused, model.params, model));
+    ExpectCloseOutputs(RunReference(model.symbol, model.params, model), RunReference(fused, model.params, model));
 
-    const ConvertedModel converted = ConvertModel(fused, model.params, model.input_types, OptionsOf(i));
-    const ConvertedModel opened = ConvertModel(Unfuse(fused), model.params, model.input_types, OptionsOf(i));
-    const std::vector<NDArray> expected = RunModel(opened.symbol, opened.params, model);
-    const std::vector<NDArray> actual = RunModel(converted.symbol, converted.params, model);
-    if (OptionsOf(i).policy == PrecisionPolicy::kDefault) {
+    const ConvertedModel converted = ConvertModel(fused, model.params, model.input_types, OptionsForFused(i));
+    const ConvertedModel opened = ConvertModel(Unfuse(fused), model.params, model.input_types, OptionsForFused(i));
+    const std::vector<NDArray> expected = RunReference(opened.symbol, opened.params, model);
+    const std::vector<NDArray> actual = RunReference(converted.symbol, converted.params, model);
+    if (OptionsForFused(i).policy == PrecisionPolicy::kDefault) {
       EXPECT_EQ(converted.symbol.ListOutputs(), opened.symbol.ListOutputs());
-      ExpectSame(expected, actual);
+      ExpectCloseOutputs(expected, actual);
     }  // under policy mxnet a fused layer is one operator, whatever is in it
     for (std::size_t h = 0; h < expected.size(); ++h) EXPECT_LT(Distance(expected[h], actual[h]), 0.03);
     // Once instead of twice rounded is as near to the truth; what is wrong is farther away.
     const Symbol absorbed = OptimizeFor(converted.symbol, "ONEDNN_AMP", {});
-    const std::vector<NDArray> written = RunModel(absorbed, converted.params, model);
+    const std::vector<NDArray> written = RunReference(absorbed, converted.params, model);
     for (std::size_t h = 0; h < expected.size(); ++h) EXPECT_LT(Distance(expected[h], written[h]), 0.03);
 
     fused_before += NumFused(fused);

@@ -14,7 +14,7 @@ using namespace testing;
 const TensorType kImage = F32({2, 16, 6, 6});
 
 // A convolution of 16 channels over `data`, without a change of sizes.
-Symbol Conv(TestModel* m, const std::string& name, const Symbol& data, int kernel = 1) {
+Symbol SameSizeConv(TestModel* m, const std::string& name, const Symbol& data, int kernel = 1) {
   m->params.args[name + "_weight"] = Random({16, 16, kernel, kernel}, 7, kernel == 1 ? 0.25f : 0.08f);
   m->params.args[name + "_bias"] = Random({16}, 8, 0.2f);
   return Op("Convolution", name, {data, Var(name + "_weight"), Var(name + "_bias")},
@@ -25,12 +25,6 @@ Symbol Conv(TestModel* m, const std::string& name, const Symbol& data, int kerne
 
 Symbol Act(const std::string& name, const Symbol& data, const std::string& type = "relu") {
   return Op("Activation", name, {data}, {{"act_type", type}});
-}
-
-BindOptions Mode(NumericMode mode) {
-  BindOptions options = On(Backend::kOneDnn);
-  options.mode = mode;
-  return options;
 }
 
 // Binds the model with and without FusePostOps, expects equal results, and gives the fused plan.
@@ -58,7 +52,7 @@ int NumElementwise(const PlanSummary& s) {
 TEST(FusePostOps, ActivationsMelt) {
   for (const char* type : {"relu", "sigmoid", "tanh", "softrelu", "mish", "log_sigmoid"}) {
     TestModel m;
-    const Symbol conv = Conv(&m, "conv", Var("x"));
+    const Symbol conv = SameSizeConv(&m, "conv", Var("x"));
     const PlanSummary s = Fused(m, Act("act", conv, type));
     EXPECT_EQ(NumElementwise(s), 0) << s.Print();
     EXPECT_CONTAINS(s.Print(), "conv + act");
@@ -68,12 +62,12 @@ TEST(FusePostOps, ActivationsMelt) {
 TEST(FusePostOps, LeakyFunctionsMelt) {
   for (const char* type : {"leaky", "elu", "gelu"}) {
     TestModel m;
-    const Symbol conv = Conv(&m, "conv", Var("x"));
+    const Symbol conv = SameSizeConv(&m, "conv", Var("x"));
     const PlanSummary s = Fused(m, Op("LeakyReLU", "act", {conv}, {{"act_type", type}}));
     EXPECT_EQ(NumElementwise(s), 0) << s.Print();
   }
   TestModel m;
-  const Symbol conv = Conv(&m, "conv", Var("x"));
+  const Symbol conv = SameSizeConv(&m, "conv", Var("x"));
   m.params.args["slope"] = Random({16}, 3, 0.3f);
   const PlanSummary s = Fused(m, Op("LeakyReLU", "act", {conv, Var("slope")}, {{"act_type", "prelu"}}));
   EXPECT_EQ(NumElementwise(s), 0) << s.Print();
@@ -84,7 +78,7 @@ TEST(FusePostOps, PlansForOtherShapesShareWhatFusionMade) {
   TestModel m;
   m.types["x"] = kImage;
   m.params.args["slope"] = CastArray(Random({16}, 3, 0.3f), DType::kBFloat16);
-  Symbol conv = Conv(&m, "conv", Op("amp_cast", "low", {Var("x")}, {{"dtype", "bfloat16"}}));
+  Symbol conv = SameSizeConv(&m, "conv", Op("amp_cast", "low", {Var("x")}, {{"dtype", "bfloat16"}}));
   for (const char* name : {"conv_weight", "conv_bias"})
     m.params.args[name] = CastArray(m.params.args[name], DType::kBFloat16);
   m.symbol = Op("LeakyReLU", "act", {conv, Var("slope")}, {{"act_type", "prelu"}});
@@ -97,7 +91,7 @@ TEST(FusePostOps, PlansForOtherShapesShareWhatFusionMade) {
 
 TEST(FusePostOps, GatesMelt) {
   TestModel m;
-  const Symbol conv = Conv(&m, "conv", Var("x"));
+  const Symbol conv = SameSizeConv(&m, "conv", Var("x"));
   EXPECT_EQ(NumElementwise(Fused(m, Op("elemwise_mul", "swish", {conv, Act("gate", conv, "sigmoid")}))), 0);
   Symbol gate = Op("_plus_scalar", "plus", {conv}, {{"scalar", "3"}});
   gate = Op("clip", "clip", {gate}, {{"a_min", "0"}, {"a_max", "6"}});
@@ -107,14 +101,14 @@ TEST(FusePostOps, GatesMelt) {
 
 TEST(FusePostOps, AGateThatSomebodyElseReadsStaysApart) {
   TestModel m;
-  const Symbol conv = Conv(&m, "conv", Var("x")), gate = Act("gate", conv, "sigmoid");
+  const Symbol conv = SameSizeConv(&m, "conv", Var("x")), gate = Act("gate", conv, "sigmoid");
   const PlanSummary s = Fused(m, Symbol::Group({Op("elemwise_mul", "swish", {conv, gate}), gate}));
   EXPECT_EQ(NumElementwise(s), 2) << s.Print();
 }
 
 TEST(FusePostOps, AResidualIsAddedInPlace) {
   TestModel m;
-  const Symbol left = Conv(&m, "left", Var("x")), right = Conv(&m, "right", Act("r", left), 3);
+  const Symbol left = SameSizeConv(&m, "left", Var("x")), right = SameSizeConv(&m, "right", Act("r", left), 3);
   const PlanSummary s = Fused(m, Act("out", Op("elemwise_add", "sum", {right, Act("l", left)})));
   EXPECT_EQ(CountKind(s, "binary"), 0) << s.Print();
 }
@@ -123,7 +117,7 @@ TEST(FusePostOps, AResidualIsAddedInPlace) {
 // Such as a gradient that many steps of a loop add to.
 TEST(FusePostOps, MoreSummandsThanAPrimitiveTakes) {
   TestModel m;
-  Symbol sum = Conv(&m, "conv", Var("x"));
+  Symbol sum = SameSizeConv(&m, "conv", Var("x"));
   for (int i = 0; i < 40; ++i) {
     const std::string number = std::to_string(i);
     sum = Op("elemwise_add", "sum" + number, {sum, Var("y" + number)});
@@ -134,24 +128,24 @@ TEST(FusePostOps, MoreSummandsThanAPrimitiveTakes) {
 TEST(FusePostOps, ASummandThatIsNeededLaterIsNotOverwritten) {
   TestModel m;
   const Symbol x = Var("x");
-  const Symbol left = Act("l", Conv(&m, "left", x)), right = Conv(&m, "right", left, 3);
+  const Symbol left = Act("l", SameSizeConv(&m, "left", x)), right = SameSizeConv(&m, "right", left, 3);
   const Symbol sum = Op("elemwise_add", "sum", {right, left});
   Fused(m, Op("elemwise_mul", "out", {Act("s", sum), left}));
   Fused(m, Symbol::Group({Act("s", sum), left}));
-  Fused(m, Op("elemwise_add", "with_input", {Conv(&m, "alone", x), x}));
+  Fused(m, Op("elemwise_add", "with_input", {SameSizeConv(&m, "alone", x), x}));
   Fused(m, Op("elemwise_add", "twice", {left, left}));
 }
 
 TEST(FusePostOps, NothingIsFusedAcrossAnOutput) {
   TestModel m;
-  const Symbol conv = Conv(&m, "conv", Var("x"));
+  const Symbol conv = SameSizeConv(&m, "conv", Var("x"));
   const PlanSummary s = Fused(m, Symbol::Group({conv, Act("act", conv)}));
   EXPECT_EQ(CountKind(s, "eltwise"), 1) << s.Print();
 }
 
 TEST(FusePostOps, NothingMeltsThatHasASecondReader) {
   TestModel m;
-  const Symbol conv = Conv(&m, "conv", Var("x"));
+  const Symbol conv = SameSizeConv(&m, "conv", Var("x"));
   const Symbol both = Op("elemwise_mul", "both", {Act("a", conv, "tanh"), Act("b", conv)});
   const PlanSummary s = Fused(m, both);
   EXPECT_EQ(s.Print().find("conv + "), std::string::npos) << s.Print();
@@ -161,7 +155,7 @@ TEST(FusePostOps, BroadcastOperandsKeepTheirShape) {
   for (const Shape& shape : {Shape{1, 16, 1, 1}, Shape{2, 16, 1, 1}, Shape{1, 1, 6, 6}, Shape{2, 1, 6, 6}}) {
     for (const char* op : {"broadcast_add", "broadcast_mul", "broadcast_sub", "broadcast_maximum"}) {
       TestModel m;
-      const Symbol conv = Conv(&m, "conv", Var("x"));
+      const Symbol conv = SameSizeConv(&m, "conv", Var("x"));
       m.types["operand"] = F32(shape);
       Fused(m, Act("act", Op(op, "mixed", {conv, Var("operand")})));
     }
@@ -169,14 +163,14 @@ TEST(FusePostOps, BroadcastOperandsKeepTheirShape) {
   // What is broadcast is the convolution's own result.
   TestModel m;
   const Symbol pooled = Op("Pooling", "pool", {Var("x")}, {{"global_pool", "True"}, {"pool_type", "avg"}});
-  const Symbol conv = Conv(&m, "conv", pooled);
+  const Symbol conv = SameSizeConv(&m, "conv", pooled);
   const PlanSummary s = Fused(m, Op("broadcast_mul", "scaled", {Var("y"), conv}));
   EXPECT_EQ(CountKind(s, "binary"), 1) << s.Print();
 }
 
 TEST(FusePostOps, SubtractionKeepsItsOrder) {
   TestModel m;
-  const Symbol conv = Conv(&m, "conv", Var("x"));
+  const Symbol conv = SameSizeConv(&m, "conv", Var("x"));
   Fused(m, Op("elemwise_sub", "minus", {conv, Var("y")}));
   const PlanSummary s = Fused(m, Op("elemwise_sub", "from", {Var("y"), conv}));
   EXPECT_EQ(CountKind(s, "binary"), 1) << s.Print();
@@ -186,7 +180,7 @@ TEST(FusePostOps, SubtractionKeepsItsOrder) {
 // is float32 between casts, and the norm stays a step of its own, which reads bfloat16.
 TEST(FusePostOps, ABatchNormBehindLowWeightsIsAScaleAndAShift) {
   TestModel m;
-  Symbol conv = Conv(&m, "conv", Op("amp_cast", "low", {Var("x")}, {{"dtype", "bfloat16"}}));
+  Symbol conv = SameSizeConv(&m, "conv", Op("amp_cast", "low", {Var("x")}, {{"dtype", "bfloat16"}}));
   for (const char* name : {"conv_weight", "conv_bias"}) {
     m.params.args[name] = CastArray(m.params.args[name], DType::kBFloat16);
   }
@@ -228,7 +222,7 @@ TEST(FusePostOps, StridedDeconvolutionsStayRight) {
 
 TEST(FusePostOps, ExactPlansMeltReluAndRepresentableBoundsOnly) {
   TestModel m;
-  const Symbol conv = Conv(&m, "conv", Var("x"));
+  const Symbol conv = SameSizeConv(&m, "conv", Var("x"));
   const BindOptions exact = Mode(NumericMode::kExact);
   EXPECT_EQ(NumElementwise(Fused(m, Act("act", conv), exact, 1e-30)), 0);
   EXPECT_EQ(NumElementwise(Fused(m, Op("clip", "clip", {conv}, {{"a_min", "0"}, {"a_max", "6"}}), exact, 1e-30)), 0);
@@ -238,7 +232,7 @@ TEST(FusePostOps, ExactPlansMeltReluAndRepresentableBoundsOnly) {
 
 TEST(AliasConcats, PartsAreCopiedOnceHoweverOftenTheyAreJoined) {
   TestModel m;
-  Symbol x = Act("first", Conv(&m, "conv", Var("x")));
+  Symbol x = Act("first", SameSizeConv(&m, "conv", Var("x")));
   for (int i = 0; i < 4; ++i) {
     const std::string number = std::to_string(i);
     m.params.args["w" + number] = Random({16, 16 * (i + 1), 1, 1}, 9, 0.2f);

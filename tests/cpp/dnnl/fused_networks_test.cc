@@ -12,8 +12,6 @@ namespace {
 
 using namespace testing;
 
-constexpr std::uint32_t kSeed = 31000;
-
 // AMP_TEST_NETWORKS=2000 for a long run.
 int NumNetworks() {
   const char* text = std::getenv("AMP_TEST_NETWORKS");
@@ -75,6 +73,8 @@ class FusedNetworks : public ::testing::Test {
   std::string AllPasses() { return SomePasses(&random_, true); }
 
  private:
+  static constexpr std::uint32_t kSeed = 31000;
+
   std::mt19937 random_{kSeed};
 };
 

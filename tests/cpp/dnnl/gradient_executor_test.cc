@@ -71,7 +71,7 @@ Arrays ArraysFor(const TestModel& model, const GradientExecutor& executor, bool 
   return arrays;
 }
 
-Arrays Step(const TestModel& model, GradientExecutor& executor, bool adds = false) {
+Arrays StepOnce(const TestModel& model, GradientExecutor& executor, bool adds = false) {
   Arrays arrays = ArraysFor(model, executor, adds);
   executor.Forward(arrays.inputs);
   executor.Backward(arrays.heads, arrays.targets);
@@ -129,12 +129,12 @@ TEST(GradientExecutor, GradientsMayBeHeadsThemselves) {
   model.params = {};
   for (const Backend backend : {Backend::kReference, Backend::kOneDnn}) {
     const auto executor = BindForTraining(model, backend);
-    const Arrays arrays = Step(model, *executor);
+    const Arrays arrays = StepOnce(model, *executor);
     EXPECT_EQ(At(arrays.targets[0].array, 7), 2 * At(arrays.heads[0], 7));
   }
   model.symbol = Op("_copy", "copy", {Var("data")});
   const auto executor = BindForTraining(model);
-  const Arrays arrays = Step(model, *executor);
+  const Arrays arrays = StepOnce(model, *executor);
   ExpectSameBits(arrays.targets[0].array, arrays.heads[0]);
 }
 
@@ -179,7 +179,7 @@ TEST(GradientExecutor, AddsWhereItIsAskedTo) {
   model.symbol = Op("square", "square", {Var("data")});
   model.params = {};
   const auto executor = BindForTraining(model);
-  const Arrays once = Step(model, *executor);
+  const Arrays once = StepOnce(model, *executor);
   Arrays twice = ArraysFor(model, *executor, true);
   for (int i = 0; i < 2; ++i) {
     executor->Forward(twice.inputs);
@@ -195,7 +195,7 @@ TEST(GradientExecutor, SoftmaxOutputReplacesWhatItShouldAddTo) {
   model.symbol = Op("SoftmaxOutput", "softmax", {Var("data")}, {{"multi_output", "True"}});
   model.params = {};
   const auto executor = BindForTraining(model);
-  const Arrays once = Step(model, *executor);
+  const Arrays once = StepOnce(model, *executor);
   Arrays twice = ArraysFor(model, *executor, true);
   for (int i = 0; i < 2; ++i) {
     executor->Forward(twice.inputs);
@@ -230,7 +230,7 @@ TEST(GradientExecutor, ClonesAwaitTheirBackwardRunsApart) {
   clone->Forward(second.inputs);
   executor->Backward(first.heads, first.targets);
   clone->Backward(second.heads, second.targets);
-  const Arrays alone = Step(model, *executor);
+  const Arrays alone = StepOnce(model, *executor);
   ExpectSameBits(alone.targets[0].array, first.targets[0].array);
   EXPECT_GT(Distance(alone.targets[0].array, second.targets[0].array), 0.01);
 }
@@ -304,7 +304,7 @@ TEST(GradientExecutor, LowPrecisionIsDecidedBeforeGradients) {
   GradientBindOptions options{true, {}, Low()};
   GradientExecutor low(model.symbol, VariableTypesOf(model), DifferentiatedOf(model), options);
   EXPECT_NE(ToSymbolJson(low.symbol()).find("amp_cast"), std::string::npos);
-  const Arrays expected = Step(model, *full), found = Step(model, low);
+  const Arrays expected = StepOnce(model, *full), found = StepOnce(model, low);
   for (std::size_t i = 0; i < expected.targets.size(); ++i) {
     EXPECT_EQ(found.targets[i].array.dtype(), DType::kFloat32);  // that of the variable
     if (full->gradient_names()[i] == "conv_bias") continue;
@@ -313,7 +313,7 @@ TEST(GradientExecutor, LowPrecisionIsDecidedBeforeGradients) {
 }
 
 // Ten layers without weights, whose results are all read by gradients. Elementwise work alone would be one step.
-TestModel Chain() {
+TestModel ReversedSines() {
   TestModel m = SmallNet();
   m.params = {};
   m.types["data"] = F32({4, 16, 32, 32});
@@ -326,7 +326,7 @@ TestModel Chain() {
 }
 
 TEST(GradientExecutor, ABudgetOfMemoryIsKept) {
-  const TestModel model = Chain();
+  const TestModel model = ReversedSines();
   const auto free = BindForTraining(model);
   const std::int64_t tensor = model.types.at("data").bytes();
   const auto bind = [&](std::int64_t budget) {
@@ -336,7 +336,7 @@ TEST(GradientExecutor, ABudgetOfMemoryIsKept) {
   const auto small = bind(5 * tensor);
   EXPECT_LT(small->summary().arena_bytes + 2 * static_cast<std::size_t>(tensor), free->summary().arena_bytes);
   EXPECT_GT(small->summary().steps.size(), free->summary().steps.size());
-  ExpectSameBits(Step(model, *free).targets[0].array, Step(model, *small).targets[0].array);
+  ExpectSameBits(StepOnce(model, *free).targets[0].array, StepOnce(model, *small).targets[0].array);
   EXPECT_CONTAINS(ErrorOf<ArgumentError>([&] { bind(1); }), "budget");
 }
 

@@ -27,7 +27,7 @@ class ImagePlans : public OwnKernelPlans {
 };
 
 // `attrs` of the convolution of an image of that shape to 40 channels; a relu and another convolution are behind it.
-TestModel Network(const Shape& image, std::map<std::string, std::string> attrs) {
+TestModel ImageNetwork(const Shape& image, std::map<std::string, std::string> attrs) {
   TestModel m;
   m.types["x"] = F32(image);
   const Symbol first = Relu("relu", Convolve(&m, "first", Var("x"), image[1], 40, std::move(attrs)));
@@ -36,16 +36,16 @@ TestModel Network(const Shape& image, std::map<std::string, std::string> attrs) 
 }
 
 TEST_F(ImagePlans, FirstLayersAreTheSame) {
-  ExpectSame(Network({2, 3, 33, 41}, {{"kernel", "(3, 3)"}, {"pad", "(1, 1)"}}), 1);
-  ExpectSame(Network({1, 3, 64, 64}, {{"kernel", "(7, 7)"}, {"stride", "(2, 2)"}, {"pad", "(3, 3)"}}), 1);
-  ExpectSame(Network({3, 1, 28, 28}, {{"kernel", "(5, 5)"}}), 1);
-  ExpectSame(Network({1, 4, 19, 70}, {{"kernel", "(1, 7)"}, {"stride", "(1, 2)"}, {"pad", "(0, 3)"}}), 1);
+  ExpectSame(ImageNetwork({2, 3, 33, 41}, {{"kernel", "(3, 3)"}, {"pad", "(1, 1)"}}), 1);
+  ExpectSame(ImageNetwork({1, 3, 64, 64}, {{"kernel", "(7, 7)"}, {"stride", "(2, 2)"}, {"pad", "(3, 3)"}}), 1);
+  ExpectSame(ImageNetwork({3, 1, 28, 28}, {{"kernel", "(5, 5)"}}), 1);
+  ExpectSame(ImageNetwork({1, 4, 19, 70}, {{"kernel", "(1, 7)"}, {"stride", "(1, 2)"}, {"pad", "(0, 3)"}}), 1);
 }
 
 TEST_F(ImagePlans, OtherConvolutionsAreTheLibrarys) {
-  ExpectSame(Network({1, 8, 20, 20}, {{"kernel", "(5, 5)"}}), 0);
-  ExpectSame(Network({1, 3, 20, 20}, {{"kernel", "(3, 3)"}, {"dilate", "(2, 2)"}}), 0);
-  ExpectSame(Network({1, 4, 20, 20}, {{"kernel", "(5, 5)"}, {"num_group", "2"}}), 0);
+  ExpectSame(ImageNetwork({1, 8, 20, 20}, {{"kernel", "(5, 5)"}}), 0);
+  ExpectSame(ImageNetwork({1, 3, 20, 20}, {{"kernel", "(3, 3)"}, {"dilate", "(2, 2)"}}), 0);
+  ExpectSame(ImageNetwork({1, 4, 20, 20}, {{"kernel", "(5, 5)"}, {"num_group", "2"}}), 0);
 }
 
 // A convolution of an image, relu, max pooling with `attrs`, and another convolution.
@@ -96,7 +96,7 @@ TEST_F(ImagePlans, FunctionsAreTheSame) {
 TEST_F(ImagePlans, LowPrecisionIsTheSame) {
   BindOptions options = Options();
   options.reduce_precision = ReduceOptions{DType::kBFloat16, false};
-  const TestModel m = Network({2, 3, 48, 48}, {{"kernel", "(5, 5)"}, {"stride", "(2, 2)"}});
+  const TestModel m = ImageNetwork({2, 3, 48, 48}, {{"kernel", "(5, 5)"}, {"stride", "(2, 2)"}});
   EXPECT_LT(Distance(RunOnce(m)[0], RunOnce(*Bind(m, options))[0]), 3e-2);
 }
 
@@ -104,7 +104,8 @@ TEST_F(ImagePlans, LowPrecisionIsTheSame) {
 TEST_F(ImagePlans, LowPrecisionByEachKernelIsTheSame) {
   if (!kernels::HasPointwise(kernels::Multiplies::kBFloat16)) GTEST_SKIP() << "no code that multiplies bfloat16";
   for (const std::int64_t channels : {1, 3, 4}) {
-    const TestModel m = Network({2, channels, 47, 48}, {{"kernel", "(5, 3)"}, {"stride", "(2, 1)"}, {"pad", "(2, 1)"}});
+    const TestModel m =
+        ImageNetwork({2, channels, 47, 48}, {{"kernel", "(5, 3)"}, {"stride", "(2, 1)"}, {"pad", "(2, 1)"}});
     const std::vector<NDArray> expected = RunOnce(m);
     for (const char* kernel :
          {"image_convolution_float32", "image_convolution_bfloat16", "cast_image_convolution_bfloat16"}) {
@@ -120,7 +121,7 @@ TEST_F(ImagePlans, LowPrecisionByEachKernelIsTheSame) {
 
 // Plans for other shapes share what was packed.
 TEST_F(ImagePlans, OtherShapesFindTheirWeights) {
-  const TestModel m = Network({1, 3, 48, 48}, {{"kernel", "(7, 7)"}, {"pad", "(3, 3)"}});
+  const TestModel m = ImageNetwork({1, 3, 48, 48}, {{"kernel", "(7, 7)"}, {"pad", "(3, 3)"}});
   const auto first = Bind(m, Options());
   for (const Shape& shape : {Shape{1, 3, 60, 31}, Shape{5, 3, 9, 8}}) {
     TestModel other = m;
@@ -132,7 +133,7 @@ TEST_F(ImagePlans, OtherShapesFindTheirWeights) {
 TEST_F(ImagePlans, ModeExactHasNone) {
   BindOptions options = Options();
   options.mode = NumericMode::kExact;
-  const auto exact = Bind(Network({1, 3, 33, 41}, {{"kernel", "(5, 5)"}}), options);
+  const auto exact = Bind(ImageNetwork({1, 3, 33, 41}, {{"kernel", "(5, 5)"}}), options);
   EXPECT_EQ(Count(exact->summary(), "own:image_convolution"), 0);
 }
 

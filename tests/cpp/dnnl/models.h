@@ -72,6 +72,16 @@ inline BindOptions Low(DType target = DType::kBFloat16, Backend backend = Backen
   options.reduce_precision = ReduceOptions{target, true};
   return options;
 }
+inline BindOptions Mode(NumericMode mode, int num_threads = 1) {
+  BindOptions options = On(Backend::kOneDnn, num_threads);
+  options.mode = mode;
+  return options;
+}
+inline BindOptions Forced(const std::string& kernel, int num_threads = 2) {
+  BindOptions options = On(Backend::kOneDnn, num_threads);
+  options.forced_kernel = kernel;
+  return options;
+}
 
 inline std::unique_ptr<Executor> Bind(const TestModel& model, const BindOptions& options = On(Backend::kOneDnn)) {
   return std::make_unique<Executor>(model.symbol, model.params, model.types, options);

@@ -36,7 +36,7 @@ std::vector<Use> Uses() {
 }
 
 // The use on inputs of `in`, declaring `out` where that is known.
-TestModel ModelOf(const Use& use, DType in, DType out) {
+TestModel DeclaringModel(const Use& use, DType in, DType out) {
   TestModel m;
   AttrMap attrs = use.attrs;
   if (IsKnown(out)) attrs[kOutDTypeAttr] = NameOf(out);
@@ -73,8 +73,8 @@ NDArray Output(const TestModel& m, Backend backend) {
 TEST(OutDType, ProductsReadBFloat16AndGiveFloat32) {
   for (const Use& use : Uses()) {
     SCOPED_TRACE(use.op + (use.attrs.contains("num_group") ? " depthwise" : ""));
-    const TestModel low = ModelOf(use, DType::kBFloat16, DType::kFloat32);
-    const NDArray expected = Output(ModelOf(use, DType::kFloat32, DType::kUnknown), Backend::kReference);
+    const TestModel low = DeclaringModel(use, DType::kBFloat16, DType::kFloat32);
+    const NDArray expected = Output(DeclaringModel(use, DType::kFloat32, DType::kUnknown), Backend::kReference);
     for (const Backend backend : {Backend::kReference, Backend::kOneDnn}) {
       const NDArray got = Output(low, backend);
       ASSERT_EQ(got.type(), expected.type());
@@ -87,7 +87,7 @@ TEST(OutDType, ProductsReadBFloat16AndGiveFloat32) {
 TEST(OutDType, ThePrimitivesDoSoNatively) {
   if (!OneDnnHasBF16()) GTEST_SKIP() << "no bfloat16 arithmetic on this CPU";
   for (const Use& use : Uses()) {
-    const TestModel m = ModelOf(use, DType::kBFloat16, DType::kFloat32);
+    const TestModel m = DeclaringModel(use, DType::kBFloat16, DType::kFloat32);
     const PlanSummary summary = Bind(m)->summary();
     SCOPED_TRACE(summary.Print());
     EXPECT_EQ(summary.num_references, 0);
@@ -102,7 +102,7 @@ TEST(OutDType, NarrowerOutputsAreRoundedOnce) {
   for (const Use& use : Uses()) {
     for (const DType in : {DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
       for (const DType out : {DType::kBFloat16, DType::kFloat16}) {
-        const TestModel m = ModelOf(use, in, out);
+        const TestModel m = DeclaringModel(use, in, out);
         SCOPED_TRACE(fmt::format("{} {} -> {}", use.op, NameOf(in), NameOf(out)));
         EXPECT_EQ(Bind(m)->summary().num_references, 0);
         for (const Backend backend : {Backend::kReference, Backend::kOneDnn}) {
@@ -110,7 +110,7 @@ TEST(OutDType, NarrowerOutputsAreRoundedOnce) {
           ASSERT_EQ(got.dtype(), out);
           // bfloat16 arithmetic of one's own dtype adds up as the library likes.
           const DType arithmetic = in == DType::kFloat16 ? DType::kFloat32 : in;
-          const NDArray wide = Output(ModelOf(use, arithmetic, DType::kFloat32), backend);
+          const NDArray wide = Output(DeclaringModel(use, arithmetic, DType::kFloat32), backend);
           if (in != out) ExpectSameBits(got, CastArray(wide, out));
         }
       }
@@ -120,11 +120,11 @@ TEST(OutDType, NarrowerOutputsAreRoundedOnce) {
 
 TEST(OutDType, Float64WorksByReference) {
   for (const Use& use : Uses()) {
-    const TestModel wide = ModelOf(use, DType::kFloat64, DType::kUnknown);
+    const TestModel wide = DeclaringModel(use, DType::kFloat64, DType::kUnknown);
     const NDArray expected = Output(wide, Backend::kOneDnn);
-    ExpectSameBits(Output(ModelOf(use, DType::kFloat64, DType::kFloat32), Backend::kOneDnn),
+    ExpectSameBits(Output(DeclaringModel(use, DType::kFloat64, DType::kFloat32), Backend::kOneDnn),
                    CastArray(expected, DType::kFloat32));
-    const NDArray widened = Output(ModelOf(use, DType::kBFloat16, DType::kFloat64), Backend::kOneDnn);
+    const NDArray widened = Output(DeclaringModel(use, DType::kBFloat16, DType::kFloat64), Backend::kOneDnn);
     EXPECT_EQ(widened.dtype(), DType::kFloat64);
     EXPECT_LT(Distance(expected, widened), kFloatTolerance);
   }

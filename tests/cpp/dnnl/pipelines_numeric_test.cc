@@ -26,12 +26,6 @@ class WithoutPasses {
 
 constexpr const char* kPasses = "Simplify,SimplifyReshapes,PropagateStrides,FoldBatchNorm";
 
-BindOptions Mode(NumericMode mode, int num_threads = 1) {
-  BindOptions options = On(Backend::kOneDnn, num_threads);
-  options.mode = mode;
-  return options;
-}
-
 // Every input variable once.
 TestModel Merged(TestModel m) {
   m.symbol = Symbol(MergeVariables(m.symbol.ToGraph()).outputs());

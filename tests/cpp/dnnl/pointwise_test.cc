@@ -31,17 +31,12 @@ class PointwisePlans : public OwnKernelPlans {
   }
 };
 
-Symbol Conv(TestModel* m, const std::string& name, const Symbol& x, std::int64_t in, std::int64_t out,
-            const std::string& stride = "(1, 1)") {
-  return Convolve(m, name, x, in, out, {{"kernel", "(1, 1)"}, {"stride", stride}});
-}
-
-TestModel Chain() {
+TestModel PointwiseChain() {
   TestModel m;
   m.types["x"] = F32({2, 40, 13, 18});
-  Symbol x = Relu("relu0", Conv(&m, "conv0", Var("x"), 40, 72));
-  x = Op("clip", "clip", {Conv(&m, "conv1", x, 72, 64, "(2, 2)")}, {{"a_min", "0"}, {"a_max", "6"}});
-  m.symbol = Conv(&m, "conv2", x, 64, 96);
+  Symbol x = Relu("relu0", Convolve1x1(&m, "conv0", Var("x"), 40, 72));
+  x = Op("clip", "clip", {Convolve1x1(&m, "conv1", x, 72, 64, "(2, 2)")}, {{"a_min", "0"}, {"a_max", "6"}});
+  m.symbol = Convolve1x1(&m, "conv2", x, 64, 96);
   return m;
 }
 
@@ -49,11 +44,11 @@ TestModel Chain() {
 TestModel DenseBlock() {
   TestModel m;
   m.types["x"] = F32({2, 48, 9, 11});
-  Symbol all = Relu("relu", Conv(&m, "conv", Var("x"), 48, 40));
+  Symbol all = Relu("relu", Convolve1x1(&m, "conv", Var("x"), 48, 40));
   std::int64_t channels = 40;
   for (const std::string layer : {"1", "2"}) {
     const Symbol y = Relu("relu" + layer, Norm(&m, "norm" + layer, all, channels));
-    const Symbol next = Relu("relu_out" + layer, Conv(&m, "conv" + layer, y, channels, 24));
+    const Symbol next = Relu("relu_out" + layer, Convolve1x1(&m, "conv" + layer, y, channels, 24));
     all = Op("Concat", "concat" + layer, {all, next}, {{"num_args", "2"}});
     channels += 24;
   }
@@ -61,13 +56,13 @@ TestModel DenseBlock() {
   return m;
 }
 
-TEST_F(PointwisePlans, ChainsAreTheSame) { ExpectSame(Chain(), 3); }
+TEST_F(PointwisePlans, ChainsAreTheSame) { ExpectSame(PointwiseChain(), 3); }
 
 // A residual block: the sum, and the relu behind it, are part of the last convolution.
 TEST_F(PointwisePlans, SumsAreTheSame) {
   TestModel m;
   m.types["x"] = F32({1, 64, 14, 14});
-  const auto conv = [&m](auto... layer) { return Conv(&m, layer...); };
+  const auto conv = [&m](auto... layer) { return Convolve1x1(&m, layer...); };
   m.symbol = ResidualBlock(32, conv);
   ExpectSame(m, 3);
 }
@@ -75,9 +70,10 @@ TEST_F(PointwisePlans, SumsAreTheSame) {
 TEST_F(PointwisePlans, PartsOfConcatenationsAreTheSame) {
   TestModel m;
   m.types["x"] = F32({2, 32, 10, 10});
-  const Symbol x = Relu("first", Conv(&m, "conv0", Var("x"), 32, 48));
-  const Symbol a = Relu("relu1", Conv(&m, "conv1", x, 48, 32)), b = Relu("relu2", Conv(&m, "conv2", x, 48, 40));
-  m.symbol = Relu("last", Conv(&m, "conv3", Op("Concat", "concat", {a, b, x}, {{"num_args", "3"}}), 120, 32));
+  const Symbol x = Relu("first", Convolve1x1(&m, "conv0", Var("x"), 32, 48));
+  const Symbol a = Relu("relu1", Convolve1x1(&m, "conv1", x, 48, 32)),
+               b = Relu("relu2", Convolve1x1(&m, "conv2", x, 48, 40));
+  m.symbol = Relu("last", Convolve1x1(&m, "conv3", Op("Concat", "concat", {a, b, x}, {{"num_args", "3"}}), 120, 32));
   ExpectSame(m, 4);
 }
 
@@ -88,7 +84,7 @@ TEST_F(PointwisePlans, SharedNormsStay) {
   TestModel m;
   m.types["x"] = F32({1, 32, 10, 10});
   const Symbol x = Relu("relu", Norm(&m, "norm", Var("x"), 32));
-  m.symbol = Op("elemwise_add", "sum", {Conv(&m, "conv1", x, 32, 16), Conv(&m, "conv2", x, 32, 16)});
+  m.symbol = Op("elemwise_add", "sum", {Convolve1x1(&m, "conv1", x, 32, 16), Convolve1x1(&m, "conv2", x, 32, 16)});
   ExpectSame(m, 2);
 }
 
@@ -107,15 +103,15 @@ TEST_F(PointwisePlans, OtherConvolutionsAreTheLibrarys) {
 TEST_F(PointwisePlans, FunctionsAreTheSame) {
   TestModel m;
   m.types["x"] = F32({1, 32, 12, 12});
-  const Symbol gated = Op("Activation", "tanh", {Conv(&m, "gated", Var("x"), 32, 64)}, {{"act_type", "tanh"}});
-  m.symbol = Op("LeakyReLU", "elu", {Conv(&m, "last", gated, 64, 32)}, {{"act_type", "elu"}, {"slope", "0.5"}});
+  const Symbol gated = Op("Activation", "tanh", {Convolve1x1(&m, "gated", Var("x"), 32, 64)}, {{"act_type", "tanh"}});
+  m.symbol = Op("LeakyReLU", "elu", {Convolve1x1(&m, "last", gated, 64, 32)}, {{"act_type", "elu"}, {"slope", "0.5"}});
   ExpectSame(m, 2);
 }
 
 TEST_F(PointwisePlans, ModeExactHasNone) {
   BindOptions options = Options();
   options.mode = NumericMode::kExact;
-  for (const TestModel& m : {Chain(), DenseBlock()}) {
+  for (const TestModel& m : {PointwiseChain(), DenseBlock()}) {
     const auto exact = Bind(m, options);
     EXPECT_EQ(Count(exact->summary(), "own:pointwise") + Count(exact->summary(), "own:scaled_pointwise"), 0);
   }
@@ -124,7 +120,7 @@ TEST_F(PointwisePlans, ModeExactHasNone) {
 TEST_F(PointwisePlans, LowPrecisionIsTheSame) {
   BindOptions options = Options();
   options.reduce_precision = ReduceOptions{DType::kBFloat16, true};
-  for (const TestModel& m : {Chain(), DenseBlock()}) {
+  for (const TestModel& m : {PointwiseChain(), DenseBlock()}) {
     EXPECT_LT(Distance(RunOnce(m)[0], RunOnce(*Bind(m, options))[0]), 3e-2);
   }
 }
@@ -167,7 +163,7 @@ TEST_F(PointwisePlans, Int16IsTheSame) {
     int count;
   };
   const bool has_code = kernels::HasPointwise(kernels::Multiplies::kInt16);
-  for (const Case& c : {Case{"pointwise_int16", "own:pointwise", Chain(), 3},
+  for (const Case& c : {Case{"pointwise_int16", "own:pointwise", PointwiseChain(), 3},
                         Case{"scaled_pointwise_int16", "own:scaled_pointwise", DenseBlock(), 2},
                         Case{"windows_int16", "own:windows", Windows(), 5}}) {
     BindOptions options = On(Backend::kOneDnn, 2);
@@ -186,9 +182,9 @@ TEST_F(PointwisePlans, Int16IsTheSame) {
 TestModel Wide() {
   TestModel m;
   m.types["x"] = F32({2, 260, 9, 9});
-  const Symbol x = Relu("relu0", Conv(&m, "conv0", Var("x"), 260, 300));
-  const Symbol y = Op("elemwise_add", "sum", {Conv(&m, "conv1", x, 300, 300), x});
-  m.symbol = Relu("relu2", Conv(&m, "conv2", y, 300, 257));
+  const Symbol x = Relu("relu0", Convolve1x1(&m, "conv0", Var("x"), 260, 300));
+  const Symbol y = Op("elemwise_add", "sum", {Convolve1x1(&m, "conv1", x, 300, 300), x});
+  m.symbol = Relu("relu2", Convolve1x1(&m, "conv2", y, 300, 257));
   return m;
 }
 
@@ -211,7 +207,7 @@ TEST_F(PointwisePlans, StrassensAlgorithmIsTheSame) {
 
 // Plans for other shapes share what was packed.
 TEST_F(PointwisePlans, OtherShapesFindTheirWeights) {
-  for (const TestModel& m : {Chain(), DenseBlock()}) {
+  for (const TestModel& m : {PointwiseChain(), DenseBlock()}) {
     const auto first = Bind(m, Options());
     const std::int64_t channels = m.types.at("x").shape[1];
     for (const Shape& shape : {Shape{1, channels, 28, 28}, Shape{5, channels, 3, 2}}) {

@@ -12,7 +12,7 @@ namespace {
 using namespace testing;
 
 // The cost of the only step with that work.
-StepCost CostOf(const RunProfile& profile, const std::string& work) {
+StepCost CostOfWork(const RunProfile& profile, const std::string& work) {
   std::vector<StepCost> found;
   for (std::size_t i = 0; i < profile.steps.size(); ++i) {
     if (profile.steps[i].kind == work) found.push_back(profile.features[i].cost);
@@ -32,7 +32,7 @@ TEST(Profile, CountsGroupedConvolutions) {
                 {{"kernel", "(3, 3)"}, {"num_filter", "8"}, {"num_group", "2"}, {"no_bias", "True"}});
   m.params.args["conv_weight"] = Random({8, 2, 3, 3}, 1);
   m.types["x"] = F32({2, 4, 7, 6});
-  const StepCost cost = CostOf(ProfileOf(m), "convolution");
+  const StepCost cost = CostOfWork(ProfileOf(m), "convolution");
   const double outputs = 2 * 8 * 5 * 4;
   EXPECT_EQ(cost.flops, 2 * outputs * (2 * 3 * 3));
   EXPECT_EQ(cost.bytes(), 4 * (2 * 4 * 7 * 6 + 8 * 2 * 3 * 3 + static_cast<std::size_t>(outputs)));
@@ -45,7 +45,7 @@ TEST(Profile, CountsDeconvolutionsByTheirInput) {
       Op("Deconvolution", "deconv", {Var("x")}, {{"kernel", "(2, 2)"}, {"stride", "(2, 2)"}, {"num_filter", "5"}});
   m.params.args["deconv_weight"] = Random({3, 5, 2, 2}, 1);
   m.types["x"] = F32({1, 3, 4, 4});
-  EXPECT_EQ(CostOf(ProfileOf(m), "deconvolution").flops, 2.0 * (3 * 4 * 4) * (5 * 2 * 2));
+  EXPECT_EQ(CostOfWork(ProfileOf(m), "deconvolution").flops, 2.0 * (3 * 4 * 4) * (5 * 2 * 2));
 }
 
 TEST(Profile, CountsDenseLayersAndProducts) {
@@ -53,20 +53,20 @@ TEST(Profile, CountsDenseLayersAndProducts) {
   m.symbol = Op("FullyConnected", "fc", {Var("x")}, {{"num_hidden", "8"}, {"no_bias", "True"}});
   m.params.args["fc_weight"] = Random({8, 4}, 1);
   m.types["x"] = F32({3, 4});
-  EXPECT_EQ(CostOf(ProfileOf(m), "inner_product").flops, 2.0 * 3 * 8 * 4);
+  EXPECT_EQ(CostOfWork(ProfileOf(m), "inner_product").flops, 2.0 * 3 * 8 * 4);
 
   TestModel product;
   product.symbol = Op("batch_dot", "dot", {Var("a"), Var("b")});
   product.types["a"] = F32({2, 3, 5});
   product.types["b"] = F32({2, 5, 7});
-  EXPECT_EQ(CostOf(ProfileOf(product), "matmul").flops, 2.0 * 2 * 3 * 7 * 5);
+  EXPECT_EQ(CostOfWork(ProfileOf(product), "matmul").flops, 2.0 * 2 * 3 * 7 * 5);
 }
 
 TEST(Profile, WhatIsNoSumOfProductsHasBytesOnly) {
   TestModel m;
   m.symbol = Op("softmax", "soft", {Var("x")});
   m.types["x"] = F32({4, 16});
-  const StepCost cost = CostOf(ProfileOf(m), "softmax");
+  const StepCost cost = CostOfWork(ProfileOf(m), "softmax");
   EXPECT_EQ(cost.flops, 0);
   EXPECT_EQ(cost.bytes(), 2u * 4 * 4 * 16);
 }

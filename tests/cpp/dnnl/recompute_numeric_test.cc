@@ -10,7 +10,7 @@ namespace {
 
 using namespace testing;
 
-TestModel Network() {
+TestModel NormedNetwork() {
   TestModel m;
   m.types["x"] = F32({2, 3, 12, 12});
   Symbol x = Var("x");
@@ -30,7 +30,7 @@ TestModel WithOutputs(TestModel m, const Graph& graph) {
 }
 
 TEST(Recompute, GradientsAreTheSame) {
-  const TestModel m = Network();
+  const TestModel m = NormedNetwork();
   std::vector<std::string> variables;
   for (const auto& [name, array] : m.params.args) variables.push_back(name);
   const Graph joint = JointGraph(MakeGradientGraph(m.symbol, variables));

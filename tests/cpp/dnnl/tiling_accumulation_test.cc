@@ -10,7 +10,7 @@ using namespace testing;
 
 constexpr std::int64_t kM = 6, kK = 50, kN = 7;
 
-struct Use {
+struct Multiplication {
   std::string op;
   AttrMap attrs;
   Shape a, b;
@@ -18,7 +18,7 @@ struct Use {
   bool has_bias = false;
 };
 
-std::vector<Use> Uses() {
+std::vector<Multiplication> Multiplications() {
   return {
       {"FullyConnected", {{"num_hidden", "7"}, {"no_bias", "True"}}, {kM, kK}, {kN, kK}, false, true},
       {"FullyConnected", {{"num_hidden", "7"}}, {kM, 5, 10}, {kN, kK}, false, true, true},
@@ -31,7 +31,7 @@ std::vector<Use> Uses() {
   };
 }
 
-struct Case {
+struct TilingCase {
   DType in = DType::kBFloat16, out = DType::kBFloat16;
   std::string accumulator = "bf16";
   std::int64_t tile_k = 16;
@@ -40,7 +40,8 @@ struct Case {
 float Round(float value) { return kernels::BF16ToFloat(kernels::FloatToBF16(value)); }
 
 // The definition, element by element.
-std::vector<float> Oracle(const Use& use, const Case& c, const NDArray& a, const NDArray& b, const NDArray& bias) {
+std::vector<float> Oracle(const Multiplication& product, const TilingCase& c, const NDArray& a, const NDArray& b,
+                          const NDArray& bias) {
   std::vector<float> y;
   const auto round = [&](double value) {
     return c.accumulator == "bf16" ? Round(static_cast<float>(value)) : static_cast<float>(value);
@@ -51,12 +52,12 @@ std::vector<float> Oracle(const Use& use, const Case& c, const NDArray& a, const
       for (std::int64_t begin = 0; begin < kK; begin += c.tile_k) {
         double tile = 0;
         for (std::int64_t k = begin; k < std::min(kK, begin + c.tile_k); ++k) {
-          tile += static_cast<double>(At(a, use.turns_a ? k * kM + i : i * kK + k)) *
-                  At(b, use.turns_b ? j * kK + k : k * kN + j);
+          tile += static_cast<double>(At(a, product.turns_a ? k * kM + i : i * kK + k)) *
+                  At(b, product.turns_b ? j * kK + k : k * kN + j);
         }
         sum = round(static_cast<double>(sum) + static_cast<float>(tile));
       }
-      if (use.has_bias) sum = round(static_cast<double>(sum) + At(bias, j));
+      if (product.has_bias) sum = round(static_cast<double>(sum) + At(bias, j));
       y.push_back(c.out == DType::kBFloat16 ? Round(sum) : sum);
     }
   }
@@ -67,20 +68,20 @@ struct Operands {
   NDArray a, b, bias;
 };
 
-TestModel ModelOf(const Use& use, const Case& c, const Operands& x) {
+TestModel TiledModel(const Multiplication& product, const TilingCase& c, const Operands& x) {
   TestModel m;
-  AttrMap attrs = use.attrs;
+  AttrMap attrs = product.attrs;
   attrs[kTilingAccumAttr] = c.accumulator;
   attrs[kTileKAttr] = std::to_string(c.tile_k);
   if (c.out != c.in) attrs[kOutDTypeAttr] = NameOf(c.out);
   m.types["a"] = x.a.type();
   m.params.args["b"] = x.b;
   std::vector<Symbol> inputs{Var("a"), Var("b")};
-  if (use.has_bias) {
+  if (product.has_bias) {
     inputs.push_back(Var("bias"));
     m.params.args["bias"] = x.bias;
   }
-  m.symbol = Op(use.op, "node", inputs, attrs);
+  m.symbol = Op(product.op, "node", inputs, attrs);
   return m;
 }
 
@@ -94,18 +95,18 @@ double ShareOfDifferences(const std::vector<float>& expected, const NDArray& act
   return static_cast<double>(different) / static_cast<double>(expected.size());
 }
 
-void ExpectTiled(const Use& use, const Case& c, const BindOptions& options) {
-  SCOPED_TRACE(fmt::format("{} {} -> {}, {} of {}", use.op, NameOf(c.in), NameOf(c.out), c.accumulator, c.tile_k));
-  const Operands x{Random({c.in, use.a}, 1), Random({c.in, use.b}, 2), Random({c.in, {kN}}, 3)};
-  const NDArray got = Bind(ModelOf(use, c, x), options)->Run({x.a})[0];
+void ExpectTiled(const Multiplication& product, const TilingCase& c, const BindOptions& options) {
+  SCOPED_TRACE(fmt::format("{} {} -> {}, {} of {}", product.op, NameOf(c.in), NameOf(c.out), c.accumulator, c.tile_k));
+  const Operands x{Random({c.in, product.a}, 1), Random({c.in, product.b}, 2), Random({c.in, {kN}}, 3)};
+  const NDArray got = Bind(TiledModel(product, c, x), options)->Run({x.a})[0];
   ASSERT_EQ(got.dtype(), c.out);
-  const std::vector<float> expected = Oracle(use, c, x.a, x.b, x.bias);
+  const std::vector<float> expected = Oracle(product, c, x.a, x.b, x.bias);
   ASSERT_EQ(got.size(), static_cast<std::int64_t>(expected.size()));
   EXPECT_LE(ShareOfDifferences(expected, got), 0.05);
 }
 
 TEST(Tiling, SumsAreThoseOfTheDefinition) {
-  const Case cases[] = {
+  const TilingCase cases[] = {
       {},
       {DType::kBFloat16, DType::kBFloat16, "fp32", 16},
       {DType::kFloat32, DType::kFloat32, "bf16", 7},
@@ -114,23 +115,23 @@ TEST(Tiling, SumsAreThoseOfTheDefinition) {
       {DType::kFloat32, DType::kFloat32, "bf16", kK},
       {DType::kFloat32, DType::kFloat32, "bf16", 1000},
   };
-  for (const Use& use : Uses()) {
-    for (const Case& c : cases) {
+  for (const Multiplication& product : Multiplications()) {
+    for (const TilingCase& c : cases) {
       for (const NumericMode mode : {NumericMode::kFast, NumericMode::kExact}) {
         BindOptions options = On(Backend::kOneDnn, 2);
         options.mode = mode;
-        ExpectTiled(use, c, options);
+        ExpectTiled(product, c, options);
       }
-      ExpectTiled(use, c, On(Backend::kReference));
+      ExpectTiled(product, c, On(Backend::kReference));
     }
   }
 }
 
 TEST(Tiling, BadAttributesAreErrorsThatNameTheNode) {
-  const Use use = Uses()[3];
-  const Operands x{Random({DType::kFloat32, use.a}, 1), Random({DType::kFloat32, use.b}, 2), {}};
+  const Multiplication product = Multiplications()[3];
+  const Operands x{Random({DType::kFloat32, product.a}, 1), Random({DType::kFloat32, product.b}, 2), {}};
   const auto problem = [&](const AttrMap& attrs) {
-    TestModel m = ModelOf(use, {DType::kFloat32, DType::kFloat32}, x);
+    TestModel m = TiledModel(product, {DType::kFloat32, DType::kFloat32}, x);
     m.symbol = Op("dot", "node", {Var("a"), Var("b")}, attrs);
     const std::string error = ErrorOf<GraphError>([&] { Bind(m)->Run({x.a}); });
     EXPECT_EQ(error, ErrorOf<GraphError>([&] { Bind(m, On(Backend::kReference))->Run({x.a}); }));

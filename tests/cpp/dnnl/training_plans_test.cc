@@ -65,7 +65,7 @@ struct Layer {
 
 std::string Text(std::int64_t value) { return std::to_string(value); }
 
-TestModel ModelOf(const Layer& layer, DType dtype) {
+TestModel ModelOfLayer(const Layer& layer, DType dtype) {
   const bool is_convolution = std::string(layer.op) == "Convolution";
   std::vector<std::int64_t> data{3, layer.in}, weight{layer.out, layer.in / layer.groups};
   if (!is_convolution) weight = {layer.in, layer.out / layer.groups};
@@ -108,7 +108,7 @@ TEST(TrainingPlans, ConvolutionsInFloat32) {
   for (const Layer& layer : kLayers) {
     SCOPED_TRACE(::testing::Message() << layer.op << " " << layer.in << " to " << layer.out << " "
                                       << PrintAttr(layer.kernel) << " stride " << PrintAttr(layer.stride));
-    ExpectGradients(ModelOf(layer, DType::kFloat32));
+    ExpectGradients(ModelOfLayer(layer, DType::kFloat32));
   }
 }
 
@@ -117,7 +117,7 @@ TEST(TrainingPlans, ConvolutionsInBFloat16) {
   for (const Layer& layer : kLayers) {
     SCOPED_TRACE(::testing::Message() << layer.op << " " << layer.in << " to " << layer.out << " "
                                       << PrintAttr(layer.kernel) << " stride " << PrintAttr(layer.stride));
-    ExpectGradients(ModelOf(layer, DType::kBFloat16), 0.02);
+    ExpectGradients(ModelOfLayer(layer, DType::kBFloat16), 0.02);
   }
 }
 

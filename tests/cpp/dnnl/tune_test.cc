@@ -26,21 +26,22 @@ namespace {
 using namespace testing;
 using Json = nlohmann::ordered_json;
 
-Symbol Conv(TestModel* m, const std::string& name, const Symbol& x, std::int64_t in, std::int64_t out, int kernel) {
+Symbol PaddedConv(TestModel* m, const std::string& name, const Symbol& x, std::int64_t in, std::int64_t out,
+                  int kernel) {
   return Convolve(
       m, name, x, in, out,
       {{"kernel", fmt::format("({}, {})", kernel, kernel)}, {"pad", fmt::format("({}, {})", kernel / 2, kernel / 2)}});
 }
 
 // Two 3x3 convolutions of one key, a 1x1 convolution, and one of a norm that nothing else reads.
-TestModel Network() {
+TestModel TunedNetwork() {
   TestModel m;
   m.types["x"] = F32({1, 32, 14, 14});
-  const Symbol first = Relu("relu1", Conv(&m, "conv1", Var("x"), 32, 32, 3));
-  const Symbol second = Relu("relu2", Conv(&m, "conv2", first, 32, 32, 3));
-  const Symbol narrow = Relu("relu3", Conv(&m, "conv3", second, 32, 48, 1));
+  const Symbol first = Relu("relu1", PaddedConv(&m, "conv1", Var("x"), 32, 32, 3));
+  const Symbol second = Relu("relu2", PaddedConv(&m, "conv2", first, 32, 32, 3));
+  const Symbol narrow = Relu("relu3", PaddedConv(&m, "conv3", second, 32, 48, 1));
   const Symbol scaled = Relu("relu4", Norm(&m, "norm", narrow, 48));
-  const Symbol last = Conv(&m, "conv4", scaled, 48, 48, 1);
+  const Symbol last = PaddedConv(&m, "conv4", scaled, 48, 48, 1);
   m.symbol = Op("elemwise_add", "sum", {last, narrow});
   return m;
 }
@@ -77,7 +78,7 @@ std::vector<PlanStep> Chosen(const PlanSummary& summary) {
 }
 
 TEST_F(TuneTest, ResultsAreTheSame) {
-  const TestModel m = Network();
+  const TestModel m = TunedNetwork();
   BindOptions library = Options();
   library.machine = "any";
   const auto expected = RunOnce(m, library);
@@ -86,7 +87,7 @@ TEST_F(TuneTest, ResultsAreTheSame) {
 }
 
 TEST_F(TuneTest, WhatTimingChoseIsReplayed) {
-  const TestModel m = Network();
+  const TestModel m = TunedNetwork();
   const std::string tuned = Bind(m, Options(true))->summary().Print();
   const std::string written = ReadFile(path());
   EXPECT_EQ(Layers().size(),
@@ -97,7 +98,7 @@ TEST_F(TuneTest, WhatTimingChoseIsReplayed) {
 }
 
 TEST_F(TuneTest, ARecordIsFollowedLayerByLayer) {
-  const TestModel m = Network();
+  const TestModel m = TunedNetwork();
   Bind(m, Options(true));
   Json file = Json::parse(ReadFile(path()));
   for (auto& [key, kernel] : file["tuned"]["layers"].items()) {
@@ -118,7 +119,7 @@ TEST_F(TuneTest, ARecordIsFollowedLayerByLayer) {
 }
 
 TEST_F(TuneTest, RecordsAreOfOneThreadCount) {
-  const TestModel m = Network();
+  const TestModel m = TunedNetwork();
   Bind(m, Options(true));
   BindOptions one = Options();
   one.num_threads = 1;
@@ -138,7 +139,7 @@ TEST_F(TuneTest, ModelsWithoutAChoiceLeaveTheFile) {
 }
 
 TEST_F(TuneTest, OtherShapesHaveChoicesOfTheirOwn) {
-  const TestModel m = Network();
+  const TestModel m = TunedNetwork();
   const auto tuned = Bind(m, Options(true));
   TestModel larger = m;
   larger.types["x"] = F32({3, 32, 14, 14});
@@ -150,7 +151,7 @@ TEST_F(TuneTest, OtherShapesHaveChoicesOfTheirOwn) {
 }
 
 TEST_F(TuneTest, WhereNothingCanBeChosenOrKept) {
-  const TestModel m = Network();
+  const TestModel m = TunedNetwork();
   const auto error = [&](const BindOptions& options) { return ErrorOf<ArgumentError>([&] { Bind(m, options); }); };
   for (const char* machine : {"any", "avx2"}) {
     BindOptions options = Options(true);
@@ -169,7 +170,8 @@ TEST_F(TuneTest, WhereNothingCanBeChosenOrKept) {
 
 TEST_F(TuneTest, DamagedFilesAreNamedAndStay) {
   WriteFile(path(), "{");
-  EXPECT_CONTAINS(ErrorOf<ArgumentError>([&] { Bind(Network(), Options(true)); }), "machine file '" + path() + "'");
+  EXPECT_CONTAINS(ErrorOf<ArgumentError>([&] { Bind(TunedNetwork(), Options(true)); }),
+                  "machine file '" + path() + "'");
   EXPECT_EQ(ReadFile(path()), "{");
 }
 
@@ -221,7 +223,7 @@ std::shared_ptr<const Plan> PlanWith(const BoundModel& bound, const std::string&
 }
 
 TEST_F(TuneTest, LayersOfOneKeyAreAddedUp) {
-  const auto plan = PlanWith(Bound(Network()), kLibraryKernel);
+  const auto plan = PlanWith(Bound(TunedNetwork()), kLibraryKernel);
   std::vector<double> seconds(plan->summary.steps.size());
   for (std::size_t i = 0; i < seconds.size(); ++i) {
     const std::string& node = plan->summary.steps[i].node;
@@ -238,7 +240,7 @@ TEST_F(TuneTest, LayersOfOneKeyAreAddedUp) {
 }
 
 TEST_F(TuneTest, LayersThatAreTakenHaveNoTime) {
-  const auto plan = PlanWith(Bound(Network()), "scaled_pointwise_float32");
+  const auto plan = PlanWith(Bound(TunedNetwork()), "scaled_pointwise_float32");
   const auto times = LayerTimes(*plan, std::vector<double>(plan->summary.steps.size(), 1));
   EXPECT_EQ(times.size(), 3u);
   EXPECT_EQ(std::count_if(times.begin(), times.end(),
@@ -250,7 +252,7 @@ TEST_F(TuneTest, LayersThatAreTakenHaveNoTime) {
 TEST_F(TuneTest, ReordersCountToTheLayerBetweenThem) {
   TestModel m;
   m.types["x"] = F32({1, 32, 14, 14});
-  m.symbol = Conv(&m, "conv", Var("x"), 32, 32, 3);
+  m.symbol = PaddedConv(&m, "conv", Var("x"), 32, 32, 3);
   const auto plan = PlanWith(Bound(m), "winograd_f4x4_f32");
   const auto times = LayerTimes(*plan, std::vector<double>(plan->summary.steps.size(), 1));
   ASSERT_EQ(times.size(), 1u);
@@ -282,7 +284,7 @@ TEST(FastestKernels, WhatWasNotTimed) {
 // ---- forced kernels ----
 
 TEST_F(TuneTest, ForcedKernelsComputeTheSame) {
-  const TestModel m = Network();
+  const TestModel m = TunedNetwork();
   const std::map<std::string, int> places = {
       {"winograd_f4x4_f32", 2}, {"pointwise_float32", 2}, {"scaled_pointwise_float32", 1}};
   BindOptions options = On(Backend::kOneDnn, 2);
@@ -302,7 +304,7 @@ TEST_F(TuneTest, ForcedKernelsComputeTheSame) {
 
 TEST_F(TuneTest, ForcedKernelsOfLowPrecisionComputeTheSame) {
   if (!kernels::HasWinograd(kernels::WinogradKind::kF4x4Int16)) GTEST_SKIP() << "no code that multiplies int16";
-  const TestModel m = Network();
+  const TestModel m = TunedNetwork();
   BindOptions options = Low();
   options.num_threads = 2;
   for (const KernelCandidate& candidate : KernelCandidates()) {

@@ -33,8 +33,8 @@ struct Filter {
   std::int64_t groups = 1;
 };
 
-Symbol Conv(TestModel* m, const std::string& name, const Symbol& x, std::int64_t in, std::int64_t out,
-            const Filter& filter = {}) {
+Symbol Filtered(TestModel* m, const std::string& name, const Symbol& x, std::int64_t in, std::int64_t out,
+                const Filter& filter = {}) {
   return Convolve(m, name, x, in, out,
                   {{"kernel", filter.kernel},
                    {"pad", filter.pad},
@@ -42,22 +42,22 @@ Symbol Conv(TestModel* m, const std::string& name, const Symbol& x, std::int64_t
                    {"num_group", std::to_string(filter.groups)}});
 }
 
-TestModel Chain() {
+TestModel WinogradChain() {
   TestModel m;
   m.types["x"] = F32({2, 40, 13, 18});
-  Symbol x = Relu("relu0", Conv(&m, "conv0", Var("x"), 40, 90));
-  x = Op("clip", "clip", {Conv(&m, "conv1", x, 90, 128, {"(0, 2)"})}, {{"a_min", "0"}, {"a_max", "6"}});
-  m.symbol = Conv(&m, "conv2", x, 128, 160, {"(1, 1)", "(1, 1)", "(3, 3)", 2});
+  Symbol x = Relu("relu0", Filtered(&m, "conv0", Var("x"), 40, 90));
+  x = Op("clip", "clip", {Filtered(&m, "conv1", x, 90, 128, {"(0, 2)"})}, {{"a_min", "0"}, {"a_max", "6"}});
+  m.symbol = Filtered(&m, "conv2", x, 128, 160, {"(1, 1)", "(1, 1)", "(3, 3)", 2});
   return m;
 }
 
-TEST_F(WinogradPlans, ChainsAreTheSame) { ExpectSame(Chain(), 3); }
+TEST_F(WinogradPlans, ChainsAreTheSame) { ExpectSame(WinogradChain(), 3); }
 
 // A residual block: the sum, and the relu behind it, are part of the second convolution.
 TEST_F(WinogradPlans, SumsAreTheSame) {
   TestModel m;
   m.types["x"] = F32({1, 64, 14, 14});
-  const auto conv = [&m](auto... layer) { return Conv(&m, layer...); };
+  const auto conv = [&m](auto... layer) { return Filtered(&m, layer...); };
   m.symbol = ResidualBlock(64, conv);
   ExpectSame(m, 3);
 }
@@ -65,18 +65,18 @@ TEST_F(WinogradPlans, SumsAreTheSame) {
 TEST_F(WinogradPlans, PartsOfConcatenationsAreTheSame) {
   TestModel m;
   m.types["x"] = F32({1, 32, 10, 10});
-  const Symbol x = Relu("first", Conv(&m, "conv0", Var("x"), 32, 60));
-  const Symbol a = Relu("relu1", Conv(&m, "conv1", x, 60, 32)), b = Relu("relu2", Conv(&m, "conv2", x, 60, 58));
-  m.symbol = Relu("last", Conv(&m, "conv3", Op("Concat", "concat", {a, b, x}, {{"num_args", "3"}}), 150, 32));
+  const Symbol x = Relu("first", Filtered(&m, "conv0", Var("x"), 32, 60));
+  const Symbol a = Relu("relu1", Filtered(&m, "conv1", x, 60, 32)), b = Relu("relu2", Filtered(&m, "conv2", x, 60, 58));
+  m.symbol = Relu("last", Filtered(&m, "conv3", Op("Concat", "concat", {a, b, x}, {{"num_args", "3"}}), 150, 32));
   ExpectSame(m, 4);
 }
 
 TEST_F(WinogradPlans, OtherConvolutionsAreTheLibrarys) {
   TestModel m;
   m.types["x"] = F32({1, 32, 12, 12});
-  const Symbol strided = Conv(&m, "strided", Var("x"), 32, 32, {"(1, 1)", "(2, 2)"});
-  const Symbol pointwise = Conv(&m, "pointwise", strided, 32, 32, {"(0, 0)", "(1, 1)", "(1, 1)"});
-  m.symbol = Op("Activation", "tanh", {Conv(&m, "gated", pointwise, 32, 32)}, {{"act_type", "tanh"}});
+  const Symbol strided = Filtered(&m, "strided", Var("x"), 32, 32, {"(1, 1)", "(2, 2)"});
+  const Symbol pointwise = Filtered(&m, "pointwise", strided, 32, 32, {"(0, 0)", "(1, 1)", "(1, 1)"});
+  m.symbol = Op("Activation", "tanh", {Filtered(&m, "gated", pointwise, 32, 32)}, {{"act_type", "tanh"}});
   ExpectSame(m, 0);
 }
 
@@ -85,8 +85,9 @@ TEST_F(WinogradPlans, OtherConvolutionsAreTheLibrarys) {
 TEST_F(WinogradPlans, GradientsAreTheSame) {
   TestModel m;
   m.types["x"] = F32({2, 48, 13, 18});
-  const Symbol x = Relu("relu0", Conv(&m, "conv0", Var("x"), 48, 96));
-  m.symbol = Conv(&m, "conv2", Conv(&m, "conv1", x, 96, 128, {"(0, 2)"}), 128, 160, {"(1, 1)", "(1, 1)", "(3, 3)", 2});
+  const Symbol x = Relu("relu0", Filtered(&m, "conv0", Var("x"), 48, 96));
+  m.symbol =
+      Filtered(&m, "conv2", Filtered(&m, "conv1", x, 96, 128, {"(0, 2)"}), 128, 160, {"(1, 1)", "(1, 1)", "(3, 3)", 2});
   std::vector<std::string> variables{"x"};
   for (const auto& [name, array] : m.params.args) {
     m.types[name] = array.type();
@@ -100,12 +101,12 @@ TEST_F(WinogradPlans, GradientsAreTheSame) {
 TEST_F(WinogradPlans, ModeExactHasNone) {
   BindOptions options = Options();
   options.mode = NumericMode::kExact;
-  EXPECT_EQ(CountWinograd(Bind(Chain(), options)->summary()), 0);
+  EXPECT_EQ(CountWinograd(Bind(WinogradChain(), options)->summary()), 0);
 }
 
 // In bfloat16 one of the kinds runs; results are those of bfloat16.
 TEST_F(WinogradPlans, LowPrecisionIsTheSame) {
-  const TestModel m = Chain();
+  const TestModel m = WinogradChain();
   BindOptions options = Options();
   options.reduce_precision = ReduceOptions{DType::kBFloat16, false};
   const auto low = Bind(m, options);
@@ -114,7 +115,7 @@ TEST_F(WinogradPlans, LowPrecisionIsTheSame) {
 
 // Plans for other shapes share what was packed, and still find the weights where the choice is another one.
 TEST_F(WinogradPlans, OtherShapesFindTheirWeights) {
-  const TestModel m = Chain();
+  const TestModel m = WinogradChain();
   const auto first = Bind(m, Options());
   const auto compare = [&](const Executor& executor, const Shape& shape) {
     TestModel other = m;

@@ -4,17 +4,20 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <string>
 #include <vector>
 
 #include "attention_problem.h"
+#include "float_arrays.h"
+#include "tables_that_run.h"
 
 namespace amp::kernels {
 namespace {
 
+using namespace testing;
+
 struct BackwardProblem {
-  Problem forward;
+  AttentionProblem forward;
   AttentionBackward job;
   Operand out, out_gradient;
   std::vector<float> lse, lse_gradient;
@@ -28,12 +31,12 @@ std::size_t Index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // What the kernel of attention.h gives: out and lse are operands of the gradient.
 void FindResults(BackwardProblem* p) {
-  const Problem& f = p->forward;
-  const Memory queries(f.queries, f.job.is_bf16), keys(f.keys, f.job.is_bf16), values(f.values, f.job.is_bf16);
+  const AttentionProblem& f = p->forward;
+  const OperandMemory queries(f.queries, f.job.is_bf16), keys(f.keys, f.job.is_bf16), values(f.values, f.job.is_bf16);
   AttentionData data{queries.data(), keys.data(), values.data()};
   data.lengths = f.lengths.empty() ? nullptr : f.lengths.data();
   data.mask = f.mask.empty() ? nullptr : f.mask.data();
-  const Memory out(Index(f.NumQueries(f.job.out, f.job.value_size)), 0, f.job.out_is_bf16);
+  const OperandMemory out(Index(f.NumQueries(f.job.out, f.job.value_size)), 0, f.job.out_is_bf16);
   p->lse.assign(Index(f.NumQueries(f.job.statistics, 1)), 0);
   data.out = out.data();
   data.lse = p->lse.data();
@@ -45,39 +48,39 @@ void FindResults(BackwardProblem* p) {
 
 BackwardProblem DrawBackward(Draw& draw) {
   const bool is_bf16 = draw.Chance(0.5);
-  BackwardProblem p{DrawProblem(draw, is_bf16), {}, {}, {}, {}, {}};
+  BackwardProblem p{DrawAttention(draw, is_bf16), {}, {}, {}, {}, {}};
   const Attention& f = p.forward.job;
   p.job.out_gradient_is_bf16 = draw.Chance(0.5);
   p.job.gradients_are_bf16 = draw.Chance(0.4);
   p.job.adds = !p.job.gradients_are_bf16 && draw.Chance(0.5);
   const auto draw_rows = [&](std::int64_t heads, std::int64_t rows, std::int64_t size) {
-    return DrawRows(draw, f.num_batch, heads, rows, size);
+    return DrawHeadRows(draw, f.num_batch, heads, rows, size);
   };
   p.job.out_gradient = draw_rows(f.num_heads, f.num_queries, f.value_size);
   p.job.query_gradient = draw_rows(f.num_heads, f.num_queries, f.size);
   p.job.key_gradient = draw_rows(f.num_kv_heads, f.num_keys, f.size);
   p.job.value_gradient = draw_rows(f.num_kv_heads, f.num_keys, f.value_size);
   const std::int64_t count = p.forward.NumQueries(p.job.out_gradient, f.value_size);
-  p.out_gradient = draw.Numbers(count, p.job.out_gradient_is_bf16);
+  p.out_gradient = DrawOperand(draw, count, p.job.out_gradient_is_bf16);
   FindResults(&p);
-  if (draw.Chance(0.5)) p.lse_gradient = draw.Numbers(static_cast<std::int64_t>(p.lse.size()), false).numbers;
+  if (draw.Chance(0.5)) p.lse_gradient = DrawOperand(draw, static_cast<std::int64_t>(p.lse.size()), false).numbers;
   p.job.forward = f;
   return p;
 }
 
-Gradients Compute(const AttentionBackwardTable& table, const BackwardProblem& p, int num_threads) {
+Gradients ComputeGradients(const AttentionBackwardTable& table, const BackwardProblem& p, int num_threads) {
   AttentionBackward job = p.job;
   job.forward.num_threads = num_threads;
-  const Problem& f = p.forward;
+  const AttentionProblem& f = p.forward;
   const bool is_bf16 = f.job.is_bf16, rounds = job.gradients_are_bf16;
-  const Memory queries(f.queries, is_bf16), keys(f.keys, is_bf16), values(f.values, is_bf16);
-  const Memory out(p.out, f.job.out_is_bf16), out_gradient(p.out_gradient, job.out_gradient_is_bf16);
+  const OperandMemory queries(f.queries, is_bf16), keys(f.keys, is_bf16), values(f.values, is_bf16);
+  const OperandMemory out(p.out, f.job.out_is_bf16), out_gradient(p.out_gradient, job.out_gradient_is_bf16);
   const Guarded<std::int32_t> lengths(f.lengths);
   const Guarded<std::uint8_t> mask(f.mask);
   const Guarded<float> lse(p.lse), lse_gradient(p.lse_gradient);
-  const Memory query_gradient(Index(f.NumQueries(job.query_gradient, f.job.size)), -7, rounds);
-  const Memory key_gradient(Index(f.NumKeys(job.key_gradient, f.job.size)), -7, rounds);
-  const Memory value_gradient(Index(f.NumKeys(job.value_gradient, f.job.value_size)), -7, rounds);
+  const OperandMemory query_gradient(Index(f.NumQueries(job.query_gradient, f.job.size)), -7, rounds);
+  const OperandMemory key_gradient(Index(f.NumKeys(job.key_gradient, f.job.size)), -7, rounds);
+  const OperandMemory value_gradient(Index(f.NumKeys(job.value_gradient, f.job.value_size)), -7, rounds);
   AttentionBackwardData data;
   data.forward = {queries.data(), keys.data(), values.data()};
   data.forward.lengths = f.lengths.empty() ? nullptr : lengths.data();
@@ -94,9 +97,9 @@ Gradients Compute(const AttentionBackwardTable& table, const BackwardProblem& p,
   return {query_gradient.values(), key_gradient.values(), value_gradient.values()};
 }
 
-struct Bounded {
+struct BoundedGradient {
   std::vector<double> values, magnitudes;
-  explicit Bounded(std::int64_t count) : values(Index(count), 0), magnitudes(Index(count), 0) {}
+  explicit BoundedGradient(std::int64_t count) : values(Index(count), 0), magnitudes(Index(count), 0) {}
   void Add(std::int64_t i, double x, double magnitude) {
     values[Index(i)] += x;
     magnitudes[Index(i)] += magnitude;
@@ -104,9 +107,9 @@ struct Bounded {
 };
 
 // The truth in float64 from the same out and lse, and the sums of magnitudes that errors are proportional to.
-class Oracle {
+class GradientOracle {
  public:
-  explicit Oracle(const BackwardProblem& p)
+  explicit GradientOracle(const BackwardProblem& p)
       : queries(p.forward.NumQueries(p.job.query_gradient, p.forward.job.size)),
         keys(p.forward.NumKeys(p.job.key_gradient, p.forward.job.size)),
         values(p.forward.NumKeys(p.job.value_gradient, p.forward.job.value_size)),
@@ -126,7 +129,7 @@ class Oracle {
     return kUnit * static_cast<double>(terms) + (rounds ? 1.0 / 200 : 0);
   }
 
-  Bounded queries, keys, values;
+  BoundedGradient queries, keys, values;
 
  private:
   static constexpr double kUnit = 1.0 / (1 << 24);
@@ -134,14 +137,14 @@ class Oracle {
   static double Number(const Operand& x, std::int64_t i) { return static_cast<double>(x.numbers[Index(i)]); }
 
   void AddRow(std::int64_t b, std::int64_t h, std::int64_t r) {
-    const std::int64_t out = At(f_.out, b, h, r), out_gradient = At(p_.job.out_gradient, b, h, r);
+    const std::int64_t out = PlaceOf(f_.out, b, h, r), out_gradient = PlaceOf(p_.job.out_gradient, b, h, r);
     double delta = 0, magnitude = 0;
     for (std::int64_t i = 0; i < f_.value_size; ++i) {
       const double term = Number(p_.out, out + i) * Number(p_.out_gradient, out_gradient + i);
       delta += term;
       magnitude += std::abs(term);
     }
-    const auto row = Index(At(f_.statistics, b, h, r));
+    const auto row = Index(PlaceOf(f_.statistics, b, h, r));
     if (!p_.lse_gradient.empty()) delta -= static_cast<double>(p_.lse_gradient[row]);
     if (!p_.lse_gradient.empty()) magnitude += static_cast<double>(std::abs(p_.lse_gradient[row]));
     for (std::int64_t k = 0; k < f_.num_keys; ++k) {
@@ -150,12 +153,13 @@ class Oracle {
   }
 
   void AddPair(std::int64_t b, std::int64_t h, std::int64_t r, std::int64_t k, double delta, double magnitude) {
-    const Problem& p = p_.forward;
+    const AttentionProblem& p = p_.forward;
     const std::int64_t kv = h / p.group();
-    const std::int64_t query = At(f_.queries, b, h, r), key = At(f_.keys, b, kv, k), value = At(f_.values, b, kv, k);
-    const std::int64_t out_gradient = At(p_.job.out_gradient, b, h, r);
+    const std::int64_t query = PlaceOf(f_.queries, b, h, r), key = PlaceOf(f_.keys, b, kv, k),
+                       value = PlaceOf(f_.values, b, kv, k);
+    const std::int64_t out_gradient = PlaceOf(p_.job.out_gradient, b, h, r);
     const auto scale = static_cast<double>(f_.scale),
-               lse = static_cast<double>(p_.lse[Index(At(f_.statistics, b, h, r))]);
+               lse = static_cast<double>(p_.lse[Index(PlaceOf(f_.statistics, b, h, r))]);
     double score = 0, size = std::abs(lse), product = -delta;
     for (std::int64_t i = 0; i < f_.size; ++i) {
       const double term = Number(p.queries, query + i) * Number(p.keys, key + i) * scale;
@@ -172,12 +176,12 @@ class Oracle {
     const double larger = 1 + size;
     for (std::int64_t i = 0; i < f_.size; ++i) {
       const double x = Number(p.queries, query + i) * scale, y = Number(p.keys, key + i) * scale;
-      keys.Add(At(p_.job.key_gradient, b, kv, k) + i, gradient * x, weight * magnitude * larger * std::abs(x));
-      queries.Add(At(p_.job.query_gradient, b, h, r) + i, gradient * y, weight * magnitude * larger * std::abs(y));
+      keys.Add(PlaceOf(p_.job.key_gradient, b, kv, k) + i, gradient * x, weight * magnitude * larger * std::abs(x));
+      queries.Add(PlaceOf(p_.job.query_gradient, b, h, r) + i, gradient * y, weight * magnitude * larger * std::abs(y));
     }
     for (std::int64_t i = 0; i < f_.value_size; ++i) {
       const double x = Number(p_.out_gradient, out_gradient + i);
-      values.Add(At(p_.job.value_gradient, b, kv, k) + i, weight * x, weight * larger * std::abs(x));
+      values.Add(PlaceOf(p_.job.value_gradient, b, kv, k) + i, weight * x, weight * larger * std::abs(x));
     }
   }
 
@@ -185,29 +189,26 @@ class Oracle {
   const Attention& f_;
 };
 
-std::vector<const AttentionBackwardTable*> Tables() {
-  std::vector<const AttentionBackwardTable*> tables{AttentionBackwardTableGeneric()};
-  if (CpuIsa() >= Isa::kAvx2 && AttentionBackwardTableAvx2()) tables.push_back(AttentionBackwardTableAvx2());
-  if (CpuIsa() >= Isa::kAvx512 && AttentionBackwardTableAvx512()) tables.push_back(AttentionBackwardTableAvx512());
-  return tables;
+std::vector<const AttentionBackwardTable*> BackwardTables() {
+  return TablesThatRun(AttentionBackwardTableGeneric, AttentionBackwardTableAvx2, AttentionBackwardTableAvx512);
 }
 
 // Elements between the rows keep their -7.
 std::vector<bool> Written(const HeadRows& rows, std::int64_t batch, std::int64_t heads, std::int64_t count,
                           std::int64_t size) {
-  std::vector<bool> written(Index(Extent(rows, batch, heads, count, size)), false);
+  std::vector<bool> written(Index(LengthOf(rows, batch, heads, count, size)), false);
   for (std::int64_t b = 0; b < batch; ++b) {
     for (std::int64_t h = 0; h < heads; ++h) {
       for (std::int64_t r = 0; r < count; ++r) {
-        for (std::int64_t i = 0; i < size; ++i) written[Index(At(rows, b, h, r) + i)] = true;
+        for (std::int64_t i = 0; i < size; ++i) written[Index(PlaceOf(rows, b, h, r) + i)] = true;
       }
     }
   }
   return written;
 }
 
-void ExpectWithin(const BackwardProblem& p, const std::vector<float>& actual, const Bounded& truth,
-                  const std::vector<bool>& written, double error, const std::string& what) {
+void ExpectGradientWithin(const BackwardProblem& p, const std::vector<float>& actual, const BoundedGradient& truth,
+                          const std::vector<bool>& written, double error, const std::string& what) {
   ASSERT_EQ(actual.size(), truth.values.size());
   for (std::size_t i = 0; i < actual.size(); ++i) {
     if (!written[i]) {
@@ -226,35 +227,33 @@ TEST(AttentionBackward, IsWithinBoundsOfTheTruth) {
     Draw draw(seed);
     const BackwardProblem p = DrawBackward(draw);
     const Attention& f = p.job.forward;
-    const Oracle truth(p);
-    for (const AttentionBackwardTable* table : Tables()) {
-      const Gradients y = Compute(*table, p, 1);
+    const GradientOracle truth(p);
+    for (const AttentionBackwardTable* table : BackwardTables()) {
+      const Gradients y = ComputeGradients(*table, p, 1);
       const std::string what = std::string(IsaName(table->isa)) + ", seed " + std::to_string(seed);
       const auto written = [&](const HeadRows& rows, std::int64_t heads, std::int64_t count, std::int64_t size) {
         return Written(rows, f.num_batch, heads, count, size);
       };
-      ExpectWithin(p, y.queries, truth.queries, written(p.job.query_gradient, f.num_heads, f.num_queries, f.size),
-                   truth.error(), what + ", queries");
-      ExpectWithin(p, y.keys, truth.keys, written(p.job.key_gradient, f.num_kv_heads, f.num_keys, f.size),
-                   truth.error(), what + ", keys");
-      ExpectWithin(p, y.values, truth.values, written(p.job.value_gradient, f.num_kv_heads, f.num_keys, f.value_size),
-                   truth.error(), what + ", values");
+      ExpectGradientWithin(p, y.queries, truth.queries,
+                           written(p.job.query_gradient, f.num_heads, f.num_queries, f.size), truth.error(),
+                           what + ", queries");
+      ExpectGradientWithin(p, y.keys, truth.keys, written(p.job.key_gradient, f.num_kv_heads, f.num_keys, f.size),
+                           truth.error(), what + ", keys");
+      ExpectGradientWithin(p, y.values, truth.values,
+                           written(p.job.value_gradient, f.num_kv_heads, f.num_keys, f.value_size), truth.error(),
+                           what + ", values");
     }
   }
-}
-
-bool SameBits(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
 }
 
 TEST(AttentionBackward, DoesNotDependOnTheNumberOfThreads) {
   for (unsigned seed = 0; seed < 30; ++seed) {
     Draw draw(1000 + seed);
     const BackwardProblem p = DrawBackward(draw);
-    for (const AttentionBackwardTable* table : Tables()) {
-      const Gradients alone = Compute(*table, p, 1);
+    for (const AttentionBackwardTable* table : BackwardTables()) {
+      const Gradients alone = ComputeGradients(*table, p, 1);
       for (const int num_threads : {2, 3, 5}) {
-        const Gradients y = Compute(*table, p, num_threads);
+        const Gradients y = ComputeGradients(*table, p, num_threads);
         ASSERT_TRUE(SameBits(alone.queries, y.queries) && SameBits(alone.keys, y.keys) &&
                     SameBits(alone.values, y.values))
             << IsaName(table->isa) << ", seed " << seed << ", " << num_threads << " threads";

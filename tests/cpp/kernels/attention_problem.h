@@ -4,20 +4,17 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
-#include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "draw.h"
 #include "guarded.h"
 #include "kernels/attention.h"
 #include "kernels/float_bits.h"
+#include "samples.h"
 
-namespace amp::kernels {
-
-inline constexpr float kInfinity = std::numeric_limits<float>::infinity();
-inline constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+namespace amp::kernels::testing {
 
 // Memory of one operand, in its own dtype and in float32.
 struct Operand {
@@ -35,15 +32,15 @@ struct Operand {
 };
 
 // Of an operand or a result, ending at a page that nobody may touch.
-class Memory {
+class OperandMemory {
  public:
-  Memory(const Operand& operand, bool is_bf16)
+  OperandMemory(const Operand& operand, bool is_bf16)
       : is_bf16_(is_bf16),
         numbers_(is_bf16 ? std::vector<float>{} : operand.numbers),
         halves_(is_bf16 ? operand.halves : std::vector<std::uint16_t>{}) {}
-  Memory(std::size_t count, float value, bool is_bf16)
-      : Memory(Operand{std::vector<float>(count, value), std::vector<std::uint16_t>(count, FloatToBF16(value))},
-               is_bf16) {}
+  OperandMemory(std::size_t count, float value, bool is_bf16)
+      : OperandMemory(Operand{std::vector<float>(count, value), std::vector<std::uint16_t>(count, FloatToBF16(value))},
+                      is_bf16) {}
 
   void* data() const { return is_bf16_ ? static_cast<void*>(halves_.data()) : numbers_.data(); }
   float* floats() const { return numbers_.data(); }
@@ -60,39 +57,26 @@ class Memory {
   Guarded<std::uint16_t> halves_;
 };
 
-class Draw {
- public:
-  explicit Draw(unsigned seed) : engine_(seed) {}
-  std::int64_t Int(std::int64_t low, std::int64_t high) {
-    return std::uniform_int_distribution<std::int64_t>(low, high)(engine_);
-  }
-  bool Chance(double p) { return std::uniform_real_distribution<double>(0, 1)(engine_) < p; }
-  float Real() { return std::normal_distribution<float>(0, 1)(engine_); }
+inline Operand DrawOperand(Draw& draw, std::int64_t count, bool is_bf16) {
+  Operand operand{std::vector<float>(static_cast<std::size_t>(count)),
+                  std::vector<std::uint16_t>(static_cast<std::size_t>(count))};
+  for (std::size_t i = 0; i < operand.numbers.size(); ++i) operand.Set(i, draw.Real());
+  if (is_bf16) operand.RoundToHalves();
+  return operand;
+}
 
-  Operand Numbers(std::int64_t count, bool is_bf16) {
-    Operand operand{std::vector<float>(static_cast<std::size_t>(count)),
-                    std::vector<std::uint16_t>(static_cast<std::size_t>(count))};
-    for (std::size_t i = 0; i < operand.numbers.size(); ++i) operand.Set(i, Real());
-    if (is_bf16) operand.RoundToHalves();
-    return operand;
-  }
-
- private:
-  std::mt19937 engine_;
-};
-
-inline std::int64_t At(const HeadRows& rows, std::int64_t b, std::int64_t h, std::int64_t r) {
+inline std::int64_t PlaceOf(const HeadRows& rows, std::int64_t b, std::int64_t h, std::int64_t r) {
   return b * rows.batch + h * rows.head + r * rows.row;
 }
 
 // Up to the last element of the last row.
-inline std::int64_t Extent(const HeadRows& rows, std::int64_t batch, std::int64_t heads, std::int64_t count,
-                           std::int64_t size) {
-  return batch * heads * count == 0 ? 0 : At(rows, batch - 1, heads - 1, count - 1) + size;
+inline std::int64_t LengthOf(const HeadRows& rows, std::int64_t batch, std::int64_t heads, std::int64_t count,
+                             std::int64_t size) {
+  return batch * heads * count == 0 ? 0 : PlaceOf(rows, batch - 1, heads - 1, count - 1) + size;
 }
 
 // Rows of `size` elements with gaps, the three axes in any order.
-inline HeadRows DrawRows(Draw& draw, std::int64_t batch, std::int64_t heads, std::int64_t rows, std::int64_t size) {
+inline HeadRows DrawHeadRows(Draw& draw, std::int64_t batch, std::int64_t heads, std::int64_t rows, std::int64_t size) {
   HeadRows strides;
   std::vector<std::pair<std::int64_t, std::int64_t*>> axes{
       {batch, &strides.batch}, {heads, &strides.head}, {rows, &strides.row}};
@@ -105,7 +89,7 @@ inline HeadRows DrawRows(Draw& draw, std::int64_t batch, std::int64_t heads, std
   return strides;
 }
 
-struct Problem {
+struct AttentionProblem {
   Attention job;
   Operand queries, keys, values;
   std::vector<std::int32_t> lengths;
@@ -113,19 +97,19 @@ struct Problem {
 
   std::int64_t group() const { return job.num_heads / job.num_kv_heads; }
   std::int64_t NumQueries(const HeadRows& rows, std::int64_t size) const {
-    return Extent(rows, job.num_batch, job.num_heads, job.num_queries, size);
+    return LengthOf(rows, job.num_batch, job.num_heads, job.num_queries, size);
   }
   std::int64_t NumKeys(const HeadRows& rows, std::int64_t size) const {
-    return Extent(rows, job.num_batch, job.num_kv_heads, job.num_keys, size);
+    return LengthOf(rows, job.num_batch, job.num_kv_heads, job.num_keys, size);
   }
   bool Sees(std::int64_t b, std::int64_t h, std::int64_t r, std::int64_t k) const {
     if (job.causal && k > r + job.row_offset) return false;
-    if (!lengths.empty()) return k < lengths[static_cast<std::size_t>(At(job.seen, b, h, r))];
-    return mask.empty() || mask[static_cast<std::size_t>(At(job.seen, b, h, r) + k)] != 0;
+    if (!lengths.empty()) return k < lengths[static_cast<std::size_t>(PlaceOf(job.seen, b, h, r))];
+    return mask.empty() || mask[static_cast<std::size_t>(PlaceOf(job.seen, b, h, r) + k)] != 0;
   }
 };
 
-inline void DrawSizes(Draw& draw, Attention* job) {
+inline void DrawAttentionSizes(Draw& draw, Attention* job) {
   job->num_batch = draw.Int(1, 3);
   job->num_kv_heads = draw.Int(1, 3);
   job->num_heads = job->num_kv_heads * (draw.Chance(0.3) ? draw.Int(2, 3) : 1);
@@ -144,7 +128,7 @@ inline void DrawSizes(Draw& draw, Attention* job) {
   job->last_key_first = draw.Chance(0.5);
 }
 
-inline void DrawMasking(Draw& draw, Problem* p) {
+inline void DrawMasking(Draw& draw, AttentionProblem* p) {
   Attention& job = p->job;
   const std::int64_t masking = draw.Int(0, 2);
   if (masking == 1) {
@@ -160,15 +144,15 @@ inline void DrawMasking(Draw& draw, Problem* p) {
   }
 }
 
-inline Problem DrawProblem(Draw& draw, bool is_bf16) {
-  Problem p;
+inline AttentionProblem DrawAttention(Draw& draw, bool is_bf16) {
+  AttentionProblem p;
   Attention& job = p.job;
   job.is_bf16 = is_bf16;
   job.out_is_bf16 = draw.Chance(0.5);
   job.p_is_bf16 = is_bf16 && draw.Chance(0.7);
-  DrawSizes(draw, &job);
+  DrawAttentionSizes(draw, &job);
   const auto draw_rows = [&](std::int64_t heads, std::int64_t rows, std::int64_t size) {
-    return DrawRows(draw, job.num_batch, heads, rows, size);
+    return DrawHeadRows(draw, job.num_batch, heads, rows, size);
   };
   job.queries = draw_rows(job.num_heads, job.num_queries, job.size);
   job.keys = draw_rows(job.num_kv_heads, job.num_keys, job.size);
@@ -176,11 +160,11 @@ inline Problem DrawProblem(Draw& draw, bool is_bf16) {
   job.out = draw_rows(job.num_heads, job.num_queries, job.value_size);
   job.sums = draw_rows(job.num_heads, job.num_queries, job.value_size);
   job.statistics = draw_rows(job.num_heads, job.num_queries, 1);
-  p.queries = draw.Numbers(p.NumQueries(job.queries, job.size), is_bf16);
-  p.keys = draw.Numbers(p.NumKeys(job.keys, job.size), is_bf16);
-  p.values = draw.Numbers(p.NumKeys(job.values, job.value_size), is_bf16);
+  p.queries = DrawOperand(draw, p.NumQueries(job.queries, job.size), is_bf16);
+  p.keys = DrawOperand(draw, p.NumKeys(job.keys, job.size), is_bf16);
+  p.values = DrawOperand(draw, p.NumKeys(job.values, job.value_size), is_bf16);
   DrawMasking(draw, &p);
   return p;
 }
 
-}  // namespace amp::kernels
+}  // namespace amp::kernels::testing

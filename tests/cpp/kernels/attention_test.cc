@@ -4,41 +4,40 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "attention_problem.h"
+#include "float_arrays.h"
+#include "tables_that_run.h"
 
 namespace amp::kernels {
 namespace {
+
+using namespace testing;
 
 struct Computed {
   std::vector<float> out, lse, largest, sum, sums;
 };
 
-bool SameBits(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
-}
-
-bool SameBits(const Computed& a, const Computed& b) {
+bool SameResults(const Computed& a, const Computed& b) {
   return SameBits(a.out, b.out) && SameBits(a.lse, b.lse) && SameBits(a.largest, b.largest) && SameBits(a.sum, b.sum) &&
          SameBits(a.sums, b.sums);
 }
 
 // `parts`: the keys in so many calls, each of which continues where the one before stopped.
-Computed Compute(const AttentionTable& table, const Problem& p, int num_threads,
-                 const std::vector<std::int64_t>& ends = {}) {
+Computed ComputeAttention(const AttentionTable& table, const AttentionProblem& p, int num_threads,
+                          const std::vector<std::int64_t>& ends = {}) {
   Attention job = p.job;
   job.num_threads = num_threads;
   const auto count = [&](const HeadRows& rows, std::int64_t size) {
     return static_cast<std::size_t>(p.NumQueries(rows, size));
   };
-  const Memory queries(p.queries, job.is_bf16), keys(p.keys, job.is_bf16), values(p.values, job.is_bf16);
-  const Memory out(count(job.out, job.value_size), -7, job.out_is_bf16);
-  const Memory sums(count(job.sums, job.value_size), -7, false), lse(count(job.statistics, 1), -7, false);
-  const Memory largest(count(job.statistics, 1), -7, false), sum(count(job.statistics, 1), -7, false);
+  const OperandMemory queries(p.queries, job.is_bf16), keys(p.keys, job.is_bf16), values(p.values, job.is_bf16);
+  const OperandMemory out(count(job.out, job.value_size), -7, job.out_is_bf16);
+  const OperandMemory sums(count(job.sums, job.value_size), -7, false), lse(count(job.statistics, 1), -7, false);
+  const OperandMemory largest(count(job.statistics, 1), -7, false), sum(count(job.statistics, 1), -7, false);
   const Guarded<std::int32_t> lengths(p.lengths);
   const Guarded<std::uint8_t> mask(p.mask);
   AttentionData data{queries.data(), keys.data(), values.data()};
@@ -70,16 +69,16 @@ Computed Compute(const AttentionTable& table, const Problem& p, int num_threads,
   return {out.values(), lse.values(), largest.values(), sum.values(), sums.values()};
 }
 
-struct Bounded {
+struct BoundedResults {
   std::vector<double> values, errors;
 };
 
 // The truth in float64, and how far float32 sums may be from it; -7 where nothing is to be written.
-class Oracle {
+class AttentionOracle {
  public:
-  explicit Oracle(const Problem& p) : p_(p), job_(p.job) {}
+  explicit AttentionOracle(const AttentionProblem& p) : p_(p), job_(p.job) {}
 
-  Bounded Run(bool rounds_weights) {
+  BoundedResults Run(bool rounds_weights) {
     const auto size = static_cast<std::size_t>(p_.NumQueries(job_.out, job_.value_size));
     const auto rows = static_cast<std::size_t>(p_.NumQueries(job_.statistics, 1));
     result_ = {std::vector<double>(size, -7), std::vector<double>(size, 0)};
@@ -92,7 +91,7 @@ class Oracle {
     }
     return result_;
   }
-  const Bounded& lse() const { return lse_; }
+  const BoundedResults& lse() const { return lse_; }
 
  private:
   void Query(std::int64_t b, std::int64_t h, std::int64_t r) {
@@ -103,8 +102,8 @@ class Oracle {
     for (std::int64_t k = 0; k < job_.num_keys; ++k) {
       double score = 0, magnitude = 0;
       for (std::int64_t i = 0; i < job_.size; ++i) {
-        const double term = static_cast<double>(p_.queries.numbers[At(job_.queries, b, h, r) + i]) *
-                            static_cast<double>(p_.keys.numbers[At(job_.keys, b, kv, k) + i]);
+        const double term = static_cast<double>(p_.queries.numbers[PlaceOf(job_.queries, b, h, r) + i]) *
+                            static_cast<double>(p_.keys.numbers[PlaceOf(job_.keys, b, kv, k) + i]);
         score += term * static_cast<double>(job_.scale);
         magnitude += std::abs(term * static_cast<double>(job_.scale));
       }
@@ -115,43 +114,39 @@ class Oracle {
     }
     for (const double score : scores) sum += largest == -kInfinity ? 0 : std::exp(score - largest);
     const double relative = 2 * error + static_cast<double>(2 * job_.num_keys + 64) * kUnit + rounding_;
-    const auto row = static_cast<std::size_t>(At(job_.statistics, b, h, r));
+    const auto row = static_cast<std::size_t>(PlaceOf(job_.statistics, b, h, r));
     lse_.values[row] = largest + (sum == 0 ? 0 : std::log(sum));
     lse_.errors[row] = relative - rounding_ + kUnit * std::abs(lse_.values[row]);
     for (std::int64_t i = 0; i < job_.value_size; ++i) {
       double y = 0, magnitude = 0;
       for (std::int64_t k = 0; k < job_.num_keys && sum > 0; ++k) {
-        const double term =
-            std::exp(scores[k] - largest) / sum * static_cast<double>(p_.values.numbers[At(job_.values, b, kv, k) + i]);
+        const double term = std::exp(scores[k] - largest) / sum *
+                            static_cast<double>(p_.values.numbers[PlaceOf(job_.values, b, kv, k) + i]);
         y += term;
         magnitude += std::abs(term);
       }
-      const std::size_t at = static_cast<std::size_t>(At(job_.out, b, h, r) + i);
+      const std::size_t at = static_cast<std::size_t>(PlaceOf(job_.out, b, h, r) + i);
       result_.values[at] = y;
       result_.errors[at] = relative * magnitude + (job_.out_is_bf16 ? std::abs(y) / 128 : 0) + 1e-38;
     }
   }
 
-  const Problem& p_;
+  const AttentionProblem& p_;
   const Attention& job_;
-  Bounded result_, lse_;
+  BoundedResults result_, lse_;
   double rounding_ = 0;
 };
 
-std::vector<const AttentionTable*> Tables(const Attention& job) {
-  std::vector<const AttentionTable*> tables{AttentionTableGeneric()};
-  if (CpuIsa() >= Isa::kAvx2 && AttentionTableAvx2()) tables.push_back(AttentionTableAvx2());
-  if (CpuIsa() >= Isa::kAvx512 && AttentionTableAvx512()) tables.push_back(AttentionTableAvx512());
-  const bool has_bf16 = job.is_bf16 && job.p_is_bf16 && CpuIsa() >= Isa::kAvx512 && CpuHasBF16();
-  if (has_bf16 && AttentionTableAvx512BF16()) tables.push_back(AttentionTableAvx512BF16());
-  return tables;
+std::vector<const AttentionTable*> AttentionTables(const Attention& job) {
+  return TablesThatRun(AttentionTableGeneric, AttentionTableAvx2, AttentionTableAvx512, AttentionTableAvx512BF16,
+                       job.is_bf16 && job.p_is_bf16 && CpuHasBF16());
 }
 
-std::string Name(const AttentionTable& table) {
+std::string TableName(const AttentionTable& table) {
   return std::string(IsaName(table.isa)) + (table.has_bf16_arithmetic ? " with bf16" : "");
 }
 
-void ExpectWithin(const std::vector<float>& actual, const Bounded& truth, const std::string& what) {
+void ExpectWithinErrors(const std::vector<float>& actual, const BoundedResults& truth, const std::string& what) {
   for (std::size_t i = 0; i < actual.size(); ++i) {
     if (static_cast<double>(actual[i]) == truth.values[i]) continue;  // infinities
     ASSERT_NEAR(static_cast<double>(actual[i]), truth.values[i], truth.errors[i]) << what << ", element " << i;
@@ -161,13 +156,13 @@ void ExpectWithin(const std::vector<float>& actual, const Bounded& truth, const 
 TEST(Attention, IsWithinBoundsOfTheTruth) {
   for (unsigned seed = 0; seed < 200; ++seed) {
     Draw draw(seed);
-    const Problem p = DrawProblem(draw, draw.Chance(0.5));
-    for (const AttentionTable* table : Tables(p.job)) {
-      const Computed y = Compute(*table, p, 1);
-      Oracle oracle(p);
-      const std::string what = Name(*table) + ", seed " + std::to_string(seed);
-      ExpectWithin(y.out, oracle.Run(p.job.p_is_bf16), what);
-      ExpectWithin(y.lse, oracle.lse(), what + ", lse");
+    const AttentionProblem p = DrawAttention(draw, draw.Chance(0.5));
+    for (const AttentionTable* table : AttentionTables(p.job)) {
+      const Computed y = ComputeAttention(*table, p, 1);
+      AttentionOracle oracle(p);
+      const std::string what = TableName(*table) + ", seed " + std::to_string(seed);
+      ExpectWithinErrors(y.out, oracle.Run(p.job.p_is_bf16), what);
+      ExpectWithinErrors(y.lse, oracle.lse(), what + ", lse");
     }
   }
 }
@@ -175,12 +170,12 @@ TEST(Attention, IsWithinBoundsOfTheTruth) {
 TEST(Attention, DoesNotDependOnTheNumberOfThreads) {
   for (unsigned seed = 0; seed < 40; ++seed) {
     Draw draw(1000 + seed);
-    const Problem p = DrawProblem(draw, draw.Chance(0.5));
-    for (const AttentionTable* table : Tables(p.job)) {
-      const Computed alone = Compute(*table, p, 1);
+    const AttentionProblem p = DrawAttention(draw, draw.Chance(0.5));
+    for (const AttentionTable* table : AttentionTables(p.job)) {
+      const Computed alone = ComputeAttention(*table, p, 1);
       for (const int num_threads : {2, 3, 5}) {
-        ASSERT_TRUE(SameBits(alone, Compute(*table, p, num_threads)))
-            << Name(*table) << ", seed " << seed << ", " << num_threads << " threads";
+        ASSERT_TRUE(SameResults(alone, ComputeAttention(*table, p, num_threads)))
+            << TableName(*table) << ", seed " << seed << ", " << num_threads << " threads";
       }
     }
   }
@@ -190,22 +185,23 @@ TEST(Attention, DoesNotDependOnTheNumberOfThreads) {
 TEST(Attention, TheStateCarriesOnBitForBit) {
   for (unsigned seed = 0; seed < 60; ++seed) {
     Draw draw(2000 + seed);
-    Problem p = DrawProblem(draw, draw.Chance(0.5));
+    AttentionProblem p = DrawAttention(draw, draw.Chance(0.5));
     p.lengths.clear();  // they count from the first key of a call
     if (p.job.key_block == 0) p.job.key_block = 64;
     std::vector<std::int64_t> ends;
     for (std::int64_t end = 0; end < p.job.num_keys; end += p.job.key_block) {
       if (end > 0 && draw.Chance(0.4)) ends.push_back(end);
     }
-    for (const AttentionTable* table : Tables(p.job)) {
-      ASSERT_TRUE(SameBits(Compute(*table, p, 1), Compute(*table, p, 1, ends))) << Name(*table) << ", seed " << seed;
+    for (const AttentionTable* table : AttentionTables(p.job)) {
+      ASSERT_TRUE(SameResults(ComputeAttention(*table, p, 1), ComputeAttention(*table, p, 1, ends)))
+          << TableName(*table) << ", seed " << seed;
     }
   }
 }
 
 // One head, one query, all scores 0 but for what a test says.
-Problem Simple(bool is_bf16, std::int64_t num_keys) {
-  Problem p;
+AttentionProblem SimpleProblem(bool is_bf16, std::int64_t num_keys) {
+  AttentionProblem p;
   p.job.is_bf16 = is_bf16;
   p.job.num_queries = p.job.size = p.job.value_size = 1;
   p.job.num_keys = num_keys;
@@ -218,20 +214,20 @@ Problem Simple(bool is_bf16, std::int64_t num_keys) {
   return p;
 }
 
-void ExpectOnAllTables(const Problem& p, float expected) {
-  for (const AttentionTable* table : Tables(p.job)) {
-    const float y = Compute(*table, p, 1).out[0];
+void ExpectOnAllTables(const AttentionProblem& p, float expected) {
+  for (const AttentionTable* table : AttentionTables(p.job)) {
+    const float y = ComputeAttention(*table, p, 1).out[0];
     if (std::isnan(expected)) {
-      EXPECT_TRUE(std::isnan(y)) << Name(*table) << " gave " << y;
+      EXPECT_TRUE(std::isnan(y)) << TableName(*table) << " gave " << y;
     } else {
-      EXPECT_NEAR(y, expected, 4e-3F * std::abs(expected)) << Name(*table);
+      EXPECT_NEAR(y, expected, 4e-3F * std::abs(expected)) << TableName(*table);
     }
   }
 }
 
 TEST(Attention, AwkwardNumbers) {
   for (const bool is_bf16 : {false, true}) {
-    Problem p = Simple(is_bf16, 600);  // more than a block of keys
+    AttentionProblem p = SimpleProblem(is_bf16, 600);  // more than a block of keys
     ExpectOnAllTables(p, 1);
     p.keys.Set(599, 200);  // everything before it vanishes
     p.values.Set(599, 3);
@@ -243,7 +239,7 @@ TEST(Attention, AwkwardNumbers) {
     p.keys.Set(0, kInfinity);
     ExpectOnAllTables(p, kNaN);
     // A key that is not seen does not matter, nor does its value.
-    p = Simple(is_bf16, 600);
+    p = SimpleProblem(is_bf16, 600);
     p.keys.Set(20, kNaN);
     p.values.Set(20, kNaN);
     p.lengths = {20};
@@ -253,7 +249,7 @@ TEST(Attention, AwkwardNumbers) {
     ExpectOnAllTables(p, 0);
     p.lengths = {-5};
     ExpectOnAllTables(p, 0);
-    p = Simple(is_bf16, 3);
+    p = SimpleProblem(is_bf16, 3);
     for (std::size_t i = 0; i < 3; ++i) p.keys.Set(i, -kInfinity);
     ExpectOnAllTables(p, kNaN);
     p.mask = {1, 1, 1};
@@ -263,7 +259,7 @@ TEST(Attention, AwkwardNumbers) {
 
 TEST(Attention, WholeBlocksOfHiddenKeysChangeNothing) {
   for (const bool is_bf16 : {false, true}) {
-    Problem p = Simple(is_bf16, 1600);
+    AttentionProblem p = SimpleProblem(is_bf16, 1600);
     p.mask.assign(1600, 0);
     p.mask[1500] = 1;
     p.values.Set(1500, 5);

@@ -15,7 +15,7 @@ namespace {
 using Random = std::mt19937;
 
 // Positions in order, or in any.
-std::vector<LinearSample> Draw(Random& random, std::int64_t in, std::int64_t out) {
+std::vector<LinearSample> DrawSamples(Random& random, std::int64_t in, std::int64_t out) {
   std::uniform_real_distribution<float> weight(0, 1);
   std::vector<LinearSample> samples;
   for (std::int64_t i = 0; i < out; ++i) {
@@ -32,7 +32,8 @@ TEST(BilinearResize, PlanesOfAllSizes) {
     const auto size = [&](int most) { return static_cast<std::int64_t>(1 + random() % most); };
     const std::int64_t planes = size(5), height = size(20), width = size(20);
     const std::int64_t rows = seed % 5 == 0 ? size(200) : size(9), columns = seed % 7 == 0 ? size(3000) : size(90);
-    const std::vector<LinearSample> down = Draw(random, height, rows), across = Draw(random, width, columns);
+    const std::vector<LinearSample> down = DrawSamples(random, height, rows),
+                                    across = DrawSamples(random, width, columns);
     std::vector<float> values(static_cast<std::size_t>(planes * height * width));
     std::normal_distribution<float> normal(0, 1);
     for (float& value : values) value = normal(random);

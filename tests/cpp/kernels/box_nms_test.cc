@@ -67,7 +67,7 @@ void KeepSlowly(const BoxNms& work, const float* x, float* y) {
   }
 }
 
-BoxNms Draw(Random& random) {
+BoxNms DrawNms(Random& random) {
   BoxNms work;
   work.images = static_cast<std::int64_t>(1 + random() % 3);
   work.count = static_cast<std::int64_t>(random() % 20 == 0 ? 9000 : 1 + random() % 300);
@@ -106,7 +106,7 @@ std::vector<float> DrawBoxes(Random& random, const BoxNms& work) {
 TEST(BoxNms, KeepsWhatAnObviousLoopKeeps) {
   for (unsigned seed = 0; seed < 120; ++seed) {
     Random random(seed);
-    const BoxNms work = Draw(random);
+    const BoxNms work = DrawNms(random);
     const Guarded<float> x(DrawBoxes(random, work));
     std::vector<float> expected(x.size());
     for (std::int64_t i = 0; i < work.images; ++i) {

@@ -36,7 +36,7 @@ std::vector<ElementType> AllTypes() {
   return types;
 }
 
-std::string Name(ElementType type) { return kNames[static_cast<std::size_t>(type)]; }
+std::string TypeName(ElementType type) { return kNames[static_cast<std::size_t>(type)]; }
 
 template <typename T>
 T ReadAs(const unsigned char* element) {
@@ -142,7 +142,7 @@ uint64_t ExpectedInteger(const Meaning& source, bool from_float) {
   return static_cast<std::make_unsigned_t<T>>(result);
 }
 
-uint64_t Expected(ElementType from, const unsigned char* element, ElementType to) {
+uint64_t ExpectedBits(ElementType from, const unsigned char* element, ElementType to) {
   const Meaning source = Read(from, element);
   const bool from_float = IsFloat(from);
   switch (to) {
@@ -233,7 +233,7 @@ Bytes IntegerElements(std::size_t element_bytes) {
   return bytes;
 }
 
-Bytes Elements(ElementType type) {
+Bytes ElementsOf(ElementType type) {
   if (type == ElementType::kFloat32) return FloatElements();
   if (type == ElementType::kFloat64) return DoubleElements();
   const std::size_t element_bytes = kBytes[static_cast<std::size_t>(type)];
@@ -257,7 +257,7 @@ class CastPair : public ::testing::TestWithParam<std::tuple<ElementType, Element
 
 TEST_P(CastPair, MatchesTheDefinition) {
   const auto [from, to] = GetParam();
-  const Bytes elements = Elements(from);
+  const Bytes elements = ElementsOf(from);
   const Bytes results = CastToBytes(from, elements, to);
   if (from == to && from != ElementType::kBool) {
     ASSERT_EQ(results, elements);
@@ -267,7 +267,7 @@ TEST_P(CastPair, MatchesTheDefinition) {
   const std::size_t out_bytes = ElementBytes(to);
   for (std::size_t i = 0; i < elements.size() / in_bytes; ++i) {
     const unsigned char* element = elements.data() + i * in_bytes;
-    ASSERT_EQ(ReadBits(results.data() + i * out_bytes, out_bytes), Expected(from, element, to))
+    ASSERT_EQ(ReadBits(results.data() + i * out_bytes, out_bytes), ExpectedBits(from, element, to))
         << "of source bits " << std::hex << ReadBits(element, in_bytes);
   }
 }
@@ -276,7 +276,7 @@ TEST_P(CastPair, MatchesTheDefinition) {
 // sanitizer) nothing beside the source is read.
 TEST_P(CastPair, HandlesEveryShortLengthUnaligned) {
   const auto [from, to] = GetParam();
-  const Bytes all = Elements(from);
+  const Bytes all = ElementsOf(from);
   const std::size_t in_bytes = ElementBytes(from);
   const std::size_t out_bytes = ElementBytes(to);
   for (std::size_t count = 0; count <= 130; ++count) {
@@ -298,7 +298,7 @@ TEST_P(CastPair, HandlesEveryShortLengthUnaligned) {
 TEST_P(CastPair, DoesNotDependOnTheNumberOfThreads) {
   const auto [from, to] = GetParam();
   const std::size_t count = (std::size_t{1} << 17) + 77;
-  const Bytes elements = Elements(from);
+  const Bytes elements = ElementsOf(from);
   Bytes source;
   while (source.size() < count * ElementBytes(from)) source.insert(source.end(), elements.begin(), elements.end());
   source.resize(count * ElementBytes(from));
@@ -314,7 +314,7 @@ TEST_P(CastPair, DoesNotDependOnTheNumberOfThreads) {
 INSTANTIATE_TEST_SUITE_P(AllPairs, CastPair,
                          ::testing::Combine(::testing::ValuesIn(AllTypes()), ::testing::ValuesIn(AllTypes())),
                          [](const auto& instance) {
-                           return Name(std::get<0>(instance.param)) + "To" + Name(std::get<1>(instance.param));
+                           return TypeName(std::get<0>(instance.param)) + "To" + TypeName(std::get<1>(instance.param));
                          });
 
 TEST(Cast, KnowsTheSizesOfElements) {

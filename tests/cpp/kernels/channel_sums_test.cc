@@ -10,17 +10,15 @@
 #include "kernels/float_bits.h"
 #include "kernels/guarded.h"
 #include "kernels/parallel.h"
+#include "kernels/tables_that_run.h"
 
 namespace amp::kernels {
 namespace {
 
 using Random = std::mt19937;
 
-std::vector<const ChannelSumsTable*> Tables() {
-  std::vector<const ChannelSumsTable*> tables{ChannelSumsTableGeneric()};
-  if (CpuIsa() >= Isa::kAvx2 && ChannelSumsTableAvx2() != nullptr) tables.push_back(ChannelSumsTableAvx2());
-  if (CpuIsa() >= Isa::kAvx512 && ChannelSumsTableAvx512() != nullptr) tables.push_back(ChannelSumsTableAvx512());
-  return tables;
+std::vector<const ChannelSumsTable*> ChannelSumsTables() {
+  return testing::TablesThatRun(ChannelSumsTableGeneric, ChannelSumsTableAvx2, ChannelSumsTableAvx512);
 }
 
 // Numbers that bfloat16 holds, so that both forms mean the same.
@@ -50,7 +48,7 @@ struct Totals {
   }
 };
 
-void ExpectNear(const Totals& expected, SumsOf what, double first, double second) {
+void ExpectTotalsNear(const Totals& expected, SumsOf what, double first, double second) {
   const double bound = 2e-6 * expected.magnitude + 1e-6;
   EXPECT_NEAR(first, expected.first, bound);
   if (what != SumsOf::kGradient) {
@@ -65,7 +63,7 @@ TEST(ChannelSums, RowsOfEachInstructionSet) {
     const std::int64_t rows = 1 + static_cast<std::int64_t>(random() % 90), g_row = channels + 3, x_row = channels;
     const Numbers g(random, (rows - 1) * g_row + channels, 0), x(random, rows * x_row, 3);
     const Numbers shift(random, channels, 3);
-    for (const ChannelSumsTable* table : Tables()) {
+    for (const ChannelSumsTable* table : ChannelSumsTables()) {
       for (const SumsOf what : {SumsOf::kGradient, SumsOf::kSquares, SumsOf::kProducts}) {
         for (const bool is_bf16 : {false, true}) {
           const Guarded<float> first(channels), second(channels);
@@ -77,7 +75,7 @@ TEST(ChannelSums, RowsOfEachInstructionSet) {
               expected.Add(what, g.floats.data()[r * g_row + c], x.floats.data()[r * x_row + c],
                            shift.floats.data()[c]);
             }
-            ExpectNear(expected, what, first.data()[c], second.data()[c]);
+            ExpectTotalsNear(expected, what, first.data()[c], second.data()[c]);
           }
           ASSERT_FALSE(HasFailure()) << IsaName(table->isa) << ", " << channels << " channels, " << rows << " rows";
         }
@@ -90,7 +88,7 @@ TEST(ChannelSums, PlanesOfEachInstructionSet) {
   Random random(2);
   for (std::int64_t count = 1; count < 300; count += 1 + count / 16) {
     const Numbers g(random, count, 0), x(random, count, -2);
-    for (const ChannelSumsTable* table : Tables()) {
+    for (const ChannelSumsTable* table : ChannelSumsTables()) {
       for (const SumsOf what : {SumsOf::kGradient, SumsOf::kSquares, SumsOf::kProducts}) {
         for (const bool is_bf16 : {false, true}) {
           float first = 0, second = 0;
@@ -98,7 +96,7 @@ TEST(ChannelSums, PlanesOfEachInstructionSet) {
                                                         &second);
           Totals expected;
           for (std::int64_t i = 0; i < count; ++i) expected.Add(what, g.floats.data()[i], x.floats.data()[i], -1.5);
-          ExpectNear(expected, what, first, second);
+          ExpectTotalsNear(expected, what, first, second);
           ASSERT_FALSE(HasFailure()) << IsaName(table->isa) << ", " << count << " elements";
         }
       }
@@ -110,8 +108,8 @@ struct Found {
   std::vector<double> first, second;
 };
 
-Found RunWith(const ChannelSums& job, const Numbers& g, const Numbers& x, const std::vector<float>& shift,
-              int threads) {
+Found ComputeChannelSums(const ChannelSums& job, const Numbers& g, const Numbers& x, const std::vector<float>& shift,
+                         int threads) {
   const ThreadScope scope(threads);
   const auto channels = static_cast<std::size_t>(job.num_channels());
   Found found{std::vector<double>(channels), std::vector<double>(channels)};
@@ -143,7 +141,7 @@ TEST(ChannelSums, AnyLayout) {
     job.x_batch = job.blocks * job.x_block;
     const Numbers g(random, job.batch * job.g_batch, 0), x(random, job.batch * job.x_batch, 1);
     std::vector<float> shift(static_cast<std::size_t>(job.num_channels()), 0.75f);
-    const Found found = RunWith(job, g, x, shift, 1);
+    const Found found = ComputeChannelSums(job, g, x, shift, 1);
     std::vector<Totals> expected(shift.size());
     for (std::int64_t n = 0; n < job.batch; ++n) {
       for (std::int64_t b = 0; b < job.blocks; ++b) {
@@ -157,9 +155,9 @@ TEST(ChannelSums, AnyLayout) {
       }
     }
     for (std::size_t c = 0; c < expected.size(); ++c)
-      ExpectNear(expected[c], job.what, found.first[c], found.second[c]);
+      ExpectTotalsNear(expected[c], job.what, found.first[c], found.second[c]);
     for (const int threads : {2, 3}) {
-      const Found again = RunWith(job, g, x, shift, threads);
+      const Found again = ComputeChannelSums(job, g, x, shift, threads);
       ASSERT_EQ(found.first, again.first);
       ASSERT_EQ(found.second, again.second);
     }

@@ -7,15 +7,17 @@
 #include <random>
 #include <vector>
 
+#include "kernels/float_arrays.h"
 #include "kernels/guarded.h"
 #include "kernels/parallel.h"
 
 namespace amp::kernels {
 namespace {
 
+using testing::NormalFloats;
 using Random = std::mt19937;
 
-float At(const float* plane, const std::array<std::int64_t, 2>& size, float y, float x, bool zeros_outside) {
+float SampleAt(const float* plane, const std::array<std::int64_t, 2>& size, float y, float x, bool zeros_outside) {
   const float low = zeros_outside ? -1.f : 0.f;
   if (!(y >= low && x >= low && y < static_cast<float>(size[0]) && x < static_cast<float>(size[1]))) return 0;
   const auto top = static_cast<std::int64_t>(std::floor(y)), left = static_cast<std::int64_t>(std::floor(x));
@@ -28,7 +30,7 @@ float At(const float* plane, const std::array<std::int64_t, 2>& size, float y, f
          down * ((1 - across) * element(top + 1, left) + across * element(top + 1, left + 1));
 }
 
-DeformableColumns Draw(Random& random) {
+DeformableColumns DrawColumns(Random& random) {
   const auto upto = [&](int most) { return static_cast<std::int64_t>(1 + random() % most); };
   DeformableColumns work;
   work.groups = upto(3);
@@ -47,15 +49,9 @@ DeformableColumns Draw(Random& random) {
   return work;
 }
 
-std::vector<float> Normal(Random& random, std::int64_t count, float width) {
-  std::normal_distribution<float> normal(0, width);
-  std::vector<float> values(static_cast<std::size_t>(count));
-  for (float& value : values) value = normal(random);
-  return values;
-}
-
 // By (image, row, column, channel, element of the window); where the kernel writes it.
-std::vector<float> RunSlowly(const DeformableColumns& work, const float* x, const float* offsets, const float* mask) {
+std::vector<float> SampleSlowly(const DeformableColumns& work, const float* x, const float* offsets,
+                                const float* mask) {
   const std::int64_t window = work.kernel[0] * work.kernel[1], plane = work.out_size[0] * work.out_size[1];
   const std::int64_t per_group = work.channels / work.groups, per_offset = work.channels / work.offset_groups;
   std::vector<float> columns(static_cast<std::size_t>(work.images * plane * window * work.channels));
@@ -67,9 +63,9 @@ std::vector<float> RunSlowly(const DeformableColumns& work, const float* x, cons
       return static_cast<float>(at * work.stride[axis] + element * work.dilate[axis] - work.pad[axis]) +
              offsets[(2 * sample + static_cast<std::int64_t>(axis)) * plane + position];
     };
-    const float value = At(x + (image * work.channels + c) * work.size[0] * work.size[1], work.size,
-                           place(0, position / work.out_size[1], k / work.kernel[1]),
-                           place(1, position % work.out_size[1], k % work.kernel[1]), work.zeros_outside);
+    const float value = SampleAt(x + (image * work.channels + c) * work.size[0] * work.size[1], work.size,
+                                 place(0, position / work.out_size[1], k / work.kernel[1]),
+                                 place(1, position % work.out_size[1], k % work.kernel[1]), work.zeros_outside);
     const std::int64_t row = (image * plane + position) * work.groups + c / per_group;
     columns[(row * window + k) * per_group + c % per_group] =
         value * (mask == nullptr ? 1 : mask[sample * plane + position]);
@@ -80,14 +76,14 @@ std::vector<float> RunSlowly(const DeformableColumns& work, const float* x, cons
 TEST(DeformableColumns, SamplesAreThoseOfAnObviousLoop) {
   for (unsigned seed = 0; seed < 150; ++seed) {
     Random random(seed);
-    const DeformableColumns work = Draw(random);
+    const DeformableColumns work = DrawColumns(random);
     const std::int64_t samples =
         work.images * work.offset_groups * work.kernel[0] * work.kernel[1] * work.out_size[0] * work.out_size[1];
-    const Guarded<float> x(Normal(random, work.images * work.channels * work.size[0] * work.size[1], 1));
-    const Guarded<float> offsets(Normal(random, 2 * samples, 2)), mask(Normal(random, samples, 1));
+    const Guarded<float> x(NormalFloats(random, work.images * work.channels * work.size[0] * work.size[1], 1));
+    const Guarded<float> offsets(NormalFloats(random, 2 * samples, 2)), mask(NormalFloats(random, samples, 1));
     offsets.data()[0] = std::nanf("");
     const float* factors = random() % 2 == 0 ? mask.data() : nullptr;
-    const std::vector<float> expected = RunSlowly(work, x.data(), offsets.data(), factors);
+    const std::vector<float> expected = SampleSlowly(work, x.data(), offsets.data(), factors);
     std::vector<float> first;
     for (const int threads : {1, 2, 3}) {
       const ThreadScope scope(threads);

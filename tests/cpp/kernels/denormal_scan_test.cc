@@ -23,22 +23,22 @@ namespace {
 using Random = std::mt19937;
 
 // Powers of two from far below float32's normal numbers to 1, and zeros.
-std::uint16_t Draw(Random& random, int share_of_zeros) {
+std::uint16_t DrawPower(Random& random, int share_of_zeros) {
   if (static_cast<int>(random() % 10) < share_of_zeros) return 0;
   const auto exponent = static_cast<Magnitude>(random() % 127);
   return static_cast<std::uint16_t>((random() % 2 << 15) | exponent << 7 | (1 + random() % 127));
 }
 
-struct TestAxis {
+struct ScanAxis {
   std::int64_t size, stride;
   bool is_summed;
 };
 
 // Axes of a dense tensor in a random order of memory, some of them with gaps.
-std::vector<TestAxis> RandomAxes(Random& random) {
-  std::vector<TestAxis> axes(1 + random() % 4);
+std::vector<ScanAxis> DrawScanAxes(Random& random) {
+  std::vector<ScanAxis> axes(1 + random() % 4);
   std::int64_t stride = 1;
-  for (TestAxis& axis : axes) {
+  for (ScanAxis& axis : axes) {
     axis = {static_cast<std::int64_t>(1 + random() % 90 / axes.size()), stride, random() % 2 == 0};
     stride *= axis.size + static_cast<std::int64_t>(random() % 5 == 0);
   }
@@ -48,7 +48,7 @@ std::vector<TestAxis> RandomAxes(Random& random) {
 
 // Calls visit(offset, row) for all elements.
 template <class Visit>
-void ForElements(const std::vector<TestAxis>& axes, const Visit& visit) {
+void ForElements(const std::vector<ScanAxis>& axes, const Visit& visit) {
   std::vector<std::int64_t> index(axes.size());
   for (;;) {
     std::int64_t offset = 0, row = 0;
@@ -66,16 +66,16 @@ void ForElements(const std::vector<TestAxis>& axes, const Visit& visit) {
 TEST(RowScan, FindsTheRowThatReachesLeast) {
   Random random(1);
   for (int round = 0; round < 300; ++round) {
-    const std::vector<TestAxis> axes = RandomAxes(random);
+    const std::vector<ScanAxis> axes = DrawScanAxes(random);
     std::int64_t extent = 1;
-    for (const TestAxis& axis : axes) extent += (axis.size - 1) * axis.stride;
+    for (const ScanAxis& axis : axes) extent += (axis.size - 1) * axis.stride;
     Guarded<std::uint16_t> data(static_cast<std::size_t>(extent));
     const int share_of_zeros = static_cast<int>(random() % 11);
-    for (std::size_t i = 0; i < data.size(); ++i) data.data()[i] = Draw(random, share_of_zeros);
+    for (std::size_t i = 0; i < data.size(); ++i) data.data()[i] = DrawPower(random, share_of_zeros);
 
     std::map<std::int64_t, Magnitude> largest;
     RowScan scan;
-    for (const TestAxis& axis : axes) scan.AddAxis(axis.size, axis.stride, axis.is_summed);
+    for (const ScanAxis& axis : axes) scan.AddAxis(axis.size, axis.stride, axis.is_summed);
     scan.Prepare();
     ForElements(axes, [&](std::int64_t offset, std::int64_t row) {
       largest[row] = std::max<Magnitude>(largest[row], data.data()[offset] & kMagnitudeMask);
@@ -107,7 +107,7 @@ TEST(Magnitudes, AreTheExtremes) {
     Guarded<std::uint16_t> data(count);
     Magnitude largest = 0, smallest = kInfiniteMagnitude;
     for (std::size_t i = 0; i < count; ++i) {
-      data.data()[i] = Draw(random, 2);
+      data.data()[i] = DrawPower(random, 2);
       const Magnitude x = data.data()[i] & kMagnitudeMask;
       largest = std::max(largest, x);
       if (x != 0) smallest = std::min(smallest, x);
@@ -123,7 +123,7 @@ TEST(Scaling, IsExactUpAndRoundsOnceDown) {
   const std::size_t count = 20000;
   Guarded<std::uint16_t> data(count), scaled(count);
   Guarded<float> numbers(count);
-  for (std::size_t i = 0; i < count; ++i) data.data()[i] = Draw(random, 1);
+  for (std::size_t i = 0; i < count; ++i) data.data()[i] = DrawPower(random, 1);
   for (const int exponent : {0, 1, 60, 126, 187}) {
     for (std::size_t i = 0; i < count; ++i) {
       if (exponent > 120 && (data.data()[i] & kMagnitudeMask) > 50 << 7) data.data()[i] = kLeastNormal;

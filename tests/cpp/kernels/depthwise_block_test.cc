@@ -16,10 +16,10 @@ namespace {
 
 using namespace testing;
 
-using Variant = ProductVariant<DepthwiseBlockTable>;
+using BlockVariant = ProductVariant<DepthwiseBlockTable>;
 
 // All code that this CPU runs.
-std::vector<Variant> Variants() {
+std::vector<BlockVariant> BlockVariants() {
   std::vector<const DepthwiseBlockTable*> tables = TablesThatRun(
       DepthwiseBlockTableGeneric, DepthwiseBlockTableAvx2, DepthwiseBlockTableAvx512, DepthwiseBlockTableAvx512BF16);
   if (CpuIsa() >= Isa::kAvx512 && CpuHasVNNI()) tables.push_back(DepthwiseBlockTableAvx512VNNI());
@@ -30,7 +30,7 @@ std::vector<Variant> Variants() {
 std::int64_t DrawChannels(Draw& draw) { return draw.Chance(0.4) ? 16 * draw.Int(1, 5) : draw.Int(1, 75); }
 Bounds DrawBounds(Draw& draw) { return {draw.Chance(0.5) ? 0 : -kInfinity, draw.Chance(0.4) ? 1 : kInfinity}; }
 
-struct Problem {
+struct BlockProblem {
   DepthwiseBlock job;
   std::unique_ptr<Elements> source, sum, destination;
   bool has_sum = false, has_biases = false;
@@ -42,7 +42,7 @@ struct Problem {
   }
 };
 
-void DrawSizes(Draw& draw, DepthwiseBlock* job) {
+void DrawBlockSizes(Draw& draw, DepthwiseBlock* job) {
   job->expands = draw.Chance(0.6);
   job->batch = draw.Int(1, 3);
   job->kernel_height = draw.Int(1, 5);
@@ -68,7 +68,7 @@ std::unique_ptr<Elements> DrawElements(Draw& draw, bool is_bf16, std::int64_t co
   return elements;
 }
 
-void DrawImages(Draw& draw, Problem* p) {
+void DrawImages(Draw& draw, BlockProblem* p) {
   DepthwiseBlock& job = p->job;
   const std::int64_t pixel = job.in_channels + (draw.Chance(0.5) ? 0 : draw.Int(1, 9));
   const std::int64_t row = job.width * pixel + (draw.Chance(0.7) ? 0 : draw.Int(1, 9));
@@ -77,16 +77,15 @@ void DrawImages(Draw& draw, Problem* p) {
   p->source = DrawElements(draw, job.source.is_bf16, last + job.in_channels);
   job.destination = {draw.Chance(0.5), job.out_channels + (draw.Chance(0.5) ? 0 : draw.Int(1, 40))};
   job.sum = {draw.Chance(0.5), job.out_channels + (draw.Chance(0.5) ? 0 : draw.Int(1, 40))};
-  const auto count = [&](std::int64_t step) { return (p->rows() - 1) * step + job.out_channels; };
-  p->destination = DrawElements(draw, job.destination.is_bf16, count(job.destination.pixel));
-  p->sum = DrawElements(draw, job.sum.is_bf16, count(job.sum.pixel));
+  p->destination = DrawElements(draw, job.destination.is_bf16, ElementsInRows(*p, job.destination.pixel));
+  p->sum = DrawElements(draw, job.sum.is_bf16, ElementsInRows(*p, job.sum.pixel));
 }
 
-Problem DrawProblem(Draw& draw, const Variant& variant) {
-  Problem p;
+BlockProblem DrawBlock(Draw& draw, const BlockVariant& variant) {
+  BlockProblem p;
   DepthwiseBlock& job = p.job;
   job.multiplies = variant.multiplies;
-  DrawSizes(draw, &job);
+  DrawBlockSizes(draw, &job);
   DrawImages(draw, &p);
   job.expanded = DrawBounds(draw);
   job.between = DrawBounds(draw);
@@ -103,7 +102,8 @@ Problem DrawProblem(Draw& draw, const Variant& variant) {
   return p;
 }
 
-void ComputeInto(const Elements& destination, const Variant& variant, const Problem& p, int threads) {
+void ComputeDepthwiseBlockInto(const Elements& destination, const BlockVariant& variant, const BlockProblem& p,
+                               int threads) {
   DepthwiseBlock job = p.job;
   job.num_threads = threads;
   const Guarded<float> expand_bias(p.expand_bias), bias(p.bias), project_bias(p.project_bias);
@@ -129,44 +129,43 @@ void ComputeInto(const Elements& destination, const Variant& variant, const Prob
   RunDepthwiseBlockWith(*variant.table, job, data, scratch.data());
 }
 
-void Compute(const Variant& variant, const Problem& p, int threads) {
-  ComputeInto(*p.destination, variant, p, threads);
+void ComputeDepthwiseBlock(const BlockVariant& variant, const BlockProblem& p, int threads) {
+  ComputeDepthwiseBlockInto(*p.destination, variant, p, threads);
 }
 
-bool MultipliesBF16(const Problem& p) { return p.job.multiplies == Multiplies::kBFloat16; }
+bool MultipliesBF16(const BlockProblem& p) { return p.job.multiplies == Multiplies::kBFloat16; }
 
 double Clipped(double x, const Bounds& bounds) { return std::clamp<double>(x, bounds.low, bounds.high); }
-double Rounded(double x, bool to_bf16) { return to_bf16 ? BF16ToFloat(FloatToBF16(static_cast<float>(x))) : x; }
-float At(const std::vector<float>& numbers, std::int64_t i) { return numbers[static_cast<std::size_t>(i)]; }
+float ElementAt(const std::vector<float>& numbers, std::int64_t i) { return numbers[static_cast<std::size_t>(i)]; }
 
 // What the depthwise convolution reads at a position of the image.
-double ExpandedAt(const Problem& p, std::int64_t n, std::int64_t y, std::int64_t x, std::int64_t c) {
+double ExpandedAt(const BlockProblem& p, std::int64_t n, std::int64_t y, std::int64_t x, std::int64_t c) {
   if (!p.job.expands) return p.Source(n, y, x, c);
-  double sum = p.has_biases ? At(p.expand_bias, c) : 0;
+  double sum = p.has_biases ? ElementAt(p.expand_bias, c) : 0;
   for (std::int64_t i = 0; i < p.job.in_channels; ++i) {
     sum += Rounded(p.Source(n, y, x, i), MultipliesBF16(p)) *
-           Rounded(At(p.expand_weights, c * p.job.in_channels + i), MultipliesBF16(p));
+           Rounded(ElementAt(p.expand_weights, c * p.job.in_channels + i), MultipliesBF16(p));
   }
   return Clipped(sum, p.job.expanded);
 }
 
-double BetweenAt(const Problem& p, const std::vector<double>& expanded, std::int64_t n, std::int64_t out_y,
+double BetweenAt(const BlockProblem& p, const std::vector<double>& expanded, std::int64_t n, std::int64_t out_y,
                  std::int64_t out_x, std::int64_t c) {
   const DepthwiseBlock& job = p.job;
-  double sum = p.has_biases ? At(p.bias, c) : 0;
+  double sum = p.has_biases ? ElementAt(p.bias, c) : 0;
   for (std::int64_t ky = 0; ky < job.kernel_height; ++ky) {
     for (std::int64_t kx = 0; kx < job.kernel_width; ++kx) {
       const std::int64_t y = out_y * job.stride - job.pad_top + ky, x = out_x * job.stride - job.pad_left + kx;
       if (y < 0 || x < 0 || y >= job.height || x >= job.width) continue;
       const std::int64_t at = ((n * job.height + y) * job.width + x) * job.channels + c;
-      sum +=
-          expanded[static_cast<std::size_t>(at)] * At(p.weights, (c * job.kernel_height + ky) * job.kernel_width + kx);
+      sum += expanded[static_cast<std::size_t>(at)] *
+             ElementAt(p.weights, (c * job.kernel_height + ky) * job.kernel_width + kx);
     }
   }
   return Rounded(Clipped(sum, job.between), MultipliesBF16(p));
 }
 
-std::vector<double> AllExpanded(const Problem& p) {
+std::vector<double> AllExpanded(const BlockProblem& p) {
   std::vector<double> all;
   for (std::int64_t n = 0; n < p.job.batch; ++n) {
     for (std::int64_t y = 0; y < p.job.height; ++y) {
@@ -179,7 +178,7 @@ std::vector<double> AllExpanded(const Problem& p) {
 }
 
 // Of all results the largest, beside values of about 1.
-double Error(const Problem& p, const Elements& sums) {
+double BlockError(const BlockProblem& p, const Elements& sums) {
   const DepthwiseBlock& job = p.job;
   const std::vector<double> expanded = AllExpanded(p);
   double worst = 0;
@@ -189,10 +188,10 @@ double Error(const Problem& p, const Elements& sums) {
     std::vector<double> between;
     for (std::int64_t c = 0; c < job.channels; ++c) between.push_back(BetweenAt(p, expanded, n, y, x, c));
     for (std::int64_t out = 0; out < job.out_channels; ++out) {
-      double sum = p.has_biases ? At(p.project_bias, out) : 0;
+      double sum = p.has_biases ? ElementAt(p.project_bias, out) : 0;
       for (std::int64_t c = 0; c < job.channels; ++c) {
         sum += between[static_cast<std::size_t>(c)] *
-               Rounded(At(p.project_weights, out * job.channels + c), MultipliesBF16(p));
+               Rounded(ElementAt(p.project_weights, out * job.channels + c), MultipliesBF16(p));
       }
       if (p.has_sum) sum += sums.Get(row * job.sum.pixel + out);
       const double expected = Clipped(sum, job.result), actual = p.destination->Get(row * job.destination.pixel + out);
@@ -203,12 +202,12 @@ double Error(const Problem& p, const Elements& sums) {
 }
 
 // A number between may lie so close to the middle of two of bfloat16 that it is rounded to the other one.
-double Bound(const Problem& p) {
+double BlockBound(const BlockProblem& p) {
   return 2e-5 + (p.job.destination.is_bf16 ? 4e-3 : 0) + (MultipliesBF16(p) ? 4e-3 : 0) +
          (p.job.multiplies_int16() ? 3e-3 : 0);
 }
 
-std::string Describe(const Problem& p) {
+std::string DescribeBlock(const BlockProblem& p) {
   const DepthwiseBlock& job = p.job;
   return (job.expands ? "expands " : "") + PrintSizes({job.batch, job.height, job.width, job.out_height, job.out_width,
                                                        job.kernel_height, job.kernel_width, job.stride, job.pad_top,
@@ -217,22 +216,22 @@ std::string Describe(const Problem& p) {
 
 // Random shapes with remainders, paddings, slices, every pair of dtypes and all post-ops.
 TEST(DepthwiseBlock, IsTheChain) {
-  for (const Variant& variant : Variants()) {
+  for (const BlockVariant& variant : BlockVariants()) {
     Draw draw(7);
     for (int i = 0; i < 60; ++i) {
-      const Problem p = DrawProblem(draw, variant);
-      SCOPED_TRACE(NameOf(variant) + ", case " + std::to_string(i) + ": " + Describe(p));
-      Compute(variant, p, 1);
-      ASSERT_LE(Error(p, *p.sum), Bound(p));
+      const BlockProblem p = DrawBlock(draw, variant);
+      SCOPED_TRACE(NameOf(variant) + ", case " + std::to_string(i) + ": " + DescribeBlock(p));
+      ComputeDepthwiseBlock(variant, p, 1);
+      ASSERT_LE(BlockError(p, *p.sum), BlockBound(p));
     }
   }
 }
 
 // Images of more rows than a part has.
 TEST(DepthwiseBlock, ManyRowsAreTheChain) {
-  for (const Variant& variant : Variants()) {
+  for (const BlockVariant& variant : BlockVariants()) {
     Draw draw(12);
-    Problem p = DrawProblem(draw, variant);
+    BlockProblem p = DrawBlock(draw, variant);
     p.job.batch = 1;
     p.job.width = p.job.out_width = 41;
     p.job.height = p.job.out_height = 48;
@@ -248,30 +247,26 @@ TEST(DepthwiseBlock, ManyRowsAreTheChain) {
     p.weights = draw.Reals(9 * 190, 0.3);
     p.project_weights = draw.Reals(190 * 3, 0.1);
     EXPECT_LT(DepthwiseBlockStrip(p.job), p.job.out_height);
-    Compute(variant, p, 2);
-    EXPECT_LE(Error(p, *p.sum), Bound(p)) << NameOf(variant);
+    ComputeDepthwiseBlock(variant, p, 2);
+    EXPECT_LE(BlockError(p, *p.sum), BlockBound(p)) << NameOf(variant);
   }
 }
 
-TEST(DepthwiseBlock, BitsDoNotDependOnThreads) { ExpectBitsNotToDependOnThreads(Variants(), DrawProblem, Compute); }
-
-std::vector<float> SumsIn(const Problem& p, const Elements& elements) {
-  std::vector<float> values;
-  for (std::int64_t row = 0; row < p.rows(); ++row) {
-    for (std::int64_t c = 0; c < p.job.out_channels; ++c) values.push_back(elements.Get(row * p.job.sum.pixel + c));
-  }
-  return values;
+TEST(DepthwiseBlock, BitsDoNotDependOnThreads) {
+  ExpectBitsNotToDependOnThreads(BlockVariants(), DrawBlock, ComputeDepthwiseBlock);
 }
 
-TEST(DepthwiseBlock, AddsToItsDestination) { ExpectToAddToDestination(Variants(), DrawProblem, ComputeInto, SumsIn); }
+TEST(DepthwiseBlock, AddsToItsDestination) {
+  ExpectToAddToDestination(BlockVariants(), DrawBlock, ComputeDepthwiseBlockInto, SumsIn<BlockProblem>);
+}
 
 TEST(DepthwiseBlock, ANaNStaysOne) {
-  for (const Variant& variant : Variants()) {
+  for (const BlockVariant& variant : BlockVariants()) {
     Draw draw(11);
-    Problem p = DrawProblem(draw, variant);
+    BlockProblem p = DrawBlock(draw, variant);
     p.job.expanded = p.job.between = p.job.result = {0, 6};
     for (std::int64_t c = 0; c < p.job.in_channels; ++c) p.source->Set(c, std::numeric_limits<float>::quiet_NaN());
-    Compute(variant, p, 1);
+    ComputeDepthwiseBlock(variant, p, 1);
     bool any = false;
     for (std::int64_t row = 0; row < p.rows(); ++row)
       any |= std::isnan(p.destination->Get(row * p.job.destination.pixel));

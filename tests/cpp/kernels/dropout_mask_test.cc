@@ -6,13 +6,14 @@
 
 #include "kernels/guarded.h"
 #include "kernels/parallel.h"
+#include "kernels/tables_that_run.h"
 
 namespace amp::kernels {
 namespace {
 
 const RandomStream kStream(1234567890123, 42, 9876543210987);
 
-std::vector<float> Define(const DropoutMask& job, std::int64_t first_block, std::int64_t count) {
+std::vector<float> DefineMask(const DropoutMask& job, std::int64_t first_block, std::int64_t count) {
   std::vector<float> mask;
   for (std::int64_t i = 0; i < count; ++i) {
     const auto drawn = kStream.Block(static_cast<std::uint64_t>(first_block + i / 4))[static_cast<std::size_t>(i % 4)];
@@ -29,7 +30,8 @@ TEST(DropoutMask, AnyCountAndThreads) {
         const ThreadScope scope(threads);
         const Guarded<float> mask(static_cast<std::size_t>(count));
         RunDropoutMask(job, kStream, count, mask.data());
-        ASSERT_EQ(mask.values(), Define(job, 0, count)) << p << ", " << count << " numbers, " << threads << " threads";
+        ASSERT_EQ(mask.values(), DefineMask(job, 0, count))
+            << p << ", " << count << " numbers, " << threads << " threads";
       }
     }
   }
@@ -37,16 +39,15 @@ TEST(DropoutMask, AnyCountAndThreads) {
 
 // Positions beyond 2^32 take both halves of the counter.
 TEST(DropoutMask, EachInstructionSet) {
-  std::vector<const DropoutMaskTable*> tables{DropoutMaskTableGeneric()};
-  if (CpuIsa() >= Isa::kAvx2 && DropoutMaskTableAvx2() != nullptr) tables.push_back(DropoutMaskTableAvx2());
-  if (CpuIsa() >= Isa::kAvx512 && DropoutMaskTableAvx512() != nullptr) tables.push_back(DropoutMaskTableAvx512());
   const DropoutMask job{0.3, 2.0f};
-  for (const DropoutMaskTable* table : tables) {
+  for (const DropoutMaskTable* table :
+       testing::TablesThatRun(DropoutMaskTableGeneric, DropoutMaskTableAvx2, DropoutMaskTableAvx512)) {
     for (const std::int64_t first : {std::int64_t{0}, std::int64_t{7}, (std::int64_t{1} << 32) - 3}) {
       for (std::int64_t blocks = 1; blocks < 40; ++blocks) {
         const Guarded<float> mask(static_cast<std::size_t>(4 * blocks));
         table->blocks(job, kStream, first, blocks, mask.data());
-        ASSERT_EQ(mask.values(), Define(job, first, 4 * blocks)) << IsaName(table->isa) << ", " << blocks << " blocks";
+        ASSERT_EQ(mask.values(), DefineMask(job, first, 4 * blocks))
+            << IsaName(table->isa) << ", " << blocks << " blocks";
       }
     }
   }

@@ -17,13 +17,13 @@ using Random = std::mt19937;
 
 // With a NaN now and then, and many equal elements.
 template <class T>
-T Draw(Random& random) {
+T DrawElement(Random& random) {
   if (std::numeric_limits<T>::has_quiet_NaN && random() % 9 == 0) return std::numeric_limits<T>::quiet_NaN();
   return static_cast<T>(random() % 7);
 }
 
 template <class T>
-void Check(ElementType type) {
+void CheckPositions(ElementType type) {
   ASSERT_TRUE(ExtremePositions::IsType(type));
   for (unsigned seed = 0; seed < 60; ++seed) {
     Random random(seed);
@@ -33,7 +33,7 @@ void Check(ElementType type) {
     work.size = static_cast<std::int64_t>(1 + random() % (work.inner == 1 ? 300 : 9));
     work.largest = random() % 2 == 0;
     std::vector<T> values(static_cast<std::size_t>(work.outer * work.size * work.inner));
-    for (T& value : values) value = Draw<T>(random);
+    for (T& value : values) value = DrawElement<T>(random);
     std::vector<std::int64_t> expected;
     for (std::int64_t line = 0; line < work.outer * work.inner; ++line) {
       const auto at = [&](std::int64_t i) {
@@ -56,12 +56,12 @@ void Check(ElementType type) {
 }
 
 TEST(ExtremePositions, AreTheFirstOnes) {
-  Check<float>(ElementType::kFloat32);
-  Check<double>(ElementType::kFloat64);
-  Check<std::int8_t>(ElementType::kInt8);
-  Check<std::uint8_t>(ElementType::kUInt8);
-  Check<std::int32_t>(ElementType::kInt32);
-  Check<std::int64_t>(ElementType::kInt64);
+  CheckPositions<float>(ElementType::kFloat32);
+  CheckPositions<double>(ElementType::kFloat64);
+  CheckPositions<std::int8_t>(ElementType::kInt8);
+  CheckPositions<std::uint8_t>(ElementType::kUInt8);
+  CheckPositions<std::int32_t>(ElementType::kInt32);
+  CheckPositions<std::int64_t>(ElementType::kInt64);
   EXPECT_FALSE(ExtremePositions::IsType(ElementType::kBFloat16));
 }
 

@@ -7,22 +7,17 @@
 #include <random>
 #include <vector>
 
+#include "kernels/float_arrays.h"
 #include "kernels/guarded.h"
 #include "kernels/parallel.h"
 
 namespace amp::kernels {
 namespace {
 
+using testing::NormalFloats;
 using Random = std::mt19937;
 
-std::vector<float> Draw(Random& random, std::int64_t count, float scale) {
-  std::normal_distribution<float> normal(0, scale);
-  std::vector<float> values(static_cast<std::size_t>(count));
-  for (float& value : values) value = normal(random);
-  return values;
-}
-
-double At(const float* plane, const GridSample& work, double across, double down) {
+double InterpolatedAt(const float* plane, const GridSample& work, double across, double down) {
   const double left = std::floor(across), top = std::floor(down);
   double sum = 0;
   for (const double row : {top, top + 1}) {
@@ -41,8 +36,8 @@ TEST(GridSample, InterpolatesAndIsZeroOutside) {
     Random random(seed);
     const auto upto = [&](unsigned most) { return static_cast<std::int64_t>(1 + random() % most); };
     const GridSample work{upto(3), upto(5), upto(9), upto(9), seed % 4 == 0 ? upto(700) : upto(20)};
-    const std::vector<float> values = Draw(random, work.images * work.channels * work.height * work.width, 1);
-    const std::vector<float> positions = Draw(random, work.images * 2 * work.places, 0.8f);
+    const std::vector<float> values = NormalFloats(random, work.images * work.channels * work.height * work.width, 1);
+    const std::vector<float> positions = NormalFloats(random, work.images * 2 * work.places, 0.8f);
     const Guarded<float> x(values), grid(positions);
     std::vector<float> first;
     for (const int threads : {1, 3}) {
@@ -54,7 +49,8 @@ TEST(GridSample, InterpolatesAndIsZeroOutside) {
         const float* at = positions.data() + plane / work.channels * 2 * work.places + place;
         const double across = (at[0] + 1.0) * static_cast<double>(work.width - 1) / 2;
         const double down = (at[work.places] + 1.0) * static_cast<double>(work.height - 1) / 2;
-        ASSERT_NEAR(y.data()[i], At(values.data() + plane * work.height * work.width, work, across, down), 5e-5)
+        ASSERT_NEAR(y.data()[i], InterpolatedAt(values.data() + plane * work.height * work.width, work, across, down),
+                    5e-5)
             << "seed " << seed;
       }
       if (first.empty()) first = y.values();
@@ -75,7 +71,7 @@ TEST(GridSample, NeverReadsOutside) {
 TEST(AffineGrid, MapsPositions) {
   const AffineGrid work{2, 3, 5};
   Random random(1);
-  const std::vector<float> values = Draw(random, 12, 1);
+  const std::vector<float> values = NormalFloats(random, 12, 1);
   const Guarded<float> matrices(values), grids(60);
   work.Run(matrices.data(), grids.data());
   for (std::int64_t i = 0; i < 60; ++i) {
@@ -88,7 +84,7 @@ TEST(AffineGrid, MapsPositions) {
 TEST(WarpGrid, AddsDisplacements) {
   const WarpGrid work{2, 3, 5};
   Random random(1);
-  const std::vector<float> values = Draw(random, 60, 1);
+  const std::vector<float> values = NormalFloats(random, 60, 1);
   const Guarded<float> displacements(values), grids(60);
   work.Run(displacements.data(), grids.data());
   for (std::int64_t i = 0; i < 60; ++i) {

@@ -16,15 +16,15 @@ namespace {
 
 using namespace testing;
 
-using Variant = ProductVariant<ImageConvolutionTable>;
+using ImageVariant = ProductVariant<ImageConvolutionTable>;
 
 // All code that this CPU runs.
-std::vector<Variant> Variants() {
+std::vector<ImageVariant> ImageVariants() {
   return VariantsOf(TablesThatRun(ImageConvolutionTableGeneric, ImageConvolutionTableAvx2, ImageConvolutionTableAvx512,
                                   ImageConvolutionTableAvx512BF16));
 }
 
-struct Problem {
+struct ImageProblem {
   Pointwise job;
   ImageConvolution window;  // without its product, which is the job
   std::unique_ptr<Elements> source, sum, destination;
@@ -43,23 +43,21 @@ struct Problem {
   std::int64_t rows() const { return window.pools() ? job.batch * window.pool.height * window.pool.width : job.rows(); }
 };
 
-std::int64_t CountOf(const Problem& p, std::int64_t pixel) { return (p.rows() - 1) * pixel + p.job.out_channels; }
-
-void DrawOperands(Draw& draw, Problem* p) {
+void DrawOperands(Draw& draw, ImageProblem* p) {
   Pointwise& job = p->job;
   const ImageConvolution& c = p->window;
   p->source = std::make_unique<Elements>(job.source.is_bf16, job.batch * c.channels * c.height * c.width);
   for (std::int64_t i = 0; i < p->source->size(); ++i) p->source->Set(i, draw.Real());
-  p->destination = std::make_unique<Elements>(job.destination.is_bf16, CountOf(*p, job.destination.pixel));
-  p->sum = std::make_unique<Elements>(job.sum.is_bf16, CountOf(*p, job.sum.pixel));
+  p->destination = std::make_unique<Elements>(job.destination.is_bf16, ElementsInRows(*p, job.destination.pixel));
+  p->sum = std::make_unique<Elements>(job.sum.is_bf16, ElementsInRows(*p, job.sum.pixel));
   for (std::int64_t i = 0; i < p->sum->size(); ++i) p->sum->Set(i, draw.Real());
   p->weights = draw.Reals(p->taps() * job.out_channels, 1 / std::sqrt(static_cast<float>(p->taps())));
   p->bias = draw.Reals(job.out_channels, 0.25f);
 }
 
 // Windows may lie in the padding, on all sides.
-Problem DrawSizes(Draw& draw, const Variant& variant) {
-  Problem p;
+ImageProblem DrawImageSizes(Draw& draw, const ImageVariant& variant) {
+  ImageProblem p;
   p.job.multiplies = variant.multiplies;
   ImageConvolution& c = p.window;
   c.channels = draw.Int(1, 7);
@@ -86,15 +84,15 @@ Problem DrawSizes(Draw& draw, const Variant& variant) {
   return p;
 }
 
-Problem DrawProblem(Draw& draw, const Variant& variant) {
-  Problem p = DrawSizes(draw, variant);
+ImageProblem DrawImageConvolution(Draw& draw, const ImageVariant& variant) {
+  ImageProblem p = DrawImageSizes(draw, variant);
   DrawOperands(draw, &p);
   return p;
 }
 
 // Windows of the pool may lie outside of what is pooled, too.
-Problem DrawPooled(Draw& draw, const Variant& variant) {
-  Problem p = DrawSizes(draw, variant);
+ImageProblem DrawPooled(Draw& draw, const ImageVariant& variant) {
+  ImageProblem p = DrawImageSizes(draw, variant);
   p.has_sum = false;
   p.window.pool = {draw.Int(1, 4), draw.Int(1, 4), draw.Int(1, 5),  draw.Int(1, 5),
                    draw.Int(0, 5), draw.Int(0, 5), draw.Int(1, 12), draw.Int(1, 24)};
@@ -102,7 +100,7 @@ Problem DrawPooled(Draw& draw, const Variant& variant) {
   return p;
 }
 
-void ComputeInto(const Elements& destination, const Variant& variant, const Problem& p, int threads) {
+void ComputeImageInto(const Elements& destination, const ImageVariant& variant, const ImageProblem& p, int threads) {
   const ImageConvolution job = p.convolution(threads);
   const Guarded<float> weights(p.weights), bias(p.bias);
   const Guarded<char> packed(PackedPointwiseBytes(job.product));
@@ -120,19 +118,17 @@ void ComputeInto(const Elements& destination, const Variant& variant, const Prob
   RunImageConvolutionWith(*variant.table, job, data, scratch.data());
 }
 
-void Compute(const Variant& variant, const Problem& p, int threads) {
-  ComputeInto(*p.destination, variant, p, threads);
+void ComputeImage(const ImageVariant& variant, const ImageProblem& p, int threads) {
+  ComputeImageInto(*p.destination, variant, p, threads);
 }
 
-float Rounded(float x, bool to_bf16) { return to_bf16 ? BF16ToFloat(FloatToBF16(x)) : x; }
-
-double SourceAt(const Problem& p, std::int64_t n, std::int64_t channel, std::int64_t y, std::int64_t x) {
+double SourceAt(const ImageProblem& p, std::int64_t n, std::int64_t channel, std::int64_t y, std::int64_t x) {
   const ImageConvolution& c = p.window;
   if (y < 0 || x < 0 || y >= c.height || x >= c.width) return 0;
   return Rounded(p.source->Get(((n * c.channels + channel) * c.height + y) * c.width + x), p.job.multiplies_bf16());
 }
 
-double ExpectedOfConvolution(const Problem& p, std::int64_t row, std::int64_t out) {
+double ExpectedOfConvolution(const ImageProblem& p, std::int64_t row, std::int64_t out) {
   const ImageConvolution& c = p.window;
   const std::int64_t ox = row % p.job.width, oy = row / p.job.width % p.job.height,
                      n = row / p.job.width / p.job.height;
@@ -151,7 +147,7 @@ double ExpectedOfConvolution(const Problem& p, std::int64_t row, std::int64_t ou
   return std::clamp<double>(sum, p.job.low, p.job.high);
 }
 
-double Expected(const Problem& p, std::int64_t row, std::int64_t out) {
+double ExpectedOfImage(const ImageProblem& p, std::int64_t row, std::int64_t out) {
   if (!p.window.pools()) return ExpectedOfConvolution(p, row, out);
   const ImagePool& pool = p.window.pool;
   const std::int64_t n = row / pool.width / pool.height, top = row / pool.width % pool.height * pool.stride_y,
@@ -166,30 +162,11 @@ double Expected(const Problem& p, std::int64_t row, std::int64_t out) {
   return largest;
 }
 
-// Of all results the largest, beside values of about 1.
-double Error(const Problem& p) {
-  double worst = 0;
-  for (std::int64_t row = 0; row < p.rows(); ++row) {
-    for (std::int64_t out = 0; out < p.job.out_channels; ++out) {
-      const double expected = Expected(p, row, out), actual = p.destination->Get(row * p.job.destination.pixel + out);
-      worst = std::max(worst, std::abs(actual - expected) / (1 + std::abs(expected)));
-    }
-  }
-  return worst;
-}
+double ImageError(const ImageProblem& p) { return LargestError(p, ExpectedOfImage); }
 
-double Bound(const Problem& p) { return 2e-5 + (p.job.destination.is_bf16 ? 4e-3 : 0); }
+double ImageBound(const ImageProblem& p) { return 2e-5 + (p.job.destination.is_bf16 ? 4e-3 : 0); }
 
-// What lies beside a slice is as it was.
-void ExpectOnlyResultsWritten(const Problem& p) {
-  for (std::int64_t row = 0; row + 1 < p.rows(); ++row) {
-    for (std::int64_t c = p.job.out_channels; c < p.job.destination.pixel; ++c) {
-      ASSERT_EQ(p.destination->Get(row * p.job.destination.pixel + c), Elements::kUntouched);
-    }
-  }
-}
-
-std::string Describe(const Problem& p) {
+std::string DescribeImage(const ImageProblem& p) {
   const ImageConvolution& c = p.window;
   return PrintSizes({p.job.batch,     c.channels,           c.height,
                      c.width,         p.job.out_channels,   p.job.height,
@@ -201,23 +178,23 @@ std::string Describe(const Problem& p) {
 }
 
 TEST(ImageConvolution, IsTheConvolution) {
-  for (const Variant& variant : Variants()) {
+  for (const ImageVariant& variant : ImageVariants()) {
     Draw draw(7);
     for (int i = 0; i < 60; ++i) {
-      const Problem p = DrawProblem(draw, variant);
-      SCOPED_TRACE(NameOf(variant) + ", case " + std::to_string(i) + ": " + Describe(p));
-      Compute(variant, p, 1);
-      EXPECT_LE(Error(p), Bound(p));
-      ExpectOnlyResultsWritten(p);
+      const ImageProblem p = DrawImageConvolution(draw, variant);
+      SCOPED_TRACE(NameOf(variant) + ", case " + std::to_string(i) + ": " + DescribeImage(p));
+      ComputeImage(variant, p, 1);
+      EXPECT_LE(ImageError(p), ImageBound(p));
+      ExpectOnlyRowsWritten(p);
     }
   }
 }
 
 // The sizes of ResNet's first layer, but for its height.
 TEST(ImageConvolution, ALargeImageIsTheConvolution) {
-  for (const Variant& variant : Variants()) {
+  for (const ImageVariant& variant : ImageVariants()) {
     Draw draw(8);
-    Problem p;
+    ImageProblem p;
     p.job.multiplies = variant.multiplies;
     p.window = {{}, 3, 41, 224, 7, 7, 2, 2, 3, 3};
     p.job.height = 20;
@@ -227,34 +204,34 @@ TEST(ImageConvolution, ALargeImageIsTheConvolution) {
     p.job.high = kInfinity;
     p.has_bias = true;
     DrawOperands(draw, &p);
-    Compute(variant, p, 2);
-    EXPECT_LE(Error(p), Bound(p)) << NameOf(variant);
+    ComputeImage(variant, p, 2);
+    EXPECT_LE(ImageError(p), ImageBound(p)) << NameOf(variant);
   }
 }
 
 TEST(ImageConvolution, PoolsItsResults) {
-  for (const Variant& variant : Variants()) {
+  for (const ImageVariant& variant : ImageVariants()) {
     Draw draw(13);
     for (int i = 0; i < 60; ++i) {
-      const Problem p = DrawPooled(draw, variant);
-      SCOPED_TRACE(NameOf(variant) + ", case " + std::to_string(i) + ": " + Describe(p));
-      Compute(variant, p, static_cast<int>(draw.Int(1, 3)));
-      EXPECT_LE(Error(p), Bound(p));
-      ExpectOnlyResultsWritten(p);
+      const ImageProblem p = DrawPooled(draw, variant);
+      SCOPED_TRACE(NameOf(variant) + ", case " + std::to_string(i) + ": " + DescribeImage(p));
+      ComputeImage(variant, p, static_cast<int>(draw.Int(1, 3)));
+      EXPECT_LE(ImageError(p), ImageBound(p));
+      ExpectOnlyRowsWritten(p);
     }
   }
 }
 
 TEST(ImageConvolution, BitsOfPooledResultsDoNotDependOnThreads) {
-  ExpectBitsNotToDependOnThreads(Variants(), DrawPooled, Compute);
+  ExpectBitsNotToDependOnThreads(ImageVariants(), DrawPooled, ComputeImage);
 }
 
 // As the operator says: a NaN is larger than any number, wherever it stands in a window.
 TEST(ImageConvolution, ANaNIsPooled) {
-  for (const Variant& variant : Variants()) {
+  for (const ImageVariant& variant : ImageVariants()) {
     for (std::int64_t at = 0; at < 6; ++at) {
       Draw draw(14);
-      Problem p;
+      ImageProblem p;
       p.job.multiplies = variant.multiplies;
       p.window = {{}, 1, 3, 6, 1, 1, 1, 1, 0, 0, {2, 2, 1, 2, 0, 0, 2, 3}};
       p.job.height = 3;
@@ -264,7 +241,7 @@ TEST(ImageConvolution, ANaNIsPooled) {
       p.job.high = kInfinity;
       DrawOperands(draw, &p);
       p.source->Set(6 + at, std::numeric_limits<float>::quiet_NaN());
-      Compute(variant, p, 1);
+      ComputeImage(variant, p, 1);
       for (std::int64_t row = 0; row < p.rows(); ++row) {
         EXPECT_EQ(std::isnan(p.destination->Get(row * 3 + 1)), row % 3 == at / 2) << NameOf(variant) << ", " << at;
       }
@@ -274,53 +251,49 @@ TEST(ImageConvolution, ANaNIsPooled) {
 
 TEST(ImageConvolution, NothingIsComputedOfNothing) {
   Draw draw(3);
-  for (const Variant& variant : Variants()) {
-    Problem p = DrawProblem(draw, variant);
+  for (const ImageVariant& variant : ImageVariants()) {
+    ImageProblem p = DrawImageConvolution(draw, variant);
     p.job.batch = 0;
     EXPECT_EQ(ImageConvolutionScratchBytes(p.convolution(1)), 0u);
-    Compute(variant, p, 2);
+    ComputeImage(variant, p, 2);
     EXPECT_EQ(p.destination->Get(0), Elements::kUntouched);
     p = DrawPooled(draw, variant);
     p.window.pool.height = 0;
     EXPECT_EQ(ImageConvolutionScratchBytes(p.convolution(1)), 0u);
-    Compute(variant, p, 2);
+    ComputeImage(variant, p, 2);
     EXPECT_EQ(p.destination->Get(0), Elements::kUntouched);
   }
 }
 
-TEST(ImageConvolution, BitsDoNotDependOnThreads) { ExpectBitsNotToDependOnThreads(Variants(), DrawProblem, Compute); }
-
-std::vector<float> SumsIn(const Problem& p, const Elements& elements) {
-  std::vector<float> values;
-  for (std::int64_t row = 0; row < p.job.rows(); ++row) {
-    for (std::int64_t c = 0; c < p.job.out_channels; ++c) values.push_back(elements.Get(row * p.job.sum.pixel + c));
-  }
-  return values;
+TEST(ImageConvolution, BitsDoNotDependOnThreads) {
+  ExpectBitsNotToDependOnThreads(ImageVariants(), DrawImageConvolution, ComputeImage);
 }
 
-TEST(ImageConvolution, AddsToItsDestination) { ExpectToAddToDestination(Variants(), DrawProblem, ComputeInto, SumsIn); }
+TEST(ImageConvolution, AddsToItsDestination) {
+  ExpectToAddToDestination(ImageVariants(), DrawImageConvolution, ComputeImageInto, SumsIn<ImageProblem>);
+}
 
 TEST(ImageConvolution, ANaNStaysOne) {
-  for (const Variant& variant : Variants()) {
+  for (const ImageVariant& variant : ImageVariants()) {
     Draw draw(11);
-    Problem p = DrawProblem(draw, variant);
+    ImageProblem p = DrawImageConvolution(draw, variant);
     p.window.pad_top = p.window.pad_left = 0;
     p.has_functions = false;
     p.job.low = 0;
     p.job.high = 6;
     p.source->Set(0, std::numeric_limits<float>::quiet_NaN());
-    Compute(variant, p, 1);
+    ComputeImage(variant, p, 1);
     EXPECT_TRUE(std::isnan(p.destination->Get(0))) << NameOf(variant);
   }
 }
 
 // Nor does one reach what lies beside it, whatever is multiplied together.
 TEST(ImageConvolution, ANaNStaysInItsWindows) {
-  for (const Variant& variant : Variants()) {
+  for (const ImageVariant& variant : ImageVariants()) {
     Draw draw(12);
     for (std::int64_t width = 1; width <= 4; ++width) {
       for (std::int64_t channels = 1; channels <= 3; ++channels) {
-        Problem p;
+        ImageProblem p;
         p.job.multiplies = variant.multiplies;
         p.window = {{}, channels, 5, 12, 2, width, 1, 1, 0, 0};
         p.job.height = 4;
@@ -330,11 +303,11 @@ TEST(ImageConvolution, ANaNStaysInItsWindows) {
         p.job.high = kInfinity;
         DrawOperands(draw, &p);
         p.source->Set(((channels - 1) * 5 + 2) * 12 + 6, std::numeric_limits<float>::quiet_NaN());
-        Compute(variant, p, 1);
+        ComputeImage(variant, p, 1);
         for (std::int64_t row = 0; row < p.job.rows(); ++row) {
           const std::int64_t y = row / p.job.width, x = row % p.job.width;
           const bool is_met = y <= 2 && 2 < y + 2 && x <= 6 && 6 < x + width;
-          EXPECT_EQ(std::isnan(p.destination->Get(row * 3 + 2)), is_met) << NameOf(variant) << ": " << Describe(p);
+          EXPECT_EQ(std::isnan(p.destination->Get(row * 3 + 2)), is_met) << NameOf(variant) << ": " << DescribeImage(p);
         }
       }
     }

@@ -31,7 +31,7 @@ std::int64_t Joined(IntegerOp op, std::int64_t total, std::int64_t x) {
 }
 
 template <class T>
-void Check(ElementType type, bool logical_only = false) {
+void CheckIntegers(ElementType type, bool logical_only = false) {
   for (unsigned seed = 0; seed < 120; ++seed) {
     std::mt19937 random(seed);
     IntegerReduce work{static_cast<IntegerOp>(logical_only ? 4 + random() % 2 : random() % 6), type};
@@ -61,12 +61,12 @@ void Check(ElementType type, bool logical_only = false) {
 }
 
 TEST(IntegerReduce, OverOneAxis) {
-  Check<std::uint8_t>(ElementType::kUInt8);
-  Check<std::uint8_t>(ElementType::kBool);
-  Check<std::int8_t>(ElementType::kInt8);
-  Check<std::int32_t>(ElementType::kInt32);
-  Check<std::int64_t>(ElementType::kInt64);
-  Check<float>(ElementType::kFloat32, true);
+  CheckIntegers<std::uint8_t>(ElementType::kUInt8);
+  CheckIntegers<std::uint8_t>(ElementType::kBool);
+  CheckIntegers<std::int8_t>(ElementType::kInt8);
+  CheckIntegers<std::int32_t>(ElementType::kInt32);
+  CheckIntegers<std::int64_t>(ElementType::kInt64);
+  CheckIntegers<float>(ElementType::kFloat32, true);
   EXPECT_FALSE(IntegerReduce::IsType(ElementType::kFloat32, IntegerOp::kSum));
 }
 

@@ -33,7 +33,7 @@ void RunTable(const MapTable& table, MapView map, const void* const* operands, v
 
 // ---- an obvious definition ----
 
-float Define(const MapStep& s, float x, float y, float z) {
+float DefineStep(const MapStep& s, float x, float y, float z) {
   const auto real = [](bool value) { return value ? 1.0f : 0.0f; };
   switch (s.op) {
     case MapOp::kAdd:
@@ -152,7 +152,7 @@ TEST(Map, EachOperationIsItsDefinition) {
       const void* operands[] = {x.data(), y.data(), z.data()};
       RunTable(*table, {walks, 3, &step, 1}, operands, out.data(), 0, count);
       for (std::size_t i = 0; i < kCount; ++i) {
-        const float expected = Define(step, x.data()[i], y.data()[i], z.data()[i]);
+        const float expected = DefineStep(step, x.data()[i], y.data()[i], z.data()[i]);
         const float scale = step.op == MapOp::kLinear   ? std::fabs(x.data()[i])
                             : step.op == MapOp::kMulAdd ? std::fabs(x.data()[i] * y.data()[i])
                                                         : 0;
@@ -176,7 +176,7 @@ struct TestMap {
 };
 
 // Operands are dense in an order of their own, with some axes broadcast.
-void DrawAxes(Random& random, std::size_t num_operands, TestMap* map) {
+void DrawMapAxes(Random& random, std::size_t num_operands, TestMap* map) {
   map->axes.resize(1 + random() % 5);
   for (MapAxis& axis : map->axes) {
     axis.size = random() % 3 == 0 ? 1 + random() % 40 : 1 + random() % 5;
@@ -197,7 +197,7 @@ void DrawAxes(Random& random, std::size_t num_operands, TestMap* map) {
   }
 }
 
-TestMap Draw(Random& random) {
+TestMap DrawMap(Random& random) {
   constexpr ElementType kOperandTypes[] = {ElementType::kFloat32, ElementType::kFloat32, ElementType::kBFloat16,
                                            ElementType::kInt8,    ElementType::kUInt8,   ElementType::kInt32,
                                            ElementType::kInt64,   ElementType::kBool};
@@ -210,7 +210,7 @@ TestMap Draw(Random& random) {
   for (std::size_t i = 0; i < num_operands; ++i)
     map.types.push_back(kOperandTypes[random() % std::size(kOperandTypes)]);
   map.result = kResultTypes[random() % std::size(kResultTypes)];
-  DrawAxes(random, num_operands, &map);
+  DrawMapAxes(random, num_operands, &map);
   const std::size_t num_steps = 1 + random() % 6;
   for (std::size_t i = 0; i < num_steps; ++i) {
     const auto any = [&] { return static_cast<std::uint8_t>(random() % (num_operands + i)); };
@@ -225,7 +225,7 @@ float NumberAt(ElementType type, const char* data, std::int64_t i) {
   return number;
 }
 
-std::vector<char> RunSlowly(const TestMap& map, const std::vector<const char*>& operands) {
+std::vector<char> MapSlowly(const TestMap& map, const std::vector<const char*>& operands) {
   std::vector<float> results;
   std::vector<std::int64_t> index(map.axes.size());
   for (std::int64_t n = 0; n < map.count; ++n) {
@@ -235,7 +235,8 @@ std::vector<char> RunSlowly(const TestMap& map, const std::vector<const char*>& 
       for (std::size_t a = 0; a < index.size(); ++a) offset += index[a] * map.axes[a].strides[o];
       registers.push_back(NumberAt(map.types[o], operands[o], offset));
     }
-    for (const MapStep& s : map.steps) registers.push_back(Define(s, registers[s.x], registers[s.y], registers[s.z]));
+    for (const MapStep& s : map.steps)
+      registers.push_back(DefineStep(s, registers[s.x], registers[s.y], registers[s.z]));
     results.push_back(registers.back());
     for (std::size_t a = index.size(); a-- > 0 && ++index[a] == map.axes[a].size;) index[a] = 0;
   }
@@ -247,7 +248,7 @@ std::vector<char> RunSlowly(const TestMap& map, const std::vector<const char*>& 
 TEST(Map, WalksDTypesAndChainsAreThoseOfTheDefinition) {
   for (unsigned seed = 0; seed < 400; ++seed) {
     Random random(seed);
-    const TestMap test = Draw(random);
+    const TestMap test = DrawMap(random);
     std::vector<std::unique_ptr<Guarded<char>>> memory;
     std::vector<const void*> pointers;
     std::vector<const char*> operands;
@@ -260,7 +261,7 @@ TEST(Map, WalksDTypesAndChainsAreThoseOfTheDefinition) {
       pointers.push_back(memory.back()->data());
       operands.push_back(memory.back()->data());
     }
-    const std::vector<char> expected = RunSlowly(test, operands);
+    const std::vector<char> expected = MapSlowly(test, operands);
     const Map map(test.types, test.result, test.steps, test.axes);
     for (const int threads : {1, 2, 3}) {
       const ThreadScope scope(threads);

@@ -16,10 +16,10 @@ namespace {
 
 using namespace testing;
 
-using Variant = ProductVariant<PointwiseTable>;
+using PointwiseVariant = ProductVariant<PointwiseTable>;
 
 // All code that this CPU runs, but for Strassen's algorithm.
-std::vector<Variant> PlainVariants() {
+std::vector<PointwiseVariant> PlainVariants() {
   std::vector<const PointwiseTable*> tables =
       TablesThatRun(PointwiseTableGeneric, PointwiseTableAvx2, PointwiseTableAvx512, PointwiseTableAvx512BF16);
   if (AllowsTiles()) tables.push_back(PointwiseTableAvx512AMX());
@@ -27,9 +27,9 @@ std::vector<Variant> PlainVariants() {
   return VariantsOf(tables);
 }
 
-std::vector<Variant> Variants() {
-  std::vector<Variant> variants = PlainVariants();
-  for (const Variant& plain : PlainVariants()) {
+std::vector<PointwiseVariant> PointwiseVariants() {
+  std::vector<PointwiseVariant> variants = PlainVariants();
+  for (const PointwiseVariant& plain : PlainVariants()) {
     if (plain.table->strassen[static_cast<std::size_t>(plain.multiplies)] == nullptr) continue;
     variants.push_back({plain.table, plain.multiplies, true});
   }
@@ -37,14 +37,14 @@ std::vector<Variant> Variants() {
 }
 
 // What is applied to sums.
-struct Function {
+struct SumFunction {
   std::vector<MapStep> steps;
   double (*define)(double x) = [](double x) { return x; };
 };
 
-Function DrawFunction(Draw& draw) {
+SumFunction DrawSumFunction(Draw& draw) {
   constexpr float kRootHalf = 0.70710678f;
-  const std::vector<Function> functions{
+  const std::vector<SumFunction> functions{
       {},
       {{{MapOp::kRelu, 0, 0, 0, 0.125f}}, [](double x) { return x > 0 ? x : 0.125 * x; }},
       {{{MapOp::kTanh}}, [](double x) { return std::tanh(x); }},
@@ -56,23 +56,22 @@ Function DrawFunction(Draw& draw) {
   return functions[draw.Chance(0.5) ? 0 : static_cast<std::size_t>(draw.Int(1, 3))];
 }
 
-struct Problem {
+struct PointwiseProblem {
   Pointwise job;
   std::unique_ptr<Elements> source, sum, destination;
   bool has_sum = false, has_bias = false, has_scale = false;
   std::vector<float> weights, bias, scale, shift;
-  Function function;
+  SumFunction function;
 
+  std::int64_t rows() const { return job.rows(); }
   std::int64_t SourceOf(std::int64_t row) const {
     const std::int64_t x = row % job.width, y = row / job.width % job.height, n = row / job.width / job.height;
     return n * job.source.batch + y * job.source.row + x * job.source.pixel;
   }
 };
 
-std::int64_t CountOf(const Pointwise& job, std::int64_t pixel) { return (job.rows() - 1) * pixel + job.out_channels; }
-
 // Perhaps strided, perhaps a slice of more channels.
-void DrawSource(Draw& draw, Problem* p) {
+void DrawSource(Draw& draw, PointwiseProblem* p) {
   Pointwise& job = p->job;
   const std::int64_t stride = draw.Chance(0.3) ? 2 : 1;
   const std::int64_t pixel = job.in_channels + (draw.Chance(0.5) ? 0 : draw.Int(1, 9));
@@ -86,13 +85,13 @@ void DrawSource(Draw& draw, Problem* p) {
   }
 }
 
-void DrawBounds(Draw& draw, float* low, float* high) {
+void DrawLimits(Draw& draw, float* low, float* high) {
   *low = draw.Chance(0.5) ? 0 : -kInfinity;
   *high = draw.Chance(0.3) ? 1 : kInfinity;
 }
 
-Problem DrawProblem(Draw& draw, const Variant& variant) {
-  Problem p;
+PointwiseProblem DrawPointwise(Draw& draw, const PointwiseVariant& variant) {
+  PointwiseProblem p;
   Pointwise& job = p.job;
   job.multiplies = variant.multiplies;
   job.strassen = variant.strassen;
@@ -104,12 +103,12 @@ Problem DrawProblem(Draw& draw, const Variant& variant) {
   DrawSource(draw, &p);
   job.destination = {draw.Chance(0.5), job.out_channels + (draw.Chance(0.5) ? 0 : draw.Int(1, 40))};
   job.sum = {draw.Chance(0.5), job.out_channels + (draw.Chance(0.5) ? 0 : draw.Int(1, 40))};
-  p.destination = std::make_unique<Elements>(job.destination.is_bf16, CountOf(job, job.destination.pixel));
-  p.sum = std::make_unique<Elements>(job.sum.is_bf16, CountOf(job, job.sum.pixel));
-  for (std::int64_t i = 0; i < CountOf(job, job.sum.pixel); ++i) p.sum->Set(i, draw.Real());
-  DrawBounds(draw, &job.low, &job.high);
-  DrawBounds(draw, &job.source_low, &job.source_high);
-  p.function = DrawFunction(draw);
+  p.destination = std::make_unique<Elements>(job.destination.is_bf16, ElementsInRows(p, job.destination.pixel));
+  p.sum = std::make_unique<Elements>(job.sum.is_bf16, ElementsInRows(p, job.sum.pixel));
+  for (std::int64_t i = 0; i < ElementsInRows(p, job.sum.pixel); ++i) p.sum->Set(i, draw.Real());
+  DrawLimits(draw, &job.low, &job.high);
+  DrawLimits(draw, &job.source_low, &job.source_high);
+  p.function = DrawSumFunction(draw);
   p.has_sum = draw.Chance(0.5);
   p.has_bias = draw.Chance(0.7);
   p.has_scale = draw.Chance(0.5) && !variant.strassen;
@@ -122,7 +121,7 @@ Problem DrawProblem(Draw& draw, const Variant& variant) {
 
 // Calls run(job, data) with memory that holds the operands.
 template <class Run>
-void WithOperands(const Elements& destination, const Problem& p, int threads, const Run& run) {
+void WithOperands(const Elements& destination, const PointwiseProblem& p, int threads, const Run& run) {
   Pointwise job = p.job;
   job.num_threads = threads;
   const Guarded<float> weights(p.weights), bias(p.bias), scale(p.scale), shift(p.shift);
@@ -143,89 +142,70 @@ void WithOperands(const Elements& destination, const Problem& p, int threads, co
   run(job, data);
 }
 
-void ComputeInto(const Elements& destination, const Variant& variant, const Problem& p, int threads) {
+void ComputePointwiseInto(const Elements& destination, const PointwiseVariant& variant, const PointwiseProblem& p,
+                          int threads) {
   WithOperands(destination, p, threads, [&](const Pointwise& job, const PointwiseData& data) {
     const Guarded<char> scratch(PointwiseScratchBytes(job));
     RunPointwiseWith(*variant.table, job, data, scratch.data());
   });
 }
 
-void Compute(const Variant& variant, const Problem& p, int threads) {
-  ComputeInto(*p.destination, variant, p, threads);
+void ComputePointwise(const PointwiseVariant& variant, const PointwiseProblem& p, int threads) {
+  ComputePointwiseInto(*p.destination, variant, p, threads);
 }
 
-float Clipped(float x, float low, float high) { return std::min(std::max(x, low), high); }
-float Rounded(float x, bool to_bf16) { return to_bf16 ? BF16ToFloat(FloatToBF16(x)) : x; }
-
 // What is multiplied, as the kernel rounds it.
-float Operand(const Problem& p, std::int64_t row, std::int64_t c) {
+double OperandAt(const PointwiseProblem& p, std::int64_t row, std::int64_t c) {
   float x = p.source->Get(p.SourceOf(row) + c);
   const auto i = static_cast<std::size_t>(c);
-  if (p.has_scale) x = Clipped(std::fma(x, p.scale[i], p.shift[i]), p.job.source_low, p.job.source_high);
+  if (p.has_scale) {
+    x = std::min(std::max(std::fma(x, p.scale[i], p.shift[i]), p.job.source_low), p.job.source_high);
+  }
   return Rounded(x, p.job.multiplies_bf16());
 }
 
-double Expected(const Problem& p, std::int64_t row, std::int64_t out) {
+double ExpectedProduct(const PointwiseProblem& p, std::int64_t row, std::int64_t out) {
   double sum = p.has_bias ? p.bias[static_cast<std::size_t>(out)] : 0;
   for (std::int64_t c = 0; c < p.job.in_channels; ++c) {
     const float w = p.weights[static_cast<std::size_t>(out * p.job.in_channels + c)];
-    sum += static_cast<double>(Operand(p, row, c)) * Rounded(w, p.job.multiplies_bf16());
+    sum += OperandAt(p, row, c) * Rounded(w, p.job.multiplies_bf16());
   }
   if (p.has_sum) sum += p.sum->Get(row * p.job.sum.pixel + out);
   return std::clamp<double>(p.function.define(sum), p.job.low, p.job.high);
 }
 
-// Of all results the largest, beside values of about 1. Operands that lie between two numbers of bfloat16 may be
-// rounded to the other one where the generic code rounds the scaled source twice.
-double Error(const Problem& p) {
-  double worst = 0;
-  for (std::int64_t row = 0; row < p.job.rows(); ++row) {
-    for (std::int64_t out = 0; out < p.job.out_channels; ++out) {
-      const double expected = Expected(p, row, out), actual = p.destination->Get(row * p.job.destination.pixel + out);
-      worst = std::max(worst, std::abs(actual - expected) / (1 + std::abs(expected)));
-    }
-  }
-  return worst;
-}
+// Operands that lie between two numbers of bfloat16 may be rounded to the other one where the generic code rounds the
+// scaled source twice.
+double PointwiseError(const PointwiseProblem& p) { return LargestError(p, ExpectedProduct); }
 
 // Fixed-point numbers of 16 bits lose a tenth of what bfloat16 does.
-double Bound(const Problem& p) {
+double PointwiseBound(const PointwiseProblem& p) {
   return 2e-5 + (p.job.destination.is_bf16 ? 4e-3 : 0) + (p.job.multiplies_int16() ? 2e-3 : 0);
 }
 
-// What lies beside a slice is as it was.
-void ExpectOnlyResultsWritten(const Problem& p) {
-  const Pointwise& job = p.job;
-  for (std::int64_t row = 0; row + 1 < job.rows(); ++row) {
-    for (std::int64_t c = job.out_channels; c < job.destination.pixel; ++c) {
-      ASSERT_EQ(p.destination->Get(row * job.destination.pixel + c), Elements::kUntouched);
-    }
-  }
-}
-
-std::string Describe(const Problem& p) {
+std::string DescribePointwise(const PointwiseProblem& p) {
   return PrintSizes({p.job.batch, p.job.height, p.job.width, p.job.in_channels, p.job.out_channels});
 }
 
 // Random shapes with remainders, strides, slices, every pair of dtypes and all post-ops.
 TEST(Pointwise, IsTheProduct) {
-  for (const Variant& variant : Variants()) {
+  for (const PointwiseVariant& variant : PointwiseVariants()) {
     Draw draw(7);
     for (int i = 0; i < 40; ++i) {
-      const Problem p = DrawProblem(draw, variant);
-      SCOPED_TRACE(NameOf(variant) + ", case " + std::to_string(i) + ": " + Describe(p));
-      Compute(variant, p, 1);
-      EXPECT_LE(Error(p), Bound(p));
-      ExpectOnlyResultsWritten(p);
+      const PointwiseProblem p = DrawPointwise(draw, variant);
+      SCOPED_TRACE(NameOf(variant) + ", case " + std::to_string(i) + ": " + DescribePointwise(p));
+      ComputePointwise(variant, p, 1);
+      EXPECT_LE(PointwiseError(p), PointwiseBound(p));
+      ExpectOnlyRowsWritten(p);
     }
   }
 }
 
 // More rows than one part has.
 TEST(Pointwise, ManyRowsAreTheProduct) {
-  for (const Variant& variant : Variants()) {
+  for (const PointwiseVariant& variant : PointwiseVariants()) {
     Draw draw(12);
-    Problem p = DrawProblem(draw, variant);
+    PointwiseProblem p = DrawPointwise(draw, variant);
     p.job.batch = 2;
     p.job.height = 61;
     p.job.width = 31;
@@ -234,22 +214,22 @@ TEST(Pointwise, ManyRowsAreTheProduct) {
     DrawSource(draw, &p);
     p.has_sum = false;
     p.job.destination.pixel = 40;
-    p.destination = std::make_unique<Elements>(p.job.destination.is_bf16, CountOf(p.job, 40));
+    p.destination = std::make_unique<Elements>(p.job.destination.is_bf16, ElementsInRows(p, 40));
     p.weights = draw.Reals(19 * 37, 0.2f);
     p.bias = draw.Reals(37, 1);
     p.scale = draw.Reals(19, 1);
     p.shift = draw.Reals(19, 1);
-    Compute(variant, p, 2);
-    EXPECT_LE(Error(p), Bound(p)) << NameOf(variant);
+    ComputePointwise(variant, p, 2);
+    EXPECT_LE(PointwiseError(p), PointwiseBound(p)) << NameOf(variant);
   }
 }
 
 // Rows that tiles read as they lie, of which the last tile repeats some.
 TEST(Pointwise, RowsThatAreNotPackedAreTheProduct) {
-  for (const Variant& variant : PlainVariants()) {
+  for (const PointwiseVariant& variant : PlainVariants()) {
     Draw draw(19);
     for (int i = 0; i < 20; ++i) {
-      Problem p = DrawProblem(draw, variant);
+      PointwiseProblem p = DrawPointwise(draw, variant);
       Pointwise& job = p.job;
       job.in_channels = 32 * draw.Int(1, 5);
       const std::int64_t pixel = job.in_channels + (draw.Chance(0.5) ? 0 : draw.Int(1, 9));
@@ -260,17 +240,17 @@ TEST(Pointwise, RowsThatAreNotPackedAreTheProduct) {
       }
       p.has_scale = false;
       p.weights = draw.Reals(job.in_channels * job.out_channels, 0.1f);
-      SCOPED_TRACE(NameOf(variant) + ", case " + std::to_string(i) + ": " + Describe(p));
-      Compute(variant, p, 1 + i % 2);
-      EXPECT_LE(Error(p), Bound(p));
-      ExpectOnlyResultsWritten(p);
+      SCOPED_TRACE(NameOf(variant) + ", case " + std::to_string(i) + ": " + DescribePointwise(p));
+      ComputePointwise(variant, p, 1 + i % 2);
+      EXPECT_LE(PointwiseError(p), PointwiseBound(p));
+      ExpectOnlyRowsWritten(p);
     }
   }
 }
 
 // So many input channels that int16 is summed up in several chunks.
-Problem DrawDeepProblem(Draw& draw, const Variant& variant) {
-  Problem p = DrawProblem(draw, variant);
+PointwiseProblem DrawDeepPointwise(Draw& draw, const PointwiseVariant& variant) {
+  PointwiseProblem p = DrawPointwise(draw, variant);
   p.job.in_channels = draw.Int(385, 2000);
   DrawSource(draw, &p);
   p.weights = draw.Reals(p.job.in_channels * p.job.out_channels, 1 / std::sqrt(static_cast<float>(p.job.in_channels)));
@@ -281,9 +261,9 @@ Problem DrawDeepProblem(Draw& draw, const Variant& variant) {
 
 // More input channels than are packed at a time.
 TEST(Pointwise, DeepSumsAreTheProduct) {
-  for (const Variant& variant : Variants()) {
+  for (const PointwiseVariant& variant : PointwiseVariants()) {
     Draw draw(13);
-    Problem p = DrawProblem(draw, variant);
+    PointwiseProblem p = DrawPointwise(draw, variant);
     p.job.batch = 1;
     p.job.height = 1;
     p.job.width = 131;
@@ -292,16 +272,16 @@ TEST(Pointwise, DeepSumsAreTheProduct) {
     p.has_scale = p.has_sum = false;
     DrawSource(draw, &p);
     p.job.destination.pixel = 35;
-    p.destination = std::make_unique<Elements>(p.job.destination.is_bf16, CountOf(p.job, 35));
+    p.destination = std::make_unique<Elements>(p.job.destination.is_bf16, ElementsInRows(p, 35));
     p.weights = draw.Reals(1999 * 35, 0.02f);
     p.bias = draw.Reals(35, 1);
-    Compute(variant, p, 2);
-    EXPECT_LE(Error(p), Bound(p)) << NameOf(variant);
+    ComputePointwise(variant, p, 2);
+    EXPECT_LE(PointwiseError(p), PointwiseBound(p)) << NameOf(variant);
   }
 }
 
 // All rows and output channels, and `depth` input channels at a time.
-void ComputeInStretches(const Variant& variant, const Problem& p, std::int64_t depth) {
+void ComputeInStretches(const PointwiseVariant& variant, const PointwiseProblem& p, std::int64_t depth) {
   WithOperands(*p.destination, p, 1, [&](const Pointwise& job, const PointwiseData& data) {
     const std::int64_t columns = (job.out_channels + kPointwiseColumns - 1) / kPointwiseColumns * kPointwiseColumns;
     const Guarded<char> tile_memory(static_cast<std::size_t>(PointwiseTileBytes(job, job.rows(), depth)));
@@ -317,15 +297,15 @@ void ComputeInStretches(const Variant& variant, const Problem& p, std::int64_t d
 
 // But tiles, which take all input channels at a time.
 TEST(Pointwise, BitsDoNotDependOnStretches) {
-  for (const Variant& variant : PlainVariants()) {
+  for (const PointwiseVariant& variant : PlainVariants()) {
     if (variant.table == PointwiseTableAvx512AMX()) continue;
     Draw draw(14);
     for (int i = 0; i < 20; ++i) {
-      const Problem p = variant.is_int16() ? DrawDeepProblem(draw, variant) : DrawProblem(draw, variant);
+      const PointwiseProblem p = variant.is_int16() ? DrawDeepPointwise(draw, variant) : DrawPointwise(draw, variant);
       const std::int64_t step = PointwiseDepthStep(p.job);
-      SCOPED_TRACE(NameOf(variant) + ", case " + std::to_string(i) + ": " + Describe(p));
+      SCOPED_TRACE(NameOf(variant) + ", case " + std::to_string(i) + ": " + DescribePointwise(p));
       ComputeInStretches(variant, p, 10 * step);
-      EXPECT_LE(Error(p), Bound(p));
+      EXPECT_LE(PointwiseError(p), PointwiseBound(p));
       const std::vector<char> expected = p.destination->bytes();
       for (const std::int64_t depth : {step, 3 * step, 5 * step}) {
         ComputeInStretches(variant, p, depth);
@@ -335,22 +315,18 @@ TEST(Pointwise, BitsDoNotDependOnStretches) {
   }
 }
 
-TEST(Pointwise, BitsDoNotDependOnThreads) { ExpectBitsNotToDependOnThreads(Variants(), DrawProblem, Compute); }
-
-std::vector<float> SumsIn(const Problem& p, const Elements& elements) {
-  std::vector<float> values;
-  for (std::int64_t row = 0; row < p.job.rows(); ++row) {
-    for (std::int64_t c = 0; c < p.job.out_channels; ++c) values.push_back(elements.Get(row * p.job.sum.pixel + c));
-  }
-  return values;
+TEST(Pointwise, BitsDoNotDependOnThreads) {
+  ExpectBitsNotToDependOnThreads(PointwiseVariants(), DrawPointwise, ComputePointwise);
 }
 
-TEST(Pointwise, AddsToItsDestination) { ExpectToAddToDestination(Variants(), DrawProblem, ComputeInto, SumsIn); }
+TEST(Pointwise, AddsToItsDestination) {
+  ExpectToAddToDestination(PointwiseVariants(), DrawPointwise, ComputePointwiseInto, SumsIn<PointwiseProblem>);
+}
 
 // ---- windows ----
 
 // The source of a window, perhaps a slice of more channels, and its weights.
-void DrawImage(Draw& draw, Problem* p) {
+void DrawWindowSource(Draw& draw, PointwiseProblem* p) {
   Pointwise& job = p->job;
   const PointwiseWindow& w = job.window;
   job.in_channels = w.taps() * w.channels;
@@ -365,7 +341,7 @@ void DrawImage(Draw& draw, Problem* p) {
   p->weights = draw.Reals(job.in_channels * job.out_channels, 1 / std::sqrt(static_cast<float>(job.in_channels)));
 }
 
-void DrawWindow(Draw& draw, Problem* p) {
+void DrawWindow(Draw& draw, PointwiseProblem* p) {
   Pointwise& job = p->job;
   PointwiseWindow& w = job.window;
   w.channels = draw.Chance(0.5) ? 16 * draw.Int(1, 4) : draw.Int(1, 70);
@@ -379,11 +355,11 @@ void DrawWindow(Draw& draw, Problem* p) {
   w.pad_left = draw.Int(0, w.width);
   w.image_height = draw.Int(1, 12);
   w.image_width = draw.Int(1, 12);
-  DrawImage(draw, p);
+  DrawWindowSource(draw, p);
 }
 
 // What a tap of a window meets, as the kernel rounds it.
-float TapOf(const Problem& p, std::int64_t row, std::int64_t tap, std::int64_t c) {
+double TapOf(const PointwiseProblem& p, std::int64_t row, std::int64_t tap, std::int64_t c) {
   const PointwiseWindow& w = p.job.window;
   const std::int64_t x = row % p.job.width * w.stride_x - w.pad_left + tap % w.width * w.step_x;
   const std::int64_t y = row / p.job.width % p.job.height * w.stride_y - w.pad_top + tap / w.width * w.step_y;
@@ -393,50 +369,50 @@ float TapOf(const Problem& p, std::int64_t row, std::int64_t tap, std::int64_t c
   return Rounded(value, p.job.multiplies_bf16());
 }
 
-double ExpectedOfWindow(const Problem& p, std::int64_t row, std::int64_t out) {
+double ExpectedOfWindow(const PointwiseProblem& p, std::int64_t row, std::int64_t out) {
   const PointwiseWindow& w = p.job.window;
   double sum = p.has_bias ? p.bias[static_cast<std::size_t>(out)] : 0;
   for (std::int64_t c = 0; c < w.channels; ++c) {
     for (std::int64_t tap = 0; tap < w.taps(); ++tap) {
       const float weight = p.weights[static_cast<std::size_t>((out * w.channels + c) * w.taps() + tap)];
-      sum += static_cast<double>(TapOf(p, row, tap, c)) * Rounded(weight, p.job.multiplies_bf16());
+      sum += TapOf(p, row, tap, c) * Rounded(weight, p.job.multiplies_bf16());
     }
   }
   if (p.has_sum) sum += p.sum->Get(row * p.job.sum.pixel + out);
   return std::clamp<double>(p.function.define(sum), p.job.low, p.job.high);
 }
 
-void ExpectConvolution(const Problem& p) {
+void ExpectConvolution(const PointwiseProblem& p) {
   for (std::int64_t row = 0; row < p.job.rows(); ++row) {
     for (std::int64_t out = 0; out < p.job.out_channels; ++out) {
       const double expected = ExpectedOfWindow(p, row, out);
       ASSERT_NEAR(p.destination->Get(row * p.job.destination.pixel + out), expected,
-                  Bound(p) * (1 + std::abs(expected)));
+                  PointwiseBound(p) * (1 + std::abs(expected)));
     }
   }
 }
 
 // Some are so deep that they are packed in stretches.
 TEST(Pointwise, WindowsAreTheConvolution) {
-  for (const Variant& variant : PlainVariants()) {
+  for (const PointwiseVariant& variant : PlainVariants()) {
     Draw draw(15);
     for (int i = 0; i < 25; ++i) {
-      Problem p = DrawProblem(draw, variant);
+      PointwiseProblem p = DrawPointwise(draw, variant);
       DrawWindow(draw, &p);
-      SCOPED_TRACE(NameOf(variant) + ", case " + std::to_string(i) + ": " + Describe(p));
-      Compute(variant, p, 1 + i % 2);
+      SCOPED_TRACE(NameOf(variant) + ", case " + std::to_string(i) + ": " + DescribePointwise(p));
+      ComputePointwise(variant, p, 1 + i % 2);
       ExpectConvolution(p);
-      ExpectOnlyResultsWritten(p);
+      ExpectOnlyRowsWritten(p);
     }
   }
 }
 
 // Taps may read the same packed positions of an image. Parts begin anywhere in it, and some are of two images.
 TEST(Pointwise, WindowsThatMoveByOneAreTheConvolution) {
-  for (const Variant& variant : PlainVariants()) {
+  for (const PointwiseVariant& variant : PlainVariants()) {
     Draw draw(20);
     for (int i = 0; i < 25; ++i) {
-      Problem p = DrawProblem(draw, variant);
+      PointwiseProblem p = DrawPointwise(draw, variant);
       DrawWindow(draw, &p);
       Pointwise& job = p.job;
       PointwiseWindow& w = job.window;
@@ -446,13 +422,13 @@ TEST(Pointwise, WindowsThatMoveByOneAreTheConvolution) {
       w.stride_y = w.stride_x = 1;
       w.image_height = job.height;
       w.image_width = job.width;
-      DrawImage(draw, &p);
-      SCOPED_TRACE(NameOf(variant) + ", case " + std::to_string(i) + ": " + Describe(p));
-      Compute(variant, p, 1);
+      DrawWindowSource(draw, &p);
+      SCOPED_TRACE(NameOf(variant) + ", case " + std::to_string(i) + ": " + DescribePointwise(p));
+      ComputePointwise(variant, p, 1);
       ExpectConvolution(p);
-      ExpectOnlyResultsWritten(p);
+      ExpectOnlyRowsWritten(p);
       const std::vector<char> expected = p.destination->bytes();
-      Compute(variant, p, 2);
+      ComputePointwise(variant, p, 2);
       EXPECT_EQ(p.destination->bytes(), expected);
     }
   }
@@ -460,9 +436,9 @@ TEST(Pointwise, WindowsThatMoveByOneAreTheConvolution) {
 
 // A channel with large numbers and small weights takes no accuracy from the others.
 TEST(Pointwise, ChannelsOfAllSizesKeepTheirAccuracy) {
-  for (const Variant& variant : Variants()) {
+  for (const PointwiseVariant& variant : PointwiseVariants()) {
     Draw draw(16);
-    Problem p = DrawProblem(draw, variant);
+    PointwiseProblem p = DrawPointwise(draw, variant);
     p.has_scale = p.has_sum = false;
     p.function = {};
     for (std::int64_t c = 0; c < p.job.in_channels; c += 3) {
@@ -473,16 +449,16 @@ TEST(Pointwise, ChannelsOfAllSizesKeepTheirAccuracy) {
         p.weights[static_cast<std::size_t>(out * p.job.in_channels + c)] /= 65536;
       }
     }
-    Compute(variant, p, 1);
-    EXPECT_LE(Error(p), Bound(p)) << NameOf(variant);
+    ComputePointwise(variant, p, 1);
+    EXPECT_LE(PointwiseError(p), PointwiseBound(p)) << NameOf(variant);
   }
 }
 
 // What is beyond all other numbers: of int16, sums of the largest numbers and weights fit int32.
 TEST(Pointwise, TheLargestSumsFit) {
-  for (const Variant& variant : Variants()) {
+  for (const PointwiseVariant& variant : PointwiseVariants()) {
     Draw draw(17);
-    Problem p = DrawDeepProblem(draw, variant);
+    PointwiseProblem p = DrawDeepPointwise(draw, variant);
     p.has_scale = p.has_sum = p.has_bias = false;
     p.function = {};
     p.job.low = -kInfinity;
@@ -491,21 +467,21 @@ TEST(Pointwise, TheLargestSumsFit) {
       for (std::int64_t c = 0; c < p.job.in_channels; ++c) p.source->Set(p.SourceOf(row) + c, row % 2 == 0 ? 1 : -1);
     }
     for (float& weight : p.weights) weight = 0.5f;
-    Compute(variant, p, 1);
-    EXPECT_LE(Error(p), Bound(p)) << NameOf(variant);
+    ComputePointwise(variant, p, 1);
+    EXPECT_LE(PointwiseError(p), PointwiseBound(p)) << NameOf(variant);
   }
 }
 
 TEST(Pointwise, ANaNStaysOne) {
-  for (const Variant& variant : Variants()) {
+  for (const PointwiseVariant& variant : PointwiseVariants()) {
     Draw draw(11);
-    Problem p = DrawProblem(draw, variant);
+    PointwiseProblem p = DrawPointwise(draw, variant);
     p.has_scale = !variant.strassen;
     p.function = {};
     p.job.low = p.job.source_low = 0;
     p.job.high = p.job.source_high = 6;
     p.source->Set(0, std::numeric_limits<float>::quiet_NaN());
-    Compute(variant, p, 1);
+    ComputePointwise(variant, p, 1);
     EXPECT_TRUE(std::isnan(p.destination->Get(0))) << NameOf(variant);
   }
 }
@@ -513,8 +489,8 @@ TEST(Pointwise, ANaNStaysOne) {
 // ---- rows and channels of all sizes ----
 
 // A product of normal size in all rows, without anything behind it.
-Problem DrawBareProblem(Draw& draw, const Variant& variant) {
-  Problem p = DrawProblem(draw, variant);
+PointwiseProblem DrawBarePointwise(Draw& draw, const PointwiseVariant& variant) {
+  PointwiseProblem p = DrawPointwise(draw, variant);
   p.has_scale = p.has_sum = p.has_bias = false;
   p.function = {};
   p.job.low = -kInfinity;
@@ -524,11 +500,11 @@ Problem DrawBareProblem(Draw& draw, const Variant& variant) {
 
 // The largest error of a result beside `size(row, out)`, that of its operands.
 template <class Size>
-double ErrorBeside(const Problem& p, Size size) {
+double ErrorBeside(const PointwiseProblem& p, Size size) {
   double worst = 0;
   for (std::int64_t row = 0; row < p.job.rows(); ++row) {
     for (std::int64_t out = 0; out < p.job.out_channels; ++out) {
-      const double error = Expected(p, row, out) - p.destination->Get(row * p.job.destination.pixel + out);
+      const double error = ExpectedProduct(p, row, out) - p.destination->Get(row * p.job.destination.pixel + out);
       worst = std::max(worst, std::abs(error) / size(row, out));
     }
   }
@@ -537,10 +513,10 @@ double ErrorBeside(const Problem& p, Size size) {
 
 // A small row loses nothing to a large one, nor does an output channel.
 TEST(Pointwise, RowsAndOutputChannelsOfAllSizesKeepTheirAccuracy) {
-  for (const Variant& variant : Variants()) {
+  for (const PointwiseVariant& variant : PointwiseVariants()) {
     Draw draw(18);
     for (int i = 0; i < 10; ++i) {
-      Problem p = DrawBareProblem(draw, variant);
+      PointwiseProblem p = DrawBarePointwise(draw, variant);
       const auto row_size = [](std::int64_t row) { return std::ldexp(1.0f, static_cast<int>(row * 7 % 41) - 20); };
       const auto out_size = [](std::int64_t out) { return std::ldexp(1.0f, static_cast<int>(out * 5 % 31) - 15); };
       for (std::int64_t row = 0; row < p.job.rows(); ++row) {
@@ -552,32 +528,31 @@ TEST(Pointwise, RowsAndOutputChannelsOfAllSizesKeepTheirAccuracy) {
       for (std::size_t w = 0; w < p.weights.size(); ++w) {
         p.weights[w] *= out_size(static_cast<std::int64_t>(w) / p.job.in_channels);
       }
-      Compute(variant, p, 1);
+      ComputePointwise(variant, p, 1);
       const auto size = [&](std::int64_t row, std::int64_t out) { return 4.0 * row_size(row) * out_size(out); };
-      EXPECT_LE(ErrorBeside(p, size), Bound(p)) << NameOf(variant) << ": " << Describe(p);
+      EXPECT_LE(ErrorBeside(p, size), PointwiseBound(p)) << NameOf(variant) << ": " << DescribePointwise(p);
     }
   }
 }
 
 // What is no number in one row leaves all others as they are, and what is none among the weights all other channels.
 TEST(Pointwise, WhatIsNoNumberSpreadsToNoOtherRowOrChannel) {
-  constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
-  for (const Variant& variant : Variants()) {
+  for (const PointwiseVariant& variant : PointwiseVariants()) {
     for (const float bad : {kNaN, kInfinity, -kInfinity}) {
       Draw draw(19);
-      Problem p = DrawBareProblem(draw, variant);
+      PointwiseProblem p = DrawBarePointwise(draw, variant);
       const std::int64_t row = p.job.rows() / 2, out = p.job.out_channels / 3;
       p.source->Set(p.SourceOf(row), bad);
       p.weights[static_cast<std::size_t>(out * p.job.in_channels)] = bad;
-      Compute(variant, p, 2);
+      ComputePointwise(variant, p, 2);
       for (std::int64_t r = 0; r < p.job.rows(); ++r) {
         for (std::int64_t c = 0; c < p.job.out_channels; ++c) {
           const float actual = p.destination->Get(r * p.job.destination.pixel + c);
           if (r == row || c == out) {
             EXPECT_FALSE(std::isfinite(actual)) << NameOf(variant);
           } else {
-            const double expected = Expected(p, r, c);
-            ASSERT_NEAR(actual, expected, Bound(p) * (1 + std::abs(expected))) << NameOf(variant);
+            const double expected = ExpectedProduct(p, r, c);
+            ASSERT_NEAR(actual, expected, PointwiseBound(p) * (1 + std::abs(expected))) << NameOf(variant);
           }
         }
       }
@@ -587,10 +562,10 @@ TEST(Pointwise, WhatIsNoNumberSpreadsToNoOtherRowOrChannel) {
 
 // Strassen's algorithm pairs rows and channels; an odd last one has none.
 TEST(Pointwise, TheSmallestProductsAreProducts) {
-  for (const Variant& variant : Variants()) {
+  for (const PointwiseVariant& variant : PointwiseVariants()) {
     Draw draw(20);
     for (int i = 0; i < 30; ++i) {
-      Problem p = DrawBareProblem(draw, variant);
+      PointwiseProblem p = DrawBarePointwise(draw, variant);
       p.job.batch = 1;
       p.job.height = 1;
       p.job.width = draw.Int(1, 3);
@@ -600,9 +575,9 @@ TEST(Pointwise, TheSmallestProductsAreProducts) {
       p.destination = std::make_unique<Elements>(p.job.destination.is_bf16, p.job.width * p.job.out_channels);
       p.weights = draw.Reals(p.job.in_channels * p.job.out_channels, 1);
       DrawSource(draw, &p);
-      SCOPED_TRACE(NameOf(variant) + ", case " + std::to_string(i) + ": " + Describe(p));
-      Compute(variant, p, 2);
-      EXPECT_LE(Error(p), Bound(p));
+      SCOPED_TRACE(NameOf(variant) + ", case " + std::to_string(i) + ": " + DescribePointwise(p));
+      ComputePointwise(variant, p, 2);
+      EXPECT_LE(PointwiseError(p), PointwiseBound(p));
     }
   }
 }

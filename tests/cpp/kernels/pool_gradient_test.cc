@@ -6,32 +6,29 @@
 #include <random>
 #include <vector>
 
+#include "kernels/float_arrays.h"
 #include "kernels/float_bits.h"
 #include "kernels/guarded.h"
 #include "kernels/parallel.h"
+#include "kernels/tables_that_run.h"
 
 namespace amp::kernels {
 namespace {
 
+using testing::HalvesOf;
 using Random = std::mt19937;
 using Three = std::array<std::int64_t, 3>;
 
-std::int64_t Product(const Three& sizes) { return sizes[0] * sizes[1] * sizes[2]; }
+std::int64_t CountOf(const Three& sizes) { return sizes[0] * sizes[1] * sizes[2]; }
 
 // Small whole numbers: largest elements are often not alone, and sums are exact.
-std::vector<float> Drawn(Random& random, std::int64_t count) {
+std::vector<float> DrawWholeNumbers(Random& random, std::int64_t count) {
   std::vector<float> values(static_cast<std::size_t>(count));
   for (float& value : values) value = static_cast<float>(static_cast<int>(random() % 9)) - 4;
   return values;
 }
 
-std::vector<std::uint16_t> Halves(const std::vector<float>& values) {
-  std::vector<std::uint16_t> halves;
-  for (const float value : values) halves.push_back(FloatToBF16(value));
-  return halves;
-}
-
-PoolGradient Draw(Random& random) {
+PoolGradient DrawPoolGradient(Random& random) {
   PoolGradient job;
   job.is_max = random() % 2 == 0;
   job.counts_pads = random() % 2 == 0;
@@ -50,7 +47,7 @@ PoolGradient Draw(Random& random) {
   for (auto [place, sizes] :
        {std::pair{&job.g, &job.out}, {&job.x, &job.in}, {&job.y, &job.out}, {&job.result, &job.in}}) {
     place->row = job.channels;
-    place->block = Product(*sizes) * place->row;
+    place->block = CountOf(*sizes) * place->row;
     place->batch = job.blocks * place->block;
   }
   return job;
@@ -82,15 +79,15 @@ struct Window {
 };
 
 // An obvious definition, which finds the results of the windows, too.
-std::vector<float> Define(const PoolGradient& job, const std::vector<float>& g, const std::vector<float>& x,
-                          std::vector<float>* y) {
+std::vector<float> DefinePoolGradient(const PoolGradient& job, const std::vector<float>& g, const std::vector<float>& x,
+                                      std::vector<float>* y) {
   std::vector<float> result(x.size(), 0.0f);
   for (std::int64_t unit = 0; unit < job.batch * job.blocks; ++unit) {
-    for (std::int64_t o = 0; o < Product(job.out); ++o) {
+    for (std::int64_t o = 0; o < CountOf(job.out); ++o) {
       const Window window(job, {o / (job.out[1] * job.out[2]), o / job.out[2] % job.out[1], o % job.out[2]});
       for (std::int64_t c = 0; c < job.channels; ++c) {
-        const std::int64_t from = (unit * Product(job.out) + o) * job.channels + c;
-        const auto at = [&](std::int64_t position) { return (unit * Product(job.in) + position) * job.channels + c; };
+        const std::int64_t from = (unit * CountOf(job.out) + o) * job.channels + c;
+        const auto at = [&](std::int64_t position) { return (unit * CountOf(job.in) + position) * job.channels + c; };
         const auto count = job.counts_pads ? window.padded : std::ssize(window.positions);
         std::int64_t largest = -1;
         for (const std::int64_t position : window.positions) {
@@ -109,13 +106,14 @@ std::vector<float> Define(const PoolGradient& job, const std::vector<float>& g, 
 TEST(PoolGradient, AnyWindows) {
   Random random(4);
   for (int i = 0; i < 300; ++i) {
-    const PoolGradient job = Draw(random);
+    const PoolGradient job = DrawPoolGradient(random);
     const std::int64_t units = job.batch * job.blocks * job.channels;
-    const std::vector<float> g = Drawn(random, units * Product(job.out)), x = Drawn(random, units * Product(job.in));
+    const std::vector<float> g = DrawWholeNumbers(random, units * CountOf(job.out)),
+                             x = DrawWholeNumbers(random, units * CountOf(job.in));
     std::vector<float> y(g.size(), 77.0f);
-    const std::vector<float> expected = Define(job, g, x, &y);
+    const std::vector<float> expected = DefinePoolGradient(job, g, x, &y);
     const Guarded<float> g32(g), x32(x), y32(y);
-    const Guarded<std::uint16_t> g16(Halves(g)), x16(Halves(x)), y16(Halves(y));
+    const Guarded<std::uint16_t> g16(HalvesOf(g)), x16(HalvesOf(x)), y16(HalvesOf(y));
     const auto pick = [&](const auto& floats, const auto& halves) {
       return job.is_bf16 ? static_cast<const void*>(halves.data()) : floats.data();
     };
@@ -131,17 +129,15 @@ TEST(PoolGradient, AnyWindows) {
 // All channels of one unit at once.
 TEST(PoolGradient, EachInstructionSet) {
   Random random(5);
-  std::vector<const PoolGradientTable*> tables{PoolGradientTableGeneric()};
-  if (CpuIsa() >= Isa::kAvx2 && PoolGradientTableAvx2() != nullptr) tables.push_back(PoolGradientTableAvx2());
-  if (CpuIsa() >= Isa::kAvx512 && PoolGradientTableAvx512() != nullptr) tables.push_back(PoolGradientTableAvx512());
-  for (const PoolGradientTable* table : tables) {
+  for (const PoolGradientTable* table :
+       testing::TablesThatRun(PoolGradientTableGeneric, PoolGradientTableAvx2, PoolGradientTableAvx512)) {
     for (int i = 0; i < 60; ++i) {
-      PoolGradient job = Draw(random);
+      PoolGradient job = DrawPoolGradient(random);
       job.batch = job.blocks = 1;
-      const std::vector<float> g = Drawn(random, job.channels * Product(job.out)),
-                               x = Drawn(random, job.channels * Product(job.in));
+      const std::vector<float> g = DrawWholeNumbers(random, job.channels * CountOf(job.out)),
+                               x = DrawWholeNumbers(random, job.channels * CountOf(job.in));
       std::vector<float> y(g.size(), 77.0f);
-      const std::vector<float> expected = Define(job, g, x, &y);
+      const std::vector<float> expected = DefinePoolGradient(job, g, x, &y);
       const Guarded<float> g32(g), x32(x), y32(y), result(x.size());
       table->unit[job.is_max][false](job, g32.data(), x32.data(), y32.data(), result.data(), job.channels);
       ASSERT_EQ(result.values(), expected) << IsaName(table->isa) << ", case " << i;

@@ -1,39 +1,27 @@
-// What tests of our products share: the code that runs here, operands of either dtype, random numbers, and what holds
-// for all products.
+// What tests of our products share: the code that runs here, operands of either dtype, and what holds for all products.
 //
 // A Problem has a `job`, a `source`, a `sum` and a `destination`, and says whether it has_sum.
 #pragma once
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <initializer_list>
-#include <limits>
 #include <memory>
-#include <random>
 #include <string>
 #include <vector>
 
+#include "draw.h"
 #include "guarded.h"
 #include "kernels/cpu.h"
 #include "kernels/float_bits.h"
 #include "kernels/pointwise.h"
+#include "samples.h"
+#include "tables_that_run.h"
 
 namespace amp::kernels::testing {
-
-inline constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
-// What this CPU runs of the code for: any CPU, AVX2, AVX-512, and AVX-512 with more, such as bfloat16.
-template <class Table>
-std::vector<const Table*> TablesThatRun(const Table* (*generic)(), const Table* (*avx2)(), const Table* (*avx512)(),
-                                        const Table* (*more)(), bool has_more = CpuHasBF16()) {
-  std::vector<const Table*> tables{generic()};
-  if (CpuIsa() >= Isa::kAvx2) tables.push_back(avx2());
-  if (CpuIsa() >= Isa::kAvx512) tables.push_back(avx512());
-  if (CpuIsa() >= Isa::kAvx512 && has_more) tables.push_back(more());
-  std::erase(tables, nullptr);  // of instruction sets that this build has no code for
-  return tables;
-}
 
 // Code that multiplies numbers of one type.
 template <class Table>
@@ -95,23 +83,8 @@ class Elements {
   Guarded<char> memory_;
 };
 
-class Draw {
- public:
-  explicit Draw(unsigned seed) : engine_(seed) {}
-  std::int64_t Int(std::int64_t low, std::int64_t high) {
-    return std::uniform_int_distribution<std::int64_t>(low, high)(engine_);
-  }
-  bool Chance(double p) { return std::uniform_real_distribution<double>(0, 1)(engine_) < p; }
-  float Real() { return std::normal_distribution<float>(0, 1)(engine_); }
-  std::vector<float> Reals(std::int64_t count, double scale) {
-    std::vector<float> numbers(static_cast<std::size_t>(count));
-    for (float& x : numbers) x = static_cast<float>(scale) * Real();
-    return numbers;
-  }
-
- private:
-  std::mt19937 engine_;
-};
+// A number as products of bfloat16, or of float32, read it.
+inline double Rounded(double x, bool to_bf16) { return to_bf16 ? BF16ToFloat(FloatToBF16(static_cast<float>(x))) : x; }
 
 inline std::string PrintSizes(std::initializer_list<std::int64_t> sizes) {
   std::string text;
@@ -152,6 +125,47 @@ void ExpectToAddToDestination(const std::vector<Variant>& variants, DrawProblem 
       compute_into(*p.destination, variant, p, 2);
       compute_into(*p.sum, variant, p, 2);
       EXPECT_EQ(results_of(p, *p.sum), results_of(p, *p.destination)) << NameOf(variant);
+    }
+  }
+}
+
+// ---- results in rows of `out_channels` elements, so many as the problem has rows() ----
+
+// Up to the last element of the last row, of rows that are `pixel` apart.
+template <class Problem>
+std::int64_t ElementsInRows(const Problem& p, std::int64_t pixel) {
+  return (p.rows() - 1) * pixel + p.job.out_channels;
+}
+
+// What memory like that of the sum holds.
+template <class Problem>
+std::vector<float> SumsIn(const Problem& p, const Elements& elements) {
+  std::vector<float> values;
+  for (std::int64_t row = 0; row < p.rows(); ++row) {
+    for (std::int64_t c = 0; c < p.job.out_channels; ++c) values.push_back(elements.Get(row * p.job.sum.pixel + c));
+  }
+  return values;
+}
+
+// Of all results the largest, beside values of about 1. `expected(problem, row, channel)` defines them.
+template <class Problem, class Expected>
+double LargestError(const Problem& p, Expected expected) {
+  double worst = 0;
+  for (std::int64_t row = 0; row < p.rows(); ++row) {
+    for (std::int64_t out = 0; out < p.job.out_channels; ++out) {
+      const double right = expected(p, row, out), actual = p.destination->Get(row * p.job.destination.pixel + out);
+      worst = std::max(worst, std::abs(actual - right) / (1 + std::abs(right)));
+    }
+  }
+  return worst;
+}
+
+// What lies beside a slice is as it was.
+template <class Problem>
+void ExpectOnlyRowsWritten(const Problem& p) {
+  for (std::int64_t row = 0; row + 1 < p.rows(); ++row) {
+    for (std::int64_t c = p.job.out_channels; c < p.job.destination.pixel; ++c) {
+      ASSERT_EQ(p.destination->Get(row * p.job.destination.pixel + c), Elements::kUntouched);
     }
   }
 }

@@ -12,7 +12,7 @@ namespace amp::kernels {
 namespace {
 
 // Upper halves of many or few different values; lower halves ascend.
-std::vector<std::uint64_t> Draw(std::mt19937& random, std::size_t count) {
+std::vector<std::uint64_t> DrawEntries(std::mt19937& random, std::size_t count) {
   const std::uint32_t mask = random() % 3 == 0 ? 0xFFFFFFFFu : random() % 2 == 0 ? 0xFFu : 0xFFC00000u;
   const std::uint32_t base = random() % 2 == 0 ? 0 : static_cast<std::uint32_t>(random());
   std::vector<std::uint64_t> entries;
@@ -25,7 +25,7 @@ std::vector<std::uint64_t> Draw(std::mt19937& random, std::size_t count) {
 TEST(RadixSort, SortsByUpperHalves) {
   for (unsigned seed = 0; seed < 60; ++seed) {
     std::mt19937 random(seed);
-    const std::vector<std::uint64_t> values = Draw(random, random() % 3000);
+    const std::vector<std::uint64_t> values = DrawEntries(random, random() % 3000);
     std::vector<std::uint64_t> expected = values;
     std::sort(expected.begin(), expected.end());
     const Guarded<std::uint64_t> entries(values), spare(values.size());
@@ -37,7 +37,7 @@ TEST(RadixSort, SortsByUpperHalves) {
 TEST(RadixSort, KeepsTheSmallest) {
   for (unsigned seed = 0; seed < 200; ++seed) {
     std::mt19937 random(seed);
-    const std::vector<std::uint64_t> values = Draw(random, 1 + random() % 9000);
+    const std::vector<std::uint64_t> values = DrawEntries(random, 1 + random() % 9000);
     const std::size_t chosen = 1 + random() % std::min<std::size_t>(values.size(), seed % 2 == 0 ? 9000 : 300);
     std::vector<std::uint64_t> smallest = values;
     std::sort(smallest.begin(), smallest.end());

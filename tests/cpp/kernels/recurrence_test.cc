@@ -8,33 +8,25 @@
 #include <limits>
 #include <vector>
 
+#include "kernels/float_arrays.h"
 #include "kernels/guarded.h"
+#include "kernels/tables_that_run.h"
 
 namespace amp::kernels {
 namespace {
 
-// Tables that this CPU can run.
-std::vector<const RecurrenceTable*> Tables() {
-  std::vector<const RecurrenceTable*> tables{RecurrenceTableGeneric()};
-  if (CpuIsa() >= Isa::kAvx2 && RecurrenceTableAvx2() != nullptr) tables.push_back(RecurrenceTableAvx2());
-  if (CpuIsa() >= Isa::kAvx512 && RecurrenceTableAvx512() != nullptr) tables.push_back(RecurrenceTableAvx512());
-  return tables;
-}
+using testing::FloatsOfSeed;
 
-std::vector<float> Drawn(std::int64_t count, std::uint32_t seed, float scale = 1) {
-  std::vector<float> values;
-  for (std::int64_t i = 0; i < count; ++i) {
-    seed = seed * 1664525u + 1013904223u;
-    values.push_back(scale * (static_cast<float>(seed >> 8) * 0x1p-23f - 1));
-  }
-  return values;
+// Tables that this CPU can run.
+std::vector<const RecurrenceTable*> RecurrenceTables() {
+  return testing::TablesThatRun(RecurrenceTableGeneric, RecurrenceTableAvx2, RecurrenceTableAvx512);
 }
 
 void CheckProduct(const RecurrenceTable& table, std::int64_t rows, std::int64_t size, bool has_start) {
   SCOPED_TRACE(::testing::Message() << IsaName(table.isa) << " " << rows << " rows of " << size);
   const std::int64_t a_row = size + 1, y_row = kPanel + 3;
-  const Guarded<float> a(Drawn(std::max<std::int64_t>(1, rows * a_row) - 1, 1));  // nothing behind the last row
-  const Guarded<float> panel(Drawn(size * kPanel, 2)), start(Drawn(kPanel, 3));
+  const Guarded<float> a(FloatsOfSeed(std::max<std::int64_t>(1, rows * a_row) - 1, 1));  // nothing behind the last row
+  const Guarded<float> panel(FloatsOfSeed(size * kPanel, 2)), start(FloatsOfSeed(kPanel, 3));
   const Guarded<float> y(std::vector<float>(static_cast<std::size_t>((rows - 1) * y_row + kPanel), -7));
   table.product({a.data(), a_row, rows, size, panel.data(), has_start ? start.data() : nullptr, y.data(), y_row});
   for (std::int64_t r = 0; r < rows; ++r) {
@@ -49,7 +41,7 @@ void CheckProduct(const RecurrenceTable& table, std::int64_t rows, std::int64_t 
 }
 
 TEST(Recurrence, ProductsOfAllShapes) {
-  for (const RecurrenceTable* table : Tables()) {
+  for (const RecurrenceTable* table : RecurrenceTables()) {
     for (std::int64_t rows = 1; rows < 30; ++rows) {
       for (const std::int64_t size : {0, 1, 2, 3, 4, 5, 37}) CheckProduct(*table, rows, size, (rows + size) % 2 == 0);
     }
@@ -67,7 +59,7 @@ struct Gates {
 };
 
 // {state, cell}
-std::pair<double, double> Define(const PanelStep& job, const Gates& g, double cell, std::int64_t unit) {
+std::pair<double, double> DefineCell(const PanelStep& job, const Gates& g, double cell, std::int64_t unit) {
   switch (job.cell) {
     case RecurrentCell::kRelu:
       return {std::max(g.at(0, unit), 0.0), cell};
@@ -89,19 +81,20 @@ std::pair<double, double> Define(const PanelStep& job, const Gates& g, double ce
 }
 
 TEST(Recurrence, StepsOfAllCells) {
-  for (const RecurrenceTable* table : Tables()) {
+  for (const RecurrenceTable* table : RecurrenceTables()) {
     for (const auto cell : {RecurrentCell::kRelu, RecurrentCell::kTanh, RecurrentCell::kLstm, RecurrentCell::kGru}) {
       for (const float scale : {1.0f, 30.0f, 1e30f}) {
         const std::int64_t count = NumGates(cell) * kPanel;
-        const Gates gates{Drawn(count, 5, scale), Drawn(count, 6, scale)};
-        const Guarded<float> x(gates.x), h(gates.h), before(Drawn(kPanel, 7)), bias(Drawn(kPanel, 8)), after(kPanel);
-        const std::vector<float> cells_before = Drawn(kPanel, 9, 2);
+        const Gates gates{FloatsOfSeed(count, 5, scale), FloatsOfSeed(count, 6, scale)};
+        const Guarded<float> x(gates.x), h(gates.h), before(FloatsOfSeed(kPanel, 7)), bias(FloatsOfSeed(kPanel, 8)),
+            after(kPanel);
+        const std::vector<float> cells_before = FloatsOfSeed(kPanel, 9, 2);
         const Guarded<float> cells(cells_before);
         const PanelStep job{cell,         x.data(),     h.data(), bias.data(), before.data(),
                             after.data(), cells.data(), -1.5f,    1.25f};
         table->step(job);
         for (std::int64_t i = 0; i < kPanel; ++i) {
-          const auto [state, next] = Define(job, gates, cells_before[static_cast<std::size_t>(i)], i);
+          const auto [state, next] = DefineCell(job, gates, cells_before[static_cast<std::size_t>(i)], i);
           EXPECT_NEAR(after.data()[i], state, 1e-6 + 1e-6 * std::fabs(state)) << IsaName(table->isa) << " " << i;
           EXPECT_NEAR(cells.data()[i], next, 1e-6) << IsaName(table->isa) << " " << i;
         }
@@ -111,7 +104,7 @@ TEST(Recurrence, StepsOfAllCells) {
 }
 
 TEST(Recurrence, NaNStaysUnlessItBecomesTheLowerBound) {
-  for (const RecurrenceTable* table : Tables()) {
+  for (const RecurrenceTable* table : RecurrenceTables()) {
     for (const bool becomes_low : {false, true}) {
       std::vector<float> x(4 * kPanel, 0), h = x, cells(kPanel, std::nanf("")), after(kPanel);
       const PanelStep job{RecurrentCell::kLstm, x.data(),     h.data(), nullptr, nullptr,

@@ -4,23 +4,17 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <vector>
 
+#include "kernels/float_arrays.h"
 #include "kernels/parallel.h"
 #include "kernels/recurrent_panels.h"
 
 namespace amp::kernels {
 namespace {
 
-std::vector<float> Drawn(std::int64_t count, std::uint32_t seed) {
-  std::vector<float> values;
-  for (std::int64_t i = 0; i < count; ++i) {
-    seed = seed * 1664525u + 1013904223u;
-    values.push_back((static_cast<float>(seed >> 8) * 0x1p-23f - 1) / 4);
-  }
-  return values;
-}
+using testing::FloatsOfSeed;
+using testing::SameBits;
 
 // Two layers in both directions over sequences of different lengths.
 struct Network {
@@ -33,12 +27,13 @@ struct Network {
     job.layers = 2;
     job.directions = 2;
     const std::int64_t rows = NumGates(cell) * job.state, states = 4 * job.batch * job.state;
-    x = Drawn(job.time * job.batch * job.inputs, 1);
-    const std::vector<float> parameters = Drawn(2 * rows * (5 + 37) + 2 * rows * (74 + 37) + 4 * 2 * rows, 2);
+    x = FloatsOfSeed(job.time * job.batch * job.inputs, 1, 0.25f);
+    const std::vector<float> parameters =
+        FloatsOfSeed(2 * rows * (5 + 37) + 2 * rows * (74 + 37) + 4 * 2 * rows, 2, 0.25f);
     packed.resize(static_cast<std::size_t>(PackedRecurrentSize(job)));
     PackRecurrentParameters(job, parameters.data(), packed.data());
-    hidden = Drawn(states, 3);
-    cells = Drawn(states, 4);
+    hidden = FloatsOfSeed(states, 3, 0.25f);
+    cells = FloatsOfSeed(states, 4, 0.25f);
   }
 
   std::vector<float> Run(int num_threads, unsigned char garbage, bool wants_states = true) const {
@@ -60,10 +55,6 @@ struct Network {
   std::vector<float> x, packed, hidden, cells;
   std::vector<std::int64_t> lengths{6, 0, 9};  // beyond the end: all of it
 };
-
-bool SameBits(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
-}
 
 class RecurrentLayersOf : public ::testing::TestWithParam<RecurrentCell> {};
 

@@ -6,17 +6,21 @@
 #include <random>
 #include <vector>
 
+#include "kernels/float_arrays.h"
 #include "kernels/float_bits.h"
 #include "kernels/guarded.h"
 #include "kernels/parallel.h"
+#include "kernels/tables_that_run.h"
 
 namespace amp::kernels {
 namespace {
 
+using testing::HalvesOf;
 using Random = std::mt19937;
 
-constexpr ReduceOp kOps[] = {ReduceOp::kSum,     ReduceOp::kSumOfMagnitudes, ReduceOp::kSumOfSquares, ReduceOp::kNanSum,
-                             ReduceOp::kProduct, ReduceOp::kNanProduct,      ReduceOp::kMax,          ReduceOp::kMin};
+constexpr ReduceOp kReduceOps[] = {
+    ReduceOp::kSum,     ReduceOp::kSumOfMagnitudes, ReduceOp::kSumOfSquares, ReduceOp::kNanSum,
+    ReduceOp::kProduct, ReduceOp::kNanProduct,      ReduceOp::kMax,          ReduceOp::kMin};
 
 // ---- an obvious definition ----
 
@@ -25,7 +29,7 @@ double StartOf(ReduceOp op) {
   return op == ReduceOp::kMax ? -INFINITY : op == ReduceOp::kMin ? INFINITY : 0;
 }
 
-double Define(ReduceOp op, double total, double x) {
+double Accumulated(ReduceOp op, double total, double x) {
   switch (op) {
     case ReduceOp::kSum:
       return total + x;
@@ -47,8 +51,8 @@ double Define(ReduceOp op, double total, double x) {
   return 0;
 }
 
-std::vector<double> DefineAll(ReduceOp op, ReduceFinish finish, const std::vector<float>& x,
-                              const std::vector<ReduceAxis>& axes) {
+std::vector<double> DefineReduction(ReduceOp op, ReduceFinish finish, const std::vector<float>& x,
+                                    const std::vector<ReduceAxis>& axes) {
   std::int64_t results = 1;
   for (const ReduceAxis& axis : axes) results *= axis.is_reduced ? 1 : axis.size;
   std::vector<double> totals(static_cast<std::size_t>(results), StartOf(op));
@@ -59,7 +63,7 @@ std::vector<double> DefineAll(ReduceOp op, ReduceFinish finish, const std::vecto
       to += rest % static_cast<std::size_t>(axes[a].size) * stride;
       stride *= static_cast<std::size_t>(axes[a].size);
     }
-    totals[to] = Define(op, totals[to], static_cast<double>(x[i]));
+    totals[to] = Accumulated(op, totals[to], static_cast<double>(x[i]));
   }
   for (double& total : totals) {
     if (finish == ReduceFinish::kMean) total /= static_cast<double>(x.size()) / static_cast<double>(results);
@@ -69,7 +73,7 @@ std::vector<double> DefineAll(ReduceOp op, ReduceFinish finish, const std::vecto
 }
 
 // Near 1, so that long products stay finite; now and then no number.
-std::vector<float> Drawn(Random& random, std::size_t count, bool has_nan) {
+std::vector<float> DrawNearOne(Random& random, std::size_t count, bool has_nan) {
   std::uniform_real_distribution<float> near_one(0.9f, 1.1f);
   std::vector<float> values(count);
   for (float& value : values) {
@@ -80,7 +84,7 @@ std::vector<float> Drawn(Random& random, std::size_t count, bool has_nan) {
 }
 
 // In double, but rounded once to the result; sums may cancel.
-void ExpectNear(double actual, double expected, double terms, double unit) {
+void ExpectReducedNear(double actual, double expected, double terms, double unit) {
   if (std::isnan(expected)) {
     EXPECT_TRUE(std::isnan(actual));
   } else if (actual != expected) {
@@ -90,11 +94,8 @@ void ExpectNear(double actual, double expected, double terms, double unit) {
 
 // ---- loops of each instruction set ----
 
-std::vector<const ReduceTable*> Tables() {
-  std::vector<const ReduceTable*> tables{ReduceTableGeneric()};
-  if (CpuIsa() >= Isa::kAvx2 && ReduceTableAvx2() != nullptr) tables.push_back(ReduceTableAvx2());
-  if (CpuIsa() >= Isa::kAvx512 && ReduceTableAvx512() != nullptr) tables.push_back(ReduceTableAvx512());
-  return tables;
+std::vector<const ReduceTable*> ReduceTables() {
+  return testing::TablesThatRun(ReduceTableGeneric, ReduceTableAvx2, ReduceTableAvx512);
 }
 
 void CheckLoops(const ReduceTable& table, ReduceOp op, std::int64_t rows, std::int64_t width, Random& random) {
@@ -102,21 +103,22 @@ void CheckLoops(const ReduceTable& table, ReduceOp op, std::int64_t rows, std::i
                                     << " rows of " << width);
   const ReduceLoops loops = table.loops(op, false);
   const auto count = static_cast<std::size_t>(rows * width);
-  const Guarded<float> x(Drawn(random, count, random() % 2 == 0));
+  const Guarded<float> x(DrawNearOne(random, count, random() % 2 == 0));
   const Guarded<double> tile(std::vector<double>(static_cast<std::size_t>(width), loops.start));
   loops.columns(x.data(), width, rows, width, tile.data());
-  const std::vector<double> columns = DefineAll(op, ReduceFinish::kNone, x.values(), {{rows, true}, {width, false}});
-  for (std::size_t i = 0; i < columns.size(); ++i) ExpectNear(tile.data()[i], columns[i], rows, 1e-13);
+  const std::vector<double> columns =
+      DefineReduction(op, ReduceFinish::kNone, x.values(), {{rows, true}, {width, false}});
+  for (std::size_t i = 0; i < columns.size(); ++i) ExpectReducedNear(tile.data()[i], columns[i], rows, 1e-13);
   double total = loops.start, joined = loops.start;
   loops.run(x.data(), rows * width, &total);
   for (const double column : columns) loops.join(&column, 1, &joined);
-  ExpectNear(total, joined, static_cast<double>(count), 1e-13);
+  ExpectReducedNear(total, joined, static_cast<double>(count), 1e-13);
 }
 
 TEST(Reduce, LoopsAreTheirDefinitions) {
   Random random(3);
-  for (const ReduceTable* table : Tables()) {
-    for (const ReduceOp op : kOps) {
+  for (const ReduceTable* table : ReduceTables()) {
+    for (const ReduceOp op : kReduceOps) {
       for (const std::int64_t rows : {1, 2, 3, 4, 5, 9}) {
         for (const std::int64_t width : {1, 2, 3, 7, 8, 9, 17, 40}) CheckLoops(*table, op, rows, width, random);
       }
@@ -126,16 +128,16 @@ TEST(Reduce, LoopsAreTheirDefinitions) {
 
 // ---- axes, dtypes and threads ----
 
-struct Case {
+struct Reduction {
   ReduceOp op = ReduceOp::kSum;
   ReduceFinish finish = ReduceFinish::kNone;
   std::vector<ReduceAxis> axes;
   std::int64_t count = 1, results = 1;
 };
 
-Case Draw(Random& random) {
-  Case c;
-  c.op = kOps[random() % std::size(kOps)];
+Reduction DrawReduction(Random& random) {
+  Reduction c;
+  c.op = kReduceOps[random() % std::size(kReduceOps)];
   if (c.op == ReduceOp::kSum) c.finish = random() % 2 == 0 ? ReduceFinish::kMean : ReduceFinish::kNone;
   if (c.op == ReduceOp::kSumOfSquares) c.finish = ReduceFinish::kRoot;
   c.axes.resize(random() % 6);
@@ -149,7 +151,7 @@ Case Draw(Random& random) {
 }
 
 template <class T>
-std::vector<T> RunWith(const Reduce& reduce, int threads, const void* x, std::int64_t results) {
+std::vector<T> ComputeReduction(const Reduce& reduce, int threads, const void* x, std::int64_t results) {
   const ThreadScope scope(threads);
   const Guarded<T> y(static_cast<std::size_t>(results));
   const Guarded<char> scratch(reduce.ScratchBytes());
@@ -157,44 +159,38 @@ std::vector<T> RunWith(const Reduce& reduce, int threads, const void* x, std::in
   return y.values();
 }
 
-std::vector<std::uint16_t> Rounded(const std::vector<float>& values) {
-  std::vector<std::uint16_t> bits;
-  for (const float value : values) bits.push_back(FloatToBF16(value));
-  return bits;
-}
-
-void CheckCase(const Case& c, Random& random) {
-  std::vector<float> values = Drawn(random, static_cast<std::size_t>(c.count), random() % 4 == 0);
+void CheckReduction(const Reduction& c, Random& random) {
+  std::vector<float> values = DrawNearOne(random, static_cast<std::size_t>(c.count), random() % 4 == 0);
   const bool is_bf16 = random() % 3 == 0;
   if (is_bf16) {
     for (float& value : values) value = BF16ToFloat(FloatToBF16(value));
   }
   const Guarded<float> x(values);
-  const Guarded<std::uint16_t> x_bf16(Rounded(values));
+  const Guarded<std::uint16_t> x_bf16(HalvesOf(values));
   const void* data = is_bf16 ? static_cast<const void*>(x_bf16.data()) : x.data();
   const ElementType in = is_bf16 ? ElementType::kBFloat16 : ElementType::kFloat32;
   const Reduce reduce(c.op, c.finish, in, ElementType::kFloat32, c.axes);
-  const std::vector<float> y = RunWith<float>(reduce, 1, data, c.results);
-  const std::vector<double> expected = DefineAll(c.op, c.finish, values, c.axes);
+  const std::vector<float> y = ComputeReduction<float>(reduce, 1, data, c.results);
+  const std::vector<double> expected = DefineReduction(c.op, c.finish, values, c.axes);
   for (std::size_t i = 0; i < y.size(); ++i) {
-    ASSERT_NO_FATAL_FAILURE(ExpectNear(y[i], expected[i], c.count, 6.1e-8)) << i;
+    ASSERT_NO_FATAL_FAILURE(ExpectReducedNear(y[i], expected[i], c.count, 6.1e-8)) << i;
   }
   for (const int threads : {2, 3}) {
-    const std::vector<float> again = RunWith<float>(reduce, threads, data, c.results);
+    const std::vector<float> again = ComputeReduction<float>(reduce, threads, data, c.results);
     ASSERT_EQ(std::memcmp(y.data(), again.data(), y.size() * sizeof(float)), 0) << threads << " threads";
   }
   const Reduce rounds(c.op, c.finish, in, ElementType::kBFloat16, c.axes);
-  ASSERT_EQ(RunWith<std::uint16_t>(rounds, 2, data, c.results), Rounded(y));
+  ASSERT_EQ(ComputeReduction<std::uint16_t>(rounds, 2, data, c.results), HalvesOf(y));
 }
 
 TEST(Reduce, AnyAxes) {
   Random random(11);
   for (int i = 0; i < 300; ++i) {
-    const Case c = Draw(random);
+    const Reduction c = DrawReduction(random);
     ::testing::Message axes;
     for (const ReduceAxis& axis : c.axes) axes << axis.size << (axis.is_reduced ? "r " : " ");
     SCOPED_TRACE(::testing::Message() << i << ": operation " << static_cast<int>(c.op) << " over " << axes);
-    ASSERT_NO_FATAL_FAILURE(CheckCase(c, random));
+    ASSERT_NO_FATAL_FAILURE(CheckReduction(c, random));
     if (HasFailure()) return;
   }
 }
@@ -206,12 +202,12 @@ TEST(Reduce, PartsOfOneResult) {
                                               {{100000, true}, {3, false}},
                                               {{1000, true}, {2, false}, {150, true}},
                                               {{700, true}, {600, false}}}) {
-    Case c{ReduceOp::kSum, ReduceFinish::kMean, axes};
+    Reduction c{ReduceOp::kSum, ReduceFinish::kMean, axes};
     for (const ReduceAxis& axis : axes) {
       c.count *= axis.size;
       if (!axis.is_reduced) c.results *= axis.size;
     }
-    ASSERT_NO_FATAL_FAILURE(CheckCase(c, random));
+    ASSERT_NO_FATAL_FAILURE(CheckReduction(c, random));
   }
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 using Random = std::mt19937;
 
-double At(const float* plane, std::int64_t height, std::int64_t width, float y, float x) {
+double BilinearAt(const float* plane, std::int64_t height, std::int64_t width, float y, float x) {
   if (!(y >= -1 && y <= static_cast<float>(height) && x >= -1 && x <= static_cast<float>(width))) return 0;
   y = std::clamp(y, 0.f, static_cast<float>(height - 1));
   x = std::clamp(x, 0.f, static_cast<float>(width - 1));
@@ -26,7 +26,7 @@ double At(const float* plane, std::int64_t height, std::int64_t width, float y, 
          down * ((1 - across) * plane[bottom * width + left] + across * plane[bottom * width + right]);
 }
 
-std::vector<double> RunSlowly(const RoiAlign& work, const float* x, const float* rois) {
+std::vector<double> AlignSlowly(const RoiAlign& work, const float* x, const float* rois) {
   const std::int64_t bins = work.bin_rows * work.bin_columns;
   const std::int64_t channels = work.position_sensitive ? work.channels / bins : work.channels;
   std::vector<double> y;
@@ -39,8 +39,8 @@ std::vector<double> RunSlowly(const RoiAlign& work, const float* x, const float*
       for (std::int64_t a = 0; roi[0] >= 0 && a < rows.samples; ++a) {
         for (std::int64_t b = 0; b < columns.samples; ++b) {
           const std::int64_t plane = static_cast<std::int64_t>(roi[0]) * work.channels + channel;
-          sum += At(x + plane * work.height * work.width, work.height, work.width,
-                    rows.At(i % bins / work.bin_columns, a), columns.At(i % work.bin_columns, b));
+          sum += BilinearAt(x + plane * work.height * work.width, work.height, work.width,
+                            rows.At(i % bins / work.bin_columns, a), columns.At(i % work.bin_columns, b));
         }
       }
       y.push_back(sum / static_cast<double>(std::max<std::int64_t>(1, rows.samples * columns.samples)));
@@ -49,7 +49,7 @@ std::vector<double> RunSlowly(const RoiAlign& work, const float* x, const float*
   return y;
 }
 
-RoiAlign Draw(Random& random) {
+RoiAlign DrawRoiAlign(Random& random) {
   const auto upto = [&](int most) { return static_cast<std::int64_t>(1 + random() % most); };
   RoiAlign work;
   work.bin_rows = upto(7);
@@ -72,7 +72,7 @@ RoiAlign Draw(Random& random) {
 TEST(RoiAlign, RegionsAreAveragesOfTheirSamples) {
   for (unsigned seed = 0; seed < 150; ++seed) {
     Random random(seed);
-    const RoiAlign work = Draw(random);
+    const RoiAlign work = DrawRoiAlign(random);
     std::normal_distribution<float> normal(0, 1);
     std::uniform_real_distribution<float> place(-5, 70);
     std::vector<float> values(static_cast<std::size_t>(work.images * work.channels * work.height * work.width));
@@ -83,7 +83,7 @@ TEST(RoiAlign, RegionsAreAveragesOfTheirSamples) {
       for (int k = 0; k < 4; ++k) regions.push_back(place(random));
     }
     const Guarded<float> x(values), rois(regions);
-    const std::vector<double> expected = RunSlowly(work, x.data(), rois.data());
+    const std::vector<double> expected = AlignSlowly(work, x.data(), rois.data());
     std::vector<float> first;
     for (const int threads : {1, 2, 3}) {
       const ThreadScope scope(threads);

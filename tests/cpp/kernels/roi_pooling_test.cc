@@ -15,7 +15,7 @@ namespace {
 
 using Random = std::mt19937;
 
-std::vector<float> RunSlowly(const RoiPooling& work, const float* x, const float* rois) {
+std::vector<float> PoolSlowly(const RoiPooling& work, const float* x, const float* rois) {
   std::vector<float> y;
   for (const float* roi = rois; roi != rois + work.regions * 5; roi += 5) {
     for (std::int64_t c = 0; c < work.channels; ++c) {
@@ -53,7 +53,7 @@ TEST(RoiPooling, BinsHoldTheirLargestElements) {
       for (int k = 0; k < 4; ++k) regions.push_back(random() % 20 == 0 ? 1e30f : place(random));
     }
     const Guarded<float> x(values), rois(regions);
-    const std::vector<float> expected = RunSlowly(work, x.data(), rois.data());
+    const std::vector<float> expected = PoolSlowly(work, x.data(), rois.data());
     for (const int threads : {1, 3}) {
       const ThreadScope scope(threads);
       const Guarded<char> scratch(work.ScratchBytes());

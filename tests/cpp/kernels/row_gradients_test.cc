@@ -8,34 +8,28 @@
 #include <random>
 #include <vector>
 
+#include "kernels/float_arrays.h"
 #include "kernels/float_bits.h"
 #include "kernels/guarded.h"
 #include "kernels/parallel.h"
+#include "kernels/tables_that_run.h"
 
 namespace amp::kernels {
 namespace {
 
+using testing::HalvesOf;
 using Random = std::mt19937;
 
-std::vector<const RowGradientsTable*> Tables() {
-  std::vector<const RowGradientsTable*> tables{RowGradientsTableGeneric()};
-  if (CpuIsa() >= Isa::kAvx2 && RowGradientsTableAvx2() != nullptr) tables.push_back(RowGradientsTableAvx2());
-  if (CpuIsa() >= Isa::kAvx512 && RowGradientsTableAvx512() != nullptr) tables.push_back(RowGradientsTableAvx512());
-  return tables;
+std::vector<const RowGradientsTable*> RowGradientsTables() {
+  return testing::TablesThatRun(RowGradientsTableGeneric, RowGradientsTableAvx2, RowGradientsTableAvx512);
 }
 
 // Numbers that bfloat16 holds.
-std::vector<float> Drawn(Random& random, std::int64_t count, float mean = 0) {
+std::vector<float> DrawRow(Random& random, std::int64_t count, float mean = 0) {
   std::normal_distribution<float> normal(mean, 1);
   std::vector<float> values(static_cast<std::size_t>(count));
   for (float& value : values) value = BF16ToFloat(FloatToBF16(normal(random)));
   return values;
-}
-
-std::vector<std::uint16_t> Halves(const std::vector<float>& values) {
-  std::vector<std::uint16_t> halves;
-  for (const float value : values) halves.push_back(FloatToBF16(value));
-  return halves;
 }
 
 // A row of float32 or bfloat16 numbers.
@@ -43,18 +37,18 @@ struct Row {
   Guarded<float> floats;
   Guarded<std::uint16_t> halves;
 
-  explicit Row(const std::vector<float>& values) : floats(values), halves(Halves(values)) {}
+  explicit Row(const std::vector<float>& values) : floats(values), halves(HalvesOf(values)) {}
   explicit Row(std::size_t count) : floats(count), halves(count) {}
   void* data(bool is_bf16) const { return is_bf16 ? static_cast<void*>(halves.data()) : floats.data(); }
   float at(bool is_bf16, std::size_t i) const { return is_bf16 ? BF16ToFloat(halves.data()[i]) : floats.data()[i]; }
 };
 
-void ExpectNear(float actual, double expected, bool is_bf16) {
+void ExpectGradientNear(float actual, double expected, bool is_bf16) {
   EXPECT_NEAR(actual, expected, (is_bf16 ? 0.004 : 4e-6) * std::fabs(expected) + 1e-5);
 }
 
-std::vector<double> DefineSoftmax(const SoftmaxGradient& job, const std::vector<float>& g, const std::vector<float>& y,
-                                  std::int64_t used) {
+std::vector<double> DefineSoftmaxGradient(const SoftmaxGradient& job, const std::vector<float>& g,
+                                          const std::vector<float>& y, std::int64_t used) {
   double sum = 0;
   for (std::int64_t i = 0; i < used; ++i) {
     sum += job.logarithm ? static_cast<double>(g[i]) : static_cast<double>(g[i]) * static_cast<double>(y[i]);
@@ -76,13 +70,14 @@ TEST(RowGradients, SoftmaxOfAllLengths) {
     job.temperature = random() % 2 == 0 ? 1 : 2;
     job.logarithm = random() % 2 == 0;
     job.is_bf16 = random() % 2 == 0;
-    const std::vector<float> given = Drawn(random, size), output = Drawn(random, size, -1);
+    const std::vector<float> given = DrawRow(random, size), output = DrawRow(random, size, -1);
     const Row g(given), y(output);
-    const std::vector<double> expected = DefineSoftmax(job, given, output, size);
-    for (const RowGradientsTable* table : Tables()) {
+    const std::vector<double> expected = DefineSoftmaxGradient(job, given, output, size);
+    for (const RowGradientsTable* table : RowGradientsTables()) {
       const Row result(given.size());
       table->softmax[job.is_bf16](job, g.data(job.is_bf16), y.data(job.is_bf16), size, result.data(job.is_bf16));
-      for (std::size_t i = 0; i < given.size(); ++i) ExpectNear(result.at(job.is_bf16, i), expected[i], job.is_bf16);
+      for (std::size_t i = 0; i < given.size(); ++i)
+        ExpectGradientNear(result.at(job.is_bf16, i), expected[i], job.is_bf16);
       ASSERT_FALSE(HasFailure()) << IsaName(table->isa) << ", size " << size;
     }
   }
@@ -93,7 +88,7 @@ TEST(RowGradients, SoftmaxOfPartsOfRows) {
   SoftmaxGradient job;
   job.rows = 300;
   job.size = 37;
-  const std::vector<float> g = Drawn(random, job.rows * job.size), y = Drawn(random, job.rows * job.size);
+  const std::vector<float> g = DrawRow(random, job.rows * job.size), y = DrawRow(random, job.rows * job.size);
   std::vector<std::int64_t> lengths;
   for (std::int64_t row = 0; row < job.rows; ++row) lengths.push_back(static_cast<std::int64_t>(random() % 45) - 3);
   std::vector<float> first;
@@ -106,8 +101,8 @@ TEST(RowGradients, SoftmaxOfPartsOfRows) {
         return std::vector<float>(all.begin() + row * job.size, all.begin() + (row + 1) * job.size);
       };
       const std::vector<double> expected =
-          DefineSoftmax(job, part(g), part(y), std::clamp<std::int64_t>(lengths[row], 0, job.size));
-      for (std::size_t i = 0; i < expected.size(); ++i) ExpectNear(part(result)[i], expected[i], false);
+          DefineSoftmaxGradient(job, part(g), part(y), std::clamp<std::int64_t>(lengths[row], 0, job.size));
+      for (std::size_t i = 0; i < expected.size(); ++i) ExpectGradientNear(part(result)[i], expected[i], false);
     }
     if (first.empty()) first = result;
     ASSERT_EQ(first, result);
@@ -118,8 +113,8 @@ struct NormGradients {
   std::vector<double> data, gamma, beta;
 };
 
-NormGradients DefineNorm(const LayerNormGradient& job, const std::vector<float>& g, const std::vector<float>& x,
-                         const std::vector<float>& gamma) {
+NormGradients DefineNormGradients(const LayerNormGradient& job, const std::vector<float>& g,
+                                  const std::vector<float>& x, const std::vector<float>& gamma) {
   const auto size = static_cast<std::size_t>(job.size);
   NormGradients result{std::vector<double>(g.size()), std::vector<double>(size), std::vector<double>(size)};
   const auto count = static_cast<double>(job.size);
@@ -149,11 +144,12 @@ TEST(RowGradients, LayerNormOfAllLengths) {
   for (std::int64_t size = 2; size < 150; ++size) {
     const bool is_bf16 = random() % 2 == 0;
     const LayerNormGradient job{1, size, 1e-2f, is_bf16};
-    const std::vector<float> given = Drawn(random, size), data = Drawn(random, size, 5), scales = Drawn(random, size);
+    const std::vector<float> given = DrawRow(random, size), data = DrawRow(random, size, 5),
+                             scales = DrawRow(random, size);
     const Row g(given), x(data);
     const Guarded<float> gamma(scales);
-    const NormGradients expected = DefineNorm(job, given, data, scales);
-    for (const RowGradientsTable* table : Tables()) {
+    const NormGradients expected = DefineNormGradients(job, given, data, scales);
+    for (const RowGradientsTable* table : RowGradientsTables()) {
       const Row result(given.size());
       const Guarded<float> of_gamma(std::vector<float>(given.size(), 0.0f)),
           of_beta(std::vector<float>(given.size(), 0.0f));
@@ -162,8 +158,8 @@ TEST(RowGradients, LayerNormOfAllLengths) {
       for (std::size_t i = 0; i < given.size(); ++i) {
         EXPECT_NEAR(result.at(is_bf16, i), expected.data[i],
                     (is_bf16 ? 0.004 : 2e-5) * (1 + std::fabs(expected.data[i])));
-        ExpectNear(of_gamma.data()[i], expected.gamma[i], false);
-        ExpectNear(of_beta.data()[i], expected.beta[i], false);
+        ExpectGradientNear(of_gamma.data()[i], expected.gamma[i], false);
+        ExpectGradientNear(of_beta.data()[i], expected.beta[i], false);
       }
       ASSERT_FALSE(HasFailure()) << IsaName(table->isa) << ", size " << size;
     }
@@ -174,9 +170,9 @@ TEST(RowGradients, LayerNormOfManyRows) {
   Random random(9);
   for (const std::int64_t rows : {1, 31, 32, 33, 400}) {
     const LayerNormGradient job{rows, 24, 1e-5f, false};
-    const std::vector<float> g = Drawn(random, rows * job.size), x = Drawn(random, rows * job.size),
-                             gamma = Drawn(random, job.size);
-    const NormGradients expected = DefineNorm(job, g, x, gamma);
+    const std::vector<float> g = DrawRow(random, rows * job.size), x = DrawRow(random, rows * job.size),
+                             gamma = DrawRow(random, job.size);
+    const NormGradients expected = DefineNormGradients(job, g, x, gamma);
     std::vector<float> first;
     for (const int threads : {1, 2, 3}) {
       const ThreadScope scope(threads);

@@ -12,7 +12,7 @@ namespace amp::kernels {
 namespace {
 
 template <class T>
-void Check() {
+void CheckRunningSums() {
   for (unsigned seed = 0; seed < 60; ++seed) {
     std::mt19937 random(seed);
     RunningSum work;
@@ -35,8 +35,8 @@ void Check() {
 }
 
 TEST(RunningSum, AlongOneAxis) {
-  Check<double>();
-  Check<std::int64_t>();
+  CheckRunningSums<double>();
+  CheckRunningSums<std::int64_t>();
 }
 
 }  // namespace

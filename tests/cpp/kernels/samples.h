@@ -2,11 +2,15 @@
 
 #include <bit>
 #include <cstdint>
+#include <limits>
 #include <random>
 #include <vector>
 
 // Inputs that reach the corners of the formats.
 namespace amp::kernels::testing {
+
+inline constexpr float kInfinity = std::numeric_limits<float>::infinity();
+inline constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 // Every sign and exponent of float32 with the mantissas around the rounding boundaries of float16
 // and bfloat16: exact, just off, halfway with even and odd neighbours, all ones. Exponent 255 gives

@@ -4,31 +4,29 @@
 
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <random>
 #include <vector>
 
 #include "kernels/float_bits.h"
+#include "kernels/samples.h"
+#include "kernels/tables_that_run.h"
 
 namespace amp::kernels {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+using testing::kInfinity;
 
-std::vector<const ScaleShiftTable*> Tables() {
-  std::vector<const ScaleShiftTable*> tables{ScaleShiftTableGeneric()};
-  if (CpuIsa() >= Isa::kAvx2 && ScaleShiftTableAvx2() != nullptr) tables.push_back(ScaleShiftTableAvx2());
-  if (CpuIsa() >= Isa::kAvx512 && ScaleShiftTableAvx512() != nullptr) tables.push_back(ScaleShiftTableAvx512());
-  return tables;
+std::vector<const ScaleShiftTable*> ScaleShiftTables() {
+  return testing::TablesThatRun(ScaleShiftTableGeneric, ScaleShiftTableAvx2, ScaleShiftTableAvx512);
 }
 
-float Expected(float x, float scale, float shift, float low, float high) {
+float ScaledAndShifted(float x, float scale, float shift, float low, float high) {
   const float y = std::fma(x, scale, shift);
   if (std::isnan(y)) return y;
   return std::min(std::max(y, low), high);
 }
 
-void ExpectSame(float expected, float actual) {
+void ExpectSameNumber(float expected, float actual) {
   if (std::isnan(expected)) {
     EXPECT_TRUE(std::isnan(actual));
   } else {
@@ -41,7 +39,7 @@ void ExpectSame(float expected, float actual) {
 TEST(ScaleShift, RowsOfAllLengths) {
   std::mt19937 random(5);
   std::normal_distribution<float> normal(0, 2);
-  for (const ScaleShiftTable* table : Tables()) {
+  for (const ScaleShiftTable* table : ScaleShiftTables()) {
     for (int count = 1; count < 70; ++count) {
       for (int kind = 0; kind < 8; ++kind) {
         const bool from_bf16 = kind & 1, to_bf16 = kind & 2;
@@ -58,8 +56,9 @@ TEST(ScaleShift, RowsOfAllLengths) {
                                        to_bf16 ? static_cast<void*>(y16.data()) : y.data(), count, scale.data(),
                                        shift.data(), step, -1.5f, kInfinity);
         for (int i = 0; i < count; ++i) {
-          const float expected = Expected(x[i], scale[i * step], shift[i * step], -1.5f, kInfinity);
-          ExpectSame(to_bf16 ? BF16ToFloat(FloatToBF16(expected)) : expected, to_bf16 ? BF16ToFloat(y16[i]) : y[i]);
+          const float expected = ScaledAndShifted(x[i], scale[i * step], shift[i * step], -1.5f, kInfinity);
+          ExpectSameNumber(to_bf16 ? BF16ToFloat(FloatToBF16(expected)) : expected,
+                           to_bf16 ? BF16ToFloat(y16[i]) : y[i]);
         }
         EXPECT_EQ(y[count], 77.0f);
         EXPECT_EQ(y16[count], 0x4299);
@@ -93,7 +92,7 @@ TEST(ScaleShift, RowsAndPlanesLieWhereTheyShould) {
   kernels::RunScaleShift(job, x.data(), y.data());
   for (std::int64_t row = 0; row < kBatch * kPositions; ++row) {
     for (std::int64_t c = 0; c < kChannels; ++c) {
-      EXPECT_EQ(y[row * kChannels + c], Expected(x[row * kWide + c], scale[c], shift[c], 0, kInfinity));
+      EXPECT_EQ(y[row * kChannels + c], ScaledAndShifted(x[row * kWide + c], scale[c], shift[c], 0, kInfinity));
     }
   }
   job.planes = true;
@@ -105,7 +104,7 @@ TEST(ScaleShift, RowsAndPlanesLieWhereTheyShould) {
   kernels::RunScaleShift(job, x.data(), y.data());
   for (std::int64_t i = 0; i < kBatch * kChannels * kPositions; ++i) {
     const std::int64_t c = i / kPositions % kChannels;
-    EXPECT_EQ(y[i], Expected(x[i], scale[c], shift[c], 0, kInfinity));
+    EXPECT_EQ(y[i], ScaledAndShifted(x[i], scale[c], shift[c], 0, kInfinity));
   }
 }
 

@@ -8,17 +8,21 @@
 #include <random>
 #include <vector>
 
+#include "kernels/float_arrays.h"
 #include "kernels/float_bits.h"
 #include "kernels/guarded.h"
 #include "kernels/parallel.h"
+#include "kernels/tables_that_run.h"
 
 namespace amp::kernels {
 namespace {
 
+using testing::HalvesOf;
 using Random = std::mt19937;
 
 // An obvious definition. Elements of line (o, i) are `inner` apart.
-std::vector<double> Define(const Softmax& job, const std::vector<float>& x, const std::vector<std::int64_t>& lengths) {
+std::vector<double> DefineSoftmax(const Softmax& job, const std::vector<float>& x,
+                                  const std::vector<std::int64_t>& lengths) {
   std::vector<double> y(x.size(), 0.0);
   for (std::int64_t line = 0; line < job.outer * job.inner; ++line) {
     const std::int64_t first = line / job.inner * job.size * job.inner + line % job.inner;
@@ -39,7 +43,7 @@ std::vector<double> Define(const Softmax& job, const std::vector<float>& x, cons
 }
 
 // Sums of many powers in float32 are off by `bound`.
-void ExpectNear(float actual, double expected, double bound = 1e-6) {
+void ExpectPowerNear(float actual, double expected, double bound = 1e-6) {
   if (std::isnan(expected) || std::isinf(expected)) {
     EXPECT_EQ(std::isnan(actual), std::isnan(expected));
     EXPECT_TRUE(std::isnan(actual) || static_cast<double>(actual) == expected) << actual << ", " << expected;
@@ -48,7 +52,7 @@ void ExpectNear(float actual, double expected, double bound = 1e-6) {
   }
 }
 
-std::vector<float> Drawn(Random& random, const Softmax& job) {
+std::vector<float> DrawScores(Random& random, const Softmax& job) {
   std::normal_distribution<float> normal(0, 4);
   std::vector<float> x(static_cast<std::size_t>(job.outer * job.size * job.inner));
   const auto hidden = random() % 3;  // of four
@@ -61,25 +65,19 @@ std::vector<float> Drawn(Random& random, const Softmax& job) {
   return x;
 }
 
-std::vector<std::uint16_t> Rounded(const std::vector<float>& values) {
-  std::vector<std::uint16_t> bits;
-  for (const float value : values) bits.push_back(FloatToBF16(value));
-  return bits;
-}
-
 template <class Y>
-std::vector<Y> RunWith(const Softmax& job, const std::vector<float>& x, const std::vector<std::int64_t>& lengths,
-                       int threads) {
+std::vector<Y> ComputeSoftmax(const Softmax& job, const std::vector<float>& x, const std::vector<std::int64_t>& lengths,
+                              int threads) {
   const ThreadScope scope(threads);
   const Guarded<float> floats(x);
-  const Guarded<std::uint16_t> halves(Rounded(x));
+  const Guarded<std::uint16_t> halves(HalvesOf(x));
   const Guarded<Y> y(x.size());
   RunSoftmax(job, job.x_is_bf16 ? static_cast<const void*>(halves.data()) : floats.data(),
              lengths.empty() ? nullptr : lengths.data(), y.data());
   return y.values();
 }
 
-Softmax Draw(Random& random) {
+Softmax DrawSoftmax(Random& random) {
   Softmax job;
   job.outer = 1 + random() % 4;
   job.size = random() % 4 == 0 ? 1 + random() % 600 : 1 + random() % 30;
@@ -94,23 +92,23 @@ Softmax Draw(Random& random) {
 TEST(Softmax, AnyAxis) {
   Random random(17);
   for (int i = 0; i < 300; ++i) {
-    Softmax job = Draw(random);
+    Softmax job = DrawSoftmax(random);
     SCOPED_TRACE(::testing::Message() << i << ": " << job.outer << " x " << job.size << " x " << job.inner);
-    const std::vector<float> x = Drawn(random, job);
+    const std::vector<float> x = DrawScores(random, job);
     std::vector<std::int64_t> lengths;
     if (job.inner == 1 && random() % 2 == 0) {
       for (std::int64_t o = 0; o < job.outer; ++o) lengths.push_back(static_cast<std::int64_t>(random() % 40) - 2);
     }
-    const std::vector<double> expected = Define(job, x, lengths);
-    const std::vector<float> y = RunWith<float>(job, x, lengths, 1);
+    const std::vector<double> expected = DefineSoftmax(job, x, lengths);
+    const std::vector<float> y = ComputeSoftmax<float>(job, x, lengths, 1);
     for (std::size_t k = 0; k < y.size(); ++k)
-      ExpectNear(y[k], expected[k], 1e-6 + 1e-8 * static_cast<double>(job.size));
+      ExpectPowerNear(y[k], expected[k], 1e-6 + 1e-8 * static_cast<double>(job.size));
     for (const int threads : {2, 3}) {
-      const std::vector<float> again = RunWith<float>(job, x, lengths, threads);
+      const std::vector<float> again = ComputeSoftmax<float>(job, x, lengths, threads);
       ASSERT_EQ(std::memcmp(y.data(), again.data(), y.size() * sizeof(float)), 0) << threads << " threads";
     }
     job.y_is_bf16 = true;
-    ASSERT_EQ(RunWith<std::uint16_t>(job, x, lengths, 2), Rounded(y));
+    ASSERT_EQ(ComputeSoftmax<std::uint16_t>(job, x, lengths, 2), HalvesOf(y));
     if (HasFailure()) return;
   }
 }
@@ -118,10 +116,7 @@ TEST(Softmax, AnyAxis) {
 // All instruction sets, blocks of one line and of several side by side.
 TEST(Softmax, EachInstructionSet) {
   Random random(19);
-  std::vector<const SoftmaxTable*> tables{SoftmaxTableGeneric()};
-  if (CpuIsa() >= Isa::kAvx2 && SoftmaxTableAvx2() != nullptr) tables.push_back(SoftmaxTableAvx2());
-  if (CpuIsa() >= Isa::kAvx512 && SoftmaxTableAvx512() != nullptr) tables.push_back(SoftmaxTableAvx512());
-  for (const SoftmaxTable* table : tables) {
+  for (const SoftmaxTable* table : testing::TablesThatRun(SoftmaxTableGeneric, SoftmaxTableAvx2, SoftmaxTableAvx512)) {
     for (const std::int64_t inner : {1, 3, 70}) {
       for (const std::int64_t together : {1, 4}) {
         const SoftmaxBlock block{5, inner * together, inner * together, inner * (together - 1), inner};
@@ -129,11 +124,11 @@ TEST(Softmax, EachInstructionSet) {
         job.size = 5 * together + together - 1;
         job.inner = inner;
         job.logarithm = random() % 2 == 0;
-        const std::vector<float> x = Drawn(random, job);
+        const std::vector<float> x = DrawScores(random, job);
         const Guarded<float> from(x), to(x.size());
         table->block(job, block, from.data(), to.data());
-        const std::vector<double> expected = Define(job, x, {});
-        for (std::size_t k = 0; k < x.size(); ++k) ExpectNear(to.data()[k], expected[k]);
+        const std::vector<double> expected = DefineSoftmax(job, x, {});
+        for (std::size_t k = 0; k < x.size(); ++k) ExpectPowerNear(to.data()[k], expected[k]);
       }
     }
   }

@@ -20,7 +20,7 @@ using Random = std::mt19937;
 // NaN counts as the largest.
 bool IsLess(double a, double b) { return a < b || (std::isnan(b) && !std::isnan(a)); }
 
-SortLines Draw(Random& random) {
+SortLines DrawLines(Random& random) {
   constexpr ElementType kTypes[] = {ElementType::kFloat32, ElementType::kBFloat16, ElementType::kFloat16,
                                     ElementType::kInt32,   ElementType::kInt8,     ElementType::kUInt8};
   constexpr ElementType kPositionTypes[] = {ElementType::kFloat32, ElementType::kFloat64, ElementType::kInt32,
@@ -37,7 +37,7 @@ SortLines Draw(Random& random) {
 }
 
 // Elements of all kinds, many of them equal.
-std::vector<char> DrawElements(Random& random, const SortLines& work) {
+std::vector<char> DrawSortable(Random& random, const SortLines& work) {
   const float special[] = {0.f, -0.f, INFINITY, -INFINITY, NAN, -NAN, 1e-40f, -1e-40f, 3e38f};
   std::vector<float> values(static_cast<std::size_t>(work.outer * work.size * work.inner));
   for (float& value : values) {
@@ -53,10 +53,10 @@ std::vector<char> DrawElements(Random& random, const SortLines& work) {
 TEST(SortLines, ElementsAndPositionsAreThoseOfAStableSort) {
   for (unsigned seed = 0; seed < 300; ++seed) {
     Random random(seed);
-    const SortLines work = Draw(random);
+    const SortLines work = DrawLines(random);
     const std::size_t bytes = ElementBytes(work.type), position_bytes = ElementBytes(work.position_type);
     const auto lines = static_cast<std::size_t>(work.outer * work.inner);
-    const Guarded<char> x(DrawElements(random, work));
+    const Guarded<char> x(DrawSortable(random, work));
     std::vector<double> values(x.size() / bytes);
     Cast(work.type, x.data(), ElementType::kFloat64, values.data(), values.size());
     std::vector<char> elements(lines * static_cast<std::size_t>(work.chosen) * bytes);

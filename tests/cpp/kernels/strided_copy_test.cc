@@ -14,7 +14,7 @@
 namespace amp::kernels {
 namespace {
 
-struct TestAxis {
+struct CopyAxis {
   std::int64_t size, from, to;
 };
 
@@ -25,9 +25,9 @@ struct Extent {
 };
 
 template <class Stride>
-Extent ExtentOf(const std::vector<TestAxis>& axes, Stride stride) {
+Extent ExtentOf(const std::vector<CopyAxis>& axes, Stride stride) {
   Extent extent;
-  for (const TestAxis& axis : axes) {
+  for (const CopyAxis& axis : axes) {
     const std::int64_t reach = (axis.size - 1) * stride(axis);
     (reach < 0 ? extent.before : extent.behind) += std::abs(reach);
   }
@@ -35,9 +35,9 @@ Extent ExtentOf(const std::vector<TestAxis>& axes, Stride stride) {
 }
 
 // Axes of random sizes in a random order on each side, with gaps now and then, some repeated and some reversed.
-std::vector<TestAxis> DrawAxes(std::mt19937& random) {
-  std::vector<TestAxis> axes(1 + random() % 5);
-  for (TestAxis& axis : axes) axis.size = 1 + random() % 5;
+std::vector<CopyAxis> DrawCopyAxes(std::mt19937& random) {
+  std::vector<CopyAxis> axes(1 + random() % 5);
+  for (CopyAxis& axis : axes) axis.size = 1 + random() % 5;
   for (int i = 0; i < 2; ++i) {
     if (random() % 2 == 0) axes[random() % axes.size()].size = 1 + random() % 99;
   }
@@ -59,7 +59,7 @@ std::vector<TestAxis> DrawAxes(std::mt19937& random) {
 
 // Element by element.
 template <class T>
-void CopySlowly(const std::vector<TestAxis>& axes, std::size_t axis, const T* from, T* to) {
+void CopySlowly(const std::vector<CopyAxis>& axes, std::size_t axis, const T* from, T* to) {
   if (axis == axes.size()) {
     *to = *from;
     return;
@@ -72,9 +72,9 @@ void CopySlowly(const std::vector<TestAxis>& axes, std::size_t axis, const T* fr
 template <class T>
 void ExpectCopies(unsigned seed) {
   std::mt19937 random(seed);
-  const std::vector<TestAxis> axes = DrawAxes(random);
-  const Extent from_extent = ExtentOf(axes, [](const TestAxis& axis) { return axis.from; });
-  const Extent to_extent = ExtentOf(axes, [](const TestAxis& axis) { return axis.to; });
+  const std::vector<CopyAxis> axes = DrawCopyAxes(random);
+  const Extent from_extent = ExtentOf(axes, [](const CopyAxis& axis) { return axis.from; });
+  const Extent to_extent = ExtentOf(axes, [](const CopyAxis& axis) { return axis.to; });
   const Guarded<T> from(from_extent.size());
   for (std::size_t i = 0; i < from.size(); ++i) from.data()[i] = static_cast<T>(random() * std::uint64_t{0x10003});
   std::vector<T> expected(to_extent.size(), static_cast<T>(0xABCD));
@@ -82,7 +82,7 @@ void ExpectCopies(unsigned seed) {
   const T* first = from.data() + from_extent.before;
   CopySlowly(axes, 0, first, expected.data());
   StridedCopy copy(sizeof(T));
-  for (const TestAxis& axis : axes) copy.AddAxis(axis.size, axis.from, axis.to);
+  for (const CopyAxis& axis : axes) copy.AddAxis(axis.size, axis.from, axis.to);
   copy.Prepare();
   for (const int threads : {1, 2, 3}) {
     const Guarded<T> actual(before);

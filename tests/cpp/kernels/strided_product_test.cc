@@ -6,31 +6,27 @@
 #include <random>
 #include <vector>
 
+#include "kernels/float_arrays.h"
 #include "kernels/guarded.h"
 #include "kernels/parallel.h"
+#include "kernels/tables_that_run.h"
 
 namespace amp::kernels {
 namespace {
 
+using testing::NormalFloats;
 using Random = std::mt19937;
 
-std::vector<float> Drawn(Random& random, std::int64_t count) {
-  std::normal_distribution<float> normal(0, 1);
-  std::vector<float> values(static_cast<std::size_t>(count));
-  for (float& value : values) value = normal(random);
-  return values;
-}
-
-struct Case {
+struct ProductCase {
   StridedProduct job;
   std::vector<float> a, b, c;
   std::vector<double> expected, magnitude;
 };
 
 // Either order of a's elements, gaps behind rows of b and c.
-Case Draw(Random& random) {
+ProductCase DrawProduct(Random& random) {
   const auto upto = [&](std::uint32_t n) { return 1 + static_cast<std::int64_t>(random() % n); };
-  Case result;
+  ProductCase result;
   StridedProduct& job = result.job;
   job.rows = upto(110);
   job.columns = upto(150);
@@ -41,9 +37,9 @@ Case Draw(Random& random) {
   job.b_row = job.columns + static_cast<std::int64_t>(random() % 3);
   job.c_row = job.columns + static_cast<std::int64_t>(random() % 3);
   job.adds = random() % 2 == 0;
-  result.a = Drawn(random, job.rows * job.length);
-  result.b = Drawn(random, (job.length - 1) * job.b_row + job.columns);
-  result.c = Drawn(random, (job.rows - 1) * job.c_row + job.columns);
+  result.a = NormalFloats(random, job.rows * job.length);
+  result.b = NormalFloats(random, (job.length - 1) * job.b_row + job.columns);
+  result.c = NormalFloats(random, (job.rows - 1) * job.c_row + job.columns);
   for (std::int64_t i = 0; i < job.rows; ++i) {
     for (std::int64_t j = 0; j < job.columns; ++j) {
       double sum = job.adds ? static_cast<double>(result.c[i * job.c_row + j]) : 0, magnitude = std::fabs(sum);
@@ -61,7 +57,7 @@ Case Draw(Random& random) {
 }
 
 // Between rows nothing changes.
-void ExpectResult(const Case& given, const std::vector<float>& c) {
+void ExpectResult(const ProductCase& given, const std::vector<float>& c) {
   const StridedProduct& job = given.job;
   for (std::size_t place = 0; place < c.size(); ++place) {
     const auto row = static_cast<std::int64_t>(place) / job.c_row,
@@ -78,7 +74,7 @@ void ExpectResult(const Case& given, const std::vector<float>& c) {
 TEST(StridedProduct, AnySizes) {
   Random random(11);
   for (int i = 0; i < 60; ++i) {
-    const Case given = Draw(random);
+    const ProductCase given = DrawProduct(random);
     const Guarded<float> a(given.a), b(given.b);
     std::vector<float> first;
     for (const int threads : {1, 3}) {
@@ -95,12 +91,10 @@ TEST(StridedProduct, AnySizes) {
 
 TEST(StridedProduct, EachInstructionSet) {
   Random random(12);
-  std::vector<const StridedProductTable*> tables{StridedProductTableGeneric()};
-  if (CpuIsa() >= Isa::kAvx2 && StridedProductTableAvx2() != nullptr) tables.push_back(StridedProductTableAvx2());
-  if (CpuIsa() >= Isa::kAvx512 && StridedProductTableAvx512() != nullptr) tables.push_back(StridedProductTableAvx512());
-  for (const StridedProductTable* table : tables) {
+  for (const StridedProductTable* table :
+       testing::TablesThatRun(StridedProductTableGeneric, StridedProductTableAvx2, StridedProductTableAvx512)) {
     for (int i = 0; i < 20; ++i) {
-      const Case given = Draw(random);
+      const ProductCase given = DrawProduct(random);
       const Guarded<float> a(given.a), b(given.b), c(given.c);
       table->run(given.job, a.data(), b.data(), c.data());
       ExpectResult(given, c.values());

@@ -12,7 +12,7 @@ namespace amp::kernels {
 namespace {
 
 template <class T>
-void Check() {
+void CheckTriangles() {
   for (unsigned seed = 0; seed < 100; ++seed) {
     std::mt19937 random(seed);
     Triangle work;
@@ -39,9 +39,9 @@ void Check() {
 }
 
 TEST(Triangle, KeepsOneSideOfADiagonal) {
-  Check<std::uint8_t>();
-  Check<std::uint32_t>();
-  Check<std::uint64_t>();
+  CheckTriangles<std::uint8_t>();
+  CheckTriangles<std::uint32_t>();
+  CheckTriangles<std::uint64_t>();
 }
 
 }  // namespace

@@ -5,23 +5,17 @@
 #include <random>
 #include <vector>
 
+#include "kernels/float_arrays.h"
 #include "kernels/guarded.h"
+#include "kernels/tables_that_run.h"
 
 namespace amp::kernels {
 namespace {
 
-std::vector<const WeightedRowsTable*> Tables() {
-  std::vector<const WeightedRowsTable*> tables{WeightedRowsGeneric()};
-  if (CpuIsa() >= Isa::kAvx2 && WeightedRowsAvx2() != nullptr) tables.push_back(WeightedRowsAvx2());
-  if (CpuIsa() >= Isa::kAvx512 && WeightedRowsAvx512() != nullptr) tables.push_back(WeightedRowsAvx512());
-  return tables;
-}
+using testing::NormalFloats;
 
-std::vector<float> Normal(std::mt19937& random, std::int64_t count) {
-  std::normal_distribution<float> normal(0, 1);
-  std::vector<float> values(static_cast<std::size_t>(count));
-  for (float& value : values) value = normal(random);
-  return values;
+std::vector<const WeightedRowsTable*> WeightedRowsTables() {
+  return testing::TablesThatRun(WeightedRowsGeneric, WeightedRowsAvx2, WeightedRowsAvx512);
 }
 
 TEST(WeightedRows, SumsOfAllLengths) {
@@ -29,8 +23,8 @@ TEST(WeightedRows, SumsOfAllLengths) {
   for (std::int64_t length = 1; length < 150; ++length) {
     const std::int64_t count = static_cast<std::int64_t>(random() % 5);
     const bool adds = random() % 2 == 0;
-    const std::vector<float> weights = Normal(random, count), before = Normal(random, length);
-    const Guarded<float> x(Normal(random, length + 7));
+    const std::vector<float> weights = NormalFloats(random, count), before = NormalFloats(random, length);
+    const Guarded<float> x(NormalFloats(random, length + 7));
     std::vector<std::int64_t> offsets;
     for (std::int64_t k = 0; k < count; ++k) offsets.push_back(static_cast<std::int64_t>(random() % 8));
     std::vector<float> expected;
@@ -38,7 +32,7 @@ TEST(WeightedRows, SumsOfAllLengths) {
       expected.push_back(adds ? before[i] : 0);
       for (std::int64_t k = 0; k < count; ++k) expected.back() += weights[k] * x.data()[offsets[k] + i];
     }
-    for (const WeightedRowsTable* table : Tables()) {
+    for (const WeightedRowsTable* table : WeightedRowsTables()) {
       const Guarded<float> y(before);
       table->sum(x.data(), offsets.data(), weights.data(), count, adds, y.data(), length);
       ASSERT_EQ(y.values(), expected) << IsaName(table->isa) << " length " << length;
@@ -49,7 +43,7 @@ TEST(WeightedRows, SumsOfAllLengths) {
 TEST(WeightedRows, InterpolationOfAllLengths) {
   std::mt19937 random(4);
   for (std::int64_t length = 1; length < 70; ++length) {
-    const Guarded<float> x(Normal(random, 11)), weights(Normal(random, length));
+    const Guarded<float> x(NormalFloats(random, 11)), weights(NormalFloats(random, length));
     const Guarded<std::int32_t> first(static_cast<std::size_t>(length)), second(static_cast<std::size_t>(length));
     std::vector<float> expected;
     for (std::int64_t i = 0; i < length; ++i) {
@@ -58,7 +52,7 @@ TEST(WeightedRows, InterpolationOfAllLengths) {
       const float weight = weights.data()[i];
       expected.push_back((1 - weight) * x.data()[first.data()[i]] + weight * x.data()[second.data()[i]]);
     }
-    for (const WeightedRowsTable* table : Tables()) {
+    for (const WeightedRowsTable* table : WeightedRowsTables()) {
       const Guarded<float> y(static_cast<std::size_t>(length));
       table->interpolate(x.data(), first.data(), second.data(), weights.data(), y.data(), length);
       ASSERT_EQ(y.values(), expected) << IsaName(table->isa) << " length " << length;

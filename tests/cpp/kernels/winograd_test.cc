@@ -17,16 +17,16 @@ namespace {
 
 using namespace testing;
 
-struct Variant {
+struct WinogradVariant {
   const WinogradTable* table;
   WinogradKind kind;
 };
 
-std::string NameOf(const Variant& v) { return std::string(IsaName(v.table->isa)) + " " + WinogradName(v.kind); }
+std::string NameOf(const WinogradVariant& v) { return std::string(IsaName(v.table->isa)) + " " + WinogradName(v.kind); }
 
 // All code that this CPU runs.
-std::vector<Variant> Variants() {
-  std::vector<Variant> variants;
+std::vector<WinogradVariant> WinogradVariants() {
+  std::vector<WinogradVariant> variants;
   auto tables = TablesThatRun(WinogradTableGeneric, WinogradTableAvx2, WinogradTableAvx512, WinogradTableAvx512VNNI,
                               CpuHasVNNI());
   if (AllowsTiles()) tables.push_back(WinogradTableAvx512AMX());
@@ -97,7 +97,7 @@ void ForEachElement(const Winograd& job, std::int64_t channels, std::int64_t hei
   }
 }
 
-struct Problem {
+struct WinogradProblem {
   Winograd job;
   std::unique_ptr<Image> source, sum, destination;
   bool has_sum = false, has_bias = false;
@@ -121,7 +121,7 @@ void DrawShape(Draw& draw, Winograd* job) {
   job->out_width = out(job->in_width, job->pad_left);
 }
 
-void DrawNumbers(Draw& draw, Problem* p) {
+void DrawNumbers(Draw& draw, WinogradProblem* p) {
   const Winograd& job = p->job;
   ForEachElement(job, job.in_channels, job.in_height, job.in_width,
                  [&](auto... at) { p->source->Set(p->source->IndexOf(at...), std::max(0.0f, draw.Real())); });
@@ -134,9 +134,9 @@ void DrawNumbers(Draw& draw, Problem* p) {
   for (float& b : p->bias) b = draw.Real() / 4;
 }
 
-Problem DrawProblem(Draw& draw, const Variant& variant) {
+WinogradProblem DrawWinograd(Draw& draw, const WinogradVariant& variant) {
   const bool knows_blocks_of_8 = variant.table->isa < Isa::kAvx512;
-  Problem p;
+  WinogradProblem p;
   p.job.kind = variant.kind;
   DrawShape(draw, &p.job);
   const std::int64_t activation = draw.Int(0, 2);  // none, relu, relu6
@@ -155,10 +155,11 @@ Problem DrawProblem(Draw& draw, const Variant& variant) {
   return p;
 }
 
-double Clipped(const Winograd& job, double x) { return std::min<double>(std::max<double>(x, job.low), job.high); }
+double ClippedResult(const Winograd& job, double x) { return std::min<double>(std::max<double>(x, job.low), job.high); }
 
 // One result in float64.
-double Expected(const Problem& p, std::int64_t n, std::int64_t g, std::int64_t c, std::int64_t y, std::int64_t x) {
+double ExpectedOfWinograd(const WinogradProblem& p, std::int64_t n, std::int64_t g, std::int64_t c, std::int64_t y,
+                          std::int64_t x) {
   const Winograd& job = p.job;
   const std::int64_t channel = g * job.out_channels + c;
   double sum = p.has_bias ? p.bias[static_cast<std::size_t>(channel)] : 0;
@@ -172,10 +173,11 @@ double Expected(const Problem& p, std::int64_t n, std::int64_t g, std::int64_t c
       sum += static_cast<double>(w) * p.source->Get(p.source->IndexOf(n, g, i, row, column));
     }
   }
-  return Clipped(job, sum);
+  return ClippedResult(job, sum);
 }
 
-void ComputeInto(const Image& destination, const Variant& variant, const Problem& p, int threads) {
+void ComputeWinogradInto(const Image& destination, const WinogradVariant& variant, const WinogradProblem& p,
+                         int threads) {
   Winograd job = p.job;
   job.num_threads = threads;
   const Guarded<float> weights(p.weights), bias(p.bias);
@@ -186,11 +188,11 @@ void ComputeInto(const Image& destination, const Variant& variant, const Problem
   RunWinogradWith(*variant.table, job, data, scratch.data());
 }
 
-void Compute(const Variant& variant, const Problem& p, int threads) {
-  ComputeInto(*p.destination, variant, p, threads);
+void ComputeWinograd(const WinogradVariant& variant, const WinogradProblem& p, int threads) {
+  ComputeWinogradInto(*p.destination, variant, p, threads);
 }
 
-std::vector<float> Results(const Problem& p, const Image& image) {
+std::vector<float> Results(const WinogradProblem& p, const Image& image) {
   std::vector<float> values;
   ForEachElement(p.job, p.job.out_channels, p.job.out_height, p.job.out_width,
                  [&](auto... at) { values.push_back(image.Get(image.IndexOf(at...))); });
@@ -198,17 +200,17 @@ std::vector<float> Results(const Problem& p, const Image& image) {
 }
 
 // The square root of the mean square, of errors over that of results.
-double RelativeError(const Problem& p) {
+double RelativeError(const WinogradProblem& p) {
   double error = 0, size = 0;
   ForEachElement(p.job, p.job.out_channels, p.job.out_height, p.job.out_width, [&](auto... at) {
-    const double expected = Expected(p, at...), actual = p.destination->Get(p.destination->IndexOf(at...));
+    const double expected = ExpectedOfWinograd(p, at...), actual = p.destination->Get(p.destination->IndexOf(at...));
     error += (actual - expected) * (actual - expected);
     size += expected * expected;
   });
   return std::sqrt(error / std::max(size, 1e-30));
 }
 
-double Bound(const Problem& p) {
+double WinogradBound(const WinogradProblem& p) {
   const double rounding = p.job.destination.is_bf16 ? 2.2e-3 : 0;
   switch (p.job.kind) {
     case WinogradKind::kF4x4:
@@ -228,7 +230,7 @@ double Bound(const Problem& p) {
 }
 
 // What lies between images, and beside a slice, is as it was.
-void ExpectOnlyResultsWritten(const Problem& p) {
+void ExpectOnlyImageWritten(const WinogradProblem& p) {
   const Image& image = *p.destination;
   Image untouched(image.strides(), image.size());
   ForEachElement(p.job, p.job.out_channels, p.job.out_height, p.job.out_width,
@@ -236,7 +238,7 @@ void ExpectOnlyResultsWritten(const Problem& p) {
   EXPECT_EQ(untouched.bytes(), image.bytes());
 }
 
-std::string Describe(const Problem& p) {
+std::string DescribeWinograd(const WinogradProblem& p) {
   const Winograd& j = p.job;
   return PrintSizes({j.batch, j.groups, j.in_channels, j.out_channels, j.in_height, j.in_width, j.out_height,
                      j.out_width, j.pad_top, j.pad_left});
@@ -244,25 +246,25 @@ std::string Describe(const Problem& p) {
 
 // Random shapes with remainders, both layouts, slices, every pair of dtypes and all post-ops.
 TEST(Winograd, IsTheConvolution) {
-  for (const Variant& variant : Variants()) {
+  for (const WinogradVariant& variant : WinogradVariants()) {
     Draw draw(7);
     double worst = 0;
     for (int i = 0; i < 40; ++i) {
-      const Problem p = DrawProblem(draw, variant);
-      SCOPED_TRACE(NameOf(variant) + ", case " + std::to_string(i) + ": " + Describe(p));
-      Compute(variant, p, 1);
+      const WinogradProblem p = DrawWinograd(draw, variant);
+      SCOPED_TRACE(NameOf(variant) + ", case " + std::to_string(i) + ": " + DescribeWinograd(p));
+      ComputeWinograd(variant, p, 1);
       const double error = RelativeError(p);
-      EXPECT_LE(error, Bound(p));
-      worst = std::max(worst, error / Bound(p));
-      ExpectOnlyResultsWritten(p);
+      EXPECT_LE(error, WinogradBound(p));
+      worst = std::max(worst, error / WinogradBound(p));
+      ExpectOnlyImageWritten(p);
     }
     RecordProperty(NameOf(variant), std::to_string(worst));
   }
 }
 
 // An image of float32 with channels last, and results of the same size.
-Problem SquareProblem(Draw& draw, const Variant& variant, std::int64_t channels, std::int64_t size) {
-  Problem p = DrawProblem(draw, variant);
+WinogradProblem SquareProblem(Draw& draw, const WinogradVariant& variant, std::int64_t channels, std::int64_t size) {
+  WinogradProblem p = DrawWinograd(draw, variant);
   p.job = {};
   p.job.kind = variant.kind;
   p.job.in_channels = channels;
@@ -283,21 +285,23 @@ Problem SquareProblem(Draw& draw, const Variant& variant, std::int64_t channels,
 
 // The accuracy of one layer, with enough channels to be typical.
 TEST(Winograd, ErrorsAreThoseOfTheAlgorithm) {
-  for (const Variant& variant : Variants()) {
+  for (const WinogradVariant& variant : WinogradVariants()) {
     Draw draw(8);
-    Problem p = SquareProblem(draw, variant, 256, 14);
-    Compute(variant, p, 1);
-    const double bound = variant.kind == WinogradKind::kF4x4 ? 4e-6 : Bound(p);
+    WinogradProblem p = SquareProblem(draw, variant, 256, 14);
+    ComputeWinograd(variant, p, 1);
+    const double bound = variant.kind == WinogradKind::kF4x4 ? 4e-6 : WinogradBound(p);
     const double error = RelativeError(p);
     EXPECT_LE(error, bound) << NameOf(variant);
     RecordProperty(NameOf(variant), std::to_string(error * 1e6) + "e-6");
   }
 }
 
-TEST(Winograd, BitsDoNotDependOnThreads) { ExpectBitsNotToDependOnThreads(Variants(), DrawProblem, Compute); }
+TEST(Winograd, BitsDoNotDependOnThreads) {
+  ExpectBitsNotToDependOnThreads(WinogradVariants(), DrawWinograd, ComputeWinograd);
+}
 
 // All tiles and output channels, so many of these at a time.
-void ComputeInStrips(const Variant& variant, const Problem& p, std::int64_t strip) {
+void ComputeInStrips(const WinogradVariant& variant, const WinogradProblem& p, std::int64_t strip) {
   const Winograd& job = p.job;
   const auto count = [](std::int64_t size, std::int64_t by) { return (size + by - 1) / by; };
   const Guarded<float> weights(p.weights), bias(p.bias);
@@ -323,13 +327,13 @@ void ComputeInStrips(const Variant& variant, const Problem& p, std::int64_t stri
 }
 
 TEST(Winograd, BitsDoNotDependOnStrips) {
-  for (const Variant& variant : Variants()) {
+  for (const WinogradVariant& variant : WinogradVariants()) {
     if (WinogradMultipliesBF16(variant.kind)) continue;  // one column at a time, always
     Draw draw(12);
     for (int i = 0; i < 30; ++i) {
-      const Problem p = DrawProblem(draw, variant);
+      const WinogradProblem p = DrawWinograd(draw, variant);
       if (p.job.groups != 1) continue;
-      Compute(variant, p, 1);
+      ComputeWinograd(variant, p, 1);
       const std::vector<char> expected = p.destination->bytes();
       for (const std::int64_t strip : {32, 64, 96}) {
         ComputeInStrips(variant, p, strip);
@@ -339,18 +343,20 @@ TEST(Winograd, BitsDoNotDependOnStrips) {
   }
 }
 
-TEST(Winograd, AddsToItsDestination) { ExpectToAddToDestination(Variants(), DrawProblem, ComputeInto, Results); }
+TEST(Winograd, AddsToItsDestination) {
+  ExpectToAddToDestination(WinogradVariants(), DrawWinograd, ComputeWinogradInto, Results);
+}
 
 // One of arithmetic, and one of bits that are all set.
 TEST(Winograd, ANaNStaysOne) {
-  for (const Variant& variant : Variants()) {
+  for (const WinogradVariant& variant : WinogradVariants()) {
     for (const float nan : {std::numeric_limits<float>::quiet_NaN(), std::bit_cast<float>(0xFFFFFFFFu)}) {
       Draw draw(11);
-      Problem p = DrawProblem(draw, variant);
+      WinogradProblem p = DrawWinograd(draw, variant);
       p.job.low = 0;
       p.job.high = 6;
       p.source->Set(p.source->IndexOf(0, 0, 0, 0, 0), nan);
-      Compute(variant, p, 1);
+      ComputeWinograd(variant, p, 1);
       EXPECT_TRUE(std::isnan(p.destination->Get(p.destination->IndexOf(0, 0, 0, 0, 0)))) << NameOf(variant);
     }
   }
@@ -358,32 +364,32 @@ TEST(Winograd, ANaNStaysOne) {
 
 // ---- fixed-point numbers ----
 
-std::vector<Variant> IntegerVariants() {
-  std::vector<Variant> variants = Variants();
-  std::erase_if(variants, [](const Variant& v) { return !WinogradMultipliesInt16(v.kind); });
+std::vector<WinogradVariant> IntegerVariants() {
+  std::vector<WinogradVariant> variants = WinogradVariants();
+  std::erase_if(variants, [](const WinogradVariant& v) { return !WinogradMultipliesInt16(v.kind); });
   return variants;
 }
 
 template <class F>
-void SetImage(Problem* p, F&& f) {
+void SetImage(WinogradProblem* p, F&& f) {
   ForEachElement(p->job, p->job.in_channels, p->job.in_height, p->job.in_width,
                  [&](auto... at) { p->source->Set(p->source->IndexOf(at...), f(at...)); });
 }
 
 // All products of a sum have one sign and are as large as they can be: a sum of int32 that overflowed would be far off.
 TEST(Winograd, SumsOfIntegersDoNotOverflow) {
-  for (const Variant& variant : IntegerVariants()) {
+  for (const WinogradVariant& variant : IntegerVariants()) {
     for (const std::int64_t channels : {1, 2, 16, 127, 128, 129, 600}) {
       for (const float sign : {1.0f, -1.0f}) {
         Draw draw(13);
-        Problem p = SquareProblem(draw, variant, channels, 9);
+        WinogradProblem p = SquareProblem(draw, variant, channels, 9);
         SetImage(&p, [&](auto...) { return 1.0f; });
         std::fill(p.weights.begin(), p.weights.end(), sign);
-        Compute(variant, p, 1);
-        EXPECT_LE(RelativeError(p), Bound(p)) << NameOf(variant) << ", " << channels << " channels";
+        ComputeWinograd(variant, p, 1);
+        EXPECT_LE(RelativeError(p), WinogradBound(p)) << NameOf(variant) << ", " << channels << " channels";
         SetImage(&p, [&](auto, auto, auto, auto y, auto x) { return (x + y) % 2 == 0 ? 1.0f : -1.0f; });
-        Compute(variant, p, 1);
-        EXPECT_LE(RelativeError(p), Bound(p)) << NameOf(variant) << ", " << channels << " channels";
+        ComputeWinograd(variant, p, 1);
+        EXPECT_LE(RelativeError(p), WinogradBound(p)) << NameOf(variant) << ", " << channels << " channels";
       }
     }
   }
@@ -391,10 +397,10 @@ TEST(Winograd, SumsOfIntegersDoNotOverflow) {
 
 // Scales follow the numbers: an image that is a power of two times as large gives the same bits but for the exponent.
 TEST(Winograd, ScalesFollowTheImage) {
-  for (const Variant& variant : IntegerVariants()) {
+  for (const WinogradVariant& variant : IntegerVariants()) {
     Draw draw(14);
-    Problem p = SquareProblem(draw, variant, 150, 10);
-    Compute(variant, p, 1);
+    WinogradProblem p = SquareProblem(draw, variant, 150, 10);
+    ComputeWinograd(variant, p, 1);
     const std::vector<float> expected = Results(p, *p.destination);
     std::vector<float> source;
     SetImage(&p, [&](auto... at) {
@@ -404,42 +410,42 @@ TEST(Winograd, ScalesFollowTheImage) {
     for (const float factor : {0x1p-80f, 0x1p-20f, 0x1p60f}) {
       std::size_t i = 0;
       SetImage(&p, [&](auto...) { return source[i++] * factor; });
-      Compute(variant, p, 1);
+      ComputeWinograd(variant, p, 1);
       const std::vector<float> results = Results(p, *p.destination);
       for (std::size_t r = 0; r < results.size(); ++r) ASSERT_EQ(results[r], expected[r] * factor) << NameOf(variant);
     }
     SetImage(&p, [](auto...) { return 0.0f; });
-    Compute(variant, p, 1);
+    ComputeWinograd(variant, p, 1);
     for (const float result : Results(p, *p.destination)) ASSERT_EQ(result, 0) << NameOf(variant);
   }
 }
 
 // Channels that are large, with weights that are as much smaller, take no accuracy from the others.
 TEST(Winograd, ChannelsMayDifferInSize) {
-  for (const Variant& variant : IntegerVariants()) {
+  for (const WinogradVariant& variant : IntegerVariants()) {
     Draw draw(16);
-    Problem p = SquareProblem(draw, variant, 96, 10);
+    WinogradProblem p = SquareProblem(draw, variant, 96, 10);
     const auto size_of = [](std::int64_t c) { return std::ldexp(1.3f, static_cast<int>(c % 7 * 5)); };
     SetImage(&p, [&](auto n, auto g, auto c, auto y, auto x) {
       return p.source->Get(p.source->IndexOf(n, g, c, y, x)) * size_of(c);
     });
     for (std::size_t i = 0; i < p.weights.size(); ++i) p.weights[i] /= size_of(static_cast<std::int64_t>(i) / 9 % 96);
-    Compute(variant, p, 1);
-    EXPECT_LE(RelativeError(p), Bound(p)) << NameOf(variant);
+    ComputeWinograd(variant, p, 1);
+    EXPECT_LE(RelativeError(p), WinogradBound(p)) << NameOf(variant);
   }
 }
 
 TEST(Winograd, WhatReadsAnInfinityIsNoNumber) {
-  for (const Variant& variant : IntegerVariants()) {
+  for (const WinogradVariant& variant : IntegerVariants()) {
     for (const bool in_weights : {false, true}) {
       Draw draw(15);
-      Problem p = SquareProblem(draw, variant, 20, 8);
+      WinogradProblem p = SquareProblem(draw, variant, 20, 8);
       if (in_weights) {
         p.weights[4] = kInfinity;
       } else {
         p.source->Set(p.source->IndexOf(0, 0, 0, 0, 0), kInfinity);
       }
-      Compute(variant, p, 1);
+      ComputeWinograd(variant, p, 1);
       EXPECT_FALSE(std::isfinite(p.destination->Get(p.destination->IndexOf(0, 0, 0, 0, 0)))) << NameOf(variant);
     }
   }

@@ -18,7 +18,31 @@ inline Symbol Op(std::string_view op, std::string name, const std::vector<Symbol
   return Symbol::Apply(op, std::move(name), std::move(attrs), inputs, {});
 }
 
+inline Symbol AmpCast(const std::string& name, const Symbol& data, const char* dtype = "bfloat16", AttrMap attrs = {}) {
+  attrs["dtype"] = dtype;
+  return Op("amp_cast", name, {data}, std::move(attrs));
+}
+inline Symbol Relu(const std::string& name, const Symbol& data) { return Op("relu", name, {data}); }
+inline Symbol ReluActivation(const std::string& name, const Symbol& data) {
+  return Op("Activation", name, {data}, {{"act_type", "relu"}});
+}
+
+// A variable as a node of a symbol file.
+inline std::string VariableJson(const std::string& name) {
+  return R"({"op":"null","name":")" + name + R"(","inputs":[]})";
+}
+
 inline std::string Text(const Symbol& symbol) { return PrintGraph(symbol.ToGraph()); }
+
+// The operators of a symbol in graph order, without variables.
+inline std::vector<std::string> OpsOf(const Symbol& symbol) {
+  std::vector<std::string> ops;
+  const Graph graph = symbol.ToGraph();
+  for (const NodePtr& node : graph.nodes()) {
+    if (!node->is_variable()) ops.push_back(node->op_name());
+  }
+  return ops;
+}
 
 // The entry of a symbol with one output.
 inline NodeEntry EntryOf(const Symbol& symbol) { return symbol.outputs().at(0); }

@@ -8,6 +8,7 @@
 //   _fake_source()                   no inputs
 #pragma once
 
+#include "nnvm/compose.h"
 #include "nnvm/op.h"
 
 namespace amp::testing {
@@ -61,6 +62,12 @@ inline void RegisterFakeOps() {
     return true;
   }();
   static_cast<void>(once);
+}
+
+// As Op, of such operators.
+inline Symbol FakeOp(std::string_view op, std::string name, const std::vector<Symbol>& inputs, AttrMap attrs = {}) {
+  RegisterFakeOps();
+  return Op(op, std::move(name), inputs, std::move(attrs));
 }
 
 }  // namespace amp::testing

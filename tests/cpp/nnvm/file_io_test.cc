@@ -15,7 +15,7 @@ namespace {
 
 using testing::ErrorOf;
 using testing::TemporaryFolder;
-using Names = std::set<std::string>;
+using FileNames = std::set<std::string>;
 
 TEST(FileIo, WritesAndReads) {
   const TemporaryFolder folder;
@@ -24,7 +24,7 @@ TEST(FileIo, WritesAndReads) {
   EXPECT_EQ(ReadFile(folder / "f"), content);
   WriteFile(folder / "f", "");
   EXPECT_EQ(ReadFile(folder / "f"), "");
-  EXPECT_EQ(folder.Names(), Names{"f"});
+  EXPECT_EQ(folder.Names(), FileNames{"f"});
 }
 
 TEST(FileIo, ErrorsNameTheFile) {
@@ -42,7 +42,7 @@ TEST(FileIo, OnlyRegularFilesAreReadAndReplaced) {
                   "not a regular file");  // and does not wait
   EXPECT_CONTAINS(ErrorOf<ArgumentError>([&] { WriteFile(folder / "pipe", "x"); }), "not a regular file");
   EXPECT_CONTAINS(ErrorOf<ArgumentError>([&] { WriteFile(folder.path(), "x"); }), "not a regular file");
-  EXPECT_EQ(folder.Names(), Names{"pipe"});
+  EXPECT_EQ(folder.Names(), FileNames{"pipe"});
 }
 
 TEST(FileIo, AnErrorWhileProducingKeepsTheOldFile) {
@@ -54,7 +54,7 @@ TEST(FileIo, AnErrorWhileProducingKeepsTheOldFile) {
   };
   EXPECT_EQ(ErrorOf<GraphError>([&] { WriteFileWith(folder / "f", produce); }), "no more");
   EXPECT_EQ(ReadFile(folder / "f"), "old");
-  EXPECT_EQ(folder.Names(), Names{"f"});  // the temporary file is gone
+  EXPECT_EQ(folder.Names(), FileNames{"f"});  // the temporary file is gone
 }
 
 // A full disk, as far as a process can have its own: no file may grow beyond 4 KB.
@@ -72,7 +72,7 @@ TEST(FileIo, AFullDiskKeepsTheOldFile) {
   std::signal(SIGXFSZ, handler);
   EXPECT_CONTAINS(error, "cannot write '" + folder / "f");
   EXPECT_EQ(ReadFile(folder / "f"), "old");
-  EXPECT_EQ(folder.Names(), Names{"f"});
+  EXPECT_EQ(folder.Names(), FileNames{"f"});
 }
 
 TEST(FileIo, KeepsTheModeOfTheFileItReplaces) {

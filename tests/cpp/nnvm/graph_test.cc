@@ -15,16 +15,12 @@ namespace {
 
 using testing::EntryOf;
 using testing::ErrorOf;
+using testing::FakeOp;
 using testing::NodeOf;
 using testing::Text;
+using testing::Var;
 
-Symbol Var(const std::string& name) { return testing::Var(name); }
-Symbol Op(std::string_view op, std::string name, const std::vector<Symbol>& inputs, AttrMap attrs = {}) {
-  testing::RegisterFakeOps();
-  return testing::Op(op, std::move(name), inputs, std::move(attrs));
-}
-
-std::vector<std::string> Names(const Graph& graph) {
+std::vector<std::string> NodeNames(const Graph& graph) {
   std::vector<std::string> names;
   for (const NodePtr& node : graph.nodes()) names.push_back(node->name());
   return names;
@@ -32,9 +28,9 @@ std::vector<std::string> Names(const Graph& graph) {
 
 TEST(Graph, PostOrderOfADiamond) {
   const Symbol x = Var("x");
-  const Symbol left = Op("_fake_unary", "left", {x});
-  const Symbol right = Op("_fake_unary", "right", {x});
-  EXPECT_EQ(Text(Op("_fake_pair", "sum", {right, left})),
+  const Symbol left = FakeOp("_fake_unary", "left", {x});
+  const Symbol right = FakeOp("_fake_unary", "right", {x});
+  EXPECT_EQ(Text(FakeOp("_fake_pair", "sum", {right, left})),
             "%0 x = null()\n"
             "%1 right = _fake_unary(%0)\n"
             "%2 left = _fake_unary(%0)\n"
@@ -44,7 +40,7 @@ TEST(Graph, PostOrderOfADiamond) {
 
 TEST(Graph, KnowsItsNodes) {
   const Symbol x = Var("x"), other = Var("other");
-  const Graph graph = Op("_fake_unary", "f", {x}).ToGraph();
+  const Graph graph = FakeOp("_fake_unary", "f", {x}).ToGraph();
   for (NodeId id = 0; id < graph.num_nodes(); ++id) EXPECT_EQ(graph.IdOf(&graph.node(id)), id);
   EXPECT_TRUE(graph.Contains(NodeOf(x).get()));
   EXPECT_FALSE(graph.Contains(NodeOf(other).get()));
@@ -53,8 +49,8 @@ TEST(Graph, KnowsItsNodes) {
 }
 
 TEST(Graph, PrintsEntriesAttributesAndControlDependencies) {
-  const Symbol split = Op("_fake_split", "s", {Var("x")}, {{"num_outputs", "2"}});
-  const NodePtr late = Node::Make({NodeOf(Op("_fake_unary", "f", {Var("y")}))->op(),
+  const Symbol split = FakeOp("_fake_split", "s", {Var("x")}, {{"num_outputs", "2"}});
+  const NodePtr late = Node::Make({NodeOf(FakeOp("_fake_unary", "f", {Var("y")}))->op(),
                                    "late",
                                    {{"count", "2"}, {"__a__", "b"}},
                                    {{NodeOf(split), 1}},
@@ -70,8 +66,8 @@ TEST(Graph, PrintsEntriesAttributesAndControlDependencies) {
 TEST(Graph, ControlDependenciesComeAfterInputs) {
   const Symbol x = Var("x"), y = Var("y"), z = Var("z");
   const NodePtr node =
-      Node::Make({NodeOf(Op("_fake_unary", "f", {x}))->op(), "n", {}, {EntryOf(y)}, {NodeOf(z), NodeOf(x)}, {}});
-  EXPECT_EQ(Names(Graph({{node, 0}})), (std::vector<std::string>{"y", "z", "x", "n"}));
+      Node::Make({NodeOf(FakeOp("_fake_unary", "f", {x}))->op(), "n", {}, {EntryOf(y)}, {NodeOf(z), NodeOf(x)}, {}});
+  EXPECT_EQ(NodeNames(Graph({{node, 0}})), (std::vector<std::string>{"y", "z", "x", "n"}));
 }
 
 // nnvm's depth-first search, written recursively.
@@ -113,8 +109,8 @@ TEST(Graph, OrderEqualsNnvmsOnRandomGraphs) {
 }
 
 TEST(Graph, EntriesAreNumberedWithHiddenOutputs) {
-  const Symbol state = Op("_fake_state", "s", {Var("x"), Var("m")});
-  const Graph graph = Op("_fake_unary", "u", {state}).ToGraph();
+  const Symbol state = FakeOp("_fake_state", "s", {Var("x"), Var("m")});
+  const Graph graph = FakeOp("_fake_unary", "u", {state}).ToGraph();
   ASSERT_EQ(graph.num_entries(), 5u);  // x, m, s output, s saved, u
   EXPECT_EQ(graph.EntryOf(2, 1), 3u);
   EXPECT_EQ(graph.NodeOf(3), 2u);
@@ -126,8 +122,8 @@ TEST(Graph, EntriesAreNumberedWithHiddenOutputs) {
 
 TEST(Graph, ConsumersInOrderOfReaders) {
   const Symbol x = Var("x");
-  const Symbol u = Op("_fake_unary", "u", {x});
-  const Graph graph = Op("_fake_join", "j", {x, u, x}).ToGraph();
+  const Symbol u = FakeOp("_fake_unary", "u", {x});
+  const Graph graph = FakeOp("_fake_join", "j", {x, u, x}).ToGraph();
   const auto consumers = graph.ConsumersOf(0);
   ASSERT_EQ(consumers.size(), 3u);
   const std::vector<std::pair<NodeId, std::uint32_t>> expected{{1, 0}, {2, 0}, {2, 2}};
@@ -140,7 +136,7 @@ TEST(Graph, ConsumersInOrderOfReaders) {
 
 TEST(Graph, AVariableIsAuxiliaryIffItFeedsAMutableInput) {
   const Symbol x = Var("x"), m = Var("m");
-  const Graph graph = Op("_fake_state", "s2", {Op("_fake_state", "s1", {x, m}), m}).ToGraph();  // m is shared
+  const Graph graph = FakeOp("_fake_state", "s2", {FakeOp("_fake_state", "s1", {x, m}), m}).ToGraph();  // m is shared
   ASSERT_EQ(graph.variables(), (std::vector<NodeId>{0, 1}));
   EXPECT_FALSE(graph.IsAuxiliary(0));
   EXPECT_TRUE(graph.IsAuxiliary(1));
@@ -148,16 +144,16 @@ TEST(Graph, AVariableIsAuxiliaryIffItFeedsAMutableInput) {
 
 TEST(Graph, SeveralHeads) {
   const Symbol x = Var("x");
-  const Symbol u = Op("_fake_unary", "u", {x});
+  const Symbol u = FakeOp("_fake_unary", "u", {x});
   const Graph graph({EntryOf(u), EntryOf(x), EntryOf(u)});
-  EXPECT_EQ(Names(graph), (std::vector<std::string>{"x", "u"}));
+  EXPECT_EQ(NodeNames(graph), (std::vector<std::string>{"x", "u"}));
   EXPECT_EQ(graph.outputs().size(), 3u);
   EXPECT_TRUE(graph.IsOutput(0));
   EXPECT_TRUE(graph.IsOutput(1));
 }
 
 TEST(Graph, HiddenOutputsMayBeHeads) {
-  const Graph graph({{NodeOf(Op("_fake_state", "s", {Var("x"), Var("m")})), 1}});
+  const Graph graph({{NodeOf(FakeOp("_fake_state", "s", {Var("x"), Var("m")})), 1}});
   EXPECT_FALSE(graph.IsOutput(2));
   EXPECT_TRUE(graph.IsOutput(3));
 }

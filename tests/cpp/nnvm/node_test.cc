@@ -16,11 +16,11 @@ const Op* Fake(std::string_view name) {
   return &OpRegistry::Get().Require(kMXNetDomain, name);
 }
 
-NodePtr Unary(NodeEntry input, std::string name = "u") {
+NodePtr UnaryNode(NodeEntry input, std::string name = "u") {
   return Node::Make({Fake("_fake_unary"), std::move(name), {}, {std::move(input)}, {}, {}});
 }
 
-std::string Refusal(Node::Spec spec) {
+std::string RefusalOfNode(Node::Spec spec) {
   return ErrorOf<GraphError>([&] { Node::Make(std::move(spec)); });
 }
 
@@ -55,8 +55,8 @@ TEST(Node, HiddenOutputsCountButAreNotVisible) {
 TEST(Node, OutputNames) {
   const NodePtr x = Node::Variable("x");
   EXPECT_EQ(OutputName({x, 0}), "x");
-  EXPECT_EQ(OutputName({Unary({x, 0}), 0}), "u_output");
-  const NodePtr named = Unary({x, 0})->WithAttrs({{kOutputNameAttr, "prob"}});
+  EXPECT_EQ(OutputName({UnaryNode({x, 0}), 0}), "u_output");
+  const NodePtr named = UnaryNode({x, 0})->WithAttrs({{kOutputNameAttr, "prob"}});
   EXPECT_EQ(OutputName({named, 0}), "prob");
   // A name for one output cannot name several.
   const NodePtr split =
@@ -66,37 +66,37 @@ TEST(Node, OutputNames) {
 
 TEST(Node, IllFormedNodesCannotBeMade) {
   const NodePtr x = Node::Variable("x");
-  EXPECT_EQ(Refusal({Fake("_fake_pair"), "p", {}, {{x, 0}}, {}, {}}),
+  EXPECT_EQ(RefusalOfNode({Fake("_fake_pair"), "p", {}, {{x, 0}}, {}, {}}),
             "_fake_pair 'p': expected 2 inputs (lhs, rhs), got 1");
-  EXPECT_EQ(Refusal({Fake("_fake_pair"), "p", {}, {{x, 0}, {nullptr, 0}}, {}, {}}),
+  EXPECT_EQ(RefusalOfNode({Fake("_fake_pair"), "p", {}, {{x, 0}, {nullptr, 0}}, {}, {}}),
             "_fake_pair 'p': input rhs is missing");
-  EXPECT_EQ(Refusal({Fake("_fake_pair"), "p", {}, {{x, 0}, {x, 1}}, {}, {}}),
+  EXPECT_EQ(RefusalOfNode({Fake("_fake_pair"), "p", {}, {{x, 0}, {x, 1}}, {}, {}}),
             "_fake_pair 'p': input rhs reads output 1 of variable 'x', which has 1");
   EXPECT_EQ(
-      Refusal({Fake("_fake_state"), "s", {}, {{x, 0}, {Unary({x, 0}), 0}}, {}, {}}),
+      RefusalOfNode({Fake("_fake_state"), "s", {}, {{x, 0}, {UnaryNode({x, 0}), 0}}, {}, {}}),
       "_fake_state 's': input state is an auxiliary state and must be a variable, got the output of _fake_unary 'u'");
-  EXPECT_EQ(Refusal({Fake("_fake_unary"), "u", {{"count", "x"}}, {{x, 0}}, {}, {}}),
+  EXPECT_EQ(RefusalOfNode({Fake("_fake_unary"), "u", {{"count", "x"}}, {{x, 0}}, {}, {}}),
             "_fake_unary 'u': attribute count: expected int, got 'x'");
-  EXPECT_EQ(Refusal({Fake("_fake_split"), "s", {}, {{x, 0}}, {}, {}}),
+  EXPECT_EQ(RefusalOfNode({Fake("_fake_split"), "s", {}, {{x, 0}}, {}, {}}),
             "_fake_split 's': attribute num_outputs (int) is missing");
-  EXPECT_EQ(Refusal({Fake("_fake_unary"), "u", {}, {{x, 0}}, {nullptr}, {}}),
+  EXPECT_EQ(RefusalOfNode({Fake("_fake_unary"), "u", {}, {{x, 0}}, {nullptr}, {}}),
             "_fake_unary 'u': a control dependency is missing");
-  EXPECT_EQ(Refusal({nullptr, "v", {}, {{x, 0}}, {}, {}}),
+  EXPECT_EQ(RefusalOfNode({nullptr, "v", {}, {{x, 0}}, {}, {}}),
             "variable 'v': a variable depends on nothing, got 1 inputs and 0 control dependencies");
-  EXPECT_CONTAINS(Refusal({nullptr, "v", {}, {}, {x}, {}}), "a variable depends on nothing");
+  EXPECT_CONTAINS(RefusalOfNode({nullptr, "v", {}, {}, {x}, {}}), "a variable depends on nothing");
 }
 
 TEST(Node, ForwardDoesNotReadBackward) {
   const NodePtr x = Node::Variable("x");
   const NodePtr gradient = Node::Make({Fake("_fake_unary"), "g", {}, {{x, 0}}, {}, Phase::kBackward});
-  EXPECT_EQ(Refusal({Fake("_fake_unary"), "u", {}, {{gradient, 0}}, {}, Phase::kForward}),
+  EXPECT_EQ(RefusalOfNode({Fake("_fake_unary"), "u", {}, {{gradient, 0}}, {}, Phase::kForward}),
             "_fake_unary 'u': a forward node cannot read _fake_unary 'g' of the backward phase");
   Node::Make({Fake("_fake_unary"), "u", {}, {{gradient, 0}}, {}, Phase::kBackward});
 }
 
 TEST(Node, WithInputsChecksAgain) {
   const NodePtr x = Node::Variable("x");
-  const NodePtr node = Unary({x, 0});
+  const NodePtr node = UnaryNode({x, 0});
   const NodePtr y = Node::Variable("y");
   const NodePtr moved = node->WithInputs({{y, 0}}, {x});
   EXPECT_EQ(moved->inputs()[0].node, y);
@@ -108,7 +108,7 @@ TEST(Node, WithInputsChecksAgain) {
 }
 
 TEST(Node, WithAttrsParsesAgain) {
-  const NodePtr node = Unary({Node::Variable("x"), 0});
+  const NodePtr node = UnaryNode({Node::Variable("x"), 0});
   EXPECT_EQ(node->WithAttrs({{"count", "1"}})->params<testing::FakeUnaryParam>().count, 1);
   EXPECT_CONTAINS(ErrorOf<GraphError>([&] { node->WithAttrs({{"count", "99"}}); }), "_fake_unary 'u': attribute count");
 }
@@ -123,7 +123,7 @@ constexpr int kMillion = 1000000;
 TEST(Node, AChainOfAMillionDiesWithoutRecursion) {
   NodePtr last = Node::Variable("x");
   std::weak_ptr<const Node> first = last;
-  for (int i = 0; i < kMillion; ++i) last = Unary({std::move(last), 0}, "");
+  for (int i = 0; i < kMillion; ++i) last = UnaryNode({std::move(last), 0}, "");
   last.reset();
   EXPECT_TRUE(first.expired());
 }
@@ -137,7 +137,7 @@ TEST(Node, PartsThatOthersHoldSurvive) {
   NodePtr middle;
   NodePtr last = Node::Variable("x");
   for (int i = 0; i < 1000; ++i) {
-    last = Unary({std::move(last), 0}, std::to_string(i));
+    last = UnaryNode({std::move(last), 0}, std::to_string(i));
     if (i == 500) middle = last;
   }
   last.reset();

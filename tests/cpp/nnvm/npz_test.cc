@@ -28,7 +28,7 @@ std::string Saved(const NamedArrays& arrays) {
   return file;
 }
 
-std::string Refusal(const std::string& file) {
+std::string RefusalOfNpz(const std::string& file) {
   return ErrorOf<GraphError>([&] { ParseParams(file, "p.npz"); });
 }
 std::string Unsupported(const std::string& file) {
@@ -102,28 +102,28 @@ TEST(Npy, RefusesOtherDTypes) {
 }
 
 TEST(Npy, RefusesBadHeaders) {
-  EXPECT_CONTAINS(Refusal(Npy("{}", "")), "one of 'descr', 'fortran_order', 'shape' is missing");
-  EXPECT_CONTAINS(Refusal(Npy("[]", "")), "expected a dictionary");
-  EXPECT_CONTAINS(Refusal(Npy("{'descr': '<f4', 'descr': '<f4'}", "")), "each once");
-  EXPECT_CONTAINS(Refusal(Npy("{'extra': 1}", "")), "each once");
-  EXPECT_CONTAINS(Refusal(Npy("{'descr", "")), "each once");
-  EXPECT_CONTAINS(Refusal(Npy(Dictionary("'<f4'", "(1,)") + "x", "abcd")), "something follows");
-  EXPECT_CONTAINS(Refusal(Npy(Dictionary("'<f4'", "(1,)", "Maybe"), "abcd")), "each once");
-  EXPECT_CONTAINS(Refusal(Npy(Dictionary("'<f4'", "(-1,)"), "abcd")), "a dimension of -1");
-  EXPECT_CONTAINS(Refusal(Npy(Dictionary("'<f4'", "(2,)"), "abcd")), "larger than the rest of the file");
-  EXPECT_CONTAINS(Refusal(Npy(Dictionary("'<f4'", "(4611686018427387904, 4)"), "abcd")), "larger than the rest");
-  EXPECT_CONTAINS(Refusal(Npy(Dictionary("'<f4'", "(1,)"), "abcdefgh")), "4 bytes follow the array");
-  EXPECT_CONTAINS(Refusal(Npy(Dictionary("'<f4'", "(1,)"), "abcd", 4)), "version 4");
-  EXPECT_CONTAINS(Refusal(std::string("\x93NUMPY\x01\0\xff\xff{", 11)), "truncated");
+  EXPECT_CONTAINS(RefusalOfNpz(Npy("{}", "")), "one of 'descr', 'fortran_order', 'shape' is missing");
+  EXPECT_CONTAINS(RefusalOfNpz(Npy("[]", "")), "expected a dictionary");
+  EXPECT_CONTAINS(RefusalOfNpz(Npy("{'descr': '<f4', 'descr': '<f4'}", "")), "each once");
+  EXPECT_CONTAINS(RefusalOfNpz(Npy("{'extra': 1}", "")), "each once");
+  EXPECT_CONTAINS(RefusalOfNpz(Npy("{'descr", "")), "each once");
+  EXPECT_CONTAINS(RefusalOfNpz(Npy(Dictionary("'<f4'", "(1,)") + "x", "abcd")), "something follows");
+  EXPECT_CONTAINS(RefusalOfNpz(Npy(Dictionary("'<f4'", "(1,)", "Maybe"), "abcd")), "each once");
+  EXPECT_CONTAINS(RefusalOfNpz(Npy(Dictionary("'<f4'", "(-1,)"), "abcd")), "a dimension of -1");
+  EXPECT_CONTAINS(RefusalOfNpz(Npy(Dictionary("'<f4'", "(2,)"), "abcd")), "larger than the rest of the file");
+  EXPECT_CONTAINS(RefusalOfNpz(Npy(Dictionary("'<f4'", "(4611686018427387904, 4)"), "abcd")), "larger than the rest");
+  EXPECT_CONTAINS(RefusalOfNpz(Npy(Dictionary("'<f4'", "(1,)"), "abcdefgh")), "4 bytes follow the array");
+  EXPECT_CONTAINS(RefusalOfNpz(Npy(Dictionary("'<f4'", "(1,)"), "abcd", 4)), "version 4");
+  EXPECT_CONTAINS(RefusalOfNpz(std::string("\x93NUMPY\x01\0\xff\xff{", 11)), "truncated");
   std::string ranks = "(";
   for (int i = 0; i < 33; ++i) ranks += "1, ";
-  EXPECT_CONTAINS(Refusal(Npy(Dictionary("'|i1'", ranks + ")"), "a")), "an array of rank 33");
+  EXPECT_CONTAINS(RefusalOfNpz(Npy(Dictionary("'|i1'", ranks + ")"), "a")), "an array of rank 33");
 }
 
-NamedArrays Small() { return {{"arg:w", Iota(DType::kFloat32, {2, 2})}, {"aux:m", Iota(DType::kBFloat16, {3})}}; }
+NamedArrays TwoArrays() { return {{"arg:w", Iota(DType::kFloat32, {2, 2})}, {"aux:m", Iota(DType::kBFloat16, {3})}}; }
 
 TEST(Npz, AFileCutAnywhereIsRefused) {
-  const std::string whole = Saved(Small());
+  const std::string whole = Saved(TwoArrays());
   for (std::size_t bytes = 0; bytes < whole.size(); ++bytes) {
     const std::string error =
         ErrorOf<GraphError>([&] { ParseParams(std::string_view(whole).substr(0, bytes), "cut.npz"); });
@@ -133,7 +133,7 @@ TEST(Npz, AFileCutAnywhereIsRefused) {
 }
 
 TEST(Npz, FlippedBitsAreNoticedAndNeverCrash) {
-  const std::string whole = Saved(Small());
+  const std::string whole = Saved(TwoArrays());
   const NamedArrays before = ParseParams(whole, "p");
   std::mt19937 random(8);
   int refused = 0;
@@ -164,7 +164,7 @@ constexpr std::string_view kRecord("PK\x01\x02", 4);
 
 // The small file with a number of its first directory record changed.
 std::string WithField(std::size_t offset, std::uint16_t value) {
-  std::string file = Saved(Small());
+  std::string file = Saved(TwoArrays());
   std::memcpy(file.data() + file.find(kRecord) + offset, &value, sizeof value);
   return file;
 }
@@ -172,28 +172,30 @@ std::string WithField(std::size_t offset, std::uint16_t value) {
 TEST(Npz, RefusesWhatItCannotRead) {
   EXPECT_CONTAINS(Unsupported(WithField(10, 8)), "'arg:w.npy' is compressed (method 8)");
   EXPECT_CONTAINS(Unsupported(WithField(8, 1)), "'arg:w.npy' is encrypted");
-  NamedArrays sparse = Small();
+  NamedArrays sparse = TwoArrays();
   sparse[1].first = "aux:m/farmot";
   const std::string file = Patched(Patched(Saved(sparse), "farmot", "format"), "farmot", "format");
   EXPECT_CONTAINS(Unsupported(file), "p.npz: array 'aux:m' is sparse");
   sparse[1].first = "aux:m/format";
   EXPECT_CONTAINS(ErrorOf<ArgumentError>([&] { Saved(sparse); }), "array 'aux:m/format': in npz files such a name");
-  EXPECT_CONTAINS(Refusal(Patched(Patched(Saved(Small()), ".npy", ".txt"), ".npy", ".txt", 1)), "is no .npy file");
+  EXPECT_CONTAINS(RefusalOfNpz(Patched(Patched(Saved(TwoArrays()), ".npy", ".txt"), ".npy", ".txt", 1)),
+                  "is no .npy file");
 }
 
 TEST(Npz, RefusesInconsistentDirectories) {
-  EXPECT_CONTAINS(Refusal(Patched(Saved(Small()), "arg:w", "arg:v")), "is called 'arg:w.npy' in the directory");
-  EXPECT_CONTAINS(Refusal(WithField(24, 7)), "is stored in");
-  EXPECT_CONTAINS(Refusal(WithField(42, 3)), "has no header there");
-  EXPECT_CONTAINS(Refusal(WithField(44, 0x7fff)), "behind the end");
-  EXPECT_CONTAINS(Refusal(WithField(16, 0)), "its checksum is wrong");
-  EXPECT_CONTAINS(Refusal(WithField(0, 0)), "a record of the directory is damaged");
-  EXPECT_CONTAINS(Refusal(WithField(30, 0xffff)), "longer than the directory");
-  EXPECT_CONTAINS(Refusal(Patched(Saved(Small()), std::string_view("PK\x05\x06\0\0\0\0\2\0\2\0", 12),
-                                  std::string_view("PK\x05\x06\0\0\0\0\3\0\3\0", 12))),
+  EXPECT_CONTAINS(RefusalOfNpz(Patched(Saved(TwoArrays()), "arg:w", "arg:v")),
+                  "is called 'arg:w.npy' in the directory");
+  EXPECT_CONTAINS(RefusalOfNpz(WithField(24, 7)), "is stored in");
+  EXPECT_CONTAINS(RefusalOfNpz(WithField(42, 3)), "has no header there");
+  EXPECT_CONTAINS(RefusalOfNpz(WithField(44, 0x7fff)), "behind the end");
+  EXPECT_CONTAINS(RefusalOfNpz(WithField(16, 0)), "its checksum is wrong");
+  EXPECT_CONTAINS(RefusalOfNpz(WithField(0, 0)), "a record of the directory is damaged");
+  EXPECT_CONTAINS(RefusalOfNpz(WithField(30, 0xffff)), "longer than the directory");
+  EXPECT_CONTAINS(RefusalOfNpz(Patched(Saved(TwoArrays()), std::string_view("PK\x05\x06\0\0\0\0\2\0\2\0", 12),
+                                       std::string_view("PK\x05\x06\0\0\0\0\3\0\3\0", 12))),
                   "2 entries, expected 3");
-  EXPECT_CONTAINS(Refusal("PK\x03\x04 something else entirely"), "the file is cut off");
-  EXPECT_CONTAINS(Refusal(Saved({{"a", Iota(DType::kInt8, {1})}, {"a", Iota(DType::kInt8, {2})}})),
+  EXPECT_CONTAINS(RefusalOfNpz("PK\x03\x04 something else entirely"), "the file is cut off");
+  EXPECT_CONTAINS(RefusalOfNpz(Saved({{"a", Iota(DType::kInt8, {1})}, {"a", Iota(DType::kInt8, {2})}})),
                   "two entries are called 'a.npy'");
 }
 
@@ -213,7 +215,7 @@ TEST(Npz, EntriesMustNotOverlap) {
   const auto directory_position = static_cast<std::uint32_t>(header.size() + outer_npy.size());
   std::memcpy(records.data() + records.find(kRecord, 4) + 42, &inner_position, 4);
   std::memcpy(records.data() + records.size() - 6, &directory_position, 4);
-  EXPECT_CONTAINS(Refusal(header + outer_npy + records), "'a.npy' overlaps what follows it");
+  EXPECT_CONTAINS(RefusalOfNpz(header + outer_npy + records), "'a.npy' overlaps what follows it");
 }
 
 TEST(Crc32, KnownValues) {

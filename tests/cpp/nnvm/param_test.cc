@@ -23,7 +23,7 @@ ParamSchema<KernelParam> KernelSchema() {
       .Range(1, 100);
 }
 
-std::string Refusal(const AttrMap& attrs) {
+std::string RefusalOfAttrs(const AttrMap& attrs) {
   return ErrorOf<GraphError>([&] { FakeUnarySchema().Parse(attrs); });
 }
 
@@ -55,20 +55,20 @@ TEST(ParamSchema, ReadsEveryType) {
 }
 
 TEST(ParamSchema, SaysWhatIsWrong) {
-  EXPECT_EQ(Refusal({{"count", "many"}}), "attribute count: expected int, got 'many'");
-  EXPECT_EQ(Refusal({{"count", "10"}}), "attribute count: expected a value in [0, 9], got 10");
-  EXPECT_EQ(Refusal({{"count", "-1"}}), "attribute count: expected a value in [0, 9], got -1");
-  EXPECT_EQ(Refusal({{"mode", "slow"}}), "attribute mode: expected one of fast, exact, got 'slow'");
-  EXPECT_EQ(Refusal({{"axis", "x"}}), "attribute axis: expected int or None, got 'x'");
-  EXPECT_EQ(Refusal({{"window", "(1"}}), "attribute window: expected tuple of int, got '(1'");
-  EXPECT_EQ(Refusal({{"scael", "1"}}), "unknown attribute 'scael'; did you mean 'scale'?");
-  EXPECT_EQ(Refusal({{"zzzzzzzzzzzz", "1"}}), "unknown attribute 'zzzzzzzzzzzz'");
-  EXPECT_EQ(Refusal({{"____", "1"}}), "unknown attribute '____'");  // too short for a hidden key
+  EXPECT_EQ(RefusalOfAttrs({{"count", "many"}}), "attribute count: expected int, got 'many'");
+  EXPECT_EQ(RefusalOfAttrs({{"count", "10"}}), "attribute count: expected a value in [0, 9], got 10");
+  EXPECT_EQ(RefusalOfAttrs({{"count", "-1"}}), "attribute count: expected a value in [0, 9], got -1");
+  EXPECT_EQ(RefusalOfAttrs({{"mode", "slow"}}), "attribute mode: expected one of fast, exact, got 'slow'");
+  EXPECT_EQ(RefusalOfAttrs({{"axis", "x"}}), "attribute axis: expected int or None, got 'x'");
+  EXPECT_EQ(RefusalOfAttrs({{"window", "(1"}}), "attribute window: expected tuple of int, got '(1'");
+  EXPECT_EQ(RefusalOfAttrs({{"scael", "1"}}), "unknown attribute 'scael'; did you mean 'scale'?");
+  EXPECT_EQ(RefusalOfAttrs({{"zzzzzzzzzzzz", "1"}}), "unknown attribute 'zzzzzzzzzzzz'");
+  EXPECT_EQ(RefusalOfAttrs({{"____", "1"}}), "unknown attribute '____'");  // too short for a hidden key
 }
 
 TEST(ParamSchema, HostileTextIsQuotedSafely) {
-  EXPECT_EQ(Refusal({{"count", "\n\x1b[2J\xff"}}), "attribute count: expected int, got '\\x0a\\x1b[2J\\xff'");
-  EXPECT_LT(Refusal({{"count", std::string(100000, 'x')}}).size(), 200u);
+  EXPECT_EQ(RefusalOfAttrs({{"count", "\n\x1b[2J\xff"}}), "attribute count: expected int, got '\\x0a\\x1b[2J\\xff'");
+  EXPECT_LT(RefusalOfAttrs({{"count", std::string(100000, 'x')}}).size(), 200u);
 }
 
 TEST(ParamSchema, RequiredMeansRequired) {

@@ -55,9 +55,9 @@ class Bytes {
 
 constexpr std::uint32_t kV1 = 0xF993FAC8, kV2 = 0xF993FAC9, kV3 = 0xF993FACA;
 
-NamedArrays Parse(const Bytes& bytes) { return ParseParams(bytes.text, "p.params"); }
-std::string Refusal(const Bytes& bytes) {
-  return ErrorOf<GraphError>([&] { Parse(bytes); });
+NamedArrays ParseBytes(const Bytes& bytes) { return ParseParams(bytes.text, "p.params"); }
+std::string RefusalOfBytes(const Bytes& bytes) {
+  return ErrorOf<GraphError>([&] { ParseBytes(bytes); });
 }
 
 TEST(ParamsFile, EveryDTypeSurvives) {
@@ -91,7 +91,7 @@ TEST(ParamsFile, EmptyListsAndListsWithoutNames) {
   EXPECT_TRUE(LoadParams(folder / "p").empty());
   Bytes bytes;
   bytes.Header(1).U32(kV2).I32(0).I32(1).I64(1).Tail(3).Text("x").U64(0);
-  const NamedArrays loaded = Parse(bytes);
+  const NamedArrays loaded = ParseBytes(bytes);
   ASSERT_EQ(loaded.size(), 1u);
   EXPECT_EQ(loaded[0].first, "");
   SaveParams(folder / "list", {{"", Iota(DType::kInt8, {1})}, {"", Iota(DType::kInt8, {2})}});
@@ -105,7 +105,7 @@ TEST(ParamsFile, ReadsEveryGeneration) {
   v2.Header(1).U32(kV2).I32(0).I32(2).I64(1).I64(2).Tail(0).Floats({5, 6}).Names({"a"});
   v3.Header(1).U32(kV3).I32(0).I32(2).I64(1).I64(2).Tail(0).Floats({5, 6}).Names({"a"});
   for (const Bytes* bytes : {&v0, &v1, &v2, &v3}) {
-    const NamedArrays loaded = Parse(*bytes);
+    const NamedArrays loaded = ParseBytes(*bytes);
     ASSERT_EQ(loaded.size(), 1u);
     EXPECT_EQ(loaded[0].second.type().ToString(), "float32[1,2]");
     EXPECT_EQ(loaded[0].second.As<float>()[1], 6);
@@ -119,7 +119,7 @@ TEST(ParamsFile, RecordsWithoutAValue) {
   v2.Header(1).U32(kV2).I32(0).I32(0).Names({"a"});
   v3.Header(1).U32(kV3).I32(0).I32(-1).Names({"a"});
   for (const Bytes* bytes : {&v0, &v1, &v2, &v3}) {
-    const NamedArrays loaded = Parse(*bytes);
+    const NamedArrays loaded = ParseBytes(*bytes);
     ASSERT_EQ(loaded.size(), 1u);
     EXPECT_EQ(loaded[0].first, "a");
     EXPECT_FALSE(loaded[0].second.defined());
@@ -131,7 +131,7 @@ TEST(ParamsFile, V3HoldsScalarsAndEmptyArrays) {
   bytes.Header(3).U32(kV3).I32(0).I32(0).Tail(0).Floats({4});
   bytes.U32(kV3).I32(0).I32(2).I64(1000000).I64(0).Tail(0);  // no elements, whatever the other size
   bytes.U32(kV3).I32(0).I32(2).I64(0).I64(1000000).Tail(0).Names({"a", "b", "c"});
-  const NamedArrays loaded = Parse(bytes);
+  const NamedArrays loaded = ParseBytes(bytes);
   EXPECT_EQ(loaded[0].second.type().ToString(), "float32[]");
   EXPECT_EQ(loaded[0].second.As<float>()[0], 4);
   EXPECT_EQ(loaded[1].second.size(), 0);
@@ -153,43 +153,46 @@ TEST(ParamsFile, RefusesSparseRecords) {
   bytes.Header(3);
   rows(), dense(), matrix();
   bytes.Names({"embedding", "bias", "graph"});
-  EXPECT_EQ(ErrorOf<UnsupportedError>([&] { Parse(bytes); }),
+  EXPECT_EQ(ErrorOf<UnsupportedError>([&] { ParseBytes(bytes); }),
             "p.params: sparse arrays are not supported: 'embedding', 'graph'");
   bytes = {};
   bytes.Header(2);
   dense(), rows();
-  EXPECT_EQ(ErrorOf<UnsupportedError>([&] { Parse(bytes.U64(0)); }),
+  EXPECT_EQ(ErrorOf<UnsupportedError>([&] { ParseBytes(bytes.U64(0)); }),
             "p.params: sparse arrays are not supported: number 1");
-  EXPECT_CONTAINS(Refusal(Bytes().Header(1).U32(kV2).I32(3).Text(std::string(64, 0))), "unknown storage type 3");
+  EXPECT_CONTAINS(RefusalOfBytes(Bytes().Header(1).U32(kV2).I32(3).Text(std::string(64, 0))), "unknown storage type 3");
   EXPECT_CONTAINS(
-      Refusal(Bytes().Header(1).U32(kV2).I32(1).I32(1).I64(1000).I32(1).I64(1).Tail(0).I32(6).I32(1).I64(1)),
+      RefusalOfBytes(Bytes().Header(1).U32(kV2).I32(1).I32(1).I64(1000).I32(1).I64(1).Tail(0).I32(6).I32(1).I64(1)),
       "is larger than the rest of the file");
 }
 
 TEST(ParamsFile, RefusesWhatIsNoParameterFile) {
-  EXPECT_CONTAINS(Refusal(Bytes().Text("something else entirely")), "not an MXNet parameter file");
-  EXPECT_CONTAINS(Refusal(Bytes()), "truncated at byte 0: the file's magic number needs 8 bytes, 0 are left");
+  EXPECT_CONTAINS(RefusalOfBytes(Bytes().Text("something else entirely")), "not an MXNet parameter file");
+  EXPECT_CONTAINS(RefusalOfBytes(Bytes()), "truncated at byte 0: the file's magic number needs 8 bytes, 0 are left");
 }
 
 TEST(ParamsFile, RefusesInconsistentRecords) {
   const auto record = [] { return Bytes().Header(1).U32(kV2).I32(0).I32(1).I64(1); };
-  EXPECT_CONTAINS(Refusal(record().Tail(99).Floats({1}).Names({"a"})), "array 0 has the unknown dtype code 99");
-  EXPECT_CONTAINS(Refusal(record().Tail(-1).Floats({1}).Names({"a"})), "unknown dtype code -1");
-  EXPECT_CONTAINS(Refusal(record().Tail(0).Floats({1}).Names({"a", "b"})), "2 names for 1 arrays");
-  EXPECT_CONTAINS(Refusal(record().Tail(0).Floats({1}).Names({"a"}).Text("xyz")), "3 bytes follow the last name");
-  EXPECT_CONTAINS(Refusal(record().Tail(0).Floats({1})), "truncated");  // names missing
-  EXPECT_CONTAINS(Refusal(Bytes().Header(1).U32(kV2).I32(0).I32(-1).Text(std::string(64, 0))), "an array of rank -1");
-  EXPECT_CONTAINS(Refusal(Bytes().Header(1).U32(33).Text(std::string(400, 0))), "an array of rank 33");
-  EXPECT_CONTAINS(Refusal(Bytes().Header(1).U32(kV2).I32(0).I32(1).I64(-5).Tail(0).Names({"a"})), "a dimension of -5");
+  EXPECT_CONTAINS(RefusalOfBytes(record().Tail(99).Floats({1}).Names({"a"})), "array 0 has the unknown dtype code 99");
+  EXPECT_CONTAINS(RefusalOfBytes(record().Tail(-1).Floats({1}).Names({"a"})), "unknown dtype code -1");
+  EXPECT_CONTAINS(RefusalOfBytes(record().Tail(0).Floats({1}).Names({"a", "b"})), "2 names for 1 arrays");
+  EXPECT_CONTAINS(RefusalOfBytes(record().Tail(0).Floats({1}).Names({"a"}).Text("xyz")),
+                  "3 bytes follow the last name");
+  EXPECT_CONTAINS(RefusalOfBytes(record().Tail(0).Floats({1})), "truncated");  // names missing
+  EXPECT_CONTAINS(RefusalOfBytes(Bytes().Header(1).U32(kV2).I32(0).I32(-1).Text(std::string(64, 0))),
+                  "an array of rank -1");
+  EXPECT_CONTAINS(RefusalOfBytes(Bytes().Header(1).U32(33).Text(std::string(400, 0))), "an array of rank 33");
+  EXPECT_CONTAINS(RefusalOfBytes(Bytes().Header(1).U32(kV2).I32(0).I32(1).I64(-5).Tail(0).Names({"a"})),
+                  "a dimension of -5");
 }
 
 TEST(ParamsFile, RefusesNamesThatOccurTwice) {
   const auto two = [](std::string_view a, std::string_view b) {
     return Bytes().Header(2).U32(0).U32(0).Names({a, b});  // two records of V0 without a value
   };
-  EXPECT_CONTAINS(Refusal(two("w", "w")), "the name 'w' occurs twice");
-  EXPECT_EQ(Parse(two("w", "v")).size(), 2u);
-  EXPECT_EQ(Parse(two("", "")).size(), 2u);
+  EXPECT_CONTAINS(RefusalOfBytes(two("w", "w")), "the name 'w' occurs twice");
+  EXPECT_EQ(ParseBytes(two("w", "v")).size(), 2u);
+  EXPECT_EQ(ParseBytes(two("", "")).size(), 2u);
 }
 
 // Keeps the address space close to what is used now, so that a large allocation fails.
@@ -217,23 +220,23 @@ TEST(ParamsFile, NumbersThatTheFileCannotHoldAllocateNothing) {
   const AddressSpaceLimit limit;
   for (const std::uint64_t huge : {std::uint64_t{1} << 32, std::uint64_t{1} << 62, ~std::uint64_t{0}}) {
     const auto size = static_cast<std::int64_t>(huge & INT64_MAX);
-    EXPECT_CONTAINS(Refusal(Bytes().Header(huge).Text(std::string(64, 0))), "more than the file can hold");
-    EXPECT_CONTAINS(Refusal(Bytes().Header(1).U32(kV2).I32(0).I32(1).I64(size).Tail(0).Floats({1})),
+    EXPECT_CONTAINS(RefusalOfBytes(Bytes().Header(huge).Text(std::string(64, 0))), "more than the file can hold");
+    EXPECT_CONTAINS(RefusalOfBytes(Bytes().Header(1).U32(kV2).I32(0).I32(1).I64(size).Tail(0).Floats({1})),
                     "is larger than the rest of the file");
-    EXPECT_CONTAINS(Refusal(Bytes().Header(1).U32(kV2).I32(0).I32(2).I64(size).I64(size).Tail(1).Floats({1})),
+    EXPECT_CONTAINS(RefusalOfBytes(Bytes().Header(1).U32(kV2).I32(0).I32(2).I64(size).I64(size).Tail(1).Floats({1})),
                     "is larger than the rest of the file");
-    EXPECT_CONTAINS(Refusal(Bytes().Header(0).U64(huge)), "more than the file can hold");
-    EXPECT_CONTAINS(Refusal(Bytes().Header(1).U32(0).U64(1).U64(huge).Text("a")), "more than the file can hold");
+    EXPECT_CONTAINS(RefusalOfBytes(Bytes().Header(0).U64(huge)), "more than the file can hold");
+    EXPECT_CONTAINS(RefusalOfBytes(Bytes().Header(1).U32(0).U64(1).U64(huge).Text("a")), "more than the file can hold");
   }
 }
 
 TEST(ParamsFile, ACountAloneBuysNoMemory) {
   const AddressSpaceLimit limit;
   // 8 million records would fit by their smallest size, but the first of them is broken.
-  EXPECT_CONTAINS(Refusal(Bytes().Header(8 << 20).Text(std::string(40 << 20, '\x7f'))), "an array of rank");
+  EXPECT_CONTAINS(RefusalOfBytes(Bytes().Header(8 << 20).Text(std::string(40 << 20, '\x7f'))), "an array of rank");
 }
 
-NamedArrays Small() {
+NamedArrays ThreeArrays() {
   return {{"arg:w", Iota(DType::kFloat32, {2, 2})},
           {"aux:m", Iota(DType::kBFloat16, {3})},
           {"arg:é", Iota(DType::kInt8, {1})}};
@@ -241,7 +244,7 @@ NamedArrays Small() {
 
 std::string SmallFile() {
   const TemporaryFolder folder;
-  SaveParams(folder / "p", Small());
+  SaveParams(folder / "p", ThreeArrays());
   return ReadFile(folder / "p");
 }
 
@@ -303,16 +306,16 @@ TEST(ParamsFile, TheDefaultFormatHoldsTheArrays) {
 
 TEST(ParamsFile, AFailedSaveKeepsTheOldFile) {
   const TemporaryFolder folder;
-  SaveParams(folder / "p", Small());
+  SaveParams(folder / "p", ThreeArrays());
   const std::string before = ReadFile(folder / "p");
   EXPECT_THROW(SaveParams(folder / "p", {{"a", NDArray()}}), ArgumentError);
   EXPECT_EQ(ReadFile(folder / "p"), before);
 }
 
 TEST(SplitParams, ByRole) {
-  const ModelParams params = SplitParams(Small(), "p.params");
+  const ModelParams params = SplitParams(ThreeArrays(), "p.params");
   EXPECT_EQ(params.args.size(), 2u);
-  ExpectSame(params.aux.at("m"), Small()[1].second);
+  ExpectSame(params.aux.at("m"), ThreeArrays()[1].second);
   const NamedArrays joined = JoinParams(params);
   EXPECT_EQ(joined.size(), 3u);
   EXPECT_EQ(joined[0].first, "arg:w");

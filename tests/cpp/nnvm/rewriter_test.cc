@@ -12,25 +12,21 @@ namespace {
 
 using testing::EntryOf;
 using testing::ErrorOf;
+using testing::FakeOp;
 using testing::NodeOf;
 using testing::Var;
 
-Symbol Op(std::string_view op, std::string name, const std::vector<Symbol>& inputs, AttrMap attrs = {}) {
-  testing::RegisterFakeOps();
-  return testing::Op(op, std::move(name), inputs, std::move(attrs));
-}
-
-const amp::Op* Unary() {
+const Op* UnaryOp() {
   testing::RegisterFakeOps();
   return &OpRegistry::Get().Require(kMXNetDomain, "_fake_unary");
 }
 
 // x -> a -> (b, c) -> sum, and m a state.
 Graph Diamond() {
-  const Symbol a = Op("_fake_unary", "a", {Var("x")});
-  const Symbol b = Op("_fake_unary", "b", {a});
-  const Symbol c = Op("_fake_state", "c", {a, Var("m")});
-  return Op("_fake_pair", "sum", {b, c}).ToGraph();
+  const Symbol a = FakeOp("_fake_unary", "a", {Var("x")});
+  const Symbol b = FakeOp("_fake_unary", "b", {a});
+  const Symbol c = FakeOp("_fake_state", "c", {a, Var("m")});
+  return FakeOp("_fake_pair", "sum", {b, c}).ToGraph();
 }
 
 RewriteResult DropNode(const Graph& graph, const std::string& name) {
@@ -83,7 +79,7 @@ RewriteResult InsertAfterA(const Graph& graph, const std::string& wanted_name) {
   return rewriter.Run([&](NodeId id, std::vector<NodeEntry> inputs) -> std::vector<NodeEntry> {
     std::vector<NodeEntry> kept = rewriter.KeepNode(id, std::move(inputs));
     if (graph.node(id).name() != "a") return kept;
-    return {{rewriter.Make({Unary(), wanted_name, {}, {kept[0]}, {}, {}}), 0}};
+    return {{rewriter.Make({UnaryOp(), wanted_name, {}, {kept[0]}, {}, {}}), 0}};
   });
 }
 
@@ -121,14 +117,14 @@ TEST(Rewriter, ProvenanceOverTwoRewrites) {
 
 TEST(Rewriter, NodesThatAreThrownAwayLeaveNoProvenance) {
   Symbol chain = Var("x");
-  for (int i = 0; i < 50; ++i) chain = Op("_fake_unary", "n" + std::to_string(i), {chain});
+  for (int i = 0; i < 50; ++i) chain = FakeOp("_fake_unary", "n" + std::to_string(i), {chain});
   const Graph graph = chain.ToGraph();
   Rewriter rewriter(graph);
   const RewriteResult result = rewriter.Run([&](NodeId id, std::vector<NodeEntry> inputs) -> std::vector<NodeEntry> {
     const Node& node = graph.node(id);
     if (node.is_variable()) return rewriter.KeepNode(id, std::move(inputs));
-    rewriter.Make({Unary(), "tried", {}, inputs, {}, {}});  // its memory must not come back as another node's
-    return {{rewriter.Make({Unary(), "new_" + node.name(), {}, inputs, {}, {}}), 0}};
+    rewriter.Make({UnaryOp(), "tried", {}, inputs, {}, {}});  // its memory must not come back as another node's
+    return {{rewriter.Make({UnaryOp(), "new_" + node.name(), {}, inputs, {}, {}}), 0}};
   });
   for (const NodePtr& node : result.graph.nodes()) {
     if (node->is_variable()) continue;
@@ -140,9 +136,9 @@ TEST(Rewriter, NodesThatAreThrownAwayLeaveNoProvenance) {
 
 TEST(Rewriter, ControlDependenciesFollow) {
   const NodePtr x = Node::Variable("x");
-  const NodePtr a = Node::Make({Unary(), "a", {}, {{x, 0}}, {}, {}});
-  const NodePtr b = Node::Make({Unary(), "b", {}, {{a, 0}}, {}, {}});
-  const NodePtr c = Node::Make({Unary(), "c", {}, {{x, 0}}, {b}, {}});
+  const NodePtr a = Node::Make({UnaryOp(), "a", {}, {{x, 0}}, {}, {}});
+  const NodePtr b = Node::Make({UnaryOp(), "b", {}, {{a, 0}}, {}, {}});
+  const NodePtr c = Node::Make({UnaryOp(), "c", {}, {{x, 0}}, {b}, {}});
   const Graph graph({{c, 0}});
   EXPECT_EQ(PrintGraph(DropNode(graph, "b").graph),
             "%0 x = null()\n%1 a = _fake_unary(%0)\n%2 c = _fake_unary(%0) after %1\noutputs: %2\n");
@@ -158,14 +154,14 @@ TEST(Rewriter, TheWrongNumberOfEntriesIsOurMistake) {
 
 TEST(Rewriter, HeadsCanBeMapped) {
   const Symbol x = Var("x");
-  const Symbol u = Op("_fake_unary", "u", {x});
+  const Symbol u = FakeOp("_fake_unary", "u", {x});
   const Graph graph({EntryOf(u), EntryOf(x), EntryOf(u)});
   Rewriter rewriter(graph);
   const RewriteResult result =
       rewriter.Run([&](NodeId id, std::vector<NodeEntry> inputs) { return rewriter.KeepNode(id, std::move(inputs)); },
                    [&](std::size_t index, NodeEntry mapped) -> NodeEntry {
                      if (index == 0) return mapped;
-                     return {rewriter.Make({Unary(), "head", {}, {mapped}, {}, {}}), 0};
+                     return {rewriter.Make({UnaryOp(), "head", {}, {mapped}, {}, {}}), 0};
                    });
   EXPECT_EQ(PrintGraph(result.graph),
             "%0 x = null()\n"
@@ -180,23 +176,23 @@ TEST(Rewriter, HeadsCanBeMapped) {
 
 TEST(Rewriter, NewNodesKeepThePhase) {
   const NodePtr x = Node::Variable("x");
-  const NodePtr g = Node::Make({Unary(), "g", {}, {{x, 0}}, {}, Phase::kBackward});
+  const NodePtr g = Node::Make({UnaryOp(), "g", {}, {{x, 0}}, {}, Phase::kBackward});
   const Graph graph({{g, 0}});
   Rewriter rewriter(graph);
   const RewriteResult result = rewriter.Run([&](NodeId id, std::vector<NodeEntry> inputs) -> std::vector<NodeEntry> {
     if (graph.node(id).is_variable()) return rewriter.KeepNode(id, std::move(inputs));
-    return {{rewriter.Make({Unary(), "new", {}, inputs, {}, {}}), 0}};
+    return {{rewriter.Make({UnaryOp(), "new", {}, inputs, {}, {}}), 0}};
   });
   EXPECT_EQ(result.graph.node(1).phase(), Phase::kBackward);
 }
 
 TEST(Rewriter, OneOutputMayChangeAlone) {
-  const Symbol split = Op("_fake_split", "s", {Var("x")}, {{"num_outputs", "2"}});
-  const Graph graph = Op("_fake_pair", "p", {split.At(0), split.At(1)}).ToGraph();
+  const Symbol split = FakeOp("_fake_split", "s", {Var("x")}, {{"num_outputs", "2"}});
+  const Graph graph = FakeOp("_fake_pair", "p", {split.At(0), split.At(1)}).ToGraph();
   Rewriter rewriter(graph);
   const RewriteResult result = rewriter.Run([&](NodeId id, std::vector<NodeEntry> inputs) {
     std::vector<NodeEntry> kept = rewriter.KeepNode(id, std::move(inputs));
-    if (kept.size() == 2) kept[1] = {rewriter.Make({Unary(), "c", {}, {kept[1]}, {}, {}}), 0};
+    if (kept.size() == 2) kept[1] = {rewriter.Make({UnaryOp(), "c", {}, {kept[1]}, {}, {}}), 0};
     return kept;
   });
   EXPECT_EQ(PrintGraph(result.graph),

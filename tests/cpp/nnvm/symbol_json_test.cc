@@ -14,15 +14,12 @@ namespace amp {
 namespace {
 
 using testing::ErrorOf;
+using testing::FakeOp;
 using testing::NodeOf;
 using testing::Text;
 using testing::Var;
+using testing::VariableJson;
 using Names = std::vector<std::string>;
-
-Symbol Op(std::string_view op, std::string name, const std::vector<Symbol>& inputs, AttrMap attrs = {}) {
-  testing::RegisterFakeOps();
-  return testing::Op(op, std::move(name), inputs, std::move(attrs));
-}
 
 Symbol Parse(const std::string& text) {
   testing::RegisterFakeOps();
@@ -35,12 +32,11 @@ std::string GraphFile(const std::string& name) { return std::string(AMP_TEST_DAT
 std::string Document(const std::string& nodes, const std::string& heads = "[[0,0,0]]") {
   return R"({"nodes":[)" + nodes + R"(],"arg_nodes":[],"heads":)" + heads + "}";
 }
-std::string Variable(const std::string& name) { return R"({"op":"null","name":")" + name + R"(","inputs":[]})"; }
-std::string Unary(const std::string& name, const std::string& inputs, const std::string& more = "") {
+std::string UnaryJson(const std::string& name, const std::string& inputs, const std::string& more = "") {
   return R"({"op":"_fake_unary","name":")" + name + R"(","inputs":)" + inputs + more + "}";
 }
 
-std::string Refusal(const std::string& text) {
+std::string RefusalOfJson(const std::string& text) {
   return ErrorOf<GraphError>([&] { Parse(text); });
 }
 
@@ -63,26 +59,27 @@ TEST(SymbolJson, OldFilesWithTwoNumbersParamAndAttr) {
 
 // Files of 0.8 and before have neither a version nor nodes for auxiliary states.
 TEST(SymbolJson, FilesWithoutVersionGetTheVariablesTheyLeftOut) {
-  const std::string nodes = Variable("x") + R"(,{"op":"BatchNorm","name":"bn","inputs":[[0,0]]})";
+  const std::string nodes = VariableJson("x") + R"(,{"op":"BatchNorm","name":"bn","inputs":[[0,0]]})";
   const Symbol symbol = Parse(Document(nodes, "[[1,0]]"));
   EXPECT_EQ(symbol.ListArguments(), (Names{"x", "bn_gamma", "bn_beta"}));
   EXPECT_EQ(symbol.ListAuxiliaryStates(), (Names{"bn_moving_mean", "bn_moving_var"}));
   std::string newer = Document(nodes, "[[1,0]]");
   newer.insert(newer.size() - 1, R"(,"attrs":{"mxnet_version":["int",10901]})");
-  EXPECT_EQ(Refusal(newer),
+  EXPECT_EQ(RefusalOfJson(newer),
             "test.json: BatchNorm 'bn': expected 5 inputs (data, gamma, beta, moving_mean, moving_var), got 1");
 }
 
 TEST(SymbolJson, KeysOfTheGraphAmongParametersBecomeHidden) {
-  const Symbol symbol = Parse(Document(
-      Variable("x") + "," + Unary("a", "[[0,0,0]]", R"(,"attr":{"lr_mult":"2","data_wd_mult":"0"})"), "[[1,0,0]]"));
+  const Symbol symbol = Parse(
+      Document(VariableJson("x") + "," + UnaryJson("a", "[[0,0,0]]", R"(,"attr":{"lr_mult":"2","data_wd_mult":"0"})"),
+               "[[1,0,0]]"));
   EXPECT_EQ(symbol.AttrDict().at("a"), (AttrMap{{"__lr_mult__", "2"}}));
   EXPECT_EQ(symbol.AttrDict().at("x"), (AttrMap{{"__wd_mult__", "0"}}));
 }
 
 TEST(SymbolJson, HiddenOutputsCountInNodeRowPtrAndStatesHaveVersionOne) {
-  const Symbol state = Op("_fake_state", "s", {Var("x"), Var("m")});
-  const auto document = nlohmann::json::parse(ToSymbolJson(Op("_fake_unary", "u", {state})));
+  const Symbol state = FakeOp("_fake_state", "s", {Var("x"), Var("m")});
+  const auto document = nlohmann::json::parse(ToSymbolJson(FakeOp("_fake_unary", "u", {state})));
   EXPECT_EQ(document["node_row_ptr"], (nlohmann::json{0, 1, 2, 4, 5}));
   EXPECT_EQ(document["nodes"][2]["inputs"], (nlohmann::json{{0, 0, 0}, {1, 0, 1}}));
   EXPECT_EQ(document["arg_nodes"], (nlohmann::json{0, 1}));
@@ -92,8 +89,8 @@ TEST(SymbolJson, HiddenOutputsCountInNodeRowPtrAndStatesHaveVersionOne) {
 
 TEST(SymbolJson, EverythingASymbolHasSurvives) {
   const Symbol x = Var("x\"\\\n\xc3\xa9"), m = testing::Var("m", {{"__shape__", "(1,)"}});
-  const Symbol split = Op("_fake_split", "s", {x}, {{"num_outputs", "3"}});
-  const NodePtr late = Node::Make({NodeOf(Op("_fake_unary", "u", {x}))->op(),
+  const Symbol split = FakeOp("_fake_split", "s", {x}, {{"num_outputs", "3"}});
+  const NodePtr late = Node::Make({NodeOf(FakeOp("_fake_unary", "u", {x}))->op(),
                                    "late",
                                    {{"count", "2"}, {"__note__", "a b"}},
                                    {{NodeOf(split), 1}},
@@ -119,19 +116,19 @@ TEST(SymbolJson, RandomGraphsRoundTrip) {
       const std::string name = "n" + std::to_string(i);
       switch (random() % 5) {
         case 0:
-          made.push_back(Op("_fake_pair", name, {any(), any()}));
+          made.push_back(FakeOp("_fake_pair", name, {any(), any()}));
           break;
         case 1:
-          made.push_back(Op("_fake_state", name, {any(), Var(name + "_m")}));
+          made.push_back(FakeOp("_fake_state", name, {any(), Var(name + "_m")}));
           break;
         case 2:
-          made.push_back(Op("_fake_split", name, {any()}, {{"num_outputs", "2"}}));
+          made.push_back(FakeOp("_fake_split", name, {any()}, {{"num_outputs", "2"}}));
           break;
         case 3:
-          made.push_back(Op("_fake_join", name, {any(), any(), any()}));
+          made.push_back(FakeOp("_fake_join", name, {any(), any(), any()}));
           break;
         default:
-          made.push_back(Op("_fake_unary", name, {any()}, {{"window", "(2, 2)"}}));
+          made.push_back(FakeOp("_fake_unary", name, {any()}, {{"window", "(2, 2)"}}));
           break;
       }
     }
@@ -144,41 +141,46 @@ TEST(SymbolJson, RandomGraphsRoundTrip) {
 
 TEST(SymbolJson, NodesMayStandInAnyOrder) {
   const Symbol loaded =
-      Parse(Document(Unary("last", "[[2,0,0]]") + "," + Variable("x") + "," + Unary("first", "[[1,0,0]]")));
+      Parse(Document(UnaryJson("last", "[[2,0,0]]") + "," + VariableJson("x") + "," + UnaryJson("first", "[[1,0,0]]")));
   EXPECT_EQ(Text(loaded), "%0 x = null()\n%1 first = _fake_unary(%0)\n%2 last = _fake_unary(%1)\noutputs: %2\n");
 }
 
 TEST(SymbolJson, ALongChainInReverseOrder) {
   constexpr int kNodes = 50000;
   std::string nodes;
-  for (int i = 0; i < kNodes; ++i) nodes += Unary("n", "[[" + std::to_string(i + 1) + ",0,0]]") + ",";
-  EXPECT_EQ(Parse(Document(nodes + Variable("x"))).ToGraph().num_nodes(), kNodes + 1u);
+  for (int i = 0; i < kNodes; ++i) nodes += UnaryJson("n", "[[" + std::to_string(i + 1) + ",0,0]]") + ",";
+  EXPECT_EQ(Parse(Document(nodes + VariableJson("x"))).ToGraph().num_nodes(), kNodes + 1u);
 }
 
 TEST(SymbolJson, WhatNoHeadReachesIsReadAndForgotten) {
-  EXPECT_EQ(Text(Parse(Document(Variable("x") + "," + Variable("unused")))), "%0 x = null()\noutputs: %0\n");
+  EXPECT_EQ(Text(Parse(Document(VariableJson("x") + "," + VariableJson("unused")))), "%0 x = null()\noutputs: %0\n");
 }
 
 TEST(SymbolJson, RefusesCyclesByName) {
-  EXPECT_EQ(Refusal(Document(Unary("a", "[[1,0,0]]") + "," + Unary("b", "[[0,0,0]]") + "," + Variable("x"))),
+  EXPECT_EQ(RefusalOfJson(
+                Document(UnaryJson("a", "[[1,0,0]]") + "," + UnaryJson("b", "[[0,0,0]]") + "," + VariableJson("x"))),
             "test.json: nodes depend on each other in a cycle: 'a', 'b'");
-  EXPECT_CONTAINS(Refusal(Document(Unary("self", "[[0,0,0]]"))), "in a cycle: 'self'");
-  EXPECT_CONTAINS(Refusal(Document(Variable("x") + "," + Unary("self", "[[0,0,0]]", R"(,"control_deps":[1])"))),
-                  "cycle");
+  EXPECT_CONTAINS(RefusalOfJson(Document(UnaryJson("self", "[[0,0,0]]"))), "in a cycle: 'self'");
+  EXPECT_CONTAINS(
+      RefusalOfJson(Document(VariableJson("x") + "," + UnaryJson("self", "[[0,0,0]]", R"(,"control_deps":[1])"))),
+      "cycle");
 }
 
 TEST(SymbolJson, RefusesIdsThatDoNotExist) {
-  EXPECT_EQ(Refusal(Document(Unary("a", "[[7,0,0]]"))),
+  EXPECT_EQ(RefusalOfJson(Document(UnaryJson("a", "[[7,0,0]]"))),
             "test.json: node 0 'a' inputs: expected a number below 1, got 7");
-  EXPECT_EQ(Refusal(Document(Variable("x"), "[[1,0,0]]")), "test.json: heads: expected a number below 1, got 1");
-  EXPECT_EQ(Refusal(Document(Variable("x"), "[[0,1,0]]")),
+  EXPECT_EQ(RefusalOfJson(Document(VariableJson("x"), "[[1,0,0]]")),
+            "test.json: heads: expected a number below 1, got 1");
+  EXPECT_EQ(RefusalOfJson(Document(VariableJson("x"), "[[0,1,0]]")),
             "test.json: heads: reads output 1 of variable 'x', which has 1");
-  EXPECT_EQ(Refusal(Document(Variable("x") + "," + Unary("a", "[[0,3,0]]"), "[[1,0,0]]")),
+  EXPECT_EQ(RefusalOfJson(Document(VariableJson("x") + "," + UnaryJson("a", "[[0,3,0]]"), "[[1,0,0]]")),
             "test.json: node 'a': reads output 3 of variable 'x', which has 1");
-  EXPECT_CONTAINS(Refusal(Document(Variable("x") + "," + Unary("a", "[[0,0,0]]", R"(,"control_deps":[5])"))),
-                  "control_deps: expected a number below 2, got 5");
+  EXPECT_CONTAINS(
+      RefusalOfJson(Document(VariableJson("x") + "," + UnaryJson("a", "[[0,0,0]]", R"(,"control_deps":[5])"))),
+      "control_deps: expected a number below 2, got 5");
   for (const char* id : {"-1", "0.0", "\"0\"", "null", "18446744073709551616", "true", "[0]"}) {
-    EXPECT_CONTAINS(Refusal(Document(Variable("x"), std::string("[[") + id + ",0,0]]")), "heads: expected a number")
+    EXPECT_CONTAINS(RefusalOfJson(Document(VariableJson("x"), std::string("[[") + id + ",0,0]]")),
+                    "heads: expected a number")
         << id;
   }
 }
@@ -201,55 +203,57 @@ TEST(SymbolJson, RefusesMembersOfTheWrongType) {
       {Document(R"({"op":"null","name":"x","inputs":[],"attrs":{"a":1}})"),
        "attribute 'a' should be a string, got number"},
       {Document(R"({"op":"null","name":"x","inputs":[],"control_deps":3})"), "'control_deps' should be array"},
-      {Document(Variable("x"), "[0]"), "heads: expected [node, output, version], got 0"},
-      {Document(Variable("x"), "[[0]]"), "expected [node, output, version], got [0]"},
-      {Document(Variable("x"), "[[0,0,0,0]]"), "expected [node, output, version]"},
+      {Document(VariableJson("x"), "[0]"), "heads: expected [node, output, version], got 0"},
+      {Document(VariableJson("x"), "[[0]]"), "expected [node, output, version], got [0]"},
+      {Document(VariableJson("x"), "[[0,0,0,0]]"), "expected [node, output, version]"},
       {Document(R"({"op":"null","name":"x","inputs":[[0,0,0]]})"), "node 0 'x': a variable cannot have inputs"},
-      {Document(Variable("y") + R"(,{"op":"null","name":"x","inputs":[],"control_deps":[0]})"),
+      {Document(VariableJson("y") + R"(,{"op":"null","name":"x","inputs":[],"control_deps":[0]})"),
        "variable 'x': a variable depends on nothing"},
   };
-  for (const auto& [text, part] : cases) EXPECT_CONTAINS(Refusal(text), part) << text;
+  for (const auto& [text, part] : cases) EXPECT_CONTAINS(RefusalOfJson(text), part) << text;
 }
 
 TEST(SymbolJson, RefusesWhatNodesRefuse) {
-  EXPECT_EQ(Refusal(Document(Variable("x") + "," + Unary("a", "[[0,0,0],[0,0,0]]"))),
+  EXPECT_EQ(RefusalOfJson(Document(VariableJson("x") + "," + UnaryJson("a", "[[0,0,0],[0,0,0]]"))),
             "test.json: _fake_unary 'a': expected 1 inputs (data), got 2");
-  EXPECT_EQ(Refusal(Document(Variable("x") + "," + Unary("a", "[[0,0,0]]", R"(,"attrs":{"count":"-3"})"))),
-            "test.json: _fake_unary 'a': attribute count: expected a value in [0, 9], got -3");
+  EXPECT_EQ(
+      RefusalOfJson(Document(VariableJson("x") + "," + UnaryJson("a", "[[0,0,0]]", R"(,"attrs":{"count":"-3"})"))),
+      "test.json: _fake_unary 'a': attribute count: expected a value in [0, 9], got -3");
 }
 
 TEST(SymbolJson, RefusesDuplicateKeys) {
-  EXPECT_EQ(Refusal(R"({"nodes":[],"heads":[],"nodes":[]})"),
+  EXPECT_EQ(RefusalOfJson(R"({"nodes":[],"heads":[],"nodes":[]})"),
             "test.json at byte 30: key 'nodes' occurs twice in one object");
-  EXPECT_CONTAINS(Refusal(Document(R"({"op":"null","name":"x","inputs":[],"name":"y"})")), "key 'name' occurs twice");
+  EXPECT_CONTAINS(RefusalOfJson(Document(R"({"op":"null","name":"x","inputs":[],"name":"y"})")),
+                  "key 'name' occurs twice");
 }
 
 TEST(SymbolJson, RefusesBottomlessNesting) {
   for (const char* bracket : {"[", "{\"a\":"}) {
     std::string text = R"({"nodes":)";
     for (int i = 0; i < 200000; ++i) text += bracket;
-    EXPECT_CONTAINS(Refusal(text), "nested more than 64 deep");
+    EXPECT_CONTAINS(RefusalOfJson(text), "nested more than 64 deep");
   }
 }
 
 TEST(SymbolJson, RefusesTextThatIsNoUtf8InPrintableWords) {
-  const std::string error = Refusal(Document(Variable("x\xff\xfe")));
+  const std::string error = RefusalOfJson(Document(VariableJson("x\xff\xfe")));
   EXPECT_CONTAINS(error, "test.json at byte 33: not valid JSON: ");
   for (const char c : error) EXPECT_TRUE(c >= 0x20 && c < 0x7f) << error;  // Python must be able to show it
-  EXPECT_LT(Refusal(Document(Variable(std::string(100000, 'x') + "\xff"))).size(), 1000u);
+  EXPECT_LT(RefusalOfJson(Document(VariableJson(std::string(100000, 'x') + "\xff"))).size(), 1000u);
 }
 
 TEST(SymbolJson, RefusesNumbersThatAreNone) {
-  EXPECT_CONTAINS(Refusal(R"({"nodes":[],"heads":[[1e999,0,0]]})"), "not valid JSON");
-  EXPECT_CONTAINS(Refusal(R"({"nodes":[],"heads":[[NaN,0,0]]})"), "not valid JSON");
-  EXPECT_CONTAINS(Refusal(""), "not valid JSON");
-  EXPECT_CONTAINS(Refusal(Document(Variable("x")) + "x"), "not valid JSON");
+  EXPECT_CONTAINS(RefusalOfJson(R"({"nodes":[],"heads":[[1e999,0,0]]})"), "not valid JSON");
+  EXPECT_CONTAINS(RefusalOfJson(R"({"nodes":[],"heads":[[NaN,0,0]]})"), "not valid JSON");
+  EXPECT_CONTAINS(RefusalOfJson(""), "not valid JSON");
+  EXPECT_CONTAINS(RefusalOfJson(Document(VariableJson("x")) + "x"), "not valid JSON");
 }
 
 TEST(SymbolJson, AllUnregisteredOperatorsAreListedOnce) {
-  const std::string text = Document(Variable("x") + R"(,{"op":"Frobnicate","name":"a","inputs":[]})"
-                                                    R"(,{"op":"Whirl","name":"b","inputs":[[1,0,0]]})"
-                                                    R"(,{"op":"Frobnicate","name":"c","inputs":[]})");
+  const std::string text = Document(VariableJson("x") + R"(,{"op":"Frobnicate","name":"a","inputs":[]})"
+                                                        R"(,{"op":"Whirl","name":"b","inputs":[[1,0,0]]})"
+                                                        R"(,{"op":"Frobnicate","name":"c","inputs":[]})");
   EXPECT_EQ(ErrorOf<UnsupportedError>([&] { Parse(text); }),
             "test.json: operators that are not registered: Frobnicate, Whirl");
 }
@@ -263,9 +267,9 @@ std::string Body(const std::string& nodes, const std::string& heads) {
 }
 
 TEST(SymbolJson, SubgraphsAreReadAndWritten) {
-  const std::string inner = Body(Variable("y") + "," + Unary("u", "[[0,0,0]]"), "[[1,0,0]]");
-  const std::string middle = Body(Variable("z") + "," + Nest("n", "[" + inner + "]"), "[[1,0,0]]");
-  const Symbol symbol = Parse(Document(Variable("x") + "," + Nest("outer", "[" + middle + "]"), "[[1,0,0]]"));
+  const std::string inner = Body(VariableJson("y") + "," + UnaryJson("u", "[[0,0,0]]"), "[[1,0,0]]");
+  const std::string middle = Body(VariableJson("z") + "," + Nest("n", "[" + inner + "]"), "[[1,0,0]]");
+  const Symbol symbol = Parse(Document(VariableJson("x") + "," + Nest("outer", "[" + middle + "]"), "[[1,0,0]]"));
   const NodePtr outer = NodeOf(symbol);
   ASSERT_EQ(outer->subgraphs().size(), 1u);
   const NodePtr nested = outer->subgraphs()[0][0].node;
@@ -279,8 +283,8 @@ TEST(SymbolJson, SubgraphsAreReadAndWritten) {
 }
 
 TEST(SymbolJson, NodesKeepTheirSubgraphs) {
-  const std::string inner = Body(Variable("y") + "," + Unary("u", "[[0,0,0]]"), "[[1,0,0]]");
-  const Symbol symbol = Parse(Document(Variable("x") + "," + Nest("outer", "[" + inner + "]"), "[[1,0,0]]"));
+  const std::string inner = Body(VariableJson("y") + "," + UnaryJson("u", "[[0,0,0]]"), "[[1,0,0]]");
+  const Symbol symbol = Parse(Document(VariableJson("x") + "," + Nest("outer", "[" + inner + "]"), "[[1,0,0]]"));
   EXPECT_EQ(NodeOf(symbol)->WithAttrs({{"__a__", "1"}})->subgraphs(), NodeOf(symbol)->subgraphs());
   const Symbol other = symbol.Substitute({{"x", Var("w")}});
   EXPECT_EQ(NodeOf(other)->subgraphs(), NodeOf(symbol)->subgraphs());
@@ -288,26 +292,27 @@ TEST(SymbolJson, NodesKeepTheirSubgraphs) {
 
 TEST(SymbolJson, RefusesBadSubgraphs) {
   const auto refusal = [](const std::string& subgraphs) {
-    return Refusal(Document(Variable("x") + "," + Nest("n", subgraphs), "[[1,0,0]]"));
+    return RefusalOfJson(Document(VariableJson("x") + "," + Nest("n", subgraphs), "[[1,0,0]]"));
   };
-  const std::string good = Body(Variable("y"), "[[0,0,0]]");
+  const std::string good = Body(VariableJson("y"), "[[0,0,0]]");
   EXPECT_EQ(refusal("[]"), "test.json: _fake_nest 'n': expected one subgraph, got 0");
   EXPECT_EQ(refusal("[" + good + "," + good + "]"), "test.json: _fake_nest 'n': expected one subgraph, got 2");
   EXPECT_EQ(refusal("7"), "test.json: node 1 'n': 'subgraphs' should be array, got number");
   EXPECT_EQ(refusal("[7]"), "test.json: node 1 'n' subgraph 0: expected an object, got number");
   EXPECT_EQ(refusal("[{}]"), "test.json: node 1 'n' subgraph 0: the symbol: 'nodes' is missing");
-  EXPECT_CONTAINS(refusal("[" + Body(Unary("u", "[[0,0,0]]"), "[[0,0,0]]") + "]"),
+  EXPECT_CONTAINS(refusal("[" + Body(UnaryJson("u", "[[0,0,0]]"), "[[0,0,0]]") + "]"),
                   "test.json: node 1 'n' subgraph 0: nodes depend on each other in a cycle: 'u'");
-  EXPECT_CONTAINS(Refusal(Document(Variable("x") + "," + Unary("u", "[[0,0,0]]", R"(,"subgraphs":[)" + good + "]"))),
-                  "_fake_unary 'u': expected no subgraphs, got 1");
-  EXPECT_CONTAINS(Refusal(Document(R"({"op":"null","name":"x","inputs":[],"subgraphs":[)" + good + "]}")),
+  EXPECT_CONTAINS(
+      RefusalOfJson(Document(VariableJson("x") + "," + UnaryJson("u", "[[0,0,0]]", R"(,"subgraphs":[)" + good + "]"))),
+      "_fake_unary 'u': expected no subgraphs, got 1");
+  EXPECT_CONTAINS(RefusalOfJson(Document(R"({"op":"null","name":"x","inputs":[],"subgraphs":[)" + good + "]}")),
                   "variable 'x': a variable has no subgraphs, got 1");
   Parse(Document(R"({"op":"null","name":"x","inputs":[],"subgraphs":[]})"));
 }
 
 TEST(SymbolJson, UnregisteredOperatorsInSubgraphsAreListed) {
   const std::string body = Body(R"({"op":"Frobnicate","name":"f","inputs":[]})", "[[0,0,0]]");
-  const std::string text = Document(Variable("x") + "," + Nest("n", "[" + body + "]") +
+  const std::string text = Document(VariableJson("x") + "," + Nest("n", "[" + body + "]") +
                                     R"(,{"op":"_while_do","name":"l","inputs":[],"subgraphs":[]})");
   EXPECT_EQ(ErrorOf<UnsupportedError>([&] { Parse(text); }),
             "test.json: operators that are not registered: Frobnicate, _while_do");
@@ -315,18 +320,18 @@ TEST(SymbolJson, UnregisteredOperatorsInSubgraphsAreListed) {
 
 TEST(SymbolJson, TheFlagOfNpShapesIsKept) {
   const auto with = [](const std::string& attrs) {
-    return R"({"nodes":[)" + Variable("x") + R"(],"arg_nodes":[0],"heads":[[0,0,0]],"attrs":)" + attrs + "}";
+    return R"({"nodes":[)" + VariableJson("x") + R"(],"arg_nodes":[0],"heads":[[0,0,0]],"attrs":)" + attrs + "}";
   };
   const Symbol np = Parse(with(R"({"is_np_shape":["int",1],"mxnet_version":["int",20000]})"));
   EXPECT_TRUE(np.np_shape());
   EXPECT_EQ(nlohmann::json::parse(ToSymbolJson(np))["attrs"],
             nlohmann::json::parse(R"({"is_np_shape":["int",1],"mxnet_version":["int",20000]})"));
-  EXPECT_TRUE(Op("_fake_unary", "u", {np}).np_shape());
+  EXPECT_TRUE(FakeOp("_fake_unary", "u", {np}).np_shape());
   EXPECT_TRUE(Symbol::Group({Var("y"), np}).np_shape());
   EXPECT_TRUE(np.GetInternals().np_shape() && np.At(0).np_shape() && np.Substitute({{"x", Var("y")}}).np_shape());
   EXPECT_FALSE(Parse(with(R"({"is_np_shape":["int",0]})")).np_shape());
   EXPECT_FALSE(Parse(with(R"({"mxnet_version":["int",10901]})")).np_shape());
-  EXPECT_CONTAINS(Refusal(with(R"({"is_np_shape":1})")), "attrs: expected is_np_shape as");
+  EXPECT_CONTAINS(RefusalOfJson(with(R"({"is_np_shape":1})")), "attrs: expected is_np_shape as");
 }
 
 TEST(SymbolJson, NamesThatAreNoUtf8CannotBeWritten) {

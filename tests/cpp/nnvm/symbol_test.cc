@@ -91,21 +91,21 @@ TEST(Symbol, RefusesWrongInputs) {
                   "must be a variable");
 }
 
-Symbol Small() {
+Symbol SmallSymbol() {
   const Symbol state = Apply("_fake_state", "s", {Var("x"), Var("m")});
   return Apply("_fake_pair", "p", {state, Var("w")}, {}, {{"__mark__", "1"}});
 }
 
 TEST(Symbol, Lists) {
-  EXPECT_EQ(Small().ListArguments(), (Names{"x", "w"}));
-  EXPECT_EQ(Small().ListAuxiliaryStates(), (Names{"m"}));
-  EXPECT_EQ(Small().ListInputs(), (Names{"x", "m", "w"}));
-  EXPECT_EQ(Small().ListOutputs(), (Names{"p_output"}));
-  EXPECT_EQ(Small().AttrDict(), (std::map<std::string, AttrMap>{{"p", {{"__mark__", "1"}}}}));
+  EXPECT_EQ(SmallSymbol().ListArguments(), (Names{"x", "w"}));
+  EXPECT_EQ(SmallSymbol().ListAuxiliaryStates(), (Names{"m"}));
+  EXPECT_EQ(SmallSymbol().ListInputs(), (Names{"x", "m", "w"}));
+  EXPECT_EQ(SmallSymbol().ListOutputs(), (Names{"p_output"}));
+  EXPECT_EQ(SmallSymbol().AttrDict(), (std::map<std::string, AttrMap>{{"p", {{"__mark__", "1"}}}}));
 }
 
 TEST(Symbol, Internals) {
-  const Symbol internals = Small().GetInternals();
+  const Symbol internals = SmallSymbol().GetInternals();
   EXPECT_EQ(internals.ListOutputs(), (Names{"x", "m", "s_output", "w", "p_output"}));  // no s_saved
   EXPECT_EQ(internals.ByName("s_output").ListInputs(), (Names{"x", "m"}));
   EXPECT_EQ(internals.At(0).ListOutputs(), (Names{"x"}));
@@ -115,7 +115,7 @@ TEST(Symbol, Internals) {
 }
 
 TEST(Symbol, Children) {
-  EXPECT_EQ(Small().GetChildren().ListOutputs(), (Names{"s_output", "w"}));
+  EXPECT_EQ(SmallSymbol().GetChildren().ListOutputs(), (Names{"s_output", "w"}));
   EXPECT_TRUE(Var("x").GetChildren().outputs().empty());
   // A node with several outputs is asked once.
   const Symbol split = Apply("_fake_split", "s", {Var("x")}, {}, {{"num_outputs", "3"}});
@@ -128,7 +128,7 @@ TEST(Symbol, GroupKeepsOrderAndDuplicates) {
 }
 
 TEST(Symbol, SubstitutePutsSymbolsInPlaceOfVariables) {
-  const Symbol body = Small();
+  const Symbol body = SmallSymbol();
   const Symbol whole = body.Substitute({{"x", Apply("_fake_unary", "pre", {Var("image")})}});
   EXPECT_EQ(Text(whole),
             "%0 image = null()\n"
@@ -151,15 +151,15 @@ TEST(Symbol, SubstituteSwapsVariables) {
 
 TEST(Symbol, SubstituteRefuses) {
   EXPECT_EQ(ErrorOf<ArgumentError>([] {
-              Small().Substitute({{"xx", Var("y")}});
+              SmallSymbol().Substitute({{"xx", Var("y")}});
             }),
             "the symbol has no input 'xx'; did you mean 'x', 'm', 'w'?");
   EXPECT_CONTAINS(ErrorOf<ArgumentError>([] {
-                    Small().Substitute({{"x", Symbol::Group({Var("a"), Var("b")})}});
+                    SmallSymbol().Substitute({{"x", Symbol::Group({Var("a"), Var("b")})}});
                   }),
                   "must have one output");
   EXPECT_CONTAINS(ErrorOf<GraphError>([] {
-                    Small().Substitute({{"m", Apply("_fake_unary", "u", {Var("a")})}});
+                    SmallSymbol().Substitute({{"m", Apply("_fake_unary", "u", {Var("a")})}});
                   }),
                   "must be a variable");
 }

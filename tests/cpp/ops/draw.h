@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "nnvm/attr_text.h"
 #include "op_cases.h"
@@ -22,6 +23,16 @@ inline IntTuple Tuple(Random& random, int size, std::int64_t low, std::int64_t h
 }
 
 inline std::int64_t AnyAxis(Random& random, int rank) { return random.Int(-rank, rank - 1); }
+
+inline InputCase AnyInput(Random& random, Shape shape) {
+  return {{random.Type(AllTypes()), std::move(shape)}, Values::kWide};
+}
+
+// What moves the elements of one array, whose rank is in [low_rank, high_rank].
+inline OpCase AnyMove(Random& random, int low_rank = 1, int high_rank = 4) {
+  const Shape shape = random.Sizes(static_cast<int>(random.Int(low_rank, high_rank)), 6);
+  return {{}, {AnyInput(random, shape)}, {}, Truth::kSameBits};
+}
 
 inline int Normal(std::int64_t axis, int rank) { return static_cast<int>(axis < 0 ? axis + rank : axis); }
 

@@ -13,13 +13,13 @@ namespace amp {
 namespace {
 
 using kernels::Guarded;
-using Function = std::function<void(std::span<const void* const>, std::span<void* const>)>;
+using BodyFunction = std::function<void(std::span<const void* const>, std::span<void* const>)>;
 
 constexpr std::size_t kWidth = 5;
 
 class FunctionRunner : public BodyRunner {
  public:
-  FunctionRunner(std::size_t num_variables, Function function)
+  FunctionRunner(std::size_t num_variables, BodyFunction function)
       : variables_(num_variables), function_(std::move(function)) {
     std::iota(variables_.begin(), variables_.end(), 0);
   }
@@ -31,11 +31,11 @@ class FunctionRunner : public BodyRunner {
 
  private:
   std::vector<std::size_t> variables_;
-  Function function_;
+  BodyFunction function_;
   BodyWork work_{10, 2, {"slow"}};
 };
 
-TensorType Floats(std::vector<std::int64_t> dims) { return {DType::kFloat32, Shape(std::move(dims))}; }
+TensorType FloatsOf(std::vector<std::int64_t> dims) { return {DType::kFloat32, Shape(std::move(dims))}; }
 const float* In(const void* data) { return static_cast<const float*>(data); }
 float* Out(void* data) { return static_cast<float*>(data); }
 
@@ -48,14 +48,15 @@ PlannedBody Summing(bool slices) {
     }
     *Out(out[2]) = *In(in[2]) + 1;
   };
-  return {std::make_shared<FunctionRunner>(3, sum), {{0, slices}, {1}, {2}}, {Floats({5}), Floats({5}), Floats({1})}};
+  return {
+      std::make_shared<FunctionRunner>(3, sum), {{0, slices}, {1}, {2}}, {FloatsOf({5}), FloatsOf({5}), FloatsOf({1})}};
 }
 
 PlannedBody CounterIsBelow(float limit) {
   const auto compare = [limit](std::span<const void* const> in, std::span<void* const> out) {
     *Out(out[0]) = *In(in[0]) < limit ? 1.f : 0.f;
   };
-  return {std::make_shared<FunctionRunner>(1, compare), {{2}}, {Floats({1})}};
+  return {std::make_shared<FunctionRunner>(1, compare), {{2}}, {FloatsOf({1})}};
 }
 
 struct Loop {
@@ -72,8 +73,10 @@ void Check(const Loop& loop) {
       slices ? std::vector<std::int64_t>{loop.max_steps, 5} : std::vector<std::int64_t>{5};
   PlannedFlow flow{std::nullopt, {Summing(slices)}, 1, {1, 2}, loop.max_steps};
   if (loop.limit) flow.condition = CounterIsBelow(*loop.limit);
-  FlowOperands operands{
-      {0, 1, 2}, {}, {Floats(data), Floats({5}), Floats({1})}, {Floats({loop.max_steps, 5}), Floats({5}), Floats({1})}};
+  FlowOperands operands{{0, 1, 2},
+                        {},
+                        {FloatsOf(data), FloatsOf({5}), FloatsOf({1})},
+                        {FloatsOf({loop.max_steps, 5}), FloatsOf({5}), FloatsOf({1})}};
   std::vector<ValueId> outputs;
   for (std::size_t i = 0; i < 3; ++i) {
     operands.outputs.push_back(loop.is_read[i] ? std::optional(outputs.size()) : std::nullopt);
@@ -133,11 +136,11 @@ TEST(FlowKernel, BranchesWriteTheirOutputs) {
                                            for (void* to : out) std::fill_n(Out(to), kWidth, value);
                                          }),
         {},
-        {Floats({5}), Floats({5})}};
+        {FloatsOf({5}), FloatsOf({5})}};
   };
   PlannedFlow flow{CounterIsBelow(3), {filling(1), filling(2)}, 0, {}, 0};
   const FlowOperands operands{
-      {std::nullopt, std::nullopt, 0}, {std::nullopt, 0}, {{}, {}, Floats({1})}, flow.results[0].results};
+      {std::nullopt, std::nullopt, 0}, {std::nullopt, 0}, {{}, {}, FloatsOf({1})}, flow.results[0].results};
   const FlowKernel kernel(flow, operands);
   const std::vector<ValueId> inputs = {0}, outputs = {1};
   for (const float counter : {2.f, 3.f}) {
@@ -151,9 +154,10 @@ TEST(FlowKernel, BranchesWriteTheirOutputs) {
 
 TEST(FlowKernel, SaysWhatItsBodiesAre) {
   const PlannedFlow flow{CounterIsBelow(3), {Summing(false)}, 1, {1, 2}, 4};
-  const FlowKernel kernel(
-      flow,
-      {{0, 1, 2}, {0, 1, 2}, {Floats({5}), Floats({5}), Floats({1})}, {Floats({4, 5}), Floats({5}), Floats({1})}});
+  const FlowKernel kernel(flow, {{0, 1, 2},
+                                 {0, 1, 2},
+                                 {FloatsOf({5}), FloatsOf({5}), FloatsOf({1})},
+                                 {FloatsOf({4, 5}), FloatsOf({5}), FloatsOf({1})}});
   EXPECT_EQ(kernel.Flops(), 4 * (10 + 10));
   EXPECT_EQ(kernel.References(), "of 4 steps of its bodies 2 run on reference code: slow, slow");
 }

@@ -10,14 +10,14 @@ namespace {
 
 int Rank(Random& random, int low, int high) { return static_cast<int>(random.Int(low, high)); }
 
-OpCase Unary(Random& random, double relative, Values values = Values::kPlain, Special special = Special::kKept) {
+OpCase OfFloat(Random& random, double relative, Values values = Values::kPlain, Special special = Special::kKept) {
   const Shape shape = random.Sizes(Rank(random, 1, 5), 6);
   return {{}, {{{random.Type(FloatTypes()), shape}, values}}, {0, relative, 0}, Truth::kWide, special};
 }
 
 // Of functions that integers have, too.
 OpCase OfNumber(Random& random, double relative, Values values = Values::kPlain, Special special = Special::kKept) {
-  OpCase c = Unary(random, relative, values, special);
+  OpCase c = OfFloat(random, relative, values, special);
   std::vector<DType> types = FloatTypes();
   types.insert(types.end(), {DType::kInt32, DType::kInt64, DType::kInt8});
   c.inputs[0].type.dtype = random.Type(types);
@@ -27,22 +27,19 @@ OpCase OfNumber(Random& random, double relative, Values values = Values::kPlain,
 OpCase DrawRelu(Random& random) { return OfNumber(random, 0, Values::kWide, Special::kMaximum); }
 OpCase DrawAbs(Random& random) { return OfNumber(random, 0, Values::kWide); }
 OpCase DrawSquare(Random& random) { return OfNumber(random, 2); }
-OpCase DrawFunction(Random& random) { return Unary(random, 16); }
+OpCase DrawFunction(Random& random) { return OfFloat(random, 16); }
 OpCase DrawLog(Random& random) {
-  OpCase c = Unary(random, 16, Values::kPositive);
+  OpCase c = OfFloat(random, 16, Values::kPositive);
   c.error.absolute = 64;  // the library's logarithm near 1
   return c;
 }
-OpCase DrawSqrt(Random& random) { return Unary(random, 4, Values::kPositive); }
+OpCase DrawSqrt(Random& random) { return OfFloat(random, 4, Values::kPositive); }
 
-OpCase DrawStep(Random& random) { return Unary(random, 0); }
+OpCase DrawStep(Random& random) { return OfFloat(random, 0); }
 OpCase DrawSign(Random& random) { return OfNumber(random, 0); }
-OpCase DrawRatio(Random& random) { return Unary(random, 16, Values::kPositive); }
+OpCase DrawRatio(Random& random) { return OfFloat(random, 16, Values::kPositive); }
 
-OpCase DrawMove(Random& random) {
-  const Shape shape = random.Sizes(Rank(random, 0, 4), 6);
-  return {{}, {{{random.Type(AllTypes()), shape}, Values::kWide}}, {}, Truth::kSameBits};
-}
+OpCase DrawMove(Random& random) { return AnyMove(random, 0); }
 
 OpCase DrawFillLike(Random& random) {
   OpCase c = DrawMove(random);

@@ -42,7 +42,7 @@ OpCase Unary(Random& random, const std::vector<DType>& types, ErrorModel error, 
   return {{}, {{{random.Type(types), AnyShape(random)}, values}}, error};
 }
 
-OpCase DrawFunction(Random& random) { return Unary(random, FloatTypes(), {0, 16, 0}); }
+OpCase DrawOfFloats(Random& random) { return Unary(random, FloatTypes(), {0, 16, 0}); }
 OpCase DrawOfNumbers(Random& random) { return Unary(random, NumberTypes(), {0, 16, 0}); }
 // As Activation has them.
 OpCase DrawSoftPlus(Random& random) { return Unary(random, FloatTypes(), {0, 16, 256}, Values::kWide); }
@@ -69,7 +69,7 @@ OpCase EqualShapes(Random& random, const std::vector<DType>& types) {
   return {{}, {{type}, {type}}, {0, 16, 0}};
 }
 
-OpCase DrawEqualShapes(Random& random) { return EqualShapes(random, AllTypes()); }
+OpCase DrawPair(Random& random) { return EqualShapes(random, AllTypes()); }
 OpCase DrawEqualPowers(Random& random) {
   OpCase c = EqualShapes(random, FloatTypes());
   c.inputs[0].values = c.inputs[1].values = Values::kPositive;
@@ -88,8 +88,8 @@ OpCase Broadcast(Random& random, const std::vector<DType>& types, bool mixed) {
   return c;
 }
 
-OpCase DrawBroadcast(Random& random) { return Broadcast(random, AllTypes(), false); }
-OpCase DrawMixed(Random& random) { return Broadcast(random, AllTypes(), true); }
+OpCase DrawBroadcastPair(Random& random) { return Broadcast(random, AllTypes(), false); }
+OpCase DrawMixedPair(Random& random) { return Broadcast(random, AllTypes(), true); }
 OpCase DrawFloats(Random& random) { return Broadcast(random, FloatTypes(), false); }
 OpCase DrawBits(Random& random) { return Broadcast(random, BitTypes(), true); }
 OpCase DrawShift(Random& random) { return Broadcast(random, IntegerTypes(), true); }
@@ -116,7 +116,7 @@ OpCase WithScalar(Random& random, const std::vector<DType>& types) {
   return c;
 }
 
-OpCase DrawScalar(Random& random) { return WithScalar(random, AllTypes()); }
+OpCase DrawWithScalar(Random& random) { return WithScalar(random, AllTypes()); }
 // Whatever the scalar is, these compute in integers.
 OpCase OfIntegers(Random& random, const std::vector<DType>& types) {
   OpCase c = WithScalar(random, types);
@@ -162,9 +162,9 @@ OpCase DrawDirichlet(Random& random) {
 
 std::vector<OpRow> UnaryFunctionRows() {
   std::vector<OpRow> rows;
-  for (const Op* op : OpRegistry::Get().All()) {
+  for (const amp::Op* op : OpRegistry::Get().All()) {
     const auto* fact = op->Find<IsUnaryFunction>();
-    if (fact != nullptr) rows.push_back({op->name, fact->takes_integers ? DrawOfNumbers : DrawFunction});
+    if (fact != nullptr) rows.push_back({op->name, fact->takes_integers ? DrawOfNumbers : DrawOfFloats});
   }
   return rows;
 }
@@ -172,11 +172,16 @@ std::vector<OpRow> UnaryFunctionRows() {
 const std::vector<OpRow>& FunctionOpRows() {
   static const std::vector<OpRow> rows = [] {
     std::vector<OpRow> all{
-        {"_maximum", DrawEqualShapes},     {"_minimum", DrawEqualShapes},
-        {"_npi_around", DrawAround},       {"_npi_bitwise_not", DrawBitwiseNot},
-        {"_npi_power", DrawMixedPowers},   {"_power", DrawEqualPowers},
-        {"hard_sigmoid", DrawHardSigmoid}, {"log_sigmoid", DrawSoftPlus},
-        {"logical_not", DrawPredicate},    {"mish", DrawSoftPlus},
+        {"_maximum", DrawPair},
+        {"_minimum", DrawPair},
+        {"_npi_around", DrawAround},
+        {"_npi_bitwise_not", DrawBitwiseNot},
+        {"_npi_power", DrawMixedPowers},
+        {"_power", DrawEqualPowers},
+        {"hard_sigmoid", DrawHardSigmoid},
+        {"log_sigmoid", DrawSoftPlus},
+        {"logical_not", DrawPredicate},
+        {"mish", DrawSoftPlus},
     };
     const auto add = [&](const std::vector<const char*>& names, OpCase (*draw)(Random&)) {
       for (const char* name : names) all.push_back({name, draw});
@@ -185,13 +190,13 @@ const std::vector<OpRow>& FunctionOpRows() {
         DrawPredicate);
     add({"_equal", "_greater", "_greater_equal", "_hypot", "_lesser", "_lesser_equal", "_logical_and", "_logical_or",
          "_logical_xor", "_mod", "_not_equal"},
-        DrawEqualShapes);
+        DrawPair);
     add({"broadcast_hypot", "broadcast_logical_and", "broadcast_logical_or", "broadcast_logical_xor", "_npi_copysign",
          "_npi_fmax", "_npi_fmin", "_npi_fmod", "_npi_ldexp"},
-        DrawBroadcast);
+        DrawBroadcastPair);
     add({"_npi_equal", "_npi_greater", "_npi_greater_equal", "_npi_less", "_npi_less_equal", "_npi_logical_and",
          "_npi_logical_or", "_npi_logical_xor", "_npi_not_equal"},
-        DrawMixed);
+        DrawMixedPair);
     add({"_npi_floor_divide", "_npi_mod"}, DrawMixedQuotient);
     add({"_npi_arctan2", "_npi_logaddexp"}, DrawFloats);
     add({"_npi_bitwise_and", "_npi_bitwise_or", "_npi_bitwise_xor"}, DrawBits);
@@ -201,7 +206,7 @@ const std::vector<OpRow>& FunctionOpRows() {
          "_npi_fmin_scalar",        "_npi_fmod_scalar",          "_npi_ldexp_scalar",        "_npi_logaddexp_scalar",
          "_npi_logical_and_scalar", "_npi_logical_or_scalar",    "_npi_logical_xor_scalar",  "_npi_rarctan2_scalar",
          "_npi_rcopysign_scalar",   "_npi_rfloor_divide_scalar", "_npi_rfmod_scalar",        "_npi_rldexp_scalar"},
-        DrawScalar);
+        DrawWithScalar);
     add({"_npi_bitwise_and_scalar", "_npi_bitwise_or_scalar", "_npi_bitwise_xor_scalar"}, DrawBitsAndScalar);
     add({"_npi_bitwise_left_shift_scalar", "_npi_bitwise_right_shift_scalar", "_npi_rbitwise_left_shift_scalar",
          "_npi_rbitwise_right_shift_scalar"},

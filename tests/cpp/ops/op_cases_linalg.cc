@@ -56,7 +56,7 @@ OpCase DrawTriangular(Random& random) {
   return c;
 }
 
-OpCase DrawSquare(Random& random) {
+OpCase DrawSquareMatrix(Random& random) {
   const std::int64_t size = random.Int(1, 4);
   OpCase c;
   c.inputs = {{{random.Type(FloatTypes()), Matrices(Leading(random), size, size)}, Values::kPositive}};
@@ -65,13 +65,13 @@ OpCase DrawSquare(Random& random) {
 }
 
 OpCase DrawFactored(Random& random) {
-  OpCase c = DrawSquare(random);
+  OpCase c = DrawSquareMatrix(random);
   Maybe(random, &c.attrs, "lower", Flag(random));
   return c;
 }
 
 OpCase DrawSymmetric(Random& random) {
-  OpCase c = DrawSquare(random);
+  OpCase c = DrawSquareMatrix(random);
   c.inputs[0].values = Values::kDefinite;
   return c;
 }
@@ -83,7 +83,7 @@ OpCase DrawDefinite(Random& random) {
 }
 
 OpCase DrawWide(Random& random) {
-  OpCase c = DrawSquare(random);
+  OpCase c = DrawSquareMatrix(random);
   Shape& shape = c.inputs[0].type.shape;
   shape[shape.rank() - 1] += random.Int(0, 3);
   c.inputs[0].values = Values::kPlain;
@@ -91,7 +91,7 @@ OpCase DrawWide(Random& random) {
 }
 
 OpCase DrawExtract(Random& random) {
-  OpCase c = DrawSquare(random);
+  OpCase c = DrawSquareMatrix(random);
   const std::int64_t last = c.inputs[0].type.shape.dims().back() - 1;
   Maybe(random, &c.attrs, "offset", PrintAttr(random.Int(-last, last)));
   c.inputs[0].values = Values::kWide;
@@ -180,18 +180,18 @@ OpCase DrawCtc(Random& random) {
 const std::vector<OpRow>& LinearAlgebraOpRows() {
   static const std::vector<OpRow> rows{
       {"CTCLoss", DrawCtc},
-      {"_linalg_det", DrawSquare},
+      {"_linalg_det", DrawSquareMatrix},
       {"_linalg_extractdiag", DrawExtract},
       {"_linalg_extracttrian", DrawExtract},
       {"_linalg_gelqf", DrawWide},
       {"_linalg_gemm", DrawGemm},
-      {"_linalg_inverse", DrawSquare},
+      {"_linalg_inverse", DrawSquareMatrix},
       {"_linalg_makediag", DrawMakeDiagonal},
       {"_linalg_maketrian", DrawMakeTriangle},
       {"_linalg_potrf", DrawDefinite},
       {"_linalg_potri", DrawFactored},
-      {"_linalg_slogdet", DrawSquare},
-      {"_linalg_sumlogdiag", DrawSquare},
+      {"_linalg_slogdet", DrawSquareMatrix},
+      {"_linalg_sumlogdiag", DrawSquareMatrix},
       {"_linalg_syevd", DrawSymmetric},
       {"_linalg_syrk", DrawSyrk},
       {"_linalg_trmm", DrawTriangular},

@@ -7,35 +7,28 @@
 namespace amp::testing {
 namespace {
 
-InputCase Any(Random& random, Shape shape) { return {{random.Type(AllTypes()), std::move(shape)}, Values::kWide}; }
-
-OpCase Move(Random& random, int low_rank = 1, int high_rank = 4) {
-  const Shape shape = random.Sizes(static_cast<int>(random.Int(low_rank, high_rank)), 6);
-  return {{}, {Any(random, shape)}, {}, Truth::kSameBits};
-}
-
 OpCase DrawTile(Random& random) {
-  OpCase c = Move(random);
+  OpCase c = AnyMove(random);
   c.attrs["reps"] = PrintAttr(Tuple(random, static_cast<int>(random.Int(1, 4)), random.Chance(0.1) ? 0 : 1, 3));
   return c;
 }
 
 OpCase DrawRepeat(Random& random) {
-  OpCase c = Move(random);
+  OpCase c = AnyMove(random);
   c.attrs["repeats"] = PrintAttr(random.Int(1, 4));
   if (random.Chance(0.7)) c.attrs["axis"] = PrintAttr(AnyAxis(random, c.inputs[0].type.shape.rank()));
   return c;
 }
 
 OpCase DrawReverse(Random& random) {
-  OpCase c = Move(random);
+  OpCase c = AnyMove(random);
   const int rank = c.inputs[0].type.shape.rank();
   c.attrs["axis"] = PrintAttr(IntTuple{AnyAxis(random, rank), AnyAxis(random, rank)});
   return c;
 }
 
 OpCase DrawSliceLike(Random& random) {
-  OpCase c = Move(random);
+  OpCase c = AnyMove(random);
   Shape like = c.inputs[0].type.shape;
   IntTuple axes;
   for (int i = 0; i < like.rank(); ++i) {
@@ -43,24 +36,24 @@ OpCase DrawSliceLike(Random& random) {
     if (random.Chance(0.5)) axes.push_back(random.Chance(0.5) ? i : i - like.rank());
   }
   if (!axes.empty()) c.attrs["axes"] = PrintAttr(axes);
-  c.inputs.push_back(Any(random, like));
+  c.inputs.push_back(AnyInput(random, like));
   c.truth = Truth::kSelected;  // as slice
   return c;
 }
 
 OpCase DrawReshapeLike(Random& random) {
-  OpCase c = Move(random);
+  OpCase c = AnyMove(random);
   Shape like = c.inputs[0].type.shape;
   if (like.rank() > 1 && random.Chance(0.5)) {
     c.attrs = {{"lhs_begin", "0"}, {"lhs_end", "2"}, {"rhs_begin", "-2"}, {"rhs_end", "-1"}};
     like = Shape{3, like[0] * like[1], 5};
   }
-  c.inputs.push_back(Any(random, like));
+  c.inputs.push_back(AnyInput(random, like));
   return c;
 }
 
 OpCase DrawBroadcastLike(Random& random) {
-  OpCase c = Move(random);
+  OpCase c = AnyMove(random);
   Shape& data = c.inputs[0].type.shape;
   const Shape like = data;
   for (int i = 0; i < data.rank(); ++i) {
@@ -70,14 +63,14 @@ OpCase DrawBroadcastLike(Random& random) {
     data[0] = like[0];
     c.attrs = {{"lhs_axes", "(-1,)"}, {"rhs_axes", PrintAttr(IntTuple{data.rank() - 1})}};
   }
-  c.inputs.push_back(Any(random, like));
+  c.inputs.push_back(AnyInput(random, like));
   return c;
 }
 
-OpCase DrawShapeArray(Random& random) { return Move(random); }
+OpCase DrawShapeArray(Random& random) { return AnyMove(random); }
 
 OpCase DrawWhere(Random& random) {
-  OpCase c = Move(random);
+  OpCase c = AnyMove(random);
   const InputCase x = c.inputs[0];
   const Shape rows{x.type.shape[0]};
   c.inputs = {{{random.Of(AllTypes()), random.Chance(0.5) ? rows : x.type.shape}, Values::kPlain}, x, x};
@@ -86,9 +79,9 @@ OpCase DrawWhere(Random& random) {
 }
 
 OpCase DrawNpiWhere(Random& random) {
-  OpCase c = Move(random);
+  OpCase c = AnyMove(random);
   const InputCase x = c.inputs[0];
-  InputCase y = x, condition = Any(random, x.type.shape);
+  InputCase y = x, condition = AnyInput(random, x.type.shape);
   for (int i = 0; i < x.type.shape.rank(); ++i) {
     if (random.Chance(0.3)) y.type.shape[i] = 1;
     if (random.Chance(0.3)) condition.type.shape[i] = 1;
@@ -101,14 +94,14 @@ OpCase DrawNpiWhere(Random& random) {
 OpCase DrawGatherNd(Random& random) {
   const std::int64_t named = random.Int(1, 2);
   std::vector<std::int64_t> dims{12, 12, random.Int(1, 4)};
-  OpCase c{{}, {Any(random, Shape(dims))}, {}, Truth::kSameBits};
+  OpCase c{{}, {AnyInput(random, Shape(dims))}, {}, Truth::kSameBits};
   c.inputs.push_back(
       {{random.Of({DType::kInt32, DType::kInt64, DType::kInt8}), Shape{named, random.Int(0, 5)}}, Values::kLengths});
   return c;
 }
 
 OpCase DrawTake(Random& random) {
-  OpCase c = Move(random);
+  OpCase c = AnyMove(random);
   Shape& data = c.inputs[0].type.shape;
   for (int i = 0; i < data.rank(); ++i) data[i] = std::max<std::int64_t>(data[i], 1);
   if (random.Chance(0.7)) c.attrs["axis"] = PrintAttr(AnyAxis(random, data.rank()));
@@ -189,7 +182,7 @@ OpCase DrawL2Normalization(Random& random) {
 }
 
 OpCase DrawSplit(Random& random) {
-  OpCase c = Move(random);
+  OpCase c = AnyMove(random);
   const int rank = c.inputs[0].type.shape.rank();
   const std::int64_t axis = AnyAxis(random, rank), parts = random.Int(1, 3);
   c.inputs[0].type.shape[Normal(axis, rank)] = parts * random.Int(0, 3);
@@ -204,7 +197,7 @@ OpCase DrawSplit(Random& random) {
 }
 
 OpCase DrawBroadcastTo(Random& random) {
-  OpCase c = Move(random);
+  OpCase c = AnyMove(random);
   Shape& data = c.inputs[0].type.shape;
   for (int i = 0; i < data.rank(); ++i) data[i] = std::max<std::int64_t>(data[i], 1);
   IntTuple shape = data.dims();
@@ -217,7 +210,7 @@ OpCase DrawBroadcastTo(Random& random) {
 }
 
 OpCase DrawFullLike(Random& random) {
-  OpCase c = Move(random);
+  OpCase c = AnyMove(random);
   c.attrs["fill_value"] = random.Of({"0", "1.5", "7"});
   Maybe(random, &c.attrs, "dtype", NameOf(random.Of(AllTypes())));
   return c;

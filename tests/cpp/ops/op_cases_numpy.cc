@@ -6,18 +6,11 @@
 namespace amp::testing {
 namespace {
 
-InputCase Any(Random& random, Shape shape) { return {{random.Type(AllTypes()), std::move(shape)}, Values::kWide}; }
-
-OpCase Move(Random& random, int low_rank = 1, int high_rank = 4) {
-  const Shape shape = random.Sizes(static_cast<int>(random.Int(low_rank, high_rank)), 6);
-  return {{}, {Any(random, shape)}, {}, Truth::kSameBits};
-}
-
 // ---- joins ---------------------------------------------------------------------------------------
 
 // Arrays of one shape but for the axis that NumPy joins them along; `line_axis` is that of arrays of rank 1.
 OpCase DrawJoin(Random& random, int axis, int line_axis) {
-  OpCase c = Move(random, 0);
+  OpCase c = AnyMove(random, 0);
   InputCase one = c.inputs[0];
   const int rank = one.type.shape.rank(), joined = rank == 1 ? line_axis : rank > axis ? axis : -1;
   c.inputs.clear();
@@ -37,7 +30,7 @@ OpCase DrawColumnStack(Random& random) { return DrawJoin(random, 1, -1); }
 OpCase DrawAtLeast(Random& random) {
   OpCase c{{}, {}, {}, Truth::kSameBits};
   const std::int64_t count = random.Int(1, 3);
-  for (std::int64_t i = 0; i < count; ++i) c.inputs.push_back(Move(random, 0).inputs[0]);
+  for (std::int64_t i = 0; i < count; ++i) c.inputs.push_back(AnyMove(random, 0).inputs[0]);
   c.attrs["num_args"] = PrintAttr(count);
   return c;
 }
@@ -45,7 +38,7 @@ OpCase DrawAtLeast(Random& random) {
 // ---- other places --------------------------------------------------------------------------------
 
 OpCase DrawMoveAxis(Random& random) {
-  OpCase c = Move(random);
+  OpCase c = AnyMove(random);
   const int rank = c.inputs[0].type.shape.rank();
   const std::int64_t first = AnyAxis(random, rank), second = AnyAxis(random, rank);
   IntTuple source{first}, destination{AnyAxis(random, rank)};
@@ -58,7 +51,7 @@ OpCase DrawMoveAxis(Random& random) {
 }
 
 OpCase DrawRoll(Random& random) {
-  OpCase c = Move(random);
+  OpCase c = AnyMove(random);
   const int rank = c.inputs[0].type.shape.rank();
   c.attrs["shift"] = PrintAttr(IntTuple{random.Int(-9, 9)});
   if (random.Chance(0.7)) {
@@ -71,7 +64,7 @@ OpCase DrawRoll(Random& random) {
 }
 
 OpCase DrawRot90(Random& random) {
-  OpCase c = Move(random, 2);
+  OpCase c = AnyMove(random, 2);
   const int rank = c.inputs[0].type.shape.rank();
   const std::int64_t first = AnyAxis(random, rank);
   c.attrs["axes"] = PrintAttr(IntTuple{first, (Normal(first, rank) + 1) % rank});
@@ -80,7 +73,7 @@ OpCase DrawRot90(Random& random) {
 }
 
 OpCase DrawNpiPad(Random& random) {
-  OpCase c = Move(random);
+  OpCase c = AnyMove(random);
   Shape& shape = c.inputs[0].type.shape;
   std::string widths;
   for (int i = 0; i < shape.rank(); ++i) {
@@ -99,7 +92,7 @@ OpCase DrawNpiPad(Random& random) {
 std::string Diagonal(Random& random) { return PrintAttr(random.Int(-2, 2)); }
 
 OpCase DrawDiag(Random& random) {
-  OpCase c = Move(random);
+  OpCase c = AnyMove(random);
   Shape& shape = c.inputs[0].type.shape;
   for (int i = 0; i < shape.rank(); ++i) shape[i] = std::max<std::int64_t>(shape[i], 3);
   Maybe(random, &c.attrs, "k", Diagonal(random));
@@ -108,13 +101,13 @@ OpCase DrawDiag(Random& random) {
 }
 
 OpCase DrawNpiDiag(Random& random) {
-  OpCase c = Move(random, 1, 2);
+  OpCase c = AnyMove(random, 1, 2);
   Maybe(random, &c.attrs, "k", Diagonal(random));
   return c;
 }
 
 OpCase DrawTriangle(Random& random) {
-  OpCase c = Move(random);
+  OpCase c = AnyMove(random);
   Maybe(random, &c.attrs, "k", Diagonal(random));
   return c;
 }
@@ -180,8 +173,8 @@ OpCase DrawLogspace(Random& random) {
 // ---- choices -------------------------------------------------------------------------------------
 
 OpCase DrawWhereScalar(Random& random) {
-  OpCase c = Move(random);
-  InputCase condition = Any(random, c.inputs[0].type.shape);
+  OpCase c = AnyMove(random);
+  InputCase condition = AnyInput(random, c.inputs[0].type.shape);
   for (int i = 0; i < condition.type.shape.rank(); ++i) {
     if (random.Chance(0.3)) condition.type.shape[i] = 1;
   }
@@ -191,14 +184,14 @@ OpCase DrawWhereScalar(Random& random) {
 }
 
 OpCase DrawWhereScalars(Random& random) {
-  OpCase c = Move(random);
+  OpCase c = AnyMove(random);
   Maybe(random, &c.attrs, "x", random.Of({"0", "2.5"}));
   Maybe(random, &c.attrs, "y", random.Of({"0", "-1"}));
   return c;
 }
 
 OpCase DrawIdentityLike(Random& random) {
-  OpCase c = Move(random, 0);
+  OpCase c = AnyMove(random, 0);
   c.inputs.push_back(c.inputs[0]);
   return c;
 }
@@ -206,7 +199,7 @@ OpCase DrawIdentityLike(Random& random) {
 // ---- picks and windows ---------------------------------------------------------------------------
 
 OpCase DrawPick(Random& random) {
-  OpCase c = Move(random);
+  OpCase c = AnyMove(random);
   Shape& shape = c.inputs[0].type.shape;
   for (int i = 0; i < shape.rank(); ++i) shape[i] = std::max<std::int64_t>(shape[i], 1);
   const std::int64_t axis = AnyAxis(random, shape.rank());
@@ -221,7 +214,7 @@ OpCase DrawPick(Random& random) {
 }
 
 OpCase DrawBatchTake(Random& random) {
-  OpCase c = Move(random, 2);
+  OpCase c = AnyMove(random, 2);
   Shape& shape = c.inputs[0].type.shape;
   shape[shape.rank() - 1] = random.Int(1, 5);
   std::vector<std::int64_t> index = shape.dims();
@@ -232,7 +225,7 @@ OpCase DrawBatchTake(Random& random) {
 
 OpCase DrawBlocks(Random& random, bool to_depth) {
   const std::int64_t b = random.Int(1, 3), depth = to_depth ? 1 : b * b, space = to_depth ? b : 1;
-  OpCase c = Move(random, 4);
+  OpCase c = AnyMove(random, 4);
   const Shape units = c.inputs[0].type.shape;
   c.inputs[0].type.shape = {units[0], units[1] * depth, units[2] * space, units[3] * space};
   c.attrs["block_size"] = PrintAttr(b);
@@ -243,7 +236,7 @@ OpCase DrawSpaceToDepth(Random& random) { return DrawBlocks(random, true); }
 OpCase DrawDepthToSpace(Random& random) { return DrawBlocks(random, false); }
 
 OpCase DrawCrop(Random& random) {
-  OpCase c = Move(random, 4);
+  OpCase c = AnyMove(random, 4);
   const IntTuple window = Tuple(random, 2, 1, 4), offset = Tuple(random, 2, 0, 3);
   Shape& data = c.inputs[0].type.shape;
   data[2] = window[0] + offset[0] + random.Int(0, 2);
@@ -251,7 +244,7 @@ OpCase DrawCrop(Random& random) {
   Maybe(random, &c.attrs, "offset", PrintAttr(offset));
   Maybe(random, &c.attrs, "center_crop", Flag(random));
   if (random.Chance(0.5)) {
-    c.inputs.push_back(Any(random, Shape{2, 3, window[0], window[1]}));
+    c.inputs.push_back(AnyInput(random, Shape{2, 3, window[0], window[1]}));
   } else {
     c.attrs["h_w"] = PrintAttr(window);
   }
@@ -262,7 +255,7 @@ OpCase DrawCrop(Random& random) {
 
 OpCase DrawScatterNd(Random& random) {
   const std::int64_t count = random.Int(0, 4), named = random.Int(1, 2);
-  const InputCase data = Any(random, named == 1 ? Shape{count, 16, 3} : Shape{count, 3});
+  const InputCase data = AnyInput(random, named == 1 ? Shape{count, 16, 3} : Shape{count, 3});
   return {{{"shape", "(16, 16, 3)"}},
           {data, {{DType::kBool, Shape{named, count}}}},  // 0 and 1: places that there are
           {},
@@ -270,7 +263,7 @@ OpCase DrawScatterNd(Random& random) {
 }
 
 OpCase DrawSort(Random& random) {
-  OpCase c = Move(random);
+  OpCase c = AnyMove(random);
   c.inputs[0].values = Values::kPlain;
   c.attrs["axis"] = random.Chance(0.2) ? "None" : PrintAttr(AnyAxis(random, c.inputs[0].type.shape.rank()));
   Maybe(random, &c.attrs, "is_ascend", Flag(random));
@@ -434,7 +427,7 @@ OpCase DrawDeformable(Random& random, bool modulated) {
   return c;
 }
 
-OpCase DrawSizeArray(Random& random) { return Move(random, 0); }
+OpCase DrawSizeArray(Random& random) { return AnyMove(random, 0); }
 
 }  // namespace
 

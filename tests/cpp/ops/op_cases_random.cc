@@ -38,7 +38,7 @@ const std::vector<Family>& Families() {
   return families;
 }
 
-AttrMap Numbers(Random& random, const Family& family) {
+AttrMap NumbersOf(Random& random, const Family& family) {
   AttrMap attrs;
   for (const Parameter& p : family.parameters) Maybe(random, &attrs, p.name, PrintAttr(random.Real(p.low, p.high)));
   return attrs;
@@ -138,12 +138,12 @@ std::vector<OpRow> Rows() {
                           {"_sample_multinomial", DrawClasses},           {"_shuffle", DrawShuffle}};
   for (const Family& family : Families()) {
     rows.push_back({"_random_" + family.distribution, [&family](Random& random) {
-                      AttrMap attrs = Numbers(random, family);
+                      AttrMap attrs = NumbersOf(random, family);
                       MaybeType(random, &attrs);
                       return SameBits(std::move(attrs), {});
                     }});
     rows.push_back({"_random_" + family.distribution + "_like",
-                    [&family](Random& random) { return SameBits(Numbers(random, family), {Data(random)}); }});
+                    [&family](Random& random) { return SameBits(NumbersOf(random, family), {Data(random)}); }});
     rows.push_back({"_sample_" + family.distribution, [&family](Random& random) {
                       AttrMap attrs;
                       MaybeType(random, &attrs);

@@ -71,21 +71,21 @@ OpCase OverAxes(Random& random, const char* name, const std::vector<DType>& type
   return c;
 }
 
-const std::vector<DType>& Numbers() {
+const std::vector<DType>& StatisticsTypes() {
   static const std::vector<DType> types{DType::kFloat32,  DType::kFloat64, DType::kFloat16,
                                         DType::kBFloat16, DType::kInt32,   DType::kInt64};
   return types;
 }
 
 OpCase DrawNorm(Random& random) {
-  OpCase c = OverAxes(random, "axis", Numbers());
+  OpCase c = OverAxes(random, "axis", StatisticsTypes());
   Maybe(random, &c.attrs, "ord", random.Of({"1", "2"}));
   Maybe(random, &c.attrs, "out_dtype", random.Of({"None", "float32", "float64"}));
   return c;
 }
 
 OpCase DrawNumpyNorm(Random& random) {
-  OpCase c = OverAxes(random, "axis", Numbers());
+  OpCase c = OverAxes(random, "axis", StatisticsTypes());
   const int rank = c.inputs[0].type.shape.rank();
   c.attrs["axis"] = PrintAttr(IntTuple{AnyAxis(random, rank)});
   c.attrs["ord"] = random.Of({"0", "1", "2", "3", "inf", "-inf"});
@@ -101,7 +101,7 @@ OpCase DrawNumpyNorm(Random& random) {
 }
 
 OpCase DrawVariance(Random& random) {
-  OpCase c = OverAxes(random, "axis", Numbers());
+  OpCase c = OverAxes(random, "axis", StatisticsTypes());
   Maybe(random, &c.attrs, "ddof", random.Of({"0", "1", "-1"}));
   Maybe(random, &c.attrs, "dtype", random.Of({"None", "float32", "float64"}));
   return c;
@@ -114,7 +114,7 @@ OpCase DrawMoments(Random& random) {
 }
 
 OpCase DrawAverage(Random& random) {
-  OpCase c = OverAxes(random, "axis", Numbers());
+  OpCase c = OverAxes(random, "axis", StatisticsTypes());
   c.attrs.erase("keepdims");
   Maybe(random, &c.attrs, "returned", Flag(random));
   InputCase weights = c.inputs[0];
@@ -174,14 +174,14 @@ OpCase DrawCumsum(Random& random) {
 
 OpCase DrawDiff(Random& random) {
   const Shape shape = random.Sizes(static_cast<int>(random.Int(1, 4)), 6);
-  OpCase c{{}, {One(random.Type(Numbers()), shape)}, {0, 0, 1024}};
+  OpCase c{{}, {One(random.Type(StatisticsTypes()), shape)}, {0, 0, 1024}};
   c.attrs["axis"] = PrintAttr(AnyAxis(random, shape.rank()));
   Maybe(random, &c.attrs, "n", PrintAttr(random.Int(0, 3)));
   return c;
 }
 
 OpCase DrawPercentile(Random& random) {
-  OpCase c = OverAxes(random, "axis", Numbers());
+  OpCase c = OverAxes(random, "axis", StatisticsTypes());
   Maybe(random, &c.attrs, "interpolation", random.Of({"linear", "lower", "higher", "midpoint", "nearest"}));
   if (random.Chance(0.5)) {
     c.attrs["q_scalar"] = random.Of({"0", "50", "33.5", "100"});
@@ -239,21 +239,21 @@ OpCase DrawLrn(Random& random) {
 }
 
 OpCase DrawSmoothL1(Random& random) {
-  OpCase c{{}, {One(random.Type(Numbers()), random.Sizes(static_cast<int>(random.Int(0, 4)), 6))}, {0, 8, 0}};
+  OpCase c{{}, {One(random.Type(StatisticsTypes()), random.Sizes(static_cast<int>(random.Int(0, 4)), 6))}, {0, 8, 0}};
   Maybe(random, &c.attrs, "scalar", random.Of({"1", "0.5", "3"}));
   return c;
 }
 
 // A product with sums of `inner` terms.
-OpCase Product(Random& random, Shape a, Shape b, std::int64_t inner) {
+OpCase ProductCase(Random& random, Shape a, Shape b, std::int64_t inner) {
   const DType dtype = random.Type(FloatTypes());
   return {{}, {One(dtype, std::move(a)), One(dtype, std::move(b))}, {static_cast<double>(inner) + 4, 0, 0}};
 }
 
 OpCase DrawCrossQK(Random& random) {
   const std::int64_t heads = random.Int(1, 3), size = random.Int(1, 8), batch = random.Int(1, 3);
-  OpCase c = Product(random, Shape{random.Int(1, 5), batch, heads * size},
-                     Shape{random.Int(1, 5), batch, heads * 2 * size}, size);
+  OpCase c = ProductCase(random, Shape{random.Int(1, 5), batch, heads * size},
+                         Shape{random.Int(1, 5), batch, heads * 2 * size}, size);
   c.attrs["heads"] = PrintAttr(heads);
   return c;
 }
@@ -261,12 +261,13 @@ OpCase DrawCrossQK(Random& random) {
 OpCase DrawCrossValAtt(Random& random) {
   const std::int64_t heads = random.Int(1, 3), size = random.Int(1, 8), batch = random.Int(1, 3),
                      keys = random.Int(1, 5);
-  OpCase c = Product(random, Shape{keys, batch, heads * 2 * size}, Shape{batch * heads, random.Int(1, 5), keys}, keys);
+  OpCase c =
+      ProductCase(random, Shape{keys, batch, heads * 2 * size}, Shape{batch * heads, random.Int(1, 5), keys}, keys);
   c.attrs["heads"] = PrintAttr(heads);
   return c;
 }
 
-OpCase DrawGemm(Random& random) {
+OpCase DrawGemm2(Random& random) {
   const int rank = static_cast<int>(random.Int(2, 4));
   const int row = static_cast<int>(random.Int(0, rank - 2));
   const std::int64_t m = random.Size(5), k = random.Int(1, 5), n = random.Size(5);
@@ -276,7 +277,7 @@ OpCase DrawGemm(Random& random) {
   a[rank - 1] = transpose_a ? m : k;
   b[row] = transpose_b ? n : k;
   b[rank - 1] = transpose_b ? k : n;
-  OpCase c = Product(random, a, b, k);
+  OpCase c = ProductCase(random, a, b, k);
   c.attrs = {{"axis", PrintAttr(static_cast<std::int64_t>(random.Chance(0.5) ? row : row - rank))}};
   c.attrs["transpose_a"] = transpose_a ? "True" : "False";
   c.attrs["transpose_b"] = transpose_b ? "True" : "False";
@@ -292,7 +293,7 @@ OpCase DrawNumpyDot(Random& random) {
   b.insert(b.end() - (b.empty() ? 0 : 1), inner);
   if (random.Chance(0.1)) a.clear();
   if (random.Chance(0.1)) b.clear();
-  return Product(random, Shape(a), Shape(b), inner);
+  return ProductCase(random, Shape(a), Shape(b), inner);
 }
 
 OpCase DrawMatMul(Random& random) {
@@ -305,7 +306,7 @@ OpCase DrawMatMul(Random& random) {
   b.insert(b.end(), {inner, random.Size(4)});
   if (random.Chance(0.1)) a = {inner};
   if (random.Chance(0.1)) b = {inner};
-  return Product(random, Shape(a), Shape(b), inner);
+  return ProductCase(random, Shape(a), Shape(b), inner);
 }
 
 }  // namespace
@@ -320,7 +321,7 @@ const std::vector<OpRow>& StatisticsOpRows() {
       {"SequenceReverse", DrawSequenceReverse},
       {"_contrib_interleaved_matmul_encdec_qk", DrawCrossQK},
       {"_contrib_interleaved_matmul_encdec_valatt", DrawCrossValAtt},
-      {"_linalg_gemm2", DrawGemm},
+      {"_linalg_gemm2", DrawGemm2},
       {"_npi_all", DrawLogical},
       {"_npi_any", DrawLogical},
       {"_npi_argmax", DrawNumpyArg},

@@ -5,14 +5,12 @@
 #include <initializer_list>
 #include <set>
 
-#include "nnvm/env.h"
 #include "op_harness.h"
 #include "passes/op_facts.h"
 
 namespace amp::testing {
 namespace {
 
-constexpr int kCases = 300;
 constexpr DType kTargets[] = {DType::kBFloat16, DType::kFloat16};
 
 bool Claims(const Node& node, DType target) {
@@ -62,8 +60,8 @@ std::vector<NDArray> DrawInputs(Random& random, const OpCase& c, Values values) 
 // Draws float32 cases, checks those that claim to commute and returns how many did.
 int CheckClaims(const OpRow& row) {
   int claims = 0;
-  const std::uint64_t first = std::stoull(EnvValue("AMP_TEST_SEED", "4711"));
-  for (std::uint64_t seed = first; seed < first + kCases; ++seed) {
+  const std::uint64_t first = FirstSeed(4711);
+  for (std::uint64_t seed = first; seed < first + 300; ++seed) {
     Random random(seed, DType::kFloat32);
     const OpCase c = row.draw(random);
     const std::vector<NDArray> inputs = DrawInputs(random, c, Values::kWide);

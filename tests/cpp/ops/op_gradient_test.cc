@@ -10,7 +10,6 @@
 #include <set>
 
 #include "nnvm/compose.h"
-#include "nnvm/env.h"
 #include "op_harness.h"
 #include "passes/fusion_mxnet/unfuse.h"
 #include "passes/gradient/gradient.h"
@@ -20,11 +19,6 @@
 
 namespace amp::testing {
 namespace {
-
-constexpr int kCases = 40;  // per operator
-
-std::uint64_t FirstSeed() { return std::stoull(EnvValue("AMP_TEST_SEED", "31415")); }
-int NumCases() { return kCases * std::stoi(EnvValue("AMP_TEST_ITERATIONS", "1")); }
 
 // What MXNet hands back is not the derivative, on purpose: losses, and operators that block gradients.
 const std::set<std::string> kNoDerivatives{"BlockGrad",
@@ -80,9 +74,9 @@ bool IsOdd(const std::string& op, const OpCase& c) {
 using Arrays = std::map<std::string, NDArray>;
 
 // A graph on the reference backend.
-class Function {
+class GraphFunction {
  public:
-  Function(const Symbol& symbol, const Arrays& arrays, Backend backend = Backend::kReference)
+  GraphFunction(const Symbol& symbol, const Arrays& arrays, Backend backend = Backend::kReference)
       : executor_(symbol, {}, TypesOf(symbol, arrays), Options(backend)) {}
 
   std::vector<NDArray> operator()(const Arrays& arrays) {
@@ -107,14 +101,14 @@ class Function {
   Executor executor_;
 };
 
-double Product(const NDArray& a, const NDArray& b, bool absolute = false) {
+double InnerProduct(const NDArray& a, const NDArray& b, bool absolute = false) {
   const std::vector<double> x = Doubles(a), y = Doubles(b);
   double sum = 0;
   for (std::size_t i = 0; i < x.size(); ++i) sum += absolute ? std::abs(x[i] * y[i]) : x[i] * y[i];
   return sum;
 }
 
-NDArray Normal(Random& random, const Shape& shape) {
+NDArray SmallNumbers(Random& random, const Shape& shape) {
   NDArray array(DType::kFloat64, shape);
   for (std::int64_t i = 0; i < array.size(); ++i) array.As<double>()[i] = random.Real(-1, 1);
   return array;
@@ -139,7 +133,7 @@ bool IsSymmetric(const NDArray& x) {
 
 // Symmetric matrices stay symmetric: operators that are for such ones read half of them.
 NDArray Direction(Random& random, const NDArray& x) {
-  NDArray direction = Normal(random, x.shape());
+  NDArray direction = SmallNumbers(random, x.shape());
   if (!IsSymmetric(x)) return direction;
   const std::vector<double> mirrored = Mirrored(direction);
   for (std::int64_t i = 0; i < x.size(); ++i) direction.As<double>()[i] += mirrored[static_cast<std::size_t>(i)];
@@ -162,13 +156,13 @@ class Differentiable {
       : arrays_(std::move(arrays)), variables_(variables), step_(kFloat32Inside.contains(op) ? 0.5 : 1e-5) {
     if (kFirstOutputOnly.contains(op)) symbol = symbol.At(0);
     symbol_ = symbol;
-    Function forward(symbol, arrays_);
+    GraphFunction forward(symbol, arrays_);
     const std::vector<NDArray> outputs = forward(arrays_);
     GradientOptions options{false, {}};
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       is_smooth_ = is_smooth_ && outputs[i].dtype() == DType::kFloat64;
       const std::string name = fmt::format("gradient{}_{}", i, arrays_.size());
-      weights_.push_back(Normal(random, outputs[i].shape()));
+      weights_.push_back(SmallNumbers(random, outputs[i].shape()));
       options.output_gradients.emplace_back(Var(name));
       arrays_[name] = weights_.back();
     }
@@ -198,10 +192,10 @@ class Differentiable {
     const Symbol gradients = Gradients(&names);
     std::map<std::string, NDArray> found;
     if (!names.empty()) {
-      const std::vector<NDArray> values = Function(gradients, arrays_)(arrays_);
+      const std::vector<NDArray> values = GraphFunction(gradients, arrays_)(arrays_);
       for (std::size_t i = 0; i < names.size(); ++i) found[names[i]] = values[i];
     }
-    Function forward(symbol_, arrays_);
+    GraphFunction forward(symbol_, arrays_);
     for (const std::string& name : variables_) {
       const std::string problem = Compare(random, name, found, forward, compared);
       if (!problem.empty()) return problem;
@@ -210,14 +204,14 @@ class Differentiable {
   }
 
  private:
-  double Total(Function& forward, const Arrays& arrays) const {
+  double Total(GraphFunction& forward, const Arrays& arrays) const {
     const std::vector<NDArray> outputs = forward(arrays);
     double total = 0;
-    for (std::size_t i = 0; i < outputs.size(); ++i) total += Product(outputs[i], weights_[i]);
+    for (std::size_t i = 0; i < outputs.size(); ++i) total += InnerProduct(outputs[i], weights_[i]);
     return total;
   }
 
-  std::string Compare(Random& random, const std::string& name, const Arrays& found, Function& forward,
+  std::string Compare(Random& random, const std::string& name, const Arrays& found, GraphFunction& forward,
                       int* compared) const {
     const double step = step_;
     const NDArray& x = arrays_.at(name);
@@ -234,8 +228,8 @@ class Differentiable {
       if (gradient->second.type() != x.type()) {
         return fmt::format("the gradient of {} is {}", name, gradient->second.type().ToString());
       }
-      predicted = Product(gradient->second, direction);
-      scale += Product(gradient->second, direction, true);
+      predicted = InnerProduct(gradient->second, direction);
+      scale += InnerProduct(gradient->second, direction, true);
     }
     const double slope = (above - below) / (2 * step), bend = std::abs(above - 2 * here + below) / step;
     const bool is_steep = !std::isfinite(slope) || std::abs(slope) > 1e4 || !std::isfinite(scale) || scale > 1e6;
@@ -256,15 +250,15 @@ class Differentiable {
 };
 
 // One use in float64; labels and indices are no variables.
-struct Use {
+struct Float64Use {
   Symbol symbol;
   Arrays arrays;
   std::vector<std::string> variables;
   std::string text;
 };
 
-Use DrawUse(Random& random, const OpRow& row, const OpCase& c) {
-  Use use{{}, {}, {}, row.op};
+Float64Use DrawUse(Random& random, const OpRow& row, const OpCase& c) {
+  Float64Use use{{}, {}, {}, row.op};
   std::vector<Symbol> variables;
   for (InputCase input : c.inputs) {
     const std::string name = fmt::format("in{}", variables.size());
@@ -290,7 +284,7 @@ struct Counts {
   int first = 0, second = 0;
 };
 
-std::string SecondProblem(Random& random, const Differentiable& first, const Use& use, int* compared) {
+std::string SecondProblem(Random& random, const Differentiable& first, const Float64Use& use, int* compared) {
   std::vector<std::string> names;
   const Symbol gradients = first.Gradients(&names);
   if (names.empty()) return "";
@@ -305,13 +299,13 @@ std::string SecondProblem(Random& random, const Differentiable& first, const Use
   }
 }
 
-std::string Problems(const OpRow& row, std::uint64_t seed, Counts* counts) {
+std::string GradientProblem(const OpRow& row, std::uint64_t seed, Counts* counts) {
   Random random(seed, DType::kFloat64);
   const OpCase c = row.draw(random);
   if (IsOdd(row.op, c)) return "";
   std::string text = row.op;
   try {
-    const Use use = DrawUse(random, row, c);
+    const Float64Use use = DrawUse(random, row, c);
     text = use.text;
     if (use.variables.empty()) return "";
     const Differentiable first(random, use.symbol, use.arrays, use.variables, row.op);
@@ -340,8 +334,8 @@ class OpGradient : public ::testing::TestWithParam<OpRow> {};
 TEST_P(OpGradient, AgreesWithDifferences) {
   int failures = 0;
   Counts counts;
-  for (int i = 0; i < NumCases(); ++i) {
-    const std::string problem = Problems(GetParam(), FirstSeed() + static_cast<std::uint64_t>(i), &counts);
+  for (int i = 0; i < NumCases(40); ++i) {
+    const std::string problem = GradientProblem(GetParam(), FirstSeed(31415) + static_cast<std::uint64_t>(i), &counts);
     if (problem.empty()) continue;
     ADD_FAILURE() << problem;
     if (++failures == 3) FAIL() << "and perhaps more";

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "nnvm/env.h"
 #include "passes/gradient/use_training_forms.h"
 #include "passes/op_facts.h"
 #include "program/kernel_types.h"
@@ -27,8 +28,8 @@ double DrawFloat(Random& random, Values values) {
   if (values == Values::kFractions) return random.Real(0.05, 0.95);
   if (values == Values::kPlain || random.Chance(0.8)) return random.Real(-4, 4);
   if (random.Chance(0.4)) {
-    constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    return random.Of({0.0, -0.0, kInfinity, -kInfinity, std::numeric_limits<double>::quiet_NaN(), 65504.0, 3.4e38,
+    constexpr double kInfinite = std::numeric_limits<double>::infinity();
+    return random.Of({0.0, -0.0, kInfinite, -kInfinite, std::numeric_limits<double>::quiet_NaN(), 65504.0, 3.4e38,
                       -3.4e38, 1e-40, -1e-40, 6e-8, 1e300});
   }
   return random.Of({-1.0, 1.0}) * std::exp2(random.Real(-140, 130));
@@ -67,6 +68,10 @@ double Reach(double truth, double magnitude, const ErrorModel& error, const Prec
 }
 
 }  // namespace
+
+std::uint64_t FirstSeed(std::uint64_t usual) { return std::stoull(EnvValue("AMP_TEST_SEED", std::to_string(usual))); }
+
+int NumCases(int usual) { return usual * std::stoi(EnvValue("AMP_TEST_ITERATIONS", "1")); }
 
 const Precision& PrecisionOf(DType dtype) {
   constexpr double kFloatNormal = std::numeric_limits<float>::min();

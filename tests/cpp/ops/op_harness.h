@@ -1,6 +1,7 @@
 // Runs one operator alone, on any backend, and judges what comes out.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,11 @@
 #include "op_cases.h"
 
 namespace amp::testing {
+
+// The first seed of a test whose usual one this is: AMP_TEST_SEED where that is given.
+std::uint64_t FirstSeed(std::uint64_t usual);
+// AMP_TEST_ITERATIONS times as many.
+int NumCases(int usual);
 
 // The arithmetic that stands behind a dtype. The tolerance of every comparison comes from here and from the case's
 // ErrorModel, from nowhere else.

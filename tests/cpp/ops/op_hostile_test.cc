@@ -180,7 +180,7 @@ class OpHostile : public ::testing::TestWithParam<OpRow> {};
 
 TEST_P(OpHostile, AttributesOutOfRange) {
   const MemoryLimit limit;
-  const Op& op = OpRegistry::Get().Require(kMXNetDomain, GetParam().op);
+  const amp::Op& op = OpRegistry::Get().Require(kMXNetDomain, GetParam().op);
   std::set<std::string> problems;
   for (int draw = 0; draw < kDraws; ++draw) {
     for (const FieldInfo& field : op.fields) {

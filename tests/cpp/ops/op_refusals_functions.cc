@@ -61,7 +61,7 @@ void AddBroadcasts(std::vector<Refusal>* all) {
   }
 }
 
-void AddScalars(std::vector<Refusal>* all) {
+void AddFunctionsOfScalars(std::vector<Refusal>* all) {
   for (const char* op :
        {"_hypot_scalar",           "_logical_and_scalar",       "_logical_or_scalar",       "_logical_xor_scalar",
         "_npi_arctan2_scalar",     "_npi_copysign_scalar",      "_npi_floor_divide_scalar", "_npi_fmax_scalar",
@@ -103,7 +103,7 @@ std::vector<Refusal> FunctionRefusals() {
   AddUnary(&all);
   AddEqualShapes(&all);
   AddBroadcasts(&all);
-  AddScalars(&all);
+  AddFunctionsOfScalars(&all);
   AddDensities(&all);
   return all;
 }

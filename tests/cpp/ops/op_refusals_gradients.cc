@@ -79,7 +79,7 @@ void AddPointwise(std::vector<Refusal>* all) {
        {"_trigamma", {{"axis", "1"}}, {data}, {"axis"}}});
 }
 
-void AddReductions(std::vector<Refusal>* all) {
+void AddReductionGradients(std::vector<Refusal>* all) {
   all->insert(
       all->end(),
       {{"_backward_broadcast", {}, {F32({2, 3}), F32({2, 2})}, {"was not broadcast from [2,2]"}},
@@ -106,7 +106,7 @@ void AddReductions(std::vector<Refusal>* all) {
         {"reverse has no input 1"}}});
 }
 
-void AddProducts(std::vector<Refusal>* all) {
+void AddProductGradients(std::vector<Refusal>* all) {
   const AttrMap convolution{{"kernel", "(3, 3)"}, {"num_filter", "4"}};
   const TensorType fine = F32({1, 2, 5, 5}), coarse = F32({1, 4, 3, 3}), weight = F32({4, 2, 3, 3});
   const TensorType grown = F32({1, 4, 7, 7}), turned = F32({2, 4, 3, 3});
@@ -217,8 +217,8 @@ void AddRecurrent(std::vector<Refusal>* all) {
 std::vector<Refusal> GradientRefusals() {
   std::vector<Refusal> all;
   AddPointwise(&all);
-  AddReductions(&all);
-  AddProducts(&all);
+  AddReductionGradients(&all);
+  AddProductGradients(&all);
   AddLosses(&all);
   AddImages(&all);
   AddOthers(&all);

@@ -14,7 +14,7 @@ void AddJoins(std::vector<Refusal>* all) {
   }
 }
 
-void AddMoves(std::vector<Refusal>* all) {
+void AddNumPyMoves(std::vector<Refusal>* all) {
   const AttrMap pad{{"pad_width", "((1, 1), (0, 2))"}};
   all->insert(all->end(),
               {{"_npi_moveaxis",
@@ -206,7 +206,7 @@ void AddDeformable(std::vector<Refusal>* all) {
 std::vector<Refusal> NumPyRefusals() {
   std::vector<Refusal> all;
   AddJoins(&all);
-  AddMoves(&all);
+  AddNumPyMoves(&all);
   AddMatrices(&all);
   AddValues(&all);
   AddPicks(&all);

@@ -168,7 +168,7 @@ std::vector<Refusal> Refusals() {
 }
 
 // Composes, infers, binds and runs on zeros: what "using the operator" means. Inputs that are not given stay untyped.
-void Use(const Refusal& refusal) {
+void TryToUse(const Refusal& refusal) {
   std::vector<Symbol> inputs;
   TypeMap types;
   for (const TensorType& type : refusal.inputs) {
@@ -188,7 +188,7 @@ void Use(const Refusal& refusal) {
 TEST(OpRefusals, SayWhatIsWrong) {
   for (const Refusal& refusal : Refusals()) {
     try {
-      Use(refusal);
+      TryToUse(refusal);
       ADD_FAILURE() << refusal.op << " accepts what it should refuse: " << refusal.fragments[0];
     } catch (const Error& error) {
       const std::string message = error.what();

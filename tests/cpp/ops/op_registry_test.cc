@@ -59,15 +59,15 @@ TEST(OpRegistry, HasAsManyOperatorsAsTheCardsRegister) {
 }
 
 // A fused node has no kernel, it is opened before it runs.
-bool Runs(const Op& op) { return op.Find<FusedFact>() == nullptr; }
+bool Runs(const amp::Op& op) { return op.Find<FusedFact>() == nullptr; }
 
 // Operators that are nothing without subgraphs have their cases in tests/cpp/passes/unfuse_test.cc and
 // tests/python/test_control_flow.py.
-bool NeedsSubgraphs(const Op& op) { return op.bind_subgraphs != nullptr; }
+bool NeedsSubgraphs(const amp::Op& op) { return op.bind_subgraphs != nullptr; }
 
 TEST(OpRegistry, EveryOperatorHasARowOfCases) {
   std::vector<std::string> registered, rows;
-  for (const Op* op : OpRegistry::Get().All()) {
+  for (const amp::Op* op : OpRegistry::Get().All()) {
     if (!NeedsSubgraphs(*op)) registered.push_back(op->name);
   }
   for (const OpRow& row : OpRows()) rows.push_back(row.op);
@@ -76,7 +76,7 @@ TEST(OpRegistry, EveryOperatorHasARowOfCases) {
 }
 
 TEST(OpRegistry, EveryCardIsComplete) {
-  for (const Op* op : OpRegistry::Get().All()) {
+  for (const amp::Op* op : OpRegistry::Get().All()) {
     SCOPED_TRACE(op->name);
     EXPECT_NE(op->Find<AmpFacts>(), nullptr);
     EXPECT_NE(op->Find<ShapeRule>(), nullptr);
@@ -89,7 +89,7 @@ TEST(OpRegistry, EveryCardIsComplete) {
 
 TEST(OpRegistry, RolesFitTheInputs) {
   for (const OpRow& row : OpRows()) {
-    const Op& op = OpRegistry::Get().Require(kMXNetDomain, row.op);
+    const amp::Op& op = OpRegistry::Get().Require(kMXNetDomain, row.op);
     std::size_t most_inputs = 0;
     for (std::uint64_t seed = 0; seed < 100; ++seed) {
       Random random(seed);

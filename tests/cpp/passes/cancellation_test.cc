@@ -6,11 +6,8 @@
 
 #include "nnvm/compose.h"
 
-namespace amp {
+namespace amp::testing {
 namespace {
-
-using testing::Op;
-using testing::Var;
 
 // The names of the sums whose terms cancel.
 std::string Cancelling(const Symbol& symbol) {
@@ -23,26 +20,26 @@ std::string Cancelling(const Symbol& symbol) {
   return names;
 }
 
-Symbol Product(const Symbol& a, const Symbol& b) { return Op("batch_dot", "p", {a, Op("transpose", "bt", {b})}); }
+Symbol ProductOfRows(const Symbol& a, const Symbol& b) { return Op("batch_dot", "p", {a, Op("transpose", "bt", {b})}); }
 Symbol Total(const std::string& name, const Symbol& squares) { return Op("sum", name, {squares}, {{"axis", "2"}}); }
 
 TEST(Cancellation, SquaresBesideProductsOfTheSameTensor) {
   const Symbol a = Var("a"), b = Var("b");
   for (const Symbol& squares :
        {Op("square", "s", {a}), Op("elemwise_mul", "s", {a, a}), Op("_power_scalar", "s", {a}, {{"scalar", "2"}})}) {
-    EXPECT_EQ(Cancelling(Op("broadcast_sub", "d", {Total("t", squares), Product(a, b)})), "d ");
-    EXPECT_EQ(Cancelling(Op("broadcast_sub", "d", {Total("t", squares), Product(b, a)})), "d ");
-    EXPECT_EQ(Cancelling(Op("broadcast_sub", "d", {Total("t", squares), Product(b, b)})), "");
+    EXPECT_EQ(Cancelling(Op("broadcast_sub", "d", {Total("t", squares), ProductOfRows(a, b)})), "d ");
+    EXPECT_EQ(Cancelling(Op("broadcast_sub", "d", {Total("t", squares), ProductOfRows(b, a)})), "d ");
+    EXPECT_EQ(Cancelling(Op("broadcast_sub", "d", {Total("t", squares), ProductOfRows(b, b)})), "");
   }
   const Symbol norm = Op("norm", "n", {a}, {{"axis", "2"}});
-  EXPECT_EQ(Cancelling(Op("broadcast_sub", "d", {Op("square", "s", {norm}), Product(a, b)})), "d ");
-  EXPECT_EQ(Cancelling(Op("broadcast_sub", "d", {norm, Product(a, b)})), "");
-  EXPECT_EQ(Cancelling(Op("elemwise_sub", "d", {Product(a, a), Product(a, b)})), "d ");
+  EXPECT_EQ(Cancelling(Op("broadcast_sub", "d", {Op("square", "s", {norm}), ProductOfRows(a, b)})), "d ");
+  EXPECT_EQ(Cancelling(Op("broadcast_sub", "d", {norm, ProductOfRows(a, b)})), "");
+  EXPECT_EQ(Cancelling(Op("elemwise_sub", "d", {ProductOfRows(a, a), ProductOfRows(a, b)})), "d ");
 }
 
 TEST(Cancellation, ThroughScaledAndMovedTermsAndLongerSums) {
   const Symbol a = Var("a"), b = Var("b");
-  const Symbol twice = Op("_mul_scalar", "twice", {Product(a, b)}, {{"scalar", "-2"}});
+  const Symbol twice = Op("_mul_scalar", "twice", {ProductOfRows(a, b)}, {{"scalar", "-2"}});
   const Symbol lengths = Op("expand_dims", "e", {Total("t", Op("square", "s", {b}))}, {{"axis", "1"}});
   const Symbol bias = Op("broadcast_add", "biased", {twice, Var("c")});
   EXPECT_EQ(Cancelling(Op("broadcast_add", "d", {lengths, bias})), "d ");
@@ -51,9 +48,9 @@ TEST(Cancellation, ThroughScaledAndMovedTermsAndLongerSums) {
 TEST(Cancellation, DifferencesOfOneProduct) {
   const Symbol a = Var("a"), b = Var("b");
   const Symbol moved = Op("_plus_scalar", "moved", {a}, {{"scalar", "0.001"}});
-  EXPECT_EQ(Cancelling(Op("elemwise_sub", "d", {Product(a, b), Product(moved, b)})), "d ");
-  EXPECT_EQ(Cancelling(Op("elemwise_add", "d", {Product(a, b), Product(moved, b)})), "");
-  EXPECT_EQ(Cancelling(Op("elemwise_sub", "d", {Product(a, b), Product(a, Var("c"))})), "");
+  EXPECT_EQ(Cancelling(Op("elemwise_sub", "d", {ProductOfRows(a, b), ProductOfRows(moved, b)})), "d ");
+  EXPECT_EQ(Cancelling(Op("elemwise_add", "d", {ProductOfRows(a, b), ProductOfRows(moved, b)})), "");
+  EXPECT_EQ(Cancelling(Op("elemwise_sub", "d", {ProductOfRows(a, b), ProductOfRows(a, Var("c"))})), "");
 }
 
 TEST(Cancellation, OrdinaryLayersHaveNone) {
@@ -65,4 +62,4 @@ TEST(Cancellation, OrdinaryLayersHaveNone) {
 }
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::testing

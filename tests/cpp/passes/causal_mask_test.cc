@@ -18,7 +18,7 @@ Offset OfMask(const std::vector<double>& mask, const Shape& shape, const Shape& 
 }
 
 // For each of `heads`: query i sees key j where j <= i + offset.
-std::vector<double> Causal(std::int64_t heads, std::int64_t queries, std::int64_t keys, std::int64_t offset) {
+std::vector<double> CausalMask(std::int64_t heads, std::int64_t queries, std::int64_t keys, std::int64_t offset) {
   std::vector<double> mask;
   for (std::int64_t i = 0; i < heads * queries * keys; ++i) {
     mask.push_back(i % keys <= i / keys % queries + offset ? 1 : 0);
@@ -28,16 +28,17 @@ std::vector<double> Causal(std::int64_t heads, std::int64_t queries, std::int64_
 
 TEST(CausalMask, AnyOffsetThatLetsEachQuerySeeAKey) {
   const Shape scores{2, 3, 4, 6}, mask{1, 3, 4, 6};
-  for (std::int64_t offset = 0; offset < 5; ++offset) EXPECT_EQ(OfMask(Causal(3, 4, 6, offset), mask, scores), offset);
-  EXPECT_EQ(OfMask(Causal(3, 4, 6, 5), mask, scores), kSeesAll);
-  EXPECT_EQ(OfMask(Causal(3, 4, 6, -1), mask, scores), std::nullopt);
+  for (std::int64_t offset = 0; offset < 5; ++offset)
+    EXPECT_EQ(OfMask(CausalMask(3, 4, 6, offset), mask, scores), offset);
+  EXPECT_EQ(OfMask(CausalMask(3, 4, 6, 5), mask, scores), kSeesAll);
+  EXPECT_EQ(OfMask(CausalMask(3, 4, 6, -1), mask, scores), std::nullopt);
 }
 
 TEST(CausalMask, OneElementMakesAnotherMask) {
   std::mt19937 random(7);
   for (int round = 0; round < 200; ++round) {
     const std::int64_t heads = random() % 2 + 2, queries = random() % 5 + 2, keys = random() % 6 + 2;
-    std::vector<double> mask = Causal(heads, queries, keys, static_cast<std::int64_t>(random() % keys));
+    std::vector<double> mask = CausalMask(heads, queries, keys, static_cast<std::int64_t>(random() % keys));
     const Shape shape{heads, queries, keys};
     ASSERT_NE(OfMask(mask, shape, shape), std::nullopt);
     double& element = mask[random() % mask.size()];
@@ -48,7 +49,7 @@ TEST(CausalMask, OneElementMakesAnotherMask) {
 
 TEST(CausalMask, AxesOfSizeOneStandForAll) {
   const Shape scores{2, 3, 4};
-  EXPECT_EQ(OfMask(Causal(1, 3, 4, 1), {3, 4}, scores), 1);
+  EXPECT_EQ(OfMask(CausalMask(1, 3, 4, 1), {3, 4}, scores), 1);
   EXPECT_EQ(OfMask({1, 1, 1, 1}, {1, 4}, scores), kSeesAll);
   EXPECT_EQ(OfMask({1, 1, 1}, {3, 1}, scores), kSeesAll);
   EXPECT_EQ(OfMask({1, 1, 1, 0}, {1, 4}, scores), std::nullopt);  // all rows alike
@@ -60,7 +61,7 @@ TEST(CausalMask, AxesOfSizeOneStandForAll) {
 
 TEST(CausalMask, ElementsThatSayNeither) {
   const auto sight = [](double element) { return element == 2 ? Sight::kNeither : Bit(element); };
-  std::vector<double> mask = Causal(1, 3, 3, 0);
+  std::vector<double> mask = CausalMask(1, 3, 3, 0);
   EXPECT_EQ(RowOffsetOfMask(mask, {3, 3}, {3, 3}, sight), 0);
   mask[1] = 2;
   EXPECT_EQ(RowOffsetOfMask(mask, {3, 3}, {3, 3}, sight), std::nullopt);

@@ -6,12 +6,8 @@
 #include "passes/typed.h"
 #include "program/reference_runner.h"
 
-namespace amp {
+namespace amp::testing {
 namespace {
-
-using testing::MakeTyped;
-using testing::Op;
-using testing::Var;
 
 using Numbers = std::optional<std::vector<double>>;
 
@@ -66,4 +62,4 @@ TEST(ConstantValues, NothingWithoutARunnerAndNothingHuge) {
 }
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::testing

@@ -10,15 +10,6 @@
 namespace amp::testing {
 namespace {
 
-std::vector<std::string> OpsOf(const Symbol& symbol) {
-  std::vector<std::string> ops;
-  const Graph graph = symbol.ToGraph();
-  for (const NodePtr& node : graph.nodes()) {
-    if (!node->is_variable()) ops.push_back(node->op_name());
-  }
-  return ops;
-}
-
 bool AreKnown(const Symbol& symbol, const std::vector<std::string>& variables) {
   const std::vector<std::string> read = symbol.ListInputs();
   return std::all_of(read.begin(), read.end(), [&](const std::string& name) {

@@ -11,19 +11,19 @@ namespace amp {
 namespace {
 
 using testing::Text;
-
-std::string Null(const std::string& name) { return R"({"op":"null","name":")" + name + R"(","inputs":[]})"; }
+using testing::VariableJson;
 
 // data -> sg0 (a fused convolution and relu) -> flat; `conv_attrs` are the inner convolution's, `attrs` the fused
 // node's.
-Symbol Model(const std::string& attrs = "", const std::string& conv_attrs = "") {
-  const std::string body = R"({"nodes":[)" + Null("data0") + "," + Null("w0") +
+Symbol FusedConvolution(const std::string& attrs = "", const std::string& conv_attrs = "") {
+  const std::string body = R"({"nodes":[)" + VariableJson("data0") + "," + VariableJson("w0") +
                            R"(,{"op":"Convolution","name":"conv","attrs":{)" + conv_attrs +
                            R"("kernel":"[3,3]","num_filter":"8","no_bias":"True"},"inputs":[[0,0,0],[1,0,0]]},)"
                            R"({"op":"Activation","name":"relu","attrs":{"act_type":"relu"},"inputs":[[2,0,0]]}],)"
                            R"("arg_nodes":[0,1],"heads":[[3,0,0]]})";
   return ParseSymbolJson(
-      R"({"nodes":[)" + Null("data") + "," + Null("w") + R"(,{"op":"_sg_mkldnn_conv","name":"sg0","attrs":{)" + attrs +
+      R"({"nodes":[)" + VariableJson("data") + "," + VariableJson("w") +
+          R"(,{"op":"_sg_mkldnn_conv","name":"sg0","attrs":{)" + attrs +
           R"("with_act":"true"},"inputs":[[0,0,0],[1,0,0]],"subgraphs":[)" + body +
           R"(]},{"op":"Flatten","name":"flat","inputs":[[2,0,0]]}],"arg_nodes":[0,1],"heads":[[3,0,0]]})",
       "test.json");
@@ -41,7 +41,7 @@ Excluded Exclude(const Symbol& symbol, std::vector<std::string> names) {
 }
 
 TEST(ExcludeFused, AFusedNodesNameMeansWhatItStandsFor) {
-  const Excluded excluded = Exclude(Model(), {"sg0"});
+  const Excluded excluded = Exclude(FusedConvolution(), {"sg0"});
   EXPECT_CONTAINS(excluded.text, "conv = Convolution(%0, %1) __opt_constraint__=1");
   EXPECT_CONTAINS(excluded.text, "relu = Activation(%2) __opt_constraint__=1");
   EXPECT_FALSE(testing::Contains(excluded.text, "flat = Flatten(%3) __opt"));
@@ -49,21 +49,22 @@ TEST(ExcludeFused, AFusedNodesNameMeansWhatItStandsFor) {
 }
 
 TEST(ExcludeFused, PatternsMayMeanBoth) {
-  EXPECT_CONTAINS(Exclude(Model(), {"sg*"}).text, "relu = Activation(%2) __opt_constraint__=1");
-  EXPECT_TRUE(Exclude(Model(), {"sg*"}).names.empty());
-  EXPECT_EQ(Exclude(Model(), {"*"}).names, std::vector<std::string>{"*"});  // other operators, too
+  EXPECT_CONTAINS(Exclude(FusedConvolution(), {"sg*"}).text, "relu = Activation(%2) __opt_constraint__=1");
+  EXPECT_TRUE(Exclude(FusedConvolution(), {"sg*"}).names.empty());
+  EXPECT_EQ(Exclude(FusedConvolution(), {"*"}).names, std::vector<std::string>{"*"});  // other operators, too
 }
 
 TEST(ExcludeFused, OtherNamesAreLeftAlone) {
   for (const char* name : {"conv", "flat", "unknown"}) {
-    const Excluded excluded = Exclude(Model(), {name});
+    const Excluded excluded = Exclude(FusedConvolution(), {name});
     EXPECT_EQ(excluded.names, std::vector<std::string>{name});
     EXPECT_FALSE(testing::Contains(excluded.text, "__opt_constraint__"));
   }
 }
 
 TEST(Unfuse, HandsConstraintsOn) {
-  for (const Symbol& symbol : {Model(R"("__opt_constraint__":"1",)"), Model("", R"("__opt_constraint__":"1",)")}) {
+  for (const Symbol& symbol :
+       {FusedConvolution(R"("__opt_constraint__":"1",)"), FusedConvolution("", R"("__opt_constraint__":"1",)")}) {
     const std::string text = Text(Unfuse(symbol));
     EXPECT_CONTAINS(text, "conv = Convolution(%0, %1) __opt_constraint__=1");
     EXPECT_CONTAINS(text, "relu = Activation(%2) __opt_constraint__=1");
@@ -78,9 +79,9 @@ TEST(OptConstraints, AreThoseOfTheNodeAndItsSubgraphs) {
     }
     return -1L;
   };
-  EXPECT_EQ(bits(Model()), 0);
-  EXPECT_EQ(bits(Model(R"("__opt_constraint__":"2",)", R"("__opt_constraint__":"1",)")), 3);
-  EXPECT_EQ(bits(Model(R"("__opt_constraint__":"one",)")), 0);
+  EXPECT_EQ(bits(FusedConvolution()), 0);
+  EXPECT_EQ(bits(FusedConvolution(R"("__opt_constraint__":"2",)", R"("__opt_constraint__":"1",)")), 3);
+  EXPECT_EQ(bits(FusedConvolution(R"("__opt_constraint__":"one",)")), 0);
 }
 
 }  // namespace

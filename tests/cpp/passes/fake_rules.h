@@ -16,6 +16,7 @@
 //   _rule_none(data)            without rules
 #pragma once
 
+#include "nnvm/compose.h"
 #include "passes/infer.h"
 #include "passes/op_facts.h"
 
@@ -94,6 +95,17 @@ inline void RegisterRuleOps() {
     return true;
   }();
   static_cast<void>(once);
+}
+
+// As Op, of such operators.
+inline Symbol RuleOp(std::string_view op, std::string name, const std::vector<Symbol>& inputs, AttrMap attrs = {}) {
+  RegisterRuleOps();
+  return Op(op, std::move(name), inputs, std::move(attrs));
+}
+
+// A product with a weight of its own.
+inline Symbol Gemm(const std::string& name, const Symbol& data, AttrMap attrs = {}) {
+  return RuleOp("_rule_gemm", name, {data, Var(name + "_w")}, std::move(attrs));
 }
 
 }  // namespace amp::testing

@@ -10,11 +10,9 @@
 #include "passes/random_models.h"
 #include "passes/verify.h"
 
-namespace amp {
+namespace amp::testing {
 namespace {
 
-using testing::Op;
-using testing::Var;
 using Names = std::vector<std::string>;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -26,7 +24,7 @@ NDArray Array(Shape shape, std::vector<float> values) {
   }
   return array;
 }
-std::vector<float> Values(const NDArray& array) { return {array.As<float>(), array.As<float>() + array.size()}; }
+std::vector<float> ElementsOf(const NDArray& array) { return {array.As<float>(), array.As<float>() + array.size()}; }
 
 struct Case {
   Symbol symbol;
@@ -66,7 +64,7 @@ Case ConvAndNorm(const AttrMap& conv = {}, const AttrMap& norm = {}) {
 }
 
 // Why the (only) norm was kept.
-std::string Reason(const Case& m) {
+std::string WhyKept(const Case& m) {
   const FoldResult result = m.Fold();
   EXPECT_FALSE(result.rewrite.changed);
   EXPECT_EQ(result.rewrite.graph.outputs(), m.symbol.outputs());
@@ -88,29 +86,29 @@ TEST(FoldBatchNorm, ScalesWeightsAndShiftsTheBias) {
   EXPECT_EQ(OutputNames(result.rewrite.graph.outputs()), Names{"bn_output"});
   ASSERT_EQ(result.arrays.size(), 2u);
   // gamma / sqrt(var) is 1 and 3/4.
-  EXPECT_EQ(Values(result.arrays.at("conv_weight")), (std::vector<float>{1, 2, 2.25, 3}));
-  EXPECT_EQ(Values(result.arrays.at("conv_bias")), (std::vector<float>{9.5, 12.5}));
+  EXPECT_EQ(ElementsOf(result.arrays.at("conv_weight")), (std::vector<float>{1, 2, 2.25, 3}));
+  EXPECT_EQ(ElementsOf(result.arrays.at("conv_bias")), (std::vector<float>{9.5, 12.5}));
   EXPECT_EQ(result.arrays.at("conv_weight").shape(), (Shape{2, 2, 1, 1}));
   EXPECT_EQ(result.dropped, (std::set<std::string>{"bn_beta", "bn_gamma", "bn_moving_mean", "bn_moving_var"}));
   EXPECT_EQ(result.names.folded, (std::vector<FoldedBatchNorm>{{"bn", "conv"}}));
   EXPECT_TRUE(result.names.kept.empty());
   // The caller's arrays are his.
-  EXPECT_EQ(Values(m.params.args.at("conv_weight")), (std::vector<float>{1, 2, 3, 4}));
-  EXPECT_EQ(Values(m.params.args.at("conv_bias")), (std::vector<float>{10, 20}));
+  EXPECT_EQ(ElementsOf(m.params.args.at("conv_weight")), (std::vector<float>{1, 2, 3, 4}));
+  EXPECT_EQ(ElementsOf(m.params.args.at("conv_bias")), (std::vector<float>{10, 20}));
 }
 
 TEST(FoldBatchNorm, FixedGammaCountsAsOne) {
   Case m = ConvAndNorm({}, {{"fix_gamma", "True"}});
   m.params.args["bn_gamma"] = Array({2}, {NAN});  // whatever the array holds
-  EXPECT_EQ(Values(m.Fold().arrays.at("conv_weight")), (std::vector<float>{0.5, 1, 0.75, 1}));
-  EXPECT_EQ(Values(m.Fold().arrays.at("conv_bias")), (std::vector<float>{5, 3.5}));
+  EXPECT_EQ(ElementsOf(m.Fold().arrays.at("conv_weight")), (std::vector<float>{0.5, 1, 0.75, 1}));
+  EXPECT_EQ(ElementsOf(m.Fold().arrays.at("conv_bias")), (std::vector<float>{5, 3.5}));
 }
 
 TEST(FoldBatchNorm, StatisticsOfManyDevicesAreNoOthers) {
   Case m = ConvAndNorm();
   m.symbol = Op("_contrib_SyncBatchNorm", "bn", {Op("Convolution", "conv", {Var("data")}, kOneByOne)},
                 {{"eps", "0"}, {"fix_gamma", "False"}});
-  EXPECT_EQ(Values(m.Fold().arrays.at("conv_weight")), (std::vector<float>{1, 2, 2.25, 3}));
+  EXPECT_EQ(ElementsOf(m.Fold().arrays.at("conv_weight")), (std::vector<float>{1, 2, 2.25, 3}));
 }
 
 TEST(FoldBatchNorm, AMissingBiasBecomesAParameter) {
@@ -122,7 +120,7 @@ TEST(FoldBatchNorm, AMissingBiasBecomesAParameter) {
             "%2 conv_bias = null()\n"
             "%3 conv = Convolution(%0, %1, %2) __output_name__=bn_output kernel=(1, 1) no_bias=False num_filter=2\n"
             "outputs: %3\n");
-  EXPECT_EQ(Values(result.arrays.at("conv_bias")), (std::vector<float>{-0.5, -2.5}));
+  EXPECT_EQ(ElementsOf(result.arrays.at("conv_bias")), (std::vector<float>{-0.5, -2.5}));
   // Deconvolution has none unless it says so.
   Case d = m;
   d.symbol = Op("BatchNorm", "bn", {Op("Deconvolution", "conv", {Var("data")}, kOneByOne)}, {{"eps", "0"}});
@@ -163,7 +161,7 @@ TEST(FoldBatchNorm, GroupsOfADeconvolutionHaveChannelsOfTheirOwn) {
   m.params.args["up_weight"] = Array({4, 2, 1, 1}, {1});  // (C, F / groups, ...)
   AddNorm(&m, "bn", 4);
   m.params.aux["bn_moving_var"] = Array({4}, {1, 4, 16, 64});
-  EXPECT_EQ(Values(m.Fold().arrays.at("up_weight")), (std::vector<float>{1, .5, 1, .5, .25, .125, .25, .125}));
+  EXPECT_EQ(ElementsOf(m.Fold().arrays.at("up_weight")), (std::vector<float>{1, .5, 1, .5, .25, .125, .25, .125}));
 }
 
 TEST(FoldBatchNorm, FullyConnectedAndItsLastAxis) {
@@ -200,7 +198,7 @@ TEST(FoldBatchNorm, AFirstNormIsFoldedThoughTheSecondIsNot) {
   EXPECT_EQ(result.names.folded, (std::vector<FoldedBatchNorm>{{"bn", "conv"}}));
   EXPECT_EQ(result.names.kept,
             (std::vector<UnfoldedBatchNorm>{{"bn2", "it works along axis 2, conv has its channels along axis 1"}}));
-  EXPECT_EQ(Values(result.arrays.at("conv_weight")), (std::vector<float>{1, 2, 2.25, 3}));
+  EXPECT_EQ(ElementsOf(result.arrays.at("conv_weight")), (std::vector<float>{1, 2, 2.25, 3}));
   EXPECT_TRUE(result.dropped.contains("bn_gamma") && !result.dropped.contains("bn2_gamma"));
 }
 
@@ -225,9 +223,9 @@ TEST(FoldBatchNorm, StatisticsMayBeShared) {
 TEST(FoldBatchNorm, KeepsWhatTheUserExcludes) {
   Case m = ConvAndNorm();
   m.keeps = [](const Node& node) { return node.name() == "bn"; };
-  EXPECT_EQ(Reason(m), "it is excluded");
+  EXPECT_EQ(WhyKept(m), "it is excluded");
   m.keeps = [](const Node& node) { return node.name() == "conv"; };
-  EXPECT_EQ(Reason(m), "conv, which it follows, is excluded");
+  EXPECT_EQ(WhyKept(m), "conv, which it follows, is excluded");
   m.keeps = [](const Node& node) { return node.name() == "data"; };
   EXPECT_EQ(m.Fold().names.folded.size(), 1u);
 }
@@ -235,7 +233,7 @@ TEST(FoldBatchNorm, KeepsWhatTheUserExcludes) {
 TEST(FoldBatchNorm, NeedsAProducerWithWeights) {
   Case m = ConvAndNorm();
   m.symbol = Op("BatchNorm", "bn", {Var("data")});
-  EXPECT_EQ(Reason(m), "its input comes from variable 'data', into which nothing can be folded");
+  EXPECT_EQ(WhyKept(m), "its input comes from variable 'data', into which nothing can be folded");
 }
 
 TEST(FoldBatchNorm, NeedsTheOnlyReader) {
@@ -243,32 +241,32 @@ TEST(FoldBatchNorm, NeedsTheOnlyReader) {
   const Symbol conv({m.symbol.outputs()[0].node->inputs()[0]});
   const Symbol norm = m.symbol;
   m.symbol = Symbol::Group({norm, conv});
-  EXPECT_EQ(Reason(m), "its input is an output of the graph, too");
+  EXPECT_EQ(WhyKept(m), "its input is an output of the graph, too");
   m.symbol = Op("elemwise_add", "sum", {norm, conv});
-  EXPECT_EQ(Reason(m), "its input is read by others, too");
+  EXPECT_EQ(WhyKept(m), "its input is read by others, too");
 }
 
 TEST(FoldBatchNorm, HiddenOutputsMustBeUnread) {
   Case m = ConvAndNorm({}, {{"output_mean_var", "True"}});
-  EXPECT_EQ(Reason(m), "its mean and variance are outputs, too");
+  EXPECT_EQ(WhyKept(m), "its mean and variance are outputs, too");
   m = ConvAndNorm();
   const NodePtr node = m.symbol.outputs()[0].node;
   m.symbol = Symbol({{node, 0}, {node, 1}});
-  EXPECT_EQ(Reason(m), "its mean or variance is read");
+  EXPECT_EQ(WhyKept(m), "its mean or variance is read");
   m.symbol = Symbol::Group({Symbol({{node, 0}}), Op("relu", "r", {Symbol({{node, 2}})})});
-  EXPECT_EQ(Reason(m), "its mean or variance is read");
+  EXPECT_EQ(WhyKept(m), "its mean or variance is read");
 }
 
 TEST(FoldBatchNorm, AxesMustAgree) {
   Case m = ConvAndNorm({}, {{"axis", "-1"}});
   for (const char* name : {"gamma", "beta"}) m.params.args[std::string("bn_") + name] = Array({4}, {1});
   for (const char* name : {"moving_mean", "moving_var"}) m.params.aux[std::string("bn_") + name] = Array({4}, {1});
-  EXPECT_EQ(Reason(m), "it works along axis -1, conv has its channels along axis 1");
+  EXPECT_EQ(WhyKept(m), "it works along axis -1, conv has its channels along axis 1");
   EXPECT_EQ(ConvAndNorm({}, {{"axis", "-3"}}).Fold().names.folded.size(), 1u);
   m = ConvAndNorm({{"layout", "NHWC"}});
   m.types["data"].shape = Shape{1, 2, 4, 2};
   m.params.args["conv_weight"] = Array({2, 1, 1, 2}, {1});
-  EXPECT_EQ(Reason(m), "it works along axis 1, conv has its channels along axis 3");
+  EXPECT_EQ(WhyKept(m), "it works along axis 1, conv has its channels along axis 3");
 }
 
 TEST(FoldBatchNorm, NeedsARank) {
@@ -279,7 +277,7 @@ TEST(FoldBatchNorm, NeedsARank) {
   m.params.args["fc_weight"] = Array({2, 2}, {1});
   m.params.args["fc_bias"] = Array({2}, {1});
   AddNorm(&m, "bn");
-  EXPECT_EQ(Reason(m), "the rank of its input is unknown");
+  EXPECT_EQ(WhyKept(m), "the rank of its input is unknown");
   m.types["data"].shape = Shape::OfRank(2);
   EXPECT_EQ(m.Fold().names.folded.size(), 1u);
 }
@@ -291,13 +289,13 @@ TEST(FoldBatchNorm, ParametersMustBeThere) {
     m.params.aux.erase(name);
     m.types[name] = {DType::kFloat32, Shape()};  // an input then
     const std::string owner = std::string(name).starts_with("conv") ? "conv" : "bn";
-    EXPECT_EQ(Reason(m), fmt::format("the {} of {} is no parameter with a value",
-                                     std::string(name).substr(owner.size() + 1), owner));
+    EXPECT_EQ(WhyKept(m), fmt::format("the {} of {} is no parameter with a value",
+                                      std::string(name).substr(owner.size() + 1), owner));
   }
   Case m = ConvAndNorm();
   m.symbol = Op("BatchNorm", "bn",
                 {Op("Convolution", "conv", {Var("data"), Op("relu", "r", {Var("conv_weight")})}, kOneByOne)});
-  EXPECT_EQ(Reason(m), "the weight of conv comes from relu 'r'");
+  EXPECT_EQ(WhyKept(m), "the weight of conv comes from relu 'r'");
 }
 
 TEST(FoldBatchNorm, ParametersMustBeFloat32) {
@@ -305,7 +303,7 @@ TEST(FoldBatchNorm, ParametersMustBeFloat32) {
   m.params.args["conv_weight"] = NDArray::Zeros(DType::kBFloat16, {2, 2, 1, 1});
   m.params.args["conv_bias"] = NDArray::Zeros(DType::kBFloat16, {2});
   m.types["data"].dtype = DType::kBFloat16;
-  EXPECT_EQ(Reason(m), "the weight of conv is bfloat16, not float32");
+  EXPECT_EQ(WhyKept(m), "the weight of conv is bfloat16, not float32");
 }
 
 // Arrays that do not fit the graph's types: inference would not let them pass, other callers might.
@@ -330,19 +328,19 @@ TEST(FoldBatchNorm, SharedWeightsStay) {
   const Symbol x = Var("data"), w = Var("conv_weight"), b = Var("conv_bias");
   const Symbol norm = Op("BatchNorm", "bn", {Op("Convolution", "conv", {x, w, b}, kOneByOne)});
   m.symbol = Symbol::Group({norm, Op("Convolution", "other", {x, w}, With(kOneByOne, {{"no_bias", "True"}}))});
-  EXPECT_EQ(Reason(m), "the weight of conv is shared");
+  EXPECT_EQ(WhyKept(m), "the weight of conv is shared");
   m.symbol = Symbol::Group({norm, Op("relu", "r", {b})});
-  EXPECT_EQ(Reason(m), "the bias of conv is shared");
+  EXPECT_EQ(WhyKept(m), "the bias of conv is shared");
   m.symbol = Symbol::Group({norm, w});
-  EXPECT_EQ(Reason(m), "the weight of conv is an output of the graph, too");
+  EXPECT_EQ(WhyKept(m), "the weight of conv is an output of the graph, too");
   m.symbol = Symbol::Group({norm, b});
-  EXPECT_EQ(Reason(m), "the bias of conv is an output of the graph, too");
+  EXPECT_EQ(WhyKept(m), "the bias of conv is an output of the graph, too");
 }
 
 TEST(FoldBatchNorm, AStateThatIsAnOutputStaysAState) {
   Case m = ConvAndNorm();
   m.symbol = Symbol::Group({m.symbol, Symbol({m.symbol.outputs()[0].node->inputs()[3]})});
-  EXPECT_EQ(Reason(m), "the moving_mean of bn is an output of the graph, too");
+  EXPECT_EQ(WhyKept(m), "the moving_mean of bn is an output of the graph, too");
 }
 
 TEST(FoldBatchNorm, NumbersMustBeFinite) {
@@ -350,7 +348,7 @@ TEST(FoldBatchNorm, NumbersMustBeFinite) {
     Case m = ConvAndNorm();
     NDArrayMap& group = m.params.args.contains(name) ? m.params.args : m.params.aux;
     group[name] = Array(group[name].shape(), {1, value});
-    return Reason(m);
+    return WhyKept(m);
   };
   EXPECT_EQ(reason("bn_moving_var", 0), "its variance plus eps is 0 in channel 1");
   EXPECT_EQ(reason("bn_moving_var", -1), "its variance plus eps is -1 in channel 1");
@@ -362,18 +360,18 @@ TEST(FoldBatchNorm, NumbersMustBeFinite) {
   Case m = ConvAndNorm();
   m.params.args["conv_weight"] = Array({2, 2, 1, 1}, {3e38f});
   m.params.aux["bn_moving_var"] = Array({2}, {1e-4f});
-  EXPECT_EQ(Reason(m), not_finite);
+  EXPECT_EQ(WhyKept(m), not_finite);
 }
 
 TEST(FoldBatchNorm, ControlDependenciesHoldNodes) {
   const Case m = ConvAndNorm();
   const NodePtr norm = m.symbol.outputs()[0].node, conv = norm->inputs()[0].node;
-  const NodePtr free = testing::NodeOf(Op("relu", "free", {Var("more")}));
+  const NodePtr free = NodeOf(Op("relu", "free", {Var("more")}));
   const auto reason = [&](const Symbol& symbol) {
     Case changed = m;
     changed.types["more"] = {DType::kFloat32, {1}};
     changed.symbol = symbol;
-    return Reason(changed);
+    return WhyKept(changed);
   };
   const std::string held = "control dependencies hold it or conv";
   EXPECT_EQ(reason(Symbol({{norm->WithInputs(norm->inputs(), {free}), 0}})), held);
@@ -387,7 +385,7 @@ TEST(FoldBatchNorm, TheBackwardPassIsLeftAlone) {
   Case m = ConvAndNorm();
   const NodePtr norm = m.symbol.outputs()[0].node;
   m.symbol = Symbol({{Node::Make({norm->op(), "bn", norm->attrs(), norm->inputs(), {}, Phase::kBackward}), 0}});
-  EXPECT_EQ(Reason(m), "it is not part of the forward pass");
+  EXPECT_EQ(WhyKept(m), "it is not part of the forward pass");
 }
 
 TEST(FoldBatchNorm, AGraphWithoutNormsIsNotChanged) {
@@ -436,18 +434,18 @@ TEST(FoldIntoReader, ScalesInputChannelsAndShiftsTheBias) {
             "%3 conv = Convolution(%0, %1, %2) kernel=(1, 1) num_filter=2\n"
             "outputs: %3\n");
   // The norm is x - 0.5 and 0.75 x - 2.5.
-  EXPECT_EQ(Values(result.arrays.at("conv_weight")), (std::vector<float>{1, 1.5, 3, 3}));
-  EXPECT_EQ(Values(result.arrays.at("conv_bias")), (std::vector<float>{10 - 0.5 - 5, 20 - 1.5 - 10}));
+  EXPECT_EQ(ElementsOf(result.arrays.at("conv_weight")), (std::vector<float>{1, 1.5, 3, 3}));
+  EXPECT_EQ(ElementsOf(result.arrays.at("conv_bias")), (std::vector<float>{10 - 0.5 - 5, 20 - 1.5 - 10}));
   EXPECT_EQ(result.dropped, (std::set<std::string>{"bn_beta", "bn_gamma", "bn_moving_mean", "bn_moving_var"}));
   EXPECT_EQ(result.names.folded, (std::vector<FoldedBatchNorm>{{"bn", "conv"}}));
   EXPECT_TRUE(result.names.kept.empty());
   // Conversion folds into producers alone.
-  EXPECT_EQ(Reason(m), "its input comes from variable 'data', into which nothing can be folded");
+  EXPECT_EQ(WhyKept(m), "its input comes from variable 'data', into which nothing can be folded");
 }
 
 TEST(FoldIntoReader, AMissingBiasBecomesAParameter) {
   const FoldResult result = FoldBoth(NormAndConv({{"no_bias", "True"}}));
-  EXPECT_EQ(Values(result.arrays.at("conv_bias")), (std::vector<float>{-5.5, -11.5}));
+  EXPECT_EQ(ElementsOf(result.arrays.at("conv_bias")), (std::vector<float>{-5.5, -11.5}));
   EXPECT_EQ(*result.rewrite.graph.outputs()[0].node->FindAttr("no_bias"), "False");
 }
 
@@ -464,7 +462,7 @@ TEST(FoldIntoReader, ANormBetweenTwoConvolutionsGoesIntoTheFirst) {
 
 TEST(FoldIntoReader, FromBothSidesAndTwiceRoundedOnce) {
   Case m = NormAndConv({}, {{"eps", "0.001"}});
-  const NodePtr conv = testing::NodeOf(m.symbol);
+  const NodePtr conv = NodeOf(m.symbol);
   const Symbol second = Op("BatchNorm", "bn1", {Symbol({conv->inputs()[0]})}, {{"fix_gamma", "False"}});
   m.symbol = Op("BatchNorm", "bn2", {Op("Convolution", "conv", {second}, kOneByOne)}, {{"fix_gamma", "False"}});
   AddNorm(&m, "bn1");
@@ -485,14 +483,14 @@ TEST(FoldIntoReader, GroupsReadChannelsOfTheirOwn) {
   AddNorm(&m, "bn", 4);
   m.params.args["bn_gamma"] = Array({4}, {1, 2, 4, 8});
   m.params.aux["bn_moving_var"] = Array({4}, {1});
-  EXPECT_EQ(Values(FoldBoth(m).arrays.at("conv_weight")), (std::vector<float>{1, 2, 1, 2, 4, 8, 4, 8}));
+  EXPECT_EQ(ElementsOf(FoldBoth(m).arrays.at("conv_weight")), (std::vector<float>{1, 2, 1, 2, 4, 8, 4, 8}));
 }
 
 TEST(FoldIntoReader, ChannelsLast) {
   Case m = NormAndConv({{"layout", "NHWC"}}, {{"axis", "-1"}});
   m.types["data"].shape = Shape{1, 4, 4, 2};
   m.params.args["conv_weight"] = Array({2, 1, 1, 2}, {1, 2, 3, 4});
-  EXPECT_EQ(Values(FoldBoth(m).arrays.at("conv_weight")), (std::vector<float>{1, 1.5, 3, 3}));
+  EXPECT_EQ(ElementsOf(FoldBoth(m).arrays.at("conv_weight")), (std::vector<float>{1, 1.5, 3, 3}));
 }
 
 // As in ArcFace: BatchNorm -> Dropout -> FullyConnected.
@@ -509,7 +507,7 @@ Case NormAndDense(const AttrMap& dense, const AttrMap& norm, const Shape& data, 
 }
 
 TEST(FoldIntoReader, DenseLayersReadEachChannelInManyPlaces) {
-  const auto weights = [](const Case& m) { return Values(FoldBoth(m).arrays.at("fc_weight")); };
+  const auto weights = [](const Case& m) { return ElementsOf(FoldBoth(m).arrays.at("fc_weight")); };
   const std::vector<float> planes{1, 1, 1, 2, 2, 2}, turns{1, 2, 1, 2, 1, 2};
   for (const bool flatten : {false, true}) {
     EXPECT_EQ(weights(NormAndDense({}, {}, {5, 2, 3, 1}, 6, flatten)), planes);
@@ -528,7 +526,7 @@ TEST(FoldIntoReader, Refuses) {
   ExpectKept(NormAndConv({{"pad", "(0, 1)"}}));
   ExpectKept(NormAndConv({}, {{"output_mean_var", "True"}}));
   Case m = NormAndConv();
-  const Symbol conv = m.symbol, norm({testing::NodeOf(conv)->inputs()[0]});
+  const Symbol conv = m.symbol, norm({NodeOf(conv)->inputs()[0]});
   const auto kept = [&](const Symbol& symbol) {
     Case changed = m;
     changed.symbol = symbol;
@@ -536,10 +534,10 @@ TEST(FoldIntoReader, Refuses) {
   };
   kept(Symbol::Group({conv, norm}));                                                   // an output of the graph
   kept(Symbol::Group({conv, Op("relu", "r", {norm})}));                                // another reader
-  kept(Symbol::Group({conv, Symbol({{testing::NodeOf(norm), 1}})}));                   // its mean, too
+  kept(Symbol::Group({conv, Symbol({{NodeOf(norm), 1}})}));                            // its mean, too
   kept(Op("Convolution", "conv", {Op("relu", "r", {norm})}, kOneByOne));               // not its reader
   kept(Op("Deconvolution", "conv", {norm}, With(kOneByOne, {{"no_bias", "False"}})));  // borders
-  const NodePtr node = testing::NodeOf(conv);
+  const NodePtr node = NodeOf(conv);
   kept(Symbol::Group({conv, Symbol({node->inputs()[1]})}));                     // the weight is an output of the graph
   kept(Symbol::Group({conv, Op("relu", "r", {Symbol({node->inputs()[2]})})}));  // the bias is shared
   m.keeps = [](const Node& n) { return n.name() == "conv"; };
@@ -569,8 +567,8 @@ TEST(FoldIntoReader, RefusesOtherAxesAndDTypes) {
 
 TEST(FoldIntoReader, ControlDependenciesHoldNodes) {
   Case m = NormAndConv();
-  const NodePtr conv = testing::NodeOf(m.symbol);
-  const NodePtr free = testing::NodeOf(Op("relu", "free", {Symbol({conv->inputs()[0].node->inputs()[0]})}));
+  const NodePtr conv = NodeOf(m.symbol);
+  const NodePtr free = NodeOf(Op("relu", "free", {Symbol({conv->inputs()[0].node->inputs()[0]})}));
   m.symbol = Symbol({{conv->WithInputs(conv->inputs(), {free}), 0}});
   ExpectKept(m);
 }
@@ -585,7 +583,7 @@ TEST(FoldBatchNorm, RandomModelsStayLegalAndAreDoneAfterOneRun) {
   std::size_t folded = 0, kept = 0;
   for (std::uint32_t seed = 0; seed < 300; ++seed) {
     SCOPED_TRACE(seed);
-    const testing::RandomModel random = testing::RandomModelMaker(seed).Make(12);
+    const RandomModel random = RandomModelMaker(seed).Make(12);
     Case m{random.symbol, random.params, random.input_types};
     const FoldResult once = m.Fold();
     folded += once.names.folded.size();
@@ -605,4 +603,4 @@ TEST(FoldBatchNorm, RandomModelsStayLegalAndAreDoneAfterOneRun) {
 }
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::testing

@@ -7,13 +7,9 @@
 #include "nnvm/symbol_json.h"
 #include "passes/fusion_mxnet/unfuse.h"
 
-namespace amp {
+namespace amp::testing {
 namespace {
 
-using testing::ErrorOf;
-using testing::Op;
-using testing::Text;
-using testing::Var;
 using Names = std::vector<std::string>;
 
 // "operator name" of every operator, in graph order.
@@ -37,9 +33,6 @@ Symbol Conv(const std::string& name, const Symbol& data, AttrMap attrs = {}) {
 Symbol Dense(const std::string& name, const Symbol& data) {
   return Op("FullyConnected", name, {data}, {{"num_hidden", "4"}});
 }
-Symbol Relu(const std::string& name, const Symbol& data) {
-  return Op("Activation", name, {data}, {{"act_type", "relu"}});
-}
 Symbol Add(const std::string& name, const Symbol& a, const Symbol& b) { return Op("elemwise_add", name, {a, b}); }
 Symbol Norm(const std::string& name, const Symbol& data, AttrMap attrs = {}) {
   return Op("BatchNorm", name, {data}, std::move(attrs)).At(0);
@@ -59,7 +52,7 @@ const Node& NodeNamed(const Graph& graph, const std::string& name) {
 TEST(OptimizeFor, AConvolutionTakesItsNormSumAndActivation) {
   const Symbol x = Var("x");
   const Symbol other = Conv("c1", x, {{"no_bias", "True"}});
-  const Symbol fused = OptimizeFor(Relu("r", Add("a", other, Norm("bn", Conv("c0", x)))), "ONEDNN", {});
+  const Symbol fused = OptimizeFor(ReluActivation("r", Add("a", other, Norm("bn", Conv("c0", x)))), "ONEDNN", {});
   // c1 comes first in graph order, hence takes the sum.
   EXPECT_EQ(Operators(fused),
             (Names{"_sg_onednn_conv sg_onednn_conv_bn_1", "_sg_onednn_conv sg_onednn_conv_add_act_0"}));
@@ -114,7 +107,7 @@ TEST(OptimizeFor, ActivationsGoByTypeAndBounds) {
 
 TEST(OptimizeFor, ALayerTakesItsSumInASecondRound) {
   const Symbol x = Var("x");
-  const Symbol fused = OptimizeFor(Add("a", x, Relu("r", Dense("fc", x))), "ONEDNN", {});
+  const Symbol fused = OptimizeFor(Add("a", x, ReluActivation("r", Dense("fc", x))), "ONEDNN", {});
   EXPECT_EQ(Text(fused),
             "%0 x = null()\n"
             "%1 fc_weight = null()\n"
@@ -132,7 +125,8 @@ TEST(OptimizeFor, ALayerTakesItsSumInASecondRound) {
 
 TEST(OptimizeFor, ANormTakesItsRelu) {
   const AttrMap attrs{{"eps", "0.5"}, {"fix_gamma", "False"}, {"axis", "-1"}};
-  for (const Symbol& relu : {Relu("r", Norm("bn", Var("x"), attrs)), Op("relu", "r", {Norm("bn", Var("x"), attrs)})}) {
+  for (const Symbol& relu :
+       {ReluActivation("r", Norm("bn", Var("x"), attrs)), Op("relu", "r", {Norm("bn", Var("x"), attrs)})}) {
     const Symbol fused = OptimizeFor(relu, "ONEDNN", {});
     ASSERT_EQ(Operators(fused), (Names{"_sg_onednn_batch_norm sg_onednn_batch_norm_relu_0"}));
     EXPECT_EQ(fused.outputs()[0].node->attrs(), attrs);
@@ -151,7 +145,7 @@ TEST(OptimizeFor, ProductsPowersAndIdentities) {
             "%0 x = null()\n"
             "%1 _sg_pow_mul_scalar0 = _sg_pow_mul_scalar(%0) exp_is_int=1 exponent=3 mul_is_int=0 multiplier=0.5\n"
             "outputs: %1\n");
-  EXPECT_EQ(Fused(Relu("r", Op("Dropout", "d", {Conv("c", x)}).At(0))),
+  EXPECT_EQ(Fused(ReluActivation("r", Op("Dropout", "d", {Conv("c", x)}).At(0))),
             (Names{"_sg_onednn_conv sg_onednn_conv_act_0"}));
   EXPECT_EQ(Fused(Op("exp", "e", {Op("Dropout", "d", {x}).At(0)})), (Names{"Dropout d", "exp e"}));  // of an input
   EXPECT_EQ(Fused(Op("exp", "e", {Op("Dropout", "d", {Op("log", "l", {x})}, {{"mode", "always"}}).At(0)})).size(), 3u);
@@ -229,7 +223,7 @@ TEST(OptimizeFor, ScoresOfTwoProjections) {
 
 TEST(OptimizeFor, OtherAttentionIsLeftAlone) {
   const auto has = [](const Attention& a, const char* what) {
-    return testing::Contains(Text(OptimizeFor(SelfAttention(a), "ONEDNN", {})), what);
+    return Contains(Text(OptimizeFor(SelfAttention(a), "ONEDNN", {})), what);
   };
   EXPECT_FALSE(has({.heads = "[-2,-2,-1,4]"}, "selfatt"));
   EXPECT_FALSE(has({.transpose_b = "False"}, "selfatt_qk"));  // MXNet does not look
@@ -247,7 +241,7 @@ Symbol Interleaved(const Symbol& x) {
 
 TEST(OptimizeFor, F1NothingIsFusedAcrossAHead) {
   const Symbol conv = Conv("c", Var("x"));
-  const Symbol fused = OptimizeFor(Symbol::Group({conv, Relu("r", conv)}), "ONEDNN", {});
+  const Symbol fused = OptimizeFor(Symbol::Group({conv, ReluActivation("r", conv)}), "ONEDNN", {});
   EXPECT_EQ(Operators(fused), (Names{"_sg_onednn_conv sg_onednn_conv_0", "Activation r"}));
   EXPECT_EQ(fused.ListOutputs(), (Names{"sg_onednn_conv_0_output", "r_output"}));
   const Symbol power = Op("_power_scalar", "p", {Var("x")}, {{"scalar", "3"}});
@@ -286,12 +280,12 @@ TEST(OptimizeFor, F4NothingIsFusedThatASecondNodeReads) {
   const Symbol x = Var("x");
   const Symbol conv = Conv("c", x), dense = Dense("fc", x), product = Op("batch_dot", "d", {x, Var("y")});
   const Symbol power = Op("_power_scalar", "p", {x}, {{"scalar", "3"}});
-  EXPECT_EQ(Fused(Op("elemwise_mul", "m", {conv, Relu("r", conv)})).size(), 3u);
-  EXPECT_EQ(Fused(Op("elemwise_mul", "m", {dense, Relu("r", dense)})).size(), 3u);
+  EXPECT_EQ(Fused(Op("elemwise_mul", "m", {conv, ReluActivation("r", conv)})).size(), 3u);
+  EXPECT_EQ(Fused(Op("elemwise_mul", "m", {dense, ReluActivation("r", dense)})).size(), 3u);
   EXPECT_EQ(Fused(Add("a", conv, conv)).size(), 2u);
   EXPECT_EQ(Fused(Op("elemwise_mul", "m", {power, Op("_mul_scalar", "t", {power}, {{"scalar", "2"}})})).size(), 3u);
   const Symbol norm = Norm("bn", x);
-  EXPECT_EQ(Fused(Op("elemwise_mul", "m", {norm, Relu("r", norm)})).size(), 3u);
+  EXPECT_EQ(Fused(Op("elemwise_mul", "m", {norm, ReluActivation("r", norm)})).size(), 3u);
   // F4b: all readers of a fused node read its only output.
   const Graph graph = OptimizeFor(Add("a", product, Op("exp", "e", {product})), "ONEDNN", {}).ToGraph();
   EXPECT_EQ(NodeNamed(graph, "e").inputs()[0].index, 0u);
@@ -310,7 +304,7 @@ TEST(OptimizeFor, OtherDTypesAndRanksAreLeftAlone) {
 
 TEST(OptimizeFor, NamesOf1x) {
   const Symbol x = Var("x");
-  EXPECT_EQ(Fused(Relu("r", Conv("c", x)), {}, "MKLDNN"), (Names{"_sg_mkldnn_conv sg_mkldnn_conv_act_0"}));
+  EXPECT_EQ(Fused(ReluActivation("r", Conv("c", x)), {}, "MKLDNN"), (Names{"_sg_mkldnn_conv sg_mkldnn_conv_act_0"}));
   EXPECT_EQ(Fused(Add("a", x, Dense("fc", x)), {}, "MKLDNN"),
             (Names{"_sg_mkldnn_fully_connected sg_mkldnn_fully_connected_0", "elemwise_add a"}));
   EXPECT_EQ(Fused(Op("batch_dot", "d", {x, x}), {}, "MKLDNN"), (Names{"batch_dot d"}));
@@ -332,7 +326,7 @@ Symbol ToFloat32(const Symbol& data, const AttrMap& attrs = {}) {
 
 TEST(OptimizeFor, AFusedNodeAbsorbsACastToFloat32) {
   const Symbol fused = OptimizeFor(Dense("fc", Var("x")), "ONEDNN", {});
-  const Symbol absorbed = OptimizeFor(Relu("r", ToFloat32(fused)), "ONEDNN_AMP", {});
+  const Symbol absorbed = OptimizeFor(ReluActivation("r", ToFloat32(fused)), "ONEDNN_AMP", {});
   EXPECT_EQ(Operators(absorbed), (Names{"_sg_onednn_fully_connected sg_onednn_fully_connected_0", "Activation r"}));
   const Node& node = *absorbed.outputs()[0].node->inputs()[0].node;
   EXPECT_EQ(*node.FindAttr("enabled_float_output"), "float32");
@@ -357,7 +351,7 @@ TEST(OptimizeFor, ACastThatOthersCouldMissStays) {
 TEST(FuseAgain, RestoresWhatWasOpened) {
   const Symbol x = Var("x");
   const Symbol body = Add("a2", Norm("bn", Conv("c0", x)), Conv("c1", x));
-  const Symbol layer = Add("a", Relu("r2", Dense("fc", Relu("r", body))), Var("y"));
+  const Symbol layer = Add("a", ReluActivation("r2", Dense("fc", ReluActivation("r", body))), Var("y"));
   const Symbol plain = Symbol::Group({layer, Interleaved(Var("z"))});
   for (const char* backend : {"ONEDNN", "MKLDNN"}) {
     const Symbol fused = OptimizeFor(plain, backend, {});
@@ -370,7 +364,7 @@ TEST(FuseAgain, RestoresWhatWasOpened) {
 
 // A cast in front of the norm: the convolution is one by itself, and norm and relu are no node of another kind.
 TEST(FuseAgain, WhatACastKeepsApartStaysApart) {
-  const Symbol fused = OptimizeFor(Relu("r", Norm("bn", Conv("c", Var("x")))), "ONEDNN", {});
+  const Symbol fused = OptimizeFor(ReluActivation("r", Norm("bn", Conv("c", Var("x")))), "ONEDNN", {});
   const RewriteResult opened = Unfuse(fused.ToGraph());
   Rewriter rewriter(opened.graph);
   const amp::Op& op = OpRegistry::Get().Require(kMXNetDomain, "amp_cast");
@@ -389,11 +383,11 @@ TEST(FuseAgain, WhatACastKeepsApartStaysApart) {
 
 TEST(FuseAgain, LeavesWhatWasNotFused) {
   const Symbol fused = OptimizeFor(Dense("fc", Var("x")), "ONEDNN", {});
-  const RewriteResult opened = Unfuse(Dense("other", Relu("r", fused)).ToGraph());
+  const RewriteResult opened = Unfuse(Dense("other", ReluActivation("r", fused)).ToGraph());
   const Graph again = FuseAgain(opened.graph, Types(opened.graph.num_entries()), OriginsOf(opened));
   EXPECT_EQ(Operators(Symbol(again.outputs())),
             (Names{"_sg_onednn_fully_connected sg_onednn_fully_connected_0", "Activation r", "FullyConnected other"}));
 }
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::testing

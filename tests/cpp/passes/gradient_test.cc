@@ -14,13 +14,6 @@
 namespace amp::testing {
 namespace {
 
-std::vector<std::string> OpsOf(const Symbol& symbol) {
-  std::vector<std::string> ops;
-  const Graph graph = symbol.ToGraph();
-  for (const NodePtr& node : graph.nodes()) ops.push_back(node->op_name());
-  return ops;
-}
-
 std::ptrdiff_t Count(const Symbol& symbol, const std::string& op) {
   const std::vector<std::string> ops = OpsOf(symbol);
   return std::count(ops.begin(), ops.end(), op);

@@ -12,14 +12,10 @@ namespace {
 using testing::EntryOf;
 using testing::ErrorOf;
 using testing::NodeOf;
+using testing::RuleOp;
 using testing::Var;
 
 constexpr std::int64_t kAny = kUnknownDim;
-
-Symbol Op(std::string_view op, std::string name, const std::vector<Symbol>& inputs, AttrMap attrs = {}) {
-  testing::RegisterRuleOps();
-  return testing::Op(op, std::move(name), inputs, std::move(attrs));
-}
 
 TensorType F32(Shape shape) { return {DType::kFloat32, std::move(shape)}; }
 
@@ -38,19 +34,19 @@ std::string Refusal(const Symbol& symbol, const TypeMap& known) {
 }
 
 TEST(Infer, Forward) {
-  EXPECT_EQ(Partial(Op("_rule_exp", "e", {Op("_rule_move", "m", {Var("x")})}), {{"x", F32({2, 3})}}),
+  EXPECT_EQ(Partial(RuleOp("_rule_exp", "e", {RuleOp("_rule_move", "m", {Var("x")})}), {{"x", F32({2, 3})}}),
             "x: float32[2,3]\nm_output: float32[2,3]\ne_output: float32[2,3]\n");
 }
 
 TEST(Infer, BackwardAndSideways) {
   // What is known of y reaches x through the sum, and w through the product.
-  const Symbol m = Op("_rule_gemm", "m", {Var("x"), Var("w")});
-  EXPECT_EQ(Partial(Op("_rule_add", "s", {m, Var("y")}), {{"y", F32({4})}}),
+  const Symbol m = RuleOp("_rule_gemm", "m", {Var("x"), Var("w")});
+  EXPECT_EQ(Partial(RuleOp("_rule_add", "s", {m, Var("y")}), {{"y", F32({4})}}),
             "x: float32[4]\nw: float32[4]\nm_output: float32[4]\ny: float32[4]\ns_output: float32[4]\n");
 }
 
 TEST(Infer, BothWaysAndEachHalfOnItsOwn) {
-  const Symbol s = Op("_rule_add", "s", {Var("x"), Var("y")});
+  const Symbol s = RuleOp("_rule_add", "s", {Var("x"), Var("y")});
   EXPECT_EQ(Partial(s, {{"x", {DType::kFloat64, Shape()}}, {"y", {DType::kUnknown, Shape{2, kAny}}}}),
             "x: float64[2,?]\ny: float64[2,?]\ns_output: float64[2,?]\n");
   EXPECT_EQ(Partial(s, {{"x", F32({kAny, 3})}, {"y", F32({2, kAny})}}),
@@ -58,7 +54,7 @@ TEST(Infer, BothWaysAndEachHalfOnItsOwn) {
 }
 
 TEST(Infer, KnowsNothingWithoutHints) {
-  EXPECT_EQ(Partial(Op("_rule_exp", "e", {Var("x")})), "x: unknown?\ne_output: unknown?\n");
+  EXPECT_EQ(Partial(RuleOp("_rule_exp", "e", {Var("x")})), "x: unknown?\ne_output: unknown?\n");
 }
 
 TEST(Infer, VariableAttributes) {
@@ -88,19 +84,19 @@ TEST(Infer, RefusesNamesThatAreNoVariables) {
             }),
             "the graph has no variable 'dta'; did you mean 'data'?");
   EXPECT_CONTAINS(ErrorOf<ArgumentError>([] {
-                    InferPartial(Op("_rule_exp", "e", {Var("x")}).ToGraph(), {{"e", F32({1})}});
+                    InferPartial(RuleOp("_rule_exp", "e", {Var("x")}).ToGraph(), {{"e", F32({1})}});
                   }),
                   "no variable 'e'");
 }
 
 TEST(Infer, ContradictionsNameTheNodeTheExpectedAndTheActual) {
-  const Symbol s = Op("_rule_add", "s", {Var("x"), Var("y")});
+  const Symbol s = RuleOp("_rule_add", "s", {Var("x"), Var("y")});
   EXPECT_EQ(Refusal(s, {{"x", F32({2})}, {"y", F32({3})}}), "_rule_add 's': expected rhs of shape [2], got [3]");
   EXPECT_EQ(Refusal(s, {{"x", F32({2})}, {"y", {DType::kInt32, Shape()}}}),
             "_rule_add 's': expected rhs of dtype float32, got int32");
-  const Symbol two = Op("_rule_add", "t", {Op("_rule_exp", "e", {Var("x")}), Var("y")});
+  const Symbol two = RuleOp("_rule_add", "t", {RuleOp("_rule_exp", "e", {Var("x")}), Var("y")});
   EXPECT_CONTAINS(Refusal(two, {{"x", F32({2})}, {"y", F32({3})}}), "[2]");
-  EXPECT_EQ(Refusal(Op("_rule_exp", "e", {Var("x")}), {{"x", {DType::kInt8, Shape()}}}),
+  EXPECT_EQ(Refusal(RuleOp("_rule_exp", "e", {Var("x")}), {{"x", {DType::kInt8, Shape()}}}),
             "_rule_exp 'e': expected data of a float dtype, got int8");
 }
 
@@ -111,7 +107,8 @@ TEST(Infer, RefusesSizesBeyondReason) {
 }
 
 TEST(Infer, ReportsEverythingUnresolvedAtOnce) {
-  const Symbol s = Symbol::Group({Op("_rule_exp", "e", {Var("x")}), Op("_rule_exp", "f", {Var("y")}), Var("z")});
+  const Symbol s =
+      Symbol::Group({RuleOp("_rule_exp", "e", {Var("x")}), RuleOp("_rule_exp", "f", {Var("y")}), Var("z")});
   EXPECT_EQ(ErrorOf<GraphError>([&] {
               Infer(s.ToGraph(), {{"z", F32({1})}, {"y", {DType::kFloat32, Shape{2, kAny}}}});
             }),
@@ -120,14 +117,14 @@ TEST(Infer, ReportsEverythingUnresolvedAtOnce) {
 }
 
 TEST(Infer, CompleteTypesComeBack) {
-  const Graph graph = Op("_rule_bn", "b", {Var("x")}).ToGraph();
+  const Graph graph = RuleOp("_rule_bn", "b", {Var("x")}).ToGraph();
   EXPECT_EQ(Print(graph, Infer(graph, {{"x", {DType::kBFloat16, Shape{2}}}})),
             "x: bfloat16[2]\nb_mean: float32[2]\nb_output: bfloat16[2]\nb_saved: float32[2]\n");
 }
 
 TEST(Infer, OneEntryInTwoSlotsLearnsThroughBoth) {
   const Symbol x = Var("x");
-  EXPECT_EQ(Partial(Op("_rule_halves", "h", {x, x})).substr(0, 16), "x: float32[2,3]\n");
+  EXPECT_EQ(Partial(RuleOp("_rule_halves", "h", {x, x})).substr(0, 16), "x: float32[2,3]\n");
 }
 
 TEST(Infer, OneEntryInTwoSlotsCannotContradictItself) {
@@ -144,7 +141,7 @@ TEST(Infer, OneEntryInTwoSlotsCannotContradictItself) {
   }();
   ASSERT_TRUE(registered);
   const Symbol x = Var("x", {{"__shape__", "(1,)"}});
-  const std::string error = Refusal(Op("_rule_clash", "c", {x, x}), {});
+  const std::string error = Refusal(RuleOp("_rule_clash", "c", {x, x}), {});
   EXPECT_CONTAINS(error, "_rule_clash 'c'");
   EXPECT_CONTAINS(error, "float32");
   EXPECT_CONTAINS(error, "int32");
@@ -153,8 +150,8 @@ TEST(Infer, OneEntryInTwoSlotsCannotContradictItself) {
 TEST(Infer, ALongChainTakesLinearlyManyCalls) {
   constexpr int kNodes = 100000;
   Symbol chain = Var("x");
-  for (int i = 0; i < kNodes; ++i) chain = Op("_rule_count", "n", {chain});
-  const Symbol both = Op("_rule_add", "s", {chain, Var("y")});
+  for (int i = 0; i < kNodes; ++i) chain = RuleOp("_rule_count", "n", {chain});
+  const Symbol both = RuleOp("_rule_add", "s", {chain, Var("y")});
   for (const char* known : {"x", "y"}) {  // forward, then backward through the whole chain
     testing::rule_calls = 0;
     const Graph graph = both.ToGraph();
@@ -177,7 +174,7 @@ TEST(Infer, TheOrderOfNodesInAFileDoesNotMatter) {
 }
 
 TEST(Infer, OperatorsWithoutRulesStayUnknown) {
-  EXPECT_EQ(Partial(Op("_rule_none", "n", {Var("x")}), {{"x", F32({1})}}), "x: float32[1]\nn_output: unknown?\n");
+  EXPECT_EQ(Partial(RuleOp("_rule_none", "n", {Var("x")}), {{"x", F32({1})}}), "x: float32[1]\nn_output: unknown?\n");
 }
 
 TEST(DTypeAttr, SaysWhatTheVariableSays) {
@@ -186,51 +183,53 @@ TEST(DTypeAttr, SaysWhatTheVariableSays) {
   EXPECT_EQ(DTypeAttr(*NodeOf(Var("x", {{"__dtype__", "None"}}))), DType::kUnknown);
 }
 
-Symbol Gemm(const std::string& out_dtype) {
-  return Op("_rule_gemm", "g", {Var("x"), Var("w")}, {{kOutDTypeAttr, out_dtype}});
+Symbol GemmWriting(const std::string& out_dtype) {
+  return RuleOp("_rule_gemm", "g", {Var("x"), Var("w")}, {{kOutDTypeAttr, out_dtype}});
 }
 
 TEST(OutDType, TheOutputIsDeclaredAndTheInputsAgreeAmongThemselves) {
-  EXPECT_EQ(Partial(Gemm("float32"), {{"x", {DType::kBFloat16, Shape{2}}}}),
+  EXPECT_EQ(Partial(GemmWriting("float32"), {{"x", {DType::kBFloat16, Shape{2}}}}),
             "x: bfloat16[2]\nw: bfloat16[2]\ng_output: float32[2]\n");
-  EXPECT_EQ(Partial(Gemm("bfloat16"), {{"w", F32({2})}}), "x: float32[2]\nw: float32[2]\ng_output: bfloat16[2]\n");
-  EXPECT_EQ(Partial(Gemm("float16")), "x: unknown?\nw: unknown?\ng_output: float16?\n");
+  EXPECT_EQ(Partial(GemmWriting("bfloat16"), {{"w", F32({2})}}),
+            "x: float32[2]\nw: float32[2]\ng_output: bfloat16[2]\n");
+  EXPECT_EQ(Partial(GemmWriting("float16")), "x: unknown?\nw: unknown?\ng_output: float16?\n");
   // Nothing is left to learn about dtypes, shapes are: inference ends all the same.
-  EXPECT_EQ(Partial(Gemm("float32"), {{"x", {DType::kBFloat16, Shape{2, kAny}}}}),
+  EXPECT_EQ(Partial(GemmWriting("float32"), {{"x", {DType::kBFloat16, Shape{2, kAny}}}}),
             "x: bfloat16[2,?]\nw: bfloat16[2,?]\ng_output: float32[2,?]\n");
 }
 
 TEST(OutDType, IsNoHintForTheInputs) {
-  const Symbol sum = Op("_rule_add", "s", {Gemm("float32"), Var("y")});
+  const Symbol sum = RuleOp("_rule_add", "s", {GemmWriting("float32"), Var("y")});
   EXPECT_EQ(Partial(sum), "x: unknown?\nw: unknown?\ng_output: float32?\ny: float32?\ns_output: float32?\n");
   EXPECT_CONTAINS(Refusal(sum, {{"y", {DType::kBFloat16, Shape()}}}), "float32");
-  EXPECT_EQ(Refusal(Gemm("float32"), {{"x", {DType::kInt8, Shape()}}}),
+  EXPECT_EQ(Refusal(GemmWriting("float32"), {{"x", {DType::kInt8, Shape()}}}),
             "_rule_gemm 'g': expected data of a float dtype, got int8");
-  EXPECT_EQ(Refusal(Gemm("float32"), {{"x", F32({})}, {"w", {DType::kBFloat16, Shape()}}}),
+  EXPECT_EQ(Refusal(GemmWriting("float32"), {{"x", F32({})}, {"w", {DType::kBFloat16, Shape()}}}),
             "_rule_gemm 'g': expected weight of dtype float32, got bfloat16");
 }
 
 TEST(OutDType, ContradictsWhatReadersKnow) {
   // The sum is visited first: it learns bfloat16 from y and asks it of g.
-  const Symbol sum = Op("_rule_add", "s", {Var("y"), Gemm("float32")});
+  const Symbol sum = RuleOp("_rule_add", "s", {Var("y"), GemmWriting("float32")});
   EXPECT_CONTAINS(Refusal(sum, {{"y", {DType::kBFloat16, Shape()}}}), "bfloat16");
 }
 
 TEST(OutDType, RefusesWhatIsNoFloatDTypeAndWhatDoesNotAccumulate) {
   for (const char* value : {"int32", "bool", "12", "", "None", "float33", "Float32", " float32"}) {
-    EXPECT_EQ(Refusal(Gemm(value), {}), fmt::format("_rule_gemm 'g': attribute __out_dtype__: expected the name of a "
-                                                    "float dtype, got '{}'",
-                                                    value));
+    EXPECT_EQ(Refusal(GemmWriting(value), {}),
+              fmt::format("_rule_gemm 'g': attribute __out_dtype__: expected the name of a "
+                          "float dtype, got '{}'",
+                          value));
   }
-  EXPECT_EQ(Refusal(Op("_rule_exp", "e", {Var("x")}, {{kOutDTypeAttr, "float32"}}), {}),
+  EXPECT_EQ(Refusal(RuleOp("_rule_exp", "e", {Var("x")}, {{kOutDTypeAttr, "float32"}}), {}),
             "_rule_exp 'e': attribute __out_dtype__: only operators that accumulate products and softmax take it");
-  EXPECT_EQ(Partial(Op("_rule_exp", "e", {Var("x")}, {{"__out_type__", "int3"}}), {{"x", F32({1})}}),
+  EXPECT_EQ(Partial(RuleOp("_rule_exp", "e", {Var("x")}, {{"__out_type__", "int3"}}), {{"x", F32({1})}}),
             "x: float32[1]\ne_output: float32[1]\n");  // other hidden attributes are notes
   EXPECT_EQ(Partial(Var("x", {{kOutDTypeAttr, "float32"}})), "x: unknown?\n");
 }
 
 TEST(OutDType, SurvivesAFile) {
-  const Symbol read = ParseSymbolJson(ToSymbolJson(Gemm("float32")), "test.json");
+  const Symbol read = ParseSymbolJson(ToSymbolJson(GemmWriting("float32")), "test.json");
   EXPECT_EQ(*NodeOf(read)->FindAttr(kOutDTypeAttr), "float32");
   EXPECT_EQ(Partial(read, {{"x", {DType::kBFloat16, Shape{2}}}}),
             "x: bfloat16[2]\nw: bfloat16[2]\ng_output: float32[2]\n");
@@ -239,22 +238,23 @@ TEST(OutDType, SurvivesAFile) {
 TEST(OutputDTypes, FollowsTheDeclaredOutput) {
   std::string why;
   using V = std::vector<DType>;
-  EXPECT_EQ(OutputDTypes(*NodeOf(Gemm("float32")), {DType::kBFloat16, DType::kBFloat16}, &why), V{DType::kFloat32});
-  EXPECT_EQ(OutputDTypes(*NodeOf(Gemm("float32")), {DType::kBFloat16, DType::kFloat32}, &why), V{});
+  EXPECT_EQ(OutputDTypes(*NodeOf(GemmWriting("float32")), {DType::kBFloat16, DType::kBFloat16}, &why),
+            V{DType::kFloat32});
+  EXPECT_EQ(OutputDTypes(*NodeOf(GemmWriting("float32")), {DType::kBFloat16, DType::kFloat32}, &why), V{});
   EXPECT_EQ(why, "_rule_gemm 'g': expected weight of dtype bfloat16, got float32");
-  EXPECT_EQ(OutputDTypes(*NodeOf(Gemm("int8")), {DType::kFloat32, DType::kFloat32}, &why), V{});
+  EXPECT_EQ(OutputDTypes(*NodeOf(GemmWriting("int8")), {DType::kFloat32, DType::kFloat32}, &why), V{});
   EXPECT_CONTAINS(why, "__out_dtype__");
 }
 
 TEST(OutputDTypes, AsksOneNode) {
   std::string why;
-  const Symbol norm = Op("_rule_bn", "b", {Var("x")});
+  const Symbol norm = RuleOp("_rule_bn", "b", {Var("x")});
   using V = std::vector<DType>;
   EXPECT_EQ(OutputDTypes(*NodeOf(norm), {DType::kBFloat16, DType::kFloat32}, &why),
             (V{DType::kBFloat16, DType::kFloat32}));
   EXPECT_EQ(OutputDTypes(*NodeOf(norm), {DType::kBFloat16, DType::kBFloat16}, &why), V{});
   EXPECT_EQ(why, "_rule_bn 'b': expected mean of dtype float32, got bfloat16");
-  EXPECT_EQ(OutputDTypes(*NodeOf(Op("_rule_none", "n", {Var("x")})), {DType::kFloat32}, &why), V{});
+  EXPECT_EQ(OutputDTypes(*NodeOf(RuleOp("_rule_none", "n", {Var("x")})), {DType::kFloat32}, &why), V{});
   EXPECT_CONTAINS(why, "do not settle the dtype");
 }
 

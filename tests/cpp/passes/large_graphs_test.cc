@@ -15,11 +15,8 @@
 #include "passes/optimize/simplify_reshapes.h"
 #include "passes/verify.h"
 
-namespace amp {
+namespace amp::testing {
 namespace {
-
-using testing::Op;
-using testing::Var;
 
 constexpr int kLarge = 100000;
 constexpr int kSmall = kLarge / 4;
@@ -84,7 +81,7 @@ void UseWhole(const Symbol& symbol, std::size_t num_nodes) {
   ASSERT_EQ(ToSymbolJson(ParseSymbolJson(text, "saved")), text);
 }
 
-Symbol Chain(int length) {
+Symbol ReluChain(int length) {
   Symbol symbol = Var("x");
   for (int i = 0; i < length; ++i) symbol = Op("relu", "n" + std::to_string(i), {symbol});
   return symbol;
@@ -113,7 +110,7 @@ std::string ChainFile(int length, bool backwards) {
 }
 
 TEST(LargeGraphs, AChainThatIsComposed) {
-  ExpectLinear("chain", [](int length) { UseWhole(Chain(length), static_cast<std::size_t>(length) + 1); });
+  ExpectLinear("chain", [](int length) { UseWhole(ReluChain(length), static_cast<std::size_t>(length) + 1); });
 }
 
 TEST(LargeGraphs, AChainFromAFile) {
@@ -128,7 +125,7 @@ TEST(LargeGraphs, AChainFromAFile) {
 
 TEST(LargeGraphs, AChainIsDestroyedWithoutRecursion) {
   OnSmallStack([] {
-    Symbol symbol = Chain(kLarge);
+    Symbol symbol = ReluChain(kLarge);
     const Symbol middle = symbol.GetInternals().At(kLarge / 2);
     symbol = Symbol();
     EXPECT_EQ(middle.ToGraph().num_nodes(), kLarge / 2 + 1u);  // what is still held lives on
@@ -139,7 +136,7 @@ TEST(LargeGraphs, AChainIsDestroyedWithoutRecursion) {
 TEST(LargeGraphs, InferenceFromTheEndOfAChain) {
   ExpectLinear("backwards", [](int length) {
     const Symbol typed = Var("y", {{"__shape__", "(4, 5)"}, {"__dtype__", "0"}});
-    const Graph graph = Op("elemwise_add", "sum", {Chain(length), typed}).ToGraph();
+    const Graph graph = Op("elemwise_add", "sum", {ReluChain(length), typed}).ToGraph();
     ASSERT_EQ(Infer(graph, {})[0].ToString(), "float32[4,5]");
   });
 }
@@ -169,7 +166,7 @@ TEST(LargeGraphs, OneNodeWithManyOutputs) {
         for (std::size_t i = parts.outputs().size(); i-- > 0;) heads.push_back(parts.At(i));
         const Symbol symbol = Symbol::Group(heads);
         const Graph graph = symbol.ToGraph();
-        ASSERT_NE(testing::ErrorOf<GraphError>([&] { Infer(graph, {}); }).find("more)"), std::string::npos);
+        ASSERT_NE(ErrorOf<GraphError>([&] { Infer(graph, {}); }).find("more)"), std::string::npos);
         ASSERT_EQ(symbol.ListOutputs().back(), "parts_output0");
         ASSERT_EQ(symbol.GetInternals().ListOutputs().size(), graph.num_entries());
       },
@@ -193,8 +190,7 @@ TEST(LargeGraphs, ManyVariablesWithTypesAndReplacements) {
         ASSERT_EQ(Infer(symbol.ToGraph(), types).size(), variables.size());
         ASSERT_EQ(symbol.Substitute(replacements).ListInputs().front(), "w0");
         types["nobody"] = {DType::kFloat32, {1}};
-        ASSERT_NE(testing::ErrorOf<ArgumentError>([&] { Infer(symbol.ToGraph(), types); }).find("nobody"),
-                  std::string::npos);
+        ASSERT_NE(ErrorOf<ArgumentError>([&] { Infer(symbol.ToGraph(), types); }).find("nobody"), std::string::npos);
       },
       5000, 20000);
 }
@@ -213,7 +209,7 @@ void OptimizeWhole(const Symbol& symbol, const Shape& shape, std::size_t at_most
 
 TEST(LargeGraphs, OptimisingAChain) {
   ExpectLinear("optimising a chain", [](int length) {
-    OptimizeWhole(Chain(length), {2, 3}, static_cast<std::size_t>(length) + 1);
+    OptimizeWhole(ReluChain(length), {2, 3}, static_cast<std::size_t>(length) + 1);
   });
 }
 
@@ -281,4 +277,4 @@ TEST(LargeGraphs, NormsThatLookForWhatTheyFoldInto) {
 }
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::testing

@@ -149,16 +149,16 @@ TEST(MinimumCut, WhatIsTamperedWithIsFound) {
 
 // ---- large networks end ----
 
-constexpr int kLarge = 100000;
+constexpr int kLargeNetwork = 100000;
 
 // Supplies at one end, demands at the other: flow has to travel far.
 TEST(MinimumCut, AChainWhoseFlowTravelsFar) {
   for (const bool backwards : {false, true}) {
     FlowNetwork network;
-    for (int i = 0; i < kLarge; ++i) network.AddVertex();
-    for (int i = 0; i < kLarge; ++i) {
+    for (int i = 0; i < kLargeNetwork; ++i) network.AddVertex();
+    for (int i = 0; i < kLargeNetwork; ++i) {
       const Vertex v = static_cast<Vertex>(i) + 2;
-      const bool supplies = (i < kLarge / 2) != backwards;
+      const bool supplies = (i < kLargeNetwork / 2) != backwards;
       network.AddArc(supplies ? FlowNetwork::kSource : v, supplies ? v : FlowNetwork::kSink, 1 + i % 7);
       if (i > 0) network.AddArc(v - 1, v, Capacity{1} << 40);
       if (i > 0) network.AddArc(v, v - 1, Capacity{1} << 40);
@@ -171,8 +171,8 @@ TEST(MinimumCut, RandomChains) {
   std::mt19937 random(4);
   for (const int max_link : {1, 30, 1000}) {
     FlowNetwork network;
-    for (int i = 0; i < kLarge; ++i) network.AddVertex();
-    for (int i = 0; i < kLarge; ++i) {
+    for (int i = 0; i < kLargeNetwork; ++i) network.AddVertex();
+    for (int i = 0; i < kLargeNetwork; ++i) {
       const Vertex v = static_cast<Vertex>(i) + 2;
       const Capacity cost = static_cast<Capacity>(random() % 100);
       const bool supplies = random() % 2 == 0;

@@ -3,34 +3,17 @@
 
 #include <gtest/gtest.h>
 
+#include "passes/decided.h"
 #include "passes/fake_rules.h"
-#include "passes/precision/decide.h"
-#include "passes/typed.h"
 
-namespace amp {
+namespace amp::testing {
 namespace {
 
-using testing::ErrorOf;
-using testing::MakeTyped;
-using testing::PrintKinds;
-using testing::Var;
-
-Symbol Op(std::string_view op, std::string name, const std::vector<Symbol>& inputs, AttrMap attrs = {}) {
-  testing::RegisterRuleOps();
-  return testing::Op(op, std::move(name), inputs, std::move(attrs));
-}
-Symbol Gemm(const std::string& name, const Symbol& data, AttrMap attrs = {}) {
-  return Op("_rule_gemm", name, {data, Var(name + "_w")}, std::move(attrs));
-}
 // Three products in a row.
-Symbol Chain(AttrMap attrs = {}) { return Gemm("fc3", Gemm("fc2", Gemm("fc1", Var("x")), std::move(attrs))); }
+Symbol ThreeProducts(AttrMap attrs = {}) { return Gemm("fc3", Gemm("fc2", Gemm("fc1", Var("x")), std::move(attrs))); }
 
-std::string Decided(const Symbol& symbol, const ConvertOptions& options) {
-  const Model t = MakeTyped(symbol);
-  return PrintKinds(t.graph(), Decide(t, options));
-}
 std::string Problem(const ConvertOptions& options) {
-  return ErrorOf<ArgumentError>([&] { Decided(Chain(), options); });
+  return ErrorOf<ArgumentError>([&] { Decided(ThreeProducts(), options); });
 }
 ConvertOptions Excluding(std::vector<std::string> names) {
   ConvertOptions options;
@@ -39,9 +22,9 @@ ConvertOptions Excluding(std::vector<std::string> names) {
 }
 
 TEST(Choices, ANameMeansItsNodeOtherwiseItIsAPattern) {
-  EXPECT_CONTAINS(Decided(Chain(), Excluding({"fc2"})), "fc2.data <- float32: user (excluded by 'fc2'");
-  EXPECT_CONTAINS(Decided(Chain(), Excluding({"fc2"})), "fc3.data <- bfloat16");
-  const std::string both = Decided(Chain(), Excluding({"fc[12]"}));
+  EXPECT_CONTAINS(Decided(ThreeProducts(), Excluding({"fc2"})), "fc2.data <- float32: user (excluded by 'fc2'");
+  EXPECT_CONTAINS(Decided(ThreeProducts(), Excluding({"fc2"})), "fc3.data <- bfloat16");
+  const std::string both = Decided(ThreeProducts(), Excluding({"fc[12]"}));
   EXPECT_CONTAINS(both, "fc1.data <- float32: user (excluded by 'fc[12]'");
   EXPECT_CONTAINS(both, "fc2.data <- float32: user (excluded by 'fc[12]'");
   EXPECT_CONTAINS(both, "fc3.data <- bfloat16");
@@ -56,45 +39,45 @@ TEST(Choices, UnknownNamesAreErrorsWithNearMatchesOrComeBack) {
   EXPECT_CONTAINS(Problem(Excluding({"nothing*", "x"})), "2 problems: ");
   ConvertOptions options = Excluding({"fc22", "fc2"});
   options.ignore_unknown_names = true;
-  const Model t = MakeTyped(Chain());
+  const Model t = MakeTyped(ThreeProducts());
   EXPECT_EQ(Decide(t, options).unknown_names, std::vector<std::string>{"fc22"});
 }
 
 TEST(Choices, DisabledNodesStay) {
-  EXPECT_CONTAINS(Decided(Chain({{"__opt_constraint__", "1"}}), {}),
+  EXPECT_CONTAINS(Decided(ThreeProducts({{"__opt_constraint__", "1"}}), {}),
                   "fc2.data <- float32: user (AMP is disabled for it (__opt_constraint__)");
-  EXPECT_CONTAINS(Decided(Chain({{"__opt_constraint__", "3"}}), {}), "fc2.data <- float32");
-  EXPECT_CONTAINS(Decided(Chain({{"__opt_constraint__", "2"}}), {}), "fc2.data <- bfloat16");
-  EXPECT_CONTAINS(Decided(Chain({{"__opt_constraint__", "one"}}), {}), "fc2.data <- bfloat16");
+  EXPECT_CONTAINS(Decided(ThreeProducts({{"__opt_constraint__", "3"}}), {}), "fc2.data <- float32");
+  EXPECT_CONTAINS(Decided(ThreeProducts({{"__opt_constraint__", "2"}}), {}), "fc2.data <- bfloat16");
+  EXPECT_CONTAINS(Decided(ThreeProducts({{"__opt_constraint__", "one"}}), {}), "fc2.data <- bfloat16");
 }
 
 TEST(Choices, ForceIsStrongerThanExclusion) {
   ConvertOptions options = Excluding({"fc*"});
   options.force = {{"fc2", DType::kBFloat16}};
-  EXPECT_CONTAINS(Decided(Chain({{"__opt_constraint__", "1"}}), options),
+  EXPECT_CONTAINS(Decided(ThreeProducts({{"__opt_constraint__", "1"}}), options),
                   "fc2.data <- bfloat16: user (forced to bfloat16 by 'fc2'");
   options = {};
   options.force = {{"fc2", DType::kFloat32}};
-  EXPECT_CONTAINS(Decided(Chain(), options), "fc2.data <- float32: user (forced to float32 by 'fc2'");
+  EXPECT_CONTAINS(Decided(ThreeProducts(), options), "fc2.data <- float32: user (forced to float32 by 'fc2'");
   // Even an operator that would not go by itself.
   options.force = {{"e", DType::kBFloat16}};
-  EXPECT_CONTAINS(Decided(Op("_rule_exp", "e", {Var("x")}), options), "e.data <- bfloat16: user (forced");
+  EXPECT_CONTAINS(Decided(RuleOp("_rule_exp", "e", {Var("x")}), options), "e.data <- bfloat16: user (forced");
 }
 
 TEST(Choices, WhatAnOperatorRefusesCannotBeForced) {
   ConvertOptions options;
   options.force = {{"o", DType::kBFloat16}};
-  EXPECT_CONTAINS(ErrorOf<ArgumentError>([&] { Decided(Op("_rule_only32", "o", {Var("x")}), options); }),
+  EXPECT_CONTAINS(ErrorOf<ArgumentError>([&] { Decided(RuleOp("_rule_only32", "o", {Var("x")}), options); }),
                   "force: 'o' cannot be bfloat16: the operator refuses");
   // A pattern means those that can.
   options.force = {{"o*", DType::kBFloat16}};
-  EXPECT_CONTAINS(Decided(Op("_rule_only32", "o", {Var("x")}), options), "o.data <- float32: refused");
+  EXPECT_CONTAINS(Decided(RuleOp("_rule_only32", "o", {Var("x")}), options), "o.data <- float32: refused");
 }
 
 TEST(Choices, PositionsCannotBeForced) {
   ConvertOptions options;
   options.force = {{"a", DType::kBFloat16}};
-  const Symbol positions = testing::Op("argmax", "a", {Var("x")}, {{"axis", "1"}});
+  const Symbol positions = Op("argmax", "a", {Var("x")}, {{"axis", "1"}});
   EXPECT_CONTAINS(ErrorOf<ArgumentError>([&] { Decided(positions, options); }),
                   "force: 'a' cannot be bfloat16: counts as integers, which are never rounded");
 }
@@ -102,20 +85,21 @@ TEST(Choices, PositionsCannotBeForced) {
 TEST(Choices, ExclusionIsStrongerThanLists) {
   ConvertOptions options = Excluding({"fc1"});
   options.target_ops = {{"_rule_gemm"}};
-  EXPECT_CONTAINS(Decided(Chain(), options), "fc1.data <- float32: user (excluded");
+  EXPECT_CONTAINS(Decided(ThreeProducts(), options), "fc1.data <- float32: user (excluded");
 }
 
 TEST(Choices, ListsOfTheCallAreStrongerThanFactsAndConditions) {
   ConvertOptions options;
   options.float32_ops = {{"_rule_gemm"}};
-  EXPECT_CONTAINS(Decided(Chain(), options), "fc1.data <- float32: user (_rule_gemm is in the call's fp32_ops");
+  EXPECT_CONTAINS(Decided(ThreeProducts(), options), "fc1.data <- float32: user (_rule_gemm is in the call's fp32_ops");
   options = {};
   options.target_ops = {{"_rule_exp"}};
-  EXPECT_CONTAINS(Decided(Op("_rule_exp", "e", {Var("x")}), options),
+  EXPECT_CONTAINS(Decided(RuleOp("_rule_exp", "e", {Var("x")}), options),
                   "e.data <- bfloat16: user (_rule_exp is in the call's");
-  EXPECT_CONTAINS(Decided(Chain(), options), "fc1.data <- bfloat16: accumulates");  // others follow the policy
+  EXPECT_CONTAINS(Decided(ThreeProducts(), options), "fc1.data <- bfloat16: accumulates");  // others follow the policy
   options.conditional = {{{"_rule_exp", "scale", {"1"}}}};
-  EXPECT_CONTAINS(ErrorOf<ArgumentError>([&] { Decided(Chain(), options); }), "_rule_exp has no attribute 'scale'");
+  EXPECT_CONTAINS(ErrorOf<ArgumentError>([&] { Decided(ThreeProducts(), options); }),
+                  "_rule_exp has no attribute 'scale'");
 }
 
 TEST(Choices, MistakesInListsAreGathered) {
@@ -139,8 +123,8 @@ TEST(Choices, ForcesThatContradictEachOtherAreErrors) {
 TEST(Choices, OutputsHaveTheDTypesThatWereAskedFor) {
   ConvertOptions options;
   options.output_dtypes = {{"fc3_output", DType::kBFloat16}};
-  EXPECT_CONTAINS(Decided(Chain(), options), "fc3.output -> bfloat16");
-  const Model t = MakeTyped(Chain());
+  EXPECT_CONTAINS(Decided(ThreeProducts(), options), "fc3.output -> bfloat16");
+  const Model t = MakeTyped(ThreeProducts());
   EXPECT_EQ(Decide(t, options).output_dtypes[0], DType::kBFloat16);
   options.output_dtypes = {{"fc4_output", DType::kBFloat16}};
   EXPECT_CONTAINS(Problem(options), "the model has no output 'fc4_output'; did you mean 'fc3_output'?");
@@ -156,4 +140,4 @@ TEST(Choices, PolicyNames) {
 }
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::testing

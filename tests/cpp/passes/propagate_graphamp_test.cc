@@ -10,19 +10,14 @@
 
 #include "nnvm/symbol_json.h"
 #include "passes/convert_symbol.h"
+#include "passes/decided.h"
 #include "passes/precision/conversion_report.h"
 #include "passes/precision/decide.h"
 #include "passes/random_models.h"
 #include "passes/typed.h"
 
-namespace amp {
+namespace amp::testing {
 namespace {
-
-using testing::ErrorOf;
-using testing::MakeTyped;
-using testing::Op;
-using testing::PrintKinds;
-using testing::Var;
 
 constexpr const char* kPresets[] = {"mp0", "mp1", "mp2", "mp3"};
 
@@ -32,11 +27,6 @@ ConvertOptions GraphAmp(const std::string& preset) {
   options.preset = PresetFromName(preset);
   return options;
 }
-ConvertOptions MXNet() {
-  ConvertOptions options;
-  options.policy = PrecisionPolicy::kMXNet;
-  return options;
-}
 
 // ---- the examples of the definition ----
 
@@ -44,32 +34,30 @@ Symbol Fc(const std::string& name, const Symbol& data, AttrMap attrs = {}) {
   attrs.insert({{"num_hidden", "8"}, {"no_bias", "True"}});
   return Op("FullyConnected", name, {data, Var(name + "_weight")}, attrs);
 }
-Symbol Conv(const std::string& name, const Symbol& data) {
+Symbol Conv3x3(const std::string& name, const Symbol& data) {
   return Op("Convolution", name, {data, Var(name + "_weight")},
             {{"kernel", "(3, 3)"}, {"pad", "(1, 1)"}, {"num_filter", "4"}, {"no_bias", "True"}});
-}
-Symbol Relu(const std::string& name, const Symbol& data) {
-  return Op("Activation", name, {data}, {{"act_type", "relu"}});
 }
 Symbol Gelu(const std::string& name, const Symbol& data, AttrMap attrs = {}) {
   attrs["act_type"] = "gelu";
   return Op("LeakyReLU", name, {data}, attrs);
 }
 
-Symbol E1() { return Op("softmax", "sm", {Fc("fc2", Relu("relu", Fc("fc1", Var("x"))))}); }
+Symbol E1() { return Op("softmax", "sm", {Fc("fc2", ReluActivation("relu", Fc("fc1", Var("x"))))}); }
 Symbol E2() {
   const Symbol t = Op("transpose", "t", {Var("x")});
   const Symbol s = Op("softmax", "s", {t});
-  return Op("broadcast_add", "add", {Fc("fc", Relu("r", t)), s});
+  return Op("broadcast_add", "add", {Fc("fc", ReluActivation("r", t)), s});
 }
 Symbol E3() {
-  const Symbol r = Relu("r", Conv("c1", Var("x")));
+  const Symbol r = ReluActivation("r", Conv3x3("c1", Var("x")));
   const Symbol p = Op("Pooling", "p", {r}, {{"kernel", "(3, 3)"}, {"pad", "(1, 1)"}, {"pool_type", "max"}});
-  return Op("softmax", "sm", {Op("broadcast_add", "add", {Conv("c2", p), r})});
+  return Op("softmax", "sm", {Op("broadcast_add", "add", {Conv3x3("c2", p), r})});
 }
 Symbol Chain() {
   const Symbol rs = Op("Reshape", "rs", {Var("x")}, {{"shape", "(1, 4, 8, 8)"}});
-  return Op("Flatten", "f", {Relu("r", Conv("c1", Op("_mul_scalar", "scale", {rs}, {{"scalar", "0.5"}})))});
+  return Op("Flatten", "f",
+            {ReluActivation("r", Conv3x3("c1", Op("_mul_scalar", "scale", {rs}, {{"scalar", "0.5"}})))});
 }
 Symbol P1() {
   const Symbol act = Gelu("act_1", Op("dot", "matmul_1", {Var("a"), Var("b")}));
@@ -166,7 +154,7 @@ TEST(GraphAmp, ProductsReadLowAndWriteWhatIsRead) {
   for (const char* preset : {"mp2", "mp3"}) {
     ExpectConverted(E1(), kE1, GraphAmp(preset), "fc1[bb>b] fc2[bb>f] relu[b>b] sm[f>f]", between, {"fc2"});
   }
-  ExpectConverted(E1(), kE1, MXNet(), "fc1[bb>b] fc2[bb>b] relu[b>b] sm[b>b]",
+  ExpectConverted(E1(), kE1, MXNetOptions(), "fc1[bb>b] fc2[bb>b] relu[b>b] sm[b>b]",
                   {"x (b)", "fc1_weight (b)", "fc2_weight (b)", "sm (f)"}, {});
 }
 
@@ -177,8 +165,8 @@ TEST(GraphAmp, ATensorWithReadersThatDisagreeIsFloat32AndCastOnce) {
     ExpectConverted(E2(), kE2, GraphAmp(preset), "add[ff>f] fc[bb>f] r[b>b] s[f>f] t[f>f]", {"t (b)", "fc_weight (b)"},
                     {"fc"});
   }
-  ExpectConverted(E2(), kE2, MXNet(), "add[ff>f] fc[bb>b] r[f>f] s[f>f] t[f>f]", {"r (b)", "fc_weight (b)", "fc (f)"},
-                  {});
+  ExpectConverted(E2(), kE2, MXNetOptions(), "add[ff>f] fc[bb>b] r[f>f] s[f>f] t[f>f]",
+                  {"r (b)", "fc_weight (b)", "fc (f)"}, {});
 }
 
 TEST(GraphAmp, AResidualPathStaysFloat32) {
@@ -188,7 +176,7 @@ TEST(GraphAmp, AResidualPathStaysFloat32) {
     ExpectConverted(E3(), kE3, GraphAmp(preset), "add[ff>f] c1[bb>f] c2[bb>f] p[b>b] r[f>f] sm[f>f]",
                     {"x (b)", "c1_weight (b)", "r (b)", "c2_weight (b)"}, {"c1", "c2"});
   }
-  ExpectConverted(E3(), kE3, MXNet(), "add[bb>b] c1[bb>b] c2[bb>b] p[b>b] r[b>b] sm[b>b]",
+  ExpectConverted(E3(), kE3, MXNetOptions(), "add[bb>b] c1[bb>b] c2[bb>b] p[b>b] r[b>b] sm[b>b]",
                   {"x (b)", "c1_weight (b)", "c2_weight (b)", "sm (f)"}, {});
 }
 
@@ -199,7 +187,7 @@ TEST(GraphAmp, PresetsSayWhatFollowsUpstream) {
   }
   ExpectConverted(Chain(), kChain, GraphAmp("mp3"), "c1[bb>f] f[f>f] r[f>f] rs[b>b] scale[b>b]",
                   {"x (b)", "c1_weight (b)"}, {"c1"});
-  ExpectConverted(Chain(), kChain, MXNet(), "c1[bb>b] f[b>b] r[b>b] rs[f>f] scale[f>f]",
+  ExpectConverted(Chain(), kChain, MXNetOptions(), "c1[bb>b] f[b>b] r[b>b] rs[f>f] scale[f>f]",
                   {"scale (b)", "c1_weight (b)", "f (f)"}, {});
 }
 
@@ -210,11 +198,11 @@ TEST(GraphAmp, ThePublishedExamples) {
   }
   ExpectConverted(P1(), kP, GraphAmp("mp3"), "act_1[b>b] matmul_1[bb>b] matmul_2[bb>f] out[f>f]",
                   {"a (b)", "b (b)", "c (b)"}, {"matmul_2"});
-  ConvertOptions mxnet = MXNet();
+  ConvertOptions mxnet = MXNetOptions();
   mxnet.target_ops = {"dot"};
   ExpectConverted(P1(), kP, mxnet, "act_1[b>b] matmul_1[bb>b] matmul_2[bb>b] out[b>b]",
                   {"a (b)", "b (b)", "c (b)", "out (f)"}, {});
-  ExpectConverted(P1(), kP, MXNet(), "act_1[f>f] matmul_1[ff>f] matmul_2[ff>f] out[f>f]", {}, {});
+  ExpectConverted(P1(), kP, MXNetOptions(), "act_1[f>f] matmul_1[ff>f] matmul_2[ff>f] out[f>f]", {}, {});
   ExpectConverted(P2(), kP, GraphAmp("mp1"), "act_1[f>f] matmul_1[bb>f] matmul_2[bb>b] out[b>b]",
                   {"a (b)", "b (b)", "act_1 (b)", "c (b)"}, {"matmul_1"});
   ExpectConverted(P2(), kP, mxnet, "act_1[b>b] matmul_1[bb>b] matmul_2[bb>b] out[b>b]", {"a (b)", "b (b)", "c (b)"},
@@ -223,22 +211,8 @@ TEST(GraphAmp, ThePublishedExamples) {
 
 // ---- presets and categories ----
 
-// "node dtype of output 0" of each node; policy graphamp.
-std::map<std::string, std::string> Produced(const Symbol& symbol, const ConvertOptions& options) {
-  const Model t = MakeTyped(symbol);
-  const Decision decision = Decide(t, options);
-  std::map<std::string, std::string> produced;
-  for (NodeId id = 0; id < t.graph().num_nodes(); ++id) {
-    if (t.graph().node(id).is_variable()) continue;
-    produced[t.graph().node(id).name()] = NameOf(decision.produced[t.graph().EntryOf(id, 0)]);
-  }
-  return produced;
-}
-Symbol Fc2(const std::string& name, const Symbol& data) {
-  return Op("FullyConnected", name, {data, Var(name + "_weight")}, {{"num_hidden", "2"}, {"no_bias", "True"}});
-}
 std::string Before(const char* preset, const Symbol& symbol) {
-  return Produced(Fc2("fc", symbol), GraphAmp(preset)).at("m");
+  return Produced(Dense2x2("fc", symbol), GraphAmp(preset)).at("m");
 }
 
 TEST(GraphAmp, FunctionsThatMagnifyRoundingAreDenied) {
@@ -260,7 +234,8 @@ TEST(GraphAmp, IntegersAreNeverRounded) {
   const Symbol moved = Op("transpose", "moved", {places});
   const Symbol taken = Op("take", "taken", {Var("table"), moved});
   for (const char* preset : {"mp2", "mp3", "mp4"}) {
-    const auto produced = Produced(Symbol::Group({Op("Flatten", "flat", {taken}), Fc2("fc", moved)}), GraphAmp(preset));
+    const auto produced =
+        Produced(Symbol::Group({Op("Flatten", "flat", {taken}), Dense2x2("fc", moved)}), GraphAmp(preset));
     EXPECT_EQ(produced.at("places"), "float32") << preset;
     EXPECT_EQ(produced.at("moved"), "float32") << preset;
   }
@@ -384,7 +359,7 @@ constexpr int kModels = 1000;
 class Properties {
  public:
   Properties(std::uint32_t seed, const std::string& preset) : options_(GraphAmp(preset)), reports_(seed % 4 == 0) {
-    testing::RandomModelMaker maker(seed);
+    RandomModelMaker maker(seed);
     model_ = maker.Make(4 + static_cast<int>(seed % 12));
     types_ = model_.input_types;
     for (const std::string& name : model_.symbol.ListInputs()) {
@@ -405,7 +380,7 @@ class Properties {
     if (options_.preset->IsOff()) {                                                    // I6
       EXPECT_EQ(ToSymbolJson(converted), ToSymbolJson(model_.symbol));
     }
-    if (::testing::Test::HasFailure()) ADD_FAILURE() << testing::Text(model_.symbol) << testing::Text(converted);
+    if (::testing::Test::HasFailure()) ADD_FAILURE() << Text(model_.symbol) << Text(converted);
     return num_inserted_;
   }
 
@@ -513,7 +488,7 @@ class Properties {
 
   ConvertOptions options_;
   bool reports_;  // reasons are checked, which takes time
-  testing::RandomModel model_;
+  RandomModel model_;
   TypeMap types_;
   std::optional<Graph> after_;
   Types types_after_;
@@ -538,4 +513,4 @@ INSTANTIATE_TEST_SUITE_P(Presets, GraphAmpProperties, ::testing::ValuesIn(kPrese
                          [](const auto& preset) { return std::string(preset.param); });
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::testing

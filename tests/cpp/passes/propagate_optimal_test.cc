@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <map>
 #include <random>
-#include <sstream>
 
+#include "passes/decided.h"
 #include "passes/fake_machine.h"
 #include "passes/fake_rules.h"
 #include "passes/op_facts.h"
@@ -19,42 +19,25 @@
 #include "passes/typed.h"
 #include "passes/verify.h"
 
-namespace amp {
+namespace amp::testing {
 namespace {
 
-using testing::ErrorOf;
-using testing::FakeMachine;
-using testing::FakeTimes;
-using testing::MakeTyped;
-using testing::PrintKinds;
-using testing::Var;
 using Params = std::set<std::string>;
-
-Symbol Op(std::string_view op, std::string name, const std::vector<Symbol>& inputs, AttrMap attrs = {}) {
-  testing::RegisterRuleOps();
-  return testing::Op(op, std::move(name), inputs, std::move(attrs));
-}
-Symbol Gemm(const std::string& name, const Symbol& data) { return Op("_rule_gemm", name, {data, Var(name + "_w")}); }
 
 ConvertOptions Fewest() { return {.policy = PrecisionPolicy::kOptimal, .minimize = Minimize::kCasts}; }
 ConvertOptions Fastest(FakeTimes times = {}) {
   return {.policy = PrecisionPolicy::kOptimal, .machine = std::make_shared<FakeMachine>(times)};
 }
 
-std::string Decided(const Symbol& symbol, const ConvertOptions& options, const Params& parameters = {}) {
-  const Model t = MakeTyped(symbol, parameters);
-  return PrintKinds(t.graph(), Decide(t, options));
-}
-
 // What a conversion with this decision has in casts.
-std::int64_t CountCasts(const Model& model, const Decision& decision, bool offline) {
+std::int64_t NumCasts(const Model& model, const Decision& decision, bool offline) {
   const RewriteResult applied = ApplyDecision(model.graph(), decision);
   const auto count = [](const Graph& graph) {
     return std::count_if(graph.nodes().begin(), graph.nodes().end(),
                          [](const NodePtr& node) { return node->IsOp("amp_cast"); });
   };
   if (!offline) return count(applied.graph);
-  return count(CastParamsOffline(testing::WithGraph(model, applied.graph)).rewrite.graph);
+  return count(CastParamsOffline(WithGraph(model, applied.graph)).rewrite.graph);
 }
 
 // ---- everything that could be decided ----
@@ -89,23 +72,23 @@ class RandomSymbol {
     switch (random_() % 14) {
       case 0:
       case 1:
-        return Made(Op("_rule_gemm", name, {Any(), Chance(2) ? Any() : Var(name + "_p")}));
+        return Made(RuleOp("_rule_gemm", name, {Any(), Chance(2) ? Any() : Var(name + "_p")}));
       case 2:
       case 3:
-        return Made(Op("_rule_add", name, {Any(), Any()}));
+        return Made(RuleOp("_rule_add", name, {Any(), Any()}));
       case 4:
       case 5:
-        return Made(Op("_rule_move", name, {Any()}));
+        return Made(RuleOp("_rule_move", name, {Any()}));
       case 6:
-        return Made(Op("_rule_exp", name, {Any()}));
+        return Made(RuleOp("_rule_exp", name, {Any()}));
       case 7:
-        return Made(Op("_rule_norm", name, {Any(), Chance(2) ? Any() : Var(name + "_p")}));
+        return Made(RuleOp("_rule_norm", name, {Any(), Chance(2) ? Any() : Var(name + "_p")}));
       case 8:
-        return Made(Op("_rule_loss", name, {Any(), all_[random_() % 4]}));
+        return Made(RuleOp("_rule_loss", name, {Any(), all_[random_() % 4]}));
       case 9:
-        return Made(Op("_rule_split", name, {Any()}, {{"num_outputs", "2"}}));
+        return Made(RuleOp("_rule_split", name, {Any()}, {{"num_outputs", "2"}}));
       case 10:
-        return Made(Op("_rule_pick", name, {Any(), all_[1]}));
+        return Made(RuleOp("_rule_pick", name, {Any(), all_[1]}));
       case 11:
         return Made(Op("amp_multicast", name, {Any(), Any()}, {{"cast_narrow", Chance(2) ? "True" : "False"}}));
       default: {
@@ -266,7 +249,7 @@ RandomCase MakeCase(std::uint32_t seed, int nodes, ConvertOptions options) {
   for (const NodeId id : graph.variables()) {
     const std::string& name = graph.node(id).name();
     known[name] = {name == "v1" && maker.Chance(3) ? DType::kBFloat16 : DType::kFloat32, {2, 2}};
-    if (name[0] == 'p' || testing::Contains(name, "_p")) parameters.insert(name);
+    if (name[0] == 'p' || Contains(name, "_p")) parameters.insert(name);
   }
   options.cast_params_offline = maker.Chance(2) && !options.training;
   if (maker.Chance(4)) options.widest_ops = {{"_rule_add"}};
@@ -294,7 +277,7 @@ std::string Explain(std::uint32_t seed, const Model& model, const Decision& deci
 // Compares `rounds` decisions with all others. `cost` is that of a decision, found without the network.
 template <class Cost>
 void ExpectBest(const ConvertOptions& options, std::size_t rounds, const Cost& cost) {
-  testing::RegisterRuleOps();
+  RegisterRuleOps();
   std::size_t done = 0, most = 0;
   std::int64_t tried = 0;
   for (std::uint32_t seed = 0; done < rounds; ++seed) {
@@ -330,14 +313,14 @@ void ExpectBest(const ConvertOptions& options, std::size_t rounds, const Cost& c
 
 TEST(OptimalPolicy, NoDecisionHasFewerCasts) {
   ExpectBest(Fewest(), 500, [](const RandomCase& given, const Decision& decision) {
-    return CountCasts(given.model, decision, given.options.cast_params_offline);
+    return NumCasts(given.model, decision, given.options.cast_params_offline);
   });
 }
 
 TEST(OptimalPolicy, NoDecisionTakesLessTime) {
   for (const FakeTimes& times : {FakeTimes{1}, FakeTimes{2, 4, 3, 2}}) {  // the second has many ties
     ExpectBest(Fastest(times), 250, [&](const RandomCase& given, const Decision& decision) {
-      const testing::FakeCosts costs(given.model, times);
+      const FakeCosts costs(given.model, times);
       return PredictTime(given.model, decision, costs);
     });
   }
@@ -349,7 +332,7 @@ TEST(OptimalPolicy, NoDecisionTakesLessTimeInTraining) {
   ConvertOptions options = Fastest(times);
   options.training = true;
   ExpectBest(options, 250, [&](const RandomCase& given, const Decision& decision) {
-    const testing::FakeCosts costs(given.model, times, true);
+    const FakeCosts costs(given.model, times, true);
     return PredictTime(given.model, decision, costs);
   });
 }
@@ -362,7 +345,7 @@ bool HasMulticast(const Graph& graph) {
 }
 
 TEST(OptimalPolicy, OtherPoliciesTakeNoLessTimeAndDefaultHasNoFewerCasts) {
-  testing::RegisterRuleOps();
+  RegisterRuleOps();
   int slower = 0, more = 0, done = 0;
   for (std::uint32_t seed = 0; done < 300; ++seed) {
     const RandomCase given = MakeCase(seed, 30, Fewest());
@@ -375,7 +358,7 @@ TEST(OptimalPolicy, OtherPoliciesTakeNoLessTimeAndDefaultHasNoFewerCasts) {
     if (may_differ) continue;
     ++done;
     const FakeTimes times{seed, 100, 40, 10};
-    const testing::FakeCosts costs(given.model, times);
+    const FakeCosts costs(given.model, times);
     const auto decided = [&](PrecisionPolicy policy, std::optional<Minimize> minimize, bool has_machine) {
       ConvertOptions options = given.options;
       options.policy = policy;
@@ -406,18 +389,18 @@ TEST(OptimalPolicy, OtherPoliciesTakeNoLessTimeAndDefaultHasNoFewerCasts) {
     EXPECT_EQ(with_machine.policy, PrecisionPolicy::kDefault);
     const bool offline = given.options.cast_params_offline;
     const std::int64_t fewest =
-        CountCasts(given.model, decided(PrecisionPolicy::kOptimal, Minimize::kCasts, false), offline);
-    ASSERT_LE(fewest, CountCasts(given.model, by_facts, offline))
+        NumCasts(given.model, decided(PrecisionPolicy::kOptimal, Minimize::kCasts, false), offline);
+    ASSERT_LE(fewest, NumCasts(given.model, by_facts, offline))
         << Explain(seed, given.model, by_facts) << "optimal:\n"
         << Explain(seed, given.model, decided(PrecisionPolicy::kOptimal, Minimize::kCasts, false));
-    more += fewest < CountCasts(given.model, by_facts, offline);
+    more += fewest < NumCasts(given.model, by_facts, offline);
   }
   EXPECT_GT(slower, 300);
   EXPECT_GT(more, 0);
 }
 
 TEST(OptimalPolicy, TheNewGraphTypesAsDecided) {
-  testing::RegisterRuleOps();
+  RegisterRuleOps();
   for (std::uint32_t seed = 0; seed < 100; ++seed) {
     const RandomCase given = MakeCase(seed, 30, seed % 2 == 0 ? Fewest() : Fastest({seed}));
     if (!IsTyped(given.model)) continue;
@@ -425,23 +408,15 @@ TEST(OptimalPolicy, TheNewGraphTypesAsDecided) {
     const RewriteResult applied = ApplyDecision(given.model.graph(), decision);
     ASSERT_EQ(FindViolations(applied.graph), "");
     EXPECT_EQ(OutputNames(applied.graph.outputs()), OutputNames(given.model.graph().outputs()));
-    const Model after = testing::WithGraph(given.model, applied.graph);
+    const Model after = WithGraph(given.model, applied.graph);
     for (std::size_t i = 0; i < applied.graph.outputs().size(); ++i) {
       EXPECT_EQ(after.types()[after.graph().EntryOf(applied.graph.outputs()[i])].dtype, decision.output_dtypes[i]);
     }
   }
 }
 
-std::vector<std::string> SortedLines(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  std::sort(lines.begin(), lines.end());
-  return lines;
-}
-
 TEST(OptimalPolicy, DoesNotDependOnTheOrderOfNodes) {
-  testing::RegisterRuleOps();
+  RegisterRuleOps();
   std::mt19937 random(7);
   for (std::uint32_t seed = 0; seed < 60; ++seed) {
     const ConvertOptions options = seed % 2 == 0 ? Fewest() : Fastest({seed, 3, 2, 2});  // many ties
@@ -468,9 +443,9 @@ TEST(OptimalPolicy, DoesNotDependOnTheOrderOfNodes) {
 // ---- small graphs ----
 
 TEST(OptimalPolicy, FewestCastsGoAroundAChainOfNeutralNodes) {
-  const Symbol chain = Op("_rule_move", "m", {Op("_rule_move", "n", {Gemm("fc", Var("x"))})});
+  const Symbol chain = RuleOp("_rule_move", "m", {RuleOp("_rule_move", "n", {Gemm("fc", Var("x"))})});
   // The chain is float32, and the product writes that: no cast behind it.
-  EXPECT_CONTAINS(Decided(Op("_rule_exp", "e", {chain}), Fewest()),
+  EXPECT_CONTAINS(Decided(RuleOp("_rule_exp", "e", {chain}), Fewest()),
                   "fc.output -> float32: accumulates\nn.data <- float32: no_fewer_casts\n");
   EXPECT_CONTAINS(Decided(Gemm("after", chain), Fewest()),
                   "fc.output -> bfloat16: accumulates\nn.data <- bfloat16: fewer_casts\n");
@@ -478,13 +453,13 @@ TEST(OptimalPolicy, FewestCastsGoAroundAChainOfNeutralNodes) {
 
 // One reader in either precision: a parameter is cast in every run, or kept in float32 for all.
 TEST(OptimalPolicy, OfflineCastsOfParametersAreFree) {
-  const Symbol p = Var("p"), fc = Op("_rule_gemm", "fc", {Var("x"), p});
+  const Symbol p = Var("p"), fc = RuleOp("_rule_gemm", "fc", {Var("x"), p});
   ConvertOptions options = Fewest();
   options.cast_params_offline = true;
   const Model t = MakeTyped(fc, {"p"});
   EXPECT_EQ(Decide(t, options).predicted->as_decided, 1);
   EXPECT_EQ(Decide(t, Fewest()).predicted->as_decided, 2);
-  const Model both = MakeTyped(Symbol::Group({fc, Op("_rule_exp", "e", {p})}), {"p"});
+  const Model both = MakeTyped(Symbol::Group({fc, RuleOp("_rule_exp", "e", {p})}), {"p"});
   EXPECT_EQ(Decide(both, options).predicted->as_decided, 2);
 }
 
@@ -592,24 +567,25 @@ Symbol ResidualBlocks(int nodes) {
   for (int i = 0; i < nodes / 5; ++i) {
     const std::string name = std::to_string(i);
     const Symbol branch =
-        Op("_rule_move", "r" + name, {Op("_rule_norm", "n" + name, {Gemm("a" + name, symbol), Var("s")})});
-    symbol = Op("_rule_add", "sum" + name, {Gemm("b" + name, branch), symbol});
+        RuleOp("_rule_move", "r" + name, {RuleOp("_rule_norm", "n" + name, {Gemm("a" + name, symbol), Var("s")})});
+    symbol = RuleOp("_rule_add", "sum" + name, {Gemm("b" + name, branch), symbol});
   }
   return symbol;
 }
 
-Symbol Chain(int nodes) {
+Symbol MixedChain(int nodes) {
   Symbol symbol = Var("x");
   for (int i = 0; i < nodes; ++i) {
     const std::string name = std::to_string(i);
-    symbol = i % 3 == 0 ? Op("_rule_gemm", "g" + name, {symbol, Var("w")}) : Op("_rule_move", "m" + name, {symbol});
-    if (i % 97 == 96) symbol = Op("_rule_exp", "e" + name, {symbol});
+    symbol =
+        i % 3 == 0 ? RuleOp("_rule_gemm", "g" + name, {symbol, Var("w")}) : RuleOp("_rule_move", "m" + name, {symbol});
+    if (i % 97 == 96) symbol = RuleOp("_rule_exp", "e" + name, {symbol});
   }
   return symbol;
 }
 
 TEST(OptimalPolicy, LargeGraphsEnd) {
-  for (const Symbol& symbol : {ResidualBlocks(100000), Chain(100000)}) {
+  for (const Symbol& symbol : {ResidualBlocks(100000), MixedChain(100000)}) {
     const Model t = MakeTyped(symbol);
     for (const ConvertOptions& options : {Fewest(), Fastest({6, 1000000, 100000, 1000000})}) {
       const Decision decision = Decide(t, options);
@@ -620,4 +596,4 @@ TEST(OptimalPolicy, LargeGraphsEnd) {
 }
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::testing

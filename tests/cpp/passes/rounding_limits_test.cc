@@ -2,18 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include "passes/precision/decide.h"
-#include "passes/typed.h"
+#include "passes/decided.h"
 
-namespace amp {
+namespace amp::testing {
 namespace {
 
-using testing::Op;
-using testing::Var;
-
-Symbol Dense(const std::string& name, const Symbol& data) {
-  return Op("FullyConnected", name, {data, Var(name + "_w")}, {{"num_hidden", "2"}, {"no_bias", "True"}});
-}
 Symbol Scalar(const char* op, const std::string& name, const Symbol& data, const std::string& scalar) {
   return Op(op, name, {data}, {{"scalar", scalar}});
 }
@@ -24,20 +17,14 @@ Symbol Row(const char* start) {
   return Op("Reshape", "row", {counted}, {{"shape", "(1, 2)"}});
 }
 
-std::string Decided(const Symbol& symbol, DType target = DType::kBFloat16, const ConvertOptions& options = {}) {
-  const Model model = testing::MakeTyped(symbol);
-  ConvertOptions with_target = options;
-  with_target.target = target;
-  return testing::PrintKinds(model.graph(), Decide(model, with_target));
-}
-
 TEST(RoundingLimits, CountsMayBeRoundedWhereTheTargetTellsThemApart) {
-  EXPECT_CONTAINS(Decided(Dense("fc", Row("255"))), "fc.data <- bfloat16: accumulates");
-  EXPECT_CONTAINS(Decided(Dense("fc", Row("256"))), "fc.data <- float32: integers row_output");
-  EXPECT_CONTAINS(Decided(Dense("fc", Row("2047")), DType::kFloat16), "fc.data <- float16: accumulates");
-  EXPECT_CONTAINS(Decided(Dense("fc", Row("2048")), DType::kFloat16), "fc.data <- float32: integers row_output");
+  EXPECT_CONTAINS(Decided(Dense2x2("fc", Row("255"))), "fc.data <- bfloat16: accumulates");
+  EXPECT_CONTAINS(Decided(Dense2x2("fc", Row("256"))), "fc.data <- float32: integers row_output");
+  EXPECT_CONTAINS(Decided(Dense2x2("fc", Row("2047")), {.target = DType::kFloat16}), "fc.data <- float16: accumulates");
+  EXPECT_CONTAINS(Decided(Dense2x2("fc", Row("2048")), {.target = DType::kFloat16}),
+                  "fc.data <- float32: integers row_output");
   // What is computed from them may exceed the limit where they themselves do not.
-  const std::string doubled = Decided(Dense("fc", Scalar("_mul_scalar", "twice", Row("200"), "2")));
+  const std::string doubled = Decided(Dense2x2("fc", Scalar("_mul_scalar", "twice", Row("200"), "2")));
   EXPECT_CONTAINS(doubled, "fc.data <- float32: integers twice_output");
 }
 
@@ -48,7 +35,7 @@ TEST(RoundingLimits, SumsOfCountsCountToo) {
     const Symbol mask = Op("Reshape", "mask", {Scalar("_lesser_scalar", "shown", count, "9")}, {{"shape", "(1, -1)"}});
     const Symbol positions =
         Op("dot", "positions", {mask, Op("_ones", "o", {}, {{"shape", fmt::format("({}, 2)", size)}})});
-    return Decided(Dense("fc", Scalar("_plus_scalar", "next", positions, "0")));
+    return Decided(Dense2x2("fc", Scalar("_plus_scalar", "next", positions, "0")));
   };
   EXPECT_CONTAINS(decided(256), "fc.data <- bfloat16");
   EXPECT_CONTAINS(decided(257), "positions.lhs <- bfloat16");
@@ -59,21 +46,21 @@ TEST(RoundingLimits, SumsOfCountsCountToo) {
 TEST(RoundingLimits, PixelsMayBeRoundedAndScaled) {
   const Symbol pixels = Op("Cast", "c", {Var("x")}, {{"dtype", "float32"}});
   const Model model =
-      testing::MakeTyped(Dense("fc", Scalar("_div_scalar", "s", pixels, "255")), {}, {{"x", {DType::kUInt8, {2, 2}}}});
-  EXPECT_CONTAINS(testing::PrintKinds(model.graph(), Decide(model, {})), "fc.data <- bfloat16: accumulates");
+      MakeTyped(Dense2x2("fc", Scalar("_div_scalar", "s", pixels, "255")), {}, {{"x", {DType::kUInt8, {2, 2}}}});
+  EXPECT_CONTAINS(PrintKinds(model.graph(), Decide(model, {})), "fc.data <- bfloat16: accumulates");
 }
 
 TEST(RoundingLimits, WhatIsUsedAsAnIndexIsNeverRounded) {
   const Symbol small = Row("1");
   const Symbol taken = Op("take", "t", {Var("table"), Op("transpose", "moved", {small})});
-  EXPECT_CONTAINS(Decided(Symbol::Group({taken, Dense("fc", small)})), "fc.data <- float32: integers row_output");
+  EXPECT_CONTAINS(Decided(Symbol::Group({taken, Dense2x2("fc", small)})), "fc.data <- float32: integers row_output");
 }
 
 TEST(RoundingLimits, WhatChangesByWholeStepsReadsFloat32) {
   for (const char* op : {"floor", "round", "topk", "argsort"}) {
-    const Symbol scaled = Scalar("_mul_scalar", "scaled", Dense("fc", Var("x")), "3");
+    const Symbol scaled = Scalar("_mul_scalar", "scaled", Dense2x2("fc", Var("x")), "3");
     const Symbol moved = Op("transpose", "moved", {scaled});
-    const std::string text = Decided(Symbol::Group({Op(op, "step", {moved}), Dense("after", moved)}));
+    const std::string text = Decided(Symbol::Group({Op(op, "step", {moved}), Dense2x2("after", moved)}));
     EXPECT_CONTAINS(text, "step.data <- float32");
     EXPECT_CONTAINS(text, "scaled.output -> float32: exact scaled_output");
     EXPECT_CONTAINS(text, "moved.output -> float32: exact moved_output");
@@ -82,14 +69,14 @@ TEST(RoundingLimits, WhatChangesByWholeStepsReadsFloat32) {
     EXPECT_CONTAINS(text, "fc.output -> float32");
     EXPECT_CONTAINS(text, "after.data <- bfloat16");  // so may others
   }
-  const std::string text = Decided(Op("_equal", "same", {Dense("fc", Var("x")), Var("y")}));
+  const std::string text = Decided(Op("_equal", "same", {Dense2x2("fc", Var("x")), Var("y")}));
   EXPECT_CONTAINS(text, "fc.output -> float32");
   EXPECT_CONTAINS(text, "same.lhs <- float32: exact");
 }
 
 TEST(RoundingLimits, ProductsBeforeLargeAnglesStayFloat32) {
-  const Symbol angle = Scalar("_mul_scalar", "angle", Dense("fc", Dense("before", Var("x"))), "0.5");
-  const std::string text = Decided(Dense("after", Op("sin", "wave", {angle})));
+  const Symbol angle = Scalar("_mul_scalar", "angle", Dense2x2("fc", Dense2x2("before", Var("x"))), "0.5");
+  const std::string text = Decided(Dense2x2("after", Op("sin", "wave", {angle})));
   EXPECT_CONTAINS(text, "before.data <- bfloat16");
   EXPECT_CONTAINS(text, "fc.data <- float32: amplified angle_output");
   EXPECT_CONTAINS(text, "angle.data <- float32: amplified angle_output");
@@ -98,17 +85,17 @@ TEST(RoundingLimits, ProductsBeforeLargeAnglesStayFloat32) {
 }
 
 TEST(RoundingLimits, SmallAnglesAreLikeOtherNumbers) {
-  const Symbol small = Scalar("_mul_scalar", "angle", Op("tanh", "t", {Dense("fc", Var("x"))}), "7");
-  EXPECT_CONTAINS(Decided(Dense("after", Op("sin", "wave", {small}))), "wave.data <- bfloat16");
-  const Symbol large = Scalar("_mul_scalar", "angle", Op("tanh", "t", {Dense("fc", Var("x"))}), "70");
-  EXPECT_CONTAINS(Decided(Dense("after", Op("sin", "wave", {large}))), "fc.data <- float32: amplified");
+  const Symbol small = Scalar("_mul_scalar", "angle", Op("tanh", "t", {Dense2x2("fc", Var("x"))}), "7");
+  EXPECT_CONTAINS(Decided(Dense2x2("after", Op("sin", "wave", {small}))), "wave.data <- bfloat16");
+  const Symbol large = Scalar("_mul_scalar", "angle", Op("tanh", "t", {Dense2x2("fc", Var("x"))}), "70");
+  EXPECT_CONTAINS(Decided(Dense2x2("after", Op("sin", "wave", {large}))), "fc.data <- float32: amplified");
 }
 
 TEST(RoundingLimits, ProductsThatAreForcedGoLow) {
-  const Symbol wave = Op("sin", "wave", {Dense("fc", Var("x"))});
+  const Symbol wave = Op("sin", "wave", {Dense2x2("fc", Var("x"))});
   ConvertOptions options;
   options.force = {{"fc", DType::kBFloat16}};
-  EXPECT_CONTAINS(Decided(wave, DType::kBFloat16, options), "fc.data <- bfloat16: user");
+  EXPECT_CONTAINS(Decided(wave, options), "fc.data <- bfloat16: user");
 }
 
 Symbol Distance(const Symbol& a, const Symbol& b, const Symbol& product) {
@@ -120,9 +107,9 @@ Symbol Distance(const Symbol& a, const Symbol& b, const Symbol& product) {
 }
 
 TEST(RoundingLimits, ProductsInDistancesStayFloat32) {
-  const Symbol a = Dense("a", Dense("before", Var("x"))), b = Var("b");
+  const Symbol a = Dense2x2("a", Dense2x2("before", Var("x"))), b = Var("b");
   const Symbol product = Op("dot", "product", {a, b}, {{"transpose_b", "True"}});
-  const std::string text = Decided(Dense("after", Distance(a, b, product)));
+  const std::string text = Decided(Dense2x2("after", Distance(a, b, product)));
   EXPECT_CONTAINS(text, "product.lhs <- float32: cancels distance_output");
   EXPECT_CONTAINS(text, "na_squares.data <- float32: cancels distance_output");
   EXPECT_CONTAINS(text, "a.data <- float32: cancels distance_output");
@@ -133,60 +120,62 @@ TEST(RoundingLimits, ProductsInDistancesStayFloat32) {
 }
 
 TEST(RoundingLimits, SmallDivisorsStayFloat32) {
-  const Symbol guarded = Scalar("_plus_scalar", "guarded", Op("relu", "r", {Dense("fc", Var("x"))}), "1e-12");
-  const Symbol quotient = Dense("after", Op("elemwise_div", "q", {Dense("other", Var("y")), guarded}));
-  EXPECT_CONTAINS(Decided(quotient, DType::kFloat16), "guarded.output -> float32: vanishes guarded_output");
-  EXPECT_CONTAINS(Decided(quotient, DType::kFloat16), "q.rhs <- float32: vanishes");
+  const Symbol guarded = Scalar("_plus_scalar", "guarded", Op("relu", "r", {Dense2x2("fc", Var("x"))}), "1e-12");
+  const Symbol quotient = Dense2x2("after", Op("elemwise_div", "q", {Dense2x2("other", Var("y")), guarded}));
+  EXPECT_CONTAINS(Decided(quotient, {.target = DType::kFloat16}), "guarded.output -> float32: vanishes guarded_output");
+  EXPECT_CONTAINS(Decided(quotient, {.target = DType::kFloat16}), "q.rhs <- float32: vanishes");
   EXPECT_CONTAINS(Decided(quotient), "q.rhs <- bfloat16");  // bfloat16 has numbers as small as that
   // Of the numbers themselves nothing is known.
-  const Symbol plain = Scalar("_plus_scalar", "guarded", Dense("fc", Var("x")), "1e-12");
-  const std::string text = Decided(Dense("after", Op("log", "l", {plain})), DType::kFloat16);
+  const Symbol plain = Scalar("_plus_scalar", "guarded", Dense2x2("fc", Var("x")), "1e-12");
+  const std::string text = Decided(Dense2x2("after", Op("log", "l", {plain})), {.target = DType::kFloat16});
   EXPECT_CONTAINS(text, "guarded.output -> float32: vanishes guarded_output");
 }
 
 TEST(RoundingLimits, LargeNumbersAreNoFloat16) {
   const auto decided = [](float largest, DType target) {
-    const Symbol scaled = Op("broadcast_mul", "m", {Dense("fc", Var("x")), Var("scale")});
-    const Model typed = testing::MakeTyped(Dense("after", scaled), {"scale"});
+    const Symbol scaled = Op("broadcast_mul", "m", {Dense2x2("fc", Var("x")), Var("scale")});
+    const Model typed = MakeTyped(Dense2x2("after", scaled), {"scale"});
     ModelParams params;
     params.args["scale"] = NDArray::Zeros(DType::kFloat32, Shape{2, 2});
     params.args["scale"].As<float>()[3] = largest;
     const Model model(typed.graph(), typed.variable_types(), {}, std::move(params));
     ConvertOptions options;
     options.target = target;
-    return testing::PrintKinds(model.graph(), Decide(model, options));
+    return PrintKinds(model.graph(), Decide(model, options));
   };
   EXPECT_CONTAINS(decided(7e4F, DType::kFloat16), "m.rhs <- float32: overflows");
   EXPECT_CONTAINS(decided(6e4F, DType::kFloat16), "m.rhs <- float16");
   EXPECT_CONTAINS(decided(7e4F, DType::kBFloat16), "m.rhs <- bfloat16");
   // A mask of numbers that are not known.
-  const Symbol mask = Scalar("_mul_scalar", "mask", Op("relu", "r", {Dense("fc", Var("x"))}), "-1e9");
-  EXPECT_CONTAINS(Decided(Dense("after", mask), DType::kFloat16), "mask.output -> float32: overflows mask_output");
-  EXPECT_CONTAINS(Decided(Dense("after", mask)), "mask.output -> bfloat16");
+  const Symbol mask = Scalar("_mul_scalar", "mask", Op("relu", "r", {Dense2x2("fc", Var("x"))}), "-1e9");
+  EXPECT_CONTAINS(Decided(Dense2x2("after", mask), {.target = DType::kFloat16}),
+                  "mask.output -> float32: overflows mask_output");
+  EXPECT_CONTAINS(Decided(Dense2x2("after", mask)), "mask.output -> bfloat16");
 }
 
 TEST(RoundingLimits, ExponentialsThatAreAddedUpStayFloat32) {
   const auto weights = [](const Symbol& scores) {
     const Symbol powers = Op("exp", "powers", {scores});
     const Symbol total = Op("sum", "total", {Op("transpose", "t", {powers})}, {{"axis", "1"}});
-    return Symbol::Group({Dense("after", powers), total});
+    return Symbol::Group({Dense2x2("after", powers), total});
   };
-  const std::string text = Decided(weights(Dense("fc", Var("x"))));
+  const std::string text = Decided(weights(Dense2x2("fc", Var("x"))));
   EXPECT_CONTAINS(text, "powers.data <- float32: summed powers_output");
   EXPECT_CONTAINS(text, "fc.data <- bfloat16");
-  const std::string similar = Decided(weights(Op("tanh", "small", {Dense("fc", Var("x"))})));
+  const std::string similar = Decided(weights(Op("tanh", "small", {Dense2x2("fc", Var("x"))})));
   EXPECT_CONTAINS(similar, "powers.data <- bfloat16");
 }
 
 TEST(RoundingLimits, AttentionWithMasksKeepsItsProducts) {
   for (const char* value : {"-1e9", "-10000"}) {
-    const Symbol scores = Op("dot", "scores", {Dense("q", Var("x")), Dense("k", Var("x"))}, {{"transpose_b", "True"}});
+    const Symbol scores =
+        Op("dot", "scores", {Dense2x2("q", Var("x")), Dense2x2("k", Var("x"))}, {{"transpose_b", "True"}});
     const Symbol shown = Op("_lesser", "shown", {Var("i"), Var("n")});
     const Symbol mask = Scalar("_mul_scalar", "mask", Scalar("_rminus_scalar", "hidden", shown, "1"), value);
     const Symbol weights = Op("softmax", "weights", {Op("elemwise_add", "masked", {scores, mask})});
-    const Symbol read = Op("dot", "read", {weights, Dense("v", Var("x"))});
+    const Symbol read = Op("dot", "read", {weights, Dense2x2("v", Var("x"))});
     for (const DType target : {DType::kBFloat16, DType::kFloat16}) {
-      const std::string text = Decided(read, target);
+      const std::string text = Decided(read, {.target = target});
       for (const char* product : {"q.data", "k.data", "v.data", "scores.lhs", "read.lhs"}) {
         EXPECT_CONTAINS(text, std::string(product) + " <- " + NameOf(target));
       }
@@ -197,15 +186,15 @@ TEST(RoundingLimits, AttentionWithMasksKeepsItsProducts) {
 TEST(RoundingLimits, MXNetsPolicyKnowsNothingOfThis) {
   ConvertOptions options;
   options.policy = PrecisionPolicy::kMXNet;
-  const std::string text = Decided(Op("sin", "wave", {Dense("fc", Row("300"))}), DType::kBFloat16, options);
+  const std::string text = Decided(Op("sin", "wave", {Dense2x2("fc", Row("300"))}), options);
   EXPECT_CONTAINS(text, "fc.data <- bfloat16");
 }
 
 TEST(RoundingLimits, ReasonsStateTheInterval) {
-  const Model model = testing::MakeTyped(Dense("fc", Row("256")));
+  const Model model = MakeTyped(Dense2x2("fc", Row("256")));
   EXPECT_CONTAINS(Decide(model, {}).Print(model.graph()),
                   "row_output counts as integers, which are never rounded (whole numbers in [256, 257])");
 }
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::testing

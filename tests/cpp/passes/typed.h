@@ -1,6 +1,8 @@
 // A symbol with types, ready for a pass.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <set>
 #include <string>
 #include <utility>
@@ -21,6 +23,19 @@ inline Model MakeTyped(const Symbol& symbol, const std::set<std::string>& parame
   }
   Infer(graph, known);
   return Model(std::move(graph), std::move(known), parameters);
+}
+
+// A dense layer of such variables: two outputs, no bias.
+inline Symbol Dense2x2(const std::string& name, const Symbol& data) {
+  return Op("FullyConnected", name, {data, Var(name + "_weight")}, {{"num_hidden", "2"}, {"no_bias", "True"}});
+}
+
+inline NodeId IdOf(const Model& model, const std::string& name) {
+  for (NodeId id = 0; id < model.graph().num_nodes(); ++id) {
+    if (model.graph().node(id).name() == name) return id;
+  }
+  ADD_FAILURE() << "no node " << name;
+  return 0;
 }
 
 // `graph` in the place of the model's.

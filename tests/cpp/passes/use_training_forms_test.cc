@@ -5,18 +5,15 @@
 #include "nnvm/compose.h"
 #include "passes/verify.h"
 
-namespace amp {
+namespace amp::testing {
 namespace {
-
-using testing::Op;
-using testing::Var;
 
 Symbol Dropout(const std::string& name, const Symbol& data, const AttrMap& attrs) {
   return Op("Dropout", name, {data}, attrs);
 }
 
 // "_train_Dropout a(x __random_key__)": the operators in graph order, and what they read.
-std::string Operators(const RewriteResult& result) {
+std::string PrintOperators(const RewriteResult& result) {
   EXPECT_EQ(FindViolations(result.graph), "");
   std::string text;
   for (const NodePtr& node : result.graph.nodes()) {
@@ -32,8 +29,8 @@ const AttrMap kAlways{{"mode", "always"}};
 
 TEST(UseRandomForms, ReplacesNodesThatDrawAtInference) {
   const Symbol both = Dropout("b", Dropout("a", Var("x"), kAlways), {});
-  EXPECT_EQ(Operators(UseRandomForms(both.ToGraph())), "_train_Dropout a(x __random_key__), Dropout b(a)");
-  EXPECT_EQ(Operators(UseTrainingForms(both.ToGraph())),
+  EXPECT_EQ(PrintOperators(UseRandomForms(both.ToGraph())), "_train_Dropout a(x __random_key__), Dropout b(a)");
+  EXPECT_EQ(PrintOperators(UseTrainingForms(both.ToGraph())),
             "_train_Dropout a(x __random_key__), _train_Dropout b(a __random_key__)");
 }
 
@@ -42,8 +39,8 @@ TEST(UseRandomForms, ReplacesOperatorsThatDraw) {
   const Symbol sum = Op("elemwise_add", "sum", {Op("_shuffle", "rows", {Var("x")}), noise});
   const std::string expected =
       "_draw_shuffled rows(x __random_key__), _draw noise(__random_key__), elemwise_add sum(rows noise)";
-  EXPECT_EQ(Operators(UseRandomForms(sum.ToGraph())), expected);
-  EXPECT_EQ(Operators(UseTrainingForms(sum.ToGraph())), expected);
+  EXPECT_EQ(PrintOperators(UseRandomForms(sum.ToGraph())), expected);
+  EXPECT_EQ(PrintOperators(UseTrainingForms(sum.ToGraph())), expected);
   const RewriteResult result = UseRandomForms(noise.ToGraph());
   const AttrMap& attrs = result.graph.outputs()[0].node->attrs();
   EXPECT_EQ(attrs.at("distribution"), "normal");
@@ -55,7 +52,7 @@ TEST(UseRandomForms, LeavesWhatDropsNothing) {
   const Symbol none = Dropout("a", Dropout("b", Var("x"), {}), {{"mode", "always"}, {"p", "0"}});
   const RewriteResult result = UseRandomForms(none.ToGraph());
   EXPECT_FALSE(result.changed);
-  EXPECT_EQ(Operators(result), "Dropout b(x), Dropout a(b)");
+  EXPECT_EQ(PrintOperators(result), "Dropout b(x), Dropout a(b)");
 }
 
 TEST(UseRandomForms, FormsOfTrainingReadTheSameKey) {
@@ -63,7 +60,7 @@ TEST(UseRandomForms, FormsOfTrainingReadTheSameKey) {
   const RewriteResult random = UseRandomForms(both.ToGraph());
   const RewriteResult training = UseTrainingForms(random.graph);
   EXPECT_EQ(training.graph.variables().size(), 2u);
-  EXPECT_EQ(Operators(training), Operators(UseTrainingForms(both.ToGraph())));
+  EXPECT_EQ(PrintOperators(training), PrintOperators(UseTrainingForms(both.ToGraph())));
 }
 
 TEST(UseRandomForms, NodesHaveStreamsOfTheirOwn) {
@@ -74,4 +71,4 @@ TEST(UseRandomForms, NodesHaveStreamsOfTheirOwn) {
 }
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::testing

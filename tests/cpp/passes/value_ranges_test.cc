@@ -6,11 +6,8 @@
 
 #include "passes/typed.h"
 
-namespace amp {
+namespace amp::testing {
 namespace {
-
-using testing::Op;
-using testing::Var;
 
 NDArray Floats(const std::vector<float>& values) {
   NDArray array(DType::kFloat32, Shape{static_cast<std::int64_t>(values.size())});
@@ -22,7 +19,7 @@ NDArray Floats(const std::vector<float>& values) {
 ValueRange RangeOf(const Symbol& symbol, const TypeMap& known = {}, ModelParams params = {}) {
   TypeMap types = known;
   for (const auto& [name, array] : params.args) types[name] = array.type();
-  const Model typed = testing::MakeTyped(symbol, ParameterNames(params), types);
+  const Model typed = MakeTyped(symbol, ParameterNames(params), types);
   const Model model(typed.graph(), typed.variable_types(), {}, std::move(params));
   return FindValueRanges(model)[model.graph().EntryOf(model.graph().outputs()[0])];
 }
@@ -90,4 +87,4 @@ TEST(ValueRanges, RoundingWidensButKeepsSignsAndWholeNumbers) {
 }
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::testing

@@ -11,17 +11,13 @@ namespace amp {
 namespace {
 
 using testing::ErrorOf;
+using testing::RuleOp;
 using testing::Var;
-
-Symbol Op(std::string_view op, std::string name, const std::vector<Symbol>& inputs) {
-  testing::RegisterRuleOps();
-  return testing::Op(op, std::move(name), inputs);
-}
 
 std::string Breaches(const Symbol& symbol) { return FindViolations(symbol.ToGraph()); }
 
 TEST(Verify, ALegalGraphHasNoBreaches) {
-  const Graph graph = Op("_rule_gemm", "g", {Op("_rule_bn", "b", {Var("x")}), Var("w")}).ToGraph();
+  const Graph graph = RuleOp("_rule_gemm", "g", {RuleOp("_rule_bn", "b", {Var("x")}), Var("w")}).ToGraph();
   const Types types = Infer(graph, {{"x", {DType::kFloat32, Shape{2}}}});
   EXPECT_EQ(FindViolations(graph), "");
   EXPECT_EQ(FindViolations(graph, &types), "");
@@ -29,16 +25,16 @@ TEST(Verify, ALegalGraphHasNoBreaches) {
 
 TEST(Verify, V2StatesFeedMutableSlotsOnly) {
   const Symbol m = Var("m");
-  EXPECT_EQ(Breaches(Op("_rule_add", "s", {Op("_rule_bn", "b", {Var("x"), m}), m})),
+  EXPECT_EQ(Breaches(RuleOp("_rule_add", "s", {RuleOp("_rule_bn", "b", {Var("x"), m}), m})),
             "V2: _rule_add 's' reads the state variable 'm' through an ordinary input\n");
 }
 
 TEST(Verify, V3VariablesHaveNamesOfTheirOwn) {
-  EXPECT_EQ(Breaches(Op("_rule_add", "s", {Var("x"), Var("x")})), "V3: two variables are named 'x'\n");
+  EXPECT_EQ(Breaches(RuleOp("_rule_add", "s", {Var("x"), Var("x")})), "V3: two variables are named 'x'\n");
 }
 
 TEST(Verify, V4OperatorsHaveRules) {
-  EXPECT_EQ(Breaches(Op("_rule_none", "n", {Var("x")})), "V4: operator _rule_none has no inference rules\n");
+  EXPECT_EQ(Breaches(RuleOp("_rule_none", "n", {Var("x")})), "V4: operator _rule_none has no inference rules\n");
 }
 
 TEST(Verify, V5ForwardNodesStandForForwardNodes) {
@@ -58,7 +54,7 @@ TEST(Verify, V5ForwardNodesStandForForwardNodes) {
 }
 
 TEST(Verify, V6TypesAreCompleteAndAFixedPoint) {
-  const Graph graph = Op("_rule_exp", "e", {Var("x")}).ToGraph();
+  const Graph graph = RuleOp("_rule_exp", "e", {Var("x")}).ToGraph();
   const TensorType good{DType::kFloat32, Shape{2}};
   const auto breaches = [&](Types types) { return FindViolations(graph, &types); };
   EXPECT_EQ(breaches({good, good}), "");
@@ -81,12 +77,12 @@ TEST(Verify, V6KnowsDeclaredOutputs) {
 }
 
 TEST(Verify, AllBreachesAtOnce) {
-  const Symbol s = Op("_rule_add", "s", {Op("_rule_none", "n", {Var("x")}), Var("x")});
+  const Symbol s = RuleOp("_rule_add", "s", {RuleOp("_rule_none", "n", {Var("x")}), Var("x")});
   EXPECT_EQ(Breaches(s), "V4: operator _rule_none has no inference rules\nV3: two variables are named 'x'\n");
 }
 
 TEST(VerifyAfter, ThrowsOnlyWhenItIsOn) {
-  const Graph graph = Op("_rule_none", "n", {Var("x")}).ToGraph();
+  const Graph graph = RuleOp("_rule_none", "n", {Var("x")}).ToGraph();
   setenv("AMP_VERIFY", "0", 1);
   VerifyAfter("a stage", graph);
   setenv("AMP_VERIFY", "1", 1);

@@ -3,16 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "nnvm/compose.h"
+#include "nnvm/short_dtypes.h"
+#include "passes/typed.h"
 #include "program/graph_costs.h"
 #include "program/machine_text.h"
 
-namespace amp {
+namespace amp::testing {
 namespace {
-
-using testing::Op;
-using testing::Var;
-
-constexpr DType kF32 = DType::kFloat32, kBF16 = DType::kBFloat16;
 
 Symbol Conv(const std::string& name, const Symbol& x, int outputs, int kernel, int groups = 1) {
   const std::string size = std::to_string(kernel), pad = std::to_string(kernel / 2);
@@ -35,7 +32,7 @@ Symbol InvertedResidual(int functions = 1) {
   return Conv("project", Clip("last", Conv("depthwise", x, 144, 3, 144)), 24, 1);
 }
 
-Model Typed(const Symbol& symbol, DType dtype = kF32) {
+Model TypedBlock(const Symbol& symbol, DType dtype = kF32) {
   return Model(symbol.ToGraph(),
                {{"x", {dtype, {1, 24, 28, 28}}},
                 {"expand_w", {dtype, {144, 24, 1, 1}}},
@@ -44,18 +41,10 @@ Model Typed(const Symbol& symbol, DType dtype = kF32) {
                {"expand_w", "depthwise_w", "project_w"});
 }
 
-NodeId IdOf(const Model& model, const std::string& name) {
-  for (NodeId id = 0; id < model.graph().num_nodes(); ++id) {
-    if (model.graph().node(id).name() == name) return id;
-  }
-  ADD_FAILURE() << "no node " << name;
-  return 0;
-}
-
 // On which blocks take a part of what their formula says, where `has_blocks`, and depthwise convolutions of bfloat16
 // sixteen times as long as theirs.
-std::shared_ptr<const MachineTable> Machine(bool has_blocks) {
-  nlohmann::ordered_json file = testing::MachineFile();
+std::shared_ptr<const MachineTable> MachineOfBlocks(bool has_blocks) {
+  nlohmann::ordered_json file = MachineFile();
   file["steps"]["convolution_depthwise bfloat16"] = {{0, 0, 0, 0, 0, 0, 0, 4}};
   if (has_blocks) {
     file["steps"]["expanding_depthwise_block_float32 float32"] = {{0, 0, 0, 0, 0, 0, 0, -2}};
@@ -64,7 +53,7 @@ std::shared_ptr<const MachineTable> Machine(bool has_blocks) {
   return MachineTable::Parse(file.dump(), "test");
 }
 
-Picoseconds SumOf(const GraphCosts& costs, const Model& model, DType dtype) {
+Picoseconds TimeOfBlock(const GraphCosts& costs, const Model& model, DType dtype) {
   Picoseconds sum = 0;
   for (const char* name : {"expand", "depthwise", "project"}) {
     sum += costs.OfNode(IdOf(model, name), {dtype, dtype}, {dtype});
@@ -73,18 +62,19 @@ Picoseconds SumOf(const GraphCosts& costs, const Model& model, DType dtype) {
 }
 
 TEST(BlockCosts, LayersTakeTheTimeOfTheirBlock) {
-  const Model model = Typed(InvertedResidual());
-  const auto apart = Machine(false), together = Machine(true);
+  const Model model = TypedBlock(InvertedResidual());
+  const auto apart = MachineOfBlocks(false), together = MachineOfBlocks(true);
   for (const DType dtype : {kF32, kBF16}) {
-    EXPECT_LT(2 * SumOf(GraphCosts(*together, model), model, dtype), SumOf(GraphCosts(*apart, model), model, dtype));
+    EXPECT_LT(2 * TimeOfBlock(GraphCosts(*together, model), model, dtype),
+              TimeOfBlock(GraphCosts(*apart, model), model, dtype));
   }
 }
 
 TEST(BlockCosts, ACastInTheMiddleTakesAllThatItGains) {
-  const Model model = Typed(InvertedResidual());
-  const auto apart = Machine(false), together = Machine(true);
+  const Model model = TypedBlock(InvertedResidual());
+  const auto apart = MachineOfBlocks(false), together = MachineOfBlocks(true);
   const GraphCosts costs(*together, model), others(*apart, model);
-  const Picoseconds gain = SumOf(others, model, kBF16) - SumOf(costs, model, kBF16);
+  const Picoseconds gain = TimeOfBlock(others, model, kBF16) - TimeOfBlock(costs, model, kBF16);
   for (const char* name : {"depthwise", "project"}) {
     const NodeId id = IdOf(model, name);
     EXPECT_GE(costs.OfLostFusion(model.graph().InputsOf(id)[0], {id, 0}), gain) << name;
@@ -96,21 +86,22 @@ TEST(BlockCosts, ACastInTheMiddleTakesAllThatItGains) {
 
 // By itself such a convolution is faster in float32, between casts; in a block it is not.
 TEST(BlockCosts, NoLayerOfABlockIsComputedInFloat32) {
-  const Model model = Typed(InvertedResidual(), kBF16);
+  const Model model = TypedBlock(InvertedResidual(), kBF16);
   const NodeId depthwise = IdOf(model, "depthwise");
-  EXPECT_TRUE(GraphCosts(*Machine(false), model).FasterInFloat32()[depthwise]);
-  EXPECT_FALSE(GraphCosts(*Machine(true), model).FasterInFloat32()[depthwise]);
+  EXPECT_TRUE(GraphCosts(*MachineOfBlocks(false), model).FasterInFloat32()[depthwise]);
+  EXPECT_FALSE(GraphCosts(*MachineOfBlocks(true), model).FasterInFloat32()[depthwise]);
 }
 
 TEST(BlockCosts, OthersAreNoBlocks) {
-  const auto apart = Machine(false), together = Machine(true);
+  const auto apart = MachineOfBlocks(false), together = MachineOfBlocks(true);
   const Symbol expand = Conv("expand", Var("x"), 144, 1), twice = Clip("clip", expand);
   const Symbol read_twice = Symbol::Group({Conv("project", Conv("depthwise", twice, 144, 3, 144), 24, 1), twice});
   for (const Symbol& symbol : {InvertedResidual(5), InvertedResidual(20000), read_twice}) {
-    const Model model = Typed(symbol);
-    EXPECT_EQ(SumOf(GraphCosts(*together, model), model, kF32), SumOf(GraphCosts(*apart, model), model, kF32));
+    const Model model = TypedBlock(symbol);
+    EXPECT_EQ(TimeOfBlock(GraphCosts(*together, model), model, kF32),
+              TimeOfBlock(GraphCosts(*apart, model), model, kF32));
   }
 }
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::testing

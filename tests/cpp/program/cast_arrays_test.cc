@@ -13,7 +13,7 @@
 namespace amp::onednn {
 namespace {
 
-using testing::ErrorOf;
+using amp::testing::ErrorOf;
 
 // Every float32 whose low half is a corner case, NaN and denormals among them.
 NDArray Corners() {

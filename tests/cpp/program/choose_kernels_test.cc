@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "nnvm/short_dtypes.h"
 #include "program/kernel_candidates.h"
 #include "program/machine_text.h"
 
@@ -9,8 +10,8 @@ namespace amp {
 namespace {
 
 using kernels::WinogradKind;
-
-constexpr DType kF32 = DType::kFloat32, kBF16 = DType::kBFloat16;
+using testing::kBF16;
+using testing::kF32;
 
 // One convolution of constant weights, 128 to 128 channels.
 Program OneConvolution(DType dtype, std::int64_t size, const IntTuple& strides = {1, 1}) {
@@ -24,7 +25,7 @@ Program OneConvolution(DType dtype, std::int64_t size, const IntTuple& strides =
 }
 
 // Arithmetic at these speeds; memory takes no time unless said.
-std::shared_ptr<const MachineTable> Machine(double bf16_flops, double bytes_per_second = 1e15) {
+std::shared_ptr<const MachineTable> MachineOfSpeeds(double bf16_flops, double bytes_per_second = 1e15) {
   nlohmann::ordered_json file = testing::MachineFile();
   file["bytes_per_second"] = {{1 << 30, bytes_per_second}};
   file["flops_per_second"]["bfloat16"] = bf16_flops;
@@ -37,7 +38,7 @@ std::optional<WinogradKind> Chosen(Program program, const MachineTable& machine,
 }
 
 std::optional<WinogradKind> Chosen(Program program, double bf16_flops = 2e9, bool has_int16 = true) {
-  return Chosen(std::move(program), *Machine(bf16_flops), has_int16);
+  return Chosen(std::move(program), *MachineOfSpeeds(bf16_flops), has_int16);
 }
 
 TEST(ChooseKernels, WhereItTakesLessTime) {
@@ -47,8 +48,8 @@ TEST(ChooseKernels, WhereItTakesLessTime) {
 
 // Those of smaller tiles are 2.25 times smaller.
 TEST(ChooseKernels, SmallTilesWhereWeightsTakeTheTime) {
-  EXPECT_EQ(Chosen(OneConvolution(kF32, 8), *Machine(2e9, 1e8)), WinogradKind::kF2x2);
-  EXPECT_EQ(Chosen(OneConvolution(kF32, 8), *Machine(2e9, 1e9)), WinogradKind::kF4x4);
+  EXPECT_EQ(Chosen(OneConvolution(kF32, 8), *MachineOfSpeeds(2e9, 1e8)), WinogradKind::kF2x2);
+  EXPECT_EQ(Chosen(OneConvolution(kF32, 8), *MachineOfSpeeds(2e9, 1e9)), WinogradKind::kF4x4);
 }
 
 // Fixed-point numbers are no more than bfloat16 asks for, and less than float32 does.
@@ -72,7 +73,7 @@ TEST(ChooseKernels, OnlyConvolutionsThatTheKernelKnows) {
 // They are transformed in every run: that has to pay.
 TEST(ChooseKernels, WeightsThatAreNoConstants) {
   for (const std::int64_t size : {8, 112}) {
-    const auto machine = Machine(2e9, 1e8);
+    const auto machine = MachineOfSpeeds(2e9, 1e8);
     Program program = OneConvolution(kF32, size);
     EXPECT_TRUE(Chosen(program, *machine)) << size;
     program.values[1].source = ValueSource::kInput;
@@ -85,7 +86,7 @@ TEST(ChooseKernels, DeconvolutionsWithStrideOne) {
   for (const std::int64_t stride : {1, 2}) {
     Program program = OneConvolution(kF32, 56);
     program.steps[0].spec = DeconvolutionSpec{{stride, stride}, {0, 0}, {1, 1}, {1, 1}};
-    const auto machine = Machine(2e9);
+    const auto machine = MachineOfSpeeds(2e9);
     ChooseKernels(PredictedKernels(), {machine.get(), true}, &program);
     EXPECT_EQ(std::get<DeconvolutionSpec>(program.steps[0].spec).winograd.has_value(), stride == 1);
   }
@@ -314,7 +315,7 @@ TEST(ChooseKernels, ProductsGainLessWhereTheyAreMeasured) {
 }
 
 // An inverted residual, of constant weights: 24 to 144 channels, depthwise, and back; the last adds the source.
-Program InvertedResidual(DType dtype, EltwiseSpec middle = {EltwiseKind::kRelu}) {
+Program InvertedResidualProgram(DType dtype, EltwiseSpec middle = {EltwiseKind::kRelu}) {
   Program program;
   const auto value = [&](const Shape& shape, const char* name, ValueSource source = ValueSource::kComputed) {
     return program.AddValue({dtype, shape}, name, source);
@@ -351,7 +352,7 @@ TEST(ChooseKernels, ForcedWhereverItIsLegal) {
         Force(candidate.name, &program);
         count += KernelOf(program.steps.back()) == candidate.name;
       }
-      std::vector<Program> with_more = {InvertedResidual(dtype), OfPooledImage(dtype)};
+      std::vector<Program> with_more = {InvertedResidualProgram(dtype), OfPooledImage(dtype)};
       if (dtype == kBF16) with_more.push_back(OfCastImage());
       for (Program& program : with_more) {
         if (candidate.takes == 0) continue;
@@ -490,7 +491,7 @@ TEST(ChooseKernels, APredictionIsThatOfTheStep) {
   nlohmann::ordered_json file = testing::MachineFile();
   const auto machine = MachineTable::Parse(file.dump(), "test");
   for (const char* kernel : {"depthwise_block_float32", "expanding_depthwise_block_float32"}) {
-    Program program = InvertedResidual(kF32);
+    Program program = InvertedResidualProgram(kF32);
     ChooseKernels(ForcedKernel(kernel), {machine.get(), true, true}, &program);
     const Step& block = program.steps.back();
     ASSERT_EQ(KernelOf(block), kernel);
@@ -503,7 +504,7 @@ TEST(ChooseKernels, APredictionIsThatOfTheStep) {
 }
 
 TEST(ChooseKernels, ABlockTakesTheOperandsOfAll) {
-  Program program = InvertedResidual(kF32);
+  Program program = InvertedResidualProgram(kF32);
   const std::vector<LayerDecision> decisions = Force("expanding_depthwise_block_float32", &program);
   ASSERT_EQ(program.steps.size(), 1u);
   const Step& step = program.steps[0];
@@ -518,14 +519,14 @@ TEST(ChooseKernels, ABlockTakesTheOperandsOfAll) {
 }
 
 TEST(ChooseKernels, ABlockNeedsStepsThatItKnows) {
-  Program tanh = InvertedResidual(kF32, {EltwiseKind::kTanh});
+  Program tanh = InvertedResidualProgram(kF32, {EltwiseKind::kTanh});
   Force("expanding_depthwise_block_float32", &tanh);
   EXPECT_EQ(tanh.steps.size(), 3u);
-  Program read_twice = InvertedResidual(kF32);
+  Program read_twice = InvertedResidualProgram(kF32);
   read_twice.outputs.push_back(read_twice.steps[0].outputs[0]);
   Force("expanding_depthwise_block_float32", &read_twice);
   EXPECT_EQ(read_twice.steps.size(), 3u);
-  Program blocked = InvertedResidual(kF32);
+  Program blocked = InvertedResidualProgram(kF32);
   ChooseKernels(ForcedKernel("depthwise_block_float32"), {nullptr, true, false, 2}, &blocked);
   EXPECT_EQ(blocked.steps.size(), 3u);
 }
@@ -541,7 +542,7 @@ TEST(ChooseKernels, BlocksOfTwoAndOfThreeStepsCompare) {
     }
     file["steps"]["expanding_depthwise_block_float32 float32"] = {{0, 0, 0, 0, 0, 0, 0, expanding}};
     const auto machine = MachineTable::Parse(file.dump(), "test");
-    Program program = InvertedResidual(kF32);
+    Program program = InvertedResidualProgram(kF32);
     ChooseKernels(PredictedKernels(), {machine.get(), true, true}, &program);
     return program.steps.size();
   };
@@ -608,7 +609,7 @@ TEST(ChooseKernels, AProductThatTakesItsScaleForgetsItsKernel) {
 
 TEST(ChooseKernels, SaysWhatItPredicts) {
   Program program = OneConvolution(kF32, 28);
-  const auto machine = Machine(2e9);
+  const auto machine = MachineOfSpeeds(2e9);
   ChooseKernels(PredictedKernels(), {machine.get(), true}, &program);
   EXPECT_EQ(program.steps[0].choice->kernel, "winograd_f4x4_f32");
   EXPECT_GT(program.steps[0].choice->predicted_seconds.value(), 0);

@@ -5,13 +5,8 @@
 #include "nnvm/compose.h"
 #include "nnvm/ndarray.h"
 
-namespace amp::onednn {
+namespace amp::testing {
 namespace {
-
-using testing::EntryOf;
-using testing::ErrorOf;
-using testing::Op;
-using testing::Var;
 
 NDArray Filled(Shape shape, float value) {
   NDArray array(DType::kFloat32, std::move(shape));
@@ -20,14 +15,14 @@ NDArray Filled(Shape shape, float value) {
 }
 
 // y = fc(x, w, b), and x itself.
-ControlFlowBody Dense() {
+ControlFlowBody DenseBody() {
   const Symbol x = Var("x");
   return ControlFlowBody(
       {EntryOf(Op("FullyConnected", "fc", {x, Var("w"), Var("b")}, {{"num_hidden", "2"}})), EntryOf(x)});
 }
 
 TEST(ControlFlowBody, InfersInputsAndOutputsFromWhatIsKnown) {
-  const auto signature = Dense().InferSignature({{DType::kFloat32, {4, 3}}, {}, {}});
+  const auto signature = DenseBody().InferSignature({{DType::kFloat32, {4, 3}}, {}, {}});
   ASSERT_EQ(signature->inputs.size(), 3u);
   EXPECT_EQ(signature->inputs[1].ToString(), "float32[2,3]");
   EXPECT_EQ(signature->inputs[2].ToString(), "float32[2]");
@@ -36,13 +31,13 @@ TEST(ControlFlowBody, InfersInputsAndOutputsFromWhatIsKnown) {
 }
 
 TEST(ControlFlowBody, RemembersWhatItInferred) {
-  const ControlFlowBody body = Dense();
+  const ControlFlowBody body = DenseBody();
   const std::vector<TensorType> known{{DType::kFloat32, {4, 3}}, {}, {}};
   EXPECT_EQ(body.InferSignature(known), body.InferSignature(known));
 }
 
 TEST(ControlFlowBody, RunsOnArraysOfSeveralTypes) {
-  const ControlFlowBody body = Dense();
+  const ControlFlowBody body = DenseBody();
   for (const std::int64_t rows : {4, 2, 4}) {
     const std::vector<NDArray> outputs = body.Run({Filled({rows, 3}, 2), Filled({2, 3}, 1), Filled({2}, 0.5)});
     EXPECT_EQ(outputs[0].shape(), (Shape{rows, 2}));
@@ -64,10 +59,10 @@ TEST(ControlFlowBody, RefusesTwinsAndContradictions) {
                   }),
                   "two variables of a subgraph are named 'x'");
   EXPECT_CONTAINS(ErrorOf<GraphError>([] {
-                    Dense().InferSignature({{DType::kFloat32, {4, 3}}, {DType::kFloat32, {2, 4}}, {}});
+                    DenseBody().InferSignature({{DType::kFloat32, {4, 3}}, {DType::kFloat32, {2, 4}}, {}});
                   }),
                   "FullyConnected 'fc': expected weight with 3 input features, got 4");
 }
 
 }  // namespace
-}  // namespace amp::onednn
+}  // namespace amp::testing

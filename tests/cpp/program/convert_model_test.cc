@@ -12,13 +12,9 @@ namespace amp {
 namespace {
 
 using testing::ErrorOf;
+using testing::RuleOp;
 using testing::Text;
 using testing::Var;
-
-Symbol Op(std::string_view op, std::string name, const std::vector<Symbol>& inputs, AttrMap attrs = {}) {
-  testing::RegisterRuleOps();
-  return testing::Op(op, std::move(name), inputs, std::move(attrs));
-}
 
 NDArray Array(DType dtype, Shape shape, float value = 1.00390625f) {
   NDArray array = NDArray::Zeros(dtype, std::move(shape));
@@ -28,8 +24,9 @@ NDArray Array(DType dtype, Shape shape, float value = 1.00390625f) {
   return array;
 }
 
-Symbol Network() {
-  return Op("_rule_exp", "e", {Op("_rule_bn", "b", {Op("_rule_gemm", "fc", {Var("x"), Var("w")}), Var("m")})});
+Symbol RuleNetwork() {
+  return RuleOp("_rule_exp", "e",
+                {RuleOp("_rule_bn", "b", {RuleOp("_rule_gemm", "fc", {Var("x"), Var("w")}), Var("m")})});
 }
 ModelParams Params() {
   ModelParams params;
@@ -40,7 +37,7 @@ ModelParams Params() {
 
 TEST(ConvertModel, RunTimeCasts) {
   const ModelParams params = Params();
-  const ConvertedModel result = ConvertModel(Network(), params, {}, {});
+  const ConvertedModel result = ConvertModel(RuleNetwork(), params, {}, {});
   EXPECT_EQ(Text(result.symbol),
             "%0 x = null()\n"
             "%1 x_0_amp_cast_bfloat16 = amp_cast(%0) dtype=bfloat16\n"
@@ -58,7 +55,7 @@ TEST(ConvertModel, RunTimeCasts) {
 
 TEST(ConvertModel, OfflineCasts) {
   const ModelParams params = Params();
-  const ConvertedModel result = ConvertModel(Network(), params, {}, {DType::kBFloat16, true});
+  const ConvertedModel result = ConvertModel(RuleNetwork(), params, {}, {DType::kBFloat16, true});
   EXPECT_EQ(result.num_casts, 1u);
   EXPECT_EQ(result.casts, (std::map<std::string, DType>{{"w", DType::kBFloat16}}));
   EXPECT_EQ(result.params.args.at("w").type().ToString(), "bfloat16[2]");
@@ -69,14 +66,14 @@ TEST(ConvertModel, OfflineCasts) {
 }
 
 TEST(ConvertModel, ToFloat16) {
-  const ConvertedModel result = ConvertModel(Network(), Params(), {}, {DType::kFloat16, true});
+  const ConvertedModel result = ConvertModel(RuleNetwork(), Params(), {}, {DType::kFloat16, true});
   EXPECT_EQ(result.params.args.at("w").dtype(), DType::kFloat16);
   EXPECT_CONTAINS(Text(result.symbol), "x_0_amp_cast_float16");
 }
 
 TEST(ConvertModel, AgainChangesNothing) {
   for (const bool offline : {false, true}) {
-    const ConvertedModel once = ConvertModel(Network(), Params(), {}, {DType::kBFloat16, offline});
+    const ConvertedModel once = ConvertModel(RuleNetwork(), Params(), {}, {DType::kBFloat16, offline});
     const ConvertedModel twice = ConvertModel(once.symbol, once.params, {}, {DType::kBFloat16, offline});
     EXPECT_EQ(ToSymbolJson(twice.symbol), ToSymbolJson(once.symbol));
     EXPECT_EQ(twice.params.args.at("w").data(), once.params.args.at("w").data());
@@ -86,11 +83,11 @@ TEST(ConvertModel, AgainChangesNothing) {
 
 TEST(ConvertModel, ShapesNeedNotBeKnown) {
   ModelParams none;
-  EXPECT_EQ(ConvertModel(Network(), none, {}, {}).num_casts, 2u);
+  EXPECT_EQ(ConvertModel(RuleNetwork(), none, {}, {}).num_casts, 2u);
 }
 
 std::string Refusal(const ModelParams& params, const TypeMap& inputs, const ConvertOptions& options = {}) {
-  return ErrorOf<ArgumentError>([&] { ConvertModel(Network(), params, inputs, options); });
+  return ErrorOf<ArgumentError>([&] { ConvertModel(RuleNetwork(), params, inputs, options); });
 }
 
 TEST(ConvertModel, RefusesWhatTheCallerGotWrong) {
@@ -110,20 +107,21 @@ TEST(ConvertModel, RefusesWhatTheCallerGotWrong) {
 
 TEST(ConvertModel, RefusesWhatTheModelHasWrong) {
   EXPECT_CONTAINS(ErrorOf<GraphError>([&] {
-                    ConvertModel(Network(), Params(), {{"x", {DType::kInt32, Shape()}}}, {});
+                    ConvertModel(RuleNetwork(), Params(), {{"x", {DType::kInt32, Shape()}}}, {});
                   }),
                   "_rule_gemm 'fc'");
 }
 
 TEST(ConvertModel, VariablesOfOneNameAreOne) {
-  const Symbol duplicate = Op("_rule_gemm", "fc", {Var("x"), Op("_rule_add", "s", {Var("x"), Var("y")})});
+  const Symbol duplicate = RuleOp("_rule_gemm", "fc", {Var("x"), RuleOp("_rule_add", "s", {Var("x"), Var("y")})});
   const Symbol converted = ConvertModel(duplicate, {}, {}, {}).symbol;
   EXPECT_EQ(converted.ListArguments(), (std::vector<std::string>{"x", "y"}));
 }
 
 TEST(ConvertModel, WhatCannotBeTypedStays) {
-  const Symbol untyped = Op("_rule_halves", "h", {Var("x"), Op("_rule_gemm", "fc", {Var("z"), Var("w")})});
-  const ConvertedModel converted = ConvertModel(Symbol::Group({untyped, Op("_rule_move", "m", {untyped})}), {}, {}, {});
+  const Symbol untyped = RuleOp("_rule_halves", "h", {Var("x"), RuleOp("_rule_gemm", "fc", {Var("z"), Var("w")})});
+  const ConvertedModel converted =
+      ConvertModel(Symbol::Group({untyped, RuleOp("_rule_move", "m", {untyped})}), {}, {}, {});
   EXPECT_CONTAINS(Text(converted.symbol), "fc = _rule_gemm(%2, %4) __out_dtype__=float32\n");
   EXPECT_CONTAINS(Text(converted.symbol), "h = _rule_halves(%0, %5)\n");
 }
@@ -144,7 +142,7 @@ TEST(VariableTypes, ArraysThenCallerThenAttributeThenFloat32) {
 TEST(VariableTypes, AParameterInTheOtherGroupIsFound) {
   ModelParams params;
   params.args["w"] = params.args["m"] = Array(DType::kFloat32, {2});  // all in one map, as some callers do
-  EXPECT_EQ(VariableTypes(Network().ToGraph(), params, {}).at("m").ToString(), "float32[2]");
+  EXPECT_EQ(VariableTypes(RuleNetwork().ToGraph(), params, {}).at("m").ToString(), "float32[2]");
 }
 
 }  // namespace

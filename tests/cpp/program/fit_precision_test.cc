@@ -7,51 +7,42 @@
 #include "program/machine_table.h"
 #include "program/machine_text.h"
 
-namespace amp {
+namespace amp::testing {
 namespace {
 
-using testing::MachineFile;
-using testing::Op;
-using testing::Text;
-using testing::Var;
-
-std::shared_ptr<const Machine> Small(bool has_bf16) {
-  nlohmann::ordered_json file = MachineFile();
-  file["has_bfloat16"] = has_bf16;
-  return MachineTable::Parse(file.dump(), "small");
-}
-
-Symbol Dense(const Symbol& x, const std::string& name) {
+Symbol DenseWithBias(const Symbol& x, const std::string& name) {
   return Op("FullyConnected", name, {x, Var(name + "_w"), Var(name + "_b")}, {{"num_hidden", "64"}});
 }
 
-Symbol Network() { return Op("softmax", "sm", {Dense(Op("relu", "relu", {Dense(Var("x"), "one")}), "two")}); }
+Symbol Network() {
+  return Op("softmax", "sm", {DenseWithBias(Op("relu", "relu", {DenseWithBias(Var("x"), "one")}), "two")});
+}
 
-NDArray Filled(Shape shape) {
+NDArray Decreasing(Shape shape) {
   NDArray array = NDArray::Zeros(DType::kFloat32, std::move(shape));
   for (std::int64_t i = 0; i < array.size(); ++i) array.As<float>()[i] = 1.0f / static_cast<float>(i + 3);
   return array;
 }
 
-const TypeMap kInputs{{"x", {DType::kFloat32, {32, 64}}}};
+const TypeMap kInputTypes{{"x", {DType::kFloat32, {32, 64}}}};
 
 ConvertedModel Converted(PrecisionPolicy policy = PrecisionPolicy::kMXNet, const Symbol& symbol = Network(),
                          std::map<std::string, DType> output_dtypes = {}) {
   ModelParams params;
   for (const std::string name : {"one", "two"}) {
-    params.args[name + "_w"] = Filled({64, 64});
-    params.args[name + "_b"] = Filled({64});
+    params.args[name + "_w"] = Decreasing({64, 64});
+    params.args[name + "_b"] = Decreasing({64});
   }
   ConvertOptions options;
   options.policy = policy;
   options.cast_params_offline = true;
   options.output_dtypes = std::move(output_dtypes);
-  return ConvertModel(symbol, params, kInputs, options);
+  return ConvertModel(symbol, params, kInputTypes, options);
 }
 
 FittedModel Fit(const ConvertedModel& model, bool has_bf16, const std::set<std::string>& kept = {},
-                const TypeMap& inputs = kInputs) {
-  return FitPrecision(model.symbol, model.params, inputs, Small(has_bf16), kept);
+                const TypeMap& inputs = kInputTypes) {
+  return FitPrecision(model.symbol, model.params, inputs, SmallMachine(has_bf16), kept);
 }
 
 TEST(FitPrecision, TakesAllCastsBackWithoutArithmetic) {
@@ -76,7 +67,7 @@ TEST(FitPrecision, SmallGainsMayBeLosses) {
     Prediction predicted;
     predicted.unchanged = kSecond;
     predicted.as_decided = kSecond - gain;
-    return PaysOff(predicted, *Small(has_bf16));
+    return PaysOff(predicted, *SmallMachine(has_bf16));
   };
   EXPECT_TRUE(!pays(kSecond / 25, true) && pays(kSecond / 15, true));
   EXPECT_TRUE(!pays(kSecond / 15, false) && pays(kSecond / 8, false));
@@ -103,7 +94,7 @@ TEST(FitPrecision, KeepsDTypesAndNamesOfOutputs) {
   const ConvertedModel low = Converted(PrecisionPolicy::kDefault, Network(), {{"sm_output", DType::kBFloat16}});
   const FittedModel fitted = Fit(low, false);
   const Graph graph = fitted.symbol.ToGraph();
-  const Types types = InferPartial(graph, VariableTypes(graph, fitted.params, kInputs));
+  const Types types = InferPartial(graph, VariableTypes(graph, fitted.params, kInputTypes));
   EXPECT_EQ(types[graph.EntryOf(graph.outputs()[0])].dtype, DType::kBFloat16);
   EXPECT_EQ(OutputNames(fitted.symbol.outputs()), std::vector<std::string>{"sm_output"});
 }
@@ -111,7 +102,7 @@ TEST(FitPrecision, KeepsDTypesAndNamesOfOutputs) {
 TEST(FitPrecision, LeavesAloneWhatItCannotJudge) {
   const ConvertedModel low = Converted();
   EXPECT_EQ(Text(Fit(low, false, {}, {}).symbol), Text(low.symbol));  // no shape of x
-  const FittedModel any = FitPrecision(low.symbol, low.params, kInputs, nullptr, {});
+  const FittedModel any = FitPrecision(low.symbol, low.params, kInputTypes, nullptr, {});
   EXPECT_EQ(Text(any.symbol), Text(low.symbol));
   const ConvertedModel plain{Network(), low.params, 0, {}, {}};
   EXPECT_FALSE(IsConverted(plain.symbol));
@@ -120,7 +111,7 @@ TEST(FitPrecision, LeavesAloneWhatItCannotJudge) {
 TEST(FitPrecision, KeepsCastsOfTheModelsOwn) {
   const Symbol own = Op("Cast", "own", {Var("x")}, {{"dtype", "bfloat16"}});
   const Symbol back = Op("Cast", "back", {Op("exp", "e", {own})}, {{"dtype", "float32"}});
-  const ConvertedModel low = Converted(PrecisionPolicy::kMXNet, Dense(back, "one"));
+  const ConvertedModel low = Converted(PrecisionPolicy::kMXNet, DenseWithBias(back, "one"));
   const FittedModel fitted = Fit(low, false);
   const std::string text = Text(fitted.symbol);
   EXPECT_CONTAINS(text, "own = Cast(%0) dtype=bfloat16");
@@ -128,4 +119,4 @@ TEST(FitPrecision, KeepsCastsOfTheModelsOwn) {
 }
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::testing

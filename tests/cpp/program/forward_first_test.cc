@@ -7,7 +7,7 @@
 namespace amp {
 namespace {
 
-ValueId Value(Program* program, ValueSource source = ValueSource::kComputed) {
+ValueId AddPair(Program* program, ValueSource source = ValueSource::kComputed) {
   return program->AddValue({DType::kFloat32, Shape{2}}, std::to_string(program->values.size()), source);
 }
 
@@ -23,8 +23,8 @@ std::vector<ValueId> Written(const Program& program, bool is_backward) {
 
 TEST(ForwardFirst, PutsWhatTheFirstOutputsNeedFirst) {
   Program program;
-  const ValueId x = Value(&program, ValueSource::kInput), a = Value(&program), mask = Value(&program),
-                y = Value(&program), dx = Value(&program);
+  const ValueId x = AddPair(&program, ValueSource::kInput), a = AddPair(&program), mask = AddPair(&program),
+                y = AddPair(&program), dx = AddPair(&program);
   program.inputs = {x};
   program.outputs = {y, dx};
   // The mask is for the gradient alone, although it stands among the steps of the output.
@@ -38,7 +38,7 @@ TEST(ForwardFirst, PutsWhatTheFirstOutputsNeedFirst) {
 
 TEST(ForwardFirst, EverythingIsForwardWhereEveryOutputIs) {
   Program program;
-  const ValueId x = Value(&program, ValueSource::kInput), y = Value(&program);
+  const ValueId x = AddPair(&program, ValueSource::kInput), y = AddPair(&program);
   program.inputs = {x};
   program.outputs = {y};
   program.steps = {Copy(x, y)};

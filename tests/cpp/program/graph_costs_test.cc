@@ -3,23 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "nnvm/compose.h"
+#include "nnvm/short_dtypes.h"
+#include "passes/typed.h"
 #include "program/machine_text.h"
 
-namespace amp {
+namespace amp::testing {
 namespace {
-
-using testing::ErrorOf;
-using testing::MachineFile;
-using testing::Op;
-using testing::Var;
-
-constexpr DType kF32 = DType::kFloat32, kBF16 = DType::kBFloat16, kF16 = DType::kFloat16;
-
-std::shared_ptr<const MachineTable> Small(bool has_bf16 = true) {
-  nlohmann::ordered_json file = MachineFile();
-  file["has_bfloat16"] = has_bf16;
-  return MachineTable::Parse(file.dump(), "small");
-}
 
 // x[64,128] -> fc[64,256] -> relu -> softmax, and what else is asked for.
 class GraphCostsTest : public ::testing::Test {
@@ -34,18 +23,11 @@ class GraphCostsTest : public ::testing::Test {
     return Model(symbol.ToGraph(), {{"x", {kF32, std::move(x)}}, {"w", {kF32, {256, 128}}}, {"b", {kF32, {256}}}},
                  {"w", "b"});
   }
-  static NodeId IdOf(const Model& model, const std::string& name) {
-    for (NodeId id = 0; id < model.graph().num_nodes(); ++id) {
-      if (model.graph().node(id).name() == name) return id;
-    }
-    ADD_FAILURE() << "no node " << name;
-    return 0;
-  }
 };
 
 TEST_F(GraphCostsTest, ProductsByTheirArithmetic) {
   const Model model = Typed(Network());
-  const auto machine = Small();
+  const auto machine = SmallMachine();
   const GraphCosts costs(*machine, model);
   const NodeId fc = IdOf(model, "fc");
   const Picoseconds high = costs.OfNode(fc, {kF32, kF32, kF32}, {kF32});
@@ -73,10 +55,10 @@ TEST_F(GraphCostsTest, ProductsOfInt16WithoutBFloat16Arithmetic) {
 TEST_F(GraphCostsTest, WithoutBFloat16ArithmeticLowNodesAreCasts) {
   const Model model = Typed(Network());
   const NodeId fc = IdOf(model, "fc");
-  const auto machine = Small(false);
+  const auto machine = SmallMachine(false);
   const GraphCosts costs(*machine, model);
   EXPECT_GT(costs.OfNode(fc, {kBF16, kBF16, kF32}, {kBF16}), costs.OfNode(fc, {kF32, kF32, kF32}, {kF32}));
-  const auto fast = Small();
+  const auto fast = SmallMachine();
   const GraphCosts others(*fast, model);
   EXPECT_GT(others.OfNode(fc, {kF16, kF16, kF32}, {kF16}), others.OfNode(fc, {kF32, kF32, kF32}, {kF32}));
   const NodeId relu = IdOf(model, "relu");
@@ -85,7 +67,7 @@ TEST_F(GraphCostsTest, WithoutBFloat16ArithmeticLowNodesAreCasts) {
 
 TEST_F(GraphCostsTest, FunctionsAfterProductsAreFused) {
   const Model model = Typed(Network());
-  const auto machine = Small();
+  const auto machine = SmallMachine();
   const GraphCosts costs(*machine, model);
   const Graph& graph = model.graph();
   const NodeId relu = IdOf(model, "relu"), softmax = IdOf(model, "sm");
@@ -98,7 +80,7 @@ TEST_F(GraphCostsTest, FunctionsAfterProductsAreFused) {
 TEST_F(GraphCostsTest, AnotherReaderPreventsFusion) {
   const Symbol fc = Dense(Var("x"));
   const Model model = Typed(Op("softmax", "sm", {Op("elemwise_add", "sum", {Op("relu", "relu", {fc}), fc})}));
-  const auto machine = Small();
+  const auto machine = SmallMachine();
   const GraphCosts costs(*machine, model);
   const NodeId relu = IdOf(model, "relu");
   EXPECT_GT(costs.OfNode(relu, {kF32}, {kF32}), 0);
@@ -133,7 +115,7 @@ TEST_F(GraphCostsTest, ParametersBehindAProductLeaveItToTheLibrary) {
 TEST_F(GraphCostsTest, ConstantsCostNothing) {
   const Symbol weight = Op("exp", "e", {Var("w")});
   const Model model = Typed(Op("FullyConnected", "fc", {Var("x"), weight, Var("b")}, {{"num_hidden", "256"}}));
-  const auto machine = Small();
+  const auto machine = SmallMachine();
   const GraphCosts costs(*machine, model);
   EXPECT_EQ(costs.OfNode(IdOf(model, "e"), {kF32}, {kF32}), 0);
   EXPECT_EQ(costs.OfCast(model.graph().EntryOf(IdOf(model, "w"), 0), kF32, kBF16), 0);
@@ -141,7 +123,7 @@ TEST_F(GraphCostsTest, ConstantsCostNothing) {
 }
 
 TEST_F(GraphCostsTest, NamesAllUnknownShapesButThoseOfLabels) {
-  const auto machine = Small();
+  const auto machine = SmallMachine();
   const Model unknown = Typed(Network(), Shape{});
   EXPECT_CONTAINS(ErrorOf<ArgumentError>([&] { GraphCosts(*machine, unknown); }), "unknown: x, fc_output");
   const Symbol label = Op("Reshape", "r", {Var("label")}, {{"shape", "(-1,)"}});
@@ -163,4 +145,4 @@ TEST_F(GraphCostsTest, SlowestMachinesStayInRange) {
 }
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::testing

@@ -5,13 +5,13 @@
 namespace amp {
 namespace {
 
-LayerOptions Layer() {
+LayerOptions FourKernels() {
   return {"layer", {{kLibraryKernel, 10.0}, {"careful", 5.0, 0.4}, {"good", 8.0, 0.9}, {"better", 7.0, 0.9}}};
 }
 
 TEST(PredictedKernels, TheFastestThatGainsEnough) {
-  EXPECT_EQ(PredictedKernels().Choose(Layer()).option, 3u);
-  LayerOptions layer = Layer();
+  EXPECT_EQ(PredictedKernels().Choose(FourKernels()).option, 3u);
+  LayerOptions layer = FourKernels();
   layer.options[1].seconds = 3.9;
   EXPECT_EQ(PredictedKernels().Choose(layer).option, 1u);
   layer.options[0].seconds = 4;
@@ -19,13 +19,13 @@ TEST(PredictedKernels, TheFastestThatGainsEnough) {
 }
 
 TEST(PredictedKernels, OfEqualOnesTheFirst) {
-  LayerOptions layer = Layer();
+  LayerOptions layer = FourKernels();
   layer.options[3].seconds = 8;
   EXPECT_EQ(PredictedKernels().Choose(layer).option, 2u);
 }
 
 TEST(PredictedKernels, WithoutTimesNothingIsChosen) {
-  LayerOptions layer = Layer();
+  LayerOptions layer = FourKernels();
   for (KernelOption& option : layer.options) option.seconds.reset();
   EXPECT_EQ(PredictedKernels().Choose(layer).option, 0u);
 }
@@ -33,7 +33,7 @@ TEST(PredictedKernels, WithoutTimesNothingIsChosen) {
 TEST(RecordedKernels, WhatTimingChose) {
   TunedKernels record;
   record.Set("layer", "good");
-  const auto chosen = RecordedKernels(record, std::make_shared<PredictedKernels>()).Choose(Layer());
+  const auto chosen = RecordedKernels(record, std::make_shared<PredictedKernels>()).Choose(FourKernels());
   EXPECT_EQ(chosen.option, 2u);
   EXPECT_TRUE(chosen.is_tuned);
 }
@@ -42,14 +42,14 @@ TEST(RecordedKernels, ElseWhatIsPredicted) {
   TunedKernels record;
   record.Set("another layer", "good");
   record.Set("layer", "a kernel of another CPU");
-  const auto chosen = RecordedKernels(record, std::make_shared<PredictedKernels>()).Choose(Layer());
+  const auto chosen = RecordedKernels(record, std::make_shared<PredictedKernels>()).Choose(FourKernels());
   EXPECT_EQ(chosen.option, 3u);
   EXPECT_FALSE(chosen.is_tuned);
 }
 
 TEST(ForcedKernel, WhereverItIsAnOption) {
-  EXPECT_EQ(ForcedKernel("careful").Choose(Layer()).option, 1u);
-  EXPECT_EQ(ForcedKernel("other").Choose(Layer()).option, 0u);
+  EXPECT_EQ(ForcedKernel("careful").Choose(FourKernels()).option, 1u);
+  EXPECT_EQ(ForcedKernel("other").Choose(FourKernels()).option, 0u);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ std::string RefusalOf(const std::string& text) {
   return ErrorOf<ArgumentError>([&] { MachineTable::Parse(text, "m.json"); });
 }
 
-StepFeatures Step(const std::string& group, double flops, std::size_t bytes, DType dtype = DType::kFloat32) {
+StepFeatures OneStep(const std::string& group, double flops, std::size_t bytes, DType dtype = DType::kFloat32) {
   StepFeatures step{group, {1, 2}, {}};
   step.cost.flops = flops;
   step.cost.bytes_read = bytes;
@@ -32,12 +32,12 @@ TEST(MachineTable, ArithmeticOrTrafficAndAStart) {
   const auto machine = Parse(MachineFile());
   EXPECT_EQ(machine->name(), "small");
   EXPECT_TRUE(machine->has_bf16());
-  EXPECT_DOUBLE_EQ(machine->Seconds(Step("a", 1e6, 8)), 1e-6 + 1e-3);
-  EXPECT_DOUBLE_EQ(machine->Seconds(Step("a", 1e6, 8, DType::kBFloat16)), 1e-6 + 5e-4);
-  EXPECT_DOUBLE_EQ(machine->Seconds(Step("a", 1, 1000)), 1e-6 + 1e-6);
+  EXPECT_DOUBLE_EQ(machine->Seconds(OneStep("a", 1e6, 8)), 1e-6 + 1e-3);
+  EXPECT_DOUBLE_EQ(machine->Seconds(OneStep("a", 1e6, 8, DType::kBFloat16)), 1e-6 + 5e-4);
+  EXPECT_DOUBLE_EQ(machine->Seconds(OneStep("a", 1, 1000)), 1e-6 + 1e-6);
   EXPECT_DOUBLE_EQ(machine->TrafficSeconds(1 << 21), (1 << 21) / 5e8);
-  EXPECT_DOUBLE_EQ(machine->TrafficSeconds(8e9), 16);  // beyond the last level its speed holds
-  EXPECT_EQ(machine->Seconds(Step("a", 1e6, 0)), 0);   // a view
+  EXPECT_DOUBLE_EQ(machine->TrafficSeconds(8e9), 16);    // beyond the last level its speed holds
+  EXPECT_EQ(machine->Seconds(OneStep("a", 1e6, 0)), 0);  // a view
 }
 
 TEST(MachineTable, MeasuredStepsScaleIt) {
@@ -47,11 +47,12 @@ TEST(MachineTable, MeasuredStepsScaleIt) {
   file["steps"]["b float32"] = {{0, 0, 0}, {64, 64, 5}};
   const auto machine = Parse(file);
   const double base = 1e-6 + 1e-3;
-  EXPECT_NEAR(machine->Seconds(Step("a float32", 1e6, 8)), 8 * base, 1e-9);
-  EXPECT_NEAR(machine->Seconds(Step("a float32 blocked", 1e6, 8)), 8 * base, 1e-9);  // a layout that was not measured
-  EXPECT_NEAR(machine->Seconds(Step("call_take float32", 1e6, 8)), base / 2, 1e-9);
-  EXPECT_DOUBLE_EQ(machine->Seconds(Step("a bfloat16", 1e6, 8)), base);
-  EXPECT_NEAR(std::log2(machine->Seconds(Step("b float32", 1e6, 8)) / base), 0, 0.01);  // the near one decides
+  EXPECT_NEAR(machine->Seconds(OneStep("a float32", 1e6, 8)), 8 * base, 1e-9);
+  // A layout that was not measured.
+  EXPECT_NEAR(machine->Seconds(OneStep("a float32 blocked", 1e6, 8)), 8 * base, 1e-9);
+  EXPECT_NEAR(machine->Seconds(OneStep("call_take float32", 1e6, 8)), base / 2, 1e-9);
+  EXPECT_DOUBLE_EQ(machine->Seconds(OneStep("a bfloat16", 1e6, 8)), base);
+  EXPECT_NEAR(std::log2(machine->Seconds(OneStep("b float32", 1e6, 8)) / base), 0, 0.01);  // the near one decides
 }
 
 // What the library does not compute in bfloat16 it computes in float32, and somebody casts.
@@ -63,10 +64,10 @@ TEST(MachineTable, StepsOfTheLibraryBetweenCasts) {
   file["steps"]["convolution_winograd_f4x4_int16 bfloat16"] = {{1, 2, 1}};
   const auto machine = Parse(file);
   EXPECT_TRUE(machine->computes_bf16() && machine->knows_int16() && !machine->has_bf16());
-  StepFeatures ours = Step("a bfloat16", 1e6, 1000, DType::kBFloat16), theirs = ours;
+  StepFeatures ours = OneStep("a bfloat16", 1e6, 1000, DType::kBFloat16), theirs = ours;
   theirs.by_library = true;
   EXPECT_DOUBLE_EQ(machine->Seconds(ours), 1e-6 + 5e-4);
-  const double high = machine->Seconds(Step("a float32", 1e6, 2000));
+  const double high = machine->Seconds(OneStep("a float32", 1e6, 2000));
   EXPECT_DOUBLE_EQ(machine->Seconds(theirs), high + machine->TrafficSeconds(3000));
 }
 
@@ -75,7 +76,7 @@ TEST(MachineTable, FunctionsOfPostOpsAdd) {
   file["steps"]["eltwise_tanh float32"] = {{19, 2}};
   file["steps"]["eltwise_relu float32"] = {{19, 0}};
   const auto machine = Parse(file);
-  StepFeatures step = Step("a", 1e6, 8);
+  StepFeatures step = OneStep("a", 1e6, 8);
   const double without = machine->Seconds(step);
   step.elements_written = 1000;
   step.post_functions = {"eltwise_relu float32"};

@@ -2,39 +2,25 @@
 #include <gtest/gtest.h>
 
 #include "nnvm/compose.h"
+#include "nnvm/short_dtypes.h"
 #include "passes/precision/decide.h"
+#include "passes/typed.h"
 #include "program/graph_costs.h"
 #include "program/machine_text.h"
 
-namespace amp {
+namespace amp::testing {
 namespace {
 
-using testing::MachineFile;
-using testing::Op;
-using testing::Var;
-
-constexpr DType kF32 = DType::kFloat32, kBF16 = DType::kBFloat16;
-
-std::shared_ptr<const MachineTable> Small() { return MachineTable::Parse(MachineFile().dump(), "small"); }
-
-Symbol Dense(const std::string& name, const Symbol& x) {
+Symbol DenseWithoutBias(const std::string& name, const Symbol& x) {
   return Op("FullyConnected", name, {x, Var(name + "_w")}, {{"num_hidden", "128"}, {"no_bias", "True"}});
 }
 
 // Two layers of 128 units, on 64 rows.
 Model TwoLayers() {
-  const Symbol hidden = Op("sigmoid", "act", {Dense("one", Var("x"))});
+  const Symbol hidden = Op("sigmoid", "act", {DenseWithoutBias("one", Var("x"))});
   const TensorType weight{kF32, {128, 128}};
-  return Model(Dense("two", hidden).ToGraph(), {{"x", {kF32, {64, 128}}}, {"one_w", weight}, {"two_w", weight}},
-               {"one_w", "two_w"});
-}
-
-NodeId IdOf(const Model& model, const std::string& name) {
-  for (NodeId id = 0; id < model.graph().num_nodes(); ++id) {
-    if (model.graph().node(id).name() == name) return id;
-  }
-  ADD_FAILURE() << "no node " << name;
-  return 0;
+  return Model(DenseWithoutBias("two", hidden).ToGraph(),
+               {{"x", {kF32, {64, 128}}}, {"one_w", weight}, {"two_w", weight}}, {"one_w", "two_w"});
 }
 
 double Low(const PrecisionCosts& costs, NodeId id, DType output = kBF16) {
@@ -46,7 +32,7 @@ double High(const PrecisionCosts& costs, NodeId id) {
 
 TEST(TrainingCosts, ProductsHaveOneGradientForEachOperandThatAsks) {
   const Model model = TwoLayers();
-  const auto machine = Small();
+  const auto machine = SmallMachine();
   const GraphCosts inference(*machine, model), training(*machine, model, std::set<std::string>{"one_w", "two_w"}),
       last(*machine, model, std::set<std::string>{"two_w"}), nothing(*machine, model, std::set<std::string>{});
   const NodeId one = IdOf(model, "one"), two = IdOf(model, "two");
@@ -61,7 +47,7 @@ TEST(TrainingCosts, ProductsHaveOneGradientForEachOperandThatAsks) {
 
 TEST(TrainingCosts, AFloat32ResultHasTheCastOfItsGradient) {
   const Model model = TwoLayers();
-  const auto machine = Small();
+  const auto machine = SmallMachine();
   const GraphCosts inference(*machine, model), training(*machine, model, std::set<std::string>{"one_w", "two_w"});
   const NodeId two = IdOf(model, "two");
   const double forward = Low(inference, two, kF32) - Low(inference, two);
@@ -71,7 +57,7 @@ TEST(TrainingCosts, AFloat32ResultHasTheCastOfItsGradient) {
 
 TEST(TrainingCosts, ElementwiseNodesAreComputedBackwards) {
   const Model model = TwoLayers();
-  const auto machine = Small();
+  const auto machine = SmallMachine();
   const GraphCosts inference(*machine, model), training(*machine, model, std::set<std::string>{"one_w"}),
       last(*machine, model, std::set<std::string>{"two_w"});
   const NodeId act = IdOf(model, "act");
@@ -82,7 +68,7 @@ TEST(TrainingCosts, ElementwiseNodesAreComputedBackwards) {
 TEST(TrainingCosts, CastsHaveGradientsAndParametersChange) {
   const Model model = TwoLayers();
   const Graph& graph = model.graph();
-  const auto machine = Small();
+  const auto machine = SmallMachine();
   const GraphCosts inference(*machine, model), training(*machine, model, std::set<std::string>{"one_w", "two_w"});
   const EntryId weight = graph.EntryOf(IdOf(model, "one_w"), 0), x = graph.EntryOf(IdOf(model, "x"), 0);
   EXPECT_EQ(inference.OfCast(weight, kF32, kBF16), 0);  // once
@@ -104,7 +90,7 @@ TEST(TrainingCosts, TrainingFormsAreCounted) {
   TypeMap types{{"x", {kF32, {2, 32, 16, 16}}}, {"w", {kF32, {32, 32, 1, 1}}}};
   for (const char* name : {"bn_gamma", "bn_beta", "bn_moving_mean", "bn_moving_var"}) types[name] = {kF32, {32}};
   const Model model(norm.At(0).ToGraph(), types, {"w", "bn_gamma", "bn_beta", "bn_moving_mean", "bn_moving_var"});
-  const auto machine = Small();
+  const auto machine = SmallMachine();
   const GraphCosts inference(*machine, model), frozen(*machine, model, std::set<std::string>{}),
       training(*machine, model, std::set<std::string>{"w"});
   const NodeId bn = IdOf(model, "bn");
@@ -116,7 +102,7 @@ TEST(TrainingCosts, TrainingFormsAreCounted) {
 // What is saved backwards counts: low precision does not pay for one run, but for three products.
 TEST(TrainingCosts, DecideTheDTypes) {
   const Model model = TwoLayers();
-  ConvertOptions options{.policy = PrecisionPolicy::kOptimal, .machine = Small()};
+  ConvertOptions options{.policy = PrecisionPolicy::kOptimal, .machine = SmallMachine()};
   const Decision inference = Decide(model, options);
   options.training = true;
   const Decision training = Decide(model, options);
@@ -125,4 +111,4 @@ TEST(TrainingCosts, DecideTheDTypes) {
 }
 
 }  // namespace
-}  // namespace amp
+}  // namespace amp::testing
