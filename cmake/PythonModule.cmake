@@ -6,6 +6,7 @@ function(amp_add_python_module name)
   # NO_EXTRAS: no link-time optimisation and no stripping; the work is done in libnnvm_amp.so
   pybind11_add_module(${name} MODULE NO_EXTRAS ${sources})
   amp_precompile(${name} <pybind11/numpy.h> <pybind11/pybind11.h> <pybind11/stl.h>)
+  amp_compile_together(${name})
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)  # it converts arguments; the work is done elsewhere
   target_link_libraries(${name} PRIVATE nnvm_amp amp_options nlohmann_json::nlohmann_json)
   set_target_properties(${name} PROPERTIES CXX_VISIBILITY_PRESET hidden INSTALL_RPATH "${AMP_PYTHON_RPATH}")

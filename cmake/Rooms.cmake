@@ -20,8 +20,11 @@ function(amp_add_room_target name)
   target_include_directories(${target} PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>")
   target_link_libraries(${target} PRIVATE amp_options amp_fmt nlohmann_json::nlohmann_json)
   amp_precompile(${target})
-  if(NOT name STREQUAL "kernels" AND CMAKE_BUILD_TYPE STREQUAL "Release")
-    target_compile_options(${target} PRIVATE -O2)  # -O3 compiles a tenth longer; loops that count are in kernels
+  if(NOT name STREQUAL "kernels")  # where most files have flags of their own, and macros
+    amp_compile_together(${target})
+    if(CMAKE_BUILD_TYPE STREQUAL "Release")
+      target_compile_options(${target} PRIVATE -O2)  # -O3 compiles a tenth longer; loops that count are in kernels
+    endif()
   endif()
   # Only this room sees dnnl.hpp.
   if(arg_ONEDNN)

@@ -171,3 +171,49 @@ def test_folders_of_passes_include_downwards(folder):
             if parent not in PASSES_MAY_INCLUDE[folder] or (parent == "." and header in PIPELINES):
                 against.append(f"{path.name} includes {header}")
     assert not against
+
+
+# Folders whose files are compiled together (cmake/CompileOnce.cmake).
+TARGETS = [
+    *(SOURCE / room for room in ("nnvm", "passes", "program", "dnnl", "dist", "ops")),
+    ROOT / "python" / "amp" / "csrc",
+    *sorted(path for path in (ROOT / "tests" / "cpp").iterdir() if path.is_dir()),
+]
+
+
+# A line that begins the definition of a class, a function or a constant.
+DEFINITIONS = [
+    re.compile(r"(?:template <.*> )?(?:struct|class|enum class) (\w+) (?:final )?[{:]"),
+    re.compile(r"(?:template <.*> )?[A-Za-z_][\w:<>,\s&*\[\]]*?[\s&*](\w+)\("),
+    re.compile(r"(?:\[\[maybe_unused\]\] )?(?:constexpr|const|thread_local) [\w:<>,\s&*]*?(\w+)(?:\[.*\])?(?: =|\{|;)"),
+]
+
+
+def private_names(path):
+    """{(namespace, name)} of what is defined in a file's unnamed namespaces."""
+    text = path.read_text()
+    namespace = re.search(r"^namespace (amp[\w:]*) \{$", text, re.M)
+    found = set()
+    for body in re.findall(r"^namespace \{\n(.*?)^\}  // namespace$", text, re.S | re.M):
+        for line in body.splitlines():
+            names = [match[1] for match in (definition.match(line) for definition in DEFINITIONS) if match]
+            if names and not names[0].isupper():  # TEST, AMP_...
+                found.add((namespace and namespace[1], names[0]))
+    return found
+
+
+@pytest.mark.parametrize("folder", TARGETS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_private_names_are_unique_where_files_are_compiled_together(folder):
+    where = {}
+    for path in sorted(folder.rglob("*.cc")):
+        for name in private_names(path):
+            where.setdefault(name, []).append(path.name)
+    assert len(where) > 5
+    assert not {"::".join(map(str, name)): files for name, files in where.items() if len(files) > 1}
+
+
+def test_operators_have_the_namespace_of_their_file():
+    names = [re.search(r"^namespace amp::(\w+) \{$", path.read_text(), re.M) for path in (SOURCE / "ops").glob("*.cc")]
+    stems = [path.stem for path in (SOURCE / "ops").glob("*.cc")]
+    assert [(stem, name[1]) for stem, name in zip(stems, names) if name and name[1] != stem] == []
+    assert sum(bool(name) for name in names) > 90
