@@ -22,6 +22,13 @@ void ConstantStore::Add(const std::string& name, PackedConstant constant) {
   constants_[name].push_back(std::move(constant));
 }
 
+bool ConstantStore::HasSizeOf(const std::string& name, const TensorType& type) const {
+  if (!Has(name)) return false;
+  std::int64_t size = 1;
+  for (const std::int64_t dim : Any(name).layout.get_dims()) size *= dim;
+  return size == type.shape.size();
+}
+
 const PackedConstant* ConstantStore::Find(const std::string& name, const Desc& layout) const {
   const auto found = constants_.find(name);
   if (found == constants_.end()) return nullptr;
@@ -75,8 +82,9 @@ std::size_t ConstantStore::bytes() const {
 
 void RemoveKnownConstants(const ConstantStore& store, Program* program) {
   for (Step& step : program->steps) {
-    const bool known = std::all_of(step.outputs.begin(), step.outputs.end(),
-                                   [&](ValueId v) { return store.Has(program->values[v].name); });
+    const bool known = std::all_of(step.outputs.begin(), step.outputs.end(), [&](ValueId v) {
+      return store.HasSizeOf(program->values[v].name, program->values[v].type);
+    });
     if (!known || step.outputs.empty()) continue;
     for (const ValueId v : step.outputs) program->values[v].source = ValueSource::kConstant;
     step.outputs.clear();

@@ -26,6 +26,8 @@ class ConstantStore {
   void Add(const std::string& name, PackedConstant constant);
 
   bool Has(const std::string& name) const { return constants_.contains(name); }
+  // Whether it has as many elements as the type, too.
+  bool HasSizeOf(const std::string& name, const TensorType& type) const;
   // In the given layout, or nullptr.
   const PackedConstant* Find(const std::string& name, const Desc& layout) const;
   // In any layout, row-major preferred; throws InternalError for an unknown name.
@@ -49,8 +51,8 @@ class ConstantStore {
   std::map<std::string, std::vector<PackedConstant>> constants_;
 };
 
-// Drops the steps whose results the store already holds (another plan of the model computed them), makes their outputs
-// constants, and drops whatever only led to them.
+// Drops the steps whose results the store already holds, in their sizes (another plan of the model computed them),
+// makes their outputs constants, and drops whatever only led to them.
 void RemoveKnownConstants(const ConstantStore& store, Program* program);
 
 }  // namespace amp::onednn

@@ -382,6 +382,7 @@ OpDefinition<DeformableParam> RegisterBackward(const char* name, bool modulated)
       .Set(ShapeRule{[modulated](ShapeRelation& r) { InferBackward(modulated, r); }})
       .Set(SameFloatDType())
       .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole::kData, SlotRole::kIndex}})
+      .Set(MultipliesInside{})
       .Set(NoGradient{"second derivatives of deformable convolutions are not implemented"})
       .Set(ReferenceKernel{[modulated](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
         BackwardReference(modulated, node, in, out);
@@ -405,6 +406,7 @@ OpDefinition<DeformableParam> Register(const char* name, const char* doc, bool m
       .Set(ShapeRule{[modulated](ShapeRelation& r) { InferShape(modulated, r); }})
       .Set(SameFloatDType())
       .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole::kIndex}})
+      .Set(MultipliesInside{})
       .Set(GradientRule{[modulated](GradientContext& c) { SetGradients(modulated, c); }})
       .Set(ReferenceKernel{[modulated](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
         Reference(modulated, node, in, out);

@@ -59,6 +59,12 @@ inline bool CommutesWithRounding(const Node& node, DType target, bool training) 
 // Its time is that of products inside, though it is none of kAccumulates.
 struct MultipliesInside {};
 
+// Whether the node multiplies data with weights, by itself or inside, as the bodies of loops may.
+inline bool HasProducts(const Node& node) {
+  return FactsOf(node).arithmetic == Arithmetic::kAccumulates || node.op()->Find<MultipliesInside>() != nullptr ||
+         !node.subgraphs().empty();
+}
+
 inline bool AlwaysCommutes(const Node&, DType) { return true; }
 
 // Its outputs depend on the shapes of its inputs, and on no values of theirs.

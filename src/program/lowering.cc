@@ -58,7 +58,8 @@ class Lowerer {
         graph_(model.graph()),
         types_(model.types()),
         options_(options),
-        value_of_(model.graph().num_entries(), kNoValue) {}
+        value_of_(model.graph().num_entries(), kNoValue),
+        constant_(model.graph().num_nodes()) {}
 
   LoweredGraph Run() {
     const std::vector<bool> needed = NeededNodes(graph_);
@@ -85,6 +86,7 @@ class Lowerer {
     const bool is_parameter = model_.IsParameter(id);
     value_of_[entry] = program().AddValue(types_[entry], ParameterKey(name),
                                           is_parameter ? ValueSource::kConstant : ValueSource::kInput);
+    constant_[id] = is_parameter;
     if (is_parameter) return;
     program().inputs.push_back(value_of_[entry]);
     result_.input_names.push_back(name);
@@ -134,15 +136,20 @@ class Lowerer {
     Finish(id, by_reference);
   }
 
-  // What only lends its shape may be an input's: a slice of a parameter like an input is no constant.
+  // Whether other input shapes may bring constants of the node into other shapes: an addition broadcasts a parameter
+  // for one and reads it as it is for another, and what only lends its shape may be an input's. Products, and the
+  // bodies of loops, take their weights as they are.
   bool DependsOnInputShape(NodeId id) const {
+    const Node& node = graph_.node(id);
+    const bool takes_weights = HasProducts(node);
     const auto inputs = graph_.InputsOf(id);
     for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
-      const bool is_parameter = model_.IsParameter(graph_.NodeOf(inputs[slot]));
-      if (IsIgnored(graph_.node(id), slot) && !is_parameter) return true;
+      if (!IsConstant(inputs[slot]) && (!takes_weights || IsIgnored(node, slot))) return true;
     }
     return false;
   }
+
+  bool IsConstant(EntryId entry) const { return constant_[graph_.NodeOf(entry)]; }
 
   // Elements that only move keep their bits in any case.
   std::optional<AlternateMode> AlternateOfNode(NodeId id) const {
@@ -156,13 +163,13 @@ class Lowerer {
   }
 
   void Finish(NodeId id, const LowerContext& context) {
-    if (const std::optional<AlternateMode> mode = AlternateOfNode(id)) {
-      std::vector<Step>& steps = program().steps;
-      for (std::size_t i = steps.size(); i-- > 0 && steps[i].node == id;) steps[i].alternate = mode;
-    }
-    if (DependsOnInputShape(id)) {
-      std::vector<Step>& steps = program().steps;
-      for (std::size_t i = steps.size(); i-- > 0 && steps[i].node == id;) steps[i].depends_on_input_shape = true;
+    constant_[id] = std::ranges::all_of(graph_.InputsOf(id), [&](EntryId input) { return IsConstant(input); });
+    const std::optional<AlternateMode> mode = AlternateOfNode(id);
+    const bool depends_on_input_shape = DependsOnInputShape(id);
+    std::vector<Step>& steps = program().steps;
+    for (std::size_t i = steps.size(); i-- > 0 && steps[i].node == id;) {
+      if (mode) steps[i].alternate = mode;
+      steps[i].depends_on_input_shape = depends_on_input_shape;
     }
     result_.constants.insert(context.constants().begin(), context.constants().end());
     for (std::size_t i = 0; i < context.outputs().size(); ++i) {
@@ -287,6 +294,7 @@ class Lowerer {
   const Types& types_;
   const LowerOptions& options_;
   std::vector<ValueId> value_of_;
+  std::vector<bool> constant_;                        // by node: computed from parameters alone
   std::string key_;                                   // of the node that is being lowered
   std::unordered_map<std::string, int> uses_of_key_;  // nodes so far
   LoweredGraph result_;

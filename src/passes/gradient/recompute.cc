@@ -222,8 +222,7 @@ struct Candidate {
 
 Candidate CandidateOf(const Graph& graph, const Types& types, NodeId id) {
   const Node& node = graph.node(id);
-  const bool is_product = FactsOf(node).arithmetic == Arithmetic::kAccumulates ||
-                          node.op()->Find<MultipliesInside>() != nullptr || !node.subgraphs().empty();
+  const bool is_product = HasProducts(node);
   Candidate candidate{id, is_product, 0, 0};
   for (const EntryId entry : graph.OutputsOf(id)) candidate.bytes += static_cast<double>(types[entry].bytes());
   candidate.time = candidate.bytes;
