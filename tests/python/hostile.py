@@ -41,6 +41,7 @@ STRANGE = [
     {},
     {"a": "b"},
 ]
+TIMES = int(os.environ.get("AMP_TEST_ITERATIONS", "1"))
 HIDDEN = ["__shape__", "__dtype__", "__lr_mult__", "lr_mult", "weight_lr_mult", "kernel", "num_args", "unheard_of"]
 
 
@@ -95,8 +96,7 @@ def try_symbols(trial, paths):
         for place in cuts(content):
             trial.load(content[:place], [amp.sym.load], f"{path} cut at {place}")
         draw = random.Random(len(content))
-        rounds = max(20, min(300, 3_000_000 // len(content)))
-        for i in range(rounds):
+        for i in range(TIMES * max(7, min(100, 1_000_000 // len(content)))):
             trial.load(flipped(content, draw), [amp.sym.load, use], f"{path}, flip {i}")
             spoilt = json.dumps(spoil(json.loads(content), draw))
             trial.load(spoilt.encode(), [amp.sym.load, use], f"{path}, change {i}")
@@ -181,9 +181,10 @@ def try_params(trial, paths):
         for place in cuts(content):
             trial.load(content[:place], loaders, f"{path} cut at {place}")
         draw = random.Random(len(content))
-        for i in range(max(20, min(1000, 20_000_000 // len(content)))):
+        for i in range(TIMES * max(7, min(300, 5_000_000 // len(content)))):
             trial.load(flipped(content, draw), [amp.nd.load], f"{path}, flip {i}")
-        for offset in range(0, min(len(content), 640), 2):
+        offsets = range(0, min(len(content), 640), 2)
+        for offset in draw.sample(offsets, min(len(offsets), TIMES * (len(offsets) // 3 + 1))):
             numbers = [struct.pack("<I", word) for word in WORDS] + [struct.pack("<Q", word) for word in LONG_WORDS]
             for number in numbers:
                 spoilt = content[:offset] + number + content[offset + len(number) :]

@@ -138,19 +138,34 @@ def load_case(case):
         pytest.skip(str(error).rpartition("/")[2])
 
 
+class SharedModel:
+    """A case, its model and its inputs. Drawing parameters takes long, so pytest runs all tests of a case together."""
+
+    def __init__(self, name, case):
+        self.name, self.case, self.model, self.inputs = name, case, load_case(case), case.inputs()
+
+
+@pytest.fixture(scope="module")
+def shared(request, shared_dir, case_class):
+    return SharedModel(request.param, case_class(str(shared_dir / "cases" / request.param)))
+
+
+def of_cases(names):
+    return pytest.mark.parametrize("shared", names or ["none"], indirect=True, scope="module")
+
+
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 @pytest.mark.parametrize("backend", ["reference", "onednn"])
-@pytest.mark.parametrize("name", SHARED_CASES or ["none"])
-def test_shared_case(name, backend, precision, shared_dir, case_class):
+@of_cases(SHARED_CASES)
+def test_shared_case(shared, backend, precision):
+    name, case, (symbol, args, aux) = shared.name, shared.case, shared.model
     if backend == "reference" and not name.startswith(ON_REFERENCE):
         pytest.skip("takes long on reference kernels; tools/run_cases.py")
-    case = case_class(str(shared_dir / "cases" / name))
-    symbol, args, aux = load_case(case)
     was_low = any(attrs.get("dtype") in ("bfloat16", "float16") for attrs in symbol.attr_dict().values())
     is_kept = name.startswith(KEPT)
-    outputs = run(symbol, args, aux, case.inputs(), backend, precision, allow_references=True, converts=not is_kept)
+    outputs = run(symbol, args, aux, shared.inputs, backend, precision, allow_references=True, converts=not is_kept)
     if name in DETECTORS and precision == "bfloat16":
-        exact = run(symbol, args, aux, case.inputs(), backend, "float32", allow_references=True)
+        exact = run(symbol, args, aux, shared.inputs, backend, "float32", allow_references=True)
         assert errors(np.sort(outputs[1], None), np.sort(exact[1], None))[1] <= DETECTORS[name]
         return
     outcome = case.errors([output.astype(np.float64) for output in outputs])
@@ -177,15 +192,14 @@ SLOW_CODE = {
 }
 
 
-@pytest.mark.parametrize("name", [name for name in SHARED_CASES if name.startswith(("zoo", "nlp", "lstm"))] or ["none"])
-def test_no_slow_path(name, shared_dir, case_class):
-    case = case_class(str(shared_dir / "cases" / name))
-    model, inputs = load_case(case), case.inputs()
+@of_cases([name for name in SHARED_CASES if name.startswith(("zoo", "nlp", "lstm"))])
+def test_no_slow_path(shared):
+    model, inputs = shared.model, shared.inputs
     dtypes = {key: array.dtype for key, array in inputs.items()}
     bound = amp.Executor(*model, {key: array.shape for key, array in inputs.items()}, input_dtypes=dtypes)
     operators = {node["name"]: node["op"] for node in json.loads(model[0].tojson())["nodes"]}
     slow = {operators[step.node] for step in bound.summary.steps if "ref" in step.implementation}
-    assert slow <= SLOW_CODE.get(name, set())
+    assert slow <= SLOW_CODE.get(shared.name, set())
 
 
 def gender(logits):
@@ -229,15 +243,16 @@ def test_trained_networks_find_the_same_classes(name, policy, shared_dir, case_c
     assert (low.argmax(axis) == expected.argmax(axis))[decided].all() and decided.any()
 
 
-@pytest.mark.parametrize("name", SHARED_CASES or ["none"])
-def test_shared_case_is_saved_stably(name, shared_dir, case_class, tmp_path):
-    model = load_case(case_class(str(shared_dir / "cases" / name)))
-    amp.save_checkpoint(tmp_path / "a", 0, *model)
+@of_cases(SHARED_CASES)
+def test_shared_case_is_saved_stably(shared, tmp_path):
+    symbol, *arrays = shared.model
+    rows = [{name: array[:1] for name, array in named.items()} for named in arrays]  # whole ones are half a gigabyte
+    amp.save_checkpoint(tmp_path / "a", 0, symbol, *rows)
     again = amp.load_checkpoint(tmp_path / "a", 0)
     amp.save_checkpoint(tmp_path / "b", 0, *again)
     for end in ("symbol.json", "0000.params"):
         assert (tmp_path / f"a-{end}").read_bytes() == (tmp_path / f"b-{end}").read_bytes()
-    assert again[0].list_outputs() == model[0].list_outputs()
+    assert again[0].list_outputs() == symbol.list_outputs()
 
 
 def test_saved_bfloat16_model_runs_the_same(tmp_path):
