@@ -122,7 +122,8 @@ struct VectorCode {
     const Ints is_denormal = x < 1.17549435e-38f;
     const Floats normal = is_denormal ? x * 8388608.0f : x;
     // x = 2^n (1 + f), with 1 + f between sqrt(0.5) and sqrt(2).
-    const Ints shifted = Bits(normal) - 0x3F3504F3;
+    // (Of numbers below 0 the sign is dropped: the difference would overflow, and their result is NaN.)
+    const Ints shifted = (Bits(normal) & 0x7FFFFFFF) - 0x3F3504F3;
     const Ints n = (shifted >> 23) - (is_denormal & 23);
     const Floats f = AsFloats((shifted & 0x007FFFFF) + 0x3F3504F3) - 1.0f;
     // log(1 + f) = 2 atanh(s) with s = f / (2 + f), |s| < 0.172: the next term of the series is 5e-10.
