@@ -54,6 +54,8 @@ test:
 test-cpp: tests
 	$(call say,"C++ tests")
 	@cd $(BUILD) && "$(CURDIR)/$(BIN)/ctest" --output-on-failure --no-tests=error -j $(JOBS) $(CTEST_ARGS)
+	@awk '/: Skipped$$/ { getline reason; ++count[reason] } \
+	  END { for (reason in count) printf "%d skipped: %s\n", count[reason], reason }' $(BUILD)/Testing/Temporary/LastTest.log
 
 test-python: package $(VENV)/.dev-installed
 	$(call say,"Python tests")

@@ -15,9 +15,9 @@ function(amp_precompile target)
     <string_view> <unordered_map> <utility> <vector> <fmt/format.h> ${ARGN})
 endfunction()
 
-# Neighbouring files are compiled as one, which takes half of the time: headers are read, and their templates made, once for
-# all of them. So names of unnamed namespaces are unique within a target. AMP_UNITY=OFF compiles a file at a time, which
-# is faster for one who changes a single file, and shows which includes it forgot.
+# Neighbouring files are compiled as one, which takes half of the time: headers are read, and their templates made, once
+# for all of them. So names of unnamed namespaces are unique within a target. AMP_UNITY=OFF compiles a file at a time,
+# which is faster for one who changes a single file, and shows which includes it forgot.
 function(amp_compile_together target)
   if(AMP_UNITY)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)

@@ -1,7 +1,8 @@
-# What CTest includes when it starts: a test for each suite of the GoogleTest binary `binary`, and for each piece of a large
-# one. A process for each of the 4,000 tests would take longer to start than most of them run.
+# What CTest includes when it starts: a test for each suite of the GoogleTest binary `binary`, and for each piece of a
+# large one. A process for each of the 4,000 tests would take longer to start than most of them run.
 #
-# Variables: `binary`, `prefix` (of the names of tests), `folder` (where tests run), `environment` (a list of NAME=value).
+# Variables: `binary`, `prefix` (of the names of tests), `folder` (where tests run), `environment` (a list of
+# NAME=value).
 
 set(piece 64)  # most tests of one process
 

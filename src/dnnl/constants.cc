@@ -11,7 +11,7 @@ namespace amp::onednn {
 
 void ConstantStore::AddArrays(const std::map<std::string, NDArray>& arrays) {
   for (const auto& [name, array] : arrays) {
-    if (Has(name)) continue;
+    if (constants_.contains(name)) continue;
     // `data` keeps the array's memory alive.
     auto owner = std::make_shared<NDArray>(array);
     constants_[name] = {{PlainDesc(array.type()), std::shared_ptr<const void>(owner, array.data()), true}};
@@ -22,8 +22,8 @@ void ConstantStore::Add(const std::string& name, PackedConstant constant) {
   constants_[name].push_back(std::move(constant));
 }
 
-bool ConstantStore::HasSizeOf(const std::string& name, const TensorType& type) const {
-  if (!Has(name)) return false;
+bool ConstantStore::Has(const std::string& name, const TensorType& type) const {
+  if (!constants_.contains(name)) return false;
   std::int64_t size = 1;
   for (const std::int64_t dim : Any(name).layout.get_dims()) size *= dim;
   return size == type.shape.size();
@@ -83,7 +83,7 @@ std::size_t ConstantStore::bytes() const {
 void RemoveKnownConstants(const ConstantStore& store, Program* program) {
   for (Step& step : program->steps) {
     const bool known = std::all_of(step.outputs.begin(), step.outputs.end(), [&](ValueId v) {
-      return store.HasSizeOf(program->values[v].name, program->values[v].type);
+      return store.Has(program->values[v].name, program->values[v].type);
     });
     if (!known || step.outputs.empty()) continue;
     for (const ValueId v : step.outputs) program->values[v].source = ValueSource::kConstant;

@@ -25,9 +25,8 @@ class ConstantStore {
   void AddArrays(const std::map<std::string, NDArray>& arrays);
   void Add(const std::string& name, PackedConstant constant);
 
-  bool Has(const std::string& name) const { return constants_.contains(name); }
-  // Whether it has as many elements as the type, too.
-  bool HasSizeOf(const std::string& name, const TensorType& type) const;
+  // Whether a constant of this name has as many elements as the type.
+  bool Has(const std::string& name, const TensorType& type) const;
   // In the given layout, or nullptr.
   const PackedConstant* Find(const std::string& name, const Desc& layout) const;
   // In any layout, row-major preferred; throws InternalError for an unknown name.

@@ -193,13 +193,10 @@ class Fuser {
     const bool is_cast = fast_ && !IsAlternate(host) && !IsAlternate(reader) &&
                          !std::holds_alternative<SoftmaxSpec>(graph_.step(host).spec) &&
                          std::holds_alternative<CastSpec>(graph_.step(reader).spec);
-    return is_cast && IsFloat32OrBF16(graph_.step(reader).outputs[0]) &&
-           IsFloat32OrBF16(graph_.step(host).outputs[0]) && merger_.Merge(host, reader, {}, {});
+    return is_cast && WritesFloat32OrBF16(reader) && WritesFloat32OrBF16(host) && merger_.Merge(host, reader, {}, {});
   }
 
-  bool IsFloat32OrBF16(ValueId v) const {
-    return graph_.type(v).dtype == DType::kFloat32 || graph_.type(v).dtype == DType::kBFloat16;
-  }
+  bool WritesFloat32OrBF16(StepId id) const { return IsFloat32OrBF16(graph_.type(graph_.step(id).outputs[0]).dtype); }
 
   // Our own kernel clips, and writes either dtype.
   bool Clip(StepId host, StepId reader) {
@@ -210,8 +207,7 @@ class Fuser {
       if (!bounds || !(bounds->first <= bounds->second) || !IsAllowed(*eltwise, host)) return false;
       spec = {std::clamp(spec.low, bounds->first, bounds->second),
               std::clamp(spec.high, bounds->first, bounds->second)};
-    } else if (!fast_ || !std::holds_alternative<CastSpec>(graph_.step(reader).spec) ||
-               !IsFloat32OrBF16(graph_.step(reader).outputs[0])) {
+    } else if (!fast_ || !std::holds_alternative<CastSpec>(graph_.step(reader).spec) || !WritesFloat32OrBF16(reader)) {
       return false;
     }
     merger_.ReplaceReader(std::move(merged), host, reader);

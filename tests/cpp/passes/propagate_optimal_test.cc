@@ -30,14 +30,10 @@ ConvertOptions Fastest(FakeTimes times = {}) {
 }
 
 // What a conversion with this decision has in casts.
-std::int64_t NumCasts(const Model& model, const Decision& decision, bool offline) {
+std::size_t NumCasts(const Model& model, const Decision& decision, bool offline) {
   const RewriteResult applied = ApplyDecision(model.graph(), decision);
-  const auto count = [](const Graph& graph) {
-    return std::count_if(graph.nodes().begin(), graph.nodes().end(),
-                         [](const NodePtr& node) { return node->IsOp("amp_cast"); });
-  };
-  if (!offline) return count(applied.graph);
-  return count(CastParamsOffline(WithGraph(model, applied.graph)).rewrite.graph);
+  if (!offline) return CountCasts(applied.graph);
+  return CountCasts(CastParamsOffline(WithGraph(model, applied.graph)).rewrite.graph);
 }
 
 // ---- everything that could be decided ----
@@ -388,7 +384,7 @@ TEST(OptimalPolicy, OtherPoliciesTakeNoLessTimeAndDefaultHasNoFewerCasts) {
     EXPECT_EQ(PrintKinds(given.model.graph(), with_machine), PrintKinds(given.model.graph(), fastest));
     EXPECT_EQ(with_machine.policy, PrecisionPolicy::kDefault);
     const bool offline = given.options.cast_params_offline;
-    const std::int64_t fewest =
+    const std::size_t fewest =
         NumCasts(given.model, decided(PrecisionPolicy::kOptimal, Minimize::kCasts, false), offline);
     ASSERT_LE(fewest, NumCasts(given.model, by_facts, offline))
         << Explain(seed, given.model, by_facts) << "optimal:\n"
