@@ -98,9 +98,14 @@ def is_differentiable(place):
     return isinstance(place, Result) or isinstance(place, Leaf) and place.request != "null"
 
 
+def is_spent(place):
+    """Whether a backward pass has freed the graph behind a place: what is computed from it takes it as a constant."""
+    return isinstance(place, Result) and place.node.is_spent
+
+
 def is_recorded(array):
     """Whether what runs on `array` now is recorded for its gradient."""
-    return modes.is_recording and is_differentiable(array._place)
+    return modes.is_recording and is_differentiable(array._place) and not is_spent(array._place)
 
 
 def refuse(name, *arrays):
@@ -214,7 +219,7 @@ def run_graph(graph_for, name, inputs, cls, describe):
 
 def _recorded(name, run, inputs, cls, describe):
     places = [getattr(array, "_place", None) if modes.is_recording else None for array in inputs]
-    is_asked = [is_differentiable(place) for place in places]
+    is_asked = [is_differentiable(place) and not is_spent(place) for place in places]
     finished = run(is_asked)
     outputs = finished.outputs()
     if cls is not NDArray:

@@ -72,9 +72,8 @@ dnnl::algorithm AlgorithmOf(BinaryKind kind) {
     case BinaryKind::kDiv:
       return algorithm::binary_div;
     case BinaryKind::kMax:
-      return algorithm::binary_max;
     case BinaryKind::kMin:
-      return algorithm::binary_min;
+      break;  // maps compute them: the library's give the second operand where the first one is a NaN
   }
   return algorithm::undef;
 }

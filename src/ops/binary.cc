@@ -179,6 +179,8 @@ bool Commutative(BinaryKind kind) { return kind != BinaryKind::kSub && kind != B
 
 // The library broadcasts its second operand to the first.
 bool Lower(BinaryKind kind, LowerContext& c) {
+  // The library's give the second operand where the first one is a NaN.
+  if (kind == BinaryKind::kMax || kind == BinaryKind::kMin) return false;
   const auto& [dtype, out] = c.out_type(0);
   const auto operand = [&, dtype = dtype, rank = out.rank()](int i) {
     return c.Cast(c.Reshape(c.in(i), AlignedRight(c.in_type(i).shape, rank)), dtype);

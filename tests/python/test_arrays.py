@@ -96,6 +96,40 @@ def test_numbers_and_truth():
         [1, 2][one]
 
 
+def test_arrays_of_numpys_kind_have_its_operators():
+    a, i = mx.np.array([-1.5, 0.5, 2.5]), mx.np.array([1, 2, 6], dtype="int32")
+    x, n = a.asnumpy(), i.asnumpy()
+    both = (a > 0) & (a < 2)
+    assert both.dtype == np.bool_ and both.tolist() == [False, True, False]
+    for result, expected in (
+        ((a > 0) | (a < -1), (x > 0) | (x < -1)),
+        ((a > 0) ^ (a < 2), (x > 0) ^ (x < 2)),
+        (~(a > 0), ~(x > 0)),
+        (~i, ~n),
+        (i & 3, n & 3),
+        (3 | i, 3 | n),
+        (i << 2, n << 2),
+        (1 << i, 1 << n),
+        (i >> 1, n >> 1),
+        (+a, x),
+        (round(a), np.round(x)),
+        (round(a, 0), np.round(x, 0)),
+        (a.clip(0, 2), x.clip(0, 2)),
+        (a.clip(max=1), x.clip(max=1)),
+        (a.nonzero()[0], x.nonzero()[0]),
+        (mx.np.ones((2, 3, 4)).transpose(2, 0, 1), np.ones((4, 2, 3))),
+        (mx.np.ones((2, 3, 4)).transpose((2, 0, 1)), np.ones((4, 2, 3))),
+        (mx.np.ones((2, 3)).transpose(), np.ones((3, 2))),
+    ):
+        np.testing.assert_array_equal(result.asnumpy(), expected)
+    one = mx.np.array(3.14159)
+    assert f"{one:.2f}" == "3.14" and f"{a}" == str(a) == str(x) and repr(a).startswith("array(")
+    with pytest.raises(TypeError, match=r"shape \(3,\) has no format '.2f'"):
+        f"{a:.2f}"
+    with pytest.raises((TypeError, amp.Error)):
+        a & i
+
+
 def test_classes_follow_the_inputs():
     legacy, numpy_like = nd.ones((2, 2)), mx.np.ones((2, 2))
     assert isinstance(numpy_like, nd.NDArray) and not isinstance(legacy, mx.np.ndarray)

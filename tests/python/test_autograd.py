@@ -588,6 +588,36 @@ def test_errors():
         autograd.mark_variables([x], [nd.ones((2,)), nd.ones((2,))])
 
 
+def test_what_a_differentiated_graph_made_is_a_constant():
+    """As the state that a recurrent network carries from one batch to the next."""
+    x, state, gradients = leaf([0.5, -0.25]), nd.zeros((2,)), []
+    for _ in range(3):
+        before = state.asnumpy()
+        with autograd.record():
+            state = nd.tanh(state + x)
+        state.backward()
+        np.testing.assert_allclose(x.grad.asnumpy(), 1 - np.tanh(before + x.asnumpy()) ** 2, rtol=1e-5)
+        gradients.append(x.grad.asnumpy())
+    assert np.abs(gradients[0] - gradients[1]).max() > 0.01
+    with autograd.record():
+        y = state * 2
+    with pytest.raises(amp.ArgumentError, match="head 0 depends on nothing that was recorded"):
+        y.backward()
+
+
+@pytest.mark.parametrize("retain", [False, True])
+def test_two_losses_of_one_graph(retain):
+    x = leaf([1, 2])
+    with autograd.record():
+        inner = x * 3
+        first = inner * inner
+    first.backward(retain_graph=retain)
+    with autograd.record():
+        second = inner * x
+    second.backward()
+    np.testing.assert_allclose(x.grad.asnumpy(), [6, 12] if retain else [3, 6])
+
+
 def test_an_operator_without_gradient_is_named_where_one_is_asked_for():
     x = leaf(np.ones((2, 3)))
     with autograd.record():

@@ -240,6 +240,29 @@ def test_constants_and_arrays_from_nowhere():
     assert net.export(None)[0].list_arguments() == ["data", "shift", "const_0"]
 
 
+def test_arrays_as_indices_belong_to_the_graph():
+    class Chosen(nn.HybridBlock):
+        def forward(self, x, i, j):
+            return x[i], x[i, j], x[1]
+
+    class Legacy(nn.HybridBlock):
+        def hybrid_forward(self, F, x, i):
+            return x[i]
+
+    x = mx.np.array(numbers(4, 5))
+    net = Chosen()
+    net.hybridize()
+    for i, j in (([0, 3], [4, 1]), ([2, 1], [0, 0]), ([-1, 0], [1, -2])):
+        found = net(x, mx.np.array(i, dtype="int32"), mx.np.array(j, dtype="int32"))
+        for one, expected in zip(found, (x.asnumpy()[i], x.asnumpy()[i, j], x.asnumpy()[1])):
+            np.testing.assert_array_equal(one.asnumpy(), expected)
+    legacy = Legacy()
+    legacy.hybridize()
+    for i in ([0, 3], [2, 2]):
+        found = legacy(x.as_nd_ndarray(), nd.array(i, dtype="int32"))
+        np.testing.assert_array_equal(found.asnumpy(), x.asnumpy()[i])
+
+
 def test_hooks_and_op_hooks():
     net, x = small_net(), nd.array(numbers(1, 3, 4, 4))
     net.initialize()

@@ -256,7 +256,10 @@ def test_monitor():
     executor.forward(data=X)
     assert list(seen) == ["fc_output"]
     np.testing.assert_array_equal(seen["fc_output"], executor.outputs[0].asnumpy())
+    with pytest.raises(amp.UnsupportedError, match=r"set_monitor_callback\(None\) ends it for training"):
+        executor.forward(is_train=True)
     executor.set_monitor_callback(None)
+    executor.forward(is_train=True)
     seen.clear()
     executor.forward()
     assert not seen

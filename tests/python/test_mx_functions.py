@@ -64,6 +64,19 @@ def test_arange_of_integers_wraps():
     assert nd.arange(254, 258, dtype="uint8").asnumpy().tolist() == [254, 255, 0, 1]
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_maximum_and_minimum_of_nans_are_nans(dtype):
+    x, y = nd.array([np.nan, 1, np.nan, 1], dtype=dtype), nd.array([1, np.nan, np.nan, 2], dtype=dtype)
+    pair = mx.sym.broadcast_maximum(mx.sym.Variable("x"), mx.sym.Variable("y"))
+    several = [nd.maximum(x, y), nd.broadcast_minimum(x, y), mx.np.maximum(x.as_np_ndarray(), y.as_np_ndarray())]
+    several += pair.bind(mx.cpu(), {"x": x, "y": y}).forward()
+    for result in several:
+        assert np.isnan(result.asnumpy()).tolist() == [True, True, True, False]
+    column = nd.array([[np.nan], [2]], dtype=dtype)
+    assert np.isnan(nd.broadcast_maximum(column, nd.ones((1, 3), dtype=dtype)).asnumpy()).sum() == 3
+    assert np.isnan(nd.broadcast_maximum(nd.ones((1, 3), dtype=dtype), column).asnumpy()).sum() == 3
+
+
 def test_the_first_nan_is_the_extreme():
     x = f32(1, np.nan, 3, np.nan)
     assert nd.argmax(x, axis=0).asscalar() == nd.argmin(x, axis=0).asscalar() == 1
@@ -107,6 +120,44 @@ def test_samples_for_each_parameter():
     assert 0.2 < nd.random_exponential(lam=4, shape=(2000,)).asnumpy().mean() < 0.3
     with pytest.raises(amp.ArgumentError, match="sample_normal: expected the arrays mu, sigma"):
         nd.sample_normal(f32(0))
+
+
+@pytest.mark.parametrize("name", ["normal", "uniform", "laplace", "logistic", "gumbel", "exponential", "rayleigh"])
+def test_gradients_reach_the_parameters_of_random_numbers(name):
+    """What is drawn is loc + scale * standard."""
+    mx.random.seed(5)
+    scale = mx.np.array([0.5, 4])
+    scale.attach_grad()
+    loc = mx.np.array([[1.0], [2.0], [3.0]])
+    loc.attach_grad()
+    has_loc = name not in ("exponential", "rayleigh")
+    draw = getattr(mx.np.random, name)
+    with autograd.record():
+        if name == "uniform":
+            drawn = draw(loc, loc + scale)
+        else:
+            drawn = draw(loc, scale, size=(3, 2)) if has_loc else draw(scale, size=(3, 2))
+        (drawn * mx.np.array([[1.0, 10.0]])).sum().backward()
+    standard = (drawn - (loc if has_loc else 0)).asnumpy() / scale.asnumpy()
+    np.testing.assert_allclose(scale.grad.asnumpy(), standard.sum(0) * [1, 10], rtol=1e-4)
+    if has_loc:
+        assert loc.grad.asnumpy().tolist() == [[11]] * 3
+    if has_loc:
+        assert draw(loc.detach(), (loc + scale).detach()).shape == (3, 2)
+    else:
+        assert draw(scale=scale.detach()).shape == (2,)
+
+
+def test_parameters_of_random_numbers_without_a_gradient():
+    mx.random.seed(6)
+    shape = mx.np.array([2.0, 30.0])
+    assert mx.np.random.gamma(shape=shape, scale=1.0, size=(1000, 2)).asnumpy().mean(0).argmax() == 1
+    shape.attach_grad()
+    with autograd.record():
+        with pytest.raises(amp.UnsupportedError, match="has no gradient"):
+            mx.np.random.gamma(shape, 1.0)
+    with pytest.raises(TypeError, match="unexpected argument 'shap'"):
+        mx.np.random.gamma(shap=2.0)
 
 
 def test_words_of_a_vocabulary():

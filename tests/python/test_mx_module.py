@@ -275,6 +275,20 @@ def test_steps_by_hand():
     assert np.abs(mod.get_outputs()[0].asnumpy() - before).max() > 1e-3
 
 
+def test_requests_by_name_leave_the_others_as_they_are():
+    mod = mx.mod.Module(layer(), label_names=None)
+    mod.bind([("data", (5, 3))], inputs_need_grad=True, grad_req={"data": "add", "another": "null"})
+    mod.set_params(PARAMS, {})
+    mod.init_optimizer(optimizer_params={"learning_rate": 0.5})
+    head = mx.nd.ones((5, 4))
+    for _ in range(2):
+        mod.forward(mx.io.DataBatch([X]))
+        mod.backward([head])
+    np.testing.assert_allclose(mod.get_input_grads()[0].asnumpy(), 2 * head.asnumpy() @ W, rtol=1e-5, atol=1e-6)
+    mod.update()
+    assert np.abs(mod.get_params()[0]["fc_weight"].asnumpy() - W).max() > 0.01
+
+
 def test_optimizer_states_are_saved(tmp_path):
     def module_after(steps, states=None):
         mod = mx.mod.Module(classifier())

@@ -307,3 +307,10 @@ def test_split_v2_takes_both_forms():
     data = amp.sym.Variable("data")
     assert len(amp.sym._split_v2(ary=data, indices_or_sections=(2, 3))) == 3
     assert len(amp.sym._split_v2(data, sections=2)) == 2
+
+
+def test_variables_of_one_axis_and_of_dense_storage():
+    assert amp.sym.Variable("x", shape=3).list_attr() == {"__shape__": "(3,)"}
+    assert amp.sym.Variable("x", stype="default").list_attr() == {}
+    with pytest.raises(amp.UnsupportedError, match="variable 'x': storage 'csr' is not supported; arrays are dense"):
+        amp.sym.Variable("x", stype="csr")

@@ -112,7 +112,8 @@ SIGNATURES = {
     amp.Symbol.optimize_for: "(self, backend, args=None, aux=None, ctx=None, shape_dict=None, type_dict=None, "
     "stype_dict=None, skip_infer=False, **kwargs)",
     amp.Symbol.get_backend_symbol: "(self, backend)",
-    amp.sym.Variable: "(name, attr=None, shape=None, lr_mult=None, wd_mult=None, dtype=None, init=None, **kwargs)",
+    amp.sym.Variable: "(name, attr=None, shape=None, lr_mult=None, wd_mult=None, dtype=None, init=None, stype=None, "
+    "**kwargs)",
     amp.sym.Group: "(symbols)",
     amp.sym.load: "(fname)",
     amp.sym.load_json: "(json_str)",

@@ -87,7 +87,10 @@ class TrainingOfModule:
         return runs, labels
 
     def _requests(self):
-        requests = requests_of(self._symbol, self._grad_req)
+        asked = self._grad_req
+        if isinstance(asked, dict):  # as in MXNet: the others are written to, names of no argument are ignored
+            asked = {name: asked.get(name, "write") for name in self._symbol.list_arguments()}
+        requests = requests_of(self._symbol, asked)
         for name in requests:
             is_input = name not in self._param_names
             if name in self._fixed_param_names or (is_input and not self._needs_gradient(name)):

@@ -11,7 +11,7 @@ from .. import _autocast, _core, nd
 from .._alternate import added_counts, alternate
 from .._arrays import readable
 from .._gradient_runs import requests_of
-from ..base import ArgumentError, did_you_mean
+from ..base import ArgumentError, UnsupportedError, did_you_mean
 from ..executor import Executor as _Executor
 from ..executor import gradient_runs
 from ..sym.slots import inputs_of
@@ -137,7 +137,8 @@ class BoundSymbol(_CountedRuns):
         """Computes the outputs: a list of new NDArrays, also in `outputs`.
 
         `inputs` are copied to arrays of `arg_dict` before. With `is_train=True` batch norms use the statistics of the
-        batch, dropout drops, and `backward` may follow. Raises ArgumentError for names and shapes that do not fit.
+        batch, dropout drops, and `backward` may follow. Raises ArgumentError for names and shapes that do not fit,
+        UnsupportedError for `is_train=True` while there is a monitor.
 
         >>> bound = amp.sym.exp(amp.sym.Variable("x")).simple_bind(x=(2,))
         >>> bound.forward(x=amp.nd.zeros((2,)))[0]
@@ -148,6 +149,10 @@ class BoundSymbol(_CountedRuns):
             if name not in self._arguments:
                 raise ArgumentError(f"the symbol has no argument {name!r}{did_you_mean(name, self._arguments)}")
             _packing.write(name, self._arguments[name], array)
+        if is_train and self._monitor is not None:
+            raise UnsupportedError(
+                "a monitor sees calls with is_train=False alone; set_monitor_callback(None) ends it for training"
+            )
         self._awaits_backward = bool(is_train)
         if is_train:
             self._outputs = self._runs_with_gradients(True).forward({})
@@ -204,6 +209,8 @@ class BoundSymbol(_CountedRuns):
 
     def set_monitor_callback(self, callback, monitor_all=False):
         """From now on each call shows every operator's results: `callback(name, NDArray)`; None ends that.
+
+        `monitor_all` has no effect.
 
         >>> bound = amp.sym.exp(amp.sym.Variable("x"), name="e").simple_bind(x=(2,))
         >>> bound.set_monitor_callback(lambda name, array: print(name, array.shape))

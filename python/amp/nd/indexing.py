@@ -17,9 +17,9 @@ _get, _set = NDArray.__getitem__, NDArray.__setitem__
 
 def get_item(array, key):
     """The elements that `key` selects, by NumPy's rules."""
-    key = _plain(key)
     if _trace.current() is not None:
-        return _traced(array, key)
+        return _traced(array, key)  # arrays in the key are part of the graph
+    key = _plain(key)
     if _recording.is_recorded(array):
         return _recorded(array, key)
     try:
@@ -75,6 +75,8 @@ def _traced(array, key):
     parts = list(key) if isinstance(key, tuple) else [key]
     if len(parts) == 1 and isinstance(parts[0], (list, np.ndarray)):
         return _rows(array, np.asarray(parts[0]))
+    if parts and all(isinstance(part, NDArray) and np.dtype(part.dtype).kind in "iuf" for part in parts):
+        return _elements(array, parts)
     parts = _without_ellipsis(array, parts)
     sliced, shape = _bounds(array, parts)
     if sliced is not None:
@@ -105,8 +107,22 @@ def _rows(array, index):
     return invoke("take", [array, NDArray(index.astype(np.int32))], {}, {"axis": "0", "mode": "wrap"})[0]
 
 
+def _elements(array, indices):
+    """One array of integers for each of the first axes; they have one shape."""
+    if len(indices) == 1:
+        return invoke("take", [array, indices[0]], {}, {"axis": "0", "mode": "wrap"}, result_class=type(array))[0]
+    if len({index.shape for index in indices}) > 1 or len(indices) > array.ndim:
+        raise UnsupportedError("inside of a hybridized block indices are arrays of one shape, at most one an axis")
+    indices = [invoke("Cast", [index], {}, {"dtype": "int64"})[0] for index in indices]
+    together = invoke("stack", indices, {}, {"axis": "0", "num_args": str(len(indices))})[0]
+    return invoke("gather_nd", [array, together], {}, {}, result_class=type(array))[0]
+
+
 def _without_ellipsis(array, parts):
-    if any(not isinstance(part, (int, np.integer, slice)) and part not in (None, Ellipsis) for part in parts):
+    def is_basic(part):
+        return part is None or part is Ellipsis or isinstance(part, (int, np.integer, slice))
+
+    if not all(is_basic(part) for part in parts):
         raise UnsupportedError(f"inside of a hybridized block an array cannot be indexed by {parts!r:.80}")
     used = sum(part is not None and part is not Ellipsis for part in parts)
     if used > array.ndim:

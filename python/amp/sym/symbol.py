@@ -1,10 +1,12 @@
 """The class Symbol and the functions that make symbols without an operator."""
 
+from numbers import Integral
+
 from .. import _core
 from .._missing import OfMXNet
 from .._paths import encoded
 from ..attribute import HIDDEN_KEYS, AttrScope
-from ..base import ArgumentError, NotImplementedForSymbol
+from ..base import ArgumentError, NotImplementedForSymbol, UnsupportedError
 from .arithmetic import Arithmetic
 from .attributes import attribute_text
 from .fluent import FluentMethods
@@ -279,18 +281,23 @@ class NumpySymbol(Symbol):
     _is_numpy = True
 
 
-def Variable(name, attr=None, shape=None, lr_mult=None, wd_mult=None, dtype=None, init=None, **kwargs):
+def Variable(name, attr=None, shape=None, lr_mult=None, wd_mult=None, dtype=None, init=None, stype=None, **kwargs):
     """A symbol for an input, a parameter or an auxiliary state.
 
     `shape` (0 for unknown dimensions) and `dtype` are what inference starts from. `attr` and keywords of the form
-    `__key__` are further attributes, as text. `init` is kept in the attribute `__init__`. Raises ArgumentError for
-    names that are no text, unknown dtypes and keywords of another form.
+    `__key__` are further attributes, as text. `init` is kept in the attribute `__init__`. `stype` may be 'default'.
+    Raises ArgumentError for names that are no text, unknown dtypes and keywords of another form, UnsupportedError for
+    a sparse `stype`.
 
     >>> amp.sym.Variable("x", shape=(2, 3), dtype="float32").list_attr()
     {'__dtype__': '0', '__shape__': '(2, 3)'}
     """
     if not isinstance(name, str):
         raise ArgumentError(f"the name of a variable is text, got {name!r}")
+    if stype not in (None, "default"):
+        raise UnsupportedError(f"variable '{name}': storage {stype!r} is not supported; arrays are dense")
+    if isinstance(shape, Integral):
+        shape = (shape,)
     attributes = AttrScope.current().get(attr)
     for key, value in kwargs.items():
         if not (key.startswith("__") and key.endswith("__") and len(key) > 4):

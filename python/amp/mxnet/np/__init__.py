@@ -70,7 +70,7 @@ __all__ = [
 # Methods of arrays that are functions of this module with the array as first argument.
 _METHODS = (
     "all any argmax argmin argsort clip cumsum dot max mean min prod ravel repeat round sort squeeze std sum swapaxes "
-    "take transpose var"
+    "take var"
 ).split()
 
 
@@ -90,6 +90,43 @@ def _method(name):
 
 for _name in _METHODS:
     setattr(ndarray, _name, _method(_name))
+
+
+def _transpose(self, *axes):
+    """`mx.np.transpose` of this array; `axes` may be one tuple, or numbers."""
+    if len(axes) == 1 and (axes[0] is None or not isinstance(axes[0], int)):
+        (axes,) = axes
+    return _find("transpose")(self, axes or None)
+
+
+def _clip(self, min=None, max=None, out=None, **named):  # noqa: A002 - NumPy's names
+    """`mx.np.clip` of this array."""
+    return _find("clip")(self, named.pop("a_min", min), named.pop("a_max", max), out=out, **named)
+
+
+ndarray.transpose, ndarray.clip, ndarray.nonzero = _transpose, _clip, _method("nonzero")
+
+
+def _bitwise(name, is_reflected=False):
+    def operation(self, other):
+        return _find(name)(other, self) if is_reflected else _find(name)(self, other)
+
+    return operation
+
+
+for _symbol, _name in {
+    "and": "bitwise_and",
+    "or": "bitwise_or",
+    "xor": "bitwise_xor",
+    "lshift": "bitwise_left_shift",
+    "rshift": "bitwise_right_shift",
+}.items():
+    if _find(_name) is not None:
+        setattr(ndarray, f"__{_symbol}__", _bitwise(_name))
+        setattr(ndarray, f"__r{_symbol}__", _bitwise(_name, is_reflected=True))
+ndarray.__invert__ = lambda self: _find("invert")(self)
+ndarray.__pos__ = lambda self: self.copy()
+ndarray.__round__ = lambda self, n=0: _find("round")(self, n)
 
 _internal = _Namespace(
     f"{__name__}._internal", ("_npi_", "_np_", "_"), _find_operator, _function_names, "Operators by name."

@@ -37,3 +37,13 @@ class ndarray(NDArray):  # noqa: N801 - NumPy's and MXNet's name
         text = np.array2string(self.asnumpy(), separator=", ", prefix="array(")
         dtype = "" if self.dtype in (np.float32, np.int64, np.bool_) else f", dtype={self.dtype.name}"
         return f"array({text}{dtype})"
+
+    def __str__(self):
+        return str(self.asnumpy())
+
+    def __format__(self, spec):
+        if self.ndim == 0:
+            return format(self.item(), spec)
+        if spec:
+            raise TypeError(f"an array of shape {self.shape} has no format {spec!r}")
+        return str(self)

@@ -6,7 +6,7 @@ Results are float32 unless `dtype` says otherwise; `ctx` and `device` have no ef
 
 import numpy as np
 
-from ... import _core, _trace
+from ... import _core, _recording, _trace
 from ..._core import NDArray
 from ...base import ArgumentError
 from ..random import generator, seed
@@ -51,7 +51,18 @@ def _given(values, dtype, out):
 
 
 def _theirs(value):
+    _recording.refuse("a random number with this parameter", value)
     return value.asnumpy() if isinstance(value, NDArray) else value
+
+
+def _asks_for_gradients(out, *parameters):
+    return out is None and any(isinstance(p, NDArray) and _recording.is_recorded(p) for p in parameters)
+
+
+def _scaled(name, loc, scale, size, dtype):
+    """loc + scale * standard numbers, through which gradients reach `loc` and `scale`."""
+    shape = np.broadcast_shapes(np.shape(loc), np.shape(scale)) if size is None else size
+    return loc + scale * _given(getattr(generator(), name)(size=shape), dtype, None)
 
 
 def _size(size, out):
@@ -61,22 +72,26 @@ def _size(size, out):
 def uniform(low=0.0, high=1.0, size=None, dtype=None, ctx=None, out=None, *, device=None):
     """Uniform in [low, high).
 
-    float32 by default. Raises ValueError for negative sizes.
+    float32 by default. Gradients reach `low` and `high`. Raises ValueError for negative sizes.
 
     >>> mx.np.random.uniform(0, 1, size=(2, 3)).shape
     (2, 3)
     """
+    if _asks_for_gradients(out, low, high):
+        return _scaled("uniform", low, high - low, size, dtype)
     return _given(generator().uniform(_theirs(low), _theirs(high), _size(size, out)), dtype, out)
 
 
 def normal(loc=0.0, scale=1.0, size=None, dtype=None, ctx=None, out=None, *, device=None):
     """Normal with mean `loc` and standard deviation `scale`.
 
-    float32 by default. Raises ValueError for negative sizes and a negative `scale`.
+    float32 by default. Gradients reach `loc` and `scale`. Raises ValueError for negative sizes and a negative `scale`.
 
     >>> mx.np.random.normal(size=(2, 3)).dtype
     dtype('float32')
     """
+    if _asks_for_gradients(out, loc, scale):
+        return _scaled("normal", loc, scale, size, dtype)
     return _given(generator().normal(_theirs(loc), _theirs(scale), _size(size, out)), dtype, out)
 
 
@@ -169,16 +184,25 @@ def multivariate_normal(mean, cov, size=None, check_valid=None, tol=None):
 
 
 def _distribution(name, *parameters):
-    def draw(*args, size=None, dtype=None, ctx=None, out=None, device=None):
-        given = [_theirs(value) for value in args[: len(parameters)]]
-        if len(args) > len(parameters):
-            size = args[len(parameters)]
-        return _given(getattr(generator(), name)(*given, size=_size(size, out)), dtype, out)
+    is_scaled = parameters in (("loc", "scale"), ("scale",))
 
+    def draw(*args, size=None, dtype=None, ctx=None, out=None, device=None, **named):
+        if len(args) > len(parameters):
+            *args, size = args
+        unknown = [key for key in named if key not in parameters[len(args) :]]
+        if unknown:
+            raise TypeError(f"{name}() got an unexpected argument {unknown[0]!r}")
+        given = dict(zip(parameters, args), **named)
+        if is_scaled and _asks_for_gradients(out, *given.values()):
+            return _scaled(name, given.get("loc", 0.0), given.get("scale", 1.0), size, dtype)
+        given = {key: _theirs(value) for key, value in given.items()}
+        return _given(getattr(generator(), name)(**given, size=_size(size, out)), dtype, out)
+
+    gradients = " Gradients reach\n    the parameters." if is_scaled else ""
     draw.__name__ = draw.__qualname__ = name
     draw.__doc__ = f"""NumPy's distribution `{name}` with the parameters {", ".join(parameters)}, numbers or arrays.
 
-    The result has the shape `size`, or that of the parameters, and is float32 unless `dtype` says otherwise.
+    The result has the shape `size`, or that of the parameters, and is float32 unless `dtype` says otherwise.{gradients}
 
     >>> mx.np.random.{name}({", ".join("1" * len(parameters))}, size=(2, 3)).shape
     (2, 3)
