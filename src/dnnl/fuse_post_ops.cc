@@ -164,6 +164,9 @@ class Fuser {
     ValueId slope = graph_.step(reader).inputs[1];
     const ValueId result = graph_.step(host).outputs[0];
     if (graph_.step(reader).inputs[0] != result || slope == result) return false;
+    // The library has slopes of channels, or one.
+    const Shape& shape = graph_.type(slope).shape;
+    if (shape.size() != 1 && (shape.rank() < 2 || shape.size() != shape[1])) return false;
     if (graph_.type(slope).dtype != DType::kFloat32) {
       slope = merger_.AddBefore(reader, CastSpec{}, slope, {DType::kFloat32, graph_.type(slope).shape}, ":wide");
     }

@@ -1,7 +1,9 @@
 // LeakyReLU: rectifiers with a slope, exponential rectifiers and GELU.
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
+#include "ops/broadcast.h"
 #include "ops/derivatives.h"
 #include "ops/numeric.h"
 #include "ops/ranges.h"
@@ -54,40 +56,58 @@ double Apply(const LeakyReLUParam& p, double x) {
   return 0.5 * x * (1 + std::tanh(inner));  // gelu_tanh
 }
 
-// prelu: one slope for all, or one for each channel (axis 1; axis 0 of rank 1).
+// prelu: gamma as an array of the data's rank that is broadcast to it. One of rank 1 lies along the channels: axis 1,
+// and axis 0 of data of rank 1.
+Shape SlopeShape(const Shape& gamma, int rank) {
+  if (gamma.rank() == rank) return gamma;
+  std::vector<std::int64_t> dims(static_cast<std::size_t>(rank), 1);
+  dims[1] = gamma[0];
+  return Shape(dims);
+}
+
+void CheckGamma(const Node& node, const Shape& data, const Shape& gamma) {
+  if (data.rank() == 0) FailAt(node, "prelu: expected data of rank 1 or more, got a scalar");
+  const std::int64_t channels = data[data.rank() > 1 ? 1 : 0];
+  const auto fail = [&] {
+    FailAt(node, "prelu: expected gamma of shape [{}] or [1], or of one that is broadcast to {}, got {}", channels,
+           data.ToString(), gamma.ToString());
+  };
+  if (gamma.rank() != 1 && gamma.rank() != data.rank()) fail();
+  const Shape slopes = SlopeShape(gamma, data.rank());
+  for (int i = 0; i < data.rank(); ++i) {
+    if (slopes[i] >= 0 && data[i] >= 0 && slopes[i] != 1 && slopes[i] != data[i]) fail();
+  }
+}
+
 void InferShape(ShapeRelation& r) {
   r.In(0, r.out(0));
   r.Out(0, r.in(0));
   if (r.num_outputs() > 1) r.Out(1, r.in(0));
   if (!IsPRelu(r.node()) || !r.in(0).rank_known()) return;
   const Shape& data = r.in(0);
-  if (data.rank() == 0) FailAt(r.node(), "prelu: expected data of rank 1 or more, got a scalar");
-  const std::int64_t channels = data[data.rank() > 1 ? 1 : 0];
-  if (!r.in(1).rank_known()) {
-    r.In(1, Shape{channels});
+  if (data.rank() > 0 && !r.in(1).rank_known()) {
+    r.In(1, Shape{data[data.rank() > 1 ? 1 : 0]});
     return;
   }
-  const Shape& gamma = r.in(1);
-  const bool known = gamma.rank() == 1 && gamma[0] >= 0 && channels >= 0;
-  if (gamma.rank() != 1 || (known && gamma[0] != 1 && gamma[0] != channels)) {
-    FailAt(r.node(), "prelu: expected gamma of shape [{}] or [1], got {}", channels, gamma.ToString());
+  CheckGamma(r.node(), data, r.in(1));
+  // What is unknown of gamma has the data's size.
+  const bool is_channels = r.in(1).rank() == 1 && data.rank() > 1;
+  Shape sizes = r.in(1);
+  for (int i = 0; i < sizes.rank(); ++i) {
+    if (sizes[i] < 0) sizes[i] = data[is_channels ? 1 : i];
   }
-  if (gamma[0] < 0) r.In(1, Shape{channels});
+  r.In(1, sizes);
 }
 
 void PRelu(const NDArray& data, const NDArray& gamma, NDArray& out) {
   WithFloatType(data.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    const Shape& shape = data.shape();
-    const int axis = shape.rank() > 1 ? 1 : 0;
-    const std::int64_t inner = shape.SizeOf(axis + 1, shape.rank());
-    const std::int64_t channels = shape[axis];
     const std::vector<T> slopes = Numbers<T>(gamma);
     std::vector<T> values = Numbers<T>(data);
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const std::size_t channel = i / static_cast<std::size_t>(inner) % static_cast<std::size_t>(channels);
-      const T slope = slopes.size() == 1 ? slopes[0] : slopes[channel];
-      if (!(values[i] > T{0})) values[i] *= slope;
+    BroadcastIndex place(SlopeShape(gamma.shape(), data.shape().rank()), data.shape());
+    for (T& value : values) {
+      const T slope = slopes[place.Next()];
+      if (!(value > T{0})) value *= slope;
     }
     Store(values, out);
   });
@@ -109,9 +129,9 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
 bool Lower(LowerContext& c) {
   const auto& p = c.node().params<LeakyReLUParam>();
   if (p.act_type == "prelu") {
-    std::vector<std::int64_t> slope(c.in_type(0).shape.rank(), 1);
-    slope[slope.size() > 1 ? 1 : 0] = c.in_type(1).shape[0];
-    const auto weights = c.Reshape(c.in(1), Shape(slope));
+    const int rank = c.in_type(0).shape.rank();
+    if (rank > 5 && c.in_type(1).shape.rank() > 1) return false;
+    const auto weights = c.Reshape(c.in(1), SlopeShape(c.in_type(1).shape, rank));
     c.SetOut(0, c.Emit(PReluSpec{}, {c.in(0), weights}, c.out_type(0)));
     return true;
   }
@@ -157,7 +177,6 @@ Term DerivativeOf(const LeakyReLUParam& p, const Term& x, const Term& y) {
   return 0.5 * (t + 1) + 0.5 * root * x * (1 - Unary("square", t)) * (3 * 0.044715 * square + 1);
 }
 
-// prelu: slopes lie along axis 1, or there is a single one.
 void PReluGradient(GradientContext& c) {
   const std::vector<Term> gradients = c.CallAll("_backward_prelu", {c.gradient(), c.in(0), c.in(1)});
   c.Set(0, gradients[0]);
@@ -173,16 +192,13 @@ void Gradient(GradientContext& c) {
 void BackwardPRelu(const NDArray& gradient, const NDArray& data, const NDArray& gamma, std::span<NDArray> out) {
   WithFloatType(data.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    const Shape& shape = data.shape();
-    const int axis = shape.rank() > 1 ? 1 : 0;
-    const auto inner = static_cast<std::size_t>(shape.SizeOf(axis + 1, shape.rank()));
-    const auto channels = static_cast<std::size_t>(shape[axis]);
     const std::vector<T> slopes = Numbers<T>(gamma), x = Numbers<T>(data);
     std::vector<T> dx = Numbers<T>(gradient);
     std::vector<double> sums(slopes.size(), 0);
+    BroadcastIndex place(SlopeShape(gamma.shape(), data.shape().rank()), data.shape());
     for (std::size_t i = 0; i < dx.size(); ++i) {
+      const std::size_t slope = place.Next();
       if (x[i] > T{0}) continue;
-      const std::size_t slope = slopes.size() == 1 ? 0 : i / inner % channels;
       sums[slope] += static_cast<double>(dx[i]) * static_cast<double>(x[i]);
       dx[i] *= slopes[slope];
     }
@@ -196,15 +212,12 @@ bool LowerBackwardPRelu(LowerContext& c) {
   using kernels::MapOp;
   const TensorType& data = c.in_type(1);
   const int rank = data.shape.rank();
-  const std::int64_t num_slopes = c.in_type(2).shape.size();
   if (data.dtype == DType::kFloat64 || data.shape.size() == 0 || rank > 5) return false;
-  std::vector<std::int64_t> dims(static_cast<std::size_t>(rank), 1);
-  const int axis = rank > 1 ? 1 : 0;
-  dims[static_cast<std::size_t>(axis)] = num_slopes;
-  std::vector<bool> reduced(dims.size(), true);
-  reduced[static_cast<std::size_t>(axis)] = num_slopes == 1;
+  const Shape slope_shape = SlopeShape(c.in_type(2).shape, rank);
+  std::vector<bool> reduced;
+  for (int i = 0; i < rank; ++i) reduced.push_back(slope_shape[i] == 1);
   const auto in_float32 = [&](int i) { return c.Cast(c.in(i), DType::kFloat32); };
-  const ValueId gradient = in_float32(0), x = in_float32(1), slopes = c.Reshape(in_float32(2), Shape(dims));
+  const ValueId gradient = in_float32(0), x = in_float32(1), slopes = c.Reshape(in_float32(2), slope_shape);
   const TensorType type{DType::kFloat32, data.shape};
   const ValueId of_data = c.Emit(MapSpec{{{.op = MapOp::kConstant},
                                           {.op = MapOp::kGreater, .x = 0, .y = 3},
@@ -216,8 +229,11 @@ bool LowerBackwardPRelu(LowerContext& c) {
                                          {.op = MapOp::kMul, .x = 0, .y = 1},
                                          {.op = MapOp::kSelect, .x = 3, .y = 2, .z = 4}}},
                                 {x, gradient}, type);
+  const bool is_summed = std::find(reduced.begin(), reduced.end(), true) != reduced.end();
+  const DType sum_dtype = c.out_type(1).dtype;
   const ValueId sums =
-      EmitReduce(c, shares, kernels::ReduceOp::kSum, kernels::ReduceFinish::kNone, reduced, c.out_type(1).dtype);
+      is_summed ? EmitReduce(c, shares, kernels::ReduceOp::kSum, kernels::ReduceFinish::kNone, reduced, sum_dtype)
+                : c.Cast(shares, sum_dtype);
   c.SetOut(0, c.Cast(of_data, c.out_type(0).dtype));
   c.SetOut(1, c.Reshape(sums, c.out_type(1).shape));
   return true;
@@ -234,6 +250,7 @@ bool LowerBackwardPRelu(LowerContext& c) {
           r.In(1, r.in(0));
           r.Out(0, r.in(1));
           r.Out(1, r.in(2));
+          if (r.in(1).rank_known() && r.in(2).rank_known()) CheckGamma(r.node(), r.in(1), r.in(2));
         }})
         .Set(DTypeRule{[](DTypeRelation& r) {
           r.Same({0, 1}, {0});
@@ -251,7 +268,10 @@ bool LowerBackwardPRelu(LowerContext& c) {
 [[maybe_unused]] const auto kCard =
     RegisterOp<LeakyReLUParam>("LeakyReLU")
         .Alias("_npx_leaky_relu")
-        .Doc("Applies act_type to every element; prelu takes its slopes from the input gamma (one, or one a channel).")
+        .Doc(
+            "Applies act_type to every element; prelu takes its slopes from the input gamma: one, one a channel, or of "
+            "a\n"
+            "shape that is broadcast to the data's.")
         .Params(Schema(), Validate)
         .Inputs([](const LeakyReLUParam& p) {
           return p.act_type == "prelu" ? std::vector<std::string>{"data", "gamma"} : std::vector<std::string>{"data"};

@@ -134,7 +134,7 @@ class Propagator {
     const EntryId entry = graph_.InputsOf(id)[slot];
     const Shape &out = ShapeOf(graph_.EntryOf(id, 0)), &shape = ShapeOf(entry);
     if (fact == nullptr || !shape.fully_known()) return Operand::kObstacle;
-    if (FactsOf(node).RoleOf(slot) == SlotRole::kStatistic) {
+    if (FactsOf(node).RoleOf(slot) == SlotRole::kStatistic && shape.rank() <= 1) {
       const int axis = fact->statistics_axis ? fact->statistics_axis(node, out.rank()) : 1;
       return axis < out.rank() && steps[axis] == 1 ? Operand::kWhole : Operand::kObstacle;
     }

@@ -218,6 +218,14 @@ OpCase DrawFullyConnected(Random& random) {
   return c;
 }
 
+// Of prelu: one, one a channel, or a shape that is broadcast.
+Shape SlopesOf(Random& random, const Shape& data) {
+  if (random.Chance(0.5)) return Shape{random.Chance(0.4) ? 1 : data[data.rank() > 1 ? 1 : 0]};
+  Shape slopes = data;
+  for (int i = 0; i < data.rank(); ++i) slopes[i] = random.Chance(0.4) ? 1 : data[i];
+  return slopes;
+}
+
 OpCase DrawLeakyReLU(Random& random) {
   OpCase c;
   const std::string act_type = random.Of({"leaky", "prelu", "elu", "selu", "gelu", "gelu_erf", "gelu_tanh", "rrelu"});
@@ -232,8 +240,7 @@ OpCase DrawLeakyReLU(Random& random) {
   const Shape data = random.Sizes(static_cast<int>(random.Int(1, 5)), 6);
   c.inputs = {{{dtype, data}, Values::kWide}};
   if (act_type == "prelu") {
-    const std::int64_t channels = data[data.rank() > 1 ? 1 : 0];
-    c.inputs.push_back({{dtype, Shape{random.Chance(0.4) ? 1 : channels}}});
+    c.inputs.push_back({{dtype, SlopesOf(random, data)}});
   }
   c.error.relative = 4;
   if (act_type == "leaky" && slope == 0) c.special = Special::kMaximum;  // that is relu

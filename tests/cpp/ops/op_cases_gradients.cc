@@ -140,8 +140,12 @@ OpCase DrawBackwardPRelu(Random& random) {
   OpCase c;
   const Shape shape = random.Sizes(static_cast<int>(random.Int(1, 4)), 5);
   const DType dtype = random.Type(FloatTypes());
-  const std::int64_t channels = random.Chance(0.3) ? 1 : shape[shape.rank() > 1 ? 1 : 0];
-  c.inputs = {{{dtype, shape}}, {{dtype, shape}}, {{StatisticsOf(dtype), Shape{channels}}}};
+  Shape slopes{random.Chance(0.3) ? 1 : shape[shape.rank() > 1 ? 1 : 0]};
+  if (random.Chance(0.5)) {
+    slopes = shape;
+    for (int i = 0; i < shape.rank(); ++i) slopes[i] = random.Chance(0.4) ? 1 : shape[i];
+  }
+  c.inputs = {{{dtype, shape}}, {{dtype, shape}}, {{StatisticsOf(dtype), slopes}}};
   c.error = SumError();
   return c;
 }

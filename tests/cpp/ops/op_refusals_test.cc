@@ -78,7 +78,13 @@ std::vector<Refusal> Refusals() {
       {"FullyConnected", {{"num_hidden", "4"}}, {F32(kScalar)}, {"expected data of rank 1 or more, got a scalar"}},
 
       {"LeakyReLU", {{"act_type", "relu6"}}, {F32({2})}, {"attribute act_type", "got 'relu6'"}},
-      {"LeakyReLU", {{"act_type", "prelu"}}, {F32({2, 3}), F32({2})}, {"expected gamma of shape [3] or [1], got [2]"}},
+      {"LeakyReLU",
+       {{"act_type", "prelu"}},
+       {F32({2, 3}), F32({2})},
+       {"expected gamma of shape [3] or [1], or of one that is broadcast to [2,3], got [2]"}},
+      {"LeakyReLU", {{"act_type", "prelu"}}, {F32({2, 3}), F32({3, 1})}, {"broadcast to [2,3], got [3,1]"}},
+      {"LeakyReLU", {{"act_type", "prelu"}}, {F32({2, 3, 4}), F32({3, 1})}, {"broadcast to [2,3,4], got [3,1]"}},
+      {"LeakyReLU", {{"act_type", "prelu"}}, {F32({2, 3}), F32(kScalar)}, {"expected gamma of shape [3] or [1]"}},
       {"LeakyReLU", {{"slope", "steep"}}, {F32({2})}, {"attribute slope: expected float, got 'steep'"}},
 
       {"Pooling", kPool, {F32({1, 2, 5})}, {"expected data of rank 4, got shape [1,2,5]"}},

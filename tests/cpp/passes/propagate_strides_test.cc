@@ -192,6 +192,12 @@ TEST(PropagateStrides, StatisticsGoAlongTheirAxis) {
   const Symbol prelu = Op("LeakyReLU", "act", {StridedConv("conv", Var("x"), 3, 1, 1)}, {{"act_type", "prelu"}});
   EXPECT_CONTAINS(OperatorLines(Propagate(StridedConv("reader", prelu, 1, 2)).graph),
                   "conv(x) kernel=(3, 3) stride=(2, 2)\n");
+  // Slopes of positions are needed at other positions.
+  const Symbol by_position =
+      Op("LeakyReLU", "act", {StridedConv("conv", Var("x"), 3, 1, 1), Var("s")}, {{"act_type", "prelu"}});
+  TypeMap known = kInput;
+  known["s"] = {DType::kFloat32, {1, 1, 9, 7}};
+  ExpectUnchanged(StridedConv("reader", by_position, 1, 2), known);
 }
 
 TEST(PropagateStrides, DifferentStepsOfTheAxes) {

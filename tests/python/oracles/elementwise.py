@@ -145,7 +145,9 @@ def leaky_relu(attrs, x, gamma=None):
     if act_type == "rrelu":
         slope = (attrs.get("lower_bound", 0.125) + attrs.get("upper_bound", 0.334)) / 2
     if act_type == "prelu":
-        slope = wide(gamma).reshape((-1,) + (1,) * max(0, v.ndim - 2))
+        slope = wide(gamma)
+        if slope.ndim < v.ndim:
+            slope = slope.reshape((-1,) + (1,) * max(0, v.ndim - 2))
     if act_type in ("leaky", "rrelu", "prelu"):
         y = np.where(v > 0, v, slope * v)
         outputs = [Expected(y, dtype, 4 * np.abs(y))]
@@ -171,6 +173,8 @@ def draw_leaky_relu(d):
     x = d.array(shape, d.dtype())
     if act_type != "prelu":
         return Case(attrs, [x])
+    if d.chance(0.3):
+        return Case(attrs, [x, d.array(tuple(1 if d.chance(0.4) else n for n in shape), x.dtype)], infers=False)
     channels = shape[1 if len(shape) > 1 else 0]
     slopes = 1 if d.chance(0.3) else channels
     return Case(attrs, [x, d.array((slopes,), x.dtype)], infers=slopes == channels)
