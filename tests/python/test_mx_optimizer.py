@@ -70,6 +70,28 @@ def test_low_precision_has_a_master(dtype):
     assert weight.asnumpy().astype("float32")[0] == pytest.approx(0.99, abs=0.004)  # each step alone would round away
 
 
+@pytest.mark.parametrize("name", ["sgd", "nag", "lars", "lbsgd"])
+def test_states_of_descent_have_masters_last(name):
+    """As MXNet 1.9.1 saves them; its other optimizers have the master first."""
+    weight = mx.nd.array([1.0, 3.0], dtype="float16")
+    optimizer = mx.optimizer.create(name, momentum=0.5, multi_precision=True)
+    momentum, master = optimizer.create_state_multi_precision(0, weight)
+    assert not momentum.asnumpy().any() and master.asnumpy().tolist() == [1, 3] and master.dtype == np.float32
+    bare = mx.optimizer.create(name, multi_precision=True)
+    assert bare.create_state_multi_precision(0, weight)[0] is None
+    master, (mean, variance) = mx.optimizer.Adam(multi_precision=True).create_state_multi_precision(0, weight)
+    assert master.asnumpy().tolist() == [1, 3] and not mean.asnumpy().any() and not variance.asnumpy().any()
+
+
+def test_states_that_mxnet_saved_go_on():
+    saved = pickle.dumps({0: (np.array([0.5], "f4"), np.array([2.0], "f4"))})  # momentum, master
+    update = mx.optimizer.get_updater(mx.optimizer.SGD(learning_rate=1.0, momentum=0.5, multi_precision=True))
+    update.set_states(saved)
+    weight = mx.nd.array([2.0], dtype="float16")
+    update(0, mx.nd.array([1.0], dtype="float16"), weight)
+    assert weight.asnumpy()[0] == 2 + 0.5 * 0.5 - 1
+
+
 def test_states_are_kept_in_bytes():
     first = mx.optimizer.get_updater(mx.optimizer.Adam(learning_rate=0.1))
     weight, other = mx.nd.ones((3,)), mx.nd.ones((3,))

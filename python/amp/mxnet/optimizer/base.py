@@ -34,6 +34,7 @@ class Optimizer:
     """
 
     opt_registry = {}
+    _master_is_last = False  # states of multi_precision are (master, state), or (state, master) as MXNet's SGD has them
 
     def __init__(
         self,
@@ -108,11 +109,12 @@ class Optimizer:
         return None
 
     def create_state_multi_precision(self, index, weight):
-        """The same, behind a float32 copy of the weight where `multi_precision` says so."""
+        """The same, beside a float32 copy of the weight where `multi_precision` says so."""
         if not self._keeps_master(weight):
             return self.create_state(index, weight)
         master = weight.astype("float32")
-        return master, self.create_state(index, master)
+        state = self.create_state(index, master)
+        return (state, master) if self._master_is_last else (master, state)
 
     def update(self, index, weight, grad, state):
         """Updates a weight, or a list of them, in place."""
@@ -124,7 +126,7 @@ class Optimizer:
             for each in zip(index, weight, grad, state):
                 self.update_multi_precision(*each)
         elif self._keeps_master(weight):
-            master, inner = state
+            inner, master = state if self._master_is_last else state[::-1]
             self.update(index, master, grad.astype("float32"), inner)
             weight[...] = master.astype(weight.dtype)
         else:

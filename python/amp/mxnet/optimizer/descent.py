@@ -22,6 +22,8 @@ class SGD(Formula):
     array([0.95], dtype=float32)
     """
 
+    _master_is_last = True
+
     def __init__(self, momentum=0.0, lazy_update=True, **kwargs):
         super().__init__(**kwargs)
         self.momentum, self.lazy_update = momentum, lazy_update
