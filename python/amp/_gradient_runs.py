@@ -66,13 +66,14 @@ class GradientRuns:
         self._adds = [requests[name] == "add" for name in self._differentiated]
         self._states, self._outputs, self._has_moved = [], [], False
 
-    def forward(self, inputs):
-        """The outputs for these arrays, {name: array}."""
+    def forward(self, inputs, key=None):
+        """The outputs for these arrays, {name: array}, with the random numbers of `key` or of a new one."""
         known = {**self.arrays, **inputs}
         missing = [name for name in self.handle.input_names() if known.get(name) is None]
         if missing:
             raise ArgumentError(f"inputs are missing: {', '.join(missing)}")
-        outputs = self.handle.forward([known[name] for name in self.handle.input_names()], _random_key.draw())
+        key = _random_key.draw() if key is None else key
+        outputs = self.handle.forward([known[name] for name in self.handle.input_names()], key)
         self._states = [known[name] for name in self.handle.state_names()]
         self._outputs = list(outputs)
         self._has_moved = False

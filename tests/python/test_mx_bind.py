@@ -323,6 +323,29 @@ def test_backward_of_inference():
         assert set(bound.grad_arrays[0].asnumpy().tolist()) == kinds
 
 
+def test_gradients_of_inference_have_the_mask_of_the_outputs():
+    bound = amp.sym.Dropout(amp.sym.Variable("x"), p=0.5, mode="always").simple_bind(x=(1000,))
+    bound.arg_dict["x"][:] = 1
+    masks = []
+    for _ in range(2):
+        masks.append(bound.forward()[0].asnumpy())
+        for is_train in (False, False, True):
+            bound.backward(is_train=is_train)
+            np.testing.assert_array_equal(bound.grad_arrays[0].asnumpy(), masks[-1])
+    assert (masks[0] != masks[1]).any()
+
+
+def test_training_behind_inference_draws_anew():
+    bound = amp.sym.Dropout(amp.sym.Variable("x"), p=0.5).simple_bind(x=(1000,))
+    mx.nd.Dropout(mx.nd.ones((2,)), p=0.5, mode="always")  # draws a key that is not the bound symbol's
+    masks = []
+    for _ in range(2):
+        bound.forward()
+        bound.backward()
+        masks.append(bound.grad_arrays[0].asnumpy().copy())
+    assert (masks[0] != masks[1]).any()
+
+
 def test_outputs_may_be_gradients_of_outputs():
     x = amp.sym.Variable("x")
     given = amp.nd.zeros((2,))

@@ -7,7 +7,7 @@ sees what they hold.
 import numbers
 import types
 
-from .. import _autocast, _core, nd
+from .. import _autocast, _core, _random_key, nd
 from .._alternate import added_counts, alternate
 from .._arrays import readable
 from .._gradient_runs import requests_of
@@ -62,6 +62,7 @@ class BoundSymbol(_CountedRuns):
         self._monitor = None
         self._outputs = None
         self._awaits_backward = False  # the last forward run was for training
+        self._key = None  # of the random numbers that the last run of inference drew, if it did
         self._alternate = _core.alternate_settings()  # of plans, which are built when they are needed
 
     # ---- arrays ----
@@ -154,15 +155,18 @@ class BoundSymbol(_CountedRuns):
                 "a monitor sees calls with is_train=False alone; set_monitor_callback(None) ends it for training"
             )
         self._awaits_backward = bool(is_train)
+        self._key = None
         if is_train:
             self._outputs = self._runs_with_gradients(True).forward({})
             return self._outputs
         plan = self._current_plan()
         arrays = {name: self._arguments[name] for name in plan.executor.input_names}
+        before = _random_key.last()
         if self._monitor is None:
             self._outputs = plan.executor(arrays)
         else:
             self._outputs = plan.executor.run_monitored(lambda name, _, array: self._monitor(name, array), arrays)
+        self._key = _random_key.last() if _random_key.last() is not before else None
         return self._outputs
 
     def backward(self, out_grads=None, is_train=True):
@@ -171,7 +175,7 @@ class BoundSymbol(_CountedRuns):
         The gradients are those of the sum of all outputs, each times its array in `out_grads` (None: ones), which is
         cast to the output's dtype. Losses such as SoftmaxOutput ignore theirs. Auxiliary states move. Behind a
         `forward` that was not for training, or without one, the outputs are computed anew, with the arrays as they are
-        now; with `is_train=False` they are those of inference. A second call behind one `forward` computes them again,
+        now and the same random numbers; with `is_train=False` they are those of inference. A second call behind one `forward` computes them again,
         with the same dropout. Nothing happens where no gradient is asked for. Raises UnsupportedError for an operator
         without a gradient.
 
@@ -186,7 +190,7 @@ class BoundSymbol(_CountedRuns):
             return
         runs = self._runs_with_gradients(is_train)
         if not (self._awaits_backward and is_train):
-            runs.forward({})
+            runs.forward({}, self._key)
             self._awaits_backward = bool(is_train)
         runs.backward(_cast(out_grads, self.outputs), retain=True)
 
