@@ -322,7 +322,7 @@ def test_recurrent_layers_say_what_they_refuse():
             r"BatchNorm\(\): inputs of shape \(2, 3\) lack an axis",
         ),
         (lambda: rnn.LSTM(4), r"inputs of shape \(2, 3\) lack an axis"),
-        (lambda: nn.Dropout(1.5), r"the rate lies in \[0, 1\), got 1.5"),
+        (lambda: nn.Dropout(1.5), r"the rate lies in \[0, 1\], got 1.5"),
         (lambda: nn.LeakyReLU(-1), "the slope has to be >= 0"),
         (lambda: nn.GELU("sin"), "approximation is 'erf' or 'tanh'"),
         (lambda: nn.HybridLambda("no_such_function"), "there is no function 'no_such_function'"),

@@ -67,8 +67,10 @@ def test_multinomial():
     assert abs(values[0].mean() - 0.75) < 0.02 and not values[1].any()
     np.testing.assert_allclose(logs.asnumpy()[0], np.log([0.25, 0.75])[values[0]], rtol=1e-6)
     assert mx.random.multinomial(np.zeros((0, 3)), shape=2).shape == (0, 2)
-    for bad in ([0.5, 0.2], [1.5, -0.5], 1.0):
-        with pytest.raises(amp.ArgumentError, match="expected probabilities that sum to 1"):
+    weights = mx.random.multinomial(amp.nd.array([3, 1, 0]), shape=N).asnumpy()  # in proportion
+    assert abs(weights.mean() - 0.25) < 0.02 and weights.max() == 1
+    for bad in ([1.5, -0.5], [0.5, np.nan], [np.inf, 1], [[1, 0], [0, 0]], [1e308, 1e308], np.zeros((2, 0)), 1.0):
+        with pytest.raises(amp.ArgumentError, match="expected rows of probabilities, got"):
             mx.random.multinomial(np.array(bad))
 
 

@@ -271,10 +271,11 @@ def randint(low, high, shape=None, dtype=None, ctx=None, out=None):
 
 
 def multinomial(data, shape=None, get_prob=False, out=None, dtype="int32"):
-    """Indices drawn with the probabilities in the last axis of `data`.
+    """Indices drawn in proportion to the numbers in the last axis of `data`: probabilities, or weights.
 
     The result has the leading axes of `data` followed by `shape`. With `get_prob` it is a list: indices, and the
-    logarithm of each one's probability, which has a gradient. Raises ArgumentError for rows that do not sum to 1.
+    logarithm of each one's number, which has a gradient. Raises ArgumentError for rows with a negative number, a NaN
+    or an infinity, and for rows of zeros.
 
     >>> mx.random.multinomial(amp.nd.array([0, 0, 1]), shape=4)
     [2 2 2 2]
@@ -285,8 +286,12 @@ def multinomial(data, shape=None, get_prob=False, out=None, dtype="int32"):
         return find_function("_sample_multinomial")(data, get_prob=get_prob, dtype=dtype_name(dtype), out=out, **given)
     weights = np.asarray(readable(data, "multinomial: data"), "f8")
     size = _sizes("multinomial", shape) or ()
-    if not weights.ndim or (weights < 0).any() or not np.allclose(weights.sum(-1), 1, atol=1e-3):
-        raise ArgumentError(f"multinomial: expected probabilities that sum to 1, got data of shape {weights.shape}")
+    if not weights.ndim:
+        raise ArgumentError("multinomial: expected rows of probabilities, got a scalar")
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = weights.sum(-1)
+    if not (weights >= 0).all() or not np.isfinite(sums).all() or not sums.all():
+        raise ArgumentError("multinomial: expected rows of probabilities, got negative ones, NaN, infinity or all zeros")
     rows = weights.reshape(-1, weights.shape[-1])
     drawn = np.empty((rows.shape[0], int(np.prod(size, dtype="i8"))), "i8")
     for row, indices in zip(rows, drawn):

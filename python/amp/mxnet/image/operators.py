@@ -11,7 +11,7 @@ import numpy as np
 
 from ... import _recording, _trace, nd, sym
 from ..._core import NDArray
-from ...base import ArgumentError, UnsupportedError
+from ...base import ArgumentError
 from ...sym import Symbol
 from .. import _resize, npx, random
 from .._missing import getter
@@ -84,10 +84,14 @@ def normalize(data, mean=0.0, std=1.0):
         values = (data.asnumpy() - mean) / std
         return _like(data, values.astype(data.dtype))
     if isinstance(data, Symbol):
-        if mean.size > 1 or std.size > 1:
-            raise UnsupportedError("normalize: a symbol is normalized by numbers; record a hybridized block for more")
-        return (data - mean.item()) / std.item()
+        return sym.broadcast_div(sym.broadcast_sub(data, _by_channel(mean)), _by_channel(std))
     return nd.broadcast_div(nd.broadcast_sub(data, type(data)(mean)), type(data)(std))
+
+
+def _by_channel(values):
+    """A symbol of shape (channels, 1, 1)."""
+    parts = [sym.full((1, 1, 1), float(value)) for value in values.ravel()]
+    return sym.concat(*parts, dim=0)
 
 
 def crop(data, x, y, width, height, name=None):

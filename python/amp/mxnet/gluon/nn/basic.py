@@ -101,8 +101,8 @@ class Dropout(Layer):
 
     def __init__(self, rate, axes=(), **kwargs):
         super().__init__(**kwargs)
-        if not 0 <= rate < 1:
-            raise ArgumentError(f"Dropout: the rate lies in [0, 1), got {rate}")
+        if not 0 <= rate <= 1:
+            raise ArgumentError(f"Dropout: the rate lies in [0, 1], got {rate}")
         self._rate, self._axes = rate, axes
 
     def forward(self, x):
