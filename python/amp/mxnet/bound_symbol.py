@@ -175,9 +175,9 @@ class BoundSymbol(_CountedRuns):
         The gradients are those of the sum of all outputs, each times its array in `out_grads` (None: ones), which is
         cast to the output's dtype. Losses such as SoftmaxOutput ignore theirs. Auxiliary states move. Behind a
         `forward` that was not for training, or without one, the outputs are computed anew, with the arrays as they are
-        now and the same random numbers; with `is_train=False` they are those of inference. A second call behind one `forward` computes them again,
-        with the same dropout. Nothing happens where no gradient is asked for. Raises UnsupportedError for an operator
-        without a gradient.
+        now and the random numbers that the outputs had; with `is_train=False` they are those of inference. A second
+        call behind one `forward` computes them again, with the same dropout. Nothing happens where no gradient is asked
+        for. Raises UnsupportedError for an operator without a gradient.
 
         >>> x = amp.sym.Variable("x")
         >>> bound = (x * x).simple_bind(x=(1,))

@@ -291,7 +291,7 @@ def multinomial(data, shape=None, get_prob=False, out=None, dtype="int32"):
     with np.errstate(over="ignore", invalid="ignore"):
         sums = weights.sum(-1)
     if not (weights >= 0).all() or not np.isfinite(sums).all() or not sums.all():
-        raise ArgumentError("multinomial: expected rows of probabilities, got negative ones, NaN, infinity or all zeros")
+        raise ArgumentError("multinomial: expected rows of probabilities, got negative ones, NaN, infinity or only 0")
     rows = weights.reshape(-1, weights.shape[-1])
     drawn = np.empty((rows.shape[0], int(np.prod(size, dtype="i8"))), "i8")
     for row, indices in zip(rows, drawn):
