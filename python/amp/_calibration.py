@@ -59,8 +59,11 @@ class _Branches:
 
         Plans take turns, and the least time of several rounds counts: other programs slow a machine for seconds.
         """
-        runs = [_Run(self, reduce_precision, kernel) for kernel in ("", *kernels)]
-        runs = [run for run in runs if run.has_samples()]
+        runs = []
+        for kernel in ("", *kernels):
+            run = _Run(self, reduce_precision, kernel)
+            if run.has_samples():  # the others give their memory back: a plan takes some hundred MB
+                runs.append(run)
         random = np.random.default_rng(1)
         arrays = [random.standard_normal(shape, dtype=np.float32) for shape in self.inputs.values()]
         for _ in range(_ROUNDS):
@@ -417,6 +420,10 @@ def _models(branches, seed):
         yield model
 
 
+def _num_models(branches):
+    return -(-sum(count for _, count in branches) // _PER_MODEL)
+
+
 def measure(progress=lambda done: None):
     """Profiled steps of many small graphs; takes some minutes. `progress` is called with the part that is done.
 
@@ -429,14 +436,13 @@ def measure(progress=lambda done: None):
         "emulate": not info["native_bfloat16"],
     }
     dtypes = (None, low) if info["native_bfloat16"] or info["multiplies_int16"] else (None,)
-    measurements = [
-        (model, dtype, _core.kernel_names() if branches in _WITH_CHOICE else ())
-        for branches in (*_WITH_CHOICE, _OTHERS, _CASTS, _STREAMS)
-        for model in _models(branches, _SEED)
-        for dtype in dtypes
-    ]
-    steps = []
-    for i, (model, dtype, kernels) in enumerate(measurements):
-        steps += model.steps(dtype, kernels)
-        progress((i + 1) / len(measurements))
+    groups = (*_WITH_CHOICE, _OTHERS, _CASTS, _STREAMS)
+    steps, done, number = [], 0, len(dtypes) * sum(_num_models(branches) for branches in groups)
+    for branches in groups:
+        kernels = _core.kernel_names() if branches in _WITH_CHOICE else ()
+        for model in _models(branches, _SEED):
+            for dtype in dtypes:
+                steps += model.steps(dtype, kernels)
+                done += 1
+                progress(done / number)
     return steps
