@@ -14,6 +14,11 @@
 namespace amp {
 namespace {
 
+// What output 2 is: MXNet's SyncBatchNorm has another one than its BatchNorm.
+enum class Spread { kShowsInverse, kShowsVariance };
+using enum Spread;
+
+template <Spread kSpread>
 void BatchNormReference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
   const auto& p = node.params<BatchNormParam>();
   WithFloatType(in[0].dtype(), [&](auto zero) {
@@ -35,7 +40,8 @@ void BatchNormReference(const Node& node, std::span<const NDArray> in, std::span
     }
     if (out[0].defined()) Store(y, out[0]);
     if (out[1].defined()) Store(mean, out[1]);
-    if (out[2].defined()) Store(inverse_deviation, out[2]);
+    if (!out[2].defined()) return;
+    Store(kSpread == kShowsVariance ? Numbers<T>(in[4]) : inverse_deviation, out[2]);
   });
 }
 
@@ -50,6 +56,7 @@ void ScaleAndShift(const BatchNormParam& p, std::span<const NDArray> in, std::sp
   }
 }
 
+template <Spread kSpread>
 bool LowerBatchNorm(LowerContext& c) {
   const auto& p = c.node().params<BatchNormParam>();
   const int rank = c.in_type(0).shape.rank();
@@ -66,7 +73,9 @@ bool LowerBatchNorm(LowerContext& c) {
   const auto out = c.Emit(ScaleShiftSpec{}, {data, numbers[0], numbers[1]}, {c.DTypeOf(data), c.ShapeOf(data)});
   c.SetOut(0, axis == 1 ? out : c.Permute(out, axes));
   if (c.is_read(1)) c.SetOut(1, c.in(3));
-  if (c.is_read(2)) {
+  if (c.is_read(2) && kSpread == kShowsVariance) {
+    c.SetOut(2, c.in(4));
+  } else if (c.is_read(2)) {
     auto invert = [p](std::span<const NDArray> in_arrays, std::span<NDArray> out_arrays) {
       std::vector<double> variance = Numbers<double>(in_arrays[0]);
       for (double& value : variance) value = 1 / std::sqrt(value + p.eps);
@@ -82,6 +91,7 @@ BatchNormFact::Use UseOf(const Node& node) {
   return {p.axis, p.eps, p.fix_gamma, !p.output_mean_var};
 }
 
+template <Spread kSpread>
 OpDefinition<BatchNormParam> RegisterBatchNorm(const char* name, const char* training,
                                                ParamSchema<BatchNormParam> schema) {
   return RegisterOp<BatchNormParam>(name)
@@ -100,26 +110,27 @@ OpDefinition<BatchNormParam> RegisterBatchNorm(const char* name, const char* tra
         return NormalizeAxis(node.params<BatchNormParam>().axis, rank).value_or(0);
       }})
       .Set(BatchNormFact{UseOf})
-      .Set(BatchNormGradient())
-      .Set(BatchNormTraining(training))
-      .Set(ReferenceKernel{BatchNormReference})
-      .Set(LowerRule{LowerBatchNorm});
+      .Set(kSpread == kShowsVariance ? SyncBatchNormGradient() : BatchNormGradient())
+      .Set(BatchNormTraining(training, kSpread == kShowsVariance))
+      .Set(ReferenceKernel{BatchNormReference<kSpread>})
+      .Set(LowerRule{LowerBatchNorm<kSpread>});
 }
 
 [[maybe_unused]] const auto kBatchNorm =
-    RegisterBatchNorm("BatchNorm", "_train_BatchNorm",
-                      BatchNormSchema()
-                          .Optional("axis", &BatchNormParam::axis, "The channel axis; may be negative.")
-                          .Ignored("min_calib_range")
-                          .Ignored("max_calib_range"))
+    RegisterBatchNorm<kShowsInverse>("BatchNorm", "_train_BatchNorm",
+                                     BatchNormSchema()
+                                         .Optional("axis", &BatchNormParam::axis, "The channel axis; may be negative.")
+                                         .Ignored("min_calib_range")
+                                         .Ignored("max_calib_range"))
         .Alias("BatchNorm_v1")
         .Alias("CuDNNBatchNorm")
         .Alias("_npx_batch_norm");
 
 // Training shares statistics among ranks; inference does not care.
-[[maybe_unused]] const auto kSyncBatchNorm = RegisterBatchNorm("_contrib_SyncBatchNorm", "_train_contrib_SyncBatchNorm",
-                                                               BatchNormSchema().Ignored("ndev").Ignored("key"))
-                                                 .Alias("_npx_sync_batch_norm");
+[[maybe_unused]] const auto kSyncBatchNorm =
+    RegisterBatchNorm<kShowsVariance>("_contrib_SyncBatchNorm", "_train_contrib_SyncBatchNorm",
+                                      BatchNormSchema().Ignored("ndev").Ignored("key"))
+        .Alias("_npx_sync_batch_norm");
 
 }  // namespace
 
@@ -132,7 +143,7 @@ ParamSchema<BatchNormParam> BatchNormSchema() {
       .Optional("use_global_stats", &BatchNormParam::use_global_stats,
                 "Use the moving statistics in training, too; no effect at inference.")
       .Optional("output_mean_var", &BatchNormParam::output_mean_var,
-                "Mean and inverse standard deviation are visible outputs.")
+                "Mean and inverse standard deviation (of SyncBatchNorm: variance) are visible outputs.")
       .Ignored("cudnn_off");
 }
 

@@ -28,7 +28,9 @@ void InferBatchNormDType(DTypeRelation& r);
 
 // With constant statistics.
 GradientRule BatchNormGradient();
-// By the operator `op`, with the statistics of the batch.
-TrainingForm BatchNormTraining(const char* op);
+// The same where output 2 is the variance.
+GradientRule SyncBatchNormGradient();
+// By the operator `op`, with the statistics of the batch. Output 2 is the variance, or 1 / sqrt(variance + eps).
+TrainingForm BatchNormTraining(const char* op, bool shows_variance);
 
 }  // namespace amp

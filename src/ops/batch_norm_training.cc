@@ -173,13 +173,15 @@ bool LowerTraining(LowerContext& c) {
 }
 
 // Gamma has no gradient where it counts as 1.
-void SetBatchNormGradients(GradientContext& c, const char* backward, bool constant_statistics) {
+void SetBatchNormGradients(GradientContext& c, const char* backward, bool constant_statistics,
+                           const Term& inverse_deviation) {
   if (!c.has_gradient(0)) return;
   const auto& p = c.params<BatchNormParam>();
   const AttrMap attrs{{"fix_gamma", PrintAttr(p.fix_gamma)},
                       {"axis", PrintAttr(p.axis)},
                       {"use_global_stats", PrintAttr(constant_statistics)}};
-  const std::vector<Term> gradients = c.CallAll(backward, {c.gradient(), c.in(0), c.in(1), c.out(1), c.out(2)}, attrs);
+  const std::vector<Term> gradients =
+      c.CallAll(backward, {c.gradient(), c.in(0), c.in(1), c.out(1), inverse_deviation}, attrs);
   c.Set(0, gradients[0]);
   if (!p.fix_gamma) c.Set(1, gradients[1]);
   c.Set(2, gradients[2]);
@@ -207,7 +209,7 @@ OpDefinition<BatchNormParam> RegisterTraining(const char* name, const char* back
         const double momentum = node.params<BatchNormParam>().momentum;
         return std::vector<StateUpdate>{{3, 1, momentum}, {4, 3, momentum}};
       }})
-      .Set(GradientRule{[backward](GradientContext& c) { SetBatchNormGradients(c, backward, false); }})
+      .Set(GradientRule{[backward](GradientContext& c) { SetBatchNormGradients(c, backward, false, c.out(2)); }})
       .Set(ReferenceKernel{BatchNormTrainingReference<kBatch>})
       .Set(LowerRule{LowerTraining<kBatch>});
 }
@@ -405,12 +407,19 @@ OpDefinition<BatchNormParam> RegisterBackward(const char* name, const char* doc)
 }  // namespace
 
 GradientRule BatchNormGradient() {
-  return {[](GradientContext& c) { SetBatchNormGradients(c, "_backward_BatchNorm", true); }};
+  return {[](GradientContext& c) { SetBatchNormGradients(c, "_backward_BatchNorm", true, c.out(2)); }};
+}
+
+GradientRule SyncBatchNormGradient() {
+  return {[](GradientContext& c) {
+    const Term inverse = Unary("rsqrt", c.out(2) + c.params<BatchNormParam>().eps);
+    SetBatchNormGradients(c, "_backward_BatchNorm", true, inverse);
+  }};
 }
 
 // Global statistics are used in training as at inference.
-TrainingForm BatchNormTraining(const char* op) {
-  return {[op](TrainingContext& c) {
+TrainingForm BatchNormTraining(const char* op, bool shows_variance) {
+  return {[op, shows_variance](TrainingContext& c) {
     const auto& p = c.node().params<BatchNormParam>();
     if (p.use_global_stats) return c.Keep();
     AttrMap attrs{{"eps", PrintAttr(p.eps)},
@@ -419,6 +428,7 @@ TrainingForm BatchNormTraining(const char* op) {
                   {"output_mean_var", PrintAttr(p.output_mean_var)},
                   {"axis", PrintAttr(p.axis)}};
     std::vector<NodeEntry> outputs = c.Make(op, std::move(attrs), c.inputs());
+    if (shows_variance) std::swap(outputs[2], outputs[3]);
     outputs.resize(3);
     return outputs;
   }};

@@ -190,3 +190,25 @@ def test_graphs_have_mxnets_operator():
     (node,) = (node for node in json.loads(net(mx.sym.Variable("x")).tojson())["nodes"] if node["op"] != "null")
     assert node["op"] == "_contrib_SyncBatchNorm"
     assert {**node["attrs"], "key": "norm", "ndev": "2"} == node["attrs"] and "axis" not in node["attrs"]
+
+
+@pytest.mark.parametrize("is_train", [False, True])
+def test_the_third_output_is_the_variance(is_train):
+    """As in MXNet, whose BatchNorm gives 1 / sqrt(variance + eps) there; gradients are those of BatchNorm."""
+    x, gradient = batches()[0]
+    found = {}
+    for op in (amp.sym.BatchNorm, amp.sym.contrib.SyncBatchNorm):
+        symbol = op(amp.sym.Variable("x"), fix_gamma=False, eps=0.5, output_mean_var=True, name="norm")
+        bound = symbol.simple_bind(x=x.shape)
+        arrays = {"x": x, "norm_gamma": [1, 2, 3, 4], "norm_beta": [4, 3, 2, 1]}
+        states = {"norm_moving_mean": [1, 2, 3, 4], "norm_moving_var": [0.5, 1, 2, 3]}
+        bound.copy_params_from(*({n: amp.nd.array(a) for n, a in given.items()} for given in (arrays, states)))
+        outputs = [output.asnumpy().copy() for output in bound.forward(is_train=is_train)]
+        bound.backward([amp.nd.array(gradient), None, None], is_train=is_train)
+        found[op] = (outputs, [array.asnumpy().copy() for array in bound.grad_arrays])
+    (plain, plain_gradients), (synced, synced_gradients) = found.values()
+    variance = x.var((0, 2, 3)) if is_train else np.array([0.5, 1, 2, 3])
+    np.testing.assert_allclose(synced[2], variance, rtol=1e-5)
+    np.testing.assert_allclose(plain[2], 1 / np.sqrt(variance + 0.5), rtol=1e-5)
+    for one, other in zip(plain[:2] + plain_gradients, synced[:2] + synced_gradients):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5)

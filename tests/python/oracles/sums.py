@@ -511,6 +511,12 @@ def batch_norm(attrs, x, gamma, beta, mean, variance):
     return [output, Expected(wide(mean), mean.dtype, 0), Expected(inverse, mean.dtype, 4 * inverse)]
 
 
+def sync_batch_norm(attrs, *inputs):
+    """As batch_norm, but the variance itself is an output."""
+    outputs = batch_norm(attrs, *inputs)
+    return outputs if isinstance(outputs, Expected) else [*outputs[:2], Expected(wide(inputs[4]), inputs[4].dtype, 0)]
+
+
 def draw_batch_norm(d, any_axis=True):
     rank = d.int(1 if any_axis else 2, 5)
     axis = 1 if rank > 1 and (d.flag() or not any_axis) else d.axis(rank)
@@ -524,7 +530,7 @@ def draw_batch_norm(d, any_axis=True):
 
 
 operator("BatchNorm", batch_norm, draw_batch_norm)
-operator("_contrib_SyncBatchNorm", batch_norm, lambda d: draw_batch_norm(d, any_axis=False))
+operator("_contrib_SyncBatchNorm", sync_batch_norm, lambda d: draw_batch_norm(d, any_axis=False))
 
 
 def layer_norm(attrs, x, gamma, beta):
