@@ -202,6 +202,8 @@ bool Lower(BinaryKind kind, LowerContext& c) {
 void Register(const Row& row) {
   auto card = RegisterOp<NoParam>(row.name);
   AddAliases(card, row.aliases);
+  // MXNet 1.x takes an axis and ignores it.
+  if (std::string_view(row.name).starts_with("broadcast_")) card.Params(ParamSchema<NoParam>().Ignored("axis"));
   const BinaryKind kind = row.kind;
   if (kind == BinaryKind::kDiv) {
     card.Set(InputSensitivity{

@@ -300,6 +300,8 @@ void AddGradient(const Row& row, OpDefinition<NoParam>& definition) {
 void Register(const Row& row) {
   auto card = RegisterOp<NoParam>(row.name);
   AddAliases(card, row.aliases);
+  // MXNet 1.x takes an axis and ignores it.
+  if (std::string_view(row.name).starts_with("broadcast_")) card.Params(ParamSchema<NoParam>().Ignored("axis"));
   const bool equal = row.shapes == Shapes::kEqual;
   AddFacts(row, card);
   AddGradient(row, card);

@@ -99,6 +99,8 @@ constexpr Interval kIntervals[] = {
     {"fix", Course::kIncreasing, -kInf, kInf, Wholes::kAll},
     {"round", Course::kIncreasing, -kInf, kInf, Wholes::kAll},
     {"rint", Course::kIncreasing, -kInf, kInf, Wholes::kAll},
+    {"_contrib_round_ste", Course::kIncreasing, -kInf, kInf, Wholes::kAll},
+    {"_contrib_sign_ste", Course::kIncreasing, -kInf, kInf, Wholes::kAll},
     {"sign", Course::kIncreasing, -kInf, kInf, Wholes::kAll},
     {"negative", Course::kDecreasing, -kInf, kInf, Wholes::kKept},
     {"reciprocal", Course::kOverZero},
@@ -176,6 +178,24 @@ const Row kRows[] = {
      {},
      false,
      Same},
+    {"_contrib_round_ste",
+     "",
+     "The nearest integer, away from 0 in the middle, with the gradient of x (straight through).",
+     [](double x) { return std::round(x); },
+     {},
+     false,
+     Same},
+    {"_contrib_sign_ste",
+     "",
+     "The sign: -1, 0 or 1, with the gradient of x (straight through).",
+     [](double x) { return x > 0   ? 1.0
+                           : x < 0 ? -1.0
+                                   : x; },
+     {},
+     false,
+     [](std::int64_t x) -> std::int64_t { return x > 0   ? 1
+                                                 : x < 0 ? -1
+                                                         : 0; }},
     {"rint",
      "_npi_rint _sparse_rint",
      "The nearest integer, downwards in the middle.",
@@ -291,7 +311,8 @@ void AddRange(const Row& row, Definition& definition) {
     if (row.name != std::string_view(interval.name)) continue;
     definition.Set(RangeRule{[&row, &interval](const RangeQuery& q, int) { return RangeOf(row, interval, q.in[0]); }});
     // A sign survives rounding.
-    const bool steps = interval.wholes == Wholes::kAll && row.name != std::string_view("sign");
+    const bool is_sign = std::string_view(row.name).find("sign") != std::string_view::npos;
+    const bool steps = interval.wholes == Wholes::kAll && !is_sign;
     if (steps) definition.Set(AllInputs(Sensitivity::kDiscontinuous));
     if (interval.course == Course::kWave) definition.Set(AllInputs(Sensitivity::kPeriodic));
     const bool is_infinite =
@@ -385,6 +406,7 @@ void AddGradient(const Row& row, OpDefinition<NoParam>& definition) {
   for (const char* name : kSteps) {
     if (row.name == std::string_view(name)) definition.Set(ZeroGradient{"it changes by steps"});
   }
+  if (std::string_view(row.name).ends_with("_ste")) definition.Set(PassGradient());
   if (row.name == std::string_view("_trigamma")) definition.Set(NoGradient{"MXNet has none for the second derivative"});
 }
 

@@ -715,3 +715,29 @@ def test_operators_on_arrays_have_mxnets_gradients(folder, label):
         if not largest <= 1e-5:
             problems.append(f"state {name}: {largest:.2g}")
     assert not problems
+
+
+@pytest.mark.parametrize("name", ["round_ste", "sign_ste"])
+def test_straight_through(name):
+    x = mx.nd.array([-2.5, -0.25, 0, 0.75])
+    x.attach_grad()
+    with mx.autograd.record():
+        y = getattr(mx.nd.contrib, name)(x) * mx.nd.array([1, 2, 3, 4])
+    y.backward()
+    assert x.grad.asnumpy().tolist() == [1, 2, 3, 4]
+
+
+def test_khatri_rao():
+    arrays = [mx.nd.array(np.arange(2.0 * n).reshape(n, 2) - 2, dtype="float64") for n in (2, 3, 4)]
+    for array in arrays:
+        array.attach_grad()
+    heads = np.random.default_rng(0).standard_normal((24, 2))
+    with mx.autograd.record():
+        y = mx.nd.khatri_rao(*arrays)
+    y.backward(mx.nd.array(heads, dtype="float64"))
+    a, b, c = (array.asnumpy() for array in arrays)
+    np.testing.assert_array_equal(y.asnumpy(), np.einsum("in,jn,kn->ijkn", a, b, c).reshape(24, 2))
+    heads = heads.reshape(2, 3, 4, 2)
+    for array, subscripts in zip(arrays, ("ijkn,jn,kn->in", "ijkn,in,kn->jn", "ijkn,in,jn->kn")):
+        others = [other for other in (a, b, c) if other.shape != array.shape]
+        np.testing.assert_allclose(array.grad.asnumpy(), np.einsum(subscripts, heads, *others), rtol=1e-12)

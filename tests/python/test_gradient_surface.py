@@ -14,7 +14,6 @@ LIST = LIST / "reference" / "gradient_surface.md"
 
 # Entry -> why it is not here, or not with all of its parameters.
 EXCEPTIONS = {
-    "khatri_rao": "the operator is not registered",
     "_slice_assign": "the operator is not registered; arrays are written to by index",
 }
 

@@ -314,3 +314,16 @@ def test_variables_of_one_axis_and_of_dense_storage():
     assert amp.sym.Variable("x", stype="default").list_attr() == {}
     with pytest.raises(amp.UnsupportedError, match="variable 'x': storage 'csr' is not supported; arrays are dense"):
         amp.sym.Variable("x", stype="csr")
+
+
+def test_broadcast_operators_ignore_an_axis():
+    """As MXNet does, whose programs give one."""
+    x, y = amp.sym.Variable("x"), amp.sym.Variable("y")
+    for name in ("broadcast_maximum", "broadcast_add", "broadcast_equal"):
+        symbol = getattr(amp.sym, name)(x, y, axis=1)
+        (found,) = symbol.eval(x=amp.nd.array([[1, 5]]), y=amp.nd.array([[3], [5]]))
+        (expected,) = getattr(amp.sym, name)(x, y).eval(x=amp.nd.array([[1, 5]]), y=amp.nd.array([[3], [5]]))
+        assert found.asnumpy().tolist() == expected.asnumpy().tolist()
+    assert mx.nd.broadcast_minimum(mx.nd.ones((2,)), mx.nd.zeros((2,)), axis=1).asnumpy().tolist() == [0, 0]
+    with pytest.raises(amp.GraphError, match="unknown attribute 'axes'"):
+        amp.sym.broadcast_add(x, y, axes=1)

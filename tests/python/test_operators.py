@@ -50,6 +50,7 @@ WITHOUT_EFFECT = {
     "forward_stype": "default",
     "ndev": "4",
     "key": "bn0",
+    "axis": "1",
     "im2col_step": "32",
     "init_output": "1",
     "minimum_negative_samples": "2",

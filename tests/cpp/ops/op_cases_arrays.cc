@@ -39,6 +39,16 @@ OpCase DrawStep(Random& random) { return OfFloat(random, 0); }
 OpCase DrawSign(Random& random) { return OfNumber(random, 0); }
 OpCase DrawRatio(Random& random) { return OfFloat(random, 16, Values::kPositive); }
 
+OpCase DrawKhatriRao(Random& random) {
+  OpCase c;
+  const std::int64_t count = random.Int(1, 4), columns = random.Size(5);
+  const DType dtype = random.Type(AllTypes());
+  c.attrs["num_args"] = PrintAttr(count);
+  for (std::int64_t i = 0; i < count; ++i) c.inputs.push_back({{dtype, Shape{random.Size(4), columns}}});
+  c.error.relative = 4;
+  return c;
+}
+
 OpCase DrawMove(Random& random) { return AnyMove(random, 0); }
 
 OpCase DrawFillLike(Random& random) {
@@ -622,6 +632,8 @@ const std::vector<OpRow>& ArrayOpRows() {
       {"broadcast_equal", DrawCompare},
       {"broadcast_greater", DrawCompare},
       {"broadcast_greater_equal", DrawCompare},
+      {"_contrib_round_ste", DrawStep},
+      {"_contrib_sign_ste", DrawSign},
       {"broadcast_lesser", DrawCompare},
       {"broadcast_lesser_equal", DrawCompare},
       {"broadcast_maximum", DrawBroadcast},
@@ -655,6 +667,7 @@ const std::vector<OpRow>& ArrayOpRows() {
       {"ones_like", DrawFillLike},
       {"reciprocal", DrawRatio},
       {"relu", DrawRelu},
+      {"khatri_rao", DrawKhatriRao},
       {"rint", DrawStep},
       {"round", DrawStep},
       {"rsqrt", DrawRatio},

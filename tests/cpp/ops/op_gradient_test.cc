@@ -38,7 +38,9 @@ const std::set<std::string> kNoDerivatives{"BlockGrad",
                                            "_contrib_box_nms",  // of the boxes that are chosen now
                                            "_contrib_gradientmultiplier",
                                            "_contrib_index_copy",  // of equal places all get the gradient
-                                           "_draw_each",           // numbers do not change with their parameters
+                                           "_contrib_round_ste",   // straight through
+                                           "_contrib_sign_ste",
+                                           "_draw_each",  // numbers do not change with their parameters
                                            "_sample_exponential",
                                            "_sample_gamma",
                                            "_sample_generalized_negative_binomial",

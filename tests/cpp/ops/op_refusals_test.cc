@@ -77,6 +77,13 @@ std::vector<Refusal> Refusals() {
        {"expected weight with 3 input features, got 5", "[4,5]", "[2,3]"}},
       {"FullyConnected", {{"num_hidden", "4"}}, {F32(kScalar)}, {"expected data of rank 1 or more, got a scalar"}},
 
+      {"khatri_rao", {{"num_args", "2"}}, {F32({2, 3}), F32({2, 4})}, {"with 3 columns, got arg1 of shape [2,4]"}},
+      {"khatri_rao", {{"num_args", "1"}}, {F32({2})}, {"expected matrices, got arg0 of shape [2]"}},
+      {"khatri_rao",
+       {{"num_args", "2"}},
+       {F32({4000000000, 0}), F32({4000000000, 0})},
+       {"the result has too many rows"}},
+
       {"LeakyReLU", {{"act_type", "relu6"}}, {F32({2})}, {"attribute act_type", "got 'relu6'"}},
       {"LeakyReLU",
        {{"act_type", "prelu"}},

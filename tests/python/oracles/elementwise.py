@@ -69,6 +69,8 @@ SMOOTH = {
     "trunc": (np.trunc, 0, 0),
     "fix": (np.trunc, 0, 0),
     "round": (lambda x: np.copysign(np.floor(np.abs(x) + 0.5), x), 0, 0),  # away from 0 in the middle
+    "_contrib_round_ste": (lambda x: np.copysign(np.floor(np.abs(x) + 0.5), x), 0, 0),
+    "_contrib_sign_ste": (np.sign, 0, 0),
     "rint": (lambda x: np.ceil(x - 0.5), 0, 0),  # downwards in the middle
     "sign": (np.sign, 0, 0),
     "negative": (np.negative, 0, 0),
@@ -118,7 +120,7 @@ def draw_unary(low=-6.0, high=6.0, types=FLOATS):
 ACTIVATIONS = ["relu", "sigmoid", "log_sigmoid", "mish", "tanh", "softrelu", "softsign"]
 OF_POSITIVES = {"log", "sqrt", "reciprocal", "rsqrt", "log2", "log10", "log1p", "rcbrt", "gamma", "gammaln", "digamma"}
 OF_FRACTIONS = {"arcsin", "arccos", "arctanh", "erfinv"}  # and inside of their ends
-OF_NUMBERS = {"relu", "abs", "square", "sign", "negative"}
+OF_NUMBERS = {"relu", "abs", "square", "sign", "_contrib_sign_ste", "negative"}
 for unary in SMOOTH.keys() - {"softrelu", *OF_NUMBERS}:
     low, high = (0.0625, 6.0) if unary in OF_POSITIVES else (-0.875, 0.875) if unary in OF_FRACTIONS else (-6.0, 6.0)
     operator(unary, lambda attrs, x, name=unary: smooth(name, x), draw_unary(1.0 if unary == "arccosh" else low, high))
@@ -278,6 +280,23 @@ BROADCASTING = {
 }
 for ops, kind in BROADCASTING.items():
     operator(ops, lambda attrs, a, b, kind=kind: arithmetic(kind, a, b, a.dtype), draw_broadcast)
+
+
+def khatri_rao(attrs, *arrays):
+    product = np.ones((1, arrays[0].shape[1]), wide(arrays[0]).dtype)
+    for array in arrays:
+        product = (product[:, None] * wide(array)[None]).reshape(-1, array.shape[1])
+    dtype = arrays[0].dtype
+    return Expected(product, dtype, 4 * np.abs(product)) if is_float(dtype) else wrapped(product, dtype)
+
+
+def draw_khatri_rao(d):
+    dtype, count, columns = d.dtype(NUMBERS), d.int(1, 4), d.int(1, 5)
+    arrays = [d.array((d.int(1, 4), columns), dtype, -3, 3) for _ in range(count)]
+    return Case({"num_args": count}, arrays)
+
+
+operator("khatri_rao", khatri_rao, draw_khatri_rao)
 
 
 def draw_powers(d):
