@@ -233,6 +233,28 @@ Shape NewShape(const Node& node, const SqueezeParam& p, const Shape& data) {
   return out.rank() == 0 && data.rank() > 0 ? Shape{1} : out;
 }
 
+// One unknown size of the data is what the known ones leave of the output.
+void InferFromOutput(ShapeRelation& r) {
+  if (!r.in(0).rank_known() || !r.out(0).fully_known()) return;
+  Shape data = r.in(0);
+  int unknown = -1;
+  std::int64_t known = 1, size = 1;
+  for (int i = 0; i < data.rank(); ++i) {
+    if (data[i] < 0 && unknown >= 0) return;
+    if (data[i] < 0) {
+      unknown = i;
+    } else if (__builtin_mul_overflow(known, data[i], &known)) {
+      return;
+    }
+  }
+  for (const std::int64_t dim : r.out(0).dims()) {
+    if (__builtin_mul_overflow(size, dim, &size)) return;
+  }
+  if (known == 0 || size % known != 0) return;
+  data[unknown] = size / known;
+  r.In(0, data);
+}
+
 template <class P>
 OpDefinition<P> Register(const char* name, const char* doc, ParamSchema<P> schema) {
   return RegisterOp<P>(name)
@@ -240,7 +262,13 @@ OpDefinition<P> Register(const char* name, const char* doc, ParamSchema<P> schem
       .Params(std::move(schema))
       .Inputs({"data"})
       .Set(ShapeRule{[](ShapeRelation& r) {
-        if (r.in(0).fully_known()) r.Out(0, NewShape(r.node(), r.node().params<P>(), r.in(0)));
+        if (r.in(0).fully_known()) return r.Out(0, NewShape(r.node(), r.node().params<P>(), r.in(0)));
+        if constexpr (std::is_same_v<P, ReshapeParam>) {
+          const IntTuple& sizes = r.node().params<P>().shape;
+          const bool is_plain = std::all_of(sizes.begin(), sizes.end(), [](std::int64_t size) { return size > 0; });
+          if (is_plain && !sizes.empty()) r.Out(0, Shape(sizes));
+        }
+        InferFromOutput(r);
       }})
       .Set(SameDType())
       .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})

@@ -170,8 +170,22 @@ int AxisOf(const Node& node, const Shape& data) {
   return axis;
 }
 
+// The data, as far as one part tells it.
+void InferWhole(ShapeRelation& r, const Shape& part) {
+  if (!part.rank_known()) return;
+  const auto& p = r.node().params<SliceChannelParam>();
+  std::vector<std::int64_t> whole = part.dims();
+  const int rank = part.rank() + (p.squeeze_axis ? 1 : 0);
+  const int axis = AxisOf(r.node(), Shape::OfRank(rank));
+  if (p.squeeze_axis) whole.insert(whole.begin() + axis, 1);
+  std::int64_t& size = whole[static_cast<std::size_t>(axis)];
+  if (size >= 0 && __builtin_mul_overflow(size, p.num_outputs, &size)) FailAt(r.node(), "the parts are too large");
+  r.In(0, Shape(whole));
+}
+
 void InferSplit(ShapeRelation& r) {
   const auto& p = r.node().params<SliceChannelParam>();
+  for (int i = 0; i < r.num_outputs(); ++i) InferWhole(r, r.out(i));
   if (!r.in(0).rank_known()) return;
   const int axis = AxisOf(r.node(), r.in(0));
   std::vector<std::int64_t> part = r.in(0).dims();

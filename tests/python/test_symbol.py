@@ -463,3 +463,22 @@ def test_variables_that_an_operator_makes_have_its_attributes():
     assert "x" not in attributes
     for name in ("fc_weight", "fc_bias"):
         assert (attributes[name]["__lr_mult__"], attributes[name]["wd_mult"]) == ("0.5", "0")
+
+
+def test_shapes_follow_backwards():
+    x, y = amp.sym.Variable("x"), amp.sym.Variable("y")
+
+    def shape_of_x(symbol, **known):
+        return symbol.infer_shape(**known)[0][symbol.list_arguments().index("x")]
+
+    assert shape_of_x(amp.sym.reshape(x, shape=(4, 6)), x=(2, 0, 3)) == (2, 4, 3)
+    merged = amp.sym.elemwise_add(amp.sym.reshape(x, shape=(-1, 2)), y)
+    assert shape_of_x(merged, x=(3, 0), y=(9, 2)) == (3, 6)
+    parts = amp.sym.SliceChannel(x, num_outputs=3, axis=1)
+    assert shape_of_x(amp.sym.elemwise_add(parts[1], y), y=(2, 4)) == (2, 12)
+    squeezed = amp.sym.SliceChannel(x, num_outputs=3, axis=-1, squeeze_axis=True)
+    assert shape_of_x(amp.sym.elemwise_add(squeezed[0], y), y=(2, 4)) == (2, 4, 3)
+    with pytest.raises(amp.GraphError, match="split into 3 parts|of shape"):
+        amp.sym.elemwise_add(parts[1], y).infer_shape(x=(2, 9), y=(2, 4))
+    with pytest.raises(amp.GraphError):  # 7 does not divide 24
+        amp.sym.reshape(x, shape=(4, 6)).simple_bind(x=(7, 0))
