@@ -58,9 +58,7 @@ class BoundSymbol(_CountedRuns):
         self._arguments, self._auxiliary_states = arguments, auxiliary_states  # {name: NDArray}
         self._inputs = inputs  # names of what is passed; other arguments are packed
         self._changed = set()  # packed arrays that changed before the last call
-        self._plan = None
-        self._monitor = None
-        self._outputs = None
+        self._plan = self._monitor = self._outputs = None
         self._awaits_backward = False  # the last forward run was for training
         self._key = None  # of the random numbers that the last run of inference drew, if it did
         self._alternate = _core.alternate_settings()  # of plans, which are built when they are needed
@@ -154,8 +152,7 @@ class BoundSymbol(_CountedRuns):
             raise UnsupportedError(
                 "a monitor sees calls with is_train=False alone; set_monitor_callback(None) ends it for training"
             )
-        self._awaits_backward = bool(is_train)
-        self._key = None
+        self._awaits_backward, self._key = bool(is_train), None
         if is_train:
             self._outputs = self._runs_with_gradients(True).forward({})
             return self._outputs
