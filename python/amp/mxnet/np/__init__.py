@@ -69,8 +69,8 @@ __all__ = [
 
 # Methods of arrays that are functions of this module with the array as first argument.
 _METHODS = (
-    "all any argmax argmin argsort clip cumsum dot max mean min prod ravel repeat round sort squeeze std sum swapaxes "
-    "take var"
+    "all any argmax argmin argsort clip cumsum diagonal dot max mean min prod ravel repeat round sort squeeze std sum "
+    "swapaxes take trace var"
 ).split()
 
 

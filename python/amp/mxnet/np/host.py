@@ -1,4 +1,4 @@
-"""Functions that NumPy computes: they have no operator here, and cannot be part of a hybridized block."""
+"""Functions and calls that NumPy computes: they have no operator here, and cannot be part of a hybridized block."""
 
 import functools
 
@@ -30,6 +30,22 @@ def wrapped(function, name):
     on_host.__name__ = on_host.__qualname__ = name.rpartition(".")[2]
     on_host.__doc__ = f"`{name.replace('mx.np', 'numpy')}` on `ndarray`s, computed by NumPy."
     return on_host
+
+
+def otherwise(function, module=np):
+    """`function`, and NumPy's of its name for calls that it answers with NotImplemented: operators do not express them.
+
+    Then NumPy's raises UnsupportedError in graphs and for arrays whose gradients are recorded.
+    """
+    name = function.__name__
+    on_host = wrapped(getattr(module, name, None), f"mx.np.{name}" if module is np else f"mx.np.linalg.{name}")
+
+    @functools.wraps(function)
+    def either(*args, **kwargs):
+        result = function(*args, **kwargs)
+        return on_host(*args, **kwargs) if result is NotImplemented else result
+
+    return either
 
 
 def unknown(name, candidates):

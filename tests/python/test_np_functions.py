@@ -1,0 +1,250 @@
+"""Functions of mx.np that run operators: NumPy's results, in graphs as well, and gradients by central differences."""
+
+import numpy as np
+import pytest
+
+import amp
+import amp.mxnet as mx
+
+# Name: the call, and the shapes of its arrays. Those of the first table have gradients of the first array.
+DIFFERENTIABLE = {
+    "append": (lambda m, x, y: m.append(x, y), [(2, 3), (4,)]),
+    "append-axis": (lambda m, x, y: m.append(x, y, axis=-1), [(2, 3), (2, 1)]),
+    "arctan2": (lambda m, x, y: m.arctan2(x, y), [(2, 3), (3,)]),
+    "arctan2-number": (lambda m, x: m.arctan2(x, 2), [(2, 3)]),
+    "arctan2-of-number": (lambda m, x: m.arctan2(2.5, x), [(2, 3)]),
+    "atleast_1d": (lambda m, x, y: m.atleast_1d(x, y)[0], [(2, 3), ()]),
+    "atleast_2d": (lambda m, x, y: m.atleast_2d(x, y)[0], [(3,), (2,)]),
+    "atleast_3d": (lambda m, x, y: m.atleast_3d(y, x)[1], [(2, 3), (2,)]),
+    "average": (lambda m, x: m.average(x, axis=(0, -1)), [(2, 3, 4)]),
+    "average-weights": (lambda m, x, y: m.average(x, 1, y), [(2, 3), (3,)]),
+    "average-full": (lambda m, x, y: m.average(x, weights=y), [(2, 3), (2, 3)]),
+    "average-returned": (lambda m, x, y: m.average(x, -1, y, returned=True)[0], [(2, 3), (2, 3)]),
+    "broadcast_arrays": (lambda m, x, y: m.broadcast_arrays(x, y)[0], [(2, 1), (3,)]),
+    "column_stack": (lambda m, x, y: m.column_stack([x, y]), [(3,), (3, 2)]),
+    "copysign": (lambda m, x, y: m.copysign(x, y), [(2, 3), (2, 1)]),
+    "cross": (lambda m, x, y: m.cross(x, y), [(2, 3), (3,)]),
+    "cross-axes": (lambda m, x, y: m.cross(x, y, axisa=0, axisb=1, axisc=0), [(3, 2), (2, 3)]),
+    "cumsum": (lambda m, x: m.cumsum(x, -2), [(2, 3)]),
+    "det": (lambda m, x: m.linalg.det(x), [(2, 3, 3)]),
+    "det-one": (lambda m, x: m.linalg.det(x), [(3, 3)]),
+    "diag": (lambda m, x: m.diag(x, -1), [(3,)]),
+    "diag-matrix": (lambda m, x: m.diag(x, 1), [(3, 4)]),
+    "diagflat": (lambda m, x: m.diagflat(x), [(2, 2)]),
+    "diagonal": (lambda m, x: m.diagonal(x, 1, -1, 0), [(2, 3, 4)]),
+    "diff": (lambda m, x: m.diff(x, 2, axis=-2), [(4, 3)]),
+    "diff-ends": (lambda m, x, y: m.diff(x, prepend=y, append=y), [(2, 3), (2, 1)]),
+    "dsplit": (lambda m, x: m.dsplit(x, 2)[1], [(2, 3, 4)]),
+    "dstack": (lambda m, x, y: m.dstack([x, y]), [(3,), (1, 3)]),
+    "fliplr": (lambda m, x: m.fliplr(x), [(2, 3)]),
+    "flipud": (lambda m, x: m.flipud(x), [(2, 3)]),
+    "fmax": (lambda m, x, y: m.fmax(x, y), [(2, 3), (3,)]),
+    "fmin-number": (lambda m, x: m.fmin(1, x), [(2, 3)]),
+    "fmod": (lambda m, x, y: m.fmod(x, y), [(2, 3), (3,)]),
+    "hsplit": (lambda m, x: m.hsplit(x, [1, 2])[1], [(2, 3)]),
+    "hsplit-line": (lambda m, x: m.hsplit(x, 2)[1], [(4,)]),
+    "hypot": (lambda m, x, y: m.hypot(x, y), [(2, 1), (3,)]),
+    "inner": (lambda m, x, y: m.inner(x, y), [(2, 3), (4, 3)]),
+    "inner-number": (lambda m, x, y: m.inner(x, y), [(2, 3), ()]),
+    "inv": (lambda m, x: m.linalg.inv(x), [(2, 3, 3)]),
+    "kron": (lambda m, x, y: m.kron(x, y), [(2, 3), (2,)]),
+    "logaddexp": (lambda m, x, y: m.logaddexp(x, y), [(2, 3), (3,)]),
+    "meshgrid": (lambda m, x, y: m.meshgrid(x, y)[0], [(2,), (3,)]),
+    "meshgrid-ij": (lambda m, x, y: m.meshgrid(y, x, indexing="ij", sparse=True)[1], [(2,), (3,)]),
+    "nan_to_num": (lambda m, x: m.nan_to_num(x / x - 1 + x, nan=2), [(2, 3)]),
+    "norm": (lambda m, x: m.linalg.norm(x), [(2, 3)]),
+    "norm-of-axis": (lambda m, x: m.linalg.norm(x, 3, axis=-1, keepdims=True), [(2, 3)]),
+    "norm-of-matrices": (lambda m, x: m.linalg.norm(x, "fro", axis=(0, 2)), [(2, 3, 4)]),
+    "norm-1": (lambda m, x: m.linalg.norm(x, 1), [(3, 4)]),
+    "norm-inf": (lambda m, x: m.linalg.norm(x, np.inf, axis=0), [(3, 4)]),
+    "outer": (lambda m, x, y: m.outer(x, y), [(2, 2), (3,)]),
+    "pad": (lambda m, x: m.pad(x, ((1, 2), (0, 3)), constant_values=2), [(2, 3)]),
+    "pad-one": (lambda m, x: m.pad(x, 1, mode="reflect"), [(2, 3)]),
+    "pad-edge": (lambda m, x: m.pad(x, (2, 0), "edge"), [(2, 3)]),
+    "ptp": (lambda m, x: m.ptp(x, axis=0), [(3, 4)]),
+    "repeat": (lambda m, x: m.repeat(x, 2), [(2, 3)]),
+    "roll": (lambda m, x: m.roll(x, 2), [(2, 3)]),
+    "roll-axis": (lambda m, x: m.roll(x, -1, axis=-1), [(2, 3)]),
+    "roll-axes": (lambda m, x: m.roll(x, (1, 2), axis=(0, 1)), [(2, 3)]),
+    "rollaxis": (lambda m, x: m.rollaxis(x, 2, 1), [(2, 3, 4)]),
+    "rollaxis-back": (lambda m, x: m.rollaxis(x, 0, -1), [(2, 3, 4)]),
+    "rot90": (lambda m, x: m.rot90(x, -1, (0, -1)), [(2, 3, 4)]),
+    "slogdet": (lambda m, x: m.linalg.slogdet(x)[1], [(3, 3)]),
+    "sort": (lambda m, x: m.sort(x, axis=0), [(3, 4)]),
+    "sort-flat": (lambda m, x: m.sort(x, axis=None), [(3, 4)]),
+    "trace": (lambda m, x: m.trace(x, 1, 0, -1), [(2, 3, 4)]),
+    "tril": (lambda m, x: m.tril(x, 1), [(2, 3, 4)]),
+    "triu": (lambda m, x: m.triu(x), [(3, 3)]),
+    "triu-line": (lambda m, x: m.triu(x), [(3,)]),
+    "vdot": (lambda m, x, y: m.vdot(x, y), [(2, 3), (3, 2)]),
+    "vsplit": (lambda m, x: m.vsplit(x, 2)[0], [(4, 3)]),
+}
+OTHERS = {
+    "argsort": (lambda m, x: m.argsort(x, axis=0), [(3, 4)]),
+    "argsort-flat": (lambda m, x: m.argsort(x, axis=None), [(3, 4)]),
+    "average-sum": (lambda m, x, y: m.average(x, 0, y, returned=True)[1], [(2, 3), (2,)]),
+    "count_nonzero": (lambda m, x: m.count_nonzero(x > 1, axis=0), [(3, 4)]),
+    "isposinf": (lambda m, x: m.isposinf(1 / (x - x)), [(2,)]),
+    "logical_and": (lambda m, x, y: m.logical_and(x > 1, y), [(2, 3), (3,)]),
+    "logical_xor-number": (lambda m, x: m.logical_xor(x > 1, 1), [(2, 3)]),
+    "median": (lambda m, x: m.median(x, axis=-1), [(2, 5)]),
+    "nuclear": (lambda m, x: m.linalg.norm(x, "nuc"), [(3, 4)]),
+    "percentile": (lambda m, x: m.percentile(x, 30, axis=(0, 2), keepdims=True), [(2, 3, 4)]),
+    "percentile-lower": (lambda m, x: m.percentile(x, 40.0, method="lower"), [(3, 4)]),
+    "quantile": (lambda m, x: m.quantile(x, 0.3, axis=1), [(2, 5)]),
+    "sign-of-det": (lambda m, x: m.linalg.slogdet(x)[0], [(2, 3, 3)]),
+    "shape": (lambda m, x: x * m.shape(x)[1] + m.ndim(x) - m.size(x, 0), [(2, 3)]),
+}
+ALL = {**DIFFERENTIABLE, **OTHERS}
+
+
+def drawn(shapes, dtype, seed=0):
+    """Numbers from 0.5 to 3, no two alike."""
+    rng = np.random.default_rng(seed)
+    count = sum(int(np.prod(shape)) for shape in shapes)
+    values = iter(rng.permutation(count) * (2.5 / count) + 0.5 + rng.uniform(0, 1 / count, count))
+    return [np.array([next(values) for _ in range(int(np.prod(shape)))], dtype).reshape(shape) for shape in shapes]
+
+
+def ours(arrays):
+    return [mx.np.array(a, dtype=a.dtype) for a in arrays]
+
+
+def close(found, expected, dtype):
+    tolerance = 1e-4 if dtype == "float32" else 1e-10
+    assert type(found) is mx.np.ndarray and found.shape == np.shape(expected)
+    assert found.dtype == np.asarray(expected).dtype
+    np.testing.assert_allclose(found.asnumpy(), expected, rtol=tolerance, atol=tolerance)
+
+
+class Call(mx.gluon.HybridBlock):
+    def __init__(self, call):
+        super().__init__()
+        self.call = call
+
+    def forward(self, *arrays):
+        return self.call(mx.np, *arrays)
+
+
+@pytest.mark.filterwarnings("ignore:divide by zero")
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", ALL)
+def test_results_are_numpys_in_graphs_too(name, dtype):
+    call, shapes = ALL[name]
+    block = Call(call)
+    block.hybridize()
+    for seed in range(2):  # a graph has the numbers of its first call nowhere
+        arrays = drawn(shapes, dtype, seed)
+        expected = call(np, *arrays)
+        close(call(mx.np, *ours(arrays)), expected, dtype)
+        close(block(*ours(arrays)), expected, dtype)
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_gradients_are_central_differences(name):
+    call, shapes = DIFFERENTIABLE[name]
+    arrays = drawn(shapes, "float64")
+    x, *others = ours(arrays)
+    x.attach_grad()
+    with mx.autograd.record():
+        result = call(mx.np, x, *others)
+        total = (result * result).sum()
+    total.backward()
+    expected, step = np.zeros_like(arrays[0]), 1e-6
+    for index in np.ndindex(arrays[0].shape):
+        sums = []
+        for sign in (1, -1):
+            moved = arrays[0].copy()
+            moved[index] += sign * step
+            sums.append((call(np, moved, *arrays[1:]) ** 2).sum())
+        expected[index] = (sums[0] - sums[1]) / (2 * step)
+    np.testing.assert_allclose(x.grad.asnumpy(), expected, rtol=1e-5, atol=1e-6)
+
+
+INTEGERS = {
+    "append": lambda m, x: m.append(x, x),
+    "argsort": lambda m, x: m.argsort(x, axis=None, kind="stable"),
+    "average": lambda m, x: m.average(x),
+    "bitwise_and": lambda m, x: m.bitwise_and(x, 6),
+    "bitwise_left_shift": lambda m, x: m.left_shift(x, 1),
+    "bitwise_xor": lambda m, x: m.bitwise_xor(x, x[::-1]),
+    "copysign": lambda m, x: m.copysign(x, -1),
+    "count_nonzero": lambda m, x: m.count_nonzero(x),
+    "diag": lambda m, x: m.diag(x),
+    "diff": lambda m, x: m.diff(x, append=1),
+    "fmax": lambda m, x: m.fmax(x, 3),
+    "hypot": lambda m, x: m.hypot(x, x),
+    "inner": lambda m, x: m.inner(x, x),
+    "invert": lambda m, x: m.invert(x),
+    "ldexp": lambda m, x: m.ldexp(x, x),
+    "logical_or": lambda m, x: m.logical_or(x, 0),
+    "median": lambda m, x: m.median(x),
+    "norm": lambda m, x: m.linalg.norm(x),
+    "outer": lambda m, x: m.outer(x, x),
+    "pad": lambda m, x: m.pad(x, 1, constant_values=5),
+    "percentile": lambda m, x: m.percentile(x, 50),
+    "roll": lambda m, x: m.roll(x, -1, 0),
+    "sort": lambda m, x: m.sort(x, axis=0),
+    "trace": lambda m, x: m.trace(x),
+    "tril": lambda m, x: m.tril(x),
+    "vdot": lambda m, x: m.vdot(x, x),
+}
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64"])
+@pytest.mark.parametrize("name", INTEGERS)
+def test_integers_have_numpys_results_and_dtypes(name, dtype):
+    x = np.array([[3, 1, 0], [1, 5, 2], [4, 0, 3]], dtype)
+    close(INTEGERS[name](mx.np, mx.np.array(x, dtype=dtype)), INTEGERS[name](np, x), "float64")
+
+
+REFUSED = {
+    "average": lambda m, x: m.average(x, keepdims=True),
+    "pad": lambda m, x: m.pad(x, 1, mode="wrap"),
+    "percentile": lambda m, x: m.percentile(x, 50, method="hazen"),
+    "repeat": lambda m, x: m.repeat(x, 0),
+    "roll": lambda m, x: m.roll(x, (1, 2), axis=(0, 0)),
+    "norm": lambda m, x: m.linalg.norm(m.tril(x), -3, axis=1),
+}
+
+
+@pytest.mark.parametrize("name", ["average", "pad", "percentile", "repeat", "roll"])
+def test_what_operators_do_not_express_is_numpys_and_no_part_of_graphs(name):
+    x = drawn([(3, 3)], "float32")[0]
+    close(REFUSED[name](mx.np, mx.np.array(x)), REFUSED[name](np, x), "float32")
+    block = Call(REFUSED[name])
+    block.hybridize()
+    with pytest.raises(amp.UnsupportedError, match=f"{name} cannot become part of a graph"):
+        block(mx.np.array(x))
+
+
+def test_numbers_that_are_none():
+    x = np.array([[np.nan, 3, -np.inf], [1, np.inf, 0]], "float32")
+    a = mx.np.array(x)
+    for call in (
+        lambda m, v: m.nan_to_num(v),
+        lambda m, v: m.nan_to_num(v, nan=1, posinf=2, neginf=-3),
+        lambda m, v: m.isneginf(v),
+        lambda m, v: m.isposinf(v),
+        lambda m, v: m.sort(v),
+        lambda m, v: m.argsort(v),
+        lambda m, v: m.median(v, axis=1),
+        lambda m, v: m.fmax(v, v[::-1]),
+        lambda m, v: m.hypot(v, 1),
+    ):
+        close(call(mx.np, a), call(np, x), "float32")
+
+
+def test_singular_matrices_are_refused():
+    with pytest.raises(np.linalg.LinAlgError):
+        mx.np.linalg.inv(mx.np.zeros((2, 2)))
+    with pytest.raises(np.linalg.LinAlgError):
+        mx.np.linalg.det(mx.np.ones((2, 3)))
+    assert mx.np.linalg.det(mx.np.ones((2, 2))) == 0
+
+
+def test_numbers_that_a_dtype_does_not_hold():
+    x = mx.np.array([1, 2], dtype="int8")
+    assert mx.np.fmax(x, 1.5).dtype == np.float64
+    with pytest.raises(OverflowError):
+        mx.np.bitwise_or(x, 300)
