@@ -204,11 +204,10 @@ REFUSED = {
     "percentile": lambda m, x: m.percentile(x, 50, method="hazen"),
     "repeat": lambda m, x: m.repeat(x, 0),
     "roll": lambda m, x: m.roll(x, (1, 2), axis=(0, 0)),
-    "norm": lambda m, x: m.linalg.norm(m.tril(x), -3, axis=1),
 }
 
 
-@pytest.mark.parametrize("name", ["average", "pad", "percentile", "repeat", "roll"])
+@pytest.mark.parametrize("name", REFUSED)
 def test_what_operators_do_not_express_is_numpys_and_no_part_of_graphs(name):
     x = drawn([(3, 3)], "float32")[0]
     close(REFUSED[name](mx.np, mx.np.array(x)), REFUSED[name](np, x), "float32")
@@ -248,3 +247,84 @@ def test_numbers_that_a_dtype_does_not_hold():
     assert mx.np.fmax(x, 1.5).dtype == np.float64
     with pytest.raises(OverflowError):
         mx.np.bitwise_or(x, 300)
+
+
+def test_what_has_no_array_is_a_constant_of_a_graph():
+    block = Call(lambda m, x: x * m.tri(2) + m.bartlett(2).astype(np.float32) + m.logspace(0, 1, 2))
+    block.hybridize()
+    for x in (np.ones((2, 2), "float32"), np.full((2, 2), 3, "float32")):
+        close(block(mx.np.array(x)), x * np.tri(2, dtype="f4") + np.array([1, 10], "f4"), "float32")
+
+
+@pytest.mark.parametrize("name", ["hanning", "hamming", "blackman"])
+def test_windows(name):
+    assert getattr(mx.np, name)(5, dtype="float64").dtype == np.float64
+    close(getattr(mx.np, name)(5), getattr(np, name)(5).astype("float32"), "float32")
+
+
+def test_copies_are_row_major():
+    x = mx.np.array([[1, 2], [3, 4]])
+    assert x.copy(order="C").tolist() == x.tolist() and not np.shares_memory(x.copy("K").asnumpy(), x.asnumpy())
+    with pytest.raises(amp.UnsupportedError, match="row-major"):
+        x.copy("F")
+
+
+def test_loops_and_branches():
+    class Powers(mx.gluon.HybridBlock):
+        def forward(self, x):
+            step = lambda i, power: (power, [i + 1, power * 2])  # noqa: E731
+            return mx.npx.while_loop(lambda i, _: i < 2, step, [mx.np.zeros(1), x], max_iterations=3)
+
+    block = Powers()
+    block.hybridize()
+    for x in (1, 5):
+        outputs, (count, last) = block(mx.np.array([x]))
+        assert outputs.tolist() == [[x], [2 * x], [0]] and count.tolist() == [2] and last.tolist() == [4 * x]
+    assert mx.npx.cond(mx.np.array(0), lambda: 1, lambda: 2) == 2
+    assert mx.npx.cond(lambda x: x > 1, lambda x: x + 1, lambda x: x - 1, mx.np.array(2)) == 3
+    outputs, _ = mx.npx.foreach(lambda x, s: (x + s[0], s), mx.np.array([1, 2]), [mx.np.array(1)])
+    assert outputs.tolist() == [2, 3] and type(outputs) is mx.np.ndarray
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda m, x: mx.npx.cond(x > 1, lambda: x, lambda: -x),
+        lambda m, x: mx.npx.while_loop(lambda i: i < 9, lambda i: (i, [i * 2]), [x], max_iterations=5)[0],
+    ],
+)
+def test_a_graph_does_not_keep_the_branch_of_its_first_input(call):
+    block = Call(call)
+    block.hybridize()
+    with pytest.raises(amp.UnsupportedError, match="condition depends on inputs"):
+        block(mx.np.array([2]))
+
+
+def test_random_numbers_of_npx():
+    mx.np.random.seed(seed=3)
+    first = mx.npx.random.bernoulli(prob=mx.np.array([0.0, 0.5, 1.0]), size=(100, 3))
+    mx.np.random.seed(3)
+    assert np.array_equal(mx.npx.random.bernoulli(prob=[0.0, 0.5, 1.0], size=(100, 3)).asnumpy(), first.asnumpy())
+    low, middle, high = first.asnumpy().mean(0)
+    assert low == 0 and 0.3 < middle < 0.7 and high == 1
+    assert mx.npx.random.bernoulli(logit=mx.np.full((2,), 50.0), dtype="int32").tolist() == [1, 1]
+    assert mx.npx.random.normal_n(mx.np.zeros((2, 1)), mx.np.ones(3), batch_shape=(4,)).shape == (4, 2, 3)
+    assert mx.npx.random.uniform_n(5, 6, batch_shape=2).asnumpy().min() >= 5
+    for wrong in ({}, {"prob": 0.5, "logit": 0.0}, {"prob": 1.5}):
+        with pytest.raises(ValueError, match="bernoulli"):
+            mx.npx.random.bernoulli(**wrong)
+
+
+def test_files_and_indices_of_npx(tmp_path):
+    x = mx.np.array([[0, 2], [3, 0]])
+    mx.npx.savez(str(tmp_path / "arrays.npz"), x, name=x + 1)
+    loaded = mx.npx.load(str(tmp_path / "arrays.npz"))
+    assert loaded["arr_0"].tolist() == x.tolist() and loaded["name"].tolist() == (x + 1).tolist()
+    with pytest.raises(amp.ArgumentError, match="arr_0"):
+        mx.npx.savez(str(tmp_path / "arrays.npz"), x, arr_0=x)
+    assert mx.npx.nonzero(x).tolist() == [[0, 1], [1, 0]]
+    source = np.zeros(2, "float32")
+    assert np.shares_memory(mx.npx.from_numpy(source).asnumpy(), source)
+    assert not np.shares_memory(mx.npx.from_numpy(source, zero_copy=False).asnumpy(), source)
+    with mx.engine.bulk(10):
+        assert mx.engine.set_bulk_size(0) == 10

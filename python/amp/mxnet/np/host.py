@@ -23,8 +23,10 @@ def wrapped(function, name):
         return None
 
     def on_host(*args, **kwargs):
-        _trace.refuse(name)
-        _recording.refuse(name, *flattened([args, list(kwargs.values())]))
+        given = flattened([args, list(kwargs.values())])
+        if any(isinstance(value, NDArray) for value in given):  # else the result is a constant
+            _trace.refuse(name)
+        _recording.refuse(name, *given)
         return _ours(function(*_theirs(args), **{key: _theirs(value) for key, value in kwargs.items()}))
 
     on_host.__name__ = on_host.__qualname__ = name.rpartition(".")[2]

@@ -9,7 +9,8 @@ import numpy as np
 from ... import _core, _recording, _trace
 from ..._core import NDArray
 from ...base import ArgumentError
-from ..random import generator, seed
+from ..random import generator
+from ..random import seed as _seed_all
 from .array_class import ndarray
 
 __all__ = [
@@ -37,6 +38,16 @@ __all__ = [
     "uniform",
     "weibull",
 ]
+
+
+def seed(seed, ctx="all"):
+    """Begins anew with an integer, as `mx.random.seed` does.
+
+    Raises ArgumentError for what is no integer.
+
+    >>> mx.np.random.seed(seed=7)
+    """
+    _seed_all(seed, ctx)
 
 
 def _given(values, dtype, out):
