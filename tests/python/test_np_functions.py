@@ -93,6 +93,8 @@ OTHERS = {
     "percentile-lower": (lambda m, x: m.percentile(x, 40.0, method="lower"), [(3, 4)]),
     "quantile": (lambda m, x: m.quantile(x, 0.3, axis=1), [(2, 5)]),
     "sign-of-det": (lambda m, x: m.linalg.slogdet(x)[0], [(2, 3, 3)]),
+    "repeat-none": (lambda m, x: m.repeat(x, 0), [(2, 3)]),
+    "repeat-none-of-axis": (lambda m, x: m.repeat(x, 0, axis=-1), [(2, 3)]),
     "shape": (lambda m, x: x * m.shape(x)[1] + m.ndim(x) - m.size(x, 0), [(2, 3)]),
 }
 ALL = {**DIFFERENTIABLE, **OTHERS}
@@ -138,6 +140,30 @@ def test_results_are_numpys_in_graphs_too(name, dtype):
         expected = call(np, *arrays)
         close(call(mx.np, *ours(arrays)), expected, dtype)
         close(block(*ours(arrays)), expected, dtype)
+
+
+EMPTY = {
+    "append": lambda m, x: m.append(x, x, axis=1),
+    "argsort": lambda m, x: m.argsort(x),
+    "broadcast_arrays": lambda m, x: m.broadcast_arrays(x, x[:, :1])[1],
+    "det": lambda m, x: m.linalg.det(m.append(x, x[:, :0], axis=1).reshape((0, 3, 3))),
+    "diag": lambda m, x: m.diag(x, 1),
+    "diff": lambda m, x: m.diff(x, n=0),
+    "hypot": lambda m, x: m.hypot(x, 2),
+    "inv": lambda m, x: m.linalg.inv(x.reshape((0, 3, 3))),
+    "norm": lambda m, x: m.linalg.norm(x),
+    "outer": lambda m, x: m.outer(x, m.ones_like(x)),
+    "pad": lambda m, x: m.pad(x, 1),
+    "roll": lambda m, x: m.roll(x, 1),
+    "sort": lambda m, x: m.sort(x, axis=0),
+    "trace": lambda m, x: m.trace(x),
+}
+
+
+@pytest.mark.parametrize("name", EMPTY)
+def test_arrays_without_elements(name):
+    x = np.zeros((0, 3), "float32")
+    close(EMPTY[name](mx.np, mx.np.array(x)), EMPTY[name](np, x), "float32")
 
 
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
@@ -202,7 +228,7 @@ REFUSED = {
     "average": lambda m, x: m.average(x, keepdims=True),
     "pad": lambda m, x: m.pad(x, 1, mode="wrap"),
     "percentile": lambda m, x: m.percentile(x, 50, method="hazen"),
-    "repeat": lambda m, x: m.repeat(x, 0),
+    "repeat": lambda m, x: m.repeat(x, [1, 0, 2], axis=0),
     "roll": lambda m, x: m.roll(x, (1, 2), axis=(0, 0)),
 }
 
@@ -240,6 +266,17 @@ def test_singular_matrices_are_refused():
     with pytest.raises(np.linalg.LinAlgError):
         mx.np.linalg.det(mx.np.ones((2, 3)))
     assert mx.np.linalg.det(mx.np.ones((2, 2))) == 0
+
+
+def test_averages_need_weights():
+    with pytest.raises(ZeroDivisionError):
+        mx.np.average(mx.np.ones(2), weights=mx.np.array([1, -1]))
+
+
+def test_out_without_axes():
+    out = mx.np.array(0.0)
+    assert mx.np.exp(mx.np.array(0.0), out=out) is not None and out == 1
+    assert mx.np.median(mx.np.array([3, 1, 2]), out=out) is not None and out == 2
 
 
 def test_numbers_that_a_dtype_does_not_hold():

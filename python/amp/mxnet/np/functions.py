@@ -23,7 +23,7 @@ _NAMED = {
 }
 FUNCTIONS = {name: getattr(module, name) for module, names in _NAMED.items() for name in names.split()}
 FUNCTIONS.update(concat=shapes.concatenate, permute_dims=shapes.transpose, row_stack=shapes.vstack)
-FUNCTIONS.update(round=elementwise.around)
+FUNCTIONS.update(round=elementwise.around, round_=elementwise.around)
 FUNCTIONS.update(amax=reductions.max, amin=reductions.min, **reductions.MADE)
 # Made when they are asked for.
 _MAKERS = {

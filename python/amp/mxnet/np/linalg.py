@@ -18,7 +18,7 @@ def _on_host(function):
 def _matrices(a):
     """The array if it consists of square matrices of float32 or float64; else None."""
     a = asarray(a)
-    is_square = a.ndim >= 2 and a.size and a.shape[-1] == a.shape[-2]
+    is_square = a.ndim >= 2 and a.shape[-1] == a.shape[-2]
     return a if is_square and a.dtype.name in ("float32", "float64") else None
 
 
@@ -33,7 +33,7 @@ def norm(x, ord=None, axis=None, keepdims=False):  # noqa: A002 - NumPy's name
     array(5.)
     """
     x = asarray(x)
-    if floats(x) is None:
+    if floats(x) is None or x.size == 0:
         return NotImplemented
     axes = None if axis is None else tuple(axis) if isinstance(axis, (tuple, list)) else (int(axis),)
     if axes is None and ord is not None:

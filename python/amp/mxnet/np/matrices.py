@@ -45,9 +45,7 @@ def diag(v, k=0):
     array([1., 4.])
     """
     v = asarray(v)
-    if v.size == 0 or v.ndim not in (1, 2) or v.ndim == 2 and not _has_diagonal(v.shape, k):
-        return NotImplemented
-    return run("_npi_diag", [v], {"k": str(int(k))})
+    return NotImplemented if v.ndim not in (1, 2) else run("_npi_diag", [v], {"k": str(int(k))})
 
 
 def diagflat(v, k=0):
@@ -77,8 +75,8 @@ def diagonal(a, offset=0, axis1=0, axis2=1):
 
 
 def _two_axes(a, axis1, axis2):
-    """Two axes as numbers from 0; None where they are not two axes of an array with elements."""
-    if a.size == 0 or not all(-a.ndim <= axis < a.ndim for axis in (axis1, axis2)):
+    """Two axes as numbers from 0; None where they are not two axes of the array."""
+    if not all(-a.ndim <= axis < a.ndim for axis in (axis1, axis2)):
         return None
     first, second = axis1 % a.ndim, axis2 % a.ndim
     return None if first == second else (first, second)

@@ -60,7 +60,7 @@ def pair(name):
 
 def _with_number(op, dtypes, array, number, is_reflected, out):
     """The operator on an array and a number that the array's dtype holds."""
-    if array.size == 0 or array.dtype.name not in dtypes or not (dtypes is _ANY or _holds(array.dtype, number)):
+    if array.dtype.name not in dtypes or not (dtypes is _ANY or _holds(array.dtype, number)):
         return NotImplemented
     reflection = "r" if is_reflected and op in _REFLECTED else ""
     attributes = {"scalar": methods.scalar_text(number), "is_int": str(isinstance(number, numbers.Integral))}

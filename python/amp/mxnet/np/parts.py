@@ -89,7 +89,7 @@ def roll(a, shift, axis=None):
     """
     a = asarray(a)
     axes = None if axis is None else tuple(i % a.ndim if -a.ndim <= i < a.ndim else i for i in _numbers(axis))
-    if axes is not None and len(set(axes)) < len(axes) or axes is None and len(_numbers(shift)) > 1 or a.size == 0:
+    if axes is not None and len(set(axes)) < len(axes) or axes is None and len(_numbers(shift)) > 1:
         return NotImplemented
     attributes = {"shift": attribute_text(_numbers(shift))}
     if axes is not None:
@@ -168,7 +168,9 @@ def pad(array, pad_width, mode="constant", **kwargs):
     value = kwargs.pop("constant_values", 0) if mode == "constant" else 0
     text = scalar_text(value)
     is_exact = array.dtype.kind not in "iub" or value == 0
-    if kwargs or mode not in _PAD_MODES or text is None or not is_exact or array.size == 0 or array.ndim == 0:
+    if kwargs or mode not in _PAD_MODES or text is None or not is_exact or array.ndim == 0:
+        return NotImplemented
+    if array.size == 0 and mode != "constant":
         return NotImplemented
     widths = np.broadcast_to(np.asarray(pad_width), (array.ndim, 2)).tolist()
     attributes = {"pad_width": str(tuple(map(tuple, widths))), "mode": mode, "constant_values": text}
@@ -187,7 +189,7 @@ def diff(a, n=1, axis=-1, prepend=None, append=None):
     if prepend is not None or append is not None:
         return _diff_of_longer(a, n, axis, prepend, append)
     a = asarray(a)
-    if a.dtype == np.bool_ or n < 1 or a.ndim == 0 or a.size == 0:
+    if a.dtype == np.bool_ or n < 0 or a.ndim == 0:
         return NotImplemented
     return run("_npi_diff", [a], {"n": str(int(n)), "axis": str(int(axis))})
 
@@ -201,7 +203,6 @@ def _diff_of_longer(a, n, axis, before, behind):
     return diff(concatenate([part if part.ndim else broadcast_to(part, one) for part in parts], axis), n, axis)
 
 
-@otherwise
 def broadcast_arrays(*args, subok=False):
     """The arrays repeated to one shape, as a tuple.
 
@@ -212,7 +213,7 @@ def broadcast_arrays(*args, subok=False):
     """
     arrays = [asarray(a) for a in args]
     shape = np.broadcast_shapes(*(a.shape for a in arrays))
-    return NotImplemented if 0 in shape else tuple(broadcast_to(a, shape) for a in arrays)
+    return tuple(broadcast_to(a, shape) for a in arrays)
 
 
 def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
@@ -244,7 +245,7 @@ def take_along_axis(arr, indices, axis=-1):
            [2., 4.]])
     """
     arr = asarray(arr)
-    if not isinstance(indices, NDArray) or indices.dtype.kind not in "iu" or arr.size == 0 or indices.size == 0:
+    if not isinstance(indices, NDArray) or indices.dtype.kind not in "iu":
         return NotImplemented
     return run("_take_along_axis", [arr, indices], {"axis": str(axis)})
 
@@ -288,6 +289,8 @@ def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None, **kwargs):
     array([0., 9., 1.])
     """
     x = asarray(x)
+    if copy and x.dtype.kind in "iub":
+        return x.copy()
     given = [value for value in (nan, posinf, neginf) if value is not None]
     if kwargs or not copy or x.dtype.name not in ("float16", "float32", "float64"):
         return NotImplemented

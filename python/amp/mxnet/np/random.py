@@ -57,7 +57,7 @@ def _given(values, dtype, out):
         return result
     if out.shape != result.shape:
         raise ArgumentError(f"`out` has shape {out.shape}, the result {result.shape}")
-    out[:] = result
+    out[...] = result
     return out
 
 

@@ -17,10 +17,8 @@ def run(op, arrays, attributes=None, out=None):
 
 
 def common(arrays, dtypes):
-    """Arrays in the dtype that NumPy promotes them to, if it is one of `dtypes`; else None. Empty ones are none."""
+    """Arrays in the dtype that NumPy promotes them to, if it is one of `dtypes`; else None."""
     arrays = [asarray(a) for a in arrays]
-    if any(a.size == 0 for a in arrays):
-        return None
     if len({a.dtype for a in arrays}) == 1:
         return arrays if arrays[0].dtype.name in dtypes else None
     if not all(a.dtype.name in dtypes for a in arrays):
@@ -30,7 +28,7 @@ def common(arrays, dtypes):
 
 
 def floats(*arrays):
-    """Arrays in one float dtype; None where one has another or is empty: operators are not NumPy's functions then."""
+    """Arrays in one float dtype; None where one has another dtype: operators are not NumPy's functions then."""
     return common(arrays, FLOATS)
 
 
@@ -38,5 +36,5 @@ def into(result, out):
     """`result`, or `out` after it was written there."""
     if out is None:
         return result
-    out[:] = result
+    out[...] = result
     return out

@@ -201,7 +201,7 @@ def column_stack(tup):
            [1., 0.]])
     """
     arrays = [asarray(a) for a in tup]
-    return concatenate([expand_dims(a, 1) if a.ndim == 1 else a for a in arrays], 1)
+    return concatenate([reshape(a, (-1, 1)) if a.ndim < 2 else a for a in arrays], 1)
 
 
 def split(ary, indices_or_sections, axis=0):
@@ -268,8 +268,11 @@ def repeat(a, repeats, axis=None):
     >>> mx.np.repeat(mx.np.array([1, 2]), 2)
     array([1., 1., 2., 2.])
     """
-    if not hasattr(repeats, "__index__") or np.ndim(repeats) or int(repeats) < 1:
+    if not hasattr(repeats, "__index__") or np.ndim(repeats) or int(repeats) < 0:
         return NotImplemented
+    if int(repeats) == 0:
+        a, axis = (ravel(a), 0) if axis is None else (a, axis)
+        return run("slice_axis", [a], {"axis": str(int(axis)), "begin": "0", "end": "0"})
     attributes = {"repeats": str(int(repeats))}
     return run("repeat", [a], attributes if axis is None else {**attributes, "axis": str(int(axis))})
 

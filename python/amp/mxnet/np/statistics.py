@@ -27,8 +27,7 @@ def sort(a, axis=-1, kind=None, order=None):
     >>> mx.np.sort(mx.np.array([3, 1, 2]))
     array([1., 2., 3.])
     """
-    a = asarray(a)
-    return NotImplemented if order is not None or a.size == 0 else run("sort", [a], {"axis": _axis_text(axis)})
+    return NotImplemented if order is not None else run("sort", [a], {"axis": _axis_text(axis)})
 
 
 @otherwise
@@ -40,8 +39,7 @@ def argsort(a, axis=-1, kind=None, order=None):
     >>> mx.np.argsort(mx.np.array([3, 1, 2]))
     array([1, 2, 0])
     """
-    a = asarray(a)
-    if order is not None or a.size == 0:
+    if order is not None:
         return NotImplemented
     return run("argsort", [a], {"axis": _axis_text(axis), "is_ascend": "True", "dtype": "int64"})
 
@@ -58,7 +56,8 @@ def _axes(axis):
 def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
     """The mean along an axis, several or all, weighted by an array of the same shape, or of one axis.
 
-    With `returned` a pair: averages and sums of weights. Raises GraphError for shapes that do not fit.
+    With `returned` a pair: averages and sums of weights. Raises GraphError for shapes that do not fit, and
+    ZeroDivisionError for weights whose sum is 0.
 
     >>> mx.np.average(mx.np.array([1, 2, 3]), weights=mx.np.array([3, 1, 0]))
     array(1.25)
@@ -68,11 +67,12 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
         return NotImplemented
     if weights is not None and arrays[1].shape != arrays[0].shape and (arrays[1].ndim != 1 or not _is_one(axis)):
         return NotImplemented
-    attributes = {**_axes(axis), "weighted": str(weights is not None), "returned": str(bool(returned))}
-    result = run("_npi_average", arrays, attributes)
+    attributes = {**_axes(axis), "weighted": str(weights is not None), "returned": "True"}
+    mean, total = run("_npi_average", arrays, attributes)
+    if weights is not None and not total.asnumpy().all():
+        raise ZeroDivisionError("average: weights sum to zero")
     if not returned:
-        return result
-    mean, total = result
+        return mean
     return mean, broadcast_to(total, mean.shape) if total.shape != mean.shape else total
 
 

@@ -32,7 +32,7 @@ def bernoulli(prob=None, logit=None, size=None, dtype=None, ctx=None, out=None, 
         return result
     if out.shape != result.shape:
         raise ArgumentError(f"`out` has shape {out.shape}, the result {result.shape}")
-    out[:] = result
+    out[...] = result
     return out
 
 
