@@ -2,13 +2,14 @@
 
 import numpy as np
 
+from ... import _recording, _trace
 from ...sym.attributes import attribute_text
 from .create import asarray
 from .host import otherwise, wrapped
 from .run import floats, run
 from .shapes import reshape
 
-__all__ = ["cholesky", "det", "inv", "norm", "slogdet"]
+__all__ = ["cholesky", "det", "eigvalsh", "inv", "norm", "slogdet", "solve"]
 
 
 def _on_host(function):
@@ -101,6 +102,47 @@ def inv(a):
     if not np.isfinite(result.asnumpy()).all() and np.isfinite(a.asnumpy()).all():
         raise np.linalg.LinAlgError("Singular matrix")
     return result
+
+
+@_on_host
+def solve(a, b):
+    """x of the equations a x = b, for vectors b or matrices.
+
+    In graphs and where gradients are recorded it is computed from the factors of a = L Q; elsewhere NumPy computes it.
+    Raises LinAlgError for matrices that are not square and for singular ones.
+
+    >>> mx.np.linalg.solve(mx.np.array([[2, 0], [0, 4]]), mx.np.array([2, 2]))
+    array([1. , 0.5])
+    """
+    a, b = _matrices(a), asarray(b)
+    is_vector = b.ndim == 1
+    if (
+        a is None
+        or a.dtype != b.dtype
+        or not (_trace.current() is not None or any(map(_recording.is_recorded, (a, b))))
+    ):
+        return NotImplemented
+    if a.shape[:-1] != (b.shape if is_vector else b.shape[:-1]):
+        return NotImplemented
+    q, lower = run("_linalg_gelqf", [a])
+    result = run("_linalg_trsm", [lower, reshape(b, (-1, 1)) if is_vector else b])
+    result = run("_linalg_gemm2", [q, result], {"transpose_a": "True"})
+    if not np.isfinite(result.asnumpy()).all() and np.isfinite(b.asnumpy()).all():
+        raise np.linalg.LinAlgError("Singular matrix")
+    return reshape(result, (-1,)) if is_vector else result
+
+
+@_on_host
+def eigvalsh(a, UPLO="L"):  # noqa: N803 - NumPy's name
+    """The eigenvalues of symmetric matrices in ascending order; the lower triangles are read, or NumPy reads the upper.
+
+    Raises LinAlgError for matrices that are not square.
+
+    >>> mx.np.linalg.eigvalsh(mx.np.array([[2, 0], [0, 1]]))
+    array([1., 2.])
+    """
+    a = _matrices(a)
+    return NotImplemented if a is None or UPLO != "L" else run("_linalg_syevd", [a])[1]
 
 
 @_on_host

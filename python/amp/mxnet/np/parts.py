@@ -8,8 +8,9 @@ from ...nd.methods import scalar_text
 from ...sym.attributes import attribute_text
 from .create import asarray
 from .host import otherwise
+from .reductions import take
 from .run import FLOATS, floats, run
-from .shapes import broadcast_to, concatenate, flip, moveaxis, reshape, split
+from .shapes import broadcast_to, concatenate, flip, moveaxis, ravel, reshape, split
 
 _PAD_MODES = ("constant", "edge", "reflect", "symmetric", "maximum", "minimum")
 
@@ -201,6 +202,56 @@ def _diff_of_longer(a, n, axis, before, behind):
     if any(part is None or part.dtype != a.dtype for part in parts):
         return NotImplemented
     return diff(concatenate([part if part.ndim else broadcast_to(part, one) for part in parts], axis), n, axis)
+
+
+@otherwise
+def ediff1d(ary, to_end=None, to_begin=None):
+    """Differences of neighbours in the flattened array, between the numbers `to_begin` and `to_end`.
+
+    >>> mx.np.ediff1d(mx.np.array([1, 2, 4]), to_end=9)
+    array([1., 2., 9.])
+    """
+    ary = asarray(ary)
+    if ary.dtype.name not in FLOATS or ary.size == 0:
+        return NotImplemented
+    ends = [None if end is None else _like(ary, end) for end in (to_begin, to_end)]
+    if any(end is not None and end.dtype != ary.dtype for end in ends):
+        return NotImplemented
+    parts = [ends[0], diff(ravel(ary)), ends[1]]
+    return concatenate([part for part in parts if part is not None], axis=None)
+
+
+@otherwise
+def delete(arr, obj, axis=None):
+    """The array without elements `obj` along an axis, or of the flattened array: a number, a list or a slice.
+
+    Raises IndexError for indices that do not exist.
+
+    >>> mx.np.delete(mx.np.array([1, 2, 3]), 1)
+    array([1., 3.])
+    """
+    arr = asarray(arr)
+    if isinstance(obj, NDArray) or axis is not None and not -arr.ndim <= axis < arr.ndim:
+        return NotImplemented
+    kept = np.delete(np.arange(arr.size if axis is None else arr.shape[axis]), obj)
+    return NotImplemented if kept.size == 0 else take(arr, asarray(kept, "int64"), axis)
+
+
+@otherwise
+def polyval(p, x):
+    """The values at `x` of the polynomial with the coefficients `p`, that of the highest power first.
+
+    >>> mx.np.polyval(mx.np.array([3, 0, 1]), mx.np.array([2, 5]))
+    array([13., 76.])
+    """
+    arrays = floats(p, x)
+    if arrays is None or arrays[0].ndim != 1 or arrays[0].size == 0:
+        return NotImplemented
+    p, x = arrays
+    result = p[0] + x * 0
+    for i in range(1, p.size):
+        result = result * x + p[i]
+    return result
 
 
 def broadcast_arrays(*args, subok=False):
