@@ -1,5 +1,7 @@
 """NumPy's linear algebra on `ndarray`s: by operators where there are some, else computed by NumPy."""
 
+import math
+
 import numpy as np
 
 from ... import _recording, _trace
@@ -7,9 +9,9 @@ from ...sym.attributes import attribute_text
 from .create import asarray
 from .host import otherwise, wrapped
 from .run import floats, run
-from .shapes import reshape
+from .shapes import reshape, swapaxes
 
-__all__ = ["cholesky", "det", "eigvalsh", "inv", "norm", "slogdet", "solve"]
+__all__ = ["cholesky", "det", "eigvalsh", "inv", "norm", "slogdet", "solve", "tensorinv"]
 
 
 def _on_host(function):
@@ -104,6 +106,11 @@ def inv(a):
     return result
 
 
+def _are_composed(*arrays):
+    """Whether what is made of the arrays becomes part of a graph, or has gradients."""
+    return _trace.current() is not None or any(map(_recording.is_recorded, arrays))
+
+
 @_on_host
 def solve(a, b):
     """x of the equations a x = b, for vectors b or matrices.
@@ -116,11 +123,7 @@ def solve(a, b):
     """
     a, b = _matrices(a), asarray(b)
     is_vector = b.ndim == 1
-    if (
-        a is None
-        or a.dtype != b.dtype
-        or not (_trace.current() is not None or any(map(_recording.is_recorded, (a, b))))
-    ):
+    if a is None or a.dtype != b.dtype or not _are_composed(a, b):
         return NotImplemented
     if a.shape[:-1] != (b.shape if is_vector else b.shape[:-1]):
         return NotImplemented
@@ -134,7 +137,7 @@ def solve(a, b):
 
 @_on_host
 def eigvalsh(a, UPLO="L"):  # noqa: N803 - NumPy's name
-    """The eigenvalues of symmetric matrices in ascending order; the lower triangles are read, or NumPy reads the upper.
+    """The eigenvalues of symmetric matrices in ascending order; the lower triangles are read, with UPLO="U" the upper.
 
     Raises LinAlgError for matrices that are not square.
 
@@ -142,7 +145,25 @@ def eigvalsh(a, UPLO="L"):  # noqa: N803 - NumPy's name
     array([1., 2.])
     """
     a = _matrices(a)
-    return NotImplemented if a is None or UPLO != "L" else run("_linalg_syevd", [a])[1]
+    if a is None or UPLO not in ("L", "U"):
+        return NotImplemented
+    return run("_linalg_syevd", [a if UPLO == "L" else swapaxes(a, -1, -2)])[1]
+
+
+@_on_host
+def tensorinv(a, ind=2):
+    """The inverse of an array as a map from its last axes to its first `ind` ones.
+
+    Raises LinAlgError where the products of their sizes differ, and for singular maps.
+
+    >>> mx.np.linalg.tensorinv(mx.np.eye(6).reshape((6, 2, 3)), ind=1).shape
+    (2, 3, 6)
+    """
+    a = asarray(a)
+    rows, columns = math.prod(a.shape[:ind]), math.prod(a.shape[ind:])
+    if ind < 1 or rows != columns:
+        return NotImplemented
+    return reshape(inv(reshape(a, (rows, columns))), (*a.shape[ind:], *a.shape[:ind]))
 
 
 @_on_host
