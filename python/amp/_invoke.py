@@ -54,5 +54,5 @@ def written(op, outputs, out):
             raise ArgumentError(f"{op}: `out` must be an NDArray, got {type(target).__name__}")
         if target.shape != output.shape:
             raise ArgumentError(f"{op}: `out` has shape {target.shape}, the result {output.shape}")
-        target[:] = output
+        target[...] = output
     return targets

@@ -1,6 +1,6 @@
 """Loops and branches on arrays: `mx.nd.contrib.foreach`, `while_loop` and `cond` run their Python functions at once."""
 
-from .. import nd
+from .. import _trace, nd
 from ..base import ArgumentError
 from ..sym import Symbol
 
@@ -18,6 +18,14 @@ def flattened(nested):
         return [nested], lambda arrays: arrays.pop(0)
     parts = [flattened(one) for one in nested]
     return [array for arrays, _ in parts for array in arrays], lambda arrays: [form(arrays) for _, form in parts]
+
+
+def is_true(condition, what):
+    """The truth of an array of one element; UnsupportedError where a graph would keep it for other inputs, too."""
+    trace = _trace.current()
+    if trace is not None and not set(trace.symbol_of(condition).list_inputs()) <= set(trace.constants):
+        _trace.refuse(f"{what} whose condition depends on inputs")
+    return bool(condition.asscalar())
 
 
 def _stacked(outputs, form):
@@ -63,7 +71,7 @@ def while_loop(cond, func, loop_vars, max_iterations=None, name=None):
     if not variables:
         raise ArgumentError("while_loop: loop_vars are empty")
     outputs, form = [], lambda _: []
-    while len(outputs) < max_iterations and bool(cond(*variables).asscalar()):
+    while len(outputs) < max_iterations and is_true(cond(*variables), "while_loop"):
         out, new = func(*variables)
         new = list(new) if isinstance(new, (list, tuple)) else [new]
         if len(new) != len(variables):
@@ -84,7 +92,7 @@ def cond(pred, then_func, else_func, name=None):
     >>> mx.nd.contrib.cond(amp.nd.array([1]), lambda: "yes", lambda: "no")
     'yes'
     """
-    return then_func() if bool(pred.asscalar()) else else_func()
+    return then_func() if is_true(pred, "cond") else else_func()
 
 
 def isnan(data):

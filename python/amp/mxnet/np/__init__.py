@@ -20,15 +20,20 @@ from .create import (
     arange,
     array,
     asarray,
+    blackman,
     empty,
     empty_like,
     eye,
     full,
     full_like,
+    hamming,
+    hanning,
     identity,
     linspace,
+    logspace,
     ones,
     ones_like,
+    tri,
     zeros,
     zeros_like,
 )
@@ -44,6 +49,7 @@ __all__ = [
     "arange",
     "array",
     "asarray",
+    "blackman",
     "dtype",
     "e",
     "empty",
@@ -51,10 +57,13 @@ __all__ = [
     "eye",
     "full",
     "full_like",
+    "hamming",
+    "hanning",
     "identity",
     "inf",
     "linalg",
     "linspace",
+    "logspace",
     "nan",
     "ndarray",
     "newaxis",
@@ -62,6 +71,7 @@ __all__ = [
     "ones_like",
     "pi",
     "random",
+    "tri",
     "zeros",
     "zeros_like",
 ]
@@ -69,8 +79,8 @@ __all__ = [
 
 # Methods of arrays that are functions of this module with the array as first argument.
 _METHODS = (
-    "all any argmax argmin argsort clip cumsum dot max mean min prod ravel repeat round sort squeeze std sum swapaxes "
-    "take var"
+    "all any argmax argmin argsort clip cumsum diagonal dot max mean min prod ravel repeat round sort squeeze std sum "
+    "swapaxes take trace var"
 ).split()
 
 

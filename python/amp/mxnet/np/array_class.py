@@ -27,6 +27,12 @@ class ndarray(NDArray):  # noqa: N801 - NumPy's and MXNet's name
         """The elements as nested lists of Python numbers."""
         return self.asnumpy().tolist()
 
+    def copy(self, order="C"):
+        """A copy in memory of its own; it is row-major, so `order` may be 'C', 'A' or 'K'."""
+        if order not in ("C", "A", "K"):
+            raise UnsupportedError(f"copy: order {order!r}; arrays are row-major")
+        return super().copy()
+
     def flatten(self, order="C"):
         """A copy with one axis."""
         if order != "C":

@@ -136,6 +136,36 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
     return (result, values[1]) if retstep else result
 
 
+def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0, ctx=None, *, device=None):
+    """`num` powers of `base` whose exponents go from `start` to `stop` at equal distances; float32 by default.
+
+    Raises ArgumentError for unknown dtypes, ValueError for a negative `num`.
+
+    >>> mx.np.logspace(0, 2, 3)
+    array([  1.,  10., 100.])
+    """
+    values = np.logspace(start, stop, num, endpoint, base, axis=axis)
+    return ndarray(values.astype(_core.numpy_dtype("float32" if dtype is None else dtype)))
+
+
+def _window(name):
+    def function(M, dtype=None, ctx=None, *, device=None):  # noqa: N803 - NumPy's name
+        return ndarray(getattr(np, name)(M).astype(_core.numpy_dtype("float32" if dtype is None else dtype)))
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"""NumPy's window `{name}` of `M` points; float32 by default.
+
+    Raises ArgumentError for unknown dtypes.
+
+    >>> mx.np.{name}(5).shape
+    (5,)
+    """
+    return function
+
+
+hanning, hamming, blackman = map(_window, ("hanning", "hamming", "blackman"))
+
+
 def eye(N, M=None, k=0, dtype=None, ctx=None, *, device=None):  # noqa: N803 - NumPy's names
     """A matrix of shape (N, M or N) with ones on its k-th diagonal; float32 by default.
 
@@ -146,6 +176,18 @@ def eye(N, M=None, k=0, dtype=None, ctx=None, *, device=None):  # noqa: N803 - N
            [0, 1]], dtype=int32)
     """
     return ndarray(np.eye(N, M, k).astype(_core.numpy_dtype("float32" if dtype is None else dtype)))
+
+
+def tri(N, M=None, k=0, dtype=None, ctx=None, *, device=None):  # noqa: N803 - NumPy's names
+    """A matrix of shape (N, M or N) with ones on its k-th diagonal and below; float32 by default.
+
+    Raises ArgumentError for unknown dtypes.
+
+    >>> mx.np.tri(2)
+    array([[1., 0.],
+           [1., 1.]])
+    """
+    return ndarray(np.tri(N, M, k).astype(_core.numpy_dtype("float32" if dtype is None else dtype)))
 
 
 def identity(n, dtype=None, ctx=None, *, device=None):

@@ -13,9 +13,17 @@ from .run import into, run
 UNARY = (
     "exp expm1 log log10 log2 log1p sqrt cbrt square reciprocal sin cos tan arcsin arccos arctan sinh cosh tanh "
     "arcsinh arccosh arctanh degrees radians rint fix floor ceil trunc sign negative absolute isnan isinf isfinite "
-    "logical_not"
+    "isneginf isposinf logical_not bitwise_not"
 ).split()
-UNARY_SYNONYMS = {"abs": "absolute", "fabs": "absolute", "rad2deg": "degrees", "deg2rad": "radians"}
+UNARY_SYNONYMS = {
+    "abs": "absolute",
+    "fabs": "absolute",
+    "rad2deg": "degrees",
+    "deg2rad": "radians",
+    "invert": "bitwise_not",
+    "bitwise_invert": "bitwise_not",
+    **{f"a{name}": f"arc{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
+}
 BINARY = {
     "add": "add",
     "subtract": "sub",
@@ -26,6 +34,7 @@ BINARY = {
     "mod": "mod",
     "remainder": "mod",
     "power": "pow",
+    "pow": "pow",
     "equal": "eq",
     "not_equal": "ne",
     "greater": "gt",

@@ -1,6 +1,7 @@
 """Examples in the docstrings of functions that are made in a loop."""
 
-# One a line: a call without `mx.np.`, and its result. Arguments are lists of numbers, which become float32 arrays.
+# One a line: a call without `mx.np.`, and its result. A list of numbers becomes an array, float32 unless the call ends
+# with another dtype.
 _TABLE = """
 exp([0]) -> array([1.])
 expm1([0]) -> array([0.])
@@ -59,6 +60,37 @@ less([3, 7], 3) -> array([False, False])
 less_equal([3, 7], 3) -> array([ True, False])
 maximum([3, 7], 5) -> array([5., 7.])
 minimum([3, 7], 5) -> array([3., 5.])
+isneginf([1, -float("inf")]) -> array([False,  True])
+isposinf([1, float("inf")]) -> array([False,  True])
+bitwise_not([5, 0], dtype="int32") -> array([-6, -1], dtype=int32)
+invert([5, 0], dtype="int32") -> array([-6, -1], dtype=int32)
+bitwise_invert([5, 0], dtype="int32") -> array([-6, -1], dtype=int32)
+asin([0]) -> array([0.])
+acos([1]) -> array([0.])
+atan([0]) -> array([0.])
+asinh([0]) -> array([0.])
+acosh([1]) -> array([0.])
+atanh([0]) -> array([0.])
+pow([3, 7], 2) -> array([ 9., 49.])
+arctan2([0, 2], 2) -> array([0.       , 0.7853982])
+atan2([0, 2], 2) -> array([0.       , 0.7853982])
+copysign([3, -7], -1) -> array([-3., -7.])
+hypot([3, 0], 4) -> array([5., 4.])
+ldexp([3, 7], 2) -> array([12., 28.])
+logaddexp([0, 3], 0) -> array([0.6931472, 3.0485873])
+fmax([3, 7], 5) -> array([5., 7.])
+fmin([3, 7], 5) -> array([3., 5.])
+fmod([3, -7], 4) -> array([ 3., -3.])
+logical_and([3, 0], 1) -> array([ True, False])
+logical_or([3, 0], 0) -> array([ True, False])
+logical_xor([3, 0], 1) -> array([False,  True])
+bitwise_and([6, 3], 2, dtype="int32") -> array([2, 2], dtype=int32)
+bitwise_or([6, 1], 2, dtype="int32") -> array([6, 3], dtype=int32)
+bitwise_xor([6, 1], 2, dtype="int32") -> array([4, 3], dtype=int32)
+bitwise_left_shift([6, 1], 2, dtype="int32") -> array([24,  4], dtype=int32)
+bitwise_right_shift([6, 4], 2, dtype="int32") -> array([1, 1], dtype=int32)
+left_shift([6, 1], 2, dtype="int32") -> array([24,  4], dtype=int32)
+right_shift([6, 4], 2, dtype="int32") -> array([1, 1], dtype=int32)
 sum([[1, 2], [3, 4]], axis=0) -> array([4., 6.])
 mean([[1, 2], [3, 4]], axis=0) -> array([2., 3.])
 prod([[1, 2], [3, 4]], axis=0) -> array([3., 8.])
@@ -78,5 +110,7 @@ def with_example(name, text):
     call = _CALLS[name]
     arguments = call[len(name) + 1 :]
     end = arguments.rindex("]") + 1
-    array = f"mx.np.array({arguments[:end]})"
-    return f"{text}\n\n    >>> mx.np.{name}({array}{arguments[end:]}\n    {_RESULTS[call]}\n    "
+    others, comma, dtype = arguments[end:].partition(", dtype=")
+    array = f"mx.np.array({arguments[:end]}{comma}{dtype.rstrip(')')})"
+    rest = f"{others})" if comma else others
+    return f"{text}\n\n    >>> mx.np.{name}({array}{rest}\n    {_RESULTS[call]}\n    "

@@ -5,25 +5,32 @@ An argument that is an array of NumPy, a list or a number becomes an `ndarray`. 
 
 import functools
 
-from . import elementwise, products, reductions, shapes
+from . import elementwise, matrices, pairs, parts, products, reductions, shapes, statistics
 from .elementwise import BINARY, UNARY, UNARY_SYNONYMS
 from .examples import with_example
+from .host import otherwise
 
 _NAMED = {
     elementwise: "around clip where",
+    matrices: "cross diag diagflat diagonal inner kron outer trace tril triu vdot",
+    parts: "append broadcast_arrays delete diff dsplit ediff1d fliplr flipud hsplit meshgrid nan_to_num ndim pad "
+    "polyval roll rollaxis rot90 shape size take_along_axis vsplit",
     products: "einsum tensordot",
-    reductions: "argsort cumsum dot matmul max min take",
+    reductions: "cumsum dot matmul max min take",
     shapes: "array_split atleast_1d atleast_2d atleast_3d broadcast_to column_stack concatenate copy dstack "
     "expand_dims flip hstack moveaxis ravel repeat reshape split squeeze stack swapaxes tile transpose vstack",
+    statistics: "argsort average count_nonzero median percentile ptp quantile sort",
 }
 FUNCTIONS = {name: getattr(module, name) for module, names in _NAMED.items() for name in names.split()}
-FUNCTIONS.update(concat=shapes.concatenate, row_stack=shapes.vstack, round=elementwise.around)
+FUNCTIONS.update(concat=shapes.concatenate, permute_dims=shapes.transpose, row_stack=shapes.vstack)
+FUNCTIONS.update(round=elementwise.around, round_=elementwise.around)
 FUNCTIONS.update(amax=reductions.max, amin=reductions.min, **reductions.MADE)
 # Made when they are asked for.
 _MAKERS = {
     **dict.fromkeys([*UNARY, *UNARY_SYNONYMS], elementwise.unary),
     **dict.fromkeys(BINARY, elementwise.binary),
     **dict.fromkeys(("maximum", "minimum"), elementwise.extreme),
+    **dict.fromkeys(pairs.NAMES, lambda name: otherwise(pairs.pair(name))),
 }
 
 

@@ -1,4 +1,4 @@
-"""Functions that NumPy computes: they have no operator here, and cannot be part of a hybridized block."""
+"""Functions and calls that NumPy computes: they have no operator here, and cannot be part of a hybridized block."""
 
 import functools
 
@@ -23,13 +23,31 @@ def wrapped(function, name):
         return None
 
     def on_host(*args, **kwargs):
-        _trace.refuse(name)
-        _recording.refuse(name, *flattened([args, list(kwargs.values())]))
+        given = flattened([args, list(kwargs.values())])
+        if any(isinstance(value, NDArray) for value in given):  # else the result is a constant
+            _trace.refuse(name)
+        _recording.refuse(name, *given)
         return _ours(function(*_theirs(args), **{key: _theirs(value) for key, value in kwargs.items()}))
 
     on_host.__name__ = on_host.__qualname__ = name.rpartition(".")[2]
     on_host.__doc__ = f"`{name.replace('mx.np', 'numpy')}` on `ndarray`s, computed by NumPy."
     return on_host
+
+
+def otherwise(function, module=np):
+    """`function`, and NumPy's of its name for calls that it answers with NotImplemented: operators do not express them.
+
+    Then NumPy's raises UnsupportedError in graphs and for arrays whose gradients are recorded.
+    """
+    name = function.__name__
+    on_host = wrapped(getattr(module, name, None), f"mx.np.{name}" if module is np else f"mx.np.linalg.{name}")
+
+    @functools.wraps(function)
+    def either(*args, **kwargs):
+        result = function(*args, **kwargs)
+        return on_host(*args, **kwargs) if result is NotImplemented else result
+
+    return either
 
 
 def unknown(name, candidates):

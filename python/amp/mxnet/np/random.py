@@ -9,7 +9,8 @@ import numpy as np
 from ... import _core, _recording, _trace
 from ..._core import NDArray
 from ...base import ArgumentError
-from ..random import generator, seed
+from ..random import generator
+from ..random import seed as _seed_all
 from .array_class import ndarray
 
 __all__ = [
@@ -39,6 +40,16 @@ __all__ = [
 ]
 
 
+def seed(seed, ctx="all"):
+    """Begins anew with an integer, as `mx.random.seed` does.
+
+    Raises ArgumentError for what is no integer.
+
+    >>> mx.np.random.seed(seed=7)
+    """
+    _seed_all(seed, ctx)
+
+
 def _given(values, dtype, out):
     _trace.refuse("mx.np.random, which would draw once and for all,")
     result = ndarray(np.asarray(values).astype(_core.numpy_dtype("float32" if dtype is None else dtype)))
@@ -46,7 +57,7 @@ def _given(values, dtype, out):
         return result
     if out.shape != result.shape:
         raise ArgumentError(f"`out` has shape {out.shape}, the result {result.shape}")
-    out[:] = result
+    out[...] = result
     return out
 
 

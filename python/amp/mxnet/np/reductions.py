@@ -108,17 +108,6 @@ def matmul(a, b, out=None):
     return run("_npi_matmul", [a, b], {}, out)
 
 
-def argsort(a, axis=-1, kind=None, order=None):
-    """The indices that sort an array along an axis, int64.
-
-    Raises GraphError for an axis that does not exist.
-
-    >>> mx.np.argsort(mx.np.array([3, 1, 2]))
-    array([1, 2, 0])
-    """
-    return run("argsort", [a], {"axis": str(int(axis)), "is_ascend": "True", "dtype": "int64"})
-
-
 def take(a, indices, axis=None, mode="clip", out=None):
     """Elements at `indices` along an axis (None: of the flattened array); `mode` is 'clip' or 'wrap'.
 

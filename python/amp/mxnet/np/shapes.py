@@ -6,6 +6,7 @@ from ...base import ArgumentError
 from ...nd.create import _moved
 from ...sym.attributes import attribute_text
 from .create import asarray
+from .host import otherwise
 from .run import run
 
 
@@ -116,36 +117,42 @@ def stack(arrays, axis=0, out=None):
     return run("stack", arrays, {"axis": str(int(axis)), "num_args": str(len(arrays))}, out)
 
 
-def atleast_1d(a):
-    """The array with one axis at least.
+def atleast_1d(*arys):
+    """The array with one axis at least; of several a tuple.
 
     >>> mx.np.atleast_1d(3).shape
     (1,)
     """
-    a = asarray(a)
-    return a if a.ndim else reshape(a, (1,))
+    return _each(arys, lambda a: a if a.ndim else reshape(a, (1,)))
 
 
-def atleast_2d(a):
-    """The array with two axes at least; those in front are new.
+def atleast_2d(*arys):
+    """The array with two axes at least, those in front are new; of several a tuple.
 
     >>> mx.np.atleast_2d(mx.np.ones((3,))).shape
     (1, 3)
     """
-    a = asarray(a)
-    return a if a.ndim >= 2 else reshape(a, (1, -1))
+    return _each(arys, lambda a: a if a.ndim >= 2 else reshape(a, (1, -1)))
 
 
-def atleast_3d(a):
-    """The array with three axes at least, as in NumPy.
+def atleast_3d(*arys):
+    """The array with three axes at least, as in NumPy; of several a tuple.
 
     >>> mx.np.atleast_3d(mx.np.ones((2, 3))).shape
     (2, 3, 1)
     """
-    a = asarray(a)
+    return _each(arys, _with_three_axes)
+
+
+def _with_three_axes(a):
     if a.ndim >= 3:
         return a
     return expand_dims(a, 2) if a.ndim == 2 else reshape(a, (1, -1, 1))
+
+
+def _each(arrays, function):
+    results = tuple(function(asarray(a)) for a in arrays)
+    return results[0] if len(results) == 1 else results
 
 
 def hstack(arrays):
@@ -194,7 +201,7 @@ def column_stack(tup):
            [1., 0.]])
     """
     arrays = [asarray(a) for a in tup]
-    return concatenate([expand_dims(a, 1) if a.ndim == 1 else a for a in arrays], 1)
+    return concatenate([reshape(a, (-1, 1)) if a.ndim < 2 else a for a in arrays], 1)
 
 
 def split(ary, indices_or_sections, axis=0):
@@ -252,14 +259,20 @@ def broadcast_to(array, shape):
     return run("_npi_broadcast_to", [array], {"shape": attribute_text(tuple(shape))})
 
 
+@otherwise
 def repeat(a, repeats, axis=None):
     """Every element `repeats` times, along an axis; with axis=None flattened before.
 
-    Raises GraphError for fewer than one.
+    A number for each element is NumPy's own computation. Raises ValueError for negative ones.
 
     >>> mx.np.repeat(mx.np.array([1, 2]), 2)
     array([1., 1., 2., 2.])
     """
+    if not hasattr(repeats, "__index__") or np.ndim(repeats) or int(repeats) < 0:
+        return NotImplemented
+    if int(repeats) == 0:
+        a, axis = (ravel(a), 0) if axis is None else (a, axis)
+        return run("slice_axis", [a], {"axis": str(int(axis)), "begin": "0", "end": "0"})
     attributes = {"repeats": str(int(repeats))}
     return run("repeat", [a], attributes if axis is None else {**attributes, "axis": str(int(axis))})
 

@@ -16,26 +16,34 @@ from ...nd.operators import run as _run
 from ...sym.operators import Operator as _Operator
 from ...sym.operators import function_names as _function_names
 from ..context import cpu, cpu_pinned, current_context, current_device, gpu, num_gpus
-from ..np import random
+from ..control_flow import foreach, while_loop
 from ..np.array_class import ndarray
 from ..util import is_np_array, is_np_default_dtype, is_np_shape, reset_np, set_np
+from . import random
+from ._python_functions import cond, from_numpy, nonzero, savez
 
 __all__ = [
+    "cond",
     "cpu",
     "cpu_pinned",
     "current_context",
     "current_device",
+    "foreach",
+    "from_numpy",
     "gpu",
     "is_np_array",
     "is_np_default_dtype",
     "is_np_shape",
     "load",
+    "nonzero",
     "num_gpus",
     "random",
     "reset_np",
     "save",
+    "savez",
     "set_np",
     "waitall",
+    "while_loop",
 ]
 
 _PREFIXES = ("_npx_", "_contrib_", "")

@@ -1,0 +1,67 @@
+"""Random `ndarray`s: those of `mx.np.random`, and functions whose first axes repeat the parameters."""
+
+import numpy as np
+
+from ...base import ArgumentError
+from ..np import random as _random
+from ..np.random import *  # noqa: F403 - all of them
+from ..np.random import normal, uniform
+
+__all__ = [*_random.__all__, "bernoulli", "normal_n", "uniform_n"]
+
+
+def bernoulli(prob=None, logit=None, size=None, dtype=None, ctx=None, out=None, *, device=None):
+    """1 with probability `prob`, or 1 / (1 + exp(-logit)), else 0; `size` by default that of the parameter.
+
+    float32 by default. Raises ValueError unless one of the two is given, and for what is no probability.
+
+    >>> mx.npx.random.bernoulli(prob=0.5, size=(2, 3)).shape
+    (2, 3)
+    """
+    if (prob is None) == (logit is None):
+        raise ValueError("bernoulli: expected one of prob and logit")
+    given = prob if logit is None else logit
+    values = np.asarray(given.asnumpy() if hasattr(given, "asnumpy") else given, np.float64)
+    probabilities = values if logit is None else 1 / (1 + np.exp(-values))
+    if not ((probabilities >= 0) & (probabilities <= 1)).all():
+        raise ValueError("bernoulli: expected probabilities from 0 to 1")
+    size = probabilities.shape if size is None and out is None else out.shape if size is None else size
+    drawn = uniform(size=size, dtype="float64").asnumpy() < np.broadcast_to(probabilities, _shape(size))
+    result = _random.ndarray(drawn.astype("float32" if dtype is None else dtype))
+    if out is None:
+        return result
+    if out.shape != result.shape:
+        raise ArgumentError(f"`out` has shape {out.shape}, the result {result.shape}")
+    out[...] = result
+    return out
+
+
+def _shape(size):
+    return tuple(size) if isinstance(size, (tuple, list)) else (size,)
+
+
+def _repeated(batch_shape, *parameters):
+    """The shape of the parameters behind `batch_shape`."""
+    return (*(() if batch_shape is None else _shape(batch_shape)), *np.broadcast_shapes(*map(np.shape, parameters)))
+
+
+def normal_n(loc=0.0, scale=1.0, batch_shape=None, dtype=None, ctx=None, *, device=None):
+    """`mx.np.random.normal` of shape `batch_shape` followed by that of the parameters.
+
+    float32 by default. Errors are those of `normal`.
+
+    >>> mx.npx.random.normal_n(mx.np.zeros((3,)), 1, batch_shape=(2,)).shape
+    (2, 3)
+    """
+    return normal(loc, scale, _repeated(batch_shape, loc, scale), dtype)
+
+
+def uniform_n(low=0.0, high=1.0, batch_shape=None, dtype=None, ctx=None, *, device=None):
+    """`mx.np.random.uniform` of shape `batch_shape` followed by that of the parameters.
+
+    float32 by default. Errors are those of `uniform`.
+
+    >>> mx.npx.random.uniform_n(mx.np.zeros((3,)), 1, batch_shape=2).shape
+    (2, 3)
+    """
+    return uniform(low, high, _repeated(batch_shape, low, high), dtype)
