@@ -15,11 +15,22 @@ function(amp_precompile target)
     <string_view> <unordered_map> <utility> <vector> <fmt/format.h> ${ARGN})
 endfunction()
 
+# The same for targets that are compiled with the same options: one of them makes it for all.
+function(amp_precompile_for_all prefix target)
+  get_property(first GLOBAL PROPERTY ${prefix}_precompiled)
+  if(first)
+    target_precompile_headers(${target} REUSE_FROM ${first})
+  else()
+    amp_precompile(${target} ${ARGN})
+    set_property(GLOBAL PROPERTY ${prefix}_precompiled ${target})
+  endif()
+endfunction()
+
 # Neighbouring files are compiled as one, which takes half of the time: headers are read, and their templates made, once
 # for all of them. So names of unnamed namespaces are unique within a target. AMP_UNITY=OFF compiles a file at a time,
 # which is faster for one who changes a single file, and shows which includes it forgot.
 function(amp_compile_together target)
   if(AMP_UNITY)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)
   endif()
 endfunction()

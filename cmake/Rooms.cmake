@@ -19,8 +19,10 @@ function(amp_add_room_target name)
   add_library(${target} OBJECT ${sources})
   target_include_directories(${target} PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>")
   target_link_libraries(${target} PRIVATE amp_options amp_fmt nlohmann_json::nlohmann_json)
-  amp_precompile(${target})
-  if(NOT name STREQUAL "kernels")  # where most files have flags of their own, and macros
+  if(name STREQUAL "kernels")  # where most files have flags of their own, and macros
+    amp_precompile(${target})
+  else()
+    amp_precompile_for_all(rooms ${target})
     amp_compile_together(${target})
     if(CMAKE_BUILD_TYPE STREQUAL "Release")
       target_compile_options(${target} PRIVATE -O2)  # -O3 compiles a tenth longer; loops that count are in kernels

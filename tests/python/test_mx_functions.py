@@ -77,6 +77,33 @@ def test_maximum_and_minimum_of_nans_are_nans(dtype):
     assert np.isnan(nd.broadcast_maximum(nd.ones((1, 3), dtype=dtype), column).asnumpy()).sum() == 3
 
 
+FUNCTIONS_OF_NANS = {
+    "relu": nd.relu,
+    "clip": lambda x: nd.clip(x, -1, 1),
+    "exp": nd.exp,
+    "log": nd.log,
+    "hard_sigmoid": nd.hard_sigmoid,
+    "sigmoid": nd.sigmoid,
+    "tanh": nd.tanh,
+    "sqrt": nd.sqrt,
+    "elu": lambda x: nd.LeakyReLU(x, act_type="elu"),
+    "gelu": lambda x: nd.LeakyReLU(x, act_type="gelu"),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "bfloat16"])
+@pytest.mark.parametrize("name", FUNCTIONS_OF_NANS)
+def test_functions_of_nans_are_nans(name, dtype):
+    x = nd.array([np.nan, 0.25] * 20).astype(dtype)
+    found = FUNCTIONS_OF_NANS[name](x).astype("float32").asnumpy()
+    assert np.isnan(found).tolist() == [True, False] * 20
+
+
+def test_logarithms_of_numbers_below_the_normal_ones():
+    x = f32(1e-40, 2e-45, 1e-38)
+    np.testing.assert_allclose(nd.log(x).asnumpy(), np.log(x.asnumpy().astype(np.float64)), rtol=1e-6)
+
+
 def test_the_first_nan_is_the_extreme():
     x = f32(1, np.nan, 3, np.nan)
     assert nd.argmax(x, axis=0).asscalar() == nd.argmin(x, axis=0).asscalar() == 1

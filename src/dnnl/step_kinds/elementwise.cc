@@ -44,8 +44,19 @@ bool AssignAsMap(LayoutBuilder* builder, const Step& step) {
   return map.has_value();
 }
 
-[[maybe_unused]] const bool kEltwise =
-    RegisterStepKind<EltwiseSpec>({.prepare = PrepareEltwise, .assign_instead = AssignAsMap});
+// The library's give a bound or infinity for a NaN, and its logarithms of numbers below 1.18e-38 are off by up to 15.
+bool IsForNormalNumbersAlone(EltwiseKind kind) {
+  return kind == EltwiseKind::kRelu || kind == EltwiseKind::kClip || kind == EltwiseKind::kExp ||
+         kind == EltwiseKind::kLog || kind == EltwiseKind::kHardSigmoid;
+}
+
+void AssignEltwise(LayoutBuilder* builder, Step step) {
+  if (IsForNormalNumbersAlone(std::get<EltwiseSpec>(step.spec).kind) && AssignAsMap(builder, step)) return;
+  AssignPrimitive(builder, std::move(step));
+}
+
+[[maybe_unused]] const bool kEltwise = RegisterStepKind<EltwiseSpec>(
+    {.assign_layouts = AssignEltwise, .prepare = PrepareEltwise, .assign_instead = AssignAsMap});
 [[maybe_unused]] const bool kBinary =
     RegisterStepKind<BinarySpec>({.prepare = PrepareBinary, .assign_instead = AssignAsMap, .avoids_reference = true});
 [[maybe_unused]] const bool kPRelu =
