@@ -45,9 +45,10 @@ bool AssignAsMap(LayoutBuilder* builder, const Step& step) {
 }
 
 // The library's give a bound or infinity for a NaN, and its logarithms of numbers below 1.18e-38 are off by up to 15.
+// Its relu gives 0 for a NaN, as MXNet's layers do, and runs in place, which maps do not.
 bool IsForNormalNumbersAlone(EltwiseKind kind) {
-  return kind == EltwiseKind::kRelu || kind == EltwiseKind::kClip || kind == EltwiseKind::kExp ||
-         kind == EltwiseKind::kLog || kind == EltwiseKind::kHardSigmoid;
+  return kind == EltwiseKind::kClip || kind == EltwiseKind::kExp || kind == EltwiseKind::kLog ||
+         kind == EltwiseKind::kHardSigmoid;
 }
 
 void AssignEltwise(LayoutBuilder* builder, Step step) {
