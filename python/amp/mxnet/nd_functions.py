@@ -1,13 +1,11 @@
 """Functions of `mx.nd` that are no operators here: random arrays, updates of weights, loops."""
 
-import os
-import tempfile
-
 import numpy as np
 
 from .. import _trace, nd
 from .._invoke import written
 from ..base import ArgumentError
+from ..nd.files import from_bytes
 from . import _random_functions, control_flow
 from ._custom import custom
 from ._random_functions import rand_zipfian, random_exponential
@@ -156,11 +154,7 @@ def load_frombuffer(buf):
     ...     print(list(mx.nd.load_frombuffer(file.read())))
     ['x']
     """
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "arrays")
-        with open(path, "wb") as file:
-            file.write(buf)
-        return nd.load(path)
+    return from_bytes(buf)
 
 
 def install():

@@ -1,5 +1,8 @@
 """Parameter files."""
 
+import os
+import tempfile
+
 from .. import _core
 from .._paths import encoded
 from ..base import ArgumentError
@@ -20,6 +23,15 @@ def load(fname):
     if named and not any(name for name, _ in named):
         return [value for _, value in named]
     return dict(named)
+
+
+def from_bytes(content):
+    """What `load` gives of a file with these bytes."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "arrays")
+        with open(path, "wb") as file:
+            file.write(content)
+        return load(path)
 
 
 def save(fname, data, *, format=None):

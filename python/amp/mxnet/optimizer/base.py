@@ -9,6 +9,7 @@ import numpy as np
 from ... import nd
 from ...base import ArgumentError, did_you_mean
 from ..lr_scheduler import LRScheduler
+from . import of_mxnet
 from .elementwise import run_formula
 
 _LOW = ("float16", "bfloat16")
@@ -307,7 +308,7 @@ class Updater:
         return pickle.dumps((states, self.optimizer) if dump_optimizer else states)
 
     def set_states(self, states):
-        """What `get_states` gave: arrays and optimizers alone. Raises ArgumentError for anything else."""
+        """What `get_states` gave, here or in MXNet: arrays and optimizers. Raises ArgumentError for anything else."""
         self.adopt(*self.parsed_states(states))
 
     def parsed_states(self, states):
@@ -315,6 +316,8 @@ class Updater:
         loaded, optimizer = _Unpickler(io.BytesIO(states)).load(), self.optimizer
         if isinstance(loaded, tuple) and len(loaded) == 2:
             loaded, optimizer = loaded
+        if isinstance(optimizer, of_mxnet.Saved):
+            optimizer = _optimizer_of(optimizer)
         if not isinstance(loaded, dict) or not isinstance(optimizer, Optimizer):
             kinds = f"{type(loaded).__name__} and {type(optimizer).__name__}"
             raise ArgumentError(f"these are no states of an optimizer: expected a dict and an Optimizer, got {kinds}")
@@ -335,8 +338,10 @@ class _Unpickler(pickle.Unpickler):
     def find_class(self, module, name):
         if module in self._MODULES and name in self._NAMES:
             return super().find_class(module, name)
-        if module == "ml_dtypes" and name == "bfloat16":
+        if (module, name) in (("ml_dtypes", "bfloat16"), ("builtins", "bytearray")):
             return super().find_class(module, name)
+        if module.partition(".")[0] == "mxnet":
+            return of_mxnet.saved_class(name)
         known = {*Optimizer.opt_registry.values(), *_subclasses(LRScheduler)}
         for klass in known:
             if (klass.__module__, klass.__qualname__) == (module, name):
@@ -358,6 +363,20 @@ def _subclasses(klass):
         yield from _subclasses(child)
 
 
+def _optimizer_of(saved):
+    """Our optimizer, and scheduler, with what MXNet saved of its own."""
+    optimizer = Optimizer.create_optimizer(type(saved).__name__)
+    of_mxnet.fill(optimizer, saved, vars(optimizer).keys() - {"lr_scheduler"})
+    scheduler = saved.attributes.get("lr_scheduler")
+    if isinstance(scheduler, of_mxnet.Saved):
+        known = {klass.__name__: klass for klass in _subclasses(LRScheduler)}
+        if type(scheduler).__name__ not in known:
+            raise ArgumentError(f"the states name the scheduler {type(scheduler).__name__}, which is not registered")
+        klass = known[type(scheduler).__name__]
+        optimizer.lr_scheduler = of_mxnet.fill(klass.__new__(klass), scheduler)
+    return optimizer
+
+
 def _numbers(state):
     if isinstance(state, (list, tuple)):
         return tuple(_numbers(one) for one in state)
@@ -367,4 +386,6 @@ def _numbers(state):
 def _arrays(state):
     if isinstance(state, (list, tuple)):
         return tuple(_arrays(one) for one in state)
+    if isinstance(state, of_mxnet.Saved):
+        return of_mxnet.array_of(state)
     return nd.NDArray(state).copy() if isinstance(state, np.ndarray) else state

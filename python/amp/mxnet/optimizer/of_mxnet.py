@@ -1,0 +1,51 @@
+"""What files of states that MXNet wrote consist of: objects of its classes, of which nothing but attributes is read."""
+
+import struct
+
+from ...base import ArgumentError, Error
+from ...nd.files import from_bytes
+
+_LIST_OF_ARRAYS = 0x112  # how a file of `nd.save` begins
+
+
+class Saved:
+    """An object of a class of MXNet: its attributes."""
+
+    def __init__(self, *_):
+        self.attributes = {}
+
+    def __setstate__(self, state):
+        self.attributes = state if isinstance(state, dict) else {}
+
+
+def saved_class(name):
+    """The class that stands for MXNet's of that name."""
+    return type(name, (Saved,), {})
+
+
+def array_of(saved):
+    """The array; raises ArgumentError for other objects and for damaged bytes."""
+    content = saved.attributes.get("handle")
+    if not isinstance(content, (bytes, bytearray)):
+        raise ArgumentError(f"the states hold a {type(saved).__name__} of MXNet where an array is expected")
+    try:
+        (array,) = from_bytes(struct.pack("<QQQ", _LIST_OF_ARRAYS, 0, 1) + bytes(content) + struct.pack("<Q", 0))
+    except Error as error:
+        raise ArgumentError(f"the states hold a damaged array: {str(error).partition(' at ')[2]}") from None
+    return array
+
+
+def _is_plain(value):
+    if isinstance(value, dict):
+        return all(map(_is_plain, value.values()))
+    if isinstance(value, (list, tuple)):
+        return all(map(_is_plain, value))
+    return value is None or isinstance(value, (bool, int, float, str))
+
+
+def fill(target, saved, names=None):
+    """Gives `target` the saved numbers: those of `names`, or all."""
+    for name, value in saved.attributes.items():
+        if _is_plain(value) and (names is None or name in names):
+            setattr(target, name, value)
+    return target
