@@ -1,4 +1,5 @@
 // Functions of one element, of two, and PReLU.
+#include "dnnl/assign_primitive.h"
 #include "dnnl/step_kind.h"
 #include "dnnl/step_kinds/map.h"
 #include "program/map_steps.h"
