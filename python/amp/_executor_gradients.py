@@ -139,6 +139,7 @@ class RunsWithGradients:
         """Inputs that no call passes. The key of a graph that has it as an argument is the caller's."""
         names = self._handle.input_names()
         self._draws = _random_key.NAME in names and _random_key.NAME not in arguments
+        self._last_key = None  # of the random numbers of the last plain run
         return {*self._held_arrays(), *([_random_key.NAME] if self._draws else [])}
 
     def _held_arrays(self):
@@ -150,7 +151,8 @@ class RunsWithGradients:
             return arrays
         known = {**self._held_arrays(), **dict(zip(self._input_names, arrays))}
         if self._draws:
-            known[_random_key.NAME] = np.array(_random_key.draw())
+            self._last_key = _random_key.draw()
+            known[_random_key.NAME] = np.array(self._last_key)
         return [known[name] for name in self._handle.input_names()]
 
 

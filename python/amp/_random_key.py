@@ -34,13 +34,7 @@ def begin(seed, runs=0):
 
 def draw():
     """(seed, number of the run): those of the next run."""
-    _thread.last = _stream.draw()
-    return _thread.last
-
-
-def last():
-    """What `draw` gave last in this thread, the same object, or None."""
-    return getattr(_thread, "last", None)
+    return _stream.draw()
 
 
 def state():

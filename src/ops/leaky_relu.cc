@@ -269,9 +269,8 @@ bool LowerBackwardPRelu(LowerContext& c) {
     RegisterOp<LeakyReLUParam>("LeakyReLU")
         .Alias("_npx_leaky_relu")
         .Doc(
-            "Applies act_type to every element; prelu takes its slopes from the input gamma: one, one a channel, or of "
-            "a\n"
-            "shape that is broadcast to the data's.")
+            "Applies act_type to every element; prelu takes its slopes from the input gamma: one, one a channel, or\n"
+            "those of a shape that is broadcast to the data's.")
         .Params(Schema(), Validate)
         .Inputs([](const LeakyReLUParam& p) {
           return p.act_type == "prelu" ? std::vector<std::string>{"data", "gamma"} : std::vector<std::string>{"data"};

@@ -36,6 +36,12 @@ std::int64_t Square(std::int64_t x) {
 
 std::int64_t Same(std::int64_t x) { return x; }
 
+// A NaN is its own sign.
+template <class T>
+T SignOf(T x) {
+  return x > 0 ? T{1} : x < 0 ? T{-1} : x;
+}
+
 // The derivative of the logarithm of the gamma function: by recurrence up to 10, then by its asymptotic series
 // (Abramowitz and Stegun 6.3.5, 6.3.7, 6.3.18). NaN at the poles 0, -1, ...
 double Digamma(double x) {
@@ -188,14 +194,10 @@ const Row kRows[] = {
     {"_contrib_sign_ste",
      "",
      "The sign: -1, 0 or 1, with the gradient of x (straight through).",
-     [](double x) { return x > 0   ? 1.0
-                           : x < 0 ? -1.0
-                                   : x; },
+     SignOf<double>,
      {},
      false,
-     [](std::int64_t x) -> std::int64_t { return x > 0   ? 1
-                                                 : x < 0 ? -1
-                                                         : 0; }},
+     SignOf<std::int64_t>},
     {"rint",
      "_npi_rint _sparse_rint",
      "The nearest integer, downwards in the middle.",
@@ -203,17 +205,7 @@ const Row kRows[] = {
      {},
      false,
      Same},
-    {"sign",
-     "_npi_sign _sparse_sign",
-     "The sign: -1, 0 or 1.",
-     [](double x) { return x > 0   ? 1.0
-                           : x < 0 ? -1.0
-                                   : x; },
-     {},
-     false,
-     [](std::int64_t x) -> std::int64_t { return x > 0   ? 1
-                                                 : x < 0 ? -1
-                                                         : 0; }},
+    {"sign", "_npi_sign _sparse_sign", "The sign: -1, 0 or 1.", SignOf<double>, {}, false, SignOf<std::int64_t>},
     {"negative",
      "_npi_negative _sparse_negative",
      "The negative, -x.",

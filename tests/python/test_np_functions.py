@@ -271,6 +271,12 @@ def test_numbers_that_are_none():
         close(call(mx.np, a), call(np, x), "float32")
 
 
+def test_differences_need_an_axis():
+    for ends in ({}, {"prepend": 1}):
+        with pytest.raises(ValueError, match="at least one dimensional"):
+            mx.np.diff(mx.np.array(2.0), **ends)
+
+
 def test_singular_matrices_are_refused():
     with pytest.raises(np.linalg.LinAlgError):
         mx.np.linalg.inv(mx.np.zeros((2, 2)))
@@ -358,6 +364,10 @@ def test_random_numbers_of_npx():
     assert mx.npx.random.bernoulli(logit=mx.np.full((2,), 50.0), dtype="int32").tolist() == [1, 1]
     assert mx.npx.random.normal_n(mx.np.zeros((2, 1)), mx.np.ones(3), batch_shape=(4,)).shape == (4, 2, 3)
     assert mx.npx.random.uniform_n(5, 6, batch_shape=2).asnumpy().min() >= 5
+    probability = mx.np.array(0.5)
+    probability.attach_grad()
+    with mx.autograd.record(), pytest.raises(amp.UnsupportedError, match="has no gradient"):
+        mx.npx.random.bernoulli(prob=probability)
     for wrong in ({}, {"prob": 0.5, "logit": 0.0}, {"prob": 1.5}):
         with pytest.raises(ValueError, match="bernoulli"):
             mx.npx.random.bernoulli(**wrong)

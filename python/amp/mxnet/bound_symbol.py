@@ -7,7 +7,7 @@ sees what they hold.
 import numbers
 import types
 
-from .. import _autocast, _core, _random_key, nd
+from .. import _autocast, _core, nd
 from .._alternate import added_counts, alternate
 from .._arrays import readable
 from .._gradient_runs import requests_of
@@ -158,12 +158,11 @@ class BoundSymbol(_CountedRuns):
             return self._outputs
         plan = self._current_plan()
         arrays = {name: self._arguments[name] for name in plan.executor.input_names}
-        before = _random_key.last()
         if self._monitor is None:
             self._outputs = plan.executor(arrays)
         else:
             self._outputs = plan.executor.run_monitored(lambda name, _, array: self._monitor(name, array), arrays)
-        self._key = _random_key.last() if _random_key.last() is not before else None
+        self._key = plan.executor._last_key
         return self._outputs
 
     def backward(self, out_grads=None, is_train=True):

@@ -34,6 +34,14 @@ inline OpCase AnyMove(Random& random, int low_rank = 1, int high_rank = 4) {
   return {{}, {AnyInput(random, shape)}, {}, Truth::kSameBits};
 }
 
+// Of prelu: one, one a channel, or a shape that is broadcast.
+inline Shape SlopesOf(Random& random, const Shape& data) {
+  if (random.Chance(0.5)) return Shape{random.Chance(0.4) ? 1 : data[data.rank() > 1 ? 1 : 0]};
+  Shape slopes = data;
+  for (int i = 0; i < data.rank(); ++i) slopes[i] = random.Chance(0.4) ? 1 : data[i];
+  return slopes;
+}
+
 inline int Normal(std::int64_t axis, int rank) { return static_cast<int>(axis < 0 ? axis + rank : axis); }
 
 }  // namespace amp::testing

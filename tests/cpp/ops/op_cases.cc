@@ -218,14 +218,6 @@ OpCase DrawFullyConnected(Random& random) {
   return c;
 }
 
-// Of prelu: one, one a channel, or a shape that is broadcast.
-Shape SlopesOf(Random& random, const Shape& data) {
-  if (random.Chance(0.5)) return Shape{random.Chance(0.4) ? 1 : data[data.rank() > 1 ? 1 : 0]};
-  Shape slopes = data;
-  for (int i = 0; i < data.rank(); ++i) slopes[i] = random.Chance(0.4) ? 1 : data[i];
-  return slopes;
-}
-
 OpCase DrawLeakyReLU(Random& random) {
   OpCase c;
   const std::string act_type = random.Of({"leaky", "prelu", "elu", "selu", "gelu", "gelu_erf", "gelu_tanh", "rrelu"});

@@ -140,12 +140,7 @@ OpCase DrawBackwardPRelu(Random& random) {
   OpCase c;
   const Shape shape = random.Sizes(static_cast<int>(random.Int(1, 4)), 5);
   const DType dtype = random.Type(FloatTypes());
-  Shape slopes{random.Chance(0.3) ? 1 : shape[shape.rank() > 1 ? 1 : 0]};
-  if (random.Chance(0.5)) {
-    slopes = shape;
-    for (int i = 0; i < shape.rank(); ++i) slopes[i] = random.Chance(0.4) ? 1 : shape[i];
-  }
-  c.inputs = {{{dtype, shape}}, {{dtype, shape}}, {{StatisticsOf(dtype), slopes}}};
+  c.inputs = {{{dtype, shape}}, {{dtype, shape}}, {{StatisticsOf(dtype), SlopesOf(random, shape)}}};
   c.error = SumError();
   return c;
 }

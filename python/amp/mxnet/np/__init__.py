@@ -104,7 +104,7 @@ for _name in _METHODS:
 
 def _transpose(self, *axes):
     """`mx.np.transpose` of this array; `axes` may be one tuple, or numbers."""
-    if len(axes) == 1 and (axes[0] is None or not isinstance(axes[0], int)):
+    if len(axes) == 1 and not isinstance(axes[0], int):
         (axes,) = axes
     return _find("transpose")(self, axes or None)
 
@@ -131,9 +131,8 @@ for _symbol, _name in {
     "lshift": "bitwise_left_shift",
     "rshift": "bitwise_right_shift",
 }.items():
-    if _find(_name) is not None:
-        setattr(ndarray, f"__{_symbol}__", _bitwise(_name))
-        setattr(ndarray, f"__r{_symbol}__", _bitwise(_name, is_reflected=True))
+    setattr(ndarray, f"__{_symbol}__", _bitwise(_name))
+    setattr(ndarray, f"__r{_symbol}__", _bitwise(_name, is_reflected=True))
 ndarray.__invert__ = lambda self: _find("invert")(self)
 ndarray.__pos__ = lambda self: self.copy()
 ndarray.__round__ = lambda self, n=0: _find("round")(self, n)

@@ -123,6 +123,10 @@ def arange(start, stop=None, step=1, dtype=None, ctx=None, *, device=None):
     return invoke("_arange", [], {}, attributes, None, ndarray)[0]
 
 
+def _of_dtype(values, dtype):
+    return ndarray(values.astype(_core.numpy_dtype("float32" if dtype is None else dtype)))
+
+
 def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, ctx=None, *, device=None):
     """`num` numbers from `start` to `stop` at equal distances; float32 by default.
 
@@ -132,7 +136,7 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
     array([0. , 0.5, 1. ])
     """
     values = np.linspace(start, stop, num, endpoint, True, axis=axis)
-    result = ndarray(values[0].astype(_core.numpy_dtype("float32" if dtype is None else dtype)))
+    result = _of_dtype(values[0], dtype)
     return (result, values[1]) if retstep else result
 
 
@@ -145,12 +149,12 @@ def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0, 
     array([  1.,  10., 100.])
     """
     values = np.logspace(start, stop, num, endpoint, base, axis=axis)
-    return ndarray(values.astype(_core.numpy_dtype("float32" if dtype is None else dtype)))
+    return _of_dtype(values, dtype)
 
 
 def _window(name):
     def function(M, dtype=None, ctx=None, *, device=None):  # noqa: N803 - NumPy's name
-        return ndarray(getattr(np, name)(M).astype(_core.numpy_dtype("float32" if dtype is None else dtype)))
+        return _of_dtype(getattr(np, name)(M), dtype)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"""NumPy's window `{name}` of `M` points; float32 by default.
@@ -175,7 +179,7 @@ def eye(N, M=None, k=0, dtype=None, ctx=None, *, device=None):  # noqa: N803 - N
     array([[1, 0],
            [0, 1]], dtype=int32)
     """
-    return ndarray(np.eye(N, M, k).astype(_core.numpy_dtype("float32" if dtype is None else dtype)))
+    return _of_dtype(np.eye(N, M, k), dtype)
 
 
 def tri(N, M=None, k=0, dtype=None, ctx=None, *, device=None):  # noqa: N803 - NumPy's names
@@ -187,7 +191,7 @@ def tri(N, M=None, k=0, dtype=None, ctx=None, *, device=None):  # noqa: N803 - N
     array([[1., 0.],
            [1., 1.]])
     """
-    return ndarray(np.tri(N, M, k).astype(_core.numpy_dtype("float32" if dtype is None else dtype)))
+    return _of_dtype(np.tri(N, M, k), dtype)
 
 
 def identity(n, dtype=None, ctx=None, *, device=None):

@@ -187,16 +187,15 @@ def diff(a, n=1, axis=-1, prepend=None, append=None):
     >>> mx.np.diff(mx.np.array([1, 2, 4, 7]))
     array([1., 2., 3.])
     """
-    if prepend is not None or append is not None:
-        return _diff_of_longer(a, n, axis, prepend, append)
     a = asarray(a)
     if a.dtype == np.bool_ or n < 0 or a.ndim == 0:
         return NotImplemented
+    if prepend is not None or append is not None:
+        return _diff_of_longer(a, n, axis, prepend, append)
     return run("_npi_diff", [a], {"n": str(int(n)), "axis": str(int(axis))})
 
 
 def _diff_of_longer(a, n, axis, before, behind):
-    a = asarray(a)
     one = tuple(1 if i == axis % a.ndim else size for i, size in enumerate(a.shape))
     parts = [_like(a, part) for part in (before, a, behind) if part is not None]
     if any(part is None or part.dtype != a.dtype for part in parts):

@@ -50,7 +50,8 @@ def seed(seed, ctx="all"):
     _seed_all(seed, ctx)
 
 
-def _given(values, dtype, out):
+def as_result(values, dtype, out):
+    """Drawn values as an array of `dtype` (float32 where that is None), or written to `out`."""
     _trace.refuse("mx.np.random, which would draw once and for all,")
     result = ndarray(np.asarray(values).astype(_core.numpy_dtype("float32" if dtype is None else dtype)))
     if out is None:
@@ -61,7 +62,8 @@ def _given(values, dtype, out):
     return out
 
 
-def _theirs(value):
+def as_parameter(value):
+    """A parameter as NumPy takes it; UnsupportedError where its gradient would be lost."""
     _recording.refuse("a random number with this parameter", value)
     return value.asnumpy() if isinstance(value, NDArray) else value
 
@@ -73,7 +75,7 @@ def _asks_for_gradients(out, *parameters):
 def _scaled(name, loc, scale, size, dtype):
     """loc + scale * standard numbers, through which gradients reach `loc` and `scale`."""
     shape = np.broadcast_shapes(np.shape(loc), np.shape(scale)) if size is None else size
-    return loc + scale * _given(getattr(generator(), name)(size=shape), dtype, None)
+    return loc + scale * as_result(getattr(generator(), name)(size=shape), dtype, None)
 
 
 def _size(size, out):
@@ -90,7 +92,7 @@ def uniform(low=0.0, high=1.0, size=None, dtype=None, ctx=None, out=None, *, dev
     """
     if _asks_for_gradients(out, low, high):
         return _scaled("uniform", low, high - low, size, dtype)
-    return _given(generator().uniform(_theirs(low), _theirs(high), _size(size, out)), dtype, out)
+    return as_result(generator().uniform(as_parameter(low), as_parameter(high), _size(size, out)), dtype, out)
 
 
 def normal(loc=0.0, scale=1.0, size=None, dtype=None, ctx=None, out=None, *, device=None):
@@ -103,7 +105,7 @@ def normal(loc=0.0, scale=1.0, size=None, dtype=None, ctx=None, out=None, *, dev
     """
     if _asks_for_gradients(out, loc, scale):
         return _scaled("normal", loc, scale, size, dtype)
-    return _given(generator().normal(_theirs(loc), _theirs(scale), _size(size, out)), dtype, out)
+    return as_result(generator().normal(as_parameter(loc), as_parameter(scale), _size(size, out)), dtype, out)
 
 
 def randint(low, high=None, size=None, dtype=None, ctx=None, out=None, *, device=None):
@@ -114,8 +116,8 @@ def randint(low, high=None, size=None, dtype=None, ctx=None, out=None, *, device
     >>> mx.np.random.randint(10, size=4).dtype
     dtype('int64')
     """
-    values = generator().integers(_theirs(low), _theirs(high), _size(size, out))
-    return _given(values, "int64" if dtype is None or dtype is int else dtype, out)
+    values = generator().integers(as_parameter(low), as_parameter(high), _size(size, out))
+    return as_result(values, "int64" if dtype is None or dtype is int else dtype, out)
 
 
 def rand(*size, **kwargs):
@@ -144,14 +146,14 @@ def choice(a, size=None, replace=True, p=None, ctx=None, out=None, *, device=Non
     >>> mx.np.random.choice(5, size=3).shape
     (3,)
     """
-    values = generator().choice(_theirs(a), size, replace, _probabilities(p))
-    return _given(values, values.dtype if values.dtype.kind != "f" else None, out)
+    values = generator().choice(as_parameter(a), size, replace, _probabilities(p))
+    return as_result(values, values.dtype if values.dtype.kind != "f" else None, out)
 
 
 def _probabilities(p):
     if p is None:
         return None
-    weights = np.asarray(_theirs(p), np.float64)
+    weights = np.asarray(as_parameter(p), np.float64)
     return weights / weights.sum()  # float32 probabilities do not add up to 1
 
 
@@ -161,7 +163,7 @@ def permutation(x, ctx=None, *, device=None):
     >>> sorted(mx.np.random.permutation(4).asnumpy().tolist())
     [0, 1, 2, 3]
     """
-    values = generator().permutation(_theirs(x))
+    values = generator().permutation(as_parameter(x))
     return ndarray(values)
 
 
@@ -191,7 +193,7 @@ def multivariate_normal(mean, cov, size=None, check_valid=None, tol=None):
     >>> mx.np.random.multivariate_normal([0, 0], np.eye(2), size=3).shape
     (3, 2)
     """
-    return _given(generator().multivariate_normal(_theirs(mean), _theirs(cov), size), None, None)
+    return as_result(generator().multivariate_normal(as_parameter(mean), as_parameter(cov), size), None, None)
 
 
 def _distribution(name, *parameters):
@@ -206,8 +208,8 @@ def _distribution(name, *parameters):
         given = dict(zip(parameters, args), **named)
         if is_scaled and _asks_for_gradients(out, *given.values()):
             return _scaled(name, given.get("loc", 0.0), given.get("scale", 1.0), size, dtype)
-        given = {key: _theirs(value) for key, value in given.items()}
-        return _given(getattr(generator(), name)(**given, size=_size(size, out)), dtype, out)
+        given = {key: as_parameter(value) for key, value in given.items()}
+        return as_result(getattr(generator(), name)(**given, size=_size(size, out)), dtype, out)
 
     gradients = " Gradients reach\n    the parameters." if is_scaled else ""
     draw.__name__ = draw.__qualname__ = name

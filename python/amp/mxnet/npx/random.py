@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from ...base import ArgumentError
 from ..np import random as _random
 from ..np.random import *  # noqa: F403 - all of them
-from ..np.random import normal, uniform
+from ..np.random import as_parameter, as_result, normal, uniform
 
 __all__ = [*_random.__all__, "bernoulli", "normal_n", "uniform_n"]
 
@@ -13,27 +12,21 @@ __all__ = [*_random.__all__, "bernoulli", "normal_n", "uniform_n"]
 def bernoulli(prob=None, logit=None, size=None, dtype=None, ctx=None, out=None, *, device=None):
     """1 with probability `prob`, or 1 / (1 + exp(-logit)), else 0; `size` by default that of the parameter.
 
-    float32 by default. Raises ValueError unless one of the two is given, and for what is no probability.
+    float32 by default. Raises ValueError unless one of the two is given, and for what is no probability; raises
+    UnsupportedError where the parameter's gradient would be lost.
 
     >>> mx.npx.random.bernoulli(prob=0.5, size=(2, 3)).shape
     (2, 3)
     """
     if (prob is None) == (logit is None):
         raise ValueError("bernoulli: expected one of prob and logit")
-    given = prob if logit is None else logit
-    values = np.asarray(given.asnumpy() if hasattr(given, "asnumpy") else given, np.float64)
+    values = np.asarray(as_parameter(prob if logit is None else logit), np.float64)
     probabilities = values if logit is None else 1 / (1 + np.exp(-values))
     if not ((probabilities >= 0) & (probabilities <= 1)).all():
         raise ValueError("bernoulli: expected probabilities from 0 to 1")
     size = probabilities.shape if size is None and out is None else out.shape if size is None else size
     drawn = uniform(size=size, dtype="float64").asnumpy() < np.broadcast_to(probabilities, _shape(size))
-    result = _random.ndarray(drawn.astype("float32" if dtype is None else dtype))
-    if out is None:
-        return result
-    if out.shape != result.shape:
-        raise ArgumentError(f"`out` has shape {out.shape}, the result {result.shape}")
-    out[...] = result
-    return out
+    return as_result(drawn, dtype, out)
 
 
 def _shape(size):

@@ -1,5 +1,6 @@
 """What all optimizers share: learning rates and decays by parameter, counting of updates, and precision."""
 
+import copy
 import io
 import pickle
 import warnings
@@ -316,12 +317,17 @@ class Updater:
         loaded, optimizer = _Unpickler(io.BytesIO(states)).load(), self.optimizer
         if isinstance(loaded, tuple) and len(loaded) == 2:
             loaded, optimizer = loaded
-        if isinstance(optimizer, of_mxnet.Saved):
-            optimizer = _optimizer_of(optimizer)
+        try:
+            if isinstance(optimizer, of_mxnet.Saved):
+                optimizer = _optimizer_of(optimizer)
+            if isinstance(loaded, dict):
+                loaded = {index: _arrays(state) for index, state in loaded.items()}
+        except RecursionError:
+            raise ArgumentError("these are no states of an optimizer: they are nested too deeply") from None
         if not isinstance(loaded, dict) or not isinstance(optimizer, Optimizer):
             kinds = f"{type(loaded).__name__} and {type(optimizer).__name__}"
             raise ArgumentError(f"these are no states of an optimizer: expected a dict and an Optimizer, got {kinds}")
-        return {index: _arrays(state) for index, state in loaded.items()}, optimizer
+        return loaded, optimizer
 
     def adopt(self, states, optimizer):
         """Goes on with these."""
@@ -366,15 +372,25 @@ def _subclasses(klass):
 def _optimizer_of(saved):
     """Our optimizer, and scheduler, with what MXNet saved of its own."""
     optimizer = Optimizer.create_optimizer(type(saved).__name__)
-    of_mxnet.fill(optimizer, saved, vars(optimizer).keys() - {"lr_scheduler"})
-    scheduler = saved.attributes.get("lr_scheduler")
-    if isinstance(scheduler, of_mxnet.Saved):
-        known = {klass.__name__: klass for klass in _subclasses(LRScheduler)}
-        if type(scheduler).__name__ not in known:
-            raise ArgumentError(f"the states name the scheduler {type(scheduler).__name__}, which is not registered")
-        klass = known[type(scheduler).__name__]
-        optimizer.lr_scheduler = of_mxnet.fill(klass.__new__(klass), scheduler)
+    known = vars(optimizer)
+    known.update((name, value) for name, value in of_mxnet.numbers_of(saved).items() if name in known)
+    if isinstance(saved.attributes.get("lr_scheduler"), of_mxnet.Saved):
+        optimizer.lr_scheduler = _scheduler_of(saved.attributes["lr_scheduler"], optimizer.num_update)
     return optimizer
+
+
+def _scheduler_of(saved, num_update):
+    name = type(saved).__name__
+    klass = next((klass for klass in _subclasses(LRScheduler) if klass.__name__ == name), None)
+    if klass is None:
+        raise ArgumentError(f"the states name the scheduler {name}, which is not registered")
+    scheduler = klass.__new__(klass)
+    vars(scheduler).update(of_mxnet.numbers_of(saved))
+    try:
+        float(copy.deepcopy(scheduler)(num_update))
+    except Exception as error:
+        raise ArgumentError(f"the scheduler {name} of the states gives no rate: {error}") from None
+    return scheduler
 
 
 def _numbers(state):

@@ -1,5 +1,6 @@
 """What files of states that MXNet wrote consist of: objects of its classes, of which nothing but attributes is read."""
 
+import numbers
 import struct
 
 from ...base import ArgumentError, Error
@@ -40,12 +41,9 @@ def _is_plain(value):
         return all(map(_is_plain, value.values()))
     if isinstance(value, (list, tuple)):
         return all(map(_is_plain, value))
-    return value is None or isinstance(value, (bool, int, float, str))
+    return value is None or isinstance(value, (numbers.Real, str))
 
 
-def fill(target, saved, names=None):
-    """Gives `target` the saved numbers: those of `names`, or all."""
-    for name, value in saved.attributes.items():
-        if _is_plain(value) and (names is None or name in names):
-            setattr(target, name, value)
-    return target
+def numbers_of(saved):
+    """The attributes that consist of numbers and texts, as a dict."""
+    return {name: value for name, value in saved.attributes.items() if _is_plain(value)}
