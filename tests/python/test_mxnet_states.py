@@ -1,11 +1,15 @@
 """Files of states that MXNet 1.9.1 wrote: a training goes on with them."""
 
+import pickle
+import sys
+import types
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import amp
+import amp.mxnet as mx
 from amp.mxnet import autograd, gluon, nd
 
 # Written by `Trainer.save_states` of MXNet 1.9.1 after two of four steps. By optimizer: options that the file replaces,
@@ -83,3 +87,41 @@ def test_every_cut_of_states_is_an_error(tmp_path):
         (tmp_path / "states").write_bytes(content[:length])
         with pytest.raises(amp.Error):
             trainer.load_states(str(tmp_path / "states"))
+
+
+def written_by_mxnet(monkeypatch, states, scheduler=None, **attributes):
+    """The bytes of states with an optimizer of these attributes, as if MXNet had pickled them."""
+    classes = {}
+    monkeypatch.setitem(sys.modules, "mxnet", types.SimpleNamespace())
+    for module, name in (("mxnet.optimizer", "SGD"), ("mxnet.lr_scheduler", "FactorScheduler")):
+        classes[name] = type(name, (), {"__module__": module})
+        monkeypatch.setitem(sys.modules, module, types.SimpleNamespace(**{name: classes[name]}))
+    optimizer = classes["SGD"]()
+    vars(optimizer).update(attributes)
+    if scheduler is not None:
+        optimizer.lr_scheduler = classes["FactorScheduler"]()
+        vars(optimizer.lr_scheduler).update(scheduler)
+    return pickle.dumps((states, optimizer))
+
+
+def test_attributes_of_an_optimizer_are_numbers_that_ours_has(monkeypatch):
+    content = written_by_mxnet(monkeypatch, {}, lr=np.float32(0.25), __class__="x", update=3, wd=[b"x"])
+    updater = mx.optimizer.Updater(mx.optimizer.Adam())
+    updater.set_states(content)
+    assert type(updater.optimizer) is mx.optimizer.SGD and updater.optimizer.lr == 0.25
+    assert updater.optimizer.wd == 0 and callable(updater.optimizer.update)
+
+
+@pytest.mark.parametrize("scheduler", [{}, {"base_lr": "abc", "__class__": "x"}, {"base_lr": 0.5, "step": None}])
+def test_schedules_that_give_no_rate_are_refused(monkeypatch, scheduler):
+    content = written_by_mxnet(monkeypatch, {}, scheduler)
+    with pytest.raises(amp.ArgumentError, match="the scheduler FactorScheduler of the states gives no rate"):
+        mx.optimizer.Updater(mx.optimizer.SGD()).set_states(content)
+
+
+def test_states_that_contain_themselves_are_refused(monkeypatch):
+    endless = []
+    endless.append(endless)
+    content = written_by_mxnet(monkeypatch, {0: endless})
+    with pytest.raises(amp.ArgumentError, match="nested too deeply"):
+        mx.optimizer.Updater(mx.optimizer.SGD()).set_states(content)

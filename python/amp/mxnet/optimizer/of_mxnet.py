@@ -12,8 +12,13 @@ _LIST_OF_ARRAYS = 0x112  # how a file of `nd.save` begins
 class Saved:
     """An object of a class of MXNet: its attributes."""
 
+    def __new__(cls, *_):  # which every protocol of pickle calls, unlike __init__
+        saved = super().__new__(cls)
+        saved.attributes = {}
+        return saved
+
     def __init__(self, *_):
-        self.attributes = {}
+        pass
 
     def __setstate__(self, state):
         self.attributes = state if isinstance(state, dict) else {}
