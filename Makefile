@@ -175,6 +175,7 @@ package: build $(PACKAGE_INSTALLED)
 	@$(CMAKE) --install $(BUILD) --component python \
 	  --prefix "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("platlib"))')" >/dev/null
 	@if [ -f $(BUILD)/$(STUBS) ]; then cp -u $(BUILD)/$(STUBS) python/amp/sym/; fi
+	@$(BIN)/python -m compileall -q python/amp  # imports do not where PYTHONDONTWRITEBYTECODE is set: twice as slow
 
 build: $(BUILD)/build.ninja
 	$(call say,"Compiling the library and the Python extension")

@@ -31,14 +31,17 @@ def denormal_parameters(given, converted, cast, target):
 
 
 def _counts(numbers, least, after):
+    is_cast = after in _LEAST_NORMAL and after != dtype_name(numbers.dtype)
+    bound = max(least, _LEAST_NORMAL[after]) if is_cast else least  # from here on, all bits are and stay
     are = become = 0
     for begin in range(0, numbers.size, _BLOCK):
-        block = numbers[begin : begin + _BLOCK]
-        size = np.abs(block.astype("float64"))
-        is_small = (size != 0) & (size < least)
+        size = np.abs(numbers[begin : begin + _BLOCK])
+        size = size[size < bound]
+        size = size[size != 0]
+        is_small = size < least
         are += int(np.count_nonzero(is_small))
-        if after in _LEAST_NORMAL and after != dtype_name(numbers.dtype):
+        if is_cast:
             with np.errstate(over="ignore", under="ignore"):
-                rounded = np.abs(block.astype(ml_dtypes.bfloat16 if after == "bfloat16" else after).astype("float64"))
-            become += int(np.count_nonzero((size != 0) & ~is_small & (rounded < _LEAST_NORMAL[after])))
+                rounded = size.astype(ml_dtypes.bfloat16 if after == "bfloat16" else after).astype("float64")
+            become += int(np.count_nonzero(~is_small & (rounded < _LEAST_NORMAL[after])))
     return are, become

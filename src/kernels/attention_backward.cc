@@ -5,6 +5,7 @@
 
 #include "kernels/float_bits.h"
 #include "kernels/parallel.h"
+#include "kernels/round_up.h"
 
 namespace amp::kernels {
 namespace {
@@ -12,8 +13,6 @@ namespace {
 constexpr std::int64_t kLanes = 16;         // of the widest vectors
 constexpr std::int64_t kMinParts = 8;       // where heads are fewer, keys are split
 constexpr std::int64_t kSegmentUnit = 256;  // keys of a part: a multiple
-
-std::int64_t RoundUp(std::int64_t x, std::int64_t unit) { return (x + unit - 1) / unit * unit; }
 
 // The partition: heads of keys times segments of keys. It depends on shapes alone.
 struct Parts {

@@ -3,12 +3,10 @@
 #include <algorithm>
 
 #include "kernels/parallel.h"
+#include "kernels/round_up.h"
 
 namespace amp::kernels {
 namespace {
-
-std::int64_t RoundUp(std::int64_t x, std::int64_t to) { return (x + to - 1) / to * to; }
-std::int64_t Quotient(std::int64_t x, std::int64_t by) { return (x + by - 1) / by; }
 
 std::int64_t Taps(const DepthwiseBlock& job) { return job.kernel_height * job.kernel_width; }
 bool IsEmpty(const DepthwiseBlock& job) {

@@ -5,12 +5,10 @@
 #include <vector>
 
 #include "kernels/parallel.h"
+#include "kernels/round_up.h"
 
 namespace amp::kernels {
 namespace {
-
-std::int64_t RoundUp(std::int64_t x, std::int64_t to) { return (x + to - 1) / to * to; }
-std::int64_t Quotient(std::int64_t x, std::int64_t by) { return (x + by - 1) / by; }
 
 bool IsEmpty(const ImageConvolution& job) {
   const bool gives_nothing = job.pools() && job.pool.height * job.pool.width == 0;

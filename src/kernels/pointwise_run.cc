@@ -5,13 +5,11 @@
 #include "kernels/parallel.h"
 #include "kernels/pointwise_split.h"
 #include "kernels/pointwise_weights.h"
+#include "kernels/round_up.h"
 #include "kernels/strassen.h"
 
 namespace amp::kernels {
 namespace {
-
-std::int64_t RoundUp(std::int64_t x, std::int64_t to) { return (x + to - 1) / to * to; }
-std::int64_t Quotient(std::int64_t x, std::int64_t by) { return (x + by - 1) / by; }
 
 std::size_t IndexOf(Multiplies multiplies) { return static_cast<std::size_t>(multiplies); }
 

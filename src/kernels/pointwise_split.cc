@@ -3,12 +3,10 @@
 #include <algorithm>
 
 #include "kernels/pointwise_weights.h"
+#include "kernels/round_up.h"
 
 namespace amp::kernels {
 namespace {
-
-std::int64_t RoundUp(std::int64_t x, std::int64_t to) { return (x + to - 1) / to * to; }
-std::int64_t Quotient(std::int64_t x, std::int64_t by) { return (x + by - 1) / by; }
 
 // About how many cycles of a core a part takes. The constants are those of a CPU with AVX-512, per vector; what counts
 // is which of two splits is faster.

@@ -9,11 +9,10 @@
 #include "kernels/parallel.h"
 #include "kernels/pointwise_split.h"
 #include "kernels/pointwise_weights.h"
+#include "kernels/round_up.h"
 
 namespace amp::kernels {
 namespace {
-
-std::int64_t RoundUp(std::int64_t x, std::int64_t to) { return (x + to - 1) / to * to; }
 
 // ---- weights ----
 

@@ -73,10 +73,10 @@ class Trial:
 
 
 def cuts(content):
-    """At every 64th byte; of large files the beginning and 200 places of the rest."""
+    """At every 64th byte; of large files the beginning and 100 places of the rest."""
     places = list(range(0, len(content), 64))
-    rest = places[128:]
-    return places[:128] + rest[:: max(1, len(rest) // 200)]
+    rest = places[64:]
+    return places[:64] + rest[:: max(1, len(rest) // 100)]
 
 
 def flipped(content, draw):
@@ -96,7 +96,7 @@ def try_symbols(trial, paths):
         for place in cuts(content):
             trial.load(content[:place], [amp.sym.load], f"{path} cut at {place}")
         draw = random.Random(len(content))
-        for i in range(TIMES * max(7, min(100, 1_000_000 // len(content)))):
+        for i in range(TIMES * max(7, min(100, 400_000 // len(content)))):
             trial.load(flipped(content, draw), [amp.sym.load, use], f"{path}, flip {i}")
             spoilt = json.dumps(spoil(json.loads(content), draw))
             trial.load(spoilt.encode(), [amp.sym.load, use], f"{path}, change {i}")

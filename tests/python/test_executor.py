@@ -321,7 +321,7 @@ def test_plans_of_a_model_may_compute_layers_in_different_dtypes(weight, options
     args, aux = amp.model_zoo.seeded_params(net, {{"data": (1, 64, 28, 28)}})
     low = amp.convert_model(net, args, aux, policy="mxnet", cast_params_offline={weight == "bfloat16"})
     shapes = [(1, 64, 28, 28), (1, 64, 7, 7), (2, 64, 56, 56), (8, 64, 3, 3), (150, 64, 1, 1)]
-    for first in (0, 2, 4):
+    for first in (0, 4):
         bound = {{"data": shapes[first]}}
         reduced = amp.Executor(*low, bound, **{options})
         exact = amp.Executor(net, args, aux, bound)

@@ -17,7 +17,7 @@ import amp
 import amp.mxnet as mx
 from amp import _core
 
-CASES = 60 * int(os.environ.get("AMP_TEST_ITERATIONS", "1"))
+CASES = 30 * int(os.environ.get("AMP_TEST_ITERATIONS", "1"))
 FIRST_SEED = int(os.environ.get("AMP_TEST_SEED", "2024"))
 
 WITH_SUBGRAPHS = (

@@ -56,7 +56,7 @@ class OpAgreement : public ::testing::TestWithParam<OpRow> {};
 
 TEST_P(OpAgreement, BackendsStayWithinTheBounds) {
   int failures = 0;
-  for (int i = 0; i < NumCases(400); ++i) {
+  for (int i = 0; i < NumCases(250); ++i) {
     const std::string problems = Problems(GetParam(), FirstSeed(20240) + static_cast<std::uint64_t>(i));
     if (problems.empty()) continue;
     ADD_FAILURE() << problems;
