@@ -7,6 +7,7 @@
 
 #include "kernels/float_bits.h"
 #include "kernels/parallel.h"
+#include "kernels/round_up.h"
 
 namespace amp::kernels {
 namespace {
@@ -44,7 +45,7 @@ class Row {
 
   void Run() {
     Begin();
-    const std::int64_t block = KeyBlock(job_), num_blocks = block == 0 ? 0 : (num_seen_ + block - 1) / block;
+    const std::int64_t block = KeyBlock(job_), num_blocks = block == 0 ? 0 : Quotient(num_seen_, block);
     for (std::int64_t i = 0; i < num_blocks; ++i) {
       const std::int64_t first = (job_.last_key_first ? num_blocks - 1 - i : i) * block;
       AddBlock(first, std::min(num_seen_, first + block));
@@ -142,11 +143,11 @@ constexpr std::int64_t kRows =
 
 Parts PartsOf(const Attention& job) {
   const std::int64_t heads = job.num_batch * job.num_heads;
-  const std::int64_t pieces = heads % job.num_threads == 0 ? 1 : (4 * job.num_threads + heads - 1) / heads;
-  const std::int64_t share = (job.num_queries + pieces - 1) / pieces;
+  const std::int64_t pieces = heads % job.num_threads == 0 ? 1 : Quotient(4 * job.num_threads, heads);
+  const std::int64_t share = Quotient(job.num_queries, pieces);
   Parts parts;
-  parts.queries = std::min(kMaxQueries, std::max(kRows, (share + kRows - 1) / kRows * kRows));
-  parts.per_head = (job.num_queries + parts.queries - 1) / parts.queries;
+  parts.queries = std::min(kMaxQueries, std::max(kRows, RoundUp(share, kRows)));
+  parts.per_head = Quotient(job.num_queries, parts.queries);
   parts.count = heads * parts.per_head;
   return parts;
 }

@@ -7,6 +7,7 @@
 
 #include "kernels/parallel.h"
 #include "kernels/radix_sort.h"
+#include "kernels/round_up.h"
 
 namespace amp::kernels {
 namespace {
@@ -33,7 +34,7 @@ float RoundDown(double value) {
                                               : nearest;
 }
 
-std::int64_t NumChunks(std::int64_t count) { return (count + kChunk - 1) / kChunk; }
+std::int64_t NumChunks(std::int64_t count) { return Quotient(count, kChunk); }
 std::int64_t MaxRanked(const BoxNms& work) { return work.topk > 0 ? std::min(work.topk, work.count) : work.count; }
 
 // What one image needs of the scratch memory, in 8 bytes.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/parallel.h"
+#include "kernels/round_up.h"
 
 namespace amp::kernels {
 namespace {
@@ -21,7 +22,7 @@ constexpr std::int64_t kBlocks = 1024;  // that a thread takes at a time
 void RunDropoutMask(const DropoutMask& job, const RandomStream& stream, std::int64_t count, float* mask) {
   const auto run = Active().blocks;
   const std::int64_t whole = count / 4;
-  ParallelFor((whole + kBlocks - 1) / kBlocks, 2, [&](std::int64_t i) {
+  ParallelFor(Quotient(whole, kBlocks), 2, [&](std::int64_t i) {
     run(job, stream, i * kBlocks, std::min(kBlocks, whole - i * kBlocks), mask + 4 * i * kBlocks);
   });
   if (count % 4 == 0) return;

@@ -5,6 +5,7 @@
 
 #include "kernels/float_bits.h"
 #include "kernels/parallel.h"
+#include "kernels/round_up.h"
 
 namespace amp::kernels {
 namespace {
@@ -17,8 +18,6 @@ const ReduceTable& Active() {
 
 // Elements that are worth a part of their own, and parts that keep all threads busy.
 constexpr std::int64_t kWorthAPart = 1 << 14, kBusyParts = 16;
-
-std::int64_t DivideUp(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
 
@@ -75,9 +74,9 @@ void Reduce::SetGroups(const std::vector<ReduceAxis>& axes) {
 }
 
 void Reduce::SetParts() {
-  tiles_ = DivideUp(columns_, kTile);
+  tiles_ = Quotient(columns_, kTile);
   const std::int64_t items = kept_.Size() * tiles_, elements = count_ * std::min(columns_, kTile);
-  parts_ = std::clamp<std::int64_t>(std::min(DivideUp(kBusyParts, items), elements / kWorthAPart), 1, kBusyParts);
+  parts_ = std::clamp<std::int64_t>(std::min(Quotient(kBusyParts, items), elements / kWorthAPart), 1, kBusyParts);
 }
 
 std::size_t Reduce::ScratchBytes() const {

@@ -17,7 +17,7 @@ import amp
 
 LOW = "bfloat16"
 LARGEST_RATIO = 1.3
-SLOW = {"resnet18_v1"} if "AMP_TEST_ITERATIONS" not in os.environ else set()  # residual() is like it
+SLOW = ("resnet18_v1",)
 # By the number of operands, which come first.
 PRODUCTS = {
     "Convolution": 2,
@@ -236,10 +236,10 @@ def test_gradients_are_rounded_little_more_than_products_need(name):
 
 
 @pytest.mark.skipif(not CASES.exists(), reason=f"{CASES} does not exist: the reference cases are not here")
-@pytest.mark.parametrize(
-    "folder", [folder for folder in folders("grad_nets") if folder.name not in SLOW], ids=lambda folder: folder.name
-)
+@pytest.mark.parametrize("folder", folders("grad_nets"), ids=lambda folder: folder.name)
 def test_gradients_of_networks_are_rounded_little_more_than_products_need(folder):
+    if folder.name in SLOW and "AMP_TEST_ITERATIONS" not in os.environ:
+        pytest.skip("takes long, and residual() is like it; AMP_TEST_ITERATIONS=1 runs it")
     check(given(folder))
 
 

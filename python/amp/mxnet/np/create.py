@@ -123,7 +123,8 @@ def arange(start, stop=None, step=1, dtype=None, ctx=None, *, device=None):
     return invoke("_arange", [], {}, attributes, None, ndarray)[0]
 
 
-def _of_dtype(values, dtype):
+def of_dtype(values, dtype):
+    """Numbers of NumPy as an array of `dtype`, float32 where that is None."""
     return ndarray(values.astype(_core.numpy_dtype("float32" if dtype is None else dtype)))
 
 
@@ -136,7 +137,7 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
     array([0. , 0.5, 1. ])
     """
     values = np.linspace(start, stop, num, endpoint, True, axis=axis)
-    result = _of_dtype(values[0], dtype)
+    result = of_dtype(values[0], dtype)
     return (result, values[1]) if retstep else result
 
 
@@ -149,12 +150,12 @@ def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0, 
     array([  1.,  10., 100.])
     """
     values = np.logspace(start, stop, num, endpoint, base, axis=axis)
-    return _of_dtype(values, dtype)
+    return of_dtype(values, dtype)
 
 
 def _window(name):
     def function(M, dtype=None, ctx=None, *, device=None):  # noqa: N803 - NumPy's name
-        return _of_dtype(getattr(np, name)(M), dtype)
+        return of_dtype(getattr(np, name)(M), dtype)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"""NumPy's window `{name}` of `M` points; float32 by default.
@@ -179,7 +180,7 @@ def eye(N, M=None, k=0, dtype=None, ctx=None, *, device=None):  # noqa: N803 - N
     array([[1, 0],
            [0, 1]], dtype=int32)
     """
-    return _of_dtype(np.eye(N, M, k), dtype)
+    return of_dtype(np.eye(N, M, k), dtype)
 
 
 def tri(N, M=None, k=0, dtype=None, ctx=None, *, device=None):  # noqa: N803 - NumPy's names
@@ -191,7 +192,7 @@ def tri(N, M=None, k=0, dtype=None, ctx=None, *, device=None):  # noqa: N803 - N
     array([[1., 0.],
            [1., 1.]])
     """
-    return _of_dtype(np.tri(N, M, k), dtype)
+    return of_dtype(np.tri(N, M, k), dtype)
 
 
 def identity(n, dtype=None, ctx=None, *, device=None):

@@ -6,12 +6,13 @@ Results are float32 unless `dtype` says otherwise; `ctx` and `device` have no ef
 
 import numpy as np
 
-from ... import _core, _recording, _trace
+from ... import _recording, _trace
 from ..._core import NDArray
 from ...base import ArgumentError
 from ..random import generator
 from ..random import seed as _seed_all
 from .array_class import ndarray
+from .create import of_dtype
 
 __all__ = [
     "beta",
@@ -53,7 +54,7 @@ def seed(seed, ctx="all"):
 def as_result(values, dtype, out):
     """Drawn values as an array of `dtype` (float32 where that is None), or written to `out`."""
     _trace.refuse("mx.np.random, which would draw once and for all,")
-    result = ndarray(np.asarray(values).astype(_core.numpy_dtype("float32" if dtype is None else dtype)))
+    result = of_dtype(np.asarray(values), dtype)
     if out is None:
         return result
     if out.shape != result.shape:
