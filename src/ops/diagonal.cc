@@ -1,4 +1,4 @@
-// Diagonals and triangles of matrices: diag, _npi_diag, _npi_tril, _npi_triu.
+// Diagonals and triangles of matrices: diag, _npi_diag, _np_diagflat, _np_diagonal, _np_trace, _npi_tril, _npi_triu.
 #include <algorithm>
 
 #include "kernels/triangle.h"
@@ -6,7 +6,9 @@
 #include "ops/moves.h"
 #include "ops/places.h"
 #include "ops/ranges.h"
+#include "ops/reduce_rules.h"
 #include "ops/rules.h"
+#include "passes/gradient/composition_rule.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/reference.h"
@@ -57,26 +59,42 @@ void FromDiagonal(std::int64_t k, const std::vector<int>& axes, const NDArray& i
   });
 }
 
-// The same as steps. A line becomes a diagonal; of other data the diagonal of the last two of `axes` is taken.
-bool LowerDiagonal(LowerContext& c, std::int64_t k, const std::vector<int>& axes) {
-  const Shape &data = c.in_type(0).shape, &out = c.out_type(0).shape;
+// The same as steps: all elements become a diagonal.
+bool LowerToDiagonal(LowerContext& c, std::int64_t k) {
   const std::int64_t below = std::max<std::int64_t>(0, -k), right = std::max<std::int64_t>(0, k);
-  if (data.rank() == 1) {
-    const Move move{{{data[0], 1, out[1] + 1}}, 0, below * out[1] + right};
-    c.SetOut(0, EmitMoves(c, {c.in(0)}, {move}, c.out_type(0), false));
-    return true;
-  }
+  const std::int64_t columns = c.out_type(0).shape[1];
+  const Move move{{{c.in_type(0).shape.size(), 1, columns + 1}}, 0, below * columns + right};
+  c.SetOut(0, EmitMoves(c, {c.in(0)}, {move}, c.out_type(0), false));
+  return true;
+}
+
+// The diagonal of the last two of `axes` as an array of shape `out`.
+Move MoveFromDiagonal(const Shape& data, std::int64_t k, const std::vector<int>& axes, const Shape& out) {
   const std::vector<std::int64_t> strides = RowMajorStrides(data);
   std::vector<std::int64_t> from;
   for (const int axis : axes) from.push_back(strides[static_cast<std::size_t>(axis)]);
   const std::int64_t columns = from.back(), rows = from[from.size() - 2];
   from.pop_back();
   from.back() = rows + columns;
-  return LowerToMove(c, MoveTo(out, from, below * rows + right * columns));
+  const std::int64_t below = std::max<std::int64_t>(0, -k), right = std::max<std::int64_t>(0, k);
+  return MoveTo(out, from, below * rows + right * columns);
+}
+
+bool LowerDiagonal(LowerContext& c, std::int64_t k, const std::vector<int>& axes) {
+  const Shape& data = c.in_type(0).shape;
+  return data.rank() == 1 ? LowerToDiagonal(c, k)
+                          : LowerToMove(c, MoveFromDiagonal(data, k, axes, c.out_type(0).shape));
 }
 
 struct DiagParam {
   std::int64_t k = 0;
+  std::int64_t axis1 = 0;
+  std::int64_t axis2 = 1;
+};
+
+// Of NumPy's, which call k `offset`.
+struct DiagonalParam {
+  std::int64_t offset = 0;
   std::int64_t axis1 = 0;
   std::int64_t axis2 = 1;
 };
@@ -90,7 +108,8 @@ ParamSchema<DiagParam> SchemaOf(DiagParam) {
 }
 
 // The other axes, then those of rows and columns.
-std::vector<int> AxesOf(const Node& node, const DiagParam& p, const Shape& data) {
+template <class P>
+std::vector<int> AxesOf(const Node& node, const P& p, const Shape& data) {
   const int rows = RequireAxis(node, p.axis1, data), columns = RequireAxis(node, p.axis2, data);
   if (rows == columns) FailAt(node, "axis1 and axis2 are both axis {}", rows);
   std::vector<int> axes;
@@ -128,7 +147,95 @@ Shape NewShape(const Node& node, const DiagParam& p, const Shape& data) {
           return LowerDiagonal(c, p.k, data.rank() == 1 ? std::vector<int>() : AxesOf(c.node(), p, data));
         }});
 
-struct NpiDiagParam {
+ParamSchema<DiagonalParam> SchemaOf(DiagonalParam) {
+  return ParamSchema<DiagonalParam>()
+      .Optional("offset", &DiagonalParam::offset, "Which diagonal; below the main one negative.")
+      .Range(-kFarthest, kFarthest)
+      .Optional("axis1", &DiagonalParam::axis1, "The axis of rows.")
+      .Optional("axis2", &DiagonalParam::axis2, "The axis of columns.");
+}
+
+Shape NewShape(const Node& node, const DiagonalParam& p, const Shape& data) {
+  if (data.rank() < 2) FailAt(node, "expected data of rank 2 or more, got {}", data.ToString());
+  const std::vector<int> axes = AxesOf(node, p, data);
+  std::vector<std::int64_t> dims;
+  for (const int axis : axes) dims.push_back(data[axis]);
+  const std::int64_t columns = dims.back(), rows = dims[dims.size() - 2];
+  dims.pop_back();
+  dims.back() = std::max<std::int64_t>(0, LengthOf(rows, columns, p.offset));
+  return Shape(dims);
+}
+
+[[maybe_unused]] const auto kNpDiagonal =
+    Register<DiagonalParam>("_np_diagonal", "Diagonals of matrices, last axis; empty ones beyond the matrices.")
+        .Set(MoveGradient())
+        .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+          const auto& p = node.params<DiagonalParam>();
+          FromDiagonal(p.offset, AxesOf(node, p, in[0].shape()), in[0], out[0]);
+        }})
+        .Set(KernelRule{[](LowerContext& c) {
+          const auto& p = c.node().params<DiagonalParam>();
+          return LowerDiagonal(c, p.offset, AxesOf(c.node(), p, c.in_type(0).shape));
+        }});
+
+// ---- sums of diagonals ----
+
+void TraceReference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+  const auto& p = node.params<DiagonalParam>();
+  NDArray diagonals(in[0].dtype(), NewShape(node, p, in[0].shape()));
+  FromDiagonal(p.offset, AxesOf(node, p, in[0].shape()), in[0], diagonals);
+  WithNumberType(in[0].dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    using Sum = std::conditional_t<std::is_integral_v<T>, std::uint64_t, double>;
+    const std::vector<T> x = Numbers<T>(diagonals);
+    const std::size_t length = x.size() / static_cast<std::size_t>(std::max<std::int64_t>(1, out[0].size()));
+    std::vector<T> y;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(out[0].size()); ++i) {
+      Sum sum = 0;
+      for (std::size_t k = 0; k < length; ++k) sum += static_cast<Sum>(x[i * length + k]);
+      y.push_back(static_cast<T>(sum));
+    }
+    Store(y, out[0]);
+  });
+}
+
+bool LowerTrace(LowerContext& c) {
+  const auto& p = c.node().params<DiagonalParam>();
+  const Shape &data = c.in_type(0).shape, diagonals = NewShape(c.node(), p, data);
+  if (diagonals.size() == 0) return LowerToFill(c, 0);
+  const Move move = MoveFromDiagonal(data, p.offset, AxesOf(c.node(), p, data), diagonals);
+  const ValueId lines = EmitMoves(c, {c.in(0)}, {move}, {c.in_type(0).dtype, diagonals});
+  std::vector<bool> last(static_cast<std::size_t>(diagonals.rank()), false);
+  last.back() = true;
+  const ValueId sums =
+      EmitReduce(c, lines, kernels::ReduceOp::kSum, kernels::ReduceFinish::kNone, last, c.out_type(0).dtype);
+  if (sums == kNoValue) return false;
+  c.SetOut(0, c.Reshape(sums, c.out_type(0).shape));
+  return true;
+}
+
+[[maybe_unused]] const auto kNpTrace =
+    RegisterOp<DiagonalParam>("_np_trace")
+        .Doc("Sums of the diagonals of matrices; of those beyond the matrices 0.")
+        .Params(SchemaOf(DiagonalParam()))
+        .Inputs({"data"})
+        .Set(ShapeRule{[](ShapeRelation& r) {
+          if (!r.in(0).fully_known()) return;
+          std::vector<std::int64_t> dims = NewShape(r.node(), r.node().params<DiagonalParam>(), r.in(0)).dims();
+          dims.pop_back();
+          r.Out(0, Shape(dims));
+        }})
+        .Set(SameDType())
+        .Set(AmpFacts{Arithmetic::kAccumulates})
+        .Set(CompositionRule([](GradientContext& c) -> std::vector<Term> {
+          return {c.Call("_npi_sum", {c.Call("_np_diagonal", {c.in(0)}, c.attrs())}, {{"axis", "-1"}})};
+        }))
+        .Set(ReferenceKernel{TraceReference})
+        .Set(KernelRule{LowerTrace});
+
+// ---- lines that become matrices ----
+
+struct DiagFlatParam {
   std::int64_t k = 0;
 };
 
@@ -136,6 +243,24 @@ template <class P>
 ParamSchema<P> SchemaOfK(const char* doc) {
   return ParamSchema<P>().Optional("k", &P::k, doc).Range(-kFarthest, kFarthest);
 }
+
+ParamSchema<DiagFlatParam> SchemaOf(DiagFlatParam) {
+  return SchemaOfK<DiagFlatParam>("Which diagonal; below the main one negative.");
+}
+
+Shape NewShape(const Node&, const DiagFlatParam& p, const Shape& data) { return Around(data.size(), p.k); }
+
+[[maybe_unused]] const auto kNpDiagFlat =
+    Register<DiagFlatParam>("_np_diagflat", "A matrix with all elements of the data on a diagonal.")
+        .Set(MoveGradient())
+        .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+          ToDiagonal(node.params<DiagFlatParam>().k, in[0].Reshaped(Shape{in[0].size()}), out[0]);
+        }})
+        .Set(KernelRule{[](LowerContext& c) { return LowerToDiagonal(c, c.node().params<DiagFlatParam>().k); }});
+
+struct NpiDiagParam {
+  std::int64_t k = 0;
+};
 
 ParamSchema<NpiDiagParam> SchemaOf(NpiDiagParam) {
   return SchemaOfK<NpiDiagParam>("Which diagonal; below the main one negative.");

@@ -46,10 +46,10 @@ constexpr Row kRows[] = {
     {"nanprod", nullptr, "Product over axes, NaN counting as 1.", Kind::kNanProduct},
     {"_npi_sum", "_np_sum", "Sum over axes.", Kind::kSum, true},
     {"_npi_mean", nullptr, "Mean over axes; that of integers is float32.", Kind::kMean, true},
-    {"_npi_prod", "_np_prod", "Product over axes.", Kind::kProduct, true},
-    {"_npi_max", "_np_max", "Largest element over axes.", Kind::kMax, true},
-    {"_npi_min", "_np_min", "Smallest element over axes.", Kind::kMin, true},
-    {"_npi_any", "_np_any", "Whether any element over axes is not 0.", Kind::kAny, true},
+    {"_npi_prod", "_np_prod _np_product", "Product over axes.", Kind::kProduct, true},
+    {"_npi_max", "_np_max _np_amax", "Largest element over axes.", Kind::kMax, true},
+    {"_npi_min", "_np_min _np_amin", "Smallest element over axes.", Kind::kMin, true},
+    {"_npi_any", "_np_any _np_sometrue", "Whether any element over axes is not 0.", Kind::kAny, true},
     {"_npi_all", "_np_all", "Whether no element over axes is 0.", Kind::kAll, true},
 };
 
@@ -329,7 +329,7 @@ void Validate(ReduceParam& p) {
 [[maybe_unused]] const bool kCards = [] {
   for (const Row& row : kRows) {
     auto card = RegisterOp<ReduceParam>(row.name);
-    if (row.alias) card.Alias(row.alias);
+    if (row.alias != nullptr) AddAliases(card, row.alias);
     if (IsLogical(row.kind)) {
       card.Set(ZeroGradient{"it changes by steps"});
     } else {

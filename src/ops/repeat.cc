@@ -201,7 +201,8 @@ void ValidateTile(TileParam& p) {
                               .Required("repeats", &RepeatParam::repeats, "How often.")
                               .Range(1, 1 << 30)
                               .Optional("axis", &RepeatParam::axis, "Along which axis; None: the data is flattened."))
-        .Alias("_npi_repeat");
+        .Alias("_npi_repeat")
+        .Alias("_np_repeat");
 
 [[maybe_unused]] const auto kReverse =
     Register<ReverseParam>(

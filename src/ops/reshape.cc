@@ -1,4 +1,4 @@
-// The same elements under another shape: Reshape, _npx_reshape, expand_dims, squeeze.
+// The same elements under another shape: Reshape, _npx_reshape, _np_reshape, expand_dims, squeeze.
 #include <algorithm>
 
 #include "ops/numeric.h"
@@ -189,6 +189,25 @@ Shape NewShape(const Node& node, const NpxReshapeParam& p, const Shape& data) {
   return Finish(std::move(state));
 }
 
+struct NpReshapeParam {
+  IntTuple newshape;
+  std::string order = "C";
+};
+
+Shape NewShape(const Node& node, const NpReshapeParam& p, const Shape& data) {
+  ReshapeState state{node, data.dims()};
+  for (const std::int64_t size : p.newshape) {
+    if (size == -1) {
+      state.Infer();
+    } else if (size < 0) {
+      FailAt(node, "attribute newshape: {} is no size", size);
+    } else {
+      state.out.push_back(size);
+    }
+  }
+  return Finish(std::move(state));
+}
+
 struct ExpandDimsParam {
   std::int64_t axis = 0;
 };
@@ -299,6 +318,14 @@ OpDefinition<P> Register(const char* name, const char* doc, ParamSchema<P> schem
         .Optional("reverse", &NpxReshapeParam::reverse, "Codes refer to axes from the right.")
         .Optional("order", &NpxReshapeParam::order, "Row-major.")
         .OneOf({"C"}));
+
+[[maybe_unused]] const auto kNpReshape =
+    Register<NpReshapeParam>("_np_reshape", "The elements under the shape `newshape`; a size of -1 is computed.",
+                             ParamSchema<NpReshapeParam>()
+                                 .Required("newshape", &NpReshapeParam::newshape, "Sizes.")
+                                 .Optional("order", &NpReshapeParam::order, "Row-major.")
+                                 .OneOf({"C"}))
+        .Alias("_npi_reshape");
 
 [[maybe_unused]] const auto kExpandDims =
     Register<ExpandDimsParam>(

@@ -117,6 +117,8 @@ void Validate(SplitParam& p) {
     RegisterOp<SplitParam>("_split_v2")
         .Alias("_npi_split")
         .Alias("_npi_array_split")
+        .Alias("_npi_hsplit")
+        .Alias("_npi_dsplit")
         .Doc("Parts along an axis: `sections` equal ones, or one from each of `indices` to the next.")
         .Params(ParamSchema<SplitParam>()
                     .Optional("indices", &SplitParam::indices, "Where parts begin; negative ones count from the end.")

@@ -143,8 +143,10 @@ ParamSchema<TransposeParam> TransposeSchema() {
 
 [[maybe_unused]] const auto kTranspose = Register<TransposeParam>(
     "transpose", "The axes in the order `axes`; reversed where that is empty.", TransposeSchema());
-[[maybe_unused]] const auto kNpiTranspose = Register<TransposeParam>(
-    "_npi_transpose", "The axes in the order `axes`; reversed where that is empty.", TransposeSchema());
+[[maybe_unused]] const auto kNpiTranspose =
+    Register<TransposeParam>("_npi_transpose", "The axes in the order `axes`; reversed where that is empty.",
+                             TransposeSchema())
+        .Alias("_np_transpose");
 
 [[maybe_unused]] const auto kSwapAxis =
     Register<SwapAxisParam>("SwapAxis", "Two axes exchanged.",

@@ -122,6 +122,11 @@ bool LowerSelection(LowerContext& c, Shape condition) {
         }})
         .Set(KernelRule{[](LowerContext& c) { return LowerSelection(c, c.in_type(0).shape); }});
 
+// An array without axes, which every shape is broadcast from.
+NDArray Scalar(DType dtype, double value) {
+  return OneElement(dtype, value).Reshaped(Shape(std::vector<std::int64_t>{}));
+}
+
 struct ScalarParam {
   double scalar = 0;
 };
@@ -146,7 +151,7 @@ OpDefinition<ScalarParam> Register(const char* name, const char* doc, const char
         c.Set(1, SumLike(c.Call(name, {c.in(0), c.gradient()}, {{"scalar", "0.0"}}), c.in(1)));
       }})
       .Set(ReferenceKernel{[scalar_first](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
-        const NDArray scalar = OneElement(in[1].dtype(), node.params<ScalarParam>().scalar);
+        const NDArray scalar = Scalar(in[1].dtype(), node.params<ScalarParam>().scalar);
         Select(in[0], scalar_first ? scalar : in[1], scalar_first ? in[1] : scalar, out[0]);
       }})
       .Set(KernelRule{[scalar_first](LowerContext& c) {
@@ -186,7 +191,7 @@ struct ScalarsParam {
         .Set(ZeroGradient{"it depends on a condition alone"})
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           const auto& p = node.params<ScalarsParam>();
-          Select(in[0], OneElement(DType::kFloat32, p.x), OneElement(DType::kFloat32, p.y), out[0]);
+          Select(in[0], Scalar(DType::kFloat32, p.x), Scalar(DType::kFloat32, p.y), out[0]);
         }})
         .Set(KernelRule{[](LowerContext& c) {
           const auto& p = c.node().params<ScalarsParam>();

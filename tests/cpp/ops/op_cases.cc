@@ -452,7 +452,7 @@ const std::vector<OpRow>& OpRows() {
         {"softmin", DrawSoftmin},
     };
     for (const auto& more : {ArrayOpRows(), FunctionOpRows(), GradientOpRows(), LinearAlgebraOpRows(), LookupOpRows(),
-                             NumPyOpRows(), RandomOpRows(), StatisticsOpRows(), TargetOpRows()}) {
+                             NumPyOpRows(), NumPySumOpRows(), RandomOpRows(), StatisticsOpRows(), TargetOpRows()}) {
       all.insert(all.end(), more.begin(), more.end());
     }
     std::set<std::string> with_rows;

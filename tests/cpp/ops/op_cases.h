@@ -80,6 +80,8 @@ std::vector<OpRow> UnaryFunctionRows();
 const std::vector<OpRow>& FunctionOpRows();
 // Those of op_cases_numpy.cc.
 const std::vector<OpRow>& NumPyOpRows();
+// Those of op_cases_numpy_sums.cc.
+const std::vector<OpRow>& NumPySumOpRows();
 
 // Those of op_cases_gradients.cc.
 const std::vector<OpRow>& GradientOpRows();

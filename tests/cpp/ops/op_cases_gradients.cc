@@ -472,6 +472,8 @@ const std::vector<OpRow>& GradientOpRows() {
       {"_backward_diff", DrawBackwardDiff},
       OfGradients("_backward_npi_dot", "_npi_dot"),
       OfGradients("_backward_npi_matmul", "_npi_matmul"),
+      OfGradients("_backward_npi_tensordot", "_npi_tensordot"),
+      OfGradients("_backward_npi_tensordot_int_axes", "_npi_tensordot_int_axes"),
       {"_take_along_axis", DrawTakeAlong},
       OfTranspose("_backward_BilinearResize2D", "_contrib_BilinearResize2D"),
       OfTranspose("_backward_BilinearSampler", "BilinearSampler"),

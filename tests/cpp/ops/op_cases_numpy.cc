@@ -173,7 +173,7 @@ OpCase DrawLogspace(Random& random) {
 // ---- choices -------------------------------------------------------------------------------------
 
 OpCase DrawWhereScalar(Random& random) {
-  OpCase c = AnyMove(random);
+  OpCase c = AnyMove(random, 0);
   InputCase condition = AnyInput(random, c.inputs[0].type.shape);
   for (int i = 0; i < condition.type.shape.rank(); ++i) {
     if (random.Chance(0.3)) condition.type.shape[i] = 1;
@@ -184,7 +184,7 @@ OpCase DrawWhereScalar(Random& random) {
 }
 
 OpCase DrawWhereScalars(Random& random) {
-  OpCase c = AnyMove(random);
+  OpCase c = AnyMove(random, 0);
   Maybe(random, &c.attrs, "x", random.Of({"0", "2.5"}));
   Maybe(random, &c.attrs, "y", random.Of({"0", "-1"}));
   return c;

@@ -201,10 +201,78 @@ void AddDeformable(std::vector<Refusal>* all) {
                   {"expected mask of shape [1,9,3,3]"}});
 }
 
+void AddEinsum(std::vector<Refusal>* all) {
+  struct Case {
+    const char* subscripts;
+    std::vector<TensorType> inputs;
+    const char* message;
+  };
+  const std::vector<Case> cases = {
+      {"ij,jk->ik", {F32({2, 3}), F32({4, 2})}, "axis 'j' has size 3 in one array and 4 in another"},
+      {"ij,jk->ik", {F32({2, 3}), F32({3})}, "'jk' does not name the axes of an array of rank 1"},
+      {"ij->k", {F32({2, 3})}, "ij->k: the result has an axis that no array has"},
+      {"i1->i", {F32({2, 3})}, "i1->i: expected letters, ',', '->' and one '...' for each array"},
+      {"i..j->i", {F32({2, 3})}, "i..j->i: expected letters"},
+      {"...i...->i", {F32({2, 3})}, "...i...->i: expected letters"},
+      {"ij,jk->ik", {F32({2, 3})}, "ij,jk->ik names 2 arrays, not 1"},
+      {"ii->i", {F32({2, 3})}, "axis 'i' has size 2 in one array and 3 in another"},
+      {"ij->...", {F32({2, 3})}, "the result has an axis that no array has"},
+  };
+  for (const Case& c : cases) {
+    const std::string count = std::to_string(c.inputs.size());
+    all->push_back({"_npi_einsum", {{"subscripts", c.subscripts}, {"num_args", count}}, c.inputs, {c.message}});
+  }
+  all->push_back({"_npi_einsum", {{"num_args", "1"}}, {F32({2})}, {"attribute subscripts", "is missing"}});
+}
+
+void AddTensorDot(std::vector<Refusal>* all) {
+  const auto axes = [](const char* a, const char* b) { return AttrMap{{"a_axes_summed", a}, {"b_axes_summed", b}}; };
+  const char* op = "_npi_tensordot";
+  all->push_back({op, axes("(1,)", "(0,)"), {F32({2, 3}), F32({2, 3})}, {"common inner size, got [2,3] and [2,3]"}});
+  all->push_back({op, axes("(0, 1)", "(0,)"), {F32({2, 3}), F32({2, 3})}, {"common inner size"}});
+  all->push_back({op, axes("(0, -2)", "(0, 1)"), {F32({2, 3}), F32({2, 2})}, {"a_axes_summed: axis 0 occurs twice"}});
+  all->push_back({op, axes("(2,)", "(0,)"), {F32({2, 3}), F32({2, 2})}, {"axis 2 does not exist in data of shape"}});
+  all->push_back({op, axes("(0,)", "(0,)"), {I32({2}), I32({2})}, {"expected a of a float dtype, got int32"}});
+  all->insert(all->end(),
+              {{"_npi_tensordot_int_axes",
+                {{"axes", "3"}},
+                {F32({2, 3}), F32({2, 3, 4})},
+                {"attribute axes: 3 axes are more than [2,3] or [2,3,4] has"}},
+               {"_npi_tensordot_int_axes", {{"axes", "-1"}}, {F32({2}), F32({2})}, {"attribute axes", "got -1"}},
+               {"_npi_tensordot_int_axes", {{"axes", "1"}}, {F32({2, 3}), F32({2, 3})}, {"common inner size"}}});
+}
+
+void AddNumPyFunctions(std::vector<Refusal>* all) {
+  for (const char* op : {"_np_diagonal", "_np_trace"}) {
+    all->push_back({op, {}, {F32({3})}, {"expected data of rank 2 or more, got [3]"}});
+    all->push_back({op, {{"axis1", "1"}, {"axis2", "-1"}}, {F32({2, 3})}, {"axis1 and axis2 are both axis 1"}});
+    all->push_back({op, {{"axis1", "2"}}, {F32({2, 3})}, {"axis 2 does not exist in data of shape [2,3]"}});
+    all->push_back({op, {{"k", "1"}}, {F32({2, 3})}, {"unknown attribute 'k'"}});
+  }
+  all->insert(all->end(),
+              {{"_np_diagflat", {{"offset", "1"}}, {F32({2})}, {"unknown attribute 'offset'"}},
+               {"_np_diagflat", {{"k", "one"}}, {F32({2})}, {"attribute k: expected int, got 'one'"}},
+               {"_np_reshape", {{"newshape", "(-2, 3)"}}, {F32({2, 3})}, {"attribute newshape: -2 is no size"}},
+               {"_np_reshape", {{"newshape", "(-1, -1)"}}, {F32({2, 3})}, {"the shape has more than one -1"}},
+               {"_np_reshape", {{"newshape", "(4, -1)"}}, {F32({2, 3})}, {"data of shape [2,3] has 6 elements"}},
+               {"_np_reshape", {{"newshape", "(6,)"}, {"order", "F"}}, {F32({2, 3})}, {"attribute order", "got 'F'"}},
+               {"_npi_nan_to_num", {{"value", "1"}}, {F32({2})}, {"unknown attribute 'value'"}},
+               {"_npi_nan_to_num", {{"nan", "none"}}, {F32({2})}, {"attribute nan: expected float, got 'none'"}},
+               {"_npi_indices", {{"dimensions", "(2, -3)"}}, {}, {"attribute dimensions: -3 is no size"}},
+               {"_npi_indices", {}, {}, {"attribute dimensions", "is missing"}}});
+  for (const char* op : {"_npi_hanning", "_npi_hamming", "_npi_blackman"}) {
+    all->push_back({op, {}, {}, {"attribute M", "is missing"}});
+    all->push_back({op, {{"M", "3"}, {"dtype", "string"}}, {}, {"attribute dtype"}});
+  }
+}
+
 }  // namespace
 
 std::vector<Refusal> NumPyRefusals() {
   std::vector<Refusal> all;
+  AddEinsum(&all);
+  AddTensorDot(&all);
+  AddNumPyFunctions(&all);
   AddJoins(&all);
   AddNumPyMoves(&all);
   AddMatrices(&all);

@@ -10,6 +10,7 @@ from . import (  # noqa: F401
     moves,
     multibox,
     numpy_shapes,
+    numpy_sums,
     samplers,
     statistics,
     sums,
