@@ -309,23 +309,24 @@ OpDefinition<P> Register(const char* name, const char* doc, ParamSchema<P> schem
             .Optional("keep_highest", &ReshapeParam::keep_highest, "target_shape: the first axis stays."))
         .Alias("reshape");
 
-[[maybe_unused]] const auto kNpxReshape = Register<NpxReshapeParam>(
-    "_npx_reshape",
-    "The elements under the shape `newshape`: -1 is computed, -2 keeps an axis, -3 drops one of size 1,\n"
-    "-4 copies the rest, -5 merges two axes, -6 splits one into the two sizes that follow.",
-    ParamSchema<NpxReshapeParam>()
-        .Required("newshape", &NpxReshapeParam::newshape, "Sizes and codes.")
-        .Optional("reverse", &NpxReshapeParam::reverse, "Codes refer to axes from the right.")
-        .Optional("order", &NpxReshapeParam::order, "Row-major.")
-        .OneOf({"C"}));
+[[maybe_unused]] const auto kNpxReshape =
+    Register<NpxReshapeParam>(
+        "_npx_reshape",
+        "The elements under the shape `newshape`: -1 is computed, -2 keeps an axis, -3 drops one of size 1,\n"
+        "-4 copies the rest, -5 merges two axes, -6 splits one into the two sizes that follow.",
+        ParamSchema<NpxReshapeParam>()
+            .Required("newshape", &NpxReshapeParam::newshape, "Sizes and codes.")
+            .Optional("reverse", &NpxReshapeParam::reverse, "Codes refer to axes from the right.")
+            .Optional("order", &NpxReshapeParam::order, "Row-major.")
+            .OneOf({"C"}))
+        .Alias("_npi_reshape");
 
 [[maybe_unused]] const auto kNpReshape =
     Register<NpReshapeParam>("_np_reshape", "The elements under the shape `newshape`; a size of -1 is computed.",
                              ParamSchema<NpReshapeParam>()
                                  .Required("newshape", &NpReshapeParam::newshape, "Sizes.")
                                  .Optional("order", &NpReshapeParam::order, "Row-major.")
-                                 .OneOf({"C"}))
-        .Alias("_npi_reshape");
+                                 .OneOf({"C"}));
 
 [[maybe_unused]] const auto kExpandDims =
     Register<ExpandDimsParam>(

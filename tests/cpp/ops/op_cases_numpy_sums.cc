@@ -133,6 +133,21 @@ OpCase DrawNpReshape(Random& random) {
   return c;
 }
 
+OpCase DrawConcatenate(Random& random) {
+  OpCase c = AnyMove(random);
+  InputCase one = c.inputs[0];
+  const bool flattens = random.Chance(0.3);
+  const std::int64_t axis = AnyAxis(random, one.type.shape.rank());
+  c.inputs.clear();
+  for (std::int64_t count = random.Int(1, 4); count > 0; --count) {
+    if (flattens) one.type.shape = random.Sizes(static_cast<int>(random.Int(0, 3)), 4);
+    if (!flattens) one.type.shape[Normal(axis, one.type.shape.rank())] = random.Size(5);
+    c.inputs.push_back(one);
+  }
+  c.attrs = {{"num_args", PrintAttr(std::ssize(c.inputs))}, {"axis", flattens ? "None" : PrintAttr(axis)}};
+  return c;
+}
+
 OpCase DrawNanToNum(Random& random) {
   OpCase c = AnyMove(random, 0);
   Maybe(random, &c.attrs, "copy", Flag(random));
@@ -160,12 +175,19 @@ OpCase DrawGridIndices(Random& random) {
 
 const std::vector<OpRow>& NumPySumOpRows() {
   static const std::vector<OpRow> rows{
-      {"_np_diagflat", DrawDiagFlat},    {"_np_diagonal", DrawDiagonal},
-      {"_np_reshape", DrawNpReshape},    {"_np_trace", DrawTrace},
-      {"_npi_blackman", DrawWindow},     {"_npi_einsum", DrawEinsum},
-      {"_npi_hamming", DrawWindow},      {"_npi_hanning", DrawWindow},
-      {"_npi_indices", DrawGridIndices}, {"_npi_nan_to_num", DrawNanToNum},
-      {"_npi_tensordot", DrawTensorDot}, {"_npi_tensordot_int_axes", DrawTensorDotIntAxes},
+      {"_np_diagflat", DrawDiagFlat},
+      {"_np_diagonal", DrawDiagonal},
+      {"_np_reshape", DrawNpReshape},
+      {"_np_trace", DrawTrace},
+      {"_npi_blackman", DrawWindow},
+      {"_npi_concatenate", DrawConcatenate},
+      {"_npi_einsum", DrawEinsum},
+      {"_npi_hamming", DrawWindow},
+      {"_npi_hanning", DrawWindow},
+      {"_npi_indices", DrawGridIndices},
+      {"_npi_nan_to_num", DrawNanToNum},
+      {"_npi_tensordot", DrawTensorDot},
+      {"_npi_tensordot_int_axes", DrawTensorDotIntAxes},
   };
   return rows;
 }

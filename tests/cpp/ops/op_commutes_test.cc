@@ -113,6 +113,7 @@ TEST(OpCommutes, ClaimsHoldBitByBit) {
                                        "_npi_atleast_3d",
                                        "_npi_broadcast_to",
                                        "_npi_column_stack",
+                                       "_npi_concatenate",
                                        "_npi_diag",
                                        "_npi_dstack",
                                        "_npi_hstack",

@@ -260,6 +260,14 @@ void AddNumPyFunctions(std::vector<Refusal>* all) {
                {"_npi_nan_to_num", {{"nan", "none"}}, {F32({2})}, {"attribute nan: expected float, got 'none'"}},
                {"_npi_indices", {{"dimensions", "(2, -3)"}}, {}, {"attribute dimensions: -3 is no size"}},
                {"_npi_indices", {}, {}, {"attribute dimensions", "is missing"}}});
+  all->push_back({"_npi_concatenate",
+                  {{"num_args", "2"}, {"axis", "2"}},
+                  {F32({2, 3}), F32({2, 3})},
+                  {"axis 2 does not exist in arrays of rank 2"}});
+  all->push_back({"_npi_concatenate",
+                  {{"num_args", "2"}, {"axis", "0"}},
+                  {F32({2, 3}), F32({2, 4})},
+                  {"joined along axis 0 must agree elsewhere"}});
   for (const char* op : {"_npi_hanning", "_npi_hamming", "_npi_blackman"}) {
     all->push_back({op, {}, {}, {"attribute M", "is missing"}});
     all->push_back({op, {{"M", "3"}, {"dtype", "string"}}, {}, {"attribute dtype"}});

@@ -129,6 +129,18 @@ def draw_np_reshape(d):
 operator("_np_reshape", lambda attrs, x: moved(x.reshape(attrs["newshape"])), draw_np_reshape)
 
 
+def draw_concatenate(d):
+    dtype, shape, flattens = d.dtype(ALL_TYPES), list(d.shape(d.int(1, 4))), d.chance(0.3)
+    axis, arrays = d.axis(len(shape)), []
+    for _ in range(d.int(1, 4)):
+        shape[axis] = d.int(0, 4)
+        arrays.append(d.array(d.shape(d.int(0, 3)) if flattens else tuple(shape), dtype))
+    return Case({"num_args": len(arrays), "axis": None if flattens else axis}, arrays)
+
+
+operator("_npi_concatenate", lambda attrs, *x: moved(np.concatenate(x, attrs["axis"])), draw_concatenate)
+
+
 def nan_to_num(attrs, x):
     if not is_float(x.dtype):
         return moved(x)
