@@ -1,4 +1,4 @@
-// Rows of NumPy's products over named axes, of diagonals, and of what has no inputs.
+// Rows of NumPy's products over named axes, of diagonals, of what has no inputs, and of pictures.
 #include <algorithm>
 
 #include "draw.h"
@@ -148,6 +148,27 @@ OpCase DrawConcatenate(Random& random) {
   return c;
 }
 
+OpCase DrawToTensor(Random& random) {
+  OpCase c = AnyMove(random, 3, 4);
+  c.inputs[0].values = Values::kPlain;
+  c.error = {0, 2, 0};
+  c.truth = Truth::kWide;
+  return c;
+}
+
+OpCase DrawNormalize(Random& random) {
+  OpCase c = AnyMove(random, 3, 4);
+  Shape& shape = c.inputs[0].type.shape;
+  const bool has_colours = random.Chance(0.5);
+  shape[shape.rank() - 3] = has_colours ? 3 : 1;
+  c.inputs[0] = {{random.Type(FloatTypes()), shape}};
+  c.attrs["mean"] = has_colours ? "(0.5, 0.25, -1.5)" : "(0.125,)";
+  Maybe(random, &c.attrs, "std", random.Of({"2.0", "(0.3,)"}));
+  c.error = {0, 4, 4};
+  c.truth = Truth::kWide;
+  return c;
+}
+
 OpCase DrawNanToNum(Random& random) {
   OpCase c = AnyMove(random, 0);
   Maybe(random, &c.attrs, "copy", Flag(random));
@@ -175,6 +196,8 @@ OpCase DrawGridIndices(Random& random) {
 
 const std::vector<OpRow>& NumPySumOpRows() {
   static const std::vector<OpRow> rows{
+      {"_image_normalize", DrawNormalize},
+      {"_image_to_tensor", DrawToTensor},
       {"_np_diagflat", DrawDiagFlat},
       {"_np_diagonal", DrawDiagonal},
       {"_np_reshape", DrawNpReshape},

@@ -268,6 +268,14 @@ void AddNumPyFunctions(std::vector<Refusal>* all) {
                   {{"num_args", "2"}, {"axis", "0"}},
                   {F32({2, 3}), F32({2, 4})},
                   {"joined along axis 0 must agree elsewhere"}});
+  all->insert(
+      all->end(),
+      {{"_image_to_tensor", {}, {F32({4, 5})}, {"expected a picture (height, width, channels), or several", "[4,5]"}},
+       {"_image_to_tensor", {{"mean", "1"}}, {F32({4, 5, 3})}, {"unknown attribute 'mean'"}},
+       {"_image_normalize", {}, {F32({2, 4, 5})}, {"expected data with 1 or 3 channels, got [2,4,5]"}},
+       {"_image_normalize", {{"mean", "(1, 2)"}}, {F32({3, 4, 5})}, {"mean: expected 1 or 3 numbers", "got 2"}},
+       {"_image_normalize", {{"std", "()"}}, {F32({3, 4, 5})}, {"attribute std: expected 1 or 3 numbers", "got 0"}},
+       {"_image_normalize", {}, {I32({3, 4, 5})}, {"expected data of a float dtype, got int32"}}});
   for (const char* op : {"_npi_hanning", "_npi_hamming", "_npi_blackman"}) {
     all->push_back({op, {}, {}, {"attribute M", "is missing"}});
     all->push_back({op, {{"M", "3"}, {"dtype", "string"}}, {}, {"attribute dtype"}});

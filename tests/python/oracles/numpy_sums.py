@@ -161,6 +161,36 @@ def draw_nan_to_num(d):
 operator("_npi_nan_to_num", nan_to_num, draw_nan_to_num)
 
 
+# ---- pictures ------------------------------------------------------------------------------------
+
+
+def to_tensor(attrs, x):
+    pixels = np.moveaxis(wide(x).astype(np.float64), -1, -3) / 255
+    return Expected(pixels, np.dtype("float32"), 2 * np.abs(pixels))
+
+
+operator("_image_to_tensor", to_tensor, lambda d: Case({}, [draw_any(d, 3, 4)]))
+
+
+def spread(numbers):
+    return np.reshape(np.float32(numbers), (-1, 1, 1)).astype(np.float64)
+
+
+def normalize(attrs, x):
+    mean, std = spread(attrs.get("mean", (0.0,))), spread(attrs.get("std", (1.0,)))
+    return computed((wide(x) - mean) / std, x.dtype, 3 * (np.abs(wide(x)) + np.abs(mean)) / np.abs(std))
+
+
+def draw_normalize(d):
+    channels = d.of([1, 3])
+    shape = (*d.shape(d.int(0, 1)), channels, *d.shape(2))
+    numbers = {"mean": d.of([(0.5,), (0.5, 0.25, -1.5)[:channels]]), "std": d.of([(2.0,), (0.3, 0.5, 1.0)[:channels]])}
+    return Case(d.some(**numbers), [d.array(shape, d.dtype(FLOATS))])
+
+
+operator("_image_normalize", normalize, draw_normalize)
+
+
 # ---- values without inputs -----------------------------------------------------------------------
 
 for window in (np.hanning, np.hamming, np.blackman):
