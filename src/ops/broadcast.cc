@@ -11,25 +11,26 @@ Shape AlignedRight(const Shape& shape, int rank) {
   return Shape(dims);
 }
 
+Shape BroadcastOf(const Node& node, const Shape& first, const Shape& second) {
+  const int rank = std::max(first.rank(), second.rank());
+  const Shape a = AlignedRight(first, rank), b = AlignedRight(second, rank);
+  Shape out = Shape::OfRank(rank);
+  for (int i = 0; i < rank; ++i) {
+    const bool clash = a[i] >= 0 && b[i] >= 0 && a[i] != b[i] && a[i] != 1 && b[i] != 1;
+    if (clash) FailAt(node, "shapes {} and {} cannot be broadcast to one", first.ToString(), second.ToString());
+    // A known size other than 1 is that of the output, whatever the other one turns out to be.
+    if (a[i] == 1) {
+      out[i] = b[i];
+    } else {
+      out[i] = b[i] == 1 || a[i] >= 0 ? a[i] : b[i];
+    }
+  }
+  return out;
+}
+
 ShapeRule BroadcastShape() {
   return {[](ShapeRelation& r) {
-    if (!r.in(0).rank_known() || !r.in(1).rank_known()) return;
-    const int rank = std::max(r.in(0).rank(), r.in(1).rank());
-    const Shape a = AlignedRight(r.in(0), rank), b = AlignedRight(r.in(1), rank);
-    Shape out = Shape::OfRank(rank);
-    for (int i = 0; i < rank; ++i) {
-      const bool clash = a[i] >= 0 && b[i] >= 0 && a[i] != b[i] && a[i] != 1 && b[i] != 1;
-      if (clash) {
-        FailAt(r.node(), "shapes {} and {} cannot be broadcast to one", r.in(0).ToString(), r.in(1).ToString());
-      }
-      // A known size other than 1 is that of the output, whatever the other one turns out to be.
-      if (a[i] == 1) {
-        out[i] = b[i];
-      } else {
-        out[i] = b[i] == 1 || a[i] >= 0 ? a[i] : b[i];
-      }
-    }
-    r.Out(0, out);
+    if (r.in(0).rank_known() && r.in(1).rank_known()) r.Out(0, BroadcastOf(r.node(), r.in(0), r.in(1)));
   }};
 }
 

@@ -11,6 +11,10 @@ namespace amp {
 // `shape` with ones in front, so that it has the given rank.
 Shape AlignedRight(const Shape& shape, int rank);
 
+// That of two arrays of the node together. Known sizes other than 1 hold, whatever unknown ones turn out to be. Throws
+// GraphError for shapes, of known rank, that cannot be broadcast to one.
+Shape BroadcastOf(const Node& node, const Shape& first, const Shape& second);
+
 // The rule of an operator with two inputs and one output.
 ShapeRule BroadcastShape();
 

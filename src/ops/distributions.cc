@@ -20,7 +20,37 @@ double Uniform(Draws& draws, double low, double high) {
 
 double Normal(Draws& draws, double mean, double deviation) { return mean + deviation * draws.Normal(); }
 
-double Exponential(Draws& draws, double rate, double) { return -std::log1p(-draws.Fraction()) / rate; }
+// Of mean 1.
+double StandardExponential(Draws& draws) { return -std::log1p(-draws.Fraction()); }
+
+double Exponential(Draws& draws, double rate, double) { return StandardExponential(draws) / rate; }
+
+// ---- those of NumPy, by inverses of the distribution functions ----
+
+double ScaledExponential(Draws& draws, double scale, double) { return scale * StandardExponential(draws); }
+
+double Rayleigh(Draws& draws, double scale, double) { return scale * std::sqrt(2 * StandardExponential(draws)); }
+
+double Weibull(Draws& draws, double shape, double) { return std::pow(StandardExponential(draws), 1 / shape); }
+
+double Pareto(Draws& draws, double shape, double) { return std::expm1(StandardExponential(draws) / shape); }
+
+double PowerFunction(Draws& draws, double shape, double) { return std::pow(1 - draws.Fraction(), 1 / shape); }
+
+double Gumbel(Draws& draws, double location, double scale) {
+  return location - scale * std::log(-std::log(draws.InnerFraction()));
+}
+
+double Logistic(Draws& draws, double location, double scale) {
+  const double x = draws.InnerFraction();
+  return location + scale * (std::log(x) - std::log1p(-x));
+}
+
+double Bernoulli(Draws& draws, double probability, double) { return draws.Fraction() < probability ? 1 : 0; }
+
+double BernoulliOfLogit(Draws& draws, double logit, double) { return Bernoulli(draws, 1 / (1 + std::exp(-logit)), 0); }
+
+// ---- gamma, and counts ----
 
 // G. Marsaglia and W. W. Tsang, "A simple method for generating gamma variables", 2000: shapes from 1 on.
 double GammaFromOne(Draws& draws, double shape) {
@@ -107,6 +137,15 @@ const std::vector<Distribution>& Distributions() {
       {"poisson", 1, false, Poisson},
       {"negative_binomial", 2, false, NegativeBinomial},
       {"generalized_negative_binomial", 2, false, GeneralizedNegativeBinomial},
+      {"scaled_exponential", 1, false, ScaledExponential},
+      {"rayleigh", 1, false, Rayleigh},
+      {"weibull", 1, false, Weibull},
+      {"pareto", 1, false, Pareto},
+      {"power_function", 1, false, PowerFunction},
+      {"gumbel", 2, false, Gumbel},
+      {"logistic", 2, false, Logistic},
+      {"bernoulli", 1, false, Bernoulli, true},
+      {"bernoulli_of_logit", 1, false, BernoulliOfLogit, true},
   };
   return kAll;
 }

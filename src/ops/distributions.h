@@ -19,6 +19,8 @@ class Draws {
   std::uint64_t Bits();
   // From [0, 1).
   double Fraction() { return static_cast<double>(Bits() >> 11) * 0x1p-53; }
+  // From (0, 1).
+  double InnerFraction() { return (static_cast<double>(Bits() >> 12) + 0.5) * 0x1p-52; }
   // Normally distributed, of mean 0 and deviation 1.
   double Normal();
 
@@ -36,6 +38,8 @@ struct Distribution {
   bool is_below_second;
   // Ends for all parameters. Those that make no distribution give some number, infinity or NaN.
   double (*draw)(Draws& draws, double first, double second);
+  // Results are 0 or 1, which every dtype holds.
+  bool is_indicator = false;
 };
 
 const std::vector<Distribution>& Distributions();

@@ -1,12 +1,8 @@
 // _draw, _draw_like and _draw_each: numbers of distributions as functions of the key of a run.
 #include "ops/draw.h"
 
-#include <algorithm>
-#include <array>
-
-#include "kernels/elements.h"
-#include "kernels/parallel.h"
 #include "ops/distributions.h"
+#include "ops/fill_drawn.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/gradient/gradient_rule.h"
@@ -23,68 +19,30 @@ struct DrawParam {
   std::int64_t stream = 0;
 };
 
-constexpr std::int64_t kTogether = 1024;  // elements that one thread draws before it asks for others
+// ---- kernels ----
 
-// ---- kernel ----
-
-// The neighbour below, of the bits of a float number.
-template <class Bits>
-Bits Below(Bits bits) {
-  constexpr Bits kSign = static_cast<Bits>(Bits{1} << (8 * sizeof(Bits) - 1));
-  if (bits == 0) return kSign | 1;
-  return static_cast<Bits>((bits & kSign) != 0 ? bits + 1 : bits - 1);
-}
-
-void StoreRoundedDown(const double* values, std::size_t count, DType dtype, std::byte* out) {
-  std::array<double, kTogether> rounded;
-  kernels::Cast(KernelType(DType::kFloat64), values, KernelType(dtype), out, count);
-  kernels::Cast(KernelType(dtype), out, KernelType(DType::kFloat64), rounded.data(), count);
-  kernels::WithElementOf(static_cast<std::size_t>(BytesOf(dtype)), [&](auto zero) {
-    auto* bits = reinterpret_cast<decltype(zero)*>(out);
-    for (std::size_t i = 0; i < count; ++i) {
-      if (rounded[i] > values[i]) bits[i] = Below(bits[i]);
-    }
-  });
-}
-
-// `first` and `second` are parameters, each of as many elements of the output that follow each other.
-void Fill(const DrawParam& p, const void* key, std::span<const double> first, std::span<const double> second,
-          const TensorType& type, void* out) {
-  const std::int64_t size = type.shape.size();
-  if (size == 0) return;
-  const Distribution& distribution = RequireDistribution(p.distribution);
-  const kernels::RandomStream stream = RandomStreamOf(p.stream, static_cast<const std::int64_t*>(key));
-  const std::int64_t repeats = size / std::ssize(first);
-  kernels::ParallelFor((size + kTogether - 1) / kTogether, 1, [&](std::int64_t part) {
-    const std::int64_t begin = part * kTogether;
-    const auto count = static_cast<std::size_t>(std::min(kTogether, size - begin));
-    std::array<double, kTogether> values;
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::int64_t element = begin + static_cast<std::int64_t>(i);
-      const auto row = static_cast<std::size_t>(element / repeats);
-      Draws draws(stream, element);
-      values[i] = distribution.draw(draws, first[row], second[row]);
-    }
-    std::byte* place = static_cast<std::byte*>(out) + begin * BytesOf(type.dtype);
-    if (distribution.is_below_second) return StoreRoundedDown(values.data(), count, type.dtype, place);
-    kernels::Cast(KernelType(DType::kFloat64), values.data(), KernelType(type.dtype), place, count);
-  });
+kernels::RandomStream StreamOf(const DrawParam& p, const void* key) {
+  return RandomStreamOf(p.stream, static_cast<const std::int64_t*>(key));
 }
 
 void FillAlike(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
   const auto& p = node.params<DrawParam>();
-  Fill(p, in.back().data(), {&p.first, 1}, {&p.second, 1}, out[0].type(), out[0].data());
+  FillDrawn(RequireDistribution(p.distribution), StreamOf(p, in.back().data()), {&p.first, 1}, {&p.second, 1},
+            out[0].type(), out[0].data());
 }
 
 void FillEach(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
   const std::vector<double> first = Numbers<double>(in[0]), second = Numbers<double>(in[in.size() - 2]);
-  Fill(node.params<DrawParam>(), in.back().data(), first, second, out[0].type(), out[0].data());
+  const auto& p = node.params<DrawParam>();
+  FillDrawn(RequireDistribution(p.distribution), StreamOf(p, in.back().data()), first, second, out[0].type(),
+            out[0].data());
 }
 
 bool LowerAlike(LowerContext& c) {
   const auto key = static_cast<int>(c.in_types().size()) - 1;
   auto run = [p = c.node().params<DrawParam>(), type = c.out_type(0)](const KernelOperands& operands) {
-    Fill(p, operands.input(0), {&p.first, 1}, {&p.second, 1}, type, operands.output());
+    FillDrawn(RequireDistribution(p.distribution), StreamOf(p, operands.input(0)), {&p.first, 1}, {&p.second, 1}, type,
+              operands.output());
   };
   c.SetOut(0, c.Emit(KernelSpec{"draw", run}, {c.in(key)}, c.out_type(0)));
   return true;
@@ -96,7 +54,8 @@ bool LowerEach(LowerContext& c) {
               rows = static_cast<std::size_t>(c.in_type(0).shape.size())](const KernelOperands& operands) {
     const auto* first = static_cast<const double*>(operands.input(1));
     const auto* second = static_cast<const double*>(operands.input(2));
-    Fill(p, operands.input(0), {first, rows}, {second, rows}, type, operands.output());
+    FillDrawn(RequireDistribution(p.distribution), StreamOf(p, operands.input(0)), {first, rows}, {second, rows}, type,
+              operands.output());
   };
   const ValueId first = c.Cast(c.in(0), DType::kFloat64), second = c.Cast(c.in(key - 1), DType::kFloat64);
   c.SetOut(0, c.Emit(KernelSpec{"draw", run}, {c.in(key), first, second}, c.out_type(0)));

@@ -10,9 +10,9 @@
 namespace amp {
 
 // Throws GraphError for what is no size: what is below `least`.
-inline void RequireSizes(const IntTuple& shape, std::int64_t least = kUnknownDim) {
+inline void RequireSizes(const IntTuple& shape, std::int64_t least = kUnknownDim, const char* attribute = "shape") {
   for (const std::int64_t size : shape) {
-    if (size < least) Throw<GraphError>("attribute shape: {} is no size", size);
+    if (size < least) Throw<GraphError>("attribute {}: {} is no size", attribute, size);
   }
 }
 

@@ -1,23 +1,18 @@
 // Random numbers: _random_uniform and its kin, those with `_like`, and _sample_uniform and its kin.
-#include <cmath>
-#include <limits>
-
 #include "ops/distributions.h"
 #include "ops/draw.h"
+#include "ops/number_range.h"
 #include "ops/rules.h"
 #include "passes/gradient/gradient_rule.h"
 
 namespace amp::random_numbers {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 struct Parameter {
   const char* number;  // its name where it is one
   const char* array;   // where it is an array
   const char* doc;
-  double least = -kInfinity, most = kInfinity;
-  bool is_above_least = false;
+  NumberRange range = {};
 };
 
 struct Family {
@@ -32,18 +27,19 @@ const Family& FamilyOf(const std::string& distribution) {
       {"uniform", "Uniform numbers from [low, high)", {{"low", "low", "The lower end."}, {"high", "high", "The end."}}},
       {"normal",
        "Normally distributed numbers",
-       {{"loc", "mu", "The mean."}, {"scale", "sigma", "The standard deviation.", 0, kInfinity, true}}},
+       {{"loc", "mu", "The mean."}, {"scale", "sigma", "The standard deviation.", kPositive}}},
       {"gamma",
        "Gamma distributed numbers",
-       {{"alpha", "alpha", "The shape.", 0, kInfinity, true}, {"beta", "beta", "The scale.", 0, kInfinity, true}}},
-      {"exponential", "Exponentially distributed numbers", {{"lam", "lam", "The rate: 1 / mean.", 0, kInfinity, true}}},
-      {"poisson", "Poisson distributed counts", {{"lam", "lam", "The mean.", 0}}},
+       {{"alpha", "alpha", "The shape.", kPositive}, {"beta", "beta", "The scale.", kPositive}}},
+      {"exponential", "Exponentially distributed numbers", {{"lam", "lam", "The rate: 1 / mean.", kPositive}}},
+      {"poisson", "Poisson distributed counts", {{"lam", "lam", "The mean.", kNotNegative}}},
       {"negative_binomial",
        "Counts of failures before the limit",
-       {{"k", "k", "The limit: so many successes.", 0}, {"p", "p", "The probability of a success.", 0, 1, true}}},
+       {{"k", "k", "The limit: so many successes.", kNotNegative},
+        {"p", "p", "The probability of a success.", {0, 1, true}}}},
       {"generalized_negative_binomial",
        "Poisson distributed counts whose mean is gamma distributed",
-       {{"mu", "mu", "The mean.", 0}, {"alpha", "alpha", "The dispersion.", 0}}},
+       {{"mu", "mu", "The mean.", kNotNegative}, {"alpha", "alpha", "The dispersion.", kNotNegative}}},
   };
   for (const Family& family : kAll) {
     if (family.distribution == distribution) return family;
@@ -61,18 +57,12 @@ struct NumbersParam {
 
 // ---- what they refuse ----
 
-void RequireWithin(const Parameter& parameter, double value) {
-  const bool is_high_enough = parameter.is_above_least ? value > parameter.least : value >= parameter.least;
-  if (std::isfinite(value) && is_high_enough && value <= parameter.most) return;
-  Throw<GraphError>("attribute {}: expected a number in {}{}, {}], got {}", parameter.number,
-                    parameter.is_above_least ? "(" : "[", parameter.least, parameter.most, value);
-}
-
 template <class P>
 std::function<void(P&)> ValidateNumbers(const Family& family) {
   return [&family](P& p) {
     const double values[] = {p.first, p.second};
-    for (std::size_t i = 0; i < family.parameters.size(); ++i) RequireWithin(family.parameters[i], values[i]);
+    for (std::size_t i = 0; i < family.parameters.size(); ++i)
+      RequireWithin(family.parameters[i].number, family.parameters[i].range, values[i]);
     if (RequireDistribution(family.distribution).is_below_second && !(p.first <= p.second)) {
       Throw<GraphError>("low {} is above high {}", p.first, p.second);
     }
