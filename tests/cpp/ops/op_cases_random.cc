@@ -120,6 +120,84 @@ OpCase DrawShuffle(Random& random) {
   return SameBits({}, {{{random.Type(AllTypes()), random.Sizes(static_cast<int>(random.Int(1, 3)), 9)}}});
 }
 
+// ---- parameters as NumPy has them ----
+
+struct BroadcastFamily {
+  std::string op;  // or the name of a distribution
+  std::vector<Parameter> parameters;
+  bool has_type = false, size_leads = false;
+};
+
+const std::vector<Parameter>& LocationAndScale() {
+  static const std::vector<Parameter> parameters{{"loc", -3, 3}, {"scale", 0, 3}};
+  return parameters;
+}
+
+const std::vector<BroadcastFamily>& BroadcastFamilies() {
+  static const std::vector<BroadcastFamily> families{
+      {"_npi_exponential", {{"scale", 0, 3}}},
+      {"_npi_gamma", {{"shape", 0.1, 3}, {"scale", 0.1, 3}}, true},
+      {"_npi_gumbel", LocationAndScale()},
+      {"_npi_logistic", LocationAndScale()},
+      {"_npi_normal", LocationAndScale(), true},
+      {"_npi_normal_n", LocationAndScale(), true, true},
+      {"_npi_pareto", {{"a", 0.1, 3}}},
+      {"_npi_powerd", {{"a", 0.1, 3}}},
+      {"_npi_rayleigh", {{"scale", 0, 3}}},
+      {"_npi_uniform", {{"low", -3, 3}, {"high", -3, 3}}, true},
+      {"_npi_uniform_n", {{"low", -3, 3}, {"high", -3, 3}}, true, true},
+      {"_npi_weibull", {{"a", 0.1, 3}}},
+  };
+  return families;
+}
+
+// Some sizes become 1, and leading axes go.
+Shape Broadcastable(Random& random, const Shape& shape) {
+  std::vector<std::int64_t> dims = shape.dims();
+  for (std::int64_t& size : dims) size = random.Chance(0.3) ? 1 : size;
+  dims.erase(dims.begin(), dims.begin() + random.Int(0, std::ssize(dims)));
+  return Shape(dims);
+}
+
+// Each parameter is a number or an array.
+OpCase DrawBroadcast(Random& random, const BroadcastFamily& family) {
+  AttrMap attrs;
+  std::vector<InputCase> inputs;
+  const Shape shape = random.Sizes(static_cast<int>(random.Int(1, 3)), 9);
+  for (const Parameter& p : family.parameters) {
+    const bool is_array = random.Chance(0.5);
+    attrs[p.name] = is_array ? "None" : PrintAttr(random.Real(p.low, p.high));
+    const DType dtype = random.Type(random.Chance(0.7) ? FloatTypes() : AllTypes());
+    if (is_array) inputs.push_back({{dtype, Broadcastable(random, shape)}, Values::kFractions});
+  }
+  const IntTuple size = family.size_leads ? Tuple(random, static_cast<int>(random.Int(0, 2)), 0, 5) : shape.dims();
+  Maybe(random, &attrs, "size", random.Chance(0.2) && inputs.empty() ? "()" : PrintAttr(size));
+  if (family.has_type) Maybe(random, &attrs, "dtype", NameOf(random.Type(FloatTypes())));
+  return SameBits(std::move(attrs), std::move(inputs));
+}
+
+OpCase DrawBroadcastForm(Random& random) {
+  const bool has_one = random.Chance(0.5);
+  const std::string distribution =
+      has_one ? random.Of({"scaled_exponential", "rayleigh", "weibull", "pareto", "power_function", "bernoulli"})
+              : random.Of({"normal", "uniform", "gamma", "gumbel", "logistic"});
+  BroadcastFamily family{distribution, {{"first", 0.1, 1}}, true, random.Chance(0.3)};
+  if (!has_one) family.parameters.push_back({"second", 0.1, 1});
+  OpCase c = DrawBroadcast(random, family);
+  c.attrs["distribution"] = distribution;
+  if (family.size_leads) c.attrs["size_leads"] = "True";
+  return c;
+}
+
+OpCase DrawBernoulli(Random& random) {
+  const std::string name = random.Of({"prob", "logit"});
+  OpCase c = DrawBroadcast(random, {"_npi_bernoulli", {{name.c_str(), 0, 1}}});
+  c.attrs.insert({{"prob", "None"}, {"logit", "None"}});
+  c.attrs["is_logit"] = name == "logit" ? "True" : "False";
+  Maybe(random, &c.attrs, "dtype", random.Of({"bool", "float16", "float32", "float64", "int32", "uint8"}));
+  return c;
+}
+
 // The form of an operator that has the same attributes and inputs.
 OpRow FormOf(const char* form, OpCase (*draw)(Random&)) {
   return {form, [draw](Random& random) {
@@ -136,6 +214,11 @@ std::vector<OpRow> Rows() {
                           FormOf("_draw_integers", DrawIntegers),         {"_draw_like", DrawLike},
                           FormOf("_draw_shuffled", DrawShuffle),          {"_random_randint", DrawIntegers},
                           {"_sample_multinomial", DrawClasses},           {"_shuffle", DrawShuffle}};
+  rows.push_back(FormOf("_draw_broadcast", DrawBroadcastForm));
+  rows.push_back({"_npi_bernoulli", DrawBernoulli});
+  for (const BroadcastFamily& family : BroadcastFamilies()) {
+    rows.push_back({family.op, [&family](Random& random) { return DrawBroadcast(random, family); }});
+  }
   for (const Family& family : Families()) {
     rows.push_back({"_random_" + family.distribution, [&family](Random& random) {
                       AttrMap attrs = NumbersOf(random, family);

@@ -4,6 +4,58 @@
 
 namespace amp {
 
+namespace {
+
+std::vector<Refusal> NumPyFamilyRefusals() {
+  const TensorType row = F32({2});
+  std::vector<Refusal> all{
+      {"_npi_normal", {{"loc", "0"}}, {}, {"attribute scale (float or None) is missing"}},
+      {"_npi_uniform",
+       {{"low", "nan"}, {"high", "1"}},
+       {},
+       {"attribute low: expected a number in [-inf, inf], got nan"}},
+      {"_npi_gamma", {{"shape", "0"}, {"scale", "1"}}, {}, {"attribute shape: expected a number in (0, inf], got 0"}},
+      {"_npi_gamma", {{"shape", "1"}, {"scale", "0"}}, {}, {"attribute scale: expected a number in (0, inf], got 0"}},
+      {"_npi_exponential", {{"scale", "-1"}}, {}, {"attribute scale: expected a number in [0, inf], got -1"}},
+      {"_npi_rayleigh", {{"scale", "-1"}}, {}, {"attribute scale: expected a number in [0, inf], got -1"}},
+      {"_npi_exponential", {{"dtype", "float32"}}, {}, {"unknown attribute 'dtype'"}},
+      {"_npi_normal_n", {{"loc", "None"}, {"scale", "None"}}, {row, F32({3})}, {"[2] and [3] cannot be broadcast"}},
+      {"_npi_bernoulli",
+       {{"prob", "1.5"}, {"logit", "None"}, {"is_logit", "False"}},
+       {},
+       {"attribute prob: expected a number in [0, 1], got 1.5"}},
+      {"_npi_bernoulli",
+       {{"prob", "0.5"}, {"logit", "None"}, {"is_logit", "True"}},
+       {},
+       {"is_logit true asks for attribute logit, which is None"}},
+      {"_npi_bernoulli", {{"prob", "0.5"}, {"logit", "None"}}, {}, {"attribute is_logit (bool) is missing"}},
+      {"_npi_bernoulli",
+       {{"prob", "None"}, {"logit", "None"}, {"is_logit", "False"}, {"size", "(3,)"}},
+       {row},
+       {"[2] and [3] cannot be broadcast"}},
+      {"_npi_bernoulli",
+       {{"prob", "0.5"}, {"logit", "None"}, {"is_logit", "False"}, {"size", "(-1,)"}},
+       {},
+       {"attribute size: -1 is no size"}}};
+  for (const std::string op : {"_npi_normal", "_npi_normal_n", "_npi_gumbel", "_npi_logistic"}) {
+    const AttrMap attrs{{"loc", "0"}, {"scale", "-1"}};
+    all.push_back({op, attrs, {}, {"attribute scale: expected a number in [0, inf], got -1"}});
+  }
+  for (const std::string op : {"_npi_weibull", "_npi_pareto", "_npi_powerd"}) {
+    all.push_back({op, {{"a", "0"}}, {}, {"attribute a: expected a number in (0, inf], got 0"}});
+    all.push_back({op, {{"a", "1"}, {"size", "(2, -1)"}}, {}, {"attribute size: -1 is no size"}});
+    all.push_back({op, {{"size", "(3,)"}}, {row}, {"[2] and [3] cannot be broadcast"}});
+    all.push_back(
+        {op, {{"size", "(2,)"}}, {F32({3, 2})}, {"parameters of shape [3,2] cannot be broadcast to size [2]"}});
+  }
+  for (const std::string op : {"_npi_uniform", "_npi_uniform_n"}) {
+    all.push_back({op, {{"low", "0"}, {"high", "1"}, {"dtype", "int32"}}, {}, {"expected a float dtype, got int32"}});
+  }
+  return all;
+}
+
+}  // namespace
+
 std::vector<Refusal> RandomRefusals() {
   const TensorType row = F32({2}), key{DType::kInt64, {2}}, scalar = F32(Shape(std::vector<std::int64_t>{}));
   std::vector<Refusal> all{
@@ -52,7 +104,12 @@ std::vector<Refusal> RandomRefusals() {
       {"_draw_like", {}, {row, key}, {"attribute distribution"}},
       {"_draw_each", {{"distribution", "gamma"}, {"shape", "(-1,)"}}, {row, row, key}, {"-1 is no size"}},
       {"_draw_like", {{"distribution", "normal"}}, {row, F32({2})}, {"expected key of dtype int64, got float32"}},
-      {"_draw_each", {{"distribution", "poisson"}}, {row, F32({2})}, {"expected key of dtype int64, got float32"}}};
+      {"_draw_each", {{"distribution", "poisson"}}, {row, F32({2})}, {"expected key of dtype int64, got float32"}},
+      {"_draw_broadcast", {{"distribution", "normal"}}, {row, F32({3}), key}, {"[2] and [3] cannot be broadcast"}},
+      {"_draw_broadcast", {{"distribution", "weibull"}}, {row, {DType::kInt64, {3}}}, {"key of shape [2], got [3]"}},
+      {"_draw_broadcast", {{"distribution", "weibull"}, {"dtype", "int32"}}, {row, key}, {"expected a float dtype"}}};
+  const std::vector<Refusal> of_numpy = NumPyFamilyRefusals();
+  all.insert(all.end(), of_numpy.begin(), of_numpy.end());
   for (const std::string family :
        {"uniform", "normal", "gamma", "exponential", "poisson", "negative_binomial", "generalized_negative_binomial"}) {
     const std::string drawn = "_random_" + family, like = drawn + "_like", sample = "_sample_" + family;
