@@ -19,12 +19,13 @@ enum class Size { kWhole, kLeads };
 enum class Type { kFloat32, kAnyFloat };
 
 struct Family {
-  const char* op;
+  const char* name;
   const char* distribution;
   const char* doc;
   std::vector<Parameter> parameters;
   Type type;
   Size size = Size::kWhole;
+  bool is_one = false;  // the parameter, where nothing is said
 };
 
 // ---- what all have in common ----
@@ -56,59 +57,58 @@ OpDefinition<P>& Complete(OpDefinition<P>& card, int num_parameters) {
 
 // ---- families ----
 
-const std::vector<Family>& Families() {
-  static const std::vector<Parameter> kLocation{{"loc", "The location."}, {"scale", "The scale.", kNotNegative}};
-  static const std::vector<Parameter> kEnds{{"low", "The lower end."}, {"high", "The end."}};
-  static const std::vector<Parameter> kScale{{"scale", "The scale.", kNotNegative}};
-  static const std::vector<Parameter> kShape{{"a", "The shape.", kPositive}};
-  static const std::vector<Parameter> kGamma{{"shape", "The shape.", kPositive}, {"scale", "The scale.", kPositive}};
-  static const std::vector<Family> kAll{
-      {"_npi_normal", "normal", "Normally distributed numbers", kLocation, Type::kAnyFloat},
-      {"_npi_normal_n", "normal", "Normally distributed numbers", kLocation, Type::kAnyFloat, Size::kLeads},
-      {"_npi_uniform", "uniform", "Uniform numbers from [low, high)", kEnds, Type::kAnyFloat},
-      {"_npi_uniform_n", "uniform", "Uniform numbers from [low, high)", kEnds, Type::kAnyFloat, Size::kLeads},
-      {"_npi_gamma", "gamma", "Gamma distributed numbers", kGamma, Type::kAnyFloat},
-      {"_npi_gumbel", "gumbel", "Numbers of Gumbel's distribution", kLocation, Type::kFloat32},
-      {"_npi_logistic", "logistic", "Numbers of the logistic distribution", kLocation, Type::kFloat32},
-      {"_npi_exponential", "scaled_exponential", "Exponentially distributed numbers", kScale, Type::kFloat32},
-      {"_npi_rayleigh", "rayleigh", "Numbers of Rayleigh's distribution", kScale, Type::kFloat32},
-      {"_npi_weibull", "weibull", "Numbers of Weibull's distribution of scale 1", kShape, Type::kFloat32},
-      {"_npi_pareto", "pareto", "Numbers of Pareto's second distribution", kShape, Type::kFloat32},
-      {"_npi_powerd", "power_function", "Numbers from [0, 1] with the density a * x^(a - 1)", kShape, Type::kFloat32},
-  };
-  return kAll;
-}
+const std::vector<Parameter> kLocation{{"loc", "The location."}, {"scale", "The scale.", kNotNegative}};
+const std::vector<Parameter> kEnds{{"low", "The lower end."}, {"high", "The end."}};
+const std::vector<Parameter> kGamma{{"shape", "The shape.", kPositive}, {"scale", "The scale.", kPositive}};
+const std::vector<Parameter> kScale{{"scale", "The scale.", kNotNegative}};
+const std::vector<Parameter> kShape{{"a", "The shape.", kPositive}};
+
+const Family kRows[] = {
+    {"_npi_normal", "normal", "Normally distributed numbers", kLocation, Type::kAnyFloat},
+    {"_npi_normal_n", "normal", "Normally distributed numbers", kLocation, Type::kAnyFloat, Size::kLeads},
+    {"_npi_uniform", "uniform", "Uniform numbers from [low, high)", kEnds, Type::kAnyFloat},
+    {"_npi_uniform_n", "uniform", "Uniform numbers from [low, high)", kEnds, Type::kAnyFloat, Size::kLeads},
+    {"_npi_gamma", "gamma", "Gamma distributed numbers", kGamma, Type::kAnyFloat},
+    {"_npi_gumbel", "gumbel", "Numbers of Gumbel's distribution", kLocation, Type::kFloat32},
+    {"_npi_logistic", "logistic", "Numbers of the logistic distribution", kLocation, Type::kFloat32},
+    {"_npi_exponential", "scaled_exponential", "Exponentially distributed numbers", kScale, Type::kFloat32,
+     Size::kWhole, true},
+    {"_npi_rayleigh", "rayleigh", "Numbers of Rayleigh's distribution", kScale, Type::kFloat32, Size::kWhole, true},
+    {"_npi_weibull", "weibull", "Numbers of Weibull's distribution of scale 1", kShape, Type::kFloat32},
+    {"_npi_pareto", "pareto", "Numbers of Pareto's second distribution", kShape, Type::kFloat32},
+    {"_npi_powerd", "power_function", "Numbers from [0, 1] with the density a * x^(a - 1)", kShape, Type::kFloat32},
+};
 
 // Where there are two parameters, both have to be given, be it as None.
 template <class P>
-ParamSchema<P> SchemaOf(const Family& family) {
+ParamSchema<P> SchemaOf(const Family& row) {
   ParamSchema<P> schema;
   std::optional<double> P::*const members[] = {&P::first, &P::second};
-  for (std::size_t i = 0; i < family.parameters.size(); ++i) {
-    const Parameter& parameter = family.parameters[i];
+  for (std::size_t i = 0; i < row.parameters.size(); ++i) {
+    const Parameter& parameter = row.parameters[i];
     const std::string doc = std::string(parameter.doc) + " None: an input.";
-    if (family.parameters.size() == 2) {
+    if (row.parameters.size() == 2) {
       schema.Required(parameter.name, members[i], doc);
     } else {
       schema.Optional(parameter.name, members[i], doc);
     }
   }
-  const char* size = family.size == Size::kLeads
+  const char* size = row.size == Size::kLeads
                          ? "Shape of what is drawn for each element of the parameters, whose shape follows."
                          : "Shape of the output; None: that of the parameters.";
   schema.Optional("size", &P::size, size).Ignored("ctx");
-  if (family.type == Type::kAnyFloat) schema.Optional("dtype", &P::dtype, "A float dtype of the output.");
+  if (row.type == Type::kAnyFloat) schema.Optional("dtype", &P::dtype, "A float dtype of the output.");
   return schema;
 }
 
 template <class P>
-std::function<void(P&)> ValidateNumbers(const Family& family) {
-  return [&family](P& p) {
-    p.distribution = family.distribution;
-    p.size_leads = family.size == Size::kLeads;
+std::function<void(P&)> ValidateNumbers(const Family& row) {
+  return [&row](P& p) {
+    p.distribution = row.distribution;
+    p.size_leads = row.size == Size::kLeads;
     const std::optional<double> values[] = {p.first, p.second};
-    for (std::size_t i = 0; i < family.parameters.size(); ++i) {
-      if (values[i]) RequireWithin(family.parameters[i].name, family.parameters[i].range, *values[i]);
+    for (std::size_t i = 0; i < row.parameters.size(); ++i) {
+      if (values[i]) RequireWithin(row.parameters[i].name, row.parameters[i].range, *values[i]);
     }
     RequireSize(p);
     RequireFloat(p.dtype);
@@ -116,12 +116,11 @@ std::function<void(P&)> ValidateNumbers(const Family& family) {
 }
 
 template <class P>
-void Register(const Family& family) {
-  auto card = RegisterOp<P>(family.op);
-  Complete(card, static_cast<int>(family.parameters.size()))
-      .Doc(std::string(family.doc) +
-           (family.size == Size::kLeads ? ": `size` for each element of the parameters." : "."))
-      .Params(SchemaOf<P>(family), ValidateNumbers<P>(family));
+void Register(const Family& row) {
+  auto card = RegisterOp<P>(row.name);
+  Complete(card, static_cast<int>(row.parameters.size()))
+      .Doc(std::string(row.doc) + (row.size == Size::kLeads ? ": `size` for each element of the parameters." : "."))
+      .Params(SchemaOf<P>(row), ValidateNumbers<P>(row));
 }
 
 // ---- zeros and ones ----
@@ -158,9 +157,8 @@ void RegisterBernoulli() {
 }
 
 [[maybe_unused]] const bool kAll = [] {
-  for (const Family& family : Families()) {
-    const bool has_default = family.parameters.size() == 1 && family.parameters[0].name == std::string("scale");
-    has_default ? Register<BroadcastDrawParam<true>>(family) : Register<BroadcastDrawParam<false>>(family);
+  for (const Family& row : kRows) {
+    row.is_one ? Register<BroadcastDrawParam<true>>(row) : Register<BroadcastDrawParam<false>>(row);
   }
   RegisterBernoulli();
   return true;

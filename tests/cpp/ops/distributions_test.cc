@@ -86,7 +86,18 @@ std::vector<Sample> Samples() {
       {"uniform", -1, 3, [](double x) { return (x + 1) / 4; }},
       {"normal", 2, 5, [](double x) { return 0.5 * std::erfc((2 - x) / (5 * std::numbers::sqrt2)); }},
       {"exponential", 4, 0, [](double x) { return -std::expm1(-4 * x); }},
+      {"scaled_exponential", 4, 0, [](double x) { return -std::expm1(-x / 4); }},
+      {"rayleigh", 3, 0, [](double x) { return -std::expm1(-x * x / 18); }},
+      {"pareto", 3, 0, [](double x) { return 1 - std::pow(1 + x, -3); }},
+      {"gumbel", 2, 5, [](double x) { return std::exp(-std::exp((2 - x) / 5)); }},
+      {"logistic", 2, 5, [](double x) { return 1 / (1 + std::exp((2 - x) / 5)); }},
+      {"bernoulli", 0.3, 0, [](double x) { return x < 1 ? 0.7 : 1; }, true},
+      {"bernoulli_of_logit", -1, 0, [](double x) { return x < 1 ? 1 / (1 + std::exp(-1)) : 1; }, true},
   };
+  for (const double shape : {0.4, 3.0}) {
+    samples.push_back({"weibull", shape, 0, [=](double x) { return -std::expm1(-std::pow(x, shape)); }});
+    samples.push_back({"power_function", shape, 0, [=](double x) { return std::pow(x, shape); }});
+  }
   for (const double shape : {0.3, 1.0, 2.5, 60.0}) {
     samples.push_back({"gamma", shape, 3, [=](double x) { return GammaShare(shape, x / 3); }});
   }

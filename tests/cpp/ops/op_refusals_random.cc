@@ -18,6 +18,7 @@ std::vector<Refusal> NumPyFamilyRefusals() {
       {"_npi_gamma", {{"shape", "1"}, {"scale", "0"}}, {}, {"attribute scale: expected a number in (0, inf], got 0"}},
       {"_npi_exponential", {{"scale", "-1"}}, {}, {"attribute scale: expected a number in [0, inf], got -1"}},
       {"_npi_rayleigh", {{"scale", "-1"}}, {}, {"attribute scale: expected a number in [0, inf], got -1"}},
+      {"_npi_rayleigh", {{"scale", "None"}, {"size", "(3,)"}}, {row}, {"[2] and [3] cannot be broadcast"}},
       {"_npi_exponential", {{"dtype", "float32"}}, {}, {"unknown attribute 'dtype'"}},
       {"_npi_normal_n", {{"loc", "None"}, {"scale", "None"}}, {row, F32({3})}, {"[2] and [3] cannot be broadcast"}},
       {"_npi_bernoulli",
@@ -40,6 +41,7 @@ std::vector<Refusal> NumPyFamilyRefusals() {
   for (const std::string op : {"_npi_normal", "_npi_normal_n", "_npi_gumbel", "_npi_logistic"}) {
     const AttrMap attrs{{"loc", "0"}, {"scale", "-1"}};
     all.push_back({op, attrs, {}, {"attribute scale: expected a number in [0, inf], got -1"}});
+    all.push_back({op, {{"loc", "0"}, {"scale", "inf"}}, {}, {"attribute scale", "got inf"}});
   }
   for (const std::string op : {"_npi_weibull", "_npi_pareto", "_npi_powerd"}) {
     all.push_back({op, {{"a", "0"}}, {}, {"attribute a: expected a number in (0, inf], got 0"}});
@@ -50,6 +52,7 @@ std::vector<Refusal> NumPyFamilyRefusals() {
   }
   for (const std::string op : {"_npi_uniform", "_npi_uniform_n"}) {
     all.push_back({op, {{"low", "0"}, {"high", "1"}, {"dtype", "int32"}}, {}, {"expected a float dtype, got int32"}});
+    all.push_back({op, {{"low", "0"}, {"high", "inf"}}, {}, {"attribute high", "got inf"}});
   }
   return all;
 }
