@@ -61,8 +61,9 @@ template <class P>
 std::function<void(P&)> ValidateNumbers(const Family& family) {
   return [&family](P& p) {
     const double values[] = {p.first, p.second};
-    for (std::size_t i = 0; i < family.parameters.size(); ++i)
+    for (std::size_t i = 0; i < family.parameters.size(); ++i) {
       RequireWithin(family.parameters[i].number, family.parameters[i].range, values[i]);
+    }
     if (RequireDistribution(family.distribution).is_below_second && !(p.first <= p.second)) {
       Throw<GraphError>("low {} is above high {}", p.first, p.second);
     }

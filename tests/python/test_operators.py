@@ -28,8 +28,9 @@ WITH_SUBGRAPHS = (
 # What gradients are made of, and forms that operators have in training: tests/cpp/ops compares them with the reference
 # and with differences.
 INTERNAL = ("_backward_", "_broadcast_as", "_cast_like", "_moving_average", "_take_along_axis", "_train_", "_trigamma")
-# What draws random numbers, and the forms in which it runs: test_random_operators.py.
-RANDOM = re.compile("_draw|_random_(?!pdf_)|_sample_|_shuffle")
+# What draws random numbers, and the forms in which it runs: test_random_operators.py, test_random_numpy.py.
+OF_NUMPY = "bernoulli|choice|exponential|gamma|gumbel|logistic|normal|pareto|powerd|rayleigh|uniform|weibull"
+RANDOM = re.compile(f"_draw|_random_(?!pdf_)|_sample_|_shuffle|_npi_({OF_NUMPY})(_n)?$")
 ALIASES = collections.defaultdict(list)
 for alias, registered in _core.operator_names().items():
     # Fused nodes stand for their subgraph, which is tested in tests/cpp/passes/unfuse_test.cc; those of control flow

@@ -160,7 +160,7 @@ Shape Broadcastable(Random& random, const Shape& shape) {
 }
 
 // Each parameter is a number or an array.
-OpCase DrawBroadcast(Random& random, const BroadcastFamily& family) {
+OpCase DrawBroadcastNumbers(Random& random, const BroadcastFamily& family) {
   AttrMap attrs;
   std::vector<InputCase> inputs;
   const Shape shape = random.Sizes(static_cast<int>(random.Int(1, 3)), 9);
@@ -183,7 +183,7 @@ OpCase DrawBroadcastForm(Random& random) {
               : random.Of({"normal", "uniform", "gamma", "gumbel", "logistic"});
   BroadcastFamily family{distribution, {{"first", 0.1, 1}}, true, random.Chance(0.3)};
   if (!has_one) family.parameters.push_back({"second", 0.1, 1});
-  OpCase c = DrawBroadcast(random, family);
+  OpCase c = DrawBroadcastNumbers(random, family);
   c.attrs["distribution"] = distribution;
   if (family.size_leads) c.attrs["size_leads"] = "True";
   return c;
@@ -191,7 +191,7 @@ OpCase DrawBroadcastForm(Random& random) {
 
 OpCase DrawBernoulli(Random& random) {
   const std::string name = random.Of({"prob", "logit"});
-  OpCase c = DrawBroadcast(random, {"_npi_bernoulli", {{name.c_str(), 0, 1}}});
+  OpCase c = DrawBroadcastNumbers(random, {"_npi_bernoulli", {{name.c_str(), 0, 1}}});
   c.attrs.insert({{"prob", "None"}, {"logit", "None"}});
   c.attrs["is_logit"] = name == "logit" ? "True" : "False";
   Maybe(random, &c.attrs, "dtype", random.Of({"bool", "float16", "float32", "float64", "int32", "uint8"}));
@@ -217,7 +217,7 @@ std::vector<OpRow> Rows() {
   rows.push_back(FormOf("_draw_broadcast", DrawBroadcastForm));
   rows.push_back({"_npi_bernoulli", DrawBernoulli});
   for (const BroadcastFamily& family : BroadcastFamilies()) {
-    rows.push_back({family.op, [&family](Random& random) { return DrawBroadcast(random, family); }});
+    rows.push_back({family.op, [&family](Random& random) { return DrawBroadcastNumbers(random, family); }});
   }
   for (const Family& family : Families()) {
     rows.push_back({"_random_" + family.distribution, [&family](Random& random) {
