@@ -1,8 +1,12 @@
-// _sample_multinomial, which draws classes by their probabilities, and _shuffle, with the forms in which they run.
+// _sample_multinomial, which draws classes by their probabilities, _npi_choice, which draws indices, and _shuffle, with
+// the forms in which they run.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <numeric>
+#include <optional>
+#include <unordered_map>
+#include <utility>
 
 #include "kernels/parallel.h"
 #include "ops/distributions.h"
@@ -165,6 +169,158 @@ void ClassGradients(const Node&, std::span<const NDArray> in, std::span<NDArray>
         .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole::kData, SlotRole::kIndex}})
         .Set(NoGradient{"it is a gradient"})
         .Set(ReferenceKernel{ClassGradients});
+
+// ---- indices ----
+
+struct ChoiceParam {
+  std::optional<std::int64_t> a;  // nullopt: the first input has so many elements
+  std::optional<IntTuple> size;
+  bool replace = true, weighted = false;
+  std::int64_t stream = 0;
+};
+
+ParamSchema<ChoiceParam> ChoiceSchema() {
+  return ParamSchema<ChoiceParam>()
+      .Required("a", &ChoiceParam::a, "The end of the indices; None: the number of elements of the first input.")
+      .Optional("size", &ChoiceParam::size, "Shape of the output; None: ().")
+      .Ignored("ctx")
+      .Optional("replace", &ChoiceParam::replace, "An index may be drawn again.")
+      .Optional("weighted", &ChoiceParam::weighted, "The last input has a weight for each index.");
+}
+
+void ValidateChoice(ChoiceParam& p) {
+  if (p.size) RequireSizes(*p.size, 0, "size");
+}
+
+// Without the key.
+int NumChoiceInputs(const ChoiceParam& p) { return (p.a ? 0 : 1) + (p.weighted ? 1 : 0); }
+
+std::vector<std::string> ChoiceInputs(const ChoiceParam& p) {
+  return NumChoiceInputs(p) == 2 ? std::vector<std::string>{"input1", "input2"}
+                                 : std::vector<std::string>(static_cast<std::size_t>(NumChoiceInputs(p)), "input1");
+}
+
+void InferChoice(ShapeRelation& r) {
+  const auto& p = r.node().params<ChoiceParam>();
+  const int num_inputs = NumChoiceInputs(p);
+  if (r.num_inputs() > num_inputs) r.In(num_inputs, Shape{2});  // the key
+  const Shape size(p.size.value_or(IntTuple{}));
+  r.Out(0, size);
+  if (!p.a && !r.in(0).fully_known()) return;
+  const std::int64_t end = p.a ? *p.a : r.in(0).size();
+  if (end < 1) FailAt(r.node(), "there is no index below {}", end);
+  if (p.weighted) r.In(num_inputs - 1, Shape{end});
+  double asked = 1;  // sizes of files may be too large for integers
+  for (const std::int64_t count : size.dims()) asked *= static_cast<double>(count);
+  if (!p.replace && asked > static_cast<double>(end)) {
+    FailAt(r.node(), "size {} asks for more than the {} different indices that there are", size.ToString(), end);
+  }
+}
+
+void InferChoice(DTypeRelation& r) {
+  const auto& p = r.node().params<ChoiceParam>();
+  const int num_inputs = NumChoiceInputs(p);
+  if (r.num_inputs() > num_inputs) r.In(num_inputs, DType::kInt64);
+  if (p.weighted) r.InIsFloat(num_inputs - 1);
+  r.Out(0, DType::kInt64);
+}
+
+// What both forms have in common.
+OpDefinition<ChoiceParam>& Complete(OpDefinition<ChoiceParam>& card) {
+  return card.Set(ShapeRule{[](ShapeRelation& r) { InferChoice(r); }})
+      .Set(DTypeRule{[](DTypeRelation& r) { InferChoice(r); }})
+      .Set(AmpFacts{Arithmetic::kNeedsFloat32, {}, nullptr, true})
+      .Set(ZeroGradient{"indices do not change with the inputs"});
+}
+
+[[maybe_unused]] const bool kChoice = [] {
+  auto card = RegisterOp<ChoiceParam>("_npi_choice");
+  Complete(card)
+      .Doc("Indices below `a`, equally likely or in proportion to weights.")
+      .Params(ChoiceSchema(), ValidateChoice)
+      .Inputs(ChoiceInputs);
+  SetDrawing<ChoiceParam>(card, "_draw_choice", [](const ChoiceParam& p) {
+    return AttrMap{{"a", PrintAttr(p.a)},
+                   {"size", PrintAttr(p.size)},
+                   {"replace", PrintAttr(p.replace)},
+                   {"weighted", PrintAttr(p.weighted)}};
+  });
+  return true;
+}();
+
+using Indices = std::vector<std::int64_t>;
+
+void FillIndices(const kernels::RandomStream& stream, std::int64_t end, Indices* indices) {
+  kernels::ParallelFor(std::ssize(*indices), 1 << 12, [&](std::int64_t i) {
+    Draws draws(stream, i);
+    (*indices)[static_cast<std::size_t>(i)] = DrawInteger(draws, 0, end);
+  });
+}
+
+void FillWeighted(const kernels::RandomStream& stream, const std::vector<double>& weights, Indices* indices) {
+  std::vector<double> sums = weights;
+  for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = std::max(0.0, sums[i]) + (i == 0 ? 0 : sums[i - 1]);
+  kernels::ParallelFor(std::ssize(*indices), 1 << 12, [&](std::int64_t i) {
+    Draws draws(stream, i);
+    (*indices)[static_cast<std::size_t>(i)] = ClassAt(sums, draws.Fraction());
+  });
+}
+
+// The beginning of a random order, of which only what has moved is kept.
+void FillDifferent(const kernels::RandomStream& stream, std::int64_t end, Indices* indices) {
+  std::unordered_map<std::int64_t, std::int64_t> moved;
+  const auto at = [&moved](std::int64_t place) {
+    const auto found = moved.find(place);
+    return found == moved.end() ? place : found->second;
+  };
+  for (std::int64_t i = 0; i < std::ssize(*indices); ++i) {
+    Draws draws(stream, i);
+    const std::int64_t place = DrawInteger(draws, i, end);
+    (*indices)[static_cast<std::size_t>(i)] = at(place);
+    moved[place] = at(i);
+  }
+}
+
+// Of clocks that ring at exponential times, each at the rate of its weight, those that ring first. Indices of weight 0
+// come last.
+void FillDifferentWeighted(const kernels::RandomStream& stream, const std::vector<double>& weights, Indices* indices) {
+  std::vector<std::pair<double, std::int64_t>> clocks;
+  for (const double weight : weights) {
+    Draws draws(stream, std::ssize(clocks));
+    clocks.emplace_back(-std::log(draws.InnerFraction()) / std::max(0.0, weight), std::ssize(clocks));
+  }
+  std::partial_sort(clocks.begin(), clocks.begin() + std::ssize(*indices), clocks.end());
+  for (std::size_t i = 0; i < indices->size(); ++i) (*indices)[i] = clocks[i].second;
+}
+
+void DrawChoice(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+  const auto& p = node.params<ChoiceParam>();
+  const auto stream = RandomStreamOf(p.stream, in.back().As<std::int64_t>());
+  Indices indices(static_cast<std::size_t>(out[0].size()));
+  if (p.weighted) {
+    const std::vector<double> weights = Numbers<double>(in[in.size() - 2]);
+    p.replace ? FillWeighted(stream, weights, &indices) : FillDifferentWeighted(stream, weights, &indices);
+  } else {
+    const std::int64_t end = p.a ? *p.a : in[0].size();
+    p.replace ? FillIndices(stream, end, &indices) : FillDifferent(stream, end, &indices);
+  }
+  Store(indices, out[0]);
+}
+
+[[maybe_unused]] const bool kDrawChoice = [] {
+  auto card = RegisterOp<ChoiceParam>("_draw_choice");
+  Complete(card)
+      .Doc("Indices below `a`, as functions of the key and the stream: see _draw.")
+      .Params(ChoiceSchema().Optional("stream", &ChoiceParam::stream, "Tells the nodes of a graph apart."),
+              ValidateChoice)
+      .Inputs([](const ChoiceParam& p) {
+        std::vector<std::string> names = ChoiceInputs(p);
+        names.emplace_back("key");
+        return names;
+      })
+      .Set(ReferenceKernel{DrawChoice});
+  return true;
+}();
 
 // ---- shuffled rows ----
 

@@ -145,6 +145,51 @@ def test_probabilities_may_be_arrays(is_logit):
     assert shares[0] == 0 and shares[3] == 1 and np.abs(shares - probabilities).max() < 5 * 0.5 / np.sqrt(50000)
 
 
+# ---- indices ----
+
+
+def test_indices_are_equally_likely():
+    mx.random.seed(9)
+    drawn = run("choice", {"a": 7, "size": MANY, "replace": True, "weighted": False})
+    values, counts = np.unique(drawn, return_counts=True)
+    assert drawn.dtype == np.int64 and drawn.shape == MANY and values.tolist() == list(range(7))
+    expected = drawn.size / 7
+    assert ((counts - expected) ** 2 / expected).sum() < 22.5  # of chi square with six degrees of freedom: 1 in 1000
+    assert run("choice", {"a": 7}).shape == () and run("choice", {"a": None}, x=np.ones(1, "f4")) == 0
+
+
+def test_indices_have_their_weights():
+    weights = np.array([1, 0, 6, 3], "f4")
+    mx.random.seed(10)
+    drawn = run("choice", {"a": 4, "size": MANY, "weighted": True}, w=weights)
+    shares = np.bincount(drawn.ravel(), minlength=4) / drawn.size
+    assert np.abs(shares - weights / 10).max() < 5 * 0.5 / np.sqrt(drawn.size) and shares[1] == 0
+    both = {"x": np.ones((2, 2), "f4"), "w": weights}
+    assert set(np.unique(run("choice", {"a": None, "size": MANY, "weighted": True}, **both))) == {0, 2, 3}
+
+
+@pytest.mark.parametrize("weights", [None, [1, 1, 1], [6, 3, 1]])
+def test_indices_may_differ(weights):
+    """Pairs have the probabilities of drawing one after the other."""
+    arrays = {} if weights is None else {"w": np.array(weights, "f4")}
+    attrs = {"a": 3, "size": (2,), "replace": False, "weighted": bool(weights)}
+    draws = executor(symbol_of("choice", attrs, arrays), arrays)
+    mx.random.seed(11)
+    pairs = [tuple(draws(arrays)[0].asnumpy().tolist()) for _ in range(3000)]
+    shares = np.array(weights or [1, 1, 1]) / sum(weights or [1, 1, 1])
+    for first, second in np.ndindex(3, 3):
+        expected = 0 if first == second else shares[first] * shares[second] / (1 - shares[first])
+        error = 5 * np.sqrt(expected * (1 - expected) / 3000)
+        assert abs(pairs.count((first, second)) / 3000 - expected) <= error
+    everything = run("choice", {**attrs, "size": (3,)}, **arrays)
+    assert sorted(everything) == [0, 1, 2]
+
+
+def test_different_indices_take_no_memory_of_their_range():
+    drawn = run("choice", {"a": 2**60, "size": (1000,), "replace": False})
+    assert len(set(drawn.tolist())) == 1000 and drawn.min() >= 0 and drawn.max() < 2**60
+
+
 # ---- gradients ----
 
 

@@ -116,6 +116,18 @@ OpCase DrawClassGradients(Random& random) {
   return {{}, {gradient, data, {{DType::kInt32, Shape{rows, drawn}}, Values::kLengths}}, {8, 8, 0}};
 }
 
+OpCase DrawChoice(Random& random) {
+  const std::int64_t end = random.Int(1, 12);
+  const bool is_array = random.Chance(0.4), weighted = random.Chance(0.5), replace = random.Chance(0.5);
+  AttrMap attrs{{"a", is_array ? "None" : PrintAttr(end)}, {"weighted", PrintAttr(weighted)}};
+  attrs["replace"] = PrintAttr(replace);
+  Maybe(random, &attrs, "size", PrintAttr(replace ? Tuple(random, 2, 0, 9) : IntTuple{random.Int(0, end)}));
+  std::vector<InputCase> inputs;
+  if (is_array) inputs.push_back({{random.Type(AllTypes()), Shape{end}}});
+  if (weighted) inputs.push_back({{random.Type(FloatTypes()), Shape{end}}, Values::kFractions});
+  return SameBits(std::move(attrs), std::move(inputs));
+}
+
 OpCase DrawShuffle(Random& random) {
   return SameBits({}, {{{random.Type(AllTypes()), random.Sizes(static_cast<int>(random.Int(1, 3)), 9)}}});
 }
@@ -216,6 +228,8 @@ std::vector<OpRow> Rows() {
                           {"_sample_multinomial", DrawClasses},           {"_shuffle", DrawShuffle}};
   rows.push_back(FormOf("_draw_broadcast", DrawBroadcastForm));
   rows.push_back({"_npi_bernoulli", DrawBernoulli});
+  rows.push_back({"_npi_choice", DrawChoice});
+  rows.push_back(FormOf("_draw_choice", DrawChoice));
   for (const BroadcastFamily& family : BroadcastFamilies()) {
     rows.push_back({family.op, [&family](Random& random) { return DrawBroadcastNumbers(random, family); }});
   }

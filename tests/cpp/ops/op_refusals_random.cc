@@ -7,8 +7,19 @@ namespace amp {
 namespace {
 
 std::vector<Refusal> NumPyFamilyRefusals() {
-  const TensorType row = F32({2});
+  const TensorType row = F32({2}), key{DType::kInt64, {2}};
   std::vector<Refusal> all{
+      {"_npi_choice", {{"a", "0"}}, {}, {"there is no index below 0"}},
+      {"_npi_choice", {{"a", "None"}}, {F32({0, 3})}, {"there is no index below 0"}},
+      {"_npi_choice", {}, {}, {"attribute a (int or None) is missing"}},
+      {"_npi_choice", {{"a", "3"}, {"weighted", "True"}}, {row}, {"of shape [3], got [2]"}},
+      {"_npi_choice", {{"a", "2"}, {"weighted", "True"}}, {I32({2})}, {"of a float dtype, got int32"}},
+      {"_npi_choice",
+       {{"a", "5"}, {"size", "(2, 3)"}, {"replace", "False"}},
+       {},
+       {"size [2,3] asks for more than the 5 different indices that there are"}},
+      {"_draw_choice", {{"a", "5"}, {"size", "(-1,)"}}, {key}, {"attribute size: -1 is no size"}},
+      {"_draw_choice", {{"a", "5"}}, {row}, {"expected key of dtype int64, got float32"}},
       {"_npi_normal", {{"loc", "0"}}, {}, {"attribute scale (float or None) is missing"}},
       {"_npi_uniform",
        {{"low", "nan"}, {"high", "1"}},
