@@ -112,6 +112,7 @@ OpDefinition<CholeskyParam> Register(const char* name, const char* doc) {
         "_linalg_potrf",
         "The Cholesky factor of each symmetric positive definite matrix A: L with A = L L^T, or U with A = U^T U.\n"
         "Of A the triangle that the factor has is read.")
+        .Alias("_npi_cholesky")
         .Set(GradientRule{FactorGradient})
         .Set(ReferenceKernel{FactorReference});
 

@@ -121,6 +121,7 @@ void SetByInverse(GradientContext& c, const Term& gradient) {
 
 [[maybe_unused]] const auto kInverse =
     RegisterSquare("_linalg_inverse", "The inverse of each square matrix.")
+        .Alias("_npi_inv")
         .Set(ShapeRule{[](ShapeRelation& r) {
           r.AllSame();
           if (r.in(0).fully_known()) RequireSquare(r.node(), r.in(0));

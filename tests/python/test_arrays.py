@@ -320,7 +320,9 @@ def test_deviations_know_degrees_of_freedom():
         ("ij,jk,kl->il", [(2, 3), (3, 4), (4, 5)]),
         ("ij,j,k->i", [(2, 3), (3,), (4,)]),
         ("ii->i", [(3, 3)]),
+        ("iij->j", [(3, 3, 2)]),
         ("...j->...", [(2, 3)]),
+        ("...ij,jk->...ik", [(2, 4, 3, 2), (2, 5)]),
     ],
 )
 def test_sums_of_products_are_numpys(subscripts, shapes):
@@ -330,6 +332,31 @@ def test_sums_of_products_are_numpys(subscripts, shapes):
     expected = np.einsum(subscripts, *arrays)
     assert found.shape == expected.shape
     np.testing.assert_allclose(found.asnumpy(), expected, rtol=1e-5, atol=1e-5)
+
+
+def test_einsum_of_other_dtypes_and_forms():
+    a, b = np.arange(6, dtype="int32").reshape(2, 3), np.arange(6, dtype="int32").reshape(3, 2)
+    found = mx.np.einsum("ij,jk", mx.np.array(a, dtype="int32"), mx.np.array(b, dtype="int32"))
+    assert found.dtype == np.int32
+    np.testing.assert_array_equal(found.asnumpy(), a @ b)
+    out = mx.np.zeros((3,))
+    assert mx.np.einsum("ii->i", mx.np.array(numbers((3, 3))), out=out, optimize=True) is out
+    np.testing.assert_array_equal(out.asnumpy(), np.diagonal(numbers((3, 3))))
+    lists = mx.np.einsum(mx.np.array(numbers((2, 3))), [0, 1], [1, 0])
+    np.testing.assert_array_equal(lists.asnumpy(), numbers((2, 3)).T)
+
+
+def test_einsum_with_repeated_letters_belongs_to_graphs():
+    class Traces(mx.gluon.HybridBlock):
+        def forward(self, x):
+            return mx.np.einsum("bii->b", x) * mx.np.einsum("bij,bij->b", x, x)
+
+    block = Traces()
+    x = mx.np.array(numbers((2, 3, 3)))
+    expected = block(x).asnumpy()
+    block.hybridize()
+    np.testing.assert_allclose(block(x).asnumpy(), expected, rtol=1e-6)
+    np.testing.assert_allclose(block(x * 2).asnumpy(), expected * 8, rtol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -351,7 +378,7 @@ def test_tensordot_is_numpys(axes, left, right):
 
 def test_sums_of_products_check_sizes():
     ones = mx.np.ones
-    with pytest.raises(amp.ArgumentError, match="axis 'j' has sizes 3 and 4"):
+    with pytest.raises(amp.GraphError, match="axis 'j' has size 3 in one array and 4 in another"):
         mx.np.einsum("ij,jk->ik", ones((2, 3)), ones((4, 5)))
     with pytest.raises(amp.ArgumentError, match="1 axes of a and 2 of b"):
         mx.np.tensordot(ones((2, 3)), ones((3, 2)), axes=([0], [0, 1]))

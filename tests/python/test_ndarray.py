@@ -469,3 +469,16 @@ def test_an_array_of_one_element_is_written_as_a_number():
     array = amp.nd.zeros((3,))
     array[1] = amp.nd.array([[5.0]])
     assert array.asnumpy().tolist() == [0, 5, 0]
+
+
+def test_logical_functions_take_arrays_and_numbers():
+    a, b = np.array([[0, 2, 0], [1, 0, 3]], np.float32), np.array([[0, 1, 1]], np.float32)
+    for name in ("logical_and", "logical_or", "logical_xor"):
+        function, expected = getattr(amp.nd, name), getattr(np, name)
+        for left, right in ((a, b), (a, 2), (0, a)):
+            operands = [amp.nd.array(x) if isinstance(x, np.ndarray) else x for x in (left, right)]
+            found = function(*operands)
+            assert found.dtype == np.float32
+            np.testing.assert_array_equal(found.asnumpy(), expected(left, right))
+        with pytest.raises(amp.ArgumentError, match="expected an array, got int"):
+            function(1, 2)

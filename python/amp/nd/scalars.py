@@ -41,7 +41,7 @@ lesser = _arithmetic(operator.lt, "lesser", "<", "[0. 0.]")
 lesser_equal = _arithmetic(operator.le, "lesser_equal", "<=", "[1. 0.]")
 
 
-def _extreme(tensor_op, scalar_op, lhs, rhs):
+def _commutative(tensor_op, scalar_op, lhs, rhs):
     if isinstance(lhs, numbers.Real):
         lhs, rhs = rhs, lhs
     if not isinstance(lhs, NDArray):
@@ -63,7 +63,7 @@ def maximum(lhs, rhs):
     [0. 2.]
     <NDArray float32[2]>
     """
-    return _extreme("broadcast_maximum", "_maximum_scalar", lhs, rhs)
+    return _commutative("broadcast_maximum", "_maximum_scalar", lhs, rhs)
 
 
 def minimum(lhs, rhs):
@@ -75,4 +75,27 @@ def minimum(lhs, rhs):
     [-1.  0.]
     <NDArray float32[2]>
     """
-    return _extreme("broadcast_minimum", "_minimum_scalar", lhs, rhs)
+    return _commutative("broadcast_minimum", "_minimum_scalar", lhs, rhs)
+
+
+def _logical(word):
+    name = f"logical_{word}"
+    sign = {"and": "and", "or": "or", "xor": "or else"}[word]
+
+    def function(lhs, rhs):
+        return _commutative(f"broadcast_{name}", f"_{name}_scalar", lhs, rhs)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"""1 where `lhs {sign} rhs`, numbers that are not 0 being true, and else 0, element by element.
+
+    One operand may be a number. Shapes broadcast and dtypes are equal: else GraphError. Raises ArgumentError where
+    neither is an array.
+
+    >>> amp.nd.{name}(amp.nd.array([0, 2]), 1)
+    {"[0. 1.]" if word == "and" else "[1. 1.]" if word == "or" else "[1. 0.]"}
+    <NDArray float32[2]>
+    """
+    return function
+
+
+logical_and, logical_or, logical_xor = map(_logical, ("and", "or", "xor"))

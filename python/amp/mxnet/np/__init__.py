@@ -39,6 +39,9 @@ from .create import (
 )
 
 pi, e, inf, nan, newaxis = _math.pi, _math.e, _math.inf, _math.nan, None
+# Names of NumPy 1 that MXNet has.
+PINF, NINF, NAN, NaN, PZERO, NZERO = inf, -inf, nan, nan, 0.0, -0.0
+finfo, iinfo = _numpy.finfo, _numpy.iinfo
 float16, float32, float64 = _numpy.float16, _numpy.float32, _numpy.float64
 int8, int16, int32, int64, uint8 = _numpy.int8, _numpy.int16, _numpy.int32, _numpy.int64, _numpy.uint8
 bool_ = _numpy.bool_

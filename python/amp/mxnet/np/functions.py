@@ -25,6 +25,7 @@ FUNCTIONS = {name: getattr(module, name) for module, names in _NAMED.items() for
 FUNCTIONS.update(concat=shapes.concatenate, permute_dims=shapes.transpose, row_stack=shapes.vstack)
 FUNCTIONS.update(round=elementwise.around, round_=elementwise.around)
 FUNCTIONS.update(amax=reductions.max, amin=reductions.min, **reductions.MADE)
+FUNCTIONS.update(alltrue=FUNCTIONS["all"], sometrue=FUNCTIONS["any"], product=FUNCTIONS["prod"])  # NumPy 1's
 # Made when they are asked for.
 _MAKERS = {
     **dict.fromkeys([*UNARY, *UNARY_SYNONYMS], elementwise.unary),
