@@ -224,8 +224,11 @@ class EinsumLowering {
       if (!Has(a.labels, label)) columns.push_back(label);
     }
     const std::int64_t m = SizeOf(rows), k = SizeOf(summed), n = SizeOf(columns);
+    // Axes that belong to both and stay are not made one: that would need copies of what lies in another order.
     const auto matrices = [&](std::int64_t first, std::int64_t second) {
-      return batch.empty() ? Shape{first, second} : Shape{SizeOf(batch), first, second};
+      std::vector<std::int64_t> dims = ShapeOf(batch).dims();
+      dims.insert(dims.end(), {first, second});
+      return Shape(dims);
     };
     const ValueId left = c_.Reshape(Ordered(a, Joined(batch, rows, summed)), matrices(m, k));
     const ValueId right = c_.Reshape(Ordered(b, Joined(batch, summed, columns)), matrices(k, n));
