@@ -16,6 +16,12 @@
 namespace amp::einsum {
 namespace {
 
+using einsum_equation::EinsumEquation;
+using einsum_equation::Label;
+using einsum_equation::LabelledShapes;
+using einsum_equation::Labels;
+using einsum_equation::ParseEinsum;
+
 struct EinsumParam {
   std::int64_t num_args = 1;
   std::string subscripts;

@@ -5,7 +5,7 @@
 
 #include "nnvm/error.h"
 
-namespace amp::einsum {
+namespace amp::einsum_equation {
 namespace {
 
 constexpr int kFirstUnnamed = 256;
@@ -128,4 +128,4 @@ LabelledShapes Label(const EinsumEquation& equation, const std::vector<Shape>& s
   return result;
 }
 
-}  // namespace amp::einsum
+}  // namespace amp::einsum_equation

@@ -7,7 +7,7 @@
 
 #include "nnvm/shape.h"
 
-namespace amp::einsum {
+namespace amp::einsum_equation {
 
 // Letters of the arrays and of the result; "..." stands for any axes.
 struct EinsumEquation {
@@ -32,4 +32,4 @@ struct LabelledShapes {
 // Axes of size 1 are broadcast. Throws GraphError where shapes do not fit the equation.
 LabelledShapes Label(const EinsumEquation& equation, const std::vector<Shape>& shapes);
 
-}  // namespace amp::einsum
+}  // namespace amp::einsum_equation

@@ -12,7 +12,7 @@
 namespace amp::image_transforms {
 namespace {
 
-constexpr float kLargestPixel = 255;
+constexpr float kMaxPixel = 255;
 
 void RequireImage(const Node& node, const Shape& shape, const char* form) {
   if (shape.rank() == 3 || shape.rank() == 4) return;
@@ -39,7 +39,7 @@ void InferTensor(ShapeRelation& r) {
 void TensorReference(const Node&, std::span<const NDArray> in, std::span<NDArray> out) {
   std::vector<float> values;
   for (const double pixel : Numbers<double>(Transposed(in[0], ChannelsFirst(in[0].shape().rank())))) {
-    values.push_back(static_cast<float>(pixel) / kLargestPixel);
+    values.push_back(static_cast<float>(pixel) / kMaxPixel);
   }
   Store(values, out[0]);
 }
@@ -47,7 +47,7 @@ void TensorReference(const Node&, std::span<const NDArray> in, std::span<NDArray
 bool LowerTensor(LowerContext& c) {
   const ValueId pixels = c.Permute(c.Cast(c.in(0), DType::kFloat32), ChannelsFirst(c.in_type(0).shape.rank()));
   const MapSpec divide{
-      {{.op = kernels::MapOp::kConstant, .alpha = kLargestPixel}, {.op = kernels::MapOp::kDiv, .x = 0, .y = 1}}};
+      {{.op = kernels::MapOp::kConstant, .alpha = kMaxPixel}, {.op = kernels::MapOp::kDiv, .x = 0, .y = 1}}};
   c.SetOut(0, c.Emit(divide, {pixels}, {DType::kFloat32, c.out_type(0).shape}));
   return true;
 }

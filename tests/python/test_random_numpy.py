@@ -265,3 +265,80 @@ def test_what_fits_no_distribution_is_refused():
         run("weibull", {"a": None, "size": (2, 4)}, a=np.ones(3, "f4"))
     with pytest.raises(amp.GraphError, match="cannot be broadcast to size"):
         run("weibull", {"a": None, "size": (3,)}, a=np.ones((2, 3), "f4"))
+
+
+# ---- mx.np.random in graphs ----
+
+
+class Drawing(mx.gluon.HybridBlock):
+    """x multiplied by what `draw` gives of a parameter."""
+
+    def __init__(self, draw):
+        super().__init__()
+        self.draw = draw
+        self.level = mx.gluon.Parameter("level", shape=(1,), init=mx.init.Constant(2.0))
+
+    def forward(self, x):
+        return x * self.draw(self.level.data())
+
+
+def hybridized(draw):
+    net = Drawing(draw)
+    net.initialize()
+    net.hybridize()
+    return net
+
+
+@each_family
+def test_hybridized_blocks_draw_in_each_run(name):
+    parameters, values, mean, deviation, least, end = FAMILIES[name]
+    function = getattr(mx.np.random, "power" if name == "powerd" else name)
+    net = hybridized(lambda level: function(*values, size=MANY))
+    ones = mx.np.ones(MANY)
+    first, second = net(ones).asnumpy(), net(ones).asnumpy()
+    assert (first != second).mean() > 0.99
+    for drawn in (first, second):
+        assert (drawn >= least).all() and (drawn < end).all()
+        assert abs(drawn.mean() - mean) < 5 * deviation / np.sqrt(drawn.size)
+
+
+@pytest.mark.parametrize("name", ["normal", "uniform", "logistic", "gumbel"])
+def test_gradients_reach_parameters_of_draws_in_graphs(name):
+    """y = a + b z: the gradient of b is z, whatever was drawn."""
+    function = getattr(mx.np.random, name)
+
+    def draw(level):
+        return function(level, 3 * level, size=(4, 5)) if name == "uniform" else function(0.0, level, size=(4, 5))
+
+    net = hybridized(draw)
+    ones = mx.np.ones((4, 5))
+    with mx.autograd.record():
+        y = net(ones)
+    y.backward()
+    np.testing.assert_allclose(net.level.grad().asnumpy(), [y.asnumpy().sum() / 2], rtol=1e-5)
+
+
+def test_draws_in_graphs_take_forms_of_sizes_and_dtypes():
+    for size, shape in ((3, (3,)), ((2, 3), (2, 3)), ([2, 3], (2, 3)), (None, (1,))):
+        net = hybridized(lambda level, size=size: mx.np.random.normal(0, level, size=size))
+        assert net(mx.np.ones((1,))).shape == shape
+    net = hybridized(lambda level: mx.np.random.uniform(level, 3, dtype="float16").astype("float32"))
+    drawn = net(mx.np.ones((50,))).asnumpy()
+    assert ((2 <= drawn) & (drawn < 3)).all()
+    net = hybridized(lambda level: mx.np.random.choice(3, size=(200,), p=mx.np.array([0.5, 0, 0.5])).astype("float32"))
+    assert set(net(mx.np.ones((200,))).asnumpy().tolist()) == {0, 2}
+    with pytest.raises(TypeError, match="gamma.. missing the argument 'shape'"):
+        hybridized(lambda level: mx.np.random.gamma(scale=level, size=(2,)))(mx.np.ones((2,)))
+
+
+def test_a_hybridized_block_that_draws_is_exported(tmp_path):
+    net = hybridized(lambda level: mx.np.random.normal(0, level, size=(2, 3)))
+    x = mx.np.ones((2, 3))
+    net(x)
+    net.export(str(tmp_path / "net"))
+    nodes = json.loads((tmp_path / "net-symbol.json").read_text())["nodes"]
+    assert "_npi_normal" in [node["op"] for node in nodes]
+    loaded = mx.gluon.SymbolBlock.imports(
+        str(tmp_path / "net-symbol.json"), ["data"], str(tmp_path / "net-0000.params")
+    )
+    assert (loaded(x).asnumpy() != loaded(x).asnumpy()).any()

@@ -1,18 +1,23 @@
 """Random `ndarray`s with NumPy's names: `size` is a number, a tuple or None for a single number.
 
 Results are float32 unless `dtype` says otherwise; `ctx` and `device` have no effect; `out` is an array to write to.
-`mx.random.seed` seeds these, too.
+`mx.random.seed` seeds these, too. In a hybridized block distributions that have an operator become part of the graph,
+which draws other numbers in each run; what has none is an UnsupportedError there.
 """
+
+import numbers
 
 import numpy as np
 
 from ... import _recording, _trace
 from ..._core import NDArray
 from ...base import ArgumentError
+from ...sym.attributes import attribute_text
 from ..random import generator
 from ..random import seed as _seed_all
 from .array_class import ndarray
-from .create import of_dtype
+from .create import asarray, of_dtype
+from .run import run
 
 __all__ = [
     "beta",
@@ -79,6 +84,40 @@ def _scaled(name, loc, scale, size, dtype):
     return loc + scale * as_result(getattr(generator(), name)(size=shape), dtype, None)
 
 
+def _size_text(size):
+    return attribute_text(None if size is None else tuple(np.ravel(size).astype(int).tolist()))
+
+
+def _draw_in_graph(op, parameters, size=None, dtype=None, **attributes):
+    """A node that draws, for the graph that is recorded. Parameters that are no numbers are inputs."""
+    arrays = []
+    for name, value in parameters.items():
+        if isinstance(value, numbers.Real):
+            attributes[name] = attribute_text(float(value))
+        else:
+            attributes[name] = "None"
+            arrays.append(asarray(value))
+    result = run(op, arrays, {**attributes, "size": _size_text(size)})
+    return result if dtype is None else result.astype(dtype, copy=False)
+
+
+def _uniform_in_graph(low, high, size, dtype):
+    """Gradients reach `low` and `high`, as they do outside of graphs."""
+    if isinstance(low, numbers.Real) and isinstance(high, numbers.Real):
+        return _draw_in_graph("_npi_uniform", {"low": low, "high": high}, size, dtype)
+    low, span = asarray(low), asarray(high - low)
+    if size is None:
+        standard = run("_random_uniform_like", [low + span])
+    else:
+        standard = _draw_in_graph("_npi_uniform", {"low": 0, "high": 1}, size)
+    result = low + span * standard
+    return result if dtype is None else result.astype(dtype, copy=False)
+
+
+def _becomes_part_of_graph(out):
+    return out is None and _trace.current() is not None
+
+
 def _size(size, out):
     return out.shape if size is None and out is not None else size
 
@@ -91,6 +130,8 @@ def uniform(low=0.0, high=1.0, size=None, dtype=None, ctx=None, out=None, *, dev
     >>> mx.np.random.uniform(0, 1, size=(2, 3)).shape
     (2, 3)
     """
+    if _becomes_part_of_graph(out):
+        return _uniform_in_graph(low, high, size, dtype)
     if _asks_for_gradients(out, low, high):
         return _scaled("uniform", low, high - low, size, dtype)
     return as_result(generator().uniform(as_parameter(low), as_parameter(high), _size(size, out)), dtype, out)
@@ -104,6 +145,8 @@ def normal(loc=0.0, scale=1.0, size=None, dtype=None, ctx=None, out=None, *, dev
     >>> mx.np.random.normal(size=(2, 3)).dtype
     dtype('float32')
     """
+    if _becomes_part_of_graph(out):
+        return _draw_in_graph("_npi_normal", {"loc": loc, "scale": scale}, size, dtype)
     if _asks_for_gradients(out, loc, scale):
         return _scaled("normal", loc, scale, size, dtype)
     return as_result(generator().normal(as_parameter(loc), as_parameter(scale), _size(size, out)), dtype, out)
@@ -147,6 +190,10 @@ def choice(a, size=None, replace=True, p=None, ctx=None, out=None, *, device=Non
     >>> mx.np.random.choice(5, size=3).shape
     (3,)
     """
+    if _becomes_part_of_graph(out) and hasattr(a, "__index__"):
+        weights = [] if p is None else [asarray(p)]
+        attributes = {"a": str(int(a)), "replace": str(bool(replace)), "weighted": str(bool(weights))}
+        return run("_npi_choice", weights, {**attributes, "size": _size_text(size)})
     values = generator().choice(as_parameter(a), size, replace, _probabilities(p))
     return as_result(values, values.dtype if values.dtype.kind != "f" else None, out)
 
@@ -197,8 +244,24 @@ def multivariate_normal(mean, cov, size=None, check_valid=None, tol=None):
     return as_result(generator().multivariate_normal(as_parameter(mean), as_parameter(cov), size), None, None)
 
 
+# What operators they are in graphs.
+_OPERATORS = {name: f"_npi_{name}" for name in "exponential gamma gumbel logistic pareto rayleigh weibull".split()} | {
+    "power": "_npi_powerd"
+}
+
+
+def _complete(name, parameters, given):
+    """Values of all parameters, in their order."""
+    missing = [key for key in parameters if key not in given]
+    if missing:
+        raise TypeError(f"{name}() missing the argument {missing[0]!r}")
+    return {key: given[key] for key in parameters}
+
+
 def _distribution(name, *parameters):
     is_scaled = parameters in (("loc", "scale"), ("scale",))
+    operator = _OPERATORS.get(name)
+    defaults = {key: value for key, value in (("loc", 0.0), ("scale", 1.0)) if key in parameters}
 
     def draw(*args, size=None, dtype=None, ctx=None, out=None, device=None, **named):
         if len(args) > len(parameters):
@@ -207,6 +270,8 @@ def _distribution(name, *parameters):
         if unknown:
             raise TypeError(f"{name}() got an unexpected argument {unknown[0]!r}")
         given = dict(zip(parameters, args), **named)
+        if operator is not None and _becomes_part_of_graph(out):
+            return _draw_in_graph(operator, _complete(name, parameters, {**defaults, **given}), size, dtype)
         if is_scaled and _asks_for_gradients(out, *given.values()):
             return _scaled(name, given.get("loc", 0.0), given.get("scale", 1.0), size, dtype)
         given = {key: as_parameter(value) for key, value in given.items()}
