@@ -151,8 +151,8 @@ class EinsumLowering {
   bool Run() {
     std::optional<Named> result;
     for (std::size_t i = 0; i < shapes_.in.size(); ++i) {
-      std::optional<Named> next = OnlyNeeded({c_.Cast(c_.in(static_cast<int>(i)), dtype()), shapes_.in[i]},
-                                             result ? result->labels : Labels(), i + 1);
+      std::optional<Named> next =
+          OnlyNeeded({Operand(static_cast<int>(i)), shapes_.in[i]}, result ? result->labels : Labels(), i + 1);
       if (!next) return false;
       if (result) {
         const std::optional<Named> before = OnlyNeeded(*result, next->labels, i + 1);
@@ -167,11 +167,27 @@ class EinsumLowering {
   }
 
  private:
+  // Whether there is nothing but one product of matrices, which reads the arrays in their dtype.
+  bool IsOneProduct() const {
+    if (shapes_.in.size() != 2) return false;
+    bool sums = false, drops = false;
+    for (std::size_t i = 0; i < 2; ++i) {
+      for (const int label : shapes_.in[i]) {
+        const bool is_shared = Has(shapes_.in[1 - i], label), is_kept = Has(shapes_.out_labels, label);
+        sums = sums || (is_shared && !is_kept);
+        drops = drops || (!is_shared && !is_kept);
+      }
+    }
+    return sums && !drops;
+  }
+
   // Results between are not rounded.
   DType dtype() const {
     const DType out = c_.out_type(0).dtype;
-    return IsLowPrecision(out) ? DType::kFloat32 : out;
+    return IsLowPrecision(out) && !IsOneProduct() ? DType::kFloat32 : out;
   }
+
+  ValueId Operand(int i) const { return IsOneProduct() ? c_.in(i) : c_.Cast(c_.in(i), dtype()); }
 
   // Whether the result has the axis, or an array from `first` on.
   bool IsNeeded(int label, std::size_t first) const {
