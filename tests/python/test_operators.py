@@ -194,7 +194,7 @@ Activation _npx_activation
 BatchNorm _npx_batch_norm BatchNorm_v1 CuDNNBatchNorm
 BlockGrad stop_gradient _npx_stop_gradient
 Cast cast _npi_cast _npx_cast
-Concat concat _npi_concatenate
+Concat concat
 Convolution _npx_convolution Convolution_v1
 Deconvolution _npx_deconvolution
 Dropout _npx_dropout
@@ -213,7 +213,9 @@ _mul_scalar _MulScalar
 _plus_scalar _PlusScalar
 _rdiv_scalar _RDivScalar
 _rminus_scalar _RMinusScalar
-_split_v2 _npi_split _npi_array_split
+_split_v2 _npi_split _npi_array_split _npi_hsplit _npi_dsplit
+_npi_transpose _np_transpose
+_npx_reshape _npi_reshape
 amp_cast _npi_amp_cast
 amp_multicast _npi_amp_multicast
 clip _npi_clip
@@ -222,10 +224,10 @@ elemwise_div _div _Div
 elemwise_mul _mul _Mul
 elemwise_sub _sub _minus _Minus
 expand_dims _npi_expand_dims
-gather_nd _npi_gather_nd
+gather_nd _npi_gather_nd _npx_gather_nd
 log_softmax _npx_log_softmax
 masked_softmax _npx_masked_softmax
-repeat _npi_repeat
+repeat _npi_repeat _np_repeat
 reverse flip
 slice crop _npi_slice _npx_slice
 softmax _npx_softmax
