@@ -342,3 +342,18 @@ def test_a_hybridized_block_that_draws_is_exported(tmp_path):
         str(tmp_path / "net-symbol.json"), ["data"], str(tmp_path / "net-0000.params")
     )
     assert (loaded(x).asnumpy() != loaded(x).asnumpy()).any()
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda level: mx.np.random.beta(1, 2, size=(2,)),
+        lambda level: mx.np.random.permutation(2).astype("float32"),
+        lambda level: mx.np.random.multinomial(3, [0.5, 0.5]).astype("float32"),
+        lambda level: mx.np.random.shuffle(level),
+        lambda level: mx.np.random.randint(5, size=(2,)).astype("float32"),
+    ],
+)
+def test_draws_without_an_operator_are_refused_in_graphs(draw):
+    with pytest.raises(amp.UnsupportedError, match="mx.np.random, which would draw once and for all"):
+        hybridized(draw)(mx.np.ones((2,)))

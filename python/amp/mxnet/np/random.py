@@ -56,9 +56,13 @@ def seed(seed, ctx="all"):
     _seed_all(seed, ctx)
 
 
+def _refuse_in_graph():
+    _trace.refuse("mx.np.random, which would draw once and for all,")
+
+
 def as_result(values, dtype, out):
     """Drawn values as an array of `dtype` (float32 where that is None), or written to `out`."""
-    _trace.refuse("mx.np.random, which would draw once and for all,")
+    _refuse_in_graph()
     result = of_dtype(np.asarray(values), dtype)
     if out is None:
         return result
@@ -211,6 +215,7 @@ def permutation(x, ctx=None, *, device=None):
     >>> sorted(mx.np.random.permutation(4).asnumpy().tolist())
     [0, 1, 2, 3]
     """
+    _refuse_in_graph()
     values = generator().permutation(as_parameter(x))
     return ndarray(values)
 
@@ -223,6 +228,7 @@ def shuffle(x):
     >>> sorted(x.asnumpy().tolist())
     [0.0, 1.0, 2.0, 3.0]
     """
+    _refuse_in_graph()
     x[:] = generator().permutation(x.asnumpy())
 
 
@@ -232,6 +238,7 @@ def multinomial(n, pvals, size=None):
     >>> mx.np.random.multinomial(10, [0.5, 0.5]).sum().item()
     10
     """
+    _refuse_in_graph()
     return ndarray(generator().multinomial(n, _probabilities(pvals), size))
 
 
