@@ -147,8 +147,8 @@ void Validate(DrawParam& p) {
 
 std::vector<std::string> InputNames(const DrawParam& p) {
   std::vector<std::string> names;
-  if (!p.first) names.emplace_back("first");
-  if (NumArrays(p) > std::ssize(names)) names.emplace_back("second");
+  if (!p.first) names.emplace_back("first_numbers");
+  if (NumArrays(p) > std::ssize(names)) names.emplace_back("second_numbers");
   names.emplace_back("key");
   return names;
 }

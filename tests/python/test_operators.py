@@ -320,3 +320,9 @@ def test_lists_of_operators():
     names = mx.operator.get_all_registered_operators()
     assert sorted(names) == sorted(name for group in groups.values() for name in group)
     assert len(set(names)) == len(names) and {"elemwise_add", "_plus", "relu"} <= set(names)
+
+
+@pytest.mark.parametrize("op", sorted(set(_core.operator_names().values())))
+def test_every_operator_has_a_function(op):
+    """Its inputs and attributes have different names."""
+    assert callable(getattr(amp.sym, op))
