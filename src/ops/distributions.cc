@@ -150,6 +150,12 @@ const std::vector<Distribution>& Distributions() {
   return kAll;
 }
 
+std::vector<std::string> DistributionNames() {
+  std::vector<std::string> names;
+  for (const Distribution& distribution : Distributions()) names.push_back(distribution.name);
+  return names;
+}
+
 const Distribution& RequireDistribution(const std::string& name) {
   for (const Distribution& distribution : Distributions()) {
     if (distribution.name == name) return distribution;

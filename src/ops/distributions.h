@@ -43,6 +43,7 @@ struct Distribution {
 };
 
 const std::vector<Distribution>& Distributions();
+std::vector<std::string> DistributionNames();
 // Throws InternalError for a name that is none.
 const Distribution& RequireDistribution(const std::string& name);
 

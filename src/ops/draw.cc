@@ -65,11 +65,9 @@ bool LowerEach(LowerContext& c) {
 // ---- definitions ----
 
 ParamSchema<DrawParam> Schema() {
-  std::vector<std::string> names;
-  for (const Distribution& distribution : Distributions()) names.push_back(distribution.name);
   return ParamSchema<DrawParam>()
       .Required("distribution", &DrawParam::distribution, "Name of the distribution.")
-      .OneOf(names)
+      .OneOf(DistributionNames())
       .Optional("stream", &DrawParam::stream, "Tells the nodes of a graph apart.");
 }
 

@@ -127,11 +127,9 @@ void Differentiate(GradientContext& c) {
 // ---- definition ----
 
 ParamSchema<DrawParam> Schema() {
-  std::vector<std::string> names;
-  for (const Distribution& distribution : Distributions()) names.push_back(distribution.name);
   return ParamSchema<DrawParam>()
       .Required("distribution", &DrawParam::distribution, "Name of the distribution.")
-      .OneOf(names)
+      .OneOf(DistributionNames())
       .Optional("first", &DrawParam::first, "The distribution's first parameter; None: an input.")
       .Optional("second", &DrawParam::second, "Its second one, where it has two; None: an input.")
       .Optional("size", &DrawParam::size, "Shape of the output; None: that of the parameters.")

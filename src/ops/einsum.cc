@@ -136,7 +136,8 @@ bool Has(const Labels& labels, int label) { return std::find(labels.begin(), lab
 
 class EinsumLowering {
  public:
-  EinsumLowering(LowerContext* c, const LabelledShapes& shapes) : c_(*c), shapes_(shapes) {}
+  EinsumLowering(LowerContext* c, const LabelledShapes& shapes)
+      : c_(*c), shapes_(shapes), is_one_product_(IsOneProduct()) {}
 
   // False where an axis occurs twice in an array, or is broadcast, or is empty.
   bool IsPlain() const {
@@ -184,10 +185,10 @@ class EinsumLowering {
   // Results between are not rounded.
   DType dtype() const {
     const DType out = c_.out_type(0).dtype;
-    return IsLowPrecision(out) && !IsOneProduct() ? DType::kFloat32 : out;
+    return IsLowPrecision(out) && !is_one_product_ ? DType::kFloat32 : out;
   }
 
-  ValueId Operand(int i) const { return IsOneProduct() ? c_.in(i) : c_.Cast(c_.in(i), dtype()); }
+  ValueId Operand(int i) const { return is_one_product_ ? c_.in(i) : c_.Cast(c_.in(i), dtype()); }
 
   // Whether the result has the axis, or an array from `first` on.
   bool IsNeeded(int label, std::size_t first) const {
@@ -263,6 +264,7 @@ class EinsumLowering {
 
   LowerContext& c_;
   const LabelledShapes& shapes_;
+  const bool is_one_product_;
 };
 
 bool Lower(LowerContext& c) {

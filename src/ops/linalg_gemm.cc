@@ -11,6 +11,7 @@
 #include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
+#include "program/permutation.h"
 #include "program/reference.h"
 
 namespace amp::linalg_gemm {
@@ -86,12 +87,6 @@ NDArray Matrices(const NDArray& array, const std::vector<int>& order) {
   return turned.Reshaped(Shape{s.SizeOf(0, s.rank() - 2), s[s.rank() - 2], s[s.rank() - 1]});
 }
 
-Shape Permuted(const Shape& shape, const std::vector<int>& order) {
-  std::vector<std::int64_t> dims;
-  for (const int axis : order) dims.push_back(shape[axis]);
-  return Shape(dims);
-}
-
 void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
   const auto& p = node.params<GemmParam>();
   const Shape& shape = out[0].shape();
@@ -100,7 +95,7 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
                 b = Matrices(in[1], Order(rank, row, p.transpose_b));
   NDArray y(out[0].dtype(), Shape{a.shape()[0], a.shape()[1], b.shape()[2]});
   MatMulReference(a, b, p.alpha, y);
-  CopyElements(Transposed(y.Reshaped(Permuted(shape, Order(rank, row, false))), Back(rank, row)), out[0]);
+  CopyElements(Transposed(y.Reshaped(PermutedShape(shape, Order(rank, row, false))), Back(rank, row)), out[0]);
 }
 
 bool Lower(LowerContext& c) {
@@ -110,7 +105,7 @@ bool Lower(LowerContext& c) {
   const auto a = c.Permute(c.in(0), Order(rank, row, p.transpose_a));
   const auto b = c.Permute(c.in(1), Order(rank, row, p.transpose_b));
   const auto y = c.Emit(MatMulSpec{static_cast<float>(p.alpha)}, {a, b},
-                        {out.dtype, Permuted(out.shape, Order(rank, row, false))});
+                        {out.dtype, PermutedShape(out.shape, Order(rank, row, false))});
   c.SetOut(0, c.Permute(y, Back(rank, row)));
   return true;
 }

@@ -10,6 +10,7 @@
 #include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
+#include "program/permutation.h"
 #include "program/reference.h"
 
 namespace amp::numpy_dot {
@@ -108,18 +109,6 @@ void InferShape(ShapeRelation& r) {
   r.Out(0, ContractionOf<P>(r.node(), r.in(0), r.in(1)).out);
 }
 
-Shape Permuted(const Shape& shape, const std::vector<int>& axes) {
-  std::vector<std::int64_t> dims;
-  for (const int axis : axes) dims.push_back(shape[axis]);
-  return Shape(dims);
-}
-
-std::vector<int> Inverse(const std::vector<int>& axes) {
-  std::vector<int> inverse(axes.size());
-  for (std::size_t i = 0; i < axes.size(); ++i) inverse[static_cast<std::size_t>(axes[i])] = static_cast<int>(i);
-  return inverse;
-}
-
 // ---- the operands as matrices, and back ----
 
 NDArray LeftMatrix(const Contraction& s, const NDArray& a) {
@@ -138,10 +127,10 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
 
 // The product of two matrices as an array whose axes, in this order, they have.
 void ProductWithAxes(const NDArray& x, const NDArray& y, const std::vector<int>& axes, NDArray& out) {
-  NDArray turned(out.dtype(), Permuted(out.shape(), axes));
+  NDArray turned(out.dtype(), PermutedShape(out.shape(), axes));
   NDArray matrix = turned.Reshaped(Shape{1, x.shape()[1], y.shape()[2]});
   MatMulReference(x, y, 1.0, matrix);
-  CopyElements(Transposed(turned, Inverse(axes)), out);
+  CopyElements(Transposed(turned, InversePermutation(axes)), out);
 }
 
 template <class P>
@@ -178,7 +167,7 @@ bool LowerBackward(LowerContext& c) {
   const auto s = ContractionOf<P>(c.node(), a_shape, b_shape);
   const ValueId g = c.Reshape(c.in(0), Shape{s.m, s.n});
   const auto set = [&](int i, ValueId matrix, const Shape& shape, const std::vector<int>& axes) {
-    c.SetOut(i, InOrder(c, c.Reshape(matrix, Permuted(shape, axes)), Inverse(axes)));
+    c.SetOut(i, InOrder(c, c.Reshape(matrix, PermutedShape(shape, axes)), InversePermutation(axes)));
   };
   if (c.is_read(0)) {
     const ValueId b = c.Permute(EmitRightMatrix(c, s, c.in(2)), {1, 0});

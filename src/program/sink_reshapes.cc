@@ -4,20 +4,10 @@
 #include <optional>
 #include <utility>
 
+#include "program/permutation.h"
+
 namespace amp {
 namespace {
-
-std::vector<int> Inverse(const std::vector<int>& axes) {
-  std::vector<int> inverse(axes.size());
-  for (std::size_t i = 0; i < axes.size(); ++i) inverse[axes[i]] = static_cast<int>(i);
-  return inverse;
-}
-
-Shape Permuted(const Shape& shape, const std::vector<int>& axes) {
-  std::vector<std::int64_t> dims;
-  for (const int axis : axes) dims.push_back(shape[axis]);
-  return Shape(std::move(dims));
-}
 
 bool ChangesNothing(const StepGraph& graph, const Step& step) {
   if (const auto* permute = std::get_if<PermuteSpec>(&step.spec)) {
@@ -70,8 +60,8 @@ struct Operand {
 };
 std::optional<Operand> Before(const Step& view, const Shape& in, const Shape& out, const Shape& operand) {
   if (const auto* permute = std::get_if<PermuteSpec>(&view.spec)) {
-    const std::vector<int> inverse = Inverse(permute->axes);
-    return Operand{PermuteSpec{inverse}, Permuted(operand, inverse)};
+    const std::vector<int> inverse = InversePermutation(permute->axes);
+    return Operand{PermuteSpec{inverse}, PermutedShape(operand, inverse)};
   }
   if (operand == out) return Operand{ReshapeSpec{}, in};
   // One number for each index of the last axis, which both shapes have.

@@ -4,7 +4,7 @@ from .create import asarray
 from .elementwise import binary
 from .host import otherwise
 from .products import tensordot
-from .reductions import MADE, take
+from .reductions import take
 from .run import floats, run
 from .shapes import ravel, reshape, stack
 
@@ -31,10 +31,6 @@ def triu(m, k=0):
     return run("_npi_triu", [m], {"k": str(int(k))})
 
 
-def _has_diagonal(shape, k):
-    return -shape[0] < k < shape[1]
-
-
 @otherwise
 def diag(v, k=0):
     """A matrix with the array on diagonal k, or diagonal k of a matrix.
@@ -55,7 +51,7 @@ def diagflat(v, k=0):
     array([[1., 0.],
            [0., 2.]])
     """
-    return diag(ravel(v), k)
+    return run("_np_diagflat", [v], {"k": str(int(k))})
 
 
 @otherwise
@@ -69,9 +65,11 @@ def diagonal(a, offset=0, axis1=0, axis2=1):
     """
     a = asarray(a)
     axes = _two_axes(a, axis1, axis2)
-    if axes is None or not _has_diagonal([a.shape[i] for i in axes], offset):
-        return NotImplemented
-    return run("diag", [a], {"k": str(int(offset)), "axis1": str(axes[0]), "axis2": str(axes[1])})
+    return NotImplemented if axes is None else run("_np_diagonal", [a], _diagonal(offset, axes))
+
+
+def _diagonal(offset, axes):
+    return {"offset": str(int(offset)), "axis1": str(axes[0]), "axis2": str(axes[1])}
 
 
 def _two_axes(a, axis1, axis2):
@@ -93,9 +91,9 @@ def trace(a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
     """
     a = asarray(a)
     axes = _two_axes(a, axis1, axis2)
-    if floats(a) is None or axes is None or not _has_diagonal([a.shape[i] for i in axes], offset):
+    if floats(a) is None or axes is None:
         return NotImplemented
-    return MADE["sum"](diagonal(a, offset, *axes), axis=-1, dtype=dtype, out=out)
+    return run("_np_trace", [a if dtype is None else a.astype(dtype)], _diagonal(offset, axes), out)
 
 
 def outer(a, b, out=None):

@@ -338,20 +338,8 @@ def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None, **kwargs):
     >>> mx.np.nan_to_num(mx.np.array([float("nan"), float("inf"), 1]), posinf=9)
     array([0., 9., 1.])
     """
-    x = asarray(x)
-    if copy and x.dtype.kind in "iub":
-        return x.copy()
-    given = [value for value in (nan, posinf, neginf) if value is not None]
-    if kwargs or not copy or x.dtype.name not in ("float16", "float32", "float64"):
+    values = {"nan": nan, "posinf": posinf, "neginf": neginf}
+    if kwargs or not copy or any(value is not None and scalar_text(value) is None for value in values.values()):
         return NotImplemented
-    if any(scalar_text(value) is None for value in given):
-        return NotImplemented
-    limits = np.finfo(x.dtype)
-    result = x
-    for test, value in (
-        ("_npi_isnan", nan),
-        ("_npi_isposinf", limits.max if posinf is None else posinf),
-        ("_npi_isneginf", limits.min if neginf is None else neginf),
-    ):
-        result = run("_npi_where_lscalar", [run(test, [x]), result], {"scalar": scalar_text(float(value))})
-    return result
+    texts = {name: "None" if value is None else scalar_text(float(value)) for name, value in values.items()}
+    return run("_npi_nan_to_num", [x], texts)
