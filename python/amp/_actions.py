@@ -269,11 +269,14 @@ def calibrate(options):
     """`amp calibrate`"""
     from . import _calibration, _machine_file  # needed here only
 
+    if options.rounds < 1:
+        raise ArgumentError(f"--rounds: expected 1 or more, got {options.rounds}")
     path = options.output or _core.machine_file_path(0)
     if not path:
         raise ArgumentError("there is no folder for caches (neither XDG_CACHE_HOME nor HOME is set); pass -o FILE")
-    print("measuring small models for some minutes; the machine should do nothing else")
-    steps = _calibration.measure(_show_progress)
+    times = "some minutes" if options.rounds == 1 else f"some minutes, {options.rounds} times"
+    print(f"measuring small models for {times}; the machine should do nothing else")
+    steps = _calibration.measure(_show_progress, options.rounds)
     print()
     unsteady = statistics.median(step["mean_seconds"] / step["min_seconds"] for step in steps if step["min_seconds"])
     if unsteady > _UNSTEADY:

@@ -182,6 +182,8 @@ def _add_calibrate(commands):
     command.add_argument(
         "-o", "--output", metavar="FILE.json", help="the machine file (default: where executors look for it)"
     )
+    text = "measure all of it so many times, and keep the least times: for machines that others use (default: 1)"
+    command.add_argument("--rounds", type=int, default=1, metavar="N", help=text)
 
 
 def _add_inputs(command, flag, text, *aliases):

@@ -144,6 +144,24 @@ def test_peaks_are_those_of_the_library():
     assert _machine_file._peak(steps, "float32") == 2e8
 
 
+def test_the_least_time_of_all_rounds_counts(monkeypatch):
+    times, parts = iter([[3.0, 5.0], [4.0, 2.0], [6.0, 6.0]]), []
+
+    def measure_once(progress):
+        progress(1.0)
+        return [{"median_seconds": seconds} for seconds in next(times)]
+
+    monkeypatch.setattr(_calibration, "_measure_once", measure_once)
+    steps = _calibration.measure(parts.append, rounds=3)
+    assert [step["median_seconds"] for step in steps] == [3.0, 2.0]
+    assert parts == [1 / 3, 2 / 3, 1.0]
+
+
+def test_calibration_refuses_no_rounds():
+    with pytest.raises(amp.ArgumentError, match="--rounds: expected 1 or more, got 0"):
+        _actions.calibrate(commands.parse(["calibrate", "--rounds", "0"]))
+
+
 def test_calibration_keeps_what_timing_chose(tmp_path):
     path = tmp_path / "machine.json"
     assert _actions._tuned(path) == {}
