@@ -72,6 +72,13 @@ class _Branches:
         return [step for run in runs for step in run.steps]
 
 
+def _with_least_times(known, again):
+    """The steps, each with the lesser of two times of the same; `known` is empty the first time."""
+    for step, before in zip(again, known or again, strict=True):
+        step["median_seconds"] = min(step["median_seconds"], before["median_seconds"])
+    return again
+
+
 class _Run:
     """A plan of a model. `kernel`, where one is named, computes whatever it can.
 
@@ -97,9 +104,7 @@ class _Run:
     def profile(self, inputs):
         arrays = [inputs[name] for name in self._handle.input_names()]
         steps = [step for step in self._handle.profile(arrays, _RUNS).steps if self._is_sample(step)]
-        for known, step in zip(self.steps, steps):
-            known["median_seconds"] = min(known["median_seconds"], step["median_seconds"])
-        self.steps = self.steps or steps
+        self.steps = _with_least_times(self.steps, steps)
 
     def _is_sample(self, step):
         if step["node"].startswith(_NO_SAMPLE):
@@ -430,11 +435,10 @@ def measure(progress=lambda done: None, rounds=1):
     Each graph is run as the library computes it, and once more with each kernel of ours wherever it can take its place.
     The least time of all rounds counts: a plan may be slow for as long as it lives, because of where its memory lies.
     """
-    steps = _measure_once(lambda done: progress(done / rounds))
-    for number in range(1, rounds):
+    steps = []
+    for number in range(rounds):
         again = _measure_once(lambda done, before=number: progress((before + done) / rounds))
-        for known, step in zip(steps, again, strict=True):
-            known["median_seconds"] = min(known["median_seconds"], step["median_seconds"])
+        steps = _with_least_times(steps, again)
     return steps
 
 
