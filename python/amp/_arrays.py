@@ -42,3 +42,10 @@ def flattened(values):
     if not isinstance(values, (list, tuple)):
         return [values]
     return [array for value in values for array in flattened(value)]
+
+
+def mapped(values, function):
+    """Nested lists and tuples with `function(leaf)` in place of each leaf."""
+    if isinstance(values, (list, tuple)):
+        return type(values)(mapped(value, function) for value in values)
+    return function(values)

@@ -270,8 +270,6 @@ def attach_buffer(array, gradient, request):
     """The same with an array to write gradients to."""
     if request not in ("write", "add", "null"):
         raise ArgumentError(f"grad_req: expected 'write', 'add' or 'null', got {request!r}")
-    if not is_float(array):
-        raise ArgumentError(f"attach_grad: an array of {array.dtype} has no gradient; only floats have")
     if gradient is not None and gradient.shape != array.shape:
         raise ArgumentError(f"mark_variables: a gradient of shape {gradient.shape} for an array of shape {array.shape}")
     array._place = Leaf(array, request, gradient)

@@ -9,6 +9,7 @@ import itertools
 import threading
 
 from . import _core
+from ._arrays import mapped
 from .attribute import AttrScope
 from .base import UnsupportedError
 from .sym import Symbol, Variable
@@ -26,20 +27,25 @@ def is_inside_of_graph():
     return current() is not None or getattr(_active, "is_rehearsal", False)
 
 
+class NoGraphError(UnsupportedError):
+    """What a block does cannot become a graph."""
+
+
 @contextlib.contextmanager
 def rehearsal():
     """A block runs as it will when it is recorded, but nothing is recorded: parameters learn their shapes."""
-    _active.is_rehearsal = True
+    outer = current(), getattr(_active, "is_rehearsal", False)
+    _active.trace, _active.is_rehearsal = None, True
     try:
         yield
     finally:
-        _active.is_rehearsal = False
+        _active.trace, _active.is_rehearsal = outer
 
 
 def refuse(what):
-    """Raises UnsupportedError inside of a trace: `what` has no operator."""
+    """Raises NoGraphError inside of a trace: `what` has no operator."""
     if current() is not None:
-        raise UnsupportedError(f"{what} cannot become part of a graph: inside of a hybridized block use an operator")
+        raise NoGraphError(f"{what} cannot become part of a graph")
 
 
 class Trace:
@@ -72,6 +78,17 @@ class Trace:
         symbol = Variable(name, shape=array.shape, dtype=array.dtype)
         self.mark(array, symbol)
         return symbol
+
+    def on_symbols(self, function, arrays):
+        """`function` of arrays as a function of symbols that stand for arrays like these: a part of this graph."""
+
+        def composed(*symbols):
+            stand_ins = [type(array)(array) for array in arrays]
+            for stand_in, symbol in zip(stand_ins, symbols):
+                self.mark(stand_in, symbol)
+            return mapped(function(*stand_ins), self.symbol_of)
+
+        return composed
 
     def record(self, op, attributes, positional, by_name, outputs):
         """Composes the operator whose results are `outputs`."""

@@ -49,20 +49,19 @@ void CheckBroadcast(ShapeRelation& r, int wide, int narrow) {
   if (r.in(0).fully_known() && r.in(1).fully_known()) Broadcast(r.node(), r.in(wide), r.in(narrow));
 }
 
-DTypeRule SumOfFloats() {
-  return {[](DTypeRelation& r) {
-    DTypeOfLike().infer(r);
-    r.InIsFloat(0);
-  }};
-}
-
 void SumReference(const Node&, std::span<const NDArray> in, std::span<NDArray> out) {
-  WithFloatType(in[0].dtype(), [&](auto zero) {
-    const auto x = Numbers<decltype(zero)>(in[0]);
-    std::vector<double> sums(static_cast<std::size_t>(out[0].size()), 0);
+  WithNumberType(in[0].dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    using Sum = std::conditional_t<std::is_integral_v<T>, T, double>;
+    const auto x = Numbers<T>(in[0]);
+    std::vector<Sum> sums(static_cast<std::size_t>(out[0].size()), 0);
     BroadcastIndex place(out[0].shape(), in[0].shape());
-    for (const auto value : x) sums[place.Next()] += static_cast<double>(value);
-    StoreResults(sums, out[0]);
+    for (const auto value : x) sums[place.Next()] += static_cast<Sum>(value);
+    if constexpr (std::is_integral_v<T>) {
+      Store(sums, out[0]);
+    } else {
+      StoreResults(sums, out[0]);
+    }
   });
 }
 
@@ -73,7 +72,7 @@ bool LowerSum(LowerContext& c) {
     c.SetOut(0, c.Cast(c.Reshape(c.in(0), out.shape), out.dtype));
     return true;
   }
-  return LowerToReduce(c, kernels::ReduceOp::kSum, kernels::ReduceFinish::kNone, axes);
+  return IsFloat(in.dtype) && LowerToReduce(c, kernels::ReduceOp::kSum, kernels::ReduceFinish::kNone, axes);
 }
 
 [[maybe_unused]] const auto kSum =
@@ -81,7 +80,7 @@ bool LowerSum(LowerContext& c) {
         .Doc("The sum of data over the axes along which an array of the shape of `like` is broadcast to its shape.")
         .Inputs({"data", "like"})
         .Set(ShapeRule{[](ShapeRelation& r) { CheckBroadcast(r, 0, 1); }})
-        .Set(SumOfFloats())
+        .Set(DTypeOfLike())
         .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole::kIgnored}})
         .Set(GradientRule{[](GradientContext& c) {
           c.Set(0, c.Call("_broadcast_as", {c.gradient(), c.in(0)}));

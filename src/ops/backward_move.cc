@@ -126,7 +126,7 @@ void MoveBackReference(const Node& node, std::span<const NDArray> in, std::span<
   std::vector<NDArray> inputs(in.begin(), in.end());
   inputs[1] = ShapeOnly(out[0].type());
   const std::vector<std::int64_t> places = Places(node.params<BackwardMoveParam>(), inputs);
-  WithFloatType(out[0].dtype(), [&](auto zero) {
+  WithNumberType(out[0].dtype(), [&](auto zero) {
     using T = decltype(zero);
     const std::vector<T> gradient = Numbers<T>(in[0]);
     std::vector<T> sums(static_cast<std::size_t>(out[0].size()), T{0});
@@ -274,7 +274,7 @@ bool LowerMoveBack(LowerContext& c) {
   if (LowerLookup(c, p)) return true;
   const Shape &gradient = c.in_type(0).shape, &data = c.out_type(0).shape;
   constexpr std::int64_t kLimit = std::int64_t{1} << 31;
-  if (gradient.size() >= kLimit || data.size() >= kLimit || !IsStatic(p)) return false;
+  if (gradient.size() >= kLimit || data.size() >= kLimit || !IsStatic(p) || !IsFloat(c.in_type(0).dtype)) return false;
   const auto destinations = std::make_shared<const Destinations>(StaticPlaces(c, p), data.size());
   const auto run = [destinations](const KernelOperands& operands) {
     destinations->Run(static_cast<const float*>(operands.input(0)), static_cast<float*>(operands.output()));
@@ -307,7 +307,6 @@ void SetMoveBackGradients(GradientContext& c) {
         .Set(ShapeRule{InferMoveBackShape})
         .Set(DTypeRule{[](DTypeRelation& r) {
           r.Same({0, 1}, {0});
-          r.InIsFloat(0);
           for (int i = 2; i < r.num_inputs(); ++i) {
             if (!IsKnown(r.in(i))) r.In(i, r.in(0));
           }

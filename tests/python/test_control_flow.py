@@ -573,6 +573,76 @@ def test_while_loops_of_symbols(steps):
     assert [state.tolist() for state in found[1:]] == [[steps], [3 * 2**steps]]
 
 
+class Loops(mx.gluon.HybridBlock):
+    """Loops with a parameter, and a step whose number of times depends on an input."""
+
+    def __init__(self):
+        super().__init__()
+        self.dense = mx.gluon.nn.Dense(2, flatten=False)
+
+    def hybrid_forward(self, F, x, times):  # noqa: N803 - MXNet's name
+        sums, _ = F.contrib.foreach(lambda row, total: (self.dense(total), total + row), x, F.zeros_like(x[0]))
+        parts, (_, last) = F.contrib.while_loop(
+            lambda i, y: i < times,
+            lambda i, y: (y * 2, [i + 1, y + x.sum()]),
+            [F.zeros((1,)), F.ones((1,))],
+            max_iterations=4,
+        )
+        sign = F.contrib.cond(x.sum() > times, lambda: self.dense(x).sum(), lambda: [-last][0])
+        return sums, parts, last, sign
+
+
+@pytest.mark.parametrize("first_times", [0, 3])
+def test_loops_of_hybridized_blocks_are_nodes(first_times):
+    block = Loops()
+    block.initialize(mx.init.Uniform(1))
+    xs = [amp.nd.array(random(rows, 2, seed=rows)) for rows in (3, 5, 3, 3)]
+    all_times = [amp.nd.array([times]) for times in (first_times, 2, 4, 9)]
+    expected = [block(*call) for call in zip(xs, all_times)]
+    block.hybridize()
+    for x, times, outputs in zip(xs, all_times, expected):
+        found = block(x, times)
+        outputs = list(outputs)
+        if times.asscalar() == 0:
+            assert found[1].asnumpy().tolist() == [[0]] * 4 and outputs.pop(1) == []
+            del found[1]
+        for one, other in zip(found, outputs):
+            np.testing.assert_allclose(one.asnumpy(), other.asnumpy(), rtol=1e-5, atol=1e-6)
+    symbol, _ = block.export(None)
+    assert {"_foreach", "_while_loop", "_cond"} <= {node["op"] for node in json.loads(symbol.tojson())["nodes"]}
+
+
+def test_gradients_of_loops_of_hybridized_blocks():
+    block = Loops()
+    block.initialize(mx.init.Uniform(1))
+    x, times = amp.nd.array(random(3, 2, seed=1)), amp.nd.array([3])
+    x.attach_grad()
+    gradients = []
+    for hybridized in (False, True):
+        block.hybridize(hybridized)
+        with mx.autograd.record():
+            sums, parts, last, sign = block(x, times)
+            loss = (sums**2).sum() + (parts**2).sum() + last.sum() + sign.sum()
+        loss.backward()
+        gradients.append([x.grad.asnumpy(), block.dense.weight.grad().asnumpy()])
+    for one, other in zip(*gradients):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5)
+
+
+def test_loops_that_draw_run_without_a_graph():
+    class Drops(mx.gluon.HybridBlock):
+        def hybrid_forward(self, F, x):  # noqa: N803 - MXNet's name
+            return F.contrib.foreach(lambda row, s: (F.Dropout(row), s), x, F.zeros((1,)))[0]
+
+    block = Drops()
+    block.hybridize()
+    with pytest.warns(RuntimeWarning, match="a loop or a branch that draws random numbers cannot become part"):
+        assert (block(amp.nd.ones((4, 100))).asnumpy() == 1).all()
+    with mx.autograd.record():
+        rows = block(amp.nd.ones((4, 100))).asnumpy()
+    assert set(np.unique(rows)) == {0, 2} and (rows[0] != rows[1]).any()
+
+
 def test_branches_of_symbols():
     x, y = var("x"), var("y")
     net = mx.sym.contrib.cond((x + y).sum() > 0, lambda: [x, y * 2], lambda: [y, x * 3])

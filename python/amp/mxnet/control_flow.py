@@ -1,30 +1,18 @@
-"""Loops and branches on arrays: `mx.nd.contrib.foreach`, `while_loop` and `cond` run their Python functions at once."""
+"""Loops and branches on arrays: `mx.nd.contrib.foreach`, `while_loop` and `cond` run their Python functions at once.
+
+Inside of a hybridized block they become nodes of its graph.
+"""
 
 from .. import _trace, nd
 from ..base import ArgumentError
-from ..sym import Symbol
+from . import recorded_control_flow
+from ._nested import flattened
 
 __all__ = ["cond", "foreach", "isfinite", "isinf", "isnan", "while_loop"]
 
 
-def flattened(nested):
-    """The arrays of nested lists, and a function that gives equally many the same form.
-
-    A symbol of several outputs is as good as a list of them.
-    """
-    if isinstance(nested, Symbol) and len(nested) > 1:
-        nested = list(nested)
-    if not isinstance(nested, (list, tuple)):
-        return [nested], lambda arrays: arrays.pop(0)
-    parts = [flattened(one) for one in nested]
-    return [array for arrays, _ in parts for array in arrays], lambda arrays: [form(arrays) for _, form in parts]
-
-
-def is_true(condition, what):
-    """The truth of an array of one element; UnsupportedError where a graph would keep it for other inputs, too."""
-    trace = _trace.current()
-    if trace is not None and not set(trace.symbol_of(condition).list_inputs()) <= set(trace.constants):
-        _trace.refuse(f"{what} whose condition depends on inputs")
+def is_true(condition):
+    """The truth of an array of one element."""
     return bool(condition.asscalar())
 
 
@@ -42,6 +30,9 @@ def foreach(body, data, init_states, name=None):
     >>> outputs.asnumpy().ravel(), states.asnumpy()
     (array([2., 4., 6.], dtype=float32), array([6.], dtype=float32))
     """
+    trace = _trace.current()
+    if trace is not None:
+        return recorded_control_flow.foreach(trace, foreach, body, data, init_states)
     arrays, form = flattened(data)
     if not arrays or len({array.shape[0] for array in arrays}) != 1:
         raise ArgumentError("foreach: data are arrays with equally many slices")
@@ -66,12 +57,15 @@ def while_loop(cond, func, loop_vars, max_iterations=None, name=None):
     """
     if max_iterations is None:
         raise ArgumentError("while_loop: max_iterations is missing")
+    trace = _trace.current()
+    if trace is not None:
+        return recorded_control_flow.while_loop(trace, while_loop, cond, func, loop_vars, max_iterations)
     is_list = isinstance(loop_vars, (list, tuple))
     variables = list(loop_vars) if is_list else [loop_vars]
     if not variables:
         raise ArgumentError("while_loop: loop_vars are empty")
     outputs, form = [], lambda _: []
-    while len(outputs) < max_iterations and is_true(cond(*variables), "while_loop"):
+    while len(outputs) < max_iterations and is_true(cond(*variables)):
         out, new = func(*variables)
         new = list(new) if isinstance(new, (list, tuple)) else [new]
         if len(new) != len(variables):
@@ -92,7 +86,10 @@ def cond(pred, then_func, else_func, name=None):
     >>> mx.nd.contrib.cond(amp.nd.array([1]), lambda: "yes", lambda: "no")
     'yes'
     """
-    return then_func() if is_true(pred, "cond") else else_func()
+    trace = _trace.current()
+    if trace is not None:
+        return recorded_control_flow.cond(trace, cond, pred, then_func, else_func)
+    return then_func() if is_true(pred) else else_func()
 
 
 def isnan(data):

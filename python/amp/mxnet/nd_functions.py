@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .. import _trace, nd
+from .. import _trace, nd, sym
 from .._invoke import written
 from ..base import ArgumentError
 from ..nd.files import from_bytes
@@ -106,6 +106,7 @@ def fill_element_0index(lhs, mhs, rhs):
      [6. 0.]]
     <NDArray float32[2,2]>
     """
+    _trace.refuse("fill_element_0index")
     values = lhs.asnumpy().copy()
     values[np.arange(len(values)), rhs.asnumpy().astype(np.int64)] = mhs.asnumpy()
     return nd.array(values, dtype=values.dtype)
@@ -114,8 +115,8 @@ def fill_element_0index(lhs, mhs, rhs):
 def boolean_mask(data, index, axis=0):
     """The slices of `data` along an axis where `index` (size of the axis,) is not 0.
 
-    Gradients go to the slices that were taken. Raises ArgumentError for another shape of `index`, and inside of a
-    hybridized block UnsupportedError: the shape of the result depends on values.
+    Gradients go to the slices that were taken. Raises ArgumentError for another shape of `index`. A hybridized
+    block with it runs without a graph: the shape of the result depends on values.
 
     >>> mx.nd.contrib.boolean_mask(amp.nd.array([[1, 2], [3, 4], [5, 6]]), amp.nd.array([0, 1, 1]))
     [[3. 4.]
@@ -172,3 +173,5 @@ def install():
     nd.NDArray.to_dlpack_for_read, nd.NDArray.to_dlpack_for_write = nd.to_dlpack_for_read, nd.to_dlpack_for_write
     for name in control_flow.__all__:
         setattr(nd.contrib, name, getattr(control_flow, name))
+    for function in (control_flow.isfinite, control_flow.isinf, control_flow.isnan):
+        setattr(sym.contrib, function.__name__, function)

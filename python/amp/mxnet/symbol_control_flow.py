@@ -7,13 +7,12 @@ loop carries; symbols from outside that it reads become inputs of the node.
 import itertools
 import json
 
-from .. import sym
+from .. import _core, _trace, sym
 from ..attribute import AttrScope
 from ..base import ArgumentError
 from ..name import NameManager
 from ..sym import Symbol
-from . import control_flow
-from .control_flow import flattened
+from ._nested import flattened
 
 __all__ = ["cond", "foreach", "while_loop"]
 
@@ -36,7 +35,10 @@ class _Body:
         self.graph, names = _subgraph(whole, inner, read)
         own = {variable.name for variable in placeholders}
         self.inputs = {name: read[entry] for entry, name in names.items() if name not in own}
-        self.names = sym.load_json(json.dumps(self.graph)).list_inputs()
+        body = sym.load_json(json.dumps(self.graph))
+        self.names = body.list_inputs()
+        if _core.DifferentiableGraph(body._handle, self.names, [False] * len(self.names), True).is_random():
+            _trace.refuse("a loop or a branch that draws random numbers")
 
     def locations(self, names, role):
         """Where variables of these names are among the body's; raises ArgumentError where it does not read one."""
@@ -117,7 +119,7 @@ def _node(operator, name, inputs, bodies, attributes):
 
 
 def _symbols(nested, what):
-    """`control_flow.flattened` of symbols."""
+    """`flattened` of symbols."""
     symbols, form = flattened(nested)
     if not all(isinstance(symbol, Symbol) for symbol in symbols):
         raise ArgumentError(f"{what}: expected Symbols")
@@ -253,5 +255,5 @@ def cond(pred, then_func, else_func, name="cond"):
 
 def install():
     """Puts them into `mx.sym.contrib`."""
-    for function in (foreach, while_loop, cond, control_flow.isfinite, control_flow.isinf, control_flow.isnan):
+    for function in (foreach, while_loop, cond):
         setattr(sym.contrib, function.__name__, function)

@@ -103,7 +103,7 @@ def _recorded(array, key):
 
 def _rows(array, index):
     if index.dtype.kind not in "iu":
-        raise UnsupportedError("inside of a hybridized block an array is indexed by slices, integers or rows")
+        _trace.refuse("indexing by anything but slices, integers and rows")
     return invoke("take", [array, NDArray(index.astype(np.int32))], {}, {"axis": "0", "mode": "wrap"})[0]
 
 
@@ -112,7 +112,7 @@ def _elements(array, indices):
     if len(indices) == 1:
         return invoke("take", [array, indices[0]], {}, {"axis": "0", "mode": "wrap"}, result_class=type(array))[0]
     if len({index.shape for index in indices}) > 1 or len(indices) > array.ndim:
-        raise UnsupportedError("inside of a hybridized block indices are arrays of one shape, at most one an axis")
+        _trace.refuse("indexing by arrays of several shapes, or by more than one an axis,")
     indices = [invoke("Cast", [index], {}, {"dtype": "int64"})[0] for index in indices]
     together = invoke("stack", indices, {}, {"axis": "0", "num_args": str(len(indices))})[0]
     return invoke("gather_nd", [array, together], {}, {}, result_class=type(array))[0]
@@ -123,7 +123,7 @@ def _without_ellipsis(array, parts):
         return part is None or part is Ellipsis or isinstance(part, (int, np.integer, slice))
 
     if not all(is_basic(part) for part in parts):
-        raise UnsupportedError(f"inside of a hybridized block an array cannot be indexed by {parts!r:.80}")
+        _trace.refuse(f"indexing by {parts!r:.80}")
     used = sum(part is not None and part is not Ellipsis for part in parts)
     if used > array.ndim:
         raise IndexError(f"{used} indices for an array of shape {array.shape}")

@@ -2,6 +2,7 @@
 
 import copy
 import enum
+import warnings
 
 from ... import _recording, _trace, attribute, nd
 from ..._arrays import flattened
@@ -38,7 +39,9 @@ class HybridBlock(Block):
     `hybrid_forward(self, F, x, ..., weight=...)` in the style of MXNet 1.x, where F is `amp.nd` or `amp.sym` and
     parameters are passed by name. After `hybridize()` the first call records what `forward` does; from then on the
     graph runs, fused, with its parameters prepacked. A graph keeps what Python decided in that call, such as numbers
-    read from shapes. Blocks with parameters of unknown shape define `infer_shape(self, x, ...)`, which sets them.
+    read from shapes. A block that does what no operator does, such as choosing elements by their values, goes on
+    without a graph and warns (RuntimeWarning); blocks inside of it have graphs. Blocks with parameters of unknown
+    shape define `infer_shape(self, x, ...)`, which sets them.
 
     >>> class Doubled(mx.gluon.HybridBlock):
     ...     def hybrid_forward(self, F, x):
@@ -57,17 +60,18 @@ class HybridBlock(Block):
         super().__init__(prefix, params)
         self._active = False
         self._graph = None  # a SymbolBlock and how to pass it arrays: tracing.TracedBlock
+        self._refusal = None  # why there is no graph of what the block does
         self._hook = None
 
     def __setattr__(self, name, value):
         super().__setattr__(name, value)
         if isinstance(value, (Block, Parameter)):
-            self._graph = None  # it has another part now
+            self._forget_graph()  # it has another part now
 
     def register_child(self, block, name=None):
         """Adds a child that is no attribute; by default its name is its number."""
         super().register_child(block, name)
-        self._graph = None
+        self._forget_graph()
 
     def hybridize(self, active=True, **kwargs):
         """From the next call on the block runs as a graph (or no longer). Options of MXNet have no effect.
@@ -80,20 +84,34 @@ class HybridBlock(Block):
         <NDArray float32[1,3]>
         """
         self._active = bool(active)
-        self._graph = None
+        self._forget_graph()
         super().hybridize(active, **kwargs)
 
     def cast(self, dtype):
         """Changes the dtype of all parameters."""
-        self._graph = None
+        self._forget_graph()
         super().cast(dtype)
 
     def _run(self, args):
-        if self._active and not _trace.is_inside_of_graph():
-            return self.graph_for(*args)(*args)
+        if self._active and self._refusal is None and not _trace.is_inside_of_graph():
+            try:
+                graph = self.graph_for(*args)
+            except _trace.NoGraphError as error:
+                self._run_without_graph(error)
+            else:
+                return graph(*args)
         with _recording.scope(is_recording=False):
             self._learn_shapes(args)
         return self.forward(*args)
+
+    def _run_without_graph(self, reason):
+        """From now on the block runs as if it were not hybridized; blocks inside of it may have graphs."""
+        self._refusal = str(reason)
+        warnings.warn(f"{type(self).__name__} runs without a graph, slower: {reason}", RuntimeWarning, stacklevel=4)
+
+    def _forget_graph(self):
+        """The next call records the block again."""
+        self._graph, self._refusal = None, None
 
     def _learn_shapes(self, args):
         waiting = [parameter for parameter in self._reg_params.values() if parameter.is_open]
@@ -141,6 +159,8 @@ class HybridBlock(Block):
         return self._graph
 
     def _recorded(self, what):
+        if self._refusal is not None:
+            raise UnsupportedError(f"{what}: {type(self).__name__}: {self._refusal}")
         if self._graph is None:
             raise tracing.UntracedError(f"{what}: call block.hybridize(), and then the block, once")
         return self._graph.block
@@ -172,7 +192,7 @@ class HybridBlock(Block):
         super().hybridize(True)
         self._active = True
         if clear:
-            self._graph = None
+            self._forget_graph()
         inputs = tuple(x) if isinstance(x, (list, tuple)) and not args else (x, *args)
         graph = self.graph_for(*inputs)
         if backend is not None:
@@ -202,7 +222,7 @@ class HybridBlock(Block):
         other.__dict__.update(self.__dict__)
         for name in ("_children", "_reg_params", "_hooks", "_pre_hooks"):
             other.__dict__[name] = dict(self.__dict__[name])
-        other.__dict__["_graph"] = None
+        other._forget_graph()
         return other
 
     def __deepcopy__(self, memo):

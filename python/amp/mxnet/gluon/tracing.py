@@ -1,7 +1,7 @@
 """The graphs of blocks: what the forward of a block does with arrays, as a symbol."""
 
 from ... import _random_key, _trace, sym
-from ..._arrays import flattened, readable
+from ..._arrays import flattened, mapped, readable
 from ..._core import NDArray
 from ..._trace import Trace
 from ...base import ArgumentError
@@ -76,7 +76,7 @@ def infer_parameter_shapes(block, args):
         return Variable(name)
 
     parameters = {name: Variable(name, **_known_shape(p)) for name, p in block._reg_params.items()}
-    outputs = block.hybrid_forward(sym, *_mapped(args, variable), **parameters)
+    outputs = block.hybrid_forward(sym, *mapped(args, variable), **parameters)
     net = Group([leaf for leaf in flattened(outputs)])
     known = set(net.list_arguments())
     arguments, _, states = net.infer_shape_partial(**{n: shape for n, shape in shapes.items() if n in known})
@@ -114,23 +114,17 @@ def _array(value):
     return cls(value if isinstance(value, NDArray) else readable(value))
 
 
-def _mapped(value, function):
-    if isinstance(value, (list, tuple)):
-        return type(value)(_mapped(item, function) for item in value)
-    return function(value)
-
-
 def _replaced(args, arrays):
-    return _mapped(args, lambda leaf: next(arrays) if _is_array(leaf) else leaf)
+    return mapped(args, lambda leaf: next(arrays) if _is_array(leaf) else leaf)
 
 
 def _form(args):
     """The arguments of a call with their arrays left out."""
-    return _mapped(args, lambda leaf: NDArray if _is_array(leaf) else leaf)
+    return mapped(args, lambda leaf: NDArray if _is_array(leaf) else leaf)
 
 
 def _classes(outputs):
-    return _mapped(outputs, type)
+    return mapped(outputs, type)
 
 
 def _rebuilt(classes, outputs):

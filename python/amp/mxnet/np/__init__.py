@@ -1,7 +1,7 @@
 """Arrays in NumPy's style: `mx.np.ndarray` and functions with NumPy's names and rules.
 
 Numbers become float32 where nothing else is said, as in MXNet. Functions run the operators that MXNet names `_npi_*`;
-what has no operator is computed by NumPy itself (`mx.np.host`) and cannot be part of a hybridized block.
+what has no operator is computed by NumPy itself (`mx.np.host`) and a hybridized block with one runs without a graph.
 """
 
 import math as _math

@@ -1,4 +1,4 @@
-"""Functions and calls that NumPy computes: they have no operator here, and cannot be part of a hybridized block."""
+"""Functions and calls that NumPy computes: they have no operator here. Hybridized blocks with one have no graph."""
 
 import functools
 

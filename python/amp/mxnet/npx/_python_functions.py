@@ -4,7 +4,7 @@ import numpy as np
 
 from ... import _recording, _trace, nd
 from ...base import ArgumentError
-from ..control_flow import is_true
+from .. import control_flow
 from ..np.array_class import ndarray
 from ..np.create import asarray
 
@@ -41,7 +41,7 @@ def savez(file, *args, **kwds):
 def nonzero(x):
     """The indices of the elements that are not 0, one row for each, int64.
 
-    It cannot be part of a hybridized block: its shape depends on the elements.
+    A hybridized block with it runs without a graph: the shape depends on the elements.
 
     >>> mx.npx.nonzero(mx.np.array([[1, 0], [0, 2]]))
     array([[0, 0],
@@ -55,12 +55,11 @@ def nonzero(x):
 def cond(pred, then_func, else_func, inputs=(), name=None):
     """What `then_func(*inputs)` gives where `pred` is not 0, else what `else_func(*inputs)` gives.
 
-    `pred` is an array of one element, or a function that gives one from the inputs. In a hybridized block it may not
-    depend on the block's inputs: UnsupportedError.
+    `pred` is an array of one element, or a function that gives one from the inputs.
 
     >>> mx.npx.cond(lambda x: x < 3, lambda x: x + 1, lambda x: x - 1, [mx.np.array(2)])
     array(3.)
     """
     inputs = inputs if isinstance(inputs, (list, tuple)) else [inputs]
     pred = pred(*inputs) if callable(pred) else pred
-    return then_func(*inputs) if is_true(pred, "cond") else else_func(*inputs)
+    return control_flow.cond(pred, lambda: then_func(*inputs), lambda: else_func(*inputs))
