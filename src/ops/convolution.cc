@@ -71,11 +71,14 @@ void InferConvolutionShape(ShapeRelation& r) {
     out[layout.spatial_axis(i)] = room / p.stride[i] + 1;
   }
   r.Out(0, out);
-  if (r.out(0)[0] >= 0) {
-    Shape data = Shape::OfRank(layout.rank());
-    data[0] = r.out(0)[0];
-    r.In(0, data);
+  Shape data = Shape::OfRank(layout.rank());
+  data[0] = r.out(0)[0];
+  for (int i = 0; i < layout.num_spatial; ++i) {
+    const std::int64_t size = r.out(0)[layout.spatial_axis(i)];
+    const std::int64_t from = size - 1 + Extent(p, i) - 2 * p.pad[i];
+    if (size >= 0 && from > 0 && p.stride[i] == 1) data[layout.spatial_axis(i)] = from;
   }
+  r.In(0, data);
 }
 
 // One output row of one filter: adds weight * source, over the positions whose source element exists.

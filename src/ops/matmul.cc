@@ -50,7 +50,8 @@ DotShapes ShapesOf(const Node& node, const Shape& a, const Shape& b) {
   for (int i = 0; i + 1 < a.rank(); ++i) out.push_back(a[s.a_axes[i]]);
   for (int i = 1; i < b.rank(); ++i) out.push_back(b[s.b_axes[i]]);
   s.k = a[s.a_axes.back()];
-  if (b[s.b_axes[0]] != s.k) {
+  const std::int64_t rows = b[s.b_axes[0]];
+  if (s.k >= 0 && rows >= 0 && rows != s.k) {
     FailAt(node, "expected lhs and rhs with a common inner size, got {} and {}", a.ToString(), b.ToString());
   }
   for (int i = 0; i + 1 < a.rank(); ++i) s.m *= a[s.a_axes[i]];
@@ -61,7 +62,7 @@ DotShapes ShapesOf(const Node& node, const Shape& a, const Shape& b) {
 }
 
 void InferDot(ShapeRelation& r) {
-  if (r.in(0).fully_known() && r.in(1).fully_known()) r.Out(0, ShapesOf(r.node(), r.in(0), r.in(1)).out);
+  if (r.in(0).rank_known() && r.in(1).rank_known()) r.Out(0, ShapesOf(r.node(), r.in(0), r.in(1)).out);
 }
 
 void DotReference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {

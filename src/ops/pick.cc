@@ -68,7 +68,7 @@ int AxisOf(const Node& node, const PickParam& p, const Shape& data) {
 }
 
 void InferPick(ShapeRelation& r) {
-  if (!r.in(0).fully_known()) return;
+  if (!r.in(0).rank_known()) return;
   const auto& p = r.node().params<PickParam>();
   const int axis = AxisOf(r.node(), p, r.in(0));
   RefuseEmpty(r.node(), r.in(0), axis);

@@ -35,7 +35,7 @@ def _is_sequence(value):
 
 
 def _is_dtype(value):
-    return isinstance(value, type) or hasattr(value, "newbyteorder") and hasattr(value, "itemsize")
+    return isinstance(value, (type, np.dtype))
 
 
 def _number_text(value, what):
