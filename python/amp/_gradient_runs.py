@@ -6,6 +6,7 @@ from . import _core, _random_key
 from ._arrays import readable
 from ._core import NDArray
 from .base import ArgumentError, did_you_mean
+from .sym import Symbol
 
 REQUESTS = ("write", "add", "null")
 
@@ -65,6 +66,17 @@ class GradientRuns:
         }
         self._adds = [requests[name] == "add" for name in self._differentiated]
         self._states, self._outputs, self._has_moved = [], [], False
+        self.last_arrays, self.last_key = {}, None  # of the last forward run: {name: array}, and its random key
+
+    @property
+    def symbol(self):
+        """The Symbol that runs: converted, where a conversion was asked for."""
+        return Symbol(self.handle.symbol())
+
+    @property
+    def differentiated(self):
+        """Names of the arguments that have a gradient."""
+        return list(self._differentiated)
 
     def forward(self, inputs, key=None):
         """The outputs for these arrays, {name: array}, with the random numbers of `key` or of a new one."""
@@ -77,6 +89,7 @@ class GradientRuns:
         self._states = [known[name] for name in self.handle.state_names()]
         self._outputs = list(outputs)
         self._has_moved = False
+        self.last_arrays, self.last_key = known, key
         return outputs
 
     def backward(self, head_gradients, retain):

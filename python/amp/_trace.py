@@ -31,6 +31,12 @@ class NoGraphError(UnsupportedError):
     """What a block does cannot become a graph."""
 
 
+def names(prefix, given=None):
+    """`Trace.names` of the trace that records, if there is one: a context manager."""
+    trace = current()
+    return contextlib.nullcontext() if trace is None else trace.names(prefix, given)
+
+
 @contextlib.contextmanager
 def rehearsal():
     """A block runs as it will when it is recorded, but nothing is recorded: parameters learn their shapes."""
@@ -54,6 +60,8 @@ class Trace:
     def __init__(self):
         self._known = {}  # id: (array, symbol); the array keeps its id from being reused
         self._numbers = itertools.count()
+        self._prefix, self._given_name = None, None  # of the nodes of a block with names of MXNet 1.x
+        self._used = {}  # {name: how many nodes have it}
         self.constants = {}  # {name: array} of arrays that came from nowhere
 
     def __enter__(self):
@@ -63,6 +71,23 @@ class Trace:
 
     def __exit__(self, *exception):
         _active.trace = self._outer
+
+    @contextlib.contextmanager
+    def names(self, prefix, given=None):
+        """Names of nodes are `prefix`, then `given` or the operator and a number; None: numbers alone."""
+        before = self._prefix, self._given_name
+        self._prefix, self._given_name = prefix, given
+        try:
+            yield
+        finally:
+            self._prefix, self._given_name = before
+
+    def _node_name(self, op):
+        if self._prefix is None:
+            return f"node_{next(self._numbers)}"
+        name = f"{self._prefix}{self._given_name or op.lower()}"
+        count = self._used[name] = self._used.get(name, -1) + 1
+        return name if self._given_name and not count else f"{name}{count}"
 
     def mark(self, array, symbol):
         """From now on `array` stands for `symbol`."""
@@ -95,7 +120,7 @@ class Trace:
         scope = AttrScope.current()
         node = _core.apply(
             op,
-            f"node_{next(self._numbers)}",
+            self._node_name(op),
             scope.constrain({**scope.get(), **attributes}),
             [self.symbol_of(array)._handle for array in positional],
             {name: self.symbol_of(array)._handle for name, array in by_name.items()},

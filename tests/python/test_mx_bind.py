@@ -250,21 +250,6 @@ def test_gradients_go_where_they_are_asked_to():
             (x * x).bind(mx.cpu(), arguments, args_grad=wrong)
 
 
-def test_monitor():
-    executor, seen = bound(), {}
-    executor.set_monitor_callback(lambda name, array: seen.update({name: array.asnumpy()}), monitor_all=True)
-    executor.forward(data=X)
-    assert list(seen) == ["fc_output"]
-    np.testing.assert_array_equal(seen["fc_output"], executor.outputs[0].asnumpy())
-    with pytest.raises(amp.UnsupportedError, match=r"set_monitor_callback\(None\) ends it for training"):
-        executor.forward(is_train=True)
-    executor.set_monitor_callback(None)
-    executor.forward(is_train=True)
-    seen.clear()
-    executor.forward()
-    assert not seen
-
-
 def test_labels_that_nobody_reads():
     net = amp.sym.SoftmaxOutput(layer(), name="softmax")
     executor = net.simple_bind(data=(2, 3), softmax_label=(2,))

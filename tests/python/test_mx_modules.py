@@ -201,7 +201,6 @@ def test_an_update_before_the_first_batch():
         (lambda: mx.mod.PythonLossModule()._backward_impl(), NotImplementedError, "has no grad_func"),
         (lambda: mx.mod.BaseModule().forward(None), NotImplementedError, "BaseModule does not define forward"),
         (lambda: mx.mod.BaseModule().data_names, NotImplementedError, "does not define data_names"),
-        (lambda: mx.mod.BaseModule().install_monitor(1), amp.UnsupportedError, "use symbol.simple_bind"),
     ],
 )
 def test_errors(call, error, message):

@@ -169,8 +169,16 @@ def test_hooks_see_every_operator():
     block.register_op_hook(lambda *args: seen.append(args), monitor_all=False)  # after the first call
     block(X)
     assert len(seen) == 4
-    with pytest.raises(amp.UnsupportedError, match="monitor_all"):
-        block.register_op_hook(print, monitor_all=True)
+    block.register_op_hook(lambda *args: seen.append(args), monitor_all=True)
+    block(X)
+    assert [item[0] for item in seen[4:]] == [
+        "fc_data",
+        "fc_weight",
+        "fc_bias",
+        "fc_output",
+        "relu_input0",
+        "relu_output",
+    ]
     with pytest.raises(amp.ArgumentError, match="function"):
         block.register_op_hook("print")
 

@@ -34,6 +34,7 @@ from . import (
     metric,
     model,
     module,
+    monitor,
     nd_functions,
     np,
     npx,
@@ -68,6 +69,7 @@ __version__ = "1.9.1"
 
 # MXNet's second names of modules.
 device, executor, img, initializer, kv, mod, rnd = context, bound_symbol, image, init, kvstore, module, random
+mon = monitor
 ndarray, numpy, numpy_extension, symbol = nd, np, npx, sym
 nd.random = random
 nd.np, nd.npx = np, npx  # `F.np` of blocks in numpy mode
@@ -118,6 +120,8 @@ __all__ = [
     "mod",
     "model",
     "module",
+    "mon",
+    "monitor",
     "name",
     "nd",
     "ndarray",
@@ -157,7 +161,7 @@ def _make_importable(alias):
 
 _missing.install_modules()
 for _alias in (
-    "attribute device executor img initializer kv mod name nd ndarray numpy numpy_extension rnd sym symbol "
+    "attribute device executor img initializer kv mod mon name nd ndarray numpy numpy_extension rnd sym symbol "
     "amp.lists contrib.amp.amp contrib.amp.lists"
 ).split():
     _make_importable(_alias)

@@ -48,7 +48,7 @@ class BucketingModule(BaseModule):
             "fixed_param_names": fixed_param_names,
             "state_names": state_names,
         }
-        self._given_params = None
+        self._given_params = self._monitor = None
         self._buckets, self._curr_module, self._curr_bucket_key = {}, None, None
 
     def _of_key(self, key):
@@ -122,6 +122,8 @@ class BucketingModule(BaseModule):
                 module.share_parameters(self._buckets[self._default_bucket_key])
             if first.optimizer_initialized:
                 module.borrow_optimizer(first)
+            if self._monitor is not None:
+                module.install_monitor(self._monitor)
             self._buckets[bucket_key] = module
         self._curr_module, self._curr_bucket_key = self._buckets[bucket_key], bucket_key
 
@@ -194,6 +196,14 @@ class BucketingModule(BaseModule):
     def backward(self, out_grads=None):
         """Computes gradients for the last `forward` in training."""
         self._bound.backward(out_grads)
+
+    def install_monitor(self, mon):
+        """Watches the runs of all keys by a Monitor, also those of keys that are new later."""
+        if not self.binded:
+            raise ArgumentError("call bind first")
+        self._monitor = mon
+        for module in self._buckets.values():
+            module.install_monitor(mon)
 
     def get_outputs(self, merge_multi_context=True):
         """The outputs of the last `forward`."""

@@ -21,8 +21,6 @@ _REASONS = {
     "gluon.probability": "distributions are not supported",
     "kvstore_server": "several machines are not supported",
     "library": "libraries of operators are not supported; operators come from the registry",
-    "mon": "use Symbol.simple_bind(...).set_monitor_callback, or amp.Executor.run_monitored",
-    "monitor": "use Symbol.simple_bind(...).set_monitor_callback, or amp.Executor.run_monitored",
     "onnx": "ONNX files are not supported",
     "profiler": "use amp.Executor.profile",
     "rnn.ConvGRUCell": _CONVOLUTIONAL,
@@ -55,7 +53,7 @@ _REASONS = {
 # Those of the names that are modules of MXNet: programs import them, often without need.
 _REFUSED_MODULES = (
     "contrib.onnx contrib.quant contrib.quantization contrib.text executor_manager "
-    "gluon.contrib.data.text gluon.probability kvstore_server library mon monitor onnx profiler rtc visualization viz"
+    "gluon.contrib.data.text gluon.probability kvstore_server library onnx profiler rtc visualization viz"
 ).split()
 
 

@@ -223,7 +223,9 @@ class Module(ParametersOfModule, TrainingOfModule, BaseModule):
             dtypes = {name: desc.dtype for name, desc in self._inputs().items()}
             self._executor = Executor(self._symbol, self._arg_params, self._aux_params, shapes, input_dtypes=dtypes)
         dtypes = self._executor.input_dtypes
-        self._outputs = self._executor({n: _cast(arrays[n], dtypes[n], n) for n in self._executor.input_names})
+        inputs = {n: _cast(arrays[n], dtypes[n], n) for n in self._executor.input_names}
+        self._outputs = self._executor(inputs)
+        self._show(self._executor, inputs, self._executor._last_key, False)
 
     def _arrays_of(self, batch):
         if not isinstance(getattr(batch, "data", None), (list, tuple)):

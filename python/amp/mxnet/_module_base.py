@@ -83,6 +83,10 @@ class BaseModule(PredictionsOfModule, LoopsOfModule):
         """Gradients of the inputs."""
         self._undefined("get_input_grads")
 
+    def install_monitor(self, mon):
+        """Watches the runs by a Monitor."""
+        self._undefined("install_monitor")
+
     def prepare(self, data_batch, sparse_row_id_fn=None):
         """Has no effect: `forward` does all that a batch needs."""
 
@@ -117,7 +121,6 @@ class BaseModule(PredictionsOfModule, LoopsOfModule):
 
 _REFUSED = {
     **dict.fromkeys(("get_states", "set_states"), "states are inputs here; pass them as data"),
-    "install_monitor": "use symbol.simple_bind(...).set_monitor_callback, or amp.Executor.run_monitored",
 }
 
 

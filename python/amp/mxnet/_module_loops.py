@@ -66,14 +66,15 @@ class LoopsOfModule:
         """Binds, initialises and trains: `num_epoch` times over the batches of `train_data`.
 
         After each epoch `eval_data` is scored. Callbacks get what MXNet's get, see `mx.callback`; metrics are reset by
-        epoch. Outputs that are not finite are warned of once, see `mx.callback.FiniteOutputs`. Raises ArgumentError
-        without `num_epoch`, and for labels of a SoftmaxOutput that are no classes.
+        epoch. `monitor`, a Monitor, watches the batches of `train_data`. Outputs that are not finite are warned of
+        once, see `mx.callback.FiniteOutputs`. Raises ArgumentError without `num_epoch`, and for labels of a
+        SoftmaxOutput that are no classes.
         """
         if num_epoch is None:
             raise ArgumentError("num_epoch: say how many epochs")
-        if monitor is not None:
-            raise ArgumentError("monitor: use symbol.simple_bind(...).set_monitor_callback")
         self.bind(train_data.provide_data, train_data.provide_label, for_training=True, force_rebind=force_rebind)
+        if monitor is not None:
+            self.install_monitor(monitor)
         self.init_params(initializer, arg_params, aux_params, allow_missing, force_init)
         self.init_optimizer(kvstore, optimizer, optimizer_params)
         validation_metric = validation_metric or eval_metric
@@ -81,7 +82,7 @@ class LoopsOfModule:
         self._class_labels = self._find_class_labels()
         self._is_watching = True
         for epoch in range(begin_epoch, num_epoch):
-            self._train_epoch(epoch, train_data, eval_metric, batch_end_callback)
+            self._train_epoch(epoch, train_data, eval_metric, batch_end_callback, monitor)
             arguments, states = self.get_params()
             for callback in _list(epoch_end_callback):
                 callback(epoch, self.symbol, arguments, states)
@@ -105,16 +106,20 @@ class LoopsOfModule:
         """What `class_labels_of` says of the SoftmaxOutputs; modules without a symbol of their own know of none."""
         return ()
 
-    def _train_epoch(self, epoch, train_data, eval_metric, callbacks):
+    def _train_epoch(self, epoch, train_data, eval_metric, callbacks, monitor):
         begin = time.perf_counter()
         eval_metric.reset()
         values = []
         for number, batch in enumerate(train_data):
             self._check_labels(epoch, number, batch)
+            if monitor is not None:
+                monitor.tic()
             self.forward_backward(batch)
             self._watch(epoch, number)
             self.update()
             self.update_metric(eval_metric, batch.label)
+            if monitor is not None:
+                monitor.toc_print()
             values = eval_metric.get_global_name_value()
             _call(callbacks, BatchEndParam(epoch, number, eval_metric, locals()))
         for name, value in values:

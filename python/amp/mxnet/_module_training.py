@@ -1,7 +1,7 @@
 """The training of a Module."""
 
+import types
 import warnings
-from types import SimpleNamespace
 
 from .. import _autocast, nd
 from .._arrays import readable
@@ -11,6 +11,7 @@ from ..base import ArgumentError
 from ..executor import gradient_runs
 from . import optimizer as optimizers
 from ._class_labels import class_labels_of
+from ._module_executor import ExecutorGroupOfModule
 
 _PLANS_KEPT = 8  # of shapes of inputs, the most recent ones
 
@@ -23,6 +24,8 @@ class TrainingOfModule:
     _runs = None  # {shapes of inputs: (GradientRuns, {label: NDArray})}
     _last_runs = None  # of the last forward run in training
     _gradients = None  # {name: NDArray}, shared by all runs
+    _last_inputs = types.MappingProxyType({})  # of the last forward run: {input: array}
+    _monitor = None  # MonitoredRuns
     _fixed_param_names = ()
     _grad_req = "write"
 
@@ -35,9 +38,22 @@ class TrainingOfModule:
 
     @property
     def _exec_group(self):
-        """What programs of MXNet look into: names of parameters and gradients by name."""
-        run = SimpleNamespace(arg_dict=self._arg_params, aux_dict=self._aux_params, grad_dict=self._gradients)
-        return SimpleNamespace(param_names=self._param_names, aux_names=self._aux_names, execs=[run])
+        return ExecutorGroupOfModule(self)
+
+    def install_monitor(self, mon):
+        """Watches the runs of this Module by a Monitor.
+
+        >>> mod = mx.mod.Module.load("model", 0, label_names=None)
+        >>> mod.bind(data_shapes=[("data", (2, 4))])
+        >>> monitor = mx.mon.Monitor(1, stat_func=mx.nd.shape_array, pattern=".*output")
+        >>> mod.install_monitor(monitor)
+        >>> monitor.tic()
+        >>> mod.forward(mx.io.DataBatch([amp.nd.ones((2, 4))]), is_train=False)
+        >>> monitor.toc()
+        [(1, 'fc_output', '[2 3]\\t'), (1, 'relu_output', '[2 3]\\t')]
+        """
+        self._require(self._data_shapes, "bind")
+        mon.install(self._exec_group.execs[0])
 
     def _forget_runs(self):
         self._runs, self._last_runs, self._gradients = {}, None, {}
@@ -50,6 +66,13 @@ class TrainingOfModule:
             del self._runs[next(iter(self._runs))]
         self._last_runs, labels = self._runs[key]
         self._outputs = self._last_runs.forward({**labels, **inputs})
+        self._show(self._last_runs, {**labels, **inputs}, self._last_runs.last_key, True)
+
+    def _show(self, source, inputs, key, is_train):
+        """Tells what a forward run has read; monitors see it."""
+        self._last_inputs = inputs
+        if self._monitor is not None:
+            self._monitor.show(source, {**self._arg_params, **self._aux_params, **inputs}, key, is_train)
 
     def _find_class_labels(self):
         shapes = {name: tuple(desc.shape) for name, desc in self._inputs().items()}
@@ -104,6 +127,8 @@ class TrainingOfModule:
         """Computes gradients for the last `forward` in training; loss layers need no `out_grads`."""
         if self._last_runs is None:
             raise ArgumentError("no forward run awaits its gradients: call forward with is_train=True first")
+        if self._monitor is not None:
+            self._monitor.show_gradients(self._last_runs, True, out_grads)
         self._last_runs.backward(out_grads, retain=False)
 
     def update_metric(self, eval_metric, labels, pre_sliced=False):

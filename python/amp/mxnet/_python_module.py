@@ -55,6 +55,9 @@ class PythonModule(BaseModule):
         self.for_training, self.inputs_need_grad, self.binded = for_training, inputs_need_grad, True
         self._output_shapes = self._compute_output_shapes()
 
+    def install_monitor(self, mon):
+        """Has no effect: there are no operators to see."""
+
     def _compute_output_shapes(self):
         raise NotImplementedError(f"{type(self).__name__} does not define _compute_output_shapes")
 

@@ -148,6 +148,11 @@ class SequentialModule(BaseModule):
         """Gradients of the inputs of the first module; bind with `inputs_need_grad=True`."""
         return self._end(0).get_input_grads(merge_multi_context)
 
+    def install_monitor(self, mon):
+        """Watches the runs of all modules by a Monitor."""
+        for module in self._modules:
+            module.install_monitor(mon)
+
     def update_metric(self, eval_metric, labels, pre_sliced=False):
         """Adds the outputs of the modules that take labels, and these labels, to a metric."""
         for number, module in enumerate(self._modules):

@@ -11,19 +11,20 @@ from .. import _autocast, _core, nd
 from .._alternate import added_counts, alternate
 from .._arrays import readable
 from .._gradient_runs import requests_of
-from ..base import ArgumentError, UnsupportedError, did_you_mean
+from ..base import ArgumentError, did_you_mean
 from ..executor import Executor as _Executor
 from ..executor import gradient_runs
 from ..sym.slots import inputs_of
 from . import _packing
 from ._missing import getter
+from ._monitored_runs import monitor_of
 from .context import cpu
 
 __all__ = ["BoundSymbol", "Executor"]
 
 
-class _CountedRuns:
-    """What a bound symbol tells of its plans: `_plan` and, by mode, `_runs`."""
+class _ObservedRuns:
+    """What a bound symbol tells of its plans, `_plan` and, by mode, `_runs`; and what a `_monitor` sees of runs."""
 
     def alternate_counts(self):
         """Which implementations ran since the last call, as `amp.Executor.alternate_counts` tells it.
@@ -37,8 +38,18 @@ class _CountedRuns:
             plans.append(self._plan.executor.alternate_counts())
         return added_counts(*plans)
 
+    def _show(self, source, key, is_train):
+        if self._monitor is not None:
+            with alternate(**self._alternate):
+                self._monitor.show(source, {**self._arguments, **self._auxiliary_states}, key, is_train)
 
-class BoundSymbol(_CountedRuns):
+    def _show_gradients(self, runs, is_train, out_grads):
+        if self._monitor is not None:
+            with alternate(**self._alternate):
+                self._monitor.show_gradients(runs, is_train, out_grads)
+
+
+class BoundSymbol(_ObservedRuns):
     """Made by `Symbol.bind` and `Symbol.simple_bind`.
 
     What feeds operators as weights, biases and the like is packed once and stays packed until it changes. Writes to
@@ -136,8 +147,7 @@ class BoundSymbol(_CountedRuns):
         """Computes the outputs: a list of new NDArrays, also in `outputs`.
 
         `inputs` are copied to arrays of `arg_dict` before. With `is_train=True` batch norms use the statistics of the
-        batch, dropout drops, and `backward` may follow. Raises ArgumentError for names and shapes that do not fit,
-        UnsupportedError for `is_train=True` while there is a monitor.
+        batch, dropout drops, and `backward` may follow. Raises ArgumentError for names and shapes that do not fit.
 
         >>> bound = amp.sym.exp(amp.sym.Variable("x")).simple_bind(x=(2,))
         >>> bound.forward(x=amp.nd.zeros((2,)))[0]
@@ -148,21 +158,16 @@ class BoundSymbol(_CountedRuns):
             if name not in self._arguments:
                 raise ArgumentError(f"the symbol has no argument {name!r}{did_you_mean(name, self._arguments)}")
             _packing.write(name, self._arguments[name], array)
-        if is_train and self._monitor is not None:
-            raise UnsupportedError(
-                "a monitor sees calls with is_train=False alone; set_monitor_callback(None) ends it for training"
-            )
         self._awaits_backward, self._key = bool(is_train), None
         if is_train:
-            self._outputs = self._runs_with_gradients(True).forward({})
+            runs = self._runs_with_gradients(True)
+            self._outputs = runs.forward({})
+            self._show(runs, runs.last_key, True)
             return self._outputs
         plan = self._current_plan()
         arrays = {name: self._arguments[name] for name in plan.executor.input_names}
-        if self._monitor is None:
-            self._outputs = plan.executor(arrays)
-        else:
-            self._outputs = plan.executor.run_monitored(lambda name, _, array: self._monitor(name, array), arrays)
-        self._key = plan.executor._last_key
+        self._outputs, self._key = plan.executor(arrays), plan.executor._last_key
+        self._show(plan.executor, self._key, False)
         return self._outputs
 
     def backward(self, out_grads=None, is_train=True):
@@ -188,7 +193,9 @@ class BoundSymbol(_CountedRuns):
         if not (self._awaits_backward and is_train):
             runs.forward({}, self._key)
             self._awaits_backward = bool(is_train)
-        runs.backward(_cast(out_grads, self.outputs), retain=True)
+        out_grads = _cast(out_grads, self.outputs)
+        self._show_gradients(runs, is_train, out_grads)
+        runs.backward(out_grads, retain=True)
 
     def _runs_with_gradients(self, is_train):
         is_train = bool(is_train)
@@ -208,21 +215,23 @@ class BoundSymbol(_CountedRuns):
         return self._runs[is_train]
 
     def set_monitor_callback(self, callback, monitor_all=False):
-        """From now on each call shows every operator's results: `callback(name, NDArray)`; None ends that.
+        """From now on `callback(name, NDArray)` is called for each result of an operator in every run; None ends that.
 
-        `monitor_all` has no effect.
+        `forward` shows visible outputs, such as 'fc_output', `backward` gradients with respect to the inputs of
+        operators, 'fc_backward_output0' and so on. With `monitor_all=True` inputs are shown, too, before the outputs:
+        'fc_data', and variables under their own names in front of that. They are computed once more, each operator by
+        itself; results, gradients and auxiliary states of the run do not change. Raises ArgumentError for what is no
+        function.
 
         >>> bound = amp.sym.exp(amp.sym.Variable("x"), name="e").simple_bind(x=(2,))
         >>> bound.set_monitor_callback(lambda name, array: print(name, array.shape))
         >>> _ = bound.forward()
         e_output (2,)
         """
-        if callback is not None and not callable(callback):
-            raise ArgumentError(f"expected a function to call, got {type(callback).__name__}")
-        self._monitor, self._plan = callback, None
+        self._monitor = monitor_of(callback, monitor_all)
 
     def reshape(self, partial_shaping=False, allow_up_sizing=False, **kwargs):
-        """A BoundSymbol for other shapes of arguments ({name: shape}).
+        """A BoundSymbol for other shapes of arguments ({name: shape}), with the same monitor.
 
         Arrays whose shapes stay are shared, packed weights included; smaller ones share the beginning of the old ones,
         and larger ones are new and hold zeros. Both flags have no effect. Raises ArgumentError or GraphError as
@@ -242,7 +251,8 @@ class BoundSymbol(_CountedRuns):
         ):
             new.update({name: _beginning(array, new[name]) for name, array in old.items()})
         reshaped._inputs = set(self._inputs)
-        if self._monitor is None and self._plan is not None and not self._plan.changed():
+        reshaped._monitor = self._monitor
+        if self._plan is not None and not self._plan.changed():
             reshaped._plan = self._plan.reshaped({**reshaped._arguments, **reshaped._auxiliary_states})
         return reshaped
 
@@ -269,7 +279,6 @@ class BoundSymbol(_CountedRuns):
                 {name: array for name, array in packed.items() if name in self._auxiliary_states},
                 {name: array.shape for name, array in inputs.items()},
                 input_dtypes={name: array.dtype for name, array in inputs.items()},
-                monitor=self._monitor is not None,
             )
 
     # ---- seeing inside ----

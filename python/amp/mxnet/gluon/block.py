@@ -102,7 +102,12 @@ class HybridBlock(Block):
                 return graph(*args)
         with _recording.scope(is_recording=False):
             self._learn_shapes(args)
-        return self.forward(*args)
+        with _trace.names(self._name_of_nodes()):
+            return self.forward(*args)
+
+    def _name_of_nodes(self):
+        """What names of nodes begin with, as in MXNet 1.x; None where the program has named no block around."""
+        return self.prefix if self._naming.is_named else None
 
     def _run_without_graph(self, reason):
         """From now on the block runs as if it were not hybridized; blocks inside of it may have graphs."""
@@ -155,7 +160,7 @@ class HybridBlock(Block):
             with _recording.scope(is_recording=False):
                 self._graph = tracing.trace(self, args)
             if self._hook is not None:
-                self._graph.block.register_op_hook(self._hook)
+                self._graph.block.register_op_hook(*self._hook)
         return self._graph
 
     def _recorded(self, what):
@@ -202,7 +207,7 @@ class HybridBlock(Block):
     def register_op_hook(self, callback, monitor_all=False):
         """In every call `callback(name, op_name, array)` is called for each output of each operator; None ends it.
 
-        The block has to be hybridized. Errors as for `SymbolBlock.register_op_hook`.
+        The block has to be hybridized. `monitor_all=True`: inputs, too. Errors as for `SymbolBlock.register_op_hook`.
 
         >>> net = mx.gluon.nn.Dense(3, in_units=4)
         >>> net.initialize()
@@ -213,7 +218,7 @@ class HybridBlock(Block):
         """
         if not self._active:
             raise ArgumentError("register_op_hook: only a hybridized block has operators to show")
-        self._hook = callback
+        self._hook = None if callback is None else (callback, monitor_all)
         if self._graph is not None:
             self._graph.block.register_op_hook(callback, monitor_all)
 

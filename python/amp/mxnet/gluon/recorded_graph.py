@@ -10,6 +10,7 @@ from ..._recording import RunNode, is_differentiable
 from ...base import ArgumentError, UnsupportedError
 from ...conversion import _convert_types as convert_types
 from ...executor import gradient_options
+from ...sym import Symbol
 
 _PLANS_KEPT = 8  # of one graph, for as many shapes of its inputs
 
@@ -25,11 +26,18 @@ class RecordedGraph:
         self._conversion = conversion
         self._graphs = {}  # by names of the inputs, which of them have gradients, and the mode
         self._kept = _Kept()
+        self._last_dtypes = {}  # of the last call, {name: dtype}
+
+    @property
+    def symbol(self):
+        """The Symbol that ran last: converted, where a conversion was asked for."""
+        return Symbol(self._converted(self._last_dtypes)) if self._conversion else self._symbol
 
     def __call__(self, arrays):
         """The outputs of a run on {name: array} in the modes of this thread, a list."""
         names = tuple(name for name in self._symbol.list_inputs() if name in arrays)
         inputs = [arrays[name] if isinstance(arrays[name], nd.NDArray) else nd.NDArray(arrays[name]) for name in names]
+        self._last_dtypes = {name: array.dtype for name, array in zip(names, inputs)}
         if any(map(_recording.is_recorded, inputs)):
             plan = self._plan_for(names, inputs)
             if plan is not None:

@@ -5,11 +5,12 @@ import operator
 import os
 import threading
 
-from ... import _autocast, _core, _recording, _trace, sym
+from ... import _autocast, _core, _random_key, _recording, _trace, sym
 from ..._arrays import flattened, readable
-from ...base import ArgumentError, GraphError, UnsupportedError, dtype_name
+from ...base import ArgumentError, GraphError, dtype_name
 from ...executor import Executor, near_matches
 from ...sym import Symbol
+from .._monitored_runs import MonitoredRuns
 from .block import HybridBlock
 from .graph_parameters import ParametersOfGraph
 from .recorded_graph import RecordedGraph
@@ -40,7 +41,7 @@ class SymbolBlock(ParametersOfGraph, HybridBlock):
         self._symbol = _grouped(outputs)
         self._input_names = _names_of(inputs)
         self._process, self._lock = os.getpid(), threading.Lock()
-        self._callback = None
+        self._monitor = None  # MonitoredRuns
         self.conversion_report = None  # of a block that convert_hybrid_block has made
         self._set_params(params or {})
         self._check_inputs()
@@ -90,10 +91,9 @@ class SymbolBlock(ParametersOfGraph, HybridBlock):
         self._notice_changes()
         states = {name: arrays.pop(name) for name in self._symbol.list_auxiliary_states() if name in arrays}
         executor = self._bind(arrays, states) if states else self._executor(arrays)
-        if self._callback is None:
-            outputs = executor(arrays)
-        else:
-            outputs = executor.run_monitored(self._callback, arrays)
+        outputs = executor(arrays)
+        if self._monitor is not None:
+            self._monitor.show(executor, {**self._values(), **states, **arrays}, executor._last_key, False)
         return outputs if len(outputs) > 1 else outputs[0]
 
     def forward(self, *args):
@@ -105,8 +105,14 @@ class SymbolBlock(ParametersOfGraph, HybridBlock):
             self._finish_parameters(arrays)
         if self._recorded_graph is None:
             self._recorded_graph = RecordedGraph(self._symbol, self.name, _autocast.conversion_of_blocks())
-        outputs = self._recorded_graph({**{name: p.data() for name, p in self._params.items()}, **arrays})
+        arrays, key = {**self._values(), **arrays}, _random_key.state()
+        outputs = self._recorded_graph(arrays)
+        if self._monitor is not None:
+            self._monitor.show(self._recorded_graph, arrays, key, _recording.modes.is_training)
         return outputs if len(outputs) > 1 else outputs[0]
+
+    def _values(self):
+        return {name: parameter.data() for name, parameter in self._params.items()}
 
     def _composed(self, inputs, parameters):
         """The symbol with symbols in place of its variables."""
@@ -170,18 +176,18 @@ class SymbolBlock(ParametersOfGraph, HybridBlock):
         args, aux = self.arrays()
         shapes = {name: tuple(array.shape) for name, array in arrays.items()}
         dtypes = {name: array.dtype for name, array in arrays.items()}
-        monitor = self._callback is not None
         try:
-            return Executor(self._symbol, args, {**aux, **(states or {})}, shapes, input_dtypes=dtypes, monitor=monitor)
+            return Executor(self._symbol, args, {**aux, **(states or {})}, shapes, input_dtypes=dtypes)
         except GraphError as error:
             hint = _hint_on_doubles(dtypes)
             raise ArgumentError(f"{error}{hint}") if hint else error from None
 
     def register_op_hook(self, callback, monitor_all=False):
-        """In every call `callback(name, op_name, array)` is then called for each output of each operator; None ends it.
+        """In every call `callback(name, op_name, NDArray)` is then called for each output of each operator.
 
-        `name` is that of the tensor, such as 'fc1_output'. Each operator runs by itself then: nothing is fused.
-        `monitor_all=True`, which shows inputs as well, is not supported.
+        `name` is that of the tensor, such as 'fc1_output'. With `monitor_all=True` inputs are shown before outputs,
+        'fc1_data'. Tensors are computed once more, each operator by itself. None instead of a function ends it; what
+        is neither raises ArgumentError.
 
         >>> block = mx.gluon.SymbolBlock.imports("model-symbol.json", ["data"], "model-0000.params")
         >>> block.register_op_hook(lambda name, op, array: print(name, array.shape))
@@ -189,14 +195,7 @@ class SymbolBlock(ParametersOfGraph, HybridBlock):
         fc_output (2, 3)
         relu_output (2, 3)
         """
-        if monitor_all:
-            raise UnsupportedError("register_op_hook: monitor_all=True is not supported; outputs are shown")
-        if callback is not None and not callable(callback):
-            raise ArgumentError(f"expected a function to call, got {type(callback).__name__}")
-        with self._lock:
-            if (callback is None) != (self._callback is None):
-                self._executors = {}
-            self._callback = callback
+        self._monitor = None if callback is None else MonitoredRuns(callback, shows_inputs=bool(monitor_all))
 
     def optimize_for(self, x, *args, backend=None, **kwargs):
         """Replaces the block's symbol by what `Symbol.optimize_for` makes of it, for inputs like these.

@@ -29,6 +29,8 @@ class _Container:
 
 class _Chain(_Container):
     def __init__(self, *blocks, prefix=None, params=None):
+        if blocks and isinstance(blocks[0], str):  # as in MXNet 1.x
+            prefix, *blocks = blocks
         super().__init__(prefix, params)
         self.add(*blocks)
 

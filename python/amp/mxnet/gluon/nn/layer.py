@@ -1,6 +1,6 @@
 """What all layers share."""
 
-from .... import nd, sym
+from .... import _trace, nd, sym
 from ....base import ArgumentError
 from ....sym import Symbol
 from ..block import HybridBlock
@@ -20,7 +20,8 @@ class Layer(HybridBlock):
         if isinstance(data, Symbol) and self._naming.is_named:
             attributes = {"name": "fwd", **attributes}
         values = [value_of(parameter, data) for parameter in parameters if parameter is not None]
-        return getattr(module, op)(data, *values, **attributes)
+        with _trace.names(self._name_of_nodes(), "fwd"):
+            return getattr(module, op)(data, *values, **attributes)
 
 
 def functions_of(data):

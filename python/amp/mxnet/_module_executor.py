@@ -1,0 +1,82 @@
+"""What programs of MXNet look into: the executors of a Module."""
+
+import types
+
+from .._gradient_runs import array_of
+from ._monitored_runs import monitor_of
+
+
+class ExecutorOfModule:
+    """The arrays of a Module and of its last run, as a bound symbol has them; each look sees the current ones."""
+
+    def __init__(self, module):
+        self._module = module
+
+    @property
+    def _symbol(self):
+        return self._module.symbol
+
+    @property
+    def arg_dict(self):
+        """{argument: NDArray}: parameters, and the inputs of the last `forward`."""
+        known = {**(self._module._arg_params or {}), **self._module._last_inputs}
+        names = [name for name in self._symbol.list_arguments() if known.get(name) is not None]
+        return types.MappingProxyType({name: array_of(known[name], name) for name in names})
+
+    @property
+    def aux_dict(self):
+        """{auxiliary state: NDArray}"""
+        return types.MappingProxyType(self._module._aux_params or {})
+
+    @property
+    def grad_dict(self):
+        """{argument: NDArray} of those that have a gradient; filled by the first run in training."""
+        return self._module._gradients
+
+    @property
+    def arg_arrays(self):
+        """The arrays of `arg_dict`."""
+        return list(self.arg_dict.values())
+
+    @property
+    def aux_arrays(self):
+        """The arrays of `aux_dict`."""
+        return list(self.aux_dict.values())
+
+    @property
+    def grad_arrays(self):
+        """Gradients in the order of `arg_dict`, None where there is none."""
+        return [self.grad_dict.get(name) for name in self.arg_dict]
+
+    @property
+    def outputs(self):
+        """Those of the last `forward`."""
+        return self._module.get_outputs()
+
+    def set_monitor_callback(self, callback, monitor_all=False):
+        """As `BoundSymbol.set_monitor_callback`, for the runs of the Module."""
+        self._module._monitor = monitor_of(callback, monitor_all)
+
+
+class ExecutorGroupOfModule:
+    """The one executor of a Module, and names and arrays of its parameters: lists of one array for each device."""
+
+    def __init__(self, module):
+        self._module = module
+        self.execs = [ExecutorOfModule(module)]
+        self.param_names, self.aux_names = module._param_names, module._aux_names
+
+    @property
+    def param_arrays(self):
+        """[[NDArray]] in the order of `param_names`."""
+        return [[self._module._arg_params[name]] for name in self.param_names]
+
+    @property
+    def grad_arrays(self):
+        """[[NDArray or None]] in the order of `param_names`."""
+        return [[self._module._gradients.get(name)] for name in self.param_names]
+
+    @property
+    def aux_arrays(self):
+        """[[NDArray]] in the order of `aux_names`."""
+        return [[self._module._aux_params[name]] for name in self.aux_names]
