@@ -164,6 +164,134 @@ def test_weights_of_gates(tmp_path):
         np.testing.assert_array_equal(loaded[name].asnumpy(), array.asnumpy())
 
 
+# ---- cells of convolutions ----
+
+FRAMES = np.random.default_rng(2).normal(size=(3, 2, 3, 6, 5)).astype("float32")  # time, batch, channels, height, width
+
+
+def convolved(x, weight, bias, stride, pad, dilate):
+    """(N, channels, height, width) behind a window."""
+    x = np.pad(x, [(0, 0), (0, 0), *((p, p) for p in pad)])
+    reach = [d * (k - 1) + 1 for k, d in zip(weight.shape[2:], dilate)]
+    windows = np.lib.stride_tricks.sliding_window_view(x, reach, axis=(2, 3))
+    windows = windows[:, :, :: stride[0], :: stride[1], :: dilate[0], :: dilate[1]]
+    return np.einsum("nchwij,ocij->nohw", windows, weight) + bias[:, None, None]
+
+
+def leaky(x):
+    return np.where(x > 0, x, 0.2 * x)
+
+
+def naive_convolutional(kind, weights, prefix, frames, window, h2h_dilate, activation):
+    """[outputs], last states"""
+    i2h_w, i2h_b, h2h_w, h2h_b = (weights[f"{prefix}{n}"] for n in ("i2h_weight", "i2h_bias", "h2h_weight", "h2h_bias"))
+    keeping = (1, 1), [d * (k - 1) // 2 for k, d in zip(h2h_w.shape[2:], h2h_dilate)], h2h_dilate
+    h = c = np.zeros((1, h2h_w.shape[1], 1, 1))
+    outputs = []
+    for frame in frames:
+        i2h = convolved(frame, i2h_w, i2h_b, *window)
+        h, c = (np.broadcast_to(state, (len(i2h), h2h_w.shape[1], *i2h.shape[2:])) for state in (h, c))
+        h2h = convolved(h, h2h_w, h2h_b, *keeping)
+        parts = [np.split(each, each.shape[1] // h2h_w.shape[1], axis=1) for each in (i2h, h2h)]
+        if kind == "rnn":
+            h = activation(i2h + h2h)
+        elif kind == "lstm":
+            i, f, new, o = (a + b for a, b in zip(*parts))
+            c = sigmoid(f) * c + sigmoid(i) * activation(new)
+            h = sigmoid(o) * activation(c)
+        else:
+            (ri, zi, ni), (rh, zh, nh) = parts
+            z = sigmoid(zi + zh)
+            h = (1 - z) * activation(ni + sigmoid(ri + rh) * nh) + z * h
+        outputs.append(h)
+    return outputs, [h, c][: 2 if kind == "lstm" else 1]
+
+
+CONVOLUTIONAL = {"rnn": mx.rnn.ConvRNNCell, "lstm": mx.rnn.ConvLSTMCell, "gru": mx.rnn.ConvGRUCell}
+STRIDED = {
+    "h2h_kernel": (3, 1),
+    "h2h_dilate": (2, 1),
+    "i2h_kernel": (2, 3),
+    "i2h_stride": (2, 1),
+    "i2h_pad": (1, 2),
+    "i2h_dilate": (1, 2),
+    "activation": "tanh",
+}
+
+
+@pytest.mark.parametrize("kind", CONVOLUTIONAL)
+@pytest.mark.parametrize("options", [{}, STRIDED], ids=["default", "strided"])
+@pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
+def test_cells_of_convolutions(kind, options, layout):
+    axes = [layout.index(axis) for axis in "NCHW"]  # from the layout to NCHW
+    back = ["NCHW".index(axis) for axis in layout]
+    frames = [np.ascontiguousarray(frame.transpose(back)) for frame in FRAMES]
+    cell = CONVOLUTIONAL[kind](frames[0].shape, 4, prefix="c_", conv_layout=layout, **options)
+    outputs, states = cell.unroll(3, [mx.sym.Variable(f"t{i}") for i in range(3)])
+    symbol = mx.sym.Group([*outputs, *states])
+    inputs = {f"t{i}": frame for i, frame in enumerate(frames)}
+    weights = weights_of(symbol, **{name: frame.shape for name, frame in inputs.items()})
+    assert set(weights) == {f"c_{which}_{part}" for which in ("i2h", "h2h") for part in ("weight", "bias")}
+    found = run(symbol, weights, **inputs)
+    ours = {name: array.transpose(axes) if array.ndim == 4 else array for name, array in weights.items()}
+    window = [options.get(f"i2h_{key}", (1, 1)) for key in ("stride", "pad", "dilate")]
+    activation = np.tanh if options else leaky
+    expected = naive_convolutional(kind, ours, "c_", FRAMES, window, options.get("h2h_dilate", (1, 1)), activation)
+    for array, wanted in zip(found, [*expected[0], *expected[1]]):
+        np.testing.assert_allclose(array.transpose(axes), wanted, rtol=1e-4, atol=1e-5)
+    assert cell.state_shape == [(0, *found[0].shape[1:])] * len(states)
+    assert [info["__layout__"] for info in cell.state_info] == [layout] * len(states)
+
+
+def test_names_of_cells_of_convolutions_are_mxnets():
+    frame = mx.sym.Variable("data")
+    names = {}
+    for kind, cell_type in CONVOLUTIONAL.items():
+        cell = cell_type((1, 3, 6, 5), 4)
+        output, _ = cell(frame, cell.begin_state())
+        names[kind] = output.get_internals().list_outputs()
+        assert output.name.endswith("t0_out")
+    assert {"ConvRNN_i2h_weight", "ConvRNN_t0_h2h_output", "ConvRNN_begin_state_0_output"} < set(names["rnn"])
+    for name in "i2h_output slice_output3 i_output f_output c_output o_output state_output out_output".split():
+        assert f"ConvLSTM_t0_{name}" in names["lstm"]
+    for name in "i2h_output _i2h_slice_output0 _r_act_output _z_act_output _h_act_output out_output".split():
+        assert f"ConvGRU_t0_{name}" in names["gru"]
+
+
+def test_weights_of_gates_of_convolutions():
+    cell = mx.rnn.ConvLSTMCell((1, 3, 6, 5), 2, prefix="l_")
+    outputs, _ = cell.unroll(1, [mx.sym.Variable("data")])
+    arrays = weights_of(outputs[0], data=(1, 3, 6, 5))
+    weights = {name: mx.nd.array(array) for name, array in arrays.items()}
+    apart = cell.unpack_weights(weights)
+    np.testing.assert_array_equal(apart["l_i2h_c_weight"].asnumpy(), arrays["l_i2h_weight"][4:6])
+    again = cell.pack_weights(apart)
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(again[name].asnumpy(), array)
+
+
+def test_initializers_of_cells_of_convolutions():
+    cell = mx.rnn.ConvGRUCell((1, 3, 6, 5), 2, h2h_weight_initializer=mx.init.Constant(3), i2h_bias_initializer="ones")
+    outputs, _ = cell.unroll(2, [mx.sym.Variable("t0"), mx.sym.Variable("t1")])
+    mod = mx.mod.Module(mx.sym.Group(outputs), data_names=("t0", "t1"), label_names=None)
+    mod.bind([("t0", (1, 3, 6, 5)), ("t1", (1, 3, 6, 5))])
+    mod.init_params(mx.init.Constant(5))
+    found = {name: set(array.asnumpy().ravel().tolist()) for name, array in mod.get_params()[0].items()}
+    assert found == {
+        "ConvGRU_i2h_weight": {5},
+        "ConvGRU_h2h_weight": {3},
+        "ConvGRU_i2h_bias": {1},
+        "ConvGRU_h2h_bias": {0},
+    }
+
+
+def test_cells_of_convolutions_check_their_windows():
+    with pytest.raises(amp.ArgumentError, match="h2h_kernel: expected odd sizes"):
+        mx.rnn.ConvRNNCell((1, 3, 6, 5), 2, h2h_kernel=(3, 2))
+    with pytest.raises(amp.Error, match="Convolution"):
+        mx.rnn.ConvRNNCell((1, 3, 6, 5), 2, i2h_kernel=(9, 9))
+
+
 # ---- sentences ----
 
 

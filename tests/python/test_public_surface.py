@@ -23,6 +23,9 @@ MODULES = [
     mx.contrib,
     mx.contrib.amp,
     mx.contrib.tensorboard,
+    mx.contrib.text.embedding,
+    mx.contrib.text.utils,
+    mx.contrib.text.vocab,
     mx.curves,
     mx.engine,
     mx.gluon,
@@ -66,6 +69,7 @@ MODULES = [
     mx.symbol_control_flow,
     mx.test_utils,
     mx.util,
+    mx.visualization,
 ]
 
 LISTS = "target_dtype_ops=None, fp32_ops=None, conditional_fp32_ops=None, excluded_sym_names=None"

@@ -99,3 +99,57 @@ def test_dropout_between_layers_in_training(mode, bidirectional):
     dropped = run(0.5)[0]
     assert np.abs(dropped[0] - outputs[0]).max() > 1e-3
     np.testing.assert_allclose(dropped[1][:directions], outputs[1][:directions], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("mode", ["rnn_relu", "lstm", "gru"])
+@pytest.mark.parametrize("bidirectional", [False, True])
+def test_the_vector_of_all_parameters_is_split(mode, bidirectional):
+    """What a layer of gluon.rnn computes with the parts is what the operator computes with the vector."""
+    rng = np.random.default_rng(5)
+    kind, options = {"rnn_relu": ("RNN", {"activation": "relu"}), "lstm": ("LSTM", {}), "gru": ("GRU", {})}[mode]
+    layer = getattr(mx.gluon.rnn, kind)(H, 2, input_size=C, bidirectional=bidirectional, **options)
+    layer.initialize()
+    count = sum(parameter.data().size for parameter in layer.collect_params().values())
+    vector = mx.nd.array(rng.normal(size=count))
+    data, state = mx.nd.array(rng.normal(size=(T, N, C))), mx.nd.zeros((2 * (1 + bidirectional), N, H))
+    parts = mx.gluon.utils.split_rnn_params(vector, mode, 2, C, H, bidirectional)
+    assert set(parts) == {name[len(layer.prefix) :] for name in layer.collect_params()}
+    for name, part in parts.items():
+        getattr(layer, name).set_data(part)
+    states = [state, state] if mode == "lstm" else [state]
+    names = dict(zip(("state", "state_cell"), states))
+    expected = mx.nd.RNN(data, vector, **names, mode=mode, state_size=H, num_layers=2, bidirectional=bidirectional)
+    np.testing.assert_allclose(layer(data).asnumpy(), expected.asnumpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_the_vector_of_parameters_with_projections_is_split():
+    """Every element is in one part, in the order of the operator: weights by layers, then biases."""
+    vector = mx.nd.arange(2 * (4 * H * (C + 3) + 3 * H) + 2 * (4 * H * (6 + 3) + 3 * H) + 4 * 8 * H)
+    parts = mx.gluon.utils.split_rnn_params(vector, "lstm", 2, C, H, bidirectional=True, projection_size=3)
+    assert [name for name in parts if name.startswith("r1")] == [
+        "r1_i2h_weight",
+        "r1_h2h_weight",
+        "r1_h2r_weight",
+        "r1_i2h_bias",
+        "r1_h2h_bias",
+    ]
+    assert parts["l0_i2h_weight"].shape == (4 * H, C) and parts["l1_i2h_weight"].shape == (4 * H, 6)
+    assert parts["l0_h2r_weight"].shape == (3, H) and parts["r1_h2h_weight"].shape == (4 * H, 3)
+    joined = np.concatenate([part.asnumpy().ravel() for part in parts.values()])
+    np.testing.assert_array_equal(joined, vector.asnumpy())
+
+
+def test_what_is_no_vector_of_parameters():
+    with pytest.raises(amp.ArgumentError, match=r"vector of 80 elements, got \(81,\)"):
+        mx.gluon.utils.split_rnn_params(mx.nd.ones((81,)), "rnn_tanh", 1, 9, H)
+    with pytest.raises(amp.ArgumentError, match="mode is one of rnn_relu.*'gated'"):
+        mx.gluon.utils.split_rnn_params(mx.nd.ones((81,)), "gated", 1, 9, H)
+
+
+def test_cells_have_the_names_of_mxnet_2():
+    cells = mx.gluon.rnn
+    assert {"Conv1DRNNCell", "Conv2DLSTMCell", "Conv3DGRUCell", "LSTMPCell", "VariationalDropoutCell"} < set(
+        cells.__all__
+    )
+    for name in set(cells.__all__) & set(mx.gluon.contrib.rnn.__all__):
+        assert getattr(cells, name) is getattr(mx.gluon.contrib.rnn, name)

@@ -48,6 +48,7 @@ from . import (
     symbol_methods,
     test_utils,
     util,
+    visualization,
 )
 from .context import Context, Device, cpu, cpu_pinned, current_context, current_device, gpu, num_gpus
 from .util import (
@@ -69,6 +70,7 @@ __version__ = "1.9.1"
 
 # MXNet's second names of modules.
 device, executor, img, initializer, kv, mod, rnd = context, bound_symbol, image, init, kvstore, module, random
+viz = visualization
 mon = monitor
 ndarray, numpy, numpy_extension, symbol = nd, np, npx, sym
 nd.random = random
@@ -149,6 +151,8 @@ __all__ = [
     "use_np_default_dtype",
     "use_np_shape",
     "util",
+    "visualization",
+    "viz",
 ]
 
 
@@ -161,7 +165,7 @@ def _make_importable(alias):
 
 _missing.install_modules()
 for _alias in (
-    "attribute device executor img initializer kv mod mon name nd ndarray numpy numpy_extension rnd sym symbol "
+    "attribute device executor img initializer kv mod mon name nd ndarray numpy numpy_extension rnd sym symbol viz "
     "amp.lists contrib.amp.amp contrib.amp.lists"
 ).split():
     _make_importable(_alias)

@@ -10,7 +10,6 @@ _INT8 = "int8 quantization is not supported; amp.convert_model converts to bfloa
 _SPARSE = "sparse arrays are not supported"
 _NETWORK = "downloads and data sets are not supported; pass files of your own"
 _DETECTION = "detection's augmenters are not supported; change pictures and boxes in a function of your own"
-_CONVOLUTIONAL = "cells with convolutions are not supported; derive one from mx.rnn.BaseRNNCell"
 
 _PACKAGE = __name__.rpartition(".")[0]
 
@@ -23,17 +22,11 @@ _REASONS = {
     "library": "libraries of operators are not supported; operators come from the registry",
     "onnx": "ONNX files are not supported",
     "profiler": "use amp.Executor.profile",
-    "rnn.ConvGRUCell": _CONVOLUTIONAL,
-    "rnn.ConvLSTMCell": _CONVOLUTIONAL,
-    "rnn.ConvRNNCell": _CONVOLUTIONAL,
     "rtc": "CUDA is not supported",
-    "visualization": "use `amp inspect`, or print a symbol's tojson()",
-    "viz": "use `amp inspect`, or print a symbol's tojson()",
     "base._LIB": "the C interface is not supported; names of operators: mx.operator.get_all_registered_operators()",
     "contrib.onnx": "ONNX files are not supported",
     "contrib.quant": _INT8,
     "contrib.quantization": _INT8,
-    "contrib.text": _NETWORK,
     "image.CreateDetAugmenter": _DETECTION,
     "image.ImageDetIter": _DETECTION,
     "io.ImageDetRecordIter": _DETECTION,
@@ -52,8 +45,8 @@ _REASONS = {
 
 # Those of the names that are modules of MXNet: programs import them, often without need.
 _REFUSED_MODULES = (
-    "contrib.onnx contrib.quant contrib.quantization contrib.text executor_manager "
-    "gluon.contrib.data.text gluon.probability kvstore_server library onnx profiler rtc visualization viz"
+    "contrib.onnx contrib.quant contrib.quantization executor_manager "
+    "gluon.contrib.data.text gluon.probability kvstore_server library onnx profiler rtc"
 ).split()
 
 

@@ -3,6 +3,9 @@
 from ... import nd
 from ...base import ArgumentError, UnsupportedError
 from . import recurrent
+from .contrib.rnn import conv_rnn_cell
+from .contrib.rnn.conv_rnn_cell import *  # noqa: F403 - MXNet 2 has these cells here
+from .contrib.rnn.rnn_cell import VariationalDropoutCell  # noqa: F401
 from .nn.layer import Layer, functions_of, value_of
 from .recurrent import *  # noqa: F403 - cells are named here
 from .recurrent.projected import LSTMPCell
@@ -238,7 +241,11 @@ class RNN(_RNNLayer):
         return recurrent.RNNCell(hidden_size, self._activation, prefix=prefix)
 
 
-__all__ = ["GRU", "LSTM", "RNN", *recurrent.__all__]
+__all__ = [
+    *("GRU", "LSTM", "LSTMPCell", "RNN", "VariationalDropoutCell"),
+    *recurrent.__all__,
+    *conv_rnn_cell.__all__,
+]
 
 
 def __getattr__(name):

@@ -1,5 +1,6 @@
-"""Helpers of programs that spread batches over devices. There is one device here, the CPU."""
+"""Helpers of programs that spread batches over devices, of which there is one here, and of trainings."""
 
+import math
 import warnings
 
 import numpy as np
@@ -9,7 +10,7 @@ from ..._core import NDArray
 from ...base import ArgumentError
 from .._missing import refusing
 
-__all__ = ["clip_global_norm", "download", "split_and_load", "split_data"]
+__all__ = ["clip_global_norm", "download", "split_and_load", "split_data", "split_rnn_params"]
 
 
 def split_data(data, num_slice, batch_axis=0, even_split=True):
@@ -65,6 +66,46 @@ def clip_global_norm(arrays, max_norm, check_isfinite=True):
         for array in arrays:
             _recording.replace(array, array.asnumpy() * np.asarray(scale, array.dtype))
     return norm if check_isfinite else nd.array([norm])
+
+
+_GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
+
+
+def split_rnn_params(param, mode, num_layers, input_size, hidden_size, bidirectional=False, projection_size=None):
+    """Weights and biases of recurrent layers out of the vector that the operator RNN takes: {name: array}.
+
+    `param` is an array of one axis. The names are those of the parameters of `gluon.rnn`: 'l0_i2h_weight' (gates *
+    hidden_size, input_size), 'l0_h2h_weight', then those of other layers, then biases; 'r0' with `bidirectional`, and
+    'l0_h2r_weight' with a `projection_size`. `mode` is 'rnn_relu', 'rnn_tanh', 'lstm' or 'gru'. Raises ArgumentError
+    for other modes and another number of elements.
+
+    >>> parts = mx.gluon.utils.split_rnn_params(amp.nd.arange(14), "rnn_tanh", 1, input_size=3, hidden_size=2)
+    >>> {name: part.shape for name, part in parts.items()}
+    {'l0_i2h_weight': (2, 3), 'l0_h2h_weight': (2, 2), 'l0_i2h_bias': (2,), 'l0_h2h_bias': (2,)}
+    """
+    if mode not in _GATES:
+        raise ArgumentError(f"split_rnn_params: mode is one of {', '.join(_GATES)}, got {mode!r}")
+    directions = ["l", "r"] if bidirectional else ["l"]
+    shapes = _rnn_shapes(_GATES[mode] * hidden_size, num_layers, input_size, hidden_size, directions, projection_size)
+    ends = np.cumsum([0, *(math.prod(shape) for shape in shapes.values())]).tolist()
+    if param.shape != (ends[-1],):
+        raise ArgumentError(f"split_rnn_params: expected a vector of {ends[-1]} elements, got {param.shape}")
+    bounds = zip(ends, ends[1:])
+    return {name: param[begin:end].reshape(shape) for (name, shape), (begin, end) in zip(shapes.items(), bounds)}
+
+
+def _rnn_shapes(rows, num_layers, input_size, hidden_size, directions, projection_size):
+    """{name: shape} in the operator's order."""
+    outputs = projection_size or hidden_size
+    weights, biases = {}, {}
+    for layer in range(num_layers):
+        inputs = outputs * len(directions) if layer else input_size
+        for stem in (f"{direction}{layer}" for direction in directions):
+            weights.update({f"{stem}_i2h_weight": (rows, inputs), f"{stem}_h2h_weight": (rows, outputs)})
+            biases.update({f"{stem}_i2h_bias": (rows,), f"{stem}_h2h_bias": (rows,)})
+            if projection_size:
+                weights[f"{stem}_h2r_weight"] = (projection_size, hidden_size)
+    return {**weights, **biases}
 
 
 download = refusing("mx.gluon.utils.download", "nothing is downloaded; pass files of your own")

@@ -2,10 +2,11 @@
 
 from ... import checkpoint
 from .._missing import getter
-from . import base, cells, combined, fused, io
+from . import base, cells, combined, convolutional, fused, io
 from .base import BaseRNNCell, RNNParams
 from .cells import GRUCell, LSTMCell, RNNCell
 from .combined import BidirectionalCell, DropoutCell, ModifierCell, ResidualCell, SequentialRNNCell, ZoneoutCell
+from .convolutional import ConvGRUCell, ConvLSTMCell, ConvRNNCell
 from .fused import FusedRNN, FusedRNNCell
 from .io import BucketSentenceIter, encode_sentences
 
@@ -13,6 +14,9 @@ __all__ = [
     "BaseRNNCell",
     "BidirectionalCell",
     "BucketSentenceIter",
+    "ConvGRUCell",
+    "ConvLSTMCell",
+    "ConvRNNCell",
     "DropoutCell",
     "FusedRNN",
     "FusedRNNCell",
@@ -27,6 +31,7 @@ __all__ = [
     "base",
     "cells",
     "combined",
+    "convolutional",
     "do_rnn_checkpoint",
     "encode_sentences",
     "fused",
