@@ -388,3 +388,77 @@ def test_files_and_indices_of_npx(tmp_path):
     assert not np.shares_memory(mx.npx.from_numpy(source, zero_copy=False).asnumpy(), source)
     with mx.engine.bulk(10):
         assert mx.engine.set_bulk_size(0) == 10
+
+
+# ---- moves and numbers that became operators ----
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+@pytest.mark.parametrize(
+    "place, values, axis",
+    [
+        (1, 5, None),
+        ([0, 2], [7, 8], None),
+        (slice(0, 2), 9, 0),
+        (1, [[1, 2, 3]], 0),
+        ([1], [[5], [6]], 1),
+        (-1, [1, 2], 1),
+        (np.array([0, 1, 1]), 4, 1),
+    ],
+)
+def test_insert_is_numpys_and_has_gradients(dtype, place, values, axis):
+    source = np.arange(6).reshape(2, 3).astype(dtype)
+    array = mx.np.array(source, dtype=dtype)
+    array.attach_grad()
+    with mx.autograd.record():
+        found = mx.np.insert(array, place, values, axis=axis)
+    expected = np.insert(source, place, values, axis=axis)
+    assert found.dtype == dtype and found.tolist() == expected.tolist()
+    found.backward()
+    assert (array.grad.asnumpy() == 1).all()
+
+
+def test_places_that_are_arrays():
+    array, places = mx.np.array([5.0, 6, 7]), mx.np.array([0, 2], dtype="int64")
+    array.attach_grad()
+    with mx.autograd.record():
+        kept, longer = mx.np.delete(array, places), mx.np.insert(array, places, 1)
+        total = kept.sum() + longer.sum()
+    assert kept.tolist() == [6] and longer.tolist() == [1, 5, 6, 1, 7]
+    total.backward()
+    assert array.grad.tolist() == [1, 2, 1]
+    with pytest.raises(IndexError):
+        mx.np.insert(array, 9, 1)
+
+
+def test_numbers_have_the_axes_that_numpy_gives_them():
+    number = mx.np.array(3.0)
+    assert mx.np.squeeze(number, axis=-1).shape == () and mx.np.argmax(number, axis=0).item() == 0
+    assert mx.np.broadcast_to(mx.np.array([[1], [2]]), (3, -2, 2)).shape == (3, 2, 2)
+    assert mx.np.linspace(-1, 0, 4, dtype="int32").tolist() == np.linspace(-1, 0, 4, dtype="int32").tolist()
+    assert mx.np.trace(mx.np.array([[100, 1], [1, 100]], dtype="int8")).item() == 200
+    x = mx.np.array([float("nan"), 1])
+    assert mx.np.nan_to_num(x, copy=False, nan=5) is x and x.tolist() == [5, 1]
+    with pytest.raises(amp.ArgumentError, match="negative sizes"):
+        mx.np.eye(-1)
+
+
+@pytest.mark.parametrize(
+    "options, error, message",
+    [
+        ({"where": False}, NotImplementedError, "where=False is not supported"),
+        ({"dtype": "int8"}, NotImplementedError, "dtype='int8' is not supported"),
+        ({"dtype": "abcdefg"}, TypeError, "abcdefg"),
+        ({"casting": "safe"}, NotImplementedError, "casting='safe' is not supported"),
+        ({"casting": "mxnet"}, TypeError, "casting is one of"),
+        ({"order": "C"}, NotImplementedError, "order='C' is not supported"),
+        ({"axis": 1}, TypeError, "unexpected keyword argument 'axis'"),
+    ],
+)
+@pytest.mark.parametrize("name", ["exp", "add", "maximum"])
+def test_options_of_numpy_have_their_defaults_alone(name, options, error, message):
+    arrays = [mx.np.ones(2)] * (1 if name == "exp" else 2)
+    defaults = {"where": True, "dtype": None, "casting": "same_kind", "order": "K", "subok": True}
+    assert getattr(mx.np, name)(*arrays, **defaults).shape == (2,)
+    with pytest.raises(error, match=message):
+        getattr(mx.np, name)(*arrays, **options)

@@ -97,6 +97,7 @@ def find_max_violation(a, b, rtol, atol):
     ((1,), 1.0)
     """
     x, y = np.broadcast_arrays(_values(a), _values(b))
+    x, y = (values.astype(np.int8) if values.dtype == bool else values for values in (x, y))
     with np.errstate(all="ignore"):
         errors = np.abs(x - y) / (atol + rtol * np.abs(y) + 1e-20)
     errors = np.where(np.isnan(errors), np.inf, np.asarray(errors, "f8"))

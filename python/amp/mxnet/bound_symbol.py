@@ -299,7 +299,7 @@ class BoundSymbol(_ObservedRuns):
 
 
 Executor = BoundSymbol  # MXNet's name of the class
-BoundSymbol._ctx = cpu()  # the device, as programs for MXNet read it
+BoundSymbol._ctx = BoundSymbol._device = cpu()  # as programs for MXNet 1 and 2 read it
 
 
 def _cast(out_grads, outputs):

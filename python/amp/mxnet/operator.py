@@ -73,7 +73,7 @@ def _type_text(field):
     """As MXNet writes it: {'relu', 'tanh'}, required."""
     kind = field["type"]
     if kind.startswith("one of "):
-        kind = "{" + ", ".join(map(repr, kind[len("one of ") :].split(", "))) + "}"
+        kind = "{" + ", ".join(map(repr, sorted(kind[len("one of ") :].split(", ")))) + "}"
     return f"{kind}, " + ("required" if field["default"] is None else f"optional, default={field['default']}")
 
 

@@ -178,7 +178,7 @@ def rand_ndarray(shape, stype="default", density=None, dtype=None, distribution=
     """
     if stype != "default":
         raise UnsupportedError(f"rand_ndarray: arrays are dense, got stype {stype!r}")
-    return random.normal(shape=tuple(shape), dtype=dtype or "float32")
+    return nd.array(random_arrays(tuple(shape)), dtype=dtype or "float32")
 
 
 def random_arrays(*shapes):

@@ -326,11 +326,11 @@ class TripletLoss(Loss):
         super().__init__(weight, batch_axis, **kwargs)
         self._margin = margin
 
-    def forward(self, pred, positive, negative):
+    def forward(self, pred, positive, negative, sample_weight=None):
         """`positive` and `negative` have as many elements as `pred`."""
         far, near = _like(positive, pred) - pred, _like(negative, pred) - pred
         excess = functions_of(pred).sum(far * far - near * near, axis=self._batch_axis, exclude=True)
-        return self.weighted(_relu(excess + self._margin))
+        return self.weighted(_relu(excess + self._margin), sample_weight)
 
 
 class PoissonNLLLoss(Loss):

@@ -5,7 +5,7 @@ import numpy as np
 from ... import _core
 from ..._core import NDArray
 from ..._invoke import invoke
-from ...base import dtype_name
+from ...base import ArgumentError, dtype_name
 from ...nd.create import filled
 from .array_class import ndarray
 
@@ -117,7 +117,7 @@ def arange(start, stop=None, step=1, dtype=None, ctx=None, *, device=None):
     """
     if stop is None:
         start, stop = 0, start
-    numbers = {"start": start, "stop": stop, "step": step}
+    numbers = {"start": start, "stop": stop, "step": 1 if step is None else step}
     attributes = {key: repr(float(value)) for key, value in numbers.items()}
     attributes["dtype"] = dtype_name("float32" if dtype is None else dtype)
     return invoke("_arange", [], {}, attributes, None, ndarray)[0]
@@ -136,9 +136,10 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
     >>> mx.np.linspace(0, 1, 3)
     array([0. , 0.5, 1. ])
     """
-    values = np.linspace(start, stop, num, endpoint, True, axis=axis)
-    result = of_dtype(values[0], dtype)
-    return (result, values[1]) if retstep else result
+    values, step = np.linspace(start, stop, num, endpoint, True, axis=axis)
+    is_whole = dtype is not None and _core.numpy_dtype(dtype).kind in "iu"
+    result = of_dtype(np.floor(values) if is_whole else values, dtype)  # downwards, as NumPy
+    return (result, step) if retstep else result
 
 
 def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0, ctx=None, *, device=None):
@@ -174,12 +175,14 @@ hanning, hamming, blackman = map(_window, ("hanning", "hamming", "blackman"))
 def eye(N, M=None, k=0, dtype=None, ctx=None, *, device=None):  # noqa: N803 - NumPy's names
     """A matrix of shape (N, M or N) with ones on its k-th diagonal; float32 by default.
 
-    Raises ArgumentError for unknown dtypes, ValueError for negative sizes.
+    Raises ArgumentError for unknown dtypes and negative sizes.
 
     >>> mx.np.eye(2, dtype="int32")
     array([[1, 0],
            [0, 1]], dtype=int32)
     """
+    if N < 0 or M is not None and M < 0:
+        raise ArgumentError(f"eye: negative sizes: {N}, {M}")
     return of_dtype(np.eye(N, M, k), dtype)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..._core import NDArray
-from ...base import ArgumentError
+from ...base import ArgumentError, UnsupportedError
 from ...nd import methods
 from ...nd.operators import find_function as find_operator
 from . import host
@@ -44,12 +44,30 @@ BINARY = {
 }
 
 
+_DEFAULTS = {"where": True, "casting": "same_kind", "order": "K", "dtype": None, "subok": True}
+_CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
+
+
+def _require_defaults(name, options):
+    """MXNet takes these options of NumPy with their defaults alone: UnsupportedError, TypeError for what is none."""
+    for key, value in options.items():
+        if key not in _DEFAULTS:
+            raise TypeError(f"{name}() got an unexpected keyword argument {key!r}")
+        if key == "casting" and value not in _CASTINGS:
+            raise TypeError(f"{name}: casting is one of {', '.join(_CASTINGS)}, got {value!r}")
+        if key == "dtype" and value is not None:
+            np.dtype(value)
+        if value is not _DEFAULTS[key] and value != _DEFAULTS[key]:
+            raise UnsupportedError(f"{name}: {key}={value!r} is not supported, nor is it in MXNet")
+
+
 def unary(name):
     """NumPy's function of one array that runs the operator of its name."""
     op = UNARY_SYNONYMS.get(name, name)
     op = f"_npi_{op}" if find_operator(f"_npi_{op}") else op
 
-    def function(x, out=None):
+    def function(x, out=None, **options):
+        _require_defaults(name, options)
         return run(op, [x], {}, out)
 
     return function
@@ -59,7 +77,8 @@ def binary(name):
     """NumPy's function of two arrays, or of an array and a number, that does what Python's operator does."""
     python_name = BINARY[name]
 
-    def function(x1, x2, out=None):
+    def function(x1, x2, out=None, **options):
+        _require_defaults(name, options)
         if isinstance(x1, NDArray) or not isinstance(x2, NDArray):
             result = methods.binary(python_name, asarray(x1), x2 if methods.scalar_text(x2) else asarray(x2))
         elif methods.scalar_text(x1) is None or python_name in methods.COMPARISONS:
@@ -76,7 +95,8 @@ def binary(name):
 def extreme(name):
     """NumPy's `maximum` or `minimum`."""
 
-    def function(x1, x2, out=None):
+    def function(x1, x2, out=None, **options):
+        _require_defaults(name, options)
         first, second = (x1, x2) if isinstance(x1, NDArray) else (x2, x1)
         text = methods.scalar_text(second)
         if text is not None:

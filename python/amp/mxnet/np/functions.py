@@ -13,8 +13,8 @@ from .host import otherwise
 _NAMED = {
     elementwise: "around clip where",
     matrices: "cross diag diagflat diagonal inner kron outer trace tril triu vdot",
-    parts: "append broadcast_arrays delete diff dsplit ediff1d fliplr flipud hsplit meshgrid nan_to_num ndim pad "
-    "polyval roll rollaxis rot90 shape size take_along_axis vsplit",
+    parts: "append broadcast_arrays delete diff dsplit ediff1d fliplr flipud hsplit insert meshgrid nan_to_num ndim "
+    "pad polyval roll rollaxis rot90 shape size take_along_axis vsplit",
     products: "einsum tensordot",
     reductions: "cumsum dot matmul max min take",
     shapes: "array_split atleast_1d atleast_2d atleast_3d broadcast_to column_stack concatenate copy dstack "

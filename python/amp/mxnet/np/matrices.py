@@ -5,7 +5,7 @@ from .elementwise import binary
 from .host import otherwise
 from .products import tensordot
 from .reductions import take
-from .run import floats, run
+from .run import FLOATS, INTEGERS, floats, run
 from .shapes import ravel, reshape, stack
 
 _multiply, _subtract = binary("multiply"), binary("subtract")
@@ -91,8 +91,10 @@ def trace(a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
     """
     a = asarray(a)
     axes = _two_axes(a, axis1, axis2)
-    if floats(a) is None or axes is None:
+    if a.dtype.name not in (*FLOATS, *INTEGERS) or axes is None:
         return NotImplemented
+    if dtype is None and a.dtype.name in INTEGERS:
+        dtype = "int64"
     return run("_np_trace", [a if dtype is None else a.astype(dtype)], _diagonal(offset, axes), out)
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ... import _recording, _trace
 from ..._core import NDArray
 from ...base import ArgumentError
 from ...nd.methods import scalar_text
@@ -9,7 +10,7 @@ from ...sym.attributes import attribute_text
 from .create import asarray
 from .host import otherwise
 from .reductions import take
-from .run import FLOATS, floats, run
+from .run import FLOATS, INTEGERS, common, floats, run
 from .shapes import broadcast_to, concatenate, flip, moveaxis, ravel, reshape, split
 
 _PAD_MODES = ("constant", "edge", "reflect", "symmetric", "maximum", "minimum")
@@ -203,6 +204,12 @@ def _diff_of_longer(a, n, axis, before, behind):
     return diff(concatenate([part if part.ndim else broadcast_to(part, one) for part in parts], axis), n, axis)
 
 
+def _end(array, value):
+    """What stands at an end of differences, in their dtype where NumPy allows that."""
+    fits = value is None or isinstance(value, NDArray) or np.can_cast(np.asarray(value), array.dtype, "same_kind")
+    return value if value is None or isinstance(value, NDArray) or not fits else asarray(value, array.dtype)
+
+
 @otherwise
 def ediff1d(ary, to_end=None, to_begin=None):
     """Differences of neighbours in the flattened array, between the numbers `to_begin` and `to_end`.
@@ -211,10 +218,10 @@ def ediff1d(ary, to_end=None, to_begin=None):
     array([1., 2., 9.])
     """
     ary = asarray(ary)
-    if ary.dtype.name not in FLOATS or ary.size == 0:
+    if ary.dtype.name not in (*FLOATS, *INTEGERS) or ary.size == 0:
         return NotImplemented
-    ends = [None if end is None else _like(ary, end) for end in (to_begin, to_end)]
-    if any(end is not None and end.dtype != ary.dtype for end in ends):
+    ends = [_end(ary, end) for end in (to_begin, to_end)]
+    if any(end is not None and getattr(end, "dtype", None) != ary.dtype for end in ends):
         return NotImplemented
     parts = [ends[0], diff(ravel(ary)), ends[1]]
     return concatenate([part for part in parts if part is not None], axis=None)
@@ -230,10 +237,50 @@ def delete(arr, obj, axis=None):
     array([1., 3.])
     """
     arr = asarray(arr)
-    if isinstance(obj, NDArray) or axis is not None and not -arr.ndim <= axis < arr.ndim:
+    if not _is_constant(obj) or axis is not None and not -arr.ndim <= axis < arr.ndim:
         return NotImplemented
-    kept = np.delete(np.arange(arr.size if axis is None else arr.shape[axis]), obj)
+    kept = np.delete(np.arange(arr.size if axis is None else arr.shape[axis]), _plain(obj))
     return NotImplemented if kept.size == 0 else take(arr, asarray(kept, "int64"), axis)
+
+
+def _is_constant(index):
+    """Whether an index is one in a graph, too: there the values of arrays are unknown."""
+    return not isinstance(index, NDArray) or _trace.current() is None
+
+
+def _plain(index):
+    return index.asnumpy() if isinstance(index, NDArray) else index
+
+
+@otherwise
+def insert(arr, obj, values, axis=None):
+    """The array with `values` in front of the places `obj` along an axis, or of the flattened array.
+
+    `obj` is a number, a slice, a list or an array. Raises IndexError for places that do not exist, GraphError for
+    values that do not fit.
+
+    >>> mx.np.insert(mx.np.array([1, 2, 3]), 1, 9)
+    array([1., 9., 2., 3.])
+    """
+    arr = asarray(arr)
+    values = _like(arr, values) if arr.dtype.name in FLOATS else asarray(values, arr.dtype)
+    is_fit = values.dtype == arr.dtype and arr.size and values.size
+    if not is_fit or not _is_constant(obj) or axis is not None and not -arr.ndim <= axis < arr.ndim:
+        return NotImplemented
+    if axis is None:
+        arr, axis = ravel(arr), 0
+    axis %= arr.ndim
+    size = arr.shape[axis]
+    places = np.arange(size)[obj] if isinstance(obj, slice) else np.asarray(_plain(obj))
+    if places.dtype.kind not in "iu" or places.ndim > 1:
+        return NotImplemented
+    values = reshape(values, (*[1] * (arr.ndim - values.ndim), *values.shape))
+    if places.ndim == 0:
+        values = moveaxis(values, 0, axis)
+    count = values.shape[axis] if places.size == 1 else places.size
+    block = broadcast_to(values, [count if i == axis else n for i, n in enumerate(arr.shape)])
+    order = np.insert(np.arange(size), places, np.arange(size, size + count))
+    return take(concatenate([arr, block], axis), asarray(order, "int64"), axis)
 
 
 @otherwise
@@ -243,7 +290,7 @@ def polyval(p, x):
     >>> mx.np.polyval(mx.np.array([3, 0, 1]), mx.np.array([2, 5]))
     array([13., 76.])
     """
-    arrays = floats(p, x)
+    arrays = common([p, x], (*FLOATS, *INTEGERS))
     if arrays is None or arrays[0].ndim != 1 or arrays[0].size == 0:
         return NotImplemented
     p, x = arrays
@@ -333,13 +380,14 @@ def size(a, axis=None):
 def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None, **kwargs):
     """Numbers in the place of NaN and infinities; by default 0 and the largest and smallest of the dtype.
 
-    Without `copy` the array itself is written to, which NumPy does.
+    Without `copy` the array itself is written to, except where gradients or a graph are recorded.
 
     >>> mx.np.nan_to_num(mx.np.array([float("nan"), float("inf"), 1]), posinf=9)
     array([0., 9., 1.])
     """
     values = {"nan": nan, "posinf": posinf, "neginf": neginf}
-    if kwargs or not copy or any(value is not None and scalar_text(value) is None for value in values.values()):
+    writes = not copy and isinstance(x, NDArray) and _trace.current() is None and not _recording.is_recorded(x)
+    if kwargs or any(value is not None and scalar_text(value) is None for value in values.values()):
         return NotImplemented
     texts = {name: "None" if value is None else scalar_text(float(value)) for name, value in values.items()}
-    return run("_npi_nan_to_num", [x], texts)
+    return run("_npi_nan_to_num", [x], texts, x if writes else None)

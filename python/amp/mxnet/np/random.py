@@ -15,6 +15,7 @@ from ...base import ArgumentError
 from ...sym.attributes import attribute_text
 from ..random import generator
 from ..random import seed as _seed_all
+from . import functions
 from .array_class import ndarray
 from .create import asarray, of_dtype
 from .run import run
@@ -86,6 +87,11 @@ def _scaled(name, loc, scale, size, dtype):
     """loc + scale * standard numbers, through which gradients reach `loc` and `scale`."""
     shape = np.broadcast_shapes(np.shape(loc), np.shape(scale)) if size is None else size
     return loc + scale * as_result(getattr(generator(), name)(size=shape), dtype, None)
+
+
+def _standard(name, like, size, dtype):
+    """Standard numbers of the shape `size`, or of the parameter `like`."""
+    return as_result(getattr(generator(), name)(size=like.shape if size is None else size), dtype, None)
 
 
 def _size_text(size):
@@ -194,7 +200,7 @@ def choice(a, size=None, replace=True, p=None, ctx=None, out=None, *, device=Non
     >>> mx.np.random.choice(5, size=3).shape
     (3,)
     """
-    if _becomes_part_of_graph(out) and hasattr(a, "__index__"):
+    if _becomes_part_of_graph(out) and (hasattr(a, "__index__") and not getattr(a, "shape", ())):
         weights = [] if p is None else [asarray(p)]
         attributes = {"a": str(int(a)), "replace": str(bool(replace)), "weighted": str(bool(weights))}
         return run("_npi_choice", weights, {**attributes, "size": _size_text(size)})
@@ -239,17 +245,52 @@ def multinomial(n, pvals, size=None):
     10
     """
     _refuse_in_graph()
+    if np.ndim(pvals) == 0 or np.shape(pvals)[-1] == 0:
+        shape = () if size is None else (size,) if hasattr(size, "__index__") else tuple(size)
+        return ndarray(np.zeros((*shape, 0), np.int64))
     return ndarray(generator().multinomial(n, _probabilities(pvals), size))
 
 
 def multivariate_normal(mean, cov, size=None, check_valid=None, tol=None):
-    """Vectors with a mean and a covariance matrix.
+    """Vectors with a mean and a covariance matrix, or with several of them.
+
+    The shape is `size` followed by that which `mean` (..., K) and the rows of `cov` (..., K, K) broadcast to.
 
     >>> mx.np.random.multivariate_normal([0, 0], np.eye(2), size=3).shape
     (3, 2)
     """
-    return as_result(generator().multivariate_normal(as_parameter(mean), as_parameter(cov), size), None, None)
+    mean, cov = as_parameter(mean), as_parameter(cov)
+    if np.ndim(mean) <= 1 and np.ndim(cov) <= 2:
+        return as_result(generator().multivariate_normal(mean, cov, size), None, None)
+    mean, cov = (np.asarray(value, np.float64) for value in (mean, cov))
+    shape = np.broadcast_shapes(mean.shape, cov.shape[:-1])
+    shape = shape if size is None else (*np.ravel(size).astype(int), *shape)
+    axes, variances, _ = np.linalg.svd(cov)  # cov = axes * variances * axes^T
+    roots = axes * np.sqrt(variances)[..., None, :]
+    return as_result(mean + np.einsum("...ij,...j->...i", roots, generator().normal(size=shape)), None, None)
 
+
+def _lognormal(mean, sigma, size, dtype):
+    return functions.find("exp")(_scaled("normal", mean, sigma, size, dtype))
+
+
+def _pareto(a, size, dtype):
+    return functions.find("expm1")(_standard("exponential", a, size, dtype) / a)
+
+
+def _power(a, size, dtype):
+    return _standard("uniform", a, size, dtype) ** (1 / a)
+
+
+def _weibull(a, size, dtype):
+    return _standard("exponential", a, size, dtype) ** (1 / a)
+
+
+# Of standard numbers that depend on no parameter: gradients reach the parameters (inverse transform sampling).
+_DIFFERENTIABLE = {"lognormal": _lognormal, "pareto": _pareto, "power": _power, "weibull": _weibull}
+
+_NORMAL = {"mean": 0.0, "sigma": 1.0}
+_POSITIVE = {"gamma": ("shape", "scale"), **dict.fromkeys(("pareto", "power", "weibull"), ("a",))}
 
 # What operators they are in graphs.
 _OPERATORS = {name: f"_npi_{name}" for name in "exponential gamma gumbel logistic pareto rayleigh weibull".split()} | {
@@ -263,6 +304,13 @@ def _complete(name, parameters, given):
     if missing:
         raise TypeError(f"{name}() missing the argument {missing[0]!r}")
     return {key: given[key] for key in parameters}
+
+
+def _require_positive(name, parameters):
+    """MXNet's rule for shapes and scales, of which NumPy lets some be 0."""
+    for key in _POSITIVE.get(name, ()):
+        if key in parameters and not np.all(np.asarray(parameters[key]) > 0):
+            raise ArgumentError(f"{name}: {key} has to be positive")
 
 
 def _distribution(name, *parameters):
@@ -281,10 +329,14 @@ def _distribution(name, *parameters):
             return _draw_in_graph(operator, _complete(name, parameters, {**defaults, **given}), size, dtype)
         if is_scaled and _asks_for_gradients(out, *given.values()):
             return _scaled(name, given.get("loc", 0.0), given.get("scale", 1.0), size, dtype)
+        if name in _DIFFERENTIABLE and _asks_for_gradients(out, *given.values()):
+            values = {**_NORMAL, **given} if name == "lognormal" else _complete(name, parameters, given)
+            return _DIFFERENTIABLE[name](*values.values(), size, dtype)
         given = {key: as_parameter(value) for key, value in given.items()}
+        _require_positive(name, given)
         return as_result(getattr(generator(), name)(**given, size=_size(size, out)), dtype, out)
 
-    gradients = " Gradients reach\n    the parameters." if is_scaled else ""
+    gradients = " Gradients reach\n    the parameters." if is_scaled or name in _DIFFERENTIABLE else ""
     draw.__name__ = draw.__qualname__ = name
     draw.__doc__ = f"""NumPy's distribution `{name}` with the parameters {", ".join(parameters)}, numbers or arrays.
 

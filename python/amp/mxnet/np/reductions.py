@@ -41,8 +41,9 @@ def _logical(op):
 
 def _arg_reduction(op):
     def function(a, axis=None, out=None, keepdims=False):
+        a = asarray(a)
         attributes = {"keepdims": str(bool(keepdims))}
-        if axis is not None:
+        if axis is not None and (a.ndim or axis not in (0, -1)):  # NumPy lets a number have that axis
             attributes["axis"] = str(int(axis))
         return run(op, [a], attributes, out)
 

@@ -76,7 +76,9 @@ def squeeze(a, axis=None):
     >>> mx.np.squeeze(mx.np.ones((2, 1, 3))).shape
     (2, 3)
     """
-    return run("_npi_squeeze", [a], {} if axis is None else {"axis": attribute_text(axis)})
+    a = asarray(a)
+    is_all = axis is None or a.ndim == 0 and axis in (0, -1)  # NumPy lets a number have that axis
+    return run("_npi_squeeze", [a], {} if is_all else {"axis": attribute_text(axis)})
 
 
 def ravel(x, order="C"):
@@ -250,13 +252,17 @@ def array_split(ary, indices_or_sections, axis=0):
 def broadcast_to(array, shape):
     """The array with sizes of 1 repeated, and axes in front added, to be of that shape.
 
-    Raises GraphError where sizes do not allow that.
+    A size of -2 is that of the array's axis, as in MXNet. Raises GraphError where sizes do not allow that.
 
     >>> mx.np.broadcast_to(mx.np.array([1, 2]), (2, 2))
     array([[1., 2.],
            [1., 2.]])
     """
-    return run("_npi_broadcast_to", [array], {"shape": attribute_text(tuple(shape))})
+    array = asarray(array)
+    shape = (shape,) if hasattr(shape, "__index__") else tuple(shape)
+    own = (*[1] * (len(shape) - array.ndim), *array.shape)
+    sizes = tuple(old if size == -2 else size for size, old in zip(shape, own))
+    return run("_npi_broadcast_to", [array], {"shape": attribute_text(sizes)})
 
 
 @otherwise
