@@ -153,3 +153,20 @@ def test_cells_have_the_names_of_mxnet_2():
     )
     for name in set(cells.__all__) & set(mx.gluon.contrib.rnn.__all__):
         assert getattr(cells, name) is getattr(mx.gluon.contrib.rnn, name)
+
+
+def test_cells_learn_shapes_as_in_mxnet_2():
+    rnn = mx.gluon.rnn
+    stack = rnn.SequentialRNNCell()
+    stack.add(rnn.LSTMCell(5))
+    stack.add(rnn.ResidualCell(rnn.GRUCell(5)))
+    stack.infer_shape(0, mx.nd.ones((2, 4)), False)
+    first, second = stack
+    assert first.i2h_weight.shape == (20, 4) and second.base_cell.i2h_weight.shape == (15, 5)
+    both = rnn.BidirectionalCell(rnn.RNNCell(3), rnn.RNNCell(3))
+    both.infer_shape(1, mx.nd.ones((2, 4)), True)
+    assert {name: p.shape for name, p in both.collect_params().items() if "i2h_weight" in name} == {
+        name: (3, 6) for name in both.collect_params() if "i2h_weight" in name
+    }
+    stack.initialize()
+    assert stack.unroll(3, mx.nd.ones((2, 3, 4)), merge_outputs=True)[0].shape == (2, 3, 5)

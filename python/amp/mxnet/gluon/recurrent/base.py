@@ -41,6 +41,24 @@ class RecurrentCell(Block):
         """[{'shape': of a state, '__layout__': ...}] for every state."""
         raise NotImplementedError(f"{type(self).__name__} does not define state_info")
 
+    def infer_shape(self, i, x, is_bidirect):
+        """Sets the shapes of the parameters of the cells inside, given the data `x` of a step, as in MXNet 2.
+
+        `i` says at which place this cell is among those that it is stacked with: the first reads `x`, each of the
+        others as many numbers as it gives itself, twice as many with `is_bidirect`.
+
+        >>> cell = mx.gluon.rnn.LSTMCell(5)
+        >>> cell.infer_shape(0, amp.nd.ones((2, 4)), False)
+        >>> cell.i2h_weight.shape
+        (20, 4)
+        """
+        for place, cell in enumerate(self._children.values()):
+            cell.infer_shape(self._place_of(place, i), x, is_bidirect)
+
+    def _place_of(self, own, i):
+        """The place of a cell inside: cells that this one changes or joins are at its own place."""
+        return i
+
     def begin_state(self, batch_size=0, func=nd.zeros, **kwargs):
         """States of zeros for a batch, or of `func(shape=...)`, or variables by `func=mx.sym.Variable`.
 
@@ -145,9 +163,13 @@ class OneLayerCell(HybridRecurrentCell, Layer):
     def _alias(self):
         return type(self).__name__.lower().removesuffix("cell")
 
-    def infer_shape(self, inputs, *args):
-        """Learns input_size."""
-        self.i2h_weight.shape = (self._gates * self._hidden_size, inputs.shape[-1])
+    def infer_shape(self, *args):
+        """Learns input_size from the inputs of a step, or from `RecurrentCell.infer_shape`'s arguments."""
+        size = args[0].shape[-1] if hasattr(args[0], "shape") else self._inputs_at(*args)
+        self.i2h_weight.shape = (self._gates * self._hidden_size, size)
+
+    def _inputs_at(self, place, inputs, is_bidirect):
+        return inputs.shape[-1] if place == 0 else self._output_size() * (2 if is_bidirect else 1)
 
     def state_info(self, batch_size=0):
         """[{'shape': (batch_size, hidden_size), '__layout__': 'NC'}] for every state."""

@@ -32,6 +32,9 @@ class _OfCells:
 
 
 class _Stack(_OfCells):
+    def _place_of(self, own, i):
+        return own
+
     def add(self, cell):
         """Puts a cell on top."""
         self.register_child(cell)
