@@ -629,18 +629,75 @@ def test_gradients_of_loops_of_hybridized_blocks():
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5)
 
 
-def test_loops_that_draw_run_without_a_graph():
-    class Drops(mx.gluon.HybridBlock):
-        def hybrid_forward(self, F, x):  # noqa: N803 - MXNet's name
-            return F.contrib.foreach(lambda row, s: (F.Dropout(row), s), x, F.zeros((1,)))[0]
+class Stepwise(mx.gluon.HybridBlock):
+    """A layer for each slice, which computes something else in training."""
 
-    block = Drops()
+    def __init__(self, layer):
+        super().__init__()
+        self.layer = layer
+
+    def hybrid_forward(self, F, x):  # noqa: N803 - MXNet's name
+        return F.contrib.foreach(lambda rows, s: (self.layer(rows), s), x, F.zeros((1,)))[0]
+
+
+def test_loops_with_dropout_are_unrolled():
+    block = Stepwise(mx.gluon.nn.Dropout(0.5))
     block.hybridize()
-    with pytest.warns(RuntimeWarning, match="a loop or a branch that draws random numbers cannot become part"):
-        assert (block(amp.nd.ones((4, 100))).asnumpy() == 1).all()
+    assert (block(amp.nd.ones((4, 100))).asnumpy() == 1).all()
+    for steps in (4, 6):
+        with mx.autograd.record():
+            rows = block(amp.nd.ones((steps, 100))).asnumpy()
+        assert len(rows) == steps and set(np.unique(rows)) == {0, 2} and (rows[0] != rows[1]).any()
+    assert block.export(None)[0].eval(data=amp.nd.ones((6, 100)))[0].shape == (6, 100)
+
+
+def test_loops_with_batch_norms_are_unrolled():
+    block = Stepwise(mx.gluon.nn.BatchNorm(in_channels=3))
+    block.initialize()
+    block.hybridize()
+    moved = 0
+    for steps in (2, 3):
+        x = amp.nd.array(random(steps, 50, 3, seed=steps))
+        with mx.autograd.record():
+            outputs = block(x)
+        outputs.backward()
+        y = outputs.asnumpy()
+        np.testing.assert_allclose(y.mean(1), 0, atol=1e-5)
+        np.testing.assert_allclose(y.std(1), 1, rtol=1e-3)
+        for mean in x.asnumpy().mean(1):
+            moved = 0.9 * moved + 0.1 * mean
+    np.testing.assert_allclose(block.layer.running_mean.data().asnumpy(), moved, rtol=1e-4, atol=1e-6)
+
+
+def test_branches_with_dropout_run_without_a_graph():
+    class Chosen(mx.gluon.HybridBlock):
+        def hybrid_forward(self, F, x):  # noqa: N803 - MXNet's name
+            return F.contrib.cond(x.sum() > 0, lambda: F.Dropout(x), lambda: x)
+
+    block = Chosen()
+    block.hybridize()
+    with pytest.warns(RuntimeWarning, match="a loop or a branch with dropout, batch norms or random numbers cannot"):
+        assert block(amp.nd.array([-1])).asscalar() == -1
     with mx.autograd.record():
-        rows = block(amp.nd.ones((4, 100))).asnumpy()
-    assert set(np.unique(rows)) == {0, 2} and (rows[0] != rows[1]).any()
+        assert set(np.unique(block(amp.nd.ones((100,))).asnumpy())) == {0, 2}
+
+
+@pytest.mark.parametrize(
+    "layer, message",
+    [
+        (lambda F, x: F.Dropout(x, p=0.5, name="drop"), "Dropout 'drop'"),
+        (lambda F, x: F.BatchNorm(x, name="norm"), "BatchNorm 'norm'"),
+        (lambda F, x: F.contrib.cond(x.sum() > 0, lambda: F.Dropout(x, name="drop"), lambda: x), "Dropout 'drop'"),
+    ],
+)
+def test_bodies_that_training_changes_are_refused_there(layer, message):
+    outputs, _ = mx.sym.contrib.foreach(lambda rows, s: (layer(mx.sym, rows), s + rows), var("x"), var("s"))
+    bound = outputs.simple_bind(mx.cpu(), x=(2, 3, 4), s=(3, 4))
+    assert bound.forward(is_train=False)[0].shape == (2, 3, 4)
+    with pytest.raises(amp.UnsupportedError, match=f"in training its body needs another form of {message}.* unroll"):
+        bound.forward(is_train=True)
+    kept, _ = mx.sym.contrib.foreach(lambda rows, s: (mx.sym.Dropout(rows, p=0), s + rows), var("x"), var("s"))
+    assert kept.simple_bind(mx.cpu(), x=(2, 3), s=(3,)).forward(is_train=True)[0].shape == (2, 3)
 
 
 def test_branches_of_symbols():

@@ -109,8 +109,7 @@ void BindOperators(py::module_& module) {
   py::class_<DifferentiableGraph, std::shared_ptr<DifferentiableGraph>>(
       module, "DifferentiableGraph", "A symbol that runs first and is differentiated afterwards.")
       .def(py::init<const Symbol&, std::vector<std::string>, std::vector<bool>, bool>(), py::arg("symbol"),
-           py::arg("inputs"), py::arg("is_asked"), py::arg("is_train"))
-      .def("is_random", &DifferentiableGraph::is_random);
+           py::arg("inputs"), py::arg("is_asked"), py::arg("is_train"));
 
   py::class_<Recorder>(module, "Recorder", "Runs operators and graphs that are differentiated afterwards.")
       .def(py::init<std::size_t>(), py::arg("plans_kept"))

@@ -5,6 +5,7 @@
 #include "convert_options.h"
 #include "nnvm/symbol_json.h"
 #include "passes/fusion_mxnet/fuse_mxnet.h"
+#include "passes/gradient/use_training_forms.h"
 #include "passes/precision/remove_amp_casts.h"
 #include "passes/tiling_accumulation.h"
 
@@ -110,6 +111,7 @@ void BindSymbol(py::module_& module) {
             return OptimizeFor(self, backend, TypeMapOf(known));
           },
           py::arg("backend"), py::arg("known"))
+      .def("changes_in_training", [](const Symbol& self) { return FirstChangedInTraining(self.ToGraph()) != nullptr; })
       .def("to_json", &ToSymbolJson)
       .def("save", &SaveSymbolJson, py::arg("path"))
       .def("__len__", [](const Symbol& self) { return self.outputs().size(); });

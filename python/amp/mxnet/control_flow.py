@@ -32,7 +32,11 @@ def foreach(body, data, init_states, name=None):
     """
     trace = _trace.current()
     if trace is not None:
-        return recorded_control_flow.foreach(trace, foreach, body, data, init_states)
+        return recorded_control_flow.foreach(trace, _unrolled, body, data, init_states)
+    return _unrolled(body, data, init_states)
+
+
+def _unrolled(body, data, init_states):
     arrays, form = flattened(data)
     if not arrays or len({array.shape[0] for array in arrays}) != 1:
         raise ArgumentError("foreach: data are arrays with equally many slices")

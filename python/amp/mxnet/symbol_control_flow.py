@@ -7,7 +7,7 @@ loop carries; symbols from outside that it reads become inputs of the node.
 import itertools
 import json
 
-from .. import _core, _trace, sym
+from .. import _trace, sym
 from ..attribute import AttrScope
 from ..base import ArgumentError
 from ..name import NameManager
@@ -37,8 +37,8 @@ class _Body:
         self.inputs = {name: read[entry] for entry, name in names.items() if name not in own}
         body = sym.load_json(json.dumps(self.graph))
         self.names = body.list_inputs()
-        if _core.DifferentiableGraph(body._handle, self.names, [False] * len(self.names), True).is_random():
-            _trace.refuse("a loop or a branch that draws random numbers")
+        if body._handle.changes_in_training():
+            _trace.refuse("a loop or a branch with dropout, batch norms or random numbers")
 
     def locations(self, names, role):
         """Where variables of these names are among the body's; raises ArgumentError where it does not read one."""

@@ -41,9 +41,48 @@ RewriteResult UseForms(const Graph& graph, const std::function<bool(const Node&)
   });
 }
 
+bool ChangesInTraining(const NodePtr& node) {
+  const auto* form = node->is_variable() ? nullptr : node->op()->Find<TrainingForm>();
+  if (form == nullptr) return false;
+  bool changes = false;
+  const auto make = [&](const char* op, std::string name, AttrMap attrs, std::vector<NodeEntry> read) {
+    changes = true;
+    return Node::Make(
+        {&OpRegistry::Get().Require(kMXNetDomain, op), std::move(name), std::move(attrs), std::move(read), {}});
+  };
+  TrainingContext context(
+      *node, node->inputs(), make, [&] { return AllOutputs(node); },
+      [] { return NodeEntry{Node::Variable(kRandomKey)}; });
+  form->make(context);
+  return changes;
+}
+
+NodePtr FirstChangedInBodies(const Node& node) {
+  for (const std::vector<NodeEntry>& body : node.subgraphs()) {
+    if (NodePtr found = FirstChangedInTraining(Graph(body))) return found;
+  }
+  return nullptr;
+}
+
+void RequireBodiesForTraining(const Node& node) {
+  if (const NodePtr found = FirstChangedInBodies(node)) {
+    Throw<UnsupportedError>("{}: in training its body needs another form of {}; unroll the loop", node.Describe(),
+                            found->Describe());
+  }
+}
+
 }  // namespace
 
+NodePtr FirstChangedInTraining(const Graph& graph) {
+  for (const NodePtr& node : graph.nodes()) {
+    if (ChangesInTraining(node)) return node;
+    if (NodePtr found = FirstChangedInBodies(*node)) return found;
+  }
+  return nullptr;
+}
+
 RewriteResult UseTrainingForms(const Graph& graph) {
+  for (const NodePtr& node : graph.nodes()) RequireBodiesForTraining(*node);
   return UseForms(graph, [](const Node&) { return true; });
 }
 

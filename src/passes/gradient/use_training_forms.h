@@ -14,8 +14,11 @@ namespace amp {
 inline constexpr const char* kRandomKey = "__random_key__";
 
 // Every node whose definition has a TrainingForm in that form: batch norms use the statistics of the batch, dropout
-// drops. All other nodes stay the same objects.
+// drops. All other nodes stay the same objects. Throws UnsupportedError where a body of control flow would need one.
 RewriteResult UseTrainingForms(const Graph& graph);
+
+// The first node of the graph, or of bodies in it, that computes something else in training; nullptr for none.
+NodePtr FirstChangedInTraining(const Graph& graph);
 
 // The same for nodes that draw random numbers at inference, too: what inference runs.
 RewriteResult UseRandomForms(const Graph& graph);
