@@ -462,3 +462,15 @@ def test_options_of_numpy_have_their_defaults_alone(name, options, error, messag
     assert getattr(mx.np, name)(*arrays, **defaults).shape == (2,)
     with pytest.raises(error, match=message):
         getattr(mx.np, name)(*arrays, **options)
+
+
+class OldNumber(float):
+    """A number as NumPy before 2 makes it: with methods that dtypes have, too."""
+
+    newbyteorder, itemsize, dtype = None, 8, np.dtype("float64")
+
+
+def test_numbers_of_old_numpy_are_no_dtypes():
+    scaled = mx.sym.Variable("x") * OldNumber(0.5)
+    assert scaled.eval(x=mx.nd.array([4]))[0].asscalar() == 2
+    assert (mx.nd.array([4]) * OldNumber(0.5)).asscalar() == 2

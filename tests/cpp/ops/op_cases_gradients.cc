@@ -178,7 +178,8 @@ OpRow OfBroadcast(const char* name, bool sums) {
   return {name, [sums](Random& random) {
             OpCase c;
             const Shape wide = random.Sizes(static_cast<int>(random.Int(0, 4)), 5), narrow = Narrow(random, wide);
-            const DType from = random.Type(FloatTypes()), to = random.Type(FloatTypes());
+            DType from = random.Type(AllTypes()), to = random.Type(FloatTypes());
+            if (!IsFloat(from)) to = from;
             c.inputs = {{{from, sums ? wide : narrow}}, {{to, sums ? narrow : wide}}};
             c.error = {static_cast<double>(wide.size()), 2, 0};
             return c;
@@ -228,7 +229,7 @@ OpCase DrawBackwardMove(Random& random) {
   const char* op = random.Of({"slice_axis", "tile", "reverse", "take", "Pad", "Concat", "Embedding", "SequenceMask"});
   OpCase c = DrawOf(random, op);
   const std::size_t slot = op == std::string("Embedding") ? 1 : 0;
-  const DType dtype = random.Type(FloatTypes());
+  const DType dtype = random.Type(op == std::string("Embedding") ? FloatTypes() : AllTypes());
   for (std::size_t i = 0; i < c.inputs.size(); ++i) {
     const bool is_data = i == slot || op == std::string("Concat");
     if (is_data) c.inputs[i] = {{dtype, c.inputs[i].type.shape}};

@@ -85,7 +85,7 @@ void AddReductionGradients(std::vector<Refusal>* all) {
   all->insert(
       all->end(),
       {{"_backward_broadcast", {}, {F32({2, 3}), F32({2, 2})}, {"was not broadcast from [2,2]"}},
-       {"_backward_broadcast", {}, {I32({2, 3}), F32({3})}, {kFloats}},
+       {"_backward_broadcast", {}, {F32({3}), F32({2, 3})}, {"was not broadcast from [2,3]"}},
        {"_broadcast_as", {}, {F32({2, 2}), F32({2, 3})}, {"was not broadcast from [2,2]"}},
        {"_broadcast_as", {}, {F32({2, 3}), F32({3})}, {"was not broadcast from [2,3]"}},
        {"_broadcast_as_leading", {}, {F32({2}), F32({3, 2})}, {"does not begin with [2] of parameters"}},
