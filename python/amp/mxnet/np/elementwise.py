@@ -57,8 +57,9 @@ def _require_defaults(name, options):
             raise TypeError(f"{name}: casting is one of {', '.join(_CASTINGS)}, got {value!r}")
         if key == "dtype" and value is not None:
             np.dtype(value)
-        if value is not _DEFAULTS[key] and value != _DEFAULTS[key]:
-            raise UnsupportedError(f"{name}: {key}={value!r} is not supported, nor is it in MXNet")
+        default = _DEFAULTS[key]
+        if value is not default and not (isinstance(value, str) and value == default):
+            raise UnsupportedError(f"{name}: {key}={value!r:.60} is not supported, nor is it in MXNet")
 
 
 def unary(name):
