@@ -67,6 +67,10 @@ void InferShape(const Row& row, ShapeRelation& r) {
   if (!r.in(0).rank_known()) return;
   const std::vector<bool> reduced = Reduced(row, r.node(), r.in(0).rank());
   r.Out(0, WithoutAxes(r.in(0), reduced, r.node().params<ReduceParam>().keepdims, row.numpy));
+  const bool selects = row.kind == Kind::kMax || row.kind == Kind::kMin;
+  if (selects && r.in(0).fully_known() && r.in(0).size() == 0 && r.out(0).size() != 0) {
+    FailAt(r.node(), "data of shape {} has no extremes", r.in(0).ToString());
+  }
 }
 
 void InferDType(const Row& row, DTypeRelation& r) {

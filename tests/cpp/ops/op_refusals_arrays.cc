@@ -317,6 +317,9 @@ void AddNumPy(std::vector<Refusal>* all) {
     all->push_back({op, {{"axis", "(3,)"}}, {F32({2, 3})}, {"axis 3 does not exist in data of rank 2"}});
     all->push_back({op, {{"initial", "1"}}, {F32({2})}, {"attribute initial is not supported"}});
   }
+  for (const char* op : {"max", "min", "_npi_max", "_npi_min"}) {
+    all->push_back({op, {{"axis", "0"}}, {F32({0, 3})}, {"data of shape [0,3] has no extremes"}});
+  }
   for (const char* op : {"broadcast_to", "_npi_broadcast_to"}) {
     all->push_back({op, {{"shape", "(3, 3)"}}, {F32({2, 3})}, {"data of shape [2,3] cannot be broadcast to [3,3]"}});
     all->push_back({op, {{"shape", "(3,)"}}, {F32({2, 3})}, {"shape [3] is shorter than [2,3]"}});
