@@ -38,7 +38,7 @@ def table(capsys, *args, **kwargs):
             rows[label] = (shape, int(count))
         if previous:
             edges.append((layer.partition("(")[0], previous))
-    return rows, edges, int(lines[-2].removeprefix("Total params: "))
+    return rows, edges, int(lines[-2].removeprefix("Total params: ").partition(",")[0])
 
 
 # ---- tables ----
@@ -226,3 +226,11 @@ def test_pictures_of_the_package():
     package = pytest.importorskip("graphviz")
     picture = mx.viz.plot_network(small_net(), shape=SHAPES, dtype={"data": np.float32})
     assert isinstance(picture, package.Digraph) and 'fc -> pool [label="4x3x3(float32)"' in picture.source
+
+
+def test_the_total_says_what_it_lacks(capsys):
+    net = mx.sym.FullyConnected(mx.sym.Convolution(mx.sym.Variable("x"), kernel=(3, 3), num_filter=4), num_hidden=2)
+    mx.viz.print_summary(net)
+    assert "Total params: 6, and those of 2 arrays whose shapes follow from inputs" in capsys.readouterr().out
+    mx.viz.print_summary(net, {"x": (1, 3, 4, 4)})
+    assert f"Total params: {4 * 27 + 4 + 16 * 2 + 2}\n" in capsys.readouterr().out

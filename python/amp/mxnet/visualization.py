@@ -81,7 +81,7 @@ def print_summary(symbol, shape=None, line_length=120, positions=(0.44, 0.64, 0.
     """Prints a table of a symbol's inputs and operators, with output shapes, sizes of parameters and previous layers.
 
     `shape` is {input: shape}; without it there are no output shapes, and parameters whose shape follows from the input
-    are not counted. Output shapes lack the first axis, the batch. A parameter counts where it is read first, auxiliary
+    are not counted: the last line says how many arrays these are. Output shapes lack the first axis, the batch. A parameter counts where it is read first, auxiliary
     states such as moving means do not. `positions` are the ends of columns, in characters or in parts of the line.
     Raises ArgumentError, which is a TypeError, too, for what is no Symbol, and ArgumentError for incomplete shapes.
 
@@ -98,7 +98,8 @@ def print_summary(symbol, shape=None, line_length=120, positions=(0.44, 0.64, 0.
     ____________________________________________________________
     """
     ends = [int(line_length * end) for end in positions] if positions[-1] <= 1 else list(positions)
-    layers = _layers(_Graph(symbol), shape)
+    graph = _Graph(symbol)
+    layers, uncounted = _layers(graph, shape), _uncounted(graph, shape)
     print("_" * line_length)
     print(_row(_HEADINGS, ends))
     print("=" * line_length)
@@ -107,7 +108,8 @@ def print_summary(symbol, shape=None, line_length=120, positions=(0.44, 0.64, 0.
         for name in previous[1:]:
             print(_row(("", "", "", name), ends))
         print(("=" if number == len(layers) else "_") * line_length)
-    print(f"Total params: {sum(count for _, _, count, _ in layers)}")
+    rest = f", and those of {uncounted} arrays whose shapes follow from inputs" if uncounted else ""
+    print(f"Total params: {sum(count for _, _, count, _ in layers)}{rest}")
     print("_" * line_length)
 
 
@@ -137,8 +139,18 @@ def _layers(graph, given):
     return layers
 
 
+def _uncounted(graph, given):
+    """How many parameters have a shape that is not known."""
+    shapes = graph.shapes(given)
+    return sum(not _is_known(shapes[i, 0]) for i in graph.variables(graph.parameters(given)))
+
+
+def _is_known(shape):
+    return shape is not None and min(shape, default=0) >= 0
+
+
 def _size(shape):
-    return 0 if shape is None or min(shape, default=0) < 0 else math.prod(shape)
+    return math.prod(shape) if _is_known(shape) else 0
 
 
 # ---- pictures ----
