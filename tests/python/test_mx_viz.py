@@ -229,7 +229,8 @@ def test_pictures_of_the_package():
 
 
 def test_the_total_says_what_it_lacks(capsys):
-    net = mx.sym.FullyConnected(mx.sym.Convolution(mx.sym.Variable("x"), kernel=(3, 3), num_filter=4), num_hidden=2)
+    convolution = mx.sym.Convolution(mx.sym.Variable("x"), kernel=(3, 3), num_filter=4)
+    net = mx.sym.FullyConnected(convolution, num_hidden=2)
     mx.viz.print_summary(net)
     assert "Total params: 6, and those of 2 arrays whose shapes follow from inputs" in capsys.readouterr().out
     mx.viz.print_summary(net, {"x": (1, 3, 4, 4)})

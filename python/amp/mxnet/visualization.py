@@ -81,8 +81,9 @@ def print_summary(symbol, shape=None, line_length=120, positions=(0.44, 0.64, 0.
     """Prints a table of a symbol's inputs and operators, with output shapes, sizes of parameters and previous layers.
 
     `shape` is {input: shape}; without it there are no output shapes, and parameters whose shape follows from the input
-    are not counted: the last line says how many arrays these are. Output shapes lack the first axis, the batch. A parameter counts where it is read first, auxiliary
-    states such as moving means do not. `positions` are the ends of columns, in characters or in parts of the line.
+    are not counted: the last line says how many arrays these are. Output shapes lack the first axis, the batch. A
+    parameter counts where it is read first, auxiliary states such as moving means do not. `positions` are the ends of
+    columns, in characters or in parts of the line.
     Raises ArgumentError, which is a TypeError, too, for what is no Symbol, and ArgumentError for incomplete shapes.
 
     >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
