@@ -206,3 +206,58 @@ def test_an_update_before_the_first_batch():
 def test_errors(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_states_stay_until_they_are_set():
+    stack = mx.rnn.SequentialRNNCell()
+    for i in range(2):
+        stack.add(mx.rnn.LSTMCell(num_hidden=4, prefix=f"lstm_l{i}_"))
+    begin = stack.begin_state(func=mx.sym.Variable)
+    _, states = stack.unroll(1, begin_state=begin, inputs=mx.sym.Variable("data"), layout="TNC")
+    names = [state.name for state in begin]
+    module = mx.mod.Module(mx.sym.Group(states), label_names=None, state_names=names)
+    module.bind(data_shapes=[("data", (1, 5, 3))], for_training=False)
+    module.init_params(mx.init.Uniform(1))
+    assert not set(names) & set(module.get_params()[0])
+    assert [state.shape for state in module.get_states()] == [(5, 4)] * 4
+    batch = mx.io.DataBatch([mx.nd.ones((1, 5, 3))])
+    arrays = {**module.get_params()[0], "data": batch.data[0]}
+    expected = {name: mx.nd.ones((5, 4)) for name in names}
+    module.set_states(value=1)
+    for _ in range(2):
+        module.forward(batch)
+        found = module.get_outputs(merge_multi_context=False)
+        wanted = mx.sym.Group(states).eval(**arrays, **expected)
+        for (one,), other in zip(found, wanted):
+            np.testing.assert_allclose(one.asnumpy(), other.asnumpy(), rtol=1e-5, atol=1e-6)
+        module.set_states(found)
+        expected = dict(zip(names, wanted))
+    module.forward(mx.io.DataBatch([mx.nd.ones((1, 2, 3))]))
+    assert [state.shape for state in module.get_states()] == [(2, 4)] * 4 and module.get_states()[
+        0
+    ].asnumpy().max() == 0
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda m: m.set_states(), "either states or a value"),
+        (lambda m: m.set_states([], value=1), "either states or a value"),
+        (lambda m: m.set_states(value="one"), "value: expected a number, got str"),
+        (lambda m: m.set_states([]), r"0 arrays for 1 states \(total\)"),
+        (lambda m: m.set_states([np.ones((3, 2))]), r"'total' has shape \(1, 2\), got \(3, 2\)"),
+        (lambda m: m.set_states([None]), "state 'total': expected an array"),
+    ],
+)
+def test_what_states_refuse(call, message):
+    x, total = mx.sym.Variable("data"), mx.sym.Variable("total")
+    module = mx.mod.Module(x + total, label_names=None, state_names=["total"])
+    module.bind(data_shapes=[("data", (1, 2))], for_training=False)
+    with pytest.raises(amp.ArgumentError, match=message):
+        call(module)
+    with pytest.raises(amp.ArgumentError, match="state_names: the symbol has no 'sum'"):
+        mx.mod.Module(x + total, label_names=None, state_names=["sum"])
+    unknown = mx.mod.Module(mx.sym.concat(x, total, dim=0), label_names=None, state_names=["total"])
+    with pytest.raises(amp.ArgumentError, match="the shape of state 'total' does not follow"):
+        unknown.bind(data_shapes=[("data", (1, 2))], for_training=False)
+        unknown.get_states()

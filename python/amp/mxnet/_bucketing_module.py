@@ -209,6 +209,14 @@ class BucketingModule(BaseModule):
         """The outputs of the last `forward`."""
         return self._bound.get_outputs(merge_multi_context)
 
+    def set_states(self, states=None, value=None):
+        """The states of the bucket that runs next: as `Module.set_states`."""
+        self._bound.set_states(states, value)
+
+    def get_states(self, merge_multi_context=True):
+        """The states of the bucket that runs next, a list of NDArrays."""
+        return self._bound.get_states(merge_multi_context)
+
     def get_input_grads(self, merge_multi_context=True):
         """Gradients of the inputs of the last `backward`."""
         return self._bound.get_input_grads(merge_multi_context)

@@ -7,11 +7,12 @@ import numpy as np
 
 from .. import _core, checkpoint
 from .._arrays import readable
-from ..base import ArgumentError, UnsupportedError, dtype_name
+from ..base import ArgumentError, dtype_name
 from ..executor import Executor
 from ..sym import Symbol
 from ._module_base import BaseModule
 from ._module_parameters import ParametersOfModule
+from ._module_states import ModuleStates
 from ._module_training import TrainingOfModule
 from .context import cpu
 from .io import DataDesc
@@ -21,7 +22,7 @@ class ShapeError(ArgumentError, TypeError):
     """What is no shape; MXNet raises a TypeError."""
 
 
-class Module(ParametersOfModule, TrainingOfModule, BaseModule):
+class Module(ParametersOfModule, TrainingOfModule, ModuleStates, BaseModule):
     """A model that is bound, given parameters and then called with batches.
 
         mod = mx.mod.Module(symbol, label_names=None)
@@ -30,8 +31,8 @@ class Module(ParametersOfModule, TrainingOfModule, BaseModule):
         mod.forward(mx.io.DataBatch([image]))
         scores = mod.get_outputs()[0]
 
-    `data_names` and `label_names` say which arguments are inputs, `fixed_param_names` which are not trained. `context`
-    and the other arguments have no effect. `fit` trains it; `bind`, `forward`, `backward` and `update` do so by hand.
+    `data_names` and `label_names` say which arguments are inputs, `fixed_param_names` which are not trained, and
+    `state_names` which are states (`set_states`). `context` and the other arguments have no effect. `fit` trains it; `bind`, `forward`, `backward` and `update` do so by hand.
     Raises ArgumentError for data names that the symbol lacks; labels that it lacks are a warning.
 
     >>> sym, args, aux = amp.load_checkpoint("model", 0)
@@ -59,15 +60,15 @@ class Module(ParametersOfModule, TrainingOfModule, BaseModule):
         super().__init__(logger)
         if not isinstance(symbol, Symbol):
             raise ArgumentError(f"expected a Symbol, got {type(symbol).__name__}")
-        if state_names:
-            raise UnsupportedError("Module: state_names are not supported; pass states as data")
         self._symbol = symbol
         self._context = context if context is not None else cpu()
         arguments = symbol.list_arguments()
         self._data_names, self._label_names = list(data_names or []), list(label_names or [])
         _check_names("data_names", self._data_names, arguments, _raise)
+        self._state_names, self._states = list(state_names or []), {}
         _check_names("label_names", self._label_names, arguments, warnings.warn)
-        inputs = {*self._data_names, *self._label_names, *_labels_of(symbol)}
+        _check_names("state_names", self._state_names, arguments, _raise)
+        inputs = {*self._data_names, *self._label_names, *self._state_names, *_labels_of(symbol)}
         self._param_names = [name for name in arguments if name not in inputs]
         self._aux_names = symbol.list_auxiliary_states()
         self._data_shapes = self._label_shapes = None
@@ -215,6 +216,7 @@ class Module(ParametersOfModule, TrainingOfModule, BaseModule):
         self._require(self._arg_params, "set_params or init_params")
         arrays = self._arrays_of(data_batch)
         self._follow(arrays)
+        arrays.update(self._current_states())
         if self.for_training if is_train is None else is_train:
             self._forward_in_training(arrays)
             return
@@ -251,8 +253,9 @@ class Module(ParametersOfModule, TrainingOfModule, BaseModule):
             self.reshape(data, labels)
 
     def _inputs(self):
-        """{input: DataDesc}, labels included."""
-        return {desc.name: desc for desc in [*self._data_shapes, *(self._label_shapes or [])]}
+        """{input: DataDesc}, labels and states included."""
+        described = [*self._data_shapes, *(self._label_shapes or []), *self._state_descriptions()]
+        return {desc.name: desc for desc in described}
 
     def get_outputs(self, merge_multi_context=True):
         """The outputs of the last `forward`, a list of NDArrays (each in a list where nothing is to be merged)."""
