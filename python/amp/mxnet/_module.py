@@ -32,8 +32,9 @@ class Module(ParametersOfModule, TrainingOfModule, ModuleStates, BaseModule):
         scores = mod.get_outputs()[0]
 
     `data_names` and `label_names` say which arguments are inputs, `fixed_param_names` which are not trained, and
-    `state_names` which are states (`set_states`). `context` and the other arguments have no effect. `fit` trains it; `bind`, `forward`, `backward` and `update` do so by hand.
-    Raises ArgumentError for data names that the symbol lacks; labels that it lacks are a warning.
+    `state_names` which are states (`set_states`). `context` and the other arguments have no effect. `fit` trains it;
+    `bind`, `forward`, `backward` and `update` do so by hand. Raises ArgumentError for data and state names that the
+    symbol lacks; labels that it lacks are a warning.
 
     >>> sym, args, aux = amp.load_checkpoint("model", 0)
     >>> mod = mx.mod.Module(sym, label_names=None)
