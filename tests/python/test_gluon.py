@@ -413,6 +413,8 @@ def test_mistakes():
     assert block(anp.arange(3)).size == 3 and block._graph is None
     with pytest.raises(amp.UnsupportedError, match="export: Leaves: mx.np.unique cannot become part of a graph"):
         block.export("leaves")
+    with pytest.raises(amp.UnsupportedError, match="register_op_hook: Leaves: mx.np.unique cannot become part"):
+        block.register_op_hook(print)
     with pytest.raises(amp.ArgumentError, match="is not known"):
         gluon.Parameter("w", shape=(0, 3)).initialize()
 

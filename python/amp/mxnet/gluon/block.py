@@ -163,9 +163,13 @@ class HybridBlock(Block):
                 self._graph.block.register_op_hook(*self._hook)
         return self._graph
 
-    def _recorded(self, what):
+    def _require_graph(self, what):
+        """Raises UnsupportedError where the block has turned out to have no graph."""
         if self._refusal is not None:
             raise UnsupportedError(f"{what}: {type(self).__name__}: {self._refusal}")
+
+    def _recorded(self, what):
+        self._require_graph(what)
         if self._graph is None:
             raise tracing.UntracedError(f"{what}: call block.hybridize(), and then the block, once")
         return self._graph.block
@@ -218,6 +222,7 @@ class HybridBlock(Block):
         """
         if not self._active:
             raise ArgumentError("register_op_hook: only a hybridized block has operators to show")
+        self._require_graph("register_op_hook")
         self._hook = None if callback is None else (callback, monitor_all)
         if self._graph is not None:
             self._graph.block.register_op_hook(callback, monitor_all)
