@@ -464,6 +464,15 @@ def test_options_of_numpy_have_their_defaults_alone(name, options, error, messag
         getattr(mx.np, name)(*arrays, **options)
 
 
+def test_a_file_of_numpy_is_one_array(tmp_path):
+    source = np.asfortranarray(np.arange(6, dtype="float32").reshape(2, 3))
+    np.save(tmp_path / "one.npy", source)
+    loaded = mx.npx.load(str(tmp_path / "one.npy"))
+    assert type(loaded) is mx.np.ndarray and loaded.tolist() == source.tolist()
+    mx.npx.save(str(tmp_path / "list"), [mx.np.ones(2)])
+    assert [array.tolist() for array in mx.npx.load(str(tmp_path / "list"))] == [[1, 1]]
+
+
 class OldNumber(float):
     """A number as NumPy before 2 makes it: with methods that dtypes have, too."""
 

@@ -50,15 +50,22 @@ _PREFIXES = ("_npx_", "_contrib_", "")
 
 
 def load(fname):
-    """Reads a file of arrays as `amp.nd.load` does; the arrays are `mx.np.ndarray`s.
+    """Reads a file of arrays as `amp.nd.load` does; the arrays are `mx.np.ndarray`s. A `.npy` file has one array.
 
     >>> mx.npx.load("model-0000.params")["arg:fc_weight"].shape
     (3, 4)
     """
     loaded = _load(fname)
+    if _is_npy(fname):
+        return ndarray(loaded[0])
     if isinstance(loaded, list):
         return [ndarray(array) for array in loaded]
     return {name: None if array is None else ndarray(array) for name, array in loaded.items()}
+
+
+def _is_npy(path):
+    with open(path, "rb") as file:
+        return file.read(6) == b"\x93NUMPY"
 
 
 def waitall():
