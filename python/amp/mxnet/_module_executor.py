@@ -4,6 +4,7 @@ import types
 
 from .._gradient_runs import array_of
 from ._monitored_runs import monitor_of
+from .bound_symbol import BoundSymbol
 
 
 class ExecutorOfModule:
@@ -30,23 +31,11 @@ class ExecutorOfModule:
 
     @property
     def grad_dict(self):
-        """{argument: NDArray} of those that have a gradient; filled by the first run in training."""
-        return self._module._gradients
+        """{argument: NDArray, or None without a gradient}; gradients are there from the first run in training on."""
+        return {name: self._module._gradients.get(name) for name in self.arg_dict}
 
-    @property
-    def arg_arrays(self):
-        """The arrays of `arg_dict`."""
-        return list(self.arg_dict.values())
-
-    @property
-    def aux_arrays(self):
-        """The arrays of `aux_dict`."""
-        return list(self.aux_dict.values())
-
-    @property
-    def grad_arrays(self):
-        """Gradients in the order of `arg_dict`, None where there is none."""
-        return [self.grad_dict.get(name) for name in self.arg_dict]
+    # The lists of these dicts' values.
+    arg_arrays, aux_arrays, grad_arrays = BoundSymbol.arg_arrays, BoundSymbol.aux_arrays, BoundSymbol.grad_arrays
 
     @property
     def outputs(self):

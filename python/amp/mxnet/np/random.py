@@ -200,7 +200,7 @@ def choice(a, size=None, replace=True, p=None, ctx=None, out=None, *, device=Non
     >>> mx.np.random.choice(5, size=3).shape
     (3,)
     """
-    if _becomes_part_of_graph(out) and (hasattr(a, "__index__") and not getattr(a, "shape", ())):
+    if _becomes_part_of_graph(out) and hasattr(a, "__index__") and not getattr(a, "shape", ()):
         weights = [] if p is None else [asarray(p)]
         attributes = {"a": str(int(a)), "replace": str(bool(replace)), "weighted": str(bool(weights))}
         return run("_npi_choice", weights, {**attributes, "size": _size_text(size)})

@@ -16,7 +16,7 @@ def read_vectors(path, delimiter, unknown_token, encoding):
     """({token: row}, vectors (rows, length) of float32, the vector of `unknown_token` or None) of a file.
 
     Of a token that is there twice the first line counts; a line with one number is a header. Both are warned of. Raises
-    ArgumentError for a file that cannot be read, and TextError, with the line, for one with other contents.
+    ArgumentError for a file that cannot be read, and TextError for a line that is not a token and numbers.
     """
     path = os.path.expanduser(os.fsdecode(encoded(path)))
     if not delimiter:
