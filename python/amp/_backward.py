@@ -73,7 +73,7 @@ class Graph:
 
     def _visit(self, places):
         seen = set()
-        stack = [(place, False) for place in places]
+        stack = [(place, False) for place in reversed(places)]
         while stack:
             place, is_finished = stack.pop()
             if isinstance(place, Leaf):
@@ -83,7 +83,7 @@ class Graph:
             elif id(place.node) not in seen:
                 seen.add(id(place.node))
                 stack.append((place, True))
-                stack.extend((inner, False) for inner in place.node.places if is_differentiable(inner))
+                stack.extend((inner, False) for inner in reversed(place.node.places) if is_differentiable(inner))
 
     def reaches(self, place):
         return id(place) in self.leaves if isinstance(place, Leaf) else id(place.node) in self._known

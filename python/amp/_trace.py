@@ -63,7 +63,6 @@ class Trace:
         self._prefix, self._given_name = None, None  # of the nodes of a block with names of MXNet 1.x
         self._used = {}  # {name: how many nodes have it}
         self.constants = {}  # {name: array} of arrays that came from nowhere
-        self.fixes_shapes = False  # the graph is one for inputs of these shapes
 
     def __enter__(self):
         self._outer = current()

@@ -5,6 +5,7 @@
 
 #include "ops/flow_gradient.h"
 #include "ops/flow_kernel.h"
+#include "ops/flow_training.h"
 #include "ops/numeric.h"
 #include "ops/rules.h"
 #include "passes/gradient/gradient_rule.h"
@@ -18,19 +19,6 @@ namespace {
 constexpr double kMaxSlots = 1 << 20;
 // The largest size that a shape may have.
 constexpr double kMaxSteps = static_cast<double>(std::int64_t{1} << 40);
-
-bool ReadsAsState(const BoundBody& bound, std::size_t slot) {
-  for (std::size_t i = 0; i < bound.sources.size(); ++i) {
-    if (bound.sources[i].slot == slot && bound.body->IsState(i)) return true;
-  }
-  return false;
-}
-
-bool IsState(const FlowParam& p, std::size_t slot) {
-  if (p.flow.condition && ReadsAsState(*p.flow.condition, slot)) return true;
-  return std::any_of(p.flow.results.begin(), p.flow.results.end(),
-                     [slot](const BoundBody& bound) { return ReadsAsState(bound, slot); });
-}
 
 std::vector<std::string> InputNames(const FlowParam& p) {
   return NumberedNames("data", static_cast<std::int64_t>(p.flow.num_inputs));
@@ -344,6 +332,9 @@ ParamSchema<FlowParam> LoopSchema(int num_bodies) {
   return Schema(num_bodies)
       .Required("num_out_data", &FlowParam::num_out_data,
                 "Outputs that collect a part from each step; they come first.")
+      .Range(0, kMaxSlots)
+      .Optional("num_carried", &FlowParam::num_carried,
+                "The last states that are no results: a random key, auxiliary states that the subgraph moves.")
       .Range(0, kMaxSlots);
 }
 
@@ -352,10 +343,13 @@ OpDefinition<FlowParam> Register(std::string_view name, const char* doc) {
   card.Doc(doc)
       .Inputs(InputNames)
       .Outputs(OutputNamesOf)
-      .VisibleOutputs([](const FlowParam& p) { return static_cast<int>(std::max<std::int64_t>(1, p.num_outputs)); })
-      .MutableIf(IsState)
+      .VisibleOutputs(
+          [](const FlowParam& p) { return static_cast<int>(p.num_outputs) - static_cast<int>(p.flow.num_carried); })
+      .MutableIf([](const FlowParam& p, std::size_t slot) { return IsAuxiliaryState(p.flow, slot); })
       .Set(ShapeRule{InferFlow<ShapeRelation>})
       .Set(DTypeRule{InferFlow<DTypeRelation>})
+      .Set(BodiesForm{FormBodies})
+      .Set(UpdatesStates{StatesMovedBy})
       .Set(KernelRule{LowerFlow})
       .Set(AmpFacts{Arithmetic::kNeedsFloat32});
   return card;
@@ -390,7 +384,9 @@ OpDefinition<FlowParam> Register(std::string_view name, const char* doc) {
         .Params(Schema(3)
                     .Required("cond_input_locs", &FlowParam::cond_input_locs, "Inputs that the condition reads.")
                     .Required("then_input_locs", &FlowParam::then_input_locs, "Inputs that the second subgraph reads.")
-                    .Required("else_input_locs", &FlowParam::else_input_locs, "Inputs that the third subgraph reads."))
+                    .Required("else_input_locs", &FlowParam::else_input_locs, "Inputs that the third subgraph reads.")
+                    .Optional("moved_locs", &FlowParam::moved_locs,
+                              "Auxiliary states among the inputs; the last outputs are what they become."))
         .BindSubgraphs(BindCond)
         .Set(GradientRule{CondGradient})
         .Set(ReferenceKernel{RunCond});

@@ -64,22 +64,25 @@ std::size_t NumInputs(const FlowParam& p, std::size_t num_bodies) {
   return static_cast<std::size_t>(p.num_args) - num_bodies;
 }
 
-// A state that a body updates in training is a state of the node; it has to be the same in all steps.
-void RefuseSteppedStates(const Flow& flow, const BoundBody& bound) {
+bool ReadsAsState(const BoundBody& bound, std::size_t slot) {
   for (std::size_t i = 0; i < bound.sources.size(); ++i) {
-    const Source& source = bound.sources[i];
-    const bool replaced =
-        std::find(flow.state_slots.begin(), flow.state_slots.end(), source.slot) != flow.state_slots.end();
-    if (bound.body->IsState(i) && (source.sliced || replaced)) {
-      Throw<UnsupportedError>("the {}'s auxiliary state '{}' differs from step to step", bound.role,
-                              Quotable(bound.body->input_names()[i]));
-    }
+    if (bound.sources[i].slot == slot && !bound.sources[i].sliced && bound.body->IsState(i)) return true;
   }
+  return false;
 }
 
-void CheckStates(const Flow& flow) {
-  if (flow.condition) RefuseSteppedStates(flow, *flow.condition);
-  for (const BoundBody& bound : flow.results) RefuseSteppedStates(flow, bound);
+void SetLoopStates(const FlowParam& p, const BoundBody& body, std::vector<std::size_t> state_slots, Flow* flow) {
+  if (p.num_carried > std::ssize(state_slots)) {
+    Throw<GraphError>("attribute num_carried: expected at most {}, the number of states, got {}", state_slots.size(),
+                      p.num_carried);
+  }
+  flow->num_stacked = static_cast<std::size_t>(p.num_out_data);
+  flow->state_slots = std::move(state_slots);
+  flow->num_carried = static_cast<std::size_t>(p.num_carried);
+  for (std::size_t k = flow->num_shown_states(); k < flow->state_slots.size(); ++k) {
+    const std::size_t slot = flow->state_slots[k];
+    if (ReadsAsState(body, slot)) flow->moved.push_back({slot, flow->num_stacked + k});
+  }
 }
 
 void RequireOneOutput(const BoundBody& bound) {
@@ -89,6 +92,15 @@ void RequireOneOutput(const BoundBody& bound) {
 }
 
 }  // namespace
+
+bool IsAuxiliaryState(const Flow& flow, std::size_t slot) {
+  if (flow.IsMoved(slot)) return true;
+  const bool is_stepped = std::find(flow.state_slots.begin(), flow.state_slots.end(), slot) != flow.state_slots.end();
+  if (is_stepped) return false;
+  if (flow.condition && ReadsAsState(*flow.condition, slot)) return true;
+  return std::any_of(flow.results.begin(), flow.results.end(),
+                     [slot](const BoundBody& bound) { return ReadsAsState(bound, slot); });
+}
 
 // The node's inputs are data, states and the rest, in this order; locations say which variable of the body each is.
 void BindForeach(FlowParam& p, const Subgraphs& subgraphs) {
@@ -112,10 +124,9 @@ void BindForeach(FlowParam& p, const Subgraphs& subgraphs) {
   flow.num_inputs = slot;
   RequireEqual("num_args", p.num_args, slot + 1, "one more than the inputs");
   CheckLoop(p, bound, p.in_state_locs.size());
-  flow.num_stacked = static_cast<std::size_t>(p.num_out_data);
-  flow.state_slots.resize(p.in_state_locs.size());
-  std::iota(flow.state_slots.begin(), flow.state_slots.end(), p.in_data_locs.size());
-  CheckStates(flow);
+  std::vector<std::size_t> state_slots(p.in_state_locs.size());
+  std::iota(state_slots.begin(), state_slots.end(), p.in_data_locs.size());
+  SetLoopStates(p, bound, std::move(state_slots), &flow);
 }
 
 void BindWhileLoop(FlowParam& p, const Subgraphs& subgraphs) {
@@ -127,15 +138,13 @@ void BindWhileLoop(FlowParam& p, const Subgraphs& subgraphs) {
   ReadInputs("func_input_locs", p.func_input_locs, flow.num_inputs, &bodies[1]);
   std::vector<bool> taken;
   CheckLocations("func_var_locs", p.func_var_locs, p.func_input_locs.size(), &taken);
-  for (const std::int64_t var : p.func_var_locs) {
-    flow.state_slots.push_back(bodies[1].sources[var].slot);
-  }
-  CheckLoop(p, bodies[1], flow.state_slots.size());
-  flow.num_stacked = static_cast<std::size_t>(p.num_out_data);
+  std::vector<std::size_t> state_slots;
+  for (const std::int64_t var : p.func_var_locs) state_slots.push_back(bodies[1].sources[var].slot);
+  CheckLoop(p, bodies[1], state_slots.size());
+  SetLoopStates(p, bodies[1], std::move(state_slots), &flow);
   flow.max_steps = p.max_iterations;
   flow.condition = std::move(bodies[0]);
   flow.results = {std::move(bodies[1])};
-  CheckStates(flow);
 }
 
 void BindCond(FlowParam& p, const Subgraphs& subgraphs) {
@@ -148,6 +157,17 @@ void BindCond(FlowParam& p, const Subgraphs& subgraphs) {
   ReadInputs("else_input_locs", p.else_input_locs, flow.num_inputs, &bodies[2]);
   CheckOutputs(p, bodies[1]);
   CheckOutputs(p, bodies[2]);
+  std::vector<bool> taken;
+  CheckLocations("moved_locs", p.moved_locs, flow.num_inputs, &taken);
+  if (std::ssize(p.moved_locs) > p.num_outputs) {
+    Throw<GraphError>("attribute moved_locs: expected at most {} locations, one for each output, got {}", p.num_outputs,
+                      p.moved_locs.size());
+  }
+  flow.num_carried = p.moved_locs.size();
+  for (const std::int64_t slot : p.moved_locs) {
+    const std::size_t output = static_cast<std::size_t>(p.num_outputs) - flow.num_carried + flow.moved.size();
+    flow.moved.push_back({static_cast<std::size_t>(slot), output});
+  }
   flow.condition = std::move(bodies[0]);
   flow.results = {std::move(bodies[1]), std::move(bodies[2])};
 }

@@ -1,6 +1,7 @@
 // What nodes of control flow know of their subgraphs.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -32,6 +33,18 @@ struct Flow {
   std::optional<std::int64_t> max_steps;  // _foreach has as many as its sliced inputs
   std::size_t num_stacked = 0;            // the first outputs of a loop collect a part from each step
   std::vector<std::size_t> state_slots;   // the others replace these inputs from step to step
+  // The last outputs that training added: the next random key, and what auxiliary states become. No results.
+  std::size_t num_carried = 0;
+  struct Moved {
+    std::size_t slot, output;
+  };
+  std::vector<Moved> moved;  // the auxiliary states among them
+
+  // Of a loop: those whose last values are results.
+  std::size_t num_shown_states() const { return state_slots.size() - num_carried; }
+  bool IsMoved(std::size_t slot) const {
+    return std::any_of(moved.begin(), moved.end(), [slot](const Moved& m) { return m.slot == slot; });
+  }
 };
 
 struct FlowParam {
@@ -39,13 +52,17 @@ struct FlowParam {
   std::int64_t num_outputs = 0;
   std::int64_t num_out_data = 0;
   std::int64_t max_iterations = 0;
+  std::int64_t num_carried = 0;
   IntTuple in_data_locs, in_state_locs, remain_locs;
-  IntTuple cond_input_locs, func_input_locs, func_var_locs, then_input_locs, else_input_locs;
+  IntTuple cond_input_locs, func_input_locs, func_var_locs, then_input_locs, else_input_locs, moved_locs;
   Flow flow;  // from the subgraphs
 };
 
+// Is the input an auxiliary state: one that the node moves, or that its bodies read and that stays the same?
+bool IsAuxiliaryState(const Flow& flow, std::size_t slot);
+
 // Fill in `flow` for the three operators, and check everything that the attributes say against the subgraphs. Throw
-// GraphError for what does not fit, UnsupportedError for auxiliary states that change from step to step.
+// GraphError for what does not fit.
 void BindForeach(FlowParam& p, const Subgraphs& subgraphs);
 void BindWhileLoop(FlowParam& p, const Subgraphs& subgraphs);
 void BindCond(FlowParam& p, const Subgraphs& subgraphs);

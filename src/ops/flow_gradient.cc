@@ -115,6 +115,25 @@ IntTuple PlacesOf(const std::vector<NodeEntry>& outputs, const std::vector<NodeE
   return places;
 }
 
+// The inputs that some body reads. `read` says by attribute which of all each body does, and is written to the
+// attributes. An auxiliary state that none reads as such may not be an input.
+template <class T>
+std::vector<T> InputsRead(const std::vector<T>& all, const std::map<std::string, IntTuple>& read, AttrMap* attrs) {
+  std::vector<T> inputs;
+  std::map<std::int64_t, std::int64_t> places;
+  for (const auto& [name, locs] : read) {
+    IntTuple found;
+    for (const std::int64_t loc : locs) {
+      const auto [place, is_new] = places.emplace(loc, std::ssize(inputs));
+      if (is_new) inputs.push_back(all[static_cast<std::size_t>(loc)]);
+      found.push_back(place->second);
+    }
+    (*attrs)[name] = PrintAttr(found);
+  }
+  (*attrs)["num_args"] = std::to_string(inputs.size() + read.size());
+  return inputs;
+}
+
 // ---- loops over what is given ----
 
 // Variables of a body, and what they read of the graph around.
@@ -186,8 +205,8 @@ Term Reversed(const Term& stacked) { return stacked.context().Call("reverse", {s
 
 // What the steps of a loop began with.
 struct SavedSteps {
-  std::vector<Term> states;  // by state, stacked
-  std::optional<Term> ran;   // 1 for each step that there was, 0 for the others; none: there were all
+  std::vector<std::optional<Term>> states;  // by state, stacked; none for auxiliary ones: training reads none
+  std::optional<Term> ran;                  // 1 for each step that there was, 0 for the others; none: there were all
 };
 
 // The loop that computes the gradients, step by step from the last one.
@@ -211,25 +230,25 @@ class BackwardLoop {
     return static_cast<std::size_t>(k - flow_.state_slots.begin());
   }
 
-  void BindForward(const std::vector<Term>& saved) {
+  void BindForward(const std::vector<std::optional<Term>>& saved) {
     for (std::size_t i = 0; i < body_.num_variables(); ++i) {
       const Source& source = body_.SourceOf(i);
       const Term input = c_.in(static_cast<int>(source.slot));
       const auto state = StateOf(source.slot);
       if (source.sliced) {
         loop_.data.Add(body_.Variable(i), Reversed(input));
-      } else if (state) {
-        loop_.data.Add(body_.Variable(i), Reversed(saved[*state]));
+      } else if (state && saved[*state]) {
+        loop_.data.Add(body_.Variable(i), Reversed(*saved[*state]));
       } else {
         loop_.rest.Add(body_.Variable(i), input);
       }
     }
   }
 
-  // The gradients of what each step gives. Those of states come from the step behind it.
+  // The gradients of what each step gives. Those of states come from the step behind it. What is carried has none.
   void BindGradients() {
     of_outputs_.resize(body_.outputs().size());
-    for (std::size_t i = 0; i < of_outputs_.size(); ++i) {
+    for (std::size_t i = 0; i < flow_.num_stacked + flow_.num_shown_states(); ++i) {
       const int output = static_cast<int>(i);
       const bool is_state = i >= flow_.num_stacked;
       if (!is_state && !c_.has_gradient(output)) continue;
@@ -252,7 +271,7 @@ class BackwardLoop {
       const Source& source = body_.SourceOf(i);
       if (!gradients[i]) continue;
       if (const auto state = StateOf(source.slot)) {
-        loop_.new_states[*state] = *gradients[i];
+        if (*state < flow_.num_shown_states()) loop_.new_states[*state] = *gradients[i];
       } else if (c_.is_asked(static_cast<int>(source.slot))) {
         source.sliced ? Collect(source.slot, *gradients[i]) : AddUp(source.slot, *gradients[i]);
       }
@@ -283,13 +302,14 @@ class BackwardLoop {
     for (const Bindings* bindings : {&loop_.data, &loop_.states, &loop_.rest}) {
       inputs.insert(inputs.end(), bindings->variables.begin(), bindings->variables.end());
     }
-    const NodeEntry chosen = body_.Add("_cond", inputs,
-                                       {{"num_args", std::to_string(inputs.size() + 3)},
-                                        {"num_outputs", std::to_string(left.size())},
-                                        {"cond_input_locs", PrintAttr(PlacesOf(condition, inputs))},
-                                        {"then_input_locs", PrintAttr(PlacesOf(loop_.new_states, inputs))},
-                                        {"else_input_locs", PrintAttr(PlacesOf(left, inputs))}},
-                                       {condition, loop_.new_states, left});
+    AttrMap attrs{{"num_outputs", std::to_string(left.size())}};
+    inputs = InputsRead(inputs,
+                        {{"cond_input_locs", PlacesOf(condition, inputs)},
+                         {"then_input_locs", PlacesOf(loop_.new_states, inputs)},
+                         {"else_input_locs", PlacesOf(left, inputs)}},
+                        &attrs);
+    const NodeEntry chosen =
+        body_.Add("_cond", std::move(inputs), std::move(attrs), {condition, loop_.new_states, left});
     loop_.new_states = AllOutputs(chosen.node);
   }
 
@@ -297,7 +317,9 @@ class BackwardLoop {
     const std::vector<Term> results = CallForeach(c_, &body_, loop_);
     std::size_t next = 0;
     for (const std::size_t slot : collected_) c_.Set(static_cast<int>(slot), Reversed(results[next++]));
-    for (const std::size_t slot : flow_.state_slots) c_.Set(static_cast<int>(slot), results[next++]);
+    for (std::size_t k = 0; k < flow_.num_shown_states(); ++k) {
+      c_.Set(static_cast<int>(flow_.state_slots[k]), results[next++]);
+    }
     for (const std::size_t slot : added_) c_.Set(static_cast<int>(slot), results[next++]);
   }
 
@@ -309,38 +331,47 @@ class BackwardLoop {
   std::vector<std::size_t> collected_, added_;        // slots whose gradients are stacked, and added up
 };
 
-// The states that a body begins with and ends with.
+// The states of a body that differ from step to step, but for auxiliary ones: what steps begin and end with.
 struct LoopStates {
   std::vector<NodeEntry> first, last;
+  std::vector<std::size_t> slots, places;  // places among all states
 };
 
 LoopStates StatesOf(const Flow& flow, GrowingBody* body) {
   LoopStates states;
-  for (const std::size_t slot : flow.state_slots) states.first.push_back(*body->Reader(slot));
-  states.last.assign(body->outputs().begin() + static_cast<std::ptrdiff_t>(flow.num_stacked), body->outputs().end());
+  for (std::size_t k = 0; k < flow.state_slots.size(); ++k) {
+    if (flow.IsMoved(flow.state_slots[k])) continue;
+    states.places.push_back(k);
+    states.slots.push_back(flow.state_slots[k]);
+    states.first.push_back(*body->Reader(flow.state_slots[k]));
+    states.last.push_back(body->outputs()[flow.num_stacked + k]);
+  }
   return states;
+}
+
+std::vector<std::optional<Term>> ByState(const Flow& flow, const LoopStates& states, const std::vector<Term>& stacked) {
+  std::vector<std::optional<Term>> saved(flow.state_slots.size());
+  for (std::size_t i = 0; i < states.places.size(); ++i) saved[states.places[i]] = stacked[i];
+  return saved;
 }
 
 // Runs the loop again for the states between its steps.
 SavedSteps SaveForeach(GradientContext& c, const Flow& flow) {
-  if (flow.state_slots.empty()) return {};
   GrowingBody body(c.node(), flow.results[0]);
   const LoopStates states = StatesOf(flow, &body);
+  if (states.slots.empty()) return {ByState(flow, states, {}), std::nullopt};
   Loop loop;
   loop.new_states = states.last;
   for (const NodeEntry& state : states.first) loop.stacked.push_back(body.Add("_copy", {state}));
-  for (std::size_t k = 0; k < flow.state_slots.size(); ++k) {
-    loop.states.Add(states.first[k], c.in(static_cast<int>(flow.state_slots[k])));
+  for (std::size_t k = 0; k < states.slots.size(); ++k) {
+    loop.states.Add(states.first[k], c.in(static_cast<int>(states.slots[k])));
   }
   for (std::size_t i = 0; i < body.num_variables(); ++i) {
     const Source& source = body.SourceOf(i);
-    const bool is_state =
-        std::find(flow.state_slots.begin(), flow.state_slots.end(), source.slot) != flow.state_slots.end();
+    const bool is_state = std::find(states.slots.begin(), states.slots.end(), source.slot) != states.slots.end();
     if (!is_state) (source.sliced ? loop.data : loop.rest).Add(body.Variable(i), c.in(static_cast<int>(source.slot)));
   }
-  std::vector<Term> saved = CallForeach(c, &body, loop);
-  saved.erase(saved.begin() + static_cast<std::ptrdiff_t>(flow.state_slots.size()), saved.end());
-  return {saved, std::nullopt};
+  return {ByState(flow, states, CallForeach(c, &body, loop)), std::nullopt};
 }
 
 // The same, and which steps there were.
@@ -355,20 +386,20 @@ SavedSteps SaveWhileLoop(GradientContext& c, const Flow& flow) {
   for (std::size_t slot = 0; slot < by_slot.size(); ++slot) by_slot[slot] = body.Reader(slot).value_or(NodeEntry{});
   const IntTuple read = PlacesOf(outputs, by_slot);
   IntTuple variables;
-  for (const std::size_t slot : flow.state_slots) {
+  for (const std::size_t slot : states.slots) {
     variables.push_back(std::find(read.begin(), read.end(), static_cast<std::int64_t>(slot)) - read.begin());
   }
   AttrMap attrs = c.attrs();
+  attrs.erase("num_carried");
   attrs["num_outputs"] = std::to_string(outputs.size());
   attrs["num_out_data"] = std::to_string(states.first.size() + 1);
-  attrs["func_input_locs"] = PrintAttr(read);
   attrs["func_var_locs"] = PrintAttr(variables);
   std::vector<Term> inputs;
   for (int i = 0; i < c.num_inputs(); ++i) inputs.push_back(c.in(i));
-  std::vector<Term> saved = c.CallAll("_while_loop", inputs, attrs, {c.node().subgraphs()[0], outputs});
-  const Term ran = saved[states.first.size()];
-  saved.erase(saved.begin() + static_cast<std::ptrdiff_t>(states.first.size()), saved.end());
-  return {saved, ran};
+  inputs = InputsRead(inputs, {{"cond_input_locs", c.params<FlowParam>().cond_input_locs}, {"func_input_locs", read}},
+                      &attrs);
+  const std::vector<Term> saved = c.CallAll("_while_loop", inputs, attrs, {c.node().subgraphs()[0], outputs});
+  return {ByState(flow, states, saved), saved[states.first.size()]};
 }
 
 }  // namespace
@@ -399,7 +430,7 @@ void CondGradient(GradientContext& c) {
     if (c.is_asked(slot)) asked.push_back(slot);
   }
   Subgraphs subgraphs{c.node().subgraphs()[0]};
-  AttrMap attrs = c.attrs();
+  std::map<std::string, IntTuple> read{{"cond_input_locs", c.params<FlowParam>().cond_input_locs}};
   for (const std::size_t branch : {0, 1}) {
     GrowingBody body(c.node(), flow.results[branch]);
     std::vector<NodeEntry> variables;  // by input of the new node
@@ -420,10 +451,12 @@ void CondGradient(GradientContext& c) {
       if (found[i] && place != asked.end())
         results[static_cast<std::size_t>(place - asked.begin())] = body.Add("_copy", {*found[i]});
     }
-    attrs[branch == 0 ? "then_input_locs" : "else_input_locs"] = PrintAttr(PlacesOf(results, variables));
+    read[branch == 0 ? "then_input_locs" : "else_input_locs"] = PlacesOf(results, variables);
     subgraphs.push_back(results);
   }
-  attrs["num_args"] = std::to_string(inputs.size() + 3);
+  AttrMap attrs = c.attrs();
+  attrs.erase("moved_locs");
+  inputs = InputsRead(inputs, read, &attrs);
   attrs["num_outputs"] = std::to_string(asked.size());
   const std::vector<Term> results = c.CallAll("_cond", inputs, attrs, subgraphs);
   for (std::size_t i = 0; i < asked.size(); ++i) c.Set(asked[i], results[i]);

@@ -22,10 +22,9 @@ inline kernels::RandomStream RandomStreamOf(std::int64_t stream, const std::int6
   return {static_cast<std::uint64_t>(key[0]), static_cast<std::uint64_t>(key[1]), static_cast<std::uint64_t>(stream)};
 }
 
-// For nodes that have another form in graphs that run, but for bodies of loops and branches.
+// For nodes that have another form in graphs that run (UseRandomForms).
 [[noreturn]] inline void RefuseToDraw(const Node& node) {
-  throw UnsupportedError(node.Describe() +
-                         ": it draws random numbers, for which bodies of loops and branches have no key");
+  throw UnsupportedError(node.Describe() + ": it draws random numbers, and there is no key for them");
 }
 
 }  // namespace amp

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <utility>
@@ -50,12 +51,29 @@ struct TrainingForm {
   std::function<std::vector<NodeEntry>(TrainingContext&)> make;
 };
 
+// A body of a node of control flow, in other forms.
+struct FormedBody {
+  std::vector<NodeEntry> outputs;
+  // Variables of it that are auxiliary states, and what they become in one run.
+  std::vector<std::pair<std::string, NodeEntry>> updates;
+};
+
+// A fact of operators with bodies: the node with bodies in other forms. What draws random numbers there reads the
+// variable kRandomKey of its body; `random_key` makes the key for the node, of a stream. The first outputs are those
+// that the node had.
+struct BodiesForm {
+  std::function<NodePtr(const Node& node, std::vector<NodeEntry> inputs, std::vector<FormedBody> bodies,
+                        const std::function<NodeEntry(std::int64_t stream)>& random_key)>
+      make;
+};
+
 // The auxiliary state at input `slot` moves towards output `output` in each step:
-// state * momentum + output * (1 - momentum).
+// state * momentum + output * (1 - momentum). One that the node itself moves becomes the output.
 struct StateUpdate {
   std::size_t slot;
   std::uint32_t output;
   double momentum;
+  bool by_node = false;
 };
 
 // A fact of an operator of training graphs.

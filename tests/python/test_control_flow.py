@@ -415,23 +415,11 @@ def twins():
     return amp.sym.load_json(json.dumps(body))
 
 
-def stepped_statistics(**how):
-    names = ("gamma", "beta", "mean", "variance")
-    normal = amp.sym.BatchNorm(var("x"), *[var(name) for name in names], name="bn")
-    rest = {name: var(name.upper()) for name in names if name not in how.get("data", {})}
-    return foreach(normal, {"x": var("data"), **how["data"]}, {}, rest)
-
-
 @pytest.mark.parametrize(
     "make, error, message",
     [
         (two_heads, ValueError, "_while_loop 'loop': expected a condition with one output, got 2"),
         (twins, ValueError, "_foreach 'loop': two variables of a subgraph are named 'x'"),
-        (
-            lambda: stepped_statistics(data={"mean": var("MEAN")}),
-            NotImplementedError,
-            "_foreach 'loop': the body's auxiliary state 'mean' differs from step to step",
-        ),
     ],
 )
 def test_bodies_that_are_refused(make, error, message):
@@ -640,21 +628,62 @@ class Stepwise(mx.gluon.HybridBlock):
         return F.contrib.foreach(lambda rows, s: (self.layer(rows), s), x, F.zeros((1,)))[0]
 
 
-def test_loops_with_dropout_are_unrolled():
+def operators(symbol):
+    return {node["op"] for node in json.loads(symbol.tojson())["nodes"]} - {"null"}
+
+
+def test_each_step_of_a_loop_drops_others():
     block = Stepwise(mx.gluon.nn.Dropout(0.5))
     block.hybridize()
     assert (block(amp.nd.ones((4, 100))).asnumpy() == 1).all()
-    for steps in (4, 6):
+    seen = []
+    for steps in (4, 6, 6):
+        x = amp.nd.ones((steps, 100))
+        x.attach_grad()
         with mx.autograd.record():
-            rows = block(amp.nd.ones((steps, 100))).asnumpy()
-        assert len(rows) == steps and set(np.unique(rows)) == {0, 2} and (rows[0] != rows[1]).any()
-    assert block.export(None)[0].eval(data=amp.nd.ones((6, 100)))[0].shape == (6, 100)
+            rows = block(x)
+        rows.backward()
+        np.testing.assert_array_equal(x.grad.asnumpy(), rows.asnumpy())  # the same are dropped backwards
+        seen += [*rows.asnumpy()]
+    assert {*np.unique(seen)} == {0, 2} and len({row.tobytes() for row in seen}) == 16
+    symbol = block.export(None)[0]
+    assert operators(symbol) == {"_foreach", "_zeros"} and symbol.eval(data=amp.nd.ones((9, 100)))[0].shape == (9, 100)
 
 
-def test_loops_with_batch_norms_are_unrolled():
+def test_each_step_of_a_nested_loop_drops_others():
+    def inner(rows, s):
+        return mx.sym.contrib.foreach(lambda row, t: (mx.sym.Dropout(row), t), rows, s)
+
+    outputs, _ = mx.sym.contrib.foreach(inner, var("x"), var("s"))
+    bound = outputs.simple_bind(mx.cpu(), x=(4, 5, 100), s=(1,))
+    bound.arg_dict["x"][:] = 1
+    dropped = bound.forward(is_train=True)[0].asnumpy().reshape(20, 100)
+    assert {*np.unique(dropped)} == {0, 2} and len({row.tobytes() for row in dropped}) == 20
+    bound.backward([amp.nd.ones((4, 5, 100))])
+    np.testing.assert_array_equal(bound.grad_dict["x"].asnumpy().reshape(20, 100), dropped)
+
+
+def test_steps_of_a_while_loop_drop_others():
+    def step(i, x):
+        return mx.sym.Dropout(x, p=0.25), [i + 1, mx.sym.identity(x)]
+
+    i, x = var("i"), var("x")
+    (rows,), _ = mx.sym.contrib.while_loop(lambda i, x: i < 3, step, [i, x], max_iterations=4)
+    bound = rows.simple_bind(mx.cpu(), i=(1,), x=(300,))
+    bound.arg_dict["x"][:] = 3
+    dropped = bound.forward(is_train=True)[0].asnumpy()
+    assert {*np.unique(dropped)} == {0, 4} and (dropped[3] == 0).all()
+    assert len({row.tobytes() for row in dropped}) == 4
+    bound.backward([amp.nd.ones((4, 300))])
+    np.testing.assert_allclose(bound.grad_dict["x"].asnumpy(), dropped.sum(0) / 3, rtol=1e-6)
+    assert (bound.forward(is_train=False)[0].asnumpy()[:3] == 3).all()
+
+
+@pytest.mark.parametrize("hybridized", [False, True])
+def test_each_step_moves_statistics(hybridized):
     block = Stepwise(mx.gluon.nn.BatchNorm(in_channels=3))
     block.initialize()
-    block.hybridize()
+    block.hybridize(hybridized)
     moved = 0
     for steps in (2, 3):
         x = amp.nd.array(random(steps, 50, 3, seed=steps))
@@ -664,40 +693,103 @@ def test_loops_with_batch_norms_are_unrolled():
         y = outputs.asnumpy()
         np.testing.assert_allclose(y.mean(1), 0, atol=1e-5)
         np.testing.assert_allclose(y.std(1), 1, rtol=1e-3)
-        for mean in x.asnumpy().mean(1):
+        means = x.asnumpy().mean(1)
+        for mean in means if hybridized else means[::-1]:  # MXNet moves them backwards, and has no such nodes
             moved = 0.9 * moved + 0.1 * mean
     np.testing.assert_allclose(block.layer.running_mean.data().asnumpy(), moved, rtol=1e-4, atol=1e-6)
+    if hybridized:
+        assert operators(block.export(None)[0]) == {"_foreach", "_zeros"}
 
 
-def test_branches_with_dropout_run_without_a_graph():
-    class Chosen(mx.gluon.HybridBlock):
-        def hybrid_forward(self, F, x):  # noqa: N803 - MXNet's name
-            return F.contrib.cond(x.sum() > 0, lambda: F.Dropout(x), lambda: x)
+class Layers(mx.gluon.HybridBlock):
+    """Layers that differ in training, in each kind of body."""
 
-    block = Chosen()
-    block.hybridize()
-    with pytest.warns(RuntimeWarning, match="a loop or a branch with dropout, batch norms or random numbers cannot"):
-        assert block(amp.nd.array([-1])).asscalar() == -1
-    with mx.autograd.record():
-        assert set(np.unique(block(amp.nd.ones((100,))).asnumpy())) == {0, 2}
+    def __init__(self, kind):
+        super().__init__()
+        self.kind, self.norm, self.dense = kind, mx.gluon.nn.BatchNorm(in_channels=3), mx.gluon.nn.Dense(3, in_units=3)
+
+    def hybrid_forward(self, F, x):  # noqa: N803 - MXNet's name
+        if self.kind == "cond":
+            return F.contrib.cond(x.sum() > 0, lambda: self.norm(self.dense(x)), lambda: x * 2)
+        if self.kind == "foreach":
+            return F.contrib.foreach(lambda row, s: (s, self.norm(self.dense(s + row))), F.ones((3, 1)), x)[1]
+        return F.contrib.while_loop(
+            lambda i, s: i < 3, lambda i, s: (i, [i + 1, self.norm(self.dense(s))]), [F.zeros((1,)), x], 5
+        )[1][1]
+
+
+@pytest.mark.parametrize("kind", ["cond", "foreach", "while"])
+def test_training_of_loops_is_that_of_their_steps(kind):
+    x, found = amp.nd.array(random(8, 3, seed=3)), []
+    weight = random(8, 3, seed=4)
+    block = Layers(kind)
+    block.initialize(mx.init.Uniform(1))
+    for hybridized in (False, True):
+        block.norm.running_mean.set_data(amp.nd.zeros((3,)))
+        block.hybridize(hybridized)
+        x.attach_grad()
+        results = []
+        for sign in (1, -1):
+            with mx.autograd.record():
+                loss = (block(x * sign) * amp.nd.array(weight)).sum()
+            loss.backward()
+            results += [loss, x.grad, block.dense.weight.grad(), block.norm.gamma.grad()]
+            if kind == "cond":  # loops move statistics in another order
+                results += [block.norm.running_mean.data(), block(x)]
+        found.append([result.asnumpy() for result in results])
+    for one, other in zip(*found):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
+def test_bodies_draw_at_inference():
+    def step(row, s):
+        return row + mx.sym.random.uniform(shape=(50,)), s + mx.sym.Dropout(row, mode="always")
+
+    rows, last = mx.sym.contrib.foreach(step, var("x"), var("s"))
+    bound = amp.sym.Group([rows, last]).simple_bind(mx.cpu(), x=(3, 50), s=(50,))
+    bound.arg_dict["x"][:] = 1
+    first, last = (output.asnumpy() for output in bound.forward(is_train=False))
+    assert len({row.tobytes() for row in first}) == 3 and (first >= 1).all() and (first < 2).all()
+    assert {0, 2, 4, 6} >= {*np.unique(last)} and len({*np.unique(last)}) > 2
+    assert (bound.forward(is_train=False)[0].asnumpy() != first).any()
+
+
+def test_a_condition_may_draw():
+    def is_low(i):
+        return mx.sym.random.uniform(shape=(1,)) < 0.5 + 0 * i
+
+    _, count = mx.sym.contrib.while_loop(is_low, lambda i: ([], i + 1), var("i"), max_iterations=50)
+    bound = amp.sym.Group(count).simple_bind(mx.cpu(), i=(1,))
+    counts = [int(bound.forward(is_train=False)[0].asscalar()) for _ in range(200)]
+    assert 0.7 < np.mean(counts) < 1.4 and max(counts) > 2  # 1 is expected
+
+
+def moved_by_two_loops():
+    norm = [var(name) for name in ("gamma", "beta", "mean", "variance")]
+    step = lambda rows, s: (mx.sym.BatchNorm(rows, *norm), s)  # noqa: E731
+    first, last = mx.sym.contrib.foreach(step, var("x"), var("s"))
+    return mx.sym.contrib.foreach(step, first, last)[0]
+
+
+def moved_by_its_own_steps():
+    rest = {name: var(name.upper()) for name in ("gamma", "beta", "variance")}
+    normal = amp.sym.BatchNorm(var("x"), var("gamma"), var("beta"), var("mean"), var("variance"), name="bn")
+    loop = foreach(normal, {"x": var("x"), "mean": var("MEAN")}, {}, rest)
+    return mx.sym.broadcast_add(loop, var("s"))
 
 
 @pytest.mark.parametrize(
-    "layer, message",
+    "make, message",
     [
-        (lambda F, x: F.Dropout(x, p=0.5, name="drop"), "Dropout 'drop'"),
-        (lambda F, x: F.BatchNorm(x, name="norm"), "BatchNorm 'norm'"),
-        (lambda F, x: F.contrib.cond(x.sum() > 0, lambda: F.Dropout(x, name="drop"), lambda: x), "Dropout 'drop'"),
+        (moved_by_two_loops, "another node behind it moves its auxiliary state 'mean', too"),
+        (moved_by_its_own_steps, "the body would move its auxiliary state 'mean', which a loop cannot do"),
     ],
 )
-def test_bodies_that_training_changes_are_refused_there(layer, message):
-    outputs, _ = mx.sym.contrib.foreach(lambda rows, s: (layer(mx.sym, rows), s + rows), var("x"), var("s"))
-    bound = outputs.simple_bind(mx.cpu(), x=(2, 3, 4), s=(3, 4))
+def test_states_that_loops_cannot_move(make, message):
+    bound = make().simple_bind(mx.cpu(), x=(2, 3, 4), s=(1,))
     assert bound.forward(is_train=False)[0].shape == (2, 3, 4)
-    with pytest.raises(amp.UnsupportedError, match=f"in training its body needs another form of {message}.* unroll"):
+    with pytest.raises(amp.UnsupportedError, match=message):
         bound.forward(is_train=True)
-    kept, _ = mx.sym.contrib.foreach(lambda rows, s: (mx.sym.Dropout(rows, p=0), s + rows), var("x"), var("s"))
-    assert kept.simple_bind(mx.cpu(), x=(2, 3), s=(3,)).forward(is_train=True)[0].shape == (2, 3)
 
 
 def test_branches_of_symbols():

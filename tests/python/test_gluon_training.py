@@ -340,6 +340,28 @@ def test_hybridized_dropout_follows_the_mode_and_the_seed():
     assert set(first.tolist()) == {0, 2} and np.array_equal(first, again) and not np.array_equal(first, second)
 
 
+@pytest.mark.parametrize("hybridized", [False, True])
+def test_a_norm_that_is_called_twice_moves_its_statistics_backwards(hybridized):
+    class Twice(gluon.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.norm = nn.BatchNorm(in_channels=2)
+
+        def hybrid_forward(self, F, x, y):  # noqa: N803 - MXNet's name
+            return self.norm(x) + self.norm(y) * 2
+
+    net = Twice()
+    net.initialize()
+    net.hybridize(hybridized)
+    x, y = numbers(8, 2), numbers(8, 2) + 3
+    with autograd.record():
+        loss = net(nd.array(x), nd.array(y))
+    loss.backward()
+    # as MXNet 1.9.1 does: the last call first
+    expected = 0.9 * 0.1 * y.mean(0) + 0.1 * x.mean(0)
+    np.testing.assert_allclose(net.norm.running_mean.data().asnumpy(), expected, rtol=1e-5)
+
+
 def test_symbol_blocks_train_states_included(tmp_path):
     net = network()
     x, y = numbers(4, 3, 12, 12), [0, 1, 2, 3]

@@ -111,7 +111,6 @@ void BindSymbol(py::module_& module) {
             return OptimizeFor(self, backend, TypeMapOf(known));
           },
           py::arg("backend"), py::arg("known"))
-      .def("changes_in_training", [](const Symbol& self) { return FirstChangedInTraining(self.ToGraph()) != nullptr; })
       .def("to_json", &ToSymbolJson)
       .def("save", &SaveSymbolJson, py::arg("path"))
       .def("__len__", [](const Symbol& self) { return self.outputs().size(); });

@@ -19,18 +19,7 @@ def _results(trace, values, symbols):
 
 
 def foreach(trace, on_arrays, body, data, init_states):
-    """`on_arrays(body, data, init_states)` as a node of the graph that `trace` records.
-
-    A body that no node can hold becomes part of the graph once for each slice.
-    """
-    try:
-        return _foreach_node(trace, on_arrays, body, data, init_states)
-    except _trace.NoGraphError:
-        trace.fixes_shapes = True
-        return on_arrays(body, data, init_states)
-
-
-def _foreach_node(trace, on_arrays, body, data, init_states):
+    """`on_arrays(body, data, init_states)` as a node of the graph that `trace` records."""
     with _trace.rehearsal():
         values = on_arrays(body, data, init_states)
         arrays, data_form = flattened(data)

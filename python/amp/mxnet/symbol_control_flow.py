@@ -7,7 +7,7 @@ loop carries; symbols from outside that it reads become inputs of the node.
 import itertools
 import json
 
-from .. import _trace, sym
+from .. import sym
 from ..attribute import AttrScope
 from ..base import ArgumentError
 from ..name import NameManager
@@ -35,10 +35,7 @@ class _Body:
         self.graph, names = _subgraph(whole, inner, read)
         own = {variable.name for variable in placeholders}
         self.inputs = {name: read[entry] for entry, name in names.items() if name not in own}
-        body = sym.load_json(json.dumps(self.graph))
-        self.names = body.list_inputs()
-        if body._handle.changes_in_training():
-            _trace.refuse("a loop or a branch with dropout, batch norms or random numbers")
+        self.names = sym.load_json(json.dumps(self.graph)).list_inputs()
 
     def locations(self, names, role):
         """Where variables of these names are among the body's; raises ArgumentError where it does not read one."""

@@ -14,17 +14,17 @@ namespace amp {
 inline constexpr const char* kRandomKey = "__random_key__";
 
 // Every node whose definition has a TrainingForm in that form: batch norms use the statistics of the batch, dropout
-// drops. All other nodes stay the same objects. Throws UnsupportedError where a body of control flow would need one.
+// drops. So are nodes in bodies of control flow. All other nodes stay the same objects. Throws UnsupportedError for
+// what a loop cannot do, such as moving an auxiliary state that differs from step to step.
 RewriteResult UseTrainingForms(const Graph& graph);
-
-// The first node of the graph, or of bodies in it, that computes something else in training; nullptr for none.
-NodePtr FirstChangedInTraining(const Graph& graph);
 
 // The same for nodes that draw random numbers at inference, too: what inference runs.
 RewriteResult UseRandomForms(const Graph& graph);
 
 // What auxiliary states of a training graph become in one step: {name, new value}. A state that several nodes move is
-// moved by each of them, in graph order.
-std::vector<std::pair<std::string, NodeEntry>> StateUpdates(const Graph& graph);
+// moved by each of them, the last one in graph order first, as MXNet does, which moves states in its backward pass.
+// Throws UnsupportedError where a loop or a branch in front of others is one of them. The values are nodes of the phase
+// `phase`.
+std::vector<std::pair<std::string, NodeEntry>> StateUpdates(const Graph& graph, Phase phase = Phase::kBackward);
 
 }  // namespace amp

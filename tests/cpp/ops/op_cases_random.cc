@@ -227,6 +227,7 @@ std::vector<OpRow> Rows() {
                           FormOf("_draw_shuffled", DrawShuffle),          {"_random_randint", DrawIntegers},
                           {"_sample_multinomial", DrawClasses},           {"_shuffle", DrawShuffle}};
   rows.push_back(FormOf("_draw_broadcast", DrawBroadcastForm));
+  rows.push_back(FormOf("_draw_key", [](Random&) { return SameBits({}, {}); }));
   rows.push_back({"_npi_bernoulli", DrawBernoulli});
   rows.push_back({"_npi_choice", DrawChoice});
   rows.push_back(FormOf("_draw_choice", DrawChoice));

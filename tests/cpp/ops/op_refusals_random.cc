@@ -108,6 +108,8 @@ std::vector<Refusal> RandomRefusals() {
       {"_backward_draw_classes", {}, {F32({2, 3}), F32({4, 5}), F32({2, 3})}, {"6 classes are no rows of data"}},
       {"_draw", {{"distribution", "cauchy"}}, {key}, {"attribute distribution", "got 'cauchy'"}},
       {"_draw", {{"distribution", "normal"}}, {{DType::kInt64, {3}}}, {"expected key of shape [2], got [3]"}},
+      {"_draw_key", {}, {{DType::kInt64, {3}}}, {"expected key of shape [2], got [3]"}},
+      {"_draw_key", {}, {F32({2})}, {"expected key of dtype int64, got float32"}},
       {"_draw_classes", {{"shape", "(-1,)"}}, {row, key}, {"attribute shape: -1 is no size"}},
       {"_draw_classes", {}, {row, F32({2})}, {"expected key of dtype int64, got float32"}},
       {"_draw_integers", {{"low", "3"}, {"high", "2"}}, {key}, {"there is no integer from [3, 2)"}},

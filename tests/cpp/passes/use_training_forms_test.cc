@@ -70,5 +70,59 @@ TEST(UseRandomForms, NodesHaveStreamsOfTheirOwn) {
   EXPECT_NE(stream(0), stream(1));
 }
 
+// A _foreach over x with the parameters of a norm, and its body.
+Symbol LoopOver(const Symbol& body, std::vector<Symbol> rest) {
+  std::vector<NodeEntry> inputs{Var("x").outputs()[0], Var("s").outputs()[0]};
+  std::string places = "(";
+  for (std::size_t i = 0; i < rest.size(); ++i) {
+    inputs.push_back(rest[i].outputs()[0]);
+    places += std::to_string(i + 2) + ",";
+  }
+  AttrMap attrs{{"num_args", std::to_string(inputs.size() + 1)},
+                {"num_outputs", "1"},
+                {"num_out_data", "0"},
+                {"in_data_locs", "(0,)"},
+                {"in_state_locs", "(1,)"},
+                {"remain_locs", places + ")"}};
+  return Symbol({{Node::Make({&OpRegistry::Get().Require(kMXNetDomain, "_foreach"),
+                              "loop",
+                              std::move(attrs),
+                              std::move(inputs),
+                              {},
+                              Phase::kForward,
+                              {body.outputs()}})}});
+}
+
+TEST(UseTrainingForms, LoopsCarryKeysAndStates) {
+  const std::vector<Symbol> norm{Var("gamma"), Var("beta"), Var("mean"), Var("variance")};
+  const Symbol dropped = Dropout("drop", Op("elemwise_add", "sum", {Var("x"), Var("s")}), {});
+  const Symbol loop = LoopOver(Op("BatchNorm", "norm", {dropped, norm[0], norm[1], norm[2], norm[3]}), norm);
+  const RewriteResult result = UseTrainingForms(loop.ToGraph());
+  EXPECT_EQ(PrintOperators(result),
+            "_draw_key loop_random_key(__random_key__), "
+            "_foreach loop(x s loop_random_key mean variance gamma beta)");
+  const Node& node = *result.graph.outputs()[0].node;
+  EXPECT_EQ(node.attrs().at("num_carried"), "3");
+  EXPECT_EQ(node.attrs().at("in_state_locs"), "(1, 2, 5, 6)");
+  EXPECT_EQ(node.num_visible_outputs(), 1);
+  EXPECT_EQ(PrintOperators({Graph(node.subgraphs()[0]), {}, true}),
+            "elemwise_add sum(x s), _train_Dropout drop(sum __random_key__), "
+            "_train_BatchNorm norm(drop gamma beta mean variance), _draw_key next_random_key(__random_key__), "
+            "_moving_average norm_update0(mean norm), _moving_average norm_update1(variance norm)");
+  const auto updates = StateUpdates(result.graph);
+  ASSERT_EQ(updates.size(), 2u);
+  EXPECT_EQ(updates[0].first, "mean");
+  EXPECT_EQ(updates[0].second, (NodeEntry{result.graph.outputs()[0].node, 2}));
+  EXPECT_EQ(updates[1].second, (NodeEntry{result.graph.outputs()[0].node, 3}));
+  EXPECT_FALSE(UseTrainingForms(result.graph).changed);
+}
+
+TEST(UseTrainingForms, LoopsWithOtherBodiesStayTheSame) {
+  const Symbol loop = LoopOver(Op("elemwise_add", "sum", {Var("x"), Var("s")}), {});
+  EXPECT_FALSE(UseTrainingForms(loop.ToGraph()).changed);
+  const Symbol dropping = LoopOver(Dropout("drop", Op("elemwise_add", "sum", {Var("x"), Var("s")}), {}), {});
+  EXPECT_FALSE(UseRandomForms(dropping.ToGraph()).changed);
+}
+
 }  // namespace
 }  // namespace amp::testing

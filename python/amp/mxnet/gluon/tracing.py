@@ -16,13 +16,13 @@ class UntracedError(ArgumentError, RuntimeError):
 class TracedBlock:
     """A recorded block: a SymbolBlock, and how arguments and results of a call look."""
 
-    def __init__(self, block, arguments, results, form):
+    def __init__(self, block, arguments, results):
         self.block = block
-        self._arguments, self._results, self._form = form(arguments), results, form
+        self._arguments, self._results = _form(arguments), results
 
     def fits(self, args):
         """Whether a call with these arguments is one of this graph: equal but for its arrays."""
-        return self._form(args) == self._arguments
+        return _form(args) == self._arguments
 
     def arrays_of(self, args):
         """The arrays among the arguments of a call."""
@@ -60,7 +60,7 @@ def _trace_of(block, args):
         symbol = Symbol(symbol._handle.with_np_shape(True))
     parameters = {name: parameter for name, parameter in last_names.values()}
     graph = block.graph_class(symbol, [Variable(name) for name in names], {**parameters, **recorded.constants})
-    return TracedBlock(graph, args, _classes(outputs), _form_with_shapes if recorded.fixes_shapes else _form)
+    return TracedBlock(graph, args, _classes(outputs))
 
 
 def infer_parameter_shapes(block, args):
@@ -121,10 +121,6 @@ def _replaced(args, arrays):
 def _form(args):
     """The arguments of a call with their arrays left out."""
     return mapped(args, lambda leaf: NDArray if _is_array(leaf) else leaf)
-
-
-def _form_with_shapes(args):
-    return mapped(args, lambda leaf: (NDArray, tuple(leaf.shape)) if _is_array(leaf) else leaf)
 
 
 def _classes(outputs):

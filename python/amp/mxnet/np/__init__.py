@@ -47,6 +47,11 @@ int8, int16, int32, int64, uint8 = _numpy.int8, _numpy.int16, _numpy.int32, _num
 bool_ = _numpy.bool_
 bool = _numpy.bool_  # noqa: A001 - NumPy's and MXNet's name
 dtype = _numpy.dtype
+# What tests go through, as in MXNet 2: the dtypes that arrays may have.
+integer_dtypes = [_numpy.dtype(name) for name in ("int8", "int32", "int64", "uint8")]
+floating_dtypes = [_numpy.dtype(name) for name in ("float16", "float32", "float64")]
+numeric_dtypes = [*integer_dtypes, *floating_dtypes]
+boolean_dtypes = [_numpy.dtype(_numpy.bool_)]
 
 __all__ = [
     "arange",
