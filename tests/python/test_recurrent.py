@@ -5,6 +5,8 @@ import pytest
 
 import amp
 import amp.mxnet as mx
+from amp.mxnet import gluon, nd
+from amp.mxnet.gluon import rnn
 
 T, N, C, H = 4, 3, 2, 5
 
@@ -170,3 +172,48 @@ def test_cells_learn_shapes_as_in_mxnet_2():
     }
     stack.initialize()
     assert stack.unroll(3, mx.nd.ones((2, 3, 4)), merge_outputs=True)[0].shape == (2, 3, 5)
+
+
+# ---- dynamic_unroll ----
+
+
+@pytest.mark.parametrize("layout", ["TNC", "NTC"])
+@pytest.mark.parametrize("lengths", [None, [2, 4, 1]])
+def test_dynamic_unroll_is_unroll(layout, lengths):
+    cell = rnn.LSTMCell(5, input_size=4)
+    cell.initialize(mx.init.Uniform(1))
+    x = nd.array(np.random.default_rng(1).standard_normal((4, 3, 4) if layout == "TNC" else (3, 4, 4)))
+    valid = None if lengths is None else nd.array(lengths)
+    start = [nd.ones((3, 5)), nd.ones((3, 5)) / 2]
+    expected, states = cell.unroll(4, x, start, layout, True, valid)
+    found, last = gluon.contrib.rnn.dynamic_unroll(cell, x, start, layout=layout, valid_length=valid)
+    for one, other in zip([found, *last], [expected, *states]):
+        np.testing.assert_allclose(one.asnumpy(), other.asnumpy(), rtol=1e-5, atol=1e-6)
+    symbols = [mx.sym.Variable(name) for name in ("x", "h", "c")]
+    lengths_symbol = None if valid is None else mx.sym.Variable("valid")
+    outputs, _ = gluon.contrib.rnn.dynamic_unroll(cell, symbols[0], symbols[1:], 0, 0, layout, lengths_symbol)
+    values = {"x": x, "h": start[0], "c": start[1]} | ({} if valid is None else {"valid": valid})
+    parameters = {name: p.data() for name, p in cell.collect_params().items()}
+    (found,) = outputs.eval(**values, **{name: parameters[name] for name in outputs.list_arguments() if name in parameters})
+    np.testing.assert_allclose(found.asnumpy(), expected.asnumpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_dynamic_unroll_of_other_lengths_in_one_graph():
+    class Tagger(gluon.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.cell = rnn.GRUCell(16, input_size=4)
+
+        def forward(self, x):
+            start = [nd.zeros((3, 16))]
+            return gluon.contrib.rnn.dynamic_unroll(self.cell, x, start, drop_inputs=0.5, drop_outputs=0.5)[0]
+
+    net = Tagger()
+    net.initialize()
+    net.hybridize()
+    for length in (4, 7):
+        x = nd.ones((length, 3, 4))
+        assert net(x).shape == (length, 3, 16)
+        with mx.autograd.record():
+            dropped = net(x).asnumpy() == 0
+        assert (dropped == dropped[:1]).all() and 0.2 < dropped.mean() < 0.8  # the same in all steps

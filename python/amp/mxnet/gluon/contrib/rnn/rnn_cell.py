@@ -1,6 +1,8 @@
 """Dropout that is the same in every step, and sequences as long as the data."""
 
 from .....base import ArgumentError
+from .....sym import Symbol
+from .... import control_flow, symbol_control_flow
 from ...nn.layer import functions_of
 from ...recurrent.base import merged, merges, steps_of
 from ...recurrent.modifiers import ModifierCell
@@ -60,7 +62,7 @@ class VariationalDropoutCell(ModifierCell):
 
 
 def dynamic_unroll(cell, inputs, begin_state, drop_inputs=0, drop_outputs=0, layout="TNC", valid_length=None):
-    """(outputs, states) of a cell over as many steps as `inputs`, an array, has.
+    """(outputs, states) of a cell over as many steps as `inputs`, an array or a symbol, has: a `foreach`.
 
     `drop_inputs` and `drop_outputs` are rates of dropout; the rest is as for `unroll`.
 
@@ -70,11 +72,26 @@ def dynamic_unroll(cell, inputs, begin_state, drop_inputs=0, drop_outputs=0, lay
     >>> outputs.shape
     (3, 2, 5)
     """
-    module = functions_of(inputs)
+    module, time = functions_of(inputs), layout.find("T")
+    loops = symbol_control_flow if isinstance(inputs, Symbol) else control_flow
     if drop_inputs:
-        inputs = module.Dropout(inputs, p=drop_inputs, axes=(layout.find("T"),))
-    length = inputs.shape[layout.find("T")]
-    outputs, states = cell.unroll(length, inputs, begin_state, layout, True, valid_length)
+        inputs = module.Dropout(inputs, p=drop_inputs, axes=(time,))
+    is_single = not isinstance(begin_state, (list, tuple))
+    states = [begin_state] if is_single else list(begin_state)
+
+    def step(data, states):
+        output, new = cell(data, states[: len(states) - (valid_length is not None)])
+        if valid_length is None:
+            return output, list(new)
+        number, runs = states[-1], module.broadcast_greater(valid_length, states[-1])
+        return output, [*(module.where(runs, *pair) for pair in zip(new, states)), number + 1]
+
+    start = [] if valid_length is None else [module.zeros_like(module.slice_axis(valid_length, axis=0, begin=0, end=1))]
+    outputs, states = loops.foreach(step, module.swapaxes(inputs, 0, time) if time else inputs, [*states, *start])
+    outputs = module.swapaxes(outputs, 0, time) if time else outputs
     if drop_outputs:
-        outputs = module.Dropout(outputs, p=drop_outputs, axes=(layout.find("T"),))
-    return outputs, states
+        outputs = module.Dropout(outputs, p=drop_outputs, axes=(time,))
+    if valid_length is not None:
+        outputs = module.SequenceMask(outputs, sequence_length=valid_length, use_sequence_length=True, axis=time)
+        states = states[:-1]
+    return outputs, states[0] if is_single else states
