@@ -1,5 +1,6 @@
 """Which operators stand for Python's operators and methods, on symbols and on arrays."""
 
+import re
 from typing import NamedTuple, Optional
 
 
@@ -59,3 +60,10 @@ FLUENT = (
     "slice_axis slice_like softmax softmin sort split sqrt square squeeze sum swapaxes take tan tanh tile topk "
     "transpose trunc zeros_like"
 ).split()
+
+_FAMILY = re.compile("_(contrib|linalg|sparse|image)_|_npi_|_npx?_(_(contrib|image|linalg|random)_)?")
+
+
+def node_hint(name):
+    """What MXNet names a node after, given the operator's name: without its family, in small letters."""
+    return _FAMILY.sub("", name, count=1).lower() if _FAMILY.match(name) else name.lower()

@@ -10,6 +10,7 @@ import threading
 
 from . import _core
 from ._arrays import mapped
+from ._operator_names import node_hint
 from .attribute import AttrScope
 from .base import UnsupportedError
 from .sym import Symbol, Variable
@@ -85,7 +86,7 @@ class Trace:
     def _node_name(self, op):
         if self._prefix is None:
             return f"node_{next(self._numbers)}"
-        name = f"{self._prefix}{self._given_name or op.lower()}"
+        name = f"{self._prefix}{self._given_name or node_hint(op)}"
         count = self._used[name] = self._used.get(name, -1) + 1
         return name if self._given_name and not count else f"{name}{count}"
 

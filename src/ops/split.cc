@@ -31,12 +31,13 @@ struct Part {
   std::int64_t begin, end;
 };
 
-// `indices` are the beginnings of the parts (the first one is 0 in MXNet's files).
-Part PartOf(const Node& node, std::int64_t size, std::int64_t i) {
-  const auto& p = node.params<SplitParam>();
+// Where sections are not equal, the first ones are larger by one. `indices` are the beginnings of the parts (the first
+// one is 0 in MXNet's files).
+Part PartOf(const SplitParam& p, std::int64_t size, std::int64_t i) {
   if (p.sections > 0) {
-    if (size % p.sections != 0) FailAt(node, "{} elements cannot be split into {} equal parts", size, p.sections);
-    return {size / p.sections * i, size / p.sections * (i + 1)};
+    const std::int64_t part = size / p.sections, num_larger = size % p.sections;
+    const auto begin = [&](std::int64_t k) { return part * k + std::min(k, num_larger); };
+    return {begin(i), begin(i + 1)};
   }
   const auto position = [&](std::size_t k) {
     const std::int64_t given = k < p.indices.size() ? p.indices[k] : size;
@@ -51,7 +52,7 @@ void InferShape(ShapeRelation& r) {
   const auto& p = r.node().params<SplitParam>();
   const int axis = AxisOf(r.node(), r.in(0));
   for (int i = 0; i < r.num_outputs(); ++i) {
-    const Part part = PartOf(r.node(), r.in(0)[axis], i);
+    const Part part = PartOf(p, r.in(0)[axis], i);
     std::vector<std::int64_t> dims = r.in(0).dims();
     dims[axis] = part.end - part.begin;
     if (p.squeeze_axis && part.end - part.begin != 1) {
@@ -69,7 +70,7 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
   const std::size_t row = static_cast<std::size_t>(shape[axis]) * inner;
   for (std::size_t i = 0; i < out.size(); ++i) {
     if (!out[i].defined()) continue;
-    const Part part = PartOf(node, shape[axis], static_cast<std::int64_t>(i));
+    const Part part = PartOf(node.params<SplitParam>(), shape[axis], static_cast<std::int64_t>(i));
     const std::size_t size = static_cast<std::size_t>(part.end - part.begin) * inner;
     if (size == 0) continue;
     for (std::int64_t o = 0; o < shape.SizeOf(0, axis); ++o) {
@@ -84,7 +85,7 @@ bool Lower(LowerContext& c) {
   const int axis = AxisOf(c.node(), shape);
   for (int i = 0; i < c.node().num_outputs(); ++i) {
     if (!c.is_read(i)) continue;
-    const Part range = PartOf(c.node(), shape[axis], i);
+    const Part range = PartOf(c.node().params<SplitParam>(), shape[axis], i);
     if (range.begin == range.end) return false;
     SliceSpec work{std::vector<std::int64_t>(static_cast<std::size_t>(shape.rank()), 0)};
     work.begins[static_cast<std::size_t>(axis)] = range.begin;
@@ -101,7 +102,7 @@ bool LowerToMoves(LowerContext& c) {
   const std::int64_t outer = shape.SizeOf(0, axis), inner = shape.SizeOf(axis + 1, shape.rank());
   for (int i = 0; i < c.node().num_outputs(); ++i) {
     if (!c.is_read(i)) continue;
-    const Part range = PartOf(c.node(), shape[axis], i);
+    const Part range = PartOf(c.node().params<SplitParam>(), shape[axis], i);
     const std::int64_t row = (range.end - range.begin) * inner;
     const Move move{{{outer, shape[axis] * inner, row}, {row, 1, 1}}, range.begin * inner};
     c.SetOut(i, EmitMoves(c, {c.in(0)}, {move}, c.out_type(i)));
@@ -119,12 +120,12 @@ void Validate(SplitParam& p) {
         .Alias("_npi_array_split")
         .Alias("_npi_hsplit")
         .Alias("_npi_dsplit")
-        .Doc("Parts along an axis: `sections` equal ones, or one from each of `indices` to the next.")
+        .Doc("Parts along an axis: `sections` of about one size, or one from each of `indices` to the next.")
         .Params(ParamSchema<SplitParam>()
                     .Optional("indices", &SplitParam::indices, "Where parts begin; negative ones count from the end.")
                     .Optional("axis", &SplitParam::axis, "The axis; may be negative.")
                     .Optional("squeeze_axis", &SplitParam::squeeze_axis, "Parts of size 1 lose the axis.")
-                    .Optional("sections", &SplitParam::sections, "Number of equal parts; 0: see indices.")
+                    .Optional("sections", &SplitParam::sections, "Number of parts, of which the first may be larger by one; 0: see indices.")
                     .Range(0, 1 << 16),
                 Validate)
         .Inputs({"data"})

@@ -81,9 +81,13 @@ def reset_arrays(*arrays, num_arrays=None):
 def split_v2(ary, indices_or_sections, axis=0, squeeze_axis=False):
     """Splits an array into a number of equal parts, or at the indices of a tuple: a list, or the array of one part.
 
+    Raises ArgumentError for an axis that has no such equal parts.
+
     >>> [part.shape for part in mx.nd.split_v2(amp.nd.zeros((5, 2)), (1, 3))]
     [(1, 2), (2, 2), (2, 2)]
     """
+    if hasattr(indices_or_sections, "__index__") and ary.shape[axis] % indices_or_sections:
+        raise ArgumentError(f"split_v2: axis {axis} of size {ary.shape[axis]} has no {indices_or_sections} equal parts")
     return nd.op._split_v2(ary, axis=axis, squeeze_axis=squeeze_axis, indices_or_sections=indices_or_sections)
 
 

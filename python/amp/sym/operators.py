@@ -4,6 +4,7 @@ import functools
 import inspect
 
 from .. import _core
+from .._operator_names import node_hint
 from ..attribute import CONSTRAINT_KEY, HIDDEN_KEYS, AttrScope
 from ..base import ArgumentError, did_you_mean
 from ..name import NameManager
@@ -192,7 +193,7 @@ class _SymbolOperator(Operator):
         positional, inputs, attributes, name, attr = self.split(args, kwargs)
         hidden = {key: attributes.pop(key) for key in HIDDEN_KEYS if key in attributes and key not in self._types}
         attr = {**(attr or {}), **hidden}
-        name = NameManager.current().get(name, self.name.lower())
+        name = NameManager.current().get(name, node_hint(self.name))
         inputs = _with_starting_values(self.registered_name, name, positional, inputs, attributes)
         scope = AttrScope.current()
         attributes = scope.constrain({**scope.get(attr), **attributes})

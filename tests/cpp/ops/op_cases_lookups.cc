@@ -185,7 +185,7 @@ OpCase DrawSplit(Random& random) {
   OpCase c = AnyMove(random);
   const int rank = c.inputs[0].type.shape.rank();
   const std::int64_t axis = AnyAxis(random, rank), parts = random.Int(1, 3);
-  c.inputs[0].type.shape[Normal(axis, rank)] = parts * random.Int(0, 3);
+  c.inputs[0].type.shape[Normal(axis, rank)] = random.Int(0, 9);
   c.attrs["axis"] = PrintAttr(axis);
   if (random.Chance(0.5)) {
     c.attrs["sections"] = PrintAttr(parts);

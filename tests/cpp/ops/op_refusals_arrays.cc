@@ -334,10 +334,7 @@ void AddNumPy(std::vector<Refusal>* all) {
                {"_npi_full_like", {}, {F32({2})}, {"attribute fill_value", "is missing"}},
                {"_npi_full_like", {{"fill_value", "0"}, {"dtype", "float33"}}, {F32({2})}, {"attribute dtype"}},
                {"_split_v2", {{"axis", "0"}}, {F32({2})}, {"neither attribute sections nor attribute indices"}},
-               {"_split_v2",
-                {{"axis", "0"}, {"sections", "3"}},
-                {F32({4})},
-                {"4 elements cannot be split into 3 equal parts"}}});
+               {"_split_v2", {{"axis", "2"}, {"sections", "3"}}, {F32({4})}, {"axis 2 does not exist in data of rank 1"}}});
 }
 
 }  // namespace

@@ -334,7 +334,7 @@ operator("topk", topk, draw_topk)
 def split_v2(attrs, x):
     axis, sections = attrs.get("axis", 1), attrs.get("sections", 0)
     begins = list(attrs.get("indices", ()))
-    parts = np.split(x, sections, axis) if sections else np.split(x, [*begins[1:]], axis)
+    parts = np.array_split(x, sections, axis) if sections else np.split(x, [*begins[1:]], axis)
     return [moved(np.squeeze(part, axis) if attrs.get("squeeze_axis", False) else part) for part in parts]
 
 
@@ -342,7 +342,7 @@ def draw_split_v2(d):
     rank = d.int(2, 5)
     axis, parts, squeeze_axis = d.axis(rank), d.int(1, 4), d.chance(0.3)
     shape = list(d.shape(rank, high=5))
-    shape[axis] = parts if squeeze_axis else parts * d.int(1, 3)
+    shape[axis] = parts if squeeze_axis else parts * d.int(1, 3) + d.int(0, 2)
     attrs = {} if axis == 1 else {"axis": axis}
     attrs.update({"squeeze_axis": True} if squeeze_axis else d.some(squeeze_axis=False))
     if squeeze_axis or d.flag():
