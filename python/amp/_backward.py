@@ -281,8 +281,8 @@ def is_float(array):
 
 
 def gradient_of(array):
-    """What `attach` or the last backward left; None where nothing is attached."""
-    return array._place.gradient if isinstance(array._place, Leaf) else None
+    """What `attach` or the last backward left; None where nothing is attached, or nothing asked for."""
+    return array._place.gradient if isinstance(array._place, Leaf) and array._place.has_gradient else None
 
 
 def is_fresh(array):

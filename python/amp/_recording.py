@@ -60,6 +60,11 @@ class Leaf:
         self.on_stored = None  # called once a backward pass has written it: maybe while it goes on
 
     @property
+    def has_gradient(self):
+        """Whether there is an array for it, or may be."""
+        return self.request != "null" or not self._is_own
+
+    @property
     def gradient(self):
         """The array that gradients are written to."""
         if self._gradient is None:

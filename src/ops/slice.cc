@@ -81,7 +81,9 @@ struct SliceParam {
 
 std::vector<Range> RangesOf(const Node& node, const SliceParam& p, const Shape& data) {
   const std::size_t rank = static_cast<std::size_t>(data.rank());
-  if (p.begin.size() != p.end.size() || p.begin.size() > rank || (!p.step.empty() && p.step.size() != p.begin.size())) {
+  // Attributes of Python's None are one position that says nothing.
+  const bool has_steps = std::any_of(p.step.begin(), p.step.end(), [](const auto& step) { return step.has_value(); });
+  if (p.begin.size() != p.end.size() || p.begin.size() > rank || (has_steps && p.step.size() != p.begin.size())) {
     FailAt(node, "begin has {} positions, end {}, step {}; the data is of shape {}", p.begin.size(), p.end.size(),
            p.step.size(), data.ToString());
   }
@@ -91,7 +93,7 @@ std::vector<Range> RangesOf(const Node& node, const SliceParam& p, const Shape& 
       ranges.push_back({0, 1, data[static_cast<int>(i)]});
       continue;
     }
-    const std::int64_t step = p.step.empty() ? 1 : p.step[i].value_or(1);
+    const std::int64_t step = has_steps ? p.step[i].value_or(1) : 1;
     if (step == 0) FailAt(node, "a step of 0 on axis {}", i);
     ranges.push_back(Resolve(data[static_cast<int>(i)], p.begin[i], p.end[i], step));
   }

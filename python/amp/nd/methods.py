@@ -229,6 +229,8 @@ def _detach(self):
 def _attach_grad(self, grad_req="write", stype=None):
     """Attaches a gradient of zeros, `.grad`, which `backward` writes to; `grad_req` is 'write', 'add' or 'null'.
 
+    With 'null' there is none: `.grad` is None.
+
     The array forgets where it came from. Raises ArgumentError for arrays of integers.
 
     >>> x = amp.nd.array([1, 2])

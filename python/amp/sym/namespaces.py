@@ -4,6 +4,7 @@ import functools
 
 from .._namespace import Namespace
 from . import numpy_functions, random_functions
+from .symbol import Symbol
 from . import operators as _operators
 
 # Namespace -> what names of operators begin with, in the order of search.
@@ -36,6 +37,7 @@ def create_all():
         setattr(modules["random"], name, getattr(random_functions, name))
     for name in numpy_functions.__all__:
         setattr(modules["np"], name, getattr(numpy_functions, name))
+    modules["np"]._Symbol = Symbol  # MXNet's name of their class
     for name, function in numpy_functions.RANDOM.items():
         setattr(modules["np.random"], name, function)
     return {path: module for path, module in modules.items() if "." not in path}
