@@ -23,6 +23,13 @@ class ndarray(NDArray):  # noqa: N801 - NumPy's and MXNet's name
         """The array with its axes in reverse order."""
         return self.transpose()
 
+    @property
+    def mT(self):  # noqa: N802 - NumPy's name
+        """The matrices in the last two axes, transposed. Raises ValueError for an array of fewer axes."""
+        if self.ndim < 2:
+            raise ValueError(f"mT: expected an array with two axes or more, got shape {self.shape}")
+        return self.swapaxes(-1, -2)
+
     def tolist(self):
         """The elements as nested lists of Python numbers."""
         return self.asnumpy().tolist()

@@ -5,7 +5,7 @@ An argument that is an array of NumPy, a list or a number becomes an `ndarray`. 
 
 import functools
 
-from . import elementwise, matrices, pairs, parts, products, reductions, shapes, statistics
+from . import elementwise, matrices, pairs, parts, products, reductions, sets, shapes, statistics
 from .elementwise import BINARY, UNARY, UNARY_SYNONYMS
 from .examples import with_example
 from .host import otherwise
@@ -17,6 +17,7 @@ _NAMED = {
     "pad polyval roll rollaxis rot90 shape size take_along_axis vsplit",
     products: "einsum tensordot",
     reductions: "cumsum dot matmul max min take",
+    sets: "unique_all unique_counts unique_inverse unique_values",
     shapes: "array_split atleast_1d atleast_2d atleast_3d broadcast_to column_stack concatenate copy dstack "
     "expand_dims flip hstack moveaxis ravel repeat reshape split squeeze stack swapaxes tile transpose vstack",
     statistics: "argsort average count_nonzero median percentile ptp quantile sort",

@@ -50,6 +50,11 @@ def otherwise(function, module=np):
     return either
 
 
+def linalg_otherwise(function):
+    """`otherwise` for functions of `np.linalg`."""
+    return otherwise(function, np.linalg)
+
+
 def unknown(name, candidates):
     """The AttributeError for a name that neither operators nor NumPy have."""
     hint = did_you_mean(name, [*candidates, *dir(np)])

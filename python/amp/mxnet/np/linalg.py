@@ -5,17 +5,46 @@ import math
 import numpy as np
 
 from ... import _recording, _trace
-from ...sym.attributes import attribute_text
+from ..._core import NDArray
+from .array_class import ndarray
 from .create import asarray
-from .host import otherwise, wrapped
-from .run import floats, run
-from .shapes import reshape, swapaxes
+from .factors import eigh, eigvalsh, pinv, qr, svd, svdvals
+from .host import linalg_otherwise, wrapped
+from .matrices import cross as _cross
+from .matrices import diagonal as _diagonal
+from .matrices import outer
+from .matrices import trace as _trace_of
+from .norms import matrix_norm, norm, vector_norm
+from .products import tensordot
+from .run import run
+from .shapes import reshape, swapaxes, transpose
 
-__all__ = ["cholesky", "det", "eigvalsh", "inv", "norm", "slogdet", "solve", "tensorinv"]
-
-
-def _on_host(function):
-    return otherwise(function, np.linalg)
+__all__ = [
+    "cholesky",
+    "cross",
+    "det",
+    "diagonal",
+    "eigh",
+    "eigvalsh",
+    "inv",
+    "matrix_norm",
+    "matrix_rank",
+    "matrix_transpose",
+    "norm",
+    "outer",
+    "pinv",
+    "qr",
+    "slogdet",
+    "solve",
+    "svd",
+    "svdvals",
+    "tensordot",
+    "tensorinv",
+    "tensorsolve",
+    "trace",
+    "vector_norm",
+]
+_numpys_rank = wrapped(np.linalg.matrix_rank, "mx.np.linalg.matrix_rank")
 
 
 def _matrices(a):
@@ -25,42 +54,7 @@ def _matrices(a):
     return a if is_square and a.dtype.name in ("float32", "float64") else None
 
 
-@_on_host
-def norm(x, ord=None, axis=None, keepdims=False):  # noqa: A002 - NumPy's name
-    """Norms of vectors along one axis, or of matrices in two; by default the root of the sum of all squares.
-
-    Those made of singular values (2, -2 and 'nuc' of matrices) have no gradient. Raises ValueError for an order that
-    vectors or matrices do not have.
-
-    >>> mx.np.linalg.norm(mx.np.array([3, 4]))
-    array(5.)
-    """
-    x = asarray(x)
-    if floats(x) is None or x.size == 0:
-        return NotImplemented
-    axes = None if axis is None else tuple(axis) if isinstance(axis, (tuple, list)) else (int(axis),)
-    if axes is None and ord is not None:
-        axes = tuple(range(x.ndim))
-    attributes = _order(ord, x.ndim if axes is None else len(axes))
-    if attributes is None:
-        return NotImplemented
-    if axes is not None:
-        attributes["axis"] = attribute_text(axes)
-    return run("_npi_norm", [x], {**attributes, "keepdims": str(bool(keepdims))})
-
-
-def _order(order, rank):
-    """The attributes that say which norm; None where the operator has none."""
-    if order is None:
-        return {"flag": "-2"} if rank != 1 else {"ord": "2.0", "flag": "3"}
-    if isinstance(order, str):
-        flags = {"fro": "1", "nuc": "2"}
-        return {"flag": flags[order]} if rank == 2 and order in flags else None
-    is_known = rank == 1 or rank == 2 and abs(order) in (1, 2, np.inf)
-    return {"ord": repr(float(order)), "flag": "3"} if is_known else None
-
-
-@_on_host
+@linalg_otherwise
 def det(a):
     """The determinants of the matrices in the last two axes.
 
@@ -73,7 +67,7 @@ def det(a):
     return NotImplemented if a is None else reshape(run("_linalg_det", [a]), a.shape[:-2])
 
 
-@_on_host
+@linalg_otherwise
 def slogdet(a):
     """The signs of determinants, and the logarithms of their magnitudes, as a tuple.
 
@@ -87,7 +81,7 @@ def slogdet(a):
     return NotImplemented if a is None else tuple(reshape(part, a.shape[:-2]) for part in run("_linalg_slogdet", [a]))
 
 
-@_on_host
+@linalg_otherwise
 def inv(a):
     """The inverses of the matrices in the last two axes.
 
@@ -111,7 +105,7 @@ def _are_composed(*arrays):
     return _trace.current() is not None or any(map(_recording.is_recorded, arrays))
 
 
-@_on_host
+@linalg_otherwise
 def solve(a, b):
     """x of the equations a x = b, for vectors b or matrices.
 
@@ -135,22 +129,7 @@ def solve(a, b):
     return reshape(result, (-1,)) if is_vector else result
 
 
-@_on_host
-def eigvalsh(a, UPLO="L"):  # noqa: N803 - NumPy's name
-    """The eigenvalues of symmetric matrices in ascending order; the lower triangles are read, with UPLO="U" the upper.
-
-    Raises LinAlgError for matrices that are not square.
-
-    >>> mx.np.linalg.eigvalsh(mx.np.array([[2, 0], [0, 1]]))
-    array([1., 2.])
-    """
-    a = _matrices(a)
-    if a is None or UPLO not in ("L", "U"):
-        return NotImplemented
-    return run("_linalg_syevd", [a if UPLO == "L" else swapaxes(a, -1, -2)])[1]
-
-
-@_on_host
+@linalg_otherwise
 def tensorinv(a, ind=2):
     """The inverse of an array as a map from its last axes to its first `ind` ones.
 
@@ -166,7 +145,87 @@ def tensorinv(a, ind=2):
     return reshape(inv(reshape(a, (rows, columns))), (*a.shape[ind:], *a.shape[:ind]))
 
 
-@_on_host
+@linalg_otherwise
+def tensorsolve(a, b, axes=None):
+    """x of the equations tensordot(a, x, x.ndim) = b; the axes `axes` of `a` are moved to its end before.
+
+    Raises LinAlgError where the products of sizes differ, and for singular maps.
+
+    >>> mx.np.linalg.tensorsolve(mx.np.eye(6).reshape((6, 2, 3)), mx.np.arange(6)).shape
+    (2, 3)
+    """
+    a, b = asarray(a), asarray(b)
+    if axes is not None:
+        last = [axis % a.ndim for axis in axes]
+        a = transpose(a, [*(i for i in range(a.ndim) if i not in last), *last])
+    shape = a.shape[b.ndim - a.ndim :]
+    columns = math.prod(shape)
+    if a.size != columns**2 or b.size != columns:
+        return NotImplemented
+    return reshape(solve(reshape(a, (columns, columns)), reshape(b, (-1,))), shape)
+
+
+def matrix_rank(M, rtol=None, hermitian=False, tol=None):  # noqa: N803 - NumPy's name
+    """How many singular values of matrices are larger than `rtol` (or `tol`), int64.
+
+    By default that bound is the largest one times the larger size times the dtype's precision. Raises ValueError for
+    bounds of shapes that do not fit.
+
+    >>> mx.np.linalg.matrix_rank(mx.np.array([[1, 1], [1, 1]]))
+    array(1)
+    """
+    rank = _numpys_rank(asarray(M), tol if rtol is None else rtol, hermitian)
+    return rank if isinstance(rank, NDArray) else ndarray(np.asarray(rank, "int64"))
+
+
+def matrix_transpose(a):
+    """The matrices in the last two axes, transposed.
+
+    Raises ValueError for arrays of fewer axes.
+
+    >>> mx.np.linalg.matrix_transpose(mx.np.ones((4, 2, 3))).shape
+    (4, 3, 2)
+    """
+    a = asarray(a)
+    if a.ndim < 2:
+        raise ValueError(f"matrix_transpose: expected an array with two axes or more, got shape {a.shape}")
+    return swapaxes(a, -1, -2)
+
+
+def cross(a, b, axis=-1):
+    """`mx.np.cross` of vectors along one axis of both arrays, which is that of the result, too.
+
+    Raises ValueError for vectors that have neither two elements nor three.
+
+    >>> mx.np.linalg.cross(mx.np.array([1, 0, 0]), mx.np.array([0, 1, 0]))
+    array([0., 0., 1.])
+    """
+    return _cross(a, b, axis=axis)
+
+
+def trace(a, offset=0):
+    """The sums of the diagonals in the planes of the first two axes, as in MXNet.
+
+    Raises ValueError for arrays of fewer axes.
+
+    >>> mx.np.linalg.trace(mx.np.array([[1, 2], [3, 4]]))
+    array(5.)
+    """
+    return _trace_of(a, offset)
+
+
+def diagonal(a, offset=0):
+    """The diagonals in the planes of the first two axes; they are the last axis of the result.
+
+    Raises ValueError for arrays of fewer axes.
+
+    >>> mx.np.linalg.diagonal(mx.np.array([[1, 2], [3, 4]]))
+    array([1., 4.])
+    """
+    return _diagonal(a, offset)
+
+
+@linalg_otherwise
 def cholesky(a, upper=False):
     """The triangular factors L of symmetric positive definite matrices L L^T; with `upper` L^T.
 

@@ -1,14 +1,14 @@
 """Functions with NumPy's signatures of matrices: triangles, diagonals, and products of all pairs of elements."""
 
 from .create import asarray
-from .elementwise import binary
+from .elementwise import binary, unary
 from .host import otherwise
 from .products import tensordot
 from .reductions import take
-from .run import FLOATS, INTEGERS, floats, run
+from .run import FLOATS, INTEGERS, common, floats, run
 from .shapes import ravel, reshape, stack
 
-_multiply, _subtract = binary("multiply"), binary("subtract")
+_multiply, _subtract, _negative = binary("multiply"), binary("subtract"), unary("negative")
 
 
 def tril(m, k=0):
@@ -154,22 +154,31 @@ def kron(a, b):
 
 @otherwise
 def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
-    """The cross products of vectors with three elements along an axis; with two elements NumPy computes it.
+    """The cross products of vectors of two or three elements along an axis; `axis` stands for all three.
 
-    Raises ValueError for other vectors.
+    The third element of a vector of two is 0. Two vectors of two elements give a number each: the third element of the
+    result, which has no axis `axisc` then. Raises ValueError for other vectors.
 
     >>> mx.np.cross(mx.np.array([1, 0, 0]), mx.np.array([0, 1, 0]))
     array([0., 0., 1.])
     """
     if axis is not None:
         axisa = axisb = axisc = axis
-    arrays = floats(a, b)
-    if arrays is None or not all(_has_three(x, i) for x, i in zip(arrays, (axisa, axisb))):
+    arrays = common([a, b], (*FLOATS, *INTEGERS))
+    if arrays is None or not all(_has_vectors(v, i) for v, i in zip(arrays, (axisa, axisb))):
         return NotImplemented
-    x, y = ([take(v, i, axis=i_axis) for i in range(3)] for v, i_axis in zip(arrays, (axisa, axisb)))
-    parts = [_subtract(_multiply(x[i], y[j]), _multiply(x[j], y[i])) for i, j in ((1, 2), (2, 0), (0, 1))]
-    return stack(parts, axisc)
+    x, y = ([take(v, i, axis=place) for i in range(v.shape[place])] for v, place in zip(arrays, (axisa, axisb)))
+    last = _subtract(_multiply(x[0], y[1]), _multiply(x[1], y[0]))
+    if len(x) == len(y) == 2:
+        return last
+    if len(x) == 2:
+        first = [_multiply(x[1], y[2]), _negative(_multiply(x[0], y[2]))]
+    elif len(y) == 2:
+        first = [_negative(_multiply(x[2], y[1])), _multiply(x[2], y[0])]
+    else:
+        first = [_subtract(_multiply(x[i], y[j]), _multiply(x[j], y[i])) for i, j in ((1, 2), (2, 0))]
+    return stack([*first, last], axisc)
 
 
-def _has_three(array, axis):
-    return array.ndim and -array.ndim <= axis < array.ndim and array.shape[axis] == 3
+def _has_vectors(array, axis):
+    return -array.ndim <= axis < array.ndim and array.shape[axis] in (2, 3)

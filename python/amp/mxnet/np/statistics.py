@@ -19,29 +19,41 @@ _PERCENTILES = ("float32", "float64")  # dtypes
 
 
 @otherwise
-def sort(a, axis=-1, kind=None, order=None):
-    """The elements in ascending order along an axis, or of the flattened array; `kind` has no effect.
+def sort(a, axis=-1, descending=False, stable=True, kind=None, order=None):
+    """The elements in ascending order along an axis, or of the flattened array; `descending` turns the order around.
 
-    Raises GraphError for an axis that does not exist.
+    Equal elements keep their order, so that `stable` and `kind` have no effect. Raises GraphError for an axis that does
+    not exist.
 
-    >>> mx.np.sort(mx.np.array([3, 1, 2]))
-    array([1., 2., 3.])
+    >>> mx.np.sort(mx.np.array([3, 1, 2]), descending=True)
+    array([3., 2., 1.])
     """
-    return NotImplemented if order is not None else run("sort", [a], {"axis": _axis_text(axis)})
+    ascends, order = _order(descending, stable, order)
+    return NotImplemented if order is not None else run("sort", [a], {"axis": _axis_text(axis), "is_ascend": ascends})
 
 
 @otherwise
-def argsort(a, axis=-1, kind=None, order=None):
+def argsort(a, axis=-1, descending=False, stable=True, kind=None, order=None):
     """The indices that sort an array along an axis, or the flattened array, int64; equal elements keep their order.
 
-    Raises GraphError for an axis that does not exist.
+    `descending` puts the largest element first; `stable` and `kind` have no effect. Raises GraphError for an axis that
+    does not exist.
 
     >>> mx.np.argsort(mx.np.array([3, 1, 2]))
     array([1, 2, 0])
     """
+    ascends, order = _order(descending, stable, order)
     if order is not None:
         return NotImplemented
-    return run("argsort", [a], {"axis": _axis_text(axis), "is_ascend": "True", "dtype": "int64"})
+    return run("argsort", [a], {"axis": _axis_text(axis), "is_ascend": ascends, "dtype": "int64"})
+
+
+def _order(descending, stable, order):
+    """Whether elements ascend, as text, and fields to order by: NumPy's third and fourth argument are other ones."""
+    is_numpys = descending is None or isinstance(descending, str)  # its `kind`
+    if is_numpys and not isinstance(stable, bool):
+        order = stable
+    return str(is_numpys or not descending), order
 
 
 def _axis_text(axis):
