@@ -125,7 +125,8 @@ void Validate(SplitParam& p) {
                     .Optional("indices", &SplitParam::indices, "Where parts begin; negative ones count from the end.")
                     .Optional("axis", &SplitParam::axis, "The axis; may be negative.")
                     .Optional("squeeze_axis", &SplitParam::squeeze_axis, "Parts of size 1 lose the axis.")
-                    .Optional("sections", &SplitParam::sections, "Number of parts, of which the first may be larger by one; 0: see indices.")
+                    .Optional("sections", &SplitParam::sections,
+                              "Number of parts, of which the first may be larger by one; 0: see indices.")
                     .Range(0, 1 << 16),
                 Validate)
         .Inputs({"data"})

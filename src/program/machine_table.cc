@@ -80,6 +80,15 @@ std::string WithoutOutput(const std::string& group) { return group.substr(0, gro
 // "call_take int32" -> "call"; other groups as they are.
 std::string AnyCall(const std::string& group) { return group.starts_with("call_") ? "call" : group; }
 
+// "convolution_1x1 bfloat16-float32 blocked" -> "convolution_1x1 bfloat16 blocked": products take as long whatever they
+// write, but for its bytes, and few samples tell less than many.
+std::string OfProducts(std::string group) {
+  const std::size_t output = group.find('-');
+  if (!group.starts_with("convolution") && !group.starts_with("matmul")) return group;
+  if (output != std::string::npos) group.erase(output, group.find(' ', output) - output);
+  return group;
+}
+
 // A point and, last, the ratio.
 MachineTable::Sample SampleOf(const std::string& group, const Json& numbers) {
   MachineTable::Sample sample;
@@ -132,7 +141,7 @@ void MachineTable::Read(const Json& file) {
   }
   if (bytes_per_second_.empty()) Throw<ArgumentError>("bytes_per_second: expected one or more levels");
   for (const auto& [group, samples] : file.at("steps").items()) {
-    for (const Json& numbers : samples) AddSample(group, SampleOf(group, numbers));
+    for (const Json& numbers : samples) AddSample(OfProducts(group), SampleOf(group, numbers));
   }
   const char* layer = kernels::WinogradName(kernels::WinogradKind::kF4x4Int16);
   knows_int16_ = SamplesFor(fmt::format("convolution_{} bfloat16", layer)) != nullptr;
@@ -202,7 +211,8 @@ double MachineTable::BaseSeconds(const StepCost& cost) const {
 }
 
 // Of the group; else of that without layout, of that which writes what it reads, of all operators on reference kernels.
-const std::vector<MachineTable::Sample>* MachineTable::SamplesFor(const std::string& group) const {
+const std::vector<MachineTable::Sample>* MachineTable::SamplesFor(const std::string& asked) const {
+  const std::string group = OfProducts(asked);
   const std::string general(WithoutLayout(group));
   for (const std::string& name : {group, general, WithoutOutput(general), AnyCall(general)}) {
     if (const auto found = groups_.find(name); found != groups_.end() && !found->second.empty()) return &found->second;

@@ -328,13 +328,14 @@ void AddNumPy(std::vector<Refusal>* all) {
     all->push_back({op, {}, {F32({2, 3}), F32({2, 4})}, {"mask of shape [2,4] does not fit data of shape [2,3]"}});
     all->push_back({op, {{"temperature", "0"}}, {F32({2})}, {"attribute temperature"}});
   }
-  all->insert(all->end(),
-              {{"prod", {{"axis", "(3,)"}}, {F32({2, 3})}, {"axis 3 does not exist in data of rank 2"}},
-               {"prod", {{"keepdims", "yes"}}, {F32({2})}, {"attribute keepdims: expected bool, got 'yes'"}},
-               {"_npi_full_like", {}, {F32({2})}, {"attribute fill_value", "is missing"}},
-               {"_npi_full_like", {{"fill_value", "0"}, {"dtype", "float33"}}, {F32({2})}, {"attribute dtype"}},
-               {"_split_v2", {{"axis", "0"}}, {F32({2})}, {"neither attribute sections nor attribute indices"}},
-               {"_split_v2", {{"axis", "2"}, {"sections", "3"}}, {F32({4})}, {"axis 2 does not exist in data of rank 1"}}});
+  all->insert(
+      all->end(),
+      {{"prod", {{"axis", "(3,)"}}, {F32({2, 3})}, {"axis 3 does not exist in data of rank 2"}},
+       {"prod", {{"keepdims", "yes"}}, {F32({2})}, {"attribute keepdims: expected bool, got 'yes'"}},
+       {"_npi_full_like", {}, {F32({2})}, {"attribute fill_value", "is missing"}},
+       {"_npi_full_like", {{"fill_value", "0"}, {"dtype", "float33"}}, {F32({2})}, {"attribute dtype"}},
+       {"_split_v2", {{"axis", "0"}}, {F32({2})}, {"neither attribute sections nor attribute indices"}},
+       {"_split_v2", {{"axis", "2"}, {"sections", "3"}}, {F32({4})}, {"axis 2 does not exist in data of rank 1"}}});
 }
 
 }  // namespace
