@@ -25,6 +25,7 @@ def alternate(forward=None, backward=None, mode=None):
 
     Raises ArgumentError for other values. See docs/small_numbers.md.
 
+    >>> import ml_dtypes  # NumPy knows "bfloat16" by it
     >>> x = np.full((1, 1), 2.0**-127, dtype="bfloat16")
     >>> with amp.alternate(forward=True, mode="f32"):
     ...     run = amp.Executor(amp.sym.dot(amp.sym.Variable("x"), amp.sym.Variable("y")), {}, {},

@@ -157,7 +157,7 @@ def test_requests():
             loss = x * y * z
         loss.backward()
     assert x.grad.asnumpy().tolist() == [1, 4] and y.grad.asnumpy().tolist() == [3, 12]
-    assert z.grad.asnumpy().tolist() == [0, 0]
+    assert z.grad is None
     buffer = nd.array([7, 7])
     autograd.mark_variables(x, buffer, "add")
     with autograd.record():

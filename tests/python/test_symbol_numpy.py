@@ -174,4 +174,4 @@ def test_nodes_have_names_of_mxnet():
     ]:
         assert symbol.name.rstrip("0123456789") == name
     norm = mx.sym.contrib.SyncBatchNorm(plain, key="norm")
-    assert norm.list_arguments()[1].rstrip("0123456789_gamma").endswith("syncbatchnorm") or "syncbatchnorm" in norm.name
+    assert norm.list_arguments()[1] == f"{norm.name}_gamma" and norm.name.startswith("syncbatchnorm")

@@ -3,9 +3,9 @@
 import functools
 
 from .._namespace import Namespace
-from . import numpy_functions, random_functions
-from .symbol import Symbol
+from . import _numpy_functions, random_functions
 from . import operators as _operators
+from .symbol import Symbol
 
 # Namespace -> what names of operators begin with, in the order of search.
 PREFIXES = {
@@ -35,10 +35,10 @@ def create_all():
             setattr(modules[owner], name, module)
     for name in random_functions.__all__:
         setattr(modules["random"], name, getattr(random_functions, name))
-    for name in numpy_functions.__all__:
-        setattr(modules["np"], name, getattr(numpy_functions, name))
+    for name in _numpy_functions.__all__:
+        setattr(modules["np"], name, getattr(_numpy_functions, name))
     modules["np"]._Symbol = Symbol  # MXNet's name of their class
-    for name, function in numpy_functions.RANDOM.items():
+    for name, function in _numpy_functions.RANDOM.items():
         setattr(modules["np.random"], name, function)
     return {path: module for path, module in modules.items() if "." not in path}
 
