@@ -49,7 +49,17 @@ def binary(name, left, right, reflected=False):
     if op is None:
         return NotImplemented
     operands = [right, left] if reflected else [left, right]
+    if name == "pow" and numpy_like is not None:
+        operands = _of_floats(*operands)
     return invoke(op, operands, {}, {}, result_class=NDArray if numpy_like is None else type(numpy_like))[0]
+
+
+def _of_floats(base, exponent):
+    """Integers beside floats as such floats: the gradient of a power takes the logarithm of its base."""
+    if _backward.is_float(base) == _backward.is_float(exponent):
+        return [base, exponent]
+    dtype = (base if _backward.is_float(base) else exponent).dtype
+    return [array.astype(dtype, copy=False) for array in (base, exponent)]
 
 
 def _operator(name):

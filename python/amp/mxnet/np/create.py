@@ -131,25 +131,32 @@ def of_dtype(values, dtype):
 def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, ctx=None, *, device=None):
     """`num` numbers from `start` to `stop` at equal distances; float32 by default.
 
-    Raises ArgumentError for unknown dtypes, ValueError for a negative `num`.
+    Raises ArgumentError for unknown dtypes, and unless `num` is an integer from 0 on.
 
     >>> mx.np.linspace(0, 1, 3)
     array([0. , 0.5, 1. ])
     """
+    _require_count("linspace", num)
     values, step = np.linspace(start, stop, num, endpoint, True, axis=axis)
     is_whole = dtype is not None and _core.numpy_dtype(dtype).kind in "iu"
     result = of_dtype(np.floor(values) if is_whole else values, dtype)  # downwards, as NumPy
     return (result, step) if retstep else result
 
 
+def _require_count(name, num):
+    if not hasattr(num, "__index__") or int(num) < 0:
+        raise ArgumentError(f"{name}: num is an integer from 0 on, got {num!r}")
+
+
 def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0, ctx=None, *, device=None):
     """`num` powers of `base` whose exponents go from `start` to `stop` at equal distances; float32 by default.
 
-    Raises ArgumentError for unknown dtypes, ValueError for a negative `num`.
+    Raises ArgumentError for unknown dtypes, and unless `num` is an integer from 0 on.
 
     >>> mx.np.logspace(0, 2, 3)
     array([  1.,  10., 100.])
     """
+    _require_count("logspace", num)
     values = np.logspace(start, stop, num, endpoint, base, axis=axis)
     return of_dtype(values, dtype)
 

@@ -13,8 +13,14 @@ from .run import into, run
 UNARY = (
     "exp expm1 log log10 log2 log1p sqrt cbrt square reciprocal sin cos tan arcsin arccos arctan sinh cosh tanh "
     "arcsinh arccosh arctanh degrees radians rint fix floor ceil trunc sign negative absolute isnan isinf isfinite "
-    "isneginf isposinf logical_not bitwise_not"
+    "isneginf isposinf logical_not bitwise_not positive"
 ).split()
+# Of integers and truths these are float32, as in MXNet; rounding is of truths.
+_OF_FLOATS = (
+    "exp expm1 log log10 log2 log1p sqrt cbrt reciprocal sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh "
+    "arccosh arctanh degrees radians"
+).split()
+_ROUNDING = ("rint", "fix", "floor", "ceil", "trunc")
 UNARY_SYNONYMS = {
     "abs": "absolute",
     "fabs": "absolute",
@@ -64,12 +70,14 @@ def _require_defaults(name, options):
 
 def unary(name):
     """NumPy's function of one array that runs the operator of its name."""
-    op = UNARY_SYNONYMS.get(name, name)
-    op = f"_npi_{op}" if find_operator(f"_npi_{op}") else op
+    known = UNARY_SYNONYMS.get(name, name)
+    op = "_copy" if name == "positive" else f"_npi_{known}" if find_operator(f"_npi_{known}") else known
+    converted = "iub" if known in _OF_FLOATS else "b" if known in _ROUNDING else ""  # kinds of dtypes
 
     def function(x, out=None, **options):
         _require_defaults(name, options)
-        return run(op, [x], {}, out)
+        x = asarray(x)
+        return run(op, [x.astype("float32") if x.dtype.kind in converted else x], {}, out)
 
     return function
 

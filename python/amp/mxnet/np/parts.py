@@ -11,7 +11,7 @@ from .create import asarray
 from .host import otherwise
 from .reductions import take
 from .run import FLOATS, INTEGERS, common, floats, run
-from .shapes import broadcast_to, concatenate, flip, moveaxis, ravel, reshape, split
+from .shapes import broadcast_to, concatenate, flip, moveaxis, ravel, repeat, reshape, split
 
 _PAD_MODES = ("constant", "edge", "reflect", "symmetric", "maximum", "minimum")
 
@@ -218,12 +218,12 @@ def ediff1d(ary, to_end=None, to_begin=None):
     array([1., 2., 9.])
     """
     ary = asarray(ary)
-    if ary.dtype.name not in (*FLOATS, *INTEGERS) or ary.size == 0:
+    if ary.dtype.name not in (*FLOATS, *INTEGERS):
         return NotImplemented
     ends = [_end(ary, end) for end in (to_begin, to_end)]
     if any(end is not None and getattr(end, "dtype", None) != ary.dtype for end in ends):
         return NotImplemented
-    parts = [ends[0], diff(ravel(ary)), ends[1]]
+    parts = [ends[0], diff(ravel(ary)) if ary.size else ravel(ary), ends[1]]
     return concatenate([part for part in parts if part is not None], axis=None)
 
 
@@ -240,7 +240,9 @@ def delete(arr, obj, axis=None):
     if not _is_constant(obj) or axis is not None and not -arr.ndim <= axis < arr.ndim:
         return NotImplemented
     kept = np.delete(np.arange(arr.size if axis is None else arr.shape[axis]), _plain(obj))
-    return NotImplemented if kept.size == 0 else take(arr, asarray(kept, "int64"), axis)
+    if kept.size == 0:
+        return repeat(arr, 0, axis)
+    return take(arr, asarray(kept, "int64"), axis)
 
 
 def _is_constant(index):

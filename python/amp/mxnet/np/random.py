@@ -25,6 +25,7 @@ __all__ = [
     "chisquare",
     "choice",
     "exponential",
+    "f",
     "gamma",
     "gumbel",
     "laplace",
@@ -212,7 +213,7 @@ def _probabilities(p):
     if p is None:
         return None
     weights = np.asarray(as_parameter(p), np.float64)
-    return weights / weights.sum()  # float32 probabilities do not add up to 1
+    return weights / weights.sum(-1, keepdims=True)  # float32 probabilities do not add up to 1
 
 
 def permutation(x, ctx=None, *, device=None):
@@ -351,6 +352,7 @@ def _distribution(name, *parameters):
 beta = _distribution("beta", "a", "b")
 chisquare = _distribution("chisquare", "df")
 exponential = _distribution("exponential", "scale")
+f = _distribution("f", "dfnum", "dfden")
 gamma = _distribution("gamma", "shape", "scale")
 gumbel = _distribution("gumbel", "loc", "scale")
 laplace = _distribution("laplace", "loc", "scale")

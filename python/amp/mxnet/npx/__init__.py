@@ -20,17 +20,22 @@ from ..control_flow import foreach, while_loop
 from ..np.array_class import ndarray
 from ..util import is_np_array, is_np_default_dtype, is_np_shape, reset_np, set_np
 from . import random
-from ._python_functions import cond, from_numpy, nonzero, savez
+from ._places import index_add, index_update
+from ._python_functions import cond, constraint_check, deconvolution, from_numpy, nonzero, savez
 
 __all__ = [
     "cond",
+    "constraint_check",
     "cpu",
     "cpu_pinned",
     "current_context",
     "current_device",
+    "deconvolution",
     "foreach",
     "from_numpy",
     "gpu",
+    "index_add",
+    "index_update",
     "is_np_array",
     "is_np_default_dtype",
     "is_np_shape",

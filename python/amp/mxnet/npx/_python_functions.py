@@ -2,11 +2,16 @@
 
 import numpy as np
 
-from ... import _recording, _trace, nd
+from ... import _core, _recording, _trace, nd
+from ..._core import NDArray
 from ...base import ArgumentError
+from ...nd.operators import run as run_operator
+from ...sym.operators import Operator
 from .. import control_flow
 from ..np.array_class import ndarray
 from ..np.create import asarray
+
+_DECONVOLUTION = Operator("deconvolution", _core.operator_info("Deconvolution"), NDArray)
 
 
 def from_numpy(array, zero_copy=True):
@@ -39,7 +44,7 @@ def savez(file, *args, **kwds):
 
 
 def nonzero(x):
-    """The indices of the elements that are not 0, one row for each, int64.
+    """The indices of the elements that are not 0, one row for each, int64; a number counts as an array of one.
 
     A hybridized block with it runs without a graph: the shape depends on the elements.
 
@@ -49,7 +54,7 @@ def nonzero(x):
     """
     _trace.refuse("mx.npx.nonzero")
     _recording.refuse("mx.npx.nonzero", x)
-    return ndarray(np.ascontiguousarray(np.argwhere(asarray(x).asnumpy()), np.int64))
+    return ndarray(np.ascontiguousarray(np.argwhere(np.atleast_1d(asarray(x).asnumpy())), np.int64))
 
 
 def cond(pred, then_func, else_func, inputs=(), name=None):
@@ -63,3 +68,48 @@ def cond(pred, then_func, else_func, inputs=(), name=None):
     inputs = inputs if isinstance(inputs, (list, tuple)) else [inputs]
     pred = pred(*inputs) if callable(pred) else pred
     return control_flow.cond(pred, lambda: then_func(*inputs), lambda: else_func(*inputs))
+
+
+def constraint_check(input, msg=""):  # noqa: A002 - MXNet's name
+    """True as an array, to multiply by; raises ArgumentError with the text `msg` unless all elements are true.
+
+    A hybridized block with it runs without a graph.
+
+    >>> mx.npx.constraint_check(mx.np.array([1, 2]) > 0, "only positive numbers")
+    array(True)
+    """
+    _trace.refuse("mx.npx.constraint_check")
+    if not asarray(input).asnumpy().all():
+        raise ArgumentError(msg or "constraint_check: a constraint does not hold")
+    return ndarray(np.array(True))
+
+
+def deconvolution(
+    data,
+    weight,
+    bias=None,
+    kernel=None,
+    stride=None,
+    dilate=None,
+    pad=None,
+    adj=None,
+    target_shape=None,
+    num_filter=1,
+    num_group=1,
+    workspace=None,
+    no_bias=False,
+    **settings,
+):
+    """The operator `Deconvolution`, which adds `bias` where there is one; see `amp.sym.Deconvolution`.
+
+    Raises GraphError for shapes that do not fit.
+
+    >>> x, weight = mx.np.ones((1, 1, 2)), mx.np.ones((1, 1, 2))
+    >>> mx.npx.deconvolution(x, weight, mx.np.array([10]), (2,))
+    array([[[11., 12., 11.]]])
+    """
+    arrays = [data, weight] if bias is None or no_bias else [data, weight, bias]
+    given = {"kernel": kernel, "stride": stride, "dilate": dilate, "pad": pad, "adj": adj, "target_shape": target_shape}
+    given = {key: value for key, value in given.items() if value is not None}
+    settings.update(given, num_filter=num_filter, num_group=num_group, no_bias=len(arrays) == 2)
+    return run_operator(_DECONVOLUTION, arrays, settings, ndarray)

@@ -2,11 +2,13 @@
 
 import numpy as np
 
+from ...sym.attributes import attribute_text
 from ..np import random as _random
 from ..np.random import *  # noqa: F403 - all of them
 from ..np.random import as_parameter, as_result, normal, uniform
+from ..np.run import run
 
-__all__ = [*_random.__all__, "bernoulli", "normal_n", "uniform_n"]
+__all__ = [*_random.__all__, "bernoulli", "categorical", "normal_n", "uniform_n"]
 
 
 def bernoulli(prob=None, logit=None, size=None, dtype=None, ctx=None, out=None, *, device=None):
@@ -58,3 +60,38 @@ def uniform_n(low=0.0, high=1.0, batch_shape=None, dtype=None, ctx=None, *, devi
     (2, 3)
     """
     return uniform(low, high, _repeated(batch_shape, low, high), dtype)
+
+
+def categorical(data, shape=None, get_prob=False, out=None, dtype="int32"):
+    """Numbers below the size of the last axis, whose elements are their probabilities: `shape` ones for each line.
+
+    The result has the shape of the lines followed by `shape`. With `get_prob` a list: numbers, and the logarithms of
+    their probabilities, through which gradients reach `data`. Raises GraphError for an array without axes.
+
+    >>> mx.npx.random.categorical(mx.np.array([[0, 1], [1, 0]]))
+    array([1, 0], dtype=int32)
+    """
+    attributes = {"get_prob": str(bool(get_prob)), "dtype": np.dtype(dtype).name}
+    if shape is not None:
+        attributes["shape"] = attribute_text(_shape(shape))
+    return run("_sample_multinomial", [data], attributes, out)
+
+
+def multinomial(n, pvals, size=None, *, shape=None, dtype=None):
+    """How often each outcome comes in `n` draws with the probabilities in the last axis of `pvals`; int64 by default.
+
+    `size` is that of `mx.np.random.multinomial`. With MXNet's `shape` the result has the shape of `n`, then `shape`,
+    then an axis for the outcomes. Raises ValueError for what are no probabilities.
+
+    >>> mx.npx.random.multinomial(mx.np.array([5, 6]), mx.np.full((2, 3), 1 / 3), shape=4).shape
+    (2, 4, 3)
+    """
+    counts = np.asarray(as_parameter(n)).astype(np.int64)
+    weights = np.asarray(as_parameter(pvals), np.float64)
+    if shape is not None:
+        lines = np.broadcast_shapes(counts.shape, weights.shape[:-1])
+        ones = (1,) * len(_shape(shape))
+        counts, size = np.broadcast_to(counts, lines).reshape(*lines, *ones), (*lines, *_shape(shape))
+        weights = np.broadcast_to(weights, (*lines, weights.shape[-1])).reshape(*lines, *ones, -1)
+    drawn = _random.multinomial(counts, weights, size)
+    return drawn if dtype is None else drawn.astype(dtype)
