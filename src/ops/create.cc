@@ -69,8 +69,11 @@ struct ArangeParam {
   DType dtype = DType::kFloat32;
 };
 
+// As many as what reads them has.
+bool HasOpenEnd(const ArangeParam& p) { return p.infer_range && !p.stop; }
+
 // arange(n) counts from 0 to n.
-double First(const ArangeParam& p) { return p.stop ? p.start : 0; }
+double First(const ArangeParam& p) { return p.stop || p.infer_range ? p.start : 0; }
 // Arrays of integers count in integers: the first value and the step are truncated, the number of values is not
 // changed.
 double InDType(const ArangeParam& p, double value) { return IsFloat(p.dtype) ? value : std::trunc(value); }
@@ -80,7 +83,7 @@ double Count(const ArangeParam& p) {
 }
 
 void ValidateArange(ArangeParam& p) {
-  if (p.infer_range) throw UnsupportedError("infer_range=True is not supported");
+  if (HasOpenEnd(p) && p.step != 0) return;
   const double count = p.step == 0 ? NAN : Count(p);
   if (!(count <= kMaxElements)) {
     Throw<GraphError>("start {}, stop {} and step {} give no array", p.start, p.stop.value_or(p.start), p.step);
@@ -97,19 +100,21 @@ void ValidateArange(ArangeParam& p) {
                     .Optional("step", &ArangeParam::step, "The difference of neighbours; not 0.")
                     .Optional("repeat", &ArangeParam::repeat, "Each value occurs this often.")
                     .Range(1, 1 << 30)
-                    .Optional("infer_range", &ArangeParam::infer_range, "True is not supported.")
+                    .Optional("infer_range", &ArangeParam::infer_range, "Without `stop`: as many values as what reads them has.")
                     .Ignored("ctx")
                     .Optional("dtype", &ArangeParam::dtype, "Dtype of the output."),
                 ValidateArange)
         .Inputs(std::vector<std::string>{})
         .Set(ShapeRule{[](ShapeRelation& r) {
-          r.Out(0, Shape{static_cast<std::int64_t>(Count(r.node().params<ArangeParam>()))});
+          const auto& p = r.node().params<ArangeParam>();
+          r.Out(0, Shape{HasOpenEnd(p) ? kUnknownDim : static_cast<std::int64_t>(Count(p))});
         }})
         .Set(DTypeRule{[](DTypeRelation& r) { r.Out(0, r.node().params<ArangeParam>().dtype); }})
         .Set(AmpFacts{Arithmetic::kNeedsFloat32, {}, nullptr, true})
         .Set(RangeRule{[](const RangeQuery& q, int) {
           const auto& p = q.node.params<ArangeParam>();
-          const double steps = std::max(0.0, Count(p) / static_cast<double>(p.repeat) - 1);
+          const double count = HasOpenEnd(p) ? kMaxElements : Count(p);
+          const double steps = std::max(0.0, count / static_cast<double>(p.repeat) - 1);
           return Steps(InDType(p, First(p)), InDType(p, p.step), steps);
         }})
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray>, std::span<NDArray> out) {

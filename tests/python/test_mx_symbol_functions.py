@@ -328,3 +328,13 @@ def test_broadcast_operators_ignore_an_axis():
     assert mx.nd.broadcast_minimum(mx.nd.ones((2,)), mx.nd.zeros((2,)), axis=1).asnumpy().tolist() == [0, 0]
     with pytest.raises(amp.GraphError, match="unknown attribute 'axes'"):
         amp.sym.broadcast_add(x, y, axes=1)
+
+
+def test_arange_may_have_the_size_of_what_reads_it():
+    numbers = amp.sym.arange(2, step=3, repeat=2, infer_range=True)
+    total = numbers + amp.sym.Variable("x")
+    assert total.eval(x=amp.nd.zeros((5,)))[0].asnumpy().tolist() == [2, 2, 5, 5, 8]
+    assert amp.sym.load_json(total.tojson()).infer_shape(x=(7,))[1] == [(7,)]
+    with pytest.raises(amp.GraphError, match="cannot infer the type of"):
+        numbers.eval()
+    assert amp.sym.arange(3, infer_range=True, stop=5).eval()[0].asnumpy().tolist() == [3, 4]

@@ -261,7 +261,7 @@ NOT_DRAWN = {
     ("softmin", "use_length"): {"True"},  # refused: it has no input length
     ("Dropout", "mode"): {"always"},  # it draws random numbers: test_random_graphs.py
     ("_npx_reshape", "order"): None,  # 'C' is the only order
-    ("_arange", "infer_range"): {"True"},  # refused: not implemented
+    ("_arange", "infer_range"): {"True"},  # its size is that of what reads it: test_mx_symbol_functions.py
     **{
         (f"_sg_onednn_selfatt_{name}", "quantized"): {"True"} for name in ("qk", "qk_split", "valatt")
     },  # 8-bit: refused

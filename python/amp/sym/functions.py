@@ -67,15 +67,16 @@ def eye(N, M=0, k=0, dtype=None, **kwargs):
 def arange(start, stop=None, step=1.0, repeat=1, infer_range=False, name=None, dtype=None):
     """A symbol of the numbers from `start` up to `stop` (from 0 up to `start` without it), each `repeat` times.
 
-    One axis, float32 by default. Raises UnsupportedError for `infer_range=True`.
+    One axis, float32 by default. With `infer_range` and without `stop` they begin with `start`, and there are as many as
+    what reads them has.
 
     >>> amp.sym.arange(3).eval()[0]
     [0. 1. 2.]
     <NDArray float32[3]>
     """
-    if infer_range:
-        raise UnsupportedError("arange: infer_range=True is not supported; use contrib.arange_like")
-    return _operator("_arange")(start=start, stop=stop, step=step, repeat=repeat, name=name, dtype=dtype or "float32")
+    how = {"infer_range": True} if infer_range else {}
+    dtype = dtype or "float32"
+    return _operator("_arange")(start=start, stop=stop, step=step, repeat=repeat, name=name, dtype=dtype, **how)
 
 
 def linspace(start, stop, num, endpoint=True, name=None, dtype=None):

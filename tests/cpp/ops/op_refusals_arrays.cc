@@ -267,7 +267,7 @@ void AddLookups(std::vector<Refusal>* all) {
   all->insert(
       all->end(),
       {{"_arange", {{"start", "0"}, {"stop", "5"}, {"step", "0"}}, {}, {"step 0 give no array"}},
-       {"_arange", {{"start", "0"}, {"infer_range", "True"}}, {}, {"infer_range=True is not supported"}},
+       {"_arange", {{"start", "0"}, {"infer_range", "True"}, {"step", "0"}}, {}, {"step 0 give no array"}},
        {"tile", {}, {F32({2})}, {"attribute reps", "is missing"}},
        {"tile", {{"reps", "(-1,)"}}, {F32({2})}, {"attribute reps: -1 is negative"}},
        {"repeat", {{"repeats", "0"}}, {F32({2})}, {"attribute repeats", "got 0"}},
@@ -335,7 +335,7 @@ void AddNumPy(std::vector<Refusal>* all) {
        {"_npi_full_like", {}, {F32({2})}, {"attribute fill_value", "is missing"}},
        {"_npi_full_like", {{"fill_value", "0"}, {"dtype", "float33"}}, {F32({2})}, {"attribute dtype"}},
        {"_split_v2", {{"axis", "0"}}, {F32({2})}, {"neither attribute sections nor attribute indices"}},
-       {"_split_v2", {{"axis", "2"}, {"sections", "3"}}, {F32({4})}, {"axis 2 does not exist in data of rank 1"}}});
+       {"_split_v2", {{"axis", "2"}, {"sections", "3"}}, {F32({4})}, {"axis 2 does not exist in data of shape [4]"}}});
 }
 
 }  // namespace
