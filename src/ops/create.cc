@@ -109,6 +109,10 @@ void ValidateArange(ArangeParam& p) {
           const auto& p = r.node().params<ArangeParam>();
           r.Out(0, Shape{HasOpenEnd(p) ? kUnknownDim : static_cast<std::int64_t>(Count(p))});
         }})
+        .Set(ShapeDefault{[](const Node& node) {
+          const auto& p = node.params<ArangeParam>();
+          return HasOpenEnd(p) ? ClosedShape(node, {-1}) : Shape{static_cast<std::int64_t>(Count(p))};
+        }})
         .Set(DTypeRule{[](DTypeRelation& r) { r.Out(0, r.node().params<ArangeParam>().dtype); }})
         .Set(AmpFacts{Arithmetic::kNeedsFloat32, {}, nullptr, true})
         .Set(RangeRule{[](const RangeQuery& q, int) {
