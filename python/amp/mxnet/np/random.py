@@ -18,6 +18,7 @@ from ..random import seed as _seed_all
 from . import functions
 from .array_class import ndarray
 from .create import asarray, of_dtype
+from .gamma import draw as draw_gamma
 from .run import run
 
 __all__ = [
@@ -117,12 +118,29 @@ def _uniform_in_graph(low, high, size, dtype):
     if isinstance(low, numbers.Real) and isinstance(high, numbers.Real):
         return _draw_in_graph("_npi_uniform", {"low": low, "high": high}, size, dtype)
     low, span = asarray(low), asarray(high - low)
-    if size is None:
-        standard = run("_random_uniform_like", [low + span])
-    else:
-        standard = _draw_in_graph("_npi_uniform", {"low": 0, "high": 1}, size)
-    result = low + span * standard
+    result = low + span * _standard_uniform_in_graph(low + span, size)
     return result if dtype is None else result.astype(dtype, copy=False)
+
+
+def _standard_uniform_in_graph(like, size):
+    if size is None:
+        return run("_random_uniform_like", [like])
+    return _draw_in_graph("_npi_uniform", {"low": 0, "high": 1}, size)
+
+
+def _power_in_graph(a, size, dtype):
+    """Gradients reach an array `a`, as they do outside of graphs."""
+    if isinstance(a, numbers.Real):
+        return _draw_in_graph("_npi_powerd", {"a": a}, size, dtype)
+    result = _standard_uniform_in_graph(asarray(a), size) ** (1 / asarray(a))
+    return result if dtype is None else result.astype(dtype, copy=False)
+
+
+def _gamma_in_graph(shape, scale, size, dtype):
+    """The operator for numbers: it has no gradients. Arrays make the block run without a graph."""
+    if isinstance(shape, numbers.Real) and isinstance(scale, numbers.Real):
+        return _draw_in_graph("_npi_gamma", {"shape": shape, "scale": scale}, size, dtype)
+    return _gamma(shape, scale, size, dtype)
 
 
 def _becomes_part_of_graph(out):
@@ -287,16 +305,22 @@ def _weibull(a, size, dtype):
     return _standard("exponential", a, size, dtype) ** (1 / a)
 
 
-# Of standard numbers that depend on no parameter: gradients reach the parameters (inverse transform sampling).
-_DIFFERENTIABLE = {"lognormal": _lognormal, "pareto": _pareto, "power": _power, "weibull": _weibull}
+def _gamma(shape, scale, size, dtype):
+    _require_positive("gamma", {"shape": shape, "scale": scale})
+    result = draw_gamma(shape, scale, size)
+    return result if dtype is None else result.astype(dtype, copy=False)
 
-_NORMAL = {"mean": 0.0, "sigma": 1.0}
+
+# Of standard numbers that depend on no parameter: gradients reach the parameters (inverse transform sampling). Those of
+# `gamma` depend on its shape.
+_DIFFERENTIABLE = {"gamma": _gamma, "lognormal": _lognormal, "pareto": _pareto, "power": _power, "weibull": _weibull}
+
+_DEFAULTS = {"loc": 0.0, "scale": 1.0, "mean": 0.0, "sigma": 1.0}
 _POSITIVE = {"gamma": ("shape", "scale"), **dict.fromkeys(("pareto", "power", "weibull"), ("a",))}
 
 # What operators they are in graphs.
-_OPERATORS = {name: f"_npi_{name}" for name in "exponential gamma gumbel logistic pareto rayleigh weibull".split()} | {
-    "power": "_npi_powerd"
-}
+_OPERATORS = {name: f"_npi_{name}" for name in "exponential gumbel logistic pareto rayleigh weibull".split()}
+_IN_GRAPHS = {"gamma": _gamma_in_graph, "power": _power_in_graph}
 
 
 def _complete(name, parameters, given):
@@ -317,7 +341,7 @@ def _require_positive(name, parameters):
 def _distribution(name, *parameters):
     is_scaled = parameters in (("loc", "scale"), ("scale",))
     operator = _OPERATORS.get(name)
-    defaults = {key: value for key, value in (("loc", 0.0), ("scale", 1.0)) if key in parameters}
+    defaults = {key: value for key, value in _DEFAULTS.items() if key in parameters}
 
     def draw(*args, size=None, dtype=None, ctx=None, out=None, device=None, **named):
         if len(args) > len(parameters):
@@ -326,12 +350,14 @@ def _distribution(name, *parameters):
         if unknown:
             raise TypeError(f"{name}() got an unexpected argument {unknown[0]!r}")
         given = dict(zip(parameters, args), **named)
+        if name in _IN_GRAPHS and _becomes_part_of_graph(out):
+            return _IN_GRAPHS[name](*_complete(name, parameters, {**defaults, **given}).values(), size, dtype)
         if operator is not None and _becomes_part_of_graph(out):
             return _draw_in_graph(operator, _complete(name, parameters, {**defaults, **given}), size, dtype)
         if is_scaled and _asks_for_gradients(out, *given.values()):
             return _scaled(name, given.get("loc", 0.0), given.get("scale", 1.0), size, dtype)
         if name in _DIFFERENTIABLE and _asks_for_gradients(out, *given.values()):
-            values = {**_NORMAL, **given} if name == "lognormal" else _complete(name, parameters, given)
+            values = _complete(name, parameters, {**defaults, **given})
             return _DIFFERENTIABLE[name](*values.values(), size, dtype)
         given = {key: as_parameter(value) for key, value in given.items()}
         _require_positive(name, given)
