@@ -54,6 +54,66 @@ def test_powers_of_integers_have_gradients(dtype):
     np.testing.assert_allclose(x.grad, expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize("name", "add subtract multiply floor_divide less equal greater_equal".split())
+def test_signed_beside_unsigned(name):
+    x, y = np.array([100, -3, 0], "int8"), np.array([200, 253, 1], "uint8")
+    a, b = mx.np.array(x, dtype="int8"), mx.np.array(y, dtype="uint8")
+    block = Call(lambda m, left, right: getattr(m, name)(left, right))
+    block.hybridize()
+    for found, expected in (
+        (getattr(mx.np, name)(a, b), getattr(np, name)(x, y)),
+        (block(a, b), getattr(np, name)(x, y)),
+        (getattr(mx.np, name)(b, a + 1), getattr(np, name)(y, x + np.int8(1))),
+    ):
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_dtypes_of_results():
+    names = ["bool", "int8", "uint8", "int32", "int64", "float16", "float32", "float64", "bfloat16"]
+    for first in names:
+        for second in names:
+            a, b = mx.np.ones(2, dtype=first), mx.np.ones(2, dtype=second)
+            if {first, second} != {"bool"} and {first, second} != {"bfloat16", "float16"}:
+                assert mx.np.result_type(a, second) == (a + b).dtype
+    assert mx.np.result_type("int32", np.float16, np.zeros(2, "int8")) == np.float16
+    assert mx.np.result_type(1.5, mx.np.ones(2)) == np.float32
+    with pytest.raises(ValueError):
+        mx.np.result_type()
+    with pytest.raises(TypeError):
+        mx.np.result_type("no")
+
+
+def test_arrays_of_numpy_stay_what_they_are():
+    x = theirs = np.array([1, 2, 3])
+    a = mx.np.array([1, 1, 2], dtype="int64")
+    x += a
+    x *= a
+    assert x is theirs and x.tolist() == [2, 3, 10]
+    assert np.add(x, a, out=a) is a and a.tolist() == [3, 4, 12]
+    for found in (a << np.array([1, 0, 2]), mx.np.bitwise_left_shift(a, np.array([1, 0, 2]))):
+        assert type(found) is mx.np.ndarray and found.dtype == np.int64 and found.tolist() == [6, 4, 48]
+    assert (np.array([7, 6, 5]) & a).tolist() == [3, 4, 4]
+
+
+def test_conversion_to_no_dtype_is_to_mxnets():
+    assert mx.np.array([1, 2], dtype="int32").astype(None).dtype == np.float32
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float16", "float64"])
+def test_inserted_values_take_the_dtype_of_the_array(dtype):
+    a, values = mx.np.array([1, 2], dtype=dtype), mx.np.array([5.5, 6.5])
+    values.attach_grad()
+    with mx.autograd.record():
+        found = mx.np.insert(a, 1, values)
+        total = (found.astype("float32") * mx.np.array([1, 2, 3, 4])).sum()
+    np.testing.assert_array_equal(found, np.insert(a.asnumpy(), 1, values.asnumpy()))
+    assert found.dtype == np.dtype(dtype)
+    if dtype != "int32":
+        total.backward()
+        assert values.grad.tolist() == [2, 3]
+
+
 def test_nothing_is_left():
     x = mx.np.array([[1, 2], [3, 4]])
     x.attach_grad()

@@ -49,17 +49,22 @@ def binary(name, left, right, reflected=False):
     if op is None:
         return NotImplemented
     operands = [right, left] if reflected else [left, right]
-    if name == "pow" and numpy_like is not None:
-        operands = _of_floats(*operands)
+    if numpy_like is not None:
+        operands = _of_one_dtype(name, *operands)
     return invoke(op, operands, {}, {}, result_class=NDArray if numpy_like is None else type(numpy_like))[0]
 
 
-def _of_floats(base, exponent):
-    """Integers beside floats as such floats: the gradient of a power takes the logarithm of its base."""
-    if _backward.is_float(base) == _backward.is_float(exponent):
-        return [base, exponent]
-    dtype = (base if _backward.is_float(base) else exponent).dtype
-    return [array.astype(dtype, copy=False) for array in (base, exponent)]
+def _of_one_dtype(name, first, second):
+    """Operands as NumPy and gradients have them where the operator itself would not.
+
+    int8 beside uint8 is int16. Integers in a power with floats are such floats: its gradient takes their logarithm.
+    """
+    dtype = None
+    if {first.dtype.name, second.dtype.name} == {"int8", "uint8"}:
+        dtype = np.int16
+    elif name == "pow" and _backward.is_float(first) != _backward.is_float(second):
+        dtype = (first if _backward.is_float(first) else second).dtype
+    return [first, second] if dtype is None else [array.astype(dtype, copy=False) for array in (first, second)]
 
 
 def _operator(name):
@@ -166,6 +171,7 @@ def _astype(self, dtype, copy=True, order="K", casting="unsafe"):
     [1]
     <NDArray int32[1]>
     """
+    dtype = "float32" if dtype is None and self._is_numpy else dtype  # MXNet's, not NumPy's
     if not copy and self.dtype == _core.numpy_dtype(dtype):
         return self
     if _needs_operators(self):
@@ -283,13 +289,16 @@ def _array_ufunc(self, ufunc, method, *inputs, **kwargs):
     if not isinstance(inputs[0], NDArray) and ufunc in _UFUNCS and method == "__call__" and not kwargs:
         name = _UFUNCS[ufunc]
         return binary(name, self, inputs[0], reflected=name not in COMPARISONS)
-    if "out" in kwargs:
-        kwargs["out"] = tuple(o.asnumpy() if isinstance(o, NDArray) else o for o in kwargs["out"])
+    outs = kwargs.get("out")
+    if outs is not None:
+        kwargs["out"] = tuple(o.asnumpy() if isinstance(o, NDArray) else o for o in outs)
     _trace.refuse(f"numpy.{ufunc.__name__}")
     numpy_like = next((value for value in inputs if isinstance(value, NDArray) and value._is_numpy), None)
     if numpy_like is not None:
         _recording.refuse(f"numpy.{ufunc.__name__}", *inputs)
     result = getattr(ufunc, method)(*(v.asnumpy() if isinstance(v, NDArray) else v for v in inputs), **kwargs)
+    if outs is not None and all(o is not None for o in outs):
+        return outs[0] if len(outs) == 1 else outs
     if isinstance(result, (np.ndarray, np.generic)) and numpy_like is not None:
         return type(numpy_like)(np.asarray(result))
     return result

@@ -152,3 +152,17 @@ def around(x, decimals=0, out=None):
     array([1., 2.])
     """
     return run("_npi_around", [x], {"decimals": str(int(decimals))}, out)
+
+
+def result_type(*arrays_and_dtypes):
+    """The dtype of what operators make of these arrays and dtypes: floats beside integers decide alone, as in MXNet.
+
+    Raises ValueError where there are none, TypeError for what is no dtype.
+
+    >>> mx.np.result_type(mx.np.ones(2, dtype="int32"), "float16")
+    dtype('float16')
+    """
+    given = [value.dtype if isinstance(value, NDArray) else value for value in arrays_and_dtypes]
+    dtypes = [np.dtype(value) if isinstance(value, (str, type)) else getattr(value, "dtype", value) for value in given]
+    floats = [dtype for dtype in dtypes if isinstance(dtype, np.dtype) and dtype.kind in "fV"]
+    return np.result_type(*(floats or dtypes))

@@ -11,7 +11,7 @@ from .examples import with_example
 from .host import otherwise
 
 _NAMED = {
-    elementwise: "around clip where",
+    elementwise: "around clip result_type where",
     matrices: "cross diag diagflat diagonal inner kron outer trace tril triu vdot",
     parts: "append broadcast_arrays delete diff dsplit ediff1d fliplr flipud hsplit insert meshgrid nan_to_num ndim "
     "pad polyval roll rollaxis rot90 shape size take_along_axis vsplit",

@@ -61,7 +61,7 @@ def _digamma(a):
 
 
 def _by_cube_root(a, x):
-    """E. Wilson and M. Hilferty (1931): the cube root of x / a is normal, nearly, of mean 1 - 1 / 9a, variance 1 / 9a."""
+    """E. Wilson and M. Hilferty (1931): the cube root of x / a is nearly normal: mean 1 - 1 / 9a, variance 1 / 9a."""
     root = np.cbrt(x / a)
     z = (root - 1 + 1 / (9 * a)) * 3 * np.sqrt(a)
     return x / a + 3 * a * root**2 * (1 / (9 * a**2) - z / (6 * a**1.5))

@@ -10,6 +10,9 @@ from ..._core import NDArray
 from ...base import did_you_mean
 from .array_class import ndarray
 
+# Those of NumPy 1.
+_OLD_NAMES = {"atan2": "arctan2", "bitwise_left_shift": "left_shift", "bitwise_right_shift": "right_shift"}
+
 
 @functools.cache
 def find(name):
@@ -40,7 +43,8 @@ def otherwise(function, module=np):
     Then NumPy's raises UnsupportedError in graphs and for arrays whose gradients are recorded.
     """
     name = function.__name__
-    on_host = wrapped(getattr(module, name, None), f"mx.np.{name}" if module is np else f"mx.np.linalg.{name}")
+    numpys = getattr(module, name, None) or getattr(module, _OLD_NAMES.get(name, name), None)
+    on_host = wrapped(numpys, f"mx.np.{name}" if module is np else f"mx.np.linalg.{name}")
 
     @functools.wraps(function)
     def either(*args, **kwargs):

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..._core import NDArray
 from ...nd import methods
+from .array_class import ndarray
 from .create import asarray
 from .run import FLOATS, INTEGERS, common, run
 
@@ -48,7 +49,7 @@ def pair(name):
         for array, number, is_reflected in ((x1, x2, False), (x2, x1, True)):
             if methods.scalar_text(number) is not None:
                 return _with_number(op, dtypes, array, number, is_reflected, out)
-        x1, x2 = asarray(x1), asarray(x2)
+        x1, x2 = (ndarray(x) if isinstance(x, np.ndarray) else asarray(x) for x in (x1, x2))  # NumPy's keep their dtype
         if op == "ldexp" and x1.dtype.name in FLOATS and x2.dtype.name in INTEGERS:
             x2 = x2.astype(x1.dtype)
         arrays = common([x1, x2], dtypes)

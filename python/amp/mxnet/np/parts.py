@@ -265,9 +265,14 @@ def insert(arr, obj, values, axis=None):
     array([1., 9., 2., 3.])
     """
     arr = asarray(arr)
-    values = _like(arr, values) if arr.dtype.name in FLOATS else asarray(values, arr.dtype)
-    is_fit = values.dtype == arr.dtype and arr.size and values.size
-    if not is_fit or not _is_constant(obj) or axis is not None and not -arr.ndim <= axis < arr.ndim:
+    values = asarray(values, arr.dtype).astype(arr.dtype, copy=False)
+    if (
+        not arr.size
+        or not values.size
+        or not _is_constant(obj)
+        or axis is not None
+        and not -arr.ndim <= axis < arr.ndim
+    ):
         return NotImplemented
     if axis is None:
         arr, axis = ravel(arr), 0
