@@ -39,6 +39,7 @@ class Op {
   std::vector<std::string> aliases;
   std::string doc;
   std::vector<FieldInfo> fields;
+  bool takes_any_attributes = false;  // and not only `fields`
   // Where the number of inputs follows from an attribute (Concat's num_args), its name; composing fills it in.
   std::string variadic_attr;
 
@@ -120,6 +121,12 @@ class OpDefinition {
   }
   OpDefinition& Params(const ParamSchema<P>& schema) {
     op_.SetParams(schema.table(), MakeParams, nullptr);
+    return *this;
+  }
+  // Attributes without a schema: `read` makes the parameters of whatever a node has.
+  OpDefinition& Attributes(std::function<P(const AttrMap&)> read) {
+    op_.takes_any_attributes = true;
+    op_.parse = [read = std::move(read)](const AttrMap& attrs) { return std::make_shared<P>(read(attrs)); };
     return *this;
   }
   OpDefinition& Inputs(std::vector<std::string> names) {

@@ -99,7 +99,7 @@ namespace {
 
 // A call means what it says; files may hold more (see FieldTable::Read).
 void RequireKnownAttrs(const Op& op, const std::string& name, const AttrMap& attrs) {
-  if (!op.fields.empty()) return;  // its own parser refuses
+  if (!op.fields.empty() || op.takes_any_attributes) return;  // its own parser refuses
   try {
     RefuseUnknownAttrs(op.fields, attrs);
   } catch (const GraphError& error) {

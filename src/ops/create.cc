@@ -100,7 +100,8 @@ void ValidateArange(ArangeParam& p) {
                     .Optional("step", &ArangeParam::step, "The difference of neighbours; not 0.")
                     .Optional("repeat", &ArangeParam::repeat, "Each value occurs this often.")
                     .Range(1, 1 << 30)
-                    .Optional("infer_range", &ArangeParam::infer_range, "Without `stop`: as many values as what reads them has.")
+                    .Optional("infer_range", &ArangeParam::infer_range,
+                              "Without `stop`: as many values as what reads them has.")
                     .Ignored("ctx")
                     .Optional("dtype", &ArangeParam::dtype, "Dtype of the output."),
                 ValidateArange)

@@ -25,6 +25,8 @@ WITH_SUBGRAPHS = (
     "_sg_mkldnn_conv _sg_mkldnn_fully_connected _sg_mkldnn_selfatt_qk _sg_mkldnn_selfatt_valatt "
     "_sg_onednn_batch_dot _sg_onednn_batch_norm _sg_onednn_conv _sg_onednn_fully_connected"
 ).split()
+# What programs define: test_custom_nodes.py.
+OF_PROGRAMS = ("Custom",)
 # What gradients are made of, and forms that operators have in training: tests/cpp/ops compares them with the reference
 # and with differences.
 INTERNAL = ("_backward_", "_broadcast_as", "_cast_like", "_moving_average", "_take_along_axis", "_train_", "_trigamma")
@@ -35,7 +37,8 @@ ALIASES = collections.defaultdict(list)
 for alias, registered in _core.operator_names().items():
     # Fused nodes stand for their subgraph, which is tested in tests/cpp/passes/unfuse_test.cc; those of control flow
     # are nothing without theirs either: test_control_flow.py.
-    if registered not in WITH_SUBGRAPHS and not registered.startswith(INTERNAL) and not RANDOM.match(registered):
+    is_left_out = registered in (*WITH_SUBGRAPHS, *OF_PROGRAMS) or registered.startswith(INTERNAL)
+    if not is_left_out and not RANDOM.match(registered):
         ALIASES[registered].append(alias)
 OPERATORS = sorted(ALIASES)
 

@@ -415,6 +415,8 @@ def test_every_operator_has_a_function():
             continue
         function = getattr(amp.sym, name)
         assert getattr(amp.sym._internal, name) is function
+        if name == "Custom":
+            continue  # a function with arguments of its own
         signature = inspect.signature(function)
         assert list(signature.parameters)[-2:] == ["name", "attr"]
         assert signature.return_annotation is amp.Symbol
@@ -449,7 +451,8 @@ def test_stubs_are_made_from_the_registry(repository, tmp_path):
     subprocess.run([sys.executable, "-S", str(script), amp._core.__file__, str(stub)], check=True)
     tree = ast.parse(stub.read_text())
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
-    assert set(functions) == {name for name in amp._core.operator_names() if name.isidentifier()}
+    of_programs = {"Custom", "_train_Custom", "_backward_Custom"}  # which amp.mxnet registers
+    assert set(functions) == {name for name in amp._core.operator_names() if name.isidentifier()} - of_programs
     dense = functions["FullyConnected"].args
     assert [argument.arg for argument in dense.args][:4] == ["data", "weight", "bias", "num_hidden"]
     assert ast.unparse(dense.args[3].annotation) == "int"

@@ -85,5 +85,6 @@ void BindOperators(py::module_& module);
 void BindMap(py::module_& module);
 void BindComm(py::module_& module);
 void BindRing(py::module_& module);
+void BindCustom(py::module_& module);
 
 }  // namespace amp::python

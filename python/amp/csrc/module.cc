@@ -18,4 +18,5 @@ PYBIND11_MODULE(_core, module) {
   amp::python::BindMap(module);
   amp::python::BindComm(module);
   amp::python::BindRing(module);
+  amp::python::BindCustom(module);
 }

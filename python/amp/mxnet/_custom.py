@@ -1,5 +1,7 @@
 """Operators that programs write in Python: `mx.operator.CustomOp`, and `mx.nd.Custom`, which calls them."""
 
+import contextlib
+
 import numpy as np
 
 from .. import _backward, _core, _recording, _trace
@@ -109,24 +111,48 @@ def custom(*args, op_type=None, name=None, **kwargs):
     Inputs and states are given by position or by name; other keywords go to the operator's class as text. Raises
     ArgumentError for an unknown operator and for wrong inputs, MXNetError where its methods raise.
     """
-    _trace.refuse(f"the operator {op_type!r} in Python")
-    call = _Call(op_type, {key: value for key, value in kwargs.items() if not isinstance(value, NDArray)})
+    settings = {key: str(value) for key, value in kwargs.items() if not isinstance(value, NDArray)}
+    call = _Call(op_type, settings)
     inputs = call.inputs(args, {key: value for key, value in kwargs.items() if isinstance(value, NDArray)})
-    outputs = call.forward(inputs)
+    trace = _trace.current()
+    # What the operator does is no part of a graph.
+    with _trace.rehearsal() if trace is not None else contextlib.nullcontext():
+        outputs = call.forward(inputs)
     arrays = inputs[: len(call.arguments)]
     if any(map(_recording.is_recorded, arrays)):
         _CallNode(call, arrays, outputs).mark(outputs, arrays)
+    if trace is not None:
+        states = [trace.symbol_of(state) for state in inputs[len(arrays) :]]
+        if any(state.list_inputs() != [state.name] for state in states):
+            _trace.refuse(f"the operator {op_type!r} with a state that is no parameter or input")
+        trace.record("Custom", {**settings, "op_type": op_type}, inputs, {}, outputs)
     return outputs[0] if len(outputs) == 1 else outputs
+
+
+def prop_of(op_type, settings):
+    """A new object of the class that was registered. Raises ArgumentError for an unknown name."""
+    if op_type not in _registered:
+        raise ArgumentError(f"Custom: no operator {op_type!r} is registered{did_you_mean(str(op_type), _registered)}")
+    return running(op_type, "__init__", _registered[op_type], **{key: str(value) for key, value in settings.items()})
+
+
+def running(name, what, method, *args, **kwargs):
+    """Runs a method of an operator in Python, unrecorded. Raises MXNetError for what it raises."""
+    with _recording.scope(is_recording=False):
+        try:
+            return method(*args, **kwargs)
+        except MXNetError:
+            raise
+        except Exception as error:
+            raise MXNetError(f"{name}: {what} raised {type(error).__name__}: {error}") from error
 
 
 class _Call:
     """One run of an operator, and the arrays that its gradients need."""
 
     def __init__(self, op_type, settings):
-        if op_type not in _registered:
-            raise ArgumentError(f"Custom: no operator {op_type!r} is registered{did_you_mean(op_type, _registered)}")
         self.name = op_type
-        self._prop = self._run("__init__", _registered[op_type], **{key: str(v) for key, v in settings.items()})
+        self._prop = prop_of(op_type, settings)
         self.arguments = list(self._prop.list_arguments())
         self._states = list(self._prop.list_auxiliary_states())
 
@@ -175,13 +201,7 @@ class _Call:
         return self._class(np.zeros(tuple(shape), _core.numpy_dtype(dtype)))
 
     def _run(self, what, method, *args, **kwargs):
-        with _recording.scope(is_recording=False):
-            try:
-                return method(*args, **kwargs)
-            except MXNetError:
-                raise
-            except Exception as error:
-                raise MXNetError(f"{self.name}: {what} raised {type(error).__name__}: {error}") from error
+        return running(self.name, what, method, *args, **kwargs)
 
 
 class _CallNode(_recording.Node):

@@ -8,6 +8,7 @@ from ..base import ArgumentError
 from ..nd.files import from_bytes
 from . import _random_functions, control_flow
 from ._custom import custom
+from ._custom_nodes import custom_symbol, register_with_graphs
 from ._random_functions import rand_zipfian, random_exponential
 from .gluon.recorded_graph import RecordedGraph
 from .optimizer import several
@@ -174,6 +175,8 @@ def install():
         setattr(nd, function.__name__, function)
     nd.NDArray.split_v2 = split_v2
     nd.Custom, nd.CachedOp = custom, CachedOp
+    sym.Custom = sym._internal.Custom = custom_symbol
+    register_with_graphs()
     nd.NDArray.to_dlpack_for_read, nd.NDArray.to_dlpack_for_write = nd.to_dlpack_for_read, nd.to_dlpack_for_write
     for name in control_flow.__all__:
         setattr(nd.contrib, name, getattr(control_flow, name))

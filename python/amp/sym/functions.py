@@ -67,8 +67,8 @@ def eye(N, M=0, k=0, dtype=None, **kwargs):
 def arange(start, stop=None, step=1.0, repeat=1, infer_range=False, name=None, dtype=None):
     """A symbol of the numbers from `start` up to `stop` (from 0 up to `start` without it), each `repeat` times.
 
-    One axis, float32 by default. With `infer_range` and without `stop` they begin with `start`, and there are as many as
-    what reads them has.
+    One axis, float32 by default. With `infer_range` and without `stop` they begin with `start`, and are as many as what
+    reads them has.
 
     >>> amp.sym.arange(3).eval()[0]
     [0. 1. 2.]

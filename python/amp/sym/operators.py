@@ -27,6 +27,11 @@ def _names():
     return _core.operator_names()
 
 
+def forget_names():
+    """To be called where operators were registered since the import."""
+    _names.cache_clear()
+
+
 def function_names():
     """Names and aliases of all operators that Python can name."""
     return [name for name in _names() if name.isidentifier()]
