@@ -80,11 +80,11 @@ std::string WithoutOutput(const std::string& group) { return group.substr(0, gro
 // "call_take int32" -> "call"; other groups as they are.
 std::string AnyCall(const std::string& group) { return group.starts_with("call_") ? "call" : group; }
 
-// "convolution_1x1 bfloat16-float32 blocked" -> "convolution_1x1 bfloat16 blocked": products take as long whatever they
-// write, but for its bytes, and few samples tell less than many.
+// "convolution_1x1 bfloat16-float32 blocked" -> "convolution_1x1 bfloat16 blocked": these take as long whatever they write,
+// but for its bytes, and few samples tell less than many. Larger windows have samples enough of their own.
 std::string OfProducts(std::string group) {
   const std::size_t output = group.find('-');
-  if (!group.starts_with("convolution") && !group.starts_with("matmul")) return group;
+  if (!group.starts_with("convolution_1x1 ") && !group.starts_with("convolution_depthwise ")) return group;
   if (output != std::string::npos) group.erase(output, group.find(' ', output) - output);
   return group;
 }

@@ -55,22 +55,22 @@ TEST(MachineTable, MeasuredStepsScaleIt) {
   EXPECT_NEAR(std::log2(machine->Seconds(OneStep("b float32", 1e6, 8)) / base), 0, 0.01);  // the near one decides
 }
 
-// Whatever dtype they write: few samples of one are none beside those of the other. Layouts stay apart.
-TEST(MachineTable, ProductsHaveOneLawForAllOutputs) {
+// Few samples of one dtype that is written are none beside those of the other. Layouts stay apart.
+TEST(MachineTable, SmallWindowsHaveOneLawForAllOutputs) {
   Json file = MachineFile();
   file["steps"]["convolution_1x1 bfloat16 blocked"] = {{1, 2, 1}};
   file["steps"]["convolution_1x1 bfloat16-float32 blocked"] = {{1, 2, 3}};
   file["steps"]["convolution_1x1 bfloat16-float32 channels_last"] = {{1, 2, -1}};
-  file["steps"]["map bfloat16"] = {{1, 2, 1}};
-  file["steps"]["map bfloat16-float32"] = {{1, 2, 3}};
+  file["steps"]["convolution_kxk bfloat16"] = {{1, 2, 1}};
+  file["steps"]["convolution_kxk bfloat16-float32"] = {{1, 2, 3}};
   const auto machine = Parse(file);
   const double base = 1e-6 + 1e-3;
   const auto seconds = [&](const char* group) { return machine->Seconds(OneStep(group, 1e6, 8)); };
   EXPECT_NEAR(seconds("convolution_1x1 bfloat16 blocked"), 4 * base, 1e-9);
   EXPECT_NEAR(seconds("convolution_1x1 bfloat16-float32 blocked"), 4 * base, 1e-9);
   EXPECT_NEAR(seconds("convolution_1x1 bfloat16 channels_last"), base / 2, 1e-9);
-  EXPECT_NEAR(seconds("map bfloat16"), 2 * base, 1e-9);
-  EXPECT_NEAR(seconds("map bfloat16-float32"), 8 * base, 1e-9);
+  EXPECT_NEAR(seconds("convolution_kxk bfloat16"), 2 * base, 1e-9);
+  EXPECT_NEAR(seconds("convolution_kxk bfloat16-float32"), 8 * base, 1e-9);
 }
 
 // What the library does not compute in bfloat16 it computes in float32, and somebody casts.
