@@ -80,9 +80,9 @@ std::string WithoutOutput(const std::string& group) { return group.substr(0, gro
 // "call_take int32" -> "call"; other groups as they are.
 std::string AnyCall(const std::string& group) { return group.starts_with("call_") ? "call" : group; }
 
-// "convolution_1x1 bfloat16-float32 blocked" -> "convolution_1x1 bfloat16 blocked": these take as long whatever they write,
-// but for its bytes, and few samples tell less than many. Larger windows have samples enough of their own.
-std::string OfProducts(std::string group) {
+// "convolution_1x1 bfloat16-float32 blocked" -> "convolution_1x1 bfloat16 blocked": these take as long whatever they
+// write, but for its bytes, and few samples tell less than many. Larger windows have samples enough of their own.
+std::string OfSmallWindows(std::string group) {
   const std::size_t output = group.find('-');
   if (!group.starts_with("convolution_1x1 ") && !group.starts_with("convolution_depthwise ")) return group;
   if (output != std::string::npos) group.erase(output, group.find(' ', output) - output);
@@ -141,7 +141,7 @@ void MachineTable::Read(const Json& file) {
   }
   if (bytes_per_second_.empty()) Throw<ArgumentError>("bytes_per_second: expected one or more levels");
   for (const auto& [group, samples] : file.at("steps").items()) {
-    for (const Json& numbers : samples) AddSample(OfProducts(group), SampleOf(group, numbers));
+    for (const Json& numbers : samples) AddSample(OfSmallWindows(group), SampleOf(group, numbers));
   }
   const char* layer = kernels::WinogradName(kernels::WinogradKind::kF4x4Int16);
   knows_int16_ = SamplesFor(fmt::format("convolution_{} bfloat16", layer)) != nullptr;
@@ -212,7 +212,7 @@ double MachineTable::BaseSeconds(const StepCost& cost) const {
 
 // Of the group; else of that without layout, of that which writes what it reads, of all operators on reference kernels.
 const std::vector<MachineTable::Sample>* MachineTable::SamplesFor(const std::string& asked) const {
-  const std::string group = OfProducts(asked);
+  const std::string group = OfSmallWindows(asked);
   const std::string general(WithoutLayout(group));
   for (const std::string& name : {group, general, WithoutOutput(general), AnyCall(general)}) {
     if (const auto found = groups_.find(name); found != groups_.end() && !found->second.empty()) return &found->second;
