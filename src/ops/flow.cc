@@ -95,8 +95,7 @@ void RequireOneOutput(const BoundBody& bound) {
 
 bool IsAuxiliaryState(const Flow& flow, std::size_t slot) {
   if (flow.IsMoved(slot)) return true;
-  const bool is_stepped = std::find(flow.state_slots.begin(), flow.state_slots.end(), slot) != flow.state_slots.end();
-  if (is_stepped) return false;
+  if (flow.IsState(slot)) return false;
   if (flow.condition && ReadsAsState(*flow.condition, slot)) return true;
   return std::any_of(flow.results.begin(), flow.results.end(),
                      [slot](const BoundBody& bound) { return ReadsAsState(bound, slot); });

@@ -42,6 +42,9 @@ struct Flow {
 
   // Of a loop: those whose last values are results.
   std::size_t num_shown_states() const { return state_slots.size() - num_carried; }
+  bool IsState(std::size_t slot) const {
+    return std::find(state_slots.begin(), state_slots.end(), slot) != state_slots.end();
+  }
   bool IsMoved(std::size_t slot) const {
     return std::any_of(moved.begin(), moved.end(), [slot](const Moved& m) { return m.slot == slot; });
   }

@@ -62,11 +62,7 @@ class FormedFlow {
         Node::Make({&OpRegistry::Get().Require(kMXNetDomain, op), std::move(name), {}, {input}, {}, node_.phase()})};
   }
 
-  bool IsSteppedState(const Source& source) const {
-    const bool is_state =
-        std::find(flow_.state_slots.begin(), flow_.state_slots.end(), source.slot) != flow_.state_slots.end();
-    return source.sliced || is_state;
-  }
+  bool IsSteppedState(const Source& source) const { return source.sliced || flow_.IsState(source.slot); }
 
   void AddBody(const BoundBody& bound, FormedBody formed) {
     Body body{&bound, std::move(formed.outputs), {}, {}};

@@ -124,8 +124,10 @@ def test_conversion_keeps_it_in_float32():
     weight = RNG.normal(size=(8, 16)).astype("f4")
     aux = {"square_runs": np.zeros(1, "f4")}
     params = {"fc_weight": weight, "fc_bias": np.zeros(8, "f4")}
-    low = amp.convert_model(amp.sym.Activation(dense, act_type="relu"), params, aux, machine="any")
-    shapes = {"x": (4, 16), "square_shift": (4, 16)}
+    net, shapes = amp.sym.Activation(dense, act_type="relu"), {"x": (4, 16), "square_shift": (4, 16)}
+    *low, report = amp.convert_model(net, params, aux, machine="any", return_report=True)
+    dtypes = {tensor["name"]: tensor["dtype"] for tensor in report.tensors if tensor["kind"] == "result"}
+    assert dtypes["square_result"] == "float32" and "bfloat16" in low[0].tojson()
     x, y = RNG.normal(size=(2, 4, 16)).astype("f4")
     found = amp.Executor(*low, shapes, machine="any")(x, y)[0].asnumpy().astype("f4")
     np.testing.assert_allclose(found, np.maximum((2 * x**2 + y) @ weight.T, 0), rtol=0.05, atol=0.2)
@@ -193,6 +195,23 @@ def test_what_is_refused(call, error, message):
 def test_errors_of_its_methods_reach_the_program(where, message):
     with pytest.raises(mx.MXNetError, match=message):
         mx.sym.Custom(mx.sym.Variable("x"), op_type="failing", where=where).eval(x=mx.nd.ones((2,)))
+
+
+def test_a_class_that_is_registered_anew_takes_the_place_of_the_old_one():
+    def register(factor):
+        class Times(mx.operator.CustomOp):
+            def forward(self, is_train, req, in_data, out_data, aux):
+                self.assign(out_data[0], req[0], in_data[0] * factor)
+
+        @mx.operator.register("times")
+        class TimesProp(mx.operator.CustomOpProp):
+            def create_operator(self, ctx, in_shapes, in_dtypes):
+                return Times()
+
+    for factor in (2, 3):
+        register(factor)
+        symbol = mx.sym.Custom(mx.sym.Variable("x"), op_type="times", name="times")
+        assert symbol.eval(x=mx.nd.ones((2,)))[0].asnumpy().tolist() == [factor] * 2
 
 
 def test_an_error_on_the_way_back_leaves_the_plan_usable():

@@ -56,12 +56,8 @@ class _NodeOperator:
     def forward(self, is_train, inputs):
         """Outputs, and what the states become."""
         data, states = inputs[: len(self.arguments)], inputs[len(self.arguments) :]
-        types = [(tuple(array.shape), array.dtype.name) for array in data]
-        shapes = self.infer_shape([shape for shape, _ in types])
-        dtypes = self.infer_type([array.dtype for array in data])
-        places = range(len(data), len(data) + len(self.outputs))
-        outputs = [_zeros(shapes[i], dtypes[i]) for i in places]
-        operator = self._instance(types)
+        operator, types = self._instance(data)
+        outputs = [_zeros(*each) for each in types]
         requests = ["write"] * len(outputs)
         running(self._name, "forward", operator.forward, is_train, requests, data, outputs, states)
         return [*map(_backward.detached, outputs), *map(_backward.detached, states)]
@@ -71,23 +67,38 @@ class _NodeOperator:
         data = inputs[: len(self.arguments)]
         outputs, states = results[: len(self.outputs)], results[len(self.outputs) :]
         gradients = [_zeros(array.shape, array.dtype) for array in data]
-        operator = self._instance([(tuple(array.shape), array.dtype.name) for array in data])
+        operator, _ = self._instance(data)
         with phase_of_operators(is_backward=True):
             requests = ["write"] * len(data)
             arrays = output_gradients, data, outputs, gradients, states
             running(self._name, "backward", operator.backward, requests, *arrays)
         return [_backward.detached(gradient) for gradient in gradients]
 
-    def _instance(self, types):
-        return _instance(self._name, self._node, tuple(sorted(self._settings.items())), tuple(types))
+    def _instance(self, data):
+        """The CustomOp for these arguments, and the types of its outputs."""
+        return _instance(self, tuple((tuple(array.shape), array.dtype) for array in data))
+
+    def _key(self):
+        return type(self._prop), self._name, self._node, tuple(sorted(self._settings.items()))
+
+    def __eq__(self, other):
+        return isinstance(other, _NodeOperator) and self._key() == other._key()
+
+    def __hash__(self):
+        return hash(self._key())
+
+    def made(self, types):
+        """A new CustomOp, and the types of its outputs, for arguments of these types."""
+        shapes, dtypes = [list(shape) for shape, _ in types], [dtype for _, dtype in types]
+        end = len(types) + len(self.outputs)
+        outputs = list(zip(self.infer_shape(shapes), self.infer_type(dtypes)))[len(types) : end]
+        return running(self._name, "create_operator", self._prop.create_operator, cpu(), shapes, dtypes), outputs
 
 
 @functools.lru_cache(maxsize=1024)
-def _instance(name, node, settings, types):
-    """The CustomOp of a node for arguments of these types: what `forward` leaves in it, `backward` finds."""
-    prop = prop_of(name, dict(settings))
-    dtypes = [_core.numpy_dtype(dtype) for _, dtype in types]
-    return running(name, "create_operator", prop.create_operator, cpu(), [list(shape) for shape, _ in types], dtypes)
+def _instance(operator, types):
+    """The same for a node forwards and backwards: what `forward` leaves in it, `backward` finds."""
+    return operator.made(types)
 
 
 def _as_list(shape):

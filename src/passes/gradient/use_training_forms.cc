@@ -71,7 +71,7 @@ class Forms {
     for (const std::vector<NodeEntry>& body : node.subgraphs()) {
       const RewriteResult formed = Of(Graph(body));
       bodies.push_back({formed.graph.outputs(), {}});
-      if (moves_states_) bodies.back().updates = StateUpdates(formed.graph, node.phase());
+      if (moves_states_ && formed.changed) bodies.back().updates = StateUpdates(formed.graph, node.phase());
       changed = changed || formed.changed;
     }
     return changed ? std::optional(std::move(bodies)) : std::nullopt;

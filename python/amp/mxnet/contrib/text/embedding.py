@@ -241,7 +241,7 @@ class GloVe(_Published):
 
     Reads the file of that name in the folder `glove` of `embedding_root`, `~/.mxnet/embeddings` by default. The files
     are those of the GloVe project; nothing is downloaded. Other arguments are those of CustomEmbedding. Raises
-    ArgumentError for unknown names (a KeyError, too), for a file that is not there, and for lines that are not a token
+    ArgumentError for unknown names (a KeyError, too), for a file that does not exist, and for lines that are no token
     and its numbers.
 
     >>> import os
@@ -289,7 +289,7 @@ class CustomEmbedding(_TokenEmbedding):
     is there twice the first vector counts; a line with one number is a header. Both are warned of. Index 0 has the
     vector of the unknown token in the file, or else `init_unknown_vec(shape=vec_len)`, which the reserved tokens have,
     too, unless they are in the file. With a `vocabulary` its tokens are those of the embedding. `kwargs` are arguments
-    of Vocabulary. Raises ArgumentError for files that are not there; for a line that is not a token and its
+    of Vocabulary. Raises ArgumentError for files that do not exist; for a line that is not a token and its
     numbers, which it names, the error is an AssertionError, too.
 
     >>> with open("letters.txt", "w") as file:
