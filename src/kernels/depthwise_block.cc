@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/float_bits.h"
 #include "kernels/parallel.h"
 #include "kernels/round_up.h"
 
@@ -9,6 +10,20 @@ namespace amp::kernels {
 namespace {
 
 std::int64_t Taps(const DepthwiseBlock& job) { return job.kernel_height * job.kernel_width; }
+// Of a channel, for windows that begin with the first number of a pair and for others.
+std::int64_t PairsOfTaps(const DepthwiseBlock& job) { return job.kernel_height * DepthwisePairs(job.kernel_width) * 2; }
+
+// `weights`, `to`: of one channel.
+void PackPairs(const DepthwiseBlock& job, const float* weights, std::uint16_t* to) {
+  for (std::int64_t y = 0; y < job.kernel_height; ++y, weights += job.kernel_width) {
+    for (std::int64_t i = 0; i < 2 * DepthwisePairs(job.kernel_width); ++i, to += 2 * kPointwiseBlock) {
+      const std::int64_t first = i / 2 * 2 - i % 2;  // tap
+      if (first >= 0 && first < job.kernel_width) to[0] = FloatToBF16(weights[first]);
+      if (first + 1 < job.kernel_width) to[1] = FloatToBF16(weights[first + 1]);
+    }
+  }
+}
+
 bool IsEmpty(const DepthwiseBlock& job) {
   return job.batch == 0 || job.out_height == 0 || job.out_width == 0 || job.out_channels == 0;
 }
@@ -114,16 +129,24 @@ Pointwise DepthwiseBlock::Projection() const {
 }
 
 std::size_t PackedDepthwiseBytes(const DepthwiseBlock& job) {
-  return static_cast<std::size_t>(RoundUp(job.channels, kPointwiseBlock) * Taps(job)) * sizeof(float);
+  const std::int64_t pairs = job.multiplies == Multiplies::kBFloat16 ? PairsOfTaps(job) : 0;
+  return static_cast<std::size_t>(RoundUp(job.channels, kPointwiseBlock) * (Taps(job) + pairs)) * sizeof(float);
 }
 
-// [channel / 16][tap][channel % 16]. What lies beyond the last channel is zero.
+// [channel / 16][tap][channel % 16]. What lies beyond the last channel is zero. Behind them, for bfloat16, pairs of
+// taps: [channel / 16][row][pair][0: the first number of the first pair is a tap's; 1: the second is][channel % 16][2].
 void PackDepthwiseWeights(const DepthwiseBlock& job, const float* weights, float* packed) {
   const std::int64_t taps = Taps(job);
   std::fill_n(packed, PackedDepthwiseBytes(job) / sizeof(float), 0.0f);
   for (std::int64_t c = 0; c < job.channels; ++c) {
     float* to = packed + c / kPointwiseBlock * taps * kPointwiseBlock + c % kPointwiseBlock;
     for (std::int64_t tap = 0; tap < taps; ++tap) to[tap * kPointwiseBlock] = weights[c * taps + tap];
+  }
+  if (job.multiplies != Multiplies::kBFloat16) return;
+  auto* pairs = reinterpret_cast<std::uint16_t*>(packed + RoundUp(job.channels, kPointwiseBlock) * taps);
+  for (std::int64_t c = 0; c < job.channels; ++c) {
+    const std::int64_t block = c / kPointwiseBlock * PairsOfTaps(job) * kPointwiseBlock;
+    PackPairs(job, weights + c * taps, pairs + 2 * (block + c % kPointwiseBlock));
   }
 }
 

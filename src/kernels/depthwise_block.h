@@ -17,9 +17,11 @@ struct Bounds {
 // Images have channels last. Expansion: e = clip(source * expand_weights + expand_bias), or e = source. Depthwise:
 // d = clip(sum over taps of e * weights + bias), padded with zeros. y = clip(d * project_weights + project_bias + sum),
 // rounded once to y's type. Sums are float32; what is multiplied in bfloat16 or int16 is rounded before, d among it. A
-// source that is expanded by int16 is bfloat16, with kPointwiseMaxChunk channels at most.
+// source that is expanded by int16 is bfloat16, with kPointwiseMaxChunk channels at most. The depthwise convolution
+// multiplies float32 or, where both products multiply bfloat16 by vectors, bfloat16, too: then e and the weights are
+// rounded, and an e that is infinite makes NaNs of the results beside those that meet it.
 struct DepthwiseBlock {
-  Multiplies multiplies = Multiplies::kFloat32;  // in both products; the depthwise convolution multiplies float32
+  Multiplies multiplies = Multiplies::kFloat32;  // in both products
   bool expands = false;
   std::int64_t batch = 1, height = 1, width = 1;  // of the source
   std::int64_t out_height = 1, out_width = 1;
@@ -47,6 +49,9 @@ struct DepthwiseBlockData {
   const void* sum = nullptr;  // null, or an image that is added; may be the source or the destination itself
   void* destination = nullptr;
 };
+
+// Pairs of neighbours that a number of columns may meet, wherever it begins.
+constexpr std::int64_t DepthwisePairs(std::int64_t columns) { return columns / 2 + 1; }
 
 // `weights`: (channels, kernel_height, kernel_width).
 std::size_t PackedDepthwiseBytes(const DepthwiseBlock& job);

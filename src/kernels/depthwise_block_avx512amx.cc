@@ -92,7 +92,7 @@ class Expansion {
     Int y = top_ + next_ / job_.width, x = next_ % job_.width;
     while (count > 0) {
       const Int run = Min(count, job_.width - x), used = Min(run, window_.used_columns - x);
-      float* to = window_.Row(y) + (window_.pad_left + x) * kPointwiseBlock;
+      float* to = window_.Image(y) + x * kPointwiseBlock;
       for (Int i = 0; i < used; ++i, to += kPointwiseBlock) {
         for (Int v = 0; v < 2; ++v) {
           const __m512 sum = Vectors::Load<false>(sums + (2 * i + v) * kLanes, kLanes);

@@ -9,7 +9,8 @@
 namespace amp::kernels {
 namespace {
 
-constexpr DepthwiseBlockTable kTable = {Isa::kAvx512, {nullptr, DepthwiseBlockCode<ProductVectors>::Run, nullptr}};
+constexpr DepthwiseBlockTable kTable = {Isa::kAvx512,
+                                        {nullptr, DepthwiseBlockCode<ProductVectors, true>::Run, nullptr}};
 
 }  // namespace
 

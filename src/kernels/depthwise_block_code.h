@@ -10,28 +10,41 @@
 namespace amp::kernels {
 
 // The rows that taps meet, padding included, of 32 channels: a ring, in which a row lies until another takes its place.
-// It stays in the nearest cache.
-template <class Ops>  // for internal linkage
+// It stays in the nearest cache. Columns lie in float32, or two of them together in bfloat16, number by number.
+template <class Ops, bool kInPairs = false>  // for internal linkage
 struct DepthwiseWindow {
-  std::int64_t rows;                   // of the ring
-  std::int64_t columns, used_columns;  // of a row, and of the image in it
-  std::int64_t row, block;             // elements of 16 channels: of a row, and of all rows
-  std::int64_t pad_left, pad_top;
+  static constexpr std::int64_t kTogether = kInPairs ? 2 : 1;  // columns in 16 elements
+
+  std::int64_t rows;             // of the ring
+  std::int64_t shift, pad_left;  // columns of a row in front of the padding, and with it
+  std::int64_t columns;          // of a row, without `shift`
+  std::int64_t used_columns;     // of the image in a row
+  std::int64_t row, block;       // elements of 16 channels: of a row, and of all rows
+  std::int64_t pad_top;
   float* memory;
 
   DepthwiseWindow(const DepthwiseBlock& job, float* at) : DepthwiseWindow(job, at, DepthwiseWindowRows(job)) {}
   DepthwiseWindow(const DepthwiseBlock& job, float* at, std::int64_t num_rows)
       : rows(num_rows),
+        shift(job.pad_left % kTogether),  // the image begins with a pair
+        pad_left(job.pad_left + shift),
         columns(DepthwiseWindowColumns(job)),
         used_columns(columns - job.pad_left < job.width ? columns - job.pad_left : job.width),
-        row(columns * kPointwiseBlock),
+        row((kInPairs ? DepthwisePairs(shift + columns) : columns) * kPointwiseBlock),
         block(rows * row),
-        pad_left(job.pad_left),
         pad_top(job.pad_top),
         memory(at) {}
 
   // A row of the image, from its padding on; rows above it have negative numbers.
   float* Row(std::int64_t y) const { return memory + (y + pad_top) % rows * row; }
+  // The same, from the image on.
+  float* Image(std::int64_t y) const { return Row(y) + pad_left / kTogether * kPointwiseBlock; }
+
+  // Where a group of neighbours begins, of groups of about the same size. Columns that lie together stay so.
+  static std::int64_t GroupBegin(std::int64_t width, std::int64_t group, std::int64_t groups) {
+    const std::int64_t begin = (width + kTogether - 1) / kTogether * group / groups * kTogether;
+    return begin < width ? begin : width;
+  }
 };
 
 // What the code counts in.
@@ -41,16 +54,17 @@ struct DepthwiseUnits {
 };
 
 // Fills rows of the window.
-template <class Ops>
+template <class Ops, bool kInPairs = false>
 struct DepthwiseWindowCode : DepthwiseUnits {
   using Products = PointwiseCode<Ops>;
   using V = typename Ops::Vector;
   using Tile = typename Ops::Tile;
-  using Window = DepthwiseWindow<Ops>;
+  using Window = DepthwiseWindow<Ops, kInPairs>;
   using Ahead = typename PointwiseCode<Ops>::Ahead;
 
   static constexpr int kLanes = Ops::kLanes, kMaxRows = Ops::kRows;
-  static constexpr Int kPerUnit = Ops::kPerUnit;
+  static constexpr Int kPerUnit = Ops::kPerUnit, kTogether = Window::kTogether;
+  static_assert(kMaxRows % kTogether == 0);
 
   static void Clear(float* to, Int count) {
     for (Int i = 0; i < count; i += kLanes) Ops::template Store<false>(to + i, kLanes, Ops::All(0));
@@ -60,11 +74,29 @@ struct DepthwiseWindowCode : DepthwiseUnits {
   template <bool kIsBF16>
   static void CopyRow(const DepthwiseBlock& job, const Window& w, const char* from, Int channels, float* to) {
     constexpr Int kElement = kIsBF16 ? 2 : 4;
-    for (Int x = 0; x < w.used_columns; ++x, from += job.source.pixel * kElement, to += kBlock) {
-      for (Int lane = 0; lane < channels; lane += kLanes) {
-        const V v = Ops::template Load<kIsBF16>(from + lane * kElement, channels - lane);
-        Ops::template Store<false>(to + lane / kBlock * w.block + lane % kBlock, kLanes, v);
+    const Int pixel = job.source.pixel * kElement;
+    for (Int x = 0; x < w.used_columns; x += kTogether, from += kTogether * pixel, to += kBlock) {
+      if constexpr (kInPairs) {
+        CopyPair<kIsBF16>(w, from, pixel, channels, x + 1 < w.used_columns, to);
+      } else {
+        for (Int lane = 0; lane < channels; lane += kLanes) {
+          const V v = Ops::template Load<kIsBF16>(from + lane * kElement, channels - lane);
+          Ops::template Store<false>(to + lane / kBlock * w.block + lane % kBlock, kLanes, v);
+        }
       }
+    }
+  }
+
+  // Without a second one: the end of the row.
+  template <bool kIsBF16>
+  [[gnu::always_inline]] static void CopyPair(const Window& w, const char* from, Int pixel, Int channels,
+                                              bool has_second, float* to) {
+    constexpr Int kElement = kIsBF16 ? 2 : 4;
+    if (kIsBF16 && has_second && channels == kColumns)
+      return Ops::StorePairs(from, from + pixel, Bits(to), Bits(to + w.block));
+    for (Int lane = 0; lane < channels; lane += kLanes, from += kLanes * kElement, to += w.block) {
+      const Int second = has_second ? channels - lane : 0;
+      Ops::template StorePairs<kIsBF16>(Bits(to), kLanes, {from, 0, channels - lane}, {from + pixel, 0, second});
     }
   }
 
@@ -72,13 +104,15 @@ struct DepthwiseWindowCode : DepthwiseUnits {
                       Int channel) {
     const Int at = image * job.source.batch + y * job.source.row + channel, channels = job.channels - channel;
     const char* source = static_cast<const char*>(data.source);
-    float* to = w.Row(y) + w.pad_left * kBlock;
     if (job.source.is_bf16) {
-      CopyRow<true>(job, w, source + at * 2, Products::Min(kColumns, channels), to);
+      CopyRow<true>(job, w, source + at * 2, Products::Min(kColumns, channels), w.Image(y));
     } else {
-      CopyRow<false>(job, w, source + at * 4, Products::Min(kColumns, channels), to);
+      CopyRow<false>(job, w, source + at * 4, Products::Min(kColumns, channels), w.Image(y));
     }
   }
+
+  // Two numbers of bfloat16 in the place of one of float32.
+  static auto* Bits(float* to) { return reinterpret_cast<Tile*>(to); }
 
   // Some neighbours in a row of the image, and vectors of channels.
   struct Expanded {
@@ -96,13 +130,23 @@ struct DepthwiseWindowCode : DepthwiseUnits {
       ExpandScaled<kCount, kVectors>(rows, stride, weights, depth, ahead, e);
     } else {
       V sums[kCount][kVectors];
+#pragma GCC unroll 2
       for (int v = 0; v < kVectors; ++v) {
         const V bias = BiasOf(e, v);
+#pragma GCC unroll 14
         for (int r = 0; r < kCount; ++r) sums[r][v] = bias;
       }
       Products::Multiply(rows, stride, weights, depth, ahead, sums);
+#pragma GCC unroll 2
       for (int v = 0; v < kVectors; ++v) {
-        for (int r = 0; r < kCount; ++r) Keep(e, r, v, sums[r][v]);
+#pragma GCC unroll 14
+        for (int r = 0; r < kCount; r += kTogether) {
+          if constexpr (kInPairs) {
+            KeepPair(e, r, v, sums[r][v], r + 1 < kCount ? &sums[r + 1][v] : nullptr);
+          } else {
+            Keep(e, r, v, sums[r][v]);
+          }
+        }
       }
     }
   }
@@ -123,11 +167,17 @@ struct DepthwiseWindowCode : DepthwiseUnits {
     }
   }
 
-  static V BiasOf(const Expanded& e, int v) {
+  [[gnu::always_inline]] static V BiasOf(const Expanded& e, int v) {
     return e.bias == nullptr ? Ops::All(0) : Ops::template Load<false>(e.bias + v * kLanes, e.channels - v * kLanes);
   }
   static void Keep(const Expanded& e, int r, int v, V x) {
     Ops::template Store<false>(e.to[v] + r * kBlock, kLanes, Ops::Clip(x, e.bounds.low, e.bounds.high));
+  }
+  // Without a second one: the end of the row, behind which zeros are.
+  [[gnu::always_inline]] static void KeepPair(const Expanded& e, int r, int v, V first, const V* second) {
+    const V x = Ops::Clip(first, e.bounds.low, e.bounds.high);
+    const V y = second == nullptr ? Ops::All(0) : Ops::Clip(*second, e.bounds.low, e.bounds.high);
+    Ops::StorePair(Bits(e.to[v] + r / 2 * kBlock), x, y);
   }
 
   template <int kCount, int kVectors>
@@ -157,8 +207,9 @@ struct DepthwiseWindowCode : DepthwiseUnits {
     const auto* column_scales = reinterpret_cast<const float*>(weights + units * kPerUnit * kColumns);
     const Int groups = (w.used_columns + kMaxRows - 1) / kMaxRows;
     for (Int g = 0; g < groups; ++g, ahead.weights += units * ahead.weights_step) {
-      const Int x = w.used_columns * g / groups, count = w.used_columns * (g + 1) / groups - x;
-      float* first = to + x * kBlock;
+      const Int x = Window::GroupBegin(w.used_columns, g, groups);
+      const Int count = Window::GroupBegin(w.used_columns, g + 1, groups) - x;
+      float* first = to + x / kTogether * kBlock;
       for (Int lane = 0; lane < channels; lane += 2 * kLanes) {
         const Int second = lane + kLanes;
         const Expanded e{
@@ -180,15 +231,16 @@ struct DepthwiseWindowCode : DepthwiseUnits {
 };
 
 // The depthwise convolution. Of a position so many channels that it writes lie together.
-template <class Ops, std::int64_t kTogether = kPointwiseBlock>
+template <class Ops, std::int64_t kTogether = kPointwiseBlock, bool kInPairs = false>
 struct DepthwiseTapsCode : DepthwiseUnits {
   using Products = PointwiseCode<Ops>;
   using V = typename Ops::Vector;
   // What is rounded to int16 is kept in float32 until all channels of a position are known.
   using Tile = std::conditional_t<Ops::kScales, float, typename Ops::Tile>;
-  using Window = DepthwiseWindow<Ops>;
+  using Window = DepthwiseWindow<Ops, kInPairs>;
 
   static constexpr int kLanes = Ops::kLanes, kMaxRows = Ops::kRows;
+  static constexpr int kUsualWidth = 3;
 
   // What a vector of channels of a row of the result is made of.
   struct TappedRow {
@@ -200,27 +252,68 @@ struct DepthwiseTapsCode : DepthwiseUnits {
     V bias;
   };
 
+  // Adds a tap. `at`: where the first neighbour's lies.
+  template <int kStride, int kShift, int kCount>
+  [[gnu::always_inline]] static void AddTap(const float* at, const float* weights, V (&sums)[kCount]) {
+    const V weight = Ops::template Load<false>(weights, kLanes);
+#pragma GCC unroll 14
+    for (int i = 0; i < kCount; ++i) {
+      sums[i] = Ops::MultiplyAdd(Ops::template Load<false>(at + i * kStride * kBlock, kLanes), weight, sums[i]);
+    }
+  }
+
+  // The same in pairs, whose first number the first neighbour does not meet if kShift is 1. There are weights for such
+  // neighbours and for others.
+  template <int kStride, int kShift, int kCount>
+  [[gnu::always_inline]] static void AddPair(const float* at, const float* weights, V (&sums)[kCount]) {
+    const auto load = [](const float* from) {
+      return Ops::LoadColumn(reinterpret_cast<const typename Ops::Tile*>(from));
+    };
+    const typename Ops::Column even = load(weights), odd = load(weights + kBlock);
+#pragma GCC unroll 14
+    for (int i = 0; i < kCount; ++i) {
+      const int column = kShift + i * kStride;
+      sums[i] = Ops::Accumulate(load(at + column / 2 * kBlock), column % 2 == 0 ? even : odd, sums[i]);
+    }
+  }
+  // Adds a row of taps, or of pairs. Returns the weights of the next one.
+  template <int kStride, int kShift, int kCount>
+  [[gnu::always_inline]] static const float* AddRow(Int width, const float* at, const float* weights,
+                                                    V (&sums)[kCount]) {
+    const auto add = [&](Int i) __attribute__((always_inline)) {
+      if constexpr (kInPairs) {
+        AddPair<kStride, kShift>(at + i * kBlock, weights + i * 2 * kBlock, sums);
+      } else {
+        AddTap<kStride, kShift>(at + i * kBlock, weights + i * kBlock, sums);
+      }
+    };
+    const Int count = kInPairs ? DepthwisePairs(width) : width;
+    if (width == kUsualWidth) {  // without a loop
+      constexpr int kUsual = kInPairs ? DepthwisePairs(kUsualWidth) : kUsualWidth;
+#pragma GCC unroll 3
+      for (int i = 0; i < kUsual; ++i) add(i);
+    } else {
+      for (Int i = 0; i < count; ++i) add(i);
+    }
+    return weights + count * Window::kTogether * kBlock;
+  }
+
   // Some neighbours, from column x of the window on.
-  template <int kCount, int kStride>
+  template <int kCount, int kStride, int kShift>
   static void Taps(const TappedRow& row, Int x, Tile* to) {
     V sums[kCount];
     for (int i = 0; i < kCount; ++i) sums[i] = row.bias;
     const float* weights = row.weights;
+    const Bounds bounds = row.job.between;
     Int taps = row.first;
     for (Int ky = 0; ky < row.job.kernel_height; ++ky) {
-      const float* at = row.from + taps + x * kBlock;
+      const float* at = row.from + taps + x / Window::kTogether * kBlock;
       taps = taps + row.window.row == row.window.block ? 0 : taps + row.window.row;
-      for (Int kx = 0; kx < row.job.kernel_width; ++kx, weights += kBlock, at += kBlock) {
-        const V weight = Ops::template Load<false>(weights, kLanes);
-#pragma GCC unroll 14
-        for (int i = 0; i < kCount; ++i) {
-          const V tap = Ops::template Load<false>(at + i * kStride * kBlock, kLanes);
-          sums[i] = Ops::MultiplyAdd(tap, weight, sums[i]);
-        }
-      }
+      weights = AddRow<kStride, kShift>(row.job.kernel_width, at, weights, sums);
     }
+#pragma GCC unroll 14
     for (int i = 0; i < kCount; ++i) {
-      const V result = Ops::Clip(sums[i], row.job.between.low, row.job.between.high);
+      const V result = Ops::Clip(sums[i], bounds.low, bounds.high);
       if constexpr (Ops::kScales) {
         Ops::template Store<false>(to + i * kTogether, kLanes, result);
       } else {
@@ -229,28 +322,46 @@ struct DepthwiseTapsCode : DepthwiseUnits {
     }
   }
 
-  template <int kCount, int kStride>
+  template <int kCount, int kStride, int kShift>
   static void TapSome(Int count, const TappedRow& row, Int x, Tile* to) {
     if constexpr (kCount > 1) {
-      if (count < kCount) return TapSome<kCount - 1, kStride>(count, row, x, to);
+      if (count < kCount) return TapSome<kCount - 1, kStride, kShift>(count, row, x, to);
     }
-    Taps<kCount, kStride>(row, x, to);
+    Taps<kCount, kStride, kShift>(row, x, to);
   }
 
   // Groups of neighbours of about the same size.
-  template <int kStride>
+  template <int kStride, int kShift>
   static void TapRow(const TappedRow& row, Tile* to) {
     const Int width = row.job.out_width, groups = (width + kMaxRows - 1) / kMaxRows;
     for (Int g = 0; g < groups; ++g) {
-      const Int x = width * g / groups, count = width * (g + 1) / groups - x;
-      TapSome<kMaxRows, kStride>(count, row, x * kStride, to + x * kTogether);
+      const Int x = Window::GroupBegin(width, g, groups), count = Window::GroupBegin(width, g + 1, groups) - x;
+      TapSome<kMaxRows, kStride, kShift>(count, row, kShift + x * kStride, to + x * kTogether);
+    }
+  }
+  template <int kStride>
+  static void TapRow(const TappedRow& row, Tile* to) {
+    if constexpr (kInPairs) {
+      if (row.window.shift == 1) return TapRow<kStride, 1>(row, to);
+    }
+    TapRow<kStride, 0>(row, to);
+  }
+
+  // Of 16 channels from c on.
+  static const float* WeightsAt(const DepthwiseBlock& job, const DepthwiseBlockData& data, Int c) {
+    const Int taps = job.kernel_height * job.kernel_width;
+    if constexpr (kInPairs) {
+      const Int block = job.kernel_height * DepthwisePairs(job.kernel_width) * 2 * kBlock;
+      return data.weights + (job.channels + kBlock - 1) / kBlock * taps * kBlock + c / kBlock * block;
+    } else {
+      return data.weights + c / kBlock * taps * kBlock + c % kBlock;
     }
   }
 
   // A row of the result, all channels of the window. `to`: the row's place in the first block of channels.
   static void TapChannels(const DepthwiseBlock& job, const Window& w, const DepthwiseBlockData& data, Int y,
                           Int channel, Tile* to, Int block_stride) {
-    const Int taps = job.kernel_height * job.kernel_width, left = job.channels - channel;
+    const Int left = job.channels - channel;
     for (Int lane = 0; lane < Products::Min(kColumns, (left + kBlock - 1) / kBlock * kBlock); lane += kLanes) {
       const Int c = channel + lane;
       const bool has_bias = data.bias != nullptr && lane < left;
@@ -258,7 +369,7 @@ struct DepthwiseTapsCode : DepthwiseUnits {
                           w,
                           w.Row(y * job.stride - job.pad_top) - w.memory,
                           w.memory + lane / kBlock * w.block + lane % kBlock,
-                          data.weights + c / kBlock * taps * kBlock + c % kBlock,
+                          WeightsAt(job, data, c),
                           has_bias ? Ops::template Load<false>(data.bias + c, left - lane) : Ops::All(0)};
       Tile* tiles = to + lane / kTogether * block_stride + lane % kTogether;
       job.stride == 1 ? TapRow<1>(row, tiles) : TapRow<2>(row, tiles);
@@ -266,12 +377,14 @@ struct DepthwiseTapsCode : DepthwiseUnits {
   }
 };
 
-template <class Ops>
+// `kInPairs`: the depthwise convolution multiplies pairs of neighbours in bfloat16.
+template <class Ops, bool kInPairs = false>
 struct DepthwiseBlockCode : DepthwiseUnits {
-  using Filling = DepthwiseWindowCode<Ops>;
+  using Filling = DepthwiseWindowCode<Ops, kInPairs>;
+  using Taps = DepthwiseTapsCode<Ops, kPointwiseBlock, kInPairs>;
   using Products = PointwiseCode<Ops>;
   using Tile = typename Ops::Tile;
-  using Window = DepthwiseWindow<Ops>;
+  using Window = DepthwiseWindow<Ops, kInPairs>;
   using Ahead = typename PointwiseCode<Ops>::Ahead;
 
   static constexpr int kMaxRows = Ops::kRows;
@@ -327,7 +440,7 @@ struct DepthwiseBlockCode : DepthwiseUnits {
       const Int depth = PointwiseFullDepth(PointwiseProductOf<Ops>(job.in_channels));
       const auto* scales = reinterpret_cast<const float*>(tiles + depth / kBlock * stride);
       const typename Filling::SourceRow source{tiles + first * kBlock, stride, scales + first};
-      Filling::ExpandRow(job, w, data, source, channel, ahead, w.Row(y) + w.pad_left * kBlock);
+      Filling::ExpandRow(job, w, data, source, channel, ahead, w.Image(y));
     } else {
       Filling::CopyRow(job, w, data, part.image, y, channel);
     }
@@ -396,8 +509,8 @@ struct DepthwiseBlockCode : DepthwiseUnits {
         for (; filled < end; ++filled) {
           FillRow(job, w, data, part, rows, filled, channel, next.Of(filled - rows.top, channel, rows.count()));
         }
-        DepthwiseTapsCode<Ops>::TapChannels(job, w, data, y, channel,
-                                            tiles + channel / kBlock * stride + i * job.out_width * kBlock, stride);
+        Taps::TapChannels(job, w, data, y, channel, tiles + channel / kBlock * stride + i * job.out_width * kBlock,
+                          stride);
       }
     }
     Project(job, data, part);

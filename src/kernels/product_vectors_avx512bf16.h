@@ -51,6 +51,19 @@ struct ProductVectors : PairVectors<std::uint16_t> {
     _mm512_mask_storeu_epi32(to, Lanes(room), pairs);
   }
 
+  static void StorePair(std::uint16_t* to, __m512 first, __m512 second) {
+    _mm512_store_si512(to, Interleave(first, second));
+  }
+
+  // The same of 32 numbers each, the first 16 pairs and those behind them.
+  static void StorePairs(const char* first, const char* second, std::uint16_t* lower, std::uint16_t* upper) {
+    const __m512i order = _mm512_set_epi16(47, 15, 46, 14, 45, 13, 44, 12, 43, 11, 42, 10, 41, 9, 40, 8, 39, 7, 38, 6,
+                                           37, 5, 36, 4, 35, 3, 34, 2, 33, 1, 32, 0);
+    const __m512i a = _mm512_loadu_si512(first), b = _mm512_loadu_si512(second);
+    _mm512_store_si512(lower, _mm512_permutex2var_epi16(a, order, b));
+    _mm512_store_si512(upper, _mm512_permutex2var_epi16(a, _mm512_or_si512(order, _mm512_set1_epi16(16)), b));
+  }
+
   // Rounded; the first number of the second vector follows that of the first one.
   static __m512i Interleave(__m512 first, __m512 second) {
     const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6,

@@ -167,7 +167,9 @@ std::optional<Step> ProposeBlock(const KernelSite& site) {
   if (!has_weights || !site.IsChannelsLast()) return std::nullopt;
   const StepTypes types = site.TypesOf(site.step);
   if (!MayMultiply<kDType>(site, types)) return std::nullopt;
-  std::optional<Step> block = BlockOf(depthwise, site.TypesOf(depthwise), site.step, types);
+  const StepTypes depthwise_types = site.TypesOf(depthwise);
+  if (kDType == DType::kBFloat16 && !ReadsBF16(depthwise_types)) return std::nullopt;
+  std::optional<Step> block = BlockOf(depthwise, depthwise_types, site.step, types);
   if (block) std::get<DepthwiseBlockSpec>(block->spec).multiplies = kDType;
   return block;
 }

@@ -94,7 +94,7 @@ struct PointwiseWeightsSpec {
 // convolution, [bias]. Post-ops are those of the last.
 struct DepthwiseBlockSpec {
   static constexpr StepKind kKind{.name = "depthwise_block"};
-  DType multiplies = DType::kFloat32;  // the 1x1 convolutions; the depthwise one multiplies float32
+  DType multiplies = DType::kFloat32;  // the 1x1 convolutions; see kernels/depthwise_block.h
   bool expands = false;
   std::array<bool, 3> has_bias = {};                    // of the expansion, the depthwise and the last convolution
   std::pair<float, float> expanded = {}, between = {};  // to what the results before the last are clipped
@@ -106,6 +106,7 @@ struct DepthwiseBlockSpec {
 // Weights of a depthwise convolution, packed for our own kernel; see WinogradWeightsSpec.
 struct DepthwiseWeightsSpec {
   static constexpr StepKind kKind{.name = "depthwise_weights", .keeps_inputs = true};
+  DType multiplies = DType::kFloat32;  // the block's
 };
 // As a convolution's, with weights (O, I, k...) or (G, O/G, I/G, k...); padding is cut off the output.
 struct DeconvolutionSpec {

@@ -11,6 +11,7 @@
 #include "nnvm/error.h"
 #include "program/convolution_finish.h"
 #include "program/depthwise_block_job.h"
+#include "program/pointwise_job.h"
 
 namespace amp::onednn {
 namespace {
@@ -20,8 +21,9 @@ using kernels::DepthwiseBlock;
 // ---- weights ----
 
 // (C, 1, 1, kh, kw).
-DepthwiseBlock DepthwiseJobOfWeights(const Shape& weights) {
+DepthwiseBlock DepthwiseJobOfWeights(const DepthwiseWeightsSpec& spec, const Shape& weights) {
   DepthwiseBlock job;
+  job.multiplies = MultipliesOf(spec.multiplies);
   job.channels = weights[0];
   job.kernel_height = weights[3];
   job.kernel_width = weights[4];
@@ -33,13 +35,15 @@ std::unique_ptr<const OwnKernel> MakeDepthwiseWeights(const Step& step, const La
     kernels::PackDepthwiseWeights(job, weights, static_cast<float*>(packed));
   };
   const TensorType& weights = program.TypeOf(step.inputs[0]);
-  return std::make_unique<PackingKernel<DepthwiseBlock, pack>>(DepthwiseJobOfWeights(weights.shape), weights);
+  const DepthwiseBlock job = DepthwiseJobOfWeights(std::get<DepthwiseWeightsSpec>(step.spec), weights.shape);
+  return std::make_unique<PackingKernel<DepthwiseBlock, pack>>(job, weights);
 }
 
-ValueId PackedDepthwise(LayoutBuilder* builder, ValueId weights, NodeId node) {
-  const std::size_t bytes = kernels::PackedDepthwiseBytes(DepthwiseJobOfWeights(builder->TypeOf(weights).shape));
-  return builder->Derived(weights, DepthwiseWeightsSpec{}, builder->NameOf(weights) + ":depthwise",
-                          PlainDesc({DType::kUInt8, Shape{static_cast<std::int64_t>(bytes)}}), node);
+ValueId PackedDepthwise(LayoutBuilder* builder, ValueId weights, const DepthwiseWeightsSpec& spec, NodeId node) {
+  const std::size_t bytes = kernels::PackedDepthwiseBytes(DepthwiseJobOfWeights(spec, builder->TypeOf(weights).shape));
+  const std::string name = fmt::format("{}:depthwise_{}", builder->NameOf(weights), amp::NameOf(spec.multiplies));
+  return builder->Derived(weights, spec, name, PlainDesc({DType::kUInt8, Shape{static_cast<std::int64_t>(bytes)}}),
+                          node);
 }
 
 [[maybe_unused]] const bool kDepthwiseWeights =
@@ -89,7 +93,7 @@ void AssignBlock(LayoutBuilder* builder, Step step) {
     ValueId& weights = step.inputs[*places.expand_weights];
     weights = PackedPointwise(builder, weights, spec.multiplies, step.node);
   }
-  step.inputs[places.weights] = PackedDepthwise(builder, step.inputs[places.weights], step.node);
+  step.inputs[places.weights] = PackedDepthwise(builder, step.inputs[places.weights], {spec.multiplies}, step.node);
   ValueId& weights = step.inputs[places.project_weights];
   weights = PackedPointwise(builder, weights, spec.multiplies, step.node);
   for (const auto& bias : {places.expand_bias, places.bias, places.project_bias}) {

@@ -27,13 +27,18 @@ std::vector<BlockVariant> BlockVariants() {
   return VariantsOf(tables);
 }
 
+// The depthwise convolution, too; tiles leave it in float32.
+bool TapsBF16(const BlockVariant& variant) {
+  return variant.multiplies == Multiplies::kBFloat16 && variant.table == DepthwiseBlockTableAvx512BF16();
+}
+
 std::int64_t DrawChannels(Draw& draw) { return draw.Chance(0.4) ? 16 * draw.Int(1, 5) : draw.Int(1, 75); }
 Bounds DrawBounds(Draw& draw) { return {draw.Chance(0.5) ? 0 : -kInfinity, draw.Chance(0.4) ? 1 : kInfinity}; }
 
 struct BlockProblem {
   DepthwiseBlock job;
   std::unique_ptr<Elements> source, sum, destination;
-  bool has_sum = false, has_biases = false;
+  bool has_sum = false, has_biases = false, taps_bf16 = false;
   std::vector<float> expand_weights, expand_bias, weights, bias, project_weights, project_bias;
 
   std::int64_t rows() const { return job.batch * job.out_height * job.out_width; }
@@ -92,6 +97,7 @@ BlockProblem DrawBlock(Draw& draw, const BlockVariant& variant) {
   job.result = DrawBounds(draw);
   p.has_sum = draw.Chance(0.5);
   p.has_biases = draw.Chance(0.7);
+  p.taps_bf16 = TapsBF16(variant);
   const std::int64_t taps = job.kernel_height * job.kernel_width;
   p.expand_weights = draw.Reals(job.in_channels * job.channels, 1 / std::sqrt(static_cast<double>(job.in_channels)));
   p.weights = draw.Reals(job.channels * taps, 1 / std::sqrt(static_cast<double>(taps)));
@@ -134,19 +140,18 @@ void ComputeDepthwiseBlock(const BlockVariant& variant, const BlockProblem& p, i
 }
 
 bool MultipliesBF16(const BlockProblem& p) { return p.job.multiplies == Multiplies::kBFloat16; }
-
 double Clipped(double x, const Bounds& bounds) { return std::clamp<double>(x, bounds.low, bounds.high); }
 float ElementAt(const std::vector<float>& numbers, std::int64_t i) { return numbers[static_cast<std::size_t>(i)]; }
 
 // What the depthwise convolution reads at a position of the image.
 double ExpandedAt(const BlockProblem& p, std::int64_t n, std::int64_t y, std::int64_t x, std::int64_t c) {
-  if (!p.job.expands) return p.Source(n, y, x, c);
+  if (!p.job.expands) return Rounded(p.Source(n, y, x, c), p.taps_bf16);
   double sum = p.has_biases ? ElementAt(p.expand_bias, c) : 0;
   for (std::int64_t i = 0; i < p.job.in_channels; ++i) {
     sum += Rounded(p.Source(n, y, x, i), MultipliesBF16(p)) *
            Rounded(ElementAt(p.expand_weights, c * p.job.in_channels + i), MultipliesBF16(p));
   }
-  return Clipped(sum, p.job.expanded);
+  return Rounded(Clipped(sum, p.job.expanded), p.taps_bf16);
 }
 
 double BetweenAt(const BlockProblem& p, const std::vector<double>& expanded, std::int64_t n, std::int64_t out_y,
@@ -159,7 +164,7 @@ double BetweenAt(const BlockProblem& p, const std::vector<double>& expanded, std
       if (y < 0 || x < 0 || y >= job.height || x >= job.width) continue;
       const std::int64_t at = ((n * job.height + y) * job.width + x) * job.channels + c;
       sum += expanded[static_cast<std::size_t>(at)] *
-             ElementAt(p.weights, (c * job.kernel_height + ky) * job.kernel_width + kx);
+             Rounded(ElementAt(p.weights, (c * job.kernel_height + ky) * job.kernel_width + kx), p.taps_bf16);
     }
   }
   return Rounded(Clipped(sum, job.between), MultipliesBF16(p));
