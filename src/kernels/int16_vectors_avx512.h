@@ -21,6 +21,11 @@ struct Int16Vectors : PairVectors<std::int16_t> {
     asm("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(factor), "v"(column));
     return sum;
   }
+  // The first eight; the others become zero.
+  [[gnu::always_inline]] static __m512i AccumulateHalf(__m512i factor, __m512i column, __m512i sum) {
+    asm("vpdpwssd %t2, %t1, %t0" : "+v"(sum) : "v"(factor), "v"(column));
+    return sum;
+  }
 
   static __m512 Float(__m512i sum) { return _mm512_maskz_cvtepi32_ps(0xFFFF, sum); }
 

@@ -94,8 +94,11 @@ struct PointwiseCode {
 
   static void Prefetch(const char* from) { __builtin_prefetch(from, 0, 2); }
 
-  // Adds the product to sums.
-  template <int kCount, int kVectors>
+  // Where an instruction may compute half of a vector in half of the time.
+  static constexpr bool kHasHalves = requires { &Ops::AccumulateHalf; };
+
+  // Adds the product to sums; to the lower half of the last vectors, if that is enough.
+  template <bool kHalf = false, int kCount, int kVectors>
   [[gnu::always_inline]] static void Multiply(const Tile* rows, Int block_stride, const Tile* weights, Int depth,
                                               Ahead ahead, Sum (&sums)[kCount][kVectors]) {
     for (; depth > 0; depth -= kBlockUnits, rows += block_stride) {
@@ -114,7 +117,14 @@ struct PointwiseCode {
         for (int r = 0; r < kCount; ++r) {
           const typename Ops::Factor factor = Ops::Broadcast(rows + r * kBlock + k * kPerUnit);
 #pragma GCC unroll 2
-          for (int v = 0; v < kVectors; ++v) sums[r][v] = Ops::Accumulate(factor, columns[v], sums[r][v]);
+          for (int v = 0; v < kVectors; ++v) {
+            if constexpr (kHalf) {
+              sums[r][v] = v == kVectors - 1 ? Ops::AccumulateHalf(factor, columns[v], sums[r][v])
+                                             : Ops::Accumulate(factor, columns[v], sums[r][v]);
+            } else {
+              sums[r][v] = Ops::Accumulate(factor, columns[v], sums[r][v]);
+            }
+          }
         }
       }
     }
@@ -140,13 +150,13 @@ struct PointwiseCode {
     }
   }
 
-  template <int kCount, int kVectors>
+  template <int kCount, int kVectors, bool kHalf>
   static void ScaledProduct(Factors factors, Ahead ahead) {
     do {
       Sum sums[kCount][kVectors];
       Clear(sums);
-      Multiply(factors.rows, factors.block_stride, factors.weights, Min(factors.units, factors.scales.chunk_units),
-               ahead, sums);
+      Multiply<kHalf>(factors.rows, factors.block_stride, factors.weights,
+                      Min(factors.units, factors.scales.chunk_units), ahead, sums);
       PointwiseScaling<Ops>::Add(factors.scales, sums, factors.before, factors.sums);
       factors.before = factors.sums;
       ahead.weights += factors.scales.chunk_units * ahead.weights_step;
@@ -159,16 +169,16 @@ struct PointwiseCode {
     } while (factors.units > 0);
   }
 
-  template <int kCount, int kVectors>
+  template <int kCount, int kVectors, bool kHalf>
   static void Product(const Factors& factors, const Ahead& ahead) {
     if constexpr (Ops::kScales) {
-      ScaledProduct<kCount, kVectors>(factors, ahead);
+      ScaledProduct<kCount, kVectors, kHalf>(factors, ahead);
     } else {
-      PlainProduct<kCount, kVectors>(factors, ahead);
+      PlainProduct<kCount, kVectors, kHalf>(factors, ahead);
     }
   }
 
-  template <int kCount, int kVectors>
+  template <int kCount, int kVectors, bool kHalf>
   [[gnu::always_inline]] static void PlainProduct(const Factors& factors, const Ahead& ahead) {
     Sum sums[kCount][kVectors];
     Clear(sums);
@@ -180,7 +190,7 @@ struct PointwiseCode {
           sums[r][v] = Ops::template Load<false>(factors.before + (r * kVectors + v) * kLanes, kLanes);
       }
     }
-    Multiply(factors.rows, factors.block_stride, factors.weights, factors.units, ahead, sums);
+    Multiply<kHalf>(factors.rows, factors.block_stride, factors.weights, factors.units, ahead, sums);
 #pragma GCC unroll 14
     for (int r = 0; r < kCount; ++r) {
 #pragma GCC unroll 2
@@ -189,12 +199,12 @@ struct PointwiseCode {
     }
   }
 
-  template <int kCount, int kVectors>
+  template <int kCount, int kVectors, bool kHalf>
   static void ProductOf(Int count, const Factors& factors, const Ahead& ahead) {
     if constexpr (kCount > 1) {
-      if (count < kCount) return ProductOf<kCount - 1, kVectors>(count, factors, ahead);
+      if (count < kCount) return ProductOf<kCount - 1, kVectors, kHalf>(count, factors, ahead);
     }
-    Product<kCount, kVectors>(factors, ahead);
+    Product<kCount, kVectors, kHalf>(factors, ahead);
   }
 
   // ---- parts ----
@@ -205,7 +215,7 @@ struct PointwiseCode {
   };
 
   // `sums`: those of the piece, where the depth has several stretches.
-  template <int kVectors>
+  template <int kVectors, bool kHalf>
   static void Compute(const Place& place, const Stretch& depth, const Group& group, Factors factors, float* sums,
                       const Ahead& ahead) {
     alignas(64) float products[kMaxRows * kVectors * kLanes];
@@ -213,7 +223,7 @@ struct PointwiseCode {
     if (depth.ends) Results::PrefetchResults(place, group.count);
     factors.before = depth.begins ? nullptr : partial;
     factors.sums = depth.ends ? products : partial;
-    ProductOf<kMaxRows, kVectors>(group.count, factors, ahead);
+    ProductOf<kMaxRows, kVectors, kHalf>(group.count, factors, ahead);
     if (depth.ends) Results::template Finish<kVectors>(place, group.count, products);
   }
 
@@ -228,10 +238,20 @@ struct PointwiseCode {
     if constexpr (Ops::kScales) factors.scales = ScalesOf(job, part, depth, channel, group, tiles);
     sums += channel * part.num_rows;
     if (place.columns <= kLanes) {
-      Compute<1>(place, depth, group, factors, sums, ahead);
+      ComputeVectors<1>(place, depth, group, factors, sums, ahead);
     } else {
-      Compute<2>(place, depth, group, factors, sums, ahead);
+      ComputeVectors<2>(place, depth, group, factors, sums, ahead);
     }
+  }
+
+  template <int kVectors>
+  static void ComputeVectors(const Place& place, const Stretch& depth, const Group& group, const Factors& factors,
+                             float* sums, const Ahead& ahead) {
+    if constexpr (kHasHalves) {
+      if (2 * place.columns <= (2 * kVectors - 1) * kLanes)
+        return Compute<kVectors, true>(place, depth, group, factors, sums, ahead);
+    }
+    Compute<kVectors, false>(place, depth, group, factors, sums, ahead);
   }
 
   static Scales ScalesOf(const Pointwise& job, const PointwisePart& part, const Stretch& depth, Int channel,
