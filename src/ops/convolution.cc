@@ -182,7 +182,7 @@ bool LowerConvolution(LowerContext& c) {
   IntTuple dilates = p.dilate;
   for (auto& d : dilates) --d;
   std::vector<ValueId> inputs{data, weight};
-  if (!p.no_bias) inputs.push_back(c.in(2));
+  if (!p.no_bias) inputs.push_back(c.Bias(2));
   TensorType type = c.out_type(0);
   if (layout.channels_last) {
     const std::vector<int> axes = layout.ToChannelsFirst();

@@ -146,7 +146,7 @@ bool LowerDeconvolution(LowerContext& c) {
     c.SetOut(0, AddBias(c, c.Emit(work, inputs, {DType::kFloat32, c.out_type(0).shape})));
     return true;
   }
-  if (!p.no_bias) inputs.push_back(c.in(2));
+  if (!p.no_bias) inputs.push_back(c.Bias(2));
   c.SetOut(0, c.Emit(work, inputs, c.out_type(0)));
   return true;
 }

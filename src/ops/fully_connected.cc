@@ -102,7 +102,7 @@ bool Lower(LowerContext& c) {
   const std::int64_t features = c.in_type(1).shape[1];
   const std::int64_t rows = c.out_type(0).shape.size() / p.num_hidden;
   std::vector<ValueId> inputs{c.Reshape(c.in(0), Shape{rows, features}), c.in(1)};
-  if (!p.no_bias) inputs.push_back(c.in(2));
+  if (!p.no_bias) inputs.push_back(c.Bias(2));
   const auto out = EmitInnerProduct(c, inputs, {c.out_type(0).dtype, Shape{rows, p.num_hidden}});
   c.SetOut(0, c.Reshape(out, c.out_type(0).shape));
   return true;

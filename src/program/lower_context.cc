@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "nnvm/error.h"
@@ -83,6 +84,18 @@ ValueId LowerContext::Permute(ValueId value, std::vector<int> axes) {
   for (const int axis : axes) dims.push_back(shape[axis]);
   const DType dtype = DTypeOf(value);
   return Emit(PermuteSpec{std::move(axes)}, {value}, {dtype, Shape(std::move(dims))});
+}
+
+ValueId LowerContext::Bias(int i) {
+  const bool is_known = is_parameter(i) || IsCastOfConstant(in(i));
+  return is_known && in_type(i).dtype == DType::kBFloat16 ? Cast(in(i), DType::kFloat32) : in(i);
+}
+
+bool LowerContext::IsCastOfConstant(ValueId value) const {
+  return std::ranges::any_of(program_->steps, [&](const Step& step) {
+    return std::holds_alternative<CastSpec>(step.spec) && step.outputs[0] == value &&
+           program_->values[step.inputs[0]].source == ValueSource::kConstant;
+  });
 }
 
 ValueId LowerContext::Cast(ValueId value, DType dtype) {

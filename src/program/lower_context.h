@@ -61,6 +61,8 @@ class LowerContext {
   ValueId Reshape(ValueId value, Shape shape);
   ValueId Permute(ValueId value, std::vector<int> axes);
   ValueId Cast(ValueId value, DType dtype);
+  // Input i. A parameter, or a cast of one, is widened from bfloat16, once: our kernels read biases in float32.
+  ValueId Bias(int i);
 
   const Shape& ShapeOf(ValueId value) const { return program_->values[value].type.shape; }
   DType DTypeOf(ValueId value) const { return program_->values[value].type.dtype; }
@@ -69,6 +71,7 @@ class LowerContext {
 
  private:
   std::size_t FirstStep() const;
+  bool IsCastOfConstant(ValueId value) const;
   std::string NewName(const StepSpec& spec, DType dtype) const;
 
   Program* program_;

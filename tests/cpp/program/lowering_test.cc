@@ -67,10 +67,10 @@ TEST(Lower, WhatAccumulatesMayWriteAnotherDType) {
     options.native_bf16 = native_bf16;
     return Works(model, options);
   };
-  EXPECT_EQ(works("float32"), "inner_product");
+  EXPECT_EQ(works("float32"), "cast inner_product");  // the bias is cast
   EXPECT_EQ(works("float32", false), "cast cast cast inner_product");
   EXPECT_EQ(works("bfloat16", false), "cast cast cast inner_product cast");
-  EXPECT_EQ(works("float16"), "inner_product cast");
+  EXPECT_EQ(works("float16"), "cast inner_product cast");
   EXPECT_EQ(works("float64"), "call");
   model.types["x"].dtype = DType::kFloat32;  // no primitive reads float32 and writes bfloat16
   EXPECT_EQ(works("bfloat16"), "inner_product cast");
@@ -79,6 +79,27 @@ TEST(Lower, WhatAccumulatesMayWriteAnotherDType) {
   EXPECT_EQ(works("bfloat16"), "cast cast cast inner_product cast");
   model.types["x"].dtype = DType::kFloat64;
   EXPECT_EQ(works("float32"), "call");
+}
+
+// Kernels of ours read biases in float32. Parameters are widened once, when a model is bound.
+TEST(Lower, BiasesThatAreParametersAreWidened) {
+  TestModel model;
+  model.types["x"] = {DType::kBFloat16, {4, 8}};
+  model.symbol = Op("FullyConnected", "fc", {Var("x")}, {{"num_hidden", "2"}});
+  model.params.args["fc_weight"] = Random({DType::kBFloat16, {2, 8}}, 1);
+  model.params.args["fc_bias"] = Random({DType::kBFloat16, {2}}, 2);
+  EXPECT_EQ(Works(model), "cast inner_product");
+  const Program program = Lower(Typed(model), {}).program;
+  EXPECT_EQ(program.values[program.steps[0].inputs[0]].name, "$fc_bias");
+  EXPECT_EQ(program.values[program.steps[1].inputs[2]].type.dtype, DType::kFloat32);
+
+  const Symbol bias = Op("amp_cast", "low", {Var("fc_bias")}, {{"dtype", "bfloat16"}});
+  model.symbol = Op("FullyConnected", "fc", {Var("x"), Var("fc_weight"), bias}, {{"num_hidden", "2"}});
+  model.params.args["fc_bias"] = Random({DType::kFloat32, {2}}, 2);
+  EXPECT_EQ(Works(model), "cast cast inner_product");
+  model.types["fc_bias"] = {DType::kFloat32, {2}};
+  model.params.args.erase("fc_bias");
+  EXPECT_EQ(Works(model), "cast inner_product");
 }
 
 TEST(Lower, ViewsCostNoWork) {
