@@ -5,7 +5,7 @@ import math
 from . import _core
 
 LIBRARY = "onednn"  # as a choice of kernels
-_MOST_SAMPLES = 200  # of one group, in a machine file
+_MAX_SAMPLES = 400  # of one group, in a machine file
 _LEVELS = (1 << 18, 1 << 20, 1 << 22, 1 << 24, 1 << 25, 1 << 28)  # bytes of a step; the last is memory's
 _MOVERS = ("eltwise_relu", "eltwise_abs", "eltwise_sqrt", "binary", "cast")
 
@@ -37,9 +37,9 @@ def machine_file(steps, name, source):
         if not step["bytes"] or not step["median_seconds"]:
             continue
         ratio = math.log2(_without_functions(step, steps) / _base_seconds(step, machine))
-        sample = [round(number, 2) for number in (*step["point"], ratio)]
-        machine["steps"].setdefault(_group(step), []).append(sample)
-    machine["steps"] = {group: _spread(samples) for group, samples in sorted(machine["steps"].items())}
+        point = tuple(round(number, 2) for number in step["point"])
+        machine["steps"].setdefault(_group(step), {}).setdefault(point, []).append(round(ratio, 2))
+    machine["steps"] = {group: _samples(points) for group, points in sorted(machine["steps"].items())}
     return machine
 
 
@@ -51,12 +51,12 @@ def _group(step):
     return " ".join([law, dtypes.split("-")[0], *layout])
 
 
-def _spread(samples):
-    """At most so many of them, over the whole range of sizes."""
-    ordered = sorted(samples)
-    if len(ordered) <= _MOST_SAMPLES:
+def _samples(points):
+    """Each point once, and at most so many, over the whole range of sizes. Networks have layers of one size."""
+    ordered = sorted([*point, _median(ratios)] for point, ratios in points.items())
+    if len(ordered) <= _MAX_SAMPLES:
         return ordered
-    return [ordered[i * len(ordered) // _MOST_SAMPLES] for i in range(_MOST_SAMPLES)]
+    return [ordered[i * len(ordered) // _MAX_SAMPLES] for i in range(_MAX_SAMPLES)]
 
 
 def _without_functions(step, steps):

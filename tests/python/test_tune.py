@@ -8,7 +8,7 @@ import pytest
 from test_machine import FILE
 
 import amp
-from amp import _actions, _calibration, _core, _machine_file, commands
+from amp import _actions, _calibration, _calibration_models, _core, _machine_file, commands
 
 SHAPES = {"data": (1, 32, 14, 14)}
 
@@ -125,16 +125,31 @@ def test_the_command_line_tunes(machine, tmp_path, capsys):
 
 def test_calibration_measures_each_kernel():
     """That this CPU has: steps of a named kernel follow laws of their own."""
-    model = _calibration._Branches(1)
+    model = _calibration_models.Branches(1)
     weight = model.param(32, 32, 3, 3)
     model.read(amp.sym.Convolution(model.input(1, 32, 14, 14), weight, kernel=(3, 3), num_filter=32, no_bias=True))
-    model.read(_calibration._scaled_product(model))
+    model.read(_calibration_models._scaled_product(model))
     names = [name for name in _core.kernel_names() if name.startswith(("winograd", "scaled"))]
     names = [name for name in names if "bf" not in name and "int16" not in name]
-    steps = model.steps(None, [*names, "winograd_f4x4_int16"])
+    steps = _calibration.steps_of(model, None, [*names, "winograd_f4x4_int16"])
     kernels_of = {step["group"].split(" ")[0]: step["choice"] for step in steps}
     assert {"convolution_kxk", "convolution_1x1"} <= set(kernels_of)
     assert {law: kernel for law, kernel in kernels_of.items() if kernel} == {f"convolution_{n}": n for n in names}
+
+
+def test_calibration_measures_layers_of_networks():
+    network = _calibration_models._Network("mobilenet0.25", 1, 64)
+    steps = _calibration.steps_of(network, None, ["pointwise_float32"])
+    layers = {step["node"] for step in steps if step["choice"] == ""}
+    assert {f"mobilenet0_conv{i}_fwd" for i in range(27)} <= layers
+    assert {step["group"] for step in steps if step["choice"]} == {
+        "convolution_pointwise_float32 float32 channels_last"
+    }
+
+
+def test_a_machine_file_has_each_point_once():
+    samples = _machine_file._samples({(2.0, 1.0): [0.5, 0.1, 0.2], (1.0, 3.0): [0.7]})
+    assert samples == [[1.0, 3.0, 0.7], [2.0, 1.0, 0.2]]
 
 
 def test_peaks_are_those_of_the_library():
