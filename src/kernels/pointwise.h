@@ -64,6 +64,7 @@ struct PointwiseData {
   const void* source = nullptr;
   const void* weights = nullptr;       // packed
   const float* bias = nullptr;         // one per output channel, or null
+  const float* slopes = nullptr;       // the same: y = x > 0 ? x : slope * x, without f and bounds
   const float* scale = nullptr;        // one per input channel, or null
   const float* shift = nullptr;        // where there is a scale
   const void* sum = nullptr;           // null, or an image that is added; may be the destination itself

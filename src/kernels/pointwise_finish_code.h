@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "kernels/bend_code.h"
 #include "kernels/pointwise.h"
 
 namespace amp::kernels {
@@ -17,8 +18,8 @@ struct PointwiseFinish {
 
   // Some rows and columns of the results.
   struct Place {
-    const float* bias;  // or null
-    const char* sum;    // or null
+    const float *bias, *slopes;  // or null
+    const char* sum;             // or null
     char* destination;
     Int sum_bytes, destination_bytes;  // from one row to the next
     bool is_bf16, sum_is_bf16;         // the destination, and the sum; else float32
@@ -33,6 +34,7 @@ struct PointwiseFinish {
     const Int element = job.destination.is_bf16 ? 2 : 4, sum_element = job.sum.is_bf16 ? 2 : 4;
     Place place;
     place.bias = data.bias == nullptr ? nullptr : data.bias + channel;
+    place.slopes = data.slopes == nullptr ? nullptr : data.slopes + channel;
     place.sum_bytes = job.sum.pixel * sum_element;
     place.destination_bytes = job.destination.pixel * element;
     place.is_bf16 = job.destination.is_bf16;
@@ -92,7 +94,11 @@ struct PointwiseFinish {
         if constexpr (kHasSum) {
           x = x + Ops::template Load<kSumIsBF16>(place.sum + r * place.sum_bytes + first * kSumElement, count);
         }
-        x = Ops::Clip(x, place.low, place.high);
+        if (place.slopes == nullptr) {
+          x = Ops::Clip(x, place.low, place.high);
+        } else {
+          x = Bent<Ops>(x, Ops::template Load<false>(place.slopes + first, count));
+        }
         Ops::template Store<kIsBF16>(place.destination + r * place.destination_bytes + first * kElement, count, x);
       }
     }

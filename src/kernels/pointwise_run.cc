@@ -72,6 +72,7 @@ PointwisePart PartAt(const Pointwise& job, const PointwiseData& data, const Poin
   part.data.weights = PointwiseColumnAt(job, data.weights, channel / kPointwiseColumns);
   part.factors = static_cast<const float*>(data.weights);
   part.data.bias = Moved(data.bias, channel);
+  part.data.slopes = Moved(data.slopes, channel);
   part.data.sum = Moved(data.sum, channel * (job.sum.is_bf16 ? 2 : 4));
   part.data.destination = const_cast<char*>(Moved(data.destination, channel * (job.destination.is_bf16 ? 2 : 4)));
   part.first_row = i / split.stretches * split.rows;

@@ -220,6 +220,7 @@ WinogradPart PartAt(const Winograd& job, const WinogradData& data, const Split& 
   if (WinogradMultipliesInt16(job.kind)) part.factors = reinterpret_cast<const float*>(packed);
   part.data.weights = Moved(packed, FactorElements(job), Element(job.kind));
   part.data.bias = data.bias == nullptr ? nullptr : data.bias + group * job.out_channels;
+  part.data.slopes = data.slopes == nullptr ? nullptr : data.slopes + group * job.out_channels;
   part.data.sum = GroupOf(data.sum, job.sum, group);
   part.data.destination = const_cast<char*>(GroupOf(data.destination, job.destination, group));
   part.first_tile = block * split.tiles;

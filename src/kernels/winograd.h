@@ -30,7 +30,8 @@ struct WinogradImage {
   std::int64_t half = 8;  // another number only where WinogradKnowsBlocksOf8
 };
 
-// y = min(max(convolution + bias + sum, low), high) in float32, rounded once to y's type. A NaN stays one.
+// y = min(max(x, low), high), x = convolution + bias + sum, in float32, rounded once to y's type. Where it `bends`,
+// y = x > 0 ? x : slope * x. A NaN stays one.
 struct Winograd {
   WinogradKind kind = WinogradKind::kF4x4;
   std::int64_t batch = 1, groups = 1;
@@ -40,7 +41,9 @@ struct Winograd {
   WinogradImage source, sum, destination;
   bool mirrored = false;    // the window's last row and column come first, as in gradients of a convolution's source
   float low = 0, high = 0;  // -inf and inf: no bounds
-  int num_threads = 1;      // for which there is scratch memory
+  bool bends = false;
+  float slope = 0;      // where there are no slopes of channels
+  int num_threads = 1;  // for which there is scratch memory
 };
 
 struct WinogradData {
@@ -49,6 +52,7 @@ struct WinogradData {
   const float* bias = nullptr;    // one per output channel, or null
   const void* sum = nullptr;      // null, or an image that is added; may be the destination itself
   void* destination = nullptr;
+  const float* slopes = nullptr;  // one per output channel, or null
 };
 
 // Whether there is code for this kind; those of float32 always have some.

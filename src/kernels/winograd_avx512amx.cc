@@ -3,6 +3,7 @@
 #if defined(__AMX_TILE__) && defined(__AMX_BF16__) && defined(__AVX512BF16__) && defined(__AVX512BW__) && \
     defined(__AVX512VL__)
 
+#include "kernels/bend_code.h"
 #include "kernels/product_vectors_avx512bf16.h"
 #include "kernels/tile_registers.h"
 #include "kernels/winograd_rounding_code.h"
@@ -196,6 +197,8 @@ class GridResults {
         count_(part.first_channel + part.num_channels - channel),
         bias_(part.data.bias == nullptr ? RegisterOps::All(0)
                                         : RegisterOps::Load<false>(part.data.bias + channel, count_)),
+        slope_(part.data.slopes == nullptr ? RegisterOps::All(job.slope)
+                                           : RegisterOps::Load<false>(part.data.slopes + channel, count_)),
         row_(job, part) {}
 
   // The next positions, or as many as there are.
@@ -239,8 +242,8 @@ class GridResults {
       if (x >= columns) break;
       TwoVectors value = out[x] + bias_;
       if (sum != nullptr) value = value + RegisterOps::Load<kSumIsBF16>(sum + x * job_.sum.pixel * kSumElement, count_);
-      RegisterOps::Store<kIsBF16>(to + x * job_.destination.pixel * kElement, count_,
-                                  RegisterOps::Clip(value, job_.low, job_.high));
+      value = job_.bends ? Bent<RegisterOps>(value, slope_) : RegisterOps::Clip(value, job_.low, job_.high);
+      RegisterOps::Store<kIsBF16>(to + x * job_.destination.pixel * kElement, count_, value);
     }
   }
 
@@ -249,7 +252,7 @@ class GridResults {
   const Int across_;
   Int left_;  // positions
   const Int channel_, count_;
-  const TwoVectors bias_;
+  const TwoVectors bias_, slope_;
   GridRows row_;
   Int tile_ = 0;
 };

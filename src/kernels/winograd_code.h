@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "kernels/bend_code.h"
 #include "kernels/winograd.h"
 #include "kernels/winograd_transform_code.h"
 
@@ -347,7 +348,7 @@ struct WinogradResultsCode : WinogradUnits<Ops, kTileY, kTileX> {
     char* destination;
     const char* sum;
     Int rows, columns, count;
-    V bias;
+    V bias, slope;
   };
 
   template <bool kOutIsBF16, bool kSumIsBF16>
@@ -358,8 +359,8 @@ struct WinogradResultsCode : WinogradUnits<Ops, kTileY, kTileX> {
       value = value + Ops::template Load<kSumIsBF16>(to.sum + at * (kSumIsBF16 ? 2 : 4), to.count);
     }
     const Int at = y * job.destination.row + x * job.destination.pixel;
-    Ops::template Store<kOutIsBF16>(to.destination + at * (kOutIsBF16 ? 2 : 4), to.count,
-                                    Ops::Clip(value, job.low, job.high));
+    value = job.bends ? Bent<Ops>(value, to.slope) : Ops::Clip(value, job.low, job.high);
+    Ops::template Store<kOutIsBF16>(to.destination + at * (kOutIsBF16 ? 2 : 4), to.count, value);
   }
 
   template <bool kOutIsBF16, bool kSumIsBF16>
@@ -402,6 +403,8 @@ struct WinogradResultsCode : WinogradUnits<Ops, kTileY, kTileX> {
         to.sum = data.sum == nullptr ? nullptr
                                      : static_cast<const char*>(data.sum) + OffsetOf(job.sum, place, channel + lane);
         to.bias = data.bias == nullptr ? Ops::All(0) : Ops::template Load<false>(data.bias + channel + lane, to.count);
+        to.slope = data.slopes == nullptr ? Ops::All(job.slope)
+                                          : Ops::template Load<false>(data.slopes + channel + lane, to.count);
         TransformTile<kOutIsBF16, kSumIsBF16>(job, products + t * kProductStride + lane, to);
       }
     }

@@ -20,6 +20,20 @@ bool Clips(const EltwiseSpec& spec, ConvolutionFinish* finish) {
   return spec.kind == EltwiseKind::kClip && spec.alpha <= spec.beta;
 }
 
+// Slopes of channels.
+bool Bends(const PostOp& op, const StepTypes& types) {
+  if (!std::holds_alternative<PReluSpec>(op.spec)) return false;
+  const TensorType& slopes = types.inputs[op.operand];
+  return slopes.dtype == DType::kFloat32 && slopes.shape.size() == types.outputs[0].shape[1];
+}
+
+std::optional<NegativeSlope> BendOf(const PostOp& op, const StepTypes& types) {
+  const auto* function = std::get_if<EltwiseSpec>(&op.spec);
+  if (function != nullptr && function->kind == EltwiseKind::kRelu && function->alpha != 0)
+    return NegativeSlope{function->alpha, std::nullopt};
+  return Bends(op, types) ? std::optional(NegativeSlope{0, op.operand}) : std::nullopt;
+}
+
 bool AddsImage(const PostOp& op, const StepTypes& types) {
   const auto* binary = std::get_if<BinarySpec>(&op.spec);
   const bool adds = std::holds_alternative<SumSpec>(op.spec) || (binary != nullptr && binary->kind == BinaryKind::kAdd);
@@ -40,7 +54,8 @@ std::optional<ConvolutionFinish> FinishOf(const Step& step, const StepTypes& typ
   bool clips = false;
   for (const PostOp& op : step.post_ops) {
     const auto* function = std::get_if<EltwiseSpec>(&op.spec);
-    if (clips) return std::nullopt;  // which is the last that it does
+    if (clips || finish.bend) return std::nullopt;  // which is the last that it does
+    if ((finish.bend = BendOf(op, types))) continue;
     if (function != nullptr) {
       clips = Clips(*function, &finish);
       if (!clips) return std::nullopt;
@@ -54,10 +69,13 @@ std::optional<ConvolutionFinish> FinishOf(const Step& step, const StepTypes& typ
 
 // The last function is a clip if it can be one.
 std::optional<ProductFinish> ProductFinishOf(const Step& step, const StepTypes& types) {
-  std::optional<std::size_t> sum;
+  std::optional<std::size_t> sum, slopes;
   std::vector<EltwiseSpec> functions;
   for (const PostOp& op : step.post_ops) {
-    if (const auto* function = std::get_if<EltwiseSpec>(&op.spec)) {
+    if (slopes) return std::nullopt;
+    if (functions.empty() && Bends(op, types)) {
+      slopes = op.operand;
+    } else if (const auto* function = std::get_if<EltwiseSpec>(&op.spec)) {
       functions.push_back(*function);
     } else {
       if (sum || !functions.empty() || !AddsImage(op, types)) return std::nullopt;
@@ -72,7 +90,7 @@ std::optional<ProductFinish> ProductFinishOf(const Step& step, const StepTypes& 
   }
   auto steps = MapStepsOf(functions);
   if (!steps) return std::nullopt;
-  return ProductFinish{sum, *std::move(steps), clip.low, clip.high};
+  return ProductFinish{sum, slopes, *std::move(steps), clip.low, clip.high};
 }
 
 bool AreAll(const IntTuple& values, std::int64_t value) {

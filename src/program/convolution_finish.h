@@ -8,17 +8,26 @@
 
 namespace amp {
 
-struct ConvolutionFinish {
-  std::optional<std::size_t> sum;  // the place of the image that is added, among the step's inputs
-  float low = 0, high = 0;         // to which the result is clipped
+// What results that are not greater than zero are multiplied by: one number, or the place of those of channels among
+// the step's inputs.
+struct NegativeSlope {
+  float all = 0;
+  std::optional<std::size_t> of_channels;
 };
 
-// Nothing where the kernels do not know the post-ops: they add an image and then clip.
+struct ConvolutionFinish {
+  std::optional<std::size_t> sum;          // the place of the image that is added, among the step's inputs
+  float low = 0, high = 0;                 // to which the result is clipped
+  std::optional<NegativeSlope> bend = {};  // instead
+};
+
+// Nothing where the kernels do not know the post-ops: they add an image and then clip, or bend.
 std::optional<ConvolutionFinish> FinishOf(const Step& step, const StepTypes& types);
 
 // What our matrix product does, in this order.
 struct ProductFinish {
   std::optional<std::size_t> sum;           // as above
+  std::optional<std::size_t> slopes;        // of channels, without functions and bounds
   std::vector<kernels::MapStep> functions;  // see kernels::ApplyMapSteps
   float low = 0, high = 0;                  // as above
 };

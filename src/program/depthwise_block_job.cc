@@ -26,7 +26,7 @@ bool IsDepthwise(const Step& step, const StepTypes& types) {
 // What is computed in the middle of a block: its result is only clipped.
 std::optional<std::pair<float, float>> ClipsOnly(const Step& step, const StepTypes& types) {
   const auto finish = FinishOf(step, types);
-  if (!finish || finish->sum || !HasKernelTypes(step, types)) return std::nullopt;
+  if (!finish || finish->sum || finish->bend || !HasKernelTypes(step, types)) return std::nullopt;
   return std::pair{finish->low, finish->high};
 }
 
@@ -64,7 +64,8 @@ std::optional<Step> BlockOf(const Step& depthwise, const StepTypes& depthwise_ty
                             const StepTypes& project_types) {
   if (!IsDepthwise(depthwise, depthwise_types) || !IsProduct(project, project_types)) return std::nullopt;
   const auto between = ClipsOnly(depthwise, depthwise_types);
-  if (!between) return std::nullopt;
+  const auto finish = FinishOf(project, project_types);
+  if (!between || !finish || finish->bend) return std::nullopt;
   const auto& window = std::get<ConvolutionSpec>(depthwise.spec);
   DepthwiseBlockSpec spec;
   spec.has_bias = {false, HasBias(depthwise), HasBias(project)};

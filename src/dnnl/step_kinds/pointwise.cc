@@ -61,7 +61,7 @@ std::unique_ptr<const OwnKernel> MakePointwiseWeights(const Step& step, const La
 // The places of the operands among the inputs of a step.
 struct Places {
   bool has_bias = false;
-  std::optional<std::size_t> sum, scale;  // the shift is behind the scale
+  std::optional<std::size_t> sum, slopes, scale;  // the shift is behind the scale
 };
 
 // `kScratchBytes(job)` and `kRun(job, data, scratch)`.
@@ -80,6 +80,7 @@ class ProductKernel : public OwnKernel {
     data.weights = operands.input(1);
     if (places_.has_bias) data.bias = static_cast<const float*>(operands.input(2));
     if (places_.sum) data.sum = operands.input(*places_.sum);
+    if (places_.slopes) data.slopes = static_cast<const float*>(operands.input(*places_.slopes));
     if (places_.scale) {
       data.scale = static_cast<const float*>(operands.input(*places_.scale));
       data.shift = static_cast<const float*>(operands.input(*places_.scale + 1));
@@ -163,6 +164,7 @@ void AssignProduct(LayoutBuilder* builder, const PointwiseWeightsSpec& weights, 
   if (finish->sum && !ImageOf(builder->LayoutOf(step.inputs[*finish->sum]))) {
     InChannelsLast(builder, step, &step.inputs[*finish->sum]);
   }
+  if (finish->slopes) step.inputs[*finish->slopes] = builder->InRowMajor(step.inputs[*finish->slopes], step.node, "");
   for (std::size_t i = step.inputs.size() - (scales ? 2 : 0); i < step.inputs.size(); ++i) {
     step.inputs[i] = builder->InRowMajor(step.inputs[i], step.node, "");
   }
@@ -187,7 +189,8 @@ std::vector<kernels::MapStep> FinishProduct(const Step& step, const LaidOutProgr
 }
 
 Places OperandPlaces(const Step& step, const LaidOutProgram& program) {
-  return {HasBias(step), ProductFinishOf(step, program.TypesOf(step))->sum, std::nullopt};
+  const auto finish = ProductFinishOf(step, program.TypesOf(step));
+  return {HasBias(step), finish->sum, finish->slopes, std::nullopt};
 }
 
 }  // namespace
@@ -266,6 +269,7 @@ void AssignDense(LayoutBuilder* builder, Step step) {
   step.inputs[1] = Packed(builder, step.inputs[1], {*spec.product, false, spec.strassen}, step.node);
   if (HasBias(step)) step.inputs[2] = builder->InRowMajor(step.inputs[2], step.node, "");
   if (finish->sum) InRows(builder, step, &step.inputs[*finish->sum]);
+  if (finish->slopes) step.inputs[*finish->slopes] = builder->InRowMajor(step.inputs[*finish->slopes], step.node, "");
   builder->SetLayout(step.outputs[0], PlainDesc(builder->TypeOf(step.outputs[0])));
   builder->Append(std::move(step));
 }
@@ -287,7 +291,7 @@ std::unique_ptr<const OwnKernel> MakeDense(const Step& step, const LaidOutProgra
   job.high = finish->high;
   job.num_threads = kernels::NumThreads();
   return std::make_unique<PointwiseKernel>(job.strassen ? "dense_strassen" : "dense", job,
-                                           Places{HasBias(step), finish->sum, std::nullopt},
+                                           Places{HasBias(step), finish->sum, finish->slopes, std::nullopt},
                                            std::move(finish->functions));
 }
 

@@ -100,8 +100,8 @@ ValueId PackedWinograd(LayoutBuilder* builder, const Step& step) {
 
 class WinogradKernel : public OwnKernel {
  public:
-  WinogradKernel(const Winograd& job, bool has_bias, std::optional<std::size_t> sum)
-      : job_(job), has_bias_(has_bias), sum_(sum) {}
+  WinogradKernel(const Winograd& job, bool has_bias, const ConvolutionFinish& finish)
+      : job_(job), has_bias_(has_bias), finish_(finish) {}
 
   std::string Name() const override { return kernels::WinogradName(job_.kind); }
   std::size_t ScratchBytes() const override { return kernels::WinogradScratchBytes(job_); }
@@ -111,7 +111,9 @@ class WinogradKernel : public OwnKernel {
     data.source = operands.input(0);
     data.weights = operands.input(1);
     if (has_bias_) data.bias = static_cast<const float*>(operands.input(2));
-    if (sum_) data.sum = operands.input(*sum_);
+    if (finish_.sum) data.sum = operands.input(*finish_.sum);
+    if (finish_.bend && finish_.bend->of_channels)
+      data.slopes = static_cast<const float*>(operands.input(*finish_.bend->of_channels));
     data.destination = operands.output();
     kernels::RunWinograd(job_, data, operands.scratch());
   }
@@ -119,7 +121,7 @@ class WinogradKernel : public OwnKernel {
  private:
   Winograd job_;
   bool has_bias_;
-  std::optional<std::size_t> sum_;
+  ConvolutionFinish finish_;
 };
 
 // Where source and result of the library's primitive would lie; channels last where it has none.
@@ -149,6 +151,10 @@ bool AssignWinograd(LayoutBuilder* builder, const Step& given) {
     ValueId& sum = step.inputs[*finish->sum];
     sum = builder->InLayout(sum, ChannelsLast(builder->TypeOf(sum)), step.node, kReason);
   }
+  if (finish->bend && finish->bend->of_channels) {
+    ValueId& slopes = step.inputs[*finish->bend->of_channels];
+    slopes = builder->InRowMajor(slopes, step.node, kReason);
+  }
   builder->SetLayout(step.outputs[0], result);
   builder->Append(std::move(step));
   return true;
@@ -170,8 +176,10 @@ std::unique_ptr<const OwnKernel> MakeWinograd(const Step& step, const LaidOutPro
   job.sum = *sum;
   job.low = finish->low;
   job.high = finish->high;
+  job.bends = finish->bend.has_value();
+  if (finish->bend) job.slope = finish->bend->all;
   job.num_threads = kernels::NumThreads();
-  return std::make_unique<WinogradKernel>(job, HasBias(step), finish->sum);
+  return std::make_unique<WinogradKernel>(job, HasBias(step), *finish);
 }
 
 bool CanWriteWinograd(const Step& step, const LaidOutProgram& program, const Desc& layout) {

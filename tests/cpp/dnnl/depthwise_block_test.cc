@@ -79,6 +79,20 @@ TEST(DepthwiseBlockPlans, OthersAreTheLibrarys) {
   ExpectSameWithBlocks(m, "depthwise_block_float32", 0);
 }
 
+// Blocks clip their results, and know no other functions.
+TEST(DepthwiseBlockPlans, OtherFunctionsBehindBlocksAreTheLibrarys) {
+  for (const char* slope : {"leaky", "elu", "prelu"}) {
+    TestModel m;
+    m.types["x"] = F32({1, 32, 12, 12});
+    m.params.args["slopes"] = Random({DType::kFloat32, {48}}, 5);
+    const Symbol x = Convolve1x1(&m, "project", Clip("clip", Depthwise(&m, "depthwise", Var("x"), 32)), 32, 48);
+    std::vector<Symbol> inputs{x};
+    if (std::string(slope) == "prelu") inputs.push_back(Var("slopes"));
+    m.symbol = Op("LeakyReLU", "bent", inputs, {{"act_type", slope}, {"slope", "0.1"}});
+    ExpectSameWithBlocks(m, "depthwise_block_float32", 0);
+  }
+}
+
 // In bfloat16 the tensors between are not rounded.
 TEST(DepthwiseBlockPlans, LowPrecisionIsTheSame) {
   if (!OneDnnHasAvx512()) GTEST_SKIP() << "the library reads and writes blocks of channels on this CPU";

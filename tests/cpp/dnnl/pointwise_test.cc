@@ -108,6 +108,16 @@ TEST_F(PointwisePlans, FunctionsAreTheSame) {
   ExpectSame(m, 2);
 }
 
+TEST_F(PointwisePlans, SlopesAreTheSame) {
+  TestModel m;
+  m.types["x"] = F32({1, 32, 12, 12});
+  m.params.args["slopes"] = Random({DType::kFloat32, {64}}, 5);
+  const Symbol x = Convolve1x1(&m, "first", Var("x"), 32, 64);
+  const Symbol sum = Op("elemwise_add", "sum", {Convolve1x1(&m, "second", x, 64, 64), x});
+  m.symbol = Op("LeakyReLU", "prelu", {sum, Var("slopes")}, {{"act_type", "prelu"}});
+  ExpectSame(m, 2);
+}
+
 TEST_F(PointwisePlans, ModeExactHasNone) {
   BindOptions options = Options();
   options.mode = NumericMode::kExact;

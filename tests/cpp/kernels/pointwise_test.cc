@@ -59,8 +59,8 @@ SumFunction DrawSumFunction(Draw& draw) {
 struct PointwiseProblem {
   Pointwise job;
   std::unique_ptr<Elements> source, sum, destination;
-  bool has_sum = false, has_bias = false, has_scale = false;
-  std::vector<float> weights, bias, scale, shift;
+  bool has_sum = false, has_bias = false, has_scale = false, has_slopes = false;
+  std::vector<float> weights, bias, scale, shift, slopes;
   SumFunction function;
 
   std::int64_t rows() const { return job.rows(); }
@@ -108,7 +108,9 @@ PointwiseProblem DrawPointwise(Draw& draw, const PointwiseVariant& variant) {
   for (std::int64_t i = 0; i < ElementsInRows(p, job.sum.pixel); ++i) p.sum->Set(i, draw.Real());
   DrawLimits(draw, &job.low, &job.high);
   DrawLimits(draw, &job.source_low, &job.source_high);
-  p.function = DrawSumFunction(draw);
+  p.has_slopes = draw.Chance(0.2);  // without a function
+  if (!p.has_slopes) p.function = DrawSumFunction(draw);
+  p.slopes = draw.Reals(job.out_channels, 0.4f);
   p.has_sum = draw.Chance(0.5);
   p.has_bias = draw.Chance(0.7);
   p.has_scale = draw.Chance(0.5) && !variant.strassen;
@@ -124,7 +126,7 @@ template <class Run>
 void WithOperands(const Elements& destination, const PointwiseProblem& p, int threads, const Run& run) {
   Pointwise job = p.job;
   job.num_threads = threads;
-  const Guarded<float> weights(p.weights), bias(p.bias), scale(p.scale), shift(p.shift);
+  const Guarded<float> weights(p.weights), bias(p.bias), scale(p.scale), shift(p.shift), slopes(p.slopes);
   const Guarded<char> packed(PackedPointwiseBytes(job));
   PackPointwiseWeights(job, weights.data(), packed.data());
   PointwiseData data;
@@ -136,6 +138,7 @@ void WithOperands(const Elements& destination, const PointwiseProblem& p, int th
     data.shift = shift.data();
   }
   if (p.has_sum) data.sum = p.sum->data();
+  if (p.has_slopes) data.slopes = slopes.data();
   data.functions = p.function.steps.data();
   data.num_functions = p.function.steps.size();
   data.destination = destination.data();
@@ -164,6 +167,11 @@ double OperandAt(const PointwiseProblem& p, std::int64_t row, std::int64_t c) {
   return Rounded(x, p.job.multiplies_bf16());
 }
 
+double FinishedSum(const PointwiseProblem& p, std::int64_t out, double sum) {
+  if (p.has_slopes) return sum > 0 ? sum : sum * p.slopes[static_cast<std::size_t>(out)];
+  return std::clamp<double>(p.function.define(sum), p.job.low, p.job.high);
+}
+
 double ExpectedProduct(const PointwiseProblem& p, std::int64_t row, std::int64_t out) {
   double sum = p.has_bias ? p.bias[static_cast<std::size_t>(out)] : 0;
   for (std::int64_t c = 0; c < p.job.in_channels; ++c) {
@@ -171,7 +179,7 @@ double ExpectedProduct(const PointwiseProblem& p, std::int64_t row, std::int64_t
     sum += OperandAt(p, row, c) * Rounded(w, p.job.multiplies_bf16());
   }
   if (p.has_sum) sum += p.sum->Get(row * p.job.sum.pixel + out);
-  return std::clamp<double>(p.function.define(sum), p.job.low, p.job.high);
+  return FinishedSum(p, out, sum);
 }
 
 // Operands that lie between two numbers of bfloat16 may be rounded to the other one where the generic code rounds the
@@ -217,6 +225,7 @@ TEST(Pointwise, ManyRowsAreTheProduct) {
     p.destination = std::make_unique<Elements>(p.job.destination.is_bf16, ElementsInRows(p, 40));
     p.weights = draw.Reals(19 * 37, 0.2f);
     p.bias = draw.Reals(37, 1);
+    p.slopes = draw.Reals(37, 0.4f);
     p.scale = draw.Reals(19, 1);
     p.shift = draw.Reals(19, 1);
     ComputePointwise(variant, p, 2);
@@ -275,6 +284,7 @@ TEST(Pointwise, DeepSumsAreTheProduct) {
     p.destination = std::make_unique<Elements>(p.job.destination.is_bf16, ElementsInRows(p, 35));
     p.weights = draw.Reals(1999 * 35, 0.02f);
     p.bias = draw.Reals(35, 1);
+    p.slopes = draw.Reals(35, 0.4f);
     ComputePointwise(variant, p, 2);
     EXPECT_LE(PointwiseError(p), PointwiseBound(p)) << NameOf(variant);
   }
@@ -379,7 +389,7 @@ double ExpectedOfWindow(const PointwiseProblem& p, std::int64_t row, std::int64_
     }
   }
   if (p.has_sum) sum += p.sum->Get(row * p.job.sum.pixel + out);
-  return std::clamp<double>(p.function.define(sum), p.job.low, p.job.high);
+  return FinishedSum(p, out, sum);
 }
 
 void ExpectConvolution(const PointwiseProblem& p) {
@@ -441,6 +451,7 @@ TEST(Pointwise, ChannelsOfAllSizesKeepTheirAccuracy) {
     PointwiseProblem p = DrawPointwise(draw, variant);
     p.has_scale = p.has_sum = false;
     p.function = {};
+    p.has_slopes = false;
     for (std::int64_t c = 0; c < p.job.in_channels; c += 3) {
       for (std::int64_t row = 0; row < p.job.rows(); ++row) {
         p.source->Set(p.SourceOf(row) + c, 65536 * p.source->Get(p.SourceOf(row) + c));
@@ -461,6 +472,7 @@ TEST(Pointwise, TheLargestSumsFit) {
     PointwiseProblem p = DrawDeepPointwise(draw, variant);
     p.has_scale = p.has_sum = p.has_bias = false;
     p.function = {};
+    p.has_slopes = false;
     p.job.low = -kInfinity;
     p.job.high = kInfinity;
     for (std::int64_t row = 0; row < p.job.rows(); ++row) {
@@ -478,6 +490,7 @@ TEST(Pointwise, ANaNStaysOne) {
     PointwiseProblem p = DrawPointwise(draw, variant);
     p.has_scale = !variant.strassen;
     p.function = {};
+    p.has_slopes = false;
     p.job.low = p.job.source_low = 0;
     p.job.high = p.job.source_high = 6;
     p.source->Set(0, std::numeric_limits<float>::quiet_NaN());
@@ -493,6 +506,7 @@ PointwiseProblem DrawBarePointwise(Draw& draw, const PointwiseVariant& variant) 
   PointwiseProblem p = DrawPointwise(draw, variant);
   p.has_scale = p.has_sum = p.has_bias = false;
   p.function = {};
+  p.has_slopes = false;
   p.job.low = -kInfinity;
   p.job.high = kInfinity;
   return p;

@@ -100,8 +100,8 @@ void ForEachElement(const Winograd& job, std::int64_t channels, std::int64_t hei
 struct WinogradProblem {
   Winograd job;
   std::unique_ptr<Image> source, sum, destination;
-  bool has_sum = false, has_bias = false;
-  std::vector<float> weights, bias;
+  bool has_sum = false, has_bias = false, has_slopes = false;
+  std::vector<float> weights, bias, slopes;
 };
 
 void DrawShape(Draw& draw, Winograd* job) {
@@ -132,6 +132,7 @@ void DrawNumbers(Draw& draw, WinogradProblem* p) {
   for (float& w : p->weights) w = scale * draw.Real();
   p->bias.resize(static_cast<std::size_t>(job.groups * job.out_channels));
   for (float& b : p->bias) b = draw.Real() / 4;
+  p->slopes = draw.Reals(job.groups * job.out_channels, 0.4f);
 }
 
 WinogradProblem DrawWinograd(Draw& draw, const WinogradVariant& variant) {
@@ -139,7 +140,10 @@ WinogradProblem DrawWinograd(Draw& draw, const WinogradVariant& variant) {
   WinogradProblem p;
   p.job.kind = variant.kind;
   DrawShape(draw, &p.job);
-  const std::int64_t activation = draw.Int(0, 2);  // none, relu, relu6
+  const std::int64_t activation = draw.Int(0, 4);  // none, relu, relu6, a slope, slopes of channels
+  p.job.bends = activation > 2;
+  p.job.slope = 0.25;
+  p.has_slopes = activation == 4;
   p.job.low = activation == 0 ? -kInfinity : 0;
   p.job.high = activation == 2 ? 1 : kInfinity;
   p.source = DrawImage(draw, p.job, knows_blocks_of_8, p.job.in_channels, p.job.in_height, p.job.in_width);
@@ -155,7 +159,10 @@ WinogradProblem DrawWinograd(Draw& draw, const WinogradVariant& variant) {
   return p;
 }
 
-double ClippedResult(const Winograd& job, double x) { return std::min<double>(std::max<double>(x, job.low), job.high); }
+double FinishedResult(const WinogradProblem& p, std::int64_t channel, double x) {
+  if (!p.job.bends) return std::min<double>(std::max<double>(x, p.job.low), p.job.high);
+  return x > 0 ? x : x * (p.has_slopes ? p.slopes[static_cast<std::size_t>(channel)] : p.job.slope);
+}
 
 // One result in float64.
 double ExpectedOfWinograd(const WinogradProblem& p, std::int64_t n, std::int64_t g, std::int64_t c, std::int64_t y,
@@ -173,18 +180,22 @@ double ExpectedOfWinograd(const WinogradProblem& p, std::int64_t n, std::int64_t
       sum += static_cast<double>(w) * p.source->Get(p.source->IndexOf(n, g, i, row, column));
     }
   }
-  return ClippedResult(job, sum);
+  return FinishedResult(p, channel, sum);
 }
 
 void ComputeWinogradInto(const Image& destination, const WinogradVariant& variant, const WinogradProblem& p,
                          int threads) {
   Winograd job = p.job;
   job.num_threads = threads;
-  const Guarded<float> weights(p.weights), bias(p.bias);
+  const Guarded<float> weights(p.weights), bias(p.bias), slopes(p.slopes);
   const Guarded<char> packed(PackedWinogradBytes(job)), scratch(WinogradScratchBytes(job));
   PackWinogradWeightsWith(*variant.table, job, weights.data(), packed.data());
-  const WinogradData data{p.source->data(), packed.data(), p.has_bias ? bias.data() : nullptr,
-                          p.has_sum ? p.sum->data() : nullptr, destination.data()};
+  const WinogradData data{p.source->data(),
+                          packed.data(),
+                          p.has_bias ? bias.data() : nullptr,
+                          p.has_sum ? p.sum->data() : nullptr,
+                          destination.data(),
+                          p.has_slopes ? slopes.data() : nullptr};
   RunWinogradWith(*variant.table, job, data, scratch.data());
 }
 
@@ -304,14 +315,18 @@ TEST(Winograd, BitsDoNotDependOnThreads) {
 void ComputeInStrips(const WinogradVariant& variant, const WinogradProblem& p, std::int64_t strip) {
   const Winograd& job = p.job;
   const auto count = [](std::int64_t size, std::int64_t by) { return (size + by - 1) / by; };
-  const Guarded<float> weights(p.weights), bias(p.bias);
+  const Guarded<float> weights(p.weights), bias(p.bias), slopes(p.slopes);
   const Guarded<char> packed(PackedWinogradBytes(job));
   PackWinogradWeightsWith(*variant.table, job, weights.data(), packed.data());
   WinogradPart part;
   const std::int64_t factors = WinogradFactors(job.kind, job.in_channels);
   if (factors > 0) part.factors = reinterpret_cast<const float*>(packed.data());
-  part.data = {p.source->data(), packed.data() + 4 * factors, p.has_bias ? bias.data() : nullptr,
-               p.has_sum ? p.sum->data() : nullptr, p.destination->data()};
+  part.data = {p.source->data(),
+               packed.data() + 4 * factors,
+               p.has_bias ? bias.data() : nullptr,
+               p.has_sum ? p.sum->data() : nullptr,
+               p.destination->data(),
+               p.has_slopes ? slopes.data() : nullptr};
   part.num_tiles = job.batch * count(job.out_height, WinogradTileHeight(job.kind)) *
                    count(job.out_width, WinogradTileWidth(job.kind));
   part.num_channels = job.out_channels;
