@@ -126,13 +126,25 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
   });
 }
 
+// Kernels know slopes of channels, but not one slope that is a parameter: it is repeated, once.
+ValueId Slopes(LowerContext& c) {
+  const Shape& data = c.in_type(0).shape;
+  const ValueId slopes = c.Reshape(c.in(1), SlopeShape(c.in_type(1).shape, data.rank()));
+  if (!c.is_parameter(1) || c.ShapeOf(slopes).size() != 1 || data.rank() < 2) return slopes;
+  std::vector<std::int64_t> dims(static_cast<std::size_t>(data.rank()), 1);
+  dims[1] = data[1];
+  NDArray ones(DType::kFloat32, Shape(dims));
+  std::fill_n(ones.As<float>(), ones.size(), 1.0f);
+  const TensorType type{c.DTypeOf(slopes), Shape(dims)};
+  return c.Emit(BinarySpec{BinaryKind::kMul}, {slopes, c.Cast(c.Constant(ones, "ones"), type.dtype)}, type);
+}
+
 bool Lower(LowerContext& c) {
   const auto& p = c.node().params<LeakyReLUParam>();
   if (p.act_type == "prelu") {
     const int rank = c.in_type(0).shape.rank();
     if (rank > 5 && c.in_type(1).shape.rank() > 1) return false;
-    const auto weights = c.Reshape(c.in(1), SlopeShape(c.in_type(1).shape, rank));
-    c.SetOut(0, c.Emit(PReluSpec{}, {c.in(0), weights}, c.out_type(0)));
+    c.SetOut(0, c.Emit(PReluSpec{}, {c.in(0), Slopes(c)}, c.out_type(0)));
     return true;
   }
   EltwiseSpec work;
