@@ -1,4 +1,6 @@
 // Along axes: softmax, layer normalisation, sums and means.
+#include <algorithm>
+
 #include "dnnl/step_kind.h"
 
 namespace amp::onednn {
@@ -12,8 +14,13 @@ std::optional<PreparedPrimitive> FastOnly(std::optional<PreparedPrimitive> prepa
   return prepared && prepared->is_reference() ? std::nullopt : std::move(prepared);
 }
 
+// Along an axis with others behind it our kernel is faster, which reads row-major memory: with channels last the
+// library takes lines one by one, however short they are.
 std::optional<PreparedPrimitive> PrepareSoftmax(const PrimitiveBuilder& b) {
   const auto& spec = b.spec<SoftmaxSpec>();
+  const std::vector<std::int64_t>& dims = b.in(0).shape.dims();
+  if (std::any_of(dims.begin() + spec.axis + 1, dims.end(), [](std::int64_t size) { return size != 1; }))
+    return std::nullopt;
   const auto kind = spec.logarithm ? dnnl::algorithm::softmax_log : dnnl::algorithm::softmax_accurate;
   const Desc out = WithDType(b.layout(0), b.out().dtype);
   if (out.is_zero()) return std::nullopt;
