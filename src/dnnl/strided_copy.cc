@@ -27,7 +27,8 @@ bool MovesBFloat16(const PreparedPrimitive& reorder) {
 
 std::optional<kernels::StridedCopy> BetterCopy(const PreparedPrimitive& reorder) {
   const bool is_code_for_cpu = reorder.implementation.find("jit") != std::string::npos;
-  if (is_code_for_cpu && !MovesBFloat16(reorder)) return std::nullopt;
+  const bool is_padded = reorder.inputs[0].get_dims() != reorder.inputs[0].get_padded_dims();  // element by element
+  if (is_code_for_cpu && !is_padded && !MovesBFloat16(reorder)) return std::nullopt;
   return StridedCopyOf(reorder.inputs[0], reorder.outputs[0]);
 }
 

@@ -13,13 +13,27 @@ struct Blocked {
   Dims blocks;         // 1: none
 };
 
-std::optional<Blocked> BlockedOf(const Desc& desc) {
-  const bool is_walkable = desc.get_format_kind() == dnnl::memory::format_kind::blocked &&
-                           desc.get_inner_nblks() <= 1 && desc.get_dims() == desc.get_padded_dims();
-  if (!is_walkable) return std::nullopt;
+// Neighbours that do not fill the only block there is.
+bool IsPartOfBlock(const Desc& desc) {
+  const auto axis = static_cast<std::size_t>(desc.get_inner_idxs()[0]);
+  Dims dims = desc.get_dims();
+  dims[axis] = desc.get_inner_blks()[0];
+  return dims == desc.get_padded_dims();
+}
+
+// What is written has no padding, which would have to become zero.
+std::optional<Blocked> BlockedOf(const Desc& desc, bool is_written) {
+  if (desc.get_format_kind() != dnnl::memory::format_kind::blocked || desc.get_inner_nblks() > 1) return std::nullopt;
   Blocked result{desc.get_dims(), desc.get_strides(), Dims(desc.get_dims().size(), 1)};
-  if (desc.get_inner_nblks() == 1) {
-    result.blocks[static_cast<std::size_t>(desc.get_inner_idxs()[0])] = desc.get_inner_blks()[0];
+  const bool is_padded = desc.get_dims() != desc.get_padded_dims();
+  if (desc.get_inner_nblks() == 0) return is_padded ? std::nullopt : std::optional(result);
+  const auto axis = static_cast<std::size_t>(desc.get_inner_idxs()[0]);
+  if (!is_padded) {
+    result.blocks[axis] = desc.get_inner_blks()[0];
+  } else if (!is_written && IsPartOfBlock(desc)) {
+    result.strides[axis] = 1;
+  } else {
+    return std::nullopt;
   }
   return result;
 }
@@ -35,7 +49,7 @@ std::pair<std::int64_t, std::int64_t> Strides(const Blocked& layout, std::size_t
 std::optional<std::vector<kernels::MapAxis>> WalkTogether(const std::vector<Desc>& layouts) {
   std::vector<Blocked> all;
   for (const Desc& layout : layouts) {
-    const auto blocked = BlockedOf(layout);
+    const auto blocked = BlockedOf(layout, all.empty());
     if (!blocked || blocked->dims.size() != layouts[0].get_dims().size()) return std::nullopt;
     all.push_back(*blocked);
   }
