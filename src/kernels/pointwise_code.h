@@ -60,8 +60,24 @@ struct PointwiseScaling {
   }
 };
 
+// Where an instruction may compute half of a vector in half of the time.
+template <class Ops>
+struct PointwiseHalves {
+  static constexpr bool kExist = requires { &Ops::AccumulateHalf; };
+
+  template <bool kHalf, class Factor, class Column, class Sum>
+  [[gnu::always_inline]] static Sum AccumulateLast(Factor factor, Column column, Sum sum) {
+    if constexpr (kHalf) {
+      return Ops::AccumulateHalf(factor, column, sum);
+    } else {
+      return Ops::Accumulate(factor, column, sum);
+    }
+  }
+};
+
 template <class Ops>
 struct PointwiseCode {
+  using Halves = PointwiseHalves<Ops>;
   using Sum = typename Ops::Sum;
   using Tile = typename Ops::Tile;
   using Int = std::int64_t;
@@ -94,9 +110,6 @@ struct PointwiseCode {
 
   static void Prefetch(const char* from) { __builtin_prefetch(from, 0, 2); }
 
-  // Where an instruction may compute half of a vector in half of the time.
-  static constexpr bool kHasHalves = requires { &Ops::AccumulateHalf; };
-
   // Adds the product to sums; to the lower half of the last vectors, if that is enough.
   template <bool kHalf = false, int kCount, int kVectors>
   [[gnu::always_inline]] static void Multiply(const Tile* rows, Int block_stride, const Tile* weights, Int depth,
@@ -118,12 +131,8 @@ struct PointwiseCode {
           const typename Ops::Factor factor = Ops::Broadcast(rows + r * kBlock + k * kPerUnit);
 #pragma GCC unroll 2
           for (int v = 0; v < kVectors; ++v) {
-            if constexpr (kHalf) {
-              sums[r][v] = v == kVectors - 1 ? Ops::AccumulateHalf(factor, columns[v], sums[r][v])
-                                             : Ops::Accumulate(factor, columns[v], sums[r][v]);
-            } else {
-              sums[r][v] = Ops::Accumulate(factor, columns[v], sums[r][v]);
-            }
+            sums[r][v] = v + 1 < kVectors ? Ops::Accumulate(factor, columns[v], sums[r][v])
+                                          : Halves::template AccumulateLast<kHalf>(factor, columns[v], sums[r][v]);
           }
         }
       }
@@ -237,17 +246,14 @@ struct PointwiseCode {
         tiles + group.first * kBlock, PointwiseBlockStride(part.num_rows), weights, Units(depth), {}, {}, {}};
     if constexpr (Ops::kScales) factors.scales = ScalesOf(job, part, depth, channel, group, tiles);
     sums += channel * part.num_rows;
-    if (place.columns <= kLanes) {
-      ComputeVectors<1>(place, depth, group, factors, sums, ahead);
-    } else {
-      ComputeVectors<2>(place, depth, group, factors, sums, ahead);
-    }
+    place.columns <= kLanes ? ComputeVectors<1>(place, depth, group, factors, sums, ahead)
+                            : ComputeVectors<2>(place, depth, group, factors, sums, ahead);
   }
 
   template <int kVectors>
   static void ComputeVectors(const Place& place, const Stretch& depth, const Group& group, const Factors& factors,
                              float* sums, const Ahead& ahead) {
-    if constexpr (kHasHalves) {
+    if constexpr (Halves::kExist) {
       if (2 * place.columns <= (2 * kVectors - 1) * kLanes)
         return Compute<kVectors, true>(place, depth, group, factors, sums, ahead);
     }
