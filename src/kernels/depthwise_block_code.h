@@ -253,7 +253,7 @@ struct DepthwiseTapsCode : DepthwiseUnits {
   };
 
   // Adds a tap. `at`: where the first neighbour's lies.
-  template <int kStride, int kShift, int kCount>
+  template <int kStride, int kCount>
   [[gnu::always_inline]] static void AddTap(const float* at, const float* weights, V (&sums)[kCount]) {
     const V weight = Ops::template Load<false>(weights, kLanes);
 #pragma GCC unroll 14
@@ -276,6 +276,7 @@ struct DepthwiseTapsCode : DepthwiseUnits {
       sums[i] = Ops::Accumulate(load(at + column / 2 * kBlock), column % 2 == 0 ? even : odd, sums[i]);
     }
   }
+
   // Adds a row of taps, or of pairs. Returns the weights of the next one.
   template <int kStride, int kShift, int kCount>
   [[gnu::always_inline]] static const float* AddRow(Int width, const float* at, const float* weights,
@@ -284,7 +285,7 @@ struct DepthwiseTapsCode : DepthwiseUnits {
       if constexpr (kInPairs) {
         AddPair<kStride, kShift>(at + i * kBlock, weights + i * 2 * kBlock, sums);
       } else {
-        AddTap<kStride, kShift>(at + i * kBlock, weights + i * kBlock, sums);
+        AddTap<kStride>(at + i * kBlock, weights + i * kBlock, sums);
       }
     };
     const Int count = kInPairs ? DepthwisePairs(width) : width;

@@ -91,6 +91,22 @@ TEST(Plan, AMapReplacesReferenceCodeOfTheLibrary) {
   EXPECT_LT(Distance(RunOnce(m, On(Backend::kReference))[0], RunOnce(*executor)[0]), kFloatTolerance);
 }
 
+// Boxes and scores of detectors are joined number by number.
+TEST(Plan, ShortLinesAreJoinedByOurKernel) {
+  for (const std::int64_t size : {4, 300}) {
+    TestModel m;
+    m.symbol = Op("Concat", "joined", {Var("x"), Var("y")}, {{"dim", "-1"}, {"num_args", "2"}});
+    m.types["x"] = F32({50, 3, size});
+    m.types["y"] = F32({50, 3, 1});
+    const auto executor = Bind(m);
+    const PlanSummary summary = executor->summary();
+    ASSERT_EQ(summary.steps.size(), 1u) << summary.Print();
+    EXPECT_EQ(summary.steps[0].kind, size == 4 ? "move" : "concat");
+    EXPECT_EQ(summary.steps[0].reason, "");
+    EXPECT_EQ(Distance(RunOnce(m, On(Backend::kReference))[0], RunOnce(*executor)[0]), 0);
+  }
+}
+
 TEST(Plan, WorkOnParametersIsNotMergedIntoWhatRunsEachTime) {
   TestModel m;
   m.symbol = Op("elemwise_add", "sum", {Var("x"), Op("exp", "once", {Var("p")})});
