@@ -2,9 +2,10 @@
 
     python -m benchmarks.slow_steps [--cases TEXT ...] [--times N]
 
-Profiles every case of ../shared/cases in float32 and as decided, and prints the steps that take N times (default 4) of
-what the fastest steps of all cases say of their arithmetic and their bytes, and 2 % of their plan. Such a step is a
-slow path: of the library, of ours, or one that decisions should avoid. Wants a machine that does nothing else.
+Profiles every case of ../shared/cases in float32 and as decided, and prints the steps that take more than N times
+(default 4) of their arithmetic and their bytes, and 2 % of their plan. How fast arithmetic and bytes are is what large
+products and the usual mover of these cases say. Such a step is a slow path: of the library, of ours, or one that
+decisions should avoid. Wants a machine that does nothing else.
 """
 
 import argparse
@@ -34,19 +35,20 @@ def _profiled(name):
 
 
 def _speeds(steps):
-    """({dtype: operations per second}, bytes per second): of the best tenth of large steps, and of the median mover."""
+    """({dtype: operations per second}, bytes per second): of the best tenth of large products, and of the median mover.
+    None where there is neither."""
     rates = {}
     for step in steps:
         if step["flops"] > LARGE_FLOPS:
             rates.setdefault(step["dtype"], []).append(step["flops"] / step["min_seconds"])
     movers = [s["bytes"] / s["min_seconds"] for s in steps if s["flops"] < s["bytes"] and s["bytes"] > LARGE_BYTES]
     peaks = {dtype: sorted(of_dtype)[int(0.9 * len(of_dtype))] for dtype, of_dtype in rates.items()}
-    return peaks, statistics.median(movers) if movers else 1e10
+    return (peaks, statistics.median(movers)) if peaks and movers else None
 
 
 def _times(step, peaks, bandwidth):
     """How many times of its arithmetic and traffic it takes."""
-    arithmetic = step["flops"] / peaks.get(step["dtype"], max(peaks.values(), default=1e11))
+    arithmetic = step["flops"] / peaks.get(step["dtype"], max(peaks.values()))
     return step["min_seconds"] / (START_SECONDS + arithmetic + step["bytes"] / bandwidth)
 
 
@@ -63,9 +65,12 @@ def main(arguments=None):
             steps += _profiled(name)
         except amp.Error as error:
             print(f"{name}: {str(error).partition(chr(10))[0]}", file=sys.stderr)
-    peaks, bandwidth = _speeds(steps)
+    found = _speeds(steps)
+    if found is None:
+        parser.error("no large products, or nothing large that only moves, in these cases: name more of them")
+    peaks, bandwidth = found
     speeds = ", ".join(f"{dtype} {peak / 1e9:.0f} GFLOP/s" for dtype, peak in sorted(peaks.items()))
-    print(f"{len(steps)} steps; {speeds or 'no large products'}; {bandwidth / 1e9:.0f} GB/s")
+    print(f"{len(steps)} steps; {speeds}; {bandwidth / 1e9:.0f} GB/s")
     for step in sorted(steps, key=lambda step: -step["min_seconds"]):
         times = _times(step, peaks, bandwidth)
         if times > options.times and step["part"] > LEAST_PART and step["min_seconds"] > LEAST_SECONDS:

@@ -14,8 +14,7 @@ struct Blocked {
 };
 
 // Neighbours that do not fill the only block there is.
-bool IsPartOfBlock(const Desc& desc) {
-  const auto axis = static_cast<std::size_t>(desc.get_inner_idxs()[0]);
+bool IsPartOfBlock(const Desc& desc, std::size_t axis) {
   Dims dims = desc.get_dims();
   dims[axis] = desc.get_inner_blks()[0];
   return dims == desc.get_padded_dims();
@@ -30,7 +29,7 @@ std::optional<Blocked> BlockedOf(const Desc& desc, bool is_written) {
   const auto axis = static_cast<std::size_t>(desc.get_inner_idxs()[0]);
   if (!is_padded) {
     result.blocks[axis] = desc.get_inner_blks()[0];
-  } else if (!is_written && IsPartOfBlock(desc)) {
+  } else if (!is_written && IsPartOfBlock(desc, axis)) {
     result.strides[axis] = 1;
   } else {
     return std::nullopt;

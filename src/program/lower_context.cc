@@ -87,8 +87,8 @@ ValueId LowerContext::Permute(ValueId value, std::vector<int> axes) {
 }
 
 ValueId LowerContext::Bias(int i) {
-  const bool is_known = is_parameter(i) || IsCastOfConstant(in(i));
-  return is_known && in_type(i).dtype == DType::kBFloat16 ? Cast(in(i), DType::kFloat32) : in(i);
+  if (in_type(i).dtype != DType::kBFloat16) return in(i);
+  return is_parameter(i) || IsCastOfConstant(in(i)) ? Cast(in(i), DType::kFloat32) : in(i);
 }
 
 bool LowerContext::IsCastOfConstant(ValueId value) const {

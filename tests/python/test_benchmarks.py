@@ -18,8 +18,19 @@ import pytest
 import amp
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from benchmarks import slow_steps  # noqa: E402
 from benchmarks.compare import __main__ as command  # noqa: E402
 from benchmarks.compare import bert, networks, plot, processes, published, stats, table, verdicts  # noqa: E402
+
+
+def test_slow_steps_are_far_above_arithmetic_and_traffic():
+    step = {"flops": 0.0, "bytes": 1 << 22, "dtype": "float32", "min_seconds": 1e-4}
+    product = {**step, "flops": 2e9, "min_seconds": 1e-2}
+    peaks, bandwidth = slow_steps._speeds([product, step, step])
+    assert peaks == {"float32": 2e11} and bandwidth == (1 << 22) / 1e-4
+    assert slow_steps._times(step, peaks, bandwidth) < 1 < slow_steps._times(product, peaks, bandwidth) * 1.02
+    assert slow_steps._times({**step, "min_seconds": 1e-2}, peaks, bandwidth) > 90
+    assert slow_steps._speeds([step]) is None and slow_steps._speeds([product]) is None
 
 
 def test_interval_of_known_data():
