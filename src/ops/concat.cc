@@ -136,6 +136,7 @@ bool Lower(LowerContext& c) {
     return true;
   }
   const int axis = Axis<P>(c.node(), c.out_type(0).shape.rank());
+  if (JoinsShortLines(c, axis)) return false;
   c.SetOut(0, c.Emit(ConcatSpec{axis}, inputs, c.out_type(0)));
   return true;
 }

@@ -113,6 +113,12 @@ bool LowerToConcat(LowerContext& c, int axis, const std::vector<Shape>& parts) {
   return true;
 }
 
+bool JoinsShortLines(const LowerContext& c, int axis) {
+  constexpr std::int64_t kShortBytes = 512;
+  const TensorType& out = c.out_type(0);
+  return out.shape.SizeOf(axis, out.shape.rank()) * BytesOf(out.dtype) <= kShortBytes;
+}
+
 bool LowerToFill(LowerContext& c, std::uint64_t bytes) {
   return EmitWithoutReading(c, "fill", [line = Line(c.out_type(0), 0), bytes](const KernelOperands& operands) {
     line.Run(&bytes, operands.output());

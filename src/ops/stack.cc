@@ -52,6 +52,7 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
 
 bool Lower(LowerContext& c) {
   const int axis = Axis(c.node(), c.out_type(0).shape.rank());
+  if (c.in_types().size() > 1 && JoinsShortLines(c, axis)) return false;
   Shape part = c.out_type(0).shape;
   part[axis] = 1;
   std::vector<ValueId> inputs;

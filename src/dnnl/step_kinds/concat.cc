@@ -17,18 +17,8 @@ std::optional<PreparedPrimitive> PrepareFrom(const PrimitiveBuilder& b, const st
   return std::nullopt;
 }
 
-// Lines of the result that are a few cache lines. The library copies each part of a line by a call; our kernel of moves
-// takes a tenth of its time where parts are one or two numbers, and as long where lines are twice as long.
-bool JoinsShortLines(const PrimitiveBuilder& b) {
-  constexpr std::int64_t kShortBytes = 512;
-  const TensorType& type = b.out();
-  const std::int64_t elements = type.shape.SizeOf(b.spec<ConcatSpec>().axis, type.shape.rank());
-  return elements * BytesOf(type.dtype) <= kShortBytes;
-}
-
 // Every operand in the layout of the first; where that is slow or impossible, row-major.
 std::optional<PreparedPrimitive> PrepareConcat(const PrimitiveBuilder& b) {
-  if (JoinsShortLines(b)) return std::nullopt;
   std::vector<Desc> like_first, plain;
   for (const TensorType& type : b.in_types()) {
     plain.push_back(PlainDesc(type));

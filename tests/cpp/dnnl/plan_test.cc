@@ -107,6 +107,16 @@ TEST(Plan, ShortLinesAreJoinedByOurKernel) {
   }
 }
 
+// What joins and is no concatenation stays the library's, however short its lines are.
+TEST(Plan, SmallImagesAreGrownAndJoinedByNoReference) {
+  TestModel m;
+  m.symbol =
+      Op("UpSampling", "grown", {Var("x"), Var("y")}, {{"scale", "2"}, {"sample_type", "nearest"}, {"num_args", "2"}});
+  m.types["x"] = F32({1, 3, 1, 1});
+  m.types["y"] = F32({1, 2, 1, 1});
+  EXPECT_EQ(Bind(m)->summary().num_references, 0);
+}
+
 TEST(Plan, WorkOnParametersIsNotMergedIntoWhatRunsEachTime) {
   TestModel m;
   m.symbol = Op("elemwise_add", "sum", {Var("x"), Op("exp", "once", {Var("p")})});
