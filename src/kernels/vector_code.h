@@ -75,6 +75,13 @@ struct VectorCode {
 #endif
     return a * b + c;
   }
+  // (... (first * x + second) * x + ...) * x + last. It is no loop, because gcc does not unroll loops over constants.
+  template <class... Numbers>
+  static Floats Polynomial(Floats x, float first, Numbers... others) {
+    Floats sum = All(first);
+    ((sum = MultiplyAdd(sum, x, All(others))), ...);
+    return sum;
+  }
   static Floats OneOrZero(Ints mask) { return AsFloats(mask & Bits(All(1))); }
   static Floats Convert(Ints x) { return __builtin_convertvector(x, Floats); }
 
@@ -109,9 +116,7 @@ struct VectorCode {
     // ln 2 in two parts, the first with zeros at its end.
     const Floats r = (safe - n * 0.693145751953125f) - n * 1.42860682030941723e-6f;
     // Taylor's series: on |r| <= ln(2) / 2 its next term is 5e-9.
-    Floats p = All(1.0f / 5040);
-    for (const float term : {1.0f / 720, 1.0f / 120, 1.0f / 24, 1.0f / 6, 0.5f, 1.0f, 1.0f})
-      p = MultiplyAdd(p, r, All(term));
+    const Floats p = Polynomial(r, 1.0f / 5040, 1.0f / 720, 1.0f / 120, 1.0f / 24, 1.0f / 6, 0.5f, 1.0f, 1.0f);
     const Ints exponent = __builtin_convertvector(n, Ints), half = exponent >> 1;
     const Floats result = p * PowerOfTwo(half) * PowerOfTwo(exponent - half);
     return x == x ? (x < -104.0f ? All(0) : result) : x;
@@ -128,8 +133,7 @@ struct VectorCode {
     const Floats f = AsFloats((shifted & 0x007FFFFF) + 0x3F3504F3) - 1.0f;
     // log(1 + f) = 2 atanh(s) with s = f / (2 + f), |s| < 0.172: the next term of the series is 5e-10.
     const Floats s = f / (f + 2.0f), z = s * s;
-    Floats p = All(2.0f / 11);
-    for (const float term : {2.0f / 9, 2.0f / 7, 2.0f / 5, 2.0f / 3}) p = MultiplyAdd(p, z, All(term));
+    const Floats p = Polynomial(z, 2.0f / 11, 2.0f / 9, 2.0f / 7, 2.0f / 5, 2.0f / 3);
     // f - s f is 2 s, without the rounding of s.
     const Floats log1p = f - s * (f - z * p), whole = Convert(n);
     Floats result = whole * 0.693145751953125f + (log1p + whole * 1.42860682030941723e-6f);
@@ -143,9 +147,8 @@ struct VectorCode {
     const Floats magnitude = AsFloats(Bits(x) & 0x7FFFFFFF);
     // Near 0 the quotient below would cancel: tanh(x) = x + x^3 p(x^2), fitted on [0, 0.625] to 4e-9.
     const Floats z = x * x;
-    Floats p = All(-5.7170365610e-3f);
-    for (const float term : {2.0650579003e-2f, -5.3743495261e-2f, 1.3331491249e-1f, -3.3333283924e-1f})
-      p = MultiplyAdd(p, z, All(term));
+    const Floats p =
+        Polynomial(z, -5.7170365610e-3f, 2.0650579003e-2f, -5.3743495261e-2f, 1.3331491249e-1f, -3.3333283924e-1f);
     const Floats small = x + x * z * p;
     const Floats large = 1.0f - 2.0f / (Exp(magnitude + magnitude) + 1.0f);
     const Floats with_sign = AsFloats(Bits(large) | (Bits(x) & static_cast<std::int32_t>(0x80000000u)));
@@ -158,17 +161,13 @@ struct VectorCode {
     const Floats magnitude = AsFloats(Bits(x) & 0x7FFFFFFF);
     // Up to 1, x p(x^2), fitted to 1e-8.
     const Floats z = x * x;
-    Floats p = All(7.87587508e-05f);
-    for (const float term :
-         {-8.01686429e-04f, 5.18908742e-03f, -2.68542120e-02f, 1.12835947e-01f, -3.76126267e-01f, 1.12837917e+00f})
-      p = MultiplyAdd(p, z, All(term));
+    const Floats p = Polynomial(z, 7.87587508e-05f, -8.01686429e-04f, 5.18908742e-03f, -2.68542120e-02f,
+                                1.12835947e-01f, -3.76126267e-01f, 1.12837917e+00f);
     // Above, 1 - q(|x| - 2.4625), fitted to 6e-8.
     const Floats u = magnitude - 2.4625f;
-    Floats q = All(9.72077132e-06f);
-    for (const float term :
-         {-2.52109866e-05f, -5.61585943e-05f, 3.00776799e-04f, -3.75290770e-04f, -4.70834851e-04f, 2.94537382e-03f,
-          -6.75235391e-03f, 9.82509416e-03f, -9.73473587e-03f, 6.46148101e-03f, -2.62365511e-03f, 4.96753306e-04f})
-      q = MultiplyAdd(q, u, All(term));
+    const Floats q = Polynomial(u, 9.72077132e-06f, -2.52109866e-05f, -5.61585943e-05f, 3.00776799e-04f,
+                                -3.75290770e-04f, -4.70834851e-04f, 2.94537382e-03f, -6.75235391e-03f, 9.82509416e-03f,
+                                -9.73473587e-03f, 6.46148101e-03f, -2.62365511e-03f, 4.96753306e-04f);
     const Floats large = magnitude > kBound ? All(1) : 1.0f - q;
     const Floats with_sign = AsFloats(Bits(large) | (Bits(x) & static_cast<std::int32_t>(0x80000000u)));
     return magnitude > 1.0f ? with_sign : x * p;
