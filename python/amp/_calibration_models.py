@@ -171,6 +171,12 @@ def _dense(b):
     return sym.Activation(out, act_type=finish) if finish else out
 
 
+def _large_dense(b):
+    """One row, and weights that no cache holds, as behind the convolutions of AlexNet and VGG."""
+    length, columns = b.choose(8192, 9216, 25088), b.choose(2048, 4096)
+    return sym.FullyConnected(b.input(1, length), b.param(columns, length), b.param(columns), num_hidden=columns)
+
+
 def _batch_dot(b):
     count, rows, columns = b.choose(1, 4, 12, 64, 192), b.log_uniform(16, 512), b.log_uniform(16, 512)
     length = b.choose(32, 64, 128, 256)
@@ -344,6 +350,7 @@ _DEPTHWISE = (  # which may change the layouts of a whole model
     (_depthwise_block, 162),
 )
 _DENSE_WINDOWS = ((lambda b: _convolution(b, "3x3"), 81),)  # which Winograd's algorithm computes
+_LARGE_DENSE = ((_large_dense, 5),)
 _SCALED = ((_scaled_product, 40),)
 _OTHERS = (
     (_pooling, 36),
@@ -359,7 +366,7 @@ _CASTS = ((_casts, 60),)
 _STREAMS = ((_stream, 3),)
 _PER_MODEL = 27
 # Where kernels of ours may compute a layer.
-_WITH_CHOICE = (_CONVOLUTIONS, _DENSE_WINDOWS, _PRODUCTS, _DEPTHWISE, _SCALED)
+_WITH_CHOICE = (_CONVOLUTIONS, _DENSE_WINDOWS, _PRODUCTS, _LARGE_DENSE, _DEPTHWISE, _SCALED)
 
 
 _GROUPS = (*_WITH_CHOICE, _OTHERS, _CASTS, _STREAMS)
