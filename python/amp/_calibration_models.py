@@ -79,6 +79,8 @@ def _convolution(b, kind):
             kernel = (1, 1)
         elif kind == "3x3":
             kernel, stride = (3, 3), 1
+        elif kind == "lines and 5x5":
+            kernel, stride = b.choose((5, 5), (1, 7), (7, 1), (1, 3), (3, 1)), 1
         elif kind == "depthwise":
             groups = outputs = inputs
             kernel = b.choose((3, 3), (3, 3), (5, 5))
@@ -350,6 +352,7 @@ _DEPTHWISE = (  # which may change the layouts of a whole model
     (_depthwise_block, 162),
 )
 _DENSE_WINDOWS = ((lambda b: _convolution(b, "3x3"), 81),)  # which Winograd's algorithm computes
+_OTHER_WINDOWS = ((lambda b: _convolution(b, "lines and 5x5"), 81),)  # the same
 _LARGE_DENSE = ((_large_dense, 5),)
 _SCALED = ((_scaled_product, 40),)
 _OTHERS = (
@@ -366,7 +369,7 @@ _CASTS = ((_casts, 60),)
 _STREAMS = ((_stream, 3),)
 _PER_MODEL = 27
 # Where kernels of ours may compute a layer.
-_WITH_CHOICE = (_CONVOLUTIONS, _DENSE_WINDOWS, _PRODUCTS, _LARGE_DENSE, _DEPTHWISE, _SCALED)
+_WITH_CHOICE = (_CONVOLUTIONS, _DENSE_WINDOWS, _OTHER_WINDOWS, _PRODUCTS, _LARGE_DENSE, _DEPTHWISE, _SCALED)
 
 
 _GROUPS = (*_WITH_CHOICE, _OTHERS, _CASTS, _STREAMS)

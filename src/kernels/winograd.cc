@@ -20,7 +20,7 @@ std::int64_t PackedDepth(const Winograd& job) {
   return WinogradDepth(job.kind, job.in_channels) * WinogradPerUnit(job.kind);
 }
 std::int64_t ProductElements(const Winograd& job) { return WinogradWeightStride(job.kind, job.in_channels); }
-std::int64_t ColumnElements(const Winograd& job) { return WinogradProducts(job.kind) * ProductElements(job); }
+std::int64_t ColumnElements(const Winograd& job) { return WinogradShapeOf(job.kind).products() * ProductElements(job); }
 std::int64_t NumColumns(const Winograd& job) { return Quotient(job.out_channels, kWinogradColumns); }
 std::int64_t FactorElements(const Winograd& job) {
   return WinogradFactors(job.kind, job.in_channels) * static_cast<std::int64_t>(sizeof(float)) / Element(job.kind);
@@ -30,10 +30,11 @@ std::int64_t GroupElements(const Winograd& job) { return FactorElements(job) + N
 // Of the weights of a group.
 void FindFactors(const Winograd& job, const float* weights, float* factors) {
   const auto count = static_cast<std::size_t>(job.in_channels);
+  const std::int64_t window = WinogradShapeOf(job.kind).window();
   std::vector<double> squares(count);
-  for (std::int64_t i = 0; i < job.out_channels * job.in_channels * 9; ++i) {
+  for (std::int64_t i = 0; i < job.out_channels * job.in_channels * window; ++i) {
     const auto weight = static_cast<double>(weights[i]);
-    squares[static_cast<std::size_t>(i / 9 % job.in_channels)] += weight * weight;
+    squares[static_cast<std::size_t>(i / window % job.in_channels)] += weight * weight;
   }
   std::fill_n(factors, WinogradFactors(job.kind, job.in_channels), 1.0f);
   FindInt16Factors(squares.data(), job.in_channels, factors);
@@ -49,11 +50,11 @@ struct Split {
 };
 
 std::int64_t NumTiles(const Winograd& job) {
-  return job.batch * Quotient(job.out_height, WinogradTileHeight(job.kind)) *
-         Quotient(job.out_width, WinogradTileWidth(job.kind));
+  return job.batch * Quotient(job.out_height, WinogradShapeOf(job.kind).tile_height) *
+         Quotient(job.out_width, WinogradShapeOf(job.kind).tile_width);
 }
 
-std::int64_t TilesAcross(const Winograd& job) { return Quotient(job.out_width, WinogradTileWidth(job.kind)); }
+std::int64_t TilesAcross(const Winograd& job) { return Quotient(job.out_width, WinogradShapeOf(job.kind).tile_width); }
 
 // Elements. An odd number of lines: neighbouring products share no set of a cache.
 std::int64_t TileStride(const Winograd& job, std::int64_t tiles) {
@@ -63,7 +64,7 @@ std::int64_t TileStride(const Winograd& job, std::int64_t tiles) {
 
 std::int64_t ScaleBytes(const Winograd& job, std::int64_t tiles) {
   if (!WinogradMultipliesInt16(job.kind)) return 0;
-  return WinogradProducts(job.kind) * Quotient(job.in_channels, kWinogradChunk) * tiles *
+  return WinogradShapeOf(job.kind).products() * Quotient(job.in_channels, kWinogradChunk) * tiles *
          static_cast<std::int64_t>(sizeof(float));
 }
 
@@ -87,7 +88,7 @@ PartBytes BytesOf(const Winograd& job, const Split& split) {
     return {WinogradGrid::kProducts * LargestGrid(job, split).stride(job.in_channels) * Element(job.kind),
             2 * WinogradGrid::kTogether * WinogradGrid::kProductStride * kFloat};
   }
-  const std::int64_t products = WinogradProducts(job.kind), columns = split.strip / kWinogradColumns;
+  const std::int64_t products = WinogradShapeOf(job.kind).products(), columns = split.strip / kWinogradColumns;
   return {products * TileStride(job, split.tiles) * Element(job.kind) + ScaleBytes(job, split.tiles),
           columns * split.tiles * WinogradProductStride(products) * kFloat};
 }
@@ -103,7 +104,7 @@ double PartCycles(const Winograd& job, const Split& split) {
   // Threads that read the same weights at about the same time share the way from memory.
   const double bytes_per_cycle = (is_far ? 7 : 16) / (split.stretches > 1 && job.num_threads > 1 ? 1.85 : 1.0);
   const std::int64_t channels = std::min(split.channels, job.out_channels);
-  const auto products = static_cast<double>(WinogradProducts(job.kind) * split.tiles);
+  const auto products = static_cast<double>(WinogradShapeOf(job.kind).products() * split.tiles);
   const auto in = static_cast<double>(PackedDepth(job)), out = static_cast<double>(channels);
   const auto element = static_cast<double>(Element(job.kind));
   const double multiply = products * in * out / (floats_per_cycle * WinogradPerUnit(job.kind));
@@ -127,7 +128,7 @@ double GridCycles(const Winograd& job, const Split& split) {
   const WinogradGrid grid = LargestGrid(job, split);
   const auto in = static_cast<double>(PackedDepth(job));
   const auto out = static_cast<double>(std::min(split.channels, job.out_channels));
-  const auto weights = static_cast<double>(WinogradProducts(job.kind)) * in * out;
+  const auto weights = static_cast<double>(WinogradShapeOf(job.kind).products()) * in * out;
   const double multiply = weights * static_cast<double>(grid.room() - 2 * grid.across) / kPairsPerCycle;
   const double read = weights * static_cast<double>(Element(job.kind)) / kFarBytesPerCycle;
   const double transform =
@@ -137,7 +138,7 @@ double GridCycles(const Winograd& job, const Split& split) {
 
 // Rows of the result whose transformed tiles stay in the cache of a core, beside a column of weights.
 std::int64_t GridRowsInCache(const Winograd& job) {
-  const std::int64_t column = WinogradProducts(job.kind) * ProductElements(job) * Element(job.kind);
+  const std::int64_t column = WinogradShapeOf(job.kind).products() * ProductElements(job) * Element(job.kind);
   const std::int64_t row = WinogradGrid::kProducts * TilesAcross(job) * PackedDepth(job) * Element(job.kind);
   return std::max<std::int64_t>((SecondLevelCacheBytes() / 2 - column) / row - 2, 1);
 }
@@ -273,6 +274,18 @@ const char* WinogradName(WinogradKind kind) {
       return "winograd_f2x2_int16";
     case WinogradKind::kF1x4BF16:
       return "winograd_f1x4_bf16";
+    case WinogradKind::kLine7:
+      return "winograd_line7_f32";
+    case WinogradKind::kLine3:
+      return "winograd_line3_f32";
+    case WinogradKind::k5x5:
+      return "winograd_5x5_f32";
+    case WinogradKind::kLine7Int16:
+      return "winograd_line7_int16";
+    case WinogradKind::kLine3Int16:
+      return "winograd_line3_int16";
+    case WinogradKind::k5x5Int16:
+      return "winograd_5x5_int16";
   }
   return "unknown";
 }
@@ -289,17 +302,18 @@ void PackWinogradWeightsWith(const WinogradTable& table, const Winograd& job, co
   // The scales of int16 are those of all input channels.
   const std::int64_t rows = WinogradMultipliesInt16(job.kind) ? PackedDepth(job) : kWinogradPieceRows;
   const std::int64_t columns = NumColumns(job), pieces = Quotient(job.in_channels, rows);
+  const std::int64_t group_weights = job.out_channels * job.in_channels * WinogradShapeOf(job.kind).window();
   const WinogradTable::Pack pack = table.pack[static_cast<int>(job.kind)];
   const auto factors_of = [&](std::int64_t group) {
     return reinterpret_cast<float*>(static_cast<char*>(packed) + group * GroupElements(job) * Element(job.kind));
   };
   for (std::int64_t group = 0; group < (WinogradMultipliesInt16(job.kind) ? job.groups : 0); ++group) {
-    FindFactors(job, weights + group * job.out_channels * job.in_channels * 9, factors_of(group));
+    FindFactors(job, weights + group * group_weights, factors_of(group));
   }
   ParallelFor(job.groups * columns * pieces, 4, [&](std::int64_t i) {
     const std::int64_t column = i / pieces % columns, group = i / pieces / columns;
     WinogradPiece piece;
-    piece.weights = weights + group * job.out_channels * job.in_channels * 9;
+    piece.weights = weights + group * group_weights;
     piece.first = column * kWinogradColumns;
     piece.in = i % pieces * rows;
     piece.count = std::min(rows, PackedDepth(job) - piece.in);

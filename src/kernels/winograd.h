@@ -1,5 +1,5 @@
-// 3x3 convolutions of stride 1 by Winograd's algorithm: tiles of the image and the weights are transformed, multiplied
-// element by element, summed up over channels and transformed back. That takes 2.25 to 4 times fewer multiplications.
+// Convolutions of stride 1 by Winograd's algorithm: tiles of the image and the weights are transformed, multiplied
+// element by element, summed up over channels and transformed back. That takes 2 to 6 times fewer multiplications.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,23 @@ namespace amp::kernels {
 // that have instructions for them multiply them twice as fast as float32. CPUs with tile registers multiply bfloat16
 // many times as fast; what counts there is memory. So their tiles are four columns of one row, whose transforms are the
 // smallest: two times fewer multiplications, and sums over the window's rows stay in registers.
-enum class WinogradKind : std::uint8_t { kF4x4, kF2x2, kF4x4Int16, kF4x2Int16, kF2x2Int16, kF1x4BF16 };
-inline constexpr int kNumWinogradKinds = 6;
+// Windows are 3x3, but for those of kLine7 (a row of seven; columns are rows of an image that is seen with its axes
+// exchanged), kLine3 (a row of three) and k5x5.
+enum class WinogradKind : std::uint8_t {
+  kF4x4,
+  kF2x2,
+  kF4x4Int16,
+  kF4x2Int16,
+  kF2x2Int16,
+  kF1x4BF16,
+  kLine7,
+  kLine3,
+  k5x5,
+  kLine7Int16,
+  kLine3Int16,
+  k5x5Int16,
+};
+inline constexpr int kNumWinogradKinds = 12;
 
 const char* WinogradName(WinogradKind kind);  // "winograd_f4x4_f32"
 
@@ -63,8 +78,8 @@ constexpr bool WinogradKnowsBlocks(WinogradKind kind) { return kind != WinogradK
 bool WinogradKnowsBlocksOf8(WinogradKind kind);
 
 // Of job, these use the kind, the groups and channels, and whether the window is mirrored. `weights`: (groups *
-// out_channels, in_channels, 3, 3), float32. They are transformed in float64 and rounded once. Splits the work among
-// the threads of the scope (ParallelFor).
+// out_channels, in_channels, height, width of the window), float32. They are transformed in float64 and rounded once.
+// Splits the work among the threads of the scope (ParallelFor).
 std::size_t PackedWinogradBytes(const Winograd& job);
 void PackWinogradWeights(const Winograd& job, const float* weights, void* packed);
 
@@ -95,18 +110,50 @@ inline constexpr std::int64_t kWinogradBlock = 16;
 // Input channels of a tile register.
 inline constexpr std::int64_t kWinogradRegister = 32;
 
-// How many rows (columns) of the output a tile has.
-constexpr std::int64_t WinogradTileHeight(WinogradKind kind) {
-  if (kind == WinogradKind::kF1x4BF16) return 1;
-  return kind == WinogradKind::kF2x2 || kind == WinogradKind::kF2x2Int16 ? 2 : 4;
-}
-constexpr std::int64_t WinogradTileWidth(WinogradKind kind) {
-  const bool is_wide =
-      kind == WinogradKind::kF4x4 || kind == WinogradKind::kF4x4Int16 || kind == WinogradKind::kF1x4BF16;
-  return is_wide ? 4 : 2;
+// Rows and columns of the output that a tile has, and of the window.
+struct WinogradShape {
+  std::int64_t tile_height, tile_width, window_height = 3, window_width = 3;
+
+  // How many numbers of a window there are, and how many products are summed up per tile and pair of channels.
+  constexpr std::int64_t window() const { return window_height * window_width; }
+  constexpr std::int64_t products() const {
+    return (tile_height + window_height - 1) * (tile_width + window_width - 1);
+  }
+};
+constexpr WinogradShape WinogradShapeOf(WinogradKind kind) {
+  switch (kind) {
+    case WinogradKind::kF2x2:
+    case WinogradKind::kF2x2Int16:
+      return {2, 2};
+    case WinogradKind::kF4x2Int16:
+      return {4, 2};
+    case WinogradKind::kF1x4BF16:
+      return {1, 4};
+    case WinogradKind::kLine7:
+    case WinogradKind::kLine7Int16:
+      return {1, 4, 1, 7};
+    case WinogradKind::kLine3:
+    case WinogradKind::kLine3Int16:
+      return {1, 4, 1, 3};
+    case WinogradKind::k5x5:
+    case WinogradKind::k5x5Int16:
+      return {4, 4, 5, 5};
+    default:
+      return {4, 4};
+  }
 }
 constexpr bool WinogradMultipliesInt16(WinogradKind kind) {
-  return kind == WinogradKind::kF4x4Int16 || kind == WinogradKind::kF4x2Int16 || kind == WinogradKind::kF2x2Int16;
+  switch (kind) {
+    case WinogradKind::kF4x4Int16:
+    case WinogradKind::kF4x2Int16:
+    case WinogradKind::kF2x2Int16:
+    case WinogradKind::kLine7Int16:
+    case WinogradKind::kLine3Int16:
+    case WinogradKind::k5x5Int16:
+      return true;
+    default:
+      return false;
+  }
 }
 // By tile registers (AMX), which hold 16 rows of 32 numbers.
 constexpr bool WinogradMultipliesBF16(WinogradKind kind) { return kind == WinogradKind::kF1x4BF16; }
@@ -114,11 +161,6 @@ constexpr bool WinogradMultipliesBF16(WinogradKind kind) { return kind == Winogr
 constexpr std::int64_t WinogradPerUnit(WinogradKind kind) {
   return WinogradMultipliesInt16(kind) || WinogradMultipliesBF16(kind) ? 2 : 1;
 }
-// How many products are summed up per tile, and pair of channels.
-constexpr std::int64_t WinogradProducts(WinogradKind kind) {
-  return (WinogradTileHeight(kind) + 2) * (WinogradTileWidth(kind) + 2);
-}
-
 // Products are [column of the strip][tile][product][channel]; so many numbers from one tile to the next.
 constexpr std::int64_t WinogradProductStride(std::int64_t products) {
   return products * kWinogradColumns + kWinogradBlock;

@@ -6,9 +6,8 @@
 
 #include "kernels/int16_vectors_avx2.h"
 #include "kernels/tile_vectors_avx2.h"
-#include "kernels/winograd_code.h"
 #include "kernels/winograd_int16_code.h"
-#include "kernels/winograd_weights_code.h"
+#include "kernels/winograd_kinds_code.h"
 
 // See cast_table.h for what may not appear in this file.
 namespace amp::kernels {
@@ -48,14 +47,12 @@ struct Ops : TileVectors {
 
 using Integers = WinogradInt16<Int16Vectors>;
 
-constexpr WinogradTable kTable = {
-    Isa::kAvx2,
-    {WinogradCode<Ops, 4, 4>::Run, WinogradCode<Ops, 2, 2>::Run, WinogradCode<Integers, 4, 4>::Run,
-     WinogradCode<Integers, 4, 2>::Run, WinogradCode<Integers, 2, 2>::Run},
-    {WinogradWeightsCode<Ops, 4, 4>::Pack, WinogradWeightsCode<Ops, 2, 2>::Pack,
-     WinogradWeightsCode<Integers, 4, 4>::Pack, WinogradWeightsCode<Integers, 4, 2>::Pack,
-     WinogradWeightsCode<Integers, 2, 2>::Pack},
-    Ops::kRows};
+constexpr WinogradTable kTable = [] {
+  WinogradTable table{Isa::kAvx2, {}, {}, Ops::kRows};
+  AddWinogradFloats<Ops>(&table);
+  AddWinogradIntegers<Integers>(&table);
+  return table;
+}();
 
 }  // namespace
 

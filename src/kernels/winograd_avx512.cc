@@ -5,8 +5,7 @@
 #include <immintrin.h>
 
 #include "kernels/tile_vectors_avx512.h"
-#include "kernels/winograd_code.h"
-#include "kernels/winograd_weights_code.h"
+#include "kernels/winograd_kinds_code.h"
 
 // See cast_table.h for what may not appear in this file.
 namespace amp::kernels {
@@ -43,11 +42,11 @@ struct SingleOps : SingleTileVectors {
   }
 };
 
-constexpr WinogradTable kTable = {
-    Isa::kAvx512,
-    {WinogradCode<SingleOps, 4, 4>::Run, WinogradCode<SingleOps, 2, 2>::Run},
-    {WinogradWeightsCode<SingleOps, 4, 4>::Pack, WinogradWeightsCode<SingleOps, 2, 2>::Pack},
-    TileVectors::kRows};
+constexpr WinogradTable kTable = [] {
+  WinogradTable table{Isa::kAvx512, {}, {}, TileVectors::kRows};
+  AddWinogradFloats<SingleOps>(&table);
+  return table;
+}();
 
 }  // namespace
 

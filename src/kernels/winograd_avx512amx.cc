@@ -121,7 +121,7 @@ WinogradGrid GridOf(const Winograd& job, const WinogradPart& part) {
 }
 
 constexpr int kProducts = WinogradGrid::kProducts;
-using Transform = WinogradTransform<RegisterOps, 4>;
+using Transform = WinogradTransform<RegisterOps, WinogradAxis<4, 3>>;
 
 // Transforms rows of the image.
 class GridTransform {
@@ -361,11 +361,13 @@ void Run(const Winograd& job, const WinogradPart& part, void* scratch) {
   _tile_release();
 }
 
-constexpr WinogradTable kTable = {
-    Isa::kAvx512,
-    {nullptr, nullptr, nullptr, nullptr, nullptr, Run},
-    {nullptr, nullptr, nullptr, nullptr, nullptr, WinogradWeightsCode<WeightOps, 1, 4>::Pack},
-    2 * kTileRows};
+constexpr WinogradTable kTable = [] {
+  constexpr auto kKind = static_cast<int>(WinogradKind::kF1x4BF16);
+  WinogradTable table{Isa::kAvx512, {}, {}, 2 * kTileRows};
+  table.run[kKind] = Run;
+  table.pack[kKind] = WinogradWeightsCode<WeightOps, WinogradAxis<1, 3>, WinogradAxis<4, 3>>::Pack;
+  return table;
+}();
 
 }  // namespace
 

@@ -16,13 +16,14 @@ namespace amp::kernels {
 // Quantise, see TransformRun.
 
 // What its parts count in.
-template <class Ops, int kTileY, int kTileX>
+template <class Ops, class AxisY, class AxisX>
 struct WinogradUnits {
   using V = typename Ops::Vector;
   using Tile = typename Ops::Tile;
   using Int = std::int64_t;
 
-  static constexpr int kLanes = Ops::kLanes, kInY = kTileY + 2, kInX = kTileX + 2, kProducts = kInY * kInX;
+  static constexpr int kTileY = AxisY::kTile, kTileX = AxisX::kTile;
+  static constexpr int kLanes = Ops::kLanes, kInY = AxisY::kIn, kInX = AxisX::kIn, kProducts = kInY * kInX;
   static constexpr Int kBlock = kWinogradBlock, kColumns = kWinogradColumns;
   static constexpr Int kProductStride = WinogradProductStride(kProducts);
 
@@ -83,9 +84,9 @@ struct WinogradUnits {
 };
 
 // Transforms tiles of the image.
-template <class Ops, int kTileY, int kTileX>
-struct WinogradTilesCode : WinogradUnits<Ops, kTileY, kTileX> {
-  using Units = WinogradUnits<Ops, kTileY, kTileX>;
+template <class Ops, class AxisY, class AxisX>
+struct WinogradTilesCode : WinogradUnits<Ops, AxisY, AxisX> {
+  using Units = WinogradUnits<Ops, AxisY, AxisX>;
   using typename Units::Int;
   using typename Units::Place;
   using typename Units::Tile;
@@ -97,15 +98,17 @@ struct WinogradTilesCode : WinogradUnits<Ops, kTileY, kTileX> {
   using Units::kInY;
   using Units::kLanes;
   using Units::kProducts;
+  using Units::kTileX;
   using Units::Min;
   using Units::OffsetIn;
   using Units::PlaceOf;
   using Units::TilesAcross;
-  // Neighbours share two columns, which are transformed once for so many tiles. Those that wait for their scales stay
-  // in the nearest cache.
+  // Neighbours share columns, which are transformed once for so many tiles. Those that wait for their scales stay in
+  // the nearest cache.
   static constexpr int kRun = !Ops::kScales ? 8 : kProducts > 16 ? 2 : 4;
+  static constexpr Int ColumnsOf(Int run) { return run * kTileX + AxisX::kWindow - 1; }
   struct Columns {
-    V value[kRun * kTileX + 2][kInY];
+    V value[ColumnsOf(kRun)][kInY];
   };
 
   // A vector of channels: how many there are from here on, and what they are multiplied by.
@@ -132,7 +135,7 @@ struct WinogradTilesCode : WinogradUnits<Ops, kTileY, kTileX> {
         x[r] = r >= begin && r < end ? LoadRow<kIsBF16>(first + r * row_bytes, channels) : Ops::All(0);
       }
     }
-    WinogradTransform<Ops, kTileY>::In(x, y);
+    WinogradTransform<Ops, AxisY>::In(x, y);
   }
 
   // The next block of channels may lie in lines of its own.
@@ -148,7 +151,7 @@ struct WinogradTilesCode : WinogradUnits<Ops, kTileY, kTileX> {
     const Int y = place.y - job.pad_top, x = place.x - job.pad_left;
     const Int begin = y < 0 ? -y : 0, end = Min(kInY, job.in_height - y);
     const char* corner = source + (y * job.source.row + x * job.source.pixel) * kElement;
-    for (Int c = 0; c < run * kTileX + 2; ++c) {
+    for (Int c = 0; c < ColumnsOf(run); ++c) {
       V(&to)[kInY] = columns->value[c];
       if (x + c < 0 || x + c >= job.in_width) {
         for (int r = 0; r < kInY; ++r) to[r] = Ops::All(0);
@@ -167,7 +170,7 @@ struct WinogradTilesCode : WinogradUnits<Ops, kTileY, kTileX> {
       for (int r = 0; r < kInY; ++r) {
         V x[kInX], y[kInX];
         for (int c = 0; c < kInX; ++c) x[c] = columns.value[t * kTileX + c][r];
-        WinogradTransform<Ops, kTileX>::In(x, y);
+        WinogradTransform<Ops, AxisX>::In(x, y);
         for (int c = 0; c < kInX; ++c) Ops::StoreTile(tiles + t * kBlock + (r * kInX + c) * stride, y[c]);
       }
     }
@@ -247,9 +250,9 @@ struct WinogradTilesCode : WinogradUnits<Ops, kTileY, kTileX> {
 };
 
 // Multiplies transformed tiles.
-template <class Ops, int kTileY, int kTileX>
-struct WinogradProductsCode : WinogradUnits<Ops, kTileY, kTileX> {
-  using Units = WinogradUnits<Ops, kTileY, kTileX>;
+template <class Ops, class AxisY, class AxisX>
+struct WinogradProductsCode : WinogradUnits<Ops, AxisY, AxisX> {
+  using Units = WinogradUnits<Ops, AxisY, AxisX>;
   using typename Units::Int;
   using typename Units::Strip;
   using typename Units::Tile;
@@ -330,9 +333,9 @@ struct WinogradProductsCode : WinogradUnits<Ops, kTileY, kTileX> {
 };
 
 // Transforms products back.
-template <class Ops, int kTileY, int kTileX>
-struct WinogradResultsCode : WinogradUnits<Ops, kTileY, kTileX> {
-  using Units = WinogradUnits<Ops, kTileY, kTileX>;
+template <class Ops, class AxisY, class AxisX>
+struct WinogradResultsCode : WinogradUnits<Ops, AxisY, AxisX> {
+  using Units = WinogradUnits<Ops, AxisY, AxisX>;
   using typename Units::Int;
   using typename Units::Place;
   using typename Units::V;
@@ -341,6 +344,8 @@ struct WinogradResultsCode : WinogradUnits<Ops, kTileY, kTileX> {
   using Units::kInY;
   using Units::kLanes;
   using Units::kProductStride;
+  using Units::kTileX;
+  using Units::kTileY;
   using Units::OffsetIn;
   using Units::PlaceOf;
   // Where `count` channels of a tile of the destination and of the sum begin.
@@ -369,13 +374,13 @@ struct WinogradResultsCode : WinogradUnits<Ops, kTileY, kTileX> {
     for (int c = 0; c < kInX; ++c) {
       V x[kInY], y[kTileY];
       for (int r = 0; r < kInY; ++r) x[r] = Ops::template Load<false>(products + (r * kInX + c) * kColumns, kLanes);
-      WinogradTransform<Ops, kTileY>::Out(x, y);
+      WinogradTransform<Ops, AxisY>::Out(x, y);
       for (int r = 0; r < kTileY; ++r) half[r][c] = y[r];
     }
     for (int r = 0; r < kTileY; ++r) {
       if (r >= to.rows) break;
       V y[kTileX];
-      WinogradTransform<Ops, kTileX>::Out(half[r], y);
+      WinogradTransform<Ops, AxisX>::Out(half[r], y);
       for (int c = 0; c < kTileX; ++c) {
         if (c < to.columns) Finish<kOutIsBF16, kSumIsBF16>(job, to, r, c, y[c]);
       }
@@ -422,12 +427,12 @@ struct WinogradResultsCode : WinogradUnits<Ops, kTileY, kTileX> {
   }
 };
 
-template <class Ops, int kTileY, int kTileX>
-struct WinogradCode : WinogradUnits<Ops, kTileY, kTileX> {
-  using Units = WinogradUnits<Ops, kTileY, kTileX>;
-  using In = WinogradTilesCode<Ops, kTileY, kTileX>;
-  using Products = WinogradProductsCode<Ops, kTileY, kTileX>;
-  using Out = WinogradResultsCode<Ops, kTileY, kTileX>;
+template <class Ops, class AxisY, class AxisX>
+struct WinogradCode : WinogradUnits<Ops, AxisY, AxisX> {
+  using Units = WinogradUnits<Ops, AxisY, AxisX>;
+  using In = WinogradTilesCode<Ops, AxisY, AxisX>;
+  using Products = WinogradProductsCode<Ops, AxisY, AxisX>;
+  using Out = WinogradResultsCode<Ops, AxisY, AxisX>;
   using typename Units::Int;
   using typename Units::Strip;
   using typename Units::Tiles;

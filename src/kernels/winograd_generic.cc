@@ -1,7 +1,6 @@
 #include "kernels/tile_vectors_generic.h"
 #include "kernels/winograd.h"
-#include "kernels/winograd_code.h"
-#include "kernels/winograd_weights_code.h"
+#include "kernels/winograd_kinds_code.h"
 
 namespace amp::kernels {
 namespace {
@@ -28,10 +27,11 @@ struct Ops : TileVectors {
   }
 };
 
-constexpr WinogradTable kTable = {Isa::kGeneric,
-                                  {WinogradCode<Ops, 4, 4>::Run, WinogradCode<Ops, 2, 2>::Run},
-                                  {WinogradWeightsCode<Ops, 4, 4>::Pack, WinogradWeightsCode<Ops, 2, 2>::Pack},
-                                  Ops::kRows};
+constexpr WinogradTable kTable = [] {
+  WinogradTable table{Isa::kGeneric, {}, {}, Ops::kRows};
+  AddWinogradFloats<Ops>(&table);
+  return table;
+}();
 
 }  // namespace
 

@@ -33,13 +33,15 @@ struct WinogradInt16 : Vectors {
     Waiting Tile(Int tile) const { return {first + tile * kBlock, stride, block_stride, blocks}; }
   };
 
-  // The largest magnitudes of four products from this one on, as bits: those of a NaN are larger than any number's.
-  static void MostOf4(const Waiting& waiting, float* to) {
+  // The largest magnitudes of at most four products from this one on, as bits: those of a NaN are larger than any
+  // number's.
+  template <int kCount>
+  static void MostOf(const Waiting& waiting, float* to) {
     Bits most[4];
     for (Bits& bits : most) bits = Vectors::ZeroSum();
     const float* from = waiting.first;
     for (Int b = 0; b < waiting.blocks; ++b, from += waiting.block_stride) {
-      for (int p = 0; p < 4; ++p) {
+      for (int p = 0; p < kCount; ++p) {
         for (Int lane = 0; lane < kBlock; lane += kLanes) {
           most[p] = Vectors::Greater(most[p], Vectors::Magnitude(LoadNumbers(from + p * waiting.stride + lane)));
         }
@@ -52,7 +54,9 @@ struct WinogradInt16 : Vectors {
   // The scales of a tile's products, and their inverses.
   template <int kProducts>
   static void FindScales(const Waiting& waiting, float* scales, float* inverses) {
-    for (int p = 0; p < kProducts; p += 4) MostOf4(waiting.Product(p), scales + p);
+    constexpr int kFours = kProducts / 4 * 4;
+    for (int p = 0; p < kFours; p += 4) MostOf<4>(waiting.Product(p), scales + p);
+    if constexpr (kFours < kProducts) MostOf<kProducts - kFours>(waiting.Product(kFours), scales + kFours);
     for (int p = 0; p < kProducts; p += kLanes) {
       const V found = Vectors::ScalesOf(Vectors::LoadBits(scales + p));
       StoreTile(scales + p, found);

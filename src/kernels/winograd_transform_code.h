@@ -5,75 +5,164 @@
 
 namespace amp::kernels {
 
-// One dimension of the transforms. Lagrange's factors are in the weights: the other transforms are plain sums of
-// powers.
-template <class Ops, int kTile>
-struct WinogradTransform;
+// One axis of a tile: so many results, of windows of so many numbers.
+template <int kResults, int kNumbers>
+struct WinogradAxis {
+  static constexpr int kTile = kResults, kWindow = kNumbers, kIn = kTile + kWindow - 1;
+};
 
-template <class Ops>
-struct WinogradTransform<Ops, 4> {
-  using V = typename Ops::Vector;
-  using P = WinogradPoints;
+// The product of (x^2 - p^2), p of all pairs of points but one (kNone: of all), as the coefficients of powers of x^2.
+template <int kPairs>
+struct WinogradPolynomial {
+  static constexpr int kNone = kPairs;
+  double factors[kPairs + 1] = {1};
 
-  // Of weights x, y, z, in float64.
-  template <class D>
-  static void Weights(const D& x, const D& y, const D& z, D (&out)[6]) {
-    constexpr double a = P::kA, b = P::kB, a2 = a * a, b2 = b * b;
-    constexpr double factor_0 = 1 / (a2 * b2), factor_a = 0.5 / (a2 * (a2 - b2)), factor_b = 0.5 / (b2 * (b2 - a2));
-    const D even_a = (x + a2 * z) * factor_a, odd_a = (a * factor_a) * y;
-    const D even_b = (x + b2 * z) * factor_b, odd_b = (b * factor_b) * y;
-    out[0] = x * factor_0;
-    out[1] = even_a + odd_a;
-    out[2] = even_a - odd_a;
-    out[3] = even_b + odd_b;
-    out[4] = even_b - odd_b;
-    out[5] = z;
+  constexpr explicit WinogradPolynomial(int but) {
+    for (int pair = 0, degree = 0; pair < kPairs; ++pair) {
+      if (pair == but) continue;
+      ++degree;
+      for (int i = degree; i > 0; --i) factors[i] = factors[i - 1] - Square(pair) * factors[i];
+      factors[0] *= -Square(pair);
+    }
   }
-
-  static void In(const V (&x)[6], V (&y)[6]) {
-    const V sum = Ops::All(P::kA2 + P::kB2), product = Ops::All(P::kA2 * P::kB2);
-    const V a2 = Ops::All(P::kA2), b2 = Ops::All(P::kB2), a = Ops::All(P::kA), b = Ops::All(P::kB);
-    y[0] = Ops::MultiplyAdd(product, x[0], Ops::MultiplySubtract(sum, x[2], x[4]));
-    const V even_a = Ops::MultiplySubtract(b2, x[2], x[4]), odd_a = Ops::MultiplySubtract(b2, x[1], x[3]);
-    y[1] = Ops::MultiplyAdd(a, odd_a, even_a);
-    y[2] = Ops::MultiplySubtract(a, odd_a, even_a);
-    const V even_b = Ops::MultiplySubtract(a2, x[2], x[4]), odd_b = Ops::MultiplySubtract(a2, x[1], x[3]);
-    y[3] = Ops::MultiplyAdd(b, odd_b, even_b);
-    y[4] = Ops::MultiplySubtract(b, odd_b, even_b);
-    y[5] = Ops::MultiplyAdd(product, x[1], Ops::MultiplySubtract(sum, x[3], x[5]));
+  static constexpr double Square(int pair) {
+    const double point = WinogradPoints<kPairs>::kValues[pair];
+    return point * point;
   }
-
-  static void Out(const V (&x)[6], V (&y)[4]) {
-    const V sum_a = x[1] + x[2], difference_a = x[1] - x[2], sum_b = x[3] + x[4], difference_b = x[3] - x[4];
-    y[0] = x[0] + sum_a + sum_b;
-    y[1] = Ops::MultiplyAdd(Ops::All(P::kA), difference_a, Ops::All(P::kB) * difference_b);
-    y[2] = Ops::MultiplyAdd(Ops::All(P::kA2), sum_a, Ops::All(P::kB2) * sum_b);
-    const V cubes = Ops::MultiplyAdd(Ops::All(P::kB2 * P::kB), difference_b, x[5]);
-    y[3] = Ops::MultiplyAdd(Ops::All(P::kA2 * P::kA), difference_a, cubes);
+  constexpr double At(double square) const {
+    double value = 0;
+    for (int i = kPairs; i >= 0; --i) value = value * square + factors[i];
+    return value;
   }
 };
 
-// None: one row as it is.
-template <class Ops>
-struct WinogradTransform<Ops, 1> {
+// Lagrange's factors are in the weights: the other transforms are plain sums of powers. Recursions instead of loops
+// keep vectors in registers.
+template <class Ops, class Axis>
+struct WinogradTransform {
+  using V = typename Ops::Vector;
+  static constexpr int kIn = Axis::kIn, kTile = Axis::kTile, kWindow = Axis::kWindow, kPairs = kIn / 2 - 1;
+  static_assert(kIn % 2 == 0 && kTile > 1);
+  using Polynomial = WinogradPolynomial<kPairs>;
+
+  static constexpr float PowerOf(int pair, int power) {
+    float value = 1;
+    for (int i = 0; i < power; ++i) value *= WinogradPoints<kPairs>::kValues[pair];
+    return value;
+  }
+
+  // In float64.
   template <class D>
-  static void Weights(const D& x, const D& y, const D& z, D (&out)[3]) {
-    out[0] = x;
-    out[1] = y;
-    out[2] = z;
+  static void Weights(const D (&window)[kWindow], D (&out)[kIn]) {
+    out[0] = window[0] / Polynomial(Polynomial::kNone).factors[0];
+    for (int pair = 0; pair < kPairs; ++pair) {
+      const double point = WinogradPoints<kPairs>::kValues[pair], square = point * point;
+      const double factor = 0.5 / (square * Polynomial(pair).At(square));
+      D even = window[0], odd = window[1] * point;
+      double power = square;
+      for (int i = 2; i < kWindow; ++i, power *= point) (i % 2 == 0 ? even : odd) += power * window[i];
+      out[1 + 2 * pair] = (even + odd) * factor;
+      out[2 + 2 * pair] = (even - odd) * factor;
+    }
+    out[kIn - 1] = window[kWindow - 1];
+  }
+
+  // The sum of x[kFirst], x[kFirst + 2], ... times the polynomial's factors, of which the last is 1.
+  template <int kBut, int kFirst, int kPower = 0>
+  [[gnu::always_inline]] static V Sum(const V (&x)[kIn]) {
+    constexpr int kDegree = kBut == kPairs ? kPairs : kPairs - 1;
+    if constexpr (kPower == kDegree) {
+      return x[kFirst + 2 * kPower];
+    } else {
+      constexpr auto kFactor = static_cast<float>(Polynomial(kBut).factors[kPower]);
+      return Ops::MultiplyAdd(Ops::All(kFactor), x[kFirst + 2 * kPower], Sum<kBut, kFirst, kPower + 1>(x));
+    }
+  }
+
+  template <int kPair>
+  [[gnu::always_inline]] static void InOfPairs(const V (&x)[kIn], V (&y)[kIn]) {
+    const V point = Ops::All(PowerOf(kPair, 1)), even = Sum<kPair, 2>(x), odd = Sum<kPair, 1>(x);
+    y[1 + 2 * kPair] = Ops::MultiplyAdd(point, odd, even);
+    y[2 + 2 * kPair] = Ops::MultiplySubtract(point, odd, even);
+    if constexpr (kPair + 1 < kPairs) InOfPairs<kPair + 1>(x, y);
+  }
+
+  [[gnu::always_inline]] static void In(const V (&x)[kIn], V (&y)[kIn]) {
+    y[0] = Sum<kPairs, 0>(x);
+    InOfPairs<0>(x, y);
+    y[kIn - 1] = Sum<kPairs, 1>(x);
+  }
+
+  // The products of a pair of points, added and subtracted.
+  struct Pairs {
+    V sums[kPairs], differences[kPairs];
+  };
+  template <int kPair>
+  [[gnu::always_inline]] static void AddPairs(const V (&x)[kIn], Pairs* pairs) {
+    pairs->sums[kPair] = x[1 + 2 * kPair] + x[2 + 2 * kPair];
+    pairs->differences[kPair] = x[1 + 2 * kPair] - x[2 + 2 * kPair];
+    if constexpr (kPair + 1 < kPairs) AddPairs<kPair + 1>(x, pairs);
+  }
+
+  template <int kPair>
+  [[gnu::always_inline]] static V First(const V& x, const Pairs& pairs) {
+    const V sum = x + pairs.sums[kPair];
+    if constexpr (kPair + 1 < kPairs) return First<kPair + 1>(sum, pairs);
+    return sum;
+  }
+
+  template <int kResult, int kPair>
+  [[gnu::always_inline]] static V Result(const V& last, const Pairs& pairs) {
+    const V power = Ops::All(PowerOf(kPair, kResult));
+    const V& number = kResult % 2 == 0 ? pairs.sums[kPair] : pairs.differences[kPair];
+    if constexpr (kPair + 1 < kPairs) {
+      return Ops::MultiplyAdd(power, number, Result<kResult, kPair + 1>(last, pairs));
+    } else if constexpr (kResult + 1 == kTile) {
+      return Ops::MultiplyAdd(power, number, last);
+    } else {
+      return power * number;
+    }
+  }
+
+  template <int kResult>
+  [[gnu::always_inline]] static void OutFrom(const V& last, const Pairs& pairs, V (&y)[kTile]) {
+    y[kResult] = Result<kResult, 0>(last, pairs);
+    if constexpr (kResult + 1 < kTile) OutFrom<kResult + 1>(last, pairs, y);
+  }
+
+  [[gnu::always_inline]] static void Out(const V (&x)[kIn], V (&y)[kTile]) {
+    Pairs pairs;
+    AddPairs<0>(x, &pairs);
+    y[0] = First<0>(x[0], pairs);
+    OutFrom<1>(x[kIn - 1], pairs, y);
   }
 };
 
+// None: one result, of rows that are multiplied one by one.
+template <class Ops, int kNumbers>
+struct WinogradTransform<Ops, WinogradAxis<1, kNumbers>> {
+  using V = typename Ops::Vector;
+  static constexpr int kIn = kNumbers;
+
+  template <class D>
+  static void Weights(const D (&window)[kIn], D (&out)[kIn]) {
+    for (int i = 0; i < kIn; ++i) out[i] = window[i];
+  }
+  static void In(const V (&x)[1], V (&y)[1]) { y[0] = x[0]; }
+  static void Out(const V (&x)[1], V (&y)[1]) { y[0] = x[0]; }
+};
+
+// With the points 0, +-1 and infinity, which need no multiplications.
 template <class Ops>
-struct WinogradTransform<Ops, 2> {
+struct WinogradTransform<Ops, WinogradAxis<2, 3>> {
   using V = typename Ops::Vector;
 
   template <class D>
-  static void Weights(const D& x, const D& y, const D& z, D (&out)[4]) {
-    out[0] = x;
-    out[1] = (x + y + z) * 0.5;
-    out[2] = (x - y + z) * 0.5;
-    out[3] = z;
+  static void Weights(const D (&window)[3], D (&out)[4]) {
+    out[0] = window[0];
+    out[1] = (window[0] + window[1] + window[2]) * 0.5;
+    out[2] = (window[0] - window[1] + window[2]) * 0.5;
+    out[3] = window[2];
   }
 
   static void In(const V (&x)[4], V (&y)[4]) {

@@ -10,29 +10,30 @@
 
 namespace amp::kernels {
 
-template <class Ops, int kTileY, int kTileX>
+template <class Ops, class AxisY, class AxisX>
 struct WinogradWeightsCode {
   using Int = std::int64_t;
   using Tile = typename Ops::Tile;
   using Doubles [[gnu::vector_size(64)]] = double;
   using Floats [[gnu::vector_size(32)]] = float;
 
-  static constexpr int kInY = kTileY + 2, kInX = kTileX + 2, kProducts = kInY * kInX;
+  static constexpr int kInY = AxisY::kIn, kInX = AxisX::kIn, kProducts = kInY * kInX;
+  static constexpr int kWindowY = AxisY::kWindow, kWindowX = AxisX::kWindow, kWindow = kWindowY * kWindowX;
   static constexpr Int kColumns = kWinogradColumns, kRows = kWinogradPieceRows, kTogether = 8;
 
   static Int Min(Int a, Int b) { return a < b ? a : b; }
 
   // The windows of one input channel by place in the window; channels beyond the last have weights of zero.
   struct Windows {
-    alignas(64) double value[9][kColumns];
+    alignas(64) double value[kWindow][kColumns];
   };
   static void Take(const Winograd& job, const WinogradPiece& piece, Int in, Windows* windows) {
     const Int columns = in < job.in_channels ? Min(kColumns, job.out_channels - piece.first) : 0;
     const double inverse = Ops::kScales && columns > 0 ? 1 / static_cast<double>(piece.factors[in]) : 1;
     for (Int column = 0; column < columns; ++column) {
-      const float* window = piece.weights + ((piece.first + column) * job.in_channels + in) * 9;
-      for (int k = 0; k < 9; ++k)
-        windows->value[job.mirrored ? 8 - k : k][column] = static_cast<double>(window[k]) * inverse;
+      const float* window = piece.weights + ((piece.first + column) * job.in_channels + in) * kWindow;
+      for (int k = 0; k < kWindow; ++k)
+        windows->value[job.mirrored ? kWindow - 1 - k : k][column] = static_cast<double>(window[k]) * inverse;
     }
     for (Int column = columns; column < kColumns; ++column) {
       for (auto& place : windows->value) place[column] = 0;
@@ -45,15 +46,17 @@ struct WinogradWeightsCode {
   };
   static void Transform(const Windows& windows, Int row, Products* products) {
     for (Int column = 0; column < kColumns; column += kTogether) {
-      Doubles rows[3][kInX];
-      for (int r = 0; r < 3; ++r) {
-        Doubles w[3];
-        for (int k = 0; k < 3; ++k) __builtin_memcpy(&w[k], &windows.value[3 * r + k][column], sizeof w[k]);
-        WinogradTransform<Ops, kTileX>::Weights(w[0], w[1], w[2], rows[r]);
+      Doubles rows[kWindowY][kInX];
+      for (int r = 0; r < kWindowY; ++r) {
+        Doubles w[kWindowX];
+        for (int k = 0; k < kWindowX; ++k)
+          __builtin_memcpy(&w[k], &windows.value[kWindowX * r + k][column], sizeof w[k]);
+        WinogradTransform<Ops, AxisX>::Weights(w, rows[r]);
       }
       for (int c = 0; c < kInX; ++c) {
-        Doubles y[kInY];
-        WinogradTransform<Ops, kTileY>::Weights(rows[0][c], rows[1][c], rows[2][c], y);
+        Doubles x[kWindowY], y[kInY];
+        for (int r = 0; r < kWindowY; ++r) x[r] = rows[r][c];
+        WinogradTransform<Ops, AxisY>::Weights(x, y);
         for (int r = 0; r < kInY; ++r) {
           const Floats rounded = __builtin_convertvector(y[r], Floats);
           __builtin_memcpy(&products->value[r * kInX + c][row][column], &rounded, sizeof rounded);

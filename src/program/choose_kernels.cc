@@ -33,18 +33,18 @@ std::vector<bool> ConstantsForAllShapes(const Program& program) {
   return constant;
 }
 
-bool IsByRegisters(const std::optional<kernels::WinogradKind>& kind) {
-  return kind && kernels::WinogradMultipliesBF16(*kind);
+bool HasNoFormula(const std::optional<kernels::WinogradKind>& kind) {
+  return kind && (kernels::WinogradMultipliesBF16(*kind) || kernels::WinogradShapeOf(*kind).window() != 9);
 }
 
 // Products of int16, by Strassen's algorithm and of Winograd's tiles by registers gain or lose by what a CPU has
-// besides arithmetic; other kinds of Winograd's algorithm have formulas that hold.
+// besides arithmetic; other kinds of Winograd's algorithm have formulas that hold for windows of 3x3.
 bool HasNoFormula(const Step& step) {
   if (const auto* convolution = std::get_if<ConvolutionSpec>(&step.spec)) {
-    return convolution->pointwise == DType::kInt16 || convolution->strassen || IsByRegisters(convolution->winograd);
+    return convolution->pointwise == DType::kInt16 || convolution->strassen || HasNoFormula(convolution->winograd);
   }
   if (const auto* deconvolution = std::get_if<DeconvolutionSpec>(&step.spec)) {
-    return IsByRegisters(deconvolution->winograd);
+    return HasNoFormula(deconvolution->winograd);
   }
   if (const auto* dense = std::get_if<InnerProductSpec>(&step.spec)) {
     return dense->product == DType::kInt16 || dense->strassen;

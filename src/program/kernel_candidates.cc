@@ -30,7 +30,7 @@ bool ReadsBF16(const StepTypes& types) {
 template <WinogradKind kKind>
 std::optional<Step> ProposeWinograd(const KernelSite& site) {
   const StepTypes types = site.TypesOf(site.step);
-  if (!IsForWinograd(site.step, types)) return std::nullopt;
+  if (!IsForWinograd(site.step, types, kKind)) return std::nullopt;
   if (kernels::WinogradMultipliesInt16(kKind) && !(site.has_int16 && ReadsBF16(types))) return std::nullopt;
   if (kernels::WinogradMultipliesBF16(kKind) && !(site.has_tiles && ReadsBF16(types))) return std::nullopt;
   Step step = site.step;
@@ -187,13 +187,19 @@ std::optional<Step> ProposeExpandingBlock(const KernelSite& site) {
 }
 
 constexpr DType kF32 = DType::kFloat32, kBF16 = DType::kBFloat16, kI16 = DType::kInt16;
-constexpr std::array<KernelCandidate, 33> kCandidates = {{
+constexpr std::array<KernelCandidate, 39> kCandidates = {{
     {"winograd_f4x4_f32", kLeastGain, 0, ProposeWinograd<WinogradKind::kF4x4>},
     {"winograd_f2x2_f32", kLeastGain, 0, ProposeWinograd<WinogradKind::kF2x2>},
     {"winograd_f4x4_int16", kLeastGain, 0, ProposeWinograd<WinogradKind::kF4x4Int16>},
     {"winograd_f4x2_int16", kLeastGain, 0, ProposeWinograd<WinogradKind::kF4x2Int16>},
     {"winograd_f2x2_int16", kLeastGain, 0, ProposeWinograd<WinogradKind::kF2x2Int16>},
     {"winograd_f1x4_bf16", kLeastGain, 0, ProposeWinograd<WinogradKind::kF1x4BF16>},
+    {"winograd_line7_f32", kLeastGain, 0, ProposeWinograd<WinogradKind::kLine7>},
+    {"winograd_line3_f32", kLeastGain, 0, ProposeWinograd<WinogradKind::kLine3>},
+    {"winograd_5x5_f32", kLeastGain, 0, ProposeWinograd<WinogradKind::k5x5>},
+    {"winograd_line7_int16", kLeastGain, 0, ProposeWinograd<WinogradKind::kLine7Int16>},
+    {"winograd_line3_int16", kLeastGain, 0, ProposeWinograd<WinogradKind::kLine3Int16>},
+    {"winograd_5x5_int16", kLeastGain, 0, ProposeWinograd<WinogradKind::k5x5Int16>},
     {"pointwise_float32", kLeastProductGain, 0, ProposePointwise<kF32>},
     {"pointwise_bfloat16", kLeastProductGain, 0, ProposePointwise<kBF16>},
     {"pointwise_int16", kLeastProductGain, 0, ProposePointwise<kI16>},

@@ -1,19 +1,31 @@
 #include "program/winograd_job.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace amp {
 namespace {
 
-bool AreBetween(const IntTuple& values, std::int64_t low, std::int64_t high) {
-  return std::all_of(values.begin(), values.end(), [&](std::int64_t v) { return v >= low && v <= high; });
+using kernels::WinogradKind;
+
+// The last two axes of weights.
+struct WindowSize {
+  std::int64_t height, width;
+};
+WindowSize WindowOf(const Shape& weights) { return {weights[weights.rank() - 2], weights[weights.rank() - 1]}; }
+
+bool HasWindowOf(WinogradKind kind, const StepTypes& types) {
+  const Shape &source = types.inputs[0].shape, &weights = types.inputs[1].shape;
+  if (source.rank() != 4 || weights.rank() < 4) return false;
+  WindowSize window = WindowOf(weights);
+  if (HasAxesExchanged(weights)) std::swap(window.height, window.width);
+  const kernels::WinogradShape shape = kernels::WinogradShapeOf(kind);
+  return window.height == shape.window_height && window.width == shape.window_width;
 }
 
-// Of images: the kernel's two axes are the last ones.
-bool HasKernel3x3(const StepTypes& types) {
-  const Shape &source = types.inputs[0].shape, &weights = types.inputs[1].shape;
-  const int rank = weights.rank();
-  return source.rank() == 4 && rank >= 4 && weights[rank - 1] == 3 && weights[rank - 2] == 3;
+// Positions beyond these see nothing of the image.
+bool IsWithin(const IntTuple& pads, const WindowSize& window) {
+  return pads[0] >= 0 && pads[0] < window.height && pads[1] >= 0 && pads[1] < window.width;
 }
 
 // Groups of 16 and 32 channels at 14x14 and 7x7 took 1.2 to 1.5 times as long as direct convolutions on Zen 5: their
@@ -24,23 +36,30 @@ bool HasLargeGroups(const kernels::Winograd& job) {
 }
 
 template <class Spec>
-bool HasWindowOfWinograd(const Spec& spec) {
-  return AreAll(spec.strides, 1) && AreAll(spec.dilates, 0) && AreBetween(spec.pads_begin, 0, 2) &&
-         AreBetween(spec.pads_end, 0, 2);
+bool TakesEachPosition(const Spec& spec, const WindowSize& window) {
+  return AreAll(spec.strides, 1) && AreAll(spec.dilates, 0) && IsWithin(spec.pads_begin, window) &&
+         IsWithin(spec.pads_end, window);
 }
 
-bool HasWindowOfWinograd(const StepSpec& spec) {
-  const auto* window = std::get_if<ConvolutionSpec>(&spec);
-  const auto* mirrored = std::get_if<DeconvolutionSpec>(&spec);
-  return window != nullptr ? HasWindowOfWinograd(*window) : mirrored != nullptr && HasWindowOfWinograd(*mirrored);
+bool IsForWindowOf(WinogradKind kind, const StepSpec& spec, const StepTypes& types) {
+  const auto* convolution = std::get_if<ConvolutionSpec>(&spec);
+  const auto* mirrored = std::get_if<DeconvolutionSpec>(&spec);  // see AsConvolution
+  if ((convolution == nullptr && mirrored == nullptr) || !HasWindowOf(kind, types)) return false;
+  const WindowSize window = WindowOf(types.inputs[1].shape);
+  if (convolution != nullptr) return TakesEachPosition(*convolution, window);
+  return window.height == 3 && window.width == 3 && TakesEachPosition(*mirrored, window);
 }
 
 }  // namespace
 
-bool IsForWinograd(const Step& step, const StepTypes& types) {
-  return HasWindowOfWinograd(step.spec) && HasKernel3x3(types) && HasKernelTypes(step, types) &&
-         types.outputs[0].shape.size() > 0 && types.inputs[0].shape.size() > 0 &&
-         HasLargeGroups(WinogradJob(step, types)) && FinishOf(step, types);
+bool HasAxesExchanged(const Shape& weights) {
+  const WindowSize window = WindowOf(weights);
+  return window.width == 1 && window.height > 1;
+}
+
+bool IsForWinograd(const Step& step, const StepTypes& types, WinogradKind kind) {
+  return IsForWindowOf(kind, step.spec, types) && HasKernelTypes(step, types) && types.outputs[0].shape.size() > 0 &&
+         types.inputs[0].shape.size() > 0 && HasLargeGroups(WinogradJob(step, types)) && FinishOf(step, types);
 }
 
 ConvolutionSpec AsConvolution(const DeconvolutionSpec& spec) {
@@ -67,7 +86,7 @@ kernels::Winograd WinogradJob(const Step& step, const StepTypes& types) {
   return job;
 }
 
-// Weights (O, I, 3, 3) or (G, O/G, I/G, 3, 3).
+// Weights (O, I, height, width) or (G, O/G, I/G, height, width).
 kernels::Winograd WinogradJob(const WinogradWeightsSpec& spec, const Shape& weights) {
   kernels::Winograd job;
   job.kind = spec.kind;
@@ -82,7 +101,7 @@ kernels::Winograd WinogradJob(const WinogradWeightsSpec& spec, const Shape& weig
 kernels::Winograd WinogradJob(const ConvolutionSpec& spec, const StepTypes& types) {
   const Shape &source = types.inputs[0].shape, &weights = types.inputs[1].shape, &out = types.outputs[0].shape;
   kernels::Winograd job;
-  job.kind = spec.winograd.value_or(kernels::WinogradKind::kF4x4);
+  job.kind = spec.winograd.value_or(WinogradKind::kF4x4);
   job.batch = source[0];
   job.groups = weights.rank() == 5 ? weights[0] : 1;
   job.in_channels = source[1] / job.groups;
@@ -93,6 +112,11 @@ kernels::Winograd WinogradJob(const ConvolutionSpec& spec, const StepTypes& type
   job.out_width = out[3];
   job.pad_top = spec.pads_begin[0];
   job.pad_left = spec.pads_begin[1];
+  if (HasAxesExchanged(weights)) {
+    std::swap(job.in_height, job.in_width);
+    std::swap(job.out_height, job.out_width);
+    std::swap(job.pad_top, job.pad_left);
+  }
   return job;
 }
 
@@ -101,12 +125,12 @@ kernels::Winograd WinogradJob(const ConvolutionSpec& spec, const StepTypes& type
 double WinogradFlops(const kernels::Winograd& job) {
   const bool is_int16 = kernels::WinogradMultipliesInt16(job.kind);
   const double of_peak = is_int16 ? 1.8 : 0.9;
-  const double transform = is_int16 ? 44 : job.kind == kernels::WinogradKind::kF4x4 ? 38 : 32;
+  const double transform = is_int16 ? 44 : job.kind == WinogradKind::kF4x4 ? 38 : 32;
   const auto ceil = [](std::int64_t size, std::int64_t tile) { return static_cast<double>((size + tile - 1) / tile); };
   const double tiles = static_cast<double>(job.batch * job.groups) *
-                       ceil(job.out_height, kernels::WinogradTileHeight(job.kind)) *
-                       ceil(job.out_width, kernels::WinogradTileWidth(job.kind));
-  const double numbers = tiles * static_cast<double>(kernels::WinogradProducts(job.kind));
+                       ceil(job.out_height, kernels::WinogradShapeOf(job.kind).tile_height) *
+                       ceil(job.out_width, kernels::WinogradShapeOf(job.kind).tile_width);
+  const double numbers = tiles * static_cast<double>(kernels::WinogradShapeOf(job.kind).products());
   constexpr std::int64_t kBlock = kernels::kWinogradBlock;  // with fewer channels lanes stand empty
   const double in = ceil(job.in_channels, kBlock) * kBlock, out = ceil(job.out_channels, 2 * kBlock) * 2 * kBlock;
   return numbers * (2 * in * out / of_peak + transform * (in + out));

@@ -8,8 +8,11 @@
 
 namespace amp {
 
-// Whether the kernel can compute the step: 3x3, stride 1, no gaps, dtypes and post-ops that it knows.
-bool IsForWinograd(const Step& step, const StepTypes& types);
+// Whether the kernel can compute the step: the kind's window, stride 1, no gaps, dtypes and post-ops that it knows.
+bool IsForWinograd(const Step& step, const StepTypes& types, kernels::WinogradKind kind);
+
+// Whether the kernel sees the image with its axes exchanged: windows that are columns are lines to it.
+bool HasAxesExchanged(const Shape& weights);
 
 // Sizes, without strides of memory; of the kind that the spec names, else F(4x4).
 kernels::Winograd WinogradJob(const ConvolutionSpec& spec, const StepTypes& types);

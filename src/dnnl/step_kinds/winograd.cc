@@ -25,8 +25,8 @@ std::int64_t ChannelBlockOf(const Desc& desc) {
 }
 
 // Channels last, or in blocks of 16 or 8 where the kernel knows them; nothing for other layouts. `channels`: of one
-// group.
-std::optional<WinogradImage> WinogradImageOf(const Desc& desc, const Winograd& job, std::int64_t channels) {
+// group. With its axes as they lie.
+std::optional<WinogradImage> ImageAsItLies(const Desc& desc, const Winograd& job, std::int64_t channels) {
   if (desc.get_format_kind() != dnnl::memory::format_kind::blocked || desc.get_ndims() != 4) return std::nullopt;
   const dnnl::memory::dims dims = desc.get_dims(), strides = desc.get_strides();
   WinogradImage image;
@@ -51,6 +51,20 @@ std::optional<WinogradImage> WinogradImageOf(const Desc& desc, const Winograd& j
   image.group = channels;
   return image;
 }
+
+// Images of one step, as the kernel sees them.
+struct WinogradImages {
+  const Winograd& job;
+  bool exchanged;  // see HasAxesExchanged
+
+  std::optional<WinogradImage> Of(const Desc& desc, std::int64_t channels) const {
+    std::optional<WinogradImage> image = ImageAsItLies(desc, job, channels);
+    if (image && exchanged) std::swap(image->row, image->pixel);
+    return image;
+  }
+  std::optional<WinogradImage> Source(const Desc& desc) const { return Of(desc, job.in_channels); }
+  std::optional<WinogradImage> Result(const Desc& desc) const { return Of(desc, job.out_channels); }
+};
 
 // ---- weights ----
 
@@ -139,15 +153,15 @@ bool AssignWinograd(LayoutBuilder* builder, const Step& given) {
   const Winograd job = WinogradJob(given, types);
   const auto finish = FinishOf(given, types);
   const auto [source, result] = LayoutsOfLibrary(given, types);
-  if (!finish || !WinogradImageOf(source, job, job.in_channels) || !WinogradImageOf(result, job, job.out_channels))
-    return false;
+  const WinogradImages images{job, HasAxesExchanged(types.inputs[1].shape)};
+  if (!finish || !images.Source(source) || !images.Result(result)) return false;
   Step step = given;
-  if (!WinogradImageOf(builder->LayoutOf(step.inputs[0]), job, job.in_channels)) {
+  if (!images.Source(builder->LayoutOf(step.inputs[0]))) {
     step.inputs[0] = builder->InLayout(step.inputs[0], source, step.node, kReason);
   }
   step.inputs[1] = PackedWinograd(builder, step);
   if (HasBias(step)) step.inputs[2] = builder->InRowMajor(step.inputs[2], step.node, kReason);
-  if (finish->sum && !WinogradImageOf(builder->LayoutOf(step.inputs[*finish->sum]), job, job.out_channels)) {
+  if (finish->sum && !images.Result(builder->LayoutOf(step.inputs[*finish->sum]))) {
     ValueId& sum = step.inputs[*finish->sum];
     sum = builder->InLayout(sum, ChannelsLast(builder->TypeOf(sum)), step.node, kReason);
   }
@@ -164,11 +178,10 @@ std::unique_ptr<const OwnKernel> MakeWinograd(const Step& step, const LaidOutPro
   const StepTypes types = program.TypesOf(step);
   Winograd job = WinogradJob(step, types);
   const auto finish = FinishOf(step, types);
-  const auto source = WinogradImageOf(program.layouts[step.inputs[0]], job, job.in_channels),
-             result = WinogradImageOf(program.layouts[step.outputs[0]], job, job.out_channels),
-             sum = finish && finish->sum
-                       ? WinogradImageOf(program.layouts[step.inputs[*finish->sum]], job, job.out_channels)
-                       : result;
+  const WinogradImages images{job, HasAxesExchanged(types.inputs[1].shape)};
+  const auto source = images.Source(program.layouts[step.inputs[0]]),
+             result = images.Result(program.layouts[step.outputs[0]]),
+             sum = finish && finish->sum ? images.Result(program.layouts[step.inputs[*finish->sum]]) : result;
   if (!finish || !source || !result || !sum)
     throw InternalError("a Winograd convolution in layouts that it does not know");
   job.source = *source;
@@ -183,8 +196,9 @@ std::unique_ptr<const OwnKernel> MakeWinograd(const Step& step, const LaidOutPro
 }
 
 bool CanWriteWinograd(const Step& step, const LaidOutProgram& program, const Desc& layout) {
-  const Winograd job = WinogradJob(step, program.TypesOf(step));
-  return WinogradImageOf(layout, job, job.out_channels).has_value();
+  const StepTypes types = program.TypesOf(step);
+  const Winograd job = WinogradJob(step, types);
+  return WinogradImages{job, HasAxesExchanged(types.inputs[1].shape)}.Result(layout).has_value();
 }
 
 }  // namespace amp::onednn

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "dnnl/convolution_models.h"
+#include "kernels/winograd.h"
 #include "passes/gradient/gradient.h"
 
 namespace amp::onednn {
@@ -15,6 +16,9 @@ class WinogradPlans : public OwnKernelPlans {
   WinogradPlans()
       : OwnKernelPlans([](nlohmann::ordered_json& file) {
           file["bytes_per_second"] = {{1 << 30, 1e15}};
+          for (const char* kind : {"line7_f32", "line3_f32", "5x5_f32"}) {
+            file["steps"][fmt::format("convolution_winograd_{} float32", kind)] = {{0, 0, 0, 0, 0, 0, 0, -1}};
+          }
         }) {}
 
   static int CountWinograd(const PlanSummary& summary) { return Count(summary, "own:winograd"); }
@@ -101,6 +105,41 @@ TEST_F(WinogradPlans, OtherConvolutionsAreTheLibrarys) {
   const Symbol pointwise = Filtered(&m, "pointwise", strided, 32, 32, {"(0, 0)", "(1, 1)", "(1, 1)"});
   m.symbol = Op("Activation", "tanh", {Filtered(&m, "gated", pointwise, 32, 32)}, {{"act_type", "tanh"}});
   ExpectSame(m, 0);
+}
+
+// Rows and columns of seven and three, and 5x5: each kind once behind another, with a sum, and as a part of a
+// concatenation.
+TestModel OtherWindows() {
+  TestModel m;
+  m.types["x"] = F32({2, 48, 13, 18});
+  const auto filtered = [&m](const std::string& name, const Symbol& x, std::int64_t in, const char* pad,
+                             const char* kernel) {
+    return Relu(name + "_relu", Filtered(&m, name, x, in, 64, {pad, "(1, 1)", kernel}));
+  };
+  const Symbol row = filtered("row", Var("x"), 48, "(0, 3)", "(1, 7)");
+  const Symbol column = filtered("column", row, 64, "(3, 0)", "(7, 1)");
+  const Symbol summed = Filtered(&m, "summed", column, 64, 64, {"(3, 0)", "(1, 1)", "(7, 1)"});
+  const Symbol sum = Relu("sum", Op("elemwise_add", "add", {summed, row}));
+  const Symbol low = filtered("low", sum, 64, "(0, 1)", "(1, 3)"), high = filtered("high", sum, 64, "(1, 0)", "(3, 1)");
+  const Symbol parts = Op("Concat", "concat", {low, high}, {{"num_args", "2"}});
+  m.symbol = filtered("last", parts, 128, "(2, 2)", "(5, 5)");
+  return m;
+}
+
+TEST_F(WinogradPlans, OtherWindowsAreTheSame) { ExpectSame(OtherWindows(), 6); }
+
+TEST_F(WinogradPlans, OtherWindowsOfInt16) {
+  if (!kernels::HasWinograd(kernels::WinogradKind::kLine7Int16)) GTEST_SKIP() << "no code that multiplies int16";
+  const TestModel m = OtherWindows();
+  const auto expected = RunOnce(m)[0];
+  for (const auto& [kind, count] : std::map<std::string, int>{{"line7", 3}, {"line3", 2}, {"5x5", 1}}) {
+    BindOptions options = Options();
+    options.reduce_precision = ReduceOptions{DType::kBFloat16, true};
+    options.forced_kernel = "winograd_" + kind + "_int16";
+    const auto low = Bind(m, options);
+    EXPECT_EQ(Count(low->summary(), "own:" + options.forced_kernel), count) << low->summary().Print();
+    EXPECT_LT(Distance(expected, RunOnce(*low)[0]), 3e-2) << kind;
+  }
 }
 
 // Weights that each run is given are transformed in each run. So are those that gradients of sources read, mirrored:

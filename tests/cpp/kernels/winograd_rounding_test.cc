@@ -35,8 +35,8 @@ Matrix Product(const Matrix& a, const Matrix& b) {
 }
 
 // The last point is infinity.
-const std::array<double, 5> kPoints = {0, WinogradPoints::kA, -WinogradPoints::kA, WinogradPoints::kB,
-                                       -WinogradPoints::kB};
+constexpr double kFirst = WinogradPoints<2>::kValues[0], kSecond = WinogradPoints<2>::kValues[1];
+const std::array<double, 5> kPoints = {0, kFirst, -kFirst, kSecond, -kSecond};
 
 // The transform of products to results, [result][product].
 Matrix Output() {

@@ -111,14 +111,15 @@ void DrawShape(Draw& draw, Winograd* job) {
   job->out_channels = draw.Chance(0.3) ? 8 * draw.Int(1, 10) : draw.Int(1, 80);
   job->in_height = draw.Int(1, 17);
   job->in_width = draw.Chance(0.2) ? draw.Int(30, 45) : draw.Int(1, 17);
-  job->pad_top = draw.Int(0, 2);
-  job->pad_left = draw.Int(0, 2);
-  const auto out = [&](std::int64_t in, std::int64_t pad) {
-    const std::int64_t least = std::max<std::int64_t>(0, 3 - in - pad);
-    return in + pad + draw.Int(least, std::max<std::int64_t>(least, 2)) - 2;
+  const WinogradShape shape = WinogradShapeOf(job->kind);
+  job->pad_top = draw.Int(0, shape.window_height - 1);
+  job->pad_left = draw.Int(0, shape.window_width - 1);
+  const auto out = [&](std::int64_t in, std::int64_t pad, std::int64_t window) {
+    const std::int64_t least = std::max<std::int64_t>(0, window - in - pad);
+    return in + pad + draw.Int(least, std::max<std::int64_t>(least, window - 1)) - (window - 1);
   };
-  job->out_height = out(job->in_height, job->pad_top);
-  job->out_width = out(job->in_width, job->pad_left);
+  job->out_height = out(job->in_height, job->pad_top, shape.window_height);
+  job->out_width = out(job->in_width, job->pad_left, shape.window_width);
 }
 
 void DrawNumbers(Draw& draw, WinogradProblem* p) {
@@ -127,8 +128,9 @@ void DrawNumbers(Draw& draw, WinogradProblem* p) {
                  [&](auto... at) { p->source->Set(p->source->IndexOf(at...), std::max(0.0f, draw.Real())); });
   ForEachElement(job, job.out_channels, job.out_height, job.out_width,
                  [&](auto... at) { p->sum->Set(p->sum->IndexOf(at...), draw.Real()); });
-  p->weights.resize(static_cast<std::size_t>(job.groups * job.out_channels * job.in_channels * 9));
-  const auto scale = static_cast<float>(std::sqrt(2.0 / static_cast<double>(9 * job.in_channels)));
+  const std::int64_t window = WinogradShapeOf(job.kind).window();
+  p->weights.resize(static_cast<std::size_t>(job.groups * job.out_channels * job.in_channels * window));
+  const auto scale = static_cast<float>(std::sqrt(2.0 / static_cast<double>(window * job.in_channels)));
   for (float& w : p->weights) w = scale * draw.Real();
   p->bias.resize(static_cast<std::size_t>(job.groups * job.out_channels));
   for (float& b : p->bias) b = draw.Real() / 4;
@@ -171,12 +173,15 @@ double ExpectedOfWinograd(const WinogradProblem& p, std::int64_t n, std::int64_t
   const std::int64_t channel = g * job.out_channels + c;
   double sum = p.has_bias ? p.bias[static_cast<std::size_t>(channel)] : 0;
   if (p.has_sum) sum += p.sum->Get(p.sum->IndexOf(n, g, c, y, x));
-  for (std::int64_t k = 0; k < 9; ++k) {
-    const std::int64_t row = y - job.pad_top + k / 3, column = x - job.pad_left + k % 3;
+  const WinogradShape shape = WinogradShapeOf(job.kind);
+  const std::int64_t window = shape.window();
+  for (std::int64_t k = 0; k < window; ++k) {
+    const std::int64_t row = y - job.pad_top + k / shape.window_width;
+    const std::int64_t column = x - job.pad_left + k % shape.window_width;
     if (row < 0 || row >= job.in_height || column < 0 || column >= job.in_width) continue;
     for (std::int64_t i = 0; i < job.in_channels; ++i) {
-      const std::int64_t place = job.mirrored ? 8 - k : k;
-      const float w = p.weights[static_cast<std::size_t>((channel * job.in_channels + i) * 9 + place)];
+      const std::int64_t place = job.mirrored ? window - 1 - k : k;
+      const float w = p.weights[static_cast<std::size_t>((channel * job.in_channels + i) * window + place)];
       sum += static_cast<double>(w) * p.source->Get(p.source->IndexOf(n, g, i, row, column));
     }
   }
@@ -236,6 +241,17 @@ double WinogradBound(const WinogradProblem& p) {
       return 5e-4 + rounding;
     case WinogradKind::kF1x4BF16:
       return 4.4e-3 + rounding;
+    case WinogradKind::kLine7:
+    case WinogradKind::k5x5:
+      return 6e-6 + rounding;
+    case WinogradKind::kLine3:
+      return 2e-6 + rounding;
+    case WinogradKind::kLine7Int16:
+      return 2.1e-3 + rounding;
+    case WinogradKind::kLine3Int16:
+      return 6e-4 + rounding;
+    case WinogradKind::k5x5Int16:
+      return 3.2e-3 + rounding;
   }
   return 0;
 }
@@ -281,7 +297,8 @@ WinogradProblem SquareProblem(Draw& draw, const WinogradVariant& variant, std::i
   p.job.in_channels = channels;
   p.job.out_channels = 32;
   p.job.in_height = p.job.in_width = p.job.out_height = p.job.out_width = size;
-  p.job.pad_top = p.job.pad_left = 1;
+  p.job.pad_top = WinogradShapeOf(p.job.kind).window_height / 2;
+  p.job.pad_left = WinogradShapeOf(p.job.kind).window_width / 2;
   p.job.low = -kInfinity;
   p.job.high = kInfinity;
   p.job.source = {false, 0, 0, 16, size * channels, channels};
@@ -327,12 +344,12 @@ void ComputeInStrips(const WinogradVariant& variant, const WinogradProblem& p, s
                p.has_sum ? p.sum->data() : nullptr,
                p.destination->data(),
                p.has_slopes ? slopes.data() : nullptr};
-  part.num_tiles = job.batch * count(job.out_height, WinogradTileHeight(job.kind)) *
-                   count(job.out_width, WinogradTileWidth(job.kind));
+  part.num_tiles = job.batch * count(job.out_height, WinogradShapeOf(job.kind).tile_height) *
+                   count(job.out_width, WinogradShapeOf(job.kind).tile_width);
   part.num_channels = job.out_channels;
   part.tile_stride = count(job.in_channels, kWinogradBlock) * kWinogradBlock * count(part.num_tiles, 2) * 2;
   part.strip = strip;
-  const std::int64_t products = WinogradProducts(job.kind), element = 4 / WinogradPerUnit(job.kind);
+  const std::int64_t products = WinogradShapeOf(job.kind).products(), element = 4 / WinogradPerUnit(job.kind);
   const std::int64_t sums = strip / kWinogradColumns * part.num_tiles * WinogradProductStride(products);
   const std::int64_t scales =
       WinogradMultipliesInt16(job.kind) ? products * count(job.in_channels, kWinogradChunk) * part.num_tiles : 0;
@@ -444,7 +461,10 @@ TEST(Winograd, ChannelsMayDifferInSize) {
     SetImage(&p, [&](auto n, auto g, auto c, auto y, auto x) {
       return p.source->Get(p.source->IndexOf(n, g, c, y, x)) * size_of(c);
     });
-    for (std::size_t i = 0; i < p.weights.size(); ++i) p.weights[i] /= size_of(static_cast<std::int64_t>(i) / 9 % 96);
+    const std::int64_t window = WinogradShapeOf(variant.kind).window();
+    for (std::size_t i = 0; i < p.weights.size(); ++i) {
+      p.weights[i] /= size_of(static_cast<std::int64_t>(i) / window % 96);
+    }
     ComputeWinograd(variant, p, 1);
     EXPECT_LE(RelativeError(p), WinogradBound(p)) << NameOf(variant);
   }

@@ -24,6 +24,15 @@ Program OneConvolution(DType dtype, std::int64_t size, const IntTuple& strides =
   return program;
 }
 
+// The same with a window of another size, and as many results.
+Program WithWindow(DType dtype, std::int64_t height, std::int64_t width) {
+  Program program = OneConvolution(dtype, 28);
+  program.values[1].type.shape = {128, 128, height, width};
+  auto& spec = std::get<ConvolutionSpec>(program.steps[0].spec);
+  spec.pads_begin = spec.pads_end = {height / 2, width / 2};
+  return program;
+}
+
 // Arithmetic at these speeds; memory takes no time unless said.
 std::shared_ptr<const MachineTable> MachineOfSpeeds(double bf16_flops, double bytes_per_second = 1e15) {
   nlohmann::ordered_json file = testing::MachineFile();
@@ -228,6 +237,15 @@ TEST(ChooseKernels, ProductsOfInt16WhereTheyAreMeasured) {
   EXPECT_EQ(chosen(), DType::kInt16);
 }
 
+TEST(ChooseKernels, WindowsOfOtherSizesWhereTheyAreMeasured) {
+  nlohmann::ordered_json file = testing::MachineFile();
+  file["bytes_per_second"] = {{1 << 30, 1e15}};
+  const auto chosen = [&] { return Chosen(WithWindow(kF32, 7, 1), *MachineTable::Parse(file.dump(), "test")); };
+  EXPECT_EQ(chosen(), std::nullopt);
+  file["steps"]["convolution_winograd_line7_f32 float32"] = {{0, 0, 0, 0, 0, 0, 0, 0}};
+  EXPECT_EQ(chosen(), WinogradKind::kLine7);
+}
+
 TEST(ChooseKernels, StrassensAlgorithmWhereItIsMeasured) {
   nlohmann::ordered_json file = testing::MachineFile();
   file["bytes_per_second"] = {{1 << 30, 1e15}};
@@ -347,8 +365,9 @@ TEST(ChooseKernels, ForcedWhereverItIsLegal) {
   for (const KernelCandidate& candidate : KernelCandidates()) {
     int count = 0;
     for (const DType dtype : {kF32, kBF16}) {
-      for (Program program : {OneConvolution(dtype, 28), OneConvolution(dtype, 28, {2, 2}),
-                              ScaledPointwise(dtype, 256, 256), OneDense(dtype), OfImage(dtype)}) {
+      for (Program program : {OneConvolution(dtype, 28), OneConvolution(dtype, 28, {2, 2}), WithWindow(dtype, 1, 7),
+                              WithWindow(dtype, 3, 1), WithWindow(dtype, 5, 5), ScaledPointwise(dtype, 256, 256),
+                              OneDense(dtype), OfImage(dtype)}) {
         Force(candidate.name, &program);
         count += KernelOf(program.steps.back()) == candidate.name;
       }
@@ -362,7 +381,7 @@ TEST(ChooseKernels, ForcedWhereverItIsLegal) {
     }
     const std::string name = candidate.name;
     const bool wants_bf16 = name.find("bf") != std::string::npos || name.find("int16") != std::string::npos;
-    const int programs = name.starts_with("windows") ? 2 : 1;  // with stride 2, too
+    const int programs = name.starts_with("windows") ? 5 : 1;  // of any size and stride
     EXPECT_EQ(count, wants_bf16 ? programs : 2 * programs) << name;
   }
 }
@@ -371,6 +390,13 @@ TEST(ChooseKernels, ForcedNowhereElse) {
   Program strided = OneConvolution(kF32, 28, {2, 2});
   Force("winograd_f4x4_f32", &strided);
   EXPECT_EQ(KernelOf(strided.steps[0]), kLibraryKernel);
+  Program wide = WithWindow(kF32, 1, 7);
+  std::get<ConvolutionSpec>(wide.steps[0].spec).pads_end = {0, 7};  // positions that see nothing
+  Force("winograd_line7_f32", &wide);
+  EXPECT_EQ(KernelOf(wide.steps[0]), kLibraryKernel);
+  Program other_size = WithWindow(kF32, 1, 5);
+  Force("winograd_line7_f32", &other_size);
+  EXPECT_EQ(KernelOf(other_size.steps[0]), kLibraryKernel);
   Program without_code = OneConvolution(kBF16, 28);
   Force("winograd_f2x2_int16", &without_code, false);
   EXPECT_EQ(KernelOf(without_code.steps[0]), kLibraryKernel);
