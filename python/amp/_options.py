@@ -345,9 +345,9 @@ OPTIONS = {
         None,
         machine_name,
         "whose speed decides: 'this' machine, a class of machines ('avx2', 'avx512_core', 'avx512_bf16_fast', "
-        "'avx512_bf16_slow', 'avx512_amx'), a machine file, or 'any': no times are known. Policies 'default' and "
-        "'optimal' then use low precision where it pays, which needs the shapes of all inputs. By default 'any', and "
-        "'this' where policy 'optimal' minimises time.",
+        "'avx512_bf16_slow', 'avx512_bf16_wide', 'avx512_amx'), a machine file, or 'any': no times are known. Policies "
+        "'default' and 'optimal' then use low precision where it pays, which needs the shapes of all inputs. By "
+        "default 'any', and 'this' where policy 'optimal' minimises time.",
         "--machine",
         {"metavar": "MACHINE", "help": "'this', 'any', a class or a file: low precision where it pays there"},
     ),

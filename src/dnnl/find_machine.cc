@@ -20,8 +20,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kFastRatio = 1.5;  // bfloat16 against float32: 2.0 on Zen 4, 1.0 on Xeons that split the instruction
-constexpr double kAmxRatio = 3;     // more than vectors can give
+constexpr double kFastRatio = 1.5;    // bfloat16 against float32: 2.0 on Zen 4, 1.0 on Xeons that split the instruction
+constexpr double kAmxRatio = 3;       // more than vectors can give
+constexpr double kWideFlops = 185e9;  // of a core, in float32: 128e9 on Zen 4, 240e9 on Zen 5, which computes 512 bits
+                                      // in one step
 
 std::string CacheFolder() {
   std::string folder = EnvValue("XDG_CACHE_HOME");
@@ -97,17 +99,20 @@ MachineProbe Probe(int num_threads) {
   return probe;
 }
 
-// The class that fits. Machines with fast bfloat16 differ by much (Zen 5 has twice the arithmetic of Zen 4): theirs has
-// the speeds that were measured.
+// Of machines with bfloat16 that is faster than float32.
+const char* FastClass(const MachineProbe& probe, int num_threads) {
+  if (probe.bfloat16_flops >= kAmxRatio * probe.float32_flops) return "avx512_amx";
+  return probe.float32_flops < kWideFlops * num_threads ? "avx512_bf16_fast" : "avx512_bf16_wide";
+}
+
+// The class that fits. Machines with fast bfloat16 differ by much: theirs has the speeds that were measured.
 std::shared_ptr<const MachineTable> ByProbe(int num_threads) {
   if (!OneDnnHasBF16()) return Shipped(OneDnnHasAvx512() ? "avx512_core" : "avx2");
   const MachineProbe probe = Probe(num_threads);
-  const double ratio = probe.bfloat16_flops / probe.float32_flops;
-  if (ratio < kFastRatio) return Shipped("avx512_bf16_slow");
+  if (probe.bfloat16_flops < kFastRatio * probe.float32_flops) return Shipped("avx512_bf16_slow");
   const std::map<DType, double> speeds = {{DType::kFloat32, probe.float32_flops},
                                           {DType::kBFloat16, probe.bfloat16_flops}};
-  return MachineTable::Parse(
-      Shipped(ratio < kAmxRatio ? "avx512_bf16_fast" : "avx512_amx")->ScaledText(speeds, "probed"), "probe");
+  return MachineTable::Parse(Shipped(FastClass(probe, num_threads))->ScaledText(speeds, "probed"), "probe");
 }
 
 std::shared_ptr<const MachineTable> FromFile(const std::string& text, const std::string& path, int num_threads) {

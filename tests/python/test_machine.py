@@ -16,7 +16,7 @@ import amp
 
 __all__ = ["case_class"]  # a fixture
 
-CLASSES = ("avx2", "avx512_core", "avx512_bf16_fast", "avx512_bf16_slow", "avx512_amx")
+CLASSES = ("avx2", "avx512_core", "avx512_bf16_fast", "avx512_bf16_slow", "avx512_bf16_wide", "avx512_amx")
 WITHOUT_BF16 = ("avx512_core",)
 BF16 = ml_dtypes.bfloat16
 SHAPES = {"data": (32, 64)}
@@ -90,7 +90,8 @@ def test_wrong_files_are_named(text, tmp_path):
 
 @pytest.mark.parametrize("name", ["avx3", "", ".", "/dev/zero", "\0"])
 def test_unknown_names(name):
-    with pytest.raises(amp.ArgumentError, match="avx2, avx512_amx, avx512_bf16_fast, avx512_bf16_slow, avx512_core"):
+    classes = "avx2, avx512_amx, avx512_bf16_fast, avx512_bf16_slow, avx512_bf16_wide, avx512_core"
+    with pytest.raises(amp.ArgumentError, match=classes):
         amp.convert_model(*dense_model(), input_shapes=SHAPES, machine=name)
     with pytest.raises(amp.ArgumentError, match="expected 'this', 'any', a class of machines or a file"):
         amp.Executor(*dense_model(), SHAPES, machine=7)

@@ -8,6 +8,7 @@
 
 #include "dnnl/cpu_info.h"
 #include "nnvm/compose.h"
+#include "nnvm/error.h"
 #include "nnvm/file_io.h"
 #include "nnvm/temporary_folder.h"
 #include "program/machine_text.h"
@@ -40,7 +41,7 @@ class FindMachineTest : public ::testing::Test {
 };
 
 TEST_F(FindMachineTest, ClassesByName) {
-  EXPECT_EQ(MachineClasses().size(), 5u);
+  EXPECT_EQ(MachineClasses().size(), 6u);
   for (const std::string& name : MachineClasses()) {
     const auto machine = FindMachine(name, 1);
     ASSERT_NE(machine, nullptr);
@@ -93,6 +94,26 @@ TEST_F(FindMachineTest, WithoutAFileTheClassThatFits) {
   ASSERT_NE(machine, nullptr);
   EXPECT_EQ(machine->has_bf16(), OneDnnHasBF16());
   EXPECT_EQ(FindMachine("this", 2), machine);
+}
+
+// A probe's file, as an earlier process has left it; then what machine it stands for.
+TEST_F(FindMachineTest, SpeedsOfAProbeTellTheClass) {
+  if (!OneDnnHasBF16()) GTEST_SKIP() << "this CPU has no bfloat16 instructions, so nothing is probed";
+  struct {
+    double float32_flops, bfloat16_flops;  // of a core
+    const char* expected;
+  } const cases[] = {{128e9, 256e9, "\"avx512_bf16_fast, with the speed"},
+                     {250e9, 480e9, "\"avx512_bf16_wide, with the speed"},
+                     {170e9, 700e9, "\"avx512_amx, with the speed"},
+                     {180e9, 100e9, "\"name\":\"avx512_bf16_slow\""}};
+  for (int threads = 81; const auto& c : cases) {
+    std::string path = MachineFilePath(threads);
+    path.replace(path.rfind("machine-"), 8, "probe-");
+    Write(path, fmt::format(R"({{"float32_flops": {}, "bfloat16_flops": {}, "bytes_per_second": 5e10}})",
+                            c.float32_flops * threads, c.bfloat16_flops * threads));
+    EXPECT_CONTAINS(FindMachine("this", threads)->json(), c.expected);
+    ++threads;
+  }
 }
 
 TEST_F(FindMachineTest, WithoutFoldersForCachesNothingIsKept) {
