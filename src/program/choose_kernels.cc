@@ -181,7 +181,7 @@ class KernelChoices {
     const MachineTable* machine = conditions_.machine;
     if (machine == nullptr) return true;
     const StepTypes types = TypesOf(step);
-    if (HasNoFormula(step)) return machine->IsMeasured(FeaturesOf(step, types));
+    if (HasNoFormula(step)) return machine->IsKnown(FeaturesOf(step, types));
     if (CostOf(step, types).dtype != DType::kBFloat16) return true;
     const auto& speeds = machine->flops_per_second();
     const auto bf16 = speeds.find(DType::kBFloat16);

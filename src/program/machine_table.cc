@@ -89,6 +89,20 @@ std::string OfSmallWindows(std::string group) {
   return group;
 }
 
+// "convolution_winograd_line7_int16 bfloat16" -> "convolution_winograd_f4x4_int16 bfloat16": where windows that are not
+// 3x3 were not measured, their formula errs as much as that of these.
+std::string OfUsualWindow(const std::string& group) {
+  using kernels::WinogradKind;
+  for (int i = 0; group.starts_with("convolution_winograd_") && i < kernels::kNumWinogradKinds; ++i) {
+    const auto kind = static_cast<WinogradKind>(i);
+    const std::string law = fmt::format("convolution_{} ", kernels::WinogradName(kind));
+    if (kernels::WinogradShapeOf(kind).window() == 9 || !group.starts_with(law)) continue;
+    const WinogradKind usual = kernels::WinogradMultipliesInt16(kind) ? WinogradKind::kF4x4Int16 : WinogradKind::kF4x4;
+    return fmt::format("convolution_{} {}", kernels::WinogradName(usual), group.substr(law.size()));
+  }
+  return group;
+}
+
 // A point and, last, the ratio.
 MachineTable::Sample SampleOf(const std::string& group, const Json& numbers) {
   MachineTable::Sample sample;
@@ -211,13 +225,18 @@ double MachineTable::BaseSeconds(const StepCost& cost) const {
 }
 
 // Of the group; else of that without layout, of that which writes what it reads, of all operators on reference kernels.
-const std::vector<MachineTable::Sample>* MachineTable::SamplesFor(const std::string& asked) const {
+const std::vector<MachineTable::Sample>* MachineTable::SamplesOf(const std::string& asked) const {
   const std::string group = OfSmallWindows(asked);
   const std::string general(WithoutLayout(group));
   for (const std::string& name : {group, general, WithoutOutput(general), AnyCall(general)}) {
     if (const auto found = groups_.find(name); found != groups_.end() && !found->second.empty()) return &found->second;
   }
   return nullptr;
+}
+
+const std::vector<MachineTable::Sample>* MachineTable::SamplesFor(const std::string& group) const {
+  const std::vector<Sample>* samples = SamplesOf(group);
+  return samples != nullptr ? samples : SamplesOf(OfUsualWindow(group));
 }
 
 // The mean of the nearest measured steps of the group, or of that without layout; 0 where there are none.

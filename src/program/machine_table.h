@@ -47,7 +47,9 @@ class MachineTable : public Machine {
   bool computes_bf16() const { return has_bf16() || knows_int16(); }
   double Seconds(const StepFeatures& step) const;
   // Whether steps of its law were measured; other laws take what arithmetic and traffic alone would take.
-  bool IsMeasured(const StepFeatures& step) const { return SamplesFor(step.group) != nullptr; }
+  bool IsMeasured(const StepFeatures& step) const { return SamplesOf(step.group) != nullptr; }
+  // Whether steps of its law, or of one like it, were.
+  bool IsKnown(const StepFeatures& step) const { return SamplesFor(step.group) != nullptr; }
   // What timing chose on this machine.
   const TunedKernels& tuned() const { return tuned_; }
   // Of reading or writing so many bytes beside other work.
@@ -65,7 +67,8 @@ class MachineTable : public Machine {
   void AddSample(const std::string& group, Sample sample);
   double BaseSeconds(const StepCost& cost) const;
   double SecondsBetweenCasts(StepFeatures step) const;
-  const std::vector<Sample>* SamplesFor(const std::string& group) const;
+  const std::vector<Sample>* SamplesOf(const std::string& group) const;
+  const std::vector<Sample>* SamplesFor(const std::string& group) const;  // or for one like it
   double LogRatio(const std::string& group, const std::vector<float>& point) const;
 
   std::string name_, header_, text_;

@@ -244,6 +244,24 @@ TEST(ChooseKernels, WindowsOfOtherSizesWhereTheyAreMeasured) {
   EXPECT_EQ(chosen(), std::nullopt);
   file["steps"]["convolution_winograd_line7_f32 float32"] = {{0, 0, 0, 0, 0, 0, 0, 0}};
   EXPECT_EQ(chosen(), WinogradKind::kLine7);
+  file["steps"]["convolution_winograd_line7_f32 float32"] = {{0, 0, 0, 0, 0, 0, 0, 2}};
+  EXPECT_EQ(chosen(), std::nullopt);
+}
+
+// They are taken to be as 3x3, where these were.
+TEST(ChooseKernels, WindowsOfOtherSizesLikeThoseThatAreMeasured) {
+  nlohmann::ordered_json file = testing::MachineFile();
+  file["bytes_per_second"] = {{1 << 30, 1e15}};
+  const auto chosen = [&](DType dtype) {
+    return Chosen(WithWindow(dtype, 5, 5), *MachineTable::Parse(file.dump(), "test"));
+  };
+  file["steps"]["convolution_winograd_f4x4_f32 float32"] = {{0, 0, 0, 0, 0, 0, 0, 0}};
+  EXPECT_EQ(chosen(kF32), WinogradKind::k5x5);
+  EXPECT_EQ(chosen(kBF16), std::nullopt);
+  file["steps"]["convolution_winograd_f4x4_int16 bfloat16"] = {{0, 0, 0, 0, 0, 0, 0, 0}};
+  EXPECT_EQ(chosen(kBF16), WinogradKind::k5x5Int16);
+  file["steps"]["convolution_winograd_f4x4_f32 float32"] = {{0, 0, 0, 0, 0, 0, 0, 3}};
+  EXPECT_EQ(chosen(kF32), std::nullopt);
 }
 
 TEST(ChooseKernels, StrassensAlgorithmWhereItIsMeasured) {
