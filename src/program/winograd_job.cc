@@ -12,12 +12,12 @@ using kernels::WinogradKind;
 struct WindowSize {
   std::int64_t height, width;
 };
-WindowSize WindowOf(const Shape& weights) { return {weights[weights.rank() - 2], weights[weights.rank() - 1]}; }
+WindowSize SizeOfWindow(const Shape& weights) { return {weights[weights.rank() - 2], weights[weights.rank() - 1]}; }
 
 bool HasWindowOf(WinogradKind kind, const StepTypes& types) {
   const Shape &source = types.inputs[0].shape, &weights = types.inputs[1].shape;
   if (source.rank() != 4 || weights.rank() < 4) return false;
-  WindowSize window = WindowOf(weights);
+  WindowSize window = SizeOfWindow(weights);
   if (HasAxesExchanged(weights)) std::swap(window.height, window.width);
   const kernels::WinogradShape shape = kernels::WinogradShapeOf(kind);
   return window.height == shape.window_height && window.width == shape.window_width;
@@ -45,7 +45,7 @@ bool IsForWindowOf(WinogradKind kind, const StepSpec& spec, const StepTypes& typ
   const auto* convolution = std::get_if<ConvolutionSpec>(&spec);
   const auto* mirrored = std::get_if<DeconvolutionSpec>(&spec);  // see AsConvolution
   if ((convolution == nullptr && mirrored == nullptr) || !HasWindowOf(kind, types)) return false;
-  const WindowSize window = WindowOf(types.inputs[1].shape);
+  const WindowSize window = SizeOfWindow(types.inputs[1].shape);
   if (convolution != nullptr) return TakesEachPosition(*convolution, window);
   return window.height == 3 && window.width == 3 && TakesEachPosition(*mirrored, window);
 }
@@ -53,7 +53,7 @@ bool IsForWindowOf(WinogradKind kind, const StepSpec& spec, const StepTypes& typ
 }  // namespace
 
 bool HasAxesExchanged(const Shape& weights) {
-  const WindowSize window = WindowOf(weights);
+  const WindowSize window = SizeOfWindow(weights);
   return window.width == 1 && window.height > 1;
 }
 

@@ -126,8 +126,10 @@ def test_the_command_line_tunes(machine, tmp_path, capsys):
 def test_calibration_measures_each_kernel():
     """That this CPU has: steps of a named kernel follow laws of their own."""
     model = _calibration_models.Branches(1)
-    weight = model.param(32, 32, 3, 3)
-    model.read(amp.sym.Convolution(model.input(1, 32, 14, 14), weight, kernel=(3, 3), num_filter=32, no_bias=True))
+    for kernel in ((3, 3), (1, 7), (3, 1), (5, 5)):
+        weight, pad = model.param(32, 32, *kernel), tuple(size // 2 for size in kernel)
+        data = model.input(1, 32, 14, 14)
+        model.read(amp.sym.Convolution(data, weight, kernel=kernel, pad=pad, num_filter=32, no_bias=True))
     model.read(_calibration_models._scaled_product(model))
     names = [name for name in _core.kernel_names() if name.startswith(("winograd", "scaled"))]
     names = [name for name in names if "bf" not in name and "int16" not in name]
