@@ -225,7 +225,8 @@ struct WinogradTilesCode : WinogradUnits<Ops, AxisY, AxisX> {
   static void TransformRun(const Winograd& job, const WinogradPart& part, const Place& place, Int run,
                            const Tiles& tiles) {
     const float* factors = part.factors;
-    const char* image = static_cast<const char*>(part.data.source) + place.n * job.source.batch * (kIsBF16 ? 2 : 4);
+    const std::int64_t first = WinogradImageAt(job, job.source, place.n);
+    const char* image = static_cast<const char*>(part.data.source) + first * (kIsBF16 ? 2 : 4);
     if constexpr (Ops::kScales) {
       for (Int chunk = 0; chunk < Chunks(job); ++chunk)
         TransformChunk<kIsBF16>(job, image, factors, place, run, chunk, tiles);
@@ -387,9 +388,9 @@ struct WinogradResultsCode : WinogradUnits<Ops, AxisY, AxisX> {
     }
   }
 
-  static Int OffsetOf(const WinogradImage& image, const Place& place, Int channel) {
-    const Int index = place.n * image.batch + OffsetIn(image, channel) + place.y * image.row + place.x * image.pixel;
-    return index * (image.is_bf16 ? 2 : 4);
+  static Int OffsetOf(const Winograd& job, const WinogradImage& image, const Place& place, Int channel) {
+    const Int first = WinogradImageAt(job, image, place.n) + OffsetIn(image, channel);
+    return (first + place.y * image.row + place.x * image.pixel) * (image.is_bf16 ? 2 : 4);
   }
 
   // Channels from `channel` on, `count` of them.
@@ -404,9 +405,10 @@ struct WinogradResultsCode : WinogradUnits<Ops, AxisY, AxisX> {
         to.rows = job.out_height - place.y;
         to.columns = job.out_width - place.x;
         to.count = count - lane;
-        to.destination = static_cast<char*>(data.destination) + OffsetOf(job.destination, place, channel + lane);
-        to.sum = data.sum == nullptr ? nullptr
-                                     : static_cast<const char*>(data.sum) + OffsetOf(job.sum, place, channel + lane);
+        to.destination = static_cast<char*>(data.destination) + OffsetOf(job, job.destination, place, channel + lane);
+        to.sum = data.sum == nullptr
+                     ? nullptr
+                     : static_cast<const char*>(data.sum) + OffsetOf(job, job.sum, place, channel + lane);
         to.bias = data.bias == nullptr ? Ops::All(0) : Ops::template Load<false>(data.bias + channel + lane, to.count);
         to.slope = data.slopes == nullptr ? Ops::All(job.slope)
                                           : Ops::template Load<false>(data.slopes + channel + lane, to.count);

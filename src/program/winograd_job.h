@@ -8,7 +8,8 @@
 
 namespace amp {
 
-// Whether the kernel can compute the step: the kind's window, stride 1, no gaps, dtypes and post-ops that it knows.
+// Whether the kernel can compute the step: the kind's window, stride 1, gaps that divide the image evenly, dtypes and
+// post-ops that it knows.
 bool IsForWinograd(const Step& step, const StepTypes& types, kernels::WinogradKind kind);
 
 // Whether the kernel sees the image with its axes exchanged: windows that are columns are lines to it.

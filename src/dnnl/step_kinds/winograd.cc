@@ -59,7 +59,10 @@ struct WinogradImages {
 
   std::optional<WinogradImage> Of(const Desc& desc, std::int64_t channels) const {
     std::optional<WinogradImage> image = ImageAsItLies(desc, job, channels);
-    if (image && exchanged) std::swap(image->row, image->pixel);
+    if (!image) return std::nullopt;
+    if (exchanged) std::swap(image->row, image->pixel);
+    image->row *= job.apart;
+    image->pixel *= job.apart;
     return image;
   }
   std::optional<WinogradImage> Source(const Desc& desc) const { return Of(desc, job.in_channels); }

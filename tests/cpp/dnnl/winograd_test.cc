@@ -126,6 +126,24 @@ TestModel OtherWindows() {
   return m;
 }
 
+// An image of 24x36 is four of 12x18 to windows with gaps of one, and nine of 8x12 to those with gaps of two.
+TEST_F(WinogradPlans, GapsAreTheSame) {
+  TestModel m;
+  m.types["x"] = F32({2, 48, 24, 36});
+  const auto filtered = [&m](const std::string& name, const Symbol& x, std::int64_t in, const char* kernel,
+                             const char* pad, const char* dilate) {
+    return Convolve(&m, name, x, in, 64, {{"kernel", kernel}, {"pad", pad}, {"dilate", dilate}});
+  };
+  const Symbol two = Relu("relu", filtered("two", Var("x"), 48, "(3, 3)", "(2, 2)", "(2, 2)"));
+  const Symbol three = filtered("three", two, 64, "(3, 3)", "(3, 3)", "(3, 3)");
+  m.symbol = filtered("column", Op("elemwise_add", "add", {three, two}), 64, "(7, 1)", "(6, 0)", "(2, 2)");
+  ExpectSame(m, 3);
+  m.symbol = filtered("smaller", m.symbol, 64, "(3, 3)", "(0, 0)", "(2, 2)");  // 20x32 results
+  ExpectSame(m, 4);
+  m.symbol = filtered("uneven", m.symbol, 64, "(3, 3)", "(3, 3)", "(3, 3)");
+  ExpectSame(m, 4);
+}
+
 TEST_F(WinogradPlans, OtherWindowsAreTheSame) { ExpectSame(OtherWindows(), 6); }
 
 TEST_F(WinogradPlans, OtherWindowsOfInt16) {

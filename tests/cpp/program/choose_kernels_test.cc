@@ -412,6 +412,16 @@ TEST(ChooseKernels, ForcedNowhereElse) {
   std::get<ConvolutionSpec>(wide.steps[0].spec).pads_end = {0, 7};  // positions that see nothing
   Force("winograd_line7_f32", &wide);
   EXPECT_EQ(KernelOf(wide.steps[0]), kLibraryKernel);
+  Program uneven = OneConvolution(kF32, 28);  // 28 positions are no multiple of 3
+  auto& spec = std::get<ConvolutionSpec>(uneven.steps[0].spec);
+  spec.dilates = {2, 2};
+  spec.pads_begin = spec.pads_end = {3, 3};
+  Force("winograd_f4x4_f32", &uneven);
+  EXPECT_EQ(KernelOf(uneven.steps[0]), kLibraryKernel);
+  spec.dilates = {1, 1};
+  spec.pads_begin = spec.pads_end = {2, 2};
+  Force("winograd_f4x4_f32", &uneven);
+  EXPECT_EQ(KernelOf(uneven.steps[0]), "winograd_f4x4_f32");
   Program other_size = WithWindow(kF32, 1, 5);
   Force("winograd_line7_f32", &other_size);
   EXPECT_EQ(KernelOf(other_size.steps[0]), kLibraryKernel);
