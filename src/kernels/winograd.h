@@ -53,10 +53,10 @@ struct Winograd {
   std::int64_t in_channels = 0, out_channels = 0;  // of one group
   std::int64_t in_height = 0, in_width = 0, out_height = 0, out_width = 0;
   std::int64_t pad_top = 0, pad_left = 0;  // at the other ends: what the output's size asks for
-  // Where windows have gaps, every `apart`-th row and column of an image make an image of their own, without gaps: so
+  // Where windows have gaps, every `spacing`-th row and column of an image make an image of their own, without gaps: so
   // many squared of them, which `batch` counts. Sizes and pads are theirs, and strides lead from one of their positions
   // to the next.
-  std::int64_t apart = 1;
+  std::int64_t spacing = 1;
   WinogradImage source, sum, destination;
   bool mirrored = false;    // the window's last row and column come first, as in gradients of a convolution's source
   float low = 0, high = 0;  // -inf and inf: no bounds
@@ -67,9 +67,10 @@ struct Winograd {
 
 // Where image n begins.
 constexpr std::int64_t WinogradImageAt(const Winograd& job, const WinogradImage& image, std::int64_t n) {
-  const std::int64_t apart = job.apart;
-  if (apart == 1) return n * image.batch;
-  return n / apart / apart * image.batch + n / apart % apart * (image.row / apart) + n % apart * (image.pixel / apart);
+  const std::int64_t spacing = job.spacing;
+  if (spacing == 1) return n * image.batch;
+  return n / spacing / spacing * image.batch + n / spacing % spacing * (image.row / spacing) +
+         n % spacing * (image.pixel / spacing);
 }
 
 struct WinogradData {

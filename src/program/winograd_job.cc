@@ -23,9 +23,9 @@ bool HasWindowOf(WinogradKind kind, const StepTypes& types) {
   return window.height == shape.window_height && window.width == shape.window_width;
 }
 
-// Positions beyond these see nothing of the image. `apart`: see kernels::Winograd.
-bool IsWithin(const IntTuple& pads, const WindowSize& window, std::int64_t apart) {
-  return pads[0] >= 0 && pads[0] < apart * window.height && pads[1] >= 0 && pads[1] < apart * window.width;
+// Positions beyond these see nothing of the image. `spacing`: see kernels::Winograd.
+bool IsWithin(const IntTuple& pads, const WindowSize& window, std::int64_t spacing) {
+  return pads[0] >= 0 && pads[0] < spacing * window.height && pads[1] >= 0 && pads[1] < spacing * window.width;
 }
 
 bool AreMultiples(const IntTuple& values, std::int64_t of) {
@@ -36,13 +36,13 @@ bool AreMultiples(const IntTuple& values, std::int64_t of) {
 // in the padding.
 bool HasAptGaps(const ConvolutionSpec& spec, const StepTypes& types, WinogradKind kind) {
   constexpr std::int64_t kLeastSize = 8;
-  const std::int64_t apart = spec.dilates[0] + 1;
-  if (apart == 1 && spec.dilates[1] == 0) return true;
+  const std::int64_t spacing = spec.dilates[0] + 1;
+  if (spacing == 1 && spec.dilates[1] == 0) return true;
   const Shape &source = types.inputs[0].shape, &result = types.outputs[0].shape;
   return spec.dilates[1] == spec.dilates[0] && !kernels::WinogradMultipliesBF16(kind) &&
-         AreMultiples(spec.pads_begin, apart) && AreMultiples(spec.pads_end, apart) &&
-         AreMultiples({source[2], source[3], result[2], result[3]}, apart) &&
-         std::min(result[2], result[3]) >= kLeastSize * apart;
+         AreMultiples(spec.pads_begin, spacing) && AreMultiples(spec.pads_end, spacing) &&
+         AreMultiples({source[2], source[3], result[2], result[3]}, spacing) &&
+         std::min(result[2], result[3]) >= kLeastSize * spacing;
 }
 
 // Groups of 16 and 32 channels at 14x14 and 7x7 took 1.2 to 1.5 times as long as direct convolutions on Zen 5: their
@@ -54,8 +54,9 @@ bool HasLargeGroups(const kernels::Winograd& job) {
 
 template <class Spec>
 bool TakesEachPosition(const Spec& spec, const WindowSize& window) {
-  const std::int64_t apart = spec.dilates[0] + 1;
-  return AreAll(spec.strides, 1) && IsWithin(spec.pads_begin, window, apart) && IsWithin(spec.pads_end, window, apart);
+  const std::int64_t spacing = spec.dilates[0] + 1;
+  return AreAll(spec.strides, 1) && IsWithin(spec.pads_begin, window, spacing) &&
+         IsWithin(spec.pads_end, window, spacing);
 }
 
 bool IsForWindowOf(WinogradKind kind, const StepSpec& spec, const StepTypes& types) {
@@ -120,17 +121,17 @@ kernels::Winograd WinogradJob(const ConvolutionSpec& spec, const StepTypes& type
   const Shape &source = types.inputs[0].shape, &weights = types.inputs[1].shape, &out = types.outputs[0].shape;
   kernels::Winograd job;
   job.kind = spec.winograd.value_or(WinogradKind::kF4x4);
-  job.apart = spec.dilates[0] + 1;
-  job.batch = source[0] * job.apart * job.apart;
+  job.spacing = spec.dilates[0] + 1;
+  job.batch = source[0] * job.spacing * job.spacing;
   job.groups = weights.rank() == 5 ? weights[0] : 1;
   job.in_channels = source[1] / job.groups;
   job.out_channels = out[1] / job.groups;
-  job.in_height = source[2] / job.apart;
-  job.in_width = source[3] / job.apart;
-  job.out_height = out[2] / job.apart;
-  job.out_width = out[3] / job.apart;
-  job.pad_top = spec.pads_begin[0] / job.apart;
-  job.pad_left = spec.pads_begin[1] / job.apart;
+  job.in_height = source[2] / job.spacing;
+  job.in_width = source[3] / job.spacing;
+  job.out_height = out[2] / job.spacing;
+  job.out_width = out[3] / job.spacing;
+  job.pad_top = spec.pads_begin[0] / job.spacing;
+  job.pad_left = spec.pads_begin[1] / job.spacing;
   if (HasAxesExchanged(weights)) {
     std::swap(job.in_height, job.in_width);
     std::swap(job.out_height, job.out_width);

@@ -61,8 +61,8 @@ struct WinogradImages {
     std::optional<WinogradImage> image = ImageAsItLies(desc, job, channels);
     if (!image) return std::nullopt;
     if (exchanged) std::swap(image->row, image->pixel);
-    image->row *= job.apart;
-    image->pixel *= job.apart;
+    image->row *= job.spacing;
+    image->pixel *= job.spacing;
     return image;
   }
   std::optional<WinogradImage> Source(const Desc& desc) const { return Of(desc, job.in_channels); }

@@ -42,23 +42,23 @@ std::vector<WinogradVariant> WinogradVariants() {
 // An image in either dtype.
 class Image : public Elements {
  public:
-  Image(const WinogradImage& strides, std::int64_t count, std::int64_t apart = 1)
-      : Elements(strides.is_bf16, count), strides_(strides), apart_(apart) {}
+  Image(const WinogradImage& strides, std::int64_t count, std::int64_t spacing = 1)
+      : Elements(strides.is_bf16, count), strides_(strides), spacing_(spacing) {}
 
-  std::unique_ptr<Image> Another() const { return std::make_unique<Image>(strides_, size(), apart_); }
+  std::unique_ptr<Image> Another() const { return std::make_unique<Image>(strides_, size(), spacing_); }
   const WinogradImage& strides() const { return strides_; }
 
-  // Of image n / apart^2 the n % apart^2-th, if windows have gaps.
+  // Of image n / spacing^2 the n % spacing^2-th, if windows have gaps.
   std::int64_t IndexOf(std::int64_t n, std::int64_t g, std::int64_t c, std::int64_t y, std::int64_t x) const {
     const WinogradImage& s = strides_;
-    const std::int64_t row = n / apart_ % apart_ + y * apart_, column = n % apart_ + x * apart_;
-    return n / (apart_ * apart_) * s.batch + g * s.group + c / 16 * s.block + c % 16 / 8 * s.half + c % 8 +
-           row * (s.row / apart_) + column * (s.pixel / apart_);
+    const std::int64_t row = n / spacing_ % spacing_ + y * spacing_, column = n % spacing_ + x * spacing_;
+    return n / (spacing_ * spacing_) * s.batch + g * s.group + c / 16 * s.block + c % 16 / 8 * s.half + c % 8 +
+           row * (s.row / spacing_) + column * (s.pixel / spacing_);
   }
 
  private:
   WinogradImage strides_;
-  std::int64_t apart_;
+  std::int64_t spacing_;
 };
 
 // Channels last, perhaps a slice of more channels, or blocks of channels.
@@ -66,10 +66,10 @@ std::unique_ptr<Image> DrawImage(Draw& draw, const Winograd& job, bool knows_blo
                                  std::int64_t height, std::int64_t width) {
   WinogradImage strides;
   strides.is_bf16 = draw.Chance(0.5);
-  const std::int64_t all = job.groups * channels, batch = job.batch / job.apart / job.apart;
+  const std::int64_t all = job.groups * channels, batch = job.batch / job.spacing / job.spacing;
   std::int64_t count = 0;
-  height *= job.apart;
-  width *= job.apart;
+  height *= job.spacing;
+  width *= job.spacing;
   const std::int64_t block = knows_blocks_of_8 && draw.Chance(0.5) ? 8 : 16;
   if (WinogradKnowsBlocks(job.kind) && channels % block == 0 && draw.Chance(0.5)) {
     strides.pixel = block;
@@ -88,9 +88,9 @@ std::unique_ptr<Image> DrawImage(Draw& draw, const Winograd& job, bool knows_blo
     strides.batch = height * strides.row;
     count = (batch - 1) * strides.batch + (height - 1) * strides.row + (width - 1) * strides.pixel + all;
   }
-  strides.row *= job.apart;
-  strides.pixel *= job.apart;
-  return std::make_unique<Image>(strides, count, job.apart);
+  strides.row *= job.spacing;
+  strides.pixel *= job.spacing;
+  return std::make_unique<Image>(strides, count, job.spacing);
 }
 
 template <class F>
@@ -114,8 +114,8 @@ struct WinogradProblem {
 };
 
 void DrawShape(Draw& draw, Winograd* job) {
-  job->apart = WinogradMultipliesBF16(job->kind) || draw.Chance(0.8) ? 1 : draw.Int(2, 3);
-  job->batch = job->apart == 1 ? draw.Int(1, 3) : job->apart * job->apart;
+  job->spacing = WinogradMultipliesBF16(job->kind) || draw.Chance(0.8) ? 1 : draw.Int(2, 3);
+  job->batch = job->spacing == 1 ? draw.Int(1, 3) : job->spacing * job->spacing;
   job->groups = draw.Chance(0.3) ? draw.Int(2, 3) : 1;
   job->in_channels = draw.Chance(0.3) ? 8 * draw.Int(1, 8) : draw.Int(1, 70);
   job->out_channels = draw.Chance(0.3) ? 8 * draw.Int(1, 10) : draw.Int(1, 80);
@@ -269,7 +269,7 @@ double WinogradBound(const WinogradProblem& p) {
 // What lies between images, and beside a slice, is as it was.
 void ExpectOnlyImageWritten(const WinogradProblem& p) {
   const Image& image = *p.destination;
-  Image untouched(image.strides(), image.size(), p.job.apart);
+  Image untouched(image.strides(), image.size(), p.job.spacing);
   ForEachElement(p.job, p.job.out_channels, p.job.out_height, p.job.out_width,
                  [&](auto... at) { untouched.Set(untouched.IndexOf(at...), image.Get(image.IndexOf(at...))); });
   EXPECT_EQ(untouched.bytes(), image.bytes());
