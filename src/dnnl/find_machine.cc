@@ -105,14 +105,26 @@ const char* FastClass(const MachineProbe& probe, int num_threads) {
   return probe.float32_flops < kWideFlops * num_threads ? "avx512_bf16_fast" : "avx512_bf16_wide";
 }
 
-// The class that fits. Machines with fast bfloat16 differ by much: theirs has the speeds that were measured.
+// A probe's products are smaller than those that a class was measured with: it finds 0.85 of their speed on the same
+// CPU.
+bool IsLike(const MachineTable& machine, const std::map<DType, double>& speeds) {
+  constexpr double kAlike = 1.25;
+  return std::all_of(speeds.begin(), speeds.end(), [&](const auto& speed) {
+    const double ratio = speed.second / machine.flops_per_second().at(speed.first);
+    return ratio < kAlike && ratio > 1 / kAlike;
+  });
+}
+
+// The class that fits. Machines with fast bfloat16 differ by much: theirs has the speeds that were measured, unless
+// these are about its own.
 std::shared_ptr<const MachineTable> ByProbe(int num_threads) {
   if (!OneDnnHasBF16()) return Shipped(OneDnnHasAvx512() ? "avx512_core" : "avx2");
   const MachineProbe probe = Probe(num_threads);
   if (probe.bfloat16_flops < kFastRatio * probe.float32_flops) return Shipped("avx512_bf16_slow");
   const std::map<DType, double> speeds = {{DType::kFloat32, probe.float32_flops},
                                           {DType::kBFloat16, probe.bfloat16_flops}};
-  return MachineTable::Parse(Shipped(FastClass(probe, num_threads))->ScaledText(speeds, "probed"), "probe");
+  std::shared_ptr<const MachineTable> machine = Shipped(FastClass(probe, num_threads));
+  return IsLike(*machine, speeds) ? machine : MachineTable::Parse(machine->ScaledText(speeds, "probed"), "probe");
 }
 
 std::shared_ptr<const MachineTable> FromFile(const std::string& text, const std::string& path, int num_threads) {

@@ -126,7 +126,7 @@ print([path.name for path in __import__("pathlib").Path({str(tmp_path)!r}).rglob
     assert "AMP_MACHINE: expected" in in_new_process(code, AMP_MACHINE="nothing", **cache)
     found = in_new_process(code, AMP_MACHINE="", **cache)
     has_bf16 = amp.cpu_info()["native_bfloat16"]
-    assert found.startswith(("avx512_bf16", "probed") if has_bf16 else ("avx2", "avx512_core")), found
+    assert found.startswith(("avx512_bf16", "avx512_amx", "probed") if has_bf16 else ("avx2", "avx512_core")), found
 
 
 # ---- conversions ----
